@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What goes over a link: frames of a fixed header and a payload, little-endian.
+ *
+ * Two streams make a link. Stripe 0 (control) carries HELLO, ABORT and BYE, and
+ * is always read. A data stripe carries HELLO first and DATA then, and is read
+ * only as far as posted ops want the bytes: that is the flow control, and the
+ * reason why an ABORT must not have to queue behind data.
+ *
+ * The encoders and decoders here neither allocate nor trust. Whatever they
+ * accept has been checked for range against this file alone; what depends on
+ * the state of an op (expected transfer, offset, room) is the caller's to check.
+ */
+#ifndef COLL_PURE_WIRE_H
+#define COLL_PURE_WIRE_H
+
+#include "env.h"
+
+#define COLL_WIRE_MAGIC		0x4c4c4f43U	/* "COLL" */
+#define COLL_WIRE_VERSION	1
+#define COLL_WIRE_HDR		56		/* bytes of a header */
+#define COLL_WIRE_HELLO		48		/* bytes of each payload */
+#define COLL_WIRE_ABORT		72
+#define COLL_WIRE_BYE		16
+#define COLL_WIRE_CTRL_MAX	72		/* the largest of the three */
+#define COLL_WIRE_DATA_MAX	(1U << 20)	/* payload of a DATA frame at most */
+
+enum coll_frame_type {
+	COLL_FRAME_HELLO	= 1,	/* first frame of each stream, each way */
+	COLL_FRAME_DATA		= 2,	/* bytes of a transfer; length 0: a token */
+	COLL_FRAME_ABORT	= 3,	/* the communicator has failed, and why */
+	COLL_FRAME_BYE		= 4,	/* a rank leaves after op @seq */
+};
+
+/**
+ * struct coll_frame - a header, decoded
+ * @type: enum coll_frame_type
+ * @flags: none defined, must be 0
+ * @comm: communicator, as coll_wire_comm() gives it
+ * @epoch: incarnation of it
+ * @transfer: DATA: ordinal of the transfer among those of this op on this
+ *	directed link; else 0
+ * @seq: DATA: op sequence number, from 1; else 0
+ * @offset: DATA: byte offset of the payload in the transfer; else 0
+ * @length: bytes of payload that follow
+ * @crc: CRC32C of the payload if a flag says so; none does yet, must be 0
+ * @signature: DATA: coll_signature() of the op; else 0
+ *
+ * Wire layout, byte offsets: magic 0, version 4 (u8), type 5 (u8), flags 6
+ * (u16), comm 8 (u64), epoch 16 (u32), transfer 20 (u32), seq 24 (u64),
+ * offset 32 (u64), length 40 (u32), crc 44 (u32), signature 48 (u64).
+ */
+struct coll_frame {
+	u8	type;
+	u16	flags;
+	u32	epoch;
+	u64	comm;
+	u32	transfer;
+	u32	length;
+	u64	seq;
+	u64	offset;
+	u64	signature;
+	u32	crc;
+};
+
+/**
+ * struct coll_hello - payload of HELLO
+ *
+ * Wire: key 0, size 16, nr_nodes 20, src_node 24, dst_node 28, stripe 32,
+ * wire_min 36, wire_max 40, reserved 44 (zero).
+ */
+struct coll_hello {
+	u8	key[COLL_KEY_SIZE];
+	u32	size;
+	u32	nr_nodes;
+	u32	src_node;
+	u32	dst_node;
+	u32	stripe;
+	u32	wire_min;
+	u32	wire_max;
+};
+
+/**
+ * struct coll_bye - payload of BYE
+ * @rank: who leaves
+ * @seq: last op it takes part in
+ *
+ * Wire: rank 0, reserved 4 (zero), seq 8.
+ */
+struct coll_bye {
+	u32	rank;
+	u64	seq;
+};
+
+/**
+ * coll_wire_comm() - short name of a communicator, for headers
+ * @key: COLL_KEY_SIZE bytes
+ */
+u64 coll_wire_comm(const u8 *key);
+
+/**
+ * coll_signature() - digest of what all ranks must agree on
+ * @collective: enum coll_collective
+ * @op: enum coll_op_code
+ * @dtype: enum coll_dtype
+ * @root: root rank or 0
+ * @count: elements
+ * @seq: op sequence number
+ *
+ * Every argument changes the result; never 0.
+ */
+u64 coll_signature(u32 collective, u32 op, u32 dtype, u32 root, u64 count, u64 seq);
+
+/**
+ * coll_wire_put_header() - encode
+ * @buf: COLL_WIRE_HDR bytes, all written
+ * @f: what
+ */
+void coll_wire_put_header(u8 *buf, const struct coll_frame *f);
+
+/**
+ * coll_wire_get_header() - decode and check
+ * @buf: COLL_WIRE_HDR bytes
+ * @f: result, valid on success only
+ *
+ * Checks magic, version, type, flags, the length (exact for control frames, at
+ * most COLL_WIRE_DATA_MAX for DATA), that offset + length does not wrap, seq
+ * not 0 for DATA, and that fields the type does not use are zero.
+ *
+ * Return: 0 or -EPROTO.
+ */
+int coll_wire_get_header(const u8 *buf, struct coll_frame *f);
+
+/* Payloads: put writes all bytes; get returns 0 or -EPROTO. */
+void coll_wire_put_hello(u8 *buf, const struct coll_hello *h);
+int coll_wire_get_hello(const u8 *buf, struct coll_hello *h);
+void coll_wire_put_abort(u8 *buf, const struct coll_cause *c);
+int coll_wire_get_abort(const u8 *buf, struct coll_cause *c);
+void coll_wire_put_bye(u8 *buf, const struct coll_bye *b);
+int coll_wire_get_bye(const u8 *buf, struct coll_bye *b);
+
+#endif /* COLL_PURE_WIRE_H */

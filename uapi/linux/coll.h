@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * coll: collective communication as a kernel service. The whole user ABI.
+ *
+ * /dev/coll: one open file is one rank ("member") of one communicator.
+ * Setup verbs are ioctls. Work goes through struct coll_cmd, either by
+ * COLL_IOC_SUBMIT (blocks until the collective is over) or by
+ * IORING_OP_URING_CMD with cmd_op COLL_URING_SUBMIT (completes by CQE).
+ *
+ * Extending. Structs only grow, at the end. The kernel takes a struct of any
+ * size from its first published size on; bytes it does not know must be zero
+ * (else E2BIG), bytes the caller does not have read as zero. For ioctls the
+ * size is the one encoded in the command number, for uring_cmd it is
+ * struct coll_sqe.len. Reserved fields must be zero (else EINVAL), unknown
+ * flag bits are refused (EINVAL). What works is said by feature bits and by
+ * the masks of COLL_IOC_VERSION, never by a version number.
+ *
+ * Sizes and counts are 64 bits wide, user addresses travel as __u64, and the
+ * layout is the same for 32- and 64-bit callers.
+ */
+#ifndef _UAPI_LINUX_COLL_H
+#define _UAPI_LINUX_COLL_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define COLL_ABI		1
+#define COLL_KEY_SIZE		16
+#define COLL_HOST_SIZE		32
+
+/* Ranks of one communicator at most; nodes cannot be more than ranks. */
+#define COLL_MAX_SIZE		1024
+/* Streams of one link: stripe 0 carries control, the others carry data. */
+#define COLL_MAX_STRIPES	8
+
+#define COLL_RANK_NONE		(~(__u32)0)
+
+/**
+ * enum coll_collective - what a struct coll_cmd asks for
+ *
+ * The number is the bit number in struct coll_version.collectives. Zero is
+ * never valid, so that a zeroed command is refused.
+ */
+enum coll_collective {
+	COLL_BARRIER			= 1,
+	COLL_BROADCAST			= 2,
+	COLL_REDUCE			= 3,
+	COLL_ALLREDUCE			= 4,
+	COLL_REDUCE_SCATTER		= 5,
+	COLL_REDUCE_SCATTER_BLOCK	= 6,
+	COLL_ALLGATHER			= 7,
+	COLL_ALLGATHERV			= 8,
+	COLL_GATHER			= 9,
+	COLL_GATHERV			= 10,
+	COLL_SCATTER			= 11,
+	COLL_SCATTERV			= 12,
+	COLL_ALLTOALL			= 13,
+	COLL_ALLTOALLV			= 14,
+	COLL_SCAN			= 15,
+	COLL_EXSCAN			= 16,
+	COLL_SEND			= 17,
+	COLL_RECV			= 18,
+	COLL_SENDRECV			= 19,
+	COLL_NR_COLLECTIVES
+};
+
+/**
+ * enum coll_op - reduction operators
+ *
+ * The number is the bit number in struct coll_version.ops. Collectives that
+ * do not reduce take COLL_OP_NONE.
+ */
+enum coll_op_code {
+	COLL_OP_NONE		= 0,
+	COLL_OP_SUM		= 1,
+	COLL_OP_PROD		= 2,
+	COLL_OP_MIN		= 3,
+	COLL_OP_MAX		= 4,
+	COLL_OP_LAND		= 5,
+	COLL_OP_LOR		= 6,
+	COLL_OP_LXOR		= 7,
+	COLL_OP_BAND		= 8,
+	COLL_OP_BOR		= 9,
+	COLL_OP_BXOR		= 10,
+	COLL_OP_MINLOC		= 11,
+	COLL_OP_MAXLOC		= 12,
+	COLL_OP_AVG		= 13,
+	COLL_OP_PREMULSUM	= 14,	/* sum of scalar * input */
+	COLL_OP_REPLACE		= 15,
+	COLL_OP_NO_OP		= 16,
+	COLL_OP_SUM_EXACT	= 17,	/* correctly rounded sum */
+	COLL_OP_USER		= 18,	/* runs in user space, see libcoll_user */
+	COLL_NR_OPS
+};
+
+/**
+ * enum coll_dtype - element types
+ *
+ * The number is the bit number in struct coll_version.dtypes. Pairs are laid
+ * out as the C struct {value, index}.
+ */
+enum coll_dtype {
+	COLL_DTYPE_NONE		= 0,
+	COLL_I8			= 1,
+	COLL_U8			= 2,
+	COLL_I16		= 3,
+	COLL_U16		= 4,
+	COLL_I32		= 5,
+	COLL_U32		= 6,
+	COLL_I64		= 7,
+	COLL_U64		= 8,
+	COLL_BOOL		= 9,
+	COLL_BYTE		= 10,
+	COLL_F16		= 11,
+	COLL_BF16		= 12,
+	COLL_F8E4M3		= 13,
+	COLL_F8E5M2		= 14,
+	COLL_F32		= 15,
+	COLL_F64		= 16,
+	COLL_LDOUBLE		= 17,	/* x87, 80 bits in 16 bytes */
+	COLL_C32		= 18,	/* two f32 */
+	COLL_C64		= 19,	/* two f64 */
+	COLL_CLDOUBLE		= 20,
+	COLL_F32_I32		= 21,
+	COLL_F64_I32		= 22,
+	COLL_I64_I32		= 23,
+	COLL_I32_I32		= 24,
+	COLL_I16_I32		= 25,
+	COLL_LDOUBLE_I32	= 26,
+	COLL_F32_F32		= 27,
+	COLL_F64_F64		= 28,
+	COLL_OPAQUE		= 29,	/* fixed-size bytes of a user operator */
+	COLL_NR_DTYPES
+};
+
+/* enum coll_algorithm - 0 lets the kernel choose */
+enum coll_algorithm_id {
+	COLL_ALG_AUTO			= 0,
+	COLL_ALG_RING			= 1,	/* allreduce: reduce-scatter + allgather */
+	COLL_ALG_BINOMIAL		= 2,	/* broadcast */
+	COLL_ALG_DISSEMINATION		= 3,	/* barrier */
+	COLL_NR_ALGS
+};
+
+/* struct coll_version.features */
+#define COLL_FEAT_IOCTL		(1ULL << 0)	/* COLL_IOC_SUBMIT */
+#define COLL_FEAT_URING		(1ULL << 1)	/* COLL_URING_SUBMIT */
+#define COLL_FEAT_URING_CANCEL	(1ULL << 2)	/* io_uring may cancel our commands */
+#define COLL_FEAT_REGISTER	(1ULL << 3)	/* registered buffers */
+#define COLL_FEAT_LINKS		(1ULL << 4)	/* several nodes */
+#define COLL_FEAT_NETLINK	(1ULL << 5)	/* generic-netlink family "coll" */
+#define COLL_FEAT_DEATH_NOTICE	(1ULL << 6)	/* mmu notifier: death seen at once */
+#define COLL_FEAT_SHRINK	(1ULL << 7)	/* COLL_IOC_SHRINK */
+#define COLL_FEAT_PERSISTENT	(1ULL << 8)	/* persistent collectives */
+
+/**
+ * struct coll_version - COLL_IOC_VERSION
+ * @abi: COLL_ABI of the module
+ * @wire: wire version it speaks
+ * @features: COLL_FEAT_* bits
+ * @collectives: bit n set: enum coll_collective n works
+ * @ops: bit n set: enum coll_op_code n works on some dtype
+ * @dtypes: bit n set: enum coll_dtype n works with some op
+ * @max_size: ranks of a communicator at most
+ * @max_inflight: ops of one member in flight at most (then EAGAIN)
+ * @simd: name of the instruction set reductions use, NUL-terminated
+ *
+ * Input: nothing. Result: the struct. Errors: EFAULT.
+ */
+struct coll_version {
+	__u32	abi;
+	__u32	wire;
+	__u64	features;
+	__u64	collectives;
+	__u64	ops;
+	__u64	dtypes;
+	__u32	max_size;
+	__u32	max_inflight;
+	__u8	simd[16];
+	__u64	reserved[4];
+};
+
+/* struct coll_join.flags: join an existing group only, else ENOENT */
+#define COLL_JOIN_EXISTING	(1U << 0)
+
+/**
+ * struct coll_join - COLL_IOC_JOIN: become rank @rank of a communicator
+ * @key: names the communicator among all of this uid; secret of the job
+ * @rank: 0 .. size-1
+ * @size: ranks in all
+ * @node: node of this rank
+ * @nr_nodes: nodes in all; node numbers are 0 .. nr_nodes-1, each in use
+ * @node_of: user address of __u32[size]: node of every rank
+ * @flags: COLL_JOIN_*
+ * @epoch: incarnation of the communicator; 0 for a fresh one
+ *
+ * The first local join makes the group of this node, later ones find it by
+ * (key, node). Result: 0.
+ * Errors: EINVAL a number out of range, or not what the group was made with;
+ * EEXIST this file has joined already, or the rank is taken; ENOENT no such
+ * group (COLL_JOIN_EXISTING); EPERM the group belongs to another uid, or the
+ * file was opened by another process; EMFILE too many communicators;
+ * ESHUTDOWN the group has failed or a rank has left it; EFAULT, ENOMEM.
+ */
+struct coll_join {
+	__u8	key[COLL_KEY_SIZE];
+	__u32	rank;
+	__u32	size;
+	__u32	node;
+	__u32	nr_nodes;
+	__u64	node_of;
+	__u32	flags;
+	__u32	epoch;
+	__u64	reserved[2];
+};
+
+/**
+ * struct coll_link - COLL_IOC_LINK: hand over one connected TCP socket
+ * @peer: node at the other end
+ * @fd: established TCP socket; the kernel takes its own reference, the caller
+ *      should close the fd and must not use it any more
+ * @stripe: 0 for the control stream, 1 .. COLL_MAX_STRIPES-1 for data
+ * @flags: must be 0
+ *
+ * A link is usable when stripes 0 and 1 are there and the other end has said
+ * hello on both. Any one local member hands a given socket over.
+ * Errors: EINVAL peer or stripe out of range, or this node itself; ENOTCONN
+ * not joined, or the socket is not connected; EBADF, ENOTSOCK; EPROTOTYPE not
+ * plain TCP over IPv4 or IPv6; EBUSY the socket is in use by some kernel
+ * user; EEXIST the stripe is taken; ESHUTDOWN the group has failed.
+ */
+struct coll_link {
+	__u32	peer;
+	__s32	fd;
+	__u32	stripe;
+	__u32	flags;
+	__u64	reserved[2];
+};
+
+/**
+ * struct coll_register - COLL_IOC_REGISTER: pin a buffer once for many ops
+ * @addr: first byte
+ * @len: bytes, not 0
+ * @flags: COLL_REG_WRITE if collectives shall write to it
+ * @id: result, for struct coll_cmd.send_buf/recv_buf and COLL_IOC_UNREGISTER
+ *
+ * Pages are charged to the user's locked memory. The mapping is fixed at this
+ * moment: after munmap the id keeps meaning the old pages.
+ * Errors: EFAULT not mapped, not writable, wraps; ENOMEM over RLIMIT_MEMLOCK,
+ * nothing is charged then; EINVAL, ENOSPC no id left.
+ */
+#define COLL_REG_WRITE		(1U << 0)
+struct coll_register {
+	__u64	addr;
+	__u64	len;
+	__u32	flags;
+	__u32	id;
+	__u64	reserved[2];
+};
+
+/**
+ * struct coll_unregister - COLL_IOC_UNREGISTER
+ * @id: from COLL_IOC_REGISTER
+ *
+ * Ops in flight keep the pages until they end. Errors: ENOENT, EINVAL.
+ */
+struct coll_unregister {
+	__u32	id;
+	__u32	reserved[3];
+};
+
+/**
+ * struct coll_abort - COLL_IOC_ABORT: revoke the communicator on every rank
+ * @code: the application's reason, shown in the cause on all ranks
+ *
+ * All pending and later ops of all ranks end with ESHUTDOWN, unless a failure
+ * came first. Errors: ENOTCONN not joined, EINVAL.
+ */
+struct coll_abort {
+	__u32	code;
+	__u32	reserved[3];
+};
+
+/**
+ * struct coll_shrink - COLL_IOC_SHRINK: go on with the survivors
+ *
+ * Numbered now; EOPNOTSUPP while COLL_FEAT_SHRINK is not set.
+ */
+struct coll_shrink {
+	__u64	flags;
+	__u64	reserved[7];
+};
+
+/* struct coll_cause.kind */
+enum coll_cause_kind {
+	COLL_CAUSE_NONE		= 0,
+	COLL_CAUSE_EXIT		= 1,	/* the process of @rank ended */
+	COLL_CAUSE_CLOSE	= 2,	/* @rank closed its file */
+	COLL_CAUSE_LINK		= 3,	/* connection to @node lost, @error says how */
+	COLL_CAUSE_PROTO	= 4,	/* malformed or unexpected bytes from @node */
+	COLL_CAUSE_MISMATCH	= 5,	/* ranks disagree on op @seq */
+	COLL_CAUSE_TIMEOUT	= 6,	/* deadline of op @seq; @rank had not posted it */
+	COLL_CAUSE_ABORT	= 7,	/* COLL_IOC_ABORT by @rank; @code is the reason */
+	COLL_CAUSE_MEMORY	= 8,	/* a buffer of @rank went away, or no memory */
+	COLL_CAUSE_CANCEL	= 9,	/* io_uring cancelled an op of @rank */
+	COLL_NR_CAUSES
+};
+
+/**
+ * struct coll_cause - what ended a communicator first
+ * @kind: enum coll_cause_kind
+ * @error: the errno every op ends with, positive
+ * @rank: the rank it began with, or COLL_RANK_NONE
+ * @node: its node, or COLL_RANK_NONE
+ * @pid: process id in its own pid namespace's init view, 0 if unknown
+ * @signal: signal that ended it, 0 if none
+ * @code: exit status or the application's abort code or a link's errno
+ * @reserved: zero
+ * @seq: op sequence number it happened at
+ * @host: host name of @node, NUL-terminated
+ */
+struct coll_cause {
+	__u32	kind;
+	__u32	error;
+	__u32	rank;
+	__u32	node;
+	__u32	pid;
+	__u32	signal;
+	__u32	code;
+	__u32	reserved;
+	__u64	seq;
+	__u8	host[COLL_HOST_SIZE];
+};
+
+/* struct coll_status.state */
+enum coll_state {
+	COLL_STATE_NEW		= 0,	/* not joined */
+	COLL_STATE_JOINING	= 1,	/* local ranks or links are missing */
+	COLL_STATE_READY	= 2,
+	COLL_STATE_FAILED	= 3,	/* @cause says why; sticky */
+};
+
+/**
+ * struct coll_status - COLL_IOC_STATUS
+ * @state: enum coll_state
+ * @rank: this member's rank
+ * @size: ranks in all
+ * @node: this node
+ * @nr_nodes: nodes in all
+ * @nr_local: ranks of this node
+ * @nr_joined: of these, how many have joined
+ * @nr_links: links with all their streams connected and greeted
+ * @posted: ops this member has posted
+ * @completed: of these, how many have ended
+ * @pinned: bytes this member's registered buffers pin
+ * @memlock_wanted: RLIMIT_MEMLOCK that would have let every op so far pin its
+ *	buffers whole; 0 if none had to go through windows
+ * @late_rank: lowest local rank that has not posted the op others wait in,
+ *	COLL_RANK_NONE if there is none
+ * @nr_late: how many local ranks have not
+ * @cause: first failure
+ *
+ * Works in every state. Errors: EFAULT.
+ */
+struct coll_status {
+	__u32	state;
+	__u32	rank;
+	__u32	size;
+	__u32	node;
+	__u32	nr_nodes;
+	__u32	nr_local;
+	__u32	nr_joined;
+	__u32	nr_links;
+	__u64	posted;
+	__u64	completed;
+	__u64	pinned;
+	__u64	memlock_wanted;
+	__u32	late_rank;
+	__u32	nr_late;
+	__u64	reserved[4];
+	struct coll_cause cause;
+};
+
+/* struct coll_cmd.flags */
+#define COLL_CMD_INPLACE	(1U << 0)	/* input is in recv_addr; send_addr is 0 */
+#define COLL_CMD_REG_SEND	(1U << 1)	/* send_addr lies in registered send_buf */
+#define COLL_CMD_REG_RECV	(1U << 2)	/* recv_addr lies in registered recv_buf */
+
+/**
+ * struct coll_cmd - one collective
+ * @collective: enum coll_collective
+ * @op: enum coll_op_code; COLL_OP_NONE where nothing is reduced
+ * @dtype: enum coll_dtype; COLL_DTYPE_NONE for a barrier
+ * @algorithm: enum coll_algorithm_id
+ * @flags: COLL_CMD_*
+ * @root: rank, of rooted collectives; else 0
+ * @send_addr: input, @count elements
+ * @recv_addr: output, @count elements. Broadcast has this one buffer only.
+ * @count: elements
+ * @timeout_ns: deadline counted from now; 0: none. When it passes, the
+ *	communicator fails with ETIMEDOUT.
+ * @send_buf: registered buffer of @send_addr (COLL_CMD_REG_SEND)
+ * @recv_buf: registered buffer of @recv_addr (COLL_CMD_REG_RECV)
+ * @counts_addr: __u64[size], v-forms
+ * @displs_addr: __u64[size], v-forms
+ * @scalar: COLL_OP_PREMULSUM, one element in the low bytes
+ * @segment: bytes of the pipelining unit; 0: chosen
+ *
+ * Every rank posts its n-th command of the communicator with the same
+ * collective, op, dtype, count and root. With @count 0 the addresses are not
+ * looked at; the op still synchronises as its algorithm does.
+ * Result: 0. Errors before anything was posted (the command does not count as
+ * the n-th one): EINVAL, EFAULT, EOPNOTSUPP (known, but not for this dtype or
+ * not yet), EOVERFLOW never (EINVAL instead), ENOMEM, EAGAIN too many in
+ * flight, ENOTCONN not joined, EPERM not the process that opened the file.
+ * Errors after: see struct coll_cause; they are sticky.
+ */
+struct coll_cmd {
+	__u16	collective;
+	__u16	op;
+	__u16	dtype;
+	__u16	algorithm;
+	__u32	flags;
+	__u32	root;
+	__u64	send_addr;
+	__u64	recv_addr;
+	__u64	count;
+	__u64	timeout_ns;
+	__u32	send_buf;
+	__u32	recv_buf;
+	__u64	counts_addr;
+	__u64	displs_addr;
+	__u64	scalar;
+	__u64	segment;
+	__u64	reserved[4];
+};
+
+/**
+ * struct coll_sqe - the 16 command bytes of an SQE
+ * @arg: user address of a struct coll_cmd; read before io_uring_enter returns
+ * @len: its size
+ * @flags: must be 0
+ *
+ * cmd_op is COLL_URING_SUBMIT. One CQE per SQE, res 0 or -errno.
+ */
+struct coll_sqe {
+	__u64	arg;
+	__u32	len;
+	__u32	flags;
+};
+
+#define COLL_IOC_MAGIC		0xCB
+#define COLL_IOC_VERSION	_IOR(COLL_IOC_MAGIC, 0x00, struct coll_version)
+#define COLL_IOC_JOIN		_IOW(COLL_IOC_MAGIC, 0x01, struct coll_join)
+#define COLL_IOC_LINK		_IOW(COLL_IOC_MAGIC, 0x02, struct coll_link)
+#define COLL_IOC_REGISTER	_IOWR(COLL_IOC_MAGIC, 0x03, struct coll_register)
+#define COLL_IOC_UNREGISTER	_IOW(COLL_IOC_MAGIC, 0x04, struct coll_unregister)
+#define COLL_IOC_ABORT		_IOW(COLL_IOC_MAGIC, 0x05, struct coll_abort)
+#define COLL_IOC_SHRINK		_IOWR(COLL_IOC_MAGIC, 0x06, struct coll_shrink)
+#define COLL_IOC_STATUS		_IOR(COLL_IOC_MAGIC, 0x07, struct coll_status)
+#define COLL_IOC_SUBMIT		_IOW(COLL_IOC_MAGIC, 0x10, struct coll_cmd)
+
+/* io_uring cmd_op values: ioctl-encoded, so that they clash with nobody's */
+#define COLL_URING_SUBMIT	_IOW(COLL_IOC_MAGIC, 0x20, struct coll_sqe)
+
+#endif /* _UAPI_LINUX_COLL_H */
