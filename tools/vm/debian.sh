@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034,SC2154  # variables are shared by the parts
+# Stock Debian kernels, in QEMU.  The packages are unpacked in the cache, never
+# installed: the machine's own boot menu and modules stay as they are.
+
+DEBIAN_SUITES=(bookworm bookworm-updates bookworm-security)
+
+# Loaded by the initramfs, with what they depend on.  The generic kernel is
+# taken, the cloud one has no 9p.
+BOOT_MODULES=(virtio_pci 9pnet_virtio 9p overlay virtio_console)
+
+debian_pattern()
+{
+	case $1 in
+	debian-6.1)	echo '^linux-image-6\.1\.0-[0-9]+-amd64$' ;;
+	debian-6.12)	echo '^linux-image-6\.12\.[0-9]+\+deb12-amd64$' ;;
+	esac
+}
+
+debian_make()
+{
+	local kernel=$1 work=$2 image version common kbuild
+
+	progress "reading the package lists of ${DEBIAN_SUITES[*]}" step
+	apt_private "$work/apt" "${DEBIAN_SUITES[@]}" || return
+	image=$(apt_newest "$work/apt" "$(debian_pattern "$kernel")")
+	[[ $image ]] || { say "no package for $kernel in ${DEBIAN_SUITES[*]}"; return 1; }
+	version=${image#linux-image-}
+	common=${version%-amd64}-common
+	kbuild=linux-kbuild-6.1
+	[[ $kernel == debian-6.1 ]] || kbuild=linux-kbuild-${version%-amd64}
+	progress "downloading $image (100 MB) and headers" step
+	apt_unpack "$work/apt" "$work/root" \
+		"$image" "linux-headers-$version" "linux-headers-$common" "$kbuild" || return
+	rm -rf "$work/apt"
+	progress "unpacked, trimming" step
+	debian_headers "$work/root" "$version" "$(kernel_dir "$kernel")" &&
+	debian_trim "$work/root" "$version" &&
+	mv "$work/root/boot/vmlinuz-$version" "$work/vmlinuz" &&
+	mv "$work/root/boot/config-$version" "$work/config" &&
+	rm -rf "$work"/root/{boot,usr/share} &&
+	debian_initramfs "$work" "$version" &&
+	echo "$version" >"$work/version"
+}
+
+# debian_headers ROOT VERSION DIR: the headers name the place they would have
+# been installed to; DIR/root is where they will be instead
+debian_headers()
+{
+	sed -i "s|/usr/src/|$3/root/usr/src/|" "$1/usr/src/linux-headers-$2/Makefile"
+}
+
+# Drivers for hardware the guest does not have, and the list of what is left
+debian_trim()
+{
+	local mod=$1/lib/modules/$2
+
+	(
+		cd "$mod/kernel" || exit
+		rm -rf sound drivers/{gpu,media,staging,infiniband,scsi,usb,iio,hwmon,mfd,isdn} \
+			drivers/{ata,platform,input,hid,leds,mtd,nvme,power,regulator,thermal} \
+			drivers/{pinctrl,edac,watchdog,comedi,bluetooth,soundwire,video,cpufreq} \
+			drivers/net/{ethernet,wireless,usb,wwan,can,phy} net/{wireless,mac80211,bluetooth}
+	) || return
+	PATH=$PATH:/sbin:/usr/sbin depmod -b "$1" "$2"
+}
+
+debian_modules()
+{
+	local dir
+
+	dir=$(kernel_dir "$1")
+	echo "$dir/root/lib/modules/$(cat "$dir/version")"
+}
+
+debian_initramfs()
+{
+	local work=$1 version=$2 fs=$1/initramfs m file
+
+	mkdir -p "$fs"/{bin,dev,lower,modules,root,top} || return
+	cp "$(command -v busybox || echo /bin/busybox)" "$fs/bin/busybox" || return
+	ln -s busybox "$fs/bin/sh"
+	install -m 755 "$vmlib/initramfs-init" "$fs/init" || return
+	for m in "${BOOT_MODULES[@]}"; do
+		PATH=$PATH:/sbin:/usr/sbin modprobe -d "$work/root" -S "$version" --show-depends "$m"
+	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' |
+	while read -r file; do
+		m=$(basename "${file%.xz}")
+		case $file in
+		*.xz)	xz -dc "$file" >"$fs/modules/$m" ;;
+		*)	cp "$file" "$fs/modules/$m" ;;
+		esac || exit
+		echo "$m" >>"$fs/modules/order"
+	done || return
+	(cd "$fs" && find . | cpio -o -H newc --quiet -R 0:0) >"$work/initrd" || return
+	rm -rf "$fs"
+}
+
+# kvm_works KERNEL: probes, once after each start of this machine, whether a stock kernel
+# boots with KVM here: /dev/kvm may be there and yet not be up to it.
+kvm_works()
+{
+	local dir result console
+
+	[[ -w /dev/kvm ]] || return 1
+	dir=$(kernel_dir "$1")
+	result=$cache/kvm-$(cut -c1-8 /proc/sys/kernel/random/boot_id)
+	if [[ ! -f $result ]]; then
+		say "trying whether a stock kernel boots with KVM here"
+		console=$(timeout -s KILL 20 qemu-system-x86_64 -enable-kvm -cpu host -m 256 \
+			-display none -no-reboot -nodefaults -serial stdio -kernel "$dir/vmlinuz" \
+			-append "console=ttyS0 panic=-1" </dev/null 2>/dev/null)
+		# without a root file system it gets as far as saying so
+		if [[ $console == *"Unable to mount root fs"* ]]; then
+			echo yes
+		else
+			echo no
+		fi >"$result.$$"
+		mv "$result.$$" "$result"
+	fi
+	[[ $(cat "$result") == yes ]]
+}
+
+# qemu_share TAG DIRECTORY OPTIONS: sets vm_cmd's next words
+qemu_share()
+{
+	vm_cmd+=(-virtfs "local,path=${2//,/,,},mount_tag=$1,security_model=none,multidevs=remap$3")
+}
+
+# debian_command KERNEL RUN CPUS MEGABYTES: as uml_command
+debian_command()
+{
+	local kernel=$1 run=$2 cpus=$3 mem=$4 dir args
+
+	dir=$(kernel_dir "$kernel")
+	args="console=ttyS0 loglevel=5 mitigations=off audit=0 selinux=0 apparmor=0"
+	args+=" random.trust_cpu=on tsc=reliable no_timer_check panic=-1 oops=panic"
+	args+=" nokaslr nowatchdog rcupdate.rcu_expedited=1 collvm_run=$run"
+	vm_env=(LC_ALL=C)
+	vm_cmd=(qemu-system-x86_64)
+	if kvm_works "$kernel"; then
+		vm_cmd+=(-accel kvm -cpu host)
+	else
+		vm_cmd+=(-accel "tcg,thread=multi" -cpu max)
+	fi
+	vm_cmd+=(-smp "$cpus" -m "$mem" -nodefaults -no-user-config -display none -no-reboot
+		-kernel "$dir/vmlinuz" -initrd "$dir/initrd" -append "$args"
+		-serial stdio
+		-device virtio-serial-pci -chardev "file,id=out,path=/dev/fd/4"
+		-device "virtserialport,chardev=out,name=out")
+	qemu_share root / ,readonly=on
+	qemu_share run "$run" ''
+	[[ -z ${COLLVM_OUT-} ]] || qemu_share out "$COLLVM_OUT" ''
+}
