@@ -10,6 +10,18 @@
 #define COLL_FAMILY_NAME	"coll"
 #define COLL_FAMILY_VERSION	1
 
+/**
+ * enum coll_nl_link_state - Where a stream stands.
+ * @COLL_NL_LINK_STATE_GREETING: handed over, waits for the peer's hello
+ * @COLL_NL_LINK_STATE_UP: carries ops
+ * @COLL_NL_LINK_STATE_DOWN: lost or given up
+ */
+enum coll_nl_link_state {
+	COLL_NL_LINK_STATE_GREETING,
+	COLL_NL_LINK_STATE_UP,
+	COLL_NL_LINK_STATE_DOWN,
+};
+
 enum {
 	COLL_NL_GROUP_PAD = 1,
 	COLL_NL_GROUP_ID,
