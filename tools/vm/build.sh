@@ -25,7 +25,8 @@ build_dir()
 	echo "$tree/.build/$1"
 }
 
-# build_module KERNEL: prints where coll.ko is
+# build_module KERNEL [COPY]: prints where coll.ko is; a COPY of it, made before
+# another build can start, is for running
 build_module()
 {
 	local out
@@ -33,7 +34,7 @@ build_module()
 	[[ -f $tree/Kbuild ]] || die 1 "there is no Kbuild in $tree"
 	out=$(build_dir "$1")
 	mkdir -p "$out/src" || return
-	with_lock "build-$(echo "$out" | sha256sum | cut -c1-16)" build_locked "$1" "$out" || return
+	with_lock "build-$(echo "$out" | sha256sum | cut -c1-16)" build_locked "$1" "$out" "${2-}" || return
 	echo "$out/src/coll.ko"
 }
 
@@ -73,5 +74,5 @@ build_locked()
 	# warnings of a good build are worth a look too
 	grep -v -e '^Skipping BTF' -e '^warning: the compiler differs' \
 		-e 'The kernel was built by:' -e 'You are using:' "$log" >&2
-	return 0
+	[[ ! $3 ]] || cp "$out/src/coll.ko" "$3"
 }

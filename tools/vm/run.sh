@@ -68,7 +68,7 @@ boot_vm()
 	exec 4>&-
 	# shellcheck disable=SC2064  # the process of now
 	trap "stop_vm $vm; exit 130" INT TERM HUP
-	wait "$vm"
+	wait "$vm" 2>/dev/null	# it says so when it is ended by a signal
 	status=$?
 	trap - INT TERM HUP
 	stop_vm "$vm"
@@ -136,18 +136,15 @@ keep_log()
 # run_vm CPUS MEGABYTES SECONDS MODULE(1 or empty) CMD...; uses $kernel
 run_vm()
 {
-	local cpus=$1 mem=$2 limit=$3 module=$4 run ko status log timed_out=
+	local cpus=$1 mem=$2 limit=$3 module=$4 run status log timed_out=
 	local vm_cmd vm_env
 
 	shift 4
 	fetch_kernel "$kernel" || exit 98
-	if [[ $module ]]; then
-		ko=$(build_module "$kernel") || exit 98
-	fi
 	run=$(mktemp -d "$cache/run/XXXXXXXX") || exit 98
 	# shellcheck disable=SC2064  # the directory of now
 	trap "rm -rf '$run'" EXIT
-	[[ ! $module ]] || cp "$ko" "$run/coll.ko" || exit 98
+	[[ ! $module ]] || build_module "$kernel" "$run/coll.ko" >/dev/null || exit 98
 	cp "$vmlib/guest-init" "$run/" || exit 98
 	write_cmd "$run/cmd" "$@"
 	write_conf "$run/conf" "$kernel" "$cpus" "$module"
