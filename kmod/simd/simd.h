@@ -1,8 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * Reduction kernels, one object per instruction set. The only header of simd.
- * Callers in the kernel bracket calls with kernel_fpu_begin/end; the functions
- * themselves neither know nor care where they run.
+ * Callers in the kernel bracket calls with kernel_fpu_begin/end, also those of
+ * the scalar object (x86-64 has no other floats); the functions themselves
+ * neither know nor care where they run.
+ *
+ * What comes out is the same, bit by bit, for every instruction set:
+ *
+ * Integers: sum and prod wrap, min and max compare as the type says.
+ *
+ * Floats: the fold goes strictly from in[0] up, each step rounded to the type
+ * (never contracted, never reassociated; denormals are kept). A sum or product
+ * that is NaN comes out as the positive quiet NaN without payload (0x7fc00000,
+ * 0x7ff8000000000000): whose payload an addition passes on depends on the
+ * operand order that the compiler happened to choose, and on the architecture.
+ * min and max select and never compute, so the result has the very bits of one
+ * of the inputs: the first NaN met, else of equal ones (-0 and +0 are equal) the
+ * first.
  */
 #ifndef COLL_SIMD_H
 #define COLL_SIMD_H
