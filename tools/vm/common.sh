@@ -48,7 +48,7 @@ with_lock()
 
 	shift
 	exec {fd}>"$cache/lock/$name"
-	if ! flock -n "$fd"; then
+	if ! flock -w 5 "$fd"; then
 		say "waiting for another collvm ($name)"
 		flock "$fd"
 	fi

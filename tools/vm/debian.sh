@@ -135,7 +135,7 @@ debian_command()
 	dir=$(kernel_dir "$kernel")
 	args="console=ttyS0 loglevel=5 mitigations=off audit=0 selinux=0 apparmor=0"
 	args+=" random.trust_cpu=on tsc=reliable no_timer_check panic=-1 oops=panic"
-	args+=" nokaslr nowatchdog rcupdate.rcu_expedited=1 collvm_run=$run"
+	args+=" nokaslr watchdog_thresh=60 rcupdate.rcu_expedited=1 collvm_run=$run"
 	vm_env=(LC_ALL=C)
 	vm_cmd=(qemu-system-x86_64)
 	if kvm_works "$kernel"; then

@@ -4,7 +4,7 @@
 
 packages_of()
 {
-	echo bash kmod iproute2 busybox-static make gcc libc6-dev util-linux rsync
+	echo bash procps kmod iproute2 busybox-static make gcc libc6-dev util-linux rsync
 	case $1 in
 	uml*)
 		echo xz-utils flex bison bc libelf-dev libssl-dev perl-base cpio ;;

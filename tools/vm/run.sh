@@ -46,10 +46,12 @@ write_conf()
 	} >"$file"
 }
 
-# stop_vm PID: of a timeout process, which leads the group that the VM is in
+# stop_vm PID: of a timeout process, whose only child is the VM (user-mode Linux
+# leaves the process group)
 stop_vm()
 {
-	kill -KILL -- "-$1" 2>/dev/null
+	pkill -KILL -P "$1"
+	kill -KILL "$1" 2>/dev/null
 }
 
 # boot_vm RUN SECONDS: runs vm_cmd to its end, its output to ours; true unless
@@ -67,11 +69,10 @@ boot_vm()
 	vm=$!
 	exec 4>&-
 	# shellcheck disable=SC2064  # the process of now
-	trap "stop_vm $vm; exit 130" INT TERM HUP
+	trap "exec 2>/dev/null; stop_vm $vm; exit 130" INT TERM HUP
 	wait "$vm" 2>/dev/null	# it says so when it is ended by a signal
 	status=$?
 	trap - INT TERM HUP
-	stop_vm "$vm"
 	wait "$out"
 	((status != 137 || SECONDS - started < limit))
 }
