@@ -114,9 +114,8 @@ apt_private()
 	Acquire::Retries "3";
 	APT::Sandbox::User "root";
 	END
-	APT_CONFIG=$dir/apt.conf apt-get -q update >"$dir/log" 2>&1 && return 0
-	tail -n 5 "$dir/log" >&2
-	return 1
+	# One suite may be out of reach, or gone, and another have the package.
+	APT_CONFIG=$dir/apt.conf apt-get -q update >"$dir/log" 2>&1 || tail -n 5 "$dir/log" >&2
 }
 
 # apt_newest DIR REGEX: the package with the highest version in its name

@@ -106,22 +106,21 @@ uml_prune()
 	mv "$kdir/linux" "$1/linux" || return
 	make -s -C "$kdir" ARCH=um kernelrelease >"$1/version" || return
 	(
-		shopt -s extglob dotglob
 		cd "$kdir" || exit
 		find tools -mindepth 1 -maxdepth 1 ! -name testing ! -name include ! -name build \
-			-exec rm -rf {} + &&
+			! -name arch -exec rm -rf {} + &&
 		find tools/testing -mindepth 1 -maxdepth 1 ! -name selftests -exec rm -rf {} + &&
 		find tools/testing/selftests -mindepth 1 -maxdepth 1 -type d \
 			! -name kselftest ! -name lib ! -name kselftest_harness ! -name net \
 			-exec rm -rf {} + &&
-		find arch -mindepth 1 -maxdepth 1 ! -name um ! -name x86 -exec rm -rf {} + &&
+		find arch tools/arch -mindepth 1 -maxdepth 1 ! -name um ! -name x86 -exec rm -rf {} + &&
 		find . -path ./scripts -prune -o -path ./tools -prune -o -type f \
 			! -name '*.h' ! -name 'Makefile*' ! -name 'Kbuild*' ! -name 'Kconfig*' \
 			! -path './include/*' ! -name .config ! -name Module.symvers \
 			! -path ./arch/um/kernel/asm-offsets.s \
 			! -name '*.lds' ! -name module-common.o -exec rm -f {} + &&
 		rm -rf Documentation drivers samples sound fs security crypto block rust/*.o .pc &&
-		find . -type d -empty -delete
+		find . -type d -empty ! -path '*/generated/*' -delete
 	)
 }
 
