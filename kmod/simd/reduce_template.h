@@ -3,7 +3,7 @@
  * The vector reductions, for any instruction set: an object defines VEC_BYTES and
  * COLL_SIMD_TABLE, includes this, and is compiled with the flags of its set.
  *
- * sweep() is the only loop. It works on vectors of untyped bits; type, operator
+ * sweep() is the only reduction. It works on vectors of untyped bits; type, operator
  * and, where it pays, the number of inputs and outputs are constants to it, and
  * since everything is inlined into it, each specialisation has a loop of its own.
  */
@@ -146,26 +146,6 @@ static coll_always_inline void store_one(u8 *p, vec v, size_t size)
 	__builtin_memcpy(p, &bits, size);
 }
 
-/*
- * At each position everything is loaded before anything is stored, because an
- * output may be an input. Pointers of the first vectors live in registers: the
- * compiler must assume that a store changes the arrays they came from.
- */
-static coll_always_inline void sweep(u32 dtype, u32 op,
-				     void *const *out, unsigned int nr_out,
-				     const void *const *in, unsigned int nr_in,
-				     size_t bytes)
-{
-	const size_t size = dtype == COLL_F64 || dtype == COLL_I64 ||
-			    dtype == COLL_U64 ? 8 : 4;
-	const u8 *in0 = in[0];
-	const u8 *in1 = in[1];
-	const u8 *in2 = nr_in > 2 ? in[2] : NULL;
-	u8 *out0 = out[0];
-	unsigned int k;
-	size_t i = 0;
-	vec a, b, c, d;
-
 #define STEP4(p) do {							\
 	a = step(dtype, op, a, load((p) + i));				\
 	b = step(dtype, op, b, load((p) + i + VEC_BYTES));		\
@@ -178,6 +158,25 @@ static coll_always_inline void sweep(u32 dtype, u32 op,
 	store((p) + i + 2 * VEC_BYTES, c);				\
 	store((p) + i + 3 * VEC_BYTES, d);				\
 } while (0)
+
+/*
+ * Four vectors at a time, for as long as there are as many. At each position
+ * everything is loaded before anything is stored, because an output may be an
+ * input. Pointers of the first vectors live in registers: the compiler must
+ * assume that a store changes the arrays they came from. Returns the bytes done.
+ */
+static coll_always_inline size_t sweep4(u32 dtype, u32 op,
+					void *const *out, unsigned int nr_out,
+					const void *const *in, unsigned int nr_in,
+					size_t bytes)
+{
+	const u8 *in0 = in[0];
+	const u8 *in1 = in[1];
+	const u8 *in2 = nr_in > 2 ? in[2] : NULL;
+	u8 *out0 = out[0];
+	unsigned int k;
+	size_t i = 0;
+	vec a, b, c, d;
 
 	for (; bytes - i >= 4 * VEC_BYTES; i += 4 * VEC_BYTES) {
 		a = load(in0 + i);
@@ -197,11 +196,22 @@ static coll_always_inline void sweep(u32 dtype, u32 op,
 		for (k = 1; k < nr_out; k++)
 			STORE4((u8 *)out[k]);
 	}
-#undef STEP4
-#undef STORE4
+	return i;
+}
+
+static coll_always_inline void sweep(u32 dtype, u32 op,
+				     void *const *out, unsigned int nr_out,
+				     const void *const *in, unsigned int nr_in,
+				     size_t bytes)
+{
+	const size_t size = dtype == COLL_F64 || dtype == COLL_I64 ||
+			    dtype == COLL_U64 ? 8 : 4;
+	size_t i = sweep4(dtype, op, out, nr_out, in, nr_in, bytes);
+	unsigned int k;
+	vec a;
 
 	for (; bytes - i >= VEC_BYTES; i += VEC_BYTES) {
-		a = load(in0 + i);
+		a = load((const u8 *)in[0] + i);
 		for (k = 1; k < nr_in; k++)
 			a = step(dtype, op, a, load((const u8 *)in[k] + i));
 		a = finish(dtype, op, a);
@@ -210,7 +220,7 @@ static coll_always_inline void sweep(u32 dtype, u32 op,
 	}
 
 	for (; i < bytes; i += size) {
-		a = load_one(in0 + i, size);
+		a = load_one((const u8 *)in[0] + i, size);
 		for (k = 1; k < nr_in; k++)
 			a = step(dtype, op, a, load_one((const u8 *)in[k] + i, size));
 		a = finish(dtype, op, a);
