@@ -58,7 +58,7 @@ static u32 binomial_chunks(u32 n)
 static int binomial_emit(struct coll_emit *e, u32 n, u32 me, u32 root)
 {
 	struct binomial b;
-	u32 parent, dep, bit;
+	u32 dep = COLL_DEP_NONE, parent, bit;
 	u8 flags = 0;
 
 	if (!coll_emit_args_ok(n, me, root))

@@ -215,7 +215,7 @@ struct coll_join {
 };
 
 /**
- * struct coll_link - COLL_IOC_LINK: hand over one connected TCP socket
+ * struct coll_link_add - COLL_IOC_LINK: hand over one connected TCP socket
  * @peer: node at the other end
  * @fd: established TCP socket; the kernel takes its own reference, the caller
  *      should close the fd and must not use it any more
@@ -229,7 +229,7 @@ struct coll_join {
  * plain TCP over IPv4 or IPv6; EBUSY the socket is in use by some kernel
  * user; EEXIST the stripe is taken; ESHUTDOWN the group has failed.
  */
-struct coll_link {
+struct coll_link_add {
 	__u32	peer;
 	__s32	fd;
 	__u32	stripe;
@@ -452,7 +452,7 @@ struct coll_sqe {
 #define COLL_IOC_MAGIC		0xCB
 #define COLL_IOC_VERSION	_IOR(COLL_IOC_MAGIC, 0x00, struct coll_version)
 #define COLL_IOC_JOIN		_IOW(COLL_IOC_MAGIC, 0x01, struct coll_join)
-#define COLL_IOC_LINK		_IOW(COLL_IOC_MAGIC, 0x02, struct coll_link)
+#define COLL_IOC_LINK		_IOW(COLL_IOC_MAGIC, 0x02, struct coll_link_add)
 #define COLL_IOC_REGISTER	_IOWR(COLL_IOC_MAGIC, 0x03, struct coll_register)
 #define COLL_IOC_UNREGISTER	_IOW(COLL_IOC_MAGIC, 0x04, struct coll_unregister)
 #define COLL_IOC_ABORT		_IOW(COLL_IOC_MAGIC, 0x05, struct coll_abort)

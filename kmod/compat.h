@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The bridge between kernels 6.1, 6.12 and 7.2, and the only place that tests
+ * for a kernel version. Written for the newest kernel; older ones are bent to
+ * it. See Documentation/kernel-versions.rst for the facts behind each entry.
+ */
+#ifndef COLL_COMPAT_H
+#define COLL_COMPAT_H
+
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
+#error "coll needs Linux 6.1 or later"
+#endif
+#ifndef CONFIG_64BIT
+#error "coll reads user pages through the direct map: 64-bit kernels only"
+#endif
+
+/* io_uring commands */
+#if __has_include(<linux/io_uring/cmd.h>)
+#include <linux/io_uring/cmd.h>
+#define COLL_URING_CAN_CANCEL	1
+#else					/* 6.1: io_uring never asks to cancel */
+#include <linux/io_uring.h>
+#define COLL_URING_CAN_CANCEL	0
+#define IO_URING_F_CANCEL	0
+static inline void io_uring_cmd_mark_cancelable(struct io_uring_cmd *c,
+						unsigned int issue_flags)
+{
+}
+#endif
+
+#ifdef io_uring_sqe_cmd			/* 7.2: typed macro, no res2 */
+#define coll_sqe_cmd(c, type)	io_uring_sqe_cmd((c)->sqe, type)
+#define coll_cmd_done(c, r, f)	io_uring_cmd_done(c, r, f)
+#define COLL_TW_ARGS		struct io_tw_req tw_req, io_tw_token_t tw_token
+#define coll_tw_cmd()		io_uring_cmd_from_tw(tw_req)
+#define coll_tw_flags()		IO_URING_CMD_TASK_WORK_ISSUE_FLAGS
+#else					/* 6.1, 6.12 */
+#define coll_cmd_done(c, r, f)	io_uring_cmd_done(c, r, 0, f)
+#define COLL_TW_ARGS		struct io_uring_cmd *tw_cmd, unsigned int tw_flags
+#define coll_tw_cmd()		(tw_cmd)
+#define coll_tw_flags()		(tw_flags)
+#if COLL_URING_CAN_CANCEL
+#define coll_sqe_cmd(c, type)	((const type *)io_uring_sqe_cmd((c)->sqe))
+#else
+#define coll_sqe_cmd(c, type)	((const type *)(c)->cmd)
+#endif
+#endif
+
+/* one page of another address space, pinned for a moment */
+static inline long coll_pin_remote(struct mm_struct *mm, unsigned long addr,
+				   unsigned int gup_flags, struct page **page)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+	return pin_user_pages_remote(mm, addr, 1, gup_flags, page, NULL);
+#else
+	return pin_user_pages_remote(mm, addr, 1, gup_flags, page, NULL, NULL);
+#endif
+}
+
+/*
+ * Is this task on its way out of its address space? Only asked where io_uring
+ * does not tell: 6.1 lets execve() wait for our commands without a word.
+ */
+static inline bool coll_task_leaving(struct task_struct *t)
+{
+#if COLL_URING_CAN_CANCEL
+	return t->flags & PF_EXITING;
+#else
+	return (t->flags & PF_EXITING) || READ_ONCE(t->flags) & PF_POSTCOREDUMP ||
+	       t->in_execve;
+#endif
+}
+
+#if __has_include(<asm/fpu/api.h>)	/* user-mode Linux has it too */
+#include <asm/fpu/api.h>
+#endif
+
+#endif /* COLL_COMPAT_H */

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/bvec.h>
+#include <linux/cred.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/user.h>
+#include <linux/slab.h>
+
+#include "../compat.h"
+#include "buf.h"
+#include "limits.h"
+
+/* Pages handed to one pin call: bounds the time between two signal checks. */
+#define COLL_PIN_BATCH	1024
+
+/*
+ * Charge the user, not the process: forks share one allowance. The same
+ * counter that io_uring and AF_XDP use, so that the sum is limited.
+ */
+static int coll_charge(const struct coll_memlock *ml, unsigned long pages)
+{
+	atomic_long_t *locked = &ml->cred->user->locked_vm;
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	long old = atomic_long_read(locked);
+	unsigned long new;
+
+	do {
+		if (check_add_overflow((unsigned long)old, pages, &new))
+			return -ENOMEM;
+		if (!ml->unlimited && new > limit)
+			return -ENOMEM;
+	} while (!atomic_long_try_cmpxchg(locked, &old, (long)new));
+	return 0;
+}
+
+static void coll_uncharge(const struct cred *cred, unsigned long pages)
+{
+	atomic_long_sub(pages, &cred->user->locked_vm);
+}
+
+/* The range is user memory, does not wrap, and is not absurd. */
+static int coll_check_range(u64 addr, u64 len)
+{
+	u64 end;
+
+	if (!len || len > COLL_MAX_BUFFER)
+		return -EINVAL;
+	if (check_add_overflow(addr, len, &end))
+		return -EFAULT;
+	if (!access_ok((void __user *)(unsigned long)addr, len))
+		return -EFAULT;
+	return 0;
+}
+
+static struct coll_buf *coll_buf_alloc(u64 addr, u64 len, bool write)
+{
+	struct coll_buf *buf = kzalloc(sizeof(*buf), GFP_KERNEL_ACCOUNT);
+
+	if (!buf)
+		return NULL;
+	kref_init(&buf->ref);
+	buf->addr = addr;
+	buf->len = len;
+	buf->write = write;
+	return buf;
+}
+
+/* Pin all of @buf; on error none of it stays pinned. */
+static int coll_pin_all(struct coll_buf *buf, unsigned long nr)
+{
+	unsigned int flags = FOLL_LONGTERM | (buf->write ? FOLL_WRITE : 0);
+	unsigned long start = buf->addr & PAGE_MASK;
+	unsigned long done = 0;
+
+	while (done < nr) {
+		int want = min_t(unsigned long, nr - done, COLL_PIN_BATCH);
+		int got = pin_user_pages_fast(start + done * PAGE_SIZE, want,
+					      flags, buf->pages + done);
+
+		if (got <= 0) {
+			unpin_user_pages(buf->pages, done);
+			return got == -ENOMEM ? -ENOMEM : -EFAULT;
+		}
+		done += got;
+		cond_resched();
+	}
+	buf->nr_pages = nr;
+	return 0;
+}
+
+struct coll_buf *coll_buf_pin(const struct coll_memlock *ml, u64 addr, u64 len,
+			      bool write)
+{
+	unsigned long nr;
+	struct coll_buf *buf;
+	int ret;
+
+	ret = coll_check_range(addr, len);
+	if (ret)
+		return ERR_PTR(ret);
+	nr = ((addr & ~PAGE_MASK) + len + PAGE_SIZE - 1) >> PAGE_SHIFT;
+
+	buf = coll_buf_alloc(addr, len, write);
+	if (!buf)
+		return ERR_PTR(-ENOMEM);
+	ret = coll_charge(ml, nr);
+	if (ret)
+		goto free_buf;
+	buf->pages = kvmalloc_array(nr, sizeof(*buf->pages), GFP_KERNEL_ACCOUNT);
+	if (!buf->pages) {
+		ret = -ENOMEM;
+		goto uncharge;
+	}
+	ret = coll_pin_all(buf, nr);
+	if (ret)
+		goto free_pages;
+	buf->cred = get_cred(ml->cred);
+	return buf;
+
+free_pages:
+	kvfree(buf->pages);
+uncharge:
+	coll_uncharge(ml->cred, nr);
+free_buf:
+	kfree(buf);
+	return ERR_PTR(ret);
+}
+
+struct coll_buf *coll_buf_window(const struct coll_memlock *ml, u64 addr,
+				 u64 len, bool write)
+{
+	struct coll_vec v = { };
+	struct coll_run run;
+	int ret;
+
+	ret = coll_check_range(addr, len);
+	if (ret)
+		return ERR_PTR(ret);
+	v.buf = coll_buf_alloc(addr, len, write);
+	if (!v.buf)
+		return ERR_PTR(-ENOMEM);
+	mmgrab(ml->mm);
+	v.buf->mm = ml->mm;
+
+	/* The usual mistakes show at one of the ends: tell them at submit. */
+	ret = coll_vec_run(&v, 0, 1, &run);
+	if (!ret) {
+		coll_run_put(&run);
+		ret = coll_vec_run(&v, len - 1, 1, &run);
+	}
+	if (ret) {
+		coll_buf_put(v.buf);
+		return ERR_PTR(ret);
+	}
+	coll_run_put(&run);
+	return v.buf;
+}
+
+u64 coll_buf_memlock_wanted(const struct coll_memlock *ml, u64 addr, u64 len)
+{
+	u64 pages = ((addr & ~PAGE_MASK) + len + PAGE_SIZE - 1) >> PAGE_SHIFT;
+
+	pages += atomic_long_read(&ml->cred->user->locked_vm);
+	return pages << PAGE_SHIFT;
+}
+
+void coll_buf_get(struct coll_buf *buf)
+{
+	kref_get(&buf->ref);
+}
+
+static void coll_buf_release(struct kref *ref)
+{
+	struct coll_buf *buf = container_of(ref, struct coll_buf, ref);
+
+	if (buf->pages) {
+		unpin_user_pages_dirty_lock(buf->pages, buf->nr_pages, buf->write);
+		coll_uncharge(buf->cred, buf->nr_pages);
+		put_cred(buf->cred);
+		kvfree(buf->pages);
+	}
+	if (buf->mm)
+		mmdrop(buf->mm);
+	kfree(buf);
+}
+
+void coll_buf_put(struct coll_buf *buf)
+{
+	if (buf)
+		kref_put(&buf->ref, coll_buf_release);
+}
+
+static int coll_window_page(const struct coll_buf *buf, u64 addr,
+			    struct page **page)
+{
+	long got;
+
+	if (!mmget_not_zero(buf->mm))
+		return -EFAULT;
+	mmap_read_lock(buf->mm);
+	got = coll_pin_remote(buf->mm, addr & PAGE_MASK,
+			      buf->write ? FOLL_WRITE : 0, page);
+	mmap_read_unlock(buf->mm);
+	/* Not mmput(): the last one would tear the mm down under our locks. */
+	mmput_async(buf->mm);
+	return got == 1 ? 0 : -EFAULT;
+}
+
+int coll_vec_run(const struct coll_vec *v, u64 off, u32 max, struct coll_run *run)
+{
+	const struct coll_buf *buf = v->buf;
+	u64 pos = (buf->addr & ~PAGE_MASK) + v->start + off;
+	unsigned long i = pos >> PAGE_SHIFT;
+	u32 in_page = pos & ~PAGE_MASK;
+	u32 len = PAGE_SIZE - in_page;
+	struct page *page;
+	int ret;
+
+	run->page = NULL;
+	run->write = buf->write;
+	if (!buf->pages) {
+		ret = coll_window_page(buf, buf->addr + v->start + off, &page);
+		if (ret)
+			return ret;
+		run->page = page;
+	} else {
+		page = buf->pages[i];
+		/* neighbours in memory are one run: huge pages and luck */
+		while (len < max && page_to_pfn(buf->pages[i + 1]) ==
+				    page_to_pfn(buf->pages[i]) + 1) {
+			len += PAGE_SIZE;
+			i++;
+		}
+	}
+	run->addr = page_address(page) + in_page;
+	run->len = min(len, max);
+	return 0;
+}
+
+void coll_run_put(struct coll_run *run)
+{
+	if (run->page)
+		unpin_user_pages_dirty_lock(&run->page, 1, run->write);
+	run->page = NULL;
+}
+
+int coll_vec_bvecs(const struct coll_vec *v, u64 off, u32 len,
+		   struct bio_vec *bv, unsigned int max, unsigned int *nr)
+{
+	u32 done = 0;
+
+	*nr = 0;
+	while (done < len && *nr < max) {
+		struct coll_run run;
+		int ret = coll_vec_run(v, off + done, len - done, &run);
+
+		if (ret) {
+			coll_bvecs_put(v, bv, *nr);
+			return ret;
+		}
+		bv[*nr].bv_page = virt_to_page(run.addr);
+		bv[*nr].bv_offset = offset_in_page(run.addr);
+		bv[*nr].bv_len = run.len;
+		(*nr)++;
+		done += run.len;
+	}
+	return done;
+}
+
+void coll_bvecs_put(const struct coll_vec *v, struct bio_vec *bv, unsigned int nr)
+{
+	unsigned int i;
+
+	if (v->buf->pages)
+		return;
+	for (i = 0; i < nr; i++)
+		unpin_user_page(bv[i].bv_page);
+}
+
+int coll_vec_copy(const struct coll_vec *v, u64 off, void *mem, u32 len,
+		  bool to_vec)
+{
+	while (len) {
+		struct coll_run run;
+		int ret = coll_vec_run(v, off, len, &run);
+
+		if (ret)
+			return ret;
+		if (to_vec)
+			memcpy(run.addr, mem, run.len);
+		else
+			memcpy(mem, run.addr, run.len);
+		off += run.len;
+		mem += run.len;
+		len -= run.len;
+		coll_run_put(&run);
+	}
+	return 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * User memory that collectives read and write.
+ *
+ * A struct coll_buf is a range of one process's address space. Usually all its
+ * pages are pinned while it lives, charged to the user's locked memory. Where
+ * RLIMIT_MEMLOCK forbids that, a plain op gets a buffer without pins: each page
+ * is then pinned for the moment it is touched (a window of one page).
+ *
+ * Owner: whoever holds the reference. Registered buffers are owned by their
+ * member, and by each op that uses them.
+ */
+#ifndef COLL_CORE_BUF_H
+#define COLL_CORE_BUF_H
+
+#include <linux/kref.h>
+#include <linux/mm_types.h>
+#include <linux/types.h>
+
+struct bio_vec;
+struct cred;
+
+/**
+ * struct coll_memlock - who pays for pins
+ * @cred: of the file; keeps the user_struct alive
+ * @mm: address space of the buffers; mm_struct only, may be empty already
+ * @unlimited: CAP_IPC_LOCK at open time
+ */
+struct coll_memlock {
+	const struct cred *cred;
+	struct mm_struct *mm;
+	bool unlimited;
+};
+
+/**
+ * struct coll_buf - a range of user memory
+ * @ref: holders
+ * @addr: first byte
+ * @len: bytes, not 0
+ * @pages: pinned pages from the one that holds @addr; NULL: windows
+ * @nr_pages: how many; also what is charged to @cred's user
+ * @write: may be written
+ * @cred: charged user, referenced; NULL if nothing is charged
+ * @mm: address space, grabbed; windows only
+ */
+struct coll_buf {
+	struct kref ref;
+	u64 addr;
+	u64 len;
+	struct page **pages;
+	unsigned long nr_pages;
+	bool write;
+	const struct cred *cred;
+	struct mm_struct *mm;
+};
+
+/**
+ * struct coll_vec - a vector of an op: a place in a buffer
+ * @buf: the buffer, referenced; NULL for no vector
+ * @start: byte offset of the vector in it
+ */
+struct coll_vec {
+	struct coll_buf *buf;
+	u64 start;
+};
+
+/**
+ * struct coll_run - bytes of a vector that lie together in kernel addresses
+ * @addr: first byte
+ * @len: bytes
+ * @page: pinned just for this run; NULL if the buffer pins it
+ * @write: @page is to be marked dirty
+ */
+struct coll_run {
+	void *addr;
+	u32 len;
+	bool write;
+	struct page *page;
+};
+
+/**
+ * coll_buf_pin() - make a buffer of the caller's memory, pages pinned
+ * @ml: who pays
+ * @addr: user address
+ * @len: bytes
+ * @write: collectives will write to it
+ *
+ * Sleeps. Called by the process that owns the memory.
+ *
+ * Return: the buffer with one reference; -EFAULT not all there or not
+ * writable; -ENOMEM over the limit or no memory (nothing stays charged);
+ * -EINVAL too long.
+ */
+struct coll_buf *coll_buf_pin(const struct coll_memlock *ml, u64 addr, u64 len,
+			      bool write);
+
+/**
+ * coll_buf_window() - make a buffer whose pages are pinned as they are touched
+ *
+ * As coll_buf_pin(), but charges nothing and looks only at the two ends.
+ */
+struct coll_buf *coll_buf_window(const struct coll_memlock *ml, u64 addr,
+				 u64 len, bool write);
+
+/* RLIMIT_MEMLOCK in bytes that would let this user pin the range just now. */
+u64 coll_buf_memlock_wanted(const struct coll_memlock *ml, u64 addr, u64 len);
+
+void coll_buf_get(struct coll_buf *buf);
+/* May sleep. Unpins and uncharges with the last reference. NULL is fine. */
+void coll_buf_put(struct coll_buf *buf);
+
+/**
+ * coll_vec_run() - kernel address of a piece of a vector
+ * @v: vector
+ * @off: byte offset in the vector
+ * @max: bytes wanted at most, not 0; the caller knows that they are inside
+ * @run: result; give it back with coll_run_put()
+ *
+ * Sleeps for windows. Return: 0, or -EFAULT if the memory has gone (windows).
+ */
+int coll_vec_run(const struct coll_vec *v, u64 off, u32 max, struct coll_run *run);
+void coll_run_put(struct coll_run *run);
+
+/**
+ * coll_vec_bvecs() - describe a piece of a vector for a socket
+ * @v: vector
+ * @off: byte offset
+ * @len: bytes wanted
+ * @bv: result, @max entries
+ * @max: room
+ * @nr: result: entries used
+ *
+ * Windows give one entry per page, to be released with coll_bvecs_put().
+ *
+ * Return: bytes described (> 0, may be less than @len), or -EFAULT.
+ */
+int coll_vec_bvecs(const struct coll_vec *v, u64 off, u32 len,
+		   struct bio_vec *bv, unsigned int max, unsigned int *nr);
+void coll_bvecs_put(const struct coll_vec *v, struct bio_vec *bv, unsigned int nr);
+
+/**
+ * coll_vec_copy() - move bytes between a vector and a kernel buffer
+ * @v: vector
+ * @off: byte offset
+ * @mem: kernel buffer
+ * @len: bytes
+ * @to_vec: direction
+ */
+int coll_vec_copy(const struct coll_vec *v, u64 off, void *mem, u32 len,
+		  bool to_vec);
+
+#endif /* COLL_CORE_BUF_H */

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The executor: runs any schedule. Links call it from their work with bytes and
+ * for bytes; it calls links through their ops table to wake them.
+ *
+ * One step is run by one worker at a time: receives and sends by the work of
+ * their link, local steps by one of the op's workers (or, when nothing depends
+ * on it, by everyone who helps). They meet only at the watermarks.
+ */
+#ifndef COLL_CORE_EXEC_H
+#define COLL_CORE_EXEC_H
+
+#include "../pure/schedule.h"
+#include "op.h"
+#include "sweep.h"
+
+/* Workers that one op's local sweep may have, besides the ranks themselves. */
+#define COLL_EXEC_HELPERS	4
+
+/**
+ * struct coll_exec_step - a step and how far it has come
+ * @s: the step
+ * @src: sends: the vector to send from
+ * @start: byte offset of its range
+ * @len: bytes of it
+ * @done: watermark: bytes done, in order. Written by the step's worker only,
+ *	with release; what it covers may be read after an acquire.
+ * @complete: set once, with release, when there is nothing more to do
+ * @ordinal: among the transfers of its kind with this peer
+ * @next: next step of its kind with this peer, COLL_DEP_NONE
+ */
+struct coll_exec_step {
+	struct coll_step s;
+	const struct coll_vec *src;
+	u64 start;
+	u64 len;
+	u64 done;
+	bool complete;
+	u32 ordinal;
+	u32 next;
+};
+
+/**
+ * struct coll_exec_peer - an op's traffic with one peer
+ * @peer: node
+ * @send: step to send next; that link's work only
+ * @recv: step to receive next; that link's work only
+ */
+struct coll_exec_peer {
+	u32 peer;
+	u32 send;
+	u32 recv;
+};
+
+/* A work item for local steps, with a use of the op while it is queued. */
+struct coll_helper {
+	struct work_struct work;
+	struct coll_exec *x;
+};
+
+/**
+ * struct coll_exec - a schedule laid out over the buffers of an op
+ * @op: the op
+ * @fn: reduction kernel, NULL where nothing is reduced
+ * @in: input vectors of the local ranks, by rank
+ * @nr_in: how many
+ * @out: output vectors; out[0] is the working vector W
+ * @nr_out: how many
+ * @steps: the schedule
+ * @nr_steps: how many
+ * @steps_left: not complete yet
+ * @fence: all receive and local steps before this one are complete; a hint where
+ *	to go on looking
+ * @peers: traffic with each peer the schedule knows
+ * @nr_peers: how many
+ * @shared: local step that any number of helpers may work on, or NULL
+ * @cursor: bytes of it handed out
+ * @swept: bytes of it done
+ * @helpers: works for local steps
+ */
+struct coll_exec {
+	struct coll_op *op;
+	coll_reduce_fn *fn;
+	struct coll_vec *in;
+	u32 nr_in;
+	struct coll_vec *out;
+	u32 nr_out;
+	struct coll_exec_step *steps;
+	u32 nr_steps;
+	atomic_t steps_left;
+	u32 fence;
+	struct coll_exec_peer *peers;
+	u32 nr_peers;
+	struct coll_exec_step *shared;
+	atomic64_t cursor;
+	atomic64_t swept;
+	struct coll_helper helpers[COLL_EXEC_HELPERS];
+};
+
+/**
+ * coll_exec_prepare() - lay out the schedule of an op whose ranks are all there
+ * @op: about to start; op->exec is set on success
+ *
+ * Return: 0, -ENOMEM, -ENOTCONN a link is missing, -EINVAL.
+ */
+int coll_exec_prepare(struct coll_op *op);
+
+/* Free what coll_exec_prepare() made. NULL is fine. */
+void coll_exec_free(struct coll_exec *x);
+
+/**
+ * coll_exec_start() - set the schedule going
+ * @op: prepared, active, with a use of the caller's
+ */
+void coll_exec_start(struct coll_op *op);
+
+/* Is the shared local sweep open, with slices left? */
+bool coll_exec_wants_help(const struct coll_exec *x);
+
+/* Take slices of the shared local sweep while there are any. Needs a use. */
+void coll_exec_help(struct coll_exec *x);
+
+/**
+ * coll_exec_recv_step() - the step that takes the next bytes from a peer
+ * @x: of a running op, with a use
+ * @peer: node
+ * @room: result: bytes it may take now, counted from its watermark; 0 is
+ *	enough for a token if NULL is not returned
+ * @blocked: result: a step is expected, but what it depends on is not there
+ *	yet; the link is kicked when it is
+ *
+ * Return: the step, or NULL if none is expected. That link's work only.
+ */
+struct coll_exec_step *coll_exec_recv_step(struct coll_exec *x, u32 peer,
+					   u64 *room, bool *blocked);
+
+/* Does this receive step reduce, so that it wants whole elements? */
+static inline bool coll_exec_reduces(const struct coll_exec_step *st)
+{
+	return st->s.action == COLL_ACT_REDUCE ||
+	       st->s.action == COLL_ACT_REDUCE_IN;
+}
+
+/**
+ * coll_exec_recv() - take received bytes
+ * @x: of a running op, with a use
+ * @st: from coll_exec_recv_step()
+ * @sw: scratch
+ * @data: bytes at offset st->done of the transfer
+ * @len: how many, inside the room: whole elements if the step reduces; 0 for a
+ *	token
+ *
+ * Moves the watermark; may complete the step, and with it the op.
+ * Return: 0 or -EFAULT.
+ */
+int coll_exec_recv(struct coll_exec *x, struct coll_exec_step *st,
+		   struct coll_sweep *sw, const void *data, u32 len);
+
+/**
+ * coll_exec_send_step() - what to send to a peer now
+ * @x: of a running op, with a use
+ * @peer: node
+ * @avail: result: bytes from st->done on that make the next frame; 0: a token
+ *
+ * Return: the step, or NULL if nothing may go yet. That link's work only.
+ */
+struct coll_exec_step *coll_exec_send_step(struct coll_exec *x, u32 peer,
+					   u32 *avail);
+
+/* The step whose frame is being sent to @peer: the last coll_exec_send_step(). */
+struct coll_exec_step *coll_exec_sending(struct coll_exec *x, u32 peer);
+
+/**
+ * coll_exec_sent() - bytes of a send step are out of our pages
+ * @x: of a running op, with a use
+ * @st: from coll_exec_send_step()
+ * @len: bytes; 0: the token
+ */
+void coll_exec_sent(struct coll_exec *x, struct coll_exec_step *st, u32 len);
+
+#endif /* COLL_CORE_EXEC_H */

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/cred.h>
+#include <linux/idr.h>
+#include <linux/limits.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/utsname.h>
+
+#include "group.h"
+#include "limits.h"
+#include "link.h"
+#include "member.h"
+#include "op.h"
+#include "trace.h"
+
+/* Protects coll_groups, and makes joining and leaving one at a time. */
+static DEFINE_MUTEX(coll_groups_lock);
+static LIST_HEAD(coll_groups);
+static DEFINE_IDA(coll_group_ids);
+
+struct workqueue_struct *coll_wq;
+struct workqueue_struct *coll_reap_wq;
+
+int coll_group_init(void)
+{
+	coll_wq = alloc_workqueue("coll", WQ_UNBOUND | WQ_HIGHPRI, 0);
+	if (!coll_wq)
+		return -ENOMEM;
+	coll_reap_wq = alloc_workqueue("coll_reap", WQ_UNBOUND, 0);
+	if (!coll_reap_wq) {
+		destroy_workqueue(coll_wq);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* No file is open: all groups have been put, the last may still be reaped. */
+void coll_group_exit(void)
+{
+	destroy_workqueue(coll_reap_wq);
+	destroy_workqueue(coll_wq);
+	ida_destroy(&coll_group_ids);
+}
+
+static void coll_group_free(struct coll_group *g)
+{
+	ida_free(&coll_group_ids, g->id);
+	kvfree(g->links);
+	kvfree(g->local_left);
+	kvfree(g->members);
+	kvfree(g->local_rank);
+	kvfree(g->node_of);
+	kfree_sensitive(g);
+}
+
+static void coll_group_reap(struct work_struct *work)
+{
+	struct coll_group *g = container_of(work, struct coll_group, reap);
+	u32 i;
+
+	for (i = 0; i < g->nr_nodes; i++)
+		if (g->links[i])
+			g->links[i]->ops->close(g->links[i], g->error);
+	coll_group_free(g);
+}
+
+static void coll_group_release(struct kref *ref)
+{
+	struct coll_group *g = container_of(ref, struct coll_group, ref);
+
+	/* The caller may be a link's work, which the reaper has to wait for. */
+	queue_work(coll_reap_wq, &g->reap);
+}
+
+void coll_group_get(struct coll_group *g)
+{
+	kref_get(&g->ref);
+}
+
+void coll_group_put(struct coll_group *g)
+{
+	kref_put(&g->ref, coll_group_release);
+}
+
+/* Every node number is below nr_nodes and in use. Return: local ranks. */
+static int coll_check_nodes(const struct coll_join_args *a)
+{
+	const struct coll_join *j = &a->join;
+	u32 local = 0;
+	u32 node, i;
+
+	for (i = 0; i < j->size; i++) {
+		if (a->node_of[i] >= j->nr_nodes)
+			return -EINVAL;
+		if (a->node_of[i] == j->node)
+			local++;
+	}
+	/* Numbers are given in the order of their first rank. */
+	for (i = 0, node = 0; i < j->size; i++) {
+		if (a->node_of[i] > node)
+			return -EINVAL;
+		if (a->node_of[i] == node)
+			node++;
+	}
+	return node == j->nr_nodes ? local : -EINVAL;
+}
+
+static int coll_check_join(const struct coll_join_args *a)
+{
+	const struct coll_join *j = &a->join;
+
+	if (!j->size || j->size > COLL_MAX_SIZE || j->rank >= j->size)
+		return -EINVAL;
+	if (!j->nr_nodes || j->nr_nodes > j->size || j->node >= j->nr_nodes)
+		return -EINVAL;
+	if (a->node_of[j->rank] != j->node)
+		return -EINVAL;
+	return coll_check_nodes(a);
+}
+
+static struct coll_group *coll_group_alloc(struct coll_join_args *a, u32 nr_local)
+{
+	const struct coll_join *j = &a->join;
+	struct coll_group *g;
+	u32 i, n = 0;
+	int id;
+
+	g = kzalloc(sizeof(*g), GFP_KERNEL_ACCOUNT);
+	if (!g)
+		return NULL;
+	id = ida_alloc_min(&coll_group_ids, 1, GFP_KERNEL);
+	if (id < 0) {
+		kfree(g);
+		return NULL;
+	}
+	g->id = id;
+	g->local_rank = kvcalloc(nr_local, sizeof(u32), GFP_KERNEL_ACCOUNT);
+	g->members = kvcalloc(nr_local, sizeof(*g->members), GFP_KERNEL_ACCOUNT);
+	g->local_left = kvcalloc(nr_local, sizeof(*g->local_left), GFP_KERNEL_ACCOUNT);
+	g->links = kvcalloc(j->nr_nodes, sizeof(*g->links), GFP_KERNEL_ACCOUNT);
+	if (!g->local_rank || !g->members || !g->local_left || !g->links) {
+		coll_group_free(g);
+		return NULL;
+	}
+	kref_init(&g->ref);
+	spin_lock_init(&g->lock);
+	INIT_LIST_HEAD(&g->ops);
+	INIT_WORK(&g->reap, coll_group_reap);
+	memcpy(g->key, j->key, sizeof(g->key));
+	g->uid = a->uid;
+	g->size = j->size;
+	g->node = j->node;
+	g->nr_nodes = j->nr_nodes;
+	g->epoch = j->epoch;
+	g->nr_local = nr_local;
+	g->node_of = a->node_of;
+	a->node_of = NULL;
+	for (i = 0; i < g->size; i++)
+		if (g->node_of[i] == g->node)
+			g->local_rank[n++] = i;
+	g->remote_left.seq = U64_MAX;
+	strscpy(g->host, utsname()->nodename, sizeof(g->host));
+	return g;
+}
+
+/* A group of the same name is there: is it the one that is meant? */
+static int coll_group_fits(const struct coll_group *g,
+			   const struct coll_join_args *a)
+{
+	const struct coll_join *j = &a->join;
+
+	if (!uid_eq(g->uid, a->uid))
+		return -EPERM;
+	if (g->size != j->size || g->nr_nodes != j->nr_nodes ||
+	    g->epoch != j->epoch ||
+	    memcmp(g->node_of, a->node_of, array_size(g->size, sizeof(u32))))
+		return -EINVAL;
+	if (g->error || g->nr_left || g->remote_left.seq != U64_MAX)
+		return -ESHUTDOWN;
+	return 0;
+}
+
+/* Find or make the group. Under coll_groups_lock. */
+static struct coll_group *coll_group_lookup(struct coll_join_args *a, u32 nr_local)
+{
+	struct coll_group *g;
+	u32 owned = 0;
+	int ret;
+
+	list_for_each_entry(g, &coll_groups, list) {
+		if (g->node == a->join.node &&
+		    !memcmp(g->key, a->join.key, sizeof(g->key))) {
+			ret = coll_group_fits(g, a);
+			return ret ? ERR_PTR(ret) : g;
+		}
+		if (uid_eq(g->uid, a->uid))
+			owned++;
+	}
+	if (a->join.flags & COLL_JOIN_EXISTING)
+		return ERR_PTR(-ENOENT);
+	if (owned >= COLL_MAX_GROUPS_PER_UID)
+		return ERR_PTR(-EMFILE);
+	g = coll_group_alloc(a, nr_local);
+	return g ?: ERR_PTR(-ENOMEM);
+}
+
+static u32 coll_local_index(const struct coll_group *g, u32 rank)
+{
+	u32 i = 0;
+
+	while (g->local_rank[i] != rank)
+		i++;
+	return i;
+}
+
+int coll_group_join(struct coll_member *m, struct coll_join_args *a)
+{
+	int nr_local = coll_check_join(a);
+	struct coll_group *g;
+	u32 local;
+	int ret = 0;
+
+	if (nr_local < 0)
+		return nr_local;
+
+	mutex_lock(&coll_groups_lock);
+	g = coll_group_lookup(a, nr_local);
+	if (IS_ERR(g)) {
+		ret = PTR_ERR(g);
+		goto unlock;
+	}
+	local = coll_local_index(g, a->join.rank);
+	if (g->members[local]) {
+		ret = -EEXIST;
+		goto unlock;
+	}
+	if (!g->nr_joined)
+		list_add_tail(&g->list, &coll_groups);	/* born with one reference */
+	else
+		coll_group_get(g);
+	m->rank = a->join.rank;
+	m->local = local;
+	spin_lock(&g->lock);
+	g->members[local] = m;
+	g->nr_joined++;
+	spin_unlock(&g->lock);
+	smp_store_release(&m->group, g);
+unlock:
+	mutex_unlock(&coll_groups_lock);
+	return ret;
+}
+
+/* Is somebody waiting in an op that @m will never post? Under group->lock. */
+static u64 coll_first_op_beyond(const struct coll_group *g, u64 seq)
+{
+	const struct coll_op *op;
+
+	list_for_each_entry(op, &g->ops, list)
+		if (op->seq > seq)
+			return op->seq;
+	return 0;
+}
+
+void coll_group_leave(struct coll_member *m)
+{
+	struct coll_group *g = m->group;
+	struct coll_cause cause;
+	u64 beyond;
+
+	mutex_lock(&coll_groups_lock);
+	spin_lock(&g->lock);
+	g->members[m->local] = NULL;
+	g->nr_joined--;
+	g->local_left[g->nr_left].rank = m->rank;
+	g->local_left[g->nr_left].seq = m->posted;
+	WRITE_ONCE(g->nr_left, g->nr_left + 1);
+	beyond = coll_first_op_beyond(g, m->posted);
+	spin_unlock(&g->lock);
+	if (!g->nr_joined)
+		list_del(&g->list);
+	mutex_unlock(&coll_groups_lock);
+
+	if (beyond) {
+		coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, m->rank,
+				 beyond);
+		cause.pid = m->tgid;
+		coll_group_fail(g, &cause);
+	} else {
+		coll_links_kick(g);	/* BYE */
+	}
+	coll_group_put(g);
+}
+
+void coll_group_cause(const struct coll_group *g, struct coll_cause *c,
+		      u32 kind, int error, u32 rank, u64 seq)
+{
+	memset(c, 0, sizeof(*c));
+	c->kind = kind;
+	c->error = error;
+	c->rank = rank;
+	c->node = rank < g->size ? g->node_of[rank] : COLL_RANK_NONE;
+	c->seq = seq;
+	if (c->node == g->node)
+		strscpy(c->host, g->host, sizeof(c->host));
+}
+
+/* Fix the result of every posted op; each ends when its last use goes. */
+static void coll_group_end_ops(struct coll_group *g)
+{
+	struct coll_op *op;
+	bool found;
+
+	do {
+		found = false;
+		spin_lock(&g->lock);
+		list_for_each_entry(op, &g->ops, list) {
+			found = coll_op_end(op, -g->error);
+			if (found)
+				break;
+		}
+		spin_unlock(&g->lock);
+		if (found)
+			coll_op_put_use(op);
+	} while (found);
+}
+
+void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
+{
+	/* Ending ops may drop the last reference but ours. */
+	coll_group_get(g);
+	spin_lock(&g->lock);
+	if (g->error) {
+		spin_unlock(&g->lock);
+		coll_group_put(g);
+		return;
+	}
+	g->cause = *cause;
+	WRITE_ONCE(g->error, cause->error);
+	spin_unlock(&g->lock);
+
+	trace_coll_abort(g->id, cause->seq, cause->kind, cause->error, cause->rank);
+	coll_links_kick(g);	/* ABORT goes first, our own ops after */
+	coll_group_end_ops(g);
+	coll_group_put(g);
+}
+
+void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq)
+{
+	struct coll_cause cause;
+	u64 beyond;
+
+	spin_lock(&g->lock);
+	if (seq < g->remote_left.seq) {
+		g->remote_left.rank = rank;
+		g->remote_left.seq = seq;
+	}
+	beyond = coll_first_op_beyond(g, seq);
+	spin_unlock(&g->lock);
+	if (beyond) {
+		coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, rank,
+				 beyond);
+		coll_group_fail(g, &cause);
+	}
+}
+
+int coll_groups_for_each(int (*fn)(struct coll_group *g, void *arg), void *arg)
+{
+	struct coll_group *g;
+	int ret = 0;
+
+	mutex_lock(&coll_groups_lock);
+	list_for_each_entry(g, &coll_groups, list) {
+		ret = fn(g, arg);
+		if (ret)
+			break;
+	}
+	mutex_unlock(&coll_groups_lock);
+	return ret;
+}
+
+void coll_group_note_memlock(struct coll_group *g, u64 wanted)
+{
+	bool first;
+
+	spin_lock(&g->lock);
+	first = !g->memlock_wanted;
+	g->memlock_wanted = max(g->memlock_wanted, wanted);
+	spin_unlock(&g->lock);
+	if (first)
+		pr_info_ratelimited("coll: group %u: RLIMIT_MEMLOCK is too low to pin buffers whole, %llu bytes would do\n",
+				    g->id, wanted);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Groups: the ranks of one communicator on one node, and their agent.
+ *
+ * Who owns what
+ *   file -> member -> group -> links -> streams (sockets)
+ *                     group -> ops -> requests (one per posted member)
+ * A member holds a reference to its group from join to the release of its file.
+ * An op holds one from its first post to its end. The last reference queues the
+ * reaping work, which may sleep for the links' work.
+ *
+ * Teardown, in this order
+ *   1. the member leaves: an op it has posted fails the group, else the others
+ *      are told its last op (BYE)
+ *   2. every op ends: its users drop to zero, pages are unpinned, requests are
+ *      completed, once each
+ *   3. last reference: callbacks are taken off the sockets, link works are
+ *      cancelled, sockets put, memory freed
+ *
+ * Lock order, outermost first
+ *   coll_groups_lock   the list of groups; joins
+ *   socket lock        held by tcp_read_sock() around our receive actor
+ *   mmap_lock          of a window's address space
+ *   group->lock        everything marked so below; a spinlock, never held
+ *                      across a sweep, a callback to front or a socket call
+ * Socket callbacks (softirq) take sk_callback_lock and queue work, no more.
+ */
+#ifndef COLL_CORE_GROUP_H
+#define COLL_CORE_GROUP_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/uidgid.h>
+#include <linux/workqueue.h>
+
+#include <linux/coll.h>
+
+struct coll_link;
+struct coll_member;
+struct coll_op;
+
+/**
+ * struct coll_left - a rank that has gone without harm
+ * @rank: who
+ * @seq: last op it takes part in
+ */
+struct coll_left {
+	u32 rank;
+	u64 seq;
+};
+
+/**
+ * struct coll_group - see the top of this file
+ * @ref: members, ops, and those who look
+ * @list: in coll_groups, while any member is there; coll_groups_lock
+ * @id: number for netlink and traces; unique while the group lives
+ * @key: of the communicator
+ * @uid: owner; others may not join
+ * @size: ranks
+ * @node: this node
+ * @nr_nodes: nodes
+ * @epoch: incarnation
+ * @nr_local: ranks of this node
+ * @node_of: node of each rank
+ * @local_rank: rank of each local index, ascending
+ * @host: host name, for causes
+ * @lock: protects all below up to @links
+ * @members: by local index; NULL: not joined, or left
+ * @nr_joined: members there are
+ * @error: 0, or the sticky positive errno; may be read without the lock
+ * @cause: why
+ * @ops: posted and not ended, by seq
+ * @active: the one that runs; NULL between ops
+ * @advancing: somebody is starting ops; see coll_group_advance()
+ * @started: ops started
+ * @ended: ops ended
+ * @bytes: payload of ended ops
+ * @posted: highest seq any local member has posted
+ * @remote_left: the remote rank that left earliest
+ * @local_left: local ranks that left, in that order; the first @nr_left
+ * @nr_left: how many
+ * @memlock_wanted: see struct coll_status
+ * @links: by node; each is set once, under the lock, with release, and freed by
+ *	the reaper only
+ * @reap: last step of teardown
+ */
+struct coll_group {
+	struct kref ref;
+	struct list_head list;
+	u32 id;
+	u8 key[COLL_KEY_SIZE];
+	kuid_t uid;
+	u32 size;
+	u32 node;
+	u32 nr_nodes;
+	u32 epoch;
+	u32 nr_local;
+	u32 *node_of;
+	u32 *local_rank;
+	char host[COLL_HOST_SIZE];
+
+	spinlock_t lock;
+	struct coll_member **members;
+	u32 nr_joined;
+	int error;
+	struct coll_cause cause;
+	struct list_head ops;
+	struct coll_op *active;
+	bool advancing;
+	u64 started;
+	u64 ended;
+	u64 bytes;
+	u64 posted;
+	struct coll_left remote_left;
+	struct coll_left *local_left;
+	u32 nr_left;
+	u64 memlock_wanted;
+	struct coll_link **links;
+
+	struct work_struct reap;
+};
+
+/**
+ * struct coll_join_args - a join, checked and copied from user space
+ * @join: the command
+ * @node_of: node of each rank; the group takes it over on success
+ * @uid: of the caller
+ */
+struct coll_join_args {
+	struct coll_join join;
+	u32 *node_of;
+	kuid_t uid;
+};
+
+/* Queue for progress of links and for sweeps; and one for teardown. */
+extern struct workqueue_struct *coll_wq;
+extern struct workqueue_struct *coll_reap_wq;
+
+int coll_group_init(void);
+void coll_group_exit(void);
+
+/**
+ * coll_group_join() - put a member into its group, which is made if need be
+ * @m: member without a group
+ * @args: see there
+ *
+ * Return: 0 and m->group, m->rank, m->local set; or as COLL_IOC_JOIN.
+ */
+int coll_group_join(struct coll_member *m, struct coll_join_args *args);
+
+/**
+ * coll_group_leave() - a member goes, its file is being released
+ * @m: member with a group
+ *
+ * Drops the member's reference. No request of it is pending any more.
+ */
+void coll_group_leave(struct coll_member *m);
+
+void coll_group_get(struct coll_group *g);
+void coll_group_put(struct coll_group *g);
+
+/**
+ * coll_group_fail() - end the communicator
+ * @g: group
+ * @cause: why; ->error positive
+ *
+ * The first call wins, later ones do nothing. Every posted op ends with
+ * -cause->error, as soon as its pages are free. Process context.
+ */
+void coll_group_fail(struct coll_group *g, const struct coll_cause *cause);
+
+/**
+ * coll_group_cause() - fill in a cause that arises on this node
+ * @g: group
+ * @c: result, all of it
+ * @kind: enum coll_cause_kind
+ * @error: positive errno
+ * @rank: rank or COLL_RANK_NONE; its node is filled in
+ * @seq: op or 0
+ */
+void coll_group_cause(const struct coll_group *g, struct coll_cause *c,
+		      u32 kind, int error, u32 rank, u64 seq);
+
+/**
+ * coll_group_remote_bye() - a rank of another node leaves after op @seq
+ *
+ * Fails the group if some local rank waits in a later op.
+ */
+void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq);
+
+/* Walk all groups under coll_groups_lock; stops when @fn returns non-zero. */
+int coll_groups_for_each(int (*fn)(struct coll_group *g, void *arg), void *arg);
+
+/* Bytes of locked memory an op lacked; kept for status, said once in the log. */
+void coll_group_note_memlock(struct coll_group *g, u64 wanted);
+
+#endif /* COLL_CORE_GROUP_H */

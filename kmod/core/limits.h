@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Every bound of the module, with its reason. */
+#ifndef COLL_CORE_LIMITS_H
+#define COLL_CORE_LIMITS_H
+
+#include <linux/sizes.h>
+
+/* Communicators of one uid: far above use, far below harm. */
+#define COLL_MAX_GROUPS_PER_UID	64
+/* Ops of one member posted and not ended; one more is EAGAIN. */
+#define COLL_MAX_INFLIGHT	256
+/* Registered buffers of one member. */
+#define COLL_MAX_BUFFERS	1024
+/* Bytes of one pinned buffer: bounds the page array to 512 MiB of vmalloc. */
+#define COLL_MAX_BUFFER		(SZ_1G * 256ULL)
+
+/*
+ * One slice of a local sweep: what a worker does between two looks at the
+ * op's state, so also how long an abort may have to wait for it.
+ */
+#define COLL_SLICE		SZ_64K
+/* Payload of a DATA frame: a segment of the pipeline, unless the op says. */
+#define COLL_SEGMENT		SZ_256K
+/* A sender does not cut frames smaller than this while more is coming. */
+#define COLL_SEGMENT_MIN	SZ_64K
+/* Bytes a link's work moves before it lets others have the CPU. */
+#define COLL_WORK_BUDGET	SZ_2M
+/* Traffic of one FPU section: softirqs are held off meanwhile. */
+#define COLL_FPU_BYTES		SZ_32K
+
+#endif /* COLL_CORE_LIMITS_H */

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Links as core sees them: something that can be woken, told and closed. What
+ * is behind is the transport's (kmod/xport).
+ */
+#ifndef COLL_CORE_LINK_H
+#define COLL_CORE_LINK_H
+
+#include <linux/types.h>
+#include <linux/coll.h>
+
+struct coll_group;
+struct coll_link;
+
+/**
+ * struct coll_link_stat - for netlink and status, of one stripe
+ */
+struct coll_link_stat {
+	u32 peer;
+	u32 stripe;
+	u32 state;	/* 0 greeting, 1 ready, 2 closed */
+	u64 tx_bytes;
+	u64 tx_frames;
+	u64 rx_bytes;
+	u64 rx_frames;
+	u64 tx_stalls;
+};
+
+/**
+ * struct coll_link_ops - a transport
+ * @kick: there may be something to send, or room to receive. Any context. What
+ *	a running work has not seen yet, it will see: never lost.
+ * @ready: all streams are connected and greeted. Any context.
+ * @stat: fills @s for stripe @i of the link; false past the last one.
+ * @close: called once, by the reaper, with no op left: stops the link's work,
+ *	gives the sockets back. @hard: what is unsent need not arrive. Sleeps.
+ */
+struct coll_link_ops {
+	void (*kick)(struct coll_link *link);
+	bool (*ready)(const struct coll_link *link);
+	bool (*stat)(const struct coll_link *link, u32 i,
+		     struct coll_link_stat *s);
+	void (*close)(struct coll_link *link, bool hard);
+};
+
+/**
+ * struct coll_link - first part of a transport's link
+ * @ops: transport
+ * @group: owner; outlives the link
+ * @peer: node at the other end
+ */
+struct coll_link {
+	const struct coll_link_ops *ops;
+	struct coll_group *group;
+	u32 peer;
+};
+
+/**
+ * struct coll_transport - what makes links
+ * @add: give the group one connected stream. @fd is the caller's; the transport
+ *	takes its own reference. Serialized by nothing. Errors as COLL_IOC_LINK.
+ */
+struct coll_transport {
+	int (*add)(struct coll_group *g, u32 peer, int fd, u32 stripe);
+};
+
+/* Set once at load, before the device exists. */
+void coll_link_set_transport(const struct coll_transport *t);
+
+/**
+ * coll_link_add() - COLL_IOC_LINK
+ * @g: group, joined by the caller
+ * @l: command, checked for range here
+ */
+int coll_link_add(struct coll_group *g, const struct coll_link_add *l);
+
+/* Wake every link of the group, e.g. to send ABORT. Any context. */
+void coll_links_kick(struct coll_group *g);
+
+/* Links that are ready. */
+u32 coll_links_ready(struct coll_group *g);
+
+#endif /* COLL_CORE_LINK_H */

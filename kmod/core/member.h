@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Members: one open file, one rank. */
+#ifndef COLL_CORE_MEMBER_H
+#define COLL_CORE_MEMBER_H
+
+#include <linux/mmu_notifier.h>
+#include <linux/mutex.h>
+#include <linux/xarray.h>
+
+#include <linux/coll.h>
+
+#include "buf.h"
+
+struct coll_group;
+struct pid;
+
+/**
+ * struct coll_member - an open file of /dev/coll
+ * @ml: credentials and address space it was opened with
+ * @tgid: process that opened it, in the initial pid namespace
+ * @setup: serializes setup verbs
+ * @group: NULL until joined; set once under @setup, read with
+ *	smp_load_acquire() by coll_member_group(). The member's reference.
+ * @rank: valid with @group
+ * @local: index among the node's ranks
+ * @posted: ops posted; group->lock
+ * @completed: of these, ended; group->lock
+ * @bufs: registered buffers by id; its own lock
+ * @pinned: bytes they pin; @setup
+ * @gone: the process has been seen dead; only the first who sees it reports
+ * @mn: tells the end of the address space (with CONFIG_MMU_NOTIFIER)
+ * @has_mn: it is registered
+ */
+struct coll_member {
+	struct coll_memlock ml;
+	pid_t tgid;
+	struct mutex setup;
+	struct coll_group *group;
+	u32 rank;
+	u32 local;
+	u64 posted;
+	u64 completed;
+	struct xarray bufs;
+	u64 pinned;
+	unsigned long gone;
+#ifdef CONFIG_MMU_NOTIFIER
+	struct mmu_notifier mn;
+	bool has_mn;
+#endif
+};
+
+/**
+ * coll_member_open() - a member for the calling process
+ *
+ * Return: the member, owned by the file; -ENOMEM, -EINTR.
+ */
+struct coll_member *coll_member_open(void);
+
+/**
+ * coll_member_release() - the file goes; nothing of it is in flight
+ *
+ * Leaves the group and frees everything. Sleeps.
+ */
+void coll_member_release(struct coll_member *m);
+
+/* The group joined, or NULL. Stays valid while the file is open. */
+static inline struct coll_group *coll_member_group(struct coll_member *m)
+{
+	return smp_load_acquire(&m->group);
+}
+
+/**
+ * coll_member_is_owner() - may the current task act through this file?
+ *
+ * Only the address space that opened it may: a forked child or the receiver of
+ * a passed fd may not. Not a matter of capabilities, so fit for SQPOLL.
+ */
+bool coll_member_is_owner(const struct coll_member *m);
+
+/**
+ * coll_member_gone() - the process of this member is ending, or has cut it off
+ * @m: member
+ * @kind: COLL_CAUSE_EXIT, _CLOSE or _CANCEL
+ *
+ * If an op of it is pending, or it ends by a signal or with a non-zero status,
+ * the group fails at once. Called from the process itself. May be called often;
+ * only the first call counts.
+ */
+void coll_member_gone(struct coll_member *m, u32 kind);
+
+/* Registered buffers: see COLL_IOC_REGISTER and COLL_IOC_UNREGISTER. */
+int coll_member_register(struct coll_member *m, struct coll_register *r);
+int coll_member_unregister(struct coll_member *m, u32 id);
+
+/**
+ * coll_member_vec() - a vector in a registered buffer
+ * @m: member
+ * @id: from the user
+ * @addr: first byte
+ * @len: bytes, not 0
+ * @write: will be written
+ * @v: result; the buffer is referenced
+ *
+ * Return: 0, -ENOENT, -EFAULT not inside, or not registered for writing.
+ */
+int coll_member_vec(struct coll_member *m, u32 id, u64 addr, u64 len,
+		    bool write, struct coll_vec *v);
+
+#endif /* COLL_CORE_MEMBER_H */

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/jiffies.h>
+#include <linux/slab.h>
+
+#include "../pure/optable.h"
+#include "../pure/wire.h"
+#include "exec.h"
+#include "group.h"
+#include "limits.h"
+#include "member.h"
+#include "op.h"
+#include "trace.h"
+
+static void coll_op_free(struct kref *ref)
+{
+	kfree(container_of(ref, struct coll_op, ref));
+}
+
+/* Lowest local rank that has not posted @op. Under group->lock. */
+static u32 coll_op_late_rank(const struct coll_op *op)
+{
+	const struct coll_group *g = op->group;
+	const struct coll_req *req;
+	u32 i = 0;
+
+	list_for_each_entry(req, &op->reqs, list) {
+		if (req->member->local != i)
+			break;
+		i++;
+	}
+	return i < g->nr_local ? g->local_rank[i] : COLL_RANK_NONE;
+}
+
+static void coll_op_deadline(struct work_struct *work)
+{
+	struct coll_op *op = container_of(to_delayed_work(work), struct coll_op,
+					  deadline);
+	struct coll_group *g = op->group;
+	struct coll_cause cause;
+	u32 late;
+
+	/* The group is only sure to be there while the op has not ended. */
+	if (coll_op_use(op)) {
+		spin_lock(&g->lock);
+		late = coll_op_late_rank(op);
+		spin_unlock(&g->lock);
+		coll_group_cause(g, &cause, COLL_CAUSE_TIMEOUT, ETIMEDOUT, late,
+				 op->seq);
+		coll_group_fail(g, &cause);
+		coll_op_put_use(op);
+	}
+	kref_put(&op->ref, coll_op_free);
+}
+
+/* Arm the deadline, or bring it forward. Under group->lock. */
+static void coll_op_arm(struct coll_op *op, u64 timeout_ns)
+{
+	unsigned long expires;
+
+	if (!timeout_ns)
+		return;
+	timeout_ns = min_t(u64, timeout_ns, (u64)NSEC_PER_SEC * 86400 * 365);
+	expires = jiffies + nsecs_to_jiffies(timeout_ns) + 1;
+	if (op->expires && !time_before(expires, op->expires))
+		return;
+	op->expires = expires;
+	kref_get(&op->ref);
+	if (mod_delayed_work(coll_wq, &op->deadline, expires - jiffies))
+		kref_put(&op->ref, coll_op_free);	/* was armed before */
+}
+
+static struct coll_op *coll_op_alloc(void)
+{
+	struct coll_op *op = kzalloc(sizeof(*op), GFP_KERNEL_ACCOUNT);
+
+	if (!op)
+		return NULL;
+	kref_init(&op->ref);
+	atomic_set(&op->users, 1);
+	INIT_LIST_HEAD(&op->reqs);
+	INIT_DELAYED_WORK(&op->deadline, coll_op_deadline);
+	return op;
+}
+
+/* The op a member posts next, if another local rank has posted it already. */
+static struct coll_op *coll_op_find(struct coll_group *g, u64 seq)
+{
+	struct coll_op *op;
+
+	list_for_each_entry_reverse(op, &g->ops, list)
+		if (op->seq == seq)
+			return op;
+	return NULL;
+}
+
+static u64 coll_cmd_signature(const struct coll_cmd *c, u64 seq)
+{
+	return coll_signature(c->collective, c->op, c->dtype, c->root, c->count,
+			      seq);
+}
+
+/* First post of an op here: it joins the queue. Under group->lock. */
+static void coll_op_enqueue(struct coll_group *g, struct coll_op *op,
+			    const struct coll_req *req, u64 seq)
+{
+	coll_group_get(g);
+	op->group = g;
+	op->seq = seq;
+	op->cmd = req->cmd;
+	op->sig = coll_cmd_signature(&req->cmd, seq);
+	op->elem = coll_dtype_size(req->cmd.dtype);
+	op->bytes = req->bytes;
+	list_add_tail(&op->list, &g->ops);
+	g->posted = seq;
+}
+
+/* Keep op->reqs in the order of local ranks: sums are folded in it. */
+static void coll_op_add_req(struct coll_op *op, struct coll_req *req)
+{
+	struct coll_req *r;
+
+	list_for_each_entry(r, &op->reqs, list)
+		if (r->member->local > req->member->local)
+			break;
+	list_add_tail(&req->list, &r->list);
+	req->op = op;
+	op->nr_posted++;
+	req->member->posted++;
+}
+
+/* A rank that @seq needs has left before it. Under group->lock. */
+static u32 coll_op_missing_rank(const struct coll_group *g, u64 seq)
+{
+	u32 i;
+
+	if (seq > g->remote_left.seq)
+		return g->remote_left.rank;
+	for (i = 0; i < g->nr_left; i++)
+		if (seq > g->local_left[i].seq)
+			return g->local_left[i].rank;
+	return COLL_RANK_NONE;
+}
+
+/*
+ * Under group->lock, with a spare op that is taken if it is needed.
+ * Return: 0 posted; -EBADE disagrees with what others posted; -EHOSTDOWN needs
+ * a rank that has left; -EAGAIN; -ENOMEM: come back with a spare op.
+ */
+static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare)
+{
+	struct coll_member *m = req->member;
+	struct coll_group *g = coll_member_group(m);
+	u64 seq = m->posted + 1;
+	struct coll_op *op;
+
+	if (g->error)
+		return -g->error;
+	if (m->posted - m->completed >= COLL_MAX_INFLIGHT)
+		return -EAGAIN;
+	if (coll_op_missing_rank(g, seq) != COLL_RANK_NONE)
+		return -EHOSTDOWN;
+
+	op = coll_op_find(g, seq);
+	if (!op) {
+		if (!*spare)
+			return -ENOMEM;
+		op = *spare;
+		*spare = NULL;
+		coll_op_enqueue(g, op, req, seq);
+	} else if (op->sig != coll_cmd_signature(&req->cmd, seq)) {
+		return -EBADE;
+	}
+	coll_op_add_req(op, req);
+	coll_op_arm(op, req->cmd.timeout_ns);
+	return 0;
+}
+
+/* Posting found out that this communicator cannot go on. */
+static void coll_post_failed(struct coll_req *req, int err)
+{
+	struct coll_group *g = coll_member_group(req->member);
+	u64 seq = req->member->posted + 1;
+	struct coll_cause cause;
+
+	if (err == -EBADE) {
+		coll_group_cause(g, &cause, COLL_CAUSE_MISMATCH, EBADE,
+				 req->member->rank, seq);
+	} else {
+		u32 rank;
+
+		spin_lock(&g->lock);
+		rank = coll_op_missing_rank(g, seq);
+		spin_unlock(&g->lock);
+		coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, rank,
+				 seq);
+	}
+	coll_group_fail(g, &cause);
+}
+
+int coll_op_post(struct coll_req *req)
+{
+	struct coll_group *g = coll_member_group(req->member);
+	struct coll_op *spare = NULL;
+	bool failed;
+	int ret;
+
+	for (;;) {
+		spin_lock(&g->lock);
+		failed = g->error;
+		ret = coll_op_post_locked(req, &spare);
+		spin_unlock(&g->lock);
+		if (ret != -ENOMEM || failed)
+			break;
+		spare = coll_op_alloc();
+		if (!spare)
+			return -ENOMEM;
+	}
+	if (spare)
+		kref_put(&spare->ref, coll_op_free);
+	if (ret) {
+		if (!failed && (ret == -EBADE || ret == -EHOSTDOWN))
+			coll_post_failed(req, ret);
+		return ret;
+	}
+	/* From here on @req may be gone. */
+	coll_group_advance(g);
+	return 0;
+}
+
+static void coll_op_start(struct coll_op *op)
+{
+	struct coll_group *g = op->group;
+	struct coll_cause cause;
+	int ret;
+
+	trace_coll_start(g->id, op->seq, op->cmd.collective, op->bytes);
+	ret = coll_exec_prepare(op);
+	if (ret) {
+		coll_group_cause(g, &cause, ret == -ENOTCONN ? COLL_CAUSE_LINK :
+				 COLL_CAUSE_MEMORY, -ret, COLL_RANK_NONE,
+				 op->seq);
+		coll_group_fail(g, &cause);
+		return;
+	}
+	coll_exec_start(op);
+}
+
+/*
+ * The oldest op starts when all local ranks have posted it and none runs.
+ * Starting may end it on the spot, and ending calls us again: the one who is
+ * starting already goes on in its loop, so that the stack stays flat.
+ */
+void coll_group_advance(struct coll_group *g)
+{
+	struct coll_op *op;
+
+	spin_lock(&g->lock);
+	if (g->advancing) {
+		spin_unlock(&g->lock);
+		return;
+	}
+	g->advancing = true;
+	while (!g->active && !g->error) {
+		op = list_first_entry_or_null(&g->ops, struct coll_op, list);
+		if (!op || op->nr_posted < g->nr_local || !coll_op_use(op))
+			break;
+		g->active = op;
+		g->started++;
+		spin_unlock(&g->lock);
+		coll_op_start(op);
+		coll_op_put_use(op);
+		spin_lock(&g->lock);
+	}
+	g->advancing = false;
+	spin_unlock(&g->lock);
+}
+
+struct coll_op *coll_op_active(struct coll_group *g)
+{
+	struct coll_op *op;
+
+	spin_lock(&g->lock);
+	op = g->active;
+	if (op && (!op->exec || !coll_op_use(op)))
+		op = NULL;
+	spin_unlock(&g->lock);
+	return op;
+}
+
+bool coll_op_end(struct coll_op *op, int result)
+{
+	if (test_and_set_bit(COLL_OP_ENDING, &op->flags))
+		return false;
+	op->result = result;
+	return true;
+}
+
+/* Give a request back. It may be freed by its callback. */
+static void coll_req_done(struct coll_req *req, int result)
+{
+	/* Who was cut off itself hears that, the others hear of its death. */
+	if (result == -EHOSTDOWN && test_bit(0, &req->member->gone))
+		result = -ECANCELED;
+	coll_buf_put(req->in.buf);
+	coll_buf_put(req->out.buf);
+	req->done(req, result);
+}
+
+/* Nothing touches the op any more: its pages are free, tell everyone. */
+static void coll_op_ended(struct coll_op *op)
+{
+	struct coll_group *g = op->group;
+	struct coll_req *req, *next;
+	LIST_HEAD(reqs);
+
+	trace_coll_complete(g->id, op->seq, op->result);
+	coll_exec_free(op->exec);
+	spin_lock(&g->lock);
+	list_del(&op->list);
+	if (g->active == op)
+		g->active = NULL;
+	g->ended++;
+	if (!op->result)
+		g->bytes += op->bytes;
+	list_splice_init(&op->reqs, &reqs);
+	list_for_each_entry(req, &reqs, list) {
+		req->op = NULL;
+		req->member->completed++;
+	}
+	spin_unlock(&g->lock);
+
+	list_for_each_entry_safe(req, next, &reqs, list)
+		coll_req_done(req, op->result);
+	coll_group_advance(g);
+	if (cancel_delayed_work(&op->deadline))
+		kref_put(&op->ref, coll_op_free);
+	kref_put(&op->ref, coll_op_free);
+	coll_group_put(g);
+}
+
+void coll_op_put_use(struct coll_op *op)
+{
+	if (atomic_dec_and_test(&op->users))
+		coll_op_ended(op);
+}
+
+bool coll_req_can_help(struct coll_req *req)
+{
+	struct coll_group *g = coll_member_group(req->member);
+	bool can;
+
+	spin_lock(&g->lock);
+	can = req->op && req->op == g->active && req->op->exec &&
+	      coll_exec_wants_help(req->op->exec);
+	spin_unlock(&g->lock);
+	return can;
+}
+
+void coll_req_help(struct coll_req *req)
+{
+	struct coll_group *g = coll_member_group(req->member);
+	struct coll_op *op;
+
+	spin_lock(&g->lock);
+	op = req->op;
+	if (op && (op != g->active || !op->exec || !coll_op_use(op)))
+		op = NULL;
+	spin_unlock(&g->lock);
+	if (!op)
+		return;
+	coll_exec_help(op->exec);
+	coll_op_put_use(op);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Ops: one collective as this node sees it.
+ *
+ * Life
+ *   POSTED   some local ranks have posted it; waits in group->ops
+ *   RUNNING  all have, its turn has come: it is group->active
+ *   ENDING   COLL_OP_ENDING is set, by the step that was the last one or by a
+ *            failure, whoever is first: ->result is fixed
+ *   ENDED    users are zero: nothing touches its pages any more. Buffers are
+ *            put, each request is completed exactly once, the op is freed.
+ *
+ * Whoever reads or writes an op's pages or steps holds a use. The first use
+ * belongs to the op itself and is dropped when COLL_OP_ENDING gets set. A use
+ * is only gained while the count is not zero.
+ */
+#ifndef COLL_CORE_OP_H
+#define COLL_CORE_OP_H
+
+#include <linux/atomic.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include <linux/coll.h>
+
+#include "buf.h"
+
+struct coll_group;
+struct coll_member;
+struct coll_exec;
+
+/**
+ * struct coll_req - one rank's part in an op
+ * @member: who
+ * @cmd: what, decoded and checked
+ * @in: input vector
+ * @out: output vector
+ * @bytes: length of both
+ * @op: the op, from posting to its end; group->lock
+ * @list: in the op, by local index; group->lock
+ * @waiter: where the rank sleeps in ioctl, woken when there is work to help
+ *	with; NULL: nobody sleeps
+ * @done: called exactly once for a posted request, in process context, when the
+ *	op has ended and its buffers are released. May free the request.
+ *
+ * Owner: front, which allocates it and gets it back through @done, or keeps it
+ * when posting fails.
+ */
+struct coll_req {
+	struct coll_member *member;
+	struct coll_cmd cmd;
+	struct coll_vec in;
+	struct coll_vec out;
+	u64 bytes;
+	struct coll_op *op;
+	struct list_head list;
+	wait_queue_head_t *waiter;
+	void (*done)(struct coll_req *req, int result);
+};
+
+/* struct coll_op.flags */
+#define COLL_OP_ENDING	0
+
+/**
+ * struct coll_op - see the top of this file
+ * @ref: memory; held by the op itself and by an armed deadline
+ * @users: uses; 0: ended
+ * @flags: COLL_OP_*
+ * @list: in group->ops; group->lock
+ * @group: with a reference
+ * @seq: from 1
+ * @sig: signature
+ * @cmd: as the first local rank posted it
+ * @elem: bytes of an element; 0 for a barrier
+ * @bytes: length of the vector
+ * @reqs: posted requests by local index; group->lock until it runs
+ * @nr_posted: how many; group->lock
+ * @result: 0 or -errno; fixed by who sets COLL_OP_ENDING
+ * @deadline: fails the group; holds @ref while armed
+ * @expires: jiffies of the earliest one, 0: none; group->lock
+ * @exec: the schedule laid out; NULL before it runs
+ */
+struct coll_op {
+	struct kref ref;
+	atomic_t users;
+	unsigned long flags;
+	struct list_head list;
+	struct coll_group *group;
+	u64 seq;
+	u64 sig;
+	struct coll_cmd cmd;
+	u32 elem;
+	u64 bytes;
+	struct list_head reqs;
+	u32 nr_posted;
+	int result;
+	struct delayed_work deadline;
+	unsigned long expires;
+	struct coll_exec *exec;
+};
+
+/**
+ * coll_op_post() - post one rank's part of its next op
+ * @req: filled in by front
+ *
+ * Return: 0: @req->done is called exactly once, later or before this returns.
+ * Negative: never, and the command does not count: -EAGAIN too many in flight,
+ * -ENOMEM; or the group's sticky error.
+ */
+int coll_op_post(struct coll_req *req);
+
+/**
+ * coll_req_help() - work on the op of a request instead of sleeping
+ * @req: posted, possibly done already
+ *
+ * Takes slices of an N-way sweep as long as there are any. The caller makes sure
+ * that @req stays allocated.
+ */
+void coll_req_help(struct coll_req *req);
+
+/* Is there anything coll_req_help() could do just now? */
+bool coll_req_can_help(struct coll_req *req);
+
+/* Start ops whose turn has come. Process context, no locks. */
+void coll_group_advance(struct coll_group *g);
+
+/**
+ * coll_op_active() - the running op of a group, with a use
+ * @g: group
+ *
+ * Return: NULL if none runs.
+ */
+struct coll_op *coll_op_active(struct coll_group *g);
+
+/**
+ * coll_op_use() - gain a use
+ *
+ * Return: false if the op has ended.
+ */
+static inline bool coll_op_use(struct coll_op *op)
+{
+	return atomic_inc_not_zero(&op->users);
+}
+
+/* Drop a use. The last one ends the op: process context, no locks. */
+void coll_op_put_use(struct coll_op *op);
+
+/**
+ * coll_op_end() - fix the result of an op
+ * @op: with a use held by the caller, or under group->lock
+ * @result: 0 or -errno
+ *
+ * Return: true for the first call only: that caller owes a
+ * coll_op_put_use() for the op's own use.
+ */
+bool coll_op_end(struct coll_op *op, int result);
+
+/* No step may begin any more. */
+static inline bool coll_op_ending(const struct coll_op *op)
+{
+	return test_bit(COLL_OP_ENDING, &op->flags);
+}
+
+#endif /* COLL_CORE_OP_H */

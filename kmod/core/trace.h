@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Tracepoints: submit, start, segment, complete, abort. No strings, no secrets. */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM coll
+
+#if !defined(COLL_CORE_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define COLL_CORE_TRACE_H
+
+#include <linux/tracepoint.h>
+#include <linux/coll.h>
+
+TRACE_EVENT(coll_submit,
+	TP_PROTO(u32 group, u32 rank, const struct coll_cmd *cmd),
+	TP_ARGS(group, rank, cmd),
+	TP_STRUCT__entry(
+		__field(u32, group)
+		__field(u32, rank)
+		__field(u16, collective)
+		__field(u16, op)
+		__field(u16, dtype)
+		__field(u64, count)
+	),
+	TP_fast_assign(
+		__entry->group = group;
+		__entry->rank = rank;
+		__entry->collective = cmd->collective;
+		__entry->op = cmd->op;
+		__entry->dtype = cmd->dtype;
+		__entry->count = cmd->count;
+	),
+	TP_printk("group=%u rank=%u collective=%u op=%u dtype=%u count=%llu",
+		  __entry->group, __entry->rank, __entry->collective,
+		  __entry->op, __entry->dtype, __entry->count)
+);
+
+TRACE_EVENT(coll_start,
+	TP_PROTO(u32 group, u64 seq, u32 collective, u64 bytes),
+	TP_ARGS(group, seq, collective, bytes),
+	TP_STRUCT__entry(
+		__field(u32, group)
+		__field(u32, collective)
+		__field(u64, seq)
+		__field(u64, bytes)
+	),
+	TP_fast_assign(
+		__entry->group = group;
+		__entry->collective = collective;
+		__entry->seq = seq;
+		__entry->bytes = bytes;
+	),
+	TP_printk("group=%u seq=%llu collective=%u bytes=%llu", __entry->group,
+		  __entry->seq, __entry->collective, __entry->bytes)
+);
+
+TRACE_EVENT(coll_segment,
+	TP_PROTO(u32 group, u64 seq, u32 peer, u32 step, u32 kind, u64 off, u64 len),
+	TP_ARGS(group, seq, peer, step, kind, off, len),
+	TP_STRUCT__entry(
+		__field(u32, group)
+		__field(u32, peer)
+		__field(u32, step)
+		__field(u32, kind)
+		__field(u64, seq)
+		__field(u64, off)
+		__field(u64, len)
+	),
+	TP_fast_assign(
+		__entry->group = group;
+		__entry->peer = peer;
+		__entry->step = step;
+		__entry->kind = kind;
+		__entry->seq = seq;
+		__entry->off = off;
+		__entry->len = len;
+	),
+	TP_printk("group=%u seq=%llu peer=%u step=%u kind=%u off=%llu len=%llu",
+		  __entry->group, __entry->seq, __entry->peer, __entry->step,
+		  __entry->kind, __entry->off, __entry->len)
+);
+
+TRACE_EVENT(coll_complete,
+	TP_PROTO(u32 group, u64 seq, int result),
+	TP_ARGS(group, seq, result),
+	TP_STRUCT__entry(
+		__field(u32, group)
+		__field(int, result)
+		__field(u64, seq)
+	),
+	TP_fast_assign(
+		__entry->group = group;
+		__entry->result = result;
+		__entry->seq = seq;
+	),
+	TP_printk("group=%u seq=%llu result=%d", __entry->group, __entry->seq,
+		  __entry->result)
+);
+
+TRACE_EVENT(coll_abort,
+	TP_PROTO(u32 group, u64 seq, u32 kind, u32 error, u32 rank),
+	TP_ARGS(group, seq, kind, error, rank),
+	TP_STRUCT__entry(
+		__field(u32, group)
+		__field(u32, kind)
+		__field(u32, error)
+		__field(u32, rank)
+		__field(u64, seq)
+	),
+	TP_fast_assign(
+		__entry->group = group;
+		__entry->kind = kind;
+		__entry->error = error;
+		__entry->rank = rank;
+		__entry->seq = seq;
+	),
+	TP_printk("group=%u seq=%llu kind=%u error=%u rank=%d", __entry->group,
+		  __entry->seq, __entry->kind, __entry->error, (int)__entry->rank)
+);
+
+#endif /* COLL_CORE_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>

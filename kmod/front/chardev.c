@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/build_bug.h>
+#include <linux/cred.h>
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/overflow.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "../compat.h"
+#include "../core/group.h"
+#include "../core/limits.h"
+#include "../core/link.h"
+#include "../core/member.h"
+#include "../core/support.h"
+#include "../core/status.h"
+#include "file.h"
+
+static bool world_access;
+module_param(world_access, bool, 0444);
+MODULE_PARM_DESC(world_access, "create /dev/coll with mode 0666 instead of 0660");
+
+/* The ABI: sizes are for ever. Changing one is adding a version, not an edit. */
+static inline void coll_check_abi(void)
+{
+	BUILD_BUG_ON(sizeof(struct coll_version) != 96);
+	BUILD_BUG_ON(sizeof(struct coll_join) != 64);
+	BUILD_BUG_ON(sizeof(struct coll_link_add) != 32);
+	BUILD_BUG_ON(sizeof(struct coll_register) != 40);
+	BUILD_BUG_ON(sizeof(struct coll_unregister) != 16);
+	BUILD_BUG_ON(sizeof(struct coll_abort) != 16);
+	BUILD_BUG_ON(sizeof(struct coll_shrink) != 64);
+	BUILD_BUG_ON(sizeof(struct coll_cause) != 72);
+	BUILD_BUG_ON(sizeof(struct coll_status) != 176);
+	BUILD_BUG_ON(sizeof(struct coll_cmd) != 120);
+	BUILD_BUG_ON(sizeof(struct coll_sqe) != 16);
+	BUILD_BUG_ON(offsetof(struct coll_status, cause) != 104);
+	BUILD_BUG_ON(offsetof(struct coll_cmd, timeout_ns) != 40);
+}
+
+/* Setup verbs act with the rights of the opener, so they must come from it. */
+static int coll_check_setup(struct file *file, const struct coll_member *m)
+{
+	if (file->f_cred != current_cred() && !uid_eq(file->f_cred->euid, current_euid()))
+		return -EPERM;
+	return coll_member_is_owner(m) ? 0 : -EPERM;
+}
+
+static int coll_ioc_version(void __user *arg, u32 size)
+{
+	struct coll_version v = { };
+
+	coll_describe(&v);
+	v.features = COLL_FEAT_IOCTL | COLL_FEAT_URING | COLL_FEAT_REGISTER |
+		     COLL_FEAT_LINKS | COLL_FEAT_NETLINK;
+	if (COLL_URING_CAN_CANCEL)
+		v.features |= COLL_FEAT_URING_CANCEL;
+	if (IS_ENABLED(CONFIG_MMU_NOTIFIER))
+		v.features |= COLL_FEAT_DEATH_NOTICE;
+	return copy_to_user(arg, &v, min_t(size_t, size, sizeof(v))) ? -EFAULT : 0;
+}
+
+static int coll_ioc_join(struct coll_member *m, void __user *arg, u32 size)
+{
+	struct coll_join_args a = { };
+	struct coll_join *j = &a.join;
+	int ret;
+
+	ret = copy_struct_from_user(j, sizeof(*j), arg, size);
+	if (ret)
+		return ret;
+	if (j->flags & ~COLL_JOIN_EXISTING ||
+	    memchr_inv(j->reserved, 0, sizeof(j->reserved)) ||
+	    !j->size || j->size > COLL_MAX_SIZE)
+		return -EINVAL;
+	if (m->group)
+		return -EEXIST;
+	a.node_of = kvmalloc_array(j->size, sizeof(u32), GFP_KERNEL_ACCOUNT);
+	if (!a.node_of)
+		return -ENOMEM;
+	if (copy_from_user(a.node_of, (void __user *)(unsigned long)j->node_of,
+			   array_size(j->size, sizeof(u32)))) {
+		ret = -EFAULT;
+		goto free;
+	}
+	a.uid = m->ml.cred->euid;
+	ret = coll_group_join(m, &a);
+free:
+	kvfree(a.node_of);
+	memzero_explicit(&a, sizeof(a));
+	return ret;
+}
+
+static int coll_ioc_link(struct coll_member *m, void __user *arg, u32 size)
+{
+	struct coll_link_add l;
+	int ret;
+
+	ret = copy_struct_from_user(&l, sizeof(l), arg, size);
+	if (ret)
+		return ret;
+	if (memchr_inv(l.reserved, 0, sizeof(l.reserved)))
+		return -EINVAL;
+	if (!m->group)
+		return -ENOTCONN;
+	return coll_link_add(m->group, &l);
+}
+
+static int coll_ioc_register(struct coll_member *m, void __user *arg, u32 size)
+{
+	struct coll_register r;
+	int ret;
+
+	ret = copy_struct_from_user(&r, sizeof(r), arg, size);
+	if (ret)
+		return ret;
+	if (r.id || memchr_inv(r.reserved, 0, sizeof(r.reserved)))
+		return -EINVAL;
+	ret = coll_member_register(m, &r);
+	if (ret)
+		return ret;
+	if (put_user(r.id, &((struct coll_register __user *)arg)->id)) {
+		coll_member_unregister(m, r.id);
+		return -EFAULT;
+	}
+	return 0;
+}
+
+static int coll_ioc_unregister(struct coll_member *m, void __user *arg, u32 size)
+{
+	struct coll_unregister u;
+	int ret;
+
+	ret = copy_struct_from_user(&u, sizeof(u), arg, size);
+	if (ret)
+		return ret;
+	if (memchr_inv(u.reserved, 0, sizeof(u.reserved)))
+		return -EINVAL;
+	return coll_member_unregister(m, u.id);
+}
+
+static int coll_ioc_abort(struct coll_member *m, void __user *arg, u32 size)
+{
+	struct coll_group *g = m->group;
+	struct coll_cause cause;
+	struct coll_abort a;
+	int ret;
+
+	ret = copy_struct_from_user(&a, sizeof(a), arg, size);
+	if (ret)
+		return ret;
+	if (memchr_inv(a.reserved, 0, sizeof(a.reserved)))
+		return -EINVAL;
+	if (!g)
+		return -ENOTCONN;
+	coll_group_cause(g, &cause, COLL_CAUSE_ABORT, ESHUTDOWN, m->rank,
+			 m->posted);
+	cause.pid = m->tgid;
+	cause.code = a.code;
+	coll_group_fail(g, &cause);
+	return 0;
+}
+
+static int coll_ioc_status(struct coll_member *m, void __user *arg, u32 size)
+{
+	struct coll_status s;
+
+	coll_member_status(m, &s);
+	return copy_to_user(arg, &s, min_t(size_t, size, sizeof(s))) ? -EFAULT : 0;
+}
+
+/* Setup verbs, one at a time per file. */
+static int coll_ioctl_setup(struct file *file, struct coll_member *m,
+			    unsigned int nr, void __user *arg, u32 size)
+{
+	int ret = coll_check_setup(file, m);
+
+	if (ret)
+		return ret;
+	if (mutex_lock_killable(&m->setup))
+		return -EINTR;
+	switch (nr) {
+	case _IOC_NR(COLL_IOC_JOIN):
+		ret = coll_ioc_join(m, arg, size);
+		break;
+	case _IOC_NR(COLL_IOC_LINK):
+		ret = coll_ioc_link(m, arg, size);
+		break;
+	case _IOC_NR(COLL_IOC_REGISTER):
+		ret = coll_ioc_register(m, arg, size);
+		break;
+	case _IOC_NR(COLL_IOC_UNREGISTER):
+		ret = coll_ioc_unregister(m, arg, size);
+		break;
+	case _IOC_NR(COLL_IOC_ABORT):
+		ret = coll_ioc_abort(m, arg, size);
+		break;
+	case _IOC_NR(COLL_IOC_SHRINK):
+		ret = -EOPNOTSUPP;
+		break;
+	default:
+		ret = -ENOTTY;
+	}
+	mutex_unlock(&m->setup);
+	return ret;
+}
+
+/* The direction a verb was published with; the size may have grown since. */
+static bool coll_ioctl_known(unsigned int cmd)
+{
+	static const unsigned int known[] = {
+		COLL_IOC_VERSION, COLL_IOC_JOIN, COLL_IOC_LINK,
+		COLL_IOC_REGISTER, COLL_IOC_UNREGISTER, COLL_IOC_ABORT,
+		COLL_IOC_SHRINK, COLL_IOC_STATUS, COLL_IOC_SUBMIT,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(known); i++)
+		if (_IOC_TYPE(cmd) == _IOC_TYPE(known[i]) &&
+		    _IOC_NR(cmd) == _IOC_NR(known[i]) &&
+		    _IOC_DIR(cmd) == _IOC_DIR(known[i]))
+			return _IOC_SIZE(cmd) >= _IOC_SIZE(known[i]);
+	return false;
+}
+
+static long coll_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct coll_file *cf = file->private_data;
+	void __user *p = (void __user *)arg;
+	u32 size = _IOC_SIZE(cmd);
+
+	if (!coll_ioctl_known(cmd))
+		return -ENOTTY;
+	switch (_IOC_NR(cmd)) {
+	case _IOC_NR(COLL_IOC_SUBMIT):
+		return coll_submit_wait(cf, arg, size);
+	case _IOC_NR(COLL_IOC_VERSION):
+		return coll_ioc_version(p, size);
+	case _IOC_NR(COLL_IOC_STATUS):
+		return coll_ioc_status(cf->member, p, size);
+	default:
+		return coll_ioctl_setup(file, cf->member, _IOC_NR(cmd), p, size);
+	}
+}
+
+static int coll_open(struct inode *inode, struct file *file)
+{
+	struct coll_file *cf = kzalloc(sizeof(*cf), GFP_KERNEL_ACCOUNT);
+
+	if (!cf)
+		return -ENOMEM;
+	cf->member = coll_member_open();
+	if (IS_ERR(cf->member)) {
+		int ret = PTR_ERR(cf->member);
+
+		kfree(cf);
+		return ret;
+	}
+	coll_uring_open(cf);
+	file->private_data = cf;
+	return nonseekable_open(inode, file);
+}
+
+/*
+ * Some descriptor is closed. That matters if the process is exiting, or if the
+ * only references left are those of commands in flight: nobody could ever
+ * collect or cancel them, and the other ranks would wait for a rank that has
+ * turned away. Descriptors of forked children count, as they should.
+ */
+static int coll_flush(struct file *file, fl_owner_t id)
+{
+	struct coll_file *cf = file->private_data;
+	struct coll_member *m = cf->member;
+
+	if (current->tgid != m->tgid)
+		return 0;
+	if (current->flags & PF_EXITING)
+		coll_member_gone(m, COLL_CAUSE_EXIT);
+	else if (file_count(file) - atomic_read(&cf->refs) <= 1)
+		coll_member_gone(m, COLL_CAUSE_CLOSE);
+	return 0;
+}
+
+static int coll_release(struct inode *inode, struct file *file)
+{
+	struct coll_file *cf = file->private_data;
+
+	coll_uring_release(cf);
+	coll_member_release(cf->member);
+	kfree(cf);
+	return 0;
+}
+
+static const struct file_operations coll_fops = {
+	.owner		= THIS_MODULE,
+	.open		= coll_open,
+	.flush		= coll_flush,
+	.release	= coll_release,
+	.unlocked_ioctl	= coll_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+	.uring_cmd	= coll_uring_cmd,
+};
+
+static struct miscdevice coll_misc = {
+	.minor	= MISC_DYNAMIC_MINOR,
+	.name	= "coll",
+	.fops	= &coll_fops,
+	.mode	= 0660,
+};
+
+int coll_chardev_init(void)
+{
+	coll_check_abi();
+	if (world_access)
+		coll_misc.mode = 0666;
+	return misc_register(&coll_misc);
+}
+
+void coll_chardev_exit(void)
+{
+	misc_deregister(&coll_misc);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* From bytes of user space to a checked request: the same for ioctl and io_uring. */
+#ifndef COLL_FRONT_DECODE_H
+#define COLL_FRONT_DECODE_H
+
+#include <linux/types.h>
+
+struct coll_member;
+struct coll_req;
+
+/**
+ * coll_decode() - copy in, check and pin one struct coll_cmd
+ * @m: member it is for
+ * @arg: user address of the command
+ * @len: its size
+ * @req: zeroed; filled in but for ->done and ->waiter on success. Its buffers
+ *	are referenced: coll_op_post() takes them over, or coll_decode_undo().
+ *
+ * Sleeps. Called by the process that opened the file, or a kernel thread that
+ * works for it in its address space.
+ *
+ * Return: 0 or as documented at struct coll_cmd; nothing has changed then.
+ */
+int coll_decode(struct coll_member *m, u64 arg, u32 len, struct coll_req *req);
+
+/* Give back what coll_decode() took, of a request that was not posted. */
+void coll_decode_undo(struct coll_req *req);
+
+#endif /* COLL_FRONT_DECODE_H */

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/module.h>
+#include <net/genetlink.h>
+
+#include <linux/coll_nl.h>
+
+#include "../core/group.h"
+#include "../core/link.h"
+#include "../core/member.h"
+#include "../core/status.h"
+#include "netlink.h"
+
+static struct genl_family coll_nl_family;
+
+/**
+ * struct coll_nl_dump - one pass over the groups for one message buffer
+ * @skb: the message
+ * @cb: the dump; args[0] counts objects already sent
+ * @index: objects met in this pass
+ */
+struct coll_nl_dump {
+	struct sk_buff *skb;
+	struct netlink_callback *cb;
+	long index;
+};
+
+/* Others' communicators are shown to those who may administer the machine. */
+static bool coll_nl_may_see(const struct coll_group *g, struct netlink_callback *cb)
+{
+	return uid_eq(g->uid, NETLINK_CREDS(cb->skb)->uid) ||
+	       netlink_capable(cb->skb, CAP_NET_ADMIN);
+}
+
+/* Begin an object that has not been sent yet. NULL with *full = false: it has. */
+static void *coll_nl_begin(struct coll_nl_dump *d, u8 cmd, bool *full)
+{
+	void *hdr;
+
+	*full = false;
+	if (d->index++ < d->cb->args[0])
+		return NULL;
+	hdr = genlmsg_put(d->skb, NETLINK_CB(d->cb->skb).portid,
+			  d->cb->nlh->nlmsg_seq, &coll_nl_family, NLM_F_MULTI,
+			  cmd);
+	*full = !hdr;
+	return hdr;
+}
+
+static int coll_nl_end(struct coll_nl_dump *d, void *hdr, int err)
+{
+	if (err) {
+		genlmsg_cancel(d->skb, hdr);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(d->skb, hdr);
+	d->cb->args[0]++;
+	return 0;
+}
+
+static int coll_nl_put_cause(struct sk_buff *skb, const struct coll_cause *c)
+{
+	return nla_put_u32(skb, COLL_NL_GROUP_CAUSE_KIND, c->kind) ||
+	       nla_put_u32(skb, COLL_NL_GROUP_CAUSE_RANK, c->rank) ||
+	       nla_put_u32(skb, COLL_NL_GROUP_CAUSE_NODE, c->node) ||
+	       nla_put_u32(skb, COLL_NL_GROUP_CAUSE_PID, c->pid) ||
+	       nla_put_u32(skb, COLL_NL_GROUP_CAUSE_SIGNAL, c->signal) ||
+	       nla_put_u32(skb, COLL_NL_GROUP_CAUSE_CODE, c->code) ||
+	       nla_put_u64_64bit(skb, COLL_NL_GROUP_CAUSE_SEQ, c->seq,
+				 COLL_NL_GROUP_PAD) ||
+	       nla_put_string(skb, COLL_NL_GROUP_CAUSE_HOST, c->host);
+}
+
+static int coll_nl_put_group(struct sk_buff *skb, struct coll_group *g)
+{
+	struct coll_cause cause;
+	u64 started, ended, bytes;
+	u32 joined;
+
+	spin_lock(&g->lock);
+	cause = g->cause;
+	started = g->started;
+	ended = g->ended;
+	bytes = g->bytes;
+	joined = g->nr_joined;
+	spin_unlock(&g->lock);
+
+	return nla_put_u32(skb, COLL_NL_GROUP_ID, g->id) ||
+	       nla_put_u32(skb, COLL_NL_GROUP_NODE, g->node) ||
+	       nla_put_u32(skb, COLL_NL_GROUP_SIZE, g->size) ||
+	       nla_put_u32(skb, COLL_NL_GROUP_NR_NODES, g->nr_nodes) ||
+	       nla_put_u32(skb, COLL_NL_GROUP_NR_LOCAL, g->nr_local) ||
+	       nla_put_u32(skb, COLL_NL_GROUP_NR_JOINED, joined) ||
+	       nla_put_u32(skb, COLL_NL_GROUP_NR_LINKS, coll_links_ready(g)) ||
+	       nla_put_u32(skb, COLL_NL_GROUP_UID,
+			   from_kuid_munged(&init_user_ns, g->uid)) ||
+	       nla_put_u32(skb, COLL_NL_GROUP_EPOCH, g->epoch) ||
+	       nla_put_u32(skb, COLL_NL_GROUP_STATE, coll_group_state(g)) ||
+	       nla_put_u32(skb, COLL_NL_GROUP_ERROR, cause.error) ||
+	       nla_put_u64_64bit(skb, COLL_NL_GROUP_SEQ_STARTED, started,
+				 COLL_NL_GROUP_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_GROUP_SEQ_DONE, ended,
+				 COLL_NL_GROUP_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_GROUP_OPS, ended,
+				 COLL_NL_GROUP_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_GROUP_BYTES, bytes,
+				 COLL_NL_GROUP_PAD) ||
+	       coll_nl_put_cause(skb, &cause);
+}
+
+static int coll_nl_group(struct coll_group *g, void *arg)
+{
+	struct coll_nl_dump *d = arg;
+	bool full;
+	void *hdr;
+
+	if (!coll_nl_may_see(g, d->cb))
+		return 0;
+	hdr = coll_nl_begin(d, COLL_NL_CMD_GROUP_GET, &full);
+	if (!hdr)
+		return full ? -EMSGSIZE : 0;
+	return coll_nl_end(d, hdr, coll_nl_put_group(d->skb, g));
+}
+
+static int coll_nl_put_member(struct sk_buff *skb, struct coll_group *g,
+			      const struct coll_member *m)
+{
+	return nla_put_u32(skb, COLL_NL_MEMBER_GROUP, g->id) ||
+	       nla_put_u32(skb, COLL_NL_MEMBER_RANK, m->rank) ||
+	       nla_put_u32(skb, COLL_NL_MEMBER_PID, m->tgid) ||
+	       nla_put_u64_64bit(skb, COLL_NL_MEMBER_POSTED, m->posted,
+				 COLL_NL_MEMBER_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_MEMBER_COMPLETED, m->completed,
+				 COLL_NL_MEMBER_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_MEMBER_PINNED, m->pinned,
+				 COLL_NL_MEMBER_PAD);
+}
+
+static int coll_nl_members(struct coll_group *g, void *arg)
+{
+	struct coll_nl_dump *d = arg;
+	int ret = 0;
+	bool full;
+	void *hdr;
+	u32 i;
+
+	if (!coll_nl_may_see(g, d->cb))
+		return 0;
+	/* Members come and go under coll_groups_lock, which we are called in. */
+	for (i = 0; i < g->nr_local && !ret; i++) {
+		if (!g->members[i])
+			continue;
+		hdr = coll_nl_begin(d, COLL_NL_CMD_MEMBER_GET, &full);
+		if (!hdr) {
+			ret = full ? -EMSGSIZE : 0;
+			continue;
+		}
+		ret = coll_nl_end(d, hdr,
+				  coll_nl_put_member(d->skb, g, g->members[i]));
+	}
+	return ret;
+}
+
+static int coll_nl_put_link(struct sk_buff *skb, struct coll_group *g,
+			    const struct coll_link_stat *s)
+{
+	return nla_put_u32(skb, COLL_NL_LINK_GROUP, g->id) ||
+	       nla_put_u32(skb, COLL_NL_LINK_PEER, s->peer) ||
+	       nla_put_u32(skb, COLL_NL_LINK_STRIPE, s->stripe) ||
+	       nla_put_u32(skb, COLL_NL_LINK_STATE, s->state) ||
+	       nla_put_u64_64bit(skb, COLL_NL_LINK_TX_BYTES, s->tx_bytes,
+				 COLL_NL_LINK_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_LINK_TX_FRAMES, s->tx_frames,
+				 COLL_NL_LINK_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_LINK_RX_BYTES, s->rx_bytes,
+				 COLL_NL_LINK_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_LINK_RX_FRAMES, s->rx_frames,
+				 COLL_NL_LINK_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_LINK_TX_STALLS, s->tx_stalls,
+				 COLL_NL_LINK_PAD);
+}
+
+static int coll_nl_link(struct coll_group *g, struct coll_nl_dump *d,
+			const struct coll_link *link)
+{
+	struct coll_link_stat s;
+	bool full;
+	void *hdr;
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; !ret && link->ops->stat(link, i, &s); i++) {
+		hdr = coll_nl_begin(d, COLL_NL_CMD_LINK_GET, &full);
+		if (hdr)
+			ret = coll_nl_end(d, hdr, coll_nl_put_link(d->skb, g, &s));
+		else if (full)
+			ret = -EMSGSIZE;
+	}
+	return ret;
+}
+
+static int coll_nl_links(struct coll_group *g, void *arg)
+{
+	struct coll_nl_dump *d = arg;
+	int ret = 0;
+	u32 i;
+
+	if (!coll_nl_may_see(g, d->cb))
+		return 0;
+	for (i = 0; i < g->nr_nodes && !ret; i++) {
+		const struct coll_link *link = smp_load_acquire(&g->links[i]);
+
+		if (link)
+			ret = coll_nl_link(g, d, link);
+	}
+	return ret;
+}
+
+/* A full message is not an error: the core comes back for the rest. */
+static int coll_nl_run(struct sk_buff *skb, struct netlink_callback *cb,
+		       int (*fn)(struct coll_group *g, void *arg))
+{
+	struct coll_nl_dump d = { .skb = skb, .cb = cb };
+	int ret = coll_groups_for_each(fn, &d);
+
+	return ret && !skb->len ? ret : skb->len;
+}
+
+static int coll_nl_dump_groups(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return coll_nl_run(skb, cb, coll_nl_group);
+}
+
+static int coll_nl_dump_members(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return coll_nl_run(skb, cb, coll_nl_members);
+}
+
+static int coll_nl_dump_links(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return coll_nl_run(skb, cb, coll_nl_links);
+}
+
+/* Dumps take no attributes. */
+static const struct nla_policy coll_nl_policy[] = { { } };
+
+static const struct genl_ops coll_nl_ops[] = {
+	{
+		.cmd	= COLL_NL_CMD_GROUP_GET,
+		.dumpit	= coll_nl_dump_groups,
+		.policy	= coll_nl_policy,
+	},
+	{
+		.cmd	= COLL_NL_CMD_MEMBER_GET,
+		.dumpit	= coll_nl_dump_members,
+		.policy	= coll_nl_policy,
+	},
+	{
+		.cmd	= COLL_NL_CMD_LINK_GET,
+		.dumpit	= coll_nl_dump_links,
+		.policy	= coll_nl_policy,
+	},
+};
+
+static struct genl_family coll_nl_family __ro_after_init = {
+	.name		= COLL_FAMILY_NAME,
+	.version	= COLL_FAMILY_VERSION,
+	.netnsok	= true,
+	.module		= THIS_MODULE,
+	.ops		= coll_nl_ops,
+	.n_ops		= ARRAY_SIZE(coll_nl_ops),
+	.resv_start_op	= __COLL_NL_CMD_MAX,
+};
+
+int coll_netlink_init(void)
+{
+	return genl_register_family(&coll_nl_family);
+}
+
+void coll_netlink_exit(void)
+{
+	genl_unregister_family(&coll_nl_family);
+}

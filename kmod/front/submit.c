@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/sched/signal.h>
+#include <linux/wait.h>
+
+#include "../core/member.h"
+#include "../core/op.h"
+#include "decode.h"
+#include "file.h"
+
+/* A blocked ioctl. Lives on its stack, so it must not return before @done. */
+struct coll_waiting {
+	struct coll_req req;
+	wait_queue_head_t wq;
+	bool done;		/* wq.lock, so that the waker has let go of it */
+	int result;
+};
+
+static void coll_waiting_done(struct coll_req *req, int result)
+{
+	struct coll_waiting *w = container_of(req, struct coll_waiting, req);
+	unsigned long flags;
+
+	spin_lock_irqsave(&w->wq.lock, flags);
+	w->result = result;
+	w->done = true;
+	wake_up_locked(&w->wq);
+	spin_unlock_irqrestore(&w->wq.lock, flags);
+}
+
+static bool coll_waiting_is_done(struct coll_waiting *w)
+{
+	bool done;
+
+	spin_lock_irq(&w->wq.lock);
+	done = w->done;
+	spin_unlock_irq(&w->wq.lock);
+	return done;
+}
+
+/*
+ * The process is being killed: that ends the communicator, and with it, within
+ * a slice of work, this op. Only then may its pages and our stack go.
+ */
+static void coll_waiting_killed(struct coll_waiting *w)
+{
+	coll_member_gone(w->req.member, COLL_CAUSE_EXIT);
+	wait_event(w->wq, coll_waiting_is_done(w));
+}
+
+int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len)
+{
+	struct coll_waiting w = { .req.done = coll_waiting_done };
+	int ret;
+
+	ret = coll_decode(cf->member, arg, len, &w.req);
+	if (ret)
+		return ret;
+	init_waitqueue_head(&w.wq);
+	w.req.waiter = &w.wq;
+	atomic_inc(&cf->refs);
+	ret = coll_op_post(&w.req);
+	if (ret) {
+		coll_decode_undo(&w.req);
+		goto out;
+	}
+	while (!coll_waiting_is_done(&w)) {
+		coll_req_help(&w.req);
+		if (wait_event_killable(w.wq, coll_waiting_is_done(&w) ||
+					      coll_req_can_help(&w.req))) {
+			coll_waiting_killed(&w);
+			break;
+		}
+	}
+	ret = w.result;
+out:
+	atomic_dec(&cf->refs);
+	return ret;
+}

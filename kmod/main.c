@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Init and exit order, nothing else. */
+#include <linux/module.h>
+#include <linux/netdevice.h>
+
+#include "core/group.h"
+#include "core/link.h"
+#include "core/reduce.h"
+#include "front/file.h"
+#include "front/netlink.h"
+#include "xport/tcp.h"
+
+static char *simd = "";
+module_param(simd, charp, 0444);
+MODULE_PARM_DESC(simd, "instruction set of reductions: scalar, sse2, avx2; default: the best");
+
+static int __init coll_init(void)
+{
+	int ret;
+
+	ret = coll_reduce_init(simd);
+	if (ret)
+		return ret;
+	ret = coll_group_init();
+	if (ret)
+		return ret;
+	coll_link_set_transport(&coll_tcp_transport);
+	ret = coll_netlink_init();
+	if (ret)
+		goto group_exit;
+	ret = coll_chardev_init();
+	if (ret)
+		goto netlink_exit;
+	return 0;
+
+netlink_exit:
+	coll_netlink_exit();
+group_exit:
+	coll_group_exit();
+	return ret;
+}
+
+/* No file is open any more, so no member, and no new group. */
+static void __exit coll_exit(void)
+{
+	coll_chardev_exit();
+	coll_netlink_exit();
+	coll_group_exit();
+	/* A socket callback may have begun just before it was taken off. */
+	synchronize_net();
+}
+
+module_init(coll_init);
+module_exit(coll_exit);
+MODULE_DESCRIPTION("Collective communication as a kernel service");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <net/inet_connection_sock.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "../core/group.h"
+#include "../core/op.h"
+#include "tcp.h"
+
+/* Time a control stream has to explain why its data stream closed. */
+#define COLL_LOST_GRACE	(HZ / 20)
+
+static unsigned int dead_after = 10;
+module_param(dead_after, uint, 0644);
+MODULE_PARM_DESC(dead_after, "seconds without a sign of life after which a peer host counts as dead");
+
+static struct coll_tcp_link *to_tcp(struct coll_link *link)
+{
+	return container_of(link, struct coll_tcp_link, link);
+}
+
+static void coll_tcp_kick(struct coll_link *link)
+{
+	queue_work(coll_wq, &to_tcp(link)->work);
+}
+
+/* Socket callbacks: softirq or process context. Only queue the work. */
+static void coll_sk_kick(struct sock *sk)
+{
+	struct coll_stream *st;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	st = sk->sk_user_data;
+	if (st)
+		coll_tcp_kick(&st->link->link);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void coll_sk_write_space(struct sock *sk)
+{
+	if (!sk_stream_is_writeable(sk))
+		return;
+	clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	coll_sk_kick(sk);
+}
+
+/* Make the socket ours, or say that somebody else has it. */
+static int coll_stream_claim(struct coll_stream *st)
+{
+	struct sock *sk = st->sock->sk;
+	int ret = 0;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	if (sk->sk_user_data) {
+		ret = -EBUSY;
+		goto unlock;
+	}
+	st->saved_data_ready = sk->sk_data_ready;
+	st->saved_write_space = sk->sk_write_space;
+	st->saved_state_change = sk->sk_state_change;
+	st->saved_error_report = sk->sk_error_report;
+	sk->sk_user_data = st;
+	sk->sk_data_ready = coll_sk_kick;
+	sk->sk_write_space = coll_sk_write_space;
+	sk->sk_state_change = coll_sk_kick;
+	sk->sk_error_report = coll_sk_kick;
+unlock:
+	write_unlock_bh(&sk->sk_callback_lock);
+	return ret;
+}
+
+static void coll_stream_disclaim(struct coll_stream *st)
+{
+	struct sock *sk = st->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_data_ready = st->saved_data_ready;
+	sk->sk_write_space = st->saved_write_space;
+	sk->sk_state_change = st->saved_state_change;
+	sk->sk_error_report = st->saved_error_report;
+	sk->sk_user_data = NULL;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+void coll_tcp_fail(struct coll_tcp_link *tl, u32 kind, int error, u64 seq,
+		   u32 code)
+{
+	struct coll_group *g = tl->link.group;
+	struct coll_cause cause;
+
+	coll_group_cause(g, &cause, kind, error, COLL_RANK_NONE, seq);
+	cause.node = kind == COLL_CAUSE_MEMORY ? g->node : tl->link.peer;
+	cause.code = code;
+	coll_group_fail(g, &cause);
+}
+
+static u32 coll_ranks_of(const struct coll_group *g, u32 node)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < g->size; i++)
+		n += g->node_of[i] == node;
+	return n;
+}
+
+/* The peer's streams close: that is in order after its last rank has left. */
+static void coll_tcp_check_lost(struct coll_tcp_link *tl,
+				struct coll_stream *ctrl,
+				struct coll_stream *data)
+{
+	struct coll_group *g = tl->link.group;
+
+	if (READ_ONCE(g->error) ||
+	    tl->byes_got >= coll_ranks_of(g, tl->link.peer))
+		return;
+	if (ctrl && ctrl->closed)
+		coll_tcp_fail(tl, COLL_CAUSE_LINK, EHOSTDOWN, g->started,
+			      ctrl->error);
+	else if (data && data->closed)
+		queue_delayed_work(coll_wq, &tl->lost, COLL_LOST_GRACE);
+}
+
+static void coll_tcp_lost(struct work_struct *work)
+{
+	struct coll_tcp_link *tl = container_of(to_delayed_work(work),
+						struct coll_tcp_link, lost);
+	struct coll_group *g = tl->link.group;
+	struct coll_stream *data = tl->streams[COLL_STRIPE_DATA];
+
+	if (READ_ONCE(tl->byes_got) < coll_ranks_of(g, tl->link.peer))
+		coll_tcp_fail(tl, COLL_CAUSE_LINK, EHOSTDOWN, g->started,
+			      data->error);
+}
+
+static void coll_tcp_work(struct work_struct *work)
+{
+	struct coll_tcp_link *tl = container_of(work, struct coll_tcp_link, work);
+	struct coll_stream *ctrl = smp_load_acquire(&tl->streams[COLL_STRIPE_CTRL]);
+	struct coll_stream *data = smp_load_acquire(&tl->streams[COLL_STRIPE_DATA]);
+	struct coll_op *op;
+	bool more = false;
+
+	if (ctrl) {
+		coll_stream_tx_ctrl(ctrl);
+		more |= coll_stream_rx(ctrl, NULL);
+		coll_stream_tx_ctrl(ctrl);
+	}
+	if (data) {
+		op = coll_op_active(tl->link.group);
+		more |= coll_stream_tx_data(data, op);
+		more |= coll_stream_rx(data, op);
+		if (op) {
+			/* What was received may be what is to be sent. */
+			more |= coll_stream_tx_data(data, op);
+			coll_op_put_use(op);
+		}
+	}
+	coll_tcp_check_lost(tl, ctrl, data);
+	if (more)
+		queue_work(coll_wq, &tl->work);
+}
+
+static bool coll_tcp_ready(const struct coll_link *link)
+{
+	const struct coll_tcp_link *tl =
+		container_of(link, struct coll_tcp_link, link);
+	u32 i;
+
+	for (i = 0; i < COLL_TCP_STRIPES; i++) {
+		const struct coll_stream *st = smp_load_acquire(&tl->streams[i]);
+
+		if (!st || !READ_ONCE(st->greeted))
+			return false;
+	}
+	return true;
+}
+
+static bool coll_tcp_stat(const struct coll_link *link, u32 i,
+			  struct coll_link_stat *s)
+{
+	const struct coll_tcp_link *tl =
+		container_of(link, struct coll_tcp_link, link);
+	const struct coll_stream *st;
+
+	if (i >= COLL_TCP_STRIPES)
+		return false;
+	st = smp_load_acquire(&tl->streams[i]);
+	memset(s, 0, sizeof(*s));
+	if (st)
+		*s = st->stat;
+	s->peer = link->peer;
+	s->stripe = i;
+	return true;
+}
+
+static void coll_tcp_close(struct coll_link *link, bool hard)
+{
+	struct coll_tcp_link *tl = to_tcp(link);
+	u32 i;
+
+	/* What members have said last gets one try to leave. */
+	coll_tcp_kick(link);
+	flush_work(&tl->work);
+	for (i = 0; i < COLL_TCP_STRIPES; i++)
+		if (tl->streams[i])
+			coll_stream_disclaim(tl->streams[i]);
+	cancel_work_sync(&tl->work);
+	cancel_delayed_work_sync(&tl->lost);
+	for (i = 0; i < COLL_TCP_STRIPES; i++) {
+		struct coll_stream *st = tl->streams[i];
+
+		if (!st)
+			continue;
+		/* Data of a failed op is of no use to anyone: drop it. */
+		if (hard && i == COLL_STRIPE_DATA)
+			sock_no_linger(st->sock->sk);
+		sockfd_put(st->sock);
+		kfree(st);
+	}
+	coll_sweep_free(tl->sweep);
+	kfree(tl);
+}
+
+static const struct coll_link_ops coll_tcp_ops = {
+	.kick	= coll_tcp_kick,
+	.ready	= coll_tcp_ready,
+	.stat	= coll_tcp_stat,
+	.close	= coll_tcp_close,
+};
+
+static struct coll_tcp_link *coll_tcp_alloc(struct coll_group *g, u32 peer)
+{
+	struct coll_tcp_link *tl = kzalloc(sizeof(*tl), GFP_KERNEL_ACCOUNT);
+
+	if (!tl)
+		return NULL;
+	tl->sweep = coll_sweep_alloc(g->nr_local);
+	if (!tl->sweep) {
+		kfree(tl);
+		return NULL;
+	}
+	tl->link.ops = &coll_tcp_ops;
+	tl->link.group = g;
+	tl->link.peer = peer;
+	mutex_init(&tl->setup);
+	INIT_WORK(&tl->work, coll_tcp_work);
+	INIT_DELAYED_WORK(&tl->lost, coll_tcp_lost);
+	return tl;
+}
+
+/* The link to a peer, made if it is the first stream. */
+static struct coll_tcp_link *coll_tcp_get(struct coll_group *g, u32 peer)
+{
+	struct coll_link *have = smp_load_acquire(&g->links[peer]);
+	struct coll_tcp_link *tl;
+
+	if (have)
+		return to_tcp(have);
+	tl = coll_tcp_alloc(g, peer);
+	if (!tl)
+		return NULL;
+	spin_lock(&g->lock);
+	have = g->links[peer];
+	if (!have)
+		smp_store_release(&g->links[peer], &tl->link);
+	spin_unlock(&g->lock);
+	if (have) {
+		coll_sweep_free(tl->sweep);
+		kfree(tl);
+		return to_tcp(have);
+	}
+	return tl;
+}
+
+/* Only plain, established TCP over IP: that is all we read and write. */
+static int coll_tcp_check_sock(const struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+
+	if (sk->sk_family != AF_INET && sk->sk_family != AF_INET6)
+		return -EPROTOTYPE;
+	if (sk->sk_type != SOCK_STREAM || sk->sk_protocol != IPPROTO_TCP)
+		return -EPROTOTYPE;
+	if (READ_ONCE(sk->sk_state) != TCP_ESTABLISHED)
+		return -ENOTCONN;
+	if (inet_csk_has_ulp(sk))
+		return -EPROTOTYPE;
+	return 0;
+}
+
+static void coll_tcp_tune(struct sock *sk, u32 stripe)
+{
+	unsigned int sec = clamp(READ_ONCE(dead_after), 2U, 3600U);
+
+	tcp_sock_set_nodelay(sk);
+	sock_set_keepalive(sk);
+	tcp_sock_set_keepidle(sk, max(sec / 2, 1U));
+	tcp_sock_set_keepintvl(sk, max(sec / 10, 1U));
+	tcp_sock_set_keepcnt(sk, 5);
+	/*
+	 * Not on data: a peer that computes leaves the window shut for long,
+	 * and TCP would take that for death. Control is always read.
+	 */
+	if (stripe == COLL_STRIPE_CTRL)
+		tcp_sock_set_user_timeout(sk, sec * MSEC_PER_SEC);
+}
+
+static struct coll_stream *coll_stream_alloc(struct coll_tcp_link *tl, u32 stripe,
+					     struct socket *sock)
+{
+	struct coll_stream *st = kzalloc(sizeof(*st), GFP_KERNEL_ACCOUNT);
+
+	if (!st)
+		return NULL;
+	st->link = tl;
+	st->stripe = stripe;
+	st->sock = sock;
+	st->rx_state = COLL_RX_HEADER;
+	return st;
+}
+
+static int coll_tcp_add_locked(struct coll_tcp_link *tl, u32 stripe,
+			       struct socket *sock)
+{
+	struct coll_stream *st;
+	int ret;
+
+	if (tl->streams[stripe])
+		return -EEXIST;
+	st = coll_stream_alloc(tl, stripe, sock);
+	if (!st)
+		return -ENOMEM;
+	ret = coll_stream_claim(st);
+	if (ret) {
+		kfree(st);
+		return ret;
+	}
+	coll_tcp_tune(sock->sk, stripe);
+	smp_store_release(&tl->streams[stripe], st);
+	coll_tcp_kick(&tl->link);
+	return 0;
+}
+
+static int coll_tcp_add(struct coll_group *g, u32 peer, int fd, u32 stripe)
+{
+	struct coll_tcp_link *tl;
+	struct socket *sock;
+	int ret;
+
+	if (stripe >= COLL_TCP_STRIPES)
+		return -EOPNOTSUPP;
+	sock = sockfd_lookup(fd, &ret);
+	if (!sock)
+		return ret;
+	ret = coll_tcp_check_sock(sock);
+	if (ret)
+		goto put;
+	tl = coll_tcp_get(g, peer);
+	if (!tl) {
+		ret = -ENOMEM;
+		goto put;
+	}
+	mutex_lock(&tl->setup);
+	ret = coll_tcp_add_locked(tl, stripe, sock);
+	mutex_unlock(&tl->setup);
+	if (ret)
+		goto put;
+	return 0;
+
+put:
+	sockfd_put(sock);
+	return ret;
+}
+
+const struct coll_transport coll_tcp_transport = {
+	.add	= coll_tcp_add,
+};
