@@ -130,12 +130,12 @@ static int write_chunk(struct check *k, u32 x, u32 chunk, u32 slot)
 
 	if (w != NONE && (k->steps[w].flags & COLL_STEP_FINAL))
 		return check_fail(k, x, "writes what is final");
-	if (w != NONE && !before(k, w, x))
-		return check_fail(k, x, "may write before an earlier write");
 	for (r = k->readers[chunk]; r != NONE; r = k->reader_next[r]) {
 		if (!before(k, step_pair(k, k->slot_step[r]), x))
 			return check_fail(k, x, "may overwrite what is still being sent");
 	}
+	if (w != NONE && !before(k, w, x))
+		return check_fail(k, x, "may write before an earlier write");
 	k->readers[chunk] = NONE;
 	k->writer[chunk] = x;
 	return 0;
@@ -187,7 +187,7 @@ int check_races(struct check *k)
 	return 0;
 }
 
-/* A digest of a ordered pair; the mixer is explained in wire.c. */
+/* A digest of an ordered pair; the mixer is explained in wire.c. */
 static u64 digest(u64 a, u64 b)
 {
 	u64 h = (a ^ 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL + b;

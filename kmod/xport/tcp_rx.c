@@ -277,8 +277,12 @@ static u32 coll_rx_step(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 le
 	switch (st->rx_state) {
 	case COLL_RX_HEADER:
 		n = coll_rx_collect(st, skb, off, len, want);
-		if (st->rx_have == want && coll_rx_header(st))
+		if (st->rx_have < want)
+			return n;
+		if (coll_rx_header(st))
 			coll_rx_proto(rx);
+		else if (st->rx_state == COLL_RX_MATCH)
+			coll_rx_match(rx);	/* no byte need follow a token */
 		return n;
 	case COLL_RX_CTRL:
 		want += st->rx_frame.length;
@@ -332,7 +336,7 @@ bool coll_stream_rx(struct coll_stream *st, struct coll_op *op)
 	struct sock *sk = st->sock->sk;
 
 	lock_sock(sk);
-	/* A token's frame may be waiting with no byte behind it. */
+	/* The op that a frame has been waiting for may have come. */
 	if (st->rx_state == COLL_RX_MATCH)
 		coll_rx_match(&rx);
 	if (!rx.stop)

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "raw.h"
+
+static int raw_ioctl(int fd, unsigned long nr, void *arg)
+{
+	return ioctl(fd, nr, arg) < 0 ? -errno : 0;
+}
+
+int raw_open(void)
+{
+	int fd = open("/dev/coll", O_RDWR | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int raw_join(int fd, const struct raw_comm *c, uint32_t rank)
+{
+	struct coll_join j = {
+		.rank = rank,
+		.size = c->size,
+		.node = c->node_of[rank],
+		.nr_nodes = c->nodes,
+		.node_of = (uintptr_t)c->node_of,
+	};
+
+	memcpy(j.key, c->key, sizeof(j.key));
+	return raw_ioctl(fd, COLL_IOC_JOIN, &j);
+}
+
+int raw_submit(int fd, struct coll_cmd *cmd)
+{
+	return raw_ioctl(fd, COLL_IOC_SUBMIT, cmd);
+}
+
+int raw_status(int fd, struct coll_status *s)
+{
+	return raw_ioctl(fd, COLL_IOC_STATUS, s);
+}
+
+int raw_abort(int fd, uint32_t code)
+{
+	struct coll_abort a = { .code = code };
+
+	return raw_ioctl(fd, COLL_IOC_ABORT, &a);
+}
+
+int raw_link(int fd, uint32_t peer, int sock, uint32_t stripe)
+{
+	struct coll_link_add l = {
+		.peer = peer, .fd = sock, .stripe = stripe,
+	};
+
+	return raw_ioctl(fd, COLL_IOC_LINK, &l);
+}
+
+int raw_tcp_pair(int sv[2])
+{
+	struct sockaddr_in a = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	socklen_t len = sizeof(a);
+	int l, err;
+
+	sv[0] = -1;
+	l = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (l < 0)
+		return -errno;
+	if (bind(l, (struct sockaddr *)&a, sizeof(a)) || listen(l, 1) ||
+	    getsockname(l, (struct sockaddr *)&a, &len))
+		goto fail;
+	sv[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (sv[0] < 0 || connect(sv[0], (struct sockaddr *)&a, sizeof(a)))
+		goto fail;
+	sv[1] = accept4(l, NULL, NULL, SOCK_CLOEXEC);
+	if (sv[1] < 0)
+		goto fail;
+	close(l);
+	return 0;
+fail:
+	err = -errno;
+	if (sv[0] >= 0)
+		close(sv[0]);
+	close(l);
+	return err;
+}
+
+void raw_plan(struct raw_comm *c, uint32_t size, uint32_t nodes)
+{
+	uint32_t r;
+
+	memset(c, 0, sizeof(*c));
+	c->size = size;
+	c->nodes = nodes;
+	for (r = 0; r < RAW_MAX; r++)
+		c->fd[r] = -1;
+	for (r = 0; r < size; r++)
+		c->node_of[r] = (uint64_t)r * nodes / size;
+	if (getrandom(c->key, sizeof(c->key), 0) != sizeof(c->key))
+		memset(c->key, 0x5a, sizeof(c->key));
+}
+
+/* Any rank of a node may hand its sockets over: the first one does. */
+static int raw_first_fd(const struct raw_comm *c, uint32_t node)
+{
+	uint32_t r = 0;
+
+	while (c->node_of[r] != node)
+		r++;
+	return c->fd[r];
+}
+
+static int raw_connect(struct raw_comm *c, uint32_t a, uint32_t b)
+{
+	uint32_t stripe;
+	int sv[2], ret;
+
+	for (stripe = 0; stripe < 2; stripe++) {
+		ret = raw_tcp_pair(sv);
+		if (ret)
+			return ret;
+		ret = raw_link(raw_first_fd(c, a), b, sv[0], stripe);
+		if (!ret)
+			ret = raw_link(raw_first_fd(c, b), a, sv[1], stripe);
+		close(sv[0]);
+		close(sv[1]);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int raw_start(struct raw_comm *c, uint32_t size, uint32_t nodes)
+{
+	uint32_t r, a, b;
+	int ret;
+
+	raw_plan(c, size, nodes);
+	for (r = 0; r < size; r++) {
+		c->fd[r] = raw_open();
+		if (c->fd[r] < 0)
+			return c->fd[r];
+		ret = raw_join(c->fd[r], c, r);
+		if (ret)
+			return ret;
+	}
+	for (a = 0; a < nodes; a++) {
+		for (b = a + 1; b < nodes; b++) {
+			ret = raw_connect(c, a, b);
+			if (ret)
+				return ret;
+		}
+	}
+	return 0;
+}
+
+void raw_stop(struct raw_comm *c)
+{
+	uint32_t r;
+
+	for (r = 0; r < c->size; r++) {
+		if (c->fd[r] >= 0)
+			close(c->fd[r]);
+		c->fd[r] = -1;
+	}
+}
+
+struct raw_thread {
+	pthread_t thread;
+	int fd;
+	struct coll_cmd *cmd;
+	int *result;
+};
+
+static void *raw_thread(void *arg)
+{
+	struct raw_thread *t = arg;
+
+	*t->result = raw_submit(t->fd, t->cmd);
+	return NULL;
+}
+
+int raw_all(struct raw_comm *c, struct coll_cmd *cmds, int *results)
+{
+	struct raw_thread t[RAW_MAX];
+	uint32_t r, started = 0;
+	int ret = 0;
+
+	for (r = 0; r < c->size && !ret; r++) {
+		t[r].fd = c->fd[r];
+		t[r].cmd = &cmds[r];
+		t[r].result = &results[r];
+		ret = -pthread_create(&t[r].thread, NULL, raw_thread, &t[r]);
+		started += !ret;
+	}
+	for (r = 0; r < started; r++)
+		pthread_join(t[r].thread, NULL);
+	return ret;
+}
+
+void raw_allreduce(struct coll_cmd *cmd, const void *in, void *out,
+		   uint64_t count, unsigned int dtype, unsigned int op)
+{
+	memset(cmd, 0, sizeof(*cmd));
+	cmd->collective = COLL_ALLREDUCE;
+	cmd->op = op;
+	cmd->dtype = dtype;
+	cmd->count = count;
+	cmd->recv_addr = (uintptr_t)out;
+	if (in)
+		cmd->send_addr = (uintptr_t)in;
+	else
+		cmd->flags = COLL_CMD_INPLACE;
+}
+
+void raw_broadcast(struct coll_cmd *cmd, void *buf, uint64_t count,
+		   unsigned int dtype, uint32_t root)
+{
+	memset(cmd, 0, sizeof(*cmd));
+	cmd->collective = COLL_BROADCAST;
+	cmd->dtype = dtype;
+	cmd->count = count;
+	cmd->root = root;
+	cmd->recv_addr = (uintptr_t)buf;
+}
+
+void raw_barrier(struct coll_cmd *cmd)
+{
+	memset(cmd, 0, sizeof(*cmd));
+	cmd->collective = COLL_BARRIER;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * /dev/coll without the library: several ranks in one process, each an open
+ * file, on one node or on several that are joined by TCP over loopback.
+ */
+#ifndef COLL_SELFTESTS_RAW_H
+#define COLL_SELFTESTS_RAW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/coll.h>
+
+#define RAW_MAX	64
+
+/**
+ * struct raw_comm - a communicator whose ranks all live in this process
+ * @size: ranks
+ * @nodes: nodes
+ * @fd: one file per rank
+ * @node_of: node of each rank
+ * @key: random
+ */
+struct raw_comm {
+	uint32_t size;
+	uint32_t nodes;
+	int fd[RAW_MAX];
+	uint32_t node_of[RAW_MAX];
+	uint8_t key[COLL_KEY_SIZE];
+};
+
+/* All of these return 0 or -errno. */
+int raw_open(void);
+int raw_join(int fd, const struct raw_comm *c, uint32_t rank);
+int raw_submit(int fd, struct coll_cmd *cmd);
+int raw_status(int fd, struct coll_status *s);
+int raw_abort(int fd, uint32_t code);
+int raw_link(int fd, uint32_t peer, int sock, uint32_t stripe);
+
+/* A connected pair of TCP sockets over loopback. */
+int raw_tcp_pair(int sv[2]);
+
+/* Block-wise placement of ranks on nodes, random key; nothing opened. */
+void raw_plan(struct raw_comm *c, uint32_t size, uint32_t nodes);
+/* Join all ranks, and link every pair of nodes. */
+int raw_start(struct raw_comm *c, uint32_t size, uint32_t nodes);
+void raw_stop(struct raw_comm *c);
+
+/* Let every rank submit its command at the same time; results by rank. */
+int raw_all(struct raw_comm *c, struct coll_cmd *cmds, int *results);
+
+void raw_allreduce(struct coll_cmd *cmd, const void *in, void *out,
+		   uint64_t count, unsigned int dtype, unsigned int op);
+void raw_broadcast(struct coll_cmd *cmd, void *buf, uint64_t count,
+		   unsigned int dtype, uint32_t root);
+void raw_barrier(struct coll_cmd *cmd);
+
+#endif /* COLL_SELFTESTS_RAW_H */
