@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+#include <errno.h>
+#include <stdlib.h>
+
+#include "async.h"
+#include "debug.h"
+
+static struct async *async_new(coll_comm_t *comm, const struct async_backend *backend)
+{
+	struct async *a = calloc(1, sizeof(*a));
+	uint32_t max = comm->version.max_inflight;
+
+	if (!a)
+		return NULL;
+	a->comm = comm;
+	a->backend = backend;
+	a->queue_end = &a->queue;
+	/* One place stays free for a blocking call beside them. */
+	a->limit = max > 1 ? max - 1 : 1;
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->changed, NULL);
+	return a;
+}
+
+static void async_free(struct async *a)
+{
+	pthread_mutex_destroy(&a->lock);
+	pthread_cond_destroy(&a->changed);
+	free(a);
+}
+
+static int async_try(coll_comm_t *comm, const struct async_backend *backend)
+{
+	struct async *a = async_new(comm, backend);
+	int ret;
+
+	if (!a)
+		return -ENOMEM;
+	ret = backend->init(a);
+	if (ret)
+		async_free(a);
+	else
+		comm->async = a;
+	return ret;
+}
+
+static int async_get(coll_comm_t *comm, struct async **a)
+{
+	int ret = 0;
+
+	*a = comm->async;
+	if (*a)
+		return 0;
+	pthread_mutex_lock(&comm->async_once_lock);
+	if (!comm->async) {
+		ret = comm->flags & COLL_CONFIG_NO_URING ? -EPERM :
+		      async_try(comm, &async_ring);
+		if (ret) {
+			coll_debug("no io_uring (%s): submitting from a thread",
+				   coll_strerror(ret));
+			ret = async_try(comm, &async_thread);
+		}
+	}
+	pthread_mutex_unlock(&comm->async_once_lock);
+	*a = comm->async;
+	return ret;
+}
+
+void async_complete(struct async *a, coll_request_t *req, int res)
+{
+	req->res = res;
+	req->done = true;
+	a->inflight--;
+	a->completed++;
+}
+
+/* Submit what waits, as far as there is room; lock held. */
+static void push_queue(struct async *a)
+{
+	while (a->queue && a->inflight < a->limit) {
+		coll_request_t *req = a->queue;
+		int ret = a->broken;
+
+		a->queue = req->next;
+		if (!a->queue)
+			a->queue_end = &a->queue;
+		a->inflight++;
+		if (!ret)
+			ret = a->backend->push(a, req);
+		if (ret)
+			async_complete(a, req, ret);
+	}
+}
+
+/* Nothing more will complete: say so to whoever waits. Lock held. */
+static void give_up(struct async *a, int err)
+{
+	coll_request_t *req;
+
+	a->broken = err;
+	push_queue(a);
+	for (req = a->live; req; req = req->live_next)
+		if (!req->done)
+			async_complete(a, req, err);
+}
+
+/* Let something happen: reap, or wait for the thread that does. Lock held. */
+static void progress(struct async *a, bool wait)
+{
+	int ret;
+
+	if (!a->backend->reap || a->reaping) {
+		if (wait)
+			pthread_cond_wait(&a->changed, &a->lock);
+		return;
+	}
+	a->reaping = true;
+	ret = a->backend->reap(a, wait);
+	a->reaping = false;
+	if (ret)
+		give_up(a, ret);
+	push_queue(a);
+	/* Also when nothing completed: another waiter must reap from now on. */
+	pthread_cond_broadcast(&a->changed);
+}
+
+int coll_isubmit(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t **out)
+{
+	coll_request_t *req;
+	struct async *a;
+	int ret;
+
+	*out = NULL;
+	ret = async_get(comm, &a);
+	if (ret)
+		return ret;
+	req = calloc(1, sizeof(*req));
+	if (!req)
+		return -ENOMEM;
+	req->async = a;
+	req->cmd = *cmd;
+	if (!req->cmd.timeout_ns)
+		req->cmd.timeout_ns = comm->timeout_ns;
+
+	pthread_mutex_lock(&a->lock);
+	req->live_next = a->live;
+	if (a->live)
+		a->live->live_prev = req;
+	a->live = req;
+	*a->queue_end = req;
+	a->queue_end = &req->next;
+	push_queue(a);
+	pthread_mutex_unlock(&a->lock);
+	*out = req;
+	return 0;
+}
+
+/* The request is over: its result, and its end. Lock held. */
+static int retire(struct async *a, coll_request_t *req)
+{
+	int res = req->res;
+
+	if (req->live_prev)
+		req->live_prev->live_next = req->live_next;
+	else
+		a->live = req->live_next;
+	if (req->live_next)
+		req->live_next->live_prev = req->live_prev;
+	free(req);
+	return res;
+}
+
+int coll_wait(coll_request_t *req)
+{
+	struct async *a;
+	int ret;
+
+	if (!req)
+		return 0;
+	a = req->async;
+	pthread_mutex_lock(&a->lock);
+	while (!req->done)
+		progress(a, true);
+	ret = retire(a, req);
+	pthread_mutex_unlock(&a->lock);
+	return ret;
+}
+
+int coll_test(coll_request_t *req, int *done)
+{
+	struct async *a;
+	int ret = 0;
+
+	*done = 1;
+	if (!req)
+		return 0;
+	a = req->async;
+	pthread_mutex_lock(&a->lock);
+	if (!req->done)
+		progress(a, false);
+	*done = req->done;
+	if (req->done)
+		ret = retire(a, req);
+	pthread_mutex_unlock(&a->lock);
+	return ret;
+}
+
+int coll_waitall(coll_request_t **reqs, size_t n)
+{
+	int first = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		int ret = coll_wait(reqs[i]);
+
+		reqs[i] = NULL;
+		if (!first)
+			first = ret;
+	}
+	return first;
+}
+
+int coll_iallreduce(coll_comm_t *comm, const void *send, void *recv, uint64_t count,
+		    enum coll_dtype dtype, enum coll_op_code op, coll_request_t **req)
+{
+	struct coll_cmd cmd;
+
+	cmd_allreduce(comm, &cmd, send, recv, count, dtype, op);
+	return coll_isubmit(comm, &cmd, req);
+}
+
+int coll_ibroadcast(coll_comm_t *comm, void *buf, uint64_t count,
+		    enum coll_dtype dtype, uint32_t root, coll_request_t **req)
+{
+	struct coll_cmd cmd;
+
+	cmd_broadcast(comm, &cmd, buf, count, dtype, root);
+	return coll_isubmit(comm, &cmd, req);
+}
+
+int coll_ibarrier(coll_comm_t *comm, coll_request_t **req)
+{
+	struct coll_cmd cmd;
+
+	cmd_barrier(comm, &cmd);
+	return coll_isubmit(comm, &cmd, req);
+}
+
+bool async_in_use(coll_comm_t *comm)
+{
+	return comm->async;
+}
+
+bool async_wants_all(coll_comm_t *comm)
+{
+	struct async *a = comm->async;
+
+	return a && a->backend->wants_all;
+}
+
+void async_flush(coll_comm_t *comm)
+{
+	struct async *a = comm->async;
+
+	pthread_mutex_lock(&a->lock);
+	while (a->queue)
+		progress(a, true);
+	pthread_mutex_unlock(&a->lock);
+}
+
+bool async_reap_one(coll_comm_t *comm)
+{
+	struct async *a = comm->async;
+	uint64_t before;
+	bool any;
+
+	pthread_mutex_lock(&a->lock);
+	before = a->completed;
+	any = a->inflight;
+	while (any && a->completed == before)
+		progress(a, true);
+	pthread_mutex_unlock(&a->lock);
+	return any;
+}
+
+void async_destroy(coll_comm_t *comm)
+{
+	struct async *a = comm->async;
+
+	if (!a)
+		return;
+	pthread_mutex_lock(&a->lock);
+	while (a->inflight || a->queue)
+		progress(a, true);
+	while (a->live)
+		retire(a, a->live);
+	pthread_mutex_unlock(&a->lock);
+	a->backend->destroy(a);
+	async_free(a);
+	comm->async = NULL;
+}

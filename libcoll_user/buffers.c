@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/* Registered buffers, and using them without being told. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+
+#include "comm.h"
+#include "optable.h"
+
+struct buffer {
+	struct buffer *next;
+	uint64_t addr;
+	uint64_t len;
+	uint32_t id;
+	bool writable;
+};
+
+int coll_register_buffer(coll_comm_t *comm, void *addr, size_t len, uint32_t flags,
+			 uint32_t *id)
+{
+	struct coll_register r = {
+		.addr = (uint64_t)(uintptr_t)addr,
+		.len = len,
+		.flags = flags,
+	};
+	struct buffer *b;
+	int ret;
+
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	if (ioctl(comm->fd, COLL_IOC_REGISTER, &r)) {
+		ret = -errno;
+		free(b);
+		return ret;
+	}
+	b->addr = r.addr;
+	b->len = len;
+	b->id = r.id;
+	b->writable = flags & COLL_REG_WRITE;
+	pthread_mutex_lock(&comm->buffers_lock);
+	b->next = comm->buffers;
+	comm->buffers = b;
+	pthread_mutex_unlock(&comm->buffers_lock);
+	*id = r.id;
+	return 0;
+}
+
+int coll_unregister_buffer(coll_comm_t *comm, uint32_t id)
+{
+	struct coll_unregister u = { .id = id };
+	struct buffer **p, *b = NULL;
+
+	pthread_mutex_lock(&comm->buffers_lock);
+	for (p = &comm->buffers; *p; p = &(*p)->next) {
+		if ((*p)->id == id) {
+			b = *p;
+			*p = b->next;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&comm->buffers_lock);
+	if (!b)
+		return -ENOENT;
+	free(b);
+	return ioctl(comm->fd, COLL_IOC_UNREGISTER, &u) ? -errno : 0;
+}
+
+/* The buffer that holds all of [addr, addr + len); lock held. */
+static const struct buffer *find(const coll_comm_t *comm, uint64_t addr, uint64_t len,
+				 bool write)
+{
+	const struct buffer *b;
+
+	for (b = comm->buffers; b; b = b->next)
+		if (addr >= b->addr && addr - b->addr <= b->len &&
+		    len <= b->len - (addr - b->addr) && (b->writable || !write))
+			return b;
+	return NULL;
+}
+
+void buffers_apply(coll_comm_t *comm, struct coll_cmd *cmd)
+{
+	const struct buffer *b;
+	uint64_t len;
+
+	/* A stale glance at the list is as good as registering a moment later. */
+	if (!__atomic_load_n(&comm->buffers, __ATOMIC_RELAXED) || !cmd->count ||
+	    __builtin_mul_overflow(cmd->count, (uint64_t)coll_dtype_size(cmd->dtype), &len) ||
+	    !len)
+		return;
+	pthread_mutex_lock(&comm->buffers_lock);
+	b = cmd->send_addr ? find(comm, cmd->send_addr, len, false) : NULL;
+	if (b) {
+		cmd->flags |= COLL_CMD_REG_SEND;
+		cmd->send_buf = b->id;
+	}
+	b = find(comm, cmd->recv_addr, len, true);
+	if (b) {
+		cmd->flags |= COLL_CMD_REG_RECV;
+		cmd->recv_buf = b->id;
+	}
+	pthread_mutex_unlock(&comm->buffers_lock);
+}
+
+void buffers_free(coll_comm_t *comm)
+{
+	struct buffer *b;
+
+	/* The kernel unpins when the file is closed. */
+	while ((b = comm->buffers)) {
+		comm->buffers = b->next;
+		free(b);
+	}
+}

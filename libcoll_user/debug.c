@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug.h"
+
+void coll_debug(const char *fmt, ...)
+{
+	const char *on = getenv("COLL_DEBUG");
+	const char *rank = getenv("COLL_RANK");
+	char line[512];
+	va_list ap;
+
+	if (!on || !*on || !strcmp(on, "0"))
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "coll[%s]: %s\n", rank ? rank : "-", line);
+}

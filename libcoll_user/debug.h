@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* What the library is doing, on stderr, only where COLL_DEBUG asks for it. */
+#ifndef LIBCOLL_DEBUG_H
+#define LIBCOLL_DEBUG_H
+
+void coll_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

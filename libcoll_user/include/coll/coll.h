@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * libcoll: collective communication through /dev/coll.
+ *
+ * Every function returns 0 or a negative errno unless it says otherwise. The
+ * library never ends the process and prints nothing unless COLL_DEBUG is set.
+ *
+ * Counts are in elements, lengths in bytes, timeouts in the unit their name
+ * ends with. All ranks call the collectives of one communicator in the same
+ * order with the same count, type, operator and root; one thread's calls are
+ * ordered as it makes them, whether they block or not. Different threads may
+ * use one communicator if they agree on that order themselves.
+ *
+ * Errors of collectives, the same on all ranks and for all later calls once
+ * the communicator has failed: EHOSTDOWN a rank or host is dead, ESHUTDOWN the
+ * communicator was aborted, ETIMEDOUT a deadline passed, ECANCELED cancelled
+ * here, EPROTO a peer sent what it should not, EBADE the ranks disagree on the
+ * call. coll_comm_status() says what happened first. Errors of one call, which
+ * leave the communicator as it was: EINVAL, EFAULT, EOPNOTSUPP, ENOMEM, EAGAIN.
+ */
+#ifndef COLL_COLL_H
+#define COLL_COLL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <linux/coll.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct io_uring_sqe;
+
+/** A communicator: this process as one rank of it. */
+typedef struct coll_comm coll_comm_t;
+/** A nonblocking collective under way. */
+typedef struct coll_request coll_request_t;
+
+/** As send buffer: the input is in the receive buffer. */
+#define COLL_IN_PLACE	((const void *)-1)
+
+/** struct coll_config.flags: nonblocking calls by a thread, not by io_uring */
+#define COLL_CONFIG_NO_URING	(1U << 0)
+
+/**
+ * struct coll_config - who we are and how to find the others
+ * @struct_size: set by coll_config_init(); lets the struct grow
+ * @rank: 0 .. @size-1
+ * @size: ranks in all; with 1 the fields down to @key are not looked at
+ * @rendezvous: "host:port" or "[v6]:port" where rank 0 listens during coll_init
+ * @node: ranks with equal @node in one kernel form a node; NULL is ""; at most
+ *	63 bytes
+ * @key: secret of the job, proved and never sent; any length but 0. It should
+ *	be random: a short key can be guessed from a recorded handshake.
+ * @device: NULL is "/dev/coll"
+ * @timeout_ms: for all of coll_init; 0 is 60000
+ * @flags: COLL_CONFIG_*
+ *
+ * Strings are used during coll_init() only.
+ */
+struct coll_config {
+	size_t		struct_size;
+	uint32_t	rank;
+	uint32_t	size;
+	const char	*rendezvous;
+	const char	*node;
+	const char	*key;
+	const char	*device;
+	uint32_t	timeout_ms;
+	uint32_t	flags;
+};
+
+/** coll_config_init() - a communicator of one rank, to be filled in */
+static inline void coll_config_init(struct coll_config *cfg)
+{
+	memset(cfg, 0, sizeof(*cfg));
+	cfg->struct_size = sizeof(*cfg);
+	cfg->size = 1;
+}
+
+/**
+ * coll_config_env() - fill in from the environment
+ * @cfg: after coll_config_init()
+ *
+ * COLL_RANK, COLL_SIZE, COLL_RENDEZVOUS, COLL_NODE, COLL_KEY, COLL_DEVICE,
+ * COLL_TIMEOUT_MS, COLL_NO_URING=1. Without any of the first three this is a
+ * communicator of one rank, unless another launcher says that there are more
+ * (SLURM_NTASKS, PMI_SIZE, OMPI_COMM_WORLD_SIZE): ranks that each believe to
+ * be alone would all report success on the wrong result.
+ * Errors: EINVAL incomplete, not numbers, out of range, or as just said.
+ */
+int coll_config_env(struct coll_config *cfg);
+
+/**
+ * coll_init() - join a communicator
+ * @cfg: NULL: from the environment
+ * @comm: result
+ *
+ * Returns when every rank has joined and all connections are made. A failure
+ * on any rank ends the call on all of them with that rank's error, unless it
+ * failed before it could reach rank 0 (then: ETIMEDOUT).
+ * Errors: EINVAL configuration; ENOENT no device (module not loaded?); EACCES
+ * device not permitted; EKEYREJECTED keys differ; EEXIST the rank is there
+ * already; EPROTO or EPROTONOSUPPORT something else listens at the rendezvous;
+ * ETIMEDOUT; EHOSTDOWN a rank went away meanwhile; those of socket calls and of
+ * COLL_IOC_JOIN and COLL_IOC_LINK.
+ */
+int coll_init(const struct coll_config *cfg, coll_comm_t **comm);
+
+/**
+ * coll_finalize() - leave, and free everything
+ * @comm: NULL is allowed
+ *
+ * Waits for nonblocking calls that are still under way, and frees their
+ * requests too. Also right after a failure.
+ */
+int coll_finalize(coll_comm_t *comm);
+
+/** Rank of this process, ranks in all, node of this rank, nodes in all. */
+uint32_t coll_comm_rank(const coll_comm_t *comm);
+uint32_t coll_comm_size(const coll_comm_t *comm);
+uint32_t coll_comm_node(const coll_comm_t *comm);
+uint32_t coll_comm_nodes(const coll_comm_t *comm);
+
+/** Node of another rank; COLL_RANK_NONE if there is no such rank. */
+uint32_t coll_comm_node_of(const coll_comm_t *comm, uint32_t rank);
+
+/** The open /dev/coll, for rings that prefer registered files. */
+int coll_comm_fd(const coll_comm_t *comm);
+
+/**
+ * coll_comm_set_timeout() - deadline of later collectives
+ * @ns: nanoseconds from the call of each; 0 (the default): none
+ *
+ * A deadline that passes fails the communicator.
+ */
+int coll_comm_set_timeout(coll_comm_t *comm, uint64_t ns);
+
+/**
+ * coll_allreduce() - reduce over all ranks, result everywhere
+ * @send: @count elements, or COLL_IN_PLACE
+ * @recv: @count elements
+ */
+int coll_allreduce(coll_comm_t *comm, const void *send, void *recv, uint64_t count,
+		   enum coll_dtype dtype, enum coll_op_code op);
+
+/** coll_broadcast() - @count elements of @root's @buf to everybody's @buf */
+int coll_broadcast(coll_comm_t *comm, void *buf, uint64_t count,
+		   enum coll_dtype dtype, uint32_t root);
+
+/** coll_barrier() - return when every rank has called */
+int coll_barrier(coll_comm_t *comm);
+
+/**
+ * coll_submit() - run any command and wait
+ * @cmd: as linux/coll.h says; a zero timeout_ns takes the communicator's
+ */
+int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd);
+
+/**
+ * coll_isubmit() - start any command
+ * @cmd: copied before the call returns
+ * @req: result; give it to coll_wait() or to coll_test() until that says done
+ *
+ * Buffers belong to the kernel until the request is over. Errors that the
+ * kernel finds at once may also come from coll_wait().
+ */
+int coll_isubmit(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t **req);
+
+int coll_iallreduce(coll_comm_t *comm, const void *send, void *recv, uint64_t count,
+		    enum coll_dtype dtype, enum coll_op_code op, coll_request_t **req);
+int coll_ibroadcast(coll_comm_t *comm, void *buf, uint64_t count,
+		    enum coll_dtype dtype, uint32_t root, coll_request_t **req);
+int coll_ibarrier(coll_comm_t *comm, coll_request_t **req);
+
+/**
+ * coll_wait() - result of a request, when it is there
+ * @req: freed; NULL is allowed and gives 0
+ */
+int coll_wait(coll_request_t *req);
+
+/**
+ * coll_test() - is it over?
+ * @done: 1: yes, the return value is its result and @req is freed; 0: no
+ */
+int coll_test(coll_request_t *req, int *done);
+
+/**
+ * coll_waitall() - wait for all of them
+ * @reqs: @n requests, NULL allowed among them; all are NULL afterwards
+ *
+ * Return: 0, or the first error in the order of @reqs.
+ */
+int coll_waitall(coll_request_t **reqs, size_t n);
+
+/*
+ * Filling an SQE of the application's own ring, of 64 or 128 bytes. @cmd is
+ * storage that must live until the SQE has been submitted (io_uring_enter has
+ * returned), not until completion. user_data is the application's and is not
+ * touched. The CQE's res is 0 or a negative errno. There is one CQE per SQE.
+ *
+ * The kernel numbers commands in the order it takes them: no IOSQE_ASYNC.
+ */
+void coll_prep_cmd(struct io_uring_sqe *sqe, coll_comm_t *comm, const struct coll_cmd *cmd);
+void coll_prep_allreduce(struct io_uring_sqe *sqe, coll_comm_t *comm, struct coll_cmd *cmd,
+			 const void *send, void *recv, uint64_t count,
+			 enum coll_dtype dtype, enum coll_op_code op);
+void coll_prep_broadcast(struct io_uring_sqe *sqe, coll_comm_t *comm, struct coll_cmd *cmd,
+			 void *buf, uint64_t count, enum coll_dtype dtype, uint32_t root);
+void coll_prep_barrier(struct io_uring_sqe *sqe, coll_comm_t *comm, struct coll_cmd *cmd);
+
+/**
+ * coll_register_buffer() - pin memory once for many calls
+ * @flags: COLL_REG_WRITE if collectives shall write to it
+ * @id: result
+ *
+ * Calls whose buffers lie inside use it by themselves. The memory must stay
+ * mapped where it is until coll_unregister_buffer().
+ * Errors: EFAULT, EINVAL, ENOMEM over RLIMIT_MEMLOCK, ENOSPC.
+ */
+int coll_register_buffer(coll_comm_t *comm, void *addr, size_t len, uint32_t flags,
+			 uint32_t *id);
+int coll_unregister_buffer(coll_comm_t *comm, uint32_t id);
+
+/**
+ * coll_abort() - end the communicator on every rank
+ * @code: shown in the cause on all ranks
+ */
+int coll_abort(coll_comm_t *comm, uint32_t code);
+
+/** coll_comm_status() - what the kernel knows, in every state */
+int coll_comm_status(coll_comm_t *comm, struct coll_status *st);
+
+/** coll_device_version() - what the loaded module can do */
+int coll_device_version(coll_comm_t *comm, struct coll_version *v);
+
+/**
+ * coll_cause_str() - one line that says what ended a communicator
+ * @buf: @len bytes, always terminated if @len is not 0
+ *
+ * Return: length of the whole line, as snprintf() does.
+ */
+int coll_cause_str(const struct coll_cause *cause, char *buf, size_t len);
+
+/** coll_strerror() - what an error means here; either sign; static storage */
+const char *coll_strerror(int err);
+
+/** Bytes of one element; 0 for a number that is no type. */
+size_t coll_dtype_bytes(enum coll_dtype dtype);
+
+/** Version of this library, "major.minor.patch". */
+const char *coll_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* COLL_COLL_H */

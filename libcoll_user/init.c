@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * coll_init: what happens in which order.
+ *
+ *	rank 0 listens, the others connect and prove the key
+ *	round 1: who is on which node; leaders start to listen
+ *	round 2: where leaders listen; everybody joins in the kernel
+ *	round 3: all have joined; leaders connect and hand the streams over
+ *	round 4: all is connected: nobody submits before
+ *
+ * Whatever fails on one rank is its status in the next round, and so ends
+ * coll_init on all of them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "async.h"
+#include "comm.h"
+#include "config.h"
+#include "debug.h"
+#include "links.h"
+#include "rendezvous.h"
+#include "topology.h"
+
+/**
+ * struct init - coll_init() under way
+ * @blobs: what all ranks gave to the last round
+ * @mine: what we give to the next
+ * @lfd: where lower nodes connect, -1 if they do not
+ */
+struct init {
+	coll_comm_t *comm;
+	struct coll_config cfg;
+	struct job_secret secret;
+	struct deadline deadline;
+	struct rendezvous *rdv;
+	struct topology topo;
+	uint8_t *blobs;
+	uint8_t mine[RDV_BLOB];
+	int lfd;
+};
+
+static int open_device(coll_comm_t *comm, const char *path)
+{
+	comm->fd = open(path, O_RDWR | O_CLOEXEC);
+	if (comm->fd < 0)
+		return -errno;
+	if (ioctl(comm->fd, COLL_IOC_VERSION, &comm->version))
+		return -errno;
+	return 0;
+}
+
+static int join(struct init *in, const uint8_t *key)
+{
+	coll_comm_t *comm = in->comm;
+	struct coll_join j = {
+		.rank = comm->rank,
+		.size = comm->size,
+		.node = comm->node,
+		.nr_nodes = comm->nr_nodes,
+		.node_of = (uint64_t)(uintptr_t)comm->node_of,
+	};
+	int ret;
+
+	memcpy(j.key, key, COLL_KEY_SIZE);
+	ret = ioctl(comm->fd, COLL_IOC_JOIN, &j) ? -errno : 0;
+	auth_wipe(&j, sizeof(j));
+	coll_debug("join rank %u of %u, node %u of %u: %s", comm->rank, comm->size,
+		   comm->node, comm->nr_nodes, ret ? strerror(-ret) : "ok");
+	return ret;
+}
+
+/* A communicator of one: nobody to meet. */
+static int init_alone(struct init *in)
+{
+	uint8_t key[COLL_KEY_SIZE];
+	int ret;
+
+	in->comm->nr_nodes = 1;
+	ret = auth_random(key, sizeof(key));
+	if (!ret)
+		ret = open_device(in->comm, in->cfg.device);
+	if (!ret)
+		ret = join(in, key);
+	auth_wipe(key, sizeof(key));
+	return ret;
+}
+
+/* The kernel's key: from the job key and this job's nonce, never sent. */
+static int join_all(struct init *in)
+{
+	const struct auth_part part = { rdv_job(in->rdv), AUTH_LEN };
+	uint8_t key[AUTH_LEN];
+	int ret;
+
+	ret = auth_mac(in->secret.key, "coll comm", &part, 1, key);
+	if (!ret)
+		ret = join(in, key);
+	auth_wipe(key, sizeof(key));
+	return ret;
+}
+
+static int hand_over(void *ctx, uint32_t peer, uint32_t stripe, int fd)
+{
+	coll_comm_t *comm = ctx;
+	struct coll_link_add l = { .peer = peer, .fd = fd, .stripe = stripe };
+	int ret;
+
+	ret = ioctl(comm->fd, COLL_IOC_LINK, &l) ? -errno : 0;
+	close(fd);
+	if (ret)
+		coll_debug("link to node %u stripe %u refused: %s", peer, stripe,
+			   strerror(-ret));
+	return ret;
+}
+
+static int connect_links(struct init *in)
+{
+	const struct topology *t = &in->topo;
+	struct links_config cfg = {
+		.topo = t,
+		.secret = &in->secret,
+		.rdv = in->rdv,
+		.lfd = in->lfd,
+		.addrs = in->blobs,
+		.deadline = in->deadline,
+		.hand_over = hand_over,
+		.ctx = in->comm,
+	};
+
+	in->lfd = -1;		/* links_connect() takes it over */
+	if (t->leader_of[t->node] != t->rank)
+		return 0;
+	return links_connect(&cfg);
+}
+
+/* Round 1 has told identities: number the nodes, and listen if we have to. */
+static int learn_nodes(struct init *in)
+{
+	coll_comm_t *comm = in->comm;
+	int ret;
+
+	ret = topology_init(&in->topo, comm->rank, comm->size, in->blobs, RDV_BLOB);
+	if (ret)
+		return ret;
+	comm->node = in->topo.node;
+	comm->nr_nodes = in->topo.nr_nodes;
+	memcpy(comm->node_of, in->topo.node_of, comm->size * sizeof(uint32_t));
+	in->lfd = links_listen(&in->topo, in->rdv, in->mine);
+	return in->lfd < -1 ? in->lfd : 0;
+}
+
+static int init_together(struct init *in)
+{
+	const struct rdv_config rc = {
+		.rank = in->cfg.rank,
+		.size = in->cfg.size,
+		.spec = in->cfg.rendezvous,
+		.secret = &in->secret,
+		.deadline = in->deadline,
+	};
+	int ret;
+
+	in->blobs = calloc(in->cfg.size, RDV_BLOB);
+	if (!in->blobs)
+		return -ENOMEM;
+	ret = auth_secret(&in->secret, in->cfg.key);
+	if (!ret)
+		ret = rdv_open(&in->rdv, &rc);
+	if (ret)
+		return ret;
+	ret = open_device(in->comm, in->cfg.device);
+	if (!ret)
+		ret = topology_identity(in->cfg.node, in->mine);
+	ret = rdv_round(in->rdv, ret, in->mine, in->blobs);
+	if (ret)
+		return ret;
+	ret = learn_nodes(in);
+	ret = rdv_round(in->rdv, ret, in->mine, in->blobs);
+	if (ret)
+		return ret;
+	ret = join_all(in);
+	ret = rdv_round(in->rdv, ret, in->mine, NULL);
+	if (ret)
+		return ret;
+	ret = connect_links(in);
+	return rdv_round(in->rdv, ret, in->mine, NULL);
+}
+
+static void free_comm(coll_comm_t *comm)
+{
+	buffers_free(comm);
+	if (comm->fd >= 0)
+		close(comm->fd);
+	pthread_mutex_destroy(&comm->buffers_lock);
+	pthread_mutex_destroy(&comm->async_once_lock);
+	free(comm->node_of);
+	free(comm);
+}
+
+int coll_init(const struct coll_config *cfg, coll_comm_t **out)
+{
+	struct init in = { .lfd = -1 };
+	coll_comm_t *comm;
+	int ret;
+
+	*out = NULL;
+	ret = config_resolve(cfg, &in.cfg);
+	if (ret)
+		return ret;
+	comm = calloc(1, sizeof(*comm));
+	if (!comm)
+		return -ENOMEM;
+	in.comm = comm;
+	in.deadline = deadline_in(in.cfg.timeout_ms);
+	comm->fd = -1;
+	comm->rank = in.cfg.rank;
+	comm->size = in.cfg.size;
+	comm->flags = in.cfg.flags;
+	pthread_mutex_init(&comm->buffers_lock, NULL);
+	pthread_mutex_init(&comm->async_once_lock, NULL);
+	comm->node_of = calloc(comm->size, sizeof(*comm->node_of));
+	if (!comm->node_of)
+		ret = -ENOMEM;
+	else if (comm->size == 1)
+		ret = init_alone(&in);
+	else
+		ret = init_together(&in);
+
+	if (in.lfd >= 0)
+		close(in.lfd);
+	if (ret)
+		coll_debug("coll_init: %s", coll_strerror(ret));
+	/* After a failure the others learn of it first: this may take a moment. */
+	rdv_close(in.rdv);
+	topology_destroy(&in.topo);
+	auth_wipe(&in.secret, sizeof(in.secret));
+	free(in.blobs);
+	if (ret) {
+		free_comm(comm);
+		return ret;
+	}
+	*out = comm;
+	return 0;
+}
+
+int coll_finalize(coll_comm_t *comm)
+{
+	if (!comm)
+		return 0;
+	async_destroy(comm);
+	free_comm(comm);
+	return 0;
+}
+
+uint32_t coll_comm_rank(const coll_comm_t *comm)
+{
+	return comm->rank;
+}
+
+uint32_t coll_comm_size(const coll_comm_t *comm)
+{
+	return comm->size;
+}
+
+uint32_t coll_comm_node(const coll_comm_t *comm)
+{
+	return comm->node;
+}
+
+uint32_t coll_comm_nodes(const coll_comm_t *comm)
+{
+	return comm->nr_nodes;
+}
+
+uint32_t coll_comm_node_of(const coll_comm_t *comm, uint32_t rank)
+{
+	return rank < comm->size ? comm->node_of[rank] : COLL_RANK_NONE;
+}
+
+int coll_comm_fd(const coll_comm_t *comm)
+{
+	return comm->fd;
+}

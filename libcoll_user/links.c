@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "acceptor.h"
+#include "bytes.h"
+#include "debug.h"
+#include "links.h"
+
+#define ATTEMPT_MS	5000	/* one attempt to connect and prove */
+#define STRANGER_MS	5000
+#define RETRY_MS	50
+
+enum stream_state {
+	STREAM_IDLE	= 0,	/* not needed, or to be accepted, not yet here */
+	STREAM_CLAIMED	= 1,	/* accepted, its welcome is going out */
+	STREAM_RETRY	= 2,	/* to be connected at @until */
+	STREAM_CONNECT	= 3,	/* TCP connects */
+	STREAM_PROVE	= 4,	/* handshake runs */
+	STREAM_DONE	= 5,	/* handed over */
+};
+
+struct stream {
+	enum stream_state state;
+	uint32_t peer;
+	uint32_t stripe;
+	int fd;			/* in CONNECT and PROVE */
+	struct deadline until;	/* RETRY: when; CONNECT, PROVE: how long */
+	struct handshake hs;
+};
+
+/**
+ * struct links - links_connect() under way
+ * @streams: LINKS_STRIPES for each node
+ * @missing: needed streams that are not DONE
+ * @polled: scratch for poll(): rendezvous, acceptor, connecting streams
+ * @which: stream of each entry of @polled
+ */
+struct links {
+	const struct links_config *cfg;
+	struct acceptor acceptor;
+	struct stream *streams;
+	uint32_t nr_streams;
+	uint32_t missing;
+	struct pollfd *polled;
+	struct stream **which;
+};
+
+/* Blob: family (4 or 6), port, 16 bytes of address. */
+static void put_address(uint8_t *blob, const struct sock_addr *a)
+{
+	memset(blob, 0, RDV_BLOB);
+	put_le16(blob + 2, sock_port(a));
+	if (a->sa.ss_family == AF_INET6) {
+		blob[0] = 6;
+		memcpy(blob + 4, &((const struct sockaddr_in6 *)&a->sa)->sin6_addr, 16);
+	} else {
+		blob[0] = 4;
+		memcpy(blob + 4, &((const struct sockaddr_in *)&a->sa)->sin_addr, 4);
+	}
+}
+
+/* @here: our own address: its scope is that of link-local peers */
+static int get_address(const uint8_t *blob, const struct sock_addr *here, struct sock_addr *a)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&a->sa;
+	struct sockaddr_in *in = (struct sockaddr_in *)&a->sa;
+
+	memset(a, 0, sizeof(*a));
+	if (blob[0] == 4) {
+		a->sa.ss_family = AF_INET;
+		a->len = sizeof(*in);
+		memcpy(&in->sin_addr, blob + 4, 4);
+	} else if (blob[0] == 6) {
+		a->sa.ss_family = AF_INET6;
+		a->len = sizeof(*in6);
+		memcpy(&in6->sin6_addr, blob + 4, 16);
+		if (IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr) && here->sa.ss_family == AF_INET6)
+			in6->sin6_scope_id =
+				((const struct sockaddr_in6 *)&here->sa)->sin6_scope_id;
+	} else {
+		return -EPROTO;
+	}
+	sock_set_port(a, get_le16(blob + 2));
+	return sock_port(a) ? 0 : -EPROTO;
+}
+
+int links_listen(const struct topology *t, const struct rendezvous *rdv, uint8_t *blob)
+{
+	bool lower = false;
+	struct sock_addr a;
+	uint32_t i;
+	int ret;
+	int fd;
+
+	memset(blob, 0, RDV_BLOB);
+	for (i = 0; i < t->node; i++)
+		lower |= t->linked[i];
+	if (!lower || t->leader_of[t->node] != t->rank)
+		return -1;
+	ret = rdv_local_address(rdv, &a);
+	if (ret)
+		return ret < -1 ? ret : -EADDRNOTAVAIL;
+	fd = sock_listen(&a);
+	if (fd < 0)
+		return fd < -1 ? fd : -EACCES;
+	ret = sock_local(fd, &a);
+	if (ret) {
+		close(fd);
+		return ret;
+	}
+	put_address(blob, &a);
+	return fd;
+}
+
+static int stream_done(struct links *l, struct stream *s, int fd)
+{
+	s->state = STREAM_DONE;
+	l->missing--;
+	coll_debug("link to node %u stripe %u is up", s->peer, s->stripe);
+	return l->cfg->hand_over(l->cfg->ctx, s->peer, s->stripe, fd);
+}
+
+/* ---- the accepting side ---- */
+
+static struct stream *asked_stream(struct links *l, const struct hs_ask *ask)
+{
+	const struct topology *t = l->cfg->topo;
+
+	if (ask->purpose != HS_PURPOSE_LINK || ask->a >= t->node || ask->b != t->node ||
+	    ask->c >= LINKS_STRIPES || !t->linked[ask->a])
+		return NULL;
+	return &l->streams[ask->a * LINKS_STRIPES + ask->c];
+}
+
+static int decide(void *ctx, const struct hs_ask *ask)
+{
+	struct stream *s = asked_stream(ctx, ask);
+
+	if (!s)
+		return EINVAL;
+	if (s->state != STREAM_IDLE)
+		return EEXIST;
+	s->state = STREAM_CLAIMED;
+	return 0;
+}
+
+static int taken(void *ctx, const struct handshake *hs)
+{
+	return stream_done(ctx, asked_stream(ctx, &hs->ask), hs->fd);
+}
+
+static void lost(void *ctx, const struct hs_ask *ask)
+{
+	asked_stream(ctx, ask)->state = STREAM_IDLE;
+}
+
+static const struct acceptor_ops acceptor_ops = { decide, taken, lost };
+
+/* ---- the connecting side ---- */
+
+static void retry_later(struct stream *s, int err)
+{
+	coll_debug("link to node %u stripe %u: %s, trying again", s->peer, s->stripe,
+		   strerror(-err));
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+	s->state = STREAM_RETRY;
+	s->until = deadline_in(RETRY_MS);
+}
+
+static int start_stream(struct links *l, struct stream *s)
+{
+	const struct links_config *cfg = l->cfg;
+	uint32_t leader = cfg->topo->leader_of[s->peer];
+	struct sock_addr here, there;
+	int ret;
+
+	memset(&here, 0, sizeof(here));
+	rdv_local_address(cfg->rdv, &here);
+	ret = get_address(cfg->addrs + (size_t)leader * RDV_BLOB, &here, &there);
+	if (ret)
+		return ret;
+	s->fd = sock_connect_start(&there);
+	if (s->fd < 0) {
+		retry_later(s, s->fd);
+		return 0;
+	}
+	s->state = STREAM_CONNECT;
+	s->until = deadline_min(deadline_in(ATTEMPT_MS), cfg->deadline);
+	return 0;
+}
+
+/* Errors that another attempt would only meet again. */
+static bool is_final(int err)
+{
+	return err == -EKEYREJECTED || err == -EPROTO || err == -EPROTONOSUPPORT ||
+	       err == -EINVAL || err == -ENOMEM;
+}
+
+static int step_stream(struct links *l, struct stream *s)
+{
+	const struct hs_ask ask = {
+		HS_PURPOSE_LINK, l->cfg->topo->node, s->peer, s->stripe
+	};
+	int ret;
+	int fd;
+
+	if (s->state == STREAM_CONNECT) {
+		ret = sock_connect_result(s->fd);
+		if (ret) {
+			retry_later(s, ret);
+			return 0;
+		}
+		hs_start_client(&s->hs, s->fd, l->cfg->secret, &ask, rdv_job(l->cfg->rdv));
+		s->state = STREAM_PROVE;
+	}
+	ret = hs_step(&s->hs);
+	if (ret == HS_DONE) {
+		fd = s->fd;
+		s->fd = -1;
+		return stream_done(l, s, fd);
+	}
+	if (ret < 0 && (is_final(ret) || s->hs.status))
+		return ret;
+	if (ret < 0)
+		retry_later(s, ret);
+	return 0;
+}
+
+/* Streams whose time has come, one way or the other. */
+static int serve_clocks(struct links *l, struct deadline *next)
+{
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < l->nr_streams; i++) {
+		struct stream *s = &l->streams[i];
+
+		if (s->state < STREAM_RETRY || s->state > STREAM_PROVE)
+			continue;
+		if (!deadline_left(s->until)) {
+			if (s->state != STREAM_RETRY)
+				retry_later(s, -ETIMEDOUT);
+			ret = start_stream(l, s);
+			if (ret)
+				return ret;
+		}
+		*next = deadline_min(*next, s->until);
+	}
+	return 0;
+}
+
+static unsigned int fill_polled(struct links *l)
+{
+	unsigned int n = 0;
+	uint32_t i;
+
+	l->polled[n++] = (struct pollfd){ .fd = rdv_fd(l->cfg->rdv), .events = POLLIN };
+	l->polled[n++] = (struct pollfd){ .fd = l->acceptor.epfd, .events = POLLIN };
+	for (i = 0; i < l->nr_streams; i++) {
+		struct stream *s = &l->streams[i];
+
+		if (s->state != STREAM_CONNECT && s->state != STREAM_PROVE)
+			continue;
+		l->which[n] = s;
+		l->polled[n++] = (struct pollfd){
+			.fd = s->fd,
+			.events = s->state == STREAM_CONNECT ? POLLOUT : hs_events(&s->hs),
+		};
+	}
+	return n;
+}
+
+static int turn(struct links *l)
+{
+	struct deadline next = l->cfg->deadline;
+	unsigned int n, i;
+	int ret;
+
+	if (!deadline_left(l->cfg->deadline))
+		return -ETIMEDOUT;
+	ret = serve_clocks(l, &next);
+	if (ret)
+		return ret;
+	n = fill_polled(l);
+	if (poll(l->polled, n, deadline_left(acceptor_deadline(&l->acceptor, next))) < 0)
+		return errno == EINTR ? 0 : -errno;
+	if (l->polled[0].revents) {
+		ret = rdv_check(l->cfg->rdv);
+		if (ret)
+			return ret;
+	}
+	for (i = 2; i < n; i++) {
+		if (!l->polled[i].revents)
+			continue;
+		ret = step_stream(l, l->which[i]);
+		if (ret)
+			return ret;
+	}
+	return l->acceptor.epfd >= 0 ? acceptor_pump(&l->acceptor) : 0;
+}
+
+static void init_streams(struct links *l)
+{
+	const struct topology *t = l->cfg->topo;
+	uint32_t i;
+
+	for (i = 0; i < l->nr_streams; i++) {
+		struct stream *s = &l->streams[i];
+
+		s->peer = i / LINKS_STRIPES;
+		s->stripe = i % LINKS_STRIPES;
+		s->fd = -1;
+		if (!t->linked[s->peer])
+			continue;
+		l->missing++;
+		if (s->peer > t->node) {
+			s->state = STREAM_RETRY;
+			s->until = deadline_in(0);
+		}
+	}
+}
+
+static int init_links(struct links *l, const struct links_config *cfg)
+{
+	const struct topology *t = cfg->topo;
+
+	l->cfg = cfg;
+	l->acceptor.lfd = -1;
+	l->acceptor.epfd = -1;
+	l->nr_streams = t->nr_nodes * LINKS_STRIPES;
+	l->streams = calloc(l->nr_streams, sizeof(*l->streams));
+	l->polled = calloc(l->nr_streams + 2, sizeof(*l->polled));
+	l->which = calloc(l->nr_streams + 2, sizeof(*l->which));
+	if (!l->streams || !l->polled || !l->which) {
+		if (cfg->lfd >= 0)
+			close(cfg->lfd);
+		return -ENOMEM;
+	}
+	init_streams(l);
+	if (cfg->lfd < 0)
+		return 0;
+	l->acceptor.cap = 64 + l->nr_streams;
+	l->acceptor.stranger_ms = STRANGER_MS;
+	l->acceptor.secret = cfg->secret;
+	l->acceptor.job = rdv_job(cfg->rdv);
+	l->acceptor.ops = &acceptor_ops;
+	l->acceptor.ctx = l;
+	return acceptor_init(&l->acceptor, cfg->lfd);
+}
+
+int links_connect(const struct links_config *cfg)
+{
+	struct links l = { 0 };
+	uint32_t i;
+	int ret;
+
+	ret = init_links(&l, cfg);
+	while (!ret && l.missing)
+		ret = turn(&l);
+	for (i = 0; l.streams && i < l.nr_streams; i++) {
+		if (l.streams[i].fd >= 0)
+			close(l.streams[i].fd);
+		auth_wipe(&l.streams[i].hs, sizeof(l.streams[i].hs));
+	}
+	acceptor_destroy(&l.acceptor);
+	free(l.streams);
+	free(l.polled);
+	free(l.which);
+	return ret;
+}

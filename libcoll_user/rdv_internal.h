@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * What both sides of a rendezvous share: the messages of a round.
+ *
+ *	0	magic (u32)
+ *	4	type (u16): RDV_GIVE or RDV_RESULT
+ *	6	round (u16), from 1
+ *	8	status (u32): 0 or a positive errno
+ *	12	length of the payload (u32)
+ *	16	payload
+ *	+	proof: HMAC under the session key over type, header and SHA-256 of
+ *		the payload
+ */
+#ifndef LIBCOLL_RDV_INTERNAL_H
+#define LIBCOLL_RDV_INTERNAL_H
+
+#include "rendezvous.h"
+
+#define RDV_HDR		16
+#define RDV_GIVE	1	/* rank to rank 0: RDV_BLOB bytes */
+#define RDV_RESULT	2	/* rank 0 to rank: size * RDV_BLOB bytes or none */
+#define RDV_GIVE_LEN	(RDV_HDR + RDV_BLOB + AUTH_LEN)
+#define RDV_STRANGER_MS	5000
+
+struct rdv_head {
+	uint16_t type;
+	uint16_t round;
+	uint32_t status;
+	uint32_t length;
+};
+
+void rdv_put_head(uint8_t *p, const struct rdv_head *h);
+
+/* 0, or -EPROTO if this is not a header of @type and @round, or absurd. */
+int rdv_get_head(const uint8_t *p, uint16_t type, uint16_t round, struct rdv_head *h);
+
+/* @digest: SHA-256 of the payload */
+int rdv_proof(const uint8_t *session, const uint8_t *head, const uint8_t *digest,
+	      uint8_t *out);
+
+struct rdv_server;
+int rdv_server_open(struct rdv_server **s, const struct rdv_config *cfg);
+int rdv_server_round(struct rdv_server *s, int status, const uint8_t *in, uint8_t *out);
+int rdv_server_fd(const struct rdv_server *s);
+int rdv_server_check(struct rdv_server *s);
+const uint8_t *rdv_server_job(const struct rdv_server *s);
+void rdv_server_close(struct rdv_server *s);
+
+struct rdv_client;
+int rdv_client_open(struct rdv_client **c, const struct rdv_config *cfg);
+int rdv_client_round(struct rdv_client *c, int status, const uint8_t *in, uint8_t *out);
+int rdv_client_fd(const struct rdv_client *c);
+int rdv_client_check(struct rdv_client *c);
+const uint8_t *rdv_client_job(const struct rdv_client *c);
+void rdv_client_close(struct rdv_client *c);
+
+#endif

@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/* Rank 0: an event loop over the listener, the strangers and the members. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "acceptor.h"
+#include "debug.h"
+#include "rdv_internal.h"
+
+#define BATCH		64
+#define BIND_RETRY_MS	2000	/* a job just ended may still hold the port */
+#define LINGER_MS	2000	/* how long the dead get to read why */
+#define MAX_ADDRS	8
+
+enum member_state {
+	MEMBER_ABSENT	= 0,	/* has not come yet */
+	MEMBER_CLAIMED	= 1,	/* proved, its welcome is going out */
+	MEMBER_HERE	= 2,	/* takes part */
+	MEMBER_GONE	= 3,	/* closed after a failure */
+};
+
+struct member {
+	enum member_state state;
+	int fd;
+	bool given;		/* its message of this round is in */
+	size_t have;		/* bytes of it in @rx */
+	bool sending;		/* a result is going out: @sent bytes so far */
+	size_t sent;
+	uint32_t events;	/* what epoll waits for */
+	uint8_t session[AUTH_LEN];
+	uint8_t tag[AUTH_LEN];
+	uint8_t rx[RDV_GIVE_LEN];
+};
+
+/**
+ * struct rdv_server - rank 0's side
+ * @nr_here: members in state HERE, without rank 0
+ * @nr_given: of these, with their message of @round in
+ * @nr_sending: of these, with a result going out
+ * @round: the round members may give for now
+ * @failed: negative errno: what every round ends with
+ * @head: of the result going out
+ * @result: its payload
+ * @result_len: bytes of it
+ * @digest: SHA-256 of it
+ * @gather: @size blobs of the round under way
+ */
+struct rdv_server {
+	struct acceptor acceptor;
+	int epfd;
+	uint32_t size;
+	uint32_t nr_here, nr_given, nr_sending;
+	uint16_t round;
+	int failed;
+	struct deadline deadline;
+	uint8_t job[AUTH_LEN];
+	uint8_t head[RDV_HDR];
+	uint8_t digest[AUTH_LEN];
+	uint8_t *result;
+	size_t result_len;
+	uint8_t *gather;
+	struct member *members;
+};
+
+static int start_result(struct rdv_server *s, struct member *m);
+
+/* ---- strangers become members ---- */
+
+static int decide(void *ctx, const struct hs_ask *ask)
+{
+	struct rdv_server *s = ctx;
+
+	if (ask->purpose != HS_PURPOSE_RANK || ask->b != s->size)
+		return EINVAL;
+	if (!ask->a || ask->a >= s->size)
+		return ask->a ? EINVAL : EEXIST;
+	if (s->members[ask->a].state != MEMBER_ABSENT)
+		return EEXIST;
+	if (s->failed)
+		return -s->failed;
+	s->members[ask->a].state = MEMBER_CLAIMED;
+	return 0;
+}
+
+static void lost(void *ctx, const struct hs_ask *ask)
+{
+	struct rdv_server *s = ctx;
+
+	s->members[ask->a].state = MEMBER_ABSENT;
+}
+
+static int taken(void *ctx, const struct handshake *hs)
+{
+	struct rdv_server *s = ctx;
+	struct member *m = &s->members[hs->ask.a];
+	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = hs->ask.a };
+
+	m->fd = hs->fd;
+	m->state = MEMBER_HERE;
+	m->events = EPOLLIN;
+	memcpy(m->session, hs->session, AUTH_LEN);
+	s->nr_here++;
+	coll_debug("rank %u is here, %u of %u", hs->ask.a, s->nr_here + 1, s->size);
+	if (epoll_ctl(s->epfd, EPOLL_CTL_ADD, m->fd, &ev))
+		return -errno;
+	if (s->failed)		/* while its welcome was going out */
+		start_result(s, m);
+	return 0;
+}
+
+static const struct acceptor_ops acceptor_ops = { decide, taken, lost };
+
+/* ---- members ---- */
+
+static void drop_member(struct rdv_server *s, struct member *m)
+{
+	s->nr_here--;
+	s->nr_given -= m->given;
+	s->nr_sending -= m->sending;
+	m->given = false;
+	m->sending = false;
+	m->state = MEMBER_GONE;
+	close(m->fd);
+	m->fd = -1;
+}
+
+static void watch_member(struct rdv_server *s, struct member *m, uint32_t events)
+{
+	struct epoll_event ev = { .events = events, .data.u32 = (uint32_t)(m - s->members) };
+
+	if (m->events == events)
+		return;
+	m->events = events;
+	/* Cannot fail for a descriptor that is in the set: nothing is allocated. */
+	epoll_ctl(s->epfd, EPOLL_CTL_MOD, m->fd, &ev);
+}
+
+/* A result: header, payload that all share, proof; from where it stands on. */
+static ssize_t send_piece(struct rdv_server *s, struct member *m)
+{
+	struct iovec all[3] = {
+		{ s->head, RDV_HDR },
+		{ s->result, s->result_len },
+		{ m->tag, AUTH_LEN },
+	};
+	struct msghdr msg = { .msg_iov = all, .msg_iovlen = 3 };
+	size_t skip = m->sent;
+
+	while (skip && skip >= msg.msg_iov->iov_len) {
+		skip -= msg.msg_iov->iov_len;
+		msg.msg_iov++;
+		msg.msg_iovlen--;
+	}
+	msg.msg_iov->iov_base = (uint8_t *)msg.msg_iov->iov_base + skip;
+	msg.msg_iov->iov_len -= skip;
+	return sendmsg(m->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* 0: all is out or the socket is full; else the connection has broken. */
+static int send_result(struct rdv_server *s, struct member *m)
+{
+	size_t want = RDV_HDR + s->result_len + AUTH_LEN;
+
+	while (m->sent < want) {
+		ssize_t n = send_piece(s, m);
+
+		if (n > 0) {
+			m->sent += (size_t)n;
+		} else if (n < 0 && errno == EAGAIN) {
+			watch_member(s, m, EPOLLIN | EPOLLOUT);
+			return 0;
+		} else if (n < 0 && errno != EINTR) {
+			return -errno;
+		}
+	}
+	m->sending = false;
+	s->nr_sending--;
+	watch_member(s, m, EPOLLIN);
+	return 0;
+}
+
+/* Begin to send the result that stands in @s to one member. */
+static int start_result(struct rdv_server *s, struct member *m)
+{
+	int ret = rdv_proof(m->session, s->head, s->digest, m->tag);
+
+	m->sending = true;
+	m->sent = 0;
+	s->nr_sending++;
+	if (!ret)
+		ret = send_result(s, m);
+	if (ret)
+		drop_member(s, m);
+	return ret;
+}
+
+/* Begin to send the result of the round under way to everybody. */
+static int send_results(struct rdv_server *s, int status, const uint8_t *payload, size_t len)
+{
+	struct rdv_head head = {
+		.type = RDV_RESULT,
+		.round = s->round,
+		.status = (uint32_t)-status,
+		.length = (uint32_t)len,
+	};
+	int ret = 0;
+	uint32_t i;
+
+	rdv_put_head(s->head, &head);
+	if (len)
+		memcpy(s->result, payload, len);
+	s->result_len = len;
+	if (auth_sha256(s->result, len, s->digest))
+		return -ENOMEM;
+	for (i = 1; i < s->size; i++)
+		if (s->members[i].state == MEMBER_HERE && start_result(s, &s->members[i]))
+			ret = -EHOSTDOWN;
+	return ret;
+}
+
+/* The first failure ends this round for all. */
+static void fail(struct rdv_server *s, int err)
+{
+	uint32_t i;
+
+	if (s->failed)
+		return;
+	s->failed = err;
+	for (i = 1; i < s->size; i++) {
+		struct member *m = &s->members[i];
+
+		/* Half a result cannot be taken back; it sees the end of stream. */
+		if (m->state == MEMBER_HERE && m->sending)
+			drop_member(s, m);
+	}
+	send_results(s, err, NULL, 0);
+}
+
+static void fail_member(struct rdv_server *s, struct member *m, int err)
+{
+	coll_debug("rank %u: %s", (uint32_t)(m - s->members), strerror(-err));
+	drop_member(s, m);
+	fail(s, err);
+}
+
+/* Its message is whole: check it and take what it says. */
+static void take_give(struct rdv_server *s, struct member *m)
+{
+	uint8_t digest[AUTH_LEN], proof[AUTH_LEN];
+	struct rdv_head head;
+	int ret;
+
+	ret = rdv_get_head(m->rx, RDV_GIVE, s->round, &head);
+	if (!ret && head.length != RDV_BLOB)
+		ret = -EPROTO;
+	if (!ret)
+		ret = auth_sha256(m->rx + RDV_HDR, RDV_BLOB, digest);
+	if (!ret)
+		ret = rdv_proof(m->session, m->rx, digest, proof);
+	if (!ret && !auth_equal(proof, m->rx + RDV_HDR + RDV_BLOB))
+		ret = -EPROTO;
+	if (ret) {
+		fail_member(s, m, ret);
+		return;
+	}
+	m->given = true;
+	s->nr_given++;
+	memcpy(s->gather + (size_t)(m - s->members) * RDV_BLOB, m->rx + RDV_HDR, RDV_BLOB);
+	if (head.status)
+		fail(s, -(int)head.status);
+}
+
+/* Readable: the rest of its message, the end, or something out of turn. */
+static void recv_give(struct rdv_server *s, struct member *m)
+{
+	while (m->state == MEMBER_HERE) {
+		size_t room = m->given ? 1 : RDV_GIVE_LEN - m->have;
+		uint8_t extra, *to = m->given ? &extra : m->rx + m->have;
+		ssize_t n = recv(m->fd, to, room, MSG_DONTWAIT);
+
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0 || m->given) {
+			/* After a failure everybody is expected to hang up. */
+			if (s->failed)
+				drop_member(s, m);
+			else
+				fail_member(s, m, n > 0 ? -EPROTO : -EHOSTDOWN);
+			return;
+		}
+		m->have += (size_t)n;
+		if (m->have < RDV_GIVE_LEN)
+			continue;
+		m->have = 0;
+		if (!s->failed) {
+			take_give(s, m);
+			continue;
+		}
+		m->given = true;	/* too late to matter */
+		s->nr_given++;
+	}
+}
+
+static void member_event(struct rdv_server *s, struct member *m, uint32_t events)
+{
+	if (m->state != MEMBER_HERE)
+		return;		/* dropped earlier in this batch */
+	if ((events & EPOLLOUT) && m->sending) {
+		int ret = send_result(s, m);
+
+		if (ret) {
+			fail_member(s, m, -EHOSTDOWN);
+			return;
+		}
+	}
+	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+		recv_give(s, m);
+}
+
+/* All that can be done within @ms; a passed stranger deadline is served too. */
+static int pump(struct rdv_server *s, int ms)
+{
+	struct epoll_event ev[BATCH];
+	bool listener = false;
+	int n, i;
+
+	n = epoll_wait(s->epfd, ev, BATCH, ms);
+	if (n < 0)
+		return errno == EINTR ? 0 : -errno;
+	for (i = 0; i < n; i++) {
+		if (ev[i].data.u32)
+			member_event(s, &s->members[ev[i].data.u32], ev[i].events);
+		else
+			listener = true;
+	}
+	/* Also without news: strangers whose time is up must go. */
+	return listener || s->acceptor.nr ? acceptor_pump(&s->acceptor) : 0;
+}
+
+/* ---- the interface ---- */
+
+static int listen_at(const struct rdv_config *cfg)
+{
+	struct deadline until = deadline_min(deadline_in(BIND_RETRY_MS), cfg->deadline);
+	struct timespec nap = { .tv_nsec = 20 * 1000 * 1000 };
+	struct sock_addr addrs[MAX_ADDRS];
+	int n, i, fd;
+
+	n = sock_resolve(cfg->spec, addrs, MAX_ADDRS);
+	if (n < 0)
+		return n;
+	for (;;) {
+		for (i = 0; i < n; i++) {
+			fd = sock_listen(&addrs[i]);
+			if (fd >= 0)
+				return fd;
+		}
+		if (fd != -EADDRINUSE || !deadline_left(until))
+			return fd;
+		nanosleep(&nap, NULL);
+	}
+}
+
+int rdv_server_open(struct rdv_server **out, const struct rdv_config *cfg)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = 0 };
+	struct rdv_server *s;
+	int ret = -ENOMEM;
+	int fd;
+
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->epfd = -1;
+	s->acceptor.lfd = -1;
+	s->acceptor.epfd = -1;
+	s->size = cfg->size;
+	s->round = 1;
+	s->deadline = cfg->deadline;
+	s->members = calloc(cfg->size, sizeof(*s->members));
+	s->gather = calloc(cfg->size, RDV_BLOB);
+	s->result = calloc(cfg->size, RDV_BLOB);
+	if (!s->members || !s->gather || !s->result)
+		goto out_close;
+	ret = auth_random(s->job, AUTH_LEN);
+	if (ret)
+		goto out_close;
+	fd = listen_at(cfg);
+	if (fd < 0) {
+		ret = fd;
+		goto out_close;
+	}
+	s->acceptor.cap = cfg->max_strangers ? cfg->max_strangers : 64 + cfg->size;
+	s->acceptor.stranger_ms = cfg->stranger_ms ? cfg->stranger_ms : RDV_STRANGER_MS;
+	s->acceptor.secret = cfg->secret;
+	s->acceptor.job = s->job;
+	s->acceptor.ops = &acceptor_ops;
+	s->acceptor.ctx = s;
+	ret = acceptor_init(&s->acceptor, fd);
+	if (ret)
+		goto out_close;
+	s->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epfd < 0 || epoll_ctl(s->epfd, EPOLL_CTL_ADD, s->acceptor.epfd, &ev)) {
+		ret = -errno;
+		goto out_close;
+	}
+	*out = s;
+	return 0;
+
+out_close:
+	rdv_server_close(s);
+	return ret;
+}
+
+static void say_who_is_missing(const struct rdv_server *s)
+{
+	uint32_t i;
+
+	for (i = 1; i < s->size; i++)
+		if (s->members[i].state != MEMBER_HERE || !s->members[i].given)
+			coll_debug("rank %u %s", i, s->members[i].state == MEMBER_HERE ?
+				   "did not answer in time" : "did not come in time");
+}
+
+/* Pump until all have given and nothing is going out any more, or failure. */
+static void run_until(struct rdv_server *s, bool gather)
+{
+	while (!s->failed && (gather ? s->nr_given < s->size - 1 : s->nr_sending)) {
+		int ms = deadline_left(acceptor_deadline(&s->acceptor, s->deadline));
+		int ret;
+
+		if (!deadline_left(s->deadline)) {
+			say_who_is_missing(s);
+			fail(s, -ETIMEDOUT);
+			return;
+		}
+		ret = pump(s, ms);
+		if (ret)
+			fail(s, ret);
+	}
+}
+
+int rdv_server_round(struct rdv_server *s, int status, const uint8_t *in, uint8_t *out)
+{
+	size_t len = out ? (size_t)s->size * RDV_BLOB : 0;
+	uint32_t i;
+	int ret;
+
+	if (status)
+		fail(s, status);
+	run_until(s, true);
+	if (s->failed)
+		return s->failed;
+	memcpy(s->gather, in, RDV_BLOB);
+	if (out)
+		memcpy(out, s->gather, len);
+	for (i = 1; i < s->size; i++)
+		s->members[i].given = false;
+	s->nr_given = 0;
+	ret = send_results(s, 0, out, len);
+	s->round++;	/* members may give for the next from here on */
+	if (ret)
+		fail(s, ret);
+	run_until(s, false);
+	return s->failed;
+}
+
+int rdv_server_fd(const struct rdv_server *s)
+{
+	return s->epfd;
+}
+
+int rdv_server_check(struct rdv_server *s)
+{
+	int ret = pump(s, 0);
+
+	if (ret)
+		fail(s, ret);
+	return s->failed ? -ECANCELED : 0;
+}
+
+const uint8_t *rdv_server_job(const struct rdv_server *s)
+{
+	return s->job;
+}
+
+/*
+ * Closing a socket with unread bytes resets it, and a reset takes back what the
+ * peer has not read yet. So after a failure: let everybody hang up first.
+ */
+static void linger(struct rdv_server *s)
+{
+	struct deadline d = deadline_in(LINGER_MS);
+	uint32_t i;
+
+	for (i = 1; i < s->size; i++)
+		if (s->members[i].state == MEMBER_HERE && !s->members[i].sending)
+			shutdown(s->members[i].fd, SHUT_WR);
+	while (s->nr_here && deadline_left(d))
+		if (pump(s, deadline_left(acceptor_deadline(&s->acceptor, d))))
+			break;
+}
+
+void rdv_server_close(struct rdv_server *s)
+{
+	uint32_t i;
+
+	if (s->failed && s->epfd >= 0)
+		linger(s);
+	for (i = 1; s->members && i < s->size; i++)
+		if (s->members[i].state == MEMBER_HERE)
+			close(s->members[i].fd);
+	acceptor_destroy(&s->acceptor);
+	if (s->epfd >= 0)
+		close(s->epfd);
+	free(s->members);
+	free(s->gather);
+	free(s->result);
+	auth_wipe(s, sizeof(*s));
+	free(s);
+}

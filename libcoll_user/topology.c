@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "schedule.h"
+#include "topology.h"
+
+#define BOOT_ID		"/proc/sys/kernel/random/boot_id"
+#define BOOT_ID_LEN	36
+#define NODE_MAX	64	/* with its NUL */
+
+int topology_identity(const char *node, uint8_t *id)
+{
+	char both[BOOT_ID_LEN + NODE_MAX] = { 0 };
+	size_t have = 0;
+	ssize_t n = 0;
+	int fd;
+
+	if (strlen(node) >= NODE_MAX)
+		return -EINVAL;
+	fd = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	while (have < BOOT_ID_LEN && (n = read(fd, both + have, BOOT_ID_LEN - have)) > 0)
+		have += (size_t)n;
+	close(fd);
+	if (have < BOOT_ID_LEN)
+		return n < 0 ? -errno : -EIO;
+	strcpy(both + BOOT_ID_LEN, node);
+	return auth_sha256(both, sizeof(both), id);
+}
+
+/* Does a collective have a root? Its schedules then depend on where that is. */
+static bool is_rooted(u32 collective)
+{
+	switch (collective) {
+	case COLL_BROADCAST: case COLL_REDUCE: case COLL_GATHER: case COLL_GATHERV:
+	case COLL_SCATTER: case COLL_SCATTERV:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Mark the nodes that @me exchanges anything with in one schedule. */
+static int mark_peers(const struct coll_algorithm *alg, u32 n, u32 me, u32 root, bool *linked)
+{
+	struct coll_emit e = { 0 };
+	int ret;
+	u32 i;
+
+	ret = alg->emit(&e, n, me, root);
+	if (ret || !e.nr)
+		return ret;
+	e.steps = calloc(e.nr, sizeof(*e.steps));
+	if (!e.steps)
+		return -ENOMEM;
+	e.cap = e.nr;
+	e.nr = 0;
+	ret = alg->emit(&e, n, me, root);
+	for (i = 0; !ret && i < e.nr && i < e.cap; i++)
+		if (e.steps[i].kind != COLL_STEP_LOCAL && e.steps[i].peer < n)
+			linked[e.steps[i].peer] = true;
+	free(e.steps);
+	return ret;
+}
+
+/*
+ * The links any schedule asks for. Each send has its receive, so both ends of a
+ * link find that they need it without asking each other.
+ */
+static int find_links(struct topology *t)
+{
+	const struct coll_algorithm *alg;
+	u32 i, root;
+	int ret;
+
+	for (i = 0; (alg = coll_algorithm_at(i)) != NULL; i++) {
+		u32 roots = is_rooted(alg->collective) ? t->nr_nodes : 1;
+
+		for (root = 0; root < roots; root++) {
+			ret = mark_peers(alg, t->nr_nodes, t->node, root, t->linked);
+			if (ret)
+				return ret;
+		}
+	}
+	t->linked[t->node] = false;
+	return 0;
+}
+
+struct tagged {
+	const uint8_t *id;
+	uint32_t rank;
+};
+
+static int cmp_tagged(const void *x, const void *y)
+{
+	const struct tagged *a = x, *b = y;
+	int d = memcmp(a->id, b->id, AUTH_LEN);
+
+	return d ? d : a->rank < b->rank ? -1 : 1;
+}
+
+/* Leader of every rank's node: sort by (identity, rank), the first of each run. */
+static int find_leaders(struct topology *t, const uint8_t *ids, size_t stride)
+{
+	struct tagged *order;
+	uint32_t i, first = 0;
+
+	order = calloc(t->size, sizeof(*order));
+	if (!order)
+		return -ENOMEM;
+	for (i = 0; i < t->size; i++)
+		order[i] = (struct tagged){ ids + i * stride, i };
+	qsort(order, t->size, sizeof(*order), cmp_tagged);
+	for (i = 0; i < t->size; i++) {
+		if (memcmp(order[i].id, order[first].id, AUTH_LEN))
+			first = i;
+		t->node_of[order[i].rank] = order[first].rank;
+	}
+	free(order);
+	return 0;
+}
+
+int topology_init(struct topology *t, uint32_t rank, uint32_t size,
+		  const uint8_t *ids, size_t stride)
+{
+	uint32_t i;
+	int ret;
+
+	memset(t, 0, sizeof(*t));
+	t->rank = rank;
+	t->size = size;
+	t->node_of = calloc(size, sizeof(*t->node_of));
+	t->leader_of = calloc(size, sizeof(*t->leader_of));
+	t->linked = calloc(size, sizeof(*t->linked));
+	ret = t->node_of && t->leader_of && t->linked ? 0 : -ENOMEM;
+	if (!ret)
+		ret = find_leaders(t, ids, stride);
+	if (ret)
+		goto out_destroy;
+	/* node_of names leaders so far; a leader comes before its followers. */
+	for (i = 0; i < size; i++) {
+		if (t->node_of[i] == i) {
+			t->leader_of[t->nr_nodes] = i;
+			t->node_of[i] = t->nr_nodes++;
+		} else {
+			t->node_of[i] = t->node_of[t->node_of[i]];
+		}
+	}
+	t->node = t->node_of[rank];
+	if (t->nr_nodes > 1)
+		ret = find_links(t);
+	if (!ret)
+		return 0;
+
+out_destroy:
+	topology_destroy(t);
+	return ret;
+}
+
+void topology_destroy(struct topology *t)
+{
+	free(t->node_of);
+	free(t->leader_of);
+	free(t->linked);
+	memset(t, 0, sizeof(*t));
+}
