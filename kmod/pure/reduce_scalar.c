@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The reference reductions: one element after the other, as simd.h says, and
+ * The reference reductions: one element after the other, as reduce.h says, and
  * not a thought about speed. All others are tested against these.
  */
-#include "../simd/simd.h"
+#include "reduce.h"
 
 typedef float f32;
 typedef double f64;
