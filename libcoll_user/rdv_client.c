@@ -87,7 +87,7 @@ static int connect_to_zero(struct rdv_client *c, const struct rdv_config *cfg,
 			   const struct sock_addr *addrs, int nr)
 {
 	unsigned int backoff = BACKOFF_MIN_MS;
-	int ret = -ETIMEDOUT;
+	int ret = -ETIMEDOUT, said = 0;
 	uint8_t jitter;
 	int left;
 	int i;
@@ -101,7 +101,9 @@ static int connect_to_zero(struct rdv_client *c, const struct rdv_config *cfg,
 		left = deadline_left(cfg->deadline);
 		if (!left)
 			return ret == -ECONNREFUSED ? ret : -ETIMEDOUT;
-		coll_debug("rank 0 not reached (%s), trying again", strerror(-ret));
+		if (ret != said)
+			coll_debug("rank 0 not reached (%s), trying again", strerror(-ret));
+		said = ret;
 		/* A thousand ranks must not knock in step. */
 		if (auth_random(&jitter, 1))
 			jitter = 0;

@@ -15,7 +15,8 @@
 
 #define BATCH		64
 #define BIND_RETRY_MS	2000	/* a job just ended may still hold the port */
-#define LINGER_MS	2000	/* how long the dead get to read why */
+#define LINGER_MS	2000	/* how long members get to read why it failed */
+#define LATE_MS		5000	/* how long after that late ranks still hear it */
 #define MAX_ADDRS	8
 
 enum member_state {
@@ -82,8 +83,10 @@ static int decide(void *ctx, const struct hs_ask *ask)
 		return ask->a ? EINVAL : EEXIST;
 	if (s->members[ask->a].state != MEMBER_ABSENT)
 		return EEXIST;
-	if (s->failed)
+	if (s->failed) {
+		s->members[ask->a].state = MEMBER_GONE;
 		return -s->failed;
+	}
 	s->members[ask->a].state = MEMBER_CLAIMED;
 	return 0;
 }
@@ -492,9 +495,20 @@ const uint8_t *rdv_server_job(const struct rdv_server *s)
 	return s->job;
 }
 
+static bool everybody_left(const struct rdv_server *s)
+{
+	uint32_t i;
+
+	for (i = 1; i < s->size; i++)
+		if (s->members[i].state != MEMBER_GONE)
+			return false;
+	return true;
+}
+
 /*
  * Closing a socket with unread bytes resets it, and a reset takes back what the
- * peer has not read yet. So after a failure: let everybody hang up first.
+ * peer has not read yet. So after a failure: let everybody hang up first, and
+ * tell those who come late; they would knock in vain until their own deadline.
  */
 static void linger(struct rdv_server *s)
 {
@@ -504,7 +518,9 @@ static void linger(struct rdv_server *s)
 	for (i = 1; i < s->size; i++)
 		if (s->members[i].state == MEMBER_HERE && !s->members[i].sending)
 			shutdown(s->members[i].fd, SHUT_WR);
-	while (s->nr_here && deadline_left(d))
+	if (deadline_left(s->deadline))
+		d.at_ms += LATE_MS;
+	while (!everybody_left(s) && deadline_left(d))
 		if (pump(s, deadline_left(acceptor_deadline(&s->acceptor, d))))
 			break;
 }
