@@ -12,11 +12,12 @@ coll-simd-cflags-sse2	:= -O3 -ffp-contract=off -msse2
 coll-simd-cflags-avx2	:= -O3 -ffp-contract=off -mavx2
 
 # The kernel: undo -mno-sse and its like, which stand earlier in the command line.
-# CC_FLAGS_FPU exists from 6.10 on. CONFIG_X86_64 is set in user-mode Linux too.
+# CC_FLAGS_FPU exists from 6.10 on. That of user-mode Linux does not switch SSE on
+# (and floats would be computed by the x87, with other results), hence always all.
 # Paths are those from the top-level Kbuild.
 ifdef KERNELRELEASE
 ifeq ($(CONFIG_X86_64),y)
-coll-simd-fpu := $(or $(CC_FLAGS_FPU),-mhard-float -msse -msse2)
+coll-simd-fpu := $(CC_FLAGS_FPU) -mhard-float -msse -msse2
 endif
 
 CFLAGS_kmod/pure/reduce_scalar.o := $(coll-simd-fpu) $(coll-simd-cflags-scalar)
