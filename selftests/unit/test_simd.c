@@ -239,9 +239,8 @@ static bool call_ok(coll_reduce_fn *fn, const struct layout *l, u32 count, const
 	u8 *base[MAX_OUT];
 	u32 k, i;
 
-	for (k = 0; k < l->nr_in; k++) {
+	for (k = 0; k < l->nr_in; k++)
 		in[k] = memcpy(place(in_base[k], l, k), input[k], l->bytes);
-	}
 	for (k = 0; k < l->nr_out; k++) {
 		/* in place: outputs are inputs, the last ones first */
 		i = l->nr_in - 1 - k % l->nr_in;
