@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* collrun: starts the ranks of a job on this machine. */
+#ifndef COLLRUN_H
+#define COLLRUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define COLLRUN_MAX_RANKS	1024
+#define COLLRUN_MAX_NODES	250
+
+/**
+ * struct options - the command line
+ * @prefix: output lines begin with the rank
+ * @keep_going: a rank that fails does not end the others
+ * @timeout_s: 0: none
+ * @grace_ms: between SIGTERM and SIGKILL
+ * @report: file for "rank pid" lines, or NULL
+ * @env: @nr_env strings K=V
+ * @argv: command, NULL-terminated
+ */
+struct options {
+	int ranks;
+	int nodes;
+	bool prefix;
+	bool keep_going;
+	double timeout_s;
+	int grace_ms;
+	const char *report;
+	char **env;
+	int nr_env;
+	char **argv;
+};
+
+/**
+ * struct network - where ranks live and meet (collrun_nodes.c)
+ * @ns: network namespace of each node, or NULL: all in ours
+ * @hold: keeps the rendezvous port from everybody but rank 0
+ * @rendezvous: "address:port"
+ */
+struct network {
+	int nodes;
+	int *ns;
+	int hold;
+	char rendezvous[64];
+};
+
+int network_create(struct network *net, int nodes);
+/* In a child: move into a node's namespace. */
+int network_enter(const struct network *net, int node);
+void network_destroy(struct network *net);
+
+/* Output of the ranks with their numbers before it (collrun_output.c). */
+struct output;
+
+struct output *output_create(int ranks);
+/* Two fds for the child's stdout and stderr; the parent closes them. */
+int output_pipes(struct output *o, int rank, int fds[2]);
+/* Readable fds for poll(); *n of them. */
+const struct pollfd *output_polled(struct output *o, size_t *n);
+/* Take what there is; @final: there will be no more, print unfinished lines. */
+void output_pump(struct output *o, bool final);
+
+/* Starts, watches and ends the ranks; returns the exit status (collrun_ranks.c). */
+int ranks_run(const struct options *opt, const struct network *net);
+
+#endif

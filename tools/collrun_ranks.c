@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The ranks as processes: start, watch, signal, end. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collrun.h"
+
+#define KEY_BYTES	32
+#define CANNOT_START	125
+
+/**
+ * struct job - the ranks under way
+ * @pid: of each rank, also the id of its process group; 0: it is over
+ * @running: how many are not over
+ * @status: exit status of the first that failed, 0 so far
+ * @ending: SIGTERM has been sent to all
+ * @kill_at: when SIGKILL follows (ms, monotonic); 0: never
+ * @end_at: when the job is too late; 0: never
+ */
+struct job {
+	const struct options *opt;
+	struct output *out;
+	pid_t *pid;
+	int running;
+	int status;
+	bool ending;
+	int64_t kill_at;
+	int64_t end_at;
+	int sigfd;
+	sigset_t old_mask;
+	char key[2 * KEY_BYTES + 1];
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static int make_key(char *hex)
+{
+	unsigned char raw[KEY_BYTES];
+	int i;
+
+	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw))
+		return -1;
+	for (i = 0; i < KEY_BYTES; i++)
+		sprintf(hex + 2 * i, "%02x", raw[i]);
+	return 0;
+}
+
+static void set_number(const char *name, int value)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", value);
+	setenv(name, text, 1);
+}
+
+static void set_environment(const struct job *job, const struct network *net, int rank, int node)
+{
+	int i;
+
+	set_number("COLL_RANK", rank);
+	set_number("COLL_SIZE", job->opt->ranks);
+	set_number("COLL_NODE", node);
+	setenv("COLL_RENDEZVOUS", net->rendezvous, 1);
+	setenv("COLL_KEY", job->key, 1);
+	for (i = 0; i < job->opt->nr_env; i++)
+		putenv(job->opt->env[i]);
+}
+
+/* Of a terminal, only one group may read: none of ours would be it. */
+static void set_stdin(int rank)
+{
+	int fd;
+
+	if (!rank && !isatty(0))
+		return;
+	fd = open("/dev/null", O_RDONLY);
+	if (fd >= 0) {
+		dup2(fd, 0);
+		close(fd);
+	}
+}
+
+static void __attribute__((noreturn))
+child(const struct job *job, const struct network *net, int rank, const int *fds, pid_t parent)
+{
+	int node = (int)((long)rank * job->opt->nodes / job->opt->ranks);
+
+	setpgid(0, 0);
+	/* If collrun is killed, nothing of the job stays. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(CANNOT_START);
+	sigprocmask(SIG_SETMASK, &job->old_mask, NULL);
+	if (network_enter(net, node)) {
+		fprintf(stderr, "collrun: node %d: %s\n", node, strerror(errno));
+		_exit(CANNOT_START);
+	}
+	set_environment(job, net, rank, node);
+	set_stdin(rank);
+	if (fds) {
+		dup2(fds[0], 1);
+		dup2(fds[1], 2);
+	}
+	execvp(job->opt->argv[0], job->opt->argv);
+	fprintf(stderr, "collrun: %s: %s\n", job->opt->argv[0], strerror(errno));
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+static int start_rank(struct job *job, const struct network *net, int rank)
+{
+	pid_t parent = getpid();
+	int fds[2];
+	pid_t pid;
+
+	if (job->out && output_pipes(job->out, rank, fds)) {
+		fprintf(stderr, "collrun: pipe: %s\n", strerror(errno));
+		return -1;
+	}
+	pid = fork();
+	if (!pid)
+		child(job, net, rank, job->out ? fds : NULL, parent);
+	if (job->out) {
+		close(fds[0]);
+		close(fds[1]);
+	}
+	if (pid < 0) {
+		fprintf(stderr, "collrun: fork: %s\n", strerror(errno));
+		return -1;
+	}
+	setpgid(pid, pid);	/* whoever of us two is first */
+	job->pid[rank] = pid;
+	job->running++;
+	return 0;
+}
+
+static void signal_all(const struct job *job, int sig)
+{
+	int i;
+
+	for (i = 0; i < job->opt->ranks; i++)
+		if (job->pid[i])
+			kill(-job->pid[i], sig);
+}
+
+/* SIGTERM now (unless the user sent something), SIGKILL after the grace. */
+static void end_all(struct job *job, int sig)
+{
+	if (job->ending)
+		return;
+	job->ending = true;
+	job->kill_at = now_ms() + job->opt->grace_ms;
+	signal_all(job, sig);
+	signal_all(job, SIGCONT);	/* a stopped rank cannot end */
+}
+
+static int report(const struct job *job)
+{
+	FILE *f;
+	int i;
+
+	if (!job->opt->report)
+		return 0;
+	f = fopen(job->opt->report, "we");
+	for (i = 0; f && i < job->opt->ranks; i++)
+		fprintf(f, "%d %d\n", i, (int)job->pid[i]);
+	if (!f || fclose(f)) {
+		fprintf(stderr, "collrun: %s: %s\n", job->opt->report, strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+static void rank_over(struct job *job, int rank, int status)
+{
+	int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+
+	job->pid[rank] = 0;
+	job->running--;
+	if (!code)
+		return;
+	if (!job->status) {
+		job->status = code;
+		if (WIFSIGNALED(status))
+			fprintf(stderr, "collrun: rank %d was ended by signal %d (%s)\n",
+				rank, WTERMSIG(status), strsignal(WTERMSIG(status)));
+		else
+			fprintf(stderr, "collrun: rank %d ended with status %d\n", rank, code);
+	}
+	if (!job->opt->keep_going)
+		end_all(job, SIGTERM);
+}
+
+static void reap(struct job *job)
+{
+	siginfo_t si;
+	int status, i;
+
+	for (;;) {
+		si.si_pid = 0;
+		if (waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) || !si.si_pid)
+			return;
+		/* While it is a zombie, its id and its group's are nobody else's. */
+		for (i = 0; i < job->opt->ranks && job->pid[i] != si.si_pid; i++)
+			;
+		if (i < job->opt->ranks)	/* what it has left running goes with it */
+			kill(-si.si_pid, SIGKILL);
+		if (waitpid(si.si_pid, &status, 0) > 0 && i < job->opt->ranks)
+			rank_over(job, i, status);
+	}
+}
+
+static void take_signals(struct job *job)
+{
+	struct signalfd_siginfo si;
+
+	while (read(job->sigfd, &si, sizeof(si)) == sizeof(si)) {
+		int sig = (int)si.ssi_signo;
+
+		switch (sig) {
+		case SIGCHLD:
+			break;		/* reap() is called anyway */
+		case SIGINT: case SIGTERM: case SIGHUP: case SIGQUIT:
+			if (!job->status)
+				job->status = 128 + sig;
+			if (job->ending)	/* asked twice: at once */
+				signal_all(job, SIGKILL);
+			end_all(job, sig);
+			break;
+		default:
+			signal_all(job, sig);
+		}
+	}
+}
+
+/* Milliseconds until a clock of the job runs out, -1: none does. */
+static int next_clock(const struct job *job)
+{
+	int64_t at = job->kill_at ? job->kill_at : job->end_at;
+	int64_t left;
+
+	if (!at)
+		return -1;
+	left = at - now_ms();
+	return left < 0 ? 0 : left > 1000000 ? 1000000 : (int)left;
+}
+
+static void serve_clocks(struct job *job)
+{
+	int64_t now = now_ms();
+
+	if (!job->ending && job->end_at && now >= job->end_at) {
+		fprintf(stderr, "collrun: timeout after %g s\n", job->opt->timeout_s);
+		if (!job->status)
+			job->status = 124;
+		end_all(job, SIGTERM);
+	}
+	if (job->kill_at && now >= job->kill_at) {
+		signal_all(job, SIGKILL);
+		job->kill_at = now + 100;	/* a fork may have slipped through */
+	}
+}
+
+static void watch(struct job *job)
+{
+	struct pollfd *p = calloc((size_t)job->opt->ranks * 2 + 1, sizeof(*p));
+	size_t n;
+
+	while (p && job->running) {
+		n = 0;
+		if (job->out) {
+			const struct pollfd *more = output_polled(job->out, &n);
+
+			memcpy(p + 1, more, n * sizeof(*p));
+		}
+		p[0] = (struct pollfd){ .fd = job->sigfd, .events = POLLIN };
+		poll(p, n + 1, next_clock(job));
+		if (job->out)
+			output_pump(job->out, false);
+		take_signals(job);
+		reap(job);
+		serve_clocks(job);
+	}
+	free(p);
+}
+
+/*
+ * Descendants that made groups of their own are ours now (subreaper): end them
+ * one by one. Stops when there is none, or they come faster than they go.
+ */
+static void end_orphans(void)
+{
+	char path[64];
+	int rounds, pid;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	for (rounds = 0; rounds < 100; rounds++) {
+		bool any = false;
+
+		f = fopen(path, "re");
+		while (f && fscanf(f, "%d", &pid) == 1) {
+			any = true;
+			kill(pid, SIGKILL);
+		}
+		if (f)
+			fclose(f);
+		if (!any)
+			return;
+		while (waitpid(-1, NULL, 0) > 0)
+			;
+	}
+}
+
+static void block_signals(struct job *job)
+{
+	static const int sigs[] = {
+		SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH,
+	};
+	sigset_t set;
+	size_t i;
+
+	sigemptyset(&set);
+	for (i = 0; i < sizeof(sigs) / sizeof(sigs[0]); i++)
+		sigaddset(&set, sigs[i]);
+	sigprocmask(SIG_BLOCK, &set, &job->old_mask);
+	job->sigfd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int ranks_run(const struct options *opt, const struct network *net)
+{
+	struct job job = { .opt = opt };
+	int i;
+
+	job.pid = calloc((size_t)opt->ranks, sizeof(*job.pid));
+	if (opt->prefix)
+		job.out = output_create(opt->ranks);
+	if (!job.pid || (opt->prefix && !job.out) || make_key(job.key)) {
+		fprintf(stderr, "collrun: out of memory\n");
+		return CANNOT_START;
+	}
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	block_signals(&job);
+	if (opt->timeout_s > 0)
+		job.end_at = now_ms() + (int64_t)(opt->timeout_s * 1000);
+	for (i = 0; i < opt->ranks; i++)
+		if (start_rank(&job, net, i))
+			break;
+	if (i < opt->ranks || report(&job)) {
+		job.status = CANNOT_START;
+		end_all(&job, SIGTERM);
+	}
+	watch(&job);
+	end_orphans();
+	if (job.out)
+		output_pump(job.out, true);
+	close(job.sigfd);
+	free(job.pid);
+	return job.status;
+}
