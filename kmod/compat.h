@@ -19,7 +19,7 @@
 #endif
 
 /* io_uring commands */
-#if __has_include(<linux/io_uring/cmd.h>)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
 #include <linux/io_uring/cmd.h>
 #define COLL_URING_CAN_CANCEL	1
 #else					/* 6.1: io_uring never asks to cancel */
@@ -75,7 +75,7 @@ static inline bool coll_task_leaving(struct task_struct *t)
 #endif
 }
 
-#if __has_include(<asm/fpu/api.h>)	/* user-mode Linux has it too */
+#ifdef CONFIG_X86_64		/* user-mode Linux has it too */
 #include <asm/fpu/api.h>
 #endif
 

@@ -314,7 +314,6 @@ static void coll_op_ended(struct coll_op *op)
 	LIST_HEAD(reqs);
 
 	trace_coll_complete(g->id, op->seq, op->result);
-	coll_exec_free(op->exec);
 	spin_lock(&g->lock);
 	list_del(&op->list);
 	if (g->active == op)
@@ -329,6 +328,8 @@ static void coll_op_ended(struct coll_op *op)
 	}
 	spin_unlock(&g->lock);
 
+	/* Only now: sleepers look through their request at op->exec. */
+	coll_exec_free(op->exec);
 	list_for_each_entry_safe(req, next, &reqs, list)
 		coll_req_done(req, op->result);
 	coll_group_advance(g);

@@ -208,18 +208,56 @@ static int coll_rx_feed(struct coll_rx *rx, struct coll_exec_step *step,
 	return 0;
 }
 
+/* A stretch of a buffer's bytes that may overlap the ones wanted. */
+static int coll_rx_stretch(struct coll_rx *rx, struct coll_exec_step *step,
+			   const u8 *data, u32 len, u32 *skip, u32 *want)
+{
+	u32 from = min(*skip, len);
+	u32 n = min(len - from, *want);
+
+	*skip -= from;
+	*want -= n;
+	return n ? coll_rx_feed(rx, step, data + from, n) : 0;
+}
+
+/*
+ * Feed @want bytes of a buffer, after @skip ones: head, fragments, further
+ * buffers. Not skb_seq_read(), which forbids sleeping between its calls:
+ * windows of user memory do sleep.
+ */
+static int coll_rx_skb(struct coll_rx *rx, struct coll_exec_step *step,
+		       struct sk_buff *skb, u32 *skip, u32 *want)
+{
+	struct sk_buff *frag;
+	int i, ret;
+
+	ret = coll_rx_stretch(rx, step, skb->data, skb_headlen(skb), skip, want);
+	for (i = 0; !ret && *want && i < skb_shinfo(skb)->nr_frags; i++) {
+		const skb_frag_t *f = &skb_shinfo(skb)->frags[i];
+
+		ret = coll_rx_stretch(rx, step, skb_frag_address(f),
+				      skb_frag_size(f), skip, want);
+	}
+	if (ret || !*want)
+		return ret;
+	skb_walk_frags(skb, frag) {
+		ret = coll_rx_skb(rx, step, frag, skip, want);
+		if (ret || !*want)
+			break;
+	}
+	return ret;
+}
+
 /* Payload in a socket buffer: reduce it where it lies. Return: bytes taken. */
 static u32 coll_rx_payload(struct coll_rx *rx, struct sk_buff *skb, u32 off,
 			   u32 len)
 {
 	struct coll_stream *st = rx->st;
 	struct coll_exec_step *step;
-	struct skb_seq_state seq;
-	const u8 *data;
 	bool blocked;
-	u32 taken = 0;
+	u32 want;
 	u64 room;
-	int ret = 0;
+	int ret;
 
 	if (!rx->op || coll_op_ending(rx->op)) {
 		rx->stop = true;
@@ -233,26 +271,18 @@ static u32 coll_rx_payload(struct coll_rx *rx, struct sk_buff *skb, u32 off,
 		rx->stop = true;
 		return 0;
 	}
-	skb_prepare_seq_read(skb, off, off + len, &seq);
-	while (taken < len && !ret) {
-		u32 n = skb_seq_read(taken, &data, &seq);
-
-		if (!n)
-			break;
-		n = min(n, len - taken);
-		ret = coll_rx_feed(rx, step, data, n);
-		taken += n;
-	}
-	skb_abort_seq_read(&seq);
+	want = len;
+	ret = coll_rx_skb(rx, step, skb, &off, &want);
 	if (ret) {
 		coll_tcp_fail(st->link, COLL_CAUSE_MEMORY, -ret, rx->op->seq, 0);
 		rx->stop = true;
 	}
-	st->rx_left -= taken;
-	rx->budget -= taken;
+	len -= want;
+	st->rx_left -= len;
+	rx->budget -= len;
 	if (!st->rx_left)
 		coll_rx_next_frame(st);
-	return taken;
+	return len;
 }
 
 /* Collect up to @want bytes in rx_buf. Return: bytes taken. */
