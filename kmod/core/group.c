@@ -326,8 +326,13 @@ static void coll_group_end_ops(struct coll_group *g)
 
 void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
 {
-	/* Ending ops may drop the last reference but ours. */
-	coll_group_get(g);
+	/*
+	 * Ending ops may drop the last reference but ours. If there is none,
+	 * the group is being reaped and a link's last work has found something
+	 * wrong: nobody is left to hear of it.
+	 */
+	if (!kref_get_unless_zero(&g->ref))
+		return;
 	spin_lock(&g->lock);
 	if (g->error) {
 		spin_unlock(&g->lock);

@@ -4,7 +4,7 @@
 
 UML_SUITES=(forky sid)
 UML_SOURCE=linux-source-7.2		# or, where that is gone, a later one
-UML_OBJECTS=1900			# compiled for uml, about; for the progress display
+UML_OBJECTS=1500			# compiled for uml, about; for the progress display
 
 uml_make()
 {
