@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the suites have in common. OUTPUT, TOP and KSELFTEST come from
+# selftests/Makefile; building and the harness from the kernel's lib.mk.
+
+CFLAGS	+= -O2 -g -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers \
+	   -Wno-sign-compare -I$(TOP)/uapi -I$(TOP)/selftests/common -I$(TOP)/kmod
+LDLIBS	+= -luring -lpthread
+
+COMMON	:= $(wildcard $(TOP)/selftests/common/*.c)
+PURE	:= $(addprefix $(TOP)/kmod/pure/,wire.c schedule.c algorithms.c \
+	   allreduce_ring.c broadcast_binomial.c barrier_dissemination.c)
+LOCAL_HDRS := $(wildcard $(TOP)/selftests/common/*.h) $(TOP)/uapi/linux/coll.h \
+	   $(wildcard $(TOP)/kmod/pure/*.h)
+
+NAMES	:= $(TEST_GEN_PROGS) $(TEST_PROGS)
+
+include $(KSELFTEST)/lib.mk
+
+# Every source a program is made of; lib.mk links what it depends on.
+$(TEST_GEN_PROGS) $(TEST_GEN_PROGS_EXTENDED): $(COMMON) $(PURE)
+
+print-tests:
+	@echo $(NAMES)
+
+.PHONY: print-tests

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "util.h"
+
+uint64_t test_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+void test_sleep_us(unsigned int us)
+{
+	struct timespec ts = {
+		.tv_sec = us / 1000000,
+		.tv_nsec = us % 1000000 * 1000ULL,
+	};
+
+	while (nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}
+
+uint64_t test_seed(void)
+{
+	const char *s = getenv("COLL_TEST_SEED");
+	struct timespec ts;
+	uint64_t seed;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	seed = s ? strtoull(s, NULL, 0) :
+		(ts.tv_sec * 1000000007ULL + ts.tv_nsec) & 0xffffffff;
+	printf("# COLL_TEST_SEED=%llu\n", (unsigned long long)seed);
+	fflush(stdout);
+	return seed * 0x9e3779b97f4a7c15ULL | 1;
+}
+
+uint64_t test_rand(uint64_t *state)
+{
+	*state ^= *state >> 12;
+	*state ^= *state << 25;
+	*state ^= *state >> 27;
+	return *state * 0x2545f4914f6cdd1dULL;
+}
+
+uint32_t test_below(uint64_t *state, uint32_t n)
+{
+	return (test_rand(state) >> 32) * n >> 32;
+}
+
+static unsigned int env_number(const char *name, unsigned int def)
+{
+	const char *s = getenv(name);
+
+	return s && *s ? strtoul(s, NULL, 0) : def;
+}
+
+unsigned int test_scale(unsigned int n)
+{
+	unsigned int percent = env_number("COLL_TEST_SCALE", 100);
+
+	n = (uint64_t)n * percent / 100;
+	return n ? n : 1;
+}
+
+unsigned int test_bound_ms(void)
+{
+	return env_number("COLL_TEST_BOUND_MS", 2000);
+}
+
+bool test_guard(struct test_guarded *g, size_t bytes, bool high)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	size_t len = (bytes + page - 1) / page * page;
+
+	if (!len)
+		len = page;
+	g->map_len = len + 2 * page;
+	g->map = mmap(NULL, g->map_len, PROT_NONE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (g->map == MAP_FAILED)
+		return false;
+	if (mprotect(g->map + page, len, PROT_READ | PROT_WRITE))
+		return false;
+	memset(g->map + page, 0xa5, len);
+	g->mem = g->map + page + (high ? len - bytes : 0);
+	g->bytes = bytes;
+	return true;
+}
+
+void test_unguard(struct test_guarded *g)
+{
+	munmap(g->map, g->map_len);
+}
+
+size_t test_guard_hurt(const struct test_guarded *g)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	const uint8_t *p = g->map + page, *end = g->map + g->map_len - page;
+	size_t hurt = 0;
+
+	for (; p < end; p++)
+		if (p < g->mem || p >= g->mem + g->bytes)
+			hurt += *p != 0xa5;
+	return hurt;
+}
+
+int32_t test_value(uint32_t rank, uint64_t i)
+{
+	return (int32_t)((rank + 1) * 1000003U + i * 7919U);
+}
+
+int32_t test_value_sum(uint32_t size, uint64_t i)
+{
+	uint32_t sum = 0, r;
+
+	for (r = 0; r < size; r++)
+		sum += (uint32_t)test_value(r, i);
+	return (int32_t)sum;
+}
+
+#define GOOD_COUNT 300
+
+int test_good(struct raw_comm *c)
+{
+	static int32_t in[RAW_MAX][GOOD_COUNT], out[RAW_MAX][GOOD_COUNT];
+	struct coll_cmd cmds[RAW_MAX];
+	int results[RAW_MAX];
+	int ret, wrong = 0;
+	uint32_t r, i;
+
+	for (r = 0; r < c->size; r++) {
+		for (i = 0; i < GOOD_COUNT; i++)
+			in[r][i] = test_value(r, i);
+		memset(out[r], 0xff, sizeof(out[r]));
+		raw_allreduce(&cmds[r], in[r], out[r], GOOD_COUNT, COLL_I32,
+			      COLL_OP_SUM);
+		cmds[r].timeout_ns = 10000000000ULL;
+	}
+	ret = raw_all(c, cmds, results);
+	for (r = 0; r < c->size; r++) {
+		if (!ret)
+			ret = results[r];
+		for (i = 0; i < GOOD_COUNT; i++)
+			wrong += out[r][i] != test_value_sum(c->size, i);
+	}
+	return ret ? ret : wrong;
+}
+
+int64_t test_posted(struct raw_comm *c, uint32_t r)
+{
+	struct coll_status s;
+	int ret = raw_status(c->fd[r], &s);
+
+	return ret ? ret : (int64_t)s.posted;
+}

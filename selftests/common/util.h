@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What every test program wants: lots, clocks, bounds, guarded memory. */
+#ifndef COLL_SELFTESTS_UTIL_H
+#define COLL_SELFTESTS_UTIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "raw.h"
+
+/* COLL_TEST_SEED, or one made up now; printed. Never 0. */
+uint64_t test_seed(void);
+/* xorshift64*: Vigna, "An experimental exploration of Marsaglia's xorshift
+ * generators, scrambled", 2016.
+ */
+uint64_t test_rand(uint64_t *state);
+/* Uniform enough in 0 .. n-1. */
+uint32_t test_below(uint64_t *state, uint32_t n);
+
+/* Loops to do where @n are wanted on a fast kernel: COLL_TEST_SCALE percent. */
+unsigned int test_scale(unsigned int n);
+/* Milliseconds in which a fault must have shown: COLL_TEST_BOUND_MS. */
+unsigned int test_bound_ms(void);
+
+/* Monotonic. */
+uint64_t test_now_ns(void);
+void test_sleep_us(unsigned int us);
+
+/**
+ * struct test_guarded - memory that ends at, and begins behind, a PROT_NONE page
+ * @mem: @bytes of it, ending exactly at the upper guard if @high
+ */
+struct test_guarded {
+	uint8_t *map;
+	size_t map_len;
+	uint8_t *mem;
+	size_t bytes;
+};
+
+bool test_guard(struct test_guarded *g, size_t bytes, bool high);
+void test_unguard(struct test_guarded *g);
+/* Bytes of the page rest around @mem that are not 0xa5 any more. */
+size_t test_guard_hurt(const struct test_guarded *g);
+
+/* i32 input of a rank, and the sum over all. */
+int32_t test_value(uint32_t rank, uint64_t i);
+int32_t test_value_sum(uint32_t size, uint64_t i);
+
+/* A small allreduce on all ranks. Return: 0, -errno, or wrong elements. */
+int test_good(struct raw_comm *c);
+/* Posted by rank @r, or -errno. */
+int64_t test_posted(struct raw_comm *c, uint32_t r);
+
+#endif /* COLL_SELFTESTS_UTIL_H */
