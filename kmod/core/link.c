@@ -37,16 +37,26 @@ void coll_links_kick(struct coll_group *g)
 	}
 }
 
-u32 coll_links_ready(struct coll_group *g)
+u32 coll_links_count(struct coll_group *g, u32 *ready)
 {
 	u32 nr = 0;
 	u32 i;
 
+	*ready = 0;
 	for (i = 0; i < g->nr_nodes; i++) {
 		struct coll_link *link = smp_load_acquire(&g->links[i]);
 
-		if (link && link->ops->ready(link))
-			nr++;
+		if (!link)
+			continue;
+		nr++;
+		*ready += link->ops->ready(link);
 	}
 	return nr;
+}
+
+bool coll_link_usable(const struct coll_group *g, u32 peer)
+{
+	const struct coll_link *link = smp_load_acquire(&g->links[peer]);
+
+	return link && link->ops->connected(link);
 }

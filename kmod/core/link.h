@@ -30,13 +30,15 @@ struct coll_link_stat {
  * struct coll_link_ops - a transport
  * @kick: there may be something to send, or room to receive. Any context. What
  *	a running work has not seen yet, it will see: never lost.
- * @ready: all streams are connected and greeted. Any context.
+ * @connected: all streams that ops need have been handed over. Any context.
+ * @ready: and the peer has greeted on each. Any context.
  * @stat: fills @s for stripe @i of the link; false past the last one.
  * @close: called once, by the reaper, with no op left: stops the link's work,
  *	gives the sockets back. @hard: what is unsent need not arrive. Sleeps.
  */
 struct coll_link_ops {
 	void (*kick)(struct coll_link *link);
+	bool (*connected)(const struct coll_link *link);
 	bool (*ready)(const struct coll_link *link);
 	bool (*stat)(const struct coll_link *link, u32 i,
 		     struct coll_link_stat *s);
@@ -77,7 +79,16 @@ int coll_link_add(struct coll_group *g, const struct coll_link_add *l);
 /* Wake every link of the group, e.g. to send ABORT. Any context. */
 void coll_links_kick(struct coll_group *g);
 
-/* Links that are ready. */
-u32 coll_links_ready(struct coll_group *g);
+/**
+ * coll_links_count() - how far the links of a group have come
+ * @g: group
+ * @ready: result: links that are ready
+ *
+ * Return: links of which any stream has been handed over.
+ */
+u32 coll_links_count(struct coll_group *g, u32 *ready);
+
+/* Can an op use the link to this node? */
+bool coll_link_usable(const struct coll_group *g, u32 peer);
 
 #endif /* COLL_CORE_LINK_H */

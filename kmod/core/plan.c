@@ -4,6 +4,7 @@
 
 #include "exec.h"
 #include "group.h"
+#include "link.h"
 #include "member.h"
 #include "reduce.h"
 
@@ -200,7 +201,7 @@ static int coll_plan_check_links(const struct coll_exec *x)
 	u32 i;
 
 	for (i = 0; i < x->nr_peers; i++)
-		if (!READ_ONCE(x->op->group->links[x->peers[i].peer]))
+		if (!coll_link_usable(x->op->group, x->peers[i].peer))
 			return -ENOTCONN;
 	return 0;
 }

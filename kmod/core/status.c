@@ -9,10 +9,16 @@
 
 u32 coll_group_state(struct coll_group *g)
 {
+	u32 links, ready;
+
 	if (READ_ONCE(g->error))
 		return COLL_STATE_FAILED;
-	return READ_ONCE(g->nr_joined) == g->nr_local ? COLL_STATE_READY :
-		COLL_STATE_JOINING;
+	/* Which links there must be is user space's choice, but not none. */
+	links = coll_links_count(g, &ready);
+	if (READ_ONCE(g->nr_joined) != g->nr_local || ready != links ||
+	    (g->nr_nodes > 1 && !links))
+		return COLL_STATE_JOINING;
+	return COLL_STATE_READY;
 }
 
 /* Who keeps the oldest op waiting? Under group->lock. */
@@ -49,7 +55,7 @@ void coll_member_status(struct coll_member *m, struct coll_status *s)
 	s->node = g->node;
 	s->nr_nodes = g->nr_nodes;
 	s->nr_local = g->nr_local;
-	s->nr_links = coll_links_ready(g);
+	coll_links_count(g, &s->nr_links);
 	spin_lock(&g->lock);
 	s->nr_joined = g->nr_joined;
 	s->posted = m->posted;

@@ -49,6 +49,16 @@ static int coll_check_setup(struct file *file, const struct coll_member *m)
 	return coll_member_is_owner(m) ? 0 : -EPERM;
 }
 
+/* A caller with a larger struct than ours reads zeroes behind it. */
+static int coll_copy_out(void __user *arg, u32 size, const void *s, size_t ours)
+{
+	if (copy_to_user(arg, s, min_t(size_t, size, ours)))
+		return -EFAULT;
+	if (size > ours && clear_user(arg + ours, size - ours))
+		return -EFAULT;
+	return 0;
+}
+
 static int coll_ioc_version(void __user *arg, u32 size)
 {
 	struct coll_version v = { };
@@ -60,7 +70,7 @@ static int coll_ioc_version(void __user *arg, u32 size)
 		v.features |= COLL_FEAT_URING_CANCEL;
 	if (IS_ENABLED(CONFIG_MMU_NOTIFIER))
 		v.features |= COLL_FEAT_DEATH_NOTICE;
-	return copy_to_user(arg, &v, min_t(size_t, size, sizeof(v))) ? -EFAULT : 0;
+	return coll_copy_out(arg, size, &v, sizeof(v));
 }
 
 static int coll_ioc_join(struct coll_member *m, void __user *arg, u32 size)
@@ -169,7 +179,7 @@ static int coll_ioc_status(struct coll_member *m, void __user *arg, u32 size)
 	struct coll_status s;
 
 	coll_member_status(m, &s);
-	return copy_to_user(arg, &s, min_t(size_t, size, sizeof(s))) ? -EFAULT : 0;
+	return coll_copy_out(arg, size, &s, sizeof(s));
 }
 
 /* Setup verbs, one at a time per file. */
@@ -209,7 +219,7 @@ static int coll_ioctl_setup(struct file *file, struct coll_member *m,
 }
 
 /* The direction a verb was published with; the size may have grown since. */
-static bool coll_ioctl_known(unsigned int cmd)
+static int coll_ioctl_check(unsigned int cmd)
 {
 	static const unsigned int known[] = {
 		COLL_IOC_VERSION, COLL_IOC_JOIN, COLL_IOC_LINK,
@@ -222,8 +232,8 @@ static bool coll_ioctl_known(unsigned int cmd)
 		if (_IOC_TYPE(cmd) == _IOC_TYPE(known[i]) &&
 		    _IOC_NR(cmd) == _IOC_NR(known[i]) &&
 		    _IOC_DIR(cmd) == _IOC_DIR(known[i]))
-			return _IOC_SIZE(cmd) >= _IOC_SIZE(known[i]);
-	return false;
+			return _IOC_SIZE(cmd) < _IOC_SIZE(known[i]) ? -EINVAL : 0;
+	return -ENOTTY;
 }
 
 static long coll_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -231,9 +241,11 @@ static long coll_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	struct coll_file *cf = file->private_data;
 	void __user *p = (void __user *)arg;
 	u32 size = _IOC_SIZE(cmd);
+	int ret;
 
-	if (!coll_ioctl_known(cmd))
-		return -ENOTTY;
+	ret = coll_ioctl_check(cmd);
+	if (ret)
+		return ret;
 	switch (_IOC_NR(cmd)) {
 	case _IOC_NR(COLL_IOC_SUBMIT):
 		return coll_submit_wait(cf, arg, size);

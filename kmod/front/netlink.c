@@ -76,8 +76,9 @@ static int coll_nl_put_group(struct sk_buff *skb, struct coll_group *g)
 {
 	struct coll_cause cause;
 	u64 started, ended, bytes;
-	u32 joined;
+	u32 joined, links;
 
+	coll_links_count(g, &links);
 	spin_lock(&g->lock);
 	cause = g->cause;
 	started = g->started;
@@ -92,7 +93,7 @@ static int coll_nl_put_group(struct sk_buff *skb, struct coll_group *g)
 	       nla_put_u32(skb, COLL_NL_GROUP_NR_NODES, g->nr_nodes) ||
 	       nla_put_u32(skb, COLL_NL_GROUP_NR_LOCAL, g->nr_local) ||
 	       nla_put_u32(skb, COLL_NL_GROUP_NR_JOINED, joined) ||
-	       nla_put_u32(skb, COLL_NL_GROUP_NR_LINKS, coll_links_ready(g)) ||
+	       nla_put_u32(skb, COLL_NL_GROUP_NR_LINKS, links) ||
 	       nla_put_u32(skb, COLL_NL_GROUP_UID,
 			   from_kuid_munged(&init_user_ns, g->uid)) ||
 	       nla_put_u32(skb, COLL_NL_GROUP_EPOCH, g->epoch) ||

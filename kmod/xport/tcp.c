@@ -162,6 +162,18 @@ static void coll_tcp_work(struct work_struct *work)
 		queue_work(coll_wq, &tl->work);
 }
 
+static bool coll_tcp_connected(const struct coll_link *link)
+{
+	const struct coll_tcp_link *tl =
+		container_of(link, struct coll_tcp_link, link);
+	u32 i;
+
+	for (i = 0; i < COLL_TCP_STRIPES; i++)
+		if (!smp_load_acquire(&tl->streams[i]))
+			return false;
+	return true;
+}
+
 static bool coll_tcp_ready(const struct coll_link *link)
 {
 	const struct coll_tcp_link *tl =
@@ -225,6 +237,7 @@ static void coll_tcp_close(struct coll_link *link, bool hard)
 
 static const struct coll_link_ops coll_tcp_ops = {
 	.kick	= coll_tcp_kick,
+	.connected = coll_tcp_connected,
 	.ready	= coll_tcp_ready,
 	.stat	= coll_tcp_stat,
 	.close	= coll_tcp_close,
@@ -250,7 +263,10 @@ static struct coll_tcp_link *coll_tcp_alloc(struct coll_group *g, u32 peer)
 	return tl;
 }
 
-/* The link to a peer, made if it is the first stream. */
+/*
+ * The link to a peer, made if it is the first stream. One without streams, left
+ * by a refused socket, does no harm: it is not connected, so no op uses it.
+ */
 static struct coll_tcp_link *coll_tcp_get(struct coll_group *g, u32 peer)
 {
 	struct coll_link *have = smp_load_acquire(&g->links[peer]);

@@ -17,6 +17,10 @@
  *
  * Sizes and counts are 64 bits wide, user addresses travel as __u64, and the
  * layout is the same for 32- and 64-bit callers.
+ *
+ * Errors of every verb: ENOTTY no such verb, EINVAL a struct shorter than its
+ * first published size, EFAULT. Setup verbs also: EPERM unless called by the
+ * process that opened the file, EINTR killed.
  */
 #ifndef _UAPI_LINUX_COLL_H
 #define _UAPI_LINUX_COLL_H
@@ -227,7 +231,8 @@ struct coll_join {
  * Errors: EINVAL peer or stripe out of range, or this node itself; ENOTCONN
  * not joined, or the socket is not connected; EBADF, ENOTSOCK; EPROTOTYPE not
  * plain TCP over IPv4 or IPv6; EBUSY the socket is in use by some kernel
- * user; EEXIST the stripe is taken; ESHUTDOWN the group has failed.
+ * user; EEXIST the stripe is taken; EOPNOTSUPP a stripe beyond those in use yet
+ * (0 and 1); ESHUTDOWN the group has failed.
  */
 struct coll_link_add {
 	__u32	peer;
@@ -247,7 +252,7 @@ struct coll_link_add {
  * Pages are charged to the user's locked memory. The mapping is fixed at this
  * moment: after munmap the id keeps meaning the old pages.
  * Errors: EFAULT not mapped, not writable, wraps; ENOMEM over RLIMIT_MEMLOCK,
- * nothing is charged then; EINVAL, ENOSPC no id left.
+ * nothing is charged then; EINVAL also for more than 256 GiB; ENOSPC no id left.
  */
 #define COLL_REG_WRITE		(1U << 0)
 struct coll_register {
@@ -411,9 +416,10 @@ struct coll_status {
  * looked at; the op still synchronises as its algorithm does.
  * Result: 0. Errors before anything was posted (the command does not count as
  * the n-th one): EINVAL, EFAULT, EOPNOTSUPP (known, but not for this dtype or
- * not yet), EOVERFLOW never (EINVAL instead), ENOMEM, EAGAIN too many in
+ * not yet), ENOENT no such registered buffer, ENOMEM, EAGAIN too many in
  * flight, ENOTCONN not joined, EPERM not the process that opened the file.
- * Errors after: see struct coll_cause; they are sticky.
+ * Errors after: see struct coll_cause; they are sticky. One of them is ENOTCONN
+ * again: the algorithm needs a link that has not been handed over.
  */
 struct coll_cmd {
 	__u16	collective;

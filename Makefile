@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The entrance. `make help` lists the rooms.
+
+KERNEL	?= debian-6.1
+KERNELS	?= uml uml-debug debian-6.1 debian-6.12
+N	?= 1000
+TOP	:= $(CURDIR)
+Q	:= $(if $(V),,@)
+COLLVM	:= $(TOP)/tools/collvm
+
+# The kernel way works too: make -C $KDIR M=$PWD modules reads Kbuild, not this.
+
+all: packages user modules
+
+help:
+	@echo 'make demo [KERNEL=uml]      k-means over /dev/coll in a VM, on two nodes'
+	@echo 'make check [KERNELS="uml"]  all tests; ends with "N passed, N failed"'
+	@echo 'make all                    library, tools, and coll.ko for KERNEL'
+	@echo 'make unit | layers | static the tests that need no VM'
+	@echo 'make func | net             kselftests in a VM (KERNEL=uml ...)'
+	@echo 'make stress-kill N=1000     seeded kill -9 injections (KERNEL=uml-debug)'
+	@echo 'make bench                  figures, into Documentation/performance.rst'
+	@echo 'make install PREFIX=/usr    library and header'
+	@echo 'kernels: uml uml-debug debian-6.1 debian-6.12 (default $(KERNEL))'
+
+packages:
+	$(Q)tools/packages
+
+user: packages
+	$(Q)$(MAKE) -s -C libcoll_user
+	$(Q)$(MAKE) -s -C tools
+
+modules: packages
+	$(Q)$(COLLVM) fetch $(KERNEL)
+	$(Q)$(COLLVM) build $(KERNEL)
+
+demo: user
+	$(Q)tools/demo $(KERNEL)
+
+layers:
+	$(Q)sh selftests/unit/layers.sh
+
+unit: packages
+	$(Q)$(MAKE) -s -C selftests/unit run
+
+static: packages
+	$(Q)selftests/static.sh $(KERNELS)
+
+func net: user
+	$(Q)$(MAKE) -s -C selftests run-$@ KERNEL=$(KERNEL)
+
+check: user
+	$(Q)selftests/check.sh $(KERNELS)
+
+stress-kill: user
+	$(Q)$(MAKE) -s -C selftests stress-kill N=$(N) KERNEL=$(KERNEL)
+
+bench: user
+	$(Q)tools/bench/run
+
+install: user
+	$(Q)$(MAKE) -s -C libcoll_user install
+
+clean:
+	rm -rf .build
+
+.PHONY: all help packages user modules demo layers unit static func net check \
+	stress-kill bench install clean
