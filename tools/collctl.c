@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <netlink/socket.h>
+
+#include <coll/coll.h>
+
+#include "collctl.h"
+
+static void usage(FILE *f)
+{
+	fputs("usage: collctl [--json] list\n"
+	      "       collctl [--json] show [ID]\n\n"
+	      "list  one line for each communicator of this kernel (those of your user id)\n"
+	      "show  everything about one or all: members and connections, with counters\n", f);
+}
+
+static const char *state_name(uint64_t state)
+{
+	static const char *const names[] = { "new", "joining", "ready", "failed" };
+
+	return state < 4 ? names[state] : "?";
+}
+
+static const char *link_state_name(uint64_t state)
+{
+	static const char *const names[] = { "greeting", "up", "down" };
+
+	return state < 3 ? names[state] : "?";
+}
+
+static unsigned long long get(const struct object *o, int attr)
+{
+	return o->value[attr];
+}
+
+/* What the netlink attributes say of the first failure, in words. */
+static void print_cause(const struct object *g, const char *indent)
+{
+	struct coll_cause c = {
+		.kind = (uint32_t)get(g, COLL_NL_GROUP_CAUSE_KIND),
+		.error = (uint32_t)get(g, COLL_NL_GROUP_ERROR),
+		.rank = COLL_RANK_NONE,
+		.node = COLL_RANK_NONE,
+		.pid = (uint32_t)get(g, COLL_NL_GROUP_CAUSE_PID),
+		.signal = (uint32_t)get(g, COLL_NL_GROUP_CAUSE_SIGNAL),
+		.code = (uint32_t)get(g, COLL_NL_GROUP_CAUSE_CODE),
+		.seq = get(g, COLL_NL_GROUP_CAUSE_SEQ),
+	};
+	char text[256];
+
+	if (!g->has[COLL_NL_GROUP_CAUSE_KIND] || c.kind == COLL_CAUSE_NONE)
+		return;
+	if (g->has[COLL_NL_GROUP_CAUSE_RANK])
+		c.rank = (uint32_t)get(g, COLL_NL_GROUP_CAUSE_RANK);
+	if (g->has[COLL_NL_GROUP_CAUSE_NODE])
+		c.node = (uint32_t)get(g, COLL_NL_GROUP_CAUSE_NODE);
+	memcpy(c.host, g->text, strnlen(g->text, sizeof(c.host) - 1));
+	coll_cause_str(&c, text, sizeof(text));
+	printf("%sfailed: %s (%s)\n", indent, coll_strerror((int)c.error), text);
+}
+
+static void list(const struct objects *groups)
+{
+	size_t i;
+
+	printf("%6s %6s %6s %6s %8s %6s %6s %-8s %10s %10s %14s\n", "ID", "NODE", "NODES",
+	       "SIZE", "LOCAL", "LINKS", "UID", "STATE", "STARTED", "DONE", "BYTES");
+	for (i = 0; i < groups->nr; i++) {
+		const struct object *g = &groups->at[i];
+		char local[32];
+
+		snprintf(local, sizeof(local), "%llu/%llu", get(g, COLL_NL_GROUP_NR_JOINED),
+			 get(g, COLL_NL_GROUP_NR_LOCAL));
+		printf("%6llu %6llu %6llu %6llu %8s %6llu %6llu %-8s %10llu %10llu %14llu\n",
+		       get(g, COLL_NL_GROUP_ID), get(g, COLL_NL_GROUP_NODE),
+		       get(g, COLL_NL_GROUP_NR_NODES), get(g, COLL_NL_GROUP_SIZE), local,
+		       get(g, COLL_NL_GROUP_NR_LINKS), get(g, COLL_NL_GROUP_UID),
+		       state_name(get(g, COLL_NL_GROUP_STATE)),
+		       get(g, COLL_NL_GROUP_SEQ_STARTED), get(g, COLL_NL_GROUP_SEQ_DONE),
+		       get(g, COLL_NL_GROUP_BYTES));
+	}
+}
+
+static void show_members(const struct objects *members, uint64_t id)
+{
+	size_t i;
+
+	for (i = 0; i < members->nr; i++) {
+		const struct object *m = &members->at[i];
+
+		if (get(m, COLL_NL_MEMBER_GROUP) == id)
+			printf("  rank %llu: pid %llu, posted %llu, completed %llu, pinned %llu bytes\n",
+			       get(m, COLL_NL_MEMBER_RANK), get(m, COLL_NL_MEMBER_PID),
+			       get(m, COLL_NL_MEMBER_POSTED),
+			       get(m, COLL_NL_MEMBER_COMPLETED),
+			       get(m, COLL_NL_MEMBER_PINNED));
+	}
+}
+
+static void show_links(const struct objects *links, uint64_t id)
+{
+	size_t i;
+
+	for (i = 0; i < links->nr; i++) {
+		const struct object *l = &links->at[i];
+
+		if (get(l, COLL_NL_LINK_GROUP) == id)
+			printf("  link to node %llu stripe %llu: %s, sent %llu bytes in %llu frames, "
+			       "received %llu in %llu, %llu stalls\n",
+			       get(l, COLL_NL_LINK_PEER), get(l, COLL_NL_LINK_STRIPE),
+			       link_state_name(get(l, COLL_NL_LINK_STATE)),
+			       get(l, COLL_NL_LINK_TX_BYTES), get(l, COLL_NL_LINK_TX_FRAMES),
+			       get(l, COLL_NL_LINK_RX_BYTES), get(l, COLL_NL_LINK_RX_FRAMES),
+			       get(l, COLL_NL_LINK_TX_STALLS));
+	}
+}
+
+static int show(const struct objects *groups, const struct objects *members,
+		const struct objects *links, int64_t id)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < groups->nr; i++) {
+		const struct object *g = &groups->at[i];
+
+		if (id >= 0 && get(g, COLL_NL_GROUP_ID) != (uint64_t)id)
+			continue;
+		any = true;
+		printf("group %llu: node %llu of %llu, %llu ranks, %llu of %llu local ones joined, "
+		       "%llu links, %s, uid %llu, epoch %llu\n",
+		       get(g, COLL_NL_GROUP_ID), get(g, COLL_NL_GROUP_NODE),
+		       get(g, COLL_NL_GROUP_NR_NODES), get(g, COLL_NL_GROUP_SIZE),
+		       get(g, COLL_NL_GROUP_NR_JOINED), get(g, COLL_NL_GROUP_NR_LOCAL),
+		       get(g, COLL_NL_GROUP_NR_LINKS),
+		       state_name(get(g, COLL_NL_GROUP_STATE)), get(g, COLL_NL_GROUP_UID),
+		       get(g, COLL_NL_GROUP_EPOCH));
+		printf("  ops: started up to %llu, over up to %llu, %llu ended well with %llu bytes\n",
+		       get(g, COLL_NL_GROUP_SEQ_STARTED), get(g, COLL_NL_GROUP_SEQ_DONE),
+		       get(g, COLL_NL_GROUP_OPS), get(g, COLL_NL_GROUP_BYTES));
+		print_cause(g, "  ");
+		show_members(members, get(g, COLL_NL_GROUP_ID));
+		show_links(links, get(g, COLL_NL_GROUP_ID));
+	}
+	if (!any && id >= 0)
+		fprintf(stderr, "collctl: no group %lld\n", (long long)id);
+	return any || id < 0 ? 0 : 1;
+}
+
+static int run(bool all, bool json, int64_t id)
+{
+	struct objects groups, members = { 0 }, links = { 0 };
+	struct nl_sock *sk;
+	int family, ret;
+
+	if (collctl_open(&sk, &family) || collctl_dump(sk, family, &kind_group, &groups))
+		return 1;
+	if (all && (collctl_dump(sk, family, &kind_member, &members) ||
+		    collctl_dump(sk, family, &kind_link, &links)))
+		return 1;
+	ret = 0;
+	if (json) {
+		puts("{");
+		json_objects(&kind_group, &groups, COLL_NL_GROUP_ID, id, "  ");
+		if (all) {
+			puts(",");
+			json_objects(&kind_member, &members, COLL_NL_MEMBER_GROUP, id, "  ");
+			puts(",");
+			json_objects(&kind_link, &links, COLL_NL_LINK_GROUP, id, "  ");
+		}
+		puts("\n}");
+	} else if (all) {
+		ret = show(&groups, &members, &links, id);
+	} else {
+		list(&groups);
+	}
+	nl_socket_free(sk);
+	free(groups.at);
+	free(members.at);
+	free(links.at);
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	bool json = false;
+	int64_t id = -1;
+	char *end;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "jh", longs, NULL)) != -1) {
+		if (c == 'h') {
+			usage(stdout);
+			return 0;
+		}
+		if (c != 'j') {
+			usage(stderr);
+			return 2;
+		}
+		json = true;
+	}
+	argc -= optind;
+	argv += optind;
+	if (argc == 1 && !strcmp(argv[0], "list"))
+		return run(false, json, -1);
+	if (argc == 2 && !strcmp(argv[0], "show")) {
+		id = strtol(argv[1], &end, 10);
+		if (end == argv[1] || *end || id < 0) {
+			usage(stderr);
+			return 2;
+		}
+	}
+	if ((argc == 1 || argc == 2) && !strcmp(argv[0], "show"))
+		return run(true, json, id);
+	usage(stderr);
+	return 2;
+}

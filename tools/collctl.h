@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* collctl: shows the communicators of this kernel. */
+#ifndef COLLCTL_H
+#define COLLCTL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/coll_nl.h>
+
+#define MAX_FIELDS	32	/* above every attribute number we know */
+
+enum field_type { FIELD_U32, FIELD_U64, FIELD_STRING };
+
+/**
+ * struct kind - one sort of object, as its dump describes it
+ * @command: that dumps them
+ * @name: plural, for JSON
+ * @fields: by attribute number; without a name: no field
+ */
+struct kind {
+	uint8_t command;
+	const char *name;
+	struct {
+		const char *name;
+		enum field_type type;
+	} fields[MAX_FIELDS];
+};
+
+extern const struct kind kind_group, kind_member, kind_link;
+
+/* One object: values by attribute number. */
+struct object {
+	bool has[MAX_FIELDS];
+	uint64_t value[MAX_FIELDS];
+	char text[64];		/* of the one string an object has */
+};
+
+struct objects {
+	struct object *at;
+	size_t nr;
+};
+
+/* collctl_nl.c: everything of one kind; 0, or 1 after saying what went wrong. */
+struct nl_sock;
+int collctl_open(struct nl_sock **sk, int *family);
+int collctl_dump(struct nl_sock *sk, int family, const struct kind *kind, struct objects *out);
+
+/* collctl_json.c: the objects of @group (of all: -1) as a JSON array. */
+void json_objects(const struct kind *kind, const struct objects *o, int id_attr, int64_t group,
+		  const char *indent);
+
+#endif
