@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,9 +16,13 @@
 static int split_spec(const char *spec, char *host, size_t hostlen, const char **port)
 {
 	const char *colon = strrchr(spec, ':');
+	char *end;
 	size_t n;
 
-	if (!colon || colon == spec || !colon[1])
+	if (!colon || colon == spec || colon[1] < '1' || colon[1] > '9')
+		return -EINVAL;
+	/* getaddrinfo() would take 99999 for another port. */
+	if (strtoul(colon + 1, &end, 10) > 65535 || *end)
 		return -EINVAL;
 	n = (size_t)(colon - spec);
 	if (spec[0] == '[') {
@@ -54,19 +59,13 @@ int sock_resolve(const char *spec, struct sock_addr *addrs, int max)
 		return ret;
 	ret = getaddrinfo(host, port, &hints, &list);
 	if (ret)
-		return ret == EAI_SERVICE ? -EINVAL : ret == EAI_MEMORY ? -ENOMEM :
-		       -EHOSTUNREACH;
+		return ret == EAI_MEMORY ? -ENOMEM : -EHOSTUNREACH;
 	for (ai = list; ai && n < max; ai = ai->ai_next) {
 		if (ai->ai_family != AF_INET && ai->ai_family != AF_INET6)
 			continue;
 		memset(&addrs[n], 0, sizeof(addrs[n]));
 		memcpy(&addrs[n].sa, ai->ai_addr, ai->ai_addrlen);
-		addrs[n].len = ai->ai_addrlen;
-		if (!sock_port(&addrs[n])) {
-			freeaddrinfo(list);
-			return -EINVAL;
-		}
-		n++;
+		addrs[n++].len = ai->ai_addrlen;
 	}
 	freeaddrinfo(list);
 	return n ? n : -EHOSTUNREACH;

@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * The rendezvous by itself, over loopback, no kernel module: ranks are threads
+ * of this process, strangers are sockets it opens. Every case has a time limit
+ * that a rendezvous which waits for a stranger would miss.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "handshake.h"
+#include "rendezvous.h"
+
+#define MAX_RANKS	64
+#define MAX_STRANGERS	600
+
+static int tests, failures;
+static uint64_t seed;
+
+static void ok(bool good, const char *name)
+{
+	tests++;
+	failures += !good;
+	printf("%sok %d - %s\n", good ? "" : "not ", tests, name);
+	fflush(stdout);
+}
+
+static uint32_t draw(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (uint32_t)(seed >> 16);
+}
+
+/* A port nobody listens at now. */
+static int free_port(void)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET };
+	socklen_t len = sizeof(sin);
+	int on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, (struct sockaddr *)&sin, sizeof(sin)) ||
+	    getsockname(fd, (struct sockaddr *)&sin, &len))
+		abort();
+	close(fd);
+	return ntohs(sin.sin_port);
+}
+
+/**
+ * struct rank - one participant
+ * @delay_ms: before it comes
+ * @rounds: how many it takes part in
+ * @fail_round: in this one its status is -ENOSPC
+ * @leave_round: it goes away instead of taking part in this one
+ * @result: of rdv_open() or of the last round
+ * @took_ms: from coming to the result
+ * @wrong: blobs that were not what their rank gave
+ */
+struct rank {
+	pthread_t thread;
+	struct rdv_config cfg;
+	struct job_secret secret;
+	char spec[64];
+	uint32_t timeout_ms;
+	unsigned int delay_ms;
+	int rounds, fail_round, leave_round;
+	int result;
+	int64_t took_ms;
+	int wrong;
+	uint8_t job[AUTH_LEN];
+};
+
+static void fill_blob(uint8_t *blob, uint32_t rank, int round)
+{
+	int i;
+
+	for (i = 0; i < RDV_BLOB; i++)
+		blob[i] = (uint8_t)(rank * 7 + (uint32_t)round * 31 + (uint32_t)i);
+}
+
+static int take_rounds(struct rank *r, struct rendezvous *rdv)
+{
+	static const uint8_t zero[RDV_BLOB];
+	uint8_t *all = malloc((size_t)r->cfg.size * RDV_BLOB);
+	uint8_t mine[RDV_BLOB], want[RDV_BLOB];
+	int ret = 0, round;
+	uint32_t i;
+
+	for (round = 1; round <= r->rounds && !ret; round++) {
+		bool plain = round % 3 == 0;	/* every third without a result */
+
+		if (round == r->leave_round)
+			break;
+		fill_blob(mine, r->cfg.rank, round);
+		ret = rdv_round(rdv, round == r->fail_round ? -ENOSPC : 0,
+				plain ? zero : mine, plain ? NULL : all);
+		for (i = 0; !ret && !plain && i < r->cfg.size; i++) {
+			fill_blob(want, i, round);
+			r->wrong += !!memcmp(all + (size_t)i * RDV_BLOB, want, RDV_BLOB);
+		}
+	}
+	free(all);
+	return ret;
+}
+
+static void *rank_main(void *arg)
+{
+	struct rank *r = arg;
+	struct rendezvous *rdv;
+	int64_t begin;
+
+	usleep(r->delay_ms * 1000);
+	begin = now_ms();
+	r->cfg.deadline = deadline_in(r->timeout_ms);
+	r->result = rdv_open(&rdv, &r->cfg);
+	if (!r->result) {
+		r->result = take_rounds(r, rdv);
+		r->took_ms = now_ms() - begin;
+		memcpy(r->job, rdv_job(rdv), AUTH_LEN);
+		rdv_close(rdv);
+	} else {
+		r->took_ms = now_ms() - begin;
+	}
+	return NULL;
+}
+
+static void set_rank(struct rank *r, uint32_t rank, uint32_t size, int port, const char *key)
+{
+	memset(r, 0, sizeof(*r));
+	snprintf(r->spec, sizeof(r->spec), "127.0.0.1:%d", port);
+	auth_secret(&r->secret, key);
+	r->cfg.rank = rank;
+	r->cfg.size = size;
+	r->cfg.spec = r->spec;
+	r->cfg.secret = &r->secret;
+	r->cfg.stranger_ms = 1000;
+	r->timeout_ms = 20000;
+	r->rounds = 4;
+}
+
+static void start(struct rank *r)
+{
+	if (pthread_create(&r->thread, NULL, rank_main, r))
+		abort();
+}
+
+static void start_all(struct rank *r, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		start(&r[i]);
+}
+
+static void join_all(struct rank *r, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		pthread_join(r[i].thread, NULL);
+}
+
+/* All of them: the result, the same job, nothing wrong, within @ms. */
+static bool all_are(const struct rank *r, uint32_t n, int result, int64_t ms)
+{
+	bool good = true;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		if (r[i].result == result && r[i].took_ms <= ms && !r[i].wrong &&
+		    (result || !memcmp(r[i].job, r[0].job, AUTH_LEN)))
+			continue;
+		printf("# rank %u: result %d, %lld ms, %d wrong\n", r[i].cfg.rank, r[i].result,
+		       (long long)r[i].took_ms, r[i].wrong);
+		good = false;
+	}
+	return good;
+}
+
+/* ---- strangers ---- */
+
+static int knock(int port)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+	int fd, i;
+
+	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	for (i = 0; i < 200; i++) {
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (fd < 0)
+			return -1;
+		if (!connect(fd, (struct sockaddr *)&sin, sizeof(sin)))
+			return fd;
+		close(fd);
+		usleep(5000);
+	}
+	return -1;
+}
+
+/* A kind of stranger: silent, hung up, garbage of some length, a good start. */
+static void misbehave(int fd)
+{
+	struct linger reset = { 1, 0 };
+	uint8_t junk[4096];
+	size_t i, len;
+
+	switch (draw() % 5) {
+	case 0:
+		return;				/* silent */
+	case 1:
+		shutdown(fd, SHUT_WR);		/* half-closed */
+		return;
+	case 2:
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+		return;				/* reset when closed */
+	case 3:
+		len = 1 + draw() % sizeof(junk);
+		for (i = 0; i < len; i++)
+			junk[i] = (uint8_t)draw();
+		break;
+	default:				/* our magic, then too little */
+		memcpy(junk, "cHS1\1\0\1\0", 8);
+		len = 8 + draw() % 70;
+		memset(junk + 8, 1, len - 8);
+		break;
+	}
+	send(fd, junk, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void test_plain(uint32_t n, const char *name)
+{
+	struct rank r[MAX_RANKS];
+	int port = free_port();
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		set_rank(&r[i], i, n, port, "secret");
+	start_all(r, n);
+	join_all(r, n);
+	ok(all_are(r, n, 0, 5000), name);
+}
+
+static void test_late_zero(void)
+{
+	struct rank r[4];
+	int port = free_port();
+	uint32_t i;
+
+	for (i = 0; i < 4; i++)
+		set_rank(&r[i], i, 4, port, "secret");
+	r[0].delay_ms = 700;
+	start_all(r, 4);
+	join_all(r, 4);
+	ok(all_are(r, 4, 0, 4000), "rank 0 comes last");
+}
+
+/* Strangers come before, while and after the ranks; more than there is room for. */
+static void test_strangers(int nr, unsigned int room, const char *name)
+{
+	struct rank r[8];
+	int port = free_port(), fds[MAX_STRANGERS], i;
+
+	for (i = 0; i < 8; i++) {
+		set_rank(&r[i], (uint32_t)i, 8, port, "secret");
+		r[i].cfg.max_strangers = room;
+		r[i].delay_ms = i ? draw() % 400 : 0;
+	}
+	start(&r[0]);
+	for (i = 0; i < nr; i++) {
+		fds[i] = knock(port);
+		if (fds[i] >= 0)
+			misbehave(fds[i]);
+		if (i == nr / 2)
+			start_all(r + 1, 7);
+	}
+	join_all(r, 8);
+	for (i = 0; i < nr; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	ok(all_are(r, 8, 0, 8000), name);
+}
+
+/* Somebody who wants in and must not: the others never notice. */
+static void test_offender(uint32_t rank, uint32_t size, const char *key, int want,
+			  unsigned int delay, const char *name)
+{
+	struct rank r[9];
+	int port = free_port();
+	uint32_t i;
+	bool good;
+
+	for (i = 0; i < 8; i++)
+		set_rank(&r[i], i, 8, port, "secret");
+	set_rank(&r[8], rank, size, port, key);
+	r[7].delay_ms = 600;		/* the job is still incomplete meanwhile */
+	r[8].delay_ms = delay;
+	start_all(r, 9);
+	join_all(r, 9);
+	good = r[8].result == want && r[8].took_ms < 3000;
+	if (!good)
+		printf("# offender: %d after %lld ms\n", r[8].result, (long long)r[8].took_ms);
+	ok(good && all_are(r, 8, 0, 5000), name);
+}
+
+static void test_missing(void)
+{
+	struct rank r[3];
+	int port = free_port();
+	uint32_t i;
+
+	for (i = 0; i < 3; i++) {
+		set_rank(&r[i], i, 4, port, "secret");	/* the fourth never comes */
+		r[i].timeout_ms = i ? 20000 : 700;
+	}
+	start_all(r, 3);
+	join_all(r, 3);
+	ok(all_are(r, 3, -ETIMEDOUT, 3000), "a rank never comes: rank 0's deadline ends it for all");
+}
+
+static void test_no_zero(void)
+{
+	struct rank r;
+	int port = free_port();
+
+	set_rank(&r, 1, 2, port, "secret");
+	r.timeout_ms = 500;
+	start(&r);
+	join_all(&r, 1);
+	ok(all_are(&r, 1, -ECONNREFUSED, 1500), "rank 0 never comes");
+}
+
+static void test_failure(uint32_t who, int round, const char *name)
+{
+	struct rank r[8];
+	int port = free_port();
+	uint32_t i;
+
+	for (i = 0; i < 8; i++)
+		set_rank(&r[i], i, 8, port, "secret");
+	r[who].fail_round = round;
+	r[5].delay_ms = 300;
+	start_all(r, 8);
+	join_all(r, 8);
+	ok(all_are(r, 8, -ENOSPC, 3000), name);
+}
+
+static void test_death(uint32_t who, int round, const char *name)
+{
+	struct rank r[8];
+	int port = free_port();
+	uint32_t i;
+	bool good = true;
+
+	for (i = 0; i < 8; i++)
+		set_rank(&r[i], i, 8, port, "secret");
+	r[who].leave_round = round;
+	start_all(r, 8);
+	join_all(r, 8);
+	for (i = 0; i < 8; i++)
+		if (i != who)
+			good &= all_are(&r[i], 1, -EHOSTDOWN, 3000);
+	ok(good, name);
+}
+
+/* A server that sends rubbish, or says nothing, must not hold a client. */
+static void test_false_server(bool silent)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET };
+	int port = free_port(), on = 1;
+	int lfd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct rank r;
+	int fd;
+
+	sin.sin_port = htons((uint16_t)port);
+	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	setsockopt(lfd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(lfd, (struct sockaddr *)&sin, sizeof(sin)) || listen(lfd, 64))
+		abort();
+	set_rank(&r, 1, 2, port, "secret");
+	r.cfg.stranger_ms = 200;
+	r.timeout_ms = 1000;
+	start(&r);
+	fd = accept(lfd, NULL, NULL);
+	if (!silent)
+		send(fd, "HTTP/1.1 400 Bad Request, and some more text to fill it\r\n", 57, 0);
+	join_all(&r, 1);
+	close(fd);
+	close(lfd);
+	ok(all_are(&r, 1, silent ? -ETIMEDOUT : -EPROTO, 2000),
+	   silent ? "a silent server" : "a server of something else");
+}
+
+/* Flip one bit of any message of a handshake: it must fail, and at once. */
+static bool handshake_survives(int flip, int *total)
+{
+	struct hs_ask ask = { HS_PURPOSE_LINK, 1, 2, 1 };
+	struct handshake c, s;
+	struct job_secret secret;
+	uint8_t job[AUTH_LEN] = { 42 };
+	static const int lens[3] = { HS_GREETING, HS_HELLO, HS_WELCOME };
+	int pair[2], step, rc = 0, rs = 0, at = 0, i;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair))
+		abort();
+	auth_secret(&secret, "k");
+	hs_start_server(&s, pair[0], &secret, job);
+	hs_start_client(&c, pair[1], &secret, &ask, job);
+	*total = (lens[0] + lens[1] + lens[2]) * 8;
+	for (i = 0; i < 3; at += lens[i++] * 8) {
+		struct handshake *from = i == 1 ? &c : &s;
+		int *rfrom = i == 1 ? &rc : &rs;
+		uint8_t msg[HS_HELLO];
+		int to = i == 1 ? pair[0] : pair[1];
+		ssize_t n;
+
+		step = hs_step(from);
+		if (step == HS_ASKED) {
+			if (hs_answer(from, 0))
+				break;
+			step = hs_step(from);
+		}
+		*rfrom = step;
+		if (step < 0)
+			break;
+		/* Take the message off the wire, and put it back damaged. */
+		n = recv(to, msg, sizeof(msg), MSG_DONTWAIT);
+		if (n != lens[i])
+			break;
+		if (flip >= at && flip < at + lens[i] * 8)
+			msg[(flip - at) / 8] ^= (uint8_t)(1 << (flip - at) % 8);
+		if (send(to == pair[1] ? pair[0] : pair[1], msg, (size_t)n, 0) != n)
+			break;
+	}
+	if (i == 3)
+		rc = hs_step(&c);
+	close(pair[0]);
+	close(pair[1]);
+	return rc == HS_DONE && rs == HS_DONE && !memcmp(c.session, s.session, AUTH_LEN) &&
+	       s.ask.a == 1 && s.ask.b == 2 && s.ask.c == 1;
+}
+
+static void test_bits(void)
+{
+	int total, i, bad = 0;
+
+	ok(handshake_survives(-1, &total), "an undamaged handshake");
+	for (i = 0; i < total; i++)
+		bad += handshake_survives(i, &total);
+	printf("# %d single-bit damages, %d of them unnoticed\n", total, bad);
+	ok(!bad, "no handshake survives a damaged bit");
+}
+
+static void test_specs(void)
+{
+	static const char *const bad[] = {
+		"", "host", ":1", "1.2.3.4:", "1.2.3.4:0", "1.2.3.4:99999", "::1:5",
+		"[]:5", "[::1:5", "1.2.3.4:12x",
+	};
+	struct sock_addr a[4];
+	bool good = true;
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (sock_resolve(bad[i], a, 4) >= 0) {
+			printf("# taken: %s\n", bad[i]);
+			good = false;
+		}
+	good &= sock_resolve("127.0.0.1:5", a, 4) == 1 && sock_port(&a[0]) == 5;
+	good &= sock_resolve("[::1]:65535", a, 4) == 1 && sock_port(&a[0]) == 65535 &&
+		a[0].sa.ss_family == AF_INET6;
+	ok(good, "addresses");
+}
+
+int main(int argc, char **argv)
+{
+	struct rlimit files = { 4096, 4096 };
+
+	setrlimit(RLIMIT_NOFILE, &files);
+	seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 0;
+	if (!seed && getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		abort();
+	seed |= 1;
+	printf("TAP version 13\n# seed 0x%llx\n", (unsigned long long)seed);
+	test_specs();
+	test_bits();
+	test_plain(2, "2 ranks");
+	test_plain(8, "8 ranks");
+	test_plain(MAX_RANKS, "64 ranks");
+	test_late_zero();
+	test_strangers(100, 0, "8 ranks among 100 strangers");
+	test_strangers(MAX_STRANGERS, 16, "8 ranks among 600 strangers, room for 16");
+	test_offender(3, 8, "wrong", -EKEYREJECTED, 100, "a wrong key");
+	test_offender(3, 8, "secret", -EEXIST, 200, "a rank that is there already");
+	test_offender(3, 9, "secret", -EINVAL, 100, "another idea of the size");
+	test_missing();
+	test_no_zero();
+	test_failure(0, 1, "rank 0 fails before the others are there");
+	test_failure(3, 1, "rank 3 fails in round 1");
+	test_failure(5, 4, "rank 5 fails in round 4");
+	test_failure(0, 3, "rank 0 fails in round 3");
+	test_death(4, 2, "rank 4 dies before round 2");
+	test_death(0, 2, "rank 0 dies before round 2");
+	test_false_server(false);
+	test_false_server(true);
+	printf("1..%d\n", tests);
+	printf("libcoll: %d passed, %d failed\n", tests - failures, failures);
+	return failures != 0;
+}
