@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Collectives in an application's own ring, without libcoll. */
+#ifndef COLL_SELFTESTS_RING_H
+#define COLL_SELFTESTS_RING_H
+
+#include <liburing.h>
+#include <string.h>
+
+#include <linux/coll.h>
+
+/* Older liburing headers have no names for these. */
+#define RING_CMD_BYTES	48	/* offset of the 16 command bytes in an SQE */
+#define RING_CMD_OP	8	/* offset of cmd_op */
+
+/* A command in the next free SQE. The caller has made sure that there is one. */
+static inline void ring_prep(struct io_uring_sqe *sqe, int fd,
+			     struct coll_cmd *cmd, uint64_t user_data)
+{
+	struct coll_sqe c = {
+		.arg = (uintptr_t)cmd,
+		.len = sizeof(*cmd),
+	};
+	uint32_t op = COLL_URING_SUBMIT;
+
+	if (!sqe)
+		__builtin_trap();
+	memset(sqe, 0, 64);
+	sqe->opcode = IORING_OP_URING_CMD;
+	sqe->fd = fd;
+	sqe->user_data = user_data;
+	memcpy((char *)sqe + RING_CMD_OP, &op, sizeof(op));
+	memcpy((char *)sqe + RING_CMD_BYTES, &c, sizeof(c));
+}
+
+#endif /* COLL_SELFTESTS_RING_H */

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Deadlines, stopped processes, and communicators made anew after a failure.
+ */
+#include <signal.h>
+
+#include "harness.h"
+#include "procs.h"
+#include "util.h"
+
+#define MS	1000000ULL
+#define SECOND	1000000000ULL
+
+static const struct { uint32_t size, nodes; } shapes[] = {
+	{ 2, 1 }, { 4, 1 }, { 2, 2 }, { 4, 2 }, { 5, 3 }, { 4, 4 },
+};
+
+#define NR_SHAPES (sizeof(shapes) / sizeof(shapes[0]))
+
+/* All but one post; return the time they took. */
+static uint64_t all_but(struct raw_comm *c, uint32_t missing, uint64_t timeout,
+			int *results)
+{
+	struct raw_comm some = *c;
+	struct coll_cmd cmds[RAW_MAX];
+	int some_results[RAW_MAX];
+	uint64_t start = test_now_ns();
+	uint32_t r, n = 0;
+
+	for (r = 0; r < c->size; r++) {
+		if (r == missing)
+			continue;
+		some.fd[n] = c->fd[r];
+		raw_barrier(&cmds[n]);
+		cmds[n++].timeout_ns = timeout;
+	}
+	some.size = n;
+	raw_all(&some, cmds, some_results);
+	for (r = 0, n = 0; r < c->size; r++)
+		results[r] = r == missing ? 0 : some_results[n++];
+	return test_now_ns() - start;
+}
+
+static void one_missing(struct __test_metadata *_metadata, uint32_t size,
+			uint32_t nodes, uint32_t missing)
+{
+	const uint64_t timeout = 150 * MS;
+	struct coll_status s;
+	struct coll_cmd cmd;
+	struct raw_comm c;
+	int results[RAW_MAX];
+	uint64_t took;
+	uint32_t r;
+
+	ASSERT_EQ(0, raw_start(&c, size, nodes));
+	ASSERT_EQ(0, test_good(&c));
+	took = all_but(&c, missing, timeout, results);
+	EXPECT_GE(took, timeout);
+	EXPECT_LE(took, timeout + test_bound_ms() * MS);
+	raw_barrier(&cmd);
+	results[missing] = raw_submit(c.fd[missing], &cmd);
+	for (r = 0; r < size; r++) {
+		EXPECT_EQ(-ETIMEDOUT, results[r]) TH_LOG("rank %u", r);
+		ASSERT_EQ(0, raw_status(c.fd[r], &s));
+		EXPECT_EQ(COLL_CAUSE_TIMEOUT, s.cause.kind);
+		EXPECT_EQ(2, s.cause.seq);
+		/* with more than two, it may wait for one that waits itself */
+		EXPECT_TRUE(s.cause.node == c.node_of[missing] ||
+			    (nodes > 2 && s.cause.node < nodes)) {
+			TH_LOG("%u ranks, %u nodes, %u missing: rank %u is told node %d",
+			       size, nodes, missing, r, (int)s.cause.node);
+		}
+		/* only its own node can know which rank it is */
+		EXPECT_TRUE(s.cause.rank == missing ||
+			    (s.cause.rank == COLL_RANK_NONE && nodes > 1)) {
+			TH_LOG("%u ranks, %u nodes, %u missing: rank %u is told %d",
+			       size, nodes, missing, r, (int)s.cause.rank);
+		}
+	}
+	raw_stop(&c);
+}
+
+TEST(missing_on_one_node)
+{
+	one_missing(_metadata, 2, 1, 1);
+	one_missing(_metadata, 4, 1, 0);
+	one_missing(_metadata, 4, 1, 2);
+}
+
+TEST(missing_on_several_nodes)
+{
+	one_missing(_metadata, 2, 2, 0);
+	one_missing(_metadata, 2, 2, 1);
+	one_missing(_metadata, 4, 4, 2);
+}
+
+/* Ranks of the missing one's node wait as well, and they know who it is. */
+TEST(missing_beside_others)
+{
+	one_missing(_metadata, 4, 2, 1);
+	one_missing(_metadata, 4, 2, 3);
+	one_missing(_metadata, 5, 3, 0);
+}
+
+TEST(deadline_far_away_does_no_harm)
+{
+	struct coll_cmd cmds[4];
+	struct raw_comm c;
+	int results[4];
+	uint32_t r, i;
+
+	ASSERT_EQ(0, raw_start(&c, 4, 2));
+	for (i = 0; i < 20; i++) {
+		for (r = 0; r < 4; r++) {
+			raw_barrier(&cmds[r]);
+			cmds[r].timeout_ns = r & 1 ? ~0ULL : 1ULL << 62;
+		}
+		ASSERT_EQ(0, raw_all(&c, cmds, results));
+		for (r = 0; r < 4; r++)
+			EXPECT_EQ(0, results[r]);
+	}
+	raw_stop(&c);
+}
+
+/* Failed is failed, but a new key, and after the last close the same one, work. */
+TEST(anew_after_failure)
+{
+	struct raw_comm c, d;
+	size_t s;
+	uint32_t r;
+
+	for (s = 0; s < NR_SHAPES; s++) {
+		ASSERT_EQ(0, raw_start(&c, shapes[s].size, shapes[s].nodes));
+		ASSERT_EQ(0, test_good(&c));
+		ASSERT_EQ(0, raw_abort(c.fd[0], 1));
+		for (r = 0; r < 100 && test_good(&c) != -ESHUTDOWN; r++)
+			test_sleep_us(1000);
+		EXPECT_EQ(-ESHUTDOWN, test_good(&c));
+		ASSERT_EQ(0, raw_start(&d, shapes[s].size, shapes[s].nodes));
+		EXPECT_EQ(0, test_good(&d));
+		raw_stop(&d);
+		raw_stop(&c);
+		d = c;
+		for (r = 0; r < d.size; r++) {
+			d.fd[r] = raw_open();
+			EXPECT_EQ(0, raw_join(d.fd[r], &d, r));
+		}
+		raw_stop(&d);
+	}
+}
+
+TEST(abort_twice_and_after_failure)
+{
+	struct coll_status s;
+	struct raw_comm c;
+
+	ASSERT_EQ(0, raw_start(&c, 2, 1));
+	EXPECT_EQ(0, raw_abort(c.fd[1], 5));
+	EXPECT_EQ(0, raw_abort(c.fd[0], 6));
+	ASSERT_EQ(0, raw_status(c.fd[0], &s));
+	EXPECT_EQ(5, s.cause.code);
+	EXPECT_EQ(1, s.cause.rank);
+	raw_stop(&c);
+}
+
+/* A stopped process is not a dead one. */
+TEST(stopped_is_not_dead)
+{
+	uint64_t lots = test_seed();
+	struct procs_stream st = {
+		.seed = lots, .max_bytes = 65536, .count = test_scale(200),
+	};
+	struct procs p = { .ops = procs_ops_stream, .arg = &st };
+	uint32_t r;
+	int i;
+
+	ASSERT_EQ(0, procs_start(&p, 4, 2));
+	ASSERT_TRUE(procs_wait(&p, PROCS_JOINED, 20000));
+	p.sh->go = 1;
+	for (i = 0; i < 5; i++) {
+		uint32_t who = test_below(&lots, 4);
+
+		kill(p.pid[who], SIGSTOP);
+		test_sleep_us(200000);
+		kill(p.pid[who], SIGCONT);
+	}
+	ASSERT_TRUE(procs_wait(&p, PROCS_ENDED, 40000));
+	for (r = 0; r < 4; r++) {
+		EXPECT_EQ(0, p.sh->rank[r].result);
+		EXPECT_EQ(st.count, p.sh->rank[r].done);
+		EXPECT_EQ(0, p.sh->rank[r].wrong);
+	}
+	procs_stop(&p);
+}
+
+TEST_HARNESS_MAIN
