@@ -22,7 +22,7 @@ static void coll_exec_kick(struct coll_exec *x)
 		if (READ_ONCE(p->send) == COLL_DEP_NONE &&
 		    READ_ONCE(p->recv) == COLL_DEP_NONE)
 			continue;
-		link = READ_ONCE(g->links[p->peer]);
+		link = coll_group_link(g, p->peer);
 		link->ops->kick(link);
 	}
 }
@@ -30,6 +30,7 @@ static void coll_exec_kick(struct coll_exec *x)
 /* A step is over; the last one ends the op. The caller holds a use. */
 static void coll_step_complete(struct coll_exec *x, struct coll_exec_step *st)
 {
+	/* pairs with coll_step_is_complete() */
 	smp_store_release(&st->complete, true);
 	if (atomic_dec_and_test(&x->steps_left) && coll_op_end(x->op, 0))
 		coll_op_put_use(x->op);
@@ -43,7 +44,7 @@ static bool coll_fence_open(struct coll_exec *x, const struct coll_exec_step *st
 
 	for (; i < end; i++) {
 		if (x->steps[i].s.kind != COLL_STEP_SEND &&
-		    !smp_load_acquire(&x->steps[i].complete))
+		    !coll_step_is_complete(&x->steps[i]))
 			break;
 	}
 	WRITE_ONCE(x->fence, i);
@@ -64,11 +65,11 @@ static u64 coll_step_limit(struct coll_exec *x, const struct coll_exec_step *st,
 	if (st->s.dep == COLL_DEP_NONE)
 		return st->len;
 	dep = &x->steps[st->s.dep];
-	if (smp_load_acquire(&dep->complete))
+	if (coll_step_is_complete(dep))
 		return st->len;
 	if (!st->len)
 		*open = false;
-	return smp_load_acquire(&dep->done);
+	return coll_step_done(dep);
 }
 
 /* Operands of a local or receive step. */
@@ -134,7 +135,7 @@ static int coll_run_local(struct coll_exec *x, struct coll_exec_step *st,
 		ret = coll_sweep_slice(x, st, sw, st->done, len);
 		if (ret)
 			return ret;
-		smp_store_release(&st->done, st->done + len);
+		coll_step_advance(st, len);
 		coll_exec_kick(x);
 	}
 	coll_step_complete(x, st);
@@ -344,7 +345,7 @@ int coll_exec_recv(struct coll_exec *x, struct coll_exec_step *st,
 		ret = coll_sweep(sw, &args, data, st->start + st->done, len);
 		if (ret)
 			return ret;
-		smp_store_release(&st->done, st->done + len);
+		coll_step_advance(st, len);
 	}
 	if (st->done == st->len) {
 		p = coll_exec_peer(x, st->s.peer);
@@ -387,7 +388,7 @@ void coll_exec_sent(struct coll_exec *x, struct coll_exec_step *st, u32 len)
 {
 	struct coll_exec_peer *p;
 
-	smp_store_release(&st->done, st->done + len);
+	coll_step_advance(st, len);
 	if (st->done < st->len)
 		return;
 	p = coll_exec_peer(x, st->s.peer);

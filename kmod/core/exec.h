@@ -40,6 +40,26 @@ struct coll_exec_step {
 	u32 next;
 };
 
+/* Move the watermark: whoever sees it sees the bytes below it as well. */
+static inline void coll_step_advance(struct coll_exec_step *st, u64 len)
+{
+	/* pairs with coll_step_done() */
+	smp_store_release(&st->done, st->done + len);
+}
+
+/* Bytes of a step that may be read. */
+static inline u64 coll_step_done(const struct coll_exec_step *st)
+{
+	/* pairs with coll_step_advance() */
+	return smp_load_acquire(&st->done);
+}
+
+static inline bool coll_step_is_complete(const struct coll_exec_step *st)
+{
+	/* pairs with coll_step_complete() in exec.c */
+	return smp_load_acquire(&st->complete);
+}
+
 /**
  * struct coll_exec_peer - an op's traffic with one peer
  * @peer: node

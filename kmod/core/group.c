@@ -244,6 +244,7 @@ int coll_group_join(struct coll_member *m, struct coll_join_args *a)
 	g->members[local] = m;
 	g->nr_joined++;
 	spin_unlock(&g->lock);
+	/* pairs with coll_member_group() */
 	smp_store_release(&m->group, g);
 unlock:
 	mutex_unlock(&coll_groups_lock);

@@ -25,12 +25,18 @@ int coll_link_add(struct coll_group *g, const struct coll_link_add *l)
 	return coll_transport->add(g, peer, l->fd, l->stripe);
 }
 
+struct coll_link *coll_group_link(const struct coll_group *g, u32 peer)
+{
+	/* pairs with the transport's store when it has set the link up */
+	return smp_load_acquire(&g->links[peer]);
+}
+
 void coll_links_kick(struct coll_group *g)
 {
 	u32 i;
 
 	for (i = 0; i < g->nr_nodes; i++) {
-		struct coll_link *link = smp_load_acquire(&g->links[i]);
+		struct coll_link *link = coll_group_link(g, i);
 
 		if (link)
 			link->ops->kick(link);
@@ -44,7 +50,7 @@ u32 coll_links_count(struct coll_group *g, u32 *ready)
 
 	*ready = 0;
 	for (i = 0; i < g->nr_nodes; i++) {
-		struct coll_link *link = smp_load_acquire(&g->links[i]);
+		struct coll_link *link = coll_group_link(g, i);
 
 		if (!link)
 			continue;
@@ -56,7 +62,7 @@ u32 coll_links_count(struct coll_group *g, u32 *ready)
 
 bool coll_link_usable(const struct coll_group *g, u32 peer)
 {
-	const struct coll_link *link = smp_load_acquire(&g->links[peer]);
+	const struct coll_link *link = coll_group_link(g, peer);
 
 	return link && link->ops->connected(link);
 }

@@ -76,6 +76,15 @@ void coll_link_set_transport(const struct coll_transport *t);
  */
 int coll_link_add(struct coll_group *g, const struct coll_link_add *l);
 
+/**
+ * coll_group_link() - the link to a node
+ * @g: group
+ * @peer: node, in range
+ *
+ * Return: the link, alive as long as the group; NULL if there is none yet.
+ */
+struct coll_link *coll_group_link(const struct coll_group *g, u32 peer);
+
 /* Wake every link of the group, e.g. to send ABORT. Any context. */
 void coll_links_kick(struct coll_group *g);
 

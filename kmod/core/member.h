@@ -66,6 +66,7 @@ void coll_member_release(struct coll_member *m);
 /* The group joined, or NULL. Stays valid while the file is open. */
 static inline struct coll_group *coll_member_group(struct coll_member *m)
 {
+	/* pairs with the store in coll_group_join() */
 	return smp_load_acquire(&m->group);
 }
 

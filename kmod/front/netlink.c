@@ -210,7 +210,7 @@ static int coll_nl_links(struct coll_group *g, void *arg)
 	if (!coll_nl_may_see(g, d->cb))
 		return 0;
 	for (i = 0; i < g->nr_nodes && !ret; i++) {
-		const struct coll_link *link = smp_load_acquire(&g->links[i]);
+		const struct coll_link *link = coll_group_link(g, i);
 
 		if (link)
 			ret = coll_nl_link(g, d, link);

@@ -132,8 +132,8 @@ u32 coll_emit_step(struct coll_emit *e, const struct coll_step *s);
  * @chunks: chunks it is cut into, not 0
  * @i: 0 .. @chunks; @chunks itself gives @count
  *
- * The first count % chunks chunks have one element more than the others; a
- * chunk may be empty.
+ * The remainder is spread over the first chunks, one element each; a chunk may
+ * be empty.
  */
 u64 coll_chunk_start(u64 count, u32 chunks, u32 i);
 

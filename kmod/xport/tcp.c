@@ -21,6 +21,12 @@ static struct coll_tcp_link *to_tcp(struct coll_link *link)
 	return container_of(link, struct coll_tcp_link, link);
 }
 
+static struct coll_stream *coll_tcp_stream(const struct coll_tcp_link *tl, u32 i)
+{
+	/* pairs with the store in coll_tcp_add_locked() */
+	return smp_load_acquire(&tl->streams[i]);
+}
+
 static void coll_tcp_kick(struct coll_link *link)
 {
 	queue_work(coll_wq, &to_tcp(link)->work);
@@ -137,8 +143,8 @@ static void coll_tcp_lost(struct work_struct *work)
 static void coll_tcp_work(struct work_struct *work)
 {
 	struct coll_tcp_link *tl = container_of(work, struct coll_tcp_link, work);
-	struct coll_stream *ctrl = smp_load_acquire(&tl->streams[COLL_STRIPE_CTRL]);
-	struct coll_stream *data = smp_load_acquire(&tl->streams[COLL_STRIPE_DATA]);
+	struct coll_stream *ctrl = coll_tcp_stream(tl, COLL_STRIPE_CTRL);
+	struct coll_stream *data = coll_tcp_stream(tl, COLL_STRIPE_DATA);
 	struct coll_op *op;
 	bool more = false;
 
@@ -169,7 +175,7 @@ static bool coll_tcp_connected(const struct coll_link *link)
 	u32 i;
 
 	for (i = 0; i < COLL_TCP_STRIPES; i++)
-		if (!smp_load_acquire(&tl->streams[i]))
+		if (!coll_tcp_stream(tl, i))
 			return false;
 	return true;
 }
@@ -181,7 +187,7 @@ static bool coll_tcp_ready(const struct coll_link *link)
 	u32 i;
 
 	for (i = 0; i < COLL_TCP_STRIPES; i++) {
-		const struct coll_stream *st = smp_load_acquire(&tl->streams[i]);
+		const struct coll_stream *st = coll_tcp_stream(tl, i);
 
 		if (!st || !READ_ONCE(st->greeted))
 			return false;
@@ -198,7 +204,7 @@ static bool coll_tcp_stat(const struct coll_link *link, u32 i,
 
 	if (i >= COLL_TCP_STRIPES)
 		return false;
-	st = smp_load_acquire(&tl->streams[i]);
+	st = coll_tcp_stream(tl, i);
 	memset(s, 0, sizeof(*s));
 	if (st)
 		*s = st->stat;
@@ -269,7 +275,7 @@ static struct coll_tcp_link *coll_tcp_alloc(struct coll_group *g, u32 peer)
  */
 static struct coll_tcp_link *coll_tcp_get(struct coll_group *g, u32 peer)
 {
-	struct coll_link *have = smp_load_acquire(&g->links[peer]);
+	struct coll_link *have = coll_group_link(g, peer);
 	struct coll_tcp_link *tl;
 
 	if (have)
@@ -280,6 +286,7 @@ static struct coll_tcp_link *coll_tcp_get(struct coll_group *g, u32 peer)
 	spin_lock(&g->lock);
 	have = g->links[peer];
 	if (!have)
+		/* pairs with coll_group_link() */
 		smp_store_release(&g->links[peer], &tl->link);
 	spin_unlock(&g->lock);
 	if (have) {
@@ -354,6 +361,7 @@ static int coll_tcp_add_locked(struct coll_tcp_link *tl, u32 stripe,
 		return ret;
 	}
 	coll_tcp_tune(sock->sk, stripe);
+	/* pairs with coll_tcp_stream() */
 	smp_store_release(&tl->streams[stripe], st);
 	coll_tcp_kick(&tl->link);
 	return 0;

@@ -139,7 +139,7 @@ files() {
 
 list=$(mktemp) || exit 2
 trap 'rm -f "$list"' EXIT
-files | grep -vE '^LICENSES/|\.(png|svg|jpg)$' >"$list"
+files | grep -vE '^LICENSES/|\.(png|svg|jpg|csv)$' >"$list"
 while IFS= read -r f; do
 	[ -s "$f" ] || continue
 	head -n 5 "$f" | grep -q 'SPDX-License-Identifier: ' ||
