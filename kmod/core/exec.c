@@ -285,6 +285,8 @@ void coll_exec_start(struct coll_op *op)
 	}
 	/* All links, for frames of a peer that takes the op for another one. */
 	coll_links_kick(op->group);
+	if (x->nr_peers)
+		coll_group_watch(op->group);
 	if (!coll_has_locals(x))
 		return;
 	todo = coll_local_todo(x, &alone);
@@ -297,6 +299,26 @@ void coll_exec_start(struct coll_op *op)
 		INIT_WORK(&x->helpers[0].work, coll_locals_work);
 		queue_work(coll_wq, &x->helpers[0].work);
 	}
+}
+
+u32 coll_exec_awaited(const struct coll_exec *x)
+{
+	u32 node = COLL_RANK_NONE;
+	u32 i;
+
+	for (i = 0; i < x->nr_peers; i++) {
+		const struct coll_exec_peer *p = &x->peers[i];
+		const struct coll_link *link;
+
+		if (READ_ONCE(p->recv) == COLL_DEP_NONE)
+			continue;
+		link = coll_group_link(x->op->group, p->peer);
+		if (link->ops->posted(link) < x->op->seq)
+			return p->peer;
+		if (node == COLL_RANK_NONE)
+			node = p->peer;
+	}
+	return node;
 }
 
 static struct coll_exec_peer *coll_exec_peer(struct coll_exec *x, u32 peer)

@@ -134,6 +134,15 @@ void coll_exec_free(struct coll_exec *x);
  */
 void coll_exec_start(struct coll_op *op);
 
+/**
+ * coll_exec_awaited() - the node that a running op waits for
+ * @x: of a running op, with a use
+ *
+ * Return: a peer that owes us a transfer, one that has not announced the op
+ * before one that has; COLL_RANK_NONE if none owes any.
+ */
+u32 coll_exec_awaited(const struct coll_exec *x);
+
 /* Is the shared local sweep open, with slices left? */
 bool coll_exec_wants_help(const struct coll_exec *x);
 

@@ -53,11 +53,41 @@ static void coll_group_free(struct coll_group *g)
 	kfree_sensitive(g);
 }
 
+static void coll_group_stalled(struct work_struct *work)
+{
+	struct coll_group *g = container_of(to_delayed_work(work),
+					    struct coll_group, stall);
+	bool announce = false;
+	bool again;
+
+	spin_lock(&g->lock);
+	again = g->active && !g->error;
+	if (again && g->active->seq == g->stall_seq &&
+	    g->announced_seq != g->stall_seq) {
+		g->announced_sig = g->active->sig;
+		WRITE_ONCE(g->announced_seq, g->active->seq);
+		announce = true;
+	}
+	if (again)
+		g->stall_seq = g->active->seq;
+	spin_unlock(&g->lock);
+	if (announce)
+		coll_links_kick(g);
+	if (again)
+		coll_group_watch(g);
+}
+
+void coll_group_watch(struct coll_group *g)
+{
+	queue_delayed_work(coll_wq, &g->stall, msecs_to_jiffies(COLL_STALL_MS));
+}
+
 static void coll_group_reap(struct work_struct *work)
 {
 	struct coll_group *g = container_of(work, struct coll_group, reap);
 	u32 i;
 
+	cancel_delayed_work_sync(&g->stall);
 	for (i = 0; i < g->nr_nodes; i++)
 		if (g->links[i])
 			g->links[i]->ops->close(g->links[i], g->error);
@@ -146,6 +176,7 @@ static struct coll_group *coll_group_alloc(struct coll_join_args *a, u32 nr_loca
 	spin_lock_init(&g->lock);
 	INIT_LIST_HEAD(&g->ops);
 	INIT_WORK(&g->reap, coll_group_reap);
+	INIT_DELAYED_WORK(&g->stall, coll_group_stalled);
 	memcpy(g->key, j->key, sizeof(g->key));
 	g->uid = a->uid;
 	g->size = j->size;

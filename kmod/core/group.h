@@ -81,6 +81,10 @@ struct coll_left {
  * @local_left: local ranks that left, in that order; the first @nr_left
  * @nr_left: how many
  * @memlock_wanted: see struct coll_status
+ * @stall: looks now and then whether the active op is still the same one
+ * @stall_seq: the op it saw last; its own
+ * @announced_seq: op that the peers are told of, for it takes long
+ * @announced_sig: its signature
  * @links: by node; each is set once, under the lock, with release, and freed by
  *	the reaper only
  * @reap: last step of teardown
@@ -116,6 +120,10 @@ struct coll_group {
 	struct coll_left *local_left;
 	u32 nr_left;
 	u64 memlock_wanted;
+	struct delayed_work stall;
+	u64 stall_seq;
+	u64 announced_seq;
+	u64 announced_sig;
 	struct coll_link **links;
 
 	struct work_struct reap;
@@ -188,6 +196,14 @@ void coll_group_cause(const struct coll_group *g, struct coll_cause *c,
  * Fails the group if some local rank waits in a later op.
  */
 void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq);
+
+/**
+ * coll_group_watch() - an op that needs other nodes has started
+ *
+ * If it takes long, the peers are told its signature: ranks that wait for each
+ * other because they disagree find out, whatever their schedules say.
+ */
+void coll_group_watch(struct coll_group *g);
 
 /* Walk all groups under coll_groups_lock; stops when @fn returns non-zero. */
 int coll_groups_for_each(int (*fn)(struct coll_group *g, void *arg), void *arg);

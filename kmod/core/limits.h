@@ -25,6 +25,8 @@
 #define COLL_SEGMENT_MIN	SZ_64K
 /* Bytes a link's work moves before it lets others have the CPU. */
 #define COLL_WORK_BUDGET	SZ_2M
+/* An op that runs longer than this is announced to the peers. */
+#define COLL_STALL_MS		20
 /* Traffic of one FPU section: softirqs are held off meanwhile. */
 #define COLL_FPU_BYTES		SZ_32K
 

@@ -32,6 +32,7 @@ struct coll_link_stat {
  *	a running work has not seen yet, it will see: never lost.
  * @connected: all streams that ops need have been handed over. Any context.
  * @ready: and the peer has greeted on each. Any context.
+ * @posted: the last op the peer has announced, 0 for none. Any context.
  * @stat: fills @s for stripe @i of the link; false past the last one.
  * @close: called once, by the reaper, with no op left: stops the link's work,
  *	gives the sockets back. @hard: what is unsent need not arrive. Sleeps.
@@ -40,6 +41,7 @@ struct coll_link_ops {
 	void (*kick)(struct coll_link *link);
 	bool (*connected)(const struct coll_link *link);
 	bool (*ready)(const struct coll_link *link);
+	u64 (*posted)(const struct coll_link *link);
 	bool (*stat)(const struct coll_link *link, u32 i,
 		     struct coll_link_stat *s);
 	void (*close)(struct coll_link *link, bool hard);

@@ -37,15 +37,19 @@ static void coll_op_deadline(struct work_struct *work)
 					  deadline);
 	struct coll_group *g = op->group;
 	struct coll_cause cause;
+	struct coll_exec *exec;
 	u32 late;
 
 	/* The group is only sure to be there while the op has not ended. */
 	if (coll_op_use(op)) {
 		spin_lock(&g->lock);
 		late = coll_op_late_rank(op);
+		exec = op->exec;
 		spin_unlock(&g->lock);
 		coll_group_cause(g, &cause, COLL_CAUSE_TIMEOUT, ETIMEDOUT, late,
 				 op->seq);
+		if (late == COLL_RANK_NONE && exec)
+			cause.node = coll_exec_awaited(exec);
 		coll_group_fail(g, &cause);
 		coll_op_put_use(op);
 	}

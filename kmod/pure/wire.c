@@ -89,7 +89,7 @@ void coll_wire_put_header(u8 *buf, const struct coll_frame *f)
 	put64(buf + 48, f->signature);
 }
 
-/* Only DATA belongs to an op: the others have a fixed length and no such fields. */
+/* These belong to no op: they have a fixed length and no such fields. */
 static bool control_ok(const struct coll_frame *f, u32 length)
 {
 	return f->length == length && !f->transfer && !f->seq && !f->offset &&
@@ -100,6 +100,13 @@ static bool data_ok(const struct coll_frame *f)
 {
 	return f->length <= COLL_WIRE_DATA_MAX && f->seq &&
 	       f->offset <= ~(u64)0 - f->length;
+}
+
+/* POST is all header. */
+static bool post_ok(const struct coll_frame *f)
+{
+	return !f->length && !f->transfer && !f->offset && f->seq &&
+	       f->signature;
 }
 
 int coll_wire_get_header(const u8 *buf, struct coll_frame *f)
@@ -132,6 +139,9 @@ int coll_wire_get_header(const u8 *buf, struct coll_frame *f)
 		break;
 	case COLL_FRAME_BYE:
 		ok = control_ok(f, COLL_WIRE_BYE);
+		break;
+	case COLL_FRAME_POST:
+		ok = post_ok(f);
 		break;
 	default:
 		ok = false;

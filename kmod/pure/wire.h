@@ -2,8 +2,8 @@
 /*
  * What goes over a link: frames of a fixed header and a payload, little-endian.
  *
- * Two streams make a link. Stripe 0 (control) carries HELLO, ABORT and BYE, and
- * is always read. A data stripe carries HELLO first and DATA then, and is read
+ * Two streams make a link. Stripe 0 (control) carries HELLO, ABORT, BYE and POST,
+ * and is always read. A data stripe carries HELLO first and DATA then, and is read
  * only as far as posted ops want the bytes: that is the flow control, and the
  * reason why an ABORT must not have to queue behind data.
  *
@@ -30,6 +30,7 @@ enum coll_frame_type {
 	COLL_FRAME_DATA		= 2,	/* bytes of a transfer; length 0: a token */
 	COLL_FRAME_ABORT	= 3,	/* the communicator has failed, and why */
 	COLL_FRAME_BYE		= 4,	/* a rank leaves after op @seq */
+	COLL_FRAME_POST		= 5,	/* op @seq runs here, and waits */
 };
 
 /**
@@ -40,11 +41,11 @@ enum coll_frame_type {
  * @epoch: incarnation of it
  * @transfer: DATA: ordinal of the transfer among those of this op on this
  *	directed link; else 0
- * @seq: DATA: op sequence number, from 1; else 0
+ * @seq: DATA, POST: op sequence number, from 1; else 0
  * @offset: DATA: byte offset of the payload in the transfer; else 0
  * @length: bytes of payload that follow
  * @crc: CRC32C of the payload if a flag says so; none does yet, must be 0
- * @signature: DATA: coll_signature() of the op; else 0
+ * @signature: DATA, POST: coll_signature() of the op; else 0
  *
  * Wire layout, byte offsets: magic 0, version 4 (u8), type 5 (u8), flags 6
  * (u16), comm 8 (u64), epoch 16 (u32), transfer 20 (u32), seq 24 (u64),

@@ -140,6 +140,13 @@ static void coll_tcp_lost(struct work_struct *work)
 			      data->error);
 }
 
+/* An op that the peer waits in is another one here: say so, or wait for ever. */
+static void coll_tcp_check_post(struct coll_tcp_link *tl, const struct coll_op *op)
+{
+	if (tl->peer_seq == op->seq && tl->peer_sig != op->sig)
+		coll_tcp_fail(tl, COLL_CAUSE_MISMATCH, EBADE, op->seq, 0);
+}
+
 static void coll_tcp_work(struct work_struct *work)
 {
 	struct coll_tcp_link *tl = container_of(work, struct coll_tcp_link, work);
@@ -158,6 +165,7 @@ static void coll_tcp_work(struct work_struct *work)
 		more |= coll_stream_tx_data(data, op);
 		more |= coll_stream_rx(data, op);
 		if (op) {
+			coll_tcp_check_post(tl, op);
 			/* What was received may be what is to be sent. */
 			more |= coll_stream_tx_data(data, op);
 			coll_op_put_use(op);
@@ -193,6 +201,14 @@ static bool coll_tcp_ready(const struct coll_link *link)
 			return false;
 	}
 	return true;
+}
+
+static u64 coll_tcp_posted(const struct coll_link *link)
+{
+	const struct coll_tcp_link *tl =
+		container_of(link, struct coll_tcp_link, link);
+
+	return READ_ONCE(tl->peer_seq);
 }
 
 static bool coll_tcp_stat(const struct coll_link *link, u32 i,
@@ -245,6 +261,7 @@ static const struct coll_link_ops coll_tcp_ops = {
 	.kick	= coll_tcp_kick,
 	.connected = coll_tcp_connected,
 	.ready	= coll_tcp_ready,
+	.posted	= coll_tcp_posted,
 	.stat	= coll_tcp_stat,
 	.close	= coll_tcp_close,
 };

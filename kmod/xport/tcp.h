@@ -111,6 +111,9 @@ struct coll_stream {
  * @byes_sent: local ranks that have left, as told to the peer
  * @byes_got: ranks of the peer that have left
  * @abort_sent: ABORT has been put into the control stream
+ * @announced: the op the peer was last told of by POST
+ * @peer_seq: the op it has told us of; read by anyone
+ * @peer_sig: its signature
  */
 struct coll_tcp_link {
 	struct coll_link link;
@@ -122,6 +125,9 @@ struct coll_tcp_link {
 	u32 byes_sent;
 	u32 byes_got;
 	bool abort_sent;
+	u64 announced;
+	u64 peer_seq;
+	u64 peer_sig;
 };
 
 extern const struct coll_transport coll_tcp_transport;
@@ -140,7 +146,7 @@ bool coll_stream_rx(struct coll_stream *st, struct coll_op *op);
 
 /* tcp_tx.c */
 
-/* Send HELLO, ABORT and BYE as they are due. */
+/* Send HELLO, ABORT, BYE and POST as they are due. */
 void coll_stream_tx_ctrl(struct coll_stream *st);
 
 /**

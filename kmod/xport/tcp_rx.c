@@ -87,6 +87,18 @@ static int coll_rx_abort(struct coll_stream *st)
 	return 0;
 }
 
+/* The peer waits in an op: coll_tcp_check_post() holds it against ours. */
+static int coll_rx_post(struct coll_stream *st)
+{
+	struct coll_tcp_link *tl = st->link;
+
+	if (st->rx_frame.seq <= tl->peer_seq)
+		return -EPROTO;
+	tl->peer_sig = st->rx_frame.signature;
+	WRITE_ONCE(tl->peer_seq, st->rx_frame.seq);
+	return 0;
+}
+
 /* A control frame is whole. */
 static int coll_rx_ctrl(struct coll_stream *st)
 {
@@ -97,6 +109,8 @@ static int coll_rx_ctrl(struct coll_stream *st)
 		return coll_rx_bye(st);
 	case COLL_FRAME_ABORT:
 		return coll_rx_abort(st);
+	case COLL_FRAME_POST:
+		return coll_rx_post(st);
 	default:
 		return -EPROTO;
 	}
@@ -297,6 +311,13 @@ static u32 coll_rx_collect(struct coll_stream *st, struct sk_buff *skb, u32 off,
 	return n;
 }
 
+static void coll_rx_ctrl_whole(struct coll_rx *rx)
+{
+	if (coll_rx_ctrl(rx->st))
+		coll_rx_proto(rx);
+	coll_rx_next_frame(rx->st);
+}
+
 /* One step of the state machine. Return: bytes taken. */
 static u32 coll_rx_step(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 len)
 {
@@ -311,17 +332,17 @@ static u32 coll_rx_step(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 le
 			return n;
 		if (coll_rx_header(st))
 			coll_rx_proto(rx);
+		/* No byte need follow a token or a POST. */
 		else if (st->rx_state == COLL_RX_MATCH)
-			coll_rx_match(rx);	/* no byte need follow a token */
+			coll_rx_match(rx);
+		else if (!st->rx_left)
+			coll_rx_ctrl_whole(rx);
 		return n;
 	case COLL_RX_CTRL:
 		want += st->rx_frame.length;
 		n = coll_rx_collect(st, skb, off, len, want);
-		if (st->rx_have < want)
-			return n;
-		if (coll_rx_ctrl(st))
-			coll_rx_proto(rx);
-		coll_rx_next_frame(st);
+		if (st->rx_have == want)
+			coll_rx_ctrl_whole(rx);
 		return n;
 	case COLL_RX_MATCH:
 		coll_rx_match(rx);

@@ -22,6 +22,23 @@ static void coll_tx_frame(struct coll_stream *st, const struct coll_frame *f)
 	WRITE_ONCE(st->stat.tx_frames, st->stat.tx_frames + 1);
 }
 
+static void coll_tx_post(struct coll_stream *st)
+{
+	struct coll_group *g = st->link->link.group;
+	struct coll_frame f = {
+		.type = COLL_FRAME_POST,
+		.comm = coll_wire_comm(g->key),
+		.epoch = g->epoch,
+	};
+
+	spin_lock(&g->lock);
+	f.seq = g->announced_seq;
+	f.signature = g->announced_sig;
+	spin_unlock(&g->lock);
+	st->link->announced = f.seq;
+	coll_tx_frame(st, &f);
+}
+
 static void coll_tx_ctrl_frame(struct coll_stream *st, u8 type, u32 length)
 {
 	const struct coll_group *g = st->link->link.group;
@@ -87,6 +104,10 @@ static bool coll_tx_next_ctrl(struct coll_stream *st)
 		coll_wire_put_bye(st->tx_buf + COLL_WIRE_HDR, &bye);
 		coll_tx_ctrl_frame(st, COLL_FRAME_BYE, COLL_WIRE_BYE);
 		tl->byes_sent++;
+		return true;
+	}
+	if (tl->announced != READ_ONCE(g->announced_seq)) {
+		coll_tx_post(st);
 		return true;
 	}
 	return false;

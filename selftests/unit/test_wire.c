@@ -75,6 +75,15 @@ static bool cause_accepted(const struct coll_cause *c)
 	return !coll_wire_get_abort(abort_, &g);
 }
 
+static struct coll_frame post_frame(void)
+{
+	struct coll_frame f = control_frame(COLL_FRAME_POST, 0);
+
+	f.seq = 7;
+	f.signature = 0x1234;
+	return f;
+}
+
 #define WITH(make, accepted, field, value) ({		\
 	__typeof__(make) t_ = make;			\
 	t_.field = (value);				\
@@ -83,6 +92,7 @@ static bool cause_accepted(const struct coll_cause *c)
 #define DATA(field, value)	WITH(data_frame(), header_accepted, field, value)
 #define BYE(field, value)	WITH(control_frame(COLL_FRAME_BYE, COLL_WIRE_BYE), \
 				     header_accepted, field, value)
+#define POST(field, value)	WITH(post_frame(), header_accepted, field, value)
 #define HELLO(field, value)	WITH(a_hello(), hello_accepted, field, value)
 #define CAUSE(field, value)	WITH(a_cause(), cause_accepted, field, value)
 
@@ -122,6 +132,9 @@ static void test_header(void)
 	       !DATA(crc, 1U << 31), "header: no flags, no crc yet");
 	tap_ok(!BYE(transfer, 1) && !BYE(seq, 1) && !BYE(offset, 1) && !BYE(signature, 1) &&
 	       BYE(epoch, ~0U), "header: control frames belong to no op");
+	tap_ok(POST(seq, 1) && POST(seq, ~0ULL) && !POST(seq, 0) && POST(signature, 1) &&
+	       !POST(signature, 0) && !POST(transfer, 1) && !POST(offset, 1) &&
+	       !POST(length, 1), "header: post names an op and nothing else");
 
 	for (type = 0; type < 256; type++) {
 		for (length = 0; length <= COLL_WIRE_CTRL_MAX + 8; length++) {
@@ -253,8 +266,10 @@ static bool header_sane(const struct coll_frame *f)
 {
 	bool data = f->type == COLL_FRAME_DATA;
 
-	if (f->type < COLL_FRAME_HELLO || f->type > COLL_FRAME_BYE || f->flags || f->crc)
+	if (f->type < COLL_FRAME_HELLO || f->type > COLL_FRAME_POST || f->flags || f->crc)
 		return false;
+	if (f->type == COLL_FRAME_POST)
+		return !f->length && f->seq && f->signature && !f->offset && !f->transfer;
 	if (data)
 		return f->length <= COLL_WIRE_DATA_MAX && f->seq &&
 		       f->offset + f->length >= f->offset;
@@ -271,9 +286,13 @@ static void fuzz_headers(void)
 	bool ok = true;
 
 	for (i = 0; i < FUZZ_HEADERS && ok; i++) {
-		type = 1 + tap_random(&rnd) % 4;
-		f = type == COLL_FRAME_DATA ? data_frame() :
-					      control_frame(type, length[type]);
+		type = 1 + tap_random(&rnd) % 5;
+		if (type == COLL_FRAME_DATA)
+			f = data_frame();
+		else if (type == COLL_FRAME_POST)
+			f = post_frame();
+		else
+			f = control_frame(type, length[type]);
 		coll_wire_put_header(hdr, &f);
 		if (i % 16)
 			flip(hdr, COLL_WIRE_HDR);
