@@ -32,7 +32,8 @@ static int coll_watch_mm(struct coll_member *m)
 	m->mn.ops = &coll_mn_ops;
 	ret = mmu_notifier_register(&m->mn, m->ml.mm);
 	m->has_mn = !ret;
-	return ret;
+	/* io_uring's task work is a signal to it: come back after that. */
+	return ret == -EINTR ? -ERESTARTNOINTR : ret;
 }
 
 static void coll_unwatch_mm(struct coll_member *m)

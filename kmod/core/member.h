@@ -52,7 +52,8 @@ struct coll_member {
 /**
  * coll_member_open() - a member for the calling process
  *
- * Return: the member, owned by the file; -ENOMEM, -EINTR.
+ * Return: the member, owned by the file; -ENOMEM, -EINVAL for a kernel thread,
+ * -ERESTARTNOINTR.
  */
 struct coll_member *coll_member_open(void);
 

@@ -155,16 +155,26 @@ static u64 coll_round_segment(u64 segment)
 	return clamp_t(u64, round_down(segment, 64), 64, SZ_1M);
 }
 
-int coll_decode(struct coll_member *m, u64 arg, u32 len, struct coll_req *req)
+/*
+ * A command of a dying process fails for odd reasons, such as an interrupted
+ * pin. It must not just be left out: the next one of its batch would then be
+ * taken for it, and the others would hear of a disagreement, not of a death.
+ */
+static int coll_check_alive(struct coll_member *m, int ret)
+{
+	if (!fatal_signal_pending(current))
+		return ret;
+	coll_member_gone(m, COLL_CAUSE_EXIT);
+	return -ECANCELED;
+}
+
+static int coll_decode_alive(struct coll_member *m, u64 arg, u32 len,
+			     struct coll_req *req)
 {
 	struct coll_group *g = coll_member_group(m);
 	struct coll_cmd *c = &req->cmd;
 	int ret;
 
-	if (!coll_member_is_owner(m))
-		return -EPERM;
-	if (!g)
-		return -ENOTCONN;
 	ret = coll_copy_cmd(c, arg, len);
 	if (ret)
 		return ret;
@@ -187,6 +197,21 @@ int coll_decode(struct coll_member *m, u64 arg, u32 len, struct coll_req *req)
 			return ret;
 	}
 	return coll_take_buffers(m, req);
+}
+
+int coll_decode(struct coll_member *m, u64 arg, u32 len, struct coll_req *req)
+{
+	int ret;
+
+	if (!coll_member_is_owner(m))
+		return -EPERM;
+	if (!coll_member_group(m))
+		return -ENOTCONN;
+	ret = coll_check_alive(m, 0);
+	if (ret)
+		return ret;
+	ret = coll_decode_alive(m, arg, len, req);
+	return ret ? coll_check_alive(m, ret) : 0;
 }
 
 void coll_decode_undo(struct coll_req *req)
