@@ -109,7 +109,7 @@ static void child(struct procs *p, uint32_t rank)
 	}
 	me->phase = PROCS_ENDED;
 	while (!p->sh->quit)
-		test_sleep_us(200);
+		test_sleep_us(2000);
 	_exit(0);
 }
 
@@ -151,7 +151,7 @@ bool procs_wait(struct procs *p, uint32_t phase, unsigned int ms)
 			return true;
 		if (test_now_ns() > end)
 			return false;
-		test_sleep_us(200);
+		test_sleep_us(500);
 	}
 }
 

@@ -88,12 +88,14 @@ void procs_result(struct procs *p, uint32_t rank, int result);
  * @max_bytes: of a vector
  * @uring: commands in flight at once by io_uring; 0: ioctl
  * @count: ops to do; 0: until something fails
+ * @timeout_ns: deadline of each
  */
 struct procs_stream {
 	uint64_t seed;
 	uint64_t max_bytes;
 	uint32_t uring;
 	uint64_t count;
+	uint64_t timeout_ns;
 };
 
 /* Random collectives, all results verified, until the first error. */

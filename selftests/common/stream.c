@@ -27,7 +27,7 @@ struct stream {
 };
 
 /* The next command of all ranks: they draw the same lots. */
-static void draw(struct stream *t, struct slot *sl)
+static void draw_kind(struct stream *t, struct slot *sl)
 {
 	uint32_t kind = test_below(&t->lots, 8);
 	uint32_t root = test_below(&t->lots, t->p->c.size);
@@ -51,6 +51,12 @@ static void draw(struct stream *t, struct slot *sl)
 		raw_allreduce(&sl->cmd, sl->in, sl->out, count, COLL_I32,
 			      COLL_OP_SUM);
 	}
+}
+
+static void draw(struct stream *t, struct slot *sl)
+{
+	draw_kind(t, sl);
+	sl->cmd.timeout_ns = t->s->timeout_ns;
 }
 
 static uint64_t wrong(const struct stream *t, const struct slot *sl)

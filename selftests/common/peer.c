@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "peer.h"
+#include "pure/schedule.h"
+
+int peer_start(struct peer *p, bool greet)
+{
+	uint8_t buf[COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX];
+	int sv[2], ret, s, one = 1;
+
+	memset(p, 0, sizeof(*p));
+	p->sock[0] = -1;
+	p->sock[1] = -1;
+	raw_plan(&p->c, 2, 2);
+	p->c.fd[0] = raw_open();
+	if (p->c.fd[0] < 0)
+		return p->c.fd[0];
+	ret = raw_join(p->c.fd[0], &p->c, 0);
+	for (s = 0; !ret && s < 2; s++) {
+		ret = raw_tcp_pair(sv);
+		if (ret)
+			break;
+		p->sock[s] = sv[1];
+		setsockopt(sv[1], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+		ret = raw_link(p->c.fd[0], 1, sv[0], s);
+		close(sv[0]);
+	}
+	for (s = 0; !ret && greet && s < 2; s++)
+		if (!peer_write(p, s, buf, peer_put_hello(p, s, buf)))
+			ret = -EPIPE;
+	return ret;
+}
+
+void peer_close(struct peer *p, int stripe, bool hard)
+{
+	struct linger l = { .l_onoff = 1 };
+
+	if (p->sock[stripe] < 0)
+		return;
+	if (hard)
+		setsockopt(p->sock[stripe], SOL_SOCKET, SO_LINGER, &l, sizeof(l));
+	close(p->sock[stripe]);
+	p->sock[stripe] = -1;
+}
+
+void peer_stop(struct peer *p)
+{
+	peer_close(p, 0, false);
+	peer_close(p, 1, false);
+	if (p->c.fd[0] >= 0)
+		close(p->c.fd[0]);
+	p->c.fd[0] = -1;
+}
+
+bool peer_write(struct peer *p, int stripe, const void *bytes, size_t len)
+{
+	while (len) {
+		ssize_t n = send(p->sock[stripe], bytes, len, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		bytes += n;
+		len -= n;
+	}
+	return true;
+}
+
+void peer_frame(const struct peer *p, struct coll_frame *f, uint8_t type,
+		uint32_t length)
+{
+	memset(f, 0, sizeof(*f));
+	f->type = type;
+	f->comm = coll_wire_comm(p->c.key);
+	f->length = length;
+}
+
+static size_t put_ctrl(const struct peer *p, uint8_t type, uint32_t length,
+		       uint8_t *buf)
+{
+	struct coll_frame f;
+
+	peer_frame(p, &f, type, length);
+	coll_wire_put_header(buf, &f);
+	return COLL_WIRE_HDR + length;
+}
+
+size_t peer_put_hello(const struct peer *p, int stripe, uint8_t *buf)
+{
+	struct coll_hello h = {
+		.size = 2,
+		.nr_nodes = 2,
+		.src_node = 1,
+		.dst_node = 0,
+		.stripe = stripe,
+		.wire_min = COLL_WIRE_VERSION,
+		.wire_max = COLL_WIRE_VERSION,
+	};
+
+	memcpy(h.key, p->c.key, sizeof(h.key));
+	coll_wire_put_hello(buf + COLL_WIRE_HDR, &h);
+	return put_ctrl(p, COLL_FRAME_HELLO, COLL_WIRE_HELLO, buf);
+}
+
+size_t peer_put_abort(const struct peer *p, const struct coll_cause *c, uint8_t *buf)
+{
+	coll_wire_put_abort(buf + COLL_WIRE_HDR, c);
+	return put_ctrl(p, COLL_FRAME_ABORT, COLL_WIRE_ABORT, buf);
+}
+
+size_t peer_put_bye(const struct peer *p, uint32_t rank, uint64_t seq, uint8_t *buf)
+{
+	struct coll_bye b = { .rank = rank, .seq = seq };
+
+	coll_wire_put_bye(buf + COLL_WIRE_HDR, &b);
+	return put_ctrl(p, COLL_FRAME_BYE, COLL_WIRE_BYE, buf);
+}
+
+/* One transfer of elements @from to @to in frames; none: a token. */
+static size_t put_transfer(const struct peer *p, const struct coll_cmd *cmd,
+			   uint64_t seq, uint32_t transfer, const int32_t *e,
+			   uint64_t from, uint64_t to, uint32_t frame, uint8_t *buf)
+{
+	uint64_t bytes = (to - from) * 4, off = 0;
+	struct coll_frame f;
+	size_t n = 0;
+
+	peer_frame(p, &f, COLL_FRAME_DATA, 0);
+	f.seq = seq;
+	f.transfer = transfer;
+	f.signature = coll_signature(cmd->collective, cmd->op, cmd->dtype,
+				     cmd->root, cmd->count, seq);
+	do {
+		f.offset = off;
+		f.length = bytes - off < frame ? bytes - off : frame;
+		coll_wire_put_header(buf + n, &f);
+		n += COLL_WIRE_HDR;
+		if (f.length)
+			memcpy(buf + n, (const uint8_t *)(e + from) + off, f.length);
+		n += f.length;
+		off += f.length;
+	} while (off < bytes);
+	return n;
+}
+
+/*
+ * What rank 1 of 2 sends. Allreduce: its own chunk 1, then the sum of chunk 0.
+ * Broadcast: a token if it is the leaf, else the vector. Barrier: a token.
+ */
+size_t peer_put_op(const struct peer *p, const struct coll_cmd *cmd,
+		   uint64_t seq, uint32_t frame, uint8_t *buf)
+{
+	uint64_t half = coll_chunk_start(cmd->count, 2, 1), i;
+	int32_t *e = malloc(cmd->count * 4 + 4);
+	size_t n;
+
+	for (i = 0; i < cmd->count; i++)
+		e[i] = test_value(PEER_RANK, i);
+	if (cmd->collective == COLL_ALLREDUCE) {
+		n = put_transfer(p, cmd, seq, 0, e, half, cmd->count, frame, buf);
+		for (i = 0; i < half; i++)
+			e[i] = test_value_sum(2, i);
+		n += put_transfer(p, cmd, seq, 1, e, 0, half, frame, buf + n);
+	} else if (cmd->collective == COLL_BROADCAST && cmd->root == PEER_RANK) {
+		n = put_transfer(p, cmd, seq, 0, e, 0, cmd->count, frame, buf);
+	} else {
+		n = put_transfer(p, cmd, seq, 0, e, 0, 0, frame, buf);
+	}
+	free(e);
+	return n;
+}
+
+bool peer_op_init(struct peer_op *o, struct peer *p, enum peer_kind kind,
+		  uint64_t count, uint64_t timeout_ns)
+{
+	uint64_t i;
+	int32_t v;
+
+	memset(o, 0, sizeof(*o));
+	if (kind == PEER_BARRIER)
+		count = 0;
+	if (!test_guard(&o->out, count * 4, true))
+		return false;
+	for (i = 0; i < count; i++) {
+		v = test_value(0, i);
+		memcpy(o->out.mem + i * 4, &v, 4);
+	}
+	if (kind == PEER_BARRIER)
+		raw_barrier(&o->cmd);
+	else if (kind == PEER_ALLREDUCE)
+		raw_allreduce(&o->cmd, NULL, o->out.mem, count, COLL_I32, COLL_OP_SUM);
+	else
+		raw_broadcast(&o->cmd, o->out.mem, count, COLL_I32,
+			      kind == PEER_BCAST_IN ? PEER_RANK : 0);
+	o->cmd.timeout_ns = timeout_ns;
+	o->fd = p->c.fd[0];
+	return true;
+}
+
+static void *peer_op_thread(void *arg)
+{
+	struct peer_op *o = arg;
+
+	o->result = raw_submit(o->fd, &o->cmd);
+	o->when = test_now_ns();
+	return NULL;
+}
+
+bool peer_op_start(struct peer_op *o, struct peer *p)
+{
+	p->seq++;
+	return !pthread_create(&o->thread, NULL, peer_op_thread, o);
+}
+
+int peer_op_wait(struct peer_op *o)
+{
+	pthread_join(o->thread, NULL);
+	return o->result;
+}
+
+uint64_t peer_op_wrong(const struct peer_op *o)
+{
+	uint64_t i, wrong = 0;
+	int32_t v;
+
+	for (i = 0; i < o->cmd.count; i++) {
+		memcpy(&v, o->out.mem + i * 4, 4);
+		if (o->cmd.collective == COLL_ALLREDUCE)
+			wrong += v != test_value_sum(2, i);
+		else
+			wrong += v != test_value(o->cmd.root, i);
+	}
+	return wrong;
+}
+
+size_t peer_op_exit(struct peer_op *o)
+{
+	size_t hurt = test_guard_hurt(&o->out);
+
+	test_unguard(&o->out);
+	return hurt;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A node played by the test itself: rank 1 of two, at the other end of the
+ * sockets of rank 0, which is a real one. What rank 1 has to send does not
+ * depend on what it receives, since the test knows rank 0's input as well.
+ */
+#ifndef COLL_SELFTESTS_PEER_H
+#define COLL_SELFTESTS_PEER_H
+
+#include <pthread.h>
+
+#include "pure/wire.h"
+#include "raw.h"
+#include "util.h"
+
+#define PEER_RANK	1
+#define PEER_BYTES	65536
+
+/**
+ * struct peer - the test's end
+ * @c: plan; c.fd[0] is the real rank
+ * @sock: control and data stream, the peer's end; -1 when closed
+ * @seq: ops begun
+ */
+struct peer {
+	struct raw_comm c;
+	int sock[2];
+	uint64_t seq;
+};
+
+/* Join and hand over; greet on both streams if @greet. Return: 0 or -errno. */
+int peer_start(struct peer *p, bool greet);
+void peer_stop(struct peer *p);
+/* Close one stream: by RST if @hard. */
+void peer_close(struct peer *p, int stripe, bool hard);
+
+/* Write all; false if the stream is broken. */
+bool peer_write(struct peer *p, int stripe, const void *bytes, size_t len);
+
+/* A header of the right communicator. */
+void peer_frame(const struct peer *p, struct coll_frame *f, uint8_t type,
+		uint32_t length);
+/* HELLO, ABORT, BYE: header and payload at @buf. Return: bytes. */
+size_t peer_put_hello(const struct peer *p, int stripe, uint8_t *buf);
+size_t peer_put_abort(const struct peer *p, const struct coll_cause *c, uint8_t *buf);
+size_t peer_put_bye(const struct peer *p, uint32_t rank, uint64_t seq, uint8_t *buf);
+
+/**
+ * peer_put_op() - all that rank 1 sends for an op, as one run of bytes
+ * @p: peer; its op number @seq
+ * @cmd: i32 sum allreduce, i32 broadcast of any root, or barrier, as rank 0
+ *	submits it; input of rank r is test_value(r, i)
+ * @seq: op
+ * @frame: longest payload of a frame; odd ones cut elements
+ * @buf: room for it
+ *
+ * Return: bytes.
+ */
+size_t peer_put_op(const struct peer *p, const struct coll_cmd *cmd,
+		   uint64_t seq, uint32_t frame, uint8_t *buf);
+
+/**
+ * struct peer_op - rank 0's op, running in a thread
+ * @out: guarded buffer it works in, in place
+ * @result: of the ioctl
+ * @when: it ended
+ */
+struct peer_op {
+	pthread_t thread;
+	int fd;
+	struct coll_cmd cmd;
+	struct test_guarded out;
+	int result;
+	uint64_t when;
+};
+
+enum peer_kind { PEER_BARRIER, PEER_BCAST_IN, PEER_BCAST_OUT, PEER_ALLREDUCE,
+		 PEER_NR_KINDS };
+
+/* Prepare rank 0's command, with input in place. */
+bool peer_op_init(struct peer_op *o, struct peer *p, enum peer_kind kind,
+		  uint64_t count, uint64_t timeout_ns);
+/* Submit in a thread. */
+bool peer_op_start(struct peer_op *o, struct peer *p);
+/* Wait for the end; the result. */
+int peer_op_wait(struct peer_op *o);
+/* Wrong elements of the output. */
+uint64_t peer_op_wrong(const struct peer_op *o);
+/* Bytes of the surroundings that have changed; frees. */
+size_t peer_op_exit(struct peer_op *o);
+
+#endif /* COLL_SELFTESTS_PEER_H */

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The test plays the peer node: greetings, ABORT and BYE, right and wrong, and
+ * streams that end.
+ */
+#include <sys/socket.h>
+
+#include "harness.h"
+#include "peer.h"
+
+#define SECOND	1000000000ULL
+
+/* What becomes of an op that waits while @bytes come on @stripe. */
+static void op_hears(struct __test_metadata *_metadata, struct peer *p, int stripe,
+		     const void *bytes, size_t n, int error, const char *name)
+{
+	struct coll_status s;
+	struct peer_op o;
+	uint64_t when;
+
+	ASSERT_TRUE(peer_op_init(&o, p, PEER_BCAST_IN, 1000, 5 * SECOND));
+	ASSERT_TRUE(peer_op_start(&o, p));
+	test_sleep_us(2000);
+	when = test_now_ns();
+	peer_write(p, stripe, bytes, n);
+	EXPECT_EQ(error, -peer_op_wait(&o)) TH_LOG("%s", name);
+	EXPECT_LE((int64_t)(o.when - when), test_bound_ms() * 1000000LL) {
+		TH_LOG("%s", name);
+	}
+	ASSERT_EQ(0, raw_status(p->c.fd[0], &s));
+	EXPECT_EQ(error, s.cause.error) TH_LOG("%s", name);
+	if (error == EPROTO) {
+		EXPECT_EQ(COLL_CAUSE_PROTO, s.cause.kind);
+		EXPECT_EQ(1, s.cause.node);
+	}
+	EXPECT_EQ(0, peer_op_exit(&o));
+}
+
+/* Offsets in HELLO, behind the header. */
+static const struct {
+	const char *name;
+	int at;
+	int value;	/* -1: anything else than it is */
+} bad_hellos[] = {
+	{ "magic", 0, 1 }, { "version", 4, 2 }, { "type", 5, 7 }, { "flags", 6, 1 },
+	{ "comm", 8, 0x55 }, { "epoch", 16, 1 }, { "transfer", 20, 1 },
+	{ "seq", 24, 1 }, { "offset", 32, 1 }, { "length", 40, 47 },
+	{ "longer", 40, 49 }, { "crc", 44, 1 }, { "signature", 48, 1 },
+	{ "key", 56, -1 }, { "end of the key", 71, -1 }, { "size", 72, 3 },
+	{ "nr_nodes", 76, 1 }, { "src", 80, 0 }, { "src beyond", 80, 2 },
+	{ "dst", 84, 1 }, { "stripe", 88, 5 }, { "wire_min", 92, 2 },
+	{ "wire_max", 96, 0 }, { "reserved", 100, 1 },
+};
+
+TEST(bad_hello)
+{
+	uint8_t buf[COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX];
+	struct peer p;
+	size_t i, n;
+	int st;
+
+	for (st = 0; st < 2; st++) {
+		for (i = 0; i < sizeof(bad_hellos) / sizeof(bad_hellos[0]); i++) {
+			ASSERT_EQ(0, peer_start(&p, false));
+			n = peer_put_hello(&p, st, buf);
+			if (bad_hellos[i].value < 0)
+				buf[bad_hellos[i].at] ^= 0x10;
+			else
+				buf[bad_hellos[i].at] = bad_hellos[i].value;
+			op_hears(_metadata, &p, st, buf, n, EPROTO, bad_hellos[i].name);
+			peer_stop(&p);
+		}
+	}
+}
+
+TEST(hello_twice_or_not_first)
+{
+	uint8_t buf[256];
+	struct coll_cause cause = {
+		.kind = COLL_CAUSE_ABORT, .error = ESHUTDOWN,
+		.rank = 1, .node = 1,
+	};
+	struct coll_cmd barrier;
+	struct peer p;
+	size_t n;
+	int st;
+
+	raw_barrier(&barrier);
+	for (st = 0; st < 2; st++) {
+		ASSERT_EQ(0, peer_start(&p, true));
+		n = peer_put_hello(&p, st, buf);
+		op_hears(_metadata, &p, st, buf, n, EPROTO, "twice");
+		peer_stop(&p);
+		ASSERT_EQ(0, peer_start(&p, false));
+		n = peer_put_op(&p, &barrier, 1, 4096, buf);
+		op_hears(_metadata, &p, st, buf, n, EPROTO, "data first");
+		peer_stop(&p);
+		ASSERT_EQ(0, peer_start(&p, false));
+		n = peer_put_abort(&p, &cause, buf);
+		op_hears(_metadata, &p, st, buf, n, EPROTO, "abort first");
+		peer_stop(&p);
+		ASSERT_EQ(0, peer_start(&p, false));
+		n = peer_put_bye(&p, 1, 0, buf);
+		op_hears(_metadata, &p, st, buf, n, EPROTO, "bye first");
+		peer_stop(&p);
+	}
+	ASSERT_EQ(0, peer_start(&p, true));
+	n = peer_put_op(&p, &barrier, 1, 4096, buf);
+	op_hears(_metadata, &p, 0, buf, n, EPROTO, "data on control");
+	peer_stop(&p);
+	ASSERT_EQ(0, peer_start(&p, true));
+	n = peer_put_abort(&p, &cause, buf);
+	op_hears(_metadata, &p, 1, buf, n, EPROTO, "abort on data");
+	peer_stop(&p);
+	ASSERT_EQ(0, peer_start(&p, true));
+	n = peer_put_bye(&p, 1, 0, buf);
+	op_hears(_metadata, &p, 1, buf, n, EPROTO, "bye on data");
+	peer_stop(&p);
+}
+
+TEST(aborts)
+{
+	struct coll_cause good = {
+		.kind = COLL_CAUSE_ABORT, .error = ESHUTDOWN, .rank = 1,
+		.node = 1, .pid = 4711, .code = 99, .seq = 1, .host = "elsewhere",
+	};
+	static const struct { const char *name; int at; uint8_t value; } bad[] = {
+		{ "kind 0", 56, 0 }, { "kind", 56, 200 }, { "error 0", 60, 0 },
+		{ "error", 61, 0xff }, { "rank", 66, 1 }, { "node", 70, 1 },
+		{ "signal", 77, 1 }, { "reserved", 84, 1 }, { "host", 96, 7 },
+		{ "host end", 127, 'x' }, { "length", 40, 71 },
+	};
+	struct coll_status s;
+	uint8_t buf[256];
+	struct peer p;
+	size_t i, n;
+
+	ASSERT_EQ(0, peer_start(&p, true));
+	n = peer_put_abort(&p, &good, buf);
+	op_hears(_metadata, &p, 0, buf, n, ESHUTDOWN, "good");
+	ASSERT_EQ(0, raw_status(p.c.fd[0], &s));
+	EXPECT_EQ(0, memcmp(&good, &s.cause, sizeof(good)));
+	/* a second one changes nothing */
+	good.code = 1;
+	n = peer_put_abort(&p, &good, buf);
+	peer_write(&p, 0, buf, n);
+	test_sleep_us(20000);
+	ASSERT_EQ(0, raw_status(p.c.fd[0], &s));
+	EXPECT_EQ(99, s.cause.code);
+	peer_stop(&p);
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		ASSERT_EQ(0, peer_start(&p, true));
+		n = peer_put_abort(&p, &good, buf);
+		buf[bad[i].at] = bad[i].value;
+		op_hears(_metadata, &p, 0, buf, n, EPROTO, bad[i].name);
+		peer_stop(&p);
+	}
+}
+
+TEST(byes)
+{
+	static uint8_t buf[8192];
+	struct peer_op o;
+	struct peer p;
+	size_t n;
+
+	/* while an op waits for it */
+	ASSERT_EQ(0, peer_start(&p, true));
+	n = peer_put_bye(&p, 1, 0, buf);
+	op_hears(_metadata, &p, 0, buf, n, EHOSTDOWN, "now");
+	peer_stop(&p);
+	/* ahead of its last op, whose bytes are still under way */
+	ASSERT_EQ(0, peer_start(&p, true));
+	n = peer_put_bye(&p, 1, 1, buf);
+	ASSERT_TRUE(peer_write(&p, 0, buf, n));
+	peer_close(&p, 0, false);
+	ASSERT_TRUE(peer_op_init(&o, &p, PEER_BCAST_IN, 1000, 5 * SECOND));
+	n = peer_put_op(&p, &o.cmd, 1, 999, buf);
+	ASSERT_TRUE(peer_write(&p, 1, buf, n));
+	peer_close(&p, 1, false);
+	test_sleep_us(100000);
+	ASSERT_TRUE(peer_op_start(&o, &p));
+	EXPECT_EQ(0, peer_op_wait(&o));
+	EXPECT_EQ(0, peer_op_wrong(&o));
+	peer_op_exit(&o);
+	ASSERT_TRUE(peer_op_init(&o, &p, PEER_BARRIER, 0, 5 * SECOND));
+	ASSERT_TRUE(peer_op_start(&o, &p));
+	EXPECT_EQ(-EHOSTDOWN, peer_op_wait(&o));
+	peer_op_exit(&o);
+	peer_stop(&p);
+
+	ASSERT_EQ(0, peer_start(&p, true));
+	n = peer_put_bye(&p, 0, 1, buf);
+	op_hears(_metadata, &p, 0, buf, n, EPROTO, "of our own rank");
+	peer_stop(&p);
+	ASSERT_EQ(0, peer_start(&p, true));
+	n = peer_put_bye(&p, 2, 1, buf);
+	op_hears(_metadata, &p, 0, buf, n, EPROTO, "of no rank");
+	peer_stop(&p);
+	ASSERT_EQ(0, peer_start(&p, true));
+	n = peer_put_bye(&p, 1, 1, buf);
+	buf[60] = 1;
+	op_hears(_metadata, &p, 0, buf, n, EPROTO, "reserved");
+	peer_stop(&p);
+}
+
+/* Streams end: after @have bytes of what the op waits for. */
+static void stream_ends(struct __test_metadata *_metadata, int stripe, bool hard,
+			size_t have)
+{
+	static uint8_t buf[8192];
+	struct coll_status s;
+	struct peer_op o;
+	struct peer p;
+	uint64_t when;
+
+	ASSERT_EQ(0, peer_start(&p, true));
+	ASSERT_TRUE(peer_op_init(&o, &p, PEER_BCAST_IN, 1000, 5 * SECOND));
+	ASSERT_TRUE(peer_op_start(&o, &p));
+	peer_put_op(&p, &o.cmd, 1, 4096, buf);
+	ASSERT_TRUE(peer_write(&p, 1, buf, have));
+	test_sleep_us(1000);
+	when = test_now_ns();
+	peer_close(&p, stripe, hard);
+	EXPECT_EQ(-EHOSTDOWN, peer_op_wait(&o)) {
+		TH_LOG("stripe %d, hard %d, after %zu", stripe, hard, have);
+	}
+	EXPECT_LE((int64_t)(o.when - when), test_bound_ms() * 1000000LL);
+	ASSERT_EQ(0, raw_status(p.c.fd[0], &s));
+	EXPECT_EQ(COLL_CAUSE_LINK, s.cause.kind);
+	EXPECT_EQ(1, s.cause.node);
+	if (hard)
+		EXPECT_EQ(ECONNRESET, s.cause.code);
+	EXPECT_EQ(0, peer_op_exit(&o));
+	peer_stop(&p);
+}
+
+TEST(streams_end)
+{
+	static const size_t have[] = { 0, 1, 55, 56, 57, 100, 4000 };
+	size_t i;
+	int st, hard;
+
+	for (st = 0; st < 2; st++)
+		for (hard = 0; hard < 2; hard++)
+			for (i = 0; i < sizeof(have) / sizeof(have[0]); i++)
+				stream_ends(_metadata, st, hard, have[i]);
+}
+
+TEST(silence)
+{
+	struct peer_op o;
+	struct peer p;
+
+	ASSERT_EQ(0, peer_start(&p, true));
+	ASSERT_TRUE(peer_op_init(&o, &p, PEER_ALLREDUCE, 1000, SECOND / 5));
+	ASSERT_TRUE(peer_op_start(&o, &p));
+	EXPECT_EQ(-ETIMEDOUT, peer_op_wait(&o));
+	peer_op_exit(&o);
+	peer_stop(&p);
+	/* and before it has even greeted */
+	ASSERT_EQ(0, peer_start(&p, false));
+	ASSERT_TRUE(peer_op_init(&o, &p, PEER_ALLREDUCE, 1000, SECOND / 5));
+	ASSERT_TRUE(peer_op_start(&o, &p));
+	EXPECT_EQ(-ETIMEDOUT, peer_op_wait(&o));
+	peer_op_exit(&o);
+	peer_stop(&p);
+}
+
+/* Everything ends at once: the reaper must get along with what still comes. */
+TEST(all_at_once)
+{
+	uint64_t lots = test_seed();
+	struct coll_cause cause = {
+		.kind = COLL_CAUSE_ABORT, .error = ESHUTDOWN, .rank = 1, .node = 1,
+	};
+	uint8_t buf[256];
+	unsigned int i;
+	struct peer p;
+	size_t n;
+
+	for (i = 0; i < test_scale(200); i++) {
+		ASSERT_EQ(0, peer_start(&p, true));
+		switch (test_below(&lots, 4)) {
+		case 0:
+			n = peer_put_abort(&p, &cause, buf);
+			break;
+		case 1:
+			n = peer_put_hello(&p, 0, buf);
+			break;
+		case 2:
+			n = peer_put_bye(&p, 1, 0, buf);
+			break;
+		default:
+			n = 0;
+		}
+		if (test_below(&lots, 2)) {
+			close(p.c.fd[0]);
+			p.c.fd[0] = -1;
+		}
+		peer_write(&p, 0, buf, n);
+		if (test_below(&lots, 2)) {
+			peer_close(&p, test_below(&lots, 2), test_below(&lots, 2));
+			test_sleep_us(test_below(&lots, 200));
+		}
+		peer_stop(&p);
+	}
+}
+
+/* The other end of the user's descriptor is still there: he uses it himself. */
+TEST(user_meddles_with_the_socket)
+{
+	static uint8_t buf[8192];
+	struct coll_status s;
+	struct peer_op o;
+	struct raw_comm c;
+	int sv[2][2], st;
+	struct peer p;
+	char junk[64];
+
+	memset(&p, 0, sizeof(p));
+	raw_plan(&c, 2, 2);
+	p.c = c;
+	p.c.fd[0] = raw_open();
+	ASSERT_EQ(0, raw_join(p.c.fd[0], &p.c, 0));
+	for (st = 0; st < 2; st++) {
+		ASSERT_EQ(0, raw_tcp_pair(sv[st]));
+		ASSERT_EQ(0, raw_link(p.c.fd[0], 1, sv[st][0], st));
+		p.sock[st] = sv[st][1];
+		ASSERT_TRUE(peer_write(&p, st, buf, peer_put_hello(&p, st, buf)));
+	}
+	ASSERT_TRUE(peer_op_init(&o, &p, PEER_BCAST_IN, 1000, SECOND));
+	ASSERT_TRUE(peer_op_start(&o, &p));
+	test_sleep_us(5000);
+	/* steals bytes, sends some, shuts down */
+	recv(sv[1][0], junk, sizeof(junk), MSG_DONTWAIT);
+	peer_write(&p, 1, buf, peer_put_op(&p, &o.cmd, 1, 4096, buf));
+	recv(sv[1][0], junk, sizeof(junk), MSG_DONTWAIT);
+	send(sv[1][0], junk, sizeof(junk), MSG_DONTWAIT | MSG_NOSIGNAL);
+	shutdown(sv[0][0], SHUT_RDWR);
+	shutdown(sv[1][0], SHUT_RDWR);
+	peer_op_wait(&o);
+	EXPECT_EQ(0, peer_op_exit(&o));
+	EXPECT_EQ(0, raw_status(p.c.fd[0], &s));
+	EXPECT_EQ(COLL_STATE_FAILED, s.state);
+	for (st = 0; st < 2; st++)
+		close(sv[st][0]);
+	peer_stop(&p);
+}
+
+TEST_HARNESS_MAIN
