@@ -97,7 +97,7 @@ kernel_dir()
 	uml)
 		echo "$cache/uml-$(hash_of "$vmlib/uml.config")" ;;
 	uml-debug)
-		echo "$cache/uml-debug-$(hash_of "$vmlib"/uml{,-debug}.config)" ;;
+		echo "$cache/uml-debug-$(hash_of "$vmlib"/uml{,-debug}.config "$vmlib/uml.patch")" ;;
 	debian-*)
 		echo "$cache/$1-$(hash_of "$vmlib/initramfs-init")" ;;
 	esac

@@ -7,7 +7,7 @@ packages_of()
 	echo bash procps kmod iproute2 busybox-static make gcc libc6-dev util-linux rsync
 	case $1 in
 	uml*)
-		echo xz-utils flex bison bc libelf-dev libssl-dev perl-base cpio ;;
+		echo xz-utils patch flex bison bc libelf-dev libssl-dev perl-base cpio ;;
 	debian-*)
 		echo qemu-system-x86 cpio gzip xz-utils libelf-dev ;;
 	esac

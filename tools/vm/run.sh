@@ -83,15 +83,20 @@ console_tail()
 	sed -n '/collvm: base/,$p' "$1" | tr -d '\r'
 }
 
+# splats RUN: prints the kernel's complaints, if any
+splats()
+{
+	console_tail "$1/console" | grep -E -q -- "$SPLAT" || return 0
+	echo "the kernel complained on its console:"
+	console_tail "$1/console" | grep -E -n -B 3 -A 25 -- "$SPLAT" | head -n 150
+}
+
 # judge RUN: prints what is unclean, one reason a line
 judge()
 {
 	local run=$1
 
-	if console_tail "$run/console" | grep -E -q -- "$SPLAT"; then
-		echo "the kernel complained on its console:"
-		console_tail "$run/console" | grep -E -n -B 3 -A 25 -- "$SPLAT" | head -n 150
-	fi
+	splats "$run"
 	[[ -f $run/finished ]] || echo "the guest died before the end"
 	cat "$run/reasons" 2>/dev/null
 	head -n 100 "$run/leaks" 2>/dev/null
@@ -104,6 +109,7 @@ conclude()
 	local run=$1 timed_out=$2 limit=$3 reasons status
 
 	if [[ $timed_out ]]; then
+		splats "$run" >&2
 		tail -n 30 "$run/console" >&2
 		say "$kernel: ended after $limit seconds"
 		return 97

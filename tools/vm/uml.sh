@@ -51,9 +51,11 @@ uml_configure()
 	# kmemleak passes over what is younger than 5 s: too long for short tests.
 	sed -i 's/^#define MSECS_MIN_AGE.*/#define MSECS_MIN_AGE 250/' \
 		"$kdir/mm/kmemleak.c" || return
+	patch -s -d "$kdir" -p1 -N -r - <"$vmlib/uml.patch" >"$log" 2>&1 ||
+		say "uml.patch does not fit this source, going on without it: see $log"
 	cat "$@" >"$work/fragment"
 	make -s -C "$kdir" ARCH=um KCONFIG_ALLCONFIG="$work/fragment" \
-		alldefconfig >"$log" 2>&1 || { tail "$log" >&2; return 1; }
+		alldefconfig >>"$log" 2>&1 || { tail "$log" >&2; return 1; }
 	config_lost "$work/fragment" "$kdir/.config" || return
 	rm "$work/fragment"
 }
