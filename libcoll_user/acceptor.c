@@ -59,7 +59,7 @@ static int step_stranger(struct acceptor *a, struct stranger *s)
 	int ret = hs_step(&s->hs);
 
 	if (ret == HS_ASKED) {
-		int status = a->ops->decide(a->ctx, &s->hs.ask);
+		int status = -a->ops->decide(a->ctx, &s->hs.ask);
 
 		s->accepted = !status;
 		ret = hs_answer(&s->hs, status);

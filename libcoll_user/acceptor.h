@@ -16,8 +16,8 @@ struct stranger;
 
 /**
  * struct acceptor_ops - what the owner decides; all called by acceptor_pump()
- * @decide: a client with the right key asks for something: 0 to accept, or a
- *	positive errno. On 0 exactly one of the next two follows.
+ * @decide: a client with the right key asks for something: 0 to accept, or
+ *	-errno. On 0 exactly one of the next two follows.
  * @taken: the client has got its welcome. The fd is the callee's now. Returns
  *	0 or -errno, which ends acceptor_pump().
  * @lost: the connection broke before that; @decide may say 0 to another one.

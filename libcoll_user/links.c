@@ -142,9 +142,9 @@ static int decide(void *ctx, const struct hs_ask *ask)
 	struct stream *s = asked_stream(ctx, ask);
 
 	if (!s)
-		return EINVAL;
+		return -EINVAL;
 	if (s->state != STREAM_IDLE)
-		return EEXIST;
+		return -EEXIST;
 	s->state = STREAM_CLAIMED;
 	return 0;
 }

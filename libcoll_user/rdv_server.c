@@ -78,14 +78,14 @@ static int decide(void *ctx, const struct hs_ask *ask)
 	struct rdv_server *s = ctx;
 
 	if (ask->purpose != HS_PURPOSE_RANK || ask->b != s->size)
-		return EINVAL;
+		return -EINVAL;
 	if (!ask->a || ask->a >= s->size)
-		return ask->a ? EINVAL : EEXIST;
+		return ask->a ? -EINVAL : -EEXIST;
 	if (s->members[ask->a].state != MEMBER_ABSENT)
-		return EEXIST;
+		return -EEXIST;
 	if (s->failed) {
 		s->members[ask->a].state = MEMBER_GONE;
-		return -s->failed;
+		return s->failed;
 	}
 	s->members[ask->a].state = MEMBER_CLAIMED;
 	return 0;

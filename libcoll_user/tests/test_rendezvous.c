@@ -515,6 +515,6 @@ int main(int argc, char **argv)
 	test_false_server(false);
 	test_false_server(true);
 	printf("1..%d\n", tests);
-	printf("libcoll: %d passed, %d failed\n", tests - failures, failures);
+	printf("# rendezvous: %d passed, %d failed\n", tests - failures, failures);
 	return failures != 0;
 }

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * Nodes and their connections, over loopback, no kernel module: ranks are
+ * threads, what would be handed to the kernel is checked and closed.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "links.h"
+#include "schedule.h"
+
+#define MAX_RANKS	32
+
+static int tests, failures;
+
+static void ok(bool good, const char *name)
+{
+	tests++;
+	failures += !good;
+	printf("%sok %d - %s\n", good ? "" : "not ", tests, name);
+	fflush(stdout);
+}
+
+/* A stream as it would have gone to the kernel. */
+struct given {
+	uint32_t node, peer, stripe;
+	int fd;
+};
+
+/**
+ * struct job - ranks of one test
+ * @lock: protects @given and @nr_given
+ * @node_name: which node a rank is on, by number
+ * @fail_rank: its leader's first hand-over fails; -1: none
+ * @mute_rank: leaves after round 2, without a word; -1: none
+ * @strangers: knock at every leader's listener while links are made
+ */
+struct job {
+	pthread_mutex_t lock;
+	struct given given[4096];
+	size_t nr_given;
+	uint32_t size;
+	uint32_t node_name[MAX_RANKS];
+	int fail_rank, mute_rank;
+	bool strangers;
+	int port;
+	struct job_secret secret;
+};
+
+struct rank {
+	struct job *job;
+	uint32_t rank;
+	pthread_t thread;
+	int result;
+	int64_t took_ms;
+	uint32_t node, nr_nodes;
+	struct topology topo;
+};
+
+static int hand_over(void *ctx, uint32_t peer, uint32_t stripe, int fd)
+{
+	struct rank *r = ctx;
+	struct job *job = r->job;
+
+	if ((int)r->rank == job->fail_rank) {
+		close(fd);
+		return -EBUSY;
+	}
+	pthread_mutex_lock(&job->lock);
+	job->given[job->nr_given++] = (struct given){ r->topo.node, peer, stripe, fd };
+	pthread_mutex_unlock(&job->lock);
+	/* What the kernel would say first; the other end must find just this. */
+	if (send(fd, &r->topo.node, 4, MSG_NOSIGNAL) != 4)
+		return -EPIPE;
+	return 0;
+}
+
+/* Connect to a leader and say nothing, or nonsense; the fds stay open. */
+static void knock(const uint8_t *blob, int *fds, int n)
+{
+	struct sock_addr a;
+	char spec[64];
+	int i;
+
+	if (!blob[0])
+		return;
+	snprintf(spec, sizeof(spec), "%u.%u.%u.%u:%u", blob[4], blob[5], blob[6], blob[7],
+		 blob[2] | blob[3] << 8);
+	for (i = 0; i < n && sock_resolve(spec, &a, 1) == 1; i++) {
+		fds[i] = sock_connect_start(&a);
+		if (fds[i] >= 0 && i % 2) {
+			sock_wait(fds[i], POLLOUT, deadline_in(100));
+			send(fds[i], "GET / HTTP/1.0\r\n\r\n", 18, MSG_DONTWAIT | MSG_NOSIGNAL);
+		}
+	}
+}
+
+/* As init.c does it, without the kernel. */
+static int meet(struct rank *r, struct rendezvous *rdv, struct deadline d)
+{
+	struct job *job = r->job;
+	uint8_t blobs[MAX_RANKS * RDV_BLOB], mine[RDV_BLOB] = { 0 };
+	struct links_config cfg = {
+		.topo = &r->topo, .secret = &job->secret, .rdv = rdv, .addrs = blobs,
+		.deadline = d, .hand_over = hand_over, .ctx = r,
+	};
+	int fds[20], ret, i;
+
+	memcpy(mine, &job->node_name[r->rank], 4);
+	ret = rdv_round(rdv, 0, mine, blobs);
+	if (!ret)
+		ret = topology_init(&r->topo, r->rank, job->size, blobs, RDV_BLOB);
+	if (ret)
+		return ret;
+	cfg.lfd = links_listen(&r->topo, rdv, mine);
+	ret = rdv_round(rdv, cfg.lfd < -1 ? cfg.lfd : 0, mine, blobs);
+	if (ret || (int)r->rank == job->mute_rank) {
+		if (cfg.lfd >= 0)
+			close(cfg.lfd);
+		return ret;
+	}
+	memset(fds, -1, sizeof(fds));
+	if (job->strangers)
+		knock(blobs + (r->rank + 1) % job->size * RDV_BLOB, fds, 20);
+	if (r->topo.leader_of[r->topo.node] == r->rank)
+		ret = links_connect(&cfg);
+	ret = rdv_round(rdv, ret, mine, NULL);
+	for (i = 0; i < 20; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	return ret;
+}
+
+static void *rank_main(void *arg)
+{
+	struct rank *r = arg;
+	char spec[32];
+	struct rdv_config rc = {
+		.rank = r->rank, .size = r->job->size, .spec = spec,
+		.secret = &r->job->secret, .deadline = deadline_in(15000),
+	};
+	struct rendezvous *rdv;
+	int64_t begin = now_ms();
+
+	snprintf(spec, sizeof(spec), "127.0.0.1:%d", r->job->port);
+	r->result = rdv_open(&rdv, &rc);
+	if (!r->result) {
+		r->result = meet(r, rdv, rc.deadline);
+		r->took_ms = now_ms() - begin;
+		rdv_close(rdv);
+	}
+	r->node = r->topo.node;
+	r->nr_nodes = r->topo.nr_nodes;
+	return NULL;
+}
+
+/* Every stream both ends agree on, once, with the other's first word waiting. */
+static bool streams_pair(const struct job *job)
+{
+	size_t i, j;
+
+	for (i = 0; i < job->nr_given; i++) {
+		const struct given *g = &job->given[i];
+		uint32_t word = ~0U;
+		int same = 0;
+
+		for (j = 0; j < job->nr_given; j++)
+			same += job->given[j].node == g->peer && job->given[j].peer == g->node &&
+				job->given[j].stripe == g->stripe;
+		if (same != 1 || sock_recv_all(g->fd, &word, 4, deadline_in(1000)) ||
+		    word != g->peer) {
+			printf("# node %u peer %u stripe %u: %d partners, word %u\n", g->node,
+			       g->peer, g->stripe, same, word);
+			return false;
+		}
+	}
+	return true;
+}
+
+static void run(struct job *job, struct rank *r)
+{
+	struct sock_addr a;
+	uint32_t i;
+	int fd;
+
+	sock_resolve("127.0.0.1:1", &a, 1);
+	sock_set_port(&a, 0);
+	fd = sock_listen(&a);
+	sock_local(fd, &a);
+	job->port = sock_port(&a);
+	close(fd);
+	auth_secret(&job->secret, "secret");
+	pthread_mutex_init(&job->lock, NULL);
+	for (i = 0; i < job->size; i++) {
+		r[i] = (struct rank){ .job = job, .rank = i };
+		if (pthread_create(&r[i].thread, NULL, rank_main, &r[i]))
+			abort();
+	}
+	for (i = 0; i < job->size; i++)
+		pthread_join(r[i].thread, NULL);
+}
+
+static void clean(struct job *job, struct rank *r)
+{
+	uint32_t i;
+
+	for (i = 0; i < job->nr_given; i++)
+		close(job->given[i].fd);
+	for (i = 0; i < job->size; i++)
+		topology_destroy(&r[i].topo);
+	free(job);
+}
+
+static struct job *new_job(uint32_t size)
+{
+	struct job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		abort();
+	job->size = size;
+	job->fail_rank = -1;
+	job->mute_rank = -1;
+	return job;
+}
+
+/* Ranks dealt to nodes by @name_of; all must connect. */
+static void test_all(uint32_t size, uint32_t nodes, uint32_t (*name_of)(uint32_t, uint32_t),
+		     bool strangers, size_t streams, const char *name)
+{
+	struct job *job = new_job(size);
+	struct rank r[MAX_RANKS];
+	bool good = true;
+	uint32_t i;
+
+	job->strangers = strangers;
+	for (i = 0; i < size; i++)
+		job->node_name[i] = name_of(i, nodes);
+	run(job, r);
+	for (i = 0; i < size; i++) {
+		if (!r[i].result && r[i].nr_nodes == nodes && r[i].took_ms < 5000 &&
+		    r[i].node <= i && r[i].topo.node_of[i] == r[i].node)
+			continue;
+		printf("# rank %u: %d, node %u of %u, %lld ms\n", i, r[i].result, r[i].node,
+		       r[i].nr_nodes, (long long)r[i].took_ms);
+		good = false;
+	}
+	if (job->nr_given != streams)
+		printf("# %zu streams\n", job->nr_given);
+	ok(good && job->nr_given == streams && streams_pair(job), name);
+	clean(job, r);
+}
+
+static void test_failure(bool mute, const char *name)
+{
+	struct job *job = new_job(6);
+	struct rank r[MAX_RANKS];
+	bool good = true;
+	uint32_t i;
+
+	for (i = 0; i < 6; i++)
+		job->node_name[i] = i / 2;
+	*(mute ? &job->mute_rank : &job->fail_rank) = 2;	/* leader of node 1 */
+	run(job, r);
+	for (i = 0; i < 6; i++) {
+		int want = mute ? i == 2 ? 0 : -EHOSTDOWN : -EBUSY;
+
+		if (r[i].result == want && r[i].took_ms < 4000)
+			continue;
+		printf("# rank %u: %d, %lld ms\n", i, r[i].result, (long long)r[i].took_ms);
+		good = false;
+	}
+	ok(good, name);
+	clean(job, r);
+}
+
+static uint32_t blocks(uint32_t rank, uint32_t nodes)
+{
+	return rank * nodes / 8;	/* of 8 ranks */
+}
+
+static uint32_t cyclic(uint32_t rank, uint32_t nodes)
+{
+	return (rank * 5 + 3) % nodes;
+}
+
+static uint32_t each(uint32_t rank, uint32_t nodes)
+{
+	return nodes - rank;
+}
+
+/*
+ * The pairs that ring, dissemination and binomial trees of every root need:
+ * distances 1, 2, 4, ... around the circle, in either direction.
+ */
+static void test_pairs(void)
+{
+	uint8_t ids[MAX_RANKS * AUTH_LEN] = { 0 };
+	bool good = true;
+	uint32_t n, me, i;
+
+	for (i = 0; i < MAX_RANKS; i++)
+		ids[i * AUTH_LEN] = (uint8_t)(i + 1);
+	for (n = 1; n <= MAX_RANKS; n++) {
+		bool linked[MAX_RANKS][MAX_RANKS] = { 0 };
+
+		for (me = 0; me < n; me++) {
+			struct topology t;
+
+			if (topology_init(&t, me, n, ids, AUTH_LEN))
+				abort();
+			memcpy(linked[me], t.linked, n * sizeof(bool));
+			topology_destroy(&t);
+		}
+		for (me = 0; me < n; me++)
+			for (i = 0; i < n; i++) {
+				uint32_t up = (i + n - me) % n, down = (me + n - i) % n;
+
+				good &= linked[me][i] == linked[i][me];
+				if (up && (!(up & (up - 1)) || !(down & (down - 1))))
+					good &= linked[me][i];
+			}
+	}
+	ok(good, "links for 1 to 32 nodes: symmetric, all powers of two");
+}
+
+int main(void)
+{
+	printf("TAP version 13\n");
+	test_pairs();
+	test_all(8, 1, blocks, false, 0, "8 ranks on one node");
+	test_all(8, 2, blocks, false, 4, "8 ranks on 2 nodes");
+	test_all(8, 4, blocks, false, 24, "8 ranks on 4 nodes");
+	test_all(13, 3, cyclic, false, 12, "13 ranks dealt to 3 nodes");
+	test_all(7, 7, each, false, 84, "7 ranks on 7 nodes");
+	test_all(8, 8, each, true, 80, "8 ranks on 8 nodes, strangers at every door");
+	test_failure(false, "a hand-over fails: all learn the error");
+	test_failure(true, "a leader dies while links are made");
+	printf("1..%d\n", tests);
+	printf("# links: %d passed, %d failed\n", tests - failures, failures);
+	return failures != 0;
+}
