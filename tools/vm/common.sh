@@ -95,7 +95,7 @@ kernel_dir()
 {
 	case $1 in
 	uml)
-		echo "$cache/uml-$(hash_of "$vmlib/uml.config")" ;;
+		echo "$cache/uml-$(hash_of "$vmlib"/uml.{config,patch})" ;;
 	uml-debug)
 		echo "$cache/uml-debug-$(hash_of "$vmlib"/uml{,-debug}.config "$vmlib/uml.patch")" ;;
 	debian-*)
