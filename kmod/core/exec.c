@@ -337,6 +337,13 @@ static struct coll_exec_peer *coll_exec_peer(struct coll_exec *x, u32 peer)
 		&x->peers[lo] : NULL;
 }
 
+bool coll_exec_needs(struct coll_exec *x, u32 peer)
+{
+	const struct coll_exec_peer *p = coll_exec_peer(x, peer);
+
+	return p && (p->send != COLL_DEP_NONE || p->recv != COLL_DEP_NONE);
+}
+
 struct coll_exec_step *coll_exec_recv_step(struct coll_exec *x, u32 peer,
 					   u64 *room, bool *blocked)
 {

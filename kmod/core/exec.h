@@ -163,6 +163,9 @@ void coll_exec_help(struct coll_exec *x);
 struct coll_exec_step *coll_exec_recv_step(struct coll_exec *x, u32 peer,
 					   u64 *room, bool *blocked);
 
+/* Is there still something to send to or to receive from @peer? */
+bool coll_exec_needs(struct coll_exec *x, u32 peer);
+
 /* Does this receive step reduce, so that it wants whole elements? */
 static inline bool coll_exec_reduces(const struct coll_exec_step *st)
 {

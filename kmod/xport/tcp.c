@@ -5,6 +5,7 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
+#include "../core/exec.h"
 #include "../core/group.h"
 #include "../core/op.h"
 #include "tcp.h"
@@ -111,17 +112,20 @@ static u32 coll_ranks_of(const struct coll_group *g, u32 node)
 	return n;
 }
 
-/* The peer's streams close: that is in order after its last rank has left. */
+/*
+ * The peer's streams close: that is in order after its last rank has left, if
+ * no op needs them any more.
+ */
 static void coll_tcp_check_lost(struct coll_tcp_link *tl,
 				struct coll_stream *ctrl,
 				struct coll_stream *data)
 {
 	struct coll_group *g = tl->link.group;
+	bool left = tl->byes_got >= coll_ranks_of(g, tl->link.peer);
 
-	if (READ_ONCE(g->error) ||
-	    tl->byes_got >= coll_ranks_of(g, tl->link.peer))
+	if (READ_ONCE(g->error) || (left && !tl->lost_seq))
 		return;
-	if (ctrl && ctrl->closed)
+	if (!left && ctrl && ctrl->closed)
 		coll_tcp_fail(tl, COLL_CAUSE_LINK, EHOSTDOWN, g->started,
 			      ctrl->error);
 	else if (data && data->closed)
@@ -135,7 +139,8 @@ static void coll_tcp_lost(struct work_struct *work)
 	struct coll_group *g = tl->link.group;
 	struct coll_stream *data = tl->streams[COLL_STRIPE_DATA];
 
-	if (READ_ONCE(tl->byes_got) < coll_ranks_of(g, tl->link.peer))
+	if (READ_ONCE(tl->byes_got) < coll_ranks_of(g, tl->link.peer) ||
+	    READ_ONCE(g->ended) < READ_ONCE(tl->lost_seq))
 		coll_tcp_fail(tl, COLL_CAUSE_LINK, EHOSTDOWN, g->started,
 			      data->error);
 }
@@ -168,6 +173,9 @@ static void coll_tcp_work(struct work_struct *work)
 			coll_tcp_check_post(tl, op);
 			/* What was received may be what is to be sent. */
 			more |= coll_stream_tx_data(data, op);
+			if (data->closed && !more && !coll_op_ending(op) &&
+			    coll_exec_needs(op->exec, tl->link.peer))
+				WRITE_ONCE(tl->lost_seq, op->seq);
 			coll_op_put_use(op);
 		}
 	}

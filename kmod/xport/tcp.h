@@ -111,6 +111,7 @@ struct coll_stream {
  * @byes_sent: local ranks that have left, as told to the peer
  * @byes_got: ranks of the peer that have left
  * @abort_sent: ABORT has been put into the control stream
+ * @lost_seq: op that still needed the data stream when it was seen closed
  * @announced: the op the peer was last told of by POST
  * @peer_seq: the op it has told us of; read by anyone
  * @peer_sig: its signature
@@ -125,6 +126,7 @@ struct coll_tcp_link {
 	u32 byes_sent;
 	u32 byes_got;
 	bool abort_sent;
+	u64 lost_seq;
 	u64 announced;
 	u64 peer_seq;
 	u64 peer_sig;

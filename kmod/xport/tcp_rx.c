@@ -151,7 +151,7 @@ static void coll_rx_match(struct coll_rx *rx)
 	u64 room;
 
 	/* Not posted yet, or not its turn: the bytes stay in the socket. */
-	if (!rx->op || f->seq > rx->op->seq || coll_op_ending(rx->op)) {
+	if (!rx->op || coll_op_ending(rx->op)) {
 		rx->stop = true;
 		return;
 	}
@@ -162,7 +162,12 @@ static void coll_rx_match(struct coll_rx *rx)
 	}
 	step = coll_exec_recv_step(rx->op->exec, st->link->link.peer, &room,
 				   &blocked);
-	if (f->seq < rx->op->seq || !step || f->transfer != step->ordinal ||
+	/* In order: what a later op sends, this one does not get any more. */
+	if (f->seq > rx->op->seq && !step) {
+		rx->stop = true;
+		return;
+	}
+	if (f->seq != rx->op->seq || !step || f->transfer != step->ordinal ||
 	    f->offset != step->done + st->rx_carried ||
 	    f->length > step->len - f->offset || !f->length != !step->len) {
 		coll_rx_proto(rx);
