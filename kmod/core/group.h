@@ -73,6 +73,7 @@ struct coll_left {
  * @ops: posted and not ended, by seq
  * @active: the one that runs; NULL between ops
  * @advancing: somebody is starting ops; see coll_group_advance()
+ * @completing: somebody is completing ended ops, in order
  * @started: ops started
  * @ended: ops ended
  * @bytes: payload of ended ops
@@ -112,6 +113,7 @@ struct coll_group {
 	struct list_head ops;
 	struct coll_op *active;
 	bool advancing;
+	bool completing;
 	u64 started;
 	u64 ended;
 	u64 bytes;

@@ -310,36 +310,73 @@ static void coll_req_done(struct coll_req *req, int result)
 	req->done(req, result);
 }
 
-/* Nothing touches the op any more: its pages are free, tell everyone. */
-static void coll_op_ended(struct coll_op *op)
+/* Take an ended op out of the queue. Under group->lock. */
+static void coll_op_dequeue(struct coll_group *g, struct coll_op *op,
+			    struct list_head *reqs)
 {
-	struct coll_group *g = op->group;
-	struct coll_req *req, *next;
-	LIST_HEAD(reqs);
+	struct coll_req *req;
 
-	trace_coll_complete(g->id, op->seq, op->result);
-	spin_lock(&g->lock);
 	list_del(&op->list);
 	if (g->active == op)
 		g->active = NULL;
-	g->ended++;
+	WRITE_ONCE(g->ended, g->ended + 1);
 	if (!op->result)
 		g->bytes += op->bytes;
-	list_splice_init(&op->reqs, &reqs);
-	list_for_each_entry(req, &reqs, list) {
+	list_splice_init(&op->reqs, reqs);
+	list_for_each_entry(req, reqs, list) {
 		req->op = NULL;
 		req->member->completed++;
 	}
-	spin_unlock(&g->lock);
+}
 
+/* Give everything back that an op out of the queue holds. */
+static void coll_op_finish(struct coll_group *g, struct coll_op *op,
+			   struct list_head *reqs)
+{
+	struct coll_req *req, *next;
+
+	trace_coll_complete(g->id, op->seq, op->result);
 	/* Only now: sleepers look through their request at op->exec. */
 	coll_exec_free(op->exec);
-	list_for_each_entry_safe(req, next, &reqs, list)
+	list_for_each_entry_safe(req, next, reqs, list)
 		coll_req_done(req, op->result);
-	coll_group_advance(g);
 	if (cancel_delayed_work(&op->deadline))
 		kref_put(&op->ref, coll_op_free);
 	kref_put(&op->ref, coll_op_free);
+	coll_group_put(g);
+}
+
+/*
+ * Nothing touches the op any more: its pages are free. Ranks hear of their ops
+ * in order, so it may have to wait for the ones before it, and only one at a
+ * time completes ops of a group.
+ */
+static void coll_op_ended(struct coll_op *op)
+{
+	struct coll_group *g = op->group;
+	LIST_HEAD(reqs);
+
+	spin_lock(&g->lock);
+	op->ended = true;
+	if (g->completing) {
+		spin_unlock(&g->lock);
+		return;
+	}
+	g->completing = true;
+	coll_group_get(g);
+	for (;;) {
+		op = list_first_entry_or_null(&g->ops, struct coll_op, list);
+		if (!op || !op->ended)
+			break;
+		coll_op_dequeue(g, op, &reqs);
+		spin_unlock(&g->lock);
+		coll_op_finish(g, op, &reqs);
+		INIT_LIST_HEAD(&reqs);
+		spin_lock(&g->lock);
+	}
+	g->completing = false;
+	spin_unlock(&g->lock);
+	coll_group_advance(g);
 	coll_group_put(g);
 }
 

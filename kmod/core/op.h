@@ -7,8 +7,9 @@
  *   RUNNING  all have, its turn has come: it is group->active
  *   ENDING   COLL_OP_ENDING is set, by the step that was the last one or by a
  *            failure, whoever is first: ->result is fixed
- *   ENDED    users are zero: nothing touches its pages any more. Buffers are
- *            put, each request is completed exactly once, the op is freed.
+ *   ENDED    users are zero: nothing touches its pages any more. When the ops
+ *            before it have gone, buffers are put, each request is completed
+ *            exactly once, the op is freed.
  *
  * Whoever reads or writes an op's pages or steps holds a use. The first use
  * belongs to the op itself and is dropped when COLL_OP_ENDING gets set. A use
@@ -77,6 +78,7 @@ struct coll_req {
  * @bytes: length of the vector
  * @reqs: posted requests by local index; group->lock until it runs
  * @nr_posted: how many; group->lock
+ * @ended: nothing touches it any more; group->lock
  * @result: 0 or -errno; fixed by who sets COLL_OP_ENDING
  * @deadline: fails the group; holds @ref while armed
  * @expires: jiffies of the earliest one, 0: none; group->lock
@@ -95,6 +97,7 @@ struct coll_op {
 	u64 bytes;
 	struct list_head reqs;
 	u32 nr_posted;
+	bool ended;
 	int result;
 	struct delayed_work deadline;
 	unsigned long expires;
