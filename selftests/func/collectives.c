@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kselftest_harness.h"
-#include "raw.h"
+#include "harness.h"
+#include "util.h"
 
 static const struct { uint32_t size, nodes; } shapes[] = {
 	{ 1, 1 }, { 2, 1 }, { 3, 1 }, { 8, 1 },
@@ -57,12 +57,7 @@ static float value(uint32_t rank, uint64_t i)
 
 static float value_sum(uint32_t size, uint64_t i)
 {
-	float sum = 0;
-	uint32_t r;
-
-	for (r = 0; r < size; r++)
-		sum += value(r, i);
-	return sum;
+	return (float)(3 * size * (size + 1) / 2 + size * ((i * 7) % 101));
 }
 
 static uint64_t wrong_sums(const void *mem, uint32_t size, uint64_t count)
@@ -86,6 +81,12 @@ static void fill(void *mem, uint32_t rank, uint64_t count)
 		f = value(rank, i);
 		memcpy(mem + i * sizeof(f), &f, sizeof(f));
 	}
+}
+
+/* A slow machine passes over some counts, other ones for every shape. */
+static bool wanted(size_t shape, size_t n)
+{
+	return test_scale(100) >= 100 || (shape + n) % 4 == 0;
 }
 
 /* Return: wrong elements on all ranks, or -errno. */
@@ -125,6 +126,8 @@ TEST(allreduce_every_shape_and_count)
 	for (s = 0; s < NR_SHAPES; s++) {
 		ASSERT_EQ(0, raw_start(&c, shapes[s].size, shapes[s].nodes));
 		for (n = 0; n < NR_COUNTS; n++) {
+			if (!wanted(s, n))
+				continue;
 			EXPECT_EQ(0, do_allreduce(&c, counts[n], false, 0)) {
 				TH_LOG("%u ranks, %u nodes, count %llu",
 				       c.size, c.nodes, (unsigned long long)counts[n]);
@@ -193,7 +196,8 @@ TEST(broadcast_every_shape_and_root)
 		ASSERT_EQ(0, raw_start(&c, shapes[s].size, shapes[s].nodes));
 		for (root = 0; root < c.size; root++)
 			for (n = 0; n < NR_COUNTS; n++)
-				EXPECT_EQ(0, do_broadcast(&c, counts[n], root));
+				if (wanted(s + root, n))
+					EXPECT_EQ(0, do_broadcast(&c, counts[n], root));
 		raw_stop(&c);
 	}
 }

@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Whole jobs: their end when one of them fails, what collctl shows meanwhile,
+# strangers at the rendezvous, and the example that computes something.
+
+# shellcheck source=selftests/net/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+
+test_kill()
+{
+	local start=$SECONDS pid victim status
+
+	"$tools/collrun" -t 60 -n 6 --nodes 3 -r /tmp/ranks "$tools/collperf" allreduce \
+		-b 64K -e 64K -n 100000000 >"$log" 2>&1 </dev/null &
+	pid=$!
+	until [[ -s /tmp/ranks ]] || ((SECONDS - start > 30)); do sleep 0.1; done
+	sleep 2
+	victim=$(awk '$1 == 4 { print $2 }' /tmp/ranks)
+	start=$SECONDS
+	kill -KILL "$victim"
+	wait "$pid"
+	status=$?
+	echo "status $status after $((SECONDS - start)) s" >>"$log"
+	((status != 0 && status != 124 && SECONDS - start <= 10))
+	ok $? "kill -9 of a rank ends the job"
+	! grep -c . < <("$tools/collctl" list 2>/dev/null | tail -n +2) >/dev/null
+	ok $? "nothing of it is left in the kernel"
+}
+
+test_collctl()
+{
+	local pid
+
+	"$tools/collrun" -t 60 -n 4 --nodes 2 "$tools/collperf" allreduce \
+		-b 64K -e 64K -n 100000000 >"$log" 2>&1 </dev/null &
+	pid=$!
+	for _ in $(seq 100); do
+		"$tools/collctl" list >/tmp/list 2>&1
+		(($(grep -c . /tmp/list) >= 3)) && break
+		sleep 0.1
+	done
+	sleep 1
+	"$tools/collctl" list >/tmp/list 2>&1 && "$tools/collctl" show >/tmp/show 2>&1 &&
+		(($(grep -c . /tmp/list) >= 3)) && [[ -s /tmp/show ]]
+	ok $? "collctl list and show during a run"
+	"$tools/collctl" --json show >/tmp/json 2>&1 && python3 -m json.tool /tmp/json >/dev/null
+	ok $? "collctl --json"
+	kill -TERM "$pid"
+	wait "$pid"
+	(($? != 0))
+	ok $? "SIGTERM to collrun ends the job"
+}
+
+test_link_down()
+{
+	local start pid rank
+
+	# shellcheck disable=SC2016  # the rank expands it
+	rank='
+	dev=$(ip -o link | sed -n "s/^[0-9]*: \([^:@]*\).*/\1/p" | grep -v "^lo$" | head -n 1)
+	[ "$COLL_RANK" != 0 ] || { sleep 3; ip link set "$dev" down; } &
+	exec "$@"'
+	echo 2 >/sys/module/coll/parameters/dead_after
+	start=$SECONDS
+	"$tools/collrun" -t 60 -n 2 --nodes 2 sh -c "$rank" rank "$tools/collperf" \
+		allreduce -b 64K -e 64K -n 100000000 >"$log" 2>&1 </dev/null
+	pid=$?
+	echo "status $pid after $((SECONDS - start)) s" >>"$log"
+	((pid != 0 && pid != 124 && SECONDS - start <= 40))
+	ok $? "a network that is gone is a peer that is dead"
+	echo 10 >/sys/module/coll/parameters/dead_after
+}
+
+test_strangers()
+{
+	local rank
+
+	# shellcheck disable=SC2016
+	rank='
+	host=${COLL_RENDEZVOUS%:*} port=${COLL_RENDEZVOUS##*:}
+	if [ "$COLL_RANK" = 1 ]; then
+		for i in 1 2 3 4 5; do
+			(
+				exec 2>/dev/null
+				until exec 3<>"/dev/tcp/$host/$port"; do sleep 0.1; done
+				[ $i = 1 ] || head -c $((i * 100)) /dev/urandom >&3
+				sleep $i
+			) >/dev/null &
+		done
+	fi
+	exec "$@"'
+	"$tools/collrun" -t 60 -n 4 --nodes 2 bash -c "$rank" rank "$tools/collperf" \
+		allreduce -b 4K -e 4K -n 5 --check >"$log" 2>&1 </dev/null && right "$log"
+	ok $? "strangers at the rendezvous do not disturb"
+}
+
+test_kmeans()
+{
+	local data=$tools/examples/data/iris.csv kmeans=$top/.build/tools/kmeans
+
+	"$kmeans" -k 3 "$data" >/tmp/one 2>"$log" </dev/null &&
+		"$tools/collrun" -t 60 -n 4 --nodes 2 "$kmeans" -k 3 "$data" >/tmp/four 2>>"$log" </dev/null &&
+		cmp /tmp/one /tmp/four >>"$log" && [[ -s /tmp/one ]]
+	ok $? "kmeans on two nodes: the same digits as alone"
+}
+
+plan 8
+test_kmeans
+test_kill
+test_collctl
+test_strangers
+test_link_down
+finish

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# Sourced by the scripts of this suite: TAP, and what they all look for.
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+tools=$top/tools
+results=0
+bad=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# plan N
+plan()
+{
+	echo "TAP version 13"
+	echo "1..$1"
+}
+
+# ok STATUS NAME: one result; the log of a failure follows it
+ok()
+{
+	results=$((results + 1))
+	if (($1 == 0)); then
+		echo "ok $results $2"
+	else
+		echo "not ok $results $2"
+		sed 's/^/#   /' "$log" | tail -n 40
+		bad=$((bad + 1))
+	fi
+}
+
+skip()
+{
+	results=$((results + 1))
+	echo "ok $results $1 # SKIP $2"
+}
+
+# right LOG: collperf has printed rows, and the last column of all of them is 0
+right()
+{
+	awk '/^ *[0-9]/ { n++; if ($NF != 0) w++ } END { exit !(n && !w) }' "$1"
+}
+
+# perf NAME COLLRUN-OPTIONS -- COLLPERF-OPTIONS: a run that must show 0 wrong
+perf()
+{
+	local name=$1 run=()
+
+	shift
+	while [[ $1 != -- ]]; do
+		run+=("$1")
+		shift
+	done
+	shift
+	"$tools/collrun" -t 60 "${run[@]}" "$tools/collperf" "$@" --check >"$log" 2>&1 </dev/null &&
+		right "$log"
+	ok $? "$name"
+}
+
+# largest power of two to go to, smaller where it takes for ever
+largest()
+{
+	if ((${COLL_TEST_SCALE:-100} >= 100)); then
+		echo "$1"
+	else
+		echo "$2"
+	fi
+}
+
+finish()
+{
+	((bad == 0))
+	exit
+}
