@@ -216,15 +216,34 @@ static void coll_helper_work(struct work_struct *work)
 	coll_op_put_use(h->x->op);
 }
 
+/*
+ * Queue @nr helpers, each on a CPU of its own: an unbound queue may keep what
+ * one CPU queues on that CPU, and helpers that take turns are none.
+ */
+static void coll_queue_helpers(struct coll_exec *x, u32 nr)
+{
+	int cpu = raw_smp_processor_id();
+	u32 i;
+
+	for (i = 0; i < nr && coll_op_use(x->op); i++) {
+		x->helpers[i].x = x;
+		INIT_WORK(&x->helpers[i].work, coll_helper_work);
+		queue_work_on(cpu, coll_wq, &x->helpers[i].work);
+		cpu = cpumask_next(cpu, cpu_online_mask);
+		if (cpu >= nr_cpu_ids)
+			cpu = cpumask_first(cpu_online_mask);
+	}
+}
+
 /* Open a local step that nothing waits for to all who like to help. */
 static void coll_share_local(struct coll_exec *x, struct coll_exec_step *st)
 {
 	struct coll_op *op = x->op;
-	u64 slices = div64_u64(st->len + COLL_SLICE - 1, COLL_SLICE);
+	u64 shares = div64_u64(st->len, COLL_HELPER_SHARE) + 1;
 	struct coll_req *req;
-	u32 want, i;
+	u32 want;
 
-	want = min_t(u64, slices, num_online_cpus());
+	want = min_t(u64, shares, num_online_cpus());
 	WRITE_ONCE(x->shared, st);
 	/* Ranks asleep in ioctl come first: no other thread need wake up. */
 	list_for_each_entry(req, &op->reqs, list) {
@@ -235,13 +254,7 @@ static void coll_share_local(struct coll_exec *x, struct coll_exec_step *st)
 			want--;
 		}
 	}
-	for (i = 0; i < min_t(u32, want, COLL_EXEC_HELPERS); i++) {
-		if (!coll_op_use(op))
-			return;
-		x->helpers[i].x = x;
-		INIT_WORK(&x->helpers[i].work, coll_helper_work);
-		queue_work(coll_wq, &x->helpers[i].work);
-	}
+	coll_queue_helpers(x, min_t(u32, want, COLL_EXEC_HELPERS));
 }
 
 /* Bytes of local steps to do; the step itself if nothing depends on it. */

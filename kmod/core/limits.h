@@ -19,6 +19,8 @@
  * op's state, so also how long an abort may have to wait for it.
  */
 #define COLL_SLICE		SZ_64K
+/* A helper more for a local sweep pays from this many bytes on: waking it costs. */
+#define COLL_HELPER_SHARE	SZ_512K
 /* Payload of a DATA frame: a segment of the pipeline, unless the op says. */
 #define COLL_SEGMENT		SZ_256K
 /* A sender does not cut frames smaller than this while more is coming. */
