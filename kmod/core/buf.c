@@ -198,7 +198,7 @@ static int coll_window_page(const struct coll_buf *buf, u64 addr,
 	long got;
 
 	if (!mmget_not_zero(buf->mm))
-		return -EFAULT;
+		return -ESRCH;
 	mmap_read_lock(buf->mm);
 	got = coll_pin_remote(buf->mm, addr & PAGE_MASK,
 			      buf->write ? FOLL_WRITE : 0, page);

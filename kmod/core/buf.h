@@ -116,7 +116,8 @@ void coll_buf_put(struct coll_buf *buf);
  * @max: bytes wanted at most, not 0; the caller knows that they are inside
  * @run: result; give it back with coll_run_put()
  *
- * Sleeps for windows. Return: 0, or -EFAULT if the memory has gone (windows).
+ * Sleeps for windows. Return: 0; windows only: -EFAULT the memory has gone, -ESRCH
+ * all of the address space has: then the end of the process is being reported.
  */
 int coll_vec_run(const struct coll_vec *v, u64 off, u32 max, struct coll_run *run);
 void coll_run_put(struct coll_run *run);

@@ -99,11 +99,12 @@ static void coll_step_args(const struct coll_exec *x,
 	}
 }
 
-/* A buffer has gone, or there is no memory: the communicator ends. */
-static void coll_exec_failed(struct coll_exec *x, int err)
+void coll_exec_failed(struct coll_exec *x, int err)
 {
 	struct coll_cause cause;
 
+	if (err == -ESRCH)
+		return;
 	coll_group_cause(x->op->group, &cause, COLL_CAUSE_MEMORY, -err,
 			 COLL_RANK_NONE, x->op->seq);
 	coll_group_fail(x->op->group, &cause);
@@ -385,8 +386,10 @@ int coll_exec_recv(struct coll_exec *x, struct coll_exec_step *st,
 	if (len) {
 		coll_step_args(x, st, &args);
 		ret = coll_sweep(sw, &args, data, st->start + st->done, len);
-		if (ret)
+		if (ret) {
+			coll_exec_failed(x, ret);
 			return ret;
+		}
 		coll_step_advance(st, len);
 	}
 	if (st->done == st->len) {

@@ -183,7 +183,7 @@ static inline bool coll_exec_reduces(const struct coll_exec_step *st)
  *	token
  *
  * Moves the watermark; may complete the step, and with it the op.
- * Return: 0 or -EFAULT.
+ * Return: 0; an error has been reported with coll_exec_failed().
  */
 int coll_exec_recv(struct coll_exec *x, struct coll_exec_step *st,
 		   struct coll_sweep *sw, const void *data, u32 len);
@@ -198,6 +198,16 @@ int coll_exec_recv(struct coll_exec *x, struct coll_exec_step *st,
  */
 struct coll_exec_step *coll_exec_send_step(struct coll_exec *x, u32 peer,
 					   u32 *avail);
+
+/**
+ * coll_exec_failed() - a buffer has gone, or there is no memory
+ * @x: of a running op, with a use
+ * @err: -EFAULT, -ENOMEM; -ESRCH does nothing, for the death of the process is
+ *	on its way, and says more
+ *
+ * Fails the group.
+ */
+void coll_exec_failed(struct coll_exec *x, int err);
 
 /* The step whose frame is being sent to @peer: the last coll_exec_send_step(). */
 struct coll_exec_step *coll_exec_sending(struct coll_exec *x, u32 peer);

@@ -293,24 +293,23 @@ static u64 coll_first_op_beyond(const struct coll_group *g, u64 seq)
 	return 0;
 }
 
-void coll_group_leave(struct coll_member *m)
+void coll_group_left(struct coll_member *m)
 {
 	struct coll_group *g = m->group;
 	struct coll_cause cause;
 	u64 beyond;
 
-	mutex_lock(&coll_groups_lock);
 	spin_lock(&g->lock);
-	g->members[m->local] = NULL;
-	g->nr_joined--;
+	if (m->left) {
+		spin_unlock(&g->lock);
+		return;
+	}
+	m->left = true;
 	g->local_left[g->nr_left].rank = m->rank;
 	g->local_left[g->nr_left].seq = m->posted;
 	WRITE_ONCE(g->nr_left, g->nr_left + 1);
 	beyond = coll_first_op_beyond(g, m->posted);
 	spin_unlock(&g->lock);
-	if (!g->nr_joined)
-		list_del(&g->list);
-	mutex_unlock(&coll_groups_lock);
 
 	if (beyond) {
 		coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, m->rank,
@@ -320,6 +319,21 @@ void coll_group_leave(struct coll_member *m)
 	} else {
 		coll_links_kick(g);	/* BYE */
 	}
+}
+
+void coll_group_leave(struct coll_member *m)
+{
+	struct coll_group *g = m->group;
+
+	coll_group_left(m);
+	mutex_lock(&coll_groups_lock);
+	spin_lock(&g->lock);
+	g->members[m->local] = NULL;
+	g->nr_joined--;
+	spin_unlock(&g->lock);
+	if (!g->nr_joined)
+		list_del(&g->list);
+	mutex_unlock(&coll_groups_lock);
 	coll_group_put(g);
 }
 

@@ -160,6 +160,15 @@ void coll_group_exit(void);
 int coll_group_join(struct coll_member *m, struct coll_join_args *args);
 
 /**
+ * coll_group_left() - a rank will post no more ops
+ * @m: member with a group and nothing pending
+ *
+ * Whoever needs it in a later op hears EHOSTDOWN; ops up to its last one go on.
+ * Only the first call counts.
+ */
+void coll_group_left(struct coll_member *m);
+
+/**
  * coll_group_leave() - a member goes, its file is being released
  * @m: member with a group
  *

@@ -132,8 +132,11 @@ void coll_member_gone(struct coll_member *m, u32 kind)
 		coll_exit_status(&cause);
 
 	/* An orderly end after the last op is news for later ops only. */
-	if (!pending && !cause.signal && !cause.code)
+	if (!pending && !cause.signal && !cause.code) {
+		if (kind == COLL_CAUSE_EXIT)
+			coll_group_left(m);
 		return;
+	}
 	if (test_and_set_bit(0, &m->gone))
 		return;
 	coll_group_fail(g, &cause);

@@ -27,6 +27,7 @@ struct pid;
  * @completed: of these, ended; group->lock
  * @bufs: registered buffers by id; its own lock
  * @pinned: bytes they pin; @setup
+ * @left: has been entered in group->local_left; group->lock
  * @gone: the process has been seen dead; only the first who sees it reports
  * @mn: tells the end of the address space (with CONFIG_MMU_NOTIFIER)
  * @has_mn: it is registered
@@ -42,6 +43,7 @@ struct coll_member {
 	u64 completed;
 	struct xarray bufs;
 	u64 pinned;
+	bool left;
 	unsigned long gone;
 #ifdef CONFIG_MMU_NOTIFIER
 	struct mmu_notifier mn;
@@ -85,8 +87,9 @@ bool coll_member_is_owner(const struct coll_member *m);
  * @kind: COLL_CAUSE_EXIT, _CLOSE or _CANCEL
  *
  * If an op of it is pending, or it ends by a signal or with a non-zero status,
- * the group fails at once. Called from the process itself. May be called often;
- * only the first call counts.
+ * the group fails at once. Otherwise, with COLL_CAUSE_EXIT, it has left after its
+ * last op. Called from the process itself. May be called often; only the first
+ * call counts.
  */
 void coll_member_gone(struct coll_member *m, u32 kind);
 

@@ -56,7 +56,7 @@ void coll_sweep_free(struct coll_sweep *sw);
  *
  * Vectors may have any alignment; elements may straddle pages.
  *
- * Return: 0, or -EFAULT if memory without pins has gone.
+ * Return: 0, or -EFAULT or -ESRCH as coll_vec_run().
  */
 int coll_sweep(struct coll_sweep *sw, const struct coll_sweep_args *a,
 	       const void *first, u64 off, u64 len);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/build_bug.h>
 #include <linux/cred.h>
+#include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
@@ -184,6 +185,10 @@ static int coll_decode_alive(struct coll_member *m, u64 arg, u32 len,
 	ret = coll_check_fields(c);
 	if (ret)
 		return ret;
+	/* In range, also where the CPU guesses: they index tables from here on. */
+	c->op = array_index_nospec(c->op, COLL_NR_OPS);
+	c->dtype = array_index_nospec(c->dtype, COLL_NR_DTYPES);
+	c->root = array_index_nospec(c->root, g->size);
 	c->segment = coll_round_segment(c->segment);
 	req->member = m;
 	if (check_mul_overflow(c->count, (u64)coll_elem_size(c->dtype), &req->bytes))

@@ -107,7 +107,7 @@ static int coll_nl_put_group(struct sk_buff *skb, struct coll_group *g)
 				 COLL_NL_GROUP_PAD) ||
 	       nla_put_u64_64bit(skb, COLL_NL_GROUP_BYTES, bytes,
 				 COLL_NL_GROUP_PAD) ||
-	       coll_nl_put_cause(skb, &cause);
+	       (cause.error && coll_nl_put_cause(skb, &cause));
 }
 
 static int coll_nl_group(struct coll_group *g, void *arg)

@@ -53,12 +53,47 @@ static void coll_sk_write_space(struct sock *sk)
 	coll_sk_kick(sk);
 }
 
+/*
+ * Nobody may slip a protocol of his own (TLS, a sockmap) between us and the
+ * socket, save our callbacks, and call them when we are gone: a socket has one
+ * upper layer protocol at most, and this is it. It is never registered, so it
+ * cannot be asked for by name.
+ */
+static struct tcp_ulp_ops coll_ulp __read_mostly = {
+	.name	= "coll",
+	.owner	= THIS_MODULE,
+};
+
+static int coll_ulp_claim(struct sock *sk)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+	int ret = 0;
+
+	lock_sock(sk);
+	if (icsk->icsk_ulp_ops)
+		ret = -EBUSY;
+	else
+		icsk->icsk_ulp_ops = &coll_ulp;
+	release_sock(sk);
+	return ret;
+}
+
+static void coll_ulp_disclaim(struct sock *sk)
+{
+	lock_sock(sk);
+	inet_csk(sk)->icsk_ulp_ops = NULL;
+	release_sock(sk);
+}
+
 /* Make the socket ours, or say that somebody else has it. */
 static int coll_stream_claim(struct coll_stream *st)
 {
 	struct sock *sk = st->sock->sk;
-	int ret = 0;
+	int ret;
 
+	ret = coll_ulp_claim(sk);
+	if (ret)
+		return ret;
 	write_lock_bh(&sk->sk_callback_lock);
 	if (sk->sk_user_data) {
 		ret = -EBUSY;
@@ -75,6 +110,8 @@ static int coll_stream_claim(struct coll_stream *st)
 	sk->sk_error_report = coll_sk_kick;
 unlock:
 	write_unlock_bh(&sk->sk_callback_lock);
+	if (ret)
+		coll_ulp_disclaim(sk);
 	return ret;
 }
 
@@ -89,6 +126,7 @@ static void coll_stream_disclaim(struct coll_stream *st)
 	sk->sk_error_report = st->saved_error_report;
 	sk->sk_user_data = NULL;
 	write_unlock_bh(&sk->sk_callback_lock);
+	coll_ulp_disclaim(sk);
 }
 
 void coll_tcp_fail(struct coll_tcp_link *tl, u32 kind, int error, u64 seq,
@@ -98,7 +136,7 @@ void coll_tcp_fail(struct coll_tcp_link *tl, u32 kind, int error, u64 seq,
 	struct coll_cause cause;
 
 	coll_group_cause(g, &cause, kind, error, COLL_RANK_NONE, seq);
-	cause.node = kind == COLL_CAUSE_MEMORY ? g->node : tl->link.peer;
+	cause.node = tl->link.peer;
 	cause.code = code;
 	coll_group_fail(g, &cause);
 }
@@ -333,8 +371,6 @@ static int coll_tcp_check_sock(const struct socket *sock)
 		return -EPROTOTYPE;
 	if (READ_ONCE(sk->sk_state) != TCP_ESTABLISHED)
 		return -ENOTCONN;
-	if (inet_csk_has_ulp(sk))
-		return -EPROTOTYPE;
 	return 0;
 }
 

@@ -292,10 +292,8 @@ static u32 coll_rx_payload(struct coll_rx *rx, struct sk_buff *skb, u32 off,
 	}
 	want = len;
 	ret = coll_rx_skb(rx, step, skb, &off, &want);
-	if (ret) {
-		coll_tcp_fail(st->link, COLL_CAUSE_MEMORY, -ret, rx->op->seq, 0);
+	if (ret)
 		rx->stop = true;
-	}
 	len -= want;
 	st->rx_left -= len;
 	rx->budget -= len;

@@ -200,8 +200,10 @@ static int coll_tx_push(struct coll_stream *st, struct coll_op *op)
 		payload = coll_vec_bvecs(step->src, step->start + step->done,
 					 st->tx_left, bv + head,
 					 COLL_TX_BVECS - head, &nr);
-		if (payload < 0)
+		if (payload < 0) {
+			coll_exec_failed(op->exec, payload);
 			return payload;
+		}
 	}
 	unused = st->tx_left - payload;
 	ret = coll_tx_send(st, bv, head + nr, head_len + payload, unused);
@@ -242,11 +244,8 @@ bool coll_stream_tx_data(struct coll_stream *st, struct coll_op *op)
 		    !coll_tx_next_data(st, op))
 			return false;
 		ret = coll_tx_push(st, op);
-		if (ret == -EFAULT)
-			coll_tcp_fail(st->link, COLL_CAUSE_MEMORY, EFAULT,
-				      op->seq, 0);
 		if (ret <= 0)
-			return false;
+			return false;	/* errors of the socket: see rx */
 		budget -= min_t(u32, budget, ret);
 	}
 	return true;

@@ -230,8 +230,8 @@ struct coll_join {
  * hello on both. Any one local member hands a given socket over.
  * Errors: EINVAL peer or stripe out of range, or this node itself; ENOTCONN
  * not joined, or the socket is not connected; EBADF, ENOTSOCK; EPROTOTYPE not
- * plain TCP over IPv4 or IPv6; EBUSY the socket is in use by some kernel
- * user; EEXIST the stripe is taken; EOPNOTSUPP a stripe beyond those in use yet
+ * TCP over IPv4 or IPv6; EBUSY the socket is in use by some kernel user, TLS
+ * among them; EEXIST the stripe is taken; EOPNOTSUPP a stripe beyond those in use yet
  * (0 and 1); ESHUTDOWN the group has failed.
  */
 struct coll_link_add {
