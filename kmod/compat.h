@@ -65,15 +65,13 @@ static inline long coll_pin_remote(struct mm_struct *mm, unsigned long addr,
  * Is this task on its way out of its address space? Only asked where io_uring
  * does not tell: 6.1 lets execve() wait for our commands without a word.
  */
+#if !COLL_URING_CAN_CANCEL
 static inline bool coll_task_leaving(struct task_struct *t)
 {
-#if COLL_URING_CAN_CANCEL
-	return t->flags & PF_EXITING;
-#else
-	return (t->flags & PF_EXITING) || READ_ONCE(t->flags) & PF_POSTCOREDUMP ||
+	return READ_ONCE(t->flags) & (PF_EXITING | PF_POSTCOREDUMP) ||
 	       t->in_execve;
-#endif
 }
+#endif
 
 #ifdef CONFIG_X86_64		/* user-mode Linux has it too */
 #include <asm/fpu/api.h>

@@ -90,7 +90,10 @@ static int init_alone(struct init *in)
 	return ret;
 }
 
-/* The kernel's key: from the job key and this job's nonce, never sent. */
+/*
+ * The kernel's key: from the job key and this job's nonce, for this communicator
+ * alone. The kernel shows it to the peer; nothing can be made from it.
+ */
 static int join_all(struct init *in)
 {
 	const struct auth_part part = { rdv_job(in->rdv), AUTH_LEN };

@@ -28,9 +28,9 @@ static int coll_charge(const struct coll_memlock *ml, unsigned long pages)
 
 	do {
 		if (check_add_overflow((unsigned long)old, pages, &new))
-			return -ENOMEM;
+			return -EDQUOT;
 		if (!ml->unlimited && new > limit)
-			return -ENOMEM;
+			return -EDQUOT;
 	} while (!atomic_long_try_cmpxchg(locked, &old, (long)new));
 	return 0;
 }

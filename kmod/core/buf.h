@@ -88,7 +88,7 @@ struct coll_run {
  * Sleeps. Called by the process that owns the memory.
  *
  * Return: the buffer with one reference; -EFAULT not all there or not
- * writable; -ENOMEM over the limit or no memory (nothing stays charged);
+ * writable; -EDQUOT over the limit, -ENOMEM no memory (nothing stays charged);
  * -EINVAL too long.
  */
 struct coll_buf *coll_buf_pin(const struct coll_memlock *ml, u64 addr, u64 len,

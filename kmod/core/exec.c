@@ -107,6 +107,7 @@ void coll_exec_failed(struct coll_exec *x, int err)
 		return;
 	coll_group_cause(x->op->group, &cause, COLL_CAUSE_MEMORY, -err,
 			 COLL_RANK_NONE, x->op->seq);
+	cause.node = x->op->group->node;
 	coll_group_fail(x->op->group, &cause);
 }
 

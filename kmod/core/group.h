@@ -10,15 +10,18 @@
  * reaping work, which may sleep for the links' work.
  *
  * Teardown, in this order
- *   1. the member leaves: an op it has posted fails the group, else the others
- *      are told its last op (BYE)
+ *   1. the member leaves: an op that it will never post, but others have posted,
+ *      fails the group; else they are told its last op (BYE). Had it ops of its
+ *      own pending, coll_member_gone() has failed the group before.
  *   2. every op ends: its users drop to zero, pages are unpinned, requests are
  *      completed, once each
  *   3. last reference: callbacks are taken off the sockets, link works are
  *      cancelled, sockets put, memory freed
  *
  * Lock order, outermost first
+ *   member->setup      setup verbs of one file
  *   coll_groups_lock   the list of groups; joins
+ *   tcp link->setup    handing over of one link's sockets
  *   socket lock        held by tcp_read_sock() around our receive actor
  *   mmap_lock          of a window's address space
  *   group->lock        everything marked so below; a spinlock, never held
@@ -76,6 +79,7 @@ struct coll_left {
  * @completing: somebody is completing ended ops, in order
  * @started: ops started
  * @ended: ops ended
+ * @ended_well: of these, with 0
  * @bytes: payload of ended ops
  * @posted: highest seq any local member has posted
  * @remote_left: the remote rank that left earliest
@@ -116,6 +120,7 @@ struct coll_group {
 	bool completing;
 	u64 started;
 	u64 ended;
+	u64 ended_well;
 	u64 bytes;
 	u64 posted;
 	struct coll_left remote_left;

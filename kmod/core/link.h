@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 #include <linux/coll.h>
+#include <linux/coll_nl.h>
 
 struct coll_group;
 struct coll_link;
@@ -18,7 +19,7 @@ struct coll_link;
 struct coll_link_stat {
 	u32 peer;
 	u32 stripe;
-	u32 state;	/* 0 greeting, 1 ready, 2 closed */
+	u32 state;	/* enum coll_nl_link_state */
 	u64 tx_bytes;
 	u64 tx_frames;
 	u64 rx_bytes;

@@ -293,7 +293,7 @@ struct coll_op *coll_op_active(struct coll_group *g)
 
 bool coll_op_end(struct coll_op *op, int result)
 {
-	if (test_and_set_bit(COLL_OP_ENDING, &op->flags))
+	if (test_and_set_bit(COLL_OPF_ENDING, &op->flags))
 		return false;
 	op->result = result;
 	return true;
@@ -320,8 +320,10 @@ static void coll_op_dequeue(struct coll_group *g, struct coll_op *op,
 	if (g->active == op)
 		g->active = NULL;
 	WRITE_ONCE(g->ended, g->ended + 1);
-	if (!op->result)
+	if (!op->result) {
+		g->ended_well++;
 		g->bytes += op->bytes;
+	}
 	list_splice_init(&op->reqs, reqs);
 	list_for_each_entry(req, reqs, list) {
 		req->op = NULL;

@@ -5,14 +5,14 @@
  * Life
  *   POSTED   some local ranks have posted it; waits in group->ops
  *   RUNNING  all have, its turn has come: it is group->active
- *   ENDING   COLL_OP_ENDING is set, by the step that was the last one or by a
+ *   ENDING   COLL_OPF_ENDING is set, by the step that was the last one or by a
  *            failure, whoever is first: ->result is fixed
  *   ENDED    users are zero: nothing touches its pages any more. When the ops
  *            before it have gone, buffers are put, each request is completed
  *            exactly once, the op is freed.
  *
  * Whoever reads or writes an op's pages or steps holds a use. The first use
- * belongs to the op itself and is dropped when COLL_OP_ENDING gets set. A use
+ * belongs to the op itself and is dropped when COLL_OPF_ENDING gets set. A use
  * is only gained while the count is not zero.
  */
 #ifndef COLL_CORE_OP_H
@@ -61,14 +61,14 @@ struct coll_req {
 	void (*done)(struct coll_req *req, int result);
 };
 
-/* struct coll_op.flags */
-#define COLL_OP_ENDING	0
+/* struct coll_op.flags: bit numbers */
+#define COLL_OPF_ENDING	0
 
 /**
  * struct coll_op - see the top of this file
  * @ref: memory; held by the op itself and by an armed deadline
  * @users: uses; 0: ended
- * @flags: COLL_OP_*
+ * @flags: COLL_OPF_*
  * @list: in group->ops; group->lock
  * @group: with a reference
  * @seq: from 1
@@ -79,7 +79,7 @@ struct coll_req {
  * @reqs: posted requests by local index; group->lock until it runs
  * @nr_posted: how many; group->lock
  * @ended: nothing touches it any more; group->lock
- * @result: 0 or -errno; fixed by who sets COLL_OP_ENDING
+ * @result: 0 or -errno; fixed by who sets COLL_OPF_ENDING
  * @deadline: fails the group; holds @ref while armed
  * @expires: jiffies of the earliest one, 0: none; group->lock
  * @exec: the schedule laid out; NULL before it runs
@@ -163,7 +163,7 @@ bool coll_op_end(struct coll_op *op, int result);
 /* No step may begin any more. */
 static inline bool coll_op_ending(const struct coll_op *op)
 {
-	return test_bit(COLL_OP_ENDING, &op->flags);
+	return test_bit(COLL_OPF_ENDING, &op->flags);
 }
 
 #endif /* COLL_CORE_OP_H */

@@ -110,13 +110,15 @@ static int coll_take_vec(struct coll_member *m, bool reg, u32 id, u64 addr,
 			 u64 len, bool write, struct coll_vec *v)
 {
 	struct coll_buf *buf;
+	bool over;
 
 	if (reg)
 		return coll_member_vec(m, id, addr, len, write, v);
 	buf = coll_buf_pin(&m->ml, addr, len, write);
-	if (buf == ERR_PTR(-ENOMEM)) {
+	if (buf == ERR_PTR(-EDQUOT) || buf == ERR_PTR(-ENOMEM)) {
+		over = buf == ERR_PTR(-EDQUOT);
 		buf = coll_buf_window(&m->ml, addr, len, write);
-		if (!IS_ERR(buf))
+		if (over && !IS_ERR(buf))
 			coll_group_note_memlock(coll_member_group(m),
 				coll_buf_memlock_wanted(&m->ml, addr, len));
 	}
@@ -193,7 +195,6 @@ static int coll_decode_alive(struct coll_member *m, u64 arg, u32 len,
 	req->member = m;
 	if (check_mul_overflow(c->count, (u64)coll_elem_size(c->dtype), &req->bytes))
 		return -EINVAL;
-	trace_coll_submit(g->id, m->rank, c);
 	if (!req->bytes)
 		return 0;
 	if (c->collective != COLL_BROADCAST) {
@@ -216,7 +217,10 @@ int coll_decode(struct coll_member *m, u64 arg, u32 len, struct coll_req *req)
 	if (ret)
 		return ret;
 	ret = coll_decode_alive(m, arg, len, req);
-	return ret ? coll_check_alive(m, ret) : 0;
+	if (ret)
+		return coll_check_alive(m, ret);
+	trace_coll_submit(coll_member_group(m)->id, m->rank, &req->cmd);
+	return 0;
 }
 
 void coll_decode_undo(struct coll_req *req)

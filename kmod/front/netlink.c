@@ -3,6 +3,7 @@
 #include <linux/cred.h>
 #include <linux/module.h>
 #include <net/genetlink.h>
+#include <net/sock.h>
 
 #include <linux/coll_nl.h>
 
@@ -72,10 +73,11 @@ static int coll_nl_put_cause(struct sk_buff *skb, const struct coll_cause *c)
 	       nla_put_string(skb, COLL_NL_GROUP_CAUSE_HOST, c->host);
 }
 
-static int coll_nl_put_group(struct sk_buff *skb, struct coll_group *g)
+static int coll_nl_put_group(struct sk_buff *skb, struct coll_group *g,
+			     struct user_namespace *reader)
 {
 	struct coll_cause cause;
-	u64 started, ended, bytes;
+	u64 started, ended, well, bytes;
 	u32 joined, links;
 
 	coll_links_count(g, &links);
@@ -83,6 +85,7 @@ static int coll_nl_put_group(struct sk_buff *skb, struct coll_group *g)
 	cause = g->cause;
 	started = g->started;
 	ended = g->ended;
+	well = g->ended_well;
 	bytes = g->bytes;
 	joined = g->nr_joined;
 	spin_unlock(&g->lock);
@@ -95,7 +98,7 @@ static int coll_nl_put_group(struct sk_buff *skb, struct coll_group *g)
 	       nla_put_u32(skb, COLL_NL_GROUP_NR_JOINED, joined) ||
 	       nla_put_u32(skb, COLL_NL_GROUP_NR_LINKS, links) ||
 	       nla_put_u32(skb, COLL_NL_GROUP_UID,
-			   from_kuid_munged(&init_user_ns, g->uid)) ||
+			   from_kuid_munged(reader, g->uid)) ||
 	       nla_put_u32(skb, COLL_NL_GROUP_EPOCH, g->epoch) ||
 	       nla_put_u32(skb, COLL_NL_GROUP_STATE, coll_group_state(g)) ||
 	       nla_put_u32(skb, COLL_NL_GROUP_ERROR, cause.error) ||
@@ -103,7 +106,7 @@ static int coll_nl_put_group(struct sk_buff *skb, struct coll_group *g)
 				 COLL_NL_GROUP_PAD) ||
 	       nla_put_u64_64bit(skb, COLL_NL_GROUP_SEQ_DONE, ended,
 				 COLL_NL_GROUP_PAD) ||
-	       nla_put_u64_64bit(skb, COLL_NL_GROUP_OPS, ended,
+	       nla_put_u64_64bit(skb, COLL_NL_GROUP_OPS, well,
 				 COLL_NL_GROUP_PAD) ||
 	       nla_put_u64_64bit(skb, COLL_NL_GROUP_BYTES, bytes,
 				 COLL_NL_GROUP_PAD) ||
@@ -121,7 +124,9 @@ static int coll_nl_group(struct coll_group *g, void *arg)
 	hdr = coll_nl_begin(d, COLL_NL_CMD_GROUP_GET, &full);
 	if (!hdr)
 		return full ? -EMSGSIZE : 0;
-	return coll_nl_end(d, hdr, coll_nl_put_group(d->skb, g));
+	return coll_nl_end(d, hdr,
+			   coll_nl_put_group(d->skb, g,
+				sk_user_ns(NETLINK_CB(d->cb->skb).sk)));
 }
 
 static int coll_nl_put_member(struct sk_buff *skb, struct coll_group *g,

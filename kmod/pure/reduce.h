@@ -20,7 +20,10 @@
 
 #include "env.h"
 
-/* Inputs and outputs of one sweep at most: a node's ranks plus one received. */
+/*
+ * Inputs of one sweep at most: 64 ranks and what was received. More are folded
+ * in turns by the caller; outputs are not limited.
+ */
 #define COLL_SIMD_MAX	65
 
 /**

@@ -58,7 +58,7 @@ static int coll_rx_hello(struct coll_stream *st)
 	    h.wire_max < COLL_WIRE_VERSION)
 		return -EPROTO;
 	WRITE_ONCE(st->greeted, true);
-	WRITE_ONCE(st->stat.state, 1);
+	WRITE_ONCE(st->stat.state, COLL_NL_LINK_STATE_UP);
 	return 0;
 }
 
@@ -397,7 +397,7 @@ bool coll_stream_rx(struct coll_stream *st, struct coll_op *op)
 		tcp_read_sock(sk, &desc, coll_rx_actor);
 	if (!st->closed && coll_rx_ended(sk)) {
 		st->error = READ_ONCE(sk->sk_err);
-		WRITE_ONCE(st->stat.state, 2);
+		WRITE_ONCE(st->stat.state, COLL_NL_LINK_STATE_DOWN);
 		WRITE_ONCE(st->closed, true);
 	}
 	release_sock(sk);

