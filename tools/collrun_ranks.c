@@ -26,6 +26,7 @@
  * @pid: of each rank, also the id of its process group; 0: it is over
  * @running: how many are not over
  * @status: exit status of the first that failed, 0 so far
+ * @killed: that one was ended by a signal not ours
  * @ending: SIGTERM has been sent to all
  * @kill_at: when SIGKILL follows (ms, monotonic); 0: never
  * @end_at: when the job is too late; 0: never
@@ -36,6 +37,7 @@ struct job {
 	pid_t *pid;
 	int running;
 	int status;
+	bool killed;
 	bool ending;
 	int64_t kill_at;
 	int64_t end_at;
@@ -189,21 +191,38 @@ static int report(const struct job *job)
 	return 0;
 }
 
+/* Did a signal end the rank that cannot have come from us? */
+static bool killed_by_others(const struct job *job, int status)
+{
+	if (!WIFSIGNALED(status))
+		return false;
+	if (!job->ending)
+		return true;
+	return WTERMSIG(status) != SIGTERM &&
+	       (WTERMSIG(status) != SIGKILL || now_ms() < job->kill_at);
+}
+
+/*
+ * The first failure counts. But the others hear of a death from the kernel, and
+ * may be over before the dead process is: then the death counts, not its news.
+ */
 static void rank_over(struct job *job, int rank, int status)
 {
 	int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	bool killed = killed_by_others(job, status);
 
 	job->pid[rank] = 0;
 	job->running--;
 	if (!code)
 		return;
-	if (!job->status) {
+	if (killed && !job->killed) {
+		job->killed = true;
 		job->status = code;
-		if (WIFSIGNALED(status))
-			fprintf(stderr, "collrun: rank %d was ended by signal %d (%s)\n",
-				rank, WTERMSIG(status), strsignal(WTERMSIG(status)));
-		else
-			fprintf(stderr, "collrun: rank %d ended with status %d\n", rank, code);
+		fprintf(stderr, "collrun: rank %d was ended by signal %d (%s)\n",
+			rank, WTERMSIG(status), strsignal(WTERMSIG(status)));
+	} else if (!job->status) {
+		job->status = code;
+		fprintf(stderr, "collrun: rank %d ended with status %d\n", rank, code);
 	}
 	if (!job->opt->keep_going)
 		end_all(job, SIGTERM);
