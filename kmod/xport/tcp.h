@@ -52,7 +52,7 @@ enum coll_rx_state {
  * @saved_error_report: see above
  * @greeted: the peer's HELLO was right. Written by the work, read by anyone.
  * @closed: no more bytes will come. Likewise.
- * @error: errno of the socket when it closed, positive; 0: orderly
+ * @error: errno the socket broke with, positive; 0: it closed in order
  * @rx_state: see enum coll_rx_state
  * @rx_have: bytes in @rx_buf
  * @rx_frame: header being worked on

@@ -396,7 +396,7 @@ bool coll_stream_rx(struct coll_stream *st, struct coll_op *op)
 	if (!rx.stop)
 		tcp_read_sock(sk, &desc, coll_rx_actor);
 	if (!st->closed && coll_rx_ended(sk)) {
-		st->error = READ_ONCE(sk->sk_err);
+		st->error = READ_ONCE(sk->sk_err) ?: st->error;
 		WRITE_ONCE(st->stat.state, COLL_NL_LINK_STATE_DOWN);
 		WRITE_ONCE(st->closed, true);
 	}

@@ -130,6 +130,9 @@ static int coll_tx_send(struct coll_stream *st, struct bio_vec *bv,
 		WRITE_ONCE(st->stat.tx_stalls, st->stat.tx_stalls + 1);
 		return 0;
 	}
+	/* Whoever meets a socket's error first takes it away. */
+	if (ret < 0 && ret != -EPIPE)
+		st->error = -ret;
 	return ret;
 }
 
