@@ -85,12 +85,15 @@ void coll_group_watch(struct coll_group *g)
 static void coll_group_reap(struct work_struct *work)
 {
 	struct coll_group *g = container_of(work, struct coll_group, reap);
+	bool hard;
 	u32 i;
 
 	cancel_delayed_work_sync(&g->stall);
+	/* Peers may still need what was sent before an orderly end. */
+	hard = g->error && g->cause.kind != COLL_CAUSE_CLOSE;
 	for (i = 0; i < g->nr_nodes; i++)
 		if (g->links[i])
-			g->links[i]->ops->close(g->links[i], g->error);
+			g->links[i]->ops->close(g->links[i], hard);
 	coll_group_free(g);
 }
 
@@ -315,7 +318,7 @@ void coll_group_left(struct coll_member *m)
 		coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, m->rank,
 				 beyond);
 		cause.pid = m->tgid;
-		coll_group_fail(g, &cause);
+		coll_group_doom(g, &cause);
 	} else {
 		coll_links_kick(g);	/* BYE */
 	}
@@ -395,6 +398,30 @@ void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
 	coll_group_put(g);
 }
 
+void coll_group_check_doom(struct coll_group *g)
+{
+	struct coll_cause cause;
+	struct coll_op *op;
+	bool due;
+
+	spin_lock(&g->lock);
+	op = list_first_entry_or_null(&g->ops, struct coll_op, list);
+	due = g->doom.kind && !g->error && (!op || op->seq >= g->doom.seq);
+	cause = g->doom;
+	spin_unlock(&g->lock);
+	if (due)
+		coll_group_fail(g, &cause);
+}
+
+void coll_group_doom(struct coll_group *g, const struct coll_cause *cause)
+{
+	spin_lock(&g->lock);
+	if (!g->doom.kind || cause->seq < g->doom.seq)
+		g->doom = *cause;
+	spin_unlock(&g->lock);
+	coll_group_check_doom(g);
+}
+
 void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq)
 {
 	struct coll_cause cause;
@@ -410,7 +437,7 @@ void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq)
 	if (beyond) {
 		coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, rank,
 				 beyond);
-		coll_group_fail(g, &cause);
+		coll_group_doom(g, &cause);
 	}
 }
 

@@ -73,6 +73,7 @@ struct coll_left {
  * @nr_joined: members there are
  * @error: 0, or the sticky positive errno; may be read without the lock
  * @cause: why
+ * @doom: a failure that waits for the ops before its ->seq to end; ->kind 0: none
  * @ops: posted and not ended, by seq
  * @active: the one that runs; NULL between ops
  * @advancing: somebody is starting ops; see coll_group_advance()
@@ -114,6 +115,7 @@ struct coll_group {
 	u32 nr_joined;
 	int error;
 	struct coll_cause cause;
+	struct coll_cause doom;
 	struct list_head ops;
 	struct coll_op *active;
 	bool advancing;
@@ -193,6 +195,19 @@ void coll_group_put(struct coll_group *g);
  * -cause->error, as soon as its pages are free. Process context.
  */
 void coll_group_fail(struct coll_group *g, const struct coll_cause *cause);
+
+/**
+ * coll_group_doom() - end the communicator at an op that can never be
+ * @g: group
+ * @cause: why; ->seq is that op, ->error positive
+ *
+ * A rank has left after its last op. Ops before @cause->seq have all they need
+ * and may end well; with the last of them the group fails. Process context.
+ */
+void coll_group_doom(struct coll_group *g, const struct coll_cause *cause);
+
+/* An op has ended: is a failure due that waited for it? Process context. */
+void coll_group_check_doom(struct coll_group *g);
 
 /**
  * coll_group_cause() - fill in a cause that arises on this node

@@ -189,6 +189,7 @@ static void coll_post_failed(struct coll_req *req, int err)
 	if (err == -EBADE) {
 		coll_group_cause(g, &cause, COLL_CAUSE_MISMATCH, EBADE,
 				 req->member->rank, seq);
+		coll_group_fail(g, &cause);
 	} else {
 		u32 rank;
 
@@ -197,8 +198,8 @@ static void coll_post_failed(struct coll_req *req, int err)
 		spin_unlock(&g->lock);
 		coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, rank,
 				 seq);
+		coll_group_doom(g, &cause);
 	}
-	coll_group_fail(g, &cause);
 }
 
 int coll_op_post(struct coll_req *req)
@@ -378,6 +379,7 @@ static void coll_op_ended(struct coll_op *op)
 	}
 	g->completing = false;
 	spin_unlock(&g->lock);
+	coll_group_check_doom(g);
 	coll_group_advance(g);
 	coll_group_put(g);
 }

@@ -83,7 +83,10 @@ static int coll_rx_abort(struct coll_stream *st)
 	if (coll_wire_get_abort(st->rx_buf + COLL_WIRE_HDR, &c) || !c.error ||
 	    c.error > 4095)
 		return -EPROTO;
-	coll_group_fail(st->link->link.group, &c);
+	if (c.kind == COLL_CAUSE_CLOSE)
+		coll_group_doom(st->link->link.group, &c);
+	else
+		coll_group_fail(st->link->link.group, &c);
 	return 0;
 }
 
