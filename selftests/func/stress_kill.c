@@ -4,8 +4,9 @@
  *
  * A rank is killed at a random moment, again and again: 2 to 8 ranks as
  * processes, 1 to 4 nodes, random collectives by ioctl and io_uring, the kill
- * between 0 and 20 ms after the start, so also while ranks still join. Every
- * survivor must hear of it in time, and be told who it was.
+ * between 0 and 20 ms after all ranks have joined or, every fourth time, after
+ * the start, while they still join. Every survivor must hear of it in time, and
+ * be told who it was.
  *
  * Who dies before it has joined is unknown to the kernel, and who joins after one
  * has died finds a failed group, or none and makes a new one. So during setup
@@ -39,6 +40,7 @@ struct injection {
 	uint64_t seed;
 	uint32_t size, nodes, victim, delay;
 	struct procs_stream s;
+	bool early;		/* the delay begins with the start */
 	bool joined;		/* all ranks had, when it was killed */
 	pid_t pid;
 	uint64_t when;
@@ -55,6 +57,7 @@ static void draw(struct injection *in, uint64_t seed)
 	in->nodes = 1 + test_below(&lots, in->size < 4 ? in->size : 4);
 	in->victim = test_below(&lots, in->size);
 	in->delay = test_below(&lots, WINDOW_US);
+	in->early = !test_below(&lots, 4);
 	in->s.seed = test_rand(&lots) | 1;
 	in->s.max_bytes = 4ULL << test_below(&lots, 19);
 	in->s.uring = test_below(&lots, 2) * (1 + test_below(&lots, 8));
@@ -150,6 +153,10 @@ static int inject(uint64_t seed, struct tally *t)
 		printf("# cannot start: %s\n", strerror(-ret));
 		procs_stop(&p);
 		return ret;
+	}
+	if (!in.early) {
+		procs_wait(&p, PROCS_JOINED, HANG_MS);
+		start = test_now_ns();
 	}
 	start = (test_now_ns() - start) / 1000;
 	if (start < in.delay)

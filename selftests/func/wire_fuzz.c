@@ -128,7 +128,7 @@ static void fuzz(struct __test_metadata *_metadata, bool ctrl)
 	uint64_t lots = test_seed();
 	unsigned int i;
 
-	for (i = 0; i < test_scale(150); i++)
+	for (i = 0; i < test_scale(100); i++)
 		fuzz_once(_metadata, test_rand(&lots) | 1, ctrl);
 }
 

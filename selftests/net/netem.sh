@@ -11,6 +11,7 @@
 rank='
 dev=$(ip -o link | sed -n "s/^[0-9]*: \([^:@]*\).*/\1/p" | grep -v "^lo$" | head -n 1)
 tc qdisc add dev "$dev" root netem $NETEM 2>/dev/null
+tc qdisc show dev "$dev" | grep -q netem || exit 9
 exec "$@"'
 
 # bad_net NAME NETEM-ARGUMENTS
