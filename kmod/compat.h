@@ -62,6 +62,18 @@ static inline long coll_pin_remote(struct mm_struct *mm, unsigned long addr,
 }
 
 /*
+ * How to pin a buffer for long. Before 6.2 a page that is only read may be the
+ * zero page or one of the page cache, which a later write of the process leaves
+ * behind: there the pin has to break the sharing itself.
+ */
+static inline unsigned int coll_pin_flags(bool write)
+{
+	if (LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0) && !write)
+		return FOLL_LONGTERM | FOLL_WRITE | FOLL_FORCE;
+	return FOLL_LONGTERM | (write ? FOLL_WRITE : 0);
+}
+
+/*
  * Is this task on its way out of its address space? Only asked where io_uring
  * does not tell: 6.1 lets execve() wait for our commands without a word.
  */

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/bvec.h>
 #include <linux/cred.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
 #include <linux/slab.h>
+#include <linux/userfaultfd_k.h>
 
 #include "../compat.h"
 #include "buf.h"
@@ -67,10 +70,60 @@ static struct coll_buf *coll_buf_alloc(u64 addr, u64 len, bool write)
 	return buf;
 }
 
-/* Pin all of @buf; on error none of it stays pinned. */
-static int coll_pin_all(struct coll_buf *buf, unsigned long nr)
+/*
+ * May collectives work on this mapping? Anonymous and shared memory, and private
+ * mappings of files. Not pages of a file that others see, which must not be
+ * written behind the file system's back; nor what a user-space server fills in:
+ * our workers cannot be killed while they wait for it.
+ */
+static bool coll_vma_ok(struct vm_area_struct *vma, bool write)
 {
-	unsigned int flags = FOLL_LONGTERM | (buf->write ? FOLL_WRITE : 0);
+	unsigned long magic;
+
+	/* Before a forced pin asks nobody. */
+	if (!(vma->vm_flags & (write ? VM_WRITE : VM_READ)))
+		return false;
+	if (vma->vm_flags & (VM_IO | VM_PFNMAP) || userfaultfd_armed(vma))
+		return false;
+	if (!vma->vm_file)
+		return true;
+	magic = file_inode(vma->vm_file)->i_sb->s_magic;
+	if (magic == TMPFS_MAGIC || magic == HUGETLBFS_MAGIC)
+		return true;
+	return !(vma->vm_flags & VM_SHARED) && magic != FUSE_SUPER_MAGIC;
+}
+
+/* The same question of a whole range. Under mmap_lock. */
+static bool coll_vmas_ok(struct mm_struct *mm, u64 addr, u64 len, bool write)
+{
+	u64 end = addr + len;
+
+	while (addr < end) {
+		struct vm_area_struct *vma = find_vma(mm, addr);
+
+		if (!vma || vma->vm_start > addr || !coll_vma_ok(vma, write))
+			return false;
+		addr = vma->vm_end;
+	}
+	return true;
+}
+
+static int coll_check_vmas(const struct coll_memlock *ml, u64 addr, u64 len,
+			   bool write)
+{
+	bool ok;
+
+	if (mmap_read_lock_killable(ml->mm))
+		return -EINTR;
+	ok = coll_vmas_ok(ml->mm, addr, len, write);
+	mmap_read_unlock(ml->mm);
+	return ok ? 0 : -EFAULT;
+}
+
+/* Pin all of @buf; on error none of it stays pinned. */
+static int coll_pin_all(struct coll_buf *buf, unsigned long nr,
+			unsigned int flags)
+{
 	unsigned long start = buf->addr & PAGE_MASK;
 	unsigned long done = 0;
 
@@ -100,6 +153,9 @@ struct coll_buf *coll_buf_pin(const struct coll_memlock *ml, u64 addr, u64 len,
 	ret = coll_check_range(addr, len);
 	if (ret)
 		return ERR_PTR(ret);
+	ret = coll_check_vmas(ml, addr, len, write);
+	if (ret)
+		return ERR_PTR(ret);
 	nr = ((addr & ~PAGE_MASK) + len + PAGE_SIZE - 1) >> PAGE_SHIFT;
 
 	buf = coll_buf_alloc(addr, len, write);
@@ -113,7 +169,10 @@ struct coll_buf *coll_buf_pin(const struct coll_memlock *ml, u64 addr, u64 len,
 		ret = -ENOMEM;
 		goto uncharge;
 	}
-	ret = coll_pin_all(buf, nr);
+	ret = coll_pin_all(buf, nr, coll_pin_flags(write));
+	/* A shared read-only mapping cannot be forced, and need not be. */
+	if (ret == -EFAULT && !write)
+		ret = coll_pin_all(buf, nr, FOLL_LONGTERM);
 	if (ret)
 		goto free_pages;
 	buf->cred = get_cred(ml->cred);
@@ -195,17 +254,21 @@ void coll_buf_put(struct coll_buf *buf)
 static int coll_window_page(const struct coll_buf *buf, u64 addr,
 			    struct page **page)
 {
-	long got;
+	long got = -EFAULT;
 
 	if (!mmget_not_zero(buf->mm))
 		return -ESRCH;
 	mmap_read_lock(buf->mm);
-	got = coll_pin_remote(buf->mm, addr & PAGE_MASK,
-			      buf->write ? FOLL_WRITE : 0, page);
+	if (coll_vmas_ok(buf->mm, addr, 1, buf->write))
+		got = coll_pin_remote(buf->mm, addr & PAGE_MASK,
+				      buf->write ? FOLL_WRITE : 0, page);
 	mmap_read_unlock(buf->mm);
 	/* Not mmput(): the last one would tear the mm down under our locks. */
 	mmput_async(buf->mm);
-	return got == 1 ? 0 : -EFAULT;
+	if (got == 1)
+		return 0;
+	/* A helper that is being killed gives up: its death ends the op. */
+	return fatal_signal_pending(current) ? -ESRCH : -EFAULT;
 }
 
 int coll_vec_run(const struct coll_vec *v, u64 off, u32 max, struct coll_run *run)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/cpumask.h>
 #include <linux/minmax.h>
+#include <linux/sched/signal.h>
 
 #include "exec.h"
 #include "group.h"
@@ -39,7 +40,8 @@ static void coll_step_complete(struct coll_exec *x, struct coll_exec_step *st)
 /* Are all receive and local steps before @st complete? */
 static bool coll_fence_open(struct coll_exec *x, const struct coll_exec_step *st)
 {
-	u32 i = READ_ONCE(x->fence);
+	/* pairs with the store below: the steps before are seen as complete */
+	u32 i = smp_load_acquire(&x->fence);
 	u32 end = st - x->steps;
 
 	for (; i < end; i++) {
@@ -47,7 +49,8 @@ static bool coll_fence_open(struct coll_exec *x, const struct coll_exec_step *st
 		    !coll_step_is_complete(&x->steps[i]))
 			break;
 	}
-	WRITE_ONCE(x->fence, i);
+	/* pairs with the load above */
+	smp_store_release(&x->fence, i);
 	return i >= end;
 }
 
@@ -193,7 +196,8 @@ void coll_exec_help(struct coll_exec *x)
 		return;
 	}
 	for (;;) {
-		if (coll_op_ending(x->op))
+		/* Before a slice is taken: what is taken must be done. */
+		if (coll_op_ending(x->op) || fatal_signal_pending(current))
 			break;
 		off = atomic64_fetch_add(slice, &x->cursor);
 		if (off >= st->len)

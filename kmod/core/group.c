@@ -34,9 +34,13 @@ int coll_group_init(void)
 	return 0;
 }
 
-/* No file is open: all groups have been put, the last may still be reaped. */
+/*
+ * No file is open: but a worker may still have to put the last reference of a
+ * group, which then has to be reaped, for which links run their work once more.
+ */
 void coll_group_exit(void)
 {
+	flush_workqueue(coll_wq);
 	destroy_workqueue(coll_reap_wq);
 	destroy_workqueue(coll_wq);
 	ida_destroy(&coll_group_ids);

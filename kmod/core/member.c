@@ -106,8 +106,13 @@ bool coll_member_is_owner(const struct coll_member *m)
 /* How the current process ends: wait status as the shell would say. */
 static void coll_exit_status(struct coll_cause *cause)
 {
-	int code = current->flags & PF_EXITING ? current->exit_code :
-		READ_ONCE(current->signal->group_exit_code);
+	int code = 0;
+
+	/* group_exit_code alone may also be the signal that stops a job. */
+	if (current->flags & PF_EXITING)
+		code = current->exit_code;
+	else if (READ_ONCE(current->signal->flags) & SIGNAL_GROUP_EXIT)
+		code = READ_ONCE(current->signal->group_exit_code);
 
 	cause->signal = code & 0x7f;
 	cause->code = (code >> 8) & 0xff;

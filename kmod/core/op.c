@@ -146,6 +146,17 @@ static u32 coll_op_missing_rank(const struct coll_group *g, u64 seq)
 }
 
 /*
+ * Do two local ranks ask for the same? Every field, not the signature, which a
+ * malicious rank could make collide: the lengths of all buffers follow from it.
+ */
+static bool coll_cmd_same(const struct coll_cmd *a, const struct coll_cmd *b)
+{
+	return a->collective == b->collective && a->op == b->op &&
+	       a->dtype == b->dtype && a->root == b->root &&
+	       a->count == b->count;
+}
+
+/*
  * Under group->lock, with a spare op that is taken if it is needed.
  * Return: 0 posted; -EBADE disagrees with what others posted; -EHOSTDOWN needs
  * a rank that has left; -EAGAIN; -ENOMEM: come back with a spare op.
@@ -171,7 +182,7 @@ static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare)
 		op = *spare;
 		*spare = NULL;
 		coll_op_enqueue(g, op, req, seq);
-	} else if (op->sig != coll_cmd_signature(&req->cmd, seq)) {
+	} else if (!coll_cmd_same(&op->cmd, &req->cmd)) {
 		return -EBADE;
 	}
 	coll_op_add_req(op, req);

@@ -158,15 +158,10 @@ static u64 coll_round_segment(u64 segment)
 	return clamp_t(u64, round_down(segment, 64), 64, SZ_1M);
 }
 
-/*
- * A command of a dying process fails for odd reasons, such as an interrupted
- * pin. It must not just be left out: the next one of its batch would then be
- * taken for it, and the others would hear of a disagreement, not of a death.
- */
-static int coll_check_alive(struct coll_member *m, int ret)
+int coll_refused(struct coll_member *m, int err)
 {
 	if (!fatal_signal_pending(current))
-		return ret;
+		return err;
 	coll_member_gone(m, COLL_CAUSE_EXIT);
 	return -ECANCELED;
 }
@@ -213,12 +208,11 @@ int coll_decode(struct coll_member *m, u64 arg, u32 len, struct coll_req *req)
 		return -EPERM;
 	if (!coll_member_group(m))
 		return -ENOTCONN;
-	ret = coll_check_alive(m, 0);
-	if (ret)
-		return ret;
+	if (fatal_signal_pending(current))
+		return coll_refused(m, -ECANCELED);
 	ret = coll_decode_alive(m, arg, len, req);
 	if (ret)
-		return coll_check_alive(m, ret);
+		return coll_refused(m, ret);
 	trace_coll_submit(coll_member_group(m)->id, m->rank, &req->cmd);
 	return 0;
 }

@@ -23,6 +23,19 @@ struct coll_req;
  */
 int coll_decode(struct coll_member *m, u64 arg, u32 len, struct coll_req *req);
 
+/**
+ * coll_refused() - a command is not going to be posted
+ * @m: member it was for
+ * @err: why, negative
+ *
+ * A command of a dying process fails for odd reasons, such as an interrupted
+ * pin. It must not just be left out: the next one of its batch would then be
+ * taken for it, and the others would hear of a disagreement, not of a death.
+ *
+ * Return: what to tell the caller.
+ */
+int coll_refused(struct coll_member *m, int err);
+
 /* Give back what coll_decode() took, of a request that was not posted. */
 void coll_decode_undo(struct coll_req *req);
 

@@ -64,6 +64,10 @@ int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len)
 		goto out;
 	}
 	while (!coll_waiting_is_done(&w)) {
+		if (fatal_signal_pending(current)) {
+			coll_waiting_killed(&w);
+			break;
+		}
 		coll_req_help(&w.req);
 		if (wait_event_killable(w.wq, coll_waiting_is_done(&w) ||
 					      coll_req_can_help(&w.req))) {

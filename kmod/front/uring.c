@@ -135,7 +135,7 @@ static int coll_uring_submit(struct coll_file *cf, struct io_uring_cmd *cmd,
 	int ret;
 
 	if (!u)
-		return -ENOMEM;
+		return coll_refused(cf->member, -ENOMEM);
 	ret = coll_decode(cf->member, arg, len, &u->req);
 	if (ret) {
 		kfree(u);
@@ -157,7 +157,7 @@ static int coll_uring_submit(struct coll_file *cf, struct io_uring_cmd *cmd,
 		coll_decode_undo(&u->req);
 		coll_uring_free(u);
 		/* Not by return value: io_uring would try -EAGAIN again, later. */
-		coll_cmd_done(cmd, ret, issue_flags);
+		coll_cmd_done(cmd, coll_refused(cf->member, ret), issue_flags);
 		return -EIOCBQUEUED;
 	}
 	coll_uring_watch(cf);

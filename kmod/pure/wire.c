@@ -5,7 +5,7 @@
  */
 #include "wire.h"
 
-#define CAUSE_ERROR_MAX		4095	/* what fits into an error pointer */
+#define CAUSE_ERROR_MAX		133	/* EHWPOISON: beyond are the kernel's own */
 #define CAUSE_SIGNAL_MAX	128	/* largest _NSIG of any architecture */
 #define CAUSE_PID_MAX		0x7fffffffU
 

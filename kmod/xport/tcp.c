@@ -57,7 +57,8 @@ static void coll_sk_write_space(struct sock *sk)
  * Nobody may slip a protocol of his own (TLS, a sockmap) between us and the
  * socket, save our callbacks, and call them when we are gone: a socket has one
  * upper layer protocol at most, and this is it. It is never registered, so it
- * cannot be asked for by name.
+ * cannot be asked for by name. And as it cannot be cloned, a claimed socket
+ * cannot be made a listener.
  */
 static struct tcp_ulp_ops coll_ulp __read_mostly = {
 	.name	= "coll",
@@ -70,7 +71,10 @@ static int coll_ulp_claim(struct sock *sk)
 	int ret = 0;
 
 	lock_sock(sk);
-	if (icsk->icsk_ulp_ops)
+	/* Once more: a listener would hand our callbacks to its children. */
+	if (sk->sk_state != TCP_ESTABLISHED)
+		ret = -ENOTCONN;
+	else if (icsk->icsk_ulp_ops)
 		ret = -EBUSY;
 	else
 		icsk->icsk_ulp_ops = &coll_ulp;

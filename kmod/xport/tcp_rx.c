@@ -257,6 +257,9 @@ static int coll_rx_skb(struct coll_rx *rx, struct coll_exec_step *step,
 	for (i = 0; !ret && *want && i < skb_shinfo(skb)->nr_frags; i++) {
 		const skb_frag_t *f = &skb_shinfo(skb)->frags[i];
 
+		/* device memory: nobody here can read it */
+		if (!skb_frag_address_safe(f))
+			return -EPROTO;
 		ret = coll_rx_stretch(rx, step, skb_frag_address(f),
 				      skb_frag_size(f), skip, want);
 	}
@@ -295,7 +298,10 @@ static u32 coll_rx_payload(struct coll_rx *rx, struct sk_buff *skb, u32 off,
 	}
 	want = len;
 	ret = coll_rx_skb(rx, step, skb, &off, &want);
-	if (ret)
+	/* What else may go wrong has been reported by the executor. */
+	if (ret == -EPROTO)
+		coll_rx_proto(rx);
+	else if (ret)
 		rx->stop = true;
 	len -= want;
 	st->rx_left -= len;
@@ -365,7 +371,13 @@ static int coll_rx_actor(read_descriptor_t *desc, struct sk_buff *skb,
 	u32 taken = 0;
 
 	while (taken < len && !rx->stop) {
-		taken += coll_rx_step(rx, skb, off + taken, len - taken);
+		enum coll_rx_state before = rx->st->rx_state;
+		u32 n = coll_rx_step(rx, skb, off + taken, len - taken);
+
+		/* Bytes that cannot be read, as of device memory: no progress. */
+		if (!n && !rx->stop && rx->st->rx_state == before)
+			coll_rx_proto(rx);
+		taken += n;
 		if (!rx->budget)
 			rx->stop = true;
 	}

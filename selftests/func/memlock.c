@@ -202,6 +202,31 @@ static void windows(struct __test_metadata *_metadata, uint32_t size,
 	raw_stop(&c);
 }
 
+/*
+ * A buffer registered for reading before its first write: the pin must not hold
+ * the zero page, which the write leaves behind (kernels before 6.2 do that).
+ */
+TEST(registered_before_the_first_write)
+{
+	int32_t *in = (int32_t *)memory(4 * PAGE), *out = (int32_t *)memory(4 * PAGE);
+	struct coll_register r = { .addr = (uintptr_t)in, .len = 4 * PAGE };
+	uint32_t i, n = 4 * PAGE / sizeof(*in);
+	struct coll_cmd cmd;
+	struct raw_comm c;
+
+	ASSERT_EQ(0, raw_start(&c, 1, 1));
+	ASSERT_EQ(0, ioctl(c.fd[0], COLL_IOC_REGISTER, &r));
+	for (i = 0; i < n; i++)
+		in[i] = i + 1;
+	raw_allreduce(&cmd, in, out, n, COLL_I32, COLL_OP_SUM);
+	cmd.flags = COLL_CMD_REG_SEND;
+	cmd.send_buf = r.id;
+	EXPECT_EQ(0, raw_submit(c.fd[0], &cmd));
+	for (i = 0; i < n; i++)
+		ASSERT_EQ((int32_t)i + 1, out[i]);
+	raw_stop(&c);
+}
+
 TEST(windows_one_rank)		{ windows(_metadata, 1, 1, 0); }
 TEST(windows_one_node)		{ windows(_metadata, 4, 1, 0); }
 TEST(windows_two_nodes)		{ windows(_metadata, 2, 2, 0); }
