@@ -71,10 +71,10 @@ static struct coll_buf *coll_buf_alloc(u64 addr, u64 len, bool write)
 }
 
 /*
- * May collectives work on this mapping? Anonymous and shared memory, and private
- * mappings of files. Not pages of a file that others see, which must not be
- * written behind the file system's back; nor what a user-space server fills in:
- * our workers cannot be killed while they wait for it.
+ * May collectives work on this mapping? Anonymous and shared memory, private
+ * mappings of files, and inputs from any file. Not outputs to pages of a file that
+ * others see, which must not be written behind the file system's back; nor what a
+ * user-space server fills in: our workers cannot be killed while they wait for it.
  */
 static bool coll_vma_ok(struct vm_area_struct *vma, bool write)
 {
@@ -90,7 +90,8 @@ static bool coll_vma_ok(struct vm_area_struct *vma, bool write)
 	magic = file_inode(vma->vm_file)->i_sb->s_magic;
 	if (magic == TMPFS_MAGIC || magic == HUGETLBFS_MAGIC)
 		return true;
-	return !(vma->vm_flags & VM_SHARED) && magic != FUSE_SUPER_MAGIC;
+	return magic != FUSE_SUPER_MAGIC &&
+	       (!write || !(vma->vm_flags & VM_SHARED));
 }
 
 /* The same question of a whole range. Under mmap_lock. */

@@ -254,7 +254,9 @@ struct coll_link_add {
  *
  * Pages are charged to the user's locked memory. The mapping is fixed at this
  * moment: after munmap the id keeps meaning the old pages.
- * Errors: EFAULT not mapped, not writable, wraps; ENOMEM over RLIMIT_MEMLOCK,
+ * Errors: EFAULT not mapped, not readable or writable, wraps, filled in by a
+ * user-space server (FUSE, userfaultfd), or to be written and a shared mapping of a
+ * file (but tmpfs and hugetlbfs); ENOMEM over RLIMIT_MEMLOCK,
  * nothing is charged then; EINVAL also for more than 256 GiB; ENOSPC no id left.
  */
 #define COLL_REG_WRITE		(1U << 0)
