@@ -177,7 +177,9 @@ bool coll_exec_wants_help(const struct coll_exec *x)
 {
 	const struct coll_exec_step *st = READ_ONCE(x->shared);
 
-	return st && atomic64_read(&x->cursor) < st->len;
+	/* A sleeper must not spin on slices that nobody takes any more. */
+	return st && !coll_op_ending(x->op) &&
+	       atomic64_read(&x->cursor) < st->len;
 }
 
 void coll_exec_help(struct coll_exec *x)
@@ -281,16 +283,6 @@ static u64 coll_local_todo(struct coll_exec *x, struct coll_exec_step **alone)
 	return bytes;
 }
 
-static bool coll_has_locals(const struct coll_exec *x)
-{
-	u32 i;
-
-	for (i = 0; i < x->nr_steps; i++)
-		if (x->steps[i].s.kind == COLL_STEP_LOCAL && !x->steps[i].complete)
-			return true;
-	return false;
-}
-
 void coll_exec_start(struct coll_op *op)
 {
 	struct coll_exec *x = op->exec;
@@ -306,9 +298,9 @@ void coll_exec_start(struct coll_op *op)
 	coll_links_kick(op->group);
 	if (x->nr_peers)
 		coll_group_watch(op->group);
-	if (!coll_has_locals(x))
-		return;
 	todo = coll_local_todo(x, &alone);
+	if (!todo)
+		return;
 	if (todo <= COLL_SLICE) {
 		coll_run_locals(x);
 	} else if (alone) {

@@ -82,7 +82,6 @@ struct coll_left {
  * @ended: ops ended
  * @ended_well: of these, with 0
  * @bytes: payload of ended ops
- * @posted: highest seq any local member has posted
  * @remote_left: the remote rank that left earliest
  * @local_left: local ranks that left, in that order; the first @nr_left
  * @nr_left: how many
@@ -124,7 +123,6 @@ struct coll_group {
 	u64 ended;
 	u64 ended_well;
 	u64 bytes;
-	u64 posted;
 	struct coll_left remote_left;
 	struct coll_left *local_left;
 	u32 nr_left;

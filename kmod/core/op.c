@@ -115,7 +115,6 @@ static void coll_op_enqueue(struct coll_group *g, struct coll_op *op,
 	op->elem = coll_dtype_size(req->cmd.dtype);
 	op->bytes = req->bytes;
 	list_add_tail(&op->list, &g->ops);
-	g->posted = seq;
 }
 
 /* Keep op->reqs in the order of local ranks: sums are folded in it. */
