@@ -43,7 +43,7 @@ static const struct {
 	int value;	/* -1: anything else than it is */
 } bad_hellos[] = {
 	{ "magic", 0, 1 }, { "version", 4, 2 }, { "type", 5, 7 }, { "flags", 6, 1 },
-	{ "comm", 8, 0x55 }, { "epoch", 16, 1 }, { "transfer", 20, 1 },
+	{ "comm", 8, -1 }, { "epoch", 16, 1 }, { "transfer", 20, 1 },
 	{ "seq", 24, 1 }, { "offset", 32, 1 }, { "length", 40, 47 },
 	{ "longer", 40, 49 }, { "crc", 44, 1 }, { "signature", 48, 1 },
 	{ "key", 56, -1 }, { "end of the key", 71, -1 }, { "size", 72, 3 },
