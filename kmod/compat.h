@@ -85,8 +85,27 @@ static inline bool coll_task_leaving(struct task_struct *t)
 }
 #endif
 
-#ifdef CONFIG_X86_64		/* user-mode Linux has it too */
+/*
+ * Floats and vectors. The x86-64 kernel sets up SSE and wider by itself, but the
+ * x87 only when asked; user-mode Linux is a process and always has both.
+ */
+#ifdef CONFIG_X86_64
 #include <asm/fpu/api.h>
+static inline void coll_fpu_begin(bool x87)
+{
+#ifdef CONFIG_UML
+	kernel_fpu_begin();
+#else
+	kernel_fpu_begin_mask(KFPU_MXCSR | (x87 ? KFPU_387 : 0));
 #endif
+}
+#else
+#include <linux/fpu.h>			/* 6.10 */
+static inline void coll_fpu_begin(bool x87)
+{
+	kernel_fpu_begin();
+}
+#endif
+#define coll_fpu_end()	kernel_fpu_end()
 
 #endif /* COLL_COMPAT_H */

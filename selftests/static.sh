@@ -44,11 +44,11 @@ style()
 
 	kdir=$("$collvm" path "$1" kdir)
 	[[ -f $kdir/scripts/checkpatch.pl ]] || kdir=$("$collvm" path "$1" src)
-	(cd "$top" && git ls-files 'kmod/*.[ch]' 'uapi/*.h' | grep -vE '(pure|simd)/reduce' |
+	(cd "$top" && git ls-files 'kmod/*.[ch]' 'uapi/*.h' | grep -vE '(pure|simd)/(reduce|exact)' |
 	 xargs perl "$kdir/scripts/checkpatch.pl" --no-tree --no-summary --terse \
 		--quiet --ignore "$ignored" -f) >"$work/log" 2>&1
 	result checkpatch $? "$work/log"
-	(cd "$top" && git ls-files 'kmod/*/reduce*.[ch]' | grep -v core/ |
+	(cd "$top" && git ls-files 'kmod/*/reduce*.[ch]' 'kmod/pure/exact.[ch]' | grep -v core/ |
 	 xargs perl "$kdir/scripts/checkpatch.pl" --no-tree --no-summary --terse \
 		--quiet --ignore "$ignored,$templates" -f) >"$work/log" 2>&1
 	result "checkpatch of vector code" $? "$work/log"

@@ -218,6 +218,37 @@ struct coll_buf *coll_buf_window(const struct coll_memlock *ml, u64 addr,
 	return v.buf;
 }
 
+static void coll_free_scratch(struct coll_buf *buf)
+{
+	while (buf->nr_pages)
+		__free_page(buf->pages[--buf->nr_pages]);
+}
+
+struct coll_buf *coll_buf_scratch(u64 len)
+{
+	unsigned long nr = (len + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	struct coll_buf *buf = coll_buf_alloc(0, len, true);
+
+	if (!buf)
+		return NULL;
+	buf->pages = kvmalloc_array(nr, sizeof(*buf->pages), GFP_KERNEL_ACCOUNT);
+	while (buf->pages && buf->nr_pages < nr) {
+		struct page *page = alloc_page(GFP_KERNEL_ACCOUNT);
+
+		if (!page) {
+			coll_buf_put(buf);
+			return NULL;
+		}
+		buf->pages[buf->nr_pages++] = page;
+		cond_resched();
+	}
+	if (!buf->pages) {
+		coll_buf_put(buf);
+		return NULL;
+	}
+	return buf;
+}
+
 u64 coll_buf_memlock_wanted(const struct coll_memlock *ml, u64 addr, u64 len)
 {
 	u64 pages = ((addr & ~PAGE_MASK) + len + PAGE_SIZE - 1) >> PAGE_SHIFT;
@@ -235,12 +266,14 @@ static void coll_buf_release(struct kref *ref)
 {
 	struct coll_buf *buf = container_of(ref, struct coll_buf, ref);
 
-	if (buf->pages) {
+	if (buf->cred) {
 		unpin_user_pages_dirty_lock(buf->pages, buf->nr_pages, buf->write);
 		coll_uncharge(buf->cred, buf->nr_pages);
 		put_cred(buf->cred);
-		kvfree(buf->pages);
+	} else {
+		coll_free_scratch(buf);
 	}
+	kvfree(buf->pages);
 	if (buf->mm)
 		mmdrop(buf->mm);
 	kfree(buf);

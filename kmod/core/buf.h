@@ -5,7 +5,8 @@
  * A struct coll_buf is a range of one process's address space. Usually all its
  * pages are pinned while it lives, charged to the user's locked memory. Where
  * RLIMIT_MEMLOCK forbids that, a plain op gets a buffer without pins: each page
- * is then pinned for the moment it is touched (a window of one page).
+ * is then pinned for the moment it is touched (a window of one page). Scratch is
+ * memory of the kernel that ops use like a buffer.
  *
  * Owner: whoever holds the reference. Registered buffers are owned by their
  * member, and by each op that uses them.
@@ -40,7 +41,7 @@ struct coll_memlock {
  * @pages: pinned pages from the one that holds @addr; NULL: windows
  * @nr_pages: how many; also what is charged to @cred's user
  * @write: may be written
- * @cred: charged user, referenced; NULL if nothing is charged
+ * @cred: charged user, referenced; NULL if nothing is charged: scratch, windows
  * @mm: address space, grabbed; windows only
  */
 struct coll_buf {
@@ -101,6 +102,14 @@ struct coll_buf *coll_buf_pin(const struct coll_memlock *ml, u64 addr, u64 len,
  */
 struct coll_buf *coll_buf_window(const struct coll_memlock *ml, u64 addr,
 				 u64 len, bool write);
+
+/**
+ * coll_buf_scratch() - kernel memory, as a buffer
+ * @len: bytes, not 0
+ *
+ * Return: the buffer with one reference, NULL without memory.
+ */
+struct coll_buf *coll_buf_scratch(u64 len);
 
 /* RLIMIT_MEMLOCK in bytes that would let this user pin the range just now. */
 u64 coll_buf_memlock_wanted(const struct coll_memlock *ml, u64 addr, u64 len);

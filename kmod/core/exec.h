@@ -4,8 +4,9 @@
  * for bytes; it calls links through their ops table to wake them.
  *
  * One step is run by one worker at a time: receives and sends by the work of
- * their link, local steps by one of the op's workers (or, when nothing depends
- * on it, by everyone who helps). They meet only at the watermarks.
+ * their link, local steps and transfers between local participants by one of the
+ * op's workers (or, when nothing depends on it, by everyone who helps). They meet
+ * only at the watermarks.
  */
 #ifndef COLL_CORE_EXEC_H
 #define COLL_CORE_EXEC_H
@@ -14,30 +15,85 @@
 #include "op.h"
 #include "sweep.h"
 
-/* Workers that one op's local sweep may have, besides the ranks themselves. */
+/* Workers that one op's local steps may have, besides the ranks themselves. */
 #define COLL_EXEC_HELPERS	4
+
+/* A place in a vector: bytes from its start on. */
+struct coll_place {
+	const struct coll_vec *vec;
+	u64 at;
+};
 
 /**
  * struct coll_exec_step - a step and how far it has come
- * @s: the step
- * @src: sends: the vector to send from
- * @start: byte offset of its range
- * @len: bytes of it
+ * @s: the step; ->dep is an index in the steps of the op
+ * @part: the local participant it belongs to
+ * @node: transfers with another node: which
+ * @unit: bytes of an element as this step counts them: of partial results where it
+ *	moves or makes such, else of the type
+ * @len: bytes of the range
+ * @src: what is sent, or moved or folded into @dst
+ * @dst: receives, local steps: where space[range] is
+ * @in_at: byte offset of the range in the inputs
+ * @out_at: byte offset of the range in the outputs
+ * @after: every step before this one of its participant must be complete first
+ * @pair: receives from a local participant: its send step, which is performed
+ *	together with this one; else COLL_DEP_NONE
  * @done: watermark: bytes done, in order. Written by the step's worker only,
  *	with release; what it covers may be read after an acquire.
  * @complete: set once, with release, when there is nothing more to do
- * @ordinal: among the transfers of its kind with this peer
- * @next: next step of its kind with this peer, COLL_DEP_NONE
+ * @ordinal: among the transfers of its kind with this peer node
+ * @next: next step of its kind with this peer node, COLL_DEP_NONE
  */
 struct coll_exec_step {
 	struct coll_step s;
-	const struct coll_vec *src;
-	u64 start;
+	u32 part;
+	u32 node;
+	u32 unit;
 	u64 len;
+	struct coll_place src;
+	struct coll_place dst;
+	u64 in_at;
+	u64 out_at;
+	u32 after;
+	u32 pair;
 	u64 done;
 	bool complete;
 	u32 ordinal;
 	u32 next;
+};
+
+/**
+ * struct coll_part - a participant that lives here: this node, or one of its ranks
+ * @id: its number
+ * @req: a rank's request; of a node, that of any of its ranks
+ * @in: input vectors, by rank
+ * @out: output vectors, by rank
+ * @nr_in: how many
+ * @nr_out: how many
+ * @work: W: the first output, where the outputs have every chunk, or scratch
+ * @tmp: TMP, scratch
+ * @saved: copy of an input that results are written over
+ * @begin: its first step
+ * @end: behind its last one
+ * @fence: from @begin up to here all receive and local steps are complete; a hint
+ *	where to go on looking
+ * @drained: the same, of all steps
+ */
+struct coll_part {
+	u32 id;
+	struct coll_req *req;
+	struct coll_vec *in;
+	struct coll_vec *out;
+	u32 nr_in;
+	u32 nr_out;
+	struct coll_vec work;
+	struct coll_vec tmp;
+	struct coll_vec saved;
+	u32 begin;
+	u32 end;
+	u32 fence;
+	u32 drained;
 };
 
 /* Move the watermark: whoever sees it sees the bytes below it as well. */
@@ -72,56 +128,72 @@ struct coll_exec_peer {
 	u32 recv;
 };
 
-/* A work item for local steps, with a use of the op while it is queued. */
+/**
+ * struct coll_helper - a worker for the local steps of some participants
+ * @work: queued with a use of the op
+ * @x: the schedule
+ * @steps: local steps, and receives from local participants; the ones not complete
+ *	come first
+ * @nr: of these, how many are not complete
+ * @kicks: since they were last looked at; whoever makes it 1 sees to it that the
+ *	worker runs
+ */
 struct coll_helper {
 	struct work_struct work;
 	struct coll_exec *x;
+	u32 *steps;
+	u32 nr;
+	atomic_t kicks;
 };
 
 /**
  * struct coll_exec - a schedule laid out over the buffers of an op
  * @op: the op
- * @fn: reduction kernel, NULL where nothing is reduced
- * @in: input vectors of the local ranks, by rank
- * @nr_in: how many
- * @out: output vectors; out[0] is the working vector W
- * @nr_out: how many
- * @steps: the schedule
+ * @reducer: the operator; its part is NULL where nothing is reduced
+ * @in_order: partial results need not come first in a fold
+ * @parts: local participants
+ * @nr_parts: how many
+ * @vecs: input and output vectors of all of them
+ * @blocks: the vector is cut into these, and the schedule run for each
+ * @steps: the schedules, participant by participant, each block by block
  * @nr_steps: how many
  * @steps_left: not complete yet
- * @fence: all receive and local steps before this one are complete; a hint where
- *	to go on looking
- * @peers: traffic with each peer the schedule knows
+ * @peers: traffic with each peer node the schedules know
  * @nr_peers: how many
  * @shared: local step that any number of helpers may work on, or NULL
  * @cursor: bytes of it handed out
  * @swept: bytes of it done
  * @helpers: works for local steps
+ * @nr_helpers: of these, how many have steps
+ * @local: all their steps
  */
 struct coll_exec {
 	struct coll_op *op;
-	coll_reduce_fn *fn;
-	struct coll_vec *in;
-	u32 nr_in;
-	struct coll_vec *out;
-	u32 nr_out;
+	struct coll_reducer reducer;
+	bool in_order;
+	struct coll_part *parts;
+	u32 nr_parts;
+	struct coll_vec *vecs;
+	u32 blocks;
 	struct coll_exec_step *steps;
 	u32 nr_steps;
 	atomic_t steps_left;
-	u32 fence;
 	struct coll_exec_peer *peers;
 	u32 nr_peers;
 	struct coll_exec_step *shared;
 	atomic64_t cursor;
 	atomic64_t swept;
 	struct coll_helper helpers[COLL_EXEC_HELPERS];
+	u32 nr_helpers;
+	u32 *local;
 };
 
 /**
  * coll_exec_prepare() - lay out the schedule of an op whose ranks are all there
  * @op: about to start; op->exec is set on success
  *
- * Return: 0, -ENOMEM, -ENOTCONN a link is missing, -EINVAL.
+ * Return: 0, -ENOMEM, -ENOTCONN a link is missing, -EINVAL, -EBADE local ranks do
+ * not agree on the length of a transfer.
  */
 int coll_exec_prepare(struct coll_op *op);
 
@@ -198,6 +270,15 @@ int coll_exec_recv(struct coll_exec *x, struct coll_exec_step *st,
  */
 struct coll_exec_step *coll_exec_send_step(struct coll_exec *x, u32 peer,
 					   u32 *avail);
+
+/**
+ * coll_exec_signature() - the signature that frames of a step carry
+ * @x: of a running op, with a use
+ * @st: a send or receive step
+ *
+ * Where the ranks do not know each other's counts the length of a transfer is in it.
+ */
+u64 coll_exec_signature(const struct coll_exec *x, const struct coll_exec_step *st);
 
 /**
  * coll_exec_failed() - a buffer has gone, or there is no memory

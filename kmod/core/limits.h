@@ -29,7 +29,21 @@
 #define COLL_WORK_BUDGET	SZ_2M
 /* An op that runs longer than this is announced to the peers. */
 #define COLL_STALL_MS		20
-/* Traffic of one FPU section: softirqs are held off meanwhile. */
+/*
+ * Traffic of one FPU section: softirqs are held off meanwhile, 50 us at most.
+ * `make bench-ops` measures what that is.
+ */
 #define COLL_FPU_BYTES		SZ_32K
+/* The same for the x87 and for the scalar reference, which are that much slower. */
+#define COLL_FPU_BYTES_SLOW	SZ_4K
+/* Instruction sets are timed at load: vectors that fit any L1, best of so many runs. */
+#define COLL_ISA_BYTES		SZ_16K
+#define COLL_ISA_RUNS		64
+/*
+ * Kernel memory for partial results that are larger than elements (sum_exact): at
+ * least this much, more only where the op would be cut into more blocks than this.
+ */
+#define COLL_SCRATCH		SZ_8M
+#define COLL_BLOCKS		1024
 
 #endif /* COLL_CORE_LIMITS_H */

@@ -97,10 +97,12 @@ static struct coll_op *coll_op_find(struct coll_group *g, u64 seq)
 	return NULL;
 }
 
-static u64 coll_cmd_signature(const struct coll_cmd *c, u64 seq)
+static u64 coll_op_signature(const struct coll_op *op)
 {
-	return coll_signature(c->collective, c->op, c->dtype, c->root, c->count,
-			      seq);
+	const struct coll_cmd *c = &op->cmd;
+
+	return coll_signature(c->collective, c->op, c->dtype, c->algorithm,
+			      c->root, op->agreed, op->seq);
 }
 
 /* First post of an op here: it joins the queue. Under group->lock. */
@@ -111,7 +113,8 @@ static void coll_op_enqueue(struct coll_group *g, struct coll_op *op,
 	op->group = g;
 	op->seq = seq;
 	op->cmd = req->cmd;
-	op->sig = coll_cmd_signature(&req->cmd, seq);
+	op->agreed = req->agreed;
+	op->sig = coll_op_signature(op);
 	op->elem = coll_dtype_size(req->cmd.dtype);
 	op->bytes = req->bytes;
 	list_add_tail(&op->list, &g->ops);
@@ -146,13 +149,16 @@ static u32 coll_op_missing_rank(const struct coll_group *g, u64 seq)
 
 /*
  * Do two local ranks ask for the same? Every field, not the signature, which a
- * malicious rank could make collide: the lengths of all buffers follow from it.
+ * malicious rank could make collide: the lengths of buffers follow from it. Where
+ * ranks have counts of their own those of each transfer are compared as it is laid out.
  */
-static bool coll_cmd_same(const struct coll_cmd *a, const struct coll_cmd *b)
+static bool coll_req_same(const struct coll_op *op, const struct coll_req *req)
 {
+	const struct coll_cmd *a = &op->cmd, *b = &req->cmd;
+
 	return a->collective == b->collective && a->op == b->op &&
 	       a->dtype == b->dtype && a->root == b->root &&
-	       a->count == b->count;
+	       a->algorithm == b->algorithm && op->agreed == req->agreed;
 }
 
 /*
@@ -181,7 +187,7 @@ static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare)
 		op = *spare;
 		*spare = NULL;
 		coll_op_enqueue(g, op, req, seq);
-	} else if (!coll_cmd_same(&op->cmd, &req->cmd)) {
+	} else if (!coll_req_same(op, req)) {
 		return -EBADE;
 	}
 	coll_op_add_req(op, req);
@@ -252,6 +258,7 @@ static void coll_op_start(struct coll_op *op)
 	ret = coll_exec_prepare(op);
 	if (ret) {
 		coll_group_cause(g, &cause, ret == -ENOTCONN ? COLL_CAUSE_LINK :
+				 ret == -EBADE ? COLL_CAUSE_MISMATCH :
 				 COLL_CAUSE_MEMORY, -ret, COLL_RANK_NONE,
 				 op->seq);
 		coll_group_fail(g, &cause);
@@ -318,6 +325,7 @@ static void coll_req_done(struct coll_req *req, int result)
 		result = -ECANCELED;
 	coll_buf_put(req->in.buf);
 	coll_buf_put(req->out.buf);
+	kvfree(req->counts);
 	req->done(req, result);
 }
 

@@ -38,7 +38,12 @@ struct coll_exec;
  * @cmd: what, decoded and checked
  * @in: input vector
  * @out: output vector
- * @bytes: length of both
+ * @in_bytes: length of the input
+ * @bytes: length of the longer one
+ * @counts: v-forms: elements of each rank's block; alltoallv: those of the input,
+ *	then those of the output; NULL: not given
+ * @displs: where they begin, likewise; NULL: one behind the other
+ * @agreed: what stands for the count in the signature
  * @op: the op, from posting to its end; group->lock
  * @list: in the op, by local index; group->lock
  * @waiter: where the rank sleeps in ioctl, woken when there is work to help
@@ -54,7 +59,11 @@ struct coll_req {
 	struct coll_cmd cmd;
 	struct coll_vec in;
 	struct coll_vec out;
+	u64 in_bytes;
 	u64 bytes;
+	u64 *counts;
+	u64 *displs;
+	u64 agreed;
 	struct coll_op *op;
 	struct list_head list;
 	wait_queue_head_t *waiter;
@@ -74,6 +83,7 @@ struct coll_req {
  * @seq: from 1
  * @sig: signature
  * @cmd: as the first local rank posted it
+ * @agreed: as the first local rank posted it
  * @elem: bytes of an element; 0 for a barrier
  * @bytes: length of the vector
  * @reqs: posted requests by local index; group->lock until it runs
@@ -93,6 +103,7 @@ struct coll_op {
 	u64 seq;
 	u64 sig;
 	struct coll_cmd cmd;
+	u64 agreed;
 	u32 elem;
 	u64 bytes;
 	struct list_head reqs;

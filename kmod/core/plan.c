@@ -1,39 +1,291 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Laying a schedule out over the buffers of an op: exec.c runs it then. */
+#include <linux/math64.h>
+#include <linux/overflow.h>
 #include <linux/slab.h>
 
-#include "exec.h"
+#include "../pure/schedule.h"
+#include "exec_priv.h"
+#include "extent.h"
 #include "group.h"
-#include "link.h"
+#include "limits.h"
 #include "member.h"
-#include "reduce.h"
+#include "plan.h"
+#include "support.h"
 
-/* The same bytes of the same process? Then a copy is none. */
-static bool coll_vec_same(const struct coll_vec *a, const struct coll_vec *b)
+/*
+ * The rank whose input is the result, if there is just one: the root of a broadcast,
+ * the last and the first one for replace and no_op. What these reduce to is what
+ * a broadcast from there gives, in any placement of ranks.
+ */
+static u32 coll_plan_source(const struct coll_op *op)
 {
-	return a->buf == b->buf && a->start == b->start;
+	if (op->cmd.collective == COLL_BROADCAST)
+		return op->cmd.root;
+	if (op->cmd.collective != COLL_ALLREDUCE)
+		return COLL_RANK_NONE;
+	if (op->cmd.op == COLL_OP_REPLACE)
+		return op->group->size - 1;
+	return op->cmd.op == COLL_OP_NO_OP ? 0 : COLL_RANK_NONE;
 }
 
-/* Inputs and outputs by rank; out[0] is W, and on the root's node the root's. */
-static void coll_plan_vectors(struct coll_exec *x)
+/* The operator, with what it wants to know of the communicator. */
+static int coll_plan_reducer(struct coll_plan *p)
 {
-	const struct coll_cmd *cmd = &x->op->cmd;
-	struct coll_req *req;
-	bool bcast = cmd->collective == COLL_BROADCAST;
+	const struct coll_cmd *cmd = &p->op->cmd;
+	const struct coll_group *g = p->op->group;
+	struct coll_reducer *r = &p->x->reducer;
 
-	if (!x->op->bytes)
-		return;
-	list_for_each_entry(req, &x->op->reqs, list) {
-		if (!bcast) {
-			x->in[x->nr_in++] = req->in;
-		} else if (req->member->rank == cmd->root) {
-			x->in[x->nr_in++] = req->out;
-			x->out[x->nr_out++] = x->out[0];
-			x->out[0] = req->out;
-			continue;
-		}
-		x->out[x->nr_out++] = req->out;
+	coll_reducer_setup(r, cmd->op, cmd->dtype);
+	if (!r->part) {
+		r->elem = p->op->elem;
+		r->partial = r->elem;
 	}
+	r->divisor = g->size;
+	if (cmd->op == COLL_OP_PREMULSUM) {
+		r->scale = kvcalloc(g->nr_local, sizeof(*r->scale), GFP_KERNEL_ACCOUNT);
+		if (!r->scale)
+			return -ENOMEM;
+	}
+	p->x->in_order = r->partial == r->elem && !r->scale;
+	return 0;
+}
+
+/* Inputs and outputs of one more rank of a participant. */
+static void coll_plan_rank(struct coll_plan *p, struct coll_part *part,
+			   struct coll_req *req)
+{
+	bool one = p->kind->flags & COLL_KIND_ONE_BUFFER;
+	u32 rank = req->member->rank;
+	struct coll_vec *in = one ? &req->out : &req->in;
+
+	part->req = req;
+	if (in->buf && (p->source == COLL_RANK_NONE || p->source == rank)) {
+		if (p->x->reducer.scale)
+			p->x->reducer.scale[part->nr_in] = req->cmd.scalar;
+		part->in[part->nr_in++] = *in;
+	}
+	if (!req->out.buf)
+		return;
+	part->out[part->nr_out++] = req->out;
+	/* What a root broadcasts is sent from where it is. */
+	if (one && p->source == rank)
+		swap(part->out[0], part->out[part->nr_out - 1]);
+}
+
+/* In place, where results come over inputs that are still needed: copy them first. */
+static int coll_plan_save(struct coll_part *part)
+{
+	struct coll_req *req = part->req;
+	struct coll_sweep_args a = {
+		.in = { { &req->in, 1, 1, 0 } },
+		.out = { &part->saved, 1, 1, 0 },
+	};
+	struct coll_sweep *sw;
+	int ret;
+
+	if (!req->in.buf || !coll_saves_input(&req->cmd))
+		return 0;
+	part->saved.buf = coll_buf_scratch(req->in_bytes);
+	sw = coll_sweep_alloc(1, 1);
+	ret = part->saved.buf && sw ? coll_sweep(sw, &a, NULL, 0, req->in_bytes) :
+				      -ENOMEM;
+	coll_sweep_free(sw);
+	part->in[0] = part->saved;
+	return ret;
+}
+
+/* Who takes part, here, with which vectors. */
+static int coll_plan_parts(struct coll_plan *p)
+{
+	struct coll_exec *x = p->x;
+	const struct coll_group *g = p->op->group;
+	bool ranks = p->kind->flags & COLL_KIND_RANKS;
+	struct coll_req *req;
+	u32 i = 0;
+	int ret;
+
+	p->n = ranks ? g->size : g->nr_nodes;
+	p->source = coll_plan_source(p->op);
+	p->root = p->source == COLL_RANK_NONE ? p->op->cmd.root : p->source;
+	if (!ranks)
+		p->root = g->node_of[p->root];
+	x->nr_parts = ranks ? g->nr_local : 1;
+	x->parts = kvcalloc(x->nr_parts, sizeof(*x->parts), GFP_KERNEL_ACCOUNT);
+	x->vecs = kvcalloc(2 * g->nr_local, sizeof(*x->vecs), GFP_KERNEL_ACCOUNT);
+	if (!x->parts || !x->vecs)
+		return -ENOMEM;
+	list_for_each_entry(req, &p->op->reqs, list) {
+		struct coll_part *part = &x->parts[ranks ? i : 0];
+
+		part->id = ranks ? req->member->rank : g->node;
+		if (!part->in) {
+			part->in = &x->vecs[2 * i];
+			part->out = &x->vecs[2 * i + (ranks ? 1 : g->nr_local)];
+		}
+		coll_plan_rank(p, part, req);
+		ret = coll_plan_save(part);
+		if (ret)
+			return ret;
+		i++;
+	}
+	return 0;
+}
+
+/*
+ * Blocks of users' vectors need not lie one behind the other, so there a step over
+ * several chunks is as many steps. Return: how many steps @s becomes.
+ */
+static u32 coll_plan_width(const struct coll_plan *p, const struct coll_step *s)
+{
+	return p->kind->flags & COLL_KIND_BLOCKS ? max(s->nr_chunks, 1U) : 1;
+}
+
+/* Steps of participant @id, as emitted. Freed by the caller, also on errors. */
+static int coll_plan_emit(struct coll_plan *p, u32 id, struct coll_emit *e)
+{
+	int ret = p->alg->emit(e, p->n, id, p->root);
+
+	if (ret)
+		return ret;
+	e->cap = e->nr;
+	e->nr = 0;
+	e->round = 0;
+	e->steps = kvcalloc(e->cap ?: 1, sizeof(*e->steps), GFP_KERNEL_ACCOUNT);
+	if (!e->steps)
+		return -ENOMEM;
+	return p->alg->emit(e, p->n, id, p->root);
+}
+
+/* The steps of @part: for each block, each as often as it is wide. */
+static void coll_plan_unfold(struct coll_plan *p, u32 part, const struct coll_emit *e,
+			     const u32 *start)
+{
+	struct coll_exec *x = p->x;
+	u32 begin = x->parts[part].begin;
+	u32 per_block = start[e->cap];
+	u32 b, i, k;
+
+	for (b = 0; b < x->blocks; b++) {
+		for (i = 0; i < e->cap; i++) {
+			u32 width = coll_plan_width(p, &e->steps[i]);
+
+			for (k = 0; k < width; k++) {
+				u32 at = begin + b * per_block + start[i] + k;
+				struct coll_exec_step *st = &x->steps[at];
+
+				st->s = e->steps[i];
+				st->part = part;
+				if (width > 1) {
+					st->s.chunk += k;
+					st->s.from += k;
+					st->s.nr_chunks = 1;
+				}
+				if (st->s.dep != COLL_DEP_NONE)
+					st->s.dep = begin + b * per_block +
+						    min(start[st->s.dep] + k,
+							start[st->s.dep + 1] - 1);
+				coll_plan_place(p, at, b);
+			}
+		}
+	}
+}
+
+/* Emit and lay out the steps of all participants that are here. */
+static int coll_plan_steps(struct coll_plan *p)
+{
+	struct coll_exec *x = p->x;
+	struct coll_emit *e;
+	u32 **start;
+	u32 i, k, nr;
+	int ret = -ENOMEM;
+
+	e = kvcalloc(x->nr_parts, sizeof(*e), GFP_KERNEL_ACCOUNT);
+	start = kvcalloc(x->nr_parts, sizeof(*start), GFP_KERNEL_ACCOUNT);
+	if (!e || !start)
+		goto out;
+	for (i = 0; i < x->nr_parts; i++) {
+		ret = coll_plan_emit(p, x->parts[i].id, &e[i]);
+		if (ret)
+			goto out;
+		ret = -ENOMEM;
+		start[i] = kvcalloc(e[i].cap + 1, sizeof(u32), GFP_KERNEL_ACCOUNT);
+		if (!start[i])
+			goto out;
+		for (k = 0; k < e[i].cap; k++)
+			start[i][k + 1] = start[i][k] +
+					  coll_plan_width(p, &e[i].steps[k]);
+		if (check_mul_overflow(start[i][e[i].cap], x->blocks, &nr) ||
+		    check_add_overflow(x->nr_steps, nr, &nr))
+			goto out;
+		x->parts[i].begin = x->nr_steps;
+		x->parts[i].fence = x->nr_steps;
+		x->parts[i].drained = x->nr_steps;
+		x->parts[i].end = nr;
+		x->nr_steps = nr;
+	}
+	x->steps = kvcalloc(x->nr_steps ?: 1, sizeof(*x->steps), GFP_KERNEL_ACCOUNT);
+	if (!x->steps)
+		goto out;
+	for (i = 0; i < x->nr_parts; i++)
+		coll_plan_unfold(p, i, &e[i], start[i]);
+	ret = 0;
+out:
+	for (i = 0; i < x->nr_parts; i++) {
+		if (e)
+			kvfree(e[i].steps);
+		if (start)
+			kvfree(start[i]);
+	}
+	kvfree(start);
+	kvfree(e);
+	return ret;
+}
+
+/*
+ * Is a single input a partial result as it is? Not if it has to be multiplied or
+ * widened first. What only one rank gives is what others get: without its padding.
+ */
+static bool coll_input_is_partial(const struct coll_plan *p)
+{
+	return !p->x->reducer.part ||
+	       (p->x->in_order && p->source == COLL_RANK_NONE);
+}
+
+/* Do the ranges of @st and @other, in W, overlap? */
+static bool coll_overlap(const struct coll_exec_step *st,
+			 const struct coll_exec_step *other)
+{
+	return other->s.space == COLL_SPACE_WORK && st->len && other->len &&
+	       other->s.chunk < st->s.chunk + st->s.nr_chunks &&
+	       st->s.chunk < other->s.chunk + other->s.nr_chunks;
+}
+
+/* Must the product of local step @i be in W, for others than sends that await it? */
+static bool coll_needs_work(const struct coll_plan *p, u32 i)
+{
+	const struct coll_exec_step *st = &p->x->steps[i];
+	u32 k, end = p->x->parts[st->part].end;
+
+	for (k = i + 1; k < end; k++) {
+		const struct coll_exec_step *other = &p->x->steps[k];
+
+		if (other->s.dep == i && other->s.kind != COLL_STEP_SEND)
+			return true;
+		if (other->s.kind == COLL_STEP_LOCAL &&
+		    (other->s.action == COLL_ACT_FOLD || other->s.action == COLL_ACT_MOVE) &&
+		    other->s.from_space == COLL_SPACE_WORK)
+			return true;
+		if (!coll_overlap(st, other))
+			continue;
+		if (other->s.kind == COLL_STEP_SEND ? other->s.dep != i :
+		    other->s.action == COLL_ACT_REDUCE || other->s.action >= COLL_ACT_FOLD_INPUT)
+			return true;
+		/* Written anew; of the next block it is something else anyway. */
+		if (other->s.kind != COLL_STEP_SEND)
+			return false;
+	}
+	return false;
 }
 
 /*
@@ -41,145 +293,36 @@ static void coll_plan_vectors(struct coll_exec *x)
  * send it on: they may read the input itself. Return: true if the step itself
  * has nothing to do then.
  */
-static bool coll_plan_alias(struct coll_exec *x, struct coll_exec_step *st)
+static bool coll_plan_alias(struct coll_plan *p, u32 i)
 {
-	u32 me = st - x->steps;
-	bool same, final = st->s.flags & COLL_STEP_FINAL;
-	u32 i;
-
-	if (st->s.action != COLL_ACT_INPUT || x->nr_in != 1)
-		return false;
-	same = coll_vec_same(&x->in[0], &x->out[0]);
-	if (final && !same)
-		return false;
-	for (i = me + 1; i < x->nr_steps; i++) {
-		struct coll_exec_step *user = &x->steps[i];
-
-		if (user->s.dep != me)
-			continue;
-		/* Folding onto W needs it to be there. */
-		if (user->s.kind != COLL_STEP_SEND)
-			return false;
-	}
-	for (i = me + 1; i < x->nr_steps; i++) {
-		if (x->steps[i].s.dep == me) {
-			x->steps[i].s.dep = COLL_DEP_NONE;
-			x->steps[i].src = &x->in[0];
-		}
-	}
-	return !final || x->nr_out == 1;
-}
-
-/* Queue step @i behind the others of its kind with its peer. */
-static void coll_plan_chain(struct coll_exec *x, u32 i, u32 *last, u32 *head)
-{
+	struct coll_exec *x = p->x;
 	struct coll_exec_step *st = &x->steps[i];
+	struct coll_part *part = &x->parts[st->part];
+	bool final = st->s.flags & COLL_STEP_FINAL;
+	u32 k;
 
-	st->ordinal = 0;
-	if (*head == COLL_DEP_NONE) {
-		*head = i;
-	} else {
-		st->ordinal = x->steps[*last].ordinal + 1;
-		x->steps[*last].next = i;
-	}
-	*last = i;
-}
-
-/* Collect the peers in ascending order and chain the steps with each. */
-static int coll_plan_peers(struct coll_exec *x)
-{
-	struct coll_group *g = x->op->group;
-	struct { u32 send, recv; bool used; } *last;
-	u32 *slot_of;
-	u32 i;
-
-	last = kvcalloc(g->nr_nodes, sizeof(*last), GFP_KERNEL_ACCOUNT);
-	slot_of = kvcalloc(g->nr_nodes, sizeof(*slot_of), GFP_KERNEL_ACCOUNT);
-	if (!last || !slot_of)
-		goto nomem;
-	for (i = 0; i < x->nr_steps; i++) {
-		if (x->steps[i].s.kind != COLL_STEP_LOCAL)
-			last[x->steps[i].s.peer].used = true;
-	}
-	for (i = 0; i < g->nr_nodes; i++) {
-		if (last[i].used)
-			slot_of[i] = x->nr_peers++;
-	}
-	x->peers = kvcalloc(x->nr_peers ?: 1, sizeof(*x->peers), GFP_KERNEL_ACCOUNT);
-	if (!x->peers)
-		goto nomem;
-	for (i = 0; i < g->nr_nodes; i++) {
-		if (last[i].used) {
-			x->peers[slot_of[i]].peer = i;
-			x->peers[slot_of[i]].send = COLL_DEP_NONE;
-			x->peers[slot_of[i]].recv = COLL_DEP_NONE;
-		}
-	}
-	for (i = 0; i < x->nr_steps; i++) {
-		struct coll_step *s = &x->steps[i].s;
-		struct coll_exec_peer *p;
-
-		if (s->kind == COLL_STEP_LOCAL)
+	if (st->s.action != COLL_ACT_INPUT || part->nr_in != 1 ||
+	    st->s.space != COLL_SPACE_WORK || !coll_input_is_partial(p))
+		return false;
+	if (final && (part->in[0].buf != part->out[0].buf ||
+		      part->in[0].start + st->in_at !=
+		      part->out[0].start + st->out_at))
+		return false;
+	if (coll_needs_work(p, i))
+		return false;
+	for (k = i + 1; k < part->end; k++) {
+		if (x->steps[k].s.dep != i)
 			continue;
-		p = &x->peers[slot_of[s->peer]];
-		if (s->kind == COLL_STEP_SEND)
-			coll_plan_chain(x, i, &last[s->peer].send, &p->send);
-		else
-			coll_plan_chain(x, i, &last[s->peer].recv, &p->recv);
+		x->steps[k].s.dep = COLL_DEP_NONE;
+		x->steps[k].src = (struct coll_place){ &part->in[0], st->in_at };
 	}
-	kvfree(slot_of);
-	kvfree(last);
-	return 0;
-
-nomem:
-	kvfree(slot_of);
-	kvfree(last);
-	return -ENOMEM;
+	return !final || part->nr_out == 1;
 }
 
-/* Let the algorithm emit its steps, and give each its bytes. */
-static int coll_plan_steps(struct coll_exec *x, const struct coll_algorithm *alg)
+/* Steps with nothing to do are complete from the start. */
+static void coll_plan_aliases(struct coll_plan *p)
 {
-	struct coll_group *g = x->op->group;
-	const struct coll_cmd *cmd = &x->op->cmd;
-	u32 root = g->node_of[cmd->root];
-	u32 chunks = alg->chunks(g->nr_nodes);
-	struct coll_emit emit = { };
-	u32 i;
-	int ret;
-
-	ret = alg->emit(&emit, g->nr_nodes, g->node, root);
-	if (ret)
-		return ret;
-	emit.cap = emit.nr;
-	emit.nr = 0;
-	emit.steps = kvcalloc(emit.cap ?: 1, sizeof(*emit.steps), GFP_KERNEL_ACCOUNT);
-	x->steps = kvcalloc(emit.cap ?: 1, sizeof(*x->steps), GFP_KERNEL_ACCOUNT);
-	if (!emit.steps || !x->steps) {
-		kvfree(emit.steps);
-		return -ENOMEM;
-	}
-	alg->emit(&emit, g->nr_nodes, g->node, root);
-	x->nr_steps = emit.cap;
-	for (i = 0; i < x->nr_steps; i++) {
-		struct coll_exec_step *st = &x->steps[i];
-		struct coll_step *s = &emit.steps[i];
-		u64 from = coll_chunk_start(cmd->count, chunks, s->chunk);
-		u64 to = coll_chunk_start(cmd->count, chunks,
-					  s->chunk + s->nr_chunks);
-
-		st->s = *s;
-		st->start = from * x->op->elem;
-		st->len = (to - from) * x->op->elem;
-		st->src = &x->out[0];
-		st->next = COLL_DEP_NONE;
-	}
-	kvfree(emit.steps);
-	return 0;
-}
-
-static void coll_plan_aliases(struct coll_exec *x)
-{
+	struct coll_exec *x = p->x;
 	int left = x->nr_steps;
 	u32 i;
 
@@ -187,7 +330,7 @@ static void coll_plan_aliases(struct coll_exec *x)
 		struct coll_exec_step *st = &x->steps[i];
 
 		if (st->s.kind == COLL_STEP_LOCAL &&
-		    (!st->len || coll_plan_alias(x, st))) {
+		    (!st->len || coll_plan_alias(p, i))) {
 			st->done = st->len;
 			st->complete = true;
 			left--;
@@ -196,65 +339,117 @@ static void coll_plan_aliases(struct coll_exec *x)
 	atomic_set(&x->steps_left, left);
 }
 
-static int coll_plan_check_links(const struct coll_exec *x)
+static bool coll_step_is_local(const struct coll_exec_step *st)
 {
-	u32 i;
+	return st->s.kind == COLL_STEP_LOCAL ||
+	       (st->s.kind == COLL_STEP_RECV && st->pair != COLL_DEP_NONE);
+}
 
-	for (i = 0; i < x->nr_peers; i++)
-		if (!coll_link_usable(x->op->group, x->peers[i].peer))
-			return -ENOTCONN;
+/* Deal the local steps out: those of one participant to one helper. */
+static int coll_plan_helpers(struct coll_plan *p)
+{
+	struct coll_exec *x = p->x;
+	u32 h, i, nr = 0;
+
+	x->local = kvmalloc_array(x->nr_steps ?: 1, sizeof(*x->local),
+				  GFP_KERNEL_ACCOUNT);
+	if (!x->local)
+		return -ENOMEM;
+	x->nr_helpers = min3(x->nr_parts, (u32)num_online_cpus(), (u32)COLL_EXEC_HELPERS);
+	for (h = 0; h < x->nr_helpers; h++) {
+		struct coll_helper *helper = &x->helpers[h];
+
+		helper->x = x;
+		helper->steps = x->local + nr;
+		for (i = 0; i < x->nr_steps; i++) {
+			const struct coll_exec_step *st = &x->steps[i];
+
+			if (st->part % x->nr_helpers == h && !st->complete &&
+			    coll_step_is_local(st))
+				helper->steps[helper->nr++] = i;
+		}
+		nr += helper->nr;
+	}
+	coll_helpers_init(x);
 	return 0;
+}
+
+static int coll_plan_all(struct coll_plan *p)
+{
+	int ret;
+
+	ret = coll_plan_reducer(p);
+	if (ret)
+		return ret;
+	ret = coll_plan_parts(p);
+	if (ret)
+		return ret;
+	p->alg = coll_choose_algorithm(p->op, p->n);
+	if (!p->alg)
+		return -EINVAL;
+	p->chunks = p->alg->chunks(p->n);
+	p->tmp = p->alg->tmp ? p->alg->tmp(p->n) : 0;
+	ret = coll_plan_blocks(p);
+	if (ret)
+		return ret;
+	ret = coll_plan_steps(p);
+	if (ret)
+		return ret;
+	coll_plan_aliases(p);
+	ret = coll_plan_pairs(p);
+	if (ret)
+		return ret;
+	ret = coll_plan_scratch(p);
+	if (ret)
+		return ret;
+	ret = coll_plan_peers(p);
+	if (ret)
+		return ret;
+	return coll_plan_helpers(p);
 }
 
 int coll_exec_prepare(struct coll_op *op)
 {
+	struct coll_plan p = {
+		.op = op, .kind = coll_kind_of(op->cmd.collective),
+	};
 	struct coll_group *g = op->group;
-	const struct coll_algorithm *alg;
-	struct coll_exec *x;
-	int ret = -ENOMEM;
+	int ret;
 
-	alg = coll_algorithm_find(op->cmd.collective, op->cmd.algorithm);
-	if (!alg)
-		return -EINVAL;
-	x = kzalloc(sizeof(*x), GFP_KERNEL_ACCOUNT);
-	if (!x)
+	p.x = kzalloc(sizeof(*p.x), GFP_KERNEL_ACCOUNT);
+	if (!p.x)
 		return -ENOMEM;
-	x->op = op;
-	x->fn = coll_reduce_fn_for(op->cmd.op, op->cmd.dtype);
-	x->in = kcalloc(g->nr_local, sizeof(*x->in), GFP_KERNEL_ACCOUNT);
-	x->out = kcalloc(g->nr_local, sizeof(*x->out), GFP_KERNEL_ACCOUNT);
-	if (!x->in || !x->out)
-		goto free;
-	coll_plan_vectors(x);
-	ret = coll_plan_steps(x, alg);
-	if (ret)
-		goto free;
-	coll_plan_aliases(x);
-	ret = coll_plan_peers(x);
-	if (ret)
-		goto free;
-	ret = coll_plan_check_links(x);
-	if (ret)
-		goto free;
+	p.x->op = op;
+	ret = coll_plan_all(&p);
+	kvfree(p.starts);
+	if (ret) {
+		coll_exec_free(p.x);
+		return ret;
+	}
 
 	/* From here on links may find it. */
 	spin_lock(&g->lock);
-	op->exec = x;
+	op->exec = p.x;
 	spin_unlock(&g->lock);
 	return 0;
-
-free:
-	coll_exec_free(x);
-	return ret;
 }
 
 void coll_exec_free(struct coll_exec *x)
 {
+	u32 i;
+
 	if (!x)
 		return;
+	for (i = 0; x->parts && i < x->nr_parts; i++) {
+		coll_buf_put(x->parts[i].work.buf);
+		coll_buf_put(x->parts[i].tmp.buf);
+		coll_buf_put(x->parts[i].saved.buf);
+	}
+	kvfree(x->local);
+	kvfree(x->reducer.scale);
 	kvfree(x->peers);
 	kvfree(x->steps);
-	kfree(x->out);
-	kfree(x->in);
+	kvfree(x->vecs);
+	kvfree(x->parts);
 	kfree(x);
 }

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/ktime.h>
+#include <linux/limits.h>
 #include <linux/minmax.h>
+#include <linux/printk.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 
 #ifdef CONFIG_X86_64
@@ -7,41 +12,99 @@
 #endif
 
 #include "../compat.h"
+#include "../pure/optable.h"
 #include "limits.h"
 #include "reduce.h"
 
 /* Set once at load, read only after. */
 static const struct coll_simd *coll_isa = &coll_simd_scalar;
 
+static const struct coll_simd *const coll_isas[] = {
+#ifdef CONFIG_X86_64
+	&coll_simd_avx512,
+	&coll_simd_avx2,
+	&coll_simd_sse2,
+#endif
+	&coll_simd_scalar,
+};
+
 static bool coll_cpu_has(const struct coll_simd *isa)
 {
 #ifdef CONFIG_X86_64
 	/* User-mode Linux knows its host's CPU by name, not by OSXSAVE. */
+	bool wide = IS_ENABLED(CONFIG_UML) || boot_cpu_has(X86_FEATURE_OSXSAVE);
+
 	if (isa == &coll_simd_avx2)
-		return boot_cpu_has(X86_FEATURE_AVX2) &&
-		       (IS_ENABLED(CONFIG_UML) ||
-			boot_cpu_has(X86_FEATURE_OSXSAVE));
+		return wide && boot_cpu_has(X86_FEATURE_AVX2) &&
+		       boot_cpu_has(X86_FEATURE_F16C);
+	if (isa == &coll_simd_avx512)
+		return wide && boot_cpu_has(X86_FEATURE_AVX512F) &&
+		       boot_cpu_has(X86_FEATURE_AVX512BW) &&
+		       boot_cpu_has(X86_FEATURE_AVX512DQ) &&
+		       boot_cpu_has(X86_FEATURE_AVX512VL) &&
+		       boot_cpu_has(X86_FEATURE_F16C);
 #endif
 	return true;
 }
 
-int coll_reduce_init(const char *want)
+/* Shortest of some runs over @count floats: the others met interrupts. */
+static u64 coll_isa_time(const struct coll_simd *isa, float *v, size_t count)
 {
-	static const struct coll_simd *const best_first[] = {
-#ifdef CONFIG_X86_64
-		&coll_simd_avx2,
-		&coll_simd_sse2,
-#endif
-		&coll_simd_scalar,
-	};
+	coll_reduce_fn *fn = isa->fn[COLL_F32][COLL_OP_SUM];
+	const void *in[2] = { v, v + count };
+	void *out[1] = { v + 2 * count };
+	u64 t, best = U64_MAX;
+	int i;
+
+	for (i = 0; i < COLL_ISA_RUNS; i++) {
+		coll_fpu_begin(false);
+		t = ktime_get_ns();
+		fn(out, 1, in, 2, count, NULL);
+		t = ktime_get_ns() - t;
+		coll_fpu_end();
+		best = min(best, t);
+	}
+	return max_t(u64, best, 1);
+}
+
+/*
+ * The widest set is not the fastest everywhere: emulators, and CPUs that slow down
+ * for it. What counts is what this one does, as raid6 and xor find out too.
+ */
+static int coll_isa_choose(void)
+{
+	const size_t count = COLL_ISA_BYTES / 3 / sizeof(float);
+	float *v = kvzalloc(COLL_ISA_BYTES, GFP_KERNEL);
+	u64 t, best = U64_MAX;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(best_first); i++) {
-		if (*want && strcmp(want, best_first[i]->name))
+	if (!v)
+		return -ENOMEM;
+	for (i = 0; i < ARRAY_SIZE(coll_isas); i++) {
+		if (!coll_cpu_has(coll_isas[i]))
 			continue;
-		if (!coll_cpu_has(best_first[i]))
+		t = coll_isa_time(coll_isas[i], v, count);
+		pr_info("coll: %s reduces %llu MB/s\n", coll_isas[i]->name,
+			div64_u64(COLL_ISA_BYTES * 1000ULL, t));
+		if (t < best) {
+			best = t;
+			coll_isa = coll_isas[i];
+		}
+	}
+	kvfree(v);
+	return 0;
+}
+
+int coll_reduce_init(const char *want)
+{
+	size_t i;
+
+	if (!*want)
+		return coll_isa_choose();
+	for (i = 0; i < ARRAY_SIZE(coll_isas); i++) {
+		if (strcmp(want, coll_isas[i]->name) || !coll_cpu_has(coll_isas[i]))
 			continue;
-		coll_isa = best_first[i];
+		coll_isa = coll_isas[i];
 		return 0;
 	}
 	return -EINVAL;
@@ -52,32 +115,95 @@ const char *coll_reduce_name(void)
 	return coll_isa->name;
 }
 
-coll_reduce_fn *coll_reduce_fn_for(u32 op, u32 dtype)
+static coll_reduce_fn *coll_kernel(u32 op, u32 dtype)
 {
-	if (op >= COLL_NR_OPS || dtype >= COLL_NR_DTYPES)
-		return NULL;
-	return coll_isa->fn[dtype][op];
+	return coll_isa->fn[dtype][op] ?: coll_simd_scalar.fn[dtype][op];
 }
 
-void coll_reduce_run(coll_reduce_fn *fn, u32 size, void **out,
-		     unsigned int nr_out, const void **in, unsigned int nr_in,
-		     size_t count)
+static void coll_reducer_setup_exact(struct coll_reducer *r, u32 dtype)
 {
-	size_t most = max_t(size_t, COLL_FPU_BYTES / (nr_in + nr_out) / size, 1);
+	bool wide = dtype == COLL_F64;
+
+	r->final = wide ? coll_exact_sum_f64 : coll_exact_sum_f32;
+	r->part = wide ? coll_exact_part_f64 : coll_exact_part_f32;
+	r->partial = coll_exact_size(dtype);
+	r->section = 0;
+	r->max_in = U32_MAX;
+}
+
+void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype)
+{
+	r->part = NULL;
+	if (!coll_op_defined(op, dtype))
+		return;
+	r->elem = coll_dtype_size(dtype);
+	if (op == COLL_OP_SUM_EXACT) {
+		coll_reducer_setup_exact(r, dtype);
+		return;
+	}
+	r->final = coll_kernel(op, dtype);
+	/* An average is a sum until the very end. */
+	r->part = op == COLL_OP_AVG ? coll_kernel(COLL_OP_SUM, dtype) : r->final;
+	r->partial = r->elem;
+	r->x87 = dtype == COLL_LDOUBLE || dtype == COLL_CLDOUBLE ||
+		 dtype == COLL_LDOUBLE_I32;
+	r->section = coll_isa->fn[dtype][op] && coll_isa != &coll_simd_scalar ?
+		COLL_FPU_BYTES : COLL_FPU_BYTES_SLOW;
+	r->max_in = COLL_SIMD_MAX;
+}
+
+/* One call after the other, each in an FPU section of its own. */
+static void coll_reduce_turn(const struct coll_reducer *r, bool final,
+			     void **out, unsigned int nr_out, const void **in,
+			     unsigned int nr_in, struct coll_reduce_arg *arg,
+			     size_t count)
+{
+	coll_reduce_fn *fn = final ? r->final : r->part;
+	u32 out_size = final ? r->elem : r->partial;
+	size_t most = count;
 	unsigned int i;
 
+	if (r->section)
+		most = max_t(size_t, r->section / (nr_in + nr_out) / r->elem, 1);
 	while (count) {
 		size_t n = min(count, most);
 
 		/* The floats of the scalar reference need the FPU as well. */
-		kernel_fpu_begin();
-		fn((void *const *)out, nr_out, (const void *const *)in, nr_in, n);
-		kernel_fpu_end();
+		if (r->section)
+			coll_fpu_begin(r->x87);
+		fn(out, nr_out, in, nr_in, n, arg);
+		if (r->section)
+			coll_fpu_end();
 
 		for (i = 0; i < nr_out; i++)
-			out[i] += n * size;
+			out[i] += n * out_size;
 		for (i = 0; i < nr_in; i++)
-			in[i] += n * size;
+			in[i] += n * (i < arg->nr_folded ? r->partial : r->elem);
 		count -= n;
 	}
+}
+
+void coll_reduce_run(const struct coll_reducer *r, bool final, void **out,
+		     unsigned int nr_out, const void **in, unsigned int nr_in,
+		     unsigned int nr_folded, size_t count)
+{
+	struct coll_reduce_arg arg = {
+		.nr_folded = nr_folded,
+		.divisor = r->divisor,
+		.scale = r->scale,
+	};
+	void *acc = out[0];
+
+	while (nr_in > r->max_in) {
+		void *dst = acc;
+
+		coll_reduce_turn(r, false, &dst, 1, in, r->max_in, &arg, count);
+		if (arg.scale)
+			arg.scale += r->max_in - arg.nr_folded;
+		arg.nr_folded = 1;
+		in += r->max_in - 1;
+		nr_in -= r->max_in - 1;
+		in[0] = acc;
+	}
+	coll_reduce_turn(r, final, out, nr_out, in, nr_in, &arg, count);
 }

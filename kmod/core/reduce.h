@@ -3,13 +3,18 @@
 #ifndef COLL_CORE_REDUCE_H
 #define COLL_CORE_REDUCE_H
 
+#include "../pure/exact.h"
 #include "../simd/simd.h"
+
+/* Bytes of the largest element, and of the largest partial result, of any op. */
+#define COLL_ELEM_MAX		32
+#define COLL_PARTIAL_MAX	COLL_EXACT_MAX
 
 /**
  * coll_reduce_init() - choose the instruction set, once, at load
- * @want: "scalar", "sse2", "avx2", or "" for the best one
+ * @want: name of one, or "" for the one that is fastest just now
  *
- * Return: 0, or -EINVAL if @want is unknown or the CPU does not have it.
+ * Return: 0, or -EINVAL if @want is unknown or the CPU does not have it; -ENOMEM.
  */
 int coll_reduce_init(const char *want);
 
@@ -17,28 +22,56 @@ int coll_reduce_init(const char *want);
 const char *coll_reduce_name(void);
 
 /**
- * coll_reduce_fn_for() - the kernel for an operator and a type
+ * struct coll_reducer - an operator on a type, ready to run
+ * @final: kernel whose result is the op's result
+ * @part: kernel whose result is folded again; NULL: nothing is reduced
+ * @elem: bytes of an element of the type
+ * @partial: bytes of a partial result
+ * @section: bytes that one FPU section may move; 0: it needs no FPU
+ * @max_in: inputs of one call at most
+ * @x87: the FPU section needs the x87 as well
+ * @divisor: avg: ranks of the communicator
+ * @scale: premulsum: factors of the local inputs, by their order; else NULL
+ */
+struct coll_reducer {
+	coll_reduce_fn *final;
+	coll_reduce_fn *part;
+	u32 elem;
+	u32 partial;
+	u32 section;
+	u32 max_in;
+	bool x87;
+	u32 divisor;
+	u64 *scale;
+};
+
+/**
+ * coll_reducer_setup() - look an operator on a type up
+ * @r: result; @divisor and @scale are left alone
  * @op: enum coll_op_code
  * @dtype: enum coll_dtype
  *
- * Return: NULL where coll_op_defined() says no.
+ * @r->part is NULL where coll_op_defined() says no.
  */
-coll_reduce_fn *coll_reduce_fn_for(u32 op, u32 dtype);
+void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype);
 
 /**
- * coll_reduce_run() - call a reduction kernel, in FPU sections of bounded length
- * @fn: from coll_reduce_fn_for()
- * @size: bytes of an element
+ * coll_reduce_run() - fold vectors, in FPU sections of bounded length
+ * @r: the operator
+ * @final: outputs are results, else partial results
  * @out: see coll_reduce_fn; clobbered
  * @nr_out: see coll_reduce_fn
- * @in: see coll_reduce_fn; clobbered
- * @nr_in: see coll_reduce_fn
+ * @in: see coll_reduce_fn; clobbered. Any number.
+ * @nr_in: how many
+ * @nr_folded: of these, the leading ones that are partial results
  * @count: elements
  *
+ * More inputs than a kernel takes are folded in turns, through the first output: it
+ * may be the same vector as the first input, which is gone by then, and no other.
  * Process context.
  */
-void coll_reduce_run(coll_reduce_fn *fn, u32 size, void **out,
+void coll_reduce_run(const struct coll_reducer *r, bool final, void **out,
 		     unsigned int nr_out, const void **in, unsigned int nr_in,
-		     size_t count);
+		     unsigned int nr_folded, size_t count);
 
 #endif /* COLL_CORE_REDUCE_H */

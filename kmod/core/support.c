@@ -2,21 +2,90 @@
 #include <linux/nospec.h>
 #include <linux/string.h>
 
+#include "../pure/collective.h"
 #include "../pure/optable.h"
 #include "../pure/schedule.h"
 #include "../pure/wire.h"
 #include "limits.h"
+#include "op.h"
 #include "reduce.h"
 #include "support.h"
 
-bool coll_has_algorithm(u32 collective, u32 algorithm)
+/* Collectives whose buffers, and algorithms whose steps, the executor can handle. */
+#define COLL_EXEC_CAN	(COLL_ALG_TMP | COLL_ALG_LAST | COLL_ALG_INPUT | \
+			 COLL_ALG_RANKS | COLL_ALG_ORDERED | COLL_ALG_EQUAL | \
+			 COLL_ALG_DIRECT)
+
+/*
+ * May this algorithm be used? One that sends inputs as they are must have one input
+ * per participant, and the others must be able to fold it.
+ */
+static bool coll_algorithm_fits(const struct coll_algorithm *a, u32 collective, u32 op,
+				u32 dtype)
 {
-	return coll_algorithm_find(collective, algorithm);
+	u32 kind = coll_kind_of(collective)->flags;
+	bool ranks = kind & COLL_KIND_RANKS;
+
+	if (a->flags & ~COLL_EXEC_CAN || (a->flags & COLL_ALG_RANKS && !ranks))
+		return false;
+	/* Blocks that only some know cannot be passed on by others. */
+	if (kind & COLL_KIND_PRIVATE && !(a->flags & COLL_ALG_DIRECT))
+		return false;
+	if (kind & COLL_KIND_COUNTS && a->flags & COLL_ALG_EQUAL)
+		return false;
+	if (a->flags & COLL_ALG_INPUT)
+		return ranks && op != COLL_OP_PREMULSUM && op != COLL_OP_SUM_EXACT;
+	return true;
+}
+
+static const struct coll_algorithm *coll_find(u32 collective, u32 op, u32 dtype,
+					      u32 id)
+{
+	u32 plain = coll_plain_collective(collective);
+	const struct coll_algorithm *a;
+	u32 i;
+
+	for (i = 0; (a = coll_algorithm_at(i)); i++) {
+		if (a->collective == plain && (id == COLL_ALG_AUTO || a->id == id) &&
+		    coll_algorithm_fits(a, collective, op, dtype))
+			return a;
+	}
+	return NULL;
+}
+
+bool coll_has_algorithm(u32 collective, u32 op, u32 dtype, u32 algorithm)
+{
+	return coll_find(collective, op, dtype, algorithm);
 }
 
 bool coll_supports(u32 collective)
 {
-	return coll_has_algorithm(collective, COLL_ALG_AUTO);
+	return coll_find(collective, COLL_OP_NONE, COLL_DTYPE_NONE, COLL_ALG_AUTO);
+}
+
+const struct coll_algorithm *coll_choose_algorithm(const struct coll_op *op, u32 n)
+{
+	const struct coll_cmd *c = &op->cmd;
+
+	if (c->collective == COLL_ALLREDUCE &&
+	    (c->op == COLL_OP_REPLACE || c->op == COLL_OP_NO_OP))
+		return coll_find(COLL_BROADCAST, COLL_OP_NONE, c->dtype, COLL_ALG_AUTO);
+	return coll_find(c->collective, c->op, c->dtype, c->algorithm);
+}
+
+bool coll_reduces(u32 collective)
+{
+	return coll_kind_of(collective)->flags & COLL_KIND_REDUCES;
+}
+
+bool coll_one_buffer(u32 collective)
+{
+	return coll_kind_of(collective)->flags & COLL_KIND_ONE_BUFFER;
+}
+
+bool coll_out_lies_in(u32 collective)
+{
+	return coll_plain_collective(collective) == COLL_SCATTER;
 }
 
 u32 coll_elem_size(u32 dtype)

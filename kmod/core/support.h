@@ -6,10 +6,29 @@
 #include <linux/types.h>
 #include <linux/coll.h>
 
+struct coll_algorithm;
+struct coll_op;
+
 /* Does the collective have any algorithm? Any number may be asked. */
 bool coll_supports(u32 collective);
-/* Is there this algorithm (or any, for COLL_ALG_AUTO) for the collective? */
-bool coll_has_algorithm(u32 collective, u32 algorithm);
+/* Is there this algorithm (or any, for COLL_ALG_AUTO), and is it fit for the op? */
+bool coll_has_algorithm(u32 collective, u32 op, u32 dtype, u32 algorithm);
+
+/**
+ * coll_choose_algorithm() - the algorithm an op is going to use
+ * @op: op
+ * @n: participants
+ *
+ * Depends on nothing but what all ranks agree on. Return: NULL if there is none.
+ */
+const struct coll_algorithm *coll_choose_algorithm(const struct coll_op *op, u32 n);
+
+/* Does the collective reduce? */
+bool coll_reduces(u32 collective);
+/* Is its one buffer input and output? */
+bool coll_one_buffer(u32 collective);
+/* In place, does the output lie in the input, as a scatter's does? */
+bool coll_out_lies_in(u32 collective);
 /* Bytes of an element, 0 if the type has no size of its own. */
 u32 coll_elem_size(u32 dtype);
 bool coll_can_reduce(u32 op, u32 dtype);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/align.h>
 #include <linux/limits.h>
 #include <linux/overflow.h>
 #include <linux/sched.h>
@@ -8,37 +9,39 @@
 
 /**
  * struct coll_sweep - see sweep.h
- * @max: room for vectors in each direction
  * @out: kernel addresses of the outputs
  * @in: kernel addresses of the inputs, one more for received bytes
  * @runs: what they came from: outputs first, then inputs
  * @elems: one element of every vector, for those that straddle pages
+ * @elem: room for each
  */
 struct coll_sweep {
-	unsigned int max;
 	void **out;
 	const void **in;
 	struct coll_run *runs;
-	u8 (*elems)[COLL_ELEM_MAX];
+	u8 *elems;
+	u32 elem;
 };
 
-struct coll_sweep *coll_sweep_alloc(unsigned int nr_local)
+struct coll_sweep *coll_sweep_alloc(unsigned int nr_local, u32 elem)
 {
-	unsigned int all = 2 * nr_local + 1;
+	/* besides those of ranks: W, and what is folded into it or received */
+	unsigned int in = nr_local + 2, out = max(nr_local, 1U), all = in + out;
 	struct coll_sweep *sw;
 	size_t size;
 	u8 *p;
 
-	size = size_mul(all, sizeof(*sw->elems) + sizeof(*sw->runs) + sizeof(void *));
-	p = kvzalloc(size_add(sizeof(*sw), size), GFP_KERNEL_ACCOUNT);
+	elem = ALIGN(elem, sizeof(u64));
+	size = size_mul(all, elem + sizeof(*sw->runs) + sizeof(void *));
+	p = kvmalloc(size_add(sizeof(*sw), size), GFP_KERNEL_ACCOUNT);
 	if (!p)
 		return NULL;
 	sw = (struct coll_sweep *)p;
-	sw->max = nr_local;
-	sw->elems = (void *)(sw + 1);
-	sw->runs = (void *)(sw->elems + all);
+	sw->elem = elem;
+	sw->runs = (void *)(sw + 1);
 	sw->out = (void *)(sw->runs + all);
-	sw->in = (const void **)(sw->out + nr_local);
+	sw->in = (const void **)(sw->out + out);
+	sw->elems = (u8 *)(sw->in + in);
 	return sw;
 }
 
@@ -53,85 +56,124 @@ static void coll_put_runs(struct coll_sweep *sw, unsigned int nr)
 		coll_run_put(&sw->runs[--nr]);
 }
 
+static unsigned int coll_nr_operands(const struct coll_sweep_args *a)
+{
+	return a->out.nr + a->in[0].nr + a->in[1].nr;
+}
+
+/* The @i-th operand: outputs first, then inputs. Its vector goes to @v. */
+static const struct coll_operands *coll_operand(const struct coll_sweep_args *a,
+						unsigned int i,
+						const struct coll_vec **v)
+{
+	const struct coll_operands *o = &a->out;
+
+	if (i >= o->nr) {
+		i -= o->nr;
+		o = &a->in[0];
+	}
+	if (o == &a->in[0] && i >= o->nr) {
+		i -= o->nr;
+		o = &a->in[1];
+	}
+	*v = &o->vec[i];
+	return o;
+}
+
 /*
- * Find the bytes from @off on that lie together in every vector, @max at most.
- * On success the runs are held. Return: bytes, or -EFAULT.
+ * Find the elements from @off on that lie together in every vector, @max at most.
+ * If there are any the runs are held. Return: elements, 0 if the first one straddles
+ * pages in some vector, or -EFAULT.
  */
 static s64 coll_map_runs(struct coll_sweep *sw, const struct coll_sweep_args *a,
-			 u64 off, u32 max)
+			 u64 off, u64 max)
 {
-	unsigned int nr = a->nr_out + a->nr_in;
+	unsigned int nr = coll_nr_operands(a);
+	u64 count = max;
 	unsigned int i;
-	u32 len = max;
 
 	for (i = 0; i < nr; i++) {
-		const struct coll_vec *v = i < a->nr_out ?
-			&a->out[i] : &a->in[i - a->nr_out];
-		int ret = coll_vec_run(v, off, len, &sw->runs[i]);
+		const struct coll_vec *v;
+		const struct coll_operands *o = coll_operand(a, i, &v);
+		u64 bytes = min_t(u64, count, S32_MAX / o->size) * o->size;
+		int ret = coll_vec_run(v, o->base + off * o->size, bytes,
+				       &sw->runs[i]);
 
 		if (ret) {
 			coll_put_runs(sw, i);
 			return ret;
 		}
-		len = min(len, sw->runs[i].len);
+		count = min_t(u64, count, sw->runs[i].len / o->size);
+		if (!count) {
+			coll_put_runs(sw, i + 1);
+			return 0;
+		}
 	}
-	return len;
+	return count;
+}
+
+/* @count elements whose addresses stand in sw->out and sw->in. */
+static void coll_fold(struct coll_sweep *sw, const struct coll_sweep_args *a,
+		      unsigned int nr_in, size_t count)
+{
+	unsigned int i;
+
+	if (a->reducer) {
+		coll_reduce_run(a->reducer, a->final, sw->out, a->out.nr,
+				sw->in, nr_in, a->nr_folded, count);
+		return;
+	}
+	for (i = 0; i < a->out.nr; i++)
+		if (sw->out[i] != sw->in[0])
+			memcpy(sw->out[i], sw->in[0], count);
+}
+
+/* Addresses of everything that runs have been found for, and of @recv. */
+static unsigned int coll_gather(struct coll_sweep *sw,
+				const struct coll_sweep_args *a, const void *recv)
+{
+	unsigned int nr = a->in[0].nr + a->in[1].nr, nr_in = 0;
+	unsigned int i;
+
+	if (recv && !a->recv_last)
+		sw->in[nr_in++] = recv;
+	for (i = 0; i < nr; i++)
+		sw->in[nr_in++] = sw->runs[a->out.nr + i].addr;
+	if (recv && a->recv_last)
+		sw->in[nr_in++] = recv;
+	for (i = 0; i < a->out.nr; i++)
+		sw->out[i] = sw->runs[i].addr;
+	return nr_in;
 }
 
 /*
- * @n elements whose addresses stand in sw->out and sw->in. More inputs than a
- * kernel takes are folded in turns, through the first output: it may be the
- * same vector as the first input, which is gone by then, and no other.
+ * One element that straddles a page border in some vector. Runs stand for copies of
+ * the elements meanwhile.
  */
-static void coll_fold(struct coll_sweep *sw, const struct coll_sweep_args *a,
-		      unsigned int nr_in, size_t n)
-{
-	const void **in = sw->in;
-	void *acc = sw->out[0];
-	unsigned int i;
-
-	if (!a->fn) {
-		for (i = 0; i < a->nr_out; i++)
-			if (sw->out[i] != in[0])
-				memcpy(sw->out[i], in[0], n);
-		return;
-	}
-	while (nr_in > COLL_SIMD_MAX) {
-		void *dst = acc;
-
-		coll_reduce_run(a->fn, a->size, &dst, 1, in, COLL_SIMD_MAX, n);
-		in += COLL_SIMD_MAX - 1;
-		nr_in -= COLL_SIMD_MAX - 1;
-		in[0] = acc;
-	}
-	coll_reduce_run(a->fn, a->size, sw->out, a->nr_out, in, nr_in, n);
-}
-
-/* One element that straddles a page border in some vector. */
 static int coll_fold_straddling(struct coll_sweep *sw,
 				const struct coll_sweep_args *a,
-				const void *first, u64 off)
+				const void *recv, u64 off)
 {
-	unsigned int nr_in = 0;
+	unsigned int nr = coll_nr_operands(a);
 	unsigned int i;
 	int ret;
 
-	if (first)
-		sw->in[nr_in++] = first;
-	for (i = 0; i < a->nr_in; i++) {
-		u8 *e = sw->elems[a->nr_out + i];
+	for (i = 0; i < nr; i++) {
+		const struct coll_vec *v;
+		const struct coll_operands *o = coll_operand(a, i, &v);
 
-		ret = coll_vec_copy(&a->in[i], off, e, a->size, false);
+		sw->runs[i].addr = sw->elems + (size_t)i * sw->elem;
+		if (i < a->out.nr)
+			continue;
+		ret = coll_vec_copy(v, o->base + off * o->size, sw->runs[i].addr,
+				    o->size, false);
 		if (ret)
 			return ret;
-		sw->in[nr_in++] = e;
 	}
-	for (i = 0; i < a->nr_out; i++)
-		sw->out[i] = sw->elems[i];
-	coll_fold(sw, a, nr_in, a->fn ? 1 : a->size);
-
-	for (i = 0; i < a->nr_out; i++) {
-		ret = coll_vec_copy(&a->out[i], off, sw->elems[i], a->size, true);
+	coll_fold(sw, a, coll_gather(sw, a, recv), 1);
+	for (i = 0; i < a->out.nr; i++) {
+		ret = coll_vec_copy(&a->out.vec[i], a->out.base + off * a->out.size,
+				    sw->runs[i].addr, a->out.size, true);
 		if (ret)
 			return ret;
 	}
@@ -139,41 +181,27 @@ static int coll_fold_straddling(struct coll_sweep *sw,
 }
 
 int coll_sweep(struct coll_sweep *sw, const struct coll_sweep_args *a,
-	       const void *first, u64 off, u64 len)
+	       const void *recv, u64 off, u64 count)
 {
-	unsigned int nr = a->nr_out + a->nr_in;
-
-	while (len) {
-		unsigned int nr_in = 0;
-		unsigned int i;
-		u32 bytes;
-		s64 run;
+	while (count) {
+		s64 n = coll_map_runs(sw, a, off, count);
 		int ret;
 
-		run = coll_map_runs(sw, a, off, min_t(u64, len, S32_MAX));
-		if (run < 0)
-			return run;
-		bytes = run - run % a->size;
-		if (!bytes) {
-			coll_put_runs(sw, nr);
-			ret = coll_fold_straddling(sw, a, first, off);
+		if (n < 0)
+			return n;
+		if (n) {
+			coll_fold(sw, a, coll_gather(sw, a, recv), n);
+			coll_put_runs(sw, coll_nr_operands(a));
+		} else {
+			ret = coll_fold_straddling(sw, a, recv, off);
 			if (ret)
 				return ret;
-			bytes = a->size;
-		} else {
-			if (first)
-				sw->in[nr_in++] = first;
-			for (i = 0; i < a->nr_in; i++)
-				sw->in[nr_in++] = sw->runs[a->nr_out + i].addr;
-			for (i = 0; i < a->nr_out; i++)
-				sw->out[i] = sw->runs[i].addr;
-			coll_fold(sw, a, nr_in, a->fn ? bytes / a->size : bytes);
-			coll_put_runs(sw, nr);
+			n = 1;
 		}
-		if (first)
-			first += bytes;
-		off += bytes;
-		len -= bytes;
+		if (recv)
+			recv += n * a->recv_size;
+		off += n;
+		count -= n;
 		cond_resched();
 	}
 	return 0;

@@ -9,25 +9,40 @@
 #include "buf.h"
 #include "reduce.h"
 
-/* Largest element any reduction kernel handles. */
-#define COLL_ELEM_MAX	32
+/**
+ * struct coll_operands - vectors on one side of a sweep
+ * @vec: the vectors
+ * @nr: how many
+ * @size: bytes of one element in them
+ * @base: byte offset of the first element
+ */
+struct coll_operands {
+	const struct coll_vec *vec;
+	unsigned int nr;
+	u32 size;
+	u64 base;
+};
 
 /**
  * struct coll_sweep_args - what to do
- * @fn: reduction kernel; NULL: copy the (only) input
- * @size: bytes of an element; 1 for copies
- * @in: input vectors
- * @nr_in: how many, may be 0 if there are received bytes
- * @out: output vectors
- * @nr_out: how many, at least 1
+ * @reducer: the operator; NULL: copy the (only) input
+ * @final: outputs are results, else partial results
+ * @nr_folded: leading inputs that are partial results; received bytes count
+ * @recv_size: bytes of one received element
+ * @recv_last: received elements come behind the inputs, else before them
+ * @in: inputs, in the order of the fold
+ * @out: outputs, at least 1
+ *
+ * Copies have elements of 1 byte.
  */
 struct coll_sweep_args {
-	coll_reduce_fn *fn;
-	u32 size;
-	const struct coll_vec *in;
-	unsigned int nr_in;
-	const struct coll_vec *out;
-	unsigned int nr_out;
+	const struct coll_reducer *reducer;
+	bool final;
+	bool recv_last;
+	unsigned int nr_folded;
+	u32 recv_size;
+	struct coll_operands in[2];
+	struct coll_operands out;
 };
 
 /*
@@ -39,26 +54,27 @@ struct coll_sweep;
 
 /**
  * coll_sweep_alloc() - scratch
- * @nr_local: ranks of the node, bounds inputs and outputs
+ * @nr_local: ranks of the node, bounds inputs and outputs of ranks
+ * @elem: bytes of an element of any operand at most
  *
  * Return: NULL without memory.
  */
-struct coll_sweep *coll_sweep_alloc(unsigned int nr_local);
+struct coll_sweep *coll_sweep_alloc(unsigned int nr_local, u32 elem);
 void coll_sweep_free(struct coll_sweep *sw);
 
 /**
  * coll_sweep() - reduce or copy a range
  * @sw: scratch
  * @a: what
- * @first: @len bytes that are folded in before @a->in, or NULL. Any alignment.
- * @off: byte offset in the vectors, on an element border
- * @len: bytes, whole elements
+ * @recv: received elements, or NULL. Any alignment.
+ * @off: first element, counted from the base of the operands
+ * @count: elements
  *
  * Vectors may have any alignment; elements may straddle pages.
  *
  * Return: 0, or -EFAULT or -ESRCH as coll_vec_run().
  */
 int coll_sweep(struct coll_sweep *sw, const struct coll_sweep_args *a,
-	       const void *first, u64 off, u64 len);
+	       const void *recv, u64 off, u64 count);
 
 #endif /* COLL_CORE_SWEEP_H */

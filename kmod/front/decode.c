@@ -5,10 +5,12 @@
 #include <linux/overflow.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
 #include "../core/buf.h"
+#include "../core/extent.h"
 #include "../core/group.h"
 #include "../core/limits.h"
 #include "../core/member.h"
@@ -33,35 +35,22 @@ static int coll_copy_cmd(struct coll_cmd *cmd, u64 arg, u32 len)
 }
 
 /* Fields that this collective does not use must be zero. */
-static int coll_check_fields(const struct coll_cmd *c)
+static int coll_check_fields(const struct coll_cmd *c, u32 rank)
 {
 	if (c->flags & ~COLL_CMD_FLAGS ||
 	    memchr_inv(c->reserved, 0, sizeof(c->reserved)))
 		return -EINVAL;
-	if (c->counts_addr || c->displs_addr || c->scalar)
+	/* One element in the low bytes, and nothing above it. */
+	if (c->scalar && (c->op != COLL_OP_PREMULSUM ||
+			  (coll_elem_size(c->dtype) < sizeof(c->scalar) &&
+			   c->scalar >> coll_elem_size(c->dtype) * 8)))
 		return -EINVAL;
 	if ((c->send_buf && !(c->flags & COLL_CMD_REG_SEND)) ||
 	    (c->recv_buf && !(c->flags & COLL_CMD_REG_RECV)))
 		return -EINVAL;
-	if (c->flags & COLL_CMD_INPLACE &&
-	    (c->send_addr || c->flags & COLL_CMD_REG_SEND))
+	if (c->collective == COLL_BARRIER && (c->dtype || c->flags || c->count))
 		return -EINVAL;
-	switch (c->collective) {
-	case COLL_BARRIER:
-		if (c->op || c->dtype || c->flags || c->root || c->count ||
-		    c->send_addr || c->recv_addr)
-			return -EINVAL;
-		break;
-	case COLL_BROADCAST:
-		if (c->op || c->send_addr || c->flags & ~COLL_CMD_REG_RECV)
-			return -EINVAL;
-		break;
-	case COLL_ALLREDUCE:
-		if (c->root)
-			return -EINVAL;
-		break;
-	}
-	return 0;
+	return coll_check_use(c, rank);
 }
 
 /* Return: 0, -EINVAL for what nobody knows, -EOPNOTSUPP for what cannot be. */
@@ -73,7 +62,7 @@ static int coll_check_kind(const struct coll_cmd *c, const struct coll_group *g)
 		return -EINVAL;
 	if (!coll_supports(c->collective))
 		return -EOPNOTSUPP;
-	if (!coll_has_algorithm(c->collective, c->algorithm))
+	if (!coll_has_algorithm(c->collective, c->op, c->dtype, c->algorithm))
 		return -EINVAL;
 	if (c->collective == COLL_BARRIER)
 		return 0;
@@ -81,7 +70,7 @@ static int coll_check_kind(const struct coll_cmd *c, const struct coll_group *g)
 		return -EINVAL;
 	if (!coll_elem_size(c->dtype))
 		return -EOPNOTSUPP;
-	if (c->collective == COLL_BROADCAST)
+	if (!coll_reduces(c->collective))
 		return 0;
 	if (c->op == COLL_OP_NONE)
 		return -EINVAL;
@@ -89,20 +78,19 @@ static int coll_check_kind(const struct coll_cmd *c, const struct coll_group *g)
 }
 
 /* Input and output are either the same bytes or share none. */
-static int coll_check_overlap(struct coll_cmd *c, u64 bytes)
+static int coll_check_overlap(struct coll_cmd *c, u64 in, u64 out)
 {
-	u64 lo = min(c->send_addr, c->recv_addr);
-	u64 hi = max(c->send_addr, c->recv_addr);
-
-	if (c->flags & COLL_CMD_INPLACE)
+	if (c->flags & COLL_CMD_INPLACE || !in || !out)
 		return 0;
-	if (hi == lo) {
+	if (c->send_addr == c->recv_addr && in == out) {
 		/* What NCCL's users write for in place. */
 		c->flags |= COLL_CMD_INPLACE;
 		c->flags &= ~COLL_CMD_REG_SEND;
 		return 0;
 	}
-	return hi - lo < bytes ? -EINVAL : 0;
+	if (c->send_addr < c->recv_addr)
+		return c->recv_addr - c->send_addr < in ? -EINVAL : 0;
+	return c->send_addr - c->recv_addr < out ? -EINVAL : 0;
 }
 
 /* A vector of the caller's memory: registered, pinned now, or through windows. */
@@ -129,25 +117,63 @@ static int coll_take_vec(struct coll_member *m, bool reg, u32 id, u64 addr,
 	return 0;
 }
 
-static int coll_take_buffers(struct coll_member *m, struct coll_req *req)
+/* In place: the other vector is a part of the one there is, or all of it. */
+static void coll_take_inside(const struct coll_vec *whole, u64 at, struct coll_vec *v)
+{
+	coll_buf_get(whole->buf);
+	v->buf = whole->buf;
+	v->start = whole->start + at;
+}
+
+static int coll_take_buffers(struct coll_member *m, struct coll_req *req,
+			     const struct coll_extent *e)
 {
 	struct coll_cmd *c = &req->cmd;
+	bool inplace = c->flags & COLL_CMD_INPLACE;
+	u32 elem = coll_elem_size(c->dtype);
+	bool out_inside = inplace && coll_out_lies_in(c->collective);
+	bool in_inside = (inplace && !out_inside) || coll_one_buffer(c->collective);
 	int ret;
 
-	ret = coll_take_vec(m, c->flags & COLL_CMD_REG_RECV, c->recv_buf,
-			    c->recv_addr, req->bytes, true, &req->out);
-	if (ret || c->collective == COLL_BROADCAST)
-		return ret;
-	if (c->flags & COLL_CMD_INPLACE) {
-		coll_buf_get(req->out.buf);
-		req->in = req->out;
-		return 0;
+	if (e->out && !out_inside) {
+		ret = coll_take_vec(m, c->flags & COLL_CMD_REG_RECV, c->recv_buf,
+				    c->recv_addr, e->out * elem, true, &req->out);
+		if (ret)
+			return ret;
 	}
-	ret = coll_take_vec(m, c->flags & COLL_CMD_REG_SEND, c->send_buf,
-			    c->send_addr, req->bytes, false, &req->in);
-	if (ret)
-		coll_decode_undo(req);
-	return ret;
+	if (e->in && !in_inside) {
+		ret = coll_take_vec(m, c->flags & COLL_CMD_REG_SEND, c->send_buf,
+				    c->send_addr, e->in * elem, out_inside, &req->in);
+		if (ret)
+			return ret;
+	}
+	if (out_inside && req->in.buf)
+		coll_take_inside(&req->in, e->own_out_in * elem, &req->out);
+	else if (inplace && req->out.buf)
+		coll_take_inside(&req->out, coll_saves_input(c) ? 0 :
+				 e->own_in_out * elem, &req->in);
+	return 0;
+}
+
+/* Counts and displacements of a v-form: coll_nr_counts() each, in one allocation. */
+static int coll_copy_counts(struct coll_req *req, u32 rank, u32 size)
+{
+	const struct coll_cmd *c = &req->cmd;
+	u32 nr = coll_nr_counts(c, rank, size);
+	size_t bytes = nr * sizeof(u64);
+
+	if (!nr)
+		return 0;
+	req->counts = kvmalloc_array(2 * nr, sizeof(u64), GFP_KERNEL_ACCOUNT);
+	if (!req->counts)
+		return -ENOMEM;
+	if (copy_from_user(req->counts, u64_to_user_ptr(c->counts_addr), bytes))
+		return -EFAULT;
+	if (!c->displs_addr)
+		return 0;
+	req->displs = req->counts + nr;
+	return copy_from_user(req->displs, u64_to_user_ptr(c->displs_addr), bytes) ?
+		-EFAULT : 0;
 }
 
 /* A pipelining unit that frames can be cut at: whole elements of any type. */
@@ -171,6 +197,8 @@ static int coll_decode_alive(struct coll_member *m, u64 arg, u32 len,
 {
 	struct coll_group *g = coll_member_group(m);
 	struct coll_cmd *c = &req->cmd;
+	struct coll_extent e;
+	u64 in, out;
 	int ret;
 
 	ret = coll_copy_cmd(c, arg, len);
@@ -179,7 +207,7 @@ static int coll_decode_alive(struct coll_member *m, u64 arg, u32 len,
 	ret = coll_check_kind(c, g);
 	if (ret)
 		return ret;
-	ret = coll_check_fields(c);
+	ret = coll_check_fields(c, m->rank);
 	if (ret)
 		return ret;
 	/* In range, also where the CPU guesses: they index tables from here on. */
@@ -188,16 +216,21 @@ static int coll_decode_alive(struct coll_member *m, u64 arg, u32 len,
 	c->root = array_index_nospec(c->root, g->size);
 	c->segment = coll_round_segment(c->segment);
 	req->member = m;
-	if (check_mul_overflow(c->count, (u64)coll_elem_size(c->dtype), &req->bytes))
+	ret = coll_copy_counts(req, m->rank, g->size);
+	if (ret)
+		return ret;
+	ret = coll_extent_of(req, m->rank, g->size, &e);
+	if (ret)
+		return ret;
+	if (check_mul_overflow(e.in, (u64)coll_elem_size(c->dtype), &in) ||
+	    check_mul_overflow(e.out, (u64)coll_elem_size(c->dtype), &out))
 		return -EINVAL;
-	if (!req->bytes)
-		return 0;
-	if (c->collective != COLL_BROADCAST) {
-		ret = coll_check_overlap(c, req->bytes);
-		if (ret)
-			return ret;
-	}
-	return coll_take_buffers(m, req);
+	req->in_bytes = in;
+	req->bytes = max(in, out);
+	ret = coll_one_buffer(c->collective) ? 0 : coll_check_overlap(c, in, out);
+	if (ret)
+		return ret;
+	return coll_take_buffers(m, req, &e);
 }
 
 int coll_decode(struct coll_member *m, u64 arg, u32 len, struct coll_req *req)
@@ -211,8 +244,10 @@ int coll_decode(struct coll_member *m, u64 arg, u32 len, struct coll_req *req)
 	if (fatal_signal_pending(current))
 		return coll_refused(m, -ECANCELED);
 	ret = coll_decode_alive(m, arg, len, req);
-	if (ret)
+	if (ret) {
+		coll_decode_undo(req);
 		return coll_refused(m, ret);
+	}
 	trace_coll_submit(coll_member_group(m)->id, m->rank, &req->cmd);
 	return 0;
 }
@@ -221,6 +256,9 @@ void coll_decode_undo(struct coll_req *req)
 {
 	coll_buf_put(req->in.buf);
 	coll_buf_put(req->out.buf);
+	kvfree(req->counts);
 	req->in.buf = NULL;
 	req->out.buf = NULL;
+	req->counts = NULL;
+	req->displs = NULL;
 }

@@ -57,6 +57,7 @@ static int ring_emit(struct coll_emit *e, u32 n, u32 me, u32 root)
 	chunk = me;
 	dep = coll_emit_input(e, chunk, 0);
 	for (t = 0; t < rounds; t++) {
+		e->round = t;
 		coll_emit_send(e, right, chunk, dep, 0);
 		chunk = chunk ? chunk - 1 : n - 1;
 		action = t < n - 1 ? COLL_ACT_REDUCE_IN : COLL_ACT_COPY;
@@ -71,7 +72,7 @@ static u64 ring_sent(u32 n, u32 me, u32 root)
 	return 2 * ((u64)n - 1);
 }
 
-static u32 ring_latency(u32 n)
+static u32 ring_latency(u32 n, u32 root)
 {
 	return 2 * (n - 1);
 }

@@ -30,7 +30,8 @@ static int dissemination_emit(struct coll_emit *e, u32 n, u32 me, u32 root)
 	if (!coll_emit_args_ok(n, me, root) || root)
 		return -EINVAL;
 
-	for (bit = 1; bit < n; bit <<= 1) {
+	e->round = 0;
+	for (bit = 1; bit < n; bit <<= 1, e->round++) {
 		to = bit < n - me ? me + bit : me + bit - n;
 		from = me >= bit ? me - bit : me + n - bit;
 		coll_emit_token(e, COLL_STEP_SEND, to, COLL_STEP_FENCE);
@@ -44,7 +45,7 @@ static u64 dissemination_sent(u32 n, u32 me, u32 root)
 	return 0;
 }
 
-static u32 dissemination_latency(u32 n)
+static u32 dissemination_latency(u32 n, u32 root)
 {
 	return coll_log2_ceil(n);
 }

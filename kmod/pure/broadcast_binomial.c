@@ -58,30 +58,36 @@ static u32 binomial_chunks(u32 n)
 static int binomial_emit(struct coll_emit *e, u32 n, u32 me, u32 root)
 {
 	struct binomial b;
-	u32 dep = COLL_DEP_NONE, parent, bit;
+	u32 dep = COLL_DEP_NONE, levels, parent, bit;
 	u8 flags = 0;
 
 	if (!coll_emit_args_ok(n, me, root))
 		return -EINVAL;
 	b = binomial_at(n, me, root);
+	levels = coll_log2_ceil(n);
 
 	/* The root's sweep first: it need not wait for the tokens. */
 	if (!b.rel)
 		dep = coll_emit_input(e, 0, COLL_STEP_FINAL);
 
-	for (bit = 1; bit < b.span && bit < n - b.rel; bit <<= 1)
+	for (bit = 1; bit < b.span && bit < n - b.rel; bit <<= 1) {
+		e->round = coll_log2_floor(bit);
 		coll_emit_token(e, COLL_STEP_RECV,
 				binomial_peer(&b, b.rel + bit), 0);
+	}
 
 	if (b.rel) {
 		parent = binomial_peer(&b, b.rel & (b.rel - 1));
+		e->round = coll_log2_floor(b.span);
 		coll_emit_token(e, COLL_STEP_SEND, parent, COLL_STEP_FENCE);
+		e->round = 2 * levels - 1 - coll_log2_floor(b.span);
 		dep = coll_emit_recv(e, parent, 0, COLL_ACT_COPY, COLL_STEP_FINAL);
 	} else {
 		flags = COLL_STEP_FENCE;
 	}
 
 	for (bit = b.span >> 1; bit; bit >>= 1) {
+		e->round = 2 * levels - 1 - coll_log2_floor(bit);
 		if (bit < n - b.rel)
 			coll_emit_send(e, binomial_peer(&b, b.rel + bit), 0,
 				       dep, flags);
@@ -98,7 +104,7 @@ static u64 binomial_sent(u32 n, u32 me, u32 root)
 	return room < span ? room : span;
 }
 
-static u32 binomial_latency(u32 n)
+static u32 binomial_latency(u32 n, u32 root)
 {
 	return 2 * coll_log2_floor(n);
 }

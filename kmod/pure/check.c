@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The checker: memory, steps one by one, pairing of sends and receives. The
- * rest is in check_run.c and check_data.c.
+ * The checker: memory, and what is done in which order. The rest is in check_*.c.
  */
+#include "algorithms.h"
 #include "check_priv.h"
 
 /* Keeps every index and every size below in 32 and 64 bits. */
@@ -21,9 +21,18 @@ static void *carve(struct arena *a, u64 nr, size_t size)
 	return p;
 }
 
+static void carve_started(struct check *k, struct arena *a)
+{
+	k->all = carve(a, k->nr, 1);
+	k->token = carve(a, k->nr, sizeof(u32));
+	k->know = carve(a, (u64)k->nr_tokens * k->words, sizeof(u64));
+	k->fence_know = carve(a, (u64)k->n * k->words, sizeof(u64));
+	k->fence_all = carve(a, k->n, 1);
+}
+
 static void carve_all(struct check *k, struct arena *a)
 {
-	u64 nr = k->nr, n = k->n, slots = k->nr_slots, chunks = k->chunks;
+	u64 nr = k->nr, n = k->n, slots = k->nr_slots, cells = k->cells, i;
 
 	k->steps = carve(a, nr, sizeof(*k->steps));
 	k->base = carve(a, n + 1, sizeof(u32));
@@ -32,59 +41,76 @@ static void carve_all(struct check *k, struct arena *a)
 	k->sends = carve(a, nr, sizeof(u32));
 	k->recvs = carve(a, nr, sizeof(u32));
 	k->pos = carve(a, nr, sizeof(u32));
+	k->key = carve(a, nr, sizeof(u32));
+	k->key_start = carve(a, 3 * (u64)k->max_round + 6, sizeof(u32));
 	k->order = carve(a, nr, sizeof(u32));
 	k->level = carve(a, nr, sizeof(u32));
-	k->dep_head = carve(a, nr, sizeof(u32));
-	k->dep_next = carve(a, nr, sizeof(u32));
 	k->cursor = carve(a, n, sizeof(u32));
 	k->fence_level = carve(a, n, sizeof(u32));
-	k->pending = carve(a, nr, 1);
-	k->done = carve(a, nr, 1);
-	k->know = carve(a, nr * k->words, sizeof(u64));
-	k->know_end = carve(a, k->words, sizeof(u64));
-	k->pre = carve(a, nr, sizeof(u32));
-	k->below = carve(a, nr, sizeof(u32));
+	if (k->words)
+		carve_started(k, a);
+	for (i = 0; i < 2; i++) {
+		k->pre[i] = carve(a, nr, sizeof(u32));
+		k->below[i] = carve(a, nr, sizeof(u32));
+	}
 	k->stamp = carve(a, nr, sizeof(u32));
-	k->queue = carve(a, nr, sizeof(u32));
-	k->writer = carve(a, chunks, sizeof(u32));
-	k->readers = carve(a, chunks, sizeof(u32));
+	k->queue = carve(a, 2 * nr, sizeof(u32));
+	k->writer = carve(a, cells, sizeof(u32));
+	k->readers = carve(a, cells, sizeof(u32));
 	k->reader_next = carve(a, slots, sizeof(u32));
 	k->from = carve(a, slots, sizeof(u32));
+	k->other = carve(a, slots, sizeof(u32));
 	k->slot_step = carve(a, slots, sizeof(u32));
-	k->value = carve(a, slots, sizeof(u64));
-	k->final_value = carve(a, chunks, sizeof(u64));
-	k->final_slot = carve(a, chunks, sizeof(u32));
-	k->seen = carve(a, n, sizeof(u32));
+	k->value = carve(a, slots, sizeof(*k->value));
+	k->final = carve(a, k->chunks, sizeof(*k->final));
+	k->full = carve(a, k->chunks, sizeof(u64));
 }
 
-/*
- * Steps of all participants, and an upper bound of slots: a step that names more
- * chunks than there are is refused before its slots are used.
- */
-static int measure(struct check *k, const struct coll_check *c)
+static int emit(const struct coll_check *c, struct coll_emit *e, u32 me)
 {
-	u64 nr = 0, slots = 0;
+	e->radix = c->radix;
+	return c->alg->emit(e, c->n, me, c->root);
+}
+
+/* W of these is no output, so no input lies there. */
+static bool has_place(u32 collective)
+{
+	return collective != COLL_ALLTOALL && collective != COLL_SCATTER &&
+	       collective != COLL_REDUCE_SCATTER;
+}
+
+/* Sizes, and the steps of the largest participant. */
+static int measure(struct check *k, const struct coll_check *c, u64 *all, u32 *most)
+{
+	u64 slots = 0;
 	u32 p;
 
 	k->n = c->n;
+	k->in_place = c->in_place && has_place(c->alg->collective);
+	*all = 0;
+	*most = 0;
+	if (!c->n || c->n > COLL_MAX_PARTICIPANTS)
+		return -EINVAL;
 	k->chunks = c->alg->chunks(c->n);
+	k->cells = k->chunks + (c->alg->tmp ? c->alg->tmp(c->n) : 0);
 	for (p = 0; p < c->n; p++) {
 		struct coll_emit e = {};
 
-		if (c->alg->emit(&e, c->n, p, c->root))
+		if (emit(c, &e, p))
 			return -EINVAL;
-		nr += e.nr;
-		if (nr > MAX_STEPS)
-			return -EINVAL;
-		/* what it sends and as much received, and all chunks local */
-		slots += 3 * c->alg->sent(c->n, p, c->root) + k->chunks + 16;
+		*all += e.nr;
+		slots += e.chunks;
+		*most = e.nr > *most ? e.nr : *most;
 	}
-	if (!k->n || !k->chunks || slots > MAX_STEPS)
+	k->max_round = *most + 8 * c->n + 64;
+	if (!k->chunks || *most > MAX_STEPS)
 		return -EINVAL;
-	k->nr = nr;
-	k->nr_slots = slots;
+	k->nr = *all < MAX_STEPS ? *all : MAX_STEPS;
+	k->nr_slots = slots < MAX_STEPS ? slots : MAX_STEPS;
 	if (c->alg->collective == COLL_BARRIER || c->alg->collective == COLL_BROADCAST)
 		k->words = (c->n + 63) / 64;
+	/* tokens: at most those of dissemination, or two trees */
+	k->nr_tokens = *all < 4ULL * c->n + 2ULL * c->n * 25 ? *all : 54 * c->n;
 	return 0;
 }
 
@@ -92,8 +118,10 @@ size_t coll_check_memory(const struct coll_check *c)
 {
 	struct arena a = {};
 	struct check k = {};
+	u64 all;
+	u32 most;
 
-	if (measure(&k, c))
+	if (measure(&k, c, &all, &most) || k.nr == MAX_STEPS || k.nr_slots == MAX_STEPS)
 		return 0;
 	carve_all(&k, &a);
 	return a.used;
@@ -103,168 +131,34 @@ static int load_steps(struct check *k)
 {
 	const struct coll_check *c = k->c;
 	u32 p, x, at = 0;
+	u64 slots = 0;
 
 	for (p = 0; p < k->n; p++) {
 		struct coll_emit e = { .steps = k->steps + at, .cap = k->nr - at };
 
 		k->base[p] = at;
-		if (c->alg->emit(&e, k->n, p, c->root) || e.nr > e.cap)
+		if (emit(c, &e, p) || e.nr > e.cap || slots + e.chunks > k->nr_slots)
 			return check_fail_at(k, p, "emits differently the second time");
 		for (x = at; x < at + e.nr; x++)
 			k->owner[x] = p;
 		at += e.nr;
+		slots += e.chunks;
 	}
 	k->base[p] = at;
 	return at == k->nr ? 0 : check_fail_at(k, 0, "emits differently the second time");
-}
-
-static const char *dep_error(const struct check *k, u32 x)
-{
-	const struct coll_step *s = &k->steps[x], *d;
-
-	if (s->dep == NONE)
-		return NULL;
-	if (s->dep >= x - k->base[k->owner[x]])
-		return "dependency is not an earlier step";
-	d = &k->steps[k->base[k->owner[x]] + s->dep];
-	if (d->kind == COLL_STEP_SEND)
-		return "dependency is a send";
-	if (d->chunk != s->chunk || d->nr_chunks != s->nr_chunks)
-		return "dependency has another range";
-	return NULL;
-}
-
-static const char *step_error(const struct check *k, u32 x)
-{
-	const struct coll_step *s = &k->steps[x];
-	bool action_ok;
-
-	if (s->reserved || (s->flags & ~(COLL_STEP_FINAL | COLL_STEP_FENCE)))
-		return "unknown bits";
-	if ((u64)s->chunk + s->nr_chunks > k->chunks)
-		return "range beyond the vector";
-	switch (s->kind) {
-	case COLL_STEP_SEND:
-		action_ok = s->action == COLL_ACT_NONE;
-		break;
-	case COLL_STEP_RECV:
-		action_ok = s->nr_chunks ? s->action >= COLL_ACT_COPY &&
-					   s->action <= COLL_ACT_REDUCE :
-					   s->action == COLL_ACT_NONE;
-		break;
-	case COLL_STEP_LOCAL:
-		action_ok = s->nr_chunks && s->action == COLL_ACT_INPUT;
-		break;
-	default:
-		return "unknown kind";
-	}
-	if (!action_ok)
-		return "action does not fit the kind and range";
-	if (s->kind != COLL_STEP_LOCAL &&
-	    (s->peer >= k->n || s->peer == k->owner[x]))
-		return "no such peer";
-	if ((s->flags & COLL_STEP_FINAL) &&
-	    (s->kind == COLL_STEP_SEND || !s->nr_chunks))
-		return "final, but produces nothing";
-	return dep_error(k, x);
-}
-
-/* Each step by itself, slots, and the formula of the payload. */
-static int check_steps(struct check *k)
-{
-	const struct coll_check *c = k->c;
-	const char *error;
-	u64 slots = 0, sent;
-	u32 p, x;
-
-	for (p = 0; p < k->n; p++) {
-		sent = 0;
-		for (x = k->base[p]; x < k->base[p + 1]; x++) {
-			error = step_error(k, x);
-			if (error)
-				return check_fail(k, x, error);
-			k->slot[x] = slots;
-			slots += k->steps[x].nr_chunks;
-			if (slots > k->nr_slots)
-				return check_fail(k, x, "more transfers than the formula allows");
-			if (is_send(k, x))
-				sent += k->steps[x].nr_chunks;
-		}
-		if (sent != c->alg->sent(k->n, p, c->root))
-			return check_fail_at(k, p, "payload sent differs from the formula");
-	}
-	k->slot[k->nr] = slots;
-	return 0;
-}
-
-/* Stable counting sort of step numbers, by peer or else by owner. */
-static void sort_steps(struct check *k, u32 *to, const u32 *list, u32 nr, bool by_peer)
-{
-	u32 *start = k->cursor;
-	u32 i, key, sum = 0, count;
-
-	memset(start, 0, k->n * sizeof(*start));
-	for (i = 0; i < nr; i++)
-		start[by_peer ? k->steps[list[i]].peer : k->owner[list[i]]]++;
-	for (i = 0; i < k->n; i++) {
-		count = start[i];
-		start[i] = sum;
-		sum += count;
-	}
-	for (i = 0; i < nr; i++) {
-		key = by_peer ? k->steps[list[i]].peer : k->owner[list[i]];
-		to[start[key]++] = list[i];
-	}
-}
-
-/*
- * Bring sends and receives into the same order, that of (receiver, sender, place
- * in the array): they must then agree one by one.
- */
-static int check_pairs(struct check *k)
-{
-	u32 *list = k->order, *tmp = k->level;
-	const struct coll_step *s, *r;
-	u32 i, x, nr_recvs = 0;
-
-	k->nr_sends = 0;
-	for (x = 0; x < k->nr; x++) {
-		if (is_send(k, x))
-			list[k->nr_sends++] = x;
-	}
-	sort_steps(k, k->sends, list, k->nr_sends, true);
-	for (x = 0; x < k->nr; x++) {
-		if (is_recv(k, x))
-			list[nr_recvs++] = x;
-	}
-	sort_steps(k, tmp, list, nr_recvs, true);
-	sort_steps(k, k->recvs, tmp, nr_recvs, false);
-
-	for (i = 0; i < k->nr_sends || i < nr_recvs; i++) {
-		if (i == nr_recvs)
-			return check_fail(k, k->sends[i], "send without a receive");
-		if (i == k->nr_sends)
-			return check_fail(k, k->recvs[i], "receive without a send");
-		s = &k->steps[k->sends[i]];
-		r = &k->steps[k->recvs[i]];
-		if (s->peer != k->owner[k->recvs[i]] || r->peer != k->owner[k->sends[i]])
-			return check_fail(k, k->recvs[i], "receive without its send");
-		if (s->chunk != r->chunk || s->nr_chunks != r->nr_chunks)
-			return check_fail(k, k->recvs[i], "send has another range");
-		k->pos[k->sends[i]] = i;
-		k->pos[k->recvs[i]] = i;
-	}
-	return 0;
 }
 
 int coll_check(struct coll_check *c, void *mem, size_t size)
 {
 	struct check k = { .c = c };
 	struct arena need = {}, a = { .at = mem };
+	u64 all;
+	u32 most;
 	int err;
 
 	c->error = NULL;
-	if (measure(&k, c)) {
+	c->latency = 0;
+	if (measure(&k, c, &all, &most) || k.nr == MAX_STEPS || k.nr_slots == MAX_STEPS) {
 		c->error = "refuses the arguments, or too many steps";
 		return -EINVAL;
 	}
@@ -276,11 +170,13 @@ int coll_check(struct coll_check *c, void *mem, size_t size)
 
 	err = load_steps(&k);
 	if (!err)
-		err = check_steps(&k);
+		err = check_all_steps(&k);
 	if (!err)
 		err = check_pairs(&k);
-	if (!err)
-		err = check_run(&k);
+	if (err)
+		return err;
+	check_order(&k);
+	err = check_latency(&k);
 	if (!err && k.words)
 		err = check_started(&k);
 	if (!err)
@@ -288,4 +184,90 @@ int coll_check(struct coll_check *c, void *mem, size_t size)
 	if (!err)
 		err = check_values(&k);
 	return err;
+}
+
+size_t coll_check_shape_memory(const struct coll_check *c)
+{
+	struct check k = {};
+	u64 all;
+	u32 most;
+
+	if (measure(&k, c, &all, &most))
+		return 0;
+	return most * (sizeof(struct coll_step) + sizeof(u32)) + c->n * 2 * sizeof(u32) + 64;
+}
+
+/* Add the sends of one participant to the digest, take its receives away. */
+static u64 link_digest(const struct check *k, const struct coll_step *s, u32 nr, u32 me,
+		       u32 *nth)
+{
+	u64 sum = 0, h;
+	u32 i, send;
+
+	memset(nth, 0, 2 * k->n * sizeof(u32));
+	for (i = 0; i < nr; i++, s++) {
+		if (s->kind == COLL_STEP_LOCAL)
+			continue;
+		send = s->kind == COLL_STEP_SEND;
+		h = check_digest(send ? me : s->peer, send ? s->peer : me);
+		h = check_digest(h, nth[2 * s->peer + send]++);
+		h = check_digest(h, (u64)s->nr_chunks << 32 | s->round);
+		sum += send ? h : -h;
+	}
+	return sum;
+}
+
+static int shape_of(struct check *k, struct coll_step *steps, u32 most, u32 *key, u32 me,
+		    u32 *nr)
+{
+	struct coll_emit e = { .steps = steps, .cap = most };
+	const char *error = NULL;
+	u64 sent = 0;
+	u32 i, at = NONE;
+
+	if (emit(k->c, &e, me) || e.nr > most)
+		return check_fail_at(k, me, "emits differently the second time");
+	*nr = e.nr;
+	for (i = 0; i < e.nr && !error; i++) {
+		error = check_step(k, steps, i, me);
+		at = i;
+		if (steps[i].kind == COLL_STEP_SEND)
+			sent += steps[i].nr_chunks;
+	}
+	if (!error)
+		error = check_rounds(k, steps, e.nr, key, &at);
+	if (error) {
+		check_fail_at(k, me, error);
+		k->c->step = at;
+		return -EINVAL;
+	}
+	if (!k->c->radix && sent != k->c->alg->sent(k->n, me, k->c->root))
+		return check_fail_at(k, me, "payload sent differs from the formula");
+	return 0;
+}
+
+int coll_check_shape(struct coll_check *c, void *mem, size_t size)
+{
+	struct check k = { .c = c };
+	struct coll_step *steps = mem;
+	u32 *key, *nth, most, p, nr;
+	u64 sum = 0;
+	int err;
+
+	c->error = NULL;
+	if (measure(&k, c, &c->nr_steps, &most)) {
+		c->error = "refuses the arguments, or too many steps";
+		return -EINVAL;
+	}
+	if (size < coll_check_shape_memory(c))
+		return -ENOMEM;
+	key = (u32 *)(steps + most);
+	nth = key + most;
+	for (p = 0; p < k.n; p++) {
+		err = shape_of(&k, steps, most, key, p, &nr);
+		if (err)
+			return err;
+		sum += link_digest(&k, steps, nr, p, nth);
+	}
+	return sum ? check_fail_at(&k, 0, "sends and receives do not pair") : 0;
 }

@@ -1,298 +1,213 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The checker: what is in W, and when.
+ * The checker: what is in W and TMP, and when.
  */
 #include "check_priv.h"
 
-/* Where the bytes of a step come from; NONE: from the inputs. */
-static u32 parent(const struct check *k, u32 x)
+/*
+ * Forest 0: where the bytes of a step come from. Forest 1: a receive's parent is its
+ * dependency, if it has one: what was there before. NONE: from the inputs.
+ */
+static u32 parent(const struct check *k, u32 x, u32 forest)
 {
-	return is_recv(k, x) ? step_pair(k, x) : step_dep(k, x);
+	u32 dep = step_dep(k, x);
+
+	return is_recv(k, x) && (!forest || dep == NONE) ? step_pair(k, x) : dep;
 }
 
 /* Number the forest, so that an ancestor is seen by two comparisons. */
-static void number_forest(struct check *k)
+static void number_forest(struct check *k, u32 forest)
 {
-	u32 *next_child = k->dep_head;
+	u32 *pre = k->pre[forest], *below = k->below[forest], *next_child = k->key;
 	u32 i, x, up, next = 0;
 
-	for (x = 0; x < k->nr; x++) {
-		k->below[x] = 1;
-		k->stamp[x] = 0;
-	}
+	for (x = 0; x < k->nr; x++)
+		below[x] = 1;
 	for (i = k->nr; i--; ) {
-		up = parent(k, k->order[i]);
+		up = parent(k, k->order[i], forest);
 		if (up != NONE)
-			k->below[up] += k->below[k->order[i]];
+			below[up] += below[k->order[i]];
 	}
 	for (i = 0; i < k->nr; i++) {
 		x = k->order[i];
-		up = parent(k, x);
+		up = parent(k, x, forest);
 		if (up == NONE) {
-			k->pre[x] = next;
-			next += k->below[x];
+			pre[x] = next;
+			next += below[x];
 		} else {
-			k->pre[x] = next_child[up];
-			next_child[up] += k->below[x];
+			pre[x] = next_child[up];
+			next_child[up] += below[x];
 		}
-		next_child[x] = k->pre[x] + 1;
+		next_child[x] = pre[x] + 1;
 	}
 }
 
 static bool is_ancestor(const struct check *k, u32 a, u32 b)
 {
-	return k->pre[b] - k->pre[a] < k->below[a];
+	return k->pre[0][b] - k->pre[0][a] < k->below[0][a] ||
+	       k->pre[1][b] - k->pre[1][a] < k->below[1][a];
 }
 
 static bool fenced_by(const struct check *k, u32 a, u32 b)
 {
-	return (k->steps[b].flags & COLL_STEP_FENCE) && a < b &&
-	       k->owner[a] == k->owner[b] && !is_send(k, a);
+	return is_fence(k, b) && a < b && k->owner[a] == k->owner[b] && !is_send(k, a);
 }
 
-static void visit(struct check *k, u32 x, u32 *tail)
+/* @whole: has a step been waited for as a whole on the way? */
+static void visit(struct check *k, u32 x, bool whole, u32 *tail)
 {
-	if (x != NONE && k->stamp[x] != k->searches) {
-		k->stamp[x] = k->searches;
-		k->queue[(*tail)++] = x;
-	}
+	if (x == NONE || (k->stamp[x] >> 1 == k->searches && (k->stamp[x] & 1) >= whole))
+		return;
+	k->stamp[x] = k->searches << 1 | whole;
+	k->queue[(*tail)++] = x;
 }
 
 /* Search backwards from @b; slow, for what the shortcuts do not decide. */
-static bool search(struct check *k, u32 a, u32 b)
+static bool search(struct check *k, u32 a, u32 b, bool aligned)
 {
 	u32 head = 0, tail = 0, x, y;
+	bool whole;
 
 	k->searches++;
-	visit(k, b, &tail);
+	visit(k, b, false, &tail);
 	while (head < tail) {
 		x = k->queue[head++];
-		if (is_ancestor(k, a, x) || fenced_by(k, a, x))
+		whole = k->stamp[x] & 1;
+		if (fenced_by(k, a, x) || ((whole || aligned) && is_ancestor(k, a, x)))
 			return true;
-		visit(k, step_dep(k, x), &tail);
-		if (k->steps[x].kind != COLL_STEP_LOCAL)
-			visit(k, link_prev(k, x), &tail);
+		if (is_recv(k, a) && is_recv(k, x) && same_link(k, a, x) && a < x)
+			return true;
+		visit(k, step_dep(k, x), whole, &tail);
 		if (is_recv(k, x))
-			visit(k, step_pair(k, x), &tail);
-		if (k->steps[x].flags & COLL_STEP_FENCE) {
-			for (y = k->base[k->owner[x]]; y < x; y++) {
-				if (!is_send(k, y))
-					visit(k, y, &tail);
-			}
+			visit(k, step_pair(k, x), whole, &tail);
+		if (k->steps[x].kind != COLL_STEP_LOCAL)
+			visit(k, link_prev(k, x), true, &tail);
+		for (y = k->base[k->owner[x]]; is_fence(k, x) && y < x; y++) {
+			if (!is_send(k, y))
+				visit(k, y, true, &tail);
 		}
 	}
 	return false;
 }
 
 /*
- * Has receive or local step @a surely happened when @b happens? Of bytes that
- * both touch, if @a is an ancestor; else of all.
+ * Has receive or local step @a surely happened when @b happens? If @aligned, the bytes in
+ * question are at the same place of both; else all of @a must have.
  */
-static bool before(struct check *k, u32 a, u32 b)
+static bool before(struct check *k, u32 a, u32 b, bool aligned)
 {
-	if (is_ancestor(k, a, b) || fenced_by(k, a, b))
+	if (fenced_by(k, a, b) || (aligned && is_ancestor(k, a, b)))
 		return true;
-	if (is_recv(k, a) && is_recv(k, b) && same_link(k, a, b) && a < b)
-		return true;
-	return search(k, a, b);
+	return search(k, a, b, aligned);
 }
 
-static bool reads_w(const struct coll_step *s)
+/* Where in its range has step @x cell @cell? Asked of steps that write it. */
+static u32 place(const struct check *k, u32 x, u32 cell)
 {
-	return s->kind == COLL_STEP_SEND || s->action == COLL_ACT_REDUCE;
+	return cell - cell_of(k, k->steps[x].space, k->steps[x].chunk);
 }
 
-static bool reads_input(const struct coll_step *s)
+/* @slot of @x has read @cell, until somebody writes there. */
+static void add_reader(struct check *k, u32 cell, u32 slot)
 {
-	return s->action == COLL_ACT_INPUT || s->action == COLL_ACT_REDUCE_IN;
+	k->reader_next[slot] = k->readers[cell];
+	k->readers[cell] = slot;
 }
 
-static int read_chunk(struct check *k, u32 x, u32 chunk, u32 slot)
+/* @x reads @cell as chunk @i of a range; the slot that wrote it goes to @from. */
+static int read_cell(struct check *k, u32 x, u32 i, u32 cell, u32 *from)
 {
-	u32 w = k->writer[chunk];
+	u32 w = k->writer[cell];
 
 	if (w == NONE)
 		return check_fail(k, x, "reads what was never written");
-	if (!before(k, w, x))
+	if (!before(k, w, x, place(k, w, cell) == i))
 		return check_fail(k, x, "may read before the write");
-	k->from[slot] = k->slot[w] + chunk - k->steps[w].chunk;
-	if (is_send(k, x)) {
-		k->reader_next[slot] = k->readers[chunk];
-		k->readers[chunk] = slot;
-	}
+	*from = k->slot[w] + place(k, w, cell);
 	return 0;
 }
 
-/* A send has read when its receive is complete: no copy is made on the way. */
-static int write_chunk(struct check *k, u32 x, u32 chunk, u32 slot)
+/*
+ * A send has read when its receive is complete: no copy is made on the way. Places: a
+ * transfer and a local step have both their ranges in step.
+ */
+static int write_cell(struct check *k, u32 x, u32 i, u32 cell)
 {
-	u32 w = k->writer[chunk], r;
+	u32 w = k->writer[cell], r, s, end;
 
 	if (w != NONE && (k->steps[w].flags & COLL_STEP_FINAL))
 		return check_fail(k, x, "writes what is final");
-	for (r = k->readers[chunk]; r != NONE; r = k->reader_next[r]) {
-		if (!before(k, step_pair(k, k->slot_step[r]), x))
-			return check_fail(k, x, "may overwrite what is still being sent");
+	for (r = k->readers[cell]; r != NONE; r = k->reader_next[r]) {
+		s = k->slot_step[r];
+		end = is_send(k, s) ? step_pair(k, s) : s;
+		if (end != x && !before(k, end, x, r - k->slot[s] == i))
+			return check_fail(k, x, "may overwrite what is still being read");
 	}
-	if (w != NONE && !before(k, w, x))
+	/* who has read it, has done so after the write */
+	if (w != NONE && k->readers[cell] == NONE && !before(k, w, x, place(k, w, cell) == i))
 		return check_fail(k, x, "may write before an earlier write");
-	k->readers[chunk] = NONE;
-	k->writer[chunk] = x;
+	k->readers[cell] = NONE;
+	k->writer[cell] = x;
 	return 0;
 }
 
-static int check_chunk(struct check *k, u32 x, u32 chunk, u32 slot)
+static int check_chunk(struct check *k, u32 x, u32 i)
 {
 	const struct coll_step *s = &k->steps[x];
+	u32 slot = k->slot[x] + i, cell = cell_of(k, s->space, s->chunk + i), other;
+	bool input = k->in_place && reads_input(s);
 	int err = 0;
 
 	k->slot_step[slot] = x;
-	if (k->c->in_place && reads_input(s) && k->writer[chunk] != NONE)
-		return check_fail(k, x, "reads an input that was overwritten");
-	if (reads_w(s))
-		err = read_chunk(k, x, chunk, slot);
+	if (input) {
+		other = input_chunk(k, s, i);
+		if (k->writer[other] != NONE)
+			return check_fail(k, x, "reads an input that was overwritten");
+		add_reader(k, other, slot);
+	}
+	if (reads_range(s)) {
+		err = read_cell(k, x, i, cell, &k->from[slot]);
+		if (s->kind == COLL_STEP_SEND)
+			add_reader(k, cell, slot);
+	}
+	if (!err && reads_other(s)) {
+		other = cell_of(k, s->from_space, s->from + i);
+		err = read_cell(k, x, i, other, &k->other[slot]);
+		add_reader(k, other, slot);
+	}
 	if (!err && s->kind != COLL_STEP_SEND)
-		err = write_chunk(k, x, chunk, slot);
+		err = write_cell(k, x, i, cell);
 	return err;
 }
 
 /* Walk each participant's array; whatever may happen must give the same. */
 int check_races(struct check *k)
 {
-	bool has_data = k->c->alg->collective != COLL_BARRIER;
 	u32 p, x, i, w;
 	int err;
 
-	number_forest(k);
+	number_forest(k, 0);
+	number_forest(k, 1);
+	memset(k->stamp, 0, k->nr * sizeof(u32));
 	k->searches = 0;
 	for (p = 0; p < k->n; p++) {
-		for (i = 0; i < k->chunks; i++) {
+		for (i = 0; i < k->cells; i++) {
 			k->writer[i] = NONE;
 			k->readers[i] = NONE;
 		}
 		for (x = k->base[p]; x < k->base[p + 1]; x++) {
 			for (i = 0; i < k->steps[x].nr_chunks; i++) {
-				err = check_chunk(k, x, k->steps[x].chunk + i,
-						  k->slot[x] + i);
+				err = check_chunk(k, x, i);
 				if (err)
 					return err;
 			}
 		}
-		for (i = 0; has_data && i < k->chunks; i++) {
+		for (i = 0; i < k->chunks; i++) {
 			w = k->writer[i];
-			if (w == NONE || !(k->steps[w].flags & COLL_STEP_FINAL))
+			if (check_has_output(k, p, i) &&
+			    (w == NONE || !(k->steps[w].flags & COLL_STEP_FINAL)))
 				return check_fail_at(k, p, "a chunk never becomes final");
 		}
-	}
-	return 0;
-}
-
-/* A digest of an ordered pair; the mixer is explained in wire.c. */
-static u64 digest(u64 a, u64 b)
-{
-	u64 h = (a ^ 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL + b;
-
-	h = (h ^ h >> 27) * 0x94d049bb133111ebULL;
-	return h ^ h >> 31;
-}
-
-static u64 contribution(u32 p)
-{
-	return digest(p, ~(u64)0);
-}
-
-/* What the step makes of one chunk, as an expression over the inputs. */
-static u64 evaluate(const struct check *k, u32 x, u32 i)
-{
-	u32 slot = k->slot[x] + i, pair = NONE;
-
-	if (is_send(k, x))
-		return k->value[k->from[slot]];
-	if (is_recv(k, x))
-		pair = k->slot[step_pair(k, x)] + i;
-
-	switch (k->steps[x].action) {
-	case COLL_ACT_COPY:
-		return k->value[pair];
-	case COLL_ACT_REDUCE_IN:
-		return digest(k->value[pair], contribution(k->owner[x]));
-	case COLL_ACT_REDUCE:
-		return digest(k->value[pair], k->value[k->from[slot]]);
-	default:
-		return contribution(k->owner[x]);
-	}
-}
-
-/*
- * Take the expression of @slot apart and count whose input is in it; each at
- * most once, so there are never more branches left than participants.
- */
-static int count_inputs(struct check *k, u32 slot)
-{
-	u32 *stack = k->cursor;
-	u32 top = 0, inputs = 0, x, p;
-
-	memset(k->seen, 0, k->n * sizeof(u32));
-	for (;;) {
-		x = k->slot_step[slot];
-		if (reads_input(&k->steps[x])) {
-			p = k->owner[x];
-			if (k->seen[p]++)
-				return check_fail(k, x, "an input counts twice");
-			inputs++;
-		}
-		if (k->steps[x].action == COLL_ACT_REDUCE) {
-			if (inputs + top + 1 >= k->n)
-				return check_fail(k, x, "an input counts twice");
-			stack[top++] = k->from[slot];
-		}
-		if (is_recv(k, x))
-			slot = k->slot[step_pair(k, x)] + slot - k->slot[x];
-		else if (is_send(k, x))
-			slot = k->from[slot];
-		else if (top)
-			slot = stack[--top];
-		else
-			break;
-	}
-	if (k->c->alg->collective == COLL_BROADCAST)
-		return inputs == 1 && k->seen[k->c->root] ? 0 :
-			check_fail(k, x, "not the root's data");
-	return inputs == k->n ? 0 : check_fail(k, x, "an input is missing");
-}
-
-/*
- * Digests tell whether all participants end up with the same expression; what is
- * in it, is then counted exactly, once for each chunk.
- */
-int check_values(struct check *k)
-{
-	u32 i, j, x, slot;
-	int err;
-
-	for (i = 0; i < k->chunks; i++)
-		k->final_slot[i] = NONE;
-	for (i = 0; i < k->nr; i++) {
-		x = k->order[i];
-		for (j = 0; j < k->steps[x].nr_chunks; j++) {
-			slot = k->slot[x] + j;
-			k->value[slot] = evaluate(k, x, j);
-			if (!(k->steps[x].flags & COLL_STEP_FINAL))
-				continue;
-			if (k->final_slot[k->steps[x].chunk + j] == NONE) {
-				k->final_slot[k->steps[x].chunk + j] = slot;
-				k->final_value[k->steps[x].chunk + j] = k->value[slot];
-			} else if (k->value[slot] != k->final_value[k->steps[x].chunk + j]) {
-				return check_fail(k, x, "participants get different expressions");
-			}
-		}
-	}
-	for (i = 0; i < k->chunks; i++) {
-		if (k->final_slot[i] == NONE)
-			continue;
-		err = count_inputs(k, k->final_slot[i]);
-		if (err)
-			return err;
 	}
 	return 0;
 }

@@ -2,7 +2,29 @@
 #include "optable.h"
 
 #define BIT_OF(op)	(1U << COLL_OP_##op)
-#define ARITH		(BIT_OF(SUM) | BIT_OF(PROD) | BIT_OF(MIN) | BIT_OF(MAX))
+#define ANY		(BIT_OF(REPLACE) | BIT_OF(NO_OP))
+#define ADD		(BIT_OF(SUM) | BIT_OF(PROD) | BIT_OF(AVG))
+#define ORDER		(BIT_OF(MIN) | BIT_OF(MAX))
+#define LOGIC		(BIT_OF(LAND) | BIT_OF(LOR) | BIT_OF(LXOR))
+#define BITS		(BIT_OF(BAND) | BIT_OF(BOR) | BIT_OF(BXOR))
+#define LOC		(BIT_OF(MINLOC) | BIT_OF(MAXLOC))
+/* its factor has to fit into 8 bytes, see struct coll_cmd */
+#define SCALED		BIT_OF(PREMULSUM)
+
+/* The groups of the MPI standard (4.1, section 6.9.2), and what goes beyond. */
+#define INTEGER		(ADD | ORDER | LOGIC | BITS | SCALED | ANY)
+#define LOGICAL		(LOGIC | ANY)
+#define BYTES		(BITS | ANY)
+#define FLOATING	(ADD | ORDER | SCALED | ANY)
+#define COMPLEX		(ADD | ANY)
+#define PAIR		(LOC | ANY)
+
+/* The 80-bit type is the x87's: elsewhere long double is something else. */
+#if defined(__x86_64__) || defined(__i386__)
+#define ON_X87(ops)	(ops)
+#else
+#define ON_X87(ops)	0
+#endif
 
 struct dtype_row {
 	const char *name;
@@ -12,34 +34,34 @@ struct dtype_row {
 
 /* Sizes of pairs are those of the C struct on x86-64, padding included. */
 static const struct dtype_row dtypes[COLL_NR_DTYPES] = {
-	[COLL_I8]	   = { "i8",		1 },
-	[COLL_U8]	   = { "u8",		1 },
-	[COLL_I16]	   = { "i16",		2 },
-	[COLL_U16]	   = { "u16",		2 },
-	[COLL_I32]	   = { "i32",		4,  ARITH },
-	[COLL_U32]	   = { "u32",		4,  ARITH },
-	[COLL_I64]	   = { "i64",		8,  ARITH },
-	[COLL_U64]	   = { "u64",		8,  ARITH },
-	[COLL_BOOL]	   = { "bool",		1 },
-	[COLL_BYTE]	   = { "byte",		1 },
-	[COLL_F16]	   = { "f16",		2 },
-	[COLL_BF16]	   = { "bf16",		2 },
-	[COLL_F8E4M3]	   = { "f8e4m3",	1 },
-	[COLL_F8E5M2]	   = { "f8e5m2",	1 },
-	[COLL_F32]	   = { "f32",		4,  ARITH },
-	[COLL_F64]	   = { "f64",		8,  ARITH },
-	[COLL_LDOUBLE]	   = { "ldouble",	16 },
-	[COLL_C32]	   = { "c32",		8 },
-	[COLL_C64]	   = { "c64",		16 },
-	[COLL_CLDOUBLE]	   = { "cldouble",	32 },
-	[COLL_F32_I32]	   = { "f32_i32",	8 },
-	[COLL_F64_I32]	   = { "f64_i32",	16 },
-	[COLL_I64_I32]	   = { "i64_i32",	16 },
-	[COLL_I32_I32]	   = { "i32_i32",	8 },
-	[COLL_I16_I32]	   = { "i16_i32",	8 },
-	[COLL_LDOUBLE_I32] = { "ldouble_i32",	32 },
-	[COLL_F32_F32]	   = { "f32_f32",	8 },
-	[COLL_F64_F64]	   = { "f64_f64",	16 },
+	[COLL_I8]	   = { "i8",		1, INTEGER },
+	[COLL_U8]	   = { "u8",		1, INTEGER },
+	[COLL_I16]	   = { "i16",		2, INTEGER },
+	[COLL_U16]	   = { "u16",		2, INTEGER },
+	[COLL_I32]	   = { "i32",		4, INTEGER },
+	[COLL_U32]	   = { "u32",		4, INTEGER },
+	[COLL_I64]	   = { "i64",		8, INTEGER },
+	[COLL_U64]	   = { "u64",		8, INTEGER },
+	[COLL_BOOL]	   = { "bool",		1, LOGICAL },
+	[COLL_BYTE]	   = { "byte",		1, BYTES },
+	[COLL_F16]	   = { "f16",		2, FLOATING },
+	[COLL_BF16]	   = { "bf16",		2, FLOATING },
+	[COLL_F8E4M3]	   = { "f8e4m3",	1, FLOATING },
+	[COLL_F8E5M2]	   = { "f8e5m2",	1, FLOATING },
+	[COLL_F32]	   = { "f32",		4, FLOATING | BIT_OF(SUM_EXACT) },
+	[COLL_F64]	   = { "f64",		8, FLOATING | BIT_OF(SUM_EXACT) },
+	[COLL_LDOUBLE]	   = { "ldouble",	16, ON_X87(ADD | ORDER | ANY) },
+	[COLL_C32]	   = { "c32",		8, COMPLEX | SCALED },
+	[COLL_C64]	   = { "c64",		16, COMPLEX },
+	[COLL_CLDOUBLE]	   = { "cldouble",	32, ON_X87(COMPLEX) },
+	[COLL_F32_I32]	   = { "f32_i32",	8, PAIR },
+	[COLL_F64_I32]	   = { "f64_i32",	16, PAIR },
+	[COLL_I64_I32]	   = { "i64_i32",	16, PAIR },
+	[COLL_I32_I32]	   = { "i32_i32",	8, PAIR },
+	[COLL_I16_I32]	   = { "i16_i32",	8, PAIR },
+	[COLL_LDOUBLE_I32] = { "ldouble_i32",	32, ON_X87(PAIR) },
+	[COLL_F32_F32]	   = { "f32_f32",	8, PAIR },
+	[COLL_F64_F64]	   = { "f64_f64",	16, PAIR },
 	[COLL_OPAQUE]	   = { "opaque",	0 },
 };
 

@@ -2,18 +2,42 @@
 /*
  * Reductions: the interface of all instruction sets, and the scalar reference.
  *
- * What comes out is the same, bit by bit, for every instruction set:
+ * What comes out is the same, bit by bit, for every instruction set. The fold goes
+ * strictly from in[0] up. A fold of one input is that input, bit by bit, except for
+ * padding, and for avg, premulsum and sum_exact, which compute with it.
  *
- * Integers: sum and prod wrap, min and max compare as the type says.
+ * Integers: sum, prod, premulsum wrap; min and max compare as the type says. land,
+ * lor, lxor take every value but 0 as true and give 1 or 0, in bool too. avg: the sum,
+ * wrapped, divided and truncated towards zero.
  *
- * Floats: the fold goes strictly from in[0] up, each step rounded to the type
- * (never contracted, never reassociated; denormals are kept). A sum or product
- * that is NaN comes out as the positive quiet NaN without payload (0x7fc00000,
- * 0x7ff8000000000000): whose payload an addition passes on depends on the
- * operand order that the compiler happened to choose, and on the architecture.
- * min and max select and never compute, so the result has the very bits of one
- * of the inputs: the first NaN met, else of equal ones (-0 and +0 are equal) the
- * first.
+ * f32, f64, long double, and the parts of complex numbers: each step is rounded to
+ * the type, to nearest even (never contracted, never reassociated; denormals are
+ * kept). A product of complex numbers is (ac - bd) + (ad + bc)i, each of the four
+ * products and both sums rounded; infinities are not repaired as C's annex G does.
+ * avg divides once, at the end.
+ *
+ * f16, bf16, f8e4m3, f8e5m2: all inputs of one call are folded in f32 as above, and
+ * rounded once, at the end, to nearest even. f16 and bf16 overflow to infinity.
+ * f8e4m3, which has none, saturates: to +-448, infinite folds too. f8e5m2 saturates
+ * finite folds to +-57344; an infinite fold stays infinite.
+ *
+ * A sum, product, average, minimum or maximum that is NaN is the positive quiet NaN
+ * without payload (0x7fc00000, 0x7ff8000000000000, 0x7e00, 0x7fc0, 0x7f for e4m3,
+ * 0x7e for e5m2, 0x7fff c000000000000000 for long double): whose payload an addition
+ * passes on depends on the operand order that the compiler happened to choose.
+ * min and max are IEEE 754-2019 minimum and maximum: NaN if any input is, and -0
+ * is less than +0. So their result does not depend on the order.
+ *
+ * Pairs: minloc and maxloc take the pair with the smaller (larger) value, of equal
+ * values the one with the smaller index, of equal pairs the first. -0 equals +0.
+ * A NaN counts as smaller (larger) than every number, and equal to any NaN; a result
+ * that is NaN is the one above. Indices that are floats are compared with <.
+ *
+ * replace gives the last input, no_op the first.
+ *
+ * Padding, in pairs and in long double, is never looked at and written as zero.
+ *
+ * sum_exact: the exact sum of all inputs, rounded once; see exact.h.
  */
 #ifndef COLL_PURE_REDUCE_H
 #define COLL_PURE_REDUCE_H
@@ -27,12 +51,28 @@
 #define COLL_SIMD_MAX	65
 
 /**
+ * struct coll_reduce_arg - what some operators need to know besides
+ * @nr_folded: leading inputs that are partial results of this very operator
+ *	already. premulsum does not multiply them; those of sum_exact are
+ *	accumulators, see exact.h. Others do not care.
+ * @divisor: avg: what the sum is divided by, 1 .. 2^20
+ * @scale: premulsum: factors of the inputs behind @nr_folded, one each, each an
+ *	element of the type in the low bytes
+ */
+struct coll_reduce_arg {
+	unsigned int nr_folded;
+	u32 divisor;
+	const u64 *scale;
+};
+
+/**
  * typedef coll_reduce_fn - reduce @nr_in vectors elementwise in one sweep
  * @out: @nr_out (at least 1) vectors, each gets the whole result
  * @nr_out: how many
  * @in: @nr_in (at least 1) vectors; folded from in[0] upwards
- * @nr_in: how many; 1 copies
+ * @nr_in: how many, COLL_SIMD_MAX at most
  * @count: elements; 0 touches nothing
+ * @arg: may be NULL but for avg, premulsum and sum_exact
  *
  * Any byte alignment. An output may be the very same vector as an input or as
  * another output; other overlap is not allowed. Nothing beyond the vectors is
@@ -40,12 +80,13 @@
  */
 typedef void coll_reduce_fn(void *const *out, unsigned int nr_out,
 			    const void *const *in, unsigned int nr_in,
-			    size_t count);
+			    size_t count, const struct coll_reduce_arg *arg);
 
 /**
  * struct coll_simd - the kernels of one instruction set
- * @name: "scalar", "sse2", "avx2"
- * @fn: by dtype and op; NULL where coll_op_defined() says no
+ * @name: "scalar", "sse2", "avx2", "avx512", "neon"
+ * @fn: by dtype and op. That of coll_simd_scalar has all that coll_op_defined()
+ *	allows but sum_exact; others may have NULL where they have nothing better.
  */
 struct coll_simd {
 	const char *name;

@@ -62,15 +62,22 @@ u64 coll_wire_comm(const u8 *key)
 	return mix(mix(COLL_WIRE_MAGIC, get64(key)), get64(key + 8));
 }
 
-u64 coll_signature(u32 collective, u32 op, u32 dtype, u32 root, u64 count, u64 seq)
+u64 coll_signature(u32 collective, u32 op, u32 dtype, u32 algorithm, u32 root,
+		   u64 count, u64 seq)
 {
 	u64 h = COLL_WIRE_MAGIC;
 
 	h = mix(h, (u64)collective << 32 | op);
+	h = mix(h, algorithm);
 	h = mix(h, (u64)dtype << 32 | root);
 	h = mix(h, count);
 	h = mix(h, seq);
 	return h ? h : 1;
+}
+
+u64 coll_digest(u64 digest, u64 value)
+{
+	return mix(digest, value);
 }
 
 void coll_wire_put_header(u8 *buf, const struct coll_frame *f)

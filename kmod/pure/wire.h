@@ -104,13 +104,18 @@ u64 coll_wire_comm(const u8 *key);
  * @collective: enum coll_collective
  * @op: enum coll_op_code
  * @dtype: enum coll_dtype
+ * @algorithm: enum coll_algorithm_id, as asked for
  * @root: root rank or 0
- * @count: elements
+ * @count: elements, or a digest of the counts
  * @seq: op sequence number
  *
  * Every argument changes the result; never 0.
  */
-u64 coll_signature(u32 collective, u32 op, u32 dtype, u32 root, u64 count, u64 seq);
+u64 coll_signature(u32 collective, u32 op, u32 dtype, u32 algorithm, u32 root,
+		   u64 count, u64 seq);
+
+/* One more value in a digest; starts from any number. */
+u64 coll_digest(u64 digest, u64 value);
 
 /**
  * coll_wire_put_header() - encode

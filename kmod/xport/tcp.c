@@ -322,7 +322,7 @@ static struct coll_tcp_link *coll_tcp_alloc(struct coll_group *g, u32 peer)
 
 	if (!tl)
 		return NULL;
-	tl->sweep = coll_sweep_alloc(g->nr_local);
+	tl->sweep = coll_sweep_alloc(g->nr_local, COLL_PARTIAL_MAX);
 	if (!tl->sweep) {
 		kfree(tl);
 		return NULL;

@@ -86,7 +86,7 @@ struct coll_stream {
 	struct coll_frame rx_frame;
 	u32 rx_left;
 	u32 rx_carried;
-	u8 rx_carry[COLL_ELEM_MAX];
+	u8 rx_carry[COLL_PARTIAL_MAX];
 	u8 rx_buf[COLL_TCP_BUF];
 
 	/* send state */

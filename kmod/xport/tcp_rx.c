@@ -158,13 +158,15 @@ static void coll_rx_match(struct coll_rx *rx)
 		rx->stop = true;
 		return;
 	}
-	if (f->seq == rx->op->seq && f->signature != rx->op->sig) {
+	step = coll_exec_recv_step(rx->op->exec, st->link->link.peer, &room,
+				   &blocked);
+	if (f->seq == rx->op->seq &&
+	    f->signature != (step ? coll_exec_signature(rx->op->exec, step) :
+				    rx->op->sig)) {
 		coll_tcp_fail(st->link, COLL_CAUSE_MISMATCH, EBADE, f->seq, 0);
 		rx->stop = true;
 		return;
 	}
-	step = coll_exec_recv_step(rx->op->exec, st->link->link.peer, &room,
-				   &blocked);
 	/* In order: what a later op sends, this one does not get any more. */
 	if (f->seq > rx->op->seq && !step) {
 		rx->stop = true;
@@ -197,7 +199,7 @@ static int coll_rx_feed(struct coll_rx *rx, struct coll_exec_step *step,
 {
 	struct coll_exec *x = rx->op->exec;
 	struct coll_stream *st = rx->st;
-	u32 elem = coll_exec_reduces(step) ? rx->op->elem : 1;
+	u32 elem = coll_exec_reduces(step) ? step->unit : 1;
 	u32 n;
 	int ret;
 

@@ -175,7 +175,7 @@ static bool coll_tx_next_data(struct coll_stream *st, struct coll_op *op)
 	f.seq = op->seq;
 	f.offset = step->done;
 	f.length = avail;
-	f.signature = op->sig;
+	f.signature = coll_exec_signature(op->exec, step);
 	coll_tx_frame(st, &f);
 	st->tx_left = avail;
 	st->tx_token = !avail;
@@ -200,7 +200,7 @@ static int coll_tx_push(struct coll_stream *st, struct coll_op *op)
 	if (head_len)
 		coll_tx_head_bvec(st, &bv[head++]);
 	if (st->tx_left) {
-		payload = coll_vec_bvecs(step->src, step->start + step->done,
+		payload = coll_vec_bvecs(step->src.vec, step->src.at + step->done,
 					 st->tx_left, bv + head,
 					 COLL_TX_BVECS - head, &nr);
 		if (payload < 0) {
@@ -211,7 +211,7 @@ static int coll_tx_push(struct coll_stream *st, struct coll_op *op)
 	unused = st->tx_left - payload;
 	ret = coll_tx_send(st, bv, head + nr, head_len + payload, unused);
 	if (nr)
-		coll_bvecs_put(step->src, bv + head, nr);
+		coll_bvecs_put(step->src.vec, bv + head, nr);
 	if (ret <= 0)
 		return ret;
 	if (ret < head_len) {

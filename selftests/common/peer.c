@@ -137,7 +137,7 @@ static size_t put_transfer(const struct peer *p, const struct coll_cmd *cmd,
 	f.seq = seq;
 	f.transfer = transfer;
 	f.signature = coll_signature(cmd->collective, cmd->op, cmd->dtype,
-				     cmd->root, cmd->count, seq);
+				     cmd->algorithm, cmd->root, cmd->count, seq);
 	do {
 		f.offset = off;
 		f.length = bytes - off < frame ? bytes - off : frame;

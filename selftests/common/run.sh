@@ -15,6 +15,8 @@ trap 'rm -f "$out"' EXIT
 passed=0
 failed=0
 broken=
+# where scripts find what was built for them
+export COLL_TEST_BUILD=$dir
 
 # A forked rank would have its own buffer otherwise, and print it twice.
 run()

@@ -8,8 +8,8 @@ CFLAGS	+= -O2 -g -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initiali
 LDLIBS	+= -luring -lpthread
 
 COMMON	:= $(wildcard $(TOP)/selftests/common/*.c)
-PURE	:= $(addprefix $(TOP)/kmod/pure/,wire.c schedule.c algorithms.c \
-	   allreduce_ring.c broadcast_binomial.c barrier_dissemination.c)
+PURE	:= $(filter-out $(wildcard $(TOP)/kmod/pure/check*.c $(TOP)/kmod/pure/reduce*.c),\
+	   $(wildcard $(TOP)/kmod/pure/*.c))
 LOCAL_HDRS := $(wildcard $(TOP)/selftests/common/*.h) $(TOP)/uapi/linux/coll.h \
 	   $(wildcard $(TOP)/kmod/pure/*.h)
 

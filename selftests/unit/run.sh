@@ -1,23 +1,30 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Run test programs that speak TAP, show what they say, and count. A program
-# that dies, or does not say as many results as it planned, is one failure more.
+# Run test programs that speak TAP, JOBS of them at a time, show what they say, and
+# count. A program that dies, or does not say as many results as it planned, is one
+# failure more.
 
 passed=0
 failed=0
-out=$(mktemp) || exit 1
-trap 'rm -f "$out"' EXIT
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+
+# shellcheck disable=SC2016 # the inner shell's
+printf '%s\n' "$@" | xargs -P "${JOBS:-1}" -I{} sh -c '
+	out=$1/$(basename "$2")
+	"$2" >"$out" 2>&1
+	echo $? >"$out.status"' sh "$dir" {}
 
 for prog in "$@"; do
+	out=$dir/$(basename "$prog")
+	status=$(cat "$out.status")
 	echo "# $(basename "$prog")"
-	"$prog" >"$out" 2>&1
-	status=$?
 	cat "$out"
 	good=$(grep -c '^ok ' "$out")
 	bad=$(grep -c '^not ok ' "$out")
 	plan=$(sed -n 's/^1\.\.//p' "$out")
-	if [ "$bad" -eq 0 ] && { [ $status -ne 0 ] || [ "$plan" != "$good" ]; }; then
+	if [ "$bad" -eq 0 ] && { [ "$status" -ne 0 ] || [ "$plan" != "$good" ]; }; then
 		echo "not ok - $(basename "$prog"): status $status, $good of ${plan:-?} results"
 		bad=1
 	fi

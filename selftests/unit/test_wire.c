@@ -362,26 +362,27 @@ static void fuzz_payloads(void)
 
 static void test_digests(void)
 {
-	u64 base = coll_signature(4, 1, 15, 0, 1000, 1), other;
+	u64 base = coll_signature(4, 1, 15, 3, 0, 1000, 1), other;
 	u8 key[COLL_KEY_SIZE] = { 0 };
 	u64 comm = coll_wire_comm(key);
 	bool ok = true;
 	u32 bit;
 
 	for (bit = 0; bit < 32; bit++) {
-		ok &= coll_signature(4 ^ 1U << bit, 1, 15, 0, 1000, 1) != base;
-		ok &= coll_signature(4, 1 ^ 1U << bit, 15, 0, 1000, 1) != base;
-		ok &= coll_signature(4, 1, 15 ^ 1U << bit, 0, 1000, 1) != base;
-		ok &= coll_signature(4, 1, 15, 1U << bit, 1000, 1) != base;
+		ok &= coll_signature(4 ^ 1U << bit, 1, 15, 3, 0, 1000, 1) != base;
+		ok &= coll_signature(4, 1 ^ 1U << bit, 15, 3, 0, 1000, 1) != base;
+		ok &= coll_signature(4, 1, 15 ^ 1U << bit, 3, 0, 1000, 1) != base;
+		ok &= coll_signature(4, 1, 15, 3 ^ 1U << bit, 0, 1000, 1) != base;
+		ok &= coll_signature(4, 1, 15, 3, 1U << bit, 1000, 1) != base;
 	}
 	for (bit = 0; bit < 64; bit++) {
-		other = coll_signature(4, 1, 15, 0, 1000 ^ 1ULL << bit, 1);
+		other = coll_signature(4, 1, 15, 3, 0, 1000 ^ 1ULL << bit, 1);
 		ok &= other != base && __builtin_popcountll(other ^ base) > 8;
-		other = coll_signature(4, 1, 15, 0, 1000, 1 ^ 1ULL << bit);
+		other = coll_signature(4, 1, 15, 3, 0, 1000, 1 ^ 1ULL << bit);
 		ok &= other != base && __builtin_popcountll(other ^ base) > 8;
 	}
-	ok &= coll_signature(1, 4, 15, 0, 0, 0) != coll_signature(4, 1, 15, 0, 0, 0);
-	ok &= coll_signature(0, 0, 0, 0, 0, 0) != 0;
+	ok &= coll_signature(1, 4, 15, 0, 0, 0, 0) != coll_signature(4, 1, 15, 0, 0, 0, 0);
+	ok &= coll_signature(0, 0, 0, 0, 0, 0, 0) != 0;
 	tap_ok(ok, "signature: every bit of every argument changes it");
 
 	ok = true;

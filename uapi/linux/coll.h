@@ -141,8 +141,23 @@ enum coll_dtype {
 enum coll_algorithm_id {
 	COLL_ALG_AUTO			= 0,
 	COLL_ALG_RING			= 1,	/* allreduce: reduce-scatter + allgather */
-	COLL_ALG_BINOMIAL		= 2,	/* broadcast */
+	COLL_ALG_BINOMIAL		= 2,	/* broadcast, reduce, gather, scatter */
 	COLL_ALG_DISSEMINATION		= 3,	/* barrier */
+	COLL_ALG_LINEAR			= 4,	/* all pairs, or all with the root */
+	COLL_ALG_CHAIN			= 5,
+	COLL_ALG_TREE			= 6,	/* binary tree; barrier: binomial */
+	COLL_ALG_DOUBLE_TREE		= 7,	/* two binary trees, half of the vector each */
+	COLL_ALG_MESH			= 8,	/* direct reduce-scatter + allgather */
+	COLL_ALG_MESH_FULL		= 9,	/* whole vectors, from everyone to everyone */
+	COLL_ALG_ROOT			= 10,	/* all to one, and back */
+	COLL_ALG_RING_NAIVE		= 11,	/* the whole vector round the ring, twice */
+	COLL_ALG_RECURSIVE_DOUBLING	= 12,
+	COLL_ALG_RABENSEIFNER		= 13,	/* recursive halving + doubling */
+	COLL_ALG_KNOMIAL		= 14,	/* has a radix */
+	COLL_ALG_SCATTER_ALLGATHER	= 15,	/* broadcast */
+	COLL_ALG_BRUCK			= 16,
+	COLL_ALG_PAIRWISE		= 17,
+	COLL_ALG_RECURSIVE_HALVING	= 18,	/* reduce_scatter */
 	COLL_NR_ALGS
 };
 

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Steps without a link: sweeps over the vectors of local ranks, and transfers
+ * from one local participant to another. Helpers perform them, each those of its
+ * participants; a single large sweep is open to everyone.
+ */
+#include <linux/cpumask.h>
+#include <linux/minmax.h>
+#include <linux/sched/signal.h>
+
+#include "exec_priv.h"
+#include "group.h"
+#include "limits.h"
+#include "link.h"
+#include "trace.h"
+
+/* Whole elements, about as many bytes as a worker does in one go. */
+static u64 coll_slice(const struct coll_exec_step *st)
+{
+	return COLL_SLICE - COLL_SLICE % st->unit;
+}
+
+static struct coll_sweep *coll_exec_sweep(const struct coll_exec *x)
+{
+	return coll_sweep_alloc(x->op->group->nr_local,
+				max(x->reducer.partial, x->reducer.elem));
+}
+
+static int coll_sweep_slice(struct coll_exec *x, struct coll_exec_step *st,
+			    struct coll_sweep *sw, u64 off, u64 len)
+{
+	struct coll_sweep_args args;
+
+	coll_step_args(x, st, &args);
+	trace_coll_segment(x->op->group->id, x->op->seq, x->op->group->node,
+			   st - x->steps, st->s.kind, off, len);
+	if (args.reducer) {
+		off /= st->unit;
+		len /= st->unit;
+	}
+	return coll_sweep(sw, &args, NULL, off, len);
+}
+
+/*
+ * Go on with a step as far as it may go. A transfer is both its steps at once: the
+ * bytes are read where the sender has them. Return: 0 or an error of the sweep.
+ */
+static int coll_run_step(struct coll_exec *x, struct coll_exec_step *st,
+			 struct coll_sweep *sw)
+{
+	struct coll_exec_step *from = st->pair == COLL_DEP_NONE ?
+		NULL : &x->steps[st->pair];
+	bool open, from_open = true;
+	u64 limit = coll_step_limit(x, st, &open);
+
+	if (from)
+		limit = min(limit, coll_step_limit(x, from, &from_open));
+	if (!open || !from_open)
+		return 0;
+	while (st->done < limit) {
+		u64 len = min(limit - st->done, coll_slice(st));
+		int ret;
+
+		if (coll_op_ending(x->op))
+			return 0;
+		ret = coll_sweep_slice(x, st, sw, st->done, len);
+		if (ret)
+			return ret;
+		coll_step_advance(st, len);
+		if (st->done < st->len)
+			coll_exec_kick(x);
+	}
+	if (st->done < st->len)
+		return 0;
+	if (from)
+		coll_step_complete(x, from);
+	coll_step_complete(x, st);
+	coll_exec_kick(x);
+	return 0;
+}
+
+/* Look at every step that is left once. */
+static int coll_helper_look(struct coll_helper *h, struct coll_sweep *sw)
+{
+	u32 i, left = 0, nr = h->nr;
+	int ret = 0;
+
+	for (i = 0; i < nr; i++) {
+		struct coll_exec_step *st = &h->x->steps[h->steps[i]];
+
+		if (!ret)
+			ret = coll_run_step(h->x, st, sw);
+		if (!coll_step_is_complete(st))
+			h->steps[left++] = h->steps[i];
+	}
+	WRITE_ONCE(h->nr, left);
+	return ret;
+}
+
+/* The one who took @kicks from 0 to 1 does all there is to do, then and later. */
+static void coll_helper_run(struct coll_helper *h)
+{
+	struct coll_sweep *sw = coll_exec_sweep(h->x);
+	int ret = sw ? 0 : -ENOMEM;
+	int seen;
+
+	do {
+		seen = atomic_read(&h->kicks);
+		if (!ret && !coll_op_ending(h->x->op))
+			ret = coll_helper_look(h, sw);
+	} while (atomic_sub_return(seen, &h->kicks));
+	coll_sweep_free(sw);
+	if (ret)
+		coll_exec_failed(h->x, ret);
+}
+
+static void coll_helper_work(struct work_struct *work)
+{
+	struct coll_helper *h = container_of(work, struct coll_helper, work);
+	struct coll_op *op = h->x->op;
+
+	coll_helper_run(h);
+	coll_op_put_use(op);
+}
+
+void coll_helpers_init(struct coll_exec *x)
+{
+	u32 h;
+
+	for (h = 0; h < x->nr_helpers; h++)
+		INIT_WORK(&x->helpers[h].work, coll_helper_work);
+}
+
+void coll_helper_kick(struct coll_helper *h)
+{
+	if (atomic_inc_return(&h->kicks) == 1 && coll_op_use(h->x->op))
+		queue_work(coll_wq, &h->work);
+}
+
+bool coll_exec_wants_help(const struct coll_exec *x)
+{
+	const struct coll_exec_step *st = READ_ONCE(x->shared);
+
+	/* A sleeper must not spin on slices that nobody takes any more. */
+	return st && !coll_op_ending(x->op) &&
+	       atomic64_read(&x->cursor) < st->len;
+}
+
+void coll_exec_help(struct coll_exec *x)
+{
+	struct coll_exec_step *st = READ_ONCE(x->shared);
+	struct coll_sweep *sw;
+	u64 off, len, slice;
+	int ret;
+
+	if (!coll_exec_wants_help(x))
+		return;
+	slice = coll_slice(st);
+	sw = coll_exec_sweep(x);
+	if (!sw) {
+		coll_exec_failed(x, -ENOMEM);
+		return;
+	}
+	for (;;) {
+		/* Before a slice is taken: what is taken must be done. */
+		if (coll_op_ending(x->op) || fatal_signal_pending(current))
+			break;
+		off = atomic64_fetch_add(slice, &x->cursor);
+		if (off >= st->len)
+			break;
+		len = min(st->len - off, slice);
+		ret = coll_sweep_slice(x, st, sw, off, len);
+		if (ret) {
+			coll_exec_failed(x, ret);
+			break;
+		}
+		if (atomic64_add_return(len, &x->swept) == st->len)
+			coll_step_complete(x, st);
+	}
+	coll_sweep_free(sw);
+}
+
+static void coll_share_work(struct work_struct *work)
+{
+	struct coll_helper *h = container_of(work, struct coll_helper, work);
+	struct coll_op *op = h->x->op;
+
+	coll_exec_help(h->x);
+	coll_op_put_use(op);
+}
+
+/*
+ * Queue @nr helpers, each on a CPU of its own: an unbound queue may keep what
+ * one CPU queues on that CPU, and helpers that take turns are none.
+ */
+static void coll_queue_helpers(struct coll_exec *x, u32 nr)
+{
+	int cpu = raw_smp_processor_id();
+	u32 i;
+
+	for (i = 0; i < nr && coll_op_use(x->op); i++) {
+		x->helpers[i].x = x;
+		INIT_WORK(&x->helpers[i].work, coll_share_work);
+		queue_work_on(cpu, coll_wq, &x->helpers[i].work);
+		cpu = cpumask_next(cpu, cpu_online_mask);
+		if (cpu >= nr_cpu_ids)
+			cpu = cpumask_first(cpu_online_mask);
+	}
+}
+
+/* Open a local step that nothing waits for to all who like to help. */
+static void coll_share_local(struct coll_exec *x, struct coll_exec_step *st)
+{
+	struct coll_op *op = x->op;
+	u64 shares = div64_u64(st->len, COLL_HELPER_SHARE) + 1;
+	struct coll_req *req;
+	u32 want;
+
+	want = min_t(u64, shares, num_online_cpus());
+	WRITE_ONCE(x->shared, st);
+	/* Ranks asleep in ioctl come first: no other thread need wake up. */
+	list_for_each_entry(req, &op->reqs, list) {
+		if (!want)
+			return;
+		if (req->waiter) {
+			wake_up(req->waiter);
+			want--;
+		}
+	}
+	coll_queue_helpers(x, min_t(u32, want, COLL_EXEC_HELPERS));
+}
+
+/* Bytes of local steps to do; the step itself if nothing depends on it. */
+static u64 coll_local_todo(struct coll_exec *x, struct coll_exec_step **alone)
+{
+	u64 bytes = 0;
+	u32 h, i;
+
+	*alone = NULL;
+	for (h = 0; h < x->nr_helpers; h++) {
+		for (i = 0; i < x->helpers[h].nr; i++)
+			bytes += x->steps[x->helpers[h].steps[i]].len;
+	}
+	if (x->nr_steps == 1 && x->helpers[0].nr)
+		*alone = &x->steps[0];
+	return bytes;
+}
+
+void coll_exec_start(struct coll_op *op)
+{
+	struct coll_exec *x = op->exec;
+	struct coll_exec_step *alone;
+	u64 todo;
+	u32 h;
+
+	if (!atomic_read(&x->steps_left)) {
+		if (coll_op_end(op, 0))
+			coll_op_put_use(op);
+		return;
+	}
+	todo = coll_local_todo(x, &alone);
+	if (alone && todo > COLL_SLICE) {
+		x->helpers[0].nr = 0;
+		coll_share_local(x, alone);
+		return;
+	}
+	/* All links, for frames of a peer that takes the op for another one. */
+	coll_links_kick(op->group);
+	if (x->nr_peers)
+		coll_group_watch(op->group);
+	for (h = 0; h < x->nr_helpers; h++) {
+		struct coll_helper *helper = &x->helpers[h];
+
+		if (!READ_ONCE(helper->nr))
+			continue;
+		if (todo > COLL_SLICE)
+			coll_helper_kick(helper);
+		else if (atomic_inc_return(&helper->kicks) == 1)
+			coll_helper_run(helper);
+	}
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of the executor share. */
+#ifndef COLL_CORE_EXEC_PRIV_H
+#define COLL_CORE_EXEC_PRIV_H
+
+#include "exec.h"
+
+/* exec_step.c */
+
+/* Something a step waits for may have happened: let links and helpers look. */
+void coll_exec_kick(struct coll_exec *x);
+
+/* A step is over; the last one ends the op. The caller holds a use. */
+void coll_step_complete(struct coll_exec *x, struct coll_exec_step *st);
+
+/**
+ * coll_step_limit() - how far a step may go now
+ * @x: of a running op, with a use
+ * @st: step
+ * @open: result: may it begin?
+ *
+ * Return: bytes, from the beginning of the step.
+ */
+u64 coll_step_limit(struct coll_exec *x, const struct coll_exec_step *st, bool *open);
+
+/* Operands of a local or receive step. */
+void coll_step_args(const struct coll_exec *x, const struct coll_exec_step *st,
+		    struct coll_sweep_args *a);
+
+/* exec_local.c */
+
+/* Make the helpers able to be kicked, before anybody can find them. */
+void coll_helpers_init(struct coll_exec *x);
+
+/* Let a worker for local steps look at what it may do. */
+void coll_helper_kick(struct coll_helper *h);
+
+#endif /* COLL_CORE_EXEC_PRIV_H */

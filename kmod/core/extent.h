@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the buffers of a command have to hold: lengths, and where own blocks are. */
+#ifndef COLL_CORE_EXTENT_H
+#define COLL_CORE_EXTENT_H
+
+#include <linux/types.h>
+
+struct coll_cmd;
+struct coll_req;
+
+/**
+ * struct coll_extent - buffers of one rank, in elements
+ * @in: of the input; 0: none
+ * @out: of the output; 0: none
+ * @own_in_out: in place: where in the output the rank's own block is
+ * @own_out_in: in place, of a scatter: where in the input it is
+ */
+struct coll_extent {
+	u64 in;
+	u64 out;
+	u64 own_in_out;
+	u64 own_out_in;
+};
+
+/* How many counts a command brings, for each of its counts and displs; 0: none. */
+u32 coll_nr_counts(const struct coll_cmd *c, u32 rank, u32 size);
+
+/* May it have displacements too? */
+bool coll_takes_displs(const struct coll_cmd *c);
+
+/**
+ * coll_extent_of() - lengths of a rank's buffers
+ * @req: ->cmd, ->counts and ->displs are set
+ * @rank: rank
+ * @size: ranks in all
+ * @e: result
+ *
+ * Sets req->agreed too.
+ * Return: 0; -EINVAL a sum is too large.
+ */
+int coll_extent_of(struct coll_req *req, u32 rank, u32 size, struct coll_extent *e);
+
+/**
+ * coll_check_use() - are just those fields set that this collective uses?
+ * @c: in range
+ * @rank: rank
+ *
+ * Return: 0 or -EINVAL.
+ */
+int coll_check_use(const struct coll_cmd *c, u32 rank);
+
+/* In place means that the input lies all over the output, so that it must be saved. */
+bool coll_saves_input(const struct coll_cmd *c);
+
+#endif /* COLL_CORE_EXTENT_H */

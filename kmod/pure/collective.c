@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+#include "collective.h"
+
+#define NONE	COLL_HAS_NONE
+#define OWN	COLL_HAS_OWN
+#define ALL	COLL_HAS_ALL
+
+#define BLOCKS		(COLL_KIND_BLOCKS | COLL_KIND_RANKS)
+#define ROOTED		COLL_KIND_ROOTED
+#define REDUCES		COLL_KIND_REDUCES
+#define COUNTS		COLL_KIND_COUNTS
+
+static const struct coll_kind kinds[COLL_NR_COLLECTIVES] = {
+	[COLL_BARRIER]		= { NONE, NONE, NONE, NONE, 0 },
+	[COLL_BROADCAST]	= { NONE, ALL, ALL, ALL, ROOTED | COLL_KIND_ONE_BUFFER },
+	[COLL_REDUCE]		= { ALL, NONE, ALL, ALL, ROOTED | REDUCES },
+	[COLL_ALLREDUCE]	= { ALL, ALL, ALL, ALL, REDUCES },
+	[COLL_REDUCE_SCATTER]	= { ALL, OWN, ALL, OWN,
+				    BLOCKS | REDUCES | COUNTS | COLL_KIND_PACKED },
+	[COLL_REDUCE_SCATTER_BLOCK] = { ALL, OWN, ALL, OWN, BLOCKS | REDUCES },
+	[COLL_ALLGATHER]	= { OWN, ALL, OWN, ALL, BLOCKS },
+	[COLL_ALLGATHERV]	= { OWN, ALL, OWN, ALL, BLOCKS | COUNTS },
+	[COLL_GATHER]		= { OWN, NONE, OWN, ALL, BLOCKS | ROOTED },
+	[COLL_GATHERV]		= { OWN, NONE, OWN, ALL,
+				    BLOCKS | ROOTED | COUNTS | COLL_KIND_PRIVATE },
+	[COLL_SCATTER]		= { NONE, OWN, ALL, OWN, BLOCKS | ROOTED },
+	[COLL_SCATTERV]		= { NONE, OWN, ALL, OWN,
+				    BLOCKS | ROOTED | COUNTS | COLL_KIND_PRIVATE },
+	[COLL_ALLTOALL]		= { ALL, ALL, ALL, ALL, BLOCKS },
+	[COLL_ALLTOALLV]	= { ALL, ALL, ALL, ALL, BLOCKS | COUNTS | COLL_KIND_PRIVATE },
+	[COLL_SCAN]		= { ALL, ALL, ALL, ALL, COLL_KIND_RANKS | REDUCES },
+	[COLL_EXSCAN]		= { ALL, ALL, ALL, ALL, COLL_KIND_RANKS | REDUCES },
+};
+
+const struct coll_kind *coll_kind_of(u32 collective)
+{
+	return &kinds[collective < COLL_NR_COLLECTIVES ? collective : 0];
+}
+
+u32 coll_plain_collective(u32 collective)
+{
+	switch (collective) {
+	case COLL_REDUCE_SCATTER_BLOCK:
+		return COLL_REDUCE_SCATTER;
+	case COLL_ALLGATHERV:
+		return COLL_ALLGATHER;
+	case COLL_GATHERV:
+		return COLL_GATHER;
+	case COLL_SCATTERV:
+		return COLL_SCATTER;
+	case COLL_ALLTOALLV:
+		return COLL_ALLTOALL;
+	default:
+		return collective;
+	}
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * What the buffers of each collective hold: the one table that the decoder, the
+ * planner and the library read.
+ */
+#ifndef COLL_PURE_COLLECTIVE_H
+#define COLL_PURE_COLLECTIVE_H
+
+#include "env.h"
+
+/* What a rank has in a buffer. */
+enum coll_part_of {
+	COLL_HAS_NONE	= 0,
+	COLL_HAS_OWN	= 1,	/* the block of this rank */
+	COLL_HAS_ALL	= 2,	/* the whole vector: `count` elements, or all blocks */
+};
+
+/* struct coll_kind.flags */
+#define COLL_KIND_BLOCKS	(1U << 0)	/* one block of `count` per rank */
+#define COLL_KIND_RANKS		(1U << 1)	/* participants are ranks, not nodes */
+#define COLL_KIND_ROOTED	(1U << 2)
+#define COLL_KIND_REDUCES	(1U << 3)
+#define COLL_KIND_COUNTS	(1U << 4)	/* blocks have counts of their own */
+#define COLL_KIND_ONE_BUFFER	(1U << 5)	/* broadcast: the output is the input */
+/* Only the root, or only the two ranks of a transfer, know the counts. */
+#define COLL_KIND_PRIVATE	(1U << 6)
+#define COLL_KIND_PACKED	(1U << 7)	/* counts, but no displacements */
+
+/**
+ * struct coll_kind - one collective
+ * @in: enum coll_part_of: input of a rank
+ * @out: output of a rank
+ * @root_in: the same, of the root
+ * @root_out: the same
+ * @flags: COLL_KIND_*
+ */
+struct coll_kind {
+	u8 in;
+	u8 out;
+	u8 root_in;
+	u8 root_out;
+	u32 flags;
+};
+
+/**
+ * coll_kind_of() - look a collective up
+ * @collective: enum coll_collective, any number
+ *
+ * Return: never NULL; of a number that is no collective, one without buffers.
+ */
+const struct coll_kind *coll_kind_of(u32 collective);
+
+/* The schedules of v-forms are those of the collective without the v. */
+u32 coll_plain_collective(u32 collective);
+
+#endif /* COLL_PURE_COLLECTIVE_H */

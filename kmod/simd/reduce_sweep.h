@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* What all kinds have in common: what is folded at a time, and the copy. */
+#ifndef COLL_SIMD_REDUCE_SWEEP_H
+#define COLL_SIMD_REDUCE_SWEEP_H
+
+#include "reduce_vec.h"
+
+/*
+ * Of @n vectors in use, 1, 2 or 4, the others are undefined. A vector of elements is
+ * one of them, but of small floats two or four: then a holds the lowest of each lane.
+ */
+struct block {
+	vec a, b, c, d;
+};
+
+/* What a sweep needs to know besides: see struct coll_reduce_arg. */
+struct extra {
+	vec divisor;
+	unsigned int nr_folded;
+	const u64 *factor;	/* of input k at k - nr_folded, replicated */
+};
+
+#define PASTE_(a, b)	a##b
+#define PASTE(a, b)	PASTE_(a, b)
+
+#define EACH(x, n, do_it) do {				\
+	(x)->a = do_it(a);				\
+	if ((n) > 1)					\
+		(x)->b = do_it(b);			\
+	if ((n) > 2) {					\
+		(x)->c = do_it(c);			\
+		(x)->d = do_it(d);			\
+	}						\
+} while (0)
+
+/* @nr: vectors, 1, 2 or 4; @bytes: how many are left, see load_some() */
+static coll_always_inline void load_block(unsigned int nr, struct block *x,
+					  const u8 *p, size_t bytes)
+{
+	if (nr == 1) {
+		x->a = load_some(p, bytes);
+		return;
+	}
+	x->a = load(p);
+	x->b = load(p + VEC_BYTES);
+	if (nr > 2) {
+		x->c = load(p + 2 * VEC_BYTES);
+		x->d = load(p + 3 * VEC_BYTES);
+	}
+}
+
+static coll_always_inline void store_block(unsigned int nr, const struct block *x,
+					   u8 *p, size_t bytes)
+{
+	if (nr == 1) {
+		store_some(p, x->a, bytes);
+		return;
+	}
+	store(p, x->a);
+	store(p + VEC_BYTES, x->b);
+	if (nr > 2) {
+		store(p + 2 * VEC_BYTES, x->c);
+		store(p + 3 * VEC_BYTES, x->d);
+	}
+}
+
+/* One input to all outputs, but what @mask leaves out. */
+static coll_noinline void copy(void *const *out, unsigned int nr_out,
+					   const u8 *in, size_t bytes, vec mask)
+{
+	const size_t width = 4 * VEC_BYTES;
+	u8 *out0 = out[0];
+	struct block x;
+	unsigned int k;
+	size_t i = 0;
+
+	for (; bytes - i >= width; i += width) {
+		load_block(4, &x, in + i, width);
+		x.a &= mask;
+		x.b &= mask;
+		x.c &= mask;
+		x.d &= mask;
+		store_block(4, &x, out0 + i, width);
+		for (k = 1; k < nr_out; k++)
+			store_block(4, &x, (u8 *)out[k] + i, width);
+	}
+	for (; i < bytes; i += VEC_BYTES) {
+		x.a = load_some(in + i, bytes - i) & mask;
+		for (k = 0; k < nr_out; k++)
+			store_some((u8 *)out[k] + i, x.a, bytes - i);
+	}
+}
+
+#endif /* COLL_SIMD_REDUCE_SWEEP_H */
