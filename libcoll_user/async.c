@@ -124,7 +124,8 @@ static void progress(struct async *a, bool wait)
 	pthread_cond_broadcast(&a->changed);
 }
 
-int coll_isubmit(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t **out)
+static int request_new(coll_comm_t *comm, const struct coll_cmd *cmd,
+		       coll_request_t **out)
 {
 	coll_request_t *req;
 	struct async *a;
@@ -141,8 +142,17 @@ int coll_isubmit(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t *
 	req->cmd = *cmd;
 	if (!req->cmd.timeout_ns)
 		req->cmd.timeout_ns = comm->timeout_ns;
+	*out = req;
+	return 0;
+}
 
-	pthread_mutex_lock(&a->lock);
+/* Lock held. */
+static void request_start(struct async *a, coll_request_t *req)
+{
+	req->active = true;
+	req->done = false;
+	req->next = NULL;
+	req->live_prev = NULL;
 	req->live_next = a->live;
 	if (a->live)
 		a->live->live_prev = req;
@@ -150,23 +160,91 @@ int coll_isubmit(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t *
 	*a->queue_end = req;
 	a->queue_end = &req->next;
 	push_queue(a);
-	pthread_mutex_unlock(&a->lock);
-	*out = req;
+}
+
+int coll_isubmit(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t **out)
+{
+	int ret = request_new(comm, cmd, out);
+
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&(*out)->async->lock);
+	request_start((*out)->async, *out);
+	pthread_mutex_unlock(&(*out)->async->lock);
 	return 0;
 }
 
-/* The request is over: its result, and its end. Lock held. */
+int coll_persist(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t **out)
+{
+	int ret = request_new(comm, cmd, out);
+
+	if (!ret)
+		(*out)->persistent = true;
+	return ret;
+}
+
+int coll_start(coll_request_t *req)
+{
+	struct async *a = req->async;
+	int ret = 0;
+
+	if (!req->persistent)
+		return -EINVAL;
+	pthread_mutex_lock(&a->lock);
+	if (req->active)
+		ret = -EBUSY;
+	else
+		request_start(a, req);
+	pthread_mutex_unlock(&a->lock);
+	return ret;
+}
+
+int coll_startall(coll_request_t **reqs, size_t n)
+{
+	int ret = 0;
+	size_t i;
+
+	for (i = 0; i < n && !ret; i++)
+		ret = coll_start(reqs[i]);
+	return ret;
+}
+
+int coll_request_free(coll_request_t *req)
+{
+	struct async *a;
+	bool busy;
+
+	if (!req)
+		return 0;
+	if (!req->persistent)
+		return -EINVAL;
+	a = req->async;
+	pthread_mutex_lock(&a->lock);
+	busy = req->active;
+	pthread_mutex_unlock(&a->lock);
+	if (busy)
+		return -EBUSY;
+	free(req);
+	return 0;
+}
+
+/* The request is over: its result, and its end, unless it may be started again. */
 static int retire(struct async *a, coll_request_t *req)
 {
 	int res = req->res;
 
+	/* Prepared, and not started: nothing to wait for. */
+	if (!req->active)
+		return 0;
 	if (req->live_prev)
 		req->live_prev->live_next = req->live_next;
 	else
 		a->live = req->live_next;
 	if (req->live_next)
 		req->live_next->live_prev = req->live_prev;
-	free(req);
+	req->active = false;
+	if (!req->persistent)
+		free(req);
 	return res;
 }
 
@@ -179,7 +257,7 @@ int coll_wait(coll_request_t *req)
 		return 0;
 	a = req->async;
 	pthread_mutex_lock(&a->lock);
-	while (!req->done)
+	while (req->active && !req->done)
 		progress(a, true);
 	ret = retire(a, req);
 	pthread_mutex_unlock(&a->lock);
@@ -196,10 +274,10 @@ int coll_test(coll_request_t *req, int *done)
 		return 0;
 	a = req->async;
 	pthread_mutex_lock(&a->lock);
-	if (!req->done)
+	if (req->active && !req->done)
 		progress(a, false);
-	*done = req->done;
-	if (req->done)
+	*done = !req->active || req->done;
+	if (*done)
 		ret = retire(a, req);
 	pthread_mutex_unlock(&a->lock);
 	return ret;
@@ -225,6 +303,8 @@ int coll_iallreduce(coll_comm_t *comm, const void *send, void *recv, uint64_t co
 {
 	struct coll_cmd cmd;
 
+	if (op == COLL_OP_PREMULSUM)
+		return -EINVAL;
 	cmd_allreduce(comm, &cmd, send, recv, count, dtype, op);
 	return coll_isubmit(comm, &cmd, req);
 }

@@ -20,6 +20,8 @@ struct async;
  * struct coll_request - one nonblocking command
  * @cmd: the kernel reads it when it is submitted
  * @done: the result is in @res; protected by async->lock, as the rest
+ * @persistent: coll_wait() leaves it to coll_request_free()
+ * @active: in async->queue or in async->live
  * @next: in async->queue
  * @live_prev: in async->live, with @live_next
  */
@@ -27,6 +29,8 @@ struct coll_request {
 	struct async *async;
 	struct coll_cmd cmd;
 	bool done;
+	bool persistent;
+	bool active;
 	int res;
 	struct coll_request *next;
 	struct coll_request *live_prev, *live_next;

@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 
 #include "comm.h"
+#include "collective.h"
 #include "optable.h"
 
 struct buffer {
@@ -80,23 +81,44 @@ static const struct buffer *find(const coll_comm_t *comm, uint64_t addr, uint64_
 	return NULL;
 }
 
+/* Bytes of a buffer of this rank; 0: it has none, or counts of its own. */
+static uint64_t length(const coll_comm_t *comm, const struct coll_cmd *cmd, bool out)
+{
+	const struct coll_kind *k = coll_kind_of(cmd->collective);
+	bool root = k->flags & COLL_KIND_ROOTED && cmd->root == coll_comm_rank(comm);
+	uint8_t in_has = root ? k->root_in : k->in, out_has = root ? k->root_out : k->out;
+	uint64_t len = coll_dtype_size(cmd->dtype), blocks = 1;
+
+	if (k->flags & COLL_KIND_COUNTS)
+		return 0;
+	/* In place the longer one of the two counts. */
+	if (cmd->flags & COLL_CMD_INPLACE)
+		in_has = out_has = in_has > out_has ? in_has : out_has;
+	if ((out ? out_has : in_has) == COLL_HAS_ALL && k->flags & COLL_KIND_BLOCKS)
+		blocks = coll_comm_size(comm);
+	if (__builtin_mul_overflow(cmd->count, len, &len) ||
+	    __builtin_mul_overflow(blocks, len, &len))
+		return 0;
+	return len;
+}
+
 void buffers_apply(coll_comm_t *comm, struct coll_cmd *cmd)
 {
+	uint64_t in, out;
 	const struct buffer *b;
-	uint64_t len;
 
 	/* A stale glance at the list is as good as registering a moment later. */
-	if (!__atomic_load_n(&comm->buffers, __ATOMIC_RELAXED) || !cmd->count ||
-	    __builtin_mul_overflow(cmd->count, (uint64_t)coll_dtype_size(cmd->dtype), &len) ||
-	    !len)
+	if (!__atomic_load_n(&comm->buffers, __ATOMIC_RELAXED))
 		return;
+	in = cmd->send_addr ? length(comm, cmd, false) : 0;
+	out = cmd->recv_addr ? length(comm, cmd, true) : 0;
 	pthread_mutex_lock(&comm->buffers_lock);
-	b = cmd->send_addr ? find(comm, cmd->send_addr, len, false) : NULL;
+	b = in ? find(comm, cmd->send_addr, in, false) : NULL;
 	if (b) {
 		cmd->flags |= COLL_CMD_REG_SEND;
 		cmd->send_buf = b->id;
 	}
-	b = find(comm, cmd->recv_addr, len, true);
+	b = out ? find(comm, cmd->recv_addr, out, true) : NULL;
 	if (b) {
 		cmd->flags |= COLL_CMD_REG_RECV;
 		cmd->recv_buf = b->id;

@@ -6,7 +6,6 @@
 
 #include "async.h"
 #include "comm.h"
-#include "optable.h"
 
 static uint64_t address(const void *p)
 {
@@ -91,6 +90,9 @@ int coll_allreduce(coll_comm_t *comm, const void *send, void *recv, uint64_t cou
 {
 	struct coll_cmd cmd;
 
+	/* There is no room for its factor here, and 0 would be a silent one. */
+	if (op == COLL_OP_PREMULSUM)
+		return -EINVAL;
 	cmd_allreduce(comm, &cmd, send, recv, count, dtype, op);
 	return coll_submit(comm, &cmd);
 }
@@ -123,9 +125,4 @@ int coll_abort(coll_comm_t *comm, uint32_t code)
 	struct coll_abort a = { .code = code };
 
 	return ioctl(comm->fd, COLL_IOC_ABORT, &a) ? -errno : 0;
-}
-
-size_t coll_dtype_bytes(enum coll_dtype dtype)
-{
-	return coll_dtype_size((u32)dtype);
 }

@@ -11,6 +11,8 @@
 #define BOOT_ID		"/proc/sys/kernel/random/boot_id"
 #define BOOT_ID_LEN	36
 #define NODE_MAX	64	/* with its NUL */
+/* Up to so many nodes all are linked with all. */
+#define TOPOLOGY_FULL	128
 
 int topology_identity(const char *node, uint8_t *id)
 {
@@ -69,19 +71,27 @@ static int mark_peers(const struct coll_algorithm *alg, u32 n, u32 me, u32 root,
 }
 
 /*
- * The links any schedule asks for. Each send has its receive, so both ends of a
- * link find that they need it without asking each other.
+ * The links schedules ask for. Each send has its receive, so both ends of a link
+ * find that they need it without asking each other. Some collectives have every pair
+ * exchange something; with more nodes than this only the default algorithms of those
+ * that do not are provided for, and the others hear ENOTCONN.
  */
 static int find_links(struct topology *t)
 {
-	const struct coll_algorithm *alg;
-	u32 i, root;
+	static const u32 sparse[] = {
+		COLL_BARRIER, COLL_BROADCAST, COLL_REDUCE, COLL_ALLREDUCE,
+	};
+	size_t i;
+	u32 k, root;
 	int ret;
 
-	for (i = 0; (alg = coll_algorithm_at(i)) != NULL; i++) {
-		u32 roots = is_rooted(alg->collective) ? t->nr_nodes : 1;
+	for (k = 0; k < t->nr_nodes; k++)
+		t->linked[k] = t->nr_nodes <= TOPOLOGY_FULL;
+	for (i = 0; i < sizeof(sparse) / sizeof(sparse[0]) && t->nr_nodes > TOPOLOGY_FULL; i++) {
+		const struct coll_algorithm *alg = coll_algorithm_find(sparse[i], COLL_ALG_AUTO);
+		u32 roots = is_rooted(sparse[i]) ? t->nr_nodes : 1;
 
-		for (root = 0; root < roots; root++) {
+		for (root = 0; alg && root < roots; root++) {
 			ret = mark_peers(alg, t->nr_nodes, t->node, root, t->linked);
 			if (ret)
 				return ret;

@@ -1,12 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# usage: doc.sh [ROOT]
+# usage: doc.sh [--write] [ROOT]
 #
 # Does the documentation fit the tree? The README's program compiles, what the
 # pages name is there, their numbers are those of the headers, the pages parse,
-# and every license in use has its text. TAP.
+# and every license in use has its text. TAP. With --write, only the table of
+# reductions.rst is made anew.
 
+write=
+[ "${1-}" != --write ] || { write=1; shift; }
 root=$(cd "${1:-$(dirname "$0")/..}" && pwd) && cd "$root" || exit 2
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
@@ -30,6 +33,29 @@ skip() {
 	good=$((good + 1))
 	echo "ok $((good + bad)) - doc: $1 # SKIP $2"
 }
+
+# optable: the page reductions.rst with the table as it should be
+optable() {
+	${CC:-gcc} -std=gnu11 -Wall -Wextra -Werror -Iuapi -Ikmod/pure \
+		-o "$dir/optable" tools/optable.c kmod/pure/optable.c || return
+	"$dir/optable" >"$dir/table" || return
+	awk -v table="$dir/table" '
+	/^\.\. optable begin$/ {
+		print
+		print ""
+		while ((getline line <table) > 0)
+			print line
+		print ""
+		inside = 1
+	}
+	/^\.\. optable end$/ { inside = 0 }
+	!inside' Documentation/reductions.rst
+}
+
+if [ "$write" ]; then
+	optable >"$dir/page" && cp "$dir/page" Documentation/reductions.rst
+	exit
+fi
 
 # What git would take.
 files() {
@@ -68,6 +94,8 @@ for page in $pages; do
 	sed -E 's/^[^A-Za-z]//' | sort -u | while read -r name; do
 		# written by make bench
 		[ "$name" != Documentation/performance.rst ] || continue
+		# written by make bench-ops
+		[ "${name%.*}" != Documentation/reductions-speed ] || continue
 		# the kernel's
 		[ "$name" != Documentation/fault-injection ] || continue
 		[ -e "$name" ] || echo "$page: $name is not there"
@@ -92,6 +120,7 @@ for page in $pages; do
 		grep -oE '<[^ <>]*>`_' "$page" | sed 's/^<//; s/>`_$//'
 	} | grep -v -e '^[a-z]*://' -e '^#' | sort -u | while read -r name; do
 		[ "${name##*/}" != performance.rst ] || continue
+		[ "${name##*/}" != reductions-speed.rst ] || continue
 		[ -e "$(dirname "$page")/$name" ] || echo "$page: link to $name"
 	done
 done >"$dir/bad"
@@ -133,6 +162,9 @@ ${CC:-gcc} -std=gnu11 -fsyntax-only -Iuapi -Ikmod "$dir/numbers.c" >"$dir/bad" 2
 nr=$(grep -c _Static_assert "$dir/numbers.c")
 [ "$nr" -gt 150 ] || echo "only $nr numbers found" >>"$dir/bad"
 result "$nr numbers of abi.rst and wire.rst are those of the headers"
+
+optable >"$dir/page" 2>"$dir/bad" && diff Documentation/reductions.rst "$dir/page" >"$dir/bad"
+result "the table of reductions.rst is that of kmod/pure/optable.c"
 
 # Every name of the ABI is explained, every environment variable too.
 grep -oE '^#define (COLL_IOC_|COLL_FEAT_|COLL_CMD_|COLL_REG_|COLL_JOIN_|COLL_URING_)[A-Z_]+' \

@@ -8,14 +8,47 @@
 #include "collperf.h"
 #include "optable.h"
 
+/* Names of what is defined with anything, as the one table has it. */
+static void print_names(FILE *f, const char *title, const char *(*name)(uint32_t), uint32_t nr,
+			bool (*defined)(uint32_t))
+{
+	uint32_t i;
+
+	fputs(title, f);
+	for (i = 1; i < nr; i++)
+		if (defined(i))
+			fprintf(f, " %s", name(i));
+	fputc('\n', f);
+}
+
+static bool op_defined(uint32_t op)
+{
+	uint32_t i;
+
+	for (i = 1; i < COLL_NR_DTYPES; i++)
+		if (coll_op_defined(op, i))
+			return true;
+	return false;
+}
+
+static bool dtype_defined(uint32_t dtype)
+{
+	uint32_t i;
+
+	for (i = 1; i < COLL_NR_OPS; i++)
+		if (coll_op_defined(i, dtype))
+			return true;
+	return false;
+}
+
 static void usage(FILE *f)
 {
 	fputs("usage: collrun -n RANKS collperf allreduce|broadcast|barrier [OPTIONS]\n\n"
 	      "  -b, --minbytes SIZE   first size (8); suffixes K, M, G\n"
 	      "  -e, --maxbytes SIZE   last size at most (8M)\n"
 	      "  -f, --stepfactor F    from one size to the next (4)\n"
-	      "  -d, --datatype TYPE   i32 i64 u32 u64 f32 f64 (f32)\n"
-	      "  -o, --op OP           sum prod min max (sum)\n"
+	      "  -d, --datatype TYPE   name or \"all\" (f32), see below\n"
+	      "  -o, --op OP           name or \"all\" (sum)\n"
 	      "  -r, --root RANK       of broadcast (0)\n"
 	      "  -n, --iters N         timed iterations (20)\n"
 	      "  -w, --warmup_iters N  iterations before (5)\n"
@@ -23,7 +56,10 @@ static void usage(FILE *f)
 	      "      --ioctl           blocking calls (default: nonblocking by io_uring)\n"
 	      "      --inplace         input and output in one buffer\n"
 	      "      --registered      register the buffers first\n\n"
-	      "Exit status: 0; 1 wrong elements; 2 errors.\n", f);
+	      "With \"all\", every pair of type and operator that is defined has its turn.\n", f);
+	print_names(f, "Types:", coll_dtype_name, COLL_NR_DTYPES, dtype_defined);
+	print_names(f, "Operators:", coll_op_name, COLL_NR_OPS, op_defined);
+	fputs("\nExit status: 0; 1 wrong elements; 2 errors.\n", f);
 }
 
 static int parse_size(const char *s, uint64_t *out)
@@ -74,11 +110,25 @@ static int parse_name(const char *s, const char *(*name)(uint32_t), uint32_t nr,
 	return -1;
 }
 
+/* The same as a bit, or all of them. */
+static int parse_names(const char *s, const char *(*name)(uint32_t), uint32_t nr, uint64_t *out)
+{
+	uint32_t i;
+
+	if (!strcmp(s, "all")) {
+		*out = (1ULL << nr) - 2;
+		return 0;
+	}
+	if (parse_name(s, name, nr, &i))
+		return -1;
+	*out = 1ULL << i;
+	return 0;
+}
+
 enum { OPT_IOCTL = 256, OPT_INPLACE, OPT_REGISTERED };
 
 static int take_option(struct perf_options *o, int c)
 {
-	uint32_t v;
 	char *end;
 	int n;
 
@@ -88,16 +138,8 @@ static int take_option(struct perf_options *o, int c)
 	case 'f':
 		o->factor = strtod(optarg, &end);
 		return *end || !(o->factor > 1 && o->factor < 1e9) ? -1 : 0;
-	case 'd':
-		if (parse_name(optarg, coll_dtype_name, COLL_NR_DTYPES, &v))
-			return -1;
-		o->dtype = (enum coll_dtype)v;
-		return data_supported(o->dtype) ? 0 : -1;
-	case 'o':
-		if (parse_name(optarg, coll_op_name, COLL_NR_OPS, &v))
-			return -1;
-		o->op = (enum coll_op_code)v;
-		return v >= COLL_OP_SUM && v <= COLL_OP_MAX ? 0 : -1;
+	case 'd': return parse_names(optarg, coll_dtype_name, COLL_NR_DTYPES, &o->dtypes);
+	case 'o': return parse_names(optarg, coll_op_name, COLL_NR_OPS, &o->ops);
 	case 'r':
 		if (parse_int(optarg, 0, &n))
 			return -1;
@@ -151,6 +193,27 @@ static int parse_options(struct perf_options *o, int argc, char **argv)
 	return 0;
 }
 
+static const char *name_of(uint64_t bits, const char *(*name)(uint32_t))
+{
+	return bits & (bits - 1) ? NULL : name((uint32_t)__builtin_ctzll(bits));
+}
+
+/* Is there anything to do? */
+static int check_pairs(const struct perf_options *o)
+{
+	const char *type = name_of(o->dtypes, coll_dtype_name);
+	const char *op = name_of(o->ops, coll_op_name);
+
+	if (perf_pairs(o))
+		return 0;
+	if (o->what == COLL_BROADCAST)
+		fprintf(stderr, "collperf: %s has no size of its own\n", type);
+	else
+		fprintf(stderr, "collperf: %s is%s defined on %s\n", op ? op : "no operator",
+			op ? " not" : "", type ? type : "any type");
+	return -1;
+}
+
 static int parse(struct perf_options *o, int argc, char **argv)
 {
 	uint32_t what;
@@ -163,23 +226,22 @@ static int parse(struct perf_options *o, int argc, char **argv)
 		return -1;
 	}
 	o->what = (enum coll_collective)what;
-	if (o->what != COLL_ALLREDUCE)
-		o->op = COLL_OP_NONE;
 	if (o->what == COLL_BARRIER)
 		o->min = o->max = 0;
+	else if (check_pairs(o))
+		return -1;
 	if (o->min > o->max) {
 		fprintf(stderr, "collperf: -b is larger than -e\n");
 		return -1;
 	}
-	o->elem = coll_dtype_size(o->dtype);
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
 	struct perf_options opt = {
-		.dtype = COLL_F32, .op = COLL_OP_SUM, .min = 8, .max = 8 << 20,
-		.factor = 4, .iters = 20, .warmup = 5,
+		.dtypes = 1ULL << COLL_F32, .ops = 1ULL << COLL_OP_SUM,
+		.min = 8, .max = 8 << 20, .factor = 4, .iters = 20, .warmup = 5,
 	};
 	coll_comm_t *comm;
 	int ret;

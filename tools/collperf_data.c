@@ -1,158 +1,341 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Test data whose exact result is known without any communication, different
- * for every rank, iteration and element. With n ranks, rank r, iteration t,
- * element i, s = i + t and pos = s mod n:
+ * Test data whose exact result is known without any communication, different for
+ * every rank, iteration and element. Inputs are integers; the result is the fold of
+ * all ranks' inputs in int64_t; only then is either made an element of the type. So
+ * inputs are such that no order of folding rounds or overflows:
  *
- *	sum	base + r * step, base in 0..15, step in 1..4; signed types have
- *		base - 8. Result n * base + step * n(n-1)/2: below 2^24 for 1024
- *		ranks, so that every partial sum is exact in f32, in any order.
- *	prod	2 from rank pos; from the others -1 where r + s is odd and the
- *		type is signed, else 1
- *	min,max	base + 3 * ((r + pos) mod n): which rank wins moves with i and t
- *	broadcast	base + 3 * root, elsewhere than on the root another value
+ *	sum, premulsum	integers wrap; of small floats four ranks, which move from
+ *			element to element, have anything but 0
+ *	avg		integers as sum: what is left over is cut off; floats: the
+ *			sum is a multiple of the number of ranks
+ *	sum_exact	two ranks have +-2^60, beside which a sum forgets the others
+ *	prod		one rank has 2, or 1 + 2i, the others units
+ *	minloc, maxloc	few values and so many ties
+ *	land, lor	one rank in some elements decides
+ *
+ * Values repeat after a prime number of elements: wherever a piece of a vector might
+ * be put wrongly, it does not fit. Padding has garbage in inputs, 0 in results.
  */
-#include "collperf.h"
+#include <stdlib.h>
+#include <string.h>
 
-struct gen {
-	const struct perf_data *d;
-	int64_t bias;		/* 1 for signed types */
-	uint32_t n, r, t;
+#include "collperf.h"
+#include "optable.h"
+
+#define PERIOD	4093
+#define GARBAGE	0xdb
+#define LARGE	((int64_t)1 << 60)
+
+/**
+ * struct data - tables of one period
+ * @period: elements; fewer than PERIOD if no vector is that long
+ * @input: elements of this rank
+ * @result: elements of the result
+ */
+struct data {
+	struct data_spec spec;
+	size_t elem, period;
+	uint8_t *input, *result;
 };
 
-bool data_supported(enum coll_dtype dtype)
+static uint64_t hash(uint64_t rank, uint64_t s, uint64_t salt)
 {
-	switch (dtype) {
-	case COLL_I32: case COLL_I64: case COLL_U32: case COLL_U64:
-	case COLL_F32: case COLL_F64:
-		return true;
+	uint64_t x = (rank << 32 | s) * 0x9e3779b97f4a7c15ULL + salt * 0xd1342543de82ef95ULL;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+	return x ^ x >> 31;
+}
+
+/* Anything that @f can store, but large floats. */
+static int64_t any(const struct format *f, uint32_t r, uint32_t s, int part)
+{
+	uint64_t h = hash(r, s, (uint64_t)part);
+	int64_t limit = format_limit(f);
+
+	if (!f->mant)
+		return format_wrap(f, (int64_t)h);
+	return (int64_t)(h % (uint64_t)(2 * limit + 1)) - limit;
+}
+
+/* Integers that may wrap, and floats with room for 1024 ranks. */
+static bool is_wide(const struct format *f)
+{
+	return !f->mant || f->mant >= 23;
+}
+
+/* @share: of the room that a sum has, what this kind of sum may use; 1 or 2. */
+static int64_t addend(const struct data_spec *d, const struct format *f, uint32_t r,
+		      uint32_t s, int part, int share)
+{
+	int64_t m = format_limit(f) / 8 / share;
+
+	s += (uint32_t)part * 5;
+	if (is_wide(f))
+		return (int64_t)(s * 7 & 15) - 8 * f->is_signed + (int64_t)r * ((s & 3) + 1);
+	r = (r + s) % d->size;
+	m = m ? m : 1;
+	return r < 4 ? (int64_t)(hash(r, s, 0) % (uint64_t)(2 * m + 1)) - m : 0;
+}
+
+static int64_t average(const struct data_spec *d, const struct format *f, uint32_t r,
+		       uint32_t s, int part)
+{
+	uint64_t half = (uint64_t)format_limit(f) / 2, most = half / d->size;
+	uint32_t n = d->size, nth = (r + n - s % n) % n;
+	int64_t w = (int64_t)(hash(0, s, 3) % (half + 1));
+
+	if (!f->mant)
+		return addend(d, f, r, s, 0, 1);
+	if (nth == 0)
+		return ((int64_t)(hash(0, s, (uint64_t)part) % (2 * most + 1)) - (int64_t)most) * n;
+	if (n < 3 || nth > 2)
+		return 0;
+	return nth == 1 ? w : -w;
+}
+
+static struct value factor(const struct elem_type *t, uint32_t r)
+{
+	static const struct value of_complex[3] = { { { 2, 1 } }, { { -1, 2 } }, { { 1, -1 } } };
+	static const struct value of_real[3] = { { { 2 } }, { { -1 } }, { { 1 } } };
+
+	return t->part[1] ? of_complex[r % 3] : of_real[r % 3];
+}
+
+static struct value product_input(const struct data_spec *d, const struct elem_type *t,
+				  uint32_t r, uint32_t s)
+{
+	/* Zeroes of units may be negative; beside 1 + 2i nothing is left of them. */
+	static const struct value unit[4] = { { { 1, 0 } }, { { 0, 1 } }, { { -1, 0 } }, { { 0, -1 } } };
+	bool other = r != s % d->size;
+
+	if (t->part[1])
+		return other ? unit[(r + s) & 3] : (struct value){ { 1, 2 } };
+	if (!other)
+		return (struct value){ { 2 } };
+	return unit[t->part[0]->is_signed && ((r + s) & 1) ? 2 : 0];
+}
+
+/* Bits and truth values; all that follow are stored as integers. */
+static int64_t bits_input(const struct data_spec *d, uint32_t r, uint32_t s)
+{
+	uint64_t h = hash(r, s, 0), common = hash(0, s, 1);
+	bool decides = r == s % d->size && !(s & 3);
+
+	switch (d->op) {
+	case COLL_OP_LAND:
+		return decides ? 0 : (int64_t)(h | 1);
+	case COLL_OP_LOR:
+		return decides ? (int64_t)(h | 1) : 0;
+	case COLL_OP_LXOR:
+		return h >> 63 ? (int64_t)(h | 1) : 0;
+	case COLL_OP_BAND:
+		return (int64_t)(h | common);
+	case COLL_OP_BOR:
+		return (int64_t)(h & common);
 	default:
-		return false;
+		return (int64_t)h;
 	}
 }
 
-static inline int64_t small_base(const struct gen *g, uint64_t i)
+static struct value sum_input(const struct data_spec *d, const struct elem_type *t,
+			      uint32_t r, uint32_t s)
 {
-	return (int64_t)((i * 7 + g->t * 3) & 15) - 8 * g->bias;
+	uint32_t nth = (r + d->size - s % d->size) % d->size;
+	struct value v = { { 0, 0 } };
+	int i;
+
+	for (i = 0; i < 2 && t->part[i]; i++) {
+		if (d->op == COLL_OP_AVG)
+			v.part[i] = average(d, t->part[i], r, s, i);
+		else
+			v.part[i] = addend(d, t->part[i], r, s, i, 1 + (d->op == COLL_OP_PREMULSUM));
+		/* A product with 0 would have a sign. */
+		if (t->part[1] && d->op == COLL_OP_PREMULSUM)
+			v.part[i] |= 1;
+	}
+	if (d->op == COLL_OP_SUM_EXACT && d->size > 2 && nth < 2)
+		v.part[0] = nth ? -LARGE : LARGE;
+	return v;
 }
 
-static inline int64_t wide_base(const struct gen *g, uint64_t i)
+/* What rank @r has as element @s of the period. */
+static struct value input(const struct data_spec *d, uint32_t r, uint32_t s)
 {
-	uint64_t h = (i + 1) * 0x9e3779b97f4a7c15ULL + g->t * 0xbf58476d1ce4e5b9ULL;
+	const struct elem_type *t = elem_type(d->dtype);
+	struct value v = { { 0, 0 } };
+	int i;
 
-	return (int64_t)(h >> 44) - 0x80000 * g->bias;
-}
-
-static inline int64_t input(const struct gen *g, uint64_t i, uint32_t pos)
-{
-	uint64_t s = i + g->t;
-	uint32_t k;
-
-	if (g->d->what == COLL_BROADCAST)
-		return wide_base(g, i) + 3 * (int64_t)g->d->root + (g->r != g->d->root);
-	switch (g->d->op) {
-	case COLL_OP_SUM:
-		return small_base(g, i) + (int64_t)g->r * (int64_t)((s & 3) + 1);
+	switch (d->op) {
+	case COLL_OP_SUM: case COLL_OP_AVG: case COLL_OP_PREMULSUM: case COLL_OP_SUM_EXACT:
+		return sum_input(d, t, r, s);
 	case COLL_OP_PROD:
-		if (g->r == pos)
-			return 2;
-		return g->bias && ((g->r + s) & 1) ? -1 : 1;
+		return product_input(d, t, r, s);
+	case COLL_OP_LAND: case COLL_OP_LOR: case COLL_OP_LXOR:
+	case COLL_OP_BAND: case COLL_OP_BOR: case COLL_OP_BXOR:
+		v.part[0] = format_wrap(t->part[0], bits_input(d, r, s));
+		return v;
+	case COLL_OP_MINLOC: case COLL_OP_MAXLOC:
+		v.part[0] = (int64_t)(hash(r, s, 0) % 5) - 2;
+		v.part[1] = (int64_t)(hash(r, s, 1) % 100) - 20;
+		return v;
 	default:
-		k = g->r + pos;
-		return wide_base(g, i) + 3 * (int64_t)(k < g->n ? k : k - g->n);
+		for (i = 0; i < 2 && t->part[i]; i++)
+			v.part[i] = any(t->part[i], r, s, i);
+		return v;
 	}
 }
 
-static inline int64_t result(const struct gen *g, uint64_t i, uint32_t pos)
+static struct value multiply(struct value x, struct value y)
 {
-	int64_t n = g->n;
-	uint64_t s = i + g->t;
-	uint64_t odd;
+	return (struct value){ {
+		x.part[0] * y.part[0] - x.part[1] * y.part[1],
+		x.part[0] * y.part[1] + x.part[1] * y.part[0],
+	} };
+}
 
-	if (g->d->what == COLL_BROADCAST)
-		return wide_base(g, i) + 3 * (int64_t)g->d->root;
-	switch (g->d->op) {
-	case COLL_OP_SUM:
-		return n * small_base(g, i) + (int64_t)((s & 3) + 1) * (n * (n - 1) / 2);
-	case COLL_OP_PROD:
-		/* Ranks with r + s odd, without the one that gives 2. */
-		odd = ((uint64_t)n + (s & 1)) / 2 - ((pos + s) & 1);
-		return g->bias && (odd & 1) ? -2 : 2;
-	case COLL_OP_MIN:
-		return wide_base(g, i);
-	default:
-		return wide_base(g, i) + 3 * (n - 1);
+/* u64 needs a comparison of its own. */
+static bool below(const struct format *f, int64_t x, int64_t y)
+{
+	return f->is_signed ? x < y : (uint64_t)x < (uint64_t)y;
+}
+
+static struct value locate(bool min, struct value x, struct value y)
+{
+	if (x.part[0] != y.part[0])
+		return (x.part[0] < y.part[0]) == min ? x : y;
+	return y.part[1] < x.part[1] ? y : x;
+}
+
+/* @x op @y, where @y is of a higher rank. */
+static struct value fold(const struct data_spec *d, struct value x, struct value y)
+{
+	const struct format *f = elem_type(d->dtype)->part[0];
+	int64_t a = x.part[0], b = y.part[0];
+
+	switch (d->op) {
+	case COLL_OP_PROD:	return multiply(x, y);
+	case COLL_OP_MIN:	return below(f, b, a) ? y : x;
+	case COLL_OP_MAX:	return below(f, a, b) ? y : x;
+	case COLL_OP_LAND:	return (struct value){ { a && b } };
+	case COLL_OP_LOR:	return (struct value){ { a || b } };
+	case COLL_OP_LXOR:	return (struct value){ { !a != !b } };
+	case COLL_OP_BAND:	return (struct value){ { a & b } };
+	case COLL_OP_BOR:	return (struct value){ { a | b } };
+	case COLL_OP_BXOR:	return (struct value){ { a ^ b } };
+	case COLL_OP_MINLOC:	return locate(true, x, y);
+	case COLL_OP_MAXLOC:	return locate(false, x, y);
+	case COLL_OP_REPLACE:	return y;
+	case COLL_OP_NO_OP:	return x;
+	default:		return (struct value){ { a + b, x.part[1] + y.part[1] } };
 	}
 }
 
-static struct gen make_gen(const struct perf_data *d)
+static struct value result(const struct data_spec *d, uint32_t s)
 {
-	return (struct gen){
-		.d = d,
-		.bias = d->dtype != COLL_U32 && d->dtype != COLL_U64,
-		.n = d->size,
-		.r = d->rank,
-		.t = d->iter,
-	};
+	const struct elem_type *t = elem_type(d->dtype);
+	struct value v = { { 0, 0 } }, x;
+	uint32_t r;
+	int i;
+
+	if (d->what == COLL_BROADCAST)
+		return input(d, d->root, s);
+	for (r = 0; r < d->size; r++) {
+		x = input(d, r, s);
+		if (d->op == COLL_OP_PREMULSUM)
+			x = multiply(x, factor(t, r));
+		v = r ? fold(d, v, x) : x;
+	}
+	for (i = 0; i < 2 && t->part[i]; i++) {
+		if (d->op == COLL_OP_AVG)
+			v.part[i] = format_wrap(t->part[i], v.part[i]) / (int64_t)d->size;
+	}
+	return v;
 }
 
-#define DEFINE_TYPE(name, type)							\
-static void fill_##name(const struct gen *g, type *buf, uint64_t count)		\
-{										\
-	uint32_t pos = g->t % g->n;						\
-	uint64_t i;								\
-										\
-	for (i = 0; i < count; i++) {						\
-		buf[i] = (type)input(g, i, pos);				\
-		pos = pos + 1 == g->n ? 0 : pos + 1;				\
-	}									\
-}										\
-										\
-static uint64_t check_##name(const struct gen *g, const type *buf, uint64_t count) \
-{										\
-	uint32_t pos = g->t % g->n;						\
-	uint64_t i, wrong = 0;							\
-										\
-	for (i = 0; i < count; i++) {						\
-		wrong += buf[i] != (type)result(g, i, pos);			\
-		pos = pos + 1 == g->n ? 0 : pos + 1;				\
-	}									\
-	return wrong;								\
+struct data *data_new(const struct data_spec *spec, uint64_t count, uint32_t iters)
+{
+	struct data *d = calloc(1, sizeof(*d));
+	/* A broadcast copies padding, too. */
+	uint8_t padding = spec->what == COLL_BROADCAST ? GARBAGE : 0;
+	struct value v;
+	uint32_t s;
+
+	if (!d)
+		return NULL;
+	d->spec = *spec;
+	d->elem = coll_dtype_size(spec->dtype);
+	d->period = count + iters < PERIOD ? count + iters : PERIOD;
+	d->input = malloc(d->period * d->elem);
+	d->result = malloc(d->period * d->elem);
+	if (!d->input || !d->result) {
+		data_free(d);
+		return NULL;
+	}
+	for (s = 0; s < d->period; s++) {
+		v = input(spec, spec->rank, s);
+		elem_put(spec->dtype, &v, GARBAGE, d->input + s * d->elem);
+		v = result(spec, s);
+		elem_put(spec->dtype, &v, padding, d->result + s * d->elem);
+	}
+	return d;
 }
 
-DEFINE_TYPE(i32, int32_t)
-DEFINE_TYPE(i64, int64_t)
-DEFINE_TYPE(u32, uint32_t)
-DEFINE_TYPE(u64, uint64_t)
-DEFINE_TYPE(f32, float)
-DEFINE_TYPE(f64, double)
-
-void data_fill(const struct perf_data *d, void *buf, uint64_t count)
+void data_free(struct data *d)
 {
-	struct gen g = make_gen(d);
+	if (!d)
+		return;
+	free(d->input);
+	free(d->result);
+	free(d);
+}
 
-	switch (d->dtype) {
-	case COLL_I32: fill_i32(&g, buf, count); break;
-	case COLL_I64: fill_i64(&g, buf, count); break;
-	case COLL_U32: fill_u32(&g, buf, count); break;
-	case COLL_U64: fill_u64(&g, buf, count); break;
-	case COLL_F32: fill_f32(&g, buf, count); break;
-	case COLL_F64: fill_f64(&g, buf, count); break;
-	default: break;
+/* Elements from @i on that lie in one piece in the tables, which begin at @at. */
+static uint64_t piece(const struct data *d, uint32_t iter, uint64_t i, uint64_t count,
+		      size_t *at)
+{
+	*at = (i + iter) % d->period;
+	return count - i < d->period - *at ? count - i : d->period - *at;
+}
+
+void data_fill(const struct data *d, uint32_t iter, void *buf, uint64_t count)
+{
+	uint64_t i, n;
+	size_t at;
+
+	for (i = 0; i < count; i += n) {
+		n = piece(d, iter, i, count, &at);
+		memcpy((uint8_t *)buf + i * d->elem, d->input + at * d->elem, n * d->elem);
 	}
 }
 
-uint64_t data_check(const struct perf_data *d, const void *buf, uint64_t count)
+uint64_t data_check(const struct data *d, uint32_t iter, const void *buf, uint64_t count)
 {
-	struct gen g = make_gen(d);
+	uint64_t i, k, n, wrong = 0;
+	size_t at;
 
-	switch (d->dtype) {
-	case COLL_I32: return check_i32(&g, buf, count);
-	case COLL_I64: return check_i64(&g, buf, count);
-	case COLL_U32: return check_u32(&g, buf, count);
-	case COLL_U64: return check_u64(&g, buf, count);
-	case COLL_F32: return check_f32(&g, buf, count);
-	case COLL_F64: return check_f64(&g, buf, count);
-	default: return count;
+	for (i = 0; i < count; i += n) {
+		const uint8_t *is = (const uint8_t *)buf + i * d->elem, *should;
+
+		n = piece(d, iter, i, count, &at);
+		should = d->result + at * d->elem;
+		if (!memcmp(is, should, n * d->elem))
+			continue;
+		for (k = 0; k < n; k++)
+			wrong += !!memcmp(is + k * d->elem, should + k * d->elem, d->elem);
 	}
+	return wrong;
+}
+
+uint64_t data_scalar(const struct data_spec *spec)
+{
+	const struct elem_type *t = elem_type(spec->dtype);
+	struct value v = factor(t, spec->rank);
+	uint8_t elem[32];
+	uint64_t scalar = 0;
+
+	elem_put(spec->dtype, &v, 0, elem);
+	memcpy(&scalar, elem, coll_dtype_size(spec->dtype) < 8 ? coll_dtype_size(spec->dtype) : 8);
+	return scalar;
 }

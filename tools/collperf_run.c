@@ -13,15 +13,25 @@
 
 /**
  * struct perf - a run
+ * @spec: what is run at the moment
+ * @elem: bytes of an element of it
+ * @data: its test data, NULL if nothing is checked
+ * @send_id: registration of @send, if there is one
+ * @recv_id: registration of @recv
  * @times: microseconds of each iteration, then of the slowest rank
+ * @wrong: elements at this size
+ * @total: elements in all
  */
 struct perf {
 	coll_comm_t *comm;
 	const struct perf_options *opt;
-	struct perf_data data;
+	struct data_spec spec;
+	size_t elem;
+	struct data *data;
 	void *send, *recv;
+	uint32_t send_id, recv_id;
 	double *times;
-	uint64_t wrong;
+	uint64_t wrong, total;
 };
 
 static double now_us(void)
@@ -40,7 +50,7 @@ static int fail(const struct perf *p, const char *what, int err)
 
 	if (!coll_comm_status(p->comm, &st) && st.cause.kind != COLL_CAUSE_NONE)
 		coll_cause_str(&st.cause, cause, sizeof(cause));
-	fprintf(stderr, "collperf: rank %u: %s: %s%s%s\n", p->data.rank, what,
+	fprintf(stderr, "collperf: rank %u: %s: %s%s%s\n", p->spec.rank, what,
 		coll_strerror(err), *cause ? "; first: " : "", cause);
 	return 2;
 }
@@ -56,36 +66,70 @@ static int barrier(const struct perf *p)
 	return ret ? ret : coll_wait(req);
 }
 
+/* The one operator that needs more than the calls for allreduce take. */
+static int premulsum(const struct perf *p, uint64_t count)
+{
+	const struct perf_options *o = p->opt;
+	struct coll_cmd cmd = {
+		.collective = COLL_ALLREDUCE,
+		.op = COLL_OP_PREMULSUM,
+		.dtype = (uint16_t)p->spec.dtype,
+		.recv_addr = (uint64_t)(uintptr_t)p->recv,
+		.count = count,
+		.scalar = data_scalar(&p->spec),
+	};
+	coll_request_t *req;
+	int ret;
+
+	if (o->inplace)
+		cmd.flags |= COLL_CMD_INPLACE;
+	else
+		cmd.send_addr = (uint64_t)(uintptr_t)p->send;
+	if (o->registered) {
+		cmd.flags |= COLL_CMD_REG_RECV | (o->inplace ? 0 : COLL_CMD_REG_SEND);
+		cmd.recv_buf = p->recv_id;
+		cmd.send_buf = o->inplace ? 0 : p->send_id;
+	}
+	if (o->ioctl)
+		return coll_submit(p->comm, &cmd);
+	ret = coll_isubmit(p->comm, &cmd, &req);
+	return ret ? ret : coll_wait(req);
+}
+
 /* The collective, once. */
 static int run_once(const struct perf *p, uint64_t count)
 {
 	const struct perf_options *o = p->opt;
 	const void *send = o->inplace ? COLL_IN_PLACE : p->send;
+	enum coll_dtype dtype = p->spec.dtype;
+	enum coll_op_code op = p->spec.op;
 	coll_request_t *req;
 	int ret;
 
 	if (o->what == COLL_BARRIER)
 		return barrier(p);
+	if (op == COLL_OP_PREMULSUM)
+		return premulsum(p, count);
 	if (o->ioctl)
 		return o->what == COLL_BROADCAST ?
-		       coll_broadcast(p->comm, p->recv, count, o->dtype, o->root) :
-		       coll_allreduce(p->comm, send, p->recv, count, o->dtype, o->op);
+		       coll_broadcast(p->comm, p->recv, count, dtype, o->root) :
+		       coll_allreduce(p->comm, send, p->recv, count, dtype, op);
 	if (o->what == COLL_BROADCAST)
-		ret = coll_ibroadcast(p->comm, p->recv, count, o->dtype, o->root, &req);
+		ret = coll_ibroadcast(p->comm, p->recv, count, dtype, o->root, &req);
 	else
-		ret = coll_iallreduce(p->comm, send, p->recv, count, o->dtype, o->op, &req);
+		ret = coll_iallreduce(p->comm, send, p->recv, count, dtype, op, &req);
 	return ret ? ret : coll_wait(req);
 }
 
 /* Input in place, and bytes in the output that cannot be the result. */
-static void prepare(struct perf *p, uint64_t count)
+static void prepare(struct perf *p, uint32_t iter, uint64_t count)
 {
 	if (p->opt->what == COLL_BROADCAST || p->opt->inplace) {
-		data_fill(&p->data, p->recv, count);
+		data_fill(p->data, iter, p->recv, count);
 		return;
 	}
-	data_fill(&p->data, p->send, count);
-	memset(p->recv, 0xa5, count * p->opt->elem);
+	data_fill(p->data, iter, p->send, count);
+	memset(p->recv, 0xa5, count * p->elem);
 }
 
 static int iterate(struct perf *p, uint64_t count)
@@ -95,9 +139,10 @@ static int iterate(struct perf *p, uint64_t count)
 	int ret, i;
 
 	for (i = -o->warmup; i < o->iters; i++) {
-		p->data.iter = (uint32_t)(i + o->warmup);
-		if (o->check && o->what != COLL_BARRIER)
-			prepare(p, count);
+		uint32_t iter = (uint32_t)(i + o->warmup);
+
+		if (p->data)
+			prepare(p, iter, count);
 		ret = barrier(p);
 		if (ret)
 			return fail(p, "barrier", ret);
@@ -107,8 +152,8 @@ static int iterate(struct perf *p, uint64_t count)
 			p->times[i] = now_us() - begin;
 		if (ret)
 			return fail(p, coll_collective_name(o->what), ret);
-		if (o->check && o->what != COLL_BARRIER)
-			p->wrong += data_check(&p->data, p->recv, count);
+		if (p->data)
+			p->wrong += data_check(p->data, iter, p->recv, count);
 	}
 	return 0;
 }
@@ -138,9 +183,30 @@ static int median_time(struct perf *p, double *us)
 /* As in the performance notes of nccl-tests: bytes each link has to carry. */
 static double bus_factor(const struct perf *p)
 {
-	double n = p->data.size;
+	double n = p->spec.size;
 
 	return p->opt->what == COLL_ALLREDUCE ? 2 * (n - 1) / n : 1;
+}
+
+/* Is it asked for, and can it be had? A broadcast has pairs with COLL_OP_NONE. */
+static bool wanted(const struct perf_options *o, uint32_t dtype, uint32_t op)
+{
+	if (!(o->dtypes >> dtype & 1))
+		return false;
+	if (o->what == COLL_BROADCAST)
+		return op == COLL_OP_NONE && coll_dtype_size(dtype);
+	return (o->ops >> op & 1) && coll_op_defined(op, dtype);
+}
+
+unsigned int perf_pairs(const struct perf_options *o)
+{
+	uint32_t dtype, op;
+	unsigned int n = 0;
+
+	for (dtype = 1; dtype < COLL_NR_DTYPES; dtype++)
+		for (op = 0; op < COLL_NR_OPS; op++)
+			n += wanted(o, dtype, op);
+	return n;
 }
 
 static void print_head(const struct perf *p)
@@ -152,11 +218,13 @@ static void print_head(const struct perf *p)
 	printf("# collperf %s: %u ranks on %u nodes, %s%s%s, reductions by %.*s\n"
 	       "# %d iterations after %d to warm up; time: of each iteration the slowest rank,\n"
 	       "# of these the median; a barrier before each. %s\n",
-	       coll_collective_name(o->what), p->data.size, coll_comm_nodes(p->comm),
+	       coll_collective_name(o->what), p->spec.size, coll_comm_nodes(p->comm),
 	       o->ioctl ? "ioctl" : "io_uring", o->inplace ? ", in place" : "",
 	       o->registered ? ", registered buffers" : "",
 	       (int)sizeof(v.simd), (const char *)v.simd, o->iters, o->warmup,
 	       o->check ? "Every element of every iteration is checked." : "Nothing is checked.");
+	if (o->what != COLL_BARRIER && perf_pairs(o) > 1)
+		printf("# %u pairs of type and operator\n", perf_pairs(o));
 	printf("# %10s %12s %6s %6s %6s %11s %9s %9s %8s\n", "size", "count", "type",
 	       "op", "root", "time", "algbw", "busbw", "#wrong");
 	printf("# %10s %12s %6s %6s %6s %11s %9s %9s %8s\n", "(B)", "(elements)", "",
@@ -166,23 +234,22 @@ static void print_head(const struct perf *p)
 static void print_row(const struct perf *p, uint64_t count, double us, uint64_t wrong)
 {
 	const struct perf_options *o = p->opt;
-	double bytes = (double)(count * o->elem);
+	double bytes = (double)(count * p->elem);
 	double bw = us > 0 ? bytes / us / 1e3 : 0;
 	bool data = o->what != COLL_BARRIER;
 	char root[16] = "-1", text[32] = "N/A";
 
 	if (o->what == COLL_BROADCAST)
 		snprintf(root, sizeof(root), "%u", o->root);
-	if (o->check && data)
+	if (p->data)
 		snprintf(text, sizeof(text), "%llu", (unsigned long long)wrong);
 	printf("  %10.0f %12llu %6s %6s %6s %11.2f %9.3f %9.3f %8s\n", bytes,
-	       (unsigned long long)count, data ? coll_dtype_name(o->dtype) : "none",
-	       o->op != COLL_OP_NONE ? coll_op_name(o->op) : "none", root, us, bw,
-	       bw * bus_factor(p), text);
+	       (unsigned long long)count, data ? coll_dtype_name(p->spec.dtype) : "none",
+	       coll_op_name(p->spec.op), root, us, bw, bw * bus_factor(p), text);
 	fflush(stdout);
 }
 
-static int run_size(struct perf *p, uint64_t count, uint64_t *total)
+static int run_size(struct perf *p, uint64_t count)
 {
 	uint64_t wrong;
 	double us = 0;
@@ -199,8 +266,8 @@ static int run_size(struct perf *p, uint64_t count, uint64_t *total)
 	if (ret)
 		return fail(p, "allreduce of counts", ret);
 	/* Should the sum itself be broken, a rank still knows its own. */
-	*total += wrong > p->wrong ? wrong : p->wrong;
-	if (!p->data.rank)
+	p->total += wrong > p->wrong ? wrong : p->wrong;
+	if (!p->spec.rank)
 		print_row(p, count, us, wrong);
 	return 0;
 }
@@ -216,7 +283,6 @@ static void *get_buffer(uint64_t bytes)
 static int get_buffers(struct perf *p)
 {
 	const struct perf_options *o = p->opt;
-	uint32_t id;
 	int ret;
 
 	p->send = get_buffer(o->max);
@@ -229,10 +295,61 @@ static int get_buffers(struct perf *p)
 	}
 	if (!o->registered || !o->max)
 		return 0;
-	ret = coll_register_buffer(p->comm, p->send, o->max, 0, &id);
+	ret = coll_register_buffer(p->comm, p->send, o->max, 0, &p->send_id);
 	if (!ret)
-		ret = coll_register_buffer(p->comm, p->recv, o->max, COLL_REG_WRITE, &id);
+		ret = coll_register_buffer(p->comm, p->recv, o->max, COLL_REG_WRITE, &p->recv_id);
 	return ret ? fail(p, "register a buffer", ret) : 0;
+}
+
+static int run_sizes(struct perf *p)
+{
+	const struct perf_options *o = p->opt;
+	uint64_t bytes, next;
+	int ret = 0;
+
+	for (bytes = o->min; !ret && bytes <= o->max; bytes = next) {
+		ret = run_size(p, bytes / p->elem);
+		next = (uint64_t)((double)bytes * o->factor);
+		if (next <= bytes)
+			next = bytes + 1;
+	}
+	return ret;
+}
+
+static int run_pair(struct perf *p, uint32_t dtype, uint32_t op)
+{
+	int ret;
+
+	p->spec.dtype = (enum coll_dtype)dtype;
+	p->spec.op = (enum coll_op_code)op;
+	p->elem = coll_dtype_size(dtype);
+	if (p->opt->check) {
+		p->data = data_new(&p->spec, p->opt->max / p->elem,
+				   (uint32_t)(p->opt->iters + p->opt->warmup));
+		if (!p->data) {
+			fprintf(stderr, "collperf: no memory\n");
+			return 2;
+		}
+	}
+	ret = run_sizes(p);
+	data_free(p->data);
+	p->data = NULL;
+	return ret;
+}
+
+static int run_pairs(struct perf *p)
+{
+	const struct perf_options *o = p->opt;
+	uint32_t dtype, op;
+	int ret = 0;
+
+	if (o->what == COLL_BARRIER)
+		return run_size(p, 0);
+	for (dtype = 1; !ret && dtype < COLL_NR_DTYPES; dtype++)
+		for (op = 0; !ret && op < COLL_NR_OPS; op++)
+			if (wanted(o, dtype, op))
+				ret = run_pair(p, dtype, op);
+	return ret;
 }
 
 int perf_run(coll_comm_t *comm, const struct perf_options *opt)
@@ -240,28 +357,21 @@ int perf_run(coll_comm_t *comm, const struct perf_options *opt)
 	struct perf p = {
 		.comm = comm,
 		.opt = opt,
-		.data = {
-			.what = opt->what, .dtype = opt->dtype, .op = opt->op,
+		.spec = {
+			.what = opt->what,
 			.rank = coll_comm_rank(comm), .size = coll_comm_size(comm),
 			.root = opt->root,
 		},
 	};
-	uint64_t bytes, next, total = 0;
 	int ret;
 
 	ret = get_buffers(&p);
-	if (!ret && !p.data.rank)
+	if (!ret && !p.spec.rank)
 		print_head(&p);
-	for (bytes = opt->min; !ret && bytes <= opt->max; bytes = next) {
-		ret = run_size(&p, bytes / opt->elem, &total);
-		if (opt->what == COLL_BARRIER)
-			break;
-		next = (uint64_t)((double)bytes * opt->factor);
-		if (next <= bytes)
-			next = bytes + 1;
-	}
-	if (!ret && opt->check && !p.data.rank)
-		printf("# wrong elements in all: %llu\n", (unsigned long long)total);
+	if (!ret)
+		ret = run_pairs(&p);
+	if (!ret && opt->check && !p.spec.rank)
+		printf("# wrong elements in all: %llu\n", (unsigned long long)p.total);
 	free(p.times);
-	return ret ? ret : total != 0;
+	return ret ? ret : p.total != 0;
 }

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "simd/simd.h"
+#include "simd_sets.h"
 
 #define MAX_RANKS	16
 #define AT_LEAST	((size_t)1 << 20)	/* bytes of each buffer in one measurement */
@@ -27,7 +27,7 @@
 
 typedef void loop_fn(float *const *out, float *const *in, int ranks, size_t from, size_t to);
 
-static const struct coll_simd *isa = &coll_simd_sse2;
+static const struct coll_simd *isa;
 static cpu_set_t allowed;
 
 static void plain(float *const *out, float *const *in, int ranks, size_t from, size_t to)
@@ -40,7 +40,8 @@ static void plain(float *const *out, float *const *in, int ranks, size_t from, s
 		o[r] = out[r] + from;
 		i[r] = in[r] + from;
 	}
-	isa->fn[COLL_F32][COLL_OP_SUM](o, (unsigned int)ranks, i, (unsigned int)ranks, to - from);
+	isa->fn[COLL_F32][COLL_OP_SUM](o, (unsigned int)ranks, i, (unsigned int)ranks,
+				       to - from, NULL);
 }
 
 /* SSE2 suffices: what counts is the kind of the store. */
@@ -228,8 +229,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: floor RANKS BYTES:ITERATIONS:WARMUP...\n");
 		return 2;
 	}
-	if (__builtin_cpu_supports("avx2"))
-		isa = &coll_simd_avx2;
+	/* As the module chooses. */
+	isa = coll_simd_usable(0);
 	if (sched_getaffinity(0, sizeof(allowed), &allowed))
 		perror("sched_getaffinity");
 	most = bench_largest(argc - 2, argv + 2);

@@ -21,6 +21,7 @@
 #ifndef COLL_COLL_H
 #define COLL_COLL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -142,6 +143,11 @@ int coll_comm_set_timeout(coll_comm_t *comm, uint64_t ns);
  * coll_allreduce() - reduce over all ranks, result everywhere
  * @send: @count elements, or COLL_IN_PLACE
  * @recv: @count elements
+ *
+ * COLL_OP_PREMULSUM needs a factor, which only struct coll_cmd has room for: EINVAL
+ * here and by coll_iallreduce(). Fill in a command, its scalar by memcpy() of one
+ * element, and give it to coll_submit() or coll_isubmit(), or put the factor into
+ * what coll_prep_allreduce() has filled in. Each rank has a factor of its own.
  */
 int coll_allreduce(coll_comm_t *comm, const void *send, void *recv, uint64_t count,
 		   enum coll_dtype dtype, enum coll_op_code op);
@@ -250,8 +256,37 @@ const char *coll_strerror(int err);
 /** Bytes of one element; 0 for a number that is no type. */
 size_t coll_dtype_bytes(enum coll_dtype dtype);
 
+/**
+ * coll_op_supported() - may this operator be applied to this type?
+ *
+ * By this library; what the loaded module can do, coll_device_version() says. False
+ * for numbers that are none.
+ */
+bool coll_op_supported(enum coll_op_code op, enum coll_dtype dtype);
+
+/**
+ * coll_reduce_local() - @inout = @in op @inout, elementwise, in this process
+ * @in: @count elements, the earlier operand
+ * @inout: @count elements, the later operand and the result; may be @in
+ *
+ * As MPI_Reduce_local, bit by bit as the kernel would compute it: no communicator and
+ * no module is needed, any thread may call. COLL_OP_REPLACE leaves @inout as it is,
+ * COLL_OP_NO_OP copies @in; COLL_OP_SUM_EXACT gives the correctly rounded sum of the two.
+ * COLL_OP_AVG and COLL_OP_PREMULSUM are not defined on two operands that belong to
+ * nobody. The environment variable COLL_SIMD, read at the first call, may name the
+ * instruction set: scalar, sse2, avx2, avx512, neon.
+ * Errors, before anything is touched: EINVAL a number that is no type or operator,
+ * @count elements do not fit into memory, the vectors overlap in part; EOPNOTSUPP the
+ * operator is not defined on the type, or not here; EFAULT a NULL vector. With @count 0
+ * vectors are not looked at.
+ */
+int coll_reduce_local(const void *in, void *inout, uint64_t count, enum coll_dtype dtype,
+		      enum coll_op_code op);
+
 /** Version of this library, "major.minor.patch". */
 const char *coll_version(void);
+
+#include <coll/collectives.h>
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+#ifndef LIBCOLL_SIMD_SETS_H
+#define LIBCOLL_SIMD_SETS_H
+
+#include "simd/simd.h"
+
+/**
+ * coll_simd_usable() - the instruction sets that this CPU has, the best first
+ * @nth: from 0
+ *
+ * Return: NULL behind the last one, which is the scalar reference.
+ */
+const struct coll_simd *coll_simd_usable(size_t nth);
+
+#endif

@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Every collective by every algorithm, over other numbers of ranks and nodes.
+
+# shellcheck source=selftests/net/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+rank=${COLL_TEST_BUILD:?}/all_rank
+big=$(largest 1000003 20011)
+
+# all RANKS NODES BIG
+all()
+{
+	"$tools/collrun" -t 110 -n "$1" --nodes "$2" "$rank" "$3" >"$log" 2>&1 </dev/null
+	ok $? "all collectives, $1 ranks, $2 nodes"
+	grep '^#' "$log"
+}
+
+# Ranks, nodes, and elements of the largest vector
+cases="2:1:$big 2:2:$big 3:1:5003 3:2:5003 3:3:5003 4:1:5003 4:2:5003 4:4:$big 5:1:5003
+	5:2:5003 5:5:5003 7:1:5003 7:2:5003 7:7:5003 8:1:$big 8:2:5003 8:8:5003 1:1:100"
+((${COLL_TEST_SCALE:-100} >= 100)) || cases="3:1:2003 3:3:2003 4:2:$big"
+
+plan "$(wc -w <<<"$cases")"
+for one in $cases; do
+	IFS=: read -r ranks nodes many <<<"$one"
+	all "$ranks" "$nodes" "$many"
+done
+finish
