@@ -21,6 +21,7 @@ help:
 	@echo 'make func | net             kselftests in a VM (KERNEL=uml ...)'
 	@echo 'make stress-kill N=1000     seeded kill -9 injections (KERNEL=uml-debug)'
 	@echo 'make bench                  figures, into Documentation/performance.rst'
+	@echo 'make bench-ops              speed of every reduction, into Documentation/reductions-speed.rst'
 	@echo 'make install PREFIX=/usr    library and header'
 	@echo 'kernels: uml uml-debug debian-6.1 debian-6.12 (default $(KERNEL))'
 
@@ -59,6 +60,9 @@ stress-kill: user
 bench: user
 	$(Q)tools/bench/run
 
+bench-ops: packages
+	$(Q)tools/bench/ops
+
 install: user
 	$(Q)$(MAKE) -s -C libcoll_user install
 
@@ -66,4 +70,4 @@ clean:
 	rm -rf .build
 
 .PHONY: all help packages user modules demo layers unit static func net check \
-	stress-kill bench install clean
+	stress-kill bench bench-ops install clean
