@@ -94,9 +94,9 @@ static bool prove_root(struct unit *u, u32 n, u32 root)
 /* All roots of small sizes; of large ones, odd places. */
 static bool is_tried(u32 n, u32 root)
 {
-	if (n <= 16)
+	if (n <= 16 || !root || root == n / 2)
 		return true;
-	return root == 1 || root == n / 2 || (n <= 257 && (!root || root == n - 1));
+	return n <= 257 && (root == 1 || root == n - 1);
 }
 
 static void run_unit(struct unit *u)
@@ -156,7 +156,8 @@ static int report(const struct table *t, bool tap)
 
 	for (i = 0; i < t->nr; i++) {
 		const struct unit *u = &t->unit[i];
-		bool ok = u->over && !*u->error;
+		/* what proves nothing is a failure, too */
+		bool ok = u->over && !*u->error && u->proofs + u->shapes;
 
 		snprintf(sizes, sizeof(sizes), u->from == u->to ? "%u" : "%u..%u", u->from, u->to);
 		if (tap)

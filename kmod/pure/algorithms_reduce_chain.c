@@ -6,9 +6,8 @@
  *
  * In the order of participants, whichever is the root. One vector sent by all but the
  * root; max(root, n - 1 - root) transfers in a chain, and segments follow one another: for
- * long vectors it costs little more than sending one (the reduce of Thakur,
- * Rabenseifner, Gropp 2005 has no such form; Worringen, "Pipelining and overlapping for
- * MPI collective operations", LCN 2003, does).
+ * long vectors it costs little more than sending one (Worringen, "Pipelining and
+ * overlapping for MPI collective operations", LCN 2003).
  */
 #include "algorithms.h"
 

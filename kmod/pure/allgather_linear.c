@@ -9,8 +9,7 @@
  *
  * n - 1 blocks sent, one transfer in a chain, but n - 1 messages out and in at the same
  * time; in round d with those at distance d, so that they do not all start with the same
- * one (MPI libraries call it "spread" or "direct"; Bruck, Ho, Kipnis, Upfal, Weathersby,
- * "Efficient algorithms for all-to-all communications", IEEE TPDS 1997).
+ * one.
  */
 #include "algorithms.h"
 

@@ -10,8 +10,7 @@
  *
  * One transfer in a chain, the least there can be; n - 1 vectors sent by each, D n (n - 1)
  * bytes in all, and every participant does all the arithmetic (the textbook's "full
- * mesh": van de Geijn, "On global combine operations", JPDC 1994, has it as the short
- * vector extreme). For two or three participants, or a few bytes.
+ * mesh"). For two or three participants, or a few bytes.
  *
  * It is the exchange of allreduce_recursive_doubling.c with one level of radix n. In
  * round q participant q sends: those who share a stream go in this order, and

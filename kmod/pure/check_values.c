@@ -159,6 +159,22 @@ static int check_final(struct check *k, u32 x, u32 i)
 	return v->set == want ? 0 : check_fail(k, x, "an input is missing or counts twice");
 }
 
+/*
+ * Blocks that go straight: what is sent is the sender's own, and is final where it
+ * arrives.
+ */
+static int check_direct(struct check *k, u32 x, u32 i)
+{
+	u32 p = k->owner[x], chunk = k->steps[x].chunk + i;
+
+	if (!(k->c->alg->flags & COLL_ALG_DIRECT))
+		return 0;
+	if (k->value[k->slot[x] + i].expr != contribution(k, p, chunk).expr ||
+	    !(k->steps[step_pair(k, x)].flags & COLL_STEP_FINAL))
+		return check_fail(k, x, "a block does not go straight");
+	return 0;
+}
+
 int check_values(struct check *k)
 {
 	u32 i, j, x;
@@ -171,6 +187,8 @@ int check_values(struct check *k)
 		x = k->order[i];
 		for (j = 0; j < k->steps[x].nr_chunks; j++) {
 			err = evaluate(k, x, j);
+			if (!err && is_send(k, x))
+				err = check_direct(k, x, j);
 			if (!err && (k->steps[x].flags & COLL_STEP_FINAL))
 				err = check_final(k, x, j);
 			if (err)

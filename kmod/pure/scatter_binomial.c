@@ -15,7 +15,7 @@
  */
 #include "algorithms_knomial.h"
 
-/* What goes from @from to the child @rel, in two pieces and from the input or W. */
+/* What goes to the child @rel: its block, then the others; the root's from its input. */
 static void pass_on(struct coll_emit *e, const struct coll_knomial *t, u32 rel, u64 span)
 {
 	u32 to = coll_knomial_peer(t, rel), below = coll_knomial_below(t, rel, span) - 1;

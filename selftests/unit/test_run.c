@@ -13,6 +13,7 @@
 #include "pure/schedule.h"
 #include "tap.h"
 
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 #define MAX_N		9
 #define MAX_CHUNK	24	/* elements */
 #define MAX_TMP		32	/* chunks */
@@ -388,6 +389,7 @@ static bool test_size(u32 nr_runs)
 	/* W of these is never where an input is */
 	bool apart = alg->collective == COLL_ALLTOALL || alg->collective == COLL_SCATTER ||
 		     alg->collective == COLL_REDUCE_SCATTER;
+	static const u32 radices[] = { 0, 2, 3, 5, 7 };
 	u32 k;
 
 	for (k = 0; k < nr_runs; k++) {
@@ -395,7 +397,7 @@ static bool test_size(u32 nr_runs)
 		in_place = k & 1 && !apart;
 		one_stream = !(k % 3);
 		choose_sizes(k);
-		if (!prepare(alg->id == COLL_ALG_KNOMIAL ? (unsigned int[]){ 0, 2, 3, 5, 7 }[k % 5] : 0) ||
+		if (!prepare(alg->id == COLL_ALG_KNOMIAL ? radices[k % COUNT(radices)] : 0) ||
 		    !run_all() || !verify()) {
 			printf("# n %u run %u root %u%s%s\n", nr_all, k, root,
 			       in_place ? ", in place" : "", one_stream ? ", one stream" : "");
