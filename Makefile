@@ -22,6 +22,7 @@ help:
 	@echo 'make stress-kill N=1000     seeded kill -9 injections (KERNEL=uml-debug)'
 	@echo 'make bench                  figures, into Documentation/performance.rst'
 	@echo 'make bench-ops              speed of every reduction, into Documentation/reductions-speed.rst'
+	@echo 'make bench-select           is the chosen algorithm the best one? into Documentation/selection.rst'
 	@echo 'make install PREFIX=/usr    library and header'
 	@echo 'kernels: uml uml-debug debian-6.1 debian-6.12 (default $(KERNEL))'
 
@@ -63,6 +64,9 @@ bench: user
 bench-ops: packages
 	$(Q)tools/bench/ops
 
+bench-select: user
+	$(Q)tools/bench/select
+
 install: user
 	$(Q)$(MAKE) -s -C libcoll_user install
 
@@ -70,4 +74,4 @@ clean:
 	rm -rf .build
 
 .PHONY: all help packages user modules demo layers unit static func net check \
-	stress-kill bench bench-ops install clean
+	stress-kill bench bench-ops bench-select install clean

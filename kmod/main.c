@@ -12,7 +12,7 @@
 
 static char *simd = "";
 module_param(simd, charp, 0444);
-MODULE_PARM_DESC(simd, "instruction set of reductions: scalar, sse2, avx2; default: the best");
+MODULE_PARM_DESC(simd, "instruction set of reductions: scalar, sse2, avx2, avx512; default: the fastest");
 
 static int __init coll_init(void)
 {

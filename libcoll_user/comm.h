@@ -8,8 +8,13 @@
 
 #include <coll/coll.h>
 
+#include "auth.h"
+#include "sock.h"
+
 struct async;
 struct buffer;
+struct select_tables;
+struct topology;
 
 /**
  * struct coll_comm - one rank
@@ -22,6 +27,13 @@ struct buffer;
  * @buffers: registered memory, see buffers.c
  * @async: nonblocking calls, see async.c; made by the first of them, under
  *	@async_once_lock
+ * @device: what was opened; owned
+ * @timeout_ms: how long making it could take, and how long making a part of it may
+ * @family: secret of its ranks, for its parts; never sent. See comm_join().
+ * @here: address at which other hosts reach this rank; length 0: not known, which is
+ *	so on rank 0 of coll_init(), and of size 1
+ * @select: what the kernel was told of algorithms, see select.c; NULL: nothing
+ * @origin: of each node its number in the communicator of coll_init(); owned
  */
 struct coll_comm {
 	int fd;
@@ -34,7 +46,34 @@ struct coll_comm {
 	struct buffer *buffers;
 	pthread_mutex_t async_once_lock;
 	_Atomic(struct async *) async;
+	char *device;
+	uint32_t timeout_ms;
+	struct job_secret family;
+	struct sock_addr here;
+	struct select_tables *select;
+	uint32_t *origin;
 };
+
+/*
+ * init.c: what coll_init() and coll_comm_split() have in common.
+ *
+ * comm_new() makes an object, with no file yet; comm_free() undoes that and all of the
+ * following. comm_open() opens @device, comm_set_nodes() copies what it needs of @t.
+ */
+int comm_new(coll_comm_t **comm, uint32_t rank, uint32_t size);
+void comm_free(coll_comm_t *comm);
+int comm_open(coll_comm_t *comm, const char *device);
+int comm_set_nodes(coll_comm_t *comm, const struct topology *t);
+
+/*
+ * Join in the kernel. Its key and @comm->family are made from @secret and the nonce
+ * @job (AUTH_LEN bytes), which is of this communicator alone. The kernel shows the key
+ * to the peer; nothing can be made from it.
+ */
+int comm_join(coll_comm_t *comm, const struct job_secret *secret, const uint8_t *job);
+
+/* Hand a stream over to the kernel, for links_connect(); @fd is closed. */
+int comm_link(void *comm, uint32_t peer, uint32_t stripe, int fd);
 
 /* submit.c: fill in commands; what the caller passed is checked by the kernel. */
 void cmd_allreduce(coll_comm_t *comm, struct coll_cmd *cmd, const void *send, void *recv,

@@ -7,6 +7,7 @@
  *	round 2: where leaders listen; everybody joins in the kernel
  *	round 3: all have joined; leaders connect and hand the streams over
  *	round 4: all is connected: nobody submits before
+ *	then algorithms are measured, see select.c
  *
  * Whatever fails on one rank is its status in the next round, and so ends
  * coll_init on all of them.
@@ -24,12 +25,14 @@
 #include "debug.h"
 #include "links.h"
 #include "rendezvous.h"
+#include "select.h"
 #include "topology.h"
 
 /**
  * struct init - coll_init() under way
  * @blobs: what all ranks gave to the last round
  * @mine: what we give to the next
+ * @select: how algorithms are to be chosen
  * @lfd: where lower nodes connect, -1 if they do not
  */
 struct init {
@@ -41,12 +44,52 @@ struct init {
 	struct topology topo;
 	uint8_t *blobs;
 	uint8_t mine[RDV_BLOB];
+	struct select_plan select;
 	int lfd;
 };
 
-static int open_device(coll_comm_t *comm, const char *path)
+int comm_new(coll_comm_t **out, uint32_t rank, uint32_t size)
 {
-	comm->fd = open(path, O_RDWR | O_CLOEXEC);
+	coll_comm_t *comm = calloc(1, sizeof(*comm));
+
+	if (!comm)
+		return -ENOMEM;
+	comm->fd = -1;
+	comm->rank = rank;
+	comm->size = size;
+	pthread_mutex_init(&comm->buffers_lock, NULL);
+	pthread_mutex_init(&comm->async_once_lock, NULL);
+	comm->node_of = calloc(size, sizeof(*comm->node_of));
+	comm->origin = calloc(size, sizeof(*comm->origin));
+	if (!comm->node_of || !comm->origin) {
+		comm_free(comm);
+		return -ENOMEM;
+	}
+	*out = comm;
+	return 0;
+}
+
+void comm_free(coll_comm_t *comm)
+{
+	buffers_free(comm);
+	if (comm->fd >= 0)
+		close(comm->fd);
+	pthread_mutex_destroy(&comm->buffers_lock);
+	pthread_mutex_destroy(&comm->async_once_lock);
+	auth_wipe(&comm->family, sizeof(comm->family));
+	free(comm->device);
+	free(comm->select);
+	free(comm->origin);
+	free(comm->node_of);
+	free(comm);
+}
+
+int comm_open(coll_comm_t *comm, const char *device)
+{
+	comm->device = strdup(device);
+	if (!comm->device)
+		return -ENOMEM;
+	comm->fd = open(device, O_RDWR | O_CLOEXEC);
 	if (comm->fd < 0)
 		return -errno;
 	if (ioctl(comm->fd, COLL_IOC_VERSION, &comm->version))
@@ -54,9 +97,19 @@ static int open_device(coll_comm_t *comm, const char *path)
 	return 0;
 }
 
-static int join(struct init *in, const uint8_t *key)
+int comm_set_nodes(coll_comm_t *comm, const struct topology *t)
 {
-	coll_comm_t *comm = in->comm;
+	if (t->size != comm->size)
+		return -EINVAL;
+	comm->node = t->node;
+	comm->nr_nodes = t->nr_nodes;
+	memcpy(comm->node_of, t->node_of, t->size * sizeof(uint32_t));
+	memcpy(comm->origin, t->origin, t->nr_nodes * sizeof(uint32_t));
+	return 0;
+}
+
+static int join(coll_comm_t *comm, const uint8_t *key)
+{
 	struct coll_join j = {
 		.rank = comm->rank,
 		.size = comm->size,
@@ -74,40 +127,22 @@ static int join(struct init *in, const uint8_t *key)
 	return ret;
 }
 
-/* A communicator of one: nobody to meet. */
-static int init_alone(struct init *in)
+int comm_join(coll_comm_t *comm, const struct job_secret *secret, const uint8_t *job)
 {
-	uint8_t key[COLL_KEY_SIZE];
-	int ret;
-
-	in->comm->nr_nodes = 1;
-	ret = auth_random(key, sizeof(key));
-	if (!ret)
-		ret = open_device(in->comm, in->cfg.device);
-	if (!ret)
-		ret = join(in, key);
-	auth_wipe(key, sizeof(key));
-	return ret;
-}
-
-/*
- * The kernel's key: from the job key and this job's nonce, for this communicator
- * alone. The kernel shows it to the peer; nothing can be made from it.
- */
-static int join_all(struct init *in)
-{
-	const struct auth_part part = { rdv_job(in->rdv), AUTH_LEN };
+	const struct auth_part part = { job, AUTH_LEN };
 	uint8_t key[AUTH_LEN];
 	int ret;
 
-	ret = auth_mac(in->secret.key, "coll comm", &part, 1, key);
+	ret = auth_mac(secret->key, "coll family", &part, 1, comm->family.key);
 	if (!ret)
-		ret = join(in, key);
+		ret = auth_mac(secret->key, "coll comm", &part, 1, key);
+	if (!ret)
+		ret = join(comm, key);
 	auth_wipe(key, sizeof(key));
 	return ret;
 }
 
-static int hand_over(void *ctx, uint32_t peer, uint32_t stripe, int fd)
+int comm_link(void *ctx, uint32_t peer, uint32_t stripe, int fd)
 {
 	coll_comm_t *comm = ctx;
 	struct coll_link_add l = { .peer = peer, .fd = fd, .stripe = stripe };
@@ -121,17 +156,36 @@ static int hand_over(void *ctx, uint32_t peer, uint32_t stripe, int fd)
 	return ret;
 }
 
+/* A communicator of one: nobody to meet. */
+static int init_alone(struct init *in)
+{
+	uint8_t job[AUTH_LEN];
+	int ret;
+
+	in->comm->nr_nodes = 1;
+	ret = auth_random(in->secret.key, sizeof(in->secret.key));
+	if (!ret)
+		ret = auth_random(job, sizeof(job));
+	if (!ret)
+		ret = comm_open(in->comm, in->cfg.device);
+	if (!ret)
+		ret = comm_join(in->comm, &in->secret, job);
+	return ret;
+}
+
 static int connect_links(struct init *in)
 {
 	const struct topology *t = &in->topo;
 	struct links_config cfg = {
 		.topo = t,
 		.secret = &in->secret,
+		.job = rdv_job(in->rdv),
+		.here = &in->comm->here,
 		.rdv = in->rdv,
 		.lfd = in->lfd,
 		.addrs = in->blobs,
 		.deadline = in->deadline,
-		.hand_over = hand_over,
+		.hand_over = comm_link,
 		.ctx = in->comm,
 	};
 
@@ -150,10 +204,16 @@ static int learn_nodes(struct init *in)
 	ret = topology_init(&in->topo, comm->rank, comm->size, in->blobs, RDV_BLOB);
 	if (ret)
 		return ret;
-	comm->node = in->topo.node;
-	comm->nr_nodes = in->topo.nr_nodes;
-	memcpy(comm->node_of, in->topo.node_of, comm->size * sizeof(uint32_t));
-	in->lfd = links_listen(&in->topo, in->rdv, in->mine);
+	ret = comm_set_nodes(comm, &in->topo);
+	if (ret)
+		return ret;
+	/* Rank 0 does not know; its node is the lowest, to which nobody connects. */
+	if (comm->rank) {
+		ret = rdv_local_address(in->rdv, &comm->here);
+		if (ret)
+			return ret;
+	}
+	in->lfd = links_listen(&in->topo, &comm->here, in->mine);
 	return in->lfd < -1 ? in->lfd : 0;
 }
 
@@ -176,7 +236,7 @@ static int init_together(struct init *in)
 		ret = rdv_open(&in->rdv, &rc);
 	if (ret)
 		return ret;
-	ret = open_device(in->comm, in->cfg.device);
+	ret = comm_open(in->comm, in->cfg.device);
 	if (!ret)
 		ret = topology_identity(in->cfg.node, in->mine);
 	ret = rdv_round(in->rdv, ret, in->mine, in->blobs);
@@ -186,23 +246,17 @@ static int init_together(struct init *in)
 	ret = rdv_round(in->rdv, ret, in->mine, in->blobs);
 	if (ret)
 		return ret;
-	ret = join_all(in);
+	ret = comm_join(in->comm, &in->secret, rdv_job(in->rdv));
 	ret = rdv_round(in->rdv, ret, in->mine, NULL);
 	if (ret)
 		return ret;
 	ret = connect_links(in);
-	return rdv_round(in->rdv, ret, in->mine, NULL);
-}
-
-static void free_comm(coll_comm_t *comm)
-{
-	buffers_free(comm);
-	if (comm->fd >= 0)
-		close(comm->fd);
-	pthread_mutex_destroy(&comm->buffers_lock);
-	pthread_mutex_destroy(&comm->async_once_lock);
-	free(comm->node_of);
-	free(comm);
+	if (!ret)
+		ret = select_offer(in->comm, &in->select, in->mine);
+	ret = rdv_round(in->rdv, ret, in->mine, in->blobs);
+	if (ret)
+		return ret;
+	return select_accept(in->comm, &in->select, in->blobs, RDV_BLOB, in->deadline);
 }
 
 int coll_init(const struct coll_config *cfg, coll_comm_t **out)
@@ -215,21 +269,14 @@ int coll_init(const struct coll_config *cfg, coll_comm_t **out)
 	ret = config_resolve(cfg, &in.cfg);
 	if (ret)
 		return ret;
-	comm = calloc(1, sizeof(*comm));
-	if (!comm)
-		return -ENOMEM;
+	ret = comm_new(&comm, in.cfg.rank, in.cfg.size);
+	if (ret)
+		return ret;
 	in.comm = comm;
 	in.deadline = deadline_in(in.cfg.timeout_ms);
-	comm->fd = -1;
-	comm->rank = in.cfg.rank;
-	comm->size = in.cfg.size;
 	comm->flags = in.cfg.flags;
-	pthread_mutex_init(&comm->buffers_lock, NULL);
-	pthread_mutex_init(&comm->async_once_lock, NULL);
-	comm->node_of = calloc(comm->size, sizeof(*comm->node_of));
-	if (!comm->node_of)
-		ret = -ENOMEM;
-	else if (comm->size == 1)
+	comm->timeout_ms = in.cfg.timeout_ms;
+	if (comm->size == 1)
 		ret = init_alone(&in);
 	else
 		ret = init_together(&in);
@@ -244,7 +291,7 @@ int coll_init(const struct coll_config *cfg, coll_comm_t **out)
 	auth_wipe(&in.secret, sizeof(in.secret));
 	free(in.blobs);
 	if (ret) {
-		free_comm(comm);
+		comm_free(comm);
 		return ret;
 	}
 	*out = comm;
@@ -256,7 +303,7 @@ int coll_finalize(coll_comm_t *comm)
 	if (!comm)
 		return 0;
 	async_destroy(comm);
-	free_comm(comm);
+	comm_free(comm);
 	return 0;
 }
 

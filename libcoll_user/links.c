@@ -89,23 +89,22 @@ static int get_address(const uint8_t *blob, const struct sock_addr *here, struct
 	return sock_port(a) ? 0 : -EPROTO;
 }
 
-int links_listen(const struct topology *t, const struct rendezvous *rdv, uint8_t *blob)
+int links_listen(const struct topology *t, const struct sock_addr *here, uint8_t *blob)
 {
-	bool lower = false;
+	bool awaited = false;
 	struct sock_addr a;
 	uint32_t i;
 	int ret;
 	int fd;
 
 	memset(blob, 0, RDV_BLOB);
-	for (i = 0; i < t->node; i++)
-		lower |= t->linked[i];
-	if (!lower || t->leader_of[t->node] != t->rank)
+	for (i = 0; i < t->nr_nodes; i++)
+		awaited |= t->linked[i] && !topology_dials(t, i);
+	if (!awaited || t->leader_of[t->node] != t->rank)
 		return -1;
-	ret = rdv_local_address(rdv, &a);
-	if (ret)
-		return ret < -1 ? ret : -EADDRNOTAVAIL;
-	fd = sock_listen(&a);
+	if (!here->len)
+		return -EADDRNOTAVAIL;
+	fd = sock_listen(here);
 	if (fd < 0)
 		return fd < -1 ? fd : -EACCES;
 	ret = sock_local(fd, &a);
@@ -131,8 +130,8 @@ static struct stream *asked_stream(struct links *l, const struct hs_ask *ask)
 {
 	const struct topology *t = l->cfg->topo;
 
-	if (ask->purpose != HS_PURPOSE_LINK || ask->a >= t->node || ask->b != t->node ||
-	    ask->c >= LINKS_STRIPES || !t->linked[ask->a])
+	if (ask->purpose != HS_PURPOSE_LINK || ask->a >= t->nr_nodes || ask->b != t->node ||
+	    ask->c >= LINKS_STRIPES || !t->linked[ask->a] || topology_dials(t, ask->a))
 		return NULL;
 	return &l->streams[ask->a * LINKS_STRIPES + ask->c];
 }
@@ -178,12 +177,10 @@ static int start_stream(struct links *l, struct stream *s)
 {
 	const struct links_config *cfg = l->cfg;
 	uint32_t leader = cfg->topo->leader_of[s->peer];
-	struct sock_addr here, there;
+	struct sock_addr there;
 	int ret;
 
-	memset(&here, 0, sizeof(here));
-	rdv_local_address(cfg->rdv, &here);
-	ret = get_address(cfg->addrs + (size_t)leader * RDV_BLOB, &here, &there);
+	ret = get_address(cfg->addrs + (size_t)leader * RDV_BLOB, cfg->here, &there);
 	if (ret)
 		return ret;
 	s->fd = sock_connect_start(&there);
@@ -217,7 +214,7 @@ static int step_stream(struct links *l, struct stream *s)
 			retry_later(s, ret);
 			return 0;
 		}
-		hs_start_client(&s->hs, s->fd, l->cfg->secret, &ask, rdv_job(l->cfg->rdv));
+		hs_start_client(&s->hs, s->fd, l->cfg->secret, &ask, l->cfg->job);
 		s->state = STREAM_PROVE;
 	}
 	ret = hs_step(&s->hs);
@@ -261,7 +258,10 @@ static unsigned int fill_polled(struct links *l)
 	unsigned int n = 0;
 	uint32_t i;
 
-	l->polled[n++] = (struct pollfd){ .fd = rdv_fd(l->cfg->rdv), .events = POLLIN };
+	l->polled[n++] = (struct pollfd){
+		.fd = l->cfg->rdv ? rdv_fd(l->cfg->rdv) : -1,
+		.events = POLLIN,
+	};
 	l->polled[n++] = (struct pollfd){ .fd = l->acceptor.epfd, .events = POLLIN };
 	for (i = 0; i < l->nr_streams; i++) {
 		struct stream *s = &l->streams[i];
@@ -277,9 +277,9 @@ static unsigned int fill_polled(struct links *l)
 	return n;
 }
 
-static int turn(struct links *l)
+static int turn(struct links *l, struct deadline until)
 {
-	struct deadline next = l->cfg->deadline;
+	struct deadline next = deadline_min(l->cfg->deadline, until);
 	unsigned int n, i;
 	int ret;
 
@@ -320,7 +320,7 @@ static void init_streams(struct links *l)
 		if (!t->linked[s->peer])
 			continue;
 		l->missing++;
-		if (s->peer > t->node) {
+		if (topology_dials(t, s->peer)) {
 			s->state = STREAM_RETRY;
 			s->until = deadline_in(0);
 		}
@@ -349,29 +349,68 @@ static int init_links(struct links *l, const struct links_config *cfg)
 	l->acceptor.cap = 64 + l->nr_streams;
 	l->acceptor.stranger_ms = STRANGER_MS;
 	l->acceptor.secret = cfg->secret;
-	l->acceptor.job = rdv_job(cfg->rdv);
+	l->acceptor.job = cfg->job;
 	l->acceptor.ops = &acceptor_ops;
 	l->acceptor.ctx = l;
 	return acceptor_init(&l->acceptor, cfg->lfd);
 }
 
-int links_connect(const struct links_config *cfg)
+int links_open(struct links **out, const struct links_config *cfg)
 {
-	struct links l = { 0 };
-	uint32_t i;
+	struct links *l = calloc(1, sizeof(*l));
 	int ret;
 
-	ret = init_links(&l, cfg);
-	while (!ret && l.missing)
-		ret = turn(&l);
-	for (i = 0; l.streams && i < l.nr_streams; i++) {
-		if (l.streams[i].fd >= 0)
-			close(l.streams[i].fd);
-		auth_wipe(&l.streams[i].hs, sizeof(l.streams[i].hs));
+	if (!l) {
+		if (cfg->lfd >= 0)
+			close(cfg->lfd);
+		return -ENOMEM;
 	}
-	acceptor_destroy(&l.acceptor);
-	free(l.streams);
-	free(l.polled);
-	free(l.which);
+	ret = init_links(l, cfg);
+	if (ret) {
+		links_close(l);
+		return ret;
+	}
+	*out = l;
+	return 0;
+}
+
+int links_work(struct links *l, struct deadline until)
+{
+	int ret = 0;
+
+	while (!ret && l->missing) {
+		ret = turn(l, until);
+		if (!ret && l->missing && !deadline_left(until))
+			return deadline_left(l->cfg->deadline) ? 1 : -ETIMEDOUT;
+	}
+	return ret;
+}
+
+void links_close(struct links *l)
+{
+	uint32_t i;
+
+	for (i = 0; l->streams && i < l->nr_streams; i++) {
+		if (l->streams[i].fd >= 0)
+			close(l->streams[i].fd);
+		auth_wipe(&l->streams[i].hs, sizeof(l->streams[i].hs));
+	}
+	acceptor_destroy(&l->acceptor);
+	free(l->streams);
+	free(l->polled);
+	free(l->which);
+	free(l);
+}
+
+int links_connect(const struct links_config *cfg)
+{
+	struct links *l;
+	int ret;
+
+	ret = links_open(&l, cfg);
+	if (ret)
+		return ret;
+	ret = links_work(l, cfg->deadline);
+	links_close(l);
 	return ret;
 }

@@ -12,7 +12,6 @@
 #define BOOT_ID_LEN	36
 #define NODE_MAX	64	/* with its NUL */
 /* Up to so many nodes all are linked with all. */
-#define TOPOLOGY_FULL	128
 
 int topology_identity(const char *node, uint8_t *id)
 {
@@ -147,7 +146,8 @@ int topology_init(struct topology *t, uint32_t rank, uint32_t size,
 	t->node_of = calloc(size, sizeof(*t->node_of));
 	t->leader_of = calloc(size, sizeof(*t->leader_of));
 	t->linked = calloc(size, sizeof(*t->linked));
-	ret = t->node_of && t->leader_of && t->linked ? 0 : -ENOMEM;
+	t->origin = calloc(size, sizeof(*t->origin));
+	ret = t->node_of && t->leader_of && t->linked && t->origin ? 0 : -ENOMEM;
 	if (!ret)
 		ret = find_leaders(t, ids, stride);
 	if (ret)
@@ -156,6 +156,7 @@ int topology_init(struct topology *t, uint32_t rank, uint32_t size,
 	for (i = 0; i < size; i++) {
 		if (t->node_of[i] == i) {
 			t->leader_of[t->nr_nodes] = i;
+			t->origin[t->nr_nodes] = t->nr_nodes;
 			t->node_of[i] = t->nr_nodes++;
 		} else {
 			t->node_of[i] = t->node_of[t->node_of[i]];
@@ -172,10 +173,16 @@ out_destroy:
 	return ret;
 }
 
+bool topology_dials(const struct topology *t, uint32_t peer)
+{
+	return t->origin[t->node] < t->origin[peer];
+}
+
 void topology_destroy(struct topology *t)
 {
 	free(t->node_of);
 	free(t->leader_of);
 	free(t->linked);
+	free(t->origin);
 	memset(t, 0, sizeof(*t));
 }

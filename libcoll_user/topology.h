@@ -8,12 +8,17 @@
 
 #include "auth.h"
 
+/* Up to so many nodes every pair is linked: any algorithm can be taken. */
+#define TOPOLOGY_FULL	128
+
 /**
  * struct topology - nodes of a communicator
  * @node_of: node of each rank; nodes are numbered densely, in the order of
  *	their first ranks
  * @leader_of: lowest rank of each node; makes the connections of the node
  * @linked: of each node, whether this node has a link to it
+ * @origin: of each node, its number in the communicator that coll_init() made. The
+ *	same as the node itself there; whoever makes a part of it says otherwise.
  */
 struct topology {
 	uint32_t size;
@@ -23,6 +28,7 @@ struct topology {
 	uint32_t *node_of;
 	uint32_t *leader_of;
 	bool *linked;
+	uint32_t *origin;
 };
 
 /* @id: AUTH_LEN bytes: what two ranks have in common if they share a node. */
@@ -34,6 +40,14 @@ int topology_identity(const char *node, uint8_t *id);
  */
 int topology_init(struct topology *t, uint32_t rank, uint32_t size,
 		  const uint8_t *ids, size_t stride);
+
+/*
+ * Does this node connect to @peer, or does it listen? Decided once for two hosts, by
+ * coll_init(), and kept in all parts: what a firewall let through once it will again,
+ * and rank 0's own address is never needed.
+ */
+bool topology_dials(const struct topology *t, uint32_t peer);
+
 void topology_destroy(struct topology *t);
 
 #endif

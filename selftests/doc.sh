@@ -5,8 +5,8 @@
 #
 # Does the documentation fit the tree? The README's program compiles, what the
 # pages name is there, their numbers are those of the headers, the pages parse,
-# and every license in use has its text. TAP. With --write, only the table of
-# reductions.rst is made anew.
+# and every license in use has its text. TAP. With --write, only the tables of
+# reductions.rst and algorithms.rst are made anew.
 
 write=
 [ "${1-}" != --write ] || { write=1; shift; }
@@ -34,13 +34,10 @@ skip() {
 	echo "ok $((good + bad)) - doc: $1 # SKIP $2"
 }
 
-# optable: the page reductions.rst with the table as it should be
-optable() {
-	${CC:-gcc} -std=gnu11 -Wall -Wextra -Werror -Iuapi -Ikmod/pure \
-		-o "$dir/optable" tools/optable.c kmod/pure/optable.c || return
-	"$dir/optable" >"$dir/table" || return
-	awk -v table="$dir/table" '
-	/^\.\. optable begin$/ {
+# generated NAME PAGE: the page with the table NAME ($dir/table) as it should be
+generated() {
+	awk -v table="$dir/table" -v name="$1" '
+	$0 == ".. " name " begin" {
 		print
 		print ""
 		while ((getline line <table) > 0)
@@ -48,12 +45,32 @@ optable() {
 		print ""
 		inside = 1
 	}
-	/^\.\. optable end$/ { inside = 0 }
-	!inside' Documentation/reductions.rst
+	$0 == ".. " name " end" { inside = 0 }
+	!inside' "$2"
+}
+
+# Operators and types, from the one table of the code
+optable() {
+	${CC:-gcc} -std=gnu11 -Wall -Wextra -Werror -Iuapi -Ikmod/pure \
+		-o "$dir/optable" tools/optable.c kmod/pure/optable.c || return
+	"$dir/optable" >"$dir/table" || return
+	generated optable Documentation/reductions.rst
+}
+
+# Algorithms, from the registry
+algorithms() {
+	make -s -C tools >&2 || return
+	{
+		echo "::"
+		echo
+		.build/tools/collplan list | sed 's/^\(.\)/	\1/; s/ *$//'
+	} >"$dir/table" || return
+	generated algorithms Documentation/algorithms.rst
 }
 
 if [ "$write" ]; then
 	optable >"$dir/page" && cp "$dir/page" Documentation/reductions.rst
+	algorithms >"$dir/page" && cp "$dir/page" Documentation/algorithms.rst
 	exit
 fi
 
@@ -126,7 +143,7 @@ for page in $pages; do
 done >"$dir/bad"
 result "links between pages lead somewhere"
 
-for tool in collrun collperf collctl collvm; do
+for tool in collrun collperf collctl collplan collvm; do
 	tools/$tool --help 2>&1 | grep -oE -- '(^|[ ,])--[a-z_-]+' | tr -d ' ,' |
 	sort -u | while read -r option; do
 		grep -q -e "$option" Documentation/tools.rst ||
@@ -165,6 +182,9 @@ result "$nr numbers of abi.rst and wire.rst are those of the headers"
 
 optable >"$dir/page" 2>"$dir/bad" && diff Documentation/reductions.rst "$dir/page" >"$dir/bad"
 result "the table of reductions.rst is that of kmod/pure/optable.c"
+
+algorithms >"$dir/page" 2>"$dir/bad" && diff Documentation/algorithms.rst "$dir/page" >"$dir/bad"
+result "the list of algorithms.rst is that of collplan"
 
 # Every name of the ABI is explained, every environment variable too.
 grep -oE '^#define (COLL_IOC_|COLL_FEAT_|COLL_CMD_|COLL_REG_|COLL_JOIN_|COLL_URING_)[A-Z_]+' \

@@ -10,13 +10,16 @@
 #include <coll/coll.h>
 
 #include "collctl.h"
+#include "optable.h"
+#include "schedule.h"
 
 static void usage(FILE *f)
 {
 	fputs("usage: collctl [--json] list\n"
 	      "       collctl [--json] show [ID]\n\n"
 	      "list  one line for each communicator of this kernel (those of your user id)\n"
-	      "show  everything about one or all: members and connections, with counters\n", f);
+	      "show  everything about one or all: members and connections, with counters, and\n"
+	      "      which algorithms are taken up to which sizes\n", f);
 }
 
 static const char *state_name(uint64_t state)
@@ -120,8 +123,48 @@ static void show_links(const struct objects *links, uint64_t id)
 	}
 }
 
+static void show_row(const struct object *row)
+{
+	uint32_t alg = (uint32_t)get(row, COLL_NL_SELECT_ALGORITHM);
+	const struct coll_algorithm *a =
+		alg ? coll_algorithm_find((uint32_t)get(row, COLL_NL_SELECT_COLLECTIVE), alg) :
+		      NULL;
+
+	if (get(row, COLL_NL_SELECT_BYTES) == UINT64_MAX)
+		printf(" then");
+	else
+		printf(" up to %llu bytes", get(row, COLL_NL_SELECT_BYTES));
+	printf(" %s", a ? a->name : alg ? "?" : "auto");
+	if (get(row, COLL_NL_SELECT_SEGMENT))
+		printf(" in segments of %llu", get(row, COLL_NL_SELECT_SEGMENT));
+}
+
+/* Rows of a table come one behind the other: a line for each. */
+static void show_select(const struct objects *select, uint64_t id)
+{
+	uint64_t last = 0;
+	size_t i;
+
+	for (i = 0; i < select->nr; i++) {
+		const struct object *row = &select->at[i];
+		uint64_t what = get(row, COLL_NL_SELECT_COLLECTIVE);
+		const char *name = coll_collective_name((uint32_t)what);
+
+		if (get(row, COLL_NL_SELECT_GROUP) != id)
+			continue;
+		if (what == last)
+			putchar(',');
+		else
+			printf("%s  %s:", last ? "\n" : "", name ? name : "?");
+		show_row(row);
+		last = what;
+	}
+	if (last)
+		putchar('\n');
+}
+
 static int show(const struct objects *groups, const struct objects *members,
-		const struct objects *links, int64_t id)
+		const struct objects *links, const struct objects *select, int64_t id)
 {
 	bool any = false;
 	size_t i;
@@ -146,6 +189,7 @@ static int show(const struct objects *groups, const struct objects *members,
 		print_cause(g, "  ");
 		show_members(members, get(g, COLL_NL_GROUP_ID));
 		show_links(links, get(g, COLL_NL_GROUP_ID));
+		show_select(select, get(g, COLL_NL_GROUP_ID));
 	}
 	if (!any && id >= 0)
 		fprintf(stderr, "collctl: no group %lld\n", (long long)id);
@@ -154,14 +198,15 @@ static int show(const struct objects *groups, const struct objects *members,
 
 static int run(bool all, bool json, int64_t id)
 {
-	struct objects groups, members = { 0 }, links = { 0 };
+	struct objects groups, members = { 0 }, links = { 0 }, select = { 0 };
 	struct nl_sock *sk;
 	int family, ret;
 
 	if (collctl_open(&sk, &family) || collctl_dump(sk, family, &kind_group, &groups))
 		return 1;
 	if (all && (collctl_dump(sk, family, &kind_member, &members) ||
-		    collctl_dump(sk, family, &kind_link, &links)))
+		    collctl_dump(sk, family, &kind_link, &links) ||
+		    collctl_dump(sk, family, &kind_select, &select)))
 		return 1;
 	ret = 0;
 	if (json) {
@@ -172,10 +217,12 @@ static int run(bool all, bool json, int64_t id)
 			json_objects(&kind_member, &members, COLL_NL_MEMBER_GROUP, id, "  ");
 			puts(",");
 			json_objects(&kind_link, &links, COLL_NL_LINK_GROUP, id, "  ");
+			puts(",");
+			json_objects(&kind_select, &select, COLL_NL_SELECT_GROUP, id, "  ");
 		}
 		puts("\n}");
 	} else if (all) {
-		ret = show(&groups, &members, &links, id);
+		ret = show(&groups, &members, &links, &select, id);
 	} else {
 		list(&groups);
 	}
@@ -183,6 +230,7 @@ static int run(bool all, bool json, int64_t id)
 	free(groups.at);
 	free(members.at);
 	free(links.at);
+	free(select.at);
 	return ret;
 }
 

@@ -28,7 +28,7 @@ struct kind {
 	} fields[MAX_FIELDS];
 };
 
-extern const struct kind kind_group, kind_member, kind_link;
+extern const struct kind kind_group, kind_member, kind_link, kind_select;
 
 /* One object: values by attribute number. */
 struct object {

@@ -72,6 +72,18 @@ const struct kind kind_link = {
 	},
 };
 
+const struct kind kind_select = {
+	.command = COLL_NL_CMD_SELECT_GET,
+	.name = "select",
+	.fields = {
+		F32(COLL_NL_SELECT_GROUP, "group"),
+		F32(COLL_NL_SELECT_COLLECTIVE, "collective"),
+		F64(COLL_NL_SELECT_BYTES, "bytes"),
+		F32(COLL_NL_SELECT_ALGORITHM, "algorithm"),
+		F32(COLL_NL_SELECT_SEGMENT, "segment"),
+	},
+};
+
 /* A dump under way. */
 struct dump {
 	const struct kind *kind;

@@ -231,11 +231,14 @@ struct coll_buf *coll_buf_scratch(u64 len)
 
 	if (!buf)
 		return NULL;
+	buf->scratch = true;
 	buf->pages = kvmalloc_array(nr, sizeof(*buf->pages), GFP_KERNEL_ACCOUNT);
 	while (buf->pages && buf->nr_pages < nr) {
 		struct page *page = alloc_page(GFP_KERNEL_ACCOUNT);
 
-		if (!page) {
+		if (!page || fatal_signal_pending(current)) {
+			if (page)
+				__free_page(page);
 			coll_buf_put(buf);
 			return NULL;
 		}
@@ -245,6 +248,35 @@ struct coll_buf *coll_buf_scratch(u64 len)
 	if (!buf->pages) {
 		coll_buf_put(buf);
 		return NULL;
+	}
+	return buf;
+}
+
+struct coll_buf *coll_buf_save(const struct coll_memlock *ml, const struct coll_vec *v,
+			       u64 len)
+{
+	unsigned long nr = (len + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	struct coll_buf *buf;
+	u64 off;
+	int ret;
+
+	ret = coll_charge(ml, nr);
+	if (ret)
+		return ERR_PTR(ret);
+	buf = coll_buf_scratch(len);
+	if (!buf) {
+		coll_uncharge(ml->cred, nr);
+		return ERR_PTR(fatal_signal_pending(current) ? -EINTR : -ENOMEM);
+	}
+	buf->cred = get_cred(ml->cred);
+	for (off = 0; off < len; off += PAGE_SIZE) {
+		ret = coll_vec_copy(v, off, page_address(buf->pages[off >> PAGE_SHIFT]),
+				    min_t(u64, len - off, PAGE_SIZE), false);
+		if (ret) {
+			coll_buf_put(buf);
+			return ERR_PTR(ret);
+		}
+		cond_resched();
 	}
 	return buf;
 }
@@ -267,12 +299,13 @@ static void coll_buf_release(struct kref *ref)
 	struct coll_buf *buf = container_of(ref, struct coll_buf, ref);
 
 	if (buf->cred) {
-		unpin_user_pages_dirty_lock(buf->pages, buf->nr_pages, buf->write);
 		coll_uncharge(buf->cred, buf->nr_pages);
 		put_cred(buf->cred);
-	} else {
-		coll_free_scratch(buf);
 	}
+	if (buf->scratch)
+		coll_free_scratch(buf);
+	else if (buf->pages)
+		unpin_user_pages_dirty_lock(buf->pages, buf->nr_pages, buf->write);
 	kvfree(buf->pages);
 	if (buf->mm)
 		mmdrop(buf->mm);

@@ -42,6 +42,7 @@ struct coll_memlock {
  * @nr_pages: how many; also what is charged to @cred's user
  * @write: may be written
  * @cred: charged user, referenced; NULL if nothing is charged: scratch, windows
+ * @scratch: pages are the kernel's, not pinned ones
  * @mm: address space, grabbed; windows only
  */
 struct coll_buf {
@@ -51,6 +52,7 @@ struct coll_buf {
 	struct page **pages;
 	unsigned long nr_pages;
 	bool write;
+	bool scratch;
 	const struct cred *cred;
 	struct mm_struct *mm;
 };
@@ -110,6 +112,18 @@ struct coll_buf *coll_buf_window(const struct coll_memlock *ml, u64 addr,
  * Return: the buffer with one reference, NULL without memory.
  */
 struct coll_buf *coll_buf_scratch(u64 len);
+
+/**
+ * coll_buf_save() - a copy of a vector, in kernel memory
+ * @ml: who pays: as for pins, since it cannot be swapped either
+ * @v: vector
+ * @len: bytes, not 0
+ *
+ * Sleeps. Return: a buffer with one reference; -EDQUOT over the limit, -ENOMEM, -EINTR
+ * killed, or as coll_vec_run().
+ */
+struct coll_buf *coll_buf_save(const struct coll_memlock *ml, const struct coll_vec *v,
+			       u64 len);
 
 /* RLIMIT_MEMLOCK in bytes that would let this user pin the range just now. */
 u64 coll_buf_memlock_wanted(const struct coll_memlock *ml, u64 addr, u64 len);

@@ -31,6 +31,7 @@ struct coll_place {
  * @node: transfers with another node: which
  * @unit: bytes of an element as this step counts them: of partial results where it
  *	moves or makes such, else of the type
+ * @finish: it copies, but a partial result, of which the outputs get the result
  * @len: bytes of the range
  * @src: what is sent, or moved or folded into @dst
  * @dst: receives, local steps: where space[range] is
@@ -39,6 +40,8 @@ struct coll_place {
  * @after: every step before this one of its participant must be complete first
  * @pair: receives from a local participant: its send step, which is performed
  *	together with this one; else COLL_DEP_NONE
+ * @prev: receives from a local participant: the one before from the same; else
+ *	COLL_DEP_NONE. Those of a pair happen in order, and schedules count on it.
  * @done: watermark: bytes done, in order. Written by the step's worker only,
  *	with release; what it covers may be read after an acquire.
  * @complete: set once, with release, when there is nothing more to do
@@ -50,6 +53,7 @@ struct coll_exec_step {
 	u32 part;
 	u32 node;
 	u32 unit;
+	bool finish;
 	u64 len;
 	struct coll_place src;
 	struct coll_place dst;
@@ -57,6 +61,7 @@ struct coll_exec_step {
 	u64 out_at;
 	u32 after;
 	u32 pair;
+	u32 prev;
 	u64 done;
 	bool complete;
 	u32 ordinal;
@@ -71,9 +76,9 @@ struct coll_exec_step {
  * @out: output vectors, by rank
  * @nr_in: how many
  * @nr_out: how many
+ * @scale: premulsum: factors of the inputs; else NULL
  * @work: W: the first output, where the outputs have every chunk, or scratch
  * @tmp: TMP, scratch
- * @saved: copy of an input that results are written over
  * @begin: its first step
  * @end: behind its last one
  * @fence: from @begin up to here all receive and local steps are complete; a hint
@@ -87,9 +92,9 @@ struct coll_part {
 	struct coll_vec *out;
 	u32 nr_in;
 	u32 nr_out;
+	u64 *scale;
 	struct coll_vec work;
 	struct coll_vec tmp;
-	struct coll_vec saved;
 	u32 begin;
 	u32 end;
 	u32 fence;
@@ -132,9 +137,8 @@ struct coll_exec_peer {
  * struct coll_helper - a worker for the local steps of some participants
  * @work: queued with a use of the op
  * @x: the schedule
- * @steps: local steps, and receives from local participants; the ones not complete
- *	come first
- * @nr: of these, how many are not complete
+ * @steps: local steps, and receives from local participants, that are not complete
+ * @nr: how many
  * @kicks: since they were last looked at; whoever makes it 1 sees to it that the
  *	worker runs
  */
@@ -154,6 +158,7 @@ struct coll_helper {
  * @parts: local participants
  * @nr_parts: how many
  * @vecs: input and output vectors of all of them
+ * @scales: factors of all of them, or NULL
  * @blocks: the vector is cut into these, and the schedule run for each
  * @steps: the schedules, participant by participant, each block by block
  * @nr_steps: how many
@@ -174,6 +179,7 @@ struct coll_exec {
 	struct coll_part *parts;
 	u32 nr_parts;
 	struct coll_vec *vecs;
+	u64 *scales;
 	u32 blocks;
 	struct coll_exec_step *steps;
 	u32 nr_steps;
@@ -242,7 +248,7 @@ bool coll_exec_needs(struct coll_exec *x, u32 peer);
 static inline bool coll_exec_reduces(const struct coll_exec_step *st)
 {
 	return st->s.action == COLL_ACT_REDUCE ||
-	       st->s.action == COLL_ACT_REDUCE_IN;
+	       st->s.action == COLL_ACT_REDUCE_IN || st->finish;
 }
 
 /**

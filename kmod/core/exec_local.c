@@ -7,6 +7,7 @@
 #include <linux/cpumask.h>
 #include <linux/minmax.h>
 #include <linux/sched/signal.h>
+#include <linux/string.h>
 
 #include "exec_priv.h"
 #include "group.h"
@@ -53,8 +54,13 @@ static int coll_run_step(struct coll_exec *x, struct coll_exec_step *st,
 	bool open, from_open = true;
 	u64 limit = coll_step_limit(x, st, &open);
 
+	if (st->prev != COLL_DEP_NONE && !coll_step_is_complete(&x->steps[st->prev]))
+		return 0;
 	if (from)
 		limit = min(limit, coll_step_limit(x, from, &from_open));
+	/* The watermark of what was copied may stand inside an element. */
+	if (limit < st->len)
+		limit -= limit % st->unit;
 	if (!open || !from_open)
 		return 0;
 	while (st->done < limit) {
@@ -79,21 +85,28 @@ static int coll_run_step(struct coll_exec *x, struct coll_exec_step *st,
 	return 0;
 }
 
-/* Look at every step that is left once. */
+/*
+ * Look at every step that is left once, up to the first one whose block must wait:
+ * what follows is of the same block or a later one. The ones looked at and not
+ * complete move up to those not looked at.
+ */
 static int coll_helper_look(struct coll_helper *h, struct coll_sweep *sw)
 {
 	u32 i, left = 0, nr = h->nr;
 	int ret = 0;
 
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < nr && !ret; i++) {
 		struct coll_exec_step *st = &h->x->steps[h->steps[i]];
 
-		if (!ret)
-			ret = coll_run_step(h->x, st, sw);
+		if (coll_step_waits(h->x, st))
+			break;
+		ret = coll_run_step(h->x, st, sw);
 		if (!coll_step_is_complete(st))
 			h->steps[left++] = h->steps[i];
 	}
-	WRITE_ONCE(h->nr, left);
+	memmove(h->steps + i - left, h->steps, left * sizeof(*h->steps));
+	h->steps += i - left;
+	WRITE_ONCE(h->nr, nr - i + left);
 	return ret;
 }
 

@@ -23,6 +23,9 @@ void coll_step_complete(struct coll_exec *x, struct coll_exec_step *st);
  */
 u64 coll_step_limit(struct coll_exec *x, const struct coll_exec_step *st, bool *open);
 
+/* Must its block wait for an earlier one? */
+bool coll_step_waits(struct coll_exec *x, const struct coll_exec_step *st);
+
 /* Operands of a local or receive step. */
 void coll_step_args(const struct coll_exec *x, const struct coll_exec_step *st,
 		    struct coll_sweep_args *a);

@@ -68,6 +68,11 @@ static bool coll_fence_open(struct coll_exec *x, struct coll_part *part,
 	return i >= end;
 }
 
+bool coll_step_waits(struct coll_exec *x, const struct coll_exec_step *st)
+{
+	return st->after && !coll_drained(x, &x->parts[st->part], st->after);
+}
+
 u64 coll_step_limit(struct coll_exec *x, const struct coll_exec_step *st, bool *open)
 {
 	struct coll_part *part = &x->parts[st->part];
@@ -76,7 +81,7 @@ u64 coll_step_limit(struct coll_exec *x, const struct coll_exec_step *st, bool *
 
 	*open = true;
 	if (((st->s.flags & COLL_STEP_FENCE) && !coll_fence_open(x, part, st)) ||
-	    (st->after && !coll_drained(x, part, st->after))) {
+	    coll_step_waits(x, st)) {
 		*open = false;
 		return 0;
 	}
@@ -145,20 +150,26 @@ void coll_step_args(const struct coll_exec *x, const struct coll_exec_step *st,
 	/* Nothing, where it comes from a link. */
 	struct coll_operands new = { st->src.vec, !!st->src.vec, r->partial, st->src.at };
 
-	if (!r->part || st->s.action == COLL_ACT_COPY ||
-	    st->s.action == COLL_ACT_MOVE) {
+	if (!r->part || (!st->finish && (st->s.action == COLL_ACT_COPY ||
+					 st->s.action == COLL_ACT_MOVE))) {
 		coll_copy_args(x, st, a);
 		return;
 	}
 	*a = (struct coll_sweep_args){
 		.reducer = r,
 		.final = st->s.flags & COLL_STEP_FINAL,
+		.scale = part->scale,
 		.recv_size = r->partial,
 	};
 	a->out = coll_step_out(x, st, a->final ? r->elem : r->partial);
 	switch (st->s.action) {
 	case COLL_ACT_INPUT:
 		a->in[0] = input;
+		break;
+	case COLL_ACT_COPY:
+	case COLL_ACT_MOVE:
+		a->in[0] = new;
+		a->nr_folded = 1;
 		break;
 	case COLL_ACT_REDUCE_IN:
 		coll_fold_args(st, a, new, input);

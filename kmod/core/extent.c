@@ -36,6 +36,13 @@ u32 coll_nr_counts(const struct coll_cmd *c, u32 rank, u32 size)
 	return c->collective == COLL_ALLTOALLV ? 2 * size : size;
 }
 
+bool coll_counts_agreed(const struct coll_cmd *c)
+{
+	u32 flags = coll_kind_of(c->collective)->flags;
+
+	return flags & COLL_KIND_COUNTS && !(flags & COLL_KIND_PRIVATE);
+}
+
 bool coll_takes_displs(const struct coll_cmd *c)
 {
 	return !(coll_kind_of(c->collective)->flags & COLL_KIND_PACKED);
@@ -154,5 +161,5 @@ int coll_extent_of(struct coll_req *req, u32 rank, u32 size, struct coll_extent 
 	/* The vector to be scattered, or exchanged, lies where the result goes. */
 	if (coll_saves_input(c))
 		e->out = max(e->in, e->out);
-	return 0;
+	return both && req->counts[rank] != req->counts[size + rank] ? -EINVAL : 0;
 }

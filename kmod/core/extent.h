@@ -25,6 +25,9 @@ struct coll_extent {
 /* How many counts a command brings, for each of its counts and displs; 0: none. */
 u32 coll_nr_counts(const struct coll_cmd *c, u32 rank, u32 size);
 
+/* Does every rank bring counts, all of them the same ones? */
+bool coll_counts_agreed(const struct coll_cmd *c);
+
 /* May it have displacements too? */
 bool coll_takes_displs(const struct coll_cmd *c);
 
@@ -36,7 +39,8 @@ bool coll_takes_displs(const struct coll_cmd *c);
  * @e: result
  *
  * Sets req->agreed too.
- * Return: 0; -EINVAL a sum is too large.
+ * Return: 0; -EINVAL a sum is too large, or what a rank sends to itself is not what
+ * it receives from itself.
  */
 int coll_extent_of(struct coll_req *req, u32 rank, u32 size, struct coll_extent *e);
 

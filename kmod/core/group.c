@@ -11,6 +11,7 @@
 #include "link.h"
 #include "member.h"
 #include "op.h"
+#include "select.h"
 #include "trace.h"
 
 /* Protects coll_groups, and makes joining and leaving one at a time. */
@@ -49,6 +50,7 @@ void coll_group_exit(void)
 static void coll_group_free(struct coll_group *g)
 {
 	ida_free(&coll_group_ids, g->id);
+	coll_select_free(g);
 	kvfree(g->links);
 	kvfree(g->local_left);
 	kvfree(g->members);

@@ -42,6 +42,7 @@
 struct coll_link;
 struct coll_member;
 struct coll_op;
+struct coll_table;
 
 /**
  * struct coll_left - a rank that has gone without harm
@@ -86,6 +87,7 @@ struct coll_left {
  * @local_left: local ranks that left, in that order; the first @nr_left
  * @nr_left: how many
  * @memlock_wanted: see struct coll_status
+ * @tables: what COLL_ALG_AUTO means, by collective; NULL: what it always does
  * @stall: looks now and then whether the active op is still the same one
  * @stall_seq: the op it saw last; its own
  * @announced_seq: op that the peers are told of, for it takes long
@@ -127,6 +129,7 @@ struct coll_group {
 	struct coll_left *local_left;
 	u32 nr_left;
 	u64 memlock_wanted;
+	struct coll_table *tables[COLL_NR_COLLECTIVES];
 	struct delayed_work stall;
 	u64 stall_seq;
 	u64 announced_seq;

@@ -40,10 +40,19 @@
 #define COLL_ISA_BYTES		SZ_16K
 #define COLL_ISA_RUNS		64
 /*
- * Kernel memory for partial results that are larger than elements (sum_exact): at
- * least this much, more only where the op would be cut into more blocks than this.
+ * Steps of an op, of all its local participants: bounds their table to 200 MiB or so.
+ * Schedules of n^2 steps, with all ranks on one node, end at about 700 ranks.
+ */
+#define COLL_MAX_STEPS		SZ_1M
+/*
+ * Kernel memory of a participant for what is in the making and has no place with the
+ * outputs: a vector that needs more is worked on block by block. Two blocks are in
+ * use at a time, so it may be twice as much; and ranks, if there are many of them,
+ * get the less.
  */
 #define COLL_SCRATCH		SZ_8M
-#define COLL_BLOCKS		1024
+#define COLL_SCRATCH_MIN	SZ_256K
+/* The same where no block is small enough: it must end somewhere. */
+#define COLL_SCRATCH_MAX	SZ_256M
 
 #endif /* COLL_CORE_LIMITS_H */

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/jiffies.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "../pure/optable.h"
 #include "../pure/wire.h"
 #include "exec.h"
+#include "extent.h"
 #include "group.h"
 #include "limits.h"
 #include "member.h"
 #include "op.h"
+#include "select.h"
 #include "trace.h"
 
 static void coll_op_free(struct kref *ref)
@@ -100,9 +103,11 @@ static struct coll_op *coll_op_find(struct coll_group *g, u64 seq)
 static u64 coll_op_signature(const struct coll_op *op)
 {
 	const struct coll_cmd *c = &op->cmd;
+	u64 sig = coll_signature(c->collective, c->op, c->dtype, c->algorithm,
+				 c->root, op->agreed, op->seq);
 
-	return coll_signature(c->collective, c->op, c->dtype, c->algorithm,
-			      c->root, op->agreed, op->seq);
+	/* What is chosen is the same on all nodes only if the tables are. */
+	return op->table ? coll_digest(sig, op->table) ?: 1 : sig;
 }
 
 /* First post of an op here: it joins the queue. Under group->lock. */
@@ -114,6 +119,7 @@ static void coll_op_enqueue(struct coll_group *g, struct coll_op *op,
 	op->seq = seq;
 	op->cmd = req->cmd;
 	op->agreed = req->agreed;
+	coll_select_op(op, req);
 	op->sig = coll_op_signature(op);
 	op->elem = coll_dtype_size(req->cmd.dtype);
 	op->bytes = req->bytes;
@@ -155,10 +161,17 @@ static u32 coll_op_missing_rank(const struct coll_group *g, u64 seq)
 static bool coll_req_same(const struct coll_op *op, const struct coll_req *req)
 {
 	const struct coll_cmd *a = &op->cmd, *b = &req->cmd;
+	const struct coll_req *first;
 
-	return a->collective == b->collective && a->op == b->op &&
-	       a->dtype == b->dtype && a->root == b->root &&
-	       a->algorithm == b->algorithm && op->agreed == req->agreed;
+	if (a->collective != b->collective || a->op != b->op ||
+	    a->dtype != b->dtype || a->root != b->root ||
+	    a->algorithm != b->algorithm || op->agreed != req->agreed)
+		return false;
+	if (!coll_counts_agreed(b))
+		return true;
+	first = list_first_entry(&op->reqs, struct coll_req, list);
+	return !memcmp(first->counts, req->counts,
+		       op->group->size * sizeof(*req->counts));
 }
 
 /*

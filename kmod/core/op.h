@@ -84,6 +84,8 @@ struct coll_req {
  * @sig: signature
  * @cmd: as the first local rank posted it
  * @agreed: as the first local rank posted it
+ * @chosen: algorithm by the table of the group, 0: none
+ * @table: digest of that table
  * @elem: bytes of an element; 0 for a barrier
  * @bytes: length of the vector
  * @reqs: posted requests by local index; group->lock until it runs
@@ -104,6 +106,8 @@ struct coll_op {
 	u64 sig;
 	struct coll_cmd cmd;
 	u64 agreed;
+	u16 chosen;
+	u64 table;
 	u32 elem;
 	u64 bytes;
 	struct list_head reqs;

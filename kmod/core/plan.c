@@ -2,11 +2,11 @@
 /* Laying a schedule out over the buffers of an op: exec.c runs it then. */
 #include <linux/math64.h>
 #include <linux/overflow.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "../pure/schedule.h"
 #include "exec_priv.h"
-#include "extent.h"
 #include "group.h"
 #include "limits.h"
 #include "member.h"
@@ -43,11 +43,12 @@ static int coll_plan_reducer(struct coll_plan *p)
 	}
 	r->divisor = g->size;
 	if (cmd->op == COLL_OP_PREMULSUM) {
-		r->scale = kvcalloc(g->nr_local, sizeof(*r->scale), GFP_KERNEL_ACCOUNT);
-		if (!r->scale)
+		p->x->scales = kvcalloc(g->nr_local, sizeof(*p->x->scales),
+					GFP_KERNEL_ACCOUNT);
+		if (!p->x->scales)
 			return -ENOMEM;
 	}
-	p->x->in_order = r->partial == r->elem && !r->scale;
+	p->x->in_order = r->partial == r->elem && !p->x->scales;
 	return 0;
 }
 
@@ -61,8 +62,8 @@ static void coll_plan_rank(struct coll_plan *p, struct coll_part *part,
 
 	part->req = req;
 	if (in->buf && (p->source == COLL_RANK_NONE || p->source == rank)) {
-		if (p->x->reducer.scale)
-			p->x->reducer.scale[part->nr_in] = req->cmd.scalar;
+		if (part->scale)
+			part->scale[part->nr_in] = req->cmd.scalar;
 		part->in[part->nr_in++] = *in;
 	}
 	if (!req->out.buf)
@@ -73,28 +74,6 @@ static void coll_plan_rank(struct coll_plan *p, struct coll_part *part,
 		swap(part->out[0], part->out[part->nr_out - 1]);
 }
 
-/* In place, where results come over inputs that are still needed: copy them first. */
-static int coll_plan_save(struct coll_part *part)
-{
-	struct coll_req *req = part->req;
-	struct coll_sweep_args a = {
-		.in = { { &req->in, 1, 1, 0 } },
-		.out = { &part->saved, 1, 1, 0 },
-	};
-	struct coll_sweep *sw;
-	int ret;
-
-	if (!req->in.buf || !coll_saves_input(&req->cmd))
-		return 0;
-	part->saved.buf = coll_buf_scratch(req->in_bytes);
-	sw = coll_sweep_alloc(1, 1);
-	ret = part->saved.buf && sw ? coll_sweep(sw, &a, NULL, 0, req->in_bytes) :
-				      -ENOMEM;
-	coll_sweep_free(sw);
-	part->in[0] = part->saved;
-	return ret;
-}
-
 /* Who takes part, here, with which vectors. */
 static int coll_plan_parts(struct coll_plan *p)
 {
@@ -103,7 +82,6 @@ static int coll_plan_parts(struct coll_plan *p)
 	bool ranks = p->kind->flags & COLL_KIND_RANKS;
 	struct coll_req *req;
 	u32 i = 0;
-	int ret;
 
 	p->n = ranks ? g->size : g->nr_nodes;
 	p->source = coll_plan_source(p->op);
@@ -122,11 +100,9 @@ static int coll_plan_parts(struct coll_plan *p)
 		if (!part->in) {
 			part->in = &x->vecs[2 * i];
 			part->out = &x->vecs[2 * i + (ranks ? 1 : g->nr_local)];
+			part->scale = x->scales ? &x->scales[i] : NULL;
 		}
 		coll_plan_rank(p, part, req);
-		ret = coll_plan_save(part);
-		if (ret)
-			return ret;
 		i++;
 	}
 	return 0;
@@ -188,6 +164,7 @@ static void coll_plan_unfold(struct coll_plan *p, u32 part, const struct coll_em
 				coll_plan_place(p, at, b);
 			}
 		}
+		cond_resched();
 	}
 }
 
@@ -216,7 +193,8 @@ static int coll_plan_steps(struct coll_plan *p)
 			start[i][k + 1] = start[i][k] +
 					  coll_plan_width(p, &e[i].steps[k]);
 		if (check_mul_overflow(start[i][e[i].cap], x->blocks, &nr) ||
-		    check_add_overflow(x->nr_steps, nr, &nr))
+		    check_add_overflow(x->nr_steps, nr, &nr) ||
+		    nr > COLL_MAX_STEPS)
 			goto out;
 		x->parts[i].begin = x->nr_steps;
 		x->parts[i].fence = x->nr_steps;
@@ -261,11 +239,20 @@ static bool coll_overlap(const struct coll_exec_step *st,
 	       st->s.chunk < other->s.chunk + other->s.nr_chunks;
 }
 
+/* Behind the last step of the block that step @i belongs to. */
+static u32 coll_block_end(const struct coll_plan *p, u32 i)
+{
+	const struct coll_part *part = &p->x->parts[p->x->steps[i].part];
+	u32 per_block = (part->end - part->begin) / p->x->blocks;
+
+	return i + per_block - (i - part->begin) % per_block;
+}
+
 /* Must the product of local step @i be in W, for others than sends that await it? */
 static bool coll_needs_work(const struct coll_plan *p, u32 i)
 {
 	const struct coll_exec_step *st = &p->x->steps[i];
-	u32 k, end = p->x->parts[st->part].end;
+	u32 k, end = coll_block_end(p, i);
 
 	for (k = i + 1; k < end; k++) {
 		const struct coll_exec_step *other = &p->x->steps[k];
@@ -281,7 +268,7 @@ static bool coll_needs_work(const struct coll_plan *p, u32 i)
 		if (other->s.kind == COLL_STEP_SEND ? other->s.dep != i :
 		    other->s.action == COLL_ACT_REDUCE || other->s.action >= COLL_ACT_FOLD_INPUT)
 			return true;
-		/* Written anew; of the next block it is something else anyway. */
+		/* Written anew. */
 		if (other->s.kind != COLL_STEP_SEND)
 			return false;
 	}
@@ -310,7 +297,7 @@ static bool coll_plan_alias(struct coll_plan *p, u32 i)
 		return false;
 	if (coll_needs_work(p, i))
 		return false;
-	for (k = i + 1; k < part->end; k++) {
+	for (k = i + 1; k < coll_block_end(p, i); k++) {
 		if (x->steps[k].s.dep != i)
 			continue;
 		x->steps[k].s.dep = COLL_DEP_NONE;
@@ -345,11 +332,32 @@ static bool coll_step_is_local(const struct coll_exec_step *st)
 	       (st->s.kind == COLL_STEP_RECV && st->pair != COLL_DEP_NONE);
 }
 
+/* The local steps of helper @h, block by block: later blocks wait for earlier ones. */
+static void coll_plan_helper(struct coll_plan *p, struct coll_helper *helper, u32 h)
+{
+	struct coll_exec *x = p->x;
+	u32 b, i, k;
+
+	for (b = 0; b < x->blocks; b++) {
+		for (k = h; k < x->nr_parts; k += x->nr_helpers) {
+			const struct coll_part *part = &x->parts[k];
+			u32 per_block = (part->end - part->begin) / x->blocks;
+			u32 from = part->begin + b * per_block;
+
+			for (i = from; i < from + per_block; i++) {
+				if (!x->steps[i].complete &&
+				    coll_step_is_local(&x->steps[i]))
+					helper->steps[helper->nr++] = i;
+			}
+		}
+	}
+}
+
 /* Deal the local steps out: those of one participant to one helper. */
 static int coll_plan_helpers(struct coll_plan *p)
 {
 	struct coll_exec *x = p->x;
-	u32 h, i, nr = 0;
+	u32 h, nr = 0;
 
 	x->local = kvmalloc_array(x->nr_steps ?: 1, sizeof(*x->local),
 				  GFP_KERNEL_ACCOUNT);
@@ -357,18 +365,10 @@ static int coll_plan_helpers(struct coll_plan *p)
 		return -ENOMEM;
 	x->nr_helpers = min3(x->nr_parts, (u32)num_online_cpus(), (u32)COLL_EXEC_HELPERS);
 	for (h = 0; h < x->nr_helpers; h++) {
-		struct coll_helper *helper = &x->helpers[h];
-
-		helper->x = x;
-		helper->steps = x->local + nr;
-		for (i = 0; i < x->nr_steps; i++) {
-			const struct coll_exec_step *st = &x->steps[i];
-
-			if (st->part % x->nr_helpers == h && !st->complete &&
-			    coll_step_is_local(st))
-				helper->steps[helper->nr++] = i;
-		}
-		nr += helper->nr;
+		x->helpers[h].x = x;
+		x->helpers[h].steps = x->local + nr;
+		coll_plan_helper(p, &x->helpers[h], h);
+		nr += x->helpers[h].nr;
 	}
 	coll_helpers_init(x);
 	return 0;
@@ -400,6 +400,9 @@ static int coll_plan_all(struct coll_plan *p)
 	if (ret)
 		return ret;
 	ret = coll_plan_scratch(p);
+	if (ret)
+		return ret;
+	ret = coll_plan_check(p);
 	if (ret)
 		return ret;
 	ret = coll_plan_peers(p);
@@ -443,10 +446,9 @@ void coll_exec_free(struct coll_exec *x)
 	for (i = 0; x->parts && i < x->nr_parts; i++) {
 		coll_buf_put(x->parts[i].work.buf);
 		coll_buf_put(x->parts[i].tmp.buf);
-		coll_buf_put(x->parts[i].saved.buf);
 	}
 	kvfree(x->local);
-	kvfree(x->reducer.scale);
+	kvfree(x->scales);
 	kvfree(x->peers);
 	kvfree(x->steps);
 	kvfree(x->vecs);

@@ -58,6 +58,16 @@ void coll_plan_place(struct coll_plan *p, u32 i, u32 block);
 /* Scratch for those participants whose steps write any. Return: 0 or -ENOMEM. */
 int coll_plan_scratch(struct coll_plan *p);
 
+/**
+ * coll_plan_check() - do all steps stay inside of the vectors?
+ * @p: plan, all steps placed, pairs joined, scratch there
+ *
+ * They do, or counts disagree in a way that nothing before has seen: whatever the
+ * reason, no step may touch what is not its own.
+ * Return: 0 or -EBADE.
+ */
+int coll_plan_check(struct coll_plan *p);
+
 /* plan_peers.c */
 
 /**

@@ -117,6 +117,8 @@ int coll_plan_pairs(struct coll_plan *p)
 
 		if (sends[i].who != recvs[i].who || from->len != to->len)
 			goto out;
+		if (i && recvs[i - 1].who == recvs[i].who)
+			to->prev = recvs[i - 1].step;
 		to->pair = sends[i].step;
 		from->pair = recvs[i].step;
 		to->src = from->src;

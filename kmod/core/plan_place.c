@@ -4,6 +4,7 @@
  * scratch; a block of the plan is the same share of every chunk.
  */
 #include <linux/math64.h>
+#include <linux/overflow.h>
 #include <linux/slab.h>
 
 #include "group.h"
@@ -179,26 +180,57 @@ static bool coll_gives_partial(const struct coll_step *s)
 	return !(s->flags & COLL_STEP_FINAL);
 }
 
+/*
+ * Does a step that copies get a partial result, and the outputs the result? What it
+ * copies is final only where all participants have the same result, each its own.
+ */
+static bool coll_step_finishes(const struct coll_plan *p, const struct coll_step *s)
+{
+	if (!p->x->reducer.part || !(s->flags & COLL_STEP_FINAL))
+		return false;
+	return s->action == COLL_ACT_MOVE ||
+	       (s->action == COLL_ACT_COPY && p->op->cmd.collective != COLL_ALLREDUCE);
+}
+
+/*
+ * Is what a send reads a partial result? What the last step before it that wrote the
+ * chunk has left there tells: the one it depends on, or one behind a fence.
+ */
+static bool coll_send_is_partial(const struct coll_plan *p, const struct coll_exec_step *st)
+{
+	const struct coll_exec_step *steps = p->x->steps;
+	u32 i = st - steps, begin = p->x->parts[st->part].begin;
+
+	if (st->s.space == COLL_SPACE_INPUT)
+		return false;
+	if (st->s.dep != COLL_DEP_NONE)
+		return coll_gives_partial(&steps[st->s.dep].s);
+	while (i-- > begin) {
+		const struct coll_step *s = &steps[i].s;
+
+		if (s->kind != COLL_STEP_SEND && s->space == st->s.space &&
+		    s->chunk <= st->s.chunk && st->s.chunk < s->chunk + s->nr_chunks)
+			return coll_gives_partial(s);
+	}
+	return true;
+}
+
 /* Does this step move, or make, partial results? */
-static bool coll_step_is_partial(const struct coll_exec *x,
+static bool coll_step_is_partial(const struct coll_plan *p,
 				 const struct coll_exec_step *st)
 {
 	const struct coll_step *s = &st->s;
 
-	if (!x->reducer.part)
+	if (!p->x->reducer.part)
 		return false;
-	switch (s->kind) {
-	case COLL_STEP_SEND:
-		if (s->space == COLL_SPACE_INPUT)
-			return false;
-		return s->dep == COLL_DEP_NONE ||
-		       coll_gives_partial(&x->steps[s->dep].s);
-	case COLL_STEP_RECV:
-		/* A copy that is not final is of what others have folded. */
-		return s->action != COLL_ACT_COPY || coll_gives_partial(s);
-	default:
-		return coll_gives_partial(s);
-	}
+	if (st->finish)
+		return true;
+	if (s->kind == COLL_STEP_SEND)
+		return coll_send_is_partial(p, st);
+	/* A copy that is not final is of what others have folded. */
+	if (s->kind == COLL_STEP_RECV && s->action != COLL_ACT_COPY)
+		return true;
+	return coll_gives_partial(s);
 }
 
 void coll_plan_place(struct coll_plan *p, u32 i, u32 block)
@@ -206,12 +238,15 @@ void coll_plan_place(struct coll_plan *p, u32 i, u32 block)
 	struct coll_exec_step *st = &p->x->steps[i];
 	struct coll_part *part = &p->x->parts[st->part];
 	const struct coll_step *s = &st->s;
-	bool partial = coll_step_is_partial(p->x, st);
+	bool partial;
 	bool token = !s->nr_chunks || !p->op->elem;
 	u32 in_chunk = s->chunk % p->chunks;
 
 	st->pair = COLL_DEP_NONE;
+	st->prev = COLL_DEP_NONE;
 	st->next = COLL_DEP_NONE;
+	st->finish = coll_step_finishes(p, s);
+	partial = coll_step_is_partial(p, st);
 	st->unit = (partial ? p->x->reducer.partial : p->op->elem) ?: 1;
 	if (token)
 		return;
@@ -266,11 +301,19 @@ static int coll_plan_starts(struct coll_plan *p)
 	return 0;
 }
 
+/* Scratch of one participant. Ranks share what a node may take, if they are many. */
+static u64 coll_scratch_room(const struct coll_plan *p)
+{
+	if (!(p->kind->flags & COLL_KIND_RANKS))
+		return COLL_SCRATCH;
+	return max_t(u64, COLL_SCRATCH / p->n, COLL_SCRATCH_MIN);
+}
+
 int coll_plan_blocks(struct coll_plan *p)
 {
 	const struct coll_reducer *r = &p->x->reducer;
 	u32 sets = DIV_ROUND_UP(p->tmp, p->chunks);
-	u64 bytes;
+	u64 bytes, room, steps;
 	int ret;
 
 	p->x->blocks = 1;
@@ -286,10 +329,17 @@ int coll_plan_blocks(struct coll_plan *p)
 	if (ret)
 		return ret;
 	bytes = p->whole * sets * (r->partial ?: p->op->elem);
-	if (bytes <= COLL_SCRATCH)
+	room = coll_scratch_room(p);
+	if (bytes <= room)
 		return 0;
-	p->x->blocks = min_t(u64, div_u64(2 * bytes, COLL_SCRATCH) + 1, COLL_BLOCKS);
+	/* About so many steps, of all ranks, each block has; more if there are more. */
+	steps = 8ULL * p->n + 16;
+	if (p->kind->flags & COLL_KIND_RANKS)
+		steps *= p->n;
+	p->x->blocks = clamp_t(u64, div64_u64(COLL_MAX_STEPS, steps), 1,
+			       div64_u64(2 * bytes, room) + 1);
 	kvfree(p->starts);
+	p->starts = NULL;
 	return coll_plan_starts(p);
 }
 
@@ -316,6 +366,8 @@ int coll_plan_scratch(struct coll_plan *p)
 	u32 i;
 
 	half *= p->x->blocks > 1 ? 2 : 1;
+	if (half && half > COLL_SCRATCH_MAX / size)
+		return -ENOMEM;
 	for (i = 0; i < p->x->nr_parts; i++) {
 		struct coll_part *part = &p->x->parts[i];
 
@@ -329,6 +381,72 @@ int coll_plan_scratch(struct coll_plan *p)
 			if (!part->tmp.buf)
 				return -ENOMEM;
 		}
+	}
+	return 0;
+}
+
+/* Are @bytes from @at on inside of each of @nr vectors? */
+static bool coll_inside(const struct coll_vec *vec, u32 nr, u64 at, u64 bytes)
+{
+	u64 end;
+	u32 i;
+
+	if (check_add_overflow(at, bytes, &end))
+		return false;
+	for (i = 0; i < nr; i++) {
+		const struct coll_buf *buf = vec[i].buf;
+
+		if (!buf || vec[i].start > buf->len || end > buf->len - vec[i].start)
+			return false;
+	}
+	return true;
+}
+
+/* As coll_step_args() will take them. */
+static bool coll_step_inside(const struct coll_plan *p, const struct coll_exec_step *st)
+{
+	const struct coll_part *part = &p->x->parts[st->part];
+	u64 elems = st->len / st->unit * p->op->elem;
+	bool final = st->s.flags & COLL_STEP_FINAL;
+
+	if (st->s.kind == COLL_STEP_SEND)
+		return coll_inside(st->src.vec, 1, st->src.at, st->len);
+	if (final && (!part->nr_out || !coll_inside(part->out, part->nr_out,
+						    st->out_at, elems)))
+		return false;
+	if (st->src.vec && !coll_inside(st->src.vec, 1, st->src.at, st->len))
+		return false;
+	switch (st->s.action) {
+	case COLL_ACT_REDUCE_IN:
+	case COLL_ACT_INPUT:
+		if (!part->nr_in || !coll_inside(part->in, part->nr_in, st->in_at, elems))
+			return false;
+		break;
+	case COLL_ACT_FOLD_INPUT:
+		if (!part->nr_in || !coll_inside(part->in, part->nr_in, st->in_at, elems))
+			return false;
+		fallthrough;
+	case COLL_ACT_REDUCE:
+	case COLL_ACT_FOLD:
+		/* It is read, also where the result goes to the outputs. */
+		final = false;
+		break;
+	}
+	return final || coll_inside(st->dst.vec, 1, st->dst.at,
+				    st->len / st->unit *
+				    (coll_gives_partial(&st->s) ? st->unit :
+				     p->x->reducer.partial));
+}
+
+int coll_plan_check(struct coll_plan *p)
+{
+	u32 i;
+
+	for (i = 0; i < p->x->nr_steps; i++) {
+		const struct coll_exec_step *st = &p->x->steps[i];
+
+		if (st->len && !st->complete && !coll_step_inside(p, st))
+			return -EBADE;
 	}
 	return 0;
 }

@@ -185,17 +185,17 @@ static void coll_reduce_turn(const struct coll_reducer *r, bool final,
 
 void coll_reduce_run(const struct coll_reducer *r, bool final, void **out,
 		     unsigned int nr_out, const void **in, unsigned int nr_in,
-		     unsigned int nr_folded, size_t count)
+		     unsigned int nr_folded, const u64 *scale, void *bounce,
+		     size_t count)
 {
 	struct coll_reduce_arg arg = {
 		.nr_folded = nr_folded,
 		.divisor = r->divisor,
-		.scale = r->scale,
+		.scale = scale,
 	};
-	void *acc = out[0];
 
 	while (nr_in > r->max_in) {
-		void *dst = acc;
+		void *dst = bounce;
 
 		coll_reduce_turn(r, false, &dst, 1, in, r->max_in, &arg, count);
 		if (arg.scale)
@@ -203,7 +203,7 @@ void coll_reduce_run(const struct coll_reducer *r, bool final, void **out,
 		arg.nr_folded = 1;
 		in += r->max_in - 1;
 		nr_in -= r->max_in - 1;
-		in[0] = acc;
+		in[0] = bounce;
 	}
 	coll_reduce_turn(r, final, out, nr_out, in, nr_in, &arg, count);
 }

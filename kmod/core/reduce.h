@@ -31,7 +31,6 @@ const char *coll_reduce_name(void);
  * @max_in: inputs of one call at most
  * @x87: the FPU section needs the x87 as well
  * @divisor: avg: ranks of the communicator
- * @scale: premulsum: factors of the local inputs, by their order; else NULL
  */
 struct coll_reducer {
 	coll_reduce_fn *final;
@@ -42,12 +41,11 @@ struct coll_reducer {
 	u32 max_in;
 	bool x87;
 	u32 divisor;
-	u64 *scale;
 };
 
 /**
  * coll_reducer_setup() - look an operator on a type up
- * @r: result; @divisor and @scale are left alone
+ * @r: result; @divisor is left alone
  * @op: enum coll_op_code
  * @dtype: enum coll_dtype
  *
@@ -64,14 +62,16 @@ void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype);
  * @in: see coll_reduce_fn; clobbered. Any number.
  * @nr_in: how many
  * @nr_folded: of these, the leading ones that are partial results
+ * @scale: premulsum: factors of the others; else NULL
+ * @bounce: room for @count partial results that is none of the vectors: more inputs
+ *	than @r->max_in are folded in turns, by way of it
  * @count: elements
  *
- * More inputs than a kernel takes are folded in turns, through the first output: it
- * may be the same vector as the first input, which is gone by then, and no other.
  * Process context.
  */
 void coll_reduce_run(const struct coll_reducer *r, bool final, void **out,
 		     unsigned int nr_out, const void **in, unsigned int nr_in,
-		     unsigned int nr_folded, size_t count);
+		     unsigned int nr_folded, const u64 *scale, void *bounce,
+		     size_t count);
 
 #endif /* COLL_CORE_REDUCE_H */

@@ -17,6 +17,27 @@
 			 COLL_ALG_DIRECT)
 
 /*
+ * replace and no_op want the order of ranks, which nodes may not be in; an allreduce
+ * of them is a broadcast. What a scan passes on is neither an average nor an element
+ * of the type, so these have no final value at the ranks on the way.
+ */
+static bool coll_order_fits(const struct coll_algorithm *a, u32 collective, u32 op)
+{
+	switch (op) {
+	case COLL_OP_REPLACE:
+	case COLL_OP_NO_OP:
+		return collective == COLL_ALLREDUCE ||
+		       (coll_kind_of(collective)->flags & COLL_KIND_RANKS &&
+			a->flags & COLL_ALG_ORDERED);
+	case COLL_OP_AVG:
+	case COLL_OP_SUM_EXACT:
+		return collective != COLL_SCAN && collective != COLL_EXSCAN;
+	default:
+		return true;
+	}
+}
+
+/*
  * May this algorithm be used? One that sends inputs as they are must have one input
  * per participant, and the others must be able to fold it.
  */
@@ -32,6 +53,8 @@ static bool coll_algorithm_fits(const struct coll_algorithm *a, u32 collective, 
 	if (kind & COLL_KIND_PRIVATE && !(a->flags & COLL_ALG_DIRECT))
 		return false;
 	if (kind & COLL_KIND_COUNTS && a->flags & COLL_ALG_EQUAL)
+		return false;
+	if (!coll_order_fits(a, collective, op))
 		return false;
 	if (a->flags & COLL_ALG_INPUT)
 		return ranks && op != COLL_OP_PREMULSUM && op != COLL_OP_SUM_EXACT;
@@ -66,11 +89,14 @@ bool coll_supports(u32 collective)
 const struct coll_algorithm *coll_choose_algorithm(const struct coll_op *op, u32 n)
 {
 	const struct coll_cmd *c = &op->cmd;
+	const struct coll_algorithm *a;
 
 	if (c->collective == COLL_ALLREDUCE &&
 	    (c->op == COLL_OP_REPLACE || c->op == COLL_OP_NO_OP))
 		return coll_find(COLL_BROADCAST, COLL_OP_NONE, c->dtype, COLL_ALG_AUTO);
-	return coll_find(c->collective, c->op, c->dtype, c->algorithm);
+	a = coll_find(c->collective, c->op, c->dtype, c->algorithm ?: op->chosen);
+	/* Tables know nothing of operators: what this one says may not be fit. */
+	return a ?: coll_find(c->collective, c->op, c->dtype, c->algorithm);
 }
 
 bool coll_reduces(u32 collective)

@@ -3,6 +3,7 @@
 #include <linux/limits.h>
 #include <linux/overflow.h>
 #include <linux/sched.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "sweep.h"
@@ -14,6 +15,7 @@
  * @runs: what they came from: outputs first, then inputs
  * @elems: one element of every vector, for those that straddle pages
  * @elem: room for each
+ * @bounce: COLL_BOUNCE bytes for folds of more inputs than a kernel takes; else NULL
  */
 struct coll_sweep {
 	void **out;
@@ -21,7 +23,11 @@ struct coll_sweep {
 	struct coll_run *runs;
 	u8 *elems;
 	u32 elem;
+	u8 *bounce;
 };
+
+/* Partial results of a fold in turns: a stretch that stays in the first cache. */
+#define COLL_BOUNCE	SZ_4K
 
 struct coll_sweep *coll_sweep_alloc(unsigned int nr_local, u32 elem)
 {
@@ -33,6 +39,8 @@ struct coll_sweep *coll_sweep_alloc(unsigned int nr_local, u32 elem)
 
 	elem = ALIGN(elem, sizeof(u64));
 	size = size_mul(all, elem + sizeof(*sw->runs) + sizeof(void *));
+	if (in > COLL_SIMD_MAX)
+		size = size_add(size, COLL_BOUNCE);
 	p = kvmalloc(size_add(sizeof(*sw), size), GFP_KERNEL_ACCOUNT);
 	if (!p)
 		return NULL;
@@ -42,6 +50,7 @@ struct coll_sweep *coll_sweep_alloc(unsigned int nr_local, u32 elem)
 	sw->out = (void *)(sw->runs + all);
 	sw->in = (const void **)(sw->out + out);
 	sw->elems = (u8 *)(sw->in + in);
+	sw->bounce = in > COLL_SIMD_MAX ? sw->elems + (size_t)all * elem : NULL;
 	return sw;
 }
 
@@ -112,38 +121,54 @@ static s64 coll_map_runs(struct coll_sweep *sw, const struct coll_sweep_args *a,
 	return count;
 }
 
-/* @count elements whose addresses stand in sw->out and sw->in. */
-static void coll_fold(struct coll_sweep *sw, const struct coll_sweep_args *a,
-		      unsigned int nr_in, size_t count)
-{
-	unsigned int i;
-
-	if (a->reducer) {
-		coll_reduce_run(a->reducer, a->final, sw->out, a->out.nr,
-				sw->in, nr_in, a->nr_folded, count);
-		return;
-	}
-	for (i = 0; i < a->out.nr; i++)
-		if (sw->out[i] != sw->in[0])
-			memcpy(sw->out[i], sw->in[0], count);
-}
-
-/* Addresses of everything that runs have been found for, and of @recv. */
+/* Addresses, @skip elements on, of what runs have been found for, and of @recv. */
 static unsigned int coll_gather(struct coll_sweep *sw,
-				const struct coll_sweep_args *a, const void *recv)
+				const struct coll_sweep_args *a, const void *recv,
+				size_t skip)
 {
-	unsigned int nr = a->in[0].nr + a->in[1].nr, nr_in = 0;
-	unsigned int i;
+	unsigned int i, nr = coll_nr_operands(a), nr_in = 0;
+	const struct coll_vec *v;
 
 	if (recv && !a->recv_last)
-		sw->in[nr_in++] = recv;
-	for (i = 0; i < nr; i++)
-		sw->in[nr_in++] = sw->runs[a->out.nr + i].addr;
+		sw->in[nr_in++] = recv + skip * a->recv_size;
+	for (i = 0; i < nr; i++) {
+		void *addr = sw->runs[i].addr + skip * coll_operand(a, i, &v)->size;
+
+		if (i < a->out.nr)
+			sw->out[i] = addr;
+		else
+			sw->in[nr_in++] = addr;
+	}
 	if (recv && a->recv_last)
-		sw->in[nr_in++] = recv;
-	for (i = 0; i < a->out.nr; i++)
-		sw->out[i] = sw->runs[i].addr;
+		sw->in[nr_in++] = recv + skip * a->recv_size;
 	return nr_in;
+}
+
+/* @count elements that lie together. */
+static void coll_fold(struct coll_sweep *sw, const struct coll_sweep_args *a,
+		      const void *recv, size_t count)
+{
+	unsigned int i, nr_in = coll_gather(sw, a, recv, 0);
+	const struct coll_reducer *r = a->reducer;
+	size_t done, n;
+
+	if (!r) {
+		for (i = 0; i < a->out.nr; i++)
+			if (sw->out[i] != sw->in[0])
+				memcpy(sw->out[i], sw->in[0], count);
+		return;
+	}
+	if (nr_in <= r->max_in) {
+		coll_reduce_run(r, a->final, sw->out, a->out.nr, sw->in, nr_in,
+				a->nr_folded, a->scale, NULL, count);
+		return;
+	}
+	for (done = 0; done < count; done += n) {
+		n = min(count - done, (size_t)(COLL_BOUNCE / r->partial));
+		coll_gather(sw, a, recv, done);
+		coll_reduce_run(r, a->final, sw->out, a->out.nr, sw->in, nr_in,
+				a->nr_folded, a->scale, sw->bounce, n);
+	}
 }
 
 /*
@@ -170,7 +195,7 @@ static int coll_fold_straddling(struct coll_sweep *sw,
 		if (ret)
 			return ret;
 	}
-	coll_fold(sw, a, coll_gather(sw, a, recv), 1);
+	coll_fold(sw, a, recv, 1);
 	for (i = 0; i < a->out.nr; i++) {
 		ret = coll_vec_copy(&a->out.vec[i], a->out.base + off * a->out.size,
 				    sw->runs[i].addr, a->out.size, true);
@@ -190,7 +215,7 @@ int coll_sweep(struct coll_sweep *sw, const struct coll_sweep_args *a,
 		if (n < 0)
 			return n;
 		if (n) {
-			coll_fold(sw, a, coll_gather(sw, a, recv), n);
+			coll_fold(sw, a, recv, n);
 			coll_put_runs(sw, coll_nr_operands(a));
 		} else {
 			ret = coll_fold_straddling(sw, a, recv, off);

@@ -28,6 +28,7 @@ struct coll_operands {
  * @reducer: the operator; NULL: copy the (only) input
  * @final: outputs are results, else partial results
  * @nr_folded: leading inputs that are partial results; received bytes count
+ * @scale: premulsum: factors of the other inputs
  * @recv_size: bytes of one received element
  * @recv_last: received elements come behind the inputs, else before them
  * @in: inputs, in the order of the fold
@@ -40,6 +41,7 @@ struct coll_sweep_args {
 	bool final;
 	bool recv_last;
 	unsigned int nr_folded;
+	const u64 *scale;
 	u32 recv_size;
 	struct coll_operands in[2];
 	struct coll_operands out;

@@ -15,6 +15,7 @@
 #include "../core/limits.h"
 #include "../core/link.h"
 #include "../core/member.h"
+#include "../core/select.h"
 #include "../core/support.h"
 #include "../core/status.h"
 #include "file.h"
@@ -35,6 +36,8 @@ static inline void coll_check_abi(void)
 	BUILD_BUG_ON(sizeof(struct coll_shrink) != 64);
 	BUILD_BUG_ON(sizeof(struct coll_cause) != 72);
 	BUILD_BUG_ON(sizeof(struct coll_status) != 176);
+	BUILD_BUG_ON(sizeof(struct coll_select_row) != 16);
+	BUILD_BUG_ON(sizeof(struct coll_select) != 40);
 	BUILD_BUG_ON(sizeof(struct coll_cmd) != 120);
 	BUILD_BUG_ON(sizeof(struct coll_sqe) != 16);
 	BUILD_BUG_ON(offsetof(struct coll_status, cause) != 104);
@@ -65,7 +68,7 @@ static int coll_ioc_version(void __user *arg, u32 size)
 
 	coll_describe(&v);
 	v.features = COLL_FEAT_IOCTL | COLL_FEAT_URING | COLL_FEAT_REGISTER |
-		     COLL_FEAT_LINKS | COLL_FEAT_NETLINK;
+		     COLL_FEAT_LINKS | COLL_FEAT_NETLINK | COLL_FEAT_SELECT;
 	if (COLL_URING_CAN_CANCEL)
 		v.features |= COLL_FEAT_URING_CANCEL;
 	if (IS_ENABLED(CONFIG_MMU_NOTIFIER))
@@ -174,6 +177,32 @@ static int coll_ioc_abort(struct coll_member *m, void __user *arg, u32 size)
 	return 0;
 }
 
+static int coll_ioc_select(struct coll_member *m, void __user *arg, u32 size)
+{
+	struct coll_select s;
+	struct coll_table *t;
+	int ret;
+
+	ret = copy_struct_from_user(&s, sizeof(s), arg, size);
+	if (ret)
+		return ret;
+	if (s.flags || s.nr > COLL_SELECT_ROWS ||
+	    memchr_inv(s.reserved, 0, sizeof(s.reserved)))
+		return -EINVAL;
+	if (!m->group)
+		return -ENOTCONN;
+	t = kzalloc(struct_size(t, rows, s.nr), GFP_KERNEL_ACCOUNT);
+	if (!t)
+		return -ENOMEM;
+	t->nr = s.nr;
+	if (copy_from_user(t->rows, u64_to_user_ptr(s.rows),
+			   array_size(s.nr, sizeof(*t->rows)))) {
+		kfree(t);
+		return -EFAULT;
+	}
+	return coll_group_select(m->group, s.collective, t);
+}
+
 static int coll_ioc_status(struct coll_member *m, void __user *arg, u32 size)
 {
 	struct coll_status s;
@@ -211,6 +240,9 @@ static int coll_ioctl_setup(struct file *file, struct coll_member *m,
 	case _IOC_NR(COLL_IOC_SHRINK):
 		ret = -EOPNOTSUPP;
 		break;
+	case _IOC_NR(COLL_IOC_SELECT):
+		ret = coll_ioc_select(m, arg, size);
+		break;
 	default:
 		ret = -ENOTTY;
 	}
@@ -224,7 +256,8 @@ static int coll_ioctl_check(unsigned int cmd)
 	static const unsigned int known[] = {
 		COLL_IOC_VERSION, COLL_IOC_JOIN, COLL_IOC_LINK,
 		COLL_IOC_REGISTER, COLL_IOC_UNREGISTER, COLL_IOC_ABORT,
-		COLL_IOC_SHRINK, COLL_IOC_STATUS, COLL_IOC_SUBMIT,
+		COLL_IOC_SHRINK, COLL_IOC_STATUS, COLL_IOC_SELECT,
+		COLL_IOC_SUBMIT,
 	};
 	unsigned int i;
 

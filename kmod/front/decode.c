@@ -63,7 +63,7 @@ static int coll_check_kind(const struct coll_cmd *c, const struct coll_group *g)
 	if (!coll_supports(c->collective))
 		return -EOPNOTSUPP;
 	if (!coll_has_algorithm(c->collective, c->op, c->dtype, c->algorithm))
-		return -EINVAL;
+		return c->algorithm == COLL_ALG_AUTO ? -EOPNOTSUPP : -EINVAL;
 	if (c->collective == COLL_BARRIER)
 		return 0;
 	if (c->dtype == COLL_DTYPE_NONE)
@@ -82,7 +82,8 @@ static int coll_check_overlap(struct coll_cmd *c, u64 in, u64 out)
 {
 	if (c->flags & COLL_CMD_INPLACE || !in || !out)
 		return 0;
-	if (c->send_addr == c->recv_addr && in == out) {
+	if (c->send_addr == c->recv_addr && in == out &&
+	    !coll_out_lies_in(c->collective)) {
 		/* What NCCL's users write for in place. */
 		c->flags |= COLL_CMD_INPLACE;
 		c->flags &= ~COLL_CMD_REG_SEND;
@@ -125,6 +126,26 @@ static void coll_take_inside(const struct coll_vec *whole, u64 at, struct coll_v
 	v->start = whole->start + at;
 }
 
+/*
+ * In place, where results come over inputs that are still needed: of the input a copy
+ * is made now, in the memory and on the account of who asks.
+ */
+static int coll_save_input(struct coll_member *m, struct coll_req *req)
+{
+	struct coll_buf *saved;
+
+	if (!req->in.buf || !coll_saves_input(&req->cmd))
+		return 0;
+	saved = coll_buf_save(&m->ml, &req->in, req->in_bytes);
+	if (saved == ERR_PTR(-EDQUOT))
+		return -ENOMEM;
+	if (IS_ERR(saved))
+		return PTR_ERR(saved);
+	coll_buf_put(req->in.buf);
+	req->in = (struct coll_vec){ .buf = saved };
+	return 0;
+}
+
 static int coll_take_buffers(struct coll_member *m, struct coll_req *req,
 			     const struct coll_extent *e)
 {
@@ -152,7 +173,7 @@ static int coll_take_buffers(struct coll_member *m, struct coll_req *req,
 	else if (inplace && req->out.buf)
 		coll_take_inside(&req->out, coll_saves_input(c) ? 0 :
 				 e->own_in_out * elem, &req->in);
-	return 0;
+	return coll_save_input(m, req);
 }
 
 /* Counts and displacements of a v-form: coll_nr_counts() each, in one allocation. */
@@ -204,6 +225,7 @@ static int coll_decode_alive(struct coll_member *m, u64 arg, u32 len,
 	ret = coll_copy_cmd(c, arg, len);
 	if (ret)
 		return ret;
+	c->collective = array_index_nospec(c->collective, COLL_NR_COLLECTIVES);
 	ret = coll_check_kind(c, g);
 	if (ret)
 		return ret;

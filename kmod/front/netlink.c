@@ -10,6 +10,7 @@
 #include "../core/group.h"
 #include "../core/link.h"
 #include "../core/member.h"
+#include "../core/select.h"
 #include "../core/status.h"
 #include "netlink.h"
 
@@ -223,6 +224,49 @@ static int coll_nl_links(struct coll_group *g, void *arg)
 	return ret;
 }
 
+static int coll_nl_put_row(struct sk_buff *skb, struct coll_group *g, u32 collective,
+			   const struct coll_select_row *row)
+{
+	return nla_put_u32(skb, COLL_NL_SELECT_GROUP, g->id) ||
+	       nla_put_u32(skb, COLL_NL_SELECT_COLLECTIVE, collective) ||
+	       nla_put_u64_64bit(skb, COLL_NL_SELECT_BYTES, row->bytes,
+				 COLL_NL_SELECT_PAD) ||
+	       nla_put_u32(skb, COLL_NL_SELECT_ALGORITHM, row->algorithm) ||
+	       nla_put_u32(skb, COLL_NL_SELECT_SEGMENT, row->segment);
+}
+
+static int coll_nl_table(struct coll_group *g, struct coll_nl_dump *d, u32 collective)
+{
+	struct coll_select_row row;
+	int ret = 0;
+	bool full;
+	void *hdr;
+	u32 i;
+
+	for (i = 0; !ret && coll_select_row_at(g, collective, i, &row); i++) {
+		hdr = coll_nl_begin(d, COLL_NL_CMD_SELECT_GET, &full);
+		if (hdr)
+			ret = coll_nl_end(d, hdr,
+					  coll_nl_put_row(d->skb, g, collective, &row));
+		else if (full)
+			ret = -EMSGSIZE;
+	}
+	return ret;
+}
+
+static int coll_nl_select(struct coll_group *g, void *arg)
+{
+	struct coll_nl_dump *d = arg;
+	int ret = 0;
+	u32 i;
+
+	if (!coll_nl_may_see(g, d->cb))
+		return 0;
+	for (i = 0; i < COLL_NR_COLLECTIVES && !ret; i++)
+		ret = coll_nl_table(g, d, i);
+	return ret;
+}
+
 /* A full message is not an error: the core comes back for the rest. */
 static int coll_nl_run(struct sk_buff *skb, struct netlink_callback *cb,
 		       int (*fn)(struct coll_group *g, void *arg))
@@ -248,6 +292,11 @@ static int coll_nl_dump_links(struct sk_buff *skb, struct netlink_callback *cb)
 	return coll_nl_run(skb, cb, coll_nl_links);
 }
 
+static int coll_nl_dump_select(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return coll_nl_run(skb, cb, coll_nl_select);
+}
+
 /* Dumps take no attributes. */
 static const struct nla_policy coll_nl_policy[] = { { } };
 
@@ -265,6 +314,11 @@ static const struct genl_ops coll_nl_ops[] = {
 	{
 		.cmd	= COLL_NL_CMD_LINK_GET,
 		.dumpit	= coll_nl_dump_links,
+		.policy	= coll_nl_policy,
+	},
+	{
+		.cmd	= COLL_NL_CMD_SELECT_GET,
+		.dumpit	= coll_nl_dump_select,
 		.policy	= coll_nl_policy,
 	},
 };

@@ -17,7 +17,6 @@
 struct exchange {
 	const struct coll_core *c;
 	u32 dep;	/* step that produces A */
-	bool plain;	/* A is the inputs and nothing else */
 };
 
 static struct coll_span place(const struct coll_core *c, u32 level)
@@ -38,7 +37,6 @@ static void group_in(struct coll_emit *e, struct exchange *x)
 	u8 flags, action = COLL_ACT_REDUCE_IN;
 
 	if (c->size == 1) {
-		x->plain = true;
 		x->dep = coll_emit_inputs(e, place(c, 0), c->levels ? 0 : COLL_STEP_FINAL);
 		return;
 	}
@@ -67,17 +65,17 @@ static void send_row(struct coll_emit *e, const struct exchange *x, u32 level, u
 
 /*
  * What to do with the vector of place @q. The first two fold into my own, which is
- * there already; later ones start with the vector of place 0.
+ * there already; later ones start with the vector of place 0. Never with the inputs
+ * themselves: a node with several would fold them one by one behind what it received,
+ * when the others have got their sum, and the bits would differ.
  */
-static u8 recv_action(const struct exchange *x, u32 q, u32 d, u8 *flags)
+static u8 recv_action(u32 q, u32 d, u8 *flags)
 {
-	bool first = q == (d ? 0 : 1);
-
-	if (d > 1 && first)
+	if (d > 1 && !q)
 		return COLL_ACT_COPY;
 	if (q > d || d > 1)
 		*flags |= COLL_STEP_LAST;
-	return first && x->plain ? COLL_ACT_REDUCE_IN : COLL_ACT_REDUCE;
+	return COLL_ACT_REDUCE;
 }
 
 static void level_rounds(struct coll_emit *e, struct exchange *x, u32 level, u32 s)
@@ -88,7 +86,7 @@ static void level_rounds(struct coll_emit *e, struct exchange *x, u32 level, u32
 	struct coll_span from = place(c, level), to = place(c, level + 1);
 	u8 flags;
 
-	if (d < 2 && !x->plain)
+	if (d < 2)
 		acc = coll_emit_local(e, to, COLL_ACT_MOVE, from, acc, 0);
 	for (q = 0; q < k; q++) {
 		e->round = round + q;
@@ -99,14 +97,13 @@ static void level_rounds(struct coll_emit *e, struct exchange *x, u32 level, u32
 				acc = coll_emit_local(e, to, COLL_ACT_FOLD, from, acc,
 						      flags | COLL_STEP_LAST);
 		} else {
-			u8 action = recv_action(x, q, d, &flags);
+			u8 action = recv_action(q, d, &flags);
 
 			acc = coll_emit_recv_span(e, coll_core_leader(c, c->me - d * s + q * s),
 						  to, action, acc, flags);
 		}
 	}
 	x->dep = acc;
-	x->plain = false;
 }
 
 void coll_emit_exchange(struct coll_emit *e, const struct coll_core *c)

@@ -107,9 +107,10 @@ static int meet(struct rank *r, struct rendezvous *rdv, struct deadline d)
 {
 	struct job *job = r->job;
 	uint8_t blobs[MAX_RANKS * RDV_BLOB], mine[RDV_BLOB] = { 0 };
+	struct sock_addr here = { .len = 0 };
 	struct links_config cfg = {
-		.topo = &r->topo, .secret = &job->secret, .rdv = rdv, .addrs = blobs,
-		.deadline = d, .hand_over = hand_over, .ctx = r,
+		.topo = &r->topo, .secret = &job->secret, .job = rdv_job(rdv), .here = &here,
+		.rdv = rdv, .addrs = blobs, .deadline = d, .hand_over = hand_over, .ctx = r,
 	};
 	int fds[20], ret, i;
 
@@ -119,7 +120,9 @@ static int meet(struct rank *r, struct rendezvous *rdv, struct deadline d)
 		ret = topology_init(&r->topo, r->rank, job->size, blobs, RDV_BLOB);
 	if (ret)
 		return ret;
-	cfg.lfd = links_listen(&r->topo, rdv, mine);
+	if (rdv_local_address(rdv, &here))
+		here.len = 0;
+	cfg.lfd = links_listen(&r->topo, &here, mine);
 	ret = rdv_round(rdv, cfg.lfd < -1 ? cfg.lfd : 0, mine, blobs);
 	if (ret || (int)r->rank == job->mute_rank) {
 		if (cfg.lfd >= 0)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * collrun ... all_rank [BIG]: one rank of a test of every collective by every
+ * collrun ... all_rank [BIG [COLLECTIVE]]: one rank of a test of every collective by every
  * algorithm, every element verified, and nothing else touched.
  *
  * Rank r's input at i, for rank d where it matters, is value(r, d, i): everybody can
- * compute what anybody must get. Ways to run a command take turns: blocking, nonblocking,
+ * compute what anybody must get. Reducing collectives run with operators that treat
+ * inputs, partial results and results in other ways, too. Ways to run a command take turns: blocking, nonblocking,
  * prepared and started twice.
  */
 #include <errno.h>
@@ -35,15 +36,57 @@ static uint32_t me, size;
 static unsigned long checked, ways;
 static int bad;
 
-static uint32_t value(uint32_t r, uint32_t d, uint64_t i)
+/* The operators, all on elements of 4 bytes. */
+static const struct {
+	enum coll_op_code op;
+	enum coll_dtype dtype;
+} reductions[] = {
+	{ COLL_OP_SUM, COLL_U32 }, { COLL_OP_AVG, COLL_U32 },
+	{ COLL_OP_PREMULSUM, COLL_U32 }, { COLL_OP_SUM_EXACT, COLL_F32 },
+	{ COLL_OP_REPLACE, COLL_U32 },
+};
+#define NR_REDUCTIONS	(sizeof(reductions) / sizeof(reductions[0]))
+static unsigned int reduction;
+
+static uint32_t bits_of(float f)
+{
+	uint32_t b;
+
+	memcpy(&b, &f, sizeof(b));
+	return b;
+}
+
+static uint32_t number(uint32_t r, uint32_t d, uint64_t i)
 {
 	return (r + 1) * ((uint32_t)i + 7) + 1000003 * d;
 }
 
-/* Sum of value(r, d, i) over ranks below @n. */
+/* An input. The large floats cancel each other, and swallow the small ones in a plain sum. */
+static uint32_t value(uint32_t r, uint32_t d, uint64_t i)
+{
+	if (reductions[reduction].dtype != COLL_F32)
+		return number(r, d, i);
+	if (r + 1 == size && size % 2)
+		return bits_of((number(r, d, i) & 1023));
+	return bits_of((r % 2 ? -1e30f : 1e30f));
+}
+
+/* What the inputs of ranks below @n reduce to. */
 static uint32_t sum(uint32_t n, uint32_t d, uint64_t i)
 {
-	return n * (n + 1) / 2 * ((uint32_t)i + 7) + n * 1000003 * d;
+	uint32_t total = 0, r;
+
+	switch (reductions[reduction].op) {
+	case COLL_OP_SUM_EXACT:
+		return size % 2 ? value(size - 1, d, i) : bits_of(0);
+	case COLL_OP_REPLACE:
+		return value(n - 1, d, i);
+	default:
+		for (r = 0; r < n; r++)
+			total += number(r, d, i) *
+				 (reductions[reduction].op == COLL_OP_PREMULSUM ? r + 2 : 1);
+		return reductions[reduction].op == COLL_OP_AVG ? total / size : total;
+	}
 }
 
 static bool has_counts(enum coll_collective what)
@@ -213,8 +256,8 @@ static void make_cmd(struct call *c, struct coll_cmd *cmd)
 {
 	const void *in = c->inplace ? COLL_IN_PLACE : c->in;
 	void *out = c->out;
-	enum coll_dtype t = COLL_U32;
-	enum coll_op_code op = COLL_OP_SUM;
+	enum coll_dtype t = reductions[reduction].dtype;
+	enum coll_op_code op = reductions[reduction].op;
 
 	switch (c->what) {
 	case COLL_BROADCAST:
@@ -255,6 +298,8 @@ static void make_cmd(struct call *c, struct coll_cmd *cmd)
 		coll_cmd_barrier(comm, cmd);
 	}
 	cmd->algorithm = c->algorithm;
+	if (op == COLL_OP_PREMULSUM)
+		cmd->scalar = me + 2;
 }
 
 /* Output as it is before the call. */
@@ -316,8 +361,8 @@ static void complain(const struct call *c, const char *what, uint64_t i, uint32_
 		     uint32_t want)
 {
 	if (bad++ < 10)
-		fprintf(stderr, "rank %u of %u: collective %u, algorithm %u, root %u, count %llu%s: %s at %llu: %#x, not %#x\n",
-			me, size, c->what, c->algorithm, c->root, (unsigned long long)c->base,
+		fprintf(stderr, "rank %u of %u: collective %u, op %u, algorithm %u, root %u, count %llu%s: %s at %llu: %#x, not %#x\n",
+			me, size, c->what, reductions[reduction].op, c->algorithm, c->root, (unsigned long long)c->base,
 			c->inplace ? ", in place" : "", what, (unsigned long long)i, got, want);
 }
 
@@ -342,11 +387,13 @@ static bool check(struct call *c)
 	prepare(c);
 	make_cmd(c, &cmd);
 	ret = run(&cmd, c);
-	if (ret == -EINVAL && c->algorithm)
+	if ((ret == -EINVAL && c->algorithm) || (ret == -EOPNOTSUPP && reduction)) {
+		ret = -EINVAL;
 		goto out;
+	}
 	if (ret) {
-		fprintf(stderr, "rank %u: collective %u, algorithm %u: %s\n", me, c->what,
-			c->algorithm, coll_strerror(ret));
+		fprintf(stderr, "rank %u: collective %u, op %u, algorithm %u: %s\n", me, c->what,
+			reductions[reduction].op, c->algorithm, coll_strerror(ret));
 		exit(1);
 	}
 	checked++;
@@ -379,6 +426,13 @@ static bool may_inplace(enum coll_collective what, uint32_t root)
 	}
 }
 
+static bool reduces(enum coll_collective what)
+{
+	return what == COLL_REDUCE || what == COLL_ALLREDUCE || what == COLL_SCAN ||
+	       what == COLL_EXSCAN || what == COLL_REDUCE_SCATTER ||
+	       what == COLL_REDUCE_SCATTER_BLOCK;
+}
+
 static bool is_rooted(enum coll_collective what)
 {
 	return what == COLL_BROADCAST || what == COLL_REDUCE || what == COLL_GATHER ||
@@ -392,8 +446,11 @@ static void check_algorithm(struct call *c, uint64_t big)
 	size_t i;
 
 	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-		for (r = 0; r < (is_rooted(c->what) ? 3 : 1); r++) {
-			c->root = roots[r];
+		/* What other operators change does not depend on so much. */
+		if (reduction && counts[i] != size + 1 && counts[i] != 1000)
+			continue;
+		for (r = 0; r < (is_rooted(c->what) && !reduction ? 3 : 1); r++) {
+			c->root = is_rooted(c->what) ? roots[reduction ? 1 : r] : 0;
 			c->base = counts[i];
 			/* The large one is for vectors, and shared out for blocks. */
 			if (counts[i] == big && !is_flat(c->what))
@@ -409,9 +466,47 @@ static void check_algorithm(struct call *c, uint64_t big)
 	}
 }
 
+/*
+ * Sums of floats that depend on the order: whatever it is, all ranks must get the same
+ * bits, which their smallest and largest patterns show.
+ */
+static void check_bits(void)
+{
+	enum { N = 1009 };
+	static uint32_t low[N], high[N];
+	static float in[N], out[N];
+	struct coll_cmd cmd;
+	uint32_t alg, seed = me + 1, i;
+	int ret;
+
+	for (i = 0; i < N; i++) {
+		seed = seed * 1664525 + 1013904223;
+		in[i] = (float)(int32_t)seed / (float)(1 + (seed >> 9 & 1023));
+	}
+	for (alg = 0; alg < COLL_NR_ALGS; alg++) {
+		coll_cmd_allreduce(comm, &cmd, in, out, N, COLL_F32, COLL_OP_SUM);
+		cmd.algorithm = alg;
+		ret = coll_submit(comm, &cmd);
+		if (ret == -EINVAL)
+			continue;
+		if (!ret)
+			ret = coll_allreduce(comm, out, low, N, COLL_U32, COLL_OP_MIN);
+		if (!ret)
+			ret = coll_allreduce(comm, out, high, N, COLL_U32, COLL_OP_MAX);
+		if (ret) {
+			fprintf(stderr, "rank %u: algorithm %u: %s\n", me, alg, coll_strerror(ret));
+			exit(1);
+		}
+		checked++;
+		if (memcmp(low, high, sizeof(low)) && bad++ < 10)
+			fprintf(stderr, "rank %u: algorithm %u: other bits on other ranks\n", me, alg);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t big = argc > 1 ? strtoull(argv[1], NULL, 0) : 10007;
+	uint32_t only = argc > 2 ? strtoul(argv[2], NULL, 0) : 0;
 	struct call c = { 0 };
 	uint32_t what;
 	int ret;
@@ -428,11 +523,15 @@ int main(int argc, char **argv)
 	c.displs = calloc(2 * size, sizeof(uint64_t));
 	if (!c.counts || !c.displs)
 		return 2;
-	for (what = COLL_BARRIER; what <= COLL_EXSCAN; what++) {
-		c.what = what;
+	for (what = COLL_BARRIER; what <= COLL_EXSCAN * NR_REDUCTIONS; what++) {
+		c.what = 1 + (what - 1) % COLL_EXSCAN;
+		reduction = (what - 1) / COLL_EXSCAN;
+		if ((reduction && !reduces(c.what)) || (only && c.what != only))
+			continue;
 		for (c.algorithm = 0; c.algorithm < COLL_NR_ALGS; c.algorithm++)
 			check_algorithm(&c, big);
 	}
+	check_bits();
 	if (!me)
 		printf("# %u ranks, %u nodes: %lu collectives checked, %d elements wrong\n", size,
 		       coll_comm_nodes(comm), checked, bad);

@@ -171,6 +171,7 @@ enum coll_algorithm_id {
 #define COLL_FEAT_DEATH_NOTICE	(1ULL << 6)	/* mmu notifier: death seen at once */
 #define COLL_FEAT_SHRINK	(1ULL << 7)	/* COLL_IOC_SHRINK */
 #define COLL_FEAT_PERSISTENT	(1ULL << 8)	/* persistent collectives */
+#define COLL_FEAT_SELECT	(1ULL << 9)	/* COLL_IOC_SELECT */
 
 /**
  * struct coll_version - COLL_IOC_VERSION
@@ -406,8 +407,52 @@ struct coll_status {
 	struct coll_cause cause;
 };
 
+/* Rows of one table at most */
+#define COLL_SELECT_ROWS	64
+
+/**
+ * struct coll_select_row - what to take up to a size
+ * @bytes: largest size this row is for: count times bytes of an element. Of v-forms,
+ *	the average of the counts if every rank has them all, else 0.
+ * @algorithm: enum coll_algorithm_id; COLL_ALG_AUTO: as without a table
+ * @reserved: 0
+ * @segment: bytes of the pipelining unit, where the command leaves it open: a
+ *	multiple of 64 up to 1048576; 0: chosen
+ */
+struct coll_select_row {
+	__u64	bytes;
+	__u16	algorithm;
+	__u16	reserved;
+	__u32	segment;
+};
+
+/**
+ * struct coll_select - COLL_IOC_SELECT: what COLL_ALG_AUTO means on this node
+ * @collective: of which collective; a v-form has a table of its own
+ * @nr: rows, up to COLL_SELECT_ROWS; 0: as without a table
+ * @rows: user address of struct coll_select_row[nr], by ascending @bytes, of which
+ *	the last are ~0
+ * @flags: must be 0
+ *
+ * Holds for the commands posted from now on. Any local member may set it, for all of
+ * them. Every node wants the same tables: where they differ, a command that leaves the
+ * choice to them ends with EBADE. An algorithm that does not fit the operator or the
+ * type of a command is passed over for what COLL_ALG_AUTO means without a table.
+ * Errors: EINVAL a collective or an algorithm of it that there is not, sizes that do
+ * not ascend; EBUSY an op is posted that has not ended, and the table is another
+ * one than there is; ENOTCONN not joined; ESHUTDOWN the group has failed; EFAULT,
+ * ENOMEM.
+ */
+struct coll_select {
+	__u32	collective;
+	__u32	nr;
+	__u64	rows;
+	__u64	flags;
+	__u64	reserved[2];
+};
+
 /* struct coll_cmd.flags */
-#define COLL_CMD_INPLACE	(1U << 0)	/* input is in recv_addr; send_addr is 0 */
+#define COLL_CMD_INPLACE	(1U << 0)	/* one buffer for both; see below */
 #define COLL_CMD_REG_SEND	(1U << 1)	/* send_addr lies in registered send_buf */
 #define COLL_CMD_REG_RECV	(1U << 2)	/* recv_addr lies in registered recv_buf */
 
@@ -419,20 +464,45 @@ struct coll_status {
  * @algorithm: enum coll_algorithm_id
  * @flags: COLL_CMD_*
  * @root: rank, of rooted collectives; else 0
- * @send_addr: input, @count elements
- * @recv_addr: output, @count elements. Broadcast has this one buffer only.
- * @count: elements
+ * @send_addr: input, if this rank has one; see below
+ * @recv_addr: output, if it has one. Broadcast has this one buffer only.
+ * @count: elements: of the vector (broadcast, reduce, allreduce, scan, exscan), or of one
+ *	block (reduce_scatter_block, allgather, gather, scatter, alltoall); 0 where
+ *	@counts_addr is given
  * @timeout_ns: deadline counted from now; 0: none. When it passes, the
  *	communicator fails with ETIMEDOUT.
  * @send_buf: registered buffer of @send_addr (COLL_CMD_REG_SEND)
  * @recv_buf: registered buffer of @recv_addr (COLL_CMD_REG_RECV)
- * @counts_addr: __u64[size], v-forms
- * @displs_addr: __u64[size], v-forms
+ * @counts_addr: __u64[size]: elements of each rank's block: reduce_scatter, allgatherv,
+ *	the root of gatherv and scatterv (other ranks say their own in @count), and
+ *	alltoallv, where they are __u64[2 * size]: first of what is sent, then of what
+ *	is received
+ * @displs_addr: likewise, where each block begins, in elements; 0: one behind the
+ *	other. Not for reduce_scatter.
  * @scalar: COLL_OP_PREMULSUM, one element in the low bytes
  * @segment: bytes of the pipelining unit; 0: chosen
  *
+ * Buffers, in elements; a rank without one sets its address to 0:
+ *
+ *	broadcast			recv: count
+ *	allreduce, scan, exscan		send, recv: count; exscan leaves rank 0's alone
+ *	reduce				send: count; recv, of the root: count
+ *	reduce_scatter, _block		send: all blocks; recv: own block
+ *	allgather, v			send: own block; recv: all blocks
+ *	gather, v			send: own block; recv, of the root: all blocks
+ *	scatter, v			send, of the root: all blocks; recv: own block
+ *	alltoall, v			send, recv: all blocks
+ *
+ * In place, recv_addr has the input where the output will be: an own block at its place,
+ * the vector of reduce_scatter at its beginning. A scatter's root in place has its block
+ * in send_addr, and recv_addr is 0. Of reduce, gather and scatter only the root may.
+ * alltoall and reduce_scatter in place copy their input first, into memory that is
+ * charged like pinned pages: ENOMEM over the limit.
+ *
  * Every rank posts its n-th command of the communicator with the same
- * collective, op, dtype, count and root. With @count 0 no memory is looked at;
+ * collective, op, dtype, algorithm, count (or counts, where all ranks have them) and
+ * root. Counts that only two ranks know are compared as their blocks travel: EBADE.
+ * With @count 0 no memory is looked at;
  * the op still synchronises as its algorithm does. A command that is refused does
  * not count: behind it in a batch, the next one takes its place, and the ranks
  * disagree. Ops of a communicator run one after another, in order.
@@ -487,6 +557,7 @@ struct coll_sqe {
 #define COLL_IOC_ABORT		_IOW(COLL_IOC_MAGIC, 0x05, struct coll_abort)
 #define COLL_IOC_SHRINK		_IOWR(COLL_IOC_MAGIC, 0x06, struct coll_shrink)
 #define COLL_IOC_STATUS		_IOR(COLL_IOC_MAGIC, 0x07, struct coll_status)
+#define COLL_IOC_SELECT		_IOW(COLL_IOC_MAGIC, 0x08, struct coll_select)
 #define COLL_IOC_SUBMIT		_IOW(COLL_IOC_MAGIC, 0x10, struct coll_cmd)
 
 /* io_uring cmd_op values: ioctl-encoded, so that they clash with nobody's */

@@ -99,7 +99,8 @@ int coll_config_env(struct coll_config *cfg);
  * @cfg: NULL: from the environment
  * @comm: result
  *
- * Returns when every rank has joined and all connections are made. A failure
+ * Returns when every rank has joined, all connections are made, and, with several nodes,
+ * algorithms have been chosen by measuring (see coll_comm_set_algorithm()). A failure
  * on any rank ends the call on all of them with that rank's error, unless it
  * failed before it could reach rank 0 (then: ETIMEDOUT).
  * Errors: EINVAL configuration; ENOENT no device (module not loaded?); EACCES
@@ -118,6 +119,36 @@ int coll_init(const struct coll_config *cfg, coll_comm_t **comm);
  * requests too. Also right after a failure.
  */
 int coll_finalize(coll_comm_t *comm);
+
+/** As color: this rank is to be in none of the new communicators. */
+#define COLL_UNDEFINED	INT32_MIN
+
+/**
+ * coll_comm_split() - make communicators of parts of one, as MPI_Comm_split
+ * @color: 0 or more: ranks with the same color form one; or COLL_UNDEFINED
+ * @key: they are numbered in the order of (@key, rank in @comm)
+ * @newcomm: result; NULL for COLL_UNDEFINED, and after an error
+ *
+ * A collective of @comm: all ranks call it, in order with their other collectives on
+ * @comm. The results are communicators by themselves: they have a file, connections and
+ * failures of their own, can be used at the same time as @comm and each other, can be
+ * split again, and may outlive @comm; each is ended by coll_finalize(). The deadline of
+ * coll_comm_set_timeout() is that of @comm at the moment.
+ *
+ * Time: the others have to call within the deadline of @comm's collectives, and within
+ * the timeout_ms of coll_init(); else @comm fails with ETIMEDOUT, as in any collective.
+ * From then on it takes timeout_ms at most.
+ *
+ * Whatever fails on one rank ends the call on all ranks of @comm with the same error, in
+ * all colors; @comm can be used as before, unless it is @comm that has failed. Errors:
+ * EINVAL another negative color on any rank, or @newcomm is NULL there; ENOMEM; ETIMEDOUT
+ * no connection in time; those of @comm's collectives; of open(), of socket calls, of
+ * COLL_IOC_JOIN (EMFILE too many communicators) and COLL_IOC_LINK.
+ */
+int coll_comm_split(coll_comm_t *comm, int32_t color, int32_t key, coll_comm_t **newcomm);
+
+/** coll_comm_dup() - one more with the same ranks; else as coll_comm_split() */
+int coll_comm_dup(coll_comm_t *comm, coll_comm_t **newcomm);
 
 /** Rank of this process, ranks in all, node of this rank, nodes in all. */
 uint32_t coll_comm_rank(const coll_comm_t *comm);
@@ -138,6 +169,48 @@ int coll_comm_fd(const coll_comm_t *comm);
  * A deadline that passes fails the communicator.
  */
 int coll_comm_set_timeout(coll_comm_t *comm, uint64_t ns);
+
+/*
+ * Algorithms. A command that leaves its algorithm open (COLL_ALG_AUTO, as all calls
+ * below do) takes what a table of the communicator says for its collective and size. With
+ * several nodes coll_init() fills the tables by measuring; the environment of rank 0 can
+ * forbid that or fix algorithms, see Documentation/library.rst. The next three are
+ * collectives: all ranks call them, in order with other collectives, when none of those
+ * is under way.
+ */
+
+/**
+ * coll_comm_set_algorithm() - one algorithm for all sizes
+ * @what: of which collective; a v-form is one of its own
+ * @name: as "ring"; NULL: what it is without any table
+ *
+ * Errors, on all ranks, and then nothing has changed: EINVAL none of that name; EBUSY
+ * some rank has a collective under way.
+ */
+int coll_comm_set_algorithm(coll_comm_t *comm, enum coll_collective what, const char *name);
+
+/** coll_comm_select() - set a table: see struct coll_select; at most 24 rows */
+int coll_comm_select(coll_comm_t *comm, enum coll_collective what,
+		     const struct coll_select_row *rows, uint32_t nr);
+
+/**
+ * coll_comm_tune() - measure again
+ * @ms: how long algorithms may be timed, beyond finding out what transfers cost; the
+ *	longer, the larger the vectors. With one node there is nothing to choose.
+ *
+ * Errors: EOPNOTSUPP not by this module, or more than 128 nodes; those of collectives.
+ */
+int coll_comm_tune(coll_comm_t *comm, uint32_t ms);
+
+/**
+ * coll_comm_algorithm() - what COLL_ALG_AUTO means now
+ * @bytes: count times bytes of an element
+ *
+ * Return: a name, static storage; NULL if the collective has no algorithms. An operator
+ * or a type may want another one.
+ */
+const char *coll_comm_algorithm(const coll_comm_t *comm, enum coll_collective what,
+				uint64_t bytes);
 
 /**
  * coll_allreduce() - reduce over all ranks, result everywhere
@@ -287,6 +360,7 @@ int coll_reduce_local(const void *in, void *inout, uint64_t count, enum coll_dty
 const char *coll_version(void);
 
 #include <coll/collectives.h>
+#include <coll/op.h>
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which algorithm COLL_ALG_AUTO means: a table per collective, from sizes to algorithms
+ * and segments. User space fills it (COLL_IOC_SELECT), for it has measured.
+ */
+#ifndef COLL_CORE_SELECT_H
+#define COLL_CORE_SELECT_H
+
+#include <linux/types.h>
+
+#include <linux/coll.h>
+
+struct coll_group;
+struct coll_op;
+struct coll_req;
+
+/**
+ * struct coll_table - of one collective
+ * @digest: of all the rows, not 0
+ * @nr: rows
+ * @rows: ascending, the last one up to ~0
+ */
+struct coll_table {
+	u64 digest;
+	u32 nr;
+	struct coll_select_row rows[];
+};
+
+/**
+ * coll_group_select() - set the table of a collective
+ * @g: group
+ * @collective: from the user
+ * @t: @nr and @rows filled in, from the user; taken over, in any case. Without
+ *	rows: there shall be no table.
+ *
+ * Return: 0, also if that table is there already; -EINVAL; -EBUSY while an op is
+ * posted; -ESHUTDOWN.
+ */
+int coll_group_select(struct coll_group *g, u32 collective, struct coll_table *t);
+
+/**
+ * coll_select_op() - what a new op takes from its table
+ * @op: its command and group are set; where the command leaves them to us,
+ *	@op->chosen and @op->cmd.segment are set, and @op->table to the digest
+ * @req: the first one of it
+ *
+ * Under group->lock.
+ */
+void coll_select_op(struct coll_op *op, const struct coll_req *req);
+
+/* Row @i of a table. Return: false if there is none. */
+bool coll_select_row_at(struct coll_group *g, u32 collective, u32 i,
+			struct coll_select_row *row);
+
+void coll_select_free(struct coll_group *g);
+
+#endif /* COLL_CORE_SELECT_H */

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Operators of the user's own, on types of coll or on elements of any fixed size.
+ *
+ * The kernel moves the data and never calls the function: it runs on the thread that
+ * called the collective, which is why there are no nonblocking forms. Operands are
+ * folded in rank order, ((0 op 1) op 2) op 3 ..., whether or not the operator commutes,
+ * so it need be associative only. Documentation/library.rst has the schedule.
+ */
+#ifndef COLL_OP_H
+#define COLL_OP_H
+
+#ifndef COLL_COLL_H
+#error "include <coll/coll.h>"
+#endif
+
+/**
+ * struct coll_user_type - what vectors consist of
+ * @dtype: a type of coll, or COLL_OPAQUE
+ * @size: bytes of an element; of a type of coll 0 will do
+ */
+struct coll_user_type {
+	enum coll_dtype	dtype;
+	size_t		size;
+};
+
+/** coll_type_of() - a type of coll */
+static inline struct coll_user_type coll_type_of(enum coll_dtype dtype)
+{
+	struct coll_user_type type = { dtype, 0 };
+
+	return type;
+}
+
+/** coll_type_opaque() - @size bytes that mean something to the operator only */
+static inline struct coll_user_type coll_type_opaque(size_t size)
+{
+	struct coll_user_type type = { COLL_OPAQUE, size };
+
+	return type;
+}
+
+/**
+ * typedef coll_user_fn - @inoutvec = @invec op @inoutvec, elementwise
+ * @invec: @len elements, the earlier operand
+ * @inoutvec: @len elements, the later operand and the result; not @invec
+ * @len: never 0; a vector comes in pieces of any length
+ * @type: with the size filled in
+ * @arg: of coll_op_create()
+ *
+ * The result must depend on the operands alone: several ranks may compute the same
+ * element. In the collectives elements are aligned as in an array from malloc(). The
+ * function must not use the communicator, nor leave by longjmp() or an exception.
+ */
+typedef void coll_user_fn(const void *invec, void *inoutvec, uint64_t len,
+			  const struct coll_user_type *type, void *arg);
+
+/** An operator; 0 is none. Whoever uses it after it was freed gets EINVAL. */
+typedef uint64_t coll_op_t;
+
+/**
+ * coll_op_create() - make an operator
+ * @fn: associative
+ * @commute: does it commute, too? All ranks must say the same. Today nothing is made
+ *	of it.
+ * @arg: passed to @fn
+ * @op: result, of this process: ranks need not have the same number
+ *
+ * Errors: EINVAL @fn or @op is NULL; ENOMEM; ENOSPC too many operators.
+ */
+int coll_op_create(coll_user_fn *fn, bool commute, void *arg, coll_op_t *op);
+
+/**
+ * coll_op_free() - the operator is no more
+ *
+ * Calls that are under way in other threads still use it. Errors: EINVAL there is none.
+ */
+int coll_op_free(coll_op_t op);
+
+/*
+ * The collectives, with the buffers of their namesakes in coll.h and collectives.h.
+ *
+ * Each is several commands to the kernel. Errors: EINVAL also for an operator that is
+ * none, a type that is none, or buffers that overlap in part; EFAULT a buffer is NULL;
+ * EBADE the ranks disagree on collective, count, type, root or @commute. That is
+ * found out first, on all ranks, and may or may not fail the communicator. If a call
+ * fails on this rank when others may have gone on already, it aborts the communicator:
+ * the code of the abort is the errno. The deadline of coll_comm_set_timeout() is one for
+ * the whole call, and does not interrupt the function.
+ */
+
+/** coll_user_allreduce() - the fold of all @send, everywhere, and the same bits */
+int coll_user_allreduce(coll_comm_t *comm, const void *send, void *recv, uint64_t count,
+			struct coll_user_type type, coll_op_t op);
+
+/** coll_user_reduce() - the same at @root, where @recv and COLL_IN_PLACE have a meaning */
+int coll_user_reduce(coll_comm_t *comm, const void *send, void *recv, uint64_t count,
+		     struct coll_user_type type, coll_op_t op, uint32_t root);
+
+/** coll_user_reduce_scatter() - @recv of rank r = block r, @counts[r] elements */
+int coll_user_reduce_scatter(coll_comm_t *comm, const void *send, void *recv,
+			     const uint64_t *counts, struct coll_user_type type,
+			     coll_op_t op);
+
+/** coll_user_reduce_scatter_block() - the same, each block of @count elements */
+int coll_user_reduce_scatter_block(coll_comm_t *comm, const void *send, void *recv,
+				   uint64_t count, struct coll_user_type type,
+				   coll_op_t op);
+
+/** coll_user_scan() - @recv of rank r = the fold of @send of ranks 0 .. r */
+int coll_user_scan(coll_comm_t *comm, const void *send, void *recv, uint64_t count,
+		   struct coll_user_type type, coll_op_t op);
+
+/** coll_user_exscan() - of ranks 0 .. r - 1; @recv of rank 0 is not touched */
+int coll_user_exscan(coll_comm_t *comm, const void *send, void *recv, uint64_t count,
+		     struct coll_user_type type, coll_op_t op);
+
+/**
+ * coll_user_reduce_local() - @inout = @in op @inout, in this process
+ *
+ * One call of the function, with the vectors as they are. Errors: EINVAL no such operator
+ * or type, the vectors do not fit into memory or overlap, also if they are the same;
+ * EFAULT one is NULL. With @count 0 nothing is called.
+ */
+int coll_user_reduce_local(const void *in, void *inout, uint64_t count,
+			   struct coll_user_type type, coll_op_t op);
+
+#endif /* COLL_OP_H */

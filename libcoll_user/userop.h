@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Operators of the user's own: what op.c knows of them, and op_mesh.c needs. */
+#ifndef LIBCOLL_USEROP_H
+#define LIBCOLL_USEROP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <coll/coll.h>
+
+/** struct userop - an operator, copied: freeing it does not hurt who has begun */
+struct userop {
+	coll_user_fn *fn;
+	void *arg;
+	bool commute;
+};
+
+/** userop_get() - 0, or -EINVAL if there is no such operator (any more) */
+int userop_get(coll_op_t op, struct userop *u);
+
+/** userop_type() - fill in the size of an element; -EINVAL: no such type */
+int userop_type(struct coll_user_type *type);
+
+/** userop_range() - are there @count elements at @p? @bytes: their length */
+int userop_range(const void *p, uint64_t count, size_t size, uint64_t *bytes);
+
+/** userop_overlap() - have the two vectors a byte in common? */
+bool userop_overlap(const void *a, uint64_t a_len, const void *b, uint64_t b_len);
+
+/* op_mesh.c: bytes of a piece, a vector's and a block's. Tests make them small. */
+extern uint64_t userop_piece, userop_small;
+
+#endif
