@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <netlink/socket.h>
 
@@ -163,12 +166,29 @@ static void show_select(const struct objects *select, uint64_t id)
 		putchar('\n');
 }
 
+/*
+ * What the module itself says. Not everybody who may ask netlink may open the device:
+ * then there is no such line.
+ */
+static void show_module(void)
+{
+	struct coll_version v;
+	int fd = open("/dev/coll", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (!ioctl(fd, COLL_IOC_VERSION, &v))
+		printf("module: abi %u, wire %u, reductions by %.16s\n", v.abi, v.wire, v.simd);
+	close(fd);
+}
+
 static int show(const struct objects *groups, const struct objects *members,
 		const struct objects *links, const struct objects *select, int64_t id)
 {
 	bool any = false;
 	size_t i;
 
+	show_module();
 	for (i = 0; i < groups->nr; i++) {
 		const struct object *g = &groups->at[i];
 
