@@ -36,9 +36,13 @@
 #define COLL_FPU_BYTES		SZ_32K
 /* The same for the x87 and for the scalar reference, which are that much slower. */
 #define COLL_FPU_BYTES_SLOW	SZ_4K
-/* Instruction sets are timed at load: vectors that fit any L1, best of so many runs. */
-#define COLL_ISA_BYTES		SZ_16K
-#define COLL_ISA_RUNS		64
+/*
+ * Instruction sets are timed at load: so many vectors, half of them inputs, of so many
+ * bytes together, which is more than a first cache has; the best of so many passes.
+ */
+#define COLL_ISA_VECTORS	8
+#define COLL_ISA_BYTES		SZ_256K
+#define COLL_ISA_RUNS		16
 /*
  * Steps of an op, of all its local participants: bounds their table to 200 MiB or so.
  * Schedules of n^2 steps, with all ranks on one node, end at about 700 ranks.

@@ -47,43 +47,51 @@ static bool coll_cpu_has(const struct coll_simd *isa)
 	return true;
 }
 
-/* Shortest of some runs over @count floats: the others met interrupts. */
-static u64 coll_isa_time(const struct coll_simd *isa, float *v, size_t count)
+/* One pass over the vectors in @v, @count floats each, as a node with 4 ranks makes it. */
+static u64 coll_isa_pass(const struct coll_simd *isa, float *v, size_t count)
 {
-	coll_reduce_fn *fn = isa->fn[COLL_F32][COLL_OP_SUM];
-	const void *in[2] = { v, v + count };
-	void *out[1] = { v + 2 * count };
-	u64 t, best = U64_MAX;
-	int i;
+	const size_t section = COLL_FPU_BYTES / COLL_ISA_VECTORS / sizeof(float);
+	const void *in[COLL_ISA_VECTORS / 2];
+	void *out[COLL_ISA_VECTORS / 2];
+	u64 start = ktime_get_ns();
+	size_t off, i;
 
-	for (i = 0; i < COLL_ISA_RUNS; i++) {
+	for (off = 0; off < count; off += section) {
+		for (i = 0; i < ARRAY_SIZE(in); i++) {
+			in[i] = v + i * count + off;
+			out[i] = v + (ARRAY_SIZE(in) + i) * count + off;
+		}
 		coll_fpu_begin(false);
-		t = ktime_get_ns();
-		fn(out, 1, in, 2, count, NULL);
-		t = ktime_get_ns() - t;
+		isa->fn[COLL_F32][COLL_OP_SUM](out, ARRAY_SIZE(out), in,
+					       ARRAY_SIZE(in), section, NULL);
 		coll_fpu_end();
-		best = min(best, t);
 	}
-	return max_t(u64, best, 1);
+	return ktime_get_ns() - start;
 }
 
 /*
- * The widest set is not the fastest everywhere: emulators, and CPUs that slow down
- * for it. What counts is what this one does, as raid6 and xor find out too.
+ * The widest set is not the fastest everywhere: emulators, CPUs that slow down for
+ * it, and many vectors past the first cache. What counts is what this CPU does, as raid6
+ * and xor find out too: the best of some passes, since others met interrupts.
  */
 static int coll_isa_choose(void)
 {
-	const size_t count = COLL_ISA_BYTES / 3 / sizeof(float);
+	const size_t count = COLL_ISA_BYTES / COLL_ISA_VECTORS / sizeof(float);
 	float *v = kvzalloc(COLL_ISA_BYTES, GFP_KERNEL);
 	u64 t, best = U64_MAX;
 	size_t i;
+	int run;
 
 	if (!v)
 		return -ENOMEM;
 	for (i = 0; i < ARRAY_SIZE(coll_isas); i++) {
 		if (!coll_cpu_has(coll_isas[i]))
 			continue;
-		t = coll_isa_time(coll_isas[i], v, count);
+		t = U64_MAX;
+		for (run = 0; run < COLL_ISA_RUNS; run++) {
+			t = min(t, max_t(u64, coll_isa_pass(coll_isas[i], v, count), 1));
+			cond_resched();
+		}
 		pr_info("coll: %s reduces %llu MB/s\n", coll_isas[i]->name,
 			div64_u64(COLL_ISA_BYTES * 1000ULL, t));
 		if (t < best) {
