@@ -224,7 +224,7 @@ static void coll_free_scratch(struct coll_buf *buf)
 		__free_page(buf->pages[--buf->nr_pages]);
 }
 
-struct coll_buf *coll_buf_scratch(u64 len)
+struct coll_buf *coll_buf_scratch(u64 len, bool killable)
 {
 	unsigned long nr = (len + PAGE_SIZE - 1) >> PAGE_SHIFT;
 	struct coll_buf *buf = coll_buf_alloc(0, len, true);
@@ -236,7 +236,7 @@ struct coll_buf *coll_buf_scratch(u64 len)
 	while (buf->pages && buf->nr_pages < nr) {
 		struct page *page = alloc_page(GFP_KERNEL_ACCOUNT);
 
-		if (!page || fatal_signal_pending(current)) {
+		if (!page || (killable && fatal_signal_pending(current))) {
 			if (page)
 				__free_page(page);
 			coll_buf_put(buf);
@@ -263,7 +263,7 @@ struct coll_buf *coll_buf_save(const struct coll_memlock *ml, const struct coll_
 	ret = coll_charge(ml, nr);
 	if (ret)
 		return ERR_PTR(ret);
-	buf = coll_buf_scratch(len);
+	buf = coll_buf_scratch(len, true);
 	if (!buf) {
 		coll_uncharge(ml->cred, nr);
 		return ERR_PTR(fatal_signal_pending(current) ? -EINTR : -ENOMEM);

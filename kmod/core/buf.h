@@ -108,10 +108,12 @@ struct coll_buf *coll_buf_window(const struct coll_memlock *ml, u64 addr,
 /**
  * coll_buf_scratch() - kernel memory, as a buffer
  * @len: bytes, not 0
+ * @killable: give up when the caller is being killed. Not for ops that others wait in
+ *	too: the end of the process is what they are to hear of, not a lack of memory.
  *
  * Return: the buffer with one reference, NULL without memory.
  */
-struct coll_buf *coll_buf_scratch(u64 len);
+struct coll_buf *coll_buf_scratch(u64 len, bool killable);
 
 /**
  * coll_buf_save() - a copy of a vector, in kernel memory

@@ -372,12 +372,12 @@ int coll_plan_scratch(struct coll_plan *p)
 		struct coll_part *part = &p->x->parts[i];
 
 		if (coll_scratch_used(p, part, &part->work)) {
-			part->work.buf = coll_buf_scratch(half * size);
+			part->work.buf = coll_buf_scratch(half * size, false);
 			if (!part->work.buf)
 				return -ENOMEM;
 		}
 		if (coll_scratch_used(p, part, &part->tmp)) {
-			part->tmp.buf = coll_buf_scratch(half * size);
+			part->tmp.buf = coll_buf_scratch(half * size, false);
 			if (!part->tmp.buf)
 				return -ENOMEM;
 		}

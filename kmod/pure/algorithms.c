@@ -5,6 +5,7 @@
  * algorithm below is the part between nodes.
  */
 #include "algorithms.h"
+#include "collective.h"
 
 /* Of several for one collective, the first is what COLL_ALG_AUTO means. */
 static const struct coll_algorithm *const registry[] = {
@@ -58,28 +59,9 @@ const struct coll_algorithm *coll_algorithm_at(u32 i)
 	return i < sizeof(registry) / sizeof(registry[0]) ? registry[i] : NULL;
 }
 
-/* The collective that has the schedules of @collective, which may be a v-form. */
-static u32 has_schedules(u32 collective)
-{
-	switch (collective) {
-	case COLL_REDUCE_SCATTER_BLOCK:
-		return COLL_REDUCE_SCATTER;
-	case COLL_ALLGATHERV:
-		return COLL_ALLGATHER;
-	case COLL_GATHERV:
-		return COLL_GATHER;
-	case COLL_SCATTERV:
-		return COLL_SCATTER;
-	case COLL_ALLTOALLV:
-		return COLL_ALLTOALL;
-	default:
-		return collective;
-	}
-}
-
 const struct coll_algorithm *coll_algorithm_find(u32 collective, u32 id)
 {
-	u32 base = has_schedules(collective), i;
+	u32 base = coll_plain_collective(collective), i;
 	bool equal = base == collective && collective != COLL_REDUCE_SCATTER;
 	const struct coll_algorithm *a;
 
