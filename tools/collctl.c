@@ -100,11 +100,13 @@ static void show_members(const struct objects *members, uint64_t id)
 		const struct object *m = &members->at[i];
 
 		if (get(m, COLL_NL_MEMBER_GROUP) == id)
-			printf("  rank %llu: pid %llu, posted %llu, completed %llu, pinned %llu bytes\n",
+			printf("  rank %llu: pid %llu, posted %llu, completed %llu, pinned %llu bytes, "
+			       "reduced or moved %llu bytes, %.3f ms in calls\n",
 			       get(m, COLL_NL_MEMBER_RANK), get(m, COLL_NL_MEMBER_PID),
 			       get(m, COLL_NL_MEMBER_POSTED),
 			       get(m, COLL_NL_MEMBER_COMPLETED),
-			       get(m, COLL_NL_MEMBER_PINNED));
+			       get(m, COLL_NL_MEMBER_PINNED), get(m, COLL_NL_MEMBER_BYTES),
+			       (double)get(m, COLL_NL_MEMBER_CALL_NS) / 1e6);
 	}
 }
 
@@ -206,6 +208,9 @@ static int show(const struct objects *groups, const struct objects *members,
 		printf("  ops: started up to %llu, over up to %llu, %llu ended well with %llu bytes\n",
 		       get(g, COLL_NL_GROUP_SEQ_STARTED), get(g, COLL_NL_GROUP_SEQ_DONE),
 		       get(g, COLL_NL_GROUP_OPS), get(g, COLL_NL_GROUP_BYTES));
+		printf("  time: %.3f ms of workers, %.3f ms in calls of the ranks\n",
+		       (double)get(g, COLL_NL_GROUP_WORK_NS) / 1e6,
+		       (double)get(g, COLL_NL_GROUP_CALL_NS) / 1e6);
 		print_cause(g, "  ");
 		show_members(members, get(g, COLL_NL_GROUP_ID));
 		show_links(links, get(g, COLL_NL_GROUP_ID));

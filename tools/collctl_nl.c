@@ -40,6 +40,8 @@ const struct kind kind_group = {
 		F32(COLL_NL_GROUP_CAUSE_CODE, "cause-code"),
 		F64(COLL_NL_GROUP_CAUSE_SEQ, "cause-seq"),
 		[COLL_NL_GROUP_CAUSE_HOST] = { "cause-host", FIELD_STRING },
+		F64(COLL_NL_GROUP_WORK_NS, "work-ns"),
+		F64(COLL_NL_GROUP_CALL_NS, "call-ns"),
 	},
 };
 
@@ -53,6 +55,8 @@ const struct kind kind_member = {
 		F64(COLL_NL_MEMBER_POSTED, "posted"),
 		F64(COLL_NL_MEMBER_COMPLETED, "completed"),
 		F64(COLL_NL_MEMBER_PINNED, "pinned"),
+		F64(COLL_NL_MEMBER_BYTES, "bytes"),
+		F64(COLL_NL_MEMBER_CALL_NS, "call-ns"),
 	},
 };
 

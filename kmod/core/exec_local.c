@@ -9,6 +9,7 @@
 #include <linux/sched/signal.h>
 #include <linux/string.h>
 
+#include "account.h"
 #include "exec_priv.h"
 #include "group.h"
 #include "limits.h"
@@ -131,8 +132,10 @@ static void coll_helper_work(struct work_struct *work)
 {
 	struct coll_helper *h = container_of(work, struct coll_helper, work);
 	struct coll_op *op = h->x->op;
+	u64 begin = coll_account_begin();
 
 	coll_helper_run(h);
+	coll_account_work(op->group, begin);
 	coll_op_put_use(op);
 }
 
@@ -197,8 +200,10 @@ static void coll_share_work(struct work_struct *work)
 {
 	struct coll_helper *h = container_of(work, struct coll_helper, work);
 	struct coll_op *op = h->x->op;
+	u64 begin = coll_account_begin();
 
 	coll_exec_help(h->x);
+	coll_account_work(op->group, begin);
 	coll_op_put_use(op);
 }
 

@@ -24,7 +24,8 @@ struct workqueue_struct *coll_reap_wq;
 
 int coll_group_init(void)
 {
-	coll_wq = alloc_workqueue("coll", WQ_UNBOUND | WQ_HIGHPRI, 0);
+	/* In sysfs, so that an administrator may keep workers off some CPUs. */
+	coll_wq = alloc_workqueue("coll", WQ_UNBOUND | WQ_HIGHPRI | WQ_SYSFS, 0);
 	if (!coll_wq)
 		return -ENOMEM;
 	coll_reap_wq = alloc_workqueue("coll_reap", WQ_UNBOUND, 0);

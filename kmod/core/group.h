@@ -31,6 +31,7 @@
 #ifndef COLL_CORE_GROUP_H
 #define COLL_CORE_GROUP_H
 
+#include <linux/atomic.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
@@ -83,6 +84,8 @@ struct coll_left {
  * @ended: ops ended
  * @ended_well: of these, with 0
  * @bytes: payload of ended ops
+ * @work_ns: nanoseconds of workers; see account.h
+ * @call_ns: nanoseconds of its ranks in system calls
  * @remote_left: the remote rank that left earliest
  * @local_left: local ranks that left, in that order; the first @nr_left
  * @nr_left: how many
@@ -125,6 +128,8 @@ struct coll_group {
 	u64 ended;
 	u64 ended_well;
 	u64 bytes;
+	atomic64_t work_ns;
+	atomic64_t call_ns;
 	struct coll_left remote_left;
 	struct coll_left *local_left;
 	u32 nr_left;

@@ -3,6 +3,7 @@
 #ifndef COLL_CORE_MEMBER_H
 #define COLL_CORE_MEMBER_H
 
+#include <linux/atomic.h>
 #include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
 #include <linux/xarray.h>
@@ -25,6 +26,8 @@ struct pid;
  * @local: index among the node's ranks
  * @posted: ops posted; group->lock
  * @completed: of these, ended; group->lock
+ * @bytes: payload of those that ended well; group->lock
+ * @call_ns: nanoseconds in its system calls; see account.h
  * @bufs: registered buffers by id; its own lock
  * @pinned: bytes they pin; @setup
  * @left: has been entered in group->local_left; group->lock
@@ -41,6 +44,8 @@ struct coll_member {
 	u32 local;
 	u64 posted;
 	u64 completed;
+	u64 bytes;
+	atomic64_t call_ns;
 	struct xarray bufs;
 	u64 pinned;
 	bool left;

@@ -360,6 +360,8 @@ static void coll_op_dequeue(struct coll_group *g, struct coll_op *op,
 	list_for_each_entry(req, reqs, list) {
 		req->op = NULL;
 		req->member->completed++;
+		if (!op->result)
+			req->member->bytes += op->bytes;
 	}
 }
 

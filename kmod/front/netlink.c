@@ -111,6 +111,10 @@ static int coll_nl_put_group(struct sk_buff *skb, struct coll_group *g,
 				 COLL_NL_GROUP_PAD) ||
 	       nla_put_u64_64bit(skb, COLL_NL_GROUP_BYTES, bytes,
 				 COLL_NL_GROUP_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_GROUP_WORK_NS,
+				 atomic64_read(&g->work_ns), COLL_NL_GROUP_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_GROUP_CALL_NS,
+				 atomic64_read(&g->call_ns), COLL_NL_GROUP_PAD) ||
 	       (cause.error && coll_nl_put_cause(skb, &cause));
 }
 
@@ -141,7 +145,11 @@ static int coll_nl_put_member(struct sk_buff *skb, struct coll_group *g,
 	       nla_put_u64_64bit(skb, COLL_NL_MEMBER_COMPLETED, m->completed,
 				 COLL_NL_MEMBER_PAD) ||
 	       nla_put_u64_64bit(skb, COLL_NL_MEMBER_PINNED, m->pinned,
-				 COLL_NL_MEMBER_PAD);
+				 COLL_NL_MEMBER_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_MEMBER_BYTES, m->bytes,
+				 COLL_NL_MEMBER_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_MEMBER_CALL_NS,
+				 atomic64_read(&m->call_ns), COLL_NL_MEMBER_PAD);
 }
 
 static int coll_nl_members(struct coll_group *g, void *arg)

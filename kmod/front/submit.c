@@ -2,6 +2,7 @@
 #include <linux/sched/signal.h>
 #include <linux/wait.h>
 
+#include "../core/account.h"
 #include "../core/member.h"
 #include "../core/op.h"
 #include "decode.h"
@@ -50,6 +51,7 @@ static void coll_waiting_killed(struct coll_waiting *w)
 int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len)
 {
 	struct coll_waiting w = { .req.done = coll_waiting_done };
+	u64 begin = coll_account_begin();
 	int ret;
 
 	ret = coll_decode(cf->member, arg, len, &w.req);
@@ -59,6 +61,7 @@ int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len)
 	w.req.waiter = &w.wq;
 	atomic_inc(&cf->refs);
 	ret = coll_op_post(&w.req);
+	coll_account_call(cf->member, begin);
 	if (ret) {
 		coll_decode_undo(&w.req);
 		goto out;
@@ -68,7 +71,9 @@ int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len)
 			coll_waiting_killed(&w);
 			break;
 		}
+		begin = coll_account_begin();
 		coll_req_help(&w.req);
+		coll_account_call(cf->member, begin);
 		if (wait_event_killable(w.wq, coll_waiting_is_done(&w) ||
 					      coll_req_can_help(&w.req))) {
 			coll_waiting_killed(&w);

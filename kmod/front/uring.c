@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 
 #include "../compat.h"
+#include "../core/account.h"
 #include "../core/group.h"
 #include "../core/member.h"
 #include "../core/op.h"
@@ -132,6 +133,7 @@ static int coll_uring_submit(struct coll_file *cf, struct io_uring_cmd *cmd,
 			     u64 arg, u32 len, unsigned int issue_flags)
 {
 	struct coll_uring *u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
+	u64 begin = coll_account_begin();
 	int ret;
 
 	if (!u)
@@ -153,6 +155,8 @@ static int coll_uring_submit(struct coll_file *cf, struct io_uring_cmd *cmd,
 	/* Before posting: afterwards the command may be complete and gone. */
 	io_uring_cmd_mark_cancelable(cmd, issue_flags);
 	ret = coll_op_post(&u->req);
+	/* The file is io_uring's as long as we issue, whatever became of the command. */
+	coll_account_call(cf->member, begin);
 	if (ret) {
 		coll_decode_undo(&u->req);
 		coll_uring_free(u);

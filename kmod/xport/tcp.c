@@ -5,6 +5,7 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
+#include "../core/account.h"
 #include "../core/exec.h"
 #include "../core/group.h"
 #include "../core/op.h"
@@ -199,6 +200,7 @@ static void coll_tcp_work(struct work_struct *work)
 	struct coll_tcp_link *tl = container_of(work, struct coll_tcp_link, work);
 	struct coll_stream *ctrl = coll_tcp_stream(tl, COLL_STRIPE_CTRL);
 	struct coll_stream *data = coll_tcp_stream(tl, COLL_STRIPE_DATA);
+	u64 begin = coll_account_begin();
 	struct coll_op *op;
 	bool more = false;
 
@@ -222,6 +224,7 @@ static void coll_tcp_work(struct work_struct *work)
 		}
 	}
 	coll_tcp_check_lost(tl, ctrl, data);
+	coll_account_work(tl->link.group, begin);
 	if (more)
 		queue_work(coll_wq, &tl->work);
 }

@@ -46,6 +46,14 @@ test_collctl()
 	ok $? "collctl list and show during a run"
 	"$tools/collctl" --json show >/tmp/json 2>&1 && python3 -m json.tool /tmp/json >/dev/null
 	ok $? "collctl --json"
+	python3 - /tmp/json <<-'END'
+	import json, sys
+	said = json.load(open(sys.argv[1]))
+	late = any(g["ops"] < 1 or g["work-ns"] + g["call-ns"] == 0 for g in said["groups"])
+	idle = any(m["bytes"] < 1 or m["call-ns"] == 0 for m in said["members"])
+	sys.exit(late or idle or len(said["members"]) != 4)
+	END
+	ok $? "time and bytes of groups and members are counted"
 	kill -TERM "$pid"
 	wait "$pid"
 	(($? != 0))
@@ -105,7 +113,7 @@ test_kmeans()
 	ok $? "kmeans on two nodes: the same digits as alone"
 }
 
-plan 8
+plan 9
 test_kmeans
 test_kill
 test_collctl

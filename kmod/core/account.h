@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Time that commands cost, for who looks after a machine. By the clock, not by the
+ * scheduler, whose counters are not exported: a worker that was preempted counts the
+ * while. Work items are bounded, so that is little. Two looks at the clock for each.
+ *
+ * What callers do is charged to them and their control groups by the kernel itself;
+ * what workers do is charged to nobody, which is why it is told apart.
+ */
+#ifndef COLL_CORE_ACCOUNT_H
+#define COLL_CORE_ACCOUNT_H
+
+#include <linux/atomic.h>
+#include <linux/ktime.h>
+
+#include "group.h"
+#include "member.h"
+
+static inline u64 coll_account_begin(void)
+{
+	return ktime_get_ns();
+}
+
+/* A worker has done something for @g since @begin. */
+static inline void coll_account_work(struct coll_group *g, u64 begin)
+{
+	atomic64_add(ktime_get_ns() - begin, &g->work_ns);
+}
+
+/* So has a rank, in a system call of its own, without sleeping. */
+static inline void coll_account_call(struct coll_member *m, u64 begin)
+{
+	struct coll_group *g = coll_member_group(m);
+	u64 ns = ktime_get_ns() - begin;
+
+	if (!g)
+		return;
+	atomic64_add(ns, &g->call_ns);
+	atomic64_add(ns, &m->call_ns);
+}
+
+#endif /* COLL_CORE_ACCOUNT_H */
