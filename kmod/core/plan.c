@@ -120,8 +120,10 @@ static u32 coll_plan_width(const struct coll_plan *p, const struct coll_step *s)
 /* Steps of participant @id, as emitted. Freed by the caller, also on errors. */
 static int coll_plan_emit(struct coll_plan *p, u32 id, struct coll_emit *e)
 {
-	int ret = p->alg->emit(e, p->n, id, p->root);
+	int ret;
 
+	e->radix = coll_chosen_radix(p->op, p->alg);
+	ret = p->alg->emit(e, p->n, id, p->root);
 	if (ret)
 		return ret;
 	e->cap = e->nr;

@@ -14,7 +14,7 @@
 /* Collectives whose buffers, and algorithms whose steps, the executor can handle. */
 #define COLL_EXEC_CAN	(COLL_ALG_TMP | COLL_ALG_LAST | COLL_ALG_INPUT | \
 			 COLL_ALG_RANKS | COLL_ALG_ORDERED | COLL_ALG_EQUAL | \
-			 COLL_ALG_DIRECT)
+			 COLL_ALG_DIRECT | COLL_ALG_HAS_RADIX)
 
 /*
  * replace and no_op want the order of ranks, which nodes may not be in; an allreduce
@@ -61,15 +61,27 @@ static bool coll_algorithm_fits(const struct coll_algorithm *a, u32 collective, 
 	return true;
 }
 
+/* A radix is that of the algorithm named, and never goes with COLL_ALG_AUTO. */
+static bool coll_radix_fits(const struct coll_algorithm *a, u32 algorithm)
+{
+	u32 radix = algorithm >> 8;
+
+	return !radix || (algorithm & COLL_ALG_ID_MASK && radix >= 2 &&
+			  a->flags & COLL_ALG_HAS_RADIX);
+}
+
+/* @algorithm is a number with or without a radix, as in a command. */
 static const struct coll_algorithm *coll_find(u32 collective, u32 op, u32 dtype,
-					      u32 id)
+					      u32 algorithm)
 {
 	u32 plain = coll_plain_collective(collective);
+	u32 id = algorithm & COLL_ALG_ID_MASK;
 	const struct coll_algorithm *a;
 	u32 i;
 
 	for (i = 0; (a = coll_algorithm_at(i)); i++) {
 		if (a->collective == plain && (id == COLL_ALG_AUTO || a->id == id) &&
+		    coll_radix_fits(a, algorithm) &&
 		    coll_algorithm_fits(a, collective, op, dtype))
 			return a;
 	}
@@ -97,6 +109,13 @@ const struct coll_algorithm *coll_choose_algorithm(const struct coll_op *op, u32
 	a = coll_find(c->collective, c->op, c->dtype, c->algorithm ?: op->chosen);
 	/* Tables know nothing of operators: what this one says may not be fit. */
 	return a ?: coll_find(c->collective, c->op, c->dtype, c->algorithm);
+}
+
+u32 coll_chosen_radix(const struct coll_op *op, const struct coll_algorithm *a)
+{
+	u32 asked = op->cmd.algorithm ?: op->chosen;
+
+	return a->flags & COLL_ALG_HAS_RADIX ? asked >> 8 : 0;
 }
 
 bool coll_reduces(u32 collective)

@@ -23,6 +23,9 @@ bool coll_has_algorithm(u32 collective, u32 op, u32 dtype, u32 algorithm);
  */
 const struct coll_algorithm *coll_choose_algorithm(const struct coll_op *op, u32 n);
 
+/* The radix that goes with it, 0 for its default. */
+u32 coll_chosen_radix(const struct coll_op *op, const struct coll_algorithm *a);
+
 /* Does the collective reduce? */
 bool coll_reduces(u32 collective);
 /* Is its one buffer input and output? */

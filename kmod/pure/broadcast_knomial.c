@@ -68,6 +68,7 @@ const struct coll_algorithm coll_broadcast_knomial = {
 	.name = "knomial",
 	.id = COLL_ALG_KNOMIAL,
 	.collective = COLL_BROADCAST,
+	.flags = COLL_ALG_HAS_RADIX,
 	.chunks = coll_one_chunk,
 	.emit = knomial_emit,
 	.sent = knomial_sent,

@@ -129,6 +129,7 @@ struct coll_emit {
 #define COLL_ALG_EQUAL	(1U << 5)	/* blocks of one size only: not for v-forms */
 /* Blocks go straight from input to output: nobody else need know their sizes. */
 #define COLL_ALG_DIRECT	(1U << 6)
+#define COLL_ALG_HAS_RADIX (1U << 7)	/* struct coll_emit.radix means something */
 
 /**
  * struct coll_algorithm - one algorithm of one collective

@@ -90,6 +90,9 @@ TEST_F(bad, numbers)
 	REFUSED(EINVAL, cmd.dtype = 0xffff);
 	REFUSED(EINVAL, cmd.algorithm = COLL_NR_ALGS);
 	REFUSED(EINVAL, cmd.algorithm = 0xffff);
+	REFUSED(EINVAL, cmd.algorithm = COLL_ALG_RING | COLL_ALG_RADIX(4));
+	REFUSED(EINVAL, cmd.algorithm = COLL_ALG_KNOMIAL | COLL_ALG_RADIX(1));
+	REFUSED(EINVAL, cmd.algorithm = COLL_ALG_AUTO | COLL_ALG_RADIX(4));
 	REFUSED(EINVAL, cmd.algorithm = COLL_ALG_BINOMIAL);
 	BROADCAST_REFUSED(EINVAL, cmd.algorithm = COLL_ALG_RING);
 	BARRIER_REFUSED(EINVAL, cmd.algorithm = COLL_ALG_RING);

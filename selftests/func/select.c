@@ -79,6 +79,8 @@ TEST(refused)
 	REFUSED(EINVAL, rows[0].algorithm = COLL_ALG_BINOMIAL);
 	REFUSED(EINVAL, rows[2].algorithm = COLL_NR_ALGS);
 	REFUSED(EINVAL, rows[2].algorithm = 0xffff);
+	REFUSED(EINVAL, rows[2].algorithm = COLL_ALG_RING | COLL_ALG_RADIX(4));
+	REFUSED(EINVAL, rows[2].algorithm = COLL_ALG_KNOMIAL | COLL_ALG_RADIX(1));
 	REFUSED(EINVAL, rows[0].segment = 63);
 	REFUSED(EINVAL, rows[0].segment = (1 << 20) + 64);
 	REFUSED(EFAULT, s.rows = 0);

@@ -526,8 +526,10 @@ int main(int argc, char **argv)
 {
 	uint64_t big = argc > 1 ? strtoull(argv[1], NULL, 0) : 10007;
 	uint32_t only = argc > 2 ? strtoul(argv[2], NULL, 0) : 0;
+	static const uint32_t radices[] = { 2, 3, 8, 255 };
 	struct call c = { 0 };
 	uint32_t what;
+	size_t i;
 	int ret;
 
 	ret = coll_init(NULL, &comm);
@@ -549,6 +551,10 @@ int main(int argc, char **argv)
 			continue;
 		for (c.algorithm = 0; c.algorithm < COLL_NR_ALGS; c.algorithm++)
 			check_algorithm(&c, big);
+		for (i = 0; i < sizeof(radices) / sizeof(radices[0]); i++) {
+			c.algorithm = COLL_ALG_KNOMIAL | COLL_ALG_RADIX(radices[i]);
+			check_algorithm(&c, big);
+		}
 	}
 	check_bits();
 	if (!me)

@@ -137,7 +137,12 @@ enum coll_dtype {
 	COLL_NR_DTYPES
 };
 
-/* enum coll_algorithm - 0 lets the kernel choose */
+/*
+ * enum coll_algorithm - 0 lets the kernel choose
+ *
+ * An algorithm with a radix takes it in the upper byte: COLL_ALG_KNOMIAL |
+ * COLL_ALG_RADIX(8). From 2 to 255; 0 is a default; other algorithms have none.
+ */
 enum coll_algorithm_id {
 	COLL_ALG_AUTO			= 0,
 	COLL_ALG_RING			= 1,	/* allreduce: reduce-scatter + allgather */
@@ -160,6 +165,9 @@ enum coll_algorithm_id {
 	COLL_ALG_RECURSIVE_HALVING	= 18,	/* reduce_scatter */
 	COLL_NR_ALGS
 };
+
+#define COLL_ALG_RADIX(k)	((k) << 8)
+#define COLL_ALG_ID_MASK	0xff
 
 /* struct coll_version.features */
 #define COLL_FEAT_IOCTL		(1ULL << 0)	/* COLL_IOC_SUBMIT */
@@ -414,7 +422,7 @@ struct coll_status {
  * struct coll_select_row - what to take up to a size
  * @bytes: largest size this row is for: count times bytes of an element. Of v-forms,
  *	the average of the counts if every rank has them all, else 0.
- * @algorithm: enum coll_algorithm_id; COLL_ALG_AUTO: as without a table
+ * @algorithm: as of a command; COLL_ALG_AUTO: as without a table
  * @reserved: 0
  * @segment: bytes of the pipelining unit, where the command leaves it open: a
  *	multiple of 64 up to 1048576; 0: chosen
@@ -461,7 +469,7 @@ struct coll_select {
  * @collective: enum coll_collective
  * @op: enum coll_op_code; COLL_OP_NONE where nothing is reduced
  * @dtype: enum coll_dtype; COLL_DTYPE_NONE for a barrier
- * @algorithm: enum coll_algorithm_id
+ * @algorithm: enum coll_algorithm_id, with COLL_ALG_RADIX() or without
  * @flags: COLL_CMD_*
  * @root: rank, of rooted collectives; else 0
  * @send_addr: input, if this rank has one; see below
