@@ -10,6 +10,7 @@
 #include "limits.h"
 #include "link.h"
 #include "member.h"
+#include "msg.h"
 #include "op.h"
 #include "select.h"
 #include "trace.h"
@@ -52,6 +53,7 @@ static void coll_group_free(struct coll_group *g)
 {
 	ida_free(&coll_group_ids, g->id);
 	coll_select_free(g);
+	coll_msgs_free(g);
 	kvfree(g->links);
 	kvfree(g->local_left);
 	kvfree(g->members);
@@ -174,11 +176,16 @@ static struct coll_group *coll_group_alloc(struct coll_join_args *a, u32 nr_loca
 		return NULL;
 	}
 	g->id = id;
+	g->size = j->size;
+	g->node = j->node;
+	g->nr_nodes = j->nr_nodes;
+	g->nr_local = nr_local;
 	g->local_rank = kvcalloc(nr_local, sizeof(u32), GFP_KERNEL_ACCOUNT);
 	g->members = kvcalloc(nr_local, sizeof(*g->members), GFP_KERNEL_ACCOUNT);
 	g->local_left = kvcalloc(nr_local, sizeof(*g->local_left), GFP_KERNEL_ACCOUNT);
 	g->links = kvcalloc(j->nr_nodes, sizeof(*g->links), GFP_KERNEL_ACCOUNT);
-	if (!g->local_rank || !g->members || !g->local_left || !g->links) {
+	if (!g->local_rank || !g->members || !g->local_left || !g->links ||
+	    coll_msgs_init(g)) {
 		coll_group_free(g);
 		return NULL;
 	}
@@ -189,11 +196,7 @@ static struct coll_group *coll_group_alloc(struct coll_join_args *a, u32 nr_loca
 	INIT_DELAYED_WORK(&g->stall, coll_group_stalled);
 	memcpy(g->key, j->key, sizeof(g->key));
 	g->uid = a->uid;
-	g->size = j->size;
-	g->node = j->node;
-	g->nr_nodes = j->nr_nodes;
 	g->epoch = j->epoch;
-	g->nr_local = nr_local;
 	g->node_of = a->node_of;
 	a->node_of = NULL;
 	for (i = 0; i < g->size; i++)
@@ -292,7 +295,7 @@ unlock:
 	return ret;
 }
 
-/* Is somebody waiting in an op that @m will never post? Under group->lock. */
+/* The first op that who has posted up to @seq has not; 0: none. Under group->lock. */
 static u64 coll_first_op_beyond(const struct coll_group *g, u64 seq)
 {
 	const struct coll_op *op;
@@ -319,6 +322,8 @@ void coll_group_left(struct coll_member *m)
 	g->local_left[g->nr_left].seq = m->posted;
 	WRITE_ONCE(g->nr_left, g->nr_left + 1);
 	beyond = coll_first_op_beyond(g, m->posted);
+	if (coll_msgs_left(g, m->rank) && !beyond)
+		beyond = m->posted + 1;
 	spin_unlock(&g->lock);
 
 	if (beyond) {
@@ -402,6 +407,7 @@ void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
 	trace_coll_abort(g->id, cause->seq, cause->kind, cause->error, cause->rank);
 	coll_links_kick(g);	/* ABORT goes first, our own ops after */
 	coll_group_end_ops(g);
+	coll_msgs_fail(g);
 	coll_group_put(g);
 }
 
@@ -440,6 +446,8 @@ void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq)
 		g->remote_left.seq = seq;
 	}
 	beyond = coll_first_op_beyond(g, seq);
+	if (coll_msgs_left(g, rank) && !beyond)
+		beyond = seq + 1;
 	spin_unlock(&g->lock);
 	if (beyond) {
 		coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, rank,

@@ -5,8 +5,9 @@
  * Who owns what
  *   file -> member -> group -> links -> streams (sockets)
  *                     group -> ops -> requests (one per posted member)
+ *                     group -> messages -> requests (see msg.h)
  * A member holds a reference to its group from join to the release of its file.
- * An op holds one from its first post to its end. The last reference queues the
+ * An op holds one from its first post to its end, and so does a message. The last reference queues the
  * reaping work, which may sleep for the links' work.
  *
  * Teardown, in this order
@@ -42,6 +43,7 @@
 
 struct coll_link;
 struct coll_member;
+struct coll_msgs;
 struct coll_op;
 struct coll_table;
 
@@ -90,6 +92,7 @@ struct coll_left {
  * @local_left: local ranks that left, in that order; the first @nr_left
  * @nr_left: how many
  * @memlock_wanted: see struct coll_status
+ * @msgs: send, recv and sendrecv: their state
  * @tables: what COLL_ALG_AUTO means, by collective; NULL: what it always does
  * @stall: looks now and then whether the active op is still the same one
  * @stall_seq: the op it saw last; its own
@@ -134,6 +137,7 @@ struct coll_group {
 	struct coll_left *local_left;
 	u32 nr_left;
 	u64 memlock_wanted;
+	struct coll_msgs *msgs;
 	struct coll_table *tables[COLL_NR_COLLECTIVES];
 	struct delayed_work stall;
 	u64 stall_seq;
@@ -176,7 +180,8 @@ int coll_group_join(struct coll_member *m, struct coll_join_args *args);
  * coll_group_left() - a rank will post no more ops
  * @m: member with a group and nothing pending
  *
- * Whoever needs it in a later op hears EHOSTDOWN; ops up to its last one go on.
+ * Whoever needs it in a later op, or for a message, hears EHOSTDOWN; ops up to its last
+ * one go on.
  * Only the first call counts.
  */
 void coll_group_left(struct coll_member *m);
@@ -230,7 +235,7 @@ void coll_group_cause(const struct coll_group *g, struct coll_cause *c,
 /**
  * coll_group_remote_bye() - a rank of another node leaves after op @seq
  *
- * Fails the group if some local rank waits in a later op.
+ * Fails the group if some local rank waits in a later op, or for a message.
  */
 void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq);
 

@@ -127,9 +127,9 @@ void coll_member_gone(struct coll_member *m, u32 kind)
 	if (!g || test_bit(0, &m->gone))
 		return;
 	spin_lock(&g->lock);
-	pending = m->posted != m->completed;
+	pending = coll_member_inflight(m);
 	coll_group_cause(g, &cause, kind, EHOSTDOWN, m->rank,
-			 pending ? m->completed + 1 : m->posted);
+			 m->posted != m->completed ? m->completed + 1 : m->posted);
 	spin_unlock(&g->lock);
 	cause.pid = m->tgid;
 	if (current->tgid == m->tgid &&

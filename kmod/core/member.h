@@ -28,6 +28,8 @@ struct pid;
  * @completed: of these, ended; group->lock
  * @bytes: payload of those that ended well; group->lock
  * @call_ns: nanoseconds in its system calls; see account.h
+ * @talking: messages posted that are not over; group->lock
+ * @messages: messages posted; group->lock
  * @bufs: registered buffers by id; its own lock
  * @pinned: bytes they pin; @setup
  * @left: has been entered in group->local_left; group->lock
@@ -46,6 +48,8 @@ struct coll_member {
 	u64 completed;
 	u64 bytes;
 	atomic64_t call_ns;
+	u32 talking;
+	u64 messages;
 	struct xarray bufs;
 	u64 pinned;
 	bool left;
@@ -78,6 +82,12 @@ static inline struct coll_group *coll_member_group(struct coll_member *m)
 	return smp_load_acquire(&m->group);
 }
 
+/* Commands in flight. Under group->lock. */
+static inline u64 coll_member_inflight(const struct coll_member *m)
+{
+	return m->posted - m->completed + m->talking;
+}
+
 /**
  * coll_member_is_owner() - may the current task act through this file?
  *
@@ -91,7 +101,7 @@ bool coll_member_is_owner(const struct coll_member *m);
  * @m: member
  * @kind: COLL_CAUSE_EXIT, _CLOSE or _CANCEL
  *
- * If an op of it is pending, or it ends by a signal or with a non-zero status,
+ * If an op or a message of it is pending, or it ends by a signal or with a non-zero status,
  * the group fails at once. Otherwise, with COLL_CAUSE_EXIT, it has left after its
  * last op. Called from the process itself. May be called often; only the first
  * call counts.

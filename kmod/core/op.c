@@ -10,6 +10,7 @@
 #include "group.h"
 #include "limits.h"
 #include "member.h"
+#include "msg.h"
 #include "op.h"
 #include "select.h"
 #include "trace.h"
@@ -188,7 +189,7 @@ static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare)
 
 	if (g->error)
 		return -g->error;
-	if (m->posted - m->completed >= COLL_MAX_INFLIGHT)
+	if (coll_member_inflight(m) >= COLL_MAX_INFLIGHT)
 		return -EAGAIN;
 	if (coll_op_missing_rank(g, seq) != COLL_RANK_NONE)
 		return -EHOSTDOWN;
@@ -238,6 +239,8 @@ int coll_op_post(struct coll_req *req)
 	bool failed;
 	int ret;
 
+	if (coll_is_message(req->cmd.collective))
+		return coll_msg_post(req);
 	for (;;) {
 		spin_lock(&g->lock);
 		failed = g->error;
@@ -330,8 +333,7 @@ bool coll_op_end(struct coll_op *op, int result)
 	return true;
 }
 
-/* Give a request back. It may be freed by its callback. */
-static void coll_req_done(struct coll_req *req, int result)
+void coll_req_done(struct coll_req *req, int result)
 {
 	/* Who was cut off itself hears that, the others hear of its death. */
 	if (result == -EHOSTDOWN && test_bit(0, &req->member->gone))
@@ -428,6 +430,8 @@ bool coll_req_can_help(struct coll_req *req)
 	struct coll_group *g = coll_member_group(req->member);
 	bool can;
 
+	if (coll_is_message(req->cmd.collective))
+		return coll_msg_can_help(req);
 	spin_lock(&g->lock);
 	can = req->op && req->op == g->active && req->op->exec &&
 	      coll_exec_wants_help(req->op->exec);
@@ -440,6 +444,10 @@ void coll_req_help(struct coll_req *req)
 	struct coll_group *g = coll_member_group(req->member);
 	struct coll_op *op;
 
+	if (coll_is_message(req->cmd.collective)) {
+		coll_msg_help(req);
+		return;
+	}
 	spin_lock(&g->lock);
 	op = req->op;
 	if (op && (op != g->active || !op->exec || !coll_op_use(op)))

@@ -28,6 +28,7 @@
 
 #include "buf.h"
 
+struct coll_exchange;
 struct coll_group;
 struct coll_member;
 struct coll_exec;
@@ -45,6 +46,9 @@ struct coll_exec;
  * @displs: where they begin, likewise; NULL: one behind the other
  * @agreed: what stands for the count in the signature
  * @op: the op, from posting to its end; group->lock
+ * @exchange: of messages, likewise
+ * @got: of messages: what was received
+ * @has_got: something was
  * @list: in the op, by local index; group->lock
  * @waiter: where the rank sleeps in ioctl, woken when there is work to help
  *	with; NULL: nobody sleeps
@@ -65,6 +69,9 @@ struct coll_req {
 	u64 *displs;
 	u64 agreed;
 	struct coll_op *op;
+	struct coll_exchange *exchange;
+	struct coll_message got;
+	bool has_got;
 	struct list_head list;
 	wait_queue_head_t *waiter;
 	void (*done)(struct coll_req *req, int result);
@@ -120,7 +127,7 @@ struct coll_op {
 };
 
 /**
- * coll_op_post() - post one rank's part of its next op
+ * coll_op_post() - post one rank's part of its next op, or a message
  * @req: filled in by front
  *
  * Return: 0: @req->done is called exactly once, later or before this returns.
@@ -140,6 +147,9 @@ void coll_req_help(struct coll_req *req);
 
 /* Is there anything coll_req_help() could do just now? */
 bool coll_req_can_help(struct coll_req *req);
+
+/* Give a request back that is complete: its buffers, then ->done. May be freed by it. */
+void coll_req_done(struct coll_req *req, int result);
 
 /* Start ops whose turn has come. Process context, no locks. */
 void coll_group_advance(struct coll_group *g);

@@ -60,6 +60,7 @@ void coll_member_status(struct coll_member *m, struct coll_status *s)
 	s->nr_joined = g->nr_joined;
 	s->posted = m->posted;
 	s->completed = m->completed;
+	s->messages = m->messages;
 	s->memlock_wanted = g->memlock_wanted;
 	s->cause = g->cause;
 	coll_status_late(g, s);

@@ -7,6 +7,7 @@
 #include "../pure/schedule.h"
 #include "../pure/wire.h"
 #include "limits.h"
+#include "msg.h"
 #include "op.h"
 #include "reduce.h"
 #include "support.h"
@@ -155,7 +156,7 @@ void coll_describe(struct coll_version *v)
 	v->abi = COLL_ABI;
 	v->wire = COLL_WIRE_VERSION;
 	for (c = 1; c < COLL_NR_COLLECTIVES; c++)
-		if (coll_supports(c))
+		if (coll_supports(c) || coll_is_message(c))
 			v->collectives |= 1ULL << c;
 	for (op = 1; op < COLL_NR_OPS; op++) {
 		for (dtype = 1; dtype < COLL_NR_DTYPES; dtype++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Tracepoints: submit, start, segment, complete, abort. No strings, no secrets. */
+/* Tracepoints: submit, start, segment, complete, message, abort. No strings, no secrets. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM coll
 
@@ -93,6 +93,30 @@ TRACE_EVENT(coll_complete,
 	),
 	TP_printk("group=%u seq=%llu result=%d", __entry->group, __entry->seq,
 		  __entry->result)
+);
+
+TRACE_EVENT(coll_message,
+	TP_PROTO(u32 group, u32 source, u32 dest, u32 tag, u64 bytes, int result),
+	TP_ARGS(group, source, dest, tag, bytes, result),
+	TP_STRUCT__entry(
+		__field(u32, group)
+		__field(u32, source)
+		__field(u32, dest)
+		__field(u32, tag)
+		__field(u64, bytes)
+		__field(int, result)
+	),
+	TP_fast_assign(
+		__entry->group = group;
+		__entry->source = source;
+		__entry->dest = dest;
+		__entry->tag = tag;
+		__entry->bytes = bytes;
+		__entry->result = result;
+	),
+	TP_printk("group=%u source=%d dest=%u tag=%u bytes=%llu result=%d",
+		  __entry->group, (int)__entry->source, __entry->dest, __entry->tag,
+		  __entry->bytes, __entry->result)
 );
 
 TRACE_EVENT(coll_abort,

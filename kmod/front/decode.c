@@ -14,6 +14,7 @@
 #include "../core/group.h"
 #include "../core/limits.h"
 #include "../core/member.h"
+#include "../core/msg.h"
 #include "../core/op.h"
 #include "../core/support.h"
 #include "../core/trace.h"
@@ -37,8 +38,8 @@ static int coll_copy_cmd(struct coll_cmd *cmd, u64 arg, u32 len)
 /* Fields that this collective does not use must be zero. */
 static int coll_check_fields(const struct coll_cmd *c, u32 rank)
 {
-	if (c->flags & ~COLL_CMD_FLAGS ||
-	    memchr_inv(c->reserved, 0, sizeof(c->reserved)))
+	if (c->flags & ~COLL_CMD_FLAGS || c->send_tag || c->recv_tag || c->source ||
+	    c->recv_dtype || c->recv_count || c->message_addr)
 		return -EINVAL;
 	/* One element in the low bytes, and nothing above it. */
 	if (c->scalar && (c->op != COLL_OP_PREMULSUM ||
@@ -94,9 +95,8 @@ static int coll_check_overlap(struct coll_cmd *c, u64 in, u64 out)
 	return c->send_addr - c->recv_addr < out ? -EINVAL : 0;
 }
 
-/* A vector of the caller's memory: registered, pinned now, or through windows. */
-static int coll_take_vec(struct coll_member *m, bool reg, u32 id, u64 addr,
-			 u64 len, bool write, struct coll_vec *v)
+int coll_take_vec(struct coll_member *m, bool reg, u32 id, u64 addr, u64 len,
+		  bool write, struct coll_vec *v)
 {
 	struct coll_buf *buf;
 	bool over;
@@ -225,7 +225,10 @@ static int coll_decode_alive(struct coll_member *m, u64 arg, u32 len,
 	ret = coll_copy_cmd(c, arg, len);
 	if (ret)
 		return ret;
+	req->member = m;
 	c->collective = array_index_nospec(c->collective, COLL_NR_COLLECTIVES);
+	if (coll_is_message(c->collective))
+		return coll_decode_message(m, req);
 	ret = coll_check_kind(c, g);
 	if (ret)
 		return ret;
@@ -237,7 +240,6 @@ static int coll_decode_alive(struct coll_member *m, u64 arg, u32 len,
 	c->dtype = array_index_nospec(c->dtype, COLL_NR_DTYPES);
 	c->root = array_index_nospec(c->root, g->size);
 	c->segment = coll_round_segment(c->segment);
-	req->member = m;
 	ret = coll_copy_counts(req, m->rank, g->size);
 	if (ret)
 		return ret;

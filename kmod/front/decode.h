@@ -7,6 +7,7 @@
 
 struct coll_member;
 struct coll_req;
+struct coll_vec;
 
 /**
  * coll_decode() - copy in, check and pin one struct coll_cmd
@@ -38,5 +39,40 @@ int coll_refused(struct coll_member *m, int err);
 
 /* Give back what coll_decode() took, of a request that was not posted. */
 void coll_decode_undo(struct coll_req *req);
+
+/**
+ * coll_take_vec() - a vector of the caller's memory
+ * @m: member
+ * @reg: in registered buffer @id; else pinned now, or seen through windows
+ * @id: from the user
+ * @addr: first byte
+ * @len: bytes, not 0
+ * @write: will be written
+ * @v: result; the buffer is referenced
+ */
+int coll_take_vec(struct coll_member *m, bool reg, u32 id, u64 addr, u64 len,
+		  bool write, struct coll_vec *v);
+
+/* message.c */
+
+/**
+ * coll_decode_message() - check and pin a send, receive or both
+ * @m: member it is for
+ * @req: the command has been copied; as coll_decode()
+ *
+ * In the command of a receive what is received is moved to @recv_count and @recv_dtype,
+ * so that nobody else has to know the three forms.
+ */
+int coll_decode_message(struct coll_member *m, struct coll_req *req);
+
+/**
+ * coll_deliver() - tell the caller what it has received, if it asked
+ * @req: complete
+ * @result: of the request
+ *
+ * In the context of the caller. Return: the result; -EFAULT instead of 0 if it cannot
+ * be told.
+ */
+int coll_deliver(const struct coll_req *req, int result);
 
 #endif /* COLL_FRONT_DECODE_H */

@@ -80,7 +80,7 @@ int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len)
 			break;
 		}
 	}
-	ret = w.result;
+	ret = coll_deliver(&w.req, w.result);
 out:
 	atomic_dec(&cf->refs);
 	return ret;

@@ -45,7 +45,7 @@ static void coll_uring_finish(COLL_TW_ARGS)
 {
 	struct io_uring_cmd *cmd = coll_tw_cmd();
 	struct coll_uring *u = *coll_pdu(cmd);
-	int result = u->result;
+	int result = coll_deliver(&u->req, u->result);
 
 	coll_uring_free(u);
 	coll_cmd_done(cmd, result, coll_tw_flags());

@@ -240,3 +240,39 @@ void raw_barrier(struct coll_cmd *cmd)
 	memset(cmd, 0, sizeof(*cmd));
 	cmd->collective = COLL_BARRIER;
 }
+
+void raw_send(struct coll_cmd *cmd, const void *buf, uint64_t count,
+	      unsigned int dtype, uint32_t dest, uint32_t tag)
+{
+	memset(cmd, 0, sizeof(*cmd));
+	cmd->collective = COLL_SEND;
+	cmd->dtype = dtype;
+	cmd->count = count;
+	cmd->send_addr = (uintptr_t)buf;
+	cmd->root = dest;
+	cmd->send_tag = tag;
+}
+
+void raw_recv(struct coll_cmd *cmd, void *buf, uint64_t count, unsigned int dtype,
+	      uint32_t source, uint32_t tag, struct coll_message *got)
+{
+	memset(cmd, 0, sizeof(*cmd));
+	cmd->collective = COLL_RECV;
+	cmd->dtype = dtype;
+	cmd->count = count;
+	cmd->recv_addr = (uintptr_t)buf;
+	cmd->source = source;
+	cmd->recv_tag = tag;
+	cmd->message_addr = (uintptr_t)got;
+}
+
+void raw_and_recv(struct coll_cmd *cmd, void *buf, uint64_t count,
+		  uint32_t source, uint32_t tag, struct coll_message *got)
+{
+	cmd->collective = COLL_SENDRECV;
+	cmd->recv_addr = (uintptr_t)buf;
+	cmd->recv_count = count;
+	cmd->source = source;
+	cmd->recv_tag = tag;
+	cmd->message_addr = (uintptr_t)got;
+}

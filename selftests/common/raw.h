@@ -55,5 +55,12 @@ void raw_allreduce(struct coll_cmd *cmd, const void *in, void *out,
 void raw_broadcast(struct coll_cmd *cmd, void *buf, uint64_t count,
 		   unsigned int dtype, uint32_t root);
 void raw_barrier(struct coll_cmd *cmd);
+void raw_send(struct coll_cmd *cmd, const void *buf, uint64_t count,
+	      unsigned int dtype, uint32_t dest, uint32_t tag);
+void raw_recv(struct coll_cmd *cmd, void *buf, uint64_t count, unsigned int dtype,
+	      uint32_t source, uint32_t tag, struct coll_message *got);
+/* Turns a send into an exchange. */
+void raw_and_recv(struct coll_cmd *cmd, void *buf, uint64_t count,
+		  uint32_t source, uint32_t tag, struct coll_message *got);
 
 #endif /* COLL_SELFTESTS_RAW_H */

@@ -106,12 +106,12 @@ TEST_F(bad, numbers)
 
 TEST_F(bad, fields_that_must_be_zero)
 {
-	unsigned int i;
-
-	for (i = 0; i < 4; i++) {
-		REFUSED(EINVAL, cmd.reserved[i] = 1);
-		REFUSED(EINVAL, cmd.reserved[i] = 1ULL << 63);
-	}
+	REFUSED(EINVAL, cmd.send_tag = 1);
+	REFUSED(EINVAL, cmd.recv_tag = 1U << 31);
+	REFUSED(EINVAL, cmd.source = 1);
+	REFUSED(EINVAL, cmd.recv_dtype = COLL_I32);
+	REFUSED(EINVAL, cmd.recv_count = 1ULL << 63);
+	REFUSED(EINVAL, cmd.message_addr = (uintptr_t)self->in);
 	REFUSED(EINVAL, cmd.counts_addr = (uintptr_t)self->in);
 	REFUSED(EINVAL, cmd.displs_addr = (uintptr_t)self->in);
 	REFUSED(EINVAL, cmd.scalar = 1);

@@ -38,6 +38,13 @@
 #define COLL_MAX_STRIPES	8
 
 #define COLL_RANK_NONE		(~(__u32)0)
+/* Of messages: source: any rank; destination or source: nobody, done at once */
+#define COLL_RANK_ANY		COLL_RANK_NONE
+#define COLL_RANK_NULL		(~(__u32)0 - 1)
+
+/* Tags of messages are 0 .. COLL_TAG_MAX; who receives may take any of them. */
+#define COLL_TAG_MAX		0x7fffffffU
+#define COLL_TAG_ANY		(~(__u32)0)
 
 /**
  * enum coll_collective - what a struct coll_cmd asks for
@@ -62,7 +69,7 @@ enum coll_collective {
 	COLL_ALLTOALLV			= 14,
 	COLL_SCAN			= 15,
 	COLL_EXSCAN			= 16,
-	COLL_SEND			= 17,
+	COLL_SEND			= 17,	/* this and the next two: messages */
 	COLL_RECV			= 18,
 	COLL_SENDRECV			= 19,
 	COLL_NR_COLLECTIVES
@@ -392,6 +399,7 @@ enum coll_state {
  * @late_rank: lowest local rank that has not posted the op others wait in,
  *	COLL_RANK_NONE if there is none
  * @nr_late: how many local ranks have not
+ * @messages: sends, receives and exchanges this member has posted
  * @cause: first failure
  *
  * Works in every state. Errors: EFAULT.
@@ -411,7 +419,8 @@ struct coll_status {
 	__u64	memlock_wanted;
 	__u32	late_rank;
 	__u32	nr_late;
-	__u64	reserved[4];
+	__u64	messages;
+	__u64	reserved[3];
 	struct coll_cause cause;
 };
 
@@ -465,13 +474,32 @@ struct coll_select {
 #define COLL_CMD_REG_RECV	(1U << 2)	/* recv_addr lies in registered recv_buf */
 
 /**
- * struct coll_cmd - one collective
+ * struct coll_message - what a receive has got
+ * @bytes: length of the message, also if the buffer was too short for it
+ * @source: rank that sent it
+ * @tag: its tag
+ * @dtype: enum coll_dtype it was sent as
+ * @reserved: zero
+ *
+ * Written when a message has been matched, before the command completes; from
+ * COLL_RANK_NULL: @bytes 0, that source, COLL_TAG_ANY, COLL_DTYPE_NONE.
+ */
+struct coll_message {
+	__u64	bytes;
+	__u32	source;
+	__u32	tag;
+	__u32	dtype;
+	__u32	reserved[3];
+};
+
+/**
+ * struct coll_cmd - one collective, or one message
  * @collective: enum coll_collective
  * @op: enum coll_op_code; COLL_OP_NONE where nothing is reduced
  * @dtype: enum coll_dtype; COLL_DTYPE_NONE for a barrier
  * @algorithm: enum coll_algorithm_id, with COLL_ALG_RADIX() or without
  * @flags: COLL_CMD_*
- * @root: rank, of rooted collectives; else 0
+ * @root: rank, of rooted collectives; destination of a message; else 0
  * @send_addr: input, if this rank has one; see below
  * @recv_addr: output, if it has one. Broadcast has this one buffer only.
  * @count: elements: of the vector (broadcast, reduce, allreduce, scan, exscan), or of one
@@ -489,6 +517,13 @@ struct coll_select {
  *	other. Not for reduce_scatter.
  * @scalar: COLL_OP_PREMULSUM, one element in the low bytes
  * @segment: bytes of the pipelining unit; 0: chosen
+ * @send_tag: tag of what is sent; this and the next five of messages only, else 0
+ * @recv_tag: tag of what is received, or COLL_TAG_ANY
+ * @source: rank it comes from, COLL_RANK_ANY or COLL_RANK_NULL
+ * @recv_dtype: sendrecv: type of what is received; 0: @dtype
+ * @recv_count: sendrecv: elements that may be received
+ * @message_addr: user address of a struct coll_message for what was received; 0: not
+ *	wanted
  *
  * Buffers, in elements; a rank without one sets its address to 0:
  *
@@ -521,6 +556,28 @@ struct coll_select {
  * also for a buffer of more than 256 GiB.
  * Errors after: see struct coll_cause; they are sticky. One of them is ENOTCONN
  * again: the algorithm needs a link that has not been handed over.
+ *
+ * Messages. COLL_SEND sends @count elements of @dtype from @send_addr to rank @root
+ * with @send_tag. COLL_RECV takes a message from rank @source with @recv_tag, up to
+ * @count elements of @dtype, to @recv_addr. COLL_SENDRECV does both at once, and
+ * receives up to @recv_count elements of @recv_dtype; with COLL_CMD_INPLACE both use
+ * @recv_addr, and a copy of what is sent is made first, charged like pinned pages. What
+ * a command does not use must be 0.
+ *
+ * A message goes to the receive that was posted first of those it fits; a receive takes
+ * the message that was sent first of those that fit. So messages from one rank to another
+ * with the same tag do not overtake each other. A send completes when its memory is
+ * free again, which is not before a receive has taken the message: as MPI_Ssend. A rank
+ * may send to itself, if it receives by another command that is in flight.
+ *
+ * Messages are no collectives: they are not the n-th command of anything, do not wait
+ * for collectives, nor these for them; they complete as they are done, in any order. But
+ * the failure of the communicator ends them too, and they can fail it: by their deadline,
+ * and with EHOSTDOWN if the partner has left.
+ * Errors of a message alone, on both sides: EMSGSIZE longer than the receive's buffer;
+ * EBADE types differ, and neither is COLL_BYTE: nothing is moved then. Also, before it
+ * is posted, ENOTCONN no link to the partner's node; EHOSTDOWN it has left already; and
+ * EFAULT, when all is done, @message_addr cannot be written.
  */
 struct coll_cmd {
 	__u16	collective;
@@ -539,7 +596,12 @@ struct coll_cmd {
 	__u64	displs_addr;
 	__u64	scalar;
 	__u64	segment;
-	__u64	reserved[4];
+	__u32	send_tag;
+	__u32	recv_tag;
+	__u32	source;
+	__u32	recv_dtype;
+	__u64	recv_count;
+	__u64	message_addr;
 };
 
 /**

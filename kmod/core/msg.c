@@ -1,0 +1,512 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Posting, matching and ending of messages; who leads, see msg.h. */
+#include <linux/bitmap.h>
+#include <linux/jiffies.h>
+#include <linux/slab.h>
+
+#include "group.h"
+#include "limits.h"
+#include "link.h"
+#include "member.h"
+#include "msg_priv.h"
+#include "support.h"
+#include "trace.h"
+
+int coll_msgs_init(struct coll_group *g)
+{
+	struct coll_msgs *ms = kzalloc(sizeof(*ms), GFP_KERNEL_ACCOUNT);
+	u32 i;
+
+	if (!ms)
+		return -ENOMEM;
+	g->msgs = ms;
+	INIT_LIST_HEAD(&ms->all);
+	ms->boxes = kvcalloc(g->nr_local, sizeof(*ms->boxes), GFP_KERNEL_ACCOUNT);
+	ms->peers = kvcalloc(g->nr_nodes, sizeof(*ms->peers), GFP_KERNEL_ACCOUNT);
+	ms->held = kvcalloc(g->size, sizeof(*ms->held), GFP_KERNEL_ACCOUNT);
+	ms->left = bitmap_zalloc(g->size, GFP_KERNEL_ACCOUNT);
+	if (!ms->boxes || !ms->peers || !ms->held || !ms->left)
+		return -ENOMEM;
+	for (i = 0; i < g->nr_local; i++) {
+		INIT_LIST_HEAD(&ms->boxes[i].wanted);
+		INIT_LIST_HEAD(&ms->boxes[i].offered);
+	}
+	for (i = 0; i < g->nr_nodes; i++) {
+		INIT_LIST_HEAD(&ms->peers[i].frames);
+		INIT_LIST_HEAD(&ms->peers[i].sends);
+		INIT_LIST_HEAD(&ms->peers[i].recvs);
+		ms->peers[i].asked = RB_ROOT;
+	}
+	return 0;
+}
+
+/* With no request left, what there is are offers of other nodes. */
+static void coll_notes_free(struct list_head *notes)
+{
+	struct coll_note *n, *next;
+
+	list_for_each_entry_safe(n, next, notes, list)
+		kfree(n);
+}
+
+void coll_msgs_free(struct coll_group *g)
+{
+	struct coll_msgs *ms = g->msgs;
+	u32 i;
+
+	if (!ms)
+		return;
+	for (i = 0; ms->boxes && i < g->nr_local; i++)
+		if (ms->boxes[i].offered.next)
+			coll_notes_free(&ms->boxes[i].offered);
+	for (i = 0; ms->peers && i < g->nr_nodes; i++)
+		if (ms->peers[i].frames.next)
+			coll_notes_free(&ms->peers[i].frames);
+	bitmap_free(ms->left);
+	kvfree(ms->held);
+	kvfree(ms->peers);
+	kvfree(ms->boxes);
+	kfree(ms);
+}
+
+const struct coll_msg_counts *coll_msgs_counts(const struct coll_group *g)
+{
+	return &g->msgs->counts;
+}
+
+static void coll_exchange_free(struct kref *ref)
+{
+	struct coll_exchange *x = container_of(ref, struct coll_exchange, ref);
+
+	coll_group_put(x->g);
+	kfree(x);
+}
+
+/* The other side of an end, as far as it is known. */
+static u32 coll_msg_partner(const struct coll_msg *msg)
+{
+	return msg->send ? msg->note.dest : msg->note.source;
+}
+
+static void coll_exchange_deadline(struct work_struct *work)
+{
+	struct coll_exchange *x = container_of(to_delayed_work(work),
+					       struct coll_exchange, deadline);
+	struct coll_group *g = x->g;
+	struct coll_cause cause;
+	const struct coll_msg *late = NULL;
+
+	spin_lock(&g->lock);
+	if (x->left)
+		late = x->recv.state == COLL_MSG_POSTED ||
+		       (x->recv.state == COLL_MSG_MATCHED &&
+			x->send.state != COLL_MSG_POSTED) ? &x->recv : &x->send;
+	if (late)
+		coll_group_cause(g, &cause, COLL_CAUSE_TIMEOUT, ETIMEDOUT,
+				 coll_msg_partner(late), 0);
+	spin_unlock(&g->lock);
+	if (late)
+		coll_group_fail(g, &cause);
+	kref_put(&x->ref, coll_exchange_free);
+}
+
+static void coll_msg_init(struct coll_exchange *x, struct coll_msg *msg)
+{
+	msg->x = x;
+	msg->lead = msg;
+	msg->note.msg = msg;
+	atomic_set(&msg->users, 1);
+	INIT_LIST_HEAD(&msg->note.list);
+	INIT_LIST_HEAD(&msg->turn);
+}
+
+/* What the request sends and what it wants, from its command. */
+static struct coll_exchange *coll_exchange_alloc(struct coll_req *req)
+{
+	struct coll_exchange *x = kzalloc(sizeof(*x), GFP_KERNEL_ACCOUNT);
+	const struct coll_cmd *c = &req->cmd;
+	u32 rank = req->member->rank;
+
+	if (!x)
+		return NULL;
+	kref_init(&x->ref);
+	x->g = coll_member_group(req->member);
+	coll_group_get(x->g);
+	x->req = req;
+	INIT_DELAYED_WORK(&x->deadline, coll_exchange_deadline);
+	coll_msg_init(x, &x->recv);
+	coll_msg_init(x, &x->send);
+	x->send.send = true;
+	if (c->collective != COLL_RECV && c->root != COLL_RANK_NULL) {
+		x->send.state = COLL_MSG_POSTED;
+		x->send.vec = req->in;
+		x->send.note.source = rank;
+		x->send.note.dest = c->root;
+		x->send.note.tag = c->send_tag;
+		x->send.note.dtype = c->dtype;
+		x->send.note.bytes = c->count * coll_elem_size(c->dtype);
+		x->send.bytes = x->send.note.bytes;
+		x->left++;
+	}
+	if (c->collective != COLL_SEND && c->source != COLL_RANK_NULL) {
+		x->recv.state = COLL_MSG_POSTED;
+		x->recv.vec = req->out;
+		x->recv.note.source = c->source;
+		x->recv.note.dest = rank;
+		x->recv.note.tag = c->recv_tag;
+		x->recv.note.dtype = c->recv_dtype;
+		x->recv.note.bytes = c->recv_count * coll_elem_size(c->recv_dtype);
+		x->left++;
+	}
+	return x;
+}
+
+static bool coll_note_fits(const struct coll_note *wanted, const struct coll_note *offer)
+{
+	return (wanted->source == COLL_RANK_ANY || wanted->source == offer->source) &&
+	       (wanted->tag == COLL_TAG_ANY || wanted->tag == offer->tag);
+}
+
+static int coll_note_refused(const struct coll_note *wanted, const struct coll_note *offer)
+{
+	if (offer->bytes > wanted->bytes)
+		return -EMSGSIZE;
+	if (offer->dtype != wanted->dtype && offer->dtype != COLL_BYTE &&
+	    wanted->dtype != COLL_BYTE)
+		return -EBADE;
+	return 0;
+}
+
+/* A receive takes an offer. Under group->lock. Return: the lead, with a use. */
+static struct coll_msg *coll_msg_match(struct coll_group *g, struct coll_msg *r,
+				       struct coll_note *n)
+{
+	struct coll_req *req = r->x->req;
+	struct coll_msg *s = n->msg;
+
+	list_del_init(&r->note.list);
+	r->state = COLL_MSG_MATCHED;
+	r->note.error = coll_note_refused(&r->note, n);
+	r->note.source = n->source;
+	r->note.tag = n->tag;
+	r->bytes = n->bytes;
+	req->got.bytes = n->bytes;
+	req->got.source = n->source;
+	req->got.tag = n->tag;
+	req->got.dtype = n->dtype;
+	req->has_got = true;
+	if (s) {
+		list_del_init(&n->list);
+		s->state = COLL_MSG_MATCHED;
+		s->lead = r;
+		r->from = s;
+	} else {
+		coll_msg_answer(g, r, n);
+	}
+	/* It may be ending, because the group is. */
+	return coll_msg_use(r) ? r : NULL;
+}
+
+/* Local ranks ascend. */
+static u32 coll_msg_local(const struct coll_group *g, u32 rank)
+{
+	u32 lo = 0, hi = g->nr_local - 1;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (g->local_rank[mid] < rank)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+struct coll_msg *coll_msg_offer(struct coll_group *g, struct coll_note *n)
+{
+	struct coll_mailbox *box = &g->msgs->boxes[coll_msg_local(g, n->dest)];
+	struct coll_note *wanted;
+
+	list_for_each_entry(wanted, &box->wanted, list)
+		if (coll_note_fits(wanted, n))
+			return coll_msg_match(g, wanted->msg, n);
+	list_add_tail(&n->list, &box->offered);
+	return NULL;
+}
+
+/* Find a message for a receive, or let it wait. As coll_msg_offer(). */
+static struct coll_msg *coll_msg_want(struct coll_group *g, struct coll_msg *r)
+{
+	struct coll_mailbox *box = &g->msgs->boxes[r->x->req->member->local];
+	struct coll_note *n;
+
+	list_for_each_entry(n, &box->offered, list)
+		if (coll_note_fits(&r->note, n))
+			return coll_msg_match(g, r, n);
+	list_add_tail(&r->note.list, &box->wanted);
+	return NULL;
+}
+
+/* Have all the others left? */
+static bool coll_msgs_alone(const struct coll_group *g)
+{
+	return g->msgs->nr_left && g->msgs->nr_left >= g->size - 1;
+}
+
+/* Can there ever be a partner for this end? Under group->lock. */
+static int coll_msg_check_partner(const struct coll_group *g, const struct coll_msg *msg)
+{
+	u32 rank = coll_msg_partner(msg);
+
+	if (msg->state == COLL_MSG_NONE)
+		return 0;
+	if (rank == COLL_RANK_ANY)
+		return coll_msgs_alone(g) ? -EHOSTDOWN : 0;
+	if (test_bit(rank, g->msgs->left))
+		return -EHOSTDOWN;
+	if (g->node_of[rank] != g->node)
+		return -EOPNOTSUPP;
+	if (g->node_of[rank] != g->node && !coll_link_usable(g, g->node_of[rank]))
+		return -ENOTCONN;
+	return 0;
+}
+
+/* May it be posted? Under group->lock. @who: result: whose partner has left. */
+static int coll_exchange_admit(const struct coll_group *g, struct coll_exchange *x,
+			       const struct coll_msg **who)
+{
+	int ret;
+
+	if (g->error)
+		return -g->error;
+	if (coll_member_inflight(x->req->member) >= COLL_MAX_INFLIGHT)
+		return -EAGAIN;
+	*who = &x->recv;
+	ret = coll_msg_check_partner(g, &x->recv);
+	if (!ret) {
+		*who = &x->send;
+		ret = coll_msg_check_partner(g, &x->send);
+	}
+	return ret;
+}
+
+static void coll_exchange_arm(struct coll_exchange *x, u64 timeout_ns)
+{
+	if (!timeout_ns)
+		return;
+	timeout_ns = min_t(u64, timeout_ns, (u64)NSEC_PER_SEC * 86400 * 365);
+	kref_get(&x->ref);
+	queue_delayed_work(coll_wq, &x->deadline, nsecs_to_jiffies(timeout_ns) + 1);
+}
+
+/*
+ * Under group->lock. The receive comes first: a rank may exchange with itself.
+ * @lead: result: leads to begin
+ */
+static void coll_exchange_start(struct coll_group *g, struct coll_exchange *x,
+				struct coll_msg *lead[2])
+{
+	struct coll_msg *s = &x->send;
+
+	x->req->member->talking++;
+	x->req->member->messages++;
+	x->req->exchange = x;
+	coll_exchange_arm(x, x->req->cmd.timeout_ns);
+	if (x->recv.state == COLL_MSG_POSTED) {
+		list_add_tail(&x->recv.all, &g->msgs->all);
+		lead[0] = coll_msg_want(g, &x->recv);
+	}
+	if (s->state != COLL_MSG_POSTED)
+		return;
+	list_add_tail(&s->all, &g->msgs->all);
+	if (g->node_of[s->note.dest] == g->node)
+		lead[1] = coll_msg_offer(g, &s->note);
+	else
+		coll_msg_ask(g, s);
+}
+
+/* The partner of an end has left: so this communicator cannot go on. */
+static void coll_msg_missed(struct coll_group *g, const struct coll_msg *msg)
+{
+	struct coll_cause cause;
+
+	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, coll_msg_partner(msg),
+			 READ_ONCE(msg->x->req->member->posted) + 1);
+	coll_group_doom(g, &cause);
+}
+
+int coll_msg_post(struct coll_req *req)
+{
+	struct coll_group *g = coll_member_group(req->member);
+	struct coll_msg *lead[2] = { };
+	const struct coll_msg *who = NULL;
+	struct coll_exchange *x;
+	u32 dest = COLL_RANK_NULL;
+	bool none;
+	int ret;
+
+	if (req->cmd.source == COLL_RANK_NULL && req->cmd.collective != COLL_SEND) {
+		req->got.source = COLL_RANK_NULL;
+		req->got.tag = COLL_TAG_ANY;
+		req->has_got = true;
+	}
+	x = coll_exchange_alloc(req);
+	if (!x)
+		return -ENOMEM;
+	if (x->send.state == COLL_MSG_POSTED)
+		dest = x->send.note.dest;
+	none = !x->left;
+	kref_get(&x->ref);
+	spin_lock(&g->lock);
+	ret = coll_exchange_admit(g, x, &who);
+	if (!ret && !none)
+		coll_exchange_start(g, x, lead);
+	spin_unlock(&g->lock);
+	if (ret || none) {
+		if (ret == -EHOSTDOWN && who)
+			coll_msg_missed(g, who);
+		else if (!ret)
+			coll_req_done(req, 0);
+		kref_put(&x->ref, coll_exchange_free);
+	} else {
+		/* From here on @req may be gone. */
+		if (lead[0])
+			coll_msg_begin(lead[0]);
+		if (lead[1])
+			coll_msg_begin(lead[1]);
+		if (dest != COLL_RANK_NULL && g->node_of[dest] != g->node)
+			coll_msg_kick(g, g->node_of[dest]);
+	}
+	kref_put(&x->ref, coll_exchange_free);
+	return ret;
+}
+
+void coll_msg_begin(struct coll_msg *lead)
+{
+	struct coll_group *g = lead->x->g;
+
+	if (lead->note.error || !lead->bytes)
+		coll_msg_finish(lead, lead->note.error);
+	else if (lead->from)
+		coll_msg_copy(lead);
+	if (!lead->from)
+		coll_msg_kick(g, g->node_of[lead->note.source]);
+	coll_msg_put_use(lead);
+}
+
+bool coll_msg_end(struct coll_msg *lead, int result)
+{
+	if (test_and_set_bit(COLL_MSGF_ENDING, &lead->flags))
+		return false;
+	lead->result = result;
+	return true;
+}
+
+void coll_msg_finish(struct coll_msg *lead, int result)
+{
+	if (coll_msg_end(lead, result))
+		coll_msg_put_use(lead);
+}
+
+bool coll_msg_ending(const struct coll_msg *msg)
+{
+	return test_bit(COLL_MSGF_ENDING, &msg->flags);
+}
+
+/* One end is over. Under group->lock. Return: its request, if it is complete. */
+static struct coll_exchange *coll_msg_over(struct coll_group *g, struct coll_msg *msg,
+					   int result)
+{
+	struct coll_exchange *x = msg->x;
+
+	msg->state = COLL_MSG_OVER;
+	list_del(&msg->all);
+	list_del_init(&msg->note.list);
+	coll_msg_forget(g, msg);
+	if (result && (!x->result || !msg->send))
+		x->result = result;
+	if (msg->send && !result) {
+		g->msgs->counts.sent++;
+		g->msgs->counts.bytes += msg->note.bytes;
+	}
+	if (--x->left)
+		return NULL;
+	/* Only now: sleepers look through their request at it. */
+	x->req->exchange = NULL;
+	x->req->member->talking--;
+	return x;
+}
+
+static void coll_exchange_done(struct coll_exchange *x)
+{
+	if (!x)
+		return;
+	if (cancel_delayed_work(&x->deadline))
+		kref_put(&x->ref, coll_exchange_free);
+	coll_req_done(x->req, x->result);
+	kref_put(&x->ref, coll_exchange_free);
+}
+
+void coll_msg_put_use(struct coll_msg *lead)
+{
+	struct coll_group *g = lead->x->g;
+	struct coll_exchange *done[2] = { };
+
+	if (!atomic_dec_and_test(&lead->users))
+		return;
+	trace_coll_message(g->id, lead->note.source, lead->note.dest, lead->note.tag,
+			   lead->bytes, lead->result);
+	spin_lock(&g->lock);
+	if (lead->from)
+		done[0] = coll_msg_over(g, lead->from, lead->result);
+	done[1] = coll_msg_over(g, lead, lead->result);
+	spin_unlock(&g->lock);
+	coll_exchange_done(done[0]);
+	coll_exchange_done(done[1]);
+}
+
+void coll_msgs_fail(struct coll_group *g)
+{
+	struct coll_msg *msg, *next;
+	LIST_HEAD(ending);
+
+	spin_lock(&g->lock);
+	list_for_each_entry(msg, &g->msgs->all, all)
+		if (coll_msg_end(msg->lead, -g->error))
+			list_add_tail(&msg->lead->todo, &ending);
+	spin_unlock(&g->lock);
+	list_for_each_entry_safe(msg, next, &ending, todo)
+		coll_msg_put_use(msg);
+}
+
+bool coll_msgs_left(struct coll_group *g, u32 rank)
+{
+	const struct coll_msg *msg;
+	bool alone;
+
+	if (test_and_set_bit(rank, g->msgs->left))
+		return false;
+	g->msgs->nr_left++;
+	alone = coll_msgs_alone(g);
+	list_for_each_entry(msg, &g->msgs->all, all) {
+		u32 partner = coll_msg_partner(msg);
+
+		if (msg->state == COLL_MSG_POSTED &&
+		    (partner == rank || (alone && partner == COLL_RANK_ANY)))
+			return true;
+	}
+	return false;
+}
+
+void coll_msg_failed(struct coll_msg *msg, int err)
+{
+	struct coll_group *g = msg->x->g;
+	struct coll_cause cause;
+
+	if (err == -ESRCH)
+		return;
+	coll_group_cause(g, &cause, COLL_CAUSE_MEMORY, -err, COLL_RANK_NONE, 0);
+	cause.node = g->node;
+	coll_group_fail(g, &cause);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Messages: send, recv and sendrecv.
+ *
+ * A request has one or two ends: what it sends, what it receives. An end waits in its
+ * group until its partner is known; then one of the two, the lead, stands for both:
+ *   within the node	the receiving end; pages are copied to pages
+ *   to another node	the sending end; its bytes go out by the link
+ *   from another node	the receiving end; bytes come in by the link
+ * Whoever touches pages of a lead, or of its partner, holds a use of the lead, as with
+ * ops: the first use is the lead's own, dropped by whoever fixes the result; the last
+ * one ends both ends. A request is complete with its last end.
+ *
+ * Between nodes: the sender's node asks (RTS), the receiver's keeps the question until
+ * a receive fits and answers (CTS), then the bytes come (MSG), in the order of the
+ * answers. So a MSG frame always has a place to go to.
+ */
+#ifndef COLL_CORE_MSG_H
+#define COLL_CORE_MSG_H
+
+#include <linux/types.h>
+
+#include <linux/coll.h>
+
+struct coll_group;
+struct coll_msg;
+struct coll_req;
+
+/* Is this enum coll_collective a message? */
+static inline bool coll_is_message(u32 collective)
+{
+	return collective >= COLL_SEND && collective <= COLL_SENDRECV;
+}
+
+/**
+ * struct coll_msg_counts - of one group
+ * @sent: messages that its ranks have sent, and that have arrived as far as is known
+ * @bytes: in these
+ */
+struct coll_msg_counts {
+	u64 sent;
+	u64 bytes;
+};
+
+/**
+ * struct coll_msg_frame - RTS or CTS, decoded
+ * @answer: it is a CTS
+ * @id: names the message on its way from one node to the other
+ * @source: RTS: sending rank, as the next ones
+ * @dest: receiving rank
+ * @tag: its tag
+ * @dtype: enum coll_dtype
+ * @bytes: its length
+ * @error: CTS: positive errno of a refusal, or 0
+ */
+struct coll_msg_frame {
+	bool answer;
+	u64 id;
+	u32 source;
+	u32 dest;
+	u32 tag;
+	u32 dtype;
+	u64 bytes;
+	u32 error;
+};
+
+/* What a group has for messages. coll_msgs_free(): no request is left. */
+int coll_msgs_init(struct coll_group *g);
+void coll_msgs_free(struct coll_group *g);
+
+/**
+ * coll_msg_post() - post a send, a receive or both
+ * @req: filled in by front
+ *
+ * As coll_op_post(); also -ENOTCONN no link, -EHOSTDOWN the partner has left.
+ */
+int coll_msg_post(struct coll_req *req);
+
+/* As coll_req_help() and coll_req_can_help(), of requests that are messages. */
+void coll_msg_help(struct coll_req *req);
+bool coll_msg_can_help(struct coll_req *req);
+
+/* The group has failed: end them all, each as soon as its pages are free. */
+void coll_msgs_fail(struct coll_group *g);
+
+/**
+ * coll_msgs_left() - a rank has left in order
+ * @g: group
+ * @rank: who
+ *
+ * Return: true if a message waits for it, which now can never be. Under group->lock.
+ */
+bool coll_msgs_left(struct coll_group *g, u32 rank);
+
+/* Under group->lock. */
+const struct coll_msg_counts *coll_msgs_counts(const struct coll_group *g);
+
+/*
+ * For links. All but coll_msg_wants() are called by the work of the link to @peer
+ * only; process context, no locks.
+ */
+
+/* The next RTS or CTS to send to a node. Return: false for none. */
+bool coll_msg_next_frame(struct coll_group *g, u32 peer, struct coll_msg_frame *f);
+
+/**
+ * coll_msg_got_frame() - an RTS or a CTS has come
+ * @g: group
+ * @peer: from this node
+ * @f: checked for range against the wire format only
+ *
+ * Return: 0, -EPROTO it cannot be.
+ */
+int coll_msg_got_frame(struct coll_group *g, u32 peer, const struct coll_msg_frame *f);
+
+/**
+ * coll_msg_sending() - the message whose bytes go to a node now
+ * @g: group
+ * @peer: node
+ *
+ * The same one until all of it has been sent. Return: with a use, NULL for none.
+ */
+struct coll_msg *coll_msg_sending(struct coll_group *g, u32 peer);
+
+/* The message whose bytes come from a node next; likewise. */
+struct coll_msg *coll_msg_receiving(struct coll_group *g, u32 peer);
+
+/* Does any message wait for bytes from this node, or for room to send some? Any context. */
+bool coll_msg_wants(struct coll_group *g, u32 peer);
+
+/* No byte of it may be touched any more, beyond what is being touched. */
+bool coll_msg_ending(const struct coll_msg *msg);
+
+/* Where it stands: its name, bytes moved, bytes in all, and the memory. */
+u64 coll_msg_id(const struct coll_msg *msg);
+u64 coll_msg_done(const struct coll_msg *msg);
+u64 coll_msg_bytes(const struct coll_msg *msg);
+const struct coll_vec *coll_msg_vec(const struct coll_msg *msg);
+
+/* @len more bytes are out of its pages. */
+void coll_msg_sent(struct coll_msg *msg, u32 len);
+
+/**
+ * coll_msg_received() - @len more bytes have come
+ * @msg: from coll_msg_receiving()
+ * @data: bytes
+ * @len: inside what is left
+ *
+ * Return: 0; an error has been reported with coll_msg_failed().
+ */
+int coll_msg_received(struct coll_msg *msg, const void *data, u32 len);
+
+/* A buffer has gone: as coll_exec_failed(). */
+void coll_msg_failed(struct coll_msg *msg, int err);
+
+/* Drop a use. The last one ends it: process context, no locks. */
+void coll_msg_put_use(struct coll_msg *msg);
+
+#endif /* COLL_CORE_MSG_H */

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Messages between nodes, as links see them: questions, answers, bytes. */
+#include <linux/slab.h>
+
+#include "group.h"
+#include "limits.h"
+#include "link.h"
+#include "msg_priv.h"
+#include "support.h"
+
+void coll_msg_kick(struct coll_group *g, u32 node)
+{
+	struct coll_link *link = coll_group_link(g, node);
+
+	if (link)
+		link->ops->kick(link);
+}
+
+void coll_msg_ask(struct coll_group *g, struct coll_msg *msg)
+{
+	struct coll_msg_peer *p = &g->msgs->peers[g->node_of[msg->note.dest]];
+
+	msg->id = ++p->last_id;
+	list_add_tail(&msg->note.list, &p->frames);
+}
+
+void coll_msg_answer(struct coll_group *g, struct coll_msg *lead, struct coll_note *n)
+{
+	struct coll_msg_peer *p = &g->msgs->peers[n->node];
+
+	n->error = lead->note.error;
+	lead->id = n->id;
+	list_move_tail(&n->list, &p->frames);
+	if (!n->error && n->bytes)
+		list_add_tail(&lead->turn, &p->recvs);
+}
+
+void coll_msg_forget(struct coll_group *g, struct coll_msg *msg)
+{
+	struct coll_msg_peer *p;
+
+	list_del_init(&msg->turn);
+	if (msg->is_asked) {
+		p = &g->msgs->peers[g->node_of[msg->note.dest]];
+		rb_erase(&msg->asked, &p->asked);
+		msg->is_asked = false;
+	}
+}
+
+static bool coll_asked_before(struct rb_node *a, const struct rb_node *b)
+{
+	return rb_entry(a, struct coll_msg, asked)->id <
+	       rb_entry(b, struct coll_msg, asked)->id;
+}
+
+static int coll_asked_cmp(const void *id, const struct rb_node *b)
+{
+	u64 there = rb_entry(b, struct coll_msg, asked)->id;
+
+	return *(const u64 *)id < there ? -1 : *(const u64 *)id > there;
+}
+
+bool coll_msg_next_frame(struct coll_group *g, u32 peer, struct coll_msg_frame *f)
+{
+	struct coll_msg_peer *p = &g->msgs->peers[peer];
+	struct coll_note *n;
+
+	spin_lock(&g->lock);
+	n = list_first_entry_or_null(&p->frames, struct coll_note, list);
+	if (!n || g->error) {
+		spin_unlock(&g->lock);
+		return false;
+	}
+	list_del_init(&n->list);
+	*f = (struct coll_msg_frame){
+		.answer = !n->msg,
+		.id = n->msg ? n->msg->id : n->id,
+		.source = n->source,
+		.dest = n->dest,
+		.tag = n->tag,
+		.dtype = n->dtype,
+		.bytes = n->bytes,
+		.error = -n->error,
+	};
+	if (n->msg) {
+		rb_add(&n->msg->asked, &p->asked, coll_asked_before);
+		n->msg->is_asked = true;
+		n = NULL;
+	} else {
+		g->msgs->held[n->source]--;
+	}
+	spin_unlock(&g->lock);
+	kfree(n);
+	return true;
+}
+
+/* Is this what that node may offer to one of this node's ranks? */
+static bool coll_offer_ok(const struct coll_group *g, u32 peer,
+			  const struct coll_msg_frame *f)
+{
+	u32 elem = coll_elem_size(f->dtype);
+
+	return f->source < g->size && g->node_of[f->source] == peer &&
+	       f->dest < g->size && g->node_of[f->dest] == g->node &&
+	       f->tag <= COLL_TAG_MAX && elem && f->bytes <= COLL_MAX_BUFFER &&
+	       !(f->bytes % elem);
+}
+
+static int coll_msg_got_offer(struct coll_group *g, u32 peer,
+			      const struct coll_msg_frame *f)
+{
+	struct coll_msg_peer *p = &g->msgs->peers[peer];
+	struct coll_msg *lead = NULL;
+	struct coll_note *n;
+	int ret = -EPROTO;
+
+	if (!coll_offer_ok(g, peer, f))
+		return ret;
+	n = kzalloc(sizeof(*n), GFP_KERNEL);
+	if (!n)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&n->list);
+	n->source = f->source;
+	n->dest = f->dest;
+	n->tag = f->tag;
+	n->dtype = f->dtype;
+	n->bytes = f->bytes;
+	n->node = peer;
+	n->id = f->id;
+	spin_lock(&g->lock);
+	/* A rank has so many in flight, and no offer comes twice. */
+	if (g->msgs->held[n->source] < COLL_MAX_INFLIGHT && n->id == p->peer_id + 1 &&
+	    !test_bit(n->source, g->msgs->left)) {
+		ret = 0;
+		p->peer_id = n->id;
+		g->msgs->held[n->source]++;
+		lead = coll_msg_offer(g, n);
+		n = NULL;
+	}
+	spin_unlock(&g->lock);
+	kfree(n);
+	if (lead)
+		coll_msg_begin(lead);
+	return ret;
+}
+
+static int coll_msg_got_answer(struct coll_group *g, u32 peer,
+			       const struct coll_msg_frame *f)
+{
+	struct coll_msg_peer *p = &g->msgs->peers[peer];
+	struct coll_msg *msg = NULL;
+	struct rb_node *node;
+	bool over;
+
+	if (f->error && f->error != EMSGSIZE && f->error != EBADE)
+		return -EPROTO;
+	spin_lock(&g->lock);
+	node = rb_find(&f->id, &p->asked, coll_asked_cmp);
+	if (node) {
+		msg = rb_entry(node, struct coll_msg, asked);
+		coll_msg_forget(g, msg);
+		msg->state = COLL_MSG_MATCHED;
+		over = f->error || !msg->bytes;
+		if (!over)
+			list_add_tail(&msg->turn, &p->sends);
+		if (!coll_msg_use(msg))
+			msg = NULL;
+	}
+	spin_unlock(&g->lock);
+	if (!node)
+		return READ_ONCE(g->error) ? 0 : -EPROTO;
+	if (msg && over)
+		coll_msg_finish(msg, -(int)f->error);
+	if (msg)
+		coll_msg_put_use(msg);
+	return 0;
+}
+
+int coll_msg_got_frame(struct coll_group *g, u32 peer, const struct coll_msg_frame *f)
+{
+	return f->answer ? coll_msg_got_answer(g, peer, f) :
+			   coll_msg_got_offer(g, peer, f);
+}
+
+/* The first one whose turn it is, with a use. */
+static struct coll_msg *coll_msg_first(struct coll_group *g, struct list_head *turns)
+{
+	struct coll_msg *msg;
+
+	spin_lock(&g->lock);
+	msg = list_first_entry_or_null(turns, struct coll_msg, turn);
+	if (msg && !coll_msg_use(msg))
+		msg = NULL;
+	spin_unlock(&g->lock);
+	return msg;
+}
+
+struct coll_msg *coll_msg_sending(struct coll_group *g, u32 peer)
+{
+	return coll_msg_first(g, &g->msgs->peers[peer].sends);
+}
+
+struct coll_msg *coll_msg_receiving(struct coll_group *g, u32 peer)
+{
+	return coll_msg_first(g, &g->msgs->peers[peer].recvs);
+}
+
+bool coll_msg_wants(struct coll_group *g, u32 peer)
+{
+	const struct coll_msg_peer *p = &g->msgs->peers[peer];
+
+	/* Racy: who changes the lists kicks the link afterwards. */
+	return !list_empty_careful(&p->sends) || !list_empty_careful(&p->recvs);
+}
+
+u64 coll_msg_id(const struct coll_msg *msg)
+{
+	return msg->id;
+}
+
+u64 coll_msg_done(const struct coll_msg *msg)
+{
+	return msg->done;
+}
+
+u64 coll_msg_bytes(const struct coll_msg *msg)
+{
+	return msg->bytes;
+}
+
+const struct coll_vec *coll_msg_vec(const struct coll_msg *msg)
+{
+	return &msg->vec;
+}
+
+/* The next one's turn comes before this one is over, which may take a while. */
+static void coll_msg_moved(struct coll_msg *msg, u32 len)
+{
+	struct coll_group *g = msg->x->g;
+
+	msg->done += len;
+	if (msg->done < msg->bytes)
+		return;
+	spin_lock(&g->lock);
+	list_del_init(&msg->turn);
+	spin_unlock(&g->lock);
+	coll_msg_finish(msg, 0);
+}
+
+void coll_msg_sent(struct coll_msg *msg, u32 len)
+{
+	coll_msg_moved(msg, len);
+}
+
+int coll_msg_received(struct coll_msg *msg, const void *data, u32 len)
+{
+	int ret = coll_vec_copy(&msg->vec, msg->done, (void *)data, len, true);
+
+	if (ret)
+		coll_msg_failed(msg, ret);
+	else
+		coll_msg_moved(msg, len);
+	return ret;
+}

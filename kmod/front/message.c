@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Messages: their commands, and the word on what was received. */
+#include <linux/nospec.h>
+#include <linux/overflow.h>
+#include <linux/uaccess.h>
+
+#include "../core/group.h"
+#include "../core/member.h"
+#include "../core/op.h"
+#include "../core/support.h"
+#include "decode.h"
+
+/* A partner: a rank of the group, or one of two special values. */
+static int coll_check_rank(u32 *rank, u32 size, bool any)
+{
+	if (*rank == COLL_RANK_NULL || (any && *rank == COLL_RANK_ANY))
+		return 0;
+	if (*rank >= size)
+		return -EINVAL;
+	*rank = array_index_nospec(*rank, size);
+	return 0;
+}
+
+static int coll_check_dtype(u32 dtype)
+{
+	if (!dtype || dtype >= COLL_NR_DTYPES)
+		return -EINVAL;
+	return coll_elem_size(dtype) ? 0 : -EOPNOTSUPP;
+}
+
+/* Return: 0 and the sending part is right, or is not there and zero. */
+static int coll_check_send(struct coll_cmd *c, u32 size)
+{
+	if (c->collective == COLL_RECV)
+		return c->root || c->send_tag || c->send_addr || c->send_buf ||
+		       c->flags & (COLL_CMD_REG_SEND | COLL_CMD_INPLACE) ? -EINVAL : 0;
+	if (c->send_tag > COLL_TAG_MAX)
+		return -EINVAL;
+	return coll_check_rank(&c->root, size, false) ?: coll_check_dtype(c->dtype);
+}
+
+static int coll_check_recv(struct coll_cmd *c, u32 size)
+{
+	if (c->collective == COLL_SEND)
+		return c->source || c->recv_tag || c->recv_addr || c->recv_buf ||
+		       c->recv_count || c->recv_dtype || c->message_addr ||
+		       c->flags & (COLL_CMD_REG_RECV | COLL_CMD_INPLACE) ? -EINVAL : 0;
+	if (c->recv_tag > COLL_TAG_MAX && c->recv_tag != COLL_TAG_ANY)
+		return -EINVAL;
+	if (c->collective == COLL_RECV) {
+		if (c->recv_count || c->recv_dtype)
+			return -EINVAL;
+		c->recv_count = c->count;
+		c->count = 0;
+	}
+	c->recv_dtype = c->recv_dtype ?: c->dtype;
+	return coll_check_rank(&c->source, size, true) ?: coll_check_dtype(c->recv_dtype);
+}
+
+static int coll_check_message(struct coll_cmd *c, u32 size)
+{
+	int ret;
+
+	if (c->op || c->algorithm || c->counts_addr || c->displs_addr || c->scalar ||
+	    c->segment || c->flags & ~(COLL_CMD_INPLACE | COLL_CMD_REG_SEND |
+				       COLL_CMD_REG_RECV))
+		return -EINVAL;
+	if ((c->send_buf && !(c->flags & COLL_CMD_REG_SEND)) ||
+	    (c->recv_buf && !(c->flags & COLL_CMD_REG_RECV)))
+		return -EINVAL;
+	if (c->flags & COLL_CMD_INPLACE && (c->send_addr || c->flags & COLL_CMD_REG_SEND))
+		return -EINVAL;
+	ret = coll_check_send(c, size);
+	return ret ?: coll_check_recv(c, size);
+}
+
+/* Bytes of both buffers; 0 where the partner is nobody. */
+static int coll_message_bytes(const struct coll_cmd *c, u64 *in, u64 *out)
+{
+	if (check_mul_overflow(c->count, (u64)coll_elem_size(c->dtype), in) ||
+	    check_mul_overflow(c->recv_count, (u64)coll_elem_size(c->recv_dtype), out))
+		return -EINVAL;
+	if (c->collective == COLL_RECV || c->root == COLL_RANK_NULL)
+		*in = 0;
+	if (c->collective == COLL_SEND || c->source == COLL_RANK_NULL)
+		*out = 0;
+	return 0;
+}
+
+/* In place: of what is sent a copy is made, which the caller pays for. */
+static int coll_take_both(struct coll_member *m, struct coll_req *req, u64 in, u64 out)
+{
+	const struct coll_cmd *c = &req->cmd;
+	struct coll_buf *saved;
+	int ret;
+
+	if (!in && !out)
+		return 0;
+	ret = coll_take_vec(m, c->flags & COLL_CMD_REG_RECV, c->recv_buf, c->recv_addr,
+			    max(in, out), true, &req->out);
+	if (ret || !in)
+		return ret;
+	saved = coll_buf_save(&m->ml, &req->out, in);
+	if (IS_ERR(saved))
+		return saved == ERR_PTR(-EDQUOT) ? -ENOMEM : PTR_ERR(saved);
+	req->in = (struct coll_vec){ .buf = saved };
+	return 0;
+}
+
+static bool coll_messages_overlap(const struct coll_cmd *c, u64 in, u64 out)
+{
+	if (!in || !out)
+		return false;
+	return c->send_addr < c->recv_addr ? c->recv_addr - c->send_addr < in :
+					     c->send_addr - c->recv_addr < out;
+}
+
+int coll_decode_message(struct coll_member *m, struct coll_req *req)
+{
+	struct coll_cmd *c = &req->cmd;
+	u64 in, out;
+	int ret;
+
+	ret = coll_check_message(c, coll_member_group(m)->size);
+	if (ret)
+		return ret;
+	c->dtype = array_index_nospec(c->dtype, COLL_NR_DTYPES);
+	c->recv_dtype = array_index_nospec(c->recv_dtype, COLL_NR_DTYPES);
+	ret = coll_message_bytes(c, &in, &out);
+	if (ret)
+		return ret;
+	req->in_bytes = in;
+	req->bytes = max(in, out);
+	if (c->flags & COLL_CMD_INPLACE)
+		return coll_take_both(m, req, in, out);
+	if (coll_messages_overlap(c, in, out))
+		return -EINVAL;
+	if (in)
+		ret = coll_take_vec(m, c->flags & COLL_CMD_REG_SEND, c->send_buf,
+				    c->send_addr, in, false, &req->in);
+	if (!ret && out)
+		ret = coll_take_vec(m, c->flags & COLL_CMD_REG_RECV, c->recv_buf,
+				    c->recv_addr, out, true, &req->out);
+	return ret;
+}
+
+int coll_deliver(const struct coll_req *req, int result)
+{
+	void __user *to = u64_to_user_ptr(req->cmd.message_addr);
+
+	if (!req->cmd.message_addr || !req->has_got)
+		return result;
+	/* What io_uring runs in the place of a task that has gone has no memory. */
+	if (!coll_member_is_owner(req->member) || copy_to_user(to, &req->got, sizeof(req->got)))
+		return result ?: -EFAULT;
+	return result;
+}
