@@ -5,11 +5,10 @@
 #include <linux/sched/signal.h>
 #include <linux/string.h>
 
+#include "account.h"
 #include "group.h"
 #include "limits.h"
-#include "member.h"
 #include "msg_priv.h"
-#include "trace.h"
 
 /* Return: 0 or as coll_vec_run(). */
 static int coll_msg_copy_range(struct coll_msg *lead, u64 off, u64 len)
@@ -70,8 +69,10 @@ static void coll_msg_helper_work(struct work_struct *work)
 {
 	struct coll_msg_helper *h = container_of(work, struct coll_msg_helper, work);
 	struct coll_msg *lead = h->lead;
+	u64 begin = coll_account_begin();
 
 	coll_msg_take_slices(lead);
+	coll_account_work(lead->x->g, begin);
 	coll_msg_put_use(lead);
 }
 

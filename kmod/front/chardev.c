@@ -39,9 +39,11 @@ static inline void coll_check_abi(void)
 	BUILD_BUG_ON(sizeof(struct coll_select_row) != 16);
 	BUILD_BUG_ON(sizeof(struct coll_select) != 40);
 	BUILD_BUG_ON(sizeof(struct coll_cmd) != 120);
+	BUILD_BUG_ON(sizeof(struct coll_message) != 32);
 	BUILD_BUG_ON(sizeof(struct coll_sqe) != 16);
 	BUILD_BUG_ON(offsetof(struct coll_status, cause) != 104);
 	BUILD_BUG_ON(offsetof(struct coll_cmd, timeout_ns) != 40);
+	BUILD_BUG_ON(offsetof(struct coll_cmd, message_addr) != 112);
 }
 
 /* Setup verbs act with the rights of the opener, so they must come from it. */
