@@ -6,6 +6,7 @@
 #include "core/group.h"
 #include "core/link.h"
 #include "core/reduce.h"
+#include "core/stream.h"
 #include "front/file.h"
 #include "front/netlink.h"
 #include "xport/tcp.h"
@@ -21,6 +22,7 @@ static int __init coll_init(void)
 	ret = coll_reduce_init(simd);
 	if (ret)
 		return ret;
+	coll_stream_init();
 	ret = coll_group_init();
 	if (ret)
 		return ret;

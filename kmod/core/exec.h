@@ -155,6 +155,8 @@ struct coll_helper {
  * @op: the op
  * @reducer: the operator; its part is NULL where nothing is reduced
  * @in_order: partial results need not come first in a fold
+ * @stream: so many bytes are written, and not read again by the op, that they had
+ *	better go past the caches
  * @parts: local participants
  * @nr_parts: how many
  * @vecs: input and output vectors of all of them
@@ -176,6 +178,7 @@ struct coll_exec {
 	struct coll_op *op;
 	struct coll_reducer reducer;
 	bool in_order;
+	bool stream;
 	struct coll_part *parts;
 	u32 nr_parts;
 	struct coll_vec *vecs;

@@ -34,6 +34,7 @@ static int coll_sweep_slice(struct coll_exec *x, struct coll_exec_step *st,
 	struct coll_sweep_args args;
 
 	coll_step_args(x, st, &args);
+	args.stream = x->stream;
 	trace_coll_segment(x->op->group->id, x->op->seq, x->op->group->node,
 			   st - x->steps, st->s.kind, off, len);
 	if (args.reducer) {

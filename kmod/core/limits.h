@@ -43,6 +43,15 @@
 #define COLL_ISA_VECTORS	8
 #define COLL_ISA_BYTES		SZ_256K
 #define COLL_ISA_RUNS		16
+/* The widest vector: stores past the caches want addresses that are multiples. */
+#define COLL_STREAM_ALIGN	64
+/*
+ * Stores past the caches are timed at load as well, from this many bytes down to so
+ * many: less lies in the second cache of any CPU; the best of so many passes.
+ */
+#define COLL_STREAM_MOST	SZ_32M
+#define COLL_STREAM_LEAST	SZ_4M
+#define COLL_STREAM_RUNS	3
 /*
  * Steps of an op, of all its local participants: bounds their table to 200 MiB or so.
  * Schedules of n^2 steps, with all ranks on one node, end at about 700 ranks.

@@ -11,6 +11,7 @@
 #include "limits.h"
 #include "member.h"
 #include "plan.h"
+#include "stream.h"
 #include "support.h"
 
 /*
@@ -376,6 +377,33 @@ static int coll_plan_helpers(struct coll_plan *p)
 	return 0;
 }
 
+/*
+ * Where outputs are many they would only push inputs out of the caches that are still
+ * to be read. But not if they are inputs, or passed on.
+ */
+static void coll_plan_stream(struct coll_plan *p)
+{
+	struct coll_exec *x = p->x;
+	const struct coll_req *req;
+	u64 bytes = 0;
+	u32 i;
+
+	if (x->nr_peers || (x->reducer.part && x->nr_steps > 1))
+		return;
+	list_for_each_entry(req, &p->op->reqs, list) {
+		if (req->cmd.flags & COLL_CMD_INPLACE)
+			return;
+		bytes += req->in_bytes + req->bytes;
+	}
+	if (bytes < coll_stream_from())
+		return;
+	for (i = 0; i < x->nr_steps; i++)
+		if (x->steps[i].s.dep != COLL_DEP_NONE ||
+		    x->steps[i].s.flags & COLL_STEP_FENCE)
+			return;
+	x->stream = true;
+}
+
 static int coll_plan_all(struct coll_plan *p)
 {
 	int ret;
@@ -410,6 +438,7 @@ static int coll_plan_all(struct coll_plan *p)
 	ret = coll_plan_peers(p);
 	if (ret)
 		return ret;
+	coll_plan_stream(p);
 	return coll_plan_helpers(p);
 }
 

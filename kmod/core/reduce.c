@@ -163,7 +163,7 @@ void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype)
 /* One call after the other, each in an FPU section of its own. */
 static void coll_reduce_turn(const struct coll_reducer *r, bool final,
 			     void **out, unsigned int nr_out, const void **in,
-			     unsigned int nr_in, struct coll_reduce_arg *arg,
+			     unsigned int nr_in, const struct coll_reduce_arg *arg,
 			     size_t count)
 {
 	coll_reduce_fn *fn = final ? r->final : r->part;
@@ -191,17 +191,30 @@ static void coll_reduce_turn(const struct coll_reducer *r, bool final,
 	}
 }
 
+/*
+ * Elements up to where all outputs may be stored past the caches; these are in the
+ * way of the others only if all outputs lie alike.
+ */
+static size_t coll_reduce_head(void **out, unsigned int nr_out, u32 size)
+{
+	size_t past = (unsigned long)out[0] % COLL_STREAM_ALIGN;
+	unsigned int i;
+
+	for (i = 1; i < nr_out; i++)
+		if ((unsigned long)out[i] % COLL_STREAM_ALIGN != past)
+			return 0;
+	past = past ? COLL_STREAM_ALIGN - past : 0;
+	return past % size ? 0 : past / size;
+}
+
 void coll_reduce_run(const struct coll_reducer *r, bool final, void **out,
 		     unsigned int nr_out, const void **in, unsigned int nr_in,
-		     unsigned int nr_folded, const u64 *scale, void *bounce,
-		     size_t count)
+		     struct coll_reduce_arg arg, void *bounce, size_t count)
 {
-	struct coll_reduce_arg arg = {
-		.nr_folded = nr_folded,
-		.divisor = r->divisor,
-		.scale = scale,
-	};
+	bool stream = arg.stream;
+	size_t head = 0;
 
+	arg.stream = false;
 	while (nr_in > r->max_in) {
 		void *dst = bounce;
 
@@ -213,5 +226,41 @@ void coll_reduce_run(const struct coll_reducer *r, bool final, void **out,
 		nr_in -= r->max_in - 1;
 		in[0] = bounce;
 	}
+	if (stream)
+		head = coll_reduce_head(out, nr_out, final ? r->elem : r->partial);
+	if (head && head < count) {
+		coll_reduce_turn(r, final, out, nr_out, in, nr_in, &arg, head);
+		count -= head;
+	}
+	arg.stream = stream;
 	coll_reduce_turn(r, final, out, nr_out, in, nr_in, &arg, count);
+}
+
+/* The copy of an instruction set, in FPU sections as well. */
+static void coll_copy_past(void **out, unsigned int nr_out, const void *in, size_t bytes)
+{
+	const struct coll_reducer copy = {
+		.final = coll_kernel(COLL_OP_NO_OP, COLL_U8),
+		.elem = 1, .partial = 1, .max_in = 1, .section = COLL_FPU_BYTES,
+	};
+
+	coll_reduce_run(&copy, true, out, nr_out, &in, 1,
+			(struct coll_reduce_arg){ .stream = true }, NULL, bytes);
+}
+
+void coll_copy_run(void **out, unsigned int nr_out, const void *in, bool stream,
+		   size_t bytes)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < nr_out; i++) {
+		if (out[i] == in)
+			continue;
+		if (stream)
+			out[nr++] = out[i];
+		else
+			memcpy(out[i], in, bytes);
+	}
+	if (nr)
+		coll_copy_past(out, nr, in, bytes);
 }

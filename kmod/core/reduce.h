@@ -61,8 +61,7 @@ void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype);
  * @nr_out: see coll_reduce_fn
  * @in: see coll_reduce_fn; clobbered. Any number.
  * @nr_in: how many
- * @nr_folded: of these, the leading ones that are partial results
- * @scale: premulsum: factors of the others; else NULL
+ * @arg: see coll_reduce_fn; @arg->divisor is that of @r
  * @bounce: room for @count partial results that is none of the vectors: more inputs
  *	than @r->max_in are folded in turns, by way of it
  * @count: elements
@@ -71,7 +70,19 @@ void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype);
  */
 void coll_reduce_run(const struct coll_reducer *r, bool final, void **out,
 		     unsigned int nr_out, const void **in, unsigned int nr_in,
-		     unsigned int nr_folded, const u64 *scale, void *bounce,
-		     size_t count);
+		     struct coll_reduce_arg arg, void *bounce, size_t count);
+
+/**
+ * coll_copy_run() - copy one vector to several
+ * @out: vectors, each @bytes long; those that are @in itself are left alone
+ * @nr_out: how many
+ * @in: vector
+ * @stream: past the caches where that can be; see struct coll_reduce_arg
+ * @bytes: how many
+ *
+ * Process context.
+ */
+void coll_copy_run(void **out, unsigned int nr_out, const void *in, bool stream,
+		   size_t bytes);
 
 #endif /* COLL_CORE_REDUCE_H */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/align.h>
 #include <linux/limits.h>
+#include <linux/minmax.h>
 #include <linux/overflow.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
@@ -9,10 +10,26 @@
 #include "sweep.h"
 
 /**
+ * struct coll_track - a vector while it is gone through
+ * @vec: the vector
+ * @at: byte offset of the next element
+ * @size: bytes of an element
+ * @run: what lies together from there on; ->len 0: to be found
+ */
+struct coll_track {
+	const struct coll_vec *vec;
+	u64 at;
+	u32 size;
+	struct coll_run run;
+};
+
+/**
  * struct coll_sweep - see sweep.h
  * @out: kernel addresses of the outputs
  * @in: kernel addresses of the inputs, one more for received bytes
- * @runs: what they came from: outputs first, then inputs
+ * @tracks: what they come from: outputs first, then inputs
+ * @nr: how many
+ * @size: bytes of an element, if that is the same everywhere; else 0
  * @elems: one element of every vector, for those that straddle pages
  * @elem: room for each
  * @bounce: COLL_BOUNCE bytes for folds of more inputs than a kernel takes; else NULL
@@ -20,7 +37,9 @@
 struct coll_sweep {
 	void **out;
 	const void **in;
-	struct coll_run *runs;
+	struct coll_track *tracks;
+	unsigned int nr;
+	u32 size;
 	u8 *elems;
 	u32 elem;
 	u8 *bounce;
@@ -38,7 +57,7 @@ struct coll_sweep *coll_sweep_alloc(unsigned int nr_local, u32 elem)
 	u8 *p;
 
 	elem = ALIGN(elem, sizeof(u64));
-	size = size_mul(all, elem + sizeof(*sw->runs) + sizeof(void *));
+	size = size_mul(all, elem + sizeof(*sw->tracks) + sizeof(void *));
 	if (in > COLL_SIMD_MAX)
 		size = size_add(size, COLL_BOUNCE);
 	p = kvmalloc(size_add(sizeof(*sw), size), GFP_KERNEL_ACCOUNT);
@@ -46,8 +65,8 @@ struct coll_sweep *coll_sweep_alloc(unsigned int nr_local, u32 elem)
 		return NULL;
 	sw = (struct coll_sweep *)p;
 	sw->elem = elem;
-	sw->runs = (void *)(sw + 1);
-	sw->out = (void *)(sw->runs + all);
+	sw->tracks = (void *)(sw + 1);
+	sw->out = (void *)(sw->tracks + all);
 	sw->in = (const void **)(sw->out + out);
 	sw->elems = (u8 *)(sw->in + in);
 	sw->bounce = in > COLL_SIMD_MAX ? sw->elems + (size_t)all * elem : NULL;
@@ -59,80 +78,102 @@ void coll_sweep_free(struct coll_sweep *sw)
 	kvfree(sw);
 }
 
-static void coll_put_runs(struct coll_sweep *sw, unsigned int nr)
+/* Begin with the vectors of one side, @off elements on. */
+static void coll_track_side(struct coll_sweep *sw, const struct coll_operands *o, u64 off)
 {
-	while (nr)
-		coll_run_put(&sw->runs[--nr]);
+	unsigned int i;
+
+	for (i = 0; i < o->nr; i++)
+		sw->tracks[sw->nr++] = (struct coll_track){
+			.vec = &o->vec[i],
+			.at = o->base + off * o->size,
+			.size = o->size,
+		};
+	if (o->nr && o->size != sw->size)
+		sw->size = 0;
 }
 
-static unsigned int coll_nr_operands(const struct coll_sweep_args *a)
+static void coll_track_all(struct coll_sweep *sw, const struct coll_sweep_args *a, u64 off)
 {
-	return a->out.nr + a->in[0].nr + a->in[1].nr;
+	sw->nr = 0;
+	sw->size = a->out.size;
+	coll_track_side(sw, &a->out, off);
+	coll_track_side(sw, &a->in[0], off);
+	coll_track_side(sw, &a->in[1], off);
 }
 
-/* The @i-th operand: outputs first, then inputs. Its vector goes to @v. */
-static const struct coll_operands *coll_operand(const struct coll_sweep_args *a,
-						unsigned int i,
-						const struct coll_vec **v)
+/* Let go of the pages that are held for the moment only. */
+static void coll_track_put(struct coll_sweep *sw)
 {
-	const struct coll_operands *o = &a->out;
+	unsigned int i;
 
-	if (i >= o->nr) {
-		i -= o->nr;
-		o = &a->in[0];
+	for (i = 0; i < sw->nr; i++) {
+		coll_run_put(&sw->tracks[i].run);
+		sw->tracks[i].run.len = 0;
 	}
-	if (o == &a->in[0] && i >= o->nr) {
-		i -= o->nr;
-		o = &a->in[1];
-	}
-	*v = &o->vec[i];
-	return o;
 }
 
 /*
- * Find the elements from @off on that lie together in every vector, @max at most.
- * If there are any the runs are held. Return: elements, 0 if the first one straddles
- * pages in some vector, or -EFAULT.
+ * Find the elements that lie together in every vector, @max at most. Return: elements,
+ * 0 if the next one straddles pages in some vector, or -EFAULT or -ESRCH.
  */
-static s64 coll_map_runs(struct coll_sweep *sw, const struct coll_sweep_args *a,
-			 u64 off, u64 max)
+static s64 coll_track_next(struct coll_sweep *sw, u64 max)
 {
-	unsigned int nr = coll_nr_operands(a);
+	u32 least = U32_MAX;
 	u64 count = max;
 	unsigned int i;
+	int ret;
 
-	for (i = 0; i < nr; i++) {
-		const struct coll_vec *v;
-		const struct coll_operands *o = coll_operand(a, i, &v);
-		u64 bytes = min_t(u64, count, S32_MAX / o->size) * o->size;
-		int ret = coll_vec_run(v, o->base + off * o->size, bytes,
-				       &sw->runs[i]);
+	for (i = 0; i < sw->nr; i++) {
+		struct coll_track *t = &sw->tracks[i];
 
-		if (ret) {
-			coll_put_runs(sw, i);
-			return ret;
+		if (t->run.len < t->size) {
+			coll_run_put(&t->run);
+			ret = coll_vec_run(t->vec, t->at,
+					   min_t(u64, max, S32_MAX / t->size) * t->size,
+					   &t->run);
+			if (ret) {
+				t->run.len = 0;
+				return ret;
+			}
 		}
-		count = min_t(u64, count, sw->runs[i].len / o->size);
-		if (!count) {
-			coll_put_runs(sw, i + 1);
-			return 0;
-		}
+		if (sw->size)
+			least = min(least, t->run.len);
+		else
+			count = min_t(u64, count, t->run.len / t->size);
 	}
-	return count;
+	return sw->size ? min_t(u64, count, least / sw->size) : count;
 }
 
-/* Addresses, @skip elements on, of what runs have been found for, and of @recv. */
-static unsigned int coll_gather(struct coll_sweep *sw,
-				const struct coll_sweep_args *a, const void *recv,
-				size_t skip)
+static void coll_track_advance(struct coll_sweep *sw, u64 count)
 {
-	unsigned int i, nr = coll_nr_operands(a), nr_in = 0;
-	const struct coll_vec *v;
+	unsigned int i;
+
+	for (i = 0; i < sw->nr; i++) {
+		struct coll_track *t = &sw->tracks[i];
+		u64 bytes = count * t->size;
+
+		t->at += bytes;
+		t->run.addr += bytes;
+		t->run.len -= bytes;
+	}
+}
+
+/*
+ * Addresses of what runs have been found for, and of @recv, @skip elements on; of an
+ * element that straddles, those of the copies.
+ */
+static unsigned int coll_gather(struct coll_sweep *sw, const struct coll_sweep_args *a,
+				const void *recv, size_t skip, bool straddling)
+{
+	unsigned int i, nr_in = 0;
 
 	if (recv && !a->recv_last)
 		sw->in[nr_in++] = recv + skip * a->recv_size;
-	for (i = 0; i < nr; i++) {
-		void *addr = sw->runs[i].addr + skip * coll_operand(a, i, &v)->size;
+	for (i = 0; i < sw->nr; i++) {
+		const struct coll_track *t = &sw->tracks[i];
+		void *addr = straddling ? sw->elems + (size_t)i * sw->elem :
+					  t->run.addr + skip * t->size;
 
 		if (i < a->out.nr)
 			sw->out[i] = addr;
@@ -146,61 +187,88 @@ static unsigned int coll_gather(struct coll_sweep *sw,
 
 /* @count elements that lie together. */
 static void coll_fold(struct coll_sweep *sw, const struct coll_sweep_args *a,
-		      const void *recv, size_t count)
+		      const void *recv, size_t count, bool straddling)
 {
-	unsigned int i, nr_in = coll_gather(sw, a, recv, 0);
+	unsigned int nr_in = coll_gather(sw, a, recv, 0, straddling);
 	const struct coll_reducer *r = a->reducer;
+	const struct coll_reduce_arg arg = {
+		.nr_folded = a->nr_folded,
+		.divisor = r ? r->divisor : 0,
+		.scale = a->scale,
+		.stream = a->stream,
+	};
 	size_t done, n;
 
 	if (!r) {
-		for (i = 0; i < a->out.nr; i++)
-			if (sw->out[i] != sw->in[0])
-				memcpy(sw->out[i], sw->in[0], count);
+		coll_copy_run(sw->out, a->out.nr, sw->in[0], a->stream, count);
 		return;
 	}
 	if (nr_in <= r->max_in) {
-		coll_reduce_run(r, a->final, sw->out, a->out.nr, sw->in, nr_in,
-				a->nr_folded, a->scale, NULL, count);
+		coll_reduce_run(r, a->final, sw->out, a->out.nr, sw->in, nr_in, arg,
+				NULL, count);
 		return;
 	}
 	for (done = 0; done < count; done += n) {
 		n = min(count - done, (size_t)(COLL_BOUNCE / r->partial));
-		coll_gather(sw, a, recv, done);
-		coll_reduce_run(r, a->final, sw->out, a->out.nr, sw->in, nr_in,
-				a->nr_folded, a->scale, sw->bounce, n);
+		coll_gather(sw, a, recv, done, straddling);
+		coll_reduce_run(r, a->final, sw->out, a->out.nr, sw->in, nr_in, arg,
+				sw->bounce, n);
 	}
 }
 
-/*
- * One element that straddles a page border in some vector. Runs stand for copies of
- * the elements meanwhile.
- */
-static int coll_fold_straddling(struct coll_sweep *sw,
-				const struct coll_sweep_args *a,
-				const void *recv, u64 off)
+/* One element that straddles a page border in some vector. */
+static int coll_fold_straddling(struct coll_sweep *sw, const struct coll_sweep_args *a,
+				const void *recv)
 {
-	unsigned int nr = coll_nr_operands(a);
 	unsigned int i;
 	int ret;
 
-	for (i = 0; i < nr; i++) {
-		const struct coll_vec *v;
-		const struct coll_operands *o = coll_operand(a, i, &v);
+	/* A window holds one page at a time, here of two. */
+	coll_track_put(sw);
+	for (i = a->out.nr; i < sw->nr; i++) {
+		const struct coll_track *t = &sw->tracks[i];
 
-		sw->runs[i].addr = sw->elems + (size_t)i * sw->elem;
-		if (i < a->out.nr)
-			continue;
-		ret = coll_vec_copy(v, o->base + off * o->size, sw->runs[i].addr,
-				    o->size, false);
+		ret = coll_vec_copy(t->vec, t->at, sw->elems + (size_t)i * sw->elem,
+				    t->size, false);
 		if (ret)
 			return ret;
 	}
-	coll_fold(sw, a, recv, 1);
+	coll_fold(sw, a, recv, 1, true);
 	for (i = 0; i < a->out.nr; i++) {
-		ret = coll_vec_copy(&a->out.vec[i], a->out.base + off * a->out.size,
-				    sw->runs[i].addr, a->out.size, true);
+		const struct coll_track *t = &sw->tracks[i];
+
+		ret = coll_vec_copy(t->vec, t->at, sw->elems + (size_t)i * sw->elem,
+				    t->size, true);
 		if (ret)
 			return ret;
+	}
+	for (i = 0; i < sw->nr; i++)
+		sw->tracks[i].at += sw->tracks[i].size;
+	return 0;
+}
+
+static int coll_sweep_all(struct coll_sweep *sw, const struct coll_sweep_args *a,
+			  const void *recv, u64 count)
+{
+	while (count) {
+		s64 n = coll_track_next(sw, count);
+		int ret;
+
+		if (n < 0)
+			return n;
+		if (n) {
+			coll_fold(sw, a, recv, n, false);
+			coll_track_advance(sw, n);
+		} else {
+			ret = coll_fold_straddling(sw, a, recv);
+			if (ret)
+				return ret;
+			n = 1;
+		}
+		if (recv)
+			recv += n * a->recv_size;
+		count -= n;
+		cond_resched();
 	}
 	return 0;
 }
@@ -208,26 +276,14 @@ static int coll_fold_straddling(struct coll_sweep *sw,
 int coll_sweep(struct coll_sweep *sw, const struct coll_sweep_args *a,
 	       const void *recv, u64 off, u64 count)
 {
-	while (count) {
-		s64 n = coll_map_runs(sw, a, off, count);
-		int ret;
+	int ret;
 
-		if (n < 0)
-			return n;
-		if (n) {
-			coll_fold(sw, a, recv, n);
-			coll_put_runs(sw, coll_nr_operands(a));
-		} else {
-			ret = coll_fold_straddling(sw, a, recv, off);
-			if (ret)
-				return ret;
-			n = 1;
-		}
-		if (recv)
-			recv += n * a->recv_size;
-		off += n;
-		count -= n;
-		cond_resched();
+	coll_track_all(sw, a, off);
+	ret = coll_sweep_all(sw, a, recv, count);
+	coll_track_put(sw);
+	if (a->stream) {
+		/* A release does not order what went past the caches. */
+		wmb();
 	}
-	return 0;
+	return ret;
 }

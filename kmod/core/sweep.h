@@ -30,6 +30,7 @@ struct coll_operands {
  * @nr_folded: leading inputs that are partial results; received bytes count
  * @scale: premulsum: factors of the other inputs
  * @recv_size: bytes of one received element
+ * @stream: outputs are not inputs, and not read again soon: past the caches
  * @recv_last: received elements come behind the inputs, else before them
  * @in: inputs, in the order of the fold
  * @out: outputs, at least 1
@@ -39,6 +40,7 @@ struct coll_operands {
 struct coll_sweep_args {
 	const struct coll_reducer *reducer;
 	bool final;
+	bool stream;
 	bool recv_last;
 	unsigned int nr_folded;
 	const u64 *scale;

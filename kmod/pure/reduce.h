@@ -58,11 +58,15 @@
  * @divisor: avg: what the sum is divided by, 1 .. 2^20
  * @scale: premulsum: factors of the inputs behind @nr_folded, one each, each an
  *	element of the type in the low bytes
+ * @stream: outputs, none of which is an input, are not read again soon: store them
+ *	past the caches where that pays. Who is to see them needs more than a release
+ *	then: a store fence must follow. A hint, which changes no result.
  */
 struct coll_reduce_arg {
 	unsigned int nr_folded;
 	u32 divisor;
 	const u64 *scale;
+	bool stream;
 };
 
 /**

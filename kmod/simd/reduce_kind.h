@@ -102,6 +102,7 @@ static coll_always_inline size_t K(sweep)(u32 op, unsigned int n, unsigned int f
 {
 	const size_t width = ELEMENTS(n) * VEC_BYTES;
 	const u8 *in0 = in[0], *in1 = few > 1 ? in[1] : NULL, *in2 = few > 2 ? in[2] : NULL;
+	const bool past = extra->stream;
 	u8 *out0 = out[0];
 	unsigned int k;
 	struct block x;
@@ -116,9 +117,9 @@ static coll_always_inline size_t K(sweep)(u32 op, unsigned int n, unsigned int f
 			K(fold_input)(op, n, &x, (const u8 *)in[k] + i, bytes - i, k,
 				      extra);
 		K(end_block)(op, n, &x, extra->divisor);
-		store_block(ELEMENTS(n), &x, out0 + i, bytes - i);
+		put_block(ELEMENTS(n), &x, out0 + i, bytes - i, past);
 		for (k = 1; k < nr_out; k++)
-			store_block(ELEMENTS(n), &x, (u8 *)out[k] + i, bytes - i);
+			put_block(ELEMENTS(n), &x, (u8 *)out[k] + i, bytes - i, past);
 	}
 	return i;
 }

@@ -16,6 +16,7 @@ struct block {
 /* What a sweep needs to know besides: see struct coll_reduce_arg. */
 struct extra {
 	vec divisor;
+	bool stream;		/* past the caches; outputs are aligned */
 	unsigned int nr_folded;
 	const u64 *factor;	/* of input k at k - nr_folded, replicated */
 };
@@ -64,10 +65,42 @@ static coll_always_inline void store_block(unsigned int nr, const struct block *
 	}
 }
 
+/* The same past the caches, if @past; of what is less than two vectors, never. */
+static coll_always_inline void put_block(unsigned int nr, const struct block *x,
+					 u8 *p, size_t bytes, bool past)
+{
+	if (nr == 1 || !past) {
+		store_block(nr, x, p, bytes);
+		return;
+	}
+	stream(p, x->a);
+	stream(p + VEC_BYTES, x->b);
+	if (nr > 2) {
+		stream(p + 2 * VEC_BYTES, x->c);
+		stream(p + 3 * VEC_BYTES, x->d);
+	}
+}
+
+/* May all outputs be stored past the caches? */
+static coll_always_inline bool may_stream(const struct coll_reduce_arg *arg,
+					  void *const *out, unsigned int nr_out)
+{
+	unsigned long bits = 0;
+	unsigned int k;
+
+	if (!arg || !arg->stream)
+		return false;
+	for (k = 0; k < nr_out; k++)
+		bits |= (unsigned long)out[k];
+	return !(bits % VEC_BYTES);
+}
+
 /* One input to all outputs, but what @mask leaves out. */
 static coll_noinline void copy(void *const *out, unsigned int nr_out,
-					   const u8 *in, size_t bytes, vec mask)
+					   const u8 *in, size_t bytes, vec mask,
+					   const struct coll_reduce_arg *arg)
 {
+	const bool past = may_stream(arg, out, nr_out);
 	const size_t width = 4 * VEC_BYTES;
 	u8 *out0 = out[0];
 	struct block x;
@@ -80,9 +113,9 @@ static coll_noinline void copy(void *const *out, unsigned int nr_out,
 		x.b &= mask;
 		x.c &= mask;
 		x.d &= mask;
-		store_block(4, &x, out0 + i, width);
+		put_block(4, &x, out0 + i, width, past);
 		for (k = 1; k < nr_out; k++)
-			store_block(4, &x, (u8 *)out[k] + i, width);
+			put_block(4, &x, (u8 *)out[k] + i, width, past);
 	}
 	for (; i < bytes; i += VEC_BYTES) {
 		x.a = load_some(in + i, bytes - i) & mask;

@@ -18,10 +18,13 @@
 #define REDUCE(name, op, kind, size, used, n, hot)				\
 static void name##_##kind(REDUCE_ARGS)						\
 {										\
-	const struct extra extra = { .divisor = splat64(0) };			\
+	const struct extra extra = {						\
+		.divisor = splat64(0),						\
+		.stream = may_stream(arg, out, nr_out),				\
+	};									\
 										\
 	if (nr_in == 1)								\
-		copy(out, nr_out, in[0], count * (size), used);			\
+		copy(out, nr_out, in[0], count * (size), used, arg);		\
 	else									\
 		reduce_##kind(COLL_OP_##op, n, hot, out, nr_out, in, nr_in,	\
 			      count * (size), &extra);				\
@@ -30,7 +33,10 @@ static void name##_##kind(REDUCE_ARGS)						\
 #define AVG(kind, size, n)							\
 static void avg_##kind(REDUCE_ARGS)						\
 {										\
-	const struct extra extra = { .divisor = divisor_##kind(arg->divisor) };	\
+	const struct extra extra = {						\
+		.divisor = divisor_##kind(arg->divisor),			\
+		.stream = may_stream(arg, out, nr_out),				\
+	};									\
 										\
 	reduce_##kind(COLL_OP_AVG, n, false, out, nr_out, in, nr_in,		\
 		      count * (size), &extra);					\
@@ -46,6 +52,7 @@ static void premulsum_##kind(REDUCE_ARGS)					\
 	u64 factor[COLL_SIMD_MAX];						\
 	const struct extra extra = {						\
 		.divisor = splat64(0),						\
+		.stream = may_stream(arg, out, nr_out),				\
 		.nr_folded = arg->nr_folded,					\
 		.factor = factor,						\
 	};									\
@@ -95,12 +102,12 @@ static coll_always_inline vec low_bf16(vec v)
 #define COPY(bits, size, used)							\
 static void no_op_##bits(REDUCE_ARGS)						\
 {										\
-	copy(out, nr_out, in[0], count * (size), used);				\
+	copy(out, nr_out, in[0], count * (size), used, arg);			\
 }										\
 										\
 static void replace_##bits(REDUCE_ARGS)						\
 {										\
-	copy(out, nr_out, in[nr_in - 1], count * (size), used);			\
+	copy(out, nr_out, in[nr_in - 1], count * (size), used, arg);		\
 }
 
 #define ALL		splat64(~0ULL)
@@ -172,10 +179,13 @@ AVG(s64, 8, 1)
 #define BITWISE(name, op)							\
 static coll_noinline void name##_bytes(REDUCE_ARGS)			\
 {										\
-	const struct extra extra = { .divisor = splat64(0) };			\
+	const struct extra extra = {						\
+		.divisor = splat64(0),						\
+		.stream = may_stream(arg, out, nr_out),				\
+	};									\
 										\
 	if (nr_in == 1)								\
-		copy(out, nr_out, in[0], count, ALL);				\
+		copy(out, nr_out, in[0], count, ALL, arg);			\
 	else									\
 		reduce_u64(COLL_OP_##op, 4, false, out, nr_out, in, nr_in,	\
 			   count, &extra);					\

@@ -114,6 +114,33 @@ static coll_always_inline void store(u8 *p, vec v)
 	__builtin_memcpy(p, &v, sizeof(v));
 }
 
+/*
+ * A store past the caches, of a whole vector to an address that is a multiple of its
+ * size. Without such an instruction, a store.
+ */
+static coll_always_inline void stream(u8 *p, vec v)
+{
+#if defined(__CHECKER__)
+	store(p, v);
+#elif defined(__clang__)
+	__builtin_nontemporal_store(v, (vec *)p);
+#elif defined(__AVX512F__) && VEC_BYTES == 64
+	typedef long long vec_di __attribute__((vector_size(64)));
+
+	__builtin_ia32_movntdq512((vec_di *)p, (vec_di)v);
+#elif defined(__AVX__) && VEC_BYTES == 32
+	typedef long long vec_di __attribute__((vector_size(32)));
+
+	__builtin_ia32_movntdq256((vec_di *)p, (vec_di)v);
+#elif defined(__SSE2__) && VEC_BYTES == 16
+	typedef long long vec_di __attribute__((vector_size(16)));
+
+	__builtin_ia32_movntdq((vec_di *)p, (vec_di)v);
+#else
+	store(p, v);
+#endif
+}
+
 #define COPY_PART(to, from, size) do {		\
 	__builtin_memcpy(to, from, size);	\
 	to += size;				\

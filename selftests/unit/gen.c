@@ -200,6 +200,7 @@ void make_arg(const struct gen *g, struct test_arg *a, u32 op, u32 dtype, u32 nr
 	a->arg.scale = a->scale;
 	a->arg.nr_folded = r % 3 ? r / 3 % (nr + 1) : 0;
 	a->arg.divisor = r >> 30 ? divisors[r / 4 % COUNT(divisors)] : 1 + r % (1 << 20);
+	a->arg.stream = r >> 8 & 1;
 }
 
 static void show_bytes(const char *what, const u8 *p, u32 size)
