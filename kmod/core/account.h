@@ -27,6 +27,12 @@ static inline void coll_account_work(struct coll_group *g, u64 begin)
 	atomic64_add(ktime_get_ns() - begin, &g->work_ns);
 }
 
+/* A worker has spent @ns on it; where one work item serves several groups. */
+static inline void coll_account_share(struct coll_group *g, u64 ns)
+{
+	atomic64_add(ns, &g->work_ns);
+}
+
 /* So has a rank, in a system call of its own, without sleeping. */
 static inline void coll_account_call(struct coll_member *m, u64 begin)
 {

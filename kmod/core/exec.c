@@ -50,6 +50,13 @@ bool coll_exec_needs(struct coll_exec *x, u32 peer)
 	return p && (p->send != COLL_DEP_NONE || p->recv != COLL_DEP_NONE);
 }
 
+bool coll_exec_sends(struct coll_exec *x, u32 peer)
+{
+	const struct coll_exec_peer *p = coll_exec_peer(x, peer);
+
+	return p && p->send != COLL_DEP_NONE;
+}
+
 struct coll_exec_step *coll_exec_recv_step(struct coll_exec *x, u32 peer,
 					   u64 *room, bool *blocked)
 {

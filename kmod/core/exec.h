@@ -247,6 +247,9 @@ struct coll_exec_step *coll_exec_recv_step(struct coll_exec *x, u32 peer,
 /* Is there still something to send to or to receive from @peer? */
 bool coll_exec_needs(struct coll_exec *x, u32 peer);
 
+/* Is there still something to send to @peer? */
+bool coll_exec_sends(struct coll_exec *x, u32 peer);
+
 /* Does this receive step reduce, so that it wants whole elements? */
 static inline bool coll_exec_reduces(const struct coll_exec_step *st)
 {

@@ -3,7 +3,7 @@
  * Groups: the ranks of one communicator on one node, and their agent.
  *
  * Who owns what
- *   file -> member -> group -> links -> streams (sockets)
+ *   file -> member -> group -> links -> conn (shared) -> streams (sockets)
  *                     group -> ops -> requests (one per posted member)
  *                     group -> messages -> requests (see msg.h)
  * A member holds a reference to its group from join to the release of its file.
@@ -22,7 +22,7 @@
  * Lock order, outermost first
  *   member->setup      setup verbs of one file
  *   coll_groups_lock   the list of groups; joins
- *   tcp link->setup    handing over of one link's sockets
+ *   conn->lock         the work of a connection; its streams and channels
  *   socket lock        held by tcp_read_sock() around our receive actor
  *   mmap_lock          of a window's address space
  *   group->lock        everything marked so below; a spinlock, never held

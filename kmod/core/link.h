@@ -25,6 +25,8 @@ struct coll_link_stat {
 	u64 rx_bytes;
 	u64 rx_frames;
 	u64 tx_stalls;
+	u32 users;	/* communicators that share it; the counters are of all */
+	u64 spilled;	/* of this one: bytes put aside for others */
 };
 
 /**
@@ -64,9 +66,12 @@ struct coll_link {
  * struct coll_transport - what makes links
  * @add: give the group one connected stream. @fd is the caller's; the transport
  *	takes its own reference. Serialized by nothing. Errors as COLL_IOC_LINK.
+ * @share: let the group use the link of another one, which stays while this runs.
+ *	Likewise.
  */
 struct coll_transport {
 	int (*add)(struct coll_group *g, u32 peer, int fd, u32 stripe);
+	int (*share)(struct coll_group *g, u32 peer, struct coll_link *via);
 };
 
 /* Set once at load, before the device exists. */

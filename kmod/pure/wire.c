@@ -116,8 +116,16 @@ static bool post_ok(const struct coll_frame *f)
 	       f->signature;
 }
 
+/* So is ACK. */
+static bool ack_ok(const struct coll_frame *f)
+{
+	return !f->length && !f->transfer && !f->seq && f->offset &&
+	       !f->signature;
+}
+
 int coll_wire_get_header(const u8 *buf, struct coll_frame *f)
 {
+	u16 flags = 0;
 	bool ok;
 
 	if (get32(buf) != COLL_WIRE_MAGIC || buf[4] != COLL_WIRE_VERSION)
@@ -139,6 +147,7 @@ int coll_wire_get_header(const u8 *buf, struct coll_frame *f)
 		ok = control_ok(f, COLL_WIRE_HELLO);
 		break;
 	case COLL_FRAME_DATA:
+		flags = COLL_FRAME_ACK_NOW;
 		ok = data_ok(f);
 		break;
 	case COLL_FRAME_ABORT:
@@ -150,10 +159,13 @@ int coll_wire_get_header(const u8 *buf, struct coll_frame *f)
 	case COLL_FRAME_POST:
 		ok = post_ok(f);
 		break;
+	case COLL_FRAME_ACK:
+		ok = ack_ok(f);
+		break;
 	default:
 		ok = false;
 	}
-	return ok && !f->flags && !f->crc ? 0 : -EPROTO;
+	return ok && !(f->flags & ~flags) && !f->crc ? 0 : -EPROTO;
 }
 
 void coll_wire_put_hello(u8 *buf, const struct coll_hello *h)

@@ -2,10 +2,13 @@
 /*
  * What goes over a link: frames of a fixed header and a payload, little-endian.
  *
- * Two streams make a link. Stripe 0 (control) carries HELLO, ABORT, BYE and POST,
- * and is always read. A data stripe carries HELLO first and DATA then, and is read
- * only as far as posted ops want the bytes: that is the flow control, and the
+ * Two streams make a link. Stripe 0 (control) carries HELLO, ABORT, BYE, POST and
+ * ACK, and is always read. A data stripe carries HELLO first and DATA then, and is
+ * read only as far as posted ops want the bytes: that is the flow control, and the
  * reason why an ABORT must not have to queue behind data.
+ *
+ * Several communicators may share the streams. Each has a window of its own for
+ * DATA, so that what one of them does not read yet can be put aside for the others.
  *
  * The encoders and decoders here neither allocate nor trust. Whatever they
  * accept has been checked for range against this file alone; what depends on
@@ -24,6 +27,8 @@
 #define COLL_WIRE_BYE		16
 #define COLL_WIRE_CTRL_MAX	72		/* the largest of the three */
 #define COLL_WIRE_DATA_MAX	(1U << 20)	/* payload of a DATA frame at most */
+/* DATA of a communicator, headers and payload, not acknowledged yet, at most */
+#define COLL_WIRE_WINDOW	(4U << 20)
 
 enum coll_frame_type {
 	COLL_FRAME_HELLO	= 1,	/* first frame of each stream, each way */
@@ -31,18 +36,23 @@ enum coll_frame_type {
 	COLL_FRAME_ABORT	= 3,	/* the communicator has failed, and why */
 	COLL_FRAME_BYE		= 4,	/* a rank leaves after op @seq */
 	COLL_FRAME_POST		= 5,	/* op @seq runs here, and waits */
+	COLL_FRAME_ACK		= 6,	/* @offset bytes of DATA are consumed */
 };
+
+/* struct coll_frame.flags: DATA: acknowledge as soon as this is consumed */
+#define COLL_FRAME_ACK_NOW	(1U << 0)
 
 /**
  * struct coll_frame - a header, decoded
  * @type: enum coll_frame_type
- * @flags: none defined, must be 0
+ * @flags: DATA: COLL_FRAME_ACK_NOW; else 0
  * @comm: communicator, as coll_wire_comm() gives it
  * @epoch: incarnation of it
  * @transfer: DATA: ordinal of the transfer among those of this op on this
  *	directed link; else 0
  * @seq: DATA, POST: op sequence number, from 1; else 0
- * @offset: DATA: byte offset of the payload in the transfer; else 0
+ * @offset: DATA: byte offset of the payload in the transfer; ACK: bytes of DATA
+ *	frames, headers and payload, consumed so far; else 0
  * @length: bytes of payload that follow
  * @crc: CRC32C of the payload if a flag says so; none does yet, must be 0
  * @signature: DATA, POST: coll_signature() of the op; else 0
@@ -131,7 +141,8 @@ void coll_wire_put_header(u8 *buf, const struct coll_frame *f);
  *
  * Checks magic, version, type, flags, the length (exact for control frames, at
  * most COLL_WIRE_DATA_MAX for DATA), that offset + length does not wrap, seq
- * not 0 for DATA, and that fields the type does not use are zero.
+ * not 0 for DATA, offset not 0 for ACK, and that fields the type does not use
+ * are zero.
  *
  * Return: 0 or -EPROTO.
  */

@@ -82,7 +82,8 @@ BYTES(version0, buf[4] = 0)
 BYTES(version2, buf[4] = 2)
 CHANGE(type0, f->type = 0)
 CHANGE(type_big, f->type = 0xff)
-CHANGE(flags, f->flags = 1)
+CHANGE(flags, f->flags = COLL_FRAME_ACK_NOW << 1)
+CHANGE(ack, f->type = COLL_FRAME_ACK)
 CHANGE(flags_high, f->flags = 0x8000)
 CHANGE(comm, f->comm ^= 1)
 CHANGE(epoch, f->epoch = 1)
@@ -115,7 +116,7 @@ BYTES(ones, memset(buf, 0xff, COLL_WIRE_HDR))
 static const struct wrong everywhere[] = {
 	W(magic, EPROTO), W(magic_end, EPROTO), W(version0, EPROTO),
 	W(version2, EPROTO), W(type0, EPROTO), W(type_big, EPROTO),
-	W(flags, EPROTO), W(flags_high, EPROTO), W(comm, EPROTO),
+	W(flags, EPROTO), W(ack, EPROTO), W(flags_high, EPROTO), W(comm, EPROTO),
 	W(epoch, EPROTO), W(transfer, EPROTO), W(transfer_big, EPROTO),
 	W(seq0, EPROTO), W(seq_old, EPROTO), W(seq_future, EPROTO),
 	W(seq_huge, EPROTO), W(offset, EPROTO), W(offset_end, EPROTO),

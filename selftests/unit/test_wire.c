@@ -84,6 +84,14 @@ static struct coll_frame post_frame(void)
 	return f;
 }
 
+static struct coll_frame ack_frame(void)
+{
+	struct coll_frame f = control_frame(COLL_FRAME_ACK, 0);
+
+	f.offset = 4711;
+	return f;
+}
+
 #define WITH(make, accepted, field, value) ({		\
 	__typeof__(make) t_ = make;			\
 	t_.field = (value);				\
@@ -93,6 +101,7 @@ static struct coll_frame post_frame(void)
 #define BYE(field, value)	WITH(control_frame(COLL_FRAME_BYE, COLL_WIRE_BYE), \
 				     header_accepted, field, value)
 #define POST(field, value)	WITH(post_frame(), header_accepted, field, value)
+#define ACK(field, value)	WITH(ack_frame(), header_accepted, field, value)
 #define HELLO(field, value)	WITH(a_hello(), hello_accepted, field, value)
 #define CAUSE(field, value)	WITH(a_cause(), cause_accepted, field, value)
 
@@ -128,13 +137,17 @@ static void test_header(void)
 	tap_ok(DATA(transfer, 0) && DATA(transfer, ~0U) && DATA(epoch, 0) &&
 	       DATA(comm, 0) && DATA(comm, ~0ULL) && DATA(signature, 0),
 	       "header: fields whose value is the op's business");
-	tap_ok(!DATA(flags, 1) && !DATA(flags, 0x8000) && !DATA(crc, 1) &&
-	       !DATA(crc, 1U << 31), "header: no flags, no crc yet");
+	tap_ok(DATA(flags, COLL_FRAME_ACK_NOW) && !DATA(flags, 2) && !DATA(flags, 3) &&
+	       !DATA(flags, 0x8000) && !BYE(flags, 1) && !POST(flags, 1) && !ACK(flags, 1) &&
+	       !DATA(crc, 1) && !DATA(crc, 1U << 31), "header: one flag, of data; no crc yet");
 	tap_ok(!BYE(transfer, 1) && !BYE(seq, 1) && !BYE(offset, 1) && !BYE(signature, 1) &&
 	       BYE(epoch, ~0U), "header: control frames belong to no op");
 	tap_ok(POST(seq, 1) && POST(seq, ~0ULL) && !POST(seq, 0) && POST(signature, 1) &&
 	       !POST(signature, 0) && !POST(transfer, 1) && !POST(offset, 1) &&
 	       !POST(length, 1), "header: post names an op and nothing else");
+	tap_ok(ACK(offset, 1) && ACK(offset, ~0ULL) && !ACK(offset, 0) && !ACK(seq, 1) &&
+	       !ACK(signature, 1) && !ACK(transfer, 1) && !ACK(length, 1),
+	       "header: ack has a number of bytes and nothing else");
 
 	for (type = 0; type < 256; type++) {
 		for (length = 0; length <= COLL_WIRE_CTRL_MAX + 8; length++) {
@@ -266,8 +279,11 @@ static bool header_sane(const struct coll_frame *f)
 {
 	bool data = f->type == COLL_FRAME_DATA;
 
-	if (f->type < COLL_FRAME_HELLO || f->type > COLL_FRAME_POST || f->flags || f->crc)
+	if (f->type < COLL_FRAME_HELLO || f->type > COLL_FRAME_ACK || f->crc ||
+	    f->flags & ~(data ? COLL_FRAME_ACK_NOW : 0))
 		return false;
+	if (f->type == COLL_FRAME_ACK)
+		return !f->length && !f->seq && !f->signature && f->offset && !f->transfer;
 	if (f->type == COLL_FRAME_POST)
 		return !f->length && f->seq && f->signature && !f->offset && !f->transfer;
 	if (data)
@@ -286,11 +302,13 @@ static void fuzz_headers(void)
 	bool ok = true;
 
 	for (i = 0; i < FUZZ_HEADERS && ok; i++) {
-		type = 1 + tap_random(&rnd) % 5;
+		type = 1 + tap_random(&rnd) % 6;
 		if (type == COLL_FRAME_DATA)
 			f = data_frame();
 		else if (type == COLL_FRAME_POST)
 			f = post_frame();
+		else if (type == COLL_FRAME_ACK)
+			f = ack_frame();
 		else
 			f = control_frame(type, length[type]);
 		coll_wire_put_header(hdr, &f);

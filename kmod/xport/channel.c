@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "../core/exec.h"
+#include "../core/op.h"
+#include "channel.h"
+#include "rx.h"
+#include "sock.h"
+
+/* Time a control stream has to explain why its data stream closed. */
+#define COLL_LOST_GRACE	(HZ / 20)
+
+static struct coll_channel *to_channel(const struct coll_link *link)
+{
+	return container_of(link, struct coll_channel, link);
+}
+
+void coll_ch_hello(const struct coll_group *g, u32 peer, u32 stripe,
+		   struct coll_hello *h)
+{
+	*h = (struct coll_hello){
+		.size = g->size,
+		.nr_nodes = g->nr_nodes,
+		.src_node = g->node,
+		.dst_node = peer,
+		.stripe = stripe,
+		.wire_min = COLL_WIRE_VERSION,
+		.wire_max = COLL_WIRE_VERSION,
+	};
+	memcpy(h->key, g->key, sizeof(h->key));
+}
+
+void coll_ch_fail(struct coll_channel *ch, u32 kind, int error, u64 seq, u32 code)
+{
+	struct coll_group *g = ch->link.group;
+	struct coll_cause cause;
+
+	coll_group_cause(g, &cause, kind, error, COLL_RANK_NONE, seq);
+	cause.node = ch->link.peer;
+	cause.code = code;
+	coll_group_fail(g, &cause);
+}
+
+void coll_ch_proto(struct coll_channel *ch, u64 seq)
+{
+	coll_ch_fail(ch, COLL_CAUSE_PROTO, EPROTO, seq, 0);
+}
+
+void coll_ch_begin(struct coll_channel *ch)
+{
+	/* A racy look: whoever starts an op kicks the links when it runs. */
+	if (READ_ONCE(ch->link.group->active))
+		ch->op = coll_op_active(ch->link.group);
+	ch->busy = ch->op;
+}
+
+/* An op that the peer waits in is another one here: say so, or wait for ever. */
+static void coll_ch_check_post(struct coll_channel *ch, const struct coll_op *op)
+{
+	if (ch->peer_seq == op->seq && ch->peer_sig != op->sig)
+		coll_ch_fail(ch, COLL_CAUSE_MISMATCH, EBADE, op->seq, 0);
+}
+
+/* The data stream has ended, and the op needs more than has come by it. */
+static bool coll_ch_starves(const struct coll_channel *ch)
+{
+	bool have = ch->aside.len || (ch->rx_state == COLL_CH_MATCH && !ch->rx_left);
+	struct coll_exec *x = ch->op->exec;
+
+	return coll_exec_sends(x, ch->link.peer) ||
+	       (!have && coll_exec_needs(x, ch->link.peer));
+}
+
+void coll_ch_end(struct coll_channel *ch, bool closed)
+{
+	struct coll_op *op = ch->op;
+
+	if (!op)
+		return;
+	coll_ch_check_post(ch, op);
+	if (closed && !coll_op_ending(op) && coll_ch_starves(ch))
+		WRITE_ONCE(ch->lost_seq, op->seq);
+	ch->op = NULL;
+	coll_op_put_use(op);
+}
+
+static u32 coll_ranks_of(const struct coll_group *g, u32 node)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < g->size; i++)
+		n += g->node_of[i] == node;
+	return n;
+}
+
+/*
+ * The peer's streams close: that is in order after its last rank has left, if
+ * no op needs them any more.
+ */
+void coll_ch_check_lost(struct coll_channel *ch)
+{
+	struct coll_stream *ctrl = coll_conn_stream(ch->conn, COLL_STRIPE_CTRL);
+	struct coll_stream *data = coll_conn_stream(ch->conn, COLL_STRIPE_DATA);
+	struct coll_group *g = ch->link.group;
+	bool left;
+
+	if (!(ctrl && ctrl->closed) && !(data && data->closed))
+		return;
+	left = ch->byes_got >= coll_ranks_of(g, ch->link.peer);
+	if (READ_ONCE(g->error) || (left && !ch->lost_seq))
+		return;
+	if (!left && ctrl && ctrl->closed)
+		coll_ch_fail(ch, COLL_CAUSE_LINK, EHOSTDOWN, g->started,
+			     ctrl->error);
+	else if (data && data->closed)
+		queue_delayed_work(coll_wq, &ch->lost, COLL_LOST_GRACE);
+}
+
+static void coll_ch_lost(struct work_struct *work)
+{
+	struct coll_channel *ch = container_of(to_delayed_work(work),
+					       struct coll_channel, lost);
+	struct coll_group *g = ch->link.group;
+	struct coll_stream *data = ch->conn->streams[COLL_STRIPE_DATA];
+
+	if (READ_ONCE(ch->byes_got) < coll_ranks_of(g, ch->link.peer) ||
+	    READ_ONCE(g->ended) < READ_ONCE(ch->lost_seq))
+		coll_ch_fail(ch, COLL_CAUSE_LINK, EHOSTDOWN, g->started,
+			     data->error);
+}
+
+static void coll_ch_kick(struct coll_link *link)
+{
+	coll_conn_kick(to_channel(link)->conn);
+}
+
+static bool coll_ch_connected(const struct coll_link *link)
+{
+	return coll_conn_complete(to_channel(link)->conn);
+}
+
+static bool coll_ch_ready(const struct coll_link *link)
+{
+	const struct coll_channel *ch = to_channel(link);
+
+	return coll_conn_greeted(ch->conn) && coll_ch_greeted(ch);
+}
+
+static u64 coll_ch_posted(const struct coll_link *link)
+{
+	return READ_ONCE(to_channel(link)->peer_seq);
+}
+
+static bool coll_ch_stat(const struct coll_link *link, u32 i,
+			 struct coll_link_stat *s)
+{
+	const struct coll_channel *ch = to_channel(link);
+	const struct coll_stream *st;
+
+	if (i >= COLL_STRIPES)
+		return false;
+	st = coll_conn_stream(ch->conn, i);
+	memset(s, 0, sizeof(*s));
+	if (st)
+		*s = st->stat;
+	s->peer = link->peer;
+	s->stripe = i;
+	s->users = READ_ONCE(ch->conn->users);
+	if (i == COLL_STRIPE_DATA)
+		s->spilled = READ_ONCE(ch->spilled);
+	if (ch->guest && !READ_ONCE(ch->greeted) && s->state == COLL_NL_LINK_STATE_UP)
+		s->state = COLL_NL_LINK_STATE_GREETING;
+	return true;
+}
+
+/* Has the peer greeted, or can it not do so any more? */
+static bool coll_ch_settled(const struct coll_channel *ch)
+{
+	u32 i;
+
+	for (i = 0; i < COLL_STRIPES; i++) {
+		const struct coll_stream *st = coll_conn_stream(ch->conn, i);
+
+		if (!st || READ_ONCE(st->closed) || READ_ONCE(st->bad))
+			return true;
+	}
+	return READ_ONCE(ch->greeted);
+}
+
+/* What members have said last gets one try to leave. */
+static void coll_ch_last_words(struct coll_channel *ch)
+{
+	coll_conn_kick(ch->conn);
+	flush_work(&ch->conn->work);
+	if (!ch->guest || coll_ch_settled(ch))
+		return;
+	/*
+	 * The peer is about to join the conn: with nobody here to answer its
+	 * HELLO, it would never hear that we have been, and gone.
+	 */
+	wait_event_timeout(ch->conn->settled, coll_ch_settled(ch),
+			   coll_dead_after() * HZ);
+	coll_conn_kick(ch->conn);
+	flush_work(&ch->conn->work);
+}
+
+static void coll_ch_free(struct coll_channel *ch)
+{
+	coll_spill_free(&ch->aside);
+	coll_sweep_free(ch->sweep);
+	kfree(ch);
+}
+
+static void coll_ch_close(struct coll_link *link, bool hard)
+{
+	struct coll_channel *ch = to_channel(link);
+	struct coll_conn *conn = ch->conn;
+
+	coll_ch_last_words(ch);
+	coll_conn_leave(conn, ch, hard);
+	cancel_delayed_work_sync(&ch->lost);
+	coll_conn_put(conn);
+	coll_ch_free(ch);
+}
+
+static const struct coll_link_ops coll_ch_ops = {
+	.kick	= coll_ch_kick,
+	.connected = coll_ch_connected,
+	.ready	= coll_ch_ready,
+	.posted	= coll_ch_posted,
+	.stat	= coll_ch_stat,
+	.close	= coll_ch_close,
+};
+
+static struct coll_channel *coll_ch_alloc(struct coll_group *g, u32 peer)
+{
+	struct coll_channel *ch = kzalloc(sizeof(*ch), GFP_KERNEL_ACCOUNT);
+
+	if (!ch)
+		return NULL;
+	ch->sweep = coll_sweep_alloc(g->nr_local, COLL_PARTIAL_MAX);
+	if (!ch->sweep) {
+		kfree(ch);
+		return NULL;
+	}
+	ch->link.ops = &coll_ch_ops;
+	ch->link.group = g;
+	ch->link.peer = peer;
+	ch->comm = coll_wire_comm(g->key);
+	coll_spill_init(&ch->aside);
+	INIT_DELAYED_WORK(&ch->lost, coll_ch_lost);
+	return ch;
+}
+
+/* The group's link to the peer from now on, unless it has one. */
+static bool coll_ch_publish(struct coll_channel *ch)
+{
+	struct coll_group *g = ch->link.group;
+	bool free;
+
+	spin_lock(&g->lock);
+	free = !g->links[ch->link.peer];
+	if (free)
+		/* pairs with coll_group_link() */
+		smp_store_release(&g->links[ch->link.peer], &ch->link);
+	spin_unlock(&g->lock);
+	return free;
+}
+
+/* A channel with a conn of its own. */
+static struct coll_channel *coll_ch_alloc_own(struct coll_group *g, u32 peer)
+{
+	struct coll_channel *ch = coll_ch_alloc(g, peer);
+	struct coll_hello hello;
+
+	if (!ch)
+		return NULL;
+	coll_ch_hello(g, peer, 0, &hello);
+	ch->conn = coll_conn_alloc(&hello, g->epoch);
+	memzero_explicit(hello.key, sizeof(hello.key));
+	if (!ch->conn) {
+		coll_ch_free(ch);
+		return NULL;
+	}
+	coll_conn_enter(ch->conn, ch);
+	return ch;
+}
+
+/*
+ * The link to a peer, made if it is the first stream. One without streams, left
+ * by a refused socket, does no harm: it is not connected, so no op uses it.
+ */
+static struct coll_channel *coll_ch_get(struct coll_group *g, u32 peer)
+{
+	struct coll_link *have = coll_group_link(g, peer);
+	struct coll_channel *ch;
+
+	if (have)
+		return to_channel(have);
+	ch = coll_ch_alloc_own(g, peer);
+	if (!ch || coll_ch_publish(ch))
+		return ch;
+	coll_conn_put(ch->conn);
+	coll_ch_free(ch);
+	return to_channel(coll_group_link(g, peer));
+}
+
+int coll_ch_add(struct coll_group *g, u32 peer, u32 stripe, struct socket *sock)
+{
+	struct coll_channel *ch = coll_ch_get(g, peer);
+
+	if (!ch)
+		return -ENOMEM;
+	return ch->guest ? -EEXIST : coll_conn_add(ch->conn, stripe, sock);
+}
+
+/* May the channel join? Under conn->lock. */
+static int coll_ch_may_share(const struct coll_channel *ch,
+			     const struct coll_conn *conn)
+{
+	const struct coll_channel *other;
+	u32 i;
+
+	for (i = 0; i < COLL_STRIPES; i++) {
+		const struct coll_stream *st = coll_conn_stream(conn, i);
+
+		/* The first frame of a stream is that of who made the conn. */
+		if (!st || !st->tx_hello || st->closed || st->bad)
+			return -ENOTCONN;
+	}
+	list_for_each_entry(other, &conn->channels, list)
+		if (other->comm == ch->comm &&
+		    other->link.group->epoch == ch->link.group->epoch)
+			return -EEXIST;
+	return 0;
+}
+
+int coll_ch_share(struct coll_group *g, u32 peer, struct coll_link *via)
+{
+	struct coll_conn *conn = to_channel(via)->conn;
+	struct coll_channel *ch = coll_ch_alloc(g, peer);
+	int ret;
+
+	if (!ch)
+		return -ENOMEM;
+	ch->guest = true;
+	ch->hello_due = true;
+	ch->conn = conn;
+	/* Its own HELLO may be on the way into the sockets. */
+	flush_work(&conn->work);
+	mutex_lock(&conn->lock);
+	ret = coll_ch_may_share(ch, conn);
+	if (!ret && !coll_ch_publish(ch))
+		ret = -EEXIST;
+	if (!ret)
+		coll_conn_enter(conn, ch);
+	mutex_unlock(&conn->lock);
+	if (ret)
+		coll_ch_free(ch);
+	else
+		coll_conn_kick(conn);
+	return ret;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Channels: what one group has of a conn. To core a channel is its link.
+ *
+ * The channel of the group that handed the sockets over is greeted with them. One
+ * that joins a conn later says HELLO on the control stream, and answers the first
+ * HELLO it gets with another one if it has spoken before: it may not have been
+ * heard. Until it has been greeted it says nothing else.
+ *
+ * DATA of a channel has a window, COLL_WIRE_WINDOW. It is taken in order: first
+ * what has been put aside, then what comes.
+ */
+#ifndef COLL_XPORT_CHANNEL_H
+#define COLL_XPORT_CHANNEL_H
+
+#include "../core/group.h"
+#include "../core/link.h"
+#include "../core/sweep.h"
+#include "../pure/wire.h"
+#include "conn.h"
+#include "spill.h"
+
+struct coll_exec_step;
+struct coll_op;
+
+/* Where a channel is in its DATA. */
+enum coll_ch_rx {
+	COLL_CH_IDLE,		/* between frames */
+	COLL_CH_MATCH,		/* has a header; which step is it for? */
+	COLL_CH_PAYLOAD,	/* bytes go to the step's range */
+};
+
+/**
+ * struct coll_channel - see the top of this file
+ * @link: what core knows
+ * @conn: what it is a channel of; set before anyone knows of the channel
+ * @list: in conn->channels; conn->lock
+ * @comm: communicator, as frames name it
+ * @guest: it has joined a conn of others
+ * @hello_due: guests: HELLO is to be sent
+ * @hellos: guests: how many have come
+ * @greeted: guests: the peer's HELLO was right. Read by anyone.
+ * @lost: a data stream has closed: gives the control stream a moment to say why
+ * @sweep: scratch of the work
+ * @op: the running op with a use, while the work is with data; else NULL
+ * @busy: there was one in the last pass
+ * @rx_state: see enum coll_ch_rx
+ * @rx_frame: the DATA frame that is being taken
+ * @rx_left: bytes of its payload still to take
+ * @rx_step: where it goes, once there is room
+ * @rx_carry: first bytes of an element that straddles fragments
+ * @rx_carried: how many
+ * @rx_seen: bytes of DATA that have come, headers included
+ * @rx_done: of these, taken
+ * @rx_told: of these, acknowledged
+ * @rx_ack_now: the peer waits for an ACK
+ * @aside: bytes put aside: the rest of the frame that is being taken, then frames
+ * @spilled: bytes that ever were; read by anyone
+ * @tx_sent: bytes of DATA sent, headers included; a frame counts when it begins
+ * @tx_acked: of these, what the peer has consumed
+ * @byes_sent: local ranks that have left, as told to the peer
+ * @byes_got: ranks of the peer that have left
+ * @abort_sent: ABORT has been put into the control stream
+ * @lost_seq: op that still needed the data stream when it was seen closed
+ * @announced: the op the peer was last told of by POST
+ * @peer_seq: the op it has told us of; read by anyone
+ * @peer_sig: its signature
+ */
+struct coll_channel {
+	struct coll_link link;
+	struct coll_conn *conn;
+	struct list_head list;
+	u64 comm;
+	bool guest;
+	bool hello_due;
+	u8 hellos;
+	bool greeted;
+	struct delayed_work lost;
+	struct coll_sweep *sweep;
+	struct coll_op *op;
+	bool busy;
+
+	/* receive state */
+	enum coll_ch_rx rx_state;
+	struct coll_frame rx_frame;
+	u32 rx_left;
+	struct coll_exec_step *rx_step;
+	u32 rx_carried;
+	u8 rx_carry[COLL_PARTIAL_MAX];
+	u64 rx_seen;
+	u64 rx_done;
+	u64 rx_told;
+	bool rx_ack_now;
+	struct coll_spill aside;
+	u64 spilled;
+
+	/* send state */
+	u64 tx_sent;
+	u64 tx_acked;
+
+	/* control */
+	u32 byes_sent;
+	u32 byes_got;
+	bool abort_sent;
+	u64 lost_seq;
+	u64 announced;
+	u64 peer_seq;
+	u64 peer_sig;
+};
+
+/* The group has failed: what still comes is thrown away. */
+static inline bool coll_ch_failed(const struct coll_channel *ch)
+{
+	return READ_ONCE(ch->link.group->error);
+}
+
+/* May DATA be sent, and taken? The peer has shown the key. */
+static inline bool coll_ch_greeted(const struct coll_channel *ch)
+{
+	return ch->guest ? READ_ONCE(ch->greeted) : coll_conn_greeted(ch->conn);
+}
+
+/**
+ * coll_ch_hello() - what a group says of itself
+ * @g: group
+ * @peer: to this node
+ * @stripe: on this stripe
+ * @h: result; to be wiped
+ */
+void coll_ch_hello(const struct coll_group *g, u32 peer, u32 stripe,
+		   struct coll_hello *h);
+
+/**
+ * coll_ch_add() - COLL_IOC_LINK: a stream of a group's own
+ * @g: group
+ * @peer: node, in range
+ * @stripe: COLL_STRIPE_*
+ * @sock: checked; taken over on success
+ *
+ * Return: 0, -ENOMEM, or as coll_conn_add().
+ */
+int coll_ch_add(struct coll_group *g, u32 peer, u32 stripe, struct socket *sock);
+
+/**
+ * coll_ch_share() - COLL_IOC_LINK with COLL_LINK_SHARE: use a link of another group
+ * @g: group
+ * @peer: node, in range
+ * @via: the other group's link; stays while this runs
+ *
+ * Return: 0; -EEXIST the group has a link to @peer, or is on that conn already;
+ * -ENOTCONN a stream is missing, or has ended; -ENOMEM.
+ */
+int coll_ch_share(struct coll_group *g, u32 peer, struct coll_link *via);
+
+/* Fail the group for what the peer sent (PROTO, MISMATCH) or did (LINK). */
+void coll_ch_fail(struct coll_channel *ch, u32 kind, int error, u64 seq, u32 code);
+
+/* The same for bytes that are wrong. */
+void coll_ch_proto(struct coll_channel *ch, u64 seq);
+
+/* Before a pass over data: get hold of the running op. */
+void coll_ch_begin(struct coll_channel *ch);
+
+/**
+ * coll_ch_end() - after a pass over data: let go of the running op
+ * @ch: channel
+ * @closed: no more bytes come, and those that have come have been looked at
+ */
+void coll_ch_end(struct coll_channel *ch, bool closed);
+
+/* A stream has ended: is that in order? Under conn->lock. */
+void coll_ch_check_lost(struct coll_channel *ch);
+
+#endif /* COLL_XPORT_CHANNEL_H */

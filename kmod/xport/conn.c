@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/math64.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <net/sock.h>
+
+#include "../core/account.h"
+#include "../core/group.h"
+#include "../core/op.h"
+#include "channel.h"
+#include "conn.h"
+#include "rx.h"
+#include "sock.h"
+#include "tx.h"
+
+/* Until memory for what is to be put aside is looked for again. */
+#define COLL_AGAIN	(HZ / 50)
+
+void coll_conn_kick(struct coll_conn *conn)
+{
+	queue_work(coll_wq, &conn->work);
+}
+
+bool coll_conn_complete(const struct coll_conn *conn)
+{
+	u32 i;
+
+	for (i = 0; i < COLL_STRIPES; i++)
+		if (!coll_conn_stream(conn, i))
+			return false;
+	return true;
+}
+
+bool coll_conn_greeted(const struct coll_conn *conn)
+{
+	u32 i;
+
+	for (i = 0; i < COLL_STRIPES; i++) {
+		const struct coll_stream *st = coll_conn_stream(conn, i);
+
+		if (!st || !READ_ONCE(st->greeted))
+			return false;
+	}
+	return true;
+}
+
+void coll_conn_fail(struct coll_conn *conn, u64 seq)
+{
+	struct coll_channel *ch;
+
+	list_for_each_entry(ch, &conn->channels, list)
+		coll_ch_proto(ch, seq);
+}
+
+bool coll_conn_wanted(struct coll_conn *conn, const struct coll_channel *ch)
+{
+	struct coll_channel *other;
+
+	list_for_each_entry(other, &conn->channels, list)
+		if (other != ch && coll_ch_wants(other))
+			return true;
+	return false;
+}
+
+/* Control: a lock-step of sending, reading, and sending what that has asked for. */
+static bool coll_conn_ctrl(struct coll_stream *ctrl)
+{
+	bool more;
+
+	coll_tx_ctrl(ctrl);
+	more = coll_rx(ctrl);
+	coll_tx_ctrl(ctrl);
+	return more;
+}
+
+/* One pass over data, with what all running ops have and want. */
+static bool coll_conn_data(struct coll_conn *conn, struct coll_stream *data)
+{
+	struct coll_channel *ch;
+	bool more;
+
+	list_for_each_entry(ch, &conn->channels, list)
+		coll_ch_begin(ch);
+	more = coll_tx_data(data);
+	list_for_each_entry(ch, &conn->channels, list)
+		more |= coll_ch_drain(ch);
+	more |= coll_rx(data);
+	/* What was received may be what is to be sent. */
+	more |= coll_tx_data(data);
+	list_for_each_entry(ch, &conn->channels, list)
+		coll_ch_end(ch, data->closed && !more);
+	return more;
+}
+
+/*
+ * Who pays for a pass: groups with an op on it, in equal parts; all of them if there
+ * was none.
+ */
+static void coll_conn_account(struct coll_conn *conn, u64 begin)
+{
+	u64 ns = ktime_get_ns() - begin;
+	struct coll_channel *ch;
+	u32 busy = 0;
+
+	list_for_each_entry(ch, &conn->channels, list)
+		busy += ch->busy;
+	list_for_each_entry(ch, &conn->channels, list)
+		if (ch->busy || !busy)
+			coll_account_share(ch->link.group,
+					   div_u64(ns, busy ?: conn->users));
+}
+
+static void coll_conn_work(struct work_struct *work)
+{
+	struct coll_conn *conn = container_of(work, struct coll_conn, work);
+	struct coll_stream *ctrl = coll_conn_stream(conn, COLL_STRIPE_CTRL);
+	struct coll_stream *data = coll_conn_stream(conn, COLL_STRIPE_DATA);
+	struct coll_channel *ch;
+	u64 begin = coll_account_begin();
+	bool more = false;
+
+	mutex_lock(&conn->lock);
+	if (ctrl)
+		more |= coll_conn_ctrl(ctrl);
+	if (data)
+		more |= coll_conn_data(conn, data);
+	if (ctrl && data)
+		coll_tx_ctrl(ctrl);	/* ACK */
+	list_for_each_entry(ch, &conn->channels, list)
+		coll_ch_check_lost(ch);
+	coll_conn_account(conn, begin);
+	mutex_unlock(&conn->lock);
+	if (more)
+		coll_conn_kick(conn);
+}
+
+static void coll_conn_again(struct work_struct *work)
+{
+	coll_conn_kick(container_of(to_delayed_work(work), struct coll_conn, again));
+}
+
+void coll_conn_retry(struct coll_conn *conn)
+{
+	queue_delayed_work(coll_wq, &conn->again, COLL_AGAIN);
+}
+
+struct coll_conn *coll_conn_alloc(const struct coll_hello *hello, u32 epoch)
+{
+	struct coll_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
+
+	if (!conn)
+		return NULL;
+	kref_init(&conn->ref);
+	mutex_init(&conn->lock);
+	INIT_LIST_HEAD(&conn->channels);
+	INIT_WORK(&conn->work, coll_conn_work);
+	INIT_DELAYED_WORK(&conn->again, coll_conn_again);
+	init_waitqueue_head(&conn->settled);
+	conn->hello = *hello;
+	conn->comm = coll_wire_comm(hello->key);
+	conn->epoch = epoch;
+	return conn;
+}
+
+static void coll_conn_free(struct kref *ref)
+{
+	struct coll_conn *conn = container_of(ref, struct coll_conn, ref);
+	u32 i;
+
+	for (i = 0; i < COLL_STRIPES; i++)
+		if (conn->streams[i])
+			coll_stream_disclaim(conn->streams[i]);
+	cancel_work_sync(&conn->work);
+	cancel_delayed_work_sync(&conn->again);
+	cancel_work_sync(&conn->work);
+	for (i = 0; i < COLL_STRIPES; i++) {
+		struct coll_stream *st = conn->streams[i];
+
+		if (!st)
+			continue;
+		/* Data of a failed op is of no use to anyone: drop it. */
+		if (!conn->soft && i == COLL_STRIPE_DATA)
+			sock_no_linger(st->sock->sk);
+		sockfd_put(st->sock);
+		kfree_sensitive(st);
+	}
+	kfree_sensitive(conn);
+}
+
+void coll_conn_put(struct coll_conn *conn)
+{
+	kref_put(&conn->ref, coll_conn_free);
+}
+
+void coll_conn_enter(struct coll_conn *conn, struct coll_channel *ch)
+{
+	if (conn->users)
+		kref_get(&conn->ref);
+	list_add_tail(&ch->list, &conn->channels);
+	WRITE_ONCE(conn->users, conn->users + 1);
+	conn->shared |= conn->users > 1;
+}
+
+void coll_conn_leave(struct coll_conn *conn, struct coll_channel *ch, bool hard)
+{
+	u32 i;
+
+	mutex_lock(&conn->lock);
+	list_del(&ch->list);
+	for (i = 0; i < COLL_STRIPES; i++) {
+		struct coll_stream *st = conn->streams[i];
+
+		if (st && st->rx_ch == ch)
+			st->rx_ch = NULL;
+		if (st && st->tx_ch == ch)
+			st->tx_ch = NULL;
+	}
+	conn->soft |= !hard;
+	WRITE_ONCE(conn->users, conn->users - 1);
+	/* Somebody may wait for what its frame stood in the way of. */
+	coll_conn_kick(conn);
+	mutex_unlock(&conn->lock);
+}
+
+static struct coll_stream *coll_stream_alloc(struct coll_conn *conn, u32 stripe,
+					     struct socket *sock)
+{
+	struct coll_stream *st = kzalloc(sizeof(*st), GFP_KERNEL_ACCOUNT);
+
+	if (!st)
+		return NULL;
+	st->conn = conn;
+	st->stripe = stripe;
+	st->sock = sock;
+	st->rx_state = COLL_RX_HEADER;
+	return st;
+}
+
+static int coll_conn_add_locked(struct coll_conn *conn, u32 stripe,
+				struct socket *sock)
+{
+	struct coll_stream *st;
+	int ret;
+
+	if (conn->streams[stripe])
+		return -EEXIST;
+	st = coll_stream_alloc(conn, stripe, sock);
+	if (!st)
+		return -ENOMEM;
+	ret = coll_stream_claim(st);
+	if (ret) {
+		kfree(st);
+		return ret;
+	}
+	coll_sock_tune(sock->sk, stripe);
+	/* pairs with coll_conn_stream() */
+	smp_store_release(&conn->streams[stripe], st);
+	coll_conn_kick(conn);
+	return 0;
+}
+
+int coll_conn_add(struct coll_conn *conn, u32 stripe, struct socket *sock)
+{
+	int ret;
+
+	mutex_lock(&conn->lock);
+	ret = coll_conn_add_locked(conn, stripe, sock);
+	mutex_unlock(&conn->lock);
+	return ret;
+}

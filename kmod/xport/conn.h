@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Connections: two TCP streams to another node, and who uses them.
+ *
+ * Stripe 0 carries control frames, stripe 1 data. The group that handed the
+ * sockets over uses them through its channel (channel.h), and so may further
+ * groups: frames name their communicator. Frames of several channels take turns.
+ *
+ * One work item per conn does everything: it reads control, sends control, then
+ * sends and reads data for the running ops. It is bounded, and queued by
+ *   - the socket callbacks (softirq): bytes, room, end or error
+ *   - the executor: a watermark that a step of a channel waits for has moved
+ *   - core: an op has started, a group has failed, a member has left
+ * As queueing a running work item runs it again, nothing is ever missed. It holds
+ * conn->lock; all state of streams and channels belongs to it, unless it says
+ * otherwise.
+ *
+ * No channel blocks another for ever: see coll_conn_wanted().
+ */
+#ifndef COLL_XPORT_CONN_H
+#define COLL_XPORT_CONN_H
+
+#include <linux/kref.h>
+#include <linux/mutex.h>
+#include <linux/net.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "../core/link.h"
+#include "../pure/wire.h"
+
+struct coll_channel;
+struct coll_conn;
+
+#define COLL_STRIPE_CTRL	0
+#define COLL_STRIPE_DATA	1
+#define COLL_STRIPES		2
+
+/* Header and the largest control payload. */
+#define COLL_STREAM_BUF		(COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX)
+
+/* What the receive side of a stream is in the middle of. */
+enum coll_rx_state {
+	COLL_RX_HEADER,		/* collecting a header in rx_buf */
+	COLL_RX_CTRL,		/* collecting a control payload behind it */
+	COLL_RX_DATA,		/* DATA: its channel takes it, or it is put aside */
+	COLL_RX_DROP,		/* payload that nobody is there for any more */
+};
+
+/**
+ * struct coll_stream - one socket of a conn
+ * @conn: owner
+ * @stripe: COLL_STRIPE_*
+ * @sock: the socket, referenced
+ * @saved_data_ready: callbacks as they were; set under sk_callback_lock, and so
+ *	for the next three
+ * @saved_write_space: see above
+ * @saved_state_change: see above
+ * @saved_error_report: see above
+ * @greeted: the peer's HELLO was right. Written by the work, read by anyone.
+ * @closed: no more bytes will come. Likewise.
+ * @bad: the peer has sent what nobody may send: it is not read any more. Likewise.
+ * @error: errno the socket broke with, positive; 0: it closed in order
+ * @rx_state: see enum coll_rx_state
+ * @rx_have: bytes in @rx_buf
+ * @rx_frame: header being worked on
+ * @rx_ch: its channel; NULL: not here, or not any more
+ * @rx_fresh: DATA: @rx_ch has not been given the header yet
+ * @rx_left: bytes of its payload still to come
+ * @rx_buf: header, control payload
+ * @tx_hello: HELLO has been put into @tx_buf
+ * @tx_ch: whose DATA frame is being sent; NULL: none's, or zeroes end it
+ * @tx_len: bytes in @tx_buf
+ * @tx_off: of these, sent
+ * @tx_left: payload bytes of the frame in @tx_buf still to send
+ * @tx_token: that frame is a token: its step is done when the header is out
+ * @tx_buf: header, control payload; page-backed, for it goes into bio_vecs
+ * @stat: counters; read by anyone, so each written with WRITE_ONCE()
+ */
+struct coll_stream {
+	struct coll_conn *conn;
+	u32 stripe;
+	struct socket *sock;
+	void (*saved_data_ready)(struct sock *sk);
+	void (*saved_write_space)(struct sock *sk);
+	void (*saved_state_change)(struct sock *sk);
+	void (*saved_error_report)(struct sock *sk);
+	bool greeted;
+	bool closed;
+	bool bad;
+	int error;
+
+	/* receive state */
+	enum coll_rx_state rx_state;
+	u32 rx_have;
+	struct coll_frame rx_frame;
+	struct coll_channel *rx_ch;
+	bool rx_fresh;
+	u32 rx_left;
+	u8 rx_buf[COLL_STREAM_BUF];
+
+	/* send state */
+	bool tx_hello;
+	struct coll_channel *tx_ch;
+	bool tx_token;
+	u32 tx_len;
+	u32 tx_off;
+	u32 tx_left;
+	u8 tx_buf[COLL_STREAM_BUF];
+
+	struct coll_link_stat stat;
+};
+
+/**
+ * struct coll_conn - see the top of this file
+ * @ref: one for each channel, until it has let go of @lock
+ * @lock: held by the work, and by who adds streams and channels or takes them off
+ * @channels: who uses it; @lock
+ * @users: how many; written under @lock, read by anyone
+ * @shared: there has been a second channel: frames of others than there are now
+ *	may come. Written under @lock.
+ * @soft: a channel has ended in order: what it sent is to arrive. Likewise.
+ * @hello: the HELLO of the group it was made for, which may be gone; @hello.key is
+ *	as secret as that
+ * @comm: that group's communicator, as frames name it
+ * @epoch: and its incarnation
+ * @streams: each set once, with release
+ * @work: see the top of this file
+ * @again: queues the work when memory may be there again
+ * @settled: somebody has been greeted, or a stream has ended
+ */
+struct coll_conn {
+	struct kref ref;
+	struct mutex lock;
+	struct list_head channels;
+	u32 users;
+	bool shared;
+	bool soft;
+	struct coll_hello hello;
+	u64 comm;
+	u32 epoch;
+	struct coll_stream *streams[COLL_STRIPES];
+	struct work_struct work;
+	struct delayed_work again;
+	wait_queue_head_t settled;
+};
+
+/**
+ * coll_conn_alloc() - a conn without streams and channels
+ * @hello: of the group it is made for; the stripe does not matter
+ * @epoch: of that group
+ *
+ * Return: NULL without memory.
+ */
+struct coll_conn *coll_conn_alloc(const struct coll_hello *hello, u32 epoch);
+
+/**
+ * coll_conn_enter() - one more channel, and a reference for it
+ * @conn: under conn->lock, or known to nobody
+ * @ch: channel
+ */
+void coll_conn_enter(struct coll_conn *conn, struct coll_channel *ch);
+
+/**
+ * coll_conn_leave() - a channel is no more
+ * @conn: conn
+ * @ch: channel, in no op
+ * @hard: what it has sent need not arrive
+ *
+ * What still comes for it is thrown away. Its reference stays.
+ */
+void coll_conn_leave(struct coll_conn *conn, struct coll_channel *ch, bool hard);
+
+/* Drop a channel's reference. The last one gives the sockets back. Sleeps. */
+void coll_conn_put(struct coll_conn *conn);
+
+/**
+ * coll_conn_add() - one more stream
+ * @conn: conn
+ * @stripe: COLL_STRIPE_*
+ * @sock: checked; the conn takes the reference over on success
+ *
+ * Return: 0, -EEXIST, -ENOMEM, -EBUSY, -ENOTCONN.
+ */
+int coll_conn_add(struct coll_conn *conn, u32 stripe, struct socket *sock);
+
+/* A stream, or NULL if it has not been handed over. */
+static inline struct coll_stream *coll_conn_stream(const struct coll_conn *conn,
+						   u32 i)
+{
+	/* pairs with the store in coll_conn_add() */
+	return smp_load_acquire(&conn->streams[i]);
+}
+
+/* Are all streams there? Any context. */
+bool coll_conn_complete(const struct coll_conn *conn);
+
+/* And has the peer greeted on each? Any context. */
+bool coll_conn_greeted(const struct coll_conn *conn);
+
+/* Queue the work. Any context. */
+void coll_conn_kick(struct coll_conn *conn);
+
+/* Queue the work a little later: memory was short. */
+void coll_conn_retry(struct coll_conn *conn);
+
+/**
+ * coll_conn_fail() - the peer has sent what it may not: nobody can go on
+ * @conn: under conn->lock
+ * @seq: number in the frame
+ */
+void coll_conn_fail(struct coll_conn *conn, u64 seq);
+
+/**
+ * coll_conn_wanted() - does anyone want what is behind the head of the data stream?
+ * @conn: under conn->lock
+ * @ch: whose frame stands there, and cannot be taken now
+ *
+ * This is the one place that says who might: channels whose running op could take
+ * bytes that have not come yet. Where nobody does, the frame stays in the socket,
+ * which is flow control without a copy.
+ */
+bool coll_conn_wanted(struct coll_conn *conn, const struct coll_channel *ch);
+
+#endif /* COLL_XPORT_CONN_H */

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A stream cut into frames. */
+#include <linux/minmax.h>
+#include <linux/skbuff.h>
+#include <net/tcp.h>
+
+#include "../core/limits.h"
+#include "../core/op.h"
+#include "channel.h"
+#include "conn.h"
+#include "rx.h"
+
+/**
+ * struct coll_rx - one call of tcp_read_sock()
+ * @st: stream
+ * @budget: bytes that may still be read
+ * @stop: leave the rest in the socket
+ * @again: but come back at once: an op is about to end
+ */
+struct coll_rx {
+	struct coll_stream *st;
+	u32 budget;
+	bool stop;
+	bool again;
+};
+
+/* The peer may not say this: from here on nobody knows where a frame begins. */
+static void coll_rx_garbage(struct coll_rx *rx)
+{
+	struct coll_stream *st = rx->st;
+
+	WRITE_ONCE(st->bad, true);
+	rx->stop = true;
+	coll_conn_fail(st->conn, st->rx_frame.seq);
+	WRITE_ONCE(st->stat.state, COLL_NL_LINK_STATE_DOWN);
+}
+
+static void coll_rx_next_frame(struct coll_stream *st)
+{
+	st->rx_have = 0;
+	st->rx_ch = NULL;
+	st->rx_state = COLL_RX_HEADER;
+	WRITE_ONCE(st->stat.rx_frames, st->stat.rx_frames + 1);
+}
+
+static struct coll_channel *coll_rx_channel(const struct coll_stream *st)
+{
+	const struct coll_frame *f = &st->rx_frame;
+	struct coll_channel *ch;
+
+	list_for_each_entry(ch, &st->conn->channels, list)
+		if (ch->comm == f->comm && ch->link.group->epoch == f->epoch)
+			return ch;
+	return NULL;
+}
+
+/*
+ * May a frame of this type come here and now? The first one greets for the group
+ * that made the conn. Later, frames of a communicator that is not here are those of
+ * one that has been, or will be: only where there have been several.
+ */
+static bool coll_rx_legal(const struct coll_stream *st)
+{
+	const struct coll_conn *conn = st->conn;
+	const struct coll_frame *f = &st->rx_frame;
+	bool hello = f->type == COLL_FRAME_HELLO;
+
+	if (!st->greeted)
+		return hello && f->comm == conn->comm && f->epoch == conn->epoch;
+	if ((f->type == COLL_FRAME_DATA) != (st->stripe == COLL_STRIPE_DATA))
+		return false;
+	return st->rx_ch || hello || conn->shared;
+}
+
+/* DATA: its bytes count, and there may not be more than the window allows. */
+static void coll_rx_count(struct coll_stream *st)
+{
+	struct coll_channel *ch = st->rx_ch;
+
+	ch->rx_seen += COLL_WIRE_HDR + st->rx_frame.length;
+	if (ch->rx_seen - ch->rx_told > COLL_WIRE_WINDOW)
+		coll_ch_proto(ch, st->rx_frame.seq);
+}
+
+static void coll_rx_header(struct coll_rx *rx)
+{
+	struct coll_stream *st = rx->st;
+	struct coll_frame *f = &st->rx_frame;
+
+	if (coll_wire_get_header(st->rx_buf, f)) {
+		coll_rx_garbage(rx);
+		return;
+	}
+	st->rx_ch = coll_rx_channel(st);
+	if (!coll_rx_legal(st)) {
+		coll_rx_garbage(rx);
+		return;
+	}
+	st->rx_left = f->length;
+	st->rx_fresh = false;
+	if (f->type != COLL_FRAME_DATA) {
+		st->rx_state = COLL_RX_CTRL;
+	} else if (st->rx_ch) {
+		coll_rx_count(st);
+		st->rx_fresh = true;
+		st->rx_state = COLL_RX_DATA;
+	} else {
+		st->rx_state = COLL_RX_DROP;
+	}
+}
+
+/* A control frame is whole. */
+static void coll_rx_ctrl_whole(struct coll_rx *rx)
+{
+	if (coll_rx_ctrl(rx->st))
+		coll_rx_garbage(rx);
+	coll_rx_next_frame(rx->st);
+}
+
+/*
+ * A channel that is between frames takes the next header at once: a token needs no
+ * more, and does not stand in anyone's way then.
+ */
+static void coll_rx_offer(struct coll_stream *st)
+{
+	struct coll_channel *ch = st->rx_ch;
+
+	if (!st->rx_fresh || coll_ch_pending(ch))
+		return;
+	coll_ch_take_header(ch, &st->rx_frame);
+	st->rx_fresh = false;
+	if (st->rx_left)
+		return;
+	coll_ch_room(ch);
+	coll_rx_next_frame(st);
+}
+
+/* DATA for nobody: its group has gone, or has failed. */
+static bool coll_rx_orphan(struct coll_stream *st)
+{
+	if (st->rx_ch && !coll_ch_failed(st->rx_ch))
+		return false;
+	st->rx_state = COLL_RX_DROP;
+	if (!st->rx_left)
+		coll_rx_next_frame(st);
+	return true;
+}
+
+static void coll_rx_advance(struct coll_rx *rx, u32 n)
+{
+	rx->st->rx_left -= n;
+	rx->budget -= n;
+	if (!rx->st->rx_left)
+		coll_rx_next_frame(rx->st);
+}
+
+/* Payload for the op, from where it lies. Return: bytes taken. */
+static u32 coll_rx_payload(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 len)
+{
+	struct coll_stream *st = rx->st;
+	int n;
+
+	len = min_t(u64, len, coll_ch_room(st->rx_ch));
+	if (!len)
+		return 0;
+	n = coll_ch_take_skb(st->rx_ch, skb, off, len);
+	if (n < 0) {
+		coll_rx_garbage(rx);
+		return 0;
+	}
+	if (n < len)
+		rx->stop = true;
+	coll_rx_advance(rx, n);
+	return n;
+}
+
+/* Into the memory of the channel: others want what comes behind. */
+static u32 coll_rx_aside(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 len)
+{
+	struct coll_stream *st = rx->st;
+	struct coll_channel *ch = st->rx_ch;
+	u32 room, least = st->rx_fresh ? COLL_WIRE_HDR : 1;
+	void *to;
+
+	to = coll_spill_room(&ch->aside, least, &room);
+	if (!to) {
+		coll_conn_retry(st->conn);
+		rx->stop = true;
+		return 0;
+	}
+	if (st->rx_fresh) {
+		memcpy(to, st->rx_buf, COLL_WIRE_HDR);
+		coll_spill_added(&ch->aside, COLL_WIRE_HDR);
+		st->rx_fresh = false;
+		if (!st->rx_left)
+			coll_rx_next_frame(st);
+		return 0;
+	}
+	len = min(len, room);
+	if (skb_copy_bits(skb, off, to, len)) {
+		coll_rx_garbage(rx);
+		return 0;
+	}
+	coll_spill_added(&ch->aside, len);
+	WRITE_ONCE(ch->spilled, ch->spilled + len);
+	coll_rx_advance(rx, len);
+	return len;
+}
+
+/*
+ * The frame at the head is DATA. Its channel takes it, if it is its turn; else it
+ * stays here, unless it stands in somebody's way. Return: bytes taken.
+ */
+static u32 coll_rx_data(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 len)
+{
+	struct coll_stream *st = rx->st;
+	struct coll_channel *ch = st->rx_ch;
+	u32 n;
+
+	if (coll_rx_orphan(st))
+		return 0;
+	coll_rx_offer(st);
+	if (st->rx_state != COLL_RX_DATA)
+		return 0;
+	len = min3(len, st->rx_left, rx->budget);
+	if (!st->rx_fresh && !ch->aside.len) {
+		n = coll_rx_payload(rx, skb, off, len);
+		if (n || rx->stop || coll_rx_orphan(st))
+			return n;
+	}
+	if (!coll_conn_wanted(st->conn, ch)) {
+		rx->stop = true;
+		return 0;
+	}
+	if (ch->op && coll_op_ending(ch->op)) {
+		/* The next op of the channel may want it in a moment. */
+		rx->again = true;
+		rx->stop = true;
+		return 0;
+	}
+	return coll_rx_aside(rx, skb, off, len);
+}
+
+static u32 coll_rx_drop(struct coll_rx *rx, u32 len)
+{
+	len = min3(len, rx->st->rx_left, rx->budget);
+	coll_rx_advance(rx, len);
+	return len;
+}
+
+/* Collect up to @want bytes in rx_buf. Return: bytes taken. */
+static u32 coll_rx_collect(struct coll_stream *st, struct sk_buff *skb, u32 off,
+			   u32 len, u32 want)
+{
+	u32 n = min(len, want - st->rx_have);
+
+	if (skb_copy_bits(skb, off, st->rx_buf + st->rx_have, n))
+		return 0;
+	st->rx_have += n;
+	return n;
+}
+
+/* Bytes of a header. No byte need follow a token, a POST or an ACK. */
+static u32 coll_rx_head(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 len)
+{
+	struct coll_stream *st = rx->st;
+	u32 n = coll_rx_collect(st, skb, off, len, COLL_WIRE_HDR);
+
+	if (st->rx_have < COLL_WIRE_HDR)
+		return n;
+	coll_rx_header(rx);
+	if (rx->stop)
+		return n;
+	if (st->rx_state == COLL_RX_CTRL && !st->rx_left)
+		coll_rx_ctrl_whole(rx);
+	else if (st->rx_state == COLL_RX_DATA && !coll_rx_orphan(st))
+		coll_rx_offer(st);
+	else if (st->rx_state == COLL_RX_DROP && !st->rx_left)
+		coll_rx_next_frame(st);
+	return n;
+}
+
+/* One step of the state machine. Return: bytes taken. */
+static u32 coll_rx_step(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 len)
+{
+	struct coll_stream *st = rx->st;
+	u32 n, want;
+
+	switch (st->rx_state) {
+	case COLL_RX_HEADER:
+		return coll_rx_head(rx, skb, off, len);
+	case COLL_RX_CTRL:
+		want = COLL_WIRE_HDR + st->rx_frame.length;
+		n = coll_rx_collect(st, skb, off, len, want);
+		if (st->rx_have == want)
+			coll_rx_ctrl_whole(rx);
+		return n;
+	case COLL_RX_DATA:
+		return coll_rx_data(rx, skb, off, len);
+	default:
+		return coll_rx_drop(rx, len);
+	}
+}
+
+static int coll_rx_actor(read_descriptor_t *desc, struct sk_buff *skb,
+			 unsigned int off, size_t len)
+{
+	struct coll_rx *rx = desc->arg.data;
+	struct coll_stream *st = rx->st;
+	u32 taken = 0;
+
+	while (taken < len && !rx->stop) {
+		enum coll_rx_state state = st->rx_state;
+		bool fresh = st->rx_fresh;
+		u32 n = coll_rx_step(rx, skb, off + taken, len - taken);
+
+		/* Bytes that cannot be read, as of device memory: no progress. */
+		if (!n && !rx->stop && st->rx_state == state && st->rx_fresh == fresh)
+			coll_rx_garbage(rx);
+		taken += n;
+		if (!rx->budget)
+			rx->stop = true;
+	}
+	if (rx->stop)
+		desc->count = 0;
+	WRITE_ONCE(st->stat.rx_bytes, st->stat.rx_bytes + taken);
+	return taken;
+}
+
+/* The peer has ended the stream, or the network has. Under the socket lock. */
+static bool coll_rx_ended(const struct sock *sk)
+{
+	if (READ_ONCE(sk->sk_err))
+		return true;
+	return sk->sk_shutdown & RCV_SHUTDOWN &&
+	       skb_queue_empty(&sk->sk_receive_queue);
+}
+
+bool coll_rx(struct coll_stream *st)
+{
+	struct coll_rx rx = { .st = st, .budget = COLL_WORK_BUDGET };
+	read_descriptor_t desc = { .arg.data = &rx, .count = 1 };
+	struct sock *sk = st->sock->sk;
+
+	lock_sock(sk);
+	/* The channel that a header has been waiting for may be ready for it. */
+	if (st->rx_state == COLL_RX_DATA && !coll_rx_orphan(st))
+		coll_rx_offer(st);
+	if (!st->bad)
+		tcp_read_sock(sk, &desc, coll_rx_actor);
+	if (!st->closed && coll_rx_ended(sk)) {
+		st->error = READ_ONCE(sk->sk_err) ?: st->error;
+		WRITE_ONCE(st->stat.state, COLL_NL_LINK_STATE_DOWN);
+		WRITE_ONCE(st->closed, true);
+		wake_up(&st->conn->settled);
+	}
+	release_sock(sk);
+	return !rx.budget || rx.again;
+}

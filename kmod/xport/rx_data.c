@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0
+/* DATA of a channel: which step it is for, and into its range. */
+#include <linux/minmax.h>
+#include <linux/skbuff.h>
+
+#include "../core/exec.h"
+#include "../core/group.h"
+#include "../core/limits.h"
+#include "../core/op.h"
+#include "../core/trace.h"
+#include "channel.h"
+#include "conn.h"
+#include "rx.h"
+
+bool coll_ch_pending(const struct coll_channel *ch)
+{
+	return ch->rx_state != COLL_CH_IDLE || ch->aside.len;
+}
+
+void coll_ch_take_header(struct coll_channel *ch, const struct coll_frame *f)
+{
+	ch->rx_frame = *f;
+	ch->rx_left = f->length;
+	ch->rx_state = COLL_CH_MATCH;
+}
+
+/* Bytes of the frame are done with; the last ones free the channel for the next. */
+static void coll_ch_took(struct coll_channel *ch, u32 n)
+{
+	ch->rx_left -= n;
+	ch->rx_done += n;
+	if (ch->rx_left)
+		return;
+	ch->rx_done += COLL_WIRE_HDR;
+	ch->rx_state = COLL_CH_IDLE;
+	if (ch->rx_frame.flags & COLL_FRAME_ACK_NOW)
+		ch->rx_ack_now = true;
+}
+
+/* May the running op be given anything? */
+static bool coll_ch_runs(const struct coll_channel *ch)
+{
+	return ch->op && !coll_op_ending(ch->op) && coll_ch_greeted(ch) &&
+	       !coll_ch_failed(ch);
+}
+
+/*
+ * Which step is the DATA frame for? Every number in it is held against what
+ * our own schedule expects, before any of it is used. Return: the step is there;
+ * a token has been taken with that.
+ */
+static bool coll_ch_match(struct coll_channel *ch)
+{
+	const struct coll_frame *f = &ch->rx_frame;
+	struct coll_exec *x = ch->op->exec;
+	struct coll_exec_step *step;
+	bool blocked;
+	u64 room;
+
+	step = coll_exec_recv_step(x, ch->link.peer, &room, &blocked);
+	if (f->seq == ch->op->seq &&
+	    f->signature != (step ? coll_exec_signature(x, step) : ch->op->sig)) {
+		coll_ch_fail(ch, COLL_CAUSE_MISMATCH, EBADE, f->seq, 0);
+		return false;
+	}
+	/* In order: what a later op sends, this one does not get any more. */
+	if (f->seq > ch->op->seq && !step)
+		return false;
+	if (f->seq != ch->op->seq || !step || f->transfer != step->ordinal ||
+	    f->offset != step->done + ch->rx_carried ||
+	    f->length > step->len - f->offset || !f->length != !step->len) {
+		coll_ch_proto(ch, f->seq);
+		return false;
+	}
+	if (f->length) {
+		ch->rx_state = COLL_CH_PAYLOAD;
+	} else if (!blocked) {
+		coll_exec_recv(x, step, ch->sweep, NULL, 0);
+		coll_ch_took(ch, 0);
+	}
+	return true;
+}
+
+u64 coll_ch_room(struct coll_channel *ch)
+{
+	bool blocked;
+	u64 room;
+
+	if (!coll_ch_runs(ch))
+		return 0;
+	if (ch->rx_state == COLL_CH_MATCH && !coll_ch_match(ch))
+		return 0;
+	if (ch->rx_state != COLL_CH_PAYLOAD)
+		return 0;
+	ch->rx_step = coll_exec_recv_step(ch->op->exec, ch->link.peer, &room,
+					  &blocked);
+	return min_t(u64, room - ch->rx_carried, ch->rx_left);
+}
+
+bool coll_ch_wants(struct coll_channel *ch)
+{
+	bool blocked;
+	u64 room;
+
+	return coll_ch_runs(ch) && !coll_ch_pending(ch) &&
+	       coll_exec_recv_step(ch->op->exec, ch->link.peer, &room, &blocked) &&
+	       !blocked;
+}
+
+/*
+ * Contiguous payload bytes. A reduction wants whole elements: what is left of
+ * the last one is kept, and completed from the next bytes.
+ */
+static int coll_ch_feed(struct coll_channel *ch, const u8 *data, u32 len)
+{
+	struct coll_exec_step *step = ch->rx_step;
+	struct coll_exec *x = ch->op->exec;
+	u32 elem = coll_exec_reduces(step) ? step->unit : 1;
+	u32 n;
+	int ret;
+
+	if (ch->rx_carried) {
+		n = min(elem - ch->rx_carried, len);
+		memcpy(ch->rx_carry + ch->rx_carried, data, n);
+		ch->rx_carried += n;
+		data += n;
+		len -= n;
+		if (ch->rx_carried < elem)
+			return 0;
+		ch->rx_carried = 0;
+		ret = coll_exec_recv(x, step, ch->sweep, ch->rx_carry, elem);
+		if (ret)
+			return ret;
+	}
+	n = len - len % elem;
+	if (n) {
+		trace_coll_segment(ch->link.group->id, ch->op->seq, ch->link.peer,
+				   step - x->steps, step->s.kind, step->done, n);
+		ret = coll_exec_recv(x, step, ch->sweep, data, n);
+		if (ret)
+			return ret;
+	}
+	if (len > n) {
+		ch->rx_carried = len - n;
+		memcpy(ch->rx_carry, data + n, ch->rx_carried);
+	}
+	return 0;
+}
+
+/* A stretch of a buffer's bytes that may overlap the ones wanted. */
+static int coll_ch_stretch(struct coll_channel *ch, const u8 *data, u32 len,
+			   u32 *skip, u32 *want)
+{
+	u32 from = min(*skip, len);
+	u32 n = min(len - from, *want);
+
+	*skip -= from;
+	*want -= n;
+	return n ? coll_ch_feed(ch, data + from, n) : 0;
+}
+
+/*
+ * Feed @want bytes of a buffer, after @skip ones: head, fragments, further
+ * buffers. Not skb_seq_read(), which forbids sleeping between its calls:
+ * windows of user memory do sleep.
+ */
+static int coll_ch_skb(struct coll_channel *ch, struct sk_buff *skb, u32 *skip,
+		       u32 *want)
+{
+	struct sk_buff *frag;
+	int i, ret;
+
+	ret = coll_ch_stretch(ch, skb->data, skb_headlen(skb), skip, want);
+	for (i = 0; !ret && *want && i < skb_shinfo(skb)->nr_frags; i++) {
+		const skb_frag_t *f = &skb_shinfo(skb)->frags[i];
+
+		/* device memory: nobody here can read it */
+		if (!skb_frag_address_safe(f))
+			return -EPROTO;
+		ret = coll_ch_stretch(ch, skb_frag_address(f), skb_frag_size(f),
+				      skip, want);
+	}
+	if (ret || !*want)
+		return ret;
+	skb_walk_frags(skb, frag) {
+		ret = coll_ch_skb(ch, frag, skip, want);
+		if (ret || !*want)
+			break;
+	}
+	return ret;
+}
+
+int coll_ch_take_skb(struct coll_channel *ch, struct sk_buff *skb, u32 off, u32 len)
+{
+	u32 want = len;
+	int ret;
+
+	ret = coll_ch_skb(ch, skb, &off, &want);
+	/* What else may go wrong has been reported by the executor. */
+	if (ret == -EPROTO)
+		return ret;
+	coll_ch_took(ch, len - want);
+	return len - want;
+}
+
+/* The next frame of those put aside. Its header has been checked. */
+static void coll_ch_header_aside(struct coll_channel *ch)
+{
+	struct coll_frame f;
+	const u8 *head;
+	u32 len;
+
+	head = coll_spill_head(&ch->aside, &len);
+	coll_wire_get_header(head, &f);
+	coll_spill_took(&ch->aside, COLL_WIRE_HDR);
+	coll_ch_take_header(ch, &f);
+}
+
+bool coll_ch_drain(struct coll_channel *ch)
+{
+	u32 budget = COLL_WORK_BUDGET;
+	const u8 *data;
+	u32 len;
+
+	if (coll_ch_failed(ch)) {
+		coll_spill_free(&ch->aside);
+		return false;
+	}
+	while (budget && coll_ch_pending(ch)) {
+		if (ch->rx_state == COLL_CH_IDLE)
+			coll_ch_header_aside(ch);
+		data = coll_spill_head(&ch->aside, &len);
+		len = min(len, budget);
+		len = min_t(u64, len, coll_ch_room(ch));
+		if (ch->rx_state == COLL_CH_IDLE)
+			continue;	/* that was a token */
+		if (!len || coll_ch_feed(ch, data, len))
+			return false;
+		coll_spill_took(&ch->aside, len);
+		coll_ch_took(ch, len);
+		budget -= len;
+	}
+	return !budget;
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Sockets that user space hands over: what is accepted, claimed and tuned. */
+#include <linux/module.h>
+#include <net/inet_connection_sock.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "conn.h"
+#include "sock.h"
+
+static unsigned int dead_after = 10;
+module_param(dead_after, uint, 0644);
+MODULE_PARM_DESC(dead_after, "seconds without a sign of life after which a peer host counts as dead");
+
+unsigned int coll_dead_after(void)
+{
+	return clamp(READ_ONCE(dead_after), 2U, 3600U);
+}
+
+/* Only plain, established TCP over IP: that is all we read and write. */
+int coll_sock_check(const struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+
+	if (sk->sk_family != AF_INET && sk->sk_family != AF_INET6)
+		return -EPROTOTYPE;
+	if (sk->sk_type != SOCK_STREAM || sk->sk_protocol != IPPROTO_TCP)
+		return -EPROTOTYPE;
+	if (READ_ONCE(sk->sk_state) != TCP_ESTABLISHED)
+		return -ENOTCONN;
+	return 0;
+}
+
+void coll_sock_tune(struct sock *sk, u32 stripe)
+{
+	unsigned int sec = coll_dead_after();
+
+	tcp_sock_set_nodelay(sk);
+	sock_set_keepalive(sk);
+	tcp_sock_set_keepidle(sk, max(sec / 2, 1U));
+	tcp_sock_set_keepintvl(sk, max(sec / 10, 1U));
+	tcp_sock_set_keepcnt(sk, 5);
+	/*
+	 * Not on data: a peer that computes leaves the window shut for long,
+	 * and TCP would take that for death. Control is always read.
+	 */
+	if (stripe == COLL_STRIPE_CTRL)
+		tcp_sock_set_user_timeout(sk, sec * MSEC_PER_SEC);
+}
+
+/* Socket callbacks: softirq or process context. Only queue the work. */
+static void coll_sk_kick(struct sock *sk)
+{
+	struct coll_stream *st;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	st = sk->sk_user_data;
+	if (st)
+		coll_conn_kick(st->conn);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void coll_sk_write_space(struct sock *sk)
+{
+	if (!sk_stream_is_writeable(sk))
+		return;
+	clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	coll_sk_kick(sk);
+}
+
+/*
+ * Nobody may slip a protocol of his own (TLS, a sockmap) between us and the
+ * socket, save our callbacks, and call them when we are gone: a socket has one
+ * upper layer protocol at most, and this is it. It is never registered, so it
+ * cannot be asked for by name. And as it cannot be cloned, a claimed socket
+ * cannot be made a listener.
+ */
+static struct tcp_ulp_ops coll_ulp __read_mostly = {
+	.name	= "coll",
+	.owner	= THIS_MODULE,
+};
+
+static int coll_ulp_claim(struct sock *sk)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+	int ret = 0;
+
+	lock_sock(sk);
+	/* Once more: a listener would hand our callbacks to its children. */
+	if (sk->sk_state != TCP_ESTABLISHED)
+		ret = -ENOTCONN;
+	else if (icsk->icsk_ulp_ops)
+		ret = -EBUSY;
+	else
+		icsk->icsk_ulp_ops = &coll_ulp;
+	release_sock(sk);
+	return ret;
+}
+
+static void coll_ulp_disclaim(struct sock *sk)
+{
+	lock_sock(sk);
+	inet_csk(sk)->icsk_ulp_ops = NULL;
+	release_sock(sk);
+}
+
+int coll_stream_claim(struct coll_stream *st)
+{
+	struct sock *sk = st->sock->sk;
+	int ret;
+
+	ret = coll_ulp_claim(sk);
+	if (ret)
+		return ret;
+	write_lock_bh(&sk->sk_callback_lock);
+	if (sk->sk_user_data) {
+		ret = -EBUSY;
+		goto unlock;
+	}
+	st->saved_data_ready = sk->sk_data_ready;
+	st->saved_write_space = sk->sk_write_space;
+	st->saved_state_change = sk->sk_state_change;
+	st->saved_error_report = sk->sk_error_report;
+	sk->sk_user_data = st;
+	sk->sk_data_ready = coll_sk_kick;
+	sk->sk_write_space = coll_sk_write_space;
+	sk->sk_state_change = coll_sk_kick;
+	sk->sk_error_report = coll_sk_kick;
+unlock:
+	write_unlock_bh(&sk->sk_callback_lock);
+	if (ret)
+		coll_ulp_disclaim(sk);
+	return ret;
+}
+
+void coll_stream_disclaim(struct coll_stream *st)
+{
+	struct sock *sk = st->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_data_ready = st->saved_data_ready;
+	sk->sk_write_space = st->saved_write_space;
+	sk->sk_state_change = st->saved_state_change;
+	sk->sk_error_report = st->saved_error_report;
+	sk->sk_user_data = NULL;
+	write_unlock_bh(&sk->sk_callback_lock);
+	coll_ulp_disclaim(sk);
+}

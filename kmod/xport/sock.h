@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Sockets that user space hands over: what is accepted, claimed and tuned. */
+#ifndef COLL_XPORT_SOCK_H
+#define COLL_XPORT_SOCK_H
+
+#include <linux/net.h>
+#include <linux/types.h>
+
+struct coll_stream;
+
+/* Seconds without a sign of life after which a peer counts as dead. */
+unsigned int coll_dead_after(void);
+
+/* Only plain, established TCP over IP. Return: 0, -EPROTOTYPE, -ENOTCONN. */
+int coll_sock_check(const struct socket *sock);
+
+/* Options for a stripe: how soon it goes, how soon a dead peer is noticed. */
+void coll_sock_tune(struct sock *sk, u32 stripe);
+
+/**
+ * coll_stream_claim() - make the socket of a stream ours
+ * @st: with its socket and conn, whose work the callbacks queue from now on
+ *
+ * Return: 0, -EBUSY somebody else has it, -ENOTCONN.
+ */
+int coll_stream_claim(struct coll_stream *st);
+
+/* Undo that. No callback comes any more when it returns. */
+void coll_stream_disclaim(struct coll_stream *st);
+
+#endif /* COLL_XPORT_SOCK_H */

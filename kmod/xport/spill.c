@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+
+#include "../pure/wire.h"
+#include "spill.h"
+
+/**
+ * struct coll_spill_chunk - part of a queue
+ * @list: in the queue
+ * @start: first byte that has not been taken
+ * @end: behind the last one
+ * @data: the bytes
+ */
+struct coll_spill_chunk {
+	struct list_head list;
+	u32 start;
+	u32 end;
+	u8 data[SZ_16K - sizeof(struct list_head) - 2 * sizeof(u32)];
+};
+
+static_assert(sizeof(struct coll_spill_chunk) == SZ_16K);
+static_assert(sizeof_field(struct coll_spill_chunk, data) > COLL_WIRE_HDR);
+
+void coll_spill_init(struct coll_spill *s)
+{
+	INIT_LIST_HEAD(&s->chunks);
+	s->len = 0;
+}
+
+static struct coll_spill_chunk *coll_spill_first(struct coll_spill *s)
+{
+	return list_first_entry_or_null(&s->chunks, struct coll_spill_chunk, list);
+}
+
+static void coll_spill_drop(struct coll_spill_chunk *c)
+{
+	list_del(&c->list);
+	kvfree(c);
+}
+
+void coll_spill_free(struct coll_spill *s)
+{
+	while (!list_empty(&s->chunks))
+		coll_spill_drop(coll_spill_first(s));
+	s->len = 0;
+}
+
+static u32 coll_spill_left(const struct coll_spill_chunk *c)
+{
+	return sizeof(c->data) - c->end;
+}
+
+void *coll_spill_room(struct coll_spill *s, u32 least, u32 *room)
+{
+	struct coll_spill_chunk *c;
+
+	if (!list_empty(&s->chunks)) {
+		c = list_last_entry(&s->chunks, struct coll_spill_chunk, list);
+		*room = coll_spill_left(c);
+		if (*room >= least)
+			return c->data + c->end;
+	}
+	/* The socket is locked, and the bytes can wait there: do not insist. */
+	c = kvmalloc(sizeof(*c), GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
+	if (!c)
+		return NULL;
+	c->start = 0;
+	c->end = 0;
+	list_add_tail(&c->list, &s->chunks);
+	*room = coll_spill_left(c);
+	return c->data;
+}
+
+void coll_spill_added(struct coll_spill *s, u32 n)
+{
+	list_last_entry(&s->chunks, struct coll_spill_chunk, list)->end += n;
+	s->len += n;
+}
+
+const void *coll_spill_head(struct coll_spill *s, u32 *len)
+{
+	const struct coll_spill_chunk *c = coll_spill_first(s);
+
+	*len = c ? c->end - c->start : 0;
+	return c ? c->data + c->start : NULL;
+}
+
+void coll_spill_took(struct coll_spill *s, u32 n)
+{
+	struct coll_spill_chunk *c = coll_spill_first(s);
+
+	c->start += n;
+	s->len -= n;
+	if (c->start == c->end)
+		coll_spill_drop(c);
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Control frames, as they are due. */
+#include <linux/bvec.h>
+#include <linux/socket.h>
+#include <linux/uio.h>
+#include <net/sock.h>
+
+#include "../core/group.h"
+#include "channel.h"
+#include "conn.h"
+#include "tx.h"
+
+/* So much has to be consumed before the peer hears of it by itself. */
+#define COLL_ACK_BYTES	(COLL_WIRE_WINDOW / 4)
+
+void coll_tx_frame(struct coll_stream *st, const struct coll_frame *f)
+{
+	coll_wire_put_header(st->tx_buf, f);
+	st->tx_off = 0;
+	st->tx_len = COLL_WIRE_HDR;
+	WRITE_ONCE(st->stat.tx_frames, st->stat.tx_frames + 1);
+}
+
+/* HELLO of @comm; @h->key is wiped. */
+static void coll_tx_put_hello(struct coll_stream *st, u64 comm, u32 epoch,
+			      struct coll_hello *h)
+{
+	struct coll_frame f = {
+		.type = COLL_FRAME_HELLO,
+		.comm = comm,
+		.epoch = epoch,
+		.length = COLL_WIRE_HELLO,
+	};
+
+	coll_wire_put_hello(st->tx_buf + COLL_WIRE_HDR, h);
+	memzero_explicit(h->key, sizeof(h->key));
+	coll_tx_frame(st, &f);
+	st->tx_len += COLL_WIRE_HELLO;
+}
+
+void coll_tx_hello(struct coll_stream *st)
+{
+	struct coll_hello h = st->conn->hello;
+
+	h.stripe = st->stripe;
+	coll_tx_put_hello(st, st->conn->comm, st->conn->epoch, &h);
+	st->tx_hello = true;
+}
+
+static void coll_tx_guest_hello(struct coll_stream *st, struct coll_channel *ch)
+{
+	struct coll_hello h;
+
+	coll_ch_hello(ch->link.group, ch->link.peer, COLL_STRIPE_CTRL, &h);
+	coll_tx_put_hello(st, ch->comm, ch->link.group->epoch, &h);
+	ch->hello_due = false;
+}
+
+/* A frame without payload, or with one that is in its place already. */
+static void coll_tx_put(struct coll_stream *st, const struct coll_channel *ch,
+			struct coll_frame *f, u8 type, u32 length)
+{
+	f->type = type;
+	f->comm = ch->comm;
+	f->epoch = ch->link.group->epoch;
+	f->length = length;
+	coll_tx_frame(st, f);
+	st->tx_len += length;
+}
+
+static void coll_tx_post(struct coll_stream *st, struct coll_channel *ch)
+{
+	struct coll_group *g = ch->link.group;
+	struct coll_frame f = { };
+
+	spin_lock(&g->lock);
+	f.seq = g->announced_seq;
+	f.signature = g->announced_sig;
+	spin_unlock(&g->lock);
+	ch->announced = f.seq;
+	coll_tx_put(st, ch, &f, COLL_FRAME_POST, 0);
+}
+
+static void coll_tx_abort(struct coll_stream *st, struct coll_channel *ch)
+{
+	struct coll_group *g = ch->link.group;
+	struct coll_frame f = { };
+	struct coll_cause cause;
+
+	spin_lock(&g->lock);
+	cause = g->cause;
+	spin_unlock(&g->lock);
+	coll_wire_put_abort(st->tx_buf + COLL_WIRE_HDR, &cause);
+	coll_tx_put(st, ch, &f, COLL_FRAME_ABORT, COLL_WIRE_ABORT);
+	ch->abort_sent = true;
+}
+
+static void coll_tx_bye(struct coll_stream *st, struct coll_channel *ch)
+{
+	struct coll_group *g = ch->link.group;
+	struct coll_frame f = { };
+	struct coll_bye bye;
+
+	spin_lock(&g->lock);
+	bye.rank = g->local_left[ch->byes_sent].rank;
+	bye.seq = g->local_left[ch->byes_sent].seq;
+	spin_unlock(&g->lock);
+	coll_wire_put_bye(st->tx_buf + COLL_WIRE_HDR, &bye);
+	coll_tx_put(st, ch, &f, COLL_FRAME_BYE, COLL_WIRE_BYE);
+	ch->byes_sent++;
+}
+
+static void coll_tx_ack(struct coll_stream *st, struct coll_channel *ch)
+{
+	struct coll_frame f = { .offset = ch->rx_done };
+
+	ch->rx_told = ch->rx_done;
+	ch->rx_ack_now = false;
+	coll_tx_put(st, ch, &f, COLL_FRAME_ACK, 0);
+}
+
+static bool coll_tx_ack_due(const struct coll_channel *ch)
+{
+	u64 news = ch->rx_done - ch->rx_told;
+
+	return news >= COLL_ACK_BYTES || (news && ch->rx_ack_now);
+}
+
+/* The control frame of a channel that is due, into tx_buf. Return: false for none. */
+static bool coll_tx_due(struct coll_stream *st, struct coll_channel *ch)
+{
+	struct coll_group *g = ch->link.group;
+
+	if (ch->hello_due)
+		coll_tx_guest_hello(st, ch);
+	else if (ch->guest && !ch->greeted)
+		return false;	/* nobody may be there who knows what it is about */
+	else if (READ_ONCE(g->error) && !ch->abort_sent)
+		coll_tx_abort(st, ch);
+	else if (ch->byes_sent < READ_ONCE(g->nr_left))
+		coll_tx_bye(st, ch);
+	else if (ch->announced != READ_ONCE(g->announced_seq))
+		coll_tx_post(st, ch);
+	else if (coll_tx_ack_due(ch))
+		coll_tx_ack(st, ch);
+	else
+		return false;
+	return true;
+}
+
+static bool coll_tx_next_ctrl(struct coll_stream *st)
+{
+	struct coll_channel *ch;
+
+	if (!st->tx_hello) {
+		coll_tx_hello(st);
+		return true;
+	}
+	list_for_each_entry(ch, &st->conn->channels, list)
+		if (coll_tx_due(st, ch))
+			return true;
+	return false;
+}
+
+int coll_tx_send(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
+		 u32 bytes, bool more)
+{
+	struct msghdr msg = {
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | (more ? MSG_MORE : 0),
+	};
+	int ret;
+
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bv, nr, bytes);
+	ret = sock_sendmsg(st->sock, &msg);
+	if (ret > 0)
+		WRITE_ONCE(st->stat.tx_bytes, st->stat.tx_bytes + ret);
+	if (ret == -EAGAIN || ret == -ENOMEM || ret == -ENOBUFS) {
+		WRITE_ONCE(st->stat.tx_stalls, st->stat.tx_stalls + 1);
+		return 0;
+	}
+	/* Whoever meets a socket's error first takes it away. */
+	if (ret < 0 && ret != -EPIPE)
+		st->error = -ret;
+	return ret;
+}
+
+void coll_tx_head_bvec(struct coll_stream *st, struct bio_vec *bv)
+{
+	bv->bv_page = virt_to_page(st->tx_buf + st->tx_off);
+	bv->bv_offset = offset_in_page(st->tx_buf + st->tx_off);
+	bv->bv_len = st->tx_len - st->tx_off;
+}
+
+void coll_tx_ctrl(struct coll_stream *st)
+{
+	struct bio_vec bv;
+	int ret;
+
+	while (st->tx_off < st->tx_len || coll_tx_next_ctrl(st)) {
+		coll_tx_head_bvec(st, &bv);
+		ret = coll_tx_send(st, &bv, 1, bv.bv_len, false);
+		if (ret <= 0)
+			return;	/* an error shows on the receive side */
+		st->tx_off += ret;
+	}
+}
