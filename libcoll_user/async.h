@@ -86,6 +86,14 @@ struct async {
 /* For backends, lock held. */
 void async_complete(struct async *a, coll_request_t *req, int res);
 
+/*
+ * async_talk.c: messages of the thread backend. *@t is made by the first one; lock held.
+ * talk_destroy(): nothing is under way any more, the lock is not held; NULL is allowed.
+ */
+struct talk;
+int talk_push(struct async *a, struct talk **t, coll_request_t *req);
+void talk_destroy(struct talk *t);
+
 /* For blocking calls: is there anything they have to mind? */
 bool async_in_use(coll_comm_t *comm);
 bool async_wants_all(coll_comm_t *comm);

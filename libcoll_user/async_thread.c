@@ -2,7 +2,8 @@
 /*
  * Nonblocking commands where io_uring is forbidden: one thread makes the
  * blocking calls, in order. Every rank starts its commands in the same order,
- * so that none of them waits for a later one.
+ * so that none of them waits for a later one. Messages have no such order, and have
+ * threads of their own, see async_talk.c.
  */
 #include <errno.h>
 #include <signal.h>
@@ -14,12 +15,14 @@
  * struct submitter - the thread; fields under async->lock
  * @work: there is a request, or @stop
  * @first: requests, oldest first
+ * @talk: for messages
  */
 struct submitter {
 	pthread_t thread;
 	pthread_cond_t work;
 	coll_request_t *first, **end;
 	bool stop;
+	struct talk *talk;
 };
 
 static void *submitter_main(void *arg)
@@ -84,6 +87,7 @@ static void thread_destroy(struct async *a)
 	pthread_cond_signal(&s->work);
 	pthread_mutex_unlock(&a->lock);
 	pthread_join(s->thread, NULL);
+	talk_destroy(s->talk);
 	pthread_cond_destroy(&s->work);
 	free(s);
 }
@@ -92,6 +96,8 @@ static int thread_push(struct async *a, coll_request_t *req)
 {
 	struct submitter *s = a->private;
 
+	if (is_message(&req->cmd))
+		return talk_push(a, &s->talk, req);
 	req->next = NULL;
 	*s->end = req;
 	s->end = &req->next;

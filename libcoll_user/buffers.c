@@ -81,6 +81,17 @@ static const struct buffer *find(const coll_comm_t *comm, uint64_t addr, uint64_
 	return NULL;
 }
 
+/* Bytes that a message sends, or may receive. */
+static uint64_t message_length(const struct coll_cmd *cmd, bool out)
+{
+	bool both = cmd->collective == COLL_SENDRECV;
+	uint64_t len = coll_dtype_size(out && both ? cmd->recv_dtype : cmd->dtype);
+
+	if (__builtin_mul_overflow(out && both ? cmd->recv_count : cmd->count, len, &len))
+		return 0;
+	return len;
+}
+
 /* Bytes of a buffer of this rank; 0: it has none, or counts of its own. */
 static uint64_t length(const coll_comm_t *comm, const struct coll_cmd *cmd, bool out)
 {
@@ -89,6 +100,8 @@ static uint64_t length(const coll_comm_t *comm, const struct coll_cmd *cmd, bool
 	uint8_t in_has = root ? k->root_in : k->in, out_has = root ? k->root_out : k->out;
 	uint64_t len = coll_dtype_size(cmd->dtype), blocks = 1;
 
+	if (is_message(cmd))
+		return message_length(cmd, out);
 	if (k->flags & COLL_KIND_COUNTS)
 		return 0;
 	/* In place the longer one of the two counts. */

@@ -4,6 +4,7 @@
 
 #include "comm.h"
 #include "optable.h"
+#include "ways.h"
 
 static uint64_t address(const void *p)
 {
@@ -176,37 +177,6 @@ void coll_cmd_alltoallv(coll_comm_t *comm, struct coll_cmd *cmd, const void *sen
 {
 	moving(comm, cmd, COLL_ALLTOALLV, send, recv, 0, counts, displs, dtype, 0);
 }
-
-/* @params: declared, @args: passed on; the three ways to run a command */
-#define WAYS(name, params, args)						\
-int coll_##name(coll_comm_t *comm, UNPACK params)				\
-{										\
-	struct coll_cmd cmd;							\
-										\
-	coll_cmd_##name(comm, &cmd, UNPACK args);				\
-	return coll_submit(comm, &cmd);						\
-}										\
-										\
-int coll_i##name(coll_comm_t *comm, UNPACK params, coll_request_t **req)	\
-{										\
-	struct coll_cmd cmd;							\
-										\
-	coll_cmd_##name(comm, &cmd, UNPACK args);				\
-	return coll_isubmit(comm, &cmd, req);					\
-}										\
-										\
-INIT(name, params, args)
-
-#define INIT(name, params, args)						\
-int coll_##name##_init(coll_comm_t *comm, UNPACK params, coll_request_t **req)	\
-{										\
-	struct coll_cmd cmd;							\
-										\
-	coll_cmd_##name(comm, &cmd, UNPACK args);				\
-	return coll_persist(comm, &cmd, req);					\
-}
-
-#define UNPACK(...)	__VA_ARGS__
 
 INIT(allreduce, (const void *send, void *recv, uint64_t count, enum coll_dtype dtype,
 		 enum coll_op_code op), (send, recv, count, dtype, op))

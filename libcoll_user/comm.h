@@ -82,6 +82,12 @@ void cmd_broadcast(coll_comm_t *comm, struct coll_cmd *cmd, void *buf, uint64_t 
 		   enum coll_dtype dtype, uint32_t root);
 void cmd_barrier(coll_comm_t *comm, struct coll_cmd *cmd);
 
+/* Not one of a collective, so without a place in their order. */
+static inline bool is_message(const struct coll_cmd *cmd)
+{
+	return cmd->collective >= COLL_SEND && cmd->collective <= COLL_SENDRECV;
+}
+
 /* submit.c: the ioctl itself; 0 or -errno */
 int ioctl_submit(coll_comm_t *comm, const struct coll_cmd *cmd);
 

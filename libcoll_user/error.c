@@ -18,6 +18,7 @@ static const struct {
 	{ ECANCELED, "the operation was cancelled" },
 	{ EPROTO, "a peer sent something malformed or unexpected" },
 	{ EPROTONOSUPPORT, "a peer speaks another version of the protocol" },
+	{ EMSGSIZE, "a message is longer than the receive" },
 	{ EBADMSG, "data was damaged on its way" },
 	{ EBADE, "the ranks disagree about the operation" },
 	{ EKEYREJECTED, "the job keys differ" },

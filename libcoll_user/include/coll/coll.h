@@ -360,6 +360,7 @@ int coll_reduce_local(const void *in, void *inout, uint64_t count, enum coll_dty
 const char *coll_version(void);
 
 #include <coll/collectives.h>
+#include <coll/messages.h>
 #include <coll/op.h>
 
 #ifdef __cplusplus

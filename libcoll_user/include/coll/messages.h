@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Messages between two ranks: send, recv, and both at once. Each in the four ways of
+ * collectives.h, and into an SQE of the application's own ring.
+ *
+ * They are no collectives: no rank but the partner takes part, and neither wait for
+ * collectives that are under way nor these for them. A rank may send to itself, if the
+ * receive is nonblocking, or by sendrecv.
+ *
+ * A send is over when a receive has taken the message and the buffer may be used again:
+ * as MPI_Ssend. Two ranks that both send first, with the blocking call, wait for each
+ * other: that is what sendrecv is for.
+ *
+ * Up to the max_inflight of coll_device_version() (less one) nonblocking calls of a rank
+ * are the kernel's; later ones wait in the process until one of those is over. A program
+ * must not count on more.
+ */
+#ifndef COLL_MESSAGES_H
+#define COLL_MESSAGES_H
+
+#ifndef COLL_COLL_H
+#error "include <coll/coll.h>"
+#endif
+
+/* As in collectives.h, and one function for rings more. */
+#define COLL_FUNCTIONS(name, ...)						\
+	int coll_##name(coll_comm_t *comm, __VA_ARGS__);			\
+	int coll_i##name(coll_comm_t *comm, __VA_ARGS__, coll_request_t **req);	\
+	int coll_##name##_init(coll_comm_t *comm, __VA_ARGS__, coll_request_t **req); \
+	void coll_cmd_##name(coll_comm_t *comm, struct coll_cmd *cmd, __VA_ARGS__); \
+	void coll_prep_##name(struct io_uring_sqe *sqe, coll_comm_t *comm,	\
+			      struct coll_cmd *cmd, __VA_ARGS__)
+
+/**
+ * send: @count elements to rank @dest
+ *
+ * @dest may be COLL_RANK_NULL: done at once. @tag: 0 .. COLL_TAG_MAX.
+ */
+COLL_FUNCTIONS(send, const void *buf, uint64_t count, enum coll_dtype dtype,
+	       uint32_t dest, uint32_t tag);
+
+/**
+ * recv: up to @count elements from rank @source
+ *
+ * @source may be COLL_RANK_ANY or COLL_RANK_NULL, @tag COLL_TAG_ANY. A message goes to the
+ * receive posted first of those that it fits. @got, if not NULL, is told what came; it
+ * must live until the call is over.
+ * Errors of this message only, also of the send: EMSGSIZE it is longer; EBADE it is of
+ * another type, and neither is COLL_BYTE.
+ */
+COLL_FUNCTIONS(recv, void *buf, uint64_t count, enum coll_dtype dtype,
+	       uint32_t source, uint32_t tag, struct coll_message *got);
+
+/** sendrecv: both at once, also with one and the same rank; buffers do not overlap */
+COLL_FUNCTIONS(sendrecv, const void *send, uint64_t send_count, enum coll_dtype send_dtype,
+	       uint32_t dest, uint32_t send_tag, void *recv, uint64_t recv_count,
+	       enum coll_dtype recv_dtype, uint32_t source, uint32_t recv_tag,
+	       struct coll_message *got);
+
+/** sendrecv_replace: what comes takes the place of what is sent */
+COLL_FUNCTIONS(sendrecv_replace, void *buf, uint64_t count, enum coll_dtype dtype,
+	       uint32_t dest, uint32_t send_tag, uint32_t source, uint32_t recv_tag,
+	       struct coll_message *got);
+
+/**
+ * coll_message_count() - elements that have come
+ * @got: from a receive
+ * @dtype: as what they are to be counted
+ *
+ * Return: UINT64_MAX if that is no whole number of them.
+ */
+uint64_t coll_message_count(const struct coll_message *got, enum coll_dtype dtype);
+
+#undef COLL_FUNCTIONS
+
+#endif /* COLL_MESSAGES_H */

@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Messages with the library, on one node and on several, by io_uring and without.
+
+# shellcheck source=selftests/net/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+rank=${COLL_TEST_BUILD:?}/p2p_rank
+seed=${COLL_TEST_SEED:-$RANDOM}
+
+# talk RANKS NODES NAME ARGS...
+talk()
+{
+	local ranks=$1 nodes=$2 name=$3
+
+	shift 3
+	"$tools/collrun" -t 100 -n "$ranks" --nodes "$nodes" "$rank" "$@" >"$log" 2>&1 </dev/null
+	ok $? "$name, $ranks ranks, $nodes nodes"
+}
+
+# 10,000 messages where there are four ranks, else fewer
+many()
+{
+	local n=1500
+
+	((${1%:*} != 4)) || n=10000
+	((${COLL_TEST_SCALE:-100} >= 100)) || n=$((n / 10))
+	echo "$n"
+}
+
+cases='1:1 2:1 4:1 5:1'
+
+plan $(($(wc -w <<<"$cases") * 4 + 3))
+echo "# COLL_TEST_SEED=$seed"
+for one in $cases; do
+	ranks=${one%:*} nodes=${one#*:}
+	talk "$ranks" "$nodes" "shifts round the ring" ring
+	talk "$ranks" "$nodes" "random messages, seed $seed" storm "$seed" "$(many "$one")"
+	talk "$ranks" "$nodes" "between collectives" mixed
+	talk "$ranks" "$nodes" "persistent, in place, own ring, parts" ways
+done
+export COLL_NO_URING=1
+one=${cases##* }
+talk "${one%:*}" "${one#*:}" "without io_uring: ring" ring
+talk "${one%:*}" "${one#*:}" "without io_uring: random messages" storm "$seed" "$(many "$one")"
+talk "${one%:*}" "${one#*:}" "without io_uring: between collectives" mixed
+finish

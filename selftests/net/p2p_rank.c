@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * collrun ... p2p_rank MODE [SEED [N]]: one rank of a test of messages.
+ *
+ *	ring	shifts round the ring with sendrecv, of sizes up to 16 MiB + 3
+ *	storm	N random messages between all pairs, nonblocking, each byte checked
+ *	mixed	messages and collectives, which ranks start in opposite orders
+ *	ways	the other ways: persistent, replace, an own ring, a part of the ranks
+ *
+ * Everybody draws the same lots, and so knows what everybody sends.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <liburing.h>
+
+#include <coll/coll.h>
+
+/* Messages of one round; a rank sends and receives at most this many each. */
+#define ROUND		60
+#define TAGS		3
+#define MOST		(1 << 20)	/* bytes of a message, but one */
+
+static coll_comm_t *comm;
+static uint32_t me, size;
+static int bad;
+
+__attribute__((format(printf, 1, 2)))
+static void complain(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (++bad > 10)
+		return;
+	va_start(ap, fmt);
+	fprintf(stderr, "rank %u: ", me);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
+
+/* Nothing can be told to the others any more. */
+static void must(int ret, const char *what)
+{
+	if (!ret)
+		return;
+	fprintf(stderr, "rank %u: %s: %s\n", me, what, coll_strerror(ret));
+	exit(1);
+}
+
+static uint64_t draw(uint64_t *lots)
+{
+	/* xorshift64*: Vigna, 2016 */
+	*lots ^= *lots >> 12;
+	*lots ^= *lots << 25;
+	*lots ^= *lots >> 27;
+	return *lots * 0x2545f4914f6cdd1dULL;
+}
+
+static uint32_t below(uint64_t *lots, uint32_t n)
+{
+	return (uint32_t)((draw(lots) >> 32) * n >> 32);
+}
+
+static uint8_t byte_of(uint64_t serial, uint64_t i)
+{
+	return (uint8_t)((i * 2654435761U >> 11) + serial * 29);
+}
+
+static void fill(uint8_t *p, uint64_t bytes, uint64_t serial)
+{
+	uint64_t i;
+
+	for (i = 0; i < bytes; i++)
+		p[i] = byte_of(serial, i);
+}
+
+static bool right(const uint8_t *p, uint64_t bytes, uint64_t serial)
+{
+	uint64_t i;
+
+	for (i = 0; i < bytes; i++)
+		if (p[i] != byte_of(serial, i))
+			return false;
+	return true;
+}
+
+/* ---- ring ---- */
+
+static void shift(uint8_t *in, uint8_t *out, uint64_t bytes, uint32_t by, bool blocking)
+{
+	uint32_t to = (me + by) % size, from = (me + size - by) % size;
+	struct coll_message got;
+	coll_request_t *req;
+
+	fill(in, bytes, me);
+	memset(out, 0x5a, bytes + 1);
+	if (blocking) {
+		must(coll_sendrecv(comm, in, bytes, COLL_BYTE, to, by, out, bytes + 1,
+				   COLL_BYTE, from, by, &got), "sendrecv");
+	} else {
+		must(coll_irecv(comm, out, bytes + 1, COLL_BYTE, COLL_RANK_ANY, by, &got,
+				&req), "irecv");
+		must(coll_send(comm, in, bytes, COLL_BYTE, to, by), "send");
+		must(coll_wait(req), "wait");
+	}
+	if (got.bytes != bytes || got.source != from || got.tag != by || out[bytes] != 0x5a ||
+	    !right(out, bytes, from))
+		complain("shift by %u of %llu bytes is wrong", by, (unsigned long long)bytes);
+}
+
+static void mode_ring(void)
+{
+	static const uint64_t sizes[] = {
+		0, 1, 8, 4095, 65536, 65537, 262144, 1000003, (16 << 20) + 3,
+	};
+	uint8_t *in = malloc((16 << 20) + 4), *out = malloc((16 << 20) + 4);
+	unsigned int i;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		shift(in, out, sizes[i], 1, true);
+		shift(in, out, sizes[i], size - 1, true);
+		shift(in, out, sizes[i], size / 2, false);
+		shift(in, out, sizes[i], 0, false);
+	}
+	free(in);
+	free(out);
+}
+
+/* ---- storm ---- */
+
+struct msg {
+	uint32_t from, to, tag;
+	uint64_t bytes, serial;
+	uint8_t *buf;
+};
+
+/* One receive: what it asks for, and what came. */
+struct recv {
+	uint32_t from, tag;
+	uint64_t room;
+	uint8_t *buf;
+	struct coll_message got;
+	coll_request_t *req;
+};
+
+struct round {
+	struct msg msg[ROUND];
+	struct recv recv[ROUND];
+	coll_request_t *sends[ROUND];
+	unsigned int nr_sends, nr_recvs;
+};
+
+/* Mostly small ones; every tenth is of any size up to 1 MiB. */
+static uint64_t draw_bytes(uint64_t *lots)
+{
+	uint64_t kind = below(lots, 10);
+
+	return kind == 0 ? below(lots, MOST - 1) : kind < 4 ? below(lots, 1 << 14) :
+	       below(lots, 64);
+}
+
+/* What is sent, in order; the same on all ranks. */
+static void draw_round(struct round *r, uint64_t *lots, uint64_t serial)
+{
+	unsigned int i;
+
+	for (i = 0; i < ROUND; i++) {
+		struct msg *m = &r->msg[i];
+
+		m->from = below(lots, size);
+		m->to = below(lots, size);
+		m->tag = (uint32_t)(serial / ROUND % 1000) * TAGS + below(lots, TAGS);
+		m->bytes = draw_bytes(lots);
+		m->serial = serial + i;
+	}
+}
+
+/*
+ * Receives for all that comes to this rank, in an order of its own. Exact ones take what
+ * is sent from there with that tag, in order; else some ask for anybody, or all for
+ * anything.
+ */
+static void plan_recvs(struct round *r, uint64_t *mine, uint32_t wild)
+{
+	uint64_t most = 0;
+	unsigned int i, j;
+
+	r->nr_recvs = 0;
+	for (i = 0; i < ROUND; i++) {
+		const struct msg *m = &r->msg[i];
+
+		most = m->bytes > most ? m->bytes : most;
+		if (m->to != me)
+			continue;
+		j = below(mine, ++r->nr_recvs);
+		r->recv[r->nr_recvs - 1].from = r->recv[j].from;
+		r->recv[r->nr_recvs - 1].tag = r->recv[j].tag;
+		r->recv[j].from = wild ? COLL_RANK_ANY : m->from;
+		r->recv[j].tag = wild == 2 ? COLL_TAG_ANY : m->tag;
+	}
+	for (i = 0; i < r->nr_recvs; i++)
+		r->recv[i].room = most + 1;
+}
+
+/* Sends and receives, shuffled into each other. */
+static void post_round(struct round *r, uint64_t *mine)
+{
+	unsigned int s = 0, v = 0;
+
+	r->nr_sends = 0;
+	while (s < ROUND || v < r->nr_recvs) {
+		if (v < r->nr_recvs && (s == ROUND || below(mine, 2))) {
+			struct recv *k = &r->recv[v++];
+
+			memset(k->buf, 0xee, k->room);
+			memset(&k->got, 0, sizeof(k->got));
+			must(coll_irecv(comm, k->buf, k->room, COLL_BYTE, k->from, k->tag,
+					&k->got, &k->req), "irecv");
+		} else {
+			struct msg *m = &r->msg[s++];
+
+			if (m->from != me)
+				continue;
+			fill(m->buf, m->bytes, m->serial);
+			must(coll_isend(comm, m->buf, m->bytes, COLL_BYTE, m->to, m->tag,
+					&r->sends[r->nr_sends++]), "isend");
+		}
+	}
+}
+
+/* The message that a receive should have got: the next from there with that tag. */
+static struct msg *expected(struct round *r, bool *taken, const struct recv *k)
+{
+	unsigned int i;
+
+	for (i = 0; i < ROUND; i++) {
+		struct msg *m = &r->msg[i];
+
+		if (m->to == me && !taken[i] && m->from == k->got.source &&
+		    m->tag == k->got.tag) {
+			taken[i] = true;
+			return m;
+		}
+	}
+	return NULL;
+}
+
+static void check_round(struct round *r)
+{
+	bool taken[ROUND] = { };
+	unsigned int i;
+
+	must(coll_waitall(r->sends, r->nr_sends), "sends");
+	for (i = 0; i < r->nr_recvs; i++)
+		must(coll_wait(r->recv[i].req), "a receive");
+	/* in the order in which they were posted */
+	for (i = 0; i < r->nr_recvs; i++) {
+		struct recv *k = &r->recv[i];
+		struct msg *m = expected(r, taken, k);
+
+		if (!m || k->got.bytes != m->bytes || !right(k->buf, m->bytes, m->serial) ||
+		    k->buf[m->bytes] != 0xee)
+			complain("receive %u (%d, %d) got %llu bytes from %u, tag %u: %s", i,
+				 (int)k->from, (int)k->tag, (unsigned long long)k->got.bytes,
+				 k->got.source, k->got.tag, m ? "wrong" : "unexpected");
+	}
+}
+
+static void mode_storm(uint64_t seed, uint64_t n)
+{
+	uint64_t lots = seed | 1, mine = (seed + me) * 2 + 1, serial, bytes = 0;
+	static struct round r;
+	unsigned int i;
+
+	/* once: pages that are seen for the first time are what costs most */
+	for (i = 0; i < ROUND; i++) {
+		r.msg[i].buf = malloc(MOST);
+		r.recv[i].buf = malloc(MOST);
+	}
+	for (serial = 0; serial < n; serial += ROUND) {
+		uint32_t wild = (uint32_t)(serial / ROUND % 3);
+
+		draw_round(&r, &lots, serial);
+		plan_recvs(&r, &mine, wild);
+		post_round(&r, &mine);
+		check_round(&r);
+		for (i = 0; i < ROUND; i++)
+			bytes += r.msg[i].bytes;
+		/* what a wild round takes must not be of the next one */
+		if (wild == 2)
+			must(coll_barrier(comm), "barrier");
+	}
+	if (!me)
+		printf("seed %llu: %llu messages, %llu bytes\n", (unsigned long long)seed,
+		       (unsigned long long)serial, (unsigned long long)bytes);
+}
+
+/* ---- mixed ---- */
+
+static void mode_mixed(void)
+{
+	const uint64_t count = 300000;
+	int32_t *in = malloc(count * 4), *sum = malloc(count * 4), token[2];
+	uint32_t i, r, partner = me ^ 1;
+	coll_request_t *req;
+
+	for (i = 0; i < 30; i++) {
+		uint64_t n = i % 3 ? 5 : count;
+
+		for (r = 0; r < n; r++)
+			in[r] = (int32_t)(r + me + i);
+		token[0] = (int32_t)(me * 100 + i);
+		token[1] = -1;
+		if (partner >= size) {
+			must(coll_allreduce(comm, in, sum, n, COLL_I32, COLL_OP_SUM),
+			     "allreduce");
+		} else if ((me ^ i) & 1) {
+			/* the collective is under way, and cannot end before the message */
+			must(coll_iallreduce(comm, in, sum, n, COLL_I32, COLL_OP_SUM, &req),
+			     "iallreduce");
+			must(coll_recv(comm, &token[1], 1, COLL_I32, partner, i, NULL), "recv");
+			must(coll_wait(req), "allreduce");
+		} else {
+			must(coll_send(comm, &token[0], 1, COLL_I32, partner, i), "send");
+			must(coll_allreduce(comm, in, sum, n, COLL_I32, COLL_OP_SUM),
+			     "allreduce");
+		}
+		for (r = 0; r < n; r++)
+			if ((uint32_t)sum[r] != size * (r + i) + size * (size - 1) / 2)
+				break;
+		if (r < n)
+			complain("round %u: element %u of the sum is %d", i, r, sum[r]);
+		if (partner < size && (me ^ i) & 1 && token[1] != (int32_t)(partner * 100 + i))
+			complain("round %u: token %d", i, token[1]);
+	}
+	free(in);
+	free(sum);
+}
+
+/* ---- ways ---- */
+
+static void persistent(void)
+{
+	uint32_t to = (me + 1) % size, from = (me + size - 1) % size, i;
+	coll_request_t *reqs[2];
+	double in[1000] = { }, out[1000];
+
+	must(coll_send_init(comm, in, 1000, COLL_F64, to, 1, &reqs[0]), "send_init");
+	must(coll_recv_init(comm, out, 1000, COLL_F64, from, 1, NULL, &reqs[1]), "recv_init");
+	for (i = 0; i < 20; i++) {
+		in[999] = me + i * 1000.0;
+		must(coll_startall(reqs, 2), "startall");
+		must(coll_wait(reqs[0]), "send");
+		must(coll_wait(reqs[1]), "recv");
+		if (out[999] != from + i * 1000.0)
+			complain("persistent: round %u", i);
+	}
+	must(coll_request_free(reqs[0]), "free");
+	must(coll_request_free(reqs[1]), "free");
+}
+
+static void replace(void)
+{
+	uint32_t to = (me + 1) % size, from = (me + size - 1) % size;
+	uint8_t *buf = malloc(500000);
+	struct coll_message got;
+	uint32_t id;
+
+	fill(buf, 500000, me);
+	must(coll_sendrecv_replace(comm, buf, 500000, COLL_U8, to, 7, from, 7, &got), "replace");
+	if (!right(buf, 500000, from) || coll_message_count(&got, COLL_I32) != 125000 ||
+	    coll_message_count(&got, COLL_LDOUBLE) != 31250)
+		complain("sendrecv_replace");
+	/* back again, in registered memory, and with nobody at one end */
+	must(coll_register_buffer(comm, buf, 500000, COLL_REG_WRITE, &id), "register");
+	must(coll_sendrecv_replace(comm, buf, 500000, COLL_U8, from, 7, to, 7, &got), "replace");
+	if (!right(buf, 500000, me) || got.source != to)
+		complain("sendrecv_replace, registered");
+	must(coll_unregister_buffer(comm, id), "unregister");
+	must(coll_sendrecv_replace(comm, buf, 9, COLL_U8, me ? me - 1 : COLL_RANK_NULL, 8,
+				   me + 1 < size ? me + 1 : COLL_RANK_NULL, 8, &got), "line");
+	if (!right(buf, 9, me + 1 < size ? me + 1 : me))
+		complain("sendrecv_replace along a line");
+	free(buf);
+}
+
+static void own_ring(void)
+{
+	uint32_t to = (me + 1) % size, from = (me + size - 1) % size, i;
+	struct coll_cmd cmds[2];
+	struct io_uring ring;
+	struct io_uring_cqe *cqe;
+	uint64_t v = me + 77, o = 0;
+
+	must(io_uring_queue_init(4, &ring, 0), "ring");
+	coll_prep_recv(io_uring_get_sqe(&ring), comm, &cmds[0], &o, 1, COLL_U64, from, 2, NULL);
+	coll_prep_send(io_uring_get_sqe(&ring), comm, &cmds[1], &v, 1, COLL_U64, to, 2);
+	must(io_uring_submit(&ring) == 2 ? 0 : -EIO, "submit");
+	for (i = 0; i < 2; i++) {
+		must(io_uring_wait_cqe(&ring, &cqe), "cqe");
+		must(cqe->res, "an SQE");
+		io_uring_cqe_seen(&ring, cqe);
+	}
+	if (o != from + 77)
+		complain("own ring");
+	io_uring_queue_exit(&ring);
+}
+
+/* Messages of a part are not those of the whole, with the same ranks and tags. */
+static void part(void)
+{
+	uint32_t v[2] = { me, me + 100 }, o[2] = { ~0U, ~0U }, peer;
+	coll_request_t *reqs[4] = { };
+	coll_comm_t *dup;
+
+	must(coll_comm_split(comm, 0, -(int32_t)me, &dup), "split");
+	peer = (me + 1) % size;
+	must(coll_irecv(dup, &o[1], 1, COLL_U32, COLL_RANK_ANY, 0, NULL, &reqs[0]), "irecv");
+	must(coll_irecv(comm, &o[0], 1, COLL_U32, COLL_RANK_ANY, 0, NULL, &reqs[1]), "irecv");
+	must(coll_isend(comm, &v[0], 1, COLL_U32, peer, 0, &reqs[2]), "isend");
+	must(coll_isend(dup, &v[1], 1, COLL_U32, size - 1 - peer, 0, &reqs[3]), "isend");
+	must(coll_waitall(reqs, 4), "waitall");
+	if (o[0] != (me + size - 1) % size || o[1] != o[0] + 100)
+		complain("part: %u, %u", o[0], o[1]);
+	must(coll_finalize(dup), "finalize");
+}
+
+static void mode_ways(void)
+{
+	persistent();
+	replace();
+	own_ring();
+	part();
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "";
+	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+	uint64_t n = argc > 3 ? strtoull(argv[3], NULL, 0) : 1000;
+
+	must(coll_init(NULL, &comm), "coll_init");
+	me = coll_comm_rank(comm);
+	size = coll_comm_size(comm);
+	must(coll_comm_set_timeout(comm, 40000000000ULL), "set_timeout");
+	if (!strcmp(mode, "ring"))
+		mode_ring();
+	else if (!strcmp(mode, "storm"))
+		mode_storm(seed, n);
+	else if (!strcmp(mode, "mixed"))
+		mode_mixed();
+	else if (!strcmp(mode, "ways"))
+		mode_ways();
+	else
+		complain("usage: p2p_rank ring|storm|mixed|ways [SEED [N]]");
+	must(coll_barrier(comm), "the end");
+	must(coll_finalize(comm), "finalize");
+	return bad != 0;
+}
