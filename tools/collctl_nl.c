@@ -85,6 +85,7 @@ const struct kind kind_select = {
 		F64(COLL_NL_SELECT_BYTES, "bytes"),
 		F32(COLL_NL_SELECT_ALGORITHM, "algorithm"),
 		F32(COLL_NL_SELECT_SEGMENT, "segment"),
+		F32(COLL_NL_SELECT_SOURCE, "source"),
 	},
 };
 

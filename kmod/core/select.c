@@ -63,8 +63,11 @@ static int coll_table_swap(struct coll_group *g, u32 collective, struct coll_tab
 
 	if (g->error)
 		return -ESHUTDOWN;
-	if (coll_table_same(*at, *t))
+	if (coll_table_same(*at, *t)) {
+		if (*at)
+			(*at)->source = (*t)->source;
 		return 0;
+	}
 	if (!list_empty(&g->ops))
 		return -EBUSY;
 	swap(*at, *t);
@@ -129,7 +132,7 @@ void coll_select_op(struct coll_op *op, const struct coll_req *req)
 }
 
 bool coll_select_row_at(struct coll_group *g, u32 collective, u32 i,
-			struct coll_select_row *row)
+			struct coll_select_row *row, u32 *source)
 {
 	const struct coll_table *t;
 	bool there;
@@ -137,8 +140,10 @@ bool coll_select_row_at(struct coll_group *g, u32 collective, u32 i,
 	spin_lock(&g->lock);
 	t = g->tables[collective];
 	there = t && i < t->nr;
-	if (there)
+	if (there) {
 		*row = t->rows[i];
+		*source = t->source;
+	}
 	spin_unlock(&g->lock);
 	return there;
 }

@@ -18,11 +18,13 @@ struct coll_req;
  * struct coll_table - of one collective
  * @digest: of all the rows, not 0
  * @nr: rows
+ * @source: enum coll_select_source, for those who look; under group->lock
  * @rows: ascending, the last one up to ~0
  */
 struct coll_table {
 	u64 digest;
 	u32 nr;
+	u32 source;
 	struct coll_select_row rows[];
 };
 
@@ -30,7 +32,7 @@ struct coll_table {
  * coll_group_select() - set the table of a collective
  * @g: group
  * @collective: from the user
- * @t: @nr and @rows filled in, from the user; taken over, in any case. Without
+ * @t: @nr, @source and @rows filled in, from the user; taken over, in any case. Without
  *	rows: there shall be no table.
  *
  * Return: 0, also if that table is there already; -EINVAL; -EBUSY while an op is
@@ -48,9 +50,9 @@ int coll_group_select(struct coll_group *g, u32 collective, struct coll_table *t
  */
 void coll_select_op(struct coll_op *op, const struct coll_req *req);
 
-/* Row @i of a table. Return: false if there is none. */
+/* Row @i of a table, and where that comes from. Return: false if there is none. */
 bool coll_select_row_at(struct coll_group *g, u32 collective, u32 i,
-			struct coll_select_row *row);
+			struct coll_select_row *row, u32 *source);
 
 void coll_select_free(struct coll_group *g);
 

@@ -188,7 +188,7 @@ static int coll_ioc_select(struct coll_member *m, void __user *arg, u32 size)
 	ret = copy_struct_from_user(&s, sizeof(s), arg, size);
 	if (ret)
 		return ret;
-	if (s.flags || s.nr > COLL_SELECT_ROWS ||
+	if (s.flags >= COLL_NR_SELECT_SOURCES || s.nr > COLL_SELECT_ROWS ||
 	    memchr_inv(s.reserved, 0, sizeof(s.reserved)))
 		return -EINVAL;
 	if (!m->group)
@@ -197,6 +197,7 @@ static int coll_ioc_select(struct coll_member *m, void __user *arg, u32 size)
 	if (!t)
 		return -ENOMEM;
 	t->nr = s.nr;
+	t->source = s.flags;
 	if (copy_from_user(t->rows, u64_to_user_ptr(s.rows),
 			   array_size(s.nr, sizeof(*t->rows)))) {
 		kfree(t);

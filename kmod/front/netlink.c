@@ -233,29 +233,31 @@ static int coll_nl_links(struct coll_group *g, void *arg)
 }
 
 static int coll_nl_put_row(struct sk_buff *skb, struct coll_group *g, u32 collective,
-			   const struct coll_select_row *row)
+			   const struct coll_select_row *row, u32 source)
 {
 	return nla_put_u32(skb, COLL_NL_SELECT_GROUP, g->id) ||
 	       nla_put_u32(skb, COLL_NL_SELECT_COLLECTIVE, collective) ||
 	       nla_put_u64_64bit(skb, COLL_NL_SELECT_BYTES, row->bytes,
 				 COLL_NL_SELECT_PAD) ||
 	       nla_put_u32(skb, COLL_NL_SELECT_ALGORITHM, row->algorithm) ||
-	       nla_put_u32(skb, COLL_NL_SELECT_SEGMENT, row->segment);
+	       nla_put_u32(skb, COLL_NL_SELECT_SEGMENT, row->segment) ||
+	       nla_put_u32(skb, COLL_NL_SELECT_SOURCE, source);
 }
 
 static int coll_nl_table(struct coll_group *g, struct coll_nl_dump *d, u32 collective)
 {
 	struct coll_select_row row;
+	u32 i, source;
 	int ret = 0;
 	bool full;
 	void *hdr;
-	u32 i;
 
-	for (i = 0; !ret && coll_select_row_at(g, collective, i, &row); i++) {
+	for (i = 0; !ret && coll_select_row_at(g, collective, i, &row, &source); i++) {
 		hdr = coll_nl_begin(d, COLL_NL_CMD_SELECT_GET, &full);
 		if (hdr)
 			ret = coll_nl_end(d, hdr,
-					  coll_nl_put_row(d->skb, g, collective, &row));
+					  coll_nl_put_row(d->skb, g, collective, &row,
+							  source));
 		else if (full)
 			ret = -EMSGSIZE;
 	}

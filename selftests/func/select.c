@@ -67,7 +67,7 @@ TEST(refused)
 	REFUSED(EINVAL, s.nr = 2);			/* last one not ~0 */
 	REFUSED(EINVAL, s.nr = COLL_SELECT_ROWS + 1; s.rows = (uintptr_t)many);
 	REFUSED(EINVAL, s.nr = ~0U);
-	REFUSED(EINVAL, s.flags = 1);
+	REFUSED(EINVAL, s.flags = COLL_NR_SELECT_SOURCES);
 	REFUSED(EINVAL, s.flags = 1ULL << 63);
 	REFUSED(EINVAL, s.reserved[0] = 1);
 	REFUSED(EINVAL, s.reserved[1] = 1);

@@ -443,13 +443,23 @@ struct coll_select_row {
 	__u32	segment;
 };
 
+/* struct coll_select.flags: where a table comes from */
+enum coll_select_source {
+	COLL_SELECT_USER	= 0,	/* set by hand */
+	COLL_SELECT_MODEL	= 1,	/* by what a transfer costs */
+	COLL_SELECT_MEASURED	= 2,	/* by timing the algorithms */
+	COLL_SELECT_FILE	= 3,	/* a file of tables */
+	COLL_SELECT_FIXED	= 4,	/* the environment: one algorithm for all sizes */
+	COLL_NR_SELECT_SOURCES
+};
+
 /**
  * struct coll_select - COLL_IOC_SELECT: what COLL_ALG_AUTO means on this node
  * @collective: of which collective; a v-form has a table of its own
  * @nr: rows, up to COLL_SELECT_ROWS; 0: as without a table
  * @rows: user address of struct coll_select_row[nr], by ascending @bytes, of which
  *	the last are ~0
- * @flags: must be 0
+ * @flags: enum coll_select_source, else 0: for those who look at tables
  *
  * Holds for the commands posted from now on. Any local member may set it, for all of
  * them. Every node wants the same tables: where they differ, a command that leaves the
