@@ -79,7 +79,7 @@ int coll_op_create(coll_user_fn *fn, bool commute, void *arg, coll_op_t *op)
 
 		e = &table[index];
 		first_free = e->next_free;
-		e->op = (struct userop){ fn, arg, commute };
+		e->op = (struct userop){ .fn = fn, .arg = arg, .commute = commute };
 		*op = (uint64_t)e->generation << 32 | index;
 	}
 	pthread_mutex_unlock(&lock);
@@ -98,6 +98,18 @@ int coll_op_free(coll_op_t op)
 		if (e->generation++ < UINT32_MAX)
 			put_free((uint32_t)op);
 	}
+	pthread_mutex_unlock(&lock);
+	return e ? 0 : -EINVAL;
+}
+
+int coll_op_set_piece(coll_op_t op, uint64_t bytes)
+{
+	struct entry *e;
+
+	pthread_mutex_lock(&lock);
+	e = find(op);
+	if (e)
+		e->op.piece = bytes;
 	pthread_mutex_unlock(&lock);
 	return e ? 0 : -EINVAL;
 }

@@ -67,7 +67,7 @@ struct call_id {
 	uint32_t collective, dtype;
 	uint64_t size, count, blocks;
 	uint32_t root, commute;
-	uint64_t zero[3];
+	uint64_t piece, zero[2];
 };
 
 _Static_assert(sizeof(struct call_id) == ALIGN, "pieces behind it are aligned");
@@ -177,7 +177,7 @@ static void describe(const struct call *c, struct call_id *id)
 	*id = (struct call_id){
 		.collective = (uint32_t)c->what, .dtype = (uint32_t)c->type.dtype,
 		.size = c->type.size, .count = c->count, .blocks = digest,
-		.root = c->root, .commute = c->op.commute,
+		.root = c->root, .commute = c->op.commute, .piece = c->op.piece,
 	};
 }
 
@@ -472,7 +472,8 @@ static void mesh_cut(struct mesh *m)
 	const struct call *c = m->c;
 	uint64_t longest = scatters(c) ? longest_block(c) :
 			   c->count / c->size + !!(c->count % c->size);
-	uint64_t most = min_u64(userop_piece, WINDOW / c->size) / c->type.size;
+	uint64_t piece = c->op.piece ? c->op.piece : userop_piece;
+	uint64_t most = min_u64(piece, WINDOW / c->size) / c->type.size;
 
 	m->piece = min_u64(most ? most : 1, longest);
 	m->stride = m->piece * c->type.size;

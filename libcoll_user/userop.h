@@ -9,11 +9,15 @@
 
 #include <coll/coll.h>
 
-/** struct userop - an operator, copied: freeing it does not hurt who has begun */
+/**
+ * struct userop - an operator, copied: freeing it does not hurt who has begun
+ * @piece: bytes of a piece at most; 0: userop_piece
+ */
 struct userop {
 	coll_user_fn *fn;
 	void *arg;
 	bool commute;
+	uint64_t piece;
 };
 
 /** userop_get() - 0, or -EINVAL if there is no such operator (any more) */

@@ -529,6 +529,46 @@ static void test_errors(void)
 	userop_piece = 256 << 10;
 }
 
+/* Pieces of the operator's own, by which a vector comes in so many windows. */
+static void test_piece(void)
+{
+	uint64_t one, many;
+
+	set_ranks(4);
+	job.elem = 12;
+	job.what = COLL_ALLREDUCE;
+	job.inplace = false;
+	set_blocks(4000);
+	commands = 0;
+	run_all(0);
+	one = commands;
+	commands = 0;
+	/* 1000 elements a rank, 100 of them a piece. */
+	ok(!coll_op_set_piece(job.op, 1200 + 11) && run_all(0), "pieces of 100 elements");
+	many = commands;
+	ok(one == 3 && many == 1 + 2 * 10, "ten windows of two commands");
+	commands = 0;
+	ok(!coll_op_set_piece(job.op, 1) && run_all(0) && commands == 1 + 2 * 1000,
+	   "of one element at least");
+	commands = 0;
+	ok(!coll_op_set_piece(job.op, UINT64_MAX) && run_all(0) && commands == 3,
+	   "and of no more than there is");
+	ok(!coll_op_set_piece(job.op, 0) && coll_op_set_piece(0, 1) == -EINVAL,
+	   "no operator, no piece");
+}
+
+static coll_op_t two_ops[2];
+
+static void *other_piece(void *arg)
+{
+	uint32_t me = (uint32_t)(uintptr_t)arg;
+	uint8_t in[30] = { 0 }, out[30];
+
+	results[me] = coll_user_allreduce(&comms[me], in, out, 10, coll_type_opaque(3),
+					  two_ops[me]);
+	return NULL;
+}
+
 static void *other_root(void *arg)
 {
 	uint32_t me = (uint32_t)(uintptr_t)arg;
@@ -538,18 +578,31 @@ static void *other_root(void *arg)
 	return NULL;
 }
 
-static void test_disagree(void)
+static void run_two(void *(*body)(void *))
 {
 	pthread_t t[2];
 	uintptr_t k;
 
 	set_ranks(2);
 	for (k = 0; k < 2; k++)
-		if (pthread_create(&t[k], NULL, other_root, (void *)k))
+		if (pthread_create(&t[k], NULL, body, (void *)k))
 			abort();
 	for (k = 0; k < 2; k++)
 		pthread_join(t[k], NULL);
+}
+
+static void test_disagree(void)
+{
+	run_two(other_root);
 	ok(results[0] == -EBADE && results[1] == -EBADE, "roots that disagree: EBADE on all");
+	if (coll_op_create(matrices, false, &folded, &two_ops[0]) ||
+	    coll_op_create(matrices, false, &folded, &two_ops[1]) ||
+	    coll_op_set_piece(two_ops[1], 4096))
+		abort();
+	run_two(other_piece);
+	ok(results[0] == -EBADE && results[1] == -EBADE, "pieces likewise");
+	coll_op_free(two_ops[0]);
+	coll_op_free(two_ops[1]);
 }
 
 int main(void)
@@ -560,6 +613,7 @@ int main(void)
 		return 2;
 	test_schedule();
 	test_cost();
+	test_piece();
 	test_errors();
 	test_disagree();
 	printf("1..%d\n", tests);

@@ -77,12 +77,23 @@ int coll_op_create(coll_user_fn *fn, bool commute, void *arg, coll_op_t *op);
  */
 int coll_op_free(coll_op_t op);
 
+/**
+ * coll_op_set_piece() - how vectors are cut for this operator
+ * @bytes: of a piece, which one rank folds while the next one comes and the last one
+ *	leaves; of one element at least, and all ranks' of 8 MiB together at most; 0: as
+ *	it was made, 256 KiB
+ *
+ * Holds for later calls. All ranks must say the same, else they end with EBADE. Errors:
+ * EINVAL there is no such operator.
+ */
+int coll_op_set_piece(coll_op_t op, uint64_t bytes);
+
 /*
  * The collectives, with the buffers of their namesakes in coll.h and collectives.h.
  *
  * Each is several commands to the kernel. Errors: EINVAL also for an operator that is
  * none, a type that is none, or buffers that overlap in part; EFAULT a buffer is NULL;
- * EBADE the ranks disagree on collective, count, type, root or @commute. That is
+ * EBADE the ranks disagree on collective, count, type, root, @commute or piece. That is
  * found out first, on all ranks, and may or may not fail the communicator. If a call
  * fails on this rank when others may have gone on already, it aborts the communicator:
  * the code of the abort is the errno. The deadline of coll_comm_set_timeout() is one for
