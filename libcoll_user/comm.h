@@ -13,6 +13,7 @@
 
 struct async;
 struct buffer;
+struct select_host;
 struct select_tables;
 struct topology;
 
@@ -33,6 +34,7 @@ struct topology;
  * @here: address at which other hosts reach this rank; length 0: not known, which is
  *	so on rank 0 of coll_init(), and of size 1
  * @select: what the kernel was told of algorithms, see select.c; NULL: nothing
+ * @hosts: of each node, by what files of tables know it; NULL: no tables; owned
  * @origin: of each node its number in the communicator of coll_init(); owned
  */
 struct coll_comm {
@@ -51,6 +53,7 @@ struct coll_comm {
 	struct job_secret family;
 	struct sock_addr here;
 	struct select_tables *select;
+	struct select_host *hosts;
 	uint32_t *origin;
 };
 

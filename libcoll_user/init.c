@@ -79,6 +79,7 @@ void comm_free(coll_comm_t *comm)
 	auth_wipe(&comm->family, sizeof(comm->family));
 	free(comm->device);
 	free(comm->select);
+	free(comm->hosts);
 	free(comm->origin);
 	free(comm->node_of);
 	free(comm);
@@ -252,7 +253,7 @@ static int init_together(struct init *in)
 		return ret;
 	ret = connect_links(in);
 	if (!ret)
-		ret = select_offer(in->comm, &in->select, in->mine);
+		ret = select_offer(in->comm, in->cfg.node, &in->select, in->mine);
 	ret = rdv_round(in->rdv, ret, in->mine, in->blobs);
 	if (ret)
 		return ret;

@@ -5,7 +5,6 @@
  * tells the others; every rank gives them to its kernel. Commands meanwhile name their
  * algorithms, so no node looks at a table that another one does not have yet.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,201 +15,34 @@
 #include "collective.h"
 #include "comm.h"
 #include "debug.h"
-#include "optable.h"
+#include "rendezvous.h"
 #include "select.h"
+#include "select_file.h"
 #include "topology.h"
 
-/* What coll_init() spends on timing algorithms, and what it does for "tune". */
-#define INIT_MS		10
-#define TUNE_MS		10000
-#define MAX_ALGS	16
-/* A row of its own wants to be worth it. */
-#define WORTH		0.98
-/* Longest vector that is timed, if there is time. */
-#define TIMED		(SELECT_SIZES - 1)
-
 /* What all ranks tell each other, and rank 0 says, before anything is measured. */
-enum { BLOB_CAN, BLOB_MODE };
-enum { MODE_NONE, MODE_FIXED, MODE_MEASURE };
+enum { BLOB_CAN, BLOB_MODE, BLOB_HOST = 8 };
+enum { MODE_NONE, MODE_FIXED, MODE_MEASURE, MODE_FILE };
 
-static const struct coll_algorithm *by_name(uint32_t collective, const char *name)
-{
-	const struct coll_algorithm *a;
-	uint32_t i;
-
-	for (i = 0; (a = coll_algorithm_at(i)); i++)
-		if (a->collective == coll_plain_collective(collective) &&
-		    !strcmp(a->name, name))
-			return coll_algorithm_find(collective, a->id);
-	return NULL;
-}
-
-/* COLL_ALGORITHM_ALLREDUCE and its like. */
-static int env_fixed(struct select_plan *plan, uint32_t collective)
-{
-	const char *name = coll_collective_name(collective), *value;
-	const struct coll_algorithm *a;
-	char var[64];
-	size_t i;
-
-	if (!name)
-		return 0;
-	snprintf(var, sizeof(var), "COLL_ALGORITHM_%s", name);
-	for (i = 0; var[i]; i++)
-		var[i] = (char)toupper((unsigned char)var[i]);
-	value = getenv(var);
-	if (!value || !*value)
-		return 0;
-	a = by_name(collective, value);
-	if (!a) {
-		coll_debug("%s=%s: there is none of that name", var, value);
-		return -EINVAL;
-	}
-	plan->fixed[collective] = a->id;
-	return 0;
-}
-
-static int select_env(struct select_plan *plan)
-{
-	const char *v = getenv("COLL_SELECT");
-	uint32_t c;
-	int ret = 0;
-
-	memset(plan, 0, sizeof(*plan));
-	if (!v || !*v || !strcmp(v, "init"))
-		plan->budget_ms = INIT_MS;
-	else if (!strcmp(v, "tune"))
-		plan->budget_ms = TUNE_MS;
-	else if (!strcmp(v, "model"))
-		plan->budget_ms = 0;
-	else if (!strcmp(v, "off"))
-		plan->budget_ms = -1;
-	else
-		return -EINVAL;
-	for (c = 1; c < COLL_NR_COLLECTIVES && !ret; c++)
-		ret = env_fixed(plan, c);
-	return ret;
-}
-
-static double now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
-/* ---- filling tables, on rank 0 ---- */
-
-/* Algorithms of a collective that fit any operator, with what the model says. */
-static uint32_t candidates(const struct select_bench *b, uint32_t collective,
-			   struct select_time *t)
-{
-	bool ranks = coll_kind_of(collective)->flags & COLL_KIND_RANKS;
-	uint32_t n = ranks ? b->comm->size : b->comm->nr_nodes, i, k, nr = 0;
-	const struct coll_algorithm *a;
-
-	for (i = 0; (a = coll_algorithm_at(i)) && nr < MAX_ALGS; i++) {
-		if (a->collective != collective)
-			continue;
-		memset(&t[nr], 0, sizeof(t[nr]));
-		t[nr].alg = a;
-		for (k = 0; k < SELECT_SIZES; k++) {
-			t[nr].model[k] = select_cost(&b->model, a, n, SELECT_BYTES(k), 0);
-			if (t[nr].model[k] < 0)
-				t[nr].model[k] = 3600;
-		}
-		nr++;
-	}
-	return nr;
-}
-
-/* Seconds for 4 << @quarter bytes. Between the sizes looked at costs are straight lines. */
-static double between(const struct select_time *t, uint32_t quarter)
-{
-	double low = select_estimate(t, quarter / 4), high;
-
-	if (!(quarter % 4))
-		return low;
-	high = select_estimate(t, quarter / 4 + 1);
-	return low + (high - low) * ((1 << quarter % 4) - 1) / 15;
-}
-
-static void fill_table(struct select_table *out, const struct select_time *t, uint32_t nr)
-{
-	uint32_t quarter, i, best, last = 0;
-
-	out->nr = 0;
-	for (quarter = 0; nr && quarter <= 4 * (SELECT_SIZES - 1); quarter++) {
-		for (i = 0, best = last; i < nr; i++) {
-			double stay = best == last && out->nr ? WORTH : 1;
-
-			if (between(&t[i], quarter) < stay * between(&t[best], quarter))
-				best = i;
-		}
-		if (!out->nr || (best != last && out->nr < SELECT_MAX_ROWS))
-			out->rows[out->nr++] = (struct coll_select_row){
-				.algorithm = t[best].alg->id,
-			};
-		else if (best != last)
-			break;
-		/* Halfway to the next size, whose own row may be another one. */
-		out->rows[out->nr - 1].bytes = (4ULL << quarter) * 3 / 2;
-		last = best;
-	}
-	if (out->nr)
-		out->rows[out->nr - 1].bytes = ~0ULL;
-}
+_Static_assert(BLOB_HOST + sizeof(struct select_host) <= RDV_BLOB, "does not fit a round");
 
 static void fix_table(struct select_table *out, uint16_t algorithm)
 {
 	memset(out, 0, sizeof(*out));
 	out->nr = 1;
+	out->source = COLL_SELECT_FIXED;
 	out->rows[0].bytes = ~0ULL;
 	out->rows[0].algorithm = algorithm;
-}
-
-/* The two that everybody uses are timed, shorter vectors first; for others, the model. */
-static int fill_tables(struct select_bench *b, const struct select_plan *plan,
-		       struct select_tables *out)
-{
-	static const uint32_t timed[] = { COLL_ALLREDUCE, COLL_BROADCAST };
-	struct select_time t[2][MAX_ALGS], other[MAX_ALGS];
-	double end = now_s() + plan->budget_ms / 1e3;
-	uint32_t nr[2], k, i, c;
-	bool over[2] = { false };
-	int ret = 0;
-
-	for (i = 0; i < 2; i++)
-		nr[i] = candidates(b, timed[i], t[i]);
-	for (k = 0; k <= TIMED && ret >= 0; k++) {
-		for (i = 0; i < 2 && ret >= 0; i++) {
-			if (over[i] || plan->fixed[timed[i]])
-				continue;
-			/* What short vectors leave of their share is for long ones. */
-			ret = select_measure(b, t[i], nr[i], k,
-					     (end - now_s()) / (2 * (TIMED + 1 - k) - i));
-			over[i] = ret == 1;
-		}
-	}
-	if (ret < 0)
-		return ret;
-	for (c = 1; c < COLL_NR_COLLECTIVES; c++) {
-		if (c == COLL_ALLREDUCE || c == COLL_BROADCAST)
-			fill_table(&out->of[c], t[c == COLL_BROADCAST], nr[c == COLL_BROADCAST]);
-		else
-			fill_table(&out->of[c], other, candidates(b, c, other));
-	}
-	return 0;
 }
 
 /* ---- giving them to the kernel, on all ranks ---- */
 
 static int set_table(coll_comm_t *comm, uint32_t collective, const struct coll_select_row *rows,
-		     uint32_t nr)
+		     uint32_t nr, uint32_t source)
 {
 	struct coll_select s = {
 		.collective = collective, .nr = nr, .rows = (uint64_t)(uintptr_t)rows,
+		.flags = source,
 	};
 
 	return ioctl(comm->fd, COLL_IOC_SELECT, &s) ? -errno : 0;
@@ -249,9 +81,11 @@ static int set_tables(coll_comm_t *comm, const struct select_tables *t, struct d
 	if (ret)
 		return ret;
 	for (c = 1; c < COLL_NR_COLLECTIVES && !ret; c++) {
+		bool had = comm->select && comm->select->of[c].nr;
+
 		/* A module that lacks the collective does without. */
-		if (t->of[c].nr && comm->version.collectives >> c & 1)
-			ret = set_table(comm, c, t->of[c].rows, t->of[c].nr);
+		if ((t->of[c].nr || had) && comm->version.collectives >> c & 1)
+			ret = set_table(comm, c, t->of[c].rows, t->of[c].nr, t->of[c].source);
 	}
 	return agree(comm, deadline, ret);
 }
@@ -263,8 +97,8 @@ static int share_tables(coll_comm_t *comm, struct select_tables *t, struct deadl
 	return ret ? ret : set_tables(comm, t, deadline);
 }
 
-static int setup(coll_comm_t *comm, const struct select_plan *plan, struct deadline deadline,
-		 struct select_tables *tables)
+static int measure(coll_comm_t *comm, const struct select_plan *plan, struct deadline deadline,
+		   struct select_tables *tables)
 {
 	struct select_bench b = { .comm = comm, .deadline = deadline };
 	int ret;
@@ -274,35 +108,117 @@ static int setup(coll_comm_t *comm, const struct select_plan *plan, struct deadl
 	} else {
 		ret = select_calibrate(&b);
 		if (!ret)
-			ret = fill_tables(&b, plan, tables);
+			ret = select_fill(&b, plan, tables);
 		if (!ret)
 			ret = select_end(&b);
+		else
+			/* The others would wait for what is measured next. */
+			coll_abort(comm, (uint32_t)-ret);
 	}
 	if (b.buf)
 		munmap(b.buf, 2 * b.room);
 	return ret;
 }
 
-int select_offer(const coll_comm_t *comm, struct select_plan *plan, uint8_t *blob)
+/* How many ranks each node has; NULL: no memory. */
+static uint32_t *count_ranks(const coll_comm_t *comm)
 {
+	uint32_t *on = calloc(comm->nr_nodes, sizeof(*on)), i;
+
+	for (i = 0; on && i < comm->size; i++)
+		on[comm->node_of[i]]++;
+	return on;
+}
+
+static int key_of(const coll_comm_t *comm, struct select_key *key)
+{
+	uint32_t *on = count_ranks(comm);
+	int ret = on ? select_key_of(comm->hosts, on, comm->nr_nodes, key) : -ENOMEM;
+
+	free(on);
+	return ret;
+}
+
+static int read_file(struct select_file *f, const char *path)
+{
+	int ret = select_file_read(f, path);
+
+	if (ret == -EINVAL)
+		coll_debug("%s:%u: %s", path, f->line, f->what);
+	else if (ret)
+		coll_debug("%s: %s", path, strerror(-ret));
+	return ret;
+}
+
+/* Rank 0. Return: 1: its tables are there; 0: the file has none for these hosts. */
+static int take_from_file(const coll_comm_t *comm, const char *path, struct select_tables *tables)
+{
+	const struct select_set *set;
+	struct select_file f = { 0 };
+	struct select_key key;
+	int ret;
+
+	ret = key_of(comm, &key);
+	if (!ret)
+		ret = read_file(&f, path);
+	if (!ret) {
+		set = select_file_find(&f, &key);
+		ret = set != NULL;
+		if (set)
+			*tables = set->tables;
+		coll_debug("%s: line %u has tables for these hosts", path, set ? set->line : 0);
+	}
+	select_file_free(&f);
+	return ret;
+}
+
+/* The same on all ranks, by rank 0's file. */
+static int find_in_file(coll_comm_t *comm, const char *path, struct deadline deadline,
+			struct select_tables *tables)
+{
+	int32_t found = comm->rank ? 0 : take_from_file(comm, path, tables);
+	int ret = select_run(comm, deadline, COLL_BROADCAST, COLL_ALG_BINOMIAL, NULL, &found,
+			     sizeof(found));
+
+	return ret ? ret : found;
+}
+
+int select_offer(coll_comm_t *comm, const char *node, struct select_plan *plan, uint8_t *blob)
+{
+	struct select_host host = { { 0 }, "" };
+	struct select_file f;
 	uint32_t c;
 	int ret;
 
+	comm->hosts = calloc(comm->nr_nodes, sizeof(*comm->hosts));
+	if (!comm->hosts)
+		return -ENOMEM;
+	ret = select_host_of(node, &host);
+	memcpy(blob + BLOB_HOST, &host, sizeof(host));
 	/* With more nodes not every algorithm has its links. */
 	blob[BLOB_CAN] = comm->nr_nodes <= TOPOLOGY_FULL &&
 			 comm->version.features & COLL_FEAT_SELECT;
 	blob[BLOB_MODE] = MODE_NONE;
-	if (comm->rank)
-		return 0;
+	if (ret || comm->rank)
+		return ret;
 	ret = select_env(plan);
 	for (c = 1; c < COLL_NR_COLLECTIVES; c++)
 		if (plan->fixed[c])
 			blob[BLOB_MODE] = MODE_FIXED;
-	if (plan->budget_ms >= 0 && comm->nr_nodes > 1)
+	/* On one node there is little to choose: not without being asked to. */
+	if (plan->budget_ms >= 0 && (comm->nr_nodes > 1 || plan->all))
 		blob[BLOB_MODE] = MODE_MEASURE;
-	return ret;
+	if (ret || !plan->file)
+		return ret;
+	blob[BLOB_MODE] = MODE_FILE;
+	/* What is wrong with it is said now, when all ranks hear of it. */
+	ret = read_file(&f, plan->file);
+	select_file_free(&f);
+	/* ENOENT would be the device. */
+	return ret == -ENOENT ? -EINVAL : ret;
 }
 
+/* What has to be done for new tables, and then they are set. */
 static int run_mode(coll_comm_t *comm, const struct select_plan *plan, int mode,
 		    struct deadline deadline)
 {
@@ -314,8 +230,14 @@ static int run_mode(coll_comm_t *comm, const struct select_plan *plan, int mode,
 		coll_abort(comm, ENOMEM);
 		return -ENOMEM;
 	}
-	if (mode == MODE_MEASURE)
-		ret = setup(comm, plan, deadline, tables);
+	if (mode == MODE_FILE) {
+		ret = find_in_file(comm, plan->file, deadline, tables);
+		if (!ret && comm->nr_nodes > 1)
+			mode = MODE_MEASURE;
+		ret = ret > 0 ? 0 : ret;
+	}
+	if (!ret && mode == MODE_MEASURE)
+		ret = measure(comm, plan, deadline, tables);
 	for (c = 1; c < COLL_NR_COLLECTIVES && !comm->rank; c++)
 		if (plan->fixed[c])
 			fix_table(&tables->of[c], plan->fixed[c]);
@@ -335,12 +257,88 @@ int select_accept(coll_comm_t *comm, const struct select_plan *plan, const uint8
 {
 	uint32_t i;
 
+	for (i = comm->size; i-- > 0; )
+		memcpy(&comm->hosts[comm->node_of[i]], blobs + i * stride + BLOB_HOST,
+		       sizeof(*comm->hosts));
+	for (i = 0; i < comm->nr_nodes; i++)
+		comm->hosts[i].name[SELECT_NAME_LEN - 1] = 0;
 	for (i = 0; i < comm->size; i++)
 		if (!blobs[i * stride + BLOB_CAN])
 			return 0;
 	if (blobs[BLOB_MODE] == MODE_NONE)
 		return 0;
 	return run_mode(comm, plan, blobs[BLOB_MODE], deadline);
+}
+
+/* ---- parts of a communicator ---- */
+
+/* Whose tables hold in a part: of nodes, if these are the same; of ranks, likewise. */
+static void compare(const coll_comm_t *child, const coll_comm_t *parent,
+		    const uint32_t *members, bool *nodes, bool *ranks)
+{
+	uint32_t i;
+
+	*nodes = child->nr_nodes == parent->nr_nodes;
+	for (i = 0; *nodes && i < child->nr_nodes; i++)
+		*nodes = child->origin[i] == parent->origin[i];
+	*ranks = *nodes && child->size == parent->size;
+	for (i = 0; *ranks && i < child->size; i++)
+		*ranks = child->node_of[i] == parent->node_of[members[i]];
+}
+
+/* Rank 0 of a part. */
+static int make_tables(coll_comm_t *child, const struct select_tables *from, bool nodes,
+		       bool ranks, struct select_tables *tables)
+{
+	struct select_bench b = { .comm = child, .model = from->model };
+	const struct select_plan plan = { .budget_ms = 0 };
+	uint32_t c;
+	int ret = 0;
+
+	if (child->nr_nodes > 1 && from->model.beta > 0)
+		ret = select_fill(&b, &plan, tables);
+	tables->model = from->model;
+	for (c = 1; c < COLL_NR_COLLECTIVES; c++) {
+		bool same = coll_kind_of(c)->flags & COLL_KIND_RANKS ? ranks : nodes;
+
+		if (same || from->of[c].source == COLL_SELECT_FIXED)
+			tables->of[c] = from->of[c];
+	}
+	return ret;
+}
+
+int select_inherit(coll_comm_t *child, const coll_comm_t *parent, const uint32_t *members,
+		   struct deadline deadline)
+{
+	struct select_tables *tables;
+	bool nodes, ranks;
+	uint32_t i;
+	int ret = 0;
+
+	if (!parent->select)
+		return 0;
+	tables = calloc(1, sizeof(*tables));
+	child->hosts = calloc(child->nr_nodes, sizeof(*child->hosts));
+	if (!tables || !child->hosts) {
+		ret = -ENOMEM;
+	} else {
+		for (i = 0; parent->hosts && i < child->size; i++)
+			child->hosts[child->node_of[i]] =
+				parent->hosts[parent->node_of[members[i]]];
+		compare(child, parent, members, &nodes, &ranks);
+		if (!child->rank)
+			ret = make_tables(child, parent->select, nodes, ranks, tables);
+	}
+	/* The others wait for a broadcast; the caller will tell all of them. */
+	if (ret)
+		coll_abort(child, (uint32_t)-ret);
+	else
+		ret = share_tables(child, tables, deadline);
+	if (ret)
+		free(tables);
+	else
+		child->select = tables;
+	return ret;
 }
 
 /* ---- what users ask for ---- */
@@ -352,15 +350,94 @@ static struct deadline comm_deadline(const coll_comm_t *comm)
 	return deadline_in(ms && ms < 1U << 30 ? (uint32_t)ms : 1U << 30);
 }
 
+static bool can_select(const coll_comm_t *comm)
+{
+	return comm->nr_nodes <= TOPOLOGY_FULL && comm->version.features & COLL_FEAT_SELECT;
+}
+
+/* What the environment has fixed stays so. */
+static void keep_fixed(const coll_comm_t *comm, struct select_plan *plan)
+{
+	uint32_t c;
+
+	for (c = 1; comm->select && c < COLL_NR_COLLECTIVES; c++)
+		if (comm->select->of[c].source == COLL_SELECT_FIXED)
+			plan->fixed[c] = comm->select->of[c].rows[0].algorithm;
+}
+
 int coll_comm_tune(coll_comm_t *comm, uint32_t ms)
 {
-	const struct select_plan plan = { .budget_ms = ms < INT32_MAX ? (int32_t)ms : INT32_MAX };
+	struct select_plan plan = {
+		.budget_ms = ms < INT32_MAX ? (int32_t)ms : INT32_MAX, .all = true,
+	};
 
-	if (comm->nr_nodes > TOPOLOGY_FULL || !(comm->version.features & COLL_FEAT_SELECT))
+	if (!can_select(comm))
 		return -EOPNOTSUPP;
-	if (comm->nr_nodes == 1)
-		return 0;
+	keep_fixed(comm, &plan);
 	return run_mode(comm, &plan, MODE_MEASURE, comm_deadline(comm));
+}
+
+int coll_comm_load_tables(coll_comm_t *comm, const char *path)
+{
+	struct deadline deadline = comm_deadline(comm);
+	struct select_tables *tables;
+	int ret;
+
+	if (!can_select(comm))
+		return -EOPNOTSUPP;
+	tables = calloc(1, sizeof(*tables));
+	if (!tables || !comm->hosts) {
+		free(tables);
+		coll_abort(comm, ENOMEM);
+		return -ENOMEM;
+	}
+	ret = find_in_file(comm, path ? path : "", deadline, tables);
+	if (ret == 1)
+		ret = share_tables(comm, tables, deadline);
+	else if (!ret)
+		ret = -ENODATA;
+	if (ret) {
+		free(tables);
+		return ret;
+	}
+	free(comm->select);
+	comm->select = tables;
+	return 0;
+}
+
+/* "# host host", and when: who reads the file cannot do much with a digest. */
+static int hosts_note(const coll_comm_t *comm, char **text)
+{
+	size_t len = 0;
+	uint32_t i;
+	FILE *f = open_memstream(text, &len);
+
+	if (!f)
+		return -ENOMEM;
+	for (i = 0; i < comm->nr_nodes; i++)
+		fprintf(f, "%s%s", i ? " " : "", comm->hosts[i].name);
+	return fclose(f) ? -ENOMEM : 0;
+}
+
+int coll_comm_save_tables(coll_comm_t *comm, const char *path)
+{
+	struct select_key key;
+	char *text = NULL;
+	int ret;
+
+	if (!path)
+		return -EINVAL;
+	if (!comm->select || !comm->hosts)
+		return -ENODATA;
+	ret = key_of(comm, &key);
+	if (!ret)
+		ret = hosts_note(comm, &text);
+	if (!ret)
+		ret = select_file_save(path, &key, comm->select, (const char *const *)&text, 1);
+	if (ret)
+		coll_debug("%s: %s", path, strerror(-ret));
+	free(text);
+	return ret;
 }
 
 int coll_comm_select(coll_comm_t *comm, enum coll_collective what,
@@ -381,15 +458,16 @@ int coll_comm_select(coll_comm_t *comm, enum coll_collective what,
 	else if (!t || nr > SELECT_MAX_ROWS)
 		mine = -EINVAL;
 	else
-		mine = set_table(comm, what, rows, nr);
+		mine = set_table(comm, what, rows, nr, COLL_SELECT_USER);
 	ret = agree(comm, deadline, mine);
 	if (ret && !mine) {
 		/* All or none; nobody goes on before it is so. */
-		mine = set_table(comm, what, t->rows, t->nr);
+		mine = set_table(comm, what, t->rows, t->nr, t->source);
 	} else if (!ret) {
 		if (nr)
 			memcpy(t->rows, rows, nr * sizeof(*rows));
 		t->nr = nr;
+		t->source = COLL_SELECT_USER;
 		return 0;
 	}
 	agree(comm, deadline, 0);
@@ -398,7 +476,7 @@ int coll_comm_select(coll_comm_t *comm, enum coll_collective what,
 
 int coll_comm_set_algorithm(coll_comm_t *comm, enum coll_collective what, const char *name)
 {
-	const struct coll_algorithm *a = name ? by_name(what, name) : NULL;
+	const struct coll_algorithm *a = name ? select_by_name(what, name) : NULL;
 	struct coll_select_row row = { .bytes = ~0ULL };
 
 	/* What there is not, the kernel refuses on all ranks together. */
@@ -406,20 +484,36 @@ int coll_comm_set_algorithm(coll_comm_t *comm, enum coll_collective what, const 
 	return coll_comm_select(comm, what, &row, name ? 1 : 0);
 }
 
-const char *coll_comm_algorithm(const coll_comm_t *comm, enum coll_collective what,
-				uint64_t bytes)
+int coll_comm_choice(const coll_comm_t *comm, enum coll_collective what, uint64_t bytes,
+		     struct coll_select_row *row)
 {
-	const struct select_table *t;
 	const struct coll_algorithm *a;
-	uint32_t i = 0, id = COLL_ALG_AUTO;
+	const struct select_table *t;
+	uint32_t i = 0;
 
+	*row = (struct coll_select_row){ .bytes = UINT64_MAX };
 	if (comm->select && what < COLL_NR_COLLECTIVES) {
 		t = &comm->select->of[what];
 		while (i < t->nr && bytes > t->rows[i].bytes)
 			i++;
 		if (i < t->nr)
-			id = t->rows[i].algorithm;
+			*row = t->rows[i];
 	}
-	a = coll_algorithm_find(what, id);
+	a = coll_algorithm_find(what, row->algorithm);
+	if (!a)
+		return -EINVAL;
+	row->algorithm = a->id;
+	return 0;
+}
+
+const char *coll_comm_algorithm(const coll_comm_t *comm, enum coll_collective what,
+				uint64_t bytes)
+{
+	const struct coll_algorithm *a;
+	struct coll_select_row row;
+
+	if (coll_comm_choice(comm, what, bytes, &row))
+		return NULL;
+	a = coll_algorithm_find(what, row.algorithm);
 	return a ? a->name : NULL;
 }

@@ -6,19 +6,26 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
+#include "collective.h"
 #include "comm.h"
 #include "debug.h"
 #include "select.h"
 
-#define MAX_REPS	48
+/* Runs of one algorithm at one size at most, and in one step. */
+#define MAX_RUNS	64
+#define MAX_REPS	32
+/* Runs of everybody before the first ones drop out. */
+#define FIRST_REPS	3
+/* Barriers that begin it all. */
+#define BARRIERS	3
+/* Algorithms in one step. */
+#define MAX_WHO		24
 /* Of these a byte's cost is found out: long beside a message, short to wait for. */
 #define SHORT		4
 #define LONG		65536
-/* Who is that much slower than the best by estimate is not timed; long vectors are dear. */
-#define HOPELESS	2.5
-#define HOPELESS_LONG	1.5
 /* Longer vectors are not run once more before those that count. */
 #define NO_WARM_UP	(1 << 20)
 
@@ -26,8 +33,19 @@
 struct step {
 	uint64_t what;
 	uint64_t bytes;
-	uint64_t reps;
-	uint64_t algorithms;	/* bit n: enum coll_algorithm_id n */
+	uint32_t reps;
+	uint32_t warm;
+	uint64_t nr;
+	struct {
+		uint32_t algorithm;
+		uint32_t segment;
+	} who[MAX_WHO];
+};
+
+/* Of one algorithm: its runs so far, of each the slowest rank. */
+struct runs {
+	uint32_t nr;
+	double t[MAX_RUNS];
 };
 
 static double now(void)
@@ -38,25 +56,65 @@ static double now(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
+/* Sums of f32, or bytes; of broadcasts and their like from and to rank 0. */
+static void command(coll_comm_t *comm, enum coll_collective what, void *in, void *out,
+		    uint64_t bytes, struct coll_cmd *cmd)
+{
+	const enum coll_op_code sum = COLL_OP_SUM;
+	uint64_t n = bytes / 4;
+
+	switch (what) {
+	case COLL_BROADCAST:
+		coll_cmd_broadcast(comm, cmd, out, bytes, COLL_BYTE, 0);
+		break;
+	case COLL_REDUCE:
+		coll_cmd_reduce(comm, cmd, in, out, n, COLL_F32, sum, 0);
+		break;
+	case COLL_ALLREDUCE:
+		coll_cmd_allreduce(comm, cmd, in, out, n, COLL_F32, sum);
+		break;
+	case COLL_REDUCE_SCATTER_BLOCK:
+		coll_cmd_reduce_scatter_block(comm, cmd, in, out, n, COLL_F32, sum);
+		break;
+	case COLL_ALLGATHER:
+		coll_cmd_allgather(comm, cmd, in, out, bytes, COLL_BYTE);
+		break;
+	case COLL_GATHER:
+		coll_cmd_gather(comm, cmd, in, out, bytes, COLL_BYTE, 0);
+		break;
+	case COLL_SCATTER:
+		coll_cmd_scatter(comm, cmd, in, out, bytes, COLL_BYTE, 0);
+		break;
+	case COLL_ALLTOALL:
+		coll_cmd_alltoall(comm, cmd, in, out, bytes, COLL_BYTE);
+		break;
+	case COLL_SCAN:
+		coll_cmd_scan(comm, cmd, in, out, n, COLL_F32, sum);
+		break;
+	case COLL_EXSCAN:
+		coll_cmd_exscan(comm, cmd, in, out, n, COLL_F32, sum);
+		break;
+	default:
+		coll_cmd_barrier(comm, cmd);
+	}
+}
+
+static int run_one(coll_comm_t *comm, struct deadline deadline, struct coll_cmd *cmd,
+		   uint32_t algorithm, uint32_t segment)
+{
+	cmd->algorithm = (uint16_t)algorithm;
+	cmd->segment = segment;
+	cmd->timeout_ns = ((uint64_t)deadline_left(deadline) + 1) * 1000000;
+	return coll_submit(comm, cmd);
+}
+
 int select_run(coll_comm_t *comm, struct deadline deadline, enum coll_collective what,
 	       enum coll_algorithm_id alg, void *in, void *out, uint64_t bytes)
 {
-	struct coll_cmd cmd = {
-		.collective = (uint16_t)what,
-		.algorithm = (uint16_t)alg,
-		.timeout_ns = ((uint64_t)deadline_left(deadline) + 1) * 1000000,
-	};
+	struct coll_cmd cmd;
 
-	if (what != COLL_BARRIER) {
-		cmd.dtype = what == COLL_ALLREDUCE ? COLL_F32 : COLL_BYTE;
-		cmd.count = what == COLL_ALLREDUCE ? bytes / 4 : bytes;
-		cmd.recv_addr = (uint64_t)(uintptr_t)out;
-	}
-	if (what == COLL_ALLREDUCE) {
-		cmd.op = COLL_OP_SUM;
-		cmd.send_addr = (uint64_t)(uintptr_t)in;
-	}
-	return coll_submit(comm, &cmd);
+	command(comm, what, in, out, bytes, &cmd);
+	return run_one(comm, deadline, &cmd, (uint32_t)alg, 0);
 }
 
 static int barrier(struct select_bench *b)
@@ -85,18 +143,10 @@ static int want_room(struct select_bench *b, uint64_t bytes)
 /* Of each run the slowest rank. A sum of times would do as well but for its unit. */
 static int slowest(struct select_bench *b, double *times, uint64_t nr)
 {
-	struct coll_cmd cmd = {
-		.collective = COLL_ALLREDUCE,
-		.algorithm = COLL_ALG_RECURSIVE_DOUBLING,
-		.op = COLL_OP_MAX,
-		.dtype = COLL_F64,
-		.flags = COLL_CMD_INPLACE,
-		.recv_addr = (uint64_t)(uintptr_t)times,
-		.count = nr,
-		.timeout_ns = ((uint64_t)deadline_left(b->deadline) + 1) * 1000000,
-	};
+	struct coll_cmd cmd;
 
-	return coll_submit(b->comm, &cmd);
+	coll_cmd_allreduce(b->comm, &cmd, COLL_IN_PLACE, times, nr, COLL_F64, COLL_OP_MAX);
+	return run_one(b->comm, b->deadline, &cmd, COLL_ALG_RECURSIVE_DOUBLING, 0);
 }
 
 static int cmp(const void *x, const void *y)
@@ -106,19 +156,14 @@ static int cmp(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/*
- * The lower quartile, of a few runs the shortest: what comes between only makes them
- * longer. There is room for all numbers of algorithms in each turn.
- */
-static double quartile(const double *times, uint32_t reps)
+/* What an application will see, which does not pick the good moments either. */
+static double median(const struct runs *r)
 {
-	double sorted[MAX_REPS];
-	uint32_t i;
+	double sorted[MAX_RUNS];
 
-	for (i = 0; i < reps; i++)
-		sorted[i] = times[i * COLL_NR_ALGS];
-	qsort(sorted, reps, sizeof(*sorted), cmp);
-	return sorted[(reps - 1) / 4];
+	memcpy(sorted, r->t, r->nr * sizeof(*sorted));
+	qsort(sorted, r->nr, sizeof(*sorted), cmp);
+	return r->nr ? sorted[(r->nr - 1) / 2] : 0;
 }
 
 /*
@@ -138,38 +183,87 @@ static void shuffle(uint32_t *ids, uint32_t nr, uint64_t lot)
 	}
 }
 
-/* One time before those that count: windows open, pages come in. */
-static int run_step(struct select_bench *b, const struct step *s, double *result)
+/* Bytes of the longer vector of a collective. */
+static uint64_t vector_bytes(const struct select_bench *b, const struct step *s)
 {
-	double times[MAX_REPS * COLL_NR_ALGS] = { 0 }, begin;
-	uint32_t ids[COLL_NR_ALGS], nr = 0, i, rep;
+	bool blocks = coll_kind_of((uint32_t)s->what)->flags & COLL_KIND_BLOCKS;
+
+	return s->bytes * (blocks ? b->comm->size : 1);
+}
+
+/*
+ * Has everybody the memory? Only asked when there is none yet, of which all have the same
+ * idea. Return: 0; 1: somebody has not; or -errno.
+ */
+static int have_room(struct select_bench *b, uint64_t bytes)
+{
+	double missing = 0;
+	int ret;
+
+	if (bytes <= b->room)
+		return 0;
+	missing = want_room(b, bytes) != 0;
+	ret = slowest(b, &missing, 1);
+	if (!ret && missing > 0) {
+		/* Who has it now must not think so the next time. */
+		if (b->buf)
+			munmap(b->buf, 2 * b->room);
+		b->buf = NULL;
+		b->room = 0;
+		ret = 1;
+	}
+	return ret;
+}
+
+/* Runs one turn; @times: of each of them. */
+static int run_turn(struct select_bench *b, const struct step *s, const uint32_t *order,
+		    double *times)
+{
+	struct coll_cmd cmd;
+	double begin;
+	uint32_t i;
 	int ret = 0;
 
-	/* The others would wait for us. */
-	if (s->reps > MAX_REPS || s->bytes > SELECT_BYTES(SELECT_SIZES - 1) ||
-	    want_room(b, s->bytes)) {
-		coll_abort(b->comm, ENOMEM);
-		return -ENOMEM;
+	command(b->comm, (enum coll_collective)s->what, b->buf, b->buf + b->room, s->bytes, &cmd);
+	for (i = 0; !ret && i < s->nr; i++) {
+		ret = barrier(b);
+		begin = now();
+		if (!ret)
+			ret = run_one(b->comm, b->deadline, &cmd, s->who[order[i]].algorithm,
+				      s->who[order[i]].segment);
+		times[order[i]] = now() - begin;
 	}
-	for (i = 1; i < COLL_NR_ALGS; i++)
-		if (s->algorithms >> i & 1)
-			ids[nr++] = i;
-	for (rep = s->bytes > NO_WARM_UP; !ret && rep <= s->reps; rep++) {
-		shuffle(ids, nr, rep);
-		for (i = 0; !ret && i < nr; i++) {
-			ret = barrier(b);
-			begin = now();
-			if (!ret)
-				ret = select_run(b->comm, b->deadline, s->what, ids[i], b->buf,
-						 b->buf + b->room, s->bytes);
-			if (rep)
-				times[(rep - 1) * COLL_NR_ALGS + ids[i]] = now() - begin;
-		}
+	return ret;
+}
+
+/* Warm: one time before those that count: windows open, pages come in. */
+static int run_step(struct select_bench *b, const struct step *s, struct runs *result)
+{
+	double times[(MAX_REPS + 1) * MAX_WHO] = { 0 };
+	uint32_t order[MAX_WHO], i, rep, reps = s->reps + s->warm;
+	int ret;
+
+	/* Of rank 0, whom we trust, but not to be of this very build. */
+	if (s->reps > MAX_REPS || s->warm > 1 || s->nr > MAX_WHO || s->what >= COLL_NR_COLLECTIVES ||
+	    s->bytes > SELECT_MAX_BYTES || vector_bytes(b, s) > SELECT_MAX_BYTES) {
+		coll_abort(b->comm, EPROTO);
+		return -EPROTO;
+	}
+	ret = have_room(b, vector_bytes(b, s));
+	if (ret)
+		return ret;
+	for (i = 0; i < s->nr; i++)
+		order[i] = i;
+	for (rep = 0; !ret && rep < reps; rep++) {
+		shuffle(order, s->nr, rep);
+		ret = run_turn(b, s, order, times + rep * s->nr);
 	}
 	if (!ret)
-		ret = slowest(b, times, s->reps * COLL_NR_ALGS);
-	for (i = 0; !ret && i < nr; i++)
-		result[ids[i]] = quartile(times + ids[i], (uint32_t)s->reps);
+		ret = slowest(b, times, reps * s->nr);
+	for (rep = s->warm; !ret && rep < reps; rep++)
+		for (i = 0; i < s->nr; i++)
+			if (result[i].nr < MAX_RUNS)
+				result[i].t[result[i].nr++] = times[rep * s->nr + i];
 	return ret;
 }
 
@@ -180,33 +274,38 @@ static int announce(struct select_bench *b, struct step *s)
 }
 
 /* Rank 0: say it and do it. */
-static int do_step(struct select_bench *b, enum coll_collective what, uint64_t bytes,
-		   uint64_t reps, uint64_t algorithms, double *result)
+static int do_step(struct select_bench *b, struct step *s, struct runs *result)
 {
-	struct step s = { what, bytes, reps, algorithms };
-	int ret = announce(b, &s);
+	int ret = announce(b, s);
 
-	return ret ? ret : run_step(b, &s, result);
+	return ret ? ret : run_step(b, s, result);
 }
 
 int select_follow(struct select_bench *b)
 {
-	double unused[COLL_NR_ALGS];
+	struct runs *unused = calloc(MAX_WHO, sizeof(*unused));
 	struct step s = { 0 };
-	int ret;
+	int ret, i;
 
+	/* The others would wait for us. */
+	if (!unused) {
+		coll_abort(b->comm, ENOMEM);
+		return -ENOMEM;
+	}
 	/* As select_calibrate() begins. */
-	ret = barrier(b);
-	if (!ret)
-		ret = barrier(b);
-	if (!ret)
+	for (i = 0, ret = 0; i < BARRIERS && !ret; i++)
 		ret = barrier(b);
 	while (!ret) {
 		ret = announce(b, &s);
 		if (ret || !s.what)
 			break;
 		ret = run_step(b, &s, unused);
+		/* No memory somewhere: rank 0 knows, and asks for something else. */
+		ret = ret > 0 ? 0 : ret;
+		for (i = 0; i < MAX_WHO; i++)
+			unused[i].nr = 0;
 	}
+	free(unused);
 	return ret;
 }
 
@@ -240,6 +339,23 @@ static double cost(struct select_bench *b, enum coll_collective what,
 	return select_cost(&b->model, coll_algorithm_find(what, alg), b->comm->nr_nodes, bytes, 0);
 }
 
+/* Times of one or two algorithms; @second COLL_ALG_AUTO: of one. */
+static int times_of(struct select_bench *b, enum coll_collective what, uint64_t bytes,
+		    uint32_t reps, enum coll_algorithm_id first,
+		    enum coll_algorithm_id second, double *t)
+{
+	struct step s = {
+		.what = what, .bytes = bytes, .reps = reps, .warm = 1, .nr = second ? 2 : 1,
+		.who = { { (uint32_t)first, 0 }, { (uint32_t)second, 0 } },
+	};
+	struct runs r[2] = { 0 };
+	int ret = do_step(b, &s, r);
+
+	t[0] = median(&r[0]);
+	t[1] = median(&r[1]);
+	return ret > 0 ? -ENOMEM : ret;
+}
+
 /*
  * Messages: a chain is n - 1 hops there and, by tokens, back, of the way and the overhead
  * at both ends each; the root of a linear broadcast has the overhead of n - 1 tokens and
@@ -249,25 +365,23 @@ static double cost(struct select_bench *b, enum coll_collective what,
 static int fit_messages(struct select_bench *b, double *linear)
 {
 	struct select_model *m = &b->model;
-	double n = b->comm->nr_nodes, t[COLL_NR_ALGS], hop, all;
+	double n = b->comm->nr_nodes, t[2], hop;
 	int ret;
 
-	ret = do_step(b, COLL_BROADCAST, SHORT, 3,
-		      1U << COLL_ALG_CHAIN | 1U << COLL_ALG_LINEAR, t);
+	ret = times_of(b, COLL_BROADCAST, SHORT, 3, COLL_ALG_CHAIN, COLL_ALG_LINEAR, t);
 	if (ret)
 		return ret;
-	*linear = t[COLL_ALG_LINEAR];
-	hop = t[COLL_ALG_CHAIN] / (n - 1) / 2;
+	*linear = t[1];
+	hop = t[0] / (n - 1) / 2;
 	m->overhead = n > 2 ? (*linear - 2 * hop) / (n - 2) / 2 : hop / 4;
 	if (m->overhead > hop * 0.45)
 		m->overhead = hop * 0.45;
 	if (m->overhead < hop / 1000)
 		m->overhead = hop / 1000;
 	m->alpha = hop - 2 * m->overhead;
-	ret = do_step(b, COLL_ALLREDUCE, SHORT, 3, 1U << COLL_ALG_MESH_FULL, t);
-	all = t[COLL_ALG_MESH_FULL];
-	if (!ret && all > cost(b, COLL_ALLREDUCE, COLL_ALG_MESH_FULL, SHORT))
-		m->busy_message = all / (n * (n - 1));
+	ret = times_of(b, COLL_ALLREDUCE, SHORT, 3, COLL_ALG_MESH_FULL, COLL_ALG_AUTO, t);
+	if (!ret && t[0] > cost(b, COLL_ALLREDUCE, COLL_ALG_MESH_FULL, SHORT))
+		m->busy_message = t[0] / (n * (n - 1));
 	return ret;
 }
 
@@ -275,20 +389,27 @@ static int fit_messages(struct select_bench *b, double *linear)
 static int fit_bytes(struct select_bench *b, double linear)
 {
 	struct select_model *m = &b->model;
-	double n = b->comm->nr_nodes, t[COLL_NR_ALGS], each, small;
+	double n = b->comm->nr_nodes, t[2], each, small;
 	int ret;
 
-	ret = do_step(b, COLL_BROADCAST, LONG, 2, 1U << COLL_ALG_LINEAR, t);
+	ret = times_of(b, COLL_BROADCAST, LONG, 2, COLL_ALG_LINEAR, COLL_ALG_AUTO, t);
 	if (ret)
 		return ret;
-	each = (t[COLL_ALG_LINEAR] - linear) / ((n - 1) * LONG);
+	each = (t[0] - linear) / ((n - 1) * LONG);
 	m->beta = each > 1e-12 ? each : 1e-12;
 	small = cost(b, COLL_ALLREDUCE, COLL_ALG_MESH, SHORT);
-	ret = do_step(b, COLL_ALLREDUCE, 4 * LONG, 2, 1U << COLL_ALG_MESH, t);
-	if (!ret && t[COLL_ALG_MESH] > cost(b, COLL_ALLREDUCE, COLL_ALG_MESH, 4 * LONG) &&
-	    t[COLL_ALG_MESH] > small)
-		m->busy_byte = (t[COLL_ALG_MESH] - small) / (2 * (n - 1) * 4 * LONG);
+	ret = times_of(b, COLL_ALLREDUCE, 4 * LONG, 2, COLL_ALG_MESH, COLL_ALG_AUTO, t);
+	if (!ret && t[0] > cost(b, COLL_ALLREDUCE, COLL_ALG_MESH, 4 * LONG) && t[0] > small)
+		m->busy_byte = (t[0] - small) / (2 * (n - 1) * 4 * LONG);
 	return ret;
+}
+
+/* On one node there are no links: just an order of what to try first. */
+static void guess(struct select_bench *b)
+{
+	b->model.alpha = b->barrier / 2;
+	b->model.overhead = b->barrier / 8;
+	b->model.beta = b->model.gamma;
 }
 
 int select_calibrate(struct select_bench *b)
@@ -298,62 +419,135 @@ int select_calibrate(struct select_bench *b)
 	int ret, i;
 
 	b->barrier = 3600;
-	for (i = 0, ret = 0; i < 3 && !ret; i++) {
+	for (i = 0, ret = 0; i < BARRIERS && !ret; i++) {
 		begin = now();
 		ret = barrier(b);
 		begin = now() - begin;
 		b->barrier = begin < b->barrier ? begin : b->barrier;
 	}
 	m->gamma = fold_byte();
-	if (!ret)
+	if (b->comm->nr_nodes == 1)
+		guess(b);
+	else if (!ret)
 		ret = fit_messages(b, &linear);
-	if (!ret)
+	if (!ret && b->comm->nr_nodes > 1)
 		ret = fit_bytes(b, linear);
 	coll_debug("alpha %g s, overhead %g s, beta %g s/byte, gamma %g s/byte, busy %g s, %g s/byte",
 		   m->alpha, m->overhead, m->beta, m->gamma, m->busy_message, m->busy_byte);
 	return ret;
 }
 
-double select_estimate(const struct select_time *t, uint32_t k)
-{
-	uint32_t j = k;
-	double more;
+/**
+ * struct race - algorithms that take turns
+ * @t: all of the collective
+ * @who: those still in it
+ * @runs: of each of these, all runs so far
+ */
+struct race {
+	struct select_time *t;
+	uint32_t who[MAX_WHO];
+	struct runs runs[MAX_WHO];
+	uint32_t nr, k;
+};
 
-	while (j && !t->measured[j])
-		j--;
-	if (j == k || !t->measured[j])
-		return t->measured[k] ? t->measured[k] : t->model[k];
-	/* Long vectors tell how fast bytes are, short ones what is there besides. */
-	if (SELECT_BYTES(j) >= LONG && t->model[j] > 0)
-		return t->measured[j] * t->model[k] / t->model[j];
-	more = t->model[k] - t->model[j];
-	return t->measured[j] + (more > 0 ? more : 0);
+/* The more has been seen the less is forgiven. */
+static double margin(uint32_t runs)
+{
+	return runs <= FIRST_REPS ? 1.6 : runs <= 3 * FIRST_REPS ? 1.25 : 1.1;
 }
 
-int select_measure(struct select_bench *b, struct select_time *t, uint32_t nr, uint32_t k,
-		   double left)
+/* Who is clearly slower than the best drops out, but keeps its time. */
+static void drop_out(struct race *r)
 {
-	double hopeless = SELECT_BYTES(k) > NO_WARM_UP ? HOPELESS_LONG : HOPELESS;
-	double best = 0, once = 0, rounds, result[COLL_NR_ALGS] = { 0 };
-	uint64_t algorithms = 0, reps;
+	uint32_t i, left = 0;
+	double best = 0;
+
+	for (i = 0; i < r->nr; i++) {
+		double q = median(&r->runs[i]);
+
+		r->t[r->who[i]].measured[r->k] = q;
+		if (!best || q < best)
+			best = q;
+	}
+	for (i = 0; i < r->nr; i++) {
+		if (r->t[r->who[i]].measured[r->k] > margin(r->runs[i].nr) * best)
+			continue;
+		r->who[left] = r->who[i];
+		if (left != i)
+			r->runs[left] = r->runs[i];
+		left++;
+	}
+	r->nr = left;
+}
+
+/* Seconds that one turn of all will take. */
+static double turn_time(const struct select_bench *b, const struct race *r)
+{
+	double once = 0;
+	uint32_t i;
+
+	for (i = 0; i < r->nr; i++)
+		once += select_estimate(&r->t[r->who[i]], r->k) + b->barrier;
+	return once;
+}
+
+static int run_race(struct select_bench *b, struct race *r, enum coll_collective what,
+		    double left)
+{
+	double end = now() + left, once, turns;
+	struct step s = { .what = what, .bytes = SELECT_BYTES(r->k) };
+	uint32_t reps = FIRST_REPS, total = 0, i;
+	int ret;
+
+	if (what == COLL_BARRIER)
+		s.bytes = 0;
+	for (; r->nr && total < MAX_RUNS; total += s.reps) {
+		once = turn_time(b, r);
+		s.warm = !total && s.bytes <= NO_WARM_UP;
+		turns = once > 0 ? (end - now()) / once - s.warm : 0;
+		if (turns < 1)
+			return total ? 0 : 1;
+		s.reps = turns < reps ? (uint32_t)turns : reps;
+		s.nr = r->nr;
+		for (i = 0; i < r->nr; i++) {
+			s.who[i].algorithm = r->t[r->who[i]].alg->id;
+			s.who[i].segment = r->t[r->who[i]].segment;
+		}
+		ret = do_step(b, &s, r->runs);
+		if (ret)
+			return ret;
+		drop_out(r);
+		if (r->nr < 2)
+			return 0;
+		reps = reps < MAX_REPS / 2 ? 2 * reps : MAX_REPS;
+	}
+	return 0;
+}
+
+/* Blocks of one size need no arrays. */
+static enum coll_collective timed_as(uint32_t collective)
+{
+	return collective == COLL_REDUCE_SCATTER ? COLL_REDUCE_SCATTER_BLOCK :
+						   (enum coll_collective)collective;
+}
+
+int select_measure(struct select_bench *b, struct select_time *t, const uint32_t *who,
+		   uint32_t nr, uint32_t k, double left)
+{
+	struct race *r;
 	uint32_t i;
 	int ret;
 
-	for (i = 0; i < nr; i++)
-		if (!best || select_estimate(&t[i], k) < best)
-			best = select_estimate(&t[i], k);
-	for (i = 0; i < nr; i++) {
-		if (select_estimate(&t[i], k) > hopeless * best)
-			continue;
-		algorithms |= 1ULL << t[i].alg->id;
-		once += select_estimate(&t[i], k) + b->barrier;
-	}
-	rounds = once > 0 ? left / once - (SELECT_BYTES(k) <= NO_WARM_UP) : 0;
-	if (rounds < 1)
+	if (!nr)
+		return 0;
+	r = calloc(1, sizeof(*r));
+	if (!r)
 		return 1;
-	reps = rounds > MAX_REPS ? MAX_REPS : (uint64_t)rounds;
-	ret = do_step(b, t->alg->collective, SELECT_BYTES(k), reps, algorithms, result);
-	for (i = 0; !ret && i < nr; i++)
-		t[i].measured[k] = result[t[i].alg->id];
+	r->t = t;
+	r->k = k;
+	for (i = 0; i < nr && i < MAX_WHO; i++)
+		r->who[r->nr++] = who[i];
+	ret = run_race(b, r, timed_as(t->alg->collective), left);
+	free(r);
 	return ret;
 }

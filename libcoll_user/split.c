@@ -7,6 +7,7 @@
  *		 and listens if it has to
  *	round 3: has that worked, and where do leaders listen?
  *	rounds 4...: connect for a moment, then: is everybody done, has anybody failed?
+ *	last round: has everybody its tables of algorithms? See select.c.
  *
  * A round is an allreduce on the parent. Whatever fails on one rank is its status in
  * the next round, and so ends the call on all of them; leaders that are still connecting
@@ -25,6 +26,7 @@
 #include "comm.h"
 #include "debug.h"
 #include "links.h"
+#include "select.h"
 #include "topology.h"
 
 /* Of one attempt to connect before all are asked; doubled each time, up to MAX. */
@@ -320,7 +322,13 @@ static int run(struct split *sp, int status, int32_t color, int32_t key)
 	ret = agree(sp, patience_ns(sp), ret);
 	if (!ret)
 		ret = gather(sp, sp->blobs, RDV_BLOB);
-	return ret ? ret : connect_links(sp);
+	if (!ret)
+		ret = connect_links(sp);
+	if (ret)
+		return ret;
+	if (sp->child)
+		ret = select_inherit(sp->child, sp->parent, sp->members, sp->deadline);
+	return agree(sp, patience_ns(sp), ret);
 }
 
 int coll_comm_split(coll_comm_t *comm, int32_t color, int32_t key, coll_comm_t **newcomm)

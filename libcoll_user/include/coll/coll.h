@@ -194,13 +194,43 @@ int coll_comm_select(coll_comm_t *comm, enum coll_collective what,
 		     const struct coll_select_row *rows, uint32_t nr);
 
 /**
- * coll_comm_tune() - measure again
+ * coll_comm_tune() - measure again, all collectives
  * @ms: how long algorithms may be timed, beyond finding out what transfers cost; the
- *	longer, the larger the vectors. With one node there is nothing to choose.
+ *	longer, the larger the vectors
  *
- * Errors: EOPNOTSUPP not by this module, or more than 128 nodes; those of collectives.
+ * What the environment has fixed stays so. Errors: EOPNOTSUPP not by this module, or
+ * more than 128 nodes; those of collectives.
  */
 int coll_comm_tune(coll_comm_t *comm, uint32_t ms);
+
+/**
+ * coll_comm_save_tables() - keep the tables in a file, for these hosts
+ * @path: made, or changed: tables of other hosts in it stay; COLL_SELECT may name it
+ *
+ * Not a collective: one rank calls it, any. The file is replaced at once. Errors: ENODATA
+ * there are no tables; EINVAL the file is there and cannot be understood; those of
+ * open(), write(), rename().
+ */
+int coll_comm_save_tables(coll_comm_t *comm, const char *path);
+
+/**
+ * coll_comm_load_tables() - take the tables of these hosts from a file
+ * @path: on rank 0, whose file is read
+ *
+ * A collective, as the three above. Errors, on all ranks, and then nothing has changed:
+ * ENODATA it has none for these hosts; EINVAL it cannot be understood (COLL_DEBUG=1
+ * says where); those of open(); EOPNOTSUPP as above.
+ */
+int coll_comm_load_tables(coll_comm_t *comm, const char *path);
+
+/**
+ * coll_comm_choice() - what COLL_ALG_AUTO means now, with the segment
+ * @row: result: up to which size, algorithm, segment (0: the kernel's)
+ *
+ * Errors: EINVAL the collective has no algorithms. See coll_comm_algorithm().
+ */
+int coll_comm_choice(const coll_comm_t *comm, enum coll_collective what, uint64_t bytes,
+		     struct coll_select_row *row);
 
 /**
  * coll_comm_algorithm() - what COLL_ALG_AUTO means now

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Files of tables: text, for several sets of hosts.
+ *
+ *	coll-tables 1
+ *	# whatever
+ *	hosts 9f86d081884c7d659a2feaa0c55ad015 nodes 2 ranks 4
+ *	costs 21000000000 1500000000 230000 90000 0 310000
+ *	allreduce 4096 recursive_doubling
+ *	allreduce max chain 65536
+ *
+ * The first line says which version. A line "hosts" begins what belongs to a set of hosts: a
+ * digest of their names, or "any"; how many nodes and ranks. Then rows: collective, largest
+ * number of bytes, algorithm, bytes of a segment if that is not left to the kernel.
+ * Rows of a collective ascend, up to "max". "costs" has the model's numbers, in
+ * femtoseconds, so that no file depends on a language's decimal point.
+ */
+#ifndef LIBCOLL_SELECT_FILE_H
+#define LIBCOLL_SELECT_FILE_H
+
+#include <stdio.h>
+
+#include "select.h"
+
+/* Longer files are none of ours. */
+#define SELECT_FILE_MAX		(1 << 20)
+#define SELECT_FILE_SETS	512
+
+/**
+ * struct select_key - for whom tables are
+ * @any: any hosts, as long as there are so many; @digest is zeroes
+ */
+struct select_key {
+	uint8_t digest[SELECT_HOST_LEN];
+	bool any;
+	uint32_t nodes, ranks;
+};
+
+bool select_key_same(const struct select_key *a, const struct select_key *b);
+
+/**
+ * struct select_set - tables of one set of hosts
+ * @line: where it begins, from 1
+ * @begin: its text, @len bytes
+ */
+struct select_set {
+	struct select_key key;
+	uint32_t line;
+	const char *begin;
+	size_t len;
+	struct select_tables tables;
+};
+
+/**
+ * struct select_file - a file in memory
+ * @text: all of it
+ * @line: after an error of parsing: which line is wrong
+ * @what: and what is
+ */
+struct select_file {
+	char *text;
+	size_t len;
+	uint32_t nr;
+	struct select_set *sets;
+	uint32_t line;
+	char what[96];
+};
+
+/**
+ * select_key_of() - the set of hosts of a communicator
+ * @hosts: of each node, @nodes of them
+ * @ranks_on: how many ranks each has
+ *
+ * The same whatever the order of the nodes.
+ */
+int select_key_of(const struct select_host *hosts, const uint32_t *ranks_on, uint32_t nodes,
+		  struct select_key *key);
+
+/**
+ * select_file_parse() - understand a text
+ * @text: @len bytes, from malloc(); taken over, in any case
+ *
+ * Return: 0; -EINVAL, @f->line and @f->what say why; -ENOMEM. Then select_file_free().
+ */
+int select_file_parse(struct select_file *f, char *text, size_t len);
+/* The same of a file. Also -EFBIG and those of open() and read(). */
+int select_file_read(struct select_file *f, const char *path);
+void select_file_free(struct select_file *f);
+
+/* The set for @key: that of these hosts, else that of any as many; NULL: there is none. */
+const struct select_set *select_file_find(const struct select_file *f,
+					  const struct select_key *key);
+
+/**
+ * select_file_save() - put tables into a file, or in the place of those of the same key
+ * @notes: lines of comment, without newline; @nr_notes of them
+ *
+ * What else is in the file stays as it is. The file is replaced at once: whoever reads
+ * it sees the old one or the new one. If it cannot be understood nothing is written.
+ */
+int select_file_save(const char *path, const struct select_key *key,
+		     const struct select_tables *tables, const char *const *notes,
+		     uint32_t nr_notes);
+
+#endif
