@@ -19,10 +19,18 @@
 static void usage(FILE *f)
 {
 	fputs("usage: collctl [--json] list\n"
-	      "       collctl [--json] show [ID]\n\n"
+	      "       collctl [--json] show [ID]\n"
+	      "       collctl tune -o FILE [-t SECONDS] [-- COLLRUN-OPTIONS]\n"
+	      "       collctl tables FILE\n\n"
 	      "list  one line for each communicator of this kernel (those of your user id)\n"
 	      "show  everything about one or all: members and connections, with counters, and\n"
-	      "      which algorithms are taken up to which sizes\n", f);
+	      "      which algorithms are taken up to which sizes, and who says so: measured,\n"
+	      "      by the model, from a file, fixed by the environment, or set\n"
+	      "tune  time all algorithms between these hosts, and put into FILE which are the best;\n"
+	      "      COLL_SELECT=FILE (with a / in it) then takes them. Runs as the ranks of a job,\n"
+	      "      whatever starts it (srun -n 8 collctl tune -o ./tables); with arguments, collrun\n"
+	      "      does, on this machine (collctl tune -o ./tables -- -n 8 --nodes 4)\n"
+	      "tables  check such a file, and say what is in it\n", f);
 }
 
 static const char *state_name(uint64_t state)
@@ -128,6 +136,13 @@ static void show_links(const struct objects *links, uint64_t id)
 	}
 }
 
+static const char *source_name(uint64_t source)
+{
+	static const char *const names[] = { "set", "model", "measured", "file", "fixed" };
+
+	return source < COLL_NR_SELECT_SOURCES ? names[source] : "?";
+}
+
 static void show_row(const struct object *row)
 {
 	uint32_t alg = (uint32_t)get(row, COLL_NL_SELECT_ALGORITHM);
@@ -160,7 +175,8 @@ static void show_select(const struct objects *select, uint64_t id)
 		if (what == last)
 			putchar(',');
 		else
-			printf("%s  %s:", last ? "\n" : "", name ? name : "?");
+			printf("%s  %s (%s):", last ? "\n" : "", name ? name : "?",
+			       source_name(get(row, COLL_NL_SELECT_SOURCE)));
 		show_row(row);
 		last = what;
 	}
@@ -271,6 +287,13 @@ int main(int argc, char **argv)
 	char *end;
 	int c;
 
+	/* Options of its own, and those of collrun behind them. */
+	if (argc > 1 && !strcmp(argv[1], "tune")) {
+		c = collctl_tune(argc - 1, argv + 1);
+		if (c < 0)
+			usage(stderr);
+		return c < 0 ? 2 : c;
+	}
 	while ((c = getopt_long(argc, argv, "jh", longs, NULL)) != -1) {
 		if (c == 'h') {
 			usage(stdout);
@@ -284,6 +307,8 @@ int main(int argc, char **argv)
 	}
 	argc -= optind;
 	argv += optind;
+	if (argc == 2 && !strcmp(argv[0], "tables"))
+		return collctl_tables(argv[1]);
 	if (argc == 1 && !strcmp(argv[0], "list"))
 		return run(false, json, -1);
 	if (argc == 2 && !strcmp(argv[0], "show")) {

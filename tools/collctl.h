@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* collctl: shows the communicators of this kernel. */
+/* collctl: shows the communicators of this kernel, and makes tables for them. */
 #ifndef COLLCTL_H
 #define COLLCTL_H
 
@@ -46,6 +46,10 @@ struct objects {
 struct nl_sock;
 int collctl_open(struct nl_sock **sk, int *family);
 int collctl_dump(struct nl_sock *sk, int family, const struct kind *kind, struct objects *out);
+
+/* collctl_tune.c: exit status; of tune, -1: wrong arguments. */
+int collctl_tune(int argc, char **argv);
+int collctl_tables(const char *path);
 
 /* collctl_json.c: the objects of @group (of all: -1) as a JSON array. */
 void json_objects(const struct kind *kind, const struct objects *o, int id_attr, int64_t group,

@@ -7,6 +7,7 @@
 
 #include "collperf.h"
 #include "optable.h"
+#include "schedule.h"
 
 /* Names of what is defined with anything, as the one table has it. */
 static void print_names(FILE *f, const char *title, const char *(*name)(uint32_t), uint32_t nr,
@@ -50,6 +51,8 @@ static void usage(FILE *f)
 	      "  -d, --datatype TYPE   name or \"all\" (f32), see below\n"
 	      "  -o, --op OP           name or \"all\" (sum)\n"
 	      "  -r, --root RANK       of broadcast (0)\n"
+	      "  -A, --algorithm NAME  as collplan list has them (what the tables say)\n"
+	      "  -s, --segment SIZE    of pipelining; of a mesh, the size of a piece\n"
 	      "  -n, --iters N         timed iterations (20)\n"
 	      "  -w, --warmup_iters N  iterations before (5)\n"
 	      "  -c, --check           check every element of every iteration\n"
@@ -145,6 +148,8 @@ static int take_option(struct perf_options *o, int c)
 			return -1;
 		o->root = (uint32_t)n;
 		return 0;
+	case 'A': o->name = optarg; return 0;
+	case 's': return parse_size(optarg, &o->segment);
 	case 'n': return parse_int(optarg, 1, &o->iters);
 	case 'w': return parse_int(optarg, 0, &o->warmup);
 	case 'c': o->check = true; return 0;
@@ -164,6 +169,8 @@ static int parse_options(struct perf_options *o, int argc, char **argv)
 		{ "datatype", required_argument, NULL, 'd' },
 		{ "op", required_argument, NULL, 'o' },
 		{ "root", required_argument, NULL, 'r' },
+		{ "algorithm", required_argument, NULL, 'A' },
+		{ "segment", required_argument, NULL, 's' },
 		{ "iters", required_argument, NULL, 'n' },
 		{ "warmup_iters", required_argument, NULL, 'w' },
 		{ "check", no_argument, NULL, 'c' },
@@ -175,7 +182,7 @@ static int parse_options(struct perf_options *o, int argc, char **argv)
 	};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "b:e:f:d:o:r:n:w:ch", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "b:e:f:d:o:r:A:s:n:w:ch", longs, NULL)) != -1) {
 		if (c == 'h') {
 			usage(stdout);
 			exit(0);
@@ -214,6 +221,23 @@ static int check_pairs(const struct perf_options *o)
 	return -1;
 }
 
+static int parse_algorithm(struct perf_options *o)
+{
+	const struct coll_algorithm *a;
+	uint32_t i;
+
+	for (i = 0; o->name && (a = coll_algorithm_at(i)); i++) {
+		if (a->collective == (uint16_t)o->what && !strcmp(a->name, o->name)) {
+			o->algorithm = a->id;
+			return 0;
+		}
+	}
+	if (o->name)
+		fprintf(stderr, "collperf: %s has no algorithm \"%s\"\n",
+			coll_collective_name(o->what), o->name);
+	return o->name ? -1 : 0;
+}
+
 static int parse(struct perf_options *o, int argc, char **argv)
 {
 	uint32_t what;
@@ -226,6 +250,8 @@ static int parse(struct perf_options *o, int argc, char **argv)
 		return -1;
 	}
 	o->what = (enum coll_collective)what;
+	if (parse_algorithm(o))
+		return -1;
 	if (o->what == COLL_BARRIER)
 		o->min = o->max = 0;
 	else if (check_pairs(o))

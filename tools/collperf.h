@@ -17,6 +17,9 @@
  * @max: bytes of the last at most
  * @factor: from one size to the next
  * @ioctl: blocking calls; else nonblocking and wait
+ * @name: of an algorithm, as it was given
+ * @algorithm: enum coll_algorithm_id; 0: what the communicator's tables say
+ * @segment: bytes of the pipelining unit; 0: likewise
  */
 struct perf_options {
 	enum coll_collective what;
@@ -24,6 +27,9 @@ struct perf_options {
 	uint64_t min, max;
 	double factor;
 	uint32_t root;
+	const char *name;
+	uint16_t algorithm;
+	uint64_t segment;
 	int iters, warmup;
 	bool check, ioctl, inplace, registered;
 };

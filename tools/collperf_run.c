@@ -66,6 +66,37 @@ static int barrier(const struct perf *p)
 	return ret ? ret : coll_wait(req);
 }
 
+/* Any command, with what the options say of how it is to be done. */
+static int run_command(const struct perf *p, struct coll_cmd *cmd)
+{
+	coll_request_t *req;
+	int ret;
+
+	cmd->algorithm = p->opt->algorithm;
+	cmd->segment = p->opt->segment;
+	if (p->opt->ioctl)
+		return coll_submit(p->comm, cmd);
+	ret = coll_isubmit(p->comm, cmd, &req);
+	return ret ? ret : coll_wait(req);
+}
+
+/* The collective by one algorithm, or with segments of a size. */
+static int run_named(const struct perf *p, uint64_t count)
+{
+	const struct perf_options *o = p->opt;
+	const void *send = o->inplace ? COLL_IN_PLACE : p->send;
+	struct coll_cmd cmd;
+
+	if (o->what == COLL_BARRIER)
+		coll_cmd_barrier(p->comm, &cmd);
+	else if (o->what == COLL_BROADCAST)
+		coll_cmd_broadcast(p->comm, &cmd, p->recv, count, p->spec.dtype, o->root);
+	else
+		coll_cmd_allreduce(p->comm, &cmd, send, p->recv, count, p->spec.dtype,
+				   p->spec.op);
+	return run_command(p, &cmd);
+}
+
 /* The one operator that needs more than the calls for allreduce take. */
 static int premulsum(const struct perf *p, uint64_t count)
 {
@@ -78,8 +109,6 @@ static int premulsum(const struct perf *p, uint64_t count)
 		.count = count,
 		.scalar = data_scalar(&p->spec),
 	};
-	coll_request_t *req;
-	int ret;
 
 	if (o->inplace)
 		cmd.flags |= COLL_CMD_INPLACE;
@@ -90,10 +119,7 @@ static int premulsum(const struct perf *p, uint64_t count)
 		cmd.recv_buf = p->recv_id;
 		cmd.send_buf = o->inplace ? 0 : p->send_id;
 	}
-	if (o->ioctl)
-		return coll_submit(p->comm, &cmd);
-	ret = coll_isubmit(p->comm, &cmd, &req);
-	return ret ? ret : coll_wait(req);
+	return run_command(p, &cmd);
 }
 
 /* The collective, once. */
@@ -106,10 +132,12 @@ static int run_once(const struct perf *p, uint64_t count)
 	coll_request_t *req;
 	int ret;
 
+	if (op == COLL_OP_PREMULSUM && o->what == COLL_ALLREDUCE)
+		return premulsum(p, count);
+	if (o->algorithm || o->segment)
+		return run_named(p, count);
 	if (o->what == COLL_BARRIER)
 		return barrier(p);
-	if (op == COLL_OP_PREMULSUM)
-		return premulsum(p, count);
 	if (o->ioctl)
 		return o->what == COLL_BROADCAST ?
 		       coll_broadcast(p->comm, p->recv, count, dtype, o->root) :

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * collctl tune: as a rank of a job, measure and keep the tables in a file; with the
+ * arguments of collrun, start such a job on this machine. collctl tables: what a file has.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <coll/coll.h>
+
+#include "collctl.h"
+#include "optable.h"
+#include "schedule.h"
+#include "select_file.h"
+
+#define SECONDS		20
+#define MAX_SECONDS	3600
+
+static void print_row(uint32_t what, const struct coll_select_row *row)
+{
+	const struct coll_algorithm *a =
+		row->algorithm ? coll_algorithm_find(what, row->algorithm) : NULL;
+
+	if (row->bytes == UINT64_MAX)
+		printf(" then");
+	else
+		printf(" up to %llu bytes", (unsigned long long)row->bytes);
+	printf(" %s", a ? a->name : "auto");
+	if (row->segment)
+		printf(" in segments of %u", row->segment);
+}
+
+/* What there is to say about one file of tables, for people. */
+int collctl_tables(const char *path)
+{
+	struct select_file f;
+	uint32_t i, c, k;
+	int ret = select_file_read(&f, path);
+
+	if (ret == -EINVAL)
+		fprintf(stderr, "%s:%u: %s\n", path, f.line, f.what);
+	else if (ret)
+		fprintf(stderr, "%s: %s\n", path, strerror(-ret));
+	for (i = 0; !ret && i < f.nr; i++) {
+		const struct select_set *set = &f.sets[i];
+
+		printf("line %u: %u ranks on %u %s\n", set->line, set->key.ranks, set->key.nodes,
+		       set->key.any ? "nodes, whichever" : "nodes of their own");
+		for (c = 1; c < COLL_NR_COLLECTIVES; c++) {
+			const struct select_table *t = &set->tables.of[c];
+
+			for (k = 0; k < t->nr; k++) {
+				if (k)
+					putchar(',');
+				else
+					printf("  %s:", coll_collective_name(c));
+				print_row(c, &t->rows[k]);
+			}
+			if (t->nr)
+				putchar('\n');
+		}
+	}
+	select_file_free(&f);
+	return ret != 0;
+}
+
+static void print_choices(const coll_comm_t *comm)
+{
+	struct coll_select_row row;
+	uint64_t bytes;
+	uint32_t c;
+
+	for (c = 1; c < COLL_NR_COLLECTIVES; c++) {
+		if (coll_comm_choice(comm, (enum coll_collective)c, 0, &row))
+			continue;
+		printf("  %s:", coll_collective_name(c));
+		print_row(c, &row);
+		while (row.bytes != UINT64_MAX) {
+			bytes = row.bytes + 1;
+			coll_comm_choice(comm, (enum coll_collective)c, bytes, &row);
+			putchar(',');
+			print_row(c, &row);
+		}
+		putchar('\n');
+	}
+}
+
+static int fail(const char *what, int err)
+{
+	const char *rank = getenv("COLL_RANK");
+
+	fprintf(stderr, "collctl: rank %s: %s: %s\n", rank ? rank : "0", what, coll_strerror(err));
+	return 1;
+}
+
+/* One rank of the job. */
+static int tune_rank(const char *path, uint32_t seconds)
+{
+	coll_comm_t *comm;
+	int ret;
+
+	/* The costs, and no file: it is what we are about to write. */
+	setenv("COLL_SELECT", "model", 1);
+	ret = coll_init(NULL, &comm);
+	if (ret)
+		return fail("coll_init", ret);
+	if (coll_comm_size(comm) == 1) {
+		fputs("collctl: one rank alone has nothing to choose: have tune started by a launcher, "
+		      "or\ngive the arguments of collrun: collctl tune -o FILE -- -n RANKS --nodes N\n",
+		      stderr);
+		coll_finalize(comm);
+		return 2;
+	}
+	ret = coll_comm_tune(comm, seconds * 1000);
+	if (ret) {
+		fail("tune", ret);
+	} else if (!coll_comm_rank(comm)) {
+		ret = coll_comm_save_tables(comm, path);
+		if (ret == -EINVAL)
+			collctl_tables(path);
+		else if (ret)
+			fprintf(stderr, "collctl: %s: %s\n", path, strerror(-ret));
+		if (!ret) {
+			printf("%s: tables of %u ranks on %u nodes\n", path, coll_comm_size(comm),
+			       coll_comm_nodes(comm));
+			print_choices(comm);
+		}
+	}
+	coll_finalize(comm);
+	return ret != 0;
+}
+
+/* The program beside this one. */
+static int neighbour(const char *name, char *self, char *path, size_t size)
+{
+	ssize_t n = readlink("/proc/self/exe", self, size - 1);
+	char *slash;
+
+	if (n < 0)
+		return -1;
+	self[n] = 0;
+	slash = strrchr(self, '/');
+	return !slash || (size_t)snprintf(path, size, "%.*s/%s", (int)(slash - self), self, name) >=
+	       size ? -1 : 0;
+}
+
+/* collrun @args.. collctl tune -o FILE -t SECONDS */
+static int launch(const char *file, uint32_t seconds, int nr, char **args)
+{
+	char self[PATH_MAX], collrun[PATH_MAX], time[16];
+	char **argv = calloc((size_t)nr + 8, sizeof(*argv));
+	int i, n = 0;
+
+	if (!argv || neighbour("collrun", self, collrun, sizeof(self))) {
+		fprintf(stderr, "collctl: where is collrun?\n");
+		return 1;
+	}
+	snprintf(time, sizeof(time), "%u", seconds);
+	argv[n++] = collrun;
+	for (i = 0; i < nr; i++)
+		argv[n++] = args[i];
+	argv[n++] = self;
+	argv[n++] = (char *)"tune";
+	argv[n++] = (char *)"-o";
+	argv[n++] = (char *)file;
+	argv[n++] = (char *)"-t";
+	argv[n++] = time;
+	execv(collrun, argv);
+	fprintf(stderr, "collctl: %s: %s\n", collrun, strerror(errno));
+	free(argv);
+	return 1;
+}
+
+int collctl_tune(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "output", required_argument, NULL, 'o' },
+		{ "time", required_argument, NULL, 't' },
+		{ 0 },
+	};
+	const char *file = NULL;
+	unsigned long seconds = SECONDS;
+	char *end;
+	int c;
+
+	optind = 0;
+	while ((c = getopt_long(argc, argv, "+o:t:", longs, NULL)) != -1) {
+		if (c == 'o') {
+			file = optarg;
+		} else if (c == 't') {
+			seconds = strtoul(optarg, &end, 10);
+			if (end == optarg || *end || !seconds || seconds > MAX_SECONDS)
+				return -1;
+		} else {
+			return -1;
+		}
+	}
+	if (!file)
+		return -1;
+	if (optind < argc)
+		return launch(file, (uint32_t)seconds, argc - optind, argv + optind);
+	return tune_rank(file, (uint32_t)seconds);
+}
