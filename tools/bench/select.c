@@ -5,10 +5,19 @@
  *
  * usage: select LABEL MAXBYTES
  *
- * Algorithms take turns, each time in another order. Of each run the slowest rank
- * counts, of all runs the median. Rank 0 prints, separated by tabs: ROW, LABEL, nodes,
- * collective, bytes, algorithm, microseconds, those of the lower quartile, runs, 1 if it
- * is the chosen one. INIT: milliseconds of coll_init(), which chooses.
+ * The field: algorithms take turns, each turn in another order; of each run the slowest
+ * rank counts, of all runs the median. Who is clearly slower drops out. The least of
+ * eleven medians is less than any of them should be, so the one that seems best and
+ * the chosen one then meet again, alone, by turns, and only these fresh runs count: the
+ * duel. Algorithms whose schedules are the same, step by step, differ by noise alone;
+ * by how much, is told, too.
+ *
+ * Rank 0 prints, separated by tabs, each behind LABEL, nodes, collective, bytes:
+ *	ROW	algorithm, median, lower quartile, runs, 1 if it is the chosen one
+ *	DUEL	best, its median, chosen, its median, pairs of runs, how: "duel", "best"
+ *		(the chosen one came out first) or "same" (as the best one: one schedule)
+ *	NOISE	the largest ratio of medians with one schedule
+ * Times in microseconds. INIT, LABEL, nodes: milliseconds of coll_init(), which chooses.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,14 +28,35 @@
 #include <coll/coll.h>
 
 #include "schedule.h"
+#include "select.h"
 
 #define MAX_RUNS	101
-#define MIN_RUNS	5
+/* Of long vectors and of others, unless the time below is not up. */
+#define MIN_RUNS	3
+#define MORE_RUNS	9
 #define MAX_ALGS	16
-/* Enough for a point, in seconds; all ranks go by the times of the slowest. */
-#define ENOUGH		2
-/* Who took that much longer than the best is timed no more, it can be neither. */
-#define HOPELESS	2
+/* Enough for a field and for a duel, in seconds of all ranks' slowest. */
+#define FIELD_TIME	1.2
+#define DUEL_TIME	0.8
+/* Who took that much longer than the best, here or with shorter vectors, is timed no more. */
+#define HOPELESS	1.6
+#define HOPELESS_BEFORE	2.5
+#define IS_LONG		(8 << 20)
+
+/**
+ * struct entry - who takes part
+ * @segment: 0: the kernel's
+ * @before: how many times the best one's time it took with shorter vectors
+ * @twin: an earlier one with the same schedule; itself: none
+ */
+struct entry {
+	const struct coll_algorithm *alg;
+	uint32_t segment;
+	double before;
+	uint32_t twin;
+	uint32_t runs;
+	double time[MAX_RUNS];
+};
 
 struct point {
 	coll_comm_t *comm;
@@ -34,9 +64,7 @@ struct point {
 	enum coll_collective what;
 	uint64_t bytes;
 	uint32_t nr;
-	const struct coll_algorithm *alg[MAX_ALGS];
-	double time[MAX_ALGS][MAX_RUNS];
-	uint32_t runs[MAX_ALGS];
+	struct entry who[MAX_ALGS];
 };
 
 static uint8_t *in, *out;
@@ -56,19 +84,35 @@ static void die(const struct point *p, const char *what, int err)
 	exit(1);
 }
 
-static void run(const struct point *p, uint32_t i)
+/* Once, behind a barrier. @algorithm COLL_ALG_AUTO: as an application does. */
+static double run(const struct point *p, uint32_t algorithm, uint32_t segment)
 {
 	struct coll_cmd cmd;
+	double begin;
 	int ret;
 
 	if (p->what == COLL_BROADCAST)
 		coll_cmd_broadcast(p->comm, &cmd, out, p->bytes / 4, COLL_F32, 0);
 	else
 		coll_cmd_allreduce(p->comm, &cmd, in, out, p->bytes / 4, COLL_F32, COLL_OP_SUM);
-	cmd.algorithm = p->alg[i]->id;
+	cmd.algorithm = (uint16_t)algorithm;
+	cmd.segment = segment;
+	ret = coll_barrier(p->comm);
+	if (ret)
+		die(p, "barrier", ret);
+	begin = now();
 	ret = coll_submit(p->comm, &cmd);
 	if (ret)
-		die(p, p->alg[i]->name, ret);
+		die(p, "collective", ret);
+	return now() - begin;
+}
+
+static void slowest(const struct point *p, double *times, uint64_t nr)
+{
+	int ret = coll_allreduce(p->comm, COLL_IN_PLACE, times, nr, COLL_F64, COLL_OP_MAX);
+
+	if (ret)
+		die(p, "allreduce of times", ret);
 }
 
 static int cmp(const void *x, const void *y)
@@ -79,19 +123,20 @@ static int cmp(const void *x, const void *y)
 }
 
 /* @quarters of the runs took no longer: 2 is the median. */
-static double quantile(const struct point *p, uint32_t i, uint32_t quarters)
+static double quantile(const double *time, uint32_t n, uint32_t quarters)
 {
 	double sorted[MAX_RUNS];
-	uint32_t n = p->runs[i];
 
-	memcpy(sorted, p->time[i], n * sizeof(*sorted));
+	if (!n)
+		return 0;
+	memcpy(sorted, time, n * sizeof(*sorted));
 	qsort(sorted, n, sizeof(*sorted), cmp);
 	return sorted[(n - 1) * quarters / 4];
 }
 
-static double median(const struct point *p, uint32_t i)
+static double median(const struct entry *e)
 {
-	return quantile(p, i, 2);
+	return quantile(e->time, e->runs, 2);
 }
 
 /*
@@ -117,60 +162,190 @@ static void shuffle(uint32_t *order, uint32_t nr, uint32_t round)
 /* One turn of all that are in it. Return: seconds by the slowest rank. */
 static double turn(struct point *p, uint32_t round, const uint8_t *is_in, bool keep)
 {
-	double times[MAX_ALGS] = { 0 }, begin, sum = 0;
+	double times[MAX_ALGS] = { 0 }, sum = 0;
 	uint32_t order[MAX_ALGS], k, i;
-	int ret;
 
 	shuffle(order, p->nr, round);
 	for (k = 0; k < p->nr; k++) {
 		i = order[k];
-		if (!is_in[i])
-			continue;
-		ret = coll_barrier(p->comm);
-		if (ret)
-			die(p, "barrier", ret);
-		begin = now();
-		run(p, i);
-		times[i] = now() - begin;
+		if (is_in[i])
+			times[i] = run(p, p->who[i].alg->id, p->who[i].segment);
 	}
-	ret = coll_allreduce(p->comm, COLL_IN_PLACE, times, p->nr, COLL_F64, COLL_OP_MAX);
-	if (ret)
-		die(p, "allreduce of times", ret);
+	slowest(p, times, p->nr);
 	for (i = 0; i < p->nr; i++) {
 		sum += times[i];
 		if (keep && is_in[i])
-			p->time[i][p->runs[i]++] = times[i];
+			p->who[i].time[p->who[i].runs++] = times[i];
 	}
 	return sum;
 }
 
+static uint32_t best_of(const struct point *p)
+{
+	uint32_t i, best = 0;
+
+	for (i = 0; i < p->nr; i++)
+		if (p->who[i].runs &&
+		    (!p->who[best].runs || median(&p->who[i]) < median(&p->who[best])))
+			best = i;
+	return best;
+}
+
+/* Return: who was best. */
+static uint32_t field(struct point *p, uint32_t chosen)
+{
+	uint32_t min = p->bytes >= IS_LONG ? MIN_RUNS : MORE_RUNS, i, round, best = 0;
+	uint8_t is_in[MAX_ALGS];
+	double spent = 0;
+
+	for (i = 0; i < p->nr; i++) {
+		p->who[i].runs = 0;
+		is_in[i] = p->who[i].before <= HOPELESS_BEFORE || i == chosen;
+	}
+	/* Of short ones, the first is to warm up; of long ones it shows who is hopeless. */
+	if (p->bytes < IS_LONG)
+		turn(p, 0, is_in, false);
+	for (round = 0; round < MAX_RUNS && (round < min || spent < FIELD_TIME); round++) {
+		spent += turn(p, round, is_in, true);
+		best = best_of(p);
+		/* One run proves little, but where it took seconds. */
+		for (i = 0; i < p->nr && (round > 1 || p->bytes >= IS_LONG); i++)
+			if (median(&p->who[i]) > HOPELESS * median(&p->who[best]) && i != chosen)
+				is_in[i] = 0;
+	}
+	for (i = 0; i < p->nr; i++)
+		if (p->who[i].runs)
+			p->who[i].before = median(&p->who[i]) / median(&p->who[best]);
+	return best;
+}
+
+/* Return: pairs of runs; @t: medians of the one and of the chosen one. */
+static uint32_t duel(const struct point *p, uint32_t best, double *t)
+{
+	uint32_t min = p->bytes >= IS_LONG ? MIN_RUNS : MORE_RUNS, n;
+	double a[MAX_RUNS], b[MAX_RUNS], pair[2], spent = 0;
+
+	for (n = 0; n < MAX_RUNS && (n < min || spent < DUEL_TIME); n++) {
+		if (n % 2)
+			pair[1] = run(p, COLL_ALG_AUTO, 0);
+		pair[0] = run(p, p->who[best].alg->id, p->who[best].segment);
+		if (!(n % 2))
+			pair[1] = run(p, COLL_ALG_AUTO, 0);
+		slowest(p, pair, 2);
+		a[n] = pair[0];
+		b[n] = pair[1];
+		spent += pair[0] + pair[1];
+	}
+	t[0] = quantile(a, n, 2);
+	t[1] = quantile(b, n, 2);
+	return n;
+}
+
+static const char *name_of(const struct entry *e, char *text, size_t len)
+{
+	if (e->segment)
+		snprintf(text, len, "%s/%u", e->alg->name, e->segment);
+	else
+		snprintf(text, len, "%s", e->alg->name);
+	return text;
+}
+
+static void print_head(const struct point *p, const char *kind)
+{
+	printf("%s\t%s\t%u\t%s\t%llu", kind, p->label, coll_comm_nodes(p->comm),
+	       p->what == COLL_BROADCAST ? "broadcast" : "allreduce",
+	       (unsigned long long)p->bytes);
+}
+
+static void print_field(const struct point *p, uint32_t chosen)
+{
+	double noise = 0, ratio;
+	char name[48];
+	uint32_t i;
+
+	for (i = 0; i < p->nr; i++) {
+		const struct entry *e = &p->who[i], *twin = &p->who[e->twin];
+
+		if (!e->runs)
+			continue;
+		print_head(p, "ROW");
+		printf("\t%s\t%.2f\t%.2f\t%u\t%d\n", name_of(e, name, sizeof(name)),
+		       median(e) * 1e6, quantile(e->time, e->runs, 1) * 1e6, e->runs, i == chosen);
+		if (e == twin || !twin->runs)
+			continue;
+		ratio = median(e) / median(twin);
+		ratio = ratio < 1 ? 1 / ratio : ratio;
+		noise = ratio > noise ? ratio : noise;
+	}
+	if (noise > 0) {
+		print_head(p, "NOISE");
+		printf("\t%.4f\n", noise);
+	}
+}
+
+/* Who is the chosen one? Added to those with the kernel's segment if it has its own. */
+static uint32_t find_chosen(struct point *p)
+{
+	struct coll_select_row row;
+	uint32_t i;
+
+	if (coll_comm_choice(p->comm, p->what, p->bytes, &row))
+		die(p, "no choice", EINVAL);
+	for (i = 0; i < p->nr; i++)
+		if (p->who[i].alg->id == row.algorithm && p->who[i].segment == row.segment)
+			return i;
+	if (p->nr == MAX_ALGS)
+		die(p, "too many algorithms", EINVAL);
+	memset(&p->who[i], 0, sizeof(p->who[i]));
+	p->who[i].alg = coll_algorithm_find(p->what, row.algorithm);
+	p->who[i].segment = row.segment;
+	p->who[i].twin = i;
+	return p->nr++;
+}
+
 static void measure(struct point *p)
 {
-	const char *chosen = coll_comm_algorithm(p->comm, p->what, p->bytes);
-	uint8_t is_in[MAX_ALGS];
-	double spent = 0, best = 0;
-	uint32_t i, round;
+	uint32_t all = p->nr, chosen = find_chosen(p), best = field(p, chosen), pairs;
+	double t[2] = { median(&p->who[best]), median(&p->who[chosen]) };
+	const char *how = "duel";
+	char a[48], b[48];
 
-	memset(is_in, 1, sizeof(is_in));
-	memset(p->runs, 0, sizeof(p->runs));
-	/* Of short ones, the first is to warm up; of long ones it shows who is hopeless. */
-	if (p->bytes <= 1 << 20)
-		turn(p, 0, is_in, false);
-	for (round = 0; round < MAX_RUNS && (round < MIN_RUNS || spent < ENOUGH); round++) {
-		spent += turn(p, round, is_in, true);
-		for (i = 0, best = 0; i < p->nr; i++)
-			if (!best || median(p, i) < best)
-				best = median(p, i);
-		for (i = 0; i < p->nr; i++)
-			is_in[i] = median(p, i) < HOPELESS * best ||
-				   !strcmp(p->alg[i]->name, chosen);
+	pairs = p->who[best].runs;
+	if (best == chosen) {
+		how = "best";
+	} else if (p->who[best].twin == p->who[chosen].twin) {
+		/* One schedule, whatever it is called. */
+		how = "same";
+		t[1] = t[0];
+	} else {
+		pairs = duel(p, best, t);
 	}
-	for (i = 0; i < p->nr && !coll_comm_rank(p->comm); i++)
-		printf("ROW\t%s\t%u\t%s\t%llu\t%s\t%.2f\t%.2f\t%u\t%d\n", p->label,
-		       coll_comm_nodes(p->comm), p->what == COLL_BROADCAST ? "broadcast" : "allreduce",
-		       (unsigned long long)p->bytes, p->alg[i]->name, median(p, i) * 1e6,
-		       quantile(p, i, 1) * 1e6, p->runs[i], !strcmp(p->alg[i]->name, chosen));
-	fflush(stdout);
+	if (!coll_comm_rank(p->comm)) {
+		print_field(p, chosen);
+		print_head(p, "DUEL");
+		printf("\t%s\t%.2f\t%s\t%.2f\t%u\t%s\n", name_of(&p->who[best], a, sizeof(a)),
+		       t[0] * 1e6, name_of(&p->who[chosen], b, sizeof(b)), t[1] * 1e6, pairs, how);
+		fflush(stdout);
+	}
+	p->nr = all;
+}
+
+/* All algorithms of a collective. */
+static void gather_field(struct point *p)
+{
+	uint32_t n = coll_comm_nodes(p->comm), i, k;
+	const struct coll_algorithm *a;
+
+	for (p->nr = 0, i = 0; (a = coll_algorithm_at(i)) && p->nr + 1 < MAX_ALGS; i++) {
+		if (a->collective != p->what)
+			continue;
+		memset(&p->who[p->nr], 0, sizeof(p->who[p->nr]));
+		p->who[p->nr].alg = a;
+		for (k = 0; k < p->nr; k++)
+			if (select_same_schedule(p->who[k].alg, a, n))
+				break;
+		p->who[p->nr++].twin = k;
+	}
 }
 
 static void *vector(uint64_t bytes)
@@ -184,34 +359,32 @@ static void *vector(uint64_t bytes)
 int main(int argc, char **argv)
 {
 	static const enum coll_collective whats[] = { COLL_ALLREDUCE, COLL_BROADCAST };
-	struct point p = { .label = argv[1] };
-	const struct coll_algorithm *a;
+	struct point *p = calloc(1, sizeof(*p));
 	uint64_t max = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
 	double begin = now();
-	uint32_t w, i;
+	uint32_t w;
 	int ret;
 
-	if (argc != 3 || max < 4)
+	if (argc != 3 || max < 4 || !p)
 		return 2;
-	ret = coll_init(NULL, &p.comm);
+	p->label = argv[1];
+	ret = coll_init(NULL, &p->comm);
 	if (ret) {
 		fprintf(stderr, "select: coll_init: %s\n", coll_strerror(ret));
 		return 1;
 	}
-	if (!coll_comm_rank(p.comm))
-		printf("INIT\t%s\t%u\t%.1f\n", p.label, coll_comm_nodes(p.comm),
+	if (!coll_comm_rank(p->comm))
+		printf("INIT\t%s\t%u\t%.1f\n", p->label, coll_comm_nodes(p->comm),
 		       (now() - begin) * 1e3);
 	in = vector(max);
 	out = vector(max);
 	if (!in || !out)
-		die(&p, "buffers", ENOMEM);
+		die(p, "buffers", ENOMEM);
 	for (w = 0; w < sizeof(whats) / sizeof(whats[0]); w++) {
-		p.what = whats[w];
-		for (p.nr = 0, i = 0; (a = coll_algorithm_at(i)) && p.nr < MAX_ALGS; i++)
-			if (a->collective == p.what)
-				p.alg[p.nr++] = a;
-		for (p.bytes = 4; p.bytes <= max; p.bytes *= 16)
-			measure(&p);
+		p->what = whats[w];
+		gather_field(p);
+		for (p->bytes = 4; p->bytes <= max; p->bytes *= 16)
+			measure(p);
 	}
-	return coll_finalize(p.comm) != 0;
+	return coll_finalize(p->comm) != 0;
 }
