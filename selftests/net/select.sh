@@ -11,7 +11,23 @@ export COLLCTL=$tools/collctl
 # run RANKS NODES MODE COLLRUN-OPTIONS...
 run()
 {
-	"$tools/collrun" -t 60 -n "$1" --nodes "$2" "${@:4}" "$rank" "$3" >"$log" 2>&1 </dev/null
+	# shellcheck disable=SC2086 # a mode may have an argument
+	"$tools/collrun" -t 60 -n "$1" --nodes "$2" "${@:4}" "$rank" $3 >"$log" 2>&1 </dev/null
+}
+
+# tune RANKS NODES FILE
+tune()
+{
+	"$COLLCTL" tune -o "$3" -t 1 -- -t 60 -n "$1" --nodes "$2" >"$log" 2>&1 </dev/null
+}
+
+# fails NAME PATTERN: coll_init() has failed, and the log has this line
+fails()
+{
+	local status=$?
+
+	((status == 1)) && grep -qE "$2" "$log"
+	ok $? "$1"
 }
 
 # said NAME PATTERN: all went well, and the log has this line
@@ -23,12 +39,15 @@ said()
 	ok $? "$1"
 }
 
-plan 13
+dir=$(mktemp -d)
+trap 'rm -rf "$log" "$dir"' EXIT
+
+plan 31
 run 2 2 right
 ok $? "right results, 2 nodes"
 run 5 3 right -e COLL_SELECT=model
 ok $? "right results, 5 ranks on 3 nodes, by the model alone"
-run 4 4 right -e COLL_SELECT=tune
+run 4 4 right -e COLL_SELECT=tune:2
 ok $? "right results, 4 nodes, measured at length"
 run 4 1 right
 ok $? "right results, one node"
@@ -36,12 +55,12 @@ run 4 2 differ -e COLL_SELECT=off
 ok $? "different tables end in EBADE"
 run 2 2 names -e COLL_SELECT=off
 said "off: as without tables" "^names ring ring$"
-grep -qE "^  allreduce: " "$log"
+grep -qE "^  allreduce \(" "$log"
 [ $? -eq 1 ]
 ok $? "off: no table in the kernel"
 run 2 2 names
-said "collctl shows tables" "^  allreduce:.* then [a-z_]+( |\$)"
-grep -qE '"select": \[' "$log" && grep -qE '"collective": 4, "bytes": 18446744073709551615, "algorithm": [1-9]' "$log"
+said "collctl shows tables" "^  allreduce \((model|measured)\):.* then [a-z_]+( |\$)"
+grep -qE '"select": \[' "$log" && grep -qE '"collective": 4, "bytes": 18446744073709551615, "algorithm": [1-9].*"source": [12]' "$log"
 ok $? "and in JSON"
 run 3 3 names -e COLL_ALGORITHM_ALLREDUCE=chain
 said "fixed by the environment" "^names chain chain$"
@@ -53,4 +72,49 @@ ok $? "no such algorithm: coll_init fails"
 run 2 2 names -e COLL_SELECT=nonsense
 (($? == 1)) && grep -q "coll_init: invalid argument" "$log"
 ok $? "no such way: coll_init fails"
+run 2 2 names -e COLL_SELECT=tune:0
+fails "no such time: coll_init fails" "coll_init: invalid argument"
+run 4 1 right -e COLL_SELECT=tune:1
+ok $? "one node, measured at length"
+
+tune 3 3 "$dir/a"
+said "collctl tune" "/a: tables of 3 ranks on 3 nodes"
+tune 4 2 "$dir/a"
+said "and of other nodes into the same file" "/a: tables of 4 ranks on 2 nodes"
+"$COLLCTL" tables "$dir/a" >"$log" 2>&1
+(($? == 0)) && grep -q "^line .*3 ranks on 3 nodes" "$log" && grep -q "^line .*4 ranks on 2 nodes" "$log"
+ok $? "the file has both"
+run 3 3 names -e COLL_SELECT="$dir/a"
+said "the file is taken" "^  allreduce \\(file\\): .*then [a-z_]+"
+run 4 2 right -e COLL_SELECT="$dir/a"
+ok $? "right results with it"
+run 4 4 names -e COLL_SELECT="$dir/a"
+said "not by nodes that are not in it" "^  allreduce \\((model|measured)\\): "
+run 3 3 names -e COLL_SELECT="$dir/a" -e COLL_ALGORITHM_ALLREDUCE=tree
+said "the environment comes before the file" "^  allreduce \\(fixed\\): then tree$"
+
+printf 'coll-tables 1\nhosts any nodes 2 ranks 4\nallreduce 64 tree\nallreduce max chain 4096\n' >"$dir/any"
+run 4 2 names -e COLL_SELECT="$dir/any"
+said "tables for any hosts" "^names tree chain$"
+run 4 2 parts -e COLL_SELECT="$dir/any"
+(($? == 0)) && (($(grep -c "^  allreduce (file): up to 64 bytes tree, then chain in segments of 4096" "$log") == 4))
+ok $? "a dup has them, on both nodes, in the kernel"
+printf 'allreduce max ring\n' >>"$dir/any"
+run 4 2 names -e COLL_SELECT="$dir/any" -e COLL_DEBUG=1
+fails "a wrong line: coll_init fails, the number is told" "/any:5: allreduce: sizes do not ascend"
+printf 'coll-tables 1\nhosts any nodes 2 ranks 4\n\nallreduce max binomial\n' >"$dir/any"
+run 4 2 names -e COLL_SELECT="$dir/any" -e COLL_DEBUG=1
+fails "no such algorithm: likewise" '/any:4: allreduce has no algorithm "binomial"'
+tune 3 3 "$dir/any"
+(($? == 1)) && (($(grep -c binomial "$dir/any") == 1)) && grep -q "/any:4: " "$log"
+ok $? "collctl tune does not touch such a file"
+run 4 2 names -e COLL_SELECT="$dir/none"
+fails "no such file: coll_init fails" "coll_init: invalid argument"
+
+run 4 4 "keep $dir/b"
+ok $? "saved and loaded by the library"
+run 5 3 parts
+ok $? "parts have tables, the same on all ranks"
+run 2 2 piece
+ok $? "a mesh has pieces of the size of its segment"
 finish

@@ -7,8 +7,14 @@
  *	  select_rank names	rank 0 prints what is taken for 4 bytes and for 64 MiB, and
  *				waits for a line
  *	  select_rank differ	tables that only node 0 has: EBADE everywhere
+ *	  select_rank keep FILE	tables are saved and loaded again, and are the same
+ *	  select_rank parts	what parts of a communicator have of its tables; rank 0 prints
+ *				what the kernel has
+ *	  select_rank piece	the segment of a mesh is the size of its pieces: rank 0 counts
+ *				frames
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,20 +136,171 @@ static void names(void)
 	want(coll_barrier(comm), 0, "barrier");
 }
 
+/* What is chosen, of everything: as one number each. */
+#define NR_CHOICES	(COLL_NR_COLLECTIVES * 14)
+
+static void choices(const coll_comm_t *c, uint64_t *v)
+{
+	struct coll_select_row row;
+	uint32_t what, k;
+
+	for (what = 0; what < COLL_NR_COLLECTIVES; what++) {
+		for (k = 0; k < 14; k++) {
+			*v = 0;
+			if (!coll_comm_choice(c, (enum coll_collective)what, 3ULL << 2 * k, &row))
+				*v = (uint64_t)row.algorithm << 32 | row.segment;
+			v++;
+		}
+	}
+}
+
+/* All ranks of @c choose alike, and the collectives that they leave it to go well. */
+static void alike(coll_comm_t *c, const char *what)
+{
+	uint64_t mine[NR_CHOICES], or[NR_CHOICES], and[NR_CHOICES];
+	uint64_t sum, in_all[64], one = coll_comm_rank(c);
+	uint32_t i;
+
+	choices(c, mine);
+	want(coll_allreduce(c, mine, or, NR_CHOICES, COLL_U64, COLL_OP_BOR), 0, what);
+	want(coll_allreduce(c, mine, and, NR_CHOICES, COLL_U64, COLL_OP_BAND), 0, what);
+	if (memcmp(mine, or, sizeof(mine)) || memcmp(mine, and, sizeof(mine)))
+		die(what, -EBADE);
+	want(coll_allgather(c, &one, in_all, 1, COLL_U64), 0, what);
+	want(coll_scan(c, &one, &sum, 1, COLL_U64, COLL_OP_SUM), 0, what);
+	for (i = 0; i < coll_comm_size(c); i++)
+		if (in_all[i] != i || sum != one * (one + 1) / 2)
+			die(what, -EBADMSG);
+}
+
+static void keep(const char *path)
+{
+	uint64_t before[NR_CHOICES], after[NR_CHOICES];
+	int ret = 0;
+
+	want(coll_comm_tune(comm, 300), 0, "tune");
+	choices(comm, before);
+	if (!rank)
+		ret = coll_comm_save_tables(comm, path);
+	want(coll_broadcast(comm, &ret, 1, COLL_I32, 0), 0, "broadcast");
+	want(ret, 0, "save");
+	want(coll_comm_set_algorithm(comm, COLL_ALLREDUCE, "ring_naive"), 0, "ring_naive");
+	want(coll_comm_set_algorithm(comm, COLL_SCAN, NULL), 0, "none");
+	want(coll_comm_load_tables(comm, path), 0, "load");
+	choices(comm, after);
+	if (memcmp(before, after, sizeof(before)))
+		die("not the same tables", -EBADMSG);
+	alike(comm, "loaded");
+	check_all("loaded");
+	want(coll_comm_load_tables(comm, "/nonexistent"), -ENOENT, "no file");
+	want(coll_comm_load_tables(comm, "/dev/null"), -EINVAL, "no tables");
+	choices(comm, after);
+	if (memcmp(before, after, sizeof(before)))
+		die("what failed has changed something", -EBADMSG);
+}
+
+static void part(int32_t color, int32_t key, bool same, const char *what)
+{
+	uint64_t here[NR_CHOICES], there[NR_CHOICES];
+	coll_comm_t *c;
+
+	want(coll_comm_split(comm, color, key, &c), 0, what);
+	choices(comm, here);
+	choices(c, there);
+	if (same && memcmp(here, there, sizeof(here)))
+		die(what, -EBADMSG);
+	alike(c, what);
+	coll_finalize(c);
+}
+
+static void parts(void)
+{
+	uint64_t here[NR_CHOICES], there[NR_CHOICES];
+	coll_comm_t *dup;
+
+	part(0, 0, true, "all");
+	part((int32_t)rank % 2, 0, false, "even and odd");
+	part(0, -(int32_t)rank, false, "reversed");
+	part(rank == size - 1, 0, false, "one less");
+	want(coll_comm_dup(comm, &dup), 0, "dup");
+	choices(comm, here);
+	choices(dup, there);
+	if (memcmp(here, there, sizeof(here)))
+		die("dup", -EBADMSG);
+	alike(dup, "dup");
+	if (!rank && system("\"$COLLCTL\" show"))
+		die("collctl", -EIO);
+	want(coll_barrier(comm), 0, "barrier");
+	coll_finalize(dup);
+}
+
+/* Frames that all links of this kernel have sent. */
+static uint64_t frames(void)
+{
+	FILE *f = popen("\"$COLLCTL\" --json show", "r");
+	static char text[1 << 20];
+	const char *s = text;
+	uint64_t sum = 0;
+
+	if (!f)
+		die("collctl", -EIO);
+	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
+	pclose(f);
+	while ((s = strstr(s, "\"tx-frames\": "))) {
+		s += strlen("\"tx-frames\": ");
+		sum += strtoull(s, NULL, 10);
+	}
+	return sum;
+}
+
+/* Frames of one mesh of 1 MiB between two nodes: half of it there and back, on both. */
+static void piece_of(uint64_t segment)
+{
+	static double a[1 << 17], b[1 << 17];
+	uint64_t before = 0, got, least = 4 * (sizeof(a) / 2 / segment);
+	struct coll_cmd cmd;
+
+	coll_cmd_allreduce(comm, &cmd, a, b, 1 << 17, COLL_F64, COLL_OP_SUM);
+	cmd.algorithm = COLL_ALG_MESH;
+	cmd.segment = segment;
+	want(coll_barrier(comm), 0, "barrier");
+	if (!rank)
+		before = frames();
+	want(coll_barrier(comm), 0, "barrier");
+	want(coll_submit(comm, &cmd), 0, "mesh");
+	want(coll_barrier(comm), 0, "barrier");
+	if (!rank) {
+		got = frames() - before;
+		printf("segment %llu: %llu frames\n", (unsigned long long)segment,
+		       (unsigned long long)got);
+		/* Two barriers and what they are answered with are in it. */
+		if (got < least || got > least + 24)
+			die("pieces", -EBADMSG);
+	}
+	want(coll_barrier(comm), 0, "barrier");
+}
+
 int main(int argc, char **argv)
 {
-	int ret = coll_init(NULL, &comm);
+	int ret = coll_init(NULL, &comm), i;
 
 	if (ret)
 		die("coll_init", ret);
 	rank = coll_comm_rank(comm);
 	size = coll_comm_size(comm);
-	if (argc != 2)
+	if (argc != 2 && argc != 3)
 		return 2;
 	if (!strcmp(argv[1], "right"))
 		right();
 	else if (!strcmp(argv[1], "names"))
 		names();
+	else if (!strcmp(argv[1], "keep") && argc == 3)
+		keep(argv[2]);
+	else if (!strcmp(argv[1], "parts"))
+		parts();
+	else if (!strcmp(argv[1], "piece"))
+		for (i = 0; i < 4; i++)
+			piece_of(4096 << 2 * (i % 3));
 	else
 		differ();
 	return coll_finalize(comm) != 0;
