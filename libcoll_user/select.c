@@ -307,24 +307,34 @@ static int make_tables(coll_comm_t *child, const struct select_tables *from, boo
 	return ret;
 }
 
+static int inherit_hosts(coll_comm_t *child, const coll_comm_t *parent, const uint32_t *members)
+{
+	uint32_t i;
+
+	if (!parent->hosts)
+		return 0;
+	child->hosts = calloc(child->nr_nodes, sizeof(*child->hosts));
+	if (!child->hosts)
+		return -ENOMEM;
+	for (i = 0; i < child->size; i++)
+		child->hosts[child->node_of[i]] = parent->hosts[parent->node_of[members[i]]];
+	return 0;
+}
+
 int select_inherit(coll_comm_t *child, const coll_comm_t *parent, const uint32_t *members,
 		   struct deadline deadline)
 {
 	struct select_tables *tables;
 	bool nodes, ranks;
-	uint32_t i;
-	int ret = 0;
+	int ret;
 
+	ret = inherit_hosts(child, parent, members);
 	if (!parent->select)
-		return 0;
+		return ret;
 	tables = calloc(1, sizeof(*tables));
-	child->hosts = calloc(child->nr_nodes, sizeof(*child->hosts));
-	if (!tables || !child->hosts) {
+	if (!tables)
 		ret = -ENOMEM;
-	} else {
-		for (i = 0; parent->hosts && i < child->size; i++)
-			child->hosts[child->node_of[i]] =
-				parent->hosts[parent->node_of[members[i]]];
+	if (!ret) {
 		compare(child, parent, members, &nodes, &ranks);
 		if (!child->rank)
 			ret = make_tables(child, parent->select, nodes, ranks, tables);
@@ -385,9 +395,11 @@ int coll_comm_load_tables(coll_comm_t *comm, const char *path)
 
 	if (!can_select(comm))
 		return -EOPNOTSUPP;
+	/* One rank alone. */
+	if (!comm->hosts)
+		return -ENODATA;
 	tables = calloc(1, sizeof(*tables));
-	if (!tables || !comm->hosts) {
-		free(tables);
+	if (!tables) {
 		coll_abort(comm, ENOMEM);
 		return -ENOMEM;
 	}

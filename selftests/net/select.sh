@@ -42,7 +42,7 @@ said()
 dir=$(mktemp -d)
 trap 'rm -rf "$log" "$dir"' EXIT
 
-plan 31
+plan 33
 run 2 2 right
 ok $? "right results, 2 nodes"
 run 5 3 right -e COLL_SELECT=model
@@ -115,6 +115,10 @@ run 4 4 "keep $dir/b"
 ok $? "saved and loaded by the library"
 run 5 3 parts
 ok $? "parts have tables, the same on all ranks"
+run 5 3 parts -e COLL_SELECT=off
+ok $? "parts of what has none have none"
+run 4 2 "keep $dir/b" -e COLL_SELECT=off
+ok $? "measured, saved and loaded without any to begin with"
 run 2 2 piece
 ok $? "a mesh has pieces of the size of its segment"
 finish

@@ -176,6 +176,7 @@ static void alike(coll_comm_t *c, const char *what)
 static void keep(const char *path)
 {
 	uint64_t before[NR_CHOICES], after[NR_CHOICES];
+	coll_comm_t *dup;
 	int ret = 0;
 
 	want(coll_comm_tune(comm, 300), 0, "tune");
@@ -197,6 +198,15 @@ static void keep(const char *path)
 	choices(comm, after);
 	if (memcmp(before, after, sizeof(before)))
 		die("what failed has changed something", -EBADMSG);
+	/* A dup is of the same hosts. */
+	want(coll_comm_dup(comm, &dup), 0, "dup");
+	want(coll_comm_set_algorithm(dup, COLL_ALLREDUCE, "ring_naive"), 0, "ring_naive");
+	want(coll_comm_load_tables(dup, path), 0, "load");
+	choices(dup, after);
+	if (memcmp(before, after, sizeof(before)))
+		die("a dup has others", -EBADMSG);
+	alike(dup, "dup");
+	coll_finalize(dup);
 }
 
 static void part(int32_t color, int32_t key, bool same, const char *what)
