@@ -7,8 +7,12 @@
 #ifndef COLL_COMPAT_H
 #define COLL_COMPAT_H
 
+#include <linux/bvec.h>
 #include <linux/mm.h>
+#include <linux/net.h>
 #include <linux/sched.h>
+#include <linux/socket.h>
+#include <linux/uio.h>
 #include <linux/version.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
@@ -107,5 +111,37 @@ static inline void coll_fpu_begin(bool x87)
 }
 #endif
 #define coll_fpu_end()	kernel_fpu_end()
+
+/*
+ * Send pages: a copy of their bytes or, with @splice, the pages themselves, which may
+ * then not change until the peer has the bytes. Return: bytes, or negative.
+ */
+static inline int coll_send_bvec(struct socket *sock, struct bio_vec *bv, unsigned int nr,
+				 size_t bytes, bool splice, int flags)
+{
+	struct msghdr msg = { .msg_flags = flags };
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+	unsigned int i;
+	int ret = 0, sum = 0;
+
+	for (i = 0; splice && i < nr; i++) {
+		int more = i + 1 < nr ? MSG_MORE | MSG_SENDPAGE_NOTLAST : flags;
+
+		ret = kernel_sendpage(sock, bv[i].bv_page, bv[i].bv_offset, bv[i].bv_len,
+				      flags | more);
+		if (ret > 0)
+			sum += ret;
+		if (ret != bv[i].bv_len)
+			break;
+	}
+	if (splice)
+		return sum ? sum : ret;
+#else
+	if (splice)
+		msg.msg_flags |= MSG_SPLICE_PAGES;
+#endif
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bv, nr, bytes);
+	return sock_sendmsg(sock, &msg);
+}
 
 #endif /* COLL_COMPAT_H */

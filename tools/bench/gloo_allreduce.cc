@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: gloo_allreduce RANKS PLAN...; starts its ranks itself. They meet through
- * files and talk by TCP over loopback, the only way Gloo has within a host.
+ * usage: gloo_allreduce RANKS TASK...; starts its ranks itself. They meet through
+ * files and talk by TCP, the only way Gloo has: over loopback, or where each rank is a
+ * node, over the nodes' eth0.
  */
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,11 +18,13 @@
 #include <gloo/rendezvous/file_store.h>
 #include <gloo/transport/tcp/device.h>
 
-#include "bench.h"
+#include "peer.h"
+
+static std::shared_ptr<gloo::rendezvous::Context> comm;
 
 template <typename T>
-static void allreduce(const std::shared_ptr<gloo::Context> &comm, T *in, T *out, size_t count,
-		      void (*fn)(void *, const void *, const void *, size_t))
+static void reduce(T *in, T *out, size_t count,
+		   void (*fn)(void *, const void *, const void *, size_t))
 {
 	gloo::AllreduceOptions opts(comm);
 
@@ -32,54 +35,50 @@ static void allreduce(const std::shared_ptr<gloo::Context> &comm, T *in, T *out,
 	gloo::allreduce(opts);
 }
 
-static void run(const std::shared_ptr<gloo::Context> &comm, const bench_size &z, float *in,
-		float *out, double *times)
+static void allreduce(float *in, float *out, size_t count)
 {
-	size_t count = z.bytes / sizeof(*in);
-
-	for (int i = -z.warmup; i < z.iters; i++) {
-		gloo::BarrierOptions opts(comm);
-
-		gloo::barrier(opts);
-		double begin = bench_now_us();
-		allreduce(comm, in, out, count, &gloo::sum<float>);
-		if (i >= 0)
-			times[i] = bench_now_us() - begin;
-	}
-	allreduce<double>(comm, nullptr, times, static_cast<size_t>(z.iters), &gloo::max<double>);
-	size_t wrong = bench_wrong(out, count, comm->size);
-	if (wrong) {
-		fprintf(stderr, "rank %d: %zu wrong of %zu\n", comm->rank, wrong, count);
-		_exit(1);
-	}
-	if (!comm->rank)
-		bench_row("ROW", comm->size, z.bytes, bench_median(times, z.iters));
+	reduce(in, out, count, &gloo::sum<float>);
 }
 
-static int rank_main(const char *dir, int rank, int ranks, int n, char **plan)
+static void barrier(void)
 {
-	gloo::transport::tcp::attr attr("127.0.0.1");
+	gloo::BarrierOptions opts(comm);
+
+	gloo::barrier(opts);
+}
+
+static void collect(double *v, int n, int largest)
+{
+	void (*fn)(void *, const void *, const void *, size_t) = &gloo::sum<double>;
+
+	if (largest)
+		fn = &gloo::max<double>;
+	reduce<double>(nullptr, v, static_cast<size_t>(n), fn);
+}
+
+static int rank_main(const char *dir, int rank, int ranks, int n, char **tasks)
+{
+	const char *nodes = getenv("BENCH_NODES");
+	gloo::transport::tcp::attr attr;
+	peer p = {};
+
+	if (nodes && *nodes)
+		attr.iface = "eth0";
+	else
+		attr.hostname = "127.0.0.1";
+	peer_enter_node(rank);
 	auto device = gloo::transport::tcp::CreateDevice(attr);
 	gloo::rendezvous::FileStore store(dir);
-	auto comm = std::make_shared<gloo::rendezvous::Context>(rank, ranks);
-	bench_size most = bench_largest(n, plan);
-	float *in = bench_buffer(most.bytes);
-	float *out = bench_buffer(most.bytes);
-	auto *times = static_cast<double *>(bench_alloc(static_cast<size_t>(most.iters),
-							sizeof(double)));
-
+	comm = std::make_shared<gloo::rendezvous::Context>(rank, ranks);
 	comm->connectFullMesh(store, device);
-	bench_fill(in, most.bytes / sizeof(*in), rank);
-	for (int i = 0; i < n; i++) {
-		bench_size z;
-
-		bench_parse(plan[i], &z);
-		run(comm, z, in, out, times);
-	}
+	p.rank = rank;
+	p.ranks = ranks;
+	p.barrier = barrier;
+	p.allreduce = allreduce;
+	p.collect = collect;
+	peer_run(&p, n, tasks);
 	/* Who leaves first must not be taken for a failure by the others. */
-	gloo::BarrierOptions last(comm);
-	gloo::barrier(last);
-	free(times);
+	barrier();
 	return 0;
 }
 
@@ -90,7 +89,7 @@ int main(int argc, char **argv)
 	int status, ret = 0;
 
 	if (ranks < 1 || !mkdtemp(dir)) {
-		fprintf(stderr, "usage: gloo_allreduce RANKS BYTES:ITERATIONS:WARMUP...\n");
+		fprintf(stderr, "usage: gloo_allreduce RANKS TASK...\n");
 		return 2;
 	}
 	for (int r = 0; r < ranks; r++) {

@@ -1,56 +1,82 @@
 // SPDX-License-Identifier: GPL-2.0
-/* usage: mpirun -n RANKS mpi_allreduce PLAN...; built with the mpicc of each MPI. */
+/* usage: mpirun -n RANKS mpi_allreduce TASK...; built with the mpicc of each MPI. */
+#define _GNU_SOURCE
 #include <mpi.h>
+#include <signal.h>
 
-#include "bench.h"
+#include "peer.h"
 
-static float *in, *out;
+static MPI_Request request;
 
-static void run(const struct bench_size *z, double *times, int rank, int ranks)
+static void barrier(void)
 {
-	size_t count = z->bytes / sizeof(*in);
-	double *worst = rank ? NULL : times;
-	size_t wrong;
-	double begin;
-	int i;
+	MPI_Barrier(MPI_COMM_WORLD);
+}
 
-	for (i = -z->warmup; i < z->iters; i++) {
-		MPI_Barrier(MPI_COMM_WORLD);
-		begin = bench_now_us();
-		MPI_Allreduce(in, out, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-		if (i >= 0)
-			times[i] = bench_now_us() - begin;
-	}
-	MPI_Reduce(rank ? times : MPI_IN_PLACE, worst, z->iters, MPI_DOUBLE, MPI_MAX, 0,
-		   MPI_COMM_WORLD);
-	wrong = bench_wrong(out, count, ranks);
-	if (wrong) {
-		fprintf(stderr, "rank %d: %zu wrong of %zu\n", rank, wrong, count);
-		MPI_Abort(MPI_COMM_WORLD, 1);
-	}
-	if (!rank)
-		bench_row("ROW", ranks, z->bytes, bench_median(times, z->iters));
+static void allreduce(float *in, float *out, size_t count)
+{
+	MPI_Allreduce(in, out, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void start(float *in, float *out, size_t count)
+{
+	MPI_Iallreduce(in, out, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request);
+}
+
+static int test(void)
+{
+	int done;
+
+	MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+	return done;
+}
+
+static void finish(void)
+{
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void collect(double *v, int n, int largest)
+{
+	MPI_Allreduce(MPI_IN_PLACE, v, n, MPI_DOUBLE, largest ? MPI_MAX : MPI_SUM,
+		      MPI_COMM_WORLD);
+}
+
+/* MPI says so only later, when connections are being made. */
+static int rank_by_launcher(void)
+{
+	const char *s = getenv("OMPI_COMM_WORLD_RANK");
+
+	if (!s)
+		s = getenv("PMI_RANK");
+	return s ? atoi(s) : 0;
+}
+
+static void leave(int sig)
+{
+	(void)sig;
+	_exit(0);
 }
 
 int main(int argc, char **argv)
 {
-	struct bench_size most, z;
-	int rank, ranks, i;
-	double *times;
+	struct peer p = {
+		.barrier = barrier, .allreduce = allreduce, .start = start, .test = test,
+		.wait = finish, .collect = collect,
+	};
 
+	peer_enter_node(rank_by_launcher());
 	MPI_Init(&argc, &argv);
-	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-	most = bench_largest(argc - 1, argv + 1);
-	in = bench_buffer(most.bytes);
-	out = bench_buffer(most.bytes);
-	times = bench_alloc((size_t)most.iters, sizeof(*times));
-	bench_fill(in, most.bytes / sizeof(*in), rank);
-	for (i = 1; i < argc; i++) {
-		bench_parse(argv[i], &z);
-		run(&z, times, rank, ranks);
-	}
-	free(times);
+	MPI_Comm_rank(MPI_COMM_WORLD, &p.rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &p.ranks);
+	peer_run(&p, argc - 1, argv + 1);
+	/*
+	 * All has been printed. MPICH over TCP waits now and then for ever for a rank that
+	 * has finished already.
+	 */
+	MPI_Barrier(MPI_COMM_WORLD);
+	signal(SIGALRM, leave);
+	alarm(5);
 	MPI_Finalize();
 	return 0;
 }

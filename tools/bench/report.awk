@@ -1,294 +1,375 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# awk -f table.awk -f report.awk FACTS RESULTS: reStructuredText from what `run` has gathered:
-# FACTS "name value", RESULTS "round contender ranks bytes microseconds", by tabs.
+# awk -v out=rst|csv|chart -f table.awk -f stats.awk -f report.awk -f verdict.awk FACTS
+# RESULTS: the page, the figures, or what the chart is drawn from.
 
 BEGIN {
-	FS = "\t"
-	LIMIT_MATTERS = 50	# us
-	peers = "openmpi openmpi-tcp mpich gloo"
-	split("coll-ioctl coll-uring coll-registered " peers, contenders, " ")
-	split("plain1 plain2 nt2", loops, " ")
-	split("2 4", ranks, " ")
-	name["coll-ioctl"] = "coll ioctl"
-	name["coll-uring"] = "coll io_uring"
-	name["coll-registered"] = "coll registered"
+	split("openmpi mpich gloo", peers, " ")
+	nr_shown = split("coll-registered coll-ioctl coll-uring openmpi mpich gloo", shown, " ")
+	name["coll-registered"] = "coll"
+	name["coll-ioctl"] = "unregistered"
+	name["coll-uring"] = "io_uring"
+	name["coll-thread"] = "coll, thread"
 	name["openmpi"] = "Open MPI"
-	name["openmpi-tcp"] = "Open MPI TCP"
 	name["mpich"] = "MPICH"
 	name["gloo"] = "Gloo"
-	name["plain1"] = "1 process"
-	name["plain2"] = "2 processes"
-	name["nt2"] = "2, past caches"
+	name["uml"] = "uml"
+	name["vm"] = "VM"
+	name["native"] = "native"
+	name["node"] = "one node"
+	name["tcp"] = "TCP"
+	name["shaped"] = "slow links"
+	head["uml"] = "coll in user-mode Linux, peers on the machine itself"
+	head["vm"] = "All in one virtual machine"
+	head["native"] = "All on this machine"
 }
 
-FILENAME == ARGV[1] {
-	if ($1 == "load") {
-		if (!loads++ || $2 + 0 < load_min) load_min = $2 + 0
-		if ($2 + 0 > load_max) load_max = $2 + 0
-	} else if ($1 == "failed" || $1 == "absent") {
-		list[$1] = list[$1] (list[$1] ? "; " : "") $2
-	} else {
-		fact[$1] = $2
-	}
-	next
-}
-
+function has(setting, place, n,	i)
 {
-	key = $2 SUBSEP $3 SUBSEP $4
-	value[key, ++count[key]] = $5 + 0
-	if ($4 > 0 && !(($4 + 0) in seen)) {
-		seen[$4 + 0] = 1
-		for (i = ++nr_sizes; i > 1 && sizes[i - 1] > $4 + 0; i--)
-			sizes[i] = sizes[i - 1]
-		sizes[i] = $4 + 0
-	}
-}
-
-function sort_values(key,	i, k, v)
-{
-	if (key in sorted)
-		return
-	sorted[key] = 1
-	for (i = 2; i <= count[key]; i++) {
-		v = value[key, i]
-		for (k = i; k > 1 && value[key, k - 1] > v; k--)
-			value[key, k] = value[key, k - 1]
-		value[key, k] = v
-	}
-}
-
-# The value below which @part of the rounds lie; -1 if there is none
-function quantile(who, n, bytes, part,	key, at, low)
-{
-	key = who SUBSEP n SUBSEP bytes
-	if (!count[key])
-		return -1
-	sort_values(key)
-	at = 1 + part * (count[key] - 1)
-	low = int(at)
-	if (low == count[key])
-		return value[key, low]
-	return value[key, low] + (at - low) * (value[key, low + 1] - value[key, low])
-}
-
-function median(who, n, bytes)
-{
-	return quantile(who, n, bytes, 0.5)
-}
-
-# The fastest loop, of those of the VM or of the host
-function limit(where, n, bytes,		i, v, best)
-{
-	best = -1
-	for (i = 1; i in loops; i++) {
-		v = median(where "-" loops[i], n, bytes)
-		if (v >= 0 && (best < 0 || v < best))
-			best = v
-	}
-	return best
-}
-
-function us(v)
-{
-	if (v < 0)
-		return "n/a"
-	return sprintf(v >= 100 ? "%.0f" : v >= 10 ? "%.1f" : "%.2f", v)
-}
-
-function ratio(a, b)
-{
-	if (a < 0 || b <= 0)
-		return "n/a"
-	a /= b
-	return sprintf(a >= 100 ? "%.0f" : a >= 10 ? "%.1f" : "%.2f", a)
-}
-
-# Where memory takes no time, it is not what limits.
-function above_limit(v, n, bytes,	least)
-{
-	least = limit("vm", n, bytes)
-	return least < LIMIT_MATTERS ? "n/a" : ratio(v, least)
-}
-
-function human(bytes)
-{
-	if (bytes >= 1048576)
-		return bytes / 1048576 " MiB"
-	if (bytes >= 1024)
-		return bytes / 1024 " KiB"
-	return bytes " B"
-}
-
-function has(who,	i, k)
-{
-	for (i = 1; i in ranks; i++)
-		for (k = 1; k <= nr_sizes; k++)
-			if (count[who, ranks[i], sizes[k]])
-				return 1
+	for (i = 1; i <= nr_sizes; i++)
+		if (took(setting, place, n, "coll-registered", sizes[i]) >= 0)
+			return 1
 	return 0
 }
 
-function times_table(n,		i, k)
+function times(setting, place, n,	i, k, ours, best)
 {
+	print name[place] ", " n " ranks, us:"
+	print ""
 	cell("size")
-	for (i = 1; i in contenders; i++)
-		if (has(contenders[i]))
-			cell(name[contenders[i]])
+	for (i = 1; i <= nr_shown; i++)
+		cell(name[shown[i]])
 	cell("limit")
+	cell("best peer / coll")
+	cell("limit / coll")
+	cell("spread coll")
+	cell("spread peers")
 	row_end()
 	for (k = 1; k <= nr_sizes; k++) {
+		ours = took(setting, place, n, "coll-registered", sizes[k])
+		best = best_peer(setting, place, n, sizes[k])
+		if (ours < 0 && best < 0)
+			continue
 		cell(human(sizes[k]))
-		for (i = 1; i in contenders; i++)
-			if (has(contenders[i]))
-				cell(us(median(contenders[i], n, sizes[k])))
-		cell(us(limit("vm", n, sizes[k])))
+		for (i = 1; i <= nr_shown; i++)
+			cell(us(took(setting, place, n, shown[i], sizes[k])))
+		# below that, calls and wake-ups are what limits
+		cell(sizes[k] < 65536 ? "" : us(limit(setting, place, n, sizes[k])))
+		cell(ratio(best, ours))
+		cell(sizes[k] < 65536 ? "" : ratio(limit(setting, place, n, sizes[k]), ours))
+		cell(percent(spread(setting, place, n, "coll-registered", sizes[k])))
+		cell(percent(widest(setting, place, n, sizes[k])))
 		row_end()
 	}
 	table_end()
 }
 
-function ratio_table(n,		i, k, base)
+function widest(setting, place, n, bytes,	i, s, most)
 {
-	cell("size")
-	for (i = 4; i in contenders; i++)
-		if (has(contenders[i]))
-			cell(name[contenders[i]] " / coll")
-	cell("coll / limit")
-	cell("registered / limit")
-	row_end()
-	for (k = 1; k <= nr_sizes; k++) {
-		base = median("coll-ioctl", n, sizes[k])
-		cell(human(sizes[k]))
-		for (i = 4; i in contenders; i++)
-			if (has(contenders[i]))
-				cell(ratio(median(contenders[i], n, sizes[k]), base))
-		cell(above_limit(base, n, sizes[k]))
-		cell(above_limit(median("coll-registered", n, sizes[k]), n, sizes[k]))
-		row_end()
+	most = -1
+	for (i = 1; i in peers; i++) {
+		s = spread(setting, place, n, peers[i], bytes)
+		most = s > most ? s : most
 	}
-	table_end()
+	return most
 }
 
-# Both ways, in GB/s: each loop reads and writes one buffer per rank
-function loop_table(	w, where, n, i, j, k, v)
+# The places where something was measured, as "place ranks"
+function places(setting, list,	i, nr, all, part, found)
 {
-	split("vm host", where, " ")
-	cell("size, ranks")
-	for (w = 1; w <= 2; w++)
-		for (j = 1; j in loops; j++)
-			cell((w == 1 ? "VM: " : "host: ") name[loops[j]])
+	nr = split("node 2,node 4,node 8,tcp 2,tcp 4", all, ",")
+	for (i = 1; i <= nr; i++) {
+		split(all[i], part, " ")
+		if (has(setting, part[1], part[2]))
+			list[++found] = all[i]
+	}
+	return found
+}
+
+function tails(setting,	i, k, w, nr, list, part, s)
+{
+	print "Latencies, us: median, and what 9 of 10 and 99 of 100 do not exceed:"
+	print ""
+	left_columns = 2
+	cell("where")
+	cell("who")
+	split("8 4096", s, " ")
+	for (k = 1; k in s; k++) {
+		cell(human(s[k]) ": p50")
+		cell("p90")
+		cell("p99")
+	}
 	row_end()
-	for (i = 1; i in ranks; i++) {
-		for (k = 1; k <= nr_sizes; k++) {
-			n = ranks[i]
-			cell(human(sizes[k]) ", " n)
-			for (w = 1; w <= 2; w++) {
-				for (j = 1; j in loops; j++) {
-					v = median(where[w] "-" loops[j], n, sizes[k])
-					cell(v > 0 ? sprintf("%.1f", 2 * n * sizes[k] / v / 1e3) : "n/a")
-				}
+	nr = places(setting, list)
+	for (i = 1; i <= nr; i++) {
+		split(list[i], part, " ")
+		for (w = 1; w <= nr_shown; w++) {
+			if (took(setting, part[1], part[2], shown[w], 8) < 0)
+				continue
+			cell(name[part[1]] ", " part[2] " ranks")
+			cell(name[shown[w]])
+			for (k = 1; k in s; k++) {
+				cell(us(median(setting, part[1], part[2], shown[w], "time", s[k], "p50")))
+				cell(us(median(setting, part[1], part[2], shown[w], "time", s[k], "p90")))
+				cell(us(median(setting, part[1], part[2], shown[w], "time", s[k], "p99")))
 			}
 			row_end()
 		}
 	}
 	table_end()
+	left_columns = 1
 }
 
-function spread_table(	i, k, n, c, r, who)
+function seconds(v)
 {
-	cell("ranks, size, who")
-	cell("least")
-	cell("quartile")
-	cell("median")
-	cell("quartile")
-	cell("most")
-	cell("rounds")
+	return v < 0 ? "n/a" : sprintf("%.2f", v)
+}
+
+function costs(setting,	i, w, nr, list, part)
+{
+	print "CPU seconds for 10^9 bytes of the vector at 16 MiB, of all ranks and of the"
+	print "kernel's workers:"
+	print ""
+	cell("where")
+	for (w = 1; w <= nr_shown; w++)
+		cell(name[shown[w]])
+	cell("coll / thriftiest peer")
 	row_end()
-	for (r = 1; r in ranks; r++) {
-		for (k = 1; k <= nr_sizes; k++) {
-			for (c = 1; c in contenders; c++) {
-				who = contenders[c]
-				n = ranks[r]
-				if (!count[who, n, sizes[k]])
-					continue
-				cell(n ", " human(sizes[k]) ", " name[who])
-				for (i = 0; i <= 4; i++)
-					cell(us(quantile(who, n, sizes[k], i / 4)))
-				cell(count[who, n, sizes[k]])
-				row_end()
-			}
-		}
+	nr = places(setting, list)
+	for (i = 1; i <= nr; i++) {
+		split(list[i], part, " ")
+		cell(name[part[1]] ", " part[2] " ranks")
+		for (w = 1; w <= nr_shown; w++)
+			cell(seconds(median(setting, part[1], part[2], shown[w], "cpu", 16777216, "s_per_GB")))
+		cell(ratio(median(setting, part[1], part[2], "coll-registered", "cpu", 16777216,
+				  "s_per_GB"), best_cpu(setting, part[1], part[2], 16777216)))
+		row_end()
 	}
 	table_end()
 }
 
-function peer_line(who, text)
+function overlaps(setting,	i, k, w, p, kinds, who, text, any, v)
 {
-	if (has(who))
-		print "- " text
+	split("node tcp shaped", p, " ")
+	split("overlap overlap_test overlap_away", kinds, " ")
+	split("coll-uring coll-thread openmpi mpich", who, " ")
+	text["overlap"] = "on the CPU"
+	text["overlap_test"] = "on the CPU, 16 looks"
+	text["overlap_away"] = "elsewhere"
+	print "Overlap: share of a nonblocking allreduce of 16 MiB by 2 ranks that is hidden behind"
+	print "a computation which takes as long, and its time alone, us. \"Looks\": MPI_Test() or"
+	print "coll_test() after each sixteenth of the computation; \"elsewhere\": the rank sleeps, as"
+	print "if another device computed."
+	print ""
+	left_columns = 2
+	cell("where")
+	cell("computing")
+	for (w = 1; w in who; w++)
+		cell(w == 1 ? "coll, io_uring" : name[who[w]])
+	for (w = 1; w in who; w++)
+		cell("time " (w == 1 ? "coll, io_uring" : name[who[w]]))
+	row_end()
+	for (i = 1; i in p; i++) {
+		for (k = 1; k in kinds; k++) {
+			any = 0
+			for (w = 1; w in who; w++)
+				any = any || median(setting, p[i], 2, who[w], kinds[k], 16777216, "share") >= 0
+			if (!any)
+				continue
+			cell(name[p[i]])
+			cell(text[kinds[k]])
+			for (w = 1; w in who; w++)
+				cell(seconds(median(setting, p[i], 2, who[w], kinds[k], 16777216, "share")))
+			for (w = 1; w in who; w++) {
+				v = median(setting, p[i], 2, who[w], kinds[k], 16777216, "us")
+				cell(us(v))
+			}
+			row_end()
+		}
+	}
+	table_end()
+	left_columns = 1
 }
 
-END {
+function idles(setting,	w, who)
+{
+	split("coll-uring coll-thread openmpi mpich gloo", who, " ")
+	print "Nothing to do for 10 s, 2 ranks, each a node:"
+	print ""
+	cell("")
+	for (w = 1; w in who; w++)
+		cell(w == 1 ? "coll, io_uring" : name[who[w]])
+	row_end()
+	cell("switches to their tasks")
+	for (w = 1; w in who; w++)
+		cell(us(median(setting, "tcp", 2, who[w], "idle", 0, "switches")))
+	row_end()
+	cell("CPU time of these, ms")
+	for (w = 1; w in who; w++)
+		cell(us(median(setting, "tcp", 2, who[w], "idle", 0, "cpu_ms")))
+	row_end()
+	table_end()
+}
+
+function favours(setting,	where)
+{
+	if (setting == "uml") {
+		print "What it favours: a system call takes " us(median("uml", "node", 2, "guest", "syscall", 0, "us")) \
+		      " us in user-mode Linux and " us(median("uml", "node", 2, "host", "syscall", 0, "us"))
+		print "us on the machine itself, waking another process up (a pipe, half a round trip) " \
+		      us(median("uml", "node", 2, "guest", "wakeup", 0, "us"))
+		print "and " us(median("uml", "node", 2, "host", "wakeup", 0, "us")) " us: small sizes favour the peers, which run there. So does TCP: the"
+		print "network stack of user-mode Linux is slower. Memory has the same speed for all."
+		print "coll: " fact["guest_kernel"] ", " fact["guest_cpus"] " CPUs, reductions by " fact["guest_simd"] "."
+	} else {
+		where = setting == "vm" ? "guest" : "host"
+		print "What it favours: nobody. " (setting == "vm" ? "All run under emulation, which makes computing" : "")
+		if (setting == "vm")
+			print "dear beside waiting, and vectors of 512 bits are not to be had."
+		print "A system call takes " us(median(setting, "node", 2, where, "syscall", 0, "us")) " us, waking another process up " \
+		      us(median(setting, "node", 2, where, "wakeup", 0, "us")) " us."
+	}
+	print ""
+}
+
+function setting_page(s,	i, nr, list, part)
+{
+	title(head[s], "-")
+	favours(s)
+	nr = places(s, list)
+	for (i = 1; i <= nr; i++) {
+		split(list[i], part, " ")
+		times(s, part[1], part[2])
+	}
+	tails(s)
+	costs(s)
+	overlaps(s)
+	idles(s)
+	streams(s)
+}
+
+function streams(setting,	i, k, hows, w, v)
+{
+	split("copy_one splice_one copy_both splice_both", hows, " ")
+	split("1048576 16777216", w, " ")
+	print "Raw TCP streams in the kernel, received bytes added in the socket buffer: GB/s of each"
+	print "direction, one way and both ways, by memory that is gone through:"
+	print ""
+	cell("memory")
+	for (i = 1; i in hows; i++) {
+		v = hows[i]
+		sub(/_one/, ", one way", v)
+		sub(/_both/, ", both ways", v)
+		cell(v)
+	}
+	row_end()
+	for (k = 1; k in w; k++) {
+		cell(human(w[k]))
+		for (i = 1; i in hows; i++)
+			cell(seconds(median(setting, "tcp", 2, "limit", "limit_tcp", w[k], hows[i])))
+		row_end()
+	}
+	table_end()
+}
+
+function machine()
+{
+	title("What was measured, where", "-")
+	print "- Machine: " fact["cpu"] ", " fact["cores"] " cores, L2 " fact["l2"] ", L3 " fact["l3"] ", memory " fact["memory"] ";"
+	print "  " (fact["hypervisor"] ? "itself a virtual machine (" fact["hypervisor"] ")" : "no hypervisor") "; " fact["host_os"] ", kernel " fact["host_kernel"] "."
+	print "- Load of the machine at the begin of each part: " load_min " to " load_max " (ours and others'); " fact["steal"] " % of the"
+	print "  CPU time stolen by the machine below."
+	print "- coll: ``coll_allreduce``, blocking calls with registered buffers; \"unregistered\": the"
+	print "  same without; \"io_uring\": nonblocking calls and a wait, registered buffers."
+	print "- Open MPI " fact["version_openmpi"] ": one node by ``vader``, TCP by ``pml ob1, btl tcp``; bound to cores, or, with"
+	print "  more ranks than cores, unbound, ``mpi_yield_when_idle``."
+	print "- MPICH " fact["version_mpich"] " (ch4:ucx): one node by shared memory, TCP by ``UCX_TLS=tcp``, ``MPIR_CVAR_NOLOCAL``;"
+	print "  bound to cores, or, with more ranks than cores, unbound, ``MPIR_CVAR_POLLS_BEFORE_YIELD=1``."
+	print "- Gloo " fact["version_gloo"] ": TCP, over loopback on one node; it has no shared memory."
+	print "- TCP: each rank in a network namespace of its own, joined by veth pairs and a bridge, for"
+	print "  everybody. Slow links: netem with 1 Gbit/s and 0.5 ms each way."
+	print "- limit: one node, the fastest of nine loops in the same kernel (coll_limit.ko: SSE2,"
+	print "  AVX2, AVX-512; usual stores, past the caches, the same with prefetching) that read"
+	print "  as many vectors as there are ranks and write as many, of single pages, by a worker on"
+	print "  each CPU. TCP: raw streams, see the end of each setting; n ranks send 2 (n - 1) vectors."
+	if (list["absent"])
+		print "- Left out, because this machine could not install or build it: " list["absent"] "."
+	if (list["failed"])
+		print "- Ended with an error, and is missing: " list["failed"] "."
+	print ""
+	print "Allreduce of f32, sum, out of place. All programs measure alike (``tools/bench/peer.h``):"
+	print "buffers mapped and touched before; before each iteration a barrier; of each iteration"
+	print "the time of the slowest rank, of the iterations the median. That is one figure; each"
+	print "round gives one, in turns that move from round to round, and the tables show medians over"
+	print "the rounds. \"Spread\": half of the distance of the quartiles, as part of the median; of the"
+	print "peers, the widest. performance.csv has quartiles and extremes of everything."
+	print ""
+	print ".. image:: performance.svg"
+	print "   :alt: bandwidth by size, for each setting, place and number of ranks"
+	print ""
+}
+
+function page(	i)
+{
+	nr_settings = split(fact["settings"], settings, " ")
 	print ".. SPDX-License-Identifier: GPL-2.0"
 	print ".. Written by make bench (tools/bench); do not edit."
 	print ""
 	title("Performance", "=")
-	print "First figures: where the data path stands, beside others, on one machine and"
-	print "in one run. All of this page is written by ``make bench``, on " fact["date"] ","
-	print "at commit " fact["commit"] "; " fact["rounds"] " rounds in " fact["took"] " seconds."
+	print "Where the data path stands, beside others and beside what the kernel could do at best,"
+	print "on one machine and in one run. This page is written by ``make bench``, on " fact["date"] ","
+	print "at commit " fact["commit"] "; in " fact["took"] " seconds; rounds:" rounds_done() "."
+	print "performance-where.rst says where the time goes."
 	print ""
-	title("What was measured, where", "-")
-	print "- Machine: " fact["cpu"] ", " fact["cores"] " cores, L2 " fact["l2"] ", L3 " fact["l3"] ", memory " fact["memory"] ";"
-	print "  " (fact["hypervisor"] ? "itself a virtual machine (" fact["hypervisor"] ")" : "no hypervisor") "; " fact["host_os"] ", kernel " fact["host_kernel"] "."
-	print "- Load of the machine at the begin of each turn: " load_min " to " load_max " (ours and others'); " fact["steal"] " % of the"
-	print "  CPU time stolen by the machine below; weight of what is measured: " fact["weight"] "."
-	print "- coll: coll.ko in user-mode Linux, " fact["guest_kernel"] ", " fact["guest_cpus"] " CPUs, " fact["guest_memory"] ","
-	print "  reductions by " fact["simd"] "; ``collrun -n RANKS collperf allreduce``: blocking by ioctl,"
-	print "  by io_uring, and by ioctl with registered buffers."
-	peer_line("openmpi", "Open MPI " fact["version_openmpi"] ", on the host itself: its default, shared memory; and TCP over loopback.")
-	peer_line("mpich", "MPICH " fact["version_mpich"] ", on the host itself: its default, shared memory.")
-	peer_line("gloo", "Gloo " fact["version_gloo"] ", on the host itself: TCP over loopback, it has no shared memory.")
-	if (list["absent"])
-		print "- Left out, because this machine could not install or build it: " list["absent"] "."
-	if (list["failed"])
-		print "- Ended with an error, and is missing from those rounds: " list["failed"] "."
-	print "- limit: what the memory allows. A loop in the same VM that reads as many buffers as"
-	print "  there are ranks and writes as many: the fastest of the three of the table below."
-	print ""
-	print "Allreduce of f32, sum, out of place, ranks on one node. All programs measure alike:"
-	print "buffers mapped and touched before; before each iteration a barrier; of each iteration"
-	print "the time of the slowest rank, of the iterations the median. That is one figure; per"
-	print "round each contender gives one per size, in turns that move from round to round."
-	print "The tables show medians over the rounds, in microseconds."
-	print "Bytes, timed iterations and iterations before them: " fact["plan"]
-	print ""
-	for (i = 1; i in ranks; i++) {
-		title(ranks[i] " ranks: time in us", "-")
-		times_table(ranks[i])
-		print "As ratios; \"coll\" is the blocking ioctl. Above 1, the other needs longer than coll."
-		print "Where memory would need less than " LIMIT_MATTERS " us, calls and wake-ups are the limit instead:"
-		print ""
-		ratio_table(ranks[i])
+	title("What was asked for", "-")
+	verdicts()
+	machine()
+	for (i = 1; i <= nr_settings; i++)
+		setting_page(settings[i])
+	print ".. include:: performance-where.rst"
+}
+
+function rounds_done(	i, text)
+{
+	for (i = 1; i <= nr_settings; i++)
+		text = text (i > 1 ? "," : "") " " settings[i] " " fact["rounds_" settings[i]]
+	return text
+}
+
+function csv(	i, part)
+{
+	print "# SPDX-License-Identifier: GPL-2.0"
+	print "# Written by make bench; do not edit."
+	print "setting,place,ranks,who,kind,bytes,metric,least,quartile,median,quartile,most,rounds"
+	for (i = 1; i <= nr_keys; i++) {
+		split(keys[i], part, SUBSEP)
+		printf "%s,%s,%s,%s,%s,%s,%s,%.6g,%.6g,%.6g,%.6g,%.6g,%d\n", part[1], part[2],
+		       part[3], part[4], part[5], part[6], part[7], quantile(keys[i], 0),
+		       quantile(keys[i], 0.25), quantile(keys[i], 0.5),
+		       quantile(keys[i], 0.75), quantile(keys[i], 1), count[keys[i]]
 	}
-	title("What the setting favours", "-")
-	print "- A system call takes " us(median("vm-syscall", 2, 0)) " us in this VM and " us(median("host-syscall", 2, 0)) " us on the host; waking another"
-	print "  process up (a pipe, half a round trip) " us(median("vm-wakeup", 2, 0)) " us and " us(median("host-wakeup", 2, 0)) " us. coll is made of both, and"
-	print "  in user-mode Linux reading the clock is a system call, too: small sizes favour"
-	print "  those who run on the host."
-	print "- Memory runs at the host's speed in the VM, in small pages."
-	if (fact["cores"] < ranks[2]) {
-		print "- " ranks[2] " ranks on " fact["cores"] " cores: who polls takes the CPU from who works. Open MPI knows that"
-		print "  it is oversubscribed and yields (mpirun --oversubscribe); MPICH runs as it comes;"
-		print "  coll and Gloo sleep."
+}
+
+# One block for each line of each panel: "setting place ranks who", then "bytes GB/s"
+function chart(	s, i, w, k, nr, list, part, t, nr_s, all)
+{
+	nr_s = split("uml vm native", all, " ")
+	nr_shown = split("coll-registered coll-ioctl openmpi mpich gloo limit", shown, " ")
+	for (s = 1; s <= nr_s; s++) {
+		split("", list)
+		nr = places(all[s], list)
+		for (i = 1; i <= nr; i++) {
+			split(list[i], part, " ")
+			for (w = 1; w <= nr_shown; w++) {
+				for (k = 1; k <= nr_sizes; k++) {
+					if (shown[w] != "limit")
+						t = took(all[s], part[1], part[2], shown[w], sizes[k])
+					else
+						t = limit(all[s], part[1], part[2], sizes[k])
+					if (t > 0 && (shown[w] != "limit" || sizes[k] >= 65536))
+						print all[s], part[1], part[2], shown[w], sizes[k], sizes[k] / t / 1e3
+				}
+			}
+		}
 	}
-	print "- When others use the machine, polling loses its place to them for a whole time slice."
-	print ""
-	title("The memory limit: GB/s read and written", "-")
-	print "\"1 process\" and \"2 processes\" run the reduction of coll.ko (kmod/simd), \"past caches\" a"
-	print "loop with non-temporal stores. What lies in the caches is faster than memory."
-	print ""
-	loop_table()
-	title("Spread over the rounds, us", "-")
-	spread_table()
 }

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is measured, the same for every contender: a struct peer says how it does
+ * things. A task is KIND:BYTES:ITERATIONS:WARMUP.
+ *
+ * time          a barrier before each iteration, of each iteration the time of the slowest
+ *               rank; of these p10, p50, p90, p99
+ * cpu           back to back, for ITERATIONS milliseconds, since some kernels count CPU
+ *               time by ticks: CPU seconds of all ranks and of the kernel's workers for
+ *               each 10^9 bytes of the vector, and time of one
+ * overlap       share of a nonblocking allreduce that is hidden behind computation which
+ *               takes as long as it does: computed by the rank itself
+ * overlap_test  the same, with a look at the request after each sixteenth
+ * overlap_away  the same, computed elsewhere: the rank sleeps meanwhile
+ * idle          ITERATIONS seconds of doing nothing: switches to tasks of all ranks,
+ *               and their CPU time
+ *
+ * Results are lines "ROW kind ranks bytes metric value", with tabs. Included by one .c
+ * or .cc file of each program.
+ */
+#ifndef PEER_H
+#define PEER_H
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define PEER_LOOKS	16	/* at a request, while computing */
+
+/**
+ * struct peer - a contender, in one rank of it
+ * @buffers: told once where the vectors are; may be NULL
+ * @start: nonblocking; NULL if it has nothing of the kind. One at a time.
+ * @test: is it over?
+ * @collect: all ranks get the sum, or the largest, of each of @n numbers
+ */
+struct peer {
+	int rank, ranks;
+	void (*buffers)(float *in, float *out, size_t bytes);
+	void (*barrier)(void);
+	void (*allreduce)(float *in, float *out, size_t count);
+	void (*start)(float *in, float *out, size_t count);
+	int (*test)(void);
+	void (*wait)(void);
+	void (*collect)(double *v, int n, int largest);
+};
+
+struct peer_task {
+	char kind[24];
+	struct bench_size z;
+};
+
+struct peer_run {
+	const struct peer *p;
+	struct peer_task task;
+	float *in, *out;
+	double *times;
+};
+
+static inline void peer_parse(const char *s, struct peer_task *t)
+{
+	const char *colon = strchr(s, ':');
+	size_t len = colon ? (size_t)(colon - s) : 0;
+
+	if (!len || len >= sizeof(t->kind) || bench_parse(colon + 1, &t->z)) {
+		fprintf(stderr, "bad task \"%s\"\n", s);
+		exit(2);
+	}
+	memset(t->kind, 0, sizeof(t->kind));
+	memcpy(t->kind, s, len);
+}
+
+/*
+ * Each rank a node: the network namespace BENCH_NODES followed by the number of the
+ * rank, and on its device eth0 whatever BENCH_SHAPE tells tc. To be called before
+ * anything is connected.
+ */
+static inline void peer_enter_node(int rank)
+{
+	const char *nodes = getenv("BENCH_NODES"), *shape = getenv("BENCH_SHAPE");
+	char text[256];
+	int fd;
+
+	if (nodes && *nodes) {
+		snprintf(text, sizeof(text), "%s%d", nodes, rank);
+		fd = open(text, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 || setns(fd, CLONE_NEWNET)) {
+			perror(text);
+			exit(2);
+		}
+		close(fd);
+	}
+	if (shape && *shape) {
+		snprintf(text, sizeof(text), "tc qdisc replace dev eth0 root %s", shape);
+		if (system(text)) {
+			fprintf(stderr, "rank %d: %s: failed\n", rank, text);
+			exit(2);
+		}
+	}
+}
+
+static inline void peer_row(const struct peer_run *r, const char *metric, double value)
+{
+	if (r->p->rank)
+		return;
+	printf("ROW\t%s\t%d\t%zu\t%s\t%.6g\n", r->task.kind, r->p->ranks, r->task.z.bytes,
+	       metric, value);
+	fflush(stdout);
+}
+
+static inline double peer_clock(clockid_t clock)
+{
+	struct timespec ts;
+
+	return clock_gettime(clock, &ts) ? 0 :
+	       (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+/* Does what the kernel does for processes, and is charged to none of them? */
+static inline int peer_is_worker(const char *pid)
+{
+	char path[288], comm[32] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%s/comm", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	if (!fgets(comm, sizeof(comm), f))
+		*comm = 0;
+	fclose(f);
+	return !strncmp(comm, "kworker/", 8) || !strncmp(comm, "ksoftirqd/", 10);
+}
+
+/* CPU seconds of the kernel's workers so far, as the scheduler counts. */
+static inline double peer_workers(void)
+{
+	DIR *d = opendir("/proc");
+	const struct dirent *e;
+	double sum = 0;
+	clockid_t clock;
+
+	while (d && (e = readdir(d))) {
+		pid_t pid = (pid_t)atoi(e->d_name);
+
+		if (pid > 1 && peer_is_worker(e->d_name) && !clock_getcpuclockid(pid, &clock))
+			sum += peer_clock(clock);
+	}
+	if (d)
+		closedir(d);
+	return sum;
+}
+
+/* Of all ranks and workers; only rank 0 looks at the workers. */
+static inline double peer_cpu(const struct peer *p)
+{
+	return peer_clock(CLOCK_PROCESS_CPUTIME_ID) + (p->rank ? 0 : peer_workers());
+}
+
+static inline size_t peer_count(const struct peer_run *r)
+{
+	return r->task.z.bytes / sizeof(float);
+}
+
+static inline void peer_check(const struct peer_run *r)
+{
+	size_t wrong = bench_wrong(r->out, peer_count(r), r->p->ranks);
+
+	if (wrong) {
+		fprintf(stderr, "rank %d: %zu wrong of %zu\n", r->p->rank, wrong, peer_count(r));
+		exit(1);
+	}
+}
+
+static inline double peer_part(const double *v, int n, double part)
+{
+	return v[(int)(part * (n - 1) + 0.5)];
+}
+
+static inline void peer_time(struct peer_run *r)
+{
+	int i, n = r->task.z.iters;
+	double begin;
+
+	for (i = -r->task.z.warmup; i < n; i++) {
+		r->p->barrier();
+		begin = bench_now_us();
+		r->p->allreduce(r->in, r->out, peer_count(r));
+		if (i >= 0)
+			r->times[i] = bench_now_us() - begin;
+	}
+	r->p->collect(r->times, n, 1);
+	peer_check(r);
+	qsort(r->times, (size_t)n, sizeof(*r->times), bench_cmp);
+	peer_row(r, "p10", peer_part(r->times, n, 0.10));
+	peer_row(r, "p50", bench_median(r->times, n));
+	peer_row(r, "p90", peer_part(r->times, n, 0.90));
+	peer_row(r, "p99", peer_part(r->times, n, 0.99));
+}
+
+static inline void peer_cost(struct peer_run *r)
+{
+	double cpu, begin;
+	int i, n;
+
+	for (i = 0; i < r->task.z.warmup; i++)
+		r->p->allreduce(r->in, r->out, peer_count(r));
+	r->p->barrier();
+	begin = bench_now_us();
+	r->p->allreduce(r->in, r->out, peer_count(r));
+	r->times[0] = bench_now_us() - begin;
+	r->p->collect(r->times, 1, 1);
+	n = (int)(r->task.z.iters * 1e3 / r->times[0]) + 1;
+	r->p->barrier();
+	cpu = peer_cpu(r->p);
+	begin = bench_now_us();
+	for (i = 0; i < n; i++)
+		r->p->allreduce(r->in, r->out, peer_count(r));
+	r->times[0] = peer_cpu(r->p) - cpu;
+	r->p->collect(r->times, 1, 0);
+	peer_row(r, "s_per_GB", r->times[0] * 1e9 / ((double)r->task.z.bytes * n));
+	r->times[0] = (bench_now_us() - begin) / n;
+	r->p->collect(r->times, 1, 1);
+	peer_row(r, "us", r->times[0]);
+}
+
+/* Some microseconds of work for the CPU that touches no memory. */
+static inline void peer_compute(long units)
+{
+	volatile unsigned int sink = 0;
+	unsigned int x = 1;
+	int i;
+
+	while (units-- > 0) {
+		for (i = 0; i < 4000; i++)
+			x = x * 1664525 + 1013904223;
+		sink = x;
+	}
+	(void)sink;
+}
+
+/* What the time of an allreduce goes on meanwhile. */
+static inline void peer_meanwhile(const struct peer_run *r, double us, long units)
+{
+	int looks = strcmp(r->task.kind, "overlap_test") ? 1 : PEER_LOOKS, i;
+	struct timespec ts;
+
+	if (!strcmp(r->task.kind, "overlap_away")) {
+		ts.tv_sec = (time_t)(us / 1e6);
+		ts.tv_nsec = (long)((us - (double)ts.tv_sec * 1e6) * 1e3);
+		nanosleep(&ts, NULL);
+		return;
+	}
+	for (i = 0; i < looks; i++) {
+		peer_compute(units * (i + 1) / looks - units * i / looks);
+		if (looks > 1)
+			r->p->test();
+	}
+}
+
+/* Median, over the iterations, of the slowest rank. */
+static inline double peer_typical(struct peer_run *r)
+{
+	r->p->collect(r->times, r->task.z.iters, 1);
+	return bench_median(r->times, r->task.z.iters);
+}
+
+enum peer_phase { PEER_PURE, PEER_COMPUTE, PEER_BOTH };
+
+static inline double peer_phase(struct peer_run *r, enum peer_phase phase, double us, long units)
+{
+	double begin;
+	int i;
+
+	for (i = -r->task.z.warmup; i < r->task.z.iters; i++) {
+		r->p->barrier();
+		begin = bench_now_us();
+		if (phase != PEER_COMPUTE)
+			r->p->start(r->in, r->out, peer_count(r));
+		if (phase != PEER_PURE)
+			peer_meanwhile(r, us, units);
+		if (phase != PEER_COMPUTE)
+			r->p->wait();
+		if (i >= 0)
+			r->times[i] = bench_now_us() - begin;
+	}
+	return peer_typical(r);
+}
+
+/* How many units take as long as @us while all ranks compute. */
+static inline long peer_units(struct peer_run *r, double us)
+{
+	double begin, one;
+
+	peer_compute(100);
+	r->p->barrier();
+	begin = bench_now_us();
+	peer_compute(1000);
+	r->times[0] = bench_now_us() - begin;
+	r->p->collect(r->times, 1, 1);
+	one = r->times[0] / 1000;
+	return one > 0 && us > one ? (long)(us / one) : 1;
+}
+
+static inline void peer_overlap(struct peer_run *r)
+{
+	double pure, alone, both, share;
+	long units;
+
+	if (!r->p->start)
+		return;
+	pure = peer_phase(r, PEER_PURE, 0, 0);
+	peer_check(r);
+	units = peer_units(r, pure);
+	alone = peer_phase(r, PEER_COMPUTE, pure, units);
+	both = peer_phase(r, PEER_BOTH, pure, units);
+	share = 1 - (both - alone) / pure;
+	peer_row(r, "share", share < 0 ? 0 : share > 1 ? 1 : share);
+	peer_row(r, "us", pure);
+	peer_row(r, "compute_us", alone);
+	peer_row(r, "both_us", both);
+}
+
+/* Switches to threads of this process so far. */
+static inline long peer_switches(void)
+{
+	DIR *d = opendir("/proc/self/task");
+	const struct dirent *e;
+	long sum = 0, n;
+	char text[320];
+	FILE *f;
+
+	while (d && (e = readdir(d))) {
+		snprintf(text, sizeof(text), "/proc/self/task/%s/status", e->d_name);
+		f = atoi(e->d_name) ? fopen(text, "re") : NULL;
+		while (f && fgets(text, sizeof(text), f)) {
+			if (sscanf(text, "voluntary_ctxt_switches: %ld", &n) == 1 ||
+			    sscanf(text, "nonvoluntary_ctxt_switches: %ld", &n) == 1)
+				sum += n;
+		}
+		if (f)
+			fclose(f);
+	}
+	if (d)
+		closedir(d);
+	return sum;
+}
+
+static inline void peer_idle(struct peer_run *r)
+{
+	struct timespec ts = { r->task.z.iters, 0 }, settle = { 1, 0 };
+	double cpu;
+	long n;
+
+	r->p->barrier();
+	nanosleep(&settle, NULL);
+	n = peer_switches();
+	cpu = peer_clock(CLOCK_PROCESS_CPUTIME_ID);
+	nanosleep(&ts, NULL);
+	r->times[0] = peer_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+	/* one is our own, from this sleep */
+	r->times[1] = (double)(peer_switches() - n - 1);
+	nanosleep(&settle, NULL);
+	r->p->collect(r->times, 2, 0);
+	peer_row(r, "cpu_ms", r->times[0] * 1e3);
+	peer_row(r, "switches", r->times[1]);
+}
+
+static inline void peer_do(struct peer_run *r)
+{
+	const char *kind = r->task.kind;
+
+	if (!strcmp(kind, "time"))
+		peer_time(r);
+	else if (!strcmp(kind, "cpu"))
+		peer_cost(r);
+	else if (!strncmp(kind, "overlap", 7))
+		peer_overlap(r);
+	else if (!strcmp(kind, "idle"))
+		peer_idle(r);
+	else if (!r->p->rank)
+		fprintf(stderr, "no such task: %s\n", kind);
+}
+
+static inline void peer_run(const struct peer *p, int n, char **tasks)
+{
+	struct peer_run r;
+	size_t bytes = 0;
+	int i, most = 2;
+
+	r.p = p;
+	for (i = 0; i < n; i++) {
+		peer_parse(tasks[i], &r.task);
+		bytes = r.task.z.bytes > bytes ? r.task.z.bytes : bytes;
+		most = r.task.z.iters > most ? r.task.z.iters : most;
+	}
+	r.in = bench_buffer(bytes);
+	r.out = bench_buffer(bytes);
+	r.times = (double *)bench_alloc((size_t)most, sizeof(*r.times));
+	bench_fill(r.in, bytes / sizeof(float), p->rank);
+	if (p->buffers)
+		p->buffers(r.in, r.out, bytes);
+	for (i = 0; i < n; i++) {
+		peer_parse(tasks[i], &r.task);
+		peer_do(&r);
+	}
+	free(r.times);
+}
+
+#endif /* PEER_H */
