@@ -14,7 +14,7 @@
 
 #include "collctl.h"
 #include "optable.h"
-#include "select.h"
+#include "schedule.h"
 
 static void usage(FILE *f)
 {
@@ -127,12 +127,14 @@ static void show_links(const struct objects *links, uint64_t id)
 
 		if (get(l, COLL_NL_LINK_GROUP) == id)
 			printf("  link to node %llu stripe %llu: %s, sent %llu bytes in %llu frames, "
-			       "received %llu in %llu, %llu stalls\n",
+			       "received %llu in %llu, %llu stalls, %llu communicators, "
+			       "%llu bytes put aside\n",
 			       get(l, COLL_NL_LINK_PEER), get(l, COLL_NL_LINK_STRIPE),
 			       link_state_name(get(l, COLL_NL_LINK_STATE)),
 			       get(l, COLL_NL_LINK_TX_BYTES), get(l, COLL_NL_LINK_TX_FRAMES),
 			       get(l, COLL_NL_LINK_RX_BYTES), get(l, COLL_NL_LINK_RX_FRAMES),
-			       get(l, COLL_NL_LINK_TX_STALLS));
+			       get(l, COLL_NL_LINK_TX_STALLS), get(l, COLL_NL_LINK_USERS),
+			       get(l, COLL_NL_LINK_SPILLED));
 	}
 }
 
@@ -146,14 +148,15 @@ static const char *source_name(uint64_t source)
 static void show_row(const struct object *row)
 {
 	uint32_t alg = (uint32_t)get(row, COLL_NL_SELECT_ALGORITHM);
-	char name[SELECT_NAME];
+	const struct coll_algorithm *a =
+		alg ? coll_algorithm_find((uint32_t)get(row, COLL_NL_SELECT_COLLECTIVE), alg) :
+		      NULL;
 
 	if (get(row, COLL_NL_SELECT_BYTES) == UINT64_MAX)
 		printf(" then");
 	else
 		printf(" up to %llu bytes", get(row, COLL_NL_SELECT_BYTES));
-	printf(" %s", select_name((uint32_t)get(row, COLL_NL_SELECT_COLLECTIVE), (uint16_t)alg,
-				  name));
+	printf(" %s", a ? a->name : alg ? "?" : "auto");
 	if (get(row, COLL_NL_SELECT_SEGMENT))
 		printf(" in segments of %llu", get(row, COLL_NL_SELECT_SEGMENT));
 }

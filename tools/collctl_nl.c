@@ -73,6 +73,8 @@ const struct kind kind_link = {
 		F64(COLL_NL_LINK_RX_BYTES, "rx-bytes"),
 		F64(COLL_NL_LINK_RX_FRAMES, "rx-frames"),
 		F64(COLL_NL_LINK_TX_STALLS, "tx-stalls"),
+		F32(COLL_NL_LINK_USERS, "users"),
+		F64(COLL_NL_LINK_SPILLED, "spilled"),
 	},
 };
 

@@ -16,6 +16,7 @@
 
 #include "collctl.h"
 #include "optable.h"
+#include "schedule.h"
 #include "select_file.h"
 
 #define SECONDS		20
@@ -23,13 +24,14 @@
 
 static void print_row(uint32_t what, const struct coll_select_row *row)
 {
-	char name[SELECT_NAME];
+	const struct coll_algorithm *a =
+		row->algorithm ? coll_algorithm_find(what, row->algorithm) : NULL;
 
 	if (row->bytes == UINT64_MAX)
 		printf(" then");
 	else
 		printf(" up to %llu bytes", (unsigned long long)row->bytes);
-	printf(" %s", select_name(what, row->algorithm, name));
+	printf(" %s", a ? a->name : "auto");
 	if (row->segment)
 		printf(" in segments of %u", row->segment);
 }

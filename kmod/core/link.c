@@ -16,13 +16,35 @@ int coll_link_add(struct coll_group *g, const struct coll_link_add *l)
 {
 	u32 peer = l->peer;
 
-	if (l->flags || peer >= g->nr_nodes || peer == g->node ||
+	if (l->flags || l->parent_peer || peer >= g->nr_nodes || peer == g->node ||
 	    l->stripe >= COLL_MAX_STRIPES)
 		return -EINVAL;
 	if (READ_ONCE(g->error))
 		return -ESHUTDOWN;
 	peer = array_index_nospec(peer, g->nr_nodes);
 	return coll_transport->add(g, peer, l->fd, l->stripe);
+}
+
+int coll_link_share(struct coll_group *g, struct coll_group *parent,
+		    const struct coll_link_add *l)
+{
+	u32 peer = l->peer, parent_peer = l->parent_peer;
+	struct coll_link *via;
+
+	if (l->flags != COLL_LINK_SHARE || l->stripe || peer >= g->nr_nodes ||
+	    peer == g->node || parent_peer >= parent->nr_nodes ||
+	    parent_peer == parent->node)
+		return -EINVAL;
+	if (!uid_eq(g->uid, parent->uid))
+		return -EPERM;
+	if (READ_ONCE(g->error) || READ_ONCE(parent->error))
+		return -ESHUTDOWN;
+	peer = array_index_nospec(peer, g->nr_nodes);
+	parent_peer = array_index_nospec(parent_peer, parent->nr_nodes);
+	via = coll_group_link(parent, parent_peer);
+	if (!via)
+		return -ENOTCONN;
+	return coll_transport->share(g, peer, via);
 }
 
 struct coll_link *coll_group_link(const struct coll_group *g, u32 peer)

@@ -85,6 +85,15 @@ void coll_link_set_transport(const struct coll_transport *t);
 int coll_link_add(struct coll_group *g, const struct coll_link_add *l);
 
 /**
+ * coll_link_share() - COLL_IOC_LINK with COLL_LINK_SHARE
+ * @g: group, joined by the caller
+ * @parent: group with the link, joined by the caller too; it stays while this runs
+ * @l: command, checked for range here
+ */
+int coll_link_share(struct coll_group *g, struct coll_group *parent,
+		    const struct coll_link_add *l);
+
+/**
  * coll_group_link() - the link to a node
  * @g: group
  * @peer: node, in range

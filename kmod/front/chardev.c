@@ -70,7 +70,8 @@ static int coll_ioc_version(void __user *arg, u32 size)
 
 	coll_describe(&v);
 	v.features = COLL_FEAT_IOCTL | COLL_FEAT_URING | COLL_FEAT_REGISTER |
-		     COLL_FEAT_LINKS | COLL_FEAT_NETLINK | COLL_FEAT_SELECT;
+		     COLL_FEAT_LINKS | COLL_FEAT_NETLINK | COLL_FEAT_SELECT |
+		     COLL_FEAT_SHARE;
 	if (COLL_URING_CAN_CANCEL)
 		v.features |= COLL_FEAT_URING_CANCEL;
 	if (IS_ENABLED(CONFIG_MMU_NOTIFIER))
@@ -109,6 +110,37 @@ free:
 	return ret;
 }
 
+static const struct file_operations coll_fops;
+
+/*
+ * The parent's file is held meanwhile, as a command in flight holds its own: a
+ * close() of it must be told from others, see coll_flush().
+ */
+static int coll_link_shared(struct coll_member *m, const struct coll_link_add *l)
+{
+	struct file *file = fget(l->fd);
+	struct coll_group *parent;
+	struct coll_file *cf;
+	int ret;
+
+	if (!file)
+		return -EBADF;
+	ret = -EINVAL;
+	if (file->f_op != &coll_fops)
+		goto put;
+	cf = file->private_data;
+	ret = coll_check_setup(file, cf->member);
+	if (ret)
+		goto put;
+	atomic_inc(&cf->refs);
+	parent = coll_member_group(cf->member);
+	ret = parent ? coll_link_share(m->group, parent, l) : -ENOTCONN;
+	atomic_dec(&cf->refs);
+put:
+	fput(file);
+	return ret;
+}
+
 static int coll_ioc_link(struct coll_member *m, void __user *arg, u32 size)
 {
 	struct coll_link_add l;
@@ -121,6 +153,8 @@ static int coll_ioc_link(struct coll_member *m, void __user *arg, u32 size)
 		return -EINVAL;
 	if (!m->group)
 		return -ENOTCONN;
+	if (l.flags & COLL_LINK_SHARE)
+		return coll_link_shared(m, &l);
 	return coll_link_add(m->group, &l);
 }
 

@@ -193,6 +193,9 @@ static int coll_nl_put_link(struct sk_buff *skb, struct coll_group *g,
 	       nla_put_u64_64bit(skb, COLL_NL_LINK_RX_FRAMES, s->rx_frames,
 				 COLL_NL_LINK_PAD) ||
 	       nla_put_u64_64bit(skb, COLL_NL_LINK_TX_STALLS, s->tx_stalls,
+				 COLL_NL_LINK_PAD) ||
+	       nla_put_u32(skb, COLL_NL_LINK_USERS, s->users) ||
+	       nla_put_u64_64bit(skb, COLL_NL_LINK_SPILLED, s->spilled,
 				 COLL_NL_LINK_PAD);
 }
 

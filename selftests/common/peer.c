@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -57,6 +58,53 @@ void peer_stop(struct peer *p)
 	if (p->c.fd[0] >= 0)
 		close(p->c.fd[0]);
 	p->c.fd[0] = -1;
+}
+
+int peer_guest(struct peer *p, const struct peer *parent)
+{
+	memset(p, 0, sizeof(*p));
+	raw_plan(&p->c, 2, 2);
+	memcpy(p->sock, parent->sock, sizeof(p->sock));
+	p->c.fd[0] = raw_open();
+	return p->c.fd[0] < 0 ? p->c.fd[0] : raw_join(p->c.fd[0], &p->c, 0);
+}
+
+void peer_leave(struct peer *p)
+{
+	close(p->c.fd[0]);
+	p->c.fd[0] = -1;
+}
+
+static bool read_all(int sock, void *buf, size_t len)
+{
+	while (len) {
+		ssize_t n = recv(sock, buf, len, 0);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		buf += n;
+		len -= n;
+	}
+	return true;
+}
+
+bool peer_read(struct peer *p, int stripe, struct coll_frame *f, int ms)
+{
+	struct pollfd pfd = { .fd = p->sock[stripe], .events = POLLIN };
+	uint8_t hdr[COLL_WIRE_HDR], junk[4096];
+	uint32_t left, n;
+
+	if (poll(&pfd, 1, ms) != 1 || !read_all(pfd.fd, hdr, sizeof(hdr)) ||
+	    coll_wire_get_header(hdr, f))
+		return false;
+	for (left = f->length; left; left -= n) {
+		n = left < sizeof(junk) ? left : sizeof(junk);
+		if (!read_all(pfd.fd, junk, n))
+			return false;
+	}
+	return true;
 }
 
 bool peer_write(struct peer *p, int stripe, const void *bytes, size_t len)

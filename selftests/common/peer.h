@@ -34,6 +34,24 @@ void peer_stop(struct peer *p);
 /* Close one stream: by RST if @hard. */
 void peer_close(struct peer *p, int stripe, bool hard);
 
+/*
+ * A further communicator of the same two nodes, joined, not yet on the streams of
+ * @parent, which it writes to. peer_leave() closes its rank.
+ */
+int peer_guest(struct peer *p, const struct peer *parent);
+void peer_leave(struct peer *p);
+
+/**
+ * peer_read() - the next frame that the real rank has sent
+ * @p: peer; the frame may be of any communicator
+ * @stripe: on which stream
+ * @f: result
+ * @ms: wait so long for its beginning
+ *
+ * The payload is thrown away. Return: false if there was none.
+ */
+bool peer_read(struct peer *p, int stripe, struct coll_frame *f, int ms);
+
 /* Write all; false if the stream is broken. */
 bool peer_write(struct peer *p, int stripe, const void *bytes, size_t len);
 

@@ -64,6 +64,16 @@ int raw_link(int fd, uint32_t peer, int sock, uint32_t stripe)
 	return raw_ioctl(fd, COLL_IOC_LINK, &l);
 }
 
+int raw_share(int fd, uint32_t peer, int parent, uint32_t parent_peer)
+{
+	struct coll_link_add l = {
+		.peer = peer, .fd = parent, .flags = COLL_LINK_SHARE,
+		.parent_peer = parent_peer,
+	};
+
+	return raw_ioctl(fd, COLL_IOC_LINK, &l);
+}
+
 int raw_tcp_pair(int sv[2])
 {
 	struct sockaddr_in a = {

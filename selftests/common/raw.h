@@ -37,6 +37,7 @@ int raw_submit(int fd, struct coll_cmd *cmd);
 int raw_status(int fd, struct coll_status *s);
 int raw_abort(int fd, uint32_t code);
 int raw_link(int fd, uint32_t peer, int sock, uint32_t stripe);
+int raw_share(int fd, uint32_t peer, int parent, uint32_t parent_peer);
 
 /* A connected pair of TCP sockets over loopback. */
 int raw_tcp_pair(int sv[2]);

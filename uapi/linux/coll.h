@@ -187,6 +187,7 @@ enum coll_algorithm_id {
 #define COLL_FEAT_SHRINK	(1ULL << 7)	/* COLL_IOC_SHRINK */
 #define COLL_FEAT_PERSISTENT	(1ULL << 8)	/* persistent collectives */
 #define COLL_FEAT_SELECT	(1ULL << 9)	/* COLL_IOC_SELECT */
+#define COLL_FEAT_SHARE		(1ULL << 10)	/* COLL_LINK_SHARE */
 
 /**
  * struct coll_version - COLL_IOC_VERSION
@@ -252,13 +253,21 @@ struct coll_join {
 	__u64	reserved[2];
 };
 
+/* struct coll_link_add.flags: use a link that another communicator has */
+#define COLL_LINK_SHARE		(1U << 0)
+
 /**
  * struct coll_link_add - COLL_IOC_LINK: hand over one connected TCP socket
  * @peer: node at the other end
  * @fd: established TCP socket; the kernel takes its own reference, the caller
- *      should close the fd and must not use it any more
- * @stripe: 0 for the control stream, 1 .. COLL_MAX_STRIPES-1 for data
- * @flags: must be 0
+ *      should close the fd and must not use it any more. With COLL_LINK_SHARE an open
+ *      file of /dev/coll instead: the parent, which it stays
+ * @stripe: 0 for the control stream, 1 .. COLL_MAX_STRIPES-1 for data; with
+ *	COLL_LINK_SHARE 0
+ * @flags: COLL_LINK_*
+ * @parent_peer: COLL_LINK_SHARE: number that @peer has among the nodes of the parent;
+ *	else 0
+ * @reserved: 0
  *
  * A link is usable when stripes 0 and 1 are there and the other end has said
  * hello on both. Any one local member hands a given socket over.
@@ -267,13 +276,23 @@ struct coll_join {
  * TCP over IPv4 or IPv6; EBUSY the socket is in use by some kernel user, TLS
  * among them; EEXIST the stripe is taken; EOPNOTSUPP a stripe beyond those in use yet
  * (0 and 1); ESHUTDOWN the group has failed.
+ *
+ * With COLL_LINK_SHARE the link of the parent to the same node carries both
+ * communicators: no socket is made, neither blocks the other, either may end first.
+ * Usable when the other end has done the same, in whatever order.
+ * Errors then: EINVAL as above, or @parent_peer out of range, or no file of /dev/coll;
+ * EBADF; EPERM the parent was opened by another process, or belongs to another uid;
+ * ENOTCONN not joined, or the parent has no link to that node, or lost it; EEXIST
+ * there is a link to @peer, or the communicator is on that link already; ESHUTDOWN
+ * one of the groups has failed; ENOMEM.
  */
 struct coll_link_add {
 	__u32	peer;
 	__s32	fd;
 	__u32	stripe;
 	__u32	flags;
-	__u64	reserved[2];
+	__u32	parent_peer;
+	__u32	reserved[3];
 };
 
 /**
