@@ -25,14 +25,15 @@ static unsigned long long femto(double seconds)
 
 static void put_row(FILE *f, uint32_t collective, const struct coll_select_row *row)
 {
-	char name[SELECT_NAME];
+	const struct coll_algorithm *a =
+		row->algorithm ? coll_algorithm_find(collective, row->algorithm) : NULL;
 
 	fprintf(f, "%s ", coll_collective_name(collective));
 	if (row->bytes == UINT64_MAX)
 		fputs("max", f);
 	else
 		fprintf(f, "%llu", (unsigned long long)row->bytes);
-	fprintf(f, " %s", select_name(collective, row->algorithm, name));
+	fprintf(f, " %s", a ? a->name : "auto");
 	if (row->segment)
 		fprintf(f, " %u", row->segment);
 	fputc('\n', f);

@@ -4,7 +4,7 @@
  *
  *	round 1: all are here, their arguments are valid
  *	round 2: cards: color, key, a nonce; each finds its part, joins it in the kernel,
- *		 and listens if it has to
+ *		 leaders let it use the links there are, and listen if they have to
  *	round 3: has that worked, and where do leaders listen?
  *	rounds 4...: connect for a moment, then: is everybody done, has anybody failed?
  *	last round: has everybody its tables of algorithms? See select.c.
@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "bytes.h"
@@ -43,6 +44,8 @@ struct card {
 	int32_t color;
 	int32_t key;
 	uint8_t nonce[AUTH_LEN];
+	uint32_t share;		/* links may be shared, as far as this rank is concerned */
+	uint32_t reserved;
 };
 
 _Static_assert(sizeof(struct card) % 8 == 0 && RDV_BLOB % 8 == 0, "not in whole words");
@@ -127,6 +130,15 @@ static int wait_for_all(struct split *sp, int status)
 
 /* ---- who is in it ---- */
 
+/* COLL_NO_SHARE is for those who want to compare. */
+static bool may_share(const coll_comm_t *parent)
+{
+	const char *no = getenv("COLL_NO_SHARE");
+
+	return parent->version.features & COLL_FEAT_SHARE &&
+	       !(no && *no && strcmp(no, "0"));
+}
+
 static int prepare(struct split *sp, int32_t color, int32_t key)
 {
 	uint32_t size = sp->parent->size;
@@ -143,6 +155,7 @@ static int prepare(struct split *sp, int32_t color, int32_t key)
 	mine = &sp->cards[sp->parent->rank];
 	mine->color = color;
 	mine->key = key;
+	mine->share = may_share(sp->parent);
 	return auth_random(mine->nonce, sizeof(mine->nonce));
 }
 
@@ -245,6 +258,47 @@ static int make_child(struct split *sp)
 	return ret;
 }
 
+/* Both ends of a link have to do the same: all ranks agree, or nothing is shared. */
+static bool all_share(const struct split *sp)
+{
+	uint32_t i;
+
+	for (i = 0; i < sp->size; i++)
+		if (!sp->cards[sp->members[i]].share)
+			return false;
+	return true;
+}
+
+/*
+ * Use the links of the parent: whoever is linked there need not be connected to any
+ * more. A pair that is not (ENOTCONN) is not on either side.
+ */
+static int share_links(struct split *sp)
+{
+	const coll_comm_t *parent = sp->parent;
+	struct topology *t = &sp->topo;
+	uint32_t i;
+
+	if (t->leader_of[t->node] != t->rank || !all_share(sp))
+		return 0;
+	for (i = 0; i < t->nr_nodes; i++) {
+		struct coll_link_add l = {
+			.peer = i,
+			.fd = parent->fd,
+			.flags = COLL_LINK_SHARE,
+			.parent_peer = parent->node_of[sp->members[t->leader_of[i]]],
+		};
+
+		if (!t->linked[i])
+			continue;
+		if (!ioctl(sp->child->fd, COLL_IOC_LINK, &l))
+			t->linked[i] = false;
+		else if (errno != ENOTCONN)
+			return -errno;
+	}
+	return 0;
+}
+
 /* All that can be done before the others of the color are known to be there. */
 static int join_child(struct split *sp)
 {
@@ -258,6 +312,8 @@ static int join_child(struct split *sp)
 		ret = comm_open(sp->child, sp->parent->device);
 	if (!ret)
 		ret = comm_join(sp->child, &sp->secret, sp->job);
+	if (!ret)
+		ret = share_links(sp);
 	if (ret)
 		return ret;
 	sp->lfd = links_listen(&sp->topo, &sp->child->here, blob);

@@ -130,9 +130,10 @@ int coll_finalize(coll_comm_t *comm);
  * @newcomm: result; NULL for COLL_UNDEFINED, and after an error
  *
  * A collective of @comm: all ranks call it, in order with their other collectives on
- * @comm. The results are communicators by themselves: they have a file, connections and
- * failures of their own, can be used at the same time as @comm and each other, can be
- * split again, and may outlive @comm; each is ended by coll_finalize(). The deadline of
+ * @comm. The results are communicators by themselves: they have a file and failures of
+ * their own, can be used at the same time as @comm and each other, in any order, though
+ * they use its connections; can be split again, and may outlive @comm; each is ended by
+ * coll_finalize(). The deadline of
  * coll_comm_set_timeout() is that of @comm at the moment.
  *
  * Time: the others have to call within the deadline of @comm's collectives, and within
@@ -182,7 +183,7 @@ int coll_comm_set_timeout(coll_comm_t *comm, uint64_t ns);
 /**
  * coll_comm_set_algorithm() - one algorithm for all sizes
  * @what: of which collective; a v-form is one of its own
- * @name: as "ring", or "knomial:8" with a radix; NULL: what it is without any table
+ * @name: as "ring"; NULL: what it is without any table
  *
  * Errors, on all ranks, and then nothing has changed: EINVAL none of that name; EBUSY
  * some rank has a collective under way.
@@ -236,7 +237,7 @@ int coll_comm_choice(const coll_comm_t *comm, enum coll_collective what, uint64_
  * coll_comm_algorithm() - what COLL_ALG_AUTO means now
  * @bytes: count times bytes of an element
  *
- * Return: a name, without its radix, static storage; NULL if the collective has no algorithms. An operator
+ * Return: a name, static storage; NULL if the collective has no algorithms. An operator
  * or a type may want another one.
  */
 const char *coll_comm_algorithm(const coll_comm_t *comm, enum coll_collective what,
