@@ -488,11 +488,10 @@ int coll_comm_select(coll_comm_t *comm, enum coll_collective what,
 
 int coll_comm_set_algorithm(coll_comm_t *comm, enum coll_collective what, const char *name)
 {
-	const struct coll_algorithm *a = name ? select_by_name(what, name) : NULL;
 	struct coll_select_row row = { .bytes = ~0ULL };
 
 	/* What there is not, the kernel refuses on all ranks together. */
-	row.algorithm = a ? a->id : UINT16_MAX;
+	row.algorithm = (name ? select_number(what, name) : 0) ?: UINT16_MAX;
 	return coll_comm_select(comm, what, &row, name ? 1 : 0);
 }
 
@@ -514,7 +513,8 @@ int coll_comm_choice(const coll_comm_t *comm, enum coll_collective what, uint64_
 	a = coll_algorithm_find(what, row->algorithm);
 	if (!a)
 		return -EINVAL;
-	row->algorithm = a->id;
+	if (!row->algorithm)
+		row->algorithm = a->id;
 	return 0;
 }
 

@@ -98,8 +98,14 @@ int select_inherit(coll_comm_t *child, const coll_comm_t *parent, const uint32_t
 
 /* select_env.c: */
 
-/* An algorithm of a collective by its name; NULL: none, or not for this one. */
-const struct coll_algorithm *select_by_name(uint32_t collective, const char *name);
+#define SELECT_NAME	32
+
+/*
+ * The number of an algorithm, as in a command, by its name, as "ring" or "knomial:8"; 0:
+ * none, or not for this collective. And back: "auto" for 0, "?" for one there is not.
+ */
+uint16_t select_number(uint32_t collective, const char *name);
+const char *select_name(uint32_t collective, uint16_t number, char buf[SELECT_NAME]);
 /* Can @a run @collective at all? As the kernel decides; the operator may say no. */
 bool select_fits(uint32_t collective, const struct coll_algorithm *a);
 int select_env(struct select_plan *plan);

@@ -27,22 +27,57 @@ bool select_fits(uint32_t collective, const struct coll_algorithm *a)
 	return coll_algorithm_find(collective, a->id) == a;
 }
 
-const struct coll_algorithm *select_by_name(uint32_t collective, const char *name)
+/* What follows a name: nothing, or ":RADIX". Return: bits of the number, negative: else. */
+static int32_t radix_bits(const struct coll_algorithm *a, const char *rest)
 {
+	unsigned long radix;
+	char *end;
+
+	if (!*rest)
+		return 0;
+	if (*rest++ != ':' || !(a->flags & COLL_ALG_HAS_RADIX) || !isdigit((unsigned char)*rest))
+		return -1;
+	radix = strtoul(rest, &end, 10);
+	return *end || radix < 2 || radix > 255 ? -1 : (int32_t)COLL_ALG_RADIX(radix);
+}
+
+uint16_t select_number(uint32_t collective, const char *name)
+{
+	size_t len = strcspn(name, ":");
 	const struct coll_algorithm *a;
+	int32_t bits;
 	uint32_t i;
 
-	for (i = 0; (a = coll_algorithm_at(i)); i++)
-		if (!strcmp(a->name, name) && a->collective == coll_plain_collective(collective))
-			return select_fits(collective, a) ? a : NULL;
-	return NULL;
+	for (i = 0; (a = coll_algorithm_at(i)); i++) {
+		if (strlen(a->name) != len || strncmp(a->name, name, len) ||
+		    a->collective != coll_plain_collective(collective))
+			continue;
+		bits = radix_bits(a, name + len);
+		return bits < 0 || !select_fits(collective, a) ? 0 : (uint16_t)(a->id | bits);
+	}
+	return 0;
+}
+
+const char *select_name(uint32_t collective, uint16_t number, char buf[SELECT_NAME])
+{
+	const struct coll_algorithm *a = coll_algorithm_find(collective, number);
+
+	if (!(number & COLL_ALG_ID_MASK))
+		return "auto";
+	if (!a)
+		return "?";
+	if (number >> 8)
+		snprintf(buf, SELECT_NAME, "%s:%d", a->name, number >> 8);
+	else
+		snprintf(buf, SELECT_NAME, "%s", a->name);
+	return buf;
 }
 
 /* COLL_ALGORITHM_ALLREDUCE and its like. */
 static int env_fixed(struct select_plan *plan, uint32_t collective)
 {
 	const char *name = coll_collective_name(collective), *value;
-	const struct coll_algorithm *a;
+	uint16_t number;
 	char var[64];
 	size_t i;
 
@@ -54,12 +89,12 @@ static int env_fixed(struct select_plan *plan, uint32_t collective)
 	value = getenv(var);
 	if (!value || !*value)
 		return 0;
-	a = select_by_name(collective, value);
-	if (!a) {
+	number = select_number(collective, value);
+	if (!number) {
 		coll_debug("%s=%s: there is none of that name", var, value);
 		return -EINVAL;
 	}
-	plan->fixed[collective] = a->id;
+	plan->fixed[collective] = number;
 	return 0;
 }
 

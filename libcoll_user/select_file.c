@@ -214,7 +214,6 @@ static int parse_row(struct select_file *f, const struct line *l, struct select_
 {
 	struct coll_select_row row = { .bytes = UINT64_MAX };
 	char what[32], name[32];
-	const struct coll_algorithm *a;
 	struct select_table *t;
 	uint64_t segment = 0, bytes;
 	uint32_t c;
@@ -230,13 +229,12 @@ static int parse_row(struct select_file *f, const struct line *l, struct select_
 	}
 	if (!copy_word(l, 2, name, sizeof(name)))
 		return wrong(f, "%s has no such algorithm", what);
-	a = select_by_name(c, name);
-	if (!a && strcmp(name, "auto"))
+	row.algorithm = select_number(c, name);
+	if (!row.algorithm && strcmp(name, "auto"))
 		return wrong(f, "%s has no algorithm \"%s\"", what, name);
 	if (l->nr == 4 && (!number(l, 3, SEGMENT_MAX, &segment) || segment % SEGMENT_UNIT))
 		return wrong(f, "%s: the segment is no multiple of %d up to %d", what,
 			     SEGMENT_UNIT, SEGMENT_MAX);
-	row.algorithm = a ? a->id : COLL_ALG_AUTO;
 	row.segment = (uint32_t)segment;
 	t = &set->tables.of[c];
 	if (t->nr && row.bytes <= t->rows[t->nr - 1].bytes)

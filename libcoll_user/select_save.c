@@ -25,15 +25,14 @@ static unsigned long long femto(double seconds)
 
 static void put_row(FILE *f, uint32_t collective, const struct coll_select_row *row)
 {
-	const struct coll_algorithm *a =
-		row->algorithm ? coll_algorithm_find(collective, row->algorithm) : NULL;
+	char name[SELECT_NAME];
 
 	fprintf(f, "%s ", coll_collective_name(collective));
 	if (row->bytes == UINT64_MAX)
 		fputs("max", f);
 	else
 		fprintf(f, "%llu", (unsigned long long)row->bytes);
-	fprintf(f, " %s", a ? a->name : "auto");
+	fprintf(f, " %s", select_name(collective, row->algorithm, name));
 	if (row->segment)
 		fprintf(f, " %u", row->segment);
 	fputc('\n', f);

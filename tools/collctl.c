@@ -14,7 +14,7 @@
 
 #include "collctl.h"
 #include "optable.h"
-#include "schedule.h"
+#include "select.h"
 
 static void usage(FILE *f)
 {
@@ -148,15 +148,14 @@ static const char *source_name(uint64_t source)
 static void show_row(const struct object *row)
 {
 	uint32_t alg = (uint32_t)get(row, COLL_NL_SELECT_ALGORITHM);
-	const struct coll_algorithm *a =
-		alg ? coll_algorithm_find((uint32_t)get(row, COLL_NL_SELECT_COLLECTIVE), alg) :
-		      NULL;
+	char name[SELECT_NAME];
 
 	if (get(row, COLL_NL_SELECT_BYTES) == UINT64_MAX)
 		printf(" then");
 	else
 		printf(" up to %llu bytes", get(row, COLL_NL_SELECT_BYTES));
-	printf(" %s", a ? a->name : alg ? "?" : "auto");
+	printf(" %s", select_name((uint32_t)get(row, COLL_NL_SELECT_COLLECTIVE), (uint16_t)alg,
+				  name));
 	if (get(row, COLL_NL_SELECT_SEGMENT))
 		printf(" in segments of %llu", get(row, COLL_NL_SELECT_SEGMENT));
 }

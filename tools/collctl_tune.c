@@ -16,7 +16,6 @@
 
 #include "collctl.h"
 #include "optable.h"
-#include "schedule.h"
 #include "select_file.h"
 
 #define SECONDS		20
@@ -24,14 +23,13 @@
 
 static void print_row(uint32_t what, const struct coll_select_row *row)
 {
-	const struct coll_algorithm *a =
-		row->algorithm ? coll_algorithm_find(what, row->algorithm) : NULL;
+	char name[SELECT_NAME];
 
 	if (row->bytes == UINT64_MAX)
 		printf(" then");
 	else
 		printf(" up to %llu bytes", (unsigned long long)row->bytes);
-	printf(" %s", a ? a->name : "auto");
+	printf(" %s", select_name(what, row->algorithm, name));
 	if (row->segment)
 		printf(" in segments of %u", row->segment);
 }

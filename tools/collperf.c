@@ -7,7 +7,7 @@
 
 #include "collperf.h"
 #include "optable.h"
-#include "schedule.h"
+#include "select.h"
 
 /* Names of what is defined with anything, as the one table has it. */
 static void print_names(FILE *f, const char *title, const char *(*name)(uint32_t), uint32_t nr,
@@ -51,7 +51,7 @@ static void usage(FILE *f)
 	      "  -d, --datatype TYPE   name or \"all\" (f32), see below\n"
 	      "  -o, --op OP           name or \"all\" (sum)\n"
 	      "  -r, --root RANK       of broadcast (0)\n"
-	      "  -A, --algorithm NAME  as collplan list has them (what the tables say)\n"
+	      "  -A, --algorithm NAME  as collplan list has them (what the tables say); knomial:8\n"
 	      "  -s, --segment SIZE    of pipelining; of a mesh, the size of a piece\n"
 	      "  -n, --iters N         timed iterations (20)\n"
 	      "  -w, --warmup_iters N  iterations before (5)\n"
@@ -223,19 +223,13 @@ static int check_pairs(const struct perf_options *o)
 
 static int parse_algorithm(struct perf_options *o)
 {
-	const struct coll_algorithm *a;
-	uint32_t i;
-
-	for (i = 0; o->name && (a = coll_algorithm_at(i)); i++) {
-		if (a->collective == (uint16_t)o->what && !strcmp(a->name, o->name)) {
-			o->algorithm = a->id;
-			return 0;
-		}
-	}
-	if (o->name)
+	if (!o->name)
+		return 0;
+	o->algorithm = select_number(o->what, o->name);
+	if (!o->algorithm)
 		fprintf(stderr, "collperf: %s has no algorithm \"%s\"\n",
 			coll_collective_name(o->what), o->name);
-	return o->name ? -1 : 0;
+	return o->algorithm ? 0 : -1;
 }
 
 static int parse(struct perf_options *o, int argc, char **argv)

@@ -65,6 +65,7 @@ const struct coll_algorithm *coll_algorithm_find(u32 collective, u32 id)
 	bool equal = base == collective && collective != COLL_REDUCE_SCATTER;
 	const struct coll_algorithm *a;
 
+	id &= COLL_ALG_ID_MASK;
 	for (i = 0; (a = coll_algorithm_at(i)); i++) {
 		if (a->collective == base && (id == COLL_ALG_AUTO || a->id == id) &&
 		    (equal || !(a->flags & COLL_ALG_EQUAL)))

@@ -162,7 +162,7 @@ struct coll_algorithm {
 /**
  * coll_algorithm_find() - look an algorithm up
  * @collective: enum coll_collective
- * @id: enum coll_algorithm_id; COLL_ALG_AUTO: the default one
+ * @id: enum coll_algorithm_id, with or without a radix; COLL_ALG_AUTO: the default one
  *
  * Return: the algorithm, or NULL if there is none of that id for @collective.
  */

@@ -250,7 +250,7 @@ static void test_save(const char *dir)
 	FILE *f;
 
 	fill(&ta, COLL_ALG_MESH);
-	fill(&tb, COLL_ALG_TREE);
+	fill(&tb, COLL_ALG_KNOMIAL | COLL_ALG_RADIX(8));
 	fill(&tc, COLL_ALG_ROOT);
 	snprintf(path, sizeof(path), "%s/tables", dir);
 	ok(!select_file_save(path, &a, &ta, notes, 1) && has(path, &a, &ta), "a new file");

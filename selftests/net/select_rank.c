@@ -92,6 +92,11 @@ static void right(void)
 	want(coll_comm_set_algorithm(comm, COLL_ALLREDUCE, "nonsense"), -EINVAL, "no such name");
 	want(coll_comm_set_algorithm(comm, COLL_ALLREDUCE, "binomial"), -EINVAL, "another's");
 	want(coll_comm_set_algorithm(comm, COLL_SEND, "ring"), -EINVAL, "no such collective");
+	want(coll_comm_set_algorithm(comm, COLL_ALLREDUCE, "ring:4"), -EINVAL, "has no radix");
+	want(coll_comm_set_algorithm(comm, COLL_ALLREDUCE, "knomial:1"), -EINVAL, "radix 1");
+	want(coll_comm_set_algorithm(comm, COLL_ALLREDUCE, "knomial:4x"), -EINVAL, "no number");
+	want(coll_comm_set_algorithm(comm, COLL_ALLREDUCE, "knomial:3"), 0, "radix 3");
+	check_all("knomial:3");
 	want(coll_comm_set_algorithm(comm, 1000, NULL), -EINVAL, "no number of one");
 	if (strcmp(coll_comm_algorithm(comm, COLL_ALLREDUCE, 4), "knomial"))
 		die("what was refused has changed something", -EBADMSG);

@@ -183,7 +183,7 @@ int coll_comm_set_timeout(coll_comm_t *comm, uint64_t ns);
 /**
  * coll_comm_set_algorithm() - one algorithm for all sizes
  * @what: of which collective; a v-form is one of its own
- * @name: as "ring"; NULL: what it is without any table
+ * @name: as "ring", or "knomial:8" with a radix; NULL: what it is without any table
  *
  * Errors, on all ranks, and then nothing has changed: EINVAL none of that name; EBUSY
  * some rank has a collective under way.
@@ -237,7 +237,7 @@ int coll_comm_choice(const coll_comm_t *comm, enum coll_collective what, uint64_
  * coll_comm_algorithm() - what COLL_ALG_AUTO means now
  * @bytes: count times bytes of an element
  *
- * Return: a name, static storage; NULL if the collective has no algorithms. An operator
+ * Return: a name, without its radix, static storage; NULL if the collective has no algorithms. An operator
  * or a type may want another one.
  */
 const char *coll_comm_algorithm(const coll_comm_t *comm, enum coll_collective what,
