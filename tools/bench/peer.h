@@ -24,6 +24,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -92,6 +93,12 @@ static inline void peer_enter_node(int rank)
 			exit(2);
 		}
 		close(fd);
+		/* UCX looks for devices in sysfs, which is of the namespace it was mounted in. */
+		if (unshare(CLONE_NEWNS) || mount("", "/", NULL, MS_SLAVE | MS_REC, NULL) ||
+		    umount2("/sys", MNT_DETACH) || mount("sysfs", "/sys", "sysfs", 0, NULL)) {
+			perror("/sys of a node");
+			exit(2);
+		}
 	}
 	if (shape && *shape) {
 		snprintf(text, sizeof(text), "tc qdisc replace dev eth0 root %s", shape);

@@ -211,6 +211,38 @@ function idles(setting,	w, who)
 	table_end()
 }
 
+function wheres(setting,	i, k, w, p, s, m, text)
+{
+	split("node tcp", p, " ")
+	split("8 65536 16777216", s, " ")
+	split("arrive begin run rest whole segments", m, " ")
+	text["arrive"] = "until all have come"
+	text["begin"] = "until it starts"
+	text["run"] = "until it is complete"
+	text["rest"] = "call and return"
+	text["whole"] = "in all"
+	text["segments"] = "pieces"
+	print "Where the time goes, by tracepoints, 2 ranks, us; performance-where.rst explains it:"
+	print ""
+	left_columns = 2
+	cell("where")
+	cell("size")
+	for (i = 1; i in m; i++)
+		cell(text[m[i]])
+	row_end()
+	for (k = 1; k in p; k++) {
+		for (i = 1; i in s; i++) {
+			cell(name[p[k]])
+			cell(human(s[i]))
+			for (w = 1; w in m; w++)
+				cell(us(median(setting, p[k], 2, "where", "where", s[i], m[w])))
+			row_end()
+		}
+	}
+	table_end()
+	left_columns = 1
+}
+
 function favours(setting,	where)
 {
 	if (setting == "uml") {
@@ -245,6 +277,7 @@ function setting_page(s,	i, nr, list, part)
 	costs(s)
 	overlaps(s)
 	idles(s)
+	wheres(s)
 	streams(s)
 }
 

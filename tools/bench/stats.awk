@@ -26,7 +26,7 @@ FILENAME == ARGV[1] {
 
 {
 	place = $3
-	sub(/^(overlap|idle)-/, "", place)
+	sub(/^(overlap|idle|where)-/, "", place)
 	key = $1 SUBSEP place SUBSEP $4 SUBSEP $5 SUBSEP $6 SUBSEP ($7 + 0) SUBSEP $8
 	if (!count[key])
 		keys[++nr_keys] = key
