@@ -208,45 +208,89 @@ static void coll_share_work(struct work_struct *work)
 	coll_op_put_use(op);
 }
 
-/*
- * Queue @nr helpers, each on a CPU of its own: an unbound queue may keep what
- * one CPU queues on that CPU, and helpers that take turns are none.
- */
-static void coll_queue_helpers(struct coll_exec *x, u32 nr)
+/* Has a rank been woken that slept on @cpu, or is that ours, and we help? */
+static bool coll_cpu_taken(struct coll_exec *x, int cpu, const struct coll_req *end)
 {
-	int cpu = raw_smp_processor_id();
-	u32 i;
+	const struct coll_req *req;
 
-	for (i = 0; i < nr && coll_op_use(x->op); i++) {
-		x->helpers[i].x = x;
-		INIT_WORK(&x->helpers[i].work, coll_share_work);
-		queue_work_on(cpu, coll_wq, &x->helpers[i].work);
+	list_for_each_entry(req, &x->op->reqs, list) {
+		if (req == end)
+			break;
+		if (req->sleeper && task_cpu(req->sleeper) == cpu)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Ranks asleep in ioctl come first, no other thread need wake up; but each on a CPU
+ * of its own: helpers that take turns are none, and the scheduler moves nobody who has
+ * so little to do. Return: how many are still wanted.
+ */
+static u32 coll_wake_helpers(struct coll_exec *x, u32 want, bool self)
+{
+	int here = self ? raw_smp_processor_id() : -1;
+	struct coll_req *req;
+
+	list_for_each_entry(req, &x->op->reqs, list) {
+		if (!want)
+			break;
+		if (!req->sleeper || req->sleeper == current ||
+		    task_cpu(req->sleeper) == here ||
+		    coll_cpu_taken(x, task_cpu(req->sleeper), req))
+			continue;
+		wake_up(req->waiter);
+		want--;
+	}
+	return want;
+}
+
+/*
+ * Queue helpers on other CPUs than those of the ranks woken: an unbound queue may keep
+ * what one CPU queues on that CPU.
+ */
+static void coll_queue_helpers(struct coll_exec *x, u32 want, bool self)
+{
+	int cpu = raw_smp_processor_id(), first = cpu;
+	u32 i = 0;
+
+	do {
+		if (i == want)
+			return;
+		if (!(self && cpu == first) && !coll_cpu_taken(x, cpu, NULL)) {
+			if (!coll_op_use(x->op))
+				return;
+			x->helpers[i].x = x;
+			INIT_WORK(&x->helpers[i].work, coll_share_work);
+			queue_work_on(cpu, coll_wq, &x->helpers[i].work);
+			i++;
+		}
 		cpu = cpumask_next(cpu, cpu_online_mask);
 		if (cpu >= nr_cpu_ids)
 			cpu = cpumask_first(cpu_online_mask);
-	}
+	} while (cpu != first);
 }
 
-/* Open a local step that nothing waits for to all who like to help. */
+/*
+ * Open a local step that nothing waits for to all who like to help: as many as what is
+ * read and written is worth, no more than there are ranks.
+ */
 static void coll_share_local(struct coll_exec *x, struct coll_exec_step *st)
 {
-	struct coll_op *op = x->op;
-	u64 shares = div64_u64(st->len, COLL_HELPER_SHARE) + 1;
-	struct coll_req *req;
+	const struct coll_part *part = &x->parts[st->part];
+	u64 bytes = st->len * (part->nr_in + part->nr_out);
+	const struct coll_req *req;
+	bool self = false;
 	u32 want;
 
-	want = min_t(u64, shares, num_online_cpus());
+	want = min_t(u64, div64_u64(bytes, COLL_HELPER_SHARE),
+		     min(num_online_cpus(), x->op->group->nr_local)) ?: 1;
 	WRITE_ONCE(x->shared, st);
-	/* Ranks asleep in ioctl come first: no other thread need wake up. */
-	list_for_each_entry(req, &op->reqs, list) {
-		if (!want)
-			return;
-		if (req->waiter) {
-			wake_up(req->waiter);
-			want--;
-		}
-	}
-	coll_queue_helpers(x, min_t(u32, want, COLL_EXEC_HELPERS));
+	list_for_each_entry(req, &x->op->reqs, list)
+		self |= req->sleeper == current;
+	/* Who posts by ioctl goes on to help as soon as we are back. */
+	want = coll_wake_helpers(x, want - self, self);
+	coll_queue_helpers(x, min_t(u32, want, COLL_EXEC_HELPERS), self);
 }
 
 /* Bytes of local steps to do; the step itself if nothing depends on it. */

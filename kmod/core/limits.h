@@ -11,15 +11,24 @@
 #define COLL_MAX_INFLIGHT	256
 /* Registered buffers of one member. */
 #define COLL_MAX_BUFFERS	1024
+/* Plain buffers that stay pinned for a member: bytes, unless the parameter says; how many. */
+#define COLL_PINS_BYTES		SZ_256M
+#define COLL_PINS_MAX		64
 /* Bytes of one pinned buffer: bounds the page array to 512 MiB of vmalloc. */
 #define COLL_MAX_BUFFER		(SZ_1G * 256ULL)
 
+/*
+ * How long a blocking call looks for its end before it sleeps: about what a wake-up
+ * costs. And at most, whatever is asked for.
+ */
+#define COLL_SPIN_US		20U
+#define COLL_SPIN_MOST_US	1000U
 /*
  * One slice of a local sweep: what a worker does between two looks at the
  * op's state, so also how long an abort may have to wait for it.
  */
 #define COLL_SLICE		SZ_64K
-/* A helper more for a local sweep pays from this many bytes on: waking it costs. */
+/* A helper more for a local sweep pays for so many bytes read and written. */
 #define COLL_HELPER_SHARE	SZ_512K
 /* Payload of a DATA frame: a segment of the pipeline, unless the op says. */
 #define COLL_SEGMENT		SZ_256K

@@ -52,6 +52,7 @@ struct coll_exec;
  * @list: in the op, by local index; group->lock
  * @waiter: where the rank sleeps in ioctl, woken when there is work to help
  *	with; NULL: nobody sleeps
+ * @sleeper: who sleeps there
  * @done: called exactly once for a posted request, in process context, when the
  *	op has ended and its buffers are released. May free the request.
  *
@@ -74,6 +75,7 @@ struct coll_req {
 	bool has_got;
 	struct list_head list;
 	wait_queue_head_t *waiter;
+	struct task_struct *sleeper;
 	void (*done)(struct coll_req *req, int result);
 };
 

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/module.h>
+#include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
 #include <linux/wait.h>
 
 #include "../core/account.h"
+#include "../core/group.h"
+#include "../core/limits.h"
 #include "../core/member.h"
 #include "../core/op.h"
 #include "decode.h"
 #include "file.h"
+
+static uint spin_us = COLL_SPIN_US;
+module_param(spin_us, uint, 0644);
+MODULE_PARM_DESC(spin_us, "microseconds that a blocking call looks for its end before it sleeps, where ranks have a CPU each; 0: never");
 
 /* A blocked ioctl. Lives on its stack, so it must not return before @done. */
 struct coll_waiting {
@@ -48,6 +56,26 @@ static void coll_waiting_killed(struct coll_waiting *w)
 	wait_event(w->wq, coll_waiting_is_done(w));
 }
 
+/*
+ * Falling asleep and being woken takes longer than what is short to wait for. But not
+ * if others want the CPU, be it those that are waited for.
+ */
+static void coll_waiting_spin(struct coll_waiting *w)
+{
+	u32 us = min(READ_ONCE(spin_us), COLL_SPIN_MOST_US);
+	u64 end;
+
+	if (!us || coll_member_group(w->req.member)->nr_local > num_online_cpus())
+		return;
+	end = local_clock() + us * NSEC_PER_USEC;
+	while (!READ_ONCE(w->done) && !need_resched() && !signal_pending(current) &&
+	       local_clock() < end) {
+		if (coll_req_can_help(&w->req))
+			return;
+		cpu_relax();
+	}
+}
+
 int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len)
 {
 	struct coll_waiting w = { .req.done = coll_waiting_done };
@@ -59,6 +87,7 @@ int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len)
 		return ret;
 	init_waitqueue_head(&w.wq);
 	w.req.waiter = &w.wq;
+	w.req.sleeper = current;
 	atomic_inc(&cf->refs);
 	ret = coll_op_post(&w.req);
 	coll_account_call(cf->member, begin);
@@ -74,6 +103,7 @@ int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len)
 		begin = coll_account_begin();
 		coll_req_help(&w.req);
 		coll_account_call(cf->member, begin);
+		coll_waiting_spin(&w);
 		if (wait_event_killable(w.wq, coll_waiting_is_done(&w) ||
 					      coll_req_can_help(&w.req))) {
 			coll_waiting_killed(&w);
