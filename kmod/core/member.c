@@ -69,6 +69,7 @@ struct coll_member *coll_member_open(void)
 	m->ml.unlimited = capable(CAP_IPC_LOCK);
 	m->tgid = current->tgid;
 	mutex_init(&m->setup);
+	coll_pins_init(&m->pins);
 	xa_init_flags(&m->bufs, XA_FLAGS_ALLOC1);
 
 	ret = coll_watch_mm(m);
@@ -90,6 +91,7 @@ void coll_member_release(struct coll_member *m)
 	coll_unwatch_mm(m);
 	if (m->group)
 		coll_group_leave(m);
+	coll_pins_release(&m->pins);
 	xa_for_each(&m->bufs, id, buf)
 		coll_buf_put(buf);
 	xa_destroy(&m->bufs);

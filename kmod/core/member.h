@@ -11,6 +11,7 @@
 #include <linux/coll.h>
 
 #include "buf.h"
+#include "pins.h"
 
 struct coll_group;
 struct pid;
@@ -30,6 +31,7 @@ struct pid;
  * @call_ns: nanoseconds in its system calls; see account.h
  * @talking: messages posted that are not over; group->lock
  * @messages: messages posted; group->lock
+ * @pins: plain buffers that stay pinned
  * @bufs: registered buffers by id; its own lock
  * @pinned: bytes they pin; @setup
  * @left: has been entered in group->local_left; group->lock
@@ -50,6 +52,7 @@ struct coll_member {
 	atomic64_t call_ns;
 	u32 talking;
 	u64 messages;
+	struct coll_pins pins;
 	struct xarray bufs;
 	u64 pinned;
 	bool left;

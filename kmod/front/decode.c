@@ -103,7 +103,7 @@ int coll_take_vec(struct coll_member *m, bool reg, u32 id, u64 addr, u64 len,
 
 	if (reg)
 		return coll_member_vec(m, id, addr, len, write, v);
-	buf = coll_buf_pin(&m->ml, addr, len, write);
+	buf = coll_pins_take(m, addr, len, write);
 	if (buf == ERR_PTR(-EDQUOT) || buf == ERR_PTR(-ENOMEM)) {
 		over = buf == ERR_PTR(-EDQUOT);
 		buf = coll_buf_window(&m->ml, addr, len, write);
@@ -114,7 +114,7 @@ int coll_take_vec(struct coll_member *m, bool reg, u32 id, u64 addr, u64 len,
 	if (IS_ERR(buf))
 		return PTR_ERR(buf);
 	v->buf = buf;
-	v->start = 0;
+	v->start = addr - buf->addr;
 	return 0;
 }
 

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Pins of plain buffers, kept from one op to the next. */
+#ifndef COLL_CORE_PINS_H
+#define COLL_CORE_PINS_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+struct coll_buf;
+struct coll_member;
+
+/**
+ * struct coll_pins - what is kept for a member
+ * @list: struct coll_pin, the one used last first
+ * @bytes: that they pin
+ * @nr: how many
+ *
+ * All under the lock in pins.c.
+ */
+struct coll_pins {
+	struct list_head list;
+	u64 bytes;
+	u32 nr;
+};
+
+void coll_pins_init(struct coll_pins *pins);
+
+/**
+ * coll_pins_take() - a buffer with these bytes of the caller's memory, pinned
+ * @m: member of the calling process
+ * @addr: user address
+ * @len: bytes
+ * @write: collectives will write to it
+ *
+ * One of an op before, if the memory is still the same; else a new one, which may be
+ * kept. It may begin before @addr and end behind @addr + @len.
+ *
+ * Return: as coll_buf_pin().
+ */
+struct coll_buf *coll_pins_take(struct coll_member *m, u64 addr, u64 len, bool write);
+
+/* Drop what is kept for a member that goes. Sleeps. */
+void coll_pins_release(struct coll_pins *pins);
+
+#endif /* COLL_CORE_PINS_H */
