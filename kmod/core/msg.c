@@ -265,8 +265,6 @@ static int coll_msg_check_partner(const struct coll_group *g, const struct coll_
 		return coll_msgs_alone(g) ? -EHOSTDOWN : 0;
 	if (test_bit(rank, g->msgs->left))
 		return -EHOSTDOWN;
-	if (g->node_of[rank] != g->node)
-		return -EOPNOTSUPP;
 	if (g->node_of[rank] != g->node && !coll_link_usable(g, g->node_of[rank]))
 		return -ENOTCONN;
 	return 0;
@@ -499,14 +497,17 @@ bool coll_msgs_left(struct coll_group *g, u32 rank)
 	return false;
 }
 
-void coll_msg_failed(struct coll_msg *msg, int err)
+void coll_group_memory(struct coll_group *g, int err)
 {
-	struct coll_group *g = msg->x->g;
 	struct coll_cause cause;
 
-	if (err == -ESRCH)
-		return;
 	coll_group_cause(g, &cause, COLL_CAUSE_MEMORY, -err, COLL_RANK_NONE, 0);
 	cause.node = g->node;
 	coll_group_fail(g, &cause);
+}
+
+void coll_msg_failed(struct coll_msg *msg, int err)
+{
+	if (err != -ESRCH)
+		coll_group_memory(msg->x->g, err);
 }

@@ -96,7 +96,7 @@ bool coll_msgs_left(struct coll_group *g, u32 rank);
 const struct coll_msg_counts *coll_msgs_counts(const struct coll_group *g);
 
 /*
- * For links. All but coll_msg_wants() are called by the work of the link to @peer
+ * For links. All but coll_msg_expects() and coll_msg_owes() are called by the work of the link to @peer
  * only; process context, no locks.
  */
 
@@ -125,8 +125,10 @@ struct coll_msg *coll_msg_sending(struct coll_group *g, u32 peer);
 /* The message whose bytes come from a node next; likewise. */
 struct coll_msg *coll_msg_receiving(struct coll_group *g, u32 peer);
 
-/* Does any message wait for bytes from this node, or for room to send some? Any context. */
-bool coll_msg_wants(struct coll_group *g, u32 peer);
+/* Are bytes of any message due from this node? Racy: who changes that kicks the link. */
+bool coll_msg_expects(const struct coll_group *g, u32 peer);
+/* Are any due to it? */
+bool coll_msg_owes(const struct coll_group *g, u32 peer);
 
 /* No byte of it may be touched any more, beyond what is being touched. */
 bool coll_msg_ending(const struct coll_msg *msg);

@@ -211,6 +211,9 @@ struct coll_msg *coll_msg_offer(struct coll_group *g, struct coll_note *n);
 /* Let the bytes of a lead move that has just been matched. Drops the use. */
 void coll_msg_begin(struct coll_msg *lead);
 
+/* Fail the group: there is no memory here, or a buffer has gone. */
+void coll_group_memory(struct coll_group *g, int err);
+
 /* msg_copy.c */
 
 /* Copy from the sender's pages to the receiver's. Needs a use of the caller's. */

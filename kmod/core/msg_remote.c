@@ -117,8 +117,10 @@ static int coll_msg_got_offer(struct coll_group *g, u32 peer,
 	if (!coll_offer_ok(g, peer, f))
 		return ret;
 	n = kzalloc(sizeof(*n), GFP_KERNEL);
-	if (!n)
-		return -ENOMEM;
+	if (!n) {
+		coll_group_memory(g, -ENOMEM);
+		return 0;
+	}
 	INIT_LIST_HEAD(&n->list);
 	n->source = f->source;
 	n->dest = f->dest;
@@ -128,8 +130,10 @@ static int coll_msg_got_offer(struct coll_group *g, u32 peer,
 	n->node = peer;
 	n->id = f->id;
 	spin_lock(&g->lock);
+	if (g->error)
+		ret = 0;
 	/* A rank has so many in flight, and no offer comes twice. */
-	if (g->msgs->held[n->source] < COLL_MAX_INFLIGHT && n->id == p->peer_id + 1 &&
+	else if (g->msgs->held[n->source] < COLL_MAX_INFLIGHT && n->id == p->peer_id + 1 &&
 	    !test_bit(n->source, g->msgs->left)) {
 		ret = 0;
 		p->peer_id = n->id;
@@ -205,12 +209,14 @@ struct coll_msg *coll_msg_receiving(struct coll_group *g, u32 peer)
 	return coll_msg_first(g, &g->msgs->peers[peer].recvs);
 }
 
-bool coll_msg_wants(struct coll_group *g, u32 peer)
+bool coll_msg_expects(const struct coll_group *g, u32 peer)
 {
-	const struct coll_msg_peer *p = &g->msgs->peers[peer];
+	return !list_empty_careful(&g->msgs->peers[peer].recvs);
+}
 
-	/* Racy: who changes the lists kicks the link afterwards. */
-	return !list_empty_careful(&p->sends) || !list_empty_careful(&p->recvs);
+bool coll_msg_owes(const struct coll_group *g, u32 peer)
+{
+	return !list_empty_careful(&g->msgs->peers[peer].sends);
 }
 
 u64 coll_msg_id(const struct coll_msg *msg)

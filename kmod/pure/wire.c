@@ -123,6 +123,23 @@ static bool ack_ok(const struct coll_frame *f)
 	       !f->signature;
 }
 
+static bool rts_ok(const struct coll_frame *f)
+{
+	return f->length == COLL_WIRE_RTS && !f->transfer && f->seq && !f->offset &&
+	       !f->signature;
+}
+
+static bool cts_ok(const struct coll_frame *f)
+{
+	return !f->length && f->transfer <= CAUSE_ERROR_MAX && f->seq && !f->offset &&
+	       !f->signature;
+}
+
+static bool msg_ok(const struct coll_frame *f)
+{
+	return data_ok(f) && f->length && !f->transfer && !f->signature;
+}
+
 int coll_wire_get_header(const u8 *buf, struct coll_frame *f)
 {
 	u16 flags = 0;
@@ -161,6 +178,15 @@ int coll_wire_get_header(const u8 *buf, struct coll_frame *f)
 		break;
 	case COLL_FRAME_ACK:
 		ok = ack_ok(f);
+		break;
+	case COLL_FRAME_RTS:
+		ok = rts_ok(f);
+		break;
+	case COLL_FRAME_CTS:
+		ok = cts_ok(f);
+		break;
+	case COLL_FRAME_MSG:
+		ok = msg_ok(f);
 		break;
 	default:
 		ok = false;
@@ -280,4 +306,24 @@ int coll_wire_get_bye(const u8 *buf, struct coll_bye *b)
 	b->rank = get32(buf);
 	b->seq = get64(buf + 8);
 	return b->rank < COLL_MAX_SIZE && !get32(buf + 4) ? 0 : -EPROTO;
+}
+
+void coll_wire_put_rts(u8 *buf, const struct coll_rts *r)
+{
+	put32(buf, r->source);
+	put32(buf + 4, r->dest);
+	put32(buf + 8, r->tag);
+	put32(buf + 12, r->dtype);
+	put64(buf + 16, r->bytes);
+}
+
+int coll_wire_get_rts(const u8 *buf, struct coll_rts *r)
+{
+	r->source = get32(buf);
+	r->dest = get32(buf + 4);
+	r->tag = get32(buf + 8);
+	r->dtype = get32(buf + 12);
+	r->bytes = get64(buf + 16);
+	return r->source < COLL_MAX_SIZE && r->dest < COLL_MAX_SIZE &&
+	       r->tag <= COLL_TAG_MAX && r->dtype && r->dtype < COLL_NR_DTYPES ? 0 : -EPROTO;
 }

@@ -2,10 +2,11 @@
 /*
  * What goes over a link: frames of a fixed header and a payload, little-endian.
  *
- * Two streams make a link. Stripe 0 (control) carries HELLO, ABORT, BYE, POST and
- * ACK, and is always read. A data stripe carries HELLO first and DATA then, and is
- * read only as far as posted ops want the bytes: that is the flow control, and the
- * reason why an ABORT must not have to queue behind data.
+ * Two streams make a link. Stripe 0 (control) carries HELLO, ABORT, BYE, POST, ACK,
+ * RTS and CTS, and is always read. A data stripe carries HELLO first, DATA and MSG then.
+ * DATA is read only as far as posted ops want the bytes: that is the flow control, and
+ * the reason why an ABORT must not have to queue behind data. MSG always has a place to
+ * go to: a message is offered by RTS, and its bytes follow the CTS.
  *
  * Several communicators may share the streams. Each has a window of its own for
  * DATA, so that what one of them does not read yet can be put aside for the others.
@@ -25,8 +26,9 @@
 #define COLL_WIRE_HELLO		48		/* bytes of each payload */
 #define COLL_WIRE_ABORT		72
 #define COLL_WIRE_BYE		16
-#define COLL_WIRE_CTRL_MAX	72		/* the largest of the three */
-#define COLL_WIRE_DATA_MAX	(1U << 20)	/* payload of a DATA frame at most */
+#define COLL_WIRE_RTS		24
+#define COLL_WIRE_CTRL_MAX	72		/* the largest of these */
+#define COLL_WIRE_DATA_MAX	(1U << 20)	/* payload of DATA or MSG at most */
 /* DATA of a communicator, headers and payload, not acknowledged yet, at most */
 #define COLL_WIRE_WINDOW	(4U << 20)
 
@@ -37,6 +39,9 @@ enum coll_frame_type {
 	COLL_FRAME_BYE		= 4,	/* a rank leaves after op @seq */
 	COLL_FRAME_POST		= 5,	/* op @seq runs here, and waits */
 	COLL_FRAME_ACK		= 6,	/* @offset bytes of DATA are consumed */
+	COLL_FRAME_RTS		= 7,	/* message @seq is offered to a rank */
+	COLL_FRAME_CTS		= 8,	/* message @seq may come, or is refused */
+	COLL_FRAME_MSG		= 9,	/* bytes of message @seq, in the order of CTS */
 };
 
 /* struct coll_frame.flags: DATA: acknowledge as soon as this is consumed */
@@ -49,9 +54,10 @@ enum coll_frame_type {
  * @comm: communicator, as coll_wire_comm() gives it
  * @epoch: incarnation of it
  * @transfer: DATA: ordinal of the transfer among those of this op on this
- *	directed link; else 0
- * @seq: DATA, POST: op sequence number, from 1; else 0
- * @offset: DATA: byte offset of the payload in the transfer; ACK: bytes of DATA
+ *	directed link; CTS: errno of a refusal; else 0
+ * @seq: DATA, POST: op sequence number, from 1; RTS, CTS, MSG: number of the message
+ *	among those from that node to this one, from 1; else 0
+ * @offset: DATA, MSG: byte offset of the payload in the transfer or message; ACK: bytes of DATA
  *	frames, headers and payload, consumed so far; else 0
  * @length: bytes of payload that follow
  * @crc: CRC32C of the payload if a flag says so; none does yet, must be 0
@@ -104,6 +110,24 @@ struct coll_bye {
 };
 
 /**
+ * struct coll_rts - payload of RTS
+ * @source: sending rank
+ * @dest: receiving rank
+ * @tag: up to COLL_TAG_MAX
+ * @dtype: enum coll_dtype
+ * @bytes: length of the message
+ *
+ * Wire: source 0, dest 4, tag 8, dtype 12, bytes 16.
+ */
+struct coll_rts {
+	u32	source;
+	u32	dest;
+	u32	tag;
+	u32	dtype;
+	u64	bytes;
+};
+
+/**
  * coll_wire_comm() - short name of a communicator, for headers
  * @key: COLL_KEY_SIZE bytes
  */
@@ -140,9 +164,9 @@ void coll_wire_put_header(u8 *buf, const struct coll_frame *f);
  * @f: result, valid on success only
  *
  * Checks magic, version, type, flags, the length (exact for control frames, at
- * most COLL_WIRE_DATA_MAX for DATA), that offset + length does not wrap, seq
- * not 0 for DATA, offset not 0 for ACK, and that fields the type does not use
- * are zero.
+ * most COLL_WIRE_DATA_MAX for DATA and MSG), that offset + length does not wrap, seq
+ * not 0 where there is one, length not 0 for MSG, offset not 0 for ACK, and that fields
+ * the type does not use are zero.
  *
  * Return: 0 or -EPROTO.
  */
@@ -155,5 +179,7 @@ void coll_wire_put_abort(u8 *buf, const struct coll_cause *c);
 int coll_wire_get_abort(const u8 *buf, struct coll_cause *c);
 void coll_wire_put_bye(u8 *buf, const struct coll_bye *b);
 int coll_wire_get_bye(const u8 *buf, struct coll_bye *b);
+void coll_wire_put_rts(u8 *buf, const struct coll_rts *r);
+int coll_wire_get_rts(const u8 *buf, struct coll_rts *r);
 
 #endif /* COLL_PURE_WIRE_H */

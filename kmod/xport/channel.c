@@ -3,6 +3,7 @@
 #include <linux/string.h>
 
 #include "../core/exec.h"
+#include "../core/msg.h"
 #include "../core/op.h"
 #include "channel.h"
 #include "rx.h"
@@ -47,12 +48,19 @@ void coll_ch_proto(struct coll_channel *ch, u64 seq)
 	coll_ch_fail(ch, COLL_CAUSE_PROTO, EPROTO, seq, 0);
 }
 
+/* Are bytes of a message due, either way? */
+static bool coll_ch_talks(const struct coll_channel *ch)
+{
+	return coll_msg_expects(ch->link.group, ch->link.peer) ||
+	       coll_msg_owes(ch->link.group, ch->link.peer);
+}
+
 void coll_ch_begin(struct coll_channel *ch)
 {
 	/* A racy look: whoever starts an op kicks the links when it runs. */
 	if (READ_ONCE(ch->link.group->active))
 		ch->op = coll_op_active(ch->link.group);
-	ch->busy = ch->op;
+	ch->busy = ch->op || coll_ch_talks(ch);
 }
 
 /* An op that the peer waits in is another one here: say so, or wait for ever. */
@@ -76,6 +84,8 @@ void coll_ch_end(struct coll_channel *ch, bool closed)
 {
 	struct coll_op *op = ch->op;
 
+	if (closed && coll_ch_talks(ch))
+		WRITE_ONCE(ch->lost_msg, true);
 	if (!op)
 		return;
 	coll_ch_check_post(ch, op);
@@ -96,7 +106,7 @@ static u32 coll_ranks_of(const struct coll_group *g, u32 node)
 
 /*
  * The peer's streams close: that is in order after its last rank has left, if
- * no op needs them any more.
+ * no op or message needs them any more.
  */
 void coll_ch_check_lost(struct coll_channel *ch)
 {
@@ -108,7 +118,7 @@ void coll_ch_check_lost(struct coll_channel *ch)
 	if (!(ctrl && ctrl->closed) && !(data && data->closed))
 		return;
 	left = ch->byes_got >= coll_ranks_of(g, ch->link.peer);
-	if (READ_ONCE(g->error) || (left && !ch->lost_seq))
+	if (READ_ONCE(g->error) || (left && !ch->lost_seq && !ch->lost_msg))
 		return;
 	if (!left && ctrl && ctrl->closed)
 		coll_ch_fail(ch, COLL_CAUSE_LINK, EHOSTDOWN, g->started,
@@ -125,7 +135,8 @@ static void coll_ch_lost(struct work_struct *work)
 	struct coll_stream *data = ch->conn->streams[COLL_STRIPE_DATA];
 
 	if (READ_ONCE(ch->byes_got) < coll_ranks_of(g, ch->link.peer) ||
-	    READ_ONCE(g->ended) < READ_ONCE(ch->lost_seq))
+	    READ_ONCE(g->ended) < READ_ONCE(ch->lost_seq) ||
+	    (READ_ONCE(ch->lost_msg) && coll_ch_talks(ch)))
 		coll_ch_fail(ch, COLL_CAUSE_LINK, EHOSTDOWN, g->started,
 			     data->error);
 }

@@ -56,12 +56,14 @@ enum coll_ch_rx {
  * @rx_ack_now: the peer waits for an ACK
  * @aside: bytes put aside: the rest of the frame that is being taken, then frames
  * @spilled: bytes that ever were; read by anyone
+ * @tx_turn: whether DATA or MSG goes first
  * @tx_sent: bytes of DATA sent, headers included; a frame counts when it begins
  * @tx_acked: of these, what the peer has consumed
  * @byes_sent: local ranks that have left, as told to the peer
  * @byes_got: ranks of the peer that have left
  * @abort_sent: ABORT has been put into the control stream
  * @lost_seq: op that still needed the data stream when it was seen closed
+ * @lost_msg: so did a message
  * @announced: the op the peer was last told of by POST
  * @peer_seq: the op it has told us of; read by anyone
  * @peer_sig: its signature
@@ -95,6 +97,7 @@ struct coll_channel {
 	u64 spilled;
 
 	/* send state */
+	bool tx_turn;
 	u64 tx_sent;
 	u64 tx_acked;
 
@@ -103,6 +106,7 @@ struct coll_channel {
 	u32 byes_got;
 	bool abort_sent;
 	u64 lost_seq;
+	bool lost_msg;
 	u64 announced;
 	u64 peer_seq;
 	u64 peer_sig;

@@ -6,6 +6,7 @@
 
 #include "../core/account.h"
 #include "../core/group.h"
+#include "../core/msg.h"
 #include "../core/op.h"
 #include "channel.h"
 #include "conn.h"
@@ -56,8 +57,10 @@ bool coll_conn_wanted(struct coll_conn *conn, const struct coll_channel *ch)
 {
 	struct coll_channel *other;
 
+	/* Bytes of a message may also stand behind DATA of its own group. */
 	list_for_each_entry(other, &conn->channels, list)
-		if (other != ch && coll_ch_wants(other))
+		if (coll_msg_expects(other->link.group, other->link.peer) ||
+		    (other != ch && coll_ch_wants(other)))
 			return true;
 	return false;
 }

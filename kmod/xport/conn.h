@@ -44,6 +44,7 @@ enum coll_rx_state {
 	COLL_RX_HEADER,		/* collecting a header in rx_buf */
 	COLL_RX_CTRL,		/* collecting a control payload behind it */
 	COLL_RX_DATA,		/* DATA: its channel takes it, or it is put aside */
+	COLL_RX_MSG,		/* MSG: into the receive that expects it */
 	COLL_RX_DROP,		/* payload that nobody is there for any more */
 };
 
@@ -69,7 +70,8 @@ enum coll_rx_state {
  * @rx_left: bytes of its payload still to come
  * @rx_buf: header, control payload
  * @tx_hello: HELLO has been put into @tx_buf
- * @tx_ch: whose DATA frame is being sent; NULL: none's, or zeroes end it
+ * @tx_ch: whose DATA or MSG frame is being sent; NULL: none's, or zeroes end it
+ * @tx_msg: number of its message; 0: it is DATA
  * @tx_len: bytes in @tx_buf
  * @tx_off: of these, sent
  * @tx_left: payload bytes of the frame in @tx_buf still to send
@@ -102,6 +104,7 @@ struct coll_stream {
 	/* send state */
 	bool tx_hello;
 	struct coll_channel *tx_ch;
+	u64 tx_msg;
 	bool tx_token;
 	u32 tx_len;
 	u32 tx_off;
@@ -217,7 +220,7 @@ void coll_conn_fail(struct coll_conn *conn, u64 seq);
  * @ch: whose frame stands there, and cannot be taken now
  *
  * This is the one place that says who might: channels whose running op could take
- * bytes that have not come yet. Where nobody does, the frame stays in the socket,
+ * bytes that have not come yet, or with a message on its way. Where nobody does, the frame stays in the socket,
  * which is flow control without a copy.
  */
 bool coll_conn_wanted(struct coll_conn *conn, const struct coll_channel *ch);

@@ -67,7 +67,8 @@ static bool coll_rx_legal(const struct coll_stream *st)
 
 	if (!st->greeted)
 		return hello && f->comm == conn->comm && f->epoch == conn->epoch;
-	if ((f->type == COLL_FRAME_DATA) != (st->stripe == COLL_STRIPE_DATA))
+	if ((f->type == COLL_FRAME_DATA || f->type == COLL_FRAME_MSG) !=
+	    (st->stripe == COLL_STRIPE_DATA))
 		return false;
 	return st->rx_ch || hello || conn->shared;
 }
@@ -98,8 +99,10 @@ static void coll_rx_header(struct coll_rx *rx)
 	}
 	st->rx_left = f->length;
 	st->rx_fresh = false;
-	if (f->type != COLL_FRAME_DATA) {
+	if (st->stripe == COLL_STRIPE_CTRL || f->type == COLL_FRAME_HELLO) {
 		st->rx_state = COLL_RX_CTRL;
+	} else if (f->type == COLL_FRAME_MSG && st->rx_ch) {
+		st->rx_state = coll_ch_expects(st->rx_ch, f) ? COLL_RX_MSG : COLL_RX_DROP;
 	} else if (st->rx_ch) {
 		coll_rx_count(st);
 		st->rx_fresh = true;
@@ -241,6 +244,28 @@ static u32 coll_rx_data(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 le
 	return coll_rx_aside(rx, skb, off, len);
 }
 
+/* Bytes of a message never wait: a receive is there, or the group has failed. */
+static u32 coll_rx_msg(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 len)
+{
+	struct coll_stream *st = rx->st;
+	int n;
+
+	if (coll_rx_orphan(st))
+		return 0;
+	len = min3(len, st->rx_left, rx->budget);
+	n = coll_ch_take_msg(st->rx_ch, &st->rx_frame, skb, off, len);
+	if (n == -EPROTO) {
+		coll_rx_garbage(rx);
+		return 0;
+	}
+	if (n < 0) {
+		st->rx_state = COLL_RX_DROP;
+		return 0;
+	}
+	coll_rx_advance(rx, n);
+	return n;
+}
+
 static u32 coll_rx_drop(struct coll_rx *rx, u32 len)
 {
 	len = min3(len, rx->st->rx_left, rx->budget);
@@ -260,7 +285,7 @@ static u32 coll_rx_collect(struct coll_stream *st, struct sk_buff *skb, u32 off,
 	return n;
 }
 
-/* Bytes of a header. No byte need follow a token, a POST or an ACK. */
+/* Bytes of a header. No byte need follow a token, a POST, an ACK or a CTS. */
 static u32 coll_rx_head(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 len)
 {
 	struct coll_stream *st = rx->st;
@@ -297,6 +322,8 @@ static u32 coll_rx_step(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 le
 		return n;
 	case COLL_RX_DATA:
 		return coll_rx_data(rx, skb, off, len);
+	case COLL_RX_MSG:
+		return coll_rx_msg(rx, skb, off, len);
 	default:
 		return coll_rx_drop(rx, len);
 	}

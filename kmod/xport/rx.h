@@ -2,8 +2,7 @@
 /*
  * The receive side. A stream is cut into frames (rx.c); control frames are obeyed
  * when they are whole (rx_ctrl.c); DATA goes to its channel (rx_data.c), from the
- * socket or from what was put aside. Another type of frame with bytes for somebody
- * wants a state of its own in enum coll_rx_state.
+ * socket or from what was put aside; MSG to the receive that expects it (rx_msg.c).
  */
 #ifndef COLL_XPORT_RX_H
 #define COLL_XPORT_RX_H
@@ -11,6 +10,7 @@
 #include <linux/types.h>
 
 struct coll_channel;
+struct coll_frame;
 struct coll_stream;
 struct sk_buff;
 
@@ -43,7 +43,6 @@ int coll_rx_ctrl(struct coll_stream *st);
  * @ch: between frames
  * @f: its header, decoded
  */
-struct coll_frame;
 void coll_ch_take_header(struct coll_channel *ch, const struct coll_frame *f);
 
 /**
@@ -80,5 +79,51 @@ bool coll_ch_pending(const struct coll_channel *ch);
 
 /* Does its running op want bytes that have not come yet? */
 bool coll_ch_wants(struct coll_channel *ch);
+
+/* rx_msg.c */
+
+/**
+ * struct coll_rx_walk - a part of a socket buffer, piece by piece
+ * @feed: called for each piece; 0, or an error that ends the walk
+ * @to: for @feed
+ * @skip: bytes before the part; counts down
+ * @want: bytes of it; counts down
+ */
+struct coll_rx_walk {
+	int (*feed)(void *to, const u8 *data, u32 len);
+	void *to;
+	u32 skip;
+	u32 want;
+};
+
+/* Return: 0; an error of @feed; -EPROTO bytes that cannot be read. May sleep. */
+int coll_rx_walk(struct coll_rx_walk *w, struct sk_buff *skb);
+
+/**
+ * coll_ch_expects() - may this MSG frame come?
+ * @ch: its channel
+ * @f: header
+ *
+ * Return: false: throw it away; what is wrong with it has been reported.
+ */
+bool coll_ch_expects(struct coll_channel *ch, const struct coll_frame *f);
+
+/**
+ * coll_ch_take_msg() - payload of a MSG frame
+ * @ch: its channel
+ * @f: its header, which has been expected
+ * @skb: buffer
+ * @off: from here on
+ * @len: bytes
+ *
+ * Return: bytes taken; -EPROTO they cannot be read; -ECANCELED nobody wants them any
+ * more.
+ */
+int coll_ch_take_msg(struct coll_channel *ch, const struct coll_frame *f,
+		     struct sk_buff *skb, u32 off, u32 len);
+
+/* RTS or CTS, whole. Return: 0 or -EPROTO. */
+int coll_ch_msg_ctrl(struct coll_channel *ch, const struct coll_frame *f,
+		     const u8 *payload);
 
 #endif /* COLL_XPORT_RX_H */

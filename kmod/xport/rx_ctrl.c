@@ -124,6 +124,9 @@ static int coll_rx_obey(struct coll_channel *ch, const struct coll_frame *f,
 		return coll_rx_post(ch, f);
 	case COLL_FRAME_ACK:
 		return coll_rx_ack(ch, f);
+	case COLL_FRAME_RTS:
+	case COLL_FRAME_CTS:
+		return coll_ch_msg_ctrl(ch, f, payload);
 	default:
 		return -EPROTO;
 	}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* DATA of a channel: which step it is for, and into its range. */
 #include <linux/minmax.h>
-#include <linux/skbuff.h>
 
 #include "../core/exec.h"
 #include "../core/group.h"
@@ -147,60 +146,22 @@ static int coll_ch_feed(struct coll_channel *ch, const u8 *data, u32 len)
 	return 0;
 }
 
-/* A stretch of a buffer's bytes that may overlap the ones wanted. */
-static int coll_ch_stretch(struct coll_channel *ch, const u8 *data, u32 len,
-			   u32 *skip, u32 *want)
+static int coll_ch_feed_op(void *to, const u8 *data, u32 len)
 {
-	u32 from = min(*skip, len);
-	u32 n = min(len - from, *want);
-
-	*skip -= from;
-	*want -= n;
-	return n ? coll_ch_feed(ch, data + from, n) : 0;
-}
-
-/*
- * Feed @want bytes of a buffer, after @skip ones: head, fragments, further
- * buffers. Not skb_seq_read(), which forbids sleeping between its calls:
- * windows of user memory do sleep.
- */
-static int coll_ch_skb(struct coll_channel *ch, struct sk_buff *skb, u32 *skip,
-		       u32 *want)
-{
-	struct sk_buff *frag;
-	int i, ret;
-
-	ret = coll_ch_stretch(ch, skb->data, skb_headlen(skb), skip, want);
-	for (i = 0; !ret && *want && i < skb_shinfo(skb)->nr_frags; i++) {
-		const skb_frag_t *f = &skb_shinfo(skb)->frags[i];
-
-		/* device memory: nobody here can read it */
-		if (!skb_frag_address_safe(f))
-			return -EPROTO;
-		ret = coll_ch_stretch(ch, skb_frag_address(f), skb_frag_size(f),
-				      skip, want);
-	}
-	if (ret || !*want)
-		return ret;
-	skb_walk_frags(skb, frag) {
-		ret = coll_ch_skb(ch, frag, skip, want);
-		if (ret || !*want)
-			break;
-	}
-	return ret;
+	return coll_ch_feed(to, data, len);
 }
 
 int coll_ch_take_skb(struct coll_channel *ch, struct sk_buff *skb, u32 off, u32 len)
 {
-	u32 want = len;
+	struct coll_rx_walk w = { coll_ch_feed_op, ch, off, len };
 	int ret;
 
-	ret = coll_ch_skb(ch, skb, &off, &want);
+	ret = coll_rx_walk(&w, skb);
 	/* What else may go wrong has been reported by the executor. */
 	if (ret == -EPROTO)
 		return ret;
-	coll_ch_took(ch, len - want);
-	return len - want;
+	coll_ch_took(ch, len - w.want);
+	return len - w.want;
 }
 
 /* The next frame of those put aside. Its header has been checked. */

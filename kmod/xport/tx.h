@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The send side: control frames as they are due (tx_ctrl.c), DATA (tx_data.c). */
+/* The send side: control frames as they are due (tx_ctrl.c), DATA and MSG (tx_data.c). */
 #ifndef COLL_XPORT_TX_H
 #define COLL_XPORT_TX_H
 
@@ -33,13 +33,13 @@ int coll_tx_send(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
 /* What is left of the buffer, as a piece. */
 void coll_tx_head_bvec(struct coll_stream *st, struct bio_vec *bv);
 
-/* Send HELLO, ABORT, BYE, POST and ACK of all channels as they are due. */
+/* Send HELLO, ABORT, RTS, CTS, BYE, POST and ACK of all channels as they are due. */
 void coll_tx_ctrl(struct coll_stream *st);
 
 /* tx_data.c */
 
 /**
- * coll_tx_data() - send what the running ops have for the peer, in turns
+ * coll_tx_data() - send what running ops and messages have for the peer, in turns
  * @st: data stream, under conn->lock
  *
  * Return: true if the budget was used up.

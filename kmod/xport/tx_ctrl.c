@@ -6,6 +6,7 @@
 #include <net/sock.h>
 
 #include "../core/group.h"
+#include "../core/msg.h"
 #include "channel.h"
 #include "conn.h"
 #include "tx.h"
@@ -119,6 +120,34 @@ static void coll_tx_ack(struct coll_stream *st, struct coll_channel *ch)
 	coll_tx_put(st, ch, &f, COLL_FRAME_ACK, 0);
 }
 
+/* RTS or CTS, if one is due. */
+static bool coll_tx_msg(struct coll_stream *st, struct coll_channel *ch)
+{
+	struct coll_msg_frame m;
+	struct coll_frame f = { };
+
+	if (!coll_ch_greeted(ch) ||
+	    !coll_msg_next_frame(ch->link.group, ch->link.peer, &m))
+		return false;
+	f.seq = m.id;
+	if (m.answer) {
+		f.transfer = m.error;
+		coll_tx_put(st, ch, &f, COLL_FRAME_CTS, 0);
+	} else {
+		struct coll_rts r = {
+			.source = m.source,
+			.dest = m.dest,
+			.tag = m.tag,
+			.dtype = m.dtype,
+			.bytes = m.bytes,
+		};
+
+		coll_wire_put_rts(st->tx_buf + COLL_WIRE_HDR, &r);
+		coll_tx_put(st, ch, &f, COLL_FRAME_RTS, COLL_WIRE_RTS);
+	}
+	return true;
+}
+
 static bool coll_tx_ack_due(const struct coll_channel *ch)
 {
 	u64 news = ch->rx_done - ch->rx_told;
@@ -137,6 +166,8 @@ static bool coll_tx_due(struct coll_stream *st, struct coll_channel *ch)
 		return false;	/* nobody may be there who knows what it is about */
 	else if (READ_ONCE(g->error) && !ch->abort_sent)
 		coll_tx_abort(st, ch);
+	else if (coll_tx_msg(st, ch))
+		return true;	/* before BYE: the last answers of who leaves */
 	else if (ch->byes_sent < READ_ONCE(g->nr_left))
 		coll_tx_bye(st, ch);
 	else if (ch->announced != READ_ONCE(g->announced_seq))

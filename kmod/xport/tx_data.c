@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* DATA of the running ops: channels take turns, frame by frame. */
+/* DATA of running ops, and messages: channels take turns, frame by frame. */
 #include <linux/bvec.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -7,6 +7,7 @@
 #include "../core/exec.h"
 #include "../core/group.h"
 #include "../core/limits.h"
+#include "../core/msg.h"
 #include "../core/op.h"
 #include "../core/trace.h"
 #include "channel.h"
@@ -16,17 +17,27 @@
 /* Pieces of one sendmsg: a header and 31 runs of payload. */
 #define COLL_TX_BVECS	32
 
+/* The header is there: let the frame go. */
+static void coll_tx_start(struct coll_stream *st, struct coll_channel *ch,
+			  struct coll_frame *f, u64 msg)
+{
+	f->comm = ch->comm;
+	f->epoch = ch->link.group->epoch;
+	coll_tx_frame(st, f);
+	st->tx_ch = ch;
+	st->tx_msg = msg;
+	st->tx_left = f->length;
+	st->tx_token = !f->length;
+}
+
 /* Start the next DATA frame of a channel, if it has one and the window is open. */
-static bool coll_tx_begin(struct coll_stream *st, struct coll_channel *ch)
+static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 {
 	struct coll_frame f = { .type = COLL_FRAME_DATA };
 	struct coll_exec_step *step;
 	u32 avail, bytes;
 
 	if (!ch->op || coll_op_ending(ch->op))
-		return false;
-	/* No byte of the user for a peer that has not shown the key. */
-	if (!coll_ch_greeted(ch))
 		return false;
 	step = coll_exec_send_step(ch->op->exec, ch->link.peer, &avail);
 	if (!step)
@@ -37,18 +48,44 @@ static bool coll_tx_begin(struct coll_stream *st, struct coll_channel *ch)
 		return false;
 	}
 	ch->tx_sent += bytes;
-	f.comm = ch->comm;
-	f.epoch = ch->link.group->epoch;
 	f.transfer = step->ordinal;
 	f.seq = ch->op->seq;
 	f.offset = step->done;
 	f.length = avail;
 	f.signature = coll_exec_signature(ch->op->exec, step);
-	coll_tx_frame(st, &f);
-	st->tx_ch = ch;
-	st->tx_left = avail;
-	st->tx_token = !avail;
+	coll_tx_start(st, ch, &f, 0);
 	return true;
+}
+
+/* Start the next MSG frame. Its receive is there: no window is needed. */
+static bool coll_tx_begin_msg(struct coll_stream *st, struct coll_channel *ch)
+{
+	struct coll_frame f = { .type = COLL_FRAME_MSG };
+	struct coll_msg *msg;
+
+	if (!coll_msg_owes(ch->link.group, ch->link.peer) || coll_ch_failed(ch))
+		return false;
+	msg = coll_msg_sending(ch->link.group, ch->link.peer);
+	if (!msg)
+		return false;
+	f.seq = coll_msg_id(msg);
+	f.offset = coll_msg_done(msg);
+	f.length = min_t(u64, coll_msg_bytes(msg) - f.offset, COLL_SEGMENT);
+	coll_msg_put_use(msg);
+	coll_tx_start(st, ch, &f, f.seq);
+	return true;
+}
+
+/* One of the two, and the other one first the next time. */
+static bool coll_tx_begin(struct coll_stream *st, struct coll_channel *ch)
+{
+	/* No byte of the user for a peer that has not shown the key. */
+	if (!coll_ch_greeted(ch))
+		return false;
+	ch->tx_turn = !ch->tx_turn;
+	if (ch->tx_turn)
+		return coll_tx_begin_msg(st, ch) || coll_tx_begin_data(st, ch);
+	return coll_tx_begin_data(st, ch) || coll_tx_begin_msg(st, ch);
 }
 
 /* The next frame; who has sent one goes to the end of the queue. */
@@ -70,7 +107,7 @@ static bool coll_tx_next(struct coll_stream *st)
 	return false;
 }
 
-/* Runs of zeroes: see coll_tx_orphan(). Return: bytes. */
+/* Runs of zeroes: see coll_tx_find(). Return: bytes. */
 static int coll_tx_zeroes(u32 len, struct bio_vec *bv, unsigned int max,
 			  unsigned int *nr)
 {
@@ -85,28 +122,102 @@ static int coll_tx_zeroes(u32 len, struct bio_vec *bv, unsigned int max,
 	return got;
 }
 
-/*
- * The op of a frame that is half sent has failed: its pages may not be read any
- * more, but the others on this stream want to go on. Zeroes make the frame whole;
- * the peer has heard, or will hear, not to use it.
+/**
+ * struct coll_tx_source - where the payload of the frame at hand lies
+ * @step: DATA
+ * @msg: MSG; with a use
+ * @vec: the vector
+ * @at: where in it
  */
-static void coll_tx_orphan(struct coll_stream *st)
-{
-	const struct coll_channel *ch = st->tx_ch;
+struct coll_tx_source {
+	struct coll_exec_step *step;
+	struct coll_msg *msg;
+	const struct coll_vec *vec;
+	u64 at;
+};
 
-	if (ch && (!ch->op || coll_op_ending(ch->op)))
-		st->tx_ch = NULL;
+/*
+ * Find it. The op or message of a frame that is half sent may have failed: its pages may
+ * not be read any more, but the others on this stream want to go on. Zeroes make the
+ * frame whole; the peer has heard, or will hear, not to use it.
+ */
+static void coll_tx_find(struct coll_stream *st, struct coll_tx_source *src)
+{
+	struct coll_channel *ch = st->tx_ch;
+	struct coll_msg *msg;
+
+	*src = (struct coll_tx_source){ };
+	if (ch && st->tx_msg) {
+		msg = coll_msg_sending(ch->link.group, ch->link.peer);
+		if (msg && coll_msg_id(msg) == st->tx_msg && !coll_msg_ending(msg)) {
+			src->msg = msg;
+			src->vec = coll_msg_vec(msg);
+			src->at = coll_msg_done(msg);
+			return;
+		}
+		if (msg)
+			coll_msg_put_use(msg);
+	} else if (ch && ch->op && !coll_op_ending(ch->op)) {
+		src->step = coll_exec_sending(ch->op->exec, ch->link.peer);
+		src->vec = src->step->src.vec;
+		src->at = src->step->src.at + src->step->done;
+		return;
+	}
+	st->tx_ch = NULL;
 }
 
-static void coll_tx_account(struct coll_stream *st, struct coll_exec_step *step,
+static void coll_tx_account(struct coll_stream *st, struct coll_tx_source *src,
 			    u32 payload)
 {
 	struct coll_channel *ch = st->tx_ch;
-	struct coll_exec *x = ch->op->exec;
 
+	if (src->msg) {
+		coll_msg_sent(src->msg, payload);
+		return;
+	}
 	trace_coll_segment(ch->link.group->id, ch->op->seq, ch->link.peer,
-			   step - x->steps, step->s.kind, step->done, payload);
-	coll_exec_sent(x, step, payload);
+			   src->step - ch->op->exec->steps, src->step->s.kind,
+			   src->step->done, payload);
+	coll_exec_sent(ch->op->exec, src->step, payload);
+}
+
+/* Pieces of payload, or zeroes. Return: bytes, negative: the memory has gone. */
+static int coll_tx_payload(struct coll_stream *st, struct coll_tx_source *src,
+			   struct bio_vec *bv, unsigned int max, unsigned int *nr)
+{
+	int ret;
+
+	*nr = 0;
+	if (!st->tx_left)
+		return 0;
+	if (!st->tx_ch)
+		return coll_tx_zeroes(st->tx_left, bv, max, nr);
+	ret = coll_vec_bvecs(src->vec, src->at, st->tx_left, bv, max, nr);
+	if (ret < 0 && src->msg)
+		coll_msg_failed(src->msg, ret);
+	else if (ret < 0)
+		coll_exec_failed(st->tx_ch->op->exec, ret);
+	return ret;
+}
+
+/* So many bytes of header and payload are out. */
+static void coll_tx_sent(struct coll_stream *st, struct coll_tx_source *src, u32 bytes)
+{
+	u32 head_len = st->tx_len - st->tx_off;
+
+	if (bytes < head_len) {
+		st->tx_off += bytes;
+		return;
+	}
+	st->tx_off = st->tx_len;
+	bytes -= head_len;
+	st->tx_left -= bytes;
+	if (st->tx_ch && (bytes || st->tx_token))
+		coll_tx_account(st, src, bytes);
+	if (!st->tx_left) {
+		st->tx_token = false;
+		st->tx_ch = NULL;
+	}
 }
 
 /*
@@ -115,50 +226,26 @@ static void coll_tx_account(struct coll_stream *st, struct coll_exec_step *step,
  */
 static int coll_tx_push(struct coll_stream *st)
 {
-	struct coll_exec_step *step = NULL;
-	u32 head_len = st->tx_len - st->tx_off;
 	struct bio_vec bv[COLL_TX_BVECS];
+	u32 head_len = st->tx_len - st->tx_off;
 	unsigned int head = 0, nr = 0;
-	struct coll_channel *ch;
-	int payload = 0;
-	int ret;
+	struct coll_tx_source src;
+	int payload, ret;
 
-	coll_tx_orphan(st);
-	ch = st->tx_ch;
-	if (ch)
-		step = coll_exec_sending(ch->op->exec, ch->link.peer);
+	coll_tx_find(st, &src);
 	if (head_len)
 		coll_tx_head_bvec(st, &bv[head++]);
-	if (st->tx_left && !ch)
-		payload = coll_tx_zeroes(st->tx_left, bv + head,
-					 COLL_TX_BVECS - head, &nr);
-	else if (st->tx_left)
-		payload = coll_vec_bvecs(step->src.vec, step->src.at + step->done,
-					 st->tx_left, bv + head,
-					 COLL_TX_BVECS - head, &nr);
-	if (payload < 0) {
-		coll_exec_failed(ch->op->exec, payload);
-		return payload;
-	}
-	ret = coll_tx_send(st, bv, head + nr, head_len + payload,
-			   st->tx_left > payload);
-	if (nr && ch)
-		coll_bvecs_put(step->src.vec, bv + head, nr);
-	if (ret <= 0)
-		return ret;
-	if (ret < head_len) {
-		st->tx_off += ret;
-		return ret;
-	}
-	st->tx_off = st->tx_len;
-	payload = ret - head_len;
-	st->tx_left -= payload;
-	if (ch && (payload || st->tx_token))
-		coll_tx_account(st, step, payload);
-	if (!st->tx_left) {
-		st->tx_token = false;
-		st->tx_ch = NULL;
-	}
+	payload = coll_tx_payload(st, &src, bv + head, COLL_TX_BVECS - head, &nr);
+	ret = payload;
+	if (payload >= 0)
+		ret = coll_tx_send(st, bv, head + nr, head_len + payload,
+				   st->tx_left > payload);
+	if (nr && st->tx_ch)
+		coll_bvecs_put(src.vec, bv + head, nr);
+	if (ret > 0)
+		coll_tx_sent(st, &src, ret);
+	if (src.msg)
+		coll_msg_put_use(src.msg);
 	return ret;
 }
 

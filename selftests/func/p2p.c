@@ -14,7 +14,7 @@
 
 /* Of two ranks that talk, 0 and 1, both on one node or not. */
 static const struct { uint32_t size, nodes; } shapes[] = {
-	{ 2, 1 }, { 4, 1 },
+	{ 2, 1 }, { 4, 1 }, { 2, 2 }, { 4, 2 }, { 4, 4 },
 };
 
 #define NR_SHAPES (sizeof(shapes) / sizeof(shapes[0]))

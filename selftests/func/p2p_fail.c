@@ -19,7 +19,7 @@
 #define SETUP_MS	20000
 
 static const struct { uint32_t size, nodes; } shapes[] = {
-	{ 2, 1 }, { 4, 1 },
+	{ 2, 1 }, { 4, 1 }, { 2, 2 }, { 4, 2 }, { 4, 4 },
 };
 
 #define NR_SHAPES (sizeof(shapes) / sizeof(shapes[0]))
@@ -376,7 +376,7 @@ TEST(killed_while_bytes_move)
 {
 	uint64_t lots = test_seed(), when;
 	uint32_t size, nodes, victim, r;
-	struct storm st = { .bytes = 4 << 20 };
+	struct storm st = { .bytes = 1 << 20 };
 	struct procs p;
 	unsigned int n;
 

@@ -28,7 +28,7 @@ many()
 	echo "$n"
 }
 
-cases='1:1 2:1 4:1 5:1'
+cases='1:1 2:1 4:1 2:2 4:2 4:4 5:3'
 
 plan $(($(wc -w <<<"$cases") * 4 + 3))
 echo "# COLL_TEST_SEED=$seed"
