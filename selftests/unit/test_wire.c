@@ -13,7 +13,7 @@
 #define FUZZ_PAYLOADS	500000
 
 static u64 rnd;
-static u8 *hdr, *hello, *abort_, *bye;
+static u8 *hdr, *hello, *abort_, *bye, *rts;
 
 static struct coll_frame data_frame(void)
 {
@@ -92,6 +92,31 @@ static struct coll_frame ack_frame(void)
 	return f;
 }
 
+static struct coll_frame rts_frame(void)
+{
+	struct coll_frame f = control_frame(COLL_FRAME_RTS, COLL_WIRE_RTS);
+
+	f.seq = 3;
+	return f;
+}
+
+static struct coll_frame cts_frame(void)
+{
+	struct coll_frame f = control_frame(COLL_FRAME_CTS, 0);
+
+	f.seq = 3;
+	return f;
+}
+
+static struct coll_frame msg_frame(void)
+{
+	struct coll_frame f = control_frame(COLL_FRAME_MSG, 1000);
+
+	f.seq = 3;
+	f.offset = 4096;
+	return f;
+}
+
 #define WITH(make, accepted, field, value) ({		\
 	__typeof__(make) t_ = make;			\
 	t_.field = (value);				\
@@ -102,6 +127,9 @@ static struct coll_frame ack_frame(void)
 				     header_accepted, field, value)
 #define POST(field, value)	WITH(post_frame(), header_accepted, field, value)
 #define ACK(field, value)	WITH(ack_frame(), header_accepted, field, value)
+#define RTS(field, value)	WITH(rts_frame(), header_accepted, field, value)
+#define CTS(field, value)	WITH(cts_frame(), header_accepted, field, value)
+#define MSG(field, value)	WITH(msg_frame(), header_accepted, field, value)
 #define HELLO(field, value)	WITH(a_hello(), hello_accepted, field, value)
 #define CAUSE(field, value)	WITH(a_cause(), cause_accepted, field, value)
 
@@ -148,6 +176,17 @@ static void test_header(void)
 	tap_ok(ACK(offset, 1) && ACK(offset, ~0ULL) && !ACK(offset, 0) && !ACK(seq, 1) &&
 	       !ACK(signature, 1) && !ACK(transfer, 1) && !ACK(length, 1),
 	       "header: ack has a number of bytes and nothing else");
+
+	tap_ok(RTS(seq, 1) && RTS(seq, ~0ULL) && !RTS(seq, 0) && !RTS(signature, 1) &&
+	       !RTS(transfer, 1) && !RTS(offset, 1) && !RTS(length, 0) && !RTS(flags, 1) &&
+	       !RTS(length, COLL_WIRE_RTS + 1), "header: rts names a message and nothing else");
+	tap_ok(CTS(seq, 1) && !CTS(seq, 0) && !CTS(signature, 1) && CTS(transfer, EMSGSIZE) &&
+	       !CTS(transfer, 4096) && !CTS(offset, 1) && !CTS(length, 1) && !CTS(flags, 1),
+	       "header: cts names a message, and an error");
+	tap_ok(MSG(seq, 1) && !MSG(seq, 0) && !MSG(signature, 1) && !MSG(transfer, 1) &&
+	       MSG(offset, 0) && !MSG(offset, ~0ULL) && !MSG(length, 0) && !MSG(flags, 1) &&
+	       MSG(length, COLL_WIRE_DATA_MAX) && !MSG(length, COLL_WIRE_DATA_MAX + 1),
+	       "header: msg has bytes of a message");
 
 	for (type = 0; type < 256; type++) {
 		for (length = 0; length <= COLL_WIRE_CTRL_MAX + 8; length++) {
@@ -262,6 +301,37 @@ static void test_bye(void)
 	tap_ok(ok && coll_wire_get_bye(bye, &g) == -EPROTO, "bye: reserved, rank");
 }
 
+static void test_rts(void)
+{
+	static const u8 want[COLL_WIRE_RTS] = {
+		0xff, 3, 0, 0, 1, 2, 0, 0, 0xff, 0xff, 0xff, 0x7f, 15, 0, 0, 0,
+		8, 7, 6, 5, 4, 3, 2, 1,
+	};
+	struct coll_rts r = {
+		.source = COLL_MAX_SIZE - 1, .dest = 0x201, .tag = COLL_TAG_MAX,
+		.dtype = COLL_F32, .bytes = 0x0102030405060708ULL,
+	}, g, bad[4] = { r, r, r, r };
+	bool ok = true;
+	u32 i;
+
+	memset(rts, 0xff, COLL_WIRE_RTS);
+	coll_wire_put_rts(rts, &r);
+	tap_ok(!memcmp(rts, want, sizeof(want)) && !coll_wire_get_rts(rts, &g) &&
+	       g.source == r.source && g.dest == r.dest && g.tag == r.tag &&
+	       g.dtype == r.dtype && g.bytes == r.bytes, "rts: layout and round trip");
+	bad[0].source = COLL_MAX_SIZE;
+	bad[1].dest = COLL_RANK_NONE;
+	bad[2].tag = COLL_TAG_MAX + 1;
+	bad[3].dtype = COLL_NR_DTYPES;
+	for (i = 0; i < 4; i++) {
+		coll_wire_put_rts(rts, &bad[i]);
+		ok &= coll_wire_get_rts(rts, &g) == -EPROTO;
+	}
+	r.dtype = COLL_DTYPE_NONE;
+	coll_wire_put_rts(rts, &r);
+	tap_ok(ok && coll_wire_get_rts(rts, &g) == -EPROTO, "rts: ranks, tag, type");
+}
+
 static void flip(u8 *buf, u32 size)
 {
 	u32 i, nr = 1 + tap_random(&rnd) % 3;
@@ -279,11 +349,20 @@ static bool header_sane(const struct coll_frame *f)
 {
 	bool data = f->type == COLL_FRAME_DATA;
 
-	if (f->type < COLL_FRAME_HELLO || f->type > COLL_FRAME_ACK || f->crc ||
+	if (f->type < COLL_FRAME_HELLO || f->type > COLL_FRAME_MSG || f->crc ||
 	    f->flags & ~(data ? COLL_FRAME_ACK_NOW : 0))
 		return false;
 	if (f->type == COLL_FRAME_ACK)
 		return !f->length && !f->seq && !f->signature && f->offset && !f->transfer;
+	if (f->type == COLL_FRAME_RTS)
+		return f->length == COLL_WIRE_RTS && f->seq && !f->signature && !f->offset &&
+		       !f->transfer;
+	if (f->type == COLL_FRAME_CTS)
+		return !f->length && f->seq && !f->signature && !f->offset &&
+		       f->transfer < 4096;
+	if (f->type == COLL_FRAME_MSG)
+		return f->length && f->length <= COLL_WIRE_DATA_MAX && f->seq &&
+		       f->offset + f->length >= f->offset && !f->transfer && !f->signature;
 	if (f->type == COLL_FRAME_POST)
 		return !f->length && f->seq && f->signature && !f->offset && !f->transfer;
 	if (data)
@@ -302,13 +381,19 @@ static void fuzz_headers(void)
 	bool ok = true;
 
 	for (i = 0; i < FUZZ_HEADERS && ok; i++) {
-		type = 1 + tap_random(&rnd) % 6;
+		type = 1 + tap_random(&rnd) % 9;
 		if (type == COLL_FRAME_DATA)
 			f = data_frame();
 		else if (type == COLL_FRAME_POST)
 			f = post_frame();
 		else if (type == COLL_FRAME_ACK)
 			f = ack_frame();
+		else if (type == COLL_FRAME_RTS)
+			f = rts_frame();
+		else if (type == COLL_FRAME_CTS)
+			f = cts_frame();
+		else if (type == COLL_FRAME_MSG)
+			f = msg_frame();
 		else
 			f = control_frame(type, length[type]);
 		coll_wire_put_header(hdr, &f);
@@ -347,6 +432,7 @@ static void fuzz_payloads(void)
 	struct coll_hello h, h0 = a_hello();
 	struct coll_cause c, c0 = a_cause();
 	struct coll_bye b, b0 = { .rank = 5, .seq = 6 };
+	struct coll_rts r, r0 = { .source = 1, .dest = 2, .tag = 3, .dtype = 4, .bytes = 5 };
 	u8 again[COLL_WIRE_CTRL_MAX];
 	u32 i, accepted = 0;
 	bool ok = true;
@@ -371,6 +457,15 @@ static void fuzz_payloads(void)
 		if (!coll_wire_get_bye(bye, &b)) {
 			coll_wire_put_bye(again, &b);
 			ok &= b.rank < COLL_MAX_SIZE && !memcmp(again, bye, COLL_WIRE_BYE);
+			accepted++;
+		}
+		coll_wire_put_rts(rts, &r0);
+		flip(rts, COLL_WIRE_RTS);
+		if (!coll_wire_get_rts(rts, &r)) {
+			coll_wire_put_rts(again, &r);
+			ok &= r.source < COLL_MAX_SIZE && r.dest < COLL_MAX_SIZE &&
+			      r.tag <= COLL_TAG_MAX && r.dtype && r.dtype < COLL_NR_DTYPES &&
+			      !memcmp(again, rts, COLL_WIRE_RTS);
 			accepted++;
 		}
 	}
@@ -418,19 +513,22 @@ int main(void)
 	hdr = malloc(COLL_WIRE_HDR);
 	hello = malloc(COLL_WIRE_HELLO);
 	abort_ = malloc(COLL_WIRE_ABORT);
+	rts = malloc(COLL_WIRE_RTS);
 	bye = malloc(COLL_WIRE_BYE);
-	if (!hdr || !hello || !abort_ || !bye)
+	if (!hdr || !hello || !abort_ || !bye || !rts)
 		return 1;
 
 	test_header();
 	test_hello();
 	test_abort();
 	test_bye();
+	test_rts();
 	test_digests();
 	fuzz_headers();
 	fuzz_payloads();
 
 	free(hdr);
+	free(rts);
 	free(hello);
 	free(abort_);
 	free(bye);
