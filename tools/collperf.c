@@ -44,7 +44,7 @@ static bool dtype_defined(uint32_t dtype)
 
 static void usage(FILE *f)
 {
-	fputs("usage: collrun -n RANKS collperf allreduce|broadcast|barrier [OPTIONS]\n\n"
+	fputs("usage: collrun -n RANKS collperf allreduce|broadcast|barrier|sendrecv [OPTIONS]\n\n"
 	      "  -b, --minbytes SIZE   first size (8); suffixes K, M, G\n"
 	      "  -e, --maxbytes SIZE   last size at most (8M)\n"
 	      "  -f, --stepfactor F    from one size to the next (4)\n"
@@ -59,6 +59,7 @@ static void usage(FILE *f)
 	      "      --ioctl           blocking calls (default: nonblocking by io_uring)\n"
 	      "      --inplace         input and output in one buffer\n"
 	      "      --registered      register the buffers first\n\n"
+	      "sendrecv: messages between rank 0 and the last one, there and back.\n"
 	      "With \"all\", every pair of type and operator that is defined has its turn.\n", f);
 	print_names(f, "Types:", coll_dtype_name, COLL_NR_DTYPES, dtype_defined);
 	print_names(f, "Operators:", coll_op_name, COLL_NR_OPS, op_defined);
@@ -239,7 +240,8 @@ static int parse(struct perf_options *o, int argc, char **argv)
 	if (parse_options(o, argc, argv))
 		return -1;
 	if (parse_name(argv[optind], coll_collective_name, COLL_NR_COLLECTIVES, &what) ||
-	    (what != COLL_ALLREDUCE && what != COLL_BROADCAST && what != COLL_BARRIER)) {
+	    (what != COLL_ALLREDUCE && what != COLL_BROADCAST && what != COLL_BARRIER &&
+	     what != COLL_SENDRECV)) {
 		fprintf(stderr, "collperf: unknown collective \"%s\"\n", argv[optind]);
 		return -1;
 	}
@@ -248,7 +250,7 @@ static int parse(struct perf_options *o, int argc, char **argv)
 		return -1;
 	if (o->what == COLL_BARRIER)
 		o->min = o->max = 0;
-	else if (check_pairs(o))
+	else if (o->what != COLL_SENDRECV && check_pairs(o))
 		return -1;
 	if (o->min > o->max) {
 		fprintf(stderr, "collperf: -b is larger than -e\n");
@@ -280,7 +282,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "collperf: there is no rank %u\n", opt.root);
 		ret = 2;
 	} else {
-		ret = perf_run(comm, &opt);
+		ret = opt.what == COLL_SENDRECV ? perf_pair(comm, &opt) : perf_run(comm, &opt);
 	}
 	coll_finalize(comm);
 	return ret;

@@ -93,5 +93,7 @@ void elem_put(enum coll_dtype dtype, const struct value *v, uint8_t fill, void *
 unsigned int perf_pairs(const struct perf_options *opt);
 /* Every pair and size in turn; 0, 1 if there were wrong elements, 2 on errors. */
 int perf_run(coll_comm_t *comm, const struct perf_options *opt);
+/* Messages instead: there and back between rank 0 and the last one; likewise. */
+int perf_pair(coll_comm_t *comm, const struct perf_options *opt);
 
 #endif
