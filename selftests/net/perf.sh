@@ -10,7 +10,7 @@ mid=$(largest 1M 16K)
 few=$(largest 5 2)
 many=(-n "$few" -w 1)
 
-plan 11
+plan 13
 perf "allreduce, 8 ranks, 4 nodes" -n 8 --nodes 4 -- allreduce -b 4 -e "$max" -f 4 "${many[@]}"
 perf "allreduce, 8 ranks, 4 nodes, ioctl" -n 8 --nodes 4 -- allreduce -b 4 -e "$max" -f 4 "${many[@]}" --ioctl
 perf "allreduce, 5 ranks, 1 node" -n 5 --nodes 1 -- allreduce -b 4 -e "$max" -f 4 "${many[@]}"
@@ -23,4 +23,6 @@ perf "broadcast, root 3" -n 8 --nodes 4 -- broadcast -b 4 -e "$mid" -f 8 -r 3 "$
 perf "broadcast, root 0, ioctl" -n 5 --nodes 5 -- broadcast -b 4 -e "$mid" -f 8 "${many[@]}" --ioctl
 "$tools/collrun" -t 60 -n 8 --nodes 4 "$tools/collperf" barrier "${many[@]}" >"$log" 2>&1 </dev/null
 ok $? "barrier, 8 ranks, 4 nodes"
+perf "sendrecv, 2 ranks, 1 node" -n 2 --nodes 1 -- sendrecv -b 8 -e "$max" -f 8 "${many[@]}"
+perf "sendrecv, 3 ranks, 3 nodes, ioctl" -n 3 --nodes 3 -- sendrecv -b 8 -e "$max" -f 8 "${many[@]}" --ioctl --registered
 finish
