@@ -7,7 +7,8 @@
  *	round 2: where leaders listen; everybody joins in the kernel
  *	round 3: all have joined; leaders connect and hand the streams over
  *	round 4: all is connected: nobody submits before
- *	then algorithms are measured, see select.c
+ *	then nodes may get another order, see order.c, and algorithms are measured,
+ *	see select.c
  *
  * Whatever fails on one rank is its status in the next round, and so ends
  * coll_init on all of them.
@@ -257,7 +258,7 @@ static int init_together(struct init *in)
 	ret = rdv_round(in->rdv, ret, in->mine, in->blobs);
 	if (ret)
 		return ret;
-	return select_accept(in->comm, &in->select, in->blobs, RDV_BLOB, in->deadline);
+	return select_accept(&in->comm, &in->select, in->blobs, RDV_BLOB, in->deadline);
 }
 
 int coll_init(const struct coll_config *cfg, coll_comm_t **out)
@@ -292,10 +293,10 @@ int coll_init(const struct coll_config *cfg, coll_comm_t **out)
 	auth_wipe(&in.secret, sizeof(in.secret));
 	free(in.blobs);
 	if (ret) {
-		comm_free(comm);
+		comm_free(in.comm);
 		return ret;
 	}
-	*out = comm;
+	*out = in.comm;
 	return 0;
 }
 

@@ -15,13 +15,14 @@
 #include "collective.h"
 #include "comm.h"
 #include "debug.h"
+#include "order.h"
 #include "rendezvous.h"
 #include "select.h"
 #include "select_file.h"
 #include "topology.h"
 
 /* What all ranks tell each other, and rank 0 says, before anything is measured. */
-enum { BLOB_CAN, BLOB_MODE, BLOB_HOST = 8 };
+enum { BLOB_CAN, BLOB_MODE, BLOB_ORDER, BLOB_HOST = 8 };
 enum { MODE_NONE, MODE_FIXED, MODE_MEASURE, MODE_FILE };
 
 _Static_assert(BLOB_HOST + sizeof(struct select_host) <= RDV_BLOB, "does not fit a round");
@@ -199,8 +200,13 @@ int select_offer(coll_comm_t *comm, const char *node, struct select_plan *plan, 
 	blob[BLOB_CAN] = comm->nr_nodes <= TOPOLOGY_FULL &&
 			 comm->version.features & COLL_FEAT_SELECT;
 	blob[BLOB_MODE] = MODE_NONE;
+	blob[BLOB_ORDER] = ORDER_NONE;
 	if (ret || comm->rank)
 		return ret;
+	ret = order_offer();
+	if (ret < 0)
+		return ret;
+	blob[BLOB_ORDER] = (uint8_t)ret;
 	ret = select_env(plan);
 	for (c = 1; c < COLL_NR_COLLECTIVES; c++)
 		if (plan->fixed[c])
@@ -252,22 +258,28 @@ static int run_mode(coll_comm_t *comm, const struct select_plan *plan, int mode,
 	return 0;
 }
 
-int select_accept(coll_comm_t *comm, const struct select_plan *plan, const uint8_t *blobs,
+int select_accept(coll_comm_t **comm, const struct select_plan *plan, const uint8_t *blobs,
 		  size_t stride, struct deadline deadline)
 {
+	coll_comm_t *c = *comm;
 	uint32_t i;
+	int ret;
 
-	for (i = comm->size; i-- > 0; )
-		memcpy(&comm->hosts[comm->node_of[i]], blobs + i * stride + BLOB_HOST,
-		       sizeof(*comm->hosts));
-	for (i = 0; i < comm->nr_nodes; i++)
-		comm->hosts[i].name[SELECT_NAME_LEN - 1] = 0;
-	for (i = 0; i < comm->size; i++)
+	for (i = c->size; i-- > 0; )
+		memcpy(&c->hosts[c->node_of[i]], blobs + i * stride + BLOB_HOST,
+		       sizeof(*c->hosts));
+	for (i = 0; i < c->nr_nodes; i++)
+		c->hosts[i].name[SELECT_NAME_LEN - 1] = 0;
+	ret = order_accept(comm, blobs[BLOB_ORDER], deadline);
+	if (ret)
+		return ret;
+	c = *comm;
+	for (i = 0; i < c->size; i++)
 		if (!blobs[i * stride + BLOB_CAN])
 			return 0;
 	if (blobs[BLOB_MODE] == MODE_NONE)
 		return 0;
-	return run_mode(comm, plan, blobs[BLOB_MODE], deadline);
+	return run_mode(c, plan, blobs[BLOB_MODE], deadline);
 }
 
 /* ---- parts of a communicator ---- */

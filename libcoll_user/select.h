@@ -78,11 +78,12 @@ struct select_plan {
 int select_offer(coll_comm_t *comm, const char *node, struct select_plan *plan, uint8_t *blob);
 
 /**
- * select_accept() - after it: measure, or read, and set tables
+ * select_accept() - after it: order the nodes, measure, or read, and set tables
+ * @comm: may be replaced, see order_accept()
  * @blobs: of all ranks, @stride bytes each
  * @deadline: of every command
  */
-int select_accept(coll_comm_t *comm, const struct select_plan *plan, const uint8_t *blobs,
+int select_accept(coll_comm_t **comm, const struct select_plan *plan, const uint8_t *blobs,
 		  size_t stride, struct deadline deadline);
 
 /**
@@ -110,6 +111,8 @@ const char *select_name(uint32_t collective, uint16_t number, char buf[SELECT_NA
 bool select_fits(uint32_t collective, const struct coll_algorithm *a);
 int select_env(struct select_plan *plan);
 int select_host_of(const char *node, struct select_host *host);
+/* By its name, as select_host_of() makes it: the host's, and ":" and COLL_NODE, if set. */
+int select_host_named(const char *name, struct select_host *host);
 
 /* select_measure.c: */
 

@@ -142,12 +142,24 @@ int select_env(struct select_plan *plan)
 	return ret;
 }
 
+int select_host_named(const char *name, struct select_host *host)
+{
+	size_t len = strlen(name), i;
+	uint8_t digest[AUTH_LEN];
+	int ret;
+
+	ret = auth_sha256(name, len, digest);
+	memcpy(host->id, digest, sizeof(host->id));
+	memset(host->name, 0, sizeof(host->name));
+	for (i = 0; i < len && i + 1 < sizeof(host->name); i++)
+		host->name[i] = isgraph((unsigned char)name[i]) ? name[i] : '?';
+	return ret;
+}
+
 int select_host_of(const char *node, struct select_host *host)
 {
 	char text[HOST_NAME_MAX + 1 + 64 + 1] = { 0 };
-	uint8_t digest[AUTH_LEN];
-	size_t len, i;
-	int ret;
+	size_t len;
 
 	if (gethostname(text, HOST_NAME_MAX + 1))
 		return -errno;
@@ -155,12 +167,5 @@ int select_host_of(const char *node, struct select_host *host)
 	len = strlen(text);
 	if (*node)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, ":%s", node);
-	if (len >= sizeof(text))
-		return -EINVAL;
-	ret = auth_sha256(text, len, digest);
-	memcpy(host->id, digest, sizeof(host->id));
-	memset(host->name, 0, sizeof(host->name));
-	for (i = 0; i < len && i + 1 < sizeof(host->name); i++)
-		host->name[i] = isgraph((unsigned char)text[i]) ? text[i] : '?';
-	return ret;
+	return len < sizeof(text) ? select_host_named(text, host) : -EINVAL;
 }

@@ -27,6 +27,7 @@
 #include "comm.h"
 #include "debug.h"
 #include "links.h"
+#include "split.h"
 #include "select.h"
 #include "topology.h"
 
@@ -57,6 +58,7 @@ _Static_assert(sizeof(struct card) % 8 == 0 && RDV_BLOB % 8 == 0, "not in whole 
  * @cards: by rank of the parent
  * @members: the child's ranks: their ranks in the parent
  * @size: how many they are
+ * @place: of each node of the parent, where it shall stand; NULL: as in the parent
  * @blobs: where leaders listen, by rank of the parent; RDV_BLOB bytes each
  * @addrs: the same by rank of the child
  * @secret: of the child's ranks; made, never sent
@@ -70,6 +72,7 @@ struct split {
 	struct card *cards;
 	uint32_t *members;
 	uint32_t size;
+	const uint32_t *place;
 	uint8_t *blobs, *addrs;
 	struct topology topo;
 	struct job_secret secret;
@@ -196,7 +199,32 @@ static int find_members(struct split *sp)
 	return rank;
 }
 
-/* Ranks share a node if they do in the parent; the nodes are numbered anew. */
+/* Nodes stand as they do in the parent, or as was asked for. */
+static int order_nodes(struct split *sp)
+{
+	const coll_comm_t *parent = sp->parent;
+	struct topology *t = &sp->topo;
+	uint32_t *number = calloc(t->nr_nodes, sizeof(*number));
+	struct entry *order = calloc(t->nr_nodes, sizeof(*order));
+	uint32_t i, node;
+	int ret = number && order ? 0 : -ENOMEM;
+
+	for (i = 0; !ret && i < t->nr_nodes; i++) {
+		node = parent->node_of[sp->members[t->leader_of[i]]];
+		order[i] = (struct entry){ (int32_t)(sp->place ? sp->place[node] : node), i };
+	}
+	if (!ret) {
+		qsort(order, t->nr_nodes, sizeof(*order), cmp_entry);
+		for (i = 0; i < t->nr_nodes; i++)
+			number[order[i].rank] = i;
+		ret = topology_renumber(t, number);
+	}
+	free(order);
+	free(number);
+	return ret;
+}
+
+/* Ranks share a node if they do in the parent. */
 static int find_nodes(struct split *sp)
 {
 	const coll_comm_t *parent = sp->parent;
@@ -213,7 +241,7 @@ static int find_nodes(struct split *sp)
 	for (i = 0; !ret && i < sp->size; i++)
 		sp->topo.origin[sp->topo.node_of[i]] =
 			parent->origin[parent->node_of[sp->members[i]]];
-	return ret;
+	return ret ? ret : order_nodes(sp);
 }
 
 /*
@@ -387,9 +415,10 @@ static int run(struct split *sp, int status, int32_t color, int32_t key)
 	return agree(sp, patience_ns(sp), ret);
 }
 
-int coll_comm_split(coll_comm_t *comm, int32_t color, int32_t key, coll_comm_t **newcomm)
+static int make_part(coll_comm_t *comm, int32_t color, int32_t key, const uint32_t *place,
+		     coll_comm_t **newcomm)
 {
-	struct split sp = { .parent = comm, .lfd = -1 };
+	struct split sp = { .parent = comm, .place = place, .lfd = -1 };
 	int ret;
 
 	if (newcomm)
@@ -417,7 +446,17 @@ int coll_comm_split(coll_comm_t *comm, int32_t color, int32_t key, coll_comm_t *
 	return ret;
 }
 
+int coll_comm_split(coll_comm_t *comm, int32_t color, int32_t key, coll_comm_t **newcomm)
+{
+	return make_part(comm, color, key, NULL, newcomm);
+}
+
 int coll_comm_dup(coll_comm_t *comm, coll_comm_t **newcomm)
 {
 	return coll_comm_split(comm, 0, comm ? (int32_t)comm->rank : 0, newcomm);
+}
+
+int split_reorder(coll_comm_t *comm, const uint32_t *place, coll_comm_t **newcomm)
+{
+	return make_part(comm, 0, (int32_t)comm->rank, place, newcomm);
 }

@@ -173,6 +173,32 @@ out_destroy:
 	return ret;
 }
 
+int topology_renumber(struct topology *t, const uint32_t *number)
+{
+	uint32_t *leader_of = calloc(t->size, sizeof(*leader_of));
+	uint32_t *origin = calloc(t->size, sizeof(*origin));
+	uint32_t i;
+
+	if (!leader_of || !origin) {
+		free(leader_of);
+		free(origin);
+		return -ENOMEM;
+	}
+	for (i = 0; i < t->nr_nodes; i++) {
+		leader_of[number[i]] = t->leader_of[i];
+		origin[number[i]] = t->origin[i];
+	}
+	free(t->leader_of);
+	free(t->origin);
+	t->leader_of = leader_of;
+	t->origin = origin;
+	for (i = 0; i < t->size; i++)
+		t->node_of[i] = number[t->node_of[i]];
+	t->node = number[t->node];
+	memset(t->linked, 0, t->size * sizeof(*t->linked));
+	return t->nr_nodes > 1 ? find_links(t) : 0;
+}
+
 bool topology_dials(const struct topology *t, uint32_t peer)
 {
 	return t->origin[t->node] < t->origin[peer];

@@ -13,8 +13,8 @@
 
 /**
  * struct topology - nodes of a communicator
- * @node_of: node of each rank; nodes are numbered densely, in the order of
- *	their first ranks
+ * @node_of: node of each rank; nodes are numbered densely, by topology_init() in the
+ *	order of their first ranks
  * @leader_of: lowest rank of each node; makes the connections of the node
  * @linked: of each node, whether this node has a link to it
  * @origin: of each node, its number in the communicator that coll_init() made. The
@@ -40,6 +40,14 @@ int topology_identity(const char *node, uint8_t *id);
  */
 int topology_init(struct topology *t, uint32_t rank, uint32_t size,
 		  const uint8_t *ids, size_t stride);
+
+/**
+ * topology_renumber() - other numbers for the nodes
+ * @number: [nr_nodes], of each its new one: a permutation
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int topology_renumber(struct topology *t, const uint32_t *number);
 
 /*
  * Does this node connect to @peer, or does it listen? Decided once for two hosts, by

@@ -7,174 +7,22 @@
  * to it. 1 is the least one could think of. It is what chains and rings pay, and
  * trees, hypercubes and the like exchange mostly with ranks near by number.
  *
- * Up to EXACT hosts the best order is found by branch and bound. For more: the nearest
- * neighbour each time, from several starts, then 2-opt and moves of single hosts until
- * nothing helps (Johnson, McGeoch, "The traveling salesman problem: a case study in local
- * optimization", 1997). A lower bound is printed with it, that of Held and Karp.
+ * libcoll_user/ring.c finds the order, as it does for coll_init(). A lower bound is printed
+ * with it, that of Held and Karp.
  */
 #include "collplan.h"
-
-#define EXACT	9
-#define STARTS	8
+#include "../libcoll_user/ring.h"
 
 struct order {
 	const struct topology *t;
 	u32 n;
-	u32 *host;	/* [n] of rank */
-	u32 *best;
-	bool *used;
+	u32 *best;	/* [n] of rank */
 	double length;	/* of best */
 };
 
 static double way(const struct order *o, u32 a, u32 b)
 {
 	return o->t->far[(size_t)a * o->n + b];
-}
-
-static double ring_length(const struct order *o, const u32 *host)
-{
-	double sum = 0;
-	u32 i;
-
-	for (i = 0; i < o->n && o->n > 1; i++)
-		sum += way(o, host[i], host[i + 1 < o->n ? i + 1 : 0]);
-	return sum;
-}
-
-static void keep(struct order *o, double length)
-{
-	if (length >= o->length - 1e-15)
-		return;
-	memcpy(o->best, o->host, o->n * sizeof(u32));
-	o->length = length;
-}
-
-/* All ways to go on from rank @at, which is @length from the first, if they can be better. */
-static void branch(struct order *o, u32 at, double length)
-{
-	u32 h;
-
-	if (length >= o->length)
-		return;
-	if (at == o->n - 1) {
-		keep(o, length + way(o, o->host[at], o->host[0]));
-		return;
-	}
-	for (h = 0; h < o->n; h++) {
-		if (o->used[h])
-			continue;
-		o->used[h] = true;
-		o->host[at + 1] = h;
-		branch(o, at + 1, length + way(o, o->host[at], h));
-		o->used[h] = false;
-	}
-}
-
-static void exact(struct order *o)
-{
-	memset(o->used, 0, o->n * sizeof(bool));
-	o->host[0] = o->best[0];
-	o->used[o->host[0]] = true;
-	branch(o, 0, 0);
-}
-
-static void nearest_first(struct order *o, u32 start)
-{
-	u32 i, h, best;
-
-	memset(o->used, 0, o->n * sizeof(bool));
-	o->host[0] = start;
-	o->used[start] = true;
-	for (i = 1; i < o->n; i++) {
-		best = o->n;
-		for (h = 0; h < o->n; h++) {
-			if (!o->used[h] && (best == o->n || way(o, o->host[i - 1], h) <
-							    way(o, o->host[i - 1], best)))
-				best = h;
-		}
-		o->host[i] = best;
-		o->used[best] = true;
-	}
-}
-
-static void reverse(u32 *host, u32 from, u32 to)
-{
-	u32 h;
-
-	for (; from < to; from++, to--) {
-		h = host[from];
-		host[from] = host[to];
-		host[to] = h;
-	}
-}
-
-/* Take two ways out and put the ring together the other way round. */
-static bool two_opt(struct order *o)
-{
-	u32 i, j, a, b, c, d;
-	bool better = false;
-
-	for (i = 0; i + 2 < o->n; i++) {
-		for (j = i + 2; j < o->n; j++) {
-			a = o->host[i];
-			b = o->host[i + 1];
-			c = o->host[j];
-			d = o->host[j + 1 < o->n ? j + 1 : 0];
-			if (a == d || way(o, a, c) + way(o, b, d) >=
-				      way(o, a, b) + way(o, c, d) - 1e-15)
-				continue;
-			reverse(o->host, i + 1, j);
-			better = true;
-		}
-	}
-	return better;
-}
-
-/* Put the host of rank @i between ranks @j and @j + 1, where it is shorter. */
-static bool move_one(struct order *o, u32 i)
-{
-	u32 n = o->n, h = o->host[i], before = o->host[i ? i - 1 : n - 1];
-	u32 after = o->host[i + 1 < n ? i + 1 : 0], j, a, b;
-	double gain = way(o, before, h) + way(o, h, after) - way(o, before, after);
-
-	for (j = 0; j < n; j++) {
-		a = o->host[j];
-		b = o->host[j + 1 < n ? j + 1 : 0];
-		if (a == h || b == h || way(o, a, h) + way(o, h, b) - way(o, a, b) >= gain - 1e-15)
-			continue;
-		if (i < j) {
-			memmove(o->host + i, o->host + i + 1, (j - i) * sizeof(u32));
-			o->host[j] = h;
-		} else {
-			memmove(o->host + j + 2, o->host + j + 1, (i - j - 1) * sizeof(u32));
-			o->host[j + 1] = h;
-		}
-		return true;
-	}
-	return false;
-}
-
-static void improve(struct order *o)
-{
-	bool better = true;
-	u32 i;
-
-	while (better) {
-		better = two_opt(o);
-		for (i = 0; i < o->n && o->n > 3; i++)
-			better |= move_one(o, i);
-	}
-}
-
-static void heuristic(struct order *o)
-{
-	u32 i;
-
-	for (i = 0; i < STARTS && i < o->n; i++) {
-		nearest_first(o, (u64)i * o->n / STARTS % o->n);
-		improve(o);
-		keep(o, ring_length(o, o->host));
-	}
 }
 
 /* The work of the lower bound: each [n]. */
@@ -286,7 +134,7 @@ static double lower_bound(const struct order *o)
 	free(b.up);
 	free(b.degree);
 	free(b.in);
-	return o->n > 2 ? best : ring_length(o, o->best);
+	return o->n > 2 ? best : o->length;
 }
 
 int cmd_order(int argc, char **argv)
@@ -310,20 +158,16 @@ int cmd_order(int argc, char **argv)
 	read_topology(&t, file);
 	o.t = &t;
 	o.n = t.hosts;
-	o.host = need(calloc(o.n, sizeof(u32)));
 	o.best = need(calloc(o.n, sizeof(u32)));
-	o.used = need(calloc(o.n, sizeof(bool)));
-	if (!strcmp(how, "exact") && o.n > EXACT + 3)
-		die("order: --exact is for up to %u hosts", EXACT + 3);
+	if (!strcmp(how, "exact") && o.n > RING_EXACT + 3)
+		die("order: --exact is for up to %u hosts", RING_EXACT + 3);
 	read_order(&t, NULL, o.best);
-	o.length = ring_length(&o, o.best);
-	start = o.length;
+	start = ring_length(o.n, t.far, o.best);
 	if (!*how)
-		how = o.n <= EXACT ? "exact" : "heuristic";
-	if (!strcmp(how, "exact"))
-		exact(&o);
-	else
-		heuristic(&o);
+		how = o.n <= RING_EXACT ? "exact" : "heuristic";
+	if (ring_order(o.n, t.far, !strcmp(how, "exact"), o.best))
+		die("no memory");
+	o.length = ring_length(o.n, t.far, o.best);
 	bound = lower_bound(&o);
 	for (i = 0; i < o.n; i++)
 		near += topology_near(&t, i);
@@ -333,9 +177,7 @@ int cmd_order(int argc, char **argv)
 	       bound / near);
 	for (i = 0; i < o.n; i++)
 		printf("%s\n", t.name[o.best[i]]);
-	free(o.host);
 	free(o.best);
-	free(o.used);
 	free_topology(&t);
 	return 0;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/bitmap.h>
 #include <linux/cred.h>
 #include <linux/idr.h>
 #include <linux/limits.h>
+#include <linux/nospec.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
 #include <linux/utsname.h>
@@ -127,24 +129,19 @@ void coll_group_put(struct coll_group *g)
 /* Every node number is below nr_nodes and in use. Return: local ranks. */
 static int coll_check_nodes(const struct coll_join_args *a)
 {
+	DECLARE_BITMAP(used, COLL_MAX_SIZE) = { };
 	const struct coll_join *j = &a->join;
 	u32 local = 0;
-	u32 node, i;
+	u32 i;
 
 	for (i = 0; i < j->size; i++) {
 		if (a->node_of[i] >= j->nr_nodes)
 			return -EINVAL;
+		__set_bit(array_index_nospec(a->node_of[i], j->nr_nodes), used);
 		if (a->node_of[i] == j->node)
 			local++;
 	}
-	/* Numbers are given in the order of their first rank. */
-	for (i = 0, node = 0; i < j->size; i++) {
-		if (a->node_of[i] > node)
-			return -EINVAL;
-		if (a->node_of[i] == node)
-			node++;
-	}
-	return node == j->nr_nodes ? local : -EINVAL;
+	return bitmap_full(used, j->nr_nodes) ? local : -EINVAL;
 }
 
 static int coll_check_join(const struct coll_join_args *a)

@@ -87,8 +87,10 @@ static int coll_plan_parts(struct coll_plan *p)
 	p->n = ranks ? g->size : g->nr_nodes;
 	p->source = coll_plan_source(p->op);
 	p->root = p->source == COLL_RANK_NONE ? p->op->cmd.root : p->source;
+	/* Nodes are numbered as user space likes: that of rank 0 need not be the first. */
 	if (!ranks)
-		p->root = g->node_of[p->root];
+		p->root = p->source != COLL_RANK_NONE || p->kind->flags & COLL_KIND_ROOTED ?
+			g->node_of[p->root] : 0;
 	x->nr_parts = ranks ? g->nr_local : 1;
 	x->parts = kvcalloc(x->nr_parts, sizeof(*x->parts), GFP_KERNEL_ACCOUNT);
 	x->vecs = kvcalloc(2 * g->nr_local, sizeof(*x->vecs), GFP_KERNEL_ACCOUNT);

@@ -169,7 +169,8 @@ int comm_join(coll_comm_t *comm, const struct job_secret *secret, const uint8_t 
 {
 	const struct auth_part part = { job, AUTH_LEN };
 	struct group *g;
-	uint32_t i, node = 0;
+	uint64_t used = 0;
+	uint32_t i;
 
 	if (fault == FAULT_JOIN)
 		return -EMFILE;
@@ -182,12 +183,11 @@ int comm_join(coll_comm_t *comm, const struct job_secret *secret, const uint8_t 
 		memcpy(g->secret, secret->key, AUTH_LEN);
 		memcpy(g->node_of, comm->node_of, comm->size * sizeof(uint32_t));
 	}
-	/* As the kernel checks: nodes are numbered by their first ranks. */
-	for (i = 0; i < comm->size; i++) {
-		mixed_up |= comm->node_of[i] > node;
-		node += comm->node_of[i] == node;
-	}
-	mixed_up |= g->joined > g->size || g->size != comm->size || node != comm->nr_nodes ||
+	/* As the kernel checks: every number is in use. */
+	for (i = 0; i < comm->size; i++)
+		used |= 1ULL << comm->node_of[i];
+	mixed_up |= g->joined > g->size || g->size != comm->size ||
+		    used != (1ULL << comm->nr_nodes) - 1 ||
 		    memcmp(g->node_of, comm->node_of, comm->size * sizeof(uint32_t)) ||
 		    (fault != FAULT_SECRET && memcmp(g->secret, secret->key, AUTH_LEN));
 	set_group(comm, comm, g);
@@ -455,7 +455,7 @@ static void body_reverse(struct rank *r, coll_comm_t *world)
 	if (!c)
 		return;
 	expect(r, c->rank == RANKS - 1 - r->rank, "rank");
-	expect(r, !c->node_of[0], "nodes are not numbered by first ranks");
+	expect(r, c->node_of[0] == world->node_of[RANKS - 1], "nodes do not stand as they did");
 	check_members(r, c, set_of(0, 1));
 	comm_free(c);
 }

@@ -87,6 +87,20 @@ TEST(join_node_maps)
 		JOIN_REFUSED(EINVAL, j.node_of = (uintptr_t)bad[i]);
 }
 
+TEST(nodes_in_any_order)
+{
+	static const uint32_t nodes[] = { 1, 0, 2, 1 };
+	struct coll_join j;
+	int fd = raw_open();
+
+	ASSERT_GE(fd, 0);
+	good_join(&j, nodes);
+	j.nr_nodes = 3;
+	j.node = 1;
+	EXPECT_EQ(0, ioc(fd, COLL_IOC_JOIN, &j));
+	close(fd);
+}
+
 static int join_sized(int fd, void *arg, unsigned int size)
 {
 	return ioc(fd, _IOC(_IOC_WRITE, COLL_IOC_MAGIC, 0x01, size), arg);

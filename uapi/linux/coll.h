@@ -227,8 +227,8 @@ struct coll_version {
  * @rank: 0 .. size-1
  * @size: ranks in all
  * @node: node of this rank
- * @nr_nodes: nodes in all; they are numbered 0 .. nr_nodes-1 in the order of
- *	their first rank
+ * @nr_nodes: nodes in all; they are numbered 0 .. nr_nodes-1, which is also their order in
+ *	the schedules that nodes take part in: neighbours there had better be near
  * @node_of: user address of __u32[size]: node of every rank
  * @flags: COLL_JOIN_*
  * @epoch: incarnation of the communicator; 0 for a fresh one

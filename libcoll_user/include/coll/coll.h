@@ -151,7 +151,10 @@ int coll_comm_split(coll_comm_t *comm, int32_t color, int32_t key, coll_comm_t *
 /** coll_comm_dup() - one more with the same ranks; else as coll_comm_split() */
 int coll_comm_dup(coll_comm_t *comm, coll_comm_t **newcomm);
 
-/** Rank of this process, ranks in all, node of this rank, nodes in all. */
+/**
+ * Rank of this process, ranks in all, node of this rank, nodes in all. Nodes are numbered as
+ * they stand in schedules: by their first ranks, or as COLL_ORDER says.
+ */
 uint32_t coll_comm_rank(const coll_comm_t *comm);
 uint32_t coll_comm_size(const coll_comm_t *comm);
 uint32_t coll_comm_node(const coll_comm_t *comm);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* In which order hosts should stand so that neighbours are near. */
+#ifndef LIBCOLL_RING_H
+#define LIBCOLL_RING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Up to so many hosts the best order of all is found in a moment. */
+#define RING_EXACT	9
+
+/**
+ * ring_length() - of the ways from each host to the next, and from the last to the first
+ * @n: hosts
+ * @far: [n * n], how far it is from one to another: the same both ways
+ * @order: [n]
+ */
+double ring_length(uint32_t n, const double *far, const uint32_t *order);
+
+/**
+ * ring_order() - an order that makes it short
+ * @all: look at all orders: the result is the best one, after n! steps at most; else a
+ *	good one is found
+ * @order: [n]; the order to beat, and the result, which begins with any host
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int ring_order(uint32_t n, const double *far, bool all, uint32_t *order);
+
+#endif
