@@ -62,14 +62,18 @@ static void coll_waiting_killed(struct coll_waiting *w)
  */
 static void coll_waiting_spin(struct coll_waiting *w)
 {
+	const struct coll_group *g = coll_member_group(w->req.member);
 	u32 us = min(READ_ONCE(spin_us), COLL_SPIN_MOST_US);
+	/* The work of links wants one as well. */
+	u32 cpus = g->nr_local + (g->nr_nodes > 1);
 	u64 end;
 
-	if (!us || coll_member_group(w->req.member)->nr_local > num_online_cpus())
+	if (!us || num_online_cpus() < max(cpus, 2U))
 		return;
-	end = local_clock() + us * NSEC_PER_USEC;
+	/* Not local_clock(): where that is jiffies, it stands still meanwhile. */
+	end = ktime_get_ns() + us * NSEC_PER_USEC;
 	while (!READ_ONCE(w->done) && !need_resched() && !signal_pending(current) &&
-	       local_clock() < end) {
+	       ktime_get_ns() < end) {
 		if (coll_req_can_help(&w->req))
 			return;
 		cpu_relax();
