@@ -156,14 +156,20 @@ static void check_numbers(const struct part *p)
 			 coll_comm_size(p->comm), p->me, p->n);
 	for (i = 0; i < p->n; i++) {
 		uint32_t node = coll_comm_node_of(p->comm, i);
+		bool fresh = true;
 
-		if (node > nodes)
-			complain("%s: rank %u on node %u, after %u", p->name, i, node, nodes);
-		nodes += node == nodes;
-		for (k = 0; k < i; k++)
-			if ((node == coll_comm_node_of(p->comm, k)) !=
-			    (node_of[p->ranks[i]] == node_of[p->ranks[k]]))
+		if (node >= coll_comm_nodes(p->comm))
+			complain("%s: rank %u on node %u", p->name, i, node);
+		/* The same or not, and in the same order, as in the whole. */
+		for (k = 0; k < i; k++) {
+			uint32_t other = coll_comm_node_of(p->comm, k);
+
+			fresh &= node != other;
+			if ((node == other) != (node_of[p->ranks[i]] == node_of[p->ranks[k]]) ||
+			    (node < other) != (node_of[p->ranks[i]] < node_of[p->ranks[k]]))
 				complain("%s: nodes of %u and %u", p->name, i, k);
+		}
+		nodes += fresh;
 	}
 	if (nodes != coll_comm_nodes(p->comm))
 		complain("%s: %u nodes, not %u", p->name, coll_comm_nodes(p->comm), nodes);
