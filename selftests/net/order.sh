@@ -33,8 +33,8 @@ racks()
 			ip link set far1 master bridge1 up
 			ip link set port1 master bridge1
 			ip link set port3 master bridge1
-			tc qdisc add dev far0 root netem delay 4ms
-			tc qdisc add dev far1 root netem delay 4ms'
+			tc qdisc add dev far0 root netem delay 10ms
+			tc qdisc add dev far1 root netem delay 10ms'
 		return
 	done
 	return 1
