@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/ktime.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
-#include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
 #include <linux/wait.h>
 
