@@ -55,7 +55,8 @@ static void one_missing(struct __test_metadata *_metadata, uint32_t size,
 	ASSERT_EQ(0, raw_start(&c, size, nodes));
 	ASSERT_EQ(0, test_good(&c));
 	took = all_but(&c, missing, timeout, results);
-	EXPECT_GE(took, timeout);
+	/* Jiffies may be a few behind, where ticks are emulated. */
+	EXPECT_GE(took + 10 * MS, timeout);
 	EXPECT_LE(took, timeout + test_bound_ms() * MS);
 	/* Posted before the news is there, it might even complete. */
 	for (r = 0; r < 200; r++) {

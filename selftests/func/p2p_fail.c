@@ -174,7 +174,8 @@ TEST(deadline)
 			cmd.timeout_ns = 100 * MS;
 			start = test_now_ns();
 			EXPECT_EQ(-ETIMEDOUT, raw_submit(t.c.fd[0], &cmd));
-			EXPECT_GE(test_now_ns() - start, 100 * MS);
+			/* Jiffies may be a few behind, where ticks are emulated. */
+			EXPECT_GE(test_now_ns() - start, 90 * MS);
 			EXPECT_LE(test_now_ns() - start, (100 + test_bound_ms()) * MS);
 			ASSERT_EQ(0, raw_status(t.c.fd[0], &s));
 			EXPECT_EQ(COLL_CAUSE_TIMEOUT, s.cause.kind);
