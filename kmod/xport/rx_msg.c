@@ -89,7 +89,10 @@ int coll_ch_msg_ctrl(struct coll_channel *ch, const struct coll_frame *f,
 		     const u8 *payload)
 {
 	struct coll_msg_frame m = { .id = f->seq };
+	struct coll_group *g = ch->link.group;
+	struct coll_cause cause;
 	struct coll_rts r;
+	int ret;
 
 	if (f->type == COLL_FRAME_CTS) {
 		m.answer = true;
@@ -103,5 +106,12 @@ int coll_ch_msg_ctrl(struct coll_channel *ch, const struct coll_frame *f,
 		m.dtype = r.dtype;
 		m.bytes = r.bytes;
 	}
-	return coll_msg_got_frame(ch->link.group, ch->link.peer, &m);
+	ret = coll_msg_got_frame(g, ch->link.peer, &m);
+	if (ret != -ENOMEM)
+		return ret;
+	/* That is no fault of the peer's. */
+	coll_group_cause(g, &cause, COLL_CAUSE_MEMORY, ENOMEM, COLL_RANK_NONE, 0);
+	cause.node = g->node;
+	coll_group_fail(g, &cause);
+	return 0;
 }
