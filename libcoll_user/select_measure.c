@@ -14,7 +14,7 @@
 #include "debug.h"
 #include "select.h"
 
-/* Runs of one algorithm at one size at most, and in one step. */
+/* Runs of one algorithm at one size at most, and in one step. A run may be several ops. */
 #define MAX_RUNS	64
 #define MAX_REPS	32
 /* Runs of everybody before the first ones drop out. */
@@ -28,6 +28,12 @@
 #define LONG		65536
 /* Longer vectors are not run once more before those that count. */
 #define NO_WARM_UP	(1 << 20)
+/*
+ * A run is so many ops on end, of the same algorithm, as take about this long, in seconds.
+ * Of a single short op one would measure who was the first to leave the barrier.
+ */
+#define RUN_TIME	2e-3
+#define MAX_BATCH	64
 
 /* Rank 0 says: run these algorithms so often; @what 0: it is over. */
 struct step {
@@ -35,6 +41,8 @@ struct step {
 	uint64_t bytes;
 	uint32_t reps;
 	uint32_t warm;
+	uint32_t batch;
+	uint32_t reserved;
 	uint64_t nr;
 	struct {
 		uint32_t algorithm;
@@ -56,19 +64,19 @@ static double now(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* Sums of f32, or bytes; of broadcasts and their like from and to rank 0. */
+/* Sums of f32, or bytes. @root: of those that have one. */
 static void command(coll_comm_t *comm, enum coll_collective what, void *in, void *out,
-		    uint64_t bytes, struct coll_cmd *cmd)
+		    uint64_t bytes, uint32_t root, struct coll_cmd *cmd)
 {
 	const enum coll_op_code sum = COLL_OP_SUM;
 	uint64_t n = bytes / 4;
 
 	switch (what) {
 	case COLL_BROADCAST:
-		coll_cmd_broadcast(comm, cmd, out, bytes, COLL_BYTE, 0);
+		coll_cmd_broadcast(comm, cmd, out, bytes, COLL_BYTE, root);
 		break;
 	case COLL_REDUCE:
-		coll_cmd_reduce(comm, cmd, in, out, n, COLL_F32, sum, 0);
+		coll_cmd_reduce(comm, cmd, in, out, n, COLL_F32, sum, root);
 		break;
 	case COLL_ALLREDUCE:
 		coll_cmd_allreduce(comm, cmd, in, out, n, COLL_F32, sum);
@@ -80,10 +88,10 @@ static void command(coll_comm_t *comm, enum coll_collective what, void *in, void
 		coll_cmd_allgather(comm, cmd, in, out, bytes, COLL_BYTE);
 		break;
 	case COLL_GATHER:
-		coll_cmd_gather(comm, cmd, in, out, bytes, COLL_BYTE, 0);
+		coll_cmd_gather(comm, cmd, in, out, bytes, COLL_BYTE, root);
 		break;
 	case COLL_SCATTER:
-		coll_cmd_scatter(comm, cmd, in, out, bytes, COLL_BYTE, 0);
+		coll_cmd_scatter(comm, cmd, in, out, bytes, COLL_BYTE, root);
 		break;
 	case COLL_ALLTOALL:
 		coll_cmd_alltoall(comm, cmd, in, out, bytes, COLL_BYTE);
@@ -113,7 +121,7 @@ int select_run(coll_comm_t *comm, struct deadline deadline, enum coll_collective
 {
 	struct coll_cmd cmd;
 
-	command(comm, what, in, out, bytes, &cmd);
+	command(comm, what, in, out, bytes, 0, &cmd);
 	return run_one(comm, deadline, &cmd, (uint32_t)alg, 0);
 }
 
@@ -215,24 +223,38 @@ static int have_room(struct select_bench *b, uint64_t bytes)
 	return ret;
 }
 
+/*
+ * A run of one algorithm, behind a barrier; @seconds: of an op in it. Each op of a batch
+ * has another root, else the root of a broadcast would be done with all of them before
+ * the last rank has seen the first.
+ */
+static int run_batch(struct select_bench *b, const struct step *s, uint32_t i, double *seconds)
+{
+	struct coll_cmd cmd;
+	double begin;
+	uint32_t k;
+	int ret;
+
+	ret = barrier(b);
+	begin = now();
+	for (k = 0; !ret && k < s->batch; k++) {
+		command(b->comm, (enum coll_collective)s->what, b->buf, b->buf + b->room, s->bytes,
+			k % b->comm->size, &cmd);
+		ret = run_one(b->comm, b->deadline, &cmd, s->who[i].algorithm, s->who[i].segment);
+	}
+	*seconds = (now() - begin) / s->batch;
+	return ret;
+}
+
 /* Runs one turn; @times: of each of them. */
 static int run_turn(struct select_bench *b, const struct step *s, const uint32_t *order,
 		    double *times)
 {
-	struct coll_cmd cmd;
-	double begin;
 	uint32_t i;
 	int ret = 0;
 
-	command(b->comm, (enum coll_collective)s->what, b->buf, b->buf + b->room, s->bytes, &cmd);
-	for (i = 0; !ret && i < s->nr; i++) {
-		ret = barrier(b);
-		begin = now();
-		if (!ret)
-			ret = run_one(b->comm, b->deadline, &cmd, s->who[order[i]].algorithm,
-				      s->who[order[i]].segment);
-		times[order[i]] = now() - begin;
-	}
+	for (i = 0; !ret && i < s->nr; i++)
+		ret = run_batch(b, s, order[i], &times[order[i]]);
 	return ret;
 }
 
@@ -244,7 +266,8 @@ static int run_step(struct select_bench *b, const struct step *s, struct runs *r
 	int ret;
 
 	/* Of rank 0, whom we trust, but not to be of this very build. */
-	if (s->reps > MAX_REPS || s->warm > 1 || s->nr > MAX_WHO || s->what >= COLL_NR_COLLECTIVES ||
+	if (s->reps > MAX_REPS || s->warm > 1 || s->nr > MAX_WHO || !s->batch ||
+	    s->batch > MAX_BATCH || s->what >= COLL_NR_COLLECTIVES ||
 	    s->bytes > SELECT_MAX_BYTES || vector_bytes(b, s) > SELECT_MAX_BYTES) {
 		coll_abort(b->comm, EPROTO);
 		return -EPROTO;
@@ -345,7 +368,8 @@ static int times_of(struct select_bench *b, enum coll_collective what, uint64_t 
 		    enum coll_algorithm_id second, double *t)
 {
 	struct step s = {
-		.what = what, .bytes = bytes, .reps = reps, .warm = 1, .nr = second ? 2 : 1,
+		.what = what, .bytes = bytes, .reps = reps, .warm = 1, .batch = 1,
+		.nr = second ? 2 : 1,
 		.who = { { (uint32_t)first, 0 }, { (uint32_t)second, 0 } },
 	};
 	struct runs r[2] = { 0 };
@@ -481,14 +505,29 @@ static void drop_out(struct race *r)
 }
 
 /* Seconds that one turn of all will take. */
-static double turn_time(const struct select_bench *b, const struct race *r)
+static double turn_time(const struct select_bench *b, const struct race *r, uint32_t batch)
 {
 	double once = 0;
 	uint32_t i;
 
 	for (i = 0; i < r->nr; i++)
-		once += select_estimate(&r->t[r->who[i]], r->k) + b->barrier;
+		once += batch * select_estimate(&r->t[r->who[i]], r->k) + b->barrier;
 	return once;
+}
+
+/*
+ * Ops in a run: of short ones many, but so that the first runs and the one to warm up fit
+ * into @left seconds; and if possible a round of roots.
+ */
+static uint32_t batch_of(const struct select_bench *b, const struct race *r, double left)
+{
+	double mean = (turn_time(b, r, 1) - r->nr * b->barrier) / r->nr;
+	uint32_t n = b->comm->size, batch = MAX_BATCH;
+
+	while (batch > 1 && (batch * mean > RUN_TIME ||
+			     (FIRST_REPS + 1) * turn_time(b, r, batch) > left))
+		batch--;
+	return batch > n ? batch - batch % n : batch;
 }
 
 static int run_race(struct select_bench *b, struct race *r, enum coll_collective what,
@@ -502,7 +541,8 @@ static int run_race(struct select_bench *b, struct race *r, enum coll_collective
 	if (what == COLL_BARRIER)
 		s.bytes = 0;
 	for (; r->nr && total < MAX_RUNS; total += s.reps) {
-		once = turn_time(b, r);
+		s.batch = batch_of(b, r, end - now());
+		once = turn_time(b, r, s.batch);
 		s.warm = !total && s.bytes <= NO_WARM_UP;
 		turns = once > 0 ? (end - now()) / once - s.warm : 0;
 		if (turns < 1)

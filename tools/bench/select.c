@@ -5,8 +5,9 @@
  *
  * usage: select LABEL MAXBYTES
  *
- * The field: algorithms take turns, each turn in another order; of each run the slowest
- * rank counts, of all runs the median. Who is clearly slower drops out. The least of
+ * The field: algorithms take turns, each turn in another order; a run of short ops is many
+ * on end, with another root each; of each run the slowest rank counts, of all runs the
+ * median. Who is clearly slower drops out. The least of
  * eleven medians is less than any of them should be, so the one that seems best and
  * the chosen one then meet again, alone, by turns, and only these fresh runs count: the
  * duel. Algorithms whose schedules are the same, step by step, differ by noise alone;
@@ -42,6 +43,9 @@
 #define HOPELESS	1.6
 #define HOPELESS_BEFORE	2.5
 #define IS_LONG		(8 << 20)
+/* Ops in a run: as many as take so many seconds, see run(). */
+#define RUN_TIME	2e-3
+#define MAX_BATCH	64
 
 /**
  * struct entry - who takes part
@@ -63,6 +67,7 @@ struct point {
 	const char *label;
 	enum coll_collective what;
 	uint64_t bytes;
+	uint32_t batch;
 	uint32_t nr;
 	struct entry who[MAX_ALGS];
 };
@@ -85,32 +90,39 @@ static void die(const struct point *p, const char *what, int err)
 }
 
 /*
- * Once, behind a barrier. @algorithm COLL_ALG_AUTO: as an application does. Always
- * the same barrier, and that by which the library measures, not the one its tables have:
- * which rank comes out of it first may favour one of two that are mirror images.
+ * A run behind a barrier: as many ops on end as are not too few to tell, each with another
+ * root, and seconds per op. A single short op would show who left the barrier first, and
+ * without new roots a broadcast's would be through with all of them before the last rank
+ * had seen one. @algorithm COLL_ALG_AUTO: as an application does. Always the same barrier,
+ * not the one that the library's tables have.
  */
 static double run(const struct point *p, uint32_t algorithm, uint32_t segment)
 {
 	struct coll_cmd cmd, wait;
 	double begin;
+	uint32_t i;
 	int ret;
 
-	if (p->what == COLL_BROADCAST)
-		coll_cmd_broadcast(p->comm, &cmd, out, p->bytes / 4, COLL_F32, 0);
-	else
-		coll_cmd_allreduce(p->comm, &cmd, in, out, p->bytes / 4, COLL_F32, COLL_OP_SUM);
-	cmd.algorithm = (uint16_t)algorithm;
-	cmd.segment = segment;
 	coll_cmd_barrier(p->comm, &wait);
 	wait.algorithm = COLL_ALG_DISSEMINATION;
 	ret = coll_submit(p->comm, &wait);
 	if (ret)
 		die(p, "barrier", ret);
 	begin = now();
-	ret = coll_submit(p->comm, &cmd);
-	if (ret)
-		die(p, "collective", ret);
-	return now() - begin;
+	for (i = 0; i < p->batch; i++) {
+		if (p->what == COLL_BROADCAST)
+			coll_cmd_broadcast(p->comm, &cmd, out, p->bytes / 4, COLL_F32,
+					   i % coll_comm_size(p->comm));
+		else
+			coll_cmd_allreduce(p->comm, &cmd, in, out, p->bytes / 4, COLL_F32,
+					   COLL_OP_SUM);
+		cmd.algorithm = (uint16_t)algorithm;
+		cmd.segment = segment;
+		ret = coll_submit(p->comm, &cmd);
+		if (ret)
+			die(p, "collective", ret);
+	}
+	return (now() - begin) / p->batch;
 }
 
 static void slowest(const struct point *p, double *times, uint64_t nr)
@@ -165,7 +177,7 @@ static void shuffle(uint32_t *order, uint32_t nr, uint32_t round)
 	}
 }
 
-/* One turn of all that are in it. Return: seconds by the slowest rank. */
+/* One turn of all that are in it. Return: seconds by the slowest rank of all its ops. */
 static double turn(struct point *p, uint32_t round, const uint8_t *is_in, bool keep)
 {
 	double times[MAX_ALGS] = { 0 }, sum = 0;
@@ -179,7 +191,7 @@ static double turn(struct point *p, uint32_t round, const uint8_t *is_in, bool k
 	}
 	slowest(p, times, p->nr);
 	for (i = 0; i < p->nr; i++) {
-		sum += times[i];
+		sum += times[i] * p->batch;
 		if (keep && is_in[i])
 			p->who[i].time[p->who[i].runs++] = times[i];
 	}
@@ -240,7 +252,7 @@ static uint32_t duel(const struct point *p, uint32_t best, double *t)
 		slowest(p, pair, 2);
 		a[n] = pair[0];
 		b[n] = pair[1];
-		spent += pair[0] + pair[1];
+		spent += (pair[0] + pair[1]) * p->batch;
 	}
 	t[0] = quantile(a, n, 2);
 	t[1] = quantile(b, n, 2);
@@ -309,13 +321,35 @@ static uint32_t find_chosen(struct point *p)
 	return p->nr++;
 }
 
+/* By what the chosen one takes, the second time, when it is warm. The same on all ranks. */
+static void find_batch(struct point *p)
+{
+	uint32_t n = coll_comm_size(p->comm);
+	double t;
+
+	p->batch = 1;
+	t = run(p, COLL_ALG_AUTO, 0);
+	if (p->bytes < IS_LONG)
+		t = run(p, COLL_ALG_AUTO, 0);
+	slowest(p, &t, 1);
+	p->batch = t * MAX_BATCH > RUN_TIME ? (uint32_t)(RUN_TIME / t) : MAX_BATCH;
+	if (p->batch > n)
+		p->batch -= p->batch % n;
+	if (!p->batch)
+		p->batch = 1;
+}
+
 static void measure(struct point *p)
 {
-	uint32_t all = p->nr, chosen = find_chosen(p), best = field(p, chosen), pairs;
-	double t[2] = { median(&p->who[best]), median(&p->who[chosen]) };
+	uint32_t all = p->nr, chosen = find_chosen(p), best, pairs;
 	const char *how = "duel";
 	char a[48], b[48];
+	double t[2];
 
+	find_batch(p);
+	best = field(p, chosen);
+	t[0] = median(&p->who[best]);
+	t[1] = median(&p->who[chosen]);
 	pairs = p->who[best].runs;
 	if (best == chosen) {
 		how = "best";
