@@ -6,12 +6,12 @@ SPLAT='BUG:|WARNING:|Oops|KASAN:|KCSAN:|UBSAN:|KMSAN:|INFO: task|INFO: possible|
 SPLAT+='|general protection|refcount_t|list_(add|del) corruption|unreferenced object'
 SPLAT+='|Kernel panic'
 
-# write_cmd FILE CMD ARGS...: the command as a script, byte for byte
+# write_cmd FILE VM CMD ARGS...: the command as a script, byte for byte
 write_cmd()
 {
-	local file=$1 v
+	local file=$1 vm=$2 v
 
-	shift
+	shift 2
 	{
 		while read -r v; do
 			case $v in
@@ -19,6 +19,7 @@ write_cmd()
 				printf 'export %s=%q\n' "$v" "${!v}" ;;
 			esac
 		done < <(compgen -e)
+		((vms == 1)) || net_environment "$vm"
 		printf 'cd %q || exit 125\n' "$PWD"
 		printf 'exec'
 		printf ' %q' "$@"
@@ -26,10 +27,10 @@ write_cmd()
 	} >"$file"
 }
 
-# write_conf FILE KERNEL CPUS MODULE: shell variables for guest-init
+# write_conf FILE VM CPUS MODULE: shell variables for guest-init
 write_conf()
 {
-	local file=$1 kernel=$2 cpus=$3 module=$4
+	local file=$1 vm=$2 cpus=$3 module=$4
 
 	# shellcheck disable=SC2016  # the guest expands it
 	{
@@ -43,6 +44,7 @@ write_conf()
 			printf 'modules=%q\n' "$(debian_modules "$kernel")" ;;
 		esac
 		printf 'out=%q\n' "${COLLVM_OUT-}"
+		((vms == 1)) || net_conf "$vm"
 	} >"$file"
 }
 
@@ -54,27 +56,102 @@ stop_vm()
 	kill -KILL "$1" 2>/dev/null
 }
 
-# boot_vm RUN SECONDS: runs vm_cmd to its end, its output to ours; true unless
-# it had to be ended
-boot_vm()
+# start_vm VM: runs vm_cmd, its output to ours
+start_vm()
 {
-	local run=$1 limit=$2 started=$SECONDS vm out status
+	local vm=$1 fd
 
-	exec 4> >(exec cat)
-	out=$!
+	if ((vms == 1)); then
+		exec {fd}> >(exec cat)
+	else
+		exec {fd}> >(exec sed -u "s/^/[$vm] /")
+	fi
+	outs[vm]=$!
 	(
-		cd / && ulimit -c 0
+		cd "$run" && ulimit -c 0
+		exec 4>&"$fd" {fd}>&-
 		exec env "${vm_env[@]}" timeout -s KILL "$limit" "${vm_cmd[@]}"
-	) </dev/null >"$run/console" 2>&1 &
-	vm=$!
-	exec 4>&-
-	# shellcheck disable=SC2064  # the process of now
-	trap "exec 2>/dev/null; stop_vm $vm; exit 130" INT TERM HUP
-	wait "$vm" 2>/dev/null	# it says so when it is ended by a signal
+	) </dev/null >"$run/$vm/console" 2>&1 &
+	pids[vm]=$!
+	exec {fd}>&-
+}
+
+# vm_started VM: true as soon as it is, and the next may follow; not if it died
+vm_started()
+{
+	local vm=$1 i pid
+
+	for ((i = 0; i < 100; i++)); do
+		# the only child of the timeout process
+		pid=$(pgrep -P "${pids[vm]}") && { ((vms == 1)) || net_ready "$vm"; } && break
+		[[ -d /proc/${pids[vm]} ]] || break
+		sleep 0.1
+	done
+	[[ ! $report || ! $pid ]] || echo "pid $vm $pid" >>"$report"
+	[[ $pid ]] && ((i < 100))
+}
+
+# stop_vms: those that still run
+stop_vms()
+{
+	local vm
+
+	for vm in "${!pids[@]}"; do
+		stop_vm "${pids[vm]}"
+	done
+}
+
+# vm_over VM STATUS: of its process. Judges; sets $result if it is the first to fail
+vm_over()
+{
+	local vm=$1 late=${cut-} status log
+
+	unset "pids[vm]"
+	wait "${outs[vm]}"
+	(($2 != 137 || SECONDS - started < limit)) || late="after $limit seconds"
+	(($2 == 137)) || late=
+	conclude "$run/$vm" "$(vm_name "$vm")" "$late"
 	status=$?
-	trap - INT TERM HUP
-	wait "$out"
-	((status != 137 || SECONDS - started < limit))
+	log=$(keep_log "$run/$vm" "$vm")
+	((status == 0)) || say "console: $log"
+	((result)) || result=$status
+	((vms == 1)) || net_over "$vm"
+	[[ ! $report ]] || echo "status $vm $status" >>"$report"
+}
+
+vm_name()
+{
+	if ((vms == 1)); then
+		echo "$kernel"
+	else
+		echo "$kernel, VM $1"
+	fi
+}
+
+# wait_vms: until all are over. If one fails, the others have $grace seconds more.
+wait_vms()
+{
+	local clock='' pid status vm cut=
+
+	while ((${#pids[@]})); do
+		pid=
+		# it says so when one is ended by a signal
+		wait -n -p pid "${pids[@]}" ${clock:+"$clock"} 2>/dev/null
+		status=$?
+		if [[ $clock && $pid == "$clock" ]]; then
+			clock='' cut="$grace seconds after another had failed"
+			stop_vms
+			continue
+		fi
+		for vm in "${!pids[@]}"; do
+			[[ $pid && ${pids[vm]} != "$pid" ]] || vm_over "$vm" "$status"
+		done
+		if ((result && ${#pids[@]})) && [[ ! $clock && ! $cut ]]; then
+			sleep "$grace" &
+			clock=$!
+		fi
+	done
+	[[ ! $clock ]] || kill "$clock"
 }
 
 # The guest's console from where it was ready to load the module
@@ -103,66 +180,87 @@ judge()
 	return 0
 }
 
-# conclude RUN TIMED_OUT LIMIT: the exit status for what happened
+# conclude RUN NAME LATE: the exit status for what happened; LATE says when it
+# had to be ended, and why
 conclude()
 {
-	local run=$1 timed_out=$2 limit=$3 reasons status
+	local run=$1 name=$2 late=$3 reasons status
 
-	if [[ $timed_out ]]; then
+	# one that has finished may have been waiting for the others
+	if [[ $late && ! -f $run/finished ]]; then
 		splats "$run" >&2
 		tail -n 30 "$run/console" >&2
-		say "$kernel: ended after $limit seconds"
+		say "$name: ended $late"
 		return 97
 	fi
 	if [[ ! -f $run/started && ! -f $run/reasons ]]; then
 		tail -n 30 "$run/console" >&2
-		say "$kernel: did not boot"
+		say "$name: did not boot"
 		return 98
 	fi
 	reasons=$(judge "$run")
 	status=$(cat "$run/status" 2>/dev/null)
 	if [[ $reasons ]]; then
 		printf '%s\n' "$reasons" >&2
-		say "$kernel: verdict unclean (command's status: ${status:-none})"
+		say "$name: verdict unclean (command's status: ${status:-none})"
 		[[ ${status:-0} == 0 ]] && status=99
 	fi
 	return "$status"
 }
 
-# Keeps the consoles of the last runs
+# keep_log RUN VM: keeps the consoles of the last runs
 keep_log()
 {
 	local log
 
-	log=$cache/log/run-$kernel-$(date +%Y%m%d-%H%M%S)-$$.log
+	log=$cache/log/run-$kernel-$(date +%Y%m%d-%H%M%S)-$$
+	((vms == 1)) || log+=-vm$2
+	log+=.log
 	mv "$1/console" "$log" 2>/dev/null && echo "$log"
 	find "$cache/log" -name 'run-*.log' -printf '%T@ %p\n' | sort -n | head -n -100 |
 		cut -d ' ' -f 2- | xargs -r -d '\n' rm -f
 }
 
-# run_vm CPUS MEGABYTES SECONDS MODULE(1 or empty) CMD...; uses $kernel
-run_vm()
+# prepare_vm VM CPUS MEGABYTES MODULE CMD...: what start_vm needs
+prepare_vm()
 {
-	local cpus=$1 mem=$2 limit=$3 module=$4 run status log timed_out=
-	local vm_cmd vm_env
+	local vm=$1 cpus=$2 mem=$3 module=$4 dir=$run/$1
 
 	shift 4
+	mkdir "$dir" || return
+	[[ ! $module ]] || ln "$run/coll.ko" "$dir/" || return
+	cp "$vmlib/guest-init" "$dir/" || return
+	write_cmd "$dir/cmd" "$vm" "$@"
+	write_conf "$dir/conf" "$vm" "$cpus" "$module"
+	case $kernel in
+	uml*)		uml_command "$kernel" "$dir" "$cpus" "$mem" ;;
+	debian-*)	debian_command "$kernel" "$dir" "$cpus" "$mem" ;;
+	esac
+	((vms == 1)) || net_command "$vm"
+}
+
+# run_vms CPUS MEGABYTES MODULE(1 or empty) CMD...; uses $kernel, $vms, $limit,
+# $grace and $report
+run_vms()
+{
+	local module=$3 run vm started=$SECONDS result=0
+	local vm_cmd vm_env pids=() outs=()
+
 	fetch_kernel "$kernel" || exit 98
 	run=$(mktemp -d "$cache/run/XXXXXXXX") || exit 98
 	# shellcheck disable=SC2064  # the directory of now
 	trap "rm -rf '$run'" EXIT
 	[[ ! $module ]] || build_module "$kernel" "$run/coll.ko" >/dev/null || exit 98
-	cp "$vmlib/guest-init" "$run/" || exit 98
-	write_cmd "$run/cmd" "$@"
-	write_conf "$run/conf" "$kernel" "$cpus" "$module"
-	case $kernel in
-	uml*)		uml_command "$kernel" "$run" "$cpus" "$mem" ;;
-	debian-*)	debian_command "$kernel" "$run" "$cpus" "$mem" ;;
-	esac
-	boot_vm "$run" "$limit" || timed_out=1
-	conclude "$run" "$timed_out" "$limit"
-	status=$?
-	log=$(keep_log "$run")
-	((status == 0)) || say "console: $log"
-	return "$status"
+	((vms == 1)) || net_prepare || exit 98
+	[[ ! $report ]] || : >"$report" || exit 98
+	trap 'exec 2>/dev/null; stop_vms; exit 130' INT TERM HUP
+	started=$SECONDS
+	for ((vm = 0; vm < vms; vm++)); do
+		prepare_vm "$vm" "$@" || { stop_vms; exit 98; }
+		start_vm "$vm"
+		vm_started "$vm" || break
+	done
+	wait_vms
+	trap - INT TERM HUP
+	return "$result"
 }
