@@ -19,6 +19,7 @@ help:
 	@echo 'make all                    library, tools, and coll.ko for KERNEL'
 	@echo 'make unit | layers | static the tests that need no VM'
 	@echo 'make func | net             kselftests in a VM (KERNEL=uml ...)'
+	@echo 'make hosts                  two VMs on one network (KERNEL=debian-6.1, debian-6.12)'
 	@echo 'make stress-kill N=1000     seeded kill -9 injections (KERNEL=uml-debug)'
 	@echo 'make bench                  beside MPI and Gloo, into Documentation/performance.rst'
 	@echo '                            (BENCH_SETTING=uml|vm|native, see tools/bench/run)'
@@ -50,7 +51,7 @@ unit: packages
 static: packages
 	$(Q)selftests/static.sh $(KERNELS)
 
-func net: user
+func net hosts: user
 	$(Q)$(MAKE) -s -C selftests run-$@ KERNEL=$(KERNEL)
 
 check: user
@@ -74,5 +75,5 @@ install: user
 clean:
 	rm -rf .build
 
-.PHONY: all help packages user modules demo layers unit static func net check \
+.PHONY: all help packages user modules demo layers unit static func net hosts check \
 	stress-kill bench bench-ops bench-select install clean

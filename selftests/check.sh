@@ -3,9 +3,9 @@
 #
 # usage: check.sh KERNEL...
 #
-# Everything: what needs no VM, then func and net on each kernel. Every part
-# closes with "TITLE: N passed, M failed"; a part without that line has failed.
-# The last line is the sum.
+# Everything: what needs no VM, then func and net on each kernel, and hosts on one.
+# Every part closes with "TITLE: N passed, M failed"; a part without that line has
+# failed. The last line is the sum.
 #
 # With a single kernel this is the inner loop of someone at work: tests that loop
 # do so a third as often, unless COLL_TEST_SCALE says otherwise.
@@ -88,6 +88,9 @@ join
 for kernel in "$@"; do
 	part "func on $kernel" make -s --no-print-directory -C selftests run-func KERNEL="$kernel"
 	part "net on $kernel" make -s --no-print-directory -C selftests run-net KERNEL="$kernel"
+	# two emulated machines take all there is: on one kernel
+	[[ $kernel != debian-6.1 ]] || part "hosts on $kernel" \
+		make -s --no-print-directory -C selftests run-hosts KERNEL="$kernel"
 done
 
 printf '\n'

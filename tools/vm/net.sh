@@ -40,16 +40,18 @@ net_conf()
 }
 
 # net_command VM: adds to vm_cmd. Paths are relative, for those of sockets are short.
+# The side that listens (of QEMU 7.2) blocks as a whole while the other does not read,
+# so the hub is never that one.
 net_command()
 {
 	local vm=$1 i
 
 	qemu_share shared "$run/shared" ''
 	if ((vm)); then
-		vm_cmd+=(-netdev "stream,id=net,server=off,addr.type=unix,addr.path=net.$vm")
+		vm_cmd+=(-netdev "stream,id=net,server=on,addr.type=unix,addr.path=net.$vm")
 	else
 		for ((i = 1; i < vms; i++)); do
-			vm_cmd+=(-netdev "stream,id=to$i,server=on,addr.type=unix,addr.path=net.$i"
+			vm_cmd+=(-netdev "stream,id=to$i,server=off,addr.type=unix,addr.path=net.$i"
 				-netdev "hubport,id=port$i,hubid=0,netdev=to$i")
 		done
 		vm_cmd+=(-netdev "hubport,id=net,hubid=0")
@@ -57,10 +59,10 @@ net_command()
 	vm_cmd+=(-device "$NET_CARD,netdev=net,mac=$(printf '52:54:00:86:00:%02x' "$vm")")
 }
 
-# net_ready VM: can those after it connect?
+# net_ready VM: can the hub connect?
 net_ready()
 {
-	(($1)) || [[ -S $run/net.$((vms - 1)) ]]
+	(($1 == 0)) || [[ -S $run/net.$1 ]]
 }
 
 # net_over VM: the others need not wait for it

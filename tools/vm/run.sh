@@ -255,7 +255,8 @@ run_vms()
 	[[ ! $report ]] || : >"$report" || exit 98
 	trap 'exec 2>/dev/null; stop_vms; exit 130' INT TERM HUP
 	started=$SECONDS
-	for ((vm = 0; vm < vms; vm++)); do
+	# that with the hub connects to the others
+	for ((vm = vms - 1; vm >= 0; vm--)); do
 		prepare_vm "$vm" "$@" || { stop_vms; exit 98; }
 		start_vm "$vm"
 		vm_started "$vm" || break
