@@ -366,22 +366,47 @@ static double between(const struct select_time *t, uint32_t quarter)
 	return t->segment ? low / SEGMENT_WORTH : low;
 }
 
-/* The best for this size; @last if that is as good. */
+/*
+ * Is there more than a guess of @t at size @k? Where some have been timed, of those only;
+ * beyond, of all, but with the kernel's segment: what another one is worth changes with
+ * the size.
+ */
+static bool known_at(const struct field *f, const struct select_time *t, uint32_t k)
+{
+	return t->measured[k] || (!best_time(f, k) && !t->segment);
+}
+
+static bool known_between(const struct field *f, const struct select_time *t, uint32_t quarter)
+{
+	return known_at(f, t, quarter / 4) && (!(quarter % 4) || known_at(f, t, quarter / 4 + 1));
+}
+
+/* The best for this size, @known or of all; @last if that is as good. */
+static uint32_t best_of(const struct field *f, uint32_t collective, uint32_t quarter,
+			uint32_t last, bool known)
+{
+	uint32_t best = SELECT_MAX_ALGS, i;
+	double t, least = 0;
+
+	for (i = 0; i < f->nr; i++) {
+		if (!select_fits(collective, f->t[i].alg) ||
+		    (known && !known_between(f, &f->t[i], quarter)))
+			continue;
+		t = between(&f->t[i], quarter) * (i == last ? WORTH : 1);
+		if (best == SELECT_MAX_ALGS || t < least) {
+			best = i;
+			least = t;
+		}
+	}
+	return best;
+}
+
 static uint32_t best_at(const struct field *f, uint32_t collective, uint32_t quarter,
 			uint32_t last)
 {
-	uint32_t i, best = last;
+	uint32_t best = best_of(f, collective, quarter, last, true);
 
-	for (i = 0; i < f->nr; i++) {
-		double stay = best == last ? WORTH : 1;
-
-		if (!select_fits(collective, f->t[i].alg))
-			continue;
-		if (best == SELECT_MAX_ALGS ||
-		    between(&f->t[i], quarter) < stay * between(&f->t[best], quarter))
-			best = i;
-	}
-	return best;
+	return best < SELECT_MAX_ALGS ? best : best_of(f, collective, quarter, last, false);
 }
 
 static void fill_table(struct select_table *out, const struct field *f, uint32_t collective)
