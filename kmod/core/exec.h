@@ -45,6 +45,7 @@ struct coll_place {
  * @done: watermark: bytes done, in order. Written by the step's worker only,
  *	with release; what it covers may be read after an acquire.
  * @complete: set once, with release, when there is nothing more to do
+ * @idle: there was nothing to do from the start
  * @ordinal: among the transfers of its kind with this peer node
  * @next: next step of its kind with this peer node, COLL_DEP_NONE
  */
@@ -64,6 +65,7 @@ struct coll_exec_step {
 	u32 prev;
 	u64 done;
 	bool complete;
+	bool idle;
 	u32 ordinal;
 	u32 next;
 };
@@ -126,11 +128,15 @@ static inline bool coll_step_is_complete(const struct coll_exec_step *st)
  * @peer: node
  * @send: step to send next; that link's work only
  * @recv: step to receive next; that link's work only
+ * @first_send: first of all
+ * @first_recv: likewise
  */
 struct coll_exec_peer {
 	u32 peer;
 	u32 send;
 	u32 recv;
+	u32 first_send;
+	u32 first_recv;
 };
 
 /**
@@ -141,18 +147,35 @@ struct coll_exec_peer {
  * @nr: how many
  * @kicks: since they were last looked at; whoever makes it 1 sees to it that the
  *	worker runs
+ * @sweep: its own; NULL: not needed so far
  */
 struct coll_helper {
 	struct work_struct work;
 	struct coll_exec *x;
+	struct coll_sweep *sweep;
 	u32 *steps;
 	u32 nr;
 	atomic_t kicks;
 };
 
 /**
+ * struct coll_plan_key - what a plan depends on, besides the group
+ * @cmd: fields that are the same on all ranks; else 0
+ * @agreed: see struct coll_op
+ * @chosen: likewise
+ */
+struct coll_plan_key {
+	struct coll_cmd cmd;
+	u64 agreed;
+	u16 chosen;
+};
+
+/**
  * struct coll_exec - a schedule laid out over the buffers of an op
- * @op: the op
+ * @op: the op; of a plan that is kept, the last one
+ * @list: in group->plans while it is kept; group->lock
+ * @key: which ops it will do for, see plan_keep.c
+ * @in_place: by local index, of these
  * @reducer: the operator; its part is NULL where nothing is reduced
  * @in_order: partial results need not come first in a fold
  * @stream: so many bytes are written, and not read again by the op, that they had
@@ -176,6 +199,9 @@ struct coll_helper {
  */
 struct coll_exec {
 	struct coll_op *op;
+	struct list_head list;
+	struct coll_plan_key key;
+	unsigned long *in_place;
 	struct coll_reducer reducer;
 	bool in_order;
 	bool stream;
@@ -208,6 +234,15 @@ int coll_exec_prepare(struct coll_op *op);
 
 /* Free what coll_exec_prepare() made. NULL is fine. */
 void coll_exec_free(struct coll_exec *x);
+
+/**
+ * coll_exec_put() - an op has ended: keep its plan for the next one like it, or free it
+ * @x: of the op, which nobody uses any more; NULL is fine
+ */
+void coll_exec_put(struct coll_exec *x);
+
+/* Free the plans that a group has kept. Nobody else looks at it any more. */
+void coll_plans_free(struct coll_group *g);
 
 /**
  * coll_exec_start() - set the schedule going

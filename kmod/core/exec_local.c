@@ -115,16 +115,16 @@ static int coll_helper_look(struct coll_helper *h, struct coll_sweep *sw)
 /* The one who took @kicks from 0 to 1 does all there is to do, then and later. */
 static void coll_helper_run(struct coll_helper *h)
 {
-	struct coll_sweep *sw = coll_exec_sweep(h->x);
-	int ret = sw ? 0 : -ENOMEM;
-	int seen;
+	int ret, seen;
 
+	if (!h->sweep)
+		h->sweep = coll_exec_sweep(h->x);
+	ret = h->sweep ? 0 : -ENOMEM;
 	do {
 		seen = atomic_read(&h->kicks);
 		if (!ret && !coll_op_ending(h->x->op))
-			ret = coll_helper_look(h, sw);
+			ret = coll_helper_look(h, h->sweep);
 	} while (atomic_sub_return(seen, &h->kicks));
-	coll_sweep_free(sw);
 	if (ret)
 		coll_exec_failed(h->x, ret);
 }
@@ -247,7 +247,8 @@ static u32 coll_wake_helpers(struct coll_exec *x, u32 want, bool self)
 
 /*
  * Queue helpers on other CPUs than those of the ranks woken: an unbound queue may keep
- * what one CPU queues on that CPU.
+ * what one CPU queues on that CPU. If we are the helper of an op before this one, whose
+ * plan it has got, our work would wait for ourselves.
  */
 static void coll_queue_helpers(struct coll_exec *x, u32 want, bool self)
 {
@@ -255,6 +256,10 @@ static void coll_queue_helpers(struct coll_exec *x, u32 want, bool self)
 	u32 i = 0;
 
 	do {
+		if (i < COLL_EXEC_HELPERS && current_work() == &x->helpers[i].work) {
+			i++;
+			want = min(want + 1, (u32)COLL_EXEC_HELPERS);
+		}
 		if (i == want)
 			return;
 		if (!(self && cpu == first) && !coll_cpu_taken(x, cpu, NULL)) {

@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include <linux/utsname.h>
 
+#include "exec.h"
 #include "group.h"
 #include "limits.h"
 #include "link.h"
@@ -55,6 +56,7 @@ static void coll_group_free(struct coll_group *g)
 {
 	ida_free(&coll_group_ids, g->id);
 	coll_select_free(g);
+	coll_plans_free(g);
 	coll_msgs_free(g);
 	kvfree(g->links);
 	kvfree(g->local_left);
@@ -167,6 +169,7 @@ static struct coll_group *coll_group_alloc(struct coll_join_args *a, u32 nr_loca
 	g = kzalloc(sizeof(*g), GFP_KERNEL_ACCOUNT);
 	if (!g)
 		return NULL;
+	INIT_LIST_HEAD(&g->plans);
 	id = ida_alloc_min(&coll_group_ids, 1, GFP_KERNEL);
 	if (id < 0) {
 		kfree(g);

@@ -80,6 +80,8 @@ struct coll_left {
  * @doom: a failure that waits for the ops before its ->seq to end; ->kind 0: none
  * @ops: posted and not ended, by seq
  * @active: the one that runs; NULL between ops
+ * @plans: plans of ended ops, last used first
+ * @nr_plans: how many
  * @advancing: somebody is starting ops; see coll_group_advance()
  * @completing: somebody is completing ended ops, in order
  * @started: ops started
@@ -125,6 +127,8 @@ struct coll_group {
 	struct coll_cause doom;
 	struct list_head ops;
 	struct coll_op *active;
+	struct list_head plans;
+	u32 nr_plans;
 	bool advancing;
 	bool completing;
 	u64 started;

@@ -62,6 +62,13 @@
 #define COLL_STREAM_LEAST	SZ_4M
 #define COLL_STREAM_RUNS	3
 /*
+ * Plans that a group keeps for the next ops like those they were made for, and how large
+ * they may be: what takes long itself does not mind planning.
+ */
+#define COLL_PLANS_MAX		8
+#define COLL_PLAN_STEPS		1024
+#define COLL_PLAN_SCRATCH	SZ_1M
+/*
  * Steps of an op, of all its local participants: bounds their table to 200 MiB or so.
  * Schedules of n^2 steps, with all ranks on one node, end at about 700 ranks.
  */

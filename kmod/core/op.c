@@ -375,7 +375,7 @@ static void coll_op_finish(struct coll_group *g, struct coll_op *op,
 
 	trace_coll_complete(g->id, op->seq, op->result);
 	/* Only now: sleepers look through their request at op->exec. */
-	coll_exec_free(op->exec);
+	coll_exec_put(op->exec);
 	list_for_each_entry_safe(req, next, reqs, list)
 		coll_req_done(req, op->result);
 	if (cancel_delayed_work(&op->deadline))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Laying a schedule out over the buffers of an op: exec.c runs it then. */
+#include <linux/bitmap.h>
 #include <linux/math64.h>
 #include <linux/overflow.h>
 #include <linux/sched.h>
@@ -75,14 +76,40 @@ static void coll_plan_rank(struct coll_plan *p, struct coll_part *part,
 		swap(part->out[0], part->out[part->nr_out - 1]);
 }
 
+/* The vectors of those who take part here: of this op, the plan may be an older one. */
+static void coll_plan_vecs(struct coll_plan *p)
+{
+	struct coll_exec *x = p->x;
+	const struct coll_group *g = p->op->group;
+	bool ranks = p->kind->flags & COLL_KIND_RANKS;
+	struct coll_req *req;
+	u32 i;
+
+	for (i = 0; i < x->nr_parts; i++) {
+		struct coll_part *part = &x->parts[i];
+
+		part->in = &x->vecs[2 * i];
+		part->out = &x->vecs[2 * i + (ranks ? 1 : g->nr_local)];
+		part->scale = x->scales ? &x->scales[i] : NULL;
+		part->nr_in = 0;
+		part->nr_out = 0;
+	}
+	i = 0;
+	list_for_each_entry(req, &p->op->reqs, list) {
+		struct coll_part *part = &x->parts[ranks ? i : 0];
+
+		part->id = ranks ? req->member->rank : g->node;
+		coll_plan_rank(p, part, req);
+		i++;
+	}
+}
+
 /* Who takes part, here, with which vectors. */
 static int coll_plan_parts(struct coll_plan *p)
 {
 	struct coll_exec *x = p->x;
 	const struct coll_group *g = p->op->group;
 	bool ranks = p->kind->flags & COLL_KIND_RANKS;
-	struct coll_req *req;
-	u32 i = 0;
 
 	p->n = ranks ? g->size : g->nr_nodes;
 	p->source = coll_plan_source(p->op);
@@ -96,18 +123,7 @@ static int coll_plan_parts(struct coll_plan *p)
 	x->vecs = kvcalloc(2 * g->nr_local, sizeof(*x->vecs), GFP_KERNEL_ACCOUNT);
 	if (!x->parts || !x->vecs)
 		return -ENOMEM;
-	list_for_each_entry(req, &p->op->reqs, list) {
-		struct coll_part *part = &x->parts[ranks ? i : 0];
-
-		part->id = ranks ? req->member->rank : g->node;
-		if (!part->in) {
-			part->in = &x->vecs[2 * i];
-			part->out = &x->vecs[2 * i + (ranks ? 1 : g->nr_local)];
-			part->scale = x->scales ? &x->scales[i] : NULL;
-		}
-		coll_plan_rank(p, part, req);
-		i++;
-	}
+	coll_plan_vecs(p);
 	return 0;
 }
 
@@ -202,8 +218,6 @@ static int coll_plan_steps(struct coll_plan *p)
 		    nr > COLL_MAX_STEPS)
 			goto out;
 		x->parts[i].begin = x->nr_steps;
-		x->parts[i].fence = x->nr_steps;
-		x->parts[i].drained = x->nr_steps;
 		x->parts[i].end = nr;
 		x->nr_steps = nr;
 	}
@@ -315,20 +329,14 @@ static bool coll_plan_alias(struct coll_plan *p, u32 i)
 static void coll_plan_aliases(struct coll_plan *p)
 {
 	struct coll_exec *x = p->x;
-	int left = x->nr_steps;
 	u32 i;
 
 	for (i = 0; i < x->nr_steps; i++) {
 		struct coll_exec_step *st = &x->steps[i];
 
-		if (st->s.kind == COLL_STEP_LOCAL &&
-		    (!st->len || coll_plan_alias(p, i))) {
-			st->done = st->len;
-			st->complete = true;
-			left--;
-		}
+		st->idle = st->s.kind == COLL_STEP_LOCAL &&
+			   (!st->len || coll_plan_alias(p, i));
 	}
-	atomic_set(&x->steps_left, left);
 }
 
 static bool coll_step_is_local(const struct coll_exec_step *st)
@@ -350,7 +358,7 @@ static void coll_plan_helper(struct coll_plan *p, struct coll_helper *helper, u3
 			u32 from = part->begin + b * per_block;
 
 			for (i = from; i < from + per_block; i++) {
-				if (!x->steps[i].complete &&
+				if (!x->steps[i].idle &&
 				    coll_step_is_local(&x->steps[i]))
 					helper->steps[helper->nr++] = i;
 			}
@@ -359,24 +367,61 @@ static void coll_plan_helper(struct coll_plan *p, struct coll_helper *helper, u3
 }
 
 /* Deal the local steps out: those of one participant to one helper. */
-static int coll_plan_helpers(struct coll_plan *p)
+static void coll_plan_helpers(struct coll_plan *p)
 {
 	struct coll_exec *x = p->x;
 	u32 h, nr = 0;
+
+	for (h = 0; h < x->nr_helpers; h++) {
+		x->helpers[h].x = x;
+		x->helpers[h].steps = x->local + nr;
+		x->helpers[h].nr = 0;
+		atomic_set(&x->helpers[h].kicks, 0);
+		coll_plan_helper(p, &x->helpers[h], h);
+		nr += x->helpers[h].nr;
+	}
+	coll_helpers_init(x);
+}
+
+static int coll_plan_local(struct coll_plan *p)
+{
+	struct coll_exec *x = p->x;
 
 	x->local = kvmalloc_array(x->nr_steps ?: 1, sizeof(*x->local),
 				  GFP_KERNEL_ACCOUNT);
 	if (!x->local)
 		return -ENOMEM;
 	x->nr_helpers = min3(x->nr_parts, (u32)num_online_cpus(), (u32)COLL_EXEC_HELPERS);
-	for (h = 0; h < x->nr_helpers; h++) {
-		x->helpers[h].x = x;
-		x->helpers[h].steps = x->local + nr;
-		coll_plan_helper(p, &x->helpers[h], h);
-		nr += x->helpers[h].nr;
-	}
-	coll_helpers_init(x);
 	return 0;
+}
+
+/* All steps are still to be done. */
+static void coll_plan_reset(struct coll_plan *p)
+{
+	struct coll_exec *x = p->x;
+	int left = 0;
+	u32 i;
+
+	for (i = 0; i < x->nr_steps; i++) {
+		struct coll_exec_step *st = &x->steps[i];
+
+		st->done = st->idle ? st->len : 0;
+		st->complete = st->idle;
+		left += !st->idle;
+	}
+	atomic_set(&x->steps_left, left);
+	for (i = 0; i < x->nr_parts; i++) {
+		x->parts[i].fence = x->parts[i].begin;
+		x->parts[i].drained = x->parts[i].begin;
+	}
+	for (i = 0; i < x->nr_peers; i++) {
+		x->peers[i].send = x->peers[i].first_send;
+		x->peers[i].recv = x->peers[i].first_recv;
+	}
+	x->shared = NULL;
+	atomic64_set(&x->cursor, 0);
+	atomic64_set(&x->swept, 0);
+	coll_plan_helpers(p);
 }
 
 /*
@@ -441,7 +486,17 @@ static int coll_plan_all(struct coll_plan *p)
 	if (ret)
 		return ret;
 	coll_plan_stream(p);
-	return coll_plan_helpers(p);
+	coll_plan_label(p);
+	return coll_plan_local(p);
+}
+
+/* Lay a plan that was made for another op over the vectors of this one. */
+static int coll_plan_again(struct coll_plan *p)
+{
+	p->x->op = p->op;
+	p->source = coll_plan_source(p->op);
+	coll_plan_vecs(p);
+	return coll_plan_check(p);
 }
 
 int coll_exec_prepare(struct coll_op *op)
@@ -452,16 +507,22 @@ int coll_exec_prepare(struct coll_op *op)
 	struct coll_group *g = op->group;
 	int ret;
 
-	p.x = kzalloc(sizeof(*p.x), GFP_KERNEL_ACCOUNT);
-	if (!p.x)
-		return -ENOMEM;
-	p.x->op = op;
-	ret = coll_plan_all(&p);
-	kvfree(p.starts);
+	p.x = coll_plans_take(op);
+	if (p.x) {
+		ret = coll_plan_again(&p);
+	} else {
+		p.x = kzalloc(sizeof(*p.x), GFP_KERNEL_ACCOUNT);
+		if (!p.x)
+			return -ENOMEM;
+		p.x->op = op;
+		ret = coll_plan_all(&p);
+		kvfree(p.starts);
+	}
 	if (ret) {
 		coll_exec_free(p.x);
 		return ret;
 	}
+	coll_plan_reset(&p);
 
 	/* From here on links may find it. */
 	spin_lock(&g->lock);
@@ -480,6 +541,9 @@ void coll_exec_free(struct coll_exec *x)
 		coll_buf_put(x->parts[i].work.buf);
 		coll_buf_put(x->parts[i].tmp.buf);
 	}
+	for (i = 0; i < x->nr_helpers; i++)
+		coll_sweep_free(x->helpers[i].sweep);
+	bitmap_free(x->in_place);
 	kvfree(x->local);
 	kvfree(x->scales);
 	kvfree(x->peers);

@@ -68,6 +68,20 @@ int coll_plan_scratch(struct coll_plan *p);
  */
 int coll_plan_check(struct coll_plan *p);
 
+/* plan_keep.c */
+
+/**
+ * coll_plans_take() - a plan that was made for an op like this one
+ * @op: about to start
+ *
+ * Return: the plan, the caller's now; its vectors are those of another op. NULL: there
+ * is none.
+ */
+struct coll_exec *coll_plans_take(const struct coll_op *op);
+
+/* Say in a new plan which ops it will do for. */
+void coll_plan_label(struct coll_plan *p);
+
 /* plan_peers.c */
 
 /**

@@ -98,11 +98,15 @@ static struct coll_transfer *coll_transfers_alloc(const struct coll_plan *p)
 
 int coll_plan_pairs(struct coll_plan *p)
 {
-	struct coll_transfer *sends = coll_transfers_alloc(p);
-	struct coll_transfer *recvs = coll_transfers_alloc(p);
+	struct coll_transfer *sends, *recvs;
 	u32 nr, i;
 	int ret = -ENOMEM;
 
+	/* A participant has nobody to pair with but others of its node. */
+	if (p->x->nr_parts == 1)
+		return 0;
+	sends = coll_transfers_alloc(p);
+	recvs = coll_transfers_alloc(p);
 	if (!sends || !recvs)
 		goto out;
 	nr = coll_collect(p, COLL_STEP_SEND, true, sends);
@@ -173,6 +177,8 @@ int coll_plan_peers(struct coll_plan *p)
 	u32 *send, *recv;
 	int ret = -ENOMEM;
 
+	if (nr_nodes == 1)
+		return 0;
 	send = kvmalloc_array(nr_nodes, sizeof(*send), GFP_KERNEL_ACCOUNT);
 	recv = kvmalloc_array(nr_nodes, sizeof(*recv), GFP_KERNEL_ACCOUNT);
 	if (!send || !recv || coll_order(p, COLL_STEP_SEND, send) ||
@@ -189,7 +195,7 @@ int coll_plan_peers(struct coll_plan *p)
 		if (send[i] == COLL_DEP_NONE && recv[i] == COLL_DEP_NONE)
 			continue;
 		x->peers[x->nr_peers++] = (struct coll_exec_peer){
-			.peer = i, .send = send[i], .recv = recv[i],
+			.peer = i, .first_send = send[i], .first_recv = recv[i],
 		};
 		if (!coll_link_usable(p->op->group, i))
 			ret = -ENOTCONN;

@@ -352,7 +352,7 @@ static bool coll_scratch_used(const struct coll_plan *p, const struct coll_part 
 	for (i = part->begin; i < part->end; i++) {
 		const struct coll_exec_step *st = &p->x->steps[i];
 
-		if (st->len && !st->complete &&
+		if (st->len && !st->idle &&
 		    (st->dst.vec == scratch || st->src.vec == scratch))
 			return true;
 	}
@@ -445,7 +445,7 @@ int coll_plan_check(struct coll_plan *p)
 	for (i = 0; i < p->x->nr_steps; i++) {
 		const struct coll_exec_step *st = &p->x->steps[i];
 
-		if (st->len && !st->complete && !coll_step_inside(p, st))
+		if (st->len && !st->idle && !coll_step_inside(p, st))
 			return -EBADE;
 	}
 	return 0;
