@@ -91,11 +91,13 @@ vm_started()
 	[[ $pid ]] && ((i < 100))
 }
 
-# stop_vms: those that still run
+# stop_vms: those that still run, and who waits to do so
 stop_vms()
 {
 	local vm
 
+	[[ ! $clock ]] || kill "$clock"
+	clock=
 	for vm in "${!pids[@]}"; do
 		stop_vm "${pids[vm]}"
 	done
@@ -131,7 +133,7 @@ vm_name()
 # wait_vms: until all are over. If one fails, the others have $grace seconds more.
 wait_vms()
 {
-	local clock='' pid status vm cut=
+	local pid status vm cut=
 
 	while ((${#pids[@]})); do
 		pid=
@@ -151,7 +153,7 @@ wait_vms()
 			clock=$!
 		fi
 	done
-	[[ ! $clock ]] || kill "$clock"
+	stop_vms	# the clock, that is
 }
 
 # The guest's console from where it was ready to load the module
@@ -244,7 +246,7 @@ prepare_vm()
 run_vms()
 {
 	local module=$3 run vm started=$SECONDS result=0
-	local vm_cmd vm_env pids=() outs=()
+	local vm_cmd vm_env pids=() outs=() clock=
 
 	fetch_kernel "$kernel" || exit 98
 	run=$(mktemp -d "$cache/run/XXXXXXXX") || exit 98
