@@ -14,6 +14,7 @@
 #include <linux/socket.h>
 #include <linux/uio.h>
 #include <linux/version.h>
+#include <net/sock.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
 #error "coll needs Linux 6.1 or later"
@@ -114,28 +115,47 @@ static inline void coll_fpu_begin(bool x87)
 
 /*
  * Send pages: a copy of their bytes or, with @splice, the pages themselves, which may
- * then not change until the peer has the bytes. Return: bytes, or negative.
+ * then not change until the peer has the bytes. A piece may have several pages, each with
+ * a count of its own. 6.1 knows MSG_SPLICE_PAGES, but copies all the same.
+ * Return: bytes, or negative.
  */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+static inline int coll_send_pages(struct sock *sk, const struct bio_vec *bv, unsigned int nr,
+				  size_t bytes, int flags)
+{
+	int ret = 0, sum = 0;
+	unsigned int i;
+	u32 done;
+
+	lock_sock(sk);
+	for (i = 0; i < nr; i++) {
+		for (done = 0; done < bv[i].bv_len; done += ret) {
+			u32 at = bv[i].bv_offset + done;
+			u32 len = min_t(u32, bv[i].bv_len - done,
+					PAGE_SIZE - offset_in_page(at));
+			int more = sum + len < bytes ? MSG_MORE | MSG_SENDPAGE_NOTLAST : 0;
+
+			ret = kernel_sendpage_locked(sk, bv[i].bv_page + (at >> PAGE_SHIFT),
+						     offset_in_page(at), len, flags | more);
+			if (ret <= 0)
+				goto unlock;
+			sum += ret;
+		}
+	}
+unlock:
+	release_sock(sk);
+	return sum ?: ret;
+}
+#endif
+
 static inline int coll_send_bvec(struct socket *sock, struct bio_vec *bv, unsigned int nr,
 				 size_t bytes, bool splice, int flags)
 {
 	struct msghdr msg = { .msg_flags = flags };
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
-	unsigned int i;
-	int ret = 0, sum = 0;
-
-	for (i = 0; splice && i < nr; i++) {
-		int more = i + 1 < nr ? MSG_MORE | MSG_SENDPAGE_NOTLAST : flags;
-
-		ret = kernel_sendpage(sock, bv[i].bv_page, bv[i].bv_offset, bv[i].bv_len,
-				      flags | more);
-		if (ret > 0)
-			sum += ret;
-		if (ret != bv[i].bv_len)
-			break;
-	}
 	if (splice)
-		return sum ? sum : ret;
+		return coll_send_pages(sock->sk, bv, nr, bytes, flags);
 #else
 	if (splice)
 		msg.msg_flags |= MSG_SPLICE_PAGES;

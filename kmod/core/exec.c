@@ -125,6 +125,13 @@ struct coll_exec_step *coll_exec_send_step(struct coll_exec *x, u32 peer,
 	return st;
 }
 
+bool coll_exec_may_lend(const struct coll_exec *x, const struct coll_exec_step *st)
+{
+	const struct coll_buf *buf = st->src.vec ? st->src.vec->buf : NULL;
+
+	return buf && buf->pages && !(buf->scratch && x->blocks > 1);
+}
+
 struct coll_exec_step *coll_exec_sending(struct coll_exec *x, u32 peer)
 {
 	return &x->steps[coll_exec_peer(x, peer)->send];

@@ -337,11 +337,28 @@ u64 coll_exec_signature(const struct coll_exec *x, const struct coll_exec_step *
  */
 void coll_exec_failed(struct coll_exec *x, int err);
 
+/**
+ * coll_exec_may_lend() - may pages of a send step be read after it is done?
+ * @x: of a running op, with a use
+ * @st: send step
+ *
+ * The schedules allow for it: what a send reads is not written again before its receive
+ * has taken it (check_data.c). It is scratch that later blocks use which is not to be
+ * lent, and windows, which are pinned for the moment only.
+ */
+bool coll_exec_may_lend(const struct coll_exec *x, const struct coll_exec_step *st);
+
+/* Do these bytes end what this op has for the peer? */
+static inline bool coll_exec_is_last_send(const struct coll_exec_step *st, u64 len)
+{
+	return st->next == COLL_DEP_NONE && st->done + len == st->len;
+}
+
 /* The step whose frame is being sent to @peer: the last coll_exec_send_step(). */
 struct coll_exec_step *coll_exec_sending(struct coll_exec *x, u32 peer);
 
 /**
- * coll_exec_sent() - bytes of a send step are out of our pages
+ * coll_exec_sent() - bytes of a send step are out of our pages, or lent
  * @x: of a running op, with a use
  * @st: from coll_exec_send_step()
  * @len: bytes; 0: the token

@@ -34,6 +34,8 @@
 #define COLL_SEGMENT		SZ_256K
 /* A sender does not cut frames smaller than this while more is coming. */
 #define COLL_SEGMENT_MIN	SZ_64K
+/* A frame with less payload is copied into the socket: cheaper than a page each. */
+#define COLL_SPLICE_MIN		SZ_16K
 /* Bytes a link's work moves before it lets others have the CPU. */
 #define COLL_WORK_BUDGET	SZ_2M
 /* An op that runs longer than this is announced to the peers. */

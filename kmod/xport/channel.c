@@ -95,12 +95,13 @@ void coll_ch_end(struct coll_channel *ch, bool closed)
 	coll_op_put_use(op);
 }
 
-static u32 coll_ranks_of(const struct coll_group *g, u32 node)
+u32 coll_ch_peer_ranks(const struct coll_channel *ch)
 {
+	const struct coll_group *g = ch->link.group;
 	u32 i, n = 0;
 
 	for (i = 0; i < g->size; i++)
-		n += g->node_of[i] == node;
+		n += g->node_of[i] == ch->link.peer;
 	return n;
 }
 
@@ -117,7 +118,7 @@ void coll_ch_check_lost(struct coll_channel *ch)
 
 	if (!(ctrl && ctrl->closed) && !(data && data->closed))
 		return;
-	left = ch->byes_got >= coll_ranks_of(g, ch->link.peer);
+	left = ch->byes_got >= coll_ch_peer_ranks(ch);
 	if (READ_ONCE(g->error) || (left && !ch->lost_seq && !ch->lost_msg))
 		return;
 	if (!left && ctrl && ctrl->closed)
@@ -134,7 +135,7 @@ static void coll_ch_lost(struct work_struct *work)
 	struct coll_group *g = ch->link.group;
 	struct coll_stream *data = ch->conn->streams[COLL_STRIPE_DATA];
 
-	if (READ_ONCE(ch->byes_got) < coll_ranks_of(g, ch->link.peer) ||
+	if (READ_ONCE(ch->byes_got) < coll_ch_peer_ranks(ch) ||
 	    READ_ONCE(g->ended) < READ_ONCE(ch->lost_seq) ||
 	    (READ_ONCE(ch->lost_msg) && coll_ch_talks(ch)))
 		coll_ch_fail(ch, COLL_CAUSE_LINK, EHOSTDOWN, g->started,

@@ -59,6 +59,11 @@ enum coll_ch_rx {
  * @tx_turn: whether DATA or MSG goes first
  * @tx_sent: bytes of DATA sent, headers included; a frame counts when it begins
  * @tx_acked: of these, what the peer has consumed
+ * @lent: op some of whose pages the data stream still refers to, with a use; or NULL
+ * @lent_until: @tx_acked that gives them back
+ * @lent_called: they are wanted back: nobody waits for an ACK for ever
+ * @lent_since: jiffies when that was; the stream is broken off a moment later
+ * @deaf: the peer reads no DATA any more: it has failed, or left
  * @byes_sent: local ranks that have left, as told to the peer
  * @byes_got: ranks of the peer that have left
  * @abort_sent: ABORT has been put into the control stream
@@ -100,6 +105,11 @@ struct coll_channel {
 	bool tx_turn;
 	u64 tx_sent;
 	u64 tx_acked;
+	struct coll_op *lent;
+	u64 lent_until;
+	bool lent_called;
+	unsigned long lent_since;
+	bool deaf;
 
 	/* control */
 	u32 byes_sent;
@@ -155,6 +165,9 @@ int coll_ch_add(struct coll_group *g, u32 peer, u32 stripe, struct socket *sock)
  * -ENOTCONN a stream is missing, or has ended; -ENOMEM.
  */
 int coll_ch_share(struct coll_group *g, u32 peer, struct coll_link *via);
+
+/* Ranks of the peer. */
+u32 coll_ch_peer_ranks(const struct coll_channel *ch);
 
 /* Fail the group for what the peer sent (PROTO, MISMATCH) or did (LINK). */
 void coll_ch_fail(struct coll_channel *ch, u32 kind, int error, u64 seq, u32 code);

@@ -125,6 +125,8 @@ static void coll_conn_work(struct work_struct *work)
 	mutex_lock(&conn->lock);
 	if (ctrl)
 		more |= coll_conn_ctrl(ctrl);
+	list_for_each_entry(ch, &conn->channels, list)
+		coll_tx_reclaim(ch);
 	if (data)
 		more |= coll_conn_data(conn, data);
 	if (ctrl && data)

@@ -76,6 +76,7 @@ enum coll_rx_state {
  * @tx_off: of these, sent
  * @tx_left: payload bytes of the frame in @tx_buf still to send
  * @tx_token: that frame is a token: its step is done when the header is out
+ * @tx_splice: its payload is not copied: the socket gets the pages
  * @tx_buf: header, control payload; page-backed, for it goes into bio_vecs
  * @stat: counters; read by anyone, so each written with WRITE_ONCE()
  */
@@ -106,6 +107,7 @@ struct coll_stream {
 	struct coll_channel *tx_ch;
 	u64 tx_msg;
 	bool tx_token;
+	bool tx_splice;
 	u32 tx_len;
 	u32 tx_off;
 	u32 tx_left;

@@ -235,7 +235,7 @@ static u32 coll_rx_data(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 le
 		rx->stop = true;
 		return 0;
 	}
-	if (ch->op && coll_op_ending(ch->op)) {
+	if (ch->op && coll_op_ending(ch->op) && !ch->lent) {
 		/* The next op of the channel may want it in a moment. */
 		rx->again = true;
 		rx->stop = true;
@@ -363,6 +363,15 @@ static bool coll_rx_ended(const struct sock *sk)
 	       skb_queue_empty(&sk->sk_receive_queue);
 }
 
+/*
+ * The peer may have got the pages back that our receive queue refers to, and use them
+ * for something else: see coll_tx_reclaim().
+ */
+static bool coll_rx_broken_off(const struct coll_stream *st)
+{
+	return st->stripe == COLL_STRIPE_DATA && READ_ONCE(st->sock->sk->sk_err);
+}
+
 bool coll_rx(struct coll_stream *st)
 {
 	struct coll_rx rx = { .st = st, .budget = COLL_WORK_BUDGET };
@@ -373,7 +382,7 @@ bool coll_rx(struct coll_stream *st)
 	/* The channel that a header has been waiting for may be ready for it. */
 	if (st->rx_state == COLL_RX_DATA && !coll_rx_orphan(st))
 		coll_rx_offer(st);
-	if (!st->bad)
+	if (!st->bad && !coll_rx_broken_off(st))
 		tcp_read_sock(sk, &desc, coll_rx_actor);
 	if (!st->closed && coll_rx_ended(sk)) {
 		st->error = READ_ONCE(sk->sk_err) ?: st->error;

@@ -71,6 +71,8 @@ static int coll_rx_bye(struct coll_channel *ch, const u8 *payload)
 	    g->node_of[b.rank] != ch->link.peer)
 		return -EPROTO;
 	WRITE_ONCE(ch->byes_got, ch->byes_got + 1);
+	if (ch->byes_got >= coll_ch_peer_ranks(ch))
+		ch->deaf = true;
 	coll_group_remote_bye(ch->link.group, b.rank, b.seq);
 	return 0;
 }
@@ -81,6 +83,8 @@ static int coll_rx_abort(struct coll_channel *ch, const u8 *payload)
 
 	if (coll_wire_get_abort(payload, &c) || !c.error || c.error > 4095)
 		return -EPROTO;
+	/* Whatever the kind: only who has failed says so. */
+	ch->deaf = true;
 	if (c.kind == COLL_CAUSE_CLOSE)
 		coll_group_doom(ch->link.group, &c);
 	else

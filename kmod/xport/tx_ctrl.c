@@ -199,10 +199,13 @@ int coll_tx_send(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
 	struct msghdr msg = {
 		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | (more ? MSG_MORE : 0),
 	};
-	int ret;
 
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bv, nr, bytes);
-	ret = sock_sendmsg(st->sock, &msg);
+	return coll_tx_result(st, sock_sendmsg(st->sock, &msg));
+}
+
+int coll_tx_result(struct coll_stream *st, int ret)
+{
 	if (ret > 0)
 		WRITE_ONCE(st->stat.tx_bytes, st->stat.tx_bytes + ret);
 	if (ret == -EAGAIN || ret == -ENOMEM || ret == -ENOBUFS) {

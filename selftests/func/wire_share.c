@@ -487,6 +487,9 @@ TEST(one_fails)
 /* A frame of an op that fails is made whole: what follows is in step. */
 TEST(half_a_frame_sent)
 {
+	struct coll_cause cause = {
+		.kind = COLL_CAUSE_ABORT, .error = ESHUTDOWN, .rank = 1, .node = 1,
+	};
 	static uint8_t buf[PEER_BYTES];
 	struct coll_frame f;
 	struct peer_op o;
@@ -499,6 +502,8 @@ TEST(half_a_frame_sent)
 	test_sleep_us(50000);
 	/* the socket is full, or all of the window is in it */
 	EXPECT_EQ(0, raw_abort(t.b.c.fd[0], 1));
+	/* that nobody reads its bytes any more is for the peer to say */
+	ASSERT_TRUE(peer_write(&t.a, 0, buf, peer_put_abort(&t.b, &cause, buf)));
 	EXPECT_EQ(-ESHUTDOWN, peer_op_wait(&o));
 	EXPECT_EQ(0, peer_op_exit(&o));
 	while (peer_read(&t.a, 1, &f, QUIET))
@@ -506,6 +511,25 @@ TEST(half_a_frame_sent)
 	EXPECT_EQ(0, works(&t.a, PEER_BARRIER));
 	ASSERT_TRUE(peer_read(&t.a, 1, &f, MS));
 	EXPECT_TRUE(is(&f, &t.a, COLL_FRAME_DATA));
+	stop(&t);
+}
+
+/* Nor does an op wait for a peer that does not say it: the stream is broken off. */
+TEST(pages_called_back)
+{
+	static uint8_t buf[PEER_BYTES];
+	struct peer_op o;
+	struct two t;
+
+	ASSERT_EQ(0, start_greeted(&t));
+	ASSERT_TRUE(peer_op_init(&o, &t.b, PEER_BCAST_OUT, 1000000, 20 * SECOND));
+	ASSERT_TRUE(peer_op_start(&o, &t.b));
+	ASSERT_TRUE(peer_write(&t.a, 1, buf, peer_put_op(&t.b, &o.cmd, 1, 4096, buf)));
+	test_sleep_us(50000);
+	EXPECT_EQ(0, raw_abort(t.b.c.fd[0], 1));
+	EXPECT_EQ(-ESHUTDOWN, peer_op_wait(&o));
+	EXPECT_EQ(0, peer_op_exit(&o));
+	EXPECT_TRUE(becomes(&t.a, EHOSTDOWN));
 	stop(&t);
 }
 

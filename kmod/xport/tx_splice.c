@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sending without a copy. The socket refers to the pages of the op, and over loopback
+ * and veth so does the receive queue of the peer: they may be read until the peer has
+ * acknowledged the frame. Until then the channel has a use of the op, so that it cannot
+ * end. Bytes the peer has consumed are not looked at again, even if TCP resends them.
+ *
+ * Within the op nothing waits: schedules are proved for sends that have read only when
+ * their receive is complete (kmod/pure/check_data.c).
+ *
+ * When an op has failed its pages are free as soon as the peer has said that it reads
+ * nothing any more (ABORT, BYE of all). If it does not say so in a moment, the stream
+ * is broken off, and with that the queue of what is to be sent has gone.
+ */
+#include <linux/bvec.h>
+#include <linux/jiffies.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <net/tcp.h>
+
+#include "../compat.h"
+#include "../core/exec.h"
+#include "../core/limits.h"
+#include "../core/op.h"
+#include "channel.h"
+#include "conn.h"
+#include "tx.h"
+
+/*
+ * The moment: this and so many round trips; more where the others on the conn would
+ * suffer, or where the network may have lost our ABORT. Until the peer has that it may
+ * still believe what it reads.
+ */
+#define COLL_LENT_GRACE		(HZ / 10)
+#define COLL_LENT_TRIPS		4
+#define COLL_LENT_GRACE_SHARED	(HZ / 2)
+#define COLL_LENT_GRACE_MAX	HZ
+
+enum coll_send_mode {
+	COLL_SEND_AUTO,
+	COLL_SEND_COPY,
+	COLL_SEND_SPLICE,
+};
+
+static const char * const coll_send_modes[] = {
+	[COLL_SEND_AUTO]	= "auto",
+	[COLL_SEND_COPY]	= "copy",
+	[COLL_SEND_SPLICE]	= "splice",
+};
+
+static int send_mode;
+
+static int coll_send_mode_set(const char *val, const struct kernel_param *kp)
+{
+	int mode = sysfs_match_string(coll_send_modes, val);
+
+	if (mode < 0)
+		return mode;
+	WRITE_ONCE(send_mode, mode);
+	return 0;
+}
+
+static int coll_send_mode_get(char *buf, const struct kernel_param *kp)
+{
+	return sysfs_emit(buf, "%s\n", coll_send_modes[READ_ONCE(send_mode)]);
+}
+
+static const struct kernel_param_ops coll_send_mode_ops = {
+	.set	= coll_send_mode_set,
+	.get	= coll_send_mode_get,
+};
+module_param_cb(send_mode, &coll_send_mode_ops, NULL, 0644);
+MODULE_PARM_DESC(send_mode, "how large frames are sent: copy, splice (the socket refers to the pages), or auto");
+
+bool coll_tx_may_splice(const struct coll_channel *ch, const struct coll_exec_step *step,
+			u32 bytes)
+{
+	if (READ_ONCE(send_mode) == COLL_SEND_COPY)
+		return false;
+	return bytes >= COLL_SPLICE_MIN && coll_exec_may_lend(ch->op->exec, step);
+}
+
+void coll_tx_lend(struct coll_channel *ch)
+{
+	/* There is a use already, that of the pass: this one cannot fail. */
+	if (!ch->lent && coll_op_use(ch->op))
+		ch->lent = ch->op;
+	ch->lent_until = ch->tx_sent;
+}
+
+int coll_tx_splice(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
+		   u32 bytes, bool more)
+{
+	int flags = MSG_DONTWAIT | MSG_NOSIGNAL | (more ? MSG_MORE : 0);
+
+	return coll_tx_result(st, coll_send_bvec(st->sock, bv, nr, bytes, true, flags));
+}
+
+/* Has the peer's TCP all that we have said on a stream? */
+static bool coll_stream_heard(const struct coll_stream *st)
+{
+	const struct tcp_sock *tp = tcp_sk(st->sock->sk);
+
+	return st->tx_off == st->tx_len &&
+	       READ_ONCE(tp->snd_una) == READ_ONCE(tp->write_seq);
+}
+
+static unsigned long coll_lent_grace(const struct coll_conn *conn)
+{
+	const struct coll_stream *ctrl = conn->streams[COLL_STRIPE_CTRL];
+	u32 trip = READ_ONCE(tcp_sk(ctrl->sock->sk)->srtt_us) >> 3;
+	unsigned long grace = COLL_LENT_GRACE;
+
+	if (!ctrl->closed && !coll_stream_heard(ctrl))
+		return COLL_LENT_GRACE_MAX;
+	if (conn->users > 1)
+		grace = COLL_LENT_GRACE_SHARED;
+	grace += usecs_to_jiffies(COLL_LENT_TRIPS * min_t(u32, trip, USEC_PER_SEC));
+	return min_t(unsigned long, grace, COLL_LENT_GRACE_MAX);
+}
+
+/* No ACK may come any more. Return: true if the pages are free for another reason. */
+static bool coll_tx_recall(struct coll_channel *ch)
+{
+	struct coll_conn *conn = ch->conn;
+	const struct coll_stream *ctrl = conn->streams[COLL_STRIPE_CTRL];
+	const struct coll_stream *data = conn->streams[COLL_STRIPE_DATA];
+	struct sock *sk = data->sock->sk;
+
+	if (ch->deaf)
+		return true;
+	if (!coll_ch_failed(ch) && !data->closed && !ctrl->closed)
+		return false;
+	if (!ch->lent_called) {
+		ch->lent_called = true;
+		ch->lent_since = jiffies;
+	}
+	if (!(data->closed && data->error) &&
+	    time_before(jiffies, ch->lent_since + coll_lent_grace(conn))) {
+		coll_conn_retry(conn);
+		return false;
+	}
+	/* RST, and nothing is sent or resent from these pages. */
+	tcp_abort(sk, ECONNABORTED);
+	return true;
+}
+
+void coll_tx_reclaim(struct coll_channel *ch)
+{
+	struct coll_op *op = ch->lent;
+
+	if (!op || (coll_tx_lends(ch) && !coll_tx_recall(ch)))
+		return;
+	ch->lent = NULL;
+	ch->lent_called = false;
+	coll_op_put_use(op);
+}
