@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Buffers that are written over as soon as a call has returned, whichever way the bytes
+# were sent, also where many of them are sent more than once.
+
+# shellcheck source=selftests/net/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+rank=${COLL_TEST_BUILD:?}/overwrite_rank
+mode=/sys/module/coll/parameters/send_mode
+
+# As a rank: make the network of our own node bad, once, and go on.
+# shellcheck disable=SC2016  # the rank expands it
+bad_net='
+dev=$(ip -o link | sed -n "s/^[0-9]*: \([^:@]*\).*/\1/p" | grep -v "^lo$" | head -n 1)
+tc qdisc add dev "$dev" root netem $NETEM 2>/dev/null
+tc qdisc show dev "$dev" | grep -q netem || exit 9
+exec "$@"'
+
+# Ops of a run, where kernels are slow: a tenth
+ops()
+{
+	if ((${COLL_TEST_SCALE:-100} >= 100)); then
+		echo "$1"
+	else
+		echo $(($1 / 10))
+	fi
+}
+
+# overwrite RANKS NODES OPS
+overwrite()
+{
+	"$tools/collrun" -t 200 -n "$1" --nodes "$2" "$rank" "$(ops "$3")" >"$log" 2>&1 </dev/null
+	ok $? "$m: $(ops "$3") ops, $1 ranks, $2 nodes"
+}
+
+# lossy RANKS NODES OPS NETEM-ARGUMENTS
+lossy()
+{
+	NETEM=$4 "$tools/collrun" -t 200 -n "$1" --nodes "$2" -e "NETEM=$4" \
+		sh -c "$bad_net" rank "$rank" "$(ops "$3")" >"$log" 2>&1 </dev/null
+	ok $? "$m: $(ops "$3") ops, $1 ranks, $2 nodes, $4"
+}
+
+was=$(cat "$mode")
+netem=y
+tc qdisc add dev lo root netem delay 1ms 2>/dev/null && tc qdisc del dev lo root || netem=
+plan 10
+for m in copy splice; do
+	echo $m >"$mode"
+	overwrite 2 2 4000
+	overwrite 4 2 3000
+	overwrite 5 5 2000
+	if [[ $netem ]]; then
+		lossy 2 2 1000 "loss 1%"
+		lossy 3 3 500 "delay 1ms loss 0.5% reorder 10% duplicate 2%"
+	else
+		skip "$m, loss" "no netem"
+		skip "$m, all of it" "no netem"
+	fi
+done
+echo "$was" >"$mode"
+finish
