@@ -9,6 +9,12 @@
 #define COLL_MAX_GROUPS_PER_UID	64
 /* Ops of one member posted and not ended; one more is EAGAIN. */
 #define COLL_MAX_INFLIGHT	256
+/*
+ * A vector this small is copied, not pinned: at most a page. And slots for that which a
+ * member keeps when they are not in use.
+ */
+#define COLL_SMALL		SZ_4K
+#define COLL_SLOTS_KEPT		8
 /* Registered buffers of one member. */
 #define COLL_MAX_BUFFERS	1024
 /* Plain buffers that stay pinned for a member: bytes, unless the parameter says; how many. */

@@ -70,6 +70,7 @@ struct coll_member *coll_member_open(void)
 	m->tgid = current->tgid;
 	mutex_init(&m->setup);
 	coll_pins_init(&m->pins);
+	coll_slots_init(&m->slots);
 	xa_init_flags(&m->bufs, XA_FLAGS_ALLOC1);
 
 	ret = coll_watch_mm(m);
@@ -92,6 +93,7 @@ void coll_member_release(struct coll_member *m)
 	if (m->group)
 		coll_group_leave(m);
 	coll_pins_release(&m->pins);
+	coll_slots_release(&m->slots);
 	xa_for_each(&m->bufs, id, buf)
 		coll_buf_put(buf);
 	xa_destroy(&m->bufs);

@@ -12,6 +12,7 @@
 
 #include "buf.h"
 #include "pins.h"
+#include "slot.h"
 
 struct coll_group;
 struct pid;
@@ -32,6 +33,7 @@ struct pid;
  * @talking: messages posted that are not over; group->lock
  * @messages: messages posted; group->lock
  * @pins: plain buffers that stay pinned
+ * @slots: room for small vectors
  * @bufs: registered buffers by id; its own lock
  * @pinned: bytes they pin; @setup
  * @left: has been entered in group->local_left; group->lock
@@ -53,6 +55,7 @@ struct coll_member {
 	u32 talking;
 	u64 messages;
 	struct coll_pins pins;
+	struct coll_slots slots;
 	struct xarray bufs;
 	u64 pinned;
 	bool left;

@@ -32,6 +32,7 @@ struct coll_exchange;
 struct coll_group;
 struct coll_member;
 struct coll_exec;
+struct coll_slot;
 
 /**
  * struct coll_req - one rank's part in an op
@@ -45,6 +46,7 @@ struct coll_exec;
  *	then those of the output; NULL: not given
  * @displs: where they begin, likewise; NULL: one behind the other
  * @agreed: what stands for the count in the signature
+ * @slot: of small vectors, where they are meanwhile; NULL: they are where they are
  * @op: the op, from posting to its end; group->lock
  * @exchange: of messages, likewise
  * @got: of messages: what was received
@@ -69,6 +71,7 @@ struct coll_req {
 	u64 *counts;
 	u64 *displs;
 	u64 agreed;
+	struct coll_slot *slot;
 	struct coll_op *op;
 	struct coll_exchange *exchange;
 	struct coll_message got;

@@ -134,6 +134,12 @@ bool coll_out_lies_in(u32 collective)
 	return coll_plain_collective(collective) == COLL_SCATTER;
 }
 
+bool coll_fills_output(u32 collective)
+{
+	return collective != COLL_EXSCAN &&
+	       !(coll_kind_of(collective)->flags & COLL_KIND_COUNTS);
+}
+
 u32 coll_elem_size(u32 dtype)
 {
 	if (dtype >= COLL_NR_DTYPES)

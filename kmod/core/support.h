@@ -32,6 +32,11 @@ bool coll_reduces(u32 collective);
 bool coll_one_buffer(u32 collective);
 /* In place, does the output lie in the input, as a scatter's does? */
 bool coll_out_lies_in(u32 collective);
+/*
+ * Is every byte of an output written? Not where blocks have counts of their own, and may
+ * leave gaps between them, nor by an exscan, whose first rank has no result.
+ */
+bool coll_fills_output(u32 collective);
 /* Bytes of an element, 0 if the type has no size of its own. */
 u32 coll_elem_size(u32 dtype);
 bool coll_can_reduce(u32 op, u32 dtype);

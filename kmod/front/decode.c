@@ -16,9 +16,11 @@
 #include "../core/member.h"
 #include "../core/msg.h"
 #include "../core/op.h"
+#include "../core/slot.h"
 #include "../core/support.h"
 #include "../core/trace.h"
 #include "decode.h"
+#include "small.h"
 
 #define COLL_CMD_FLAGS	(COLL_CMD_INPLACE | COLL_CMD_REG_SEND | COLL_CMD_REG_RECV)
 
@@ -146,6 +148,26 @@ static int coll_save_input(struct coll_member *m, struct coll_req *req)
 	return 0;
 }
 
+/* One of the two vectors: in the slot, if there is one, or where the caller has it. */
+static int coll_take_one(struct coll_member *m, struct coll_req *req, bool out, u64 len,
+			 bool write)
+{
+	const struct coll_cmd *c = &req->cmd;
+	struct coll_vec *v = out ? &req->out : &req->in;
+
+	if (req->slot) {
+		coll_buf_get(req->slot->buf);
+		v->buf = req->slot->buf;
+		v->start = out ? PAGE_SIZE : 0;
+		return 0;
+	}
+	if (out)
+		return coll_take_vec(m, c->flags & COLL_CMD_REG_RECV, c->recv_buf,
+				     c->recv_addr, len, write, v);
+	return coll_take_vec(m, c->flags & COLL_CMD_REG_SEND, c->send_buf, c->send_addr, len,
+			     write, v);
+}
+
 static int coll_take_buffers(struct coll_member *m, struct coll_req *req,
 			     const struct coll_extent *e)
 {
@@ -157,14 +179,12 @@ static int coll_take_buffers(struct coll_member *m, struct coll_req *req,
 	int ret;
 
 	if (e->out && !out_inside) {
-		ret = coll_take_vec(m, c->flags & COLL_CMD_REG_RECV, c->recv_buf,
-				    c->recv_addr, e->out * elem, true, &req->out);
+		ret = coll_take_one(m, req, true, e->out * elem, true);
 		if (ret)
 			return ret;
 	}
 	if (e->in && !in_inside) {
-		ret = coll_take_vec(m, c->flags & COLL_CMD_REG_SEND, c->send_buf,
-				    c->send_addr, e->in * elem, out_inside, &req->in);
+		ret = coll_take_one(m, req, false, e->in * elem, out_inside);
 		if (ret)
 			return ret;
 	}
@@ -254,6 +274,10 @@ static int coll_decode_alive(struct coll_member *m, u64 arg, u32 len,
 	ret = coll_one_buffer(c->collective) ? 0 : coll_check_overlap(c, in, out);
 	if (ret)
 		return ret;
+	coll_small_begin(req, in, out);
+	ret = req->slot ? coll_small_load(req, &e) : 0;
+	if (ret)
+		return ret;
 	return coll_take_buffers(m, req, &e);
 }
 
@@ -280,7 +304,9 @@ void coll_decode_undo(struct coll_req *req)
 {
 	coll_buf_put(req->in.buf);
 	coll_buf_put(req->out.buf);
+	coll_slot_put(req->member, req->slot);
 	kvfree(req->counts);
+	req->slot = NULL;
 	req->in.buf = NULL;
 	req->out.buf = NULL;
 	req->counts = NULL;

@@ -66,13 +66,13 @@ int coll_take_vec(struct coll_member *m, bool reg, u32 id, u64 addr, u64 len,
 int coll_decode_message(struct coll_member *m, struct coll_req *req);
 
 /**
- * coll_deliver() - tell the caller what it has received, if it asked
+ * coll_deliver() - give the caller what does not lie in its memory yet
  * @req: complete
  * @result: of the request
  *
- * In the context of the caller. Return: the result; -EFAULT instead of 0 if it cannot
- * be told.
+ * Small results, and what has been received, if it asked. In the context of the caller.
+ * Return: the result; -EFAULT instead of 0 if it cannot be told.
  */
-int coll_deliver(const struct coll_req *req, int result);
+int coll_deliver(struct coll_req *req, int result);
 
 #endif /* COLL_FRONT_DECODE_H */

@@ -9,6 +9,7 @@
 #include "../core/op.h"
 #include "../core/support.h"
 #include "decode.h"
+#include "small.h"
 
 /* A partner: a rank of the group, or one of two special values. */
 static int coll_check_rank(u32 *rank, u32 size, bool any)
@@ -144,10 +145,12 @@ int coll_decode_message(struct coll_member *m, struct coll_req *req)
 	return ret;
 }
 
-int coll_deliver(const struct coll_req *req, int result)
+int coll_deliver(struct coll_req *req, int result)
 {
 	void __user *to = u64_to_user_ptr(req->cmd.message_addr);
 
+	if (req->slot)
+		return coll_small_store(req, result);
 	if (!req->cmd.message_addr || !req->has_got)
 		return result;
 	/* What io_uring runs in the place of a task that has gone has no memory. */

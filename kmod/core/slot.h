@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Slots: small vectors are copied. That takes less time than to look for their pages,
+ * let alone to pin them, and they need no place in the limit of locked memory.
+ *
+ * A slot is two pages of the kernel, the first for the input and the second for the output. A request
+ * has one from coll_decode() to coll_deliver(), which both run for its owner; then it goes
+ * back to the member.
+ */
+#ifndef COLL_CORE_SLOT_H
+#define COLL_CORE_SLOT_H
+
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/spinlock.h>
+
+#include "buf.h"
+
+struct coll_member;
+
+/**
+ * struct coll_slot - room for one request
+ * @list: in slots->free
+ * @buf: two pages, referenced; vectors of the request have references of their own
+ * @back_addr: where the result goes, when there is one
+ * @back_at: offset in @buf that it comes from
+ * @back_len: bytes; 0: nothing goes back
+ */
+struct coll_slot {
+	struct list_head list;
+	struct coll_buf *buf;
+	u64 back_addr;
+	u32 back_at;
+	u32 back_len;
+};
+
+/**
+ * struct coll_slots - those of a member that are free
+ * @lock: protects the rest
+ * @free: the slots
+ * @nr: how many
+ */
+struct coll_slots {
+	spinlock_t lock;
+	struct list_head free;
+	u32 nr;
+};
+
+void coll_slots_init(struct coll_slots *slots);
+
+/* Free all. None is in use any more. */
+void coll_slots_release(struct coll_slots *slots);
+
+/**
+ * coll_slot_get() - room for a request
+ * @m: of whom
+ *
+ * Return: a slot; NULL without memory. May sleep.
+ */
+struct coll_slot *coll_slot_get(struct coll_member *m);
+
+/* Give it back. The op does not use it any more. NULL is fine. May sleep. */
+void coll_slot_put(struct coll_member *m, struct coll_slot *slot);
+
+/* Kernel address of byte @at. No range of a vector crosses the pages. */
+static inline void *coll_slot_at(const struct coll_slot *slot, u32 at)
+{
+	return page_address(slot->buf->pages[at >> PAGE_SHIFT]) + offset_in_page(at);
+}
+
+#endif /* COLL_CORE_SLOT_H */
