@@ -9,6 +9,7 @@
 #include "core/stream.h"
 #include "front/file.h"
 #include "front/netlink.h"
+#include "front/spin.h"
 #include "xport/tcp.h"
 
 static char *simd = "";
@@ -23,6 +24,7 @@ static int __init coll_init(void)
 	if (ret)
 		return ret;
 	coll_stream_init();
+	coll_spin_init();
 	ret = coll_group_init();
 	if (ret)
 		return ret;

@@ -24,11 +24,11 @@
 #define COLL_MAX_BUFFER		(SZ_1G * 256ULL)
 
 /*
- * How long a blocking call looks for its end before it sleeps: about what a wake-up
- * costs. And at most, whatever is asked for.
+ * How long a blocking call looks for its end before it sleeps at most, whatever is asked
+ * for; and wake-ups that are timed at load, of which the shortest counts.
  */
-#define COLL_SPIN_US		20U
 #define COLL_SPIN_MOST_US	1000U
+#define COLL_SPIN_RUNS		32
 /*
  * One slice of a local sweep: what a worker does between two looks at the
  * op's state, so also how long an abort may have to wait for it.

@@ -72,7 +72,7 @@ static int coll_ioc_version(void __user *arg, u32 size)
 	coll_describe(&v);
 	v.features = COLL_FEAT_IOCTL | COLL_FEAT_URING | COLL_FEAT_REGISTER |
 		     COLL_FEAT_LINKS | COLL_FEAT_NETLINK | COLL_FEAT_SELECT |
-		     COLL_FEAT_SHARE;
+		     COLL_FEAT_SHARE | COLL_FEAT_SPIN;
 	if (COLL_URING_CAN_CANCEL)
 		v.features |= COLL_FEAT_URING_CANCEL;
 	if (IS_ENABLED(CONFIG_MMU_NOTIFIER))

@@ -22,7 +22,7 @@
 #include "decode.h"
 #include "small.h"
 
-#define COLL_CMD_FLAGS	(COLL_CMD_INPLACE | COLL_CMD_REG_SEND | COLL_CMD_REG_RECV)
+#define COLL_CMD_FLAGS	(COLL_CMD_INPLACE | COLL_CMD_REG_SEND | COLL_CMD_REG_RECV | COLL_CMD_WAITS)
 
 /* First published size: shorter ones have never been valid. */
 #define COLL_CMD_SIZE_V0	120
@@ -51,7 +51,8 @@ static int coll_check_fields(const struct coll_cmd *c, u32 rank)
 	if ((c->send_buf && !(c->flags & COLL_CMD_REG_SEND)) ||
 	    (c->recv_buf && !(c->flags & COLL_CMD_REG_RECV)))
 		return -EINVAL;
-	if (c->collective == COLL_BARRIER && (c->dtype || c->flags || c->count))
+	if (c->collective == COLL_BARRIER &&
+	    (c->dtype || c->flags & ~COLL_CMD_WAITS || c->count))
 		return -EINVAL;
 	return coll_check_use(c, rank);
 }
@@ -246,6 +247,8 @@ static int coll_decode_alive(struct coll_member *m, u64 arg, u32 len,
 	if (ret)
 		return ret;
 	req->member = m;
+	if ((c->flags & COLL_CMD_WAITS) == COLL_CMD_WAITS)
+		return -EINVAL;
 	c->collective = array_index_nospec(c->collective, COLL_NR_COLLECTIVES);
 	if (coll_is_message(c->collective))
 		return coll_decode_message(m, req);

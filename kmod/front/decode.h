@@ -5,6 +5,9 @@
 
 #include <linux/types.h>
 
+/* Flags that any command may have: how to wait, not what to do. */
+#define COLL_CMD_WAITS	(COLL_CMD_SPIN | COLL_CMD_SLEEP)
+
 struct coll_member;
 struct coll_req;
 struct coll_vec;

@@ -64,7 +64,7 @@ static int coll_check_message(struct coll_cmd *c, u32 size)
 
 	if (c->op || c->algorithm || c->counts_addr || c->displs_addr || c->scalar ||
 	    c->segment || c->flags & ~(COLL_CMD_INPLACE | COLL_CMD_REG_SEND |
-				       COLL_CMD_REG_RECV))
+				       COLL_CMD_REG_RECV | COLL_CMD_WAITS))
 		return -EINVAL;
 	if ((c->send_buf && !(c->flags & COLL_CMD_REG_SEND)) ||
 	    (c->recv_buf && !(c->flags & COLL_CMD_REG_RECV)))

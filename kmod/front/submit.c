@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/ktime.h>
-#include <linux/minmax.h>
-#include <linux/module.h>
 #include <linux/sched/signal.h>
 #include <linux/wait.h>
 
 #include "../core/account.h"
-#include "../core/group.h"
-#include "../core/limits.h"
 #include "../core/member.h"
 #include "../core/op.h"
 #include "decode.h"
 #include "file.h"
-
-static uint spin_us = COLL_SPIN_US;
-module_param(spin_us, uint, 0644);
-MODULE_PARM_DESC(spin_us, "microseconds that a blocking call looks for its end before it sleeps, where ranks have a CPU each; 0: never");
+#include "spin.h"
 
 /* A blocked ioctl. Lives on its stack, so it must not return before @done. */
 struct coll_waiting {
@@ -63,13 +56,10 @@ static void coll_waiting_killed(struct coll_waiting *w)
  */
 static void coll_waiting_spin(struct coll_waiting *w)
 {
-	const struct coll_group *g = coll_member_group(w->req.member);
-	u32 us = min(READ_ONCE(spin_us), COLL_SPIN_MOST_US);
-	/* The work of links wants one as well. */
-	u32 cpus = g->nr_local + (g->nr_nodes > 1);
+	u32 us = coll_spin_us(&w->req);
 	u64 end;
 
-	if (!us || num_online_cpus() < max(cpus, 2U))
+	if (!us)
 		return;
 	/* Not local_clock(): where that is jiffies, it stands still meanwhile. */
 	end = ktime_get_ns() + us * NSEC_PER_USEC;

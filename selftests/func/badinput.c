@@ -96,8 +96,10 @@ TEST_F(bad, numbers)
 	REFUSED(EINVAL, cmd.algorithm = COLL_ALG_BINOMIAL);
 	BROADCAST_REFUSED(EINVAL, cmd.algorithm = COLL_ALG_RING);
 	BARRIER_REFUSED(EINVAL, cmd.algorithm = COLL_ALG_RING);
-	for (i = 3; i < 32; i++)
+	for (i = 5; i < 32; i++)
 		REFUSED(EINVAL, cmd.flags |= 1U << i);
+	REFUSED(EINVAL, cmd.flags = COLL_CMD_SPIN | COLL_CMD_SLEEP);
+	BARRIER_REFUSED(EINVAL, cmd.flags = COLL_CMD_SPIN | COLL_CMD_SLEEP);
 	REFUSED(EINVAL, cmd.root = 1);
 	BROADCAST_REFUSED(EINVAL, cmd.root = 2);
 	BROADCAST_REFUSED(EINVAL, cmd.root = ~0U);

@@ -188,6 +188,7 @@ enum coll_algorithm_id {
 #define COLL_FEAT_PERSISTENT	(1ULL << 8)	/* persistent collectives */
 #define COLL_FEAT_SELECT	(1ULL << 9)	/* COLL_IOC_SELECT */
 #define COLL_FEAT_SHARE		(1ULL << 10)	/* COLL_LINK_SHARE */
+#define COLL_FEAT_SPIN		(1ULL << 11)	/* COLL_CMD_SPIN, COLL_CMD_SLEEP */
 
 /**
  * struct coll_version - COLL_IOC_VERSION
@@ -501,6 +502,12 @@ struct coll_select {
 #define COLL_CMD_INPLACE	(1U << 0)	/* one buffer for both; see below */
 #define COLL_CMD_REG_SEND	(1U << 1)	/* send_addr lies in registered send_buf */
 #define COLL_CMD_REG_RECV	(1U << 2)	/* recv_addr lies in registered recv_buf */
+/*
+ * COLL_IOC_SUBMIT: look for the end for up to 1 ms before sleeping, if the ranks here have
+ * a CPU each; or sleep at once. Not both. By io_uring nobody waits in the kernel: no effect.
+ */
+#define COLL_CMD_SPIN		(1U << 3)
+#define COLL_CMD_SLEEP		(1U << 4)
 
 /**
  * struct coll_message - what a receive has got

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* How long a blocking call looks for its end before it sleeps. */
+#ifndef COLL_FRONT_SPIN_H
+#define COLL_FRONT_SPIN_H
+
+#include <linux/types.h>
+
+struct coll_req;
+
+/* At load: find out what falling asleep and being woken costs here. */
+void coll_spin_init(void);
+
+/**
+ * coll_spin_us() - microseconds that a request is worth looking for
+ * @req: posted by the caller
+ *
+ * Return: 0 where somebody else needs this CPU for the op to go on.
+ */
+u32 coll_spin_us(const struct coll_req *req);
+
+#endif /* COLL_FRONT_SPIN_H */
