@@ -11,6 +11,7 @@
 #include <linux/mm.h>
 #include <linux/net.h>
 #include <linux/sched.h>
+#include <linux/skbuff.h>
 #include <linux/socket.h>
 #include <linux/uio.h>
 #include <linux/version.h>
@@ -163,5 +164,16 @@ static inline int coll_send_bvec(struct socket *sock, struct bio_vec *bv, unsign
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bv, nr, bytes);
 	return sock_sendmsg(sock, &msg);
 }
+
+/* who is told when the stack is through with pages it was lent */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define coll_ubuf_set(u, fn)						\
+do {									\
+	static const struct ubuf_info_ops coll_ops = { .complete = fn };	\
+	(u)->ops = &coll_ops;						\
+} while (0)
+#else
+#define coll_ubuf_set(u, fn)	((u)->callback = (fn))
+#endif
 
 #endif /* COLL_COMPAT_H */

@@ -47,6 +47,13 @@ static const char *link_state_name(uint64_t state)
 	return state < 3 ? names[state] : "?";
 }
 
+static const char *send_mode_name(uint64_t mode)
+{
+	static const char *const names[] = { "copy", "splice", "ubuf" };
+
+	return mode < 3 ? names[mode] : "?";
+}
+
 static unsigned long long get(const struct object *o, int attr)
 {
 	return o->value[attr];
@@ -118,6 +125,16 @@ static void show_members(const struct objects *members, uint64_t id)
 	}
 }
 
+/* How a data stream sends large frames, and has sent. */
+static void show_sent(const struct object *l)
+{
+	printf("    sends by %s: %llu bytes copied, %llu spliced, %llu with a ubuf, "
+	       "of these %llu without a copy\n",
+	       send_mode_name(get(l, COLL_NL_LINK_SEND_MODE)),
+	       get(l, COLL_NL_LINK_TX_COPIED), get(l, COLL_NL_LINK_TX_SPLICED),
+	       get(l, COLL_NL_LINK_TX_UBUF), get(l, COLL_NL_LINK_TX_ZEROCOPY));
+}
+
 static void show_links(const struct objects *links, uint64_t id)
 {
 	size_t i;
@@ -125,16 +142,19 @@ static void show_links(const struct objects *links, uint64_t id)
 	for (i = 0; i < links->nr; i++) {
 		const struct object *l = &links->at[i];
 
-		if (get(l, COLL_NL_LINK_GROUP) == id)
-			printf("  link to node %llu stripe %llu: %s, sent %llu bytes in %llu frames, "
-			       "received %llu in %llu, %llu stalls, %llu communicators, "
-			       "%llu bytes put aside\n",
-			       get(l, COLL_NL_LINK_PEER), get(l, COLL_NL_LINK_STRIPE),
-			       link_state_name(get(l, COLL_NL_LINK_STATE)),
-			       get(l, COLL_NL_LINK_TX_BYTES), get(l, COLL_NL_LINK_TX_FRAMES),
-			       get(l, COLL_NL_LINK_RX_BYTES), get(l, COLL_NL_LINK_RX_FRAMES),
-			       get(l, COLL_NL_LINK_TX_STALLS), get(l, COLL_NL_LINK_USERS),
-			       get(l, COLL_NL_LINK_SPILLED));
+		if (get(l, COLL_NL_LINK_GROUP) != id)
+			continue;
+		printf("  link to node %llu stripe %llu: %s, sent %llu bytes in %llu frames, "
+		       "received %llu in %llu, %llu stalls, %llu communicators, "
+		       "%llu bytes put aside\n",
+		       get(l, COLL_NL_LINK_PEER), get(l, COLL_NL_LINK_STRIPE),
+		       link_state_name(get(l, COLL_NL_LINK_STATE)),
+		       get(l, COLL_NL_LINK_TX_BYTES), get(l, COLL_NL_LINK_TX_FRAMES),
+		       get(l, COLL_NL_LINK_RX_BYTES), get(l, COLL_NL_LINK_RX_FRAMES),
+		       get(l, COLL_NL_LINK_TX_STALLS), get(l, COLL_NL_LINK_USERS),
+		       get(l, COLL_NL_LINK_SPILLED));
+		if (get(l, COLL_NL_LINK_STRIPE))
+			show_sent(l);
 	}
 }
 

@@ -75,6 +75,11 @@ const struct kind kind_link = {
 		F64(COLL_NL_LINK_TX_STALLS, "tx-stalls"),
 		F32(COLL_NL_LINK_USERS, "users"),
 		F64(COLL_NL_LINK_SPILLED, "spilled"),
+		F32(COLL_NL_LINK_SEND_MODE, "send-mode"),
+		F64(COLL_NL_LINK_TX_COPIED, "tx-copied"),
+		F64(COLL_NL_LINK_TX_SPLICED, "tx-spliced"),
+		F64(COLL_NL_LINK_TX_UBUF, "tx-ubuf"),
+		F64(COLL_NL_LINK_TX_ZEROCOPY, "tx-zerocopy"),
 	},
 };
 

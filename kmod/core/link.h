@@ -13,6 +13,8 @@
 struct coll_group;
 struct coll_link;
 
+#define COLL_SEND_MODES	(COLL_NL_SEND_MODE_UBUF + 1)
+
 /**
  * struct coll_link_stat - for netlink and status, of one stripe
  */
@@ -25,6 +27,9 @@ struct coll_link_stat {
 	u64 rx_bytes;
 	u64 rx_frames;
 	u64 tx_stalls;
+	u64 tx_by[COLL_SEND_MODES];	/* of tx_bytes, by enum coll_nl_send_mode */
+	u64 zerocopied;	/* of those by ubuf, how many the stack did not copy */
+	u32 send_mode;	/* enum coll_nl_send_mode: how large frames go */
 	u32 users;	/* communicators that share it; the counters are of all */
 	u64 spilled;	/* of this one: bytes put aside for others */
 };

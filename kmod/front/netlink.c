@@ -177,6 +177,20 @@ static int coll_nl_members(struct coll_group *g, void *arg)
 	return ret;
 }
 
+/* How bytes were sent. */
+static int coll_nl_put_sent(struct sk_buff *skb, const struct coll_link_stat *s)
+{
+	return nla_put_u32(skb, COLL_NL_LINK_SEND_MODE, s->send_mode) ||
+	       nla_put_u64_64bit(skb, COLL_NL_LINK_TX_COPIED,
+				 s->tx_by[COLL_NL_SEND_MODE_COPY], COLL_NL_LINK_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_LINK_TX_SPLICED,
+				 s->tx_by[COLL_NL_SEND_MODE_SPLICE], COLL_NL_LINK_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_LINK_TX_UBUF,
+				 s->tx_by[COLL_NL_SEND_MODE_UBUF], COLL_NL_LINK_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_LINK_TX_ZEROCOPY, s->zerocopied,
+				 COLL_NL_LINK_PAD);
+}
+
 static int coll_nl_put_link(struct sk_buff *skb, struct coll_group *g,
 			    const struct coll_link_stat *s)
 {
@@ -196,7 +210,8 @@ static int coll_nl_put_link(struct sk_buff *skb, struct coll_group *g,
 				 COLL_NL_LINK_PAD) ||
 	       nla_put_u32(skb, COLL_NL_LINK_USERS, s->users) ||
 	       nla_put_u64_64bit(skb, COLL_NL_LINK_SPILLED, s->spilled,
-				 COLL_NL_LINK_PAD);
+				 COLL_NL_LINK_PAD) ||
+	       coll_nl_put_sent(skb, s);
 }
 
 static int coll_nl_link(struct coll_group *g, struct coll_nl_dump *d,

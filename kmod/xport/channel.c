@@ -8,6 +8,7 @@
 #include "channel.h"
 #include "rx.h"
 #include "sock.h"
+#include "tx.h"
 
 /* Time a control stream has to explain why its data stream closed. */
 #define COLL_LOST_GRACE	(HZ / 20)
@@ -179,8 +180,11 @@ static bool coll_ch_stat(const struct coll_link *link, u32 i,
 	s->peer = link->peer;
 	s->stripe = i;
 	s->users = READ_ONCE(ch->conn->users);
-	if (i == COLL_STRIPE_DATA)
+	if (i == COLL_STRIPE_DATA) {
 		s->spilled = READ_ONCE(ch->spilled);
+		s->zerocopied = READ_ONCE(ch->conn->zerocopied);
+		s->send_mode = coll_tx_mode_now();
+	}
 	if (ch->guest && !READ_ONCE(ch->greeted) && s->state == COLL_NL_LINK_STATE_UP)
 		s->state = COLL_NL_LINK_STATE_GREETING;
 	return true;

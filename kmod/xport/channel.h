@@ -60,7 +60,8 @@ enum coll_ch_rx {
  * @tx_sent: bytes of DATA sent, headers included; a frame counts when it begins
  * @tx_acked: of these, what the peer has consumed
  * @lent: op some of whose pages the data stream still refers to, with a use; or NULL
- * @lent_until: @tx_acked that gives them back
+ * @lent_until: @tx_acked that gives those back that were spliced
+ * @ubufs: sends of others that are not back; conn->ubuf_lock, read by anyone
  * @lent_called: they are wanted back: nobody waits for an ACK for ever
  * @lent_since: jiffies when that was; the stream is broken off a moment later
  * @deaf: the peer reads no DATA any more: it has failed, or left
@@ -107,6 +108,7 @@ struct coll_channel {
 	u64 tx_acked;
 	struct coll_op *lent;
 	u64 lent_until;
+	u32 ubufs;
 	bool lent_called;
 	unsigned long lent_since;
 	bool deaf;

@@ -161,6 +161,7 @@ struct coll_conn *coll_conn_alloc(const struct coll_hello *hello, u32 epoch)
 	INIT_WORK(&conn->work, coll_conn_work);
 	INIT_DELAYED_WORK(&conn->again, coll_conn_again);
 	init_waitqueue_head(&conn->settled);
+	spin_lock_init(&conn->ubuf_lock);
 	conn->hello = *hello;
 	conn->comm = coll_wire_comm(hello->key);
 	conn->epoch = epoch;
@@ -175,6 +176,9 @@ static void coll_conn_free(struct kref *ref)
 	for (i = 0; i < COLL_STRIPES; i++)
 		if (conn->streams[i])
 			coll_stream_disclaim(conn->streams[i]);
+	/* The ubuf that came back last may still be about to queue the work. */
+	spin_lock_irq(&conn->ubuf_lock);
+	spin_unlock_irq(&conn->ubuf_lock);
 	cancel_work_sync(&conn->work);
 	cancel_delayed_work_sync(&conn->again);
 	cancel_work_sync(&conn->work);

@@ -76,7 +76,7 @@ enum coll_rx_state {
  * @tx_off: of these, sent
  * @tx_left: payload bytes of the frame in @tx_buf still to send
  * @tx_token: that frame is a token: its step is done when the header is out
- * @tx_splice: its payload is not copied: the socket gets the pages
+ * @tx_mode: how its payload goes
  * @tx_buf: header, control payload; page-backed, for it goes into bio_vecs
  * @stat: counters; read by anyone, so each written with WRITE_ONCE()
  */
@@ -107,7 +107,7 @@ struct coll_stream {
 	struct coll_channel *tx_ch;
 	u64 tx_msg;
 	bool tx_token;
-	bool tx_splice;
+	enum coll_nl_send_mode tx_mode;
 	u32 tx_len;
 	u32 tx_off;
 	u32 tx_left;
@@ -133,6 +133,9 @@ struct coll_stream {
  * @work: see the top of this file
  * @again: queues the work when memory may be there again
  * @settled: somebody has been greeted, or a stream has ended
+ * @ubuf_lock: what ubufs write when they come back: @zerocopied, and channels' @ubufs.
+ *	Innermost, any context.
+ * @zerocopied: bytes that went from the pages that were lent; read by anyone
  */
 struct coll_conn {
 	struct kref ref;
@@ -148,6 +151,8 @@ struct coll_conn {
 	struct work_struct work;
 	struct delayed_work again;
 	wait_queue_head_t settled;
+	spinlock_t ubuf_lock;
+	u64 zerocopied;
 };
 
 /**

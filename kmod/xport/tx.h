@@ -31,7 +31,7 @@ int coll_tx_send(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
 		 u32 bytes, bool more);
 
 /* Count and classify what a socket has returned. Return: as coll_tx_send(). */
-int coll_tx_result(struct coll_stream *st, int ret);
+int coll_tx_result(struct coll_stream *st, int ret, enum coll_nl_send_mode mode);
 
 /* What is left of the buffer, as a piece. */
 void coll_tx_head_bvec(struct coll_stream *st, struct bio_vec *bv);
@@ -49,34 +49,44 @@ void coll_tx_ctrl(struct coll_stream *st);
  */
 bool coll_tx_data(struct coll_stream *st);
 
-/* tx_splice.c */
+/* tx_lend.c */
 
 /**
- * coll_tx_may_splice() - may a frame go without a copy?
+ * coll_tx_mode() - how is a frame to go?
  * @ch: channel
  * @step: what it is of
  * @bytes: its payload
  */
-bool coll_tx_may_splice(const struct coll_channel *ch, const struct coll_exec_step *step,
-			u32 bytes);
+enum coll_nl_send_mode coll_tx_mode(const struct coll_channel *ch,
+				    const struct coll_exec_step *step, u32 bytes);
+
+/* How large frames go, as things stand. Any context. */
+enum coll_nl_send_mode coll_tx_mode_now(void);
 
 /**
- * coll_tx_lend() - the frame that has just begun refers to pages of the running op
- * @ch: channel; ->tx_sent counts the frame
+ * coll_tx_lend() - pages of the running op are about to be lent to the socket
+ * @ch: channel
  *
  * The op does not end before coll_tx_reclaim() has got them back.
  */
 void coll_tx_lend(struct coll_channel *ch);
 
-/* Does the peer still have pages of the running op? Then it is to say when it has not. */
-static inline bool coll_tx_lends(const struct coll_channel *ch)
+/* The frame that has just begun, in ->tx_sent already, will be spliced. */
+static inline void coll_tx_lend_frame(struct coll_channel *ch)
+{
+	coll_tx_lend(ch);
+	ch->lent_until = ch->tx_sent;
+}
+
+/* Does the peer have spliced pages of the running op? Then it is to say when it has not. */
+static inline bool coll_tx_spliced(const struct coll_channel *ch)
 {
 	return ch->lent && ch->tx_acked < ch->lent_until;
 }
 
 /**
- * coll_tx_splice() - give pages to the socket
- * @st: data stream
+ * coll_tx_pages() - lend pages to the socket, in the mode of the frame
+ * @st: data stream, in the middle of a frame of DATA
  * @bv: runs of pages that stay as they are
  * @nr: how many
  * @bytes: in them
@@ -84,8 +94,8 @@ static inline bool coll_tx_lends(const struct coll_channel *ch)
  *
  * Return: as coll_tx_send().
  */
-int coll_tx_splice(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
-		   u32 bytes, bool more);
+int coll_tx_pages(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
+		  u32 bytes, bool more);
 
 /**
  * coll_tx_reclaim() - let go of pages that nobody reads any more
@@ -95,5 +105,11 @@ int coll_tx_splice(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
  * failed, or a stream has closed, is waited for, but for a moment only.
  */
 void coll_tx_reclaim(struct coll_channel *ch);
+
+/* tx_ubuf.c */
+
+/* As coll_tx_pages(): the stack says when it is through with the pages. */
+int coll_tx_ubuf(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
+		 u32 bytes, bool more);
 
 #endif /* COLL_XPORT_TX_H */

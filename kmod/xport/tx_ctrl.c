@@ -201,13 +201,17 @@ int coll_tx_send(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
 	};
 
 	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bv, nr, bytes);
-	return coll_tx_result(st, sock_sendmsg(st->sock, &msg));
+	return coll_tx_result(st, sock_sendmsg(st->sock, &msg), COLL_NL_SEND_MODE_COPY);
 }
 
-int coll_tx_result(struct coll_stream *st, int ret)
+int coll_tx_result(struct coll_stream *st, int ret, enum coll_nl_send_mode mode)
 {
-	if (ret > 0)
+	u64 *by = &st->stat.tx_by[mode];
+
+	if (ret > 0) {
 		WRITE_ONCE(st->stat.tx_bytes, st->stat.tx_bytes + ret);
+		WRITE_ONCE(*by, *by + ret);
+	}
 	if (ret == -EAGAIN || ret == -ENOMEM || ret == -ENOBUFS) {
 		WRITE_ONCE(st->stat.tx_stalls, st->stat.tx_stalls + 1);
 		return 0;

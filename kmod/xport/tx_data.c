@@ -48,10 +48,10 @@ static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 		return false;
 	}
 	ch->tx_sent += bytes;
-	st->tx_splice = coll_tx_may_splice(ch, step, avail);
-	if (st->tx_splice)
-		coll_tx_lend(ch);
-	if (coll_exec_is_last_send(step, avail) && coll_tx_lends(ch))
+	st->tx_mode = coll_tx_mode(ch, step, avail);
+	if (st->tx_mode == COLL_NL_SEND_MODE_SPLICE)
+		coll_tx_lend_frame(ch);
+	if (coll_exec_is_last_send(step, avail) && coll_tx_spliced(ch))
 		f.flags = COLL_FRAME_ACK_NOW;
 	f.transfer = step->ordinal;
 	f.seq = ch->op->seq;
@@ -169,7 +169,7 @@ static void coll_tx_find(struct coll_stream *st, struct coll_tx_source *src)
 		return;
 	}
 	st->tx_ch = NULL;
-	st->tx_splice = false;
+	st->tx_mode = COLL_NL_SEND_MODE_COPY;
 }
 
 static void coll_tx_account(struct coll_stream *st, struct coll_tx_source *src,
@@ -222,7 +222,7 @@ static void coll_tx_sent(struct coll_stream *st, struct coll_tx_source *src, u32
 		coll_tx_account(st, src, bytes);
 	if (!st->tx_left) {
 		st->tx_token = false;
-		st->tx_splice = false;
+		st->tx_mode = COLL_NL_SEND_MODE_COPY;
 		st->tx_ch = NULL;
 	}
 }
@@ -238,16 +238,18 @@ static int coll_tx_push(struct coll_stream *st)
 	unsigned int head = 0, nr = 0;
 	struct coll_tx_source src;
 	int payload, ret;
+	bool lend;
 
 	coll_tx_find(st, &src);
 	if (head_len)
 		coll_tx_head_bvec(st, &bv[head++]);
+	lend = st->tx_mode != COLL_NL_SEND_MODE_COPY;
 	/* A header that the socket refers to could not change for long: it is copied. */
-	payload = head_len && st->tx_splice ? 0 :
+	payload = head_len && lend ? 0 :
 		coll_tx_payload(st, &src, bv + head, COLL_TX_BVECS - head, &nr);
 	ret = payload;
-	if (payload >= 0 && st->tx_splice && !head_len)
-		ret = coll_tx_splice(st, bv, nr, payload, st->tx_left > payload);
+	if (payload >= 0 && lend && !head_len)
+		ret = coll_tx_pages(st, bv, nr, payload, st->tx_left > payload);
 	else if (payload >= 0)
 		ret = coll_tx_send(st, bv, head + nr, head_len + payload,
 				   st->tx_left > payload);

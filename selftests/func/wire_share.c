@@ -514,23 +514,37 @@ TEST(half_a_frame_sent)
 	stop(&t);
 }
 
+static bool set_send_mode(const char *mode)
+{
+	FILE *f = fopen("/sys/module/coll/parameters/send_mode", "w");
+
+	return f && fprintf(f, "%s\n", mode) > 0 && !fclose(f);
+}
+
 /* Nor does an op wait for a peer that does not say it: the stream is broken off. */
 TEST(pages_called_back)
 {
+	static const char *const modes[] = { "splice", "ubuf" };
 	static uint8_t buf[PEER_BYTES];
 	struct peer_op o;
 	struct two t;
+	int i;
 
-	ASSERT_EQ(0, start_greeted(&t));
-	ASSERT_TRUE(peer_op_init(&o, &t.b, PEER_BCAST_OUT, 1000000, 20 * SECOND));
-	ASSERT_TRUE(peer_op_start(&o, &t.b));
-	ASSERT_TRUE(peer_write(&t.a, 1, buf, peer_put_op(&t.b, &o.cmd, 1, 4096, buf)));
-	test_sleep_us(50000);
-	EXPECT_EQ(0, raw_abort(t.b.c.fd[0], 1));
-	EXPECT_EQ(-ESHUTDOWN, peer_op_wait(&o));
-	EXPECT_EQ(0, peer_op_exit(&o));
-	EXPECT_TRUE(becomes(&t.a, EHOSTDOWN));
-	stop(&t);
+	for (i = 0; i < 2; i++) {
+		ASSERT_TRUE(set_send_mode(modes[i]));
+		ASSERT_EQ(0, start_greeted(&t));
+		ASSERT_TRUE(peer_op_init(&o, &t.b, PEER_BCAST_OUT, 1000000, 20 * SECOND));
+		ASSERT_TRUE(peer_op_start(&o, &t.b));
+		ASSERT_TRUE(peer_write(&t.a, 1, buf,
+				       peer_put_op(&t.b, &o.cmd, 1, 4096, buf)));
+		test_sleep_us(50000);
+		EXPECT_EQ(0, raw_abort(t.b.c.fd[0], 1));
+		EXPECT_EQ(-ESHUTDOWN, peer_op_wait(&o)) TH_LOG("%s", modes[i]);
+		EXPECT_EQ(0, peer_op_exit(&o));
+		EXPECT_TRUE(becomes(&t.a, EHOSTDOWN)) TH_LOG("%s", modes[i]);
+		stop(&t);
+	}
+	EXPECT_TRUE(set_send_mode("auto"));
 }
 
 /* Bytes that are no frame: nobody knows where the next one begins. */

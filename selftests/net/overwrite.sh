@@ -27,10 +27,32 @@ ops()
 	fi
 }
 
+# sent ATTRIBUTE: bytes, of all links that the last run has shown
+sent()
+{
+	grep -o "\"$1\": [0-9]*" "$log" | awk '{ sum += $2 } END { print sum + 0 }'
+}
+
+# Did large frames go the way that was asked for?
+went()
+{
+	local spliced ubuf zerocopy
+
+	spliced=$(sent tx-spliced) ubuf=$(sent tx-ubuf) zerocopy=$(sent tx-zerocopy)
+	case $m in
+	copy) ((spliced == 0 && ubuf == 0 && zerocopy == 0)) ;;
+	splice) ((spliced > $(sent tx-copied) && ubuf == 0)) ;;
+	ubuf) ((spliced == 0 && ubuf > $(sent tx-copied))) ;;
+	auto) ((spliced + ubuf > 0 && spliced + ubuf + $(sent tx-copied) == $(sent tx-bytes))) ;;
+	esac
+	ok $? "$m: bytes spliced $spliced, with ubuf $ubuf, of these not copied $zerocopy"
+}
+
 # overwrite RANKS NODES OPS
 overwrite()
 {
-	"$tools/collrun" -t 200 -n "$1" --nodes "$2" "$rank" "$(ops "$3")" >"$log" 2>&1 </dev/null
+	"$tools/collrun" -t 200 -n "$1" --nodes "$2" "$rank" "$(ops "$3")" "$tools/collctl" \
+		>"$log" 2>&1 </dev/null
 	ok $? "$m: $(ops "$3") ops, $1 ranks, $2 nodes"
 }
 
@@ -45,15 +67,16 @@ lossy()
 was=$(cat "$mode")
 netem=y
 tc qdisc add dev lo root netem delay 1ms 2>/dev/null && tc qdisc del dev lo root || netem=
-plan 10
-for m in copy splice; do
+plan 24
+for m in copy splice ubuf auto; do
 	echo $m >"$mode"
-	overwrite 2 2 4000
-	overwrite 4 2 3000
-	overwrite 5 5 2000
+	overwrite 2 2 2000
+	went
+	overwrite 4 2 1500
+	overwrite 5 5 1000
 	if [[ $netem ]]; then
-		lossy 2 2 1000 "loss 1%"
-		lossy 3 3 500 "delay 1ms loss 0.5% reorder 10% duplicate 2%"
+		lossy 2 2 500 "loss 1%"
+		lossy 3 3 250 "delay 1ms loss 0.5% reorder 10% duplicate 2%"
 	else
 		skip "$m, loss" "no netem"
 		skip "$m, all of it" "no netem"

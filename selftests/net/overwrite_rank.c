@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * collrun ... overwrite_rank OPS: one rank of a test of buffers that are used again at
+ * collrun ... overwrite_rank OPS COLLCTL: one rank of a test of buffers that are used again at
  * once. When a call has returned its buffers are the caller's: whatever it writes there
  * must not reach anybody. One rank in turn looks at each result, the others
- * write over it, and all write over their input, before they do anything else.
+ * write over it, and all write over their input, before they do anything else. In the end
+ * rank 0 shows what COLLCTL says of links.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 
 #include <coll/coll.h>
 
-#define MOST	(256 << 10)	/* elements */
+#define MOST	(512 << 10)	/* elements */
 #define JUNK	0xa5
 
 static coll_comm_t *comm;
@@ -86,7 +87,7 @@ static int one(uint32_t n, uint32_t *in, uint32_t *out)
 
 	/* mostly of a few pages, where others are slow to see what is written here */
 	if (n % 5)
-		count = count % (MOST / 8) + 1;
+		count = count % (MOST / 16) + 1;
 	for (i = 0; i < count; i++)
 		in[i] = element(n, me, i);
 	if (root == (int)me)
@@ -98,6 +99,18 @@ static int one(uint32_t n, uint32_t *in, uint32_t *out)
 	else if (!ret)
 		look(n, out, count, root);
 	return ret;
+}
+
+static void show_links(const char *collctl)
+{
+	char cmd[4096];
+
+	snprintf(cmd, sizeof(cmd), "'%s' show --json", collctl);
+	fflush(stdout);
+	if (system(cmd)) {
+		fprintf(stderr, "%s failed\n", cmd);
+		bad = 1;
+	}
 }
 
 int main(int argc, char **argv)
@@ -117,6 +130,8 @@ int main(int argc, char **argv)
 		ret = one(n, in, out);
 	if (ret)
 		fprintf(stderr, "rank %u: op %u: %s\n", me, n, coll_strerror(ret));
+	else if (!me && argc > 2)
+		show_links(argv[2]);
 	coll_finalize(comm);
 	free(in);
 	free(out);

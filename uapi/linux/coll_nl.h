@@ -22,6 +22,18 @@ enum coll_nl_link_state {
 	COLL_NL_LINK_STATE_DOWN,
 };
 
+/**
+ * enum coll_nl_send_mode - How payload of large frames gets into the socket.
+ * @COLL_NL_SEND_MODE_COPY: it is copied
+ * @COLL_NL_SEND_MODE_SPLICE: the socket gets the pages; the peer says when it has read
+ * @COLL_NL_SEND_MODE_UBUF: the socket gets the pages, and says when it is through
+ */
+enum coll_nl_send_mode {
+	COLL_NL_SEND_MODE_COPY,
+	COLL_NL_SEND_MODE_SPLICE,
+	COLL_NL_SEND_MODE_UBUF,
+};
+
 enum {
 	COLL_NL_GROUP_PAD = 1,
 	COLL_NL_GROUP_ID,
@@ -82,6 +94,11 @@ enum {
 	COLL_NL_LINK_TX_STALLS,
 	COLL_NL_LINK_USERS,
 	COLL_NL_LINK_SPILLED,
+	COLL_NL_LINK_SEND_MODE,
+	COLL_NL_LINK_TX_COPIED,
+	COLL_NL_LINK_TX_SPLICED,
+	COLL_NL_LINK_TX_UBUF,
+	COLL_NL_LINK_TX_ZEROCOPY,
 
 	__COLL_NL_LINK_MAX,
 	COLL_NL_LINK_MAX = (__COLL_NL_LINK_MAX - 1)

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sending without a copy. The socket refers to the pages of the op, and over loopback
- * and veth so does the receive queue of the peer: they may be read until the peer has
- * acknowledged the frame. Until then the channel has a use of the op, so that it cannot
- * end. Bytes the peer has consumed are not looked at again, even if TCP resends them.
+ * Sending without a copy. The socket refers to the pages of the op, until
+ *   - splice: over loopback and veth the receive queue of the peer refers to them, too:
+ *     they may be read until the peer has acknowledged the frame. Bytes the peer has
+ *     consumed are not looked at again, even if TCP resends them.
+ *   - ubuf: the stack says so (tx_ubuf.c). Where it would hand them to a socket of this
+ *     machine it makes a copy.
+ * Until then the channel has a use of the op, so that it cannot end.
  *
  * Within the op nothing waits: schedules are proved for sends that have read only when
  * their receive is complete (kmod/pure/check_data.c).
  *
- * When an op has failed its pages are free as soon as the peer has said that it reads
- * nothing any more (ABORT, BYE of all). If it does not say so in a moment, the stream
- * is broken off, and with that the queue of what is to be sent has gone.
+ * When an op has failed its spliced pages are free as soon as the peer has said that it
+ * reads nothing any more (ABORT, BYE of all). If it does not say so in a moment, or a ubuf
+ * does not come back, the stream is broken off, and with that the queue of what is to be
+ * sent has gone.
  */
 #include <linux/bvec.h>
 #include <linux/jiffies.h>
@@ -37,19 +41,17 @@
 #define COLL_LENT_GRACE_SHARED	(HZ / 2)
 #define COLL_LENT_GRACE_MAX	HZ
 
-enum coll_send_mode {
-	COLL_SEND_AUTO,
-	COLL_SEND_COPY,
-	COLL_SEND_SPLICE,
-};
+/* A choice is made, not a mode: behind those of enum coll_nl_send_mode. */
+#define COLL_SEND_AUTO	COLL_SEND_MODES
 
 static const char * const coll_send_modes[] = {
-	[COLL_SEND_AUTO]	= "auto",
-	[COLL_SEND_COPY]	= "copy",
-	[COLL_SEND_SPLICE]	= "splice",
+	[COLL_NL_SEND_MODE_COPY]	= "copy",
+	[COLL_NL_SEND_MODE_SPLICE]	= "splice",
+	[COLL_NL_SEND_MODE_UBUF]	= "ubuf",
+	[COLL_SEND_AUTO]		= "auto",
 };
 
-static int send_mode;
+static int send_mode = COLL_SEND_AUTO;
 
 static int coll_send_mode_set(const char *val, const struct kernel_param *kp)
 {
@@ -71,14 +73,24 @@ static const struct kernel_param_ops coll_send_mode_ops = {
 	.get	= coll_send_mode_get,
 };
 module_param_cb(send_mode, &coll_send_mode_ops, NULL, 0644);
-MODULE_PARM_DESC(send_mode, "how large frames are sent: copy, splice (the socket refers to the pages), or auto");
+MODULE_PARM_DESC(send_mode, "how large frames are sent: copy, splice or ubuf (the socket refers to the pages), or auto");
 
-bool coll_tx_may_splice(const struct coll_channel *ch, const struct coll_exec_step *step,
-			u32 bytes)
+enum coll_nl_send_mode coll_tx_mode_now(void)
 {
-	if (READ_ONCE(send_mode) == COLL_SEND_COPY)
-		return false;
-	return bytes >= COLL_SPLICE_MIN && coll_exec_may_lend(ch->op->exec, step);
+	int mode = READ_ONCE(send_mode);
+
+	return mode == COLL_SEND_AUTO ? COLL_NL_SEND_MODE_SPLICE : mode;
+}
+
+enum coll_nl_send_mode coll_tx_mode(const struct coll_channel *ch,
+				    const struct coll_exec_step *step, u32 bytes)
+{
+	u64 least = READ_ONCE(send_mode) == COLL_SEND_AUTO ? COLL_LEND_OP : COLL_LEND_MIN;
+
+	if (bytes < COLL_LEND_MIN || ch->op->bytes < least ||
+	    !coll_exec_may_lend(ch->op->exec, step))
+		return COLL_NL_SEND_MODE_COPY;
+	return coll_tx_mode_now();
 }
 
 void coll_tx_lend(struct coll_channel *ch)
@@ -86,15 +98,23 @@ void coll_tx_lend(struct coll_channel *ch)
 	/* There is a use already, that of the pass: this one cannot fail. */
 	if (!ch->lent && coll_op_use(ch->op))
 		ch->lent = ch->op;
-	ch->lent_until = ch->tx_sent;
 }
 
-int coll_tx_splice(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
-		   u32 bytes, bool more)
+int coll_tx_pages(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
+		  u32 bytes, bool more)
 {
 	int flags = MSG_DONTWAIT | MSG_NOSIGNAL | (more ? MSG_MORE : 0);
 
-	return coll_tx_result(st, coll_send_bvec(st->sock, bv, nr, bytes, true, flags));
+	if (st->tx_mode == COLL_NL_SEND_MODE_UBUF)
+		return coll_tx_ubuf(st, bv, nr, bytes, more);
+	return coll_tx_result(st, coll_send_bvec(st->sock, bv, nr, bytes, true, flags),
+			      COLL_NL_SEND_MODE_SPLICE);
+}
+
+/* Is anything still with the peer, or with the stack? */
+static bool coll_tx_lends(const struct coll_channel *ch)
+{
+	return coll_tx_spliced(ch) || READ_ONCE(ch->ubufs);
 }
 
 /* Has the peer's TCP all that we have said on a stream? */
@@ -120,7 +140,10 @@ static unsigned long coll_lent_grace(const struct coll_conn *conn)
 	return min_t(unsigned long, grace, COLL_LENT_GRACE_MAX);
 }
 
-/* No ACK may come any more. Return: true if the pages are free for another reason. */
+/*
+ * No ACK may come any more. Return: true if the pages are free for another reason. Those
+ * of a ubuf are when it has come back, which resetting the stream sees to.
+ */
 static bool coll_tx_recall(struct coll_channel *ch)
 {
 	struct coll_conn *conn = ch->conn;
@@ -129,6 +152,8 @@ static bool coll_tx_recall(struct coll_channel *ch)
 	struct sock *sk = data->sock->sk;
 
 	if (ch->deaf)
+		ch->lent_until = 0;
+	if (!coll_tx_lends(ch))
 		return true;
 	if (!coll_ch_failed(ch) && !data->closed && !ctrl->closed)
 		return false;
@@ -142,8 +167,10 @@ static bool coll_tx_recall(struct coll_channel *ch)
 		return false;
 	}
 	/* RST, and nothing is sent or resent from these pages. */
-	tcp_abort(sk, ECONNABORTED);
-	return true;
+	if (READ_ONCE(sk->sk_state) != TCP_CLOSE)
+		tcp_abort(sk, ECONNABORTED);
+	ch->lent_until = 0;
+	return !coll_tx_lends(ch);
 }
 
 void coll_tx_reclaim(struct coll_channel *ch)

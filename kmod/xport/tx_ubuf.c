@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sending with MSG_ZEROCOPY. Each send has a ubuf, which every socket buffer with its
+ * pages refers to: it comes back when the last of them has gone, that is when the bytes
+ * are acknowledged, or copied, or the stream has been reset.
+ *
+ * Who waits: the channel has a use of the op (coll_tx_lend()) while a ubuf is out. So
+ * channel and conn are there until the count of ubufs is seen as zero; see
+ * coll_conn_free() for the moment after that.
+ */
+#include <linux/bvec.h>
+#include <linux/refcount.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <linux/socket.h>
+#include <linux/uio.h>
+
+#include "../compat.h"
+#include "channel.h"
+#include "conn.h"
+#include "tx.h"
+
+/**
+ * struct coll_ubuf - one send
+ * @info: what socket buffers refer to
+ * @ch: whose pages these are
+ * @bytes: how many the socket has taken
+ * @sent: some went out from the pages
+ * @copied: some were copied
+ */
+struct coll_ubuf {
+	struct ubuf_info info;
+	struct coll_channel *ch;
+	u32 bytes;
+	bool sent;
+	bool copied;
+};
+
+static void coll_ubuf_back(struct coll_ubuf *u)
+{
+	struct coll_channel *ch = u->ch;
+	struct coll_conn *conn = ch->conn;
+	u64 bytes = u->sent && !u->copied ? u->bytes : 0;
+	unsigned long flags;
+
+	kfree(u);
+	spin_lock_irqsave(&conn->ubuf_lock, flags);
+	WRITE_ONCE(conn->zerocopied, conn->zerocopied + bytes);
+	WRITE_ONCE(ch->ubufs, ch->ubufs - 1);
+	if (!ch->ubufs)
+		coll_conn_kick(conn);
+	spin_unlock_irqrestore(&conn->ubuf_lock, flags);
+}
+
+/*
+ * A socket buffer has gone, or @skb is NULL and it is us who have sent. Any context, and
+ * on several CPUs at once.
+ */
+static void coll_ubuf_put(struct sk_buff *skb, struct ubuf_info *info, bool success)
+{
+	struct coll_ubuf *u = container_of(info, struct coll_ubuf, info);
+
+	if (!success)
+		WRITE_ONCE(u->copied, true);
+	else if (skb)
+		WRITE_ONCE(u->sent, true);
+	if (refcount_dec_and_test(&info->refcnt))
+		coll_ubuf_back(u);
+}
+
+static struct coll_ubuf *coll_ubuf_alloc(struct coll_channel *ch)
+{
+	struct coll_ubuf *u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
+
+	if (!u)
+		return NULL;
+	refcount_set(&u->info.refcnt, 1);
+	u->info.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN;
+	coll_ubuf_set(&u->info, coll_ubuf_put);
+	u->ch = ch;
+	coll_tx_lend(ch);
+	spin_lock_irq(&ch->conn->ubuf_lock);
+	WRITE_ONCE(ch->ubufs, ch->ubufs + 1);
+	spin_unlock_irq(&ch->conn->ubuf_lock);
+	return u;
+}
+
+int coll_tx_ubuf(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
+		 u32 bytes, bool more)
+{
+	struct coll_ubuf *u = coll_ubuf_alloc(st->tx_ch);
+	struct msghdr msg = {
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_ZEROCOPY |
+			     (more ? MSG_MORE : 0),
+	};
+	int ret;
+
+	if (!u)
+		return coll_tx_send(st, bv, nr, bytes, more);
+	msg.msg_ubuf = &u->info;
+	iov_iter_bvec(&msg.msg_iter, ITER_SOURCE, bv, nr, bytes);
+	ret = coll_tx_result(st, sock_sendmsg(st->sock, &msg), COLL_NL_SEND_MODE_UBUF);
+	u->bytes = max(ret, 0);
+	coll_ubuf_put(NULL, &u->info, true);
+	return ret;
+}
