@@ -99,7 +99,7 @@ kernel_dir()
 	uml-debug)
 		echo "$cache/uml-debug-$(hash_of "$vmlib"/uml{,-debug}.config "$vmlib/uml.patch")" ;;
 	debian-*)
-		echo "$cache/$1-$(hash_of "$vmlib/initramfs-init")" ;;
+		echo "$cache/$1-$(hash_of "$vmlib/initramfs-init" <(echo "$DEBIAN_RECIPE"))" ;;
 	esac
 }
 

@@ -3,6 +3,7 @@
 # Stock Debian kernels, in QEMU.  The packages are unpacked in the cache, never
 # installed: the machine's own boot menu and modules stay as they are.
 
+DEBIAN_RECIPE=2			# as COLLVM_RECIPE, of these alone
 DEBIAN_SUITES=(bookworm bookworm-updates bookworm-security)
 
 # Loaded by the initramfs, with what they depend on.  The generic kernel is
@@ -60,7 +61,9 @@ debian_trim()
 		rm -rf sound drivers/{gpu,media,staging,infiniband,scsi,usb,iio,hwmon,mfd,isdn} \
 			drivers/{ata,platform,input,hid,leds,mtd,nvme,power,regulator,thermal} \
 			drivers/{pinctrl,edac,watchdog,comedi,bluetooth,soundwire,video,cpufreq} \
-			drivers/net/{ethernet,wireless,usb,wwan,can,phy} net/{wireless,mac80211,bluetooth}
+			drivers/net/{wireless,usb,wwan,can,phy} net/{wireless,mac80211,bluetooth}
+		# the card of several VMs, see net.sh
+		find drivers/net/ethernet -name '*.ko*' ! -path '*/e1000/*' -delete
 	) || return
 	PATH=$PATH:/sbin:/usr/sbin depmod -b "$1" "$2"
 }
