@@ -46,9 +46,29 @@ static int look(uint32_t n, const float *out)
 	return 0;
 }
 
-/* Half of the ring's bytes are sent from the input, the others from the output. */
-static int reduce(float *in, float *out, bool in_place)
+static long now_ms(void)
 {
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void say_failure(uint32_t n, int err, long ms)
+{
+	struct coll_status st;
+	char cause[256] = "";
+
+	if (!coll_comm_status(comm, &st))
+		coll_cause_str(&st.cause, cause, sizeof(cause));
+	printf("rank %u: op %u failed after %ld ms: %s; first: %s\n", me, n, ms,
+	       strerrorname_np(-err), cause);
+}
+
+/* Half of the ring's bytes are sent from the input, the others from the output. */
+static int reduce(uint32_t n, float *in, float *out, bool in_place)
+{
+	long start = now_ms();
 	struct coll_cmd cmd = {
 		.collective = COLL_ALLREDUCE,
 		.op = COLL_OP_SUM,
@@ -59,20 +79,11 @@ static int reduce(float *in, float *out, bool in_place)
 		.send_addr = in_place ? 0 : (uintptr_t)in,
 		.recv_addr = (uintptr_t)out,
 	};
+	int ret = coll_submit(comm, &cmd);
 
-	return coll_submit(comm, &cmd);
-}
-
-static int fail(uint32_t n, int err, long ms)
-{
-	struct coll_status st;
-	char cause[256] = "";
-
-	if (!coll_comm_status(comm, &st))
-		coll_cause_str(&st.cause, cause, sizeof(cause));
-	printf("rank %u: op %u failed after %ld ms: %s; first: %s\n", me, n, ms,
-	       strerrorname_np(-err), cause);
-	return 1;
+	if (ret)
+		say_failure(n, ret, now_ms() - start);
+	return ret;
 }
 
 static int check(uint32_t n, float *in, float *out)
@@ -84,36 +95,20 @@ static int check(uint32_t n, float *in, float *out)
 
 	for (i = 0; i < COUNT; i++)
 		from[i] = element(n, me, i);
-	ret = reduce(in, out, in_place);
+	ret = reduce(n, in, out, in_place);
 	memset(in, 0xa5, BYTES);
 	if (n % size != me)
 		memset(out, 0xa5, BYTES);
-	if (ret)
-		return fail(n, ret, -1);
-	return n % size == me && look(n, out);
-}
-
-static long now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return ret || (n % size == me && look(n, out));
 }
 
 static int until_failure(float *in, float *out)
 {
 	uint32_t n;
-	long start;
-	int ret;
 
-	for (n = 0;; n++) {
-		start = now_ms();
-		ret = reduce(in, out, false);
-		if (ret)
-			return fail(n, ret, now_ms() - start);
+	for (n = 0; !reduce(n, in, out, false); n++)
 		printf("rank %u: op %u is done\n", me, n);
-	}
+	return 1;
 }
 
 static float *buffer(void)
