@@ -133,6 +133,11 @@ static void show_sent(const struct object *l)
 	       send_mode_name(get(l, COLL_NL_LINK_SEND_MODE)),
 	       get(l, COLL_NL_LINK_TX_COPIED), get(l, COLL_NL_LINK_TX_SPLICED),
 	       get(l, COLL_NL_LINK_TX_UBUF), get(l, COLL_NL_LINK_TX_ZEROCOPY));
+	if (get(l, COLL_NL_LINK_RATE_COPY))
+		printf("    measured, GB/s: copy %.3f, splice %.3f, ubuf %.3f\n",
+		       1e-9 * get(l, COLL_NL_LINK_RATE_COPY),
+		       1e-9 * get(l, COLL_NL_LINK_RATE_SPLICE),
+		       1e-9 * get(l, COLL_NL_LINK_RATE_UBUF));
 }
 
 static void show_links(const struct objects *links, uint64_t id)

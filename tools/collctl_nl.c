@@ -80,6 +80,9 @@ const struct kind kind_link = {
 		F64(COLL_NL_LINK_TX_SPLICED, "tx-spliced"),
 		F64(COLL_NL_LINK_TX_UBUF, "tx-ubuf"),
 		F64(COLL_NL_LINK_TX_ZEROCOPY, "tx-zerocopy"),
+		F64(COLL_NL_LINK_RATE_COPY, "rate-copy"),
+		F64(COLL_NL_LINK_RATE_SPLICE, "rate-splice"),
+		F64(COLL_NL_LINK_RATE_UBUF, "rate-ubuf"),
 	},
 };
 

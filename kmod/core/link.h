@@ -29,6 +29,7 @@ struct coll_link_stat {
 	u64 tx_stalls;
 	u64 tx_by[COLL_SEND_MODES];	/* of tx_bytes, by enum coll_nl_send_mode */
 	u64 zerocopied;	/* of those by ubuf, how many the stack did not copy */
+	u64 rate[COLL_SEND_MODES];	/* bytes per second, as measured; 0: not */
 	u32 send_mode;	/* enum coll_nl_send_mode: how large frames go */
 	u32 users;	/* communicators that share it; the counters are of all */
 	u64 spilled;	/* of this one: bytes put aside for others */

@@ -188,7 +188,13 @@ static int coll_nl_put_sent(struct sk_buff *skb, const struct coll_link_stat *s)
 	       nla_put_u64_64bit(skb, COLL_NL_LINK_TX_UBUF,
 				 s->tx_by[COLL_NL_SEND_MODE_UBUF], COLL_NL_LINK_PAD) ||
 	       nla_put_u64_64bit(skb, COLL_NL_LINK_TX_ZEROCOPY, s->zerocopied,
-				 COLL_NL_LINK_PAD);
+				 COLL_NL_LINK_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_LINK_RATE_COPY,
+				 s->rate[COLL_NL_SEND_MODE_COPY], COLL_NL_LINK_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_LINK_RATE_SPLICE,
+				 s->rate[COLL_NL_SEND_MODE_SPLICE], COLL_NL_LINK_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_LINK_RATE_UBUF,
+				 s->rate[COLL_NL_SEND_MODE_UBUF], COLL_NL_LINK_PAD);
 }
 
 static int coll_nl_put_link(struct sk_buff *skb, struct coll_group *g,

@@ -183,7 +183,9 @@ static bool coll_ch_stat(const struct coll_link *link, u32 i,
 	if (i == COLL_STRIPE_DATA) {
 		s->spilled = READ_ONCE(ch->spilled);
 		s->zerocopied = READ_ONCE(ch->conn->zerocopied);
-		s->send_mode = coll_tx_mode_now();
+		s->send_mode = coll_tx_mode_now(ch->conn);
+		for (i = 0; i < COLL_SEND_MODES; i++)
+			s->rate[i] = READ_ONCE(ch->conn->choice.rate[i]);
 	}
 	if (ch->guest && !READ_ONCE(ch->greeted) && s->state == COLL_NL_LINK_STATE_UP)
 		s->state = COLL_NL_LINK_STATE_GREETING;

@@ -59,6 +59,7 @@ enum coll_ch_rx {
  * @tx_turn: whether DATA or MSG goes first
  * @tx_sent: bytes of DATA sent, headers included; a frame counts when it begins
  * @tx_acked: of these, what the peer has consumed
+ * @tx_large: last op that large frames were sent of
  * @lent: op some of whose pages the data stream still refers to, with a use; or NULL
  * @lent_until: @tx_acked that gives those back that were spliced
  * @ubufs: sends of others that are not back; conn->ubuf_lock, read by anyone
@@ -106,6 +107,7 @@ struct coll_channel {
 	bool tx_turn;
 	u64 tx_sent;
 	u64 tx_acked;
+	u64 tx_large;
 	struct coll_op *lent;
 	u64 lent_until;
 	u32 ubufs;

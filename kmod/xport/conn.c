@@ -162,6 +162,7 @@ struct coll_conn *coll_conn_alloc(const struct coll_hello *hello, u32 epoch)
 	INIT_DELAYED_WORK(&conn->again, coll_conn_again);
 	init_waitqueue_head(&conn->settled);
 	spin_lock_init(&conn->ubuf_lock);
+	conn->choice.mode = COLL_NL_SEND_MODE_SPLICE;
 	conn->hello = *hello;
 	conn->comm = coll_wire_comm(hello->key);
 	conn->epoch = epoch;
@@ -224,6 +225,7 @@ void coll_conn_leave(struct coll_conn *conn, struct coll_channel *ch, bool hard)
 		if (st && st->tx_ch == ch)
 			st->tx_ch = NULL;
 	}
+	coll_choice_leave(ch);
 	conn->soft |= !hard;
 	WRITE_ONCE(conn->users, conn->users - 1);
 	/* Somebody may wait for what its frame stood in the way of. */

@@ -117,6 +117,30 @@ struct coll_stream {
 };
 
 /**
+ * struct coll_tx_choice - how large frames go on a data stream; see tx_choice.c
+ * @mode: as chosen; read by anyone
+ * @rate: best of each mode, bytes per second, 0: not known; read by anyone
+ * @trials: how many have ended in this round
+ * @ops: large ones since the last round
+ * @ch: whose op is a trial, or NULL
+ * @trial: in this mode
+ * @since: when it began to send
+ * @from: its @tx_sent then
+ * @until: @tx_acked that ends the trial; 0: not there yet
+ */
+struct coll_tx_choice {
+	enum coll_nl_send_mode mode;
+	u64 rate[COLL_SEND_MODES];
+	u32 trials;
+	u32 ops;
+	struct coll_channel *ch;
+	enum coll_nl_send_mode trial;
+	u64 since;
+	u64 from;
+	u64 until;
+};
+
+/**
  * struct coll_conn - see the top of this file
  * @ref: one for each channel, until it has let go of @lock
  * @lock: held by the work, and by who adds streams and channels or takes them off
@@ -135,6 +159,7 @@ struct coll_stream {
  * @settled: somebody has been greeted, or a stream has ended
  * @ubuf_lock: what ubufs write when they come back: @zerocopied, and channels' @ubufs.
  *	Innermost, any context.
+ * @choice: how large frames go; @lock
  * @zerocopied: bytes that went from the pages that were lent; read by anyone
  */
 struct coll_conn {
@@ -153,6 +178,7 @@ struct coll_conn {
 	wait_queue_head_t settled;
 	spinlock_t ubuf_lock;
 	u64 zerocopied;
+	struct coll_tx_choice choice;
 };
 
 /**

@@ -6,6 +6,7 @@
 #include "channel.h"
 #include "conn.h"
 #include "rx.h"
+#include "tx.h"
 
 /* The peer must know the key, its place, and speak our version. */
 static int coll_rx_check_hello(const u8 *payload, const struct coll_hello *mine,
@@ -108,6 +109,7 @@ static int coll_rx_ack(struct coll_channel *ch, const struct coll_frame *f)
 	if (f->offset <= ch->tx_acked || f->offset > ch->tx_sent)
 		return -EPROTO;
 	ch->tx_acked = f->offset;
+	coll_choice_acked(ch);
 	return 0;
 }
 

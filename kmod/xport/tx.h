@@ -57,11 +57,11 @@ bool coll_tx_data(struct coll_stream *st);
  * @step: what it is of
  * @bytes: its payload
  */
-enum coll_nl_send_mode coll_tx_mode(const struct coll_channel *ch,
+enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 				    const struct coll_exec_step *step, u32 bytes);
 
 /* How large frames go, as things stand. Any context. */
-enum coll_nl_send_mode coll_tx_mode_now(void);
+enum coll_nl_send_mode coll_tx_mode_now(const struct coll_conn *conn);
 
 /**
  * coll_tx_lend() - pages of the running op are about to be lent to the socket
@@ -105,6 +105,24 @@ int coll_tx_pages(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
  * failed, or a stream has closed, is waited for, but for a moment only.
  */
 void coll_tx_reclaim(struct coll_channel *ch);
+
+/* tx_choice.c: all under conn->lock */
+
+/* How this large frame of the running op is to go, which may be a trial. */
+enum coll_nl_send_mode coll_choice_mode(struct coll_channel *ch);
+
+/**
+ * coll_choice_asks() - is the peer to say when it has consumed the frame?
+ * @ch: channel; ->tx_sent counts the frame
+ * @last: it is the last one of the op for the peer
+ */
+bool coll_choice_asks(struct coll_channel *ch, bool last);
+
+/* The peer has consumed more: that may end a trial. */
+void coll_choice_acked(struct coll_channel *ch);
+
+/* The channel is no more. */
+void coll_choice_leave(struct coll_channel *ch);
 
 /* tx_ubuf.c */
 

@@ -36,6 +36,7 @@ static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 	struct coll_frame f = { .type = COLL_FRAME_DATA };
 	struct coll_exec_step *step;
 	u32 avail, bytes;
+	bool last;
 
 	if (!ch->op || coll_op_ending(ch->op))
 		return false;
@@ -47,11 +48,12 @@ static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 		WRITE_ONCE(st->stat.tx_stalls, st->stat.tx_stalls + 1);
 		return false;
 	}
-	ch->tx_sent += bytes;
 	st->tx_mode = coll_tx_mode(ch, step, avail);
+	ch->tx_sent += bytes;
 	if (st->tx_mode == COLL_NL_SEND_MODE_SPLICE)
 		coll_tx_lend_frame(ch);
-	if (coll_exec_is_last_send(step, avail) && coll_tx_spliced(ch))
+	last = coll_exec_is_last_send(step, avail);
+	if (coll_choice_asks(ch, last) || (last && coll_tx_spliced(ch)))
 		f.flags = COLL_FRAME_ACK_NOW;
 	f.transfer = step->ordinal;
 	f.seq = ch->op->seq;

@@ -75,22 +75,23 @@ static const struct kernel_param_ops coll_send_mode_ops = {
 module_param_cb(send_mode, &coll_send_mode_ops, NULL, 0644);
 MODULE_PARM_DESC(send_mode, "how large frames are sent: copy, splice or ubuf (the socket refers to the pages), or auto");
 
-enum coll_nl_send_mode coll_tx_mode_now(void)
+enum coll_nl_send_mode coll_tx_mode_now(const struct coll_conn *conn)
 {
 	int mode = READ_ONCE(send_mode);
 
-	return mode == COLL_SEND_AUTO ? COLL_NL_SEND_MODE_SPLICE : mode;
+	return mode == COLL_SEND_AUTO ? READ_ONCE(conn->choice.mode) : mode;
 }
 
-enum coll_nl_send_mode coll_tx_mode(const struct coll_channel *ch,
+enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 				    const struct coll_exec_step *step, u32 bytes)
 {
-	u64 least = READ_ONCE(send_mode) == COLL_SEND_AUTO ? COLL_LEND_OP : COLL_LEND_MIN;
+	int mode = READ_ONCE(send_mode);
+	u64 least = mode == COLL_SEND_AUTO ? COLL_LEND_OP : COLL_LEND_MIN;
 
 	if (bytes < COLL_LEND_MIN || ch->op->bytes < least ||
 	    !coll_exec_may_lend(ch->op->exec, step))
 		return COLL_NL_SEND_MODE_COPY;
-	return coll_tx_mode_now();
+	return mode == COLL_SEND_AUTO ? coll_choice_mode(ch) : mode;
 }
 
 void coll_tx_lend(struct coll_channel *ch)

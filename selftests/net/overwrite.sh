@@ -43,7 +43,9 @@ went()
 	copy) ((spliced == 0 && ubuf == 0 && zerocopy == 0)) ;;
 	splice) ((spliced > $(sent tx-copied) && ubuf == 0)) ;;
 	ubuf) ((spliced == 0 && ubuf > $(sent tx-copied))) ;;
-	auto) ((spliced + ubuf > 0 && spliced + ubuf + $(sent tx-copied) == $(sent tx-bytes))) ;;
+	auto)	# each has been tried, and measured
+		((spliced && ubuf && spliced + ubuf + $(sent tx-copied) == $(sent tx-bytes))) &&
+			(($(sent rate-copy) && $(sent rate-splice) && $(sent rate-ubuf))) ;;
 	esac
 	ok $? "$m: bytes spliced $spliced, with ubuf $ubuf, of these not copied $zerocopy"
 }
