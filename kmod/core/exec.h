@@ -178,6 +178,7 @@ struct coll_plan_key {
  * @in_place: by local index, of these
  * @reducer: the operator; its part is NULL where nothing is reduced
  * @in_order: partial results need not come first in a fold
+ * @small: whoever kicks a helper does its work: that is sooner done than waking a worker
  * @stream: so many bytes are written, and not read again by the op, that they had
  *	better go past the caches
  * @parts: local participants
@@ -204,6 +205,7 @@ struct coll_exec {
 	unsigned long *in_place;
 	struct coll_reducer reducer;
 	bool in_order;
+	bool small;
 	bool stream;
 	struct coll_part *parts;
 	u32 nr_parts;

@@ -150,7 +150,11 @@ void coll_helpers_init(struct coll_exec *x)
 
 void coll_helper_kick(struct coll_helper *h)
 {
-	if (atomic_inc_return(&h->kicks) == 1 && coll_op_use(h->x->op))
+	if (atomic_inc_return(&h->kicks) != 1)
+		return;
+	if (h->x->small)
+		coll_helper_run(h);
+	else if (coll_op_use(h->x->op))
 		queue_work(coll_wq, &h->work);
 }
 
@@ -332,18 +336,12 @@ void coll_exec_start(struct coll_op *op)
 		coll_share_local(x, alone);
 		return;
 	}
+	x->small = todo <= COLL_SLICE;
 	/* All links, for frames of a peer that takes the op for another one. */
 	coll_links_kick(op->group);
 	if (x->nr_peers)
 		coll_group_watch(op->group);
-	for (h = 0; h < x->nr_helpers; h++) {
-		struct coll_helper *helper = &x->helpers[h];
-
-		if (!READ_ONCE(helper->nr))
-			continue;
-		if (todo > COLL_SLICE)
-			coll_helper_kick(helper);
-		else if (atomic_inc_return(&helper->kicks) == 1)
-			coll_helper_run(helper);
-	}
+	for (h = 0; h < x->nr_helpers; h++)
+		if (READ_ONCE(x->helpers[h].nr))
+			coll_helper_kick(&x->helpers[h]);
 }

@@ -35,7 +35,10 @@ void coll_step_args(const struct coll_exec *x, const struct coll_exec_step *st,
 /* Make the helpers able to be kicked, before anybody can find them. */
 void coll_helpers_init(struct coll_exec *x);
 
-/* Let a worker for local steps look at what it may do. */
+/*
+ * Let a worker for local steps look at what it may do; of a small op that is the caller.
+ * Process context, a use held.
+ */
 void coll_helper_kick(struct coll_helper *h);
 
 #endif /* COLL_CORE_EXEC_PRIV_H */

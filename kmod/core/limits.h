@@ -29,6 +29,8 @@
  */
 #define COLL_SPIN_MOST_US	1000U
 #define COLL_SPIN_RUNS		32
+/* A caller that stays awake sends and receives itself what is no longer than this. */
+#define COLL_POLL_BYTES		SZ_64K
 /*
  * One slice of a local sweep: what a worker does between two looks at the
  * op's state, so also how long an abort may have to wait for it.

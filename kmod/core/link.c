@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/bitops.h>
 #include <linux/errno.h>
 #include <linux/nospec.h>
 
@@ -62,6 +63,41 @@ void coll_links_kick(struct coll_group *g)
 
 		if (link)
 			link->ops->kick(link);
+	}
+}
+
+u32 coll_links_watch(struct coll_group *g)
+{
+	u32 peers = 0, i;
+
+	if (g->nr_nodes > BITS_PER_TYPE(peers))
+		return 0;
+	for (i = 0; i < g->nr_nodes; i++) {
+		struct coll_link *link = coll_group_link(g, i);
+
+		if (!link)
+			continue;
+		link->ops->watch(link);
+		peers |= BIT(i);
+	}
+	return peers;
+}
+
+void coll_links_poll(struct coll_group *g, u32 peers)
+{
+	for (; peers; peers &= peers - 1) {
+		struct coll_link *link = coll_group_link(g, __ffs(peers));
+
+		link->ops->poll(link);
+	}
+}
+
+void coll_links_unwatch(struct coll_group *g, u32 peers)
+{
+	for (; peers; peers &= peers - 1) {
+		struct coll_link *link = coll_group_link(g, __ffs(peers));
+
+		link->ops->unwatch(link);
 	}
 }
 

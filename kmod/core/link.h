@@ -39,6 +39,10 @@ struct coll_link_stat {
  * struct coll_link_ops - a transport
  * @kick: there may be something to send, or room to receive. Any context. What
  *	a running work has not seen yet, it will see: never lost.
+ * @watch: until @unwatch the caller polls, and @kick need not wake a worker. Callers in
+ *	system calls only, which must not sleep meanwhile.
+ * @unwatch: what has been kicked and not polled is the worker's now.
+ * @poll: does what a worker would do, if there is anything. Between these two.
  * @connected: all streams that ops need have been handed over. Any context.
  * @ready: and the peer has greeted on each. Any context.
  * @posted: the last op the peer has announced, 0 for none. Any context.
@@ -48,6 +52,9 @@ struct coll_link_stat {
  */
 struct coll_link_ops {
 	void (*kick)(struct coll_link *link);
+	void (*watch)(struct coll_link *link);
+	void (*unwatch)(struct coll_link *link);
+	void (*poll)(struct coll_link *link);
 	bool (*connected)(const struct coll_link *link);
 	bool (*ready)(const struct coll_link *link);
 	u64 (*posted)(const struct coll_link *link);
@@ -110,6 +117,21 @@ struct coll_link *coll_group_link(const struct coll_group *g, u32 peer);
 
 /* Wake every link of the group, e.g. to send ABORT. Any context. */
 void coll_links_kick(struct coll_group *g);
+
+/**
+ * coll_links_watch() - the caller is going to poll the links of its group
+ * @g: group
+ *
+ * A caller that stays awake for a short op can send and receive itself: no worker has to
+ * be woken on either side. Return: the peers it will poll; 0 if they are too many.
+ */
+u32 coll_links_watch(struct coll_group *g);
+
+/* Poll them once. Takes locks of the transport, but waits for none. */
+void coll_links_poll(struct coll_group *g, u32 peers);
+
+/* Leave them to the workers again. */
+void coll_links_unwatch(struct coll_group *g, u32 peers);
 
 /**
  * coll_links_count() - how far the links of a group have come

@@ -75,10 +75,8 @@ u32 coll_spin_us(const struct coll_req *req)
 {
 	const struct coll_group *g = coll_member_group(req->member);
 	int us = READ_ONCE(spin_us);
-	/* The work of links wants a CPU as well. */
-	u32 cpus = g->nr_local + (g->nr_nodes > 1);
 
-	if (req->cmd.flags & COLL_CMD_SLEEP || num_online_cpus() < max(cpus, 2U))
+	if (req->cmd.flags & COLL_CMD_SLEEP || num_online_cpus() < max(g->nr_local, 2U))
 		return 0;
 	if (req->cmd.flags & COLL_CMD_SPIN)
 		return COLL_SPIN_MOST_US;

@@ -4,6 +4,8 @@
 #include <linux/wait.h>
 
 #include "../core/account.h"
+#include "../core/limits.h"
+#include "../core/link.h"
 #include "../core/member.h"
 #include "../core/op.h"
 #include "decode.h"
@@ -54,21 +56,39 @@ static void coll_waiting_killed(struct coll_waiting *w)
  * Falling asleep and being woken takes longer than what is short to wait for. But not
  * if others want the CPU, be it those that are waited for.
  */
-static void coll_waiting_spin(struct coll_waiting *w)
+static void coll_waiting_spin(struct coll_waiting *w, u32 us, u32 peers)
 {
-	u32 us = coll_spin_us(&w->req);
-	u64 end;
-
-	if (!us)
-		return;
 	/* Not local_clock(): where that is jiffies, it stands still meanwhile. */
-	end = ktime_get_ns() + us * NSEC_PER_USEC;
+	u64 end = ktime_get_ns() + us * NSEC_PER_USEC;
+
 	while (!READ_ONCE(w->done) && !need_resched() && !signal_pending(current) &&
 	       ktime_get_ns() < end) {
+		if (peers)
+			coll_links_poll(coll_member_group(w->req.member), peers);
 		if (coll_req_can_help(&w->req))
 			return;
 		cpu_relax();
 	}
+}
+
+/* Post it, and stay awake for a moment. Return: as coll_op_post(). */
+static int coll_waiting_post(struct coll_waiting *w)
+{
+	struct coll_group *g = coll_member_group(w->req.member);
+	u32 us = coll_spin_us(&w->req), peers = 0;
+	int ret;
+
+	/* Large ones are for workers, of which each link has one. */
+	if (us && w->req.bytes <= COLL_POLL_BYTES)
+		peers = coll_links_watch(g);
+	ret = coll_op_post(&w->req);
+	if (!ret) {
+		coll_req_help(&w->req);
+		if (us)
+			coll_waiting_spin(w, us, peers);
+	}
+	coll_links_unwatch(g, peers);
+	return ret;
 }
 
 int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len)
@@ -84,26 +104,22 @@ int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len)
 	w.req.waiter = &w.wq;
 	w.req.sleeper = current;
 	atomic_inc(&cf->refs);
-	ret = coll_op_post(&w.req);
+	ret = coll_waiting_post(&w);
 	coll_account_call(cf->member, begin);
 	if (ret) {
 		coll_decode_undo(&w.req);
 		goto out;
 	}
 	while (!coll_waiting_is_done(&w)) {
-		if (fatal_signal_pending(current)) {
+		if (fatal_signal_pending(current) ||
+		    wait_event_killable(w.wq, coll_waiting_is_done(&w) ||
+					      coll_req_can_help(&w.req))) {
 			coll_waiting_killed(&w);
 			break;
 		}
 		begin = coll_account_begin();
 		coll_req_help(&w.req);
 		coll_account_call(cf->member, begin);
-		coll_waiting_spin(&w);
-		if (wait_event_killable(w.wq, coll_waiting_is_done(&w) ||
-					      coll_req_can_help(&w.req))) {
-			coll_waiting_killed(&w);
-			break;
-		}
 	}
 	ret = coll_deliver(&w.req, w.result);
 out:

@@ -148,6 +148,21 @@ static void coll_ch_kick(struct coll_link *link)
 	coll_conn_kick(to_channel(link)->conn);
 }
 
+static void coll_ch_watch(struct coll_link *link)
+{
+	coll_conn_watch(to_channel(link)->conn);
+}
+
+static void coll_ch_unwatch(struct coll_link *link)
+{
+	coll_conn_unwatch(to_channel(link)->conn);
+}
+
+static void coll_ch_poll(struct coll_link *link)
+{
+	coll_conn_poll(to_channel(link)->conn);
+}
+
 static bool coll_ch_connected(const struct coll_link *link)
 {
 	return coll_conn_complete(to_channel(link)->conn);
@@ -209,7 +224,7 @@ static bool coll_ch_settled(const struct coll_channel *ch)
 /* What members have said last gets one try to leave. */
 static void coll_ch_last_words(struct coll_channel *ch)
 {
-	coll_conn_kick(ch->conn);
+	coll_conn_queue(ch->conn);
 	flush_work(&ch->conn->work);
 	if (!ch->guest || coll_ch_settled(ch))
 		return;
@@ -219,7 +234,7 @@ static void coll_ch_last_words(struct coll_channel *ch)
 	 */
 	wait_event_timeout(ch->conn->settled, coll_ch_settled(ch),
 			   coll_dead_after() * HZ);
-	coll_conn_kick(ch->conn);
+	coll_conn_queue(ch->conn);
 	flush_work(&ch->conn->work);
 }
 
@@ -244,6 +259,9 @@ static void coll_ch_close(struct coll_link *link, bool hard)
 
 static const struct coll_link_ops coll_ch_ops = {
 	.kick	= coll_ch_kick,
+	.watch	= coll_ch_watch,
+	.unwatch = coll_ch_unwatch,
+	.poll	= coll_ch_poll,
 	.connected = coll_ch_connected,
 	.ready	= coll_ch_ready,
 	.posted	= coll_ch_posted,

@@ -17,9 +17,21 @@
 /* Until memory for what is to be put aside is looked for again. */
 #define COLL_AGAIN	(HZ / 50)
 
-void coll_conn_kick(struct coll_conn *conn)
+void coll_conn_queue(struct coll_conn *conn)
 {
 	queue_work(coll_wq, &conn->work);
+}
+
+void coll_conn_kick(struct coll_conn *conn)
+{
+	if (atomic_read(&conn->watchers)) {
+		set_bit(0, &conn->wanted);
+		/* pairs with coll_conn_unwatch(): one of us sees the other */
+		smp_mb__after_atomic();
+		if (atomic_read(&conn->watchers))
+			return;
+	}
+	coll_conn_queue(conn);
 }
 
 bool coll_conn_complete(const struct coll_conn *conn)
@@ -113,16 +125,14 @@ static void coll_conn_account(struct coll_conn *conn, u64 begin)
 					   div_u64(ns, busy ?: conn->users));
 }
 
-static void coll_conn_work(struct work_struct *work)
+/* Everything there is to do now. Under conn->lock. Return: there is more. */
+static bool coll_conn_pass(struct coll_conn *conn)
 {
-	struct coll_conn *conn = container_of(work, struct coll_conn, work);
 	struct coll_stream *ctrl = coll_conn_stream(conn, COLL_STRIPE_CTRL);
 	struct coll_stream *data = coll_conn_stream(conn, COLL_STRIPE_DATA);
 	struct coll_channel *ch;
-	u64 begin = coll_account_begin();
 	bool more = false;
 
-	mutex_lock(&conn->lock);
 	if (ctrl)
 		more |= coll_conn_ctrl(ctrl);
 	list_for_each_entry(ch, &conn->channels, list)
@@ -133,10 +143,50 @@ static void coll_conn_work(struct work_struct *work)
 		coll_tx_ctrl(ctrl);	/* ACK */
 	list_for_each_entry(ch, &conn->channels, list)
 		coll_ch_check_lost(ch);
+	return more;
+}
+
+static void coll_conn_work(struct work_struct *work)
+{
+	struct coll_conn *conn = container_of(work, struct coll_conn, work);
+	u64 begin = coll_account_begin();
+	bool more;
+
+	mutex_lock(&conn->lock);
+	more = coll_conn_pass(conn);
 	coll_conn_account(conn, begin);
 	mutex_unlock(&conn->lock);
 	if (more)
 		coll_conn_kick(conn);
+}
+
+void coll_conn_watch(struct coll_conn *conn)
+{
+	atomic_inc(&conn->watchers);
+}
+
+void coll_conn_unwatch(struct coll_conn *conn)
+{
+	/* A full barrier: who kicks later sees that nobody polls any more. */
+	if (atomic_dec_and_test(&conn->watchers) && test_and_clear_bit(0, &conn->wanted))
+		coll_conn_queue(conn);
+}
+
+/*
+ * Only where the caller's group is alone on the conn: a caller that is being killed gives
+ * up on windows, which is no matter if it is its own group that fails then.
+ */
+void coll_conn_poll(struct coll_conn *conn)
+{
+	if (!test_bit(0, &conn->wanted) || !mutex_trylock(&conn->lock))
+		return;
+	if (test_and_clear_bit(0, &conn->wanted)) {
+		if (conn->users > 1)
+			coll_conn_queue(conn);
+		else if (coll_conn_pass(conn))
+			set_bit(0, &conn->wanted);
+	}
+	mutex_unlock(&conn->lock);
 }
 
 static void coll_conn_again(struct work_struct *work)
@@ -229,7 +279,7 @@ void coll_conn_leave(struct coll_conn *conn, struct coll_channel *ch, bool hard)
 	conn->soft |= !hard;
 	WRITE_ONCE(conn->users, conn->users - 1);
 	/* Somebody may wait for what its frame stood in the way of. */
-	coll_conn_kick(conn);
+	coll_conn_queue(conn);
 	mutex_unlock(&conn->lock);
 }
 

@@ -11,7 +11,9 @@
  *   - the socket callbacks (softirq): bytes, room, end or error
  *   - the executor: a watermark that a step of a channel waits for has moved
  *   - core: an op has started, a group has failed, a member has left
- * As queueing a running work item runs it again, nothing is ever missed. It holds
+ * As queueing a running work item runs it again, nothing is ever missed. A caller that
+ * stays awake for a small op polls instead, and does the same in its own context: then
+ * the work is not queued. It holds
  * conn->lock; all state of streams and channels belongs to it, unless it says
  * otherwise.
  *
@@ -155,6 +157,8 @@ struct coll_tx_choice {
  * @epoch: and its incarnation
  * @streams: each set once, with release
  * @work: see the top of this file
+ * @watchers: callers that poll, so that @work need not be queued
+ * @wanted: bit 0: it would have been
  * @again: queues the work when memory may be there again
  * @settled: somebody has been greeted, or a stream has ended
  * @ubuf_lock: what ubufs write when they come back: @zerocopied, and channels' @ubufs.
@@ -174,6 +178,8 @@ struct coll_conn {
 	u32 epoch;
 	struct coll_stream *streams[COLL_STRIPES];
 	struct work_struct work;
+	atomic_t watchers;
+	unsigned long wanted;
 	struct delayed_work again;
 	wait_queue_head_t settled;
 	spinlock_t ubuf_lock;
@@ -234,8 +240,16 @@ bool coll_conn_complete(const struct coll_conn *conn);
 /* And has the peer greeted on each? Any context. */
 bool coll_conn_greeted(const struct coll_conn *conn);
 
-/* Queue the work. Any context. */
+/* There is something to do, for the work or for who polls. Any context. */
 void coll_conn_kick(struct coll_conn *conn);
+
+/* Queue the work, whoever polls. Any context. */
+void coll_conn_queue(struct coll_conn *conn);
+
+/* See struct coll_link_ops. */
+void coll_conn_watch(struct coll_conn *conn);
+void coll_conn_unwatch(struct coll_conn *conn);
+void coll_conn_poll(struct coll_conn *conn);
 
 /* Queue the work a little later: memory was short. */
 void coll_conn_retry(struct coll_conn *conn);
