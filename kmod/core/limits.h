@@ -29,6 +29,8 @@
  */
 #define COLL_SPIN_MOST_US	1000U
 #define COLL_SPIN_RUNS		32
+/* Over links that is so many times longer: a worker and a caller sleep on either side. */
+#define COLL_SPIN_LINKS		4
 /* A caller that stays awake sends and receives itself what is no longer than this. */
 #define COLL_POLL_BYTES		SZ_64K
 /*

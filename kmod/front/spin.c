@@ -80,5 +80,7 @@ u32 coll_spin_us(const struct coll_req *req)
 		return 0;
 	if (req->cmd.flags & COLL_CMD_SPIN)
 		return COLL_SPIN_MOST_US;
-	return us < 0 ? coll_spin_measured : min_t(u32, us, COLL_SPIN_MOST_US);
+	if (us < 0)
+		us = coll_spin_measured * (g->nr_nodes > 1 ? COLL_SPIN_LINKS : 1);
+	return min_t(u32, us, COLL_SPIN_MOST_US);
 }

@@ -49,8 +49,7 @@ void coll_ch_proto(struct coll_channel *ch, u64 seq)
 	coll_ch_fail(ch, COLL_CAUSE_PROTO, EPROTO, seq, 0);
 }
 
-/* Are bytes of a message due, either way? */
-static bool coll_ch_talks(const struct coll_channel *ch)
+bool coll_ch_talks(const struct coll_channel *ch)
 {
 	return coll_msg_expects(ch->link.group, ch->link.peer) ||
 	       coll_msg_owes(ch->link.group, ch->link.peer);

@@ -170,6 +170,9 @@ int coll_ch_add(struct coll_group *g, u32 peer, u32 stripe, struct socket *sock)
  */
 int coll_ch_share(struct coll_group *g, u32 peer, struct coll_link *via);
 
+/* Are bytes of a message due, either way? */
+bool coll_ch_talks(const struct coll_channel *ch);
+
 /* Ranks of the peer. */
 u32 coll_ch_peer_ranks(const struct coll_channel *ch);
 

@@ -22,16 +22,32 @@ void coll_conn_queue(struct coll_conn *conn)
 	queue_work(coll_wq, &conn->work);
 }
 
+/* Is there somebody who polls, and will see @why? */
+static bool coll_conn_tell(struct coll_conn *conn, int why)
+{
+	if (!atomic_read(&conn->watchers))
+		return false;
+	set_bit(why, &conn->wanted);
+	/* pairs with coll_conn_unwatch(): one of us sees the other */
+	smp_mb__after_atomic();
+	return atomic_read(&conn->watchers);
+}
+
 void coll_conn_kick(struct coll_conn *conn)
 {
-	if (atomic_read(&conn->watchers)) {
-		set_bit(0, &conn->wanted);
-		/* pairs with coll_conn_unwatch(): one of us sees the other */
-		smp_mb__after_atomic();
-		if (atomic_read(&conn->watchers))
-			return;
-	}
-	coll_conn_queue(conn);
+	/* Before a pass looks at the socket: see coll_conn_data_ready(). */
+	if (READ_ONCE(conn->quiet))
+		WRITE_ONCE(conn->quiet, false);
+	if (!coll_conn_tell(conn, COLL_CONN_KICKED))
+		coll_conn_queue(conn);
+}
+
+void coll_conn_data_ready(struct coll_conn *conn)
+{
+	/* The bytes are in the queue: who clears @quiet after this looks sees them. */
+	smp_mb();
+	if (!READ_ONCE(conn->quiet) && !coll_conn_tell(conn, COLL_CONN_DATA))
+		coll_conn_queue(conn);
 }
 
 bool coll_conn_complete(const struct coll_conn *conn)
@@ -125,6 +141,21 @@ static void coll_conn_account(struct coll_conn *conn, u64 begin)
 					   div_u64(ns, busy ?: conn->users));
 }
 
+/*
+ * Does nobody want data? On a shared conn frames of one may stand before those of another,
+ * so there they are looked at as they come.
+ */
+static bool coll_conn_is_quiet(const struct coll_conn *conn)
+{
+	const struct coll_channel *ch;
+
+	if (conn->users != 1 || conn->shared || !coll_conn_greeted(conn))
+		return false;
+	ch = list_first_entry(&conn->channels, struct coll_channel, list);
+	return !READ_ONCE(ch->link.group->active) && !coll_ch_talks(ch) && !ch->lent &&
+	       !READ_ONCE(ch->link.group->error);
+}
+
 /* Everything there is to do now. Under conn->lock. Return: there is more. */
 static bool coll_conn_pass(struct coll_conn *conn)
 {
@@ -133,6 +164,7 @@ static bool coll_conn_pass(struct coll_conn *conn)
 	struct coll_channel *ch;
 	bool more = false;
 
+	WRITE_ONCE(conn->quiet, false);
 	if (ctrl)
 		more |= coll_conn_ctrl(ctrl);
 	list_for_each_entry(ch, &conn->channels, list)
@@ -143,6 +175,8 @@ static bool coll_conn_pass(struct coll_conn *conn)
 		coll_tx_ctrl(ctrl);	/* ACK */
 	list_for_each_entry(ch, &conn->channels, list)
 		coll_ch_check_lost(ch);
+	if (!more && coll_conn_is_quiet(conn))
+		WRITE_ONCE(conn->quiet, true);
 	return more;
 }
 
@@ -168,7 +202,12 @@ void coll_conn_watch(struct coll_conn *conn)
 void coll_conn_unwatch(struct coll_conn *conn)
 {
 	/* A full barrier: who kicks later sees that nobody polls any more. */
-	if (atomic_dec_and_test(&conn->watchers) && test_and_clear_bit(0, &conn->wanted))
+	if (!atomic_dec_and_test(&conn->watchers))
+		return;
+	/* What has come since for an op not posted yet wakes nobody. */
+	if (test_and_clear_bit(COLL_CONN_DATA, &conn->wanted) && !READ_ONCE(conn->quiet))
+		coll_conn_queue(conn);
+	if (test_and_clear_bit(COLL_CONN_KICKED, &conn->wanted))
 		coll_conn_queue(conn);
 }
 
@@ -178,13 +217,14 @@ void coll_conn_unwatch(struct coll_conn *conn)
  */
 void coll_conn_poll(struct coll_conn *conn)
 {
-	if (!test_bit(0, &conn->wanted) || !mutex_trylock(&conn->lock))
+	if (!READ_ONCE(conn->wanted) || !mutex_trylock(&conn->lock))
 		return;
-	if (test_and_clear_bit(0, &conn->wanted)) {
+	/* A full barrier: what is kicked from here on is for the next time. */
+	if (xchg(&conn->wanted, 0)) {
 		if (conn->users > 1)
 			coll_conn_queue(conn);
 		else if (coll_conn_pass(conn))
-			set_bit(0, &conn->wanted);
+			set_bit(COLL_CONN_KICKED, &conn->wanted);
 	}
 	mutex_unlock(&conn->lock);
 }

@@ -142,6 +142,10 @@ struct coll_tx_choice {
 	u64 until;
 };
 
+/* struct coll_conn.wanted: bit numbers */
+#define COLL_CONN_KICKED	0	/* coll_conn_kick() */
+#define COLL_CONN_DATA		1	/* data has come, which the running op may want */
+
 /**
  * struct coll_conn - see the top of this file
  * @ref: one for each channel, until it has let go of @lock
@@ -158,7 +162,9 @@ struct coll_tx_choice {
  * @streams: each set once, with release
  * @work: see the top of this file
  * @watchers: callers that poll, so that @work need not be queued
- * @wanted: bit 0: it would have been
+ * @wanted: COLL_CONN_*: it would have been, and why
+ * @quiet: data that comes is for an op that has not been posted: it waits in the socket,
+ *	and need wake nobody. Whoever wants data kicks, and that clears it.
  * @again: queues the work when memory may be there again
  * @settled: somebody has been greeted, or a stream has ended
  * @ubuf_lock: what ubufs write when they come back: @zerocopied, and channels' @ubufs.
@@ -180,6 +186,7 @@ struct coll_conn {
 	struct work_struct work;
 	atomic_t watchers;
 	unsigned long wanted;
+	bool quiet;
 	struct delayed_work again;
 	wait_queue_head_t settled;
 	spinlock_t ubuf_lock;
@@ -242,6 +249,9 @@ bool coll_conn_greeted(const struct coll_conn *conn);
 
 /* There is something to do, for the work or for who polls. Any context. */
 void coll_conn_kick(struct coll_conn *conn);
+
+/* Data has come. Any context. */
+void coll_conn_data_ready(struct coll_conn *conn);
 
 /* Queue the work, whoever polls. Any context. */
 void coll_conn_queue(struct coll_conn *conn);

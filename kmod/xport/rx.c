@@ -372,12 +372,24 @@ static bool coll_rx_broken_off(const struct coll_stream *st)
 	return st->stripe == COLL_STRIPE_DATA && READ_ONCE(st->sock->sk->sk_err);
 }
 
+/* Nothing has come, and nothing that came before waits: what comes later says so. */
+static bool coll_rx_idle(const struct coll_stream *st)
+{
+	const struct sock *sk = st->sock->sk;
+
+	return st->rx_state == COLL_RX_HEADER &&
+	       skb_queue_empty_lockless(&sk->sk_receive_queue) &&
+	       !READ_ONCE(sk->sk_err) && !(READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN);
+}
+
 bool coll_rx(struct coll_stream *st)
 {
 	struct coll_rx rx = { .st = st, .budget = COLL_WORK_BUDGET };
 	read_descriptor_t desc = { .arg.data = &rx, .count = 1 };
 	struct sock *sk = st->sock->sk;
 
+	if (coll_rx_idle(st))
+		return false;
 	lock_sock(sk);
 	/* The channel that a header has been waiting for may be ready for it. */
 	if (st->rx_state == COLL_RX_DATA && !coll_rx_orphan(st))

@@ -60,6 +60,19 @@ static void coll_sk_kick(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
+static void coll_sk_data_ready(struct sock *sk)
+{
+	struct coll_stream *st;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	st = sk->sk_user_data;
+	if (st && st->stripe == COLL_STRIPE_DATA)
+		coll_conn_data_ready(st->conn);
+	else if (st)
+		coll_conn_kick(st->conn);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
 static void coll_sk_write_space(struct sock *sk)
 {
 	if (!sk_stream_is_writeable(sk))
@@ -122,7 +135,7 @@ int coll_stream_claim(struct coll_stream *st)
 	st->saved_state_change = sk->sk_state_change;
 	st->saved_error_report = sk->sk_error_report;
 	sk->sk_user_data = st;
-	sk->sk_data_ready = coll_sk_kick;
+	sk->sk_data_ready = coll_sk_data_ready;
 	sk->sk_write_space = coll_sk_write_space;
 	sk->sk_state_change = coll_sk_kick;
 	sk->sk_error_report = coll_sk_kick;
