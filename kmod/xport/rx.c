@@ -354,22 +354,28 @@ static int coll_rx_actor(read_descriptor_t *desc, struct sk_buff *skb,
 	return taken;
 }
 
-/* The peer has ended the stream, or the network has. Under the socket lock. */
-static bool coll_rx_ended(const struct sock *sk)
-{
-	if (READ_ONCE(sk->sk_err))
-		return true;
-	return sk->sk_shutdown & RCV_SHUTDOWN &&
-	       skb_queue_empty(&sk->sk_receive_queue);
-}
-
 /*
  * The peer may have got the pages back that our receive queue refers to, and use them
- * for something else: see coll_tx_reclaim().
+ * for something else: see coll_tx_reclaim(). The error alone does not tell, for whoever
+ * sends, or asks by getsockopt(), takes it away.
  */
 static bool coll_rx_broken_off(const struct coll_stream *st)
 {
-	return st->stripe == COLL_STRIPE_DATA && READ_ONCE(st->sock->sk->sk_err);
+	const struct sock *sk = st->sock->sk;
+
+	return st->stripe == COLL_STRIPE_DATA &&
+	       (READ_ONCE(sk->sk_err) || st->error || READ_ONCE(sk->sk_state) == TCP_CLOSE);
+}
+
+/* The peer has ended the stream, or the network has. Under the socket lock. */
+static bool coll_rx_ended(const struct coll_stream *st)
+{
+	const struct sock *sk = st->sock->sk;
+
+	if (READ_ONCE(sk->sk_err) || coll_rx_broken_off(st))
+		return true;
+	return sk->sk_shutdown & RCV_SHUTDOWN &&
+	       skb_queue_empty(&sk->sk_receive_queue);
 }
 
 /* Nothing has come, and nothing that came before waits: what comes later says so. */
@@ -396,7 +402,7 @@ bool coll_rx(struct coll_stream *st)
 		coll_rx_offer(st);
 	if (!st->bad && !coll_rx_broken_off(st))
 		tcp_read_sock(sk, &desc, coll_rx_actor);
-	if (!st->closed && coll_rx_ended(sk)) {
+	if (!st->closed && coll_rx_ended(st)) {
 		st->error = READ_ONCE(sk->sk_err) ?: st->error;
 		WRITE_ONCE(st->stat.state, COLL_NL_LINK_STATE_DOWN);
 		WRITE_ONCE(st->closed, true);

@@ -59,8 +59,9 @@ static void coll_choice_begin(struct coll_conn *conn, struct coll_channel *ch)
 	if (ch->tx_large == ch->op->seq)
 		return;
 	ch->tx_large = ch->op->seq;
-	if (c->ch == ch)
-		c->ch = NULL;	/* ended, and no ACK */
+	/* Ended before its time was to be taken. Who waits for the ACK goes on waiting. */
+	if (c->ch == ch && !c->until)
+		c->ch = NULL;
 	if (c->ch)
 		return;
 	if (coll_choice_done(c) && ++c->ops >= COLL_CHOICE_AGAIN) {

@@ -18,7 +18,6 @@
  */
 #include <linux/bvec.h>
 #include <linux/jiffies.h>
-#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/string.h>
 #include <net/tcp.h>
@@ -32,14 +31,10 @@
 #include "tx.h"
 
 /*
- * The moment: this and so many round trips; more where the others on the conn would
- * suffer, or where the network may have lost our ABORT. Until the peer has that it may
- * still believe what it reads.
+ * The moment. A peer that lives answers an ABORT at once with its own; that its TCP has
+ * ours says nothing of who reads there, who may just be waiting for a page.
  */
-#define COLL_LENT_GRACE		(HZ / 10)
-#define COLL_LENT_TRIPS		4
-#define COLL_LENT_GRACE_SHARED	(HZ / 2)
-#define COLL_LENT_GRACE_MAX	HZ
+#define COLL_LENT_GRACE		HZ
 
 /* A choice is made, not a mode: behind those of enum coll_nl_send_mode. */
 #define COLL_SEND_AUTO	COLL_SEND_MODES
@@ -118,27 +113,10 @@ static bool coll_tx_lends(const struct coll_channel *ch)
 	return coll_tx_spliced(ch) || READ_ONCE(ch->ubufs);
 }
 
-/* Has the peer's TCP all that we have said on a stream? */
-static bool coll_stream_heard(const struct coll_stream *st)
+/* The peer has reset the stream: it reads no more of it, see coll_rx_broken_off(). */
+static bool coll_stream_was_reset(const struct coll_stream *st)
 {
-	const struct tcp_sock *tp = tcp_sk(st->sock->sk);
-
-	return st->tx_off == st->tx_len &&
-	       READ_ONCE(tp->snd_una) == READ_ONCE(tp->write_seq);
-}
-
-static unsigned long coll_lent_grace(const struct coll_conn *conn)
-{
-	const struct coll_stream *ctrl = conn->streams[COLL_STRIPE_CTRL];
-	u32 trip = READ_ONCE(tcp_sk(ctrl->sock->sk)->srtt_us) >> 3;
-	unsigned long grace = COLL_LENT_GRACE;
-
-	if (!ctrl->closed && !coll_stream_heard(ctrl))
-		return COLL_LENT_GRACE_MAX;
-	if (conn->users > 1)
-		grace = COLL_LENT_GRACE_SHARED;
-	grace += usecs_to_jiffies(COLL_LENT_TRIPS * min_t(u32, trip, USEC_PER_SEC));
-	return min_t(unsigned long, grace, COLL_LENT_GRACE_MAX);
+	return st->closed && st->error == ECONNRESET;
 }
 
 /*
@@ -162,8 +140,8 @@ static bool coll_tx_recall(struct coll_channel *ch)
 		ch->lent_called = true;
 		ch->lent_since = jiffies;
 	}
-	if (!(data->closed && data->error) &&
-	    time_before(jiffies, ch->lent_since + coll_lent_grace(conn))) {
+	if (!coll_stream_was_reset(data) &&
+	    time_before(jiffies, ch->lent_since + COLL_LENT_GRACE)) {
 		coll_conn_retry(conn);
 		return false;
 	}

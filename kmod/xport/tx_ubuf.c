@@ -41,13 +41,18 @@ static void coll_ubuf_back(struct coll_ubuf *u)
 	struct coll_channel *ch = u->ch;
 	struct coll_conn *conn = ch->conn;
 	u64 bytes = u->sent && !u->copied ? u->bytes : 0;
+	bool took = u->bytes;
 	unsigned long flags;
+	u32 left;
 
 	kfree(u);
 	spin_lock_irqsave(&conn->ubuf_lock, flags);
 	WRITE_ONCE(conn->zerocopied, conn->zerocopied + bytes);
-	WRITE_ONCE(ch->ubufs, ch->ubufs - 1);
-	if (!ch->ubufs)
+	/* Once it is seen as zero the channel may go: it is not looked at again. */
+	left = ch->ubufs - 1;
+	WRITE_ONCE(ch->ubufs, left);
+	/* If the socket had no room, the room will wake us, and not before. */
+	if (!left && took)
 		coll_conn_kick(conn);
 	spin_unlock_irqrestore(&conn->ubuf_lock, flags);
 }
