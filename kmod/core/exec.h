@@ -178,6 +178,8 @@ struct coll_plan_key {
  * @in_place: by local index, of these
  * @reducer: the operator; its part is NULL where nothing is reduced
  * @in_order: partial results need not come first in a fold
+ * @todo: bytes of local steps
+ * @alone: the only step there is, if it is for everyone who helps; else NULL
  * @small: whoever kicks a helper does its work: that is sooner done than waking a worker
  * @stream: so many bytes are written, and not read again by the op, that they had
  *	better go past the caches
@@ -205,6 +207,8 @@ struct coll_exec {
 	unsigned long *in_place;
 	struct coll_reducer reducer;
 	bool in_order;
+	u64 todo;
+	struct coll_exec_step *alone;
 	bool small;
 	bool stream;
 	struct coll_part *parts;

@@ -302,27 +302,26 @@ static void coll_share_local(struct coll_exec *x, struct coll_exec_step *st)
 	coll_queue_helpers(x, min_t(u32, want, COLL_EXEC_HELPERS), self);
 }
 
-/* Bytes of local steps to do; the step itself if nothing depends on it. */
-static u64 coll_local_todo(struct coll_exec *x, struct coll_exec_step **alone)
+void coll_local_plan(struct coll_exec *x)
 {
-	u64 bytes = 0;
 	u32 h, i;
 
-	*alone = NULL;
+	x->todo = 0;
 	for (h = 0; h < x->nr_helpers; h++) {
 		for (i = 0; i < x->helpers[h].nr; i++)
-			bytes += x->steps[x->helpers[h].steps[i]].len;
+			x->todo += x->steps[x->helpers[h].steps[i]].len;
 	}
-	if (x->nr_steps == 1 && x->helpers[0].nr)
-		*alone = &x->steps[0];
-	return bytes;
+	x->small = x->todo <= COLL_SLICE;
+	x->alone = NULL;
+	if (x->nr_steps == 1 && x->helpers[0].nr && !x->small) {
+		x->alone = &x->steps[0];
+		x->helpers[0].nr = 0;
+	}
 }
 
 void coll_exec_start(struct coll_op *op)
 {
 	struct coll_exec *x = op->exec;
-	struct coll_exec_step *alone;
-	u64 todo;
 	u32 h;
 
 	if (!atomic_read(&x->steps_left)) {
@@ -330,13 +329,10 @@ void coll_exec_start(struct coll_op *op)
 			coll_op_put_use(op);
 		return;
 	}
-	todo = coll_local_todo(x, &alone);
-	if (alone && todo > COLL_SLICE) {
-		x->helpers[0].nr = 0;
-		coll_share_local(x, alone);
+	if (x->alone) {
+		coll_share_local(x, x->alone);
 		return;
 	}
-	x->small = todo <= COLL_SLICE;
 	/* All links, for frames of a peer that takes the op for another one. */
 	coll_links_kick(op->group);
 	if (x->nr_peers)

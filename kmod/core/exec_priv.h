@@ -32,6 +32,12 @@ void coll_step_args(const struct coll_exec *x, const struct coll_exec_step *st,
 
 /* exec_local.c */
 
+/*
+ * How much there is to do locally, and by whom. Before anybody can find the plan: then
+ * links may kick helpers, and the lists change.
+ */
+void coll_local_plan(struct coll_exec *x);
+
 /* Make the helpers able to be kicked, before anybody can find them. */
 void coll_helpers_init(struct coll_exec *x);
 

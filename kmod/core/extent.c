@@ -158,6 +158,7 @@ int coll_extent_of(struct coll_req *req, u32 rank, u32 size, struct coll_extent 
 			      both ? size : 0, &e->out, &e->own_in_out);
 	if (ret)
 		return ret;
+	e->written = e->out;
 	/* The vector to be scattered, or exchanged, lies where the result goes. */
 	if (coll_saves_input(c))
 		e->out = max(e->in, e->out);

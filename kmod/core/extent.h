@@ -12,12 +12,14 @@ struct coll_req;
  * struct coll_extent - buffers of one rank, in elements
  * @in: of the input; 0: none
  * @out: of the output; 0: none
+ * @written: elements from the beginning of the output that the op writes
  * @own_in_out: in place: where in the output the rank's own block is
  * @own_out_in: in place, of a scatter: where in the input it is
  */
 struct coll_extent {
 	u64 in;
 	u64 out;
+	u64 written;
 	u64 own_in_out;
 	u64 own_out_in;
 };

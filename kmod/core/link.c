@@ -2,6 +2,7 @@
 #include <linux/bitops.h>
 #include <linux/errno.h>
 #include <linux/nospec.h>
+#include <linux/sched/signal.h>
 
 #include "group.h"
 #include "link.h"
@@ -89,6 +90,8 @@ void coll_links_poll(struct coll_group *g, u32 peers)
 		struct coll_link *link = coll_group_link(g, __ffs(peers));
 
 		link->ops->poll(link);
+		if (need_resched() || signal_pending(current))
+			return;
 	}
 }
 

@@ -422,6 +422,7 @@ static void coll_plan_reset(struct coll_plan *p)
 	atomic64_set(&x->cursor, 0);
 	atomic64_set(&x->swept, 0);
 	coll_plan_helpers(p);
+	coll_local_plan(x);
 }
 
 /*

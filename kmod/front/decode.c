@@ -139,6 +139,12 @@ static int coll_save_input(struct coll_member *m, struct coll_req *req)
 
 	if (!req->in.buf || !coll_saves_input(&req->cmd))
 		return 0;
+	if (req->slot) {
+		memcpy(coll_slot_at(req->slot, 0), coll_slot_at(req->slot, PAGE_SIZE),
+		       req->in_bytes);
+		req->in.start = 0;
+		return 0;
+	}
 	saved = coll_buf_save(&m->ml, &req->in, req->in_bytes);
 	if (saved == ERR_PTR(-EDQUOT))
 		return -ENOMEM;

@@ -59,7 +59,7 @@ int coll_small_load(struct coll_req *req, const struct coll_extent *e)
 		return ret;
 	slot->back_addr = c->recv_addr;
 	slot->back_at = PAGE_SIZE;
-	slot->back_len = e->out * elem;
+	slot->back_len = e->written * elem;
 	if (out_inside) {
 		slot->back_addr = c->send_addr + e->own_out_in * elem;
 		slot->back_at = e->own_out_in * elem;

@@ -3,11 +3,10 @@
  * Who waits for a short op does better to stay awake, as long as that costs no more than
  * falling asleep and being woken would: then it never takes more than twice the CPU time
  * of the better choice, whatever comes. What that costs differs by a factor of hundred
- * between machines, virtual ones above all, so it is measured, at load: a work on another
- * CPU is woken and wakes us.
+ * between machines, virtual ones above all, so it is measured, at load: a worker is woken
+ * and wakes us.
  */
 #include <linux/completion.h>
-#include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
@@ -38,12 +37,12 @@ static void coll_wake_back(struct work_struct *work)
 }
 
 /* There and back, in nanoseconds. */
-static u64 coll_wake_once(struct coll_wake *w, int cpu)
+static u64 coll_wake_once(struct coll_wake *w)
 {
 	u64 begin = ktime_get_ns();
 
 	reinit_completion(&w->done);
-	queue_work_on(cpu, system_highpri_wq, &w->work);
+	queue_work(coll_wq, &w->work);
 	wait_for_completion(&w->done);
 	return ktime_get_ns() - begin;
 }
@@ -52,22 +51,18 @@ void coll_spin_init(void)
 {
 	u64 least = U64_MAX;
 	struct coll_wake w;
-	int cpu, run;
+	int run;
 
-	cpus_read_lock();
-	cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
-	if (cpu < nr_cpu_ids) {
-		INIT_WORK_ONSTACK(&w.work, coll_wake_back);
-		init_completion(&w.done);
-		for (run = 0; run < COLL_SPIN_RUNS; run++)
-			least = min(least, coll_wake_once(&w, cpu));
-		flush_work(&w.work);
-		destroy_work_on_stack(&w.work);
-		/* One of the two wake-ups is the caller's. */
-		coll_spin_measured = min_t(u64, least / 2 / NSEC_PER_USEC + 1,
-					   COLL_SPIN_MOST_US);
-	}
-	cpus_read_unlock();
+	if (num_online_cpus() < 2)
+		return;
+	INIT_WORK_ONSTACK(&w.work, coll_wake_back);
+	init_completion(&w.done);
+	for (run = 0; run < COLL_SPIN_RUNS; run++)
+		least = min(least, coll_wake_once(&w));
+	flush_work(&w.work);
+	destroy_work_on_stack(&w.work);
+	/* One of the two wake-ups is the caller's. */
+	coll_spin_measured = min_t(u64, least / 2 / NSEC_PER_USEC + 1, COLL_SPIN_MOST_US);
 	pr_info("coll: blocking calls stay awake for %u us\n", coll_spin_measured);
 }
 

@@ -78,8 +78,11 @@ static int coll_waiting_post(struct coll_waiting *w)
 	u32 us = coll_spin_us(&w->req), peers = 0;
 	int ret;
 
-	/* Large ones are for workers, of which each link has one. */
-	if (us && w->req.bytes <= COLL_POLL_BYTES)
+	/*
+	 * Large ones are for workers, of which each link has one: also such a one that runs
+	 * already, and that ours has to wait for.
+	 */
+	if (us && w->req.bytes <= COLL_POLL_BYTES && !READ_ONCE(g->active))
 		peers = coll_links_watch(g);
 	ret = coll_op_post(&w->req);
 	if (!ret) {

@@ -394,6 +394,6 @@ int coll_ch_share(struct coll_group *g, u32 peer, struct coll_link *via)
 	if (ret)
 		coll_ch_free(ch);
 	else
-		coll_conn_kick(conn);
+		coll_conn_queue(conn);
 	return ret;
 }

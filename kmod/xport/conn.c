@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/math64.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <net/sock.h>
@@ -25,7 +26,8 @@ void coll_conn_queue(struct coll_conn *conn)
 /* Is there somebody who polls, and will see @why? */
 static bool coll_conn_tell(struct coll_conn *conn, int why)
 {
-	if (!atomic_read(&conn->watchers))
+	/* A watcher may be held up before it polls: on its own group's account only. */
+	if (!atomic_read(&conn->watchers) || READ_ONCE(conn->users) > 1)
 		return false;
 	set_bit(why, &conn->wanted);
 	/* pairs with coll_conn_unwatch(): one of us sees the other */
@@ -164,7 +166,8 @@ static bool coll_conn_pass(struct coll_conn *conn)
 	struct coll_channel *ch;
 	bool more = false;
 
-	WRITE_ONCE(conn->quiet, false);
+	/* pairs with coll_conn_data_ready() */
+	smp_store_mb(conn->quiet, false);
 	if (ctrl)
 		more |= coll_conn_ctrl(ctrl);
 	list_for_each_entry(ch, &conn->channels, list)
@@ -191,7 +194,7 @@ static void coll_conn_work(struct work_struct *work)
 	coll_conn_account(conn, begin);
 	mutex_unlock(&conn->lock);
 	if (more)
-		coll_conn_kick(conn);
+		coll_conn_queue(conn);
 }
 
 void coll_conn_watch(struct coll_conn *conn)
@@ -212,19 +215,27 @@ void coll_conn_unwatch(struct coll_conn *conn)
 }
 
 /*
- * Only where the caller's group is alone on the conn: a caller that is being killed gives
- * up on windows, which is no matter if it is its own group that fails then.
+ * A caller that is being killed gives up on windows. That is no matter to the op it is in,
+ * which fails with it; but another group's, or a message of another rank, would be lost.
+ * Those are for the worker.
  */
+static bool coll_conn_is_mine(const struct coll_conn *conn)
+{
+	const struct coll_channel *ch;
+
+	ch = list_first_entry(&conn->channels, struct coll_channel, list);
+	return conn->users == 1 && !coll_ch_talks(ch);
+}
+
 void coll_conn_poll(struct coll_conn *conn)
 {
 	if (!READ_ONCE(conn->wanted) || !mutex_trylock(&conn->lock))
 		return;
 	/* A full barrier: what is kicked from here on is for the next time. */
 	if (xchg(&conn->wanted, 0)) {
-		if (conn->users > 1)
+		if (!coll_conn_is_mine(conn) || coll_conn_pass(conn) ||
+		    fatal_signal_pending(current))
 			coll_conn_queue(conn);
-		else if (coll_conn_pass(conn))
-			set_bit(COLL_CONN_KICKED, &conn->wanted);
 	}
 	mutex_unlock(&conn->lock);
 }
@@ -356,7 +367,7 @@ static int coll_conn_add_locked(struct coll_conn *conn, u32 stripe,
 	coll_sock_tune(sock->sk, stripe);
 	/* pairs with coll_conn_stream() */
 	smp_store_release(&conn->streams[stripe], st);
-	coll_conn_kick(conn);
+	coll_conn_queue(conn);
 	return 0;
 }
 

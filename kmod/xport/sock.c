@@ -56,7 +56,7 @@ static void coll_sk_kick(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	st = sk->sk_user_data;
 	if (st)
-		coll_conn_kick(st->conn);
+		coll_conn_queue(st->conn);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
@@ -69,7 +69,7 @@ static void coll_sk_data_ready(struct sock *sk)
 	if (st && st->stripe == COLL_STRIPE_DATA)
 		coll_conn_data_ready(st->conn);
 	else if (st)
-		coll_conn_kick(st->conn);
+		coll_conn_queue(st->conn);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
