@@ -67,6 +67,18 @@ void coll_links_kick(struct coll_group *g)
 	}
 }
 
+void coll_links_stir(struct coll_group *g)
+{
+	u32 i;
+
+	for (i = 0; i < g->nr_nodes; i++) {
+		struct coll_link *link = coll_group_link(g, i);
+
+		if (link)
+			link->ops->stir(link);
+	}
+}
+
 u32 coll_links_watch(struct coll_group *g)
 {
 	u32 peers = 0, i;

@@ -39,6 +39,8 @@ struct coll_link_stat {
  * struct coll_link_ops - a transport
  * @kick: there may be something to send, or room to receive. Any context. What
  *	a running work has not seen yet, it will see: never lost.
+ * @stir: somebody waits for what has not been asked for: look at all that comes. Any
+ *	context.
  * @watch: until @unwatch the caller polls, and @kick need not wake a worker. Callers in
  *	system calls only, which must not sleep meanwhile.
  * @unwatch: what has been kicked and not polled is the worker's now.
@@ -52,6 +54,7 @@ struct coll_link_stat {
  */
 struct coll_link_ops {
 	void (*kick)(struct coll_link *link);
+	void (*stir)(struct coll_link *link);
 	void (*watch)(struct coll_link *link);
 	void (*unwatch)(struct coll_link *link);
 	void (*poll)(struct coll_link *link);
@@ -117,6 +120,9 @@ struct coll_link *coll_group_link(const struct coll_group *g, u32 peer);
 
 /* Wake every link of the group, e.g. to send ABORT. Any context. */
 void coll_links_kick(struct coll_group *g);
+
+/* A receive is posted: what comes unasked for is its peer's fault, and to be seen. */
+void coll_links_stir(struct coll_group *g);
 
 /**
  * coll_links_watch() - the caller is going to poll the links of its group

@@ -341,6 +341,7 @@ int coll_msg_post(struct coll_req *req)
 	const struct coll_msg *who = NULL;
 	struct coll_exchange *x;
 	u32 dest = COLL_RANK_NULL;
+	bool receives = req->cmd.collective != COLL_SEND;
 	bool none;
 	int ret;
 
@@ -375,9 +376,16 @@ int coll_msg_post(struct coll_req *req)
 			coll_msg_begin(lead[1]);
 		if (dest != COLL_RANK_NULL && g->node_of[dest] != g->node)
 			coll_msg_kick(g, g->node_of[dest]);
+		if (receives)
+			coll_links_stir(g);
 	}
 	kref_put(&x->ref, coll_exchange_free);
 	return ret;
+}
+
+bool coll_msg_any(const struct coll_group *g)
+{
+	return !list_empty_careful(&g->msgs->all);
 }
 
 void coll_msg_begin(struct coll_msg *lead)

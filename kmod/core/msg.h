@@ -125,6 +125,9 @@ struct coll_msg *coll_msg_sending(struct coll_group *g, u32 peer);
 /* The message whose bytes come from a node next; likewise. */
 struct coll_msg *coll_msg_receiving(struct coll_group *g, u32 peer);
 
+/* Is any message in flight? A look without the lock. */
+bool coll_msg_any(const struct coll_group *g);
+
 /* Are bytes of any message due from this node? Racy: who changes that kicks the link. */
 bool coll_msg_expects(const struct coll_group *g, u32 peer);
 /* Are any due to it? */

@@ -147,6 +147,11 @@ static void coll_ch_kick(struct coll_link *link)
 	coll_conn_kick(to_channel(link)->conn);
 }
 
+static void coll_ch_stir(struct coll_link *link)
+{
+	coll_conn_stir(to_channel(link)->conn);
+}
+
 static void coll_ch_watch(struct coll_link *link)
 {
 	coll_conn_watch(to_channel(link)->conn);
@@ -258,6 +263,7 @@ static void coll_ch_close(struct coll_link *link, bool hard)
 
 static const struct coll_link_ops coll_ch_ops = {
 	.kick	= coll_ch_kick,
+	.stir	= coll_ch_stir,
 	.watch	= coll_ch_watch,
 	.unwatch = coll_ch_unwatch,
 	.poll	= coll_ch_poll,

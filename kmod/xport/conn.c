@@ -44,6 +44,12 @@ void coll_conn_kick(struct coll_conn *conn)
 		coll_conn_queue(conn);
 }
 
+void coll_conn_stir(struct coll_conn *conn)
+{
+	if (READ_ONCE(conn->quiet))
+		coll_conn_kick(conn);
+}
+
 void coll_conn_data_ready(struct coll_conn *conn)
 {
 	/* The bytes are in the queue: who clears @quiet after this looks sees them. */
@@ -154,8 +160,8 @@ static bool coll_conn_is_quiet(const struct coll_conn *conn)
 	if (conn->users != 1 || conn->shared || !coll_conn_greeted(conn))
 		return false;
 	ch = list_first_entry(&conn->channels, struct coll_channel, list);
-	return !READ_ONCE(ch->link.group->active) && !coll_ch_talks(ch) && !ch->lent &&
-	       !READ_ONCE(ch->link.group->error);
+	return !READ_ONCE(ch->link.group->active) && !coll_msg_any(ch->link.group) &&
+	       !ch->lent && !READ_ONCE(ch->link.group->error);
 }
 
 /* Everything there is to do now. Under conn->lock. Return: there is more. */

@@ -257,6 +257,7 @@ void coll_conn_data_ready(struct coll_conn *conn);
 void coll_conn_queue(struct coll_conn *conn);
 
 /* See struct coll_link_ops. */
+void coll_conn_stir(struct coll_conn *conn);
 void coll_conn_watch(struct coll_conn *conn);
 void coll_conn_unwatch(struct coll_conn *conn);
 void coll_conn_poll(struct coll_conn *conn);
