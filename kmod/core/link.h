@@ -42,7 +42,8 @@ struct coll_link_stat {
  * @stir: somebody waits for what has not been asked for: look at all that comes. Any
  *	context.
  * @watch: until @unwatch the caller polls, and @kick need not wake a worker. Callers in
- *	system calls only, which must not sleep meanwhile.
+ *	system calls only, for the time of posting and staying awake: where memory is
+ *	short posting may take long, and then the group's links wait for it.
  * @unwatch: what has been kicked and not polled is the worker's now.
  * @poll: does what a worker would do, if there is anything. Between these two.
  * @connected: all streams that ops need have been handed over. Any context.
