@@ -56,6 +56,17 @@ static inline void io_uring_cmd_mark_cancelable(struct io_uring_cmd *c,
 #endif
 #endif
 
+/* The range of the buffer that the SQE names; as io_uring's own, -EFAULT outside of it. */
+static inline int coll_import_fixed(struct io_uring_cmd *cmd, u64 addr, u64 len, int dir,
+				    struct iov_iter *iter, unsigned int issue_flags)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
+	return io_uring_cmd_import_fixed(addr, len, dir, iter, cmd, issue_flags);
+#else
+	return io_uring_cmd_import_fixed(addr, len, dir, iter, cmd);
+#endif
+}
+
 /* one page of another address space, pinned for a moment */
 static inline long coll_pin_remote(struct mm_struct *mm, unsigned long addr,
 				   unsigned int gup_flags, struct page **page)

@@ -10,6 +10,7 @@
 
 #include "auth.h"
 #include "sock.h"
+#include "stripes.h"
 
 struct async;
 struct buffer;
@@ -36,6 +37,7 @@ struct topology;
  * @select: what the kernel was told of algorithms, see select.c; NULL: nothing
  * @hosts: of each node, by what files of tables know it; NULL: no tables; owned
  * @origin: of each node its number in the communicator of coll_init(); owned
+ * @stripes: what the kernel was told
  */
 struct coll_comm {
 	int fd;
@@ -55,6 +57,7 @@ struct coll_comm {
 	struct select_tables *select;
 	struct select_host *hosts;
 	uint32_t *origin;
+	struct stripes stripes;
 };
 
 /*

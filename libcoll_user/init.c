@@ -7,8 +7,8 @@
  *	round 2: where leaders listen; everybody joins in the kernel
  *	round 3: all have joined; leaders connect and hand the streams over
  *	round 4: all is connected: nobody submits before
- *	then nodes may get another order, see order.c, and algorithms are measured,
- *	see select.c
+ *	then nodes may get another order, see order.c, algorithms are measured, see
+ *	select.c, and it is found out whether more links are better, see stripes.c
  *
  * Whatever fails on one rank is its status in the next round, and so ends
  * coll_init on all of them.
@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "async.h"
+#include "bytes.h"
 #include "comm.h"
 #include "config.h"
 #include "debug.h"
@@ -34,6 +35,7 @@
  * @blobs: what all ranks gave to the last round
  * @mine: what we give to the next
  * @select: how algorithms are to be chosen
+ * @stripes: COLL_STRIPES of rank 0, where all can; STRIPES_AUTO: to be measured
  * @lfd: where lower nodes connect, -1 if they do not
  */
 struct init {
@@ -46,6 +48,7 @@ struct init {
 	uint8_t *blobs;
 	uint8_t mine[RDV_BLOB];
 	struct select_plan select;
+	struct stripes stripes;
 	int lfd;
 };
 
@@ -175,7 +178,7 @@ static int init_alone(struct init *in)
 	return ret;
 }
 
-static int connect_links(struct init *in)
+static int connect_links(struct init *in, uint32_t from, uint32_t to)
 {
 	const struct topology *t = &in->topo;
 	struct links_config cfg = {
@@ -186,6 +189,8 @@ static int connect_links(struct init *in)
 		.rdv = in->rdv,
 		.lfd = in->lfd,
 		.addrs = in->blobs,
+		.first = from,
+		.nr = to - from,
 		.deadline = in->deadline,
 		.hand_over = comm_link,
 		.ctx = in->comm,
@@ -195,6 +200,55 @@ static int connect_links(struct init *in)
 	if (t->leader_of[t->node] != t->rank)
 		return 0;
 	return links_connect(&cfg);
+}
+
+/* Behind the identity, in round 1: can we, what rank 0 wants, and on which machine we are. */
+enum { BLOB_CAN = AUTH_LEN, BLOB_LINKS, BLOB_LEAST, BLOB_MACHINE = BLOB_LEAST + 8 };
+
+#define MACHINE_LEN	(RDV_BLOB - BLOB_MACHINE)
+
+static int offer_stripes(struct init *in)
+{
+	uint8_t machine[AUTH_LEN] = { 0 };
+	struct stripes s = { 0 };
+	int ret;
+
+	ret = in->comm->rank ? 0 : stripes_env(&s);
+	if (ret)
+		return ret;
+	in->mine[BLOB_CAN] = !!(in->comm->version.features & COLL_FEAT_STRIPE);
+	in->mine[BLOB_LINKS] = (uint8_t)s.links;
+	put_le64(in->mine + BLOB_LEAST, s.least);
+	ret = topology_identity("", machine);
+	memcpy(in->mine + BLOB_MACHINE, machine, MACHINE_LEN);
+	return ret;
+}
+
+static void accept_stripes(struct init *in)
+{
+	const uint8_t *first = in->blobs;
+	bool can = true, one = true;
+	uint32_t i;
+
+	for (i = 0; i < in->cfg.size; i++) {
+		const uint8_t *blob = first + (size_t)i * RDV_BLOB;
+
+		can &= blob[BLOB_CAN];
+		one &= !memcmp(blob + BLOB_MACHINE, first + BLOB_MACHINE, MACHINE_LEN);
+	}
+	in->stripes = (struct stripes){ first[BLOB_LINKS], get_le64(first + BLOB_LEAST) };
+	if (!can)
+		coll_debug("one link: a module or library does not know of several");
+	if (!can || (in->stripes.links == STRIPES_UNSET && one))
+		in->stripes.links = 1;
+	else if (in->stripes.links > COLL_MAX_LINKS)
+		in->stripes.links = STRIPES_AUTO;
+}
+
+/* To begin with. */
+static uint32_t nr_links(const struct init *in)
+{
+	return in->stripes.links == STRIPES_AUTO ? 1 : in->stripes.links;
 }
 
 /* Round 1 has told identities: number the nodes, and listen if we have to. */
@@ -219,6 +273,64 @@ static int learn_nodes(struct init *in)
 	return in->lfd < -1 ? in->lfd : 0;
 }
 
+/* Nodes may have got other numbers since the first links were made. */
+static int renumber(struct init *in)
+{
+	struct topology *t = &in->topo;
+	uint32_t *number = calloc(t->nr_nodes, sizeof(*number)), i;
+	int ret;
+
+	if (!number)
+		return -ENOMEM;
+	for (i = 0; i < t->nr_nodes; i++)
+		number[i] = in->comm->node_of[t->leader_of[i]];
+	ret = topology_renumber(t, number);
+	free(number);
+	return ret;
+}
+
+/* How long further links may take: the first ones are there. */
+#define MORE_LINKS_MS	10000
+
+/* Further links, while the rendezvous is there: two rounds more. */
+static int more_links(void *ctx, uint32_t from, uint32_t to)
+{
+	const struct deadline all = ((struct init *)ctx)->deadline;
+	struct init *in = ctx;
+	int ret;
+
+	ret = renumber(in);
+	if (!ret) {
+		in->lfd = links_listen(&in->topo, &in->comm->here, in->mine);
+		ret = in->lfd < -1 ? in->lfd : 0;
+	}
+	ret = rdv_round(in->rdv, ret, in->mine, in->blobs);
+	if (ret)
+		return ret;
+	in->deadline = deadline_min(all, deadline_in(MORE_LINKS_MS));
+	ret = connect_links(in, from, to);
+	in->deadline = all;
+	return rdv_round(in->rdv, ret, in->mine, NULL);
+}
+
+/* What was asked for, on all ranks before anybody submits. */
+static int set_stripes(struct init *in)
+{
+	struct stripes s = in->stripes;
+
+	s.links = nr_links(in);
+	return stripes_set(in->comm, &s);
+}
+
+static int measure_stripes(struct init *in)
+{
+	const struct stripes_more more = { more_links, in };
+
+	if (in->stripes.links != STRIPES_AUTO || !stripes_may_profit(in->comm))
+		return 0;
+	return stripes_measure(in->comm, in->deadline, &more);
+}
+
 static int init_together(struct init *in)
 {
 	const struct rdv_config rc = {
@@ -241,9 +353,12 @@ static int init_together(struct init *in)
 	ret = comm_open(in->comm, in->cfg.device);
 	if (!ret)
 		ret = topology_identity(in->cfg.node, in->mine);
+	if (!ret)
+		ret = offer_stripes(in);
 	ret = rdv_round(in->rdv, ret, in->mine, in->blobs);
 	if (ret)
 		return ret;
+	accept_stripes(in);
 	ret = learn_nodes(in);
 	ret = rdv_round(in->rdv, ret, in->mine, in->blobs);
 	if (ret)
@@ -252,13 +367,16 @@ static int init_together(struct init *in)
 	ret = rdv_round(in->rdv, ret, in->mine, NULL);
 	if (ret)
 		return ret;
-	ret = connect_links(in);
+	ret = connect_links(in, 0, nr_links(in));
+	if (!ret)
+		ret = set_stripes(in);
 	if (!ret)
 		ret = select_offer(in->comm, in->cfg.node, &in->select, in->mine);
 	ret = rdv_round(in->rdv, ret, in->mine, in->blobs);
 	if (ret)
 		return ret;
-	return select_accept(&in->comm, &in->select, in->blobs, RDV_BLOB, in->deadline);
+	ret = select_accept(&in->comm, &in->select, in->blobs, RDV_BLOB, in->deadline);
+	return ret ? ret : measure_stripes(in);
 }
 
 int coll_init(const struct coll_config *cfg, coll_comm_t **out)

@@ -14,6 +14,7 @@
 #define ATTEMPT_MS	5000	/* one attempt to connect and prove */
 #define STRANGER_MS	5000
 #define RETRY_MS	50
+#define DIALLED_MOST	256	/* at a time: who listens has descriptors for others, too */
 
 enum stream_state {
 	STREAM_IDLE	= 0,	/* not needed, or to be accepted, not yet here */
@@ -35,7 +36,7 @@ struct stream {
 
 /**
  * struct links - links_connect() under way
- * @streams: LINKS_STRIPES for each node
+ * @streams: @per_node for each node
  * @missing: needed streams that are not DONE
  * @polled: scratch for poll(): rendezvous, acceptor, connecting streams
  * @which: stream of each entry of @polled
@@ -44,6 +45,7 @@ struct links {
 	const struct links_config *cfg;
 	struct acceptor acceptor;
 	struct stream *streams;
+	uint32_t per_node;
 	uint32_t nr_streams;
 	uint32_t missing;
 	struct pollfd *polled;
@@ -129,11 +131,12 @@ static int stream_done(struct links *l, struct stream *s, int fd)
 static struct stream *asked_stream(struct links *l, const struct hs_ask *ask)
 {
 	const struct topology *t = l->cfg->topo;
+	uint32_t stripe = ask->c - l->cfg->first * LINKS_STRIPES;
 
 	if (ask->purpose != HS_PURPOSE_LINK || ask->a >= t->nr_nodes || ask->b != t->node ||
-	    ask->c >= LINKS_STRIPES || !t->linked[ask->a] || topology_dials(t, ask->a))
+	    stripe >= l->per_node || !t->linked[ask->a] || topology_dials(t, ask->a))
 		return NULL;
-	return &l->streams[ask->a * LINKS_STRIPES + ask->c];
+	return &l->streams[ask->a * l->per_node + stripe];
 }
 
 static int decide(void *ctx, const struct hs_ask *ask)
@@ -231,9 +234,19 @@ static int step_stream(struct links *l, struct stream *s)
 }
 
 /* Streams whose time has come, one way or the other. */
+/* Streams that are being connected. */
+static uint32_t nr_dialled(const struct links *l)
+{
+	uint32_t nr = 0, i;
+
+	for (i = 0; i < l->nr_streams; i++)
+		nr += l->streams[i].state > STREAM_RETRY && l->streams[i].state <= STREAM_PROVE;
+	return nr;
+}
+
 static int serve_clocks(struct links *l, struct deadline *next)
 {
-	uint32_t i;
+	uint32_t dialled = nr_dialled(l), i;
 	int ret;
 
 	for (i = 0; i < l->nr_streams; i++) {
@@ -242,11 +255,17 @@ static int serve_clocks(struct links *l, struct deadline *next)
 		if (s->state < STREAM_RETRY || s->state > STREAM_PROVE)
 			continue;
 		if (!deadline_left(s->until)) {
-			if (s->state != STREAM_RETRY)
+			if (s->state != STREAM_RETRY) {
 				retry_later(s, -ETIMEDOUT);
+				dialled--;
+			}
+			/* One that is over makes room, and wakes us. */
+			if (dialled >= DIALLED_MOST)
+				continue;
 			ret = start_stream(l, s);
 			if (ret)
 				return ret;
+			dialled++;
 		}
 		*next = deadline_min(*next, s->until);
 	}
@@ -314,8 +333,8 @@ static void init_streams(struct links *l)
 	for (i = 0; i < l->nr_streams; i++) {
 		struct stream *s = &l->streams[i];
 
-		s->peer = i / LINKS_STRIPES;
-		s->stripe = i % LINKS_STRIPES;
+		s->peer = i / l->per_node;
+		s->stripe = l->cfg->first * LINKS_STRIPES + i % l->per_node;
 		s->fd = -1;
 		if (!t->linked[s->peer])
 			continue;
@@ -334,7 +353,8 @@ static int init_links(struct links *l, const struct links_config *cfg)
 	l->cfg = cfg;
 	l->acceptor.lfd = -1;
 	l->acceptor.epfd = -1;
-	l->nr_streams = t->nr_nodes * LINKS_STRIPES;
+	l->per_node = (cfg->nr ? cfg->nr : 1) * LINKS_STRIPES;
+	l->nr_streams = t->nr_nodes * l->per_node;
 	l->streams = calloc(l->nr_streams, sizeof(*l->streams));
 	l->polled = calloc(l->nr_streams + 2, sizeof(*l->polled));
 	l->which = calloc(l->nr_streams + 2, sizeof(*l->which));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * The connections of a node, made by its leader: to every node that a schedule
- * asks for, one stream per stripe. topology_dials() says which of two nodes connects;
+ * asks for, two streams per link, the stripes 2k and 2k + 1 of link k. topology_dials() says which of two nodes connects;
  * the other one accepts. Both prove the job key, bound to this job, both nodes and
  * the stripe.
  */
@@ -11,7 +11,7 @@
 #include "rendezvous.h"
 #include "topology.h"
 
-#define LINKS_STRIPES	2	/* 0 control, 1 data */
+#define LINKS_STRIPES	2	/* of a link: control and data */
 
 /**
  * struct links_config - what links_connect() needs
@@ -23,6 +23,8 @@
  * @lfd: from links_listen(), or -1 if nobody will connect; taken over
  * @addrs: addresses of the leaders by rank, RDV_BLOB bytes each, as
  *	links_put_address() wrote them
+ * @first: number of the first link to make
+ * @nr: how many to each node; 0: one
  * @deadline: for all of it
  * @hand_over: called once for each stream; takes the fd over; 0 or -errno
  * @ctx: for @hand_over
@@ -35,6 +37,8 @@ struct links_config {
 	struct rendezvous *rdv;
 	int lfd;
 	const uint8_t *addrs;
+	uint32_t first;
+	uint32_t nr;
 	struct deadline deadline;
 	int (*hand_over)(void *ctx, uint32_t peer, uint32_t stripe, int fd);
 	void *ctx;

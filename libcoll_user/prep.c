@@ -23,6 +23,13 @@ void coll_prep_cmd(struct io_uring_sqe *sqe, coll_comm_t *comm, const struct col
 	memcpy((char *)sqe + offsetof(struct io_uring_sqe, cmd), &arg, sizeof(arg));
 }
 
+void coll_prep_fixed(struct io_uring_sqe *sqe, unsigned int buf_index)
+{
+	/* uring_cmd_flags, by the name that older headers have for that place */
+	sqe->rw_flags = IORING_URING_CMD_FIXED;
+	sqe->buf_index = (__u16)buf_index;
+}
+
 void coll_prep_allreduce(struct io_uring_sqe *sqe, coll_comm_t *comm, struct coll_cmd *cmd,
 			 const void *send, void *recv, uint64_t count,
 			 enum coll_dtype dtype, enum coll_op_code op)

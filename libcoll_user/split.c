@@ -286,6 +286,12 @@ static int make_child(struct split *sp)
 	return ret;
 }
 
+/* To each node as many as the parent uses. */
+static uint32_t nr_links(const struct split *sp)
+{
+	return sp->parent->stripes.links ? sp->parent->stripes.links : 1;
+}
+
 /* Both ends of a link have to do the same: all ranks agree, or nothing is shared. */
 static bool all_share(const struct split *sp)
 {
@@ -297,6 +303,26 @@ static bool all_share(const struct split *sp)
 	return true;
 }
 
+/* All links to one node. Return: 0; 1: there are none; or -errno. */
+static int share_node(const struct split *sp, uint32_t peer, uint32_t parent_peer)
+{
+	uint32_t k;
+
+	for (k = 0; k < nr_links(sp); k++) {
+		struct coll_link_add l = {
+			.peer = peer,
+			.fd = sp->parent->fd,
+			.stripe = k * LINKS_STRIPES,
+			.flags = COLL_LINK_SHARE,
+			.parent_peer = parent_peer,
+		};
+
+		if (ioctl(sp->child->fd, COLL_IOC_LINK, &l))
+			return errno == ENOTCONN && !k ? 1 : -errno;
+	}
+	return 0;
+}
+
 /*
  * Use the links of the parent: whoever is linked there need not be connected to any
  * more. A pair that is not (ENOTCONN) is not on either side.
@@ -306,23 +332,17 @@ static int share_links(struct split *sp)
 	const coll_comm_t *parent = sp->parent;
 	struct topology *t = &sp->topo;
 	uint32_t i;
+	int ret;
 
 	if (t->leader_of[t->node] != t->rank || !all_share(sp))
 		return 0;
 	for (i = 0; i < t->nr_nodes; i++) {
-		struct coll_link_add l = {
-			.peer = i,
-			.fd = parent->fd,
-			.flags = COLL_LINK_SHARE,
-			.parent_peer = parent->node_of[sp->members[t->leader_of[i]]],
-		};
-
 		if (!t->linked[i])
 			continue;
-		if (!ioctl(sp->child->fd, COLL_IOC_LINK, &l))
-			t->linked[i] = false;
-		else if (errno != ENOTCONN)
-			return -errno;
+		ret = share_node(sp, i, parent->node_of[sp->members[t->leader_of[i]]]);
+		if (ret < 0)
+			return ret;
+		t->linked[i] = ret;
 	}
 	return 0;
 }
@@ -340,6 +360,8 @@ static int join_child(struct split *sp)
 		ret = comm_open(sp->child, sp->parent->device);
 	if (!ret)
 		ret = comm_join(sp->child, &sp->secret, sp->job);
+	if (!ret)
+		ret = stripes_set(sp->child, &sp->parent->stripes);
 	if (!ret)
 		ret = share_links(sp);
 	if (ret)
@@ -367,6 +389,7 @@ static int start_links(struct split *sp)
 		.here = &sp->child->here,
 		.lfd = sp->lfd,
 		.addrs = sp->addrs,
+		.nr = nr_links(sp),
 		.deadline = sp->deadline,
 		.hand_over = comm_link,
 		.ctx = sp->child,

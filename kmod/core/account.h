@@ -33,7 +33,7 @@ static inline void coll_account_share(struct coll_group *g, u64 ns)
 	atomic64_add(ns, &g->work_ns);
 }
 
-/* So has a rank, in a system call of its own, without sleeping. */
+/* So has a rank, in a system call of its own, sleep for locks included, for its op not. */
 static inline void coll_account_call(struct coll_member *m, u64 begin)
 {
 	struct coll_group *g = coll_member_group(m);

@@ -252,6 +252,49 @@ struct coll_buf *coll_buf_scratch(u64 len, bool killable)
 	return buf;
 }
 
+/* The pages behind @bv, one by one: neither a hole nor a seam may be between two. */
+static int coll_borrow_pages(struct coll_buf *buf, unsigned long nr,
+			     const struct bio_vec *bvecs, struct bvec_iter i)
+{
+	struct bio_vec bv;
+
+	for_each_bvec(bv, bvecs, i, i) {
+		if (buf->nr_pages && bv.bv_offset)
+			return -EOPNOTSUPP;
+		if (buf->nr_pages + 1 < nr && bv.bv_offset + bv.bv_len != PAGE_SIZE)
+			return -EOPNOTSUPP;
+		if (buf->nr_pages == nr || !sendpage_ok(bv.bv_page))
+			return -EOPNOTSUPP;
+		buf->pages[buf->nr_pages++] = bv.bv_page;
+	}
+	return buf->nr_pages == nr ? 0 : -EOPNOTSUPP;
+}
+
+struct coll_buf *coll_buf_borrow(const struct bio_vec *bv, size_t skip, u64 len, bool write)
+{
+	struct bvec_iter i = { .bi_size = len, .bi_bvec_done = skip };
+	struct coll_buf *buf;
+	unsigned long nr;
+	int ret = -ENOMEM;
+
+	/* What an iterator can count. io_uring has less: 1 GiB. */
+	if (len > UINT_MAX || skip > UINT_MAX)
+		return ERR_PTR(-EINVAL);
+	buf = coll_buf_alloc(bvec_iter_offset(bv, i), len, write);
+	if (!buf)
+		return ERR_PTR(-ENOMEM);
+	buf->borrowed = true;
+	nr = (buf->addr + len + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	buf->pages = kvmalloc_array(nr, sizeof(*buf->pages), GFP_KERNEL_ACCOUNT);
+	if (buf->pages)
+		ret = coll_borrow_pages(buf, nr, bv, i);
+	if (ret) {
+		coll_buf_put(buf);
+		return ERR_PTR(ret);
+	}
+	return buf;
+}
+
 struct coll_buf *coll_buf_save(const struct coll_memlock *ml, const struct coll_vec *v,
 			       u64 len)
 {
@@ -304,7 +347,7 @@ static void coll_buf_release(struct kref *ref)
 	}
 	if (buf->scratch)
 		coll_free_scratch(buf);
-	else if (buf->pages)
+	else if (buf->pages && !buf->borrowed)
 		unpin_user_pages_dirty_lock(buf->pages, buf->nr_pages, buf->write);
 	kvfree(buf->pages);
 	if (buf->mm)
@@ -374,6 +417,14 @@ void coll_run_put(struct coll_run *run)
 	if (run->page)
 		unpin_user_pages_dirty_lock(&run->page, 1, run->write);
 	run->page = NULL;
+}
+
+int coll_vec_nid(const struct coll_vec *v, u64 off)
+{
+	const struct coll_buf *buf = v->buf;
+	u64 pos = (buf->addr & ~PAGE_MASK) + v->start + off;
+
+	return buf->pages ? page_to_nid(buf->pages[pos >> PAGE_SHIFT]) : NUMA_NO_NODE;
 }
 
 int coll_vec_bvecs(const struct coll_vec *v, u64 off, u32 len,

@@ -6,7 +6,8 @@
  * pages are pinned while it lives, charged to the user's locked memory. Where
  * RLIMIT_MEMLOCK forbids that, a plain op gets a buffer without pins: each page
  * is then pinned for the moment it is touched (a window of one page). Scratch is
- * memory of the kernel that ops use like a buffer.
+ * memory of the kernel that ops use like a buffer. Borrowed pages are pinned, and paid
+ * for, by somebody who has a buffer of his own, and outlives ours: io_uring.
  *
  * Owner: whoever holds the reference. Registered buffers are owned by their
  * member, and by each op that uses them.
@@ -41,8 +42,10 @@ struct coll_memlock {
  * @pages: pinned pages from the one that holds @addr; NULL: windows
  * @nr_pages: how many; also what is charged to @cred's user
  * @write: may be written
- * @cred: charged user, referenced; NULL if nothing is charged: scratch, windows
+ * @cred: charged user, referenced; NULL if nothing is charged: scratch, windows,
+ *	borrowed pages
  * @scratch: pages are the kernel's, not pinned ones
+ * @borrowed: pages are not ours to unpin; of @addr only the place in a page counts
  * @mm: address space, grabbed; windows only
  */
 struct coll_buf {
@@ -53,6 +56,7 @@ struct coll_buf {
 	unsigned long nr_pages;
 	bool write;
 	bool scratch;
+	bool borrowed;
 	const struct cred *cred;
 	struct mm_struct *mm;
 };
@@ -116,6 +120,21 @@ struct coll_buf *coll_buf_window(const struct coll_memlock *ml, u64 addr,
 struct coll_buf *coll_buf_scratch(u64 len, bool killable);
 
 /**
+ * coll_buf_borrow() - pages that somebody else keeps in memory, as a buffer
+ * @bv: where they are; a piece may have several pages, and any offset
+ * @skip: bytes of the first piece to leave out
+ * @len: bytes, not 0; there are so many
+ * @write: collectives will write to it
+ *
+ * The lender keeps them until the request that the buffer is for has been completed:
+ * nobody has a reference of the buffer by then.
+ *
+ * Return: the buffer with one reference; -EOPNOTSUPP pages in between that are not
+ * whole, or such as a socket must not be given; -EINVAL too long; -ENOMEM.
+ */
+struct coll_buf *coll_buf_borrow(const struct bio_vec *bv, size_t skip, u64 len, bool write);
+
+/**
  * coll_buf_save() - a copy of a vector, in kernel memory
  * @ml: who pays: as for pins, since it cannot be swapped either
  * @v: vector
@@ -146,6 +165,9 @@ void coll_buf_put(struct coll_buf *buf);
  */
 int coll_vec_run(const struct coll_vec *v, u64 off, u32 max, struct coll_run *run);
 void coll_run_put(struct coll_run *run);
+
+/* Memory node of byte @off of a vector; NUMA_NO_NODE: not known. */
+int coll_vec_nid(const struct coll_vec *v, u64 off);
 
 /**
  * coll_vec_bvecs() - describe a piece of a vector for a socket

@@ -4,7 +4,7 @@
  * for bytes; it calls links through their ops table to wake them.
  *
  * One step is run by one worker at a time: receives and sends by the work of
- * their link, local steps and transfers between local participants by one of the
+ * their link, or the caller that attends to it, local steps and transfers between local participants by one of the
  * op's workers (or, when nothing depends on it, by everyone who helps). They meet
  * only at the watermarks.
  */
@@ -14,6 +14,8 @@
 #include "../pure/schedule.h"
 #include "op.h"
 #include "sweep.h"
+
+struct coll_link;
 
 /* Workers that one op's local steps may have, besides the ranks themselves. */
 #define COLL_EXEC_HELPERS	4
@@ -29,6 +31,7 @@ struct coll_place {
  * @s: the step; ->dep is an index in the steps of the op
  * @part: the local participant it belongs to
  * @node: transfers with another node: which
+ * @link: over which link to it; of local steps, that of the block they belong to
  * @unit: bytes of an element as this step counts them: of partial results where it
  *	moves or makes such, else of the type
  * @finish: it copies, but a partial result, of which the outputs get the result
@@ -46,13 +49,14 @@ struct coll_place {
  *	with release; what it covers may be read after an acquire.
  * @complete: set once, with release, when there is nothing more to do
  * @idle: there was nothing to do from the start
- * @ordinal: among the transfers of its kind with this peer node
- * @next: next step of its kind with this peer node, COLL_DEP_NONE
+ * @ordinal: among the transfers of its kind over this link
+ * @next: next step of its kind over this link, COLL_DEP_NONE
  */
 struct coll_exec_step {
 	struct coll_step s;
 	u32 part;
 	u32 node;
+	u32 link;
 	u32 unit;
 	bool finish;
 	u64 len;
@@ -83,9 +87,9 @@ struct coll_exec_step {
  * @tmp: TMP, scratch
  * @begin: its first step
  * @end: behind its last one
- * @fence: from @begin up to here all receive and local steps are complete; a hint
- *	where to go on looking
- * @drained: the same, of all steps
+ * @fences: of each block: from its begin up to here all receive and local steps are
+ *	complete; a hint where to go on looking
+ * @drained: the same of all steps, from @begin on
  */
 struct coll_part {
 	u32 id;
@@ -99,7 +103,7 @@ struct coll_part {
 	struct coll_vec tmp;
 	u32 begin;
 	u32 end;
-	u32 fence;
+	u32 *fences;
 	u32 drained;
 };
 
@@ -124,8 +128,9 @@ static inline bool coll_step_is_complete(const struct coll_exec_step *st)
 }
 
 /**
- * struct coll_exec_peer - an op's traffic with one peer
+ * struct coll_exec_peer - an op's traffic over one link
  * @peer: node
+ * @link: which of those to it
  * @send: step to send next; that link's work only
  * @recv: step to receive next; that link's work only
  * @first_send: first of all
@@ -133,6 +138,7 @@ static inline bool coll_step_is_complete(const struct coll_exec_step *st)
  */
 struct coll_exec_peer {
 	u32 peer;
+	u32 link;
 	u32 send;
 	u32 recv;
 	u32 first_send;
@@ -163,11 +169,13 @@ struct coll_helper {
  * @cmd: fields that are the same on all ranks; else 0
  * @agreed: see struct coll_op
  * @chosen: likewise
+ * @links: likewise
  */
 struct coll_plan_key {
 	struct coll_cmd cmd;
 	u64 agreed;
 	u16 chosen;
+	u32 links;
 };
 
 /**
@@ -187,15 +195,19 @@ struct coll_plan_key {
  * @nr_parts: how many
  * @vecs: input and output vectors of all of them
  * @scales: factors of all of them, or NULL
- * @blocks: the vector is cut into these, and the schedule run for each
+ * @blocks: the vector is cut into these, and the schedule run for each; they go over
+ *	the links by turns
+ * @turns: so many blocks at once: what scratch there is for. A later one waits.
+ * @fences: of all parts and blocks
  * @steps: the schedules, participant by participant, each block by block
  * @nr_steps: how many
  * @steps_left: not complete yet
- * @peers: traffic with each peer node the schedules know
+ * @peers: traffic over each link that the schedules use, by node and number
  * @nr_peers: how many
  * @shared: local step that any number of helpers may work on, or NULL
  * @cursor: bytes of it handed out
  * @swept: bytes of it done
+ * @taken: with several memory nodes, which slices of it are out, see slices.c; else NULL
  * @helpers: works for local steps
  * @nr_helpers: of these, how many have steps
  * @local: all their steps
@@ -216,6 +228,8 @@ struct coll_exec {
 	struct coll_vec *vecs;
 	u64 *scales;
 	u32 blocks;
+	u32 turns;
+	u32 *fences;
 	struct coll_exec_step *steps;
 	u32 nr_steps;
 	atomic_t steps_left;
@@ -224,6 +238,7 @@ struct coll_exec {
 	struct coll_exec_step *shared;
 	atomic64_t cursor;
 	atomic64_t swept;
+	unsigned long *taken;
 	struct coll_helper helpers[COLL_EXEC_HELPERS];
 	u32 nr_helpers;
 	u32 *local;
@@ -272,9 +287,9 @@ bool coll_exec_wants_help(const struct coll_exec *x);
 void coll_exec_help(struct coll_exec *x);
 
 /**
- * coll_exec_recv_step() - the step that takes the next bytes from a peer
+ * coll_exec_recv_step() - the step that takes the next bytes from a link
  * @x: of a running op, with a use
- * @peer: node
+ * @link: that it comes by
  * @room: result: bytes it may take now, counted from its watermark; 0 is
  *	enough for a token if NULL is not returned
  * @blocked: result: a step is expected, but what it depends on is not there
@@ -282,14 +297,21 @@ void coll_exec_help(struct coll_exec *x);
  *
  * Return: the step, or NULL if none is expected. That link's work only.
  */
-struct coll_exec_step *coll_exec_recv_step(struct coll_exec *x, u32 peer,
+struct coll_exec_step *coll_exec_recv_step(struct coll_exec *x,
+					   const struct coll_link *link,
 					   u64 *room, bool *blocked);
 
-/* Is there still something to send to or to receive from @peer? */
-bool coll_exec_needs(struct coll_exec *x, u32 peer);
+/* Is there still something to send to or to receive from @link? */
+bool coll_exec_needs(struct coll_exec *x, const struct coll_link *link);
 
-/* Is there still something to send to @peer? */
-bool coll_exec_sends(struct coll_exec *x, u32 peer);
+/* Is there still something to send to @link? */
+bool coll_exec_sends(struct coll_exec *x, const struct coll_link *link);
+
+/* Does a block use scratch that an earlier one has used? */
+static inline bool coll_exec_reuses(const struct coll_exec *x)
+{
+	return x->blocks > x->turns;
+}
 
 /* Does this receive step reduce, so that it wants whole elements? */
 static inline bool coll_exec_reduces(const struct coll_exec_step *st)
@@ -314,15 +336,15 @@ int coll_exec_recv(struct coll_exec *x, struct coll_exec_step *st,
 		   struct coll_sweep *sw, const void *data, u32 len);
 
 /**
- * coll_exec_send_step() - what to send to a peer now
+ * coll_exec_send_step() - what to send to a link now
  * @x: of a running op, with a use
- * @peer: node
+ * @link: link
  * @avail: result: bytes from st->done on that make the next frame; 0: a token
  *
  * Return: the step, or NULL if nothing may go yet. That link's work only.
  */
-struct coll_exec_step *coll_exec_send_step(struct coll_exec *x, u32 peer,
-					   u32 *avail);
+struct coll_exec_step *coll_exec_send_step(struct coll_exec *x,
+					   const struct coll_link *link, u32 *avail);
 
 /**
  * coll_exec_signature() - the signature that frames of a step carry
@@ -354,14 +376,15 @@ void coll_exec_failed(struct coll_exec *x, int err);
  */
 bool coll_exec_may_lend(const struct coll_exec *x, const struct coll_exec_step *st);
 
-/* Do these bytes end what this op has for the peer? */
+/* Do these bytes end what this op has for the link? */
 static inline bool coll_exec_is_last_send(const struct coll_exec_step *st, u64 len)
 {
 	return st->next == COLL_DEP_NONE && st->done + len == st->len;
 }
 
-/* The step whose frame is being sent to @peer: the last coll_exec_send_step(). */
-struct coll_exec_step *coll_exec_sending(struct coll_exec *x, u32 peer);
+/* The step whose frame is being sent to @link: the last coll_exec_send_step(). */
+struct coll_exec_step *coll_exec_sending(struct coll_exec *x,
+					 const struct coll_link *link);
 
 /**
  * coll_exec_sent() - bytes of a send step are out of our pages, or lent

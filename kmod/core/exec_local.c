@@ -14,13 +14,8 @@
 #include "group.h"
 #include "limits.h"
 #include "link.h"
+#include "slices.h"
 #include "trace.h"
-
-/* Whole elements, about as many bytes as a worker does in one go. */
-static u64 coll_slice(const struct coll_exec_step *st)
-{
-	return COLL_SLICE - COLL_SLICE % st->unit;
-}
 
 static struct coll_sweep *coll_exec_sweep(const struct coll_exec *x)
 {
@@ -76,14 +71,14 @@ static int coll_run_step(struct coll_exec *x, struct coll_exec_step *st,
 			return ret;
 		coll_step_advance(st, len);
 		if (st->done < st->len)
-			coll_exec_kick(x);
+			coll_exec_kick(x, st);
 	}
 	if (st->done < st->len)
 		return 0;
 	if (from)
 		coll_step_complete(x, from);
 	coll_step_complete(x, st);
-	coll_exec_kick(x);
+	coll_exec_kick(x, st);
 	return 0;
 }
 
@@ -169,7 +164,9 @@ bool coll_exec_wants_help(const struct coll_exec *x)
 
 void coll_exec_help(struct coll_exec *x)
 {
-	struct coll_exec_step *st = READ_ONCE(x->shared);
+	/* pairs with coll_share_local(): the map of the slices is there */
+	struct coll_exec_step *st = smp_load_acquire(&x->shared);
+	struct coll_slices s = { .nid = NUMA_NO_NODE };
 	struct coll_sweep *sw;
 	u64 off, len, slice;
 	int ret;
@@ -188,6 +185,9 @@ void coll_exec_help(struct coll_exec *x)
 			break;
 		off = atomic64_fetch_add(slice, &x->cursor);
 		if (off >= st->len)
+			break;
+		off = coll_slices_take(x, st, off, &s);
+		if (WARN_ON_ONCE(off >= st->len))
 			break;
 		len = min(st->len - off, slice);
 		ret = coll_sweep_slice(x, st, sw, off, len);
@@ -249,35 +249,112 @@ static u32 coll_wake_helpers(struct coll_exec *x, u32 want, bool self)
 	return want;
 }
 
-/*
- * Queue helpers on other CPUs than those of the ranks woken: an unbound queue may keep
- * what one CPU queues on that CPU. If we are the helper of an op before this one, whose
- * plan it has got, our work would wait for ourselves.
+/**
+ * struct coll_helping - helpers being queued
+ * @x: for its shared step
+ * @next: helper to be used next
+ * @want: queue as many as make @next this
+ * @here: CPU we help on ourselves, or -1
+ * @cpu: where they are queued, or -1
  */
-static void coll_queue_helpers(struct coll_exec *x, u32 want, bool self)
-{
-	int cpu = raw_smp_processor_id(), first = cpu;
-	u32 i = 0;
+struct coll_helping {
+	struct coll_exec *x;
+	u32 next;
+	u32 want;
+	int here;
+	int cpu[COLL_EXEC_HELPERS];
+};
 
-	do {
-		if (i < COLL_EXEC_HELPERS && current_work() == &x->helpers[i].work) {
-			i++;
-			want = min(want + 1, (u32)COLL_EXEC_HELPERS);
-		}
-		if (i == want)
+/*
+ * If we are the helper of an op before this one, whose plan it has got, our work would
+ * wait for ourselves.
+ */
+static bool coll_wants_helper(struct coll_helping *h)
+{
+	if (h->next < COLL_EXEC_HELPERS && current_work() == &h->x->helpers[h->next].work) {
+		h->cpu[h->next++] = -1;
+		h->want = min(h->want + 1, (u32)COLL_EXEC_HELPERS);
+	}
+	return h->next < h->want;
+}
+
+/* Neither a rank nor a worker there: an unbound queue may keep what is queued on a CPU there. */
+static bool coll_cpu_is_free(const struct coll_helping *h, int cpu)
+{
+	u32 i;
+
+	for (i = 0; i < h->next; i++)
+		if (h->cpu[i] == cpu)
+			return false;
+	return cpu != h->here && !coll_cpu_taken(h->x, cpu, NULL);
+}
+
+/* Return: false if the op has ended. */
+static bool coll_queue_helper(struct coll_helping *h, int cpu)
+{
+	struct coll_helper *helper = &h->x->helpers[h->next];
+
+	if (!coll_op_use(h->x->op))
+		return false;
+	helper->x = h->x;
+	INIT_WORK(&helper->work, coll_share_work);
+	queue_work_on(cpu, coll_wq, &helper->work);
+	h->cpu[h->next++] = cpu;
+	return true;
+}
+
+/* Does anybody help on a CPU of the node? All sleepers have been woken if one is wanted. */
+static bool coll_node_is_helped(const struct coll_helping *h, int nid)
+{
+	const struct coll_req *req;
+
+	if (h->here >= 0 && cpu_to_node(h->here) == nid)
+		return true;
+	list_for_each_entry(req, &h->x->op->reqs, list)
+		if (req->sleeper && cpu_to_node(task_cpu(req->sleeper)) == nid)
+			return true;
+	return false;
+}
+
+/* One for each memory node that has slices and no helper. Return: false if the op has ended. */
+static bool coll_queue_near(struct coll_helping *h, const struct coll_exec_step *st)
+{
+	nodemask_t nodes;
+	int nid, cpu;
+
+	coll_slices_nodes(h->x, st, &nodes);
+	for_each_node_mask(nid, nodes) {
+		if (!coll_wants_helper(h))
+			break;
+		if (coll_node_is_helped(h, nid))
+			continue;
+		for_each_cpu_and(cpu, cpumask_of_node(nid), cpu_online_mask)
+			if (coll_cpu_is_free(h, cpu))
+				break;
+		if (cpu < nr_cpu_ids && !coll_queue_helper(h, cpu))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Queue helpers, each on a CPU of its own: with several memory nodes on those that have
+ * the vectors, then on any from here on.
+ */
+static void coll_queue_helpers(struct coll_exec *x, const struct coll_exec_step *st, u32 want,
+			       bool self)
+{
+	int first = raw_smp_processor_id(), cpu;
+	struct coll_helping h = { .x = x, .want = want, .here = self ? first : -1 };
+
+	if (x->taken && !coll_queue_near(&h, st))
+		return;
+	for_each_cpu_wrap(cpu, cpu_online_mask, first) {
+		if (!coll_wants_helper(&h))
 			return;
-		if (!(self && cpu == first) && !coll_cpu_taken(x, cpu, NULL)) {
-			if (!coll_op_use(x->op))
-				return;
-			x->helpers[i].x = x;
-			INIT_WORK(&x->helpers[i].work, coll_share_work);
-			queue_work_on(cpu, coll_wq, &x->helpers[i].work);
-			i++;
-		}
-		cpu = cpumask_next(cpu, cpu_online_mask);
-		if (cpu >= nr_cpu_ids)
-			cpu = cpumask_first(cpu_online_mask);
-	} while (cpu != first);
+		if (coll_cpu_is_free(&h, cpu) && !coll_queue_helper(&h, cpu))
+			return;
+	}
 }
 
 /*
@@ -294,12 +371,14 @@ static void coll_share_local(struct coll_exec *x, struct coll_exec_step *st)
 
 	want = min_t(u64, div64_u64(bytes, COLL_HELPER_SHARE),
 		     min(num_online_cpus(), x->op->group->nr_local)) ?: 1;
-	WRITE_ONCE(x->shared, st);
+	coll_slices_open(x, st);
+	/* pairs with coll_exec_help() */
+	smp_store_release(&x->shared, st);
 	list_for_each_entry(req, &x->op->reqs, list)
 		self |= req->sleeper == current;
 	/* Who posts by ioctl goes on to help as soon as we are back. */
 	want = coll_wake_helpers(x, want - self, self);
-	coll_queue_helpers(x, min_t(u32, want, COLL_EXEC_HELPERS), self);
+	coll_queue_helpers(x, st, min_t(u32, want, COLL_EXEC_HELPERS), self);
 }
 
 void coll_local_plan(struct coll_exec *x)
@@ -333,8 +412,8 @@ void coll_exec_start(struct coll_op *op)
 		coll_share_local(x, x->alone);
 		return;
 	}
-	/* All links, for frames of a peer that takes the op for another one. */
-	coll_links_kick(op->group);
+	/* All peers, for frames of one that takes the op for another one. */
+	coll_links_kick(op->group, op->links);
 	if (x->nr_peers)
 		coll_group_watch(op->group);
 	for (h = 0; h < x->nr_helpers; h++)

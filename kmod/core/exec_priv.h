@@ -7,8 +7,11 @@
 
 /* exec_step.c */
 
-/* Something a step waits for may have happened: let links and helpers look. */
-void coll_exec_kick(struct coll_exec *x);
+/*
+ * Something that waits for @st may go on: let the links of its block, which has a link to
+ * itself, and helpers look.
+ */
+void coll_exec_kick(struct coll_exec *x, const struct coll_exec_step *st);
 
 /* A step is over; the last one ends the op. The caller holds a use. */
 void coll_step_complete(struct coll_exec *x, struct coll_exec_step *st);

@@ -8,20 +8,24 @@
 #include "group.h"
 #include "link.h"
 
-void coll_exec_kick(struct coll_exec *x)
+void coll_exec_kick(struct coll_exec *x, const struct coll_exec_step *st)
 {
 	struct coll_group *g = x->op->group;
+	bool all = coll_exec_reuses(x);
 	u32 i;
 
 	for (i = 0; i < x->nr_peers; i++) {
 		struct coll_exec_peer *p = &x->peers[i];
 		struct coll_link *link;
 
+		/* Blocks that come later may wait for the end of any before. */
+		if (p->link != st->link && !all)
+			continue;
 		/* Racy reads: the link's own work looks again. */
 		if (READ_ONCE(p->send) == COLL_DEP_NONE &&
 		    READ_ONCE(p->recv) == COLL_DEP_NONE)
 			continue;
-		link = coll_group_link(g, p->peer);
+		link = coll_group_link(g, p->peer, p->link);
 		link->ops->kick(link);
 	}
 	for (i = 0; i < x->nr_helpers; i++)
@@ -50,13 +54,17 @@ static bool coll_drained(struct coll_exec *x, struct coll_part *part, u32 end)
 	return i >= end;
 }
 
-/* Are all receive and local steps of the participant before @st complete? */
+/*
+ * Are all receive and local steps of the participant before @st, in its block, complete?
+ * What is of other blocks is no matter: they have other elements.
+ */
 static bool coll_fence_open(struct coll_exec *x, struct coll_part *part,
 			    const struct coll_exec_step *st)
 {
-	/* pairs with the store below: the steps before are seen as complete */
-	u32 i = smp_load_acquire(&part->fence);
 	u32 end = st - x->steps;
+	u32 *fence = &part->fences[(end - part->begin) / ((part->end - part->begin) / x->blocks)];
+	/* pairs with the store below: the steps before are seen as complete */
+	u32 i = smp_load_acquire(fence);
 
 	for (; i < end; i++) {
 		if (x->steps[i].s.kind != COLL_STEP_SEND &&
@@ -64,7 +72,7 @@ static bool coll_fence_open(struct coll_exec *x, struct coll_part *part,
 			break;
 	}
 	/* pairs with the load above */
-	smp_store_release(&part->fence, i);
+	smp_store_release(fence, i);
 	return i >= end;
 }
 

@@ -28,8 +28,12 @@ struct workqueue_struct *coll_reap_wq;
 
 int coll_group_init(void)
 {
-	/* In sysfs, so that an administrator may keep workers off some CPUs. */
-	coll_wq = alloc_workqueue("coll", WQ_UNBOUND | WQ_HIGHPRI | WQ_SYSFS, 0);
+	/*
+	 * In sysfs, so that an administrator may keep workers off some CPUs. As nice as
+	 * anybody: a worker that is woken by a rank would not let it go on otherwise, as
+	 * long as the op takes, and nothing could be hidden behind what the rank does.
+	 */
+	coll_wq = alloc_workqueue("coll", WQ_UNBOUND | WQ_SYSFS, 0);
 	if (!coll_wq)
 		return -ENOMEM;
 	coll_reap_wq = alloc_workqueue("coll_reap", WQ_UNBOUND, 0);
@@ -85,7 +89,7 @@ static void coll_group_stalled(struct work_struct *work)
 		g->stall_seq = g->active->seq;
 	spin_unlock(&g->lock);
 	if (announce)
-		coll_links_kick(g);
+		coll_links_call(g);
 	if (again)
 		coll_group_watch(g);
 }
@@ -104,7 +108,8 @@ static void coll_group_reap(struct work_struct *work)
 	cancel_delayed_work_sync(&g->stall);
 	/* Peers may still need what was sent before an orderly end. */
 	hard = g->error && g->cause.kind != COLL_CAUSE_CLOSE;
-	for (i = 0; i < g->nr_nodes; i++)
+	g->reaped = jiffies;
+	for (i = 0; i < g->nr_links * g->nr_nodes; i++)
 		if (g->links[i])
 			g->links[i]->ops->close(g->links[i], hard);
 	coll_group_free(g);
@@ -183,7 +188,9 @@ static struct coll_group *coll_group_alloc(struct coll_join_args *a, u32 nr_loca
 	g->local_rank = kvcalloc(nr_local, sizeof(u32), GFP_KERNEL_ACCOUNT);
 	g->members = kvcalloc(nr_local, sizeof(*g->members), GFP_KERNEL_ACCOUNT);
 	g->local_left = kvcalloc(nr_local, sizeof(*g->local_left), GFP_KERNEL_ACCOUNT);
-	g->links = kvcalloc(j->nr_nodes, sizeof(*g->links), GFP_KERNEL_ACCOUNT);
+	g->stripes.links = 1;
+	g->links = kvcalloc(j->nr_nodes, COLL_MAX_LINKS * sizeof(*g->links),
+			    GFP_KERNEL_ACCOUNT);
 	if (!g->local_rank || !g->members || !g->local_left || !g->links ||
 	    coll_msgs_init(g)) {
 		coll_group_free(g);
@@ -332,7 +339,7 @@ void coll_group_left(struct coll_member *m)
 		cause.pid = m->tgid;
 		coll_group_doom(g, &cause);
 	} else {
-		coll_links_kick(g);	/* BYE */
+		coll_links_call(g);	/* BYE */
 	}
 }
 
@@ -405,7 +412,7 @@ void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
 	spin_unlock(&g->lock);
 
 	trace_coll_abort(g->id, cause->seq, cause->kind, cause->error, cause->rank);
-	coll_links_kick(g);	/* ABORT goes first, our own ops after */
+	coll_links_call(g);	/* ABORT goes first, our own ops after */
 	coll_group_end_ops(g);
 	coll_msgs_fail(g);
 	coll_group_put(g);

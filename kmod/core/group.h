@@ -22,12 +22,13 @@
  * Lock order, outermost first
  *   member->setup      setup verbs of one file
  *   coll_groups_lock   the list of groups; joins
- *   conn->lock         the work of a connection; its streams and channels
+ *   conn->lock         the work of a connection, or who attends; its streams and channels
  *   socket lock        held by tcp_read_sock() around our receive actor
  *   mmap_lock          of a window's address space
  *   group->lock        everything marked so below; a spinlock, never held
  *                      across a sweep, a callback to front or a socket call
- * Socket callbacks (softirq) take sk_callback_lock and queue work, no more.
+ * Socket callbacks (softirq) take sk_callback_lock, and queue work or wake who attends:
+ * conn->watch_lock, and the lock of his wait queue. Likewise ubufs, from conn->ubuf_lock.
  */
 #ifndef COLL_CORE_GROUP_H
 #define COLL_CORE_GROUP_H
@@ -40,6 +41,8 @@
 #include <linux/workqueue.h>
 
 #include <linux/coll.h>
+
+#include "stripe.h"
 
 struct coll_link;
 struct coll_member;
@@ -72,7 +75,7 @@ struct coll_left {
  * @node_of: node of each rank
  * @local_rank: rank of each local index, ascending
  * @host: host name, for causes
- * @lock: protects all below up to @links
+ * @lock: protects all below up to @nr_links
  * @members: by local index; NULL: not joined, or left
  * @nr_joined: members there are
  * @error: 0, or the sticky positive errno; may be read without the lock
@@ -100,9 +103,12 @@ struct coll_left {
  * @stall_seq: the op it saw last; its own
  * @announced_seq: op that the peers are told of, for it takes long
  * @announced_sig: its signature
- * @links: by node; each is set once, under the lock, with release, and freed by
- *	the reaper only
+ * @stripes: see coll_group_stripe()
+ * @links: by number and node; each is set once, under the lock, with release, and
+ *	freed by the reaper only
+ * @nr_links: to a node, at most; grows, under the lock, and may be read without
  * @reap: last step of teardown
+ * @reaped: jiffies when that began: what its links wait for, they wait for together
  */
 struct coll_group {
 	struct kref ref;
@@ -147,9 +153,12 @@ struct coll_group {
 	u64 stall_seq;
 	u64 announced_seq;
 	u64 announced_sig;
+	struct coll_stripes stripes;
 	struct coll_link **links;
+	u32 nr_links;
 
 	struct work_struct reap;
+	unsigned long reaped;
 };
 
 /**

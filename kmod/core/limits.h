@@ -25,19 +25,32 @@
 
 /*
  * How long a blocking call looks for its end before it sleeps at most, whatever is asked
- * for; and wake-ups that are timed at load, of which the shortest counts.
+ * for; and wake-ups that are timed at load, of which the median counts.
  */
 #define COLL_SPIN_MOST_US	1000U
 #define COLL_SPIN_RUNS		32
-/* Over links that is so many times longer: a worker and a caller sleep on either side. */
+/* And jiffies until one is given up. */
+#define COLL_SPIN_WAIT		(HZ / 10)
+/*
+ * Over links that is so many times longer: bytes take their time, and each side may have
+ * to be woken.
+ */
 #define COLL_SPIN_LINKS		4
-/* A caller that stays awake sends and receives itself what is no longer than this. */
-#define COLL_POLL_BYTES		SZ_64K
+/*
+ * A caller attends to its group's links itself, if they are no more than this; and to all
+ * of them without a worker, if its op is no longer than so many bytes.
+ */
+#define COLL_WATCH_LINKS	32U
+#define COLL_WATCH_ALONE	SZ_64K
 /*
  * One slice of a local sweep: what a worker does between two looks at the
  * op's state, so also how long an abort may have to wait for it.
  */
 #define COLL_SLICE		SZ_64K
+/* Places of a sweep that are looked at to see on which memory nodes it is. */
+#define COLL_NEAR_LOOKS		8
+/* And slices that a helper looks at before others get the CPU. */
+#define COLL_NEAR_PAUSE		1024
 /* A helper more for a local sweep pays for so many bytes read and written. */
 #define COLL_HELPER_SHARE	SZ_512K
 /* Payload of a DATA frame: a segment of the pipeline, unless the op says. */
@@ -51,8 +64,21 @@
  * takes longer than to copy them (measured: 130 us, or 650 KiB, in user-mode Linux).
  */
 #define COLL_LEND_OP		SZ_1M
+/*
+ * A part of a collective that goes over a link of its own, unless user space says: it
+ * wakes a worker more on either side, and that has to pay. Where flows are limited to 1 or
+ * 4 Gbit/s smaller ones do; where they are not, larger ones do not either.
+ */
+#define COLL_STRIPE_LEAST	SZ_128K
+/*
+ * Of a frame that is coming so much more is waited for, or its end, before somebody is
+ * woken for it: with several nodes on a CPU each wake-up is a switch there and back.
+ */
+#define COLL_RX_LOWAT		SZ_128K
 /* Bytes a link's work moves before it lets others have the CPU. */
 #define COLL_WORK_BUDGET	SZ_2M
+/* And how long it goes on while there is always more. */
+#define COLL_WORK_MS		4
 /* An op that runs longer than this is announced to the peers. */
 #define COLL_STALL_MS		20
 /*
@@ -69,6 +95,10 @@
 #define COLL_ISA_VECTORS	8
 #define COLL_ISA_BYTES		SZ_256K
 #define COLL_ISA_RUNS		16
+/* As payload comes on most machines; pages may be larger than all of the above. */
+#define COLL_ISA_PIECE		SZ_4K
+/* A copy of less is no matter for vectors, which want the FPU. */
+#define COLL_COPY_WIDE		SZ_1K
 /* The widest vector: stores past the caches want addresses that are multiples. */
 #define COLL_STREAM_ALIGN	64
 /*

@@ -7,6 +7,7 @@
 #define COLL_CORE_LINK_H
 
 #include <linux/types.h>
+#include <linux/wait.h>
 #include <linux/coll.h>
 #include <linux/coll_nl.h>
 
@@ -14,6 +15,26 @@ struct coll_group;
 struct coll_link;
 
 #define COLL_SEND_MODES	(COLL_NL_SEND_MODE_UBUF + 1)
+
+/**
+ * struct coll_watcher - a caller that does the work of its group's links itself
+ * @wq: where it sleeps, woken when one of them has something to do. Its owner's, who
+ *	looks at coll_links_due() too before it falls asleep.
+ * @at: link it is at, as the transport calls it; NULL: none. Read by anyone.
+ * @done: what it waits for is over: it has to go
+ * @alone: what it waits for is short: data of a link wakes nobody else while it is at
+ *	another one
+ * @nr: links it has looked at
+ *
+ * Owner: the caller, from coll_links_watch() to coll_links_unwatch().
+ */
+struct coll_watcher {
+	struct wait_queue_head *wq;
+	const void *at;
+	const bool *done;
+	bool alone;
+	u32 nr;
+};
 
 /**
  * struct coll_link_stat - for netlink and status, of one stripe
@@ -39,26 +60,32 @@ struct coll_link_stat {
  * struct coll_link_ops - a transport
  * @kick: there may be something to send, or room to receive. Any context. What
  *	a running work has not seen yet, it will see: never lost.
+ * @call: the same at once, by a worker: for what is to be said however busy a watcher
+ *	is, and for messages, which may be of other ranks
  * @stir: somebody waits for what has not been asked for: look at all that comes. Any
  *	context.
- * @watch: until @unwatch the caller polls, and @kick need not wake a worker. Callers in
- *	system calls only, for the time of posting and staying awake: where memory is
- *	short posting may take long, and then the group's links wait for it.
- * @unwatch: what has been kicked and not polled is the worker's now.
- * @poll: does what a worker would do, if there is anything. Between these two.
+ * @watch: until @unwatch the caller attends to the link, unless somebody does already,
+ *	and @kick wakes it instead of a worker. Callers in system calls only; data may
+ *	have to wait while one posts, where memory is short or a plan large.
+ * @unwatch: what has been kicked and not attended to is the worker's now.
+ * @due: has something been kicked that is this watcher's?
+ * @attend: does what a worker would do, if there is anything. Between @watch and
+ *	@unwatch; waits for a worker that is at it.
  * @connected: all streams that ops need have been handed over. Any context.
  * @ready: and the peer has greeted on each. Any context.
  * @posted: the last op the peer has announced, 0 for none. Any context.
- * @stat: fills @s for stripe @i of the link; false past the last one.
+ * @stat: fills @s for stream @i of the link; false past the last one.
  * @close: called once, by the reaper, with no op left: stops the link's work,
  *	gives the sockets back. @hard: what is unsent need not arrive. Sleeps.
  */
 struct coll_link_ops {
 	void (*kick)(struct coll_link *link);
+	void (*call)(struct coll_link *link);
 	void (*stir)(struct coll_link *link);
-	void (*watch)(struct coll_link *link);
-	void (*unwatch)(struct coll_link *link);
-	void (*poll)(struct coll_link *link);
+	void (*watch)(struct coll_link *link, struct coll_watcher *w);
+	void (*unwatch)(struct coll_link *link, struct coll_watcher *w);
+	bool (*due)(const struct coll_link *link, const struct coll_watcher *w);
+	void (*attend)(struct coll_link *link, struct coll_watcher *w);
 	bool (*connected)(const struct coll_link *link);
 	bool (*ready)(const struct coll_link *link);
 	u64 (*posted)(const struct coll_link *link);
@@ -72,23 +99,26 @@ struct coll_link_ops {
  * @ops: transport
  * @group: owner; outlives the link
  * @peer: node at the other end
+ * @nr: which of the links to that node, from 0. Messages go over the first, and what it
+ *	says of ranks that leave counts.
  */
 struct coll_link {
 	const struct coll_link_ops *ops;
 	struct coll_group *group;
 	u32 peer;
+	u32 nr;
 };
 
 /**
  * struct coll_transport - what makes links
  * @add: give the group one connected stream. @fd is the caller's; the transport
  *	takes its own reference. Serialized by nothing. Errors as COLL_IOC_LINK.
- * @share: let the group use the link of another one, which stays while this runs.
- *	Likewise.
+ * @share: let the group use the link of another one, which stays while this runs, as
+ *	its link @nr. Likewise.
  */
 struct coll_transport {
 	int (*add)(struct coll_group *g, u32 peer, int fd, u32 stripe);
-	int (*share)(struct coll_group *g, u32 peer, struct coll_link *via);
+	int (*share)(struct coll_group *g, u32 peer, u32 nr, struct coll_link *via);
 };
 
 /* Set once at load, before the device exists. */
@@ -111,34 +141,52 @@ int coll_link_share(struct coll_group *g, struct coll_group *parent,
 		    const struct coll_link_add *l);
 
 /**
- * coll_group_link() - the link to a node
+ * coll_group_link() - a link to a node
  * @g: group
  * @peer: node, in range
+ * @nr: which, below COLL_MAX_LINKS
  *
  * Return: the link, alive as long as the group; NULL if there is none yet.
  */
-struct coll_link *coll_group_link(const struct coll_group *g, u32 peer);
+struct coll_link *coll_group_link(const struct coll_group *g, u32 peer, u32 nr);
 
-/* Wake every link of the group, e.g. to send ABORT. Any context. */
-void coll_links_kick(struct coll_group *g);
+/**
+ * coll_group_add_link() - a transport has made a link
+ * @link: set up; its group's from now on, unless that has one of this number
+ *
+ * Return: false if it has.
+ */
+bool coll_group_add_link(struct coll_link *link);
+
+/* Wake the first @nr links to each node. Any context. */
+void coll_links_kick(struct coll_group *g, u32 nr);
+
+/* All links have something to say: ABORT, BYE or POST; workers say it. Any context. */
+void coll_links_call(struct coll_group *g);
 
 /* A receive is posted: what comes unasked for is its peer's fault, and to be seen. */
 void coll_links_stir(struct coll_group *g);
 
 /**
- * coll_links_watch() - the caller is going to poll the links of its group
+ * coll_links_watch() - the caller is going to attend to the links of its group
  * @g: group
+ * @w: of the caller, zeroed but for @w->wq, @w->done, @w->alone
  *
- * A caller that stays awake for a short op can send and receive itself: no worker has to
- * be woken on either side. Return: the peers it will poll; 0 if they are too many.
+ * A caller that waits for an op can send and receive itself: no worker has to be woken on
+ * either side, what it does is charged to it, and is done on the CPUs it may use. Of
+ * several callers of a group one gets each link, and groups with very many links leave
+ * them to workers.
  */
-u32 coll_links_watch(struct coll_group *g);
+void coll_links_watch(struct coll_group *g, struct coll_watcher *w);
 
-/* Poll them once. Takes locks of the transport, but waits for none. */
-void coll_links_poll(struct coll_group *g, u32 peers);
+/* Is there anything coll_links_attend() could do just now? */
+bool coll_links_due(struct coll_group *g, const struct coll_watcher *w);
+
+/* Do what the links have to do, each once, until the op is over. Sleeps. */
+void coll_links_attend(struct coll_group *g, struct coll_watcher *w);
 
 /* Leave them to the workers again. */
-void coll_links_unwatch(struct coll_group *g, u32 peers);
+void coll_links_unwatch(struct coll_group *g, struct coll_watcher *w);
 
 /**
  * coll_links_count() - how far the links of a group have come
@@ -149,7 +197,7 @@ void coll_links_unwatch(struct coll_group *g, u32 peers);
  */
 u32 coll_links_count(struct coll_group *g, u32 *ready);
 
-/* Can an op use the link to this node? */
-bool coll_link_usable(const struct coll_group *g, u32 peer);
+/* Can an op use this link to this node? */
+bool coll_link_usable(const struct coll_group *g, u32 peer, u32 nr);
 
 #endif /* COLL_CORE_LINK_H */

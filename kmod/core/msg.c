@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Posting, matching and ending of messages; who leads, see msg.h. */
 #include <linux/bitmap.h>
-#include <linux/jiffies.h>
 #include <linux/slab.h>
 
+#include "deadline.h"
 #include "group.h"
 #include "limits.h"
 #include "link.h"
@@ -95,9 +95,16 @@ static void coll_exchange_deadline(struct work_struct *work)
 	struct coll_group *g = x->g;
 	struct coll_cause cause;
 	const struct coll_msg *late = NULL;
+	unsigned long delay = 0;
 
 	spin_lock(&g->lock);
 	if (x->left)
+		delay = coll_deadline_delay(x->expires);
+	if (delay) {
+		kref_get(&x->ref);
+		queue_delayed_work(coll_wq, &x->deadline, delay);
+	}
+	if (x->left && !delay)
 		late = x->recv.state == COLL_MSG_POSTED ||
 		       (x->recv.state == COLL_MSG_MATCHED &&
 			x->send.state != COLL_MSG_POSTED) ? &x->recv : &x->send;
@@ -265,7 +272,7 @@ static int coll_msg_check_partner(const struct coll_group *g, const struct coll_
 		return coll_msgs_alone(g) ? -EHOSTDOWN : 0;
 	if (test_bit(rank, g->msgs->left))
 		return -EHOSTDOWN;
-	if (g->node_of[rank] != g->node && !coll_link_usable(g, g->node_of[rank]))
+	if (g->node_of[rank] != g->node && !coll_link_usable(g, g->node_of[rank], 0))
 		return -ENOTCONN;
 	return 0;
 }
@@ -293,9 +300,9 @@ static void coll_exchange_arm(struct coll_exchange *x, u64 timeout_ns)
 {
 	if (!timeout_ns)
 		return;
-	timeout_ns = min_t(u64, timeout_ns, (u64)NSEC_PER_SEC * 86400 * 365);
+	x->expires = coll_deadline(timeout_ns);
 	kref_get(&x->ref);
-	queue_delayed_work(coll_wq, &x->deadline, nsecs_to_jiffies(timeout_ns) + 1);
+	queue_delayed_work(coll_wq, &x->deadline, coll_deadline_delay(x->expires));
 }
 
 /*

@@ -118,6 +118,7 @@ struct coll_msg_helper {
  * @left: ends that are not over; group->lock
  * @result: of the request; group->lock
  * @deadline: fails the group; holds @ref while armed
+ * @expires: when, as coll_deadline() says; group->lock
  * @helpers: for a receiving end that leads
  */
 struct coll_exchange {
@@ -129,6 +130,7 @@ struct coll_exchange {
 	u32 left;
 	int result;
 	struct delayed_work deadline;
+	u64 expires;
 	struct coll_msg_helper helpers[COLL_MSG_HELPERS];
 };
 

@@ -10,10 +10,10 @@
 
 void coll_msg_kick(struct coll_group *g, u32 node)
 {
-	struct coll_link *link = coll_group_link(g, node);
+	struct coll_link *link = coll_group_link(g, node, 0);
 
 	if (link)
-		link->ops->kick(link);
+		link->ops->call(link);
 }
 
 void coll_msg_ask(struct coll_group *g, struct coll_msg *msg)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/jiffies.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "../pure/optable.h"
 #include "../pure/wire.h"
+#include "deadline.h"
 #include "exec.h"
 #include "extent.h"
 #include "group.h"
@@ -35,26 +35,41 @@ static u32 coll_op_late_rank(const struct coll_op *op)
 	return i < g->nr_local ? g->local_rank[i] : COLL_RANK_NONE;
 }
 
+/* Of an op with a use. If that was early, it is armed again. */
+static void coll_op_timed_out(struct coll_op *op)
+{
+	struct coll_group *g = op->group;
+	struct coll_cause cause;
+	struct coll_exec *exec;
+	unsigned long delay;
+	u32 late;
+
+	spin_lock(&g->lock);
+	delay = coll_deadline_delay(op->expires);
+	if (delay) {
+		kref_get(&op->ref);
+		if (!queue_delayed_work(coll_wq, &op->deadline, delay))
+			kref_put(&op->ref, coll_op_free);	/* brought forward meanwhile */
+	}
+	late = coll_op_late_rank(op);
+	exec = op->exec;
+	spin_unlock(&g->lock);
+	if (delay)
+		return;
+	coll_group_cause(g, &cause, COLL_CAUSE_TIMEOUT, ETIMEDOUT, late, op->seq);
+	if (late == COLL_RANK_NONE && exec)
+		cause.node = coll_exec_awaited(exec);
+	coll_group_fail(g, &cause);
+}
+
 static void coll_op_deadline(struct work_struct *work)
 {
 	struct coll_op *op = container_of(to_delayed_work(work), struct coll_op,
 					  deadline);
-	struct coll_group *g = op->group;
-	struct coll_cause cause;
-	struct coll_exec *exec;
-	u32 late;
 
 	/* The group is only sure to be there while the op has not ended. */
 	if (coll_op_use(op)) {
-		spin_lock(&g->lock);
-		late = coll_op_late_rank(op);
-		exec = op->exec;
-		spin_unlock(&g->lock);
-		coll_group_cause(g, &cause, COLL_CAUSE_TIMEOUT, ETIMEDOUT, late,
-				 op->seq);
-		if (late == COLL_RANK_NONE && exec)
-			cause.node = coll_exec_awaited(exec);
-		coll_group_fail(g, &cause);
+		coll_op_timed_out(op);
 		coll_op_put_use(op);
 	}
 	kref_put(&op->ref, coll_op_free);
@@ -63,17 +78,13 @@ static void coll_op_deadline(struct work_struct *work)
 /* Arm the deadline, or bring it forward. Under group->lock. */
 static void coll_op_arm(struct coll_op *op, u64 timeout_ns)
 {
-	unsigned long expires;
+	u64 expires = coll_deadline(timeout_ns);
 
-	if (!timeout_ns)
-		return;
-	timeout_ns = min_t(u64, timeout_ns, (u64)NSEC_PER_SEC * 86400 * 365);
-	expires = jiffies + nsecs_to_jiffies(timeout_ns) + 1;
-	if (op->expires && !time_before(expires, op->expires))
+	if (!timeout_ns || (op->expires && expires >= op->expires))
 		return;
 	op->expires = expires;
 	kref_get(&op->ref);
-	if (mod_delayed_work(coll_wq, &op->deadline, expires - jiffies))
+	if (mod_delayed_work(coll_wq, &op->deadline, coll_deadline_delay(expires)))
 		kref_put(&op->ref, coll_op_free);	/* was armed before */
 }
 
@@ -108,7 +119,9 @@ static u64 coll_op_signature(const struct coll_op *op)
 				 c->root, op->agreed, op->seq);
 
 	/* What is chosen is the same on all nodes only if the tables are. */
-	return op->table ? coll_digest(sig, op->table) ?: 1 : sig;
+	if (op->table)
+		sig = coll_digest(sig, op->table) ?: 1;
+	return coll_stripes_sign(op->group, sig);
 }
 
 /* First post of an op here: it joins the queue. Under group->lock. */
@@ -121,6 +134,7 @@ static void coll_op_enqueue(struct coll_group *g, struct coll_op *op,
 	op->cmd = req->cmd;
 	op->agreed = req->agreed;
 	coll_select_op(op, req);
+	coll_stripe_op(op, req);
 	op->sig = coll_op_signature(op);
 	op->elem = coll_dtype_size(req->cmd.dtype);
 	op->bytes = req->bytes;
@@ -319,7 +333,7 @@ struct coll_op *coll_op_active(struct coll_group *g)
 
 	spin_lock(&g->lock);
 	op = g->active;
-	if (op && (!op->exec || !coll_op_use(op)))
+	if (op && (!op->exec || coll_op_ending(op) || !coll_op_use(op)))
 		op = NULL;
 	spin_unlock(&g->lock);
 	return op;

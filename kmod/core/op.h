@@ -53,7 +53,7 @@ struct coll_slot;
  * @has_got: something was
  * @list: in the op, by local index; group->lock
  * @waiter: where the rank sleeps in ioctl, woken when there is work to help
- *	with; NULL: nobody sleeps
+ *	with, or for links; NULL: nobody sleeps
  * @sleeper: who sleeps there
  * @done: called exactly once for a posted request, in process context, when the
  *	op has ended and its buffers are released. May free the request.
@@ -89,6 +89,7 @@ struct coll_req {
  * struct coll_op - see the top of this file
  * @ref: memory; held by the op itself and by an armed deadline
  * @users: uses; 0: ended
+ * @lenders: links whose peers have pages of it: it may be long until it ends
  * @flags: COLL_OPF_*
  * @list: in group->ops; group->lock
  * @group: with a reference
@@ -98,6 +99,7 @@ struct coll_req {
  * @agreed: as the first local rank posted it
  * @chosen: algorithm by the table of the group, 0: none
  * @table: digest of that table
+ * @links: it goes over so many to each node
  * @elem: bytes of an element; 0 for a barrier
  * @bytes: length of the vector
  * @reqs: posted requests by local index; group->lock until it runs
@@ -105,12 +107,13 @@ struct coll_req {
  * @ended: nothing touches it any more; group->lock
  * @result: 0 or -errno; fixed by who sets COLL_OPF_ENDING
  * @deadline: fails the group; holds @ref while armed
- * @expires: jiffies of the earliest one, 0: none; group->lock
+ * @expires: the earliest one, as coll_deadline() says, 0: none; group->lock
  * @exec: the schedule laid out; NULL before it runs
  */
 struct coll_op {
 	struct kref ref;
 	atomic_t users;
+	atomic_t lenders;
 	unsigned long flags;
 	struct list_head list;
 	struct coll_group *group;
@@ -120,6 +123,7 @@ struct coll_op {
 	u64 agreed;
 	u16 chosen;
 	u64 table;
+	u32 links;
 	u32 elem;
 	u64 bytes;
 	struct list_head reqs;
@@ -127,7 +131,7 @@ struct coll_op {
 	bool ended;
 	int result;
 	struct delayed_work deadline;
-	unsigned long expires;
+	u64 expires;
 	struct coll_exec *exec;
 };
 
@@ -163,6 +167,8 @@ void coll_group_advance(struct coll_group *g);
  * coll_op_active() - the running op of a group, with a use
  * @g: group
  *
+ * Not one that is ending: links that look again and again would keep it from its end by
+ * turns.
  * Return: NULL if none runs.
  */
 struct coll_op *coll_op_active(struct coll_group *g);

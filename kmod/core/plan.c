@@ -222,8 +222,12 @@ static int coll_plan_steps(struct coll_plan *p)
 		x->nr_steps = nr;
 	}
 	x->steps = kvcalloc(x->nr_steps ?: 1, sizeof(*x->steps), GFP_KERNEL_ACCOUNT);
-	if (!x->steps)
+	x->fences = kvcalloc(x->nr_parts, array_size(x->blocks, sizeof(u32)),
+			     GFP_KERNEL_ACCOUNT);
+	if (!x->steps || !x->fences)
 		goto out;
+	for (i = 0; i < x->nr_parts; i++)
+		x->parts[i].fences = x->fences + i * x->blocks;
 	for (i = 0; i < x->nr_parts; i++)
 		coll_plan_unfold(p, i, &e[i], start[i]);
 	ret = 0;
@@ -411,8 +415,12 @@ static void coll_plan_reset(struct coll_plan *p)
 	}
 	atomic_set(&x->steps_left, left);
 	for (i = 0; i < x->nr_parts; i++) {
-		x->parts[i].fence = x->parts[i].begin;
-		x->parts[i].drained = x->parts[i].begin;
+		struct coll_part *part = &x->parts[i];
+		u32 b, per_block = (part->end - part->begin) / x->blocks;
+
+		for (b = 0; b < x->blocks; b++)
+			part->fences[b] = part->begin + b * per_block;
+		part->drained = part->begin;
 	}
 	for (i = 0; i < x->nr_peers; i++) {
 		x->peers[i].send = x->peers[i].first_send;
@@ -545,9 +553,11 @@ void coll_exec_free(struct coll_exec *x)
 	for (i = 0; i < x->nr_helpers; i++)
 		coll_sweep_free(x->helpers[i].sweep);
 	bitmap_free(x->in_place);
+	kvfree(x->taken);
 	kvfree(x->local);
 	kvfree(x->scales);
 	kvfree(x->peers);
+	kvfree(x->fences);
 	kvfree(x->steps);
 	kvfree(x->vecs);
 	kvfree(x->parts);

@@ -34,6 +34,7 @@ static bool coll_plan_key_of(const struct coll_op *op, struct coll_plan_key *key
 	key->cmd.segment = op->cmd.segment;
 	key->agreed = op->agreed;
 	key->chosen = op->chosen;
+	key->links = op->links;
 	return true;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Who transfers what with whom: participants of this node with each other, and
- * all of them with those of each peer node over one stream.
+ * all of them with those of each peer node, over one link or several.
  */
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -21,12 +21,14 @@ u32 coll_plan_node(const struct coll_plan *p, u32 participant)
  * @when: block and round
  * @who: sender and receiver
  * @peer: node at the other end
+ * @link: which of those to it
  * @step: index
  */
 struct coll_transfer {
 	u64 when;
 	u64 who;
 	u32 peer;
+	u32 link;
 	u32 step;
 };
 
@@ -40,7 +42,8 @@ static int coll_cmp_stream(const void *va, const void *vb)
 {
 	const struct coll_transfer *a = va, *b = vb;
 
-	return coll_cmp(a->peer, b->peer) ?: coll_cmp(a->when, b->when) ?:
+	return coll_cmp(a->peer, b->peer) ?: coll_cmp(a->link, b->link) ?:
+	       coll_cmp(a->when, b->when) ?:
 	       coll_cmp(a->who, b->who) ?: coll_cmp(a->step, b->step);
 }
 
@@ -84,6 +87,7 @@ static u32 coll_collect(const struct coll_plan *p, u8 kind, bool local,
 			.who = kind == COLL_STEP_SEND ? (u64)me << 32 | peer :
 							(u64)peer << 32 | me,
 			.peer = node,
+			.link = st->link,
 			.step = i,
 		};
 	}
@@ -121,7 +125,9 @@ int coll_plan_pairs(struct coll_plan *p)
 
 		if (sends[i].who != recvs[i].who || from->len != to->len)
 			goto out;
-		if (i && recvs[i - 1].who == recvs[i].who)
+		/* Blocks do not wait for each other here: what they share is in ->after. */
+		if (i && recvs[i - 1].who == recvs[i].who &&
+		    recvs[i - 1].when >> 32 == recvs[i].when >> 32)
 			to->prev = recvs[i - 1].step;
 		to->pair = sends[i].step;
 		from->pair = recvs[i].step;
@@ -134,7 +140,13 @@ out:
 	return ret;
 }
 
-/* Chain the transfers in @t, sorted, of each peer; note the first of each. */
+/* Where a link stands in the tables of coll_plan_peers(). */
+static u32 coll_link_index(const struct coll_plan *p, u32 peer, u32 link)
+{
+	return peer * p->op->links + link;
+}
+
+/* Chain the transfers in @t, sorted, of each link; note the first of each. */
 static void coll_chain(struct coll_plan *p, const struct coll_transfer *t, u32 nr,
 		       u32 *first)
 {
@@ -144,8 +156,8 @@ static void coll_chain(struct coll_plan *p, const struct coll_transfer *t, u32 n
 		struct coll_exec_step *st = &p->x->steps[t[i].step];
 
 		st->node = t[i].peer;
-		if (!i || t[i - 1].peer != t[i].peer) {
-			first[t[i].peer] = t[i].step;
+		if (!i || t[i - 1].peer != t[i].peer || t[i - 1].link != t[i].link) {
+			first[coll_link_index(p, t[i].peer, t[i].link)] = t[i].step;
 			continue;
 		}
 		st->ordinal = p->x->steps[t[i - 1].step].ordinal + 1;
@@ -161,7 +173,7 @@ static int coll_order(struct coll_plan *p, u8 kind, u32 *first)
 
 	if (!t)
 		return -ENOMEM;
-	for (i = 0; i < p->op->group->nr_nodes; i++)
+	for (i = 0; i < coll_link_index(p, p->op->group->nr_nodes, 0); i++)
 		first[i] = COLL_DEP_NONE;
 	nr = coll_collect(p, kind, false, t);
 	sort(t, nr, sizeof(*t), coll_cmp_stream, NULL);
@@ -173,31 +185,34 @@ static int coll_order(struct coll_plan *p, u8 kind, u32 *first)
 int coll_plan_peers(struct coll_plan *p)
 {
 	struct coll_exec *x = p->x;
-	u32 nr_nodes = p->op->group->nr_nodes, i;
+	u32 nr = coll_link_index(p, p->op->group->nr_nodes, 0), i;
 	u32 *send, *recv;
 	int ret = -ENOMEM;
 
-	if (nr_nodes == 1)
+	if (p->op->group->nr_nodes == 1)
 		return 0;
-	send = kvmalloc_array(nr_nodes, sizeof(*send), GFP_KERNEL_ACCOUNT);
-	recv = kvmalloc_array(nr_nodes, sizeof(*recv), GFP_KERNEL_ACCOUNT);
+	send = kvmalloc_array(nr, sizeof(*send), GFP_KERNEL_ACCOUNT);
+	recv = kvmalloc_array(nr, sizeof(*recv), GFP_KERNEL_ACCOUNT);
 	if (!send || !recv || coll_order(p, COLL_STEP_SEND, send) ||
 	    coll_order(p, COLL_STEP_RECV, recv))
 		goto out;
-	for (i = 0; i < nr_nodes; i++)
+	for (i = 0; i < nr; i++)
 		x->nr_peers += send[i] != COLL_DEP_NONE || recv[i] != COLL_DEP_NONE;
 	x->peers = kvcalloc(x->nr_peers ?: 1, sizeof(*x->peers), GFP_KERNEL_ACCOUNT);
 	if (!x->peers)
 		goto out;
 	x->nr_peers = 0;
 	ret = 0;
-	for (i = 0; i < nr_nodes; i++) {
+	for (i = 0; i < nr; i++) {
+		u32 peer = i / p->op->links, link = i % p->op->links;
+
 		if (send[i] == COLL_DEP_NONE && recv[i] == COLL_DEP_NONE)
 			continue;
 		x->peers[x->nr_peers++] = (struct coll_exec_peer){
-			.peer = i, .first_send = send[i], .first_recv = recv[i],
+			.peer = peer, .link = link,
+			.first_send = send[i], .first_recv = recv[i],
 		};
-		if (!coll_link_usable(p->op->group, i))
+		if (!coll_link_usable(p->op->group, peer, link))
 			ret = -ENOTCONN;
 	}
 out:

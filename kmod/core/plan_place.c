@@ -125,7 +125,7 @@ static u64 coll_scratch_at(const struct coll_plan *p, u32 chunk, u32 block)
 		b = coll_share_of(p->op->cmd.count, p->x->blocks, block);
 		at = coll_flat(p, b.n, i, 0).at;
 	}
-	return ((block & 1) * half + set * p->whole + at) * p->x->reducer.partial;
+	return (block % p->x->turns * half + set * p->whole + at) * p->x->reducer.partial;
 }
 
 /* Byte offset of a chunk in an input or output. */
@@ -242,6 +242,7 @@ void coll_plan_place(struct coll_plan *p, u32 i, u32 block)
 	bool token = !s->nr_chunks || !p->op->elem;
 	u32 in_chunk = s->chunk % p->chunks;
 
+	st->link = block % p->op->links;
 	st->pair = COLL_DEP_NONE;
 	st->prev = COLL_DEP_NONE;
 	st->next = COLL_DEP_NONE;
@@ -270,10 +271,10 @@ void coll_plan_place(struct coll_plan *p, u32 i, u32 block)
 	}
 	if (s->action == COLL_ACT_FOLD || s->action == COLL_ACT_MOVE)
 		st->src = coll_space_at(p, part, s->from_space, s->from, block);
-	/* Scratch is used by every other block. */
-	if (block >= 2 && s->kind != COLL_STEP_SEND)
-		st->after = part->begin +
-			    (part->end - part->begin) / p->x->blocks * (block - 1);
+	/* Its scratch has been that of an earlier block. */
+	if (block >= p->x->turns && s->kind != COLL_STEP_SEND)
+		st->after = part->begin + (part->end - part->begin) / p->x->blocks *
+					  (block - p->x->turns + 1);
 }
 
 /* Where the chunks of W begin in scratch: the largest share of each block. */
@@ -309,14 +310,30 @@ static u64 coll_scratch_room(const struct coll_plan *p)
 	return max_t(u64, COLL_SCRATCH / p->n, COLL_SCRATCH_MIN);
 }
 
+/* Blocks at most. About so many steps, of all ranks, each has; more if there are more. */
+static u32 coll_blocks_most(const struct coll_plan *p)
+{
+	u64 steps = 8ULL * p->n + 16;
+
+	if (p->kind->flags & COLL_KIND_RANKS)
+		steps *= p->n;
+	return div64_u64(COLL_MAX_STEPS, steps) ?: 1;
+}
+
+/*
+ * A block for each link, and all at once. If their scratch would be too large, smaller
+ * ones, and of each link two by turns.
+ */
 int coll_plan_blocks(struct coll_plan *p)
 {
 	const struct coll_reducer *r = &p->x->reducer;
 	u32 sets = DIV_ROUND_UP(p->tmp, p->chunks);
-	u64 bytes, room, steps;
+	u32 links = p->op->links, most = coll_blocks_most(p);
+	u64 bytes, room;
 	int ret;
 
-	p->x->blocks = 1;
+	p->x->blocks = min(links, most);
+	p->x->turns = 2 * links;
 	/* Nobody knows all counts, and nothing of these needs scratch. */
 	if (p->kind->flags & COLL_KIND_PRIVATE || !p->op->elem)
 		return 0;
@@ -328,16 +345,11 @@ int coll_plan_blocks(struct coll_plan *p)
 	ret = coll_plan_starts(p);
 	if (ret)
 		return ret;
-	bytes = p->whole * sets * (r->partial ?: p->op->elem);
+	bytes = p->whole * p->x->blocks * sets * (r->partial ?: p->op->elem);
 	room = coll_scratch_room(p);
 	if (bytes <= room)
 		return 0;
-	/* About so many steps, of all ranks, each block has; more if there are more. */
-	steps = 8ULL * p->n + 16;
-	if (p->kind->flags & COLL_KIND_RANKS)
-		steps *= p->n;
-	p->x->blocks = clamp_t(u64, div64_u64(COLL_MAX_STEPS, steps), 1,
-			       div64_u64(2 * bytes, room) + 1);
+	p->x->blocks = min_t(u64, most, roundup(div64_u64(p->x->turns * bytes, room) + 1, links));
 	kvfree(p->starts);
 	p->starts = NULL;
 	return coll_plan_starts(p);
@@ -365,7 +377,7 @@ int coll_plan_scratch(struct coll_plan *p)
 	u32 size = p->x->reducer.partial;
 	u32 i;
 
-	half *= p->x->blocks > 1 ? 2 : 1;
+	half *= min(p->x->blocks, p->x->turns);
 	if (half && half > COLL_SCRATCH_MAX / size)
 		return -ENOMEM;
 	for (i = 0; i < p->x->nr_parts; i++) {

@@ -91,11 +91,7 @@ int coll_group_select(struct coll_group *g, u32 collective, struct coll_table *t
 	return ret;
 }
 
-/*
- * The size that a table goes by: one that every rank knows to be the same. Of blocks
- * with counts of their own, the average; where only some know these, 0.
- */
-static u64 coll_select_bytes(const struct coll_op *op, const struct coll_req *req)
+u64 coll_agreed_bytes(const struct coll_op *op, const struct coll_req *req)
 {
 	u32 kind = coll_kind_of(op->cmd.collective)->flags;
 	u64 count = op->cmd.count, bytes;
@@ -122,7 +118,7 @@ void coll_select_op(struct coll_op *op, const struct coll_req *req)
 
 	if (!t || !t->nr || op->cmd.algorithm != COLL_ALG_AUTO)
 		return;
-	bytes = coll_select_bytes(op, req);
+	bytes = coll_agreed_bytes(op, req);
 	while (bytes > t->rows[i].bytes)
 		i++;
 	op->chosen = t->rows[i].algorithm;

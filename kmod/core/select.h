@@ -50,6 +50,16 @@ int coll_group_select(struct coll_group *g, u32 collective, struct coll_table *t
  */
 void coll_select_op(struct coll_op *op, const struct coll_req *req);
 
+/**
+ * coll_agreed_bytes() - the size of an op that every rank knows to be the same
+ * @op: its command and group are set
+ * @req: the first one of it
+ *
+ * Of collectives with blocks that of one. Of blocks with counts of their own, the
+ * average; where only some know these, 0.
+ */
+u64 coll_agreed_bytes(const struct coll_op *op, const struct coll_req *req);
+
 /* Row @i of a table, and where that comes from. Return: false if there is none. */
 bool coll_select_row_at(struct coll_group *g, u32 collective, u32 i,
 			struct coll_select_row *row, u32 *source);

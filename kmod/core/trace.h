@@ -95,6 +95,28 @@ TRACE_EVENT(coll_complete,
 		  __entry->result)
 );
 
+/* Only where there are several memory nodes. */
+TRACE_EVENT(coll_slice,
+	TP_PROTO(u32 group, u64 seq, u64 slice, int nid, bool near),
+	TP_ARGS(group, seq, slice, nid, near),
+	TP_STRUCT__entry(
+		__field(u32, group)
+		__field(int, nid)
+		__field(u64, seq)
+		__field(u64, slice)
+		__field(bool, near)
+	),
+	TP_fast_assign(
+		__entry->group = group;
+		__entry->nid = nid;
+		__entry->seq = seq;
+		__entry->slice = slice;
+		__entry->near = near;
+	),
+	TP_printk("group=%u seq=%llu slice=%llu nid=%d near=%d", __entry->group,
+		  __entry->seq, __entry->slice, __entry->nid, __entry->near)
+);
+
 TRACE_EVENT(coll_message,
 	TP_PROTO(u32 group, u32 source, u32 dest, u32 tag, u64 bytes, int result),
 	TP_ARGS(group, source, dest, tag, bytes, result),

@@ -39,6 +39,7 @@ static inline void coll_check_abi(void)
 	BUILD_BUG_ON(sizeof(struct coll_status) != 176);
 	BUILD_BUG_ON(sizeof(struct coll_select_row) != 16);
 	BUILD_BUG_ON(sizeof(struct coll_select) != 40);
+	BUILD_BUG_ON(sizeof(struct coll_stripe) != 32);
 	BUILD_BUG_ON(sizeof(struct coll_cmd) != 120);
 	BUILD_BUG_ON(sizeof(struct coll_message) != 32);
 	BUILD_BUG_ON(sizeof(struct coll_sqe) != 16);
@@ -72,7 +73,9 @@ static int coll_ioc_version(void __user *arg, u32 size)
 	coll_describe(&v);
 	v.features = COLL_FEAT_IOCTL | COLL_FEAT_URING | COLL_FEAT_REGISTER |
 		     COLL_FEAT_LINKS | COLL_FEAT_NETLINK | COLL_FEAT_SELECT |
-		     COLL_FEAT_SHARE | COLL_FEAT_SPIN;
+		     COLL_FEAT_SHARE | COLL_FEAT_SPIN | COLL_FEAT_STRIPE;
+	if (IS_ENABLED(CONFIG_IO_URING))
+		v.features |= COLL_FEAT_URING_FIXED;
 	if (COLL_URING_CAN_CANCEL)
 		v.features |= COLL_FEAT_URING_CANCEL;
 	if (IS_ENABLED(CONFIG_MMU_NOTIFIER))
@@ -241,6 +244,21 @@ static int coll_ioc_select(struct coll_member *m, void __user *arg, u32 size)
 	return coll_group_select(m->group, s.collective, t);
 }
 
+static int coll_ioc_stripe(struct coll_member *m, void __user *arg, u32 size)
+{
+	struct coll_stripe s;
+	int ret;
+
+	ret = copy_struct_from_user(&s, sizeof(s), arg, size);
+	if (ret)
+		return ret;
+	if (s.flags || memchr_inv(s.reserved, 0, sizeof(s.reserved)))
+		return -EINVAL;
+	if (!m->group)
+		return -ENOTCONN;
+	return coll_group_stripe(m->group, s.links, s.least);
+}
+
 static int coll_ioc_status(struct coll_member *m, void __user *arg, u32 size)
 {
 	struct coll_status s;
@@ -281,6 +299,9 @@ static int coll_ioctl_setup(struct file *file, struct coll_member *m,
 	case _IOC_NR(COLL_IOC_SELECT):
 		ret = coll_ioc_select(m, arg, size);
 		break;
+	case _IOC_NR(COLL_IOC_STRIPE):
+		ret = coll_ioc_stripe(m, arg, size);
+		break;
 	default:
 		ret = -ENOTTY;
 	}
@@ -295,7 +316,7 @@ static int coll_ioctl_check(unsigned int cmd)
 		COLL_IOC_VERSION, COLL_IOC_JOIN, COLL_IOC_LINK,
 		COLL_IOC_REGISTER, COLL_IOC_UNREGISTER, COLL_IOC_ABORT,
 		COLL_IOC_SHRINK, COLL_IOC_STATUS, COLL_IOC_SELECT,
-		COLL_IOC_SUBMIT,
+		COLL_IOC_STRIPE, COLL_IOC_SUBMIT,
 	};
 	unsigned int i;
 

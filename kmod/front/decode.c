@@ -20,6 +20,7 @@
 #include "../core/support.h"
 #include "../core/trace.h"
 #include "decode.h"
+#include "fixed.h"
 #include "small.h"
 
 #define COLL_CMD_FLAGS	(COLL_CMD_INPLACE | COLL_CMD_REG_SEND | COLL_CMD_REG_RECV | COLL_CMD_WAITS)
@@ -98,26 +99,27 @@ static int coll_check_overlap(struct coll_cmd *c, u64 in, u64 out)
 	return c->send_addr - c->recv_addr < out ? -EINVAL : 0;
 }
 
-int coll_take_vec(struct coll_member *m, bool reg, u32 id, u64 addr, u64 len,
-		  bool write, struct coll_vec *v)
+int coll_take_vec(struct coll_member *m, const struct coll_range *r, struct coll_vec *v)
 {
 	struct coll_buf *buf;
 	bool over;
 
-	if (reg)
-		return coll_member_vec(m, id, addr, len, write, v);
-	buf = coll_pins_take(m, addr, len, write);
+	if (r->reg)
+		return coll_member_vec(m, r->id, r->addr, r->len, r->write, v);
+	if (r->fixed)
+		return coll_fixed_vec(r, v);
+	buf = coll_pins_take(m, r->addr, r->len, r->write);
 	if (buf == ERR_PTR(-EDQUOT) || buf == ERR_PTR(-ENOMEM)) {
 		over = buf == ERR_PTR(-EDQUOT);
-		buf = coll_buf_window(&m->ml, addr, len, write);
+		buf = coll_buf_window(&m->ml, r->addr, r->len, r->write);
 		if (over && !IS_ERR(buf))
 			coll_group_note_memlock(coll_member_group(m),
-				coll_buf_memlock_wanted(&m->ml, addr, len));
+				coll_buf_memlock_wanted(&m->ml, r->addr, r->len));
 	}
 	if (IS_ERR(buf))
 		return PTR_ERR(buf);
 	v->buf = buf;
-	v->start = addr - buf->addr;
+	v->start = r->addr - buf->addr;
 	return 0;
 }
 
@@ -156,27 +158,32 @@ static int coll_save_input(struct coll_member *m, struct coll_req *req)
 }
 
 /* One of the two vectors: in the slot, if there is one, or where the caller has it. */
-static int coll_take_one(struct coll_member *m, struct coll_req *req, bool out, u64 len,
-			 bool write)
+static int coll_take_one(struct coll_member *m, const struct coll_fixed *fixed,
+			 struct coll_req *req, bool out, u64 len)
 {
 	const struct coll_cmd *c = &req->cmd;
+	bool inplace = c->flags & COLL_CMD_INPLACE;
 	struct coll_vec *v = out ? &req->out : &req->in;
+	struct coll_range r = {
+		.fixed = fixed,
+		.reg = c->flags & (out ? COLL_CMD_REG_RECV : COLL_CMD_REG_SEND),
+		.id = out ? c->recv_buf : c->send_buf,
+		.addr = out ? c->recv_addr : c->send_addr,
+		.len = len,
+		.read = !out || inplace || coll_one_buffer(c->collective),
+		.write = out || inplace,
+	};
 
-	if (req->slot) {
-		coll_buf_get(req->slot->buf);
-		v->buf = req->slot->buf;
-		v->start = out ? PAGE_SIZE : 0;
-		return 0;
-	}
-	if (out)
-		return coll_take_vec(m, c->flags & COLL_CMD_REG_RECV, c->recv_buf,
-				     c->recv_addr, len, write, v);
-	return coll_take_vec(m, c->flags & COLL_CMD_REG_SEND, c->send_buf, c->send_addr, len,
-			     write, v);
+	if (!req->slot)
+		return coll_take_vec(m, &r, v);
+	coll_buf_get(req->slot->buf);
+	v->buf = req->slot->buf;
+	v->start = out ? PAGE_SIZE : 0;
+	return 0;
 }
 
-static int coll_take_buffers(struct coll_member *m, struct coll_req *req,
-			     const struct coll_extent *e)
+static int coll_take_buffers(struct coll_member *m, const struct coll_fixed *fixed,
+			     struct coll_req *req, const struct coll_extent *e)
 {
 	struct coll_cmd *c = &req->cmd;
 	bool inplace = c->flags & COLL_CMD_INPLACE;
@@ -186,12 +193,12 @@ static int coll_take_buffers(struct coll_member *m, struct coll_req *req,
 	int ret;
 
 	if (e->out && !out_inside) {
-		ret = coll_take_one(m, req, true, e->out * elem, true);
+		ret = coll_take_one(m, fixed, req, true, e->out * elem);
 		if (ret)
 			return ret;
 	}
 	if (e->in && !in_inside) {
-		ret = coll_take_one(m, req, false, e->in * elem, out_inside);
+		ret = coll_take_one(m, fixed, req, false, e->in * elem);
 		if (ret)
 			return ret;
 	}
@@ -241,7 +248,7 @@ int coll_refused(struct coll_member *m, int err)
 }
 
 static int coll_decode_alive(struct coll_member *m, u64 arg, u32 len,
-			     struct coll_req *req)
+			     const struct coll_fixed *fixed, struct coll_req *req)
 {
 	struct coll_group *g = coll_member_group(m);
 	struct coll_cmd *c = &req->cmd;
@@ -257,7 +264,7 @@ static int coll_decode_alive(struct coll_member *m, u64 arg, u32 len,
 		return -EINVAL;
 	c->collective = array_index_nospec(c->collective, COLL_NR_COLLECTIVES);
 	if (coll_is_message(c->collective))
-		return coll_decode_message(m, req);
+		return coll_decode_message(m, fixed, req);
 	ret = coll_check_kind(c, g);
 	if (ret)
 		return ret;
@@ -283,14 +290,17 @@ static int coll_decode_alive(struct coll_member *m, u64 arg, u32 len,
 	ret = coll_one_buffer(c->collective) ? 0 : coll_check_overlap(c, in, out);
 	if (ret)
 		return ret;
-	coll_small_begin(req, in, out);
+	/* A slot would be filled from the caller's address space, whatever is there now. */
+	if (!fixed)
+		coll_small_begin(req, in, out);
 	ret = req->slot ? coll_small_load(req, &e) : 0;
 	if (ret)
 		return ret;
-	return coll_take_buffers(m, req, &e);
+	return coll_take_buffers(m, fixed, req, &e);
 }
 
-int coll_decode(struct coll_member *m, u64 arg, u32 len, struct coll_req *req)
+int coll_decode(struct coll_member *m, u64 arg, u32 len, const struct coll_fixed *fixed,
+		struct coll_req *req)
 {
 	int ret;
 
@@ -300,7 +310,7 @@ int coll_decode(struct coll_member *m, u64 arg, u32 len, struct coll_req *req)
 		return -ENOTCONN;
 	if (fatal_signal_pending(current))
 		return coll_refused(m, -ECANCELED);
-	ret = coll_decode_alive(m, arg, len, req);
+	ret = coll_decode_alive(m, arg, len, fixed, req);
 	if (ret) {
 		coll_decode_undo(req);
 		return coll_refused(m, ret);

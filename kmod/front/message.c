@@ -88,17 +88,49 @@ static int coll_message_bytes(const struct coll_cmd *c, u64 *in, u64 *out)
 	return 0;
 }
 
-/* In place: of what is sent a copy is made, which the caller pays for. */
-static int coll_take_both(struct coll_member *m, struct coll_req *req, u64 in, u64 out)
+static int coll_take_sent(struct coll_member *m, const struct coll_fixed *fixed,
+			  struct coll_req *req, u64 len)
 {
 	const struct coll_cmd *c = &req->cmd;
+	struct coll_range r = {
+		.fixed = fixed,
+		.reg = c->flags & COLL_CMD_REG_SEND,
+		.id = c->send_buf,
+		.addr = c->send_addr,
+		.len = len,
+		.read = true,
+	};
+
+	return coll_take_vec(m, &r, &req->in);
+}
+
+static int coll_take_received(struct coll_member *m, const struct coll_fixed *fixed,
+			      struct coll_req *req, u64 len)
+{
+	const struct coll_cmd *c = &req->cmd;
+	struct coll_range r = {
+		.fixed = fixed,
+		.reg = c->flags & COLL_CMD_REG_RECV,
+		.id = c->recv_buf,
+		.addr = c->recv_addr,
+		.len = len,
+		.read = c->flags & COLL_CMD_INPLACE,
+		.write = true,
+	};
+
+	return coll_take_vec(m, &r, &req->out);
+}
+
+/* In place: of what is sent a copy is made, which the caller pays for. */
+static int coll_take_both(struct coll_member *m, const struct coll_fixed *fixed,
+			  struct coll_req *req, u64 in, u64 out)
+{
 	struct coll_buf *saved;
 	int ret;
 
 	if (!in && !out)
 		return 0;
-	ret = coll_take_vec(m, c->flags & COLL_CMD_REG_RECV, c->recv_buf, c->recv_addr,
-			    max(in, out), true, &req->out);
+	ret = coll_take_received(m, fixed, req, max(in, out));
 	if (ret || !in)
 		return ret;
 	saved = coll_buf_save(&m->ml, &req->out, in);
@@ -116,7 +148,8 @@ static bool coll_messages_overlap(const struct coll_cmd *c, u64 in, u64 out)
 					     c->send_addr - c->recv_addr < out;
 }
 
-int coll_decode_message(struct coll_member *m, struct coll_req *req)
+int coll_decode_message(struct coll_member *m, const struct coll_fixed *fixed,
+			struct coll_req *req)
 {
 	struct coll_cmd *c = &req->cmd;
 	u64 in, out;
@@ -133,15 +166,13 @@ int coll_decode_message(struct coll_member *m, struct coll_req *req)
 	req->in_bytes = in;
 	req->bytes = max(in, out);
 	if (c->flags & COLL_CMD_INPLACE)
-		return coll_take_both(m, req, in, out);
+		return coll_take_both(m, fixed, req, in, out);
 	if (coll_messages_overlap(c, in, out))
 		return -EINVAL;
 	if (in)
-		ret = coll_take_vec(m, c->flags & COLL_CMD_REG_SEND, c->send_buf,
-				    c->send_addr, in, false, &req->in);
+		ret = coll_take_sent(m, fixed, req, in);
 	if (!ret && out)
-		ret = coll_take_vec(m, c->flags & COLL_CMD_REG_RECV, c->recv_buf,
-				    c->recv_addr, out, true, &req->out);
+		ret = coll_take_received(m, fixed, req, out);
 	return ret;
 }
 

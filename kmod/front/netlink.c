@@ -79,7 +79,7 @@ static int coll_nl_put_group(struct sk_buff *skb, struct coll_group *g,
 {
 	struct coll_cause cause;
 	u64 started, ended, well, bytes;
-	u32 joined, links;
+	u32 joined, links, stripes;
 
 	coll_links_count(g, &links);
 	spin_lock(&g->lock);
@@ -89,6 +89,7 @@ static int coll_nl_put_group(struct sk_buff *skb, struct coll_group *g,
 	well = g->ended_well;
 	bytes = g->bytes;
 	joined = g->nr_joined;
+	stripes = g->stripes.links;
 	spin_unlock(&g->lock);
 
 	return nla_put_u32(skb, COLL_NL_GROUP_ID, g->id) ||
@@ -115,6 +116,7 @@ static int coll_nl_put_group(struct sk_buff *skb, struct coll_group *g,
 				 atomic64_read(&g->work_ns), COLL_NL_GROUP_PAD) ||
 	       nla_put_u64_64bit(skb, COLL_NL_GROUP_CALL_NS,
 				 atomic64_read(&g->call_ns), COLL_NL_GROUP_PAD) ||
+	       nla_put_u32(skb, COLL_NL_GROUP_STRIPES, stripes) ||
 	       (cause.error && coll_nl_put_cause(skb, &cause));
 }
 
@@ -243,12 +245,12 @@ static int coll_nl_links(struct coll_group *g, void *arg)
 {
 	struct coll_nl_dump *d = arg;
 	int ret = 0;
-	u32 i;
+	u32 i, per_node = READ_ONCE(g->nr_links);
 
 	if (!coll_nl_may_see(g, d->cb))
 		return 0;
-	for (i = 0; i < g->nr_nodes && !ret; i++) {
-		const struct coll_link *link = coll_group_link(g, i);
+	for (i = 0; i < g->nr_nodes * per_node && !ret; i++) {
+		const struct coll_link *link = coll_group_link(g, i / per_node, i % per_node);
 
 		if (link)
 			ret = coll_nl_link(g, d, link);

@@ -14,7 +14,7 @@ void coll_spin_init(void);
  * coll_spin_us() - microseconds that a request is worth looking for
  * @req: posted by the caller
  *
- * Return: 0 where somebody else needs this CPU for the op to go on.
+ * Return: 0 where there is only one CPU, or the request says so.
  */
 u32 coll_spin_us(const struct coll_req *req);
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/ktime.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/stat.h>
 #include <linux/wait.h>
 
 #include "../core/account.h"
+#include "../core/group.h"
 #include "../core/limits.h"
 #include "../core/link.h"
 #include "../core/member.h"
+#include "../core/msg.h"
 #include "../core/op.h"
 #include "decode.h"
 #include "file.h"
@@ -15,6 +18,7 @@
 /* A blocked ioctl. Lives on its stack, so it must not return before @done. */
 struct coll_waiting {
 	struct coll_req req;
+	struct coll_watcher watcher;
 	wait_queue_head_t wq;
 	bool done;		/* wq.lock, so that the waker has let go of it */
 	int result;
@@ -48,23 +52,58 @@ static bool coll_waiting_is_done(struct coll_waiting *w)
  */
 static void coll_waiting_killed(struct coll_waiting *w)
 {
+	coll_links_unwatch(coll_member_group(w->req.member), &w->watcher);
 	coll_member_gone(w->req.member, COLL_CAUSE_EXIT);
 	wait_event(w->wq, coll_waiting_is_done(w));
+}
+
+/* No op of ours is to end before this one: such a one may be large. */
+static bool coll_waiting_is_next(struct coll_waiting *w)
+{
+	struct coll_group *g = coll_member_group(w->req.member);
+	bool next;
+
+	spin_lock(&g->lock);
+	next = !coll_member_inflight(w->req.member);
+	spin_unlock(&g->lock);
+	return next;
+}
+
+/*
+ * Attend to the links, until the end of the op. Not for a message: those of other ranks
+ * come by the same link, and must not depend on us. See coll_conn_attend().
+ */
+static void coll_waiting_watch(struct coll_waiting *w)
+{
+	if (!coll_is_message(w->req.cmd.collective))
+		coll_links_watch(coll_member_group(w->req.member), &w->watcher);
+}
+
+/* Slices of a large sweep take long; meanwhile links are not to wait for us. */
+static void coll_waiting_help(struct coll_waiting *w)
+{
+	struct coll_group *g = coll_member_group(w->req.member);
+
+	if (!coll_req_can_help(&w->req))
+		return;
+	coll_links_unwatch(g, &w->watcher);
+	coll_req_help(&w->req);
+	coll_waiting_watch(w);
 }
 
 /*
  * Falling asleep and being woken takes longer than what is short to wait for. But not
  * if others want the CPU, be it those that are waited for.
  */
-static void coll_waiting_spin(struct coll_waiting *w, u32 us, u32 peers)
+static void coll_waiting_spin(struct coll_waiting *w, u32 us)
 {
+	struct coll_group *g = coll_member_group(w->req.member);
 	/* Not local_clock(): where that is jiffies, it stands still meanwhile. */
 	u64 end = ktime_get_ns() + us * NSEC_PER_USEC;
 
-	while (!READ_ONCE(w->done) && !need_resched() && !signal_pending(current) &&
-	       ktime_get_ns() < end) {
-		if (peers)
-			coll_links_poll(coll_member_group(w->req.member), peers);
+	while (!READ_ONCE(w->done) && single_task_running() && !need_resched() &&
+	       !signal_pending(current) && ktime_get_ns() < end) {
+		coll_links_attend(g, &w->watcher);
 		if (coll_req_can_help(&w->req))
 			return;
 		cpu_relax();
@@ -74,56 +113,63 @@ static void coll_waiting_spin(struct coll_waiting *w, u32 us, u32 peers)
 /* Post it, and stay awake for a moment. Return: as coll_op_post(). */
 static int coll_waiting_post(struct coll_waiting *w)
 {
-	struct coll_group *g = coll_member_group(w->req.member);
-	u32 us = coll_spin_us(&w->req), peers = 0;
+	u32 us = coll_spin_us(&w->req);
 	int ret;
 
-	/*
-	 * Large ones are for workers, of which each link has one: also such a one that runs
-	 * already, and that ours has to wait for.
-	 */
-	if (us && w->req.bytes <= COLL_POLL_BYTES && !READ_ONCE(g->active))
-		peers = coll_links_watch(g);
+	coll_waiting_watch(w);
 	ret = coll_op_post(&w->req);
 	if (!ret) {
-		coll_req_help(&w->req);
+		coll_waiting_help(w);
 		if (us)
-			coll_waiting_spin(w, us, peers);
+			coll_waiting_spin(w, us);
 	}
-	coll_links_unwatch(g, peers);
 	return ret;
+}
+
+/* There is something to do, or nothing more to wait for. */
+static bool coll_waiting_wakes(struct coll_waiting *w)
+{
+	return coll_waiting_is_done(w) || coll_req_can_help(&w->req) ||
+	       coll_links_due(coll_member_group(w->req.member), &w->watcher);
 }
 
 int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len)
 {
 	struct coll_waiting w = { .req.done = coll_waiting_done };
+	struct coll_group *g;
 	u64 begin = coll_account_begin();
 	int ret;
 
-	ret = coll_decode(cf->member, arg, len, &w.req);
+	ret = coll_decode(cf->member, arg, len, NULL, &w.req);
 	if (ret)
 		return ret;
+	g = coll_member_group(cf->member);
 	init_waitqueue_head(&w.wq);
 	w.req.waiter = &w.wq;
+	w.watcher.wq = &w.wq;
+	w.watcher.done = &w.done;
+	w.watcher.alone = w.req.bytes <= COLL_WATCH_ALONE && coll_waiting_is_next(&w);
 	w.req.sleeper = current;
 	atomic_inc(&cf->refs);
 	ret = coll_waiting_post(&w);
 	coll_account_call(cf->member, begin);
 	if (ret) {
+		coll_links_unwatch(g, &w.watcher);
 		coll_decode_undo(&w.req);
 		goto out;
 	}
 	while (!coll_waiting_is_done(&w)) {
 		if (fatal_signal_pending(current) ||
-		    wait_event_killable(w.wq, coll_waiting_is_done(&w) ||
-					      coll_req_can_help(&w.req))) {
+		    wait_event_killable(w.wq, coll_waiting_wakes(&w))) {
 			coll_waiting_killed(&w);
 			break;
 		}
 		begin = coll_account_begin();
-		coll_req_help(&w.req);
+		coll_links_attend(g, &w.watcher);
+		coll_waiting_help(&w);
 		coll_account_call(cf->member, begin);
 	}
+	coll_links_unwatch(g, &w.watcher);
 	ret = coll_deliver(&w.req, w.result);
 out:
 	atomic_dec(&cf->refs);

@@ -13,6 +13,7 @@
 #include "../core/op.h"
 #include "decode.h"
 #include "file.h"
+#include "fixed.h"
 
 /*
  * An io_uring command in flight. Owner: core from posting on, then the task work
@@ -133,12 +134,14 @@ static int coll_uring_submit(struct coll_file *cf, struct io_uring_cmd *cmd,
 			     u64 arg, u32 len, unsigned int issue_flags)
 {
 	struct coll_uring *u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
+	struct coll_fixed fixed = { .cmd = cmd, .issue_flags = issue_flags };
 	u64 begin = coll_account_begin();
 	int ret;
 
 	if (!u)
 		return coll_refused(cf->member, -ENOMEM);
-	ret = coll_decode(cf->member, arg, len, &u->req);
+	ret = coll_decode(cf->member, arg, len,
+			  cmd->flags & IORING_URING_CMD_FIXED ? &fixed : NULL, &u->req);
 	if (ret) {
 		kfree(u);
 		return ret;

@@ -18,15 +18,16 @@ static struct coll_channel *to_channel(const struct coll_link *link)
 	return container_of(link, struct coll_channel, link);
 }
 
-void coll_ch_hello(const struct coll_group *g, u32 peer, u32 stripe,
-		   struct coll_hello *h)
+void coll_ch_hello(const struct coll_channel *ch, struct coll_hello *h)
 {
+	const struct coll_group *g = ch->link.group;
+
 	*h = (struct coll_hello){
 		.size = g->size,
 		.nr_nodes = g->nr_nodes,
 		.src_node = g->node,
-		.dst_node = peer,
-		.stripe = stripe,
+		.dst_node = ch->link.peer,
+		.stripe = ch->link.nr * COLL_STRIPES + COLL_STRIPE_CTRL,
 		.wire_min = COLL_WIRE_VERSION,
 		.wire_max = COLL_WIRE_VERSION,
 	};
@@ -49,10 +50,19 @@ void coll_ch_proto(struct coll_channel *ch, u64 seq)
 	coll_ch_fail(ch, COLL_CAUSE_PROTO, EPROTO, seq, 0);
 }
 
+bool coll_ch_expects_msg(const struct coll_channel *ch)
+{
+	return !ch->link.nr && coll_msg_expects(ch->link.group, ch->link.peer);
+}
+
+bool coll_ch_owes(const struct coll_channel *ch)
+{
+	return !ch->link.nr && coll_msg_owes(ch->link.group, ch->link.peer);
+}
+
 bool coll_ch_talks(const struct coll_channel *ch)
 {
-	return coll_msg_expects(ch->link.group, ch->link.peer) ||
-	       coll_msg_owes(ch->link.group, ch->link.peer);
+	return coll_ch_expects_msg(ch) || coll_ch_owes(ch);
 }
 
 void coll_ch_begin(struct coll_channel *ch)
@@ -60,7 +70,7 @@ void coll_ch_begin(struct coll_channel *ch)
 	/* A racy look: whoever starts an op kicks the links when it runs. */
 	if (READ_ONCE(ch->link.group->active))
 		ch->op = coll_op_active(ch->link.group);
-	ch->busy = ch->op || coll_ch_talks(ch);
+	ch->busy |= ch->op || coll_ch_talks(ch);
 }
 
 /* An op that the peer waits in is another one here: say so, or wait for ever. */
@@ -76,8 +86,7 @@ static bool coll_ch_starves(const struct coll_channel *ch)
 	bool have = ch->aside.len || (ch->rx_state == COLL_CH_MATCH && !ch->rx_left);
 	struct coll_exec *x = ch->op->exec;
 
-	return coll_exec_sends(x, ch->link.peer) ||
-	       (!have && coll_exec_needs(x, ch->link.peer));
+	return coll_exec_sends(x, &ch->link) || (!have && coll_exec_needs(x, &ch->link));
 }
 
 void coll_ch_end(struct coll_channel *ch, bool closed)
@@ -147,24 +156,34 @@ static void coll_ch_kick(struct coll_link *link)
 	coll_conn_kick(to_channel(link)->conn);
 }
 
+static void coll_ch_call(struct coll_link *link)
+{
+	coll_conn_queue(to_channel(link)->conn);
+}
+
 static void coll_ch_stir(struct coll_link *link)
 {
 	coll_conn_stir(to_channel(link)->conn);
 }
 
-static void coll_ch_watch(struct coll_link *link)
+static void coll_ch_watch(struct coll_link *link, struct coll_watcher *w)
 {
-	coll_conn_watch(to_channel(link)->conn);
+	coll_conn_watch(to_channel(link)->conn, w);
 }
 
-static void coll_ch_unwatch(struct coll_link *link)
+static void coll_ch_unwatch(struct coll_link *link, struct coll_watcher *w)
 {
-	coll_conn_unwatch(to_channel(link)->conn);
+	coll_conn_unwatch(to_channel(link)->conn, w);
 }
 
-static void coll_ch_poll(struct coll_link *link)
+static bool coll_ch_due(const struct coll_link *link, const struct coll_watcher *w)
 {
-	coll_conn_poll(to_channel(link)->conn);
+	return coll_conn_due(to_channel(link)->conn, w);
+}
+
+static void coll_ch_attend(struct coll_link *link, struct coll_watcher *w)
+{
+	coll_conn_attend(to_channel(link)->conn, w);
 }
 
 static bool coll_ch_connected(const struct coll_link *link)
@@ -197,7 +216,7 @@ static bool coll_ch_stat(const struct coll_link *link, u32 i,
 	if (st)
 		*s = st->stat;
 	s->peer = link->peer;
-	s->stripe = i;
+	s->stripe = link->nr * COLL_STRIPES + i;
 	s->users = READ_ONCE(ch->conn->users);
 	if (i == COLL_STRIPE_DATA) {
 		s->spilled = READ_ONCE(ch->spilled);
@@ -225,21 +244,41 @@ static bool coll_ch_settled(const struct coll_channel *ch)
 	return READ_ONCE(ch->greeted);
 }
 
+/* Is there no frame of ours which only the peer's ABORT allows to end? */
+static bool coll_ch_is_through(const struct coll_channel *ch)
+{
+	const struct coll_stream *data = coll_conn_stream(ch->conn, COLL_STRIPE_DATA);
+
+	return !data || READ_ONCE(data->tx_ch) != ch || READ_ONCE(ch->deaf) ||
+	       READ_ONCE(data->closed);
+}
+
+/* Wait until it is so, or @end has come, which is the same for all links of a group. */
+static void coll_ch_wait(struct coll_channel *ch,
+			 bool (*is_so)(const struct coll_channel *ch), unsigned long end)
+{
+	unsigned long now = jiffies;
+
+	if (time_before(now, end))
+		wait_event_timeout(ch->conn->settled, is_so(ch), end - now);
+}
+
 /* What members have said last gets one try to leave. */
 static void coll_ch_last_words(struct coll_channel *ch)
 {
-	coll_conn_queue(ch->conn);
-	flush_work(&ch->conn->work);
+	unsigned long since = ch->link.group->reaped;
+
+	coll_conn_flush(ch->conn);
+	/* If the group has failed. */
+	coll_ch_wait(ch, coll_ch_is_through, since + COLL_TX_GRACE);
 	if (!ch->guest || coll_ch_settled(ch))
 		return;
 	/*
 	 * The peer is about to join the conn: with nobody here to answer its
 	 * HELLO, it would never hear that we have been, and gone.
 	 */
-	wait_event_timeout(ch->conn->settled, coll_ch_settled(ch),
-			   coll_dead_after() * HZ);
-	coll_conn_queue(ch->conn);
-	flush_work(&ch->conn->work);
+	coll_ch_wait(ch, coll_ch_settled, since + coll_dead_after() * HZ);
+	coll_conn_flush(ch->conn);
 }
 
 static void coll_ch_free(struct coll_channel *ch)
@@ -263,10 +302,12 @@ static void coll_ch_close(struct coll_link *link, bool hard)
 
 static const struct coll_link_ops coll_ch_ops = {
 	.kick	= coll_ch_kick,
+	.call	= coll_ch_call,
 	.stir	= coll_ch_stir,
 	.watch	= coll_ch_watch,
 	.unwatch = coll_ch_unwatch,
-	.poll	= coll_ch_poll,
+	.due	= coll_ch_due,
+	.attend	= coll_ch_attend,
 	.connected = coll_ch_connected,
 	.ready	= coll_ch_ready,
 	.posted	= coll_ch_posted,
@@ -274,7 +315,7 @@ static const struct coll_link_ops coll_ch_ops = {
 	.close	= coll_ch_close,
 };
 
-static struct coll_channel *coll_ch_alloc(struct coll_group *g, u32 peer)
+static struct coll_channel *coll_ch_alloc(struct coll_group *g, u32 peer, u32 nr)
 {
 	struct coll_channel *ch = kzalloc(sizeof(*ch), GFP_KERNEL_ACCOUNT);
 
@@ -288,36 +329,22 @@ static struct coll_channel *coll_ch_alloc(struct coll_group *g, u32 peer)
 	ch->link.ops = &coll_ch_ops;
 	ch->link.group = g;
 	ch->link.peer = peer;
+	ch->link.nr = nr;
 	ch->comm = coll_wire_comm(g->key);
 	coll_spill_init(&ch->aside);
 	INIT_DELAYED_WORK(&ch->lost, coll_ch_lost);
 	return ch;
 }
 
-/* The group's link to the peer from now on, unless it has one. */
-static bool coll_ch_publish(struct coll_channel *ch)
-{
-	struct coll_group *g = ch->link.group;
-	bool free;
-
-	spin_lock(&g->lock);
-	free = !g->links[ch->link.peer];
-	if (free)
-		/* pairs with coll_group_link() */
-		smp_store_release(&g->links[ch->link.peer], &ch->link);
-	spin_unlock(&g->lock);
-	return free;
-}
-
 /* A channel with a conn of its own. */
-static struct coll_channel *coll_ch_alloc_own(struct coll_group *g, u32 peer)
+static struct coll_channel *coll_ch_alloc_own(struct coll_group *g, u32 peer, u32 nr)
 {
-	struct coll_channel *ch = coll_ch_alloc(g, peer);
+	struct coll_channel *ch = coll_ch_alloc(g, peer, nr);
 	struct coll_hello hello;
 
 	if (!ch)
 		return NULL;
-	coll_ch_hello(g, peer, 0, &hello);
+	coll_ch_hello(ch, &hello);
 	ch->conn = coll_conn_alloc(&hello, g->epoch);
 	memzero_explicit(hello.key, sizeof(hello.key));
 	if (!ch->conn) {
@@ -329,31 +356,31 @@ static struct coll_channel *coll_ch_alloc_own(struct coll_group *g, u32 peer)
 }
 
 /*
- * The link to a peer, made if it is the first stream. One without streams, left
+ * A link to a peer, made if it is its first stream. One without streams, left
  * by a refused socket, does no harm: it is not connected, so no op uses it.
  */
-static struct coll_channel *coll_ch_get(struct coll_group *g, u32 peer)
+static struct coll_channel *coll_ch_get(struct coll_group *g, u32 peer, u32 nr)
 {
-	struct coll_link *have = coll_group_link(g, peer);
+	struct coll_link *have = coll_group_link(g, peer, nr);
 	struct coll_channel *ch;
 
 	if (have)
 		return to_channel(have);
-	ch = coll_ch_alloc_own(g, peer);
-	if (!ch || coll_ch_publish(ch))
+	ch = coll_ch_alloc_own(g, peer, nr);
+	if (!ch || coll_group_add_link(&ch->link))
 		return ch;
 	coll_conn_put(ch->conn);
 	coll_ch_free(ch);
-	return to_channel(coll_group_link(g, peer));
+	return to_channel(coll_group_link(g, peer, nr));
 }
 
 int coll_ch_add(struct coll_group *g, u32 peer, u32 stripe, struct socket *sock)
 {
-	struct coll_channel *ch = coll_ch_get(g, peer);
+	struct coll_channel *ch = coll_ch_get(g, peer, stripe / COLL_STRIPES);
 
 	if (!ch)
 		return -ENOMEM;
-	return ch->guest ? -EEXIST : coll_conn_add(ch->conn, stripe, sock);
+	return ch->guest ? -EEXIST : coll_conn_add(ch->conn, stripe % COLL_STRIPES, sock);
 }
 
 /* May the channel join? Under conn->lock. */
@@ -377,10 +404,10 @@ static int coll_ch_may_share(const struct coll_channel *ch,
 	return 0;
 }
 
-int coll_ch_share(struct coll_group *g, u32 peer, struct coll_link *via)
+int coll_ch_share(struct coll_group *g, u32 peer, u32 nr, struct coll_link *via)
 {
 	struct coll_conn *conn = to_channel(via)->conn;
-	struct coll_channel *ch = coll_ch_alloc(g, peer);
+	struct coll_channel *ch = coll_ch_alloc(g, peer, nr);
 	int ret;
 
 	if (!ch)
@@ -392,7 +419,7 @@ int coll_ch_share(struct coll_group *g, u32 peer, struct coll_link *via)
 	flush_work(&conn->work);
 	mutex_lock(&conn->lock);
 	ret = coll_ch_may_share(ch, conn);
-	if (!ret && !coll_ch_publish(ch))
+	if (!ret && !coll_group_add_link(&ch->link))
 		ret = -EEXIST;
 	if (!ret)
 		coll_conn_enter(conn, ch);

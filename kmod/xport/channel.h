@@ -140,19 +140,16 @@ static inline bool coll_ch_greeted(const struct coll_channel *ch)
 
 /**
  * coll_ch_hello() - what a group says of itself
- * @g: group
- * @peer: to this node
- * @stripe: on this stripe
+ * @ch: its channel, on the control stream
  * @h: result; to be wiped
  */
-void coll_ch_hello(const struct coll_group *g, u32 peer, u32 stripe,
-		   struct coll_hello *h);
+void coll_ch_hello(const struct coll_channel *ch, struct coll_hello *h);
 
 /**
  * coll_ch_add() - COLL_IOC_LINK: a stream of a group's own
  * @g: group
  * @peer: node, in range
- * @stripe: COLL_STRIPE_*
+ * @stripe: as of COLL_IOC_LINK, in range
  * @sock: checked; taken over on success
  *
  * Return: 0, -ENOMEM, or as coll_conn_add().
@@ -163,14 +160,17 @@ int coll_ch_add(struct coll_group *g, u32 peer, u32 stripe, struct socket *sock)
  * coll_ch_share() - COLL_IOC_LINK with COLL_LINK_SHARE: use a link of another group
  * @g: group
  * @peer: node, in range
+ * @nr: number it shall have, in range
  * @via: the other group's link; stays while this runs
  *
- * Return: 0; -EEXIST the group has a link to @peer, or is on that conn already;
+ * Return: 0; -EEXIST the group has that link to @peer, or is on that conn already;
  * -ENOTCONN a stream is missing, or has ended; -ENOMEM.
  */
-int coll_ch_share(struct coll_group *g, u32 peer, struct coll_link *via);
+int coll_ch_share(struct coll_group *g, u32 peer, u32 nr, struct coll_link *via);
 
-/* Are bytes of a message due, either way? */
+/* Are bytes of a message due, here? To be sent? Either way? */
+bool coll_ch_expects_msg(const struct coll_channel *ch);
+bool coll_ch_owes(const struct coll_channel *ch);
 bool coll_ch_talks(const struct coll_channel *ch);
 
 /* Ranks of the peer. */

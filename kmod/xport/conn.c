@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/bits.h>
+#include <linux/cred.h>
 #include <linux/math64.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -7,6 +9,7 @@
 
 #include "../core/account.h"
 #include "../core/group.h"
+#include "../core/limits.h"
 #include "../core/msg.h"
 #include "../core/op.h"
 #include "channel.h"
@@ -18,21 +21,103 @@
 /* Until memory for what is to be put aside is looked for again. */
 #define COLL_AGAIN	(HZ / 50)
 
-void coll_conn_queue(struct coll_conn *conn)
+/* Threads, of workers and callers, that are at some conn. */
+static atomic_t coll_conns_at_work;
+
+static void coll_conn_wake(struct coll_conn *conn)
 {
 	queue_work(coll_wq, &conn->work);
 }
 
-/* Is there somebody who polls, and will see @why? */
-static bool coll_conn_tell(struct coll_conn *conn, int why)
+void coll_conn_queue(struct coll_conn *conn)
 {
-	/* A watcher may be held up before it polls: on its own group's account only. */
-	if (!atomic_read(&conn->watchers) || READ_ONCE(conn->users) > 1)
+	/* Work that runs and is queued wakes a second worker, which finds nothing to do. */
+	if (READ_ONCE(conn->working)) {
+		set_bit(COLL_CONN_URGENT, &conn->wanted);
+		/* pairs with coll_conn_work(): one of us sees the other */
+		smp_mb__after_atomic();
+		if (READ_ONCE(conn->working))
+			return;
+	}
+	coll_conn_wake(conn);
+}
+
+void coll_conn_flush(struct coll_conn *conn)
+{
+	/* Not by a note to work that runs: only what is queued is waited for. */
+	coll_conn_wake(conn);
+	flush_work(&conn->work);
+}
+
+/* A watcher may be held up, and that must be no matter to anybody but his collective. */
+static bool coll_conn_is_common(const struct coll_conn *conn)
+{
+	return READ_ONCE(conn->users) != 1 || READ_ONCE(conn->talks);
+}
+
+/* Is somebody at work or does he attend, and so may see what is wanted? */
+static bool coll_conn_attended(const struct coll_conn *conn)
+{
+	if (READ_ONCE(conn->working))
+		return true;
+	return READ_ONCE(conn->watcher) && !coll_conn_is_common(conn);
+}
+
+/*
+ * Is it the watcher's, or has a worker to come? Data may wait for what is short, and where
+ * CPUs are all in use.
+ */
+static bool coll_conn_may_wait(const struct coll_conn *conn, const struct coll_watcher *w,
+			       bool urgent)
+{
+	const void *at = READ_ONCE(w->at);
+
+	if (at == conn)
+		return true;
+	if (urgent)
+		return wq_has_sleeper(w->wq);
+	return !at || w->alone || atomic_read(&coll_conns_at_work) >= num_online_cpus();
+}
+
+/* What is wanted has been said. Return: the watcher is going to see it. */
+static bool coll_conn_wake_watcher(struct coll_conn *conn, bool urgent)
+{
+	const struct coll_watcher *w;
+	unsigned long flags;
+	bool told;
+
+	spin_lock_irqsave(&conn->watch_lock, flags);
+	w = conn->watcher;
+	told = w && !coll_conn_is_common(conn) && coll_conn_may_wait(conn, w, urgent);
+	if (told && wq_has_sleeper(w->wq))
+		wake_up(w->wq);
+	spin_unlock_irqrestore(&conn->watch_lock, flags);
+	return told;
+}
+
+/* Is there somebody who will see @why, and soon if it is @urgent? */
+static bool coll_conn_tell(struct coll_conn *conn, int why, bool urgent)
+{
+	if (!coll_conn_attended(conn))
 		return false;
 	set_bit(why, &conn->wanted);
-	/* pairs with coll_conn_unwatch(): one of us sees the other */
+	/* pairs with coll_conn_work(): one of us sees the other */
 	smp_mb__after_atomic();
-	return atomic_read(&conn->watchers);
+	return READ_ONCE(conn->working) || coll_conn_wake_watcher(conn, urgent);
+}
+
+/*
+ * Nobody attends to it any more, as others see by now: what has been wanted meanwhile is
+ * for a worker. But what has come for an op not posted yet wakes nobody.
+ */
+static void coll_conn_hand_over(struct coll_conn *conn)
+{
+	if (test_and_clear_bit(COLL_CONN_DATA, &conn->wanted) && !READ_ONCE(conn->quiet))
+		coll_conn_wake(conn);
+	if (test_and_clear_bit(COLL_CONN_KICKED, &conn->wanted))
+		coll_conn_wake(conn);
+	if (test_and_clear_bit(COLL_CONN_URGENT, &conn->wanted))
+		coll_conn_wake(conn);
 }
 
 void coll_conn_kick(struct coll_conn *conn)
@@ -40,7 +125,7 @@ void coll_conn_kick(struct coll_conn *conn)
 	/* Before a pass looks at the socket: see coll_conn_data_ready(). */
 	if (READ_ONCE(conn->quiet))
 		WRITE_ONCE(conn->quiet, false);
-	if (!coll_conn_tell(conn, COLL_CONN_KICKED))
+	if (!coll_conn_tell(conn, COLL_CONN_KICKED, false))
 		coll_conn_queue(conn);
 }
 
@@ -54,7 +139,13 @@ void coll_conn_data_ready(struct coll_conn *conn)
 {
 	/* The bytes are in the queue: who clears @quiet after this looks sees them. */
 	smp_mb();
-	if (!READ_ONCE(conn->quiet) && !coll_conn_tell(conn, COLL_CONN_DATA))
+	if (!READ_ONCE(conn->quiet) && !coll_conn_tell(conn, COLL_CONN_DATA, false))
+		coll_conn_queue(conn);
+}
+
+void coll_conn_ctrl_ready(struct coll_conn *conn)
+{
+	if (!coll_conn_tell(conn, COLL_CONN_URGENT, true))
 		coll_conn_queue(conn);
 }
 
@@ -95,7 +186,7 @@ bool coll_conn_wanted(struct coll_conn *conn, const struct coll_channel *ch)
 
 	/* Bytes of a message may also stand behind DATA of its own group. */
 	list_for_each_entry(other, &conn->channels, list)
-		if (coll_msg_expects(other->link.group, other->link.peer) ||
+		if (coll_ch_expects_msg(other) ||
 		    (other != ch && coll_ch_wants(other)))
 			return true;
 	return false;
@@ -160,64 +251,9 @@ static bool coll_conn_is_quiet(const struct coll_conn *conn)
 	if (conn->users != 1 || conn->shared || !coll_conn_greeted(conn))
 		return false;
 	ch = list_first_entry(&conn->channels, struct coll_channel, list);
-	return !READ_ONCE(ch->link.group->active) && !coll_msg_any(ch->link.group) &&
+	return !READ_ONCE(ch->link.group->active) &&
+	       (ch->link.nr || !coll_msg_any(ch->link.group)) &&
 	       !ch->lent && !READ_ONCE(ch->link.group->error);
-}
-
-/* Everything there is to do now. Under conn->lock. Return: there is more. */
-static bool coll_conn_pass(struct coll_conn *conn)
-{
-	struct coll_stream *ctrl = coll_conn_stream(conn, COLL_STRIPE_CTRL);
-	struct coll_stream *data = coll_conn_stream(conn, COLL_STRIPE_DATA);
-	struct coll_channel *ch;
-	bool more = false;
-
-	/* pairs with coll_conn_data_ready() */
-	smp_store_mb(conn->quiet, false);
-	if (ctrl)
-		more |= coll_conn_ctrl(ctrl);
-	list_for_each_entry(ch, &conn->channels, list)
-		coll_tx_reclaim(ch);
-	if (data)
-		more |= coll_conn_data(conn, data);
-	if (ctrl && data)
-		coll_tx_ctrl(ctrl);	/* ACK */
-	list_for_each_entry(ch, &conn->channels, list)
-		coll_ch_check_lost(ch);
-	if (!more && coll_conn_is_quiet(conn))
-		WRITE_ONCE(conn->quiet, true);
-	return more;
-}
-
-static void coll_conn_work(struct work_struct *work)
-{
-	struct coll_conn *conn = container_of(work, struct coll_conn, work);
-	u64 begin = coll_account_begin();
-	bool more;
-
-	mutex_lock(&conn->lock);
-	more = coll_conn_pass(conn);
-	coll_conn_account(conn, begin);
-	mutex_unlock(&conn->lock);
-	if (more)
-		coll_conn_queue(conn);
-}
-
-void coll_conn_watch(struct coll_conn *conn)
-{
-	atomic_inc(&conn->watchers);
-}
-
-void coll_conn_unwatch(struct coll_conn *conn)
-{
-	/* A full barrier: who kicks later sees that nobody polls any more. */
-	if (!atomic_dec_and_test(&conn->watchers))
-		return;
-	/* What has come since for an op not posted yet wakes nobody. */
-	if (test_and_clear_bit(COLL_CONN_DATA, &conn->wanted) && !READ_ONCE(conn->quiet))
-		coll_conn_queue(conn);
-	if (test_and_clear_bit(COLL_CONN_KICKED, &conn->wanted))
-		coll_conn_queue(conn);
 }
 
 /*
@@ -230,20 +266,135 @@ static bool coll_conn_is_mine(const struct coll_conn *conn)
 	const struct coll_channel *ch;
 
 	ch = list_first_entry(&conn->channels, struct coll_channel, list);
-	return conn->users == 1 && !coll_ch_talks(ch);
+	return conn->users == 1 && !coll_ch_talks(ch) && !fatal_signal_pending(current);
 }
 
-void coll_conn_poll(struct coll_conn *conn)
+/*
+ * Everything there is to do now, or that watcher @w may do; NULL: a worker. Under
+ * conn->lock. Return: there is more.
+ */
+static bool coll_conn_pass(struct coll_conn *conn, const struct coll_watcher *w)
 {
-	if (!READ_ONCE(conn->wanted) || !mutex_trylock(&conn->lock))
-		return;
-	/* A full barrier: what is kicked from here on is for the next time. */
-	if (xchg(&conn->wanted, 0)) {
-		if (!coll_conn_is_mine(conn) || coll_conn_pass(conn) ||
-		    fatal_signal_pending(current))
-			coll_conn_queue(conn);
+	struct coll_stream *ctrl = coll_conn_stream(conn, COLL_STRIPE_CTRL);
+	struct coll_stream *data = coll_conn_stream(conn, COLL_STRIPE_DATA);
+	struct coll_channel *ch;
+	bool more = false, talks = false;
+
+	/* pairs with coll_conn_data_ready() */
+	smp_store_mb(conn->quiet, false);
+	if (ctrl)
+		more |= coll_conn_ctrl(ctrl);
+	/* From here on bytes of a message may come that it has just accepted. */
+	if (w && !coll_conn_is_mine(conn))
+		return true;
+	list_for_each_entry(ch, &conn->channels, list)
+		coll_tx_reclaim(ch);
+	if (data)
+		more |= coll_conn_data(conn, data);
+	if (ctrl && data)
+		coll_tx_ctrl(ctrl);	/* ACK */
+	list_for_each_entry(ch, &conn->channels, list) {
+		coll_ch_check_lost(ch);
+		talks |= coll_ch_talks(ch);
+	}
+	WRITE_ONCE(conn->talks, talks);
+	if (!more && coll_conn_is_quiet(conn))
+		WRITE_ONCE(conn->quiet, true);
+	return more;
+}
+
+/*
+ * Passes until there is nothing to do, or time is up, or what watcher @w waits for is over,
+ * or it is not for a watcher to do; NULL: a worker. Return: there is more.
+ */
+static bool coll_conn_passes(struct coll_conn *conn, const struct coll_watcher *w)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(COLL_WORK_MS) + 1;
+	const struct cred *cred = override_creds(conn->cred);
+	struct coll_channel *ch;
+	bool more;
+
+	/* Any of the passes makes it so. */
+	list_for_each_entry(ch, &conn->channels, list)
+		ch->busy = false;
+	atomic_inc(&coll_conns_at_work);
+	do {
+		/* A full barrier: what is wanted from here on is for the next pass. */
+		xchg(&conn->wanted, 0);
+		more = coll_conn_pass(conn, w);
+	} while ((more || READ_ONCE(conn->wanted)) && time_before(jiffies, end) &&
+		 (!w || (coll_conn_is_mine(conn) && !READ_ONCE(*w->done))));
+	atomic_dec(&coll_conns_at_work);
+	revert_creds(cred);
+	return more;
+}
+
+static void coll_conn_work(struct work_struct *work)
+{
+	struct coll_conn *conn = container_of(work, struct coll_conn, work);
+	u64 begin = coll_account_begin();
+	unsigned long wanted;
+	bool more;
+
+	mutex_lock(&conn->lock);
+	WRITE_ONCE(conn->working, true);
+	more = coll_conn_passes(conn, NULL);
+	coll_conn_account(conn, begin);
+	if (more)
+		set_bit(COLL_CONN_KICKED, &conn->wanted);
+	/* pairs with coll_conn_tell() and coll_conn_queue() */
+	smp_store_mb(conn->working, false);
+	wanted = READ_ONCE(conn->wanted);
+	if (wanted & BIT(COLL_CONN_URGENT) ||
+	    (wanted && !coll_conn_wake_watcher(conn, false)))
+		coll_conn_hand_over(conn);
+	mutex_unlock(&conn->lock);
+}
+
+void coll_conn_watch(struct coll_conn *conn, struct coll_watcher *w)
+{
+	spin_lock_irq(&conn->watch_lock);
+	if (!conn->watcher)
+		WRITE_ONCE(conn->watcher, w);
+	spin_unlock_irq(&conn->watch_lock);
+}
+
+void coll_conn_unwatch(struct coll_conn *conn, struct coll_watcher *w)
+{
+	bool mine;
+
+	spin_lock_irq(&conn->watch_lock);
+	mine = conn->watcher == w;
+	if (mine)
+		WRITE_ONCE(conn->watcher, NULL);
+	spin_unlock_irq(&conn->watch_lock);
+	/* Who found us in time has said before what he wants; all others see we are gone. */
+	if (mine && !coll_conn_attended(conn))
+		coll_conn_hand_over(conn);
+}
+
+bool coll_conn_due(const struct coll_conn *conn, const struct coll_watcher *w)
+{
+	return READ_ONCE(conn->watcher) == w && READ_ONCE(conn->wanted) &&
+	       !READ_ONCE(conn->working);
+}
+
+void coll_conn_attend(struct coll_conn *conn, struct coll_watcher *w)
+{
+	WRITE_ONCE(w->at, conn);
+	if (mutex_lock_killable(&conn->lock)) {
+		coll_conn_wake(conn);
+		goto out;
+	}
+	if (coll_conn_is_mine(conn) && coll_conn_passes(conn, w))
+		set_bit(COLL_CONN_KICKED, &conn->wanted);
+	if (!coll_conn_is_mine(conn)) {
+		xchg(&conn->wanted, 0);
+		coll_conn_wake(conn);
 	}
 	mutex_unlock(&conn->lock);
+out:
+	WRITE_ONCE(w->at, NULL);
 }
 
 static void coll_conn_again(struct work_struct *work)
@@ -268,11 +419,13 @@ struct coll_conn *coll_conn_alloc(const struct coll_hello *hello, u32 epoch)
 	INIT_WORK(&conn->work, coll_conn_work);
 	INIT_DELAYED_WORK(&conn->again, coll_conn_again);
 	init_waitqueue_head(&conn->settled);
+	spin_lock_init(&conn->watch_lock);
 	spin_lock_init(&conn->ubuf_lock);
 	conn->choice.mode = COLL_NL_SEND_MODE_SPLICE;
 	conn->hello = *hello;
 	conn->comm = coll_wire_comm(hello->key);
 	conn->epoch = epoch;
+	conn->cred = get_current_cred();
 	return conn;
 }
 
@@ -301,6 +454,7 @@ static void coll_conn_free(struct kref *ref)
 		sockfd_put(st->sock);
 		kfree_sensitive(st);
 	}
+	put_cred(conn->cred);
 	kfree_sensitive(conn);
 }
 
@@ -329,8 +483,12 @@ void coll_conn_leave(struct coll_conn *conn, struct coll_channel *ch, bool hard)
 
 		if (st && st->rx_ch == ch)
 			st->rx_ch = NULL;
-		if (st && st->tx_ch == ch)
-			st->tx_ch = NULL;
+		if (!st || st->tx_ch != ch)
+			continue;
+		/* The peer would take zeroes for data: see coll_tx_find(). */
+		if (!ch->deaf)
+			coll_tx_break_off(st);
+		WRITE_ONCE(st->tx_ch, NULL);
 	}
 	coll_choice_leave(ch);
 	conn->soft |= !hard;

@@ -2,7 +2,8 @@
 /*
  * Connections: two TCP streams to another node, and who uses them.
  *
- * Stripe 0 carries control frames, stripe 1 data. The group that handed the
+ * One carries control frames, the other one data. Where a group has several links to a
+ * node each is a conn of its own, and they share nothing. The group that handed the
  * sockets over uses them through its channel (channel.h), and so may further
  * groups: frames name their communicator. Frames of several channels take turns.
  *
@@ -11,10 +12,12 @@
  *   - the socket callbacks (softirq): bytes, room, end or error
  *   - the executor: a watermark that a step of a channel waits for has moved
  *   - core: an op has started, a group has failed, a member has left
- * As queueing a running work item runs it again, nothing is ever missed. A caller that
- * stays awake for a small op polls instead, and does the same in its own context: then
- * the work is not queued. It holds
- * conn->lock; all state of streams and channels belongs to it, unless it says
+ * While it runs nobody need queue it: what is wanted is noted, and it looks again before
+ * it ends, so nothing is ever missed. A caller that waits in a system call for an op of the
+ * only group attends instead: it is woken, and does the same in its own context. If it is
+ * at another conn just then, the work takes this one, as long as we do not use all CPUs,
+ * and unless what it waits for is short. Messages are the work's.
+ * Both hold conn->lock; all state of streams and channels belongs to it, unless it says
  * otherwise.
  *
  * No channel blocks another for ever: see coll_conn_wanted().
@@ -56,10 +59,11 @@ enum coll_rx_state {
  * @stripe: COLL_STRIPE_*
  * @sock: the socket, referenced
  * @saved_data_ready: callbacks as they were; set under sk_callback_lock, and so
- *	for the next three
+ *	for the next four
  * @saved_write_space: see above
  * @saved_state_change: see above
  * @saved_error_report: see above
+ * @saved_rcvlowat: see above; while we have the socket it is ours, see coll_rx()
  * @greeted: the peer's HELLO was right. Written by the work, read by anyone.
  * @closed: no more bytes will come. Likewise.
  * @bad: the peer has sent what nobody may send: it is not read any more. Likewise.
@@ -77,6 +81,8 @@ enum coll_rx_state {
  * @tx_len: bytes in @tx_buf
  * @tx_off: of these, sent
  * @tx_left: payload bytes of the frame in @tx_buf still to send
+ * @tx_waits: zeroes are to end it, once the peer's ABORT is there
+ * @tx_since: jiffies when that was so first
  * @tx_token: that frame is a token: its step is done when the header is out
  * @tx_mode: how its payload goes
  * @tx_buf: header, control payload; page-backed, for it goes into bio_vecs
@@ -90,6 +96,7 @@ struct coll_stream {
 	void (*saved_write_space)(struct sock *sk);
 	void (*saved_state_change)(struct sock *sk);
 	void (*saved_error_report)(struct sock *sk);
+	int saved_rcvlowat;
 	bool greeted;
 	bool closed;
 	bool bad;
@@ -108,6 +115,8 @@ struct coll_stream {
 	bool tx_hello;
 	struct coll_channel *tx_ch;
 	u64 tx_msg;
+	bool tx_waits;
+	unsigned long tx_since;
 	bool tx_token;
 	enum coll_nl_send_mode tx_mode;
 	u32 tx_len;
@@ -122,9 +131,11 @@ struct coll_stream {
  * struct coll_tx_choice - how large frames go on a data stream; see tx_choice.c
  * @mode: as chosen; read by anyone
  * @rate: best of each mode, bytes per second, 0: not known; read by anyone
- * @trials: how many have ended in this round
+ * @tried: trials of each mode that have ended in this round
  * @ops: large ones since the last round
+ * @small: ops of so many bytes send the peer too few to time
  * @ch: whose op is a trial, or NULL
+ * @bytes: of that op
  * @trial: in this mode
  * @since: when it began to send
  * @from: its @tx_sent then
@@ -133,9 +144,11 @@ struct coll_stream {
 struct coll_tx_choice {
 	enum coll_nl_send_mode mode;
 	u64 rate[COLL_SEND_MODES];
-	u32 trials;
+	u32 tried[COLL_SEND_MODES];
 	u32 ops;
+	u64 small;
 	struct coll_channel *ch;
+	u64 bytes;
 	enum coll_nl_send_mode trial;
 	u64 since;
 	u64 from;
@@ -145,6 +158,7 @@ struct coll_tx_choice {
 /* struct coll_conn.wanted: bit numbers */
 #define COLL_CONN_KICKED	0	/* coll_conn_kick() */
 #define COLL_CONN_DATA		1	/* data has come, which the running op may want */
+#define COLL_CONN_URGENT	2	/* and not to wait for a watcher who is elsewhere */
 
 /**
  * struct coll_conn - see the top of this file
@@ -152,23 +166,28 @@ struct coll_tx_choice {
  * @lock: held by the work, and by who adds streams and channels or takes them off
  * @channels: who uses it; @lock
  * @users: how many; written under @lock, read by anyone
+ * @talks: messages were under way when the last pass ended. Likewise.
  * @shared: there has been a second channel: frames of others than there are now
  *	may come. Written under @lock.
  * @soft: a channel has ended in order: what it sent is to arrive. Likewise.
- * @hello: the HELLO of the group it was made for, which may be gone; @hello.key is
- *	as secret as that
+ * @hello: the HELLO of the group it was made for, which may be gone, on the control
+ *	stream; @hello.key is as secret as that
  * @comm: that group's communicator, as frames name it
  * @epoch: and its incarnation
+ * @cred: of who made the conn: the sockets are used in that name, whoever does the work
  * @streams: each set once, with release
  * @work: see the top of this file
- * @watchers: callers that poll, so that @work need not be queued
+ * @working: @work runs, and will look at @wanted before it ends. Written under @lock.
+ * @watch_lock: @watcher, and that it is there while it is woken. Any context, innermost
+ *	but for the queue it sleeps in.
+ * @watcher: the caller that attends, so that @work need not be queued; or NULL
  * @wanted: COLL_CONN_*: it would have been, and why
  * @quiet: data that comes is for an op that has not been posted: it waits in the socket,
  *	and need wake nobody. Whoever wants data kicks, and that clears it.
  * @again: queues the work when memory may be there again
- * @settled: somebody has been greeted, or a stream has ended
+ * @settled: somebody has been greeted, a stream has ended, or a peer has left or failed
  * @ubuf_lock: what ubufs write when they come back: @zerocopied, and channels' @ubufs.
- *	Innermost, any context.
+ *	Any context; only @watch_lock is taken under it.
  * @choice: how large frames go; @lock
  * @zerocopied: bytes that went from the pages that were lent; read by anyone
  */
@@ -177,14 +196,18 @@ struct coll_conn {
 	struct mutex lock;
 	struct list_head channels;
 	u32 users;
+	bool talks;
 	bool shared;
 	bool soft;
 	struct coll_hello hello;
 	u64 comm;
 	u32 epoch;
+	const struct cred *cred;
 	struct coll_stream *streams[COLL_STRIPES];
 	struct work_struct work;
-	atomic_t watchers;
+	bool working;
+	spinlock_t watch_lock;
+	struct coll_watcher *watcher;
 	unsigned long wanted;
 	bool quiet;
 	struct delayed_work again;
@@ -196,7 +219,7 @@ struct coll_conn {
 
 /**
  * coll_conn_alloc() - a conn without streams and channels
- * @hello: of the group it is made for; the stripe does not matter
+ * @hello: of the group it is made for, on the control stream
  * @epoch: of that group
  *
  * Return: NULL without memory.
@@ -247,20 +270,27 @@ bool coll_conn_complete(const struct coll_conn *conn);
 /* And has the peer greeted on each? Any context. */
 bool coll_conn_greeted(const struct coll_conn *conn);
 
-/* There is something to do, for the work or for who polls. Any context. */
+/* There is something to do, for the work or for who attends. Any context. */
 void coll_conn_kick(struct coll_conn *conn);
 
 /* Data has come. Any context. */
 void coll_conn_data_ready(struct coll_conn *conn);
 
-/* Queue the work, whoever polls. Any context. */
+/* Control frames have come, which wait for nobody who is at another conn. Any context. */
+void coll_conn_ctrl_ready(struct coll_conn *conn);
+
+/* Queue the work, whoever attends. Any context. */
 void coll_conn_queue(struct coll_conn *conn);
+
+/* Wait for a pass that sees all that has been said before. */
+void coll_conn_flush(struct coll_conn *conn);
 
 /* See struct coll_link_ops. */
 void coll_conn_stir(struct coll_conn *conn);
-void coll_conn_watch(struct coll_conn *conn);
-void coll_conn_unwatch(struct coll_conn *conn);
-void coll_conn_poll(struct coll_conn *conn);
+void coll_conn_watch(struct coll_conn *conn, struct coll_watcher *w);
+void coll_conn_unwatch(struct coll_conn *conn, struct coll_watcher *w);
+bool coll_conn_due(const struct coll_conn *conn, const struct coll_watcher *w);
+void coll_conn_attend(struct coll_conn *conn, struct coll_watcher *w);
 
 /* Queue the work a little later: memory was short. */
 void coll_conn_retry(struct coll_conn *conn);

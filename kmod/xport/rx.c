@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A stream cut into frames. */
 #include <linux/minmax.h>
+#include <linux/sched/signal.h>
 #include <linux/skbuff.h>
 #include <net/tcp.h>
 
@@ -235,7 +236,7 @@ static u32 coll_rx_data(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 le
 		rx->stop = true;
 		return 0;
 	}
-	if (ch->op && coll_op_ending(ch->op) && !ch->lent) {
+	if (ch->op && coll_op_ending(ch->op) && !atomic_read(&ch->op->lenders)) {
 		/* The next op of the channel may want it in a moment. */
 		rx->again = true;
 		rx->stop = true;
@@ -345,7 +346,8 @@ static int coll_rx_actor(read_descriptor_t *desc, struct sk_buff *skb,
 		if (!n && !rx->stop && st->rx_state == state && st->rx_fresh == fresh)
 			coll_rx_garbage(rx);
 		taken += n;
-		if (!rx->budget)
+		/* Who attends is being killed: the worker goes on. */
+		if (!rx->budget || fatal_signal_pending(current))
 			rx->stop = true;
 	}
 	if (rx->stop)
@@ -388,6 +390,22 @@ static bool coll_rx_idle(const struct coll_stream *st)
 	       !READ_ONCE(sk->sk_err) && !(READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN);
 }
 
+/*
+ * When is TCP to call us again? Within a frame no less than so much: its bytes are on
+ * their way whatever happens here. If they do not fit into the socket TCP calls earlier.
+ * Under the socket lock, so whatever comes later is measured by this.
+ */
+static void coll_rx_lowat(const struct coll_stream *st, bool stopped)
+{
+	struct sock *sk = st->sock->sk;
+	u32 least = 1;
+
+	/* Not if somebody else is waited for: then what has come stays in the socket. */
+	if (st->rx_state == COLL_RX_DATA && !stopped)
+		least = min3(st->rx_left, (u32)COLL_RX_LOWAT, (u32)READ_ONCE(sk->sk_rcvbuf) / 4);
+	WRITE_ONCE(sk->sk_rcvlowat, max(least, 1U));
+}
+
 bool coll_rx(struct coll_stream *st)
 {
 	struct coll_rx rx = { .st = st, .budget = COLL_WORK_BUDGET };
@@ -408,6 +426,7 @@ bool coll_rx(struct coll_stream *st)
 		WRITE_ONCE(st->closed, true);
 		wake_up(&st->conn->settled);
 	}
+	coll_rx_lowat(st, rx.stop);
 	release_sock(sk);
 	return !rx.budget || rx.again;
 }

@@ -34,7 +34,7 @@ static int coll_rx_greet(struct coll_stream *st)
 	int ret;
 
 	ret = coll_rx_check_hello(st->rx_buf + COLL_WIRE_HDR, &st->conn->hello,
-				  st->stripe);
+				  st->conn->hello.stripe + st->stripe);
 	if (ret)
 		return ret;
 	WRITE_ONCE(st->greeted, true);
@@ -51,8 +51,8 @@ static int coll_rx_hello(struct coll_channel *ch, const u8 *payload)
 
 	if (!ch->guest || ch->hellos == 2)
 		return -EPROTO;
-	coll_ch_hello(ch->link.group, ch->link.peer, COLL_STRIPE_CTRL, &mine);
-	ret = coll_rx_check_hello(payload, &mine, COLL_STRIPE_CTRL);
+	coll_ch_hello(ch, &mine);
+	ret = coll_rx_check_hello(payload, &mine, mine.stripe);
 	memzero_explicit(mine.key, sizeof(mine.key));
 	if (ret)
 		return ret;
@@ -61,6 +61,13 @@ static int coll_rx_hello(struct coll_channel *ch, const u8 *payload)
 	WRITE_ONCE(ch->greeted, true);
 	wake_up(&ch->conn->settled);
 	return 0;
+}
+
+/* It reads nothing more: what we could not end before is to end now. */
+static void coll_rx_deaf(struct coll_channel *ch)
+{
+	WRITE_ONCE(ch->deaf, true);
+	wake_up(&ch->conn->settled);
 }
 
 static int coll_rx_bye(struct coll_channel *ch, const u8 *payload)
@@ -73,8 +80,10 @@ static int coll_rx_bye(struct coll_channel *ch, const u8 *payload)
 		return -EPROTO;
 	WRITE_ONCE(ch->byes_got, ch->byes_got + 1);
 	if (ch->byes_got >= coll_ch_peer_ranks(ch))
-		ch->deaf = true;
-	coll_group_remote_bye(ch->link.group, b.rank, b.seq);
+		coll_rx_deaf(ch);
+	/* The first link has what else it has said before. */
+	if (!ch->link.nr)
+		coll_group_remote_bye(ch->link.group, b.rank, b.seq);
 	return 0;
 }
 
@@ -85,7 +94,7 @@ static int coll_rx_abort(struct coll_channel *ch, const u8 *payload)
 	if (coll_wire_get_abort(payload, &c) || !c.error || c.error > 4095)
 		return -EPROTO;
 	/* Whatever the kind: only who has failed says so. */
-	ch->deaf = true;
+	coll_rx_deaf(ch);
 	if (c.kind == COLL_CAUSE_CLOSE)
 		coll_group_doom(ch->link.group, &c);
 	else
@@ -132,7 +141,7 @@ static int coll_rx_obey(struct coll_channel *ch, const struct coll_frame *f,
 		return coll_rx_ack(ch, f);
 	case COLL_FRAME_RTS:
 	case COLL_FRAME_CTS:
-		return coll_ch_msg_ctrl(ch, f, payload);
+		return ch->link.nr ? -EPROTO : coll_ch_msg_ctrl(ch, f, payload);
 	default:
 		return -EPROTO;
 	}

@@ -56,7 +56,7 @@ static bool coll_ch_match(struct coll_channel *ch)
 	bool blocked;
 	u64 room;
 
-	step = coll_exec_recv_step(x, ch->link.peer, &room, &blocked);
+	step = coll_exec_recv_step(x, &ch->link, &room, &blocked);
 	if (f->seq == ch->op->seq &&
 	    f->signature != (step ? coll_exec_signature(x, step) : ch->op->sig)) {
 		coll_ch_fail(ch, COLL_CAUSE_MISMATCH, EBADE, f->seq, 0);
@@ -91,8 +91,7 @@ u64 coll_ch_room(struct coll_channel *ch)
 		return 0;
 	if (ch->rx_state != COLL_CH_PAYLOAD)
 		return 0;
-	ch->rx_step = coll_exec_recv_step(ch->op->exec, ch->link.peer, &room,
-					  &blocked);
+	ch->rx_step = coll_exec_recv_step(ch->op->exec, &ch->link, &room, &blocked);
 	return min_t(u64, room - ch->rx_carried, ch->rx_left);
 }
 
@@ -102,7 +101,7 @@ bool coll_ch_wants(struct coll_channel *ch)
 	u64 room;
 
 	return coll_ch_runs(ch) && !coll_ch_pending(ch) &&
-	       coll_exec_recv_step(ch->op->exec, ch->link.peer, &room, &blocked) &&
+	       coll_exec_recv_step(ch->op->exec, &ch->link, &room, &blocked) &&
 	       !blocked;
 }
 

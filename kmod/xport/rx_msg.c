@@ -55,7 +55,8 @@ bool coll_ch_expects(struct coll_channel *ch, const struct coll_frame *f)
 
 	if (coll_ch_failed(ch))
 		return false;
-	msg = coll_ch_greeted(ch) ? coll_msg_receiving(ch->link.group, ch->link.peer) : NULL;
+	msg = coll_ch_greeted(ch) && !ch->link.nr ?
+		coll_msg_receiving(ch->link.group, ch->link.peer) : NULL;
 	ok = msg && f->seq == coll_msg_id(msg) && f->offset == coll_msg_done(msg) &&
 	     f->length <= coll_msg_bytes(msg) - coll_msg_done(msg);
 	if (msg)

@@ -48,8 +48,11 @@ void coll_sock_tune(struct sock *sk, u32 stripe)
 		tcp_sock_set_user_timeout(sk, sec * MSEC_PER_SEC);
 }
 
-/* Socket callbacks: softirq or process context. Only queue the work. */
-static void coll_sk_kick(struct sock *sk)
+/*
+ * Socket callbacks: softirq or process context. They only queue the work, or tell who
+ * attends in its place; the end of a stream is for the work.
+ */
+static void coll_sk_state(struct sock *sk)
 {
 	struct coll_stream *st;
 
@@ -69,16 +72,22 @@ static void coll_sk_data_ready(struct sock *sk)
 	if (st && st->stripe == COLL_STRIPE_DATA)
 		coll_conn_data_ready(st->conn);
 	else if (st)
-		coll_conn_queue(st->conn);
+		coll_conn_ctrl_ready(st->conn);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
 static void coll_sk_write_space(struct sock *sk)
 {
+	struct coll_stream *st;
+
 	if (!sk_stream_is_writeable(sk))
 		return;
 	clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	coll_sk_kick(sk);
+	read_lock_bh(&sk->sk_callback_lock);
+	st = sk->sk_user_data;
+	if (st)
+		coll_conn_kick(st->conn);
+	read_unlock_bh(&sk->sk_callback_lock);
 }
 
 /*
@@ -134,11 +143,14 @@ int coll_stream_claim(struct coll_stream *st)
 	st->saved_write_space = sk->sk_write_space;
 	st->saved_state_change = sk->sk_state_change;
 	st->saved_error_report = sk->sk_error_report;
+	/* What the user has set would keep from us what is less. */
+	st->saved_rcvlowat = sk->sk_rcvlowat;
+	WRITE_ONCE(sk->sk_rcvlowat, 1);
 	sk->sk_user_data = st;
 	sk->sk_data_ready = coll_sk_data_ready;
 	sk->sk_write_space = coll_sk_write_space;
-	sk->sk_state_change = coll_sk_kick;
-	sk->sk_error_report = coll_sk_kick;
+	sk->sk_state_change = coll_sk_state;
+	sk->sk_error_report = coll_sk_state;
 unlock:
 	write_unlock_bh(&sk->sk_callback_lock);
 	if (ret)
@@ -155,6 +167,7 @@ void coll_stream_disclaim(struct coll_stream *st)
 	sk->sk_write_space = st->saved_write_space;
 	sk->sk_state_change = st->saved_state_change;
 	sk->sk_error_report = st->saved_error_report;
+	WRITE_ONCE(sk->sk_rcvlowat, st->saved_rcvlowat);
 	sk->sk_user_data = NULL;
 	write_unlock_bh(&sk->sk_callback_lock);
 	coll_ulp_disclaim(sk);

@@ -11,8 +11,6 @@ static int coll_tcp_add(struct coll_group *g, u32 peer, int fd, u32 stripe)
 	struct socket *sock;
 	int ret;
 
-	if (stripe >= COLL_STRIPES)
-		return -EOPNOTSUPP;
 	sock = sockfd_lookup(fd, &ret);
 	if (!sock)
 		return ret;

@@ -3,11 +3,19 @@
 #ifndef COLL_XPORT_TX_H
 #define COLL_XPORT_TX_H
 
+#include <linux/jiffies.h>
 #include <linux/types.h>
 
 #include "channel.h"
 
 struct bio_vec;
+
+/*
+ * How long a peer may take to answer an ABORT: one that lives does so at once, with its
+ * own. That its TCP has ours says nothing of who reads there, who may just be waiting for
+ * a page.
+ */
+#define COLL_TX_GRACE		HZ
 
 /* tx_ctrl.c */
 
@@ -50,6 +58,9 @@ void coll_tx_ctrl(struct coll_stream *st);
 bool coll_tx_data(struct coll_stream *st);
 
 /* tx_lend.c */
+
+/* The peer is not to get anything more by this stream. */
+void coll_tx_break_off(struct coll_stream *st);
 
 /**
  * coll_tx_mode() - how is a frame to go?

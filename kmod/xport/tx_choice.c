@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * How large frames go is chosen for each data stream by timing real ops: of some, all
- * frames for the peer go in one mode after the other, and it is seen how long the peer
- * takes to consume the first of them. Each mode is tried a few times, by turns, and the
- * best time of each counts: what else was slow (a peer that was late, a CPU that was
- * taken) tells nothing of the mode. Now and then it is all done again.
+ * frames for the peer go in one mode, and it is seen how long the peer takes to consume
+ * the first of them. Each mode is tried a few times, by turns, and the best time of each
+ * counts: what else was slow (a peer that was late, a CPU that was taken) tells nothing
+ * of the mode. One that has been far behind twice is not tried again: every trial is an
+ * op that somebody waits for. A mode that looks much better than lending is tried more
+ * often before that is believed. Now and then it is all done again.
  *
  * Everything here is under conn->lock. A wrong choice costs time, nothing else.
  */
@@ -19,42 +21,93 @@
 #include "conn.h"
 #include "tx.h"
 
-/* Times each mode is tried. */
-#define COLL_CHOICE_TRIALS	4
+/* Times each mode is tried; so many, if it is far behind; and to be sure. */
+#define COLL_CHOICE_TRIALS	3
+#define COLL_CHOICE_LOST	2
+#define COLL_CHOICE_SURE	6
 /* So many large ops later it is done again. */
 #define COLL_CHOICE_AGAIN	1000
 /* Of an op the first so many bytes are timed, if there are so many at least. */
 #define COLL_CHOICE_BYTES	SZ_1M
 #define COLL_CHOICE_LEAST	SZ_256K
 
-static bool coll_choice_done(const struct coll_tx_choice *c)
+/* A ubuf whose bytes the stack has copied all the same: splicing spares that. */
+static bool coll_choice_copies(const struct coll_conn *conn, u32 mode)
 {
-	return c->trials >= COLL_CHOICE_TRIALS * COLL_SEND_MODES;
+	return mode == COLL_NL_SEND_MODE_UBUF && conn->choice.tried[mode] &&
+	       !READ_ONCE(conn->zerocopied);
+}
+
+/* Is there nothing to be hoped for? What is measured once is not wrong by so much. */
+static bool coll_choice_lost(const struct coll_conn *conn, u32 mode)
+{
+	const struct coll_tx_choice *c = &conn->choice;
+	u64 best = 0;
+	u32 i;
+
+	if (coll_choice_copies(conn, mode))
+		return true;
+	for (i = 0; i < COLL_SEND_MODES; i++)
+		if (!coll_choice_copies(conn, i))
+			best = max(best, c->rate[i]);
+	return c->tried[mode] >= COLL_CHOICE_LOST && c->rate[mode] < best - best / 3;
+}
+
+/* The mode that does not copy, and where the stack can say when it is through, one that asks. */
+static u32 coll_choice_lend(const struct coll_conn *conn)
+{
+	return READ_ONCE(conn->zerocopied) ? COLL_NL_SEND_MODE_UBUF : COLL_NL_SEND_MODE_SPLICE;
+}
+
+/* Is @mode faster than @than, by one part in @part? */
+static bool coll_choice_gains(const struct coll_conn *conn, u32 mode, u32 than, u32 part)
+{
+	u64 rate = conn->choice.rate[mode];
+
+	return !coll_choice_lost(conn, mode) && conn->choice.rate[than] < rate - rate / part;
 }
 
 /*
- * The best one. Where the network is what is slow all are the same: then one that does
- * not copy, and it is the stack that says when it is through, if it can.
+ * The best mode so far. Where the network is what is slow all are the same: then one that
+ * does not copy. A copy has to gain more, for it takes time of a CPU that others want.
  */
-static void coll_choose(struct coll_conn *conn)
+static u32 coll_choice_best(const struct coll_conn *conn)
 {
-	struct coll_tx_choice *c = &conn->choice;
-	u32 lend = READ_ONCE(conn->zerocopied) ? COLL_NL_SEND_MODE_UBUF :
-						 COLL_NL_SEND_MODE_SPLICE;
-	u32 i, best = 0;
+	u32 best = coll_choice_lend(conn);
+	u32 other = best == COLL_NL_SEND_MODE_UBUF ? COLL_NL_SEND_MODE_SPLICE :
+						     COLL_NL_SEND_MODE_UBUF;
 
-	for (i = 1; i < COLL_SEND_MODES; i++)
-		if (c->rate[i] > c->rate[best])
-			best = i;
-	if (c->rate[lend] >= c->rate[best] - c->rate[best] / 16)
-		best = lend;
-	WRITE_ONCE(c->mode, best);
+	if (coll_choice_gains(conn, other, best, 16))
+		best = other;
+	if (coll_choice_gains(conn, COLL_NL_SEND_MODE_COPY, best, 4))
+		best = COLL_NL_SEND_MODE_COPY;
+	return best;
+}
+
+/* The mode that has had the fewest trials of those that need more; COLL_SEND_MODES: none. */
+static u32 coll_choice_next(const struct coll_conn *conn)
+{
+	const struct coll_tx_choice *c = &conn->choice;
+	u32 lend = coll_choice_lend(conn), best = coll_choice_best(conn);
+	u32 next = COLL_SEND_MODES, wanted, i;
+
+	for (i = 0; i < COLL_SEND_MODES; i++) {
+		wanted = COLL_CHOICE_TRIALS;
+		if (best != lend && (i == best || i == lend))
+			wanted = COLL_CHOICE_SURE;
+		if (c->tried[i] >= wanted || (i != lend && coll_choice_lost(conn, i)))
+			continue;
+		if (next == COLL_SEND_MODES || c->tried[i] < c->tried[next])
+			next = i;
+	}
+	return next;
 }
 
 /* An op begins to send: a trial, or as was chosen. */
 static void coll_choice_begin(struct coll_conn *conn, struct coll_channel *ch)
 {
 	struct coll_tx_choice *c = &conn->choice;
+	u32 next;
 
 	if (ch->tx_large == ch->op->seq)
 		return;
@@ -64,14 +117,17 @@ static void coll_choice_begin(struct coll_conn *conn, struct coll_channel *ch)
 		c->ch = NULL;
 	if (c->ch)
 		return;
-	if (coll_choice_done(c) && ++c->ops >= COLL_CHOICE_AGAIN) {
+	if (coll_choice_next(conn) == COLL_SEND_MODES && ++c->ops >= COLL_CHOICE_AGAIN) {
 		c->ops = 0;
-		c->trials = 0;
+		c->small = 0;
+		memset(c->tried, 0, sizeof(c->tried));
 	}
-	if (coll_choice_done(c))
+	next = coll_choice_next(conn);
+	if (next == COLL_SEND_MODES || ch->op->bytes <= c->small)
 		return;
 	c->ch = ch;
-	c->trial = c->trials % COLL_SEND_MODES;
+	c->bytes = ch->op->bytes;
+	c->trial = next;
 	c->since = ktime_get_ns();
 	c->from = ch->tx_sent;
 	c->until = 0;
@@ -106,16 +162,18 @@ void coll_choice_acked(struct coll_channel *ch)
 		return;
 	c->ch = NULL;
 	bytes = c->until - c->from;
-	if (bytes < COLL_CHOICE_LEAST)
+	if (bytes < COLL_CHOICE_LEAST) {
+		c->small = max(c->small, c->bytes);
 		return;
+	}
 	ns = max_t(u64, ktime_get_ns() - c->since, 1);
 	rate = div64_u64(bytes * NSEC_PER_SEC, ns);
 	/* the first one of a round replaces what the last round has found */
-	if (c->trials < COLL_SEND_MODES || rate > c->rate[c->trial])
+	if (!c->tried[c->trial] || rate > c->rate[c->trial])
 		WRITE_ONCE(c->rate[c->trial], rate);
-	c->trials++;
-	if (coll_choice_done(c))
-		coll_choose(ch->conn);
+	c->tried[c->trial]++;
+	if (coll_choice_next(ch->conn) == COLL_SEND_MODES)
+		WRITE_ONCE(c->mode, coll_choice_best(ch->conn));
 }
 
 void coll_choice_leave(struct coll_channel *ch)

@@ -43,7 +43,7 @@ void coll_tx_hello(struct coll_stream *st)
 {
 	struct coll_hello h = st->conn->hello;
 
-	h.stripe = st->stripe;
+	h.stripe += st->stripe;
 	coll_tx_put_hello(st, st->conn->comm, st->conn->epoch, &h);
 	st->tx_hello = true;
 }
@@ -52,7 +52,7 @@ static void coll_tx_guest_hello(struct coll_stream *st, struct coll_channel *ch)
 {
 	struct coll_hello h;
 
-	coll_ch_hello(ch->link.group, ch->link.peer, COLL_STRIPE_CTRL, &h);
+	coll_ch_hello(ch, &h);
 	coll_tx_put_hello(st, ch->comm, ch->link.group->epoch, &h);
 	ch->hello_due = false;
 }
@@ -126,7 +126,7 @@ static bool coll_tx_msg(struct coll_stream *st, struct coll_channel *ch)
 	struct coll_msg_frame m;
 	struct coll_frame f = { };
 
-	if (!coll_ch_greeted(ch) ||
+	if (ch->link.nr || !coll_ch_greeted(ch) ||
 	    !coll_msg_next_frame(ch->link.group, ch->link.peer, &m))
 		return false;
 	f.seq = m.id;
@@ -214,6 +214,12 @@ int coll_tx_result(struct coll_stream *st, int ret, enum coll_nl_send_mode mode)
 	}
 	if (ret == -EAGAIN || ret == -ENOMEM || ret == -ENOBUFS) {
 		WRITE_ONCE(st->stat.tx_stalls, st->stat.tx_stalls + 1);
+		/*
+		 * Room, but no memory, of the machine or of TCP (tcp_mem): nobody tells
+		 * when there is some, for nothing of ours may be on the way.
+		 */
+		if (ret != -EAGAIN || sk_stream_is_writeable(st->sock->sk))
+			coll_conn_retry(st->conn);
 		return 0;
 	}
 	/* Whoever meets a socket's error first takes it away. */

@@ -24,7 +24,7 @@ static void coll_tx_start(struct coll_stream *st, struct coll_channel *ch,
 	f->comm = ch->comm;
 	f->epoch = ch->link.group->epoch;
 	coll_tx_frame(st, f);
-	st->tx_ch = ch;
+	WRITE_ONCE(st->tx_ch, ch);
 	st->tx_msg = msg;
 	st->tx_left = f->length;
 	st->tx_token = !f->length;
@@ -40,7 +40,7 @@ static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 
 	if (!ch->op || coll_op_ending(ch->op))
 		return false;
-	step = coll_exec_send_step(ch->op->exec, ch->link.peer, &avail);
+	step = coll_exec_send_step(ch->op->exec, &ch->link, &avail);
 	if (!step)
 		return false;
 	bytes = COLL_WIRE_HDR + avail;
@@ -70,7 +70,7 @@ static bool coll_tx_begin_msg(struct coll_stream *st, struct coll_channel *ch)
 	struct coll_frame f = { .type = COLL_FRAME_MSG };
 	struct coll_msg *msg;
 
-	if (!coll_msg_owes(ch->link.group, ch->link.peer) || coll_ch_failed(ch))
+	if (!coll_ch_owes(ch) || coll_ch_failed(ch))
 		return false;
 	msg = coll_msg_sending(ch->link.group, ch->link.peer);
 	if (!msg)
@@ -146,9 +146,11 @@ struct coll_tx_source {
 /*
  * Find it. The op or message of a frame that is half sent may have failed: its pages may
  * not be read any more, but the others on this stream want to go on. Zeroes make the
- * frame whole; the peer has heard, or will hear, not to use it.
+ * frame whole, but not before the peer has said that it reads nothing more: what tells it
+ * not to use them goes another way, and may come later than they do. Return: false if
+ * that is to be waited for.
  */
-static void coll_tx_find(struct coll_stream *st, struct coll_tx_source *src)
+static bool coll_tx_find(struct coll_stream *st, struct coll_tx_source *src)
 {
 	struct coll_channel *ch = st->tx_ch;
 	struct coll_msg *msg;
@@ -160,18 +162,36 @@ static void coll_tx_find(struct coll_stream *st, struct coll_tx_source *src)
 			src->msg = msg;
 			src->vec = coll_msg_vec(msg);
 			src->at = coll_msg_done(msg);
-			return;
+			return true;
 		}
 		if (msg)
 			coll_msg_put_use(msg);
 	} else if (ch && ch->op && !coll_op_ending(ch->op)) {
-		src->step = coll_exec_sending(ch->op->exec, ch->link.peer);
+		src->step = coll_exec_sending(ch->op->exec, &ch->link);
 		src->vec = src->step->src.vec;
 		src->at = src->step->src.at + src->step->done;
-		return;
+		return true;
 	}
-	st->tx_ch = NULL;
+	if (ch && !READ_ONCE(ch->deaf))
+		return false;
+	WRITE_ONCE(st->tx_ch, NULL);
+	st->tx_waits = false;
 	st->tx_mode = COLL_NL_SEND_MODE_COPY;
+	return true;
+}
+
+/* Zeroes are due, but the peer has not said yet that it takes them for nothing. */
+static void coll_tx_wait(struct coll_stream *st)
+{
+	if (!st->tx_waits) {
+		st->tx_waits = true;
+		st->tx_since = jiffies;
+	}
+	/* Its ABORT kicks us. */
+	if (time_before(jiffies, st->tx_since + COLL_TX_GRACE))
+		coll_conn_retry(st->conn);
+	else
+		coll_tx_break_off(st);
 }
 
 static void coll_tx_account(struct coll_stream *st, struct coll_tx_source *src,
@@ -225,7 +245,7 @@ static void coll_tx_sent(struct coll_stream *st, struct coll_tx_source *src, u32
 	if (!st->tx_left) {
 		st->tx_token = false;
 		st->tx_mode = COLL_NL_SEND_MODE_COPY;
-		st->tx_ch = NULL;
+		WRITE_ONCE(st->tx_ch, NULL);
 	}
 }
 
@@ -242,7 +262,10 @@ static int coll_tx_push(struct coll_stream *st)
 	int payload, ret;
 	bool lend;
 
-	coll_tx_find(st, &src);
+	if (!coll_tx_find(st, &src)) {
+		coll_tx_wait(st);
+		return 0;
+	}
 	if (head_len)
 		coll_tx_head_bvec(st, &bv[head++]);
 	lend = st->tx_mode != COLL_NL_SEND_MODE_COPY;

@@ -30,12 +30,6 @@
 #include "conn.h"
 #include "tx.h"
 
-/*
- * The moment. A peer that lives answers an ABORT at once with its own; that its TCP has
- * ours says nothing of who reads there, who may just be waiting for a page.
- */
-#define COLL_LENT_GRACE		HZ
-
 /* A choice is made, not a mode: behind those of enum coll_nl_send_mode. */
 #define COLL_SEND_AUTO	COLL_SEND_MODES
 
@@ -92,8 +86,10 @@ enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 void coll_tx_lend(struct coll_channel *ch)
 {
 	/* There is a use already, that of the pass: this one cannot fail. */
-	if (!ch->lent && coll_op_use(ch->op))
+	if (!ch->lent && coll_op_use(ch->op)) {
 		ch->lent = ch->op;
+		atomic_inc(&ch->op->lenders);
+	}
 }
 
 int coll_tx_pages(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
@@ -119,6 +115,15 @@ static bool coll_stream_was_reset(const struct coll_stream *st)
 	return st->closed && st->error == ECONNRESET;
 }
 
+/* RST, and nothing is sent or resent from pages that it refers to. */
+void coll_tx_break_off(struct coll_stream *st)
+{
+	struct sock *sk = st->sock->sk;
+
+	if (READ_ONCE(sk->sk_state) != TCP_CLOSE)
+		tcp_abort(sk, ECONNABORTED);
+}
+
 /*
  * No ACK may come any more. Return: true if the pages are free for another reason. Those
  * of a ubuf are when it has come back, which resetting the stream sees to.
@@ -127,8 +132,7 @@ static bool coll_tx_recall(struct coll_channel *ch)
 {
 	struct coll_conn *conn = ch->conn;
 	const struct coll_stream *ctrl = conn->streams[COLL_STRIPE_CTRL];
-	const struct coll_stream *data = conn->streams[COLL_STRIPE_DATA];
-	struct sock *sk = data->sock->sk;
+	struct coll_stream *data = conn->streams[COLL_STRIPE_DATA];
 
 	if (ch->deaf)
 		ch->lent_until = 0;
@@ -141,13 +145,11 @@ static bool coll_tx_recall(struct coll_channel *ch)
 		ch->lent_since = jiffies;
 	}
 	if (!coll_stream_was_reset(data) &&
-	    time_before(jiffies, ch->lent_since + COLL_LENT_GRACE)) {
+	    time_before(jiffies, ch->lent_since + COLL_TX_GRACE)) {
 		coll_conn_retry(conn);
 		return false;
 	}
-	/* RST, and nothing is sent or resent from these pages. */
-	if (READ_ONCE(sk->sk_state) != TCP_CLOSE)
-		tcp_abort(sk, ECONNABORTED);
+	coll_tx_break_off(data);
 	ch->lent_until = 0;
 	return !coll_tx_lends(ch);
 }
@@ -160,5 +162,6 @@ void coll_tx_reclaim(struct coll_channel *ch)
 		return;
 	ch->lent = NULL;
 	ch->lent_called = false;
+	atomic_dec(&op->lenders);
 	coll_op_put_use(op);
 }

@@ -40,6 +40,8 @@ struct given {
  * @node_name: which node a rank is on, by number
  * @fail_rank: its leader's first hand-over fails; -1: none
  * @mute_rank: leaves after round 2, without a word; -1: none
+ * @first: number of the first link
+ * @nr: links of a pair of nodes
  * @strangers: knock at every leader's listener while links are made
  */
 struct job {
@@ -49,6 +51,7 @@ struct job {
 	uint32_t size;
 	uint32_t node_name[MAX_RANKS];
 	int fail_rank, mute_rank;
+	uint32_t first, nr;
 	bool strangers;
 	int port;
 	struct job_secret secret;
@@ -111,6 +114,7 @@ static int meet(struct rank *r, struct rendezvous *rdv, struct deadline d)
 	struct links_config cfg = {
 		.topo = &r->topo, .secret = &job->secret, .job = rdv_job(rdv), .here = &here,
 		.rdv = rdv, .addrs = blobs, .deadline = d, .hand_over = hand_over, .ctx = r,
+		.first = job->first, .nr = job->nr,
 	};
 	int fds[20], ret, i;
 
@@ -233,16 +237,19 @@ static struct job *new_job(uint32_t size)
 	return job;
 }
 
-/* Ranks dealt to nodes by @name_of; all must connect. */
-static void test_all(uint32_t size, uint32_t nodes, uint32_t (*name_of)(uint32_t, uint32_t),
-		     bool strangers, size_t streams, const char *name)
+static uint32_t blocks(uint32_t rank, uint32_t nodes)
 {
-	struct job *job = new_job(size);
-	struct rank r[MAX_RANKS];
-	bool good = true;
-	uint32_t i;
+	return rank * nodes / 8;	/* of 8 ranks */
+}
 
-	job->strangers = strangers;
+/* Ranks dealt to nodes by @name_of; all must connect. */
+static void test_job(struct job *job, uint32_t nodes, uint32_t (*name_of)(uint32_t, uint32_t),
+		     size_t streams, const char *name)
+{
+	struct rank r[MAX_RANKS];
+	uint32_t size = job->size, i;
+	bool good = true;
+
 	for (i = 0; i < size; i++)
 		job->node_name[i] = name_of(i, nodes);
 	run(job, r);
@@ -254,10 +261,31 @@ static void test_all(uint32_t size, uint32_t nodes, uint32_t (*name_of)(uint32_t
 		       r[i].nr_nodes, (long long)r[i].took_ms);
 		good = false;
 	}
+	for (i = 0; i < job->nr_given; i++)
+		good &= job->given[i].stripe / 2 - job->first < (job->nr ? job->nr : 1);
 	if (job->nr_given != streams)
 		printf("# %zu streams\n", job->nr_given);
 	ok(good && job->nr_given == streams && streams_pair(job), name);
 	clean(job, r);
+}
+
+static void test_all(uint32_t size, uint32_t nodes, uint32_t (*name_of)(uint32_t, uint32_t),
+		     bool strangers, size_t streams, const char *name)
+{
+	struct job *job = new_job(size);
+
+	job->strangers = strangers;
+	test_job(job, nodes, name_of, streams, name);
+}
+
+/* Links @first and up, @nr of them, of 8 ranks on 4 nodes. */
+static void test_several(uint32_t first, uint32_t nr, const char *name)
+{
+	struct job *job = new_job(8);
+
+	job->first = first;
+	job->nr = nr;
+	test_job(job, 4, blocks, 24 * nr, name);
 }
 
 static void test_failure(bool mute, const char *name)
@@ -281,11 +309,6 @@ static void test_failure(bool mute, const char *name)
 	}
 	ok(good, name);
 	clean(job, r);
-}
-
-static uint32_t blocks(uint32_t rank, uint32_t nodes)
-{
-	return rank * nodes / 8;	/* of 8 ranks */
 }
 
 static uint32_t cyclic(uint32_t rank, uint32_t nodes)
@@ -343,6 +366,8 @@ int main(void)
 	test_all(13, 3, cyclic, false, 12, "13 ranks dealt to 3 nodes");
 	test_all(7, 7, each, false, 84, "7 ranks on 7 nodes");
 	test_all(8, 8, each, true, 112, "8 ranks on 8 nodes, strangers at every door");
+	test_several(0, 3, "three links");
+	test_several(2, 6, "links 2 to 7");
 	test_failure(false, "a hand-over fails: all learn the error");
 	test_failure(true, "a leader dies while links are made");
 	printf("1..%d\n", tests);

@@ -195,6 +195,12 @@ int comm_join(coll_comm_t *comm, const struct job_secret *secret, const uint8_t 
 	return auth_mac(secret->key, "coll family", &part, 1, comm->family.key);
 }
 
+int stripes_set(coll_comm_t *comm, const struct stripes *s)
+{
+	comm->stripes = *s;
+	return 0;
+}
+
 static void fail_groups(int err)
 {
 	unsigned int i;
@@ -446,6 +452,20 @@ static void body_nested(struct rank *r, coll_comm_t *world)
 	comm_free(c);
 }
 
+/* Parts have as many links as their parent. */
+static void body_striped(struct rank *r, coll_comm_t *world)
+{
+	coll_comm_t *c;
+
+	world->stripes = (struct stripes){ 3, 12345 };
+	split(r, world, 0, 0, &c);
+	if (!c)
+		return;
+	expect(r, c->stripes.links == 3 && c->stripes.least == 12345, "other stripes");
+	check_members(r, c, set_of(0, 1));
+	comm_free(c);
+}
+
 /* All ranks in reverse order: rank 0, whose address nobody knows, is the last. */
 static void body_reverse(struct rank *r, coll_comm_t *world)
 {
@@ -598,6 +618,7 @@ int main(void)
 	test_good(two, 4, body_reverse, "reversed, two nodes");
 	test_good(dealt, 12, body_reverse, "reversed, three nodes");
 	test_good(each, 112, body_reverse, "reversed, each rank a node");
+	test_good(dealt, 3 * 12, body_striped, "three links, three nodes");
 	test_good(one, 0, body_nested, "a part of a part, and a copy, one node");
 	test_good(two, 4 + 2 * (4 + 4), body_nested, "a part of a part, and a copy, two nodes");
 	test_good(each, 84 + 2 * (4 + 40), body_nested,

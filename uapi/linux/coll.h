@@ -34,8 +34,10 @@
 
 /* Ranks of one communicator at most; nodes cannot be more than ranks. */
 #define COLL_MAX_SIZE		1024
-/* Streams of one link: stripe 0 carries control, the others carry data. */
-#define COLL_MAX_STRIPES	8
+/* Links of one pair of nodes at most. */
+#define COLL_MAX_LINKS		8
+/* Their streams: of link k stripe 2k carries control, 2k + 1 data. */
+#define COLL_MAX_STRIPES	(2 * COLL_MAX_LINKS)
 
 #define COLL_RANK_NONE		(~(__u32)0)
 /* Of messages: source: any rank; destination or source: nobody, done at once */
@@ -189,6 +191,8 @@ enum coll_algorithm_id {
 #define COLL_FEAT_SELECT	(1ULL << 9)	/* COLL_IOC_SELECT */
 #define COLL_FEAT_SHARE		(1ULL << 10)	/* COLL_LINK_SHARE */
 #define COLL_FEAT_SPIN		(1ULL << 11)	/* COLL_CMD_SPIN, COLL_CMD_SLEEP */
+#define COLL_FEAT_URING_FIXED	(1ULL << 12)	/* IORING_URING_CMD_FIXED */
+#define COLL_FEAT_STRIPE	(1ULL << 13)	/* COLL_IOC_STRIPE, several links */
 
 /**
  * struct coll_version - COLL_IOC_VERSION
@@ -263,28 +267,28 @@ struct coll_join {
  * @fd: established TCP socket; the kernel takes its own reference, the caller
  *      should close the fd and must not use it any more. With COLL_LINK_SHARE an open
  *      file of /dev/coll instead: the parent, which it stays
- * @stripe: 0 for the control stream, 1 .. COLL_MAX_STRIPES-1 for data; with
- *	COLL_LINK_SHARE 0
+ * @stripe: which stream of which link: 2k for control of link k, 2k + 1 for its data;
+ *	with COLL_LINK_SHARE 2k
  * @flags: COLL_LINK_*
  * @parent_peer: COLL_LINK_SHARE: number that @peer has among the nodes of the parent;
  *	else 0
  * @reserved: 0
  *
- * A link is usable when stripes 0 and 1 are there and the other end has said
- * hello on both. Any one local member hands a given socket over.
+ * A link is usable when both its streams are there and the other end has said
+ * hello on both. Link 0 is the one that is needed; further ones carry parts of large
+ * collectives, see COLL_IOC_STRIPE. Any one local member hands a given socket over.
  * Errors: EINVAL peer or stripe out of range, or this node itself; ENOTCONN
  * not joined, or the socket is not connected; EBADF, ENOTSOCK; EPROTOTYPE not
  * TCP over IPv4 or IPv6; EBUSY the socket is in use by some kernel user, TLS
- * among them; EEXIST the stripe is taken; EOPNOTSUPP a stripe beyond those in use yet
- * (0 and 1); ESHUTDOWN the group has failed.
+ * among them; EEXIST the stripe is taken; ESHUTDOWN the group has failed.
  *
- * With COLL_LINK_SHARE the link of the parent to the same node carries both
+ * With COLL_LINK_SHARE link k of the parent to the same node carries both
  * communicators: no socket is made, neither blocks the other, either may end first.
  * Usable when the other end has done the same, in whatever order.
  * Errors then: EINVAL as above, or @parent_peer out of range, or no file of /dev/coll;
  * EBADF; EPERM the parent was opened by another process, or belongs to another uid;
- * ENOTCONN not joined, or the parent has no link to that node, or lost it; EEXIST
- * there is a link to @peer, or the communicator is on that link already; ESHUTDOWN
+ * ENOTCONN not joined, or the parent has no such link to that node, or lost it; EEXIST
+ * there is that link to @peer, or the communicator is on it already; ESHUTDOWN
  * one of the groups has failed; ENOMEM.
  */
 struct coll_link_add {
@@ -410,7 +414,7 @@ enum coll_state {
  * @nr_nodes: nodes in all
  * @nr_local: ranks of this node
  * @nr_joined: of these, how many have joined
- * @nr_links: links with all their streams connected and greeted
+ * @nr_links: links with both their streams connected and greeted, of all peers
  * @posted: ops this member has posted
  * @completed: of these, how many have ended
  * @pinned: bytes this member's registered buffers pin
@@ -495,6 +499,30 @@ struct coll_select {
 	__u32	nr;
 	__u64	rows;
 	__u64	flags;
+	__u64	reserved[2];
+};
+
+/**
+ * struct coll_stripe - COLL_IOC_STRIPE: over how many links a collective may go
+ * @links: 1 .. COLL_MAX_LINKS; 1 to begin with
+ * @flags: 0
+ * @least: bytes of its vector that are worth a link; 0: chosen
+ * @reserved: 0
+ *
+ * Holds for the commands posted from now on. Any local member may set it, for all of them.
+ * A collective is cut into as many parts as there are @least bytes for in its vector (of
+ * collectives with blocks: in all of them together), at most @links, and part i goes over
+ * link i. What only some of the ranks know the counts of goes over link 0, and so do
+ * barriers and messages. Every node wants the same: where they differ, a command ends with
+ * EBADE. Also, sums are folded in another order where there are more parts.
+ * Errors: EINVAL; EBUSY an op is posted that has not ended, and this is not as it is
+ * already; ENOTCONN not joined; ESHUTDOWN the group has failed. That a link is missing
+ * shows when a command needs it: ENOTCONN.
+ */
+struct coll_stripe {
+	__u32	links;
+	__u32	flags;
+	__u64	least;
 	__u64	reserved[2];
 };
 
@@ -647,6 +675,12 @@ struct coll_cmd {
  * @flags: must be 0
  *
  * cmd_op is COLL_URING_SUBMIT. One CQE per SQE, res 0 or -errno.
+ *
+ * With IORING_URING_CMD_FIXED in uring_cmd_flags, the command's buffers lie in the one
+ * that buf_index names of those registered with the ring (but for such with
+ * COLL_CMD_REG_SEND or _RECV): it is pinned and charged already. EFAULT if they do not;
+ * EOPNOTSUPP if it is a driver's, and not made of whole pages. Where a command has no
+ * buffers it makes no difference.
  */
 struct coll_sqe {
 	__u64	arg;
@@ -664,6 +698,7 @@ struct coll_sqe {
 #define COLL_IOC_SHRINK		_IOWR(COLL_IOC_MAGIC, 0x06, struct coll_shrink)
 #define COLL_IOC_STATUS		_IOR(COLL_IOC_MAGIC, 0x07, struct coll_status)
 #define COLL_IOC_SELECT		_IOW(COLL_IOC_MAGIC, 0x08, struct coll_select)
+#define COLL_IOC_STRIPE		_IOW(COLL_IOC_MAGIC, 0x09, struct coll_stripe)
 #define COLL_IOC_SUBMIT		_IOW(COLL_IOC_MAGIC, 0x10, struct coll_cmd)
 
 /* io_uring cmd_op values: ioctl-encoded, so that they clash with nobody's */

@@ -325,6 +325,18 @@ void coll_prep_broadcast(struct io_uring_sqe *sqe, coll_comm_t *comm, struct col
 void coll_prep_barrier(struct io_uring_sqe *sqe, coll_comm_t *comm, struct coll_cmd *cmd);
 
 /**
+ * coll_prep_fixed() - the buffers are registered with the ring
+ * @sqe: filled in by one of the above, or by one of messages.h
+ * @buf_index: of io_uring_register_buffers()
+ *
+ * The call's buffers lie all in this one, and are not pinned again; but for those that
+ * coll_register_buffer() knows. Else the CQE says -EFAULT, or -EOPNOTSUPP of a
+ * driver's buffer that is not made of whole pages. Works if the module has
+ * COLL_FEAT_URING_FIXED.
+ */
+void coll_prep_fixed(struct io_uring_sqe *sqe, unsigned int buf_index);
+
+/**
  * coll_register_buffer() - pin memory once for many calls
  * @flags: COLL_REG_WRITE if collectives shall write to it
  * @id: result

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Deadlines of commands, by CLOCK_MONOTONIC. Delayed works go by jiffies, which stand still
+ * while the CPU that counts them does not run (in a virtual machine that has to wait for
+ * its own): one armed then comes early by as much, and has to be armed again.
+ */
+#ifndef COLL_CORE_DEADLINE_H
+#define COLL_CORE_DEADLINE_H
+
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+
+/* A year is for ever. */
+#define COLL_DEADLINE_MOST	((u64)NSEC_PER_SEC * 86400 * 365)
+
+/* When a timeout that begins now is over; not 0. */
+static inline u64 coll_deadline(u64 timeout_ns)
+{
+	return ktime_get_ns() + min(timeout_ns, COLL_DEADLINE_MOST);
+}
+
+/* Jiffies until then; 0: it is over. */
+static inline unsigned long coll_deadline_delay(u64 expires)
+{
+	u64 now = ktime_get_ns();
+
+	return now < expires ? nsecs_to_jiffies(expires - now) + 1 : 0;
+}
+
+#endif /* COLL_CORE_DEADLINE_H */

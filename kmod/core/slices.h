@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Who takes which slice of a shared sweep, where memory is near and far. */
+#ifndef COLL_CORE_SLICES_H
+#define COLL_CORE_SLICES_H
+
+#include <linux/nodemask.h>
+#include <linux/numa.h>
+#include <linux/types.h>
+
+struct coll_exec;
+struct coll_exec_step;
+
+/**
+ * struct coll_slices - how far one helper has looked
+ * @nid: for which memory node; NUMA_NO_NODE: not yet
+ * @near: slices below are taken, or far from it
+ * @any: where to go on looking for others
+ */
+struct coll_slices {
+	int nid;
+	u64 near;
+	u64 any;
+};
+
+/* Whole elements, about as many bytes as a worker does in one go. */
+u64 coll_slice(const struct coll_exec_step *st);
+
+/**
+ * coll_slices_open() - before a step is shared
+ * @x: its schedule
+ * @st: local step
+ *
+ * Where all memory is on one node, or none is left for a map of the slices, they are taken
+ * in order.
+ */
+void coll_slices_open(struct coll_exec *x, const struct coll_exec_step *st);
+
+/**
+ * coll_slices_take() - the slice that a helper is to do
+ * @x: of a running op, with a use
+ * @st: shared step
+ * @off: what the cursor said: there is a slice for whoever moves it
+ * @s: the helper's
+ *
+ * One whose memory is mostly on the node of this CPU, as long as there are such.
+ * Return: offset of a slice that nobody else gets; not the end of the step, if the cursor
+ * counts right.
+ */
+u64 coll_slices_take(struct coll_exec *x, const struct coll_exec_step *st, u64 off,
+		     struct coll_slices *s);
+
+/**
+ * coll_slices_nodes() - the nodes whose CPUs a step is near to
+ * @x: its schedule; ->taken is there
+ * @st: shared step
+ * @nodes: result
+ */
+void coll_slices_nodes(const struct coll_exec *x, const struct coll_exec_step *st,
+		       nodemask_t *nodes);
+
+#endif /* COLL_CORE_SLICES_H */

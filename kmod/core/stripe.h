@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Stripes: a large collective is cut into parts, and each goes over a link of its own.
+ * The same schedule runs for each part at once: nothing is shared between the links but
+ * the op.
+ */
+#ifndef COLL_CORE_STRIPE_H
+#define COLL_CORE_STRIPE_H
+
+#include <linux/types.h>
+
+struct coll_group;
+struct coll_op;
+struct coll_req;
+
+/**
+ * struct coll_stripes - what the nodes of a group have agreed on
+ * @links: parts at most
+ * @least: bytes of a part at least
+ */
+struct coll_stripes {
+	u32 links;
+	u64 least;
+};
+
+/**
+ * coll_group_stripe() - COLL_IOC_STRIPE
+ * @g: group
+ * @links: from the user
+ * @least: likewise; 0: COLL_STRIPE_LEAST
+ *
+ * Return: 0, also if it is so already; -EINVAL; -EBUSY while an op is posted; -ESHUTDOWN.
+ */
+int coll_group_stripe(struct coll_group *g, u32 links, u64 least);
+
+/**
+ * coll_stripe_op() - over how many links does a new op go?
+ * @op: its command and group are set; @op->links is
+ * @req: the first one of it
+ *
+ * By what all ranks know. Under group->lock.
+ */
+void coll_stripe_op(struct coll_op *op, const struct coll_req *req);
+
+/* Parts are the same on all nodes only if these are: @sig with that. Under group->lock. */
+u64 coll_stripes_sign(const struct coll_group *g, u64 sig);
+
+#endif /* COLL_CORE_STRIPE_H */
