@@ -158,7 +158,7 @@ static void show_links(const struct objects *links, uint64_t id)
 		       get(l, COLL_NL_LINK_RX_BYTES), get(l, COLL_NL_LINK_RX_FRAMES),
 		       get(l, COLL_NL_LINK_TX_STALLS), get(l, COLL_NL_LINK_USERS),
 		       get(l, COLL_NL_LINK_SPILLED));
-		if (get(l, COLL_NL_LINK_STRIPE))
+		if (get(l, COLL_NL_LINK_STRIPE) % 2)
 			show_sent(l);
 	}
 }
@@ -210,6 +210,27 @@ static void show_select(const struct objects *select, uint64_t id)
 		putchar('\n');
 }
 
+static void show_features(uint64_t features)
+{
+	static const char *const names[64] = {
+		"ioctl", "uring", "uring-cancel", "register", "links", "netlink",
+		"death-notice", "shrink", "persistent", "select", "share", "spin",
+		"uring-fixed", "stripe",
+	};
+	int i;
+
+	printf("  features:");
+	for (i = 0; i < 64; i++) {
+		if (!(features >> i & 1))
+			continue;
+		if (names[i])
+			printf(" %s", names[i]);
+		else
+			printf(" bit-%d", i);
+	}
+	putchar('\n');
+}
+
 /*
  * What the module itself says. Not everybody who may ask netlink may open the device:
  * then there is no such line.
@@ -221,8 +242,10 @@ static void show_module(void)
 
 	if (fd < 0)
 		return;
-	if (!ioctl(fd, COLL_IOC_VERSION, &v))
+	if (!ioctl(fd, COLL_IOC_VERSION, &v)) {
 		printf("module: abi %u, wire %u, reductions by %.16s\n", v.abi, v.wire, v.simd);
+		show_features(v.features);
+	}
 	close(fd);
 }
 
@@ -247,6 +270,9 @@ static int show(const struct objects *groups, const struct objects *members,
 		       get(g, COLL_NL_GROUP_NR_LINKS),
 		       state_name(get(g, COLL_NL_GROUP_STATE)), get(g, COLL_NL_GROUP_UID),
 		       get(g, COLL_NL_GROUP_EPOCH));
+		if (get(g, COLL_NL_GROUP_STRIPES) > 1)
+			printf("  large collectives go over up to %llu links to each node\n",
+			       get(g, COLL_NL_GROUP_STRIPES));
 		printf("  ops: started up to %llu, over up to %llu, %llu ended well with %llu bytes\n",
 		       get(g, COLL_NL_GROUP_SEQ_STARTED), get(g, COLL_NL_GROUP_SEQ_DONE),
 		       get(g, COLL_NL_GROUP_OPS), get(g, COLL_NL_GROUP_BYTES));

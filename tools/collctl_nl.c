@@ -42,6 +42,7 @@ const struct kind kind_group = {
 		[COLL_NL_GROUP_CAUSE_HOST] = { "cause-host", FIELD_STRING },
 		F64(COLL_NL_GROUP_WORK_NS, "work-ns"),
 		F64(COLL_NL_GROUP_CALL_NS, "call-ns"),
+		F32(COLL_NL_GROUP_STRIPES, "stripes"),
 	},
 };
 

@@ -28,7 +28,7 @@ static int make_socks(struct procs *p)
 	memset(p->socks, 0xff, sizeof(p->socks));
 	for (a = 0; a < p->c.nodes; a++) {
 		for (b = a + 1; b < p->c.nodes; b++) {
-			for (s = 0; s < 2; s++) {
+			for (s = 0; s < 2 * (p->links ?: 1); s++) {
 				ret = raw_tcp_pair(sv);
 				if (ret)
 					return ret;
@@ -46,7 +46,7 @@ static void close_socks(struct procs *p)
 
 	for (a = 0; a < p->c.nodes; a++)
 		for (b = 0; b < p->c.nodes; b++)
-			for (s = 0; s < 2; s++)
+			for (s = 0; s < COLL_MAX_STRIPES; s++)
 				if (p->socks[a][b][s] >= 0)
 					close(p->socks[a][b][s]);
 }
@@ -58,7 +58,7 @@ static void keep_own_socks(struct procs *p, uint32_t rank)
 
 	for (a = 0; a < p->c.nodes; a++) {
 		for (b = 0; b < p->c.nodes; b++) {
-			for (s = 0; s < 2; s++) {
+			for (s = 0; s < COLL_MAX_STRIPES; s++) {
 				int *fd = &p->socks[a][b][s];
 
 				if ((a == node && rank == first_of(&p->c, node)) ||
@@ -82,12 +82,14 @@ static int join_and_link(struct procs *p, uint32_t rank)
 	keep_own_socks(p, rank);
 	ret = raw_join(fd, &p->c, rank);
 	for (b = 0; !ret && b < p->c.nodes; b++) {
-		for (s = 0; !ret && s < 2; s++) {
+		for (s = 0; !ret && s < COLL_MAX_STRIPES; s++) {
 			if (p->socks[node][b][s] >= 0)
 				ret = raw_link(fd, b, p->socks[node][b][s], s);
 		}
 	}
 	close_socks(p);
+	if (!ret && p->links)
+		ret = raw_stripe(fd, p->links, p->least);
 	return ret;
 }
 

@@ -59,15 +59,19 @@ struct procs_shared {
  *	left when it returns
  * @arg: for @ops
  * @early: ranks may post as soon as they have joined themselves
+ * @links: between two nodes; 0: one
+ * @least: bytes worth a link, 0: as the kernel thinks
  */
 struct procs {
 	struct raw_comm c;
 	pid_t pid[PROCS_MAX];
-	int socks[PROCS_MAX][PROCS_MAX][2];
+	int socks[PROCS_MAX][PROCS_MAX][COLL_MAX_STRIPES];
 	struct procs_shared *sh;
 	void (*ops)(struct procs *p, uint32_t rank);
 	void *arg;
 	bool early;
+	uint32_t links;
+	uint64_t least;
 };
 
 /* Fork the ranks. Return: 0 or -errno. */

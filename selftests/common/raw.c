@@ -74,6 +74,13 @@ int raw_share(int fd, uint32_t peer, int parent, uint32_t parent_peer)
 	return raw_ioctl(fd, COLL_IOC_LINK, &l);
 }
 
+int raw_stripe(int fd, uint32_t links, uint64_t least)
+{
+	struct coll_stripe s = { .links = links, .least = least };
+
+	return raw_ioctl(fd, COLL_IOC_STRIPE, &s);
+}
+
 int raw_tcp_pair(int sv[2])
 {
 	struct sockaddr_in a = {
@@ -131,12 +138,12 @@ static int raw_first_fd(const struct raw_comm *c, uint32_t node)
 	return c->fd[r];
 }
 
-static int raw_connect(struct raw_comm *c, uint32_t a, uint32_t b)
+static int raw_connect(struct raw_comm *c, uint32_t a, uint32_t b, uint32_t links)
 {
 	uint32_t stripe;
 	int sv[2], ret;
 
-	for (stripe = 0; stripe < 2; stripe++) {
+	for (stripe = 0; stripe < 2 * links; stripe++) {
 		ret = raw_tcp_pair(sv);
 		if (ret)
 			return ret;
@@ -151,7 +158,7 @@ static int raw_connect(struct raw_comm *c, uint32_t a, uint32_t b)
 	return 0;
 }
 
-int raw_start(struct raw_comm *c, uint32_t size, uint32_t nodes)
+int raw_start_links(struct raw_comm *c, uint32_t size, uint32_t nodes, uint32_t links)
 {
 	uint32_t r, a, b;
 	int ret;
@@ -167,12 +174,27 @@ int raw_start(struct raw_comm *c, uint32_t size, uint32_t nodes)
 	}
 	for (a = 0; a < nodes; a++) {
 		for (b = a + 1; b < nodes; b++) {
-			ret = raw_connect(c, a, b);
+			ret = raw_connect(c, a, b, links);
 			if (ret)
 				return ret;
 		}
 	}
 	return 0;
+}
+
+int raw_start(struct raw_comm *c, uint32_t size, uint32_t nodes)
+{
+	return raw_start_links(c, size, nodes, 1);
+}
+
+int raw_stripes(struct raw_comm *c, uint32_t links, uint64_t least)
+{
+	uint32_t r;
+	int ret = 0;
+
+	for (r = 0; !ret && r < c->size; r++)
+		ret = raw_stripe(c->fd[r], links, least);
+	return ret;
 }
 
 void raw_stop(struct raw_comm *c)

@@ -38,6 +38,7 @@ int raw_status(int fd, struct coll_status *s);
 int raw_abort(int fd, uint32_t code);
 int raw_link(int fd, uint32_t peer, int sock, uint32_t stripe);
 int raw_share(int fd, uint32_t peer, int parent, uint32_t parent_peer);
+int raw_stripe(int fd, uint32_t links, uint64_t least);
 
 /* A connected pair of TCP sockets over loopback. */
 int raw_tcp_pair(int sv[2]);
@@ -46,6 +47,10 @@ int raw_tcp_pair(int sv[2]);
 void raw_plan(struct raw_comm *c, uint32_t size, uint32_t nodes);
 /* Join all ranks, and link every pair of nodes. */
 int raw_start(struct raw_comm *c, uint32_t size, uint32_t nodes);
+/* The same with several links to each node; they are not used before raw_stripes(). */
+int raw_start_links(struct raw_comm *c, uint32_t size, uint32_t nodes, uint32_t links);
+/* COLL_IOC_STRIPE on all ranks. */
+int raw_stripes(struct raw_comm *c, uint32_t links, uint64_t least);
 void raw_stop(struct raw_comm *c);
 
 /* Let every rank submit its command at the same time; results by rank. */

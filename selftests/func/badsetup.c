@@ -401,12 +401,12 @@ TEST(stripes)
 	raw_plan(&c, 2, 2);
 	ASSERT_EQ(0, raw_join(fd, &c, 0));
 	ASSERT_EQ(0, raw_tcp_pair(sv));
-	/* documented as data streams; so either they work or say so */
-	for (i = 2; i < COLL_MAX_STRIPES; i++) {
-		int ret = raw_link(fd, 1, sv[0], i);
-
-		EXPECT_EQ(-EOPNOTSUPP, ret) TH_LOG("stripe %d", i);
-	}
+	/* of the last link: taken, once, and what is taken cannot be given twice */
+	for (i = COLL_MAX_STRIPES; i < COLL_MAX_STRIPES + 3; i++)
+		EXPECT_EQ(-EINVAL, raw_link(fd, 1, sv[0], i)) TH_LOG("stripe %d", i);
+	EXPECT_EQ(0, raw_link(fd, 1, sv[0], COLL_MAX_STRIPES - 1));
+	EXPECT_EQ(-EEXIST, raw_link(fd, 1, sv[1], COLL_MAX_STRIPES - 1));
+	EXPECT_EQ(-EBUSY, raw_link(fd, 1, sv[0], COLL_MAX_STRIPES - 2));
 	close(sv[0]);
 	close(sv[1]);
 	close(fd);

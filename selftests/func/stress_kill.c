@@ -38,7 +38,7 @@ struct tally {
 
 struct injection {
 	uint64_t seed;
-	uint32_t size, nodes, victim, delay;
+	uint32_t size, nodes, links, victim, delay;
 	struct procs_stream s;
 	bool early;		/* the delay begins with the start */
 	bool joined;		/* all ranks had, when it was killed */
@@ -62,6 +62,9 @@ static void draw(struct injection *in, uint64_t seed)
 	in->s.max_bytes = 4ULL << test_below(&lots, 19);
 	in->s.uring = test_below(&lots, 2) * (1 + test_below(&lots, 8));
 	in->s.timeout_ns = DEADLINE_MS * MS;
+	/* one more often than not */
+	in->links = test_below(&lots, 2) * test_below(&lots, 5);
+	in->links += !in->links;
 }
 
 static void complain(const struct injection *in, uint32_t r,
@@ -69,10 +72,10 @@ static void complain(const struct injection *in, uint32_t r,
 {
 	const struct coll_cause *c = &k->status.cause;
 
-	printf("# seed %" PRIu64 ": %u ranks, %u nodes, %s, up to %" PRIu64
+	printf("# seed %" PRIu64 ": %u ranks, %u nodes, %u links, %s, up to %" PRIu64
 	       " bytes, rank %u killed after %u us%s: rank %u %s: result %d after %"
 	       PRId64 " us, %" PRIu64 " ops, phase %u; cause kind %u error %u rank %d node %d pid %u signal %u code %u\n",
-	       in->seed, in->size, in->nodes, in->s.uring ? "uring" : "ioctl",
+	       in->seed, in->size, in->nodes, in->links, in->s.uring ? "uring" : "ioctl",
 	       in->s.max_bytes, in->victim, in->delay,
 	       in->joined ? "" : " (during setup)", r, what, k->result,
 	       (int64_t)(k->when - in->when) / 1000, k->done, k->phase, c->kind,
@@ -147,6 +150,8 @@ static int inject(uint64_t seed, struct tally *t)
 
 	draw(&in, seed);
 	p.arg = &in.s;
+	p.links = in.links;
+	p.least = 4096;
 	start = test_now_ns();
 	ret = procs_start(&p, in.size, in.nodes);
 	if (ret) {

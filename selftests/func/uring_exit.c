@@ -39,6 +39,7 @@ static const char * const act_names[] = {
  * struct scene - what happens in all three processes
  * @act: to rank 0
  * @fixed: it uses a registered file
+ * @buffers: its memory is registered with the ring
  * @setup: flags of its ring
  * @when: it acted
  * @harmless: rank 2 posts in the end, for everything shall complete
@@ -46,6 +47,7 @@ static const char * const act_names[] = {
 struct scene {
 	enum act act;
 	bool fixed;
+	bool buffers;
 	unsigned int setup;
 	volatile uint64_t when;
 	volatile uint32_t harmless;
@@ -55,14 +57,19 @@ static struct scene *scene;
 
 static void post_five(struct procs *p, struct io_uring *ring)
 {
-	static int32_t buf[IN_FLIGHT][1000];
+	/* Linux 6.1 registers no memory of a program file, such as static variables. */
+	int32_t (*buf)[1000] = mmap(NULL, IN_FLIGHT * sizeof(*buf), PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	static struct coll_cmd cmd[IN_FLIGHT];
 	struct io_uring_params params = { .flags = scene->setup };
+	struct iovec iov = { buf, IN_FLIGHT * sizeof(*buf) };
 	int fd = p->c.fd[0], i;
 	int ret = io_uring_queue_init_params(8, ring, &params);
 
 	if (!ret && scene->fixed)
 		ret = io_uring_register_files(ring, &fd, 1);
+	if (!ret && scene->buffers)
+		ret = io_uring_register_buffers(ring, &iov, 1);
 	for (i = 0; !ret && i < IN_FLIGHT; i++) {
 		struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
 
@@ -70,6 +77,8 @@ static void post_five(struct procs *p, struct io_uring *ring)
 		ring_prep(sqe, scene->fixed ? 0 : fd, &cmd[i], i);
 		if (scene->fixed)
 			sqe->flags |= IOSQE_FIXED_FILE;
+		if (scene->buffers)
+			sqe->rw_flags = 1;	/* IORING_URING_CMD_FIXED; buf_index is 0 */
 	}
 	if (!ret)
 		ret = io_uring_submit(ring) == IN_FLIGHT ? 0 : -EIO;
@@ -220,7 +229,7 @@ static void check_others(struct __test_metadata *_metadata, struct procs *p)
 }
 
 static void play(struct __test_metadata *_metadata, enum act act, bool fixed,
-		 unsigned int setup, uint32_t nodes)
+		 bool buffers, unsigned int setup, uint32_t nodes)
 {
 	struct procs p = { .ops = ops };
 	bool heard;
@@ -229,6 +238,7 @@ static void play(struct __test_metadata *_metadata, enum act act, bool fixed,
 	memset(scene, 0, sizeof(*scene));
 	scene->act = act;
 	scene->fixed = fixed;
+	scene->buffers = buffers;
 	scene->setup = setup;
 	heard = must_be_heard(scene);
 	ASSERT_EQ(0, procs_start(&p, 3, nodes));
@@ -267,7 +277,7 @@ static void play(struct __test_metadata *_metadata, enum act act, bool fixed,
 	ASSERT_EQ(0, _metadata->exit_code);
 }
 
-static void play_all(struct __test_metadata *_metadata, bool fixed,
+static void play_all(struct __test_metadata *_metadata, bool fixed, bool buffers,
 		     unsigned int setup)
 {
 	enum act a;
@@ -275,19 +285,21 @@ static void play_all(struct __test_metadata *_metadata, bool fixed,
 	scene = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	for (a = 0; a < NR_ACTS; a++) {
-		play(_metadata, a, fixed, setup, 1);
-		play(_metadata, a, fixed, setup, 3);
+		play(_metadata, a, fixed, buffers, setup, 1);
+		play(_metadata, a, fixed, buffers, setup, 3);
 	}
 }
 
-TEST(plain_file)	{ play_all(_metadata, false, 0); }
-TEST(fixed_file)	{ play_all(_metadata, true, 0); }
-TEST(sqpoll)		{ play_all(_metadata, false, IORING_SETUP_SQPOLL); }
-TEST(coop_taskrun)	{ play_all(_metadata, false, IORING_SETUP_COOP_TASKRUN); }
+TEST(plain_file)	{ play_all(_metadata, false, false, 0); }
+TEST(fixed_file)	{ play_all(_metadata, true, false, 0); }
+TEST(fixed_buffers)	{ play_all(_metadata, false, true, 0); }
+TEST(all_fixed)		{ play_all(_metadata, true, true, 0); }
+TEST(sqpoll)		{ play_all(_metadata, false, false, IORING_SETUP_SQPOLL); }
+TEST(coop_taskrun)	{ play_all(_metadata, false, false, IORING_SETUP_COOP_TASKRUN); }
 TEST(defer_taskrun)
 {
 	/* SINGLE_ISSUER | DEFER_TASKRUN, from 6.1 on */
-	play_all(_metadata, false, 1U << 12 | 1U << 13);
+	play_all(_metadata, false, true, 1U << 12 | 1U << 13);
 }
 
 TEST_HARNESS_MAIN

@@ -3,7 +3,9 @@
  * The test plays the peer node of two communicators on the same streams: greetings
  * in every order, windows, frames of one that must not harm the other.
  */
+#include <poll.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include "harness.h"
 #include "peer.h"
@@ -484,6 +486,20 @@ TEST(one_fails)
 	}
 }
 
+/* The rank of @b is in the middle of sending when its communicator fails. */
+static bool fail_while_sending(struct two *t, struct peer_op *o)
+{
+	static uint8_t buf[PEER_BYTES];
+
+	if (!peer_op_init(o, &t->b, PEER_BCAST_OUT, 1000000, 20 * SECOND) ||
+	    !peer_op_start(o, &t->b) ||
+	    !peer_write(&t->a, 1, buf, peer_put_op(&t->b, &o->cmd, 1, 4096, buf)))
+		return false;
+	/* the socket is full, or all of the window is in it */
+	test_sleep_us(50000);
+	return !raw_abort(t->b.c.fd[0], 1);
+}
+
 /* A frame of an op that fails is made whole: what follows is in step. */
 TEST(half_a_frame_sent)
 {
@@ -496,12 +512,7 @@ TEST(half_a_frame_sent)
 	struct two t;
 
 	ASSERT_EQ(0, start_greeted(&t));
-	ASSERT_TRUE(peer_op_init(&o, &t.b, PEER_BCAST_OUT, 1000000, 20 * SECOND));
-	ASSERT_TRUE(peer_op_start(&o, &t.b));
-	ASSERT_TRUE(peer_write(&t.a, 1, buf, peer_put_op(&t.b, &o.cmd, 1, 4096, buf)));
-	test_sleep_us(50000);
-	/* the socket is full, or all of the window is in it */
-	EXPECT_EQ(0, raw_abort(t.b.c.fd[0], 1));
+	ASSERT_TRUE(fail_while_sending(&t, &o));
 	/* that nobody reads its bytes any more is for the peer to say */
 	ASSERT_TRUE(peer_write(&t.a, 0, buf, peer_put_abort(&t.b, &cause, buf)));
 	EXPECT_EQ(-ESHUTDOWN, peer_op_wait(&o));
@@ -514,6 +525,23 @@ TEST(half_a_frame_sent)
 	stop(&t);
 }
 
+/* What there is to read of data until nothing more comes. Return: bytes. */
+static size_t drain(const struct two *t)
+{
+	struct pollfd pfd = { .fd = t->a.sock[1], .events = POLLIN };
+	uint8_t junk[4096];
+	size_t got = 0;
+	ssize_t n;
+
+	while (poll(&pfd, 1, QUIET) == 1) {
+		n = recv(pfd.fd, junk, sizeof(junk), MSG_DONTWAIT);
+		if (n <= 0)
+			break;
+		got += n;
+	}
+	return got;
+}
+
 static bool set_send_mode(const char *mode)
 {
 	FILE *f = fopen("/sys/module/coll/parameters/send_mode", "w");
@@ -521,11 +549,46 @@ static bool set_send_mode(const char *mode)
 	return f && fprintf(f, "%s\n", mode) > 0 && !fclose(f);
 }
 
+/*
+ * The peer would take the zeroes for data, if they came before the ABORT that tells it not
+ * to: another stream, so they may. They wait for its own.
+ */
+TEST(zeroes_wait)
+{
+	static const char *const modes[] = { "copy", "splice", "ubuf" };
+	struct coll_cause cause = {
+		.kind = COLL_CAUSE_ABORT, .error = ESHUTDOWN, .rank = 1, .node = 1,
+	};
+	static uint8_t buf[PEER_BYTES];
+	int little = 65536, i;
+	struct coll_frame f;
+	struct peer_op o;
+	struct two t;
+
+	for (i = 0; i < 3; i++) {
+		ASSERT_TRUE(set_send_mode(modes[i]));
+		ASSERT_EQ(0, start_greeted(&t));
+		ASSERT_EQ(0, setsockopt(t.a.sock[1], SOL_SOCKET, SO_RCVBUF, &little,
+					sizeof(little)));
+		ASSERT_TRUE(fail_while_sending(&t, &o));
+		drain(&t);
+		ASSERT_TRUE(peer_write(&t.a, 0, buf, peer_put_abort(&t.b, &cause, buf)));
+		EXPECT_LT(0, drain(&t)) TH_LOG("%s", modes[i]);
+		EXPECT_EQ(-ESHUTDOWN, peer_op_wait(&o));
+		EXPECT_EQ(0, peer_op_exit(&o));
+		/* in step */
+		EXPECT_EQ(0, works(&t.a, PEER_BARRIER)) TH_LOG("%s", modes[i]);
+		ASSERT_TRUE(peer_read(&t.a, 1, &f, MS));
+		EXPECT_TRUE(is(&f, &t.a, COLL_FRAME_DATA));
+		stop(&t);
+	}
+	EXPECT_TRUE(set_send_mode("auto"));
+}
+
 /* Nor does an op wait for a peer that does not say it: the stream is broken off. */
 TEST(pages_called_back)
 {
 	static const char *const modes[] = { "splice", "ubuf" };
-	static uint8_t buf[PEER_BYTES];
 	struct peer_op o;
 	struct two t;
 	int i;
@@ -533,12 +596,7 @@ TEST(pages_called_back)
 	for (i = 0; i < 2; i++) {
 		ASSERT_TRUE(set_send_mode(modes[i]));
 		ASSERT_EQ(0, start_greeted(&t));
-		ASSERT_TRUE(peer_op_init(&o, &t.b, PEER_BCAST_OUT, 1000000, 20 * SECOND));
-		ASSERT_TRUE(peer_op_start(&o, &t.b));
-		ASSERT_TRUE(peer_write(&t.a, 1, buf,
-				       peer_put_op(&t.b, &o.cmd, 1, 4096, buf)));
-		test_sleep_us(50000);
-		EXPECT_EQ(0, raw_abort(t.b.c.fd[0], 1));
+		ASSERT_TRUE(fail_while_sending(&t, &o));
 		EXPECT_EQ(-ESHUTDOWN, peer_op_wait(&o)) TH_LOG("%s", modes[i]);
 		EXPECT_EQ(0, peer_op_exit(&o));
 		EXPECT_TRUE(becomes(&t.a, EHOSTDOWN)) TH_LOG("%s", modes[i]);

@@ -113,9 +113,40 @@ test_kmeans()
 	ok $? "kmeans on two nodes: the same digits as alone"
 }
 
-plan 9
+# Blocking calls do the work of their links themselves; for others workers do.
+test_who_works()
+{
+	local how pid
+
+	for how in --ioctl ""; do
+		"$tools/collrun" -t 60 -n 2 --nodes 2 "$tools/collperf" allreduce \
+			-b 1M -e 1M -n 100000000 $how >"$log" 2>&1 </dev/null &
+		pid=$!
+		for _ in $(seq 100); do
+			sleep 0.1
+			"$tools/collctl" --json show >/tmp/json 2>>"$log" &&
+				grep -q '"ops": [1-9][0-9]' /tmp/json && break
+		done
+		sleep 1
+		"$tools/collctl" --json show >/tmp/json 2>>"$log"
+		kill -TERM "$pid"
+		wait "$pid"
+		python3 - /tmp/json "$how" <<-'END'
+		import json, sys
+		groups = json.load(open(sys.argv[1]))["groups"]
+		calls = sum(g["call-ns"] for g in groups)
+		works = sum(g["work-ns"] for g in groups)
+		print("calls", calls, "works", works)
+		sys.exit(len(groups) != 2 or (calls > works) != (sys.argv[2] == "--ioctl"))
+		END
+		ok $? "who works for ${how:-io_uring}"
+	done
+}
+
+plan 11
 test_kmeans
 test_kill
+test_who_works
 test_collctl
 test_strangers
 test_link_down

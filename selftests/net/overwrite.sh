@@ -27,10 +27,11 @@ ops()
 	fi
 }
 
-# sent ATTRIBUTE: bytes, of all links that the last run has shown
+# sent ATTRIBUTE: bytes, of all links that the last run has shown. (print would round
+# sums past 2^31, in some awks.)
 sent()
 {
-	grep -o "\"$1\": [0-9]*" "$log" | awk '{ sum += $2 } END { print sum + 0 }'
+	grep -o "\"$1\": [0-9]*" "$log" | awk '{ sum += $2 } END { printf "%.0f\n", sum }'
 }
 
 # Did large frames go the way that was asked for?

@@ -389,25 +389,43 @@ static void replace(void)
 	free(buf);
 }
 
-static void own_ring(void)
+/* @fixed: with buffers that are registered with the ring */
+static void own_ring(bool fixed)
 {
 	uint32_t to = (me + 1) % size, from = (me + size - 1) % size, i;
+	uint64_t mem[2] = { me + 77, 0 };
+	struct iovec iov = { mem, sizeof(mem) };
 	struct coll_cmd cmds[2];
 	struct io_uring ring;
+	struct io_uring_sqe *sqe[2];
 	struct io_uring_cqe *cqe;
-	uint64_t v = me + 77, o = 0;
 
 	must(io_uring_queue_init(4, &ring, 0), "ring");
-	coll_prep_recv(io_uring_get_sqe(&ring), comm, &cmds[0], &o, 1, COLL_U64, from, 2, NULL);
-	coll_prep_send(io_uring_get_sqe(&ring), comm, &cmds[1], &v, 1, COLL_U64, to, 2);
+	must(io_uring_register_buffers(&ring, &iov, 1), "register");
+	for (i = 0; i < 2; i++)
+		sqe[i] = io_uring_get_sqe(&ring);
+	coll_prep_recv(sqe[0], comm, &cmds[0], &mem[1], 1, COLL_U64, from, 2, NULL);
+	coll_prep_send(sqe[1], comm, &cmds[1], &mem[0], 1, COLL_U64, to, 2);
+	for (i = 0; fixed && i < 2; i++)
+		coll_prep_fixed(sqe[i], 0);
 	must(io_uring_submit(&ring) == 2 ? 0 : -EIO, "submit");
 	for (i = 0; i < 2; i++) {
 		must(io_uring_wait_cqe(&ring, &cqe), "cqe");
 		must(cqe->res, "an SQE");
 		io_uring_cqe_seen(&ring, cqe);
 	}
-	if (o != from + 77)
-		complain("own ring");
+	if (mem[1] != from + 77)
+		complain("own ring%s", fixed ? ", fixed buffer" : "");
+	/* and that the index has come through */
+	if (fixed) {
+		sqe[0] = io_uring_get_sqe(&ring);
+		coll_prep_send(sqe[0], comm, &cmds[0], &mem[0], 1, COLL_U64, to, 2);
+		coll_prep_fixed(sqe[0], 1);
+		must(io_uring_submit(&ring) == 1 ? 0 : -EIO, "submit");
+		must(io_uring_wait_cqe(&ring, &cqe), "cqe");
+		if (cqe->res != -EFAULT)
+			complain("no such buffer: %d", cqe->res);
+	}
 	io_uring_queue_exit(&ring);
 }
 
@@ -434,7 +452,8 @@ static void mode_ways(void)
 {
 	persistent();
 	replace();
-	own_ring();
+	own_ring(false);
+	own_ring(true);
 	part();
 }
 

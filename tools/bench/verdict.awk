@@ -162,6 +162,7 @@ function verdicts(	i)
 	}
 	# needs a network between machines, and links that send without copying
 	ask("two VMs, an emulated network: bytes sent without a copy / bytes sent, 16 MiB", 0.99)
+	answer(median("vm", "hosts", 2, "coll-registered", "hosts", 16777216, "zerocopy"), "ubuf")
 	decide()
 	table_end()
 }

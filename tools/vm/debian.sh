@@ -130,7 +130,19 @@ qemu_share()
 	vm_cmd+=(-virtfs "local,path=${2//,/,,},mount_tag=$1,security_model=none,multidevs=remap$3")
 }
 
-# debian_command KERNEL RUN CPUS MEGABYTES: as uml_command
+# qemu_numa CPUS MEGABYTES: $numa nodes, each with its share; sets vm_cmd's next words
+qemu_numa()
+{
+	local n begin end
+
+	for ((n = 0; n < numa; n++)); do
+		((begin = $1 * n / numa, end = $1 * (n + 1) / numa - 1))
+		vm_cmd+=(-object "memory-backend-ram,id=mem$n,size=$(($2 * (n + 1) / numa - $2 * n / numa))M"
+			-numa "node,nodeid=$n,cpus=$begin-$end,memdev=mem$n")
+	done
+}
+
+# debian_command KERNEL RUN CPUS MEGABYTES: as uml_command; uses $numa
 debian_command()
 {
 	local kernel=$1 run=$2 cpus=$3 mem=$4 dir args
@@ -151,6 +163,7 @@ debian_command()
 		-serial stdio
 		-device virtio-serial-pci -chardev "file,id=out,path=/dev/fd/4"
 		-device "virtserialport,chardev=out,name=out")
+	((numa == 1)) || qemu_numa "$cpus" "$mem"
 	qemu_share root / ,readonly=on
 	qemu_share run "$run" ''
 	[[ -z ${COLLVM_OUT-} ]] || qemu_share out "$COLLVM_OUT" ''

@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# TCP may use a few MiB only, less than all streams together want: a socket with room
+# and nothing on its way gets no memory, and nobody tells it when there is some.
+
+# shellcheck source=selftests/net/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+limit=/proc/sys/net/ipv4/tcp_mem
+param=/sys/module/coll/parameters/send_mode
+was=$(cat "$limit")
+mode=$(cat "$param" 2>/dev/null || echo auto)
+trap 'echo "$was" >"$limit"; echo "$mode" >"$param"; rm -f "$log"' EXIT
+
+# scarce MODE ALGORITHM
+scarce()
+{
+	echo "$1" >"$param"
+	"$tools/collrun" -t 100 -n 4 --nodes 4 "$tools/collperf" allreduce -A "$2" \
+		-b 4M -e 4M -n 2 -w 1 --check >"$log" 2>&1 </dev/null && right "$log"
+	ok $? "$2, sent by $1"
+}
+
+plan 4
+if ! echo "1000 1500 2000" >"$limit" 2>"$log"; then
+	for name in 1 2 3 4; do
+		skip "$name" "tcp_mem cannot be set: $(head -n 1 "$log")"
+	done
+	finish
+fi
+scarce auto mesh_full
+scarce copy mesh_full
+scarce splice mesh_full
+scarce auto ring
+finish
