@@ -73,6 +73,7 @@ build_locked()
 	fi
 	# warnings of a good build are worth a look too
 	grep -v -e '^Skipping BTF' -e '^warning: the compiler differs' \
-		-e 'The kernel was built by:' -e 'You are using:' "$log" >&2
+		-e '^warning: pahole version differs' -e 'The kernel was built \(by\|with\):' \
+		-e 'You are using:' "$log" >&2
 	[[ ! $3 ]] || cp "$out/src/coll.ko" "$3"
 }

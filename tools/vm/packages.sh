@@ -9,7 +9,7 @@ packages_of()
 	uml*)
 		echo xz-utils patch flex bison bc libelf-dev libssl-dev perl-base cpio ;;
 	debian-*)
-		echo qemu-system-x86 cpio gzip xz-utils libelf-dev ;;
+		echo qemu-system-x86 cpio gzip xz-utils libelf-dev pahole ;;
 	esac
 }
 
