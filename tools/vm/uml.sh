@@ -45,8 +45,8 @@ uml_configure()
 
 	shift
 	progress "configuring" step
-	# The hidden symbol nothing in user-mode Linux selects, though it works.
-	sed -i 's/^\tselect MMU_GATHER_RCU_TABLE_FREE$/&\n\tselect MMU_NOTIFIER/' \
+	# The hidden symbols nothing in user-mode Linux selects, though they work.
+	sed -i 's/^\tselect MMU_GATHER_RCU_TABLE_FREE$/&\n\tselect MMU_NOTIFIER\n\tselect VHOST_TASK/' \
 		"$kdir/arch/um/Kconfig" || return
 	# kmemleak passes over what is younger than 5 s: too long for short tests.
 	sed -i 's/^#define MSECS_MIN_AGE.*/#define MSECS_MIN_AGE 250/' \
