@@ -146,13 +146,13 @@ struct coll_exec_peer {
 };
 
 /**
- * struct coll_helper - a worker for the local steps of some participants
- * @work: queued with a use of the op
+ * struct coll_helper - what does the local steps of some participants
+ * @work: queued with a use of the op, where no rank's thread takes it
  * @x: the schedule
  * @steps: local steps, and receives from local participants, that are not complete
  * @nr: how many
  * @kicks: since they were last looked at; whoever makes it 1 sees to it that the
- *	worker runs
+ *	work is done
  * @sweep: its own; NULL: not needed so far
  */
 struct coll_helper {

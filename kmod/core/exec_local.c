@@ -14,6 +14,7 @@
 #include "group.h"
 #include "limits.h"
 #include "link.h"
+#include "sleeper.h"
 #include "slices.h"
 #include "trace.h"
 
@@ -64,7 +65,8 @@ static int coll_run_step(struct coll_exec *x, struct coll_exec_step *st,
 		u64 len = min(limit - st->done, coll_slice(st));
 		int ret;
 
-		if (coll_op_ending(x->op))
+		/* Who is being killed is in this op, and fails it as soon as we are back. */
+		if (coll_op_ending(x->op) || fatal_signal_pending(current))
 			return 0;
 		ret = coll_sweep_slice(x, st, sw, st->done, len);
 		if (ret)
@@ -124,15 +126,24 @@ static void coll_helper_run(struct coll_helper *h)
 		coll_exec_failed(h->x, ret);
 }
 
+void coll_helper_do(struct coll_helper *h)
+{
+	struct coll_op *op = h->x->op;
+
+	coll_helper_run(h);
+	coll_op_put_use(op);
+}
+
 static void coll_helper_work(struct work_struct *work)
 {
 	struct coll_helper *h = container_of(work, struct coll_helper, work);
-	struct coll_op *op = h->x->op;
+	struct coll_group *g = h->x->op->group;
 	u64 begin = coll_account_begin();
 
-	coll_helper_run(h);
-	coll_account_work(op->group, begin);
-	coll_op_put_use(op);
+	coll_group_get(g);
+	coll_helper_do(h);
+	coll_account_work(g, begin);
+	coll_group_put(g);
 }
 
 void coll_helpers_init(struct coll_exec *x)
@@ -143,13 +154,24 @@ void coll_helpers_init(struct coll_exec *x)
 		INIT_WORK(&x->helpers[h].work, coll_helper_work);
 }
 
+/* A rank that rests comes before a worker. */
+static bool coll_helper_give(struct coll_helper *h)
+{
+	struct coll_req *req;
+
+	list_for_each_entry(req, &h->x->op->reqs, list)
+		if (coll_sleeper_give(req->sleeper, h))
+			return true;
+	return false;
+}
+
 void coll_helper_kick(struct coll_helper *h)
 {
 	if (atomic_inc_return(&h->kicks) != 1)
 		return;
 	if (h->x->small)
 		coll_helper_run(h);
-	else if (coll_op_use(h->x->op))
+	else if (coll_op_use(h->x->op) && !coll_helper_give(h))
 		queue_work(coll_wq, &h->work);
 }
 
@@ -212,6 +234,19 @@ static void coll_share_work(struct work_struct *work)
 	coll_op_put_use(op);
 }
 
+/* Where a thread of a rank sleeps that comes when it is woken; -1: nowhere. */
+static int coll_sleeper_cpu(const struct coll_req *req)
+{
+	const struct coll_sleeper *s = req->sleeper;
+
+	return s && !READ_ONCE(s->away) ? (int)task_cpu(s->task) : -1;
+}
+
+static bool coll_sleeper_is_me(const struct coll_req *req)
+{
+	return req->sleeper && req->sleeper->task == current;
+}
+
 /* Has a rank been woken that slept on @cpu, or is that ours, and we help? */
 static bool coll_cpu_taken(struct coll_exec *x, int cpu, const struct coll_req *end)
 {
@@ -220,30 +255,30 @@ static bool coll_cpu_taken(struct coll_exec *x, int cpu, const struct coll_req *
 	list_for_each_entry(req, &x->op->reqs, list) {
 		if (req == end)
 			break;
-		if (req->sleeper && task_cpu(req->sleeper) == cpu)
+		if (coll_sleeper_cpu(req) == cpu)
 			return true;
 	}
 	return false;
 }
 
 /*
- * Ranks asleep in ioctl come first, no other thread need wake up; but each on a CPU
+ * Threads of ranks come first, no other one need wake up; but each on a CPU
  * of its own: helpers that take turns are none, and the scheduler moves nobody who has
  * so little to do. Return: how many are still wanted.
  */
 static u32 coll_wake_helpers(struct coll_exec *x, u32 want, bool self)
 {
-	int here = self ? raw_smp_processor_id() : -1;
+	int cpu, here = self ? raw_smp_processor_id() : -1;
 	struct coll_req *req;
 
 	list_for_each_entry(req, &x->op->reqs, list) {
 		if (!want)
 			break;
-		if (!req->sleeper || req->sleeper == current ||
-		    task_cpu(req->sleeper) == here ||
-		    coll_cpu_taken(x, task_cpu(req->sleeper), req))
+		cpu = coll_sleeper_cpu(req);
+		if (cpu < 0 || cpu == here || coll_sleeper_is_me(req) ||
+		    coll_cpu_taken(x, cpu, req))
 			continue;
-		wake_up(req->waiter);
+		wake_up(&req->sleeper->wq);
 		want--;
 	}
 	return want;
@@ -307,12 +342,15 @@ static bool coll_queue_helper(struct coll_helping *h, int cpu)
 static bool coll_node_is_helped(const struct coll_helping *h, int nid)
 {
 	const struct coll_req *req;
+	int cpu;
 
 	if (h->here >= 0 && cpu_to_node(h->here) == nid)
 		return true;
-	list_for_each_entry(req, &h->x->op->reqs, list)
-		if (req->sleeper && cpu_to_node(task_cpu(req->sleeper)) == nid)
+	list_for_each_entry(req, &h->x->op->reqs, list) {
+		cpu = coll_sleeper_cpu(req);
+		if (cpu >= 0 && cpu_to_node(cpu) == nid)
 			return true;
+	}
 	return false;
 }
 
@@ -374,8 +412,10 @@ static void coll_share_local(struct coll_exec *x, struct coll_exec_step *st)
 	coll_slices_open(x, st);
 	/* pairs with coll_exec_help() */
 	smp_store_release(&x->shared, st);
+	/* pairs with who goes away: one of us sees the other */
+	smp_mb();
 	list_for_each_entry(req, &x->op->reqs, list)
-		self |= req->sleeper == current;
+		self |= coll_sleeper_is_me(req);
 	/* Who posts by ioctl goes on to help as soon as we are back. */
 	want = coll_wake_helpers(x, want - self, self);
 	coll_queue_helpers(x, st, min_t(u32, want, COLL_EXEC_HELPERS), self);

@@ -45,9 +45,12 @@ void coll_local_plan(struct coll_exec *x);
 void coll_helpers_init(struct coll_exec *x);
 
 /*
- * Let a worker for local steps look at what it may do; of a small op that is the caller.
- * Process context, a use held.
+ * Have local steps looked at, by a thread of a rank that has nothing else to do or by a
+ * worker; of a small op that is the caller. Process context, a use held.
  */
 void coll_helper_kick(struct coll_helper *h);
+
+/* Look at them, with a use of the op that is dropped. */
+void coll_helper_do(struct coll_helper *h);
 
 #endif /* COLL_CORE_EXEC_PRIV_H */

@@ -133,7 +133,7 @@ void coll_links_watch(struct coll_group *g, struct coll_watcher *w)
 		struct coll_link *link = coll_links_nth(g, i);
 
 		if (link)
-			link->ops->watch(link, w);
+			w->got += link->ops->watch(link, w);
 	}
 	/* Links that are made from now on are not ours. */
 	w->nr = end;
@@ -177,6 +177,7 @@ void coll_links_unwatch(struct coll_group *g, struct coll_watcher *w)
 			link->ops->unwatch(link, w);
 	}
 	w->nr = 0;
+	w->got = 0;
 }
 
 u32 coll_links_count(struct coll_group *g, u32 *ready)

@@ -17,7 +17,7 @@ struct coll_link;
 #define COLL_SEND_MODES	(COLL_NL_SEND_MODE_UBUF + 1)
 
 /**
- * struct coll_watcher - a caller that does the work of its group's links itself
+ * struct coll_watcher - a thread of a rank that does the work of its group's links itself
  * @wq: where it sleeps, woken when one of them has something to do. Its owner's, who
  *	looks at coll_links_due() too before it falls asleep.
  * @at: link it is at, as the transport calls it; NULL: none. Read by anyone.
@@ -25,6 +25,7 @@ struct coll_link;
  * @alone: what it waits for is short: data of a link wakes nobody else while it is at
  *	another one
  * @nr: links it has looked at
+ * @got: of these, attends to
  *
  * Owner: the caller, from coll_links_watch() to coll_links_unwatch().
  */
@@ -34,6 +35,7 @@ struct coll_watcher {
 	const bool *done;
 	bool alone;
 	u32 nr;
+	u32 got;
 };
 
 /**
@@ -65,8 +67,8 @@ struct coll_link_stat {
  * @stir: somebody waits for what has not been asked for: look at all that comes. Any
  *	context.
  * @watch: until @unwatch the caller attends to the link, unless somebody does already,
- *	and @kick wakes it instead of a worker. Callers in system calls only; data may
- *	have to wait while one posts, where memory is short or a plan large.
+ *	and @kick wakes it instead of a worker. Data may have to wait while a caller
+ *	posts, where memory is short or a plan large. Return: does it?
  * @unwatch: what has been kicked and not attended to is the worker's now.
  * @due: has something been kicked that is this watcher's?
  * @attend: does what a worker would do, if there is anything. Between @watch and
@@ -82,7 +84,7 @@ struct coll_link_ops {
 	void (*kick)(struct coll_link *link);
 	void (*call)(struct coll_link *link);
 	void (*stir)(struct coll_link *link);
-	void (*watch)(struct coll_link *link, struct coll_watcher *w);
+	bool (*watch)(struct coll_link *link, struct coll_watcher *w);
 	void (*unwatch)(struct coll_link *link, struct coll_watcher *w);
 	bool (*due)(const struct coll_link *link, const struct coll_watcher *w);
 	void (*attend)(struct coll_link *link, struct coll_watcher *w);

@@ -9,6 +9,7 @@
 #include "group.h"
 #include "limits.h"
 #include "msg_priv.h"
+#include "sleeper.h"
 
 /* Return: 0 or as coll_vec_run(). */
 static int coll_msg_copy_range(struct coll_msg *lead, u64 off, u64 len)
@@ -110,8 +111,8 @@ static void coll_msg_share(struct coll_msg *lead)
 	lead->shared = true;
 	spin_unlock(&g->lock);
 	for (i = 0; i < (reqs[0] == reqs[1] ? 1 : 2); i++) {
-		if (want && reqs[i]->waiter) {
-			wake_up(reqs[i]->waiter);
+		if (want && reqs[i]->sleeper) {
+			wake_up(&reqs[i]->sleeper->wq);
 			want--;
 		}
 	}

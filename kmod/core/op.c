@@ -439,6 +439,26 @@ void coll_op_put_use(struct coll_op *op)
 		coll_op_ended(op);
 }
 
+bool coll_group_can_help(struct coll_group *g)
+{
+	bool can;
+
+	spin_lock(&g->lock);
+	can = g->active && g->active->exec && coll_exec_wants_help(g->active->exec);
+	spin_unlock(&g->lock);
+	return can;
+}
+
+void coll_group_help(struct coll_group *g)
+{
+	struct coll_op *op = coll_op_active(g);
+
+	if (!op)
+		return;
+	coll_exec_help(op->exec);
+	coll_op_put_use(op);
+}
+
 bool coll_req_can_help(struct coll_req *req)
 {
 	struct coll_group *g = coll_member_group(req->member);

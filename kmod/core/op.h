@@ -21,7 +21,6 @@
 #include <linux/atomic.h>
 #include <linux/kref.h>
 #include <linux/list.h>
-#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include <linux/coll.h>
@@ -32,6 +31,7 @@ struct coll_exchange;
 struct coll_group;
 struct coll_member;
 struct coll_exec;
+struct coll_sleeper;
 struct coll_slot;
 
 /**
@@ -52,9 +52,7 @@ struct coll_slot;
  * @got: of messages: what was received
  * @has_got: something was
  * @list: in the op, by local index; group->lock
- * @waiter: where the rank sleeps in ioctl, woken when there is work to help
- *	with, or for links; NULL: nobody sleeps
- * @sleeper: who sleeps there
+ * @sleeper: a thread of the rank that can be woken to help; NULL: none
  * @done: called exactly once for a posted request, in process context, when the
  *	op has ended and its buffers are released. May free the request.
  *
@@ -77,8 +75,7 @@ struct coll_req {
 	struct coll_message got;
 	bool has_got;
 	struct list_head list;
-	wait_queue_head_t *waiter;
-	struct task_struct *sleeper;
+	struct coll_sleeper *sleeper;
 	void (*done)(struct coll_req *req, int result);
 };
 
@@ -156,6 +153,18 @@ void coll_req_help(struct coll_req *req);
 
 /* Is there anything coll_req_help() could do just now? */
 bool coll_req_can_help(struct coll_req *req);
+
+/**
+ * coll_group_can_help() - is there anything coll_group_help() could do just now?
+ * @g: group
+ *
+ * Who says that he is away, and asks after a full barrier, is told of all that has counted
+ * on him.
+ */
+bool coll_group_can_help(struct coll_group *g);
+
+/* Work on the op of a group that runs, whoever waits for it. */
+void coll_group_help(struct coll_group *g);
 
 /* Give a request back that is complete: its buffers, then ->done. May be freed by it. */
 void coll_req_done(struct coll_req *req, int result);

@@ -39,7 +39,7 @@ struct coll_range {
  * @arg: user address of the command
  * @len: its size
  * @fixed: where its plain buffers lie; NULL: in the caller's memory
- * @req: zeroed; filled in but for ->done and ->waiter on success. Its buffers
+ * @req: zeroed; filled in but for ->done and ->sleeper on success. Its buffers
  *	are referenced: coll_op_post() takes them over, or coll_decode_undo().
  *
  * Sleeps. Called by the process that opened the file, or a kernel thread that

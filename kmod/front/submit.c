@@ -11,6 +11,7 @@
 #include "../core/member.h"
 #include "../core/msg.h"
 #include "../core/op.h"
+#include "../core/sleeper.h"
 #include "decode.h"
 #include "file.h"
 #include "spin.h"
@@ -19,8 +20,8 @@
 struct coll_waiting {
 	struct coll_req req;
 	struct coll_watcher watcher;
-	wait_queue_head_t wq;
-	bool done;		/* wq.lock, so that the waker has let go of it */
+	struct coll_sleeper sleeper;
+	bool done;		/* sleeper.wq.lock, so that the waker has let go of it */
 	int result;
 };
 
@@ -29,20 +30,20 @@ static void coll_waiting_done(struct coll_req *req, int result)
 	struct coll_waiting *w = container_of(req, struct coll_waiting, req);
 	unsigned long flags;
 
-	spin_lock_irqsave(&w->wq.lock, flags);
+	spin_lock_irqsave(&w->sleeper.wq.lock, flags);
 	w->result = result;
 	w->done = true;
-	wake_up_locked(&w->wq);
-	spin_unlock_irqrestore(&w->wq.lock, flags);
+	wake_up_locked(&w->sleeper.wq);
+	spin_unlock_irqrestore(&w->sleeper.wq.lock, flags);
 }
 
 static bool coll_waiting_is_done(struct coll_waiting *w)
 {
 	bool done;
 
-	spin_lock_irq(&w->wq.lock);
+	spin_lock_irq(&w->sleeper.wq.lock);
 	done = w->done;
-	spin_unlock_irq(&w->wq.lock);
+	spin_unlock_irq(&w->sleeper.wq.lock);
 	return done;
 }
 
@@ -54,7 +55,8 @@ static void coll_waiting_killed(struct coll_waiting *w)
 {
 	coll_links_unwatch(coll_member_group(w->req.member), &w->watcher);
 	coll_member_gone(w->req.member, COLL_CAUSE_EXIT);
-	wait_event(w->wq, coll_waiting_is_done(w));
+	coll_sleeper_rise(&w->sleeper);
+	wait_event(w->sleeper.wq, coll_waiting_is_done(w));
 }
 
 /* No op of ours is to end before this one: such a one may be large. */
@@ -75,8 +77,12 @@ static bool coll_waiting_is_next(struct coll_waiting *w)
  */
 static void coll_waiting_watch(struct coll_waiting *w)
 {
-	if (!coll_is_message(w->req.cmd.collective))
-		coll_links_watch(coll_member_group(w->req.member), &w->watcher);
+	if (coll_is_message(w->req.cmd.collective))
+		return;
+	coll_links_watch(coll_member_group(w->req.member), &w->watcher);
+	/* Links are not to wait for local steps, which another one can do. */
+	if (!w->watcher.got)
+		coll_sleeper_rest(&w->sleeper);
 }
 
 /* Slices of a large sweep take long; meanwhile links are not to wait for us. */
@@ -87,6 +93,7 @@ static void coll_waiting_help(struct coll_waiting *w)
 	if (!coll_req_can_help(&w->req))
 		return;
 	coll_links_unwatch(g, &w->watcher);
+	coll_sleeper_rise(&w->sleeper);
 	coll_req_help(&w->req);
 	coll_waiting_watch(w);
 }
@@ -104,7 +111,7 @@ static void coll_waiting_spin(struct coll_waiting *w, u32 us)
 	while (!READ_ONCE(w->done) && single_task_running() && !need_resched() &&
 	       !signal_pending(current) && ktime_get_ns() < end) {
 		coll_links_attend(g, &w->watcher);
-		if (coll_req_can_help(&w->req))
+		if (coll_req_can_help(&w->req) || coll_sleeper_has_job(&w->sleeper))
 			return;
 		cpu_relax();
 	}
@@ -130,7 +137,18 @@ static int coll_waiting_post(struct coll_waiting *w)
 static bool coll_waiting_wakes(struct coll_waiting *w)
 {
 	return coll_waiting_is_done(w) || coll_req_can_help(&w->req) ||
+	       coll_sleeper_has_job(&w->sleeper) ||
 	       coll_links_due(coll_member_group(w->req.member), &w->watcher);
+}
+
+/* Whatever it has been woken for, be it the end. */
+static void coll_waiting_work(struct coll_waiting *w)
+{
+	coll_sleeper_rise(&w->sleeper);
+	coll_links_attend(coll_member_group(w->req.member), &w->watcher);
+	coll_waiting_help(w);
+	if (!w->watcher.got)
+		coll_sleeper_rest(&w->sleeper);
 }
 
 int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len)
@@ -144,12 +162,12 @@ int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len)
 	if (ret)
 		return ret;
 	g = coll_member_group(cf->member);
-	init_waitqueue_head(&w.wq);
-	w.req.waiter = &w.wq;
-	w.watcher.wq = &w.wq;
+	init_waitqueue_head(&w.sleeper.wq);
+	w.sleeper.task = current;
+	w.req.sleeper = &w.sleeper;
+	w.watcher.wq = &w.sleeper.wq;
 	w.watcher.done = &w.done;
 	w.watcher.alone = w.req.bytes <= COLL_WATCH_ALONE && coll_waiting_is_next(&w);
-	w.req.sleeper = current;
 	atomic_inc(&cf->refs);
 	ret = coll_waiting_post(&w);
 	coll_account_call(cf->member, begin);
@@ -160,13 +178,12 @@ int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len)
 	}
 	while (!coll_waiting_is_done(&w)) {
 		if (fatal_signal_pending(current) ||
-		    wait_event_killable(w.wq, coll_waiting_wakes(&w))) {
+		    wait_event_killable(w.sleeper.wq, coll_waiting_wakes(&w))) {
 			coll_waiting_killed(&w);
 			break;
 		}
 		begin = coll_account_begin();
-		coll_links_attend(g, &w.watcher);
-		coll_waiting_help(&w);
+		coll_waiting_work(&w);
 		coll_account_call(cf->member, begin);
 	}
 	coll_links_unwatch(g, &w.watcher);

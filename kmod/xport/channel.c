@@ -166,9 +166,9 @@ static void coll_ch_stir(struct coll_link *link)
 	coll_conn_stir(to_channel(link)->conn);
 }
 
-static void coll_ch_watch(struct coll_link *link, struct coll_watcher *w)
+static bool coll_ch_watch(struct coll_link *link, struct coll_watcher *w)
 {
-	coll_conn_watch(to_channel(link)->conn, w);
+	return coll_conn_watch(to_channel(link)->conn, w);
 }
 
 static void coll_ch_unwatch(struct coll_link *link, struct coll_watcher *w)

@@ -351,12 +351,16 @@ static void coll_conn_work(struct work_struct *work)
 	mutex_unlock(&conn->lock);
 }
 
-void coll_conn_watch(struct coll_conn *conn, struct coll_watcher *w)
+bool coll_conn_watch(struct coll_conn *conn, struct coll_watcher *w)
 {
+	bool mine;
+
 	spin_lock_irq(&conn->watch_lock);
-	if (!conn->watcher)
+	mine = !conn->watcher;
+	if (mine)
 		WRITE_ONCE(conn->watcher, w);
 	spin_unlock_irq(&conn->watch_lock);
+	return mine;
 }
 
 void coll_conn_unwatch(struct coll_conn *conn, struct coll_watcher *w)
