@@ -8,6 +8,7 @@
 #define COLL_COMPAT_H
 
 #include <linux/bvec.h>
+#include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/net.h>
 #include <linux/sched.h>
@@ -54,6 +55,25 @@ static inline void io_uring_cmd_mark_cancelable(struct io_uring_cmd *c,
 #else
 #define coll_sqe_cmd(c, type)	((const type *)(c)->cmd)
 #endif
+#endif
+
+/*
+ * Threads of a process that run nothing but kernel code (vhost_task). Before 6.10 they went
+ * on when their process was killed; 6.1 has none.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0) && IS_ENABLED(CONFIG_VHOST_TASK)
+#include <linux/sched/vhost_task.h>
+#define COLL_HAS_USER_THREADS	1
+/* Made, and not yet started; NULL: there can be none now. */
+static inline struct vhost_task *coll_user_thread(bool (*run)(void *), void (*killed)(void *),
+						  void *data, const char *name)
+{
+	struct vhost_task *t = vhost_task_create(run, killed, data, name);
+
+	return IS_ERR(t) ? NULL : t;	/* NULL until 6.14 */
+}
+#else
+#define COLL_HAS_USER_THREADS	0
 #endif
 
 /* The range of the buffer that the SQE names; as io_uring's own, -EFAULT outside of it. */

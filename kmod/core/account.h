@@ -4,7 +4,7 @@
  * scheduler, whose counters are not exported: a worker that was preempted counts the
  * while. Work items are bounded, so that is little. Two looks at the clock for each.
  *
- * What callers do is charged to them and their control groups by the kernel itself;
+ * What callers and progress threads do is charged to their control groups by the kernel;
  * what workers do is charged to nobody, which is why it is told apart.
  */
 #ifndef COLL_CORE_ACCOUNT_H
@@ -33,7 +33,10 @@ static inline void coll_account_share(struct coll_group *g, u64 ns)
 	atomic64_add(ns, &g->work_ns);
 }
 
-/* So has a rank, in a system call of its own, sleep for locks included, for its op not. */
+/*
+ * So has a rank, in a system call or its progress thread; sleep for locks included, for its
+ * op not.
+ */
 static inline void coll_account_call(struct coll_member *m, u64 begin)
 {
 	struct coll_group *g = coll_member_group(m);

@@ -92,7 +92,7 @@ struct coll_left {
  * @ended_well: of these, with 0
  * @bytes: payload of ended ops
  * @work_ns: nanoseconds of workers; see account.h
- * @call_ns: nanoseconds of its ranks in system calls
+ * @call_ns: nanoseconds of its ranks in system calls and progress threads
  * @remote_left: the remote rank that left earliest
  * @local_left: local ranks that left, in that order; the first @nr_left
  * @nr_left: how many

@@ -112,11 +112,14 @@ static void coll_exit_status(struct coll_cause *cause)
 {
 	int code = 0;
 
-	/* group_exit_code alone may also be the signal that stops a job. */
-	if (current->flags & PF_EXITING)
-		code = current->exit_code;
-	else if (READ_ONCE(current->signal->flags) & SIGNAL_GROUP_EXIT)
+	/*
+	 * group_exit_code alone may also be the signal that stops a job. Threads that
+	 * the kernel has put into the process end with 0 whatever becomes of it.
+	 */
+	if (READ_ONCE(current->signal->flags) & SIGNAL_GROUP_EXIT)
 		code = READ_ONCE(current->signal->group_exit_code);
+	else if (current->flags & PF_EXITING)
+		code = READ_ONCE(current->group_leader->exit_code);
 
 	cause->signal = code & 0x7f;
 	cause->code = (code >> 8) & 0xff;

@@ -29,7 +29,7 @@ struct pid;
  * @posted: ops posted; group->lock
  * @completed: of these, ended; group->lock
  * @bytes: payload of those that ended well; group->lock
- * @call_ns: nanoseconds in its system calls; see account.h
+ * @call_ns: nanoseconds in its system calls and its progress thread; see account.h
  * @talking: messages posted that are not over; group->lock
  * @messages: messages posted; group->lock
  * @pins: plain buffers that stay pinned

@@ -20,6 +20,10 @@
 #include "../core/support.h"
 #include "../core/status.h"
 #include "file.h"
+#include "progress.h"
+
+/* Of files whose progress threads may not end soon. */
+static struct workqueue_struct *coll_close_wq;
 
 static bool world_access;
 module_param(world_access, bool, 0444);
@@ -76,6 +80,8 @@ static int coll_ioc_version(void __user *arg, u32 size)
 		     COLL_FEAT_SHARE | COLL_FEAT_SPIN | COLL_FEAT_STRIPE;
 	if (IS_ENABLED(CONFIG_IO_URING))
 		v.features |= COLL_FEAT_URING_FIXED;
+	if (COLL_HAS_USER_THREADS)
+		v.features |= COLL_FEAT_PROGRESS;
 	if (COLL_URING_CAN_CANCEL)
 		v.features |= COLL_FEAT_URING_CANCEL;
 	if (IS_ENABLED(CONFIG_MMU_NOTIFIER))
@@ -363,6 +369,7 @@ static int coll_open(struct inode *inode, struct file *file)
 		kfree(cf);
 		return ret;
 	}
+	mutex_init(&cf->starting);
 	coll_uring_open(cf);
 	file->private_data = cf;
 	return nonseekable_open(inode, file);
@@ -388,13 +395,37 @@ static int coll_flush(struct file *file, fl_owner_t id)
 	return 0;
 }
 
+static void coll_close(struct coll_file *cf)
+{
+	coll_progress_release(cf);
+	coll_member_release(cf->member);
+	kfree(cf);
+}
+
+static void coll_close_work(struct work_struct *work)
+{
+	coll_close(container_of(work, struct coll_file, closing));
+	/* Unloading waits for this work, so its text is there until it returns. */
+	module_put(THIS_MODULE);
+}
+
+/*
+ * The last reference may be dropped by any process, or by a kernel thread that others need:
+ * they do not wait for a progress thread whose process is stopped.
+ */
 static int coll_release(struct inode *inode, struct file *file)
 {
 	struct coll_file *cf = file->private_data;
 
 	coll_uring_release(cf);
-	coll_member_release(cf->member);
-	kfree(cf);
+	if (!coll_progress_may_linger(cf)) {
+		coll_close(cf);
+		return 0;
+	}
+	coll_group_left(cf->member);
+	__module_get(THIS_MODULE);
+	INIT_WORK(&cf->closing, coll_close_work);
+	queue_work(coll_close_wq, &cf->closing);
 	return 0;
 }
 
@@ -417,13 +448,22 @@ static struct miscdevice coll_misc = {
 
 int coll_chardev_init(void)
 {
+	int ret;
+
 	coll_check_abi();
+	coll_close_wq = alloc_workqueue("coll_close", WQ_UNBOUND, 0);
+	if (!coll_close_wq)
+		return -ENOMEM;
 	if (world_access)
 		coll_misc.mode = 0666;
-	return misc_register(&coll_misc);
+	ret = misc_register(&coll_misc);
+	if (ret)
+		destroy_workqueue(coll_close_wq);
+	return ret;
 }
 
 void coll_chardev_exit(void)
 {
 	misc_deregister(&coll_misc);
+	destroy_workqueue(coll_close_wq);
 }

@@ -4,10 +4,12 @@
 #define COLL_FRONT_FILE_H
 
 #include <linux/atomic.h>
+#include <linux/mutex.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
 struct coll_member;
+struct coll_progress;
 struct file;
 struct io_uring_cmd;
 struct task_struct;
@@ -20,6 +22,10 @@ struct task_struct;
  * @uring: io_uring commands in flight
  * @owner: thread group that opened it; where io_uring does not tell of exec
  * @watch: looks at @owner while @uring is not zero; likewise
+ * @progress: its progress thread, set once, with release; NULL: none
+ * @starting: held by who makes that
+ * @progress_again: jiffies when it may be tried again; @starting
+ * @closing: does what is left to do when nobody has it open any more
  */
 struct coll_file {
 	struct coll_member *member;
@@ -27,6 +33,10 @@ struct coll_file {
 	atomic_t uring;
 	struct task_struct *owner;
 	struct delayed_work watch;
+	struct coll_progress *progress;
+	struct mutex starting;
+	unsigned long progress_again;
+	struct work_struct closing;
 };
 
 /* uring.c */

@@ -14,6 +14,7 @@
 #include "decode.h"
 #include "file.h"
 #include "fixed.h"
+#include "progress.h"
 
 /*
  * An io_uring command in flight. Owner: core from posting on, then the task work
@@ -23,6 +24,7 @@ struct coll_uring {
 	struct coll_req req;
 	struct io_uring_cmd *cmd;
 	struct coll_file *cf;
+	struct coll_progress *progress;
 	bool holds_file;	/* not a fixed file: counts in cf->refs */
 	int result;
 };
@@ -57,6 +59,7 @@ static void coll_uring_done(struct coll_req *req, int result)
 	struct coll_uring *u = container_of(req, struct coll_uring, req);
 
 	u->result = result;
+	coll_progress_end(u->progress);
 	io_uring_cmd_complete_in_task(u->cmd, coll_uring_finish);
 }
 
@@ -155,12 +158,14 @@ static int coll_uring_submit(struct coll_file *cf, struct io_uring_cmd *cmd,
 	if (u->holds_file)
 		atomic_inc(&cf->refs);
 
+	u->progress = coll_progress_begin(cf, &u->req);
 	/* Before posting: afterwards the command may be complete and gone. */
 	io_uring_cmd_mark_cancelable(cmd, issue_flags);
 	ret = coll_op_post(&u->req);
 	/* The file is io_uring's as long as we issue, whatever became of the command. */
 	coll_account_call(cf->member, begin);
 	if (ret) {
+		coll_progress_end(u->progress);
 		coll_decode_undo(&u->req);
 		coll_uring_free(u);
 		/* Not by return value: io_uring would try -EAGAIN again, later. */

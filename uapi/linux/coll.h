@@ -193,6 +193,7 @@ enum coll_algorithm_id {
 #define COLL_FEAT_SPIN		(1ULL << 11)	/* COLL_CMD_SPIN, COLL_CMD_SLEEP */
 #define COLL_FEAT_URING_FIXED	(1ULL << 12)	/* IORING_URING_CMD_FIXED */
 #define COLL_FEAT_STRIPE	(1ULL << 13)	/* COLL_IOC_STRIPE, several links */
+#define COLL_FEAT_PROGRESS	(1ULL << 14)	/* nonblocking work in threads of the process */
 
 /**
  * struct coll_version - COLL_IOC_VERSION

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/cred.h>
+#include <linux/err.h>
+#include <linux/jiffies.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/wait.h>
+
+#include "../compat.h"
+#include "../core/account.h"
+#include "../core/group.h"
+#include "../core/limits.h"
+#include "../core/link.h"
+#include "../core/member.h"
+#include "../core/msg.h"
+#include "../core/op.h"
+#include "../core/sleeper.h"
+#include "file.h"
+#include "progress.h"
+
+#if COLL_HAS_USER_THREADS
+
+/* Until it is tried again to make a thread. */
+#define COLL_PROGRESS_AGAIN	HZ
+
+/**
+ * struct coll_progress - a progress thread, see progress.h
+ * @member: whose; outlives it
+ * @thread: of the kernel's making
+ * @sleeper: where it sleeps; @sleeper.task is set, with a reference, when it has begun
+ * @watcher: it attends to the links of the group while @watching
+ * @lock: all below; also whether the sleeper is away
+ * @pending: collectives that count on it
+ * @idle: there are none; may be read without the lock
+ * @watching: see @watcher; written by the thread, and by who takes @pending from 0 to 1
+ * @helping: the thread is at a large sweep, and comes back to the links after it
+ * @stop: the file goes
+ * @dead: the thread has been killed; it is over in a moment
+ *
+ * Owner: the file. While it is away, be it that it has not begun, has been stopped by a
+ * signal or is dead, workers have the links and are queued for slices.
+ */
+struct coll_progress {
+	struct coll_member *member;
+	struct vhost_task *thread;
+	struct coll_sleeper sleeper;
+	struct coll_watcher watcher;
+	spinlock_t lock;
+	u32 pending;
+	bool idle;
+	bool watching;
+	bool helping;
+	bool stop;
+	bool dead;
+};
+
+static void coll_progress_watch(struct coll_progress *p)
+{
+	lockdep_assert_held(&p->lock);
+	if (p->watching || p->idle || p->helping || p->sleeper.away)
+		return;
+	coll_links_watch(coll_member_group(p->member), &p->watcher);
+	p->watching = true;
+	/* What it has been given before, it does. */
+	if (p->watcher.got)
+		WRITE_ONCE(p->sleeper.idle, false);
+}
+
+static void coll_progress_unwatch(struct coll_progress *p)
+{
+	lockdep_assert_held(&p->lock);
+	if (p->watching)
+		coll_links_unwatch(coll_member_group(p->member), &p->watcher);
+	p->watching = false;
+}
+
+/* The thread is there, for the first time or again. */
+static void coll_progress_come(struct coll_progress *p)
+{
+	spin_lock(&p->lock);
+	if (!p->sleeper.task)
+		p->sleeper.task = get_task_struct(current);
+	WRITE_ONCE(p->sleeper.away, false);
+	coll_progress_watch(p);
+	spin_unlock(&p->lock);
+}
+
+/* Links are not to wait for local steps, which another one can do. */
+static void coll_progress_rest(struct coll_progress *p)
+{
+	spin_lock(&p->lock);
+	if (!p->watcher.got)
+		coll_sleeper_rest(&p->sleeper);
+	spin_unlock(&p->lock);
+}
+
+/* It has to go, for how long nobody knows. */
+static void coll_progress_go_away(struct coll_progress *p)
+{
+	spin_lock(&p->lock);
+	WRITE_ONCE(p->sleeper.away, true);
+	coll_progress_unwatch(p);
+	spin_unlock(&p->lock);
+}
+
+/* Nobody is to wait for us who has counted on us. */
+static void coll_progress_finish(struct coll_progress *p)
+{
+	struct coll_group *g = coll_member_group(p->member);
+
+	coll_sleeper_rise(&p->sleeper);
+	/* pairs with coll_share_local(): who has not seen us go, we see what he has shared */
+	smp_mb();
+	while (!fatal_signal_pending(current) && coll_group_can_help(g))
+		coll_group_help(g);
+}
+
+static bool coll_progress_can_help(const struct coll_progress *p)
+{
+	return !READ_ONCE(p->idle) && coll_group_can_help(coll_member_group(p->member));
+}
+
+/* There is something to do, or nothing more. */
+static bool coll_progress_wakes(const struct coll_progress *p)
+{
+	return READ_ONCE(p->stop) || (READ_ONCE(p->idle) && READ_ONCE(p->watching)) ||
+	       coll_sleeper_has_job(&p->sleeper) ||
+	       coll_links_due(coll_member_group(p->member), &p->watcher) ||
+	       coll_progress_can_help(p);
+}
+
+/* Slices of a large sweep take long; meanwhile links are not to wait for us. */
+static void coll_progress_help(struct coll_progress *p)
+{
+	if (!coll_progress_can_help(p))
+		return;
+	spin_lock(&p->lock);
+	p->helping = true;
+	coll_progress_unwatch(p);
+	spin_unlock(&p->lock);
+	coll_group_help(coll_member_group(p->member));
+	spin_lock(&p->lock);
+	p->helping = false;
+	coll_progress_watch(p);
+	spin_unlock(&p->lock);
+}
+
+/* Blocking callers and others may have the links when nothing needs us. */
+static void coll_progress_settle(struct coll_progress *p)
+{
+	spin_lock(&p->lock);
+	if (p->idle)
+		coll_progress_unwatch(p);
+	spin_unlock(&p->lock);
+}
+
+/* Wait for something to do, and do it. */
+static void coll_progress_work(struct coll_progress *p)
+{
+	u64 begin;
+
+	coll_progress_rest(p);
+	if (wait_event_interruptible(p->sleeper.wq, coll_progress_wakes(p)))
+		return;
+	begin = coll_account_begin();
+	coll_sleeper_rise(&p->sleeper);
+	coll_links_attend(coll_member_group(p->member), &p->watcher);
+	coll_progress_help(p);
+	coll_account_call(p->member, begin);
+	coll_progress_settle(p);
+}
+
+/*
+ * Called again and again. Between any two calls signals are seen to, and may stop us for
+ * long: we never return but away.
+ */
+static bool coll_progress_run(void *data)
+{
+	struct coll_progress *p = data;
+
+	if (READ_ONCE(p->stop))
+		return false;	/* asleep until the kernel says so, too */
+	__set_current_state(TASK_RUNNING);
+	coll_progress_come(p);
+	while (!READ_ONCE(p->stop) && !signal_pending(current))
+		coll_progress_work(p);
+	coll_progress_go_away(p);
+	coll_progress_finish(p);
+	return true;
+}
+
+/*
+ * The process is being killed, or becomes another one. The thread's last call. The others hear
+ * of it now: it may be long until the process has closed the file, if it dumps core say.
+ */
+static void coll_progress_killed(void *data)
+{
+	struct coll_progress *p = data;
+
+	coll_progress_go_away(p);
+	WRITE_ONCE(p->dead, true);
+	if (current->tgid == p->member->tgid)
+		coll_member_gone(p->member, COLL_CAUSE_EXIT);
+}
+
+static struct coll_progress *coll_progress_alloc(struct coll_member *m)
+{
+	struct coll_progress *p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
+
+	if (!p)
+		return NULL;
+	p->member = m;
+	p->idle = true;
+	p->sleeper.away = true;
+	init_waitqueue_head(&p->sleeper.wq);
+	spin_lock_init(&p->lock);
+	p->watcher.wq = &p->sleeper.wq;
+	p->watcher.done = &p->idle;
+	p->thread = coll_user_thread(coll_progress_run, coll_progress_killed, p, "coll-progress");
+	if (!p->thread) {
+		kfree(p);
+		return NULL;
+	}
+	vhost_task_start(p->thread);
+	return p;
+}
+
+/*
+ * The thread is to be like those of the process that has opened the file: what a thread of
+ * io_uring's makes would be taken for one of these, and it takes over what the caller is
+ * just then.
+ */
+static bool coll_progress_may_start(const struct coll_file *cf)
+{
+	return !(current->flags & (PF_KTHREAD | PF_USER_WORKER | PF_IO_WORKER | PF_EXITING)) &&
+	       current_cred() == current_real_cred() &&
+	       current->tgid == cf->member->tgid && coll_member_is_owner(cf->member);
+}
+
+static struct coll_progress *coll_progress_start(struct coll_file *cf)
+{
+	struct coll_progress *p = NULL;
+
+	if (!coll_progress_may_start(cf) || !mutex_trylock(&cf->starting))
+		return NULL;
+	if (!cf->progress && (!cf->progress_again ||
+			      time_after_eq(jiffies, cf->progress_again))) {
+		p = coll_progress_alloc(cf->member);
+		cf->progress_again = jiffies + COLL_PROGRESS_AGAIN ?: 1;
+		/* pairs with coll_progress_begin() */
+		smp_store_release(&cf->progress, p);
+	}
+	mutex_unlock(&cf->starting);
+	return p;
+}
+
+/* Links that have messages or serve others take no notice of us; what is small is done at once. */
+static bool coll_progress_wanted(const struct coll_group *g, const struct coll_req *req)
+{
+	return !coll_is_message(req->cmd.collective) &&
+	       (g->nr_nodes > 1 || (g->nr_local > 1 && req->bytes > COLL_SLICE));
+}
+
+struct coll_progress *coll_progress_begin(struct coll_file *cf, struct coll_req *req)
+{
+	/* pairs with coll_progress_start() */
+	struct coll_progress *p = smp_load_acquire(&cf->progress);
+
+	if (!coll_progress_wanted(coll_member_group(cf->member), req))
+		return NULL;
+	if (!p)
+		p = coll_progress_start(cf);
+	if (!p)
+		return NULL;
+	spin_lock(&p->lock);
+	if (!p->sleeper.task) {
+		spin_unlock(&p->lock);
+		return NULL;
+	}
+	p->pending++;
+	WRITE_ONCE(p->idle, false);
+	coll_progress_watch(p);
+	spin_unlock(&p->lock);
+	req->sleeper = &p->sleeper;
+	return p;
+}
+
+void coll_progress_end(struct coll_progress *p)
+{
+	if (!p)
+		return;
+	spin_lock(&p->lock);
+	if (!--p->pending) {
+		WRITE_ONCE(p->idle, true);
+		if (p->watching && wq_has_sleeper(&p->sleeper.wq))
+			wake_up(&p->sleeper.wq);
+	}
+	spin_unlock(&p->lock);
+}
+
+bool coll_progress_may_linger(const struct coll_file *cf)
+{
+	const struct coll_progress *p = cf->progress;
+
+	return p && !READ_ONCE(p->dead) && current->tgid != cf->member->tgid;
+}
+
+void coll_progress_release(struct coll_file *cf)
+{
+	struct coll_progress *p = cf->progress;
+
+	if (!p)
+		return;
+	WRITE_ONCE(p->stop, true);
+	wake_up(&p->sleeper.wq);
+	vhost_task_stop(p->thread);
+	/* It has not been waiting for links, but may have been stopped before it settled. */
+	spin_lock(&p->lock);
+	coll_progress_unwatch(p);
+	spin_unlock(&p->lock);
+	if (p->sleeper.task)
+		put_task_struct(p->sleeper.task);
+	kfree(p);
+}
+
+#endif /* COLL_HAS_USER_THREADS */

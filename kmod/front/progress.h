@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Progress threads: they do for nonblocking collectives what a caller does that waits.
+ *
+ * Each is a thread of the process that submits, which runs nothing but us: its time is
+ * the process's, and of its control groups; so are its niceness, its CPUs as they were when
+ * it was made, and its limit of threads. It is made for the first collective that needs one,
+ * by the task that submits it; io_uring's own threads cannot. What there is no thread for,
+ * workers do, as on kernels that have no such threads.
+ */
+#ifndef COLL_FRONT_PROGRESS_H
+#define COLL_FRONT_PROGRESS_H
+
+#include <linux/types.h>
+
+#include "../compat.h"
+
+struct coll_file;
+struct coll_progress;
+struct coll_req;
+
+#if COLL_HAS_USER_THREADS
+/**
+ * coll_progress_begin() - a nonblocking collective is about to be posted
+ * @cf: by this file; in the task that submits
+ * @req: decoded; gets @req->sleeper
+ *
+ * Return: whom it has been entrusted to, for coll_progress_end(); NULL: nobody.
+ */
+struct coll_progress *coll_progress_begin(struct coll_file *cf, struct coll_req *req);
+
+/* It is over, or was not posted. Process context; once for each begin. */
+void coll_progress_end(struct coll_progress *p);
+
+/*
+ * Would coll_progress_release() wait for as long as another process likes? Not for one that
+ * is stopped itself meanwhile, or whose thread has ended.
+ */
+bool coll_progress_may_linger(const struct coll_file *cf);
+
+/* The file goes, with nothing in flight: so does its thread. Sleeps. */
+void coll_progress_release(struct coll_file *cf);
+#else
+static inline struct coll_progress *coll_progress_begin(struct coll_file *cf,
+							struct coll_req *req)
+{
+	return NULL;
+}
+
+static inline void coll_progress_end(struct coll_progress *p)
+{
+}
+
+static inline bool coll_progress_may_linger(const struct coll_file *cf)
+{
+	return false;
+}
+
+static inline void coll_progress_release(struct coll_file *cf)
+{
+}
+#endif
+
+#endif /* COLL_FRONT_PROGRESS_H */
