@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/bitops.h>
 #include <linux/build_bug.h>
 #include <linux/cred.h>
 #include <linux/file.h>
@@ -423,6 +424,8 @@ static int coll_release(struct inode *inode, struct file *file)
 		return 0;
 	}
 	coll_group_left(cf->member);
+	/* However its process ends meanwhile. */
+	set_bit(0, &cf->member->gone);
 	__module_get(THIS_MODULE);
 	INIT_WORK(&cf->closing, coll_close_work);
 	queue_work(coll_close_wq, &cf->closing);

@@ -36,7 +36,7 @@
  * @watching: see @watcher; written by the thread, and by who takes @pending from 0 to 1
  * @helping: the thread is at a large sweep, and comes back to the links after it
  * @stop: the file goes
- * @dead: the thread has been killed; it is over in a moment
+ * @over: the thread does nothing more, and ends in a moment: it has been killed, or @stop
  *
  * Owner: the file. While it is away, be it that it has not begun, has been stopped by a
  * signal or is dead, workers have the links and are queued for slices.
@@ -52,7 +52,7 @@ struct coll_progress {
 	bool watching;
 	bool helping;
 	bool stop;
-	bool dead;
+	bool over;
 };
 
 static void coll_progress_watch(struct coll_progress *p)
@@ -171,6 +171,13 @@ static void coll_progress_work(struct coll_progress *p)
 	coll_progress_settle(p);
 }
 
+/* From here on it can be waited for. */
+static void coll_progress_over(struct coll_progress *p)
+{
+	WRITE_ONCE(p->over, true);
+	wake_up(&p->sleeper.wq);
+}
+
 /*
  * Called again and again. Between any two calls signals are seen to, and may stop us for
  * long: we never return but away.
@@ -179,8 +186,10 @@ static bool coll_progress_run(void *data)
 {
 	struct coll_progress *p = data;
 
-	if (READ_ONCE(p->stop))
+	if (READ_ONCE(p->stop)) {
+		coll_progress_over(p);
 		return false;	/* asleep until the kernel says so, too */
+	}
 	__set_current_state(TASK_RUNNING);
 	coll_progress_come(p);
 	while (!READ_ONCE(p->stop) && !signal_pending(current))
@@ -199,7 +208,7 @@ static void coll_progress_killed(void *data)
 	struct coll_progress *p = data;
 
 	coll_progress_go_away(p);
-	WRITE_ONCE(p->dead, true);
+	coll_progress_over(p);
 	if (current->tgid == p->member->tgid)
 		coll_member_gone(p->member, COLL_CAUSE_EXIT);
 }
@@ -262,6 +271,18 @@ static bool coll_progress_wanted(const struct coll_group *g, const struct coll_r
 	       (g->nr_nodes > 1 || (g->nr_local > 1 && req->bytes > COLL_SLICE));
 }
 
+/*
+ * While it was made to attend, somebody may have told it of a link that it could not know
+ * to be its own; and what was left of another one's is its own now, without a word.
+ */
+static void coll_progress_tell(struct coll_progress *p)
+{
+	/* pairs with coll_conn_tell(): one of us sees the other */
+	smp_mb();
+	if (coll_links_due(coll_member_group(p->member), &p->watcher))
+		wake_up(&p->sleeper.wq);
+}
+
 struct coll_progress *coll_progress_begin(struct coll_file *cf, struct coll_req *req)
 {
 	/* pairs with coll_progress_start() */
@@ -282,6 +303,7 @@ struct coll_progress *coll_progress_begin(struct coll_file *cf, struct coll_req 
 	WRITE_ONCE(p->idle, false);
 	coll_progress_watch(p);
 	spin_unlock(&p->lock);
+	coll_progress_tell(p);
 	req->sleeper = &p->sleeper;
 	return p;
 }
@@ -303,7 +325,7 @@ bool coll_progress_may_linger(const struct coll_file *cf)
 {
 	const struct coll_progress *p = cf->progress;
 
-	return p && !READ_ONCE(p->dead) && current->tgid != cf->member->tgid;
+	return p && !READ_ONCE(p->over) && current->tgid != cf->member->tgid;
 }
 
 void coll_progress_release(struct coll_file *cf)
@@ -314,6 +336,8 @@ void coll_progress_release(struct coll_file *cf)
 		return;
 	WRITE_ONCE(p->stop, true);
 	wake_up(&p->sleeper.wq);
+	/* Its process may be stopped, and we are not to be blamed for hanging. */
+	wait_event_idle(p->sleeper.wq, READ_ONCE(p->over));
 	vhost_task_stop(p->thread);
 	/* It has not been waiting for links, but may have been stopped before it settled. */
 	spin_lock(&p->lock);
