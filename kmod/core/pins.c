@@ -33,6 +33,7 @@
 #include <linux/module.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
+#include <linux/srcu.h>
 
 #include "buf.h"
 #include "group.h"
@@ -74,6 +75,12 @@ static DEFINE_SPINLOCK(coll_pins_lock);
 static LIST_HEAD(coll_pins_all);
 static LIST_HEAD(coll_pins_dead);
 
+/*
+ * Read by who takes pins off the lists, from before that until they are unpinned: who needs
+ * what they are charged for waits for all of them, and holds nobody up.
+ */
+DEFINE_STATIC_SRCU(coll_pins_burying);
+
 static void coll_pins_bury(struct list_head *dead)
 {
 	struct coll_pin *pin, *next;
@@ -88,11 +95,13 @@ static void coll_pins_bury(struct list_head *dead)
 static void coll_pins_reap(struct work_struct *work)
 {
 	LIST_HEAD(dead);
+	int idx = srcu_read_lock(&coll_pins_burying);
 
 	spin_lock(&coll_pins_lock);
 	list_splice_init(&coll_pins_dead, &dead);
 	spin_unlock(&coll_pins_lock);
 	coll_pins_bury(&dead);
+	srcu_read_unlock(&coll_pins_burying, idx);
 }
 
 static DECLARE_WORK(coll_pins_work, coll_pins_reap);
@@ -153,12 +162,15 @@ static struct coll_buf *coll_pins_find(struct coll_pins *pins, u64 addr, u64 len
 	return buf;
 }
 
-/* Drop everything that is kept for this user, and wait until it is unpinned. */
-static bool coll_pins_evict(const struct user_struct *user)
+/*
+ * Drop everything that is kept for this user, and wait until it is unpinned; and what others,
+ * ranks that are in the same need perhaps, have dropped before.
+ */
+static void coll_pins_evict(const struct user_struct *user)
 {
 	struct coll_pin *pin, *next;
 	LIST_HEAD(dead);
-	bool any;
+	int idx = srcu_read_lock(&coll_pins_burying);
 
 	spin_lock(&coll_pins_lock);
 	list_splice_init(&coll_pins_dead, &dead);
@@ -166,18 +178,19 @@ static bool coll_pins_evict(const struct user_struct *user)
 		if (pin->buf->cred->user == user)
 			coll_pin_drop(pin, &dead);
 	spin_unlock(&coll_pins_lock);
-	any = !list_empty(&dead);
 	coll_pins_bury(&dead);
-	/* And what the worker has in its hands. */
-	return flush_work(&coll_pins_work) || any;
+	srcu_read_unlock(&coll_pins_burying, idx);
+	synchronize_srcu(&coll_pins_burying);
 }
 
 static struct coll_buf *coll_pins_pin(struct coll_member *m, u64 addr, u64 len, bool write)
 {
 	struct coll_buf *buf = coll_buf_pin(&m->ml, addr, len, write);
 
-	if (buf == ERR_PTR(-EDQUOT) && coll_pins_evict(m->ml.cred->user))
+	if (buf == ERR_PTR(-EDQUOT)) {
+		coll_pins_evict(m->ml.cred->user);
 		buf = coll_buf_pin(&m->ml, addr, len, write);
+	}
 	return buf;
 }
 
@@ -209,6 +222,7 @@ static struct coll_buf *coll_pins_new(struct coll_member *m, u64 addr, u64 len, 
 	struct coll_buf *buf;
 	unsigned long seq;
 	LIST_HEAD(dead);
+	int idx;
 
 	if (!pin || mmu_interval_notifier_insert(&pin->mni, m->ml.mm, start, bytes,
 						 &coll_pin_ops)) {
@@ -224,6 +238,7 @@ static struct coll_buf *coll_pins_new(struct coll_member *m, u64 addr, u64 len, 
 	}
 	coll_buf_get(buf);
 	pin->buf = buf;
+	idx = srcu_read_lock(&coll_pins_burying);
 	spin_lock(&coll_pins_lock);
 	if (mmu_interval_read_retry(&pin->mni, seq))
 		list_add(&pin->list, &dead);
@@ -231,6 +246,7 @@ static struct coll_buf *coll_pins_new(struct coll_member *m, u64 addr, u64 len, 
 		coll_pin_keep(&m->pins, pin, most, &dead);
 	spin_unlock(&coll_pins_lock);
 	coll_pins_bury(&dead);
+	srcu_read_unlock(&coll_pins_burying, idx);
 	return buf;
 }
 
@@ -251,12 +267,14 @@ void coll_pins_release(struct coll_pins *pins)
 {
 	struct coll_pin *pin, *next;
 	LIST_HEAD(dead);
+	int idx = srcu_read_lock(&coll_pins_burying);
 
 	spin_lock(&coll_pins_lock);
 	list_for_each_entry_safe(pin, next, &pins->list, list)
 		coll_pin_drop(pin, &dead);
 	spin_unlock(&coll_pins_lock);
 	coll_pins_bury(&dead);
+	srcu_read_unlock(&coll_pins_burying, idx);
 }
 #else
 struct coll_buf *coll_pins_take(struct coll_member *m, u64 addr, u64 len, bool write)
