@@ -30,12 +30,12 @@
  * @thread: of the kernel's making
  * @sleeper: where it sleeps; @sleeper.task is set, with a reference, when it has begun
  * @watcher: it attends to the links of the group while @watching
- * @lock: all below; also whether the sleeper is away
+ * @lock: @pending to @helping, and whether the sleeper is away
  * @pending: collectives that count on it
  * @idle: there are none; may be read without the lock
  * @watching: see @watcher; written by the thread, and by who takes @pending from 0 to 1
  * @helping: the thread is at a large sweep, and comes back to the links after it
- * @stop: the file goes
+ * @stop: the file goes; no lock, and so for the next
  * @over: the thread does nothing more, and ends in a moment: it has been killed, or @stop
  *
  * Owner: the file. While it is away, be it that it has not begun, has been stopped by a

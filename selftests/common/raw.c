@@ -43,6 +43,18 @@ int raw_submit(int fd, struct coll_cmd *cmd)
 	return raw_ioctl(fd, COLL_IOC_SUBMIT, cmd);
 }
 
+uint64_t raw_features(void)
+{
+	struct coll_version v = { };
+	int fd = raw_open();
+
+	if (fd < 0)
+		return 0;
+	ioctl(fd, COLL_IOC_VERSION, &v);
+	close(fd);
+	return v.features;
+}
+
 int raw_status(int fd, struct coll_status *s)
 {
 	return raw_ioctl(fd, COLL_IOC_STATUS, s);

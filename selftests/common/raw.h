@@ -34,6 +34,8 @@ struct raw_comm {
 int raw_open(void);
 int raw_join(int fd, const struct raw_comm *c, uint32_t rank);
 int raw_submit(int fd, struct coll_cmd *cmd);
+/* COLL_FEAT_* of the module; 0 if there is none. */
+uint64_t raw_features(void);
 int raw_status(int fd, struct coll_status *s);
 int raw_abort(int fd, uint32_t code);
 int raw_link(int fd, uint32_t peer, int sock, uint32_t stripe);

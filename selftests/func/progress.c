@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -51,12 +50,7 @@ static struct scene *scene;
 
 static bool has_threads(void)
 {
-	struct coll_version v = { };
-	int fd = raw_open();
-
-	ioctl(fd, COLL_IOC_VERSION, &v);
-	close(fd);
-	return v.features & COLL_FEAT_PROGRESS;
+	return raw_features() & COLL_FEAT_PROGRESS;
 }
 
 /* The first line of a file that begins with @name, the rest of it as a number. */

@@ -7,7 +7,6 @@
  * posted nothing, so that nothing can complete.
  */
 #include <signal.h>
-#include <sys/ioctl.h>
 
 #include "harness.h"
 #include "procs.h"
@@ -176,12 +175,7 @@ static void ops(struct procs *p, uint32_t rank)
 
 static bool has_cancel(void)
 {
-	struct coll_version v = { };
-	int fd = raw_open();
-
-	ioctl(fd, COLL_IOC_VERSION, &v);
-	close(fd);
-	return v.features & COLL_FEAT_URING_CANCEL;
+	return raw_features() & COLL_FEAT_URING_CANCEL;
 }
 
 /*
