@@ -252,7 +252,8 @@ function favours(setting,	where)
 		      us(median("uml", "node", 2, "guest", "wakeup", 0, "us"))
 		print "and " us(median("uml", "node", 2, "host", "wakeup", 0, "us")) " us: small sizes favour the peers, which run there. So does TCP: the"
 		print "network stack of user-mode Linux is slower. Memory has the same speed for all."
-		print "coll: " fact[setting "_guest_kernel"] ", " fact["guest_cpus"] " CPUs, reductions by " fact[setting "_guest_simd"] "."
+		print "coll: " fact[setting "_guest_kernel"] ", " fact["guest_cpus"] " CPUs, each bound to one of"
+		print "the machine's, reductions by " fact[setting "_guest_simd"] "."
 	} else {
 		where = setting == "vm" ? "guest" : "host"
 		print "What it favours: nobody. " (setting == "vm" ? "All run under emulation, which makes computing" : "")

@@ -155,4 +155,5 @@ uml_command()
 		uml_dir="$run/" collvm_stage=1 collvm_run="$run" panic=-1 oops=panic
 		stack_depot_disable=off)
 	((cpus == 1)) || vm_cmd+=(ncpus="$cpus")
+	[[ ! $bind ]] || vm_cmd+=(bindcpus)
 }
