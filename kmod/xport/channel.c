@@ -173,7 +173,7 @@ static bool coll_ch_watch(struct coll_link *link, struct coll_watcher *w)
 
 static void coll_ch_unwatch(struct coll_link *link, struct coll_watcher *w)
 {
-	coll_conn_unwatch(to_channel(link)->conn, w);
+	coll_conn_unwatch(to_channel(link), w);
 }
 
 static bool coll_ch_due(const struct coll_link *link, const struct coll_watcher *w)

@@ -242,18 +242,15 @@ static void coll_conn_account(struct coll_conn *conn, u64 begin)
 
 /*
  * Does nobody want data? On a shared conn frames of one may stand before those of another,
- * so there they are looked at as they come.
+ * so there they are looked at as they come. Under conn->lock, or a racy look.
  */
-static bool coll_conn_is_quiet(const struct coll_conn *conn)
+static bool coll_conn_is_quiet(const struct coll_conn *conn, const struct coll_channel *ch)
 {
-	const struct coll_channel *ch;
-
-	if (conn->users != 1 || conn->shared || !coll_conn_greeted(conn))
+	if (READ_ONCE(conn->users) != 1 || READ_ONCE(conn->shared) || !coll_conn_greeted(conn))
 		return false;
-	ch = list_first_entry(&conn->channels, struct coll_channel, list);
 	return !READ_ONCE(ch->link.group->active) &&
 	       (ch->link.nr || !coll_msg_any(ch->link.group)) &&
-	       !ch->lent && !READ_ONCE(ch->link.group->error);
+	       !READ_ONCE(ch->lent) && !READ_ONCE(ch->link.group->error);
 }
 
 /*
@@ -280,7 +277,7 @@ static bool coll_conn_pass(struct coll_conn *conn, const struct coll_watcher *w)
 	struct coll_channel *ch;
 	bool more = false, talks = false;
 
-	/* pairs with coll_conn_data_ready() */
+	/* pairs with coll_conn_data_ready(), coll_conn_settle() */
 	smp_store_mb(conn->quiet, false);
 	if (ctrl)
 		more |= coll_conn_ctrl(ctrl);
@@ -298,7 +295,8 @@ static bool coll_conn_pass(struct coll_conn *conn, const struct coll_watcher *w)
 		talks |= coll_ch_talks(ch);
 	}
 	WRITE_ONCE(conn->talks, talks);
-	if (!more && coll_conn_is_quiet(conn))
+	ch = list_first_entry(&conn->channels, struct coll_channel, list);
+	if (!more && coll_conn_is_quiet(conn, ch))
 		WRITE_ONCE(conn->quiet, true);
 	return more;
 }
@@ -363,8 +361,25 @@ bool coll_conn_watch(struct coll_conn *conn, struct coll_watcher *w)
 	return mine;
 }
 
-void coll_conn_unwatch(struct coll_conn *conn, struct coll_watcher *w)
+/*
+ * The op of who attended was the last one: what has come since, and what comes, is for one
+ * that has not been posted. Not looked at yet, but it would only be left where it is.
+ */
+static void coll_conn_settle(struct coll_conn *conn, const struct coll_channel *ch)
 {
+	if (!coll_conn_is_quiet(conn, ch))
+		return;
+	/* Who wants data from here on sees it, and whom we see now may have missed some. */
+	smp_store_mb(conn->quiet, true);
+	if (!coll_conn_is_quiet(conn, ch)) {
+		WRITE_ONCE(conn->quiet, false);
+		set_bit(COLL_CONN_KICKED, &conn->wanted);
+	}
+}
+
+void coll_conn_unwatch(struct coll_channel *ch, struct coll_watcher *w)
+{
+	struct coll_conn *conn = ch->conn;
 	bool mine;
 
 	spin_lock_irq(&conn->watch_lock);
@@ -373,8 +388,10 @@ void coll_conn_unwatch(struct coll_conn *conn, struct coll_watcher *w)
 		WRITE_ONCE(conn->watcher, NULL);
 	spin_unlock_irq(&conn->watch_lock);
 	/* Who found us in time has said before what he wants; all others see we are gone. */
-	if (mine && !coll_conn_attended(conn))
-		coll_conn_hand_over(conn);
+	if (!mine || coll_conn_attended(conn))
+		return;
+	coll_conn_settle(conn, ch);
+	coll_conn_hand_over(conn);
 }
 
 bool coll_conn_due(const struct coll_conn *conn, const struct coll_watcher *w)

@@ -288,7 +288,7 @@ void coll_conn_flush(struct coll_conn *conn);
 /* See struct coll_link_ops. */
 void coll_conn_stir(struct coll_conn *conn);
 bool coll_conn_watch(struct coll_conn *conn, struct coll_watcher *w);
-void coll_conn_unwatch(struct coll_conn *conn, struct coll_watcher *w);
+void coll_conn_unwatch(struct coll_channel *ch, struct coll_watcher *w);
 bool coll_conn_due(const struct coll_conn *conn, const struct coll_watcher *w);
 void coll_conn_attend(struct coll_conn *conn, struct coll_watcher *w);
 

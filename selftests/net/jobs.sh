@@ -146,10 +146,33 @@ test_who_works()
 	done
 }
 
-plan 11
+# Those who come first have sent when the others are not there yet: that is to wake nobody.
+test_nobody_works()
+{
+	local tracing=/sys/kernel/tracing event passes
+
+	[[ -d $tracing/events ]] || mount -t tracefs none $tracing
+	event=$tracing/events/workqueue/workqueue_execute_start
+	if [[ ! -d $event ]]; then
+		skip "nobody works for who is not there" "no tracepoint"
+		return
+	fi
+	echo >$tracing/trace
+	echo 1 >$event/enable
+	"$tools/collrun" -t 60 -n 4 --nodes 4 "${COLL_TEST_BUILD:?}/late_rank" 200 >"$log" 2>&1 </dev/null
+	echo "exit status $?" >>"$log"
+	echo 0 >$event/enable
+	passes=$(grep -c "function coll_conn_work" $tracing/trace)
+	echo "$passes times a worker came for a link, in 200 barriers of 4 ranks" | tee -a "$log"
+	grep -q "^exit status 0" "$log" && ((passes < 400))
+	ok $? "nobody works for who is not there"
+}
+
+plan 12
 test_kmeans
 test_kill
 test_who_works
+test_nobody_works
 test_collctl
 test_strangers
 test_link_down
