@@ -205,10 +205,9 @@ void coll_exec_help(struct coll_exec *x)
 		/* Before a slice is taken: what is taken must be done. */
 		if (coll_op_ending(x->op) || fatal_signal_pending(current))
 			break;
-		off = atomic64_fetch_add(slice, &x->cursor);
-		if (off >= st->len)
+		if (atomic64_fetch_add(slice, &x->cursor) >= st->len)
 			break;
-		off = coll_slices_take(x, st, off, &s);
+		off = coll_slices_take(x, st, &s);
 		if (WARN_ON_ONCE(off >= st->len))
 			break;
 		len = min(st->len - off, slice);

@@ -47,6 +47,8 @@
  * op's state, so also how long an abort may have to wait for it.
  */
 #define COLL_SLICE		SZ_64K
+/* Parts of a sweep, each of which one CPU begins with: CPUs that begin apart, at most. */
+#define COLL_SLICE_PARTS	8U
 /* Places of a sweep that are looked at to see on which memory nodes it is. */
 #define COLL_NEAR_LOOKS		8
 /* And slices that a helper looks at before others get the CPU. */

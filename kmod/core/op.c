@@ -150,7 +150,7 @@ static void coll_op_add_req(struct coll_op *op, struct coll_req *req)
 		if (r->member->local > req->member->local)
 			break;
 	list_add_tail(&req->list, &r->list);
-	req->op = op;
+	WRITE_ONCE(req->op, op);
 	op->nr_posted++;
 	req->member->posted++;
 }
@@ -316,7 +316,7 @@ void coll_group_advance(struct coll_group *g)
 		op = list_first_entry_or_null(&g->ops, struct coll_op, list);
 		if (!op || op->nr_posted < g->nr_local || !coll_op_use(op))
 			break;
-		g->active = op;
+		WRITE_ONCE(g->active, op);
 		g->started++;
 		spin_unlock(&g->lock);
 		coll_op_start(op);
@@ -366,7 +366,7 @@ static void coll_op_dequeue(struct coll_group *g, struct coll_op *op,
 
 	list_del(&op->list);
 	if (g->active == op)
-		g->active = NULL;
+		WRITE_ONCE(g->active, NULL);
 	WRITE_ONCE(g->ended, g->ended + 1);
 	if (!op->result) {
 		g->ended_well++;
@@ -374,7 +374,7 @@ static void coll_op_dequeue(struct coll_group *g, struct coll_op *op,
 	}
 	list_splice_init(&op->reqs, reqs);
 	list_for_each_entry(req, reqs, list) {
-		req->op = NULL;
+		WRITE_ONCE(req->op, NULL);
 		req->member->completed++;
 		if (!op->result)
 			req->member->bytes += op->bytes;
@@ -466,6 +466,9 @@ bool coll_req_can_help(struct coll_req *req)
 
 	if (coll_is_message(req->cmd.collective))
 		return coll_msg_can_help(req);
+	/* Not the lock, which those take who are waited for, as often as a spinner looks. */
+	if (READ_ONCE(req->op) != READ_ONCE(g->active))
+		return false;
 	spin_lock(&g->lock);
 	can = req->op && req->op == g->active && req->op->exec &&
 	      coll_exec_wants_help(req->op->exec);

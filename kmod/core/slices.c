@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A large local sweep is cut into slices, and whoever helps takes one after the other. A
- * cursor hands them out in order. With several memory nodes it still says how many are
- * out, so that all of them are done and none twice; but which one it is, a helper chooses:
- * first those whose memory is near, then any.
+ * cursor says how many are out, so that all of them are done and none twice; which one it
+ * is, a helper chooses.
  *
+ * On one memory node the sweep has as many parts as CPUs may come. A CPU begins with the
+ * same part each time: what it wrote in the op before may still be in its caches. When
+ * nothing is left there it goes on with the next part. A part gives out its slices in order.
+ *
+ * With several memory nodes a helper takes first those whose memory is near, then any.
  * What is near, the pages of the vectors say: the ranks have touched them first, and the
  * kernel gives memory of the node where that happens. A slice has a place in each vector
  * of each rank; it is near to a node that has its fair share of these places. So where the
  * vectors lie on all nodes alike nothing is far, and where they lie on one node, or each
  * node has a part of all of them, the CPUs there begin.
  *
- * Every helper looks once at each slice, and never waits: the bits of the map are only
- * set. There is one left for everybody who has moved the cursor, as both count to the
- * same number.
+ * Every helper looks once at each part, or slice, and never waits: parts are only used up,
+ * and the bits of the map are only set. There is one left for everybody who has moved the
+ * cursor, as both count to the same number.
  */
 #include <linux/bitmap.h>
 #include <linux/math64.h>
@@ -38,10 +42,20 @@ static u64 coll_slices_nr(const struct coll_exec_step *st)
 	return div64_u64(st->len + coll_slice(st) - 1, coll_slice(st));
 }
 
+/* The first slice of part @i, and of the one after the last. */
+static u64 coll_slices_begin(const struct coll_exec *x, u64 nr, u32 i)
+{
+	return div_u64(nr * i, x->nr_slices);
+}
+
 void coll_slices_open(struct coll_exec *x, const struct coll_exec_step *st)
 {
 	u64 nr = coll_slices_nr(st);
+	u32 i;
 
+	x->nr_slices = min3(num_online_cpus(), x->op->group->nr_local, COLL_SLICE_PARTS);
+	for (i = 0; i < x->nr_slices; i++)
+		atomic64_set(&x->slices[i], coll_slices_begin(x, nr, i));
 	/* Memory nodes may go while a plan is kept. */
 	if (num_node_state(N_MEMORY) < 2) {
 		kvfree(x->taken);
@@ -122,16 +136,36 @@ static u64 coll_slices_any(unsigned long *taken, u64 nr, struct coll_slices *s)
 	return s->any;
 }
 
-u64 coll_slices_take(struct coll_exec *x, const struct coll_exec_step *st, u64 off,
+/* Return: a slice of the part it is at, or of one after it, or @nr. */
+static u64 coll_slices_next(struct coll_exec *x, u64 nr, struct coll_slices *s)
+{
+	u32 i;
+
+	if (!s->begun) {
+		s->begun = true;
+		s->part = raw_smp_processor_id() % x->nr_slices;
+	}
+	for (i = 0; i < x->nr_slices; i++) {
+		u64 next = atomic64_fetch_inc(&x->slices[s->part]);
+
+		if (next < coll_slices_begin(x, nr, s->part + 1))
+			return next;
+		s->part = (s->part + 1) % x->nr_slices;
+	}
+	return nr;
+}
+
+u64 coll_slices_take(struct coll_exec *x, const struct coll_exec_step *st,
 		     struct coll_slices *s)
 {
+	u64 nr = coll_slices_nr(st), off;
 	bool near = true;
 	int nid;
-	u64 nr;
 
-	if (!x->taken)
-		return off;
-	nr = coll_slices_nr(st);
+	if (!x->taken) {
+		off = coll_slices_next(x, nr, s);
+		return off < nr ? off * coll_slice(st) : st->len;
+	}
 	nid = numa_node_id();
 	/* Workers may be moved. */
 	if (s->nid != nid) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who takes which slice of a shared sweep, where memory is near and far. */
+/* Who takes which slice of a shared sweep: what is near, in memory or in a cache. */
 #ifndef COLL_CORE_SLICES_H
 #define COLL_CORE_SLICES_H
 
@@ -15,11 +15,15 @@ struct coll_exec_step;
  * @nid: for which memory node; NUMA_NO_NODE: not yet
  * @near: slices below are taken, or far from it
  * @any: where to go on looking for others
+ * @begun: it has taken one
+ * @part: where all memory is on one node, the part it takes from
  */
 struct coll_slices {
 	int nid;
 	u64 near;
 	u64 any;
+	bool begun;
+	u32 part;
 };
 
 /* Whole elements, about as many bytes as a worker does in one go. */
@@ -30,8 +34,8 @@ u64 coll_slice(const struct coll_exec_step *st);
  * @x: its schedule
  * @st: local step
  *
- * Where all memory is on one node, or none is left for a map of the slices, they are taken
- * in order.
+ * Where all memory is on one node, or none is left for a map of the slices, each CPU begins
+ * with a part of its own.
  */
 void coll_slices_open(struct coll_exec *x, const struct coll_exec_step *st);
 
@@ -39,14 +43,15 @@ void coll_slices_open(struct coll_exec *x, const struct coll_exec_step *st);
  * coll_slices_take() - the slice that a helper is to do
  * @x: of a running op, with a use
  * @st: shared step
- * @off: what the cursor said: there is a slice for whoever moves it
  * @s: the helper's
  *
- * One whose memory is mostly on the node of this CPU, as long as there are such.
+ * After the cursor has been moved, and had not come to the end: there is one.
+ * One whose memory is mostly on the node of this CPU, as long as there are such; on one
+ * node, one of the part this CPU had last time, too.
  * Return: offset of a slice that nobody else gets; not the end of the step, if the cursor
  * counts right.
  */
-u64 coll_slices_take(struct coll_exec *x, const struct coll_exec_step *st, u64 off,
+u64 coll_slices_take(struct coll_exec *x, const struct coll_exec_step *st,
 		     struct coll_slices *s);
 
 /**
