@@ -260,6 +260,17 @@ static bool coll_cpu_taken(struct coll_exec *x, int cpu, const struct coll_req *
 	return false;
 }
 
+/* Is there a thread of a rank on @cpu that comes without being woken? */
+static bool coll_cpu_is_awake(struct coll_exec *x, int cpu)
+{
+	const struct coll_req *req;
+
+	list_for_each_entry(req, &x->op->reqs, list)
+		if (coll_sleeper_cpu(req) == cpu && READ_ONCE(req->sleeper->awake))
+			return true;
+	return false;
+}
+
 /*
  * Threads of ranks come first, no other one need wake up; but each on a CPU
  * of its own: helpers that take turns are none, and the scheduler moves nobody who has
@@ -277,7 +288,9 @@ static u32 coll_wake_helpers(struct coll_exec *x, u32 want, bool self)
 		if (cpu < 0 || cpu == here || coll_sleeper_is_me(req) ||
 		    coll_cpu_taken(x, cpu, req))
 			continue;
-		wake_up(&req->sleeper->wq);
+		/* Two would only take turns. */
+		if (!coll_cpu_is_awake(x, cpu))
+			wake_up(&req->sleeper->wq);
 		want--;
 	}
 	return want;
@@ -411,7 +424,7 @@ static void coll_share_local(struct coll_exec *x, struct coll_exec_step *st)
 	coll_slices_open(x, st);
 	/* pairs with coll_exec_help() */
 	smp_store_release(&x->shared, st);
-	/* pairs with who goes away: one of us sees the other */
+	/* pairs with who goes away, or to sleep: one of us sees the other */
 	smp_mb();
 	list_for_each_entry(req, &x->op->reqs, list)
 		self |= coll_sleeper_is_me(req);

@@ -19,6 +19,7 @@ struct task_struct;
  * @task: who it is; set before anybody else sees it
  * @away: it may not come for long: slices are not to wait for it. Written by its owner,
  *	read by anyone; see coll_group_can_help().
+ * @awake: it does not sleep, and looks at coll_req_can_help() before it does. Likewise.
  * @idle: it sleeps, or is about to, or looks now and then, and has no links to attend to.
  *	Likewise.
  * @job: local steps that it has been given, with a use of their op; taken by exchange
@@ -29,6 +30,7 @@ struct coll_sleeper {
 	wait_queue_head_t wq;
 	struct task_struct *task;
 	bool away;
+	bool awake;
 	bool idle;
 	struct coll_helper *job;
 };

@@ -21,6 +21,7 @@ struct coll_waiting {
 	struct coll_req req;
 	struct coll_watcher watcher;
 	struct coll_sleeper sleeper;
+	u32 spin_us;
 	bool done;		/* sleeper.wq.lock, so that the waker has let go of it */
 	int result;
 };
@@ -85,29 +86,36 @@ static void coll_waiting_watch(struct coll_waiting *w)
 		coll_sleeper_rest(&w->sleeper);
 }
 
-/* Slices of a large sweep take long; meanwhile links are not to wait for us. */
-static void coll_waiting_help(struct coll_waiting *w)
+/*
+ * Slices of a large sweep take long; meanwhile links are not to wait for us. Return: has
+ * anything been done?
+ */
+static bool coll_waiting_help(struct coll_waiting *w)
 {
 	struct coll_group *g = coll_member_group(w->req.member);
 
 	if (!coll_req_can_help(&w->req))
-		return;
+		return false;
 	coll_links_unwatch(g, &w->watcher);
 	coll_sleeper_rise(&w->sleeper);
 	coll_req_help(&w->req);
 	coll_waiting_watch(w);
+	return true;
 }
 
 /*
  * Falling asleep and being woken takes longer than what is short to wait for. But not
  * if others want the CPU, be it those that are waited for.
  */
-static void coll_waiting_spin(struct coll_waiting *w, u32 us)
+static void coll_waiting_spin(struct coll_waiting *w)
 {
 	struct coll_group *g = coll_member_group(w->req.member);
 	/* Not local_clock(): where that is jiffies, it stands still meanwhile. */
-	u64 end = ktime_get_ns() + us * NSEC_PER_USEC;
+	u64 end;
 
+	if (!w->spin_us)
+		return;
+	end = ktime_get_ns() + w->spin_us * NSEC_PER_USEC;
 	while (!READ_ONCE(w->done) && single_task_running() && !need_resched() &&
 	       !signal_pending(current) && ktime_get_ns() < end) {
 		coll_links_attend(g, &w->watcher);
@@ -120,15 +128,14 @@ static void coll_waiting_spin(struct coll_waiting *w, u32 us)
 /* Post it, and stay awake for a moment. Return: as coll_op_post(). */
 static int coll_waiting_post(struct coll_waiting *w)
 {
-	u32 us = coll_spin_us(&w->req);
 	int ret;
 
+	w->spin_us = coll_spin_us(&w->req);
 	coll_waiting_watch(w);
 	ret = coll_op_post(&w->req);
 	if (!ret) {
 		coll_waiting_help(w);
-		if (us)
-			coll_waiting_spin(w, us);
+		coll_waiting_spin(w);
 	}
 	return ret;
 }
@@ -141,14 +148,33 @@ static bool coll_waiting_wakes(struct coll_waiting *w)
 	       coll_links_due(coll_member_group(w->req.member), &w->watcher);
 }
 
-/* Whatever it has been woken for, be it the end. */
+/* Sleep until there is something to do. Return: -ERESTARTSYS: it is being killed. */
+static int coll_waiting_sleep(struct coll_waiting *w)
+{
+	int ret;
+
+	/* pairs with coll_share_local() */
+	smp_store_mb(w->sleeper.awake, false);
+	ret = wait_event_killable(w->sleeper.wq, coll_waiting_wakes(w));
+	WRITE_ONCE(w->sleeper.awake, true);
+	return ret;
+}
+
+/*
+ * Whatever it has been woken for, be it the end. That is near when the slices are used up,
+ * and with what is short.
+ */
 static void coll_waiting_work(struct coll_waiting *w)
 {
+	bool soon = w->watcher.alone;
+
 	coll_sleeper_rise(&w->sleeper);
 	coll_links_attend(coll_member_group(w->req.member), &w->watcher);
-	coll_waiting_help(w);
+	soon |= coll_waiting_help(w);
 	if (!w->watcher.got)
 		coll_sleeper_rest(&w->sleeper);
+	if (soon)
+		coll_waiting_spin(w);
 }
 
 int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len)
@@ -164,6 +190,7 @@ int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len)
 	g = coll_member_group(cf->member);
 	init_waitqueue_head(&w.sleeper.wq);
 	w.sleeper.task = current;
+	w.sleeper.awake = true;
 	w.req.sleeper = &w.sleeper;
 	w.watcher.wq = &w.sleeper.wq;
 	w.watcher.done = &w.done;
@@ -177,8 +204,7 @@ int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len)
 		goto out;
 	}
 	while (!coll_waiting_is_done(&w)) {
-		if (fatal_signal_pending(current) ||
-		    wait_event_killable(w.sleeper.wq, coll_waiting_wakes(&w))) {
+		if (fatal_signal_pending(current) || coll_waiting_sleep(&w)) {
 			coll_waiting_killed(&w);
 			break;
 		}
