@@ -193,7 +193,8 @@ void coll_exec_help(struct coll_exec *x)
 	u64 off, len, slice;
 	int ret;
 
-	if (!coll_exec_wants_help(x))
+	/* It may have been another op that wanted help, and this one has just begun to. */
+	if (!st || !coll_exec_wants_help(x))
 		return;
 	slice = coll_slice(st);
 	sw = coll_exec_sweep(x);

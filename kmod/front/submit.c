@@ -22,6 +22,7 @@ struct coll_waiting {
 	struct coll_watcher watcher;
 	struct coll_sleeper sleeper;
 	u32 spin_us;
+	bool helped;
 	bool done;		/* sleeper.wq.lock, so that the waker has let go of it */
 	int result;
 };
@@ -99,6 +100,7 @@ static bool coll_waiting_help(struct coll_waiting *w)
 	coll_links_unwatch(g, &w->watcher);
 	coll_sleeper_rise(&w->sleeper);
 	coll_req_help(&w->req);
+	w->helped = true;
 	coll_waiting_watch(w);
 	return true;
 }
@@ -119,10 +121,15 @@ static void coll_waiting_spin(struct coll_waiting *w)
 	while (!READ_ONCE(w->done) && single_task_running() && !need_resched() &&
 	       !signal_pending(current) && ktime_get_ns() < end) {
 		coll_links_attend(g, &w->watcher);
-		if (coll_req_can_help(&w->req) || coll_sleeper_has_job(&w->sleeper))
+		/* An op is open for help once. And to look takes a lock that others need. */
+		if ((!w->helped && coll_req_can_help(&w->req)) ||
+		    coll_sleeper_has_job(&w->sleeper))
 			return;
 		cpu_relax();
 	}
+	/* In vain; there may be many more wake-ups in this op. */
+	if (!READ_ONCE(w->done) && ktime_get_ns() >= end)
+		w->spin_us /= 2;
 }
 
 /* Post it, and stay awake for a moment. Return: as coll_op_post(). */

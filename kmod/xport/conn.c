@@ -131,6 +131,8 @@ void coll_conn_kick(struct coll_conn *conn)
 
 void coll_conn_stir(struct coll_conn *conn)
 {
+	/* pairs with coll_conn_settle(): one of us sees the other */
+	smp_mb();
 	if (READ_ONCE(conn->quiet))
 		coll_conn_kick(conn);
 }
@@ -254,6 +256,22 @@ static bool coll_conn_is_quiet(const struct coll_conn *conn, const struct coll_c
 }
 
 /*
+ * What has come is for an op that has not been posted, as what is to come until then. Under
+ * conn->lock, or by who attended to it and does no more.
+ */
+static void coll_conn_settle(struct coll_conn *conn, const struct coll_channel *ch)
+{
+	if (!coll_conn_is_quiet(conn, ch))
+		return;
+	/* Who wants data from here on sees it, and whom we see now may have missed some. */
+	smp_store_mb(conn->quiet, true);
+	if (!coll_conn_is_quiet(conn, ch)) {
+		WRITE_ONCE(conn->quiet, false);
+		set_bit(COLL_CONN_KICKED, &conn->wanted);
+	}
+}
+
+/*
  * A caller that is being killed gives up on windows. That is no matter to the op it is in,
  * which fails with it; but another group's, or a message of another rank, would be lost.
  * Those are for the worker.
@@ -296,8 +314,8 @@ static bool coll_conn_pass(struct coll_conn *conn, const struct coll_watcher *w)
 	}
 	WRITE_ONCE(conn->talks, talks);
 	ch = list_first_entry(&conn->channels, struct coll_channel, list);
-	if (!more && coll_conn_is_quiet(conn, ch))
-		WRITE_ONCE(conn->quiet, true);
+	if (!more)
+		coll_conn_settle(conn, ch);
 	return more;
 }
 
@@ -361,22 +379,6 @@ bool coll_conn_watch(struct coll_conn *conn, struct coll_watcher *w)
 	return mine;
 }
 
-/*
- * The op of who attended was the last one: what has come since, and what comes, is for one
- * that has not been posted. Not looked at yet, but it would only be left where it is.
- */
-static void coll_conn_settle(struct coll_conn *conn, const struct coll_channel *ch)
-{
-	if (!coll_conn_is_quiet(conn, ch))
-		return;
-	/* Who wants data from here on sees it, and whom we see now may have missed some. */
-	smp_store_mb(conn->quiet, true);
-	if (!coll_conn_is_quiet(conn, ch)) {
-		WRITE_ONCE(conn->quiet, false);
-		set_bit(COLL_CONN_KICKED, &conn->wanted);
-	}
-}
-
 void coll_conn_unwatch(struct coll_channel *ch, struct coll_watcher *w)
 {
 	struct coll_conn *conn = ch->conn;
@@ -384,14 +386,16 @@ void coll_conn_unwatch(struct coll_channel *ch, struct coll_watcher *w)
 
 	spin_lock_irq(&conn->watch_lock);
 	mine = conn->watcher == w;
-	if (mine)
+	if (mine) {
 		WRITE_ONCE(conn->watcher, NULL);
+		/* Before another one attends. What has come was not looked at: so what. */
+		if (!coll_conn_attended(conn))
+			coll_conn_settle(conn, ch);
+	}
 	spin_unlock_irq(&conn->watch_lock);
 	/* Who found us in time has said before what he wants; all others see we are gone. */
-	if (!mine || coll_conn_attended(conn))
-		return;
-	coll_conn_settle(conn, ch);
-	coll_conn_hand_over(conn);
+	if (mine && !coll_conn_attended(conn))
+		coll_conn_hand_over(conn);
 }
 
 bool coll_conn_due(const struct coll_conn *conn, const struct coll_watcher *w)
