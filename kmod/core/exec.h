@@ -208,8 +208,8 @@ struct coll_plan_key {
  * @shared: local step that any number of helpers may work on, or NULL
  * @cursor: bytes of it handed out
  * @swept: bytes of it done
- * @slices: of the parts of it, the first slice that is not out, see slices.c
- * @nr_slices: how many parts
+ * @slice_next: of each part of it, the first slice that is not out, see slices.c
+ * @slice_parts: how many parts
  * @taken: with several memory nodes, which slices of it are out instead; else NULL
  * @helpers: works for local steps
  * @nr_helpers: of these, how many have steps
@@ -241,8 +241,8 @@ struct coll_exec {
 	struct coll_exec_step *shared;
 	atomic64_t cursor;
 	atomic64_t swept;
-	atomic64_t slices[COLL_SLICE_PARTS];
-	u32 nr_slices;
+	atomic64_t slice_next[COLL_SLICE_PARTS];
+	u32 slice_parts;
 	unsigned long *taken;
 	struct coll_helper helpers[COLL_EXEC_HELPERS];
 	u32 nr_helpers;

@@ -82,7 +82,7 @@ struct coll_left {
  * @cause: why
  * @doom: a failure that waits for the ops before its ->seq to end; ->kind 0: none
  * @ops: posted and not ended, by seq
- * @active: the one that runs; NULL between ops
+ * @active: the one that runs; NULL between ops. Compared without the lock, too
  * @plans: plans of ended ops, last used first
  * @nr_plans: how many
  * @advancing: somebody is starting ops; see coll_group_advance()

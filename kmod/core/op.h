@@ -47,7 +47,7 @@ struct coll_slot;
  * @displs: where they begin, likewise; NULL: one behind the other
  * @agreed: what stands for the count in the signature
  * @slot: of small vectors, where they are meanwhile; NULL: they are where they are
- * @op: the op, from posting to its end; group->lock
+ * @op: the op, from posting to its end; written under group->lock, compared by anyone
  * @exchange: of messages, likewise
  * @got: of messages: what was received
  * @has_got: something was

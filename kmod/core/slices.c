@@ -45,7 +45,7 @@ static u64 coll_slices_nr(const struct coll_exec_step *st)
 /* The first slice of part @i, and of the one after the last. */
 static u64 coll_slices_begin(const struct coll_exec *x, u64 nr, u32 i)
 {
-	return div_u64(nr * i, x->nr_slices);
+	return div_u64(nr * i, x->slice_parts);
 }
 
 void coll_slices_open(struct coll_exec *x, const struct coll_exec_step *st)
@@ -53,9 +53,9 @@ void coll_slices_open(struct coll_exec *x, const struct coll_exec_step *st)
 	u64 nr = coll_slices_nr(st);
 	u32 i;
 
-	x->nr_slices = min3(num_online_cpus(), x->op->group->nr_local, COLL_SLICE_PARTS);
-	for (i = 0; i < x->nr_slices; i++)
-		atomic64_set(&x->slices[i], coll_slices_begin(x, nr, i));
+	x->slice_parts = min3(num_online_cpus(), x->op->group->nr_local, COLL_SLICE_PARTS);
+	for (i = 0; i < x->slice_parts; i++)
+		atomic64_set(&x->slice_next[i], coll_slices_begin(x, nr, i));
 	/* Memory nodes may go while a plan is kept. */
 	if (num_node_state(N_MEMORY) < 2) {
 		kvfree(x->taken);
@@ -143,14 +143,14 @@ static u64 coll_slices_next(struct coll_exec *x, u64 nr, struct coll_slices *s)
 
 	if (!s->begun) {
 		s->begun = true;
-		s->part = raw_smp_processor_id() % x->nr_slices;
+		s->part = raw_smp_processor_id() % x->slice_parts;
 	}
-	for (i = 0; i < x->nr_slices; i++) {
-		u64 next = atomic64_fetch_inc(&x->slices[s->part]);
+	for (i = 0; i < x->slice_parts; i++) {
+		u64 next = atomic64_fetch_inc(&x->slice_next[s->part]);
 
 		if (next < coll_slices_begin(x, nr, s->part + 1))
 			return next;
-		s->part = (s->part + 1) % x->nr_slices;
+		s->part = (s->part + 1) % x->slice_parts;
 	}
 	return nr;
 }

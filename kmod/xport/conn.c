@@ -257,7 +257,7 @@ static bool coll_conn_is_quiet(const struct coll_conn *conn, const struct coll_c
 
 /*
  * What has come is for an op that has not been posted, as what is to come until then. Under
- * conn->lock, or by who attended to it and does no more.
+ * conn->lock, in a pass, or under conn->watch_lock, by who leaves.
  */
 static void coll_conn_settle(struct coll_conn *conn, const struct coll_channel *ch)
 {
@@ -388,7 +388,7 @@ void coll_conn_unwatch(struct coll_channel *ch, struct coll_watcher *w)
 	mine = conn->watcher == w;
 	if (mine) {
 		WRITE_ONCE(conn->watcher, NULL);
-		/* Before another one attends. What has come was not looked at: so what. */
+		/* Before another one attends: not what he waits for is to be left. */
 		if (!coll_conn_attended(conn))
 			coll_conn_settle(conn, ch);
 	}

@@ -178,8 +178,9 @@ struct coll_tx_choice {
  * @streams: each set once, with release
  * @work: see the top of this file
  * @working: @work runs, and will look at @wanted before it ends. Written under @lock.
- * @watch_lock: @watcher, and that it is there while it is woken. Any context, innermost
- *	but for the queue it sleeps in.
+ * @watch_lock: @watcher, that it is there while it is woken, and that no other one attends
+ *	while who leaves makes the conn quiet. Any context, innermost but for the queue it
+ *	sleeps in.
  * @watcher: the caller that attends, so that @work need not be queued; or NULL
  * @wanted: COLL_CONN_*: it would have been, and why
  * @quiet: data that comes is for an op that has not been posted: it waits in the socket,

@@ -70,6 +70,13 @@ unsigned int test_scale(unsigned int n)
 	return n ? n : 1;
 }
 
+bool test_put(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	return f && fputs(text, f) >= 0 && !fclose(f);
+}
+
 unsigned int test_bound_ms(void)
 {
 	return env_number("COLL_TEST_BOUND_MS", 2000);

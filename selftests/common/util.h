@@ -23,6 +23,9 @@ unsigned int test_scale(unsigned int n);
 /* Milliseconds in which a fault must have shown: COLL_TEST_BOUND_MS. */
 unsigned int test_bound_ms(void);
 
+/* Write a line of text to a file of the kernel. */
+bool test_put(const char *path, const char *text);
+
 /* Monotonic. */
 uint64_t test_now_ns(void);
 void test_sleep_us(unsigned int us);

@@ -21,13 +21,6 @@
 #define SECOND		1000000000ULL
 #define MPOL_BIND	2
 
-static bool put(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	return f && fputs(text, f) >= 0 && !fclose(f);
-}
-
 static bool node_there(int nid)
 {
 	char path[64];
@@ -92,13 +85,13 @@ FIXTURE_SETUP(numa)
 	if (!node_there(1))
 		SKIP(return, "one memory node");
 	mount("none", "/sys/kernel/tracing", "tracefs", 0, NULL);
-	ASSERT_TRUE(put(TRACING "events/coll/coll_slice/enable", "1"));
+	ASSERT_TRUE(test_put(TRACING "events/coll/coll_slice/enable", "1"));
 	ASSERT_EQ(0, raw_start(&self->c, RANKS, 1));
 }
 
 FIXTURE_TEARDOWN(numa)
 {
-	put(TRACING "events/coll/coll_slice/enable", "0");
+	test_put(TRACING "events/coll/coll_slice/enable", "0");
 	raw_stop(&self->c);
 }
 
@@ -223,7 +216,7 @@ static int sum(FIXTURE_DATA(numa) *self, enum where where, uint64_t count, bool 
 			      COLL_OP_SUM);
 		cmds[r].timeout_ns = 40 * SECOND;
 	}
-	put(TRACING "trace", "");
+	test_put(TRACING "trace", "");
 	ret = uring ? by_uring(self, cmds) : by_ioctl(self, cmds);
 	for (r = 0; r < RANKS; r++)
 		for (i = 0; i < count; i += 1 + (i & 7))

@@ -19,13 +19,6 @@
 #define OPS		20
 #define SECOND		1000000000ULL
 
-static bool put(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	return f && fputs(text, f) >= 0 && !fclose(f);
-}
-
 /* Rank 0 on the first CPU, rank 1 on the second one: threads that wait in ioctl. */
 struct caller {
 	pthread_t thread;
@@ -84,7 +77,7 @@ FIXTURE_TEARDOWN(slices)
 {
 	uint32_t r;
 
-	put(TRACING "events/coll/coll_segment/enable", "0");
+	test_put(TRACING "events/coll/coll_segment/enable", "0");
 	raw_stop(&self->c);
 	for (r = 0; r < RANKS; r++) {
 		free(self->callers[r].in);
@@ -125,8 +118,8 @@ TEST_F(slices, each_cpu_begins_with_its_part)
 {
 	uint32_t r, i, wrong = 0;
 
-	put(TRACING "trace", "");
-	ASSERT_TRUE(put(TRACING "events/coll/coll_segment/enable", "1"));
+	test_put(TRACING "trace", "");
+	ASSERT_TRUE(test_put(TRACING "events/coll/coll_segment/enable", "1"));
 	for (r = 0; r < RANKS; r++)
 		pthread_create(&self->callers[r].thread, NULL, call, &self->callers[r]);
 	for (r = 0; r < RANKS; r++) {
