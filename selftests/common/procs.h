@@ -26,6 +26,8 @@ enum procs_phase {
  * @done: ops that ended well
  * @wrong: wrong elements in them
  * @when: time the last result came, ns
+ * @asked: of streams: time of the last call into the kernel, ns; what a rank does before
+ *	it is its own affair
  * @status: taken right then
  */
 struct procs_rank {
@@ -34,6 +36,7 @@ struct procs_rank {
 	volatile uint64_t done;
 	volatile uint64_t wrong;
 	volatile uint64_t when;
+	volatile uint64_t asked;
 	struct coll_status status;
 };
 

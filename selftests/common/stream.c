@@ -82,6 +82,7 @@ static void by_ioctl(struct stream *t)
 
 	while (!ret && (!t->s->count || me->done < t->s->count)) {
 		draw(t, sl);
+		me->asked = test_now_ns();
 		ret = raw_submit(t->p->c.fd[t->rank], &sl->cmd);
 		if (!ret) {
 			me->wrong += wrong(t, sl);
@@ -120,6 +121,7 @@ static void by_uring(struct stream *t)
 
 	while (!ret && (want_more(t) || t->posted > me->done)) {
 		fill_ring(t, &ring, depth);
+		me->asked = test_now_ns();
 		ret = io_uring_submit_and_wait(&ring, 1);
 		ret = ret < 0 && ret != -EINTR ? ret : 0;
 		/* ops end in order, but Linux 6.1 turns CQEs around */
