@@ -31,7 +31,7 @@ stuck()
 }
 
 # scarce MODE ALGORITHM. What TCP drops for want of memory it sends again, and waits twice as
-# long each time it is dropped once more: seen are 27 s, with the memory long free again.
+# long each time it is dropped once more, even if the memory is long free again.
 scarce()
 {
 	local pid begin=$SECONDS
