@@ -38,7 +38,8 @@ struct coll_place {
  * @finish: it copies, but a partial result, of which the outputs get the result
  * @len: bytes of the range
  * @src: what is sent, or moved or folded into @dst
- * @dst: receives, local steps: where space[range] is
+ * @dst: where space[range] is; sends read @src
+ * @with: receives that reduce: what with, if that is not in @dst; see plan_alias.c
  * @in_at: byte offset of the range in the inputs
  * @out_at: byte offset of the range in the outputs
  * @after: every step before this one of its participant must be complete first
@@ -63,6 +64,7 @@ struct coll_exec_step {
 	u64 len;
 	struct coll_place src;
 	struct coll_place dst;
+	struct coll_place with;
 	u64 in_at;
 	u64 out_at;
 	u32 after;

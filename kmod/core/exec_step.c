@@ -154,7 +154,8 @@ void coll_step_args(const struct coll_exec *x, const struct coll_exec_step *st,
 	const struct coll_part *part = &x->parts[st->part];
 	const struct coll_reducer *r = &x->reducer;
 	struct coll_operands input = { part->in, part->nr_in, r->elem, st->in_at };
-	struct coll_operands there = { st->dst.vec, 1, r->partial, st->dst.at };
+	const struct coll_place *old = st->with.vec ? &st->with : &st->dst;
+	struct coll_operands there = { old->vec, 1, r->partial, old->at };
 	/* Nothing, where it comes from a link. */
 	struct coll_operands new = { st->src.vec, !!st->src.vec, r->partial, st->src.at };
 

@@ -116,7 +116,7 @@
  */
 #define COLL_PLANS_MAX		8
 #define COLL_PLAN_STEPS		1024
-#define COLL_PLAN_SCRATCH	SZ_64K
+#define COLL_PLAN_SCRATCH	SZ_256K
 /*
  * Steps of an op, of all its local participants: bounds their table to 200 MiB or so.
  * Schedules of n^2 steps, with all ranks on one node, end at about 700 ranks.

@@ -68,6 +68,14 @@ int coll_plan_scratch(struct coll_plan *p);
  */
 int coll_plan_check(struct coll_plan *p);
 
+/* plan_alias.c */
+
+/*
+ * Find the local steps that would only copy what can be read where it is: those are idle,
+ * as are those without bytes. All steps are placed, pairs not joined.
+ */
+void coll_plan_aliases(struct coll_plan *p);
+
 /* plan_keep.c */
 
 /**

@@ -355,6 +355,13 @@ int coll_plan_blocks(struct coll_plan *p)
 	return coll_plan_starts(p);
 }
 
+static bool coll_step_uses(const struct coll_exec_step *st, const struct coll_vec *scratch)
+{
+	bool writes = st->s.kind != COLL_STEP_SEND && st->dst.vec == scratch;
+
+	return writes || st->src.vec == scratch || st->with.vec == scratch;
+}
+
 /* Does any step that is still to run touch this scratch? */
 static bool coll_scratch_used(const struct coll_plan *p, const struct coll_part *part,
 			      const struct coll_vec *scratch)
@@ -364,8 +371,7 @@ static bool coll_scratch_used(const struct coll_plan *p, const struct coll_part 
 	for (i = part->begin; i < part->end; i++) {
 		const struct coll_exec_step *st = &p->x->steps[i];
 
-		if (st->len && !st->idle &&
-		    (st->dst.vec == scratch || st->src.vec == scratch))
+		if (st->len && !st->idle && coll_step_uses(st, scratch))
 			return true;
 	}
 	return false;
@@ -439,6 +445,12 @@ static bool coll_step_inside(const struct coll_plan *p, const struct coll_exec_s
 			return false;
 		fallthrough;
 	case COLL_ACT_REDUCE:
+		if (st->with.vec) {
+			if (!coll_inside(st->with.vec, 1, st->with.at, st->len))
+				return false;
+			break;
+		}
+		fallthrough;
 	case COLL_ACT_FOLD:
 		/* It is read, also where the result goes to the outputs. */
 		final = false;
