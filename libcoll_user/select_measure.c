@@ -413,7 +413,7 @@ static int fit_messages(struct select_bench *b, double *linear)
 static int fit_bytes(struct select_bench *b, double linear)
 {
 	struct select_model *m = &b->model;
-	double n = b->comm->nr_nodes, t[2], each, small;
+	double n = b->comm->nr_nodes, t[2], each, small, busy;
 	int ret;
 
 	ret = times_of(b, COLL_BROADCAST, LONG, 2, COLL_ALG_LINEAR, COLL_ALG_AUTO, t);
@@ -423,8 +423,10 @@ static int fit_bytes(struct select_bench *b, double linear)
 	m->beta = each > 1e-12 ? each : 1e-12;
 	small = cost(b, COLL_ALLREDUCE, COLL_ALG_MESH, SHORT);
 	ret = times_of(b, COLL_ALLREDUCE, 4 * LONG, 2, COLL_ALG_MESH, COLL_ALG_AUTO, t);
-	if (!ret && t[0] > cost(b, COLL_ALLREDUCE, COLL_ALG_MESH, 4 * LONG) && t[0] > small)
-		m->busy_byte = (t[0] - small) / (2 * (n - 1) * 4 * LONG);
+	/* All of them send 2 (n - 1) vectors, and fold half of these. */
+	busy = (t[0] - small) / (2 * (n - 1) * 4 * LONG) - m->gamma / 2;
+	if (!ret && t[0] > cost(b, COLL_ALLREDUCE, COLL_ALG_MESH, 4 * LONG) && busy > 0)
+		m->busy_byte = busy;
 	return ret;
 }
 

@@ -229,9 +229,18 @@ static double one_step(struct sim *x, u32 i)
 	return t->last;
 }
 
+/*
+ * Who shares processors shares them for folding, too. If it is a switch instead, its bytes
+ * take far longer than they do to fold.
+ */
+static double busy_fold(const struct select_model *m)
+{
+	return m->busy_byte > 0 ? m->gamma : 0;
+}
+
 static double simulate(struct sim *x, const struct coll_algorithm *a)
 {
-	double seconds = 0, messages = 0, bytes = 0;
+	double seconds = 0, messages = 0, bytes = 0, folded = 0;
 	u32 i;
 
 	if (load(x, a))
@@ -247,8 +256,11 @@ static double simulate(struct sim *x, const struct coll_algorithm *a)
 			messages++;
 			bytes += step_bytes(s, x->bytes, x->chunks);
 		}
+		if (folds(s))
+			folded += step_bytes(s, x->bytes, x->chunks);
 	}
-	return dmax(seconds, messages * x->m->busy_message + bytes * x->m->busy_byte);
+	return dmax(seconds, messages * x->m->busy_message + bytes * x->m->busy_byte +
+			     folded * busy_fold(x->m));
 }
 
 /* The longest chain of transfers, and the bytes of the busiest of a few participants. */

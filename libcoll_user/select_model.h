@@ -17,7 +17,7 @@
  * @busy_message: a message, when all participants are busy: what they have in common
  *	(processors of one host, a switch) gets all messages done in no less than
  *	this times their number
- * @busy_byte: the same of a byte
+ * @busy_byte: the same of a byte. If there is such a thing, what is folded adds to it.
  */
 struct select_model {
 	double alpha;
