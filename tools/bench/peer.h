@@ -12,8 +12,8 @@
  *               takes as long as it does: computed by the rank itself
  * overlap_test  the same, with a look at the request after each sixteenth
  * overlap_away  the same, computed elsewhere: the rank sleeps meanwhile
- * idle          ITERATIONS seconds of doing nothing: switches to tasks of all ranks,
- *               and their CPU time
+ * idle          ITERATIONS seconds of doing nothing: switches to tasks of all ranks that
+ *               slept, and their CPU time
  *
  * Results are lines "ROW kind ranks bytes metric value", with tabs. Included by one .c
  * or .cc file of each program.
@@ -331,7 +331,10 @@ static inline void peer_overlap(struct peer_run *r)
 	peer_row(r, "both_us", both);
 }
 
-/* Switches to threads of this process so far. */
+/*
+ * Switches to threads of this process that slept, so far. Who only has to wait for a CPU
+ * that others want has not been woken.
+ */
 static inline long peer_switches(void)
 {
 	DIR *d = opendir("/proc/self/task");
@@ -344,8 +347,7 @@ static inline long peer_switches(void)
 		snprintf(text, sizeof(text), "/proc/self/task/%s/status", e->d_name);
 		f = atoi(e->d_name) ? fopen(text, "re") : NULL;
 		while (f && fgets(text, sizeof(text), f)) {
-			if (sscanf(text, "voluntary_ctxt_switches: %ld", &n) == 1 ||
-			    sscanf(text, "nonvoluntary_ctxt_switches: %ld", &n) == 1)
+			if (sscanf(text, "voluntary_ctxt_switches: %ld", &n) == 1)
 				sum += n;
 		}
 		if (f)
