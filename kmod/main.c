@@ -23,10 +23,10 @@ static int __init coll_init(void)
 	ret = coll_reduce_init(simd);
 	if (ret)
 		return ret;
-	coll_stream_init();
 	ret = coll_group_init();
 	if (ret)
 		return ret;
+	coll_stream_init();
 	coll_spin_init();
 	coll_link_set_transport(&coll_tcp_transport);
 	ret = coll_netlink_init();

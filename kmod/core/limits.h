@@ -105,11 +105,14 @@
 #define COLL_STREAM_ALIGN	64
 /*
  * Stores past the caches are timed at load as well, from this many bytes down to so
- * many: less lies in the second cache of any CPU; the best of so many passes.
+ * many: less lies in the second cache of any CPU; the best of so many runs of so many passes.
  */
 #define COLL_STREAM_MOST	SZ_32M
 #define COLL_STREAM_LEAST	SZ_4M
-#define COLL_STREAM_RUNS	3
+#define COLL_STREAM_RUNS	2
+#define COLL_STREAM_PASSES	4
+/* The bits of 1.0f: with any others in the fraction it is a number of one to two. */
+#define COLL_STREAM_ONE		0x3f800000U
 /*
  * Plans that a group keeps for the next ops like those they were made for, and how large
  * they may be: what takes long itself does not mind planning.

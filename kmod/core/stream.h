@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-/* Measure it, once, at load, when the instruction set has been chosen. */
+/* Measure it, once, at load, when the instruction set has been chosen and workers exist. */
 void coll_stream_init(void);
 
 /* Bytes, read and written together. */
