@@ -33,6 +33,29 @@
 #endif
 
 /*
+ * Lanes where one of the two is a NaN, in whatever form ANY() takes; two of these can be
+ * joined by |. HAVE_UNORDERED tells that there is an instruction.
+ */
+#if defined(__CHECKER__) || defined(__clang__)
+/* nothing */
+#elif defined(__AVX512F__) && VEC_BYTES == 64
+#define HAVE_UNORDERED
+#define UNORDERED_f32(a, b)	__builtin_ia32_cmpps512_mask((vec_f32)(a), (vec_f32)(b), 3, -1, 4)
+#define UNORDERED_f64(a, b)	__builtin_ia32_cmppd512_mask((vec_f64)(a), (vec_f64)(b), 3, -1, 4)
+#define ANY(lanes)		((lanes) != 0)
+#elif defined(__AVX__) && VEC_BYTES == 32
+#define HAVE_UNORDERED
+#define UNORDERED_f32(a, b)	((vec)__builtin_ia32_cmpps256((vec_f32)(a), (vec_f32)(b), 3))
+#define UNORDERED_f64(a, b)	((vec)__builtin_ia32_cmppd256((vec_f64)(a), (vec_f64)(b), 3))
+#define ANY(lanes)		(__builtin_ia32_movmskps256((vec_f32)(lanes)) != 0)
+#elif defined(__SSE2__) && VEC_BYTES == 16
+#define HAVE_UNORDERED
+#define UNORDERED_f32(a, b)	((vec)__builtin_ia32_cmpunordps((vec_f32)(a), (vec_f32)(b)))
+#define UNORDERED_f64(a, b)	((vec)__builtin_ia32_cmpunordpd((vec_f64)(a), (vec_f64)(b)))
+#define ANY(lanes)		(__builtin_ia32_movmskps((vec_f32)(lanes)) != 0)
+#endif
+
+/*
  * Lanes of integers of type vec_@t. For vectors of 64 bytes gcc 12 makes a comparison
  * into a mask and two moves of it, elsewhere the one instruction.
  */

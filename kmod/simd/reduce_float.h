@@ -4,6 +4,7 @@
 #define COLL_SIMD_REDUCE_FLOAT_H
 
 #include "reduce_builtin.h"
+#include "reduce_sweep.h"
 
 /* The maximum is folded as the minimum of the numbers with the other sign. */
 #define STEP_FLOAT(name, type, min)						\
@@ -64,7 +65,32 @@ static coll_always_inline vec one_nan_f64(vec a)
 	return select((vec)((vec_f64)a == (vec_f64)a), a, splat64(0x7ff8000000000000ULL));
 }
 
-/* See KIND_INT(). wide_ is the end but for NaN. */
+/*
+ * A NaN is rare, and to look for one takes less than to replace what may be one. Where that
+ * is not so, there may always be one.
+ */
+#ifdef HAVE_UNORDERED
+#define MAY_HAVE_NAN(kind)							\
+static coll_always_inline bool may_have_nan_##kind(unsigned int n, const struct block *x) \
+{										\
+	if (n == 1)								\
+		return ANY(UNORDERED_##kind(x->a, x->a));			\
+	if (n == 2)								\
+		return ANY(UNORDERED_##kind(x->a, x->b));			\
+	return ANY(UNORDERED_##kind(x->a, x->b) | UNORDERED_##kind(x->c, x->d)); \
+}
+#else
+#define MAY_HAVE_NAN(kind)							\
+static coll_always_inline bool may_have_nan_##kind(unsigned int n, const struct block *x) \
+{										\
+	return true;								\
+}
+#endif
+
+MAY_HAVE_NAN(f32)
+MAY_HAVE_NAN(f64)
+
+/* See KIND_INT(). wide_ is the end but for NaN, which is for one_nan_. */
 #define KIND_FLOAT(kind, type)							\
 static coll_always_inline vec begin_##kind(u32 op, vec v)			\
 {										\
@@ -76,11 +102,6 @@ static coll_always_inline vec wide_##kind(u32 op, vec v, vec d)			\
 	if (op == COLL_OP_MAX)							\
 		return v ^ sign_##kind();					\
 	return op == COLL_OP_AVG ? (vec)((type)v / (type)d) : v;		\
-}										\
-										\
-static coll_always_inline vec end_##kind(u32 op, vec v, vec d)			\
-{										\
-	return one_nan_##kind(wide_##kind(op, v, d));				\
 }
 
 KIND_FLOAT(f32, vec_f32)
@@ -100,7 +121,11 @@ static coll_always_inline vec step_c64(u32 op, vec a, vec b)
 #define divisor_f64	splat_f64
 #define begin_c32	begin_f32
 #define begin_c64	begin_f64
-#define end_c32		end_f32
-#define end_c64		end_f64
+#define wide_c32	wide_f32
+#define wide_c64	wide_f64
+#define one_nan_c32	one_nan_f32
+#define one_nan_c64	one_nan_f64
+#define may_have_nan_c32	may_have_nan_f32
+#define may_have_nan_c64	may_have_nan_f64
 
 #endif /* COLL_SIMD_REDUCE_FLOAT_H */

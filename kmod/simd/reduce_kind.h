@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * The only reduction, for one kind of elements: included once for each, with KIND
- * defined, hence no guard. It uses what is called begin_<kind>, step_<kind> and so on.
- * (A choice by a parameter would be as good, but takes the compiler minutes: all of
- * it is inlined at every level before it is known what is chosen.)
+ * defined, hence no guard, and KIND_HAS_NAN if NaN is all that sets its end apart. It uses
+ * what is called begin_<kind>, step_<kind> and so on. (A choice by a parameter would be as
+ * good, but takes the compiler minutes: all of it is inlined at every level before it is
+ * known what is chosen.)
  *
  * The operator and, where it pays, the number of inputs and outputs are constants
  * wherever they are passed, and each specialisation has a loop of its own.
@@ -56,8 +57,17 @@ static coll_always_inline void K(scale_block)(unsigned int n, struct block *x, u
 static coll_always_inline void K(end_block)(u32 op, unsigned int n, struct block *x,
 					    vec divisor)
 {
+#ifdef KIND_HAS_NAN
+#define END(v) K(wide)(op, x->v, divisor)
+#define NAN(v) K(one_nan)(x->v)
+	EACH(x, n, END);
+	if (__builtin_expect(K(may_have_nan)(n, x), 0))
+		EACH(x, n, NAN);
+#undef NAN
+#else
 #define END(v) K(end)(op, x->v, divisor)
 	EACH(x, n, END);
+#endif
 #undef END
 #if PARTS == 2
 	x->a = K(narrow)(x->a, x->b);
@@ -155,3 +165,4 @@ static coll_always_inline void K(reduce)(u32 op, unsigned int n, bool hot,
 #undef PARTS
 #undef K
 #undef KIND
+#undef KIND_HAS_NAN

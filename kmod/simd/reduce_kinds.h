@@ -51,12 +51,16 @@
 #define KIND s64
 #include "reduce_kind.h"
 #define KIND f32
+#define KIND_HAS_NAN
 #include "reduce_kind.h"
 #define KIND f64
+#define KIND_HAS_NAN
 #include "reduce_kind.h"
 #define KIND c32
+#define KIND_HAS_NAN
 #include "reduce_kind.h"
 #define KIND c64
+#define KIND_HAS_NAN
 #include "reduce_kind.h"
 #define KIND f32_i32
 #include "reduce_kind.h"
