@@ -439,6 +439,7 @@ int coll_vec_bvecs(const struct coll_vec *v, u64 off, u32 len,
 
 		if (ret) {
 			coll_bvecs_put(v, bv, *nr);
+			*nr = 0;
 			return ret;
 		}
 		bv[*nr].bv_page = virt_to_page(run.addr);

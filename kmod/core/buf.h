@@ -180,7 +180,8 @@ int coll_vec_nid(const struct coll_vec *v, u64 off);
  *
  * Windows give one entry per page, to be released with coll_bvecs_put().
  *
- * Return: bytes described (> 0, may be less than @len), or -EFAULT.
+ * Return: bytes described (> 0, may be less than @len), or -EFAULT or -ESRCH as
+ * coll_vec_run(): then nothing is to be released, and @nr is 0.
  */
 int coll_vec_bvecs(const struct coll_vec *v, u64 off, u32 len,
 		   struct bio_vec *bv, unsigned int max, unsigned int *nr);

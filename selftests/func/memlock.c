@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "harness.h"
 #include "util.h"
@@ -320,6 +321,81 @@ TEST(window_unmapped_on_the_way)
 		}
 		raw_stop(&c);
 	}
+}
+
+/* Pages that are pinned now, by anybody. */
+static long pins_out(void)
+{
+	long acquired = -1, released = 0, n;
+	char name[64];
+	FILE *f;
+
+	f = fopen("/proc/sys/vm/stat_refresh", "w");
+	if (!f || fputs("1", f) < 0 || fclose(f))
+		return -1;
+	f = fopen("/proc/vmstat", "r");
+	while (f && fscanf(f, "%63s %ld", name, &n) == 2) {
+		if (!strcmp(name, "nr_foll_pin_acquired"))
+			acquired = n;
+		if (!strcmp(name, "nr_foll_pin_released"))
+			released = n;
+	}
+	if (f)
+		fclose(f);
+	return acquired - released;
+}
+
+/* Mapped all through, but some pages in the middle are behind the end of a file. */
+static char *memory_that_ends(uint64_t bytes)
+{
+	char *mem = memory(bytes);
+	int fd = memfd_create("coll", 0);
+
+	if (fd < 0 || ftruncate(fd, 5 * PAGE) ||
+	    mmap(mem, 10 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != mem)
+		return MAP_FAILED;
+	close(fd);
+	return mem;
+}
+
+/* Rank 0 has such memory, of which no look at the mappings, or at the ends, can tell. */
+static int send_what_ends(void)
+{
+	const uint64_t bytes = 64 * PAGE;
+	struct coll_cmd cmds[2];
+	int results[2], ret;
+	struct raw_comm c;
+	uint32_t r;
+
+	if (become_nobody(0) || raw_start(&c, 2, 2))
+		return -1;
+	for (r = 0; r < 2; r++) {
+		raw_broadcast(&cmds[r], r ? memory(bytes) : memory_that_ends(bytes), bytes,
+			      COLL_BYTE, 0);
+		cmds[r].timeout_ns = 20 * SECOND;
+	}
+	ret = raw_all(&c, cmds, results);
+	raw_stop(&c);
+	return !ret && results[0] == -EFAULT && results[1] == -EFAULT ? 0 : -1;
+}
+
+/* The pages before those had been pinned, and are to be let go of once. */
+TEST(window_that_ends)
+{
+	long before = pins_out();
+	int i, status;
+	pid_t child;
+
+	ASSERT_LE(0, before);
+	child = fork();
+	ASSERT_LE(0, child);
+	if (!child)
+		_exit(send_what_ends() ? 1 : 0);
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
+	for (i = 0; i < 100 && pins_out() != before; i++)
+		test_sleep_us(10000);
+	EXPECT_EQ(before, pins_out());
 }
 
 TEST_HARNESS_MAIN
