@@ -162,7 +162,7 @@ int coll_member_register(struct coll_member *m, struct coll_register *r)
 
 	if (r->flags & ~COLL_REG_WRITE)
 		return -EINVAL;
-	buf = coll_buf_pin(&m->ml, r->addr, r->len, r->flags & COLL_REG_WRITE);
+	buf = coll_pins_pin(m, r->addr, r->len, r->flags & COLL_REG_WRITE);
 	if (IS_ERR(buf))
 		return buf == ERR_PTR(-EDQUOT) ? -ENOMEM : PTR_ERR(buf);
 	ret = xa_alloc(&m->bufs, &id, buf, XA_LIMIT(1, COLL_MAX_BUFFERS),

@@ -183,13 +183,24 @@ static void coll_pins_evict(const struct user_struct *user)
 	synchronize_srcu(&coll_pins_burying);
 }
 
-static struct coll_buf *coll_pins_pin(struct coll_member *m, u64 addr, u64 len, bool write)
+struct coll_buf *coll_pins_pin(struct coll_member *m, u64 addr, u64 len, bool write)
 {
 	struct coll_buf *buf = coll_buf_pin(&m->ml, addr, len, write);
 
 	if (buf == ERR_PTR(-EDQUOT)) {
 		coll_pins_evict(m->ml.cred->user);
 		buf = coll_buf_pin(&m->ml, addr, len, write);
+	}
+	return buf;
+}
+
+struct coll_buf *coll_pins_save(struct coll_member *m, const struct coll_vec *v, u64 len)
+{
+	struct coll_buf *buf = coll_buf_save(&m->ml, v, len);
+
+	if (buf == ERR_PTR(-EDQUOT)) {
+		coll_pins_evict(m->ml.cred->user);
+		buf = coll_buf_save(&m->ml, v, len);
 	}
 	return buf;
 }
@@ -277,6 +288,16 @@ void coll_pins_release(struct coll_pins *pins)
 	srcu_read_unlock(&coll_pins_burying, idx);
 }
 #else
+struct coll_buf *coll_pins_pin(struct coll_member *m, u64 addr, u64 len, bool write)
+{
+	return coll_buf_pin(&m->ml, addr, len, write);
+}
+
+struct coll_buf *coll_pins_save(struct coll_member *m, const struct coll_vec *v, u64 len)
+{
+	return coll_buf_save(&m->ml, v, len);
+}
+
 struct coll_buf *coll_pins_take(struct coll_member *m, u64 addr, u64 len, bool write)
 {
 	return coll_buf_pin(&m->ml, addr, len, write);

@@ -8,6 +8,7 @@
 
 struct coll_buf;
 struct coll_member;
+struct coll_vec;
 
 /**
  * struct coll_pins - what is kept for a member
@@ -38,6 +39,27 @@ void coll_pins_init(struct coll_pins *pins);
  * Return: as coll_buf_pin().
  */
 struct coll_buf *coll_pins_take(struct coll_member *m, u64 addr, u64 len, bool write);
+
+/**
+ * coll_pins_pin() - as coll_buf_pin(), but what is kept gives way
+ * @m: member of the calling process
+ * @addr: user address
+ * @len: bytes
+ * @write: collectives will write to it
+ *
+ * Return: as coll_buf_pin(); -EDQUOT: what ops have, and what is registered, is too much.
+ */
+struct coll_buf *coll_pins_pin(struct coll_member *m, u64 addr, u64 len, bool write);
+
+/**
+ * coll_pins_save() - as coll_buf_save(), but what is kept gives way
+ * @m: member of the calling process
+ * @v: vector
+ * @len: bytes
+ *
+ * Return: as coll_buf_save().
+ */
+struct coll_buf *coll_pins_save(struct coll_member *m, const struct coll_vec *v, u64 len);
 
 /* Drop what is kept for a member that goes. Sleeps. */
 void coll_pins_release(struct coll_pins *pins);

@@ -147,7 +147,7 @@ static int coll_save_input(struct coll_member *m, struct coll_req *req)
 		req->in.start = 0;
 		return 0;
 	}
-	saved = coll_buf_save(&m->ml, &req->in, req->in_bytes);
+	saved = coll_pins_save(m, &req->in, req->in_bytes);
 	if (saved == ERR_PTR(-EDQUOT))
 		return -ENOMEM;
 	if (IS_ERR(saved))

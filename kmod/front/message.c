@@ -133,7 +133,7 @@ static int coll_take_both(struct coll_member *m, const struct coll_fixed *fixed,
 	ret = coll_take_received(m, fixed, req, max(in, out));
 	if (ret || !in)
 		return ret;
-	saved = coll_buf_save(&m->ml, &req->out, in);
+	saved = coll_pins_save(m, &req->out, in);
 	if (IS_ERR(saved))
 		return saved == ERR_PTR(-EDQUOT) ? -ENOMEM : PTR_ERR(saved);
 	req->in = (struct coll_vec){ .buf = saved };

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +18,15 @@ uint64_t test_now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+int test_become_nobody(unsigned long limit)
+{
+	struct rlimit rl = { limit, limit };
+
+	if (chmod("/dev/coll", 0666) || setrlimit(RLIMIT_MEMLOCK, &rl))
+		return -errno;
+	return setgroups(0, NULL) || setgid(65534) || setuid(65534) ? -errno : 0;
 }
 
 void test_sleep_us(unsigned int us)

@@ -18,6 +18,12 @@ uint64_t test_rand(uint64_t *state);
 /* Uniform enough in 0 .. n-1. */
 uint32_t test_below(uint64_t *state, uint32_t n);
 
+/*
+ * Be nobody who may lock @limit bytes, in this process, for good; /dev/coll is for everybody
+ * then. Return: 0 or -errno.
+ */
+int test_become_nobody(unsigned long limit);
+
 /* Loops to do where @n are wanted on a fast kernel: COLL_TEST_SCALE percent. */
 unsigned int test_scale(unsigned int n);
 /* Milliseconds in which a fault must have shown: COLL_TEST_BOUND_MS. */

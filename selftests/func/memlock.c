@@ -3,11 +3,9 @@
  * Locked memory: what goes beyond RLIMIT_MEMLOCK is not registered, and nothing
  * stays charged; but a plain op of any size runs, through windows.
  */
-#include <grp.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "harness.h"
@@ -16,16 +14,6 @@
 #define PAGES	16
 #define PAGE	4096UL
 #define SECOND	1000000000ULL
-
-/* For good, in this test's process: what follows has no CAP_IPC_LOCK. */
-static int become_nobody(unsigned long limit)
-{
-	struct rlimit rl = { limit, limit };
-
-	if (chmod("/dev/coll", 0666) || setrlimit(RLIMIT_MEMLOCK, &rl))
-		return -errno;
-	return setgroups(0, NULL) || setgid(65534) || setuid(65534) ? -errno : 0;
-}
 
 static int reg(int fd, void *addr, uint64_t len, struct coll_register *r)
 {
@@ -57,7 +45,7 @@ TEST(register_up_to_the_limit)
 	uint32_t ids[PAGES];
 	int fd, i, round;
 
-	ASSERT_EQ(0, become_nobody(PAGES * PAGE));
+	ASSERT_EQ(0, test_become_nobody(PAGES * PAGE));
 	fd = raw_open();
 	ASSERT_GE(fd, 0);
 	for (round = 0; round < 3; round++) {
@@ -102,7 +90,7 @@ TEST(processes_share_the_limit)
 	int fd, status;
 	pid_t pid;
 
-	ASSERT_EQ(0, become_nobody(PAGES * PAGE));
+	ASSERT_EQ(0, test_become_nobody(PAGES * PAGE));
 	fd = raw_open();
 	ASSERT_EQ(0, reg(fd, mem, PAGES / 2 * PAGE, &r));
 	pid = fork();
@@ -184,7 +172,7 @@ static void windows(struct __test_metadata *_metadata, uint32_t size,
 	uint64_t wanted;
 	size_t i, off;
 
-	ASSERT_EQ(0, become_nobody(limit));
+	ASSERT_EQ(0, test_become_nobody(limit));
 	ASSERT_EQ(0, raw_start(&c, size, nodes));
 	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		for (off = 0; off < 4; off += 1 + 2 * (off == 1)) {
@@ -245,7 +233,7 @@ TEST(windows_broadcast)
 	uint64_t i, wrong = 0, bytes = 1000003;
 	uint32_t r;
 
-	ASSERT_EQ(0, become_nobody(0));
+	ASSERT_EQ(0, test_become_nobody(0));
 	ASSERT_EQ(0, raw_start(&c, 3, 2));
 	for (r = 0; r < 3; r++) {
 		mem[r] = memory(bytes + PAGE) + r;
@@ -296,7 +284,7 @@ TEST(window_unmapped_on_the_way)
 	int results[4];
 	uint32_t r, n;
 
-	ASSERT_EQ(0, become_nobody(0));
+	ASSERT_EQ(0, test_become_nobody(0));
 	for (n = 0; n < test_scale(20); n++) {
 		ASSERT_EQ(0, raw_start(&c, 4, 1 + n % 3));
 		for (r = 0; r < 4; r++) {
@@ -367,7 +355,7 @@ static int send_what_ends(void)
 	struct raw_comm c;
 	uint32_t r;
 
-	if (become_nobody(0) || raw_start(&c, 2, 2))
+	if (test_become_nobody(0) || raw_start(&c, 2, 2))
 		return -1;
 	for (r = 0; r < 2; r++) {
 		raw_broadcast(&cmds[r], r ? memory(bytes) : memory_that_ends(bytes), bytes,

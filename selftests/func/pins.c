@@ -3,9 +3,6 @@
  * Plain buffers stay pinned from one op to the next. Whatever a process does to its
  * memory in between, an op sees what the process sees.
  */
-#include <grp.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 
 #include "harness.h"
 #include "util.h"
@@ -241,15 +238,12 @@ TEST_F(pins, pieces_and_more)
 /* What is kept gives way to what is needed: nothing has to go through windows. */
 TEST(within_the_limit)
 {
-	struct rlimit rl = { 2 * RANKS * BYTES, 2 * RANKS * BYTES };
 	FIXTURE_DATA(pins) self;
 	struct coll_status s;
 	int round;
 	uint32_t r;
 
-	ASSERT_EQ(0, chmod("/dev/coll", 0666));
-	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &rl));
-	ASSERT_EQ(0, setgroups(0, NULL) || setgid(65534) || setuid(65534));
+	ASSERT_EQ(0, test_become_nobody(2 * RANKS * BYTES));
 	ASSERT_EQ(0, raw_start(&self.c, RANKS, 1));
 	for (round = 0; round < 10; round++) {
 		for (r = 0; r < RANKS; r++) {
@@ -265,6 +259,51 @@ TEST(within_the_limit)
 	for (r = 0; r < RANKS; r++) {
 		ASSERT_EQ(0, raw_status(self.c.fd[r], &s));
 		EXPECT_EQ(0, s.memlock_wanted);
+	}
+	raw_stop(&self.c);
+}
+
+/* Each rank in place. Return: 0, or the first error. */
+static int in_place(struct raw_comm *c, unsigned int collective, int32_t **v, uint64_t count)
+{
+	struct coll_cmd cmds[RANKS];
+	int results[RANKS], ret;
+	uint32_t r;
+
+	for (r = 0; r < RANKS; r++) {
+		raw_allreduce(&cmds[r], NULL, v[r], count, COLL_I32, COLL_OP_SUM);
+		cmds[r].collective = collective;
+		cmds[r].timeout_ns = 10 * SECOND;
+	}
+	ret = raw_all(c, cmds, results);
+	for (r = 0; r < RANKS && !ret; r++)
+		ret = results[r];
+	return ret;
+}
+
+/* What is kept, and nobody uses, is not in the way of what is asked for. */
+TEST(kept_pins_give_way)
+{
+	struct coll_register reg = { .len = BYTES };
+	FIXTURE_DATA(pins) self;
+	uint32_t r;
+
+	ASSERT_EQ(0, test_become_nobody(2 * RANKS * BYTES));
+	ASSERT_EQ(0, raw_start(&self.c, RANKS, 1));
+	for (r = 0; r < RANKS; r++) {
+		self.in[r] = memory_at(NULL);
+		self.out[r] = memory_at(NULL);
+	}
+	/* all of the limit is kept, and then copies of the inputs are wanted */
+	EXPECT_EQ(0, in_place(&self.c, COLL_ALLREDUCE, self.in, COUNT));
+	EXPECT_EQ(0, in_place(&self.c, COLL_ALLREDUCE, self.out, COUNT));
+	EXPECT_EQ(0, in_place(&self.c, COLL_REDUCE_SCATTER_BLOCK, self.in, COUNT / RANKS));
+	/* again, and then a registration */
+	EXPECT_EQ(0, in_place(&self.c, COLL_ALLREDUCE, self.in, COUNT));
+	EXPECT_EQ(0, in_place(&self.c, COLL_ALLREDUCE, self.out, COUNT));
+	reg.addr = (uintptr_t)memory_at(NULL);
+	EXPECT_EQ(0, ioctl(self.c.fd[0], COLL_IOC_REGISTER, &reg)) {
+		TH_LOG("%s", strerror(errno));
 	}
 	raw_stop(&self.c);
 }
