@@ -54,6 +54,8 @@ enum coll_ch_rx {
  * @rx_done: of these, taken
  * @rx_told: of these, acknowledged
  * @rx_ack_now: the peer waits for an ACK
+ * @rx_lost: bytes have not been stored, for somebody is dying: nothing more is taken, or
+ *	held against what should come, until that is told and fails the group
  * @aside: bytes put aside: the rest of the frame that is being taken, then frames
  * @spilled: bytes that ever were; read by anyone
  * @tx_turn: whether DATA or MSG goes first
@@ -100,6 +102,7 @@ struct coll_channel {
 	u64 rx_done;
 	u64 rx_told;
 	bool rx_ack_now;
+	bool rx_lost;
 	struct coll_spill aside;
 	u64 spilled;
 

@@ -429,7 +429,9 @@ static void coll_conn_again(struct work_struct *work)
 
 void coll_conn_retry(struct coll_conn *conn)
 {
-	queue_delayed_work(coll_wq, &conn->again, COLL_AGAIN);
+	/* A pass after the last one has left: see coll_conn_free(). */
+	if (READ_ONCE(conn->users))
+		queue_delayed_work(coll_wq, &conn->again, COLL_AGAIN);
 }
 
 struct coll_conn *coll_conn_alloc(const struct coll_hello *hello, u32 epoch)

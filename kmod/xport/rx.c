@@ -10,17 +10,26 @@
 #include "channel.h"
 #include "conn.h"
 #include "rx.h"
+#include "tx.h"
+
+/*
+ * How long one call may take. That the peer has reset the stream, and may use pages again
+ * which lie in our queue, is seen between two of them; it does so after its grace.
+ */
+#define COLL_RX_TIME	(COLL_TX_GRACE / 8)
 
 /**
  * struct coll_rx - one call of tcp_read_sock()
  * @st: stream
  * @budget: bytes that may still be read
+ * @end: when to stop, in jiffies
  * @stop: leave the rest in the socket
- * @again: but come back at once: an op is about to end
+ * @again: but come back at once: an op is about to end, or there is more
  */
 struct coll_rx {
 	struct coll_stream *st;
 	u32 budget;
+	unsigned long end;
 	bool stop;
 	bool again;
 };
@@ -346,6 +355,10 @@ static int coll_rx_actor(read_descriptor_t *desc, struct sk_buff *skb,
 		if (!n && !rx->stop && st->rx_state == state && st->rx_fresh == fresh)
 			coll_rx_garbage(rx);
 		taken += n;
+		if (time_after(jiffies, rx->end)) {
+			rx->again = true;
+			rx->stop = true;
+		}
 		/* Who attends is being killed: the worker goes on. */
 		if (!rx->budget || fatal_signal_pending(current))
 			rx->stop = true;
@@ -408,7 +421,11 @@ static void coll_rx_lowat(const struct coll_stream *st, bool stopped)
 
 bool coll_rx(struct coll_stream *st)
 {
-	struct coll_rx rx = { .st = st, .budget = COLL_WORK_BUDGET };
+	struct coll_rx rx = {
+		.st = st,
+		.budget = COLL_WORK_BUDGET,
+		.end = jiffies + COLL_RX_TIME,
+	};
 	read_descriptor_t desc = { .arg.data = &rx, .count = 1 };
 	struct sock *sk = st->sock->sk;
 
@@ -420,6 +437,9 @@ bool coll_rx(struct coll_stream *st)
 		coll_rx_offer(st);
 	if (!st->bad && !coll_rx_broken_off(st))
 		tcp_read_sock(sk, &desc, coll_rx_actor);
+	/* It would not read past that, ever. We send nothing of the kind. */
+	if (!st->bad && READ_ONCE(tcp_sk(sk)->urg_data))
+		coll_rx_garbage(&rx);
 	if (!st->closed && coll_rx_ended(st)) {
 		st->error = READ_ONCE(sk->sk_err) ?: st->error;
 		WRITE_ONCE(st->stat.state, COLL_NL_LINK_STATE_DOWN);

@@ -40,7 +40,7 @@ static void coll_ch_took(struct coll_channel *ch, u32 n)
 static bool coll_ch_runs(const struct coll_channel *ch)
 {
 	return ch->op && !coll_op_ending(ch->op) && coll_ch_greeted(ch) &&
-	       !coll_ch_failed(ch);
+	       !coll_ch_failed(ch) && !ch->rx_lost;
 }
 
 /*
@@ -159,6 +159,8 @@ int coll_ch_take_skb(struct coll_channel *ch, struct sk_buff *skb, u32 off, u32 
 	/* What else may go wrong has been reported by the executor. */
 	if (ret == -EPROTO)
 		return ret;
+	if (ret)
+		ch->rx_lost = true;
 	coll_ch_took(ch, len - w.want);
 	return len - w.want;
 }
@@ -194,8 +196,12 @@ bool coll_ch_drain(struct coll_channel *ch)
 		len = min_t(u64, len, coll_ch_room(ch));
 		if (ch->rx_state == COLL_CH_IDLE)
 			continue;	/* that was a token */
-		if (!len || coll_ch_feed(ch, data, len))
+		if (!len)
 			return false;
+		if (coll_ch_feed(ch, data, len)) {
+			ch->rx_lost = true;
+			return false;
+		}
 		coll_spill_took(&ch->aside, len);
 		coll_ch_took(ch, len);
 		budget -= len;

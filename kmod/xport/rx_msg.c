@@ -53,7 +53,7 @@ bool coll_ch_expects(struct coll_channel *ch, const struct coll_frame *f)
 	struct coll_msg *msg;
 	bool ok;
 
-	if (coll_ch_failed(ch))
+	if (coll_ch_failed(ch) || ch->rx_lost)
 		return false;
 	msg = coll_ch_greeted(ch) && !ch->link.nr ?
 		coll_msg_receiving(ch->link.group, ch->link.peer) : NULL;
@@ -68,7 +68,7 @@ bool coll_ch_expects(struct coll_channel *ch, const struct coll_frame *f)
 
 static int coll_ch_feed_msg(void *to, const u8 *data, u32 len)
 {
-	return coll_msg_received(to, data, len) ? -ECANCELED : 0;
+	return coll_msg_received(to, data, len) ? -ENODATA : 0;
 }
 
 int coll_ch_take_msg(struct coll_channel *ch, const struct coll_frame *f,
@@ -82,6 +82,8 @@ int coll_ch_take_msg(struct coll_channel *ch, const struct coll_frame *f,
 		return ret;
 	if (coll_msg_id(msg) == f->seq && !coll_msg_ending(msg))
 		ret = coll_rx_walk(&w, skb);
+	if (ret == -ENODATA)
+		ch->rx_lost = true;
 	coll_msg_put_use(msg);
 	return ret ?: len - w.want;
 }

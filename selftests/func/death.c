@@ -57,7 +57,7 @@ static void draw_job(struct procs *p, struct procs_stream *s, uint64_t *lots,
 	p->arg = s;
 }
 
-TEST(kill_during_a_stream)
+static void kills(struct __test_metadata *_metadata)
 {
 	uint64_t lots = test_seed(), when;
 	uint32_t size, nodes, victim, r;
@@ -94,6 +94,15 @@ TEST(kill_during_a_stream)
 		ASSERT_EQ(0, _metadata->exit_code);
 		procs_stop(&p);
 	}
+}
+
+TEST(kill_during_a_stream)	{ kills(_metadata); }
+
+/* Nothing is pinned for longer than it is looked at, which a dying process denies. */
+TEST(kill_during_a_stream_in_windows)
+{
+	ASSERT_EQ(0, test_become_nobody(0));
+	kills(_metadata);
 }
 
 /* What one rank does in the middle of what others go on with. */

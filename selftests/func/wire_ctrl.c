@@ -304,6 +304,27 @@ TEST(streams_end)
 				stream_ends(_metadata, st, hard, have[i]);
 }
 
+/* TCP stops reading at an urgent byte, for good. Nobody sends one but to meddle. */
+TEST(urgent_byte)
+{
+	struct coll_status s;
+	struct peer_op o;
+	struct peer p;
+	int st;
+
+	for (st = 0; st < 2; st++) {
+		ASSERT_EQ(0, peer_start(&p, true));
+		ASSERT_TRUE(peer_op_init(&o, &p, PEER_ALLREDUCE, 1000, 5 * SECOND));
+		ASSERT_TRUE(peer_op_start(&o, &p));
+		ASSERT_EQ(1, send(p.sock[st], "x", 1, MSG_OOB | MSG_NOSIGNAL));
+		EXPECT_EQ(-EPROTO, peer_op_wait(&o)) TH_LOG("stream %d", st);
+		ASSERT_EQ(0, raw_status(p.c.fd[0], &s));
+		EXPECT_EQ(1, s.cause.node);
+		peer_op_exit(&o);
+		peer_stop(&p);
+	}
+}
+
 TEST(silence)
 {
 	struct peer_op o;
