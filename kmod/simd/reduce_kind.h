@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * The only reduction, for one kind of elements: included once for each, with KIND
- * defined, hence no guard, and KIND_HAS_NAN if NaN is all that sets its end apart. It uses
- * what is called begin_<kind>, step_<kind> and so on. (A choice by a parameter would be as
- * good, but takes the compiler minutes: all of it is inlined at every level before it is
- * known what is chosen.)
+ * defined, hence no guard, and KIND_HAS_NAN if it has one_nan_<kind> for a block with NaN.
+ * It uses what is called begin_<kind>, step_<kind> and so on. (A choice by a parameter would
+ * be as good, but takes the compiler minutes: all of it is inlined at every level before it
+ * is known what is chosen.)
  *
  * The operator and, where it pays, the number of inputs and outputs are constants
  * wherever they are passed, and each specialisation has a loop of its own.

@@ -104,7 +104,7 @@ int coll_rx_walk(struct coll_rx_walk *w, struct sk_buff *skb);
  * @ch: its channel
  * @f: header
  *
- * Return: false: throw it away; what is wrong with it has been reported.
+ * Return: false: throw it away; what is wrong has been reported, or is about to be.
  */
 bool coll_ch_expects(struct coll_channel *ch, const struct coll_frame *f);
 
@@ -117,7 +117,7 @@ bool coll_ch_expects(struct coll_channel *ch, const struct coll_frame *f);
  * @len: bytes
  *
  * Return: bytes taken; -EPROTO they cannot be read; -ECANCELED nobody wants them any
- * more.
+ * more; -ENODATA they could not be stored, which fails the group, or is about to.
  */
 int coll_ch_take_msg(struct coll_channel *ch, const struct coll_frame *f,
 		     struct sk_buff *skb, u32 off, u32 len);
