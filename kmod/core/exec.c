@@ -45,11 +45,11 @@ static struct coll_exec_peer *coll_exec_peer(struct coll_exec *x, u32 peer, u32 
 		&x->peers[lo] : NULL;
 }
 
-bool coll_exec_needs(struct coll_exec *x, const struct coll_link *link)
+bool coll_exec_receives(struct coll_exec *x, const struct coll_link *link)
 {
 	const struct coll_exec_peer *p = coll_exec_peer(x, link->peer, link->nr);
 
-	return p && (p->send != COLL_DEP_NONE || p->recv != COLL_DEP_NONE);
+	return p && p->recv != COLL_DEP_NONE;
 }
 
 bool coll_exec_sends(struct coll_exec *x, const struct coll_link *link)

@@ -274,7 +274,7 @@ void coll_plans_free(struct coll_group *g);
 
 /**
  * coll_exec_start() - set the schedule going
- * @op: prepared, active, with a use of the caller's
+ * @op: prepared, with a use of the caller's
  */
 void coll_exec_start(struct coll_op *op);
 
@@ -308,8 +308,8 @@ struct coll_exec_step *coll_exec_recv_step(struct coll_exec *x,
 					   const struct coll_link *link,
 					   u64 *room, bool *blocked);
 
-/* Is there still something to send to or to receive from @link? */
-bool coll_exec_needs(struct coll_exec *x, const struct coll_link *link);
+/* Is there still something to receive from @link? */
+bool coll_exec_receives(struct coll_exec *x, const struct coll_link *link);
 
 /* Is there still something to send to @link? */
 bool coll_exec_sends(struct coll_exec *x, const struct coll_link *link);

@@ -423,6 +423,7 @@ static void coll_share_local(struct coll_exec *x, struct coll_exec_step *st)
 	want = min_t(u64, div64_u64(bytes, COLL_HELPER_SHARE),
 		     min(num_online_cpus(), x->op->group->nr_local)) ?: 1;
 	coll_slices_open(x, st);
+	coll_op_share(x->op);
 	/* pairs with coll_exec_help() */
 	smp_store_release(&x->shared, st);
 	/* pairs with who goes away, or to sleep: one of us sees the other */

@@ -74,19 +74,20 @@ static void coll_group_stalled(struct work_struct *work)
 {
 	struct coll_group *g = container_of(to_delayed_work(work),
 					    struct coll_group, stall);
+	const struct coll_op *op;
 	bool announce = false;
 	bool again;
 
 	spin_lock(&g->lock);
-	again = g->active && !g->error;
-	if (again && g->active->seq == g->stall_seq &&
-	    g->announced_seq != g->stall_seq) {
-		g->announced_sig = g->active->sig;
-		WRITE_ONCE(g->announced_seq, g->active->seq);
+	op = coll_op_running(g, 0);
+	again = op && !g->error;
+	if (again && op->seq == g->stall_seq && g->announced_seq != g->stall_seq) {
+		g->announced_sig = op->sig;
+		WRITE_ONCE(g->announced_seq, op->seq);
 		announce = true;
 	}
 	if (again)
-		g->stall_seq = g->active->seq;
+		g->stall_seq = op->seq;
 	spin_unlock(&g->lock);
 	if (announce)
 		coll_links_call(g);

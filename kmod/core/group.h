@@ -82,7 +82,9 @@ struct coll_left {
  * @cause: why
  * @doom: a failure that waits for the ops before its ->seq to end; ->kind 0: none
  * @ops: posted and not ended, by seq
- * @active: the one that runs; NULL between ops. Compared without the lock, too
+ * @nr_running: of these, started; read without the lock, too
+ * @running_bytes: lengths of their vectors
+ * @nr_shared: of these, open to all who help; read without the lock, too
  * @plans: plans of ended ops, last used first
  * @nr_plans: how many
  * @advancing: somebody is starting ops; see coll_group_advance()
@@ -99,7 +101,7 @@ struct coll_left {
  * @memlock_wanted: see struct coll_status
  * @msgs: send, recv and sendrecv: their state
  * @tables: what COLL_ALG_AUTO means, by collective; NULL: what it always does
- * @stall: looks now and then whether the active op is still the same one
+ * @stall: looks now and then whether the oldest running op is still the same one
  * @stall_seq: the op it saw last; its own
  * @announced_seq: op that the peers are told of, for it takes long
  * @announced_sig: its signature
@@ -132,7 +134,9 @@ struct coll_group {
 	struct coll_cause cause;
 	struct coll_cause doom;
 	struct list_head ops;
-	struct coll_op *active;
+	u32 nr_running;
+	u64 running_bytes;
+	u32 nr_shared;
 	struct list_head plans;
 	u32 nr_plans;
 	bool advancing;

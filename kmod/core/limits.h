@@ -15,6 +15,14 @@
  */
 #define COLL_SMALL		SZ_4K
 #define COLL_SLOTS_KEPT		8
+/*
+ * Ops of a communicator that run side by side over its links, and bytes of their vectors
+ * together, if there is more than one: those of a ring have twice as much on the way at
+ * most. With more the distance is no matter any more, and each would only have less of
+ * memory and caches.
+ */
+#define COLL_RUNNING_MAX	16
+#define COLL_RUNNING_BYTES	SZ_4M
 /* Registered buffers of one member. */
 #define COLL_MAX_BUFFERS	1024
 /* Plain buffers that stay pinned for a member: bytes, unless the parameter says; how many. */
@@ -117,7 +125,7 @@
  * Plans that a group keeps for the next ops like those they were made for, and how large
  * they may be: what takes long itself does not mind planning.
  */
-#define COLL_PLANS_MAX		8
+#define COLL_PLANS_MAX		COLL_RUNNING_MAX
 #define COLL_PLAN_STEPS		1024
 #define COLL_PLAN_SCRATCH	SZ_256K
 /*

@@ -52,7 +52,8 @@ static void coll_op_timed_out(struct coll_op *op)
 			kref_put(&op->ref, coll_op_free);	/* brought forward meanwhile */
 	}
 	late = coll_op_late_rank(op);
-	exec = op->exec;
+	/* What it waits for may be that one before it ends. */
+	exec = list_is_first(&op->list, &g->ops) ? op->exec : NULL;
 	spin_unlock(&g->lock);
 	if (delay)
 		return;
@@ -278,67 +279,6 @@ int coll_op_post(struct coll_req *req)
 	return 0;
 }
 
-static void coll_op_start(struct coll_op *op)
-{
-	struct coll_group *g = op->group;
-	struct coll_cause cause;
-	int ret;
-
-	trace_coll_start(g->id, op->seq, op->cmd.collective, op->bytes);
-	ret = coll_exec_prepare(op);
-	if (ret) {
-		coll_group_cause(g, &cause, ret == -ENOTCONN ? COLL_CAUSE_LINK :
-				 ret == -EBADE ? COLL_CAUSE_MISMATCH :
-				 COLL_CAUSE_MEMORY, -ret, COLL_RANK_NONE,
-				 op->seq);
-		coll_group_fail(g, &cause);
-		return;
-	}
-	coll_exec_start(op);
-}
-
-/*
- * The oldest op starts when all local ranks have posted it and none runs.
- * Starting may end it on the spot, and ending calls us again: the one who is
- * starting already goes on in its loop, so that the stack stays flat.
- */
-void coll_group_advance(struct coll_group *g)
-{
-	struct coll_op *op;
-
-	spin_lock(&g->lock);
-	if (g->advancing) {
-		spin_unlock(&g->lock);
-		return;
-	}
-	g->advancing = true;
-	while (!g->active && !g->error) {
-		op = list_first_entry_or_null(&g->ops, struct coll_op, list);
-		if (!op || op->nr_posted < g->nr_local || !coll_op_use(op))
-			break;
-		WRITE_ONCE(g->active, op);
-		g->started++;
-		spin_unlock(&g->lock);
-		coll_op_start(op);
-		coll_op_put_use(op);
-		spin_lock(&g->lock);
-	}
-	g->advancing = false;
-	spin_unlock(&g->lock);
-}
-
-struct coll_op *coll_op_active(struct coll_group *g)
-{
-	struct coll_op *op;
-
-	spin_lock(&g->lock);
-	op = g->active;
-	if (op && (!op->exec || coll_op_ending(op) || !coll_op_use(op)))
-		op = NULL;
-	spin_unlock(&g->lock);
-	return op;
-}
-
 bool coll_op_end(struct coll_op *op, int result)
 {
 	if (test_and_set_bit(COLL_OPF_ENDING, &op->flags))
@@ -365,8 +305,7 @@ static void coll_op_dequeue(struct coll_group *g, struct coll_op *op,
 	struct coll_req *req;
 
 	list_del(&op->list);
-	if (g->active == op)
-		WRITE_ONCE(g->active, NULL);
+	coll_op_stopped(g, op);
 	WRITE_ONCE(g->ended, g->ended + 1);
 	if (!op->result) {
 		g->ended_well++;
@@ -437,61 +376,4 @@ void coll_op_put_use(struct coll_op *op)
 {
 	if (atomic_dec_and_test(&op->users))
 		coll_op_ended(op);
-}
-
-bool coll_group_can_help(struct coll_group *g)
-{
-	bool can;
-
-	spin_lock(&g->lock);
-	can = g->active && g->active->exec && coll_exec_wants_help(g->active->exec);
-	spin_unlock(&g->lock);
-	return can;
-}
-
-void coll_group_help(struct coll_group *g)
-{
-	struct coll_op *op = coll_op_active(g);
-
-	if (!op)
-		return;
-	coll_exec_help(op->exec);
-	coll_op_put_use(op);
-}
-
-bool coll_req_can_help(struct coll_req *req)
-{
-	struct coll_group *g = coll_member_group(req->member);
-	bool can;
-
-	if (coll_is_message(req->cmd.collective))
-		return coll_msg_can_help(req);
-	/* Not the lock, which those take who are waited for, as often as a spinner looks. */
-	if (READ_ONCE(req->op) != READ_ONCE(g->active))
-		return false;
-	spin_lock(&g->lock);
-	can = req->op && req->op == g->active && req->op->exec &&
-	      coll_exec_wants_help(req->op->exec);
-	spin_unlock(&g->lock);
-	return can;
-}
-
-void coll_req_help(struct coll_req *req)
-{
-	struct coll_group *g = coll_member_group(req->member);
-	struct coll_op *op;
-
-	if (coll_is_message(req->cmd.collective)) {
-		coll_msg_help(req);
-		return;
-	}
-	spin_lock(&g->lock);
-	op = req->op;
-	if (op && (op != g->active || !op->exec || !coll_op_use(op)))
-		op = NULL;
-	spin_unlock(&g->lock);
-	if (!op)
-		return;
-	coll_exec_help(op->exec);
-	coll_op_put_use(op);
 }

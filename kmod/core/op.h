@@ -4,7 +4,7 @@
  *
  * Life
  *   POSTED   some local ranks have posted it; waits in group->ops
- *   RUNNING  all have, its turn has come: it is group->active
+ *   RUNNING  all have, its turn has come (op_run.c): ->started
  *   ENDING   COLL_OPF_ENDING is set, by the step that was the last one or by a
  *            failure, whoever is first: ->result is fixed
  *   ENDED    users are zero: nothing touches its pages any more. When the ops
@@ -99,8 +99,9 @@ struct coll_req {
  * @links: it goes over so many to each node
  * @elem: bytes of an element; 0 for a barrier
  * @bytes: length of the vector
- * @reqs: posted requests by local index; group->lock until it runs
+ * @reqs: posted requests by local index; group->lock until it has started
  * @nr_posted: how many; group->lock
+ * @started: it runs, or has ended; group->lock
  * @ended: nothing touches it any more; group->lock
  * @result: 0 or -errno; fixed by who sets COLL_OPF_ENDING
  * @deadline: fails the group; holds @ref while armed
@@ -125,6 +126,7 @@ struct coll_op {
 	u64 bytes;
 	struct list_head reqs;
 	u32 nr_posted;
+	bool started;
 	bool ended;
 	int result;
 	struct delayed_work deadline;
@@ -173,14 +175,30 @@ void coll_req_done(struct coll_req *req, int result);
 void coll_group_advance(struct coll_group *g);
 
 /**
- * coll_op_active() - the running op of a group, with a use
+ * coll_ops_running() - the running ops of a group, each with a use
  * @g: group
+ * @ops: result, oldest first: room for COLL_RUNNING_MAX
  *
- * Not one that is ending: links that look again and again would keep it from its end by
- * turns.
- * Return: NULL if none runs.
+ * Not those that are ending: links that look again and again would keep them from their end
+ * by turns. None of a group that has failed.
+ * Return: how many.
  */
-struct coll_op *coll_op_active(struct coll_group *g);
+u32 coll_ops_running(struct coll_group *g, struct coll_op **ops);
+
+/**
+ * coll_op_running() - a running op
+ * @g: group, under its lock
+ * @seq: its number; 0: the oldest one
+ *
+ * Return: NULL if it does not run.
+ */
+const struct coll_op *coll_op_running(const struct coll_group *g, u64 seq);
+
+/* An op is out of the queue. Under group->lock. */
+void coll_op_stopped(struct coll_group *g, struct coll_op *op);
+
+/* An op, of which the caller has a use, is about to be open to all who help. */
+void coll_op_share(struct coll_op *op);
 
 /**
  * coll_op_use() - gain a use

@@ -68,9 +68,33 @@ bool coll_ch_talks(const struct coll_channel *ch)
 void coll_ch_begin(struct coll_channel *ch)
 {
 	/* A racy look: whoever starts an op kicks the links when it runs. */
-	if (READ_ONCE(ch->link.group->active))
-		ch->op = coll_op_active(ch->link.group);
-	ch->busy |= ch->op || coll_ch_talks(ch);
+	if (READ_ONCE(ch->link.group->nr_running))
+		ch->nr_ops = coll_ops_running(ch->link.group, ch->ops);
+	ch->rx_at = 0;
+	ch->tx_at = 0;
+	ch->busy |= ch->nr_ops || coll_ch_talks(ch);
+}
+
+struct coll_op *coll_ch_receives(struct coll_channel *ch)
+{
+	for (; ch->rx_at < ch->nr_ops; ch->rx_at++) {
+		struct coll_op *op = ch->ops[ch->rx_at];
+
+		if (coll_exec_receives(op->exec, &ch->link))
+			return coll_op_ending(op) ? NULL : op;
+	}
+	return NULL;
+}
+
+struct coll_op *coll_ch_sends(struct coll_channel *ch)
+{
+	for (; ch->tx_at < ch->nr_ops; ch->tx_at++) {
+		struct coll_op *op = ch->ops[ch->tx_at];
+
+		if (coll_exec_sends(op->exec, &ch->link))
+			return coll_op_ending(op) ? NULL : op;
+	}
+	return NULL;
 }
 
 /* An op that the peer waits in is another one here: say so, or wait for ever. */
@@ -81,27 +105,34 @@ static void coll_ch_check_post(struct coll_channel *ch, const struct coll_op *op
 }
 
 /* The data stream has ended, and the op needs more than has come by it. */
-static bool coll_ch_starves(const struct coll_channel *ch)
+static bool coll_ch_starves(const struct coll_channel *ch, const struct coll_op *op)
 {
 	bool have = ch->aside.len || (ch->rx_state == COLL_CH_MATCH && !ch->rx_left);
-	struct coll_exec *x = ch->op->exec;
+	struct coll_exec *x = op->exec;
 
-	return coll_exec_sends(x, &ch->link) || (!have && coll_exec_needs(x, &ch->link));
+	return coll_exec_sends(x, &ch->link) ||
+	       (!have && coll_exec_receives(x, &ch->link));
 }
 
 void coll_ch_end(struct coll_channel *ch, bool closed)
 {
-	struct coll_op *op = ch->op;
+	bool starves = false;
+	u32 i;
 
 	if (closed && coll_ch_talks(ch))
 		WRITE_ONCE(ch->lost_msg, true);
-	if (!op)
-		return;
-	coll_ch_check_post(ch, op);
-	if (closed && !coll_op_ending(op) && coll_ch_starves(ch))
+	for (i = 0; i < ch->nr_ops; i++) {
+		struct coll_op *op = ch->ops[i];
+
+		coll_ch_check_post(ch, op);
+		if (!closed || starves || coll_op_ending(op) || !coll_ch_starves(ch, op))
+			continue;
 		WRITE_ONCE(ch->lost_seq, op->seq);
-	ch->op = NULL;
-	coll_op_put_use(op);
+		starves = true;
+	}
+	for (i = 0; i < ch->nr_ops; i++)
+		coll_op_put_use(ch->ops[i]);
+	ch->nr_ops = 0;
 }
 
 u32 coll_ch_peer_ranks(const struct coll_channel *ch)
@@ -112,6 +143,15 @@ u32 coll_ch_peer_ranks(const struct coll_channel *ch)
 	for (i = 0; i < g->size; i++)
 		n += g->node_of[i] == ch->link.peer;
 	return n;
+}
+
+/* The op it is about when a stream has ended: the oldest that runs, or the last one. */
+static u64 coll_ch_now(const struct coll_channel *ch)
+{
+	const struct coll_group *g = ch->link.group;
+	u64 ended = READ_ONCE(g->ended);
+
+	return READ_ONCE(g->nr_running) ? ended + 1 : ended;
 }
 
 /*
@@ -131,7 +171,7 @@ void coll_ch_check_lost(struct coll_channel *ch)
 	if (READ_ONCE(g->error) || (left && !ch->lost_seq && !ch->lost_msg))
 		return;
 	if (!left && ctrl && ctrl->closed)
-		coll_ch_fail(ch, COLL_CAUSE_LINK, EHOSTDOWN, g->started,
+		coll_ch_fail(ch, COLL_CAUSE_LINK, EHOSTDOWN, coll_ch_now(ch),
 			     ctrl->error);
 	else if (data && data->closed)
 		queue_delayed_work(coll_wq, &ch->lost, COLL_LOST_GRACE);
@@ -143,11 +183,16 @@ static void coll_ch_lost(struct work_struct *work)
 					       struct coll_channel, lost);
 	struct coll_group *g = ch->link.group;
 	struct coll_stream *data = ch->conn->streams[COLL_STRIPE_DATA];
+	u64 lost = READ_ONCE(ch->lost_seq);
+	bool must;
 
-	if (READ_ONCE(ch->byes_got) < coll_ch_peer_ranks(ch) ||
-	    READ_ONCE(g->ended) < READ_ONCE(ch->lost_seq) ||
-	    (READ_ONCE(ch->lost_msg) && coll_ch_talks(ch)))
-		coll_ch_fail(ch, COLL_CAUSE_LINK, EHOSTDOWN, g->started,
+	must = READ_ONCE(ch->byes_got) < coll_ch_peer_ranks(ch) ||
+	       (READ_ONCE(ch->lost_msg) && coll_ch_talks(ch));
+	if (!must && lost > coll_ch_now(ch) && !READ_ONCE(g->error))
+		/* Ops before it may still end well. */
+		queue_delayed_work(coll_wq, &ch->lost, COLL_LOST_GRACE);
+	else if (must || READ_ONCE(g->ended) < lost)
+		coll_ch_fail(ch, COLL_CAUSE_LINK, EHOSTDOWN, coll_ch_now(ch),
 			     data->error);
 }
 

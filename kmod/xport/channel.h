@@ -8,12 +8,16 @@
  * heard. Until it has been greeted it says nothing else.
  *
  * DATA of a channel has a window, COLL_WIRE_WINDOW. It is taken in order: first
- * what has been put aside, then what comes.
+ * what has been put aside, then what comes. Of the ops that run each direction is at the
+ * oldest one that has a transfer left there, and goes on to the next one as soon as it has
+ * none: so ops follow each other on the wire whatever still has to come by other links, or
+ * by the other direction.
  */
 #ifndef COLL_XPORT_CHANNEL_H
 #define COLL_XPORT_CHANNEL_H
 
 #include "../core/group.h"
+#include "../core/limits.h"
 #include "../core/link.h"
 #include "../core/sweep.h"
 #include "../pure/wire.h"
@@ -42,12 +46,16 @@ enum coll_ch_rx {
  * @greeted: guests: the peer's HELLO was right. Read by anyone.
  * @lost: a data stream has closed: gives the control stream a moment to say why
  * @sweep: scratch of the work
- * @op: the running op with a use, while the work is with data; else NULL
+ * @ops: the running ops with a use each, oldest first, while the work is with data
+ * @nr_ops: how many; else 0
+ * @rx_at: of these, those before have no transfer left that comes by the link
+ * @tx_at: nor these any that goes
  * @busy: there was one in the last pass
  * @rx_state: see enum coll_ch_rx
  * @rx_frame: the DATA frame that is being taken
  * @rx_left: bytes of its payload still to take
- * @rx_step: where it goes, once there is room
+ * @rx_op: the op it is for, once there is room
+ * @rx_step: where it goes, likewise
  * @rx_carry: first bytes of an element that straddles fragments
  * @rx_carried: how many
  * @rx_seen: bytes of DATA that have come, headers included
@@ -59,6 +67,7 @@ enum coll_ch_rx {
  * @aside: bytes put aside: the rest of the frame that is being taken, then frames
  * @spilled: bytes that ever were; read by anyone
  * @tx_turn: whether DATA or MSG goes first
+ * @tx_op: whose frame is being sent
  * @tx_sent: bytes of DATA sent, headers included; a frame counts when it begins
  * @tx_acked: of these, what the peer has consumed
  * @tx_large: last op that large frames were sent of
@@ -88,13 +97,17 @@ struct coll_channel {
 	bool greeted;
 	struct delayed_work lost;
 	struct coll_sweep *sweep;
-	struct coll_op *op;
+	struct coll_op *ops[COLL_RUNNING_MAX];
+	u32 nr_ops;
+	u32 rx_at;
+	u32 tx_at;
 	bool busy;
 
 	/* receive state */
 	enum coll_ch_rx rx_state;
 	struct coll_frame rx_frame;
 	u32 rx_left;
+	struct coll_op *rx_op;
 	struct coll_exec_step *rx_step;
 	u32 rx_carried;
 	u8 rx_carry[COLL_PARTIAL_MAX];
@@ -108,6 +121,7 @@ struct coll_channel {
 
 	/* send state */
 	bool tx_turn;
+	struct coll_op *tx_op;
 	u64 tx_sent;
 	u64 tx_acked;
 	u64 tx_large;
@@ -185,11 +199,17 @@ void coll_ch_fail(struct coll_channel *ch, u32 kind, int error, u64 seq, u32 cod
 /* The same for bytes that are wrong. */
 void coll_ch_proto(struct coll_channel *ch, u64 seq);
 
-/* Before a pass over data: get hold of the running op. */
+/* Before a pass over data: get hold of the running ops. */
 void coll_ch_begin(struct coll_channel *ch);
 
+/* The op that the channel is at, receiving; NULL: none, or it has failed. In a pass. */
+struct coll_op *coll_ch_receives(struct coll_channel *ch);
+
+/* The same, sending. */
+struct coll_op *coll_ch_sends(struct coll_channel *ch);
+
 /**
- * coll_ch_end() - after a pass over data: let go of the running op
+ * coll_ch_end() - after a pass over data: let go of the running ops
  * @ch: channel
  * @closed: no more bytes come, and those that have come have been looked at
  */

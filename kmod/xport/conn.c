@@ -250,7 +250,7 @@ static bool coll_conn_is_quiet(const struct coll_conn *conn, const struct coll_c
 {
 	if (READ_ONCE(conn->users) != 1 || READ_ONCE(conn->shared) || !coll_conn_greeted(conn))
 		return false;
-	return !READ_ONCE(ch->link.group->active) &&
+	return !READ_ONCE(ch->link.group->nr_running) &&
 	       (ch->link.nr || !coll_msg_any(ch->link.group)) &&
 	       !READ_ONCE(ch->lent) && !READ_ONCE(ch->link.group->error);
 }

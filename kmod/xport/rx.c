@@ -245,7 +245,7 @@ static u32 coll_rx_data(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 le
 		rx->stop = true;
 		return 0;
 	}
-	if (ch->op && coll_op_ending(ch->op) && !atomic_read(&ch->op->lenders)) {
+	if (coll_ch_is_ending(ch)) {
 		/* The next op of the channel may want it in a moment. */
 		rx->again = true;
 		rx->stop = true;

@@ -77,8 +77,11 @@ bool coll_ch_drain(struct coll_channel *ch);
 /* Has it bytes put aside, or a frame it has begun? Then they come first. */
 bool coll_ch_pending(const struct coll_channel *ch);
 
-/* Does its running op want bytes that have not come yet? */
+/* Do its running ops want bytes that have not come yet? */
 bool coll_ch_wants(struct coll_channel *ch);
+
+/* Is one of them about to end, and make room for the next one? */
+bool coll_ch_is_ending(const struct coll_channel *ch);
 
 /* rx_msg.c */
 

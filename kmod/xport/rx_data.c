@@ -36,11 +36,42 @@ static void coll_ch_took(struct coll_channel *ch, u32 n)
 		ch->rx_ack_now = true;
 }
 
-/* May the running op be given anything? */
+/* May running ops be given anything? */
 static bool coll_ch_runs(const struct coll_channel *ch)
 {
-	return ch->op && !coll_op_ending(ch->op) && coll_ch_greeted(ch) &&
-	       !coll_ch_failed(ch) && !ch->rx_lost;
+	return ch->nr_ops && coll_ch_greeted(ch) && !coll_ch_failed(ch) && !ch->rx_lost;
+}
+
+bool coll_ch_is_ending(const struct coll_channel *ch)
+{
+	u32 i;
+
+	for (i = 0; i < ch->nr_ops; i++)
+		if (coll_op_ending(ch->ops[i]) && !atomic_read(&ch->ops[i]->lenders))
+			return true;
+	return false;
+}
+
+static void coll_ch_mismatch(struct coll_channel *ch, u64 seq)
+{
+	coll_ch_fail(ch, COLL_CAUSE_MISMATCH, EBADE, seq, 0);
+}
+
+/* No running op expects anything here. In order: it is for a later one, or wrong. */
+static void coll_ch_check_early(struct coll_channel *ch)
+{
+	const struct coll_frame *f = &ch->rx_frame;
+	u32 i;
+
+	for (i = 0; i < ch->nr_ops; i++) {
+		if (ch->ops[i]->seq != f->seq)
+			continue;
+		if (f->signature != ch->ops[i]->sig)
+			coll_ch_mismatch(ch, f->seq);
+		break;
+	}
+	if (f->seq <= ch->ops[ch->nr_ops - 1]->seq)
+		coll_ch_proto(ch, f->seq);
 }
 
 /*
@@ -51,21 +82,24 @@ static bool coll_ch_runs(const struct coll_channel *ch)
 static bool coll_ch_match(struct coll_channel *ch)
 {
 	const struct coll_frame *f = &ch->rx_frame;
-	struct coll_exec *x = ch->op->exec;
+	struct coll_op *op = coll_ch_receives(ch);
 	struct coll_exec_step *step;
 	bool blocked;
 	u64 room;
 
-	step = coll_exec_recv_step(x, &ch->link, &room, &blocked);
-	if (f->seq == ch->op->seq &&
-	    f->signature != (step ? coll_exec_signature(x, step) : ch->op->sig)) {
-		coll_ch_fail(ch, COLL_CAUSE_MISMATCH, EBADE, f->seq, 0);
+	if (!op) {
+		if (ch->rx_at == ch->nr_ops)
+			coll_ch_check_early(ch);
 		return false;
 	}
-	/* In order: what a later op sends, this one does not get any more. */
-	if (f->seq > ch->op->seq && !step)
+	step = coll_exec_recv_step(op->exec, &ch->link, &room, &blocked);
+	/* The peer has gone on to a later op: to it this one was another one. */
+	if (f->seq > op->seq ||
+	    (f->seq == op->seq && f->signature != coll_exec_signature(op->exec, step))) {
+		coll_ch_mismatch(ch, op->seq);
 		return false;
-	if (f->seq != ch->op->seq || !step || f->transfer != step->ordinal ||
+	}
+	if (f->seq != op->seq || f->transfer != step->ordinal ||
 	    f->offset != step->done + ch->rx_carried ||
 	    f->length > step->len - f->offset || !f->length != !step->len) {
 		coll_ch_proto(ch, f->seq);
@@ -74,7 +108,7 @@ static bool coll_ch_match(struct coll_channel *ch)
 	if (f->length) {
 		ch->rx_state = COLL_CH_PAYLOAD;
 	} else if (!blocked) {
-		coll_exec_recv(x, step, ch->sweep, NULL, 0);
+		coll_exec_recv(op->exec, step, ch->sweep, NULL, 0);
 		coll_ch_took(ch, 0);
 	}
 	return true;
@@ -91,18 +125,24 @@ u64 coll_ch_room(struct coll_channel *ch)
 		return 0;
 	if (ch->rx_state != COLL_CH_PAYLOAD)
 		return 0;
-	ch->rx_step = coll_exec_recv_step(ch->op->exec, &ch->link, &room, &blocked);
+	/* The same op as when the frame was begun: it has something left. */
+	ch->rx_op = coll_ch_receives(ch);
+	if (!ch->rx_op)
+		return 0;
+	ch->rx_step = coll_exec_recv_step(ch->rx_op->exec, &ch->link, &room, &blocked);
 	return min_t(u64, room - ch->rx_carried, ch->rx_left);
 }
 
 bool coll_ch_wants(struct coll_channel *ch)
 {
+	struct coll_op *op;
 	bool blocked;
 	u64 room;
 
-	return coll_ch_runs(ch) && !coll_ch_pending(ch) &&
-	       coll_exec_recv_step(ch->op->exec, &ch->link, &room, &blocked) &&
-	       !blocked;
+	if (!coll_ch_runs(ch) || coll_ch_pending(ch))
+		return false;
+	op = coll_ch_receives(ch);
+	return op && coll_exec_recv_step(op->exec, &ch->link, &room, &blocked) && !blocked;
 }
 
 /*
@@ -112,7 +152,7 @@ bool coll_ch_wants(struct coll_channel *ch)
 static int coll_ch_feed(struct coll_channel *ch, const u8 *data, u32 len)
 {
 	struct coll_exec_step *step = ch->rx_step;
-	struct coll_exec *x = ch->op->exec;
+	struct coll_exec *x = ch->rx_op->exec;
 	u32 elem = coll_exec_reduces(step) ? step->unit : 1;
 	u32 n;
 	int ret;
@@ -132,7 +172,7 @@ static int coll_ch_feed(struct coll_channel *ch, const u8 *data, u32 len)
 	}
 	n = len - len % elem;
 	if (n) {
-		trace_coll_segment(ch->link.group->id, ch->op->seq, ch->link.peer,
+		trace_coll_segment(ch->link.group->id, ch->rx_op->seq, ch->link.peer,
 				   step - x->steps, step->s.kind, step->done, n);
 		ret = coll_exec_recv(x, step, ch->sweep, data, n);
 		if (ret)

@@ -109,9 +109,9 @@ static void coll_choice_begin(struct coll_conn *conn, struct coll_channel *ch)
 	struct coll_tx_choice *c = &conn->choice;
 	u32 next;
 
-	if (ch->tx_large == ch->op->seq)
+	if (ch->tx_large == ch->tx_op->seq)
 		return;
-	ch->tx_large = ch->op->seq;
+	ch->tx_large = ch->tx_op->seq;
 	/* Ended before its time was to be taken. Who waits for the ACK goes on waiting. */
 	if (c->ch == ch && !c->until)
 		c->ch = NULL;
@@ -123,10 +123,10 @@ static void coll_choice_begin(struct coll_conn *conn, struct coll_channel *ch)
 		memset(c->tried, 0, sizeof(c->tried));
 	}
 	next = coll_choice_next(conn);
-	if (next == COLL_SEND_MODES || ch->op->bytes <= c->small)
+	if (next == COLL_SEND_MODES || ch->tx_op->bytes <= c->small)
 		return;
 	c->ch = ch;
-	c->bytes = ch->op->bytes;
+	c->bytes = ch->tx_op->bytes;
 	c->trial = next;
 	c->since = ktime_get_ns();
 	c->from = ch->tx_sent;
@@ -145,7 +145,7 @@ bool coll_choice_asks(struct coll_channel *ch, bool last)
 {
 	struct coll_tx_choice *c = &ch->conn->choice;
 
-	if (c->ch != ch || ch->tx_large != ch->op->seq || c->until)
+	if (c->ch != ch || ch->tx_large != ch->tx_op->seq || c->until)
 		return false;
 	if (!last && ch->tx_sent - c->from < COLL_CHOICE_BYTES)
 		return false;

@@ -35,14 +35,16 @@ static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 {
 	struct coll_frame f = { .type = COLL_FRAME_DATA };
 	struct coll_exec_step *step;
+	struct coll_op *op = coll_ch_sends(ch);
 	u32 avail, bytes;
 	bool last;
 
-	if (!ch->op || coll_op_ending(ch->op))
+	if (!op)
 		return false;
-	step = coll_exec_send_step(ch->op->exec, &ch->link, &avail);
+	step = coll_exec_send_step(op->exec, &ch->link, &avail);
 	if (!step)
 		return false;
+	ch->tx_op = op;
 	bytes = COLL_WIRE_HDR + avail;
 	if (ch->tx_sent - ch->tx_acked > COLL_WIRE_WINDOW - bytes) {
 		WRITE_ONCE(st->stat.tx_stalls, st->stat.tx_stalls + 1);
@@ -56,10 +58,10 @@ static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 	if (coll_choice_asks(ch, last) || (last && coll_tx_spliced(ch)))
 		f.flags = COLL_FRAME_ACK_NOW;
 	f.transfer = step->ordinal;
-	f.seq = ch->op->seq;
+	f.seq = op->seq;
 	f.offset = step->done;
 	f.length = avail;
-	f.signature = coll_exec_signature(ch->op->exec, step);
+	f.signature = coll_exec_signature(op->exec, step);
 	coll_tx_start(st, ch, &f, 0);
 	return true;
 }
@@ -166,8 +168,10 @@ static bool coll_tx_find(struct coll_stream *st, struct coll_tx_source *src)
 		}
 		if (msg)
 			coll_msg_put_use(msg);
-	} else if (ch && ch->op && !coll_op_ending(ch->op)) {
-		src->step = coll_exec_sending(ch->op->exec, &ch->link);
+	} else if (ch && coll_ch_sends(ch)) {
+		/* The same op as when the frame was begun: it has something left. */
+		ch->tx_op = coll_ch_sends(ch);
+		src->step = coll_exec_sending(ch->tx_op->exec, &ch->link);
 		src->vec = src->step->src.vec;
 		src->at = src->step->src.at + src->step->done;
 		return true;
@@ -203,10 +207,10 @@ static void coll_tx_account(struct coll_stream *st, struct coll_tx_source *src,
 		coll_msg_sent(src->msg, payload);
 		return;
 	}
-	trace_coll_segment(ch->link.group->id, ch->op->seq, ch->link.peer,
-			   src->step - ch->op->exec->steps, src->step->s.kind,
+	trace_coll_segment(ch->link.group->id, ch->tx_op->seq, ch->link.peer,
+			   src->step - ch->tx_op->exec->steps, src->step->s.kind,
 			   src->step->done, payload);
-	coll_exec_sent(ch->op->exec, src->step, payload);
+	coll_exec_sent(ch->tx_op->exec, src->step, payload);
 }
 
 /* Pieces of payload, or zeroes. Return: bytes, negative: the memory has gone. */
@@ -224,7 +228,7 @@ static int coll_tx_payload(struct coll_stream *st, struct coll_tx_source *src,
 	if (ret < 0 && src->msg)
 		coll_msg_failed(src->msg, ret);
 	else if (ret < 0)
-		coll_exec_failed(st->tx_ch->op->exec, ret);
+		coll_exec_failed(st->tx_ch->tx_op->exec, ret);
 	return ret;
 }
 

@@ -77,8 +77,11 @@ enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 	int mode = READ_ONCE(send_mode);
 	u64 least = mode == COLL_SEND_AUTO ? COLL_LEND_OP : COLL_LEND_MIN;
 
-	if (bytes < COLL_LEND_MIN || ch->op->bytes < least ||
-	    !coll_exec_may_lend(ch->op->exec, step))
+	if (bytes < COLL_LEND_MIN || ch->tx_op->bytes < least ||
+	    !coll_exec_may_lend(ch->tx_op->exec, step))
+		return COLL_NL_SEND_MODE_COPY;
+	/* Pages of one op are out at a time: rather than wait for them the next one is copied. */
+	if (ch->lent && ch->lent != ch->tx_op)
 		return COLL_NL_SEND_MODE_COPY;
 	return mode == COLL_SEND_AUTO ? coll_choice_mode(ch) : mode;
 }
@@ -86,9 +89,9 @@ enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 void coll_tx_lend(struct coll_channel *ch)
 {
 	/* There is a use already, that of the pass: this one cannot fail. */
-	if (!ch->lent && coll_op_use(ch->op)) {
-		ch->lent = ch->op;
-		atomic_inc(&ch->op->lenders);
+	if (!ch->lent && coll_op_use(ch->tx_op)) {
+		ch->lent = ch->tx_op;
+		atomic_inc(&ch->tx_op->lenders);
 	}
 }
 

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which ops of a group run, and who helps them.
+ *
+ * They start in order. On one node one runs at a time: it is through at once, or keeps all
+ * CPUs busy. Over links it is through when bytes have gone there and back, and the next
+ * ones would wait for nothing but the distance: they start beside it, and each link takes
+ * them in order (kmod/xport/channel.h). So an op never waits for a later one.
+ */
+#include "../pure/optable.h"
+#include "exec.h"
+#include "group.h"
+#include "limits.h"
+#include "member.h"
+#include "msg.h"
+#include "op.h"
+#include "trace.h"
+
+/* The oldest op that has not started. Under group->lock. */
+static struct coll_op *coll_op_waiting(struct coll_group *g)
+{
+	struct coll_op *op;
+
+	list_for_each_entry(op, &g->ops, list)
+		if (!op->started)
+			return op;
+	return NULL;
+}
+
+/* Is there room for an op beside those that run? Under group->lock. */
+static bool coll_op_fits(const struct coll_group *g, const struct coll_op *op)
+{
+	if (!g->nr_running)
+		return true;
+	return g->nr_nodes > 1 && g->nr_running < COLL_RUNNING_MAX &&
+	       op->bytes <= COLL_RUNNING_BYTES &&
+	       g->running_bytes <= COLL_RUNNING_BYTES - op->bytes;
+}
+
+/* Under group->lock. */
+static void coll_op_started(struct coll_group *g, struct coll_op *op)
+{
+	op->started = true;
+	g->started++;
+	g->running_bytes += op->bytes;
+	WRITE_ONCE(g->nr_running, g->nr_running + 1);
+}
+
+void coll_op_stopped(struct coll_group *g, struct coll_op *op)
+{
+	if (!op->started)
+		return;
+	op->started = false;
+	g->running_bytes -= op->bytes;
+	WRITE_ONCE(g->nr_running, g->nr_running - 1);
+	if (op->exec && op->exec->shared)
+		WRITE_ONCE(g->nr_shared, g->nr_shared - 1);
+}
+
+/*
+ * What it lacks may be what those beside it have. Return: it is to be started again when
+ * one of them has ended.
+ */
+static bool coll_op_postpone(struct coll_op *op, int err)
+{
+	struct coll_group *g = op->group;
+	bool later;
+
+	spin_lock(&g->lock);
+	later = err == -ENOMEM && g->nr_running > 1 && !g->error;
+	if (later) {
+		coll_op_stopped(g, op);
+		g->started--;
+	}
+	spin_unlock(&g->lock);
+	return later;
+}
+
+/* Return: false if it has been put off. */
+static bool coll_op_start(struct coll_op *op)
+{
+	struct coll_group *g = op->group;
+	struct coll_cause cause;
+	int ret;
+
+	trace_coll_start(g->id, op->seq, op->cmd.collective, op->bytes);
+	ret = coll_exec_prepare(op);
+	if (!ret) {
+		coll_exec_start(op);
+		return true;
+	}
+	if (coll_op_postpone(op, ret))
+		return false;
+	coll_group_cause(g, &cause, ret == -ENOTCONN ? COLL_CAUSE_LINK :
+			 ret == -EBADE ? COLL_CAUSE_MISMATCH :
+			 COLL_CAUSE_MEMORY, -ret, COLL_RANK_NONE,
+			 op->seq);
+	coll_group_fail(g, &cause);
+	return true;
+}
+
+/*
+ * Starting may end an op on the spot, and ending calls us again: the one who is
+ * starting already goes on in its loop, so that the stack stays flat.
+ */
+void coll_group_advance(struct coll_group *g)
+{
+	struct coll_op *op;
+	bool on = true;
+
+	spin_lock(&g->lock);
+	if (g->advancing) {
+		spin_unlock(&g->lock);
+		return;
+	}
+	g->advancing = true;
+	/* Put off, one that runs calls us when it has ended, unless it has by now. */
+	while (!g->error && (on || !g->nr_running)) {
+		op = coll_op_waiting(g);
+		if (!op || op->nr_posted < g->nr_local || !coll_op_fits(g, op) ||
+		    !coll_op_use(op))
+			break;
+		coll_op_started(g, op);
+		spin_unlock(&g->lock);
+		on = coll_op_start(op);
+		coll_op_put_use(op);
+		spin_lock(&g->lock);
+	}
+	g->advancing = false;
+	spin_unlock(&g->lock);
+}
+
+u32 coll_ops_running(struct coll_group *g, struct coll_op **ops)
+{
+	struct coll_op *op;
+	u32 n = 0;
+
+	spin_lock(&g->lock);
+	list_for_each_entry(op, &g->ops, list) {
+		if (!op->started || g->error)
+			break;
+		if (op->exec && !coll_op_ending(op) && coll_op_use(op))
+			ops[n++] = op;
+	}
+	spin_unlock(&g->lock);
+	return n;
+}
+
+const struct coll_op *coll_op_running(const struct coll_group *g, u64 seq)
+{
+	const struct coll_op *op;
+
+	list_for_each_entry(op, &g->ops, list) {
+		if (!op->started)
+			break;
+		if (op->seq == seq || !seq)
+			return op;
+	}
+	return NULL;
+}
+
+void coll_op_share(struct coll_op *op)
+{
+	struct coll_group *g = op->group;
+
+	spin_lock(&g->lock);
+	WRITE_ONCE(g->nr_shared, g->nr_shared + 1);
+	spin_unlock(&g->lock);
+}
+
+static bool coll_op_wants_help(const struct coll_op *op)
+{
+	return op->started && op->exec && coll_exec_wants_help(op->exec);
+}
+
+/* Under group->lock. */
+static struct coll_op *coll_op_to_help(struct coll_group *g)
+{
+	struct coll_op *op;
+
+	list_for_each_entry(op, &g->ops, list)
+		if (coll_op_wants_help(op))
+			return op;
+	return NULL;
+}
+
+bool coll_group_can_help(struct coll_group *g)
+{
+	bool can;
+
+	spin_lock(&g->lock);
+	can = g->nr_shared && coll_op_to_help(g);
+	spin_unlock(&g->lock);
+	return can;
+}
+
+void coll_group_help(struct coll_group *g)
+{
+	struct coll_op *op;
+
+	spin_lock(&g->lock);
+	op = coll_op_to_help(g);
+	if (op && !coll_op_use(op))
+		op = NULL;
+	spin_unlock(&g->lock);
+	if (!op)
+		return;
+	coll_exec_help(op->exec);
+	coll_op_put_use(op);
+}
+
+bool coll_req_can_help(struct coll_req *req)
+{
+	struct coll_group *g = coll_member_group(req->member);
+	bool can;
+
+	if (coll_is_message(req->cmd.collective))
+		return coll_msg_can_help(req);
+	/* Not the lock, which those take who are waited for, as often as a spinner looks. */
+	if (!READ_ONCE(g->nr_shared))
+		return false;
+	spin_lock(&g->lock);
+	can = req->op && coll_op_wants_help(req->op);
+	spin_unlock(&g->lock);
+	return can;
+}
+
+void coll_req_help(struct coll_req *req)
+{
+	struct coll_group *g = coll_member_group(req->member);
+	struct coll_op *op;
+
+	if (coll_is_message(req->cmd.collective)) {
+		coll_msg_help(req);
+		return;
+	}
+	spin_lock(&g->lock);
+	op = req->op;
+	if (op && (!coll_op_wants_help(op) || !coll_op_use(op)))
+		op = NULL;
+	spin_unlock(&g->lock);
+	if (!op)
+		return;
+	coll_exec_help(op->exec);
+	coll_op_put_use(op);
+}
