@@ -15,7 +15,7 @@
 #include "peer.h"
 
 static coll_comm_t *comm;
-static coll_request_t *request;
+static coll_request_t *requests[PEER_BURST];
 static int blocking, registered;
 
 static void must(int ret, const char *what)
@@ -37,28 +37,29 @@ static void buffers(float *in, float *out, size_t bytes)
 	must(coll_register_buffer(comm, out, bytes, COLL_REG_WRITE, &id), "register");
 }
 
-static void start(float *in, float *out, size_t count)
+static void start(int i, float *in, float *out, size_t count)
 {
-	must(coll_iallreduce(comm, in, out, count, COLL_F32, COLL_OP_SUM, &request), "start");
+	must(coll_iallreduce(comm, in, out, count, COLL_F32, COLL_OP_SUM, &requests[i]),
+	     "start");
 }
 
-static int test(void)
+static int test(int i)
 {
 	int done = 1;
 
 	/* Done, it is gone: wait() must not look at it again. */
-	if (request)
-		must(coll_test(request, &done), "test");
+	if (requests[i])
+		must(coll_test(requests[i], &done), "test");
 	if (done)
-		request = NULL;
+		requests[i] = NULL;
 	return done;
 }
 
-static void finish(void)
+static void finish(int i)
 {
-	if (request)
-		must(coll_wait(request), "wait");
-	request = NULL;
+	if (requests[i])
+		must(coll_wait(requests[i]), "wait");
+	requests[i] = NULL;
 }
 
 static void allreduce(float *in, float *out, size_t count)
@@ -67,8 +68,8 @@ static void allreduce(float *in, float *out, size_t count)
 		must(coll_allreduce(comm, in, out, count, COLL_F32, COLL_OP_SUM), "allreduce");
 		return;
 	}
-	start(in, out, count);
-	finish();
+	start(0, in, out, count);
+	finish(0);
 }
 
 static void barrier(void)

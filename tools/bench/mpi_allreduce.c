@@ -6,7 +6,7 @@
 
 #include "peer.h"
 
-static MPI_Request request;
+static MPI_Request requests[PEER_BURST];
 
 static void barrier(void)
 {
@@ -18,22 +18,23 @@ static void allreduce(float *in, float *out, size_t count)
 	MPI_Allreduce(in, out, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 }
 
-static void start(float *in, float *out, size_t count)
+static void start(int i, float *in, float *out, size_t count)
 {
-	MPI_Iallreduce(in, out, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request);
+	MPI_Iallreduce(in, out, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD,
+		       &requests[i]);
 }
 
-static int test(void)
+static int test(int i)
 {
 	int done;
 
-	MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+	MPI_Test(&requests[i], &done, MPI_STATUS_IGNORE);
 	return done;
 }
 
-static void finish(void)
+static void finish(int i)
 {
-	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
 }
 
 static void collect(double *v, int n, int largest)

@@ -12,6 +12,7 @@
  *               takes as long as it does: computed by the rank itself
  * overlap_test  the same, with a look at the request after each sixteenth
  * overlap_away  the same, computed elsewhere: the rank sleeps meanwhile
+ * burst         PEER_BURST nonblocking allreduces started at once, and one alone
  * idle          ITERATIONS seconds of doing nothing: switches to tasks of all ranks that
  *               slept, and their CPU time
  *
@@ -30,12 +31,15 @@
 #include "bench.h"
 
 #define PEER_LOOKS	16	/* at a request, while computing */
+#define PEER_BURST	16	/* requests at a time */
 
 /**
  * struct peer - a contender, in one rank of it
  * @buffers: told once where the vectors are; may be NULL
- * @start: nonblocking; NULL if it has nothing of the kind. One at a time.
- * @test: is it over?
+ * @start: nonblocking, as request @i, up to PEER_BURST at a time; NULL if it has nothing
+ *	of the kind
+ * @test: is request @i over?
+ * @wait: for request @i
  * @collect: all ranks get the sum, or the largest, of each of @n numbers
  */
 struct peer {
@@ -43,9 +47,9 @@ struct peer {
 	void (*buffers)(float *in, float *out, size_t bytes);
 	void (*barrier)(void);
 	void (*allreduce)(float *in, float *out, size_t count);
-	void (*start)(float *in, float *out, size_t count);
-	int (*test)(void);
-	void (*wait)(void);
+	void (*start)(int i, float *in, float *out, size_t count);
+	int (*test)(int i);
+	void (*wait)(int i);
 	void (*collect)(double *v, int n, int largest);
 };
 
@@ -264,7 +268,7 @@ static inline void peer_meanwhile(const struct peer_run *r, double us, long unit
 	for (i = 0; i < looks; i++) {
 		peer_compute(units * (i + 1) / looks - units * i / looks);
 		if (looks > 1)
-			r->p->test();
+			r->p->test(0);
 	}
 }
 
@@ -286,11 +290,11 @@ static inline double peer_phase(struct peer_run *r, enum peer_phase phase, doubl
 		r->p->barrier();
 		begin = bench_now_us();
 		if (phase != PEER_COMPUTE)
-			r->p->start(r->in, r->out, peer_count(r));
+			r->p->start(0, r->in, r->out, peer_count(r));
 		if (phase != PEER_PURE)
 			peer_meanwhile(r, us, units);
 		if (phase != PEER_COMPUTE)
-			r->p->wait();
+			r->p->wait(0);
 		if (i >= 0)
 			r->times[i] = bench_now_us() - begin;
 	}
@@ -329,6 +333,41 @@ static inline void peer_overlap(struct peer_run *r)
 	peer_row(r, "us", pure);
 	peer_row(r, "compute_us", alone);
 	peer_row(r, "both_us", both);
+}
+
+/* Median time of @n started together. Pieces of one vector: it is checked as such. */
+static inline double peer_together(struct peer_run *r, int n)
+{
+	size_t count = peer_count(r);
+	double begin;
+	int i, k;
+
+	for (i = -r->task.z.warmup; i < r->task.z.iters; i++) {
+		r->p->barrier();
+		begin = bench_now_us();
+		for (k = 0; k < n; k++)
+			r->p->start(k, r->in + k * count, r->out + k * count, count);
+		for (k = 0; k < n; k++)
+			r->p->wait(k);
+		if (i >= 0)
+			r->times[i] = bench_now_us() - begin;
+	}
+	return peer_typical(r);
+}
+
+static inline void peer_burst(struct peer_run *r)
+{
+	size_t wrong;
+
+	if (!r->p->start)
+		return;
+	peer_row(r, "one_us", peer_together(r, 1));
+	peer_row(r, "us", peer_together(r, PEER_BURST));
+	wrong = bench_wrong(r->out, peer_count(r) * PEER_BURST, r->p->ranks);
+	if (wrong) {
+		fprintf(stderr, "rank %d: %zu wrong in a burst\n", r->p->rank, wrong);
+		exit(1);
+	}
 }
 
 /*
@@ -388,6 +427,8 @@ static inline void peer_do(struct peer_run *r)
 		peer_cost(r);
 	else if (!strncmp(kind, "overlap", 7))
 		peer_overlap(r);
+	else if (!strcmp(kind, "burst"))
+		peer_burst(r);
 	else if (!strcmp(kind, "idle"))
 		peer_idle(r);
 	else if (!r->p->rank)
@@ -397,13 +438,14 @@ static inline void peer_do(struct peer_run *r)
 static inline void peer_run(const struct peer *p, int n, char **tasks)
 {
 	struct peer_run r;
-	size_t bytes = 0;
+	size_t bytes = 0, need;
 	int i, most = 2;
 
 	r.p = p;
 	for (i = 0; i < n; i++) {
 		peer_parse(tasks[i], &r.task);
-		bytes = r.task.z.bytes > bytes ? r.task.z.bytes : bytes;
+		need = r.task.z.bytes * (strcmp(r.task.kind, "burst") ? 1 : PEER_BURST);
+		bytes = need > bytes ? need : bytes;
 		most = r.task.z.iters > most ? r.task.z.iters : most;
 	}
 	r.in = bench_buffer(bytes);

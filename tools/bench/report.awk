@@ -191,6 +191,41 @@ function overlaps(setting,	i, k, w, p, kinds, who, text, any, v)
 	left_columns = 1
 }
 
+function bursts(setting,	i, k, w, p, s, who, any)
+{
+	split("tcp shaped", p, " ")
+	split("8 4096 65536", s, " ")
+	split("coll-uring coll-thread openmpi mpich", who, " ")
+	print "Sixteen nonblocking allreduces by 2 ranks, started at once, and one alone, us:"
+	print ""
+	left_columns = 2
+	cell("where")
+	cell("size of each")
+	for (w = 1; w in who; w++) {
+		cell((w == 1 ? "coll, io_uring" : name[who[w]]) ": 1")
+		cell("16")
+	}
+	row_end()
+	for (i = 1; i in p; i++) {
+		for (k = 1; k in s; k++) {
+			any = 0
+			for (w = 1; w in who; w++)
+				any = any || median(setting, p[i], 2, who[w], "burst", s[k], "us") >= 0
+			if (!any)
+				continue
+			cell(name[p[i]])
+			cell(human(s[k]))
+			for (w = 1; w in who; w++) {
+				cell(us(median(setting, p[i], 2, who[w], "burst", s[k], "one_us")))
+				cell(us(median(setting, p[i], 2, who[w], "burst", s[k], "us")))
+			}
+			row_end()
+		}
+	}
+	table_end()
+	left_columns = 1
+}
+
 function idles(setting,	w, who)
 {
 	split("coll-uring coll-thread openmpi mpich gloo", who, " ")
@@ -277,6 +312,7 @@ function setting_page(s,	i, nr, list, part)
 	tails(s)
 	costs(s)
 	overlaps(s)
+	bursts(s)
 	idles(s)
 	wheres(s)
 	streams(s)
