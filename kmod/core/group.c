@@ -79,7 +79,7 @@ static void coll_group_stalled(struct work_struct *work)
 	bool again;
 
 	spin_lock(&g->lock);
-	op = coll_op_running(g, 0);
+	op = coll_op_oldest(g);
 	again = op && !g->error;
 	if (again && op->seq == g->stall_seq && g->announced_seq != g->stall_seq) {
 		g->announced_sig = op->sig;

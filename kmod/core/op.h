@@ -101,7 +101,7 @@ struct coll_req {
  * @bytes: length of the vector
  * @reqs: posted requests by local index; group->lock until it has started
  * @nr_posted: how many; group->lock
- * @started: it runs, or has ended; group->lock
+ * @started: it has, and is still in group->ops; group->lock
  * @ended: nothing touches it any more; group->lock
  * @result: 0 or -errno; fixed by who sets COLL_OPF_ENDING
  * @deadline: fails the group; holds @ref while armed
@@ -165,7 +165,7 @@ bool coll_req_can_help(struct coll_req *req);
  */
 bool coll_group_can_help(struct coll_group *g);
 
-/* Work on the op of a group that runs, whoever waits for it. */
+/* Work on an op of a group that is open for that, whoever waits for it. */
 void coll_group_help(struct coll_group *g);
 
 /* Give a request back that is complete: its buffers, then ->done. May be freed by it. */
@@ -185,16 +185,10 @@ void coll_group_advance(struct coll_group *g);
  */
 u32 coll_ops_running(struct coll_group *g, struct coll_op **ops);
 
-/**
- * coll_op_running() - a running op
- * @g: group, under its lock
- * @seq: its number; 0: the oldest one
- *
- * Return: NULL if it does not run.
- */
-const struct coll_op *coll_op_running(const struct coll_group *g, u64 seq);
+/* The oldest running op of a group, under its lock; NULL if none runs. */
+const struct coll_op *coll_op_oldest(struct coll_group *g);
 
-/* An op is out of the queue. Under group->lock. */
+/* An op is out of the queue, whether it has started or not. Under group->lock. */
 void coll_op_stopped(struct coll_group *g, struct coll_op *op);
 
 /* An op, of which the caller has a use, is about to be open to all who help. */

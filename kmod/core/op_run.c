@@ -16,18 +16,16 @@
 #include "op.h"
 #include "trace.h"
 
-/* The oldest op that has not started. Under group->lock. */
-static struct coll_op *coll_op_waiting(struct coll_group *g)
+/*
+ * Are there ops before it that have not given everything back? Who completes them lets
+ * others start afterwards. Under group->lock.
+ */
+static bool coll_op_has_company(const struct coll_group *g)
 {
-	struct coll_op *op;
-
-	list_for_each_entry(op, &g->ops, list)
-		if (!op->started)
-			return op;
-	return NULL;
+	return g->nr_running || g->completing;
 }
 
-/* Is there room for an op beside those that run? Under group->lock. */
+/* May it start beside those that run? Under group->lock. */
 static bool coll_op_fits(const struct coll_group *g, const struct coll_op *op)
 {
 	if (!g->nr_running)
@@ -35,6 +33,23 @@ static bool coll_op_fits(const struct coll_group *g, const struct coll_op *op)
 	return g->nr_nodes > 1 && g->nr_running < COLL_RUNNING_MAX &&
 	       op->bytes <= COLL_RUNNING_BYTES &&
 	       g->running_bytes <= COLL_RUNNING_BYTES - op->bytes;
+}
+
+/* The op whose turn it is, with a use; NULL: none may start. Under group->lock. */
+static struct coll_op *coll_op_next(struct coll_group *g)
+{
+	struct coll_op *op;
+
+	list_for_each_entry(op, &g->ops, list) {
+		if (op->started)
+			continue;
+		/* One that can never be need not begin. */
+		if (op->nr_posted < g->nr_local || (g->doom.kind && op->seq >= g->doom.seq) ||
+		    !coll_op_fits(g, op) || !coll_op_use(op))
+			break;
+		return op;
+	}
+	return NULL;
 }
 
 /* Under group->lock. */
@@ -57,27 +72,21 @@ void coll_op_stopped(struct coll_group *g, struct coll_op *op)
 		WRITE_ONCE(g->nr_shared, g->nr_shared - 1);
 }
 
-/*
- * What it lacks may be what those beside it have. Return: it is to be started again when
- * one of them has ended.
- */
-static bool coll_op_postpone(struct coll_op *op, int err)
+static void coll_op_put_off(struct coll_op *op)
 {
 	struct coll_group *g = op->group;
-	bool later;
 
 	spin_lock(&g->lock);
-	later = err == -ENOMEM && g->nr_running > 1 && !g->error;
-	if (later) {
-		coll_op_stopped(g, op);
-		g->started--;
-	}
+	coll_op_stopped(g, op);
+	g->started--;
 	spin_unlock(&g->lock);
-	return later;
 }
 
-/* Return: false if it has been put off. */
-static bool coll_op_start(struct coll_op *op)
+/*
+ * If it cannot, beside others, it is put off: the memory it lacks may be what they have,
+ * and if nothing helps they are to end well before it fails. Return: false if it is.
+ */
+static bool coll_op_start(struct coll_op *op, bool beside)
 {
 	struct coll_group *g = op->group;
 	struct coll_cause cause;
@@ -89,8 +98,10 @@ static bool coll_op_start(struct coll_op *op)
 		coll_exec_start(op);
 		return true;
 	}
-	if (coll_op_postpone(op, ret))
+	if (beside) {
+		coll_op_put_off(op);
 		return false;
+	}
 	coll_group_cause(g, &cause, ret == -ENOTCONN ? COLL_CAUSE_LINK :
 			 ret == -EBADE ? COLL_CAUSE_MISMATCH :
 			 COLL_CAUSE_MEMORY, -ret, COLL_RANK_NONE,
@@ -105,8 +116,8 @@ static bool coll_op_start(struct coll_op *op)
  */
 void coll_group_advance(struct coll_group *g)
 {
+	bool on = true, beside;
 	struct coll_op *op;
-	bool on = true;
 
 	spin_lock(&g->lock);
 	if (g->advancing) {
@@ -114,15 +125,15 @@ void coll_group_advance(struct coll_group *g)
 		return;
 	}
 	g->advancing = true;
-	/* Put off, one that runs calls us when it has ended, unless it has by now. */
-	while (!g->error && (on || !g->nr_running)) {
-		op = coll_op_waiting(g);
-		if (!op || op->nr_posted < g->nr_local || !coll_op_fits(g, op) ||
-		    !coll_op_use(op))
+	/* Of those that one has been put off for the last calls us, unless it has by now. */
+	while (!g->error && (on || !coll_op_has_company(g))) {
+		op = coll_op_next(g);
+		if (!op)
 			break;
+		beside = coll_op_has_company(g);
 		coll_op_started(g, op);
 		spin_unlock(&g->lock);
-		on = coll_op_start(op);
+		on = coll_op_start(op, beside);
 		coll_op_put_use(op);
 		spin_lock(&g->lock);
 	}
@@ -146,17 +157,12 @@ u32 coll_ops_running(struct coll_group *g, struct coll_op **ops)
 	return n;
 }
 
-const struct coll_op *coll_op_running(const struct coll_group *g, u64 seq)
+const struct coll_op *coll_op_oldest(struct coll_group *g)
 {
 	const struct coll_op *op;
 
-	list_for_each_entry(op, &g->ops, list) {
-		if (!op->started)
-			break;
-		if (op->seq == seq || !seq)
-			return op;
-	}
-	return NULL;
+	op = list_first_entry_or_null(&g->ops, struct coll_op, list);
+	return op && op->started ? op : NULL;
 }
 
 void coll_op_share(struct coll_op *op)

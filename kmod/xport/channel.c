@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <net/sock.h>
 
 #include "../core/exec.h"
 #include "../core/msg.h"
@@ -298,6 +299,22 @@ static bool coll_ch_is_through(const struct coll_channel *ch)
 	       READ_ONCE(data->closed);
 }
 
+/* Does the peer read nothing any more? */
+static bool coll_ch_is_unheard(const struct coll_channel *ch)
+{
+	const struct coll_stream *data = coll_conn_stream(ch->conn, COLL_STRIPE_DATA);
+
+	return !data || READ_ONCE(ch->deaf) || READ_ONCE(data->closed);
+}
+
+/* Has something come that nobody here wants, and so nobody reads? */
+static bool coll_ch_has_unread(const struct coll_channel *ch)
+{
+	const struct coll_stream *data = coll_conn_stream(ch->conn, COLL_STRIPE_DATA);
+
+	return data && !skb_queue_empty_lockless(&data->sock->sk->sk_receive_queue);
+}
+
 /* Wait until it is so, or @end has come, which is the same for all links of a group. */
 static void coll_ch_wait(struct coll_channel *ch,
 			 bool (*is_so)(const struct coll_channel *ch), unsigned long end)
@@ -309,11 +326,18 @@ static void coll_ch_wait(struct coll_channel *ch,
 }
 
 /* What members have said last gets one try to leave. */
-static void coll_ch_last_words(struct coll_channel *ch)
+static void coll_ch_last_words(struct coll_channel *ch, bool hard)
 {
 	unsigned long since = ch->link.group->reaped;
 
 	coll_conn_flush(ch->conn);
+	/*
+	 * The peer has begun an op that is none here, and may still be in one before it. To
+	 * close with bytes unread would reset the stream, with what we have sent. It fails,
+	 * and says so, when it is through.
+	 */
+	if (!hard && coll_ch_has_unread(ch))
+		coll_ch_wait(ch, coll_ch_is_unheard, since + COLL_TX_GRACE);
 	/* If the group has failed. */
 	coll_ch_wait(ch, coll_ch_is_through, since + COLL_TX_GRACE);
 	if (!ch->guest || coll_ch_settled(ch))
@@ -338,7 +362,7 @@ static void coll_ch_close(struct coll_link *link, bool hard)
 	struct coll_channel *ch = to_channel(link);
 	struct coll_conn *conn = ch->conn;
 
-	coll_ch_last_words(ch);
+	coll_ch_last_words(ch, hard);
 	coll_conn_leave(conn, ch, hard);
 	cancel_delayed_work_sync(&ch->lost);
 	coll_conn_put(conn);

@@ -157,7 +157,7 @@ struct coll_tx_choice {
 
 /* struct coll_conn.wanted: bit numbers */
 #define COLL_CONN_KICKED	0	/* coll_conn_kick() */
-#define COLL_CONN_DATA		1	/* data has come, which the running op may want */
+#define COLL_CONN_DATA		1	/* data has come, which running ops may want */
 #define COLL_CONN_URGENT	2	/* and not to wait for a watcher who is elsewhere */
 
 /**
@@ -308,7 +308,7 @@ void coll_conn_fail(struct coll_conn *conn, u64 seq);
  * @conn: under conn->lock
  * @ch: whose frame stands there, and cannot be taken now
  *
- * This is the one place that says who might: channels whose running op could take
+ * This is the one place that says who might: channels whose running ops could take
  * bytes that have not come yet, or with a message on its way. Where nobody does, the frame stays in the socket,
  * which is flow control without a copy.
  */

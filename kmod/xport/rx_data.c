@@ -57,21 +57,16 @@ static void coll_ch_mismatch(struct coll_channel *ch, u64 seq)
 	coll_ch_fail(ch, COLL_CAUSE_MISMATCH, EBADE, seq, 0);
 }
 
-/* No running op expects anything here. In order: it is for a later one, or wrong. */
-static void coll_ch_check_early(struct coll_channel *ch)
+/* Nobody expects it, of an op that runs, has ended, or is none. */
+static void coll_ch_unasked(struct coll_channel *ch)
 {
 	const struct coll_frame *f = &ch->rx_frame;
 	u32 i;
 
-	for (i = 0; i < ch->nr_ops; i++) {
-		if (ch->ops[i]->seq != f->seq)
-			continue;
-		if (f->signature != ch->ops[i]->sig)
+	for (i = 0; i < ch->nr_ops; i++)
+		if (ch->ops[i]->seq == f->seq && ch->ops[i]->sig != f->signature)
 			coll_ch_mismatch(ch, f->seq);
-		break;
-	}
-	if (f->seq <= ch->ops[ch->nr_ops - 1]->seq)
-		coll_ch_proto(ch, f->seq);
+	coll_ch_proto(ch, f->seq);
 }
 
 /*
@@ -88,8 +83,9 @@ static bool coll_ch_match(struct coll_channel *ch)
 	u64 room;
 
 	if (!op) {
-		if (ch->rx_at == ch->nr_ops)
-			coll_ch_check_early(ch);
+		/* Of a later op than those that run it may be. */
+		if (ch->rx_at == ch->nr_ops && f->seq <= ch->ops[ch->nr_ops - 1]->seq)
+			coll_ch_unasked(ch);
 		return false;
 	}
 	step = coll_exec_recv_step(op->exec, &ch->link, &room, &blocked);
@@ -99,7 +95,11 @@ static bool coll_ch_match(struct coll_channel *ch)
 		coll_ch_mismatch(ch, op->seq);
 		return false;
 	}
-	if (f->seq != op->seq || f->transfer != step->ordinal ||
+	if (f->seq < op->seq) {
+		coll_ch_unasked(ch);
+		return false;
+	}
+	if (f->transfer != step->ordinal ||
 	    f->offset != step->done + ch->rx_carried ||
 	    f->length > step->len - f->offset || !f->length != !step->len) {
 		coll_ch_proto(ch, f->seq);

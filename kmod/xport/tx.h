@@ -75,7 +75,7 @@ enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 enum coll_nl_send_mode coll_tx_mode_now(const struct coll_conn *conn);
 
 /**
- * coll_tx_lend() - pages of the running op are about to be lent to the socket
+ * coll_tx_lend() - pages of ->tx_op are about to be lent to the socket
  * @ch: channel
  *
  * The op does not end before coll_tx_reclaim() has got them back.
@@ -89,7 +89,7 @@ static inline void coll_tx_lend_frame(struct coll_channel *ch)
 	ch->lent_until = ch->tx_sent;
 }
 
-/* Does the peer have spliced pages of the running op? Then it is to say when it has not. */
+/* Does the peer have spliced pages, of this op or the one before? It is to say when not. */
 static inline bool coll_tx_spliced(const struct coll_channel *ch)
 {
 	return ch->lent && ch->tx_acked < ch->lent_until;
@@ -119,8 +119,11 @@ void coll_tx_reclaim(struct coll_channel *ch);
 
 /* tx_choice.c: all under conn->lock */
 
-/* How this large frame of the running op is to go, which may be a trial. */
+/* How this large frame of ->tx_op is to go, which may be a trial. */
 enum coll_nl_send_mode coll_choice_mode(struct coll_channel *ch);
+
+/* ->tx_op sends a frame otherwise: it is no trial any more. */
+void coll_choice_skip(struct coll_channel *ch);
 
 /**
  * coll_choice_asks() - is the peer to say when it has consumed the frame?

@@ -133,6 +133,11 @@ static void coll_choice_begin(struct coll_conn *conn, struct coll_channel *ch)
 	c->until = 0;
 }
 
+void coll_choice_skip(struct coll_channel *ch)
+{
+	ch->tx_large = ch->tx_op->seq;
+}
+
 enum coll_nl_send_mode coll_choice_mode(struct coll_channel *ch)
 {
 	struct coll_tx_choice *c = &ch->conn->choice;

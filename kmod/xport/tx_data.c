@@ -39,7 +39,8 @@ static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 	u32 avail, bytes;
 	bool last;
 
-	if (!op)
+	/* Who has left has all he needs. */
+	if (!op || ch->deaf)
 		return false;
 	step = coll_exec_send_step(op->exec, &ch->link, &avail);
 	if (!step)
@@ -155,6 +156,8 @@ struct coll_tx_source {
 static bool coll_tx_find(struct coll_stream *st, struct coll_tx_source *src)
 {
 	struct coll_channel *ch = st->tx_ch;
+	/* The same op as when the frame was begun: it has something left. */
+	struct coll_op *op = ch && !st->tx_msg ? coll_ch_sends(ch) : NULL;
 	struct coll_msg *msg;
 
 	*src = (struct coll_tx_source){ };
@@ -168,10 +171,9 @@ static bool coll_tx_find(struct coll_stream *st, struct coll_tx_source *src)
 		}
 		if (msg)
 			coll_msg_put_use(msg);
-	} else if (ch && coll_ch_sends(ch)) {
-		/* The same op as when the frame was begun: it has something left. */
-		ch->tx_op = coll_ch_sends(ch);
-		src->step = coll_exec_sending(ch->tx_op->exec, &ch->link);
+	} else if (op) {
+		ch->tx_op = op;
+		src->step = coll_exec_sending(op->exec, &ch->link);
 		src->vec = src->step->src.vec;
 		src->at = src->step->src.at + src->step->done;
 		return true;

@@ -81,8 +81,10 @@ enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 	    !coll_exec_may_lend(ch->tx_op->exec, step))
 		return COLL_NL_SEND_MODE_COPY;
 	/* Pages of one op are out at a time: rather than wait for them the next one is copied. */
-	if (ch->lent && ch->lent != ch->tx_op)
+	if (ch->lent && ch->lent != ch->tx_op) {
+		coll_choice_skip(ch);
 		return COLL_NL_SEND_MODE_COPY;
+	}
 	return mode == COLL_SEND_AUTO ? coll_choice_mode(ch) : mode;
 }
 

@@ -213,6 +213,39 @@ TEST(later_one_first)
 	all_end(_metadata, &b, 0, EBADE, COLL_CAUSE_MISMATCH, 1);
 }
 
+/*
+ * DATA of one that runs, and expects none, for it only has to send: there is no room in the
+ * window of the stream. It is not what the next one expects, which runs, too.
+ */
+static void not_expected(struct __test_metadata *_metadata, uint64_t flip, int error,
+			 uint32_t kind)
+{
+	struct coll_frame f;
+	struct burst b;
+	unsigned int i;
+
+	ASSERT_TRUE(burst_start(&b));
+	for (i = 0; i < 2; i++)
+		ASSERT_TRUE(burst_post(&b, PEER_BCAST_OUT, BYTES / 2 / 4));
+	ASSERT_TRUE(burst_post(&b, PEER_BARRIER, 0));
+	ASSERT_TRUE(burst_answer(&b, 1));
+	ASSERT_TRUE(burst_answer(&b, 2));
+	/* all that there is room for */
+	while (burst_read(&b, 300))
+		;
+	ASSERT_NE(0, peer_put_op(&b.p, &b.op[1].cmd, 2, 4096, b.buf));
+	ASSERT_EQ(0, coll_wire_get_header(b.buf, &f));
+	f.signature ^= flip;
+	coll_wire_put_header(b.buf, &f);
+	ASSERT_TRUE(peer_write(&b.p, 1, b.buf, COLL_WIRE_HDR));
+	/* It had nothing more to do but get its pages back. */
+	EXPECT_EQ(0, peer_op_wait(&b.op[0]));
+	all_end(_metadata, &b, 1, error, kind, 2);
+}
+
+TEST(another_one_that_runs)	{ not_expected(_metadata, 1, EBADE, COLL_CAUSE_MISMATCH); }
+TEST(not_what_runs)		{ not_expected(_metadata, 0, EPROTO, COLL_CAUSE_PROTO); }
+
 /* It waits in one of them that is another one to it, and says so. */
 TEST(announced_as_another_one)
 {
@@ -305,6 +338,33 @@ TEST(aborted)
 	ASSERT_EQ(1, burst_read(&b, 10000));
 	ASSERT_EQ(0, raw_abort(b.p.c.fd[0], 7));
 	all_end(_metadata, &b, 0, ESHUTDOWN, COLL_CAUSE_ABORT, b.nr);
+}
+
+/* While the real rank sends what there is room for, at any moment. */
+TEST(aborted_while_sending)
+{
+	uint64_t lots = test_seed();
+	unsigned int i, n, left;
+	struct burst b;
+	int ret;
+
+	for (n = 0; n < test_scale(40); n++) {
+		ASSERT_TRUE(burst_start(&b));
+		for (i = 0; i < 8; i++)
+			ASSERT_TRUE(burst_post(&b, PEER_BCAST_OUT, BYTES / 8 / 4));
+		for (i = 1; i <= 8; i++)
+			ASSERT_TRUE(burst_answer(&b, i));
+		for (left = test_rand(&lots) % 40; left; left--)
+			burst_read(&b, 5);
+		ASSERT_EQ(0, raw_abort(b.p.c.fd[0], 7));
+		/* no ABORT comes from here: what is lent is given up in a second */
+		peer_close(&b.p, 1, true);
+		for (i = 0; i < 8; i++) {
+			ret = peer_op_wait(&b.op[i]);
+			EXPECT_TRUE(!ret || ret == -ESHUTDOWN) TH_LOG("op %u: %d", i + 1, ret);
+		}
+		EXPECT_EQ(0, burst_stop(&b));
+	}
 }
 
 TEST_HARNESS_MAIN

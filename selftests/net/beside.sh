@@ -39,7 +39,19 @@ bad()
 	ok $? "$1 ranks, $2 nodes, $ops collectives, seed $seed, $4"
 }
 
-plan 9
+# leave TIMES NETEM-ARGUMENTS
+leave()
+{
+	local i status=0
+
+	for ((i = 0; i < $1 && !status; i++)); do
+		"$tools/collrun" -t 60 -n 2 --nodes 2 -e "NETEM=$2" \
+			sh -c "$bad_net" rank "$rank" leave >"$log" 2>&1 </dev/null || status=1
+	done
+	ok $status "one leaves before the last one, $1 times, $2"
+}
+
+plan 10
 storm 2 2 1500 ""
 storm 3 3 1000 ""
 storm 6 3 600 ""
@@ -50,8 +62,10 @@ storm 4 4 300 ", no io_uring" -e COLL_NO_URING=1
 if tc qdisc add dev lo root netem delay 1ms 2>/dev/null && tc qdisc del dev lo root; then
 	bad 3 3 300 "delay 2ms 1ms"
 	bad 4 4 200 "delay 1ms loss 0.5% reorder 10% duplicate 2%"
+	leave 5 "delay 5ms rate 50mbit"
 else
 	skip "a slow network" "no netem"
 	skip "a bad network" "no netem"
+	skip "one leaves" "no netem"
 fi
 finish

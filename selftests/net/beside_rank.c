@@ -3,7 +3,11 @@
  * collrun ... beside_rank OPS SEED: one rank of a test of many collectives in flight at once
  * on one communicator: of several kinds and many sizes, up to DEPTH at a time, waited for in
  * any order; every element is verified, and buffers are used again at once.
+ *
+ * collrun -n 2 ... beside_rank leave: the second rank leaves after a collective, when the
+ * first one has begun another one: the one that both have begun ends well.
  */
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +18,7 @@
 #define DEPTH		40
 #define LARGEST		(300 << 10)	/* elements */
 #define JUNK		0xa5
+#define LEAVE		(200 << 10)	/* elements: not lent */
 
 enum what { ALLREDUCE, BROADCAST, BARRIER, REDUCE, ALLGATHER, REDUCE_SCATTER, ALLTOALL, SCAN,
 	    NR_WHAT };
@@ -201,14 +206,40 @@ static void storm(uint32_t ops, uint64_t seed)
 	}
 }
 
+static void leave(void)
+{
+	struct job one = { .what = BROADCAST, .count = LEAVE, .root = 1, .salt = 1 };
+	struct job two = { .what = ALLREDUCE, .count = 1000, .salt = 2 };
+	int ret;
+
+	one.in = buffer(LEAVE);
+	one.out = buffer(LEAVE);
+	two.in = buffer(two.count);
+	two.out = buffer(two.count);
+	begin(&one);
+	if (!me)
+		begin(&two);
+	end(&one);
+	if (me)
+		return;
+	ret = coll_wait(two.req);
+	if (ret == -EHOSTDOWN)
+		return;
+	fprintf(stderr, "what the other rank has not begun ends with %s\n", coll_strerror(ret));
+	exit(1);
+}
+
 int main(int argc, char **argv)
 {
 	must(coll_init(NULL, &comm), "coll_init");
 	me = coll_comm_rank(comm);
 	size = coll_comm_size(comm);
-	if (argc != 3)
+	if (argc == 2 && !strcmp(argv[1], "leave"))
+		leave();
+	else if (argc == 3)
+		storm(strtoul(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
+	else
 		return 2;
-	storm(strtoul(argv[1], NULL, 0), strtoull(argv[2], NULL, 0));
 	must(coll_finalize(comm), "coll_finalize");
 	return 0;
 }
