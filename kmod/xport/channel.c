@@ -307,12 +307,13 @@ static bool coll_ch_is_unheard(const struct coll_channel *ch)
 	return !data || READ_ONCE(ch->deaf) || READ_ONCE(data->closed);
 }
 
-/* Has something come that nobody here wants, and so nobody reads? */
+/* Is it the last one, and has something come that nobody wants, and so nobody reads? */
 static bool coll_ch_has_unread(const struct coll_channel *ch)
 {
 	const struct coll_stream *data = coll_conn_stream(ch->conn, COLL_STRIPE_DATA);
 
-	return data && !skb_queue_empty_lockless(&data->sock->sk->sk_receive_queue);
+	return data && READ_ONCE(ch->conn->users) == 1 &&
+	       !skb_queue_empty_lockless(&data->sock->sk->sk_receive_queue);
 }
 
 /* Wait until it is so, or @end has come, which is the same for all links of a group. */
