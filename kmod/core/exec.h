@@ -189,6 +189,7 @@ struct coll_plan_key {
  * @in_place: by local index, of these
  * @reducer: the operator; its part is NULL where nothing is reduced
  * @in_order: partial results need not come first in a fold
+ * @memory: bytes of scratch and of the table of steps
  * @todo: bytes of local steps
  * @alone: the only step there is, if it is for everyone who helps; else NULL
  * @small: whoever kicks a helper does its work: that is sooner done than waking a worker
@@ -224,6 +225,7 @@ struct coll_exec {
 	unsigned long *in_place;
 	struct coll_reducer reducer;
 	bool in_order;
+	u64 memory;
 	u64 todo;
 	struct coll_exec_step *alone;
 	bool small;
@@ -254,11 +256,12 @@ struct coll_exec {
 /**
  * coll_exec_prepare() - lay out the schedule of an op whose ranks are all there
  * @op: about to start; op->exec is set on success
+ * @room: bytes of memory that it may keep while it runs, else -ENOMEM
  *
  * Return: 0, -ENOMEM, -ENOTCONN a link is missing, -EINVAL, -EBADE local ranks do
  * not agree on the length of a transfer.
  */
-int coll_exec_prepare(struct coll_op *op);
+int coll_exec_prepare(struct coll_op *op, u64 room);
 
 /* Free what coll_exec_prepare() made. NULL is fine. */
 void coll_exec_free(struct coll_exec *x);

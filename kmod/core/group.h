@@ -84,6 +84,7 @@ struct coll_left {
  * @ops: posted and not ended, by seq
  * @nr_running: of these, started; read without the lock, too
  * @running_bytes: lengths of their vectors
+ * @running_memory: kernel memory that they keep
  * @nr_shared: of these, open to all who help; read without the lock, too
  * @plans: plans of ended ops, last used first
  * @nr_plans: how many
@@ -136,6 +137,7 @@ struct coll_group {
 	struct list_head ops;
 	u32 nr_running;
 	u64 running_bytes;
+	u64 running_memory;
 	u32 nr_shared;
 	struct list_head plans;
 	u32 nr_plans;

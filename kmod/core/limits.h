@@ -14,7 +14,7 @@
  * member keeps when they are not in use.
  */
 #define COLL_SMALL		SZ_4K
-#define COLL_SLOTS_KEPT		8
+#define COLL_SLOTS_KEPT		16
 /*
  * Ops of a communicator that run side by side over its links, and bytes of their vectors
  * together, if there is more than one: those of a ring have twice as much on the way at
@@ -23,6 +23,8 @@
  */
 #define COLL_RUNNING_MAX	16
 #define COLL_RUNNING_BYTES	SZ_4M
+/* And kernel memory of those beside the first one: some need much for few bytes. */
+#define COLL_RUNNING_MEMORY	SZ_8M
 /* Registered buffers of one member. */
 #define COLL_MAX_BUFFERS	1024
 /* Plain buffers that stay pinned for a member: bytes, unless the parameter says; how many. */
@@ -89,7 +91,7 @@
 #define COLL_WORK_BUDGET	SZ_2M
 /* And how long it goes on while there is always more. */
 #define COLL_WORK_MS		4
-/* An op that runs longer than this is announced to the peers. */
+/* An op that is the oldest one for longer than this is announced to the peers. */
 #define COLL_STALL_MS		20
 /*
  * Traffic of one FPU section: softirqs are held off meanwhile, 50 us at most.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/minmax.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -39,8 +40,8 @@ static u32 coll_op_late_rank(const struct coll_op *op)
 static void coll_op_timed_out(struct coll_op *op)
 {
 	struct coll_group *g = op->group;
+	struct coll_op *first = NULL;
 	struct coll_cause cause;
-	struct coll_exec *exec;
 	unsigned long delay;
 	u32 late;
 
@@ -52,15 +53,20 @@ static void coll_op_timed_out(struct coll_op *op)
 			kref_put(&op->ref, coll_op_free);	/* brought forward meanwhile */
 	}
 	late = coll_op_late_rank(op);
-	/* What it waits for may be that one before it ends. */
-	exec = list_is_first(&op->list, &g->ops) ? op->exec : NULL;
+	/* What it waits for may be that the oldest one ends. */
+	if (!delay && late == COLL_RANK_NONE)
+		first = coll_op_oldest(g);
+	if (first && (!first->exec || !coll_op_use(first)))
+		first = NULL;
 	spin_unlock(&g->lock);
 	if (delay)
 		return;
 	coll_group_cause(g, &cause, COLL_CAUSE_TIMEOUT, ETIMEDOUT, late, op->seq);
-	if (late == COLL_RANK_NONE && exec)
-		cause.node = coll_exec_awaited(exec);
+	if (first)
+		cause.node = coll_exec_awaited(first->exec);
 	coll_group_fail(g, &cause);
+	if (first)
+		coll_op_put_use(first);
 }
 
 static void coll_op_deadline(struct work_struct *work)
@@ -138,7 +144,6 @@ static void coll_op_enqueue(struct coll_group *g, struct coll_op *op,
 	coll_stripe_op(op, req);
 	op->sig = coll_op_signature(op);
 	op->elem = coll_dtype_size(req->cmd.dtype);
-	op->bytes = req->bytes;
 	list_add_tail(&op->list, &g->ops);
 }
 
@@ -152,6 +157,7 @@ static void coll_op_add_req(struct coll_op *op, struct coll_req *req)
 			break;
 	list_add_tail(&req->list, &r->list);
 	WRITE_ONCE(req->op, op);
+	op->bytes = max(op->bytes, req->bytes);
 	op->nr_posted++;
 	req->member->posted++;
 }

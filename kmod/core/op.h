@@ -98,10 +98,11 @@ struct coll_req {
  * @table: digest of that table
  * @links: it goes over so many to each node
  * @elem: bytes of an element; 0 for a barrier
- * @bytes: length of the vector
+ * @bytes: length of the vector; the longest one where ranks have blocks
  * @reqs: posted requests by local index; group->lock until it has started
  * @nr_posted: how many; group->lock
  * @started: it has, and is still in group->ops; group->lock
+ * @put_off: it could not, beside others; likewise
  * @ended: nothing touches it any more; group->lock
  * @result: 0 or -errno; fixed by who sets COLL_OPF_ENDING
  * @deadline: fails the group; holds @ref while armed
@@ -127,6 +128,7 @@ struct coll_op {
 	struct list_head reqs;
 	u32 nr_posted;
 	bool started;
+	bool put_off;
 	bool ended;
 	int result;
 	struct delayed_work deadline;
@@ -186,7 +188,7 @@ void coll_group_advance(struct coll_group *g);
 u32 coll_ops_running(struct coll_group *g, struct coll_op **ops);
 
 /* The oldest running op of a group, under its lock; NULL if none runs. */
-const struct coll_op *coll_op_oldest(struct coll_group *g);
+struct coll_op *coll_op_oldest(struct coll_group *g);
 
 /* An op is out of the queue, whether it has started or not. Under group->lock. */
 void coll_op_stopped(struct coll_group *g, struct coll_op *op);

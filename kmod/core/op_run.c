@@ -7,6 +7,9 @@
  * ones would wait for nothing but the distance: they start beside it, and each link takes
  * them in order (kmod/xport/channel.h). So an op never waits for a later one.
  */
+#include <linux/limits.h>
+#include <linux/minmax.h>
+
 #include "../pure/optable.h"
 #include "exec.h"
 #include "group.h"
@@ -45,6 +48,7 @@ static struct coll_op *coll_op_next(struct coll_group *g)
 			continue;
 		/* One that can never be need not begin. */
 		if (op->nr_posted < g->nr_local || (g->doom.kind && op->seq >= g->doom.seq) ||
+		    (op->put_off && coll_op_has_company(g)) ||
 		    !coll_op_fits(g, op) || !coll_op_use(op))
 			break;
 		return op;
@@ -68,8 +72,30 @@ void coll_op_stopped(struct coll_group *g, struct coll_op *op)
 	op->started = false;
 	g->running_bytes -= op->bytes;
 	WRITE_ONCE(g->nr_running, g->nr_running - 1);
-	if (op->exec && op->exec->shared)
+	if (!op->exec)
+		return;
+	g->running_memory -= op->exec->memory;
+	if (op->exec->shared)
 		WRITE_ONCE(g->nr_shared, g->nr_shared - 1);
+}
+
+/* How much memory may one take that has just started? */
+static u64 coll_op_room(struct coll_group *g)
+{
+	u64 room = U64_MAX;
+
+	spin_lock(&g->lock);
+	if (g->nr_running > 1)
+		room = COLL_RUNNING_MEMORY - min_t(u64, g->running_memory, COLL_RUNNING_MEMORY);
+	spin_unlock(&g->lock);
+	return room;
+}
+
+static void coll_op_takes(struct coll_group *g, const struct coll_op *op)
+{
+	spin_lock(&g->lock);
+	g->running_memory += op->exec->memory;
+	spin_unlock(&g->lock);
 }
 
 static void coll_op_put_off(struct coll_op *op)
@@ -78,6 +104,7 @@ static void coll_op_put_off(struct coll_op *op)
 
 	spin_lock(&g->lock);
 	coll_op_stopped(g, op);
+	op->put_off = true;
 	g->started--;
 	spin_unlock(&g->lock);
 }
@@ -93,8 +120,9 @@ static bool coll_op_start(struct coll_op *op, bool beside)
 	int ret;
 
 	trace_coll_start(g->id, op->seq, op->cmd.collective, op->bytes);
-	ret = coll_exec_prepare(op);
+	ret = coll_exec_prepare(op, coll_op_room(g));
 	if (!ret) {
+		coll_op_takes(g, op);
 		coll_exec_start(op);
 		return true;
 	}
@@ -157,9 +185,9 @@ u32 coll_ops_running(struct coll_group *g, struct coll_op **ops)
 	return n;
 }
 
-const struct coll_op *coll_op_oldest(struct coll_group *g)
+struct coll_op *coll_op_oldest(struct coll_group *g)
 {
-	const struct coll_op *op;
+	struct coll_op *op;
 
 	op = list_first_entry_or_null(&g->ops, struct coll_op, list);
 	return op && op->started ? op : NULL;

@@ -408,7 +408,7 @@ static int coll_plan_again(struct coll_plan *p)
 	return coll_plan_check(p);
 }
 
-int coll_exec_prepare(struct coll_op *op)
+int coll_exec_prepare(struct coll_op *op, u64 room)
 {
 	struct coll_plan p = {
 		.op = op, .kind = coll_kind_of(op->cmd.collective),
@@ -426,6 +426,11 @@ int coll_exec_prepare(struct coll_op *op)
 		p.x->op = op;
 		ret = coll_plan_all(&p);
 		kvfree(p.starts);
+	}
+	if (!ret) {
+		p.x->memory = coll_plan_scratch_bytes(p.x) +
+			      p.x->nr_steps * sizeof(*p.x->steps);
+		ret = p.x->memory > room ? -ENOMEM : 0;
 	}
 	if (ret) {
 		coll_exec_free(p.x);

@@ -87,6 +87,9 @@ void coll_plan_aliases(struct coll_plan *p);
  */
 struct coll_exec *coll_plans_take(const struct coll_op *op);
 
+/* Of a plan that is laid out. */
+u64 coll_plan_scratch_bytes(const struct coll_exec *x);
+
 /* Say in a new plan which ops it will do for. */
 void coll_plan_label(struct coll_plan *p);
 

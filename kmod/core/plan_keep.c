@@ -89,7 +89,7 @@ void coll_plan_label(struct coll_plan *p)
 			__set_bit(req->member->local, p->x->in_place);
 }
 
-static u64 coll_plan_scratch_bytes(const struct coll_exec *x)
+u64 coll_plan_scratch_bytes(const struct coll_exec *x)
 {
 	u64 bytes = 0;
 	u32 i;

@@ -185,12 +185,15 @@ static void coll_ch_lost(struct work_struct *work)
 	struct coll_group *g = ch->link.group;
 	struct coll_stream *data = ch->conn->streams[COLL_STRIPE_DATA];
 	u64 lost = READ_ONCE(ch->lost_seq);
-	bool must;
+	bool must, doomed;
 
 	must = READ_ONCE(ch->byes_got) < coll_ch_peer_ranks(ch) ||
 	       (READ_ONCE(ch->lost_msg) && coll_ch_talks(ch));
-	if (!must && lost > coll_ch_now(ch) && !READ_ONCE(g->error))
-		/* Ops before it may still end well. */
+	spin_lock(&g->lock);
+	doomed = g->doom.kind && lost >= g->doom.seq;
+	spin_unlock(&g->lock);
+	/* Ops before it may still end well, and one that can never be fails with them. */
+	if (!must && !READ_ONCE(g->error) && (doomed || lost > coll_ch_now(ch)))
 		queue_delayed_work(coll_wq, &ch->lost, COLL_LOST_GRACE);
 	else if (must || READ_ONCE(g->ended) < lost)
 		coll_ch_fail(ch, COLL_CAUSE_LINK, EHOSTDOWN, coll_ch_now(ch),
@@ -299,21 +302,14 @@ static bool coll_ch_is_through(const struct coll_channel *ch)
 	       READ_ONCE(data->closed);
 }
 
-/* Does the peer read nothing any more? */
-static bool coll_ch_is_unheard(const struct coll_channel *ch)
+/* Does closing the streams no harm to what has been sent? See coll_ch_last_words(). */
+static bool coll_ch_may_close(const struct coll_channel *ch)
 {
 	const struct coll_stream *data = coll_conn_stream(ch->conn, COLL_STRIPE_DATA);
 
-	return !data || READ_ONCE(ch->deaf) || READ_ONCE(data->closed);
-}
-
-/* Is it the last one, and has something come that nobody wants, and so nobody reads? */
-static bool coll_ch_has_unread(const struct coll_channel *ch)
-{
-	const struct coll_stream *data = coll_conn_stream(ch->conn, COLL_STRIPE_DATA);
-
-	return data && READ_ONCE(ch->conn->users) == 1 &&
-	       !skb_queue_empty_lockless(&data->sock->sk->sk_receive_queue);
+	return !data || READ_ONCE(ch->deaf) || READ_ONCE(data->closed) ||
+	       READ_ONCE(ch->conn->users) != 1 ||
+	       skb_queue_empty_lockless(&data->sock->sk->sk_receive_queue);
 }
 
 /* Wait until it is so, or @end has come, which is the same for all links of a group. */
@@ -337,8 +333,8 @@ static void coll_ch_last_words(struct coll_channel *ch, bool hard)
 	 * close with bytes unread would reset the stream, with what we have sent. It fails,
 	 * and says so, when it is through.
 	 */
-	if (!hard && coll_ch_has_unread(ch))
-		coll_ch_wait(ch, coll_ch_is_unheard, since + COLL_TX_GRACE);
+	if (!hard)
+		coll_ch_wait(ch, coll_ch_may_close, since + COLL_TX_GRACE);
 	/* If the group has failed. */
 	coll_ch_wait(ch, coll_ch_is_through, since + COLL_TX_GRACE);
 	if (!ch->guest || coll_ch_settled(ch))

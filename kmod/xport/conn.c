@@ -316,6 +316,9 @@ static bool coll_conn_pass(struct coll_conn *conn, const struct coll_watcher *w)
 	ch = list_first_entry(&conn->channels, struct coll_channel, list);
 	if (!more)
 		coll_conn_settle(conn, ch);
+	/* Who misses this waits a little longer: it is about what need not be. */
+	if (waitqueue_active(&conn->settled))
+		wake_up(&conn->settled);
 	return more;
 }
 

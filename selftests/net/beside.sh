@@ -51,7 +51,9 @@ leave()
 	ok $status "one leaves before the last one, $1 times, $2"
 }
 
-plan 10
+mode=/sys/module/coll/parameters/send_mode
+was=$(cat "$mode")
+plan 12
 storm 2 2 1500 ""
 storm 3 3 1000 ""
 storm 6 3 600 ""
@@ -59,6 +61,11 @@ storm 8 8 300 ""
 storm 4 1 1000 ""
 storm 4 4 500 ", 3 links" -e COLL_STRIPES=3
 storm 4 4 300 ", no io_uring" -e COLL_NO_URING=1
+for m in splice ubuf; do
+	echo $m >"$mode"
+	storm 3 3 500 ", sent by $m"
+done
+echo "$was" >"$mode"
 if tc qdisc add dev lo root netem delay 1ms 2>/dev/null && tc qdisc del dev lo root; then
 	bad 3 3 300 "delay 2ms 1ms"
 	bad 4 4 200 "delay 1ms loss 0.5% reorder 10% duplicate 2%"

@@ -361,6 +361,8 @@ static inline void peer_burst(struct peer_run *r)
 
 	if (!r->p->start)
 		return;
+	/* Others before it have left there what is right. */
+	memset(r->out, 0, r->task.z.bytes * PEER_BURST);
 	peer_row(r, "one_us", peer_together(r, 1));
 	peer_row(r, "us", peer_together(r, PEER_BURST));
 	wrong = bench_wrong(r->out, peer_count(r) * PEER_BURST, r->p->ranks);

@@ -613,7 +613,8 @@ struct coll_message {
  * With @count 0 no memory is looked at;
  * the op still synchronises as its algorithm does. A command that is refused does
  * not count: behind it in a batch, the next one takes its place, and the ranks
- * disagree. Ops of a communicator run one after another, in order.
+ * disagree. Ops of a communicator start and end in order, and may run side by side:
+ * one that needs what another one gives has to wait for it.
  * Result: 0. Errors before anything was posted (the command does not count as
  * the n-th one): EINVAL, EFAULT, EOPNOTSUPP (known, but not for this dtype or
  * not yet), ENOENT no such registered buffer, ENOMEM, EAGAIN too many in

@@ -125,7 +125,7 @@ int coll_persist(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t *
  */
 int coll_start(coll_request_t *req);
 
-/** coll_startall() - start @n of them, in order; stops at the first error */
+/** coll_startall() - start @n of them, in order, side by side; stops at the first error */
 int coll_startall(coll_request_t **reqs, size_t n);
 
 /** coll_request_free() - end a prepared command; EBUSY while it is under way */
