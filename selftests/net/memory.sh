@@ -25,26 +25,29 @@ stuck()
 			tr '\n' ' ' | sed 's/ESTAB/\n&/g; s/  */ /g'
 		echo
 		nsenter --net="/proc/$pid/ns/net" nstat -as |
-			awk '/Timeouts|RcvQDrop|Prune|BacklogDrop|RetransSegs|MemoryPressures/ { print $1, $2 }'
+			awk '/Timeouts|RcvQDrop|Prune|BacklogDrop|Retrans|MemoryPressures|ZeroWindow|WqueueTooBig|RcvCoalesce/ { print $1, $2 }'
 	done <"$1"
 	"$tools/collctl" show
 }
 
 # scarce MODE ALGORITHM. What TCP drops for want of memory it sends again, and waits twice as
-# long each time it is dropped once more, even if the memory is long free again.
+# long each time it is dropped once more, up to two minutes, even if the memory is long free
+# again.
 scarce()
 {
-	local pid begin=$SECONDS
+	local pid begin=$SECONDS look
 
 	echo "$1" >"$param"
-	"$tools/collrun" -t 300 -r "$log.ranks" -n 4 --nodes 4 "$tools/collperf" allreduce -A "$2" \
+	"$tools/collrun" -t 600 -r "$log.ranks" -n 4 --nodes 4 "$tools/collperf" allreduce -A "$2" \
 		-b 4M -e 4M -n 2 -w 1 --check >"$log" 2>&1 </dev/null &
 	pid=$!
-	while [[ -d /proc/$pid ]] && ((SECONDS - begin < 60)); do
-		sleep 0.1
+	# It happens once in many runs: then it is to be known why, and what moves.
+	for look in 60 200 400; do
+		while [[ -d /proc/$pid ]] && ((SECONDS - begin < look)); do
+			sleep 0.1
+		done
+		[[ ! -d /proc/$pid ]] || stuck "$log.ranks" 2>&1 | sed "s/^/# $look s: /"
 	done
-	# It happens once in many runs: then it is to be known why.
-	[[ ! -d /proc/$pid ]] || stuck "$log.ranks" 2>&1 | sed 's/^/# /'
 	wait "$pid" && right "$log"
 	ok $? "$2, sent by $1"
 }
