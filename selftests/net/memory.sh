@@ -38,7 +38,7 @@ scarce()
 	local pid begin=$SECONDS look
 
 	echo "$1" >"$param"
-	"$tools/collrun" -t 600 -r "$log.ranks" -n 4 --nodes 4 "$tools/collperf" allreduce -A "$2" \
+	"$tools/collrun" -t 500 -r "$log.ranks" -n 4 --nodes 4 "$tools/collperf" allreduce -A "$2" \
 		-b 4M -e 4M -n 2 -w 1 --check >"$log" 2>&1 </dev/null &
 	pid=$!
 	# It happens once in many runs: then it is to be known why, and what moves.
