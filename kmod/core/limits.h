@@ -17,9 +17,8 @@
 #define COLL_SLOTS_KEPT		16
 /*
  * Ops of a communicator that run side by side over its links, and bytes of their vectors
- * together, if there is more than one: those of a ring have twice as much on the way at
- * most. With more the distance is no matter any more, and each would only have less of
- * memory and caches.
+ * together, if there is more than one: about what a link has on its way at most
+ * (COLL_WIRE_WINDOW). Bounds for memory; that they are best has not been measured.
  */
 #define COLL_RUNNING_MAX	16
 #define COLL_RUNNING_BYTES	SZ_4M

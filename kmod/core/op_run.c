@@ -218,6 +218,19 @@ static struct coll_op *coll_op_to_help(struct coll_group *g)
 	return NULL;
 }
 
+/* Work on @op, which may be NULL. Under group->lock, which is let go of. */
+static void coll_op_help_unlock(struct coll_group *g, struct coll_op *op)
+	__releases(&g->lock)
+{
+	bool used = op && coll_op_use(op);
+
+	spin_unlock(&g->lock);
+	if (!used)
+		return;
+	coll_exec_help(op->exec);
+	coll_op_put_use(op);
+}
+
 bool coll_group_can_help(struct coll_group *g)
 {
 	bool can;
@@ -234,13 +247,7 @@ void coll_group_help(struct coll_group *g)
 
 	spin_lock(&g->lock);
 	op = coll_op_to_help(g);
-	if (op && !coll_op_use(op))
-		op = NULL;
-	spin_unlock(&g->lock);
-	if (!op)
-		return;
-	coll_exec_help(op->exec);
-	coll_op_put_use(op);
+	coll_op_help_unlock(g, op);
 }
 
 bool coll_req_can_help(struct coll_req *req)
@@ -270,11 +277,7 @@ void coll_req_help(struct coll_req *req)
 	}
 	spin_lock(&g->lock);
 	op = req->op;
-	if (op && (!coll_op_wants_help(op) || !coll_op_use(op)))
+	if (op && !coll_op_wants_help(op))
 		op = NULL;
-	spin_unlock(&g->lock);
-	if (!op)
-		return;
-	coll_exec_help(op->exec);
-	coll_op_put_use(op);
+	coll_op_help_unlock(g, op);
 }
