@@ -76,26 +76,27 @@ void coll_ch_begin(struct coll_channel *ch)
 	ch->busy |= ch->nr_ops || coll_ch_talks(ch);
 }
 
-struct coll_op *coll_ch_receives(struct coll_channel *ch)
+/* The oldest running op that has a transfer left: @at moves on to it. */
+static struct coll_op *coll_ch_oldest(struct coll_channel *ch, u32 *at,
+				      bool (*has)(struct coll_exec *x, const struct coll_link *link))
 {
-	for (; ch->rx_at < ch->nr_ops; ch->rx_at++) {
-		struct coll_op *op = ch->ops[ch->rx_at];
+	for (; *at < ch->nr_ops; ++*at) {
+		struct coll_op *op = ch->ops[*at];
 
-		if (coll_exec_receives(op->exec, &ch->link))
+		if (has(op->exec, &ch->link))
 			return coll_op_ending(op) ? NULL : op;
 	}
 	return NULL;
 }
 
+struct coll_op *coll_ch_receives(struct coll_channel *ch)
+{
+	return coll_ch_oldest(ch, &ch->rx_at, coll_exec_receives);
+}
+
 struct coll_op *coll_ch_sends(struct coll_channel *ch)
 {
-	for (; ch->tx_at < ch->nr_ops; ch->tx_at++) {
-		struct coll_op *op = ch->ops[ch->tx_at];
-
-		if (coll_exec_sends(op->exec, &ch->link))
-			return coll_op_ending(op) ? NULL : op;
-	}
-	return NULL;
+	return coll_ch_oldest(ch, &ch->tx_at, coll_exec_sends);
 }
 
 /* An op that the peer waits in is another one here: say so, or wait for ever. */
