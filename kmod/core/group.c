@@ -434,11 +434,17 @@ void coll_group_check_doom(struct coll_group *g)
 		coll_group_fail(g, &cause);
 }
 
+void coll_group_doom_locked(struct coll_group *g, const struct coll_cause *cause)
+{
+	lockdep_assert_held(&g->lock);
+	if (!g->doom.kind || cause->seq < g->doom.seq)
+		g->doom = *cause;
+}
+
 void coll_group_doom(struct coll_group *g, const struct coll_cause *cause)
 {
 	spin_lock(&g->lock);
-	if (!g->doom.kind || cause->seq < g->doom.seq)
-		g->doom = *cause;
+	coll_group_doom_locked(g, cause);
 	spin_unlock(&g->lock);
 	coll_group_check_doom(g);
 }

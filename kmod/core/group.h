@@ -236,6 +236,9 @@ void coll_group_fail(struct coll_group *g, const struct coll_cause *cause);
  */
 void coll_group_doom(struct coll_group *g, const struct coll_cause *cause);
 
+/* As coll_group_doom(), under group->lock; coll_group_check_doom() is to follow without. */
+void coll_group_doom_locked(struct coll_group *g, const struct coll_cause *cause);
+
 /* An op has ended: is a failure due that waited for it? Process context. */
 void coll_group_check_doom(struct coll_group *g);
 

@@ -277,23 +277,25 @@ static int coll_msg_check_partner(const struct coll_group *g, const struct coll_
 	return 0;
 }
 
-/* May it be posted? Under group->lock. @who: result: whose partner has left. */
-static int coll_exchange_admit(const struct coll_group *g, struct coll_exchange *x,
-			       const struct coll_msg **who)
+/*
+ * May it be posted? Under group->lock. @missed: result: the end whose partner has left, for
+ * which it is posted all the same; NULL: none.
+ */
+static int coll_exchange_admit(const struct coll_group *g, const struct coll_exchange *x,
+			       const struct coll_msg **missed)
 {
-	int ret;
+	int recv = coll_msg_check_partner(g, &x->recv);
+	int send = coll_msg_check_partner(g, &x->send);
 
+	*missed = NULL;
 	if (g->error)
 		return -g->error;
 	if (coll_member_inflight(x->req->member) >= COLL_MAX_INFLIGHT)
 		return -EAGAIN;
-	*who = &x->recv;
-	ret = coll_msg_check_partner(g, &x->recv);
-	if (!ret) {
-		*who = &x->send;
-		ret = coll_msg_check_partner(g, &x->send);
-	}
-	return ret;
+	if (recv == -ENOTCONN || send == -ENOTCONN)
+		return -ENOTCONN;
+	*missed = recv ? &x->recv : send ? &x->send : NULL;
+	return 0;
 }
 
 static void coll_exchange_arm(struct coll_exchange *x, u64 timeout_ns)
@@ -305,6 +307,19 @@ static void coll_exchange_arm(struct coll_exchange *x, u64 timeout_ns)
 	queue_delayed_work(coll_wq, &x->deadline, coll_deadline_delay(x->expires));
 }
 
+/* It is in flight from here on. Under group->lock. */
+static void coll_exchange_add(struct coll_group *g, struct coll_exchange *x)
+{
+	x->req->member->talking++;
+	x->req->member->messages++;
+	x->req->exchange = x;
+	coll_exchange_arm(x, x->req->cmd.timeout_ns);
+	if (x->recv.state == COLL_MSG_POSTED)
+		list_add_tail(&x->recv.all, &g->msgs->all);
+	if (x->send.state == COLL_MSG_POSTED)
+		list_add_tail(&x->send.all, &g->msgs->all);
+}
+
 /*
  * Under group->lock. The receive comes first: a rank may exchange with itself.
  * @lead: result: leads to begin
@@ -314,38 +329,35 @@ static void coll_exchange_start(struct coll_group *g, struct coll_exchange *x,
 {
 	struct coll_msg *s = &x->send;
 
-	x->req->member->talking++;
-	x->req->member->messages++;
-	x->req->exchange = x;
-	coll_exchange_arm(x, x->req->cmd.timeout_ns);
-	if (x->recv.state == COLL_MSG_POSTED) {
-		list_add_tail(&x->recv.all, &g->msgs->all);
+	if (x->recv.state == COLL_MSG_POSTED)
 		lead[0] = coll_msg_want(g, &x->recv);
-	}
 	if (s->state != COLL_MSG_POSTED)
 		return;
-	list_add_tail(&s->all, &g->msgs->all);
 	if (g->node_of[s->note.dest] == g->node)
 		lead[1] = coll_msg_offer(g, &s->note);
 	else
 		coll_msg_ask(g, s);
 }
 
-/* The partner of an end has left: so this communicator cannot go on. */
-static void coll_msg_missed(struct coll_group *g, const struct coll_msg *msg)
+/*
+ * The partner of an end has left: nobody hears of the message, and it ends when the
+ * communicator fails, which is after the collectives its rank has in flight. Whoever hears
+ * an error can ask why. Under group->lock.
+ */
+static void coll_exchange_doom(struct coll_group *g, const struct coll_msg *missed)
 {
 	struct coll_cause cause;
 
-	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, coll_msg_partner(msg),
-			 READ_ONCE(msg->x->req->member->posted) + 1);
-	coll_group_doom(g, &cause);
+	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, coll_msg_partner(missed),
+			 missed->x->req->member->posted + 1);
+	coll_group_doom_locked(g, &cause);
 }
 
 int coll_msg_post(struct coll_req *req)
 {
 	struct coll_group *g = coll_member_group(req->member);
 	struct coll_msg *lead[2] = { };
-	const struct coll_msg *who = NULL;
+	const struct coll_msg *missed;
 	struct coll_exchange *x;
 	u32 dest = COLL_RANK_NULL;
 	bool receives = req->cmd.collective != COLL_SEND;
@@ -365,16 +377,20 @@ int coll_msg_post(struct coll_req *req)
 	none = !x->left;
 	kref_get(&x->ref);
 	spin_lock(&g->lock);
-	ret = coll_exchange_admit(g, x, &who);
+	ret = coll_exchange_admit(g, x, &missed);
 	if (!ret && !none)
+		coll_exchange_add(g, x);
+	if (missed)
+		coll_exchange_doom(g, missed);
+	else if (!ret && !none)
 		coll_exchange_start(g, x, lead);
 	spin_unlock(&g->lock);
 	if (ret || none) {
-		if (ret == -EHOSTDOWN && who)
-			coll_msg_missed(g, who);
-		else if (!ret)
+		if (!ret)
 			coll_req_done(req, 0);
 		kref_put(&x->ref, coll_exchange_free);
+	} else if (missed) {
+		coll_group_check_doom(g);
 	} else {
 		/* From here on @req may be gone. */
 		if (lead[0])

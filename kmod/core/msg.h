@@ -72,7 +72,7 @@ void coll_msgs_free(struct coll_group *g);
  * coll_msg_post() - post a send, a receive or both
  * @req: filled in by front
  *
- * As coll_op_post(); also -ENOTCONN no link, -EHOSTDOWN the partner has left.
+ * As coll_op_post(); also -ENOTCONN no link.
  */
 int coll_msg_post(struct coll_req *req);
 

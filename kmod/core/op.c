@@ -197,23 +197,36 @@ static bool coll_req_same(const struct coll_op *op, const struct coll_req *req)
 }
 
 /*
- * Under group->lock, with a spare op that is taken if it is needed.
- * Return: 0 posted; -EBADE disagrees with what others posted; -EHOSTDOWN needs
- * a rank that has left; -EAGAIN; -ENOMEM: come back with a spare op.
+ * It needs a rank that has left before it: so it is posted, does not begin, and ends after
+ * the ops before it, when the communicator fails. Whoever hears an error can ask why.
+ * Under group->lock.
  */
-static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare)
+static void coll_op_doom(struct coll_op *op, u32 missing)
+{
+	struct coll_group *g = op->group;
+	struct coll_cause cause;
+
+	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, missing, op->seq);
+	coll_group_doom_locked(g, &cause);
+}
+
+/*
+ * Under group->lock, with a spare op that is taken if it is needed. Return: 0 posted,
+ * *@doomed: look whether the group fails by it; -EBADE disagrees with what others posted;
+ * -EAGAIN; -ENOMEM: come back with a spare op; or the sticky error.
+ */
+static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare, bool *doomed)
 {
 	struct coll_member *m = req->member;
 	struct coll_group *g = coll_member_group(m);
 	u64 seq = m->posted + 1;
 	struct coll_op *op;
+	u32 missing;
 
 	if (g->error)
 		return -g->error;
 	if (coll_member_inflight(m) >= COLL_MAX_INFLIGHT)
 		return -EAGAIN;
-	if (coll_op_missing_rank(g, seq) != COLL_RANK_NONE)
-		return -EHOSTDOWN;
 
 	op = coll_op_find(g, seq);
 	if (!op) {
@@ -227,37 +240,29 @@ static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare)
 	}
 	coll_op_add_req(op, req);
 	coll_op_arm(op, req->cmd.timeout_ns);
+	missing = coll_op_missing_rank(g, seq);
+	*doomed = missing != COLL_RANK_NONE;
+	if (*doomed)
+		coll_op_doom(op, missing);
 	return 0;
 }
 
-/* Posting found out that this communicator cannot go on. */
-static void coll_post_failed(struct coll_req *req, int err)
+/* What a rank posts is not what the others did. */
+static void coll_post_mismatch(const struct coll_req *req)
 {
 	struct coll_group *g = coll_member_group(req->member);
-	u64 seq = req->member->posted + 1;
 	struct coll_cause cause;
 
-	if (err == -EBADE) {
-		coll_group_cause(g, &cause, COLL_CAUSE_MISMATCH, EBADE,
-				 req->member->rank, seq);
-		coll_group_fail(g, &cause);
-	} else {
-		u32 rank;
-
-		spin_lock(&g->lock);
-		rank = coll_op_missing_rank(g, seq);
-		spin_unlock(&g->lock);
-		coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, rank,
-				 seq);
-		coll_group_doom(g, &cause);
-	}
+	coll_group_cause(g, &cause, COLL_CAUSE_MISMATCH, EBADE, req->member->rank,
+			 req->member->posted + 1);
+	coll_group_fail(g, &cause);
 }
 
 int coll_op_post(struct coll_req *req)
 {
 	struct coll_group *g = coll_member_group(req->member);
 	struct coll_op *spare = NULL;
-	bool failed;
+	bool failed, doomed = false;
 	int ret;
 
 	if (coll_is_message(req->cmd.collective))
@@ -265,7 +270,7 @@ int coll_op_post(struct coll_req *req)
 	for (;;) {
 		spin_lock(&g->lock);
 		failed = g->error;
-		ret = coll_op_post_locked(req, &spare);
+		ret = coll_op_post_locked(req, &spare, &doomed);
 		spin_unlock(&g->lock);
 		if (ret != -ENOMEM || failed)
 			break;
@@ -276,11 +281,13 @@ int coll_op_post(struct coll_req *req)
 	if (spare)
 		kref_put(&spare->ref, coll_op_free);
 	if (ret) {
-		if (!failed && (ret == -EBADE || ret == -EHOSTDOWN))
-			coll_post_failed(req, ret);
+		if (!failed && ret == -EBADE)
+			coll_post_mismatch(req);
 		return ret;
 	}
 	/* From here on @req may be gone. */
+	if (doomed)
+		coll_group_check_doom(g);
 	coll_group_advance(g);
 	return 0;
 }

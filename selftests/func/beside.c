@@ -313,6 +313,65 @@ TEST(leaves_after_the_first)		{ leaves(_metadata, false, false); }
 TEST(leaves_before_it_is_through)	{ leaves(_metadata, true, false); }
 TEST(leaves_and_closes)			{ leaves(_metadata, true, true); }
 
+/* What is posted after that waits for the one before it, too: who hears why can be asked. */
+TEST(posted_after_the_last)
+{
+	uint8_t bye[COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX];
+	struct coll_status s;
+	struct burst b;
+
+	ASSERT_TRUE(burst_start(&b));
+	ASSERT_TRUE(burst_post(&b, PEER_BCAST_IN, COUNT));
+	ASSERT_EQ(1, burst_read(&b, 10000));
+	ASSERT_TRUE(peer_write(&b.p, 0, bye, peer_put_bye(&b.p, PEER_RANK, 1, bye)));
+	test_sleep_us(50000);	/* the news travels */
+	ASSERT_TRUE(burst_post(&b, PEER_BCAST_IN, COUNT));
+	ASSERT_TRUE(burst_post(&b, PEER_BARRIER, 0));
+	EXPECT_EQ(0, burst_read(&b, 100));
+	ASSERT_EQ(0, raw_status(b.p.c.fd[0], &s));
+	EXPECT_EQ(COLL_STATE_READY, s.state);
+	EXPECT_EQ(0, s.completed);
+	ASSERT_TRUE(burst_answer(&b, 1));
+	EXPECT_EQ(0, peer_op_wait(&b.op[0]));
+	EXPECT_EQ(0, peer_op_wrong(&b.op[0]));
+	all_end(_metadata, &b, 1, EHOSTDOWN, COLL_CAUSE_CLOSE, 2);
+}
+
+/* So does a message to or from it, which has no number. */
+TEST(message_after_the_last)
+{
+	uint8_t bye[COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX];
+	struct coll_status s;
+	struct peer_op msg;
+	struct burst b;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		ASSERT_TRUE(burst_start(&b));
+		ASSERT_TRUE(burst_post(&b, PEER_BCAST_IN, COUNT));
+		ASSERT_EQ(1, burst_read(&b, 10000));
+		ASSERT_TRUE(peer_write(&b.p, 0, bye, peer_put_bye(&b.p, PEER_RANK, 1, bye)));
+		test_sleep_us(50000);	/* the news travels */
+		ASSERT_TRUE(peer_op_init(&msg, &b.p, PEER_BCAST_IN, 4, 0));
+		if (i)
+			raw_recv(&msg.cmd, msg.out.mem, 4, COLL_I32,
+				 i == 1 ? PEER_RANK : COLL_RANK_ANY, COLL_TAG_ANY, NULL);
+		else
+			raw_send(&msg.cmd, msg.out.mem, 4, COLL_I32, PEER_RANK, 1);
+		ASSERT_TRUE(peer_op_start(&msg, &b.p));
+		test_sleep_us(100000);
+		EXPECT_EQ(0, msg.when) TH_LOG("case %u: %d", i, msg.result);
+		ASSERT_EQ(0, raw_status(b.p.c.fd[0], &s));
+		EXPECT_EQ(COLL_STATE_READY, s.state);
+		ASSERT_TRUE(burst_answer(&b, 1));
+		EXPECT_EQ(0, peer_op_wait(&b.op[0]));
+		EXPECT_EQ(0, peer_op_wrong(&b.op[0]));
+		EXPECT_EQ(-EHOSTDOWN, peer_op_wait(&msg)) TH_LOG("case %u", i);
+		EXPECT_EQ(0, peer_op_exit(&msg));
+		all_end(_metadata, &b, 1, EHOSTDOWN, COLL_CAUSE_CLOSE, 2);
+	}
+}
+
 /* The data stream ends in the middle of the second one. */
 TEST(breaks_off)
 {

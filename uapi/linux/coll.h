@@ -639,11 +639,12 @@ struct coll_message {
  * Messages are no collectives: they are not the n-th command of anything, do not wait
  * for collectives, nor these for them; they complete as they are done, in any order. But
  * the failure of the communicator ends them too, and they can fail it: by their deadline,
- * and with EHOSTDOWN if the partner has left.
+ * and with EHOSTDOWN if the partner has left, once the collectives of this rank that are
+ * in flight are through.
  * Errors of a message alone, on both sides: EMSGSIZE longer than the receive's buffer;
  * EBADE types differ, and neither is COLL_BYTE: nothing is moved then. Also, before it
- * is posted, ENOTCONN no link to the partner's node; EHOSTDOWN it has left already; and
- * EFAULT, when all is done, @message_addr cannot be written.
+ * is posted, ENOTCONN no link to the partner's node; and EFAULT, when all is done,
+ * @message_addr cannot be written.
  */
 struct coll_cmd {
 	__u16	collective;
