@@ -32,6 +32,8 @@
 
 #define PEER_LOOKS	16	/* at a request, while computing */
 #define PEER_BURST	16	/* requests at a time */
+#define PEER_RULES	5	/* looks at how long computing takes */
+#define PEER_RULERS	5	/* times that it is adjusted */
 
 /**
  * struct peer - a contender, in one rank of it
@@ -272,67 +274,83 @@ static inline void peer_meanwhile(const struct peer_run *r, double us, long unit
 	}
 }
 
+enum peer_phase { PEER_PURE, PEER_COMPUTE, PEER_BOTH };
+
+/* The slowest rank's time. */
+static inline double peer_once(struct peer_run *r, enum peer_phase phase, double us, long units)
+{
+	double took;
+
+	r->p->barrier();
+	took = bench_now_us();
+	if (phase != PEER_COMPUTE)
+		r->p->start(0, r->in, r->out, peer_count(r));
+	if (phase != PEER_PURE)
+		peer_meanwhile(r, us, units);
+	if (phase != PEER_COMPUTE)
+		r->p->wait(0);
+	took = bench_now_us() - took;
+	r->p->collect(&took, 1, 1);
+	return took;
+}
+
+/*
+ * How many units take as long as @us, also while computing everywhere. In a short look ranks
+ * may be on one CPU for all of it: so it is looked at as long as it is to be. All ranks agree.
+ */
+static inline long peer_units(struct peer_run *r, double us)
+{
+	double took[PEER_RULES], units = 1000;
+	int i, k;
+
+	for (i = 0; i < PEER_RULERS; i++) {
+		for (k = 0; k < PEER_RULES; k++)
+			took[k] = peer_once(r, PEER_COMPUTE, us, (long)units);
+		took[0] = bench_median(took, PEER_RULES);
+		if (took[0] > 0.97 * us && took[0] < 1.03 * us)
+			break;
+		units *= took[0] > 0 ? us / took[0] : 2;
+		units = units < 1 ? 1 : units;
+	}
+	return (long)units;
+}
+
+/* Alone and with computing by turns: how fast a CPU is may change in between. */
+static inline void peer_overlap(struct peer_run *r)
+{
+	int n = r->task.z.iters, i;
+	double *v, *pure, *alone, *both, share;
+	long units = 0;
+
+	if (!r->p->start)
+		return;
+	v = bench_alloc(3 * (size_t)n, sizeof(*v));
+	pure = v, alone = v + n, both = alone + n;
+	for (i = -r->task.z.warmup; i < n; i++)
+		pure[i < 0 ? 0 : i] = peer_once(r, PEER_PURE, 0, 0);
+	peer_check(r);
+	*pure = bench_median(pure, n);
+	if (strcmp(r->task.kind, "overlap_away"))
+		units = peer_units(r, *pure);
+	for (i = -1; i < n; i++) {
+		alone[i < 0 ? 0 : i] = peer_once(r, PEER_COMPUTE, *pure, units);
+		both[i < 0 ? 0 : i] = peer_once(r, PEER_BOTH, *pure, units);
+	}
+	*alone = bench_median(alone, n);
+	*both = bench_median(both, n);
+	share = 1 - (*both - *alone) / *pure;
+	peer_row(r, "share", share < 0 ? 0 : share > 1 ? 1 : share);
+	peer_row(r, "us", *pure);
+	peer_row(r, "compute_us", *alone);
+	peer_row(r, "both_us", *both);
+	free(v);
+}
+
 /* Median, over the iterations, of the slowest rank. */
 static inline double peer_typical(struct peer_run *r)
 {
 	r->p->collect(r->times, r->task.z.iters, 1);
 	return bench_median(r->times, r->task.z.iters);
-}
-
-enum peer_phase { PEER_PURE, PEER_COMPUTE, PEER_BOTH };
-
-static inline double peer_phase(struct peer_run *r, enum peer_phase phase, double us, long units)
-{
-	double begin;
-	int i;
-
-	for (i = -r->task.z.warmup; i < r->task.z.iters; i++) {
-		r->p->barrier();
-		begin = bench_now_us();
-		if (phase != PEER_COMPUTE)
-			r->p->start(0, r->in, r->out, peer_count(r));
-		if (phase != PEER_PURE)
-			peer_meanwhile(r, us, units);
-		if (phase != PEER_COMPUTE)
-			r->p->wait(0);
-		if (i >= 0)
-			r->times[i] = bench_now_us() - begin;
-	}
-	return peer_typical(r);
-}
-
-/* How many units take as long as @us while all ranks compute. */
-static inline long peer_units(struct peer_run *r, double us)
-{
-	double begin, one;
-
-	peer_compute(100);
-	r->p->barrier();
-	begin = bench_now_us();
-	peer_compute(1000);
-	r->times[0] = bench_now_us() - begin;
-	r->p->collect(r->times, 1, 1);
-	one = r->times[0] / 1000;
-	return one > 0 && us > one ? (long)(us / one) : 1;
-}
-
-static inline void peer_overlap(struct peer_run *r)
-{
-	double pure, alone, both, share;
-	long units;
-
-	if (!r->p->start)
-		return;
-	pure = peer_phase(r, PEER_PURE, 0, 0);
-	peer_check(r);
-	units = peer_units(r, pure);
-	alone = peer_phase(r, PEER_COMPUTE, pure, units);
-	both = peer_phase(r, PEER_BOTH, pure, units);
-	share = 1 - (both - alone) / pure;
-	peer_row(r, "share", share < 0 ? 0 : share > 1 ? 1 : share);
-	peer_row(r, "us", pure);
-	peer_row(r, "compute_us", alone);
-	peer_row(r, "both_us", both);
 }
 
 /* Median time of @n started together. Pieces of one vector: it is checked as such. */
