@@ -314,10 +314,26 @@ static u64 coll_first_op_beyond(const struct coll_group *g, u64 seq)
 	return 0;
 }
 
+/*
+ * What is posted already needs a rank that has left: op @beyond, if not 0, or a message,
+ * for which nothing else is waited.
+ */
+static void coll_group_misses(struct coll_group *g, u32 rank, u32 pid, u64 beyond, bool message)
+{
+	struct coll_cause cause;
+
+	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, rank, message ? 0 : beyond);
+	cause.pid = pid;
+	if (message)
+		coll_group_fail(g, &cause);
+	else if (beyond)
+		coll_group_doom(g, &cause);
+}
+
 void coll_group_left(struct coll_member *m)
 {
 	struct coll_group *g = m->group;
-	struct coll_cause cause;
+	bool message;
 	u64 beyond;
 
 	spin_lock(&g->lock);
@@ -330,18 +346,13 @@ void coll_group_left(struct coll_member *m)
 	g->local_left[g->nr_left].seq = m->posted;
 	WRITE_ONCE(g->nr_left, g->nr_left + 1);
 	beyond = coll_first_op_beyond(g, m->posted);
-	if (coll_msgs_left(g, m->rank) && !beyond)
-		beyond = m->posted + 1;
+	message = coll_msgs_left(g, m->rank);
 	spin_unlock(&g->lock);
 
-	if (beyond) {
-		coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, m->rank,
-				 beyond);
-		cause.pid = m->tgid;
-		coll_group_doom(g, &cause);
-	} else {
+	if (beyond || message)
+		coll_group_misses(g, m->rank, m->tgid, beyond, message);
+	else
 		coll_links_call(g);	/* BYE */
-	}
 }
 
 void coll_group_leave(struct coll_member *m)
@@ -451,7 +462,7 @@ void coll_group_doom(struct coll_group *g, const struct coll_cause *cause)
 
 void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq)
 {
-	struct coll_cause cause;
+	bool message;
 	u64 beyond;
 
 	spin_lock(&g->lock);
@@ -460,14 +471,10 @@ void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq)
 		g->remote_left.seq = seq;
 	}
 	beyond = coll_first_op_beyond(g, seq);
-	if (coll_msgs_left(g, rank) && !beyond)
-		beyond = seq + 1;
+	message = coll_msgs_left(g, rank);
 	spin_unlock(&g->lock);
-	if (beyond) {
-		coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, rank,
-				 beyond);
-		coll_group_doom(g, &cause);
-	}
+	if (beyond || message)
+		coll_group_misses(g, rank, 0, beyond, message);
 }
 
 int coll_groups_for_each(int (*fn)(struct coll_group *g, void *arg), void *arg)

@@ -277,25 +277,23 @@ static int coll_msg_check_partner(const struct coll_group *g, const struct coll_
 	return 0;
 }
 
-/*
- * May it be posted? Under group->lock. @missed: result: the end whose partner has left, for
- * which it is posted all the same; NULL: none.
- */
-static int coll_exchange_admit(const struct coll_group *g, const struct coll_exchange *x,
-			       const struct coll_msg **missed)
+/* May it be posted? Under group->lock. @who: result: whose partner has left. */
+static int coll_exchange_admit(const struct coll_group *g, struct coll_exchange *x,
+			       const struct coll_msg **who)
 {
-	int recv = coll_msg_check_partner(g, &x->recv);
-	int send = coll_msg_check_partner(g, &x->send);
+	int ret;
 
-	*missed = NULL;
 	if (g->error)
 		return -g->error;
 	if (coll_member_inflight(x->req->member) >= COLL_MAX_INFLIGHT)
 		return -EAGAIN;
-	if (recv == -ENOTCONN || send == -ENOTCONN)
-		return -ENOTCONN;
-	*missed = recv ? &x->recv : send ? &x->send : NULL;
-	return 0;
+	*who = &x->recv;
+	ret = coll_msg_check_partner(g, &x->recv);
+	if (!ret) {
+		*who = &x->send;
+		ret = coll_msg_check_partner(g, &x->send);
+	}
+	return ret;
 }
 
 static void coll_exchange_arm(struct coll_exchange *x, u64 timeout_ns)
@@ -307,19 +305,6 @@ static void coll_exchange_arm(struct coll_exchange *x, u64 timeout_ns)
 	queue_delayed_work(coll_wq, &x->deadline, coll_deadline_delay(x->expires));
 }
 
-/* It is in flight from here on. Under group->lock. */
-static void coll_exchange_add(struct coll_group *g, struct coll_exchange *x)
-{
-	x->req->member->talking++;
-	x->req->member->messages++;
-	x->req->exchange = x;
-	coll_exchange_arm(x, x->req->cmd.timeout_ns);
-	if (x->recv.state == COLL_MSG_POSTED)
-		list_add_tail(&x->recv.all, &g->msgs->all);
-	if (x->send.state == COLL_MSG_POSTED)
-		list_add_tail(&x->send.all, &g->msgs->all);
-}
-
 /*
  * Under group->lock. The receive comes first: a rank may exchange with itself.
  * @lead: result: leads to begin
@@ -329,10 +314,17 @@ static void coll_exchange_start(struct coll_group *g, struct coll_exchange *x,
 {
 	struct coll_msg *s = &x->send;
 
-	if (x->recv.state == COLL_MSG_POSTED)
+	x->req->member->talking++;
+	x->req->member->messages++;
+	x->req->exchange = x;
+	coll_exchange_arm(x, x->req->cmd.timeout_ns);
+	if (x->recv.state == COLL_MSG_POSTED) {
+		list_add_tail(&x->recv.all, &g->msgs->all);
 		lead[0] = coll_msg_want(g, &x->recv);
+	}
 	if (s->state != COLL_MSG_POSTED)
 		return;
+	list_add_tail(&s->all, &g->msgs->all);
 	if (g->node_of[s->note.dest] == g->node)
 		lead[1] = coll_msg_offer(g, &s->note);
 	else
@@ -340,24 +332,22 @@ static void coll_exchange_start(struct coll_group *g, struct coll_exchange *x,
 }
 
 /*
- * The partner of an end has left: nobody hears of the message, and it ends when the
- * communicator fails, which is after the collectives its rank has in flight. Whoever hears
- * an error can ask why. Under group->lock.
+ * The partner of an end has left: this communicator cannot go on. Nor does it wait for the
+ * collectives before: what they lack may be a rank that waits for a message, too.
  */
-static void coll_exchange_doom(struct coll_group *g, const struct coll_msg *missed)
+static void coll_msg_missed(struct coll_group *g, const struct coll_msg *msg)
 {
 	struct coll_cause cause;
 
-	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, coll_msg_partner(missed),
-			 missed->x->req->member->posted + 1);
-	coll_group_doom_locked(g, &cause);
+	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, coll_msg_partner(msg), 0);
+	coll_group_fail(g, &cause);
 }
 
 int coll_msg_post(struct coll_req *req)
 {
 	struct coll_group *g = coll_member_group(req->member);
 	struct coll_msg *lead[2] = { };
-	const struct coll_msg *missed;
+	const struct coll_msg *who = NULL;
 	struct coll_exchange *x;
 	u32 dest = COLL_RANK_NULL;
 	bool receives = req->cmd.collective != COLL_SEND;
@@ -377,20 +367,16 @@ int coll_msg_post(struct coll_req *req)
 	none = !x->left;
 	kref_get(&x->ref);
 	spin_lock(&g->lock);
-	ret = coll_exchange_admit(g, x, &missed);
+	ret = coll_exchange_admit(g, x, &who);
 	if (!ret && !none)
-		coll_exchange_add(g, x);
-	if (missed)
-		coll_exchange_doom(g, missed);
-	else if (!ret && !none)
 		coll_exchange_start(g, x, lead);
 	spin_unlock(&g->lock);
 	if (ret || none) {
-		if (!ret)
+		if (ret == -EHOSTDOWN && who)
+			coll_msg_missed(g, who);
+		else if (!ret)
 			coll_req_done(req, 0);
 		kref_put(&x->ref, coll_exchange_free);
-	} else if (missed) {
-		coll_group_check_doom(g);
 	} else {
 		/* From here on @req may be gone. */
 		if (lead[0])
@@ -526,6 +512,21 @@ bool coll_msgs_left(struct coll_group *g, u32 rank)
 			return true;
 	}
 	return false;
+}
+
+bool coll_msgs_need(struct coll_group *g, u32 node)
+{
+	const struct coll_msg *msg;
+	bool need = false;
+
+	spin_lock(&g->lock);
+	list_for_each_entry(msg, &g->msgs->all, all) {
+		u32 partner = coll_msg_partner(msg);
+
+		need |= partner != COLL_RANK_ANY && g->node_of[partner] == node;
+	}
+	spin_unlock(&g->lock);
+	return need;
 }
 
 void coll_group_memory(struct coll_group *g, int err)

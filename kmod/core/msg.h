@@ -72,7 +72,7 @@ void coll_msgs_free(struct coll_group *g);
  * coll_msg_post() - post a send, a receive or both
  * @req: filled in by front
  *
- * As coll_op_post(); also -ENOTCONN no link.
+ * As coll_op_post(); also -ENOTCONN no link, -EHOSTDOWN the partner has left.
  */
 int coll_msg_post(struct coll_req *req);
 
@@ -91,6 +91,9 @@ void coll_msgs_fail(struct coll_group *g);
  * Return: true if a message waits for it, which now can never be. Under group->lock.
  */
 bool coll_msgs_left(struct coll_group *g, u32 rank);
+
+/* Is there a message in flight from or to a rank of @node? */
+bool coll_msgs_need(struct coll_group *g, u32 node);
 
 /* Under group->lock. */
 const struct coll_msg_counts *coll_msgs_counts(const struct coll_group *g);

@@ -41,11 +41,15 @@ static void coll_op_timed_out(struct coll_op *op)
 {
 	struct coll_group *g = op->group;
 	struct coll_op *first = NULL;
-	struct coll_cause cause;
+	struct coll_cause cause, doom;
 	unsigned long delay;
+	bool doomed;
 	u32 late;
 
 	spin_lock(&g->lock);
+	/* Nobody is late for one that can never be. */
+	doom = g->doom;
+	doomed = doom.kind && op->seq >= doom.seq;
 	delay = coll_deadline_delay(op->expires);
 	if (delay) {
 		kref_get(&op->ref);
@@ -64,6 +68,8 @@ static void coll_op_timed_out(struct coll_op *op)
 	coll_group_cause(g, &cause, COLL_CAUSE_TIMEOUT, ETIMEDOUT, late, op->seq);
 	if (first)
 		cause.node = coll_exec_awaited(first->exec);
+	if (doomed)
+		cause = doom;
 	coll_group_fail(g, &cause);
 	if (first)
 		coll_op_put_use(first);

@@ -3,6 +3,7 @@
 #include <crypto/algapi.h>
 
 #include "../core/group.h"
+#include "../core/msg.h"
 #include "channel.h"
 #include "conn.h"
 #include "rx.h"
@@ -89,16 +90,17 @@ static int coll_rx_bye(struct coll_channel *ch, const u8 *payload)
 
 static int coll_rx_abort(struct coll_channel *ch, const u8 *payload)
 {
+	struct coll_group *g = ch->link.group;
 	struct coll_cause c;
 
 	if (coll_wire_get_abort(payload, &c) || !c.error || c.error > 4095)
 		return -EPROTO;
 	/* Whatever the kind: only who has failed says so. */
 	coll_rx_deaf(ch);
-	if (c.kind == COLL_CAUSE_CLOSE)
-		coll_group_doom(ch->link.group, &c);
+	if (c.kind == COLL_CAUSE_CLOSE && !coll_msgs_need(g, ch->link.peer))
+		coll_group_doom(g, &c);
 	else
-		coll_group_fail(ch->link.group, &c);
+		coll_group_fail(g, &c);
 	return 0;
 }
 

@@ -337,39 +337,81 @@ TEST(posted_after_the_last)
 	all_end(_metadata, &b, 1, EHOSTDOWN, COLL_CAUSE_CLOSE, 2);
 }
 
-/* So does a message to or from it, which has no number. */
+/*
+ * A message to or from it can never be, and waits for no collective: what that lacks may be a
+ * rank that waits for the message.
+ */
 TEST(message_after_the_last)
 {
 	uint8_t bye[COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX];
-	struct coll_status s;
 	struct peer_op msg;
 	struct burst b;
 	unsigned int i;
+	bool before;
 
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 6; i++) {
+		before = i >= 3;
 		ASSERT_TRUE(burst_start(&b));
 		ASSERT_TRUE(burst_post(&b, PEER_BCAST_IN, COUNT));
 		ASSERT_EQ(1, burst_read(&b, 10000));
-		ASSERT_TRUE(peer_write(&b.p, 0, bye, peer_put_bye(&b.p, PEER_RANK, 1, bye)));
-		test_sleep_us(50000);	/* the news travels */
 		ASSERT_TRUE(peer_op_init(&msg, &b.p, PEER_BCAST_IN, 4, 0));
-		if (i)
+		if (i % 3)
 			raw_recv(&msg.cmd, msg.out.mem, 4, COLL_I32,
-				 i == 1 ? PEER_RANK : COLL_RANK_ANY, COLL_TAG_ANY, NULL);
+				 i % 3 == 1 ? PEER_RANK : COLL_RANK_ANY, COLL_TAG_ANY, NULL);
 		else
 			raw_send(&msg.cmd, msg.out.mem, 4, COLL_I32, PEER_RANK, 1);
-		ASSERT_TRUE(peer_op_start(&msg, &b.p));
-		test_sleep_us(100000);
-		EXPECT_EQ(0, msg.when) TH_LOG("case %u: %d", i, msg.result);
-		ASSERT_EQ(0, raw_status(b.p.c.fd[0], &s));
-		EXPECT_EQ(COLL_STATE_READY, s.state);
-		ASSERT_TRUE(burst_answer(&b, 1));
-		EXPECT_EQ(0, peer_op_wait(&b.op[0]));
-		EXPECT_EQ(0, peer_op_wrong(&b.op[0]));
+		if (before)
+			ASSERT_TRUE(peer_op_start(&msg, &b.p));
+		test_sleep_us(50000);
+		ASSERT_TRUE(peer_write(&b.p, 0, bye, peer_put_bye(&b.p, PEER_RANK, 1, bye)));
+		test_sleep_us(50000);	/* the news travels */
+		if (!before)
+			ASSERT_TRUE(peer_op_start(&msg, &b.p));
 		EXPECT_EQ(-EHOSTDOWN, peer_op_wait(&msg)) TH_LOG("case %u", i);
 		EXPECT_EQ(0, peer_op_exit(&msg));
-		all_end(_metadata, &b, 1, EHOSTDOWN, COLL_CAUSE_CLOSE, 2);
+		all_end(_metadata, &b, 0, EHOSTDOWN, COLL_CAUSE_CLOSE, 0);
 	}
+}
+
+/* Its node has failed, because of an op that another rank had left: so it is with messages. */
+TEST(message_to_who_has_failed)
+{
+	uint8_t buf[COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX];
+	struct coll_cause cause = {
+		.kind = COLL_CAUSE_CLOSE, .error = EHOSTDOWN, .rank = PEER_RANK, .node = 1,
+		.seq = 2,
+	};
+	struct peer_op msg;
+	struct burst b;
+
+	ASSERT_TRUE(burst_start(&b));
+	ASSERT_TRUE(burst_post(&b, PEER_BCAST_IN, COUNT));
+	ASSERT_EQ(1, burst_read(&b, 10000));
+	ASSERT_TRUE(peer_op_init(&msg, &b.p, PEER_BCAST_IN, 4, 0));
+	raw_recv(&msg.cmd, msg.out.mem, 4, COLL_I32, PEER_RANK, COLL_TAG_ANY, NULL);
+	ASSERT_TRUE(peer_op_start(&msg, &b.p));
+	test_sleep_us(50000);
+	ASSERT_TRUE(peer_write(&b.p, 0, buf, peer_put_abort(&b.p, &cause, buf)));
+	EXPECT_EQ(-EHOSTDOWN, peer_op_wait(&msg));
+	EXPECT_EQ(0, peer_op_exit(&msg));
+	all_end(_metadata, &b, 0, EHOSTDOWN, COLL_CAUSE_CLOSE, 2);
+}
+
+/* The deadline of one that can never be: nobody is late for it. */
+TEST(deadline_after_the_last)
+{
+	uint8_t bye[COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX];
+	struct burst b;
+
+	ASSERT_TRUE(burst_start(&b));
+	ASSERT_TRUE(burst_post(&b, PEER_BCAST_IN, COUNT));
+	ASSERT_EQ(1, burst_read(&b, 10000));
+	ASSERT_TRUE(peer_write(&b.p, 0, bye, peer_put_bye(&b.p, PEER_RANK, 1, bye)));
+	test_sleep_us(50000);	/* the news travels */
+	ASSERT_TRUE(peer_op_init(&b.op[1], &b.p, PEER_BCAST_IN, COUNT, SECOND / 10));
+	ASSERT_TRUE(peer_op_start(&b.op[1], &b.p));
+	b.nr++;
+	all_end(_metadata, &b, 0, EHOSTDOWN, COLL_CAUSE_CLOSE, 2);
 }
 
 /* The data stream ends in the middle of the second one. */

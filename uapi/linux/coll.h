@@ -532,8 +532,9 @@ struct coll_stripe {
 #define COLL_CMD_REG_SEND	(1U << 1)	/* send_addr lies in registered send_buf */
 #define COLL_CMD_REG_RECV	(1U << 2)	/* recv_addr lies in registered recv_buf */
 /*
- * COLL_IOC_SUBMIT: look for the end for up to 1 ms before sleeping, if the ranks here have
- * a CPU each; or sleep at once. Not both. By io_uring nobody waits in the kernel: no effect.
+ * COLL_IOC_SUBMIT: look for the end for up to 1 ms before sleeping, as long as nobody else
+ * wants the CPU; or sleep at once. Not both. By io_uring nobody waits in the kernel: no
+ * effect.
  */
 #define COLL_CMD_SPIN		(1U << 3)
 #define COLL_CMD_SLEEP		(1U << 4)
@@ -639,8 +640,7 @@ struct coll_message {
  * Messages are no collectives: they are not the n-th command of anything, do not wait
  * for collectives, nor these for them; they complete as they are done, in any order. But
  * the failure of the communicator ends them too, and they can fail it: by their deadline,
- * and with EHOSTDOWN if the partner has left, once the collectives of this rank that are
- * in flight are through.
+ * and with EHOSTDOWN, at once, if the partner has left.
  * Errors of a message alone, on both sides: EMSGSIZE longer than the receive's buffer;
  * EBADE types differ, and neither is COLL_BYTE: nothing is moved then. Also, before it
  * is posted, ENOTCONN no link to the partner's node; and EFAULT, when all is done,
