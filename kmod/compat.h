@@ -58,6 +58,16 @@ static inline void io_uring_cmd_mark_cancelable(struct io_uring_cmd *c,
 #endif
 
 /*
+ * Let @done complete a command in its task. Who waits for several completions at once, in a
+ * ring with IORING_SETUP_DEFER_TASKRUN, is woken when there are as many (before 6.5 by each).
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#define coll_cmd_finish_in_task(c, done)	io_uring_cmd_do_in_task_lazy(c, done)
+#else
+#define coll_cmd_finish_in_task(c, done)	io_uring_cmd_complete_in_task(c, done)
+#endif
+
+/*
  * Threads of a process that run nothing but kernel code (vhost_task). Before 6.10 they went
  * on when their process was killed; 6.1 has none.
  */

@@ -60,7 +60,7 @@ static void coll_uring_done(struct coll_req *req, int result)
 
 	u->result = result;
 	coll_progress_end(u->progress);
-	io_uring_cmd_complete_in_task(u->cmd, coll_uring_finish);
+	coll_cmd_finish_in_task(u->cmd, coll_uring_finish);
 }
 
 #if COLL_URING_CAN_CANCEL
