@@ -514,12 +514,15 @@ bool coll_msgs_left(struct coll_group *g, u32 rank)
 	return false;
 }
 
-bool coll_msgs_need(struct coll_group *g, u32 node)
+bool coll_msgs_without(struct coll_group *g, u32 node)
 {
 	const struct coll_msg *msg;
 	bool need = false;
+	u32 i;
 
 	spin_lock(&g->lock);
+	for (i = 0; i < g->size; i++)
+		need |= g->node_of[i] == node && coll_msgs_left(g, i);
 	list_for_each_entry(msg, &g->msgs->all, all) {
 		u32 partner = coll_msg_partner(msg);
 

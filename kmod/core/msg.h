@@ -92,8 +92,14 @@ void coll_msgs_fail(struct coll_group *g);
  */
 bool coll_msgs_left(struct coll_group *g, u32 rank);
 
-/* Is there a message in flight from or to a rank of @node? */
-bool coll_msgs_need(struct coll_group *g, u32 node);
+/**
+ * coll_msgs_without() - a node is there no more, as far as messages go
+ * @g: group
+ * @node: its communicator has failed
+ *
+ * None to or from it can be posted any more. Return: true if one is in flight.
+ */
+bool coll_msgs_without(struct coll_group *g, u32 node);
 
 /* Under group->lock. */
 const struct coll_msg_counts *coll_msgs_counts(const struct coll_group *g);

@@ -332,10 +332,10 @@ static void coll_ch_last_words(struct coll_channel *ch, bool hard)
 	/*
 	 * The peer has begun an op that is none here, and may still be in one before it. To
 	 * close with bytes unread would reset the stream, with what we have sent. It fails,
-	 * and says so, when it is through.
+	 * and says so, when it is through, which over a slow link takes its time.
 	 */
 	if (!hard)
-		coll_ch_wait(ch, coll_ch_may_close, since + COLL_TX_GRACE);
+		coll_ch_wait(ch, coll_ch_may_close, since + coll_dead_after() * HZ);
 	/* If the group has failed. */
 	coll_ch_wait(ch, coll_ch_is_through, since + COLL_TX_GRACE);
 	if (!ch->guest || coll_ch_settled(ch))

@@ -97,7 +97,7 @@ static int coll_rx_abort(struct coll_channel *ch, const u8 *payload)
 		return -EPROTO;
 	/* Whatever the kind: only who has failed says so. */
 	coll_rx_deaf(ch);
-	if (c.kind == COLL_CAUSE_CLOSE && !coll_msgs_need(g, ch->link.peer))
+	if (c.kind == COLL_CAUSE_CLOSE && !coll_msgs_without(g, ch->link.peer))
 		coll_group_doom(g, &c);
 	else
 		coll_group_fail(g, &c);

@@ -324,7 +324,7 @@ TEST(posted_after_the_last)
 	ASSERT_TRUE(burst_post(&b, PEER_BCAST_IN, COUNT));
 	ASSERT_EQ(1, burst_read(&b, 10000));
 	ASSERT_TRUE(peer_write(&b.p, 0, bye, peer_put_bye(&b.p, PEER_RANK, 1, bye)));
-	test_sleep_us(50000);	/* the news travels */
+	test_sleep_us(300000);	/* the news travels */
 	ASSERT_TRUE(burst_post(&b, PEER_BCAST_IN, COUNT));
 	ASSERT_TRUE(burst_post(&b, PEER_BARRIER, 0));
 	EXPECT_EQ(0, burst_read(&b, 100));
@@ -374,13 +374,14 @@ TEST(message_after_the_last)
 }
 
 /* Its node has failed, because of an op that another rank had left: so it is with messages. */
-TEST(message_to_who_has_failed)
+static void message_to_who_has_failed(struct __test_metadata *_metadata, bool before)
 {
 	uint8_t buf[COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX];
 	struct coll_cause cause = {
 		.kind = COLL_CAUSE_CLOSE, .error = EHOSTDOWN, .rank = PEER_RANK, .node = 1,
 		.seq = 2,
 	};
+	struct coll_status s = { };
 	struct peer_op msg;
 	struct burst b;
 
@@ -389,13 +390,21 @@ TEST(message_to_who_has_failed)
 	ASSERT_EQ(1, burst_read(&b, 10000));
 	ASSERT_TRUE(peer_op_init(&msg, &b.p, PEER_BCAST_IN, 4, 0));
 	raw_recv(&msg.cmd, msg.out.mem, 4, COLL_I32, PEER_RANK, COLL_TAG_ANY, NULL);
-	ASSERT_TRUE(peer_op_start(&msg, &b.p));
-	test_sleep_us(50000);
+	if (before)
+		ASSERT_TRUE(peer_op_start(&msg, &b.p));
+	while (before && !s.messages)
+		ASSERT_EQ(0, raw_status(b.p.c.fd[0], &s));
 	ASSERT_TRUE(peer_write(&b.p, 0, buf, peer_put_abort(&b.p, &cause, buf)));
+	test_sleep_us(300000);	/* the news travels */
+	if (!before)
+		ASSERT_TRUE(peer_op_start(&msg, &b.p));
 	EXPECT_EQ(-EHOSTDOWN, peer_op_wait(&msg));
 	EXPECT_EQ(0, peer_op_exit(&msg));
-	all_end(_metadata, &b, 0, EHOSTDOWN, COLL_CAUSE_CLOSE, 2);
+	all_end(_metadata, &b, 0, EHOSTDOWN, COLL_CAUSE_CLOSE, before ? 2 : 0);
 }
+
+TEST(message_while_it_fails)	{ message_to_who_has_failed(_metadata, true); }
+TEST(message_when_it_has)	{ message_to_who_has_failed(_metadata, false); }
 
 /* The deadline of one that can never be: nobody is late for it. */
 TEST(deadline_after_the_last)
