@@ -94,6 +94,22 @@ unsigned int test_bound_ms(void)
 	return env_number("COLL_TEST_BOUND_MS", 2000);
 }
 
+bool test_late(uint64_t since, uint64_t when)
+{
+	int64_t took = when - since, bound = test_bound_ms() * 1000000LL;
+	static uint64_t excused;
+
+	if (took <= bound)
+		return false;
+	printf("# %lld ms instead of %lld\n", (long long)took / 1000000,
+	       (long long)bound / 1000000);
+	/* Several ranks hear of one event. */
+	if (took > 10 * bound || (excused && excused != since))
+		return true;
+	excused = since;
+	return false;
+}
+
 bool test_guard(struct test_guarded *g, size_t bytes, bool high)
 {
 	size_t page = sysconf(_SC_PAGESIZE);

@@ -29,6 +29,16 @@ unsigned int test_scale(unsigned int n);
 /* Milliseconds in which a fault must have shown: COLL_TEST_BOUND_MS. */
 unsigned int test_bound_ms(void);
 
+/**
+ * test_late() - has it taken longer than a fault may?
+ * @since: when it happened, as test_now_ns()
+ * @when: when it showed
+ *
+ * The machine itself stands still now and then: one event of a test may take ten times as
+ * long, and says so. Return: true for the next one, and for what takes longer still.
+ */
+bool test_late(uint64_t since, uint64_t when);
+
 /* Write a line of text to a file of the kernel. */
 bool test_put(const char *path, const char *text);
 

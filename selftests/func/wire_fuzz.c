@@ -109,8 +109,7 @@ static void fuzz_once(struct __test_metadata *_metadata, uint64_t seed, bool ctr
 			TH_LOG("seed %llu: %s: op %d: %d", (unsigned long long)seed,
 			       what, started, o[started].result);
 		}
-		EXPECT_LE((int64_t)(o[started].when - when),
-			  (int64_t)DEADLINE + test_bound_ms() * 1000000LL) {
+		EXPECT_FALSE(test_late(when + DEADLINE, o[started].when)) {
 			TH_LOG("seed %llu: %s: op %d", (unsigned long long)seed,
 			       what, started);
 		}
