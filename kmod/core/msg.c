@@ -333,13 +333,19 @@ static void coll_exchange_start(struct coll_group *g, struct coll_exchange *x,
 
 /*
  * The partner of an end has left: this communicator cannot go on. Nor does it wait for the
- * collectives before: what they lack may be a rank that waits for a message, too.
+ * collectives before: what they lack may be a rank that waits for a message, too. Is it doomed
+ * already, then it may be the partner's node that has failed, for the same reason.
  */
 static void coll_msg_missed(struct coll_group *g, const struct coll_msg *msg)
 {
 	struct coll_cause cause;
 
-	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, coll_msg_partner(msg), 0);
+	spin_lock(&g->lock);
+	cause = g->doom;
+	spin_unlock(&g->lock);
+	if (!cause.kind)
+		coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN,
+				 coll_msg_partner(msg), 0);
 	coll_group_fail(g, &cause);
 }
 

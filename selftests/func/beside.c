@@ -400,7 +400,7 @@ static void message_to_who_has_failed(struct __test_metadata *_metadata, bool be
 		ASSERT_TRUE(peer_op_start(&msg, &b.p));
 	EXPECT_EQ(-EHOSTDOWN, peer_op_wait(&msg));
 	EXPECT_EQ(0, peer_op_exit(&msg));
-	all_end(_metadata, &b, 0, EHOSTDOWN, COLL_CAUSE_CLOSE, before ? 2 : 0);
+	all_end(_metadata, &b, 0, EHOSTDOWN, COLL_CAUSE_CLOSE, 2);
 }
 
 TEST(message_while_it_fails)	{ message_to_who_has_failed(_metadata, true); }
