@@ -324,7 +324,7 @@ static inline void peer_overlap(struct peer_run *r)
 
 	if (!r->p->start)
 		return;
-	v = bench_alloc(3 * (size_t)n, sizeof(*v));
+	v = (double *)bench_alloc(3 * (size_t)n, sizeof(*v));
 	pure = v, alone = v + n, both = alone + n;
 	for (i = -r->task.z.warmup; i < n; i++)
 		pure[i < 0 ? 0 : i] = peer_once(r, PEER_PURE, 0, 0);
