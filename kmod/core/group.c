@@ -315,8 +315,8 @@ static u64 coll_first_op_beyond(const struct coll_group *g, u64 seq)
 }
 
 /*
- * What is posted already needs a rank that has left: op @beyond, if not 0, or a message,
- * for which nothing else is waited.
+ * What is posted already needs a rank that has left: op @beyond, or a message, which waits
+ * for nothing else.
  */
 static void coll_group_misses(struct coll_group *g, u32 rank, u32 pid, u64 beyond, bool message)
 {
@@ -326,7 +326,7 @@ static void coll_group_misses(struct coll_group *g, u32 rank, u32 pid, u64 beyon
 	cause.pid = pid;
 	if (message)
 		coll_group_fail(g, &cause);
-	else if (beyond)
+	else
 		coll_group_doom(g, &cause);
 }
 

@@ -11,6 +11,12 @@
 /* Older liburing headers have no names for these. */
 #define RING_CMD_BYTES	48	/* offset of the 16 command bytes in an SQE */
 #define RING_CMD_OP	8	/* offset of cmd_op */
+#ifndef IORING_SETUP_SINGLE_ISSUER
+#define IORING_SETUP_SINGLE_ISSUER	(1U << 12)
+#endif
+#ifndef IORING_SETUP_DEFER_TASKRUN
+#define IORING_SETUP_DEFER_TASKRUN	(1U << 13)
+#endif
 
 /* A command in the next free SQE. The caller has made sure that there is one. */
 static inline void ring_prep(struct io_uring_sqe *sqe, int fd,

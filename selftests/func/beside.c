@@ -313,18 +313,25 @@ TEST(leaves_after_the_first)		{ leaves(_metadata, false, false); }
 TEST(leaves_before_it_is_through)	{ leaves(_metadata, true, false); }
 TEST(leaves_and_closes)			{ leaves(_metadata, true, true); }
 
+/* Rank 1 has left after the first one; the news takes a moment. */
+static bool burst_bye(struct burst *b)
+{
+	uint8_t bye[COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX];
+
+	return peer_write(&b->p, 0, bye, peer_put_bye(&b->p, PEER_RANK, 1, bye)) &&
+	       !usleep(300000);
+}
+
 /* What is posted after that waits for the one before it, too: who hears why can be asked. */
 TEST(posted_after_the_last)
 {
-	uint8_t bye[COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX];
 	struct coll_status s;
 	struct burst b;
 
 	ASSERT_TRUE(burst_start(&b));
 	ASSERT_TRUE(burst_post(&b, PEER_BCAST_IN, COUNT));
 	ASSERT_EQ(1, burst_read(&b, 10000));
-	ASSERT_TRUE(peer_write(&b.p, 0, bye, peer_put_bye(&b.p, PEER_RANK, 1, bye)));
-	test_sleep_us(300000);	/* the news travels */
+	ASSERT_TRUE(burst_bye(&b));
 	ASSERT_TRUE(burst_post(&b, PEER_BCAST_IN, COUNT));
 	ASSERT_TRUE(burst_post(&b, PEER_BARRIER, 0));
 	EXPECT_EQ(0, burst_read(&b, 100));
@@ -343,7 +350,6 @@ TEST(posted_after_the_last)
  */
 TEST(message_after_the_last)
 {
-	uint8_t bye[COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX];
 	struct peer_op msg;
 	struct burst b;
 	unsigned int i;
@@ -363,8 +369,7 @@ TEST(message_after_the_last)
 		if (before)
 			ASSERT_TRUE(peer_op_start(&msg, &b.p));
 		test_sleep_us(50000);
-		ASSERT_TRUE(peer_write(&b.p, 0, bye, peer_put_bye(&b.p, PEER_RANK, 1, bye)));
-		test_sleep_us(50000);	/* the news travels */
+		ASSERT_TRUE(burst_bye(&b));
 		if (!before)
 			ASSERT_TRUE(peer_op_start(&msg, &b.p));
 		EXPECT_EQ(-EHOSTDOWN, peer_op_wait(&msg)) TH_LOG("case %u", i);
@@ -409,14 +414,12 @@ TEST(message_when_it_has)	{ message_to_who_has_failed(_metadata, false); }
 /* The deadline of one that can never be: nobody is late for it. */
 TEST(deadline_after_the_last)
 {
-	uint8_t bye[COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX];
 	struct burst b;
 
 	ASSERT_TRUE(burst_start(&b));
 	ASSERT_TRUE(burst_post(&b, PEER_BCAST_IN, COUNT));
 	ASSERT_EQ(1, burst_read(&b, 10000));
-	ASSERT_TRUE(peer_write(&b.p, 0, bye, peer_put_bye(&b.p, PEER_RANK, 1, bye)));
-	test_sleep_us(50000);	/* the news travels */
+	ASSERT_TRUE(burst_bye(&b));
 	ASSERT_TRUE(peer_op_init(&b.op[1], &b.p, PEER_BCAST_IN, COUNT, SECOND / 10));
 	ASSERT_TRUE(peer_op_start(&b.op[1], &b.p));
 	b.nr++;

@@ -12,13 +12,6 @@
 #define MANY	64
 #define SECOND	1000000000ULL
 
-#ifndef IORING_SETUP_SINGLE_ISSUER
-#define IORING_SETUP_SINGLE_ISSUER	(1U << 12)
-#endif
-#ifndef IORING_SETUP_DEFER_TASKRUN
-#define IORING_SETUP_DEFER_TASKRUN	(1U << 13)
-#endif
-
 /* One rank with its ring, and buffers for as many ops as a test likes. */
 struct urank {
 	int fd;

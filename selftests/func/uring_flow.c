@@ -12,13 +12,6 @@
 #include "ring.h"
 #include "util.h"
 
-#ifndef IORING_SETUP_SINGLE_ISSUER
-#define IORING_SETUP_SINGLE_ISSUER	(1U << 12)
-#endif
-#ifndef IORING_SETUP_DEFER_TASKRUN
-#define IORING_SETUP_DEFER_TASKRUN	(1U << 13)
-#endif
-
 #define SECOND	1000000000ULL
 #define COUNT	5000
 #define BYTES	(COUNT * 4)

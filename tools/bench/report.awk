@@ -156,7 +156,7 @@ function us_of_each_cpu(setting, place,	v, cpus)
 	return v < 0 || !cpus ? -1 : v * 16777216 / 1e9 / cpus * 1e6
 }
 
-# The most of it that can be hidden if all CPUs compute; nobody can do more with less
+# The most of it that can be hidden if all CPUs compute
 function most_hidden(setting, place,	cpu, time)
 {
 	cpu = us_of_each_cpu(setting, place)
