@@ -17,6 +17,9 @@
 #include <linux/uio.h>
 #include <linux/version.h>
 #include <net/sock.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#include <net/proto_memory.h>		/* sk_under_memory_pressure() */
+#endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
 #error "coll needs Linux 6.1 or later"

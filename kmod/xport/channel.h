@@ -70,6 +70,7 @@ enum coll_ch_rx {
  * @tx_op: whose frame is being sent
  * @tx_sent: bytes of DATA sent, headers included; a frame counts when it begins
  * @tx_acked: of these, what the peer has consumed
+ * @tx_asked: @tx_acked that the last ACK asked for with a frame will make it, or more
  * @tx_large: last op that large frames were sent of
  * @lent: op some of whose pages the data stream still refers to, with a use; or NULL
  * @lent_until: @tx_acked that gives those back that were spliced
@@ -124,6 +125,7 @@ struct coll_channel {
 	struct coll_op *tx_op;
 	u64 tx_sent;
 	u64 tx_acked;
+	u64 tx_asked;
 	u64 tx_large;
 	struct coll_op *lent;
 	u64 lent_until;

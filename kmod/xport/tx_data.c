@@ -4,6 +4,7 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 
+#include "../compat.h"
 #include "../core/exec.h"
 #include "../core/group.h"
 #include "../core/limits.h"
@@ -16,6 +17,8 @@
 
 /* Pieces of one sendmsg: a header and 31 runs of payload. */
 #define COLL_TX_BVECS	32
+/* One channel has no more on its way than this part of what TCP has left. */
+#define COLL_TX_SHARE	16
 
 /* The header is there: let the frame go. */
 static void coll_tx_start(struct coll_stream *st, struct coll_channel *ch,
@@ -30,13 +33,39 @@ static void coll_tx_start(struct coll_stream *st, struct coll_channel *ch,
 	st->tx_token = !f->length;
 }
 
+/*
+ * So much of a channel may be on its way, by the memory that TCP has left (tcp_mem, or a
+ * cgroup's): nobody is to take more than a part of it. Where it runs out TCP drops what it
+ * has on its way, waits longer each time before it sends that again, and keeps what is not
+ * in turn. Linux 6.12 may not get out at all then, if both sides were sending.
+ */
+static u32 coll_tx_window(const struct coll_stream *st)
+{
+	const struct sock *sk = st->sock->sk;
+	long room = sk_prot_mem_limits(sk, 1) - sk_memory_allocated(sk);
+
+	if (sk_under_memory_pressure(sk))
+		return COLL_SEGMENT_MIN;
+	return clamp(room / COLL_TX_SHARE, (long)COLL_SEGMENT_MIN >> PAGE_SHIFT,
+		     (long)COLL_WIRE_WINDOW >> PAGE_SHIFT) << PAGE_SHIFT;
+}
+
+/* In a window smaller than the peer's the next frame may go if no ACK is on its way. */
+static bool coll_tx_fits(const struct coll_channel *ch, u32 bytes, u32 window)
+{
+	u64 after = ch->tx_sent - ch->tx_acked + bytes;
+
+	return after <= window ||
+	       (after <= COLL_WIRE_WINDOW && ch->tx_acked >= ch->tx_asked);
+}
+
 /* Start the next DATA frame of a channel, if it has one and the window is open. */
 static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 {
 	struct coll_frame f = { .type = COLL_FRAME_DATA };
 	struct coll_exec_step *step;
 	struct coll_op *op = coll_ch_sends(ch);
-	u32 avail, bytes;
+	u32 avail, bytes, window;
 	bool last;
 
 	/* Who has left has all he needs. */
@@ -46,8 +75,10 @@ static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 	if (!step)
 		return false;
 	ch->tx_op = op;
+	window = coll_tx_window(st);
+	avail = min(avail, window);
 	bytes = COLL_WIRE_HDR + avail;
-	if (ch->tx_sent - ch->tx_acked > COLL_WIRE_WINDOW - bytes) {
+	if (!coll_tx_fits(ch, bytes, window)) {
 		WRITE_ONCE(st->stat.tx_stalls, st->stat.tx_stalls + 1);
 		return false;
 	}
@@ -56,8 +87,11 @@ static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 	if (st->tx_mode == COLL_NL_SEND_MODE_SPLICE)
 		coll_tx_lend_frame(ch);
 	last = coll_exec_is_last_send(step, avail);
-	if (coll_choice_asks(ch, last) || (last && coll_tx_spliced(ch)))
+	if (coll_choice_asks(ch, last) || (last && coll_tx_spliced(ch)) ||
+	    window < COLL_WIRE_WINDOW) {
 		f.flags = COLL_FRAME_ACK_NOW;
+		ch->tx_asked = ch->tx_sent;
+	}
 	f.transfer = step->ordinal;
 	f.seq = op->seq;
 	f.offset = step->done;
