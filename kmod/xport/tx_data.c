@@ -18,7 +18,7 @@
 /* Pieces of one sendmsg: a header and 31 runs of payload. */
 #define COLL_TX_BVECS	32
 /* One channel has no more on its way than this part of what TCP has left. */
-#define COLL_TX_SHARE	16
+#define COLL_TX_SHARE	8
 
 /* The header is there: let the frame go. */
 static void coll_tx_start(struct coll_stream *st, struct coll_channel *ch,
