@@ -18,9 +18,6 @@
 
 struct coll_link;
 
-/* Workers that one op's local steps may have, besides the ranks themselves. */
-#define COLL_EXEC_HELPERS	4
-
 /* A place in a vector: bytes from its start on. */
 struct coll_place {
 	const struct coll_vec *vec;
@@ -154,6 +151,7 @@ struct coll_exec_peer {
  * @x: the schedule
  * @steps: local steps, and receives from local participants, that are not complete
  * @nr: how many
+ * @cpu: where it is queued for the shared step, or -1
  * @kicks: since they were last looked at; whoever makes it 1 sees to it that the
  *	work is done
  * @sweep: its own; NULL: not needed so far
@@ -164,6 +162,7 @@ struct coll_helper {
 	struct coll_sweep *sweep;
 	u32 *steps;
 	u32 nr;
+	int cpu;
 	atomic_t kicks;
 };
 
@@ -214,7 +213,8 @@ struct coll_plan_key {
  * @slice_next: of each part of it, the first slice that is not out, see slices.c
  * @slice_parts: how many parts
  * @taken: with several memory nodes, which slices of it are out instead; else NULL
- * @helpers: works for local steps
+ * @helpers: works for local steps, and for the shared one
+ * @most_helpers: how many: one for each local rank, or each CPU
  * @nr_helpers: of these, how many have steps
  * @local: all their steps
  */
@@ -248,7 +248,8 @@ struct coll_exec {
 	atomic64_t slice_next[COLL_SLICE_PARTS];
 	u32 slice_parts;
 	unsigned long *taken;
-	struct coll_helper helpers[COLL_EXEC_HELPERS];
+	struct coll_helper *helpers;
+	u32 most_helpers;
 	u32 nr_helpers;
 	u32 *local;
 };

@@ -303,14 +303,12 @@ static u32 coll_wake_helpers(struct coll_exec *x, u32 want, bool self)
  * @next: helper to be used next
  * @want: queue as many as make @next this
  * @here: CPU we help on ourselves, or -1
- * @cpu: where they are queued, or -1
  */
 struct coll_helping {
 	struct coll_exec *x;
 	u32 next;
 	u32 want;
 	int here;
-	int cpu[COLL_EXEC_HELPERS];
 };
 
 /*
@@ -319,9 +317,11 @@ struct coll_helping {
  */
 static bool coll_wants_helper(struct coll_helping *h)
 {
-	if (h->next < COLL_EXEC_HELPERS && current_work() == &h->x->helpers[h->next].work) {
-		h->cpu[h->next++] = -1;
-		h->want = min(h->want + 1, (u32)COLL_EXEC_HELPERS);
+	struct coll_exec *x = h->x;
+
+	if (h->next < x->most_helpers && current_work() == &x->helpers[h->next].work) {
+		x->helpers[h->next++].cpu = -1;
+		h->want = min(h->want + 1, x->most_helpers);
 	}
 	return h->next < h->want;
 }
@@ -332,7 +332,7 @@ static bool coll_cpu_is_free(const struct coll_helping *h, int cpu)
 	u32 i;
 
 	for (i = 0; i < h->next; i++)
-		if (h->cpu[i] == cpu)
+		if (h->x->helpers[i].cpu == cpu)
 			return false;
 	return cpu != h->here && !coll_cpu_taken(h->x, cpu, NULL);
 }
@@ -345,9 +345,10 @@ static bool coll_queue_helper(struct coll_helping *h, int cpu)
 	if (!coll_op_use(h->x->op))
 		return false;
 	helper->x = h->x;
+	helper->cpu = cpu;
 	INIT_WORK(&helper->work, coll_share_work);
 	queue_work_on(cpu, coll_wq, &helper->work);
-	h->cpu[h->next++] = cpu;
+	h->next++;
 	return true;
 }
 
@@ -432,7 +433,7 @@ static void coll_share_local(struct coll_exec *x, struct coll_exec_step *st)
 		self |= coll_sleeper_is_me(req);
 	/* Who posts by ioctl goes on to help as soon as we are back. */
 	want = coll_wake_helpers(x, want - self, self);
-	coll_queue_helpers(x, st, min_t(u32, want, COLL_EXEC_HELPERS), self);
+	coll_queue_helpers(x, st, min(want, x->most_helpers), self);
 }
 
 void coll_local_plan(struct coll_exec *x)

@@ -291,11 +291,13 @@ static int coll_plan_local(struct coll_plan *p)
 {
 	struct coll_exec *x = p->x;
 
+	x->most_helpers = min(p->op->group->nr_local, num_online_cpus());
 	x->local = kvmalloc_array(x->nr_steps ?: 1, sizeof(*x->local),
 				  GFP_KERNEL_ACCOUNT);
-	if (!x->local)
+	x->helpers = kvcalloc(x->most_helpers, sizeof(*x->helpers), GFP_KERNEL_ACCOUNT);
+	if (!x->local || !x->helpers)
 		return -ENOMEM;
-	x->nr_helpers = min3(x->nr_parts, (u32)num_online_cpus(), (u32)COLL_EXEC_HELPERS);
+	x->nr_helpers = min(x->nr_parts, x->most_helpers);
 	return 0;
 }
 
@@ -459,6 +461,7 @@ void coll_exec_free(struct coll_exec *x)
 		coll_sweep_free(x->helpers[i].sweep);
 	bitmap_free(x->in_place);
 	kvfree(x->taken);
+	kvfree(x->helpers);
 	kvfree(x->local);
 	kvfree(x->scales);
 	kvfree(x->peers);
