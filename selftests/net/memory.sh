@@ -64,9 +64,19 @@ starved()
 	ok $? "others have all the memory for a while, sent by $1"
 }
 
-plan 7
+# pressed RANKS NODES NAME PROGRAM...: always short of memory, so that a channel sends one
+# frame at a time, of 64 KiB.
+pressed()
+{
+	echo auto >"$param"
+	"$tools/collrun" -t 200 -n "$1" --nodes "$2" "${@:4}" >"$log" 2>&1 </dev/null
+	ok $? "always short of memory: $3, $1 ranks, $2 nodes"
+}
+
+seed=${COLL_TEST_SEED:-$RANDOM}
+plan 10
 if ! echo "1000 1500 2000" >"$limit" 2>"$log"; then
-	for name in 1 2 3 4 5 6 7; do
+	for name in $(seq 10); do
 		skip "$name" "tcp_mem cannot be set: $(head -n 1 "$log")"
 	done
 	finish
@@ -78,4 +88,8 @@ scarce auto ring
 starved copy
 starved splice
 starved ubuf
+echo "1 1 1000000" >"$limit"
+pressed 3 3 "all collectives" "$COLL_TEST_BUILD/all_rank" "$(largest 100003 40009)"
+pressed 4 2 "all collectives" "$COLL_TEST_BUILD/all_rank" "$(largest 100003 40009)"
+pressed 6 3 "collectives side by side, seed $seed" "$COLL_TEST_BUILD/beside_rank" "$(largest 300 30)" "$seed"
 finish
