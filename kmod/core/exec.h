@@ -18,6 +18,12 @@
 
 struct coll_link;
 
+/*
+ * Helpers that local steps are dealt out to. Those of a small op run one inside the other,
+ * each when the one before has done what it waits for: that many frames of stack.
+ */
+#define COLL_EXEC_DEALT	4
+
 /* A place in a vector: bytes from its start on. */
 struct coll_place {
 	const struct coll_vec *vec;
@@ -213,7 +219,7 @@ struct coll_plan_key {
  * @slice_next: of each part of it, the first slice that is not out, see slices.c
  * @slice_parts: how many parts
  * @taken: with several memory nodes, which slices of it are out instead; else NULL
- * @helpers: works for local steps, and for the shared one
+ * @helpers: works for the shared step, and for others
  * @most_helpers: how many: one for each local rank, or each CPU
  * @nr_helpers: of these, how many have steps
  * @local: all their steps

@@ -297,7 +297,7 @@ static int coll_plan_local(struct coll_plan *p)
 	x->helpers = kvcalloc(x->most_helpers, sizeof(*x->helpers), GFP_KERNEL_ACCOUNT);
 	if (!x->local || !x->helpers)
 		return -ENOMEM;
-	x->nr_helpers = min(x->nr_parts, x->most_helpers);
+	x->nr_helpers = min3(x->nr_parts, x->most_helpers, (u32)COLL_EXEC_DEALT);
 	return 0;
 }
 
