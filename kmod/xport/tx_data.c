@@ -50,13 +50,23 @@ static u32 coll_tx_window(const struct coll_stream *st)
 		     (long)COLL_WIRE_WINDOW >> PAGE_SHIFT) << PAGE_SHIFT;
 }
 
-/* In a window smaller than the peer's the next frame may go if no ACK is on its way. */
+/* In a window smaller than the peer's a frame may go if no ACK is being waited for. */
 static bool coll_tx_fits(const struct coll_channel *ch, u32 bytes, u32 window)
 {
 	u64 after = ch->tx_sent - ch->tx_acked + bytes;
 
 	return after <= window ||
 	       (after <= COLL_WIRE_WINDOW && ch->tx_acked >= ch->tx_asked);
+}
+
+/*
+ * Does the frame that has just begun, in ->tx_sent already, ask for an ACK, for the peer does
+ * not know how small the window is? Not each one of a small op does.
+ */
+static bool coll_tx_asks(const struct coll_channel *ch, u32 window)
+{
+	return window < COLL_WIRE_WINDOW &&
+	       ch->tx_sent - max(ch->tx_asked, ch->tx_acked) >= window / 4;
 }
 
 /* Start the next DATA frame of a channel, if it has one and the window is open. */
@@ -88,7 +98,7 @@ static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 		coll_tx_lend_frame(ch);
 	last = coll_exec_is_last_send(step, avail);
 	if (coll_choice_asks(ch, last) || (last && coll_tx_spliced(ch)) ||
-	    window < COLL_WIRE_WINDOW) {
+	    coll_tx_asks(ch, window)) {
 		f.flags = COLL_FRAME_ACK_NOW;
 		ch->tx_asked = ch->tx_sent;
 	}

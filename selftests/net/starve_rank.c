@@ -122,9 +122,8 @@ static void starve(coll_comm_t *comm, float *buf)
 	get_limits(was, sizeof(was));
 	set_limits("1 1 1");
 	ret = coll_ibroadcast(comm, buf, COUNT, COLL_F32, 0, &req);
-	must(ret, "broadcast", coll_strerror(ret));
 	usleep(MOMENT_US);
-	ret = coll_test(req, &done);
+	ret = ret ?: coll_test(req, &done);
 	set_limits(was);
 	must(ret, "broadcast", coll_strerror(ret));
 	ret = done ? 0 : coll_wait(req);
