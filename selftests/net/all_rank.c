@@ -522,6 +522,32 @@ static void check_bits(void)
 	}
 }
 
+/* None of the functions has room for a factor: they do not take 0 for it. */
+static void check_factor(void)
+{
+	const enum coll_op_code op = COLL_OP_PREMULSUM;
+	uint32_t in = 1, sum = 0;
+	coll_request_t *req;
+	int got[] = {
+		coll_allreduce(comm, &in, &sum, 1, COLL_U32, op),
+		coll_iallreduce(comm, &in, &sum, 1, COLL_U32, op, &req),
+		coll_allreduce_init(comm, &in, &sum, 1, COLL_U32, op, &req),
+		coll_reduce(comm, &in, &sum, 1, COLL_U32, op, 0),
+		coll_ireduce(comm, &in, &sum, 1, COLL_U32, op, 0, &req),
+		coll_scan(comm, &in, &sum, 1, COLL_U32, op),
+		coll_exscan_init(comm, &in, &sum, 1, COLL_U32, op, &req),
+		coll_reduce_scatter_block(comm, &in, &sum, 1, COLL_U32, op),
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(got) / sizeof(got[0]); i++) {
+		if (got[i] == -EINVAL)
+			continue;
+		fprintf(stderr, "premulsum, function %zu: %d\n", i, got[i]);
+		bad++;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t big = argc > 1 ? strtoull(argv[1], NULL, 0) : 10007;
@@ -557,6 +583,7 @@ int main(int argc, char **argv)
 		}
 	}
 	check_bits();
+	check_factor();
 	if (!me)
 		printf("# %u ranks, %u nodes: %lu collectives checked, %d elements wrong\n", size,
 		       coll_comm_nodes(comm), checked, bad);
