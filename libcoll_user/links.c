@@ -358,12 +358,14 @@ static int init_links(struct links *l, const struct links_config *cfg)
 	l->streams = calloc(l->nr_streams, sizeof(*l->streams));
 	l->polled = calloc(l->nr_streams + 2, sizeof(*l->polled));
 	l->which = calloc(l->nr_streams + 2, sizeof(*l->which));
+	/* First of all: a descriptor that is none is -1 from now on. */
+	if (l->streams)
+		init_streams(l);
 	if (!l->streams || !l->polled || !l->which) {
 		if (cfg->lfd >= 0)
 			close(cfg->lfd);
 		return -ENOMEM;
 	}
-	init_streams(l);
 	if (cfg->lfd < 0)
 		return 0;
 	l->acceptor.cap = 64 + l->nr_streams;
