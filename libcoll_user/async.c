@@ -74,10 +74,22 @@ void async_complete(struct async *a, coll_request_t *req, int res)
 	a->completed++;
 }
 
+/* The kernel has not taken it. Nobody tells when it would: whoever waits tries again. */
+static void put_back(struct async *a, coll_request_t *req)
+{
+	a->inflight--;
+	a->refused = true;
+	req->next = a->queue;
+	if (!a->queue)
+		a->queue_end = &req->next;
+	a->queue = req;
+}
+
 /* Submit what waits, as far as there is room; lock held. */
 static void push_queue(struct async *a)
 {
-	while (a->queue && a->inflight < a->limit) {
+	a->refused = false;
+	while (a->queue && a->inflight < a->limit && !a->refused) {
 		coll_request_t *req = a->queue;
 		int ret = a->broken;
 
@@ -87,7 +99,9 @@ static void push_queue(struct async *a)
 		a->inflight++;
 		if (!ret)
 			ret = a->backend->push(a, req);
-		if (ret)
+		if (ret == -EAGAIN && a->backend->reap)
+			put_back(a, req);
+		else if (ret)
 			async_complete(a, req, ret);
 	}
 }
@@ -303,6 +317,7 @@ int coll_iallreduce(coll_comm_t *comm, const void *send, void *recv, uint64_t co
 {
 	struct coll_cmd cmd;
 
+	*req = NULL;
 	if (op == COLL_OP_PREMULSUM)
 		return -EINVAL;
 	cmd_allreduce(comm, &cmd, send, recv, count, dtype, op);

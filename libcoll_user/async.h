@@ -41,7 +41,8 @@ struct coll_request {
  * @init: 0, or -errno: this way is not to be had here
  * @destroy: nothing is under way any more
  * @push: submit @req now; lock held. Completion comes from @reap, or from the
- *	backend's own thread with async_complete().
+ *	backend's own thread with async_complete(). -EAGAIN, of those
+ *	with @reap: it is to be tried again.
  * @reap: take what completions there are, waiting for one if @wait; lock held
  *	at entry and exit, dropped while waiting. NULL: completions come by
  *	themselves. Negative errno: no more completions can be had.
@@ -63,6 +64,7 @@ extern const struct async_backend async_ring, async_thread;
  * @changed: something has completed, or nobody reaps any more
  * @reaping: a thread is in backend->reap(); there is at most one
  * @broken: negative errno: nothing can be submitted any more
+ * @refused: the first of @queue is to be tried again
  * @queue: not yet submitted, oldest first
  * @live: all requests, done or not, that coll_wait() has not freed
  * @inflight: submitted and not over, at most @limit
@@ -76,6 +78,7 @@ struct async {
 	pthread_cond_t changed;
 	bool reaping;
 	int broken;
+	bool refused;
 	coll_request_t *queue, **queue_end;
 	coll_request_t *live;
 	uint32_t inflight, limit;

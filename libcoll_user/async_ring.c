@@ -2,16 +2,16 @@
 /* Nonblocking commands through a private io_uring. */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <liburing.h>
 
 #include "async.h"
 
-/*
- * An SQE leaves the queue at once, and completions beyond the queue's size are
- * kept by the kernel (IORING_FEAT_NODROP): this bounds nothing but memory.
- */
+/* SQEs: one leaves the queue at once. */
 #define ENTRIES		64
+/* What the kernel has not taken for want of memory is tried again after so long. */
+#define REFUSED_US	1000
 
 static int check_ring(struct io_uring *ring)
 {
@@ -30,6 +30,11 @@ static int check_ring(struct io_uring *ring)
 
 static int ring_init(struct async *a)
 {
+	/* Room for all completions there can be: for more the kernel may have no memory. */
+	struct io_uring_params p = {
+		.flags = IORING_SETUP_CQSIZE,
+		.cq_entries = a->limit + ENTRIES,
+	};
 	struct io_uring *ring;
 	int ret;
 
@@ -38,7 +43,7 @@ static int ring_init(struct async *a)
 	ring = calloc(1, sizeof(*ring));
 	if (!ring)
 		return -ENOMEM;
-	ret = io_uring_queue_init(ENTRIES, ring, 0);
+	ret = io_uring_queue_init_params(ENTRIES, ring, &p);
 	if (ret)
 		goto out_free;
 	ret = check_ring(ring);
@@ -61,33 +66,48 @@ static void ring_destroy(struct async *a)
 	free(a->private);
 }
 
-/* Make the kernel take what stands in the queue; 0, or it never will. */
+/* Make the kernel take what stands in the queue. -EAGAIN: not now. */
 static int kick(struct io_uring *ring)
 {
 	while (io_uring_sq_ready(ring)) {
 		int ret = io_uring_submit(ring);
 
-		/* Full of unread completions or short of memory: after reaping. */
-		if (ret == -EBUSY || ret == -EAGAIN)
-			return 0;
+		/* Full of unread completions, or short of memory. */
+		if (ret == -EBUSY || ret == -ENOMEM)
+			return -EAGAIN;
 		if (ret < 0 && ret != -EINTR)
 			return ret;
 	}
 	return 0;
 }
 
+/*
+ * An SQE that the kernel has not taken stays where it is, and goes with the next one:
+ * what it was for may be over by then, or come again. It does nothing any more.
+ */
+static void blank(struct io_uring_sqe *sqe)
+{
+	io_uring_prep_nop(sqe);
+	io_uring_sqe_set_data(sqe, NULL);
+}
+
 static int ring_push(struct async *a, coll_request_t *req)
 {
 	struct io_uring *ring = a->private;
-	struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
-	int ret;
+	struct io_uring_sqe *sqe;
+	int ret = kick(ring);
 
-	if (!sqe)
-		return -EAGAIN;
-	coll_prep_cmd(sqe, a->comm, &req->cmd);
-	io_uring_sqe_set_data(sqe, req);
-	ret = kick(ring);
-	if (ret)		/* the SQE stays in the queue: never submit again */
+	if (!ret) {
+		sqe = io_uring_get_sqe(ring);
+		if (!sqe)
+			return -EAGAIN;
+		coll_prep_cmd(sqe, a->comm, &req->cmd);
+		io_uring_sqe_set_data(sqe, req);
+		ret = kick(ring);
+		if (ret)
+			blank(sqe);
+	}
+	if (ret && ret != -EAGAIN)
 		a->broken = ret;
 	return ret;
 }
@@ -98,28 +118,39 @@ static void drain(struct async *a)
 	struct io_uring_cqe *cqe;
 
 	while (!io_uring_peek_cqe(ring, &cqe)) {
-		async_complete(a, io_uring_cqe_get_data(cqe), cqe->res);
+		if (io_uring_cqe_get_data(cqe))
+			async_complete(a, io_uring_cqe_get_data(cqe), cqe->res);
 		io_uring_cqe_seen(ring, cqe);
 	}
 }
 
+/* Until something completes; a moment only, if there is something to be submitted again. */
+static int await(struct async *a)
+{
+	struct io_uring_cqe *cqe;
+	bool refused = a->refused;
+	int ret = 0;
+
+	pthread_mutex_unlock(&a->lock);
+	if (refused)
+		usleep(REFUSED_US);
+	else
+		ret = io_uring_wait_cqe(a->private, &cqe);
+	pthread_mutex_lock(&a->lock);
+	return ret == -EINTR || ret == -EAGAIN ? 0 : ret;
+}
+
 static int ring_reap(struct async *a, bool wait)
 {
-	struct io_uring *ring = a->private;
 	uint64_t before = a->completed;
-	struct io_uring_cqe *cqe;
 	int ret = 0;
 
 	drain(a);
-	if (wait && a->completed == before && a->inflight) {
-		pthread_mutex_unlock(&a->lock);
-		ret = io_uring_wait_cqe(ring, &cqe);
-		pthread_mutex_lock(&a->lock);
-		if (ret == -EINTR || ret == -EAGAIN)
-			ret = 0;
+	if (wait && a->completed == before && (a->inflight || a->refused)) {
+		ret = await(a);
 		drain(a);
 	}
-	return ret ? ret : kick(ring);
+	return ret;
 }
 
 const struct async_backend async_ring = {

@@ -116,7 +116,8 @@ int coll_init(const struct coll_config *cfg, coll_comm_t **comm);
  * @comm: NULL is allowed
  *
  * Waits for nonblocking calls that are still under way, and frees their
- * requests too. Also right after a failure.
+ * requests too, but for those of prepared collectives: they end by
+ * coll_request_free(), before this. Also right after a failure.
  */
 int coll_finalize(coll_comm_t *comm);
 
@@ -170,7 +171,8 @@ int coll_comm_fd(const coll_comm_t *comm);
  * coll_comm_set_timeout() - deadline of later collectives
  * @ns: nanoseconds from the call of each; 0 (the default): none
  *
- * A deadline that passes fails the communicator.
+ * A prepared collective (coll_persist(), coll_X_init()) keeps the one of when it was
+ * prepared. A deadline that passes fails the communicator.
  */
 int coll_comm_set_timeout(coll_comm_t *comm, uint64_t ns);
 

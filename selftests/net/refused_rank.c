@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * collrun ... refused_rank ERROR: a thread of rank 0, to which io_uring_enter() gives ERROR,
+ * as it does when it has no memory, starts a collective. It is submitted by whoever waits
+ * for it, and before what comes after it. Exit status 4: there is no seccomp.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <coll/coll.h>
+
+#define COUNT	1000
+#define ROUNDS	3
+
+static coll_comm_t *comm;
+static uint32_t me;
+static uint32_t in[COUNT], out[COUNT], after[COUNT / 2];
+static coll_request_t *req;
+static unsigned int error;
+
+static void must(int ret, const char *what)
+{
+	if (!ret)
+		return;
+	fprintf(stderr, "rank %u: %s: %s\n", me, what, coll_strerror(ret));
+	exit(1);
+}
+
+/* io_uring_enter() fails for this thread from now on. */
+static int forbid(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_io_uring_enter, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { sizeof(code) / sizeof(code[0]), code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) ? -errno : 0;
+}
+
+static int start(void)
+{
+	return coll_iallreduce(comm, in, out, COUNT, COLL_U32, COLL_OP_SUM, &req);
+}
+
+static void *refused(void *unused)
+{
+	int done;
+
+	(void)unused;
+	if (forbid())
+		exit(4);
+	must(start(), "start");
+	must(coll_test(req, &done), "test");
+	if (done) {
+		fprintf(stderr, "it has been submitted all the same\n");
+		exit(1);
+	}
+	return NULL;
+}
+
+static void start_elsewhere(void)
+{
+	pthread_t thread;
+
+	must(-pthread_create(&thread, NULL, refused, NULL), "thread");
+	pthread_join(thread, NULL);
+}
+
+static void check(const uint32_t *v, uint32_t n)
+{
+	uint32_t i, sum = coll_comm_size(comm) * (coll_comm_size(comm) - 1) / 2;
+
+	for (i = 0; i < n; i++) {
+		if (v[i] == coll_comm_size(comm) * i + sum)
+			continue;
+		fprintf(stderr, "rank %u: element %u is %u\n", me, i, v[i]);
+		exit(1);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int i;
+
+	if (argc != 2)
+		return 2;
+	error = !strcmp(argv[1], "ENOMEM") ? ENOMEM : EAGAIN;
+	must(coll_init(NULL, &comm), "init");
+	me = coll_comm_rank(comm);
+	for (i = 0; i < COUNT; i++)
+		in[i] = i + me;
+	/* the first one makes the ring */
+	must(start(), "start");
+	must(coll_wait(req), "wait");
+	for (i = 0; i < ROUNDS; i++) {
+		memset(out, 0xff, sizeof(out));
+		if (me)
+			must(start(), "start");
+		else
+			start_elsewhere();
+		/* Waits for the one before, or comes first and is another one. */
+		if (i % 2)
+			must(coll_allreduce(comm, in, after, COUNT / 2, COLL_U32, COLL_OP_SUM),
+			     "the next one");
+		must(coll_wait(req), "wait");
+		check(out, COUNT);
+		if (i % 2)
+			check(after, COUNT / 2);
+	}
+	must(coll_finalize(comm), "finalize");
+	return 0;
+}
