@@ -484,9 +484,12 @@ int coll_comm_select(coll_comm_t *comm, enum coll_collective what,
 	else
 		mine = set_table(comm, what, rows, nr, COLL_SELECT_USER);
 	ret = agree(comm, deadline, mine);
-	if (ret && !mine) {
-		/* All or none; nobody goes on before it is so. */
-		mine = set_table(comm, what, t->rows, t->nr, t->source);
+	if (ret && t) {
+		/*
+		 * All or none; nobody goes on before it is so. The first one of a node does
+		 * it for the others: theirs may be refused, for it has gone on.
+		 */
+		set_table(comm, what, t->rows, t->nr, t->source);
 	} else if (!ret) {
 		if (nr)
 			memcpy(t->rows, rows, nr * sizeof(*rows));
