@@ -131,7 +131,8 @@
 #define COLL_PLAN_SCRATCH	SZ_256K
 /*
  * Steps of an op, of all its local participants: bounds their table to 200 MiB or so.
- * Schedules of n^2 steps, with all ranks on one node, end at about 700 ranks.
+ * Schedules of n^2 steps, with all ranks on one node, end at about 700 ranks; alltoall
+ * by bruck, whose steps are one for each chunk that goes a way, at about 270.
  */
 #define COLL_MAX_STEPS		SZ_1M
 /*

@@ -249,5 +249,6 @@ void coll_plan_aliases(struct coll_plan *p)
 
 		st->idle = st->s.kind == COLL_STEP_LOCAL &&
 			   (!st->len || coll_plan_alias(p, i));
+		cond_resched();
 	}
 }

@@ -11,6 +11,7 @@
 #include "limits.h"
 #include "member.h"
 #include "plan.h"
+#include "support.h"
 
 /* Elements of participant @i's block of a vector, as @part knows it. */
 static u64 coll_block_count(const struct coll_plan *p, const struct coll_part *part,
@@ -310,14 +311,39 @@ static u64 coll_scratch_room(const struct coll_plan *p)
 	return max_t(u64, COLL_SCRATCH / p->n, COLL_SCRATCH_MIN);
 }
 
-/* Blocks at most. About so many steps, of all ranks, each has; more if there are more. */
-static u32 coll_blocks_most(const struct coll_plan *p)
+/* Steps of one block of participant @id, see coll_plan_width(). */
+static u64 coll_count_steps(const struct coll_plan *p, u32 id)
 {
-	u64 steps = 8ULL * p->n + 16;
+	struct coll_emit e = { .radix = coll_chosen_radix(p->op, p->alg) };
 
-	if (p->kind->flags & COLL_KIND_RANKS)
-		steps *= p->n;
-	return div64_u64(COLL_MAX_STEPS, steps) ?: 1;
+	/* What is out of range shows when the steps are laid out. */
+	if (p->alg->emit(&e, p->n, id, p->root))
+		return 0;
+	return p->kind->flags & COLL_KIND_BLOCKS ? e.chunks + e.tokens : e.nr;
+}
+
+/*
+ * Blocks at most, so that no node has too many steps. Everybody counts the steps of all,
+ * for all have to cut alike. Return: 0 or -ENOMEM.
+ */
+static int coll_blocks_most(const struct coll_plan *p, u32 *most)
+{
+	const struct coll_group *g = p->op->group;
+	u64 *steps, worst = 1;
+	u32 i, node;
+
+	steps = kvcalloc(g->nr_nodes, sizeof(*steps), GFP_KERNEL_ACCOUNT);
+	if (!steps)
+		return -ENOMEM;
+	for (i = 0; i < p->n; i++) {
+		node = p->kind->flags & COLL_KIND_RANKS ? g->node_of[i] : i;
+		steps[node] += coll_count_steps(p, i);
+		worst = max(worst, steps[node]);
+		cond_resched();
+	}
+	kvfree(steps);
+	*most = div64_u64(COLL_MAX_STEPS, worst) ?: 1;
+	return 0;
 }
 
 /*
@@ -328,10 +354,14 @@ int coll_plan_blocks(struct coll_plan *p)
 {
 	const struct coll_reducer *r = &p->x->reducer;
 	u32 sets = DIV_ROUND_UP(p->tmp, p->chunks);
-	u32 links = p->op->links, most = coll_blocks_most(p);
+	u32 links = p->op->links, most = 1;
 	u64 bytes, room;
-	int ret;
+	int ret = 0;
 
+	if (links > 1)
+		ret = coll_blocks_most(p, &most);
+	if (ret)
+		return ret;
 	p->x->blocks = min(links, most);
 	p->x->turns = 2 * links;
 	/* Nobody knows all counts, and nothing of these needs scratch. */
@@ -349,6 +379,10 @@ int coll_plan_blocks(struct coll_plan *p)
 	room = coll_scratch_room(p);
 	if (bytes <= room)
 		return 0;
+	if (links == 1)
+		ret = coll_blocks_most(p, &most);
+	if (ret)
+		return ret;
 	p->x->blocks = min_t(u64, most, roundup(div64_u64(p->x->turns * bytes, room) + 1, links));
 	kvfree(p->starts);
 	p->starts = NULL;

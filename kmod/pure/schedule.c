@@ -8,6 +8,7 @@ u32 coll_emit_step(struct coll_emit *e, const struct coll_step *s)
 		e->steps[e->nr].round = e->round;
 	}
 	e->chunks += s->nr_chunks;
+	e->tokens += !s->nr_chunks;
 	return e->nr++;
 }
 

@@ -107,6 +107,7 @@ struct coll_step {
  * @cap: room in @steps
  * @nr: steps emitted, also those without room
  * @chunks: chunks in the ranges of all of them
+ * @tokens: those without any
  * @round: stamped onto the steps; the algorithm moves it on
  * @radix: parameter of algorithms that have one (knomial); 0: their default
  */
@@ -117,6 +118,7 @@ struct coll_emit {
 	u32	round;
 	u32	radix;
 	u64	chunks;
+	u64	tokens;
 };
 
 /* struct coll_algorithm.flags: what an executor has to be able to do besides */
