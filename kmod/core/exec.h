@@ -219,9 +219,9 @@ struct coll_plan_key {
  * @slice_next: of each part of it, the first slice that is not out, see slices.c
  * @slice_parts: how many parts
  * @taken: with several memory nodes, which slices of it are out instead; else NULL
- * @helpers: works for the shared step, and for others
+ * @helpers: works for the shared step; the first ones also have steps dealt out
  * @most_helpers: how many: one for each local rank, or each CPU
- * @nr_helpers: of these, how many have steps
+ * @nr_helpers: of these, how many have steps; at most COLL_EXEC_DEALT
  * @local: all their steps
  */
 struct coll_exec {

@@ -38,7 +38,6 @@ nstat -asz TcpExtTCPRcvQDrop TcpExtTCPOFODrop | awk "/Drop/ { print \"dropped\",
 
 # scarce MODE ALGORITHM. All links together want 48 MiB. What TCP has on its way when the
 # memory ends it drops, and it may take minutes until it is sent again: so it may not end.
-# (A hundred and more segments were dropped, before what is on its way was bounded by that.)
 scarce()
 {
 	local pid begin=$SECONDS look
@@ -67,8 +66,8 @@ starved()
 	ok $? "others have all the memory for a while, sent by $1"
 }
 
-# pressed RANKS NODES NAME PROGRAM...: always short of memory, so that a channel sends one
-# frame at a time, of 64 KiB.
+# pressed RANKS NODES NAME PROGRAM...: always short of memory, so that a channel begins
+# nothing while it has 64 KiB on its way.
 pressed()
 {
 	echo auto >"$param"
