@@ -484,12 +484,12 @@ int coll_comm_select(coll_comm_t *comm, enum coll_collective what,
 	else
 		mine = set_table(comm, what, rows, nr, COLL_SELECT_USER);
 	ret = agree(comm, deadline, mine);
-	if (ret && t) {
+	if (ret && what < COLL_NR_COLLECTIVES) {
 		/*
 		 * All or none; nobody goes on before it is so. The first one of a node does
 		 * it for the others: theirs may be refused, for it has gone on.
 		 */
-		set_table(comm, what, t->rows, t->nr, t->source);
+		set_table(comm, what, t ? t->rows : NULL, t ? t->nr : 0, t ? t->source : 0);
 	} else if (!ret) {
 		if (nr)
 			memcpy(t->rows, rows, nr * sizeof(*rows));
