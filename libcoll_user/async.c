@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "async.h"
 #include "debug.h"
@@ -106,16 +107,45 @@ static void push_queue(struct async *a)
 	}
 }
 
+static void drop_first(struct async *a, int err)
+{
+	coll_request_t *req = a->queue;
+
+	a->queue = req->next;
+	if (!a->queue)
+		a->queue_end = &a->queue;
+	a->inflight++;
+	async_complete(a, req, err);
+}
+
 /* Nothing more will complete: say so to whoever waits. Lock held. */
 static void give_up(struct async *a, int err)
 {
 	coll_request_t *req;
 
 	a->broken = err;
-	push_queue(a);
+	/* What the kernel has it may still write to: not for long. */
+	coll_abort(a->comm, 0);
+	while (a->queue)
+		drop_first(a, err);
 	for (req = a->live; req; req = req->live_next)
 		if (!req->done)
 			async_complete(a, req, err);
+}
+
+/* Another thread sleeps until something completes: that may wait for what is refused. */
+static void try_again(struct async *a, bool wait)
+{
+	uint64_t before = a->completed;
+
+	if (wait) {
+		pthread_mutex_unlock(&a->lock);
+		usleep(ASYNC_REFUSED_US);
+		pthread_mutex_lock(&a->lock);
+	}
+	push_queue(a);
+	if (a->completed != before)
+		pthread_cond_broadcast(&a->changed);
 }
 
 /* Let something happen: reap, or wait for the thread that does. Lock held. */
@@ -124,7 +154,9 @@ static void progress(struct async *a, bool wait)
 	int ret;
 
 	if (!a->backend->reap || a->reaping) {
-		if (wait)
+		if (a->refused)
+			try_again(a, wait);
+		else if (wait)
 			pthread_cond_wait(&a->changed, &a->lock);
 		return;
 	}

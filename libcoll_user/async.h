@@ -14,6 +14,9 @@
 
 #include "comm.h"
 
+/* What the kernel has not taken for want of memory is tried again after so long. */
+#define ASYNC_REFUSED_US	1000
+
 struct async;
 
 /**

@@ -10,8 +10,6 @@
 
 /* SQEs: one leaves the queue at once. */
 #define ENTRIES		64
-/* What the kernel has not taken for want of memory is tried again after so long. */
-#define REFUSED_US	1000
 
 static int check_ring(struct io_uring *ring)
 {
@@ -133,7 +131,7 @@ static int await(struct async *a)
 
 	pthread_mutex_unlock(&a->lock);
 	if (refused)
-		usleep(REFUSED_US);
+		usleep(ASYNC_REFUSED_US);
 	else
 		ret = io_uring_wait_cqe(a->private, &cqe);
 	pthread_mutex_lock(&a->lock);

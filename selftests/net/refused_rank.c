@@ -2,7 +2,8 @@
 /*
  * collrun ... refused_rank ERROR: a thread of rank 0, to which io_uring_enter() gives ERROR,
  * as it does when it has no memory, starts a collective. It is submitted by whoever waits
- * for it, and before what comes after it. Exit status 4: there is no seccomp.
+ * for it, and before what comes after it; also while another thread sleeps until a message
+ * comes, which is sent after the collective. Exit status 4: there is no seccomp.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -24,7 +25,8 @@
 static coll_comm_t *comm;
 static uint32_t me;
 static uint32_t in[COUNT], out[COUNT], after[COUNT / 2];
-static coll_request_t *req;
+static uint32_t word;
+static coll_request_t *req, *message;
 static unsigned int error;
 
 static void must(int ret, const char *what)
@@ -80,6 +82,42 @@ static void start_elsewhere(void)
 	pthread_join(thread, NULL);
 }
 
+static void *sleeps(void *unused)
+{
+	(void)unused;
+	must(coll_wait(message), "wait for the message");
+	return NULL;
+}
+
+/* Rank 0, while @sleeps has the ring for itself. */
+static void start_beside(pthread_t *thread)
+{
+	must(coll_irecv(comm, &word, 1, COLL_U32, 1, 0, NULL, &message), "receive");
+	must(-pthread_create(thread, NULL, sleeps, NULL), "thread");
+	usleep(100000);
+	start_elsewhere();
+}
+
+static void beside_a_message(void)
+{
+	pthread_t thread;
+
+	memset(out, 0xff, sizeof(out));
+	if (me)
+		must(start(), "start");
+	else
+		start_beside(&thread);
+	must(coll_wait(req), "wait");
+	if (me == 1)
+		must(coll_send(comm, &me, 1, COLL_U32, 0, 0), "send");
+	if (!me)
+		pthread_join(thread, NULL);
+	if (!me && word != 1) {
+		fprintf(stderr, "the message is %u\n", word);
+		exit(1);
+	}
+}
+
 static void check(const uint32_t *v, uint32_t n)
 {
 	uint32_t i, sum = coll_comm_size(comm) * (coll_comm_size(comm) - 1) / 2;
@@ -121,6 +159,8 @@ int main(int argc, char **argv)
 		if (i % 2)
 			check(after, COUNT / 2);
 	}
+	beside_a_message();
+	check(out, COUNT);
 	must(coll_finalize(comm), "finalize");
 	return 0;
 }
