@@ -165,6 +165,18 @@ static int coll_check_join(const struct coll_join_args *a)
 	return coll_check_nodes(a);
 }
 
+static u32 coll_most_local(const struct coll_group *g)
+{
+	u32 node, i, n, most = 0;
+
+	for (node = 0; node < g->nr_nodes; node++) {
+		for (i = 0, n = 0; i < g->size; i++)
+			n += g->node_of[i] == node;
+		most = max(most, n);
+	}
+	return most;
+}
+
 static struct coll_group *coll_group_alloc(struct coll_join_args *a, u32 nr_local)
 {
 	const struct coll_join *j = &a->join;
@@ -210,6 +222,7 @@ static struct coll_group *coll_group_alloc(struct coll_join_args *a, u32 nr_loca
 	for (i = 0; i < g->size; i++)
 		if (g->node_of[i] == g->node)
 			g->local_rank[n++] = i;
+	g->most_local = coll_most_local(g);
 	g->remote_left.seq = U64_MAX;
 	strscpy(g->host, utsname()->nodename, sizeof(g->host));
 	return g;

@@ -72,6 +72,7 @@ struct coll_left {
  * @nr_nodes: nodes
  * @epoch: incarnation
  * @nr_local: ranks of this node
+ * @most_local: ranks of the node that has most
  * @node_of: node of each rank
  * @local_rank: rank of each local index, ascending
  * @host: host name, for causes
@@ -124,6 +125,7 @@ struct coll_group {
 	u32 nr_nodes;
 	u32 epoch;
 	u32 nr_local;
+	u32 most_local;
 	u32 *node_of;
 	u32 *local_rank;
 	char host[COLL_HOST_SIZE];

@@ -143,6 +143,8 @@
  */
 #define COLL_SCRATCH		SZ_8M
 #define COLL_SCRATCH_MIN	SZ_256K
+/* No block has less than this of a chunk: of what goes from rank to rank at a time. */
+#define COLL_BLOCK_MIN		SZ_1K
 /* The same where no block is small enough: it must end somewhere. */
 #define COLL_SCRATCH_MAX	SZ_256M
 

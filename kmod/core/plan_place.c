@@ -303,12 +303,12 @@ static int coll_plan_starts(struct coll_plan *p)
 	return 0;
 }
 
-/* Scratch of one participant. Ranks share what a node may take, if they are many. */
+/* Scratch of one participant. Ranks share what a node may take, all nodes alike. */
 static u64 coll_scratch_room(const struct coll_plan *p)
 {
 	if (!(p->kind->flags & COLL_KIND_RANKS))
 		return COLL_SCRATCH;
-	return max_t(u64, COLL_SCRATCH / p->n, COLL_SCRATCH_MIN);
+	return max_t(u64, COLL_SCRATCH / p->op->group->most_local, COLL_SCRATCH_MIN);
 }
 
 /* Steps of one block of participant @id, see coll_plan_width(). */
@@ -355,7 +355,7 @@ int coll_plan_blocks(struct coll_plan *p)
 	const struct coll_reducer *r = &p->x->reducer;
 	u32 sets = DIV_ROUND_UP(p->tmp, p->chunks);
 	u32 links = p->op->links, most = 1;
-	u64 bytes, room;
+	u64 bytes, room, want, least;
 	int ret = 0;
 
 	if (links > 1)
@@ -383,7 +383,10 @@ int coll_plan_blocks(struct coll_plan *p)
 		ret = coll_blocks_most(p, &most);
 	if (ret)
 		return ret;
-	p->x->blocks = min_t(u64, most, roundup(div64_u64(p->x->turns * bytes, room) + 1, links));
+	want = roundup(div64_u64(p->x->turns * bytes, room) + 1, links);
+	/* What smaller messages cost is more than memory. */
+	least = div64_u64(bytes, (u64)sets * p->chunks * COLL_BLOCK_MIN);
+	p->x->blocks = min3((u64)most, want, max_t(u64, least, links));
 	kvfree(p->starts);
 	p->starts = NULL;
 	return coll_plan_starts(p);
@@ -505,6 +508,8 @@ int coll_plan_check(struct coll_plan *p)
 
 		if (st->len && !st->idle && !coll_step_inside(p, st))
 			return -EBADE;
+		/* A step may have a thousand vectors, and there are tens of thousands of steps. */
+		cond_resched();
 	}
 	return 0;
 }
