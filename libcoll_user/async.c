@@ -75,15 +75,39 @@ void async_complete(struct async *a, coll_request_t *req, int res)
 	a->completed++;
 }
 
-/* The kernel has not taken it. Nobody tells when it would: whoever waits tries again. */
-static void put_back(struct async *a, coll_request_t *req)
+/*
+ * The kernel has not taken it, and does not count its time yet. Nobody reads the clock for
+ * those that it takes at once: the time begins when it is first refused.
+ */
+static bool is_late(coll_request_t *req)
 {
+	uint64_t ms = req->cmd.timeout_ns / 1000000 + 1;
+
+	if (!req->cmd.timeout_ns)
+		return false;
+	if (!req->until.at_ms)
+		req->until = deadline_in(ms < 1U << 30 ? (uint32_t)ms : 1U << 30);
+	return !deadline_left(req->until);
+}
+
+/*
+ * Nobody tells when the kernel would take it: whoever waits tries again. Return: 0, or
+ * -ETIMEDOUT, and as when the kernel's clock has run out that is the communicator's end.
+ */
+static int put_back(struct async *a, coll_request_t *req)
+{
+	if (is_late(req)) {
+		coll_abort(a->comm, ETIMEDOUT);
+		a->broken = -ETIMEDOUT;
+		return a->broken;
+	}
 	a->inflight--;
 	a->refused = true;
 	req->next = a->queue;
 	if (!a->queue)
 		a->queue_end = &req->next;
 	a->queue = req;
+	return 0;
 }
 
 /* Submit what waits, as far as there is room; lock held. */
@@ -101,8 +125,8 @@ static void push_queue(struct async *a)
 		if (!ret)
 			ret = a->backend->push(a, req);
 		if (ret == -EAGAIN && a->backend->reap)
-			put_back(a, req);
-		else if (ret)
+			ret = put_back(a, req);
+		if (ret)
 			async_complete(a, req, ret);
 	}
 }
@@ -197,6 +221,7 @@ static void request_start(struct async *a, coll_request_t *req)
 {
 	req->active = true;
 	req->done = false;
+	req->until = (struct deadline){ 0 };
 	req->next = NULL;
 	req->live_prev = NULL;
 	req->live_next = a->live;

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "comm.h"
+#include "deadline.h"
 
 /* What the kernel has not taken for want of memory is tried again after so long. */
 #define ASYNC_REFUSED_US	1000
@@ -25,6 +26,7 @@ struct async;
  * @done: the result is in @res; protected by async->lock, as the rest
  * @persistent: coll_wait() leaves it to coll_request_free()
  * @active: in async->queue or in async->live
+ * @until: once the kernel has refused it: its own deadline
  * @next: in async->queue
  * @live_prev: in async->live, with @live_next
  */
@@ -35,6 +37,7 @@ struct coll_request {
 	bool persistent;
 	bool active;
 	int res;
+	struct deadline until;
 	struct coll_request *next;
 	struct coll_request *live_prev, *live_next;
 };

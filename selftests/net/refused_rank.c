@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * collrun ... refused_rank ERROR: a thread of rank 0, to which io_uring_enter() gives ERROR,
+ * collrun ... refused_rank ERROR [late]: a thread of rank 0, to which io_uring_enter() gives ERROR,
  * as it does when it has no memory, starts a collective. It is submitted by whoever waits
  * for it, and before what comes after it; also while another thread sleeps until a message
- * comes, which is sent after the collective. Exit status 4: there is no seccomp.
+ * comes, which is sent after the collective. With "late" nobody can submit it, and its own
+ * deadline ends it, for all. Exit status 4: there is no seccomp.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -130,11 +131,43 @@ static void check(const uint32_t *v, uint32_t n)
 	}
 }
 
+static void *never(void *unused)
+{
+	int ret;
+
+	(void)unused;
+	if (forbid())
+		exit(4);
+	must(start(), "start");
+	ret = coll_wait(req);
+	if (ret == -ETIMEDOUT)
+		return NULL;
+	fprintf(stderr, "what nobody took ended with %s\n", coll_strerror(ret));
+	exit(1);
+}
+
+static int late(void)
+{
+	pthread_t thread;
+
+	if (!me) {
+		must(coll_comm_set_timeout(comm, 200000000), "timeout");
+		must(-pthread_create(&thread, NULL, never, NULL), "thread");
+		return pthread_join(thread, NULL);
+	}
+	must(coll_comm_set_timeout(comm, 0), "timeout");
+	must(start(), "start");
+	if (coll_wait(req))
+		return 0;
+	fprintf(stderr, "rank %u: it is complete without rank 0\n", me);
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	int i;
 
-	if (argc != 2)
+	if (argc != 2 && argc != 3)
 		return 2;
 	error = !strcmp(argv[1], "ENOMEM") ? ENOMEM : EAGAIN;
 	must(coll_init(NULL, &comm), "init");
@@ -144,6 +177,8 @@ int main(int argc, char **argv)
 	/* the first one makes the ring */
 	must(start(), "start");
 	must(coll_wait(req), "wait");
+	if (argc == 3)
+		return late();
 	for (i = 0; i < ROUNDS; i++) {
 		memset(out, 0xff, sizeof(out));
 		if (me)
