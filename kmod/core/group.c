@@ -3,6 +3,7 @@
 #include <linux/cred.h>
 #include <linux/idr.h>
 #include <linux/limits.h>
+#include <linux/memcontrol.h>
 #include <linux/nospec.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
@@ -67,6 +68,7 @@ static void coll_group_free(struct coll_group *g)
 	kvfree(g->members);
 	kvfree(g->local_rank);
 	kvfree(g->node_of);
+	mem_cgroup_put(g->memcg);
 	kfree_sensitive(g);
 }
 
@@ -194,6 +196,7 @@ static struct coll_group *coll_group_alloc(struct coll_join_args *a, u32 nr_loca
 		return NULL;
 	}
 	g->id = id;
+	g->memcg = get_mem_cgroup_from_mm(current->mm);
 	g->size = j->size;
 	g->node = j->node;
 	g->nr_nodes = j->nr_nodes;

@@ -73,6 +73,7 @@ struct coll_left {
  * @epoch: incarnation
  * @nr_local: ranks of this node
  * @most_local: ranks of the node that has most
+ * @memcg: of who joined first: schedules and scratch are charged to it, whoever makes them
  * @node_of: node of each rank
  * @local_rank: rank of each local index, ascending
  * @host: host name, for causes
@@ -126,6 +127,7 @@ struct coll_group {
 	u32 epoch;
 	u32 nr_local;
 	u32 most_local;
+	struct mem_cgroup *memcg;
 	u32 *node_of;
 	u32 *local_rank;
 	char host[COLL_HOST_SIZE];

@@ -9,6 +9,7 @@
  */
 #include <linux/limits.h>
 #include <linux/minmax.h>
+#include <linux/sched/mm.h>
 
 #include "../pure/optable.h"
 #include "exec.h"
@@ -116,11 +117,14 @@ static void coll_op_put_off(struct coll_op *op)
 static bool coll_op_start(struct coll_op *op, bool beside)
 {
 	struct coll_group *g = op->group;
+	struct mem_cgroup *memcg;
 	struct coll_cause cause;
 	int ret;
 
 	trace_coll_start(g->id, op->seq, op->cmd.collective, op->bytes);
+	memcg = set_active_memcg(g->memcg);
 	ret = coll_exec_prepare(op, coll_op_room(g));
+	set_active_memcg(memcg);
 	if (!ret) {
 		coll_op_takes(g, op);
 		coll_exec_start(op);

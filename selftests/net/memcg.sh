@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What an op needs in the kernel is charged to the control group of who joined.
+
+# shellcheck source=selftests/net/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+control=/sys/fs/cgroup/cgroup.subtree_control
+
+# memcg RANKS
+memcg()
+{
+	"$tools/collrun" -t 60 -n "$1" --nodes "$1" "${COLL_TEST_BUILD:?}/memcg_rank" \
+		>"$log" 2>&1 </dev/null
+	ok $? "$1 ranks, $1 nodes"
+}
+
+plan 1
+if echo +memory 2>"$log" >"$control"; then
+	trap 'echo -memory >"$control"; rm -f "$log"' EXIT
+	memcg 3
+else
+	skip "3 ranks, 3 nodes" "no control groups for memory"
+fi
+finish
