@@ -392,11 +392,27 @@ int coll_plan_blocks(struct coll_plan *p)
 	return coll_plan_starts(p);
 }
 
+/* Does it write to its place, or read what is there? The last step gives to the outputs. */
+static bool coll_step_has_dst(const struct coll_exec_step *st)
+{
+	if (st->s.kind == COLL_STEP_SEND)
+		return false;
+	if (!(st->s.flags & COLL_STEP_FINAL))
+		return true;
+	switch (st->s.action) {
+	case COLL_ACT_FOLD:
+	case COLL_ACT_FOLD_INPUT:
+	case COLL_ACT_REDUCE:
+		return !st->with.vec;
+	default:
+		return false;
+	}
+}
+
 static bool coll_step_uses(const struct coll_exec_step *st, const struct coll_vec *scratch)
 {
-	bool writes = st->s.kind != COLL_STEP_SEND && st->dst.vec == scratch;
-
-	return writes || st->src.vec == scratch || st->with.vec == scratch;
+	return (coll_step_has_dst(st) && st->dst.vec == scratch) ||
+	       st->src.vec == scratch || st->with.vec == scratch;
 }
 
 /* Does any step that is still to run touch this scratch? */
@@ -457,46 +473,33 @@ static bool coll_inside(const struct coll_vec *vec, u32 nr, u64 at, u64 bytes)
 	return true;
 }
 
+static bool coll_step_has_input(const struct coll_exec_step *st)
+{
+	return st->s.action == COLL_ACT_INPUT || st->s.action == COLL_ACT_REDUCE_IN ||
+	       st->s.action == COLL_ACT_FOLD_INPUT;
+}
+
 /* As coll_step_args() will take them. */
 static bool coll_step_inside(const struct coll_plan *p, const struct coll_exec_step *st)
 {
 	const struct coll_part *part = &p->x->parts[st->part];
 	u64 elems = st->len / st->unit * p->op->elem;
-	bool final = st->s.flags & COLL_STEP_FINAL;
 
-	if (st->s.kind == COLL_STEP_SEND)
-		return coll_inside(st->src.vec, 1, st->src.at, st->len);
-	if (final && (!part->nr_out || !coll_inside(part->out, part->nr_out,
-						    st->out_at, elems)))
-		return false;
 	if (st->src.vec && !coll_inside(st->src.vec, 1, st->src.at, st->len))
 		return false;
-	switch (st->s.action) {
-	case COLL_ACT_REDUCE_IN:
-	case COLL_ACT_INPUT:
-		if (!part->nr_in || !coll_inside(part->in, part->nr_in, st->in_at, elems))
-			return false;
-		break;
-	case COLL_ACT_FOLD_INPUT:
-		if (!part->nr_in || !coll_inside(part->in, part->nr_in, st->in_at, elems))
-			return false;
-		fallthrough;
-	case COLL_ACT_REDUCE:
-		if (st->with.vec) {
-			if (!coll_inside(st->with.vec, 1, st->with.at, st->len))
-				return false;
-			break;
-		}
-		fallthrough;
-	case COLL_ACT_FOLD:
-		/* It is read, also where the result goes to the outputs. */
-		final = false;
-		break;
-	}
-	return final || coll_inside(st->dst.vec, 1, st->dst.at,
-				    st->len / st->unit *
-				    (coll_gives_partial(&st->s) ? st->unit :
-				     p->x->reducer.partial));
+	if (st->s.kind == COLL_STEP_SEND)
+		return st->src.vec;
+	if (st->s.flags & COLL_STEP_FINAL &&
+	    (!part->nr_out || !coll_inside(part->out, part->nr_out, st->out_at, elems)))
+		return false;
+	if (coll_step_has_input(st) &&
+	    (!part->nr_in || !coll_inside(part->in, part->nr_in, st->in_at, elems)))
+		return false;
+	if (st->with.vec && !coll_inside(st->with.vec, 1, st->with.at, st->len))
+		return false;
+	return !coll_step_has_dst(st) ||
+	       coll_inside(st->dst.vec, 1, st->dst.at, st->len / st->unit *
+			   (coll_gives_partial(&st->s) ? st->unit : p->x->reducer.partial));
 }
 
 int coll_plan_check(struct coll_plan *p)
