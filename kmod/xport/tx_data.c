@@ -3,6 +3,7 @@
 #include <linux/bvec.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/tcp.h>
 
 #include "../compat.h"
 #include "../core/exec.h"
@@ -111,20 +112,46 @@ static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 	return true;
 }
 
-/* Start the next MSG frame. Its receive is there: no window is needed. */
+/* What the socket has been given and the peer's has not acknowledged. */
+static u32 coll_tx_unacked(const struct coll_stream *st)
+{
+	const struct tcp_sock *tp = tcp_sk(st->sock->sk);
+
+	return READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_una);
+}
+
+/*
+ * A message needs no window, for its receive is there. Where memory is scarce TCP's own
+ * count bounds what is on its way: the peer's ACK frames do not tell of messages.
+ */
+static bool coll_tx_msg_fits(struct coll_stream *st, u32 window)
+{
+	if (window >= COLL_WIRE_WINDOW || coll_tx_unacked(st) <= window / 2)
+		return true;
+	/* An ACK is to come, and tells us if we have asked first. */
+	set_bit(SOCK_NOSPACE, &st->sock->flags);
+	smp_mb__after_atomic();
+	return coll_tx_unacked(st) <= window / 2;
+}
+
+/* Start the next MSG frame. */
 static bool coll_tx_begin_msg(struct coll_stream *st, struct coll_channel *ch)
 {
 	struct coll_frame f = { .type = COLL_FRAME_MSG };
 	struct coll_msg *msg;
+	u32 window;
 
 	if (!coll_ch_owes(ch) || coll_ch_failed(ch))
+		return false;
+	window = coll_tx_window(st);
+	if (!coll_tx_msg_fits(st, window))
 		return false;
 	msg = coll_msg_sending(ch->link.group, ch->link.peer);
 	if (!msg)
 		return false;
 	f.seq = coll_msg_id(msg);
 	f.offset = coll_msg_done(msg);
-	f.length = min_t(u64, coll_msg_bytes(msg) - f.offset, COLL_SEGMENT);
+	f.length = min3(coll_msg_bytes(msg) - f.offset, (u64)COLL_SEGMENT, (u64)window / 2);
 	coll_msg_put_use(msg);
 	coll_tx_start(st, ch, &f, f.seq);
 	return true;
