@@ -143,9 +143,13 @@
  */
 #define COLL_SCRATCH		SZ_8M
 #define COLL_SCRATCH_MIN	SZ_256K
-/* No block has less than this of a chunk: of what goes from rank to rank at a time. */
+/*
+ * A block with less than this of a chunk, that is of what goes from rank to rank at a time,
+ * costs more than memory does, as long as the ranks of a node take less than that.
+ */
 #define COLL_BLOCK_MIN		SZ_1K
-/* The same where no block is small enough: it must end somewhere. */
+#define COLL_SCRATCH_NODE	SZ_64M
+/* Of a participant where no block is small enough: it must end somewhere. */
 #define COLL_SCRATCH_MAX	SZ_256M
 
 #endif /* COLL_CORE_LIMITS_H */

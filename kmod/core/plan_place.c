@@ -303,12 +303,23 @@ static int coll_plan_starts(struct coll_plan *p)
 	return 0;
 }
 
-/* Scratch of one participant. Ranks share what a node may take, all nodes alike. */
-static u64 coll_scratch_room(const struct coll_plan *p)
+/*
+ * Blocks for scratch of @bytes that is enough for all of it, in @sets. Ranks share what a
+ * node may take, all nodes alike.
+ */
+static u64 coll_blocks_wanted(const struct coll_plan *p, u64 bytes, u32 sets)
 {
-	if (!(p->kind->flags & COLL_KIND_RANKS))
-		return COLL_SCRATCH;
-	return max_t(u64, COLL_SCRATCH / p->op->group->most_local, COLL_SCRATCH_MIN);
+	u32 local = p->kind->flags & COLL_KIND_RANKS ? p->op->group->most_local : 1;
+	u64 room = max_t(u64, COLL_SCRATCH / local, COLL_SCRATCH_MIN);
+	u64 links = p->op->links, used = p->x->turns * bytes;
+	u64 want, small, node;
+
+	if (bytes <= room)
+		return 0;
+	want = roundup(div64_u64(used, room) + 1, links);
+	small = rounddown(div64_u64(bytes, (u64)sets * p->chunks * COLL_BLOCK_MIN), links);
+	node = roundup(div64_u64(used * local, COLL_SCRATCH_NODE) + 1, links);
+	return min(want, max3(small, node, links));
 }
 
 /* Steps of one block of participant @id, see coll_plan_width(). */
@@ -355,7 +366,7 @@ int coll_plan_blocks(struct coll_plan *p)
 	const struct coll_reducer *r = &p->x->reducer;
 	u32 sets = DIV_ROUND_UP(p->tmp, p->chunks);
 	u32 links = p->op->links, most = 1;
-	u64 bytes, room, want, least;
+	u64 want;
 	int ret = 0;
 
 	if (links > 1)
@@ -375,18 +386,15 @@ int coll_plan_blocks(struct coll_plan *p)
 	ret = coll_plan_starts(p);
 	if (ret)
 		return ret;
-	bytes = p->whole * p->x->blocks * sets * (r->partial ?: p->op->elem);
-	room = coll_scratch_room(p);
-	if (bytes <= room)
+	want = coll_blocks_wanted(p, p->whole * p->x->blocks * sets *
+				  (r->partial ?: p->op->elem), sets);
+	if (!want)
 		return 0;
 	if (links == 1)
 		ret = coll_blocks_most(p, &most);
 	if (ret)
 		return ret;
-	want = roundup(div64_u64(p->x->turns * bytes, room) + 1, links);
-	/* What smaller messages cost is more than memory. */
-	least = div64_u64(bytes, (u64)sets * p->chunks * COLL_BLOCK_MIN);
-	p->x->blocks = min3((u64)most, want, max_t(u64, least, links));
+	p->x->blocks = min_t(u64, most, want);
 	kvfree(p->starts);
 	p->starts = NULL;
 	return coll_plan_starts(p);
