@@ -87,6 +87,9 @@ static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 		return false;
 	ch->tx_op = op;
 	window = coll_tx_window(st);
+	/* Leave a message some of it, see coll_tx_msg_fits(). */
+	if (window < COLL_WIRE_WINDOW && coll_ch_owes(ch))
+		window /= 2;
 	avail = min(avail, window);
 	bytes = COLL_WIRE_HDR + avail;
 	if (!coll_tx_fits(ch, bytes, window)) {
