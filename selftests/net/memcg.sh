@@ -7,6 +7,13 @@
 
 control=/sys/fs/cgroup/cgroup.subtree_control
 
+# What ranks that failed have left, and what was not there before
+tidy()
+{
+	rmdir /sys/fs/cgroup/coll-*-{first,second} 2>/dev/null
+	[[ " $was " == *" memory "* ]] || echo -memory >"$control"
+}
+
 # memcg RANKS
 memcg()
 {
@@ -16,8 +23,9 @@ memcg()
 }
 
 plan 1
+was=$(cat "$control" 2>/dev/null)
 if echo +memory 2>"$log" >"$control"; then
-	trap 'echo -memory >"$control"; rm -f "$log"' EXIT
+	trap 'tidy; rm -f "$log"' EXIT
 	memcg 3
 else
 	skip "3 ranks, 3 nodes" "no control groups for memory"
