@@ -133,6 +133,7 @@ static bool coll_tx_msg_fits(struct coll_stream *st, u32 window)
 		return true;
 	/* An ACK is to come, and tells us if we have asked first. */
 	set_bit(SOCK_NOSPACE, &st->sock->flags);
+	/* pairs with that of tcp_check_space(), between the ACK and its look at the bit */
 	smp_mb__after_atomic();
 	return coll_tx_unacked(st) <= window / 2;
 }
