@@ -172,7 +172,9 @@ int coll_comm_fd(const coll_comm_t *comm);
  * @ns: nanoseconds from the call of each; 0 (the default): none
  *
  * A prepared collective (coll_persist(), coll_X_init()) keeps the one of when it was
- * prepared. A deadline that passes fails the communicator.
+ * prepared. A deadline that passes fails the communicator. So does that of a nonblocking
+ * one which the kernel has not taken yet, for want of memory, and which is tried again
+ * until then: its own rank has -ETIMEDOUT, for the others coll_abort() was called.
  */
 int coll_comm_set_timeout(coll_comm_t *comm, uint64_t ns);
 
