@@ -17,8 +17,18 @@ NAMES	:= $(TEST_GEN_PROGS) $(TEST_PROGS)
 
 include $(KSELFTEST)/lib.mk
 
-# Every source a program is made of; lib.mk links what it depends on.
-$(TEST_GEN_PROGS) $(TEST_GEN_PROGS_EXTENDED): $(COMMON) $(PURE)
+# What programs share is compiled once; lib.mk links what a program depends on.
+SHARED	:= $(patsubst $(TOP)/%.c,$(OUTPUT)/shared/%.o,$(COMMON) $(PURE))
+
+$(TEST_GEN_PROGS) $(TEST_GEN_PROGS_EXTENDED): $(OUTPUT)/shared.a
+
+$(OUTPUT)/shared.a: $(SHARED)
+	$(call msg,AR,,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(SHARED): $(OUTPUT)/shared/%.o: $(TOP)/%.c $(LOCAL_HDRS)
+	$(call msg,CC,,$@)
+	$(Q)mkdir -p $(@D) && $(COMPILE.c) -o $@ $<
 
 print-tests:
 	@echo $(NAMES)
