@@ -49,7 +49,8 @@ unit: packages
 	$(Q)$(MAKE) -s -C selftests/unit run
 
 static: packages
-	$(Q)selftests/static.sh $(KERNELS)
+	$(Q)selftests/static.sh $(firstword $(KERNELS))
+	$(Q)for k in $(KERNELS); do selftests/kernel.sh $$k $(KERNELS) || exit; done
 
 func net hosts: user
 	$(Q)$(MAKE) -s -C selftests run-$@ KERNEL=$(KERNEL)

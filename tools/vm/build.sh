@@ -2,6 +2,8 @@
 # shellcheck shell=bash disable=SC2034,SC2154  # variables are shared by the parts
 # Builds the module of the tree that collvm stands in, per kernel, under .build.
 
+build_args=()			# of make, beside W=1
+
 # kernel_path KERNEL WHAT
 kernel_path()
 {
@@ -54,7 +56,7 @@ build_copy()
 
 build_locked()
 {
-	local kernel=$1 out=$2 kdir log=$2/log args=()
+	local kernel=$1 out=$2 kdir log=$2/log args=("${build_args[@]}")
 
 	kdir=$(kernel_path "$kernel" kdir)
 	[[ $kernel == uml* ]] && args+=(ARCH=um)
