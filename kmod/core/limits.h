@@ -41,6 +41,12 @@
 /* And jiffies until one is given up. */
 #define COLL_SPIN_WAIT		(HZ / 10)
 /*
+ * Who keeps the CPU for longer is no rank that waits, too: then it is not to be had again
+ * in the next so many ops, for that may take a time slice each time.
+ */
+#define COLL_SPIN_TURN_NS	(1000U * 1000)
+#define COLL_SPIN_TURN_PAUSE	1024U
+/*
  * Over links that is so many times longer: bytes take their time, and each side may have
  * to be woken.
  */

@@ -34,6 +34,8 @@ struct pid;
  * @messages: messages posted; group->lock
  * @pins: plain buffers that stay pinned
  * @slots: room for small vectors
+ * @no_turns: blocking calls until one may let others have its CPU without falling asleep. A
+ *	hint, which its threads change by READ_ONCE() and WRITE_ONCE().
  * @bufs: registered buffers by id; its own lock
  * @pinned: bytes they pin; @setup
  * @left: has been entered in group->local_left; group->lock
@@ -56,6 +58,7 @@ struct coll_member {
 	u64 messages;
 	struct coll_pins pins;
 	struct coll_slots slots;
+	u32 no_turns;
 	struct xarray bufs;
 	u64 pinned;
 	bool left;

@@ -24,7 +24,7 @@
 
 static int spin_us = -1;
 module_param(spin_us, int, 0644);
-MODULE_PARM_DESC(spin_us, "microseconds that a blocking call looks for its end before it sleeps, while nobody else wants its CPU; 0: never; default -1: measured at load");
+MODULE_PARM_DESC(spin_us, "microseconds that a blocking call looks for its end before it sleeps, while nobody but another rank wants its CPU; 0: never; default -1: measured at load");
 
 /* Set once at load, read only after. */
 static u32 coll_spin_measured;
@@ -98,4 +98,21 @@ u32 coll_spin_us(const struct coll_req *req)
 	if (us < 0)
 		us = coll_spin_measured * (g->nr_nodes > 1 ? COLL_SPIN_LINKS : 1);
 	return min_t(u32, us, COLL_SPIN_MOST_US);
+}
+
+u32 coll_spin_turns(const struct coll_req *req)
+{
+	const struct coll_group *g = coll_member_group(req->member);
+	u32 pause = READ_ONCE(req->member->no_turns);
+
+	/*
+	 * With links, they would wait for us. With more ranks to a CPU the same two have it
+	 * again and again, and others wait.
+	 */
+	if (g->nr_nodes > 1 || g->nr_local < 2 || g->nr_local > 2 * num_online_cpus())
+		return 0;
+	if (!pause)
+		return g->nr_local;
+	WRITE_ONCE(req->member->no_turns, pause - 1);
+	return 0;
 }

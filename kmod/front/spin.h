@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How long a blocking call looks for its end before it sleeps. */
+/* How long a blocking call stays awake to look for its end before it sleeps. */
 #ifndef COLL_FRONT_SPIN_H
 #define COLL_FRONT_SPIN_H
 
@@ -17,5 +17,13 @@ void coll_spin_init(void);
  * Return: 0 where there is only one CPU, or the request says so.
  */
 u32 coll_spin_us(const struct coll_req *req);
+
+/**
+ * coll_spin_turns() - how often it may let others have the CPU, without falling asleep
+ * @req: posted by the caller
+ *
+ * Return: 0 where those are not likely to be the ranks that are waited for.
+ */
+u32 coll_spin_turns(const struct coll_req *req);
 
 #endif /* COLL_FRONT_SPIN_H */

@@ -22,6 +22,7 @@ struct coll_waiting {
 	struct coll_watcher watcher;
 	struct coll_sleeper sleeper;
 	u32 spin_us;
+	u32 turns;
 	bool helped;
 	bool done;		/* sleeper.wq.lock, so that the waker has let go of it */
 	int result;
@@ -106,20 +107,49 @@ static bool coll_waiting_help(struct coll_waiting *w)
 }
 
 /*
+ * Others want this CPU. Are they the rank that is waited for, it is better to stay runnable
+ * than to be woken by it, most likely from the other CPU: yield() is for that, who comes
+ * next is the scheduler's affair. Somebody else would have kept the CPU for longer, and who
+ * sleeps gets it back sooner. Return: nanoseconds that they have had it; 0: time to sleep.
+ */
+static u64 coll_waiting_turn(struct coll_waiting *w)
+{
+	u64 begin, took;
+
+	if (!w->turns)
+		return 0;
+	w->turns--;
+	begin = ktime_get_ns();
+	yield();
+	took = ktime_get_ns() - begin;
+	if (took > COLL_SPIN_TURN_NS) {
+		w->turns = 0;
+		WRITE_ONCE(w->req.member->no_turns, COLL_SPIN_TURN_PAUSE);
+	}
+	return took ?: 1;
+}
+
+/*
  * Falling asleep and being woken takes longer than what is short to wait for. But not
- * if others want the CPU, be it those that are waited for.
+ * if others want the CPU, unless it is for those that are waited for.
  */
 static void coll_waiting_spin(struct coll_waiting *w)
 {
 	struct coll_group *g = coll_member_group(w->req.member);
 	/* Not local_clock(): where that is jiffies, it stands still meanwhile. */
-	u64 end;
+	u64 end, away;
 
 	if (!w->spin_us)
 		return;
 	end = ktime_get_ns() + w->spin_us * NSEC_PER_USEC;
-	while (!READ_ONCE(w->done) && single_task_running() && !need_resched() &&
-	       !signal_pending(current) && ktime_get_ns() < end) {
+	while (!READ_ONCE(w->done) && !signal_pending(current) && ktime_get_ns() < end) {
+		if (!single_task_running() || need_resched()) {
+			away = coll_waiting_turn(w);
+			if (!away)
+				return;
+			end += away;
+			continue;
+		}
 		coll_links_attend(g, &w->watcher);
 		/* An op is open for help once. And to look takes a lock that others need. */
 		if ((!w->helped && coll_req_can_help(&w->req)) ||
@@ -138,6 +168,7 @@ static int coll_waiting_post(struct coll_waiting *w)
 	int ret;
 
 	w->spin_us = coll_spin_us(&w->req);
+	w->turns = coll_spin_turns(&w->req);
 	coll_waiting_watch(w);
 	ret = coll_op_post(&w->req);
 	if (!ret) {
