@@ -306,10 +306,11 @@ function favours(setting,	where)
 		      " us in user-mode Linux and " us(median("uml", "node", 2, "host", "syscall", 0, "us"))
 		print "us on the machine itself, waking another process up (a pipe, half a round trip) " \
 		      us(median("uml", "node", 2, "guest", "wakeup", 0, "us"))
-		print "and " us(median("uml", "node", 2, "host", "wakeup", 0, "us")) " us: small sizes favour the peers, which run there. So does TCP: the"
-		print "network stack of user-mode Linux is slower. Memory has the same speed for all."
-		print "coll: " fact[setting "_guest_kernel"] ", " fact["guest_cpus"] " CPUs, each bound to one of"
-		print "the machine's, reductions by " fact[setting "_guest_simd"] "."
+		print "and " us(median("uml", "node", 2, "host", "wakeup", 0, "us")) " us: small sizes favour the peers, which run there. So does"
+		print "TCP, where as much is woken up and interrupted. Memory has the same speed for all."
+		print "coll: " fact[setting "_guest_kernel"] " with tools/vm/uml.patch, " fact["guest_cpus"] " CPUs, each bound to one of"
+		print "the machine's, reductions by " fact[setting "_guest_simd"] ". Each program has a guest of its own:"
+		print "whoever came second to one had pages that lay worse."
 	} else {
 		where = setting == "vm" ? "guest" : "host"
 		print "What it favours: nobody. " (setting == "vm" ? "All run under emulation, which makes computing" : "")

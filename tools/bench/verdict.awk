@@ -15,17 +15,19 @@ function ask(text, need, upper)
 	asked_text = text
 	asked_need = need
 	asked_upper = upper
-	asked_worst = asked_at = ""
+	asked_worst = asked_at = asked_possible = ""
 }
 
-# A figure for it; the worst one counts
-function answer(v, at)
+# A figure for it, and what the limit would have, -1 if that is not known; the worst one
+# counts
+function answer(v, at, possible)
 {
 	if (v == "" || v < 0)
 		return
 	if (asked_worst == "" || (asked_upper ? v > asked_worst : v < asked_worst)) {
 		asked_worst = v
 		asked_at = at
+		asked_possible = possible == "" ? -1 : possible
 	}
 }
 
@@ -36,10 +38,12 @@ function decide(	gap)
 	if (asked_worst == "") {
 		cell("n/a")
 		cell("")
+		cell("")
 		cell("not measured")
 	} else {
 		cell(sprintf("%.2f", asked_worst))
 		cell(asked_at)
+		cell(asked_possible < 0 ? "" : sprintf("%.2f", asked_possible))
 		gap = asked_upper ? asked_worst - asked_need : asked_need - asked_worst
 		if (gap <= 0)
 			cell("met")
@@ -67,7 +71,9 @@ function ask_peers(setting, place, ranks, bytes, need,	i, k, n, nr_r, nr_b, r, b
 		for (k = 1; k <= nr_b; k++)
 			answer(quotient(best_peer(setting, place, r[i], b[k]),
 					took(setting, place, r[i], "coll-registered", b[k])),
-			       r[i] " ranks, " human(b[k]))
+			       r[i] " ranks, " human(b[k]),
+			       b[k] < 65536 ? -1 : quotient(best_peer(setting, place, r[i], b[k]),
+							    limit(setting, place, r[i], b[k])))
 	decide()
 }
 
@@ -100,7 +106,8 @@ function ask_cpu(setting, place, ranks,	i, nr, r)
 function ask_overlap(setting, place, kind, text)
 {
 	ask(name[setting] ", " name[place] ": share hidden, " text, 0.9)
-	answer(median(setting, place, 2, "coll-uring", kind, 16777216, "share"), "2 ranks, 16 MiB")
+	answer(median(setting, place, 2, "coll-uring", kind, 16777216, "share"), "2 ranks, 16 MiB",
+	       kind == "overlap" ? most_hidden(setting, place) : -1)
 	decide()
 }
 
@@ -142,11 +149,15 @@ function verdicts_rest(setting)
 
 function verdicts(	i)
 {
+	print "\"Possible\" is what the limit would have had in the place of the worst figure, in the same"
+	print "run; of what is hidden behind computing, what its CPU time leaves (see \"at most\" below)."
+	print ""
 	left_columns = 1
 	cell("what")
 	cell("asked")
 	cell("worst")
 	cell("where")
+	cell("possible")
 	cell("verdict")
 	row_end()
 	for (i = 1; i <= nr_settings; i++) {
