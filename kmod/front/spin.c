@@ -12,6 +12,8 @@
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/sched/prio.h>
 #include <linux/smp.h>
 #include <linux/sort.h>
 #include <linux/workqueue.h>
@@ -110,6 +112,9 @@ u32 coll_spin_turns(const struct coll_req *req)
 	 * again and again, and others wait.
 	 */
 	if (g->nr_nodes > 1 || g->nr_local < 2 || g->nr_local > 2 * num_online_cpus())
+		return 0;
+	/* Others of lower priority get nothing by it, and a deadline task waits for its next period. */
+	if (current->prio < MAX_RT_PRIO)
 		return 0;
 	if (!pause)
 		return g->nr_local;
