@@ -64,6 +64,7 @@ static void coll_group_free(struct coll_group *g)
 	coll_plans_free(g);
 	coll_msgs_free(g);
 	kvfree(g->links);
+	kvfree(g->turns);
 	kvfree(g->local_left);
 	kvfree(g->members);
 	kvfree(g->local_rank);
@@ -204,10 +205,11 @@ static struct coll_group *coll_group_alloc(struct coll_join_args *a, u32 nr_loca
 	g->local_rank = kvcalloc(nr_local, sizeof(u32), GFP_KERNEL_ACCOUNT);
 	g->members = kvcalloc(nr_local, sizeof(*g->members), GFP_KERNEL_ACCOUNT);
 	g->local_left = kvcalloc(nr_local, sizeof(*g->local_left), GFP_KERNEL_ACCOUNT);
+	g->turns = kvcalloc(nr_local, sizeof(*g->turns), GFP_KERNEL_ACCOUNT);
 	g->stripes.links = 1;
 	g->links = kvcalloc(j->nr_nodes, COLL_MAX_LINKS * sizeof(*g->links),
 			    GFP_KERNEL_ACCOUNT);
-	if (!g->local_rank || !g->members || !g->local_left || !g->links ||
+	if (!g->local_rank || !g->members || !g->local_left || !g->turns || !g->links ||
 	    coll_msgs_init(g)) {
 		coll_group_free(g);
 		return NULL;

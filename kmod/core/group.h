@@ -43,6 +43,7 @@
 #include <linux/coll.h>
 
 #include "stripe.h"
+#include "turn.h"
 
 struct coll_link;
 struct coll_member;
@@ -101,6 +102,7 @@ struct coll_left {
  * @remote_left: the remote rank that left earliest
  * @local_left: local ranks that left, in that order; the first @nr_left
  * @nr_left: how many
+ * @turns: of each local rank, by local index; see turn.h
  * @memlock_wanted: see struct coll_status
  * @msgs: send, recv and sendrecv: their state
  * @tables: what COLL_ALG_AUTO means, by collective; NULL: what it always does
@@ -156,6 +158,7 @@ struct coll_group {
 	struct coll_left remote_left;
 	struct coll_left *local_left;
 	u32 nr_left;
+	struct coll_turn *turns;
 	u64 memlock_wanted;
 	struct coll_msgs *msgs;
 	struct coll_table *tables[COLL_NR_COLLECTIVES];

@@ -15,6 +15,7 @@
 #include "op.h"
 #include "select.h"
 #include "trace.h"
+#include "turn.h"
 
 static void coll_op_free(struct kref *ref)
 {
@@ -165,7 +166,8 @@ static void coll_op_add_req(struct coll_op *op, struct coll_req *req)
 	WRITE_ONCE(req->op, op);
 	op->bytes = max(op->bytes, req->bytes);
 	op->nr_posted++;
-	req->member->posted++;
+	req->seq = ++req->member->posted;
+	coll_turn_posted(req);
 }
 
 /* A rank that @seq needs has left before it. Under group->lock. */

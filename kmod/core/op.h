@@ -46,6 +46,7 @@ struct coll_slot;
  *	then those of the output; NULL: not given
  * @displs: where they begin, likewise; NULL: one behind the other
  * @agreed: what stands for the count in the signature
+ * @seq: its number among the ops of the rank, from posting on; 0: a message
  * @slot: of small vectors, where they are meanwhile; NULL: they are where they are
  * @op: the op, from posting to its end; written under group->lock, compared by anyone
  * @exchange: of messages, likewise
@@ -69,6 +70,7 @@ struct coll_req {
 	u64 *counts;
 	u64 *displs;
 	u64 agreed;
+	u64 seq;
 	struct coll_slot *slot;
 	struct coll_op *op;
 	struct coll_exchange *exchange;

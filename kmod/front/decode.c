@@ -65,10 +65,9 @@ static int coll_check_kind(const struct coll_cmd *c, const struct coll_group *g)
 	    c->op >= COLL_NR_OPS || c->dtype >= COLL_NR_DTYPES ||
 	    c->root >= g->size)
 		return -EINVAL;
-	if (!coll_supports(c->collective))
-		return -EOPNOTSUPP;
 	if (!coll_has_algorithm(c->collective, c->op, c->dtype, c->algorithm))
-		return c->algorithm == COLL_ALG_AUTO ? -EOPNOTSUPP : -EINVAL;
+		return c->algorithm == COLL_ALG_AUTO || !coll_supports(c->collective) ?
+			-EOPNOTSUPP : -EINVAL;
 	if (c->collective == COLL_BARRIER)
 		return 0;
 	if (c->dtype == COLL_DTYPE_NONE)

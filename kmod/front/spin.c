@@ -21,6 +21,7 @@
 #include "../core/group.h"
 #include "../core/limits.h"
 #include "../core/member.h"
+#include "../core/msg.h"
 #include "../core/op.h"
 #include "spin.h"
 
@@ -107,6 +108,8 @@ u32 coll_spin_turns(const struct coll_req *req)
 	const struct coll_group *g = coll_member_group(req->member);
 	u32 pause = READ_ONCE(req->member->no_turns);
 
+	if (coll_is_message(req->cmd.collective))
+		return 0;
 	/*
 	 * With links, they would wait for us. With more ranks to a CPU the same two have it
 	 * again and again, and others wait.

@@ -12,6 +12,7 @@
 #include "../core/msg.h"
 #include "../core/op.h"
 #include "../core/sleeper.h"
+#include "../core/turn.h"
 #include "decode.h"
 #include "file.h"
 #include "spin.h"
@@ -107,26 +108,30 @@ static bool coll_waiting_help(struct coll_waiting *w)
 }
 
 /*
- * Others want this CPU. Are they the rank that is waited for, it is better to stay runnable
- * than to be woken by it, most likely from the other CPU: yield() is for that, who comes
- * next is the scheduler's affair. Somebody else would have kept the CPU for longer, and who
- * sleeps gets it back sooner. Return: nanoseconds that they have had it; 0: time to sleep.
+ * Others want this CPU. Is it the rank that is waited for, we stay runnable, and need not be
+ * woken by it, most likely from the other CPU: yield() is for that, who comes next is the
+ * scheduler's affair. Ranks that wait as we do have nothing better to do with the CPU, but
+ * one that helps, too, may be at the last slice. Somebody else keeps it for longer, and who sleeps gets it back sooner. @end is put off by
+ * what they have had. Return: false: time to sleep.
  */
-static u64 coll_waiting_turn(struct coll_waiting *w)
+static bool coll_waiting_turn(struct coll_waiting *w, u64 *end)
 {
 	u64 begin, took;
 
 	if (!w->turns)
-		return 0;
+		return false;
+	if (!w->helped && !need_resched() && !coll_turn_here(&w->req))
+		return true;
 	w->turns--;
 	begin = ktime_get_ns();
 	yield();
 	took = ktime_get_ns() - begin;
+	*end += took;
 	if (took > COLL_SPIN_TURN_NS) {
 		w->turns = 0;
 		WRITE_ONCE(w->req.member->no_turns, COLL_SPIN_TURN_PAUSE);
 	}
-	return took ?: 1;
+	return true;
 }
 
 /*
@@ -137,19 +142,14 @@ static void coll_waiting_spin(struct coll_waiting *w)
 {
 	struct coll_group *g = coll_member_group(w->req.member);
 	/* Not local_clock(): where that is jiffies, it stands still meanwhile. */
-	u64 end, away;
+	u64 end;
 
 	if (!w->spin_us)
 		return;
 	end = ktime_get_ns() + w->spin_us * NSEC_PER_USEC;
 	while (!READ_ONCE(w->done) && !signal_pending(current) && ktime_get_ns() < end) {
-		if (!single_task_running() || need_resched()) {
-			away = coll_waiting_turn(w);
-			if (!away)
-				return;
-			end += away;
-			continue;
-		}
+		if ((!single_task_running() || need_resched()) && !coll_waiting_turn(w, &end))
+			return;
 		coll_links_attend(g, &w->watcher);
 		/* An op is open for help once. And to look takes a lock that others need. */
 		if ((!w->helped && coll_req_can_help(&w->req)) ||

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Ranks that share CPUs: who waits for one that has to run on its own CPU first does best
+ * to let it.
+ */
+#ifndef COLL_CORE_TURN_H
+#define COLL_CORE_TURN_H
+
+#include <linux/types.h>
+
+struct coll_group;
+struct coll_req;
+
+/**
+ * struct coll_turn - of a local rank
+ * @seq: the op it posted last
+ * @cpu: where it did
+ *
+ * Both are written under group->lock, and read by anyone: a guess is all that is needed.
+ */
+struct coll_turn {
+	u64 seq;
+	u32 cpu;
+};
+
+/* A local rank posts an op, which has got its number. Under group->lock. */
+void coll_turn_posted(const struct coll_req *req);
+
+/**
+ * coll_turn_here() - does an op wait for a rank that was last seen on this CPU?
+ * @req: posted by the caller; the op may be over
+ *
+ * Not for messages, which wait for other things.
+ */
+bool coll_turn_here(const struct coll_req *req);
+
+#endif /* COLL_CORE_TURN_H */
