@@ -4,6 +4,8 @@
  * memory in between, an op sees what the process sees.
  */
 
+#include <sys/ioctl.h>
+
 #include "harness.h"
 #include "util.h"
 
