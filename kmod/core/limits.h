@@ -41,16 +41,16 @@
 /* And jiffies until one is given up. */
 #define COLL_SPIN_WAIT		(HZ / 10)
 /*
- * Who keeps the CPU for longer is no rank that waits, too: then it is not to be had again
- * in the next so many ops, for that may take a time slice each time.
- */
-#define COLL_SPIN_TURN_NS	(1000U * 1000)
-#define COLL_SPIN_TURN_PAUSE	1024U
-/*
  * Over links that is so many times longer: bytes take their time, and each side may have
  * to be woken.
  */
 #define COLL_SPIN_LINKS		4
+/*
+ * Who is given the CPU and keeps it for longer is no rank that waits, too: then it is not to
+ * be had again in the next so many ops, for that may take a time slice each time.
+ */
+#define COLL_SPIN_TURN_NS	(1000U * 1000)
+#define COLL_SPIN_TURN_PAUSE	1024U
 /*
  * A caller attends to its group's links itself, if they are no more than this; and to all
  * of them without a worker, if its op is no longer than so many bytes.

@@ -116,7 +116,7 @@ u32 coll_spin_turns(const struct coll_req *req)
 	 */
 	if (g->nr_nodes > 1 || g->nr_local < 2 || g->nr_local > 2 * num_online_cpus())
 		return 0;
-	/* Others of lower priority get nothing by it, and a deadline task waits for its next period. */
+	/* Lower priorities get nothing by it; a deadline task waits for its next period. */
 	if (current->prio < MAX_RT_PRIO)
 		return 0;
 	if (!pause)

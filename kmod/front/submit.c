@@ -111,8 +111,9 @@ static bool coll_waiting_help(struct coll_waiting *w)
  * Others want this CPU. Is it the rank that is waited for, we stay runnable, and need not be
  * woken by it, most likely from the other CPU: yield() is for that, who comes next is the
  * scheduler's affair. Ranks that wait as we do have nothing better to do with the CPU, but
- * one that helps, too, may be at the last slice. Somebody else keeps it for longer, and who sleeps gets it back sooner. @end is put off by
- * what they have had. Return: false: time to sleep.
+ * one that helps, too, may be at the last slice. Somebody else keeps it for longer, and who
+ * sleeps gets it back sooner. @end is put off by what they have had. Return: false: time to
+ * sleep.
  */
 static bool coll_waiting_turn(struct coll_waiting *w, u64 *end)
 {

@@ -3,7 +3,6 @@
  * Ranks that share CPUs, two to each, let one another run without falling asleep. Needs
  * two CPUs. How often a thread slept is the kernel's count of its voluntary switches.
  */
-#include <limits.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

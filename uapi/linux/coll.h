@@ -533,8 +533,8 @@ struct coll_stripe {
 #define COLL_CMD_REG_RECV	(1U << 2)	/* recv_addr lies in registered recv_buf */
 /*
  * COLL_IOC_SUBMIT: look for the end for up to 1 ms before sleeping, as long as nobody but
- * another rank wants the CPU; or sleep at once. Not both. By io_uring nobody waits in the kernel: no
- * effect.
+ * another rank wants the CPU; or sleep at once. Not both. By io_uring nobody waits in the
+ * kernel: no effect.
  */
 #define COLL_CMD_SPIN		(1U << 3)
 #define COLL_CMD_SLEEP		(1U << 4)
