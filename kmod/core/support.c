@@ -75,14 +75,12 @@ static bool coll_radix_fits(const struct coll_algorithm *a, u32 algorithm)
 static const struct coll_algorithm *coll_find(u32 collective, u32 op, u32 dtype,
 					      u32 algorithm)
 {
-	u32 plain = coll_plain_collective(collective);
 	u32 id = algorithm & COLL_ALG_ID_MASK;
 	const struct coll_algorithm *a;
 	u32 i;
 
-	for (i = 0; (a = coll_algorithm_at(i)); i++) {
-		if (a->collective == plain && (id == COLL_ALG_AUTO || a->id == id) &&
-		    coll_radix_fits(a, algorithm) &&
+	for (i = 0; (a = coll_algorithm_of(collective, i)); i++) {
+		if ((id == COLL_ALG_AUTO || a->id == id) && coll_radix_fits(a, algorithm) &&
 		    coll_algorithm_fits(a, collective, op, dtype))
 			return a;
 	}

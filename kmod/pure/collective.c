@@ -10,7 +10,7 @@
 #define REDUCES		COLL_KIND_REDUCES
 #define COUNTS		COLL_KIND_COUNTS
 
-static const struct coll_kind kinds[COLL_NR_COLLECTIVES] = {
+const struct coll_kind coll_kinds[COLL_NR_COLLECTIVES] = {
 	[COLL_BARRIER]		= { NONE, NONE, NONE, NONE, 0 },
 	[COLL_BROADCAST]	= { NONE, ALL, ALL, ALL, ROOTED | COLL_KIND_ONE_BUFFER },
 	[COLL_REDUCE]		= { ALL, NONE, ALL, ALL, ROOTED | REDUCES },
@@ -31,11 +31,6 @@ static const struct coll_kind kinds[COLL_NR_COLLECTIVES] = {
 	[COLL_SCAN]		= { ALL, ALL, ALL, ALL, COLL_KIND_RANKS | REDUCES },
 	[COLL_EXSCAN]		= { ALL, ALL, ALL, ALL, COLL_KIND_RANKS | REDUCES },
 };
-
-const struct coll_kind *coll_kind_of(u32 collective)
-{
-	return &kinds[collective < COLL_NR_COLLECTIVES ? collective : 0];
-}
 
 u32 coll_plain_collective(u32 collective)
 {

@@ -42,13 +42,18 @@ struct coll_kind {
 	u32 flags;
 };
 
+extern const struct coll_kind coll_kinds[COLL_NR_COLLECTIVES];
+
 /**
  * coll_kind_of() - look a collective up
  * @collective: enum coll_collective, any number
  *
  * Return: never NULL; of a number that is no collective, one without buffers.
  */
-const struct coll_kind *coll_kind_of(u32 collective);
+static inline const struct coll_kind *coll_kind_of(u32 collective)
+{
+	return &coll_kinds[collective < COLL_NR_COLLECTIVES ? collective : 0];
+}
 
 /* The schedules of v-forms are those of the collective without the v. */
 u32 coll_plain_collective(u32 collective);

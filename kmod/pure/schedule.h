@@ -179,6 +179,15 @@ const struct coll_algorithm *coll_algorithm_find(u32 collective, u32 id);
 const struct coll_algorithm *coll_algorithm_at(u32 i);
 
 /**
+ * coll_algorithm_of() - walk the algorithms of a collective
+ * @collective: enum coll_collective; a v-form has those of the collective without the v
+ * @i: 0, 1, 2, ...; the first is the default one
+ *
+ * Return: the i-th, NULL past the end.
+ */
+const struct coll_algorithm *coll_algorithm_of(u32 collective, u32 i);
+
+/**
  * coll_emit_step() - append one step
  * @e: where
  * @s: what; copied

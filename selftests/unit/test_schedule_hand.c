@@ -280,6 +280,28 @@ static void test_promises(void)
 	}
 }
 
+/* Do both ways through the registry meet the same algorithms in the same order? */
+static bool registry_agrees(void)
+{
+	const struct coll_algorithm *a;
+	u32 c, i, n, all = 0, mine = 0;
+
+	for (i = 0; coll_algorithm_at(i); i++)
+		all++;
+	for (c = 0; c < COLL_NR_COLLECTIVES + 2; c++) {
+		u32 plain = coll_plain_collective(c);
+
+		for (i = 0, n = 0; (a = coll_algorithm_at(i)); i++) {
+			if (a->collective == plain && coll_algorithm_of(c, n++) != a)
+				return false;
+		}
+		if (coll_algorithm_of(c, n) || coll_algorithm_of(c, ~0U))
+			return false;
+		mine += plain == c ? n : 0;
+	}
+	return all && mine == all;
+}
+
 static void test_arguments(void)
 {
 	const struct coll_algorithm *a;
@@ -308,6 +330,7 @@ static void test_arguments(void)
 	       coll_algorithm_find(COLL_BROADCAST, COLL_ALG_AUTO)->id == COLL_ALG_BINOMIAL &&
 	       coll_algorithm_find(COLL_BARRIER, COLL_ALG_AUTO)->id == COLL_ALG_DISSEMINATION,
 	       "the defaults");
+	tap_ok(registry_agrees(), "by collective as one after the other");
 
 	c = (struct coll_check){ .alg = coll_algorithm_at(0), .n = 5 };
 	tap_ok(coll_check(&c, mem, sizeof(mem)) == -ENOMEM, "checker: too little memory");
