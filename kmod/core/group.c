@@ -61,6 +61,7 @@ static void coll_group_free(struct coll_group *g)
 {
 	ida_free(&coll_group_ids, g->id);
 	coll_select_free(g);
+	coll_op_discard(g->spare);
 	coll_plans_free(g);
 	coll_msgs_free(g);
 	kvfree(g->links);

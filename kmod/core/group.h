@@ -85,6 +85,7 @@ struct coll_left {
  * @cause: why
  * @doom: a failure that waits for the ops before its ->seq to end; ->kind 0: none
  * @ops: posted and not ended, by seq
+ * @spare: memory of an ended op, for the next one; NULL: none
  * @nr_running: of these, started; read without the lock, too
  * @running_bytes: lengths of their vectors
  * @running_memory: kernel memory that they keep
@@ -141,6 +142,7 @@ struct coll_group {
 	struct coll_cause cause;
 	struct coll_cause doom;
 	struct list_head ops;
+	struct coll_op *spare;
 	u32 nr_running;
 	u64 running_bytes;
 	u64 running_memory;

@@ -104,15 +104,39 @@ static void coll_op_arm(struct coll_op *op, u64 timeout_ns)
 
 static struct coll_op *coll_op_alloc(void)
 {
-	struct coll_op *op = kzalloc(sizeof(*op), GFP_KERNEL_ACCOUNT);
+	struct coll_op *op = kmalloc(sizeof(*op), GFP_KERNEL_ACCOUNT);
 
-	if (!op)
-		return NULL;
-	kref_init(&op->ref);
-	atomic_set(&op->users, 1);
-	INIT_LIST_HEAD(&op->reqs);
-	INIT_DELAYED_WORK(&op->deadline, coll_op_deadline);
+	if (op)
+		kref_init(&op->ref);
 	return op;
+}
+
+/* Under group->lock: the one that was kept, or what the caller brings. NULL: neither. */
+static struct coll_op *coll_op_take(struct coll_group *g, struct coll_op **spare)
+{
+	struct coll_op **from = g->spare ? &g->spare : spare, *op = *from;
+
+	*from = NULL;
+	return op;
+}
+
+/*
+ * Out of the queue, and nobody waits for it: the next one may have it, which allocating and
+ * freeing takes longer than a small op does. Only if it is ours alone: a deadline that is
+ * just now over has a reference. Under group->lock.
+ */
+static void coll_op_keep(struct coll_group *g, struct coll_op *op)
+{
+	if (!g->spare && kref_read(&op->ref) == 1)
+		g->spare = op;
+	else
+		kref_put(&op->ref, coll_op_free);
+}
+
+void coll_op_discard(struct coll_op *op)
+{
+	if (op)
+		kref_put(&op->ref, coll_op_free);
 }
 
 /* The op a member posts next, if another local rank has posted it already. */
@@ -143,10 +167,16 @@ static void coll_op_enqueue(struct coll_group *g, struct coll_op *op,
 			    const struct coll_req *req, u64 seq)
 {
 	coll_group_get(g);
-	op->group = g;
-	op->seq = seq;
-	op->cmd = req->cmd;
-	op->agreed = req->agreed;
+	*op = (struct coll_op){
+		.users = ATOMIC_INIT(1),
+		.group = g,
+		.seq = seq,
+		.cmd = req->cmd,
+		.agreed = req->agreed,
+	};
+	kref_init(&op->ref);
+	INIT_LIST_HEAD(&op->reqs);
+	INIT_DELAYED_WORK(&op->deadline, coll_op_deadline);
 	coll_select_op(op, req);
 	coll_stripe_op(op, req);
 	op->sig = coll_op_signature(op);
@@ -238,10 +268,9 @@ static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare, boo
 
 	op = coll_op_find(g, seq);
 	if (!op) {
-		if (!*spare)
+		op = coll_op_take(g, spare);
+		if (!op)
 			return -ENOMEM;
-		op = *spare;
-		*spare = NULL;
 		coll_op_enqueue(g, op, req, seq);
 	} else if (!coll_req_same(op, req)) {
 		return -EBADE;
@@ -286,8 +315,7 @@ int coll_op_post(struct coll_req *req)
 		if (!spare)
 			return -ENOMEM;
 	}
-	if (spare)
-		kref_put(&spare->ref, coll_op_free);
+	coll_op_discard(spare);
 	if (ret) {
 		if (!failed && ret == -EBADE)
 			coll_post_mismatch(req);
@@ -341,7 +369,10 @@ static void coll_op_dequeue(struct coll_group *g, struct coll_op *op,
 	}
 }
 
-/* Give everything back that an op out of the queue holds. */
+/*
+ * Give everything back that an op out of the queue holds, its reference of the group as well;
+ * its own memory is the caller's.
+ */
 static void coll_op_finish(struct coll_group *g, struct coll_op *op,
 			   struct list_head *reqs)
 {
@@ -352,9 +383,8 @@ static void coll_op_finish(struct coll_group *g, struct coll_op *op,
 	coll_exec_put(op->exec);
 	list_for_each_entry_safe(req, next, reqs, list)
 		coll_req_done(req, op->result);
-	if (cancel_delayed_work(&op->deadline))
+	if (op->expires && cancel_delayed_work(&op->deadline))
 		kref_put(&op->ref, coll_op_free);
-	kref_put(&op->ref, coll_op_free);
 	coll_group_put(g);
 }
 
@@ -385,6 +415,7 @@ static void coll_op_ended(struct coll_op *op)
 		coll_op_finish(g, op, &reqs);
 		INIT_LIST_HEAD(&reqs);
 		spin_lock(&g->lock);
+		coll_op_keep(g, op);
 	}
 	g->completing = false;
 	spin_unlock(&g->lock);

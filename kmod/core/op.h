@@ -208,6 +208,9 @@ static inline bool coll_op_use(struct coll_op *op)
 	return atomic_inc_not_zero(&op->users);
 }
 
+/* Free one that is not in use, as of a group that goes. NULL is fine. */
+void coll_op_discard(struct coll_op *op);
+
 /* Drop a use. The last one ends the op: process context, no locks. */
 void coll_op_put_use(struct coll_op *op);
 

@@ -2,6 +2,7 @@
 /*
  * Deadlines, stopped processes, and communicators made anew after a failure.
  */
+#include <pthread.h>
 #include <signal.h>
 
 #include "harness.h"
@@ -127,6 +128,61 @@ TEST(deadline_far_away_does_no_harm)
 		ASSERT_EQ(0, raw_all(&c, cmds, results));
 		for (r = 0; r < 4; r++)
 			EXPECT_EQ(0, results[r]);
+	}
+	raw_stop(&c);
+}
+
+struct late {
+	int fd;
+	uint64_t ns;
+	int result;
+};
+
+static void *post_late(void *arg)
+{
+	struct late *l = arg;
+	struct coll_cmd cmd;
+
+	test_sleep_us(l->ns / 1000);
+	raw_barrier(&cmd);
+	l->result = raw_submit(l->fd, &cmd);
+	return NULL;
+}
+
+/*
+ * A deadline ends with its op, which the next one may have the memory of: that is in no
+ * hurry, though a rank comes long after the deadline of the one before. Now and then that
+ * is over, or just about to be, when its op ends.
+ */
+TEST(deadline_is_of_one_op)
+{
+	struct coll_cmd cmds[2];
+	struct late late;
+	struct raw_comm c;
+	pthread_t thread;
+	int results[2];
+	uint64_t i;
+
+	ASSERT_EQ(0, raw_start(&c, 2, 1));
+	for (i = 0; i < 40; i++) {
+		raw_barrier(&cmds[0]);
+		raw_barrier(&cmds[1]);
+		cmds[i % 2].timeout_ns = 40 * MS;
+		ASSERT_EQ(0, raw_all(&c, cmds, results));
+		if (results[0] || results[1]) {
+			/* so slow, then, that it was over first */
+			EXPECT_EQ(-ETIMEDOUT, results[0]);
+			EXPECT_EQ(-ETIMEDOUT, results[1]);
+			raw_stop(&c);
+			ASSERT_EQ(0, raw_start(&c, 2, 1));
+			continue;
+		}
+		late = (struct late){ .fd = c.fd[1], .ns = (30 + i % 20) * MS };
+		ASSERT_EQ(0, pthread_create(&thread, NULL, post_late, &late));
+		raw_barrier(&cmds[0]);
+		EXPECT_EQ(0, raw_submit(c.fd[0], &cmds[0])) TH_LOG("op %u", (unsigned int)i);
+		pthread_join(thread, NULL);
+		EXPECT_EQ(0, late.result);
 	}
 	raw_stop(&c);
 }
