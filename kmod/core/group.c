@@ -458,7 +458,8 @@ void coll_group_check_doom(struct coll_group *g)
 	spin_lock(&g->lock);
 	op = list_first_entry_or_null(&g->ops, struct coll_op, list);
 	due = g->doom.kind && !g->error && (!op || op->seq >= g->doom.seq);
-	cause = g->doom;
+	if (due)
+		cause = g->doom;
 	spin_unlock(&g->lock);
 	if (due)
 		coll_group_fail(g, &cause);

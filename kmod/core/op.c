@@ -92,9 +92,12 @@ static void coll_op_deadline(struct work_struct *work)
 /* Arm the deadline, or bring it forward. Under group->lock. */
 static void coll_op_arm(struct coll_op *op, u64 timeout_ns)
 {
-	u64 expires = coll_deadline(timeout_ns);
+	u64 expires;
 
-	if (!timeout_ns || (op->expires && expires >= op->expires))
+	if (!timeout_ns)
+		return;
+	expires = coll_deadline(timeout_ns);
+	if (op->expires && expires >= op->expires)
 		return;
 	op->expires = expires;
 	kref_get(&op->ref);
@@ -396,6 +399,7 @@ static void coll_op_finish(struct coll_group *g, struct coll_op *op,
 static void coll_op_ended(struct coll_op *op)
 {
 	struct coll_group *g = op->group;
+	bool doomed, more;
 	LIST_HEAD(reqs);
 
 	spin_lock(&g->lock);
@@ -418,9 +422,14 @@ static void coll_op_ended(struct coll_op *op)
 		coll_op_keep(g, op);
 	}
 	g->completing = false;
+	doomed = g->doom.kind;
+	/* Who is starting ops looks again when we have let go of the lock. */
+	more = !list_empty(&g->ops) && !g->advancing;
 	spin_unlock(&g->lock);
-	coll_group_check_doom(g);
-	coll_group_advance(g);
+	if (doomed)
+		coll_group_check_doom(g);
+	if (more)
+		coll_group_advance(g);
 	coll_group_put(g);
 }
 

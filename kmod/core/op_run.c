@@ -80,23 +80,12 @@ void coll_op_stopped(struct coll_group *g, struct coll_op *op)
 		WRITE_ONCE(g->nr_shared, g->nr_shared - 1);
 }
 
-/* How much memory may one take that has just started? */
-static u64 coll_op_room(struct coll_group *g)
+/* How much memory may one take that has just started? Under group->lock. */
+static u64 coll_op_room(const struct coll_group *g)
 {
-	u64 room = U64_MAX;
-
-	spin_lock(&g->lock);
-	if (g->nr_running > 1)
-		room = COLL_RUNNING_MEMORY - min_t(u64, g->running_memory, COLL_RUNNING_MEMORY);
-	spin_unlock(&g->lock);
-	return room;
-}
-
-static void coll_op_takes(struct coll_group *g, const struct coll_op *op)
-{
-	spin_lock(&g->lock);
-	g->running_memory += op->exec->memory;
-	spin_unlock(&g->lock);
+	if (g->nr_running <= 1)
+		return U64_MAX;
+	return COLL_RUNNING_MEMORY - min_t(u64, g->running_memory, COLL_RUNNING_MEMORY);
 }
 
 static void coll_op_put_off(struct coll_op *op)
@@ -112,9 +101,10 @@ static void coll_op_put_off(struct coll_op *op)
 
 /*
  * If it cannot, beside others, it is put off: the memory it lacks may be what they have,
- * and if nothing helps they are to end well before it fails. Return: false if it is.
+ * and if nothing helps they are to end well before it fails. It may have @room. Return:
+ * false if it is.
  */
-static bool coll_op_start(struct coll_op *op, bool beside)
+static bool coll_op_start(struct coll_op *op, bool beside, u64 room)
 {
 	struct coll_group *g = op->group;
 	struct mem_cgroup *memcg;
@@ -123,10 +113,9 @@ static bool coll_op_start(struct coll_op *op, bool beside)
 
 	trace_coll_start(g->id, op->seq, op->cmd.collective, op->bytes);
 	memcg = set_active_memcg(g->memcg);
-	ret = coll_exec_prepare(op, coll_op_room(g));
+	ret = coll_exec_prepare(op, room);
 	set_active_memcg(memcg);
 	if (!ret) {
-		coll_op_takes(g, op);
 		coll_exec_start(op);
 		return true;
 	}
@@ -150,6 +139,7 @@ void coll_group_advance(struct coll_group *g)
 {
 	bool on = true, beside;
 	struct coll_op *op;
+	u64 room;
 
 	spin_lock(&g->lock);
 	if (g->advancing) {
@@ -164,8 +154,9 @@ void coll_group_advance(struct coll_group *g)
 			break;
 		beside = coll_op_has_company(g);
 		coll_op_started(g, op);
+		room = coll_op_room(g);
 		spin_unlock(&g->lock);
-		on = coll_op_start(op, beside);
+		on = coll_op_start(op, beside, room);
 		coll_op_put_use(op);
 		spin_lock(&g->lock);
 	}

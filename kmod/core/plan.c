@@ -442,6 +442,7 @@ int coll_exec_prepare(struct coll_op *op, u64 room)
 
 	/* From here on links may find it. */
 	spin_lock(&g->lock);
+	g->running_memory += p.x->memory;
 	op->exec = p.x;
 	spin_unlock(&g->lock);
 	return 0;

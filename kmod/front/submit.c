@@ -66,13 +66,8 @@ static void coll_waiting_killed(struct coll_waiting *w)
 /* No op of ours is to end before this one: such a one may be large. */
 static bool coll_waiting_is_next(struct coll_waiting *w)
 {
-	struct coll_group *g = coll_member_group(w->req.member);
-	bool next;
-
-	spin_lock(&g->lock);
-	next = !coll_member_inflight(w->req.member);
-	spin_unlock(&g->lock);
-	return next;
+	/* Racy: it is about who had better do the work. */
+	return data_race(!coll_member_inflight(w->req.member));
 }
 
 /*
@@ -145,7 +140,7 @@ static void coll_waiting_spin(struct coll_waiting *w)
 	/* Not local_clock(): where that is jiffies, it stands still meanwhile. */
 	u64 end;
 
-	if (!w->spin_us)
+	if (!w->spin_us || READ_ONCE(w->done))
 		return;
 	end = ktime_get_ns() + w->spin_us * NSEC_PER_USEC;
 	while (!READ_ONCE(w->done) && !signal_pending(current) && ktime_get_ns() < end) {
