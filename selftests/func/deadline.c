@@ -132,6 +132,7 @@ TEST(deadline_far_away_does_no_harm)
 	raw_stop(&c);
 }
 
+/* A barrier of two ranks, one of them late. */
 struct late {
 	int fd;
 	uint64_t ns;
@@ -149,41 +150,50 @@ static void *post_late(void *arg)
 	return NULL;
 }
 
+/* Rank 0 waits, @timeout at most, for rank 1, who is @late. Return: what rank 0 hears. */
+static int one_is_late(struct raw_comm *c, uint64_t timeout, uint64_t late, int *other)
+{
+	struct late l = { .fd = c->fd[1], .ns = late };
+	struct coll_cmd cmd;
+	pthread_t thread;
+	int ret;
+
+	ret = pthread_create(&thread, NULL, post_late, &l);
+	if (ret)
+		return -ret;
+	raw_barrier(&cmd);
+	cmd.timeout_ns = timeout;
+	ret = raw_submit(c->fd[0], &cmd);
+	pthread_join(thread, NULL);
+	*other = l.result;
+	return ret;
+}
+
 /*
  * A deadline ends with its op, which the next one may have the memory of: that is in no
- * hurry, though a rank comes long after the deadline of the one before. Now and then that
- * is over, or just about to be, when its op ends.
+ * hurry, though a rank comes long after. Deadlines are over at about the time their ops end.
  */
 TEST(deadline_is_of_one_op)
 {
-	struct coll_cmd cmds[2];
-	struct late late;
 	struct raw_comm c;
-	pthread_t thread;
-	int results[2];
+	int ret, other, kept = 0;
 	uint64_t i;
 
 	ASSERT_EQ(0, raw_start(&c, 2, 1));
 	for (i = 0; i < 40; i++) {
-		raw_barrier(&cmds[0]);
-		raw_barrier(&cmds[1]);
-		cmds[i % 2].timeout_ns = 40 * MS;
-		ASSERT_EQ(0, raw_all(&c, cmds, results));
-		if (results[0] || results[1]) {
-			/* so slow, then, that it was over first */
-			EXPECT_EQ(-ETIMEDOUT, results[0]);
-			EXPECT_EQ(-ETIMEDOUT, results[1]);
+		ret = one_is_late(&c, 40 * MS, (20 + i % 25) * MS, &other);
+		if (ret || other) {
+			EXPECT_EQ(-ETIMEDOUT, ret);
+			EXPECT_EQ(-ETIMEDOUT, other);
 			raw_stop(&c);
 			ASSERT_EQ(0, raw_start(&c, 2, 1));
 			continue;
 		}
-		late = (struct late){ .fd = c.fd[1], .ns = (30 + i % 20) * MS };
-		ASSERT_EQ(0, pthread_create(&thread, NULL, post_late, &late));
-		raw_barrier(&cmds[0]);
-		EXPECT_EQ(0, raw_submit(c.fd[0], &cmds[0])) TH_LOG("op %u", (unsigned int)i);
-		pthread_join(thread, NULL);
-		EXPECT_EQ(0, late.result);
+		kept++;
+		EXPECT_EQ(0, one_is_late(&c, 0, 60 * MS, &other)) TH_LOG("op %u", (unsigned int)i);
+		EXPECT_EQ(0, other);
 	}
+	TH_LOG("%d of 40 in time", kept);
 	raw_stop(&c);
 }
 
