@@ -48,9 +48,8 @@ uint16_t select_number(uint32_t collective, const char *name)
 	int32_t bits;
 	uint32_t i;
 
-	for (i = 0; (a = coll_algorithm_at(i)); i++) {
-		if (strlen(a->name) != len || strncmp(a->name, name, len) ||
-		    a->collective != coll_plain_collective(collective))
+	for (i = 0; (a = coll_algorithm_of(collective, i)); i++) {
+		if (strlen(a->name) != len || strncmp(a->name, name, len))
 			continue;
 		bits = radix_bits(a, name + len);
 		return bits < 0 || !select_fits(collective, a) ? 0 : (uint16_t)(a->id | bits);

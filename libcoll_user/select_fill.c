@@ -164,8 +164,8 @@ static void field_init(const struct select_bench *b, struct field *f, uint32_t c
 	while (f->sizes > 1 && kind & COLL_KIND_BLOCKS &&
 	       SELECT_BYTES(f->sizes - 1) * f->n > SELECT_MAX_BYTES)
 		f->sizes--;
-	for (i = 0; (a = coll_algorithm_at(i)); i++)
-		if (a->collective == collective && !is_double(f, a))
+	for (i = 0; (a = coll_algorithm_of(collective, i)); i++)
+		if (!is_double(f, a))
 			add(b, f, a, 0);
 	f->over = f->n < 2 || f->nr < 2;
 }
