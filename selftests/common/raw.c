@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "util.h"
 #include "raw.h"
 
 static int raw_ioctl(int fd, unsigned long nr, void *arg)
@@ -58,6 +59,23 @@ uint64_t raw_features(void)
 int raw_status(int fd, struct coll_status *s)
 {
 	return raw_ioctl(fd, COLL_IOC_STATUS, s);
+}
+
+int raw_status_failed(int fd, struct coll_status *s)
+{
+	uint64_t end = test_now_ns() + test_bound_ms() * 10000000ULL;
+	int ret;
+
+	for (;;) {
+		bool late = test_now_ns() > end;
+
+		ret = raw_status(fd, s);
+		if (ret || s->state == COLL_STATE_FAILED)
+			return ret;
+		if (late)
+			return -ETIMEDOUT;
+		test_sleep_us(1000);
+	}
 }
 
 int raw_abort(int fd, uint32_t code)

@@ -37,6 +37,11 @@ int raw_submit(int fd, struct coll_cmd *cmd);
 /* COLL_FEAT_* of the module; 0 if there is none. */
 uint64_t raw_features(void);
 int raw_status(int fd, struct coll_status *s);
+/*
+ * The status once the communicator has failed: what happens to a socket is heard of later
+ * than by the call that did it. -ETIMEDOUT if it has not failed in ten times test_bound_ms().
+ */
+int raw_status_failed(int fd, struct coll_status *s);
 int raw_abort(int fd, uint32_t code);
 int raw_link(int fd, uint32_t peer, int sock, uint32_t stripe);
 int raw_share(int fd, uint32_t peer, int parent, uint32_t parent_peer);

@@ -61,12 +61,7 @@ static void one_missing(struct __test_metadata *_metadata, uint32_t size,
 	EXPECT_GE(took + 10 * MS, timeout);
 	EXPECT_FALSE(test_late(now - took + timeout, now));
 	/* Posted before the news is there, it might even complete. */
-	for (r = 0; r < 200; r++) {
-		ASSERT_EQ(0, raw_status(c.fd[missing], &s));
-		if (s.state == COLL_STATE_FAILED)
-			break;
-		test_sleep_us(5000);
-	}
+	ASSERT_EQ(0, raw_status_failed(c.fd[missing], &s));
 	raw_barrier(&cmd);
 	results[missing] = raw_submit(c.fd[missing], &cmd);
 	for (r = 0; r < size; r++) {

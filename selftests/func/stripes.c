@@ -205,12 +205,7 @@ TEST(crossed)
 		ASSERT_EQ(0, raw_tcp_pair(sv));
 		EXPECT_EQ(0, raw_link(c.fd[0], 1, sv[0], pairs[i][0]));
 		EXPECT_EQ(0, raw_link(c.fd[1], 0, sv[1], pairs[i][1]));
-		for (k = 0; k < 1000; k++) {
-			ASSERT_EQ(0, raw_status(c.fd[0], &s));
-			if (s.state == COLL_STATE_FAILED)
-				break;
-			test_sleep_us(1000);
-		}
+		ASSERT_EQ(0, raw_status_failed(c.fd[0], &s));
 		EXPECT_EQ(COLL_CAUSE_PROTO, s.cause.kind);
 		EXPECT_EQ(EPROTO, s.cause.error);
 		close(sv[0]);
@@ -234,12 +229,7 @@ TEST(lost)
 		EXPECT_EQ(0, raw_link(c.fd[1], 0, sv[1], stripe));
 		EXPECT_EQ(0, sum(&c, COUNT));
 		shutdown(sv[0], SHUT_RDWR);
-		for (i = 0; i < 1000; i++) {
-			ASSERT_EQ(0, raw_status(c.fd[1], &s));
-			if (s.state == COLL_STATE_FAILED)
-				break;
-			test_sleep_us(1000);
-		}
+		ASSERT_EQ(0, raw_status_failed(c.fd[1], &s));
 		EXPECT_EQ(EHOSTDOWN, s.cause.error) TH_LOG("stripe %u", stripe);
 		EXPECT_EQ(-EHOSTDOWN, sum(&c, 1));
 		close(sv[0]);

@@ -419,8 +419,8 @@ TEST(user_meddles_with_the_socket)
 	shutdown(sv[1][0], SHUT_RDWR);
 	peer_op_wait(&o);
 	EXPECT_EQ(0, peer_op_exit(&o));
-	EXPECT_EQ(0, raw_status(p.c.fd[0], &s));
-	EXPECT_EQ(COLL_STATE_FAILED, s.state);
+	/* Stolen or not, the op may have ended well before the streams did. */
+	EXPECT_EQ(0, raw_status_failed(p.c.fd[0], &s));
 	for (st = 0; st < 2; st++)
 		close(sv[st][0]);
 	peer_stop(&p);
