@@ -12,6 +12,26 @@ lscpu_field()
 	LC_ALL=C lscpu | sed -n "s/^$1: *//p" | head -n 1
 }
 
+# A virtual machine need not say what it is, nor show its caches.
+below()
+{
+	local vendor
+
+	vendor=$(lscpu_field 'Hypervisor vendor')
+	if [[ ! $vendor ]] && grep -qw hypervisor /proc/cpuinfo; then
+		vendor="of a kind lscpu does not know"
+	fi
+	echo "$vendor"
+}
+
+cache()
+{
+	local size
+
+	size=$(lscpu_field "$1 cache")
+	echo "${size:-not shown}"
+}
+
 version()
 {
 	dpkg-query -W -f '${Version}' "$1" 2>/dev/null
@@ -22,9 +42,9 @@ facts_of_machine()
 	fact date "$(date -u '+%Y-%m-%d %H:%M UTC')"
 	fact cpu "$(lscpu_field 'Model name'), family $(lscpu_field 'CPU family') model $(lscpu_field Model)"
 	fact cores "$(nproc)"
-	fact l2 "$(lscpu_field 'L2 cache')"
-	fact l3 "$(lscpu_field 'L3 cache')"
-	fact hypervisor "$(lscpu_field 'Hypervisor vendor')"
+	fact l2 "$(cache L2)"
+	fact l3 "$(cache L3)"
+	fact hypervisor "$(below)"
 	fact memory "$(awk '/MemTotal/ { printf "%.1f", $2 / 1048576 }' /proc/meminfo) GiB"
 	fact host_kernel "$(uname -sr)"
 	# shellcheck disable=SC1091  # not part of the tree
