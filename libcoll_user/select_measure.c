@@ -365,6 +365,9 @@ static int fold_byte(double *gamma)
 	}
 	free(x);
 	*gamma = (best > 2 * clock ? best - clock : best / 2) / (FOLD * sizeof(*x));
+	/* A clock that stood still; nothing is for free. */
+	if (*gamma < 1e-12)
+		*gamma = 1e-12;
 	return 0;
 }
 
