@@ -5,6 +5,8 @@
 KERNEL	?= debian-6.1
 KERNELS	?= uml uml-debug debian-6.1 debian-6.12
 N	?= 1000
+SECONDS	?= 600
+DEBUG_KERNEL ?= uml-debug
 TOP	:= $(CURDIR)
 Q	:= $(if $(V),,@)
 COLLVM	:= $(TOP)/tools/collvm
@@ -14,13 +16,15 @@ COLLVM	:= $(TOP)/tools/collvm
 all: packages user modules
 
 help:
-	@echo 'make demo [KERNEL=uml]      k-means over /dev/coll in a VM, on two nodes'
+	@echo 'make demo [KERNEL=uml]      k-means and regression over /dev/coll in a VM, on two nodes'
 	@echo 'make check [KERNELS="uml"]  all tests; ends with "N passed, N failed"'
 	@echo 'make all                    library, tools, and coll.ko for KERNEL'
 	@echo 'make unit | layers | static the tests that need no VM'
 	@echo 'make func | net             kselftests in a VM (KERNEL=uml ...)'
 	@echo 'make hosts                  two VMs on one network (KERNEL=debian-6.1, debian-6.12)'
 	@echo 'make stress-kill N=1000     seeded kill -9 injections (KERNEL=uml-debug)'
+	@echo 'make fuzz SECONDS=600       ioctl, io_uring, wire, generic netlink (uml-debug)'
+	@echo 'make faultinject            failing allocations and copies, each in turn (uml-debug)'
 	@echo 'make bench                  beside MPI and Gloo, into Documentation/performance.rst'
 	@echo '                            (BENCH_SETTING=uml|vm|native, see tools/bench/run)'
 	@echo 'make bench-ops              speed of every reduction, into Documentation/reductions-speed.rst'
@@ -61,6 +65,14 @@ check: user
 stress-kill: user
 	$(Q)$(MAKE) -s -C selftests stress-kill N=$(N) KERNEL=$(KERNEL)
 
+# Only the sanitizer kernel has KCOV.
+fuzz: user
+	$(Q)$(MAKE) -s -C selftests run-fuzz SECONDS=$(SECONDS) KERNEL=$(DEBUG_KERNEL)
+
+# Only the sanitizer kernel has fault injection.
+faultinject: user
+	$(Q)$(MAKE) -s -C selftests run-faultinject KERNEL=$(DEBUG_KERNEL)
+
 bench: user
 	$(Q)tools/bench/run
 
@@ -77,4 +89,4 @@ clean:
 	rm -rf .build
 
 .PHONY: all help packages user modules demo layers unit static func net hosts check \
-	stress-kill bench bench-ops bench-select install clean
+	stress-kill fuzz faultinject bench bench-ops bench-select install clean

@@ -7,6 +7,7 @@
 #ifndef COLL_COMPAT_H
 #define COLL_COMPAT_H
 
+#include <crypto/blake2s.h>
 #include <linux/bvec.h>
 #include <linux/err.h>
 #include <linux/mm.h>
@@ -124,15 +125,48 @@ static inline unsigned int coll_pin_flags(bool write)
 }
 
 /*
- * Is this task on its way out of its address space? Only asked where io_uring
- * does not tell: 6.1 lets execve() wait for our commands without a word.
+ * Does execve() of a process wait for io_uring commands? Only asked where io_uring does not
+ * tell: 6.1 lets execve() wait for our commands without a word. Two places wait:
+ * - The task itself, for its own commands, in io_uring_task_cancel(). A thread that exits may
+ *   wait there, too, but does not exec.
+ * - de_thread(), for the other threads to end. With IORING_SETUP_SQPOLL one of them is the
+ *   kernel's, and that waits for its commands. ->group_exec_task is set meanwhile.
+ * An exec that fails and returns comes to neither.
  */
 #if !COLL_URING_CAN_CANCEL
-static inline bool coll_task_leaving(struct task_struct *t)
+#include <linux/io_uring_types.h>
+static inline bool coll_task_waits_for_uring(struct task_struct *t)
 {
-	return READ_ONCE(t->flags) & (PF_EXITING | PF_POSTCOREDUMP) ||
-	       t->in_execve;
+	const struct io_uring_task *u = READ_ONCE(t->io_uring);
+
+	if (!u || !t->in_execve)
+		return false;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+	return atomic_read(&u->in_cancel);
+#else
+	return atomic_read(&u->in_idle);
+#endif
 }
+
+static inline bool coll_exec_waits(struct task_struct *p)
+{
+	struct task_struct *t;
+	bool waits;
+
+	rcu_read_lock();
+	waits = READ_ONCE(p->signal->group_exec_task);
+	for_each_thread(p, t)
+		waits |= coll_task_waits_for_uring(t);
+	rcu_read_unlock();
+	return waits;
+}
+#endif
+
+/* Threads of a process that run no code of the user's. */
+#ifdef PF_USER_WORKER			/* 6.4 */
+#define COLL_PF_KERNEL_MADE	(PF_USER_WORKER | PF_IO_WORKER)
+#else
+#define COLL_PF_KERNEL_MADE	PF_IO_WORKER
 #endif
 
 /*
@@ -219,5 +253,16 @@ do {									\
 #else
 #define coll_ubuf_set(u, fn)	((u)->callback = (fn))
 #endif
+
+/* the order of the arguments of blake2s() */
+static inline void coll_blake2s(const u8 *key, size_t key_len, const u8 *in, size_t in_len,
+				u8 *out, size_t out_len)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
+	blake2s(key, key_len, in, in_len, out, out_len);
+#else
+	blake2s(out, in, key, out_len, in_len, key_len);
+#endif
+}
 
 #endif /* COLL_COMPAT_H */

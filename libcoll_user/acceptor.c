@@ -62,11 +62,15 @@ static int step_stranger(struct acceptor *a, struct stranger *s)
 		int status = -a->ops->decide(a->ctx, &s->hs.ask);
 
 		s->accepted = !status;
+		if (status && a->ops->refused)
+			a->ops->refused(a->ctx, &s->hs, -status);
 		ret = hs_answer(&s->hs, status);
 		if (!ret)
 			ret = hs_step(&s->hs);
 	}
 	if (ret < 0) {
+		if ((ret == -EKEYREJECTED || ret == -EPROTONOSUPPORT) && a->ops->refused)
+			a->ops->refused(a->ctx, &s->hs, ret);
 		turn_away(a, s, ret);
 		return 0;
 	}

@@ -21,11 +21,14 @@ struct stranger;
  * @taken: the client has got its welcome. The fd is the callee's now. Returns
  *	0 or -errno, which ends acceptor_pump().
  * @lost: the connection broke before that; @decide may say 0 to another one.
+ * @refused: may be NULL; told of who spoke our protocol and was refused: by @decide, or
+ *	for another key (what it asked for is not proved then)
  */
 struct acceptor_ops {
 	int (*decide)(void *ctx, const struct hs_ask *ask);
 	int (*taken)(void *ctx, const struct handshake *hs);
 	void (*lost)(void *ctx, const struct hs_ask *ask);
+	void (*refused)(void *ctx, const struct handshake *hs, int err);
 };
 
 /**

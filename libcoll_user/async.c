@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "async.h"
@@ -210,6 +211,9 @@ static int request_new(coll_comm_t *comm, const struct coll_cmd *cmd,
 		return -ENOMEM;
 	req->async = a;
 	req->cmd = *cmd;
+	/* What coll_cancel() calls it by. Others' handles are none of ours. */
+	if (comm->version.features & COLL_FEAT_CANCEL)
+		req->cmd.handle = (uintptr_t)req;
 	if (!req->cmd.timeout_ns)
 		req->cmd.timeout_ns = comm->timeout_ns;
 	*out = req;
@@ -357,6 +361,75 @@ int coll_test(coll_request_t *req, int *done)
 	return ret;
 }
 
+/* Take out of the queue what the kernel has not got yet. Lock held. */
+static bool unqueue(struct async *a, coll_request_t *req)
+{
+	coll_request_t **at = &a->queue;
+
+	while (*at && *at != req)
+		at = &(*at)->next;
+	if (!*at)
+		return false;
+	*at = req->next;
+	if (!*at)
+		a->queue_end = at;
+	a->inflight++;
+	async_complete(a, req, -ECANCELED);
+	pthread_cond_broadcast(&a->changed);
+	return true;
+}
+
+static int ioctl_cancel(coll_comm_t *comm, uint64_t handle, uint32_t flags)
+{
+	struct coll_cancel c = { .handle = handle, .flags = flags };
+
+	return ioctl(comm->fd, COLL_IOC_CANCEL, &c) ? -errno : 0;
+}
+
+/* Lock held. What the kernel does not know may be on its way to it through a thread. */
+static void cancel_one(struct async *a, coll_request_t *req)
+{
+	while (!req->done && ioctl_cancel(a->comm, req->cmd.handle, 0) == -ENOENT &&
+	       a->backend->wants_all) {
+		pthread_mutex_unlock(&a->lock);
+		usleep(ASYNC_REFUSED_US);
+		pthread_mutex_lock(&a->lock);
+	}
+}
+
+int coll_cancel(coll_request_t *req)
+{
+	struct async *a;
+
+	if (!req)
+		return 0;
+	if (req->cmd.collective != COLL_SEND && req->cmd.collective != COLL_RECV)
+		return -EINVAL;
+	if (!req->cmd.handle)
+		return -EOPNOTSUPP;
+	a = req->async;
+	pthread_mutex_lock(&a->lock);
+	if (req->active && !req->done && !unqueue(a, req))
+		cancel_one(a, req);
+	pthread_mutex_unlock(&a->lock);
+	return 0;
+}
+
+/* Nobody will send what these wait for: the application is through. Lock held. */
+static void cancel_receives(struct async *a)
+{
+	coll_request_t *req, *next;
+
+	if (!(a->comm->version.features & COLL_FEAT_CANCEL))
+		return;
+	for (req = a->queue; req; req = next) {
+		next = req->next;
+		if (req->cmd.collective == COLL_RECV)
+			unqueue(a, req);
+	}
+	ioctl_cancel(a->comm, 0, COLL_CANCEL_RECEIVES);
+}
+
 int coll_waitall(coll_request_t **reqs, size_t n)
 {
 	int first = 0;
@@ -445,8 +518,16 @@ void async_destroy(coll_comm_t *comm)
 	if (!a)
 		return;
 	pthread_mutex_lock(&a->lock);
-	while (a->inflight || a->queue)
-		progress(a, true);
+	while (a->inflight || a->queue) {
+		uint64_t before = a->completed;
+
+		cancel_receives(a);
+		/* A receive may be on its way to the kernel through a thread. */
+		if (a->backend->wants_all && a->completed == before)
+			try_again(a, true);
+		else
+			progress(a, true);
+	}
 	while (a->live)
 		retire(a, a->live);
 	pthread_mutex_unlock(&a->lock);

@@ -10,6 +10,7 @@
 
 /* SQEs: one leaves the queue at once. */
 #define ENTRIES		64
+#define COMPLETIONS	4096
 
 static int check_ring(struct io_uring *ring)
 {
@@ -28,10 +29,13 @@ static int check_ring(struct io_uring *ring)
 
 static int ring_init(struct async *a)
 {
-	/* Room for all completions there can be: for more the kernel may have no memory. */
+	/*
+	 * Room for many completions. What comes beyond io_uring keeps in memory of its own,
+	 * and the application is charged for that, until we look (IORING_FEAT_NODROP).
+	 */
 	struct io_uring_params p = {
 		.flags = IORING_SETUP_CQSIZE,
-		.cq_entries = a->limit + ENTRIES,
+		.cq_entries = a->limit < COMPLETIONS ? a->limit + ENTRIES : COMPLETIONS,
 	};
 	struct io_uring *ring;
 	int ret;

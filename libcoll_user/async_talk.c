@@ -15,6 +15,8 @@
 #include "async.h"
 
 #define STACK	(64 * 1024)
+/* Each message under way has a thread. */
+#define TALKERS	255
 
 struct talker;
 
@@ -123,14 +125,12 @@ static void *talk_main(void *arg)
 {
 	struct talk *t = arg;
 	struct async *a = t->a;
-	uint32_t max = a->comm->version.max_inflight;
 
 	pthread_mutex_lock(&a->lock);
 	for (;;) {
 		coll_request_t *req = t->first;
 
-		/* Room for a collective beside them. */
-		if (!req || t->live + 1 >= max) {
+		if (!req || t->live >= TALKERS) {
 			if (t->stop)
 				break;
 			pthread_cond_wait(&t->work, &a->lock);

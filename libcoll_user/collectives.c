@@ -5,6 +5,13 @@
 #include "comm.h"
 #include "optable.h"
 #include "ways.h"
+#include "wide.h"
+
+void cmd_narrow(coll_comm_t *comm, struct coll_cmd *cmd)
+{
+	if (comm->narrow && coll_wide_size(cmd->op, cmd->dtype))
+		cmd->flags |= COLL_CMD_NARROW;
+}
 
 static uint64_t address(const void *p)
 {
@@ -46,6 +53,7 @@ static void reducing(coll_comm_t *comm, struct coll_cmd *cmd, enum coll_collecti
 {
 	init(comm, cmd, what, dtype, count, root);
 	cmd->op = (uint16_t)op;
+	cmd_narrow(comm, cmd);
 	set_buffers(comm, cmd, send, recv);
 }
 

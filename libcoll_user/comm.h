@@ -38,6 +38,7 @@ struct topology;
  * @hosts: of each node, by what files of tables know it; NULL: no tables; owned
  * @origin: of each node its number in the communicator of coll_init(); owned
  * @stripes: what the kernel was told
+ * @narrow: see coll_comm_set_narrow()
  */
 struct coll_comm {
 	int fd;
@@ -58,6 +59,7 @@ struct coll_comm {
 	struct select_host *hosts;
 	uint32_t *origin;
 	struct stripes stripes;
+	_Atomic bool narrow;
 };
 
 /*
@@ -91,8 +93,11 @@ void cmd_barrier(coll_comm_t *comm, struct coll_cmd *cmd);
 /* Not one of a collective, so without a place in their order. */
 static inline bool is_message(const struct coll_cmd *cmd)
 {
-	return cmd->collective >= COLL_SEND && cmd->collective <= COLL_SENDRECV;
+	return cmd->collective >= COLL_SEND && cmd->collective <= COLL_MRECV;
 }
+
+/* submit.c: put COLL_CMD_NARROW in, if it is wanted and makes a difference */
+void cmd_narrow(coll_comm_t *comm, struct coll_cmd *cmd);
 
 /* submit.c: the ioctl itself; 0 or -errno */
 int ioctl_submit(coll_comm_t *comm, const struct coll_cmd *cmd);

@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <coll/coll.h>
+
 #include "debug.h"
+
+static _Thread_local char explanation[EXPLAIN_LEN];
 
 void coll_debug(const char *fmt, ...)
 {
@@ -19,4 +23,20 @@ void coll_debug(const char *fmt, ...)
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
 	fprintf(stderr, "coll[%s]: %s\n", rank ? rank : "-", line);
+}
+
+void coll_explain(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(explanation, sizeof(explanation), fmt, ap);
+	va_end(ap);
+	if (*explanation)
+		coll_debug("%s", explanation);
+}
+
+const char *coll_init_error(void)
+{
+	return explanation;
 }

@@ -35,6 +35,7 @@ static const struct {
 	{ EADDRINUSE, "the rendezvous port is in use" },
 	{ ECONNREFUSED, "nobody listens at the rendezvous" },
 	{ EHOSTUNREACH, "no such host, or no way to it" },
+	{ EXDEV, "ranks that look as if they shared a kernel do not: give them COLL_NODE" },
 	{ ENOSPC, "no number left for a registered buffer" },
 };
 

@@ -5,7 +5,8 @@
  *	rank 0 listens, the others connect and prove the key
  *	round 1: who is on which node; leaders start to listen
  *	round 2: where leaders listen; everybody joins in the kernel
- *	round 3: all have joined; leaders connect and hand the streams over
+ *	round 3: all have joined: is each node one kernel? leaders connect and hand the
+ *	streams over
  *	round 4: all is connected: nobody submits before
  *	then nodes may get another order, see order.c, algorithms are measured, see
  *	select.c, and it is found out whether more links are better, see stripes.c
@@ -25,6 +26,7 @@
 #include "comm.h"
 #include "config.h"
 #include "debug.h"
+#include "fpstate.h"
 #include "links.h"
 #include "rendezvous.h"
 #include "select.h"
@@ -161,6 +163,28 @@ int comm_link(void *ctx, uint32_t peer, uint32_t stripe, int fd)
 	return ret;
 }
 
+/* How long before the end leaders give up, to say why. */
+#define TELLING_MS	2000
+
+/*
+ * All ranks have joined. Those that take themselves for ranks of one node have shown each
+ * other the same boot id, which virtual machines and containers may have in common. Only
+ * the kernel knows who is there: without this the first collective would wait for ever.
+ */
+static int check_node(coll_comm_t *comm)
+{
+	struct coll_status st;
+
+	if (ioctl(comm->fd, COLL_IOC_STATUS, &st))
+		return -errno;
+	/* One that has joined and is dead by now is not there, but that is another error. */
+	if (st.nr_joined == st.nr_local || st.cause.error)
+		return 0;
+	coll_explain("node %u has %u ranks, only %u of them in the kernel of rank %u",
+		     comm->node, st.nr_local, st.nr_joined, comm->rank);
+	return -EXDEV;
+}
+
 /* A communicator of one: nobody to meet. */
 static int init_alone(struct init *in)
 {
@@ -178,6 +202,15 @@ static int init_alone(struct init *in)
 	return ret;
 }
 
+/* Some time is left for telling rank 0 why links are missing, before its own deadline. */
+static struct deadline links_deadline(const struct init *in)
+{
+	int left = deadline_left(in->deadline);
+	int keep = left / 8 < TELLING_MS ? left / 8 : TELLING_MS;
+
+	return (struct deadline){ .at_ms = in->deadline.at_ms - keep };
+}
+
 static int connect_links(struct init *in, uint32_t from, uint32_t to)
 {
 	const struct topology *t = &in->topo;
@@ -191,7 +224,7 @@ static int connect_links(struct init *in, uint32_t from, uint32_t to)
 		.addrs = in->blobs,
 		.first = from,
 		.nr = to - from,
-		.deadline = in->deadline,
+		.deadline = links_deadline(in),
 		.hand_over = comm_link,
 		.ctx = in->comm,
 	};
@@ -367,7 +400,9 @@ static int init_together(struct init *in)
 	ret = rdv_round(in->rdv, ret, in->mine, NULL);
 	if (ret)
 		return ret;
-	ret = connect_links(in, 0, nr_links(in));
+	ret = check_node(in->comm);
+	if (!ret)
+		ret = connect_links(in, 0, nr_links(in));
 	if (!ret)
 		ret = set_stripes(in);
 	if (!ret)
@@ -382,10 +417,12 @@ static int init_together(struct init *in)
 int coll_init(const struct coll_config *cfg, coll_comm_t **out)
 {
 	struct init in = { .lfd = -1 };
+	struct fp_state fp;
 	coll_comm_t *comm;
 	int ret;
 
 	*out = NULL;
+	coll_explain("%s", "");
 	ret = config_resolve(cfg, &in.cfg);
 	if (ret)
 		return ret;
@@ -396,10 +433,12 @@ int coll_init(const struct coll_config *cfg, coll_comm_t **out)
 	in.deadline = deadline_in(in.cfg.timeout_ms);
 	comm->flags = in.cfg.flags;
 	comm->timeout_ms = in.cfg.timeout_ms;
+	fp_enter(&fp, false);
 	if (comm->size == 1)
 		ret = init_alone(&in);
 	else
 		ret = init_together(&in);
+	fp_leave(&fp);
 
 	if (in.lfd >= 0)
 		close(in.lfd);

@@ -12,6 +12,7 @@
 #include "links.h"
 
 #define ATTEMPT_MS	5000	/* one attempt to connect and prove */
+#define FIRST_ATTEMPT_MS 1000	/* the first one at each of several addresses */
 #define STRANGER_MS	5000
 #define RETRY_MS	50
 #define DIALLED_MOST	256	/* at a time: who listens has descriptors for others, too */
@@ -29,6 +30,9 @@ struct stream {
 	enum stream_state state;
 	uint32_t peer;
 	uint32_t stripe;
+	uint32_t tries;		/* so far; each takes the next address of the peer */
+	uint32_t finals;	/* of the pass under way, which no other try will better */
+	int err;		/* of the last one that failed */
 	int fd;			/* in CONNECT and PROVE */
 	struct deadline until;	/* RETRY: when; CONNECT, PROVE: how long */
 	struct handshake hs;
@@ -52,10 +56,12 @@ struct links {
 	struct stream **which;
 };
 
-/* Blob: family (4 or 6), port, 16 bytes of address. */
+/* A blob has some addresses, one after the other: family (4 or 6), port, 16 bytes. */
+#define ADDR_LEN	20
+#define ADDRS		(RDV_BLOB / ADDR_LEN)
+
 static void put_address(uint8_t *blob, const struct sock_addr *a)
 {
-	memset(blob, 0, RDV_BLOB);
 	put_le16(blob + 2, sock_port(a));
 	if (a->sa.ss_family == AF_INET6) {
 		blob[0] = 6;
@@ -91,6 +97,31 @@ static int get_address(const uint8_t *blob, const struct sock_addr *here, struct
 	return sock_port(a) ? 0 : -EPROTO;
 }
 
+/* How many addresses a leader has given. */
+static uint32_t nr_addresses(const uint8_t *blob)
+{
+	uint32_t n = 0;
+
+	while (n < ADDRS && blob[n * ADDR_LEN])
+		n++;
+	return n;
+}
+
+/*
+ * @here is the one the route to rank 0 goes out by. It need not be the one that others
+ * reach us at: a rank on rank 0's host may have come by 127.0.0.1.
+ */
+static void put_addresses(uint8_t *blob, const struct sock_addr *here, uint16_t port)
+{
+	struct sock_addr addrs[ADDRS] = { *here };
+	int nr = sock_interfaces(addrs, 1, ADDRS), i;
+
+	for (i = 0; i < nr; i++) {
+		sock_set_port(&addrs[i], port);
+		put_address(blob + i * ADDR_LEN, &addrs[i]);
+	}
+}
+
 int links_listen(const struct topology *t, const struct sock_addr *here, uint8_t *blob)
 {
 	bool awaited = false;
@@ -106,7 +137,7 @@ int links_listen(const struct topology *t, const struct sock_addr *here, uint8_t
 		return -1;
 	if (!here->len)
 		return -EADDRNOTAVAIL;
-	fd = sock_listen(here);
+	fd = sock_listen_all(0);
 	if (fd < 0)
 		return fd < -1 ? fd : -EACCES;
 	ret = sock_local(fd, &a);
@@ -114,16 +145,52 @@ int links_listen(const struct topology *t, const struct sock_addr *here, uint8_t
 		close(fd);
 		return ret;
 	}
-	put_address(blob, &a);
+	put_addresses(blob, here, sock_port(&a));
 	return fd;
 }
 
+static const uint8_t *blob_of(const struct links *l, const struct stream *s)
+{
+	return l->cfg->addrs + (size_t)l->cfg->topo->leader_of[s->peer] * RDV_BLOB;
+}
+
+/* The next address at once; after the last one a pause, and all of them again. */
+static void retry_later(struct links *l, struct stream *s, int err)
+{
+	uint32_t nr = nr_addresses(blob_of(l, s));
+
+	coll_debug("link to node %u stripe %u: %s, trying again", s->peer, s->stripe,
+		   strerror(-err));
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+	s->err = err;
+	s->tries++;
+	if (s->tries % nr == 0)
+		s->finals = 0;
+	s->state = STREAM_RETRY;
+	s->until = deadline_in(s->tries % nr ? 0 : RETRY_MS);
+}
+
+/*
+ * Both ends have proved themselves. The peer may have given the attempt up at its end just
+ * then, for want of time: the stream is missing still, and whoever dials tries again.
+ */
 static int stream_done(struct links *l, struct stream *s, int fd)
 {
+	int ret = l->cfg->hand_over(l->cfg->ctx, s->peer, s->stripe, fd);
+
+	if (ret == -ENOTCONN || ret == -EPIPE || ret == -ECONNRESET) {
+		if (topology_dials(l->cfg->topo, s->peer))
+			retry_later(l, s, ret);
+		else
+			s->state = STREAM_IDLE;
+		return 0;
+	}
 	s->state = STREAM_DONE;
 	l->missing--;
 	coll_debug("link to node %u stripe %u is up", s->peer, s->stripe);
-	return l->cfg->hand_over(l->cfg->ctx, s->peer, s->stripe, fd);
+	return ret;
 }
 
 /* ---- the accepting side ---- */
@@ -161,46 +228,76 @@ static void lost(void *ctx, const struct hs_ask *ask)
 	asked_stream(ctx, ask)->state = STREAM_IDLE;
 }
 
-static const struct acceptor_ops acceptor_ops = { decide, taken, lost };
+static const struct acceptor_ops acceptor_ops = { decide, taken, lost, NULL };
 
 /* ---- the connecting side ---- */
 
-static void retry_later(struct stream *s, int err)
+/* With one address all the time there is; else no long wait before each has been tried. */
+static struct deadline attempt(const struct links *l, const struct stream *s, uint32_t nr)
 {
-	coll_debug("link to node %u stripe %u: %s, trying again", s->peer, s->stripe,
-		   strerror(-err));
-	if (s->fd >= 0)
-		close(s->fd);
-	s->fd = -1;
-	s->state = STREAM_RETRY;
-	s->until = deadline_in(RETRY_MS);
+	uint32_t pass = s->tries / nr, ms = ATTEMPT_MS;
+
+	if (nr > 1 && pass < 3)
+		ms = FIRST_ATTEMPT_MS << pass;
+	return deadline_min(deadline_in(ms), l->cfg->deadline);
 }
 
 static int start_stream(struct links *l, struct stream *s)
 {
 	const struct links_config *cfg = l->cfg;
-	uint32_t leader = cfg->topo->leader_of[s->peer];
+	const uint8_t *blob = blob_of(l, s);
+	uint32_t nr = nr_addresses(blob);
 	struct sock_addr there;
 	int ret;
 
-	ret = get_address(cfg->addrs + (size_t)leader * RDV_BLOB, cfg->here, &there);
+	if (!nr)
+		return -EPROTO;
+	ret = get_address(blob + s->tries % nr * ADDR_LEN, cfg->here, &there);
 	if (ret)
 		return ret;
 	s->fd = sock_connect_start(&there);
 	if (s->fd < 0) {
-		retry_later(s, s->fd);
+		retry_later(l, s, s->fd);
 		return 0;
 	}
 	s->state = STREAM_CONNECT;
-	s->until = deadline_min(deadline_in(ATTEMPT_MS), cfg->deadline);
+	s->until = attempt(l, s, nr);
 	return 0;
 }
 
-/* Errors that another attempt would only meet again. */
-static bool is_final(int err)
+/*
+ * Errors that another attempt at this address would only meet again. At one of several
+ * addresses that may be somebody else, on our own host even.
+ */
+static bool is_final(struct links *l, struct stream *s, int err)
 {
-	return err == -EKEYREJECTED || err == -EPROTO || err == -EPROTONOSUPPORT ||
-	       err == -EINVAL || err == -ENOMEM;
+	if (err != -EKEYREJECTED && err != -EPROTO && err != -EPROTONOSUPPORT &&
+	    err != -EINVAL && !s->hs.status)
+		return err == -ENOMEM;
+	return ++s->finals == nr_addresses(blob_of(l, s));
+}
+
+/* No time left: which link is missing, and what its last attempt came to. */
+static int out_of_time(const struct links *l)
+{
+	char text[SOCK_TEXT];
+	struct sock_addr a;
+	uint32_t i, nr;
+
+	for (i = 0; i < l->nr_streams; i++) {
+		const struct stream *s = &l->streams[i];
+
+		if (s->state < STREAM_RETRY || s->state == STREAM_DONE || !s->err)
+			continue;
+		nr = nr_addresses(blob_of(l, s));
+		get_address(blob_of(l, s) + (s->tries - 1) % nr * ADDR_LEN, l->cfg->here, &a);
+		coll_explain("node %u, %s: %s", s->peer, sock_text(&a, text), strerror(-s->err));
+		return s->err;
+	}
+	for (i = 0; i < l->nr_streams; i++)
+		if (l->streams[i].state <= STREAM_CLAIMED && l->cfg->topo->linked[l->streams[i].peer])
+			coll_explain("node %u has not connected", l->streams[i].peer);
+	return -ETIMEDOUT;
 }
 
 static int step_stream(struct links *l, struct stream *s)
@@ -214,7 +311,7 @@ static int step_stream(struct links *l, struct stream *s)
 	if (s->state == STREAM_CONNECT) {
 		ret = sock_connect_result(s->fd);
 		if (ret) {
-			retry_later(s, ret);
+			retry_later(l, s, ret);
 			return 0;
 		}
 		hs_start_client(&s->hs, s->fd, l->cfg->secret, &ask, l->cfg->job);
@@ -226,15 +323,21 @@ static int step_stream(struct links *l, struct stream *s)
 		s->fd = -1;
 		return stream_done(l, s, fd);
 	}
-	if (ret < 0 && (is_final(ret) || s->hs.status))
+	if (ret < 0 && is_final(l, s, ret))
 		return ret;
 	if (ret < 0)
-		retry_later(s, ret);
+		retry_later(l, s, ret);
+	/*
+	 * Who has shown its HELLO must not give up by itself: the other end may have handed
+	 * its stream to the kernel already, and would take that for our death. It hangs up if
+	 * it does not like us.
+	 */
+	else if (s->hs.state == HS_RECV_WELCOME)
+		s->until = l->cfg->deadline;
 	return 0;
 }
 
-/* Streams whose time has come, one way or the other. */
-/* Streams that are being connected. */
+/* How many are being connected. */
 static uint32_t nr_dialled(const struct links *l)
 {
 	uint32_t nr = 0, i;
@@ -244,6 +347,7 @@ static uint32_t nr_dialled(const struct links *l)
 	return nr;
 }
 
+/* Streams whose time has come, one way or the other. */
 static int serve_clocks(struct links *l, struct deadline *next)
 {
 	uint32_t dialled = nr_dialled(l), i;
@@ -256,7 +360,7 @@ static int serve_clocks(struct links *l, struct deadline *next)
 			continue;
 		if (!deadline_left(s->until)) {
 			if (s->state != STREAM_RETRY) {
-				retry_later(s, -ETIMEDOUT);
+				retry_later(l, s, -ETIMEDOUT);
 				dialled--;
 			}
 			/* One that is over makes room, and wakes us. */
@@ -303,7 +407,7 @@ static int turn(struct links *l, struct deadline until)
 	int ret;
 
 	if (!deadline_left(l->cfg->deadline))
-		return -ETIMEDOUT;
+		return out_of_time(l);
 	ret = serve_clocks(l, &next);
 	if (ret)
 		return ret;
@@ -403,7 +507,7 @@ int links_work(struct links *l, struct deadline until)
 	while (!ret && l->missing) {
 		ret = turn(l, until);
 		if (!ret && l->missing && !deadline_left(until))
-			return deadline_left(l->cfg->deadline) ? 1 : -ETIMEDOUT;
+			return deadline_left(l->cfg->deadline) ? 1 : out_of_time(l);
 	}
 	return ret;
 }

@@ -22,7 +22,7 @@
  * @rdv: tells when another rank has failed; NULL: the caller finds out otherwise
  * @lfd: from links_listen(), or -1 if nobody will connect; taken over
  * @addrs: addresses of the leaders by rank, RDV_BLOB bytes each, as
- *	links_put_address() wrote them
+ *	links_listen() wrote them
  * @first: number of the first link to make
  * @nr: how many to each node; 0: one
  * @deadline: for all of it
@@ -45,8 +45,8 @@ struct links_config {
 };
 
 /*
- * Listen at @here where other nodes have to reach us: address and port go to @blob,
- * for the others. @here with length 0: not known, an error if somebody has to. Return: fd, or -1 with a zeroed blob if nobody will connect; or an
+ * Listen where other nodes have to reach us, at all addresses of this host: @here, those
+ * of its interfaces, and the port go to @blob, for the others. @here with length 0: not known, an error if somebody has to. Return: fd, or -1 with a zeroed blob if nobody will connect; or an
  * error below -1.
  */
 int links_listen(const struct topology *t, const struct sock_addr *here, uint8_t *blob);
@@ -58,7 +58,8 @@ int links_connect(const struct links_config *cfg);
  * The same in pieces, for a caller that does something else between them. @cfg is
  * used until links_close(). links_open() fails with nothing to close, @cfg->lfd is
  * closed then. links_work() returns 0: all are handed over; 1: @until has passed;
- * -ETIMEDOUT: @cfg->deadline has; other errors.
+ * when @cfg->deadline has, what the last attempt at a missing link came to, or
+ * -ETIMEDOUT; other errors.
  */
 struct links;
 int links_open(struct links **l, const struct links_config *cfg);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /* Commands of messages, and the ways to run them. */
+#include <errno.h>
 #include <string.h>
 
 #include "comm.h"
@@ -83,6 +84,59 @@ uint64_t coll_message_count(const struct coll_message *got, enum coll_dtype dtyp
 	return elem && !(got->bytes % elem) ? got->bytes / elem : UINT64_MAX;
 }
 
+void coll_cmd_mrecv(coll_comm_t *comm, struct coll_cmd *cmd, void *buf, uint64_t count,
+		    enum coll_dtype dtype, uint64_t id, struct coll_message *got)
+{
+	init(comm, cmd, COLL_MRECV, count, dtype);
+	receiving(cmd, buf, 0, 0, got);
+	cmd->matched = id;
+	buffers_apply(comm, cmd);
+}
+
+static int probe(coll_comm_t *comm, enum coll_collective what, uint32_t source, uint32_t tag,
+		 uint32_t flags, struct coll_message *got)
+{
+	struct coll_cmd cmd;
+
+	if (!(comm->version.features & COLL_FEAT_PROBE))
+		return -EOPNOTSUPP;
+	init(comm, &cmd, what, 0, COLL_DTYPE_NONE);
+	receiving(&cmd, NULL, source, tag, got);
+	cmd.flags = flags;
+	return coll_submit(comm, &cmd);
+}
+
+static int probe_now(coll_comm_t *comm, enum coll_collective what, uint32_t source,
+		     uint32_t tag, int *found, struct coll_message *got)
+{
+	int ret = probe(comm, what, source, tag, COLL_CMD_NOWAIT, got);
+
+	*found = !ret;
+	return ret == -ENOMSG ? 0 : ret;
+}
+
+int coll_probe(coll_comm_t *comm, uint32_t source, uint32_t tag, struct coll_message *got)
+{
+	return probe(comm, COLL_PROBE, source, tag, 0, got);
+}
+
+int coll_iprobe(coll_comm_t *comm, uint32_t source, uint32_t tag, int *found,
+		struct coll_message *got)
+{
+	return probe_now(comm, COLL_PROBE, source, tag, found, got);
+}
+
+int coll_mprobe(coll_comm_t *comm, uint32_t source, uint32_t tag, struct coll_message *got)
+{
+	return probe(comm, COLL_MPROBE, source, tag, 0, got);
+}
+
+int coll_improbe(coll_comm_t *comm, uint32_t source, uint32_t tag, int *found,
+		 struct coll_message *got)
+{
+	return probe_now(comm, COLL_MPROBE, source, tag, found, got);
+}
+
 #define ALL_WAYS(name, params, args)						\
 WAYS(name, params, args)							\
 										\
@@ -98,6 +152,8 @@ ALL_WAYS(send, (const void *buf, uint64_t count, enum coll_dtype dtype, uint32_t
 ALL_WAYS(recv, (void *buf, uint64_t count, enum coll_dtype dtype, uint32_t source,
 		uint32_t tag, struct coll_message *got),
 	 (buf, count, dtype, source, tag, got))
+ALL_WAYS(mrecv, (void *buf, uint64_t count, enum coll_dtype dtype, uint64_t id,
+		 struct coll_message *got), (buf, count, dtype, id, got))
 ALL_WAYS(sendrecv, (const void *send, uint64_t send_count, enum coll_dtype send_dtype,
 		    uint32_t dest, uint32_t send_tag, void *recv, uint64_t recv_count,
 		    enum coll_dtype recv_dtype, uint32_t source, uint32_t recv_tag,

@@ -7,63 +7,153 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <coll/coll.h>
+
 #include "debug.h"
 #include "handshake.h"
 #include "rdv_internal.h"
+#include "resolve.h"
 
-#define MAX_ADDRS	8
 #define BACKOFF_MIN_MS	5
 #define BACKOFF_MAX_MS	400
+#define STAGGER_MS	250	/* after which the next address is tried, too */
+#define FRESH_MS	2000	/* after which a name is looked up again */
+#define EXISTS_MS	1000	/* in which rank 0 hears that who was here before has left */
 
+/**
+ * struct rdv_client - the side of the other ranks
+ * @cfg: as given; what it points to lives until coll_init() is over
+ * @fd: to rank 0, -1: none
+ * @round: of the last round begun
+ * @failed: negative errno: there are no more rounds
+ * @refused: rank 0 has proved itself and said no
+ * @lookup: of its name, or NULL
+ * @fresh: until then @addrs need not be looked up again
+ * @exists: until then EEXIST may mean a process that ended just now
+ * @addrs: of rank 0, @nr of them
+ */
 struct rdv_client {
+	struct rdv_config cfg;
 	int fd;
-	uint32_t size;
-	uint16_t round;		/* of the last round begun */
-	int failed;		/* negative errno: there are no more rounds */
-	bool refused;		/* rank 0 has proved itself and said no */
-	struct deadline deadline;
+	uint16_t round;
+	int failed;
+	bool refused;
+	struct lookup *lookup;
+	struct deadline fresh;
+	struct deadline exists;
+	struct sock_addr addrs[RESOLVE_MAX];
+	int nr;
 	uint8_t session[AUTH_LEN];
 	uint8_t job[AUTH_LEN];
 };
 
-/* One attempt at one address: 0, or why not. */
-static int try_address(struct rdv_client *c, const struct rdv_config *cfg,
-		       const struct sock_addr *a)
+/**
+ * struct tries - one pass over all addresses
+ * @started: how many have been begun
+ * @fd: of each, -1 if it is none (any more)
+ * @err: of each that has failed
+ */
+struct tries {
+	int started;
+	int fd[RESOLVE_MAX];
+	int err[RESOLVE_MAX];
+};
+
+static void stop_try(struct tries *t, int i, int err)
 {
-	unsigned int ms = cfg->stranger_ms ? cfg->stranger_ms : RDV_STRANGER_MS;
-	struct deadline d = deadline_min(deadline_in(ms), cfg->deadline);
-	struct hs_ask ask = { HS_PURPOSE_RANK, cfg->rank, cfg->size, 0 };
+	if (t->fd[i] >= 0)
+		close(t->fd[i]);
+	t->fd[i] = -1;
+	t->err[i] = err;
+}
+
+static void start_try(struct rdv_client *c, struct tries *t)
+{
+	int i = t->started++;
+
+	t->fd[i] = sock_connect_start(&c->addrs[i]);
+	if (t->fd[i] < 0)
+		t->err[i] = t->fd[i];
+}
+
+/* Wait for one of those under way; its number, or -1: none yet. */
+static int poll_tries(struct tries *t, struct deadline d)
+{
+	struct pollfd p[RESOLVE_MAX];
+	int i, ret;
+
+	for (i = 0; i < t->started; i++)
+		p[i] = (struct pollfd){ .fd = t->fd[i], .events = POLLOUT };
+	if (poll(p, (nfds_t)t->started, deadline_left(d)) <= 0)
+		return -1;
+	for (i = 0; i < t->started; i++) {
+		if (t->fd[i] < 0 || !p[i].revents)
+			continue;
+		ret = sock_connect_result(t->fd[i]);
+		if (!ret)
+			return i;
+		stop_try(t, i, ret);
+	}
+	return -1;
+}
+
+static bool is_trying(const struct tries *t)
+{
+	int i;
+
+	for (i = 0; i < t->started; i++)
+		if (t->fd[i] >= 0)
+			return true;
+	return false;
+}
+
+/*
+ * The next address that TCP gets through to, or -1: none of the rest. Those that do not
+ * answer do not hold up the others: after a moment the next one is tried beside them.
+ */
+static int next_connected(struct rdv_client *c, struct tries *t, struct deadline d)
+{
+	int i;
+
+	while (is_trying(t) || t->started < c->nr) {
+		if (!deadline_left(d)) {
+			for (i = 0; i < t->started; i++)
+				if (t->fd[i] >= 0)
+					stop_try(t, i, -ETIMEDOUT);
+			while (t->started < c->nr)
+				t->err[t->started++] = -ETIMEDOUT;
+			return -1;
+		}
+		if (t->started < c->nr)
+			start_try(c, t);
+		i = poll_tries(t, t->started < c->nr ? deadline_min(d, deadline_in(STAGGER_MS)) : d);
+		if (i >= 0)
+			return i;
+	}
+	return -1;
+}
+
+/* TCP is there: is that rank 0? 0: @fd is the client's. */
+static int prove(struct rdv_client *c, int fd, struct deadline d)
+{
+	const struct hs_ask ask = { HS_PURPOSE_RANK, c->cfg.rank, c->cfg.size, 0 };
 	struct handshake hs;
 	int ret;
-	int fd;
 
-	fd = sock_connect_start(a);
-	if (fd < 0)
-		return fd;
-	ret = sock_wait(fd, POLLOUT, d);
-	if (!ret)
-		ret = sock_connect_result(fd);
-	if (ret)
-		goto out_close;
-	hs_start_client(&hs, fd, cfg->secret, &ask, NULL);
+	hs_start_client(&hs, fd, c->cfg.secret, &ask, NULL);
 	ret = hs_run(&hs, d);
 	c->refused = hs.status;
-	if (ret < 0)
-		goto out_wipe;
-	c->fd = fd;
-	memcpy(c->session, hs.session, AUTH_LEN);
-	memcpy(c->job, hs.job, AUTH_LEN);
+	if (ret >= 0) {
+		c->fd = fd;
+		memcpy(c->session, hs.session, AUTH_LEN);
+		memcpy(c->job, hs.job, AUTH_LEN);
+		ret = 0;
+	}
 	auth_wipe(&hs, sizeof(hs));
-	return 0;
-
-out_wipe:
-	auth_wipe(&hs, sizeof(hs));
-out_close:
-	close(fd);
 	return ret;
 }
 
-/* Answers that another attempt would only get again. */
+/* Answers that another attempt at the same address would only get again. */
 static bool is_final(int err)
 {
 	switch (-err) {
@@ -75,6 +165,60 @@ static bool is_final(int err)
 	}
 }
 
+/* Of what several addresses said, how much it tells. */
+static int weight(int err)
+{
+	switch (-err) {
+	case 0:
+		return -1;
+	case ETIMEDOUT: case ENODATA: case EPIPE: case ECONNRESET:
+		return 1;
+	case ENETUNREACH: case EAFNOSUPPORT: case EADDRNOTAVAIL:
+		return 0;
+	case ECONNREFUSED:
+		return 3;
+	default:
+		return is_final(err) ? 4 : 2;
+	}
+}
+
+/* One pass: 0, or what tells most of why not. @final: no address can do any better. */
+static int try_all(struct rdv_client *c, bool *final)
+{
+	unsigned int ms = c->cfg.stranger_ms ? c->cfg.stranger_ms : RDV_STRANGER_MS;
+	struct deadline d = deadline_min(deadline_in(ms), c->cfg.deadline);
+	int ret = 0, i, worst = 0;
+	struct tries t = { 0 };
+	char text[SOCK_TEXT];
+
+	c->refused = false;
+	for (;;) {
+		i = next_connected(c, &t, d);
+		if (i < 0)
+			break;
+		ret = prove(c, t.fd[i], deadline_min(deadline_in(ms), c->cfg.deadline));
+		if (!ret)
+			t.fd[i] = -1;
+		else
+			stop_try(&t, i, ret);
+		if (!ret || c->refused)
+			break;
+	}
+	*final = true;
+	for (i = 0; i < t.started; i++) {
+		stop_try(&t, i, t.err[i]);
+		*final &= is_final(t.err[i]);
+		if (weight(t.err[i]) > weight(t.err[worst]))
+			worst = i;
+	}
+	if (c->fd >= 0)
+		return 0;
+	ret = c->refused ? ret : t.err[worst];
+	*final |= c->refused;
+	coll_explain("rank 0 at %s: %s", sock_text(&c->addrs[worst], text), strerror(-ret));
+	return ret;
+}
+
 static void pause_ms(unsigned int ms)
 {
 	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
@@ -82,25 +226,74 @@ static void pause_ms(unsigned int ms)
 	nanosleep(&ts, NULL);
 }
 
-/* Try until it works, cannot work, or the time is over. */
-static int connect_to_zero(struct rdv_client *c, const struct rdv_config *cfg,
-			   const struct sock_addr *addrs, int nr)
+/*
+ * Its addresses: they may be known only later, and change as long as it is not reached.
+ * Those we have are good while others are looked up. Return: 0: there are some.
+ */
+static int refresh(struct rdv_client *c)
+{
+	struct sock_addr addrs[RESOLVE_MAX];
+	int ret = 0;
+
+	if (!c->lookup && (!c->nr || !deadline_left(c->fresh)))
+		ret = lookup_begin(&c->lookup, c->cfg.spec);
+	if (c->lookup)
+		ret = lookup_wait(&c->lookup, c->nr ? deadline_in(0) : c->cfg.deadline,
+				  addrs, RESOLVE_MAX);
+	if (ret > 0) {
+		memcpy(c->addrs, addrs, (size_t)ret * sizeof(*addrs));
+		c->nr = ret;
+		c->fresh = deadline_in(FRESH_MS);
+	}
+	if (c->nr)
+		return 0;
+	if (ret == -EAGAIN)
+		ret = -ETIMEDOUT;
+	coll_explain("%s: %s", c->cfg.spec, ret == -EHOSTUNREACH ? "no such name" :
+		     ret == -ETIMEDOUT ? "the look-up took too long" : strerror(-ret));
+	return ret;
+}
+
+/* Was the number taken by a process that has ended, of which rank 0 hears any moment? */
+static bool may_be_gone(struct rdv_client *c, int err)
+{
+	if (err != -EEXIST)
+		return false;
+	if (!c->exists.at_ms)
+		c->exists = deadline_in(EXISTS_MS);
+	return deadline_left(c->exists);
+}
+
+/* Try until it works, cannot work, or the time is over; then with the last real error. */
+static int connect_to_zero(struct rdv_client *c)
 {
 	unsigned int backoff = BACKOFF_MIN_MS;
-	int ret = -ETIMEDOUT, said = 0;
+	int ret, said = 0;
 	uint8_t jitter;
+	bool final;
 	int left;
-	int i;
 
 	for (;;) {
-		for (i = 0; i < nr; i++) {
-			ret = try_address(c, cfg, &addrs[i]);
-			if (!ret || c->refused || is_final(ret))
-				return ret;
-		}
-		left = deadline_left(cfg->deadline);
+		final = false;
+		ret = refresh(c);
+		if (ret)
+			final = ret == -EINVAL || ret == -ENOMEM;
+		else
+			ret = try_all(c, &final);
+		if (!ret)
+			return 0;
+		if (may_be_gone(c, ret))
+			final = false;
+		else if (c->exists.at_ms)
+			return -EEXIST;
+		if (final)
+			return ret;
+		if (ret == -ENODATA || ret == -EPIPE || ret == -ECONNRESET)
+			ret = -ETIMEDOUT;
+		left = deadline_left(c->cfg.deadline);
+		/* A pass that was cut short tells less than the one before. */
 		if (!left)
-			return ret == -ECONNREFUSED ? ret : -ETIMEDOUT;
+			return ret == -ETIMEDOUT && said ? said : ret;
 		if (ret != said)
 			coll_debug("rank 0 not reached (%s), trying again", strerror(-ret));
 		said = ret;
@@ -109,29 +302,28 @@ static int connect_to_zero(struct rdv_client *c, const struct rdv_config *cfg,
 			jitter = 0;
 		backoff += backoff * jitter / 256;
 		pause_ms(backoff < (unsigned int)left ? backoff : (unsigned int)left);
+		if (!deadline_left(c->cfg.deadline))
+			return ret;
 		backoff = backoff * 2 < BACKOFF_MAX_MS ? backoff * 2 : BACKOFF_MAX_MS;
 	}
 }
 
 int rdv_client_open(struct rdv_client **out, const struct rdv_config *cfg)
 {
-	struct sock_addr addrs[MAX_ADDRS];
-	struct rdv_client *c;
+	struct rdv_client *c = calloc(1, sizeof(*c));
 	int ret;
 
-	ret = sock_resolve(cfg->spec, addrs, MAX_ADDRS);
-	if (ret < 0)
-		return ret;
-	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
-	c->size = cfg->size;
-	c->deadline = cfg->deadline;
-	ret = connect_to_zero(c, cfg, addrs, ret);
+	c->cfg = *cfg;
+	c->fd = -1;
+	ret = connect_to_zero(c);
 	if (ret) {
+		lookup_drop(&c->lookup);
 		free(c);
 		return ret;
 	}
+	coll_explain("%s", "");
 	*out = c;
 	return 0;
 }
@@ -144,45 +336,53 @@ static int send_give(struct rdv_client *c, int status, const uint8_t *in)
 		.status = (uint32_t)-status,
 		.length = RDV_BLOB,
 	};
-	uint8_t msg[RDV_GIVE_LEN];
+	uint8_t msg[RDV_GIVE_LEN] = { 0 };
 	uint8_t digest[AUTH_LEN];
 	int ret;
 
 	rdv_put_head(msg, &head);
-	memcpy(msg + RDV_HDR, in, RDV_BLOB);
-	ret = auth_sha256(in, RDV_BLOB, digest);
+	if (status)		/* nobody will look at the blob: say more than a number */
+		strncpy((char *)msg + RDV_HDR, coll_init_error(), RDV_BLOB);
+	else
+		memcpy(msg + RDV_HDR, in, RDV_BLOB);
+	ret = auth_sha256(msg + RDV_HDR, RDV_BLOB, digest);
 	if (!ret)
 		ret = rdv_proof(c->session, msg, digest, msg + RDV_HDR + RDV_BLOB);
-	return ret ? ret : sock_send_all(c->fd, msg, sizeof(msg), c->deadline);
+	return ret ? ret : sock_send_all(c->fd, msg, sizeof(msg), c->cfg.deadline);
 }
 
 /* The result of this round; @out is written only as far as its size allows. */
 static int recv_result(struct rdv_client *c, uint8_t *out)
 {
 	uint8_t msg[RDV_HDR], digest[AUTH_LEN], tag[AUTH_LEN], proof[AUTH_LEN];
-	size_t want = out ? (size_t)c->size * RDV_BLOB : 0;
+	size_t want = out ? (size_t)c->cfg.size * RDV_BLOB : 0;
+	char text[RDV_TEXT + 1] = "";
 	struct rdv_head head;
+	uint8_t *payload;
 	int ret;
 
-	ret = sock_recv_all(c->fd, msg, RDV_HDR, c->deadline);
+	ret = sock_recv_all(c->fd, msg, RDV_HDR, c->cfg.deadline);
 	if (!ret)
 		ret = rdv_get_head(msg, RDV_RESULT, c->round, &head);
 	if (ret)
 		return ret;
-	if (head.length != (head.status ? 0 : want))
+	if (head.status ? head.length > RDV_TEXT : head.length != want)
 		return -EPROTO;
+	payload = head.status ? (uint8_t *)text : out;
 	if (head.length)
-		ret = sock_recv_all(c->fd, out, head.length, c->deadline);
+		ret = sock_recv_all(c->fd, payload, head.length, c->cfg.deadline);
 	if (!ret)
-		ret = sock_recv_all(c->fd, tag, AUTH_LEN, c->deadline);
+		ret = sock_recv_all(c->fd, tag, AUTH_LEN, c->cfg.deadline);
 	if (!ret)
-		ret = auth_sha256(out, head.length, digest);
+		ret = auth_sha256(payload, head.length, digest);
 	if (!ret)
 		ret = rdv_proof(c->session, msg, digest, proof);
 	if (ret)
 		return ret;
 	if (!auth_equal(proof, tag))
 		return -EPROTO;
+	if (head.status)
+		coll_explain("%s", text);
 	return -(int)head.status;
 }
 
@@ -197,20 +397,36 @@ static int as_death(int err)
 	}
 }
 
+static int take_round(struct rdv_client *c, int status, const uint8_t *in, uint8_t *out)
+{
+	int sent = send_give(c, status, in);
+	/* Even if rank 0 took nothing more from us, it may have said why. */
+	int ret = recv_result(c, out);
+
+	return as_death(sent && !ret ? sent : ret);
+}
+
 int rdv_client_round(struct rdv_client *c, int status, const uint8_t *in, uint8_t *out)
 {
-	int sent, ret;
+	int ret;
 
 	if (c->failed)
 		return c->failed;
 	c->round++;
-	sent = send_give(c, status, in);
-	/* Even if rank 0 took nothing more from us, it may have said why. */
-	ret = recv_result(c, out);
-	if (sent && !ret)
-		ret = sent;
-	c->failed = as_death(ret);
-	return c->failed;
+	ret = take_round(c, status, in, out);
+	/* Before all are there rank 0 may leave and come again, as the others may. */
+	while (ret == -EHOSTDOWN && c->round == 1 && !status && deadline_left(c->cfg.deadline)) {
+		coll_debug("rank 0 has left, and may come again");
+		close(c->fd);
+		c->fd = -1;
+		if (connect_to_zero(c)) {
+			coll_explain("rank 0 was here, and has left");
+			break;
+		}
+		ret = take_round(c, status, in, out);
+	}
+	c->failed = ret;
+	return ret;
 }
 
 int rdv_client_fd(const struct rdv_client *c)
@@ -236,7 +452,9 @@ const uint8_t *rdv_client_job(const struct rdv_client *c)
 
 void rdv_client_close(struct rdv_client *c)
 {
-	close(c->fd);
+	if (c->fd >= 0)
+		close(c->fd);
+	lookup_drop(&c->lookup);
 	auth_wipe(c, sizeof(*c));
 	free(c);
 }

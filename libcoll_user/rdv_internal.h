@@ -7,7 +7,7 @@
  *	6	round (u16), from 1
  *	8	status (u32): 0 or a positive errno
  *	12	length of the payload (u32)
- *	16	payload
+ *	16	payload; of a result with a status: a line of text for people, or none
  *	+	proof: HMAC under the session key over type, header and SHA-256 of
  *		the payload
  */
@@ -17,10 +17,11 @@
 #include "rendezvous.h"
 
 #define RDV_HDR		16
-#define RDV_GIVE	1	/* rank to rank 0: RDV_BLOB bytes */
-#define RDV_RESULT	2	/* rank 0 to rank: size * RDV_BLOB bytes or none */
+#define RDV_GIVE	1	/* rank to rank 0: RDV_BLOB bytes; with a status, text */
+#define RDV_RESULT	2	/* rank 0 to rank: size * RDV_BLOB bytes, none, or text */
 #define RDV_GIVE_LEN	(RDV_HDR + RDV_BLOB + AUTH_LEN)
 #define RDV_STRANGER_MS	5000
+#define RDV_TEXT	256	/* bytes of such a line at most */
 
 struct rdv_head {
 	uint16_t type;
@@ -45,6 +46,13 @@ int rdv_server_fd(const struct rdv_server *s);
 int rdv_server_check(struct rdv_server *s);
 const uint8_t *rdv_server_job(const struct rdv_server *s);
 void rdv_server_close(struct rdv_server *s);
+
+/* rdv_listen.c: rank 0's listening socket, or -errno */
+int rdv_listen(const struct rdv_config *cfg);
+
+/* Have the soft limit of descriptors raised for @size ranks; @before: to put it back. */
+void rdv_raise_files(uint32_t size, uint64_t *before);
+void rdv_restore_files(uint64_t before);
 
 struct rdv_client;
 int rdv_client_open(struct rdv_client **c, const struct rdv_config *cfg);

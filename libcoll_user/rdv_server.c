@@ -2,22 +2,23 @@
 /* Rank 0: an event loop over the listener, the strangers and the members. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
+
+#include <coll/coll.h>
 
 #include "acceptor.h"
 #include "debug.h"
 #include "rdv_internal.h"
 
 #define BATCH		64
-#define BIND_RETRY_MS	2000	/* a job just ended may still hold the port */
 #define LINGER_MS	2000	/* how long members get to read why it failed */
 #define LATE_MS		5000	/* how long after that late ranks still hear it */
-#define MAX_ADDRS	8
 
 enum member_state {
 	MEMBER_ABSENT	= 0,	/* has not come yet */
@@ -37,6 +38,8 @@ struct member {
 	uint8_t session[AUTH_LEN];
 	uint8_t tag[AUTH_LEN];
 	uint8_t rx[RDV_GIVE_LEN];
+	int refused;		/* why the last one was that said to be this rank, or 0 */
+	char from[SOCK_TEXT];	/* its address */
 };
 
 /**
@@ -51,6 +54,10 @@ struct member {
  * @result_len: bytes of it
  * @digest: SHA-256 of it
  * @gather: @size blobs of the round under way
+ * @why: what @failed is about, for people
+ * @files_before: the application's limit of descriptors, 0: it is as it was
+ * @stranger_err: of the last one that was refused and is none of the missing ranks
+ * @stranger: who that was, and what it wants; "": none
  */
 struct rdv_server {
 	struct acceptor acceptor;
@@ -66,29 +73,70 @@ struct rdv_server {
 	uint8_t *result;
 	size_t result_len;
 	uint8_t *gather;
+	char why[RDV_TEXT];
+	uint64_t files_before;
+	int stranger_err;
+	char stranger[SOCK_TEXT + 48];
 	struct member *members;
 };
 
 static int start_result(struct rdv_server *s, struct member *m);
+static void recv_give(struct rdv_server *s, struct member *m);
 
 /* ---- strangers become members ---- */
+
+/* Before round 1 is over who has left may come again, and takes the place. */
+static bool may_come_again(const struct rdv_server *s)
+{
+	return s->round == 1 && !s->failed;
+}
 
 static int decide(void *ctx, const struct hs_ask *ask)
 {
 	struct rdv_server *s = ctx;
+	struct member *m;
 
 	if (ask->purpose != HS_PURPOSE_RANK || ask->b != s->size)
 		return -EINVAL;
 	if (!ask->a || ask->a >= s->size)
 		return ask->a ? -EINVAL : -EEXIST;
-	if (s->members[ask->a].state != MEMBER_ABSENT)
+	m = &s->members[ask->a];
+	/* Has it come again before we have heard that it has left? */
+	if (m->state == MEMBER_HERE && may_come_again(s))
+		recv_give(s, m);
+	if (m->state != MEMBER_ABSENT)
 		return -EEXIST;
 	if (s->failed) {
-		s->members[ask->a].state = MEMBER_GONE;
+		m->state = MEMBER_GONE;
 		return s->failed;
 	}
-	s->members[ask->a].state = MEMBER_CLAIMED;
+	m->state = MEMBER_CLAIMED;
 	return 0;
+}
+
+/* Keep what the user will want to know if that rank is missing in the end. */
+static void refused(void *ctx, const struct handshake *hs, int err)
+{
+	const struct hs_ask *ask = &hs->ask;
+	struct rdv_server *s = ctx;
+	struct sock_addr a;
+	char text[SOCK_TEXT];
+
+	if (ask->purpose != HS_PURPOSE_RANK || s->failed || sock_peer(hs->fd, &a))
+		return;
+	sock_text(&a, text);
+	if (err == -EINVAL && ask->b != s->size) {
+		s->stranger_err = err;
+		snprintf(s->stranger, sizeof(s->stranger), "%s, as rank %u, expects %u ranks",
+			 text, ask->a, ask->b);
+	} else if (err == -EKEYREJECTED && ask->a && ask->a < s->size) {
+		s->members[ask->a].refused = err;
+		memcpy(s->members[ask->a].from, text, sizeof(text));
+	} else if (err == -EKEYREJECTED) {
+		s->stranger_err = err;
+		snprintf(s->stranger, sizeof(s->stranger), "%s has another key", text);
+	}
+	coll_debug("refused %s, as rank %u of %u: %s", text, ask->a, ask->b, strerror(-err));
 }
 
 static void lost(void *ctx, const struct hs_ask *ask)
@@ -106,6 +154,7 @@ static int taken(void *ctx, const struct handshake *hs)
 
 	m->fd = hs->fd;
 	m->state = MEMBER_HERE;
+	m->have = 0;
 	m->events = EPOLLIN;
 	memcpy(m->session, hs->session, AUTH_LEN);
 	s->nr_here++;
@@ -117,7 +166,7 @@ static int taken(void *ctx, const struct handshake *hs)
 	return 0;
 }
 
-static const struct acceptor_ops acceptor_ops = { decide, taken, lost };
+static const struct acceptor_ops acceptor_ops = { decide, taken, lost, refused };
 
 /* ---- members ---- */
 
@@ -227,6 +276,21 @@ static int send_results(struct rdv_server *s, int status, const uint8_t *payload
 	return ret;
 }
 
+/* What to say with the failure that comes next. */
+static void explain(struct rdv_server *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void explain(struct rdv_server *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (s->failed)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(s->why, sizeof(s->why), fmt, ap);
+	va_end(ap);
+}
+
 /* The first failure ends this round for all. */
 static void fail(struct rdv_server *s, int err)
 {
@@ -242,14 +306,34 @@ static void fail(struct rdv_server *s, int err)
 		if (m->state == MEMBER_HERE && m->sending)
 			drop_member(s, m);
 	}
-	send_results(s, err, NULL, 0);
+	send_results(s, err, (const uint8_t *)s->why, strlen(s->why));
 }
 
 static void fail_member(struct rdv_server *s, struct member *m, int err)
 {
-	coll_debug("rank %u: %s", (uint32_t)(m - s->members), strerror(-err));
+	uint32_t rank = (uint32_t)(m - s->members);
+
+	explain(s, "rank %u: %s", rank, err == -EHOSTDOWN ? "has left" : strerror(-err));
+	coll_debug("rank %u: %s", rank, strerror(-err));
 	drop_member(s, m);
 	fail(s, err);
+}
+
+/* The end of its stream, or it broke. */
+static void member_left(struct rdv_server *s, struct member *m)
+{
+	bool again = may_come_again(s);
+
+	/* After a failure everybody is expected to hang up. */
+	if (!s->failed && !again) {
+		fail_member(s, m, -EHOSTDOWN);
+		return;
+	}
+	drop_member(s, m);
+	if (again) {
+		m->state = MEMBER_ABSENT;
+		coll_debug("rank %u has left, and may come again", (uint32_t)(m - s->members));
+	}
 }
 
 /* Its message is whole: check it and take what it says. */
@@ -275,8 +359,14 @@ static void take_give(struct rdv_server *s, struct member *m)
 	m->given = true;
 	s->nr_given++;
 	memcpy(s->gather + (size_t)(m - s->members) * RDV_BLOB, m->rx + RDV_HDR, RDV_BLOB);
-	if (head.status)
+	if (head.status) {
+		const char *text = (const char *)m->rx + RDV_HDR;
+
+		/* With a status the blob is text, if there is any. */
+		explain(s, "rank %u: %.*s", (uint32_t)(m - s->members), RDV_BLOB,
+			*text ? text : coll_strerror((int)head.status));
 		fail(s, -(int)head.status);
+	}
 }
 
 /* Readable: the rest of its message, the end, or something out of turn. */
@@ -291,12 +381,15 @@ static void recv_give(struct rdv_server *s, struct member *m)
 			return;
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0 || m->given) {
-			/* After a failure everybody is expected to hang up. */
+		if (n <= 0) {
+			member_left(s, m);
+			return;
+		}
+		if (m->given) {
 			if (s->failed)
 				drop_member(s, m);
 			else
-				fail_member(s, m, n > 0 ? -EPROTO : -EHOSTDOWN);
+				fail_member(s, m, -EPROTO);
 			return;
 		}
 		m->have += (size_t)n;
@@ -320,7 +413,7 @@ static void member_event(struct rdv_server *s, struct member *m, uint32_t events
 		int ret = send_result(s, m);
 
 		if (ret) {
-			fail_member(s, m, -EHOSTDOWN);
+			member_left(s, m);
 			return;
 		}
 	}
@@ -350,28 +443,6 @@ static int pump(struct rdv_server *s, int ms)
 
 /* ---- the interface ---- */
 
-static int listen_at(const struct rdv_config *cfg)
-{
-	struct deadline until = deadline_min(deadline_in(BIND_RETRY_MS), cfg->deadline);
-	struct timespec nap = { .tv_nsec = 20 * 1000 * 1000 };
-	struct sock_addr addrs[MAX_ADDRS];
-	int n, i, fd;
-
-	n = sock_resolve(cfg->spec, addrs, MAX_ADDRS);
-	if (n < 0)
-		return n;
-	for (;;) {
-		for (i = 0; i < n; i++) {
-			fd = sock_listen(&addrs[i]);
-			if (fd >= 0)
-				return fd;
-		}
-		if (fd != -EADDRINUSE || !deadline_left(until))
-			return fd;
-		nanosleep(&nap, NULL);
-	}
-}
-
 int rdv_server_open(struct rdv_server **out, const struct rdv_config *cfg)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = 0 };
@@ -382,6 +453,7 @@ int rdv_server_open(struct rdv_server **out, const struct rdv_config *cfg)
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
+	rdv_raise_files(cfg->size, &s->files_before);
 	s->epfd = -1;
 	s->acceptor.lfd = -1;
 	s->acceptor.epfd = -1;
@@ -390,13 +462,13 @@ int rdv_server_open(struct rdv_server **out, const struct rdv_config *cfg)
 	s->deadline = cfg->deadline;
 	s->members = calloc(cfg->size, sizeof(*s->members));
 	s->gather = calloc(cfg->size, RDV_BLOB);
-	s->result = calloc(cfg->size, RDV_BLOB);
+	s->result = calloc(1, (size_t)cfg->size * RDV_BLOB + RDV_TEXT);
 	if (!s->members || !s->gather || !s->result)
 		goto out_close;
 	ret = auth_random(s->job, AUTH_LEN);
 	if (ret)
 		goto out_close;
-	fd = listen_at(cfg);
+	fd = rdv_listen(cfg);
 	if (fd < 0) {
 		ret = fd;
 		goto out_close;
@@ -423,14 +495,43 @@ out_close:
 	return ret;
 }
 
-static void say_who_is_missing(const struct rdv_server *s)
+/*
+ * The deadline has passed: who is missing, and why, as far as is known; the first that
+ * has another key, or another idea of the size, is more than a deadline.
+ */
+static int who_is_missing(struct rdv_server *s)
 {
-	uint32_t i;
+	uint32_t i, nr = 0, said = 0;
+	int err = -ETIMEDOUT;
+	size_t at = 0;
 
 	for (i = 1; i < s->size; i++)
-		if (s->members[i].state != MEMBER_HERE || !s->members[i].given)
-			coll_debug("rank %u %s", i, s->members[i].state == MEMBER_HERE ?
-				   "did not answer in time" : "did not come in time");
+		nr += s->members[i].state != MEMBER_HERE || !s->members[i].given;
+	for (i = 1; i < s->size; i++) {
+		const struct member *m = &s->members[i];
+		bool here = m->state == MEMBER_HERE;
+
+		if (here && m->given)
+			continue;
+		if (!here && m->refused && err == -ETIMEDOUT)
+			err = m->refused;
+		coll_debug("rank %u %s", i, here ? "did not answer in time" :
+						   "did not come in time");
+		if (said++ >= 4 || at >= sizeof(s->why))
+			continue;
+		at += (size_t)snprintf(s->why + at, sizeof(s->why) - at, "%srank %u %s%s%s",
+				       at ? ", " : "", i,
+				       here ? "has not answered" : m->refused ? "(" :
+				       "has not come", !here && m->refused ? m->from : "",
+				       !here && m->refused ? ") has another key" : "");
+	}
+	if (nr > 4 && at < sizeof(s->why))
+		at += (size_t)snprintf(s->why + at, sizeof(s->why) - at, ", and %u more", nr - 4);
+	if (*s->stranger && at < sizeof(s->why))
+		snprintf(s->why + at, sizeof(s->why) - at, "; %s", s->stranger);
+	if (*s->stranger && err == -ETIMEDOUT)
+		err = s->stranger_err;
+	return err;
 }
 
 /* Pump until all have given and nothing is going out any more, or failure. */
@@ -441,8 +542,7 @@ static void run_until(struct rdv_server *s, bool gather)
 		int ret;
 
 		if (!deadline_left(s->deadline)) {
-			say_who_is_missing(s);
-			fail(s, -ETIMEDOUT);
+			fail(s, who_is_missing(s));
 			return;
 		}
 		ret = pump(s, ms);
@@ -457,11 +557,16 @@ int rdv_server_round(struct rdv_server *s, int status, const uint8_t *in, uint8_
 	uint32_t i;
 	int ret;
 
-	if (status)
+	if (status) {
+		explain(s, "rank 0: %s", *coll_init_error() ? coll_init_error() :
+			coll_strerror(status));
 		fail(s, status);
+	}
 	run_until(s, true);
-	if (s->failed)
+	if (s->failed) {
+		coll_explain("%s", s->why);
 		return s->failed;
+	}
 	memcpy(s->gather, in, RDV_BLOB);
 	if (out)
 		memcpy(out, s->gather, len);
@@ -473,6 +578,8 @@ int rdv_server_round(struct rdv_server *s, int status, const uint8_t *in, uint8_
 	if (ret)
 		fail(s, ret);
 	run_until(s, false);
+	if (s->failed)
+		coll_explain("%s", s->why);
 	return s->failed;
 }
 
@@ -537,6 +644,7 @@ void rdv_server_close(struct rdv_server *s)
 	acceptor_destroy(&s->acceptor);
 	if (s->epfd >= 0)
 		close(s->epfd);
+	rdv_restore_files(s->files_before);
 	free(s->members);
 	free(s->gather);
 	free(s->result);

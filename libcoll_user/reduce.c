@@ -16,6 +16,7 @@
 
 #include "debug.h"
 #include "exact.h"
+#include "fpstate.h"
 #include "optable.h"
 #include "simd_sets.h"
 
@@ -136,12 +137,19 @@ static bool op_is_local(u32 op, u32 dtype)
 	return coll_op_defined(op, dtype) && op != COLL_OP_AVG && op != COLL_OP_PREMULSUM;
 }
 
+static bool uses_x87(u32 dtype)
+{
+	return dtype == COLL_LDOUBLE || dtype == COLL_CLDOUBLE || dtype == COLL_LDOUBLE_I32;
+}
+
 int coll_reduce_local(const void *in, void *inout, uint64_t count, enum coll_dtype dtype,
 		      enum coll_op_code op)
 {
 	u32 t = (u32)dtype, o = (u32)op;
 	const void *inputs[2] = { in, inout };
 	uintptr_t a = (uintptr_t)in, b = (uintptr_t)inout;
+	coll_reduce_fn *reduce;
+	struct fp_state fp;
 	uint64_t bytes;
 
 	if (t == COLL_DTYPE_NONE || t >= COLL_NR_DTYPES || o == COLL_OP_NONE || o >= COLL_NR_OPS)
@@ -158,6 +166,9 @@ int coll_reduce_local(const void *in, void *inout, uint64_t count, enum coll_dty
 	/* The same vector may be read and written, a part of it may not. */
 	if (a != b && (a > b ? a - b : b - a) < bytes)
 		return -EINVAL;
-	kernel_of(o, t)(&inout, 1, inputs, 2, (size_t)count, NULL);
+	reduce = kernel_of(o, t);
+	fp_enter(&fp, uses_x87(t));
+	reduce(&inout, 1, inputs, 2, (size_t)count, NULL);
+	fp_leave(&fp);
 	return 0;
 }

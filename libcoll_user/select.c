@@ -15,6 +15,7 @@
 #include "collective.h"
 #include "comm.h"
 #include "debug.h"
+#include "fpstate.h"
 #include "order.h"
 #include "rendezvous.h"
 #include "select.h"
@@ -392,17 +393,23 @@ int coll_comm_tune(coll_comm_t *comm, uint32_t ms)
 	struct select_plan plan = {
 		.budget_ms = ms < INT32_MAX ? (int32_t)ms : INT32_MAX, .all = true,
 	};
+	struct fp_state fp;
+	int ret;
 
 	if (!can_select(comm))
 		return -EOPNOTSUPP;
 	keep_fixed(comm, &plan);
-	return run_mode(comm, &plan, MODE_MEASURE, comm_deadline(comm));
+	fp_enter(&fp, false);
+	ret = run_mode(comm, &plan, MODE_MEASURE, comm_deadline(comm));
+	fp_leave(&fp);
+	return ret;
 }
 
 int coll_comm_load_tables(coll_comm_t *comm, const char *path)
 {
 	struct deadline deadline = comm_deadline(comm);
 	struct select_tables *tables;
+	struct fp_state fp;
 	int ret;
 
 	if (!can_select(comm))
@@ -415,7 +422,9 @@ int coll_comm_load_tables(coll_comm_t *comm, const char *path)
 		coll_abort(comm, ENOMEM);
 		return -ENOMEM;
 	}
+	fp_enter(&fp, false);	/* costs are read as integers and kept as doubles */
 	ret = find_in_file(comm, path ? path : "", deadline, tables);
+	fp_leave(&fp);
 	if (ret == 1)
 		ret = share_tables(comm, tables, deadline);
 	else if (!ret)
@@ -446,6 +455,7 @@ static int hosts_note(const coll_comm_t *comm, char **text)
 int coll_comm_save_tables(coll_comm_t *comm, const char *path)
 {
 	struct select_key key;
+	struct fp_state fp;
 	char *text = NULL;
 	int ret;
 
@@ -456,8 +466,10 @@ int coll_comm_save_tables(coll_comm_t *comm, const char *path)
 	ret = key_of(comm, &key);
 	if (!ret)
 		ret = hosts_note(comm, &text);
+	fp_enter(&fp, false);
 	if (!ret)
 		ret = select_file_save(path, &key, comm->select, (const char *const *)&text, 1);
+	fp_leave(&fp);
 	if (ret)
 		coll_debug("%s: %s", path, strerror(-ret));
 	free(text);

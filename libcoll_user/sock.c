@@ -2,74 +2,16 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netdb.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sock.h"
-
-/* Cut "host:port" into its halves; brackets around the host are dropped. */
-static int split_spec(const char *spec, char *host, size_t hostlen, const char **port)
-{
-	const char *colon = strrchr(spec, ':');
-	char *end;
-	size_t n;
-
-	if (!colon || colon == spec || colon[1] < '1' || colon[1] > '9')
-		return -EINVAL;
-	/* getaddrinfo() would take 99999 for another port. */
-	if (strtoul(colon + 1, &end, 10) > 65535 || *end)
-		return -EINVAL;
-	n = (size_t)(colon - spec);
-	if (spec[0] == '[') {
-		if (n < 3 || spec[n - 1] != ']')
-			return -EINVAL;
-		spec++;
-		n -= 2;
-	} else if (memchr(spec, ':', n)) {
-		return -EINVAL;		/* IPv6 without brackets is ambiguous */
-	}
-	if (n >= hostlen)
-		return -EINVAL;
-	memcpy(host, spec, n);
-	host[n] = '\0';
-	*port = colon + 1;
-	return 0;
-}
-
-int sock_resolve(const char *spec, struct sock_addr *addrs, int max)
-{
-	struct addrinfo hints = {
-		.ai_family = AF_UNSPEC,
-		.ai_socktype = SOCK_STREAM,
-		.ai_flags = AI_NUMERICSERV,
-	};
-	struct addrinfo *list, *ai;
-	const char *port;
-	char host[256];
-	int n = 0;
-	int ret;
-
-	ret = split_spec(spec, host, sizeof(host), &port);
-	if (ret)
-		return ret;
-	ret = getaddrinfo(host, port, &hints, &list);
-	if (ret)
-		return ret == EAI_MEMORY ? -ENOMEM : -EHOSTUNREACH;
-	for (ai = list; ai && n < max; ai = ai->ai_next) {
-		if (ai->ai_family != AF_INET && ai->ai_family != AF_INET6)
-			continue;
-		memset(&addrs[n], 0, sizeof(addrs[n]));
-		memcpy(&addrs[n].sa, ai->ai_addr, ai->ai_addrlen);
-		addrs[n++].len = ai->ai_addrlen;
-	}
-	freeaddrinfo(list);
-	return n ? n : -EHOSTUNREACH;
-}
 
 static int sock_open(int family)
 {
@@ -78,15 +20,11 @@ static int sock_open(int family)
 	return fd < 0 ? -errno : fd;
 }
 
-int sock_listen(const struct sock_addr *a)
+static int bind_and_listen(int fd, const struct sock_addr *a)
 {
 	int on = 1;
 	int ret;
-	int fd;
 
-	fd = sock_open(a->sa.ss_family);
-	if (fd < 0)
-		return fd;
 	/* A job that starts again must not wait for the old one's TIME_WAIT. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (bind(fd, (const struct sockaddr *)&a->sa, a->len) || listen(fd, SOMAXCONN)) {
@@ -95,6 +33,45 @@ int sock_listen(const struct sock_addr *a)
 		return ret;
 	}
 	return fd;
+}
+
+int sock_listen(const struct sock_addr *a)
+{
+	int fd = sock_open(a->sa.ss_family);
+
+	return fd < 0 ? fd : bind_and_listen(fd, a);
+}
+
+/* One socket for both families if this kernel has IPv6. */
+static int open_wildcard(struct sock_addr *a, uint16_t port)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&a->sa;
+	struct sockaddr_in *in = (struct sockaddr_in *)&a->sa;
+	int off = 0;
+	int fd;
+
+	memset(a, 0, sizeof(*a));
+	in6->sin6_family = AF_INET6;
+	in6->sin6_port = htons(port);
+	a->len = sizeof(*in6);
+	fd = sock_open(AF_INET6);
+	if (fd >= 0 && !setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	memset(a, 0, sizeof(*a));
+	in->sin_family = AF_INET;
+	in->sin_port = htons(port);
+	a->len = sizeof(*in);
+	return sock_open(AF_INET);
+}
+
+int sock_listen_all(uint16_t port)
+{
+	struct sock_addr a;
+	int fd = open_wildcard(&a, port);
+
+	return fd < 0 ? fd : bind_and_listen(fd, &a);
 }
 
 void sock_tune(int fd)
@@ -237,4 +214,89 @@ uint16_t sock_port(const struct sock_addr *a)
 	if (a->sa.ss_family == AF_INET6)
 		return ntohs(((const struct sockaddr_in6 *)&a->sa)->sin6_port);
 	return ntohs(((const struct sockaddr_in *)&a->sa)->sin_port);
+}
+
+bool sock_is_loopback(const struct sock_addr *a)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&a->sa;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)&a->sa;
+
+	if (a->sa.ss_family == AF_INET)
+		return ntohl(in->sin_addr.s_addr) >> 24 == 127;
+	return a->sa.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+}
+
+bool sock_same_host(const struct sock_addr *a, const struct sock_addr *b)
+{
+	if (a->sa.ss_family != b->sa.ss_family)
+		return false;
+	if (a->sa.ss_family == AF_INET)
+		return ((const struct sockaddr_in *)&a->sa)->sin_addr.s_addr ==
+		       ((const struct sockaddr_in *)&b->sa)->sin_addr.s_addr;
+	return IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)&a->sa)->sin6_addr,
+				  &((const struct sockaddr_in6 *)&b->sa)->sin6_addr);
+}
+
+/* Can other hosts reach this one by it? A link-local one is good on its own link only. */
+static bool is_global(const struct sockaddr *sa)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)sa;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)sa;
+
+	if (sa->sa_family == AF_INET)
+		return ntohl(in->sin_addr.s_addr) >> 16 != 0xa9fe;
+	return sa->sa_family == AF_INET6 && !IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr);
+}
+
+static bool is_known(const struct sock_addr *addrs, int nr, const struct sock_addr *a)
+{
+	int i;
+
+	for (i = 0; i < nr; i++)
+		if (sock_same_host(&addrs[i], a))
+			return true;
+	return false;
+}
+
+int sock_interfaces(struct sock_addr *addrs, int nr, int max)
+{
+	struct ifaddrs *list, *i;
+
+	if (getifaddrs(&list))
+		return nr;
+	for (i = list; i && nr < max; i = i->ifa_next) {
+		struct sock_addr a = { .len = 0 };
+
+		if (!i->ifa_addr || !(i->ifa_flags & IFF_UP) || i->ifa_flags & IFF_LOOPBACK ||
+		    !is_global(i->ifa_addr))
+			continue;
+		a.len = i->ifa_addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
+							     sizeof(struct sockaddr_in);
+		memcpy(&a.sa, i->ifa_addr, a.len);
+		if (!is_known(addrs, nr, &a))
+			addrs[nr++] = a;
+	}
+	freeifaddrs(list);
+	return nr;
+}
+
+const char *sock_text(const struct sock_addr *a, char *text)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&a->sa;
+	const void *addr = &((const struct sockaddr_in *)&a->sa)->sin_addr;
+	char host[INET6_ADDRSTRLEN] = "?";
+
+	if (a->sa.ss_family == AF_INET6) {
+		if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) {
+			inet_ntop(AF_INET, in6->sin6_addr.s6_addr + 12, host, sizeof(host));
+			snprintf(text, SOCK_TEXT, "%s:%u", host, sock_port(a));
+			return text;
+		}
+		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
+	} else {
+		inet_ntop(AF_INET, addr, host, sizeof(host));
+	}
+	snprintf(text, SOCK_TEXT, a->sa.ss_family == AF_INET6 ? "[%s]:%u" : "%s:%u", host,
+		 sock_port(a));
+	return text;
 }

@@ -3,6 +3,7 @@
 #ifndef LIBCOLL_SOCK_H
 #define LIBCOLL_SOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -15,18 +16,11 @@ struct sock_addr {
 	socklen_t len;
 };
 
-/**
- * sock_resolve() - addresses of "host:port" or "[v6]:port"
- * @max: room in @addrs
- *
- * A host name may take as long as the resolver takes; numbers do not wait.
- * Return: how many, or -EINVAL (no port, port 0, no such syntax),
- * -EHOSTUNREACH (no such host).
- */
-int sock_resolve(const char *spec, struct sock_addr *addrs, int max);
-
 /* Listen at @a (its port may be 0); return the fd or -errno. */
 int sock_listen(const struct sock_addr *a);
+
+/* Listen at @port (0: any) of all addresses of this host, of both families. */
+int sock_listen_all(uint16_t port);
 
 /* Begin to connect; return the fd, connected or not yet, or -errno. */
 int sock_connect_start(const struct sock_addr *a);
@@ -48,5 +42,22 @@ int sock_local(int fd, struct sock_addr *a);
 int sock_peer(int fd, struct sock_addr *a);
 void sock_set_port(struct sock_addr *a, uint16_t port);
 uint16_t sock_port(const struct sock_addr *a);
+
+bool sock_is_loopback(const struct sock_addr *a);
+
+/* Without their ports. */
+bool sock_same_host(const struct sock_addr *a, const struct sock_addr *b);
+
+/*
+ * Append the addresses of this host's interfaces to the @nr in @addrs, as far as they
+ * are up, no loopback, not link-local, and not there already. Return: how many are in
+ * @addrs, @max at most.
+ */
+int sock_interfaces(struct sock_addr *addrs, int nr, int max);
+
+#define SOCK_TEXT	64	/* with its NUL */
+
+/* "address:port"; @text has SOCK_TEXT bytes. */
+const char *sock_text(const struct sock_addr *a, char *text);
 
 #endif

@@ -26,6 +26,7 @@
 #include "bytes.h"
 #include "comm.h"
 #include "debug.h"
+#include "fpstate.h"
 #include "links.h"
 #include "split.h"
 #include "select.h"
@@ -442,6 +443,7 @@ static int make_part(coll_comm_t *comm, int32_t color, int32_t key, const uint32
 		     coll_comm_t **newcomm)
 {
 	struct split sp = { .parent = comm, .place = place, .lfd = -1 };
+	struct fp_state fp;
 	int ret;
 
 	if (newcomm)
@@ -449,7 +451,9 @@ static int make_part(coll_comm_t *comm, int32_t color, int32_t key, const uint32
 	if (!comm)
 		return -EINVAL;
 	/* Who has nowhere to put the result has to tell the others, too. */
+	fp_enter(&fp, false);
 	ret = run(&sp, newcomm ? 0 : -EINVAL, color, key);
+	fp_leave(&fp);
 	if (ret)
 		coll_debug("coll_comm_split: %s", coll_strerror(ret));
 	if (sp.links)

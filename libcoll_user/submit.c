@@ -31,6 +31,7 @@ void cmd_allreduce(coll_comm_t *comm, struct coll_cmd *cmd, const void *send, vo
 		cmd->flags |= COLL_CMD_INPLACE;
 	else
 		cmd->send_addr = address(send);
+	cmd_narrow(comm, cmd);
 	buffers_apply(comm, cmd);
 }
 
@@ -117,6 +118,14 @@ int coll_barrier(coll_comm_t *comm)
 int coll_comm_set_timeout(coll_comm_t *comm, uint64_t ns)
 {
 	comm->timeout_ns = ns;
+	return 0;
+}
+
+int coll_comm_set_narrow(coll_comm_t *comm, bool narrow)
+{
+	if (!(comm->version.features & COLL_FEAT_NARROW))
+		return -EOPNOTSUPP;
+	comm->narrow = narrow;
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# usage: static.sh KERNEL: layers, and the checkpatch of that kernel. What sparse says
+# usage: static.sh KERNEL: layers, indices, and the checkpatch of that kernel. What sparse says
 # comes with the build, see kernel.sh.
 
 set -u
@@ -55,9 +55,16 @@ style()
 	result "checkpatch of vector code" $? "$work/log"
 }
 
-echo 1..3
+speculation()
+{
+	sh "$top/selftests/nospec.sh" >"$work/log" 2>&1
+	result "indices from outside go through array_index_nospec()" $? "$work/log"
+}
+
+echo 1..4
 "$collvm" fetch "$1" --quiet || exit 1
 layers
+speculation
 style "$1"
 echo "static: $good passed, $bad failed"
 ((bad == 0))

@@ -215,7 +215,7 @@ static void show_features(uint64_t features)
 	static const char *const names[64] = {
 		"ioctl", "uring", "uring-cancel", "register", "links", "netlink",
 		"death-notice", "shrink", "persistent", "select", "share", "spin",
-		"uring-fixed", "stripe",
+		"uring-fixed", "stripe", "progress", "narrow", "cancel",
 	};
 	int i;
 
@@ -244,6 +244,8 @@ static void show_module(void)
 		return;
 	if (!ioctl(fd, COLL_IOC_VERSION, &v)) {
 		printf("module: abi %u, wire %u, reductions by %.16s\n", v.abi, v.wire, v.simd);
+		printf("limits: %u ranks, %u commands of a user in flight, %u steps of an op\n",
+		       v.max_size, v.max_inflight, v.max_steps);
 		show_features(v.features);
 	}
 	close(fd);

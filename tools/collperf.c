@@ -58,7 +58,8 @@ static void usage(FILE *f)
 	      "  -c, --check           check every element of every iteration\n"
 	      "      --ioctl           blocking calls (default: nonblocking by io_uring)\n"
 	      "      --inplace         input and output in one buffer\n"
-	      "      --registered      register the buffers first\n\n"
+	      "      --registered      register the buffers first\n"
+	      "      --narrow          partial results in the type of the elements\n\n"
 	      "sendrecv: messages between rank 0 and the last one, there and back.\n"
 	      "With \"all\", every pair of type and operator that is defined has its turn.\n", f);
 	print_names(f, "Types:", coll_dtype_name, COLL_NR_DTYPES, dtype_defined);
@@ -129,7 +130,7 @@ static int parse_names(const char *s, const char *(*name)(uint32_t), uint32_t nr
 	return 0;
 }
 
-enum { OPT_IOCTL = 256, OPT_INPLACE, OPT_REGISTERED };
+enum { OPT_IOCTL = 256, OPT_INPLACE, OPT_REGISTERED, OPT_NARROW };
 
 static int take_option(struct perf_options *o, int c)
 {
@@ -157,6 +158,7 @@ static int take_option(struct perf_options *o, int c)
 	case OPT_IOCTL: o->ioctl = true; return 0;
 	case OPT_INPLACE: o->inplace = true; return 0;
 	case OPT_REGISTERED: o->registered = true; return 0;
+	case OPT_NARROW: o->narrow = true; return 0;
 	default: return -1;
 	}
 }
@@ -178,6 +180,7 @@ static int parse_options(struct perf_options *o, int argc, char **argv)
 		{ "ioctl", no_argument, NULL, OPT_IOCTL },
 		{ "inplace", no_argument, NULL, OPT_INPLACE },
 		{ "registered", no_argument, NULL, OPT_REGISTERED },
+		{ "narrow", no_argument, NULL, OPT_NARROW },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
@@ -274,8 +277,9 @@ int main(int argc, char **argv)
 	}
 	ret = coll_init(NULL, &comm);
 	if (ret) {
-		fprintf(stderr, "collperf: %s: %s\n", getenv("COLL_RANK") ? getenv("COLL_RANK") :
-			"alone", coll_strerror(ret));
+		fprintf(stderr, "collperf: %s: %s%s%s\n", getenv("COLL_RANK") ?
+			getenv("COLL_RANK") : "alone", coll_strerror(ret),
+			*coll_init_error() ? "; " : "", coll_init_error());
 		return 2;
 	}
 	if (opt.root >= coll_comm_size(comm)) {

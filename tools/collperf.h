@@ -31,7 +31,7 @@ struct perf_options {
 	uint16_t algorithm;
 	uint64_t segment;
 	int iters, warmup;
-	bool check, ioctl, inplace, registered;
+	bool check, ioctl, inplace, registered, narrow;
 };
 
 /* What one vector holds: everything that its values depend on. */
@@ -40,6 +40,7 @@ struct data_spec {
 	enum coll_dtype dtype;
 	enum coll_op_code op;
 	uint32_t rank, size, root;
+	bool narrow;	/* partial results are elements */
 };
 
 /* Test data of @count elements at most, @iters times; NULL: no memory. */

@@ -87,7 +87,7 @@ static int64_t average(const struct data_spec *d, const struct format *f, uint32
 	int64_t w = (int64_t)(hash(0, s, 3) % (half + 1));
 
 	if (!f->mant)
-		return addend(d, f, r, s, 0, 1);
+		return format_wrap(f, addend(d, f, r, s, 0, 1));
 	if (nth == 0)
 		return ((int64_t)(hash(0, s, (uint64_t)part) % (2 * most + 1)) - (int64_t)most) * n;
 	if (n < 3 || nth > 2)
@@ -248,8 +248,11 @@ static struct value result(const struct data_spec *d, uint32_t s)
 		v = r ? fold(d, v, x) : x;
 	}
 	for (i = 0; i < 2 && t->part[i]; i++) {
-		if (d->op == COLL_OP_AVG)
-			v.part[i] = format_wrap(t->part[i], v.part[i]) / (int64_t)d->size;
+		if (d->op != COLL_OP_AVG)
+			continue;
+		if (d->narrow)
+			v.part[i] = format_wrap(t->part[i], v.part[i]);
+		v.part[i] /= (int64_t)d->size;
 	}
 	return v;
 }

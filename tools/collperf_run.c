@@ -108,6 +108,7 @@ static int premulsum(const struct perf *p, uint64_t count)
 		.recv_addr = (uint64_t)(uintptr_t)p->recv,
 		.count = count,
 		.scalar = data_scalar(&p->spec),
+		.flags = o->narrow ? COLL_CMD_NARROW : 0,
 	};
 
 	if (o->inplace)
@@ -243,12 +244,12 @@ static void print_head(const struct perf *p)
 	struct coll_version v;
 
 	coll_device_version(p->comm, &v);
-	printf("# collperf %s: %u ranks on %u nodes, %s%s%s, reductions by %.*s\n"
+	printf("# collperf %s: %u ranks on %u nodes, %s%s%s%s, reductions by %.*s\n"
 	       "# %d iterations after %d to warm up; time: of each iteration the slowest rank,\n"
 	       "# of these the median; a barrier before each. %s\n",
 	       coll_collective_name(o->what), p->spec.size, coll_comm_nodes(p->comm),
 	       o->ioctl ? "ioctl" : "io_uring", o->inplace ? ", in place" : "",
-	       o->registered ? ", registered buffers" : "",
+	       o->registered ? ", registered buffers" : "", o->narrow ? ", narrow" : "",
 	       (int)sizeof(v.simd), (const char *)v.simd, o->iters, o->warmup,
 	       o->check ? "Every element of every iteration is checked." : "Nothing is checked.");
 	if (o->what != COLL_BARRIER && perf_pairs(o) > 1)
@@ -389,11 +390,15 @@ int perf_run(coll_comm_t *comm, const struct perf_options *opt)
 			.what = opt->what,
 			.rank = coll_comm_rank(comm), .size = coll_comm_size(comm),
 			.root = opt->root,
+			.narrow = opt->narrow,
 		},
 	};
-	int ret;
+	int ret = opt->narrow ? coll_comm_set_narrow(comm, true) : 0;
 
-	ret = get_buffers(&p);
+	if (ret)
+		ret = fail(&p, "narrow", ret);
+	else
+		ret = get_buffers(&p);
 	if (!ret && !p.spec.rank)
 		print_head(&p);
 	if (!ret)

@@ -12,6 +12,7 @@
 #include <linux/userfaultfd_k.h>
 
 #include "../compat.h"
+#include "area.h"
 #include "buf.h"
 #include "limits.h"
 
@@ -43,30 +44,60 @@ static void coll_uncharge(const struct cred *cred, unsigned long pages)
 	atomic_long_sub(pages, &cred->user->locked_vm);
 }
 
-/* The range is user memory, does not wrap, and is not absurd. */
-static int coll_check_range(u64 addr, u64 len)
+/* The spans are user memory, do not wrap, and are not absurd together. */
+static int coll_check_area(const struct coll_area *area)
 {
-	u64 end;
+	const struct coll_span *s = coll_area_spans(area);
+	u64 bytes = 0, end;
+	u32 i;
 
-	if (!len || len > COLL_MAX_BUFFER)
+	if (!area->nr)
 		return -EINVAL;
-	if (check_add_overflow(addr, len, &end))
-		return -EFAULT;
-	if (!access_ok((void __user *)(unsigned long)addr, len))
-		return -EFAULT;
+	for (i = 0; i < area->nr; i++) {
+		if (s[i].len > COLL_MAX_BUFFER - bytes)
+			return -EINVAL;
+		bytes += s[i].len;
+		if (check_add_overflow(s[i].at, s[i].len, &end))
+			return -EFAULT;
+		if (!access_ok((void __user *)(unsigned long)s[i].at, s[i].len))
+			return -EFAULT;
+	}
 	return 0;
 }
 
-static struct coll_buf *coll_buf_alloc(u64 addr, u64 len, bool write)
+/* A buffer keeps its own list of spans, if there are several. */
+static int coll_buf_spans(struct coll_buf *buf, const struct coll_area *area)
+{
+	unsigned long page = 0;
+	u32 i;
+
+	buf->spans = kvmalloc_array(area->nr, sizeof(*buf->spans), GFP_KERNEL_ACCOUNT);
+	if (!buf->spans)
+		return -ENOMEM;
+	buf->nr_spans = area->nr;
+	buf->digest = area->digest;
+	for (i = 0; i < area->nr; i++) {
+		buf->spans[i] = coll_area_spans(area)[i];
+		buf->spans[i].page = page;
+		page += coll_range_pages(buf->spans[i].at, buf->spans[i].len);
+	}
+	return 0;
+}
+
+static struct coll_buf *coll_buf_alloc(const struct coll_area *area, bool write)
 {
 	struct coll_buf *buf = kzalloc(sizeof(*buf), GFP_KERNEL_ACCOUNT);
 
 	if (!buf)
 		return NULL;
 	kref_init(&buf->ref);
-	buf->addr = addr;
-	buf->len = len;
+	buf->addr = coll_area_at(area);
+	buf->len = coll_area_reach(area);
 	buf->write = write;
+	if (area->nr > 1 && coll_buf_spans(buf, area)) {
+		kfree(buf);
+		return NULL;
+	}
 	return buf;
 }
 
@@ -109,57 +140,71 @@ static bool coll_vmas_ok(struct mm_struct *mm, u64 addr, u64 len, bool write)
 	return true;
 }
 
-static int coll_check_vmas(const struct coll_memlock *ml, u64 addr, u64 len,
+static int coll_check_vmas(const struct coll_memlock *ml, const struct coll_area *area,
 			   bool write)
 {
-	bool ok;
+	const struct coll_span *s = coll_area_spans(area);
+	bool ok = true;
+	u32 i;
 
 	if (mmap_read_lock_killable(ml->mm))
 		return -EINTR;
-	ok = coll_vmas_ok(ml->mm, addr, len, write);
+	for (i = 0; ok && i < area->nr; i++)
+		ok = coll_vmas_ok(ml->mm, s[i].at, s[i].len, write);
 	mmap_read_unlock(ml->mm);
 	return ok ? 0 : -EFAULT;
 }
 
-/* Pin all of @buf; on error none of it stays pinned. */
-static int coll_pin_all(struct coll_buf *buf, unsigned long nr,
-			unsigned int flags)
+/* Pin one span, behind the pages that @buf has. On error these stay. */
+static int coll_pin_span(struct coll_buf *buf, const struct coll_span *s, unsigned int flags)
 {
-	unsigned long start = buf->addr & PAGE_MASK;
-	unsigned long done = 0;
+	unsigned long nr = coll_range_pages(s->at, s->len), done = 0;
 
 	while (done < nr) {
 		int want = min_t(unsigned long, nr - done, COLL_PIN_BATCH);
-		int got = pin_user_pages_fast(start + done * PAGE_SIZE, want,
-					      flags, buf->pages + done);
+		int got = pin_user_pages_fast((s->at & PAGE_MASK) + done * PAGE_SIZE, want,
+					      flags, buf->pages + buf->nr_pages);
 
-		if (got <= 0) {
-			unpin_user_pages(buf->pages, done);
+		if (got <= 0)
 			return got == -ENOMEM ? -ENOMEM : -EFAULT;
-		}
 		done += got;
+		buf->nr_pages += got;
 		cond_resched();
 	}
-	buf->nr_pages = nr;
 	return 0;
 }
 
-struct coll_buf *coll_buf_pin(const struct coll_memlock *ml, u64 addr, u64 len,
+/* Pin all of @buf; on error none of it stays pinned. */
+static int coll_pin_all(struct coll_buf *buf, const struct coll_area *area, unsigned int flags)
+{
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; !ret && i < area->nr; i++)
+		ret = coll_pin_span(buf, &coll_area_spans(area)[i], flags);
+	if (!ret)
+		return 0;
+	unpin_user_pages(buf->pages, buf->nr_pages);
+	buf->nr_pages = 0;
+	return ret;
+}
+
+struct coll_buf *coll_buf_pin(const struct coll_memlock *ml, const struct coll_area *area,
 			      bool write)
 {
 	unsigned long nr;
 	struct coll_buf *buf;
 	int ret;
 
-	ret = coll_check_range(addr, len);
+	ret = coll_check_area(area);
 	if (ret)
 		return ERR_PTR(ret);
-	ret = coll_check_vmas(ml, addr, len, write);
+	ret = coll_check_vmas(ml, area, write);
 	if (ret)
 		return ERR_PTR(ret);
-	nr = ((addr & ~PAGE_MASK) + len + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	nr = coll_area_pages(area);
 
-	buf = coll_buf_alloc(addr, len, write);
+	buf = coll_buf_alloc(area, write);
 	if (!buf)
 		return ERR_PTR(-ENOMEM);
 	ret = coll_charge(ml, nr);
@@ -170,10 +215,10 @@ struct coll_buf *coll_buf_pin(const struct coll_memlock *ml, u64 addr, u64 len,
 		ret = -ENOMEM;
 		goto uncharge;
 	}
-	ret = coll_pin_all(buf, nr, coll_pin_flags(write));
+	ret = coll_pin_all(buf, area, coll_pin_flags(write));
 	/* A shared read-only mapping cannot be forced, and need not be. */
 	if (ret == -EFAULT && !write)
-		ret = coll_pin_all(buf, nr, FOLL_LONGTERM);
+		ret = coll_pin_all(buf, area, FOLL_LONGTERM);
 	if (ret)
 		goto free_pages;
 	buf->cred = get_cred(ml->cred);
@@ -184,37 +229,50 @@ free_pages:
 uncharge:
 	coll_uncharge(ml->cred, nr);
 free_buf:
+	kvfree(buf->spans);
 	kfree(buf);
 	return ERR_PTR(ret);
 }
 
-struct coll_buf *coll_buf_window(const struct coll_memlock *ml, u64 addr,
-				 u64 len, bool write)
+/* Can the window be used at byte @off? */
+static int coll_window_probe(const struct coll_vec *v, u64 off)
 {
-	struct coll_vec v = { };
 	struct coll_run run;
-	int ret;
+	int ret = coll_vec_run(v, off, 1, &run);
 
-	ret = coll_check_range(addr, len);
+	if (!ret)
+		coll_run_put(&run);
+	return ret;
+}
+
+struct coll_buf *coll_buf_window(const struct coll_memlock *ml, const struct coll_area *area,
+				 bool write)
+{
+	const struct coll_span *s = coll_area_spans(area);
+	struct coll_vec v = { };
+	int ret;
+	u32 i;
+
+	ret = coll_check_area(area);
 	if (ret)
 		return ERR_PTR(ret);
-	v.buf = coll_buf_alloc(addr, len, write);
+	v.buf = coll_buf_alloc(area, write);
 	if (!v.buf)
 		return ERR_PTR(-ENOMEM);
 	mmgrab(ml->mm);
 	v.buf->mm = ml->mm;
 
 	/* The usual mistakes show at one of the ends: tell them at submit. */
-	ret = coll_vec_run(&v, 0, 1, &run);
-	if (!ret) {
-		coll_run_put(&run);
-		ret = coll_vec_run(&v, len - 1, 1, &run);
+	for (i = 0; !ret && i < area->nr; i++) {
+		ret = coll_window_probe(&v, s[i].at - v.buf->addr);
+		if (!ret)
+			ret = coll_window_probe(&v, s[i].at - v.buf->addr + s[i].len - 1);
+		cond_resched();
 	}
 	if (ret) {
 		coll_buf_put(v.buf);
 		return ERR_PTR(ret);
 	}
-	coll_run_put(&run);
 	return v.buf;
 }
 
@@ -224,10 +282,10 @@ static void coll_free_scratch(struct coll_buf *buf)
 		__free_page(buf->pages[--buf->nr_pages]);
 }
 
-struct coll_buf *coll_buf_scratch(u64 len, bool killable)
+static struct coll_buf *coll_scratch_area(const struct coll_area *area, bool killable)
 {
-	unsigned long nr = (len + PAGE_SIZE - 1) >> PAGE_SHIFT;
-	struct coll_buf *buf = coll_buf_alloc(0, len, true);
+	unsigned long nr = coll_area_pages(area);
+	struct coll_buf *buf = coll_buf_alloc(area, true);
 
 	if (!buf)
 		return NULL;
@@ -252,6 +310,13 @@ struct coll_buf *coll_buf_scratch(u64 len, bool killable)
 	return buf;
 }
 
+struct coll_buf *coll_buf_scratch(u64 len, bool killable)
+{
+	const struct coll_area area = coll_area_range(0, len);
+
+	return coll_scratch_area(&area, killable);
+}
+
 /* The pages behind @bv, one by one: neither a hole nor a seam may be between two. */
 static int coll_borrow_pages(struct coll_buf *buf, unsigned long nr,
 			     const struct bio_vec *bvecs, struct bvec_iter i)
@@ -273,6 +338,7 @@ static int coll_borrow_pages(struct coll_buf *buf, unsigned long nr,
 struct coll_buf *coll_buf_borrow(const struct bio_vec *bv, size_t skip, u64 len, bool write)
 {
 	struct bvec_iter i = { .bi_size = len, .bi_bvec_done = skip };
+	struct coll_area area;
 	struct coll_buf *buf;
 	unsigned long nr;
 	int ret = -ENOMEM;
@@ -280,7 +346,8 @@ struct coll_buf *coll_buf_borrow(const struct bio_vec *bv, size_t skip, u64 len,
 	/* What an iterator can count. io_uring has less: 1 GiB. */
 	if (len > UINT_MAX || skip > UINT_MAX)
 		return ERR_PTR(-EINVAL);
-	buf = coll_buf_alloc(bvec_iter_offset(bv, i), len, write);
+	area = coll_area_range(bvec_iter_offset(bv, i), len);
+	buf = coll_buf_alloc(&area, write);
 	if (!buf)
 		return ERR_PTR(-ENOMEM);
 	buf->borrowed = true;
@@ -295,38 +362,58 @@ struct coll_buf *coll_buf_borrow(const struct bio_vec *bv, size_t skip, u64 len,
 	return buf;
 }
 
-struct coll_buf *coll_buf_save(const struct coll_memlock *ml, const struct coll_vec *v,
-			       u64 len)
+/* Copy @len bytes from @off of one vector to the same place of another one. */
+static int coll_vec_clone(const struct coll_vec *from, const struct coll_vec *to, u64 off,
+			  u64 len)
 {
-	unsigned long nr = (len + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	while (len) {
+		struct coll_run run;
+		int ret = coll_vec_run(to, off, min_t(u64, len, PAGE_SIZE), &run);
+
+		if (!ret)
+			ret = coll_vec_copy(from, off, run.addr, run.len, false);
+		if (ret)
+			return ret;
+		off += run.len;
+		len -= run.len;
+		cond_resched();
+	}
+	return 0;
+}
+
+struct coll_buf *coll_buf_save(const struct coll_memlock *ml, const struct coll_vec *v,
+			       u64 addr, const struct coll_area *area)
+{
+	const struct coll_span *s = coll_area_spans(area);
+	unsigned long nr = coll_area_pages(area);
 	struct coll_buf *buf;
-	u64 off;
+	struct coll_vec to;
 	int ret;
+	u32 i;
 
 	ret = coll_charge(ml, nr);
 	if (ret)
 		return ERR_PTR(ret);
-	buf = coll_buf_scratch(len, true);
+	buf = coll_scratch_area(area, true);
 	if (!buf) {
 		coll_uncharge(ml->cred, nr);
 		return ERR_PTR(fatal_signal_pending(current) ? -EINTR : -ENOMEM);
 	}
 	buf->cred = get_cred(ml->cred);
-	for (off = 0; off < len; off += PAGE_SIZE) {
-		ret = coll_vec_copy(v, off, page_address(buf->pages[off >> PAGE_SHIFT]),
-				    min_t(u64, len - off, PAGE_SIZE), false);
+	to = (struct coll_vec){ .buf = buf, .start = addr - buf->addr };
+	for (i = 0; i < area->nr; i++) {
+		ret = coll_vec_clone(v, &to, s[i].at - addr, s[i].len);
 		if (ret) {
 			coll_buf_put(buf);
 			return ERR_PTR(ret);
 		}
-		cond_resched();
 	}
 	return buf;
 }
 
-u64 coll_buf_memlock_wanted(const struct coll_memlock *ml, u64 addr, u64 len)
+u64 coll_buf_memlock_wanted(const struct coll_memlock *ml, const struct coll_area *area)
 {
-	u64 pages = ((addr & ~PAGE_MASK) + len + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	u64 pages = coll_area_pages(area);
 
 	pages += atomic_long_read(&ml->cred->user->locked_vm);
 	return pages << PAGE_SHIFT;
@@ -350,6 +437,7 @@ static void coll_buf_release(struct kref *ref)
 	else if (buf->pages && !buf->borrowed)
 		unpin_user_pages_dirty_lock(buf->pages, buf->nr_pages, buf->write);
 	kvfree(buf->pages);
+	kvfree(buf->spans);
 	if (buf->mm)
 		mmdrop(buf->mm);
 	kfree(buf);
@@ -384,21 +472,21 @@ static int coll_window_page(const struct coll_buf *buf, u64 addr,
 int coll_vec_run(const struct coll_vec *v, u64 off, u32 max, struct coll_run *run)
 {
 	const struct coll_buf *buf = v->buf;
-	u64 pos = (buf->addr & ~PAGE_MASK) + v->start + off;
-	unsigned long i = pos >> PAGE_SHIFT;
-	u32 in_page = pos & ~PAGE_MASK;
+	u32 in_page = coll_vec_addr(v, off) & ~PAGE_MASK;
 	u32 len = PAGE_SIZE - in_page;
+	unsigned long i;
 	struct page *page;
 	int ret;
 
 	run->page = NULL;
 	run->write = buf->write;
 	if (!buf->pages) {
-		ret = coll_window_page(buf, buf->addr + v->start + off, &page);
+		ret = coll_window_page(buf, coll_vec_addr(v, off), &page);
 		if (ret)
 			return ret;
 		run->page = page;
 	} else {
+		i = coll_vec_page(v, off);
 		page = buf->pages[i];
 		/* neighbours in memory are one run: huge pages and luck */
 		while (len < max && page_to_pfn(buf->pages[i + 1]) ==
@@ -421,10 +509,7 @@ void coll_run_put(struct coll_run *run)
 
 int coll_vec_nid(const struct coll_vec *v, u64 off)
 {
-	const struct coll_buf *buf = v->buf;
-	u64 pos = (buf->addr & ~PAGE_MASK) + v->start + off;
-
-	return buf->pages ? page_to_nid(buf->pages[pos >> PAGE_SHIFT]) : NUMA_NO_NODE;
+	return v->buf->pages ? page_to_nid(v->buf->pages[coll_vec_page(v, off)]) : NUMA_NO_NODE;
 }
 
 int coll_vec_bvecs(const struct coll_vec *v, u64 off, u32 len,

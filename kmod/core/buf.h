@@ -2,7 +2,8 @@
 /*
  * User memory that collectives read and write.
  *
- * A struct coll_buf is a range of one process's address space. Usually all its
+ * A struct coll_buf is a range of one process's address space, or several spans of it with
+ * gaps between them (area.h): what lies in a gap is never looked at. Usually all its
  * pages are pinned while it lives, charged to the user's locked memory. Where
  * RLIMIT_MEMLOCK forbids that, a plain op gets a buffer without pins: each page
  * is then pinned for the moment it is touched (a window of one page). Scratch is
@@ -20,6 +21,8 @@
 #include <linux/types.h>
 
 struct bio_vec;
+struct coll_area;
+struct coll_span;
 struct cred;
 
 /**
@@ -38,8 +41,12 @@ struct coll_memlock {
  * struct coll_buf - a range of user memory
  * @ref: holders
  * @addr: first byte
- * @len: bytes, not 0
- * @pages: pinned pages from the one that holds @addr; NULL: windows
+ * @len: bytes, not 0; from the first span to the last one, if there are several
+ * @spans: sorted by address; owned. NULL: one span.
+ * @nr_spans: how many; 0: one
+ * @digest: of the spans, for a quick look whether they are others
+ * @pages: pinned pages from the one that holds @addr, those of one span behind those of
+ *	the span before; NULL: windows
  * @nr_pages: how many; also what is charged to @cred's user
  * @write: may be written
  * @cred: charged user, referenced; NULL if nothing is charged: scratch, windows,
@@ -52,6 +59,9 @@ struct coll_buf {
 	struct kref ref;
 	u64 addr;
 	u64 len;
+	struct coll_span *spans;
+	u32 nr_spans;
+	u64 digest;
 	struct page **pages;
 	unsigned long nr_pages;
 	bool write;
@@ -64,7 +74,9 @@ struct coll_buf {
 /**
  * struct coll_vec - a vector of an op: a place in a buffer
  * @buf: the buffer, referenced; NULL for no vector
- * @start: byte offset of the vector in it
+ * @start: byte offset of the vector in it. Where the first block of a vector has a
+ *	displacement, the vector may begin before the buffer: then it is negative, so to
+ *	say. Sums with offsets are taken modulo 2^64.
  */
 struct coll_vec {
 	struct coll_buf *buf;
@@ -88,26 +100,26 @@ struct coll_run {
 /**
  * coll_buf_pin() - make a buffer of the caller's memory, pages pinned
  * @ml: who pays
- * @addr: user address
- * @len: bytes
+ * @area: which memory; what coll_area_join() has made of it
  * @write: collectives will write to it
  *
- * Sleeps. Called by the process that owns the memory.
+ * Sleeps. Called by the process that owns the memory. Pages between the spans of @area are
+ * neither pinned nor charged, nor does it matter whether there are any.
  *
  * Return: the buffer with one reference; -EFAULT not all there or not
  * writable; -EDQUOT over the limit, -ENOMEM no memory (nothing stays charged);
  * -EINVAL too long.
  */
-struct coll_buf *coll_buf_pin(const struct coll_memlock *ml, u64 addr, u64 len,
+struct coll_buf *coll_buf_pin(const struct coll_memlock *ml, const struct coll_area *area,
 			      bool write);
 
 /**
  * coll_buf_window() - make a buffer whose pages are pinned as they are touched
  *
- * As coll_buf_pin(), but charges nothing and looks only at the two ends.
+ * As coll_buf_pin(), but charges nothing and looks only at the two ends of each span.
  */
-struct coll_buf *coll_buf_window(const struct coll_memlock *ml, u64 addr,
-				 u64 len, bool write);
+struct coll_buf *coll_buf_window(const struct coll_memlock *ml, const struct coll_area *area,
+				 bool write);
 
 /**
  * coll_buf_scratch() - kernel memory, as a buffer
@@ -138,20 +150,44 @@ struct coll_buf *coll_buf_borrow(const struct bio_vec *bv, size_t skip, u64 len,
  * coll_buf_save() - a copy of a vector, in kernel memory
  * @ml: who pays: as for pins, since it cannot be swapped either
  * @v: vector
- * @len: bytes, not 0
+ * @addr: where the vector begins, as @area counts
+ * @area: bytes to copy, not empty
  *
- * Sleeps. Return: a buffer with one reference; -EDQUOT over the limit, -ENOMEM, -EINTR
+ * Sleeps. Byte x of the area is at offset x - @addr of the vector, and at offset x - the
+ * copy's ->addr of the copy.
+ * Return: a buffer with one reference; -EDQUOT over the limit, -ENOMEM, -EINTR
  * killed, or as coll_vec_run().
  */
 struct coll_buf *coll_buf_save(const struct coll_memlock *ml, const struct coll_vec *v,
-			       u64 len);
+			       u64 addr, const struct coll_area *area);
 
-/* RLIMIT_MEMLOCK in bytes that would let this user pin the range just now. */
-u64 coll_buf_memlock_wanted(const struct coll_memlock *ml, u64 addr, u64 len);
+/* RLIMIT_MEMLOCK in bytes that would let this user pin the area just now. */
+u64 coll_buf_memlock_wanted(const struct coll_memlock *ml, const struct coll_area *area);
 
 void coll_buf_get(struct coll_buf *buf);
 /* May sleep. Unpins and uncharges with the last reference. NULL is fine. */
 void coll_buf_put(struct coll_buf *buf);
+
+/* Are @len bytes from address @at on inside of the buffer, all in the same span? */
+bool coll_buf_has(const struct coll_buf *buf, u64 at, u64 len);
+
+/* Is any byte of the buffer in [@begin, @end)? @end is not 0. */
+bool coll_buf_meets(const struct coll_buf *buf, u64 begin, u64 end);
+
+/* Has a buffer with several spans just those of the area? */
+bool coll_buf_is(const struct coll_buf *buf, const struct coll_area *area);
+
+/* Are @len bytes from @off of a vector on inside of its buffer, in the same span? */
+bool coll_vec_has(const struct coll_vec *v, u64 off, u64 len);
+
+/* Index of the page that byte @off of a vector lies in. It is inside. */
+unsigned long coll_vec_page(const struct coll_vec *v, u64 off);
+
+/* Address of byte @off of a vector, as its buffer counts. */
+static inline u64 coll_vec_addr(const struct coll_vec *v, u64 off)
+{
+	return v->buf->addr + v->start + off;
+}
 
 /**
  * coll_vec_run() - kernel address of a piece of a vector

@@ -300,8 +300,14 @@ u32 coll_exec_awaited(const struct coll_exec *x);
 /* Is the shared local sweep open, with slices left? */
 bool coll_exec_wants_help(const struct coll_exec *x);
 
-/* Take slices of the shared local sweep while there are any. Needs a use. */
-void coll_exec_help(struct coll_exec *x);
+/**
+ * coll_exec_help() - take slices of the shared local sweep while there are any
+ * @x: of a running op, with a use
+ * @w: worker that does it, until it is over; NULL: a caller
+ *
+ * Return: the worker is over, and there may be more slices.
+ */
+bool coll_exec_help(struct coll_exec *x, struct coll_worker *w);
 
 /**
  * coll_exec_recv_step() - the step that takes the next bytes from a link

@@ -21,7 +21,8 @@
 static struct coll_sweep *coll_exec_sweep(const struct coll_exec *x)
 {
 	return coll_sweep_alloc(x->op->group->nr_local,
-				max(x->reducer.partial, x->reducer.elem));
+				max(x->reducer.partial, x->reducer.elem),
+				x->reducer.widened);
 }
 
 static int coll_sweep_slice(struct coll_exec *x, struct coll_exec_step *st,
@@ -41,11 +42,21 @@ static int coll_sweep_slice(struct coll_exec *x, struct coll_exec_step *st,
 }
 
 /*
- * Go on with a step as far as it may go. A transfer is both its steps at once: the
- * bytes are read where the sender has them. Return: 0 or an error of the sweep.
+ * A thread of a rank is to stop, or to run a handler, or dies: it finishes the slice it is
+ * at, and a worker does the rest. What is small is less than a slice.
+ */
+static bool coll_helper_must_go(const struct coll_exec *x)
+{
+	return !x->small && signal_pending(current);
+}
+
+/*
+ * Go on with a step as far as it may go, or until worker @w is over; NULL: a caller. A
+ * transfer is both its steps at once: the bytes are read where the sender has them.
+ * Return: 0 or an error of the sweep.
  */
 static int coll_run_step(struct coll_exec *x, struct coll_exec_step *st,
-			 struct coll_sweep *sw)
+			 struct coll_sweep *sw, struct coll_worker *w)
 {
 	struct coll_exec_step *from = st->pair == COLL_DEP_NONE ?
 		NULL : &x->steps[st->pair];
@@ -65,12 +76,12 @@ static int coll_run_step(struct coll_exec *x, struct coll_exec_step *st,
 		u64 len = min(limit - st->done, coll_slice(st));
 		int ret;
 
-		/* Who is being killed is in this op, and fails it as soon as we are back. */
-		if (coll_op_ending(x->op) || fatal_signal_pending(current))
+		if (coll_op_ending(x->op) || coll_helper_must_go(x) || coll_worker_is_over(w))
 			return 0;
 		ret = coll_sweep_slice(x, st, sw, st->done, len);
 		if (ret)
 			return ret;
+		coll_worker_moved(w);
 		coll_step_advance(st, len);
 		if (st->done < st->len)
 			coll_exec_kick(x, st);
@@ -87,9 +98,10 @@ static int coll_run_step(struct coll_exec *x, struct coll_exec_step *st,
 /*
  * Look at every step that is left once, up to the first one whose block must wait:
  * what follows is of the same block or a later one. The ones looked at and not
- * complete move up to those not looked at.
+ * complete move up to those not looked at. A worker that is over moves no more bytes.
  */
-static int coll_helper_look(struct coll_helper *h, struct coll_sweep *sw)
+static int coll_helper_look(struct coll_helper *h, struct coll_sweep *sw,
+			    struct coll_worker *w)
 {
 	u32 i, left = 0, nr = h->nr;
 	int ret = 0;
@@ -99,7 +111,8 @@ static int coll_helper_look(struct coll_helper *h, struct coll_sweep *sw)
 
 		if (coll_step_waits(h->x, st))
 			break;
-		ret = coll_run_step(h->x, st, sw);
+		ret = coll_run_step(h->x, st, sw, w);
+		cond_resched();
 		if (!coll_step_is_complete(st))
 			h->steps[left++] = h->steps[i];
 	}
@@ -109,8 +122,12 @@ static int coll_helper_look(struct coll_helper *h, struct coll_sweep *sw)
 	return ret;
 }
 
-/* The one who took @kicks from 0 to 1 does all there is to do, then and later. */
-static void coll_helper_run(struct coll_helper *h)
+/*
+ * The one who took @kicks from 0 to 1 does all there is to do, then and later, until it has
+ * to go, or worker @w is over; NULL: a caller. Return: there may be more to do, and it is
+ * still the caller's: somebody else has to go on.
+ */
+static bool coll_helper_run(struct coll_helper *h, struct coll_worker *w)
 {
 	int ret, seen;
 
@@ -120,29 +137,41 @@ static void coll_helper_run(struct coll_helper *h)
 	do {
 		seen = atomic_read(&h->kicks);
 		if (!ret && !coll_op_ending(h->x->op))
-			ret = coll_helper_look(h, h->sweep);
+			ret = coll_helper_look(h, h->sweep, w);
+		if (!ret && !coll_op_ending(h->x->op) &&
+		    (coll_helper_must_go(h->x) || coll_worker_is_over(w)))
+			return true;
 	} while (atomic_sub_return(seen, &h->kicks));
 	if (ret)
 		coll_exec_failed(h->x, ret);
+	return false;
 }
 
 void coll_helper_do(struct coll_helper *h)
 {
 	struct coll_op *op = h->x->op;
 
-	coll_helper_run(h);
-	coll_op_put_use(op);
+	if (coll_helper_run(h, NULL))
+		queue_work(op->group->user->wq, &h->work);	/* with the same use */
+	else
+		coll_op_put_use(op);
 }
 
 static void coll_helper_work(struct work_struct *work)
 {
 	struct coll_helper *h = container_of(work, struct coll_helper, work);
-	struct coll_group *g = h->x->op->group;
-	u64 begin = coll_account_begin();
+	struct coll_op *op = h->x->op;
+	struct coll_group *g = op->group;
+	struct coll_worker w;
 
 	coll_group_get(g);
-	coll_helper_do(h);
-	coll_account_work(g, begin);
+	coll_worker_begin(&w, g->user);
+	if (coll_helper_run(h, &w))
+		queue_work(g->user->wq, &h->work);	/* with the same use */
+	else
+		coll_op_put_use(op);
+	coll_account_work(g, w.begin);
+	coll_worker_end(&w);
 	coll_group_put(g);
 }
 
@@ -170,9 +199,9 @@ void coll_helper_kick(struct coll_helper *h)
 	if (atomic_inc_return(&h->kicks) != 1)
 		return;
 	if (h->x->small)
-		coll_helper_run(h);
+		coll_helper_run(h, NULL);
 	else if (coll_op_use(h->x->op) && !coll_helper_give(h))
-		queue_work(coll_wq, &h->work);
+		queue_work(h->x->op->group->user->wq, &h->work);
 }
 
 bool coll_exec_wants_help(const struct coll_exec *x)
@@ -184,27 +213,31 @@ bool coll_exec_wants_help(const struct coll_exec *x)
 	       atomic64_read(&x->cursor) < st->len;
 }
 
-void coll_exec_help(struct coll_exec *x)
+bool coll_exec_help(struct coll_exec *x, struct coll_worker *w)
 {
 	/* pairs with coll_share_local(): the map of the slices is there */
 	struct coll_exec_step *st = smp_load_acquire(&x->shared);
 	struct coll_slices s = { .nid = NUMA_NO_NODE };
 	struct coll_sweep *sw;
 	u64 off, len, slice;
+	bool more = false;
 	int ret;
 
 	/* It may have been another op that wanted help, and this one has just begun to. */
 	if (!st || !coll_exec_wants_help(x))
-		return;
+		return false;
 	slice = coll_slice(st);
 	sw = coll_exec_sweep(x);
 	if (!sw) {
 		coll_exec_failed(x, -ENOMEM);
-		return;
+		return false;
 	}
 	for (;;) {
 		/* Before a slice is taken: what is taken must be done. */
-		if (coll_op_ending(x->op) || fatal_signal_pending(current))
+		if (coll_op_ending(x->op) || signal_pending(current))
+			break;
+		more = coll_worker_is_over(w);
+		if (more)
 			break;
 		if (atomic64_fetch_add(slice, &x->cursor) >= st->len)
 			break;
@@ -217,21 +250,30 @@ void coll_exec_help(struct coll_exec *x)
 			coll_exec_failed(x, ret);
 			break;
 		}
+		coll_worker_moved(w);
 		if (atomic64_add_return(len, &x->swept) == st->len)
 			coll_step_complete(x, st);
 	}
 	coll_sweep_free(sw);
+	return more;
 }
 
 static void coll_share_work(struct work_struct *work)
 {
 	struct coll_helper *h = container_of(work, struct coll_helper, work);
 	struct coll_op *op = h->x->op;
-	u64 begin = coll_account_begin();
+	struct coll_user *user = op->group->user;
+	struct coll_worker w;
+	bool more;
 
-	coll_exec_help(h->x);
-	coll_account_work(op->group, begin);
-	coll_op_put_use(op);
+	coll_worker_begin(&w, user);
+	more = coll_exec_help(h->x, &w);
+	coll_account_work(op->group, w.begin);
+	if (more)
+		queue_work(user->wq, &h->work);		/* with the same use */
+	else
+		coll_op_put_use(op);
+	coll_worker_end(&w);
 }
 
 /* Where a thread of a rank sleeps that comes when it is woken; -1: nowhere. */
@@ -312,14 +354,14 @@ struct coll_helping {
 };
 
 /*
- * If we are the helper of an op before this one, whose plan it has got, our work would
- * wait for ourselves.
+ * If we are the helper of an op before this one, whose plan it has got, our work item begins
+ * again only when we have returned. Another one begins earlier; with one rank there is none.
  */
 static bool coll_wants_helper(struct coll_helping *h)
 {
 	struct coll_exec *x = h->x;
 
-	if (h->next < x->most_helpers && current_work() == &x->helpers[h->next].work) {
+	if (h->next + 1 < x->most_helpers && current_work() == &x->helpers[h->next].work) {
 		x->helpers[h->next++].cpu = -1;
 		h->want = min(h->want + 1, x->most_helpers);
 	}
@@ -347,7 +389,7 @@ static bool coll_queue_helper(struct coll_helping *h, int cpu)
 	helper->x = h->x;
 	helper->cpu = cpu;
 	INIT_WORK(&helper->work, coll_share_work);
-	queue_work_on(cpu, coll_wq, &helper->work);
+	queue_work_on(cpu, h->x->op->group->user->wq, &helper->work);
 	h->next++;
 	return true;
 }

@@ -3,8 +3,10 @@
 
 #include "../pure/collective.h"
 #include "../pure/wire.h"
+#include "area.h"
 #include "extent.h"
 #include "op.h"
+#include "support.h"
 
 static bool coll_is_root(const struct coll_cmd *c, u32 rank)
 {
@@ -163,4 +165,18 @@ int coll_extent_of(struct coll_req *req, u32 rank, u32 size, struct coll_extent 
 	if (coll_saves_input(c))
 		e->out = max(e->in, e->out);
 	return both && req->counts[rank] != req->counts[size + rank] ? -EINVAL : 0;
+}
+
+int coll_extent_area(const struct coll_req *req, u32 rank, u32 size, bool out, u64 addr,
+		     u64 bytes, struct coll_area *area)
+{
+	const struct coll_cmd *c = &req->cmd;
+	u8 has = out ? coll_has_out(c, rank) : coll_has_in(c, rank);
+	u32 first = out && c->collective == COLL_ALLTOALLV ? size : 0;
+
+	*area = coll_area_range(addr, bytes);
+	if (!bytes || !req->displs || has != COLL_HAS_ALL)
+		return 0;
+	return coll_area_blocks(area, addr, req->counts + first, req->displs + first, size,
+				coll_elem_size(c->dtype), out);
 }

@@ -5,13 +5,14 @@
 
 #include <linux/types.h>
 
+struct coll_area;
 struct coll_cmd;
 struct coll_req;
 
 /**
  * struct coll_extent - buffers of one rank, in elements
- * @in: of the input; 0: none
- * @out: of the output; 0: none
+ * @in: of the input, gaps between its blocks included; 0: none
+ * @out: of the output, likewise; 0: none
  * @written: elements from the beginning of the output that the op writes
  * @own_in_out: in place: where in the output the rank's own block is
  * @own_out_in: in place, of a scatter: where in the input it is
@@ -45,6 +46,21 @@ bool coll_takes_displs(const struct coll_cmd *c);
  * it receives from itself.
  */
 int coll_extent_of(struct coll_req *req, u32 rank, u32 size, struct coll_extent *e);
+
+/**
+ * coll_extent_area() - which bytes of the caller's memory a vector consists of
+ * @req: as for coll_extent_of()
+ * @rank: rank
+ * @size: ranks in all
+ * @out: the output, else the input
+ * @addr: user address of the vector
+ * @bytes: its length, as coll_extent_of() says; 0: there is none
+ * @area: result; to be freed, also on errors
+ *
+ * Return: 0 or as coll_area_blocks(): blocks of an output may not overlap.
+ */
+int coll_extent_area(const struct coll_req *req, u32 rank, u32 size, bool out, u64 addr,
+		     u64 bytes, struct coll_area *area);
 
 /**
  * coll_check_use() - are just those fields set that this collective uses?

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/bitmap.h>
 #include <linux/cred.h>
+#include <linux/hashtable.h>
 #include <linux/idr.h>
+#include <linux/jhash.h>
 #include <linux/limits.h>
 #include <linux/memcontrol.h>
+#include <linux/minmax.h>
 #include <linux/nospec.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
@@ -19,41 +22,43 @@
 #include "select.h"
 #include "trace.h"
 
-/* Protects coll_groups, and makes joining and leaving one at a time. */
+/*
+ * Protects coll_groups and coll_groups_by_key, and makes joining and leaving one at a time.
+ * All users take it: nothing is allocated under it.
+ */
 static DEFINE_MUTEX(coll_groups_lock);
 static LIST_HEAD(coll_groups);
+static DEFINE_HASHTABLE(coll_groups_by_key, 10);
 static DEFINE_IDA(coll_group_ids);
 
-struct workqueue_struct *coll_wq;
-struct workqueue_struct *coll_reap_wq;
+struct workqueue_struct *coll_alarm_wq;
+struct workqueue_struct *coll_unpin_wq;
 
 int coll_group_init(void)
 {
-	/*
-	 * In sysfs, so that an administrator may keep workers off some CPUs. As nice as
-	 * anybody: a worker that is woken by a rank would not let it go on otherwise, as
-	 * long as the op takes, and nothing could be hidden behind what the rank does.
-	 */
-	coll_wq = alloc_workqueue("coll", WQ_UNBOUND | WQ_SYSFS, 0);
-	if (!coll_wq)
+	coll_alarm_wq = alloc_workqueue("coll_alarm", WQ_UNBOUND, 0);
+	if (!coll_alarm_wq)
 		return -ENOMEM;
-	coll_reap_wq = alloc_workqueue("coll_reap", WQ_UNBOUND, 0);
-	if (!coll_reap_wq) {
-		destroy_workqueue(coll_wq);
+	coll_unpin_wq = alloc_workqueue("coll_unpin", WQ_UNBOUND, 0);
+	if (!coll_unpin_wq || coll_user_init()) {
+		if (coll_unpin_wq)
+			destroy_workqueue(coll_unpin_wq);
+		destroy_workqueue(coll_alarm_wq);
 		return -ENOMEM;
 	}
 	return 0;
 }
 
 /*
- * No file is open: but a worker may still have to put the last reference of a
- * group, which then has to be reaped, for which links run their work once more.
+ * No file is open: but a worker may still have to put the last reference of a group, which
+ * then has to be reaped. A user is freed after its last group.
  */
 void coll_group_exit(void)
 {
-	flush_workqueue(coll_wq);
-	destroy_workqueue(coll_reap_wq);
-	destroy_workqueue(coll_wq);
+	flush_workqueue(coll_alarm_wq);
+	coll_user_exit();
+	destroy_workqueue(coll_unpin_wq);
+	destroy_workqueue(coll_alarm_wq);
 	ida_destroy(&coll_group_ids);
 }
 
@@ -71,6 +76,10 @@ static void coll_group_free(struct coll_group *g)
 	kvfree(g->local_rank);
 	kvfree(g->node_of);
 	mem_cgroup_put(g->memcg);
+	if (g->user) {
+		atomic_dec(&g->user->groups);
+		coll_user_put(g->user);
+	}
 	kfree_sensitive(g);
 }
 
@@ -101,22 +110,67 @@ static void coll_group_stalled(struct work_struct *work)
 
 void coll_group_watch(struct coll_group *g)
 {
-	queue_delayed_work(coll_wq, &g->stall, msecs_to_jiffies(COLL_STALL_MS));
+	queue_delayed_work(coll_alarm_wq, &g->stall, msecs_to_jiffies(COLL_STALL_MS));
 }
 
+static struct coll_link *coll_group_nth_link(const struct coll_group *g, u32 i)
+{
+	return i < g->nr_links * g->nr_nodes ? g->links[i] : NULL;
+}
+
+/* Is there a link that must not be closed yet? */
+static bool coll_group_lingers(const struct coll_group *g, bool hard)
+{
+	struct coll_link *link;
+	u32 i;
+
+	for (i = 0; i < g->nr_links * g->nr_nodes; i++) {
+		link = coll_group_nth_link(g, i);
+		if (link && link->ops->lingers(link, hard))
+			return true;
+	}
+	return false;
+}
+
+static void coll_group_flush_links(const struct coll_group *g)
+{
+	struct coll_link *link;
+	u32 i;
+
+	for (i = 0; i < g->nr_links * g->nr_nodes; i++) {
+		link = coll_group_nth_link(g, i);
+		if (link)
+			link->ops->flush(link);
+	}
+}
+
+/*
+ * A peer may take as long as dead_after. Many groups of one user may wait for theirs, so
+ * none holds a worker meanwhile.
+ */
 static void coll_group_reap(struct work_struct *work)
 {
-	struct coll_group *g = container_of(work, struct coll_group, reap);
+	struct coll_group *g = container_of(to_delayed_work(work), struct coll_group, reap);
+	struct coll_link *link;
 	bool hard;
 	u32 i;
 
-	cancel_delayed_work_sync(&g->stall);
 	/* Peers may still need what was sent before an orderly end. */
 	hard = g->error && g->cause.kind != COLL_CAUSE_CLOSE;
-	g->reaped = jiffies;
-	for (i = 0; i < g->nr_links * g->nr_nodes; i++)
-		if (g->links[i])
-			g->links[i]->ops->close(g->links[i], hard);
+	if (!g->reap_delay) {
+		cancel_delayed_work_sync(&g->stall);
+		coll_group_flush_links(g);
+	}
+	if (coll_group_lingers(g, hard)) {
+		g->reap_delay = clamp(2 * g->reap_delay, 1UL, (unsigned long)COLL_REAP_DELAY_MOST);
+		queue_delayed_work(g->user->reap_wq, &g->reap, g->reap_delay);
+		return;
+	}
+	for (i = 0; i < g->nr_links * g->nr_nodes; i++) {
+		link = coll_group_nth_link(g, i);
+		if (link)
+			link->ops->close(link, hard);
+	}
 	coll_group_free(g);
 }
 
@@ -124,8 +178,9 @@ static void coll_group_release(struct kref *ref)
 {
 	struct coll_group *g = container_of(ref, struct coll_group, ref);
 
+	g->reaped = jiffies;
 	/* The caller may be a link's work, which the reaper has to wait for. */
-	queue_work(coll_reap_wq, &g->reap);
+	queue_delayed_work(g->user->reap_wq, &g->reap, 0);
 }
 
 void coll_group_get(struct coll_group *g)
@@ -164,7 +219,7 @@ static int coll_check_join(const struct coll_join_args *a)
 		return -EINVAL;
 	if (!j->nr_nodes || j->nr_nodes > j->size || j->node >= j->nr_nodes)
 		return -EINVAL;
-	if (a->node_of[j->rank] != j->node)
+	if (a->node_of[array_index_nospec(j->rank, j->size)] != j->node)
 		return -EINVAL;
 	return coll_check_nodes(a);
 }
@@ -181,50 +236,74 @@ static u32 coll_most_local(const struct coll_group *g)
 	return most;
 }
 
-static struct coll_group *coll_group_alloc(struct coll_join_args *a, u32 nr_local)
+/* What depends on the number of nodes and ranks. */
+static int coll_group_alloc_tables(struct coll_group *g)
+{
+	g->local_rank = kvcalloc(g->nr_local, sizeof(u32), GFP_KERNEL_ACCOUNT);
+	g->members = kvcalloc(g->nr_local, sizeof(*g->members), GFP_KERNEL_ACCOUNT);
+	g->local_left = kvcalloc(g->nr_local, sizeof(*g->local_left), GFP_KERNEL_ACCOUNT);
+	g->turns = kvcalloc(g->nr_local, sizeof(*g->turns), GFP_KERNEL_ACCOUNT);
+	g->links = kvcalloc(g->nr_nodes, COLL_MAX_LINKS * sizeof(*g->links),
+			    GFP_KERNEL_ACCOUNT);
+	g->node_of = kvcalloc(g->size, sizeof(u32), GFP_KERNEL_ACCOUNT);
+	if (!g->local_rank || !g->members || !g->local_left || !g->turns || !g->links ||
+	    !g->node_of)
+		return -ENOMEM;
+	return coll_msgs_init(g);
+}
+
+/* Counted, and with the queues of its user. */
+static int coll_group_set_user(struct coll_group *g, kuid_t uid)
+{
+	struct coll_user *user = coll_user_get(uid);
+
+	if (!user)
+		return -ENOMEM;
+	if (!coll_user_add_group(user)) {
+		coll_user_put(user);
+		return -EMFILE;
+	}
+	g->user = user;
+	return 0;
+}
+
+static struct coll_group *coll_group_alloc(const struct coll_join_args *a, u32 nr_local)
 {
 	const struct coll_join *j = &a->join;
 	struct coll_group *g;
 	u32 i, n = 0;
-	int id;
+	int ret;
 
 	g = kzalloc(sizeof(*g), GFP_KERNEL_ACCOUNT);
 	if (!g)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	INIT_LIST_HEAD(&g->plans);
-	id = ida_alloc_min(&coll_group_ids, 1, GFP_KERNEL);
-	if (id < 0) {
+	ret = ida_alloc_min(&coll_group_ids, 1, GFP_KERNEL);
+	if (ret < 0) {
 		kfree(g);
-		return NULL;
+		return ERR_PTR(ret);
 	}
-	g->id = id;
+	g->id = ret;
 	g->memcg = get_mem_cgroup_from_mm(current->mm);
 	g->size = j->size;
 	g->node = j->node;
 	g->nr_nodes = j->nr_nodes;
 	g->nr_local = nr_local;
-	g->local_rank = kvcalloc(nr_local, sizeof(u32), GFP_KERNEL_ACCOUNT);
-	g->members = kvcalloc(nr_local, sizeof(*g->members), GFP_KERNEL_ACCOUNT);
-	g->local_left = kvcalloc(nr_local, sizeof(*g->local_left), GFP_KERNEL_ACCOUNT);
-	g->turns = kvcalloc(nr_local, sizeof(*g->turns), GFP_KERNEL_ACCOUNT);
 	g->stripes.links = 1;
-	g->links = kvcalloc(j->nr_nodes, COLL_MAX_LINKS * sizeof(*g->links),
-			    GFP_KERNEL_ACCOUNT);
-	if (!g->local_rank || !g->members || !g->local_left || !g->turns || !g->links ||
-	    coll_msgs_init(g)) {
+	ret = coll_group_set_user(g, a->uid) ?: coll_group_alloc_tables(g);
+	if (ret) {
 		coll_group_free(g);
-		return NULL;
+		return ERR_PTR(ret);
 	}
 	kref_init(&g->ref);
 	spin_lock_init(&g->lock);
 	INIT_LIST_HEAD(&g->ops);
-	INIT_WORK(&g->reap, coll_group_reap);
+	INIT_DELAYED_WORK(&g->reap, coll_group_reap);
 	INIT_DELAYED_WORK(&g->stall, coll_group_stalled);
 	memcpy(g->key, j->key, sizeof(g->key));
 	g->uid = a->uid;
 	g->epoch = j->epoch;
-	g->node_of = a->node_of;
-	a->node_of = NULL;
+	memcpy(g->node_of, a->node_of, array_size(g->size, sizeof(u32)));
 	for (i = 0; i < g->size; i++)
 		if (g->node_of[i] == g->node)
 			g->local_rank[n++] = i;
@@ -251,28 +330,28 @@ static int coll_group_fits(const struct coll_group *g,
 	return 0;
 }
 
-/* Find or make the group. Under coll_groups_lock. */
-static struct coll_group *coll_group_lookup(struct coll_join_args *a, u32 nr_local)
+static u32 coll_group_hash(const u8 *key)
+{
+	return jhash(key, COLL_KEY_SIZE, 0);
+}
+
+/*
+ * Under coll_groups_lock. Return: the group that is meant; NULL: there is none of that
+ * name; an error: there is one, but not for the caller.
+ */
+static struct coll_group *coll_group_find_locked(const struct coll_join_args *a)
 {
 	struct coll_group *g;
-	u32 owned = 0;
 	int ret;
 
-	list_for_each_entry(g, &coll_groups, list) {
-		if (g->node == a->join.node &&
-		    !memcmp(g->key, a->join.key, sizeof(g->key))) {
-			ret = coll_group_fits(g, a);
-			return ret ? ERR_PTR(ret) : g;
-		}
-		if (uid_eq(g->uid, a->uid))
-			owned++;
+	lockdep_assert_held(&coll_groups_lock);
+	hash_for_each_possible(coll_groups_by_key, g, by_key, coll_group_hash(a->join.key)) {
+		if (g->node != a->join.node || memcmp(g->key, a->join.key, sizeof(g->key)))
+			continue;
+		ret = coll_group_fits(g, a);
+		return ret ? ERR_PTR(ret) : g;
 	}
-	if (a->join.flags & COLL_JOIN_EXISTING)
-		return ERR_PTR(-ENOENT);
-	if (owned >= COLL_MAX_GROUPS_PER_UID)
-		return ERR_PTR(-EMFILE);
-	g = coll_group_alloc(a, nr_local);
-	return g ?: ERR_PTR(-ENOMEM);
+	return NULL;
 }
 
 static u32 coll_local_index(const struct coll_group *g, u32 rank)
@@ -284,31 +363,22 @@ static u32 coll_local_index(const struct coll_group *g, u32 rank)
 	return i;
 }
 
-int coll_group_join(struct coll_member *m, struct coll_join_args *a)
+/* Under coll_groups_lock. @g: may have been made by the caller, and be known to nobody. */
+static int coll_group_enter_locked(struct coll_group *g, struct coll_member *m,
+				   const struct coll_join_args *a)
 {
-	int nr_local = coll_check_join(a);
-	struct coll_group *g;
-	u32 local;
-	int ret = 0;
+	u32 local = coll_local_index(g, a->join.rank);
 
-	if (nr_local < 0)
-		return nr_local;
-
-	mutex_lock(&coll_groups_lock);
-	g = coll_group_lookup(a, nr_local);
-	if (IS_ERR(g)) {
-		ret = PTR_ERR(g);
-		goto unlock;
-	}
-	local = coll_local_index(g, a->join.rank);
-	if (g->members[local]) {
-		ret = -EEXIST;
-		goto unlock;
-	}
-	if (!g->nr_joined)
-		list_add_tail(&g->list, &coll_groups);	/* born with one reference */
-	else
+	lockdep_assert_held(&coll_groups_lock);
+	if (g->members[local])
+		return -EEXIST;
+	if (!g->nr_joined) {
+		/* born with one reference */
+		list_add_tail(&g->list, &coll_groups);
+		hash_add(coll_groups_by_key, &g->by_key, coll_group_hash(g->key));
+	} else {
 		coll_group_get(g);
+	}
 	m->rank = a->join.rank;
 	m->local = local;
 	spin_lock(&g->lock);
@@ -317,8 +387,47 @@ int coll_group_join(struct coll_member *m, struct coll_join_args *a)
 	spin_unlock(&g->lock);
 	/* pairs with coll_member_group() */
 	smp_store_release(&m->group, g);
-unlock:
+	return 0;
+}
+
+/*
+ * Join the group that is there, or else @made, if the caller has made one. Return:
+ * -ENOENT there is none.
+ */
+static int coll_group_try_join(struct coll_member *m, const struct coll_join_args *a,
+			       struct coll_group **made)
+{
+	struct coll_group *g;
+	int ret;
+
+	mutex_lock(&coll_groups_lock);
+	g = coll_group_find_locked(a);
+	if (!g) {
+		g = *made ?: ERR_PTR(-ENOENT);
+		*made = NULL;
+	}
+	ret = IS_ERR(g) ? PTR_ERR(g) : coll_group_enter_locked(g, m, a);
 	mutex_unlock(&coll_groups_lock);
+	return ret;
+}
+
+int coll_group_join(struct coll_member *m, struct coll_join_args *a)
+{
+	int nr_local = coll_check_join(a), ret;
+	struct coll_group *made = NULL;
+
+	if (nr_local < 0)
+		return nr_local;
+	ret = coll_group_try_join(m, a, &made);
+	if (ret != -ENOENT || a->join.flags & COLL_JOIN_EXISTING)
+		return ret;
+	/* Allocating may take as long as the control group of the caller makes it. */
+	made = coll_group_alloc(a, nr_local);
+	if (IS_ERR(made))
+		return PTR_ERR(made);
+	ret = coll_group_try_join(m, a, &made);
+	if (made)
+		coll_group_free(made);	/* another rank was faster */
 	return ret;
 }
 
@@ -333,26 +442,19 @@ static u64 coll_first_op_beyond(const struct coll_group *g, u64 seq)
 	return 0;
 }
 
-/*
- * What is posted already needs a rank that has left: op @beyond, or a message, which waits
- * for nothing else.
- */
-static void coll_group_misses(struct coll_group *g, u32 rank, u32 pid, u64 beyond, bool message)
+/* What is posted already needs a rank that has left: op @beyond. */
+static void coll_group_misses(struct coll_group *g, u32 rank, u32 pid, u64 beyond)
 {
 	struct coll_cause cause;
 
-	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, rank, message ? 0 : beyond);
+	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, rank, beyond);
 	cause.pid = pid;
-	if (message)
-		coll_group_fail(g, &cause);
-	else
-		coll_group_doom(g, &cause);
+	coll_group_doom(g, &cause);
 }
 
 void coll_group_left(struct coll_member *m)
 {
 	struct coll_group *g = m->group;
-	bool message;
 	u64 beyond;
 
 	spin_lock(&g->lock);
@@ -365,11 +467,11 @@ void coll_group_left(struct coll_member *m)
 	g->local_left[g->nr_left].seq = m->posted;
 	WRITE_ONCE(g->nr_left, g->nr_left + 1);
 	beyond = coll_first_op_beyond(g, m->posted);
-	message = coll_msgs_left(g, m->rank);
 	spin_unlock(&g->lock);
 
-	if (beyond || message)
-		coll_group_misses(g, m->rank, m->tgid, beyond, message);
+	coll_msgs_left(g, m->rank);
+	if (beyond)
+		coll_group_misses(g, m->rank, m->tgid, beyond);
 	else
 		coll_links_call(g);	/* BYE */
 }
@@ -384,8 +486,10 @@ void coll_group_leave(struct coll_member *m)
 	g->members[m->local] = NULL;
 	g->nr_joined--;
 	spin_unlock(&g->lock);
-	if (!g->nr_joined)
+	if (!g->nr_joined) {
 		list_del(&g->list);
+		hash_del(&g->by_key);
+	}
 	mutex_unlock(&coll_groups_lock);
 	coll_group_put(g);
 }
@@ -406,21 +510,16 @@ void coll_group_cause(const struct coll_group *g, struct coll_cause *c,
 /* Fix the result of every posted op; each ends when its last use goes. */
 static void coll_group_end_ops(struct coll_group *g)
 {
-	struct coll_op *op;
-	bool found;
+	struct coll_op *op, *next;
+	LIST_HEAD(ending);
 
-	do {
-		found = false;
-		spin_lock(&g->lock);
-		list_for_each_entry(op, &g->ops, list) {
-			found = coll_op_end(op, -g->error);
-			if (found)
-				break;
-		}
-		spin_unlock(&g->lock);
-		if (found)
-			coll_op_put_use(op);
-	} while (found);
+	spin_lock(&g->lock);
+	list_for_each_entry(op, &g->ops, list)
+		if (coll_op_end(op, -g->error))
+			list_add_tail(&op->todo, &ending);
+	spin_unlock(&g->lock);
+	list_for_each_entry_safe(op, next, &ending, todo)
+		coll_op_put_use(op);
 }
 
 void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
@@ -482,7 +581,6 @@ void coll_group_doom(struct coll_group *g, const struct coll_cause *cause)
 
 void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq)
 {
-	bool message;
 	u64 beyond;
 
 	spin_lock(&g->lock);
@@ -491,10 +589,10 @@ void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq)
 		g->remote_left.seq = seq;
 	}
 	beyond = coll_first_op_beyond(g, seq);
-	message = coll_msgs_left(g, rank);
 	spin_unlock(&g->lock);
-	if (beyond || message)
-		coll_group_misses(g, rank, 0, beyond, message);
+	coll_msgs_left(g, rank);
+	if (beyond)
+		coll_group_misses(g, rank, 0, beyond);
 }
 
 int coll_groups_for_each(int (*fn)(struct coll_group *g, void *arg), void *arg)

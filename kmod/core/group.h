@@ -44,6 +44,7 @@
 
 #include "stripe.h"
 #include "turn.h"
+#include "user.h"
 
 struct coll_link;
 struct coll_member;
@@ -65,9 +66,11 @@ struct coll_left {
  * struct coll_group - see the top of this file
  * @ref: members, ops, and those who look
  * @list: in coll_groups, while any member is there; coll_groups_lock
+ * @by_key: likewise, in coll_groups_by_key
  * @id: number for netlink and traces; unique while the group lives
  * @key: of the communicator
  * @uid: owner; others may not join
+ * @user: what all groups of @uid share, referenced; the work of this group is on its queues
  * @size: ranks
  * @node: this node
  * @nr_nodes: nodes
@@ -115,15 +118,18 @@ struct coll_left {
  * @links: by number and node; each is set once, under the lock, with release, and
  *	freed by the reaper only
  * @nr_links: to a node, at most; grows, under the lock, and may be read without
- * @reap: last step of teardown
- * @reaped: jiffies when that began: what its links wait for, they wait for together
+ * @reap: last step of teardown; queues itself while links linger, and holds no worker
+ * @reap_delay: jiffies until it looks again; 0: it has not looked yet
+ * @reaped: jiffies when the last reference went: all waiting for links counts from there
  */
 struct coll_group {
 	struct kref ref;
 	struct list_head list;
+	struct hlist_node by_key;
 	u32 id;
 	u8 key[COLL_KEY_SIZE];
 	kuid_t uid;
+	struct coll_user *user;
 	u32 size;
 	u32 node;
 	u32 nr_nodes;
@@ -172,14 +178,15 @@ struct coll_group {
 	struct coll_link **links;
 	u32 nr_links;
 
-	struct work_struct reap;
+	struct delayed_work reap;
+	unsigned long reap_delay;
 	unsigned long reaped;
 };
 
 /**
  * struct coll_join_args - a join, checked and copied from user space
  * @join: the command
- * @node_of: node of each rank; the group takes it over on success
+ * @node_of: node of each rank
  * @uid: of the caller
  */
 struct coll_join_args {
@@ -188,9 +195,14 @@ struct coll_join_args {
 	kuid_t uid;
 };
 
-/* Queue for progress of links and for sweeps; and one for teardown. */
-extern struct workqueue_struct *coll_wq;
-extern struct workqueue_struct *coll_reap_wq;
+/*
+ * For all users: deadlines and failures. Its work items take no lock that a user can hold
+ * for long: no socket lock, no mmap lock, no conn->lock. Whatever may take one is queued
+ * on group->user->wq.
+ */
+extern struct workqueue_struct *coll_alarm_wq;
+/* For all users: unpins buffers that nobody uses any more. */
+extern struct workqueue_struct *coll_unpin_wq;
 
 int coll_group_init(void);
 void coll_group_exit(void);
@@ -208,8 +220,8 @@ int coll_group_join(struct coll_member *m, struct coll_join_args *args);
  * coll_group_left() - a rank will post no more ops
  * @m: member with a group and nothing pending
  *
- * Whoever needs it in a later op, or for a message, hears EHOSTDOWN; ops up to its last
- * one go on.
+ * Whoever needs it in a later op hears EHOSTDOWN, with which the communicator fails; ops up
+ * to its last one go on. Messages that wait for it end with that, and nothing else does.
  * Only the first call counts.
  */
 void coll_group_left(struct coll_member *m);
@@ -266,7 +278,7 @@ void coll_group_cause(const struct coll_group *g, struct coll_cause *c,
 /**
  * coll_group_remote_bye() - a rank of another node leaves after op @seq
  *
- * Fails the group if some local rank waits in a later op, or for a message.
+ * As coll_group_left(), of a rank of another node.
  */
 void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq);
 

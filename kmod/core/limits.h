@@ -5,10 +5,36 @@
 
 #include <linux/sizes.h>
 
-/* Communicators of one uid: far above use, far below harm. */
-#define COLL_MAX_GROUPS_PER_UID	64
-/* Ops of one member posted and not ended; one more is EAGAIN. */
-#define COLL_MAX_INFLIGHT	256
+/*
+ * Of one user, if the module parameters say nothing else. Groups: MPI libraries allow
+ * thousands of communicators, and their memory is charged. Conns: 128 nodes of one
+ * kernel that are linked all with all have 16256.
+ */
+#define COLL_USER_GROUPS	16384U
+#define COLL_USER_CONNS		32768U
+/* Kernel memory of one user for frames and messages that came before their command. */
+#define COLL_USER_EARLY		SZ_256M
+/*
+ * Work items of one user that run at a time, if the machine has fewer CPUs: one that is
+ * blocked by its user needs a slot, too. At nice 19 all of them together get about one
+ * part in eight of a CPU that an ordinary task wants.
+ */
+#define COLL_USER_WORKERS	16
+/*
+ * Percent of all CPU time that workers may take for a user before they run at nice 19;
+ * over so many jiffies; and the allowance of so many jiffies is the most that a user has
+ * to make up for.
+ */
+#define COLL_USER_SHARE		10U
+#define COLL_USER_BURST		(HZ / 10)
+#define COLL_USER_DEBT		(HZ / 2)
+/*
+ * Commands of one user in flight, if the module parameter says nothing else; one more is
+ * ENOMEM. Each takes 1 to 2 KiB, which is charged to the control group of the caller: most
+ * jobs come to its limit first. The first ones of each rank do not count.
+ */
+#define COLL_USER_COMMANDS	SZ_2M
+#define COLL_INFLIGHT_FREE	64U
 /*
  * A vector this small is copied, not pinned: at most a page. And slots for that which a
  * member keeps when they are not in use.
@@ -92,6 +118,8 @@
  * woken for it: with several nodes on a CPU each wake-up is a switch there and back.
  */
 #define COLL_RX_LOWAT		SZ_128K
+/* Jiffies between two looks at a group whose links linger: the longer, the longer it is. */
+#define COLL_REAP_DELAY_MOST	(HZ / 4)
 /* Bytes a link's work moves before it lets others have the CPU. */
 #define COLL_WORK_BUDGET	SZ_2M
 /* And how long it goes on while there is always more. */

@@ -77,8 +77,11 @@ struct coll_link_stat {
  * @ready: and the peer has greeted on each. Any context.
  * @posted: the last op the peer has announced, 0 for none. Any context.
  * @stat: fills @s for stream @i of the link; false past the last one.
- * @close: called once, by the reaper, with no op left: stops the link's work,
- *	gives the sockets back. @hard: what is unsent need not arrive. Sleeps.
+ * @flush: by the reaper, with no op left: waits for one pass of the link's work, which
+ *	sends ABORT or BYE. Sleeps.
+ * @lingers: must the link stay open for its peer's sake? Not for ever: counts from
+ *	group->reaped. @hard: what is unsent need not arrive. By the reaper.
+ * @close: called once, by the reaper: stops the link's work, gives the sockets back. Sleeps.
  */
 struct coll_link_ops {
 	void (*kick)(struct coll_link *link);
@@ -93,6 +96,8 @@ struct coll_link_ops {
 	u64 (*posted)(const struct coll_link *link);
 	bool (*stat)(const struct coll_link *link, u32 i,
 		     struct coll_link_stat *s);
+	void (*flush)(struct coll_link *link);
+	bool (*lingers)(const struct coll_link *link, bool hard);
 	void (*close)(struct coll_link *link, bool hard);
 };
 

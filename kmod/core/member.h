@@ -4,8 +4,8 @@
 #define COLL_CORE_MEMBER_H
 
 #include <linux/atomic.h>
-#include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
+#include <linux/rbtree.h>
 #include <linux/xarray.h>
 
 #include <linux/coll.h>
@@ -15,12 +15,14 @@
 #include "slot.h"
 
 struct coll_group;
-struct pid;
+struct coll_op;
+struct task_struct;
 
 /**
  * struct coll_member - an open file of /dev/coll
  * @ml: credentials and address space it was opened with
- * @tgid: process that opened it, in the initial pid namespace
+ * @owner: leader of the process that opened it, as it was then; with a reference
+ * @tgid: that process, in the initial pid namespace
  * @setup: serializes setup verbs
  * @group: NULL until joined; set once under @setup, read with
  *	smp_load_acquire() by coll_member_group(). The member's reference.
@@ -28,10 +30,12 @@ struct pid;
  * @local: index among the node's ranks
  * @posted: ops posted; group->lock
  * @completed: of these, ended; group->lock
+ * @last: the op posted last, if it has not ended; group->lock
  * @bytes: payload of those that ended well; group->lock
  * @call_ns: nanoseconds in its system calls and its progress thread; see account.h
  * @talking: messages posted that are not over; group->lock
  * @messages: messages posted; group->lock
+ * @handles: of these, those in flight that have a handle, by that; group->lock
  * @pins: plain buffers that stay pinned
  * @slots: room for small vectors
  * @no_turns: blocking calls until one may let others have its CPU without falling asleep. A
@@ -40,11 +44,10 @@ struct pid;
  * @pinned: bytes they pin; @setup
  * @left: has been entered in group->local_left; group->lock
  * @gone: the process has been seen dead; only the first who sees it reports
- * @mn: tells the end of the address space (with CONFIG_MMU_NOTIFIER)
- * @has_mn: it is registered
  */
 struct coll_member {
 	struct coll_memlock ml;
+	struct task_struct *owner;
 	pid_t tgid;
 	struct mutex setup;
 	struct coll_group *group;
@@ -52,10 +55,12 @@ struct coll_member {
 	u32 local;
 	u64 posted;
 	u64 completed;
+	struct coll_op *last;
 	u64 bytes;
 	atomic64_t call_ns;
 	u32 talking;
 	u64 messages;
+	struct rb_root handles;
 	struct coll_pins pins;
 	struct coll_slots slots;
 	u32 no_turns;
@@ -63,17 +68,12 @@ struct coll_member {
 	u64 pinned;
 	bool left;
 	unsigned long gone;
-#ifdef CONFIG_MMU_NOTIFIER
-	struct mmu_notifier mn;
-	bool has_mn;
-#endif
 };
 
 /**
  * coll_member_open() - a member for the calling process
  *
- * Return: the member, owned by the file; -ENOMEM, -EINVAL for a kernel thread,
- * -ERESTARTNOINTR.
+ * Return: the member, owned by the file; -ENOMEM, -EINVAL for a kernel thread.
  */
 struct coll_member *coll_member_open(void);
 
@@ -97,6 +97,9 @@ static inline u64 coll_member_inflight(const struct coll_member *m)
 	return m->posted - m->completed + m->talking;
 }
 
+/* Has it any command in flight? */
+bool coll_member_busy(struct coll_member *m);
+
 /**
  * coll_member_is_owner() - may the current task act through this file?
  *
@@ -112,8 +115,8 @@ bool coll_member_is_owner(const struct coll_member *m);
  *
  * If an op or a message of it is pending, or it ends by a signal or with a non-zero status,
  * the group fails at once. Otherwise, with COLL_CAUSE_EXIT, it has left after its
- * last op. Called from the process itself. May be called often; only the first
- * call counts.
+ * last op. Any process context. May be called often; only the first call counts.
+ * Front calls it from one place, kmod/front/end.c, and when a command is refused.
  */
 void coll_member_gone(struct coll_member *m, u32 kind);
 

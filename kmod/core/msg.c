@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Posting, matching and ending of messages; who leads, see msg.h. */
 #include <linux/bitmap.h>
+#include <linux/lockdep.h>
 #include <linux/slab.h>
 
 #include "deadline.h"
@@ -23,30 +24,27 @@ int coll_msgs_init(struct coll_group *g)
 	INIT_LIST_HEAD(&ms->all);
 	ms->boxes = kvcalloc(g->nr_local, sizeof(*ms->boxes), GFP_KERNEL_ACCOUNT);
 	ms->peers = kvcalloc(g->nr_nodes, sizeof(*ms->peers), GFP_KERNEL_ACCOUNT);
-	ms->held = kvcalloc(g->size, sizeof(*ms->held), GFP_KERNEL_ACCOUNT);
 	ms->left = bitmap_zalloc(g->size, GFP_KERNEL_ACCOUNT);
-	if (!ms->boxes || !ms->peers || !ms->held || !ms->left)
+	if (!ms->boxes || !ms->peers || !ms->left)
 		return -ENOMEM;
-	for (i = 0; i < g->nr_local; i++) {
-		INIT_LIST_HEAD(&ms->boxes[i].wanted);
-		INIT_LIST_HEAD(&ms->boxes[i].offered);
-	}
+	for (i = 0; i < g->nr_local; i++)
+		coll_mailbox_init(&ms->boxes[i]);
 	for (i = 0; i < g->nr_nodes; i++) {
 		INIT_LIST_HEAD(&ms->peers[i].frames);
 		INIT_LIST_HEAD(&ms->peers[i].sends);
 		INIT_LIST_HEAD(&ms->peers[i].recvs);
 		ms->peers[i].asked = RB_ROOT;
+		ms->peers[i].offers = RB_ROOT;
 	}
 	return 0;
 }
 
-/* With no request left, what there is are offers of other nodes. */
-static void coll_notes_free(struct list_head *notes)
+void coll_notes_free(struct coll_group *g, struct list_head *notes)
 {
 	struct coll_note *n, *next;
 
 	list_for_each_entry_safe(n, next, notes, list)
-		kfree(n);
+		coll_note_free(g, n);
 }
 
 void coll_msgs_free(struct coll_group *g)
@@ -56,14 +54,17 @@ void coll_msgs_free(struct coll_group *g)
 
 	if (!ms)
 		return;
-	for (i = 0; ms->boxes && i < g->nr_local; i++)
-		if (ms->boxes[i].offered.next)
-			coll_notes_free(&ms->boxes[i].offered);
+	/* With no request left, what there is are offers of other nodes. */
+	for (i = 0; ms->boxes && i < g->nr_local; i++) {
+		if (!ms->boxes[i].held.next)
+			continue;
+		coll_notes_free(g, &ms->boxes[i].offered);
+		coll_notes_free(g, &ms->boxes[i].held);
+	}
 	for (i = 0; ms->peers && i < g->nr_nodes; i++)
 		if (ms->peers[i].frames.next)
-			coll_notes_free(&ms->peers[i].frames);
+			coll_notes_free(g, &ms->peers[i].frames);
 	bitmap_free(ms->left);
-	kvfree(ms->held);
 	kvfree(ms->peers);
 	kvfree(ms->boxes);
 	kfree(ms);
@@ -88,6 +89,12 @@ static u32 coll_msg_partner(const struct coll_msg *msg)
 	return msg->send ? msg->note.dest : msg->note.source;
 }
 
+/* Has nothing begun to receive this message, or to send what this receives? */
+static bool coll_msg_waits(const struct coll_msg *msg)
+{
+	return msg->state == COLL_MSG_POSTED || msg->state == COLL_MSG_HELD;
+}
+
 static void coll_exchange_deadline(struct work_struct *work)
 {
 	struct coll_exchange *x = container_of(to_delayed_work(work),
@@ -102,12 +109,12 @@ static void coll_exchange_deadline(struct work_struct *work)
 		delay = coll_deadline_delay(x->expires);
 	if (delay) {
 		kref_get(&x->ref);
-		queue_delayed_work(coll_wq, &x->deadline, delay);
+		queue_delayed_work(coll_alarm_wq, &x->deadline, delay);
 	}
 	if (x->left && !delay)
 		late = x->recv.state == COLL_MSG_POSTED ||
 		       (x->recv.state == COLL_MSG_MATCHED &&
-			x->send.state != COLL_MSG_POSTED) ? &x->recv : &x->send;
+			!coll_msg_waits(&x->send)) ? &x->recv : &x->send;
 	if (late)
 		coll_group_cause(g, &cause, COLL_CAUSE_TIMEOUT, ETIMEDOUT,
 				 coll_msg_partner(late), 0);
@@ -144,7 +151,7 @@ static struct coll_exchange *coll_exchange_alloc(struct coll_req *req)
 	coll_msg_init(x, &x->recv);
 	coll_msg_init(x, &x->send);
 	x->send.send = true;
-	if (c->collective != COLL_RECV && c->root != COLL_RANK_NULL) {
+	if (coll_msg_sends(c->collective) && c->root != COLL_RANK_NULL) {
 		x->send.state = COLL_MSG_POSTED;
 		x->send.vec = req->in;
 		x->send.note.source = rank;
@@ -168,12 +175,6 @@ static struct coll_exchange *coll_exchange_alloc(struct coll_req *req)
 	return x;
 }
 
-static bool coll_note_fits(const struct coll_note *wanted, const struct coll_note *offer)
-{
-	return (wanted->source == COLL_RANK_ANY || wanted->source == offer->source) &&
-	       (wanted->tag == COLL_TAG_ANY || wanted->tag == offer->tag);
-}
-
 static int coll_note_refused(const struct coll_note *wanted, const struct coll_note *offer)
 {
 	if (offer->bytes > wanted->bytes)
@@ -184,26 +185,30 @@ static int coll_note_refused(const struct coll_note *wanted, const struct coll_n
 	return 0;
 }
 
-/* A receive takes an offer. Under group->lock. Return: the lead, with a use. */
-static struct coll_msg *coll_msg_match(struct coll_group *g, struct coll_msg *r,
-				       struct coll_note *n)
+void coll_msg_tell(struct coll_req *req, const struct coll_note *n)
 {
-	struct coll_req *req = r->x->req;
-	struct coll_msg *s = n->msg;
-
-	list_del_init(&r->note.list);
-	r->state = COLL_MSG_MATCHED;
-	r->note.error = coll_note_refused(&r->note, n);
-	r->note.source = n->source;
-	r->note.tag = n->tag;
-	r->bytes = n->bytes;
 	req->got.bytes = n->bytes;
 	req->got.source = n->source;
 	req->got.tag = n->tag;
 	req->got.dtype = n->dtype;
 	req->has_got = true;
+}
+
+struct coll_msg *coll_msg_match(struct coll_group *g, struct coll_msg *r,
+				struct coll_note *n)
+{
+	struct coll_req *req = r->x->req;
+	struct coll_msg *s = n->msg;
+
+	coll_note_take(&r->note);
+	r->state = COLL_MSG_MATCHED;
+	r->note.error = coll_note_refused(&r->note, n);
+	r->note.source = n->source;
+	r->note.tag = n->tag;
+	r->bytes = n->bytes;
+	coll_msg_tell(req, n);
 	if (s) {
-		list_del_init(&n->list);
+		coll_note_take(n);
 		s->state = COLL_MSG_MATCHED;
 		s->lead = r;
 		r->from = s;
@@ -215,7 +220,7 @@ static struct coll_msg *coll_msg_match(struct coll_group *g, struct coll_msg *r,
 }
 
 /* Local ranks ascend. */
-static u32 coll_msg_local(const struct coll_group *g, u32 rank)
+u32 coll_msg_local(const struct coll_group *g, u32 rank)
 {
 	u32 lo = 0, hi = g->nr_local - 1;
 
@@ -230,44 +235,15 @@ static u32 coll_msg_local(const struct coll_group *g, u32 rank)
 	return lo;
 }
 
-struct coll_msg *coll_msg_offer(struct coll_group *g, struct coll_note *n)
-{
-	struct coll_mailbox *box = &g->msgs->boxes[coll_msg_local(g, n->dest)];
-	struct coll_note *wanted;
-
-	list_for_each_entry(wanted, &box->wanted, list)
-		if (coll_note_fits(wanted, n))
-			return coll_msg_match(g, wanted->msg, n);
-	list_add_tail(&n->list, &box->offered);
-	return NULL;
-}
-
-/* Find a message for a receive, or let it wait. As coll_msg_offer(). */
-static struct coll_msg *coll_msg_want(struct coll_group *g, struct coll_msg *r)
-{
-	struct coll_mailbox *box = &g->msgs->boxes[r->x->req->member->local];
-	struct coll_note *n;
-
-	list_for_each_entry(n, &box->offered, list)
-		if (coll_note_fits(&r->note, n))
-			return coll_msg_match(g, r, n);
-	list_add_tail(&r->note.list, &box->wanted);
-	return NULL;
-}
-
 /* Have all the others left? */
 static bool coll_msgs_alone(const struct coll_group *g)
 {
 	return g->msgs->nr_left && g->msgs->nr_left >= g->size - 1;
 }
 
-/* Can there ever be a partner for this end? Under group->lock. */
-static int coll_msg_check_partner(const struct coll_group *g, const struct coll_msg *msg)
+int coll_msg_check_rank(const struct coll_group *g, u32 rank)
 {
-	u32 rank = coll_msg_partner(msg);
-
-	if (msg->state == COLL_MSG_NONE)
-		return 0;
+	lockdep_assert_held(&g->lock);
 	if (rank == COLL_RANK_ANY)
 		return coll_msgs_alone(g) ? -EHOSTDOWN : 0;
 	if (test_bit(rank, g->msgs->left))
@@ -277,23 +253,30 @@ static int coll_msg_check_partner(const struct coll_group *g, const struct coll_
 	return 0;
 }
 
-/* May it be posted? Under group->lock. @who: result: whose partner has left. */
-static int coll_exchange_admit(const struct coll_group *g, struct coll_exchange *x,
-			       const struct coll_msg **who)
+/* Can there ever be a partner for this end? */
+static int coll_msg_check_partner(const struct coll_group *g, const struct coll_msg *msg)
+{
+	const struct coll_req *req = msg->x->req;
+
+	if (msg->state == COLL_MSG_NONE)
+		return 0;
+	if (req->cmd.collective == COLL_MRECV)
+		return coll_match_held(&g->msgs->boxes[req->member->local], req->cmd.matched) ?
+		       0 : -ENOENT;
+	return coll_msg_check_rank(g, coll_msg_partner(msg));
+}
+
+/* May it be posted? Under group->lock. */
+static int coll_exchange_admit(const struct coll_group *g, struct coll_exchange *x)
 {
 	int ret;
 
+	lockdep_assert_held(&g->lock);
 	if (g->error)
 		return -g->error;
-	if (coll_member_inflight(x->req->member) >= COLL_MAX_INFLIGHT)
-		return -EAGAIN;
-	*who = &x->recv;
 	ret = coll_msg_check_partner(g, &x->recv);
-	if (!ret) {
-		*who = &x->send;
-		ret = coll_msg_check_partner(g, &x->send);
-	}
-	return ret;
+	ret = ret ?: coll_msg_check_partner(g, &x->send);
+	return ret ?: coll_req_count(x->req);
 }
 
 static void coll_exchange_arm(struct coll_exchange *x, u64 timeout_ns)
@@ -302,68 +285,78 @@ static void coll_exchange_arm(struct coll_exchange *x, u64 timeout_ns)
 		return;
 	x->expires = coll_deadline(timeout_ns);
 	kref_get(&x->ref);
-	queue_delayed_work(coll_wq, &x->deadline, coll_deadline_delay(x->expires));
+	queue_delayed_work(coll_alarm_wq, &x->deadline, coll_deadline_delay(x->expires));
 }
 
 /*
  * Under group->lock. The receive comes first: a rank may exchange with itself.
  * @lead: result: leads to begin
+ * @ending: result: probes that have found what they look for
  */
 static void coll_exchange_start(struct coll_group *g, struct coll_exchange *x,
-				struct coll_msg *lead[2])
+				struct coll_msg *lead[2], struct list_head *ending)
 {
 	struct coll_msg *s = &x->send;
 
+	lockdep_assert_held(&g->lock);
 	x->req->member->talking++;
-	x->req->member->messages++;
+	if (!coll_is_probe(x->req->cmd.collective))
+		x->req->member->messages++;
 	x->req->exchange = x;
+	coll_exchange_name(x);
 	coll_exchange_arm(x, x->req->cmd.timeout_ns);
 	if (x->recv.state == COLL_MSG_POSTED) {
 		list_add_tail(&x->recv.all, &g->msgs->all);
-		lead[0] = coll_msg_want(g, &x->recv);
+		lead[0] = coll_msg_want(g, &x->recv, ending);
 	}
 	if (s->state != COLL_MSG_POSTED)
 		return;
 	list_add_tail(&s->all, &g->msgs->all);
 	if (g->node_of[s->note.dest] == g->node)
-		lead[1] = coll_msg_offer(g, &s->note);
+		lead[1] = coll_msg_offer(g, &s->note, ending);
 	else
 		coll_msg_ask(g, s);
 }
 
-/*
- * The partner of an end has left: this communicator cannot go on. Nor does it wait for the
- * collectives before: what they lack may be a rank that waits for a message, too. Is it doomed
- * already, then it may be the partner's node that has failed, for the same reason.
- */
-static void coll_msg_missed(struct coll_group *g, const struct coll_msg *msg)
+void coll_msg_missed(struct coll_group *g)
 {
-	struct coll_cause cause;
+	struct coll_cause cause = { };
 
 	spin_lock(&g->lock);
-	cause = g->doom;
+	if (g->msgs->node_failed)
+		cause = g->doom;
 	spin_unlock(&g->lock);
-	if (!cause.kind)
-		coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN,
-				 coll_msg_partner(msg), 0);
-	coll_group_fail(g, &cause);
+	if (cause.kind)
+		coll_group_fail(g, &cause);
+}
+
+/* Nobody's message: there is nothing to wait for. */
+static void coll_msg_tell_null(struct coll_req *req)
+{
+	req->got.source = COLL_RANK_NULL;
+	req->got.tag = COLL_TAG_ANY;
+	if (req->cmd.collective == COLL_MPROBE)
+		req->got.id = COLL_MESSAGE_NULL;
+	req->has_got = true;
 }
 
 int coll_msg_post(struct coll_req *req)
 {
 	struct coll_group *g = coll_member_group(req->member);
 	struct coll_msg *lead[2] = { };
-	const struct coll_msg *who = NULL;
 	struct coll_exchange *x;
 	u32 dest = COLL_RANK_NULL;
 	bool receives = req->cmd.collective != COLL_SEND;
+	LIST_HEAD(ending);
 	bool none;
 	int ret;
 
-	if (req->cmd.source == COLL_RANK_NULL && req->cmd.collective != COLL_SEND) {
-		req->got.source = COLL_RANK_NULL;
-		req->got.tag = COLL_TAG_ANY;
-		req->has_got = true;
+	if (receives && req->cmd.source == COLL_RANK_NULL) {
+		coll_msg_tell_null(req);
+	} else if (coll_is_probe(req->cmd.collective)) {
+		ret = coll_probe_now(req);
+		if (ret)
+			return ret < 0 ? ret : 0;
 	}
 	x = coll_exchange_alloc(req);
 	if (!x)
@@ -373,15 +366,18 @@ int coll_msg_post(struct coll_req *req)
 	none = !x->left;
 	kref_get(&x->ref);
 	spin_lock(&g->lock);
-	ret = coll_exchange_admit(g, x, &who);
+	ret = coll_exchange_admit(g, x);
 	if (!ret && !none)
-		coll_exchange_start(g, x, lead);
+		coll_exchange_start(g, x, lead, &ending);
 	spin_unlock(&g->lock);
+	coll_msgs_finish(&ending);
 	if (ret || none) {
-		if (ret == -EHOSTDOWN && who)
-			coll_msg_missed(g, who);
-		else if (!ret)
+		if (!ret)
 			coll_req_done(req, 0);
+		else
+			coll_req_uncount(req);
+		if (ret == -EHOSTDOWN)
+			coll_msg_missed(g);
 		kref_put(&x->ref, coll_exchange_free);
 	} else {
 		/* From here on @req may be gone. */
@@ -435,6 +431,24 @@ bool coll_msg_ending(const struct coll_msg *msg)
 	return test_bit(COLL_MSGF_ENDING, &msg->flags);
 }
 
+void coll_msg_give_up(struct coll_msg *msg, int result, struct list_head *ending)
+{
+	lockdep_assert_held(&msg->x->g->lock);
+	if (!coll_msg_end(msg, result))
+		return;
+	coll_note_take(&msg->note);
+	coll_msg_forget(msg->x->g, msg);
+	list_add_tail(&msg->todo, ending);
+}
+
+void coll_msgs_finish(struct list_head *ending)
+{
+	struct coll_msg *msg, *next;
+
+	list_for_each_entry_safe(msg, next, ending, todo)
+		coll_msg_put_use(msg);
+}
+
 /* One end is over. Under group->lock. Return: its request, if it is complete. */
 static struct coll_exchange *coll_msg_over(struct coll_group *g, struct coll_msg *msg,
 					   int result)
@@ -443,7 +457,7 @@ static struct coll_exchange *coll_msg_over(struct coll_group *g, struct coll_msg
 
 	msg->state = COLL_MSG_OVER;
 	list_del(&msg->all);
-	list_del_init(&msg->note.list);
+	coll_note_take(&msg->note);
 	coll_msg_forget(g, msg);
 	if (result && (!x->result || !msg->send))
 		x->result = result;
@@ -455,6 +469,7 @@ static struct coll_exchange *coll_msg_over(struct coll_group *g, struct coll_msg
 		return NULL;
 	/* Only now: sleepers look through their request at it. */
 	x->req->exchange = NULL;
+	coll_exchange_unname(x);
 	x->req->member->talking--;
 	return x;
 }
@@ -476,8 +491,9 @@ void coll_msg_put_use(struct coll_msg *lead)
 
 	if (!atomic_dec_and_test(&lead->users))
 		return;
-	trace_coll_message(g->id, lead->note.source, lead->note.dest, lead->note.tag,
-			   lead->bytes, lead->result);
+	if (!coll_msg_probes(lead))
+		trace_coll_message(g->id, lead->note.source, lead->note.dest, lead->note.tag,
+				   lead->bytes, lead->result);
 	spin_lock(&g->lock);
 	if (lead->from)
 		done[0] = coll_msg_over(g, lead->from, lead->result);
@@ -489,7 +505,7 @@ void coll_msg_put_use(struct coll_msg *lead)
 
 void coll_msgs_fail(struct coll_group *g)
 {
-	struct coll_msg *msg, *next;
+	struct coll_msg *msg;
 	LIST_HEAD(ending);
 
 	spin_lock(&g->lock);
@@ -497,27 +513,46 @@ void coll_msgs_fail(struct coll_group *g)
 		if (coll_msg_end(msg->lead, -g->error))
 			list_add_tail(&msg->lead->todo, &ending);
 	spin_unlock(&g->lock);
-	list_for_each_entry_safe(msg, next, &ending, todo)
-		coll_msg_put_use(msg);
+	coll_msgs_finish(&ending);
 }
 
-bool coll_msgs_left(struct coll_group *g, u32 rank)
+/* Does this end wait for a partner that can never come? Under group->lock. */
+static bool coll_msg_is_lost(const struct coll_group *g, const struct coll_msg *msg)
 {
-	const struct coll_msg *msg;
-	bool alone;
+	u32 partner = coll_msg_partner(msg);
 
+	if (!coll_msg_waits(msg))
+		return false;
+	return partner == COLL_RANK_ANY ? coll_msgs_alone(g) : test_bit(partner, g->msgs->left);
+}
+
+/* Under group->lock. Return: true for the first call only. */
+static bool coll_msgs_mark_left(struct coll_group *g, u32 rank)
+{
 	if (test_and_set_bit(rank, g->msgs->left))
 		return false;
 	g->msgs->nr_left++;
-	alone = coll_msgs_alone(g);
-	list_for_each_entry(msg, &g->msgs->all, all) {
-		u32 partner = coll_msg_partner(msg);
+	return true;
+}
 
-		if (msg->state == COLL_MSG_POSTED &&
-		    (partner == rank || (alone && partner == COLL_RANK_ANY)))
-			return true;
+void coll_msgs_left(struct coll_group *g, u32 rank)
+{
+	struct coll_msgs *ms = g->msgs;
+	struct coll_msg *msg;
+	LIST_HEAD(ending);
+	LIST_HEAD(notes);
+
+	spin_lock(&g->lock);
+	if (coll_msgs_mark_left(g, rank)) {
+		list_for_each_entry(msg, &ms->all, all)
+			if (coll_msg_is_lost(g, msg))
+				coll_msg_give_up(msg, -EHOSTDOWN, &ending);
+		if (g->node_of[rank] == g->node)
+			coll_msg_drop_offers(g, &ms->boxes[coll_msg_local(g, rank)], &notes);
 	}
-	return false;
+	spin_unlock(&g->lock);
+	coll_msgs_finish(&ending);
+	coll_notes_free(g, &notes);
 }
 
 bool coll_msgs_without(struct coll_group *g, u32 node)
@@ -527,12 +562,15 @@ bool coll_msgs_without(struct coll_group *g, u32 node)
 	u32 i;
 
 	spin_lock(&g->lock);
+	g->msgs->node_failed = true;
 	for (i = 0; i < g->size; i++)
-		need |= g->node_of[i] == node && coll_msgs_left(g, i);
+		if (g->node_of[i] == node)
+			coll_msgs_mark_left(g, i);
 	list_for_each_entry(msg, &g->msgs->all, all) {
 		u32 partner = coll_msg_partner(msg);
 
-		need |= partner != COLL_RANK_ANY && g->node_of[partner] == node;
+		need |= coll_msg_is_lost(g, msg) ||
+			(partner != COLL_RANK_ANY && g->node_of[partner] == node);
 	}
 	spin_unlock(&g->lock);
 	return need;

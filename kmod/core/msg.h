@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Messages: send, recv and sendrecv.
+ * Messages: send, recv and sendrecv, and probes.
  *
  * A request has one or two ends: what it sends, what it receives. An end waits in its
  * group until its partner is known; then one of the two, the lead, stands for both:
@@ -13,7 +13,12 @@
  *
  * Between nodes: the sender's node asks (RTS), the receiver's keeps the question until
  * a receive fits and answers (CTS), then the bytes come (MSG), in the order of the
- * answers. So a MSG frame always has a place to go to.
+ * answers. So a MSG frame always has a place to go to. A sender that wants its message back
+ * says so (CANCEL), and the answer tells which came first: each RTS gets exactly one CTS.
+ *
+ * A probe is a receiving end that moves no bytes: it is over when a message has been found
+ * (msg_probe.c). A matched probe takes the offer out of matching. Then the mailbox holds the
+ * offer until an mrecv names it.
  */
 #ifndef COLL_CORE_MSG_H
 #define COLL_CORE_MSG_H
@@ -23,13 +28,27 @@
 #include <linux/coll.h>
 
 struct coll_group;
+struct coll_member;
 struct coll_msg;
 struct coll_req;
+struct coll_worker;
 
 /* Is this enum coll_collective a message? */
 static inline bool coll_is_message(u32 collective)
 {
-	return collective >= COLL_SEND && collective <= COLL_SENDRECV;
+	return collective >= COLL_SEND && collective <= COLL_MRECV;
+}
+
+/* Does it look for a message, and receive nothing? */
+static inline bool coll_is_probe(u32 collective)
+{
+	return collective == COLL_PROBE || collective == COLL_MPROBE;
+}
+
+/* Does this message have a sending end? */
+static inline bool coll_msg_sends(u32 collective)
+{
+	return collective == COLL_SEND || collective == COLL_SENDRECV;
 }
 
 /**
@@ -42,9 +61,16 @@ struct coll_msg_counts {
 	u64 bytes;
 };
 
+/* What a frame says about a message. */
+enum coll_msg_kind {
+	COLL_MSG_OFFER,		/* RTS: a rank has one for a rank of the other node */
+	COLL_MSG_ANSWER,	/* CTS: a receive has taken it, or it is withdrawn */
+	COLL_MSG_WITHDRAW,	/* CANCEL: the sender wants it back */
+};
+
 /**
- * struct coll_msg_frame - RTS or CTS, decoded
- * @answer: it is a CTS
+ * struct coll_msg_frame - RTS, CTS or CANCEL, decoded
+ * @kind: which
  * @id: names the message on its way from one node to the other
  * @source: RTS: sending rank, as the next ones
  * @dest: receiving rank
@@ -54,7 +80,7 @@ struct coll_msg_counts {
  * @error: CTS: positive errno of a refusal, or 0
  */
 struct coll_msg_frame {
-	bool answer;
+	enum coll_msg_kind kind;
 	u64 id;
 	u32 source;
 	u32 dest;
@@ -72,12 +98,35 @@ void coll_msgs_free(struct coll_group *g);
  * coll_msg_post() - post a send, a receive or both
  * @req: filled in by front
  *
- * As coll_op_post(); also -ENOTCONN no link, -EHOSTDOWN the partner has left.
+ * As coll_op_post(); also -ENOTCONN no link, -EHOSTDOWN the partner has left, -ENOMSG a probe
+ * that does not wait has found nothing, -ENOENT an mrecv names no message that is held.
  */
 int coll_msg_post(struct coll_req *req);
 
+/**
+ * coll_msg_cancel() - take one message back that has no partner yet
+ * @m: member that has posted it, with a group
+ * @handle: of its command; of several that have it, the one posted first
+ *
+ * Whether it is really cancelled shows when it completes: with -ECANCELED or with its own
+ * result. The answer of another node may be needed for that. Process context, no locks.
+ *
+ * Return: 0; -ENOENT no such message is in flight; -EALREADY it has found its partner, so
+ * that it will complete by itself; -EINVAL it sends and receives.
+ */
+int coll_msg_cancel(struct coll_member *m, u64 handle);
+
+/**
+ * coll_msg_cancel_receives() - take back all receives that have no partner yet
+ * @m: member with a group
+ *
+ * Also probes, and those of commands that send as well: these end with -ECANCELED when their
+ * other half is over. Process context, no locks. Return: how many receives.
+ */
+u64 coll_msg_cancel_receives(struct coll_member *m);
+
 /* As coll_req_help() and coll_req_can_help(), of requests that are messages. */
-void coll_msg_help(struct coll_req *req);
+void coll_msg_help(struct coll_req *req, struct coll_worker *w);
 bool coll_msg_can_help(struct coll_req *req);
 
 /* The group has failed: end them all, each as soon as its pages are free. */
@@ -88,9 +137,10 @@ void coll_msgs_fail(struct coll_group *g);
  * @g: group
  * @rank: who
  *
- * Return: true if a message waits for it, which now can never be. Under group->lock.
+ * Messages that wait for it end with -EHOSTDOWN, and those for any rank if all others have
+ * left. That ends no others, and not the communicator. Process context, no locks.
  */
-bool coll_msgs_left(struct coll_group *g, u32 rank);
+void coll_msgs_left(struct coll_group *g, u32 rank);
 
 /**
  * coll_msgs_without() - a node is there no more, as far as messages go
@@ -101,6 +151,9 @@ bool coll_msgs_left(struct coll_group *g, u32 rank);
  */
 bool coll_msgs_without(struct coll_group *g, u32 node);
 
+/* Comparisons that matching has made for a rank. Under group->lock. */
+u64 coll_msgs_steps(const struct coll_member *m);
+
 /* Under group->lock. */
 const struct coll_msg_counts *coll_msgs_counts(const struct coll_group *g);
 
@@ -109,11 +162,11 @@ const struct coll_msg_counts *coll_msgs_counts(const struct coll_group *g);
  * only; process context, no locks.
  */
 
-/* The next RTS or CTS to send to a node. Return: false for none. */
+/* The next RTS, CTS or CANCEL to send to a node. Return: false for none. */
 bool coll_msg_next_frame(struct coll_group *g, u32 peer, struct coll_msg_frame *f);
 
 /**
- * coll_msg_got_frame() - an RTS or a CTS has come
+ * coll_msg_got_frame() - an RTS, a CTS or a CANCEL has come
  * @g: group
  * @peer: from this node
  * @f: checked for range against the wire format only

@@ -42,25 +42,31 @@ static bool coll_msg_has_slices(const struct coll_msg *lead)
 	       atomic64_read(&lead->cursor) < lead->bytes;
 }
 
-/* Take slices while there are any. Needs a use. */
-static void coll_msg_take_slices(struct coll_msg *lead)
+/*
+ * Take slices while there are any, and until worker @w is over; NULL: a caller. Needs a
+ * use. Return: there are more slices.
+ */
+static bool coll_msg_take_slices(struct coll_msg *lead, struct coll_worker *w)
 {
 	u64 off, len;
 	int ret;
 
 	for (;;) {
-		/* Before a slice is taken: what is taken must be done. */
-		if (coll_msg_ending(lead) || fatal_signal_pending(current))
-			return;
+		/* Before a slice is taken: a slice that has been taken must be done. */
+		if (coll_msg_ending(lead) || signal_pending(current))
+			return false;
+		if (coll_worker_is_over(w))
+			return true;
 		off = atomic64_fetch_add(COLL_SLICE, &lead->cursor);
 		if (off >= lead->bytes)
-			return;
+			return false;
 		len = min_t(u64, lead->bytes - off, COLL_SLICE);
 		ret = coll_msg_copy_range(lead, off, len);
 		if (ret) {
 			coll_msg_failed(lead, ret);
-			return;
+			return false;
 		}
+		coll_worker_moved(w);
 		if (atomic64_add_return(len, &lead->moved) == lead->bytes)
 			coll_msg_finish(lead, 0);
 	}
@@ -70,11 +76,19 @@ static void coll_msg_helper_work(struct work_struct *work)
 {
 	struct coll_msg_helper *h = container_of(work, struct coll_msg_helper, work);
 	struct coll_msg *lead = h->lead;
-	u64 begin = coll_account_begin();
+	struct coll_group *g = lead->x->g;
+	struct coll_worker w;
+	bool more;
 
-	coll_msg_take_slices(lead);
-	coll_account_work(lead->x->g, begin);
-	coll_msg_put_use(lead);
+	coll_worker_begin(&w, g->user);
+	more = coll_msg_take_slices(lead, &w);
+	coll_account_work(g, w.begin);
+	/* With the same use: another message of the user may have its turn. */
+	if (more)
+		queue_work(g->user->wq, &h->work);
+	else
+		coll_msg_put_use(lead);
+	coll_worker_end(&w);
 }
 
 /* Queue @nr helpers, each on a CPU of its own; as coll_queue_helpers() does. */
@@ -88,7 +102,7 @@ static void coll_msg_queue_helpers(struct coll_msg *lead, u32 nr)
 
 		h->lead = lead;
 		INIT_WORK(&h->work, coll_msg_helper_work);
-		queue_work_on(cpu, coll_wq, &h->work);
+		queue_work_on(cpu, lead->x->g->user->wq, &h->work);
 		cpu = cpumask_next(cpu, cpu_online_mask);
 		if (cpu >= nr_cpu_ids)
 			cpu = cpumask_first(cpu_online_mask);
@@ -110,9 +124,13 @@ static void coll_msg_share(struct coll_msg *lead)
 	spin_lock(&g->lock);
 	lead->shared = true;
 	spin_unlock(&g->lock);
+	/* pairs with coll_waiting_leave(): one of us sees the other */
+	smp_mb();
 	for (i = 0; i < (reqs[0] == reqs[1] ? 1 : 2); i++) {
-		if (want && reqs[i]->sleeper) {
-			wake_up(&reqs[i]->sleeper->wq);
+		struct coll_sleeper *s = reqs[i]->sleeper;
+
+		if (want && s && !READ_ONCE(s->away)) {
+			wake_up(&s->wq);
 			want--;
 		}
 	}
@@ -161,7 +179,7 @@ bool coll_msg_can_help(struct coll_req *req)
 	return can;
 }
 
-void coll_msg_help(struct coll_req *req)
+void coll_msg_help(struct coll_req *req, struct coll_worker *w)
 {
 	struct coll_group *g = coll_member_group(req->member);
 	struct coll_msg *lead;
@@ -173,6 +191,6 @@ void coll_msg_help(struct coll_req *req)
 	spin_unlock(&g->lock);
 	if (!lead)
 		return;
-	coll_msg_take_slices(lead);
+	coll_msg_take_slices(lead, w);
 	coll_msg_put_use(lead);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Messages between nodes, as links see them: questions, answers, bytes. */
+#include <linux/lockdep.h>
+#include <linux/nospec.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "group.h"
@@ -20,8 +23,55 @@ void coll_msg_ask(struct coll_group *g, struct coll_msg *msg)
 {
 	struct coll_msg_peer *p = &g->msgs->peers[g->node_of[msg->note.dest]];
 
-	msg->id = ++p->last_id;
 	list_add_tail(&msg->note.list, &p->frames);
+}
+
+static bool coll_offer_before(struct rb_node *a, const struct rb_node *b)
+{
+	return rb_entry(a, struct coll_note, by_id)->id <
+	       rb_entry(b, struct coll_note, by_id)->id;
+}
+
+static int coll_offer_cmp(const void *id, const struct rb_node *b)
+{
+	u64 there = rb_entry(b, struct coll_note, by_id)->id;
+
+	return *(const u64 *)id < there ? -1 : *(const u64 *)id > there;
+}
+
+void coll_msg_keep_offer(struct coll_group *g, struct coll_note *n)
+{
+	rb_add(&n->by_id, &g->msgs->peers[n->node].offers, coll_offer_before);
+}
+
+void coll_msg_take_offer(struct coll_group *g, struct coll_note *n)
+{
+	lockdep_assert_held(&g->lock);
+	if (!RB_EMPTY_NODE(&n->by_id))
+		rb_erase(&n->by_id, &g->msgs->peers[n->node].offers);
+	RB_CLEAR_NODE(&n->by_id);
+	coll_note_take(n);
+}
+
+static void coll_msg_drop_list(struct coll_group *g, struct list_head *list,
+			       struct list_head *notes)
+{
+	struct coll_note *n, *next;
+
+	list_for_each_entry_safe(n, next, list, list) {
+		if (n->msg)
+			continue;
+		coll_msg_take_offer(g, n);
+		list_add_tail(&n->list, notes);
+	}
+}
+
+void coll_msg_drop_offers(struct coll_group *g, struct coll_mailbox *box,
+			  struct list_head *notes)
+{
+	lockdep_assert_held(&g->lock);
+	coll_msg_drop_list(g, &box->offered, notes);
+	coll_msg_drop_list(g, &box->held, notes);
 }
 
 void coll_msg_answer(struct coll_group *g, struct coll_msg *lead, struct coll_note *n)
@@ -30,7 +80,8 @@ void coll_msg_answer(struct coll_group *g, struct coll_msg *lead, struct coll_no
 
 	n->error = lead->note.error;
 	lead->id = n->id;
-	list_move_tail(&n->list, &p->frames);
+	coll_msg_take_offer(g, n);
+	list_add_tail(&n->list, &p->frames);
 	if (!n->error && n->bytes)
 		list_add_tail(&lead->turn, &p->recvs);
 }
@@ -60,9 +111,44 @@ static int coll_asked_cmp(const void *id, const struct rb_node *b)
 	return *(const u64 *)id < there ? -1 : *(const u64 *)id > there;
 }
 
+/* An offer of another node: charged to the communicator, for a worker has no control group. */
+static struct coll_note *coll_note_alloc(struct coll_group *g)
+{
+	struct mem_cgroup *memcg;
+	struct coll_note *n;
+
+	if (!coll_user_charge_early(g->user, sizeof(*n)))
+		return NULL;
+	memcg = set_active_memcg(g->memcg);
+	n = kzalloc(sizeof(*n), GFP_KERNEL_ACCOUNT);
+	set_active_memcg(memcg);
+	if (n)
+		INIT_LIST_HEAD(&n->list);
+	else
+		coll_user_uncharge_early(g->user, sizeof(*n));
+	return n;
+}
+
+void coll_note_free(struct coll_group *g, struct coll_note *n)
+{
+	if (!n)
+		return;
+	coll_user_uncharge_early(g->user, sizeof(*n));
+	kfree(n);
+}
+
+/* What is to be said about a note that has its turn in the link. */
+static enum coll_msg_kind coll_note_kind(const struct coll_note *n)
+{
+	if (!n->msg)
+		return COLL_MSG_ANSWER;
+	return n->msg->withdrawn ? COLL_MSG_WITHDRAW : COLL_MSG_OFFER;
+}
+
 bool coll_msg_next_frame(struct coll_group *g, u32 peer, struct coll_msg_frame *f)
 {
 	struct coll_msg_peer *p = &g->msgs->peers[peer];
+	enum coll_msg_kind kind;
 	struct coll_note *n;
 
 	spin_lock(&g->lock);
@@ -72,8 +158,12 @@ bool coll_msg_next_frame(struct coll_group *g, u32 peer, struct coll_msg_frame *
 		return false;
 	}
 	list_del_init(&n->list);
+	kind = coll_note_kind(n);
+	/* The peer wants numbers without a gap: what is cancelled before it goes has none. */
+	if (kind == COLL_MSG_OFFER)
+		n->msg->id = ++p->last_id;
 	*f = (struct coll_msg_frame){
-		.answer = !n->msg,
+		.kind = kind,
 		.id = n->msg ? n->msg->id : n->id,
 		.source = n->source,
 		.dest = n->dest,
@@ -82,15 +172,14 @@ bool coll_msg_next_frame(struct coll_group *g, u32 peer, struct coll_msg_frame *
 		.bytes = n->bytes,
 		.error = -n->error,
 	};
-	if (n->msg) {
+	if (kind == COLL_MSG_OFFER) {
 		rb_add(&n->msg->asked, &p->asked, coll_asked_before);
 		n->msg->is_asked = true;
-		n = NULL;
-	} else {
-		g->msgs->held[n->source]--;
 	}
+	if (n->msg)
+		n = NULL;
 	spin_unlock(&g->lock);
-	kfree(n);
+	coll_note_free(g, n);
 	return true;
 }
 
@@ -100,8 +189,10 @@ static bool coll_offer_ok(const struct coll_group *g, u32 peer,
 {
 	u32 elem = coll_elem_size(f->dtype);
 
-	return f->source < g->size && g->node_of[f->source] == peer &&
-	       f->dest < g->size && g->node_of[f->dest] == g->node &&
+	return f->source < g->size &&
+	       g->node_of[array_index_nospec(f->source, g->size)] == peer &&
+	       f->dest < g->size &&
+	       g->node_of[array_index_nospec(f->dest, g->size)] == g->node &&
 	       f->tag <= COLL_TAG_MAX && elem && f->bytes <= COLL_MAX_BUFFER &&
 	       !(f->bytes % elem);
 }
@@ -112,18 +203,19 @@ static int coll_msg_got_offer(struct coll_group *g, u32 peer,
 	struct coll_msg_peer *p = &g->msgs->peers[peer];
 	struct coll_msg *lead = NULL;
 	struct coll_note *n;
+	LIST_HEAD(ending);
 	int ret = -EPROTO;
 
 	if (!coll_offer_ok(g, peer, f))
 		return ret;
-	n = kzalloc(sizeof(*n), GFP_KERNEL);
+	n = coll_note_alloc(g);
 	if (!n) {
 		coll_group_memory(g, -ENOMEM);
 		return 0;
 	}
-	INIT_LIST_HEAD(&n->list);
-	n->source = f->source;
-	n->dest = f->dest;
+	RB_CLEAR_NODE(&n->by_id);
+	n->source = array_index_nospec(f->source, g->size);
+	n->dest = array_index_nospec(f->dest, g->size);
 	n->tag = f->tag;
 	n->dtype = f->dtype;
 	n->bytes = f->bytes;
@@ -132,17 +224,19 @@ static int coll_msg_got_offer(struct coll_group *g, u32 peer,
 	spin_lock(&g->lock);
 	if (g->error)
 		ret = 0;
-	/* A rank has so many in flight, and no offer comes twice. */
-	else if (g->msgs->held[n->source] < COLL_MAX_INFLIGHT && n->id == p->peer_id + 1 &&
-	    !test_bit(n->source, g->msgs->left)) {
+	/* No offer comes twice. */
+	else if (n->id == p->peer_id + 1 && !test_bit(n->source, g->msgs->left)) {
 		ret = 0;
 		p->peer_id = n->id;
-		g->msgs->held[n->source]++;
-		lead = coll_msg_offer(g, n);
-		n = NULL;
+		/* Who has left takes nothing; our BYE, which is on its way, says so. */
+		if (!test_bit(n->dest, g->msgs->left)) {
+			lead = coll_msg_offer(g, n, &ending);
+			n = NULL;
+		}
 	}
 	spin_unlock(&g->lock);
-	kfree(n);
+	coll_note_free(g, n);
+	coll_msgs_finish(&ending);
 	if (lead)
 		coll_msg_begin(lead);
 	return ret;
@@ -156,13 +250,22 @@ static int coll_msg_got_answer(struct coll_group *g, u32 peer,
 	struct rb_node *node;
 	bool over;
 
-	if (f->error && f->error != EMSGSIZE && f->error != EBADE)
+	if (f->error && f->error != EMSGSIZE && f->error != EBADE && f->error != ECANCELED)
 		return -EPROTO;
 	spin_lock(&g->lock);
 	node = rb_find(&f->id, &p->asked, coll_asked_cmp);
 	if (node) {
 		msg = rb_entry(node, struct coll_msg, asked);
+		/* Nobody has asked for that. */
+		if (f->error == ECANCELED && !msg->withdrawn) {
+			msg = NULL;
+			node = NULL;
+		}
+	}
+	if (node) {
 		coll_msg_forget(g, msg);
+		/* A question that has not gone out yet has its answer. */
+		coll_note_take(&msg->note);
 		msg->state = COLL_MSG_MATCHED;
 		over = f->error || !msg->bytes;
 		if (!over)
@@ -180,10 +283,47 @@ static int coll_msg_got_answer(struct coll_group *g, u32 peer,
 	return 0;
 }
 
+/*
+ * The sender wants message @f->id back. If a receive has taken it, the answer to the offer is
+ * on its way, and is the answer to this, too. If a matched probe has, that answer comes when
+ * the message is received.
+ */
+static int coll_msg_got_withdrawal(struct coll_group *g, u32 peer,
+				   const struct coll_msg_frame *f)
+{
+	struct coll_msg_peer *p = &g->msgs->peers[peer];
+	struct rb_node *node = NULL;
+	struct coll_note *n;
+	int ret = 0;
+
+	spin_lock(&g->lock);
+	if (f->id > p->peer_id)
+		ret = g->error ? 0 : -EPROTO;
+	else
+		node = rb_find(&f->id, &p->offers, coll_offer_cmp);
+	if (node) {
+		n = rb_entry(node, struct coll_note, by_id);
+		coll_msg_take_offer(g, n);
+		n->error = -ECANCELED;
+		list_add_tail(&n->list, &p->frames);
+	}
+	spin_unlock(&g->lock);
+	if (node)
+		coll_msg_kick(g, peer);
+	return ret;
+}
+
 int coll_msg_got_frame(struct coll_group *g, u32 peer, const struct coll_msg_frame *f)
 {
-	return f->answer ? coll_msg_got_answer(g, peer, f) :
-			   coll_msg_got_offer(g, peer, f);
+	switch (f->kind) {
+	case COLL_MSG_OFFER:
+		return coll_msg_got_offer(g, peer, f);
+	case COLL_MSG_ANSWER:
+		return coll_msg_got_answer(g, peer, f);
+	case COLL_MSG_WITHDRAW:
+		return coll_msg_got_withdrawal(g, peer, f);
+	}
+	return -EPROTO;
 }
 
 /* The first one whose turn it is, with a use. */

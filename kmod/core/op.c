@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -14,8 +15,11 @@
 #include "msg.h"
 #include "op.h"
 #include "select.h"
+#include "support.h"
 #include "trace.h"
 #include "turn.h"
+
+static void coll_op_ended(struct coll_op *op);
 
 static void coll_op_free(struct kref *ref)
 {
@@ -54,7 +58,7 @@ static void coll_op_timed_out(struct coll_op *op)
 	delay = coll_deadline_delay(op->expires);
 	if (delay) {
 		kref_get(&op->ref);
-		if (!queue_delayed_work(coll_wq, &op->deadline, delay))
+		if (!queue_delayed_work(coll_alarm_wq, &op->deadline, delay))
 			kref_put(&op->ref, coll_op_free);	/* brought forward meanwhile */
 	}
 	late = coll_op_late_rank(op);
@@ -73,7 +77,7 @@ static void coll_op_timed_out(struct coll_op *op)
 		cause = doom;
 	coll_group_fail(g, &cause);
 	if (first)
-		coll_op_put_use(first);
+		coll_op_put_use_later(first);
 }
 
 static void coll_op_deadline(struct work_struct *work)
@@ -84,7 +88,7 @@ static void coll_op_deadline(struct work_struct *work)
 	/* The group is only sure to be there while the op has not ended. */
 	if (coll_op_use(op)) {
 		coll_op_timed_out(op);
-		coll_op_put_use(op);
+		coll_op_put_use_later(op);
 	}
 	kref_put(&op->ref, coll_op_free);
 }
@@ -101,8 +105,13 @@ static void coll_op_arm(struct coll_op *op, u64 timeout_ns)
 		return;
 	op->expires = expires;
 	kref_get(&op->ref);
-	if (mod_delayed_work(coll_wq, &op->deadline, coll_deadline_delay(expires)))
+	if (mod_delayed_work(coll_alarm_wq, &op->deadline, coll_deadline_delay(expires)))
 		kref_put(&op->ref, coll_op_free);	/* was armed before */
+}
+
+static void coll_op_end_work(struct work_struct *work)
+{
+	coll_op_ended(container_of(work, struct coll_op, end_work));
 }
 
 static struct coll_op *coll_op_alloc(void)
@@ -142,15 +151,22 @@ void coll_op_discard(struct coll_op *op)
 		kref_put(&op->ref, coll_op_free);
 }
 
-/* The op a member posts next, if another local rank has posted it already. */
-static struct coll_op *coll_op_find(struct coll_group *g, u64 seq)
+/*
+ * The op a member posts next, if another local rank has posted it already: behind its last one,
+ * or, if all of its own have ended, the first there is. There may be thousands.
+ */
+static struct coll_op *coll_op_find(struct coll_group *g, const struct coll_member *m)
 {
 	struct coll_op *op;
 
-	list_for_each_entry_reverse(op, &g->ops, list)
-		if (op->seq == seq)
-			return op;
-	return NULL;
+	lockdep_assert_held(&g->lock);
+	if (!m->last)
+		op = list_first_entry_or_null(&g->ops, struct coll_op, list);
+	else if (list_is_last(&m->last->list, &g->ops))
+		op = NULL;
+	else
+		op = list_next_entry(m->last, list);
+	return op && op->seq == m->posted + 1 ? op : NULL;
 }
 
 static u64 coll_op_signature(const struct coll_op *op)
@@ -159,6 +175,11 @@ static u64 coll_op_signature(const struct coll_op *op)
 	u64 sig = coll_signature(c->collective, c->op, c->dtype, c->algorithm,
 				 c->root, op->agreed, op->seq);
 
+	/* Transfers are longer, and their bytes mean something else. */
+	if (coll_is_wide(c))
+		sig = coll_digest(sig, COLL_WIRE_WIDE) ?: 1;
+	if (c->flags & COLL_CMD_NARROW)
+		sig = coll_digest(sig, COLL_WIRE_NARROW) ?: 1;
 	/* What is chosen is the same on all nodes only if the tables are. */
 	if (op->table)
 		sig = coll_digest(sig, op->table) ?: 1;
@@ -180,6 +201,7 @@ static void coll_op_enqueue(struct coll_group *g, struct coll_op *op,
 	kref_init(&op->ref);
 	INIT_LIST_HEAD(&op->reqs);
 	INIT_DELAYED_WORK(&op->deadline, coll_op_deadline);
+	INIT_WORK(&op->end_work, coll_op_end_work);
 	coll_select_op(op, req);
 	coll_stripe_op(op, req);
 	op->sig = coll_op_signature(op);
@@ -200,6 +222,7 @@ static void coll_op_add_req(struct coll_op *op, struct coll_req *req)
 	op->bytes = max(op->bytes, req->bytes);
 	op->nr_posted++;
 	req->seq = ++req->member->posted;
+	req->member->last = op;
 	coll_turn_posted(req);
 }
 
@@ -228,7 +251,8 @@ static bool coll_req_same(const struct coll_op *op, const struct coll_req *req)
 
 	if (a->collective != b->collective || a->op != b->op ||
 	    a->dtype != b->dtype || a->root != b->root ||
-	    a->algorithm != b->algorithm || op->agreed != req->agreed)
+	    a->algorithm != b->algorithm || op->agreed != req->agreed ||
+	    (a->flags ^ b->flags) & COLL_CMD_NARROW)
 		return false;
 	if (!coll_counts_agreed(b))
 		return true;
@@ -254,7 +278,7 @@ static void coll_op_doom(struct coll_op *op, u32 missing)
 /*
  * Under group->lock, with a spare op that is taken if it is needed. Return: 0 posted,
  * *@doomed: look whether the group fails by it; -EBADE disagrees with what others posted;
- * -EAGAIN; -ENOMEM: come back with a spare op; or the sticky error.
+ * -EDQUOT: too many in flight; -ENOMEM: come back with a spare op; or the sticky error.
  */
 static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare, bool *doomed)
 {
@@ -266,10 +290,10 @@ static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare, boo
 
 	if (g->error)
 		return -g->error;
-	if (coll_member_inflight(m) >= COLL_MAX_INFLIGHT)
-		return -EAGAIN;
+	if (coll_req_count(req))
+		return -EDQUOT;
 
-	op = coll_op_find(g, seq);
+	op = coll_op_find(g, m);
 	if (!op) {
 		op = coll_op_take(g, spare);
 		if (!op)
@@ -316,13 +340,14 @@ int coll_op_post(struct coll_req *req)
 			break;
 		spare = coll_op_alloc();
 		if (!spare)
-			return -ENOMEM;
+			break;
 	}
 	coll_op_discard(spare);
 	if (ret) {
+		coll_req_uncount(req);
 		if (!failed && ret == -EBADE)
 			coll_post_mismatch(req);
-		return ret;
+		return ret == -EDQUOT ? -ENOMEM : ret;
 	}
 	/* From here on @req may be gone. */
 	if (doomed)
@@ -339,6 +364,26 @@ bool coll_op_end(struct coll_op *op, int result)
 	return true;
 }
 
+int coll_req_count(struct coll_req *req)
+{
+	struct coll_group *g = coll_member_group(req->member);
+
+	lockdep_assert_held(&g->lock);
+	if (req->counted || coll_member_inflight(req->member) < COLL_INFLIGHT_FREE)
+		return 0;
+	if (!coll_user_add_command(g->user))
+		return -ENOMEM;
+	req->counted = true;
+	return 0;
+}
+
+void coll_req_uncount(struct coll_req *req)
+{
+	if (req->counted)
+		coll_user_drop_command(coll_member_group(req->member)->user);
+	req->counted = false;
+}
+
 void coll_req_done(struct coll_req *req, int result)
 {
 	/* Who was cut off itself hears that, the others hear of its death. */
@@ -347,6 +392,7 @@ void coll_req_done(struct coll_req *req, int result)
 	coll_buf_put(req->in.buf);
 	coll_buf_put(req->out.buf);
 	kvfree(req->counts);
+	coll_req_uncount(req);
 	req->done(req, result);
 }
 
@@ -367,6 +413,8 @@ static void coll_op_dequeue(struct coll_group *g, struct coll_op *op,
 	list_for_each_entry(req, reqs, list) {
 		WRITE_ONCE(req->op, NULL);
 		req->member->completed++;
+		if (req->member->last == op)
+			req->member->last = NULL;
 		if (!op->result)
 			req->member->bytes += op->bytes;
 	}
@@ -431,6 +479,17 @@ static void coll_op_ended(struct coll_op *op)
 	if (more)
 		coll_group_advance(g);
 	coll_group_put(g);
+}
+
+void coll_op_put_use_later(struct coll_op *op)
+{
+	if (!atomic_dec_and_test(&op->users))
+		return;
+	/* After a failure no op starts, and ending this one only gives its pages back. */
+	if (READ_ONCE(op->group->error))
+		coll_op_ended(op);
+	else
+		queue_work(op->group->user->wq, &op->end_work);
 }
 
 void coll_op_put_use(struct coll_op *op)

@@ -33,6 +33,7 @@ struct coll_member;
 struct coll_exec;
 struct coll_sleeper;
 struct coll_slot;
+struct coll_worker;
 
 /**
  * struct coll_req - one rank's part in an op
@@ -52,6 +53,7 @@ struct coll_slot;
  * @exchange: of messages, likewise
  * @got: of messages: what was received
  * @has_got: something was
+ * @counted: it counts in user->commands, see coll_req_count()
  * @list: in the op, by local index; group->lock
  * @sleeper: a thread of the rank that can be woken to help; NULL: none
  * @done: called exactly once for a posted request, in process context, when the
@@ -76,6 +78,7 @@ struct coll_req {
 	struct coll_exchange *exchange;
 	struct coll_message got;
 	bool has_got;
+	bool counted;
 	struct list_head list;
 	struct coll_sleeper *sleeper;
 	void (*done)(struct coll_req *req, int result);
@@ -91,6 +94,7 @@ struct coll_req {
  * @lenders: links whose peers have pages of it: it may be long until it ends
  * @flags: COLL_OPF_*
  * @list: in group->ops; group->lock
+ * @todo: for whoever ends all of them
  * @group: with a reference
  * @seq: from 1
  * @sig: signature
@@ -109,6 +113,7 @@ struct coll_req {
  * @result: 0 or -errno; fixed by who sets COLL_OPF_ENDING
  * @deadline: fails the group; holds @ref while armed
  * @expires: the earliest one, as coll_deadline() says, 0: none; group->lock
+ * @end_work: ends the op, when a work item of coll_alarm_wq has dropped the last use
  * @exec: the schedule laid out; NULL before it runs
  */
 struct coll_op {
@@ -117,6 +122,7 @@ struct coll_op {
 	atomic_t lenders;
 	unsigned long flags;
 	struct list_head list;
+	struct list_head todo;
 	struct coll_group *group;
 	u64 seq;
 	u64 sig;
@@ -135,6 +141,7 @@ struct coll_op {
 	int result;
 	struct delayed_work deadline;
 	u64 expires;
+	struct work_struct end_work;
 	struct coll_exec *exec;
 };
 
@@ -151,11 +158,24 @@ int coll_op_post(struct coll_req *req);
 /**
  * coll_req_help() - work on the op of a request instead of sleeping
  * @req: posted, possibly done already
+ * @w: worker that does it, until it is over; NULL: a caller
  *
  * Takes slices of an N-way sweep as long as there are any. The caller makes sure
  * that @req stays allocated.
  */
-void coll_req_help(struct coll_req *req);
+void coll_req_help(struct coll_req *req, struct coll_worker *w);
+
+/**
+ * coll_req_count() - a command is about to be in flight
+ * @req: command; may have been counted
+ *
+ * A rank's first ones are free, the others count for the user. Under group->lock.
+ * Return: 0, -ENOMEM: the user has as many in flight as are allowed.
+ */
+int coll_req_count(struct coll_req *req);
+
+/* It is not in flight any more, or has not been posted. */
+void coll_req_uncount(struct coll_req *req);
 
 /* Is there anything coll_req_help() could do just now? */
 bool coll_req_can_help(struct coll_req *req);
@@ -169,8 +189,8 @@ bool coll_req_can_help(struct coll_req *req);
  */
 bool coll_group_can_help(struct coll_group *g);
 
-/* Work on an op of a group that is open for that, whoever waits for it. */
-void coll_group_help(struct coll_group *g);
+/* Work on an op of a group that is open for that. @w: as of coll_req_help(). */
+void coll_group_help(struct coll_group *g, struct coll_worker *w);
 
 /* Give a request back that is complete: its buffers, then ->done. May be freed by it. */
 void coll_req_done(struct coll_req *req, int result);
@@ -211,8 +231,17 @@ static inline bool coll_op_use(struct coll_op *op)
 /* Free one that is not in use, as of a group that goes. NULL is fine. */
 void coll_op_discard(struct coll_op *op);
 
-/* Drop a use. The last one ends the op: process context, no locks. */
+/*
+ * Drop a use. The last one ends the op and may start the next one, which touches pages of
+ * its user: process context, no locks.
+ */
 void coll_op_put_use(struct coll_op *op);
+
+/*
+ * The same for work items of coll_alarm_wq: where the end of the op may start the next one
+ * it is queued on the user's queue.
+ */
+void coll_op_put_use_later(struct coll_op *op);
 
 /**
  * coll_op_end() - fix the result of an op

@@ -207,14 +207,18 @@ static struct coll_op *coll_op_to_help(struct coll_group *g)
 {
 	struct coll_op *op;
 
-	list_for_each_entry(op, &g->ops, list)
+	list_for_each_entry(op, &g->ops, list) {
+		if (!op->started)
+			break;	/* nor has any behind it */
 		if (coll_op_wants_help(op))
 			return op;
+	}
 	return NULL;
 }
 
 /* Work on @op, which may be NULL. Under group->lock, which is let go of. */
-static void coll_op_help_unlock(struct coll_group *g, struct coll_op *op)
+static void coll_op_help_unlock(struct coll_group *g, struct coll_op *op,
+				struct coll_worker *w)
 	__releases(&g->lock)
 {
 	bool used = op && coll_op_use(op);
@@ -222,7 +226,7 @@ static void coll_op_help_unlock(struct coll_group *g, struct coll_op *op)
 	spin_unlock(&g->lock);
 	if (!used)
 		return;
-	coll_exec_help(op->exec);
+	coll_exec_help(op->exec, w);
 	coll_op_put_use(op);
 }
 
@@ -236,13 +240,13 @@ bool coll_group_can_help(struct coll_group *g)
 	return can;
 }
 
-void coll_group_help(struct coll_group *g)
+void coll_group_help(struct coll_group *g, struct coll_worker *w)
 {
 	struct coll_op *op;
 
 	spin_lock(&g->lock);
 	op = coll_op_to_help(g);
-	coll_op_help_unlock(g, op);
+	coll_op_help_unlock(g, op, w);
 }
 
 bool coll_req_can_help(struct coll_req *req)
@@ -261,18 +265,18 @@ bool coll_req_can_help(struct coll_req *req)
 	return can;
 }
 
-void coll_req_help(struct coll_req *req)
+void coll_req_help(struct coll_req *req, struct coll_worker *w)
 {
 	struct coll_group *g = coll_member_group(req->member);
 	struct coll_op *op;
 
 	if (coll_is_message(req->cmd.collective)) {
-		coll_msg_help(req);
+		coll_msg_help(req, w);
 		return;
 	}
 	spin_lock(&g->lock);
 	op = req->op;
 	if (op && !coll_op_wants_help(op))
 		op = NULL;
-	coll_op_help_unlock(g, op);
+	coll_op_help_unlock(g, op, w);
 }

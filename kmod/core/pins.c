@@ -28,6 +28,7 @@
  */
 #include <linux/cred.h>
 #include <linux/err.h>
+#include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/module.h>
@@ -35,6 +36,7 @@
 #include <linux/slab.h>
 #include <linux/srcu.h>
 
+#include "area.h"
 #include "buf.h"
 #include "group.h"
 #include "limits.h"
@@ -106,10 +108,17 @@ static void coll_pins_reap(struct work_struct *work)
 
 static DECLARE_WORK(coll_pins_work, coll_pins_reap);
 
+/* What it counts for. The pages in gaps are not there. */
+static u64 coll_pin_bytes(const struct coll_pin *pin)
+{
+	return (u64)pin->buf->nr_pages << PAGE_SHIFT;
+}
+
 /* Keep it no longer; the caller gets it buried. Under the lock. */
 static void coll_pin_drop(struct coll_pin *pin, struct list_head *dead)
 {
-	pin->pins->bytes -= pin->buf->len;
+	lockdep_assert_held(&coll_pins_lock);
+	pin->pins->bytes -= coll_pin_bytes(pin);
 	pin->pins->nr--;
 	pin->pins = NULL;
 	list_del(&pin->all);
@@ -124,9 +133,10 @@ static bool coll_pin_invalidate(struct mmu_interval_notifier *mni,
 
 	spin_lock(&coll_pins_lock);
 	mmu_interval_set_seq(mni, cur_seq);
-	if (pin->pins) {
+	/* The notifier is told of gaps, too. */
+	if (pin->pins && coll_buf_meets(pin->buf, range->start, range->end)) {
 		coll_pin_drop(pin, &coll_pins_dead);
-		queue_work(coll_reap_wq, &coll_pins_work);
+		queue_work(coll_unpin_wq, &coll_pins_work);
 	}
 	spin_unlock(&coll_pins_lock);
 	return true;
@@ -136,22 +146,44 @@ static const struct mmu_interval_notifier_ops coll_pin_ops = {
 	.invalidate = coll_pin_invalidate,
 };
 
-/* Does @buf have all of that? */
-static bool coll_buf_covers(const struct coll_buf *buf, u64 addr, u64 len, bool write)
+/*
+ * Has @buf these very spans? Only the digest is compared: this runs under a lock that
+ * everybody needs.
+ */
+static bool coll_buf_resembles(const struct coll_buf *buf, const struct coll_area *area)
 {
-	return addr >= buf->addr && len <= buf->len &&
-	       addr - buf->addr <= buf->len - len && (buf->write || !write);
+	return area->nr > 1 && buf->nr_spans == area->nr && buf->digest == area->digest;
 }
 
-static struct coll_buf *coll_pins_find(struct coll_pins *pins, u64 addr, u64 len,
+/* Does @buf have all of that? */
+static bool coll_buf_covers(const struct coll_buf *buf, const struct coll_area *area, bool write)
+{
+	if (write && !buf->write)
+		return false;
+	return coll_buf_has(buf, coll_area_at(area), coll_area_reach(area)) ||
+	       coll_buf_resembles(buf, area);
+}
+
+/* Is @old of no more use when @buf is kept, which has @area? */
+static bool coll_pin_replaces(const struct coll_buf *buf, const struct coll_area *area,
+			      const struct coll_buf *old)
+{
+	if (old->write && !buf->write)
+		return false;
+	return coll_buf_has(buf, old->addr, old->len) || coll_buf_resembles(old, area);
+}
+
+static struct coll_buf *coll_pins_find(struct coll_pins *pins, const struct coll_area *area,
 				       bool write)
 {
 	struct coll_buf *buf = NULL;
 	struct coll_pin *pin;
 
+	if (!area->nr)
+		return NULL;
 	spin_lock(&coll_pins_lock);
 	list_for_each_entry(pin, &pins->list, list) {
-		if (coll_buf_covers(pin->buf, addr, len, write)) {
+		if (coll_buf_covers(pin->buf, area, write)) {
 			buf = pin->buf;
 			coll_buf_get(buf);
 			list_move(&pin->list, &pins->list);
@@ -159,6 +191,12 @@ static struct coll_buf *coll_pins_find(struct coll_pins *pins, u64 addr, u64 len
 		}
 	}
 	spin_unlock(&coll_pins_lock);
+	/* Other spans may have the same digest. */
+	if (buf && !coll_buf_has(buf, coll_area_at(area), coll_area_reach(area)) &&
+	    !coll_buf_is(buf, area)) {
+		coll_buf_put(buf);
+		return NULL;
+	}
 	return buf;
 }
 
@@ -183,65 +221,69 @@ static void coll_pins_evict(const struct user_struct *user)
 	synchronize_srcu(&coll_pins_burying);
 }
 
-struct coll_buf *coll_pins_pin(struct coll_member *m, u64 addr, u64 len, bool write)
+struct coll_buf *coll_pins_pin(struct coll_member *m, const struct coll_area *area, bool write)
 {
-	struct coll_buf *buf = coll_buf_pin(&m->ml, addr, len, write);
+	struct coll_buf *buf = coll_buf_pin(&m->ml, area, write);
 
 	if (buf == ERR_PTR(-EDQUOT)) {
 		coll_pins_evict(m->ml.cred->user);
-		buf = coll_buf_pin(&m->ml, addr, len, write);
+		buf = coll_buf_pin(&m->ml, area, write);
 	}
 	return buf;
 }
 
-struct coll_buf *coll_pins_save(struct coll_member *m, const struct coll_vec *v, u64 len)
+struct coll_buf *coll_pins_save(struct coll_member *m, const struct coll_vec *v, u64 addr,
+				const struct coll_area *area)
 {
-	struct coll_buf *buf = coll_buf_save(&m->ml, v, len);
+	struct coll_buf *buf = coll_buf_save(&m->ml, v, addr, area);
 
 	if (buf == ERR_PTR(-EDQUOT)) {
 		coll_pins_evict(m->ml.cred->user);
-		buf = coll_buf_save(&m->ml, v, len);
+		buf = coll_buf_save(&m->ml, v, addr, area);
 	}
 	return buf;
 }
 
-/* Keep @pin, in the place of those it makes useless and of the oldest ones. Under the lock. */
-static void coll_pin_keep(struct coll_pins *pins, struct coll_pin *pin, u64 most,
-			  struct list_head *dead)
+/*
+ * Keep @pin, which has @area, in the place of those it makes useless and of the oldest
+ * ones. Under the lock.
+ */
+static void coll_pin_keep(struct coll_pins *pins, struct coll_pin *pin,
+			  const struct coll_area *area, u64 most, struct list_head *dead)
 {
-	const struct coll_buf *buf = pin->buf;
+	u64 bytes = coll_pin_bytes(pin);
 	struct coll_pin *old, *next;
 
+	lockdep_assert_held(&coll_pins_lock);
 	list_for_each_entry_safe(old, next, &pins->list, list)
-		if (coll_buf_covers(buf, old->buf->addr, old->buf->len, old->buf->write))
+		if (coll_pin_replaces(pin->buf, area, old->buf))
 			coll_pin_drop(old, dead);
-	while (pins->nr && (pins->nr >= COLL_PINS_MAX || pins->bytes + buf->len > most))
+	while (pins->nr && (pins->nr >= COLL_PINS_MAX || pins->bytes + bytes > most))
 		coll_pin_drop(list_last_entry(&pins->list, struct coll_pin, list), dead);
 	pin->pins = pins;
-	pins->bytes += buf->len;
+	pins->bytes += bytes;
 	pins->nr++;
 	list_add(&pin->list, &pins->list);
 	list_add(&pin->all, &coll_pins_all);
 }
 
-/* Pin, and keep it if nothing changes meanwhile. Whole pages: they are pinned anyway. */
-static struct coll_buf *coll_pins_new(struct coll_member *m, u64 addr, u64 len, bool write,
-				      u64 most)
+/* Pin, and keep it if nothing changes meanwhile. */
+static struct coll_buf *coll_pins_new(struct coll_member *m, const struct coll_area *area,
+				      bool write, u64 most)
 {
-	u64 start = addr & PAGE_MASK, bytes = PAGE_ALIGN(addr + len) - start;
 	struct coll_pin *pin = kzalloc(sizeof(*pin), GFP_KERNEL_ACCOUNT);
 	struct coll_buf *buf;
 	unsigned long seq;
 	LIST_HEAD(dead);
 	int idx;
 
-	if (!pin || mmu_interval_notifier_insert(&pin->mni, m->ml.mm, start, bytes,
-						 &coll_pin_ops)) {
+	if (!pin || mmu_interval_notifier_insert(&pin->mni, m->ml.mm, coll_area_at(area),
+						 coll_area_reach(area), &coll_pin_ops)) {
 		kfree(pin);
-		return coll_pins_pin(m, addr, len, write);
+		return coll_pins_pin(m, area, write);
 	}
 	seq = mmu_interval_read_begin(&pin->mni);
-	buf = coll_pins_pin(m, start, bytes, write);
+	buf = coll_pins_pin(m, area, write);
 	if (IS_ERR(buf)) {
 		mmu_interval_notifier_remove(&pin->mni);
 		kfree(pin);
@@ -254,24 +296,33 @@ static struct coll_buf *coll_pins_new(struct coll_member *m, u64 addr, u64 len, 
 	if (mmu_interval_read_retry(&pin->mni, seq))
 		list_add(&pin->list, &dead);
 	else
-		coll_pin_keep(&m->pins, pin, most, &dead);
+		coll_pin_keep(&m->pins, pin, area, most, &dead);
 	spin_unlock(&coll_pins_lock);
 	coll_pins_bury(&dead);
 	srcu_read_unlock(&coll_pins_burying, idx);
 	return buf;
 }
 
-struct coll_buf *coll_pins_take(struct coll_member *m, u64 addr, u64 len, bool write)
+struct coll_buf *coll_pins_take(struct coll_member *m, const struct coll_area *area, bool write)
 {
 	u64 most = READ_ONCE(pin_cache), end;
+	struct coll_area pages = *area;
 	struct coll_buf *buf;
 
-	buf = coll_pins_find(&m->pins, addr, len, write);
+	buf = coll_pins_find(&m->pins, area, write);
 	if (buf)
 		return buf;
-	if (!len || len > most || check_add_overflow(addr, len + PAGE_SIZE, &end))
-		return coll_pins_pin(m, addr, len, write);
-	return coll_pins_new(m, addr, len, write, most);
+	if (!area->nr || coll_area_pages(area) > most >> PAGE_SHIFT ||
+	    check_add_overflow(coll_area_at(area), coll_area_reach(area) + PAGE_SIZE, &end))
+		return coll_pins_pin(m, area, write);
+	/* Whole pages: they are pinned anyway. Several spans are such already. */
+	if (area->nr == 1) {
+		const struct coll_span *s = coll_area_spans(area);
+		u64 start = s->at & PAGE_MASK;
+
+		pages = coll_area_range(start, PAGE_ALIGN(s->at + s->len) - start);
+	}
+	return coll_pins_new(m, &pages, write, most);
 }
 
 void coll_pins_release(struct coll_pins *pins)
@@ -288,19 +339,20 @@ void coll_pins_release(struct coll_pins *pins)
 	srcu_read_unlock(&coll_pins_burying, idx);
 }
 #else
-struct coll_buf *coll_pins_pin(struct coll_member *m, u64 addr, u64 len, bool write)
+struct coll_buf *coll_pins_pin(struct coll_member *m, const struct coll_area *area, bool write)
 {
-	return coll_buf_pin(&m->ml, addr, len, write);
+	return coll_buf_pin(&m->ml, area, write);
 }
 
-struct coll_buf *coll_pins_save(struct coll_member *m, const struct coll_vec *v, u64 len)
+struct coll_buf *coll_pins_save(struct coll_member *m, const struct coll_vec *v, u64 addr,
+				const struct coll_area *area)
 {
-	return coll_buf_save(&m->ml, v, len);
+	return coll_buf_save(&m->ml, v, addr, area);
 }
 
-struct coll_buf *coll_pins_take(struct coll_member *m, u64 addr, u64 len, bool write)
+struct coll_buf *coll_pins_take(struct coll_member *m, const struct coll_area *area, bool write)
 {
-	return coll_buf_pin(&m->ml, addr, len, write);
+	return coll_buf_pin(&m->ml, area, write);
 }
 
 void coll_pins_release(struct coll_pins *pins)

@@ -6,6 +6,7 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
+struct coll_area;
 struct coll_buf;
 struct coll_member;
 struct coll_vec;
@@ -29,37 +30,37 @@ void coll_pins_init(struct coll_pins *pins);
 /**
  * coll_pins_take() - a buffer with these bytes of the caller's memory, pinned
  * @m: member of the calling process
- * @addr: user address
- * @len: bytes
+ * @area: which memory; what coll_area_join() has made of it
  * @write: collectives will write to it
  *
  * One of an op before, if the memory is still the same; else a new one, which may be
- * kept. It may begin before @addr and end behind @addr + @len.
+ * kept. It may have more than @area.
  *
  * Return: as coll_buf_pin().
  */
-struct coll_buf *coll_pins_take(struct coll_member *m, u64 addr, u64 len, bool write);
+struct coll_buf *coll_pins_take(struct coll_member *m, const struct coll_area *area, bool write);
 
 /**
  * coll_pins_pin() - as coll_buf_pin(), but what is kept gives way
  * @m: member of the calling process
- * @addr: user address
- * @len: bytes
+ * @area: which memory; what coll_area_join() has made of it
  * @write: collectives will write to it
  *
  * Return: as coll_buf_pin(); -EDQUOT: what ops have, and what is registered, is too much.
  */
-struct coll_buf *coll_pins_pin(struct coll_member *m, u64 addr, u64 len, bool write);
+struct coll_buf *coll_pins_pin(struct coll_member *m, const struct coll_area *area, bool write);
 
 /**
  * coll_pins_save() - as coll_buf_save(), but what is kept gives way
  * @m: member of the calling process
  * @v: vector
- * @len: bytes
+ * @addr: where the vector begins, as @area counts
+ * @area: bytes to copy, not empty
  *
  * Return: as coll_buf_save().
  */
-struct coll_buf *coll_pins_save(struct coll_member *m, const struct coll_vec *v, u64 len);
+struct coll_buf *coll_pins_save(struct coll_member *m, const struct coll_vec *v, u64 addr,
+				const struct coll_area *area);
 
 /* Drop what is kept for a member that goes. Sleeps. */
 void coll_pins_release(struct coll_pins *pins);

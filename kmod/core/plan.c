@@ -38,7 +38,7 @@ static int coll_plan_reducer(struct coll_plan *p)
 	const struct coll_group *g = p->op->group;
 	struct coll_reducer *r = &p->x->reducer;
 
-	coll_reducer_setup(r, cmd->op, cmd->dtype);
+	coll_reducer_setup(r, cmd->op, cmd->dtype, coll_is_wide(cmd));
 	if (!r->part) {
 		r->elem = p->op->elem;
 		r->partial = r->elem;
@@ -50,7 +50,7 @@ static int coll_plan_reducer(struct coll_plan *p)
 		if (!p->x->scales)
 			return -ENOMEM;
 	}
-	p->x->in_order = r->partial == r->elem && !p->x->scales;
+	p->x->in_order = r->partial == r->elem && !r->widened && !p->x->scales;
 	return 0;
 }
 

@@ -32,6 +32,7 @@ static bool coll_plan_key_of(const struct coll_op *op, struct coll_plan_key *key
 	key->cmd.root = op->cmd.root;
 	key->cmd.count = op->cmd.count;
 	key->cmd.segment = op->cmd.segment;
+	key->cmd.flags = op->cmd.flags & COLL_CMD_NARROW;
 	key->agreed = op->agreed;
 	key->chosen = op->chosen;
 	key->links = op->links;

@@ -464,20 +464,14 @@ int coll_plan_scratch(struct coll_plan *p)
 	return 0;
 }
 
-/* Are @bytes from @at on inside of each of @nr vectors? */
+/* Are @bytes from @at on inside of each of @nr vectors, and in no gap of any? */
 static bool coll_inside(const struct coll_vec *vec, u32 nr, u64 at, u64 bytes)
 {
-	u64 end;
 	u32 i;
 
-	if (check_add_overflow(at, bytes, &end))
-		return false;
-	for (i = 0; i < nr; i++) {
-		const struct coll_buf *buf = vec[i].buf;
-
-		if (!buf || vec[i].start > buf->len || end > buf->len - vec[i].start)
+	for (i = 0; i < nr; i++)
+		if (!vec[i].buf || !coll_vec_has(&vec[i], at, bytes))
 			return false;
-	}
 	return true;
 }
 

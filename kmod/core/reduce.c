@@ -218,7 +218,20 @@ static void coll_reducer_setup_exact(struct coll_reducer *r, u32 dtype)
 	r->max_in = U32_MAX;
 }
 
-void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype)
+static void coll_reducer_setup_wide(struct coll_reducer *r, u32 dtype)
+{
+	r->partial = r->wide.partial * r->wide.parts;
+	r->max_in = U32_MAX;
+	r->plain = coll_wide_is_plain(&r->wide, dtype);
+	if (dtype == COLL_I64 || dtype == COLL_U64)
+		r->section = 0;
+	else if (coll_isa != &coll_simd_scalar && (!r->wide.widen || coll_isa->widen[dtype]))
+		r->section = COLL_FPU_BYTES;
+	else
+		r->section = COLL_FPU_BYTES_SLOW;
+}
+
+void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype, bool wide)
 {
 	r->part = NULL;
 	if (!coll_op_defined(op, dtype))
@@ -237,36 +250,63 @@ void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype)
 	r->section = coll_isa->fn[dtype][op] && coll_isa != &coll_simd_scalar ?
 		COLL_FPU_BYTES : COLL_FPU_BYTES_SLOW;
 	r->max_in = COLL_SIMD_MAX;
+	r->widened = wide && coll_wide_setup(&r->wide, coll_isa, op, dtype);
+	if (r->widened)
+		coll_reducer_setup_wide(r, dtype);
 }
 
-/* One call after the other, each in an FPU section of its own. */
+/* Does the plain kernel fold these as the wide ones do? It is one pass, and faster. */
+static bool coll_reduce_plain(const struct coll_reducer *r, bool final, unsigned int nr_in,
+			      const struct coll_reduce_arg *arg)
+{
+	return !r->widened || (r->plain && final && !arg->nr_folded && nr_in <= COLL_SIMD_MAX);
+}
+
+static void coll_reduce_once(const struct coll_reducer *r, bool final, void **out,
+			     unsigned int nr_out, const void **in, unsigned int nr_in,
+			     const struct coll_reduce_arg *arg, void *room, size_t count)
+{
+	const struct coll_wide_job job = {
+		.w = &r->wide, .final = final, .out = out, .nr_out = nr_out,
+		.in = in, .nr_in = nr_in, .arg = arg, .room = room,
+	};
+
+	if (coll_reduce_plain(r, final, nr_in, arg))
+		(final ? r->final : r->part)(out, nr_out, in, nr_in, count, arg);
+	else
+		coll_wide_run(&job, count);
+}
+
+/* One call after the other, as many in an FPU section as there is time for. */
 static void coll_reduce_turn(const struct coll_reducer *r, bool final,
 			     void **out, unsigned int nr_out, const void **in,
 			     unsigned int nr_in, const struct coll_reduce_arg *arg,
-			     size_t count)
+			     void *room, size_t count)
 {
-	coll_reduce_fn *fn = final ? r->final : r->part;
 	u32 out_size = final ? r->elem : r->partial;
-	size_t most = count;
+	size_t most = count, once = count, left, n;
 	unsigned int i;
 
 	if (r->section)
-		most = max_t(size_t, r->section / (nr_in + nr_out) / r->elem, 1);
+		most = max_t(size_t, r->section / (nr_in + nr_out) / max(r->elem, r->partial), 1);
+	if (!coll_reduce_plain(r, final, nr_in, arg))
+		once = coll_wide_most(&r->wide);
 	while (count) {
-		size_t n = min(count, most);
-
+		left = min(count, most);
+		count -= left;
 		/* The floats of the scalar reference need the FPU as well. */
 		if (r->section)
 			coll_fpu_begin(r->x87);
-		fn(out, nr_out, in, nr_in, n, arg);
+		for (; left; left -= n) {
+			n = min(left, once);
+			coll_reduce_once(r, final, out, nr_out, in, nr_in, arg, room, n);
+			for (i = 0; i < nr_out; i++)
+				out[i] += n * out_size;
+			for (i = 0; i < nr_in; i++)
+				in[i] += n * (i < arg->nr_folded ? r->partial : r->elem);
+		}
 		if (r->section)
 			coll_fpu_end();
-
-		for (i = 0; i < nr_out; i++)
-			out[i] += n * out_size;
-		for (i = 0; i < nr_in; i++)
-			in[i] += n * (i < arg->nr_folded ? r->partial : r->elem);
-		count -= n;
 	}
 }
 
@@ -297,7 +337,7 @@ void coll_reduce_run(const struct coll_reducer *r, bool final, void **out,
 	while (nr_in > r->max_in) {
 		void *dst = bounce;
 
-		coll_reduce_turn(r, false, &dst, 1, in, r->max_in, &arg, count);
+		coll_reduce_turn(r, false, &dst, 1, in, r->max_in, &arg, NULL, count);
 		if (arg.scale)
 			arg.scale += r->max_in - arg.nr_folded;
 		arg.nr_folded = 1;
@@ -308,11 +348,11 @@ void coll_reduce_run(const struct coll_reducer *r, bool final, void **out,
 	if (stream)
 		head = coll_reduce_head(out, nr_out, final ? r->elem : r->partial);
 	if (head && head < count) {
-		coll_reduce_turn(r, final, out, nr_out, in, nr_in, &arg, head);
+		coll_reduce_turn(r, final, out, nr_out, in, nr_in, &arg, bounce, head);
 		count -= head;
 	}
 	arg.stream = stream;
-	coll_reduce_turn(r, final, out, nr_out, in, nr_in, &arg, count);
+	coll_reduce_turn(r, final, out, nr_out, in, nr_in, &arg, bounce, count);
 }
 
 /* The copy of an instruction set, in FPU sections as well. */

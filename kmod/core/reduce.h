@@ -4,6 +4,7 @@
 #define COLL_CORE_REDUCE_H
 
 #include "../pure/exact.h"
+#include "../pure/wide.h"
 #include "../simd/simd.h"
 
 /* Bytes of the largest element, and of the largest partial result, of any op. */
@@ -25,6 +26,9 @@ const char *coll_reduce_name(void);
  * struct coll_reducer - an operator on a type, ready to run
  * @final: kernel whose result is the op's result
  * @part: kernel whose result is folded again; NULL: nothing is reduced
+ * @wide: @widened: what does that instead, see wide.h
+ * @widened: partial results have more room than elements
+ * @plain: likewise: without any, @final gives the same
  * @elem: bytes of an element of the type
  * @partial: bytes of a partial result
  * @section: bytes that one FPU section may move; 0: it needs no FPU
@@ -35,6 +39,9 @@ const char *coll_reduce_name(void);
 struct coll_reducer {
 	coll_reduce_fn *final;
 	coll_reduce_fn *part;
+	struct coll_wide wide;
+	bool widened;
+	bool plain;
 	u32 elem;
 	u32 partial;
 	u32 section;
@@ -48,10 +55,11 @@ struct coll_reducer {
  * @r: result; @divisor is left alone
  * @op: enum coll_op_code
  * @dtype: enum coll_dtype
+ * @wide: give partial results more room, where wide.h knows how
  *
  * @r->part is NULL where coll_op_defined() says no.
  */
-void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype);
+void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype, bool wide);
 
 /**
  * coll_reduce_run() - fold vectors, in FPU sections of bounded length
@@ -62,8 +70,9 @@ void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype);
  * @in: see coll_reduce_fn; clobbered. Any number.
  * @nr_in: how many
  * @arg: see coll_reduce_fn; @arg->divisor is that of @r
- * @bounce: room for @count partial results that is none of the vectors: more inputs
- *	than @r->max_in are folded in turns, by way of it
+ * @bounce: room that is none of the vectors. If @r->widened, COLL_WIDE_ROOM bytes; else for
+ *	@count partial results, where there are more inputs than @r->max_in: they are folded
+ *	in turns, by way of it.
  * @count: elements
  *
  * Process context.

@@ -9,6 +9,7 @@
 
 #include "../pure/collective.h"
 #include "../pure/optable.h"
+#include "../pure/wide.h"
 #include "../pure/wire.h"
 #include "group.h"
 #include "op.h"
@@ -91,6 +92,17 @@ int coll_group_select(struct coll_group *g, u32 collective, struct coll_table *t
 	return ret;
 }
 
+/*
+ * Bytes of an element on the way, about: half of what an algorithm sends are partial results,
+ * the other half results. (A sum_exact is many times as long, and more work than bytes.)
+ */
+static u64 coll_travelling_size(const struct coll_cmd *c)
+{
+	u64 size = coll_dtype_size(c->dtype);
+
+	return coll_is_wide(c) ? (size + coll_wide_size(c->op, c->dtype)) / 2 : size;
+}
+
 u64 coll_agreed_bytes(const struct coll_op *op, const struct coll_req *req)
 {
 	u32 kind = coll_kind_of(op->cmd.collective)->flags;
@@ -105,7 +117,7 @@ u64 coll_agreed_bytes(const struct coll_op *op, const struct coll_req *req)
 				return U64_MAX;
 		count = div_u64(count, op->group->size);
 	}
-	if (check_mul_overflow(count, (u64)coll_dtype_size(op->cmd.dtype), &bytes))
+	if (check_mul_overflow(count, coll_travelling_size(&op->cmd), &bytes))
 		return U64_MAX;
 	return bytes;
 }

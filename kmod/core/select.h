@@ -56,7 +56,8 @@ void coll_select_op(struct coll_op *op, const struct coll_req *req);
  * @req: the first one of it
  *
  * Of collectives with blocks that of one. Of blocks with counts of their own, the
- * average; where only some know these, 0.
+ * average; where only some know these, 0. Partial results that are longer than elements
+ * count as half of what travels.
  */
 u64 coll_agreed_bytes(const struct coll_op *op, const struct coll_req *req);
 

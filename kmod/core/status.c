@@ -4,6 +4,7 @@
 #include "group.h"
 #include "link.h"
 #include "member.h"
+#include "msg.h"
 #include "op.h"
 #include "status.h"
 
@@ -61,6 +62,7 @@ void coll_member_status(struct coll_member *m, struct coll_status *s)
 	s->posted = m->posted;
 	s->completed = m->completed;
 	s->messages = m->messages;
+	s->match_steps = coll_msgs_steps(m);
 	s->memlock_wanted = g->memlock_wanted;
 	s->cause = g->cause;
 	coll_status_late(g, s);

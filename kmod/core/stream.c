@@ -105,7 +105,7 @@ static u64 coll_stream_time(struct coll_stream_part *parts, u32 nr, float *v, si
 		parts[i].count = count;
 		parts[i].stream = stream;
 		if (i)
-			queue_work(coll_wq, &parts[i].work);
+			queue_work(coll_unpin_wq, &parts[i].work);
 	}
 	coll_stream_work(&parts[0].work);
 	for (i = 1; i < nr; i++)
@@ -153,7 +153,7 @@ void coll_stream_init(void)
 	v = kvmalloc(COLL_STREAM_MOST, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
 	if (!parts || !v)
 		goto out;
-	coll_reducer_setup(&r, COLL_OP_MAX, COLL_F32);
+	coll_reducer_setup(&r, COLL_OP_MAX, COLL_F32, false);
 	for (i = 0; i < nr; i++) {
 		INIT_WORK(&parts[i].work, coll_stream_work);
 		parts[i].r = &r;

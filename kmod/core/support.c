@@ -5,12 +5,14 @@
 #include "../pure/collective.h"
 #include "../pure/optable.h"
 #include "../pure/schedule.h"
+#include "../pure/wide.h"
 #include "../pure/wire.h"
 #include "limits.h"
 #include "msg.h"
 #include "op.h"
 #include "reduce.h"
 #include "support.h"
+#include "user.h"
 
 /* Collectives whose buffers, and algorithms whose steps, the executor can handle. */
 #define COLL_EXEC_CAN	(COLL_ALG_TMP | COLL_ALG_LAST | COLL_ALG_INPUT | \
@@ -138,6 +140,13 @@ bool coll_fills_output(u32 collective)
 	       !(coll_kind_of(collective)->flags & COLL_KIND_COUNTS);
 }
 
+bool coll_is_wide(const struct coll_cmd *c)
+{
+	return coll_reduces(c->collective) && !(c->flags & COLL_CMD_NARROW) &&
+	       c->collective != COLL_SCAN && c->collective != COLL_EXSCAN &&
+	       coll_wide_size(c->op, c->dtype);
+}
+
 u32 coll_elem_size(u32 dtype)
 {
 	if (dtype >= COLL_NR_DTYPES)
@@ -171,6 +180,7 @@ void coll_describe(struct coll_version *v)
 		}
 	}
 	v->max_size = COLL_MAX_SIZE;
-	v->max_inflight = COLL_MAX_INFLIGHT;
+	v->max_inflight = coll_user_max_commands();
+	v->max_steps = COLL_MAX_STEPS;
 	strscpy(v->simd, coll_reduce_name(), sizeof(v->simd));
 }

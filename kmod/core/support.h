@@ -37,6 +37,11 @@ bool coll_out_lies_in(u32 collective);
  * leave gaps between them, nor by an exscan, whose first rank has no result.
  */
 bool coll_fills_output(u32 collective);
+/*
+ * Have partial results of this command more room than elements (pure/wide.h)? Not those of
+ * scans: what a rank passes on is its result. Depends on nothing but what all ranks agree on.
+ */
+bool coll_is_wide(const struct coll_cmd *c);
 /* Bytes of an element, 0 if the type has no size of its own. */
 u32 coll_elem_size(u32 dtype);
 bool coll_can_reduce(u32 op, u32 dtype);

@@ -33,6 +33,7 @@ struct coll_track {
  * @elems: one element of every vector, for those that straddle pages
  * @elem: room for each
  * @bounce: COLL_BOUNCE bytes for folds of more inputs than a kernel takes; else NULL
+ * @room: COLL_WIDE_ROOM bytes for folds with wider partial results, or NULL
  */
 struct coll_sweep {
 	void **out;
@@ -43,12 +44,13 @@ struct coll_sweep {
 	u8 *elems;
 	u32 elem;
 	u8 *bounce;
+	u8 *room;
 };
 
 /* Partial results of a fold in turns: a stretch that stays in the first cache. */
 #define COLL_BOUNCE	SZ_4K
 
-struct coll_sweep *coll_sweep_alloc(unsigned int nr_local, u32 elem)
+struct coll_sweep *coll_sweep_alloc(unsigned int nr_local, u32 elem, bool wide)
 {
 	/* besides those of ranks: W, and what is folded into it or received */
 	unsigned int in = nr_local + 2, out = max(nr_local, 1U), all = in + out;
@@ -60,6 +62,8 @@ struct coll_sweep *coll_sweep_alloc(unsigned int nr_local, u32 elem)
 	size = size_mul(all, elem + sizeof(*sw->tracks) + sizeof(void *));
 	if (in > COLL_SIMD_MAX)
 		size = size_add(size, COLL_BOUNCE);
+	if (wide)
+		size = size_add(size, COLL_WIDE_ROOM);
 	p = kvmalloc(size_add(sizeof(*sw), size), GFP_KERNEL_ACCOUNT);
 	if (!p)
 		return NULL;
@@ -69,7 +73,11 @@ struct coll_sweep *coll_sweep_alloc(unsigned int nr_local, u32 elem)
 	sw->out = (void *)(sw->tracks + all);
 	sw->in = (const void **)(sw->out + out);
 	sw->elems = (u8 *)(sw->in + in);
-	sw->bounce = in > COLL_SIMD_MAX ? sw->elems + (size_t)all * elem : NULL;
+	p = sw->elems + (size_t)all * elem;
+	sw->room = wide ? p : NULL;
+	if (wide)
+		p += COLL_WIDE_ROOM;
+	sw->bounce = in > COLL_SIMD_MAX ? p : NULL;
 	return sw;
 }
 
@@ -205,7 +213,7 @@ static void coll_fold(struct coll_sweep *sw, const struct coll_sweep_args *a,
 	}
 	if (nr_in <= r->max_in) {
 		coll_reduce_run(r, a->final, sw->out, a->out.nr, sw->in, nr_in, arg,
-				NULL, count);
+				sw->room, count);
 		return;
 	}
 	for (done = 0; done < count; done += n) {

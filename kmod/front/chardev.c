@@ -17,13 +17,17 @@
 #include "../core/limits.h"
 #include "../core/link.h"
 #include "../core/member.h"
+#include "../core/msg.h"
 #include "../core/select.h"
 #include "../core/support.h"
 #include "../core/status.h"
+#include "calls.h"
+#include "decode.h"
+#include "end.h"
 #include "file.h"
 #include "progress.h"
 
-/* Of files whose progress threads may not end soon. */
+/* Of files whose progress threads, or commands, may not end soon. */
 static struct workqueue_struct *coll_close_wq;
 
 static bool world_access;
@@ -45,8 +49,9 @@ static inline void coll_check_abi(void)
 	BUILD_BUG_ON(sizeof(struct coll_select_row) != 16);
 	BUILD_BUG_ON(sizeof(struct coll_select) != 40);
 	BUILD_BUG_ON(sizeof(struct coll_stripe) != 32);
-	BUILD_BUG_ON(sizeof(struct coll_cmd) != 120);
+	BUILD_BUG_ON(sizeof(struct coll_cmd) != 136);
 	BUILD_BUG_ON(sizeof(struct coll_message) != 32);
+	BUILD_BUG_ON(sizeof(struct coll_cancel) != 32);
 	BUILD_BUG_ON(sizeof(struct coll_sqe) != 16);
 	BUILD_BUG_ON(offsetof(struct coll_status, cause) != 104);
 	BUILD_BUG_ON(offsetof(struct coll_cmd, timeout_ns) != 40);
@@ -78,7 +83,8 @@ static int coll_ioc_version(void __user *arg, u32 size)
 	coll_describe(&v);
 	v.features = COLL_FEAT_IOCTL | COLL_FEAT_URING | COLL_FEAT_REGISTER |
 		     COLL_FEAT_LINKS | COLL_FEAT_NETLINK | COLL_FEAT_SELECT |
-		     COLL_FEAT_SHARE | COLL_FEAT_SPIN | COLL_FEAT_STRIPE;
+		     COLL_FEAT_SHARE | COLL_FEAT_SPIN | COLL_FEAT_STRIPE | COLL_FEAT_NARROW |
+		     COLL_FEAT_CANCEL | COLL_FEAT_PROBE;
 	if (IS_ENABLED(CONFIG_IO_URING))
 		v.features |= COLL_FEAT_URING_FIXED;
 	if (COLL_HAS_USER_THREADS)
@@ -123,10 +129,7 @@ free:
 
 static const struct file_operations coll_fops;
 
-/*
- * The parent's file is held meanwhile, as a command in flight holds its own: a
- * close() of it must be told from others, see coll_flush().
- */
+/* The parent's file is held meanwhile, as a command in flight holds its own. */
 static int coll_link_shared(struct coll_member *m, const struct coll_link_add *l)
 {
 	struct file *file = fget(l->fd);
@@ -143,10 +146,10 @@ static int coll_link_shared(struct coll_member *m, const struct coll_link_add *l
 	ret = coll_check_setup(file, cf->member);
 	if (ret)
 		goto put;
-	atomic_inc(&cf->refs);
+	coll_end_hold(cf);
 	parent = coll_member_group(cf->member);
 	ret = parent ? coll_link_share(m->group, parent, l) : -ENOTCONN;
-	atomic_dec(&cf->refs);
+	coll_end_drop(cf);
 put:
 	fput(file);
 	return ret;
@@ -266,6 +269,26 @@ static int coll_ioc_stripe(struct coll_member *m, void __user *arg, u32 size)
 	return coll_group_stripe(m->group, s.links, s.least);
 }
 
+static int coll_ioc_cancel(struct coll_member *m, void __user *arg, u32 size)
+{
+	struct coll_cancel __user *to = arg;
+	struct coll_cancel c;
+	int ret;
+
+	ret = copy_struct_from_user(&c, sizeof(c), arg, size);
+	if (ret)
+		return ret;
+	if (c.flags & ~COLL_CANCEL_RECEIVES || c.reserved || c.cancelled || c.reserved2 ||
+	    !c.handle == !c.flags)
+		return -EINVAL;
+	if (!m->group)
+		return -ENOTCONN;
+	if (c.handle)
+		return coll_msg_cancel(m, c.handle);
+	c.cancelled = coll_msg_cancel_receives(m);
+	return put_user(c.cancelled, &to->cancelled);
+}
+
 static int coll_ioc_status(struct coll_member *m, void __user *arg, u32 size)
 {
 	struct coll_status s;
@@ -282,8 +305,9 @@ static int coll_ioctl_setup(struct file *file, struct coll_member *m,
 
 	if (ret)
 		return ret;
-	if (mutex_lock_killable(&m->setup))
-		return -EINTR;
+	/* Nothing has been done yet: come back after the signal. */
+	if (mutex_lock_interruptible(&m->setup))
+		return -ERESTARTNOINTR;
 	switch (nr) {
 	case _IOC_NR(COLL_IOC_JOIN):
 		ret = coll_ioc_join(m, arg, size);
@@ -309,6 +333,9 @@ static int coll_ioctl_setup(struct file *file, struct coll_member *m,
 	case _IOC_NR(COLL_IOC_STRIPE):
 		ret = coll_ioc_stripe(m, arg, size);
 		break;
+	case _IOC_NR(COLL_IOC_CANCEL):
+		ret = coll_ioc_cancel(m, arg, size);
+		break;
 	default:
 		ret = -ENOTTY;
 	}
@@ -316,14 +343,15 @@ static int coll_ioctl_setup(struct file *file, struct coll_member *m,
 	return ret;
 }
 
-/* The direction a verb was published with; the size may have grown since. */
+/* The direction a verb was published with, and its size; the size may have grown since. */
 static int coll_ioctl_check(unsigned int cmd)
 {
 	static const unsigned int known[] = {
 		COLL_IOC_VERSION, COLL_IOC_JOIN, COLL_IOC_LINK,
 		COLL_IOC_REGISTER, COLL_IOC_UNREGISTER, COLL_IOC_ABORT,
 		COLL_IOC_SHRINK, COLL_IOC_STATUS, COLL_IOC_SELECT,
-		COLL_IOC_STRIPE, COLL_IOC_SUBMIT,
+		COLL_IOC_STRIPE, COLL_IOC_CANCEL,
+		_IOC(_IOC_WRITE, COLL_IOC_MAGIC, _IOC_NR(COLL_IOC_SUBMIT), COLL_CMD_SIZE_V0),
 	};
 	unsigned int i;
 
@@ -360,45 +388,41 @@ static long coll_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 static int coll_open(struct inode *inode, struct file *file)
 {
 	struct coll_file *cf = kzalloc(sizeof(*cf), GFP_KERNEL_ACCOUNT);
+	int ret;
 
 	if (!cf)
 		return -ENOMEM;
 	cf->member = coll_member_open();
 	if (IS_ERR(cf->member)) {
-		int ret = PTR_ERR(cf->member);
-
-		kfree(cf);
-		return ret;
+		ret = PTR_ERR(cf->member);
+		goto free;
 	}
 	mutex_init(&cf->starting);
-	coll_uring_open(cf);
+	spin_lock_init(&cf->lock);
+	INIT_LIST_HEAD(&cf->calls);
+	ret = coll_end_open(cf, file);
+	if (ret)
+		goto release;
 	file->private_data = cf;
 	return nonseekable_open(inode, file);
+release:
+	coll_member_release(cf->member);
+free:
+	kfree(cf);
+	return ret;
 }
 
-/*
- * Some descriptor is closed. That matters if the process is exiting, or if the
- * only references left are those of commands in flight: nobody could ever
- * collect or cancel them, and the other ranks would wait for a rank that has
- * turned away. Descriptors of forked children count, as they should.
- */
 static int coll_flush(struct file *file, fl_owner_t id)
 {
-	struct coll_file *cf = file->private_data;
-	struct coll_member *m = cf->member;
-
-	if (current->tgid != m->tgid)
-		return 0;
-	if (current->flags & PF_EXITING)
-		coll_member_gone(m, COLL_CAUSE_EXIT);
-	else if (file_count(file) - atomic_read(&cf->refs) <= 1)
-		coll_member_gone(m, COLL_CAUSE_CLOSE);
+	coll_end_flush(file->private_data, id);
 	return 0;
 }
 
 static void coll_close(struct coll_file *cf)
 {
+	coll_calls_release(cf);
 	coll_progress_release(cf);
+	coll_end_release(cf);
 	coll_member_release(cf->member);
 	kfree(cf);
 }
@@ -410,16 +434,24 @@ static void coll_close_work(struct work_struct *work)
 	module_put(THIS_MODULE);
 }
 
+/* Would who drops the last reference have to wait for something of another process? */
+static bool coll_may_linger(struct coll_file *cf)
+{
+	return current->tgid != cf->member->tgid &&
+	       (coll_progress_may_linger(cf) || coll_calls_in_flight(cf));
+}
+
 /*
  * The last reference may be dropped by any process, or by a kernel thread that others need:
- * they do not wait for a progress thread whose process is stopped.
+ * they do not wait for a progress thread whose process is stopped, nor for the end of a
+ * command.
  */
 static int coll_release(struct inode *inode, struct file *file)
 {
 	struct coll_file *cf = file->private_data;
 
-	coll_uring_release(cf);
-	if (!coll_progress_may_linger(cf)) {
+	coll_end_released(cf);
+	if (!coll_may_linger(cf)) {
 		coll_close(cf);
 		return 0;
 	}

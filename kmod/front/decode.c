@@ -9,6 +9,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "../core/area.h"
 #include "../core/buf.h"
 #include "../core/extent.h"
 #include "../core/group.h"
@@ -23,14 +24,12 @@
 #include "fixed.h"
 #include "small.h"
 
-#define COLL_CMD_FLAGS	(COLL_CMD_INPLACE | COLL_CMD_REG_SEND | COLL_CMD_REG_RECV | COLL_CMD_WAITS)
-
-/* First published size: shorter ones have never been valid. */
-#define COLL_CMD_SIZE_V0	120
+#define COLL_CMD_FLAGS	(COLL_CMD_INPLACE | COLL_CMD_REG_SEND | COLL_CMD_REG_RECV | COLL_CMD_WAITS | \
+			 COLL_CMD_NARROW)
 
 static int coll_copy_cmd(struct coll_cmd *cmd, u64 arg, u32 len)
 {
-	BUILD_BUG_ON(sizeof(*cmd) != COLL_CMD_SIZE_V0);
+	BUILD_BUG_ON(sizeof(*cmd) < COLL_CMD_SIZE_V0);
 
 	if (len < COLL_CMD_SIZE_V0 || len > PAGE_SIZE)
 		return -EINVAL;
@@ -42,7 +41,7 @@ static int coll_copy_cmd(struct coll_cmd *cmd, u64 arg, u32 len)
 static int coll_check_fields(const struct coll_cmd *c, u32 rank)
 {
 	if (c->flags & ~COLL_CMD_FLAGS || c->send_tag || c->recv_tag || c->source ||
-	    c->recv_dtype || c->recv_count || c->message_addr)
+	    c->recv_dtype || c->recv_count || c->message_addr || c->matched)
 		return -EINVAL;
 	/* One element in the low bytes, and nothing above it. */
 	if (c->scalar && (c->op != COLL_OP_PREMULSUM ||
@@ -54,6 +53,8 @@ static int coll_check_fields(const struct coll_cmd *c, u32 rank)
 		return -EINVAL;
 	if (c->collective == COLL_BARRIER &&
 	    (c->dtype || c->flags & ~COLL_CMD_WAITS || c->count))
+		return -EINVAL;
+	if (c->flags & COLL_CMD_NARROW && !coll_reduces(c->collective))
 		return -EINVAL;
 	return coll_check_use(c, rank);
 }
@@ -81,45 +82,70 @@ static int coll_check_kind(const struct coll_cmd *c, const struct coll_group *g)
 	return coll_can_reduce(c->op, c->dtype) ? 0 : -EOPNOTSUPP;
 }
 
-/* Input and output are either the same bytes or share none. */
-static int coll_check_overlap(struct coll_cmd *c, u64 in, u64 out)
+/* The bytes of both vectors of a command. */
+struct coll_areas {
+	struct coll_area in;
+	struct coll_area out;
+};
+
+/*
+ * Input and output are either the same bytes or share none. Blocks of the one may lie in
+ * gaps of the other.
+ */
+static int coll_check_overlap(struct coll_cmd *c, const struct coll_areas *a)
 {
-	if (c->flags & COLL_CMD_INPLACE || !in || !out)
+	if (c->flags & COLL_CMD_INPLACE || !coll_areas_meet(&a->in, &a->out))
 		return 0;
-	if (c->send_addr == c->recv_addr && in == out &&
+	if (c->send_addr == c->recv_addr && coll_areas_equal(&a->in, &a->out) &&
 	    !coll_out_lies_in(c->collective)) {
 		/* What NCCL's users write for in place. */
 		c->flags |= COLL_CMD_INPLACE;
 		c->flags &= ~COLL_CMD_REG_SEND;
 		return 0;
 	}
-	if (c->send_addr < c->recv_addr)
-		return c->recv_addr - c->send_addr < in ? -EINVAL : 0;
-	return c->send_addr - c->recv_addr < out ? -EINVAL : 0;
+	return -EINVAL;
 }
 
-int coll_take_vec(struct coll_member *m, const struct coll_range *r, struct coll_vec *v)
+/* In memory that nobody has registered. */
+static int coll_take_plain(struct coll_member *m, const struct coll_range *r,
+			   const struct coll_area *area, struct coll_vec *v)
 {
-	struct coll_buf *buf;
+	struct coll_buf *buf = coll_pins_take(m, area, r->write);
 	bool over;
 
-	if (r->reg)
-		return coll_member_vec(m, r->id, r->addr, r->len, r->write, v);
-	if (r->fixed)
-		return coll_fixed_vec(r, v);
-	buf = coll_pins_take(m, r->addr, r->len, r->write);
 	if (buf == ERR_PTR(-EDQUOT) || buf == ERR_PTR(-ENOMEM)) {
 		over = buf == ERR_PTR(-EDQUOT);
-		buf = coll_buf_window(&m->ml, r->addr, r->len, r->write);
+		buf = coll_buf_window(&m->ml, area, r->write);
 		if (over && !IS_ERR(buf))
 			coll_group_note_memlock(coll_member_group(m),
-				coll_buf_memlock_wanted(&m->ml, r->addr, r->len));
+						coll_buf_memlock_wanted(&m->ml, area));
 	}
 	if (IS_ERR(buf))
 		return PTR_ERR(buf);
 	v->buf = buf;
-	v->start = r->addr - buf->addr;
+	v->start = coll_area_at(area) - buf->addr;
 	return 0;
+}
+
+int coll_take_vec(struct coll_member *m, const struct coll_range *r, struct coll_vec *v)
+{
+	const struct coll_area all = coll_area_range(r->addr, r->len);
+	const struct coll_area *area = r->area ?: &all;
+	struct coll_range reach = *r;
+	int ret;
+
+	reach.addr = coll_area_at(area);
+	reach.len = coll_area_reach(area);
+	/* A registered buffer has no gaps: with the first and the last block it has all. */
+	if (r->reg)
+		ret = coll_member_vec(m, r->id, reach.addr, reach.len, r->write, v);
+	else if (r->fixed)
+		ret = coll_fixed_vec(&reach, v);
+	else
+		ret = coll_take_plain(m, r, area, v);
+	/* The first block need not be at the beginning. */
+	v->start -= reach.addr - r->addr;
+	return ret;
 }
 
 /* In place: the other vector is a part of the one there is, or all of it. */
@@ -134,8 +160,10 @@ static void coll_take_inside(const struct coll_vec *whole, u64 at, struct coll_v
  * In place, where results come over inputs that are still needed: of the input a copy
  * is made now, in the memory and on the account of who asks.
  */
-static int coll_save_input(struct coll_member *m, struct coll_req *req)
+static int coll_save_input(struct coll_member *m, struct coll_req *req,
+			   const struct coll_area *in)
 {
+	u64 addr = req->cmd.recv_addr;
 	struct coll_buf *saved;
 
 	if (!req->in.buf || !coll_saves_input(&req->cmd))
@@ -146,19 +174,19 @@ static int coll_save_input(struct coll_member *m, struct coll_req *req)
 		req->in.start = 0;
 		return 0;
 	}
-	saved = coll_pins_save(m, &req->in, req->in_bytes);
+	saved = coll_pins_save(m, &req->in, addr, in);
 	if (saved == ERR_PTR(-EDQUOT))
 		return -ENOMEM;
 	if (IS_ERR(saved))
 		return PTR_ERR(saved);
 	coll_buf_put(req->in.buf);
-	req->in = (struct coll_vec){ .buf = saved };
+	req->in = (struct coll_vec){ .buf = saved, .start = addr - saved->addr };
 	return 0;
 }
 
 /* One of the two vectors: in the slot, if there is one, or where the caller has it. */
 static int coll_take_one(struct coll_member *m, const struct coll_fixed *fixed,
-			 struct coll_req *req, bool out, u64 len)
+			 struct coll_req *req, bool out, const struct coll_area *area)
 {
 	const struct coll_cmd *c = &req->cmd;
 	bool inplace = c->flags & COLL_CMD_INPLACE;
@@ -168,7 +196,7 @@ static int coll_take_one(struct coll_member *m, const struct coll_fixed *fixed,
 		.reg = c->flags & (out ? COLL_CMD_REG_RECV : COLL_CMD_REG_SEND),
 		.id = out ? c->recv_buf : c->send_buf,
 		.addr = out ? c->recv_addr : c->send_addr,
-		.len = len,
+		.area = area,
 		.read = !out || inplace || coll_one_buffer(c->collective),
 		.write = out || inplace,
 	};
@@ -181,8 +209,32 @@ static int coll_take_one(struct coll_member *m, const struct coll_fixed *fixed,
 	return 0;
 }
 
+/*
+ * In place, the input of an alltoallv has blocks of its own: its bytes have to be there, too,
+ * until they are saved.
+ */
+static int coll_take_output(struct coll_member *m, const struct coll_fixed *fixed,
+			    struct coll_req *req, struct coll_areas *a)
+{
+	struct coll_area both;
+	int ret;
+
+	if (!req->displs || !coll_saves_input(&req->cmd) || !a->in.nr) {
+		coll_area_join(&a->out);
+		return coll_take_one(m, fixed, req, true, &a->out);
+	}
+	ret = coll_area_unite(&both, &a->in, &a->out);
+	if (!ret) {
+		coll_area_join(&both);
+		ret = coll_take_one(m, fixed, req, true, &both);
+	}
+	coll_area_free(&both);
+	return ret;
+}
+
 static int coll_take_buffers(struct coll_member *m, const struct coll_fixed *fixed,
-			     struct coll_req *req, const struct coll_extent *e)
+			     struct coll_req *req, const struct coll_extent *e,
+			     struct coll_areas *a)
 {
 	struct coll_cmd *c = &req->cmd;
 	bool inplace = c->flags & COLL_CMD_INPLACE;
@@ -192,12 +244,13 @@ static int coll_take_buffers(struct coll_member *m, const struct coll_fixed *fix
 	int ret;
 
 	if (e->out && !out_inside) {
-		ret = coll_take_one(m, fixed, req, true, e->out * elem);
+		ret = coll_take_output(m, fixed, req, a);
 		if (ret)
 			return ret;
 	}
 	if (e->in && !in_inside) {
-		ret = coll_take_one(m, fixed, req, false, e->in * elem);
+		coll_area_join(&a->in);
+		ret = coll_take_one(m, fixed, req, false, &a->in);
 		if (ret)
 			return ret;
 	}
@@ -206,7 +259,51 @@ static int coll_take_buffers(struct coll_member *m, const struct coll_fixed *fix
 	else if (inplace && req->out.buf)
 		coll_take_inside(&req->out, coll_saves_input(c) ? 0 :
 				 e->own_in_out * elem, &req->in);
-	return coll_save_input(m, req);
+	return coll_save_input(m, req, &a->in);
+}
+
+/* Which bytes of the caller's memory the two vectors are: @in and @out bytes long. */
+static int coll_decode_areas(const struct coll_req *req, u64 in, u64 out, struct coll_areas *a)
+{
+	const struct coll_cmd *c = &req->cmd;
+	const struct coll_group *g = coll_member_group(req->member);
+	/* What is saved lies at the output's address. */
+	bool there = coll_saves_input(c);
+	int ret;
+
+	ret = coll_extent_area(req, req->member->rank, g->size, false,
+			       there ? c->recv_addr : c->send_addr, in, &a->in);
+	return ret ?: coll_extent_area(req, req->member->rank, g->size, true, c->recv_addr, out,
+				       &a->out);
+}
+
+/* The memory of a command: look at it, and take hold of it. */
+static int coll_decode_memory(struct coll_member *m, const struct coll_fixed *fixed,
+			      struct coll_req *req, const struct coll_extent *e,
+			      struct coll_areas *a)
+{
+	struct coll_cmd *c = &req->cmd;
+	u64 in, out;
+	int ret;
+
+	if (check_mul_overflow(e->in, (u64)coll_elem_size(c->dtype), &in) ||
+	    check_mul_overflow(e->out, (u64)coll_elem_size(c->dtype), &out))
+		return -EINVAL;
+	ret = coll_decode_areas(req, in, out, a);
+	if (ret)
+		return ret;
+	req->in_bytes = coll_area_bytes(&a->in);
+	req->bytes = max(req->in_bytes, coll_area_bytes(&a->out));
+	ret = coll_one_buffer(c->collective) ? 0 : coll_check_overlap(c, a);
+	if (ret)
+		return ret;
+	/* A slot would be filled from the caller's address space, whatever is there now. */
+	if (!fixed)
+		coll_small_begin(req, in, out);
+	ret = req->slot ? coll_small_load(req, e) : 0;
+	if (ret)
+		return ret;
+	return coll_take_buffers(m, fixed, req, e, a);
 }
 
 /* Counts and displacements of a v-form: coll_nr_counts() each, in one allocation. */
@@ -251,8 +348,8 @@ static int coll_decode_alive(struct coll_member *m, u64 arg, u32 len,
 {
 	struct coll_group *g = coll_member_group(m);
 	struct coll_cmd *c = &req->cmd;
+	struct coll_areas a = { };
 	struct coll_extent e;
-	u64 in, out;
 	int ret;
 
 	ret = coll_copy_cmd(c, arg, len);
@@ -281,21 +378,10 @@ static int coll_decode_alive(struct coll_member *m, u64 arg, u32 len,
 	ret = coll_extent_of(req, m->rank, g->size, &e);
 	if (ret)
 		return ret;
-	if (check_mul_overflow(e.in, (u64)coll_elem_size(c->dtype), &in) ||
-	    check_mul_overflow(e.out, (u64)coll_elem_size(c->dtype), &out))
-		return -EINVAL;
-	req->in_bytes = in;
-	req->bytes = max(in, out);
-	ret = coll_one_buffer(c->collective) ? 0 : coll_check_overlap(c, in, out);
-	if (ret)
-		return ret;
-	/* A slot would be filled from the caller's address space, whatever is there now. */
-	if (!fixed)
-		coll_small_begin(req, in, out);
-	ret = req->slot ? coll_small_load(req, &e) : 0;
-	if (ret)
-		return ret;
-	return coll_take_buffers(m, fixed, req, &e);
+	ret = coll_decode_memory(m, fixed, req, &e, &a);
+	coll_area_free(&a.in);
+	coll_area_free(&a.out);
+	return ret;
 }
 
 int coll_decode(struct coll_member *m, u64 arg, u32 len, const struct coll_fixed *fixed,

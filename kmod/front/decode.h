@@ -3,11 +3,15 @@
 #ifndef COLL_FRONT_DECODE_H
 #define COLL_FRONT_DECODE_H
 
+/* First published size of struct coll_cmd: shorter ones have never been valid. */
+#define COLL_CMD_SIZE_V0	120
+
 #include <linux/types.h>
 
 /* Flags that any command may have: how to wait, not what to do. */
 #define COLL_CMD_WAITS	(COLL_CMD_SPIN | COLL_CMD_SLEEP)
 
+struct coll_area;
 struct coll_fixed;
 struct coll_member;
 struct coll_req;
@@ -20,6 +24,8 @@ struct coll_vec;
  * @id: from the user
  * @addr: first byte
  * @len: bytes, not 0
+ * @area: the vector is these bytes only, and @addr is where its offsets count from;
+ *	NULL: it is one piece
  * @read: what is there now will be read
  * @write: will be written
  */
@@ -29,6 +35,7 @@ struct coll_range {
 	u32 id;
 	u64 addr;
 	u64 len;
+	const struct coll_area *area;
 	bool read;
 	bool write;
 };

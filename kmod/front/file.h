@@ -4,24 +4,32 @@
 #define COLL_FRONT_FILE_H
 
 #include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
+struct coll_call;
 struct coll_member;
 struct coll_progress;
 struct file;
 struct io_uring_cmd;
-struct task_struct;
 
 /**
  * struct coll_file - private_data of an open file
  * @member: owned
- * @refs: references to the file held by commands in flight, ioctl or io_uring:
- *	with it the last close() of a busy file can be told from others
- * @uring: io_uring commands in flight
- * @owner: thread group that opened it; where io_uring does not tell of exec
- * @watch: looks at @owner while @uring is not zero; likewise
+ * @file: itself, which outlives this; no reference
+ * @refs: references to it that are held by commands in flight; see end.c
+ * @closed: its process has closed a descriptor of it
+ * @watch: looks for the end of the rank while commands are in flight, where nobody tells
+ * @mn: tells of the end of the address space (with CONFIG_MMU_NOTIFIER)
+ * @lock: protects @calls to @spare
+ * @calls: blocking calls, and those that have been parked
+ * @nr_callers: of @calls, those that somebody is in
+ * @nr_parked: of @calls, the others; also read without the lock
+ * @spare: memory for the next call
  * @progress: its progress thread, set once, with release; NULL: none
  * @starting: held by who makes that
  * @progress_again: jiffies when it may be tried again; @starting
@@ -29,10 +37,18 @@ struct task_struct;
  */
 struct coll_file {
 	struct coll_member *member;
-	atomic_t refs;
-	atomic_t uring;
-	struct task_struct *owner;
+	struct file *file;
+	atomic64_t refs;
+	bool closed;
 	struct delayed_work watch;
+#ifdef CONFIG_MMU_NOTIFIER
+	struct mmu_notifier mn;
+#endif
+	spinlock_t lock;
+	struct list_head calls;
+	u32 nr_callers;
+	u32 nr_parked;
+	struct coll_call *spare;
 	struct coll_progress *progress;
 	struct mutex starting;
 	unsigned long progress_again;
@@ -41,11 +57,9 @@ struct coll_file {
 
 /* uring.c */
 int coll_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
-void coll_uring_open(struct coll_file *cf);
-void coll_uring_release(struct coll_file *cf);
 
 /* submit.c */
-/* COLL_IOC_SUBMIT: post and wait, helping. Killable. */
+/* COLL_IOC_SUBMIT: post and wait, helping. Signals interrupt the wait: see calls.h. */
 int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len);
 
 /* chardev.c */

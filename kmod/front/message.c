@@ -4,8 +4,10 @@
 #include <linux/overflow.h>
 #include <linux/uaccess.h>
 
+#include "../core/area.h"
 #include "../core/group.h"
 #include "../core/member.h"
+#include "../core/msg.h"
 #include "../core/op.h"
 #include "../core/support.h"
 #include "decode.h"
@@ -32,12 +34,35 @@ static int coll_check_dtype(u32 dtype)
 /* Return: 0 and the sending part is right, or is not there and zero. */
 static int coll_check_send(struct coll_cmd *c, u32 size)
 {
-	if (c->collective == COLL_RECV)
+	if (!coll_msg_sends(c->collective))
 		return c->root || c->send_tag || c->send_addr || c->send_buf ||
 		       c->flags & (COLL_CMD_REG_SEND | COLL_CMD_INPLACE) ? -EINVAL : 0;
 	if (c->send_tag > COLL_TAG_MAX)
 		return -EINVAL;
 	return coll_check_rank(&c->root, size, false) ?: coll_check_dtype(c->dtype);
+}
+
+/* Of a probe: it has no buffer. */
+static int coll_check_probe(const struct coll_cmd *c)
+{
+	if (c->dtype || c->count || c->recv_addr || c->recv_buf || c->recv_count ||
+	    c->recv_dtype || c->flags & COLL_CMD_REG_RECV)
+		return -EINVAL;
+	/* What a matched probe takes and cannot name, nobody could ever receive. */
+	if (c->collective == COLL_MPROBE && !c->message_addr)
+		return -EINVAL;
+	return c->message_addr && clear_user(u64_to_user_ptr(c->message_addr),
+					     sizeof(struct coll_message)) ? -EFAULT : 0;
+}
+
+/* An mrecv is for the message it names, or for nobody's. */
+static int coll_name_matched(struct coll_cmd *c)
+{
+	if (!c->matched || c->source || c->recv_tag)
+		return -EINVAL;
+	c->source = c->matched == COLL_MESSAGE_NULL ? COLL_RANK_NULL : COLL_RANK_ANY;
+	c->recv_tag = COLL_TAG_ANY;
+	return 0;
 }
 
 static int coll_check_recv(struct coll_cmd *c, u32 size)
@@ -48,7 +73,11 @@ static int coll_check_recv(struct coll_cmd *c, u32 size)
 		       c->flags & (COLL_CMD_REG_RECV | COLL_CMD_INPLACE) ? -EINVAL : 0;
 	if (c->recv_tag > COLL_TAG_MAX && c->recv_tag != COLL_TAG_ANY)
 		return -EINVAL;
-	if (c->collective == COLL_RECV) {
+	if (coll_is_probe(c->collective))
+		return coll_check_probe(c) ?: coll_check_rank(&c->source, size, true);
+	if (c->collective == COLL_MRECV && coll_name_matched(c))
+		return -EINVAL;
+	if (c->collective != COLL_SENDRECV) {
 		if (c->recv_count || c->recv_dtype)
 			return -EINVAL;
 		c->recv_count = c->count;
@@ -60,11 +89,13 @@ static int coll_check_recv(struct coll_cmd *c, u32 size)
 
 static int coll_check_message(struct coll_cmd *c, u32 size)
 {
+	u32 flags = COLL_CMD_INPLACE | COLL_CMD_REG_SEND | COLL_CMD_REG_RECV | COLL_CMD_WAITS;
 	int ret;
 
+	if (coll_is_probe(c->collective))
+		flags |= COLL_CMD_NOWAIT;
 	if (c->op || c->algorithm || c->counts_addr || c->displs_addr || c->scalar ||
-	    c->segment || c->flags & ~(COLL_CMD_INPLACE | COLL_CMD_REG_SEND |
-				       COLL_CMD_REG_RECV | COLL_CMD_WAITS))
+	    c->segment || c->flags & ~flags || (c->matched && c->collective != COLL_MRECV))
 		return -EINVAL;
 	if ((c->send_buf && !(c->flags & COLL_CMD_REG_SEND)) ||
 	    (c->recv_buf && !(c->flags & COLL_CMD_REG_RECV)))
@@ -81,7 +112,7 @@ static int coll_message_bytes(const struct coll_cmd *c, u64 *in, u64 *out)
 	if (check_mul_overflow(c->count, (u64)coll_elem_size(c->dtype), in) ||
 	    check_mul_overflow(c->recv_count, (u64)coll_elem_size(c->recv_dtype), out))
 		return -EINVAL;
-	if (c->collective == COLL_RECV || c->root == COLL_RANK_NULL)
+	if (!coll_msg_sends(c->collective) || c->root == COLL_RANK_NULL)
 		*in = 0;
 	if (c->collective == COLL_SEND || c->source == COLL_RANK_NULL)
 		*out = 0;
@@ -125,6 +156,7 @@ static int coll_take_received(struct coll_member *m, const struct coll_fixed *fi
 static int coll_take_both(struct coll_member *m, const struct coll_fixed *fixed,
 			  struct coll_req *req, u64 in, u64 out)
 {
+	const struct coll_area sent = coll_area_range(0, in);
 	struct coll_buf *saved;
 	int ret;
 
@@ -133,7 +165,7 @@ static int coll_take_both(struct coll_member *m, const struct coll_fixed *fixed,
 	ret = coll_take_received(m, fixed, req, max(in, out));
 	if (ret || !in)
 		return ret;
-	saved = coll_pins_save(m, &req->out, in);
+	saved = coll_pins_save(m, &req->out, 0, &sent);
 	if (IS_ERR(saved))
 		return saved == ERR_PTR(-EDQUOT) ? -ENOMEM : PTR_ERR(saved);
 	req->in = (struct coll_vec){ .buf = saved };

@@ -16,6 +16,7 @@
 #include "../core/msg.h"
 #include "../core/op.h"
 #include "../core/sleeper.h"
+#include "end.h"
 #include "file.h"
 #include "progress.h"
 
@@ -26,7 +27,8 @@
 
 /**
  * struct coll_progress - a progress thread, see progress.h
- * @member: whose; outlives it
+ * @cf: whose; outlives it
+ * @member: its
  * @thread: of the kernel's making
  * @sleeper: where it sleeps; @sleeper.task is set, with a reference, when it has begun
  * @watcher: it attends to the links of the group while @watching
@@ -36,12 +38,14 @@
  * @watching: see @watcher; written by the thread, and by who takes @pending from 0 to 1
  * @helping: the thread is at a large sweep, and comes back to the links after it
  * @stop: the file goes; no lock, and so for the next
+ * @stand_in: helps in its place when it has had to go
  * @over: the thread does nothing more, and ends in a moment: it has been killed, or @stop
  *
  * Owner: the file. While it is away, be it that it has not begun, has been stopped by a
  * signal or is dead, workers have the links and are queued for slices.
  */
 struct coll_progress {
+	struct coll_file *cf;
 	struct coll_member *member;
 	struct vhost_task *thread;
 	struct coll_sleeper sleeper;
@@ -53,6 +57,7 @@ struct coll_progress {
 	bool helping;
 	bool stop;
 	bool over;
+	struct work_struct stand_in;
 };
 
 static void coll_progress_watch(struct coll_progress *p)
@@ -104,16 +109,32 @@ static void coll_progress_go_away(struct coll_progress *p)
 	spin_unlock(&p->lock);
 }
 
-/* Nobody is to wait for us who has counted on us. */
+static void coll_progress_stand_in(struct work_struct *work)
+{
+	struct coll_progress *p = container_of(work, struct coll_progress, stand_in);
+	struct coll_group *g = coll_member_group(p->member);
+	struct coll_worker w;
+
+	coll_worker_begin(&w, g->user);
+	while (!coll_worker_is_over(&w) && coll_group_can_help(g))
+		coll_group_help(g, &w);
+	if (coll_group_can_help(g))
+		queue_work(g->user->wq, work);
+	coll_account_work(g, w.begin);
+	coll_worker_end(&w);
+}
+
+/* Others may have counted on us: what we are not going to do, a worker does. */
 static void coll_progress_finish(struct coll_progress *p)
 {
-	struct coll_group *g = coll_member_group(p->member);
+	struct coll_group *g;
 
 	coll_sleeper_rise(&p->sleeper);
-	/* pairs with coll_share_local(): who has not seen us go, we see what he has shared */
+	/* pairs with coll_share_local(): if it has not seen us go, we see what it has shared */
 	smp_mb();
-	while (!fatal_signal_pending(current) && coll_group_can_help(g))
-		coll_group_help(g);
+	g = coll_member_group(p->member);
+	if (coll_group_can_help(g))
+		queue_work(g->user->wq, &p->stand_in);
 }
 
 static bool coll_progress_can_help(const struct coll_progress *p)
@@ -139,7 +160,7 @@ static void coll_progress_help(struct coll_progress *p)
 	p->helping = true;
 	coll_progress_unwatch(p);
 	spin_unlock(&p->lock);
-	coll_group_help(coll_member_group(p->member));
+	coll_group_help(coll_member_group(p->member), NULL);
 	spin_lock(&p->lock);
 	p->helping = false;
 	coll_progress_watch(p);
@@ -210,16 +231,18 @@ static void coll_progress_killed(void *data)
 	coll_progress_go_away(p);
 	coll_progress_over(p);
 	if (current->tgid == p->member->tgid)
-		coll_member_gone(p->member, COLL_CAUSE_EXIT);
+		coll_end_killed(p->cf);
 }
 
-static struct coll_progress *coll_progress_alloc(struct coll_member *m)
+static struct coll_progress *coll_progress_alloc(struct coll_file *cf)
 {
 	struct coll_progress *p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
 
 	if (!p)
 		return NULL;
-	p->member = m;
+	p->cf = cf;
+	p->member = cf->member;
+	INIT_WORK(&p->stand_in, coll_progress_stand_in);
 	p->idle = true;
 	p->sleeper.away = true;
 	init_waitqueue_head(&p->sleeper.wq);
@@ -255,7 +278,7 @@ static struct coll_progress *coll_progress_start(struct coll_file *cf)
 		return NULL;
 	if (!cf->progress && (!cf->progress_again ||
 			      time_after_eq(jiffies, cf->progress_again))) {
-		p = coll_progress_alloc(cf->member);
+		p = coll_progress_alloc(cf);
 		cf->progress_again = jiffies + COLL_PROGRESS_AGAIN ?: 1;
 		/* pairs with coll_progress_begin() */
 		smp_store_release(&cf->progress, p);
@@ -325,7 +348,7 @@ bool coll_progress_may_linger(const struct coll_file *cf)
 {
 	const struct coll_progress *p = cf->progress;
 
-	return p && !READ_ONCE(p->over) && current->tgid != cf->member->tgid;
+	return p && !READ_ONCE(p->over);
 }
 
 void coll_progress_release(struct coll_file *cf)
@@ -339,6 +362,7 @@ void coll_progress_release(struct coll_file *cf)
 	/* Its process may be stopped, and we are not to be blamed for hanging. */
 	wait_event_idle(p->sleeper.wq, READ_ONCE(p->over));
 	vhost_task_stop(p->thread);
+	cancel_work_sync(&p->stand_in);
 	/* It has not been waiting for links, but may have been stopped before it settled. */
 	spin_lock(&p->lock);
 	coll_progress_unwatch(p);

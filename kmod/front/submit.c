@@ -13,25 +13,15 @@
 #include "../core/op.h"
 #include "../core/sleeper.h"
 #include "../core/turn.h"
+#include "calls.h"
 #include "decode.h"
+#include "end.h"
 #include "file.h"
 #include "spin.h"
 
-/* A blocked ioctl. Lives on its stack, so it must not return before @done. */
-struct coll_waiting {
-	struct coll_req req;
-	struct coll_watcher watcher;
-	struct coll_sleeper sleeper;
-	u32 spin_us;
-	u32 turns;
-	bool helped;
-	bool done;		/* sleeper.wq.lock, so that the waker has let go of it */
-	int result;
-};
-
 static void coll_waiting_done(struct coll_req *req, int result)
 {
-	struct coll_waiting *w = container_of(req, struct coll_waiting, req);
+	struct coll_call *w = container_of(req, struct coll_call, req);
 	unsigned long flags;
 
 	spin_lock_irqsave(&w->sleeper.wq.lock, flags);
@@ -41,30 +31,20 @@ static void coll_waiting_done(struct coll_req *req, int result)
 	spin_unlock_irqrestore(&w->sleeper.wq.lock, flags);
 }
 
-static bool coll_waiting_is_done(struct coll_waiting *w)
-{
-	bool done;
-
-	spin_lock_irq(&w->sleeper.wq.lock);
-	done = w->done;
-	spin_unlock_irq(&w->sleeper.wq.lock);
-	return done;
-}
-
 /*
- * The process is being killed: that ends the communicator, and with it, within
- * a slice of work, this op. Only then may its pages and our stack go.
+ * The caller has to leave, for a moment, for long, or for ever: nobody may count on it. What
+ * it has been given is done, as far as a slice goes, or handed on.
  */
-static void coll_waiting_killed(struct coll_waiting *w)
+static void coll_waiting_leave(struct coll_call *w)
 {
 	coll_links_unwatch(coll_member_group(w->req.member), &w->watcher);
-	coll_member_gone(w->req.member, COLL_CAUSE_EXIT);
+	WRITE_ONCE(w->sleeper.away, true);
+	/* A full barrier, too: pairs with who counts on callers, coll_share_local() for one. */
 	coll_sleeper_rise(&w->sleeper);
-	wait_event(w->sleeper.wq, coll_waiting_is_done(w));
 }
 
 /* No op of ours is to end before this one: such a one may be large. */
-static bool coll_waiting_is_next(struct coll_waiting *w)
+static bool coll_waiting_is_next(struct coll_call *w)
 {
 	/* Racy: it is about who had better do the work. */
 	return data_race(!coll_member_inflight(w->req.member));
@@ -74,7 +54,7 @@ static bool coll_waiting_is_next(struct coll_waiting *w)
  * Attend to the links, until the end of the op. Not for a message: those of other ranks
  * come by the same link, and must not depend on us. See coll_conn_attend().
  */
-static void coll_waiting_watch(struct coll_waiting *w)
+static void coll_waiting_watch(struct coll_call *w)
 {
 	if (coll_is_message(w->req.cmd.collective))
 		return;
@@ -88,7 +68,7 @@ static void coll_waiting_watch(struct coll_waiting *w)
  * Slices of a large sweep take long; meanwhile links are not to wait for us. Return: has
  * anything been done?
  */
-static bool coll_waiting_help(struct coll_waiting *w)
+static bool coll_waiting_help(struct coll_call *w)
 {
 	struct coll_group *g = coll_member_group(w->req.member);
 
@@ -96,7 +76,7 @@ static bool coll_waiting_help(struct coll_waiting *w)
 		return false;
 	coll_links_unwatch(g, &w->watcher);
 	coll_sleeper_rise(&w->sleeper);
-	coll_req_help(&w->req);
+	coll_req_help(&w->req, NULL);
 	w->helped = true;
 	coll_waiting_watch(w);
 	return true;
@@ -110,7 +90,7 @@ static bool coll_waiting_help(struct coll_waiting *w)
  * sleeps gets it back sooner. @end is put off by what they have had. Return: false: time to
  * sleep.
  */
-static bool coll_waiting_turn(struct coll_waiting *w, u64 *end)
+static bool coll_waiting_turn(struct coll_call *w, u64 *end)
 {
 	u64 begin, took;
 
@@ -134,7 +114,7 @@ static bool coll_waiting_turn(struct coll_waiting *w, u64 *end)
  * Falling asleep and being woken takes longer than what is short to wait for. But not
  * if others want the CPU, unless it is for those that are waited for.
  */
-static void coll_waiting_spin(struct coll_waiting *w)
+static void coll_waiting_spin(struct coll_call *w)
 {
 	struct coll_group *g = coll_member_group(w->req.member);
 	/* Not local_clock(): where that is jiffies, it stands still meanwhile. */
@@ -159,7 +139,7 @@ static void coll_waiting_spin(struct coll_waiting *w)
 }
 
 /* Post it, and stay awake for a moment. Return: as coll_op_post(). */
-static int coll_waiting_post(struct coll_waiting *w)
+static int coll_waiting_post(struct coll_call *w)
 {
 	int ret;
 
@@ -175,30 +155,27 @@ static int coll_waiting_post(struct coll_waiting *w)
 }
 
 /* There is something to do, or nothing more to wait for. */
-static bool coll_waiting_wakes(struct coll_waiting *w)
+static bool coll_waiting_wakes(struct coll_call *w)
 {
-	return coll_waiting_is_done(w) || coll_req_can_help(&w->req) ||
+	return coll_call_is_done(w) || coll_req_can_help(&w->req) ||
 	       coll_sleeper_has_job(&w->sleeper) ||
 	       coll_links_due(coll_member_group(w->req.member), &w->watcher);
 }
 
-/* Sleep until there is something to do. Return: -ERESTARTSYS: it is being killed. */
-static int coll_waiting_sleep(struct coll_waiting *w)
+/* Sleep until there is something to do, or a signal comes. */
+static void coll_waiting_sleep(struct coll_call *w)
 {
-	int ret;
-
 	/* pairs with coll_share_local() */
 	smp_store_mb(w->sleeper.awake, false);
-	ret = wait_event_killable(w->sleeper.wq, coll_waiting_wakes(w));
+	wait_event_interruptible(w->sleeper.wq, coll_waiting_wakes(w));
 	WRITE_ONCE(w->sleeper.awake, true);
-	return ret;
 }
 
 /*
  * Whatever it has been woken for, be it the end. That is near when the slices are used up,
  * and with what is short.
  */
-static void coll_waiting_work(struct coll_waiting *w)
+static void coll_waiting_work(struct coll_call *w)
 {
 	bool soon = w->watcher.alone;
 
@@ -211,44 +188,75 @@ static void coll_waiting_work(struct coll_waiting *w)
 		coll_waiting_spin(w);
 }
 
+/* Wait for the end of a command that is in flight. */
+static int coll_waiting_wait(struct coll_call *w, u64 arg, u32 len)
+{
+	struct coll_file *cf = w->cf;
+	u64 begin;
+	int ret;
+
+	while (!coll_call_is_done(w)) {
+		if (signal_pending(current)) {
+			coll_waiting_leave(w);
+			/* Whoever is killed does not come back for the result. */
+			ret = fatal_signal_pending(current) ? -EINTR : -ERESTARTNOINTR;
+			if (ret == -EINTR)
+				coll_end_killed(cf);
+			coll_call_park(w, arg, len);
+			return ret;
+		}
+		coll_waiting_sleep(w);
+		begin = coll_account_begin();
+		coll_waiting_work(w);
+		coll_account_call(cf->member, begin);
+	}
+	coll_links_unwatch(coll_member_group(cf->member), &w->watcher);
+	ret = coll_deliver(&w->req, w->result);
+	coll_call_end(w);
+	return ret;
+}
+
+static int coll_submit_again(struct coll_call *w, u64 arg, u32 len)
+{
+	u64 begin = coll_account_begin();
+
+	WRITE_ONCE(w->sleeper.away, false);
+	coll_waiting_watch(w);
+	/* As after being woken: what has been left meanwhile is not told. */
+	coll_waiting_work(w);
+	coll_account_call(w->cf->member, begin);
+	return coll_waiting_wait(w, arg, len);
+}
+
 int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len)
 {
-	struct coll_waiting w = { .req.done = coll_waiting_done };
-	struct coll_group *g;
+	struct coll_call *w = coll_call_resume(cf, arg, len);
 	u64 begin = coll_account_begin();
 	int ret;
 
-	ret = coll_decode(cf->member, arg, len, NULL, &w.req);
+	if (w)
+		return coll_submit_again(w, arg, len);
+	w = coll_call_begin(cf);
+	if (!w)
+		return coll_refused(cf->member, -ENOMEM);
+	ret = coll_decode(cf->member, arg, len, NULL, &w->req);
 	if (ret)
-		return ret;
-	g = coll_member_group(cf->member);
-	init_waitqueue_head(&w.sleeper.wq);
-	w.sleeper.task = current;
-	w.sleeper.awake = true;
-	w.req.sleeper = &w.sleeper;
-	w.watcher.wq = &w.sleeper.wq;
-	w.watcher.done = &w.done;
-	w.watcher.alone = w.req.bytes <= COLL_WATCH_ALONE && coll_waiting_is_next(&w);
-	atomic_inc(&cf->refs);
-	ret = coll_waiting_post(&w);
+		goto end;
+	w->req.done = coll_waiting_done;
+	init_waitqueue_head(&w->sleeper.wq);
+	w->sleeper.task = current;
+	w->sleeper.awake = true;
+	w->req.sleeper = &w->sleeper;
+	w->watcher.wq = &w->sleeper.wq;
+	w->watcher.done = &w->done;
+	w->watcher.alone = w->req.bytes <= COLL_WATCH_ALONE && coll_waiting_is_next(w);
+	ret = coll_waiting_post(w);
 	coll_account_call(cf->member, begin);
-	if (ret) {
-		coll_links_unwatch(g, &w.watcher);
-		coll_decode_undo(&w.req);
-		goto out;
-	}
-	while (!coll_waiting_is_done(&w)) {
-		if (fatal_signal_pending(current) || coll_waiting_sleep(&w)) {
-			coll_waiting_killed(&w);
-			break;
-		}
-		begin = coll_account_begin();
-		coll_waiting_work(&w);
-		coll_account_call(cf->member, begin);
-	}
-	coll_links_unwatch(g, &w.watcher);
-	ret = coll_deliver(&w.req, w.result);
-out:
-	atomic_dec(&cf->refs);
+	if (!ret)
+		return coll_waiting_wait(w, arg, len);
+	coll_links_unwatch(coll_member_group(cf->member), &w->watcher);
+	coll_decode_undo(&w->req);
+end:
+	coll_call_end(w);
 	return ret;
 }

@@ -2,8 +2,6 @@
 #include <linux/build_bug.h>
 #include <linux/fs.h>
 #include <linux/io_uring_types.h>
-#include <linux/sched/signal.h>
-#include <linux/sched/task.h>
 #include <linux/slab.h>
 
 #include "../compat.h"
@@ -12,6 +10,7 @@
 #include "../core/member.h"
 #include "../core/op.h"
 #include "decode.h"
+#include "end.h"
 #include "file.h"
 #include "fixed.h"
 #include "progress.h"
@@ -25,7 +24,7 @@ struct coll_uring {
 	struct io_uring_cmd *cmd;
 	struct coll_file *cf;
 	struct coll_progress *progress;
-	bool holds_file;	/* not a fixed file: counts in cf->refs */
+	bool holds_file;	/* not a fixed file: counts, see end.h */
 	int result;
 };
 
@@ -38,8 +37,7 @@ static struct coll_uring **coll_pdu(struct io_uring_cmd *cmd)
 static void coll_uring_free(struct coll_uring *u)
 {
 	if (u->holds_file)
-		atomic_dec(&u->cf->refs);
-	atomic_dec(&u->cf->uring);
+		coll_end_drop(u->cf);
 	kfree(u);
 }
 
@@ -63,73 +61,10 @@ static void coll_uring_done(struct coll_req *req, int result)
 	coll_cmd_finish_in_task(u->cmd, coll_uring_finish);
 }
 
-#if COLL_URING_CAN_CANCEL
-void coll_uring_open(struct coll_file *cf)
-{
-}
-
-void coll_uring_release(struct coll_file *cf)
-{
-}
-
-static void coll_uring_watch(struct coll_file *cf)
-{
-}
-#else
-/*
- * 6.1 lets execve() wait for our commands without telling us, and it cannot be
- * killed meanwhile. So while commands are in flight, look now and then.
- */
-#define COLL_WATCH_INTERVAL	(HZ / 20)
-
-static bool coll_owner_leaving(struct coll_file *cf)
-{
-	struct task_struct *t;
-	bool leaving = false;
-
-	rcu_read_lock();
-	for_each_thread(cf->owner, t)
-		leaving |= coll_task_leaving(t);
-	rcu_read_unlock();
-	return leaving;
-}
-
-static void coll_watch_work(struct work_struct *work)
-{
-	struct coll_file *cf = container_of(to_delayed_work(work),
-					    struct coll_file, watch);
-
-	if (!atomic_read(&cf->uring))
-		return;
-	if (coll_owner_leaving(cf))
-		coll_member_gone(cf->member, COLL_CAUSE_EXIT);
-	else
-		queue_delayed_work(coll_wq, &cf->watch, COLL_WATCH_INTERVAL);
-}
-
-void coll_uring_open(struct coll_file *cf)
-{
-	INIT_DELAYED_WORK(&cf->watch, coll_watch_work);
-	cf->owner = get_task_struct(current->group_leader);
-}
-
-void coll_uring_release(struct coll_file *cf)
-{
-	cancel_delayed_work_sync(&cf->watch);
-	put_task_struct(cf->owner);
-}
-
-static void coll_uring_watch(struct coll_file *cf)
-{
-	queue_delayed_work(coll_wq, &cf->watch, COLL_WATCH_INTERVAL);
-}
-#endif
-
 /* The ring or the task goes, and asks for every command in flight. */
 static int coll_uring_cancel(struct coll_file *cf)
 {
-	coll_member_gone(cf->member, current->flags & PF_EXITING ?
-			 COLL_CAUSE_EXIT : COLL_CAUSE_CANCEL);
+	coll_end_cancelled(cf);
 	return 0;
 }
 
@@ -139,6 +74,7 @@ static int coll_uring_submit(struct coll_file *cf, struct io_uring_cmd *cmd,
 	struct coll_uring *u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
 	struct coll_fixed fixed = { .cmd = cmd, .issue_flags = issue_flags };
 	u64 begin = coll_account_begin();
+	bool holds_file;
 	int ret;
 
 	if (!u)
@@ -154,9 +90,9 @@ static int coll_uring_submit(struct coll_file *cf, struct io_uring_cmd *cmd,
 	u->cf = cf;
 	u->holds_file = !(cmd_to_io_kiocb(cmd)->flags & REQ_F_FIXED_FILE);
 	*coll_pdu(cmd) = u;
-	atomic_inc(&cf->uring);
-	if (u->holds_file)
-		atomic_inc(&cf->refs);
+	holds_file = u->holds_file;
+	if (holds_file)
+		coll_end_hold(cf);
 
 	u->progress = coll_progress_begin(cf, &u->req);
 	/* Before posting: afterwards the command may be complete and gone. */
@@ -172,7 +108,7 @@ static int coll_uring_submit(struct coll_file *cf, struct io_uring_cmd *cmd,
 		coll_cmd_done(cmd, coll_refused(cf->member, ret), issue_flags);
 		return -EIOCBQUEUED;
 	}
-	coll_uring_watch(cf);
+	coll_end_posted(cf, holds_file);
 	return -EIOCBQUEUED;
 }
 

@@ -107,6 +107,9 @@ static const char *const collective_names[COLL_NR_COLLECTIVES] = {
 	[COLL_SEND]			= "send",
 	[COLL_RECV]			= "recv",
 	[COLL_SENDRECV]			= "sendrecv",
+	[COLL_PROBE]			= "probe",
+	[COLL_MPROBE]			= "mprobe",
+	[COLL_MRECV]			= "mrecv",
 };
 
 u32 coll_dtype_size(u32 dtype)

@@ -8,7 +8,8 @@
  *
  * Integers: sum, prod, premulsum wrap; min and max compare as the type says. land,
  * lor, lxor take every value but 0 as true and give 1 or 0, in bool too. avg: the sum,
- * wrapped, divided and truncated towards zero.
+ * wrapped, divided and truncated towards zero. (Collectives do not let it wrap: wide.h puts
+ * that, and folds over several calls, together from these kernels.)
  *
  * f32, f64, long double, and the parts of complex numbers: each step is rounded to
  * the type, to nearest even (never contracted, never reassociated; denormals are
@@ -91,10 +92,16 @@ typedef void coll_reduce_fn(void *const *out, unsigned int nr_out,
  * @name: "scalar", "sse2", "avx2", "avx512", "neon"
  * @fn: by dtype and op. That of coll_simd_scalar has all that coll_op_defined()
  *	allows but sum_exact; others may have NULL where they have nothing better.
+ * @widen: by dtype: the only input, in the wider type of coll_wide_dtype(); exact. NULL:
+ *	there is no such type, or this set has nothing better than the scalar one.
+ * @narrow: by dtype: back from the wider type; floats are rounded as said above, of
+ *	integers the low bits are left
  */
 struct coll_simd {
 	const char *name;
 	coll_reduce_fn *fn[COLL_NR_DTYPES][COLL_NR_OPS];
+	coll_reduce_fn *widen[COLL_NR_DTYPES];
+	coll_reduce_fn *narrow[COLL_NR_DTYPES];
 };
 
 /* The reference. It computes with floats too, see simd.h. */

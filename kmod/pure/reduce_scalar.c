@@ -16,4 +16,6 @@ const struct coll_simd coll_simd_scalar = {
 		COLL_ROWS_X87,
 #endif
 	},
+	.widen = { COLL_ROWS_WIDE(to_wide) },
+	.narrow = { COLL_ROWS_WIDE(from_wide) },
 };

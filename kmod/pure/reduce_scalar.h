@@ -84,6 +84,34 @@ void coll_scalar_premulsum_##type(COLL_FOLD_ARGS)				\
 	COLL_FOLD_LOOP(type, b = scaled_##type(b, k, arg), step, result)	\
 }
 
+/* Between a type and the wider one of its partial results. */
+#define COLL_CONVERT(type, wide)						\
+void coll_scalar_to_wide_##type(COLL_FOLD_ARGS)					\
+{										\
+	unsigned int k;								\
+	size_t i;								\
+										\
+	for (i = 0; i < count; i++) {						\
+		const wide a = get_##type(in[0], i);				\
+										\
+		for (k = 0; k < nr_out; k++)					\
+			put_##wide(out[k], i, a);				\
+	}									\
+}										\
+										\
+void coll_scalar_from_wide_##type(COLL_FOLD_ARGS)					\
+{										\
+	unsigned int k;								\
+	size_t i;								\
+										\
+	for (i = 0; i < count; i++) {						\
+		const wide a = get_##wide(in[0], i);				\
+										\
+		for (k = 0; k < nr_out; k++)					\
+			put_##type(out[k], i, a);				\
+	}									\
+}
+
 /* get_ and put_ of types that are folded as they are. */
 #define COLL_FOLD_NATIVE(type, c_type)						\
 typedef c_type acc_##type;							\
@@ -163,6 +191,7 @@ COLL_FOLD(op, type, bits,							\
 #define NAMES_PAIR(type)	NAME(minloc, type), NAME(maxloc, type)
 #define NAMES_SIGNED(type)	NAMES_ORDER(type), NAME(avg, type)
 #define NAMES_FLOAT(type)	NAMES_ADD(type), NAMES_ORDER(type), NAME(premulsum, type)
+#define NAMES_WIDE(type)	NAME(to_wide, type), NAME(from_wide, type)
 #define NAMES_INT(type)		NAMES_FLOAT(type), NAMES_LOGIC(type), NAMES_BITS(type)
 
 #define DECLARE(names)		coll_reduce_fn names
@@ -191,6 +220,12 @@ DECLARE(NAMES_SIGNED(s8));
 DECLARE(NAMES_SIGNED(s16));
 DECLARE(NAMES_SIGNED(s32));
 DECLARE(NAMES_SIGNED(s64));
+DECLARE(NAMES_WIDE(u8));
+DECLARE(NAMES_WIDE(s8));
+DECLARE(NAMES_WIDE(u16));
+DECLARE(NAMES_WIDE(s16));
+DECLARE(NAMES_WIDE(u32));
+DECLARE(NAMES_WIDE(s32));
 
 /* reduce_scalar_float.c */
 DECLARE(NAMES_FLOAT(f32));
@@ -204,6 +239,10 @@ DECLARE(NAMES_FLOAT(f16));
 DECLARE(NAMES_FLOAT(bf16));
 DECLARE(NAMES_FLOAT(e4m3));
 DECLARE(NAMES_FLOAT(e5m2));
+DECLARE(NAMES_WIDE(f16));
+DECLARE(NAMES_WIDE(bf16));
+DECLARE(NAMES_WIDE(e4m3));
+DECLARE(NAMES_WIDE(e5m2));
 
 /* reduce_scalar_pair.c */
 DECLARE(NAMES_PAIR(f32_i32));

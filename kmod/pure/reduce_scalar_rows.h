@@ -81,6 +81,19 @@
 	[COLL_F32_F32]	= COLL_ROW_PAIR(f32_f32, b64),	\
 	[COLL_F64_F64]	= COLL_ROW_PAIR(f64_f64, b128)
 
+/* @way: to_wide or from_wide; see struct coll_simd */
+#define COLL_ROWS_WIDE(way)				\
+	[COLL_I8]	= FN(way, s8),			\
+	[COLL_U8]	= FN(way, u8),			\
+	[COLL_I16]	= FN(way, s16),			\
+	[COLL_U16]	= FN(way, u16),			\
+	[COLL_I32]	= FN(way, s32),			\
+	[COLL_U32]	= FN(way, u32),			\
+	[COLL_F16]	= FN(way, f16),			\
+	[COLL_BF16]	= FN(way, bf16),		\
+	[COLL_F8E4M3]	= FN(way, e4m3),		\
+	[COLL_F8E5M2]	= FN(way, e5m2)
+
 /* Where long double is that of the x87. */
 #define COLL_ROWS_X87					\
 	[COLL_LDOUBLE]	= { COLL_ROW_ADD(ldouble, ldouble), COLL_ROW_ORDER(ldouble),	\

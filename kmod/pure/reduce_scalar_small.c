@@ -99,6 +99,8 @@ static u32 narrow(const struct format *f, f32 value)
 	return sign | (magnitude > f->largest ? f->overflow : magnitude);
 }
 
+COLL_FOLD_NATIVE(f32, f32)
+
 /* @type: the format, @word: unsigned integer of its size */
 #define SMALL(type, word, bits)							\
 typedef f32 acc_##type;								\
@@ -124,7 +126,8 @@ COLL_FOLD(prod, type, bits, a * b, a)						\
 COLL_FOLD(min, type, bits, min_##type(a, b), a)					\
 COLL_FOLD(max, type, bits, max_##type(a, b), a)					\
 COLL_FOLD_AVG(type, a + b, a / (f32)n)						\
-COLL_FOLD_SCALED(type, b * s, a + b, a)
+COLL_FOLD_SCALED(type, b * s, a + b, a)						\
+COLL_CONVERT(type, f32)
 
 SMALL(f16, u16, b16)
 SMALL(bf16, u16, b16)

@@ -3,44 +3,12 @@
  * Encoding and decoding of frames, byte by byte, so that neither the host's
  * byte order nor the alignment of the buffer matters.
  */
+#include "bytes.h"
 #include "wire.h"
 
 #define CAUSE_ERROR_MAX		133	/* EHWPOISON: beyond are the kernel's own */
 #define CAUSE_SIGNAL_MAX	128	/* largest _NSIG of any architecture */
 #define CAUSE_PID_MAX		0x7fffffffU
-
-static void put16(u8 *p, u16 v)
-{
-	p[0] = v;
-	p[1] = v >> 8;
-}
-
-static void put32(u8 *p, u32 v)
-{
-	put16(p, v);
-	put16(p + 2, v >> 16);
-}
-
-static void put64(u8 *p, u64 v)
-{
-	put32(p, v);
-	put32(p + 4, v >> 32);
-}
-
-static u16 get16(const u8 *p)
-{
-	return p[0] | (u16)p[1] << 8;
-}
-
-static u32 get32(const u8 *p)
-{
-	return get16(p) | (u32)get16(p + 2) << 16;
-}
-
-static u64 get64(const u8 *p)
-{
-	return get32(p) | (u64)get32(p + 4) << 32;
-}
 
 /*
  * One round of SplitMix64: Steele, Lea, Flood, "Fast Splittable Pseudorandom
@@ -57,9 +25,9 @@ static u64 mix(u64 h, u64 v)
 	return h ^ h >> 31;
 }
 
-u64 coll_wire_comm(const u8 *key)
+u64 coll_wire_comm(const u8 *name)
 {
-	return mix(mix(COLL_WIRE_MAGIC, get64(key)), get64(key + 8));
+	return get64(name);
 }
 
 u64 coll_signature(u32 collective, u32 op, u32 dtype, u32 algorithm, u32 root,
@@ -135,6 +103,12 @@ static bool cts_ok(const struct coll_frame *f)
 	       !f->signature;
 }
 
+/* So is CANCEL. */
+static bool cancel_ok(const struct coll_frame *f)
+{
+	return !f->length && !f->transfer && f->seq && !f->offset && !f->signature;
+}
+
 static bool msg_ok(const struct coll_frame *f)
 {
 	return data_ok(f) && f->length && !f->transfer && !f->signature;
@@ -163,9 +137,13 @@ int coll_wire_get_header(const u8 *buf, struct coll_frame *f)
 	case COLL_FRAME_HELLO:
 		ok = control_ok(f, COLL_WIRE_HELLO);
 		break;
+	case COLL_FRAME_PROOF:
+		ok = control_ok(f, COLL_WIRE_PROOF);
+		break;
 	case COLL_FRAME_DATA:
-		flags = COLL_FRAME_ACK_NOW;
-		ok = data_ok(f);
+		flags = COLL_FRAME_ACK_NOW | COLL_FRAME_LOAN;
+		/* a token has no payload to lend */
+		ok = data_ok(f) && (f->length || !(f->flags & COLL_FRAME_LOAN));
 		break;
 	case COLL_FRAME_ABORT:
 		ok = control_ok(f, COLL_WIRE_ABORT);
@@ -188,6 +166,9 @@ int coll_wire_get_header(const u8 *buf, struct coll_frame *f)
 	case COLL_FRAME_MSG:
 		ok = msg_ok(f);
 		break;
+	case COLL_FRAME_CANCEL:
+		ok = cancel_ok(f);
+		break;
 	default:
 		ok = false;
 	}
@@ -196,15 +177,16 @@ int coll_wire_get_header(const u8 *buf, struct coll_frame *f)
 
 void coll_wire_put_hello(u8 *buf, const struct coll_hello *h)
 {
-	memcpy(buf, h->key, COLL_KEY_SIZE);
-	put32(buf + 16, h->size);
-	put32(buf + 20, h->nr_nodes);
-	put32(buf + 24, h->src_node);
-	put32(buf + 28, h->dst_node);
-	put32(buf + 32, h->stripe);
-	put32(buf + 36, h->wire_min);
-	put32(buf + 40, h->wire_max);
-	put32(buf + 44, 0);
+	memcpy(buf, h->name, COLL_WIRE_NAME);
+	memcpy(buf + 16, h->nonce, COLL_WIRE_NONCE);
+	put32(buf + 32, h->size);
+	put32(buf + 36, h->nr_nodes);
+	put32(buf + 40, h->src_node);
+	put32(buf + 44, h->dst_node);
+	put32(buf + 48, h->stripe);
+	put32(buf + 52, h->wire_min);
+	put32(buf + 56, h->wire_max);
+	put32(buf + 60, 0);
 }
 
 /*
@@ -213,23 +195,43 @@ void coll_wire_put_hello(u8 *buf, const struct coll_hello *h)
  */
 int coll_wire_get_hello(const u8 *buf, struct coll_hello *h)
 {
-	memcpy(h->key, buf, COLL_KEY_SIZE);
-	h->size = get32(buf + 16);
-	h->nr_nodes = get32(buf + 20);
-	h->src_node = get32(buf + 24);
-	h->dst_node = get32(buf + 28);
-	h->stripe = get32(buf + 32);
-	h->wire_min = get32(buf + 36);
-	h->wire_max = get32(buf + 40);
+	memcpy(h->name, buf, COLL_WIRE_NAME);
+	memcpy(h->nonce, buf + 16, COLL_WIRE_NONCE);
+	h->size = get32(buf + 32);
+	h->nr_nodes = get32(buf + 36);
+	h->src_node = get32(buf + 40);
+	h->dst_node = get32(buf + 44);
+	h->stripe = get32(buf + 48);
+	h->wire_min = get32(buf + 52);
+	h->wire_max = get32(buf + 56);
 
 	if (!h->size || h->size > COLL_MAX_SIZE ||
 	    !h->nr_nodes || h->nr_nodes > h->size ||
 	    h->src_node >= h->nr_nodes || h->dst_node >= h->nr_nodes ||
 	    h->src_node == h->dst_node || h->stripe >= COLL_MAX_STRIPES ||
 	    !h->wire_min || h->wire_min > COLL_WIRE_VERSION ||
-	    h->wire_max < COLL_WIRE_VERSION || get32(buf + 44))
+	    h->wire_max < COLL_WIRE_VERSION || get32(buf + 60))
 		return -EPROTO;
 	return 0;
+}
+
+void coll_wire_put_name_text(u8 *buf)
+{
+	static const u8 label[COLL_WIRE_LABEL] = "coll wire name";
+
+	memcpy(buf, label, sizeof(label));
+}
+
+void coll_wire_put_proof_text(u8 *buf, u32 epoch, const struct coll_hello *from,
+			      const struct coll_hello *to)
+{
+	static const u8 label[COLL_WIRE_LABEL] = "coll wire proof";
+
+	memcpy(buf, label, sizeof(label));
+	buf += sizeof(label);
+	put32(buf, epoch);
+	coll_wire_put_hello(buf + 4, from);
+	coll_wire_put_hello(buf + 4 + COLL_WIRE_HELLO, to);
 }
 
 /* Graphic ASCII: the name ends up in logs and terminals of other hosts. */

@@ -2,8 +2,9 @@
 /*
  * What goes over a link: frames of a fixed header and a payload, little-endian.
  *
- * Two streams make a link. Stripe 0 (control) carries HELLO, ABORT, BYE, POST, ACK,
- * RTS and CTS, and is always read. A data stripe carries HELLO first, DATA and MSG then.
+ * Two streams make a link. Stripe 0 (control) carries HELLO, PROOF, ABORT, BYE, POST, ACK,
+ * RTS, CTS and CANCEL, and is always read. A data stripe carries HELLO and PROOF first, DATA
+ * and MSG then.
  * DATA is read only as far as posted ops want the bytes: that is the flow control, and
  * the reason why an ABORT must not have to queue behind data. MSG always has a place to
  * go to: a message is offered by RTS, and its bytes follow the CTS.
@@ -21,13 +22,19 @@
 #include "env.h"
 
 #define COLL_WIRE_MAGIC		0x4c4c4f43U	/* "COLL" */
-#define COLL_WIRE_VERSION	1
+#define COLL_WIRE_VERSION	2
 #define COLL_WIRE_HDR		56		/* bytes of a header */
-#define COLL_WIRE_HELLO		48		/* bytes of each payload */
+#define COLL_WIRE_HELLO		64		/* bytes of each payload */
 #define COLL_WIRE_ABORT		72
 #define COLL_WIRE_BYE		16
 #define COLL_WIRE_RTS		24
+#define COLL_WIRE_PROOF		32
 #define COLL_WIRE_CTRL_MAX	72		/* the largest of these */
+#define COLL_WIRE_NAME		16		/* public name of a communicator */
+#define COLL_WIRE_NONCE		16
+#define COLL_WIRE_LABEL		16		/* first bytes of all that is authenticated */
+/* What PROOF authenticates: label, epoch, HELLO of the sender, HELLO of the receiver */
+#define COLL_WIRE_PROOF_TEXT	(COLL_WIRE_LABEL + 4 + 2 * COLL_WIRE_HELLO)
 #define COLL_WIRE_DATA_MAX	(1U << 20)	/* payload of DATA or MSG at most */
 /* DATA of a communicator, headers and payload, not acknowledged yet, at most */
 #define COLL_WIRE_WINDOW	(4U << 20)
@@ -42,24 +49,32 @@ enum coll_frame_type {
 	COLL_FRAME_RTS		= 7,	/* message @seq is offered to a rank */
 	COLL_FRAME_CTS		= 8,	/* message @seq may come, or is refused */
 	COLL_FRAME_MSG		= 9,	/* bytes of message @seq, in the order of CTS */
+	COLL_FRAME_CANCEL	= 10,	/* message @seq is wanted back: the CTS tells */
+	COLL_FRAME_PROOF	= 11,	/* the answer to HELLO: the sender knows the key */
 };
+
+/* Digested into a signature where partial results are wide (wide.h), or asked not to be */
+#define COLL_WIRE_WIDE		1
+#define COLL_WIRE_NARROW	2
 
 /* struct coll_frame.flags: DATA: acknowledge as soon as this is consumed */
 #define COLL_FRAME_ACK_NOW	(1U << 0)
+/* DATA: the payload does not follow: both ends are in one kernel, see xport/loan.h */
+#define COLL_FRAME_LOAN		(1U << 1)
 
 /**
  * struct coll_frame - a header, decoded
  * @type: enum coll_frame_type
- * @flags: DATA: COLL_FRAME_ACK_NOW; else 0
+ * @flags: DATA: COLL_FRAME_ACK_NOW, COLL_FRAME_LOAN; else 0
  * @comm: communicator, as coll_wire_comm() gives it
  * @epoch: incarnation of it
  * @transfer: DATA: ordinal of the transfer among those of this op on this
  *	directed link; CTS: errno of a refusal; else 0
- * @seq: DATA, POST: op sequence number, from 1; RTS, CTS, MSG: number of the message
+ * @seq: DATA, POST: op sequence number, from 1; RTS, CTS, MSG, CANCEL: number of the message
  *	among those from that node to this one, from 1; else 0
  * @offset: DATA, MSG: byte offset of the payload in the transfer or message; ACK: bytes of DATA
  *	frames, headers and payload, consumed so far; else 0
- * @length: bytes of payload that follow
+ * @length: bytes of payload, which follow unless it is a loan
  * @crc: CRC32C of the payload if a flag says so; none does yet, must be 0
  * @signature: DATA, POST: coll_signature() of the op; else 0
  *
@@ -80,14 +95,33 @@ struct coll_frame {
 	u32	crc;
 };
 
+/* Bytes that follow the header on the stream. */
+static inline u32 coll_wire_follows(const struct coll_frame *f)
+{
+	return f->flags & COLL_FRAME_LOAN ? 0 : f->length;
+}
+
 /**
  * struct coll_hello - payload of HELLO
+ * @name: of the communicator: the MAC of coll_wire_put_name_text() under its key, the first
+ *	bytes of it
+ * @nonce: random; another one for each stream, and for each communicator that joins one later
+ * @size: ranks
+ * @nr_nodes: nodes
+ * @src_node: of the sender
+ * @dst_node: of the receiver
+ * @stripe: stream
+ * @wire_min: lowest wire version that the sender speaks
+ * @wire_max: highest
  *
- * Wire: key 0, size 16, nr_nodes 20, src_node 24, dst_node 28, stripe 32,
- * wire_min 36, wire_max 40, reserved 44 (zero).
+ * Nothing of it is secret.
+ *
+ * Wire: name 0, nonce 16, size 32, nr_nodes 36, src_node 40, dst_node 44, stripe 48,
+ * wire_min 52, wire_max 56, reserved 60 (zero).
  */
 struct coll_hello {
-	u8	key[COLL_KEY_SIZE];
+	u8	name[COLL_WIRE_NAME];
+	u8	nonce[COLL_WIRE_NONCE];
 	u32	size;
 	u32	nr_nodes;
 	u32	src_node;
@@ -129,9 +163,27 @@ struct coll_rts {
 
 /**
  * coll_wire_comm() - short name of a communicator, for headers
- * @key: COLL_KEY_SIZE bytes
+ * @name: COLL_WIRE_NAME bytes, as in HELLO
  */
-u64 coll_wire_comm(const u8 *key);
+u64 coll_wire_comm(const u8 *name);
+
+/**
+ * coll_wire_put_name_text() - what the name of a communicator is the MAC of
+ * @buf: COLL_WIRE_LABEL bytes
+ */
+void coll_wire_put_name_text(u8 *buf);
+
+/**
+ * coll_wire_put_proof_text() - what PROOF is the MAC of
+ * @buf: COLL_WIRE_PROOF_TEXT bytes
+ * @epoch: of the communicator
+ * @from: HELLO of who sends PROOF
+ * @to: HELLO of who receives it
+ *
+ * It depends on all fields of both, and on which of them is which.
+ */
+void coll_wire_put_proof_text(u8 *buf, u32 epoch, const struct coll_hello *from,
+			      const struct coll_hello *to);
 
 /**
  * coll_signature() - digest of what all ranks must agree on

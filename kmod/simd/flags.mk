@@ -19,7 +19,8 @@ coll-simd-arch := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 endif
 
 coll-simd-scalar  := reduce_scalar reduce_scalar_copy reduce_scalar_float \
-		     reduce_scalar_int reduce_scalar_pair reduce_scalar_small
+		     reduce_scalar_int reduce_scalar_pair reduce_scalar_small \
+		     reduce_scalar_wide
 coll-simd-x86_64  := simd/reduce_x87 simd/reduce_sse2 simd/reduce_avx2 simd/reduce_avx512
 coll-simd-aarch64 := simd/reduce_neon
 coll-simd-objs	  := $(coll-simd-scalar:%=pure/%) $(coll-simd-$(coll-simd-arch))

@@ -9,6 +9,7 @@
 
 #include "../pure/reduce_scalar_rows.h"
 #include "reduce_kinds.h"
+#include "reduce_wide.h"
 
 #define REDUCE_ARGS								\
 	void *const *out, unsigned int nr_out, const void *const *in,		\
@@ -237,6 +238,10 @@ COPY(b64_b32, 16, used_b64_b32())
 const struct coll_simd COLL_SIMD_TABLE = {
 	.name = COLL_SIMD_NAME,
 	.fn = { COLL_ROWS },
+#ifdef HAVE_WIDE
+	.widen = { COLL_ROWS_WIDE(to_wide) },
+	.narrow = { COLL_ROWS_WIDE(from_wide) },
+#endif
 };
 
 #endif /* COLL_SIMD_REDUCE_TEMPLATE_H */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/err.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <net/sock.h>
@@ -32,7 +33,9 @@ void coll_ch_hello(const struct coll_channel *ch, struct coll_hello *h)
 		.wire_min = COLL_WIRE_VERSION,
 		.wire_max = COLL_WIRE_VERSION,
 	};
-	memcpy(h->key, g->key, sizeof(h->key));
+	memcpy(h->name, ch->name, sizeof(h->name));
+	/* Only a guest has a handshake of its own. */
+	memcpy(h->nonce, ch->greet.nonce, sizeof(h->nonce));
 }
 
 void coll_ch_fail(struct coll_channel *ch, u32 kind, int error, u64 seq, u32 code)
@@ -73,6 +76,9 @@ void coll_ch_begin(struct coll_channel *ch)
 		ch->nr_ops = coll_ops_running(ch->link.group, ch->ops);
 	ch->rx_at = 0;
 	ch->tx_at = 0;
+	/* While the peer is there for sure: see coll_ch_may_read(). */
+	if (!ch->kin_sought && coll_ch_greeted(ch))
+		coll_desk_kin(ch);
 	ch->busy |= ch->nr_ops || coll_ch_talks(ch);
 }
 
@@ -109,7 +115,8 @@ static void coll_ch_check_post(struct coll_channel *ch, const struct coll_op *op
 /* The data stream has ended, and the op needs more than has come by it. */
 static bool coll_ch_starves(const struct coll_channel *ch, const struct coll_op *op)
 {
-	bool have = ch->aside.len || (ch->rx_state == COLL_CH_MATCH && !ch->rx_left);
+	bool have = ch->aside.len || (ch->rx_state == COLL_CH_MATCH && !ch->rx_left) ||
+		    coll_ch_on_loan(ch);
 	struct coll_exec *x = op->exec;
 
 	return coll_exec_sends(x, &ch->link) ||
@@ -176,7 +183,7 @@ void coll_ch_check_lost(struct coll_channel *ch)
 		coll_ch_fail(ch, COLL_CAUSE_LINK, EHOSTDOWN, coll_ch_now(ch),
 			     ctrl->error);
 	else if (data && data->closed)
-		queue_delayed_work(coll_wq, &ch->lost, COLL_LOST_GRACE);
+		queue_delayed_work(coll_alarm_wq, &ch->lost, COLL_LOST_GRACE);
 }
 
 static void coll_ch_lost(struct work_struct *work)
@@ -195,7 +202,7 @@ static void coll_ch_lost(struct work_struct *work)
 	spin_unlock(&g->lock);
 	/* Ops before it may still end well, and one that can never be fails with them. */
 	if (!must && !READ_ONCE(g->error) && (doomed || lost > coll_ch_now(ch)))
-		queue_delayed_work(coll_wq, &ch->lost, COLL_LOST_GRACE);
+		queue_delayed_work(coll_alarm_wq, &ch->lost, COLL_LOST_GRACE);
 	else if (must || READ_ONCE(g->ended) < lost)
 		coll_ch_fail(ch, COLL_CAUSE_LINK, EHOSTDOWN, coll_ch_now(ch),
 			     data->error);
@@ -245,7 +252,7 @@ static bool coll_ch_ready(const struct coll_link *link)
 {
 	const struct coll_channel *ch = to_channel(link);
 
-	return coll_conn_greeted(ch->conn) && coll_ch_greeted(ch);
+	return coll_ch_greeted(ch);
 }
 
 static u64 coll_ch_posted(const struct coll_link *link)
@@ -280,7 +287,7 @@ static bool coll_ch_stat(const struct coll_link *link, u32 i,
 	return true;
 }
 
-/* Has the peer greeted, or can it not do so any more? */
+/* Has the peer proved that it knows the key, or can it not do so any more? */
 static bool coll_ch_settled(const struct coll_channel *ch)
 {
 	u32 i;
@@ -291,7 +298,10 @@ static bool coll_ch_settled(const struct coll_channel *ch)
 		if (!st || READ_ONCE(st->closed) || READ_ONCE(st->bad))
 			return true;
 	}
-	return READ_ONCE(ch->greeted);
+	/* It has said what it should not: it is not believed any more. */
+	if (ch->guest && READ_ONCE(ch->greet.state) == COLL_GREET_REFUSED)
+		return !READ_ONCE(ch->greet.hello_due);
+	return coll_ch_greeted(ch);
 }
 
 /* Is there no frame of ours which only the peer's ABORT allows to end? */
@@ -303,7 +313,7 @@ static bool coll_ch_is_through(const struct coll_channel *ch)
 	       READ_ONCE(data->closed);
 }
 
-/* Does closing the streams no harm to what has been sent? See coll_ch_last_words(). */
+/* Does closing the streams no harm to what has been sent? See coll_ch_lingers(). */
 static bool coll_ch_may_close(const struct coll_channel *ch)
 {
 	const struct coll_stream *data = coll_conn_stream(ch->conn, COLL_STRIPE_DATA);
@@ -313,45 +323,46 @@ static bool coll_ch_may_close(const struct coll_channel *ch)
 	       skb_queue_empty_lockless(&data->sock->sk->sk_receive_queue);
 }
 
-/* Wait until it is so, or @end has come, which is the same for all links of a group. */
-static void coll_ch_wait(struct coll_channel *ch,
-			 bool (*is_so)(const struct coll_channel *ch), unsigned long end)
+static void coll_ch_flush(struct coll_link *link)
 {
-	unsigned long now = jiffies;
-
-	if (time_before(now, end))
-		wait_event_timeout(ch->conn->settled, is_so(ch), end - now);
+	coll_conn_flush(to_channel(link)->conn);
 }
 
-/* What members have said last gets one try to leave. */
-static void coll_ch_last_words(struct coll_channel *ch, bool hard)
+/*
+ * What members have said last gets one try to leave, in coll_ch_flush(). All links of a
+ * group wait together, from the same moment on.
+ */
+static bool coll_ch_lingers(const struct coll_link *link, bool hard)
 {
-	unsigned long since = ch->link.group->reaped;
+	const struct coll_channel *ch = to_channel(link);
+	unsigned long since = link->group->reaped;
 
-	coll_conn_flush(ch->conn);
+	/* If the group has failed. */
+	if (time_before(jiffies, since + COLL_TX_GRACE) && !coll_ch_is_through(ch))
+		return true;
+	if (!time_before(jiffies, since + coll_dead_after() * HZ))
+		return false;
 	/*
 	 * The peer has begun an op that is none here, and may still be in one before it. To
 	 * close with bytes unread would reset the stream, with what we have sent. It fails,
 	 * and says so, when it is through, which over a slow link takes its time.
 	 */
-	if (!hard)
-		coll_ch_wait(ch, coll_ch_may_close, since + coll_dead_after() * HZ);
-	/* If the group has failed. */
-	coll_ch_wait(ch, coll_ch_is_through, since + COLL_TX_GRACE);
-	if (!ch->guest || coll_ch_settled(ch))
-		return;
+	if (!hard && !coll_ch_may_close(ch))
+		return true;
 	/*
-	 * The peer is about to join the conn: with nobody here to answer its
-	 * HELLO, it would never hear that we have been, and gone.
+	 * The peer is about to greet: with nobody here to answer, it would never hear that we
+	 * have been, and gone, or why. Before it has proved that it knows the key it is told
+	 * nothing.
 	 */
-	coll_ch_wait(ch, coll_ch_settled, since + coll_dead_after() * HZ);
-	coll_conn_flush(ch->conn);
+	return !coll_ch_settled(ch);
 }
 
 static void coll_ch_free(struct coll_channel *ch)
 {
+	coll_desk_close(ch);
 	coll_spill_free(&ch->aside);
 	coll_sweep_free(ch->sweep);
+	kfree(ch->piece);
 	kfree(ch);
 }
 
@@ -360,11 +371,14 @@ static void coll_ch_close(struct coll_link *link, bool hard)
 	struct coll_channel *ch = to_channel(link);
 	struct coll_conn *conn = ch->conn;
 
-	coll_ch_last_words(ch, hard);
+	/* The HELLO of a peer that has joined late is answered, and what follows is said. */
+	if (ch->guest)
+		coll_conn_flush(conn);
 	coll_conn_leave(conn, ch, hard);
 	cancel_delayed_work_sync(&ch->lost);
-	coll_conn_put(conn);
+	/* The other end kicks the conn under the lock of the desk: the desk goes first. */
 	coll_ch_free(ch);
+	coll_conn_put(conn);
 }
 
 static const struct coll_link_ops coll_ch_ops = {
@@ -379,6 +393,8 @@ static const struct coll_link_ops coll_ch_ops = {
 	.ready	= coll_ch_ready,
 	.posted	= coll_ch_posted,
 	.stat	= coll_ch_stat,
+	.flush	= coll_ch_flush,
+	.lingers = coll_ch_lingers,
 	.close	= coll_ch_close,
 };
 
@@ -388,7 +404,7 @@ static struct coll_channel *coll_ch_alloc(struct coll_group *g, u32 peer, u32 nr
 
 	if (!ch)
 		return NULL;
-	ch->sweep = coll_sweep_alloc(g->nr_local, COLL_PARTIAL_MAX);
+	ch->sweep = coll_sweep_alloc(g->nr_local, COLL_PARTIAL_MAX, true);
 	if (!ch->sweep) {
 		kfree(ch);
 		return NULL;
@@ -397,9 +413,15 @@ static struct coll_channel *coll_ch_alloc(struct coll_group *g, u32 peer, u32 nr
 	ch->link.group = g;
 	ch->link.peer = peer;
 	ch->link.nr = nr;
-	ch->comm = coll_wire_comm(g->key);
-	coll_spill_init(&ch->aside);
+	coll_greet_name(g->key, ch->name);
+	ch->comm = coll_wire_comm(ch->name);
+	coll_spill_init(&ch->aside, g->user, g->memcg);
 	INIT_DELAYED_WORK(&ch->lost, coll_ch_lost);
+	if (coll_desk_open(ch)) {
+		coll_sweep_free(ch->sweep);
+		kfree(ch);
+		return NULL;
+	}
 	return ch;
 }
 
@@ -407,18 +429,19 @@ static struct coll_channel *coll_ch_alloc(struct coll_group *g, u32 peer, u32 nr
 static struct coll_channel *coll_ch_alloc_own(struct coll_group *g, u32 peer, u32 nr)
 {
 	struct coll_channel *ch = coll_ch_alloc(g, peer, nr);
+	struct coll_conn *conn;
 	struct coll_hello hello;
 
 	if (!ch)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	coll_ch_hello(ch, &hello);
-	ch->conn = coll_conn_alloc(&hello, g->epoch);
-	memzero_explicit(hello.key, sizeof(hello.key));
-	if (!ch->conn) {
+	conn = coll_conn_alloc(&hello, g->key, g->epoch, g->user);
+	if (IS_ERR(conn)) {
 		coll_ch_free(ch);
-		return NULL;
+		return ERR_CAST(conn);
 	}
-	coll_conn_enter(ch->conn, ch);
+	ch->conn = conn;
+	coll_conn_enter(conn, ch);
 	return ch;
 }
 
@@ -434,7 +457,7 @@ static struct coll_channel *coll_ch_get(struct coll_group *g, u32 peer, u32 nr)
 	if (have)
 		return to_channel(have);
 	ch = coll_ch_alloc_own(g, peer, nr);
-	if (!ch || coll_group_add_link(&ch->link))
+	if (IS_ERR(ch) || coll_group_add_link(&ch->link))
 		return ch;
 	coll_conn_put(ch->conn);
 	coll_ch_free(ch);
@@ -445,8 +468,8 @@ int coll_ch_add(struct coll_group *g, u32 peer, u32 stripe, struct socket *sock)
 {
 	struct coll_channel *ch = coll_ch_get(g, peer, stripe / COLL_STRIPES);
 
-	if (!ch)
-		return -ENOMEM;
+	if (IS_ERR(ch))
+		return PTR_ERR(ch);
 	return ch->guest ? -EEXIST : coll_conn_add(ch->conn, stripe % COLL_STRIPES, sock);
 }
 
@@ -460,8 +483,7 @@ static int coll_ch_may_share(const struct coll_channel *ch,
 	for (i = 0; i < COLL_STRIPES; i++) {
 		const struct coll_stream *st = coll_conn_stream(conn, i);
 
-		/* The first frame of a stream is that of who made the conn. */
-		if (!st || !st->tx_hello || st->closed || st->bad)
+		if (!st || st->closed || st->bad)
 			return -ENOTCONN;
 	}
 	list_for_each_entry(other, &conn->channels, list)
@@ -480,10 +502,8 @@ int coll_ch_share(struct coll_group *g, u32 peer, u32 nr, struct coll_link *via)
 	if (!ch)
 		return -ENOMEM;
 	ch->guest = true;
-	ch->hello_due = true;
+	coll_greet_init(&ch->greet);
 	ch->conn = conn;
-	/* Its own HELLO may be on the way into the sockets. */
-	flush_work(&conn->work);
 	mutex_lock(&conn->lock);
 	ret = coll_ch_may_share(ch, conn);
 	if (!ret && !coll_group_add_link(&ch->link))

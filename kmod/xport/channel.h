@@ -3,9 +3,9 @@
  * Channels: what one group has of a conn. To core a channel is its link.
  *
  * The channel of the group that handed the sockets over is greeted with them. One
- * that joins a conn later says HELLO on the control stream, and answers the first
- * HELLO it gets with another one if it has spoken before: it may not have been
- * heard. Until it has been greeted it says nothing else.
+ * that joins a conn later has a handshake of its own (greet.h) on the control stream. It
+ * answers the first HELLO it gets with another one if it has said its own before: that may
+ * not have been heard. Until the peer has proved that it knows the key it says nothing else.
  *
  * DATA of a channel has a window, COLL_WIRE_WINDOW. It is taken in order: first
  * what has been put aside, then what comes. Of the ops that run each direction is at the
@@ -22,6 +22,7 @@
 #include "../core/sweep.h"
 #include "../pure/wire.h"
 #include "conn.h"
+#include "loan.h"
 #include "spill.h"
 
 struct coll_exec_step;
@@ -34,16 +35,31 @@ enum coll_ch_rx {
 	COLL_CH_PAYLOAD,	/* bytes go to the step's range */
 };
 
+/* So many places in the stream are known: see tx_ack.c. */
+#define COLL_TX_MARKS	32
+
+/**
+ * struct coll_tx_mark - where a frame begins
+ * @sent: DATA of the channel before it, as @tx_sent
+ * @at: bytes of the stream before it
+ * @lent: @tx_lent then
+ */
+struct coll_tx_mark {
+	u64 sent;
+	u64 at;
+	u64 lent;
+};
+
 /**
  * struct coll_channel - see the top of this file
  * @link: what core knows
  * @conn: what it is a channel of; set before anyone knows of the channel
  * @list: in conn->channels; conn->lock
  * @comm: communicator, as frames name it
+ * @name: and as HELLO does
  * @guest: it has joined a conn of others
- * @hello_due: guests: HELLO is to be sent
- * @hellos: guests: how many have come
- * @greeted: guests: the peer's HELLO was right. Read by anyone.
+ * @greet: guests: the handshake
+ * @greeted: guests: it is over: the peer knows the key. Read by anyone.
  * @lost: a data stream has closed: gives the control stream a moment to say why
  * @sweep: scratch of the work
  * @ops: the running ops with a use each, oldest first, while the work is with data
@@ -66,16 +82,23 @@ enum coll_ch_rx {
  *	held against what should come, until that is told and fails the group
  * @aside: bytes put aside: the rest of the frame that is being taken, then frames
  * @spilled: bytes that ever were; read by anyone
+ * @piece: COLL_LOAN_PIECE bytes, for what is read of loans; NULL: not yet needed
  * @tx_turn: whether DATA or MSG goes first
  * @tx_op: whose frame is being sent
  * @tx_sent: bytes of DATA sent, headers included; a frame counts when it begins
  * @tx_acked: of these, what the peer has consumed
  * @tx_asked: @tx_acked that the last ACK asked for with a frame will make it, or more
+ * @tx_lent: of @tx_sent, payload that does not go by the stream
+ * @tx_marks: where some of its frames begin, the newest COLL_TX_MARKS
+ * @tx_nr_marks: how many there ever were
+ * @tx_doubt: @tx_acked seems to be ahead of what the stack has sent
  * @tx_large: last op that large frames were sent of
- * @lent: op some of whose pages the data stream still refers to, with a use; or NULL
- * @lent_until: @tx_acked that gives those back that were spliced
- * @ubufs: sends of others that are not back; conn->ubuf_lock, read by anyone
- * @lent_called: they are wanted back: nobody waits for an ACK for ever
+ * @lent: op some of whose pages are lent, with a use; or NULL
+ * @desk: what is lent to the other end in this kernel; set before anyone knows of the channel
+ * @kin: the desk of that, referenced; NULL: it is elsewhere. conn->lock
+ * @kin_sought: it has been looked for. Likewise.
+ * @ubufs: sends with pages that the stack has not let go of; conn->ubuf_lock, read by anyone
+ * @lent_called: they are wanted back: nobody waits for the stack for ever
  * @lent_since: jiffies when that was; the stream is broken off a moment later
  * @deaf: the peer reads no DATA any more: it has failed, or left
  * @byes_sent: local ranks that have left, as told to the peer
@@ -92,9 +115,9 @@ struct coll_channel {
 	struct coll_conn *conn;
 	struct list_head list;
 	u64 comm;
+	u8 name[COLL_WIRE_NAME];
 	bool guest;
-	bool hello_due;
-	u8 hellos;
+	struct coll_greet greet;
 	bool greeted;
 	struct delayed_work lost;
 	struct coll_sweep *sweep;
@@ -119,6 +142,7 @@ struct coll_channel {
 	bool rx_lost;
 	struct coll_spill aside;
 	u64 spilled;
+	void *piece;
 
 	/* send state */
 	bool tx_turn;
@@ -126,9 +150,15 @@ struct coll_channel {
 	u64 tx_sent;
 	u64 tx_acked;
 	u64 tx_asked;
+	u64 tx_lent;
+	struct coll_tx_mark tx_marks[COLL_TX_MARKS];
+	u32 tx_nr_marks;
+	bool tx_doubt;
 	u64 tx_large;
 	struct coll_op *lent;
-	u64 lent_until;
+	struct coll_desk *desk;
+	struct coll_desk *kin;
+	bool kin_sought;
 	u32 ubufs;
 	bool lent_called;
 	unsigned long lent_since;
@@ -151,16 +181,16 @@ static inline bool coll_ch_failed(const struct coll_channel *ch)
 	return READ_ONCE(ch->link.group->error);
 }
 
-/* May DATA be sent, and taken? The peer has shown the key. */
+/* May DATA be sent, and taken? The peer has proved, on each stream, that it knows the key. */
 static inline bool coll_ch_greeted(const struct coll_channel *ch)
 {
-	return ch->guest ? READ_ONCE(ch->greeted) : coll_conn_greeted(ch->conn);
+	return (!ch->guest || READ_ONCE(ch->greeted)) && coll_conn_greeted(ch->conn);
 }
 
 /**
  * coll_ch_hello() - what a group says of itself
  * @ch: its channel, on the control stream
- * @h: result; to be wiped
+ * @h: result
  */
 void coll_ch_hello(const struct coll_channel *ch, struct coll_hello *h);
 
@@ -171,7 +201,7 @@ void coll_ch_hello(const struct coll_channel *ch, struct coll_hello *h);
  * @stripe: as of COLL_IOC_LINK, in range
  * @sock: checked; taken over on success
  *
- * Return: 0, -ENOMEM, or as coll_conn_add().
+ * Return: 0, -ENOMEM, -EMFILE the user has too many conns, or as coll_conn_add().
  */
 int coll_ch_add(struct coll_group *g, u32 peer, u32 stripe, struct socket *sock);
 

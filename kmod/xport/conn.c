@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/bits.h>
 #include <linux/cred.h>
+#include <linux/err.h>
 #include <linux/math64.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -26,7 +27,7 @@ static atomic_t coll_conns_at_work;
 
 static void coll_conn_wake(struct coll_conn *conn)
 {
-	queue_work(coll_wq, &conn->work);
+	queue_work(conn->user->wq, &conn->work);
 }
 
 void coll_conn_queue(struct coll_conn *conn)
@@ -174,6 +175,13 @@ bool coll_conn_greeted(const struct coll_conn *conn)
 	return true;
 }
 
+void coll_conn_hello(const struct coll_stream *st, struct coll_hello *h)
+{
+	*h = st->conn->hello;
+	h->stripe += st->stripe;
+	memcpy(h->nonce, st->greet.nonce, sizeof(h->nonce));
+}
+
 void coll_conn_fail(struct coll_conn *conn, u64 seq)
 {
 	struct coll_channel *ch;
@@ -299,6 +307,7 @@ static bool coll_conn_pass(struct coll_conn *conn, const struct coll_watcher *w)
 	smp_store_mb(conn->quiet, false);
 	if (ctrl)
 		more |= coll_conn_ctrl(ctrl);
+	coll_tx_settle_doubts(conn);
 	/* From here on bytes of a message may come that it has just accepted. */
 	if (w && !coll_conn_is_mine(conn))
 		return true;
@@ -316,9 +325,6 @@ static bool coll_conn_pass(struct coll_conn *conn, const struct coll_watcher *w)
 	ch = list_first_entry(&conn->channels, struct coll_channel, list);
 	if (!more)
 		coll_conn_settle(conn, ch);
-	/* Who misses this waits a little longer: it is about what need not be. */
-	if (waitqueue_active(&conn->settled))
-		wake_up(&conn->settled);
 	return more;
 }
 
@@ -351,14 +357,15 @@ static bool coll_conn_passes(struct coll_conn *conn, const struct coll_watcher *
 static void coll_conn_work(struct work_struct *work)
 {
 	struct coll_conn *conn = container_of(work, struct coll_conn, work);
-	u64 begin = coll_account_begin();
+	struct coll_worker w;
 	unsigned long wanted;
 	bool more;
 
+	coll_worker_begin(&w, conn->user);
 	mutex_lock(&conn->lock);
 	WRITE_ONCE(conn->working, true);
 	more = coll_conn_passes(conn, NULL);
-	coll_conn_account(conn, begin);
+	coll_conn_account(conn, w.begin);
 	if (more)
 		set_bit(COLL_CONN_KICKED, &conn->wanted);
 	/* pairs with coll_conn_tell() and coll_conn_queue() */
@@ -368,6 +375,7 @@ static void coll_conn_work(struct work_struct *work)
 	    (wanted && !coll_conn_wake_watcher(conn, false)))
 		coll_conn_hand_over(conn);
 	mutex_unlock(&conn->lock);
+	coll_worker_end(&w);
 }
 
 bool coll_conn_watch(struct coll_conn *conn, struct coll_watcher *w)
@@ -434,26 +442,33 @@ void coll_conn_retry(struct coll_conn *conn)
 {
 	/* A pass after the last one has left: see coll_conn_free(). */
 	if (READ_ONCE(conn->users))
-		queue_delayed_work(coll_wq, &conn->again, COLL_AGAIN);
+		queue_delayed_work(conn->user->wq, &conn->again, COLL_AGAIN);
 }
 
-struct coll_conn *coll_conn_alloc(const struct coll_hello *hello, u32 epoch)
+struct coll_conn *coll_conn_alloc(const struct coll_hello *hello, const u8 *key,
+				  u32 epoch, struct coll_user *user)
 {
-	struct coll_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
+	struct coll_conn *conn;
 
-	if (!conn)
-		return NULL;
+	if (!coll_user_add_conn(user))
+		return ERR_PTR(-EMFILE);
+	conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
+	if (!conn) {
+		atomic_dec(&user->conns);
+		return ERR_PTR(-ENOMEM);
+	}
+	conn->user = coll_user_hold(user);
 	kref_init(&conn->ref);
 	mutex_init(&conn->lock);
 	INIT_LIST_HEAD(&conn->channels);
 	INIT_WORK(&conn->work, coll_conn_work);
 	INIT_DELAYED_WORK(&conn->again, coll_conn_again);
-	init_waitqueue_head(&conn->settled);
 	spin_lock_init(&conn->watch_lock);
 	spin_lock_init(&conn->ubuf_lock);
-	conn->choice.mode = COLL_NL_SEND_MODE_SPLICE;
+	conn->choice.mode = COLL_NL_SEND_MODE_COPY;
 	conn->hello = *hello;
-	conn->comm = coll_wire_comm(hello->key);
+	memcpy(conn->key, key, sizeof(conn->key));
+	conn->comm = coll_wire_comm(hello->name);
 	conn->epoch = epoch;
 	conn->cred = get_current_cred();
 	return conn;
@@ -485,6 +500,8 @@ static void coll_conn_free(struct kref *ref)
 		kfree_sensitive(st);
 	}
 	put_cred(conn->cred);
+	atomic_dec(&conn->user->conns);
+	coll_user_put(conn->user);
 	kfree_sensitive(conn);
 }
 
@@ -539,6 +556,7 @@ static struct coll_stream *coll_stream_alloc(struct coll_conn *conn, u32 stripe,
 	st->stripe = stripe;
 	st->sock = sock;
 	st->rx_state = COLL_RX_HEADER;
+	coll_greet_init(&st->greet);
 	return st;
 }
 

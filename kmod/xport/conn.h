@@ -33,9 +33,11 @@
 
 #include "../core/link.h"
 #include "../pure/wire.h"
+#include "greet.h"
 
 struct coll_channel;
 struct coll_conn;
+struct coll_user;
 
 #define COLL_STRIPE_CTRL	0
 #define COLL_STRIPE_DATA	1
@@ -64,7 +66,8 @@ enum coll_rx_state {
  * @saved_state_change: see above
  * @saved_error_report: see above
  * @saved_rcvlowat: see above; while we have the socket it is ours, see coll_rx()
- * @greeted: the peer's HELLO was right. Written by the work, read by anyone.
+ * @greet: the handshake; first on the stream in each direction
+ * @greeted: it is over: the peer knows the key. Written by the work, read by anyone.
  * @closed: no more bytes will come. Likewise.
  * @bad: the peer has sent what nobody may send: it is not read any more. Likewise.
  * @error: errno the socket broke with, positive; 0: it closed in order
@@ -75,15 +78,16 @@ enum coll_rx_state {
  * @rx_fresh: DATA: @rx_ch has not been given the header yet
  * @rx_left: bytes of its payload still to come
  * @rx_buf: header, control payload
- * @tx_hello: HELLO has been put into @tx_buf
  * @tx_ch: whose DATA or MSG frame is being sent; NULL: none's, or zeroes end it
  * @tx_msg: number of its message; 0: it is DATA
  * @tx_len: bytes in @tx_buf
  * @tx_off: of these, sent
+ * @tx_pos: bytes that the socket has taken since we have it
  * @tx_left: payload bytes of the frame in @tx_buf still to send
  * @tx_waits: zeroes are to end it, once the peer's ABORT is there
  * @tx_since: jiffies when that was so first
  * @tx_token: that frame is a token: its step is done when the header is out
+ * @tx_loan: bytes of its payload that are lent: they count as sent when the header is out
  * @tx_mode: how its payload goes
  * @tx_buf: header, control payload; page-backed, for it goes into bio_vecs
  * @stat: counters; read by anyone, so each written with WRITE_ONCE()
@@ -97,6 +101,7 @@ struct coll_stream {
 	void (*saved_state_change)(struct sock *sk);
 	void (*saved_error_report)(struct sock *sk);
 	int saved_rcvlowat;
+	struct coll_greet greet;
 	bool greeted;
 	bool closed;
 	bool bad;
@@ -112,13 +117,14 @@ struct coll_stream {
 	u8 rx_buf[COLL_STREAM_BUF];
 
 	/* send state */
-	bool tx_hello;
 	struct coll_channel *tx_ch;
 	u64 tx_msg;
 	bool tx_waits;
 	unsigned long tx_since;
 	bool tx_token;
+	u32 tx_loan;
 	enum coll_nl_send_mode tx_mode;
+	u64 tx_pos;
 	u32 tx_len;
 	u32 tx_off;
 	u32 tx_left;
@@ -130,6 +136,7 @@ struct coll_stream {
 /**
  * struct coll_tx_choice - how large frames go on a data stream; see tx_choice.c
  * @mode: as chosen; read by anyone
+ * @kin: the other end is in this kernel
  * @rate: best of each mode, bytes per second, 0: not known; read by anyone
  * @tried: trials of each mode that have ended in this round
  * @ops: large ones since the last round
@@ -143,6 +150,7 @@ struct coll_stream {
  */
 struct coll_tx_choice {
 	enum coll_nl_send_mode mode;
+	bool kin;
 	u64 rate[COLL_SEND_MODES];
 	u32 tried[COLL_SEND_MODES];
 	u32 ops;
@@ -171,10 +179,12 @@ struct coll_tx_choice {
  *	may come. Written under @lock.
  * @soft: a channel has ended in order: what it sent is to arrive. Likewise.
  * @hello: the HELLO of the group it was made for, which may be gone, on the control
- *	stream; @hello.key is as secret as that
+ *	stream; without a nonce, of which each stream has its own
+ * @key: and its key
  * @comm: that group's communicator, as frames name it
  * @epoch: and its incarnation
  * @cred: of who made the conn: the sockets are used in that name, whoever does the work
+ * @user: owner of all its groups, referenced; @work is on its queue
  * @streams: each set once, with release
  * @work: see the top of this file
  * @working: @work runs, and will look at @wanted before it ends. Written under @lock.
@@ -186,7 +196,6 @@ struct coll_tx_choice {
  * @quiet: data that comes is for an op that has not been posted: it waits in the socket,
  *	and need wake nobody. Whoever wants data kicks, and that clears it.
  * @again: queues the work when memory may be there again
- * @settled: somebody has been greeted, a stream has ended, or a peer has left or failed
  * @ubuf_lock: what ubufs write when they come back: @zerocopied, and channels' @ubufs.
  *	Any context; only @watch_lock is taken under it.
  * @choice: how large frames go; @lock
@@ -201,9 +210,11 @@ struct coll_conn {
 	bool shared;
 	bool soft;
 	struct coll_hello hello;
+	u8 key[COLL_KEY_SIZE];
 	u64 comm;
 	u32 epoch;
 	const struct cred *cred;
+	struct coll_user *user;
 	struct coll_stream *streams[COLL_STRIPES];
 	struct work_struct work;
 	bool working;
@@ -212,7 +223,6 @@ struct coll_conn {
 	unsigned long wanted;
 	bool quiet;
 	struct delayed_work again;
-	wait_queue_head_t settled;
 	spinlock_t ubuf_lock;
 	u64 zerocopied;
 	struct coll_tx_choice choice;
@@ -221,11 +231,14 @@ struct coll_conn {
 /**
  * coll_conn_alloc() - a conn without streams and channels
  * @hello: of the group it is made for, on the control stream
+ * @key: of that group, COLL_KEY_SIZE bytes
  * @epoch: of that group
+ * @user: of that group
  *
- * Return: NULL without memory.
+ * Return: the conn; -ENOMEM; -EMFILE the user has too many.
  */
-struct coll_conn *coll_conn_alloc(const struct coll_hello *hello, u32 epoch);
+struct coll_conn *coll_conn_alloc(const struct coll_hello *hello, const u8 *key,
+				  u32 epoch, struct coll_user *user);
 
 /**
  * coll_conn_enter() - one more channel, and a reference for it
@@ -265,10 +278,17 @@ static inline struct coll_stream *coll_conn_stream(const struct coll_conn *conn,
 	return smp_load_acquire(&conn->streams[i]);
 }
 
+/**
+ * coll_conn_hello() - what a stream says first
+ * @st: stream
+ * @h: result
+ */
+void coll_conn_hello(const struct coll_stream *st, struct coll_hello *h);
+
 /* Are all streams there? Any context. */
 bool coll_conn_complete(const struct coll_conn *conn);
 
-/* And has the peer greeted on each? Any context. */
+/* And has the peer proved on each that it knows the key? Any context. */
 bool coll_conn_greeted(const struct coll_conn *conn);
 
 /* There is something to do, for the work or for who attends. Any context. */

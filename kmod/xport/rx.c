@@ -13,8 +13,8 @@
 #include "tx.h"
 
 /*
- * How long one call may take. That the peer has reset the stream, and may use pages again
- * which lie in our queue, is seen between two of them; it does so after its grace.
+ * How long one call may take. That the peer has reset the stream is seen between two of
+ * them; it does so after its grace.
  */
 #define COLL_RX_TIME	(COLL_TX_GRACE / 8)
 
@@ -64,23 +64,39 @@ static struct coll_channel *coll_rx_channel(const struct coll_stream *st)
 	return NULL;
 }
 
-/*
- * May a frame of this type come here and now? The first one greets for the group
- * that made the conn. Later, frames of a communicator that is not here are those of
- * one that has been, or will be: only where there have been several.
- */
-static bool coll_rx_legal(const struct coll_stream *st)
+/* The first frames of a stream are HELLO and PROOF of the group that made the conn. */
+static bool coll_rx_greets(const struct coll_stream *st)
 {
 	const struct coll_conn *conn = st->conn;
 	const struct coll_frame *f = &st->rx_frame;
-	bool hello = f->type == COLL_FRAME_HELLO;
+
+	return f->type == (st->greet.state == COLL_GREET_NONE ? COLL_FRAME_HELLO :
+			   COLL_FRAME_PROOF) &&
+	       f->comm == conn->comm && f->epoch == conn->epoch;
+}
+
+/*
+ * May a frame of this type come here and now? Once the peer has proved that it knows the
+ * key, frames of a communicator that is not here are those of one that has been, or will be:
+ * only where there have been several.
+ */
+static bool coll_rx_legal(const struct coll_stream *st)
+{
+	const struct coll_frame *f = &st->rx_frame;
 
 	if (!st->greeted)
-		return hello && f->comm == conn->comm && f->epoch == conn->epoch;
+		return coll_rx_greets(st);
+	/*
+	 * From somebody who is not in this kernel. The last PROOF may come later than this, by
+	 * the other stream: then coll_ch_read_loan() sees to it.
+	 */
+	if (f->flags & COLL_FRAME_LOAN && st->rx_ch && coll_ch_greeted(st->rx_ch) &&
+	    !coll_ch_may_read(st->rx_ch))
+		return false;
 	if ((f->type == COLL_FRAME_DATA || f->type == COLL_FRAME_MSG) !=
 	    (st->stripe == COLL_STRIPE_DATA))
 		return false;
-	return st->rx_ch || hello || conn->shared;
+	return st->rx_ch || f->type == COLL_FRAME_HELLO || st->conn->shared;
 }
 
 /* DATA: its bytes count, and there may not be more than the window allows. */
@@ -107,9 +123,9 @@ static void coll_rx_header(struct coll_rx *rx)
 		coll_rx_garbage(rx);
 		return;
 	}
-	st->rx_left = f->length;
+	st->rx_left = coll_wire_follows(f);
 	st->rx_fresh = false;
-	if (st->stripe == COLL_STRIPE_CTRL || f->type == COLL_FRAME_HELLO) {
+	if (st->stripe == COLL_STRIPE_CTRL || !st->greeted) {
 		st->rx_state = COLL_RX_CTRL;
 	} else if (f->type == COLL_FRAME_MSG && st->rx_ch) {
 		st->rx_state = coll_ch_expects(st->rx_ch, f) ? COLL_RX_MSG : COLL_RX_DROP;
@@ -132,10 +148,11 @@ static void coll_rx_ctrl_whole(struct coll_rx *rx)
 
 /*
  * A channel that is between frames takes the next header at once: a token needs no
- * more, and does not stand in anyone's way then.
+ * more, and does not stand in anyone's way then. Nor does a loan.
  */
-static void coll_rx_offer(struct coll_stream *st)
+static void coll_rx_offer(struct coll_rx *rx)
 {
+	struct coll_stream *st = rx->st;
 	struct coll_channel *ch = st->rx_ch;
 
 	if (!st->rx_fresh || coll_ch_pending(ch))
@@ -144,7 +161,10 @@ static void coll_rx_offer(struct coll_stream *st)
 	st->rx_fresh = false;
 	if (st->rx_left)
 		return;
-	coll_ch_room(ch);
+	if (coll_ch_on_loan(ch))
+		rx->budget -= coll_ch_read_loan(ch, rx->budget);
+	else
+		coll_ch_room(ch);
 	coll_rx_next_frame(st);
 }
 
@@ -232,7 +252,7 @@ static u32 coll_rx_data(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 le
 
 	if (coll_rx_orphan(st))
 		return 0;
-	coll_rx_offer(st);
+	coll_rx_offer(rx);
 	if (st->rx_state != COLL_RX_DATA)
 		return 0;
 	len = min3(len, st->rx_left, rx->budget);
@@ -309,7 +329,7 @@ static u32 coll_rx_head(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 le
 	if (st->rx_state == COLL_RX_CTRL && !st->rx_left)
 		coll_rx_ctrl_whole(rx);
 	else if (st->rx_state == COLL_RX_DATA && !coll_rx_orphan(st))
-		coll_rx_offer(st);
+		coll_rx_offer(rx);
 	else if (st->rx_state == COLL_RX_DROP && !st->rx_left)
 		coll_rx_next_frame(st);
 	return n;
@@ -370,9 +390,8 @@ static int coll_rx_actor(read_descriptor_t *desc, struct sk_buff *skb,
 }
 
 /*
- * The peer may have got the pages back that our receive queue refers to, and use them
- * for something else: see coll_tx_reclaim(). The error alone does not tell, for whoever
- * sends, or asks by getsockopt(), takes it away.
+ * Nothing is read of a stream that was reset: what was to come behind it does not come. The
+ * error alone does not tell, for whoever sends, or asks by getsockopt(), takes it away.
  */
 static bool coll_rx_broken_off(const struct coll_stream *st)
 {
@@ -419,6 +438,16 @@ static void coll_rx_lowat(const struct coll_stream *st, bool stopped)
 	WRITE_ONCE(sk->sk_rcvlowat, max(least, 1U));
 }
 
+/*
+ * The handshake of the stream has failed. The peer, which may have done nothing wrong, gets
+ * no ABORT, for it has not proved that it knows the key; but it is not left waiting.
+ */
+static void coll_rx_hang_up(struct coll_stream *st)
+{
+	if (st->bad && !st->greeted && !(READ_ONCE(st->sock->sk->sk_shutdown) & SEND_SHUTDOWN))
+		kernel_sock_shutdown(st->sock, SHUT_WR);
+}
+
 bool coll_rx(struct coll_stream *st)
 {
 	struct coll_rx rx = {
@@ -434,8 +463,8 @@ bool coll_rx(struct coll_stream *st)
 	lock_sock(sk);
 	/* The channel that a header has been waiting for may be ready for it. */
 	if (st->rx_state == COLL_RX_DATA && !coll_rx_orphan(st))
-		coll_rx_offer(st);
-	if (!st->bad && !coll_rx_broken_off(st))
+		coll_rx_offer(&rx);
+	if (rx.budget && !st->bad && !coll_rx_broken_off(st))
 		tcp_read_sock(sk, &desc, coll_rx_actor);
 	/* It would not read past that, ever. We send nothing of the kind. */
 	if (!st->bad && READ_ONCE(tcp_sk(sk)->urg_data))
@@ -444,9 +473,9 @@ bool coll_rx(struct coll_stream *st)
 		st->error = READ_ONCE(sk->sk_err) ?: st->error;
 		WRITE_ONCE(st->stat.state, COLL_NL_LINK_STATE_DOWN);
 		WRITE_ONCE(st->closed, true);
-		wake_up(&st->conn->settled);
 	}
 	coll_rx_lowat(st, rx.stop);
 	release_sock(sk);
+	coll_rx_hang_up(st);
 	return !rx.budget || rx.again;
 }

@@ -65,6 +65,21 @@ u64 coll_ch_room(struct coll_channel *ch);
  */
 int coll_ch_take_skb(struct coll_channel *ch, struct sk_buff *skb, u32 off, u32 len);
 
+/* May the peer lend to it, that is, is the peer in this kernel? */
+bool coll_ch_may_read(struct coll_channel *ch);
+
+/* Is the frame that it has begun a loan? */
+bool coll_ch_on_loan(const struct coll_channel *ch);
+
+/**
+ * coll_ch_read_loan() - read payload from where the peer has it
+ * @ch: with the header of a loan
+ * @most: so many bytes at most
+ *
+ * Return: bytes read.
+ */
+u32 coll_ch_read_loan(struct coll_channel *ch, u32 most);
+
 /**
  * coll_ch_drain() - take what has been put aside, as far as ops want it
  * @ch: channel

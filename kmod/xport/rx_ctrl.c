@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Control frames, whole: obeyed, or the end of their channel. */
-#include <crypto/algapi.h>
+#include <linux/lockdep.h>
+#include <linux/nospec.h>
 
 #include "../core/group.h"
 #include "../core/msg.h"
@@ -9,66 +10,62 @@
 #include "rx.h"
 #include "tx.h"
 
-/* The peer must know the key, its place, and speak our version. */
-static int coll_rx_check_hello(const u8 *payload, const struct coll_hello *mine,
-			       u32 stripe)
-{
-	struct coll_hello h;
-	int ret;
-
-	ret = coll_wire_get_hello(payload, &h);
-	if (ret)
-		return ret;
-	ret = crypto_memneq(h.key, mine->key, sizeof(h.key)) ? -EPROTO : 0;
-	memzero_explicit(h.key, sizeof(h.key));
-	if (ret || h.size != mine->size || h.nr_nodes != mine->nr_nodes ||
-	    h.src_node != mine->dst_node || h.dst_node != mine->src_node ||
-	    h.stripe != stripe || h.wire_min > COLL_WIRE_VERSION ||
-	    h.wire_max < COLL_WIRE_VERSION)
-		return -EPROTO;
-	return 0;
-}
-
-/* The first frame of a stream, of the group that made the conn. */
+/* HELLO or PROOF on a stream, of the group that made the conn. */
 static int coll_rx_greet(struct coll_stream *st)
 {
+	const u8 *payload = st->rx_buf + COLL_WIRE_HDR;
+	struct coll_conn *conn = st->conn;
+	struct coll_hello mine;
 	int ret;
 
-	ret = coll_rx_check_hello(st->rx_buf + COLL_WIRE_HDR, &st->conn->hello,
-				  st->conn->hello.stripe + st->stripe);
+	lockdep_assert_held(&conn->lock);
+	coll_conn_hello(st, &mine);
+	if (st->rx_frame.type == COLL_FRAME_HELLO)
+		return coll_greet_hello(&st->greet, payload, &mine, 1);
+	ret = coll_greet_proof(&st->greet, payload, &mine, conn->key, conn->epoch);
 	if (ret)
 		return ret;
 	WRITE_ONCE(st->greeted, true);
 	WRITE_ONCE(st->stat.state, COLL_NL_LINK_STATE_UP);
-	wake_up(&st->conn->settled);
 	return 0;
 }
 
-/* A guest may be greeted twice: ours may have come before the peer's was there. */
+/* A guest may hear HELLO twice: ours may have come before the peer's was there. */
 static int coll_rx_hello(struct coll_channel *ch, const u8 *payload)
 {
+	bool first = ch->greet.state == COLL_GREET_NONE;
 	struct coll_hello mine;
 	int ret;
 
-	if (!ch->guest || ch->hellos == 2)
+	if (!ch->guest)
 		return -EPROTO;
 	coll_ch_hello(ch, &mine);
-	ret = coll_rx_check_hello(payload, &mine, mine.stripe);
-	memzero_explicit(mine.key, sizeof(mine.key));
-	if (ret)
-		return ret;
-	if (!ch->hellos++)
-		ch->hello_due = true;
-	WRITE_ONCE(ch->greeted, true);
-	wake_up(&ch->conn->settled);
-	return 0;
+	ret = coll_greet_hello(&ch->greet, payload, &mine, 2);
+	/* Also if it is refused: the peer gets no ABORT, but finds the mistake in our HELLO. */
+	if (first)
+		ch->greet.hello_due = true;
+	return ret;
+}
+
+static int coll_rx_proof(struct coll_channel *ch, const u8 *payload)
+{
+	const struct coll_group *g = ch->link.group;
+	struct coll_hello mine;
+	int ret;
+
+	if (!ch->guest)
+		return -EPROTO;
+	coll_ch_hello(ch, &mine);
+	ret = coll_greet_proof(&ch->greet, payload, &mine, g->key, g->epoch);
+	if (!ret)
+		WRITE_ONCE(ch->greeted, true);
+	return ret;
 }
 
 /* It reads nothing more: what we could not end before is to end now. */
 static void coll_rx_deaf(struct coll_channel *ch)
 {
 	WRITE_ONCE(ch->deaf, true);
-	wake_up(&ch->conn->settled);
 }
 
 static int coll_rx_bye(struct coll_channel *ch, const u8 *payload)
@@ -77,7 +74,7 @@ static int coll_rx_bye(struct coll_channel *ch, const u8 *payload)
 	struct coll_bye b;
 
 	if (coll_wire_get_bye(payload, &b) || b.rank >= g->size ||
-	    g->node_of[b.rank] != ch->link.peer)
+	    g->node_of[array_index_nospec(b.rank, g->size)] != ch->link.peer)
 		return -EPROTO;
 	WRITE_ONCE(ch->byes_got, ch->byes_got + 1);
 	if (ch->byes_got >= coll_ch_peer_ranks(ch))
@@ -114,22 +111,25 @@ static int coll_rx_post(struct coll_channel *ch, const struct coll_frame *f)
 	return 0;
 }
 
-/* The window moves on: forward only, and not beyond what has been sent. */
+/* The window moves on: forward only, and not beyond what the stack has sent. */
 static int coll_rx_ack(struct coll_channel *ch, const struct coll_frame *f)
 {
 	if (f->offset <= ch->tx_acked || f->offset > ch->tx_sent)
 		return -EPROTO;
 	ch->tx_acked = f->offset;
+	coll_tx_acked(ch);
 	coll_choice_acked(ch);
 	return 0;
 }
 
-/* Of a channel that is here. Before it is greeted it hears nothing else. */
+/* Of a channel that is here. Before the handshake is over it hears nothing else. */
 static int coll_rx_obey(struct coll_channel *ch, const struct coll_frame *f,
 			const u8 *payload)
 {
 	if (f->type == COLL_FRAME_HELLO)
 		return coll_rx_hello(ch, payload);
+	if (f->type == COLL_FRAME_PROOF)
+		return coll_rx_proof(ch, payload);
 	if (ch->guest && !ch->greeted)
 		return -EPROTO;
 	switch (f->type) {
@@ -143,6 +143,7 @@ static int coll_rx_obey(struct coll_channel *ch, const struct coll_frame *f,
 		return coll_rx_ack(ch, f);
 	case COLL_FRAME_RTS:
 	case COLL_FRAME_CTS:
+	case COLL_FRAME_CANCEL:
 		return ch->link.nr ? -EPROTO : coll_ch_msg_ctrl(ch, f, payload);
 	default:
 		return -EPROTO;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* DATA of a channel: which step it is for, and into its range. */
+#include <linux/lockdep.h>
 #include <linux/minmax.h>
+#include <linux/slab.h>
 
 #include "../core/exec.h"
 #include "../core/group.h"
@@ -205,6 +207,56 @@ int coll_ch_take_skb(struct coll_channel *ch, struct sk_buff *skb, u32 off, u32 
 	return len - w.want;
 }
 
+bool coll_ch_may_read(struct coll_channel *ch)
+{
+	/* Also after the peer has gone: what it has sent before is no fault. */
+	return coll_ch_greeted(ch) && (coll_desk_kin(ch) || ch->kin);
+}
+
+bool coll_ch_on_loan(const struct coll_channel *ch)
+{
+	return ch->rx_state != COLL_CH_IDLE && ch->rx_frame.flags & COLL_FRAME_LOAN;
+}
+
+/* Memory for a piece, once. */
+static bool coll_ch_has_piece(struct coll_channel *ch)
+{
+	if (!ch->piece)
+		ch->piece = kmalloc(COLL_LOAN_PIECE, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!ch->piece)
+		coll_conn_retry(ch->conn);
+	return ch->piece;
+}
+
+u32 coll_ch_read_loan(struct coll_channel *ch, u32 most)
+{
+	struct coll_stream *st = ch->conn->streams[COLL_STRIPE_DATA];
+	u32 sum = 0, len, n;
+
+	lockdep_assert_held(&ch->conn->lock);
+	while (coll_ch_on_loan(ch)) {
+		len = min_t(u64, most - sum, coll_ch_room(ch));
+		if (!len || !coll_ch_has_piece(ch))
+			break;
+		/* See coll_rx_legal(): the frame may have come before the last PROOF. */
+		if (!coll_ch_may_read(ch)) {
+			coll_ch_proto(ch, ch->rx_frame.seq);
+			break;
+		}
+		n = coll_loan_read(ch, &ch->rx_frame, ch->rx_frame.length - ch->rx_left,
+				   ch->piece, len);
+		/* Taken back: the sender has failed, and is about to say so. */
+		if (!n || coll_ch_feed(ch, ch->piece, n)) {
+			ch->rx_lost = true;
+			break;
+		}
+		coll_ch_took(ch, n);
+		sum += n;
+	}
+	WRITE_ONCE(st->stat.rx_bytes, st->stat.rx_bytes + sum);
+	return sum;
+}
+
 /* The next frame of those put aside. Its header has been checked. */
 static void coll_ch_header_aside(struct coll_channel *ch)
 {
@@ -231,6 +283,12 @@ bool coll_ch_drain(struct coll_channel *ch)
 	while (budget && coll_ch_pending(ch)) {
 		if (ch->rx_state == COLL_CH_IDLE)
 			coll_ch_header_aside(ch);
+		if (coll_ch_on_loan(ch)) {
+			budget -= coll_ch_read_loan(ch, budget);
+			if (coll_ch_on_loan(ch))
+				return !budget;
+			continue;
+		}
 		data = coll_spill_head(&ch->aside, &len);
 		len = min(len, budget);
 		len = min_t(u64, len, coll_ch_room(ch));

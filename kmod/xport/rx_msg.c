@@ -98,9 +98,12 @@ int coll_ch_msg_ctrl(struct coll_channel *ch, const struct coll_frame *f,
 	int ret;
 
 	if (f->type == COLL_FRAME_CTS) {
-		m.answer = true;
+		m.kind = COLL_MSG_ANSWER;
 		m.error = f->transfer;
+	} else if (f->type == COLL_FRAME_CANCEL) {
+		m.kind = COLL_MSG_WITHDRAW;
 	} else {
+		m.kind = COLL_MSG_OFFER;
 		if (coll_wire_get_rts(payload, &r))
 			return -EPROTO;
 		m.source = r.source;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/gfp.h>
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
+#include "../core/user.h"
 #include "../pure/wire.h"
 #include "spill.h"
 
@@ -24,10 +26,12 @@ struct coll_spill_chunk {
 static_assert(sizeof(struct coll_spill_chunk) == SZ_16K);
 static_assert(sizeof_field(struct coll_spill_chunk, data) > COLL_WIRE_HDR);
 
-void coll_spill_init(struct coll_spill *s)
+void coll_spill_init(struct coll_spill *s, struct coll_user *user, struct mem_cgroup *memcg)
 {
 	INIT_LIST_HEAD(&s->chunks);
 	s->len = 0;
+	s->user = user;
+	s->memcg = memcg;
 }
 
 static struct coll_spill_chunk *coll_spill_first(struct coll_spill *s)
@@ -35,16 +39,34 @@ static struct coll_spill_chunk *coll_spill_first(struct coll_spill *s)
 	return list_first_entry_or_null(&s->chunks, struct coll_spill_chunk, list);
 }
 
-static void coll_spill_drop(struct coll_spill_chunk *c)
+static void coll_spill_drop(struct coll_spill *s, struct coll_spill_chunk *c)
 {
 	list_del(&c->list);
 	kvfree(c);
+	coll_user_uncharge_early(s->user, sizeof(*c));
+}
+
+/* The socket is locked, and the bytes can wait there: do not insist on memory. */
+static struct coll_spill_chunk *coll_spill_alloc(struct coll_spill *s)
+{
+	struct coll_spill_chunk *c;
+	struct mem_cgroup *memcg;
+
+	if (!coll_user_charge_early(s->user, sizeof(*c)))
+		return NULL;
+	/* The caller may be a worker, which belongs to no control group of the user. */
+	memcg = set_active_memcg(s->memcg);
+	c = kvmalloc(sizeof(*c), GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
+	set_active_memcg(memcg);
+	if (!c)
+		coll_user_uncharge_early(s->user, sizeof(*c));
+	return c;
 }
 
 void coll_spill_free(struct coll_spill *s)
 {
 	while (!list_empty(&s->chunks))
-		coll_spill_drop(coll_spill_first(s));
+		coll_spill_drop(s, coll_spill_first(s));
 	s->len = 0;
 }
 
@@ -63,8 +85,7 @@ void *coll_spill_room(struct coll_spill *s, u32 least, u32 *room)
 		if (*room >= least)
 			return c->data + c->end;
 	}
-	/* The socket is locked, and the bytes can wait there: do not insist. */
-	c = kvmalloc(sizeof(*c), GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
+	c = coll_spill_alloc(s);
 	if (!c)
 		return NULL;
 	c->start = 0;
@@ -95,5 +116,5 @@ void coll_spill_took(struct coll_spill *s, u32 n)
 	c->start += n;
 	s->len -= n;
 	if (c->start == c->end)
-		coll_spill_drop(c);
+		coll_spill_drop(s, c);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Bytes put aside: what stands at the head of a data stream, is not wanted yet,
- * and keeps others from theirs. A queue of bytes in accounted kernel memory; its
- * owner is the work of the conn.
+ * and keeps others from theirs. A queue of bytes in kernel memory that is charged to the
+ * control group of the communicator, and bounded for its user. Its owner is the work of
+ * the conn.
  */
 #ifndef COLL_XPORT_SPILL_H
 #define COLL_XPORT_SPILL_H
@@ -10,17 +11,25 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
+struct coll_user;
+struct mem_cgroup;
+
 /**
  * struct coll_spill - a queue of bytes
  * @chunks: what they lie in, oldest first
  * @len: how many they are
+ * @user: whose memory is counted; the channel's group holds a reference
+ * @memcg: that is charged. Likewise; may be NULL.
  */
 struct coll_spill {
 	struct list_head chunks;
 	u64 len;
+	struct coll_user *user;
+	struct mem_cgroup *memcg;
 };
 
-void coll_spill_init(struct coll_spill *s);
+/* An empty queue. @user and @memcg stay longer than it does. */
+void coll_spill_init(struct coll_spill *s, struct coll_user *user, struct mem_cgroup *memcg);
 
 /* Forget all of it. */
 void coll_spill_free(struct coll_spill *s);
@@ -31,7 +40,7 @@ void coll_spill_free(struct coll_spill *s);
  * @least: so many together at least; up to 56
  * @room: result: bytes there is room for
  *
- * May sleep. Return: the place, NULL without memory.
+ * May sleep. Return: the place; NULL without memory, or if the user has too much.
  */
 void *coll_spill_room(struct coll_spill *s, u32 least, u32 *room);
 

@@ -22,8 +22,8 @@ struct bio_vec;
 /* Put a header into the buffer of a stream; payload may follow there. */
 void coll_tx_frame(struct coll_stream *st, const struct coll_frame *f);
 
-/* The first frame of each stream. */
-void coll_tx_hello(struct coll_stream *st);
+/* The first frames of each stream: HELLO and PROOF. Return: false if none is due. */
+bool coll_tx_greet(struct coll_stream *st);
 
 /**
  * coll_tx_send() - one sendmsg
@@ -44,7 +44,7 @@ int coll_tx_result(struct coll_stream *st, int ret, enum coll_nl_send_mode mode)
 /* What is left of the buffer, as a piece. */
 void coll_tx_head_bvec(struct coll_stream *st, struct bio_vec *bv);
 
-/* Send HELLO, ABORT, RTS, CTS, BYE, POST and ACK of all channels as they are due. */
+/* Send HELLO, PROOF, ABORT, RTS, CTS, BYE, POST and ACK of all channels as they are due. */
 void coll_tx_ctrl(struct coll_stream *st);
 
 /* tx_data.c */
@@ -56,6 +56,17 @@ void coll_tx_ctrl(struct coll_stream *st);
  * Return: true if the budget was used up.
  */
 bool coll_tx_data(struct coll_stream *st);
+
+/* tx_ack.c: all under conn->lock */
+
+/* A frame of DATA begins: it is not counted in ->tx_sent yet. */
+void coll_tx_mark(const struct coll_stream *st, struct coll_channel *ch);
+
+/* The peer has acknowledged up to ->tx_acked: can that be true? */
+void coll_tx_acked(struct coll_channel *ch);
+
+/* Look again where it seemed not to be, and fail who has been lied to. Sleeps. */
+void coll_tx_settle_doubts(struct coll_conn *conn);
 
 /* tx_lend.c */
 
@@ -75,45 +86,19 @@ enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 enum coll_nl_send_mode coll_tx_mode_now(const struct coll_conn *conn);
 
 /**
- * coll_tx_lend() - pages of ->tx_op are about to be lent to the socket
+ * coll_tx_lend() - pages of ->tx_op are about to be lent
  * @ch: channel
  *
  * The op does not end before coll_tx_reclaim() has got them back.
  */
 void coll_tx_lend(struct coll_channel *ch);
 
-/* The frame that has just begun, in ->tx_sent already, will be spliced. */
-static inline void coll_tx_lend_frame(struct coll_channel *ch)
-{
-	coll_tx_lend(ch);
-	ch->lent_until = ch->tx_sent;
-}
-
-/* Does the peer have spliced pages, of this op or the one before? It is to say when not. */
-static inline bool coll_tx_spliced(const struct coll_channel *ch)
-{
-	return ch->lent && ch->tx_acked < ch->lent_until;
-}
-
-/**
- * coll_tx_pages() - lend pages to the socket, in the mode of the frame
- * @st: data stream, in the middle of a frame of DATA
- * @bv: runs of pages that stay as they are
- * @nr: how many
- * @bytes: in them
- * @more: the rest of the frame follows at once
- *
- * Return: as coll_tx_send().
- */
-int coll_tx_pages(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
-		  u32 bytes, bool more);
-
 /**
  * coll_tx_reclaim() - let go of pages that nobody reads any more
  * @ch: channel, under conn->lock
  *
- * May end the op that they belong to. What is still with the peer when the op has
- * failed, or a stream has closed, is waited for, but for a moment only.
+ * May end the op that they belong to. What is lent when the op has failed, or a stream
+ * has closed, is taken back; the stack gets a moment to let go of its own accord.
  */
 void coll_tx_reclaim(struct coll_channel *ch);
 
@@ -140,7 +125,16 @@ void coll_choice_leave(struct coll_channel *ch);
 
 /* tx_ubuf.c */
 
-/* As coll_tx_pages(): the stack says when it is through with the pages. */
+/**
+ * coll_tx_ubuf() - lend pages to the socket; the stack says when it is through with them
+ * @st: data stream, in the middle of a frame of DATA
+ * @bv: runs of pages that stay as they are
+ * @nr: how many
+ * @bytes: in them
+ * @more: the rest of the frame follows at once
+ *
+ * Return: as coll_tx_send().
+ */
 int coll_tx_ubuf(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
 		 u32 bytes, bool more);
 

@@ -31,7 +31,7 @@
 #define COLL_CHOICE_BYTES	SZ_1M
 #define COLL_CHOICE_LEAST	SZ_256K
 
-/* A ubuf whose bytes the stack has copied all the same: splicing spares that. */
+/* A ubuf whose bytes the stack has copied all the same. */
 static bool coll_choice_copies(const struct coll_conn *conn, u32 mode)
 {
 	return mode == COLL_NL_SEND_MODE_UBUF && conn->choice.tried[mode] &&
@@ -45,7 +45,7 @@ static bool coll_choice_lost(const struct coll_conn *conn, u32 mode)
 	u64 best = 0;
 	u32 i;
 
-	if (coll_choice_copies(conn, mode))
+	if (coll_choice_copies(conn, mode) || (mode == COLL_NL_SEND_MODE_SPLICE && !c->kin))
 		return true;
 	for (i = 0; i < COLL_SEND_MODES; i++)
 		if (!coll_choice_copies(conn, i))
@@ -53,10 +53,13 @@ static bool coll_choice_lost(const struct coll_conn *conn, u32 mode)
 	return c->tried[mode] >= COLL_CHOICE_LOST && c->rate[mode] < best - best / 3;
 }
 
-/* The mode that does not copy, and where the stack can say when it is through, one that asks. */
+/* The mode that does not copy, if there is one. */
 static u32 coll_choice_lend(const struct coll_conn *conn)
 {
-	return READ_ONCE(conn->zerocopied) ? COLL_NL_SEND_MODE_UBUF : COLL_NL_SEND_MODE_SPLICE;
+	if (conn->choice.kin)
+		return COLL_NL_SEND_MODE_SPLICE;
+	return coll_choice_copies(conn, COLL_NL_SEND_MODE_UBUF) ? COLL_NL_SEND_MODE_COPY :
+								  COLL_NL_SEND_MODE_UBUF;
 }
 
 /* Is @mode faster than @than, by one part in @part? */
@@ -74,11 +77,9 @@ static bool coll_choice_gains(const struct coll_conn *conn, u32 mode, u32 than, 
 static u32 coll_choice_best(const struct coll_conn *conn)
 {
 	u32 best = coll_choice_lend(conn);
-	u32 other = best == COLL_NL_SEND_MODE_UBUF ? COLL_NL_SEND_MODE_SPLICE :
-						     COLL_NL_SEND_MODE_UBUF;
 
-	if (coll_choice_gains(conn, other, best, 16))
-		best = other;
+	if (coll_choice_gains(conn, COLL_NL_SEND_MODE_UBUF, best, 16))
+		best = COLL_NL_SEND_MODE_UBUF;
 	if (coll_choice_gains(conn, COLL_NL_SEND_MODE_COPY, best, 4))
 		best = COLL_NL_SEND_MODE_COPY;
 	return best;

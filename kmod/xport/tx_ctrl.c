@@ -22,39 +22,49 @@ void coll_tx_frame(struct coll_stream *st, const struct coll_frame *f)
 	WRITE_ONCE(st->stat.tx_frames, st->stat.tx_frames + 1);
 }
 
-/* HELLO of @comm; @h->key is wiped. */
-static void coll_tx_put_hello(struct coll_stream *st, u64 comm, u32 epoch,
-			      struct coll_hello *h)
+/* HELLO, or PROOF, of the communicator that @mine names. Return: false if none is due. */
+static bool coll_tx_put_greet(struct coll_stream *st, struct coll_greet *g,
+			      const struct coll_hello *mine, const u8 *key, u32 epoch)
 {
-	struct coll_frame f = {
-		.type = COLL_FRAME_HELLO,
-		.comm = comm,
-		.epoch = epoch,
-		.length = COLL_WIRE_HELLO,
-	};
+	struct coll_frame f = { .comm = coll_wire_comm(mine->name), .epoch = epoch };
+	u8 *payload = st->tx_buf + COLL_WIRE_HDR;
 
-	coll_wire_put_hello(st->tx_buf + COLL_WIRE_HDR, h);
-	memzero_explicit(h->key, sizeof(h->key));
+	if (g->hello_due) {
+		f.type = COLL_FRAME_HELLO;
+		f.length = COLL_WIRE_HELLO;
+		coll_wire_put_hello(payload, mine);
+		g->hello_due = false;
+	} else if (g->proof_due) {
+		f.type = COLL_FRAME_PROOF;
+		f.length = COLL_WIRE_PROOF;
+		coll_greet_put_proof(g, payload, mine, key, epoch);
+	} else {
+		return false;
+	}
 	coll_tx_frame(st, &f);
-	st->tx_len += COLL_WIRE_HELLO;
+	st->tx_len += f.length;
+	return true;
 }
 
-void coll_tx_hello(struct coll_stream *st)
+bool coll_tx_greet(struct coll_stream *st)
 {
-	struct coll_hello h = st->conn->hello;
+	struct coll_hello mine;
 
-	h.stripe += st->stripe;
-	coll_tx_put_hello(st, st->conn->comm, st->conn->epoch, &h);
-	st->tx_hello = true;
+	if (!st->greet.hello_due && !st->greet.proof_due)
+		return false;
+	coll_conn_hello(st, &mine);
+	return coll_tx_put_greet(st, &st->greet, &mine, st->conn->key, st->conn->epoch);
 }
 
-static void coll_tx_guest_hello(struct coll_stream *st, struct coll_channel *ch)
+static bool coll_tx_guest_greet(struct coll_stream *st, struct coll_channel *ch)
 {
-	struct coll_hello h;
+	const struct coll_group *g = ch->link.group;
+	struct coll_hello mine;
 
-	coll_ch_hello(ch, &h);
-	coll_tx_put_hello(st, ch->comm, ch->link.group->epoch, &h);
-	ch->hello_due = false;
+	if (!ch->greet.hello_due && !ch->greet.proof_due)
+		return false;
+	coll_ch_hello(ch, &mine);
+	return coll_tx_put_greet(st, &ch->greet, &mine, g->key, g->epoch);
 }
 
 /* A frame without payload, or with one that is in its place already. */
@@ -120,7 +130,7 @@ static void coll_tx_ack(struct coll_stream *st, struct coll_channel *ch)
 	coll_tx_put(st, ch, &f, COLL_FRAME_ACK, 0);
 }
 
-/* RTS or CTS, if one is due. */
+/* RTS, CTS or CANCEL, if one is due. */
 static bool coll_tx_msg(struct coll_stream *st, struct coll_channel *ch)
 {
 	struct coll_msg_frame m;
@@ -130,9 +140,11 @@ static bool coll_tx_msg(struct coll_stream *st, struct coll_channel *ch)
 	    !coll_msg_next_frame(ch->link.group, ch->link.peer, &m))
 		return false;
 	f.seq = m.id;
-	if (m.answer) {
+	if (m.kind == COLL_MSG_ANSWER) {
 		f.transfer = m.error;
 		coll_tx_put(st, ch, &f, COLL_FRAME_CTS, 0);
+	} else if (m.kind == COLL_MSG_WITHDRAW) {
+		coll_tx_put(st, ch, &f, COLL_FRAME_CANCEL, 0);
 	} else {
 		struct coll_rts r = {
 			.source = m.source,
@@ -160,11 +172,11 @@ static bool coll_tx_due(struct coll_stream *st, struct coll_channel *ch)
 {
 	struct coll_group *g = ch->link.group;
 
-	if (ch->hello_due)
-		coll_tx_guest_hello(st, ch);
-	else if (ch->guest && !ch->greeted)
-		return false;	/* nobody may be there who knows what it is about */
-	else if (READ_ONCE(g->error) && !ch->abort_sent)
+	if (ch->guest && coll_tx_guest_greet(st, ch))
+		return true;
+	if (ch->guest && !ch->greeted)
+		return false;	/* to nobody who has not proved that he knows the key */
+	if (READ_ONCE(g->error) && !ch->abort_sent)
 		coll_tx_abort(st, ch);
 	else if (coll_tx_msg(st, ch))
 		return true;	/* before BYE: the last answers of who leaves */
@@ -183,10 +195,10 @@ static bool coll_tx_next_ctrl(struct coll_stream *st)
 {
 	struct coll_channel *ch;
 
-	if (!st->tx_hello) {
-		coll_tx_hello(st);
+	if (coll_tx_greet(st))
 		return true;
-	}
+	if (!st->greeted)
+		return false;
 	list_for_each_entry(ch, &st->conn->channels, list)
 		if (coll_tx_due(st, ch))
 			return true;
@@ -209,6 +221,7 @@ int coll_tx_result(struct coll_stream *st, int ret, enum coll_nl_send_mode mode)
 	u64 *by = &st->stat.tx_by[mode];
 
 	if (ret > 0) {
+		st->tx_pos += ret;
 		WRITE_ONCE(st->stat.tx_bytes, st->stat.tx_bytes + ret);
 		WRITE_ONCE(*by, *by + ret);
 	}

@@ -30,7 +30,8 @@ static void coll_tx_start(struct coll_stream *st, struct coll_channel *ch,
 	coll_tx_frame(st, f);
 	WRITE_ONCE(st->tx_ch, ch);
 	st->tx_msg = msg;
-	st->tx_left = f->length;
+	st->tx_left = coll_wire_follows(f);
+	st->tx_loan = f->length - st->tx_left;
 	st->tx_token = !f->length;
 }
 
@@ -70,6 +71,23 @@ static bool coll_tx_asks(const struct coll_channel *ch, u32 window)
 	       ch->tx_sent - max(ch->tx_asked, ch->tx_acked) >= window / 4;
 }
 
+/* How the payload goes. If it is lent to the other end, that is done here. */
+static void coll_tx_set_mode(struct coll_stream *st, struct coll_channel *ch,
+			     const struct coll_exec_step *step, struct coll_frame *f)
+{
+	enum coll_nl_send_mode mode = coll_tx_mode(ch, step, f->length);
+
+	st->tx_mode = mode;
+	if (mode != COLL_NL_SEND_MODE_SPLICE)
+		return;
+	/* Nothing but the header goes by the socket. */
+	st->tx_mode = COLL_NL_SEND_MODE_COPY;
+	coll_tx_lend(ch);
+	if (coll_loan_add(ch, f, step->src.vec, step->src.at + step->done))
+		f->flags = COLL_FRAME_LOAN;
+	ch->tx_lent += f->length - coll_wire_follows(f);
+}
+
 /* Start the next DATA frame of a channel, if it has one and the window is open. */
 static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 {
@@ -96,21 +114,19 @@ static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 		WRITE_ONCE(st->stat.tx_stalls, st->stat.tx_stalls + 1);
 		return false;
 	}
-	st->tx_mode = coll_tx_mode(ch, step, avail);
-	ch->tx_sent += bytes;
-	if (st->tx_mode == COLL_NL_SEND_MODE_SPLICE)
-		coll_tx_lend_frame(ch);
-	last = coll_exec_is_last_send(step, avail);
-	if (coll_choice_asks(ch, last) || (last && coll_tx_spliced(ch)) ||
-	    coll_tx_asks(ch, window)) {
-		f.flags = COLL_FRAME_ACK_NOW;
-		ch->tx_asked = ch->tx_sent;
-	}
 	f.transfer = step->ordinal;
 	f.seq = op->seq;
 	f.offset = step->done;
 	f.length = avail;
 	f.signature = coll_exec_signature(op->exec, step);
+	coll_tx_mark(st, ch);
+	coll_tx_set_mode(st, ch, step, &f);
+	ch->tx_sent += bytes;
+	last = coll_exec_is_last_send(step, avail);
+	if (coll_choice_asks(ch, last) || coll_tx_asks(ch, window)) {
+		f.flags |= COLL_FRAME_ACK_NOW;
+		ch->tx_asked = ch->tx_sent;
+	}
 	coll_tx_start(st, ch, &f, 0);
 	return true;
 }
@@ -164,7 +180,7 @@ static bool coll_tx_begin_msg(struct coll_stream *st, struct coll_channel *ch)
 /* One of the two, and the other one first the next time. */
 static bool coll_tx_begin(struct coll_stream *st, struct coll_channel *ch)
 {
-	/* No byte of the user for a peer that has not shown the key. */
+	/* No byte of the user for a peer that has not proved that it knows the key. */
 	if (!coll_ch_greeted(ch))
 		return false;
 	ch->tx_turn = !ch->tx_turn;
@@ -179,10 +195,8 @@ static bool coll_tx_next(struct coll_stream *st)
 	struct coll_conn *conn = st->conn;
 	struct coll_channel *ch;
 
-	if (!st->tx_hello) {
-		coll_tx_hello(st);
+	if (coll_tx_greet(st))
 		return true;
-	}
 	list_for_each_entry(ch, &conn->channels, list) {
 		if (coll_tx_begin(st, ch)) {
 			list_move_tail(&ch->list, &conn->channels);
@@ -309,6 +323,17 @@ static int coll_tx_payload(struct coll_stream *st, struct coll_tx_source *src,
 	return ret;
 }
 
+/* The header of a loan is out: for the op that is as if the payload were. */
+static void coll_tx_lent(struct coll_stream *st, struct coll_tx_source *src)
+{
+	u64 *by = &st->stat.tx_by[COLL_NL_SEND_MODE_SPLICE];
+
+	WRITE_ONCE(st->stat.tx_bytes, st->stat.tx_bytes + st->tx_loan);
+	WRITE_ONCE(*by, *by + st->tx_loan);
+	coll_tx_account(st, src, st->tx_loan);
+	st->tx_loan = 0;
+}
+
 /* So many bytes of header and payload are out. */
 static void coll_tx_sent(struct coll_stream *st, struct coll_tx_source *src, u32 bytes)
 {
@@ -321,7 +346,9 @@ static void coll_tx_sent(struct coll_stream *st, struct coll_tx_source *src, u32
 	st->tx_off = st->tx_len;
 	bytes -= head_len;
 	st->tx_left -= bytes;
-	if (st->tx_ch && (bytes || st->tx_token))
+	if (st->tx_ch && st->tx_loan)
+		coll_tx_lent(st, src);
+	else if (st->tx_ch && (bytes || st->tx_token))
 		coll_tx_account(st, src, bytes);
 	if (!st->tx_left) {
 		st->tx_token = false;
@@ -355,7 +382,7 @@ static int coll_tx_push(struct coll_stream *st)
 		coll_tx_payload(st, &src, bv + head, COLL_TX_BVECS - head, &nr);
 	ret = payload;
 	if (payload >= 0 && lend && !head_len)
-		ret = coll_tx_pages(st, bv, nr, payload, st->tx_left > payload);
+		ret = coll_tx_ubuf(st, bv, nr, payload, st->tx_left > payload);
 	else if (payload >= 0)
 		ret = coll_tx_send(st, bv, head + nr, head_len + payload,
 				   st->tx_left > payload);

@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sending without a copy. The socket refers to the pages of the op, until
- *   - splice: over loopback and veth the receive queue of the peer refers to them, too:
- *     they may be read until the peer has acknowledged the frame. Bytes the peer has
- *     consumed are not looked at again, even if TCP resends them.
- *   - ubuf: the stack says so (tx_ubuf.c). Where it would hand them to a socket of this
- *     machine it makes a copy.
- * Until then the channel has a use of the op, so that it cannot end.
+ * Sending without a copy. The pages of the op are lent
+ *   - splice: to the channel at the other end, if that is in this kernel, which reads them
+ *     where they are (loan.c). The loan can be taken back at any moment.
+ *   - ubuf: to the socket. The stack says when it is through with them (tx_ubuf.c). Where it
+ *     would hand them to a socket of this machine it makes a copy.
+ * Until they are back the channel has a use of the op, so that it cannot end. What the peer
+ * says (ACK, ABORT, BYE) ends no loan.
  *
  * Within the op nothing waits: schedules are proved for sends that have read only when
  * their receive is complete (kmod/pure/check_data.c).
  *
- * When an op has failed its spliced pages are free as soon as the peer has said that it
- * reads nothing any more (ABORT, BYE of all). If it does not say so in a moment, or a ubuf
- * does not come back, the stream is broken off, and with that the queue of what is to be
- * sent has gone.
+ * When an op has failed, or a stream has closed, loans are taken back at once. If a ubuf
+ * does not come back in a moment the stream is broken off, and with that the queue of what
+ * is to be sent has gone.
  */
-#include <linux/bvec.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/string.h>
 #include <net/tcp.h>
 
-#include "../compat.h"
 #include "../core/exec.h"
 #include "../core/limits.h"
 #include "../core/op.h"
@@ -62,7 +59,7 @@ static const struct kernel_param_ops coll_send_mode_ops = {
 	.get	= coll_send_mode_get,
 };
 module_param_cb(send_mode, &coll_send_mode_ops, NULL, 0644);
-MODULE_PARM_DESC(send_mode, "how large frames are sent: copy, splice or ubuf (the socket refers to the pages), or auto");
+MODULE_PARM_DESC(send_mode, "how large frames are sent: copy, splice (read from our pages by the other end, if it is in this kernel), ubuf (the socket refers to the pages), or auto");
 
 enum coll_nl_send_mode coll_tx_mode_now(const struct coll_conn *conn)
 {
@@ -85,7 +82,13 @@ enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 		coll_choice_skip(ch);
 		return COLL_NL_SEND_MODE_COPY;
 	}
-	return mode == COLL_SEND_AUTO ? coll_choice_mode(ch) : mode;
+	ch->conn->choice.kin = coll_desk_kin(ch);
+	if (mode == COLL_SEND_AUTO)
+		mode = coll_choice_mode(ch);
+	/* The pages stay in this kernel, or the stack says when it is through with them. */
+	if (mode == COLL_NL_SEND_MODE_SPLICE && !ch->conn->choice.kin)
+		return COLL_NL_SEND_MODE_UBUF;
+	return mode;
 }
 
 void coll_tx_lend(struct coll_channel *ch)
@@ -97,27 +100,10 @@ void coll_tx_lend(struct coll_channel *ch)
 	}
 }
 
-int coll_tx_pages(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
-		  u32 bytes, bool more)
-{
-	int flags = MSG_DONTWAIT | MSG_NOSIGNAL | (more ? MSG_MORE : 0);
-
-	if (st->tx_mode == COLL_NL_SEND_MODE_UBUF)
-		return coll_tx_ubuf(st, bv, nr, bytes, more);
-	return coll_tx_result(st, coll_send_bvec(st->sock, bv, nr, bytes, true, flags),
-			      COLL_NL_SEND_MODE_SPLICE);
-}
-
-/* Is anything still with the peer, or with the stack? */
+/* Is anything still with the other end, or with the stack? */
 static bool coll_tx_lends(const struct coll_channel *ch)
 {
-	return coll_tx_spliced(ch) || READ_ONCE(ch->ubufs);
-}
-
-/* The peer has reset the stream: it reads no more of it, see coll_rx_broken_off(). */
-static bool coll_stream_was_reset(const struct coll_stream *st)
-{
-	return st->closed && st->error == ECONNRESET;
+	return coll_loan_any(ch) || READ_ONCE(ch->ubufs);
 }
 
 /* RST, and nothing is sent or resent from pages that it refers to. */
@@ -130,8 +116,8 @@ void coll_tx_break_off(struct coll_stream *st)
 }
 
 /*
- * No ACK may come any more. Return: true if the pages are free for another reason. Those
- * of a ubuf are when it has come back, which resetting the stream sees to.
+ * Nobody needs them any more. Return: true if the pages are free. Those of a ubuf are when
+ * it has come back, which resetting the stream sees to.
  */
 static bool coll_tx_recall(struct coll_channel *ch)
 {
@@ -139,9 +125,10 @@ static bool coll_tx_recall(struct coll_channel *ch)
 	const struct coll_stream *ctrl = conn->streams[COLL_STRIPE_CTRL];
 	struct coll_stream *data = conn->streams[COLL_STRIPE_DATA];
 
-	if (ch->deaf)
-		ch->lent_until = 0;
-	if (!coll_tx_lends(ch))
+	if (!coll_ch_failed(ch) && !ch->deaf && !data->closed && !ctrl->closed)
+		return false;
+	coll_loan_recall(ch);
+	if (!READ_ONCE(ch->ubufs))
 		return true;
 	if (!coll_ch_failed(ch) && !data->closed && !ctrl->closed)
 		return false;
@@ -149,14 +136,12 @@ static bool coll_tx_recall(struct coll_channel *ch)
 		ch->lent_called = true;
 		ch->lent_since = jiffies;
 	}
-	if (!coll_stream_was_reset(data) &&
-	    time_before(jiffies, ch->lent_since + COLL_TX_GRACE)) {
+	if (time_before(jiffies, ch->lent_since + COLL_TX_GRACE)) {
 		coll_conn_retry(conn);
 		return false;
 	}
 	coll_tx_break_off(data);
-	ch->lent_until = 0;
-	return !coll_tx_lends(ch);
+	return !READ_ONCE(ch->ubufs);
 }
 
 void coll_tx_reclaim(struct coll_channel *ch)

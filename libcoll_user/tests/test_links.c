@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "links.h"
+#include "resolve.h"
 #include "schedule.h"
 
 #define MAX_RANKS	32
@@ -96,7 +97,7 @@ static void knock(const uint8_t *blob, int *fds, int n)
 		return;
 	snprintf(spec, sizeof(spec), "%u.%u.%u.%u:%u", blob[4], blob[5], blob[6], blob[7],
 		 blob[2] | blob[3] << 8);
-	for (i = 0; i < n && sock_resolve(spec, &a, 1) == 1; i++) {
+	for (i = 0; i < n && resolve_until(spec, deadline_in(1000), &a, 1) == 1; i++) {
 		fds[i] = sock_connect_start(&a);
 		if (fds[i] >= 0 && i % 2) {
 			sock_wait(fds[i], POLLOUT, deadline_in(100));
@@ -197,7 +198,7 @@ static void run(struct job *job, struct rank *r)
 	uint32_t i;
 	int fd;
 
-	sock_resolve("127.0.0.1:1", &a, 1);
+	resolve_until("127.0.0.1:1", deadline_in(1000), &a, 1);
 	sock_set_port(&a, 0);
 	fd = sock_listen(&a);
 	sock_local(fd, &a);

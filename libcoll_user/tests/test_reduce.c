@@ -16,6 +16,7 @@
 #include <coll/coll.h>
 
 #define COUNT		1003
+#define FEW		67	/* where the table is gone through often */
 #define MAX_BYTES	(COUNT * 32)
 
 static int tests, failures;
@@ -29,14 +30,19 @@ static void ok(int good, const char *name)
 	fflush(stdout);
 }
 
-static void fill(uint8_t *p, uint64_t seed)
+static void fill_bytes(uint8_t *p, size_t len, uint64_t seed)
 {
 	size_t i;
 
-	for (i = 0; i < MAX_BYTES; i++) {
+	for (i = 0; i < len; i++) {
 		seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
 		p[i] = (uint8_t)(seed >> 56);
 	}
+}
+
+static void fill(uint8_t *p, uint64_t seed)
+{
+	fill_bytes(p, MAX_BYTES, seed);
 }
 
 static int reduce(const void *in, void *inout, uint64_t count, int dtype, int op)
@@ -182,6 +188,121 @@ static void test_sets(void)
 	   "an unknown name is said and ignored");
 }
 
+#ifdef __x86_64__
+/**
+ * struct fp_words - floating-point state of a thread
+ * @mxcsr: control and flags of SSE
+ * @control: of the x87: precision, rounding, traps
+ * @status: of the x87: flags
+ */
+struct fp_words {
+	uint32_t mxcsr;
+	uint16_t control, status;
+};
+
+static struct fp_words fp_now(void)
+{
+	struct fp_words w;
+
+	__asm__ volatile("stmxcsr %0\n\tfnstcw %1\n\tfnstsw %2"
+			 : "=m"(w.mxcsr), "=m"(w.control), "=m"(w.status) :: "memory");
+	return w;
+}
+
+/* @flags: raise the flag of an inexact result, which nobody may take back */
+static void fp_set(struct fp_words w, bool flags)
+{
+	__asm__ volatile("fnclex\n\tfldcw %1\n\tldmxcsr %0"
+			 :: "m"(w.mxcsr), "m"(w.control) : "memory");
+	if (flags)
+		__asm__ volatile("fld1\n\tfldpi\n\tfdivrp\n\tfstp %%st(0)" ::: "memory");
+}
+
+/* The whole table, each call in the state @w, which it must leave as it was. */
+static uint64_t digest_in(struct fp_words w, bool flags, int *changed)
+{
+	const struct fp_words normal = fp_now();
+	uint64_t h = 0xcbf29ce484222325ULL;
+	int dtype, op, ret;
+	size_t i;
+
+	for (dtype = 1; dtype < COLL_NR_DTYPES; dtype++) {
+		for (op = 1; op < COLL_NR_OPS; op++) {
+			struct fp_words before, after;
+
+			fill_bytes(x, FEW * 32, (uint64_t)dtype);
+			fill_bytes(y, FEW * 32, (uint64_t)op + 1000);
+			/* Denormals, which random numbers are rarely. */
+			for (i = 0; i < FEW * 32 / 2; i += 48) {
+				memset(x + i + 1, 0, 15);
+				memset(y + i + 1, 0, 15);
+			}
+			fp_set(w, flags);
+			before = fp_now();
+			ret = reduce(x, y, FEW, dtype, op);
+			after = fp_now();
+			fp_set(normal, false);
+			*changed += memcmp(&before, &after, sizeof(before)) != 0;
+			for (i = 0; !ret && i < FEW * coll_dtype_bytes((enum coll_dtype)dtype); i++)
+				h = (h ^ y[i]) * 0x100000001b3ULL;
+		}
+	}
+	return h;
+}
+
+/* Of one instruction set: 1 if every state gives the same bits and is left alone. */
+static int any_state_does(const char *name)
+{
+	static const uint32_t mxcsr[] = {
+		0x1f80, 0x9fc0 /* FTZ, DAZ */, 0x3f80, 0x5f80, 0x7f80 /* rounding */,
+		0x0000 /* traps */, 0x1fbf /* flags */, 0xe040,
+	};
+	static const uint16_t control[] = {
+		0x037f, 0x027f, 0x007f /* precision */, 0x0f7f, 0x077f /* rounding */,
+		0x0340 /* traps */, 0x0240,
+	};
+	int status, good, changed = 0;
+	uint64_t want;
+	size_t i, j;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid)
+		return waitpid(pid, &status, 0) == pid && !status;
+	setenv("COLL_SIMD", name, 1);
+	want = digest_in((struct fp_words){ 0x1f80, 0x037f, 0 }, false, &changed);
+	good = !changed;
+	for (i = 0; i < sizeof(mxcsr) / sizeof(mxcsr[0]); i++) {
+		for (j = 0; j < sizeof(control) / sizeof(control[0]); j++) {
+			struct fp_words w = { mxcsr[i], control[j], 0 };
+			/* A flag of what traps would trap in the test itself. */
+			bool flags = (control[j] & 0x3f) == 0x3f;
+
+			good &= digest_in(w, flags, &changed) == want && !changed;
+		}
+	}
+	_exit(!good);
+}
+
+static void test_fp_state(void)
+{
+	static const char *const names[] = { "scalar", "sse2", "avx2", "avx512" };
+	char text[128];
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(text, sizeof(text), "COLL_SIMD=%s: any MXCSR and x87 control word",
+			 names[i]);
+		ok(any_state_does(names[i]), text);
+	}
+}
+#else
+static void test_fp_state(void)
+{
+}
+#endif
+
 static void *add_one(void *arg)
 {
 	int64_t one = 1;
@@ -210,6 +331,7 @@ int main(void)
 {
 	unsetenv("COLL_SIMD");
 	test_sets();
+	test_fp_state();
 	test_threads();
 	test_numbers();
 	test_vectors();

@@ -6,7 +6,9 @@
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,8 +19,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <coll/coll.h>
+
 #include "handshake.h"
 #include "rendezvous.h"
+#include "resolve.h"
 
 #define MAX_RANKS	64
 #define MAX_STRANGERS	600
@@ -80,6 +85,7 @@ struct rank {
 	int64_t took_ms;
 	int wrong;
 	uint8_t job[AUTH_LEN];
+	char said[256];
 };
 
 static void fill_blob(uint8_t *blob, uint32_t rank, int round)
@@ -133,6 +139,7 @@ static void *rank_main(void *arg)
 	} else {
 		r->took_ms = now_ms() - begin;
 	}
+	snprintf(r->said, sizeof(r->said), "%s", coll_init_error());
 	return NULL;
 }
 
@@ -250,6 +257,30 @@ static void test_plain(uint32_t n, const char *name)
 	start_all(r, n);
 	join_all(r, n);
 	ok(all_are(r, n, 0, 5000), name);
+}
+
+/* As with the default of 1024 and as many ranks, on a smaller scale. */
+static void test_descriptors(void)
+{
+	struct rlimit before, few, after;
+	struct rank r[MAX_RANKS];
+	int port = free_port();
+	uint32_t i;
+
+	getrlimit(RLIMIT_NOFILE, &before);
+	few = before;
+	few.rlim_cur = 48;
+	setrlimit(RLIMIT_NOFILE, &few);
+	for (i = 0; i < MAX_RANKS; i++) {
+		set_rank(&r[i], i, MAX_RANKS, port, "secret");
+		r[i].delay_ms = i ? 300 : 0;	/* theirs are this process's, too */
+	}
+	start_all(r, MAX_RANKS);
+	join_all(r, MAX_RANKS);
+	getrlimit(RLIMIT_NOFILE, &after);
+	setrlimit(RLIMIT_NOFILE, &before);
+	ok(all_are(r, MAX_RANKS, 0, 5000) && after.rlim_cur == 48,
+	   "more ranks than descriptors, of which more may be had");
 }
 
 static void test_late_zero(void)
@@ -473,14 +504,126 @@ static void test_specs(void)
 	size_t i;
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		if (sock_resolve(bad[i], a, 4) >= 0) {
+		if (resolve_until(bad[i], deadline_in(1000), a, 4) >= 0) {
 			printf("# taken: %s\n", bad[i]);
 			good = false;
 		}
-	good &= sock_resolve("127.0.0.1:5", a, 4) == 1 && sock_port(&a[0]) == 5;
-	good &= sock_resolve("[::1]:65535", a, 4) == 1 && sock_port(&a[0]) == 65535 &&
+	good &= resolve_until("127.0.0.1:5", deadline_in(1000), a, 4) == 1 && sock_port(&a[0]) == 5;
+	good &= resolve_until("[::1]:65535", deadline_in(1000), a, 4) == 1 && sock_port(&a[0]) == 65535 &&
 		a[0].sa.ss_family == AF_INET6;
 	ok(good, "addresses");
+}
+
+/* ---- names ---- */
+
+static _Atomic int64_t name_from_ms;	/* the name is there from then on */
+static _Atomic unsigned int name_blocks_ms;
+static char name_is[64] = "127.0.0.1";
+
+/* In the place of the C library's: "late.test" is what the test wants it to be. */
+int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints,
+		struct addrinfo **list)
+{
+	int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **) =
+		(int (*)(const char *, const char *, const struct addrinfo *,
+			 struct addrinfo **))dlsym(RTLD_NEXT, "getaddrinfo");
+
+	if (strcmp(host, "late.test") || hints->ai_flags & AI_NUMERICHOST)
+		return real(host, port, hints, list);
+	usleep(name_blocks_ms * 1000);
+	return now_ms() < name_from_ms ? EAI_NONAME : real(name_is, port, hints, list);
+}
+
+static void set_name(struct rank *r, int port)
+{
+	snprintf(r->spec, sizeof(r->spec), "late.test:%d", port);
+}
+
+/* @address: what the name is then; rank 0 listens at all of them */
+static void test_late_name(const char *address, int64_t ms, const char *text)
+{
+	struct rank r[4];
+	int port = free_port();
+	uint32_t i;
+
+	name_from_ms = now_ms() + ms;
+	strcpy(name_is, address);
+	for (i = 0; i < 4; i++) {
+		set_rank(&r[i], i, 4, port, "secret");
+		set_name(&r[i], port);
+	}
+	start_all(r, 4);
+	join_all(r, 4);
+	ok(all_are(r, 4, 0, 4000) && r[1].took_ms >= ms, text);
+}
+
+static void test_no_name(bool blocks)
+{
+	int port = free_port();
+	struct rank r;
+
+	name_from_ms = INT64_MAX;
+	name_blocks_ms = blocks ? 3000 : 0;
+	set_rank(&r, 1, 2, port, "secret");
+	set_name(&r, port);
+	r.timeout_ms = 500;
+	start(&r);
+	join_all(&r, 1);
+	ok(all_are(&r, 1, blocks ? -ETIMEDOUT : -EHOSTUNREACH, 1000) &&
+	   strstr(r.said, "late.test"), blocks ? "a look-up that blocks ends at the deadline" :
+	   "a name that never comes is what the user reads");
+	name_blocks_ms = 0;
+}
+
+/* ---- who has left before all were there ---- */
+
+static void test_comes_again(uint32_t who, const char *text)
+{
+	struct rank r[6], again;
+	int port = free_port();
+	uint32_t i;
+
+	for (i = 0; i < 6; i++)
+		set_rank(&r[i], i, 6, port, "secret");
+	again = r[who];
+	again.delay_ms = 500;
+	r[who].leave_round = 1;			/* comes, proves the key, and goes */
+	r[5].delay_ms = who == 5 ? 0 : 1200;	/* all are there only then */
+	/* One that has given to the round it does not see the end of. */
+	if (who == 3) {
+		r[3].leave_round = 0;
+		r[3].timeout_ms = 200;
+	}
+	start_all(r, 6);
+	start(&again);
+	join_all(r, 6);
+	join_all(&again, 1);
+	r[who] = again;
+	ok(all_are(r, 6, 0, 5000), text);
+}
+
+/* ---- what rank 0 says about those who are missing ---- */
+
+static void test_who_is_missing(uint32_t rank, uint32_t size, const char *key, int want,
+				const char *what)
+{
+	struct rank r[4];
+	int port = free_port();
+	uint32_t i;
+	bool good;
+
+	for (i = 0; i < 3; i++)
+		set_rank(&r[i], i, 4, port, "secret");
+	set_rank(&r[3], rank, size, port, key);
+	r[0].timeout_ms = 900;
+	start_all(r, 4);
+	join_all(r, 4);
+	good = all_are(r, 3, want, 3000);
+	for (i = 0; i < 3; i++)
+		good &= strstr(r[i].said, "rank 3") && strstr(r[i].said, what);
+	if (!good)
+		printf("# said: \"%s\", \"%s\"\n", r[0].said, r[1].said);
+	ok(good, what);
 }
 
 int main(int argc, char **argv)
@@ -498,6 +641,7 @@ int main(int argc, char **argv)
 	test_plain(2, "2 ranks");
 	test_plain(8, "8 ranks");
 	test_plain(MAX_RANKS, "64 ranks");
+	test_descriptors();
 	test_late_zero();
 	test_strangers(100, 0, "8 ranks among 100 strangers");
 	test_strangers(MAX_STRANGERS, 16, "8 ranks among 600 strangers, room for 16");
@@ -512,6 +656,16 @@ int main(int argc, char **argv)
 	test_failure(0, 3, "rank 0 fails in round 3");
 	test_death(4, 2, "rank 4 dies before round 2");
 	test_death(0, 2, "rank 0 dies before round 2");
+	test_late_name("127.0.0.1", 700, "a name that can be resolved only later");
+	test_late_name("::1", 0, "rank 0 can be reached by IPv6, too");
+	test_late_name("127.0.1.1", 0, "its name may be an address it would not listen at");
+	test_no_name(false);
+	test_no_name(true);
+	test_comes_again(2, "rank 2 leaves before all are there, and comes again");
+	test_comes_again(3, "rank 3 does, after it has given its message");
+	test_comes_again(0, "rank 0 does");
+	test_who_is_missing(3, 4, "wrong", -EKEYREJECTED, "another key");
+	test_who_is_missing(3, 5, "secret", -EINVAL, "expects 5 ranks");
 	test_false_server(false);
 	test_false_server(true);
 	printf("1..%d\n", tests);

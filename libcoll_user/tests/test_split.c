@@ -17,6 +17,7 @@
 #include "comm.h"
 #include "deadline.h"
 #include "links.h"
+#include "resolve.h"
 #include "select.h"
 #include "topology.h"
 
@@ -317,11 +318,6 @@ int select_inherit(coll_comm_t *child, const coll_comm_t *parent, const uint32_t
 	return 0;
 }
 
-const char *coll_strerror(int err)
-{
-	return strerror(err < 0 ? -err : err);
-}
-
 /* ---- ranks ---- */
 
 /**
@@ -359,7 +355,7 @@ static coll_comm_t *make_world(const struct rank *r)
 	topology_destroy(&t);
 	world->timeout_ms = r->timeout_ms;
 	if (r->rank)
-		sock_resolve("127.0.0.1:1", &world->here, 1);
+		resolve_until("127.0.0.1:1", deadline_in(1000), &world->here, 1);
 	sock_set_port(&world->here, 0);
 	if (comm_open(world, "fake") || comm_join(world, &secret, job))
 		abort();

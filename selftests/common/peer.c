@@ -5,21 +5,71 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "peer.h"
 #include "pure/schedule.h"
 
+#define HEAR_MS	10000
+
+/* Everything that the key and lots decide. */
+static void peer_plan(struct peer *p)
+{
+	int s;
+
+	raw_plan(&p->c, 2, 2);
+	greet_name(p->c.key, p->name);
+	for (s = 0; s < 2; s++) {
+		p->mine[s] = (struct coll_hello){
+			.size = 2,
+			.nr_nodes = 2,
+			.src_node = 1,
+			.dst_node = 0,
+			.stripe = s,
+			.wire_min = COLL_WIRE_VERSION,
+			.wire_max = COLL_WIRE_VERSION,
+		};
+		memcpy(p->mine[s].name, p->name, COLL_WIRE_NAME);
+		if (getrandom(p->mine[s].nonce, COLL_WIRE_NONCE, 0) != COLL_WIRE_NONCE)
+			exit(1);
+	}
+}
+
+bool peer_is_believed(struct peer *p)
+{
+	uint64_t until = test_now_ns() + HEAR_MS * 1000000ULL;
+	struct coll_status s;
+
+	while (!raw_status(p->c.fd[0], &s) && !s.nr_links && test_now_ns() < until)
+		test_sleep_us(500);
+	return s.nr_links;
+}
+
+/* Greet on both streams. */
+static int peer_greet(struct peer *p)
+{
+	uint8_t buf[PEER_GREET];
+	int s;
+
+	for (s = 0; s < 2; s++)
+		if (!peer_write(p, s, buf, peer_put_greet(p, s, buf)))
+			return -EPIPE;
+	for (s = 0; s < 2; s++)
+		if (!peer_is_proved(p, p, s))
+			return -EPROTO;
+	return peer_is_believed(p) ? 0 : -EPROTO;
+}
+
 int peer_start(struct peer *p, bool greet)
 {
-	uint8_t buf[COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX];
 	int sv[2], ret, s, one = 1;
 
 	memset(p, 0, sizeof(*p));
 	p->sock[0] = -1;
 	p->sock[1] = -1;
-	raw_plan(&p->c, 2, 2);
+	peer_plan(p);
 	p->c.fd[0] = raw_open();
 	if (p->c.fd[0] < 0)
 		return p->c.fd[0];
@@ -33,10 +83,10 @@ int peer_start(struct peer *p, bool greet)
 		ret = raw_link(p->c.fd[0], 1, sv[0], s);
 		close(sv[0]);
 	}
-	for (s = 0; !ret && greet && s < 2; s++)
-		if (!peer_write(p, s, buf, peer_put_hello(p, s, buf)))
-			ret = -EPIPE;
-	return ret;
+	for (s = 0; !ret && s < 2; s++)
+		if (!peer_hear(p, p, s))
+			ret = -EPROTO;
+	return !ret && greet ? peer_greet(p) : ret;
 }
 
 void peer_close(struct peer *p, int stripe, bool hard)
@@ -63,10 +113,19 @@ void peer_stop(struct peer *p)
 int peer_guest(struct peer *p, const struct peer *parent)
 {
 	memset(p, 0, sizeof(*p));
-	raw_plan(&p->c, 2, 2);
+	peer_plan(p);
 	memcpy(p->sock, parent->sock, sizeof(p->sock));
 	p->c.fd[0] = raw_open();
 	return p->c.fd[0] < 0 ? p->c.fd[0] : raw_join(p->c.fd[0], &p->c, 0);
+}
+
+bool peer_guest_greet(struct peer *p, struct peer *parent)
+{
+	uint8_t buf[PEER_GREET];
+
+	/* The answer to ours is theirs once more. */
+	return peer_hear(p, parent, 0) && peer_write(p, 0, buf, peer_put_greet(p, 0, buf)) &&
+	       peer_hear(p, parent, 0) && peer_is_proved(p, parent, 0);
 }
 
 void peer_leave(struct peer *p)
@@ -103,8 +162,29 @@ bool peer_read(struct peer *p, int stripe, struct coll_frame *f, int ms)
 		n = left < sizeof(junk) ? left : sizeof(junk);
 		if (!read_all(pfd.fd, junk, n))
 			return false;
+		if (left == f->length)
+			memcpy(p->payload, junk, n < sizeof(p->payload) ? n : sizeof(p->payload));
 	}
 	return true;
+}
+
+bool peer_hear(struct peer *p, struct peer *via, int stripe)
+{
+	struct coll_frame f;
+
+	return peer_read(via, stripe, &f, HEAR_MS) && f.type == COLL_FRAME_HELLO &&
+	       f.comm == coll_wire_comm(p->name) &&
+	       !coll_wire_get_hello(via->payload, &p->theirs[stripe]);
+}
+
+bool peer_is_proved(struct peer *p, struct peer *via, int stripe)
+{
+	uint8_t mac[COLL_WIRE_PROOF];
+	struct coll_frame f;
+
+	greet_put_proof(p->c.key, &p->theirs[stripe], &p->mine[stripe], mac);
+	return peer_read(via, stripe, &f, HEAR_MS) && f.type == COLL_FRAME_PROOF &&
+	       f.comm == coll_wire_comm(p->name) && !memcmp(mac, via->payload, sizeof(mac));
 }
 
 bool peer_write(struct peer *p, int stripe, const void *bytes, size_t len)
@@ -127,7 +207,7 @@ void peer_frame(const struct peer *p, struct coll_frame *f, uint8_t type,
 {
 	memset(f, 0, sizeof(*f));
 	f->type = type;
-	f->comm = coll_wire_comm(p->c.key);
+	f->comm = coll_wire_comm(p->name);
 	f->length = length;
 }
 
@@ -143,19 +223,21 @@ static size_t put_ctrl(const struct peer *p, uint8_t type, uint32_t length,
 
 size_t peer_put_hello(const struct peer *p, int stripe, uint8_t *buf)
 {
-	struct coll_hello h = {
-		.size = 2,
-		.nr_nodes = 2,
-		.src_node = 1,
-		.dst_node = 0,
-		.stripe = stripe,
-		.wire_min = COLL_WIRE_VERSION,
-		.wire_max = COLL_WIRE_VERSION,
-	};
-
-	memcpy(h.key, p->c.key, sizeof(h.key));
-	coll_wire_put_hello(buf + COLL_WIRE_HDR, &h);
+	coll_wire_put_hello(buf + COLL_WIRE_HDR, &p->mine[stripe]);
 	return put_ctrl(p, COLL_FRAME_HELLO, COLL_WIRE_HELLO, buf);
+}
+
+size_t peer_put_proof(const struct peer *p, int stripe, uint8_t *buf)
+{
+	greet_put_proof(p->c.key, &p->mine[stripe], &p->theirs[stripe], buf + COLL_WIRE_HDR);
+	return put_ctrl(p, COLL_FRAME_PROOF, COLL_WIRE_PROOF, buf);
+}
+
+size_t peer_put_greet(const struct peer *p, int stripe, uint8_t *buf)
+{
+	size_t n = peer_put_hello(p, stripe, buf);
+
+	return n + peer_put_proof(p, stripe, buf + n);
 }
 
 size_t peer_put_abort(const struct peer *p, const struct coll_cause *c, uint8_t *buf)

@@ -9,26 +9,40 @@
 
 #include <pthread.h>
 
+#include "greet.h"
 #include "pure/wire.h"
 #include "raw.h"
 #include "util.h"
 
 #define PEER_RANK	1
 #define PEER_BYTES	65536
+/* HELLO and PROOF, with their headers */
+#define PEER_GREET	(2 * COLL_WIRE_HDR + COLL_WIRE_HELLO + COLL_WIRE_PROOF)
 
 /**
  * struct peer - the test's end
  * @c: plan; c.fd[0] is the real rank
  * @sock: control and data stream, the peer's end; -1 when closed
  * @seq: ops begun
+ * @name: of the communicator
+ * @mine: HELLO of the peer on each stream
+ * @theirs: HELLO of the real rank, as it has come
+ * @payload: of the frame that was read last, its first bytes
  */
 struct peer {
 	struct raw_comm c;
 	int sock[2];
 	uint64_t seq;
+	uint8_t name[COLL_WIRE_NAME];
+	struct coll_hello mine[2];
+	struct coll_hello theirs[2];
+	uint8_t payload[COLL_WIRE_CTRL_MAX];
 };
 
-/* Join and hand over; greet on both streams if @greet. Return: 0 or -errno. */
+/*
+ * Join and hand over, and read HELLO of the real rank on both streams. If @greet: greet on
+ * both, and read its PROOF; nothing is left to read then. Return: 0 or -errno.
+ */
 int peer_start(struct peer *p, bool greet);
 void peer_stop(struct peer *p);
 /* Close one stream: by RST if @hard. */
@@ -40,6 +54,8 @@ void peer_close(struct peer *p, int stripe, bool hard);
  */
 int peer_guest(struct peer *p, const struct peer *parent);
 void peer_leave(struct peer *p);
+/* The handshake of one that has joined its rank to the streams already. */
+bool peer_guest_greet(struct peer *p, struct peer *parent);
 
 /**
  * peer_read() - the next frame that the real rank has sent
@@ -48,7 +64,7 @@ void peer_leave(struct peer *p);
  * @f: result
  * @ms: wait so long for its beginning
  *
- * The payload is thrown away. Return: false if there was none.
+ * Return: false if there was none.
  */
 bool peer_read(struct peer *p, int stripe, struct coll_frame *f, int ms);
 
@@ -58,6 +74,26 @@ bool peer_write(struct peer *p, int stripe, const void *bytes, size_t len);
 /* A header of the right communicator. */
 void peer_frame(const struct peer *p, struct coll_frame *f, uint8_t type,
 		uint32_t length);
+/**
+ * peer_hear() - read HELLO of the real rank
+ * @p: peer
+ * @via: whose sockets: itself, or the parent of a guest
+ * @stripe: on which stream
+ *
+ * Return: false if something else came, or nothing.
+ */
+bool peer_hear(struct peer *p, struct peer *via, int stripe);
+
+/* PROOF comes, and is right: the answer to HELLO of @p, by the sockets of @via. */
+bool peer_is_proved(struct peer *p, struct peer *via, int stripe);
+
+/* The real rank comes to know that the peer has the key. */
+bool peer_is_believed(struct peer *p);
+
+/* HELLO and PROOF, the answer to what was heard: at @buf, PEER_GREET bytes. Return: bytes. */
+size_t peer_put_greet(const struct peer *p, int stripe, uint8_t *buf);
+size_t peer_put_proof(const struct peer *p, int stripe, uint8_t *buf);
+
 /* HELLO, ABORT, BYE: header and payload at @buf. Return: bytes. */
 size_t peer_put_hello(const struct peer *p, int stripe, uint8_t *buf);
 size_t peer_put_abort(const struct peer *p, const struct coll_cause *c, uint8_t *buf);

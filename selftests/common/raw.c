@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
@@ -78,11 +79,41 @@ int raw_status_failed(int fd, struct coll_status *s)
 	}
 }
 
+int raw_max_inflight(unsigned int max)
+{
+	FILE *f = fopen("/sys/module/coll/parameters/max_inflight", "r+");
+	int before = -EIO;
+
+	if (!f)
+		return -errno;
+	if (fscanf(f, "%d", &before) == 1) {
+		rewind(f);
+		if (fprintf(f, "%u", max) < 0)
+			before = -EIO;
+	}
+	return fclose(f) ? -errno : before;
+}
+
 int raw_abort(int fd, uint32_t code)
 {
 	struct coll_abort a = { .code = code };
 
 	return raw_ioctl(fd, COLL_IOC_ABORT, &a);
+}
+
+int raw_cancel(int fd, uint64_t handle)
+{
+	struct coll_cancel c = { .handle = handle };
+
+	return raw_ioctl(fd, COLL_IOC_CANCEL, &c);
+}
+
+int raw_cancel_receives(int fd)
+{
+	struct coll_cancel c = { .flags = COLL_CANCEL_RECEIVES };
+	int ret = raw_ioctl(fd, COLL_IOC_CANCEL, &c);
+
+	return ret ? ret : (int)c.cancelled;
 }
 
 int raw_link(int fd, uint32_t peer, int sock, uint32_t stripe)
@@ -326,6 +357,24 @@ void raw_recv(struct coll_cmd *cmd, void *buf, uint64_t count, unsigned int dtyp
 	cmd->source = source;
 	cmd->recv_tag = tag;
 	cmd->message_addr = (uintptr_t)got;
+}
+
+void raw_probe(struct coll_cmd *cmd, unsigned int what, uint32_t source, uint32_t tag,
+	       struct coll_message *got)
+{
+	memset(cmd, 0, sizeof(*cmd));
+	cmd->collective = what;
+	cmd->source = source;
+	cmd->recv_tag = tag;
+	cmd->message_addr = (uintptr_t)got;
+}
+
+void raw_mrecv(struct coll_cmd *cmd, void *buf, uint64_t count, unsigned int dtype,
+	       uint64_t id, struct coll_message *got)
+{
+	raw_recv(cmd, buf, count, dtype, 0, 0, got);
+	cmd->collective = COLL_MRECV;
+	cmd->matched = id;
 }
 
 void raw_and_recv(struct coll_cmd *cmd, void *buf, uint64_t count,

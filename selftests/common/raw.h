@@ -42,7 +42,18 @@ int raw_status(int fd, struct coll_status *s);
  * than by the call that did it. -ETIMEDOUT if it has not failed in ten times test_bound_ms().
  */
 int raw_status_failed(int fd, struct coll_status *s);
+#define RAW_INFLIGHT_FREE	64
+
+/*
+ * Commands of a user in flight at most, from now on, beyond the first RAW_INFLIGHT_FREE of
+ * each rank (module parameter max_inflight).
+ * Return: what it was before, or -errno.
+ */
+int raw_max_inflight(unsigned int max);
 int raw_abort(int fd, uint32_t code);
+int raw_cancel(int fd, uint64_t handle);
+/* COLL_CANCEL_RECEIVES; how many. */
+int raw_cancel_receives(int fd);
 int raw_link(int fd, uint32_t peer, int sock, uint32_t stripe);
 int raw_share(int fd, uint32_t peer, int parent, uint32_t parent_peer);
 int raw_stripe(int fd, uint32_t links, uint64_t least);
@@ -72,6 +83,11 @@ void raw_send(struct coll_cmd *cmd, const void *buf, uint64_t count,
 	      unsigned int dtype, uint32_t dest, uint32_t tag);
 void raw_recv(struct coll_cmd *cmd, void *buf, uint64_t count, unsigned int dtype,
 	      uint32_t source, uint32_t tag, struct coll_message *got);
+/* @what: COLL_PROBE or COLL_MPROBE */
+void raw_probe(struct coll_cmd *cmd, unsigned int what, uint32_t source, uint32_t tag,
+	       struct coll_message *got);
+void raw_mrecv(struct coll_cmd *cmd, void *buf, uint64_t count, unsigned int dtype,
+	       uint64_t id, struct coll_message *got);
 /* Turns a send into an exchange. */
 void raw_and_recv(struct coll_cmd *cmd, void *buf, uint64_t count,
 		  uint32_t source, uint32_t tag, struct coll_message *got);

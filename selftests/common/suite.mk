@@ -5,7 +5,7 @@
 
 CFLAGS	+= -O2 -g -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers \
 	   -Wno-sign-compare -I$(TOP)/uapi -I$(TOP)/selftests/common -I$(TOP)/kmod
-LDLIBS	+= -luring -lpthread
+LDLIBS	+= -luring -Wl,--as-needed -lcrypto -Wl,--no-as-needed -lpthread
 
 COMMON	:= $(wildcard $(TOP)/selftests/common/*.c)
 PURE	:= $(filter-out $(wildcard $(TOP)/kmod/pure/check*.c $(TOP)/kmod/pure/reduce*.c),\

@@ -42,6 +42,7 @@ unsigned int talk_post(struct talk *t, uint32_t rank, const struct coll_cmd *cmd
 	if (nr >= TALK_CMDS)
 		__builtin_trap();
 	k->cmd[nr] = *cmd;
+	k->cmd[nr].handle = nr + 1;
 	ring_prep(io_uring_get_sqe(&k->ring), t->c.fd[rank], &k->cmd[nr], nr);
 	if (io_uring_submit(&k->ring) != 1)
 		__builtin_trap();
@@ -75,6 +76,11 @@ bool talk_pending(struct talk *t, uint32_t rank, unsigned int nr)
 {
 	take(&t->r[rank], nr, (struct __kernel_timespec){ .tv_nsec = 20000000 });
 	return !t->r[rank].over[nr];
+}
+
+int talk_cancel(struct talk *t, uint32_t rank, unsigned int nr)
+{
+	return raw_cancel(t->c.fd[rank], nr + 1);
 }
 
 unsigned int talk_send(struct talk *t, uint32_t from, uint32_t to, uint32_t tag,

@@ -42,6 +42,8 @@ void talk_again(struct talk *t);
 unsigned int talk_post(struct talk *t, uint32_t rank, const struct coll_cmd *cmd);
 /* Result of a command; -ETIME if there is none for ten seconds. */
 int talk_result(struct talk *t, uint32_t rank, unsigned int nr);
+/* COLL_IOC_CANCEL of it: 0 or -errno. */
+int talk_cancel(struct talk *t, uint32_t rank, unsigned int nr);
 /* Is it still pending, also after a moment? */
 bool talk_pending(struct talk *t, uint32_t rank, unsigned int nr);
 

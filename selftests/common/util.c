@@ -89,6 +89,13 @@ bool test_put(const char *path, const char *text)
 	return f && fputs(text, f) >= 0 && !fclose(f);
 }
 
+bool test_get(const char *path, char *text, size_t size)
+{
+	FILE *f = fopen(path, "r");
+
+	return f && fgets(text, size, f) && !fclose(f);
+}
+
 unsigned int test_bound_ms(void)
 {
 	return env_number("COLL_TEST_BOUND_MS", 2000);

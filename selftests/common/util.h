@@ -41,6 +41,11 @@ bool test_late(uint64_t since, uint64_t when);
 
 /* Write a line of text to a file of the kernel. */
 bool test_put(const char *path, const char *text);
+/* Read the first line of such a file. */
+bool test_get(const char *path, char *text, size_t size);
+
+/* Communicators that one user may have. */
+#define TEST_MAX_GROUPS	"/sys/module/coll/parameters/max_groups"
 
 /* Monotonic. */
 uint64_t test_now_ns(void);

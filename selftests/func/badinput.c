@@ -16,6 +16,8 @@ FIXTURE(bad) {
 	struct raw_comm c;
 	int32_t *in;
 	int32_t *out;
+	uint64_t counts[4];
+	uint64_t displs[4];
 	long page;
 	int64_t posted;
 };
@@ -96,10 +98,11 @@ TEST_F(bad, numbers)
 	REFUSED(EINVAL, cmd.algorithm = COLL_ALG_BINOMIAL);
 	BROADCAST_REFUSED(EINVAL, cmd.algorithm = COLL_ALG_RING);
 	BARRIER_REFUSED(EINVAL, cmd.algorithm = COLL_ALG_RING);
-	for (i = 5; i < 32; i++)
+	for (i = 6; i < 32; i++)
 		REFUSED(EINVAL, cmd.flags |= 1U << i);
 	REFUSED(EINVAL, cmd.flags = COLL_CMD_SPIN | COLL_CMD_SLEEP);
 	BARRIER_REFUSED(EINVAL, cmd.flags = COLL_CMD_SPIN | COLL_CMD_SLEEP);
+	BARRIER_REFUSED(EINVAL, cmd.flags = COLL_CMD_NARROW);
 	REFUSED(EINVAL, cmd.root = 1);
 	BROADCAST_REFUSED(EINVAL, cmd.root = 2);
 	BROADCAST_REFUSED(EINVAL, cmd.root = ~0U);
@@ -124,12 +127,73 @@ TEST_F(bad, fields_that_must_be_zero)
 	BROADCAST_REFUSED(EINVAL, cmd.send_addr = (uintptr_t)self->in);
 	BROADCAST_REFUSED(EINVAL, cmd.flags = COLL_CMD_INPLACE);
 	BROADCAST_REFUSED(EINVAL, cmd.flags = COLL_CMD_REG_SEND);
+	BROADCAST_REFUSED(EINVAL, cmd.flags = COLL_CMD_NARROW);
 	BARRIER_REFUSED(EINVAL, cmd.op = COLL_OP_SUM);
 	BARRIER_REFUSED(EINVAL, cmd.dtype = COLL_I32);
 	BARRIER_REFUSED(EINVAL, cmd.count = 1);
 	BARRIER_REFUSED(EINVAL, cmd.flags = COLL_CMD_INPLACE);
 	BARRIER_REFUSED(EINVAL, cmd.send_addr = (uintptr_t)self->in);
 	BARRIER_REFUSED(EINVAL, cmd.recv_addr = (uintptr_t)self->out);
+}
+
+/* A v-form: two blocks with gaps, of alltoallv two more for the output. */
+static void use_blocks(FIXTURE_DATA(bad) *self, struct coll_cmd *cmd, uint32_t kind)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		self->counts[i] = 100;
+		self->displs[i] = 200 * (i % 2) + 100 * (i / 2);
+	}
+	memset(cmd, 0, sizeof(*cmd));
+	cmd->collective = kind;
+	cmd->dtype = COLL_I32;
+	cmd->send_addr = (uintptr_t)self->in;
+	cmd->recv_addr = (uintptr_t)self->out;
+	cmd->counts_addr = (uintptr_t)self->counts;
+	cmd->displs_addr = (uintptr_t)self->displs;
+	cmd->timeout_ns = SECOND / 2;
+}
+
+#define BLOCKS_REFUSED(error, kind, change) \
+	REFUSED(error, use_blocks(self, &cmd, kind); change)
+
+/* Blocks that overlap, or are no memory of the user's. Where, does not matter. */
+TEST_F(bad, blocks)
+{
+	static const uint32_t out[] = { COLL_ALLGATHERV, COLL_GATHERV };
+	uint64_t *counts = self->counts, *displs = self->displs;
+	uintptr_t in = (uintptr_t)self->in;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		BLOCKS_REFUSED(EINVAL, out[i], displs[1] = 0);
+		BLOCKS_REFUSED(EINVAL, out[i], displs[1] = 99);
+		BLOCKS_REFUSED(EINVAL, out[i], displs[0] = 299);
+		BLOCKS_REFUSED(EINVAL, out[i], displs[0] = 150; counts[0] = 300; counts[1] = 1);
+		/* The input partly in a block, and not in place. */
+		BLOCKS_REFUSED(EINVAL, out[i], cmd.recv_addr = in - 200 * 4 + 4);
+		BLOCKS_REFUSED(EINVAL, out[i], cmd.recv_addr = in + 99 * 4);
+		BLOCKS_REFUSED(EINVAL, out[i], displs[0] = 1ULL << 62);
+		BLOCKS_REFUSED(EINVAL, out[i], displs[1] = ~0ULL);
+		BLOCKS_REFUSED(EINVAL, out[i], counts[1] = 1ULL << 62);
+		BLOCKS_REFUSED(EINVAL, out[i], counts[1] = 1ULL << 37);
+		BLOCKS_REFUSED(EFAULT, out[i], displs[1] = ~0ULL / 4 - 100);
+		BLOCKS_REFUSED(EFAULT, out[i], displs[1] = 1ULL << 61);
+		BLOCKS_REFUSED(EFAULT, out[i], displs[1] = 1ULL << 45);
+	}
+	BLOCKS_REFUSED(EINVAL, COLL_ALLTOALLV, displs[3] = displs[2] + 99);
+	BLOCKS_REFUSED(EINVAL, COLL_ALLTOALLV, cmd.recv_addr = in + 4);
+	/* The same array: every second block, and not quite. */
+	BLOCKS_REFUSED(EINVAL, COLL_ALLTOALLV, cmd.recv_addr = in; displs[2] = 99);
+	BLOCKS_REFUSED(EINVAL, COLL_ALLTOALLV, cmd.recv_addr = in; displs[2] = 299;
+		       displs[3] = 500);
+	/* As long as the input, but not the same bytes. */
+	BLOCKS_REFUSED(EINVAL, COLL_ALLTOALLV, cmd.recv_addr = in; displs[2] = 0; displs[3] = 120;
+		       counts[3] = 180);
+	BLOCKS_REFUSED(EINVAL, COLL_SCATTERV, cmd.recv_addr = in + 200 * 4 + 4);
+	BLOCKS_REFUSED(EFAULT, COLL_SCATTERV, displs[1] = ~0ULL / 4 - 100);
+	BLOCKS_REFUSED(EFAULT, COLL_SCATTERV, displs[1] = 1ULL << 45);
 }
 
 /* What the version masks do not announce is known, but not to be had. */
@@ -304,7 +368,8 @@ TEST_F(bad, struct_sizes)
 
 	raw_barrier(cmd);
 	cmd->timeout_ns = 5 * SECOND;
-	err = submit_sized(self->c.fd[0], buf, sizeof(*cmd) - 8);
+	/* All that was published first; what has been added since may be left out. */
+	err = submit_sized(self->c.fd[0], buf, offsetof(struct coll_cmd, handle) - 8);
 	EXPECT_TRUE(err == -EINVAL || err == -ENOTTY) TH_LOG("%d", err);
 	EXPECT_NE(0, submit_sized(self->c.fd[0], buf, 0));
 	buf[sizeof(*cmd)] = 1;

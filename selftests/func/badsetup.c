@@ -484,16 +484,21 @@ TEST(register_until_full)
 
 TEST(too_many_communicators)
 {
+	char limit[16] = "";
 	int fds[200], i, ret = 0;
 	struct raw_comm c;
 
+	ASSERT_TRUE(test_get(TEST_MAX_GROUPS, limit, sizeof(limit)));
+	ASSERT_TRUE(test_put(TEST_MAX_GROUPS, "100"));
 	for (i = 0; i < 200 && !ret; i++) {
 		raw_plan(&c, 1, 1);
 		fds[i] = raw_open();
 		ASSERT_GE(fds[i], 0);
 		ret = raw_join(fds[i], &c, 0);
 	}
+	test_put(TEST_MAX_GROUPS, limit);
 	EXPECT_EQ(-EMFILE, ret);
+	EXPECT_LE(i, 101);
 	while (i)
 		close(fds[--i]);
 }

@@ -344,12 +344,10 @@ TEST(posted_after_the_last)
 	all_end(_metadata, &b, 1, EHOSTDOWN, COLL_CAUSE_CLOSE, 2);
 }
 
-/*
- * A message to or from it can never be, and waits for no collective: what that lacks may be a
- * rank that waits for the message.
- */
+/* A message to or from it can never be, and ends alone: the collective is not over yet. */
 TEST(message_after_the_last)
 {
+	struct coll_status s;
 	struct peer_op msg;
 	struct burst b;
 	unsigned int i;
@@ -374,7 +372,12 @@ TEST(message_after_the_last)
 			ASSERT_TRUE(peer_op_start(&msg, &b.p));
 		EXPECT_EQ(-EHOSTDOWN, peer_op_wait(&msg)) TH_LOG("case %u", i);
 		EXPECT_EQ(0, peer_op_exit(&msg));
-		all_end(_metadata, &b, 0, EHOSTDOWN, COLL_CAUSE_CLOSE, 0);
+		ASSERT_EQ(0, raw_status(b.p.c.fd[0], &s));
+		EXPECT_EQ(COLL_STATE_READY, s.state);
+		ASSERT_TRUE(burst_answer(&b, 1));
+		EXPECT_EQ(0, peer_op_wait(&b.op[0]));
+		EXPECT_EQ(0, peer_op_wrong(&b.op[0]));
+		EXPECT_EQ(0, burst_stop(&b));
 	}
 }
 

@@ -74,8 +74,7 @@ TEST(sizes_whoever_comes_first)
 				EXPECT_EQ(0, got.source);
 				EXPECT_EQ(5, got.tag);
 				EXPECT_EQ(COLL_BYTE, got.dtype);
-				EXPECT_EQ(0, got.reserved[0] | got.reserved[1] |
-					  got.reserved[2]);
+				EXPECT_EQ(0, got.reserved | got.id);
 			}
 		}
 		talk_stop(&t);

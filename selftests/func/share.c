@@ -90,12 +90,14 @@ TEST(other_numbers)
 TEST(wrong_peer)
 {
 	struct raw_comm parent, c;
+	struct coll_status s;
 
 	ASSERT_EQ(0, raw_start(&parent, NODES, NODES));
 	ASSERT_EQ(0, join_all(&c, 3, 3));
 	ASSERT_EQ(0, raw_share(c.fd[0], 1, parent.fd[0], 2));
 	ASSERT_EQ(0, raw_share(c.fd[2], 0, parent.fd[2], 0));
-	test_sleep_us(50000);
+	/* when the parent's streams have been greeted */
+	ASSERT_EQ(0, raw_status_failed(c.fd[0], &s));
 	EXPECT_EQ(-EPROTO, test_good(&c));
 	EXPECT_EQ(0, test_good(&parent));
 	raw_stop(&c);

@@ -16,6 +16,8 @@
 #define COUNT	5000
 #define BYTES	(COUNT * 4)
 #define WAVE	16
+/* Elements of a vector that no caller works on itself. */
+#define LARGE	(1 << 17)
 
 /* Two ranks on two nodes, one ring each, and a file for what goes in and comes out. */
 static struct flow {
@@ -233,6 +235,38 @@ TEST(woken_once)
 	if (can_be_lazy())
 		EXPECT_GT(WAVE / 2, w.switches);
 	stop(&c);
+}
+
+/*
+ * A rank alone posts many large ones at once: who ends one starts the next, with the same
+ * plan. There is one rank, so there is one work item of the plan.
+ */
+TEST(large_ones_of_one_rank)
+{
+	static int32_t in[WAVE][LARGE], out[WAVE][LARGE];
+	struct __kernel_timespec ts = { .tv_sec = 10 };
+	struct coll_cmd cmd[WAVE];
+	struct io_uring_cqe *cqe;
+	struct io_uring ring;
+	struct raw_comm c;
+	unsigned int i;
+
+	ASSERT_EQ(0, raw_start(&c, 1, 1));
+	ASSERT_EQ(0, io_uring_queue_init(WAVE, &ring, 0));
+	for (i = 0; i < WAVE; i++) {
+		in[i][LARGE - 1] = i + 1;
+		raw_allreduce(&cmd[i], in[i], out[i], LARGE, COLL_I32, COLL_OP_SUM);
+		ring_prep(io_uring_get_sqe(&ring), c.fd[0], &cmd[i], i);
+	}
+	ASSERT_EQ(WAVE, io_uring_submit(&ring));
+	for (i = 0; i < WAVE; i++) {
+		ASSERT_EQ(0, io_uring_wait_cqe_timeout(&ring, &cqe, &ts)) TH_LOG("%u", i);
+		ASSERT_EQ(0, cqe->res);
+		io_uring_cqe_seen(&ring, cqe);
+		ASSERT_EQ((int)i + 1, out[i][LARGE - 1]);
+	}
+	io_uring_queue_exit(&ring);
+	raw_stop(&c);
 }
 
 TEST_HARNESS_MAIN

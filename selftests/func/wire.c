@@ -79,7 +79,8 @@ static void change_##what(struct coll_frame *f, uint8_t *buf)		\
 BYTES(magic, buf[0] ^= 1)
 BYTES(magic_end, buf[3] ^= 0x80)
 BYTES(version0, buf[4] = 0)
-BYTES(version2, buf[4] = 2)
+BYTES(version1, buf[4] = 1)
+BYTES(version3, buf[4] = 3)
 CHANGE(type0, f->type = 0)
 CHANGE(type_big, f->type = 0xff)
 CHANGE(flags, f->flags = COLL_FRAME_ACK_NOW << 1)
@@ -106,6 +107,7 @@ CHANGE(crc, f->crc = 1)
 CHANGE(signature, f->signature ^= 1)
 CHANGE(signature0, f->signature = 0)
 CHANGE(hello, f->type = COLL_FRAME_HELLO)
+CHANGE(proof, f->type = COLL_FRAME_PROOF)
 CHANGE(abort, f->type = COLL_FRAME_ABORT)
 BYTES(text, memcpy(buf, "GET / HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n", 49))
 BYTES(zeros, memset(buf, 0, COLL_WIRE_HDR))
@@ -115,7 +117,7 @@ BYTES(ones, memset(buf, 0xff, COLL_WIRE_HDR))
 
 static const struct wrong everywhere[] = {
 	W(magic, EPROTO), W(magic_end, EPROTO), W(version0, EPROTO),
-	W(version2, EPROTO), W(type0, EPROTO), W(type_big, EPROTO),
+	W(version1, EPROTO), W(version3, EPROTO), W(type0, EPROTO), W(type_big, EPROTO),
 	W(flags, EPROTO), W(ack, EPROTO), W(flags_high, EPROTO), W(comm, EPROTO),
 	W(epoch, EPROTO), W(transfer, EPROTO), W(transfer_big, EPROTO),
 	W(seq0, EPROTO), W(seq_old, EPROTO), W(seq_future, EBADE),
@@ -123,7 +125,7 @@ static const struct wrong everywhere[] = {
 	W(offset_huge, EPROTO), W(offset_wrap, EPROTO), W(length_max, EPROTO),
 	W(length_over, EPROTO), W(length_huge, EPROTO),
 	W(length_one_more, EPROTO), W(crc, EPROTO), W(signature, EBADE),
-	W(signature0, EBADE), W(hello, EPROTO), W(abort, EPROTO),
+	W(signature0, EBADE), W(hello, EPROTO), W(proof, EPROTO), W(abort, EPROTO),
 	W(text, EPROTO), W(zeros, EPROTO), W(ones, EPROTO),
 };
 
@@ -221,7 +223,7 @@ TEST(short_frames)
 /* Greeting, byte by byte, late. */
 TEST(slow_hello)
 {
-	uint8_t buf[COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX];
+	uint8_t buf[PEER_GREET];
 	struct coll_status s;
 	struct peer p;
 	size_t n, i;
@@ -231,7 +233,7 @@ TEST(slow_hello)
 	ASSERT_EQ(0, raw_status(p.c.fd[0], &s));
 	EXPECT_EQ(0, s.nr_links);
 	for (st = 0; st < 2; st++) {
-		n = peer_put_hello(&p, st, buf);
+		n = peer_put_greet(&p, st, buf);
 		for (i = 0; i < n; i++)
 			ASSERT_TRUE(peer_write(&p, st, buf + i, 1));
 	}

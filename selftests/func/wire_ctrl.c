@@ -3,6 +3,7 @@
  * The test plays the peer node: greetings, ABORT and BYE, right and wrong, and
  * streams that end.
  */
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "harness.h"
@@ -36,25 +37,26 @@ static void op_hears(struct __test_metadata *_metadata, struct peer *p, int stri
 	EXPECT_EQ(0, peer_op_exit(&o));
 }
 
-/* Offsets in HELLO, behind the header. */
+/* Offsets in HELLO, whose payload begins at 56. PROOF is that of the right one. */
 static const struct {
 	const char *name;
 	int at;
 	int value;	/* -1: anything else than it is */
 } bad_hellos[] = {
-	{ "magic", 0, 1 }, { "version", 4, 2 }, { "type", 5, 7 }, { "flags", 6, 1 },
+	{ "magic", 0, 1 }, { "old", 4, 1 }, { "version", 4, 3 }, { "type", 5, 7 }, { "flags", 6, 1 },
 	{ "comm", 8, -1 }, { "epoch", 16, 1 }, { "transfer", 20, 1 },
-	{ "seq", 24, 1 }, { "offset", 32, 1 }, { "length", 40, 47 },
-	{ "longer", 40, 49 }, { "crc", 44, 1 }, { "signature", 48, 1 },
-	{ "key", 56, -1 }, { "end of the key", 71, -1 }, { "size", 72, 3 },
-	{ "nr_nodes", 76, 1 }, { "src", 80, 0 }, { "src beyond", 80, 2 },
-	{ "dst", 84, 1 }, { "stripe", 88, 5 }, { "wire_min", 92, 2 },
-	{ "wire_max", 96, 0 }, { "reserved", 100, 1 },
+	{ "seq", 24, 1 }, { "offset", 32, 1 }, { "length", 40, 63 },
+	{ "longer", 40, 65 }, { "crc", 44, 1 }, { "signature", 48, 1 },
+	{ "name", 56, -1 }, { "end of the name", 71, -1 }, { "nonce", 72, -1 },
+	{ "end of the nonce", 87, -1 }, { "size", 88, 3 },
+	{ "nr_nodes", 92, 1 }, { "src", 96, 0 }, { "src beyond", 96, 2 },
+	{ "dst", 100, 1 }, { "stripe", 104, 5 }, { "wire_min", 108, 3 },
+	{ "wire_max", 112, 1 }, { "reserved", 116, 1 },
 };
 
 TEST(bad_hello)
 {
-	uint8_t buf[COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX];
+	uint8_t buf[PEER_GREET];
 	struct peer p;
 	size_t i, n;
 	int st;
@@ -62,7 +64,7 @@ TEST(bad_hello)
 	for (st = 0; st < 2; st++) {
 		for (i = 0; i < sizeof(bad_hellos) / sizeof(bad_hellos[0]); i++) {
 			ASSERT_EQ(0, peer_start(&p, false));
-			n = peer_put_hello(&p, st, buf);
+			n = peer_put_greet(&p, st, buf);
 			if (bad_hellos[i].value < 0)
 				buf[bad_hellos[i].at] ^= 0x10;
 			else
@@ -213,7 +215,7 @@ TEST(bye_overtakes_data)
 	ASSERT_EQ(0, peer_start(&p, true));
 	ASSERT_TRUE(peer_op_init(&o, &p, PEER_BCAST_IN, 1000, 5 * SECOND));
 	ASSERT_TRUE(peer_op_start(&o, &p));
-	drain(&p, 2 * COLL_WIRE_HDR + COLL_WIRE_HELLO);
+	drain(&p, COLL_WIRE_HDR);
 	ASSERT_TRUE(peer_write(&p, 0, buf, peer_put_bye(&p, 1, 1, buf)));
 	peer_close(&p, 0, false);
 	test_sleep_us(100000);
@@ -245,7 +247,7 @@ TEST(bye_and_gone)
 		for (hard = 0; hard < 2; hard++) {
 			ASSERT_EQ(0, peer_start(&p, true));
 			if (!hard)
-				drain(&p, COLL_WIRE_HDR + COLL_WIRE_HELLO);
+				drain(&p, 0);
 			ASSERT_TRUE(peer_write(&p, 0, buf, peer_put_bye(&p, 1, 1, buf)));
 			test_sleep_us(10000);
 			peer_close(&p, 0, hard);
@@ -345,44 +347,97 @@ TEST(silence)
 	peer_stop(&p);
 }
 
-/* Everything ends at once: the reaper must get along with what still comes. */
-TEST(all_at_once)
+/* Does the stream end at the peer? The real rank's node has given its socket back then. */
+static bool stream_ended(struct peer *p, int stripe)
 {
-	uint64_t lots = test_seed();
-	struct coll_cause cause = {
+	struct pollfd pfd = { .fd = p->sock[stripe], .events = POLLIN };
+	char junk[1024];
+
+	while (poll(&pfd, 1, 10 * test_bound_ms()) == 1)
+		if (recv(pfd.fd, junk, sizeof(junk), MSG_DONTWAIT) <= 0)
+			return true;
+	return false;
+}
+
+/*
+ * What the peer says and does while the real rank may have left: in @said the error that
+ * must come of its frame, in @cut that it has closed a stream.
+ */
+static void meddle(struct peer *p, uint64_t *lots, int *said, bool *cut)
+{
+	static const struct coll_cause cause = {
 		.kind = COLL_CAUSE_ABORT, .error = ESHUTDOWN, .rank = 1, .node = 1,
 	};
 	uint8_t buf[256];
-	unsigned int i;
+	size_t n = 0;
+
+	*said = 0;
+	*cut = test_below(lots, 2);
+	switch (test_below(lots, 4)) {
+	case 0:
+		n = peer_put_abort(p, &cause, buf);
+		*said = ESHUTDOWN;
+		break;
+	case 1:
+		n = peer_put_hello(p, 0, buf);
+		*said = EPROTO;
+		break;
+	case 2:
+		n = peer_put_bye(p, 1, 0, buf);
+		*said = -1;
+		break;
+	}
+	peer_write(p, 0, buf, n);
+	if (*cut) {
+		peer_close(p, test_below(lots, 2), test_below(lots, 2));
+		test_sleep_us(test_below(lots, 200));
+	}
+}
+
+/*
+ * Everything ends at once: the reaper must get along with what still comes. A rank that
+ * stays hears of it; of one that left the sockets are given back, whatever came.
+ */
+TEST(all_at_once)
+{
+	uint64_t lots = test_seed();
+	unsigned int i, st, ends = 0;
+	struct coll_status s;
 	struct peer p;
-	size_t n;
+	bool cut;
+	int said;
 
 	for (i = 0; i < test_scale(200); i++) {
 		ASSERT_EQ(0, peer_start(&p, true));
-		switch (test_below(&lots, 4)) {
-		case 0:
-			n = peer_put_abort(&p, &cause, buf);
-			break;
-		case 1:
-			n = peer_put_hello(&p, 0, buf);
-			break;
-		case 2:
-			n = peer_put_bye(&p, 1, 0, buf);
-			break;
-		default:
-			n = 0;
-		}
 		if (test_below(&lots, 2)) {
 			close(p.c.fd[0]);
 			p.c.fd[0] = -1;
 		}
-		peer_write(&p, 0, buf, n);
-		if (test_below(&lots, 2)) {
-			peer_close(&p, test_below(&lots, 2), test_below(&lots, 2));
-			test_sleep_us(test_below(&lots, 200));
+		meddle(&p, &lots, &said, &cut);
+		if (p.c.fd[0] >= 0 && (said > 0 || (!said && cut))) {
+			ASSERT_EQ(0, raw_status_failed(p.c.fd[0], &s)) {
+				TH_LOG("round %u: said %d, cut %d", i, said, cut);
+			}
+			EXPECT_TRUE(s.cause.error == said ||
+				    (cut && s.cause.error == EHOSTDOWN)) {
+				TH_LOG("round %u: said %d, cut %d: %u", i, said, cut,
+				       s.cause.error);
+			}
+		}
+		if (p.c.fd[0] >= 0)
+			close(p.c.fd[0]);
+		p.c.fd[0] = -1;
+		for (st = 0; st < 2; st++) {
+			if (p.sock[st] < 0)
+				continue;
+			ASSERT_TRUE(stream_ended(&p, st)) {
+				TH_LOG("round %u: stream %u: said %d, cut %d", i, st, said, cut);
+			}
+			ends++;
 		}
 		peer_stop(&p);
 	}
+	EXPECT_GT(ends, i);
 }
 
 /* The other end of the user's descriptor is still there: he uses it himself. */
@@ -391,21 +446,18 @@ TEST(user_meddles_with_the_socket)
 	static uint8_t buf[8192];
 	struct coll_status s;
 	struct peer_op o;
-	struct raw_comm c;
+	static const struct peer none;
 	int sv[2][2], st;
 	struct peer p;
 	char junk[64];
 
-	memset(&p, 0, sizeof(p));
-	raw_plan(&c, 2, 2);
-	p.c = c;
-	p.c.fd[0] = raw_open();
-	ASSERT_EQ(0, raw_join(p.c.fd[0], &p.c, 0));
+	ASSERT_EQ(0, peer_guest(&p, &none));
 	for (st = 0; st < 2; st++) {
 		ASSERT_EQ(0, raw_tcp_pair(sv[st]));
 		ASSERT_EQ(0, raw_link(p.c.fd[0], 1, sv[st][0], st));
 		p.sock[st] = sv[st][1];
-		ASSERT_TRUE(peer_write(&p, st, buf, peer_put_hello(&p, st, buf)));
+		ASSERT_TRUE(peer_hear(&p, &p, st));
+		ASSERT_TRUE(peer_write(&p, st, buf, peer_put_greet(&p, st, buf)));
 	}
 	ASSERT_TRUE(peer_op_init(&o, &p, PEER_BCAST_IN, 1000, SECOND));
 	ASSERT_TRUE(peer_op_start(&o, &p));

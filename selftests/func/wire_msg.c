@@ -33,6 +33,16 @@ static void send_cts(struct peer *p, uint64_t id, uint32_t error)
 	peer_write(p, 0, frame, COLL_WIRE_HDR);
 }
 
+static void send_cancel(struct peer *p, uint64_t id)
+{
+	struct coll_frame f;
+
+	peer_frame(p, &f, COLL_FRAME_CANCEL, 0);
+	f.seq = id;
+	coll_wire_put_header(frame, &f);
+	peer_write(p, 0, frame, COLL_WIRE_HDR);
+}
+
 /* Bytes @off .. @off + @len of a message whose byte i is i * 7. */
 static void send_msg(struct peer *p, int stripe, uint64_t id, uint64_t off, uint32_t len)
 {
@@ -67,7 +77,7 @@ static bool read_all(int fd, void *buf, size_t len)
 	return true;
 }
 
-/* The next frame that is no HELLO or POST; its payload is in frame[] behind the header. */
+/* The next frame that is no POST; its payload is in frame[] behind the header. */
 static bool get_frame(struct peer *p, int stripe, struct coll_frame *f)
 {
 	do {
@@ -75,7 +85,7 @@ static bool get_frame(struct peer *p, int stripe, struct coll_frame *f)
 		    coll_wire_get_header(frame, f) || f->length > PEER_BYTES ||
 		    !read_all(p->sock[stripe], frame + COLL_WIRE_HDR, f->length))
 			return false;
-	} while (f->type == COLL_FRAME_HELLO || f->type == COLL_FRAME_POST);
+	} while (f->type == COLL_FRAME_POST);
 	return true;
 }
 
@@ -188,6 +198,71 @@ TEST(refused)
 	peer_stop(&p);
 }
 
+/* An offer that is withdrawn is answered once, whatever comes first. */
+TEST(withdrawn)
+{
+	struct coll_status s;
+	struct coll_frame f;
+	struct peer_op o;
+	struct peer p;
+
+	ASSERT_EQ(0, peer_start(&p, true));
+	send_rts(&p, 1, offer);
+	send_rts(&p, 2, offer);
+	send_cancel(&p, 1);
+	ASSERT_TRUE(get_frame(&p, 0, &f));
+	EXPECT_EQ(COLL_FRAME_CTS, f.type);
+	EXPECT_EQ(1, f.seq);
+	EXPECT_EQ(ECANCELED, f.transfer);
+	/* it has its answer: this one gets none */
+	send_cancel(&p, 1);
+	/* the receive takes the other one, and to cancel that is too late */
+	ASSERT_TRUE(start(&p, &o, false, COUNT, TAG));
+	ASSERT_TRUE(get_frame(&p, 0, &f));
+	EXPECT_EQ(COLL_FRAME_CTS, f.type);
+	EXPECT_EQ(2, f.seq);
+	EXPECT_EQ(0, f.transfer);
+	send_cancel(&p, 2);
+	send_msg(&p, 1, 2, 0, COUNT);
+	EXPECT_EQ(0, peer_op_wait(&o));
+	EXPECT_EQ(0, peer_op_exit(&o));
+	ASSERT_EQ(0, raw_status(p.c.fd[0], &s));
+	EXPECT_EQ(COLL_STATE_READY, s.state);
+	peer_stop(&p);
+}
+
+/* The rank takes its send back: by the answer it knows whether it could. */
+TEST(withdrawing)
+{
+	struct coll_status s;
+	struct coll_frame f;
+	struct peer_op o;
+	struct peer p;
+	int late;
+
+	for (late = 0; late < 2; late++) {
+		ASSERT_EQ(0, peer_start(&p, true));
+		ASSERT_TRUE(peer_op_init(&o, &p, PEER_BCAST_IN, COUNT / 4, 0));
+		raw_send(&o.cmd, o.out.mem, 0, COLL_BYTE, 1, TAG);
+		o.cmd.handle = 99;
+		ASSERT_TRUE(peer_op_start(&o, &p));
+		ASSERT_TRUE(get_frame(&p, 0, &f));
+		ASSERT_EQ(COLL_FRAME_RTS, f.type);
+		EXPECT_EQ(0, raw_cancel(p.c.fd[0], 99));
+		EXPECT_EQ(0, raw_cancel(p.c.fd[0], 99));
+		ASSERT_TRUE(get_frame(&p, 0, &f));
+		EXPECT_EQ(COLL_FRAME_CANCEL, f.type);
+		EXPECT_EQ(1, f.seq);
+		send_cts(&p, 1, late ? 0 : ECANCELED);
+		EXPECT_EQ(late ? 0 : -ECANCELED, peer_op_wait(&o));
+		EXPECT_EQ(-ENOENT, raw_cancel(p.c.fd[0], 99));
+		EXPECT_EQ(0, peer_op_exit(&o));
+		ASSERT_EQ(0, raw_status(p.c.fd[0], &s));
+		EXPECT_EQ(COLL_STATE_READY, s.state);
+		peer_stop(&p);
+	}
+}
+
 #define RTS(...)	send_rts(p, 1, (struct coll_rts){ __VA_ARGS__ })
 
 static void foreign_source(struct peer *p)	{ RTS(0, 0, TAG, COLL_BYTE, 4); }
@@ -208,14 +283,6 @@ static void same_id(struct peer *p)
 	send_rts(p, 1, offer);
 }
 
-static void too_many(struct peer *p)
-{
-	uint64_t i;
-
-	for (i = 1; i <= 257; i++)
-		send_rts(p, i, offer);
-}
-
 static void after_bye(struct peer *p)
 {
 	uint8_t buf[256];
@@ -224,6 +291,8 @@ static void after_bye(struct peer *p)
 	send_rts(p, 1, offer);
 }
 
+static void early_cancel(struct peer *p)	{ send_cancel(p, 1); }
+static void no_cancel(struct peer *p)		{ send_cancel(p, 0); }
 static void unasked_cts(struct peer *p)	{ send_cts(p, 1, 0); }
 static void unasked_msg(struct peer *p)	{ send_msg(p, 1, 1, 0, 10); }
 static void msg_on_control(struct peer *p)	{ send_msg(p, 0, 1, 0, 10); }
@@ -248,6 +317,8 @@ static void beyond_its_end(struct peer *p)
 /* A send to rank 1 has been offered. */
 static void odd_refusal(struct peer *p)	{ send_cts(p, 1, EIO); }
 static void other_cts(struct peer *p)		{ send_cts(p, 2, 0); }
+
+static void not_asked_for(struct peer *p)	{ send_cts(p, 1, ECANCELED); }
 
 static void cts_twice(struct peer *p)
 {
@@ -274,7 +345,8 @@ static const struct {
 	{ "a number left out", WAITS, later_id },
 	{ "number 0", WAITS, no_id },
 	{ "a number twice", WAITS, same_id },
-	{ "too many offers", WAITS, too_many },
+	{ "CANCEL of what was not offered", WAITS, early_cancel },
+	{ "CANCEL of number 0", WAITS, no_cancel },
 	{ "CTS that nobody waits for", WAITS, unasked_cts },
 	{ "MSG that nobody waits for", WAITS, unasked_msg },
 	{ "MSG on the control stream", WAITS, msg_on_control },
@@ -284,6 +356,7 @@ static const struct {
 	{ "MSG twice", EXPECTS, twice },
 	{ "MSG beyond the end", EXPECTS, beyond_its_end },
 	{ "an errno that is no refusal", SENDS, odd_refusal },
+	{ "withdrawn, but nobody wants it back", SENDS, not_asked_for },
 	{ "CTS of another message", SENDS, other_cts },
 	{ "CTS twice", SENDS, cts_twice },
 };

@@ -25,20 +25,16 @@ struct two {
 
 static bool is(const struct coll_frame *f, const struct peer *p, uint8_t type)
 {
-	return f->type == type && f->comm == coll_wire_comm(p->c.key);
+	return f->type == type && f->comm == coll_wire_comm(p->name);
 }
 
 /* The greetings of @a are out of the way. */
 static int start(struct two *t)
 {
-	struct coll_frame f;
 	int ret = peer_start(&t->a, true);
 
 	if (!ret)
 		ret = peer_guest(&t->b, &t->a);
-	if (!ret && (!peer_read(&t->a, 0, &f, MS) || !is(&f, &t->a, COLL_FRAME_HELLO) ||
-		     !peer_read(&t->a, 1, &f, MS) || !is(&f, &t->a, COLL_FRAME_HELLO)))
-		ret = -EPROTO;
 	return ret;
 }
 
@@ -54,20 +50,22 @@ static bool hello(struct two *t, struct peer *p)
 	return peer_write(&t->a, 0, buf, peer_put_hello(p, 0, buf));
 }
 
+static bool proof(struct two *t, struct peer *p)
+{
+	uint8_t buf[COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX];
+
+	return peer_write(&t->a, 0, buf, peer_put_proof(p, 0, buf));
+}
+
 /* @b is attached and greeted on both sides; nothing is left to read. */
 static int start_greeted(struct two *t)
 {
-	struct coll_frame f;
-	int i, ret = start(t);
+	int ret = start(t);
 
 	if (!ret)
 		ret = attach(t);
-	for (i = 0; !ret && i < 2; i++) {
-		if (!peer_read(&t->a, 0, &f, MS) || !is(&f, &t->b, COLL_FRAME_HELLO))
-			ret = -EPROTO;
-		if (!i && !hello(t, &t->b))
-			ret = -EPIPE;
-	}
+	if (!ret && !peer_guest_greet(&t->b, &t->a))
+		ret = -EPROTO;
 	return ret;
 }
 
@@ -120,10 +118,13 @@ TEST(peer_first)
 	ASSERT_TRUE(hello(&t, &t.b));
 	EXPECT_FALSE(peer_read(&t.a, 0, &f, QUIET)) TH_LOG("type %u", f.type);
 	ASSERT_EQ(0, attach(&t));
-	ASSERT_TRUE(peer_read(&t.a, 0, &f, MS));
-	EXPECT_TRUE(is(&f, &t.b, COLL_FRAME_HELLO));
+	ASSERT_TRUE(peer_hear(&t.b, &t.a, 0));
 	EXPECT_EQ(0, works(&t.a, PEER_BARRIER));
 	ASSERT_TRUE(hello(&t, &t.b));
+	ASSERT_TRUE(peer_hear(&t.b, &t.a, 0));
+	ASSERT_TRUE(peer_is_proved(&t.b, &t.a, 0));
+	EXPECT_EQ(0, error_of(&t.b));
+	ASSERT_TRUE(proof(&t, &t.b));
 	EXPECT_EQ(0, works(&t.b, PEER_ALLREDUCE));
 	EXPECT_EQ(0, works(&t.a, PEER_ALLREDUCE));
 	stop(&t);
@@ -138,14 +139,39 @@ TEST(rank_first)
 	ASSERT_EQ(0, start_greeted(&t));
 	EXPECT_FALSE(peer_read(&t.a, 0, &f, QUIET)) TH_LOG("type %u", f.type);
 	EXPECT_EQ(0, works(&t.b, PEER_BCAST_IN));
-	/* the one that crossed ours */
-	ASSERT_TRUE(hello(&t, &t.b));
-	EXPECT_EQ(0, works(&t.b, PEER_ALLREDUCE));
-	/* and one too many */
+	/* the handshake is over */
 	ASSERT_TRUE(hello(&t, &t.b));
 	EXPECT_TRUE(becomes(&t.b, EPROTO));
 	EXPECT_EQ(0, works(&t.a, PEER_ALLREDUCE));
 	stop(&t);
+}
+
+/* HELLO crosses ours and is said again, the same: twice at most, and before PROOF. */
+TEST(hello_again)
+{
+	struct two t;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, start(&t));
+		ASSERT_EQ(0, attach(&t));
+		ASSERT_TRUE(hello(&t, &t.b));
+		ASSERT_TRUE(peer_hear(&t.b, &t.a, 0));
+		ASSERT_TRUE(peer_hear(&t.b, &t.a, 0));
+		if (i == 1)
+			t.b.mine[0].nonce[15] ^= 1;
+		ASSERT_TRUE(hello(&t, &t.b));
+		if (i == 2)
+			ASSERT_TRUE(hello(&t, &t.b));
+		ASSERT_TRUE(proof(&t, &t.b));
+		if (i) {
+			EXPECT_TRUE(becomes(&t.b, EPROTO)) TH_LOG("case %d", i);
+		} else {
+			EXPECT_EQ(0, works(&t.b, PEER_ALLREDUCE));
+		}
+		EXPECT_EQ(0, works(&t.a, PEER_ALLREDUCE)) TH_LOG("case %d", i);
+		stop(&t);
+	}
 }
 
 /* The rank has gone before it was greeted: whoever comes then hears of it. */
@@ -156,12 +182,14 @@ TEST(gone_before_it_was_greeted)
 
 	ASSERT_EQ(0, start(&t));
 	ASSERT_EQ(0, attach(&t));
-	ASSERT_TRUE(peer_read(&t.a, 0, &f, MS));
+	ASSERT_TRUE(peer_hear(&t.b, &t.a, 0));
 	peer_leave(&t.b);
 	EXPECT_FALSE(peer_read(&t.a, 0, &f, QUIET)) TH_LOG("type %u", f.type);
 	ASSERT_TRUE(hello(&t, &t.b));
-	ASSERT_TRUE(peer_read(&t.a, 0, &f, MS));
-	EXPECT_TRUE(is(&f, &t.b, COLL_FRAME_HELLO));
+	ASSERT_TRUE(peer_hear(&t.b, &t.a, 0));
+	ASSERT_TRUE(peer_is_proved(&t.b, &t.a, 0));
+	EXPECT_FALSE(peer_read(&t.a, 0, &f, QUIET)) TH_LOG("type %u", f.type);
+	ASSERT_TRUE(proof(&t, &t.b));
 	ASSERT_TRUE(peer_read(&t.a, 0, &f, MS));
 	EXPECT_TRUE(is(&f, &t.b, COLL_FRAME_BYE));
 	EXPECT_EQ(0, works(&t.a, PEER_ALLREDUCE));
@@ -172,44 +200,59 @@ TEST(gone_before_it_was_greeted)
 TEST(bad_hello)
 {
 	static const struct { const char *name; int at; uint8_t value; } bad[] = {
-		{ "key", 71, 0 }, { "size", 72, 3 }, { "nr_nodes", 76, 1 },
-		{ "src", 80, 0 }, { "dst", 84, 1 }, { "stripe", 88, 1 },
-		{ "wire_min", 92, 2 }, { "wire_max", 96, 0 }, { "reserved", 100, 1 },
+		{ "name", 71, 0 }, { "nonce", 87, 0 }, { "size", 88, 3 }, { "nr_nodes", 92, 1 },
+		{ "src", 96, 2 }, { "dst", 100, 1 }, { "stripe", 104, 1 },
+		{ "wire_min", 108, 3 }, { "wire_max", 112, 1 }, { "reserved", 116, 1 },
+		{ "proof", PEER_GREET - 1, 0 },
 	};
-	uint8_t buf[COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX];
+	uint8_t buf[PEER_GREET];
 	struct two t;
 	size_t i, n;
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		ASSERT_EQ(0, start(&t));
 		ASSERT_EQ(0, attach(&t));
-		n = peer_put_hello(&t.b, 0, buf);
-		buf[bad[i].at] = i ? bad[i].value : ~buf[bad[i].at];
+		ASSERT_TRUE(peer_hear(&t.b, &t.a, 0));
+		n = peer_put_greet(&t.b, 0, buf);
+		buf[bad[i].at] = bad[i].value ? bad[i].value : ~buf[bad[i].at];
 		ASSERT_TRUE(peer_write(&t.a, 0, buf, n));
 		EXPECT_TRUE(becomes(&t.b, EPROTO)) TH_LOG("%s", bad[i].name);
+		/* so that the peer finds the mistake too */
+		EXPECT_TRUE(peer_hear(&t.b, &t.a, 0)) TH_LOG("%s", bad[i].name);
 		EXPECT_EQ(0, works(&t.a, PEER_ALLREDUCE)) TH_LOG("%s", bad[i].name);
 		stop(&t);
 	}
 }
 
-/* Before it is greeted: control is a breach, DATA waits. */
+/* Before PROOF: control is a breach, DATA waits. */
 TEST(not_greeted)
 {
+	struct coll_cause cause = {
+		.kind = COLL_CAUSE_ABORT, .error = ESHUTDOWN, .rank = 1, .node = 1,
+	};
 	static uint8_t buf[PEER_BYTES];
 	struct coll_frame f;
 	struct peer_op o;
 	struct two t;
 	size_t n;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, start(&t));
+		ASSERT_EQ(0, attach(&t));
+		ASSERT_TRUE(peer_hear(&t.b, &t.a, 0));
+		if (i)
+			ASSERT_TRUE(hello(&t, &t.b));
+		n = i < 2 ? peer_put_bye(&t.b, 1, 0, buf) : peer_put_abort(&t.b, &cause, buf);
+		ASSERT_TRUE(peer_write(&t.a, 0, buf, n));
+		EXPECT_TRUE(becomes(&t.b, EPROTO)) TH_LOG("case %d", i);
+		EXPECT_EQ(0, works(&t.a, PEER_ALLREDUCE)) TH_LOG("case %d", i);
+		stop(&t);
+	}
 
 	ASSERT_EQ(0, start(&t));
 	ASSERT_EQ(0, attach(&t));
-	ASSERT_TRUE(peer_write(&t.a, 0, buf, peer_put_bye(&t.b, 1, 0, buf)));
-	EXPECT_TRUE(becomes(&t.b, EPROTO));
-	EXPECT_EQ(0, works(&t.a, PEER_ALLREDUCE));
-	stop(&t);
-
-	ASSERT_EQ(0, start(&t));
-	ASSERT_EQ(0, attach(&t));
+	ASSERT_TRUE(peer_hear(&t.b, &t.a, 0));
 	ASSERT_TRUE(peer_op_init(&o, &t.b, PEER_BCAST_IN, 1000, 5 * SECOND));
 	ASSERT_TRUE(peer_op_start(&o, &t.b));
 	n = peer_put_op(&t.b, &o.cmd, 1, 999, buf);
@@ -220,6 +263,12 @@ TEST(not_greeted)
 	EXPECT_EQ(0, works(&t.a, PEER_ALLREDUCE));
 	EXPECT_EQ(0, error_of(&t.b));
 	ASSERT_TRUE(hello(&t, &t.b));
+	while (peer_read(&t.a, 1, &f, QUIET))
+		EXPECT_EQ(coll_wire_comm(t.a.name), f.comm) TH_LOG("type %u", f.type);
+	/* nor has it written any of it: rank 0 has put its own elements there */
+	for (i = 0; i < 1000; i++)
+		EXPECT_EQ(test_value(0, i), ((int32_t *)o.out.mem)[i]);
+	ASSERT_TRUE(proof(&t, &t.b));
 	EXPECT_EQ(0, peer_op_wait(&o));
 	EXPECT_EQ(0, peer_op_wrong(&o));
 	EXPECT_EQ(0, peer_op_exit(&o));

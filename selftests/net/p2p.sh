@@ -30,18 +30,23 @@ many()
 
 cases='1:1 2:1 4:1 2:2 4:2 4:4 5:3'
 
-plan $(($(wc -w <<<"$cases") * 4 + 3))
+plan $(($(wc -w <<<"$cases") * 5 + 6))
 echo "# COLL_TEST_SEED=$seed"
 for one in $cases; do
 	ranks=${one%:*} nodes=${one#*:}
 	talk "$ranks" "$nodes" "shifts round the ring" ring
 	talk "$ranks" "$nodes" "random messages, seed $seed" storm "$seed" "$(many "$one")"
 	talk "$ranks" "$nodes" "between collectives" mixed
+	talk "$ranks" "$nodes" "probes" probe 50
 	talk "$ranks" "$nodes" "persistent, in place, own ring, parts" ways
 done
+# Many more in flight than any fixed table would hold.
+talk 2 1 "many at once" flood "$(($(many 4) * 2))"
+talk 2 2 "many at once" flood "$(($(many 4) * 2))"
 export COLL_NO_URING=1
 one=${cases##* }
 talk "${one%:*}" "${one#*:}" "without io_uring: ring" ring
 talk "${one%:*}" "${one#*:}" "without io_uring: random messages" storm "$seed" "$(many "$one")"
 talk "${one%:*}" "${one#*:}" "without io_uring: between collectives" mixed
+talk "${one%:*}" "${one#*:}" "without io_uring: probes" probe 50
 finish

@@ -6,6 +6,9 @@
  *	storm	N random messages between all pairs, nonblocking, each byte checked
  *	mixed	messages and collectives, which ranks start in opposite orders
  *	ways	the other ways: persistent, replace, an own ring, a part of the ranks
+ *	flood	N messages at once from rank 0 to the last rank, taken in order, in reverse, and
+ *		in reverse from any source; then N barriers at once
+ *	probe	SEED messages from all to all, received by probes
  *
  * Everybody draws the same lots, and so knows what everybody sends.
  */
@@ -448,6 +451,53 @@ static void part(void)
 	must(coll_finalize(dup), "finalize");
 }
 
+/* Of one kind: each has its tag, and is received in reverse order, or as it comes. */
+static void flood_once(uint64_t n, bool reverse, bool any)
+{
+	uint64_t *mem = calloc(n, sizeof(*mem)), i, t;
+	coll_request_t **reqs = calloc(n, sizeof(*reqs));
+	struct coll_message *got = calloc(n, sizeof(*got));
+	uint32_t last = size - 1;
+
+	if (!mem || !reqs || !got)
+		must(-ENOMEM, "calloc");
+	for (i = 0; i < n; i++) {
+		t = reverse && me ? n - 1 - i : i;
+		if (!me)
+			mem[t] = t + 1;
+		if (!me)
+			must(coll_isend(comm, &mem[t], 1, COLL_U64, last, (uint32_t)t, &reqs[t]),
+			     "isend");
+		else if (me == last)
+			must(coll_irecv(comm, &mem[t], 1, COLL_U64, any ? COLL_RANK_ANY : 0,
+					(uint32_t)t, &got[t], &reqs[t]), "irecv");
+	}
+	must(coll_waitall(reqs, n), "waitall");
+	for (i = 0; me == last && i < n; i++) {
+		if (mem[i] != i + 1 || got[i].tag != i)
+			complain("flood: message %llu", (unsigned long long)i);
+	}
+	free(mem);
+	free(reqs);
+	free(got);
+}
+
+static void mode_flood(uint64_t n)
+{
+	coll_request_t **reqs = calloc(n, sizeof(*reqs));
+	uint64_t i;
+
+	if (!reqs)
+		must(-ENOMEM, "calloc");
+	flood_once(n, false, false);
+	flood_once(n, true, false);
+	flood_once(n, true, true);
+	for (i = 0; i < n; i++)
+		must(coll_ibarrier(comm, &reqs[i]), "ibarrier");
+	must(coll_waitall(reqs, n), "waitall");
+	free(reqs);
+}
+
 static void mode_ways(void)
 {
 	persistent();
@@ -455,6 +505,74 @@ static void mode_ways(void)
 	own_ring(false);
 	own_ring(true);
 	part();
+}
+
+/* Of every message first its length, then what is in it: by threads this is what mprobe is for. */
+static void take(uint64_t *sum)
+{
+	struct coll_message got, took;
+	coll_request_t *req;
+	int found = 0;
+	uint32_t *mem;
+
+	if (*sum & 1) {
+		must(coll_mprobe(comm, COLL_RANK_ANY, COLL_TAG_ANY, &got), "mprobe");
+	} else {
+		while (!found)
+			must(coll_improbe(comm, COLL_RANK_ANY, COLL_TAG_ANY, &found, &got), "improbe");
+	}
+	mem = malloc(got.bytes);
+	if (!mem)
+		must(-ENOMEM, "malloc");
+	if (*sum & 2) {
+		must(coll_mrecv(comm, mem, got.bytes, COLL_BYTE, got.id, &took), "mrecv");
+	} else {
+		must(coll_imrecv(comm, mem, got.bytes, COLL_BYTE, got.id, &took, &req), "imrecv");
+		must(coll_wait(req), "imrecv");
+	}
+	if (mem[0] != got.tag || mem[0] != took.tag || took.source != got.source ||
+	    took.bytes != got.bytes)
+		complain("probe: message %u from %u", got.tag, got.source);
+	*sum += got.tag;
+	free(mem);
+}
+
+/* All send to all, themselves too; who receives does not know what and from whom. */
+static void mode_probe(uint64_t n)
+{
+	coll_request_t **reqs = calloc(n * size, sizeof(*reqs));
+	uint32_t *mem = calloc(n, 4096);
+	uint64_t i, sum = 0, want = 0;
+	struct coll_message got;
+	uint32_t r;
+	int found;
+
+	if (!mem || !reqs)
+		must(-ENOMEM, "calloc");
+	must(coll_iprobe(comm, COLL_RANK_NULL, 1, &found, &got), "iprobe");
+	if (!found || got.source != COLL_RANK_NULL)
+		complain("iprobe of nobody");
+	for (i = 0; i < n; i++) {
+		mem[i * 1024] = (uint32_t)i;
+		want += i * size;
+		for (r = 0; r < size; r++)
+			must(coll_isend(comm, &mem[i * 1024], 4 + i % 4000, COLL_BYTE, r,
+					(uint32_t)i, &reqs[i * size + r]), "isend");
+	}
+	must(coll_probe(comm, me, 0, &got), "probe");
+	if (got.source != me || got.tag || got.bytes != 4)
+		complain("probe: %u from %u", got.tag, got.source);
+	for (i = 0; i < n * size; i++)
+		take(&sum);
+	if (sum != want)
+		complain("probe: sum %llu, not %llu", (unsigned long long)sum,
+			 (unsigned long long)want);
+	must(coll_waitall(reqs, n * size), "waitall");
+	must(coll_iprobe(comm, me, COLL_TAG_ANY, &found, NULL), "iprobe");
+	if (found)
+		complain("iprobe finds what has been received");
+	free(mem);
+	free(reqs);
 }
 
 int main(int argc, char **argv)
@@ -475,8 +593,12 @@ int main(int argc, char **argv)
 		mode_mixed();
 	else if (!strcmp(mode, "ways"))
 		mode_ways();
+	else if (!strcmp(mode, "flood"))
+		mode_flood(n);
+	else if (!strcmp(mode, "probe"))
+		mode_probe(seed);
 	else
-		complain("usage: p2p_rank ring|storm|mixed|ways [SEED [N]]");
+		complain("usage: p2p_rank ring|storm|mixed|ways|flood|probe [SEED [N]]");
 	must(coll_barrier(comm), "the end");
 	must(coll_finalize(comm), "finalize");
 	return bad != 0;

@@ -35,7 +35,7 @@ static struct coll_frame control_frame(u8 type, u32 length)
 static struct coll_hello a_hello(void)
 {
 	return (struct coll_hello){
-		.key = "0123456789abcde", .size = COLL_MAX_SIZE,
+		.name = "0123456789abcde", .nonce = "fedcba987654321", .size = COLL_MAX_SIZE,
 		.nr_nodes = COLL_MAX_SIZE, .src_node = COLL_MAX_SIZE - 1,
 		.dst_node = 0, .stripe = COLL_MAX_STRIPES - 1,
 		.wire_min = COLL_WIRE_VERSION, .wire_max = COLL_WIRE_VERSION,
@@ -117,6 +117,14 @@ static struct coll_frame msg_frame(void)
 	return f;
 }
 
+static struct coll_frame cancel_frame(void)
+{
+	struct coll_frame f = control_frame(COLL_FRAME_CANCEL, 0);
+
+	f.seq = 3;
+	return f;
+}
+
 #define WITH(make, accepted, field, value) ({		\
 	__typeof__(make) t_ = make;			\
 	t_.field = (value);				\
@@ -130,13 +138,14 @@ static struct coll_frame msg_frame(void)
 #define RTS(field, value)	WITH(rts_frame(), header_accepted, field, value)
 #define CTS(field, value)	WITH(cts_frame(), header_accepted, field, value)
 #define MSG(field, value)	WITH(msg_frame(), header_accepted, field, value)
+#define CANCEL(field, value)	WITH(cancel_frame(), header_accepted, field, value)
 #define HELLO(field, value)	WITH(a_hello(), hello_accepted, field, value)
 #define CAUSE(field, value)	WITH(a_cause(), cause_accepted, field, value)
 
 static void test_header(void)
 {
 	static const u8 want[COLL_WIRE_HDR] = {
-		'C', 'O', 'L', 'L', 1, 2, 0, 0,
+		'C', 'O', 'L', 'L', 2, 2, 0, 0,
 		0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,
 		0xd4, 0xc3, 0xb2, 0xa1, 0x04, 0x03, 0x02, 0x01,
 		0x10, 0x20, 0x30, 0x40, 0x50, 0x60, 0x70, 0x80,
@@ -165,9 +174,9 @@ static void test_header(void)
 	tap_ok(DATA(transfer, 0) && DATA(transfer, ~0U) && DATA(epoch, 0) &&
 	       DATA(comm, 0) && DATA(comm, ~0ULL) && DATA(signature, 0),
 	       "header: fields whose value is the op's business");
-	tap_ok(DATA(flags, COLL_FRAME_ACK_NOW) && !DATA(flags, 2) && !DATA(flags, 3) &&
+	tap_ok(DATA(flags, COLL_FRAME_ACK_NOW) && DATA(flags, 3) && !DATA(flags, 4) &&
 	       !DATA(flags, 0x8000) && !BYE(flags, 1) && !POST(flags, 1) && !ACK(flags, 1) &&
-	       !DATA(crc, 1) && !DATA(crc, 1U << 31), "header: one flag, of data; no crc yet");
+	       !DATA(crc, 1) && !DATA(crc, 1U << 31), "header: two flags, of data; no crc yet");
 	tap_ok(!BYE(transfer, 1) && !BYE(seq, 1) && !BYE(offset, 1) && !BYE(signature, 1) &&
 	       BYE(epoch, ~0U), "header: control frames belong to no op");
 	tap_ok(POST(seq, 1) && POST(seq, ~0ULL) && !POST(seq, 0) && POST(signature, 1) &&
@@ -187,12 +196,16 @@ static void test_header(void)
 	       MSG(offset, 0) && !MSG(offset, ~0ULL) && !MSG(length, 0) && !MSG(flags, 1) &&
 	       MSG(length, COLL_WIRE_DATA_MAX) && !MSG(length, COLL_WIRE_DATA_MAX + 1),
 	       "header: msg has bytes of a message");
+	tap_ok(CANCEL(seq, 1) && !CANCEL(seq, 0) && !CANCEL(signature, 1) && !CANCEL(transfer, 1) &&
+	       !CANCEL(offset, 1) && !CANCEL(length, 1) && !CANCEL(flags, 1),
+	       "header: cancel names a message and nothing else");
 
 	for (type = 0; type < 256; type++) {
 		for (length = 0; length <= COLL_WIRE_CTRL_MAX + 8; length++) {
 			f = control_frame(type, length);
 			ok &= header_accepted(&f) ==
 				((type == COLL_FRAME_HELLO && length == COLL_WIRE_HELLO) ||
+				 (type == COLL_FRAME_PROOF && length == COLL_WIRE_PROOF) ||
 				 (type == COLL_FRAME_ABORT && length == COLL_WIRE_ABORT) ||
 				 (type == COLL_FRAME_BYE && length == COLL_WIRE_BYE));
 		}
@@ -233,7 +246,7 @@ static void test_hello(void)
 	tap_ok(!HELLO(wire_min, 0) && !HELLO(wire_min, COLL_WIRE_VERSION + 1) &&
 	       HELLO(wire_max, ~0U) && !HELLO(wire_max, COLL_WIRE_VERSION - 1),
 	       "hello: versions contain this one");
-	for (i = 44; i < 48; i++) {
+	for (i = 60; i < 64; i++) {
 		coll_wire_put_hello(hello, &h);
 		hello[i] = 1;
 		ok &= coll_wire_get_hello(hello, &g) == -EPROTO;
@@ -349,8 +362,10 @@ static bool header_sane(const struct coll_frame *f)
 {
 	bool data = f->type == COLL_FRAME_DATA;
 
-	if (f->type < COLL_FRAME_HELLO || f->type > COLL_FRAME_MSG || f->crc ||
-	    f->flags & ~(data ? COLL_FRAME_ACK_NOW : 0))
+	if (f->type < COLL_FRAME_HELLO || f->type > COLL_FRAME_PROOF || f->crc ||
+	    f->flags & ~(data ? COLL_FRAME_ACK_NOW | COLL_FRAME_LOAN : 0))
+		return false;
+	if (f->flags & COLL_FRAME_LOAN && !f->length)
 		return false;
 	if (f->type == COLL_FRAME_ACK)
 		return !f->length && !f->seq && !f->signature && f->offset && !f->transfer;
@@ -360,6 +375,8 @@ static bool header_sane(const struct coll_frame *f)
 	if (f->type == COLL_FRAME_CTS)
 		return !f->length && f->seq && !f->signature && !f->offset &&
 		       f->transfer < 4096;
+	if (f->type == COLL_FRAME_CANCEL)
+		return !f->length && f->seq && !f->signature && !f->offset && !f->transfer;
 	if (f->type == COLL_FRAME_MSG)
 		return f->length && f->length <= COLL_WIRE_DATA_MAX && f->seq &&
 		       f->offset + f->length >= f->offset && !f->transfer && !f->signature;
@@ -374,14 +391,17 @@ static bool header_sane(const struct coll_frame *f)
 
 static void fuzz_headers(void)
 {
-	static const u32 length[] = { 0, COLL_WIRE_HELLO, 4096, COLL_WIRE_ABORT, COLL_WIRE_BYE };
+	static const u32 length[] = {
+		[COLL_FRAME_HELLO] = COLL_WIRE_HELLO, [COLL_FRAME_ABORT] = COLL_WIRE_ABORT,
+		[COLL_FRAME_BYE] = COLL_WIRE_BYE, [COLL_FRAME_PROOF] = COLL_WIRE_PROOF,
+	};
 	struct coll_frame f, g;
 	u8 again[COLL_WIRE_HDR];
 	u32 i, type, accepted = 0;
 	bool ok = true;
 
 	for (i = 0; i < FUZZ_HEADERS && ok; i++) {
-		type = 1 + tap_random(&rnd) % 9;
+		type = 1 + tap_random(&rnd) % COLL_FRAME_PROOF;
 		if (type == COLL_FRAME_DATA)
 			f = data_frame();
 		else if (type == COLL_FRAME_POST)
@@ -394,6 +414,8 @@ static void fuzz_headers(void)
 			f = cts_frame();
 		else if (type == COLL_FRAME_MSG)
 			f = msg_frame();
+		else if (type == COLL_FRAME_CANCEL)
+			f = cancel_frame();
 		else
 			f = control_frame(type, length[type]);
 		coll_wire_put_header(hdr, &f);
@@ -476,8 +498,6 @@ static void fuzz_payloads(void)
 static void test_digests(void)
 {
 	u64 base = coll_signature(4, 1, 15, 3, 0, 1000, 1), other;
-	u8 key[COLL_KEY_SIZE] = { 0 };
-	u64 comm = coll_wire_comm(key);
 	bool ok = true;
 	u32 bit;
 
@@ -497,14 +517,41 @@ static void test_digests(void)
 	ok &= coll_signature(1, 4, 15, 0, 0, 0, 0) != coll_signature(4, 1, 15, 0, 0, 0, 0);
 	ok &= coll_signature(0, 0, 0, 0, 0, 0, 0) != 0;
 	tap_ok(ok, "signature: every bit of every argument changes it");
+}
 
-	ok = true;
-	for (bit = 0; bit < 8 * COLL_KEY_SIZE; bit++) {
-		key[bit / 8] ^= 1 << bit % 8;
-		ok &= coll_wire_comm(key) != comm;
-		key[bit / 8] ^= 1 << bit % 8;
+/* Is the text of these another one than @base? */
+static bool texts_differ(const struct coll_hello *from, const struct coll_hello *to,
+			 u32 epoch, const u8 *base)
+{
+	u8 text[COLL_WIRE_PROOF_TEXT];
+
+	coll_wire_put_proof_text(text, epoch, from, to);
+	return memcmp(text, base, sizeof(text));
+}
+
+/* What PROOF is the MAC of depends on everything in both HELLOs. */
+static void test_proof_text(void)
+{
+	struct coll_hello from = a_hello(), to = a_hello(), h;
+	u8 base[COLL_WIRE_PROOF_TEXT], name[COLL_WIRE_LABEL];
+	u32 byte;
+	bool ok = true;
+
+	to.src_node = 0;
+	to.dst_node = COLL_MAX_SIZE - 1;
+	coll_wire_put_proof_text(base, 7, &from, &to);
+	for (byte = 0; byte < sizeof(h); byte++) {
+		h = from;
+		((u8 *)&h)[byte] ^= 1;
+		ok &= texts_differ(&h, &to, 7, base);
+		h = to;
+		((u8 *)&h)[byte] ^= 1;
+		ok &= texts_differ(&from, &h, 7, base);
 	}
-	tap_ok(ok, "communicator: every bit of the key changes its short name");
+	tap_ok(ok && texts_differ(&from, &to, 8, base), "proof: of every field of both hellos");
+	tap_ok(texts_differ(&to, &from, 7, base), "proof: of who says it to whom");
+	coll_wire_put_name_text(name);
+	tap_ok(memcmp(name, base, sizeof(name)), "proof: of another label than the name");
 }
 
 int main(void)
@@ -524,6 +571,7 @@ int main(void)
 	test_bye();
 	test_rts();
 	test_digests();
+	test_proof_text();
 	fuzz_headers();
 	fuzz_payloads();
 

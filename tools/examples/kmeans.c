@@ -1,68 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * k-means over several ranks: every iteration assigns the rank's own rows to
- * the nearest centroid, sums up coordinates and counts for each of them, adds
- * these sums over all ranks with one allreduce, and moves the centroids. Rank 0
- * decides when it is enough.
+ * k-means over several ranks, as a session: every iteration assigns the rank's own rows to
+ * the nearest centroid, sums up coordinates and counts for each of them, adds these sums
+ * over all ranks by one allreduce, and moves the centroids. Task 0 decides when it is
+ * enough.
  *
- * The result does not depend on how many ranks there are, not in the last bit.
- * Floating-point sums usually depend on the order of their terms; these do not,
- * because every term is first rounded to a grid so coarse (a power of two, from
- * the number of rows and the largest value) that no partial sum, in whatever
- * order, needs more than the 53 bits of a double. All additions are then exact.
- * The rounding is at most rows * 2^-52 of the largest value, far below what is
- * printed. So no assignment and no stop criterion can flip either.
+ * The result does not depend on how many ranks there are, not in the last bit: all sums are
+ * exact, see learn.h. So no assignment and no stop criterion can flip either.
  */
 #include <errno.h>
-#include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <coll/coll.h>
-
-#define LINE_BYTES	65536
+#include "learn.h"
 
 /**
  * struct kmeans - the job as one rank sees it
- * @rows: in all; of these @first .. @first + @mine - 1 are ours
- * @dims: coordinates of a row
- * @x: our rows
- * @chosen: rank 0: the rows that the centroids start from
- * @centroids: @k x @dims
- * @sums: for each centroid @dims coordinates and a count, then the inertia
- * @grid: what coordinates are rounded to; @grid2: what squares are rounded to
+ * @csv: our rows; @dims: coordinates of a row, without the class
+ * @grid: for coordinates; @grid2: for squares of distances
+ * @chosen: the rows that the centroids start from
+ * @first: rows of the first centroids, as far as they are ours
+ * @result: centroids and their sizes, then the inertia
  */
 struct kmeans {
 	coll_comm_t *comm;
 	uint32_t k, dims, max_iters, seed;
-	uint64_t rows, first, mine;
-	double tolerance, grid, grid2;
-	double *x, *centroids, *sums;
+	double tolerance;
+	struct coll_csv csv;
+	struct learn_grid grid, grid2;
 	uint64_t *chosen;
+	double *first, *result;
 };
-
-static int fail(const char *what, int err)
-{
-	fprintf(stderr, "kmeans: %s: %s\n", what, coll_strerror(err));
-	return -1;
-}
-
-static void *array(uint64_t n, uint64_t m, size_t size)
-{
-	uint64_t bytes = 0;
-	void *p = NULL;
-
-	if (!__builtin_mul_overflow(n, m, &bytes) && !__builtin_mul_overflow(bytes, size, &bytes))
-		p = calloc(1, bytes ? bytes : 1);
-	if (!p) {
-		fprintf(stderr, "kmeans: out of memory\n");
-		exit(1);
-	}
-	return p;
-}
 
 /* xorshift: small, and the same everywhere. */
 static uint32_t draw(uint32_t *state)
@@ -83,132 +53,41 @@ static void choose_rows(struct kmeans *km)
 		state = 1;
 	for (i = 0; i < km->k; i++) {
 		do {
-			km->chosen[i] = draw(&state) % km->rows;
+			km->chosen[i] = draw(&state) % km->csv.rows;
 			for (j = 0; j < i && km->chosen[j] != km->chosen[i]; j++)
 				;
 		} while (j < i);
 	}
 }
 
-/* A row of @dims numbers; what follows them (a label) is not looked at. */
-static int parse_row(const char *line, uint32_t dims, double *x)
+/* Sums of a centroid: for each coordinate, and for the count, two doubles. */
+static uint32_t width(const struct kmeans *km)
 {
-	const char *s = line;
-	uint32_t i;
-	char *end;
-
-	for (i = 0; i < dims; i++) {
-		x[i] = strtod(s, &end);
-		if (end == s || !isfinite(x[i]) || (*end != ',' && i + 1 < dims))
-			return -1;
-		s = *end == ',' ? end + 1 : end;
-	}
-	return 0;
+	return 2 * (km->dims + 1);
 }
 
-static void take_row(struct kmeans *km, uint64_t row, const double *x)
+static const double *row_of(const struct kmeans *km, uint64_t i)
 {
-	uint32_t i;
-
-	if (row >= km->first && row - km->first < km->mine)
-		memcpy(km->x + (row - km->first) * km->dims, x, km->dims * sizeof(*x));
-	for (i = 0; i < km->k; i++)
-		if (km->chosen[i] == row)
-			memcpy(km->centroids + (uint64_t)i * km->dims, x,
-			       km->dims * sizeof(*x));
-}
-
-/* The finest power of two on which sums of @n terms up to @max are exact. */
-static double finest_grid(double n, double max)
-{
-	int exponent;
-
-	frexp(n * max, &exponent);
-	return ldexp(1.0, exponent - 52);	/* one bit for the rounding */
-}
-
-static double on_grid(double v, double grid)
-{
-	return nearbyint(v / grid) * grid;
-}
-
-static void plan(struct kmeans *km, uint64_t rows, uint32_t dims)
-{
-	uint64_t rank = coll_comm_rank(km->comm), size = coll_comm_size(km->comm);
-
-	km->rows = rows;
-	km->dims = dims;
-	km->first = rows * rank / size;
-	km->mine = rows * (rank + 1) / size - km->first;
-	km->x = array(km->mine, dims, sizeof(double));
-	km->centroids = array(km->k, dims, sizeof(double));
-	km->sums = array((uint64_t)km->k * (dims + 1) + 1, 1, sizeof(double));
-	km->chosen = array(km->k, 1, sizeof(*km->chosen));
-	choose_rows(km);
-}
-
-/* First line: rows,columns,names...; then the rows. */
-static int load(struct kmeans *km, FILE *f, char *line)
-{
-	unsigned long long rows;
-	double *x, max = 0;
-	uint64_t row;
-	unsigned int dims, i;
-
-	if (!fgets(line, LINE_BYTES, f) || sscanf(line, "%llu,%u", &rows, &dims) != 2 ||
-	    !dims || dims > 10000 || rows < km->k || rows > 1ULL << 40)
-		return -1;
-	plan(km, rows, dims);
-	x = array(dims, 1, sizeof(double));
-	for (row = 0; row < rows; row++) {
-		if (!fgets(line, LINE_BYTES, f) || parse_row(line, dims, x))
-			break;
-		for (i = 0; i < dims; i++)
-			max = fmax(max, fabs(x[i]));
-		take_row(km, row, x);
-	}
-	free(x);
-	if (row < rows)
-		return -1;
-	km->grid = finest_grid((double)rows, max > 0 ? max : 1);
-	km->grid2 = finest_grid((double)rows, max > 0 ? 4 * max * max * dims : 1);
-	for (row = 0; row < km->mine * dims; row++)
-		km->x[row] = on_grid(km->x[row], km->grid);
-	return 0;
-}
-
-static int load_file(struct kmeans *km, const char *path)
-{
-	char *line = array(LINE_BYTES, 1, 1);
-	FILE *f = fopen(path, "r");
-	int ret;
-
-	if (!f) {
-		fprintf(stderr, "kmeans: %s: %s\n", path, strerror(errno));
-		free(line);
-		return -1;
-	}
-	ret = load(km, f, line);
-	if (ret)
-		fprintf(stderr, "kmeans: %s: not a table of numbers with k rows or more\n", path);
-	fclose(f);
-	free(line);
-	return ret;
+	return km->csv.x + i * km->csv.columns;
 }
 
 /* Our rows' share of the sums. */
-static void assign(struct kmeans *km)
+static int assign(coll_iter_ctx_t *ctx, void *arg)
 {
-	uint32_t width = km->dims + 1, c, d, best;
-	uint64_t row;
+	struct kmeans *km = arg;
+	const double *centroids = coll_iter_get(ctx, "centroids", NULL);
+	double *sums = coll_iter_new(ctx, "sums", (km->k * width(km) + 2) * sizeof(*sums));
+	uint32_t c, d, best;
+	uint64_t i;
 
-	memset(km->sums, 0, ((uint64_t)km->k * width + 1) * sizeof(double));
-	for (row = 0; row < km->mine; row++) {
-		const double *x = km->x + row * km->dims;
+	if (!centroids || !sums)
+		return -ENOMEM;
+	for (i = 0; i < km->csv.local; i++) {
+		const double *x = row_of(km, i);
 		double least = INFINITY;
 
 		for (c = best = 0; c < km->k; c++) {
-			const double *to = km->centroids + (uint64_t)c * km->dims;
+			const double *to = centroids + (uint64_t)c * km->dims;
 			double sq = 0;
 
 			for (d = 0; d < km->dims; d++)
@@ -219,93 +98,164 @@ static void assign(struct kmeans *km)
 			}
 		}
 		for (d = 0; d < km->dims; d++)
-			km->sums[best * width + d] += x[d];
-		km->sums[best * width + km->dims] += 1;
-		km->sums[km->k * width] += on_grid(least, km->grid2);
-	}
-}
-
-/* Move the centroids; returns how far the farthest went, squared. */
-static double update(struct kmeans *km)
-{
-	uint32_t width = km->dims + 1, c, d;
-	double farthest = 0;
-
-	for (c = 0; c < km->k; c++) {
-		double n = km->sums[c * width + km->dims], way = 0;
-
-		if (n == 0)
-			continue;	/* nobody is nearest: stay */
-		for (d = 0; d < km->dims; d++) {
-			double *to = &km->centroids[c * km->dims + d];
-			double mean = km->sums[c * width + d] / n;
-
-			way += (mean - *to) * (mean - *to);
-			*to = mean;
-		}
-		farthest = fmax(farthest, way);
-	}
-	return farthest;
-}
-
-static int iterate(struct kmeans *km, uint32_t *iters)
-{
-	uint64_t len = (uint64_t)km->k * (km->dims + 1) + 1;
-	int32_t stop = 0;
-	int ret;
-
-	ret = coll_broadcast(km->comm, km->centroids, (uint64_t)km->k * km->dims, COLL_F64, 0);
-	if (ret)
-		return fail("broadcast of the first centroids", ret);
-	for (*iters = 0; !stop;) {
-		assign(km);
-		ret = coll_allreduce(km->comm, COLL_IN_PLACE, km->sums, len, COLL_F64,
-				     COLL_OP_SUM);
-		if (ret)
-			return fail("allreduce", ret);
-		++*iters;
-		stop = update(km) <= km->tolerance * km->tolerance || *iters >= km->max_iters;
-		ret = coll_broadcast(km->comm, &stop, 1, COLL_I32, 0);
-		if (ret)
-			return fail("broadcast of the criterion", ret);
+			learn_add(&sums[best * width(km) + 2 * d], x[d], &km->grid);
+		sums[best * width(km) + 2 * km->dims] += 1;
+		learn_add(&sums[km->k * width(km)], least, &km->grid2);
 	}
 	return 0;
 }
 
-static void print_result(const struct kmeans *km, uint32_t iters)
+/* Move the centroids; how far the farthest went, is the criterion. */
+static int update(coll_iter_ctx_t *ctx, void *arg)
+{
+	struct kmeans *km = arg;
+	const double *sums = coll_iter_get(ctx, "sums", NULL);
+	double *centroids = coll_iter_get(ctx, "centroids", NULL);
+	double *farthest = coll_iter_new(ctx, "farthest", sizeof(*farthest));
+	uint32_t c, d;
+
+	if (!sums || !centroids || !farthest)
+		return -ENOMEM;
+	for (c = 0; c < km->k; c++) {
+		const double *own = sums + c * width(km);
+		double n = own[2 * km->dims], way = 0;
+
+		if (n == 0)
+			continue;	/* nobody is nearest: stay */
+		for (d = 0; d < km->dims; d++) {
+			double *to = &centroids[c * km->dims + d];
+			double mean = learn_value(&own[2 * d]) / n;
+
+			way += (mean - *to) * (mean - *to);
+			*to = mean;
+		}
+		*farthest = fmax(*farthest, sqrt(way));
+	}
+	return 0;
+}
+
+static int enough(coll_iter_ctx_t *ctx, void *arg, double *value)
+{
+	const struct kmeans *km = arg;
+	const double *farthest = coll_iter_get(ctx, "farthest", NULL);
+
+	if (!farthest)
+		return -ENOENT;
+	*value = *farthest;
+	return *farthest <= km->tolerance;
+}
+
+static int take_result(coll_iter_ctx_t *ctx, void *arg)
+{
+	struct kmeans *km = arg;
+	const double *sums = coll_iter_get(ctx, "sums", NULL);
+	const double *centroids = coll_iter_get(ctx, "centroids", NULL);
+	uint32_t c;
+
+	if (!sums || !centroids)
+		return -ENOENT;
+	for (c = 0; c < km->k; c++) {
+		double *to = km->result + c * (km->dims + 1);
+
+		memcpy(to, centroids + c * km->dims, km->dims * sizeof(*to));
+		to[km->dims] = sums[c * width(km) + 2 * km->dims];
+	}
+	km->result[km->k * (km->dims + 1)] = learn_value(sums + km->k * width(km));
+	return 0;
+}
+
+/* The largest coordinate decides on the grids; the first centroids come from their owners. */
+static int prepare(struct kmeans *km)
+{
+	uint64_t i, n = (uint64_t)km->k * km->dims;
+	double max = 0;
+	uint32_t d, c;
+	int ret;
+
+	for (i = 0; i < km->csv.local; i++)
+		for (d = 0; d < km->dims; d++)
+			max = fmax(max, fabs(row_of(km, i)[d]));
+	ret = coll_allreduce(km->comm, COLL_IN_PLACE, &max, 1, COLL_F64, COLL_OP_MAX);
+	if (ret)
+		return ret;
+	km->grid = learn_grid((double)km->csv.rows, max);
+	km->grid2 = learn_grid((double)km->csv.rows, 4 * max * max * km->dims);
+	choose_rows(km);
+	for (c = 0; c < km->k; c++)
+		if (km->chosen[c] >= km->csv.first && km->chosen[c] - km->csv.first < km->csv.local)
+			memcpy(km->first + c * km->dims, row_of(km, km->chosen[c] - km->csv.first),
+			       km->dims * sizeof(double));
+	/* The others have zeroes there. */
+	return coll_allreduce(km->comm, COLL_IN_PLACE, km->first, n, COLL_F64, COLL_OP_SUM);
+}
+
+static int iterate(struct kmeans *km, struct coll_iter_stats *st)
+{
+	coll_iter_t *it;
+	int ret;
+
+	ret = coll_iter_create(km->comm, &it);
+	if (ret)
+		return ret;
+	coll_iter_init_with_broadcast_data(it, "centroids", km->first,
+					   (size_t)km->k * km->dims * sizeof(double));
+	coll_iter_add(it, "assign", assign, km);
+	coll_iter_add_allreduce(it, "sums", NULL, COLL_F64, COLL_OP_SUM);
+	coll_iter_add(it, "update", update, km);
+	coll_iter_set_compare_criterion_of_node0(it, enough, km);
+	coll_iter_set_max_iter(it, km->max_iters);
+	coll_iter_close_with(it, take_result, km);
+	ret = learn_exec("kmeans", it);
+	coll_iter_stats(it, st);
+	coll_iter_free(it);
+	return ret;
+}
+
+static void print_result(const struct kmeans *km, const struct coll_iter_stats *st)
 {
 	uint32_t c, d;
 
-	printf("iterations %u\n", iters);
+	fprintf(stderr, "kmeans: %llu rows of %u, k = %u, %u ranks on %u nodes\n",
+		(unsigned long long)km->csv.rows, km->dims, km->k, coll_comm_size(km->comm),
+		coll_comm_nodes(km->comm));
+	printf("iterations %llu\n", (unsigned long long)st->iterations);
 	for (c = 0; c < km->k; c++) {
+		const double *own = km->result + c * (km->dims + 1);
+
 		printf("centroid %u:", c);
 		for (d = 0; d < km->dims; d++)
-			printf(" %.6f", km->centroids[c * km->dims + d]);
-		printf("  size %.0f\n", km->sums[c * (km->dims + 1) + km->dims]);
+			printf(" %.6f", own[d]);
+		printf("  size %.0f\n", own[km->dims]);
 	}
-	printf("inertia %.6f\n", km->sums[km->k * (km->dims + 1)]);
+	printf("inertia %.6f\n", km->result[km->k * (km->dims + 1)]);
 }
 
 static int run(struct kmeans *km, const char *path)
 {
-	uint32_t iters = 0;
+	struct coll_iter_stats st;
 	int ret;
 
-	ret = load_file(km, path);
-	if (ret)	/* the others would wait for us */
-		coll_abort(km->comm, 1);
-	else
-		ret = iterate(km, &iters);
-	if (!ret && !coll_comm_rank(km->comm)) {
-		fprintf(stderr, "kmeans: %llu rows of %u, k = %u, %u ranks on %u nodes\n",
-			(unsigned long long)km->rows, km->dims, km->k,
-			coll_comm_size(km->comm), coll_comm_nodes(km->comm));
-		print_result(km, iters);
+	ret = learn_csv("kmeans", km->comm, path, &km->csv);
+	if (ret)
+		return ret;
+	km->dims = km->csv.columns - 1;
+	if (!km->dims || km->csv.rows < km->k) {
+		if (!coll_comm_rank(km->comm))
+			fprintf(stderr, "kmeans: %s: no class, or fewer than k rows\n", path);
+		return -EINVAL;
 	}
-	free(km->x);
-	free(km->centroids);
-	free(km->sums);
+	km->chosen = learn_array(km->k, 1, sizeof(*km->chosen));
+	km->first = learn_array(km->k, km->dims, sizeof(double));
+	km->result = learn_array((uint64_t)km->k * (km->dims + 1) + 1, 1, sizeof(double));
+	ret = prepare(km);
+	if (!ret)
+		ret = iterate(km, &st);
+	if (!ret && !coll_comm_rank(km->comm))
+		print_result(km, &st);
 	free(km->chosen);
+	free(km->first);
+	free(km->result);
+	coll_csv_free(&km->csv);
 	return ret;
 }
 
@@ -323,13 +273,13 @@ int main(int argc, char **argv)
 		default: bad = 1;
 		}
 	}
-	if (bad || optind != argc - 1 || !km.k || km.k > 10000 || !km.max_iters) {
+	if (bad || optind != argc - 1 || !km.k || km.k > 10000) {
 		fprintf(stderr, "usage: kmeans [-k K] [-i ITERATIONS] [-s SEED] [-t TOLERANCE] FILE\n");
 		return 2;
 	}
-	ret = coll_init(NULL, &km.comm);
-	if (ret)
-		return fail("coll_init", ret), 1;
+	km.comm = learn_init("kmeans");
+	if (!km.comm)
+		return 1;
 	ret = run(&km, argv[optind]);
 	coll_finalize(km.comm);
 	return ret ? 1 : 0;

@@ -20,7 +20,7 @@
  *
  * Errors of every verb: ENOTTY no such verb (EOPNOTSUPP by io_uring), EINVAL a
  * struct shorter than its first published size or longer than a page, EFAULT. Setup verbs also: EPERM unless called by the
- * process that opened the file, EINTR killed.
+ * process that opened the file.
  */
 #ifndef _UAPI_LINUX_COLL_H
 #define _UAPI_LINUX_COLL_H
@@ -48,6 +48,9 @@
 #define COLL_TAG_MAX		0x7fffffffU
 #define COLL_TAG_ANY		(~(__u32)0)
 
+/* struct coll_message.id: COLL_MPROBE of COLL_RANK_NULL; there is nothing to receive */
+#define COLL_MESSAGE_NULL	(~(__u64)0)
+
 /**
  * enum coll_collective - what a struct coll_cmd asks for
  *
@@ -71,9 +74,12 @@ enum coll_collective {
 	COLL_ALLTOALLV			= 14,
 	COLL_SCAN			= 15,
 	COLL_EXSCAN			= 16,
-	COLL_SEND			= 17,	/* this and the next two: messages */
+	COLL_SEND			= 17,	/* this and the next five: messages */
 	COLL_RECV			= 18,
 	COLL_SENDRECV			= 19,
+	COLL_PROBE			= 20,	/* is there a message to receive? */
+	COLL_MPROBE			= 21,	/* keep it for a COLL_MRECV */
+	COLL_MRECV			= 22,	/* receive what COLL_MPROBE has kept */
 	COLL_NR_COLLECTIVES
 };
 
@@ -194,6 +200,9 @@ enum coll_algorithm_id {
 #define COLL_FEAT_URING_FIXED	(1ULL << 12)	/* IORING_URING_CMD_FIXED */
 #define COLL_FEAT_STRIPE	(1ULL << 13)	/* COLL_IOC_STRIPE, several links */
 #define COLL_FEAT_PROGRESS	(1ULL << 14)	/* nonblocking work in threads of the process */
+#define COLL_FEAT_NARROW	(1ULL << 15)	/* wide partial results, COLL_CMD_NARROW */
+#define COLL_FEAT_CANCEL	(1ULL << 16)	/* COLL_IOC_CANCEL */
+#define COLL_FEAT_PROBE		(1ULL << 17)	/* COLL_PROBE, COLL_MPROBE, COLL_MRECV */
 
 /**
  * struct coll_version - COLL_IOC_VERSION
@@ -204,8 +213,13 @@ enum coll_algorithm_id {
  * @ops: bit n set: enum coll_op_code n works on some dtype
  * @dtypes: bit n set: enum coll_dtype n works with some op
  * @max_size: ranks of a communicator at most
- * @max_inflight: ops of one member in flight at most (then EAGAIN)
+ * @max_inflight: commands of one user in flight at most, beyond the first 64 of each
+ *	member (then ENOMEM)
  * @simd: name of the instruction set reductions use, NUL-terminated
+ * @max_steps: steps of one op on one node at most, all its ranks together (then ENOMEM).
+ *	In alltoall and allgather and their v-forms a rank takes two steps for each rank
+ *	of the communicator. 0: an older module, which does not say.
+ * @reserved32: 0
  *
  * Input: nothing. Result: the struct. Errors: EFAULT.
  */
@@ -219,7 +233,9 @@ struct coll_version {
 	__u32	max_size;
 	__u32	max_inflight;
 	__u8	simd[16];
-	__u64	reserved[4];
+	__u32	max_steps;
+	__u32	reserved32;
+	__u64	reserved[3];
 };
 
 /* struct coll_join.flags: join an existing group only, else ENOENT */
@@ -357,6 +373,33 @@ struct coll_shrink {
 	__u64	reserved[7];
 };
 
+/* struct coll_cancel.flags: all receives of this rank that nothing has come for */
+#define COLL_CANCEL_RECEIVES	(1U << 0)
+
+/**
+ * struct coll_cancel - COLL_IOC_CANCEL: take back messages that have no partner yet
+ * @handle: that of the command, not 0; 0 with COLL_CANCEL_RECEIVES
+ * @flags: COLL_CANCEL_*
+ * @reserved: 0
+ * @cancelled: result, with COLL_CANCEL_RECEIVES: how many
+ * @reserved2: 0
+ *
+ * The command completes with ECANCELED, once and soon, or, if the partner came first, as it
+ * would have done: which of the two, its own result says. A send that has been offered to
+ * another node takes a round trip. Until then its buffer is the command's, as ever.
+ * COLL_CANCEL_RECEIVES also cancels the receiving half of COLL_SENDRECV.
+ * Errors: EINVAL, also for a handle of COLL_SENDRECV; ENOENT no message with that
+ * handle is in flight; EALREADY it has found its partner, and will complete as it is;
+ * ENOTCONN not joined.
+ */
+struct coll_cancel {
+	__u64	handle;
+	__u32	flags;
+	__u32	reserved;
+	__u64	cancelled;
+	__u64	reserved2;
+};
+
 /* struct coll_cause.kind */
 enum coll_cause_kind {
 	COLL_CAUSE_NONE		= 0,
@@ -425,6 +468,8 @@ enum coll_state {
  *	COLL_RANK_NONE if there is none
  * @nr_late: how many local ranks have not
  * @messages: sends, receives and exchanges this member has posted
+ * @match_steps: comparisons that the kernel has made to find partners for messages to this
+ *	member
  * @cause: first failure
  *
  * Works in every state. Errors: EFAULT.
@@ -445,7 +490,8 @@ struct coll_status {
 	__u32	late_rank;
 	__u32	nr_late;
 	__u64	messages;
-	__u64	reserved[3];
+	__u64	match_steps;
+	__u64	reserved[2];
 	struct coll_cause cause;
 };
 
@@ -538,6 +584,14 @@ struct coll_stripe {
  */
 #define COLL_CMD_SPIN		(1U << 3)
 #define COLL_CMD_SLEEP		(1U << 4)
+/*
+ * What reduces: partial results are of the type of the elements, even where they may overflow
+ * on the way (reductions.rst). Fewer bytes for floats of 16 and 8 bits, and for averages of
+ * integers. All ranks alike, else EBADE.
+ */
+#define COLL_CMD_NARROW		(1U << 5)
+/* COLL_PROBE, COLL_MPROBE: do not wait; ENOMSG if there is no message */
+#define COLL_CMD_NOWAIT		(1U << 6)
 
 /**
  * struct coll_message - what a receive has got
@@ -546,16 +600,19 @@ struct coll_stripe {
  * @tag: its tag
  * @dtype: enum coll_dtype it was sent as
  * @reserved: zero
+ * @id: COLL_MPROBE: what COLL_MRECV is to name it by; else 0
  *
- * Written when a message has been matched, before the command completes; from
- * COLL_RANK_NULL: @bytes 0, that source, COLL_TAG_ANY, COLL_DTYPE_NONE.
+ * Written when a message has been matched or found, before the command completes; from
+ * COLL_RANK_NULL: @bytes 0, that source, COLL_TAG_ANY, COLL_DTYPE_NONE; of COLL_MPROBE
+ * also COLL_MESSAGE_NULL.
  */
 struct coll_message {
 	__u64	bytes;
 	__u32	source;
 	__u32	tag;
 	__u32	dtype;
-	__u32	reserved[3];
+	__u32	reserved;
+	__u64	id;
 };
 
 /**
@@ -590,6 +647,8 @@ struct coll_message {
  * @recv_count: sendrecv: elements that may be received
  * @message_addr: user address of a struct coll_message for what was received; 0: not
  *	wanted
+ * @handle: what COLL_IOC_CANCEL is to know it by, any number; 0: nothing. Of all commands
+ * @matched: COLL_MRECV: id of the message, from COLL_MPROBE; else 0
  *
  * Buffers, in elements; a rank without one sets its address to 0:
  *
@@ -608,6 +667,10 @@ struct coll_message {
  * alltoall and reduce_scatter in place copy their input first, into memory that is
  * charged like pinned pages: ENOMEM over the limit.
  *
+ * Blocks with displacements: memory between them is not touched, and need not be mapped.
+ * Blocks of an output may not overlap each other, nor, but in place, those of the input:
+ * EINVAL.
+ *
  * Every rank posts its n-th command of the communicator with the same
  * collective, op, dtype, algorithm, count (or counts, where all ranks have them) and
  * root. Counts that only two ranks know are compared as their blocks travel: EBADE.
@@ -620,7 +683,7 @@ struct coll_message {
  * the n-th one): EINVAL, EFAULT, EOPNOTSUPP (known, but not for this dtype or
  * not yet), ENOENT no such registered buffer, ENOMEM, EAGAIN too many in
  * flight, ENOTCONN not joined, EPERM not the process that opened the file, EINVAL
- * also for a buffer of more than 256 GiB.
+ * also for a buffer of more than 256 GiB, gaps between blocks not counted.
  * Errors after: see struct coll_cause; they are sticky. One of them is ENOTCONN
  * again: the algorithm needs a link that has not been handed over.
  *
@@ -639,12 +702,23 @@ struct coll_message {
  *
  * Messages are no collectives: they are not the n-th command of anything, do not wait
  * for collectives, nor these for them; they complete as they are done, in any order. But
- * the failure of the communicator ends them too, and they can fail it: by their deadline,
- * and with EHOSTDOWN, at once, if the partner has left.
+ * the failure of the communicator ends them too, and they can fail it by their deadline.
+ * Errors of one side's message alone: ECANCELED by COLL_IOC_CANCEL; EHOSTDOWN the partner
+ * has left in order, or all others have and it may come from any.
  * Errors of a message alone, on both sides: EMSGSIZE longer than the receive's buffer;
  * EBADE types differ, and neither is COLL_BYTE: nothing is moved then. Also, before it
  * is posted, ENOTCONN no link to the partner's node; and EFAULT, when all is done,
  * @message_addr cannot be written.
+ *
+ * Probes. COLL_PROBE waits until there is a message that a COLL_RECV with the same @source
+ * and @recv_tag would take, and tells what it is; it takes nothing, and any receive may have
+ * the message afterwards. With COLL_CMD_NOWAIT it does not wait: ENOMSG. COLL_MPROBE does
+ * the same and takes the message away from all receives: only COLL_MRECV with @matched gets
+ * it, once. It competes with receives as if it were one. Its sender cannot cancel the
+ * message any more, and sees no difference otherwise. @message_addr is needed. COLL_MRECV
+ * is a COLL_RECV without @source and @recv_tag; ENOENT: there is no such message. What a
+ * rank has not received when it leaves or ends is lost: the sender ends as if the message
+ * had not been probed. With @timeout_ns a probe fails the communicator like a receive.
  */
 struct coll_cmd {
 	__u16	collective;
@@ -669,6 +743,8 @@ struct coll_cmd {
 	__u32	recv_dtype;
 	__u64	recv_count;
 	__u64	message_addr;
+	__u64	handle;
+	__u64	matched;
 };
 
 /**
@@ -702,6 +778,7 @@ struct coll_sqe {
 #define COLL_IOC_STATUS		_IOR(COLL_IOC_MAGIC, 0x07, struct coll_status)
 #define COLL_IOC_SELECT		_IOW(COLL_IOC_MAGIC, 0x08, struct coll_select)
 #define COLL_IOC_STRIPE		_IOW(COLL_IOC_MAGIC, 0x09, struct coll_stripe)
+#define COLL_IOC_CANCEL		_IOWR(COLL_IOC_MAGIC, 0x0a, struct coll_cancel)
 #define COLL_IOC_SUBMIT		_IOW(COLL_IOC_MAGIC, 0x10, struct coll_cmd)
 
 /* io_uring cmd_op values: ioctl-encoded, so that they clash with nobody's */

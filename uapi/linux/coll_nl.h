@@ -23,9 +23,9 @@ enum coll_nl_link_state {
 };
 
 /**
- * enum coll_nl_send_mode - How payload of large frames gets into the socket.
+ * enum coll_nl_send_mode - How payload of large frames gets to the peer.
  * @COLL_NL_SEND_MODE_COPY: it is copied
- * @COLL_NL_SEND_MODE_SPLICE: the socket gets the pages; the peer says when it has read
+ * @COLL_NL_SEND_MODE_SPLICE: a peer in the same kernel reads the pages where they are
  * @COLL_NL_SEND_MODE_UBUF: the socket gets the pages, and says when it is through
  */
 enum coll_nl_send_mode {

@@ -100,24 +100,40 @@ int coll_config_env(struct coll_config *cfg);
  * @comm: result
  *
  * Returns when every rank has joined, all connections are made, and, with several nodes,
- * algorithms have been chosen by measuring (see coll_comm_set_algorithm()). A failure
- * on any rank ends the call on all of them with that rank's error, unless it
- * failed before it could reach rank 0 (then: ETIMEDOUT).
+ * algorithms have been chosen by measuring (see coll_comm_set_algorithm()). What may come
+ * true later is tried again until timeout_ms: a name that cannot be resolved yet, nobody
+ * listening, a rank that left before all were there. A failure on any rank ends the call on
+ * all of them with that rank's error, unless it failed before it could reach rank 0 (then:
+ * ETIMEDOUT, or EKEYREJECTED or EINVAL if a missing rank had another key or @size).
+ * coll_init_error() has details.
  * Errors: EINVAL configuration; ENOENT no device (module not loaded?); EACCES
  * device not permitted; EKEYREJECTED keys differ; EEXIST the rank is there
  * already; EPROTO or EPROTONOSUPPORT something else listens at the rendezvous;
- * ETIMEDOUT; EHOSTDOWN a rank went away meanwhile; those of socket calls and of
+ * ETIMEDOUT; ECONNREFUSED, EHOSTUNREACH, ENETUNREACH rank 0 was not reached until
+ * timeout_ms, and why not; EHOSTDOWN a rank went away meanwhile; EXDEV ranks that look as if
+ * they shared a kernel do not: give them different @node; those of socket calls and of
  * COLL_IOC_JOIN and COLL_IOC_LINK.
  */
 int coll_init(const struct coll_config *cfg, coll_comm_t **comm);
 
 /**
+ * coll_init_error() - one line about why coll_init() failed, for people
+ *
+ * As "rank 3 has not come; 10.0.0.7:41200, as rank 5, has another key". Of the last
+ * coll_init() of the calling thread; "" if there is nothing to add to coll_strerror().
+ * Valid until the thread's next call.
+ */
+const char *coll_init_error(void);
+
+/**
  * coll_finalize() - leave, and free everything
  * @comm: NULL is allowed
  *
- * Waits for nonblocking calls that are still under way, and frees their
- * requests too, but for those of prepared collectives: they end by
- * coll_request_free(), before this. Also right after a failure.
+ * Receives that nothing has come for are cancelled, as by coll_cancel(), also those of
+ * sendrecv. Waits for all other nonblocking calls that are still under way (a send that
+ * nobody is going to receive has to be cancelled before), and frees their requests too, but
+ * for those of prepared collectives: they end by coll_request_free(), before this. Also right
+ * after a failure.
  */
 int coll_finalize(coll_comm_t *comm);
 
@@ -177,6 +193,18 @@ int coll_comm_fd(const coll_comm_t *comm);
  * until then: its own rank has -ETIMEDOUT, for the others coll_abort() was called.
  */
 int coll_comm_set_timeout(coll_comm_t *comm, uint64_t ns);
+
+/**
+ * coll_comm_set_narrow() - may partial results overflow, for the sake of speed?
+ * @narrow: later reductions pass them on in the type of the elements (COLL_CMD_NARROW);
+ *	false, the default: in a wider one, where the result may depend on it
+ *
+ * It makes a difference to sums, products and premulsums of f16, bf16, f8e4m3 and f8e5m2,
+ * and to averages: see Documentation/reductions.rst. All ranks alike, or such a collective
+ * ends with EBADE. Commands that are filled in by hand have the flag themselves.
+ * Errors: EOPNOTSUPP the module knows nothing of it.
+ */
+int coll_comm_set_narrow(coll_comm_t *comm, bool narrow);
 
 /*
  * Algorithms. A command that leaves its algorithm open (COLL_ALG_AUTO, as all calls
@@ -305,6 +333,18 @@ int coll_wait(coll_request_t *req);
 int coll_test(coll_request_t *req, int *done);
 
 /**
+ * coll_cancel() - take a send or a receive back that has no partner yet, as MPI_Cancel
+ * @req: under way or over, of coll_isend() or coll_irecv(), or prepared; it is still to be
+ *	given to coll_wait() or coll_test()
+ *
+ * Does not wait. The result of the request says what became of it: ECANCELED it was
+ * cancelled, and no partner has seen it; else its partner came first, and it ends as if
+ * this had not been called.
+ * Errors: EINVAL a collective, or sendrecv; EOPNOTSUPP the module is too old.
+ */
+int coll_cancel(coll_request_t *req);
+
+/**
  * coll_waitall() - wait for all of them
  * @reqs: @n requests, NULL allowed among them; all are NULL afterwards
  *
@@ -393,7 +433,9 @@ bool coll_op_supported(enum coll_op_code op, enum coll_dtype dtype);
  * @inout: @count elements, the later operand and the result; may be @in
  *
  * As MPI_Reduce_local, bit by bit as the kernel would compute it: no communicator and
- * no module is needed, any thread may call. COLL_OP_REPLACE leaves @inout as it is,
+ * no module is needed, any thread may call. How the thread rounds, whether it flushes
+ * denormals or traps (MXCSR and the x87's control word; FPCR) has no influence, and is
+ * left as it was, with the flags of exceptions. COLL_OP_REPLACE leaves @inout as it is,
  * COLL_OP_NO_OP copies @in; COLL_OP_SUM_EXACT gives the correctly rounded sum of the two.
  * COLL_OP_AVG and COLL_OP_PREMULSUM are not defined on two operands that belong to
  * nobody. The environment variable COLL_SIMD, read at the first call, may name the

@@ -11,9 +11,9 @@
  * as MPI_Ssend. Two ranks that both send first, with the blocking call, wait for each
  * other: that is what sendrecv is for.
  *
- * Up to the max_inflight of coll_device_version() (less one) nonblocking calls of a rank
- * are the kernel's; later ones wait in the process until one of those is over. A program
- * must not count on more.
+ * As many nonblocking messages may be under way as memory allows, and the max_inflight of
+ * coll_device_version() for all processes of a user; one more ends with ENOMEM. Where there is
+ * no io_uring 255 are, and later ones wait in the process until one of those is over.
  */
 #ifndef COLL_MESSAGES_H
 #define COLL_MESSAGES_H
@@ -60,6 +60,61 @@ COLL_FUNCTIONS(sendrecv, const void *send, uint64_t send_count, enum coll_dtype 
 /** sendrecv_replace: what comes takes the place of what is sent */
 COLL_FUNCTIONS(sendrecv_replace, void *buf, uint64_t count, enum coll_dtype dtype,
 	       uint32_t dest, uint32_t send_tag, uint32_t source, uint32_t recv_tag,
+	       struct coll_message *got);
+
+/**
+ * coll_probe() - wait until there is a message to receive
+ * @comm: communicator
+ * @source: rank, COLL_RANK_ANY or COLL_RANK_NULL
+ * @tag: tag, or COLL_TAG_ANY
+ * @got: is told what coll_recv() with the same @source and @tag would get; may be NULL
+ *
+ * As MPI_Probe: the message stays where it is, and any receive may take it. With several
+ * threads use coll_mprobe(). The deadline of the communicator holds.
+ *
+ * Return: 0; -EOPNOTSUPP the module is older; as coll_recv().
+ */
+int coll_probe(coll_comm_t *comm, uint32_t source, uint32_t tag, struct coll_message *got);
+
+/**
+ * coll_iprobe() - is there a message to receive?
+ * @comm: communicator
+ * @source: rank, COLL_RANK_ANY or COLL_RANK_NULL
+ * @tag: tag, or COLL_TAG_ANY
+ * @found: result: 1 there is, and @got is filled in; else 0
+ * @got: as of coll_probe()
+ *
+ * As MPI_Iprobe. Return: 0, if there is none, too; as coll_probe().
+ */
+int coll_iprobe(coll_comm_t *comm, uint32_t source, uint32_t tag, int *found,
+		struct coll_message *got);
+
+/**
+ * coll_mprobe() - wait for a message, and keep it for coll_mrecv()
+ * @comm: communicator
+ * @source: rank, COLL_RANK_ANY or COLL_RANK_NULL
+ * @tag: tag, or COLL_TAG_ANY
+ * @got: is told what it is; @got->id is for coll_mrecv()
+ *
+ * As MPI_Mprobe: no other receive or probe gets this message, and its sender cannot cancel it
+ * any more. Of COLL_RANK_NULL the id is COLL_MESSAGE_NULL, which coll_mrecv() takes, too.
+ * Every message that is kept is to be received: until then its sender waits.
+ *
+ * Return: as coll_probe().
+ */
+int coll_mprobe(coll_comm_t *comm, uint32_t source, uint32_t tag, struct coll_message *got);
+
+/* The same without waiting, as MPI_Improbe. @found, return: as coll_iprobe() */
+int coll_improbe(coll_comm_t *comm, uint32_t source, uint32_t tag, int *found,
+		 struct coll_message *got);
+
+/**
+ * mrecv: up to @count elements of the message @id, from coll_mprobe() or coll_improbe()
+ *
+ * As MPI_Mrecv. Any thread of the process may receive it, once. Errors: ENOENT there is no such
+ * message, or it has been received; else as recv.
+ */
+COLL_FUNCTIONS(mrecv, void *buf, uint64_t count, enum coll_dtype dtype, uint64_t id,
 	       struct coll_message *got);
 
 /**

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/cpumask.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/user_namespace.h>
+#include <linux/wait.h>
+
+#include "limits.h"
+#include "user.h"
+
+static unsigned int max_groups = COLL_USER_GROUPS;
+module_param(max_groups, uint, 0644);
+MODULE_PARM_DESC(max_groups, "communicators of one user, counted until they are freed");
+
+static unsigned int max_conns = COLL_USER_CONNS;
+module_param(max_conns, uint, 0644);
+MODULE_PARM_DESC(max_conns, "connections of one user, of two sockets each, counted until they are freed");
+
+static unsigned int max_inflight = COLL_USER_COMMANDS;
+module_param(max_inflight, uint, 0644);
+MODULE_PARM_DESC(max_inflight, "commands of one user in flight, beyond the first 64 of each rank");
+
+static unsigned int worker_share = COLL_USER_SHARE;
+module_param(worker_share, uint, 0644);
+MODULE_PARM_DESC(worker_share, "percent of all CPU time that workers take for one user at normal priority; beyond that at nice 19");
+
+/* Protects coll_users and what says so. Nothing that is charged to a user is allocated under it. */
+static DEFINE_MUTEX(coll_users_lock);
+static LIST_HEAD(coll_users);
+/* Users that have been made and not freed; how many have been freed. Read without the lock, too. */
+static u32 coll_users_made;
+static u32 coll_users_freed;
+static DECLARE_WAIT_QUEUE_HEAD(coll_users_gone);
+static struct workqueue_struct *coll_users_wq;
+/* The module goes: do not wait for a next job. Under the lock. */
+static bool coll_users_exiting;
+
+/*
+ * No group and no conn is left, so what is still on the queues are the last instructions
+ * of work items: destroying the queues does not wait for the user. The user stays in the
+ * list meanwhile, for the names of queues in sysfs are unique.
+ */
+static void coll_user_release(struct work_struct *work)
+{
+	struct coll_user *u = container_of(to_delayed_work(work), struct coll_user, release);
+
+	mutex_lock(&coll_users_lock);
+	u->dying = !u->refs;
+	mutex_unlock(&coll_users_lock);
+	if (!u->dying)
+		return;
+	destroy_workqueue(u->wq);
+	destroy_workqueue(u->reap_wq);
+	mutex_lock(&coll_users_lock);
+	list_del(&u->list);
+	WRITE_ONCE(coll_users_freed, coll_users_freed + 1);
+	mutex_unlock(&coll_users_lock);
+	wake_up_all(&coll_users_gone);
+	kfree(u);
+}
+
+static void coll_user_arm_release(struct coll_user *u)
+{
+	lockdep_assert_held(&coll_users_lock);
+	mod_delayed_work(coll_users_wq, &u->release, coll_users_exiting ? 0 : HZ);
+}
+
+void coll_user_put(struct coll_user *u)
+{
+	mutex_lock(&coll_users_lock);
+	if (!--u->refs)
+		coll_user_arm_release(u);
+	mutex_unlock(&coll_users_lock);
+}
+
+struct coll_user *coll_user_hold(struct coll_user *u)
+{
+	mutex_lock(&coll_users_lock);
+	u->refs++;
+	mutex_unlock(&coll_users_lock);
+	return u;
+}
+
+static struct coll_user *coll_user_alloc(kuid_t uid)
+{
+	int slots = max_t(int, COLL_USER_WORKERS, num_possible_cpus());
+	struct coll_user *u = kzalloc(sizeof(*u), GFP_KERNEL);
+
+	if (!u)
+		return NULL;
+	u->uid = uid;
+	u->seen = jiffies;
+	spin_lock_init(&u->lock);
+	INIT_DELAYED_WORK(&u->release, coll_user_release);
+	/*
+	 * In sysfs, so that an administrator may keep workers off some CPUs. As nice as
+	 * ranks are: a rank that a more urgent worker has woken could not go on before
+	 * the op is over.
+	 */
+	u->wq = alloc_workqueue("coll-%u", WQ_UNBOUND | WQ_SYSFS, slots,
+				from_kuid(&init_user_ns, uid));
+	u->reap_wq = alloc_workqueue("coll_reap-%u", WQ_UNBOUND, slots,
+				     from_kuid(&init_user_ns, uid));
+	if (u->wq && u->reap_wq)
+		return u;
+	if (u->wq)
+		destroy_workqueue(u->wq);
+	if (u->reap_wq)
+		destroy_workqueue(u->reap_wq);
+	kfree(u);
+	return NULL;
+}
+
+static struct coll_user *coll_user_find_locked(kuid_t uid)
+{
+	struct coll_user *u;
+
+	lockdep_assert_held(&coll_users_lock);
+	list_for_each_entry(u, &coll_users, list)
+		if (uid_eq(u->uid, uid))
+			return u;
+	u = coll_user_alloc(uid);
+	if (u) {
+		list_add(&u->list, &coll_users);
+		WRITE_ONCE(coll_users_made, coll_users_made + 1);
+	}
+	return u;
+}
+
+struct coll_user *coll_user_get(kuid_t uid)
+{
+	struct coll_user *u;
+	bool dying;
+	u32 freed;
+
+	do {
+		mutex_lock(&coll_users_lock);
+		freed = coll_users_freed;
+		u = coll_user_find_locked(uid);
+		dying = u && u->dying;
+		if (u && !dying)
+			u->refs++;
+		mutex_unlock(&coll_users_lock);
+		/* As long as the last work items of the user's last job take to return. */
+		if (dying)
+			wait_event(coll_users_gone, READ_ONCE(coll_users_freed) != freed);
+	} while (dying);
+	return u;
+}
+
+static bool coll_user_add(atomic_t *count, unsigned int most)
+{
+	if (atomic_inc_return(count) <= most)
+		return true;
+	atomic_dec(count);
+	return false;
+}
+
+bool coll_user_add_group(struct coll_user *u)
+{
+	return coll_user_add(&u->groups, min(READ_ONCE(max_groups), (unsigned int)INT_MAX / 2));
+}
+
+bool coll_user_add_conn(struct coll_user *u)
+{
+	return coll_user_add(&u->conns, min(READ_ONCE(max_conns), (unsigned int)INT_MAX / 2));
+}
+
+u32 coll_user_max_commands(void)
+{
+	return min(READ_ONCE(max_inflight), (unsigned int)INT_MAX / 2);
+}
+
+bool coll_user_add_command(struct coll_user *u)
+{
+	return coll_user_add(&u->commands, coll_user_max_commands());
+}
+
+bool coll_user_charge_early(struct coll_user *u, u64 bytes)
+{
+	if (atomic64_add_return(bytes, &u->early_bytes) <= COLL_USER_EARLY)
+		return true;
+	coll_user_uncharge_early(u, bytes);
+	return false;
+}
+
+/* Time of workers at normal priority in @ticks jiffies. */
+static u64 coll_user_allowance(unsigned long ticks)
+{
+	u64 percent = min(READ_ONCE(worker_share), 100U) * num_online_cpus();
+
+	return percent * jiffies_to_nsecs(min_t(unsigned long, ticks, 10 * HZ)) / 100;
+}
+
+/* Subtract what has been allowed since the last look. Under u->lock. */
+static void coll_user_settle_locked(struct coll_user *u)
+{
+	unsigned long now = jiffies, ticks = now - u->seen;
+
+	lockdep_assert_held(&u->lock);
+	if (!ticks)
+		return;
+	u->seen = now;
+	u->spent_ns -= min(u->spent_ns, coll_user_allowance(ticks));
+}
+
+/* Spends more than it is allowed, by more than a short burst? */
+static bool coll_user_is_over(struct coll_user *u)
+{
+	bool over;
+
+	if (READ_ONCE(worker_share) >= 100)
+		return false;
+	spin_lock(&u->lock);
+	coll_user_settle_locked(u);
+	over = u->spent_ns > coll_user_allowance(COLL_USER_BURST);
+	spin_unlock(&u->lock);
+	return over;
+}
+
+void coll_worker_begin(struct coll_worker *w, struct coll_user *u)
+{
+	w->user = u;
+	w->begin = ktime_get_ns();
+	w->end = jiffies + msecs_to_jiffies(COLL_WORK_MS) + 1;
+	w->moved = false;
+	w->nice = task_nice(current);
+	w->demoted = w->nice < MAX_NICE && coll_user_is_over(u);
+	if (w->demoted)
+		set_user_nice(current, MAX_NICE);
+}
+
+void coll_worker_end(struct coll_worker *w)
+{
+	struct coll_user *u = w->user;
+	u64 ns = ktime_get_ns() - w->begin;
+
+	if (w->demoted)
+		set_user_nice(current, w->nice);
+	spin_lock(&u->lock);
+	coll_user_settle_locked(u);
+	/* A demoted worker may have been preempted for long: the debt has a limit. */
+	u->spent_ns = min(u->spent_ns + ns, coll_user_allowance(COLL_USER_DEBT));
+	spin_unlock(&u->lock);
+}
+
+int coll_user_init(void)
+{
+	coll_users_wq = alloc_workqueue("coll_users", WQ_UNBOUND, 0);
+	return coll_users_wq ? 0 : -ENOMEM;
+}
+
+void coll_user_exit(void)
+{
+	struct coll_user *u;
+
+	mutex_lock(&coll_users_lock);
+	coll_users_exiting = true;
+	list_for_each_entry(u, &coll_users, list)
+		if (!u->refs && !u->dying)
+			coll_user_arm_release(u);
+	mutex_unlock(&coll_users_lock);
+	wait_event(coll_users_gone,
+		   READ_ONCE(coll_users_freed) == READ_ONCE(coll_users_made));
+	destroy_workqueue(coll_users_wq);
+}

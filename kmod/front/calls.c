@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/fdtable.h>
+#include <linux/minmax.h>
+#include <linux/ptrace.h>
+#include <linux/sched/task.h>
+#include <linux/sched/task_stack.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/wait.h>
+
+#include "../core/account.h"
+#include "../core/group.h"
+#include "../core/member.h"
+#include "../core/slot.h"
+#include "calls.h"
+#include "end.h"
+#include "file.h"
+
+/* Under cf->lock. */
+static void coll_call_enter(struct coll_call *call, struct coll_file *cf)
+{
+	call->files = current->files;
+	call->counted = false;
+	call->parked = false;
+	list_add(&call->list, &cf->calls);
+	cf->nr_callers++;
+}
+
+struct coll_call *coll_call_begin(struct coll_file *cf)
+{
+	struct coll_call *call;
+
+	spin_lock(&cf->lock);
+	call = cf->spare;
+	cf->spare = NULL;
+	if (call)
+		coll_call_enter(call, cf);
+	spin_unlock(&cf->lock);
+	if (!call) {
+		call = kmalloc(sizeof(*call), GFP_KERNEL_ACCOUNT);
+		if (!call)
+			return NULL;
+		call->cf = cf;
+		call->task = NULL;
+		call->stood_in = false;
+		spin_lock(&cf->lock);
+		coll_call_enter(call, cf);
+		spin_unlock(&cf->lock);
+	}
+	memset_startat(call, 0, req);
+	return call;
+}
+
+/* Its caller is not in the call any more. Under cf->lock. */
+static void coll_call_leave(struct coll_call *call)
+{
+	struct coll_file *cf = call->cf;
+
+	lockdep_assert_held(&cf->lock);
+	if (call->counted)
+		coll_end_drop(cf);
+	call->counted = false;
+	cf->nr_callers--;
+}
+
+/* What it has only if it was parked. Nobody is going to use it. */
+static void coll_call_clear(struct coll_call *call)
+{
+	if (call->stood_in)
+		cancel_work_sync(&call->stand_in);
+	if (call->task)
+		put_task_struct(call->task);
+	call->stood_in = false;
+	call->task = NULL;
+}
+
+void coll_call_end(struct coll_call *call)
+{
+	struct coll_file *cf = call->cf;
+
+	coll_call_clear(call);
+	spin_lock(&cf->lock);
+	coll_call_leave(call);
+	list_del(&call->list);
+	if (!cf->spare) {
+		cf->spare = call;
+		call = NULL;
+	}
+	spin_unlock(&cf->lock);
+	kfree(call);
+}
+
+bool coll_call_is_done(struct coll_call *call)
+{
+	bool done;
+
+	spin_lock_irq(&call->sleeper.wq.lock);
+	done = call->done;
+	spin_unlock_irq(&call->sleeper.wq.lock);
+	return done;
+}
+
+static void coll_call_stand_in(struct work_struct *work)
+{
+	struct coll_call *call = container_of(work, struct coll_call, stand_in);
+	struct coll_group *g = coll_member_group(call->req.member);
+	struct coll_worker w;
+
+	coll_worker_begin(&w, g->user);
+	coll_req_help(&call->req, &w);
+	if (coll_worker_is_over(&w) && coll_req_can_help(&call->req))
+		queue_work(g->user->wq, work);
+	coll_account_work(g, w.begin);
+	coll_worker_end(&w);
+}
+
+/* Slices that others have left to the caller, as it was awake. */
+static void coll_call_delegate(struct coll_call *call)
+{
+	if (!coll_req_can_help(&call->req))
+		return;
+	if (!call->stood_in)
+		INIT_WORK(&call->stand_in, coll_call_stand_in);
+	call->stood_in = true;
+	queue_work(coll_member_group(call->req.member)->user->wq, &call->stand_in);
+}
+
+void coll_call_park(struct coll_call *call, u64 arg, u32 len)
+{
+	struct coll_file *cf = call->cf;
+
+	if (!call->task)
+		call->task = get_task_struct(current);
+	call->arg = arg;
+	call->sp = current_user_stack_pointer();
+	call->len = len;
+	memset(&call->cmd, 0, sizeof(call->cmd));
+	/* Unreadable by now: so it will be when the thread comes back, unless it is another one. */
+	if (copy_from_user(&call->cmd, u64_to_user_ptr(arg), min_t(size_t, len, sizeof(call->cmd))))
+		memset(&call->cmd, 0, sizeof(call->cmd));
+	coll_call_delegate(call);
+	spin_lock(&cf->lock);
+	coll_call_leave(call);
+	call->parked = true;
+	WRITE_ONCE(cf->nr_parked, cf->nr_parked + 1);
+	spin_unlock(&cf->lock);
+}
+
+static bool coll_call_matches(const struct coll_call *call, u64 arg, u32 len,
+			      const struct coll_cmd *cmd)
+{
+	return call->parked && call->task == current && call->arg == arg && call->len == len &&
+	       call->sp == current_user_stack_pointer() &&
+	       !memcmp(&call->cmd, cmd, sizeof(*cmd));
+}
+
+struct coll_call *coll_call_resume(struct coll_file *cf, u64 arg, u32 len)
+{
+	struct coll_call *call;
+	struct coll_cmd cmd = { };
+
+	if (!READ_ONCE(cf->nr_parked))
+		return NULL;
+	if (copy_from_user(&cmd, u64_to_user_ptr(arg), min_t(size_t, len, sizeof(cmd))))
+		memset(&cmd, 0, sizeof(cmd));
+	spin_lock(&cf->lock);
+	list_for_each_entry(call, &cf->calls, list) {
+		if (!coll_call_matches(call, arg, len, &cmd))
+			continue;
+		list_del(&call->list);
+		WRITE_ONCE(cf->nr_parked, cf->nr_parked - 1);
+		coll_call_enter(call, cf);
+		spin_unlock(&cf->lock);
+		return call;
+	}
+	spin_unlock(&cf->lock);
+	return NULL;
+}
+
+bool coll_calls_running(struct coll_file *cf)
+{
+	bool running;
+
+	spin_lock(&cf->lock);
+	running = cf->nr_callers;
+	spin_unlock(&cf->lock);
+	return running;
+}
+
+void coll_calls_closed(struct coll_file *cf, fl_owner_t files)
+{
+	struct coll_call *call;
+
+	spin_lock(&cf->lock);
+	list_for_each_entry(call, &cf->calls, list) {
+		if (call->parked || call->counted || call->files != files)
+			continue;
+		call->counted = true;
+		coll_end_hold(cf);
+	}
+	spin_unlock(&cf->lock);
+}
+
+bool coll_calls_in_flight(struct coll_file *cf)
+{
+	struct coll_call *call;
+
+	list_for_each_entry(call, &cf->calls, list)
+		if (!coll_call_is_done(call))
+			return true;
+	return false;
+}
+
+void coll_calls_release(struct coll_file *cf)
+{
+	struct coll_call *call, *next;
+
+	list_for_each_entry_safe(call, next, &cf->calls, list) {
+		/* Its op has been failed, so this takes a slice of work, or until links let go. */
+		wait_event_idle(call->sleeper.wq, coll_call_is_done(call));
+		coll_call_clear(call);
+		/* The thread has not come back for the result. */
+		if (call->req.slot)
+			coll_slot_put(call->req.member, call->req.slot);
+		kfree(call);
+	}
+	kfree(cf->spare);
+}

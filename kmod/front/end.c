@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The end of a rank. This file alone decides that the process of a rank has ended, or that
+ * its file has been closed. Other files only tell it what they have seen.
+ *
+ * Rule 1: a rank is the process (thread group) that opened the file. Threads come and go.
+ * The process has ended when
+ *	- it is being killed, or has called exit_group(); or the last of its threads that run
+ *	  code of the user's exits: coll_process_ends(); or
+ *	- its address space goes, by exit or by exec: the mmu notifier; or io_uring cancels
+ *	  what the process has in flight, which exec() waits for; or
+ *	- a blocking call of it is killed. If no signal has killed the process, it execs.
+ * Rule 2: the file has been closed when the only references to it that are left are those
+ * of commands in flight. Then nobody can ever collect or cancel these.
+ *
+ * The references of rule 2 are counted by struct file, also those that any system call holds
+ * for a moment. When such a call ends after the last close() nobody tells us. So a close()
+ * that finds commands in flight and other references starts the watch, which looks every 50
+ * ms until no command is in flight.
+ */
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/limits.h>
+#include <linux/mmu_notifier.h>
+#include <linux/sched/signal.h>
+
+#include "../compat.h"
+#include "../core/group.h"
+#include "../core/member.h"
+#include "calls.h"
+#include "end.h"
+#include "file.h"
+
+#define COLL_WATCH_INTERVAL	(HZ / 20)
+
+/* Rule 1. A thread that the kernel has put into the process does not keep it alive. */
+static bool coll_process_ends(struct task_struct *p)
+{
+	struct task_struct *t;
+	bool alive = false;
+
+	if (READ_ONCE(p->signal->flags) & SIGNAL_GROUP_EXIT)
+		return true;
+	rcu_read_lock();
+	for_each_thread(p, t)
+		alive |= !(READ_ONCE(t->flags) & (PF_EXITING | COLL_PF_KERNEL_MADE));
+	rcu_read_unlock();
+	return !alive;
+}
+
+#if COLL_URING_CAN_CANCEL
+static bool coll_process_execs(struct task_struct *p)
+{
+	return false;	/* coll_end_cancelled() */
+}
+#else
+static bool coll_process_execs(struct task_struct *p)
+{
+	return coll_exec_waits(p);
+}
+#endif
+
+/* In the low half of ->refs: how many. In the high half: how often that has changed. */
+#define COLL_REFS_CHANGED	(1LL << 32)
+
+void coll_end_hold(struct coll_file *cf)
+{
+	/* The reference is there before it counts: see coll_end_is_closed(). */
+	smp_mb__before_atomic();
+	atomic64_add(COLL_REFS_CHANGED + 1, &cf->refs);
+}
+
+void coll_end_drop(struct coll_file *cf)
+{
+	atomic64_add(COLL_REFS_CHANGED - 1, &cf->refs);
+	/* It counts no more before it goes. */
+	smp_mb__after_atomic();
+}
+
+/*
+ * Rule 2. @own references are the caller's, who is about to drop them. Those of commands are
+ * counted later and no longer than they exist. So if their number has not changed meanwhile,
+ * the file had at least as many of them when we looked at it. If it has, somebody else will
+ * have to look again.
+ */
+static bool coll_end_is_closed(struct coll_file *cf, long own)
+{
+	s64 before = atomic64_read(&cf->refs), after;
+	long nr;
+
+	smp_rmb();	/* pairs with coll_end_hold() */
+	nr = file_count(cf->file);
+	smp_rmb();	/* pairs with coll_end_drop() */
+	after = atomic64_read(&cf->refs);
+	return before == after && nr - own <= (u32)before;
+}
+
+static bool coll_end_is_busy(struct coll_file *cf)
+{
+	return coll_calls_running(cf) || coll_member_busy(cf->member);
+}
+
+static void coll_end_watch(struct coll_file *cf)
+{
+	queue_delayed_work(coll_alarm_wq, &cf->watch, COLL_WATCH_INTERVAL);
+}
+
+static void coll_watch_work(struct work_struct *work)
+{
+	struct coll_file *cf = container_of(to_delayed_work(work),
+					    struct coll_file, watch);
+	struct coll_member *m = cf->member;
+
+	if (!coll_end_is_busy(cf))
+		return;
+	if (coll_process_ends(m->owner) || coll_process_execs(m->owner))
+		coll_member_gone(m, COLL_CAUSE_EXIT);
+	else if (READ_ONCE(cf->closed) && coll_end_is_closed(cf, 0))
+		coll_member_gone(m, COLL_CAUSE_CLOSE);
+	else
+		coll_end_watch(cf);
+}
+
+void coll_end_flush(struct coll_file *cf, fl_owner_t files)
+{
+	struct coll_member *m = cf->member;
+
+	if (current->tgid == m->tgid && current->flags & PF_EXITING &&
+	    coll_process_ends(m->owner)) {
+		coll_member_gone(m, COLL_CAUSE_EXIT);
+		return;
+	}
+	/* It may be a descriptor of another process, and the last one. */
+	coll_calls_closed(cf, files);
+	WRITE_ONCE(cf->closed, true);
+	/* pairs with coll_end_posted(): one of us sees the other */
+	smp_mb();
+	if (coll_end_is_closed(cf, 1))
+		coll_member_gone(m, COLL_CAUSE_CLOSE);
+	else if (coll_end_is_busy(cf))
+		coll_end_watch(cf);
+}
+
+void coll_end_posted(struct coll_file *cf, bool holds_file)
+{
+	/* pairs with coll_end_flush() */
+	smp_mb();
+	/*
+	 * Who submits by a descriptor has to close that, too. A file in the table of a ring
+	 * goes without a word.
+	 */
+	if (!COLL_URING_CAN_CANCEL || (!holds_file && READ_ONCE(cf->closed)))
+		coll_end_watch(cf);
+}
+
+void coll_end_killed(struct coll_file *cf)
+{
+	coll_member_gone(cf->member, COLL_CAUSE_EXIT);
+}
+
+void coll_end_cancelled(struct coll_file *cf)
+{
+	coll_member_gone(cf->member, coll_process_ends(cf->member->owner) ?
+			 COLL_CAUSE_EXIT : COLL_CAUSE_CANCEL);
+}
+
+#ifdef CONFIG_MMU_NOTIFIER
+/*
+ * Called at the very start of exit_mmap(): a large process is seen dead before
+ * its memory is torn down, and also when a descriptor leaked to a child.
+ */
+static void coll_mn_release(struct mmu_notifier *mn, struct mm_struct *mm)
+{
+	struct coll_file *cf = container_of(mn, struct coll_file, mn);
+
+	coll_member_gone(cf->member, COLL_CAUSE_EXIT);
+}
+
+static const struct mmu_notifier_ops coll_mn_ops = {
+	.release = coll_mn_release,
+};
+
+static int coll_watch_mm(struct coll_file *cf)
+{
+	int ret;
+
+	cf->mn.ops = &coll_mn_ops;
+	ret = mmu_notifier_register(&cf->mn, cf->member->ml.mm);
+	/* io_uring's task work is a signal to it: come back after that. */
+	return ret == -EINTR ? -ERESTARTNOINTR : ret;
+}
+
+static void coll_unwatch_mm(struct coll_file *cf)
+{
+	mmu_notifier_unregister(&cf->mn, cf->member->ml.mm);
+}
+#else
+static int coll_watch_mm(struct coll_file *cf)
+{
+	return 0;
+}
+
+static void coll_unwatch_mm(struct coll_file *cf)
+{
+}
+#endif
+
+int coll_end_open(struct coll_file *cf, struct file *file)
+{
+	cf->file = file;
+	INIT_DELAYED_WORK(&cf->watch, coll_watch_work);
+	return coll_watch_mm(cf);
+}
+
+void coll_end_released(struct coll_file *cf)
+{
+	if (coll_end_is_busy(cf))
+		coll_member_gone(cf->member, COLL_CAUSE_CLOSE);
+	cancel_delayed_work_sync(&cf->watch);
+}
+
+void coll_end_release(struct coll_file *cf)
+{
+	/* May report the end of the process once more: the group is there. */
+	coll_unwatch_mm(cf);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The end of a rank: who has seen what of it. The rules are in end.c. */
+#ifndef COLL_FRONT_END_H
+#define COLL_FRONT_END_H
+
+#include <linux/fs.h>
+#include <linux/types.h>
+
+struct coll_file;
+
+/**
+ * coll_end_open() - look out for the end of the process that opens a file
+ * @cf: with its member
+ * @file: that file
+ *
+ * Return: 0, -ENOMEM, -ERESTARTNOINTR.
+ */
+int coll_end_open(struct coll_file *cf, struct file *file);
+
+/**
+ * coll_end_hold() - a command has a reference to the file
+ * @cf: file
+ *
+ * Called when it has the reference, until coll_end_drop(), which comes before that goes.
+ */
+void coll_end_hold(struct coll_file *cf);
+void coll_end_drop(struct coll_file *cf);
+
+/**
+ * coll_end_flush() - a descriptor is being closed
+ * @cf: file
+ * @files: the table of descriptors it was in
+ */
+void coll_end_flush(struct coll_file *cf, fl_owner_t files);
+
+/**
+ * coll_end_posted() - a nonblocking command is in flight, or has been
+ * @cf: file, which the caller keeps alive
+ * @holds_file: it has a reference to the file, see coll_end_hold()
+ */
+void coll_end_posted(struct coll_file *cf, bool holds_file);
+
+/* A blocking call, or the progress thread, has been killed. In that thread. */
+void coll_end_killed(struct coll_file *cf);
+
+/* io_uring asks for the end of a command, as its ring or its task goes. In that task. */
+void coll_end_cancelled(struct coll_file *cf);
+
+/* The last reference to the file has gone: ends what is in flight. Sleeps. */
+void coll_end_released(struct coll_file *cf);
+
+/* Nothing of the file is in flight: look no more. Sleeps. */
+void coll_end_release(struct coll_file *cf);
+
+#endif /* COLL_FRONT_END_H */

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * The coordinator: ranks submit named tensors in any order, and all nodes start them in
+ * the same order, each when every rank has submitted it.
+ *
+ * The nodes of a communicator form a tree; its root is the agent. Each node has a struct
+ * coll_coord. A tensor is ready at a node when every rank of the node has submitted it, and
+ * it is ready in all subtrees of the node's children. The node says so to its parent once
+ * (READY). What is ready at the root is ordered: the root appends START to the log of
+ * orders, and each node applies the orders in the order of the log and passes them on to
+ * its children. So all nodes start the same tensors in the same order. Nothing is sent
+ * otherwise, and nothing runs by a clock.
+ *
+ * The same name may be submitted again when it has ended. Each order about a name ends a
+ * round of it; all nodes count these rounds, and what is said about a round that is over
+ * is ignored.
+ *
+ * A tensor that cannot be started (ranks disagree about its parameters, a deadline passed)
+ * is ended by the order BAD, on all nodes, instead of START. The communicator goes on.
+ *
+ * Records are the messages of the protocol. This code makes them when it is asked for the
+ * next one, so it needs no memory for a queue, and what is not yet sent is put together.
+ *
+ * All calls about one coordinator are serialized by the caller. No call sleeps or
+ * allocates: memory for names is handed in. Nothing in here trusts a record.
+ *
+ * Compared with Horovod: READY is its request and, with an id, a bit of its response
+ * cache; START is its response; the tree is its bit-wise AND.
+ */
+#ifndef COLL_PURE_COORD_H
+#define COLL_PURE_COORD_H
+
+#include "chain.h"
+#include "env.h"
+
+/* Bytes of a name. */
+#define COLL_COORD_NAME_MAX	255
+#define COLL_COORD_DIMS		8
+/* Children of a node at most. */
+#define COLL_COORD_FANOUT	16
+#define COLL_COORD_PRIORITY_MAX	1000000
+
+/**
+ * enum coll_coord_field - parameters of a tensor on which all ranks must agree
+ *
+ * In this order they are compared, and the first one that differs is reported.
+ *
+ * @COLL_FIELD_DTYPE: enum coll_dtype
+ * @COLL_FIELD_COLLECTIVE: enum coll_collective
+ * @COLL_FIELD_NDIM: number of dimensions, 0 to COLL_COORD_DIMS
+ * @COLL_FIELD_DIM0: first dimension; 0 where each rank has a length of its own
+ * @COLL_FIELD_PRESCALE: bits of the factor for inputs, as f64
+ * @COLL_FIELD_POSTSCALE: bits of the factor for results, as f64
+ * @COLL_FIELD_OP: enum coll_op_code
+ * @COLL_FIELD_ROOT: rank, of rooted collectives
+ * @COLL_FIELD_WIRE: enum coll_dtype of what is sent between nodes, 0: that of the tensor
+ * @COLL_FIELD_FLAGS: of the command
+ * @COLL_FIELD_PRIORITY: up to COLL_COORD_PRIORITY_MAX; higher ones are started first
+ * @COLL_FIELD_GROUP: digest of the names of the group it belongs to; 0: of none
+ * @COLL_FIELD_MEMBERS: tensors of that group
+ */
+enum coll_coord_field {
+	COLL_FIELD_DTYPE,
+	COLL_FIELD_COLLECTIVE,
+	COLL_FIELD_NDIM,
+	COLL_FIELD_DIM0,
+	COLL_FIELD_PRESCALE = COLL_FIELD_DIM0 + COLL_COORD_DIMS,
+	COLL_FIELD_POSTSCALE,
+	COLL_FIELD_OP,
+	COLL_FIELD_ROOT,
+	COLL_FIELD_WIRE,
+	COLL_FIELD_FLAGS,
+	COLL_FIELD_PRIORITY,
+	COLL_FIELD_GROUP,
+	COLL_FIELD_MEMBERS,
+	COLL_NR_FIELDS
+};
+
+struct coll_coord_params {
+	u64 field[COLL_NR_FIELDS];
+};
+
+/* Why a tensor ends without being started. */
+enum coll_coord_cause {
+	COLL_BAD_NONE		= 0,
+	COLL_BAD_MISMATCH	= 1,	/* two ranks disagree about a field */
+	COLL_BAD_TIMEOUT	= 2,	/* a deadline passed before all had submitted it */
+	COLL_BAD_JOINED		= 3,	/* a rank has joined, and this collective needs all */
+	COLL_BAD_LEFT		= 4,	/* a rank has left */
+	COLL_NR_BAD
+};
+
+/**
+ * struct coll_coord_bad - why a tensor has ended
+ * @cause: enum coll_coord_cause; COLL_BAD_NONE: it has not
+ * @field: MISMATCH: enum coll_coord_field
+ * @rank: MISMATCH: two ranks that disagree. Otherwise the first one is the rank whose
+ *	deadline has passed, or that has left
+ * @value: MISMATCH: what each of them has in the field
+ * @group: digests of groups that end with it, 0: none
+ */
+struct coll_coord_bad {
+	u32 cause;
+	u32 field;
+	u32 rank[2];
+	u64 value[2];
+	u64 group[2];
+};
+
+/* What an order says. */
+enum coll_coord_kind {
+	COLL_ORDER_START	= 1,	/* start the tensor */
+	COLL_ORDER_BAD		= 2,	/* end it */
+	COLL_ORDER_JOINED	= 3,	/* all ranks have joined */
+	COLL_ORDER_LEFT		= 4,	/* a rank has left: everything pending ends */
+	COLL_READY		= 5,	/* to the parent: ready in this subtree */
+	COLL_FAIL		= 6,	/* to the parent: end it by a BAD */
+	COLL_JOIN		= 7,	/* to the parent: this subtree has joined */
+	COLL_LEAVE		= 8,	/* to the parent: a rank leaves */
+	COLL_NR_KINDS
+};
+
+struct coll_coord_entry;
+
+/**
+ * struct coll_coord_order - an order in the log of a node, until all children have it
+ * @link: in coll_coord.log
+ * @entry: what it is about; NULL: all
+ * @waiting: bit n: child n has not been sent it
+ * @kind: COLL_ORDER_*
+ * @last: START: the next one does not belong to the same fusion
+ * @full: START: with name and parameters, which nodes may not know
+ * @round: of the entry
+ * @rank: JOINED: the last one to join. LEFT: who has left
+ * @contributors: START: ranks that have submitted it
+ * @bad: BAD: why
+ */
+struct coll_coord_order {
+	struct coll_chain link;
+	struct coll_coord_entry *entry;
+	u32 waiting;
+	u8 kind;
+	bool last;
+	bool full;
+	u32 round;
+	u32 rank;
+	u32 contributors;
+	struct coll_coord_bad bad;
+};
+
+/**
+ * struct coll_coord_entry - a name
+ * @by_name: next in the hash chain of names
+ * @by_id: next in the hash chain of ids
+ * @hash: of the name
+ * @id: from the root, from 1 on; 0: it has none yet
+ * @round: orders about it that this node has applied
+ * @known: parameters with which it was last started; only valid if @is_known
+ * @want: what the first rank that has submitted it asks for; only valid if @is_wanted
+ * @want_rank: that rank
+ * @bad: ranks disagree; reported when all have submitted it
+ * @failing: it is to be ended, although not all have submitted it
+ * @children: bit n: it is ready in the subtree of child n
+ * @contributors: ranks of the subtree that have submitted it
+ * @is_known: see @known
+ * @is_wanted: see @want
+ * @said: it is ready here; the parent has been told, or is about to be
+ * @with_joined: some rank had joined instead
+ * @pending: in coll_coord.pending, while somebody has submitted it
+ * @up: in coll_coord.up, while the parent is to be told something
+ * @ready: at the root, in coll_coord.ready, in coll_coord.held, or in @members of one in there
+ * @members: at the root, those of its group that are ready, but for this one
+ * @nr_members: how many are in there
+ * @start: its START
+ * @end: its BAD. Both may be in the log: a child may have missed the START of a tensor
+ *	that has ended elsewhere, has been submitted again, and has failed.
+ * @user: the caller's
+ * @name_len: bytes of @name
+ * @name: not terminated
+ * @ranks: bitmap of local ranks that have submitted it, and behind it, for each of them, a
+ *	u32: how many rounds have ended that it has not submitted
+ */
+struct coll_coord_entry {
+	struct coll_coord_entry *by_name;
+	struct coll_coord_entry *by_id;
+	u64 hash;
+	u32 id;
+	u32 round;
+	struct coll_coord_params known;
+	struct coll_coord_params want;
+	u32 want_rank;
+	struct coll_coord_bad bad;
+	struct coll_coord_bad failing;
+	u32 children;
+	u32 contributors;
+	bool is_known;
+	bool is_wanted;
+	bool said;
+	bool with_joined;
+	struct coll_chain pending;
+	struct coll_chain up;
+	struct coll_chain ready;
+	struct coll_chain members;
+	u32 nr_members;
+	struct coll_coord_order start;
+	struct coll_coord_order end;
+	void *user;
+	u32 name_len;
+	u8 name[COLL_COORD_NAME_MAX];
+	u64 ranks[];
+};
+
+/**
+ * struct coll_coord_rec - one message between a node and its parent or child
+ * @kind: enum coll_coord_kind
+ * @last: see struct coll_coord_order
+ * @with_joined: READY: some rank had joined instead
+ * @id: of the entry; 0: it has a name only
+ * @round: of the entry
+ * @rank: READY: one that has submitted it. JOINED, LEFT, JOIN, LEAVE: see there
+ * @contributors: READY, START: ranks that have submitted it
+ * @has_params: @params is valid; otherwise they are those of the last START
+ * @params: READY, START: of the tensor
+ * @bad: READY, FAIL, BAD: why; its cause is COLL_BAD_NONE where all is well
+ * @name_len: 0 where the receiver knows the id
+ * @name: not terminated; valid until the next call
+ */
+struct coll_coord_rec {
+	u8 kind;
+	bool last;
+	bool with_joined;
+	bool has_params;
+	u32 id;
+	u32 round;
+	u32 rank;
+	u32 contributors;
+	u32 name_len;
+	const u8 *name;
+	struct coll_coord_bad bad;
+	struct coll_coord_params params;
+};
+
+struct coll_coord;
+
+/**
+ * struct coll_coord_ops - what happens; called from within calls, must not call back
+ * @start: all ranks have submitted @e, or have joined: start it here. Bit n of @e->ranks
+ *	says whether local rank n has submitted it. Of a fusion, @last is set with the last
+ *	one. Called once for each round on each node, in the same order everywhere.
+ * @end: the submissions of the ranks in @e->ranks end by @bad. Instead of @start.
+ * @joined: all ranks have joined, @rank last: they may submit again
+ * @left: @rank has left. Nothing can be submitted any more.
+ */
+struct coll_coord_ops {
+	void (*start)(struct coll_coord *c, struct coll_coord_entry *e, u32 contributors,
+		      bool last);
+	void (*end)(struct coll_coord *c, struct coll_coord_entry *e,
+		    const struct coll_coord_bad *bad);
+	void (*joined)(struct coll_coord *c, u32 rank);
+	void (*left)(struct coll_coord *c, u32 rank);
+};
+
+/**
+ * struct coll_coord - the coordinator of one node
+ * @ops: the caller's
+ * @user: the caller's
+ * @names: hash table of names, of @nr_buckets, a power of two; the caller's memory
+ * @ids: hash table of ids, of as many
+ * @nr_buckets: see @names
+ * @seed: of the hash, a random number, so that nobody can make names collide
+ * @nr_names: entries
+ * @max_names: entries at most
+ * @last_id: at the root
+ * @nr_local: local ranks
+ * @local: rank of each local rank; the caller's memory
+ * @nr_words: of a bitmap of local ranks
+ * @is_root: this is the agent
+ * @all_children: bit n: there is a child n
+ * @children_joined: bit n: all ranks below child n have joined
+ * @joined: bitmap of local ranks that have joined; the caller's memory of @nr_words
+ * @nr_joined: how many
+ * @join_said: the parent has been told, or is about to be, that this subtree has joined
+ * @last_joined: the last rank of the subtree to join
+ * @left: LEFT has been applied: a rank has left
+ * @leave_said: the parent has been told, or is about to be, that a rank leaves
+ * @left_rank: that rank
+ * @pending: entries that somebody has submitted
+ * @up: entries that the parent is to be told about, in this order
+ * @up_join: in @up if JOIN is to be sent
+ * @up_leave: in @up if LEAVE is to be sent
+ * @ready: at the root: entries that may be ordered
+ * @ready_join: in @ready if JOINED is to be ordered
+ * @ready_leave: in @ready if LEFT is to be ordered
+ * @held: at the root: one ready member of each group that is not wholly ready
+ * @log: orders that some child has not been sent yet
+ * @cursor: of each child: the next order that it is sent is at or behind this one
+ * @threshold: bytes of a fusion at most
+ */
+struct coll_coord {
+	const struct coll_coord_ops *ops;
+	void *user;
+	struct coll_coord_entry **names;
+	struct coll_coord_entry **ids;
+	u32 nr_buckets;
+	u64 seed;
+	u32 nr_names;
+	u32 max_names;
+	u32 last_id;
+	u32 nr_local;
+	const u32 *local;
+	u32 nr_words;
+	bool is_root;
+	u32 all_children;
+	u32 children_joined;
+	u64 *joined;
+	u32 nr_joined;
+	bool join_said;
+	u32 last_joined;
+	bool left;
+	bool leave_said;
+	u32 left_rank;
+	struct coll_chain pending;
+	struct coll_chain up, up_join, up_leave;
+	struct coll_chain ready, ready_join, ready_leave;
+	struct coll_chain held;
+	struct coll_chain log;
+	struct coll_chain *cursor[COLL_COORD_FANOUT];
+	struct coll_coord_order join_order, left_order;
+	u64 threshold;
+};
+
+/* Words of a bitmap of @nr ranks. */
+static inline u32 coll_coord_words(u32 nr)
+{
+	return (nr + 63) / 64;
+}
+
+/* Bytes of an entry for @nr_local ranks. */
+static inline size_t coll_coord_entry_bytes(u32 nr_local)
+{
+	return sizeof(struct coll_coord_entry) + coll_coord_words(nr_local) * sizeof(u64) +
+	       nr_local * sizeof(u32);
+}
+
+/* --- coord_table.c ----------------------------------------------------------- */
+
+/**
+ * coll_coord_init() - a coordinator without names
+ * @c: zeroed, with @ops, @names, @ids, @nr_buckets, @seed, @max_names, @nr_local, @local,
+ *	@is_root, @all_children, @joined and @threshold set; the tables are zeroed
+ */
+void coll_coord_init(struct coll_coord *c);
+
+/**
+ * coll_coord_rehash() - larger tables
+ * @c: coordinator
+ * @names: zeroed, of @nr_buckets
+ * @ids: zeroed, of @nr_buckets
+ * @nr_buckets: a power of two
+ *
+ * The old tables belong to the caller again.
+ */
+void coll_coord_rehash(struct coll_coord *c, struct coll_coord_entry **names,
+		       struct coll_coord_entry **ids, u32 nr_buckets);
+
+/* Any entry, taken out of the tables, for the caller to free; NULL: there is none left. */
+struct coll_coord_entry *coll_coord_take(struct coll_coord *c);
+
+/* --- coord_params.c ---------------------------------------------------------- */
+
+/**
+ * coll_coord_check() - may a rank ask for this?
+ * @p: parameters, from a user or a peer
+ *
+ * Return: 0; -EINVAL; -EOVERFLOW if the bytes of the shape are more than S64_MAX.
+ */
+int coll_coord_check(const struct coll_coord_params *p);
+
+/* Bytes of a tensor that coll_coord_check() has passed. */
+u64 coll_coord_bytes(const struct coll_coord_params *p);
+
+/* May these two be in one fusion? */
+bool coll_coord_fuse(const struct coll_coord_params *a, const struct coll_coord_params *b);
+
+/* The first field in which two differ; COLL_NR_FIELDS: in none. */
+u32 coll_coord_differ(const struct coll_coord_params *a, const struct coll_coord_params *b);
+
+/* --- coord.c ----------------------------------------------------------------- */
+
+/**
+ * coll_coord_post() - a local rank submits a tensor
+ * @c: coordinator
+ * @local: number of the local rank
+ * @name: name
+ * @len: its bytes
+ * @p: parameters
+ * @spare: zeroed memory for an entry of coll_coord_entry_bytes(), or NULL in it. It is
+ *	taken, and set to NULL, if the name is new.
+ * @entry: result: the entry
+ *
+ * What has been submitted ends by one call of ops->start or ops->end, which may come from
+ * coll_coord_run() only. Return: 0, or nothing has been submitted: -EINVAL name or
+ * parameters, -EOVERFLOW shape, -EEXIST it is pending, -EBUSY the rank has joined, -ECANCELED
+ * this time it has ended without this rank, and @entry->end.bad says why; -ESHUTDOWN a rank
+ * has left, -ENOMEM come back with a spare entry, -ENOSPC too many names.
+ *
+ * If a member of a group is refused, the caller withdraws the others: coll_coord_expire().
+ */
+int coll_coord_post(struct coll_coord *c, u32 local, const void *name, u32 len,
+		    const struct coll_coord_params *p, struct coll_coord_entry **spare,
+		    struct coll_coord_entry **entry);
+
+/**
+ * coll_coord_join() - a local rank submits nothing more until all have joined
+ *
+ * Return: 0 and one call of ops->joined or ops->left follows; -EBUSY it has joined;
+ * -ESHUTDOWN a rank has left.
+ */
+int coll_coord_join(struct coll_coord *c, u32 local);
+
+/* A local rank leaves for good. All that is pending anywhere ends. */
+void coll_coord_leave(struct coll_coord *c, u32 local);
+
+/* The deadline of what local rank @local has submitted has passed. It may be too late. */
+void coll_coord_expire(struct coll_coord *c, struct coll_coord_entry *e, u32 local);
+
+/**
+ * coll_coord_run() - order what is ready
+ *
+ * At the root, after one or more of the other calls: what became ready by them may be
+ * fused. Does nothing elsewhere.
+ */
+void coll_coord_run(struct coll_coord *c);
+
+/* --- coord_talk.c ------------------------------------------------------------ */
+
+/**
+ * coll_coord_from_child() - a record has come from a child
+ * @c: coordinator
+ * @child: its number
+ * @r: the record
+ * @spare: see coll_coord_post()
+ *
+ * Return: 0; -ENOMEM come back with a spare entry; -ENOSPC too many names; -EPROTO this
+ * cannot be.
+ */
+int coll_coord_from_child(struct coll_coord *c, u32 child, const struct coll_coord_rec *r,
+			  struct coll_coord_entry **spare);
+
+/* The same for a record from the parent. */
+int coll_coord_from_parent(struct coll_coord *c, const struct coll_coord_rec *r,
+			   struct coll_coord_entry **spare);
+
+/* The next record for the parent. Return: false if there is none. It counts as sent. */
+bool coll_coord_to_parent(struct coll_coord *c, struct coll_coord_rec *r);
+
+/* The next record for a child. Return: false if there is none. It counts as sent. */
+bool coll_coord_to_child(struct coll_coord *c, u32 child, struct coll_coord_rec *r);
+
+/* --- coord_wire.c ------------------------------------------------------------ */
+
+/* Bytes of a record at most. */
+#define COLL_COORD_REC_MAX	(24 + 48 + 8 * COLL_NR_FIELDS + COLL_COORD_NAME_MAX)
+
+/* Encode. Return: bytes. */
+u32 coll_coord_put(u8 *buf, const struct coll_coord_rec *r);
+
+/**
+ * coll_coord_get() - decode the first record
+ * @buf: bytes of a peer
+ * @len: how many
+ * @r: result; its name is in @buf
+ *
+ * Return: bytes of the record, or 0 if it is none.
+ */
+u32 coll_coord_get(const u8 *buf, u32 len, struct coll_coord_rec *r);
+
+#endif /* COLL_PURE_COORD_H */

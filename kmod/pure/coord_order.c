@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* The agent puts what is ready in order; every node applies the orders and keeps a log. */
+#include "coord_priv.h"
+
+/* --- the log ------------------------------------------------------------------ */
+
+static void coll_coord_unlog(struct coll_coord *c, struct coll_coord_order *o)
+{
+	u32 k;
+
+	for (k = 0; k < COLL_COORD_FANOUT; k++)
+		if (c->cursor[k] == &o->link)
+			c->cursor[k] = o->link.next;
+	coll_chain_del(&o->link);
+}
+
+/* To the end of the log. One that is in there already is taken out: this one replaces it. */
+static void coll_coord_log(struct coll_coord *c, struct coll_coord_order *o)
+{
+	u32 k;
+
+	if (!coll_chain_empty(&o->link))
+		coll_coord_unlog(c, o);
+	o->waiting = c->all_children;
+	if (coll_dropped(COLL_RULE_FORWARD))
+		o->waiting &= o->waiting - 1;
+	if (!o->waiting)
+		return;
+	coll_chain_add(&o->link, &c->log);
+	for (k = 0; k < COLL_COORD_FANOUT; k++)
+		if (c->cursor[k] == &c->log)
+			c->cursor[k] = &o->link;
+}
+
+static struct coll_coord_order *coll_coord_logged(struct coll_chain *link)
+{
+	return coll_chain_entry(link, struct coll_coord_order, link);
+}
+
+static void coll_coord_fill(const struct coll_coord_order *o, struct coll_coord_rec *r)
+{
+	const struct coll_coord_entry *e = o->entry;
+
+	*r = (struct coll_coord_rec){
+		.kind = o->kind,
+		.last = o->last,
+		.id = e ? e->id : 0,
+		.round = o->round,
+		.rank = o->rank,
+		.contributors = o->contributors,
+		.bad = o->bad,
+	};
+	if (!o->full)
+		return;
+	r->name = e->name;
+	r->name_len = e->name_len;
+	r->has_params = o->kind == COLL_ORDER_START;
+	if (r->has_params)
+		r->params = e->known;
+}
+
+bool coll_coord_to_child(struct coll_coord *c, u32 child, struct coll_coord_rec *r)
+{
+	struct coll_chain *l = c->cursor[child];
+	struct coll_coord_order *o;
+
+	while (l != &c->log && !(coll_coord_logged(l)->waiting >> child & 1))
+		l = l->next;
+	c->cursor[child] = l;
+	if (l == &c->log)
+		return false;
+	o = coll_coord_logged(l);
+	coll_coord_fill(o, r);
+	c->cursor[child] = l->next;
+	o->waiting &= ~(1U << child);
+	if (!o->waiting)
+		coll_coord_unlog(c, o);
+	return true;
+}
+
+/* --- orders are applied -------------------------------------------------------- */
+
+/* The round is over: nobody has submitted it. */
+static void coll_coord_clear(struct coll_coord *c, struct coll_coord_entry *e, u32 round)
+{
+	u32 k;
+
+	for (k = 0; k < c->nr_words; k++)
+		e->ranks[k] = 0;
+	if (!coll_dropped(COLL_RULE_CLEAR))
+		e->children = 0;
+	e->contributors = 0;
+	e->is_wanted = false;
+	e->said = false;
+	e->with_joined = false;
+	e->bad.cause = COLL_BAD_NONE;
+	e->failing.cause = COLL_BAD_NONE;
+	e->nr_members = 0;
+	coll_chain_del(&e->pending);
+	coll_chain_del(&e->up);
+	coll_chain_del(&e->ready);
+	coll_chain_del(&e->members);
+	if (!coll_dropped(COLL_RULE_ROUND))
+		e->round = round + 1;
+}
+
+/* @e->known is what is started. */
+void coll_coord_start(struct coll_coord *c, struct coll_coord_entry *e, u32 contributors,
+		      bool last, bool full)
+{
+	e->start.entry = e;
+	e->start.kind = COLL_ORDER_START;
+	e->start.last = last;
+	e->start.full = full;
+	e->start.round = e->round;
+	e->start.contributors = contributors;
+	coll_coord_log(c, &e->start);
+	c->ops->start(c, e, contributors, last);
+	coll_coord_clear(c, e, e->round);
+}
+
+/*
+ * @nr rounds are over. Local ranks that have not submitted it in one of them have the error
+ * coming when they do: the n-th time that a rank submits a name is about round n for all.
+ */
+static void coll_coord_owe(struct coll_coord *c, struct coll_coord_entry *e, u32 nr)
+{
+	u32 *owed = coll_coord_owed(c, e), k;
+
+	for (k = 0; k < c->nr_local; k++)
+		if (!coll_bit(c->joined, k))
+			owed[k] += nr - coll_bit(e->ranks, k);
+}
+
+/* What is pending here of the groups that end, @own among them. */
+static void coll_coord_end_groups(struct coll_coord *c, const struct coll_coord_bad *bad,
+				  u64 own)
+{
+	struct coll_coord_entry *e;
+	struct coll_chain *l;
+	u64 group;
+
+	if (coll_dropped(COLL_RULE_GROUP_END) || !(bad->group[0] | bad->group[1] | own))
+		return;
+	for (l = c->pending.next; l != &c->pending; l = l->next) {
+		e = coll_chain_entry(l, struct coll_coord_entry, pending);
+		group = coll_coord_group(e);
+		if (group && (group == bad->group[0] || group == bad->group[1] || group == own))
+			coll_coord_fail(c, e, bad);
+	}
+}
+
+static bool coll_coord_any_local(const struct coll_coord *c, const struct coll_coord_entry *e)
+{
+	u32 k;
+
+	for (k = 0; k < c->nr_words; k++)
+		if (e->ranks[k])
+			return true;
+	return false;
+}
+
+/* @round and all before it are over. */
+void coll_coord_end(struct coll_coord *c, struct coll_coord_entry *e, u32 round,
+		    const struct coll_coord_bad *bad, bool full)
+{
+	/* Ranks here may have it in another group than those that ended it. */
+	u64 own = coll_coord_group(e);
+
+	/* One that has not been sent to all children, and may have been the first of the name. */
+	full |= !coll_chain_empty(&e->end.link) && e->end.full;
+	e->end.entry = e;
+	e->end.kind = COLL_ORDER_BAD;
+	e->end.full = full;
+	e->end.round = round;
+	e->end.bad = *bad;
+	coll_coord_log(c, &e->end);
+	if (!coll_dropped(COLL_RULE_OWED))
+		coll_coord_owe(c, e, round - e->round + 1);
+	if (coll_coord_any_local(c, e))
+		c->ops->end(c, e, &e->end.bad);
+	coll_coord_clear(c, e, round);
+	coll_coord_end_groups(c, &e->end.bad, own);
+}
+
+/* A rank that joins does without what it has missed. */
+static void coll_coord_forgive(struct coll_coord *c)
+{
+	struct coll_coord_entry *e;
+	u32 k;
+
+	for (k = 0; k < c->nr_buckets; k++)
+		for (e = c->names[k]; e; e = e->by_name)
+			memset(coll_coord_owed(c, e), 0, c->nr_local * sizeof(u32));
+}
+
+void coll_coord_all_joined(struct coll_coord *c, u32 rank)
+{
+	u32 k;
+
+	c->join_order.kind = COLL_ORDER_JOINED;
+	c->join_order.rank = rank;
+	coll_coord_log(c, &c->join_order);
+	c->join_said = false;
+	if (!coll_dropped(COLL_RULE_UNJOIN))
+		c->children_joined = 0;
+	c->nr_joined = 0;
+	for (k = 0; k < c->nr_words; k++)
+		c->joined[k] = 0;
+	if (!coll_dropped(COLL_RULE_FORGIVE))
+		coll_coord_forgive(c);
+	c->ops->joined(c, rank);
+}
+
+void coll_coord_all_left(struct coll_coord *c, u32 rank)
+{
+	struct coll_coord_bad bad = { .cause = COLL_BAD_LEFT, .rank = { rank } };
+	struct coll_coord_entry *e;
+
+	if (c->left)
+		return;
+	c->left = true;
+	c->left_rank = rank;
+	c->left_order.kind = COLL_ORDER_LEFT;
+	c->left_order.rank = rank;
+	coll_coord_log(c, &c->left_order);
+	while (!coll_chain_empty(&c->pending) && !coll_dropped(COLL_RULE_LEFT)) {
+		e = coll_chain_entry(c->pending.next, struct coll_coord_entry, pending);
+		if (coll_coord_any_local(c, e))
+			c->ops->end(c, e, &bad);
+		coll_coord_clear(c, e, e->round);
+	}
+	c->ops->left(c, rank);
+}
+
+/* --- the root ------------------------------------------------------------------ */
+
+/* Barriers need nothing of a rank but that it comes; others the operator's identity. */
+static bool coll_coord_joinable(const struct coll_coord_entry *e)
+{
+	u64 collective = e->want.field[COLL_FIELD_COLLECTIVE];
+
+	return collective == COLL_ALLREDUCE || collective == COLL_BARRIER;
+}
+
+static struct coll_coord_entry *coll_coord_of_ready(struct coll_chain *link)
+{
+	return coll_chain_entry(link, struct coll_coord_entry, ready);
+}
+
+static struct coll_coord_entry *coll_coord_leader(struct coll_coord *c, u64 group)
+{
+	struct coll_chain *l;
+
+	for (l = c->held.next; l != &c->held; l = l->next)
+		if (coll_coord_group(coll_coord_of_ready(l)) == group)
+			return coll_coord_of_ready(l);
+	return NULL;
+}
+
+static void coll_coord_make_ready(struct coll_coord *c, struct coll_coord_entry *e)
+{
+	coll_chain_del(&e->ready);
+	coll_chain_add(&e->ready, &c->ready);
+}
+
+/* A member of a group waits for the others. */
+static void coll_coord_hold(struct coll_coord *c, struct coll_coord_entry *e)
+{
+	struct coll_coord_entry *leader = coll_coord_leader(c, coll_coord_group(e));
+
+	coll_chain_del(&e->ready);
+	if (leader)
+		coll_chain_add(&e->ready, &leader->members);
+	else
+		coll_chain_add(&e->ready, &c->held);
+	leader = leader ?: e;
+	if (++leader->nr_members < e->want.field[COLL_FIELD_MEMBERS])
+		return;
+	coll_coord_make_ready(c, leader);
+	while (!coll_chain_empty(&leader->members))
+		coll_coord_make_ready(c, coll_coord_of_ready(leader->members.next));
+}
+
+void coll_coord_complete(struct coll_coord *c, struct coll_coord_entry *e)
+{
+	struct coll_coord_bad joined = { .cause = COLL_BAD_JOINED };
+
+	if (e->bad.cause)
+		coll_coord_fail(c, e, &e->bad);
+	else if (e->with_joined && !coll_coord_joinable(e) && !coll_dropped(COLL_RULE_JOINABLE))
+		coll_coord_fail(c, e, &joined);
+	else if (e->failing.cause)
+		return;		/* in coll_coord.ready, to be ended */
+	else if (coll_coord_group(e) && !coll_dropped(COLL_RULE_GROUP))
+		coll_coord_hold(c, e);
+	else
+		coll_coord_make_ready(c, e);
+}
+
+/* Groups of which some members are missing will not be whole any more. */
+void coll_coord_complete_join(struct coll_coord *c)
+{
+	struct coll_coord_bad joined = { .cause = COLL_BAD_JOINED };
+	struct coll_coord_entry *leader;
+
+	while (!coll_chain_empty(&c->held)) {
+		leader = coll_coord_of_ready(c->held.next);
+		while (!coll_chain_empty(&leader->members))
+			coll_coord_fail(c, coll_coord_of_ready(leader->members.next), &joined);
+		coll_coord_fail(c, leader, &joined);
+	}
+	coll_chain_del(&c->ready_join);
+	coll_chain_add(&c->ready_join,
+		       coll_dropped(COLL_RULE_JOIN_LAST) ? c->ready.next : &c->ready);
+}
+
+/* Is it an entry, and to be started? */
+static bool coll_coord_startable(const struct coll_coord *c, struct coll_chain *link)
+{
+	return link != &c->ready && link != &c->ready_join && link != &c->ready_leave &&
+	       !coll_coord_of_ready(link)->failing.cause;
+}
+
+/*
+ * Move what can be started with @first to @fusion: also behind one that does not fit, but
+ * not behind one of another priority.
+ */
+static void coll_coord_gather(struct coll_coord *c, struct coll_coord_entry *first,
+			      struct coll_chain *fusion)
+{
+	u64 bytes = coll_coord_bytes(&first->want), more;
+	struct coll_chain *l = c->ready.next, *next;
+	struct coll_coord_entry *e;
+
+	for (; bytes < c->threshold && coll_coord_startable(c, l); l = next) {
+		next = l->next;
+		e = coll_coord_of_ready(l);
+		if (e->want.field[COLL_FIELD_PRIORITY] != first->want.field[COLL_FIELD_PRIORITY])
+			break;
+		more = coll_coord_bytes(&e->want);
+		if (more > c->threshold - bytes || !coll_coord_fuse(&first->want, &e->want))
+			continue;
+		bytes += more;
+		coll_chain_del(l);
+		coll_chain_add(l, fusion);
+	}
+}
+
+/* The root gives a name its id with the first order about it. Return: the first one. */
+static bool coll_coord_name(struct coll_coord *c, struct coll_coord_entry *e)
+{
+	if (e->id)
+		return false;
+	coll_coord_set_id(c, e, ++c->last_id);
+	return true;
+}
+
+static void coll_coord_start_one(struct coll_coord *c, struct coll_coord_entry *e, bool last)
+{
+	bool full = coll_coord_name(c, e) || !e->is_known ||
+		    coll_coord_differ(&e->known, &e->want) < COLL_NR_FIELDS;
+
+	e->known = e->want;
+	e->is_known = true;
+	coll_coord_start(c, e, e->contributors, last, full);
+}
+
+static void coll_coord_start_fusion(struct coll_coord *c, struct coll_coord_entry *first)
+{
+	struct coll_coord_entry *e;
+	struct coll_chain fusion;
+
+	coll_chain_init(&fusion);
+	coll_chain_add(&first->ready, &fusion);
+	if (coll_coord_fuse(&first->want, &first->want))
+		coll_coord_gather(c, first, &fusion);
+	while (!coll_chain_empty(&fusion)) {
+		e = coll_coord_of_ready(fusion.next);
+		coll_chain_del(&e->ready);
+		coll_coord_start_one(c, e, coll_chain_empty(&fusion));
+	}
+}
+
+static void coll_coord_end_one(struct coll_coord *c, struct coll_coord_entry *e)
+{
+	struct coll_coord_bad bad = e->failing;
+	bool full = coll_coord_name(c, e);
+
+	coll_coord_end(c, e, e->round, &bad, full);
+}
+
+/* Merge run @b into run @a; of equal priority those of @a come first. */
+static void coll_coord_merge_runs(struct coll_chain *a, struct coll_chain *b)
+{
+	struct coll_chain *at = a->next, *l;
+	u64 priority;
+
+	while (!coll_chain_empty(b)) {
+		l = b->next;
+		priority = coll_coord_of_ready(l)->want.field[COLL_FIELD_PRIORITY];
+		while (at != a &&
+		       coll_coord_of_ready(at)->want.field[COLL_FIELD_PRIORITY] >= priority)
+			at = at->next;
+		coll_chain_del(l);
+		coll_chain_add(l, at);
+	}
+}
+
+/* Run k has no entry, or 2^k of them. */
+#define COLL_COORD_RUNS	32
+
+/*
+ * Sort what can be started at the front of coll_coord.ready: higher priorities first,
+ * otherwise in the order in which they became ready. The entries of a run are older than
+ * those of the run before it.
+ */
+static void coll_coord_sort(struct coll_coord *c)
+{
+	struct coll_chain runs[COLL_COORD_RUNS], *l;
+	u32 k, top = COLL_COORD_RUNS - 1;
+
+	for (k = 0; k < COLL_COORD_RUNS; k++)
+		coll_chain_init(&runs[k]);
+	while (coll_coord_startable(c, c->ready.next)) {
+		struct coll_chain one;
+
+		l = c->ready.next;
+		coll_chain_del(l);
+		coll_chain_init(&one);
+		coll_chain_add(l, &one);
+		for (k = 0; k < top && !coll_chain_empty(&runs[k]); k++) {
+			coll_coord_merge_runs(&runs[k], &one);
+			coll_chain_splice(&runs[k], &one);
+		}
+		coll_coord_merge_runs(&runs[k], &one);
+	}
+	for (k = top; k-- > 0; )
+		coll_coord_merge_runs(&runs[top], &runs[k]);
+	coll_chain_splice(&runs[top], c->ready.next);
+}
+
+void coll_coord_run(struct coll_coord *c)
+{
+	bool sorted = false;
+	struct coll_chain *l;
+
+	while (c->is_root && !c->left && !coll_chain_empty(&c->ready)) {
+		if (!coll_coord_startable(c, c->ready.next))
+			sorted = false;
+		else if (!sorted) {
+			coll_coord_sort(c);
+			sorted = true;
+		}
+		l = c->ready.next;
+		coll_chain_del(l);
+		if (l == &c->ready_join)
+			coll_coord_all_joined(c, c->last_joined);
+		else if (l == &c->ready_leave)
+			coll_coord_all_left(c, c->left_rank);
+		else if (coll_coord_of_ready(l)->failing.cause)
+			coll_coord_end_one(c, coll_coord_of_ready(l));
+		else
+			coll_coord_start_fusion(c, coll_coord_of_ready(l));
+	}
+}

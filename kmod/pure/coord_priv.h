@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* What the files of the coordinator share. */
+#ifndef COLL_PURE_COORD_PRIV_H
+#define COLL_PURE_COORD_PRIV_H
+
+#include "coord.h"
+
+/*
+ * The rules of the protocol. The model checker drops them one by one, and must find a fault
+ * each time. In the kernel no rule is ever dropped.
+ */
+enum coll_coord_rule {
+	COLL_RULE_LOCAL		= 1,	/* a node is ready when all its ranks are */
+	COLL_RULE_CHILDREN,	/* and all its children */
+	COLL_RULE_ONCE,		/* READY is said once in a round */
+	COLL_RULE_STALE,	/* what is about an earlier round is ignored */
+	COLL_RULE_ROUND,	/* each order begins a new round */
+	COLL_RULE_CLEAR,	/* in which no child is ready */
+	COLL_RULE_PENDING,	/* a rank submits a name once at a time */
+	COLL_RULE_FORWARD,	/* each child gets each order */
+	COLL_RULE_JOIN_LAST,	/* READY and FAIL go before JOIN */
+	COLL_RULE_REJOIN,	/* a rank that joins may make ready what others wait for */
+	COLL_RULE_UNJOIN,	/* when all have joined, nobody has any more */
+	COLL_RULE_OWED,		/* a rank that has missed a round is told */
+	COLL_RULE_FORGIVE,	/* but not when it has joined since */
+	COLL_RULE_GROUP,	/* a group is started when all of it is ready */
+	COLL_RULE_GROUP_END,	/* and ends as a whole */
+	COLL_RULE_MISMATCH,	/* ranks that disagree end the tensor */
+	COLL_RULE_DEADLINE,	/* the root is told when a rank gives a tensor up */
+	COLL_RULE_LEFT,		/* what is pending ends when a rank leaves */
+	COLL_RULE_JOINABLE,	/* a collective that needs all ranks ends when one has joined */
+	COLL_NR_RULES
+};
+
+#ifdef COLL_CHECK_RULES
+extern int coll_rule_dropped;
+#define coll_dropped(rule)	(coll_rule_dropped == (rule))
+#else
+static inline bool coll_dropped(enum coll_coord_rule rule)
+{
+	return false;
+}
+#endif
+
+static inline bool coll_bit(const u64 *map, u32 n)
+{
+	return map[n / 64] >> n % 64 & 1;
+}
+
+static inline void coll_bit_set(u64 *map, u32 n)
+{
+	map[n / 64] |= 1ULL << n % 64;
+}
+
+static inline void coll_bit_clear(u64 *map, u32 n)
+{
+	map[n / 64] &= ~(1ULL << n % 64);
+}
+
+/* Of each local rank: rounds that have ended and that it has not submitted. */
+static inline u32 *coll_coord_owed(const struct coll_coord *c, struct coll_coord_entry *e)
+{
+	return (u32 *)(e->ranks + c->nr_words);
+}
+
+/* Of the group that @e belongs to; 0: of none. */
+static inline u64 coll_coord_group(const struct coll_coord_entry *e)
+{
+	return e->is_wanted ? e->want.field[COLL_FIELD_GROUP] : 0;
+}
+
+/* coord_table.c */
+int coll_coord_find(struct coll_coord *c, const void *name, u32 len,
+		    struct coll_coord_entry **spare, struct coll_coord_entry **entry);
+struct coll_coord_entry *coll_coord_by_id(struct coll_coord *c, u32 id);
+void coll_coord_set_id(struct coll_coord *c, struct coll_coord_entry *e, u32 id);
+
+/* coord.c */
+void coll_coord_merge(struct coll_coord_entry *e, const struct coll_coord_params *p, u32 rank);
+void coll_coord_look(struct coll_coord *c, struct coll_coord_entry *e);
+void coll_coord_look_joined(struct coll_coord *c);
+void coll_coord_fail(struct coll_coord *c, struct coll_coord_entry *e,
+		     const struct coll_coord_bad *bad);
+void coll_coord_leaves(struct coll_coord *c, u32 rank);
+bool coll_coord_local_ready(const struct coll_coord *c, const struct coll_coord_entry *e);
+
+/* coord_order.c */
+void coll_coord_complete(struct coll_coord *c, struct coll_coord_entry *e);
+void coll_coord_complete_join(struct coll_coord *c);
+void coll_coord_start(struct coll_coord *c, struct coll_coord_entry *e, u32 contributors,
+		      bool last, bool full);
+void coll_coord_end(struct coll_coord *c, struct coll_coord_entry *e, u32 round,
+		    const struct coll_coord_bad *bad, bool full);
+void coll_coord_all_joined(struct coll_coord *c, u32 rank);
+void coll_coord_all_left(struct coll_coord *c, u32 rank);
+
+#endif /* COLL_PURE_COORD_PRIV_H */

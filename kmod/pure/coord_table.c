@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* The names of a coordinator. They stay until it goes: an id means the same all the time. */
+#include "coord_priv.h"
+
+void coll_coord_init(struct coll_coord *c)
+{
+	u32 k;
+
+	c->nr_words = coll_coord_words(c->nr_local);
+	coll_chain_init(&c->pending);
+	coll_chain_init(&c->up);
+	coll_chain_init(&c->up_join);
+	coll_chain_init(&c->up_leave);
+	coll_chain_init(&c->ready);
+	coll_chain_init(&c->ready_join);
+	coll_chain_init(&c->ready_leave);
+	coll_chain_init(&c->held);
+	coll_chain_init(&c->log);
+	coll_chain_init(&c->join_order.link);
+	coll_chain_init(&c->left_order.link);
+	for (k = 0; k < COLL_COORD_FANOUT; k++)
+		c->cursor[k] = &c->log;
+}
+
+/* FNV-1a (Fowler, Noll, Vo; RFC 9923), its upper half folded into the lower. */
+static u64 coll_coord_hash(const struct coll_coord *c, const u8 *name, u32 len)
+{
+	u64 h = 0xcbf29ce484222325ULL ^ c->seed;
+
+	while (len--)
+		h = (h ^ *name++) * 0x100000001b3ULL;
+	return h ^ h >> 32;
+}
+
+static void coll_coord_link(struct coll_coord *c, struct coll_coord_entry *e)
+{
+	struct coll_coord_entry **b = &c->names[e->hash & (c->nr_buckets - 1)];
+
+	e->by_name = *b;
+	*b = e;
+}
+
+static void coll_coord_link_id(struct coll_coord *c, struct coll_coord_entry *e)
+{
+	struct coll_coord_entry **b = &c->ids[e->id & (c->nr_buckets - 1)];
+
+	e->by_id = *b;
+	*b = e;
+}
+
+/*
+ * The entry of a name, made of the spare one if there is none. Return: 0; -EINVAL this is
+ * no name; -ENOMEM a spare one is needed; -ENOSPC too many.
+ */
+int coll_coord_find(struct coll_coord *c, const void *name, u32 len,
+		    struct coll_coord_entry **spare, struct coll_coord_entry **entry)
+{
+	struct coll_coord_entry *e;
+	u64 hash;
+
+	if (!len || len > COLL_COORD_NAME_MAX || memchr(name, 0, len))
+		return -EINVAL;
+	hash = coll_coord_hash(c, name, len);
+	for (e = c->names[hash & (c->nr_buckets - 1)]; e; e = e->by_name)
+		if (e->hash == hash && e->name_len == len && !memcmp(e->name, name, len))
+			break;
+	*entry = e;
+	if (e)
+		return 0;
+	if (c->nr_names >= c->max_names)
+		return -ENOSPC;
+	if (!*spare)
+		return -ENOMEM;
+	e = *spare;
+	*spare = NULL;
+	*entry = e;
+	e->hash = hash;
+	e->name_len = len;
+	memcpy(e->name, name, len);
+	coll_chain_init(&e->pending);
+	coll_chain_init(&e->up);
+	coll_chain_init(&e->ready);
+	coll_chain_init(&e->members);
+	coll_chain_init(&e->start.link);
+	coll_chain_init(&e->end.link);
+	c->nr_names++;
+	coll_coord_link(c, e);
+	return 0;
+}
+
+struct coll_coord_entry *coll_coord_by_id(struct coll_coord *c, u32 id)
+{
+	struct coll_coord_entry *e = id ? c->ids[id & (c->nr_buckets - 1)] : NULL;
+
+	while (e && e->id != id)
+		e = e->by_id;
+	return e;
+}
+
+void coll_coord_set_id(struct coll_coord *c, struct coll_coord_entry *e, u32 id)
+{
+	e->id = id;
+	coll_coord_link_id(c, e);
+}
+
+void coll_coord_rehash(struct coll_coord *c, struct coll_coord_entry **names,
+		       struct coll_coord_entry **ids, u32 nr_buckets)
+{
+	struct coll_coord_entry **old = c->names, *e, *next;
+	u32 nr_old = c->nr_buckets, k;
+
+	c->names = names;
+	c->ids = ids;
+	c->nr_buckets = nr_buckets;
+	for (k = 0; k < nr_old; k++) {
+		for (e = old[k]; e; e = next) {
+			next = e->by_name;
+			coll_coord_link(c, e);
+			if (e->id)
+				coll_coord_link_id(c, e);
+		}
+	}
+}
+
+struct coll_coord_entry *coll_coord_take(struct coll_coord *c)
+{
+	struct coll_coord_entry *e;
+	u32 k;
+
+	for (k = 0; k < c->nr_buckets; k++) {
+		e = c->names[k];
+		if (!e)
+			continue;
+		c->names[k] = e->by_name;
+		c->nr_names--;
+		return e;
+	}
+	return NULL;
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <crypto/algapi.h>
+#include <linux/hashtable.h>
+#include <linux/lockdep.h>
+#include <linux/minmax.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "../core/buf.h"
+#include "../core/group.h"
+#include "channel.h"
+#include "conn.h"
+#include "loan.h"
+
+/* All desks, by communicator and epoch. Lookups are rare: one for each channel. */
+static DEFINE_SPINLOCK(coll_desks_lock);
+static DEFINE_HASHTABLE(coll_desks, 6);
+
+/**
+ * struct coll_loan - payload of one frame
+ * @list: in desk->loans
+ * @vec: where it lies. The op has the buffer, and does not end while it is lent.
+ * @at: where in it
+ * @seq: op, as in the frame; so the next two
+ * @offset: of the payload in its transfer
+ * @transfer: ordinal of that
+ * @length: bytes
+ * @done: of these, read
+ */
+struct coll_loan {
+	struct list_head list;
+	struct coll_vec vec;
+	u64 at;
+	u64 seq;
+	u64 offset;
+	u32 transfer;
+	u32 length;
+	u32 done;
+};
+
+static u64 coll_desk_hash(u64 comm, u32 epoch)
+{
+	return comm ^ epoch;
+}
+
+static void coll_desk_free(struct kref *ref)
+{
+	kfree_sensitive(container_of(ref, struct coll_desk, ref));
+}
+
+int coll_desk_open(struct coll_channel *ch)
+{
+	const struct coll_group *g = ch->link.group;
+	struct coll_desk *d = kzalloc(sizeof(*d), GFP_KERNEL_ACCOUNT);
+
+	if (!d)
+		return -ENOMEM;
+	kref_init(&d->ref);
+	spin_lock_init(&d->lock);
+	INIT_LIST_HEAD(&d->loans);
+	memcpy(d->key, g->key, sizeof(d->key));
+	d->epoch = g->epoch;
+	d->node = g->node;
+	d->peer = ch->link.peer;
+	d->nr = ch->link.nr;
+	d->ch = ch;
+	ch->desk = d;
+	spin_lock(&coll_desks_lock);
+	hash_add(coll_desks, &d->list, coll_desk_hash(ch->comm, d->epoch));
+	spin_unlock(&coll_desks_lock);
+	return 0;
+}
+
+/* Under desk->lock. */
+static void coll_loans_drop(struct coll_desk *d)
+{
+	struct coll_loan *loan, *next;
+
+	lockdep_assert_held(&d->lock);
+	list_for_each_entry_safe(loan, next, &d->loans, list) {
+		list_del(&loan->list);
+		kfree(loan);
+	}
+}
+
+void coll_desk_close(struct coll_channel *ch)
+{
+	struct coll_desk *d = ch->desk;
+
+	spin_lock(&coll_desks_lock);
+	hash_del(&d->list);
+	spin_unlock(&coll_desks_lock);
+	spin_lock(&d->lock);
+	coll_loans_drop(d);
+	d->ch = NULL;
+	spin_unlock(&d->lock);
+	kref_put(&d->ref, coll_desk_free);
+	if (ch->kin)
+		kref_put(&ch->kin->ref, coll_desk_free);
+}
+
+static bool coll_desk_is_kin(const struct coll_desk *mine, const struct coll_desk *d)
+{
+	return d->epoch == mine->epoch && d->node == mine->peer && d->peer == mine->node &&
+	       d->nr == mine->nr && !crypto_memneq(d->key, mine->key, sizeof(d->key));
+}
+
+/*
+ * Found at the first try or never: the other end has a desk before it greets. There can
+ * be two while a link that was refused is set up once more; then neither is believed.
+ */
+static struct coll_desk *coll_desk_find(const struct coll_channel *ch)
+{
+	struct coll_desk *d, *found = NULL;
+	u32 n = 0;
+
+	spin_lock(&coll_desks_lock);
+	hash_for_each_possible(coll_desks, d, list, coll_desk_hash(ch->comm, ch->desk->epoch)) {
+		if (!coll_desk_is_kin(ch->desk, d))
+			continue;
+		found = d;
+		n++;
+	}
+	if (n == 1)
+		kref_get(&found->ref);
+	spin_unlock(&coll_desks_lock);
+	return n == 1 ? found : NULL;
+}
+
+struct coll_desk *coll_desk_kin(struct coll_channel *ch)
+{
+	lockdep_assert_held(&ch->conn->lock);
+	if (!ch->kin_sought) {
+		ch->kin = coll_desk_find(ch);
+		ch->kin_sought = true;
+	}
+	return ch->kin && READ_ONCE(ch->kin->ch) ? ch->kin : NULL;
+}
+
+bool coll_loan_add(struct coll_channel *ch, const struct coll_frame *f,
+		   const struct coll_vec *vec, u64 at)
+{
+	struct coll_loan *loan = kzalloc(sizeof(*loan), GFP_KERNEL_ACCOUNT);
+	struct coll_desk *d = ch->desk;
+
+	lockdep_assert_held(&ch->conn->lock);
+	if (!loan)
+		return false;
+	loan->vec = *vec;
+	loan->at = at;
+	loan->seq = f->seq;
+	loan->offset = f->offset;
+	loan->transfer = f->transfer;
+	loan->length = f->length;
+	spin_lock(&d->lock);
+	list_add_tail(&loan->list, &d->loans);
+	spin_unlock(&d->lock);
+	return true;
+}
+
+void coll_loan_recall(struct coll_channel *ch)
+{
+	lockdep_assert_held(&ch->conn->lock);
+	spin_lock(&ch->desk->lock);
+	coll_loans_drop(ch->desk);
+	spin_unlock(&ch->desk->lock);
+}
+
+bool coll_loan_any(const struct coll_channel *ch)
+{
+	bool any;
+
+	lockdep_assert_held(&ch->conn->lock);
+	spin_lock(&ch->desk->lock);
+	any = !list_empty(&ch->desk->loans);
+	spin_unlock(&ch->desk->lock);
+	return any;
+}
+
+/* Under desk->lock. */
+static struct coll_loan *coll_loan_find(struct coll_desk *d, const struct coll_frame *f)
+{
+	struct coll_loan *loan;
+
+	lockdep_assert_held(&d->lock);
+	/* It is the first one unless a loan was taken back: frames come in order. */
+	list_for_each_entry(loan, &d->loans, list)
+		if (loan->seq == f->seq && loan->transfer == f->transfer &&
+		    loan->offset == f->offset && loan->length == f->length)
+			return loan;
+	return NULL;
+}
+
+/* Under desk->lock. The buffer has pages, so that nothing here can sleep. */
+static bool coll_loan_copy(const struct coll_loan *loan, void *to, u32 len)
+{
+	struct coll_run run;
+	u32 n;
+
+	for (n = 0; n < len; n += run.len) {
+		if (coll_vec_run(&loan->vec, loan->at + loan->done + n, len - n, &run))
+			return false;
+		memcpy(to + n, run.addr, run.len);
+	}
+	return true;
+}
+
+u32 coll_loan_read(struct coll_channel *ch, const struct coll_frame *f, u32 done,
+		   void *to, u32 len)
+{
+	struct coll_desk *d = ch->kin;
+	struct coll_loan *loan;
+
+	lockdep_assert_held(&ch->conn->lock);
+	spin_lock(&d->lock);
+	loan = coll_loan_find(d, f);
+	len = min_t(u32, len, COLL_LOAN_PIECE);
+	if (!loan || loan->done != done || len > loan->length - done ||
+	    !coll_loan_copy(loan, to, len)) {
+		spin_unlock(&d->lock);
+		return 0;
+	}
+	loan->done += len;
+	if (loan->done == loan->length) {
+		list_del(&loan->list);
+		kfree(loan);
+		/* Its op may end now. Only a channel that is there has lent something. */
+		if (list_empty(&d->loans))
+			coll_conn_kick(d->ch->conn);
+	}
+	spin_unlock(&d->lock);
+	return len;
+}

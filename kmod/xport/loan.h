@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Loans: a channel lets the other end of its link read from its pages, if that is a
+ * channel of this kernel. The payload then does not go through the socket.
+ *
+ * Nothing that comes from the wire says who the other end is. Each channel has a desk in a
+ * table of this module. The other end of a channel is the one whose group has the same key
+ * and epoch, and whose nodes and number of the link are ours the other way round. Who does
+ * not know the key finds no desk. Who knows it is a member, and may read what the op
+ * sends while the op runs.
+ *
+ * The reader copies one piece at a time, under the lock of the desk. So the lender can take
+ * a loan back at any moment, without waiting for the reader, and no reference to a page
+ * ever leaves the lender: no socket, pipe or packet has one.
+ */
+#ifndef COLL_XPORT_LOAN_H
+#define COLL_XPORT_LOAN_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/sizes.h>
+#include <linux/spinlock.h>
+
+#include "../pure/wire.h"
+
+struct coll_channel;
+struct coll_vec;
+
+/* What is copied at a time: it lies in the first cache when it is reduced. */
+#define COLL_LOAN_PIECE		SZ_16K
+
+/**
+ * struct coll_desk - what a channel has lent
+ * @ref: the channel, and the other end once it has found it
+ * @list: in the table of desks
+ * @key: key of the group
+ * @epoch: its epoch
+ * @node: its node
+ * @peer: the node at the other end
+ * @nr: number of the link
+ * @lock: for the rest; process context, innermost but for what coll_conn_kick() takes
+ * @ch: the channel; NULL: it has gone
+ * @loans: what is lent, oldest first
+ */
+struct coll_desk {
+	struct kref ref;
+	struct hlist_node list;
+	u8 key[COLL_KEY_SIZE];
+	u32 epoch;
+	u32 node;
+	u32 peer;
+	u32 nr;
+	spinlock_t lock;
+	struct coll_channel *ch;
+	struct list_head loans;
+};
+
+/**
+ * coll_desk_open() - a desk for a new channel
+ * @ch: with its group, peer and number
+ *
+ * Return: 0 and ch->desk is set; -ENOMEM.
+ */
+int coll_desk_open(struct coll_channel *ch);
+
+/* The channel is in no pass any more: it lends nothing, and is not found any more. */
+void coll_desk_close(struct coll_channel *ch);
+
+/**
+ * coll_desk_kin() - the desk of the other end
+ * @ch: channel that has been greeted, under conn->lock
+ *
+ * Return: NULL if the other end is not in this kernel, or has gone. Else ch->kin.
+ */
+struct coll_desk *coll_desk_kin(struct coll_channel *ch);
+
+/**
+ * coll_loan_add() - lend the payload of a frame
+ * @ch: channel, under conn->lock, with a use of the op in ->lent
+ * @f: DATA with COLL_FRAME_LOAN
+ * @vec: where the payload lies; its buffer has pages of its own
+ * @at: and where in it
+ *
+ * Return: false without memory.
+ */
+bool coll_loan_add(struct coll_channel *ch, const struct coll_frame *f,
+		   const struct coll_vec *vec, u64 at);
+
+/* Take all loans back. Under conn->lock. Nobody reads them when it returns. */
+void coll_loan_recall(struct coll_channel *ch);
+
+/* Has the other end still something to read? Under conn->lock. */
+bool coll_loan_any(const struct coll_channel *ch);
+
+/**
+ * coll_loan_read() - the next bytes of a loan of the other end
+ * @ch: the reading channel, under conn->lock
+ * @f: frame that announced the loan
+ * @done: bytes of it that have been read
+ * @to: COLL_LOAN_PIECE bytes
+ * @len: wanted, not 0; fewer are read if there is no room in @to
+ *
+ * The last bytes end the loan. Return: bytes; 0: it has been taken back.
+ */
+u32 coll_loan_read(struct coll_channel *ch, const struct coll_frame *f, u32 done,
+		   void *to, u32 len);
+
+#endif /* COLL_XPORT_LOAN_H */

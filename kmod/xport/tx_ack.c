@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Is what the peer acknowledges what it can have got?
+ *
+ * ACK counts DATA of one channel, and TCP counts bytes of the stream. So for some frames
+ * a channel notes at which byte of the stream they begin. Of what it has sent since, all
+ * that was not lent is in the stream behind that place. An ACK can only be true if the
+ * stack has sent as many bytes from there.
+ *
+ * TCP counts bytes as sent just after it has sent them. A peer that is quicker than that is
+ * asked about again under the socket lock.
+ */
+#include <linux/tcp.h>
+#include <net/sock.h>
+
+#include "channel.h"
+#include "conn.h"
+#include "tx.h"
+
+#define COLL_TX_MARK_BYTES	(COLL_WIRE_WINDOW / (COLL_TX_MARKS / 2))
+
+void coll_tx_mark(const struct coll_stream *st, struct coll_channel *ch)
+{
+	const struct coll_tx_mark *last;
+
+	lockdep_assert_held(&ch->conn->lock);
+	last = &ch->tx_marks[(ch->tx_nr_marks - 1) % COLL_TX_MARKS];
+	if (ch->tx_nr_marks && ch->tx_sent - last->sent < COLL_TX_MARK_BYTES)
+		return;
+	ch->tx_marks[ch->tx_nr_marks++ % COLL_TX_MARKS] = (struct coll_tx_mark){
+		.sent = ch->tx_sent,
+		.at = st->tx_pos,
+		.lent = ch->tx_lent,
+	};
+}
+
+/* So many bytes of the stream must have been sent for the ACK to be true. */
+static u64 coll_tx_must_have_left(const struct coll_channel *ch)
+{
+	u32 nr = min_t(u32, ch->tx_nr_marks, COLL_TX_MARKS), i;
+
+	for (i = 1; i <= nr; i++) {
+		const struct coll_tx_mark *m;
+		u64 acked, lent;
+
+		m = &ch->tx_marks[(ch->tx_nr_marks - i) % COLL_TX_MARKS];
+		if (m->sent >= ch->tx_acked)
+			continue;
+		acked = ch->tx_acked - m->sent;
+		lent = ch->tx_lent - m->lent;
+		/* The header of the frame, if no more. */
+		return m->at + max_t(u64, acked > lent ? acked - lent : 0, COLL_WIRE_HDR);
+	}
+	return 0;
+}
+
+static bool coll_tx_ack_holds(const struct coll_stream *st, const struct coll_channel *ch)
+{
+	const struct tcp_sock *tp = tcp_sk(st->sock->sk);
+	u32 unsent;
+
+	/* The queue of what is to be sent has gone: TCP's counts say nothing. */
+	if (st->closed || READ_ONCE(st->sock->sk->sk_state) == TCP_CLOSE)
+		return true;
+	unsent = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
+	return st->tx_pos >= coll_tx_must_have_left(ch) + unsent;
+}
+
+void coll_tx_acked(struct coll_channel *ch)
+{
+	const struct coll_stream *data = ch->conn->streams[COLL_STRIPE_DATA];
+
+	lockdep_assert_held(&ch->conn->lock);
+	ch->tx_doubt = data && !coll_tx_ack_holds(data, ch);
+}
+
+void coll_tx_settle_doubts(struct coll_conn *conn)
+{
+	struct coll_stream *data = coll_conn_stream(conn, COLL_STRIPE_DATA);
+	struct coll_channel *ch;
+	bool holds;
+
+	lockdep_assert_held(&conn->lock);
+	list_for_each_entry(ch, &conn->channels, list) {
+		if (!ch->tx_doubt)
+			continue;
+		ch->tx_doubt = false;
+		lock_sock(data->sock->sk);
+		holds = coll_tx_ack_holds(data, ch);
+		release_sock(data->sock->sk);
+		if (!holds)
+			coll_ch_proto(ch, 0);
+	}
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* From "host:port" to addresses, without waiting longer than the caller wants to. */
+#ifndef LIBCOLL_RESOLVE_H
+#define LIBCOLL_RESOLVE_H
+
+#include <stdbool.h>
+
+#include "sock.h"
+
+#define RESOLVE_MAX	32	/* addresses of one name that are looked at */
+
+/**
+ * resolve_port() - is "host:port" or "[v6]:port" well-formed, and which port is it?
+ * @local: set if the host is this one by its loopback interface alone: a number such as
+ *	127.0.0.1 or ::1, or the name localhost
+ *
+ * Return: the port, or -EINVAL.
+ */
+int resolve_port(const char *spec, bool *local);
+
+/**
+ * struct lookup - a name that is being looked up
+ *
+ * getaddrinfo() may block for a minute and cannot be cancelled, so it runs in a thread
+ * of its own. Who gives up leaves the thread to itself; it frees everything when it ends.
+ */
+struct lookup;
+
+/* Begin; a number is resolved at once, without a thread. Return: 0, -EINVAL, -ENOMEM. */
+int lookup_begin(struct lookup **l, const char *spec);
+
+/**
+ * lookup_wait() - the addresses, if they are there by @d
+ *
+ * Return: how many; -EAGAIN: not yet, call again; -EHOSTUNREACH: there is no such name
+ * now; -ENOMEM. But for -EAGAIN the lookup is over, and *@l is NULL.
+ */
+int lookup_wait(struct lookup **l, struct deadline d, struct sock_addr *addrs, int max);
+
+/* Give up. *@l may be NULL, and is NULL then. */
+void lookup_drop(struct lookup **l);
+
+/* All of it in one: as lookup_wait(), but -ETIMEDOUT at @d. */
+int resolve_until(const char *spec, struct deadline d, struct sock_addr *addrs, int max);
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Another thread changes the command, and the SQE, while the kernel takes them: it acts on
+ * what it has checked. Nothing outside of what is mapped is touched, every call ends, and
+ * each SQE has one CQE.
+ */
+#include <pthread.h>
+
+#include "harness.h"
+#include "ring.h"
+#include "util.h"
+
+#define SECOND	1000000000ULL
+#define COUNT	4096
+
+struct race {
+	struct coll_cmd *cmd;
+	struct coll_cmd good;
+	uint64_t lots;
+	volatile bool stop;
+	volatile uint64_t changes;
+};
+
+/* Numbers that were checked become others, and come back. */
+static void *change(void *arg)
+{
+	struct race *r = arg;
+	volatile uint32_t *words = (volatile uint32_t *)r->cmd;
+	const uint32_t *good = (const uint32_t *)&r->good;
+	unsigned int at;
+
+	while (!r->stop) {
+		at = test_below(&r->lots, sizeof(*r->cmd) / 4);
+		/* not the deadline: everything is to end */
+		if (at == 10 || at == 11)
+			continue;
+		words[at] = test_below(&r->lots, 2) ? ~0U : 1U << test_below(&r->lots, 32);
+		words[at] = good[at];
+		/* User-mode Linux runs the threads of a process by turns. */
+		if (!(++r->changes % 16))
+			test_sleep_us(1);
+	}
+	return NULL;
+}
+
+FIXTURE(race) {
+	struct raw_comm c;
+	struct test_guarded in, out;
+	struct coll_cmd shared;
+	struct race r;
+	pthread_t thread;
+};
+
+FIXTURE_SETUP(race)
+{
+	ASSERT_EQ(0, raw_start(&self->c, 1, 1));
+	ASSERT_TRUE(test_guard(&self->in, COUNT * 4, true));
+	ASSERT_TRUE(test_guard(&self->out, COUNT * 4, true));
+	raw_allreduce(&self->r.good, self->in.mem, self->out.mem, COUNT, COLL_I32, COLL_OP_SUM);
+	self->r.good.timeout_ns = SECOND / 50;
+	self->shared = self->r.good;
+	self->r.cmd = &self->shared;
+	self->r.lots = test_seed();
+	ASSERT_EQ(0, pthread_create(&self->thread, NULL, change, &self->r));
+	while (!self->r.changes)
+		test_sleep_us(1000);
+}
+
+FIXTURE_TEARDOWN(race)
+{
+	self->r.stop = true;
+	pthread_join(self->thread, NULL);
+	EXPECT_LT(0, self->r.changes);
+	EXPECT_EQ(0, test_guard_hurt(&self->in));
+	EXPECT_EQ(0, test_guard_hurt(&self->out));
+	raw_stop(&self->c);
+	test_unguard(&self->in);
+	test_unguard(&self->out);
+}
+
+/* A failed one is no good for racing on. */
+static int again(struct raw_comm *c)
+{
+	struct coll_status s;
+
+	if (!raw_status(c->fd[0], &s) && s.state != COLL_STATE_FAILED)
+		return 0;
+	raw_stop(c);
+	return raw_start(c, 1, 1);
+}
+
+TEST_F(race, ioctl)
+{
+	unsigned int i, n = test_scale(3000), good = 0;
+
+	for (i = 0; i < n; i++) {
+		good += !raw_submit(self->c.fd[0], &self->shared);
+		ASSERT_EQ(0, again(&self->c));
+	}
+	TH_LOG("%u of %u went through", good, n);
+	EXPECT_LT(0, good);
+}
+
+TEST_F(race, uring)
+{
+	struct __kernel_timespec ts = { .tv_sec = 20 };
+	unsigned int i, n = test_scale(1000);
+	struct io_uring_cqe *cqe;
+	struct io_uring ring;
+
+	ASSERT_EQ(0, io_uring_queue_init(8, &ring, 0));
+	for (i = 0; i < n; i++) {
+		ring_prep(io_uring_get_sqe(&ring), self->c.fd[0], &self->shared, i);
+		ASSERT_EQ(1, io_uring_submit(&ring));
+		ASSERT_EQ(0, io_uring_wait_cqe_timeout(&ring, &cqe, &ts));
+		EXPECT_EQ(i, cqe->user_data);
+		io_uring_cqe_seen(&ring, cqe);
+		EXPECT_NE(0, io_uring_peek_cqe(&ring, &cqe));
+		ASSERT_EQ(0, again(&self->c));
+	}
+	io_uring_queue_exit(&ring);
+}
+
+TEST_HARNESS_MAIN

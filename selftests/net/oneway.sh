@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# A network that loses all in one direction: both sides notice.
+
+# shellcheck source=selftests/net/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# As a rank: what node $DEAF sends is lost after 2 s.
+# shellcheck disable=SC2016  # the rank expands it
+rank='
+dev=$(ip -o link | sed -n "s/^[0-9]*: \([^:@]*\).*/\1/p" | grep -v "^lo$" | head -n 1)
+[ "$COLL_RANK" != "$DEAF" ] || { sleep 2; tc qdisc add dev "$dev" root netem loss 100%; } &
+"$@"
+status=$?
+sleep 8		# collrun ends the other ranks when the first one has ended
+exit $status'
+
+# one_way NAME RANK: both ranks say that the other one is dead, soon
+one_way()
+{
+	local start=$SECONDS status
+
+	DEAF=$2 "$tools/collrun" -t 40 -n 2 --nodes 2 -e "DEAF=$2" sh -c "$rank" rank \
+		"$tools/collperf" allreduce -b 64K -e 64K -n 100000000 >"$log" 2>&1 </dev/null
+	status=$?
+	echo "status $status after $((SECONDS - start)) s" >>"$log"
+	((status != 0 && status != 124 && SECONDS - start <= 30)) &&
+		grep -q 'rank 0: .* is dead' "$log" && grep -q 'rank 1: .* is dead' "$log"
+	ok $? "$1"
+}
+
+plan 2
+if ! tc qdisc add dev lo root netem delay 1ms 2>"$log"; then
+	skip "from node 0" "no netem"
+	skip "from node 1" "no netem"
+	finish
+fi
+tc qdisc del dev lo root
+echo 2 >/sys/module/coll/parameters/dead_after
+one_way "what node 0 sends is lost" 0
+one_way "what node 1 sends is lost" 1
+echo 10 >/sys/module/coll/parameters/dead_after
+finish

@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The module is not unloaded while it is in use, and is when it is not, though packets of its
+# sockets are still on their way.
+
+# shellcheck source=selftests/net/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+module=/run/collvm/coll.ko
+
+loaded()
+{
+	[[ -d /sys/module/coll ]]
+}
+
+# load: as it was before
+load()
+{
+	loaded || insmod "$module"
+}
+
+# unload SECONDS: within so many
+unload()
+{
+	local end=$((SECONDS + $1))
+
+	until rmmod coll 2>>"$log"; do
+		((SECONDS < end)) || return
+		sleep 0.05
+	done
+	! loaded
+}
+
+busy()
+{
+	local pid bad=0
+
+	"$tools/collrun" -t 60 -n 4 --nodes 2 "$tools/collperf" allreduce -b 64K -e 64K \
+		-n 100000000 >/dev/null 2>&1 </dev/null &
+	pid=$!
+	for _ in $(seq 100); do
+		[[ $(cat /sys/module/coll/refcnt) == 0 ]] || break
+		sleep 0.1
+	done
+	for _ in $(seq 20); do
+		! rmmod coll 2>"$log" || bad=1
+		sleep 0.05
+	done
+	kill -TERM "$pid"
+	wait "$pid"
+	loaded && ((!bad))
+	ok $? "in use: refused"
+	load
+}
+
+# The last packets come long after everything is closed.
+late_packets()
+{
+	tc qdisc add dev lo root netem delay "$1" 2>"$log" || { skip "$2" "no netem"; return; }
+	"$COLL_TEST_BUILD/rmmod_rank" >"$log" 2>&1
+	# 128 + SIGALRM
+	(($? == 142)) && unload 30
+	ok $? "$2"
+	tc qdisc del dev lo root
+	load || echo "# coll.ko could not be loaded again"
+}
+
+again()
+{
+	for _ in $(seq 3); do
+		unload 10 && load || break
+	done
+	loaded && "$tools/collrun" -t 30 -n 2 "$tools/collperf" allreduce -b 4 -e 4K -f 16 \
+		-n 3 --check >"$log" 2>&1 </dev/null && right "$log"
+	ok $? "unloaded and loaded three times, then it works"
+}
+
+plan 3
+if [[ ! -r $module ]]; then
+	for name in busy late again; do
+		skip "$name" "no $module"
+	done
+	finish
+fi
+busy
+late_packets 700ms "packets under way when all is closed"
+again
+finish

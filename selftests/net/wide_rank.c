@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Results that fit their type, of partial results that do not: averages of large numbers,
+ * and sums where large numbers cancel. By every algorithm, in place and not, of one element
+ * and of many. Then with COLL_CMD_NARROW, and at last with ranks that disagree about it.
+ * Prints what is wrong; exit status 0, 1, or 2 if a call fails.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <coll/coll.h>
+
+#define MOST	70001
+
+/* Elements as bits; f32 and f64 have few digits here, which are all kept. */
+static const struct average {
+	const char *name;
+	enum coll_dtype dtype;
+	uint64_t bits;
+} averages[] = {
+	{ "f16 60000", COLL_F16, 0x7b53 }, { "f16 -65504", COLL_F16, 0xfbff },
+	{ "bf16 3e38", COLL_BF16, 0x7f61 }, { "bf16 largest", COLL_BF16, 0x7f7f },
+	{ "f8e4m3 -448", COLL_F8E4M3, 0xfe }, { "f8e5m2 57344", COLL_F8E5M2, 0x7b },
+	{ "f16 least", COLL_F16, 1 }, { "f8e4m3 least", COLL_F8E4M3, 1 },
+	{ "i8 100", COLL_I8, 100 }, { "i8 -128", COLL_I8, 0x80 }, { "u8 255", COLL_U8, 255 },
+	{ "i16 -32768", COLL_I16, 0x8000 }, { "u16 65535", COLL_U16, 65535 },
+	{ "i32 2e9", COLL_I32, 2000000000 }, { "u32 largest", COLL_U32, UINT32_MAX },
+	{ "i64 -9e18", COLL_I64, (uint64_t)-9000000000000000000 },
+	{ "u64 largest", COLL_U64, UINT64_MAX },
+	{ "f32 2.55e38", COLL_F32, 0x7f400000 }, { "f32 least", COLL_F32, 1 },
+	{ "f64 1.35e308", COLL_F64, 0x7fe8000000000000 }, { "f64 least", COLL_F64, 1 },
+};
+
+/* Half of the ranks have @plus, the others @minus, but the last one @last. */
+static const struct sum {
+	const char *name;
+	enum coll_dtype dtype;
+	uint32_t plus, minus, last, sum;
+} sums[] = {
+	{ "f16", COLL_F16, 0x7b53, 0xfb53, 0xfb52, 0x5000 },
+	{ "bf16", COLL_BF16, 0x7f61, 0xff61, 0xff60, 0x7b80 },
+	{ "f8e4m3", COLL_F8E4M3, 0x7e, 0xfe, 0xfd, 0x60 },
+	{ "f8e5m2", COLL_F8E5M2, 0x7b, 0xfb, 0xfa, 0x70 },
+};
+
+static const char *const algorithms[] = {
+	NULL, "chain", "double_tree", "knomial", "mesh", "mesh_full", "rabenseifner",
+	"recursive_doubling", "ring", "ring_naive", "root", "tree",
+};
+
+static const uint64_t counts[] = { 1, 300, MOST };
+
+static coll_comm_t *comm;
+static uint32_t me, size;
+static uint8_t *in, *out;
+static int wrong;
+
+static void fill(uint8_t *v, uint64_t bits, uint64_t count, uint32_t bytes)
+{
+	uint64_t i;
+
+	for (i = 0; i < count; i++)
+		memcpy(v + i * bytes, &bits, bytes);
+}
+
+static void die(const char *what, int err)
+{
+	fprintf(stderr, "wide_rank: rank %u: %s: %s\n", me, what, coll_strerror(err));
+	exit(2);
+}
+
+static void check(const char *what, const char *name, const uint8_t *v, uint64_t count,
+		  uint32_t bytes, uint64_t want)
+{
+	uint64_t i, got = 0;
+
+	for (i = 0; i < count; i++) {
+		memcpy(&got, v + i * bytes, bytes);
+		if (got == want)
+			continue;
+		printf("rank %u: %s of %s: element %llu of %llu is 0x%llx, not 0x%llx\n", me,
+		       what, name, (unsigned long long)i, (unsigned long long)count,
+		       (unsigned long long)got, (unsigned long long)want);
+		wrong++;
+		return;
+	}
+}
+
+/* The three collectives that reduce to the same everywhere. */
+static void reduce(const char *name, enum coll_dtype dtype, enum coll_op_code op, uint64_t mine,
+		   uint64_t want, uint64_t count)
+{
+	uint32_t bytes = (uint32_t)coll_dtype_bytes(dtype), root = size - 1;
+	int ret;
+
+	fill(in, mine, count, bytes);
+	memset(out, 0xa5, count * bytes);
+	ret = coll_allreduce(comm, in, out, count, dtype, op);
+	if (ret)
+		die("allreduce", ret);
+	check("allreduce", name, out, count, bytes, want);
+	ret = coll_allreduce(comm, COLL_IN_PLACE, in, count, dtype, op);
+	if (ret)
+		die("allreduce in place", ret);
+	check("allreduce in place", name, in, count, bytes, want);
+
+	fill(in, mine, count, bytes);
+	memset(out, 0xa5, count * bytes);
+	ret = coll_reduce(comm, in, out, count, dtype, op, root);
+	if (ret)
+		die("reduce", ret);
+	if (me == root)
+		check("reduce", name, out, count, bytes, want);
+	if (count < size)
+		return;
+	ret = coll_reduce_scatter_block(comm, in, out, count / size, dtype, op);
+	if (ret)
+		die("reduce_scatter_block", ret);
+	check("reduce_scatter_block", name, out, count / size, bytes, want);
+}
+
+static uint64_t of_sum(const struct sum *s)
+{
+	if (size % 2 && !me)
+		return 0;
+	if (me == size - 1)
+		return s->last;
+	return me - size % 2 < size / 2 ? s->plus : s->minus;
+}
+
+static void all(uint64_t count)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(averages) / sizeof(*averages); i++)
+		reduce(averages[i].name, averages[i].dtype, COLL_OP_AVG, averages[i].bits,
+		       averages[i].bits, count);
+	for (i = 0; i < sizeof(sums) / sizeof(*sums) && size > 1; i++)
+		reduce(sums[i].name, sums[i].dtype, COLL_OP_SUM, of_sum(&sums[i]), sums[i].sum,
+		       count);
+}
+
+/* The largest are not kept to the last digit, but stay below. */
+static void largest(void)
+{
+	const uint32_t f = 0x7f7fffff;
+	const uint64_t d = 0x7fefffffffffffff;
+	uint32_t g = 0;
+	uint64_t e = 0;
+	int ret;
+
+	ret = coll_allreduce(comm, &f, &g, 1, COLL_F32, COLL_OP_AVG);
+	if (!ret)
+		ret = coll_allreduce(comm, &d, &e, 1, COLL_F64, COLL_OP_AVG);
+	if (ret)
+		die("allreduce", ret);
+	if (g > f || f - g > 64 || e > d || d - e > 64) {
+		printf("rank %u: averages of the largest are 0x%x and 0x%llx\n", me, g,
+		       (unsigned long long)e);
+		wrong++;
+	}
+}
+
+/* In a chain of three nodes the sum of two travels, and does not fit. */
+static void narrow(void)
+{
+	uint16_t v = 0x7bff, got = 0;
+	int ret;
+
+	ret = coll_comm_set_algorithm(comm, COLL_ALLREDUCE, "chain");
+	if (!ret)
+		ret = coll_comm_set_narrow(comm, true);
+	if (!ret)
+		ret = coll_allreduce(comm, &v, &got, 1, COLL_F16, COLL_OP_AVG);
+	if (ret)
+		die("narrow", ret);
+	if (coll_comm_nodes(comm) == size && size > 2 && got != 0x7c00) {
+		printf("rank %u: a narrow average of 65504 is 0x%x\n", me, got);
+		wrong++;
+	}
+	/* What is the same either way may differ. */
+	coll_comm_set_narrow(comm, me == 0);
+	ret = coll_barrier(comm);
+	if (!ret)
+		ret = coll_allreduce(comm, COLL_IN_PLACE, &v, 1, COLL_F16, COLL_OP_MAX);
+	if (ret)
+		die("max", ret);
+	if (size == 1)
+		return;
+	ret = coll_allreduce(comm, &v, &got, 1, COLL_F16, COLL_OP_SUM);
+	if (ret != -EBADE) {
+		printf("rank %u: ranks disagree: %s\n", me, coll_strerror(ret));
+		wrong++;
+	}
+}
+
+int main(void)
+{
+	size_t a, c;
+	int ret;
+
+	in = malloc(MOST * 8);
+	out = malloc(MOST * 8);
+	ret = in && out ? coll_init(NULL, &comm) : -ENOMEM;
+	if (ret)
+		die("init", ret);
+	me = coll_comm_rank(comm);
+	size = coll_comm_size(comm);
+	for (a = 0; a < sizeof(algorithms) / sizeof(*algorithms); a++) {
+		ret = algorithms[a] ?
+		      coll_comm_set_algorithm(comm, COLL_ALLREDUCE, algorithms[a]) : 0;
+		if (ret)
+			die(algorithms[a], ret);
+		for (c = 0; c < sizeof(counts) / sizeof(*counts); c++)
+			if (!a || counts[c] == 300)
+				all(counts[c]);
+	}
+	largest();
+	narrow();
+	coll_finalize(comm);
+	return wrong != 0;
+}
