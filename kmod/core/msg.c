@@ -292,9 +292,11 @@ static void coll_exchange_arm(struct coll_exchange *x, u64 timeout_ns)
  * Under group->lock. The receive comes first: a rank may exchange with itself.
  * @lead: result: leads to begin
  * @ending: result: probes that have found what they look for
+ * @kept: result: as of coll_msg_offer()
  */
 static void coll_exchange_start(struct coll_group *g, struct coll_exchange *x,
-				struct coll_msg *lead[2], struct list_head *ending)
+				struct coll_msg *lead[2], struct list_head *ending,
+				struct coll_note *kept)
 {
 	struct coll_msg *s = &x->send;
 
@@ -313,7 +315,7 @@ static void coll_exchange_start(struct coll_group *g, struct coll_exchange *x,
 		return;
 	list_add_tail(&s->all, &g->msgs->all);
 	if (g->node_of[s->note.dest] == g->node)
-		lead[1] = coll_msg_offer(g, &s->note, ending);
+		lead[1] = coll_msg_offer(g, &s->note, ending, kept);
 	else
 		coll_msg_ask(g, s);
 }
@@ -344,6 +346,7 @@ int coll_msg_post(struct coll_req *req)
 {
 	struct coll_group *g = coll_member_group(req->member);
 	struct coll_msg *lead[2] = { };
+	struct coll_note kept = { };
 	struct coll_exchange *x;
 	u32 dest = COLL_RANK_NULL;
 	bool receives = req->cmd.collective != COLL_SEND;
@@ -368,9 +371,10 @@ int coll_msg_post(struct coll_req *req)
 	spin_lock(&g->lock);
 	ret = coll_exchange_admit(g, x);
 	if (!ret && !none)
-		coll_exchange_start(g, x, lead, &ending);
+		coll_exchange_start(g, x, lead, &ending, &kept);
 	spin_unlock(&g->lock);
 	coll_msgs_finish(&ending);
+	coll_probes_tell(g, &kept);
 	if (ret || none) {
 		if (!ret)
 			coll_req_done(req, 0);

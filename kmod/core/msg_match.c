@@ -216,7 +216,7 @@ struct coll_note *coll_match_offered(struct coll_mailbox *box, u32 source, u32 t
 }
 
 struct coll_msg *coll_msg_offer(struct coll_group *g, struct coll_note *n,
-				struct list_head *ending)
+				struct list_head *ending, struct coll_note *kept)
 {
 	struct coll_mailbox *box = &g->msgs->boxes[coll_msg_local(g, n->dest)];
 	struct coll_note *wanted;
@@ -232,8 +232,8 @@ struct coll_msg *coll_msg_offer(struct coll_group *g, struct coll_note *n,
 	coll_match_put_offer(box, n);
 	if (!n->msg)
 		coll_msg_keep_offer(g, n);
-	while ((wanted = coll_match_probe(box, n)))
-		coll_probe_found(g, wanted->msg, n, ending);
+	if (coll_match_probe(box, n))
+		coll_probe_remember(n, kept);
 	return NULL;
 }
 

@@ -285,7 +285,7 @@ struct coll_note *coll_match_held(struct coll_mailbox *box, u64 id);
 /* Let a probe wait for the offer that fits it. Under group->lock. */
 void coll_match_put_probe(struct coll_mailbox *box, struct coll_note *n);
 
-/* One of the probes that an offer fits, until there is none. Under group->lock. */
+/* The oldest of the probes that an offer fits, or NULL. Under group->lock. */
 struct coll_note *coll_match_probe(struct coll_mailbox *box, const struct coll_note *offer);
 
 /* Keep an offer, which is in no mailbox, for who names its ->order. Under group->lock. */
@@ -299,14 +299,15 @@ struct coll_msg *coll_msg_want(struct coll_group *g, struct coll_msg *r,
  * coll_msg_offer() - find a receive for a message, or keep the message
  * @g: group
  * @n: offer to a rank of this node
- * @ending: probes that have found it are added
+ * @ending: a matched probe that has found it is added
+ * @kept: zeroed; result: what plain probes are to be told about it, if any wait for it
  *
- * Under group->lock. The caller has to pass @ending to coll_msgs_finish() when it has dropped
- * the lock. Return: the receiving end, matched, with a use for coll_msg_begin(); NULL: it is
- * kept.
+ * Under group->lock. When the caller has dropped the lock it passes @ending to
+ * coll_msgs_finish(), and @kept to coll_probes_tell(). Return: the receiving end, matched,
+ * with a use for coll_msg_begin(); NULL: it is kept.
  */
 struct coll_msg *coll_msg_offer(struct coll_group *g, struct coll_note *n,
-				struct list_head *ending);
+				struct list_head *ending, struct coll_note *kept);
 
 /**
  * coll_msg_give_up() - an end that waits for its partner is to end alone
@@ -360,6 +361,19 @@ bool coll_msg_probes(const struct coll_msg *msg);
  */
 void coll_probe_found(struct coll_group *g, struct coll_msg *p, struct coll_note *n,
 		      struct list_head *ending);
+
+/* Copy what a probe is told about an offer. Under group->lock. */
+void coll_probe_remember(const struct coll_note *n, struct coll_note *kept);
+
+/**
+ * coll_probes_tell() - complete the plain probes that waited for an offer
+ * @g: group
+ * @kept: by coll_msg_offer(); nothing happens if no probe waited
+ *
+ * Any number of probes may fit one offer. They are taken in slices, so that group->lock is
+ * held for a short time only. Process context, no locks.
+ */
+void coll_probes_tell(struct coll_group *g, const struct coll_note *kept);
 
 /**
  * coll_probe_now() - look for a message without waiting

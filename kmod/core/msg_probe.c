@@ -12,11 +12,15 @@
  * among peer->offers. What is held is dropped with the other offers when the rank leaves.
  */
 #include <linux/lockdep.h>
+#include <linux/sched.h>
 
 #include "group.h"
 #include "link.h"
 #include "member.h"
 #include "msg_priv.h"
+
+/* Probes that are completed while group->lock is held once. */
+#define COLL_PROBE_SLICE	64
 
 bool coll_msg_probes(const struct coll_msg *msg)
 {
@@ -55,6 +59,55 @@ void coll_probe_found(struct coll_group *g, struct coll_msg *p, struct coll_note
 	coll_note_take(&p->note);
 	coll_probe_take(g, p->x->req, n);
 	coll_msg_give_up(p, 0, ending);
+}
+
+void coll_probe_remember(const struct coll_note *n, struct coll_note *kept)
+{
+	kept->source = n->source;
+	kept->dest = n->dest;
+	kept->tag = n->tag;
+	kept->dtype = n->dtype;
+	kept->bytes = n->bytes;
+	kept->order = n->order;
+}
+
+/*
+ * One slice. The offer may have gone since: a receive may have taken it. A probe that was
+ * posted before the offer came saw it nevertheless; one posted later did not, and looks for
+ * itself. Return: may there be more?
+ */
+static bool coll_probes_slice(struct coll_group *g, const struct coll_note *kept,
+			      struct list_head *ending)
+{
+	struct coll_mailbox *box = &g->msgs->boxes[coll_msg_local(g, kept->dest)];
+	struct coll_note *n;
+	u32 i;
+
+	lockdep_assert_held(&g->lock);
+	for (i = 0; i < COLL_PROBE_SLICE; i++) {
+		n = coll_match_probe(box, kept);
+		if (!n || n->order > kept->order)
+			return false;
+		coll_note_take(n);
+		coll_msg_tell(n->msg->x->req, kept);
+		coll_msg_give_up(n->msg, 0, ending);
+	}
+	return true;
+}
+
+void coll_probes_tell(struct coll_group *g, const struct coll_note *kept)
+{
+	bool more = kept->order;
+
+	while (more) {
+		LIST_HEAD(ending);
+
+		spin_lock(&g->lock);
+		more = coll_probes_slice(g, kept, &ending);
+		spin_unlock(&g->lock);
+		coll_msgs_finish(&ending);
+		cond_resched();
+	}
 }
 
 int coll_probe_now(struct coll_req *req)

@@ -202,6 +202,7 @@ static int coll_msg_got_offer(struct coll_group *g, u32 peer,
 {
 	struct coll_msg_peer *p = &g->msgs->peers[peer];
 	struct coll_msg *lead = NULL;
+	struct coll_note kept = { };
 	struct coll_note *n;
 	LIST_HEAD(ending);
 	int ret = -EPROTO;
@@ -230,13 +231,14 @@ static int coll_msg_got_offer(struct coll_group *g, u32 peer,
 		p->peer_id = n->id;
 		/* Who has left takes nothing; our BYE, which is on its way, says so. */
 		if (!test_bit(n->dest, g->msgs->left)) {
-			lead = coll_msg_offer(g, n, &ending);
+			lead = coll_msg_offer(g, n, &ending, &kept);
 			n = NULL;
 		}
 	}
 	spin_unlock(&g->lock);
 	coll_note_free(g, n);
 	coll_msgs_finish(&ending);
+	coll_probes_tell(g, &kept);
 	if (lead)
 		coll_msg_begin(lead);
 	return ret;
