@@ -28,7 +28,7 @@ int coll_msgs_init(struct coll_group *g)
 	if (!ms->boxes || !ms->peers || !ms->left)
 		return -ENOMEM;
 	for (i = 0; i < g->nr_local; i++)
-		coll_mailbox_init(&ms->boxes[i]);
+		coll_mailbox_init(&ms->boxes[i], g);
 	for (i = 0; i < g->nr_nodes; i++) {
 		INIT_LIST_HEAD(&ms->peers[i].frames);
 		INIT_LIST_HEAD(&ms->peers[i].sends);

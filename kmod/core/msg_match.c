@@ -21,10 +21,11 @@
 #include "member.h"
 #include "msg_priv.h"
 
-void coll_mailbox_init(struct coll_mailbox *box)
+void coll_mailbox_init(struct coll_mailbox *box, struct coll_group *g)
 {
 	u32 i;
 
+	box->group = g;
 	INIT_LIST_HEAD(&box->wanted);
 	INIT_LIST_HEAD(&box->offered);
 	INIT_LIST_HEAD(&box->held);
@@ -74,6 +75,7 @@ static void coll_match_add(struct coll_mailbox *box, enum coll_match_tree tree,
 	struct rb_node *node = &n->nodes[coll_match_index(tree)];
 	u64 key = coll_note_key(tree, n);
 
+	lockdep_assert_held(&box->group->lock);
 	while (*at) {
 		parent = *at;
 		box->steps++;
@@ -94,6 +96,7 @@ static struct coll_note *coll_match_find(struct coll_mailbox *box, enum coll_mat
 	struct rb_node *node = box->trees[tree].rb_node;
 	struct coll_note *n, *first = NULL;
 
+	lockdep_assert_held(&box->group->lock);
 	while (node) {
 		n = coll_match_note(node, tree);
 		there = coll_note_key(tree, n);
@@ -114,6 +117,7 @@ static struct coll_note *coll_match_first(struct coll_mailbox *box, enum coll_ma
 static void coll_note_put(struct coll_mailbox *box, struct coll_note *n, enum coll_note_place place,
 			  struct list_head *list)
 {
+	lockdep_assert_held(&box->group->lock);
 	n->box = box;
 	n->place = place;
 	if (!n->order)
@@ -168,6 +172,7 @@ void coll_note_take(struct coll_note *n)
 	list_del_init(&n->list);
 	if (!box)
 		return;
+	lockdep_assert_held(&box->group->lock);
 	n->box = NULL;
 	if (n->place != COLL_NOTE_OFFERED) {
 		rb_erase(&n->nodes[0], &box->trees[coll_note_tree(n)]);
@@ -206,6 +211,7 @@ struct coll_note *coll_match_held(struct coll_mailbox *box, u64 id)
 
 struct coll_note *coll_match_offered(struct coll_mailbox *box, u32 source, u32 tag)
 {
+	lockdep_assert_held(&box->group->lock);
 	if (source == COLL_RANK_ANY && tag == COLL_TAG_ANY)
 		return list_first_entry_or_null(&box->offered, struct coll_note, list);
 	if (source == COLL_RANK_ANY)

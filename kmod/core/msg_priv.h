@@ -173,7 +173,8 @@ struct coll_exchange {
 };
 
 /**
- * struct coll_mailbox - of one local rank
+ * struct coll_mailbox - of one local rank; all under group->lock
+ * @group: whose rank it is
  * @wanted: its receives that nothing has come for, oldest first
  * @offered: messages to it that no receive has fitted, oldest first
  * @held: messages that a matched probe has taken and nothing has received
@@ -182,6 +183,7 @@ struct coll_exchange {
  * @steps: notes that have been compared to find a place or a partner
  */
 struct coll_mailbox {
+	struct coll_group *group;
 	struct list_head wanted;
 	struct list_head offered;
 	struct list_head held;
@@ -257,8 +259,8 @@ u32 coll_msg_local(const struct coll_group *g, u32 rank);
 
 /* msg_match.c */
 
-/* Set up an empty mailbox. */
-void coll_mailbox_init(struct coll_mailbox *box);
+/* Set up an empty mailbox of a rank of @g. */
+void coll_mailbox_init(struct coll_mailbox *box, struct coll_group *g);
 
 /**
  * coll_match_offered() - the oldest offer that fits a receive
