@@ -13,19 +13,16 @@
 #include "end.h"
 #include "file.h"
 #include "fixed.h"
-#include "progress.h"
+#include "flight.h"
 
 /*
  * An io_uring command in flight. Owner: core from posting on, then the task work
  * that completes the command. Exactly one CQE comes of it.
  */
 struct coll_uring {
-	struct coll_req req;
+	struct coll_flight flight;
 	struct io_uring_cmd *cmd;
-	struct coll_file *cf;
-	struct coll_progress *progress;
 	bool holds_file;	/* not a fixed file: counts, see end.h */
-	int result;
 };
 
 static struct coll_uring **coll_pdu(struct io_uring_cmd *cmd)
@@ -37,7 +34,7 @@ static struct coll_uring **coll_pdu(struct io_uring_cmd *cmd)
 static void coll_uring_free(struct coll_uring *u)
 {
 	if (u->holds_file)
-		coll_end_drop(u->cf);
+		coll_end_drop(u->flight.cf);
 	kfree(u);
 }
 
@@ -46,18 +43,16 @@ static void coll_uring_finish(COLL_TW_ARGS)
 {
 	struct io_uring_cmd *cmd = coll_tw_cmd();
 	struct coll_uring *u = *coll_pdu(cmd);
-	int result = coll_deliver(&u->req, u->result);
+	int result = coll_deliver(&u->flight.req, u->flight.result);
 
 	coll_uring_free(u);
 	coll_cmd_done(cmd, result, coll_tw_flags());
 }
 
-static void coll_uring_done(struct coll_req *req, int result)
+static void coll_uring_landed(struct coll_flight *f)
 {
-	struct coll_uring *u = container_of(req, struct coll_uring, req);
+	struct coll_uring *u = container_of(f, struct coll_uring, flight);
 
-	u->result = result;
-	coll_progress_end(u->progress);
 	coll_cmd_finish_in_task(u->cmd, coll_uring_finish);
 }
 
@@ -79,33 +74,29 @@ static int coll_uring_submit(struct coll_file *cf, struct io_uring_cmd *cmd,
 
 	if (!u)
 		return coll_refused(cf->member, -ENOMEM);
-	ret = coll_decode(cf->member, arg, len,
-			  cmd->flags & IORING_URING_CMD_FIXED ? &fixed : NULL, &u->req);
+	u->flight.landed = coll_uring_landed;
+	ret = coll_flight_decode(&u->flight, cf, arg, len,
+				 cmd->flags & IORING_URING_CMD_FIXED ? &fixed : NULL);
 	if (ret) {
 		kfree(u);
 		return ret;
 	}
-	u->req.done = coll_uring_done;
 	u->cmd = cmd;
-	u->cf = cf;
 	u->holds_file = !(cmd_to_io_kiocb(cmd)->flags & REQ_F_FIXED_FILE);
 	*coll_pdu(cmd) = u;
 	holds_file = u->holds_file;
 	if (holds_file)
 		coll_end_hold(cf);
 
-	u->progress = coll_progress_begin(cf, &u->req);
 	/* Before posting: afterwards the command may be complete and gone. */
 	io_uring_cmd_mark_cancelable(cmd, issue_flags);
-	ret = coll_op_post(&u->req);
+	ret = coll_flight_post(&u->flight);
 	/* The file is io_uring's as long as we issue, whatever became of the command. */
 	coll_account_call(cf->member, begin);
 	if (ret) {
-		coll_progress_end(u->progress);
-		coll_decode_undo(&u->req);
 		coll_uring_free(u);
 		/* Not by return value: io_uring would try -EAGAIN again, later. */
-		coll_cmd_done(cmd, coll_refused(cf->member, ret), issue_flags);
+		coll_cmd_done(cmd, ret, issue_flags);
 		return -EIOCBQUEUED;
 	}
 	coll_end_posted(cf, holds_file);
