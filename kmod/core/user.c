@@ -181,6 +181,11 @@ bool coll_user_add_command(struct coll_user *u)
 	return coll_user_add(&u->commands, coll_user_max_commands());
 }
 
+bool coll_user_add_post(struct coll_user *u)
+{
+	return coll_user_add(&u->posts, coll_user_max_commands());
+}
+
 bool coll_user_charge_early(struct coll_user *u, u64 bytes)
 {
 	if (atomic64_add_return(bytes, &u->early_bytes) <= COLL_USER_EARLY)

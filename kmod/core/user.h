@@ -36,6 +36,8 @@
  * @groups: groups that have not been freed, also those without members
  * @conns: conns that have not been freed
  * @commands: commands in flight beyond COLL_INFLIGHT_FREE of each rank
+ * @posts: commands of COLL_IOC_POST that have not been collected, beyond
+ *	COLL_INFLIGHT_FREE of each file
  * @early_bytes: kernel memory for frames and messages that came early
  * @lock: protects the next two
  * @spent_ns: time of workers beyond what the allowance has covered
@@ -52,6 +54,7 @@ struct coll_user {
 	atomic_t groups;
 	atomic_t conns;
 	atomic_t commands;
+	atomic_t posts;
 	atomic64_t early_bytes;
 	spinlock_t lock;
 	u64 spent_ns;
@@ -105,6 +108,17 @@ bool coll_user_add_command(struct coll_user *u);
 static inline void coll_user_drop_command(struct coll_user *u)
 {
 	atomic_dec(&u->commands);
+}
+
+/*
+ * Count a command that has to be collected. Return: false at the limit (module parameter
+ * max_inflight).
+ */
+bool coll_user_add_post(struct coll_user *u);
+
+static inline void coll_user_drop_post(struct coll_user *u)
+{
+	atomic_dec(&u->posts);
 }
 
 /* Commands of one user in flight at most, beyond COLL_INFLIGHT_FREE of each rank. */

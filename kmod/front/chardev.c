@@ -53,6 +53,10 @@ static inline void coll_check_abi(void)
 	BUILD_BUG_ON(sizeof(struct coll_message) != 32);
 	BUILD_BUG_ON(sizeof(struct coll_cancel) != 32);
 	BUILD_BUG_ON(sizeof(struct coll_sqe) != 16);
+	BUILD_BUG_ON(sizeof(struct coll_post_entry) != 24);
+	BUILD_BUG_ON(sizeof(struct coll_post) != 32);
+	BUILD_BUG_ON(sizeof(struct coll_completion) != 16);
+	BUILD_BUG_ON(sizeof(struct coll_collect) != 32);
 	BUILD_BUG_ON(offsetof(struct coll_status, cause) != 104);
 	BUILD_BUG_ON(offsetof(struct coll_cmd, timeout_ns) != 40);
 	BUILD_BUG_ON(offsetof(struct coll_cmd, message_addr) != 112);
@@ -84,7 +88,7 @@ static int coll_ioc_version(void __user *arg, u32 size)
 	v.features = COLL_FEAT_IOCTL | COLL_FEAT_URING | COLL_FEAT_REGISTER |
 		     COLL_FEAT_LINKS | COLL_FEAT_NETLINK | COLL_FEAT_SELECT |
 		     COLL_FEAT_SHARE | COLL_FEAT_SPIN | COLL_FEAT_STRIPE | COLL_FEAT_NARROW |
-		     COLL_FEAT_CANCEL | COLL_FEAT_PROBE;
+		     COLL_FEAT_CANCEL | COLL_FEAT_PROBE | COLL_FEAT_POST;
 	if (IS_ENABLED(CONFIG_IO_URING))
 		v.features |= COLL_FEAT_URING_FIXED;
 	if (COLL_HAS_USER_THREADS)
@@ -289,6 +293,29 @@ static int coll_ioc_cancel(struct coll_member *m, void __user *arg, u32 size)
 	return put_user(c.cancelled, &to->cancelled);
 }
 
+static int coll_ioc_post(struct coll_file *cf, void __user *arg, u32 size)
+{
+	struct coll_post p;
+	int ret;
+
+	ret = copy_struct_from_user(&p, sizeof(p), arg, size);
+	return ret ?: coll_post(cf, &p);
+}
+
+static int coll_ioc_collect(struct coll_file *cf, void __user *arg, u32 size)
+{
+	struct coll_collect __user *to = arg;
+	struct coll_collect c;
+	int ret;
+
+	ret = copy_struct_from_user(&c, sizeof(c), arg, size);
+	ret = ret ?: coll_collect(cf, &c);
+	/* The call begins again after the signal: with what is left of its time. */
+	if (ret == -ERESTARTSYS && put_user(c.timeout_ns, &to->timeout_ns))
+		return -EFAULT;
+	return ret;
+}
+
 static int coll_ioc_status(struct coll_member *m, void __user *arg, u32 size)
 {
 	struct coll_status s;
@@ -350,7 +377,7 @@ static int coll_ioctl_check(unsigned int cmd)
 		COLL_IOC_VERSION, COLL_IOC_JOIN, COLL_IOC_LINK,
 		COLL_IOC_REGISTER, COLL_IOC_UNREGISTER, COLL_IOC_ABORT,
 		COLL_IOC_SHRINK, COLL_IOC_STATUS, COLL_IOC_SELECT,
-		COLL_IOC_STRIPE, COLL_IOC_CANCEL,
+		COLL_IOC_STRIPE, COLL_IOC_CANCEL, COLL_IOC_POST, COLL_IOC_COLLECT,
 		_IOC(_IOC_WRITE, COLL_IOC_MAGIC, _IOC_NR(COLL_IOC_SUBMIT), COLL_CMD_SIZE_V0),
 	};
 	unsigned int i;
@@ -376,6 +403,10 @@ static long coll_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	switch (_IOC_NR(cmd)) {
 	case _IOC_NR(COLL_IOC_SUBMIT):
 		return coll_submit_wait(cf, arg, size);
+	case _IOC_NR(COLL_IOC_POST):
+		return coll_ioc_post(cf, p, size);
+	case _IOC_NR(COLL_IOC_COLLECT):
+		return coll_ioc_collect(cf, p, size);
 	case _IOC_NR(COLL_IOC_VERSION):
 		return coll_ioc_version(p, size);
 	case _IOC_NR(COLL_IOC_STATUS):
@@ -400,6 +431,7 @@ static int coll_open(struct inode *inode, struct file *file)
 	mutex_init(&cf->starting);
 	spin_lock_init(&cf->lock);
 	INIT_LIST_HEAD(&cf->calls);
+	coll_posts_init(&cf->posts);
 	ret = coll_end_open(cf, file);
 	if (ret)
 		goto release;
@@ -412,6 +444,13 @@ free:
 	return ret;
 }
 
+static __poll_t coll_poll(struct file *file, poll_table *wait)
+{
+	struct coll_file *cf = file->private_data;
+
+	return coll_posts_poll(&cf->posts, file, wait);
+}
+
 static int coll_flush(struct file *file, fl_owner_t id)
 {
 	coll_end_flush(file->private_data, id);
@@ -421,6 +460,7 @@ static int coll_flush(struct file *file, fl_owner_t id)
 static void coll_close(struct coll_file *cf)
 {
 	coll_calls_release(cf);
+	coll_posts_release(cf);
 	coll_progress_release(cf);
 	coll_end_release(cf);
 	coll_member_release(cf->member);
@@ -438,7 +478,8 @@ static void coll_close_work(struct work_struct *work)
 static bool coll_may_linger(struct coll_file *cf)
 {
 	return current->tgid != cf->member->tgid &&
-	       (coll_progress_may_linger(cf) || coll_calls_in_flight(cf));
+	       (coll_progress_may_linger(cf) || coll_calls_in_flight(cf) ||
+		coll_posts_in_flight(&cf->posts));
 }
 
 /*
@@ -467,6 +508,7 @@ static int coll_release(struct inode *inode, struct file *file)
 static const struct file_operations coll_fops = {
 	.owner		= THIS_MODULE,
 	.open		= coll_open,
+	.poll		= coll_poll,
 	.flush		= coll_flush,
 	.release	= coll_release,
 	.unlocked_ioctl	= coll_ioctl,

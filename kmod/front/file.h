@@ -11,6 +11,8 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
+#include "post.h"
+
 struct coll_call;
 struct coll_member;
 struct coll_progress;
@@ -33,6 +35,7 @@ struct io_uring_cmd;
  * @progress: its progress thread, set once, with release; NULL: none
  * @starting: held by who makes that
  * @progress_again: jiffies when it may be tried again; @starting
+ * @posts: nonblocking commands of COLL_IOC_POST
  * @closing: does what is left to do when nobody has it open any more
  */
 struct coll_file {
@@ -52,6 +55,7 @@ struct coll_file {
 	struct coll_progress *progress;
 	struct mutex starting;
 	unsigned long progress_again;
+	struct coll_posts posts;
 	struct work_struct closing;
 };
 

@@ -4,8 +4,9 @@
  *
  * /dev/coll: one open file is one rank ("member") of one communicator.
  * Setup verbs are ioctls. Work goes through struct coll_cmd, either by
- * COLL_IOC_SUBMIT (blocks until the collective is over) or by
- * IORING_OP_URING_CMD with cmd_op COLL_URING_SUBMIT (completes by CQE).
+ * COLL_IOC_SUBMIT (blocks until the collective is over), by
+ * IORING_OP_URING_CMD with cmd_op COLL_URING_SUBMIT (completes by CQE), or by
+ * COLL_IOC_POST (does not block; COLL_IOC_COLLECT takes completions).
  *
  * Extending. Structs only grow, at the end. The kernel takes a struct of any
  * size from its first published size on; bytes it does not know must be zero
@@ -203,6 +204,7 @@ enum coll_algorithm_id {
 #define COLL_FEAT_NARROW	(1ULL << 15)	/* wide partial results, COLL_CMD_NARROW */
 #define COLL_FEAT_CANCEL	(1ULL << 16)	/* COLL_IOC_CANCEL */
 #define COLL_FEAT_PROBE		(1ULL << 17)	/* COLL_PROBE, COLL_MPROBE, COLL_MRECV */
+#define COLL_FEAT_POST		(1ULL << 18)	/* COLL_IOC_POST, COLL_IOC_COLLECT */
 
 /**
  * struct coll_version - COLL_IOC_VERSION
@@ -767,6 +769,90 @@ struct coll_sqe {
 	__u32	flags;
 };
 
+/* Entries of one COLL_IOC_POST, completions of one COLL_IOC_COLLECT, at most */
+#define COLL_POST_MAX		1024
+
+/**
+ * struct coll_post_entry - a command for COLL_IOC_POST
+ * @arg: user address of a struct coll_cmd; read before the call returns
+ * @len: its size
+ * @flags: must be 0
+ * @tag: any number; comes back in struct coll_completion
+ */
+struct coll_post_entry {
+	__u64	arg;
+	__u32	len;
+	__u32	flags;
+	__u64	tag;
+};
+
+/**
+ * struct coll_post - COLL_IOC_POST: post commands, and do not wait for them
+ * @entries: user address of struct coll_post_entry[@nr]
+ * @nr: 1 .. COLL_POST_MAX
+ * @flags: must be 0
+ * @reserved: 0
+ *
+ * For programs that may not use io_uring. Commands are posted in order, until one is
+ * refused. Result of the call: how many have been posted. Each of them gets one
+ * struct coll_completion. The first one that was not posted gets none, and may be posted
+ * again.
+ * Errors, with none posted: those of a struct coll_cmd before it is posted; EAGAIN too many
+ * commands wait to be collected, counted like those in flight; EINVAL; EPERM not the process
+ * that opened the file; ENOTCONN not joined.
+ */
+struct coll_post {
+	__u64	entries;
+	__u32	nr;
+	__u32	flags;
+	__u64	reserved[2];
+};
+
+/**
+ * struct coll_completion - the end of a command of COLL_IOC_POST
+ * @tag: that of its struct coll_post_entry
+ * @result: 0 or -errno
+ * @reserved: 0
+ *
+ * When it is stored, the outputs of the command are where the command says, and so is
+ * its struct coll_message.
+ */
+struct coll_completion {
+	__u64	tag;
+	__s32	result;
+	__u32	reserved;
+};
+
+/* struct coll_collect.timeout_ns: wait for as long as it takes */
+#define COLL_COLLECT_FOREVER	(~(__u64)0)
+
+/**
+ * struct coll_collect - COLL_IOC_COLLECT: take completions of COLL_IOC_POST
+ * @completions: user address of struct coll_completion[@nr]
+ * @nr: room, 1 .. COLL_POST_MAX
+ * @min: wait until there are so many, at most @nr; 0: do not wait
+ * @timeout_ns: wait for so long at most; 0: do not wait; or COLL_COLLECT_FOREVER
+ * @flags: must be 0
+ * @reserved: 0
+ *
+ * Result of the call: how many completions have been stored, in the order in which the
+ * commands completed. It is less than @min when the time is over, when a signal has come, or
+ * when no command is in flight that could still complete: so it may be 0.
+ * poll() says POLLIN when there are completions.
+ * Errors, with none stored: EINVAL; EPERM not the process that opened the file; EINTR a
+ * signal handler has run that does not restart system calls (with SA_RESTART the call goes
+ * on, with what is left of its time, which is then in @timeout_ns); EFAULT; ENOMEM. A
+ * completion that could not be stored is not lost.
+ */
+struct coll_collect {
+	__u64	completions;
+	__u32	nr;
+	__u32	min;
+	__u64	timeout_ns;
+	__u32	flags;
+	__u32	reserved;
+};
+
 #define COLL_IOC_MAGIC		0xCB
 #define COLL_IOC_VERSION	_IOR(COLL_IOC_MAGIC, 0x00, struct coll_version)
 #define COLL_IOC_JOIN		_IOW(COLL_IOC_MAGIC, 0x01, struct coll_join)
@@ -780,6 +866,8 @@ struct coll_sqe {
 #define COLL_IOC_STRIPE		_IOW(COLL_IOC_MAGIC, 0x09, struct coll_stripe)
 #define COLL_IOC_CANCEL		_IOWR(COLL_IOC_MAGIC, 0x0a, struct coll_cancel)
 #define COLL_IOC_SUBMIT		_IOW(COLL_IOC_MAGIC, 0x10, struct coll_cmd)
+#define COLL_IOC_POST		_IOW(COLL_IOC_MAGIC, 0x11, struct coll_post)
+#define COLL_IOC_COLLECT	_IOWR(COLL_IOC_MAGIC, 0x12, struct coll_collect)
 
 /* io_uring cmd_op values: ioctl-encoded, so that they clash with nobody's */
 #define COLL_URING_SUBMIT	_IOW(COLL_IOC_MAGIC, 0x20, struct coll_sqe)

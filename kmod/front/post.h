@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Nonblocking commands without io_uring: COLL_IOC_POST and COLL_IOC_COLLECT.
+ *
+ * A posted command holds no reference to the file. The end of the file ends what is in
+ * flight (end.c), waits for it, and frees what nobody has collected.
+ */
+#ifndef COLL_FRONT_POST_H
+#define COLL_FRONT_POST_H
+
+#include <linux/list.h>
+#include <linux/poll.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+
+struct coll_collect;
+struct coll_file;
+struct coll_post;
+
+/**
+ * struct coll_posts - the posted commands of a file
+ * @lock: protects @done to @nr_done
+ * @done: complete, oldest first; nobody has collected them
+ * @nr: all that have not been freed
+ * @nr_flying: in flight, or about to be
+ * @nr_done: in @done; also read without the lock
+ * @wq: for who waits for any of them to complete
+ */
+struct coll_posts {
+	spinlock_t lock;
+	struct list_head done;
+	u32 nr;
+	u32 nr_flying;
+	u32 nr_done;
+	wait_queue_head_t wq;
+};
+
+void coll_posts_init(struct coll_posts *p);
+
+/**
+ * coll_post() - COLL_IOC_POST
+ * @cf: file
+ * @a: checked for size only
+ *
+ * Return: how many commands are in flight; or, if none is, why the first one is not.
+ */
+int coll_post(struct coll_file *cf, const struct coll_post *a);
+
+/**
+ * coll_collect() - COLL_IOC_COLLECT
+ * @cf: file
+ * @a: checked for size only; result: timeout_ns: what is left of it
+ *
+ * Return: how many completions have been stored; negative: none. A caller that gets
+ * -ERESTARTSYS has to store timeout_ns where the next call will read it.
+ */
+int coll_collect(struct coll_file *cf, struct coll_collect *a);
+
+/* poll() of the file: completions are there. */
+__poll_t coll_posts_poll(struct coll_posts *p, struct file *file, poll_table *wait);
+
+/* Is a posted command still in flight? The file has been released. */
+bool coll_posts_in_flight(struct coll_posts *p);
+
+/* Wait until nothing is in flight, and free all. The file has been released. Sleeps. */
+void coll_posts_release(struct coll_file *cf);
+
+#endif /* COLL_FRONT_POST_H */
