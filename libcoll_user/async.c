@@ -58,9 +58,9 @@ static int async_get(coll_comm_t *comm, struct async **a)
 		ret = comm->flags & COLL_CONFIG_NO_URING ? -EPERM :
 		      async_try(comm, &async_ring);
 		if (ret) {
-			coll_debug("no io_uring (%s): submitting from a thread",
+			coll_debug("no io_uring (%s): submitting by ioctl",
 				   coll_strerror(ret));
-			ret = async_try(comm, &async_thread);
+			ret = async_try(comm, &async_post);
 		}
 	}
 	pthread_mutex_unlock(&comm->async_once_lock);
@@ -125,7 +125,7 @@ static void push_queue(struct async *a)
 		a->inflight++;
 		if (!ret)
 			ret = a->backend->push(a, req);
-		if (ret == -EAGAIN && a->backend->reap)
+		if (ret == -EAGAIN)
 			ret = put_back(a, req);
 		if (ret)
 			async_complete(a, req, ret);
@@ -178,7 +178,7 @@ static void progress(struct async *a, bool wait)
 {
 	int ret;
 
-	if (!a->backend->reap || a->reaping) {
+	if (a->reaping) {
 		if (a->refused)
 			try_again(a, wait);
 		else if (wait)
@@ -386,17 +386,6 @@ static int ioctl_cancel(coll_comm_t *comm, uint64_t handle, uint32_t flags)
 	return ioctl(comm->fd, COLL_IOC_CANCEL, &c) ? -errno : 0;
 }
 
-/* Lock held. What the kernel does not know may be on its way to it through a thread. */
-static void cancel_one(struct async *a, coll_request_t *req)
-{
-	while (!req->done && ioctl_cancel(a->comm, req->cmd.handle, 0) == -ENOENT &&
-	       a->backend->wants_all) {
-		pthread_mutex_unlock(&a->lock);
-		usleep(ASYNC_REFUSED_US);
-		pthread_mutex_lock(&a->lock);
-	}
-}
-
 int coll_cancel(coll_request_t *req)
 {
 	struct async *a;
@@ -410,7 +399,7 @@ int coll_cancel(coll_request_t *req)
 	a = req->async;
 	pthread_mutex_lock(&a->lock);
 	if (req->active && !req->done && !unqueue(a, req))
-		cancel_one(a, req);
+		ioctl_cancel(a->comm, req->cmd.handle, 0);
 	pthread_mutex_unlock(&a->lock);
 	return 0;
 }
@@ -479,13 +468,6 @@ bool async_in_use(coll_comm_t *comm)
 	return comm->async;
 }
 
-bool async_wants_all(coll_comm_t *comm)
-{
-	struct async *a = comm->async;
-
-	return a && a->backend->wants_all;
-}
-
 void async_flush(coll_comm_t *comm)
 {
 	struct async *a = comm->async;
@@ -519,14 +501,8 @@ void async_destroy(coll_comm_t *comm)
 		return;
 	pthread_mutex_lock(&a->lock);
 	while (a->inflight || a->queue) {
-		uint64_t before = a->completed;
-
 		cancel_receives(a);
-		/* A receive may be on its way to the kernel through a thread. */
-		if (a->backend->wants_all && a->completed == before)
-			try_again(a, true);
-		else
-			progress(a, true);
+		progress(a, true);
 	}
 	while (a->live)
 		retire(a, a->live);

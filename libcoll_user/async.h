@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * Nonblocking commands: a private ring for each communicator, or, where
- * io_uring is not to be had, a thread that submits one command after the other.
+ * io_uring is not to be had, COLL_IOC_POST.
  *
  * The module takes a limited number of commands of one rank at a time; those
  * beyond wait here, and move on whenever the application calls for a result.
@@ -46,23 +46,20 @@ struct coll_request {
  * struct async_backend - how commands get into the kernel
  * @init: 0, or -errno: this way is not to be had here
  * @destroy: nothing is under way any more
- * @push: submit @req now; lock held. Completion comes from @reap, or from the
- *	backend's own thread with async_complete(). -EAGAIN, of those
- *	with @reap: it is to be tried again.
+ * @push: submit @req now; lock held. Completion comes from @reap. -EAGAIN: it is to be
+ *	tried again.
  * @reap: take what completions there are, waiting for one if @wait; lock held
- *	at entry and exit, dropped while waiting. NULL: completions come by
- *	themselves. Negative errno: no more completions can be had.
- * @wants_all: blocking commands must come through here, too, to stay in order
+ *	at entry and exit, dropped while waiting. Negative errno: no more completions
+ *	can be had.
  */
 struct async_backend {
 	int (*init)(struct async *a);
 	void (*destroy)(struct async *a);
 	int (*push)(struct async *a, coll_request_t *req);
 	int (*reap)(struct async *a, bool wait);
-	bool wants_all;
 };
 
-extern const struct async_backend async_ring, async_thread;
+extern const struct async_backend async_ring, async_post;
 
 /**
  * struct async - nonblocking commands of one communicator
@@ -95,17 +92,8 @@ struct async {
 /* For backends, lock held. */
 void async_complete(struct async *a, coll_request_t *req, int res);
 
-/*
- * async_talk.c: messages of the thread backend. *@t is made by the first one; lock held.
- * talk_destroy(): nothing is under way any more, the lock is not held; NULL is allowed.
- */
-struct talk;
-int talk_push(struct async *a, struct talk **t, coll_request_t *req);
-void talk_destroy(struct talk *t);
-
 /* For blocking calls: is there anything they have to mind? */
 bool async_in_use(coll_comm_t *comm);
-bool async_wants_all(coll_comm_t *comm);
 /* Wait until everything is submitted. */
 void async_flush(coll_comm_t *comm);
 /* Wait for one completion; false: nothing is under way. */

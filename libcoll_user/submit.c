@@ -66,17 +66,8 @@ int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
 		copy.timeout_ns = comm->timeout_ns;
 		cmd = &copy;
 	}
-	/*
-	 * The kernel numbers commands as they come. Those that wait in user
-	 * space come first, and with a submitting thread all go its way.
-	 */
+	/* The kernel numbers commands as they come. Those that wait in user space come first. */
 	if (async_in_use(comm)) {
-		if (async_wants_all(comm)) {
-			coll_request_t *req;
-
-			ret = coll_isubmit(comm, cmd, &req);
-			return ret ? ret : coll_wait(req);
-		}
 		async_flush(comm);
 		/* No room in the kernel: what is under way will make some. */
 		while ((ret = ioctl_submit(comm, cmd)) == -EAGAIN && async_reap_one(comm))
