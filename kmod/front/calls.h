@@ -11,6 +11,9 @@
  * A thread may never come back: it was killed, or a handler jumped elsewhere. Then the
  * command goes on nevertheless, for the others count on it. It is freed with the file, and
  * so is the memory of a command that nobody has fetched the result of.
+ *
+ * A call of COLL_IOC_COLLECT that waits is a call here, too, so that its reference to the file
+ * counts. It has no command, and is never parked.
  */
 #ifndef COLL_FRONT_CALLS_H
 #define COLL_FRONT_CALLS_H

@@ -9,9 +9,11 @@
  *	  code of the user's exits: coll_process_ends(); or
  *	- its address space goes, by exit or by exec: the mmu notifier; or io_uring cancels
  *	  what the process has in flight, which exec() waits for; or
- *	- a blocking call of it is killed. If no signal has killed the process, it execs.
+ *	- a blocking call, or one that collects, is killed. If no signal has killed the
+ *	  process, it execs.
  * Rule 2: the file has been closed when the only references to it that are left are those
- * of commands in flight. Then nobody can ever collect or cancel these.
+ * of commands in flight. Then nobody can ever collect or cancel these. Commands of
+ * COLL_IOC_POST have no reference.
  *
  * The references of rule 2 are counted by struct file, also those that any system call holds
  * for a moment. When such a call ends after the last close() nobody tells us. So a close()

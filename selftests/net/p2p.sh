@@ -30,7 +30,7 @@ many()
 
 cases='1:1 2:1 4:1 2:2 4:2 4:4 5:3'
 
-plan $(($(wc -w <<<"$cases") * 5 + 6))
+plan $(($(wc -w <<<"$cases") * 5 + 8))
 echo "# COLL_TEST_SEED=$seed"
 for one in $cases; do
 	ranks=${one%:*} nodes=${one#*:}
@@ -49,4 +49,6 @@ talk "${one%:*}" "${one#*:}" "without io_uring: ring" ring
 talk "${one%:*}" "${one#*:}" "without io_uring: random messages" storm "$seed" "$(many "$one")"
 talk "${one%:*}" "${one#*:}" "without io_uring: between collectives" mixed
 talk "${one%:*}" "${one#*:}" "without io_uring: probes" probe 50
+talk 2 1 "without io_uring: many at once" flood "$(($(many 4) * 2))"
+talk 2 2 "without io_uring: many at once" flood "$(($(many 4) * 2))"
 finish
