@@ -13,6 +13,8 @@
 
 #define MS		1000000ULL
 #define SETUP_MS	20000
+/* Probes that wait for one message: three slices of the kernel's. */
+#define CROWD		200
 
 /* Of the ranks that talk: all on one node or not. */
 static const struct { uint32_t size, nodes; } shapes[] = {
@@ -181,6 +183,37 @@ TEST(waiting)
 		EXPECT_EQ(-ECANCELED, talk_result(&t, last, m[0]));
 		EXPECT_EQ(1, raw_cancel_receives(t.c.fd[last]));
 		EXPECT_EQ(-ECANCELED, talk_result(&t, last, p[0]));
+		EXPECT_EQ(0, test_good(&t.c));
+		talk_stop(&t);
+	}
+}
+
+/* More probes than are completed at once: all see the one message, before it is received. */
+TEST(many_wait)
+{
+	struct coll_message got[CROWD], late;
+	unsigned int p[CROWD], after, s, i;
+	int32_t v = 9, o = 0;
+
+	FOR_SHAPES(last) {
+		ASSERT_EQ(0, talk_start(&t, shapes[sh].size, shapes[sh].nodes));
+		for (i = 0; i < CROWD; i++)
+			p[i] = probe(last, COLL_PROBE, i & 1 ? 0 : COLL_RANK_ANY,
+				     i & 2 ? 3 : COLL_TAG_ANY, &got[i]);
+		s = talk_send(&t, 0, last, 3, &v, 4);
+		/* it is there: an offer takes its time from one node to another */
+		ASSERT_EQ(0, talk_result(&t, last, p[0]));
+		EXPECT_EQ(0, talk_result(&t, last, talk_recv(&t, last, 0, 3, &o, 4, NULL)));
+		after = probe(last, COLL_PROBE, 0, 3, &late);
+		for (i = 0; i < CROWD; i++) {
+			ASSERT_EQ(0, talk_result(&t, last, p[i])) TH_LOG("%u", i);
+			ASSERT_TRUE(!got[i].source && got[i].tag == 3 && got[i].bytes == 4);
+		}
+		EXPECT_EQ(0, talk_result(&t, 0, s));
+		EXPECT_EQ(9, o);
+		EXPECT_TRUE(talk_pending(&t, last, after));
+		EXPECT_EQ(0, talk_cancel(&t, last, after));
+		EXPECT_EQ(-ECANCELED, talk_result(&t, last, after));
 		EXPECT_EQ(0, test_good(&t.c));
 		talk_stop(&t);
 	}
