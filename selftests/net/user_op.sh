@@ -26,6 +26,6 @@ for one in $cases; do
 	IFS=: read -r ranks nodes many <<<"$one"
 	user_op "$ranks" "$nodes" "$many"
 done
-# Windows overlap by a thread, too.
+# Windows overlap without io_uring, too.
 user_op 3 3 "$big" --env COLL_NO_URING=1
 finish

@@ -5,7 +5,8 @@
  * ioctl       blocking calls, any memory
  * registered  blocking calls, buffers registered before
  * uring       nonblocking calls by io_uring, buffers registered before
- * thread      the same where there is no io_uring: the library's thread calls
+ * thread      the same where there is no io_uring: by COLL_IOC_POST. Named when the library had
+ *             a thread for that, as the rows of performance.csv are.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -42,7 +42,7 @@ typedef struct coll_request coll_request_t;
 /** As send buffer: the input is in the receive buffer. */
 #define COLL_IN_PLACE	((const void *)-1)
 
-/** struct coll_config.flags: nonblocking calls by a thread, not by io_uring */
+/** struct coll_config.flags: nonblocking calls by ioctl, not by io_uring */
 #define COLL_CONFIG_NO_URING	(1U << 0)
 
 /**
