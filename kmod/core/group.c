@@ -20,6 +20,7 @@
 #include "msg.h"
 #include "op.h"
 #include "select.h"
+#include "tensor.h"
 #include "trace.h"
 
 /*
@@ -64,6 +65,7 @@ void coll_group_exit(void)
 
 static void coll_group_free(struct coll_group *g)
 {
+	coll_tensors_free(g);
 	ida_free(&coll_group_ids, g->id);
 	coll_select_free(g);
 	coll_op_discard(g->spare);
@@ -310,6 +312,11 @@ static struct coll_group *coll_group_alloc(const struct coll_join_args *a, u32 n
 	g->most_local = coll_most_local(g);
 	g->remote_left.seq = U64_MAX;
 	strscpy(g->host, utsname()->nodename, sizeof(g->host));
+	ret = j->flags & COLL_JOIN_NAMED ? coll_tensors_init(g) : 0;
+	if (ret) {
+		coll_group_free(g);
+		return ERR_PTR(ret);
+	}
 	return g;
 }
 
@@ -322,7 +329,7 @@ static int coll_group_fits(const struct coll_group *g,
 	if (!uid_eq(g->uid, a->uid))
 		return -EPERM;
 	if (g->size != j->size || g->nr_nodes != j->nr_nodes ||
-	    g->epoch != j->epoch ||
+	    g->epoch != j->epoch || !g->tensors != !(j->flags & COLL_JOIN_NAMED) ||
 	    memcmp(g->node_of, a->node_of, array_size(g->size, sizeof(u32))))
 		return -EINVAL;
 	if (g->error || g->nr_left || g->remote_left.seq != U64_MAX)
@@ -470,6 +477,7 @@ void coll_group_left(struct coll_member *m)
 	spin_unlock(&g->lock);
 
 	coll_msgs_left(g, m->rank);
+	coll_tensors_left(g);
 	if (beyond)
 		coll_group_misses(g, m->rank, m->tgid, beyond);
 	else
@@ -545,6 +553,7 @@ void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
 	coll_links_call(g);	/* ABORT goes first, our own ops after */
 	coll_group_end_ops(g);
 	coll_msgs_fail(g);
+	coll_tensors_fail(g);
 	coll_group_put(g);
 }
 
@@ -591,6 +600,7 @@ void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq)
 	beyond = coll_first_op_beyond(g, seq);
 	spin_unlock(&g->lock);
 	coll_msgs_left(g, rank);
+	coll_tensors_left(g);
 	if (beyond)
 		coll_group_misses(g, rank, 0, beyond);
 }

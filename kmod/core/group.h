@@ -51,6 +51,7 @@ struct coll_member;
 struct coll_msgs;
 struct coll_op;
 struct coll_table;
+struct coll_tensors;
 
 /**
  * struct coll_left - a rank that has gone without harm
@@ -109,6 +110,7 @@ struct coll_left {
  * @turns: of each local rank, by local index; see turn.h
  * @memlock_wanted: see struct coll_status
  * @msgs: send, recv and sendrecv: their state
+ * @tensors: named collectives; NULL: it has numbered ones. Set before anybody knows the group.
  * @tables: what COLL_ALG_AUTO means, by collective; NULL: what it always does
  * @stall: looks now and then whether the oldest running op is still the same one
  * @stall_seq: the op it saw last; its own
@@ -169,6 +171,7 @@ struct coll_group {
 	struct coll_turn *turns;
 	u64 memlock_wanted;
 	struct coll_msgs *msgs;
+	struct coll_tensors *tensors;
 	struct coll_table *tables[COLL_NR_COLLECTIVES];
 	struct delayed_work stall;
 	u64 stall_seq;

@@ -36,6 +36,16 @@
 #define COLL_USER_COMMANDS	SZ_2M
 #define COLL_INFLIGHT_FREE	64U
 /*
+ * Names of one communicator: about 1.5 KiB each, for as long as it lives. And of one user,
+ * if the module parameter says nothing else.
+ */
+#define COLL_TENSOR_NAMES	65536U
+#define COLL_USER_NAMES		SZ_1M
+/* Hash buckets for them, a power of two: a rehash would be long under a spinlock. */
+#define COLL_TENSOR_BUCKETS	4096U
+/* Named collectives of a member that it has not collected. */
+#define COLL_TENSORS_KEPT	65536U
+/*
  * A vector this small is copied, not pinned: at most a page. And slots for that which a
  * member keeps when they are not in use.
  */

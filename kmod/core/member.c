@@ -30,6 +30,8 @@ struct coll_member *coll_member_open(void)
 	mutex_init(&m->setup);
 	coll_pins_init(&m->pins);
 	coll_slots_init(&m->slots);
+	INIT_LIST_HEAD(&m->tensors.done);
+	init_waitqueue_head(&m->tensors.wq);
 	xa_init_flags(&m->bufs, XA_FLAGS_ALLOC1);
 	return m;
 }

@@ -6,6 +6,7 @@
 #include <linux/atomic.h>
 #include <linux/mutex.h>
 #include <linux/rbtree.h>
+#include <linux/wait.h>
 #include <linux/xarray.h>
 
 #include <linux/coll.h>
@@ -17,6 +18,24 @@
 struct coll_group;
 struct coll_op;
 struct task_struct;
+
+/**
+ * struct coll_member_tensors - named collectives of a member; group->lock
+ * @waiting: posted and not started
+ * @open: posted, and their buffers are in use
+ * @kept: posted and not collected
+ * @done: those that are to be collected
+ * @nr_done: how many
+ * @wq: who collects sleeps here
+ */
+struct coll_member_tensors {
+	u32 waiting;
+	u32 open;
+	u32 kept;
+	struct list_head done;
+	u32 nr_done;
+	wait_queue_head_t wq;
+};
 
 /**
  * struct coll_member - an open file of /dev/coll
@@ -36,6 +55,7 @@ struct task_struct;
  * @talking: messages posted that are not over; group->lock
  * @messages: messages posted; group->lock
  * @handles: of these, those in flight that have a handle, by that; group->lock
+ * @tensors: named collectives
  * @pins: plain buffers that stay pinned
  * @slots: room for small vectors
  * @no_turns: blocking calls until one may let others have its CPU without falling asleep. A
@@ -61,6 +81,7 @@ struct coll_member {
 	u32 talking;
 	u64 messages;
 	struct rb_root handles;
+	struct coll_member_tensors tensors;
 	struct coll_pins pins;
 	struct coll_slots slots;
 	u32 no_turns;
@@ -94,7 +115,7 @@ static inline struct coll_group *coll_member_group(struct coll_member *m)
 /* Commands in flight. Under group->lock. */
 static inline u64 coll_member_inflight(const struct coll_member *m)
 {
-	return m->posted - m->completed + m->talking;
+	return m->posted - m->completed + m->talking + m->tensors.waiting;
 }
 
 /* Has it any command in flight? */

@@ -114,7 +114,7 @@ static void coll_op_end_work(struct work_struct *work)
 	coll_op_ended(container_of(work, struct coll_op, end_work));
 }
 
-static struct coll_op *coll_op_alloc(void)
+struct coll_op *coll_op_alloc(void)
 {
 	struct coll_op *op = kmalloc(sizeof(*op), GFP_KERNEL_ACCOUNT);
 
@@ -278,20 +278,15 @@ static void coll_op_doom(struct coll_op *op, u32 missing)
 /*
  * Under group->lock, with a spare op that is taken if it is needed. Return: 0 posted,
  * *@doomed: look whether the group fails by it; -EBADE disagrees with what others posted;
- * -EDQUOT: too many in flight; -ENOMEM: come back with a spare op; or the sticky error.
+ * -ENOMEM: come back with a spare op.
  */
-static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare, bool *doomed)
+static int coll_op_queue(struct coll_req *req, struct coll_op **spare, bool *doomed)
 {
 	struct coll_member *m = req->member;
 	struct coll_group *g = coll_member_group(m);
 	u64 seq = m->posted + 1;
 	struct coll_op *op;
 	u32 missing;
-
-	if (g->error)
-		return -g->error;
-	if (coll_req_count(req))
-		return -EDQUOT;
 
 	op = coll_op_find(g, m);
 	if (!op) {
@@ -309,6 +304,26 @@ static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare, boo
 	if (*doomed)
 		coll_op_doom(op, missing);
 	return 0;
+}
+
+/* Likewise. Return: also -EDQUOT: too many in flight; or the sticky error. */
+static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare, bool *doomed)
+{
+	struct coll_group *g = coll_member_group(req->member);
+
+	if (g->error)
+		return -g->error;
+	if (coll_req_count(req))
+		return -EDQUOT;
+	return coll_op_queue(req, spare, doomed);
+}
+
+int coll_op_post_ordered(struct coll_req *req, struct coll_op **spare)
+{
+	bool doomed;
+
+	lockdep_assert_held(&coll_member_group(req->member)->lock);
+	return coll_op_queue(req, spare, &doomed);
 }
 
 /* What a rank posts is not what the others did. */

@@ -54,6 +54,8 @@ struct coll_worker;
  * @got: of messages: what was received
  * @has_got: something was
  * @counted: it counts in user->commands, see coll_req_count()
+ * @named: the coordinator says when it is posted, see tensor.h; set by front before
+ *	it is decoded
  * @list: in the op, by local index; group->lock
  * @sleeper: a thread of the rank that can be woken to help; NULL: none
  * @done: called exactly once for a posted request, in process context, when the
@@ -79,6 +81,7 @@ struct coll_req {
 	struct coll_message got;
 	bool has_got;
 	bool counted;
+	bool named;
 	struct list_head list;
 	struct coll_sleeper *sleeper;
 	void (*done)(struct coll_req *req, int result);
@@ -154,6 +157,19 @@ struct coll_op {
  * -ENOMEM; or the group's sticky error.
  */
 int coll_op_post(struct coll_req *req);
+
+/* Memory for an op, for coll_op_post_ordered(); NULL: there is none. */
+struct coll_op *coll_op_alloc(void);
+
+/**
+ * coll_op_post_ordered() - post a named collective, which counts already
+ * @req: its turn has come
+ * @spare: memory for an op, which is taken if it is needed
+ *
+ * Under group->lock; coll_group_check_doom() and coll_group_advance() are to follow without.
+ * Return: 0; -EBADE: disagrees with what other local ranks posted.
+ */
+int coll_op_post_ordered(struct coll_req *req, struct coll_op **spare);
 
 /**
  * coll_req_help() - work on the op of a request instead of sleeping

@@ -25,6 +25,10 @@ static unsigned int max_inflight = COLL_USER_COMMANDS;
 module_param(max_inflight, uint, 0644);
 MODULE_PARM_DESC(max_inflight, "commands of one user in flight, beyond the first 64 of each rank");
 
+static unsigned int max_names = COLL_USER_NAMES;
+module_param(max_names, uint, 0644);
+MODULE_PARM_DESC(max_names, "names of tensors of one user, counted until their communicator is freed");
+
 static unsigned int worker_share = COLL_USER_SHARE;
 module_param(worker_share, uint, 0644);
 MODULE_PARM_DESC(worker_share, "percent of all CPU time that workers take for one user at normal priority; beyond that at nice 19");
@@ -184,6 +188,11 @@ bool coll_user_add_command(struct coll_user *u)
 bool coll_user_add_post(struct coll_user *u)
 {
 	return coll_user_add(&u->posts, coll_user_max_commands());
+}
+
+bool coll_user_add_name(struct coll_user *u)
+{
+	return coll_user_add(&u->names, min(READ_ONCE(max_names), (unsigned int)INT_MAX / 2));
 }
 
 bool coll_user_charge_early(struct coll_user *u, u64 bytes)

@@ -38,6 +38,7 @@
  * @commands: commands in flight beyond COLL_INFLIGHT_FREE of each rank
  * @posts: commands of COLL_IOC_POST that have not been collected, beyond
  *	COLL_INFLIGHT_FREE of each file
+ * @names: names of tensors
  * @early_bytes: kernel memory for frames and messages that came early
  * @lock: protects the next two
  * @spent_ns: time of workers beyond what the allowance has covered
@@ -55,6 +56,7 @@ struct coll_user {
 	atomic_t conns;
 	atomic_t commands;
 	atomic_t posts;
+	atomic_t names;
 	atomic64_t early_bytes;
 	spinlock_t lock;
 	u64 spent_ns;
@@ -119,6 +121,14 @@ bool coll_user_add_post(struct coll_user *u);
 static inline void coll_user_drop_post(struct coll_user *u)
 {
 	atomic_dec(&u->posts);
+}
+
+/* Count a name of a tensor. Return: false at the limit (module parameter max_names). */
+bool coll_user_add_name(struct coll_user *u);
+
+static inline void coll_user_drop_name(struct coll_user *u)
+{
+	atomic_dec(&u->names);
 }
 
 /* Commands of one user in flight at most, beyond COLL_INFLIGHT_FREE of each rank. */

@@ -21,6 +21,7 @@
 #include "../core/select.h"
 #include "../core/support.h"
 #include "../core/status.h"
+#include "../core/tensor.h"
 #include "calls.h"
 #include "decode.h"
 #include "end.h"
@@ -57,6 +58,10 @@ static inline void coll_check_abi(void)
 	BUILD_BUG_ON(sizeof(struct coll_post) != 32);
 	BUILD_BUG_ON(sizeof(struct coll_completion) != 16);
 	BUILD_BUG_ON(sizeof(struct coll_collect) != 32);
+	BUILD_BUG_ON(sizeof(struct coll_tensor) != 120);
+	BUILD_BUG_ON(sizeof(struct coll_tensor_post) != 40);
+	BUILD_BUG_ON(sizeof(struct coll_tensor_result) != 48);
+	BUILD_BUG_ON(sizeof(struct coll_tensor_wait) != 48);
 	BUILD_BUG_ON(offsetof(struct coll_status, cause) != 104);
 	BUILD_BUG_ON(offsetof(struct coll_cmd, timeout_ns) != 40);
 	BUILD_BUG_ON(offsetof(struct coll_cmd, message_addr) != 112);
@@ -88,7 +93,7 @@ static int coll_ioc_version(void __user *arg, u32 size)
 	v.features = COLL_FEAT_IOCTL | COLL_FEAT_URING | COLL_FEAT_REGISTER |
 		     COLL_FEAT_LINKS | COLL_FEAT_NETLINK | COLL_FEAT_SELECT |
 		     COLL_FEAT_SHARE | COLL_FEAT_SPIN | COLL_FEAT_STRIPE | COLL_FEAT_NARROW |
-		     COLL_FEAT_CANCEL | COLL_FEAT_PROBE | COLL_FEAT_POST;
+		     COLL_FEAT_CANCEL | COLL_FEAT_PROBE | COLL_FEAT_POST | COLL_FEAT_TENSORS;
 	if (IS_ENABLED(CONFIG_IO_URING))
 		v.features |= COLL_FEAT_URING_FIXED;
 	if (COLL_HAS_USER_THREADS)
@@ -109,7 +114,7 @@ static int coll_ioc_join(struct coll_member *m, void __user *arg, u32 size)
 	ret = copy_struct_from_user(j, sizeof(*j), arg, size);
 	if (ret)
 		return ret;
-	if (j->flags & ~COLL_JOIN_EXISTING ||
+	if (j->flags & ~(COLL_JOIN_EXISTING | COLL_JOIN_NAMED) ||
 	    memchr_inv(j->reserved, 0, sizeof(j->reserved)) ||
 	    !j->size || j->size > COLL_MAX_SIZE)
 		return -EINVAL;
@@ -378,6 +383,7 @@ static int coll_ioctl_check(unsigned int cmd)
 		COLL_IOC_REGISTER, COLL_IOC_UNREGISTER, COLL_IOC_ABORT,
 		COLL_IOC_SHRINK, COLL_IOC_STATUS, COLL_IOC_SELECT,
 		COLL_IOC_STRIPE, COLL_IOC_CANCEL, COLL_IOC_POST, COLL_IOC_COLLECT,
+		COLL_IOC_TENSOR_POST, COLL_IOC_TENSOR_WAIT,
 		_IOC(_IOC_WRITE, COLL_IOC_MAGIC, _IOC_NR(COLL_IOC_SUBMIT), COLL_CMD_SIZE_V0),
 	};
 	unsigned int i;
@@ -407,6 +413,10 @@ static long coll_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return coll_ioc_post(cf, p, size);
 	case _IOC_NR(COLL_IOC_COLLECT):
 		return coll_ioc_collect(cf, p, size);
+	case _IOC_NR(COLL_IOC_TENSOR_POST):
+		return coll_ioc_tensor_post(cf, p, size);
+	case _IOC_NR(COLL_IOC_TENSOR_WAIT):
+		return coll_ioc_tensor_wait(cf, p, size);
 	case _IOC_NR(COLL_IOC_VERSION):
 		return coll_ioc_version(p, size);
 	case _IOC_NR(COLL_IOC_STATUS):
@@ -461,6 +471,7 @@ static void coll_close(struct coll_file *cf)
 {
 	coll_calls_release(cf);
 	coll_posts_release(cf);
+	coll_tensors_release(cf->member);
 	coll_progress_release(cf);
 	coll_end_release(cf);
 	coll_member_release(cf->member);
@@ -479,7 +490,7 @@ static bool coll_may_linger(struct coll_file *cf)
 {
 	return current->tgid != cf->member->tgid &&
 	       (coll_progress_may_linger(cf) || coll_calls_in_flight(cf) ||
-		coll_posts_in_flight(&cf->posts));
+		coll_posts_in_flight(&cf->posts) || coll_tensors_open(cf->member));
 }
 
 /*

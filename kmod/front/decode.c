@@ -359,6 +359,10 @@ static int coll_decode_alive(struct coll_member *m, u64 arg, u32 len,
 	if ((c->flags & COLL_CMD_WAITS) == COLL_CMD_WAITS)
 		return -EINVAL;
 	c->collective = array_index_nospec(c->collective, COLL_NR_COLLECTIVES);
+	/* Ops of such a communicator are those that the coordinator starts, and no others. */
+	if (req->named ? coll_is_message(c->collective) :
+	    g->tensors && !coll_is_message(c->collective))
+		return -EOPNOTSUPP;
 	if (coll_is_message(c->collective))
 		return coll_decode_message(m, fixed, req);
 	ret = coll_check_kind(c, g);

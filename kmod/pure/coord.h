@@ -34,66 +34,21 @@
 #include "env.h"
 
 /* Bytes of a name. */
-#define COLL_COORD_NAME_MAX	255
-#define COLL_COORD_DIMS		8
+#define COLL_COORD_NAME_MAX	COLL_TENSOR_NAME_MAX
+#define COLL_COORD_DIMS		COLL_TENSOR_DIMS
 /* Children of a node at most. */
 #define COLL_COORD_FANOUT	16
-#define COLL_COORD_PRIORITY_MAX	1000000
+#define COLL_COORD_PRIORITY_MAX	COLL_TENSOR_PRIORITY_MAX
 
-/**
- * enum coll_coord_field - parameters of a tensor on which all ranks must agree
- *
- * In this order they are compared, and the first one that differs is reported.
- *
- * @COLL_FIELD_DTYPE: enum coll_dtype
- * @COLL_FIELD_COLLECTIVE: enum coll_collective
- * @COLL_FIELD_NDIM: number of dimensions, 0 to COLL_COORD_DIMS
- * @COLL_FIELD_DIM0: first dimension; 0 where each rank has a length of its own
- * @COLL_FIELD_PRESCALE: bits of the factor for inputs, as f64
- * @COLL_FIELD_POSTSCALE: bits of the factor for results, as f64
- * @COLL_FIELD_OP: enum coll_op_code
- * @COLL_FIELD_ROOT: rank, of rooted collectives
- * @COLL_FIELD_WIRE: enum coll_dtype of what is sent between nodes, 0: that of the tensor
- * @COLL_FIELD_FLAGS: of the command
- * @COLL_FIELD_PRIORITY: up to COLL_COORD_PRIORITY_MAX; higher ones are started first
- * @COLL_FIELD_GROUP: digest of the names of the group it belongs to; 0: of none
- * @COLL_FIELD_MEMBERS: tensors of that group
- */
-enum coll_coord_field {
-	COLL_FIELD_DTYPE,
-	COLL_FIELD_COLLECTIVE,
-	COLL_FIELD_NDIM,
-	COLL_FIELD_DIM0,
-	COLL_FIELD_PRESCALE = COLL_FIELD_DIM0 + COLL_COORD_DIMS,
-	COLL_FIELD_POSTSCALE,
-	COLL_FIELD_OP,
-	COLL_FIELD_ROOT,
-	COLL_FIELD_WIRE,
-	COLL_FIELD_FLAGS,
-	COLL_FIELD_PRIORITY,
-	COLL_FIELD_GROUP,
-	COLL_FIELD_MEMBERS,
-	COLL_NR_FIELDS
-};
-
+/* By enum coll_tensor_field. */
 struct coll_coord_params {
 	u64 field[COLL_NR_FIELDS];
 };
 
-/* Why a tensor ends without being started. */
-enum coll_coord_cause {
-	COLL_BAD_NONE		= 0,
-	COLL_BAD_MISMATCH	= 1,	/* two ranks disagree about a field */
-	COLL_BAD_TIMEOUT	= 2,	/* a deadline passed before all had submitted it */
-	COLL_BAD_JOINED		= 3,	/* a rank has joined, and this collective needs all */
-	COLL_BAD_LEFT		= 4,	/* a rank has left */
-	COLL_NR_BAD
-};
-
 /**
  * struct coll_coord_bad - why a tensor has ended
- * @cause: enum coll_coord_cause; COLL_BAD_NONE: it has not
- * @field: MISMATCH: enum coll_coord_field
+ * @cause: enum coll_tensor_cause; COLL_BAD_NONE: it has not
+ * @field: MISMATCH: enum coll_tensor_field
  * @rank: MISMATCH: two ranks that disagree. Otherwise the first one is the rank whose
  *	deadline has passed, or that has left
  * @value: MISMATCH: what each of them has in the field
@@ -459,7 +414,7 @@ bool coll_coord_to_child(struct coll_coord *c, u32 child, struct coll_coord_rec 
 
 /* --- coord_wire.c ------------------------------------------------------------ */
 
-/* Bytes of a record at most. */
+/* Bytes of a record at most; a frame holds two of them. */
 #define COLL_COORD_REC_MAX	(24 + 48 + 8 * COLL_NR_FIELDS + COLL_COORD_NAME_MAX)
 
 /* Encode. Return: bytes. */

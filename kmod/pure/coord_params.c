@@ -33,7 +33,7 @@ int coll_coord_check(const struct coll_coord_params *p)
 	    !f[COLL_FIELD_COLLECTIVE] || f[COLL_FIELD_COLLECTIVE] >= COLL_NR_COLLECTIVES ||
 	    f[COLL_FIELD_DTYPE] >> 32 || f[COLL_FIELD_OP] >> 32 ||
 	    f[COLL_FIELD_ROOT] >> 32 || f[COLL_FIELD_WIRE] >> 32 ||
-	    f[COLL_FIELD_MEMBERS] >> 32)
+	    f[COLL_FIELD_MEMBERS] >> 32 || f[COLL_FIELD_ALGORITHM] >> 32)
 		return -EINVAL;
 	/* A group has members, and what is in no group has none. */
 	if (!f[COLL_FIELD_GROUP] != !f[COLL_FIELD_MEMBERS])
@@ -64,6 +64,7 @@ bool coll_coord_fuse(const struct coll_coord_params *a, const struct coll_coord_
 	static const u8 same[] = {
 		COLL_FIELD_COLLECTIVE, COLL_FIELD_DTYPE, COLL_FIELD_OP, COLL_FIELD_PRESCALE,
 		COLL_FIELD_POSTSCALE, COLL_FIELD_WIRE, COLL_FIELD_FLAGS, COLL_FIELD_PRIORITY,
+		COLL_FIELD_ALGORITHM,
 	};
 	size_t k;
 

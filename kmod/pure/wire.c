@@ -109,6 +109,12 @@ static bool cancel_ok(const struct coll_frame *f)
 	return !f->length && !f->transfer && f->seq && !f->offset && !f->signature;
 }
 
+/* Records, one behind the other: they say themselves how long they are. */
+static bool tensor_ok(const struct coll_frame *f)
+{
+	return f->length && f->length <= COLL_WIRE_TENSOR_MAX && control_ok(f, f->length);
+}
+
 static bool msg_ok(const struct coll_frame *f)
 {
 	return data_ok(f) && f->length && !f->transfer && !f->signature;
@@ -168,6 +174,9 @@ int coll_wire_get_header(const u8 *buf, struct coll_frame *f)
 		break;
 	case COLL_FRAME_CANCEL:
 		ok = cancel_ok(f);
+		break;
+	case COLL_FRAME_TENSOR:
+		ok = tensor_ok(f);
 		break;
 	default:
 		ok = false;

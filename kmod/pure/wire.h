@@ -3,7 +3,7 @@
  * What goes over a link: frames of a fixed header and a payload, little-endian.
  *
  * Two streams make a link. Stripe 0 (control) carries HELLO, PROOF, ABORT, BYE, POST, ACK,
- * RTS, CTS and CANCEL, and is always read. A data stripe carries HELLO and PROOF first, DATA
+ * RTS, CTS, CANCEL and TENSOR, and is always read. A data stripe carries HELLO and PROOF first, DATA
  * and MSG then.
  * DATA is read only as far as posted ops want the bytes: that is the flow control, and
  * the reason why an ABORT must not have to queue behind data. MSG always has a place to
@@ -29,7 +29,8 @@
 #define COLL_WIRE_BYE		16
 #define COLL_WIRE_RTS		24
 #define COLL_WIRE_PROOF		32
-#define COLL_WIRE_CTRL_MAX	72		/* the largest of these */
+#define COLL_WIRE_TENSOR_MAX	1024		/* TENSOR: from 1 byte on */
+#define COLL_WIRE_CTRL_MAX	1024		/* the largest of these */
 #define COLL_WIRE_NAME		16		/* public name of a communicator */
 #define COLL_WIRE_NONCE		16
 #define COLL_WIRE_LABEL		16		/* first bytes of all that is authenticated */
@@ -51,6 +52,7 @@ enum coll_frame_type {
 	COLL_FRAME_MSG		= 9,	/* bytes of message @seq, in the order of CTS */
 	COLL_FRAME_CANCEL	= 10,	/* message @seq is wanted back: the CTS tells */
 	COLL_FRAME_PROOF	= 11,	/* the answer to HELLO: the sender knows the key */
+	COLL_FRAME_TENSOR	= 12,	/* records about named collectives, see coord_wire.c */
 };
 
 /* Digested into a signature where partial results are wide (wide.h), or asked not to be */
@@ -215,8 +217,8 @@ void coll_wire_put_header(u8 *buf, const struct coll_frame *f);
  * @buf: COLL_WIRE_HDR bytes
  * @f: result, valid on success only
  *
- * Checks magic, version, type, flags, the length (exact for control frames, at
- * most COLL_WIRE_DATA_MAX for DATA and MSG), that offset + length does not wrap, seq
+ * Checks magic, version, type, flags, the length (exact for control frames but
+ * TENSOR, at most COLL_WIRE_DATA_MAX for DATA and MSG), that offset + length does not wrap, seq
  * not 0 where there is one, length not 0 for MSG, offset not 0 for ACK, and that fields
  * the type does not use are zero.
  *

@@ -5,6 +5,7 @@
 
 #include "../core/group.h"
 #include "../core/msg.h"
+#include "../core/tensor.h"
 #include "channel.h"
 #include "conn.h"
 #include "rx.h"
@@ -145,6 +146,9 @@ static int coll_rx_obey(struct coll_channel *ch, const struct coll_frame *f,
 	case COLL_FRAME_CTS:
 	case COLL_FRAME_CANCEL:
 		return ch->link.nr ? -EPROTO : coll_ch_msg_ctrl(ch, f, payload);
+	case COLL_FRAME_TENSOR:
+		return ch->link.nr ? -EPROTO : coll_tensors_hear(ch->link.group, ch->link.peer,
+								 payload, f->length);
 	default:
 		return -EPROTO;
 	}

@@ -7,6 +7,7 @@
 
 #include "../core/group.h"
 #include "../core/msg.h"
+#include "../core/tensor.h"
 #include "channel.h"
 #include "conn.h"
 #include "tx.h"
@@ -160,6 +161,23 @@ static bool coll_tx_msg(struct coll_stream *st, struct coll_channel *ch)
 	return true;
 }
 
+/* TENSOR, if one is due. */
+static bool coll_tx_tensor(struct coll_stream *st, struct coll_channel *ch)
+{
+	struct coll_group *g = ch->link.group;
+	struct coll_frame f = { };
+	u32 len;
+
+	if (!g->tensors || ch->link.nr)
+		return false;
+	len = coll_tensors_say(g, ch->link.peer, st->tx_buf + COLL_WIRE_HDR,
+			       COLL_WIRE_TENSOR_MAX);
+	if (!len)
+		return false;
+	coll_tx_put(st, ch, &f, COLL_FRAME_TENSOR, len);
+	return true;
+}
+
 static bool coll_tx_ack_due(const struct coll_channel *ch)
 {
 	u64 news = ch->rx_done - ch->rx_told;
@@ -180,6 +198,8 @@ static bool coll_tx_due(struct coll_stream *st, struct coll_channel *ch)
 		coll_tx_abort(st, ch);
 	else if (coll_tx_msg(st, ch))
 		return true;	/* before BYE: the last answers of who leaves */
+	else if (coll_tx_tensor(st, ch))
+		return true;	/* likewise: what it has started */
 	else if (ch->byes_sent < READ_ONCE(g->nr_left))
 		coll_tx_bye(st, ch);
 	else if (ch->announced != READ_ONCE(g->announced_seq))

@@ -205,6 +205,7 @@ enum coll_algorithm_id {
 #define COLL_FEAT_CANCEL	(1ULL << 16)	/* COLL_IOC_CANCEL */
 #define COLL_FEAT_PROBE		(1ULL << 17)	/* COLL_PROBE, COLL_MPROBE, COLL_MRECV */
 #define COLL_FEAT_POST		(1ULL << 18)	/* COLL_IOC_POST, COLL_IOC_COLLECT */
+#define COLL_FEAT_TENSORS	(1ULL << 19)	/* COLL_JOIN_NAMED */
 
 /**
  * struct coll_version - COLL_IOC_VERSION
@@ -242,6 +243,11 @@ struct coll_version {
 
 /* struct coll_join.flags: join an existing group only, else ENOENT */
 #define COLL_JOIN_EXISTING	(1U << 0)
+/*
+ * Collectives of this communicator have names: COLL_IOC_TENSOR_POST. Numbered ones are
+ * refused (EOPNOTSUPP), messages are not. All ranks alike.
+ */
+#define COLL_JOIN_NAMED		(1U << 1)
 
 /**
  * struct coll_join - COLL_IOC_JOIN: become rank @rank of a communicator
@@ -853,6 +859,166 @@ struct coll_collect {
 	__u32	reserved;
 };
 
+/* Bytes of a name at most; one has no NUL in it and does not end with one. */
+#define COLL_TENSOR_NAME_MAX		255
+#define COLL_TENSOR_DIMS		8
+#define COLL_TENSOR_PRIORITY_MAX	1000000
+/* Tensors of one COLL_IOC_TENSOR_POST at most, and results of one COLL_IOC_TENSOR_WAIT */
+#define COLL_TENSOR_CALL_MAX		65536
+
+/**
+ * enum coll_tensor_field - parameters of a tensor on which all ranks must agree
+ *
+ * They are compared in this order, and the first one that differs is reported.
+ *
+ * @COLL_FIELD_DTYPE: enum coll_dtype
+ * @COLL_FIELD_COLLECTIVE: enum coll_collective
+ * @COLL_FIELD_NDIM: number of dimensions, 0 to COLL_TENSOR_DIMS
+ * @COLL_FIELD_DIM0: first dimension; 0 where each rank has a length of its own
+ * @COLL_FIELD_PRESCALE: bits of the factor for inputs, as f64; 0 so far
+ * @COLL_FIELD_POSTSCALE: bits of the factor for results, as f64; 0 so far
+ * @COLL_FIELD_OP: enum coll_op_code
+ * @COLL_FIELD_ROOT: rank, of rooted collectives
+ * @COLL_FIELD_WIRE: enum coll_dtype of what is sent between nodes, 0: that of the tensor
+ * @COLL_FIELD_FLAGS: COLL_CMD_NARROW
+ * @COLL_FIELD_PRIORITY: up to COLL_TENSOR_PRIORITY_MAX; higher ones are started first
+ * @COLL_FIELD_GROUP: digest of the names of the group it belongs to; 0: of none
+ * @COLL_FIELD_MEMBERS: tensors of that group
+ * @COLL_FIELD_ALGORITHM: as of a command
+ * @COLL_FIELD_COUNTS: digest of the counts, where all ranks have them; else 0
+ */
+enum coll_tensor_field {
+	COLL_FIELD_DTYPE	= 0,
+	COLL_FIELD_COLLECTIVE	= 1,
+	COLL_FIELD_NDIM		= 2,
+	COLL_FIELD_DIM0		= 3,	/* and the next seven */
+	COLL_FIELD_PRESCALE	= 11,
+	COLL_FIELD_POSTSCALE	= 12,
+	COLL_FIELD_OP		= 13,
+	COLL_FIELD_ROOT		= 14,
+	COLL_FIELD_WIRE		= 15,
+	COLL_FIELD_FLAGS	= 16,
+	COLL_FIELD_PRIORITY	= 17,
+	COLL_FIELD_GROUP	= 18,
+	COLL_FIELD_MEMBERS	= 19,
+	COLL_FIELD_ALGORITHM	= 20,
+	COLL_FIELD_COUNTS	= 21,
+	COLL_NR_FIELDS
+};
+
+/* Why a tensor has ended without being started. */
+enum coll_tensor_cause {
+	COLL_BAD_NONE		= 0,
+	COLL_BAD_MISMATCH	= 1,	/* two ranks disagree about a field */
+	COLL_BAD_TIMEOUT	= 2,	/* a deadline passed before all had posted it */
+	COLL_BAD_JOINED		= 3,	/* a rank has joined, and this collective needs all */
+	COLL_BAD_LEFT		= 4,	/* a rank has left */
+	COLL_NR_BAD
+};
+
+/**
+ * struct coll_tensor - one named collective
+ * @name: user address of its name; the same one on all ranks
+ * @name_len: bytes, 1 to COLL_TENSOR_NAME_MAX
+ * @cmd_len: size of the command
+ * @cmd: user address of a struct coll_cmd: what to do
+ * @tag: comes back with the result
+ * @priority: up to COLL_TENSOR_PRIORITY_MAX; of what is ready, higher ones start first
+ * @ndim: dimensions; 0: one, of as many elements as the command says
+ * @dims: their product is the count of the command; the rest are 0
+ * @reserved: 0
+ */
+struct coll_tensor {
+	__u64	name;
+	__u32	name_len;
+	__u32	cmd_len;
+	__u64	cmd;
+	__u64	tag;
+	__u32	priority;
+	__u32	ndim;
+	__u64	dims[COLL_TENSOR_DIMS];
+	__u64	reserved[2];
+};
+
+/**
+ * struct coll_tensor_post - COLL_IOC_TENSOR_POST: post named collectives, in any order
+ * @tensors: user address of struct coll_tensor[nr]
+ * @nr: 1 to COLL_TENSOR_CALL_MAX
+ * @size: of each of them
+ * @posted: result: how many have been posted
+ * @flags: 0
+ * @reserved: 0
+ *
+ * Does not wait. A tensor starts when all ranks have posted its name; all nodes start
+ * tensors in the same order. Each one that has been posted has one result, see
+ * COLL_IOC_TENSOR_WAIT. Its memory is the kernel's until then, and what it receives is there
+ * then. The n-th post of a name by a rank meets the n-th ones of the others. Messages and
+ * gatherv, scatterv and alltoallv are not to be had by name. timeout_ns of the command: if it
+ * passes before the tensor has started, that tensor ends with ETIMEDOUT on all ranks; later
+ * it ends the communicator.
+ *
+ * Errors: the first one ends the call. @posted says how many had been posted before it, which
+ * stay posted. EEXIST this rank has posted the name and it has not started; ENOSPC too many
+ * names; EAGAIN too many results that nobody has collected; EOVERFLOW the shape; ENOTCONN
+ * also: no link to a node that this one has to talk to; EOPNOTSUPP also: not joined with
+ * COLL_JOIN_NAMED; else as struct coll_cmd.
+ */
+struct coll_tensor_post {
+	__u64	tensors;
+	__u32	nr;
+	__u32	size;
+	__u32	posted;
+	__u32	flags;
+	__u64	reserved[2];
+};
+
+/**
+ * struct coll_tensor_result - how a tensor has ended
+ * @tag: as posted
+ * @result: 0 or -errno. EBADE with @cause COLL_BAD_MISMATCH, ETIMEDOUT with
+ *	COLL_BAD_TIMEOUT end this tensor only. With COLL_BAD_NONE an error is the
+ *	communicator's, see COLL_IOC_STATUS, or EFAULT: a small result could not be stored.
+ * @cause: enum coll_tensor_cause
+ * @field: COLL_BAD_MISMATCH: enum coll_tensor_field
+ * @reserved: 0
+ * @rank: COLL_BAD_MISMATCH: two ranks that disagree; COLL_BAD_TIMEOUT: the first one is
+ *	that whose deadline has passed
+ * @value: COLL_BAD_MISMATCH: what each of them has in @field
+ */
+struct coll_tensor_result {
+	__u64	tag;
+	__s32	result;
+	__u32	cause;
+	__u32	field;
+	__u32	reserved;
+	__u32	rank[2];
+	__u64	value[2];
+};
+
+/**
+ * struct coll_tensor_wait - COLL_IOC_TENSOR_WAIT: collect results
+ * @results: user address of struct coll_tensor_result[nr]
+ * @nr: 1 to COLL_TENSOR_CALL_MAX
+ * @min: wait for so many, or until nothing is posted that has not ended; 0: do not wait
+ * @timeout_ns: wait no longer; 0: as long as it takes
+ * @got: result: how many there are
+ * @flags: 0
+ * @reserved: 0
+ *
+ * Each result is told once, in the order in which they came. Errors: ETIMEDOUT none came in
+ * time; EINTR, or the call is made again and the time counts anew; ENOTCONN not joined;
+ * EOPNOTSUPP not joined with COLL_JOIN_NAMED; EPERM not the process that opened the file.
+ */
+struct coll_tensor_wait {
+	__u64	results;
+	__u32	nr;
+	__u32	min;
+	__u64	timeout_ns;
+	__u32	got;
+	__u32	flags;
+	__u64	reserved[2];
+};
+
 #define COLL_IOC_MAGIC		0xCB
 #define COLL_IOC_VERSION	_IOR(COLL_IOC_MAGIC, 0x00, struct coll_version)
 #define COLL_IOC_JOIN		_IOW(COLL_IOC_MAGIC, 0x01, struct coll_join)
@@ -865,6 +1031,8 @@ struct coll_collect {
 #define COLL_IOC_SELECT		_IOW(COLL_IOC_MAGIC, 0x08, struct coll_select)
 #define COLL_IOC_STRIPE		_IOW(COLL_IOC_MAGIC, 0x09, struct coll_stripe)
 #define COLL_IOC_CANCEL		_IOWR(COLL_IOC_MAGIC, 0x0a, struct coll_cancel)
+#define COLL_IOC_TENSOR_POST	_IOWR(COLL_IOC_MAGIC, 0x0b, struct coll_tensor_post)
+#define COLL_IOC_TENSOR_WAIT	_IOWR(COLL_IOC_MAGIC, 0x0c, struct coll_tensor_wait)
 #define COLL_IOC_SUBMIT		_IOW(COLL_IOC_MAGIC, 0x10, struct coll_cmd)
 #define COLL_IOC_POST		_IOW(COLL_IOC_MAGIC, 0x11, struct coll_post)
 #define COLL_IOC_COLLECT	_IOWR(COLL_IOC_MAGIC, 0x12, struct coll_collect)

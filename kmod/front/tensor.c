@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0
+/* COLL_IOC_TENSOR_POST and COLL_IOC_TENSOR_WAIT. */
+#include <linux/build_bug.h>
+#include <linux/nospec.h>
+#include <linux/overflow.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/wait.h>
+
+#include "../core/account.h"
+#include "../core/deadline.h"
+#include "../core/extent.h"
+#include "../core/group.h"
+#include "../core/member.h"
+#include "../core/tensor.h"
+#include "decode.h"
+#include "file.h"
+
+/* Posts until the coordinator orders what is ready: what comes together is sorted. */
+#define COLL_POST_BATCH		64
+
+/* First published size. */
+#define COLL_TENSOR_SIZE_V0	120
+
+/* May this member use named collectives? */
+static int coll_tensor_check_member(struct coll_member *m)
+{
+	struct coll_group *g = coll_member_group(m);
+
+	if (!coll_member_is_owner(m))
+		return -EPERM;
+	if (!g)
+		return -ENOTCONN;
+	return g->tensors ? 0 : -EOPNOTSUPP;
+}
+
+/* --- POST ----------------------------------------------------------------------- */
+
+static int coll_copy_tensor(struct coll_tensor *t, u64 arg, u32 size)
+{
+	int ret;
+
+	BUILD_BUG_ON(sizeof(*t) < COLL_TENSOR_SIZE_V0);
+	ret = copy_struct_from_user(t, sizeof(*t), u64_to_user_ptr(arg), size);
+	if (ret)
+		return ret;
+	if (!t->name_len || t->name_len > COLL_TENSOR_NAME_MAX ||
+	    t->priority > COLL_TENSOR_PRIORITY_MAX || t->ndim > COLL_TENSOR_DIMS ||
+	    memchr_inv(t->reserved, 0, sizeof(t->reserved)))
+		return -EINVAL;
+	return 0;
+}
+
+/* What only two ranks know the counts of cannot be compared before it starts. */
+static bool coll_tensor_can_be(const struct coll_cmd *c)
+{
+	return c->collective != COLL_GATHERV && c->collective != COLL_SCATTERV &&
+	       c->collective != COLL_ALLTOALLV;
+}
+
+/* The shape is that of the command. */
+static int coll_tensor_shape(const struct coll_tensor *t, const struct coll_req *req,
+			     struct coll_coord_params *p)
+{
+	u64 n = 1, d;
+	bool empty = false;
+	u32 k;
+
+	p->field[COLL_FIELD_NDIM] = t->ndim;
+	for (k = 0; k < COLL_TENSOR_DIMS; k++) {
+		d = t->dims[k];
+		p->field[COLL_FIELD_DIM0 + k] = d;
+		if (k >= t->ndim) {
+			if (d)
+				return -EINVAL;
+			continue;
+		}
+		empty |= !d;
+		if (d && check_mul_overflow(n, d, &n))
+			return -EOVERFLOW;
+	}
+	if (t->ndim)
+		return req->counts || (empty ? 0 : n) == req->cmd.count ? 0 : -EINVAL;
+	if (req->cmd.collective == COLL_BARRIER || req->counts)
+		return 0;
+	p->field[COLL_FIELD_NDIM] = 1;
+	p->field[COLL_FIELD_DIM0] = req->cmd.count;
+	return 0;
+}
+
+static int coll_tensor_params(const struct coll_tensor *t, const struct coll_req *req,
+			      struct coll_coord_params *p)
+{
+	const struct coll_cmd *c = &req->cmd;
+
+	if (!coll_tensor_can_be(c))
+		return -EOPNOTSUPP;
+	p->field[COLL_FIELD_DTYPE] = c->dtype;
+	p->field[COLL_FIELD_COLLECTIVE] = c->collective;
+	p->field[COLL_FIELD_OP] = c->op;
+	p->field[COLL_FIELD_ROOT] = c->root;
+	p->field[COLL_FIELD_FLAGS] = c->flags & COLL_CMD_NARROW;
+	p->field[COLL_FIELD_PRIORITY] = t->priority;
+	p->field[COLL_FIELD_ALGORITHM] = c->algorithm;
+	p->field[COLL_FIELD_COUNTS] = req->counts ? req->agreed : 0;
+	return coll_tensor_shape(t, req, p);
+}
+
+static int coll_post_decoded(struct coll_tensor_req *t, const struct coll_tensor *arg)
+{
+	struct coll_coord_params p = { };
+	u8 name[COLL_TENSOR_NAME_MAX];
+	u32 len = array_index_nospec(arg->name_len, COLL_TENSOR_NAME_MAX + 1);
+	int ret;
+
+	if (copy_from_user(name, u64_to_user_ptr(arg->name), len))
+		return -EFAULT;
+	ret = coll_tensor_params(arg, &t->req, &p);
+	return ret ?: coll_tensor_post(t, name, len, &p);
+}
+
+static int coll_post_one(struct coll_member *m, u64 arg, u32 size)
+{
+	struct coll_tensor_req *t;
+	struct coll_tensor tensor;
+	int ret;
+
+	ret = coll_copy_tensor(&tensor, arg, size);
+	if (ret)
+		return ret;
+	t = coll_tensor_alloc(m);
+	if (!t)
+		return coll_refused(m, -ENOMEM);
+	t->tag = tensor.tag;
+	ret = coll_decode(m, tensor.cmd, tensor.cmd_len, NULL, &t->req);
+	if (ret)
+		goto free;
+	ret = coll_post_decoded(t, &tensor);
+	if (!ret)
+		return 0;
+	coll_decode_undo(&t->req);
+free:
+	coll_tensor_free(t);
+	return ret;
+}
+
+static int coll_post_all(struct coll_member *m, struct coll_tensor_post *p)
+{
+	struct coll_group *g = coll_member_group(m);
+	int ret = 0;
+
+	while (p->posted < p->nr && !ret) {
+		ret = coll_post_one(m, p->tensors + (u64)p->posted * p->size, p->size);
+		if (!ret)
+			p->posted++;
+		if (ret || p->posted == p->nr || !(p->posted % COLL_POST_BATCH)) {
+			coll_tensors_flush(g);
+			cond_resched();
+		}
+	}
+	return ret;
+}
+
+int coll_ioc_tensor_post(struct coll_file *cf, void __user *arg, u32 size)
+{
+	struct coll_tensor_post __user *to = arg;
+	struct coll_member *m = cf->member;
+	u64 begin = coll_account_begin();
+	struct coll_tensor_post p;
+	int ret;
+
+	ret = copy_struct_from_user(&p, sizeof(p), arg, size);
+	if (ret)
+		return ret;
+	if (!p.nr || p.nr > COLL_TENSOR_CALL_MAX || p.size < COLL_TENSOR_SIZE_V0 ||
+	    p.size > PAGE_SIZE || p.posted || p.flags ||
+	    memchr_inv(p.reserved, 0, sizeof(p.reserved)))
+		return -EINVAL;
+	ret = coll_tensor_check_member(m);
+	if (ret)
+		return ret;
+	if (!coll_tensors_linked(coll_member_group(m)))
+		return -ENOTCONN;
+	ret = coll_post_all(m, &p);
+	coll_account_call(m, begin);
+	/* It may be that nobody can be told how far it came. */
+	return put_user(p.posted, &to->posted) ? -EFAULT : ret;
+}
+
+/* --- WAIT ----------------------------------------------------------------------- */
+
+/* Sleep until there are @min results. Return: 0 there are, or there will be no more. */
+static int coll_wait_for(struct coll_member *m, u32 min, u64 expires)
+{
+	unsigned long left;
+	long ret;
+
+	if (!expires)
+		return wait_event_interruptible(m->tensors.wq,
+						coll_tensors_collectable(m, min));
+	do {
+		left = coll_deadline_delay(expires);
+		ret = wait_event_interruptible_timeout(m->tensors.wq,
+						       coll_tensors_collectable(m, min), left);
+		/* Jiffies may have stood still, or have gone too fast: see deadline.h. */
+	} while (!ret && coll_deadline_delay(expires));
+	if (ret < 0)
+		return ret;
+	return ret ? 0 : -ETIMEDOUT;
+}
+
+/* Tell one result. It is the caller's to free, if that works. */
+static int coll_wait_tell(struct coll_tensor_req *t, struct coll_tensor_result __user *to)
+{
+	struct coll_tensor_result r = { .tag = t->tag };
+	u32 k;
+
+	t->result = coll_deliver(&t->req, t->result);
+	r.result = t->result;
+	r.cause = t->bad.cause;
+	if (r.cause) {
+		r.field = t->bad.field;
+		for (k = 0; k < ARRAY_SIZE(r.rank); k++) {
+			r.rank[k] = t->bad.rank[k];
+			r.value[k] = t->bad.value[k];
+		}
+	}
+	return copy_to_user(to, &r, sizeof(r)) ? -EFAULT : 0;
+}
+
+/* Tell what there is. Return: 0 or -EFAULT. */
+static int coll_wait_take(struct coll_member *m, struct coll_tensor_wait *w)
+{
+	struct coll_tensor_result __user *to = u64_to_user_ptr(w->results);
+	struct coll_tensor_req *t;
+
+	while (w->got < w->nr) {
+		t = coll_tensor_collect(m);
+		if (!t)
+			break;
+		if (coll_wait_tell(t, to + w->got)) {
+			coll_tensor_uncollect(t);
+			return -EFAULT;
+		}
+		coll_tensor_free(t);
+		w->got++;
+		cond_resched();
+	}
+	return 0;
+}
+
+static int coll_wait_all(struct coll_member *m, struct coll_tensor_wait *w)
+{
+	u64 expires = w->timeout_ns ? coll_deadline(w->timeout_ns) : 0;
+	int ret = 0;
+
+	do {
+		if (w->got < w->min)
+			ret = coll_wait_for(m, w->min - w->got, expires);
+		/* What is there is told, however the wait has ended. */
+		if (coll_wait_take(m, w))
+			return -EFAULT;
+	} while (!ret && w->got < w->min && coll_tensors_open(m));
+	return w->got ? 0 : ret;
+}
+
+int coll_ioc_tensor_wait(struct coll_file *cf, void __user *arg, u32 size)
+{
+	struct coll_tensor_wait __user *to = arg;
+	struct coll_member *m = cf->member;
+	struct coll_tensor_wait w;
+	int ret;
+
+	ret = copy_struct_from_user(&w, sizeof(w), arg, size);
+	if (ret)
+		return ret;
+	if (!w.nr || w.nr > COLL_TENSOR_CALL_MAX || w.min > w.nr || w.got || w.flags ||
+	    memchr_inv(w.reserved, 0, sizeof(w.reserved)))
+		return -EINVAL;
+	ret = coll_tensor_check_member(m);
+	if (ret)
+		return ret;
+	ret = coll_wait_all(m, &w);
+	if (put_user(w.got, &to->got))
+		return -EFAULT;
+	return ret;
+}
