@@ -34,6 +34,7 @@ int raw_join(int fd, const struct raw_comm *c, uint32_t rank)
 		.node = c->node_of[rank],
 		.nr_nodes = c->nodes,
 		.node_of = (uintptr_t)c->node_of,
+		.flags = c->flags,
 	};
 
 	memcpy(j.key, c->key, sizeof(j.key));
@@ -219,12 +220,14 @@ static int raw_connect(struct raw_comm *c, uint32_t a, uint32_t b, uint32_t link
 	return 0;
 }
 
-int raw_start_links(struct raw_comm *c, uint32_t size, uint32_t nodes, uint32_t links)
+static int raw_start_as(struct raw_comm *c, uint32_t size, uint32_t nodes, uint32_t links,
+			uint32_t flags)
 {
 	uint32_t r, a, b;
 	int ret;
 
 	raw_plan(c, size, nodes);
+	c->flags = flags;
 	for (r = 0; r < size; r++) {
 		c->fd[r] = raw_open();
 		if (c->fd[r] < 0)
@@ -241,6 +244,16 @@ int raw_start_links(struct raw_comm *c, uint32_t size, uint32_t nodes, uint32_t 
 		}
 	}
 	return 0;
+}
+
+int raw_start_links(struct raw_comm *c, uint32_t size, uint32_t nodes, uint32_t links)
+{
+	return raw_start_as(c, size, nodes, links, 0);
+}
+
+int raw_start_named(struct raw_comm *c, uint32_t size, uint32_t nodes)
+{
+	return raw_start_as(c, size, nodes, 1, COLL_JOIN_NAMED);
 }
 
 int raw_start(struct raw_comm *c, uint32_t size, uint32_t nodes)
@@ -386,4 +399,44 @@ void raw_and_recv(struct coll_cmd *cmd, void *buf, uint64_t count,
 	cmd->source = source;
 	cmd->recv_tag = tag;
 	cmd->message_addr = (uintptr_t)got;
+}
+
+void raw_tensor(struct coll_tensor *t, const char *name, const struct coll_cmd *cmd,
+		uint64_t tag)
+{
+	*t = (struct coll_tensor){
+		.name = (uintptr_t)name,
+		.name_len = strlen(name),
+		.cmd = (uintptr_t)cmd,
+		.cmd_len = sizeof(*cmd),
+		.tag = tag,
+	};
+}
+
+int raw_post(int fd, const struct coll_tensor *t, uint32_t nr, uint32_t *posted)
+{
+	struct coll_tensor_post p = {
+		.tensors = (uintptr_t)t,
+		.nr = nr,
+		.size = sizeof(*t),
+	};
+	int ret = raw_ioctl(fd, COLL_IOC_TENSOR_POST, &p);
+
+	if (posted)
+		*posted = p.posted;
+	return ret;
+}
+
+int raw_collect(int fd, struct coll_tensor_result *r, uint32_t nr, uint32_t min,
+		uint64_t timeout_ns)
+{
+	struct coll_tensor_wait w = {
+		.results = (uintptr_t)r,
+		.nr = nr,
+		.min = min,
+		.timeout_ns = timeout_ns,
+	};
+	int ret = raw_ioctl(fd, COLL_IOC_TENSOR_WAIT, &w);
+
+	return ret ? ret : (int)w.got;
 }

@@ -21,6 +21,7 @@
  * @fd: one file per rank
  * @node_of: node of each rank
  * @key: random
+ * @flags: COLL_JOIN_*
  */
 struct raw_comm {
 	uint32_t size;
@@ -28,6 +29,7 @@ struct raw_comm {
 	int fd[RAW_MAX];
 	uint32_t node_of[RAW_MAX];
 	uint8_t key[COLL_KEY_SIZE];
+	uint32_t flags;
 };
 
 /* All of these return 0 or -errno. */
@@ -67,6 +69,8 @@ void raw_plan(struct raw_comm *c, uint32_t size, uint32_t nodes);
 int raw_start(struct raw_comm *c, uint32_t size, uint32_t nodes);
 /* The same with several links to each node; they are not used before raw_stripes(). */
 int raw_start_links(struct raw_comm *c, uint32_t size, uint32_t nodes, uint32_t links);
+/* The same for named collectives, over one link. */
+int raw_start_named(struct raw_comm *c, uint32_t size, uint32_t nodes);
 /* COLL_IOC_STRIPE on all ranks. */
 int raw_stripes(struct raw_comm *c, uint32_t links, uint64_t least);
 void raw_stop(struct raw_comm *c);
@@ -88,6 +92,13 @@ void raw_probe(struct coll_cmd *cmd, unsigned int what, uint32_t source, uint32_
 	       struct coll_message *got);
 void raw_mrecv(struct coll_cmd *cmd, void *buf, uint64_t count, unsigned int dtype,
 	       uint64_t id, struct coll_message *got);
+void raw_tensor(struct coll_tensor *t, const char *name, const struct coll_cmd *cmd,
+		uint64_t tag);
+/* COLL_IOC_TENSOR_POST; @posted may be NULL. */
+int raw_post(int fd, const struct coll_tensor *t, uint32_t nr, uint32_t *posted);
+/* COLL_IOC_TENSOR_WAIT. Return: results there are, or -errno. */
+int raw_collect(int fd, struct coll_tensor_result *r, uint32_t nr, uint32_t min,
+		uint64_t timeout_ns);
 /* Turns a send into an exchange. */
 void raw_and_recv(struct coll_cmd *cmd, void *buf, uint64_t count,
 		  uint32_t source, uint32_t tag, struct coll_message *got);
