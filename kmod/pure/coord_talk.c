@@ -64,8 +64,10 @@ static int coll_coord_child_entry(struct coll_coord *c, u32 child,
 				  const struct coll_coord_rec *r, struct coll_coord_entry **spare)
 {
 	struct coll_coord_entry *e;
-	int ret = coll_coord_of_rec(c, r, spare, &e);
+	int ret;
 
+	/* A child says the name only as long as it knows no id. */
+	ret = r->id && r->name_len ? -EPROTO : coll_coord_of_rec(c, r, spare, &e);
 	if (ret)
 		return ret;
 	if (coll_coord_is_stale(e, r))

@@ -62,18 +62,17 @@ static int peer_greet(struct peer *p)
 	return peer_is_believed(p) ? 0 : -EPROTO;
 }
 
-int peer_start(struct peer *p, bool greet)
+/* The rest of peer_start(), of rank @rank. */
+static int peer_join(struct peer *p, uint32_t rank, bool greet)
 {
 	int sv[2], ret, s, one = 1;
 
-	memset(p, 0, sizeof(*p));
 	p->sock[0] = -1;
 	p->sock[1] = -1;
-	peer_plan(p);
 	p->c.fd[0] = raw_open();
 	if (p->c.fd[0] < 0)
 		return p->c.fd[0];
-	ret = raw_join(p->c.fd[0], &p->c, 0);
+	ret = raw_join(p->c.fd[0], &p->c, rank);
 	for (s = 0; !ret && s < 2; s++) {
 		ret = raw_tcp_pair(sv);
 		if (ret)
@@ -87,6 +86,23 @@ int peer_start(struct peer *p, bool greet)
 		if (!peer_hear(p, p, s))
 			ret = -EPROTO;
 	return !ret && greet ? peer_greet(p) : ret;
+}
+
+int peer_start(struct peer *p, bool greet)
+{
+	memset(p, 0, sizeof(*p));
+	peer_plan(p);
+	return peer_join(p, 0, greet);
+}
+
+int peer_start_named(struct peer *p, uint32_t rank)
+{
+	memset(p, 0, sizeof(*p));
+	peer_plan(p);
+	p->c.flags = COLL_JOIN_NAMED;
+	p->c.node_of[rank] = 0;
+	p->c.node_of[!rank] = 1;
+	return peer_join(p, rank, true);
 }
 
 void peer_close(struct peer *p, int stripe, bool hard)

@@ -44,6 +44,11 @@ struct peer {
  * both, and read its PROOF; nothing is left to read then. Return: 0 or -errno.
  */
 int peer_start(struct peer *p, bool greet);
+/*
+ * The same, greeted, for named collectives. The real rank is @rank, so that the peer is the
+ * child of its node in the tree of nodes (0), or the parent (1).
+ */
+int peer_start_named(struct peer *p, uint32_t rank);
 void peer_stop(struct peer *p);
 /* Close one stream: by RST if @hard. */
 void peer_close(struct peer *p, int stripe, bool hard);

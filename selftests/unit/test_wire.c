@@ -207,6 +207,8 @@ static void test_header(void)
 				((type == COLL_FRAME_HELLO && length == COLL_WIRE_HELLO) ||
 				 (type == COLL_FRAME_PROOF && length == COLL_WIRE_PROOF) ||
 				 (type == COLL_FRAME_ABORT && length == COLL_WIRE_ABORT) ||
+				 (type == COLL_FRAME_TENSOR && length &&
+				  length <= COLL_WIRE_TENSOR_MAX) ||
 				 (type == COLL_FRAME_BYE && length == COLL_WIRE_BYE));
 		}
 	}
@@ -362,7 +364,7 @@ static bool header_sane(const struct coll_frame *f)
 {
 	bool data = f->type == COLL_FRAME_DATA;
 
-	if (f->type < COLL_FRAME_HELLO || f->type > COLL_FRAME_PROOF || f->crc ||
+	if (f->type < COLL_FRAME_HELLO || f->type > COLL_FRAME_TENSOR || f->crc ||
 	    f->flags & ~(data ? COLL_FRAME_ACK_NOW | COLL_FRAME_LOAN : 0))
 		return false;
 	if (f->flags & COLL_FRAME_LOAN && !f->length)
@@ -394,6 +396,7 @@ static void fuzz_headers(void)
 	static const u32 length[] = {
 		[COLL_FRAME_HELLO] = COLL_WIRE_HELLO, [COLL_FRAME_ABORT] = COLL_WIRE_ABORT,
 		[COLL_FRAME_BYE] = COLL_WIRE_BYE, [COLL_FRAME_PROOF] = COLL_WIRE_PROOF,
+		[COLL_FRAME_TENSOR] = COLL_WIRE_TENSOR_MAX,
 	};
 	struct coll_frame f, g;
 	u8 again[COLL_WIRE_HDR];
@@ -401,7 +404,7 @@ static void fuzz_headers(void)
 	bool ok = true;
 
 	for (i = 0; i < FUZZ_HEADERS && ok; i++) {
-		type = 1 + tap_random(&rnd) % COLL_FRAME_PROOF;
+		type = 1 + tap_random(&rnd) % COLL_FRAME_TENSOR;
 		if (type == COLL_FRAME_DATA)
 			f = data_frame();
 		else if (type == COLL_FRAME_POST)

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The test plays the other node of a communicator with named collectives: the child of the
+ * real one in the tree, or its parent. What it says is right, or wrong in one thing, or
+ * changed at random.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness.h"
+#include "peer.h"
+#include "pure/coord.h"
+
+#define MS	1000000ULL
+#define SECOND	1000000000ULL
+#define NAME	"grad"
+
+/**
+ * struct talk - a frame of records in the making
+ * @buf: header and payload
+ * @len: bytes of both
+ */
+struct talk {
+	uint8_t buf[COLL_WIRE_HDR + 4096];
+	size_t len;
+};
+
+static void talk_begin(struct talk *t)
+{
+	memset(t->buf, 0, sizeof(t->buf));
+	t->len = COLL_WIRE_HDR;
+}
+
+static void talk_add(struct talk *t, const struct coll_coord_rec *r)
+{
+	t->len += coll_coord_put(t->buf + t->len, r);
+}
+
+static bool talk_send(struct talk *t, struct peer *p, int stripe)
+{
+	struct coll_frame f;
+
+	peer_frame(p, &f, COLL_FRAME_TENSOR, t->len - COLL_WIRE_HDR);
+	coll_wire_put_header(t->buf, &f);
+	return peer_write(p, stripe, t->buf, t->len);
+}
+
+/* A barrier, as the real rank posts it. */
+static struct coll_coord_params params(void)
+{
+	struct coll_coord_params p = { };
+
+	p.field[COLL_FIELD_COLLECTIVE] = COLL_BARRIER;
+	return p;
+}
+
+static struct coll_coord_rec record(uint8_t kind, uint32_t id, uint32_t round)
+{
+	struct coll_coord_rec r = {
+		.kind = kind,
+		.id = id,
+		.round = round,
+		.rank = 1,
+		.contributors = kind == COLL_READY ? 1 : 2,
+		.has_params = true,
+		.params = params(),
+		.name = (const u8 *)NAME,
+		.name_len = strlen(NAME),
+	};
+
+	return r;
+}
+
+static int post(struct peer *p, const char *name, uint64_t timeout_ns)
+{
+	struct coll_tensor t;
+	struct coll_cmd cmd;
+
+	raw_barrier(&cmd);
+	cmd.timeout_ns = timeout_ns;
+	raw_tensor(&t, name, &cmd, 5);
+	return raw_post(p->c.fd[0], &t, 1, NULL);
+}
+
+/* The result of the one tensor that is pending. */
+static int result(struct peer *p, struct coll_tensor_result *res)
+{
+	int n = raw_collect(p->c.fd[0], res, 1, 1, 20 * SECOND);
+
+	return n < 0 ? n : n == 1 ? res->result : -ENODATA;
+}
+
+/* The next record that the real node says. */
+static bool hear(struct peer *p, struct coll_coord_rec *r)
+{
+	struct coll_frame f;
+
+	return peer_read(p, 0, &f, 10000) && f.type == COLL_FRAME_TENSOR &&
+	       coll_coord_get(p->payload, f.length, r) == f.length;
+}
+
+static void play_barrier(struct __test_metadata *_metadata, struct peer *p, uint64_t seq)
+{
+	struct coll_tensor_result res;
+	uint8_t buf[4096];
+	struct coll_cmd cmd;
+
+	raw_barrier(&cmd);
+	ASSERT_TRUE(peer_write(p, 1, buf, peer_put_op(p, &cmd, seq, 4096, buf)));
+	EXPECT_EQ(0, result(p, &res));
+	EXPECT_EQ(5, res.tag);
+}
+
+static void say(struct __test_metadata *_metadata, struct peer *p, const struct coll_coord_rec *r)
+{
+	struct talk t;
+
+	talk_begin(&t);
+	talk_add(&t, r);
+	ASSERT_TRUE(talk_send(&t, p, 0));
+}
+
+TEST(a_child_that_is_right)
+{
+	struct coll_coord_rec r, got;
+	uint32_t round;
+	struct peer p;
+
+	ASSERT_EQ(0, peer_start_named(&p, 0));
+	for (round = 0; round < 3; round++) {
+		ASSERT_EQ(0, post(&p, NAME, 0));
+		r = record(COLL_READY, !round ? 0 : got.id, round);
+		if (round) {
+			r.name_len = 0;
+			r.has_params = false;
+		}
+		say(_metadata, &p, &r);
+		ASSERT_TRUE(hear(&p, &got));
+		EXPECT_EQ(COLL_ORDER_START, got.kind);
+		EXPECT_EQ(round, got.round);
+		EXPECT_EQ(2, got.contributors);
+		EXPECT_NE(0, got.id);
+		/* What is known is not said again. */
+		EXPECT_EQ(!round, got.has_params);
+		EXPECT_EQ(round ? 0 : strlen(NAME), got.name_len);
+		play_barrier(_metadata, &p, round + 1);
+	}
+	peer_stop(&p);
+}
+
+TEST(a_parent_that_is_right)
+{
+	struct coll_coord_rec r, got;
+	uint32_t round;
+	struct peer p;
+
+	ASSERT_EQ(0, peer_start_named(&p, 1));
+	for (round = 0; round < 3; round++) {
+		ASSERT_EQ(0, post(&p, NAME, 0));
+		ASSERT_TRUE(hear(&p, &got));
+		EXPECT_EQ(COLL_READY, got.kind);
+		EXPECT_EQ(round, got.round);
+		EXPECT_EQ(1, got.contributors);
+		EXPECT_EQ(1, got.rank);
+		EXPECT_EQ(round ? 77 : 0, got.id);
+		EXPECT_EQ(!round, got.has_params);
+		r = record(COLL_ORDER_START, 77, round);
+		if (round) {
+			r.name_len = 0;
+			r.has_params = false;
+		}
+		say(_metadata, &p, &r);
+		play_barrier(_metadata, &p, round + 1);
+	}
+	peer_stop(&p);
+}
+
+/* The parent ends a name that the child has not posted: the next post hears of it. */
+TEST(bad_of_a_name_that_is_new)
+{
+	struct coll_coord_rec r = record(COLL_ORDER_BAD, 3, 0);
+	struct coll_tensor_result res;
+	struct peer p;
+
+	ASSERT_EQ(0, peer_start_named(&p, 1));
+	r.has_params = false;
+	r.bad = (struct coll_coord_bad){
+		.cause = COLL_BAD_MISMATCH, .field = COLL_FIELD_ROOT,
+		.rank = { 0, 1 }, .value = { 4, 5 },
+	};
+	say(_metadata, &p, &r);
+	test_sleep_us(100000);
+	ASSERT_EQ(0, post(&p, NAME, 0));
+	EXPECT_EQ(-EBADE, result(&p, &res));
+	EXPECT_EQ(COLL_BAD_MISMATCH, res.cause);
+	EXPECT_EQ(COLL_FIELD_ROOT, res.field);
+	EXPECT_EQ(1, res.rank[1]);
+	EXPECT_EQ(4, res.value[0]);
+	EXPECT_EQ(5, res.value[1]);
+	peer_stop(&p);
+}
+
+/* --- wrong in one thing --------------------------------------------------------- */
+
+#define CHANGE(name, statement) \
+	static void name(struct coll_coord_rec *r, struct talk *t) { statement; }
+
+CHANGE(kind0, r->kind = 0)
+CHANGE(kind_beyond, r->kind = COLL_NR_KINDS)
+CHANGE(kind_most, r->kind = 255)
+CHANGE(join, r->kind = COLL_JOIN)
+CHANGE(leave, r->kind = COLL_LEAVE)
+CHANGE(joined, r->kind = COLL_ORDER_JOINED)
+CHANGE(left, r->kind = COLL_ORDER_LEFT)
+CHANGE(ready, r->kind = COLL_READY)
+CHANGE(fail, r->kind = COLL_FAIL)
+CHANGE(start, r->kind = COLL_ORDER_START)
+CHANGE(bad, r->kind = COLL_ORDER_BAD)
+CHANGE(no_name, r->name_len = 0)
+CHANGE(unknown_id, r->name_len = 0; r->id = 9)
+CHANGE(name_and_new_id, r->id = 9)
+CHANGE(no_id, r->id = 0)
+CHANGE(nul_in_name, r->name = (const u8 *)"gr\0d")
+CHANGE(other_name, r->name = (const u8 *)"darg")
+CHANGE(future, r->round = 1)
+CHANGE(far_future, r->round = 0x7fffffff)
+CHANGE(past, r->round = 0xffffffff)
+CHANGE(nobody, r->contributors = 0)
+CHANGE(crowd, r->contributors = ~0U)
+CHANGE(no_params, r->has_params = false)
+CHANGE(ndim, r->params.field[COLL_FIELD_NDIM] = 9)
+CHANGE(ndim_huge, r->params.field[COLL_FIELD_NDIM] = ~0ULL)
+CHANGE(collective0, r->params.field[COLL_FIELD_COLLECTIVE] = 0)
+CHANGE(collective_huge, r->params.field[COLL_FIELD_COLLECTIVE] = ~0ULL)
+CHANGE(priority, r->params.field[COLL_FIELD_PRIORITY] = COLL_TENSOR_PRIORITY_MAX + 1)
+CHANGE(dims_behind, r->params.field[COLL_FIELD_DIM0 + 3] = 1)
+CHANGE(shape, r->params.field[COLL_FIELD_NDIM] = 2;
+	      r->params.field[COLL_FIELD_DIM0] = 1ULL << 40;
+	      r->params.field[COLL_FIELD_DIM0 + 1] = 1ULL << 40)
+CHANGE(dtype_huge, r->params.field[COLL_FIELD_DTYPE] = ~0ULL)
+CHANGE(algorithm_huge, r->params.field[COLL_FIELD_ALGORITHM] = ~0ULL)
+CHANGE(group_of_none, r->params.field[COLL_FIELD_GROUP] = 5)
+CHANGE(cause, r->bad.cause = COLL_NR_BAD)
+CHANGE(field, r->bad.cause = COLL_BAD_MISMATCH; r->bad.field = COLL_NR_FIELDS)
+
+#undef CHANGE
+/* What is changed in the bytes of the record. */
+#define BYTES(name, statement) \
+	static void name(struct coll_coord_rec *r, struct talk *t) \
+	{ uint8_t *b = t->buf + COLL_WIRE_HDR; (void)b; statement; }
+
+BYTES(flags, b[1] |= 0x10)
+BYTES(flags_most, b[1] |= 0x80)
+BYTES(reserved, b[3] = 1)
+BYTES(reserved_end, b[23] = 1)
+BYTES(name_longer, b[2] = 255)
+BYTES(name_shorter, b[2]--)
+BYTES(cut, t->len--)
+BYTES(header_only, t->len = COLL_WIRE_HDR + 24)
+BYTES(one_byte, t->len = COLL_WIRE_HDR + 1)
+BYTES(empty, t->len = COLL_WIRE_HDR)
+BYTES(one_more, t->len++)
+BYTES(too_long, t->len = COLL_WIRE_HDR + COLL_WIRE_TENSOR_MAX + 1)
+
+/* Frame or record; OK: no fault of the protocol. */
+#define W(what, late, ok) { #what, what, late, ok }
+
+struct wrong {
+	const char *name;
+	void (*change)(struct coll_coord_rec *r, struct talk *t);
+	bool late;	/* it changes bytes */
+	bool ok;	/* that may be said */
+};
+
+static const struct wrong of_child[] = {
+	W(kind0, 0, 0), W(kind_beyond, 0, 0), W(kind_most, 0, 0), W(join, 0, 0), W(leave, 0, 0),
+	W(joined, 0, 0), W(left, 0, 0), W(start, 0, 0), W(bad, 0, 0), W(fail, 0, 0),
+	W(no_name, 0, 0), W(unknown_id, 0, 0), W(name_and_new_id, 0, 0), W(nul_in_name, 0, 0),
+	W(other_name, 0, 1), W(future, 0, 0), W(far_future, 0, 0), W(past, 0, 1),
+	W(nobody, 0, 0), W(crowd, 0, 0), W(no_params, 0, 0), W(ndim, 0, 0), W(ndim_huge, 0, 0),
+	W(collective0, 0, 0), W(collective_huge, 0, 0), W(priority, 0, 0), W(dims_behind, 0, 0),
+	W(shape, 0, 0), W(dtype_huge, 0, 0), W(algorithm_huge, 0, 0), W(group_of_none, 0, 0),
+	W(cause, 0, 0), W(field, 0, 0), W(flags, 1, 0), W(flags_most, 1, 0), W(reserved, 1, 0),
+	W(reserved_end, 1, 0), W(name_longer, 1, 0), W(name_shorter, 1, 0), W(cut, 1, 0),
+	W(header_only, 1, 0), W(one_byte, 1, 0), W(empty, 1, 0), W(one_more, 1, 0),
+	W(too_long, 1, 0),
+};
+
+static const struct wrong of_parent[] = {
+	W(kind0, 0, 0), W(join, 0, 0), W(leave, 0, 0), W(joined, 0, 0), W(left, 0, 0),
+	W(ready, 0, 0), W(fail, 0, 0), W(bad, 0, 0), W(no_name, 0, 0), W(no_id, 0, 0),
+	W(nul_in_name, 0, 0), W(other_name, 0, 0), W(future, 0, 0), W(far_future, 0, 0),
+	W(past, 0, 0), W(no_params, 0, 0), W(ndim, 0, 0), W(collective0, 0, 0), W(shape, 0, 0),
+	W(cause, 0, 0), W(field, 0, 0), W(flags, 1, 0), W(reserved, 1, 0), W(cut, 1, 0),
+	W(header_only, 1, 0), W(empty, 1, 0), W(one_more, 1, 0), W(too_long, 1, 0),
+};
+
+static void one_wrong(struct __test_metadata *_metadata, uint32_t rank, const struct wrong *w)
+{
+	struct coll_coord_rec r = record(rank ? COLL_ORDER_START : COLL_READY, rank ? 7 : 0, 0);
+	struct coll_tensor_result res;
+	struct coll_status s;
+	uint64_t when;
+	struct talk t;
+	struct peer p;
+
+	ASSERT_EQ(0, peer_start_named(&p, rank));
+	ASSERT_EQ(0, post(&p, NAME, w->ok ? 200 * MS : 5 * SECOND));
+	talk_begin(&t);
+	if (!w->late)
+		w->change(&r, &t);
+	talk_add(&t, &r);
+	if (w->late)
+		w->change(&r, &t);
+	when = test_now_ns();
+	talk_send(&t, &p, 0);
+	EXPECT_EQ(w->ok ? ETIMEDOUT : EPROTO, -result(&p, &res)) {
+		TH_LOG("%s", w->name);
+	}
+	EXPECT_FALSE(test_late(when + (w->ok ? 200 * MS : 0), test_now_ns())) {
+		TH_LOG("%s", w->name);
+	}
+	ASSERT_EQ(0, raw_status(p.c.fd[0], &s));
+	EXPECT_EQ(w->ok ? COLL_CAUSE_NONE : COLL_CAUSE_PROTO, s.cause.kind) {
+		TH_LOG("%s", w->name);
+	}
+	peer_stop(&p);
+}
+
+TEST(a_child_that_is_wrong)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(of_child) / sizeof(of_child[0]); i++)
+		one_wrong(_metadata, 0, &of_child[i]);
+}
+
+TEST(a_parent_that_is_wrong)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(of_parent) / sizeof(of_parent[0]); i++)
+		one_wrong(_metadata, 1, &of_parent[i]);
+}
+
+/* The same twice, and orders before the child has said READY. */
+TEST(out_of_turn)
+{
+	struct coll_coord_rec r = record(COLL_READY, 0, 0);
+	struct coll_tensor_result res;
+	struct coll_status s;
+	struct talk t;
+	struct peer p;
+
+	ASSERT_EQ(0, peer_start_named(&p, 0));
+	say(_metadata, &p, &r);
+	say(_metadata, &p, &r);
+	ASSERT_EQ(0, raw_status_failed(p.c.fd[0], &s));
+	EXPECT_EQ(COLL_CAUSE_PROTO, s.cause.kind);
+	peer_stop(&p);
+
+	ASSERT_EQ(0, peer_start_named(&p, 1));
+	r = record(COLL_ORDER_START, 7, 0);
+	say(_metadata, &p, &r);
+	ASSERT_EQ(0, raw_status_failed(p.c.fd[0], &s));
+	EXPECT_EQ(COLL_CAUSE_PROTO, s.cause.kind);
+	peer_stop(&p);
+
+	/* On the data stream, which is read when an op wants data. */
+	ASSERT_EQ(0, peer_start_named(&p, 0));
+	ASSERT_EQ(0, post(&p, NAME, 5 * SECOND));
+	r = record(COLL_READY, 0, 0);
+	say(_metadata, &p, &r);
+	talk_begin(&t);
+	talk_add(&t, &r);
+	ASSERT_TRUE(talk_send(&t, &p, 1));
+	EXPECT_EQ(-EPROTO, result(&p, &res));
+	peer_stop(&p);
+
+	/* Where collectives are numbered. */
+	ASSERT_EQ(0, peer_start(&p, true));
+	say(_metadata, &p, &r);
+	ASSERT_EQ(0, raw_status_failed(p.c.fd[0], &s));
+	EXPECT_EQ(COLL_CAUSE_PROTO, s.cause.kind);
+	peer_stop(&p);
+}
+
+/* A peer that makes up names without end. */
+TEST(names_without_end)
+{
+	struct coll_coord_rec r = record(COLL_READY, 0, 0);
+	struct coll_status s;
+	char name[32];
+	uint32_t i, k;
+	struct talk t;
+	struct peer p;
+
+	ASSERT_EQ(0, peer_start_named(&p, 0));
+	for (i = 0; i < 70000; ) {
+		talk_begin(&t);
+		for (k = 0; k < 4; k++, i++) {
+			r.name_len = snprintf(name, sizeof(name), "n%u", i);
+			r.name = (const u8 *)name;
+			talk_add(&t, &r);
+		}
+		if (!talk_send(&t, &p, 0))
+			break;
+	}
+	ASSERT_EQ(0, raw_status_failed(p.c.fd[0], &s));
+	EXPECT_EQ(COLL_CAUSE_MEMORY, s.cause.kind);
+	EXPECT_EQ(ENOSPC, s.cause.error);
+	peer_stop(&p);
+}
+
+/* --- changed at random ------------------------------------------------------------ */
+
+static void fuzz_once(struct __test_metadata *_metadata, uint64_t seed)
+{
+	uint32_t rank, i, n, at;
+	struct coll_tensor_result res;
+	struct coll_coord_rec r;
+	uint64_t lots = seed, when;
+	struct talk t;
+	struct peer p;
+	int ret;
+
+	rank = test_below(&lots, 2);
+	ASSERT_EQ(0, peer_start_named(&p, rank));
+	ASSERT_EQ(0, post(&p, NAME, 100 * MS));
+	talk_begin(&t);
+	n = 1 + test_below(&lots, 2);
+	for (i = 0; i < n; i++) {
+		r = record(1 + test_below(&lots, 6), test_below(&lots, 3), test_below(&lots, 2));
+		r.has_params = test_below(&lots, 4);
+		if (!test_below(&lots, 3))
+			r.name_len = 0;
+		if (!test_below(&lots, 3))
+			r.bad.cause = test_below(&lots, COLL_NR_BAD);
+		talk_add(&t, &r);
+	}
+	n = test_below(&lots, 4);
+	for (i = 0; i < n; i++) {
+		at = COLL_WIRE_HDR + test_below(&lots, t.len - COLL_WIRE_HDR);
+		t.buf[at] = test_below(&lots, 2) ? test_rand(&lots) : test_below(&lots, 4);
+	}
+	if (t.len > COLL_WIRE_HDR + COLL_WIRE_TENSOR_MAX)
+		t.len = COLL_WIRE_HDR + COLL_WIRE_TENSOR_MAX;
+	when = test_now_ns();
+	talk_send(&t, &p, 0);
+	/* Where the peer is the parent, only that can end the tensor: it hangs up instead. */
+	test_sleep_us(1000);
+	peer_close(&p, 0, false);
+	peer_close(&p, 1, false);
+	ret = result(&p, &res);
+	EXPECT_TRUE(ret && ret != -ENODATA) {
+		TH_LOG("seed %llu: %d", (unsigned long long)seed, ret);
+	}
+	EXPECT_FALSE(test_late(when + 100 * MS, test_now_ns())) {
+		TH_LOG("seed %llu: %d", (unsigned long long)seed, ret);
+	}
+	peer_stop(&p);
+}
+
+TEST(changed_at_random)
+{
+	unsigned int i, n = test_scale(300);
+	uint64_t lots = test_seed();
+
+	for (i = 0; i < n; i++)
+		fuzz_once(_metadata, test_rand(&lots) | 1);
+}
+
+TEST_HARNESS_MAIN
