@@ -121,6 +121,7 @@ int procs_start(struct procs *p, uint32_t size, uint32_t nodes)
 	int ret;
 
 	raw_plan(&p->c, size, nodes);
+	p->c.flags = p->flags;
 	memset(p->pid, 0, sizeof(p->pid));
 	p->sh = mmap(NULL, sizeof(*p->sh), PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);

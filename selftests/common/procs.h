@@ -63,6 +63,7 @@ struct procs_shared {
  * @arg: for @ops
  * @early: ranks may post as soon as they have joined themselves
  * @links: between two nodes; 0: one
+ * @flags: of joins
  * @least: bytes worth a link, 0: as the kernel thinks
  */
 struct procs {
@@ -74,6 +75,7 @@ struct procs {
 	void *arg;
 	bool early;
 	uint32_t links;
+	uint32_t flags;
 	uint64_t least;
 };
 
