@@ -394,6 +394,7 @@ void coll_tensors_settle(struct coll_group *g)
 	advance = ts->to_advance;
 	broken = ts->broken;
 	ts->to_advance = false;
+	ts->broken = false;
 	spin_unlock(&g->lock);
 	if (broken) {
 		coll_group_cause(g, &cause, COLL_CAUSE_MISMATCH, EBADE, COLL_RANK_NONE,
@@ -406,6 +407,17 @@ void coll_tensors_settle(struct coll_group *g)
 		coll_group_advance(g);
 	}
 	coll_tensors_left(g);
+}
+
+bool coll_tensors_due(struct coll_group *g)
+{
+	const struct coll_tensors *ts = g->tensors;
+	bool due;
+
+	spin_lock(&g->lock);
+	due = ts->to_advance || ts->broken || !list_empty(&ts->ended);
+	spin_unlock(&g->lock);
+	return due;
 }
 
 static void coll_tensors_work(struct work_struct *work)

@@ -125,6 +125,9 @@ void coll_tensors_flush(struct coll_group *g);
  */
 void coll_tensors_settle(struct coll_group *g);
 
+/* Is there anything to settle? Any context. */
+bool coll_tensors_due(struct coll_group *g);
+
 /* The group has failed: whatever waits ends. Process context. */
 void coll_tensors_fail(struct coll_group *g);
 

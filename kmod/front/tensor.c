@@ -13,6 +13,7 @@
 #include "../core/deadline.h"
 #include "../core/extent.h"
 #include "../core/group.h"
+#include "../core/link.h"
 #include "../core/member.h"
 #include "../core/tensor.h"
 #include "decode.h"
@@ -191,24 +192,64 @@ int coll_ioc_tensor_post(struct coll_file *cf, void __user *arg, u32 size)
 
 /* --- WAIT ----------------------------------------------------------------------- */
 
-/* Sleep until there are @min results. Return: 0 there are, or there will be no more. */
-static int coll_wait_for(struct coll_member *m, u32 min, u64 expires)
+/* There is something to do, or nothing more to wait for. */
+static bool coll_wait_wakes(struct coll_member *m, u32 min, const struct coll_watcher *w)
+{
+	struct coll_group *g = coll_member_group(m);
+
+	return coll_tensors_collectable(m, min) || coll_tensors_due(g) ||
+	       coll_group_can_help(g) || coll_links_due(g, w);
+}
+
+/* Who waits does what workers would: its user's may have to run at nice 19. */
+static void coll_wait_work(struct coll_member *m, struct coll_watcher *w)
+{
+	struct coll_group *g = coll_member_group(m);
+	u64 begin = coll_account_begin();
+
+	coll_links_attend(g, w);
+	if (coll_tensors_due(g) || coll_group_can_help(g)) {
+		/* Links are not to wait for that. */
+		coll_links_unwatch(g, w);
+		coll_tensors_settle(g);
+		coll_group_help(g, NULL);
+		coll_links_watch(g, w);
+	}
+	coll_account_call(m, begin);
+}
+
+/* Sleep until there is something to do. Return: 0, or an error that ends the wait. */
+static int coll_wait_sleep(struct coll_member *m, u32 min, const struct coll_watcher *w,
+			   u64 expires)
 {
 	unsigned long left;
 	long ret;
 
 	if (!expires)
-		return wait_event_interruptible(m->tensors.wq,
-						coll_tensors_collectable(m, min));
-	do {
-		left = coll_deadline_delay(expires);
-		ret = wait_event_interruptible_timeout(m->tensors.wq,
-						       coll_tensors_collectable(m, min), left);
-		/* Jiffies may have stood still, or have gone too fast: see deadline.h. */
-	} while (!ret && coll_deadline_delay(expires));
-	if (ret < 0)
-		return ret;
-	return ret ? 0 : -ETIMEDOUT;
+		return wait_event_interruptible(m->tensors.wq, coll_wait_wakes(m, min, w));
+	left = coll_deadline_delay(expires);
+	if (!left)
+		return -ETIMEDOUT;
+	ret = wait_event_interruptible_timeout(m->tensors.wq, coll_wait_wakes(m, min, w), left);
+	return min_t(long, ret, 0);
+}
+
+/* Wait until there are @min results. Return: 0 there are, or there will be no more. */
+static int coll_wait_for(struct coll_member *m, u32 min, u64 expires)
+{
+	struct coll_group *g = coll_member_group(m);
+	bool done = false;
+	struct coll_watcher w = { .wq = &m->tensors.wq, .done = &done };
+	int ret = 0;
+
+	coll_links_watch(g, &w);
+	while (!ret && !coll_tensors_collectable(m, min)) {
+		ret = coll_wait_sleep(m, min, &w, expires);
+		if (!ret)
+			coll_wait_work(m, &w);
+	}
+	coll_links_unwatch(g, &w);
+	return ret;
 }
 
 /* Tell one result. It is the caller's to free, if that works. */
