@@ -11,6 +11,9 @@
 #include "member.h"
 #include "tensor.h"
 
+/* Tensors that are worked on before others get the lock, or the CPU. */
+#define COLL_TENSOR_BATCH	64
+
 /* The tensor of each local rank, while it waits. */
 static struct coll_tensor_req **coll_tensor_slots(struct coll_coord_entry *e)
 {
@@ -244,9 +247,6 @@ static struct coll_tensor_req *coll_tensors_late(struct coll_tensors *ts)
 	return coll_deadline_delay(t->expires) ? NULL : t;
 }
 
-/* Tensors that one turn of the lock gives up. */
-#define COLL_TENSOR_BATCH	64
-
 /* It does not settle: a work item of coll_alarm_wq takes no lock that a user may hold. */
 static void coll_tensors_deadline(struct work_struct *work)
 {
@@ -374,13 +374,16 @@ static struct coll_tensor_req *coll_tensors_next_ended(struct coll_group *g)
 static void coll_tensors_end(struct coll_group *g)
 {
 	struct coll_tensor_req *t;
+	u32 n = 0;
 
 	for (;;) {
 		t = coll_tensors_next_ended(g);
 		if (!t)
 			break;
 		coll_req_done(&t->req, t->result);
-		cond_resched();
+		/* Not each time: who has been woken by that would go first, and be in no hurry. */
+		if (!(++n % COLL_TENSOR_BATCH))
+			cond_resched();
 	}
 }
 

@@ -286,8 +286,8 @@ static int coll_wait_take(struct coll_member *m, struct coll_tensor_wait *w)
 			return -EFAULT;
 		}
 		coll_tensor_free(t);
-		w->got++;
-		cond_resched();
+		if (!(++w->got % COLL_POST_BATCH))
+			cond_resched();
 	}
 	return 0;
 }
