@@ -126,22 +126,38 @@ static void ops_named(struct procs *p, uint32_t rank)
 	procs_result(p, rank, ret);
 }
 
+/* All have done a round: names are known, memory has been touched. */
+static bool under_way(const struct procs *p)
+{
+	uint64_t end = test_now_ns() + HANG_MS * 1000000ULL;
+	uint32_t r;
+
+	for (r = 0; r < p->c.size; r++)
+		while (!p->sh->rank[r].done && test_now_ns() < end)
+			test_sleep_us(200);
+	return test_now_ns() < end;
+}
+
 static void kill_one(struct __test_metadata *_metadata, uint64_t seed)
 {
 	uint64_t lots = seed * 0x9e3779b97f4a7c15ULL | 1, arg, when;
 	struct procs p = { .ops = ops_named, .flags = COLL_JOIN_NAMED };
 	uint32_t size, nodes, victim, r;
+	uint64_t since;
+	bool early;
 	pid_t pid;
 
 	test_rand(&lots);
 	size = 2 + test_below(&lots, 5);
 	nodes = 1 + test_below(&lots, size < 4 ? size : 4);
 	victim = test_below(&lots, size);
+	early = !test_below(&lots, 3);
 	arg = test_rand(&lots) | 1;
 	p.arg = &arg;
 	ASSERT_EQ(0, procs_start(&p, size, nodes));
 	ASSERT_TRUE(procs_wait(&p, PROCS_JOINED, HANG_MS));
 	p.sh->go = 1;
+	ASSERT_TRUE(early || under_way(&p));
 	test_sleep_us(test_below(&lots, WINDOW_US));
 	pid = p.pid[victim];
 	when = test_now_ns();
@@ -154,11 +170,13 @@ static void kill_one(struct __test_metadata *_metadata, uint64_t seed)
 
 		if (r == victim)
 			continue;
+		/* In the first round all CPUs are busy with memory: who gets one when is luck. */
+		since = k->asked > when ? k->asked : when;
 		EXPECT_TRUE(k->phase == PROCS_ENDED && !k->wrong && k->result == -EHOSTDOWN &&
 			    k->status.cause.kind == COLL_CAUSE_EXIT &&
 			    k->status.cause.rank == victim &&
 			    k->status.cause.signal == SIGKILL &&
-			    !test_late(k->asked > when ? k->asked : when, k->when)) {
+			    (early || !test_late(since, k->when))) {
 			TH_LOG("seed %llu: %u ranks, %u nodes, %u killed: rank %u phase %u: result %d, %llu wrong, %llu rounds, %lld us after the kill, %lld in the kernel, cause %u of rank %d",
 			       (unsigned long long)seed, size, nodes, victim, r, k->phase,
 			       k->result, (unsigned long long)k->wrong,
