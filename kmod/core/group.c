@@ -161,6 +161,7 @@ static void coll_group_reap(struct work_struct *work)
 	hard = g->error && g->cause.kind != COLL_CAUSE_CLOSE;
 	if (!g->reap_delay) {
 		cancel_delayed_work_sync(&g->stall);
+		coll_tensors_quiesce(g);
 		coll_group_flush_links(g);
 	}
 	if (coll_group_lingers(g, hard)) {

@@ -572,6 +572,17 @@ int coll_tensors_init(struct coll_group *g)
 	return c->names && c->ids && c->joined ? 0 : -ENOMEM;
 }
 
+void coll_tensors_quiesce(struct coll_group *g)
+{
+	struct coll_tensors *ts = g->tensors;
+
+	if (!ts)
+		return;
+	/* Its deadlines have gone with the tensors; the timer may still be armed for one. */
+	cancel_delayed_work_sync(&ts->deadline);
+	cancel_work_sync(&ts->work);
+}
+
 void coll_tensors_free(struct coll_group *g)
 {
 	struct coll_tensors *ts = g->tensors;
@@ -579,8 +590,7 @@ void coll_tensors_free(struct coll_group *g)
 
 	if (!ts)
 		return;
-	cancel_delayed_work_sync(&ts->deadline);
-	cancel_work_sync(&ts->work);
+	coll_tensors_quiesce(g);
 	while (ts->coord.names) {
 		e = coll_coord_take(&ts->coord);
 		if (!e)

@@ -91,6 +91,9 @@ struct coll_tensors {
 /* Of a new group whose collectives have names. Return: 0 or -ENOMEM. */
 int coll_tensors_init(struct coll_group *g);
 
+/* No member and no op is left, and links are about to be closed: nobody calls them. Sleeps. */
+void coll_tensors_quiesce(struct coll_group *g);
+
 /* The group is about to be freed: no link, no op and no member is left. NULL is fine. */
 void coll_tensors_free(struct coll_group *g);
 

@@ -82,7 +82,9 @@ void coll_tensors_call(struct coll_group *g)
 		return;
 	spin_lock(&g->lock);
 	up = !ts->coord.is_root && !coll_chain_empty(&ts->coord.up);
-	for (i = 0; i < ts->nr_children; i++)
+	/* Of a failed group nothing is said but that. */
+	up &= !g->error;
+	for (i = 0; i < ts->nr_children && !g->error; i++)
 		if (ts->coord.cursor[i] != &ts->coord.log)
 			children |= 1U << i;
 	spin_unlock(&g->lock);
