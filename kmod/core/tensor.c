@@ -106,6 +106,7 @@ static void coll_tensors_arm(struct coll_tensors *ts)
 	struct rb_node *first = rb_first_cached(&ts->by_time);
 	struct coll_tensor_req *t;
 
+	lockdep_assert_held(&ts->group->lock);
 	if (!first)
 		return;
 	t = rb_entry(first, struct coll_tensor_req, by_time);
@@ -164,6 +165,7 @@ static int coll_bad_errno(u32 cause)
 static void coll_tensor_end(struct coll_tensors *ts, struct coll_tensor_req *t,
 			    const struct coll_coord_bad *bad)
 {
+	lockdep_assert_held(&ts->group->lock);
 	t->bad = *bad;
 	t->result = coll_bad_errno(bad->cause);
 	list_add_tail(&t->list, &ts->ended);
@@ -183,7 +185,7 @@ static void coll_tensor_start(struct coll_tensors *ts, struct coll_tensor_req *t
 	ret = coll_op_post_ordered(&t->req, &t->op);
 	if (!ret)
 		return;
-	/* The digests of different counts are the same: no accident. */
+	/* The digests of the counts agree and the counts do not: somebody forged one. */
 	t->result = ret;
 	list_add_tail(&t->list, &ts->ended);
 	ts->broken = true;
@@ -381,7 +383,7 @@ static void coll_tensors_end(struct coll_group *g)
 		if (!t)
 			break;
 		coll_req_done(&t->req, t->result);
-		/* Not each time: who has been woken by that would go first, and be in no hurry. */
+		/* Not after each one: a process just woken would run before the rest is done. */
 		if (!(++n % COLL_TENSOR_BATCH))
 			cond_resched();
 	}
@@ -440,6 +442,7 @@ static u32 coll_tensors_missing(const struct coll_group *g)
 	u64 started = g->tensors->started;
 	u32 i;
 
+	lockdep_assert_held(&g->lock);
 	if (g->remote_left.seq <= started)
 		return g->remote_left.rank;
 	for (i = 0; i < g->nr_left; i++)
