@@ -27,6 +27,32 @@ declare -A took			# seconds, by TITLE
 budget=${COLL_CHECK_SECONDS:-0}	# 0: as long as it takes
 grace=600			# for a suite that was begun and takes longer than thought
 
+# failures TITLE LOG: each failed test with the lines around it. A program prints its
+# reasons ahead of the result, a script behind it.
+failures()
+{
+	printf '\n## failures of %s\n' "$1"
+	awk '
+	/^# [a-z_0-9]+(\.sh)?$/ { prog = $2 }
+	/^ok |^TAP / { kept = 0; after = 0; next }
+	/^not ok / {
+		print prog ": " $0
+		for (i = kept > 15 ? kept - 15 : 0; i < kept; i++)
+			print "  " line[i]
+		kept = 0
+		after = 20
+		next
+	}
+	after > 0 { after--; print "  " $0; next }
+	{ line[kept++] = $0 }
+	/^collvm: .*(verdict unclean|did not boot|ended )/ {
+		for (i = kept > 30 ? kept - 30 : 0; i < kept; i++)
+			print line[i]
+		kept = 0
+	}
+	' "$2" | tail -n 120
+}
+
 # count TITLE STATUS LOG: adds up the result of a part
 count()
 {
@@ -44,7 +70,9 @@ count()
 		failed=$((failed + 1))
 		line="no result, status $status"
 	fi
-	[[ $status == 0 && ${BASH_REMATCH[2]-1} == 0 ]] || broken+=("$title: $line")
+	[[ $status == 0 && ${BASH_REMATCH[2]-1} == 0 ]] && return
+	broken+=("$title: $line")
+	failures "$title" "$log" >>"$work/failures"
 }
 
 # part TITLE COMMAND...: alone on the machine, for its tests measure time
@@ -152,6 +180,8 @@ for kernel in "$@"; do
 	[[ $kernel != debian-6.1 ]] || suite part hosts "$kernel"
 done
 
+# again, at the end: a log may be cut in its middle
+[[ ! -e $work/failures ]] || cat "$work/failures"
 printf '\n'
 for b in "${broken[@]+"${broken[@]}"}"; do
 	echo "FAILED $b"
