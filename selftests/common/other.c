@@ -15,7 +15,8 @@
 
 #define CGROUPS	"/sys/fs/cgroup"
 #define LOOPS	5
-#define TURNS	20000000UL
+#define TURNS	100000UL
+#define CPU_NS	100000000ULL
 
 int other_start(struct other *o, int (*begin)(void *arg), void *arg)
 {
@@ -103,19 +104,29 @@ int64_t other_cgroup_number(const char *name, const char *file)
 	return n;
 }
 
-uint64_t other_time_loop(void)
+/* Wall and CPU time of a loop that gets @CPU_NS of CPU time. */
+static void loop(uint64_t *wall, uint64_t *cpu)
 {
-	uint64_t best = UINT64_MAX, begin, took;
+	uint64_t begin = test_now_ns(), cpu_begin = test_cpu_ns();
 	volatile unsigned long n;
+
+	do {
+		for (n = 0; n < TURNS; n++)
+			;
+		*cpu = test_cpu_ns() - cpu_begin;
+	} while (*cpu < CPU_NS);
+	*wall = test_now_ns() - begin;
+}
+
+unsigned int other_loop_percent(void)
+{
+	uint64_t best = UINT64_MAX, wall, cpu;
 	int i;
 
 	for (i = 0; i < LOOPS; i++) {
-		begin = test_now_ns();
-		for (n = 0; n < TURNS; n++)
-			;
-		took = test_now_ns() - begin;
-		if (took < best)
-			best = took;
+		loop(&wall, &cpu);
+		if (wall * 100 / cpu < best)
+			best = wall * 100 / cpu;
 	}
 	return best;
 }

@@ -40,8 +40,12 @@ int other_enter_cgroup(const char *name, const char *file, const char *value);
 /* A number in a file of /sys/fs/cgroup/@name; -1: cannot be read. */
 int64_t other_cgroup_number(const char *name, const char *file);
 
-/* Nanoseconds that a fixed loop takes: the best of a few runs. */
-uint64_t other_time_loop(void);
+/*
+ * The time that a computing loop takes, in percent of the CPU time that it gets: the least
+ * of a few runs. 100 means that nobody else ran on its CPU. The scheduler counts both,
+ * so it makes no difference that the host of a virtual machine takes CPU time away.
+ */
+unsigned int other_loop_percent(void);
 
 /*
  * A communicator of two ranks, one of which is not there, and a barrier with a deadline.

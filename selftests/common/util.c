@@ -20,6 +20,14 @@ uint64_t test_now_ns(void)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
+uint64_t test_cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
 int test_become_nobody(unsigned long limit)
 {
 	struct rlimit rl = { limit, limit };

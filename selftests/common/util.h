@@ -49,6 +49,8 @@ bool test_get(const char *path, char *text, size_t size);
 
 /* Monotonic. */
 uint64_t test_now_ns(void);
+/* CPU time of the calling thread. */
+uint64_t test_cpu_ns(void);
 void test_sleep_us(unsigned int us);
 
 /**

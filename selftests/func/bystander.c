@@ -104,24 +104,38 @@ static int begin_idlers(void *arg)
 	return 0;
 }
 
+/* The best of a few: what the host of a virtual machine does can make one late. */
+static uint64_t best_deadline(void)
+{
+	uint64_t best = UINT64_MAX, late;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		late = other_time_deadline(DEADLINE);
+		if (late < best)
+			best = late;
+	}
+	return best;
+}
+
 TEST(messages_of_another_user)
 {
-	uint64_t alone, idlers, beside, late;
+	unsigned int alone, idlers, beside;
 	struct other o = { };
+	uint64_t late;
 
 	ASSERT_EQ(0, other_start(&o, begin_idlers, NULL));
-	idlers = other_time_loop();
+	idlers = other_loop_percent();
 	other_stop(&o);
-	alone = other_time_loop();
+	alone = other_loop_percent();
 	if (idlers > alone)
 		alone = idlers;
 	ASSERT_EQ(0, other_start(&o, begin_messages, NULL));
-	beside = other_time_loop();
-	late = other_time_deadline(DEADLINE);
+	beside = other_loop_percent();
+	late = best_deadline();
 	other_stop(&o);
-	TH_LOG("loop alone, or beside idle loops, %llu us, beside %llu us; a deadline of 500 ms came after %llu ms",
-	       (unsigned long long)alone / 1000, (unsigned long long)beside / 1000,
-	       (unsigned long long)late / 1000000);
+	TH_LOG("time in percent of CPU time: alone, or beside idle loops, %u, beside messages %u; a deadline of 500 ms came after %llu ms",
+	       alone, beside, (unsigned long long)late / 1000000);
 	EXPECT_LE(beside * 100, alone * MOST);
 	EXPECT_GE(late, DEADLINE);
 	EXPECT_LE(late, DEADLINE + test_bound_ms() * 1000000ULL);
