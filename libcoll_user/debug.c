@@ -36,6 +36,11 @@ void coll_explain(const char *fmt, ...)
 		coll_debug("%s", explanation);
 }
 
+const char *coll_last_error(void)
+{
+	return explanation;
+}
+
 const char *coll_init_error(void)
 {
 	return explanation;

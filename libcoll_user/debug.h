@@ -5,7 +5,7 @@
 
 void coll_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* What coll_init_error() tells: more than an errno can. The last call of a thread holds. */
+/* What coll_last_error() tells: more than an errno can. The last call of a thread holds. */
 void coll_explain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #define EXPLAIN_LEN	256	/* with its NUL */

@@ -16,9 +16,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "async.h"
@@ -27,6 +29,7 @@
 #include "config.h"
 #include "debug.h"
 #include "fpstate.h"
+#include "invite.h"
 #include "links.h"
 #include "rendezvous.h"
 #include "select.h"
@@ -39,6 +42,7 @@
  * @select: how algorithms are to be chosen
  * @stripes: COLL_STRIPES of rank 0, where all can; STRIPES_AUTO: to be measured
  * @lfd: where lower nodes connect, -1 if they do not
+ * @invitation: where rank 0 listens, as coll_config.exchange told
  */
 struct init {
 	coll_comm_t *comm;
@@ -52,6 +56,7 @@ struct init {
 	struct select_plan select;
 	struct stripes stripes;
 	int lfd;
+	struct invitation invitation;
 };
 
 int comm_new(coll_comm_t **out, uint32_t rank, uint32_t size)
@@ -91,14 +96,35 @@ void comm_free(coll_comm_t *comm)
 	free(comm);
 }
 
+/* Leaves errno as it was. */
+static void explain_device(const char *device, int err)
+{
+	char buf[1024];
+	struct group g, *found = NULL;
+	struct stat st;
+
+	if (err == ENOENT || err == ENXIO || err == ENODEV) {
+		coll_explain("%s: %s; is the module coll loaded?", device, strerror(err));
+	} else if (err == EACCES && !stat(device, &st)) {
+		getgrgid_r(st.st_gid, &g, buf, sizeof(buf), &found);
+		coll_explain("%s: %s; its mode is %04o, its group %s (%u)", device, strerror(err),
+			     st.st_mode & 07777, found ? g.gr_name : "?", st.st_gid);
+	} else {
+		coll_explain("%s: %s", device, strerror(err));
+	}
+	errno = err;
+}
+
 int comm_open(coll_comm_t *comm, const char *device)
 {
 	comm->device = strdup(device);
 	if (!comm->device)
 		return -ENOMEM;
 	comm->fd = open(device, O_RDWR | O_CLOEXEC);
-	if (comm->fd < 0)
+	if (comm->fd < 0) {
+		explain_device(device, errno);
 		return -errno;
+	}
 	if (ioctl(comm->fd, COLL_IOC_VERSION, &comm->version))
 		return -errno;
 	return 0;
@@ -364,9 +390,10 @@ static int measure_stripes(struct init *in)
 	return stripes_measure(in->comm, in->deadline, &more);
 }
 
-static int init_together(struct init *in)
+/* By the exchange, or at the rendezvous and by the key that the configuration names. */
+static int meet(struct init *in)
 {
-	const struct rdv_config rc = {
+	struct rdv_config rc = {
 		.rank = in->cfg.rank,
 		.size = in->cfg.size,
 		.spec = in->cfg.rendezvous,
@@ -375,12 +402,31 @@ static int init_together(struct init *in)
 	};
 	int ret;
 
+	if (!in->cfg.exchange) {
+		ret = auth_secret(&in->secret, in->cfg.key);
+	} else {
+		ret = invite(&in->cfg, in->deadline, &in->invitation, &in->secret);
+		rc.spec = NULL;
+		rc.lfd = in->invitation.lfd;
+		rc.addrs = in->invitation.addrs;
+		rc.nr_addrs = in->invitation.nr;
+	}
+	if (!ret)
+		ret = rdv_open(&in->rdv, &rc);
+	if (in->invitation.lfd >= 0)
+		close(in->invitation.lfd);
+	in->invitation.lfd = -1;
+	return ret;
+}
+
+static int init_together(struct init *in)
+{
+	int ret;
+
 	in->blobs = calloc(in->cfg.size, RDV_BLOB);
 	if (!in->blobs)
 		return -ENOMEM;
-	ret = auth_secret(&in->secret, in->cfg.key);
-	if (!ret)
-		ret = rdv_open(&in->rdv, &rc);
+	ret = meet(in);
 	if (ret)
 		return ret;
 	ret = comm_open(in->comm, in->cfg.device);
@@ -416,13 +462,17 @@ static int init_together(struct init *in)
 
 int coll_init(const struct coll_config *cfg, coll_comm_t **out)
 {
-	struct init in = { .lfd = -1 };
+	struct init in = { .lfd = -1, .invitation.lfd = -1 };
 	struct fp_state fp;
 	coll_comm_t *comm;
 	int ret;
 
-	*out = NULL;
 	coll_explain("%s", "");
+	if (!out) {
+		coll_explain("coll_init(): no place for the communicator");
+		return -EINVAL;
+	}
+	*out = NULL;
 	ret = config_resolve(cfg, &in.cfg);
 	if (ret)
 		return ret;

@@ -18,6 +18,7 @@
 #define BACKOFF_MAX_MS	400
 #define STAGGER_MS	250	/* after which the next address is tried, too */
 #define FRESH_MS	2000	/* after which a name is looked up again */
+#define PATIENCE_MS	500	/* for a proof, where there are other addresses */
 #define EXISTS_MS	1000	/* in which rank 0 hears that who was here before has left */
 
 /**
@@ -30,6 +31,8 @@
  * @lookup: of its name, or NULL
  * @fresh: until then @addrs need not be looked up again
  * @exists: until then EEXIST may mean a process that ended just now
+ * @patience_ms: how long one that accepts may take to prove that it is rank 0: less at first,
+ *	for somebody else may have one of the ports
  * @addrs: of rank 0, @nr of them
  */
 struct rdv_client {
@@ -41,6 +44,7 @@ struct rdv_client {
 	struct lookup *lookup;
 	struct deadline fresh;
 	struct deadline exists;
+	unsigned int patience_ms;
 	struct sock_addr addrs[RESOLVE_MAX];
 	int nr;
 	uint8_t session[AUTH_LEN];
@@ -182,21 +186,32 @@ static int weight(int err)
 	}
 }
 
+/* For this pass. Rank 0 may be slow, so each pass has twice as much, up to @most. */
+static unsigned int more_patience(struct rdv_client *c, unsigned int most)
+{
+	unsigned int ms = c->patience_ms ? 2 * c->patience_ms : PATIENCE_MS;
+
+	if (c->nr == 1 || ms > most)
+		ms = most;
+	c->patience_ms = ms;
+	return ms;
+}
+
 /* One pass: 0, or what tells most of why not. @final: no address can do any better. */
 static int try_all(struct rdv_client *c, bool *final)
 {
 	unsigned int ms = c->cfg.stranger_ms ? c->cfg.stranger_ms : RDV_STRANGER_MS;
-	struct deadline d = deadline_min(deadline_in(ms), c->cfg.deadline);
+	unsigned int patience = more_patience(c, ms);
 	int ret = 0, i, worst = 0;
 	struct tries t = { 0 };
 	char text[SOCK_TEXT];
 
 	c->refused = false;
 	for (;;) {
-		i = next_connected(c, &t, d);
+		i = next_connected(c, &t, deadline_min(deadline_in(ms), c->cfg.deadline));
 		if (i < 0)
 			break;
-		ret = prove(c, t.fd[i], deadline_min(deadline_in(ms), c->cfg.deadline));
+		ret = prove(c, t.fd[i], deadline_min(deadline_in(patience), c->cfg.deadline));
 		if (!ret)
 			t.fd[i] = -1;
 		else
@@ -235,6 +250,8 @@ static int refresh(struct rdv_client *c)
 	struct sock_addr addrs[RESOLVE_MAX];
 	int ret = 0;
 
+	if (!c->cfg.spec)
+		return c->nr ? 0 : -EINVAL;
 	if (!c->lookup && (!c->nr || !deadline_left(c->fresh)))
 		ret = lookup_begin(&c->lookup, c->cfg.spec);
 	if (c->lookup)
@@ -317,6 +334,10 @@ int rdv_client_open(struct rdv_client **out, const struct rdv_config *cfg)
 		return -ENOMEM;
 	c->cfg = *cfg;
 	c->fd = -1;
+	if (!cfg->spec) {
+		c->nr = cfg->nr_addrs < RESOLVE_MAX ? cfg->nr_addrs : RESOLVE_MAX;
+		memcpy(c->addrs, cfg->addrs, (size_t)c->nr * sizeof(*c->addrs));
+	}
 	ret = connect_to_zero(c);
 	if (ret) {
 		lookup_drop(&c->lookup);
@@ -342,7 +363,7 @@ static int send_give(struct rdv_client *c, int status, const uint8_t *in)
 
 	rdv_put_head(msg, &head);
 	if (status)		/* nobody will look at the blob: say more than a number */
-		strncpy((char *)msg + RDV_HDR, coll_init_error(), RDV_BLOB);
+		strncpy((char *)msg + RDV_HDR, coll_last_error(), RDV_BLOB);
 	else
 		memcpy(msg + RDV_HDR, in, RDV_BLOB);
 	ret = auth_sha256(msg + RDV_HDR, RDV_BLOB, digest);

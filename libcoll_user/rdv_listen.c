@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /* What rank 0 needs to be one: a place to listen at, and descriptors. */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -25,6 +26,25 @@ static int listen_by_name(const struct rdv_config *cfg, struct deadline until)
 	return fd;
 }
 
+/* The caller keeps its own. */
+static int dup_listening(int fd)
+{
+	int ret = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	return ret < 0 ? -errno : ret;
+}
+
+/* At the first port that is free. */
+static int listen_everywhere(const struct ports *ports)
+{
+	uint32_t port;
+	int fd = -EADDRINUSE;
+
+	for (port = ports->first; port <= ports->last && fd == -EADDRINUSE; port++)
+		fd = sock_listen_all((uint16_t)port);
+	return fd;
+}
+
 /*
  * At all addresses of this host. The others may know it by another address than we do:
  * Debian has a host's own name as 127.0.1.1 there, and behind address translation it is
@@ -35,13 +55,16 @@ int rdv_listen(const struct rdv_config *cfg)
 {
 	struct deadline until = deadline_min(deadline_in(BIND_RETRY_MS), cfg->deadline);
 	struct timespec nap = { .tv_nsec = 20 * 1000 * 1000 };
-	bool local;
-	int port = resolve_port(cfg->spec, &local), fd;
+	struct ports ports;
+	int fd;
 
-	if (port < 0)
-		return port;
+	if (!cfg->spec)
+		return dup_listening(cfg->lfd);
+	fd = resolve_ports(cfg->spec, &ports);
+	if (fd)
+		return fd;
 	for (;;) {
-		fd = local ? -EADDRINUSE : sock_listen_all((uint16_t)port);
+		fd = ports.local ? -EADDRINUSE : listen_everywhere(&ports);
 		/* Somebody else may have the port, at an address that is not asked for. */
 		if (fd == -EADDRINUSE)
 			fd = listen_by_name(cfg, until);

@@ -558,7 +558,7 @@ int rdv_server_round(struct rdv_server *s, int status, const uint8_t *in, uint8_
 	int ret;
 
 	if (status) {
-		explain(s, "rank 0: %s", *coll_init_error() ? coll_init_error() :
+		explain(s, "rank 0: %s", *coll_last_error() ? coll_last_error() :
 			coll_strerror(status));
 		fail(s, status);
 	}

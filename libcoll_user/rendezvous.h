@@ -23,7 +23,9 @@ struct rendezvous;
  * struct rdv_config - what rdv_open() needs
  * @rank: 0 listens
  * @size: 2 or more
- * @spec: "host:port"
+ * @spec: "host:port" or "host:first-last"; NULL: see @lfd and @addrs
+ * @lfd: without @spec, rank 0: a listening socket; it is duplicated
+ * @addrs: without @spec, the others: @nr_addrs addresses of rank 0; must outlive the rendezvous
  * @secret: job key; must outlive the rendezvous
  * @deadline: of everything until rdv_close()
  * @stranger_ms: how long a connection may take to prove itself; 0: 5000
@@ -33,6 +35,9 @@ struct rdv_config {
 	uint32_t rank;
 	uint32_t size;
 	const char *spec;
+	int lfd;
+	const struct sock_addr *addrs;
+	int nr_addrs;
 	const struct job_secret *secret;
 	struct deadline deadline;
 	unsigned int stranger_ms;

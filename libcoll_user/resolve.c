@@ -13,7 +13,6 @@
 #include "resolve.h"
 
 #define HOST_LEN	256
-#define PORT_LEN	8
 
 /**
  * struct lookup - shared by the caller and the thread that looks up
@@ -24,6 +23,7 @@
  * @addrs: what was found
  * @nr: how many, or a negative errno
  * @host: what is looked up; not changed while the thread runs
+ * @ports: an address is found with each of them
  */
 struct lookup {
 	pthread_mutex_t lock;
@@ -32,20 +32,48 @@ struct lookup {
 	struct sock_addr addrs[RESOLVE_MAX];
 	int nr;
 	char host[HOST_LEN];
-	char port[PORT_LEN];
+	struct ports ports;
 };
 
+/* A port, followed by @end. Returns what is behind it; NULL: that is none. */
+static const char *get_port(const char *s, char end, uint16_t *port)
+{
+	unsigned long v;
+	char *p;
+
+	if (*s < '1' || *s > '9')
+		return NULL;
+	v = strtoul(s, &p, 10);
+	if (v > 65535 || *p != end)
+		return NULL;
+	*port = (uint16_t)v;
+	return p;
+}
+
+static int get_ports(const char *s, struct ports *ports)
+{
+	const char *dash = strchr(s, '-');
+
+	if (!dash) {
+		if (!get_port(s, '\0', &ports->first))
+			return -EINVAL;
+		ports->last = ports->first;
+		return 0;
+	}
+	if (!get_port(s, '-', &ports->first) || !get_port(dash + 1, '\0', &ports->last))
+		return -EINVAL;
+	if (ports->last < ports->first || ports->last - ports->first >= RESOLVE_MAX)
+		return -EINVAL;
+	return 0;
+}
+
 /* Cut "host:port" into its halves; brackets around the host are dropped. */
-static int split_spec(const char *spec, char *host, char *port)
+static int split_spec(const char *spec, char *host, struct ports *ports)
 {
 	const char *colon = strrchr(spec, ':');
-	char *end;
 	size_t n;
 
-	if (!colon || colon == spec || colon[1] < '1' || colon[1] > '9')
-		return -EINVAL;
-	/* getaddrinfo() would take 99999 for another port. */
-	if (strtoul(colon + 1, &end, 10) > 65535 || *end || end - colon > PORT_LEN)
+	if (!colon || colon == spec || get_ports(colon + 1, ports))
 		return -EINVAL;
 	n = (size_t)(colon - spec);
 	if (spec[0] == '[') {
@@ -60,49 +88,60 @@ static int split_spec(const char *spec, char *host, char *port)
 		return -EINVAL;
 	memcpy(host, spec, n);
 	host[n] = '\0';
-	strcpy(port, colon + 1);
 	return 0;
 }
 
-static int look_up(const char *host, const char *port, int flags, struct sock_addr *addrs)
+/* Append @ai with each of @ports. */
+static int add_ports(const struct addrinfo *ai, const struct ports *ports,
+		     struct sock_addr *addrs, int n)
+{
+	uint32_t port;
+
+	for (port = ports->first; port <= ports->last && n < RESOLVE_MAX; port++) {
+		memset(&addrs[n], 0, sizeof(addrs[n]));
+		memcpy(&addrs[n].sa, ai->ai_addr, ai->ai_addrlen);
+		addrs[n].len = ai->ai_addrlen;
+		sock_set_port(&addrs[n++], (uint16_t)port);
+	}
+	return n;
+}
+
+static int look_up(const char *host, const struct ports *ports, int flags,
+		   struct sock_addr *addrs)
 {
 	struct addrinfo hints = {
 		.ai_family = AF_UNSPEC,
 		.ai_socktype = SOCK_STREAM,
-		.ai_flags = AI_NUMERICSERV | flags,
+		.ai_flags = flags,
 	};
 	struct addrinfo *list, *ai;
 	int n = 0, ret;
 
-	ret = getaddrinfo(host, port, &hints, &list);
+	ret = getaddrinfo(host, NULL, &hints, &list);
 	if (ret) {
 		if (!flags)
 			coll_debug("%s: %s", host, gai_strerror(ret));
 		return ret == EAI_MEMORY ? -ENOMEM : -EHOSTUNREACH;
 	}
-	for (ai = list; ai && n < RESOLVE_MAX; ai = ai->ai_next) {
-		if (ai->ai_family != AF_INET && ai->ai_family != AF_INET6)
-			continue;
-		memset(&addrs[n], 0, sizeof(addrs[n]));
-		memcpy(&addrs[n].sa, ai->ai_addr, ai->ai_addrlen);
-		addrs[n++].len = ai->ai_addrlen;
-	}
+	for (ai = list; ai; ai = ai->ai_next)
+		if (ai->ai_family == AF_INET || ai->ai_family == AF_INET6)
+			n = add_ports(ai, ports, addrs, n);
 	freeaddrinfo(list);
 	return n ? n : -EHOSTUNREACH;
 }
 
-int resolve_port(const char *spec, bool *local)
+int resolve_ports(const char *spec, struct ports *ports)
 {
 	struct sock_addr addrs[RESOLVE_MAX];
-	char host[HOST_LEN], port[PORT_LEN];
+	char host[HOST_LEN];
 	int ret;
 
-	ret = split_spec(spec, host, port);
+	ret = split_spec(spec, host, ports);
 	if (ret)
 		return ret;
-	ret = look_up(host, port, AI_NUMERICHOST, addrs);
-	*local = ret > 0 ? sock_is_loopback(&addrs[0]) : !strcasecmp(host, "localhost");
-	return (int)strtoul(port, NULL, 10);
+	ret = look_up(host, ports, AI_NUMERICHOST, addrs);
+	ports->local = ret > 0 ? sock_is_loopback(&addrs[0]) : !strcasecmp(host, "localhost");
+	return 0;
 }
 
 static void free_lookup(struct lookup *l)
@@ -119,7 +158,7 @@ static void *lookup_thread(void *arg)
 	bool dropped;
 	int nr;
 
-	nr = look_up(l->host, l->port, 0, addrs);
+	nr = look_up(l->host, &l->ports, 0, addrs);
 	pthread_mutex_lock(&l->lock);
 	l->nr = nr;
 	if (nr > 0)
@@ -164,9 +203,9 @@ int lookup_begin(struct lookup **out, const char *spec)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&l->ended, &attr);
 	pthread_condattr_destroy(&attr);
-	ret = split_spec(spec, l->host, l->port);
+	ret = split_spec(spec, l->host, &l->ports);
 	if (!ret) {
-		l->nr = look_up(l->host, l->port, AI_NUMERICHOST, l->addrs);
+		l->nr = look_up(l->host, &l->ports, AI_NUMERICHOST, l->addrs);
 		l->done = l->nr > 0;
 		if (!l->done)
 			ret = start_thread(l);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* From "host:port" to addresses, without waiting longer than the caller wants to. */
+/* From "host:port" or "host:first-last" to addresses, without waiting longer than the caller wants to. */
 #ifndef LIBCOLL_RESOLVE_H
 #define LIBCOLL_RESOLVE_H
 
@@ -10,13 +10,18 @@
 #define RESOLVE_MAX	32	/* addresses of one name that are looked at */
 
 /**
- * resolve_port() - is "host:port" or "[v6]:port" well-formed, and which port is it?
- * @local: set if the host is this one by its loopback interface alone: a number such as
- *	127.0.0.1 or ::1, or the name localhost
- *
- * Return: the port, or -EINVAL.
+ * struct ports - of "host:port" or "host:first-last", either with "[v6]"
+ * @local: the host is this one by its loopback interface alone: a number such as 127.0.0.1
+ *	or ::1, or the name localhost
  */
-int resolve_port(const char *spec, bool *local);
+struct ports {
+	uint16_t first;
+	uint16_t last;
+	bool local;
+};
+
+/* Is @spec well-formed, and which ports are it? Return: 0, -EINVAL, -ENOMEM. */
+int resolve_ports(const char *spec, struct ports *ports);
 
 /**
  * struct lookup - a name that is being looked up

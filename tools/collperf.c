@@ -279,7 +279,7 @@ int main(int argc, char **argv)
 	if (ret) {
 		fprintf(stderr, "collperf: %s: %s%s%s\n", getenv("COLL_RANK") ?
 			getenv("COLL_RANK") : "alone", coll_strerror(ret),
-			*coll_init_error() ? "; " : "", coll_init_error());
+			*coll_last_error() ? "; " : "", coll_last_error());
 		return 2;
 	}
 	if (opt.root >= coll_comm_size(comm)) {

@@ -139,7 +139,7 @@ static void *rank_main(void *arg)
 	} else {
 		r->took_ms = now_ms() - begin;
 	}
-	snprintf(r->said, sizeof(r->said), "%s", coll_init_error());
+	snprintf(r->said, sizeof(r->said), "%s", coll_last_error());
 	return NULL;
 }
 
@@ -497,7 +497,8 @@ static void test_specs(void)
 {
 	static const char *const bad[] = {
 		"", "host", ":1", "1.2.3.4:", "1.2.3.4:0", "1.2.3.4:99999", "::1:5",
-		"[]:5", "[::1:5", "1.2.3.4:12x",
+		"[]:5", "[::1:5", "1.2.3.4:12x", "1.2.3.4:5-", "1.2.3.4:5-4", "1.2.3.4:-5",
+		"1.2.3.4:5-70000", "1.2.3.4:5-37", "1.2.3.4:5-6-7",
 	};
 	struct sock_addr a[4];
 	bool good = true;
@@ -511,6 +512,9 @@ static void test_specs(void)
 	good &= resolve_until("127.0.0.1:5", deadline_in(1000), a, 4) == 1 && sock_port(&a[0]) == 5;
 	good &= resolve_until("[::1]:65535", deadline_in(1000), a, 4) == 1 && sock_port(&a[0]) == 65535 &&
 		a[0].sa.ss_family == AF_INET6;
+	good &= resolve_until("127.0.0.1:5-7", deadline_in(1000), a, 4) == 3 &&
+		sock_port(&a[0]) == 5 && sock_port(&a[2]) == 7;
+	good &= resolve_until("127.0.0.1:5-36", deadline_in(1000), a, 4) == 4;
 	ok(good, "addresses");
 }
 
@@ -573,6 +577,37 @@ static void test_no_name(bool blocks)
 	   strstr(r.said, "late.test"), blocks ? "a look-up that blocks ends at the deadline" :
 	   "a name that never comes is what the user reads");
 	name_blocks_ms = 0;
+}
+
+/* Others have the first two ports of a range, and say nothing. */
+static void test_range(void)
+{
+	struct sock_addr a = { .len = sizeof(struct sockaddr_in) };
+	struct sockaddr_in *in = (struct sockaddr_in *)&a.sa;
+	struct rank r[4];
+	int held[2], port;
+	char spec[64];
+	uint32_t i;
+
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(INADDR_ANY);
+	do {
+		port = free_port();
+		for (i = 0; i < 2; i++) {
+			sock_set_port(&a, (uint16_t)(port + i));
+			held[i] = sock_listen(&a);
+		}
+	} while (held[0] < 0 || held[1] < 0);
+	snprintf(spec, sizeof(spec), "127.0.0.1:%d-%d", port, port + 7);
+	for (i = 0; i < 4; i++) {
+		set_rank(&r[i], i, 4, port, "secret");
+		strcpy(r[i].spec, spec);
+	}
+	start_all(r, 4);
+	join_all(r, 4);
+	ok(all_are(r, 4, 0, 8000), "rank 0 listens at the third port of a range");
+	close(held[0]);
+	close(held[1]);
 }
 
 /* ---- who has left before all were there ---- */
@@ -659,6 +694,7 @@ int main(int argc, char **argv)
 	test_late_name("127.0.0.1", 700, "a name that can be resolved only later");
 	test_late_name("::1", 0, "rank 0 can be reached by IPv6, too");
 	test_late_name("127.0.1.1", 0, "its name may be an address it would not listen at");
+	test_range();
 	test_no_name(false);
 	test_no_name(true);
 	test_comes_again(2, "rank 2 leaves before all are there, and comes again");

@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	printf("rank %s: after %ld s: ", getenv("COLL_RANK"), (long)(end.tv_sec - begin.tv_sec));
 	if (ret) {
-		printf("error %d: %s; %s\n", ret, coll_strerror(ret), coll_init_error());
+		printf("error %d: %s; %s\n", ret, coll_strerror(ret), coll_last_error());
 		return 1;
 	}
 	ret = coll_allreduce(comm, &one, &sum, 1, COLL_I32, COLL_OP_SUM);

@@ -20,6 +20,6 @@ int main(void)
 		coll_finalize(comm);
 	}
 	if (ret)
-		fprintf(stderr, "allreduce: %s\n", coll_strerror(ret));
+		fprintf(stderr, "allreduce: %s; %s\n", coll_strerror(ret), coll_last_error());
 	return ret != 0;
 }

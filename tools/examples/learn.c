@@ -59,7 +59,7 @@ coll_comm_t *learn_init(const char *me)
 
 	if (ret)
 		fprintf(stderr, "%s: coll_init: %s %s\n", me, coll_strerror(ret),
-			coll_init_error());
+			coll_last_error());
 	return comm;
 }
 

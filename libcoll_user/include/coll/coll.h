@@ -46,11 +46,26 @@ typedef struct coll_request coll_request_t;
 #define COLL_CONFIG_NO_URING	(1U << 0)
 
 /**
+ * coll_exchange_t - the application's own way to bring ranks together
+ * @ctx: coll_config.exchange_ctx
+ * @mine: @len bytes of this rank
+ * @all: to be filled with those of all ranks, in their order: size * @len bytes
+ * @timeout_ms: what is left of coll_config.timeout_ms; may be ignored by a function that ends
+ *	by itself when a rank is missing
+ *
+ * An allgather, such as MPI_Allgather() of bytes. What passes is the secret of the job.
+ * Return: 0 or a negative errno.
+ */
+typedef int (*coll_exchange_t)(void *ctx, const void *mine, void *all, size_t len,
+			       uint32_t timeout_ms);
+
+/**
  * struct coll_config - who we are and how to find the others
  * @struct_size: set by coll_config_init(); lets the struct grow
  * @rank: 0 .. @size-1
  * @size: ranks in all; with 1 the fields down to @key are not looked at
- * @rendezvous: "host:port" or "[v6]:port" where rank 0 listens during coll_init
+ * @rendezvous: "host:port" or "[v6]:port" where rank 0 listens during coll_init; with
+ *	"host:first-last" it takes the first port that is free, and the others find it
  * @node: ranks with equal @node in one kernel form a node; NULL is ""; at most
  *	63 bytes
  * @key: secret of the job, proved and never sent; any length but 0. It should
@@ -58,6 +73,10 @@ typedef struct coll_request coll_request_t;
  * @device: NULL is "/dev/coll"
  * @timeout_ms: for all of coll_init; 0 is 60000
  * @flags: COLL_CONFIG_*
+ * @exchange: instead of @rendezvous: rank 0 listens at any port, and one call of this tells
+ *	the others where. @key may be NULL then: rank 0 draws it, and tells it, too. Called by
+ *	all ranks during coll_init(), in the calling thread.
+ * @exchange_ctx: handed to it
  *
  * Strings are used during coll_init() only.
  */
@@ -71,6 +90,8 @@ struct coll_config {
 	const char	*device;
 	uint32_t	timeout_ms;
 	uint32_t	flags;
+	coll_exchange_t	exchange;
+	void		*exchange_ctx;
 };
 
 /** coll_config_init() - a communicator of one rank, to be filled in */
@@ -86,11 +107,16 @@ static inline void coll_config_init(struct coll_config *cfg)
  * @cfg: after coll_config_init()
  *
  * COLL_RANK, COLL_SIZE, COLL_RENDEZVOUS, COLL_NODE, COLL_KEY, COLL_DEVICE,
- * COLL_TIMEOUT_MS, COLL_NO_URING=1. Without any of the first three this is a
- * communicator of one rank, unless another launcher says that there are more
- * (SLURM_NTASKS, PMI_SIZE, OMPI_COMM_WORLD_SIZE): ranks that each believe to
+ * COLL_TIMEOUT_MS, COLL_NO_URING=1. Without COLL_RANK and COLL_SIZE the launcher is asked:
+ * PMIx (mpirun of Open MPI, prterun, srun --mpi=pmix), PMI (mpirun of MPICH, srun --mpi=pmi2,
+ * Flux), torchrun (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT). Without any of them this is
+ * a communicator of one rank. Under PMIx and PMI exchange is set, for coll_init() alone.
+ *
+ * A launcher that is there and gives no way to meet is an error: ranks that each believe to
  * be alone would all report success on the wrong result.
- * Errors: EINVAL incomplete, not numbers, out of range, or as just said.
+ *
+ * Errors: EINVAL incomplete, not numbers, out of range, or as just said; EOPNOTSUPP, ELIBACC
+ * this libcoll, or this host, has no PMIx. coll_last_error() names the variable.
  */
 int coll_config_env(struct coll_config *cfg);
 
@@ -105,7 +131,7 @@ int coll_config_env(struct coll_config *cfg);
  * listening, a rank that left before all were there. A failure on any rank ends the call on
  * all of them with that rank's error, unless it failed before it could reach rank 0 (then:
  * ETIMEDOUT, or EKEYREJECTED or EINVAL if a missing rank had another key or @size).
- * coll_init_error() has details.
+ * coll_last_error() has details.
  * Errors: EINVAL configuration; ENOENT no device (module not loaded?); EACCES
  * device not permitted; EKEYREJECTED keys differ; EEXIST the rank is there
  * already; EPROTO or EPROTONOSUPPORT something else listens at the rendezvous;
@@ -117,12 +143,16 @@ int coll_config_env(struct coll_config *cfg);
 int coll_init(const struct coll_config *cfg, coll_comm_t **comm);
 
 /**
- * coll_init_error() - one line about why coll_init() failed, for people
+ * coll_last_error() - one line about why a call failed, for people
  *
- * As "rank 3 has not come; 10.0.0.7:41200, as rank 5, has another key". Of the last
- * coll_init() of the calling thread; "" if there is nothing to add to coll_strerror().
+ * As "rank 3 has not come; 10.0.0.7:41200, as rank 5, has another key", or "COLL_RANK is
+ * "4", not a number from 0 to 3". Of the last coll_init(), coll_config_env() or
+ * coll_comm_split() of the calling thread; "" if there is nothing to add to coll_strerror().
  * Valid until the thread's next call.
  */
+const char *coll_last_error(void);
+
+/** coll_init_error() - the older name of coll_last_error() */
 const char *coll_init_error(void);
 
 /**

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * PMI-1 as its wire protocol: lines of "name=value" words over the descriptor PMI_FD, one
+ * answer to each. mpirun of MPICH, srun --mpi=pmi2 and Flux speak it. There is no library
+ * of it that all of them have.
+ *
+ * A process can speak it once: where MPI has been initialized the descriptor is MPI's, and
+ * coll_init() needs coll_config.exchange instead.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "debug.h"
+#include "env.h"
+#include "hex.h"
+#include "launch.h"
+#include "sock.h"
+
+#define LINE_LEN	4096
+#define NAME_LEN	256
+#define START_MS	10000	/* for answers that nobody else is needed for */
+
+/**
+ * struct pmi - the process manager of this process
+ * @lock: protects all of it; held for a whole exchange
+ * @rank: PMI_RANK; set once, before the first exchange
+ * @fd: PMI_FD, -1: not begun
+ * @serial: exchanges so far; each has a key of its own
+ * @max: bytes of a value
+ * @kvs: name of the space of keys
+ * @line: the last answer
+ */
+static struct pmi {
+	pthread_mutex_t lock;
+	uint32_t rank;
+	int fd;
+	unsigned int serial;
+	uint32_t max;
+	char kvs[NAME_LEN];
+	char line[LINE_LEN];
+} pmi = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
+
+static int read_line(struct deadline d)
+{
+	size_t n = 0;
+	int ret;
+
+	for (;;) {
+		ret = sock_wait(pmi.fd, POLLIN, d);
+		if (ret)
+			return ret;
+		/* Byte by byte: nothing may be read that belongs to the next answer. */
+		if (read(pmi.fd, pmi.line + n, 1) != 1)
+			return -ECONNRESET;
+		if (pmi.line[n] == '\n')
+			break;
+		if (++n == LINE_LEN)
+			return -EPROTO;
+	}
+	pmi.line[n] = '\0';
+	return 0;
+}
+
+/* The value of @name in the last answer, cut off at its end; NULL: there is none. */
+static char *word(const char *name)
+{
+	size_t len = strlen(name);
+	char *p = pmi.line;
+
+	for (; p; p = strchr(p, ' ')) {
+		p += strspn(p, " ");
+		if (strncmp(p, name, len) || p[len] != '=')
+			continue;
+		p += len + 1;
+		return p;
+	}
+	return NULL;
+}
+
+/* Send @ask, and wait for the answer @expect. */
+static int call(const char *ask, const char *expect, struct deadline d)
+{
+	size_t len = strlen(ask), n = strlen(expect);
+	const char *cmd, *rc;
+	int ret = 0;
+
+	if (write(pmi.fd, ask, len) != (ssize_t)len)
+		ret = -ECONNRESET;
+	if (!ret)
+		ret = read_line(d);
+	if (ret) {
+		coll_explain("PMI_FD %d, %.*s: %s", pmi.fd, (int)strcspn(ask, " \n"), ask,
+			     strerror(-ret));
+		return ret;
+	}
+	cmd = word("cmd");
+	rc = word("rc");
+	if (cmd && !strncmp(cmd, expect, n) && (!cmd[n] || cmd[n] == ' ') &&
+	    (!rc || atoi(rc) == 0))
+		return 0;
+	coll_explain("PMI_FD %d, %.*s: the answer is \"%.100s\"", pmi.fd,
+		     (int)strcspn(ask, " \n"), ask, pmi.line);
+	return -EPROTO;
+}
+
+/* The process manager takes an end without this for a crash. */
+static void finalize(void)
+{
+	pthread_mutex_lock(&pmi.lock);
+	if (pmi.fd >= 0)
+		call("cmd=finalize\n", "finalize_ack", deadline_in(START_MS));
+	pmi.fd = -1;
+	pthread_mutex_unlock(&pmi.lock);
+}
+
+static bool mpi_is_there(void)
+{
+	int (*initialized)(int *flag) = NULL;
+	int flag = 0;
+
+	*(void **)&initialized = dlsym(RTLD_DEFAULT, "MPI_Initialized");
+	return initialized && !initialized(&flag) && flag;
+}
+
+static int say_hello(struct deadline d)
+{
+	const char *v;
+	int ret;
+
+	ret = call("cmd=init pmi_version=1 pmi_subversion=1\n", "response_to_init", d);
+	if (!ret)
+		ret = call("cmd=get_maxes\n", "maxes", d);
+	v = ret ? NULL : word("vallen_max");
+	pmi.max = v ? (uint32_t)strtoul(v, NULL, 10) : 0;
+	if (!ret)
+		ret = call("cmd=get_my_kvsname\n", "my_kvsname", d);
+	v = ret ? NULL : word("kvsname");
+	if (!v)
+		return ret ? ret : -EPROTO;
+	snprintf(pmi.kvs, sizeof(pmi.kvs), "%.*s", (int)strcspn(v, " "), v);
+	return 0;
+}
+
+/* Once in a process. */
+static int start(void)
+{
+	uint32_t fd;
+	int ret;
+
+	if (pmi.fd >= 0)
+		return 0;
+	if (mpi_is_there()) {
+		coll_explain("PMI_FD is used by MPI: give coll_config.exchange a function that calls MPI_Allgather");
+		return -EBUSY;
+	}
+	ret = env_u32("PMI_FD", 0, INT32_MAX, &fd);
+	if (ret)
+		return ret;
+	if (fcntl((int)fd, F_GETFD) < 0) {
+		coll_explain("PMI_FD is %u, which is not open", fd);
+		return -EBADF;
+	}
+	pmi.fd = (int)fd;
+	ret = say_hello(deadline_in(START_MS));
+	if (ret)
+		pmi.fd = -1;
+	else
+		atexit(finalize);
+	return ret;
+}
+
+static int share(bool give, uint8_t *blob, size_t len, struct deadline d)
+{
+	char ask[LINE_LEN / 2], text[LINE_LEN / 4];
+	char *value;
+	int ret;
+
+	if (2 * len + 1 > sizeof(text) || 2 * len >= pmi.max) {
+		coll_explain("the process manager takes values of %u bytes only", pmi.max);
+		return -EOPNOTSUPP;
+	}
+	pmi.serial++;
+	ret = 0;
+	if (give) {
+		hex_put(text, blob, len);
+		snprintf(ask, sizeof(ask), "cmd=put kvsname=%s key=coll-%u value=%s\n", pmi.kvs,
+			 pmi.serial, text);
+		ret = call(ask, "put_result", deadline_in(START_MS));
+	}
+	if (!ret)
+		ret = call("cmd=barrier_in\n", "barrier_out", d);
+	if (ret || give)
+		return ret;
+	snprintf(ask, sizeof(ask), "cmd=get kvsname=%s key=coll-%u\n", pmi.kvs, pmi.serial);
+	ret = call(ask, "get_result", deadline_in(START_MS));
+	if (ret)
+		return ret;
+	value = word("value");
+	if (!value)
+		return -EPROTO;
+	value[strcspn(value, " ")] = '\0';
+	return hex_get(value, blob, len);
+}
+
+/* What rank 0 gives is all that coll_init() looks at. */
+static int pmi_exchange(void *ctx, const void *mine, void *all, size_t len, uint32_t timeout_ms)
+{
+	int ret;
+
+	(void)ctx;
+	pthread_mutex_lock(&pmi.lock);
+	if (!pmi.rank)
+		memcpy(all, mine, len);
+	ret = start();
+	if (!ret)
+		ret = share(!pmi.rank, all, len, deadline_in(timeout_ms));
+	pthread_mutex_unlock(&pmi.lock);
+	return ret;
+}
+
+static bool pmi_present(void)
+{
+	return env_get("PMI_FD");
+}
+
+static int pmi_configure(struct coll_config *cfg)
+{
+	int ret;
+
+	ret = env_u32("PMI_SIZE", 1, COLL_MAX_SIZE, &cfg->size);
+	if (!ret)
+		ret = env_u32("PMI_RANK", 0, cfg->size - 1, &cfg->rank);
+	if (ret == -ENOENT) {
+		coll_explain("PMI_FD is set, but PMI_RANK or PMI_SIZE is not");
+		return -EINVAL;
+	}
+	if (ret)
+		return ret;
+	pmi.rank = cfg->rank;
+	cfg->exchange = pmi_exchange;
+	return 0;
+}
+
+const struct launcher launch_pmi = {
+	.name = "PMI (PMI_FD)",
+	.present = pmi_present,
+	.configure = pmi_configure,
+};
