@@ -17,12 +17,14 @@
 
 struct coll_group;
 struct coll_op;
+struct coll_tensor_req;
 struct task_struct;
 
 /**
  * struct coll_member_tensors - named collectives of a member; group->lock
  * @waiting: posted and not started
- * @open: posted, and their buffers are in use
+ * @join: while it has joined, and not all have: what tells it. Counts in @waiting.
+ * @open: posted, and their buffers are in use; stand-ins, too
  * @kept: posted and not collected
  * @done: those that are to be collected
  * @nr_done: how many
@@ -30,6 +32,7 @@ struct task_struct;
  */
 struct coll_member_tensors {
 	u32 waiting;
+	struct coll_tensor_req *join;
 	u32 open;
 	u32 kept;
 	struct list_head done;

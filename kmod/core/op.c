@@ -114,9 +114,9 @@ static void coll_op_end_work(struct work_struct *work)
 	coll_op_ended(container_of(work, struct coll_op, end_work));
 }
 
-struct coll_op *coll_op_alloc(void)
+struct coll_op *coll_op_alloc(gfp_t gfp)
 {
-	struct coll_op *op = kmalloc(sizeof(*op), GFP_KERNEL_ACCOUNT);
+	struct coll_op *op = kmalloc(sizeof(*op), gfp | __GFP_ACCOUNT);
 
 	if (op)
 		kref_init(&op->ref);
@@ -197,6 +197,7 @@ static void coll_op_enqueue(struct coll_group *g, struct coll_op *op,
 		.seq = seq,
 		.cmd = req->cmd,
 		.agreed = req->agreed,
+		.divisor = req->divisor ?: g->size,
 	};
 	kref_init(&op->ref);
 	INIT_LIST_HEAD(&op->reqs);
@@ -221,6 +222,7 @@ static void coll_op_add_req(struct coll_op *op, struct coll_req *req)
 	WRITE_ONCE(req->op, op);
 	op->bytes = max(op->bytes, req->bytes);
 	op->nr_posted++;
+	op->nr_absent += req->absent;
 	req->seq = ++req->member->posted;
 	req->member->last = op;
 	coll_turn_posted(req);
@@ -353,7 +355,7 @@ int coll_op_post(struct coll_req *req)
 		spin_unlock(&g->lock);
 		if (ret != -ENOMEM || failed)
 			break;
-		spare = coll_op_alloc();
+		spare = coll_op_alloc(GFP_KERNEL);
 		if (!spare)
 			break;
 	}

@@ -56,6 +56,8 @@ struct coll_worker;
  * @counted: it counts in user->commands, see coll_req_count()
  * @named: the coordinator says when it is posted, see tensor.h; set by front before
  *	it is decoded
+ * @absent: its rank has joined: it has no vectors of its own
+ * @divisor: avg: what the sum is divided by; 0: the ranks of the communicator
  * @list: in the op, by local index; group->lock
  * @sleeper: a thread of the rank that can be woken to help; NULL: none
  * @done: called exactly once for a posted request, in process context, when the
@@ -82,6 +84,8 @@ struct coll_req {
 	bool has_got;
 	bool counted;
 	bool named;
+	bool absent;
+	u32 divisor;
 	struct list_head list;
 	struct coll_sleeper *sleeper;
 	void (*done)(struct coll_req *req, int result);
@@ -110,6 +114,8 @@ struct coll_req {
  * @bytes: length of the vector; the longest one where ranks have blocks
  * @reqs: posted requests by local index; group->lock until it has started
  * @nr_posted: how many; group->lock
+ * @nr_absent: of these, of ranks that have joined
+ * @divisor: as the first local rank posted it
  * @started: it has, and is still in group->ops; group->lock
  * @put_off: it could not, beside others; likewise
  * @ended: nothing touches it any more; group->lock
@@ -138,6 +144,8 @@ struct coll_op {
 	u64 bytes;
 	struct list_head reqs;
 	u32 nr_posted;
+	u32 nr_absent;
+	u32 divisor;
 	bool started;
 	bool put_off;
 	bool ended;
@@ -158,8 +166,8 @@ struct coll_op {
  */
 int coll_op_post(struct coll_req *req);
 
-/* Memory for an op, for coll_op_post_ordered(); NULL: there is none. */
-struct coll_op *coll_op_alloc(void);
+/* Memory for an op, for coll_op_post_ordered(); charged. NULL: there is none. */
+struct coll_op *coll_op_alloc(gfp_t gfp);
 
 /**
  * coll_op_post_ordered() - post a named collective, which counts already

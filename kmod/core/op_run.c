@@ -18,6 +18,7 @@
 #include "member.h"
 #include "msg.h"
 #include "op.h"
+#include "tensor.h"
 #include "trace.h"
 
 /*
@@ -113,7 +114,9 @@ static bool coll_op_start(struct coll_op *op, bool beside, u64 room)
 
 	trace_coll_start(g->id, op->seq, op->cmd.collective, op->bytes);
 	memcg = set_active_memcg(g->memcg);
-	ret = coll_exec_prepare(op, room);
+	ret = op->nr_absent ? coll_tensors_fill(op) : 0;
+	if (!ret)
+		ret = coll_exec_prepare(op, room);
 	set_active_memcg(memcg);
 	if (!ret) {
 		coll_exec_start(op);

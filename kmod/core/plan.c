@@ -43,7 +43,7 @@ static int coll_plan_reducer(struct coll_plan *p)
 		r->elem = p->op->elem;
 		r->partial = r->elem;
 	}
-	r->divisor = g->size;
+	r->divisor = p->op->divisor;
 	if (cmd->op == COLL_OP_PREMULSUM) {
 		p->x->scales = kvcalloc(g->nr_local, sizeof(*p->x->scales),
 					GFP_KERNEL_ACCOUNT);
@@ -405,6 +405,7 @@ static int coll_plan_all(struct coll_plan *p)
 static int coll_plan_again(struct coll_plan *p)
 {
 	p->x->op = p->op;
+	p->x->reducer.divisor = p->op->divisor;
 	p->source = coll_plan_source(p->op);
 	coll_plan_vecs(p);
 	return coll_plan_check(p);

@@ -9,16 +9,10 @@
 #include "group.h"
 #include "limits.h"
 #include "member.h"
-#include "tensor.h"
+#include "tensor_priv.h"
 
 /* Tensors that are worked on before others get the lock, or the CPU. */
 #define COLL_TENSOR_BATCH	64
-
-/* The tensor of each local rank, while it waits. */
-static struct coll_tensor_req **coll_tensor_slots(struct coll_coord_entry *e)
-{
-	return e->user;
-}
 
 /* --- memory ------------------------------------------------------------------- */
 
@@ -54,7 +48,7 @@ struct coll_tensor_req *coll_tensor_alloc(struct coll_member *m)
 
 	if (!t)
 		return NULL;
-	t->op = coll_op_alloc();
+	t->op = coll_op_alloc(GFP_KERNEL);
 	if (!t->op) {
 		kfree(t);
 		return NULL;
@@ -75,7 +69,7 @@ void coll_tensor_free(struct coll_tensor_req *t)
 /* --- the life of a tensor ------------------------------------------------------ */
 
 /* It is done: nothing touches its pages any more. */
-static void coll_tensor_done(struct coll_req *req, int result)
+void coll_tensor_done(struct coll_req *req, int result)
 {
 	struct coll_tensor_req *t = container_of(req, struct coll_tensor_req, req);
 	struct coll_member *m = req->member;
@@ -137,13 +131,17 @@ static void coll_tensor_wait(struct coll_tensors *ts, struct coll_tensor_req *t)
 		coll_tensors_arm(ts);
 }
 
-/* It is not any more. Under group->lock. */
-static void coll_tensor_unwait(struct coll_tensors *ts, struct coll_tensor_req *t)
+void coll_tensor_unwait(struct coll_tensors *ts, struct coll_tensor_req *t)
 {
+	struct coll_member *m = t->req.member;
+
 	lockdep_assert_held(&ts->group->lock);
-	coll_tensor_slots(t->entry)[t->req.member->local] = NULL;
+	if (t == m->tensors.join)
+		m->tensors.join = NULL;
+	else
+		coll_tensor_slots(t->entry)[m->local] = NULL;
 	list_del(&t->list);
-	t->req.member->tensors.waiting--;
+	m->tensors.waiting--;
 	coll_tensor_disarm(ts, t);
 }
 
@@ -188,21 +186,34 @@ static void coll_tensor_start(struct coll_tensors *ts, struct coll_tensor_req *t
 	/* The digests of the counts agree and the counts do not: somebody forged one. */
 	t->result = ret;
 	list_add_tail(&t->list, &ts->ended);
-	ts->broken = true;
+	ts->broken = -ret;
+}
+
+/* What avg divides by: the ranks, or those of them that have posted it. */
+static u32 coll_tensor_divisor(const struct coll_tensors *ts, const struct coll_coord_entry *e,
+			       u32 contributors)
+{
+	bool present = e->known.field[COLL_FIELD_FLAGS] & COLL_FIELD_AVG_PRESENT;
+
+	return present ? clamp(contributors, 1U, ts->group->size) : ts->group->size;
 }
 
 static void coll_tensors_op_start(struct coll_coord *c, struct coll_coord_entry *e,
 				  u32 contributors, bool last)
 {
 	struct coll_tensors *ts = c->user;
+	u32 divisor = coll_tensor_divisor(ts, e, contributors), k;
 	struct coll_tensor_req *t;
-	u32 k;
 
 	for (k = 0; k < c->nr_local; k++) {
 		t = coll_tensor_slots(e)[k];
-		if (t)
-			coll_tensor_start(ts, t);
+		if (!t)
+			continue;
+		t->req.divisor = divisor;
+		coll_tensor_start(ts, t);
 	}
+	if (c->nr_joined)
+		coll_tensors_stand_in(ts, e, divisor);
 	ts->started++;
 	ts->to_advance = true;
 }
@@ -223,16 +234,21 @@ static void coll_tensors_op_end(struct coll_coord *c, struct coll_coord_entry *e
 	}
 }
 
-/* Nobody joins or leaves by the coordinator: coll_tensors_hear() refuses to hear of it. */
-static void coll_tensors_op_rank(struct coll_coord *c, u32 rank)
+static void coll_tensors_op_joined(struct coll_coord *c, u32 rank)
+{
+	coll_tensors_joined(c->user, rank);
+}
+
+/* Nobody leaves by the coordinator: coll_tensors_hear() refuses to hear of it. */
+static void coll_tensors_op_left(struct coll_coord *c, u32 rank)
 {
 }
 
 static const struct coll_coord_ops coll_tensors_ops = {
 	.start	= coll_tensors_op_start,
 	.end	= coll_tensors_op_end,
-	.joined	= coll_tensors_op_rank,
-	.left	= coll_tensors_op_rank,
+	.joined	= coll_tensors_op_joined,
+	.left	= coll_tensors_op_left,
 };
 
 /* --- deadlines ------------------------------------------------------------------ */
@@ -393,17 +409,18 @@ void coll_tensors_settle(struct coll_group *g)
 {
 	struct coll_tensors *ts = g->tensors;
 	struct coll_cause cause;
-	bool advance, broken;
+	bool advance;
+	int broken;
 
 	spin_lock(&g->lock);
 	advance = ts->to_advance;
 	broken = ts->broken;
 	ts->to_advance = false;
-	ts->broken = false;
+	ts->broken = 0;
 	spin_unlock(&g->lock);
 	if (broken) {
-		coll_group_cause(g, &cause, COLL_CAUSE_MISMATCH, EBADE, COLL_RANK_NONE,
-				 ts->started);
+		coll_group_cause(g, &cause, broken == ENOMEM ? COLL_CAUSE_MEMORY :
+				 COLL_CAUSE_MISMATCH, broken, COLL_RANK_NONE, ts->started);
 		coll_group_fail(g, &cause);
 	}
 	coll_tensors_end(g);

@@ -38,6 +38,7 @@ struct coll_member;
  * @by_time: in group->tensors->by_time if @expires
  * @expires: as coll_deadline() says; 0: never
  * @bad: why it has ended by itself
+ * @last: of one that joins: the last rank that has
  * @result: 0 or -errno, once it has ended
  *
  * Owner: front, up to coll_tensor_post() and from coll_tensor_collect() on.
@@ -51,6 +52,7 @@ struct coll_tensor_req {
 	struct rb_node by_time;
 	u64 expires;
 	struct coll_coord_bad bad;
+	u32 last;
 	int result;
 };
 
@@ -66,7 +68,7 @@ struct coll_tensor_req {
  * @by_time: of @waiting, those with deadlines
  * @started: ops started
  * @to_advance: some of them since coll_group_advance()
- * @broken: a START that could not be: the group is to fail
+ * @broken: errno of a START that could not be: the group is to fail
  * @deadline: for the first of @by_time
  * @work: coll_tensors_settle(), for those who cannot
  */
@@ -81,7 +83,7 @@ struct coll_tensors {
 	struct rb_root_cached by_time;
 	u64 started;
 	bool to_advance;
-	bool broken;
+	int broken;
 	struct delayed_work deadline;
 	struct work_struct work;
 };
@@ -115,6 +117,9 @@ void coll_tensor_free(struct coll_tensor_req *t);
  */
 int coll_tensor_post(struct coll_tensor_req *t, const void *name, u32 len,
 		     const struct coll_coord_params *p);
+
+/* It is done: coll_req.done of tensors. */
+void coll_tensor_done(struct coll_req *req, int result);
 
 /* Order what is ready, start it, tell other nodes. Process context, no locks. */
 void coll_tensors_flush(struct coll_group *g);
@@ -160,6 +165,25 @@ void coll_tensors_release(struct coll_member *m);
 /* An entry for a name, charged to the group. Sleeps. NULL: no memory, or too many names. */
 struct coll_coord_entry *coll_tensor_entry(struct coll_group *g);
 void coll_tensor_entry_free(struct coll_group *g, struct coll_coord_entry *e);
+
+/* tensor_join.c */
+
+/**
+ * coll_tensor_join() - post nothing more until all ranks have joined
+ * @t: with @tag set, and no command
+ *
+ * coll_tensors_flush() is to follow. Return: 0: it will be collected when all have. Otherwise
+ * it has not joined: -EBUSY it has already; -EAGAIN, or the group's sticky error.
+ */
+int coll_tensor_join(struct coll_tensor_req *t);
+
+/**
+ * coll_tensors_fill() - if all local ranks have joined: a vector for one of them
+ * @op: about to be prepared
+ *
+ * Return: 0, -ENOMEM, -EBADE the operator has no identity.
+ */
+int coll_tensors_fill(struct coll_op *op);
 
 /* tensor_talk.c */
 

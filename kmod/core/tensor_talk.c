@@ -116,11 +116,17 @@ u32 coll_tensors_say(struct coll_group *g, u32 node, u8 *buf, u32 room)
 	return len;
 }
 
-/* Ranks join and leave by other ways. */
-static bool coll_tensors_knows(u8 kind)
+/* Can that be? Ranks leave by other ways. */
+static bool coll_tensors_knows(const struct coll_group *g, const struct coll_coord_rec *r)
 {
-	return kind == COLL_READY || kind == COLL_FAIL || kind == COLL_ORDER_START ||
-	       kind == COLL_ORDER_BAD;
+	switch (r->kind) {
+	case COLL_JOIN:
+	case COLL_ORDER_JOINED:
+		return r->rank < g->size;
+	case COLL_ORDER_START:
+		return r->contributors && r->contributors <= g->size;
+	}
+	return r->kind == COLL_READY || r->kind == COLL_FAIL || r->kind == COLL_ORDER_BAD;
 }
 
 /* Under group->lock. */
@@ -132,7 +138,7 @@ static int coll_tensors_obey(struct coll_tensors *ts, u32 node, const struct col
 	lockdep_assert_held(&ts->group->lock);
 	if (ts->group->error)
 		return 0;
-	if (!coll_tensors_knows(r->kind))
+	if (!coll_tensors_knows(ts->group, r))
 		return -EPROTO;
 	if (child < COLL_COORD_FANOUT)
 		return coll_coord_from_child(&ts->coord, child, r, spare);

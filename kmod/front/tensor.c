@@ -39,6 +39,14 @@ static int coll_tensor_check_member(struct coll_member *m)
 
 /* --- POST ----------------------------------------------------------------------- */
 
+/* Nothing but the tag. */
+static int coll_tensor_check_join(const struct coll_tensor *t)
+{
+	const struct coll_tensor only = { .flags = COLL_TENSOR_JOIN, .tag = t->tag };
+
+	return memcmp(t, &only, sizeof(only)) ? -EINVAL : 0;
+}
+
 static int coll_copy_tensor(struct coll_tensor *t, u64 arg, u32 size)
 {
 	int ret;
@@ -47,6 +55,10 @@ static int coll_copy_tensor(struct coll_tensor *t, u64 arg, u32 size)
 	ret = copy_struct_from_user(t, sizeof(*t), u64_to_user_ptr(arg), size);
 	if (ret)
 		return ret;
+	if (t->flags & ~(COLL_TENSOR_JOIN | COLL_TENSOR_AVG_PRESENT))
+		return -EINVAL;
+	if (t->flags & COLL_TENSOR_JOIN)
+		return coll_tensor_check_join(t);
 	if (!t->name_len || t->name_len > COLL_TENSOR_NAME_MAX ||
 	    t->priority > COLL_TENSOR_PRIORITY_MAX || t->ndim > COLL_TENSOR_DIMS ||
 	    memchr_inv(t->reserved, 0, sizeof(t->reserved)))
@@ -98,11 +110,15 @@ static int coll_tensor_params(const struct coll_tensor *t, const struct coll_req
 
 	if (!coll_tensor_can_be(c))
 		return -EOPNOTSUPP;
+	if (t->flags & COLL_TENSOR_AVG_PRESENT && c->op != COLL_OP_AVG)
+		return -EINVAL;
 	p->field[COLL_FIELD_DTYPE] = c->dtype;
 	p->field[COLL_FIELD_COLLECTIVE] = c->collective;
 	p->field[COLL_FIELD_OP] = c->op;
 	p->field[COLL_FIELD_ROOT] = c->root;
 	p->field[COLL_FIELD_FLAGS] = c->flags & COLL_CMD_NARROW;
+	if (t->flags & COLL_TENSOR_AVG_PRESENT)
+		p->field[COLL_FIELD_FLAGS] |= COLL_FIELD_AVG_PRESENT;
 	p->field[COLL_FIELD_PRIORITY] = t->priority;
 	p->field[COLL_FIELD_ALGORITHM] = c->algorithm;
 	p->field[COLL_FIELD_COUNTS] = req->counts ? req->agreed : 0;
@@ -135,6 +151,12 @@ static int coll_post_one(struct coll_member *m, u64 arg, u32 size)
 	if (!t)
 		return coll_refused(m, -ENOMEM);
 	t->tag = tensor.tag;
+	if (tensor.flags & COLL_TENSOR_JOIN) {
+		ret = coll_tensor_join(t);
+		if (ret)
+			goto free;
+		return 0;
+	}
 	ret = coll_decode(m, tensor.cmd, tensor.cmd_len, NULL, &t->req);
 	if (ret)
 		goto free;
@@ -261,6 +283,7 @@ static int coll_wait_tell(struct coll_tensor_req *t, struct coll_tensor_result _
 	t->result = coll_deliver(&t->req, t->result);
 	r.result = t->result;
 	r.cause = t->bad.cause;
+	r.rank[0] = t->last;
 	if (r.cause) {
 		r.field = t->bad.field;
 		for (k = 0; k < ARRAY_SIZE(r.rank); k++) {

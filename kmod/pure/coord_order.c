@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* The agent puts what is ready in order; every node applies the orders and keeps a log. */
 #include "coord_priv.h"
+#include "identity.h"
 
 /* --- the log ------------------------------------------------------------------ */
 
@@ -238,9 +239,12 @@ void coll_coord_all_left(struct coll_coord *c, u32 rank)
 /* Barriers need nothing of a rank but that it comes; others the operator's identity. */
 static bool coll_coord_joinable(const struct coll_coord_entry *e)
 {
-	u64 collective = e->want.field[COLL_FIELD_COLLECTIVE];
+	const u64 *f = e->want.field;
+	u8 one[COLL_IDENTITY_MAX];
 
-	return collective == COLL_ALLREDUCE || collective == COLL_BARRIER;
+	return f[COLL_FIELD_COLLECTIVE] == COLL_BARRIER ||
+	       (f[COLL_FIELD_COLLECTIVE] == COLL_ALLREDUCE &&
+		coll_identity(f[COLL_FIELD_OP], f[COLL_FIELD_DTYPE], one));
 }
 
 static struct coll_coord_entry *coll_coord_of_ready(struct coll_chain *link)

@@ -136,8 +136,8 @@ TEST_F(named_bad, shapes)
 	REFUSED(EINVAL, self->t.ndim = 2, self->t.dims[0] = 0, self->t.dims[1] = ~0ULL);
 	REFUSED(EINVAL, self->t.priority = COLL_TENSOR_PRIORITY_MAX + 1);
 	REFUSED(EINVAL, self->t.priority = ~0U);
-	REFUSED(EINVAL, self->t.reserved[0] = 1);
-	REFUSED(EINVAL, self->t.reserved[1] = 1ULL << 63);
+	REFUSED(EINVAL, self->t.flags = 1U << 31);
+	REFUSED(EINVAL, self->t.reserved[2] = 1U << 31);
 }
 
 TEST_F(named_bad, commands)

@@ -212,6 +212,7 @@ CHANGE(kind_most, r->kind = 255)
 CHANGE(join, r->kind = COLL_JOIN)
 CHANGE(leave, r->kind = COLL_LEAVE)
 CHANGE(joined, r->kind = COLL_ORDER_JOINED)
+CHANGE(join_of_nobody, r->kind = COLL_JOIN; r->rank = 2)
 CHANGE(left, r->kind = COLL_ORDER_LEFT)
 CHANGE(ready, r->kind = COLL_READY)
 CHANGE(fail, r->kind = COLL_FAIL)
@@ -274,7 +275,7 @@ struct wrong {
 };
 
 static const struct wrong of_child[] = {
-	W(kind0, 0, 0), W(kind_beyond, 0, 0), W(kind_most, 0, 0), W(join, 0, 0), W(leave, 0, 0),
+	W(kind0, 0, 0), W(kind_beyond, 0, 0), W(kind_most, 0, 0), W(join_of_nobody, 0, 0), W(leave, 0, 0),
 	W(joined, 0, 0), W(left, 0, 0), W(start, 0, 0), W(bad, 0, 0), W(fail, 0, 0),
 	W(no_name, 0, 0), W(unknown_id, 0, 0), W(name_and_new_id, 0, 0), W(nul_in_name, 0, 0),
 	W(other_name, 0, 1), W(future, 0, 0), W(far_future, 0, 0), W(past, 0, 1),
@@ -294,6 +295,7 @@ static const struct wrong of_parent[] = {
 	W(past, 0, 0), W(no_params, 0, 0), W(ndim, 0, 0), W(collective0, 0, 0), W(shape, 0, 0),
 	W(cause, 0, 0), W(field, 0, 0), W(flags, 1, 0), W(reserved, 1, 0), W(cut, 1, 0),
 	W(header_only, 1, 0), W(empty, 1, 0), W(one_more, 1, 0), W(too_long, 1, 0),
+	W(nobody, 0, 0), W(crowd, 0, 0),
 };
 
 static void one_wrong(struct __test_metadata *_metadata, uint32_t rank, const struct wrong *w)
@@ -334,6 +336,55 @@ TEST(a_child_that_is_wrong)
 
 	for (i = 0; i < sizeof(of_child) / sizeof(of_child[0]); i++)
 		one_wrong(_metadata, 0, &of_child[i]);
+}
+
+/* --- a node whose rank has joined does what its parent says, if it can --------------- */
+
+static void of_sum(struct coll_coord_params *p)
+{
+	p->field[COLL_FIELD_COLLECTIVE] = COLL_ALLREDUCE;
+	p->field[COLL_FIELD_OP] = COLL_OP_SUM;
+	p->field[COLL_FIELD_DTYPE] = COLL_F32;
+	p->field[COLL_FIELD_NDIM] = 1;
+	p->field[COLL_FIELD_DIM0] = 9;
+}
+
+static const struct {
+	uint32_t field;
+	uint64_t value;
+} never_joined[] = {
+	{ COLL_FIELD_COLLECTIVE, COLL_ALLGATHER }, { COLL_FIELD_COLLECTIVE, COLL_SEND },
+	{ COLL_FIELD_OP, COLL_OP_REPLACE }, { COLL_FIELD_OP, COLL_OP_BAND },
+	{ COLL_FIELD_OP, COLL_NR_OPS }, { COLL_FIELD_OP, ~0U },
+	{ COLL_FIELD_DTYPE, 0 }, { COLL_FIELD_DTYPE, ~0U }, { COLL_FIELD_DTYPE, COLL_OPAQUE },
+	{ COLL_FIELD_ALGORITHM, COLL_ALG_BRUCK }, { COLL_FIELD_ALGORITHM, 1 << 16 },
+	{ COLL_FIELD_DIM0, 1ULL << 40 },
+};
+
+TEST(a_parent_starts_what_cannot_be_joined)
+{
+	const struct coll_tensor join = { .flags = COLL_TENSOR_JOIN };
+	struct coll_tensor_result res;
+	struct coll_coord_rec r;
+	struct coll_status s;
+	struct peer p;
+	size_t i;
+
+	for (i = 0; i < sizeof(never_joined) / sizeof(never_joined[0]); i++) {
+		ASSERT_EQ(0, peer_start_named(&p, 1));
+		ASSERT_EQ(0, raw_post(p.c.fd[0], &join, 1, NULL));
+		r = record(COLL_ORDER_START, 7, 0);
+		of_sum(&r.params);
+		r.contributors = 1;
+		r.params.field[never_joined[i].field] = never_joined[i].value;
+		say(_metadata, &p, &r);
+		EXPECT_EQ(-EBADE, result(&p, &res)) {
+			TH_LOG("%zu", i);
+		}
+		ASSERT_EQ(0, raw_status(p.c.fd[0], &s));
+		EXPECT_EQ(COLL_CAUSE_MISMATCH, s.cause.kind);
+		peer_stop(&p);
+	}
 }
 
 TEST(a_parent_that_is_wrong)

@@ -226,6 +226,7 @@ static struct coll_coord_params params_of(u32 name, u32 variant, u64 group, u32 
 	struct coll_coord_params p = { };
 
 	p.field[COLL_FIELD_DTYPE] = COLL_F32;
+	p.field[COLL_FIELD_OP] = COLL_OP_SUM;
 	p.field[COLL_FIELD_COLLECTIVE] = joinable(name) ? COLL_ALLREDUCE : COLL_ALLGATHER;
 	p.field[COLL_FIELD_NDIM] = 1;
 	p.field[COLL_FIELD_DIM0] = 10 + variant;

@@ -206,6 +206,7 @@ enum coll_algorithm_id {
 #define COLL_FEAT_PROBE		(1ULL << 17)	/* COLL_PROBE, COLL_MPROBE, COLL_MRECV */
 #define COLL_FEAT_POST		(1ULL << 18)	/* COLL_IOC_POST, COLL_IOC_COLLECT */
 #define COLL_FEAT_TENSORS	(1ULL << 19)	/* COLL_JOIN_NAMED */
+#define COLL_FEAT_TENSOR_JOIN	(1ULL << 20)	/* COLL_TENSOR_JOIN, COLL_TENSOR_AVG_PRESENT */
 
 /**
  * struct coll_version - COLL_IOC_VERSION
@@ -880,7 +881,7 @@ struct coll_collect {
  * @COLL_FIELD_OP: enum coll_op_code
  * @COLL_FIELD_ROOT: rank, of rooted collectives
  * @COLL_FIELD_WIRE: enum coll_dtype of what is sent between nodes, 0: that of the tensor
- * @COLL_FIELD_FLAGS: COLL_CMD_NARROW
+ * @COLL_FIELD_FLAGS: COLL_CMD_NARROW, COLL_FIELD_AVG_PRESENT
  * @COLL_FIELD_PRIORITY: up to COLL_TENSOR_PRIORITY_MAX; higher ones are started first
  * @COLL_FIELD_GROUP: digest of the names of the group it belongs to; 0: of none
  * @COLL_FIELD_MEMBERS: tensors of that group
@@ -906,15 +907,26 @@ enum coll_tensor_field {
 	COLL_NR_FIELDS
 };
 
+/* In COLL_FIELD_FLAGS: COLL_TENSOR_AVG_PRESENT */
+#define COLL_FIELD_AVG_PRESENT		(1ULL << 32)
+
 /* Why a tensor has ended without being started. */
 enum coll_tensor_cause {
 	COLL_BAD_NONE		= 0,
 	COLL_BAD_MISMATCH	= 1,	/* two ranks disagree about a field */
 	COLL_BAD_TIMEOUT	= 2,	/* a deadline passed before all had posted it */
-	COLL_BAD_JOINED		= 3,	/* a rank has joined, and this collective needs all */
+	COLL_BAD_JOINED		= 3,	/* a rank has joined, and this one needs all ranks */
 	COLL_BAD_LEFT		= 4,	/* a rank has left */
 	COLL_NR_BAD
 };
+
+/*
+ * struct coll_tensor.flags. JOIN: no collective; the rank posts nothing more until all have
+ * joined. @name, @cmd, their lengths, @priority and @ndim are 0.
+ */
+#define COLL_TENSOR_JOIN	(1U << 0)
+/* COLL_OP_AVG: divide by the ranks that have posted it, not by all. All ranks alike. */
+#define COLL_TENSOR_AVG_PRESENT	(1U << 1)
 
 /**
  * struct coll_tensor - one named collective
@@ -926,6 +938,7 @@ enum coll_tensor_cause {
  * @priority: up to COLL_TENSOR_PRIORITY_MAX; of what is ready, higher ones start first
  * @ndim: dimensions; 0: one, of as many elements as the command says
  * @dims: their product is the count of the command; the rest are 0
+ * @flags: COLL_TENSOR_*
  * @reserved: 0
  */
 struct coll_tensor {
@@ -937,7 +950,8 @@ struct coll_tensor {
 	__u32	priority;
 	__u32	ndim;
 	__u64	dims[COLL_TENSOR_DIMS];
-	__u64	reserved[2];
+	__u32	flags;
+	__u32	reserved[3];
 };
 
 /**
@@ -957,8 +971,15 @@ struct coll_tensor {
  * passes before the tensor has started, that tensor ends with ETIMEDOUT on all ranks; later
  * it ends the communicator.
  *
+ * A rank that has joined (COLL_TENSOR_JOIN) counts as if it had posted everything, until all
+ * have joined. It contributes the identity of the operator to an allreduce, and nothing to a
+ * barrier. What it has posted before goes on. Of allreduce with COLL_OP_REPLACE and
+ * COLL_OP_NO_OP and of other collectives every rank is needed: they end with EOPNOTSUPP and
+ * COLL_BAD_JOINED on all ranks. The result of the join comes when all have joined, and says
+ * which rank was the last one, the same everywhere. After it the ranks may post again.
+ *
  * Errors: the first one ends the call. @posted says how many had been posted before it, which
- * stay posted. EEXIST this rank has posted the name and it has not started; ENOSPC too many
+ * stay posted. EBUSY this rank has joined, and not all have; EEXIST this rank has posted the name and it has not started; ENOSPC too many
  * names; EAGAIN too many results that nobody has collected; EOVERFLOW the shape; ENOTCONN
  * also: no link to a node that this one has to talk to; EOPNOTSUPP also: not joined with
  * COLL_JOIN_NAMED; else as struct coll_cmd.
@@ -976,13 +997,14 @@ struct coll_tensor_post {
  * struct coll_tensor_result - how a tensor has ended
  * @tag: as posted
  * @result: 0 or -errno. EBADE with @cause COLL_BAD_MISMATCH, ETIMEDOUT with
- *	COLL_BAD_TIMEOUT end this tensor only. With COLL_BAD_NONE an error is the
+ *	COLL_BAD_TIMEOUT, EOPNOTSUPP with COLL_BAD_JOINED end this tensor only. With COLL_BAD_NONE an error is the
  *	communicator's, see COLL_IOC_STATUS, or EFAULT: a small result could not be stored.
  * @cause: enum coll_tensor_cause
  * @field: COLL_BAD_MISMATCH: enum coll_tensor_field
  * @reserved: 0
  * @rank: COLL_BAD_MISMATCH: two ranks that disagree; COLL_BAD_TIMEOUT: the first one is
- *	that whose deadline has passed
+ *	that whose deadline has passed; of COLL_TENSOR_JOIN: the first one is the last rank
+ *	that has joined
  * @value: COLL_BAD_MISMATCH: what each of them has in @field
  */
 struct coll_tensor_result {
