@@ -154,6 +154,8 @@ static int coll_bad_errno(u32 cause)
 		return -ETIMEDOUT;
 	case COLL_BAD_JOINED:
 		return -EOPNOTSUPP;
+	case COLL_BAD_GROUP:
+		return -ECANCELED;
 	default:
 		return -EHOSTDOWN;
 	}
@@ -280,7 +282,7 @@ static void coll_tensors_deadline(struct work_struct *work)
 		if (!t)
 			break;
 		coll_tensor_disarm(ts, t);
-		coll_coord_expire(&ts->coord, t->entry, t->req.member->local);
+		coll_coord_give_up(&ts->coord, t->entry, t->req.member->local, COLL_BAD_TIMEOUT);
 	}
 	coll_coord_run(&ts->coord);
 	if (!g->error)
@@ -291,13 +293,6 @@ static void coll_tensors_deadline(struct work_struct *work)
 }
 
 /* --- posting -------------------------------------------------------------------- */
-
-/* A round that has ended without this rank: it is told now. Under group->lock. */
-static int coll_tensor_owed(struct coll_tensors *ts, struct coll_tensor_req *t)
-{
-	coll_tensor_end(ts, t, &t->entry->end.bad);
-	return 0;
-}
 
 /* Under group->lock. Return: as coll_tensor_post(); -ENOMEM: come back with @spare. */
 static int coll_tensor_post_locked(struct coll_tensor_req *t, const void *name, u32 len,
@@ -319,12 +314,13 @@ static int coll_tensor_post_locked(struct coll_tensor_req *t, const void *name, 
 	if (!ret)
 		coll_tensor_wait(ts, t);
 	else if (ret == -ECANCELED)
-		ret = coll_tensor_owed(ts, t);
-	if (ret)
+		/* A round that has ended without this rank: it is told now. */
+		coll_tensor_end(ts, t, &t->entry->end.bad);
+	else
 		return ret;
 	m->tensors.open++;
 	m->tensors.kept++;
-	return 0;
+	return ret ? COLL_TENSOR_OVER : 0;
 }
 
 int coll_tensor_post(struct coll_tensor_req *t, const void *name, u32 len,
@@ -348,9 +344,27 @@ int coll_tensor_post(struct coll_tensor_req *t, const void *name, u32 len,
 			break;
 	}
 	coll_tensor_entry_free(g, spare);
-	if (ret)
+	if (ret < 0)
 		coll_req_uncount(&t->req);
 	return ret == -EDQUOT ? -ENOMEM : ret;
+}
+
+void coll_tensors_withdraw(struct coll_member *m, u64 digest)
+{
+	struct coll_group *g = coll_member_group(m);
+	struct coll_tensors *ts = g->tensors;
+	struct coll_coord_entry *e;
+	struct coll_tensor_req *t;
+	struct coll_chain *l;
+
+	spin_lock(&g->lock);
+	for (l = ts->coord.pending.next; l != &ts->coord.pending; l = l->next) {
+		e = coll_chain_entry(l, struct coll_coord_entry, pending);
+		t = coll_tensor_slots(e)[m->local];
+		if (t && t->group == digest)
+			coll_coord_give_up(&ts->coord, e, m->local, COLL_BAD_GROUP);
+	}
+	spin_unlock(&g->lock);
 }
 
 void coll_tensors_flush(struct coll_group *g)

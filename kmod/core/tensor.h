@@ -38,6 +38,7 @@ struct coll_member;
  * @by_time: in group->tensors->by_time if @expires
  * @expires: as coll_deadline() says; 0: never
  * @bad: why it has ended by itself
+ * @group: digest of the group it belongs to; 0: of none
  * @last: of one that joins: the last rank that has
  * @result: 0 or -errno, once it has ended
  *
@@ -52,6 +53,7 @@ struct coll_tensor_req {
 	struct rb_node by_time;
 	u64 expires;
 	struct coll_coord_bad bad;
+	u64 group;
 	u32 last;
 	int result;
 };
@@ -105,6 +107,8 @@ struct coll_tensor_req *coll_tensor_alloc(struct coll_member *m);
 /* Free one that has not been posted, or has been collected. */
 void coll_tensor_free(struct coll_tensor_req *t);
 
+#define COLL_TENSOR_OVER	1
+
 /**
  * coll_tensor_post() - post a tensor
  * @t: with @req decoded and @tag set
@@ -112,11 +116,21 @@ void coll_tensor_free(struct coll_tensor_req *t);
  * @len: its bytes
  * @p: parameters
  *
- * coll_tensors_flush() is to follow, after one or several. Return: 0: it will be collected.
+ * coll_tensors_flush() is to follow, after one or several. Return: 0: it will be collected;
+ * COLL_TENSOR_OVER: so it will, but it had ended before this rank posted it.
  * Otherwise nothing has been posted: as COLL_IOC_TENSOR_POST. Sleeps.
  */
 int coll_tensor_post(struct coll_tensor_req *t, const void *name, u32 len,
 		     const struct coll_coord_params *p);
+
+/**
+ * coll_tensors_withdraw() - a member of a group has been refused
+ * @m: of this rank
+ * @digest: of the group, not 0
+ *
+ * What the rank has posted of it, and has not started, ends. coll_tensors_flush() is to follow.
+ */
+void coll_tensors_withdraw(struct coll_member *m, u64 digest);
 
 /* It is done: coll_req.done of tensors. */
 void coll_tensor_done(struct coll_req *req, int result);

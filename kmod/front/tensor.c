@@ -61,7 +61,7 @@ static int coll_copy_tensor(struct coll_tensor *t, u64 arg, u32 size)
 		return coll_tensor_check_join(t);
 	if (!t->name_len || t->name_len > COLL_TENSOR_NAME_MAX ||
 	    t->priority > COLL_TENSOR_PRIORITY_MAX || t->ndim > COLL_TENSOR_DIMS ||
-	    memchr_inv(t->reserved, 0, sizeof(t->reserved)))
+	    t->members > COLL_TENSOR_CALL_MAX || !t->members != !t->group)
 		return -EINVAL;
 	return 0;
 }
@@ -120,11 +120,14 @@ static int coll_tensor_params(const struct coll_tensor *t, const struct coll_req
 	if (t->flags & COLL_TENSOR_AVG_PRESENT)
 		p->field[COLL_FIELD_FLAGS] |= COLL_FIELD_AVG_PRESENT;
 	p->field[COLL_FIELD_PRIORITY] = t->priority;
+	p->field[COLL_FIELD_GROUP] = t->group;
+	p->field[COLL_FIELD_MEMBERS] = t->members;
 	p->field[COLL_FIELD_ALGORITHM] = c->algorithm;
 	p->field[COLL_FIELD_COUNTS] = req->counts ? req->agreed : 0;
 	return coll_tensor_shape(t, req, p);
 }
 
+/* Return: as coll_tensor_post(). */
 static int coll_post_decoded(struct coll_tensor_req *t, const struct coll_tensor *arg)
 {
 	struct coll_coord_params p = { };
@@ -138,44 +141,60 @@ static int coll_post_decoded(struct coll_tensor_req *t, const struct coll_tensor
 	return ret ?: coll_tensor_post(t, name, len, &p);
 }
 
-static int coll_post_one(struct coll_member *m, u64 arg, u32 size)
+static int coll_post_copied(struct coll_member *m, const struct coll_tensor *tensor)
 {
 	struct coll_tensor_req *t;
-	struct coll_tensor tensor;
 	int ret;
 
-	ret = coll_copy_tensor(&tensor, arg, size);
-	if (ret)
-		return ret;
 	t = coll_tensor_alloc(m);
 	if (!t)
 		return coll_refused(m, -ENOMEM);
-	t->tag = tensor.tag;
-	if (tensor.flags & COLL_TENSOR_JOIN) {
+	t->tag = tensor->tag;
+	t->group = tensor->group;
+	if (tensor->flags & COLL_TENSOR_JOIN) {
 		ret = coll_tensor_join(t);
 		if (ret)
 			goto free;
 		return 0;
 	}
-	ret = coll_decode(m, tensor.cmd, tensor.cmd_len, NULL, &t->req);
+	ret = coll_decode(m, tensor->cmd, tensor->cmd_len, NULL, &t->req);
 	if (ret)
 		goto free;
-	ret = coll_post_decoded(t, &tensor);
-	if (!ret)
-		return 0;
+	ret = coll_post_decoded(t, tensor);
+	if (ret >= 0)
+		return ret;
 	coll_decode_undo(&t->req);
 free:
 	coll_tensor_free(t);
 	return ret;
 }
 
+/* @over: the group, if any, of which a member cannot be: the others are withdrawn. */
+static int coll_post_one(struct coll_member *m, u64 arg, u32 size, u64 *over)
+{
+	struct coll_tensor tensor = { };
+	int ret;
+
+	ret = coll_copy_tensor(&tensor, arg, size);
+	if (!ret)
+		ret = coll_post_copied(m, &tensor);
+	if (ret)
+		*over = tensor.group;
+	/* All of a group or none. */
+	if (*over && tensor.group == *over)
+		coll_tensors_withdraw(m, tensor.group);
+	return min(ret, 0);
+}
+
 static int coll_post_all(struct coll_member *m, struct coll_tensor_post *p)
 {
 	struct coll_group *g = coll_member_group(m);
+	u64 over = 0;
 	int ret = 0;
 
 	while (p->posted < p->nr && !ret) {
-		ret = coll_post_one(m, p->tensors + (u64)p->posted * p->size, p->size);
+		ret = coll_post_one(m, p->tensors + (u64)p->posted * p->size, p->size,
+				    &over);
 		if (!ret)
 			p->posted++;
 		if (ret || p->posted == p->nr || !(p->posted % COLL_POST_BATCH)) {

@@ -193,10 +193,10 @@ void coll_coord_leave(struct coll_coord *c, u32 local)
 	coll_coord_leaves(c, c->local[local]);
 }
 
-void coll_coord_expire(struct coll_coord *c, struct coll_coord_entry *e, u32 local)
+void coll_coord_give_up(struct coll_coord *c, struct coll_coord_entry *e, u32 local, u32 cause)
 {
 	struct coll_coord_bad bad = {
-		.cause = COLL_BAD_TIMEOUT,
+		.cause = cause,
 		.rank = { c->local[local] },
 	};
 

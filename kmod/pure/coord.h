@@ -359,7 +359,7 @@ u32 coll_coord_differ(const struct coll_coord_params *a, const struct coll_coord
  * this time it has ended without this rank, and @entry->end.bad says why; -ESHUTDOWN a rank
  * has left, -ENOMEM come back with a spare entry, -ENOSPC too many names.
  *
- * If a member of a group is refused, the caller withdraws the others: coll_coord_expire().
+ * If a member of a group is refused, the caller withdraws the others: coll_coord_give_up().
  */
 int coll_coord_post(struct coll_coord *c, u32 local, const void *name, u32 len,
 		    const struct coll_coord_params *p, struct coll_coord_entry **spare,
@@ -376,8 +376,15 @@ int coll_coord_join(struct coll_coord *c, u32 local);
 /* A local rank leaves for good. All that is pending anywhere ends. */
 void coll_coord_leave(struct coll_coord *c, u32 local);
 
-/* The deadline of what local rank @local has submitted has passed. It may be too late. */
-void coll_coord_expire(struct coll_coord *c, struct coll_coord_entry *e, u32 local);
+/**
+ * coll_coord_give_up() - a local rank does not want what it has submitted any more
+ * @c: coordinator
+ * @e: entry; it may have started, or be about to
+ * @local: number of the local rank
+ * @cause: COLL_BAD_TIMEOUT its deadline has passed, COLL_BAD_GROUP another member of its
+ *	group has been refused
+ */
+void coll_coord_give_up(struct coll_coord *c, struct coll_coord_entry *e, u32 local, u32 cause);
 
 /**
  * coll_coord_run() - order what is ready

@@ -137,7 +137,9 @@ TEST_F(named_bad, shapes)
 	REFUSED(EINVAL, self->t.priority = COLL_TENSOR_PRIORITY_MAX + 1);
 	REFUSED(EINVAL, self->t.priority = ~0U);
 	REFUSED(EINVAL, self->t.flags = 1U << 31);
-	REFUSED(EINVAL, self->t.reserved[2] = 1U << 31);
+	REFUSED(EINVAL, self->t.group = 5);
+	REFUSED(EINVAL, self->t.members = 1);
+	REFUSED(EINVAL, self->t.group = 5, self->t.members = COLL_TENSOR_CALL_MAX + 1);
 }
 
 TEST_F(named_bad, commands)

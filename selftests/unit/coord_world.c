@@ -293,7 +293,7 @@ static const char *post_group(struct rank *r, const char *at)
 	}
 	for (k = at + 1; refused && k < end; k++)
 		if (*k != '\'' && r->pending[name_nr(*k)])
-			coll_coord_expire(&n->c, entry_of(n, name_nr(*k)), r->local);
+			coll_coord_give_up(&n->c, entry_of(n, name_nr(*k)), r->local, COLL_BAD_TIMEOUT);
 	return end + 1 + (end[1] == '!');
 }
 
@@ -383,7 +383,7 @@ static int step_expire(struct rank *r, u32 name)
 	if (r->pending[name] != 2)
 		return 0;
 	r->pending[name] = 1;
-	coll_coord_expire(&n->c, entry_of(n, name), r->local);
+	coll_coord_give_up(&n->c, entry_of(n, name), r->local, COLL_BAD_TIMEOUT);
 	coll_coord_run(&n->c);
 	return 1;
 }

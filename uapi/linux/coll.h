@@ -207,6 +207,7 @@ enum coll_algorithm_id {
 #define COLL_FEAT_POST		(1ULL << 18)	/* COLL_IOC_POST, COLL_IOC_COLLECT */
 #define COLL_FEAT_TENSORS	(1ULL << 19)	/* COLL_JOIN_NAMED */
 #define COLL_FEAT_TENSOR_JOIN	(1ULL << 20)	/* COLL_TENSOR_JOIN, COLL_TENSOR_AVG_PRESENT */
+#define COLL_FEAT_TENSOR_GROUPS	(1ULL << 21)	/* struct coll_tensor.group */
 
 /**
  * struct coll_version - COLL_IOC_VERSION
@@ -917,12 +918,13 @@ enum coll_tensor_cause {
 	COLL_BAD_TIMEOUT	= 2,	/* a deadline passed before all had posted it */
 	COLL_BAD_JOINED		= 3,	/* a rank has joined, and this one needs all ranks */
 	COLL_BAD_LEFT		= 4,	/* a rank has left */
+	COLL_BAD_GROUP		= 5,	/* a rank could not post all of the group */
 	COLL_NR_BAD
 };
 
 /*
  * struct coll_tensor.flags. JOIN: no collective; the rank posts nothing more until all have
- * joined. @name, @cmd, their lengths, @priority and @ndim are 0.
+ * joined. All but @tag is 0.
  */
 #define COLL_TENSOR_JOIN	(1U << 0)
 /* COLL_OP_AVG: divide by the ranks that have posted it, not by all. All ranks alike. */
@@ -939,7 +941,9 @@ enum coll_tensor_cause {
  * @ndim: dimensions; 0: one, of as many elements as the command says
  * @dims: their product is the count of the command; the rest are 0
  * @flags: COLL_TENSOR_*
- * @reserved: 0
+ * @members: tensors of the group, 1 to COLL_TENSOR_CALL_MAX; 0: it is in none
+ * @group: digest of the names of the group, in an order that is the same on all ranks; 0: it
+ *	is in none
  */
 struct coll_tensor {
 	__u64	name;
@@ -951,7 +955,8 @@ struct coll_tensor {
 	__u32	ndim;
 	__u64	dims[COLL_TENSOR_DIMS];
 	__u32	flags;
-	__u32	reserved[3];
+	__u32	members;
+	__u64	group;
 };
 
 /**
@@ -978,6 +983,11 @@ struct coll_tensor {
  * COLL_BAD_JOINED on all ranks. The result of the join comes when all have joined, and says
  * which rank was the last one, the same everywhere. After it the ranks may post again.
  *
+ * Tensors of one group start together, when all ranks have posted all of them, in any order;
+ * if one of them cannot start, all end. If a member is refused, those of the group that this
+ * rank has posted and that have not started are withdrawn: they end with ECANCELED and
+ * COLL_BAD_GROUP on all ranks. Such a group is not to be posted again by the same names.
+ *
  * Errors: the first one ends the call. @posted says how many had been posted before it, which
  * stay posted. EBUSY this rank has joined, and not all have; EEXIST this rank has posted the name and it has not started; ENOSPC too many
  * names; EAGAIN too many results that nobody has collected; EOVERFLOW the shape; ENOTCONN
@@ -997,13 +1007,14 @@ struct coll_tensor_post {
  * struct coll_tensor_result - how a tensor has ended
  * @tag: as posted
  * @result: 0 or -errno. EBADE with @cause COLL_BAD_MISMATCH, ETIMEDOUT with
- *	COLL_BAD_TIMEOUT, EOPNOTSUPP with COLL_BAD_JOINED end this tensor only. With COLL_BAD_NONE an error is the
+ *	COLL_BAD_TIMEOUT, EOPNOTSUPP with COLL_BAD_JOINED,
+ *	ECANCELED with COLL_BAD_GROUP end this tensor, and its group, only. With COLL_BAD_NONE an error is the
  *	communicator's, see COLL_IOC_STATUS, or EFAULT: a small result could not be stored.
  * @cause: enum coll_tensor_cause
  * @field: COLL_BAD_MISMATCH: enum coll_tensor_field
  * @reserved: 0
- * @rank: COLL_BAD_MISMATCH: two ranks that disagree; COLL_BAD_TIMEOUT: the first one is
- *	that whose deadline has passed; of COLL_TENSOR_JOIN: the first one is the last rank
+ * @rank: COLL_BAD_MISMATCH: two ranks that disagree; COLL_BAD_TIMEOUT, COLL_BAD_GROUP: the
+ *	first one is that whose deadline has passed, or that has withdrawn it; of COLL_TENSOR_JOIN: the first one is the last rank
  *	that has joined
  * @value: COLL_BAD_MISMATCH: what each of them has in @field
  */

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Groups of named collectives: all members or none, in any order of each rank.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness.h"
+#include "util.h"
+
+#define SECOND	1000000000ULL
+#define MS	1000000ULL
+#define RANKS	4
+#define MEMBERS	5
+#define GROUPS	3
+#define NAMES	(MEMBERS * GROUPS)
+#define COUNT	50
+#define DIGEST	0x1234567800000001ULL
+
+struct world {
+	struct raw_comm c;
+	uint64_t lots;
+	char names[NAMES][16];
+	struct coll_cmd cmd[RANKS][NAMES];
+	struct coll_tensor t[RANKS][NAMES];
+	struct coll_tensor_result res[NAMES];
+	int32_t in[RANKS][NAMES][COUNT], out[RANKS][NAMES][COUNT];
+};
+
+static struct world world;
+
+static struct world *start(uint32_t size, uint32_t nodes)
+{
+	struct world *w = &world;
+	uint32_t r, k;
+
+	memset(w, 0, sizeof(*w));
+	w->lots = test_seed() | 1;
+	if (raw_start_named(&w->c, size, nodes))
+		return NULL;
+	for (k = 0; k < NAMES; k++)
+		snprintf(w->names[k], sizeof(w->names[k]), "g%u.%u", k / MEMBERS, k % MEMBERS);
+	for (r = 0; r < size; r++) {
+		for (k = 0; k < NAMES; k++) {
+			w->in[r][k][COUNT - 1] = r + k;
+			raw_allreduce(&w->cmd[r][k], w->in[r][k], w->out[r][k], COUNT, COLL_I32,
+				      COLL_OP_SUM);
+			raw_tensor(&w->t[r][k], w->names[k], &w->cmd[r][k], k);
+			w->t[r][k].group = DIGEST + k / MEMBERS;
+			w->t[r][k].members = MEMBERS;
+		}
+	}
+	return w;
+}
+
+/* Each rank posts them in an order of its own. */
+static void shuffle(struct world *w, uint32_t r)
+{
+	struct coll_tensor t;
+	uint32_t k, o;
+
+	for (k = NAMES; k > 1; k--) {
+		o = test_below(&w->lots, k);
+		t = w->t[r][k - 1];
+		w->t[r][k - 1] = w->t[r][o];
+		w->t[r][o] = t;
+	}
+}
+
+/* @n results: each @error and @cause. Bit k of the return: that of tag k was among them. */
+static uint32_t hears(struct __test_metadata *_metadata, struct world *w, uint32_t r, uint32_t n,
+		      int error, uint32_t cause)
+{
+	uint32_t k, tags = 0;
+	int got;
+
+	got = raw_collect(w->c.fd[r], w->res, n, n, 20 * SECOND);
+	EXPECT_EQ((int)n, got) {
+		TH_LOG("seed %llu, rank %u", (unsigned long long)test_seed(), r);
+	}
+	for (k = 0; (int)k < got; k++) {
+		EXPECT_EQ(error, -w->res[k].result);
+		EXPECT_EQ(cause, w->res[k].cause);
+		tags |= 1U << w->res[k].tag;
+	}
+	return tags;
+}
+
+static bool goes_on(struct world *w)
+{
+	struct coll_status s;
+
+	return !raw_status(w->c.fd[0], &s) && s.state != COLL_STATE_FAILED;
+}
+
+TEST(any_order)
+{
+	uint32_t nodes, round, r, k;
+	struct world *w;
+
+	EXPECT_TRUE(raw_features() & COLL_FEAT_TENSOR_GROUPS);
+	for (nodes = 1; nodes <= 3; nodes++) {
+		w = start(RANKS, nodes);
+		ASSERT_NE(NULL, w);
+		for (round = 0; round < 6; round++) {
+			for (r = 0; r < RANKS; r++) {
+				shuffle(w, r);
+				ASSERT_EQ(0, raw_post(w->c.fd[r], w->t[r], NAMES, NULL));
+			}
+			for (r = 0; r < RANKS; r++) {
+				EXPECT_EQ((1U << NAMES) - 1,
+					  hears(_metadata, w, r, NAMES, 0, COLL_BAD_NONE));
+				for (k = 0; k < NAMES; k++)
+					EXPECT_EQ(RANKS * (RANKS - 1) / 2 + RANKS * k,
+						  w->out[r][k][COUNT - 1]);
+			}
+		}
+		raw_stop(&w->c);
+	}
+}
+
+/* Without its last member a group does not start; others do. */
+TEST(none_before_all)
+{
+	uint32_t nodes, r;
+	struct world *w;
+
+	for (nodes = 1; nodes <= 2; nodes++) {
+		w = start(2, nodes);
+		ASSERT_NE(NULL, w);
+		for (r = 0; r < 2; r++)
+			ASSERT_EQ(0, raw_post(w->c.fd[r], w->t[r], MEMBERS - 1, NULL));
+		ASSERT_EQ(0, raw_post(w->c.fd[0], &w->t[0][MEMBERS - 1], 1, NULL));
+		for (r = 0; r < 2; r++)
+			ASSERT_EQ(0, raw_post(w->c.fd[r], &w->t[r][MEMBERS], MEMBERS, NULL));
+		for (r = 0; r < 2; r++) {
+			EXPECT_EQ(0x1fU << MEMBERS,
+				  hears(_metadata, w, r, MEMBERS, 0, COLL_BAD_NONE));
+			EXPECT_EQ(-ETIMEDOUT, raw_collect(w->c.fd[r], w->res, 1, 1, 30 * MS));
+		}
+		ASSERT_EQ(0, raw_post(w->c.fd[1], &w->t[1][MEMBERS - 1], 1, NULL));
+		for (r = 0; r < 2; r++)
+			EXPECT_EQ(0x1fU, hears(_metadata, w, r, MEMBERS, 0, COLL_BAD_NONE));
+		raw_stop(&w->c);
+	}
+}
+
+/* One member disagrees, or its deadline passes: all of the group end, and nothing else. */
+TEST(ends_as_a_whole)
+{
+	uint32_t nodes, late, r;
+	struct world *w;
+
+	for (nodes = 1; nodes <= 2; nodes++) {
+		for (late = 0; late < 2; late++) {
+			w = start(2, nodes);
+			ASSERT_NE(NULL, w);
+			w->cmd[0][2].timeout_ns = late ? 30 * MS : 0;
+			if (!late)
+				w->cmd[1][2].op = COLL_OP_MAX;
+			for (r = 0; r < 2; r++)
+				ASSERT_EQ(0, raw_post(w->c.fd[r], w->t[r],
+						      MEMBERS - (late && r), NULL));
+			EXPECT_EQ(0x1fU, hears(_metadata, w, 0, MEMBERS, late ? ETIMEDOUT : EBADE,
+					       late ? COLL_BAD_TIMEOUT : COLL_BAD_MISMATCH));
+			hears(_metadata, w, 1, MEMBERS - late, late ? ETIMEDOUT : EBADE,
+			      late ? COLL_BAD_TIMEOUT : COLL_BAD_MISMATCH);
+			EXPECT_TRUE(goes_on(w));
+			for (r = 0; r < 2; r++)
+				ASSERT_EQ(0, raw_post(w->c.fd[r], &w->t[r][MEMBERS], MEMBERS,
+						      NULL));
+			for (r = 0; r < 2; r++)
+				hears(_metadata, w, r, MEMBERS, 0, COLL_BAD_NONE);
+			raw_stop(&w->c);
+		}
+	}
+}
+
+/* Rank 0 cannot post the fourth member: whoever comes first, everybody hears of it. */
+TEST(refused_in_the_middle)
+{
+	uint32_t nodes, first, n, posted;
+	struct world *w;
+
+	for (nodes = 1; nodes <= 2; nodes++) {
+		for (first = 0; first < 2; first++) {
+			w = start(2, nodes);
+			ASSERT_NE(NULL, w);
+			w->t[0][3].cmd = 0;
+			for (n = 0; n < 2; n++) {
+				if (n == first) {
+					EXPECT_EQ(-EFAULT, raw_post(w->c.fd[0], w->t[0], MEMBERS,
+								    &posted));
+					EXPECT_EQ(3, posted);
+					EXPECT_EQ(7U, hears(_metadata, w, 0, 3, ECANCELED,
+							    COLL_BAD_GROUP));
+				} else {
+					ASSERT_EQ(0, raw_post(w->c.fd[1], w->t[1], MEMBERS,
+							      NULL));
+				}
+			}
+			EXPECT_EQ(0x1fU, hears(_metadata, w, 1, MEMBERS, ECANCELED,
+					       COLL_BAD_GROUP));
+			EXPECT_EQ(0, raw_collect(w->c.fd[0], w->res, 1, 0, 0));
+			EXPECT_TRUE(goes_on(w));
+			for (n = 0; n < 2; n++)
+				ASSERT_EQ(0, raw_post(w->c.fd[n], &w->t[n][MEMBERS], MEMBERS,
+						      NULL));
+			for (n = 0; n < 2; n++)
+				hears(_metadata, w, n, MEMBERS, 0, COLL_BAD_NONE);
+			raw_stop(&w->c);
+		}
+	}
+}
+
+/* The two ranks have different groups. */
+TEST(digests_differ)
+{
+	uint32_t nodes, r, k;
+	struct world *w;
+
+	for (nodes = 1; nodes <= 2; nodes++) {
+		w = start(2, nodes);
+		ASSERT_NE(NULL, w);
+		for (k = 0; k < MEMBERS; k++)
+			w->t[1][k].group = DIGEST + 9;
+		for (r = 0; r < 2; r++)
+			ASSERT_EQ(0, raw_post(w->c.fd[r], w->t[r], MEMBERS, NULL));
+		for (r = 0; r < 2; r++) {
+			hears(_metadata, w, r, MEMBERS, EBADE, COLL_BAD_MISMATCH);
+			EXPECT_EQ(COLL_FIELD_GROUP, w->res[0].field);
+		}
+		EXPECT_TRUE(goes_on(w));
+		raw_stop(&w->c);
+	}
+}
+
+TEST_HARNESS_MAIN
