@@ -39,6 +39,7 @@ struct topology;
  * @origin: of each node its number in the communicator of coll_init(); owned
  * @stripes: what the kernel was told
  * @narrow: see coll_comm_set_narrow()
+ * @named: its collectives have names: see coll/tensor.h
  */
 struct coll_comm {
 	int fd;
@@ -60,6 +61,7 @@ struct coll_comm {
 	uint32_t *origin;
 	struct stripes stripes;
 	_Atomic bool narrow;
+	bool named;
 };
 
 /*

@@ -149,6 +149,7 @@ static int join(coll_comm_t *comm, const uint8_t *key)
 		.node = comm->node,
 		.nr_nodes = comm->nr_nodes,
 		.node_of = (uint64_t)(uintptr_t)comm->node_of,
+		.flags = comm->named ? COLL_JOIN_NAMED : 0,
 	};
 	int ret;
 

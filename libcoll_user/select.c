@@ -74,14 +74,12 @@ static int agree(coll_comm_t *comm, struct deadline deadline, int ret)
 	return err ? err : worst;
 }
 
-static int set_tables(coll_comm_t *comm, const struct select_tables *t, struct deadline deadline)
+/* On this rank. */
+static int put_tables(coll_comm_t *comm, const struct select_tables *t)
 {
 	uint32_t c;
-	int ret;
+	int ret = 0;
 
-	ret = barrier(comm, deadline);
-	if (ret)
-		return ret;
 	for (c = 1; c < COLL_NR_COLLECTIVES && !ret; c++) {
 		bool had = comm->select && comm->select->of[c].nr;
 
@@ -89,7 +87,14 @@ static int set_tables(coll_comm_t *comm, const struct select_tables *t, struct d
 		if ((t->of[c].nr || had) && comm->version.collectives >> c & 1)
 			ret = set_table(comm, c, t->of[c].rows, t->of[c].nr, t->of[c].source);
 	}
-	return agree(comm, deadline, ret);
+	return ret;
+}
+
+static int set_tables(coll_comm_t *comm, const struct select_tables *t, struct deadline deadline)
+{
+	int ret = barrier(comm, deadline);
+
+	return ret ? ret : agree(comm, deadline, put_tables(comm, t));
 }
 
 static int share_tables(coll_comm_t *comm, struct select_tables *t, struct deadline deadline)
@@ -357,6 +362,33 @@ int select_inherit(coll_comm_t *child, const coll_comm_t *parent, const uint32_t
 		coll_abort(child, (uint32_t)-ret);
 	else
 		ret = share_tables(child, tables, deadline);
+	if (ret)
+		free(tables);
+	else
+		child->select = tables;
+	return ret;
+}
+
+int select_copy(coll_comm_t *child, const coll_comm_t *parent)
+{
+	struct select_tables *tables;
+	uint32_t i;
+	int ret;
+
+	if (parent->hosts) {
+		child->hosts = calloc(child->nr_nodes, sizeof(*child->hosts));
+		if (!child->hosts)
+			return -ENOMEM;
+		for (i = 0; i < child->nr_nodes; i++)
+			child->hosts[i] = parent->hosts[i];
+	}
+	if (!parent->select)
+		return 0;
+	tables = malloc(sizeof(*tables));
+	if (!tables)
+		return -ENOMEM;
+	*tables = *parent->select;
+	ret = put_tables(child, tables);
 	if (ret)
 		free(tables);
 	else

@@ -97,6 +97,12 @@ int select_accept(coll_comm_t **comm, const struct select_plan *plan, const uint
 int select_inherit(coll_comm_t *child, const coll_comm_t *parent, const uint32_t *members,
 		   struct deadline deadline);
 
+/*
+ * The tables of @parent for a @child of the same ranks on the same nodes, without a collective
+ * of @child's; the caller lets nobody use it before all have them.
+ */
+int select_copy(coll_comm_t *child, const coll_comm_t *parent);
+
 /* select_env.c: */
 
 #define SELECT_NAME	32

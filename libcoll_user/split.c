@@ -59,6 +59,7 @@ _Static_assert(sizeof(struct card) % 8 == 0 && RDV_BLOB % 8 == 0, "not in whole 
  * @cards: by rank of the parent
  * @members: the child's ranks: their ranks in the parent
  * @size: how many they are
+ * @named: the child's collectives are to have names
  * @place: of each node of the parent, where it shall stand; NULL: as in the parent
  * @blobs: where leaders listen, by rank of the parent; RDV_BLOB bytes each
  * @addrs: the same by rank of the child
@@ -73,6 +74,7 @@ struct split {
 	struct card *cards;
 	uint32_t *members;
 	uint32_t size;
+	bool named;
 	const uint32_t *place;
 	uint8_t *blobs, *addrs;
 	struct topology topo;
@@ -279,6 +281,7 @@ static int make_child(struct split *sp)
 	sp->child->timeout_ms = parent->timeout_ms;
 	sp->child->timeout_ns = parent->timeout_ns;
 	sp->child->here = parent->here;
+	sp->child->named = sp->named;
 	ret = find_nodes(sp);
 	if (!ret)
 		ret = comm_set_nodes(sp->child, &sp->topo);
@@ -435,47 +438,55 @@ static int run(struct split *sp, int status, int32_t color, int32_t key)
 	if (ret)
 		return ret;
 	if (sp->child)
-		ret = select_inherit(sp->child, sp->parent, sp->members, sp->deadline);
+		ret = sp->named ? select_copy(sp->child, sp->parent) :
+		      select_inherit(sp->child, sp->parent, sp->members, sp->deadline);
 	return agree(sp, patience_ns(sp), ret);
 }
 
-static int make_part(coll_comm_t *comm, int32_t color, int32_t key, const uint32_t *place,
+static void split_destroy(struct split *sp)
+{
+	if (sp->links)
+		links_close(sp->links);
+	if (sp->lfd >= 0)
+		close(sp->lfd);
+	topology_destroy(&sp->topo);
+	auth_wipe(&sp->secret, sizeof(sp->secret));
+	free(sp->cards);
+	free(sp->members);
+	free(sp->blobs);
+	free(sp->addrs);
+}
+
+/* @status: an error that this rank has to tell the others. */
+static int make_part(struct split *sp, int status, int32_t color, int32_t key,
 		     coll_comm_t **newcomm)
 {
-	struct split sp = { .parent = comm, .place = place, .lfd = -1 };
 	struct fp_state fp;
 	int ret;
 
 	if (newcomm)
 		*newcomm = NULL;
-	if (!comm)
+	if (!sp->parent)
 		return -EINVAL;
-	/* Who has nowhere to put the result has to tell the others, too. */
+	sp->lfd = -1;
 	fp_enter(&fp, false);
-	ret = run(&sp, newcomm ? 0 : -EINVAL, color, key);
+	ret = run(sp, status ? status : newcomm ? 0 : -EINVAL, color, key);
 	fp_leave(&fp);
 	if (ret)
 		coll_debug("coll_comm_split: %s", coll_strerror(ret));
-	if (sp.links)
-		links_close(sp.links);
-	if (sp.lfd >= 0)
-		close(sp.lfd);
-	topology_destroy(&sp.topo);
-	auth_wipe(&sp.secret, sizeof(sp.secret));
-	free(sp.cards);
-	free(sp.members);
-	free(sp.blobs);
-	free(sp.addrs);
+	split_destroy(sp);
 	if (!ret)
-		*newcomm = sp.child;
-	else if (sp.child)
-		comm_free(sp.child);
+		*newcomm = sp->child;
+	else if (sp->child)
+		comm_free(sp->child);
 	return ret;
 }
 
 int coll_comm_split(coll_comm_t *comm, int32_t color, int32_t key, coll_comm_t **newcomm)
 {
-	return make_part(comm, color, key, NULL, newcomm);
+	struct split sp = { .parent = comm };
+
+	return make_part(&sp, 0, color, key, newcomm);
 }
 
 int coll_comm_dup(coll_comm_t *comm, coll_comm_t **newcomm)
@@ -485,5 +496,16 @@ int coll_comm_dup(coll_comm_t *comm, coll_comm_t **newcomm)
 
 int split_reorder(coll_comm_t *comm, const uint32_t *place, coll_comm_t **newcomm)
 {
-	return make_part(comm, 0, (int32_t)comm->rank, place, newcomm);
+	struct split sp = { .parent = comm, .place = place };
+
+	return make_part(&sp, 0, 0, (int32_t)comm->rank, newcomm);
+}
+
+int split_named(coll_comm_t *comm, int status, coll_comm_t **newcomm)
+{
+	struct split sp = { .parent = comm, .named = true };
+
+	if (!status && comm && !(comm->version.features & COLL_FEAT_TENSORS))
+		status = -EOPNOTSUPP;
+	return make_part(&sp, status, 0, comm ? (int32_t)comm->rank : 0, newcomm);
 }

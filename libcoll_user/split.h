@@ -10,4 +10,12 @@
  */
 int split_reorder(coll_comm_t *comm, const uint32_t *place, coll_comm_t **newcomm);
 
+/**
+ * split_named() - coll_comm_dup(), and the collectives of the new one have names
+ * @status: an error of this rank, which ends the call on all ranks; else 0
+ *
+ * Errors, on all ranks: also EOPNOTSUPP by the module of any rank.
+ */
+int split_named(coll_comm_t *comm, int status, coll_comm_t **newcomm);
+
 #endif

@@ -318,6 +318,11 @@ int select_inherit(coll_comm_t *child, const coll_comm_t *parent, const uint32_t
 	return 0;
 }
 
+int select_copy(coll_comm_t *child, const coll_comm_t *parent)
+{
+	return 0;
+}
+
 /* ---- ranks ---- */
 
 /**

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Named tensors: collectives that each rank posts in its own order.
+ *
+ * The n-th numbered collective of every rank must match. Tensors match by name: a tensor
+ * starts when all ranks have posted its name, and all nodes start tensors in the same order.
+ * See Documentation/tensors.rst.
+ *
+ * A coll_tensors_t is a communicator for named tensors. Any number of threads may post to it
+ * and wait for it at the same time. A coll_tensor_t is one named tensor. It is either made
+ * once by coll_tensor_create() and posted many times, or made by a call that posts it, and
+ * freed by the call that tells its result.
+ *
+ * From the post to the result the buffers belong to the kernel: nobody may write to the
+ * input or touch the output.
+ *
+ * Functions return 0 or a negative errno unless they say otherwise. coll_tensor_error() has
+ * a text for the last error of the calling thread.
+ *
+ * Errors of one tensor end it on all ranks, before a byte is moved, and the communicator goes
+ * on: EBADE the ranks disagree about it; ETIMEDOUT its deadline passed before all ranks had
+ * posted it. Errors of the communicator end all tensors, as those of coll.h: EHOSTDOWN,
+ * ESHUTDOWN, ETIMEDOUT after the start, EPROTO.
+ */
+#ifndef COLL_TENSOR_H
+#define COLL_TENSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <coll/coll.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A communicator for named tensors. */
+typedef struct coll_tensors coll_tensors_t;
+/** A named tensor. */
+typedef struct coll_tensor_handle coll_tensor_t;
+
+/** Flag of coll_tensors_create(): a thread of the library takes results and calls back. */
+#define COLL_TENSORS_THREAD	(1U << 0)
+
+/**
+ * coll_tensors_create() - make a communicator for named tensors
+ * @comm: its ranks are those of the new one
+ * @flags: COLL_TENSORS_THREAD or 0; each rank may choose
+ * @ts: result; end it by coll_tensors_finalize()
+ *
+ * A collective of @comm, as coll_comm_dup(). The result may outlive @comm.
+ * Errors, on all ranks: EOPNOTSUPP the module of a rank has no named tensors; EINVAL unknown
+ * flags; those of coll_comm_dup().
+ */
+int coll_tensors_create(coll_comm_t *comm, uint32_t flags, coll_tensors_t **ts);
+
+/**
+ * coll_tensors_init() - coll_init(), and then coll_tensors_create()
+ * @cfg: as of coll_init()
+ *
+ * coll_tensors_base() is the communicator that coll_init() has made.
+ */
+int coll_tensors_init(const struct coll_config *cfg, uint32_t flags, coll_tensors_t **ts);
+
+/**
+ * coll_tensors_finalize() - leave, and free everything
+ * @ts: NULL is allowed
+ *
+ * Waits for all tensors that this rank has posted, and calls their callbacks. Tensors that
+ * other ranks have posted and this rank has not can never start: they end there with
+ * EHOSTDOWN. Frees tensors that nobody has waited for, and also those of
+ * coll_tensor_create(). No other thread may use @ts any more.
+ * Errors: EDEADLK called from a callback, and nothing has happened.
+ */
+int coll_tensors_finalize(coll_tensors_t *ts);
+
+/**
+ * coll_tensors_abort() - end all pending tensors of all ranks with ESHUTDOWN
+ * @code: shown in the cause everywhere, see coll_comm_status()
+ */
+int coll_tensors_abort(coll_tensors_t *ts, uint32_t code);
+
+/**
+ * coll_tensors_comm() - the communicator itself
+ *
+ * For rank and size, status, registered buffers, messages, and coll_cmd_X(). It has no
+ * numbered collectives: they return EOPNOTSUPP. coll_comm_set_timeout() sets the deadline of
+ * tensors that are made later. Do not finalize it.
+ */
+coll_comm_t *coll_tensors_comm(coll_tensors_t *ts);
+
+/** coll_tensors_base() - of coll_tensors_init(): has numbered collectives; else NULL */
+coll_comm_t *coll_tensors_base(coll_tensors_t *ts);
+
+/**
+ * typedef coll_tensor_fn - called once when a tensor has ended
+ * @t: the tensor; valid during the call, and later as its maker has said
+ * @result: 0 or a negative errno; coll_tensor_error() has the text
+ * @arg: as given
+ *
+ * With COLL_TENSORS_THREAD the thread of the library calls. Without it the thread
+ * calls that happens to be in coll_tensor_wait(), coll_tensor_test(), coll_tensors_poll() or a
+ * function like these. So without that flag nothing is called unless some thread is in such a
+ * function. Callbacks of one communicator run one at a time, in the order in which
+ * results came, and without locks held.
+ *
+ * A callback may make, post and free tensors, and post @t again if it was made by
+ * coll_tensor_create(). Waiting, testing and finalizing return EDEADLK in a callback. A
+ * callback that sleeps delays all later results of this rank. It must return, and not by
+ * longjmp() or pthread_exit().
+ */
+typedef void coll_tensor_fn(coll_tensor_t *t, int result, void *arg);
+
+/**
+ * struct coll_tensor_spec - what a tensor is
+ * @struct_size: set by coll_tensor_spec_init(); lets the struct grow
+ * @name: 1 to COLL_TENSOR_NAME_MAX bytes; copied
+ * @cmd: what to do, as coll_cmd_X() fills it in with coll_tensors_comm(). Copied. Counts and
+ *	displacements, where it has any, are read at each post.
+ * @priority: 0 to COLL_TENSOR_PRIORITY_MAX; of what is ready, higher ones start first
+ * @ndim: dimensions, 0 to COLL_TENSOR_DIMS; 0: one, of all elements
+ * @dims: their product is the count of @cmd. Ranks must agree on them.
+ * @fn: NULL: none
+ * @arg: of @fn
+ */
+struct coll_tensor_spec {
+	size_t		struct_size;
+	const char	*name;
+	struct coll_cmd	cmd;
+	uint32_t	priority;
+	uint32_t	ndim;
+	uint64_t	dims[COLL_TENSOR_DIMS];
+	coll_tensor_fn	*fn;
+	void		*arg;
+};
+
+/** coll_tensor_spec_init() - a barrier of that name, to be filled in */
+static inline void coll_tensor_spec_init(struct coll_tensor_spec *spec, const char *name)
+{
+	memset(spec, 0, sizeof(*spec));
+	spec->struct_size = sizeof(*spec);
+	spec->name = name;
+	spec->cmd.collective = COLL_BARRIER;
+}
+
+/**
+ * coll_tensor_create() - make a tensor once, for many posts
+ * @spec: copied
+ * @t: result; end it by coll_tensor_free()
+ *
+ * Nothing is posted. Errors: EINVAL a name that is empty or too long, a priority or
+ * dimensions out of range, another @struct_size; EOVERFLOW the product of the dimensions;
+ * ENOMEM.
+ */
+int coll_tensor_create(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
+		       coll_tensor_t **t);
+
+/**
+ * coll_tensor_free() - end a tensor of coll_tensor_create()
+ * @t: NULL is allowed
+ *
+ * Errors: EBUSY it is posted, or its callback runs; EINVAL it is not of
+ * coll_tensor_create().
+ */
+int coll_tensor_free(coll_tensor_t *t);
+
+/** coll_tensor_name() - its name; valid as long as @t */
+const char *coll_tensor_name(const coll_tensor_t *t);
+
+/**
+ * coll_tensor_post() - post a tensor of coll_tensor_create()
+ *
+ * Does not wait. Errors: EBUSY it is posted, and its result has not been taken; EEXIST this
+ * rank has posted another tensor of the name, and that has not started; those of
+ * COLL_IOC_TENSOR_POST.
+ */
+int coll_tensor_post(coll_tensor_t *t);
+
+/**
+ * coll_tensor_postall() - post many in one system call
+ * @tensors: of one communicator and of coll_tensor_create(), no two of them the same
+ * @posted: result: how many have been posted, from the first one on; NULL is allowed
+ *
+ * The first one that is refused ends the call with its error, and those before it stay
+ * posted.
+ */
+int coll_tensor_postall(coll_tensor_t *const *tensors, size_t n, size_t *posted);
+
+/**
+ * coll_tensor_submit() - make a tensor and post it
+ * @spec: copied
+ * @t: result: give it to coll_tensor_wait(), or coll_tensor_test() until that says done. NULL:
+ *	nobody waits. It is freed after its callback, which it must have.
+ */
+int coll_tensor_submit(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
+		       coll_tensor_t **t);
+
+/**
+ * coll_tensor_submitall() - make many and post them in one system call
+ * @tensors: result: @n tensors, NULL for those that have not been posted; or NULL, as of
+ *	coll_tensor_submit()
+ * @posted: as of coll_tensor_postall()
+ */
+int coll_tensor_submitall(coll_tensors_t *ts, const struct coll_tensor_spec *specs, size_t n,
+			  coll_tensor_t **tensors, size_t *posted);
+
+/*
+ * By name: make a tensor and post it. @t is the result, as of coll_tensor_submit(); NULL: wait
+ * here for its result and return it. Other arguments are those of the calls without a name
+ * in coll.h and collectives.h. Errors: those of coll_tensor_submit(); EINVAL also:
+ * COLL_OP_PREMULSUM, whose factor has no place here, but in struct coll_tensor_spec.
+ */
+int coll_tensor_allreduce(coll_tensors_t *ts, const char *name, const void *send, void *recv,
+			  uint64_t count, enum coll_dtype dtype, enum coll_op_code op,
+			  coll_tensor_t **t);
+int coll_tensor_broadcast(coll_tensors_t *ts, const char *name, void *buf, uint64_t count,
+			  enum coll_dtype dtype, uint32_t root, coll_tensor_t **t);
+int coll_tensor_allgather(coll_tensors_t *ts, const char *name, const void *send, void *recv,
+			  uint64_t count, enum coll_dtype dtype, coll_tensor_t **t);
+int coll_tensor_allgatherv(coll_tensors_t *ts, const char *name, const void *send, void *recv,
+			   const uint64_t *counts, const uint64_t *displs,
+			   enum coll_dtype dtype, coll_tensor_t **t);
+int coll_tensor_alltoall(coll_tensors_t *ts, const char *name, const void *send, void *recv,
+			 uint64_t count, enum coll_dtype dtype, coll_tensor_t **t);
+int coll_tensor_reduce_scatter(coll_tensors_t *ts, const char *name, const void *send,
+			       void *recv, const uint64_t *counts, enum coll_dtype dtype,
+			       enum coll_op_code op, coll_tensor_t **t);
+int coll_tensor_reduce_scatter_block(coll_tensors_t *ts, const char *name, const void *send,
+				     void *recv, uint64_t count, enum coll_dtype dtype,
+				     enum coll_op_code op, coll_tensor_t **t);
+int coll_tensor_barrier(coll_tensors_t *ts, const char *name, coll_tensor_t **t);
+
+/**
+ * coll_tensor_wait() - the result of a tensor, when it is there
+ * @t: NULL, or not posted: 0 at once. Freed, unless it is of coll_tensor_create().
+ *
+ * One thread may wait for a tensor. Returns after its callback.
+ * Errors: EDEADLK called from a callback, and nothing has happened; else the result.
+ */
+int coll_tensor_wait(coll_tensor_t *t);
+
+/**
+ * coll_tensor_test() - has it ended?
+ * @done: 1: yes, and it is as after coll_tensor_wait(); 0: no
+ */
+int coll_tensor_test(coll_tensor_t *t, int *done);
+
+/** As index: none of the tensors is posted. */
+#define COLL_TENSOR_NONE	SIZE_MAX
+
+/**
+ * coll_tensor_waitany() - the result of one of them, when there is any
+ * @tensors: of one communicator; NULL and those that are not posted are passed over. The one
+ *	that has ended is NULL afterwards, unless it is of coll_tensor_create().
+ * @index: result: which one; COLL_TENSOR_NONE: there is none to wait for
+ *
+ * Return: its result. EINVAL they are of several communicators.
+ */
+int coll_tensor_waitany(coll_tensor_t **tensors, size_t n, size_t *index);
+
+/**
+ * coll_tensor_waitall() - wait for all of them
+ * @tensors: as of coll_tensor_waitany()
+ *
+ * Return: 0, or the first error in the order of @tensors.
+ */
+int coll_tensor_waitall(coll_tensor_t **tensors, size_t n);
+
+/**
+ * coll_tensors_poll() - take results that are there, and call callbacks
+ * @wait: nonzero: if there is none, wait for the next one, if anything is posted
+ *
+ * Return: how many tensors this rank has posted that have not ended; or a negative errno.
+ */
+int coll_tensors_poll(coll_tensors_t *ts, int wait);
+
+/**
+ * coll_tensor_error() - one line about why the last call failed, for people
+ *
+ * As "tensor 'fc1.weight': the ranks disagree about the type: f32 on rank 0, f64 on rank 2".
+ * Of the last failed call of the calling thread; in a callback, of its result. Valid until
+ * the thread's next call.
+ */
+const char *coll_tensor_error(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* COLL_TENSOR_H */

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/* Communicators for named tensors. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "split.h"
+#include "tensors.h"
+
+/* The application's signals are not for a thread that it does not know of. */
+static int start_thread(coll_tensors_t *ts)
+{
+	sigset_t all, old;
+	int ret;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = pthread_create(&ts->thread, NULL, tensors_thread, ts);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	ts->threaded = !ret;
+	return -ret;
+}
+
+static void tensors_free(coll_tensors_t *ts)
+{
+	pthread_mutex_destroy(&ts->lock);
+	pthread_cond_destroy(&ts->changed);
+	free(ts);
+}
+
+int tensors_new(coll_comm_t *comm, uint32_t flags, coll_tensors_t **out)
+{
+	coll_tensors_t *ts = calloc(1, sizeof(*ts));
+	int ret;
+
+	if (!ts)
+		return -ENOMEM;
+	ts->comm = comm;
+	pthread_mutex_init(&ts->lock, NULL);
+	pthread_cond_init(&ts->changed, NULL);
+	ret = flags & COLL_TENSORS_THREAD ? start_thread(ts) : 0;
+	if (ret)
+		tensors_free(ts);
+	else
+		*out = ts;
+	return ret;
+}
+
+int coll_tensors_create(coll_comm_t *comm, uint32_t flags, coll_tensors_t **ts)
+{
+	int status = !ts || flags & ~COLL_TENSORS_THREAD ? -EINVAL : 0;
+	coll_comm_t *child;
+	int ret;
+
+	if (ts)
+		*ts = NULL;
+	ret = split_named(comm, status, &child);
+	if (!ret) {
+		ret = tensors_new(child, flags, ts);
+		/* The others have it: they hear of this one leaving. */
+		if (ret)
+			coll_finalize(child);
+	}
+	if (ret)
+		tensor_explain("no communicator for named tensors: %s", coll_strerror(ret));
+	return ret;
+}
+
+int coll_tensors_init(const struct coll_config *cfg, uint32_t flags, coll_tensors_t **ts)
+{
+	coll_comm_t *base;
+	int ret;
+
+	*ts = NULL;
+	ret = coll_init(cfg, &base);
+	if (ret) {
+		tensor_explain("%s", *coll_init_error() ? coll_init_error() :
+			       coll_strerror(ret));
+		return ret;
+	}
+	ret = coll_tensors_create(base, flags, ts);
+	if (ret)
+		coll_finalize(base);
+	else
+		(*ts)->base = base;
+	return ret;
+}
+
+/* All results have come. */
+static void drain(coll_tensors_t *ts)
+{
+	pthread_mutex_lock(&ts->lock);
+	while (ts->open > 0)
+		tensors_progress(ts, true);
+	ts->stop = true;
+	pthread_cond_broadcast(&ts->changed);
+	pthread_mutex_unlock(&ts->lock);
+	if (ts->threaded)
+		pthread_join(ts->thread, NULL);
+}
+
+int coll_tensors_finalize(coll_tensors_t *ts)
+{
+	bool inside;
+
+	if (!ts)
+		return 0;
+	pthread_mutex_lock(&ts->lock);
+	inside = tensors_in_callback(ts);
+	pthread_mutex_unlock(&ts->lock);
+	if (inside)
+		return -EDEADLK;
+	drain(ts);
+	while (ts->all)
+		tensor_free(ts->all);
+	coll_finalize(ts->comm);
+	coll_finalize(ts->base);
+	tensors_free(ts);
+	return 0;
+}
+
+int coll_tensors_abort(coll_tensors_t *ts, uint32_t code)
+{
+	return coll_abort(ts->comm, code);
+}
+
+coll_comm_t *coll_tensors_comm(coll_tensors_t *ts)
+{
+	return ts->comm;
+}
+
+coll_comm_t *coll_tensors_base(coll_tensors_t *ts)
+{
+	return ts->base;
+}

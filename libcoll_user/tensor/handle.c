@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/* Named tensors: one of them, from its description to its end. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tensors.h"
+
+static int check_dims(const struct coll_tensor_spec *spec)
+{
+	uint64_t n = 1;
+	uint32_t k;
+
+	if (spec->ndim > COLL_TENSOR_DIMS)
+		return -EINVAL;
+	for (k = 0; k < spec->ndim; k++)
+		if (spec->dims[k] && __builtin_mul_overflow(n, spec->dims[k], &n))
+			return -EOVERFLOW;
+	return 0;
+}
+
+static int check_spec(const struct coll_tensor_spec *spec)
+{
+	size_t len;
+
+	if (spec->struct_size != sizeof(*spec) || !spec->name)
+		return -EINVAL;
+	len = strnlen(spec->name, COLL_TENSOR_NAME_MAX + 1);
+	if (!len || len > COLL_TENSOR_NAME_MAX || spec->priority > COLL_TENSOR_PRIORITY_MAX)
+		return -EINVAL;
+	return check_dims(spec);
+}
+
+int tensor_new(coll_tensors_t *ts, const struct coll_tensor_spec *spec, coll_tensor_t **out)
+{
+	coll_tensor_t *t;
+	int ret = check_spec(spec);
+
+	*out = NULL;
+	if (ret)
+		return ret;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	t->ts = ts;
+	t->spec = *spec;
+	strcpy(t->name, spec->name);
+	t->spec.name = t->name;
+	if (!t->spec.cmd.timeout_ns)
+		t->spec.cmd.timeout_ns = ts->comm->timeout_ns;
+	memset(t->spec.dims + spec->ndim, 0,
+	       (COLL_TENSOR_DIMS - spec->ndim) * sizeof(t->spec.dims[0]));
+	t->next = ts->all;
+	if (t->next)
+		t->next->prev = t;
+	ts->all = t;
+	*out = t;
+	return 0;
+}
+
+void tensor_free(coll_tensor_t *t)
+{
+	if (t->prev)
+		t->prev->next = t->next;
+	else
+		t->ts->all = t->next;
+	if (t->next)
+		t->next->prev = t->prev;
+	free(t);
+}
+
+int coll_tensor_create(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
+		       coll_tensor_t **t)
+{
+	int ret;
+
+	pthread_mutex_lock(&ts->lock);
+	ret = tensor_new(ts, spec, t);
+	if (!ret)
+		(*t)->made = true;
+	pthread_mutex_unlock(&ts->lock);
+	return ret ? tensor_refused(spec->name, ret) : 0;
+}
+
+int coll_tensor_free(coll_tensor_t *t)
+{
+	coll_tensors_t *ts;
+	int ret = 0;
+
+	if (!t)
+		return 0;
+	ts = t->ts;
+	pthread_mutex_lock(&ts->lock);
+	if (!t->made)
+		ret = -EINVAL;
+	else if (t->state == TENSOR_POSTED || t->state == TENSOR_CALLING)
+		ret = -EBUSY;
+	else
+		tensor_free(t);
+	pthread_mutex_unlock(&ts->lock);
+	return ret ? tensor_refused("", ret) : 0;
+}
+
+const char *coll_tensor_name(const coll_tensor_t *t)
+{
+	return t->name;
+}

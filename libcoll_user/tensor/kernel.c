@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/* Named tensors: the two calls of the kernel. */
+#include <errno.h>
+#include <sys/ioctl.h>
+
+#include "tensors.h"
+
+int tensors_post(coll_comm_t *comm, const struct coll_tensor *tensors, uint32_t nr,
+		 uint32_t *posted)
+{
+	struct coll_tensor_post p = {
+		.tensors = (uintptr_t)tensors,
+		.nr = nr,
+		.size = sizeof(*tensors),
+	};
+	int ret = ioctl(comm->fd, COLL_IOC_TENSOR_POST, &p) ? -errno : 0;
+
+	*posted = p.posted;
+	return ret;
+}
+
+int tensors_collect(coll_comm_t *comm, struct coll_tensor_result *to, uint32_t nr,
+		    uint32_t min)
+{
+	struct coll_tensor_wait w = { .results = (uintptr_t)to, .nr = nr, .min = min };
+
+	return ioctl(comm->fd, COLL_IOC_TENSOR_WAIT, &w) ? -errno : (int)w.got;
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/* Named tensors: posting, one or many in a call. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tensors.h"
+#include "ways.h"
+
+/* Larger calls are cut: the kernel takes so many, and this is memory of ours. */
+#define POST_MAX	1024
+
+static void fill(struct coll_tensor *to, coll_tensor_t *t)
+{
+	*to = (struct coll_tensor){
+		.name = (uintptr_t)t->name,
+		.name_len = (uint32_t)strlen(t->name),
+		.cmd = (uintptr_t)&t->spec.cmd,
+		.cmd_len = sizeof(t->spec.cmd),
+		.tag = (uintptr_t)t,
+		.priority = t->spec.priority,
+		.ndim = t->spec.ndim,
+	};
+	memcpy(to->dims, t->spec.dims, sizeof(to->dims));
+}
+
+/* May it be posted now? In its own callback it may. Lock held. */
+static int arm(coll_tensors_t *ts, coll_tensor_t *t)
+{
+	if (t->ts != ts)
+		return -EINVAL;
+	if (t->state == TENSOR_POSTED || t->state == TENSOR_DONE ||
+	    (t->state == TENSOR_CALLING && (!t->made || !tensors_in_callback(ts))))
+		return -EBUSY;
+	if (ts->broken)
+		return ts->broken;
+	t->state = TENSOR_POSTED;
+	return 0;
+}
+
+/* The first ones that can be armed. Return: 0, or the error of the next one. */
+static int arm_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr, uint32_t *armed)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&ts->lock);
+	for (*armed = 0; *armed < nr; (*armed)++) {
+		ret = arm(ts, t[*armed]);
+		if (ret)
+			break;
+	}
+	ts->posting++;
+	pthread_mutex_unlock(&ts->lock);
+	return ret;
+}
+
+/* @posted of @armed have been posted. Those that have may be gone by now. */
+static void posted_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t armed,
+		       uint32_t posted)
+{
+	uint32_t k;
+
+	pthread_mutex_lock(&ts->lock);
+	for (k = posted; k < armed; k++)
+		t[k]->state = TENSOR_IDLE;
+	ts->open += posted;
+	ts->posting--;
+	/* The thread has something to wait for; or see give_up(). */
+	if (ts->threaded || ts->broken)
+		pthread_cond_broadcast(&ts->changed);
+	pthread_mutex_unlock(&ts->lock);
+}
+
+/* Up to POST_MAX of them. */
+static int post_some(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr,
+		     struct coll_tensor *room, uint32_t *posted)
+{
+	uint32_t armed, k;
+	int refused, ret = 0;
+
+	*posted = 0;
+	refused = arm_all(ts, t, nr, &armed);
+	for (k = 0; k < armed; k++)
+		fill(&room[k], t[k]);
+	if (armed)
+		ret = tensors_post(ts->comm, room, armed, posted);
+	posted_all(ts, t, armed, *posted);
+	ret = ret ? ret : refused;
+	return ret ? tensor_refused(t[*posted]->name, ret) : 0;
+}
+
+static int post_many(coll_tensors_t *ts, coll_tensor_t *const *t, size_t n, size_t *posted)
+{
+	uint32_t some = n < POST_MAX ? (uint32_t)n : POST_MAX, got = 0;
+	struct coll_tensor *room = calloc(some ? some : 1, sizeof(*room));
+	int ret = room ? 0 : -ENOMEM;
+
+	*posted = 0;
+	while (!ret && *posted < n) {
+		if (n - *posted < some)
+			some = (uint32_t)(n - *posted);
+		ret = post_some(ts, t + *posted, some, room, &got);
+		*posted += got;
+	}
+	free(room);
+	return ret;
+}
+
+static int post_one(coll_tensor_t *t)
+{
+	struct coll_tensor room;
+	uint32_t posted;
+
+	return post_some(t->ts, &t, 1, &room, &posted);
+}
+
+int coll_tensor_post(coll_tensor_t *t)
+{
+	return t->made ? post_one(t) : tensor_refused(t->name, -EINVAL);
+}
+
+int coll_tensor_postall(coll_tensor_t *const *tensors, size_t n, size_t *posted)
+{
+	size_t done, k;
+	int ret = 0;
+
+	if (posted)
+		*posted = 0;
+	for (k = 0; k < n; k++)
+		if (!tensors[k] || !tensors[k]->made)
+			return tensor_refused(tensors[k] ? tensors[k]->name : "", -EINVAL);
+	if (n)
+		ret = post_many(tensors[0]->ts, tensors, n, posted ? posted : &done);
+	return ret;
+}
+
+/* Make all of them, or none. */
+static int make_all(coll_tensors_t *ts, const struct coll_tensor_spec *specs, size_t n,
+		    bool unwaited, coll_tensor_t **t)
+{
+	size_t k;
+	int ret = 0;
+
+	pthread_mutex_lock(&ts->lock);
+	for (k = 0; k < n && !ret; k++) {
+		ret = unwaited && !specs[k].fn ? -EINVAL : tensor_new(ts, &specs[k], &t[k]);
+		if (!ret)
+			t[k]->unwaited = unwaited;
+	}
+	if (ret) {
+		tensor_refused(specs[--k].name, ret);
+		while (k-- > 0) {
+			tensor_free(t[k]);
+			t[k] = NULL;
+		}
+	}
+	pthread_mutex_unlock(&ts->lock);
+	return ret;
+}
+
+static void free_rest(coll_tensors_t *ts, coll_tensor_t **t, size_t from, size_t n)
+{
+	size_t k;
+
+	pthread_mutex_lock(&ts->lock);
+	for (k = from; k < n; k++) {
+		tensor_free(t[k]);
+		t[k] = NULL;
+	}
+	pthread_mutex_unlock(&ts->lock);
+}
+
+int coll_tensor_submitall(coll_tensors_t *ts, const struct coll_tensor_spec *specs, size_t n,
+			  coll_tensor_t **tensors, size_t *posted)
+{
+	coll_tensor_t **t = tensors ? tensors : calloc(n ? n : 1, sizeof(*t));
+	size_t done = 0;
+	int ret;
+
+	if (posted)
+		*posted = 0;
+	if (!t)
+		return -ENOMEM;
+	memset(t, 0, n * sizeof(*t));
+	ret = make_all(ts, specs, n, !tensors, t);
+	if (!ret && n) {
+		ret = post_many(ts, t, n, &done);
+		free_rest(ts, t, done, n);
+	}
+	if (!tensors)
+		free(t);
+	if (posted)
+		*posted = done;
+	return ret;
+}
+
+int coll_tensor_submit(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
+		       coll_tensor_t **out)
+{
+	coll_tensor_t *t = NULL;
+	int ret;
+
+	if (out)
+		*out = NULL;
+	ret = make_all(ts, spec, 1, !out, &t);
+	if (ret)
+		return ret;
+	/* It is the caller's before its callback can see it. */
+	if (out)
+		*out = t;
+	ret = post_one(t);
+	if (ret) {
+		free_rest(ts, &t, 0, 1);
+		if (out)
+			*out = NULL;
+	}
+	return ret;
+}
+
+static int submit_named(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
+			coll_tensor_t **out)
+{
+	coll_tensor_t *t;
+	int ret;
+
+	if (ways_lack_factor(&spec->cmd)) {
+		if (out)
+			*out = NULL;
+		return tensor_refused(spec->name, -EINVAL);
+	}
+	if (out)
+		return coll_tensor_submit(ts, spec, out);
+	ret = coll_tensor_submit(ts, spec, &t);
+	return ret ? ret : coll_tensor_wait(t);
+}
+
+/* @params: declared, @args: passed on */
+#define NAMED(form, params, args)						\
+int coll_tensor_##form(coll_tensors_t *ts, const char *name, UNPACK params,	\
+		       coll_tensor_t **t)					\
+{										\
+	struct coll_tensor_spec spec;						\
+										\
+	coll_tensor_spec_init(&spec, name);					\
+	coll_cmd_##form(ts->comm, &spec.cmd, UNPACK args);			\
+	return submit_named(ts, &spec, t);					\
+}
+
+NAMED(allreduce, (const void *send, void *recv, uint64_t count, enum coll_dtype dtype,
+		  enum coll_op_code op), (send, recv, count, dtype, op))
+NAMED(broadcast, (void *buf, uint64_t count, enum coll_dtype dtype, uint32_t root),
+      (buf, count, dtype, root))
+NAMED(allgather, (const void *send, void *recv, uint64_t count, enum coll_dtype dtype),
+      (send, recv, count, dtype))
+NAMED(allgatherv, (const void *send, void *recv, const uint64_t *counts,
+		   const uint64_t *displs, enum coll_dtype dtype),
+      (send, recv, counts, displs, dtype))
+NAMED(alltoall, (const void *send, void *recv, uint64_t count, enum coll_dtype dtype),
+      (send, recv, count, dtype))
+NAMED(reduce_scatter, (const void *send, void *recv, const uint64_t *counts,
+		       enum coll_dtype dtype, enum coll_op_code op),
+      (send, recv, counts, dtype, op))
+NAMED(reduce_scatter_block, (const void *send, void *recv, uint64_t count,
+			     enum coll_dtype dtype, enum coll_op_code op),
+      (send, recv, count, dtype, op))
+
+int coll_tensor_barrier(coll_tensors_t *ts, const char *name, coll_tensor_t **t)
+{
+	struct coll_tensor_spec spec;
+
+	coll_tensor_spec_init(&spec, name);
+	coll_cmd_barrier(ts->comm, &spec.cmd);
+	return submit_named(ts, &spec, t);
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * Named tensors: results. One thread at a time takes them from the kernel, for all; the
+ * others wait until it has theirs, or takes none any more.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "tensors.h"
+
+bool tensors_in_callback(const coll_tensors_t *ts)
+{
+	return ts->calling && pthread_equal(ts->caller, pthread_self());
+}
+
+/* Lock held at both ends, and dropped meanwhile. */
+static void call_back(coll_tensors_t *ts, coll_tensor_t *t)
+{
+	t->state = TENSOR_CALLING;
+	ts->calling = true;
+	ts->caller = pthread_self();
+	pthread_mutex_unlock(&ts->lock);
+	if (t->how.result)
+		tensor_explain_end(t);
+	t->spec.fn(t, t->how.result, t->spec.arg);
+	pthread_mutex_lock(&ts->lock);
+	ts->calling = false;
+	/* It may have been posted again. */
+	if (t->state == TENSOR_CALLING)
+		t->state = TENSOR_DONE;
+}
+
+/* Lock held; dropped during a callback. */
+static void end(coll_tensors_t *ts, coll_tensor_t *t, const struct coll_tensor_result *how)
+{
+	t->how = *how;
+	ts->open--;
+	if (t->spec.fn)
+		call_back(ts, t);
+	else
+		t->state = TENSOR_DONE;
+	if (t->unwaited)
+		tensor_free(t);
+}
+
+/* No result will come any more. What the kernel has it may still write to: not for long. */
+static void give_up(coll_tensors_t *ts, int err)
+{
+	struct coll_tensor_result how = { .result = err };
+	coll_tensor_t *t;
+
+	ts->broken = err;
+	coll_abort(ts->comm, (uint32_t)-err);
+	/* They know theirs until the kernel has answered, and there are no new ones. */
+	while (ts->posting)
+		pthread_cond_wait(&ts->changed, &ts->lock);
+	do {
+		for (t = ts->all; t && t->state != TENSOR_POSTED; t = t->next)
+			;
+		if (t)
+			end(ts, t, &how);
+	} while (t);
+	ts->open = 0;
+}
+
+/* Take results, of this thread alone. Lock held at both ends, dropped meanwhile. */
+static void reap(coll_tensors_t *ts, bool wait)
+{
+	struct coll_tensor_result got[TENSORS_BATCH];
+	int nr, k;
+
+	ts->reaping = true;
+	pthread_mutex_unlock(&ts->lock);
+	nr = tensors_collect(ts->comm, got, TENSORS_BATCH, wait);
+	if (nr == -ENOMEM && wait)
+		usleep(TENSORS_AGAIN_US);
+	pthread_mutex_lock(&ts->lock);
+	for (k = 0; k < nr; k++)
+		end(ts, (coll_tensor_t *)(uintptr_t)got[k].tag, &got[k]);
+	if (nr < 0 && nr != -EINTR && nr != -ENOMEM)
+		give_up(ts, nr);
+	ts->reaping = false;
+	/* Also if none has come: another one must take them from now on. */
+	pthread_cond_broadcast(&ts->changed);
+}
+
+void tensors_progress(coll_tensors_t *ts, bool wait)
+{
+	if (!ts->reaping && !ts->threaded)
+		reap(ts, wait);
+	else if (wait)
+		pthread_cond_wait(&ts->changed, &ts->lock);
+}
+
+void *tensors_thread(void *arg)
+{
+	coll_tensors_t *ts = arg;
+
+	pthread_mutex_lock(&ts->lock);
+	while (!ts->stop)
+		if (ts->open > 0)
+			reap(ts, true);
+		else
+			pthread_cond_wait(&ts->changed, &ts->lock);
+	pthread_mutex_unlock(&ts->lock);
+	return NULL;
+}
+
+static bool is_over(const coll_tensor_t *t)
+{
+	return t->state == TENSOR_IDLE || t->state == TENSOR_DONE;
+}
+
+/* Its result, and its end unless it may be posted again. Lock held. */
+static int take(coll_tensor_t *t, bool explain)
+{
+	int result = t->state == TENSOR_DONE ? t->how.result : 0;
+
+	if (result && explain)
+		tensor_explain_end(t);
+	t->state = TENSOR_IDLE;
+	if (!t->made)
+		tensor_free(t);
+	return result;
+}
+
+static int deadlock(void)
+{
+	tensor_explain("a callback must not wait");
+	return -EDEADLK;
+}
+
+static int wait_for(coll_tensor_t *t, bool explain)
+{
+	coll_tensors_t *ts = t->ts;
+	int ret;
+
+	pthread_mutex_lock(&ts->lock);
+	if (tensors_in_callback(ts)) {
+		ret = deadlock();
+	} else {
+		while (!is_over(t))
+			tensors_progress(ts, true);
+		ret = take(t, explain);
+	}
+	pthread_mutex_unlock(&ts->lock);
+	return ret;
+}
+
+int coll_tensor_wait(coll_tensor_t *t)
+{
+	return t ? wait_for(t, true) : 0;
+}
+
+int coll_tensor_test(coll_tensor_t *t, int *done)
+{
+	coll_tensors_t *ts;
+	int ret = 0;
+
+	*done = 1;
+	if (!t)
+		return 0;
+	ts = t->ts;
+	pthread_mutex_lock(&ts->lock);
+	*done = 0;
+	if (tensors_in_callback(ts)) {
+		ret = deadlock();
+	} else {
+		if (!is_over(t))
+			tensors_progress(ts, false);
+		*done = is_over(t);
+		if (*done)
+			ret = take(t, true);
+	}
+	pthread_mutex_unlock(&ts->lock);
+	return ret;
+}
+
+/* The first one that has ended; else @pending says whether any is posted. Lock held. */
+static size_t find_done(coll_tensor_t *const *t, size_t n, bool *pending)
+{
+	size_t k;
+
+	*pending = false;
+	for (k = 0; k < n; k++) {
+		if (!t[k] || t[k]->state == TENSOR_IDLE)
+			continue;
+		if (t[k]->state == TENSOR_DONE)
+			return k;
+		*pending = true;
+	}
+	return COLL_TENSOR_NONE;
+}
+
+/* Their communicator; NULL: there is none, or (@ret) more than one. */
+static coll_tensors_t *common(coll_tensor_t *const *t, size_t n, int *ret)
+{
+	coll_tensors_t *ts = NULL;
+	size_t k;
+
+	*ret = 0;
+	for (k = 0; k < n; k++) {
+		if (!t[k])
+			continue;
+		if (ts && t[k]->ts != ts) {
+			*ret = tensor_refused(t[k]->name, -EINVAL);
+			return NULL;
+		}
+		ts = t[k]->ts;
+	}
+	return ts;
+}
+
+int coll_tensor_waitany(coll_tensor_t **tensors, size_t n, size_t *index)
+{
+	coll_tensors_t *ts;
+	bool pending, made;
+	int ret;
+
+	*index = COLL_TENSOR_NONE;
+	ts = common(tensors, n, &ret);
+	if (!ts)
+		return ret;
+	pthread_mutex_lock(&ts->lock);
+	if (tensors_in_callback(ts)) {
+		ret = deadlock();
+	} else {
+		while ((*index = find_done(tensors, n, &pending)) == COLL_TENSOR_NONE && pending)
+			tensors_progress(ts, true);
+	}
+	if (*index != COLL_TENSOR_NONE) {
+		made = tensors[*index]->made;
+		ret = take(tensors[*index], true);
+		if (!made)
+			tensors[*index] = NULL;
+	}
+	pthread_mutex_unlock(&ts->lock);
+	return ret;
+}
+
+int coll_tensor_waitall(coll_tensor_t **tensors, size_t n)
+{
+	int first = 0, ret;
+	size_t k;
+
+	for (k = 0; k < n; k++) {
+		bool made = tensors[k] && tensors[k]->made;
+
+		/* The text is that of the error that is returned. */
+		ret = tensors[k] ? wait_for(tensors[k], !first) : 0;
+		if (ret == -EDEADLK)
+			return ret;
+		if (!made)
+			tensors[k] = NULL;
+		if (!first)
+			first = ret;
+	}
+	return first;
+}
+
+int coll_tensors_poll(coll_tensors_t *ts, int wait)
+{
+	int64_t open;
+	int ret;
+
+	pthread_mutex_lock(&ts->lock);
+	if (tensors_in_callback(ts)) {
+		ret = deadlock();
+	} else {
+		open = ts->open;
+		tensors_progress(ts, wait && open > 0);
+		open = ts->open > 0 ? ts->open : 0;
+		ret = open < INT32_MAX ? (int)open : INT32_MAX;
+		if (ts->broken)
+			ret = ts->broken;
+	}
+	pthread_mutex_unlock(&ts->lock);
+	return ret;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Named tensors: what the parts of coll/tensor.h share. */
+#ifndef LIBCOLL_TENSORS_H
+#define LIBCOLL_TENSORS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include <coll/tensor.h>
+
+#include "comm.h"
+
+/* Results that are taken at once. */
+#define TENSORS_BATCH	64
+/* What the kernel has no memory for is tried again after so long. */
+#define TENSORS_AGAIN_US	1000
+
+/**
+ * enum tensor_state - one named tensor
+ * @TENSOR_IDLE: not posted; only of coll_tensor_create()
+ * @TENSOR_POSTED: the kernel has it, or is about to get it
+ * @TENSOR_CALLING: its result is there and its callback runs
+ * @TENSOR_DONE: its result is there and nobody has taken it
+ */
+enum tensor_state { TENSOR_IDLE, TENSOR_POSTED, TENSOR_CALLING, TENSOR_DONE };
+
+/**
+ * struct coll_tensor_handle - a named tensor
+ * @spec: with @name for its name
+ * @made: by coll_tensor_create(): stays until coll_tensor_free()
+ * @unwaited: freed after its callback
+ * @how: how it has ended; with @state protected by the lock of @ts
+ * @prev: in the list of all tensors of @ts, with @next
+ */
+struct coll_tensor_handle {
+	coll_tensors_t *ts;
+	struct coll_tensor_spec spec;
+	bool made;
+	bool unwaited;
+	enum tensor_state state;
+	struct coll_tensor_result how;
+	coll_tensor_t *prev, *next;
+	char name[COLL_TENSOR_NAME_MAX + 1];
+};
+
+/**
+ * struct coll_tensors - a communicator for named tensors
+ * @comm: owned
+ * @base: of coll_tensors_init(), owned; else NULL
+ * @lock: protects all below
+ * @changed: a result has come, or nobody takes results any more, or there is more to do for
+ *	@thread
+ * @all: all tensors
+ * @open: posted, and not ended. Negative for a moment if a result comes before the post
+ *	has returned.
+ * @reaping: a thread takes results; there is at most one
+ * @calling: that thread, @caller, runs a callback
+ * @posting: threads between arming tensors and the kernel's answer
+ * @broken: negative errno: no result can come any more
+ * @threaded: only @thread takes results
+ * @stop: @thread is to end
+ */
+struct coll_tensors {
+	coll_comm_t *comm, *base;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	coll_tensor_t *all;
+	int64_t open;
+	uint32_t posting;
+	bool reaping;
+	bool calling;
+	pthread_t caller;
+	int broken;
+	bool threaded, stop;
+	pthread_t thread;
+};
+
+/* create.c: @comm goes with it. Return: 0 or -errno, and @comm is the caller's. */
+int tensors_new(coll_comm_t *comm, uint32_t flags, coll_tensors_t **ts);
+
+/* kernel.c: the two calls. Return: how many, or -errno; of posts, @posted has been set. */
+int tensors_post(coll_comm_t *comm, const struct coll_tensor *tensors, uint32_t nr,
+		 uint32_t *posted);
+int tensors_collect(coll_comm_t *comm, struct coll_tensor_result *to, uint32_t nr,
+		    uint32_t min);
+
+/* handle.c: in and out of the list; lock held, or nobody else knows @ts. */
+int tensor_new(coll_tensors_t *ts, const struct coll_tensor_spec *spec, coll_tensor_t **t);
+void tensor_free(coll_tensor_t *t);
+
+/* reap.c: let something happen, once; @wait: wait for it. Lock held. */
+void tensors_progress(coll_tensors_t *ts, bool wait);
+/* Is this a callback? Lock held. */
+bool tensors_in_callback(const coll_tensors_t *ts);
+/* Body of the thread. */
+void *tensors_thread(void *ts);
+
+/* text.c */
+void tensor_explain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* About a tensor that could not be posted; returns @err. */
+int tensor_refused(const char *name, int err);
+/* About one that has ended with an error. */
+void tensor_explain_end(const coll_tensor_t *t);
+
+#endif

@@ -1,0 +1,580 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * Named tensors: posts, results in any order, callbacks, threads and errors, over a kernel
+ * made up here that ends tensors in a random order.
+ *
+ * usage: test_tensor [SEED]
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "split.h"
+#include "tensor/tensors.h"
+
+#define MANY	200
+#define THREADS	8
+
+static int tests, failures;
+
+static void ok(int good, const char *name)
+{
+	tests++;
+	failures += !good;
+	printf("%sok %d - %s\n", good ? "" : "not ", tests, name);
+	fflush(stdout);
+}
+
+/* --- a kernel ---------------------------------------------------------------- */
+
+/**
+ * struct kernel - what has been posted and has not been collected
+ * @hold: nothing ends meanwhile
+ * @refuse: the post of this name is refused with @error
+ * @broken: collecting fails so
+ * @next: the next result to be told is this one, but for its tag
+ */
+static struct kernel {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct {
+		uint64_t tag;
+		char name[COLL_TENSOR_NAME_MAX + 1];
+		struct coll_cmd cmd;
+		struct coll_tensor post;
+	} posted[THREADS * MANY];
+	uint32_t nr;
+	uint64_t lots;
+	uint64_t calls, posts;
+	bool hold;
+	const char *refuse;
+	int error, broken;
+	struct coll_tensor_result next;
+	struct coll_tensor last;
+	struct coll_cmd last_cmd;
+} kernel = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+static atomic_int aborted, finalized;
+
+static uint32_t below(uint32_t n)
+{
+	kernel.lots = kernel.lots * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (uint32_t)(kernel.lots >> 33) % n;
+}
+
+static int post(const struct coll_tensor *t)
+{
+	const char *name = (const char *)(uintptr_t)t->name;
+	uint32_t k;
+
+	if (kernel.refuse && !strcmp(kernel.refuse, name))
+		return kernel.error;
+	for (k = 0; k < kernel.nr; k++)
+		if (!strcmp(kernel.posted[k].name, name))
+			return -EEXIST;
+	memcpy(kernel.posted[kernel.nr].name, name, t->name_len);
+	kernel.posted[kernel.nr].name[t->name_len] = 0;
+	kernel.posted[kernel.nr++].tag = t->tag;
+	kernel.last = *t;
+	memcpy(&kernel.last_cmd, (const void *)(uintptr_t)t->cmd, t->cmd_len);
+	return 0;
+}
+
+int tensors_post(coll_comm_t *comm, const struct coll_tensor *tensors, uint32_t nr,
+		 uint32_t *posted)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&kernel.lock);
+	kernel.calls++;
+	for (*posted = 0; *posted < nr && !ret; ) {
+		ret = post(&tensors[*posted]);
+		*posted += !ret;
+	}
+	kernel.posts += *posted;
+	pthread_cond_broadcast(&kernel.changed);
+	pthread_mutex_unlock(&kernel.lock);
+	return ret;
+}
+
+int tensors_collect(coll_comm_t *comm, struct coll_tensor_result *to, uint32_t nr,
+		    uint32_t min)
+{
+	uint32_t got = 0, k;
+
+	pthread_mutex_lock(&kernel.lock);
+	while (min && kernel.hold && kernel.nr && !kernel.broken)
+		pthread_cond_wait(&kernel.changed, &kernel.lock);
+	while (!kernel.hold && !kernel.broken && kernel.nr && got < nr && (!got || below(4))) {
+		k = below(kernel.nr);
+		to[got] = kernel.next;
+		to[got++].tag = kernel.posted[k].tag;
+		kernel.next = (struct coll_tensor_result){ 0 };
+		kernel.posted[k] = kernel.posted[--kernel.nr];
+	}
+	pthread_mutex_unlock(&kernel.lock);
+	return kernel.broken ? kernel.broken : (int)got;
+}
+
+static void hold(bool on)
+{
+	pthread_mutex_lock(&kernel.lock);
+	kernel.hold = on;
+	pthread_cond_broadcast(&kernel.changed);
+	pthread_mutex_unlock(&kernel.lock);
+}
+
+/* --- the rest of the library --------------------------------------------------- */
+
+uint32_t coll_comm_rank(const coll_comm_t *comm)
+{
+	return comm->rank;
+}
+
+void buffers_apply(coll_comm_t *comm, struct coll_cmd *cmd)
+{
+}
+
+int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
+{
+	return -EOPNOTSUPP;
+}
+
+int coll_isubmit(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t **req)
+{
+	return -EOPNOTSUPP;
+}
+
+int coll_persist(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t **req)
+{
+	return -EOPNOTSUPP;
+}
+
+int coll_abort(coll_comm_t *comm, uint32_t code)
+{
+	aborted++;
+	return 0;
+}
+
+int coll_init(const struct coll_config *cfg, coll_comm_t **comm)
+{
+	*comm = calloc(1, sizeof(**comm));
+	return *comm ? 0 : -ENOMEM;
+}
+
+int coll_finalize(coll_comm_t *comm)
+{
+	finalized += !!comm;
+	free(comm);
+	return 0;
+}
+
+int split_named(coll_comm_t *comm, int status, coll_comm_t **newcomm)
+{
+	return status ? status : coll_init(NULL, newcomm);
+}
+
+/* --- tests -------------------------------------------------------------------- */
+
+static coll_tensors_t *start(uint32_t flags)
+{
+	coll_tensors_t *ts;
+
+	kernel.nr = 0;
+	kernel.posts = 0;
+	kernel.hold = false;
+	kernel.refuse = NULL;
+	kernel.broken = 0;
+	if (coll_tensors_init(NULL, flags, &ts))
+		exit(2);
+	return ts;
+}
+
+static void stop(coll_tensors_t *ts, const char *name)
+{
+	int before = finalized;
+
+	ok(!coll_tensors_finalize(ts) && finalized == before + 2, name);
+}
+
+/* What the last post has asked for. */
+static bool last_is(uint16_t collective, const char *name, uint64_t count)
+{
+	return kernel.last_cmd.collective == collective && kernel.last_cmd.count == count &&
+	       kernel.last.name_len == strlen(name) &&
+	       kernel.last.cmd_len == sizeof(struct coll_cmd);
+}
+
+static void test_forms(void)
+{
+	coll_tensors_t *ts = start(0);
+	uint64_t counts[1] = { 5 };
+	float x[8], y[8];
+
+	ok(!coll_tensor_allreduce(ts, "a", x, y, 5, COLL_F32, COLL_OP_SUM, NULL) &&
+	   last_is(COLL_ALLREDUCE, "a", 5), "allreduce by name");
+	ok(!coll_tensor_broadcast(ts, "bb", x, 6, COLL_F32, 0, NULL) &&
+	   last_is(COLL_BROADCAST, "bb", 6), "broadcast by name");
+	ok(!coll_tensor_allgather(ts, "c", x, y, 7, COLL_F32, NULL) &&
+	   last_is(COLL_ALLGATHER, "c", 7), "allgather by name");
+	ok(!coll_tensor_allgatherv(ts, "c", x, y, counts, NULL, COLL_F32, NULL) &&
+	   last_is(COLL_ALLGATHERV, "c", 0) && kernel.last_cmd.counts_addr == (uintptr_t)counts,
+	   "allgatherv by name");
+	ok(!coll_tensor_alltoall(ts, "d", x, y, 8, COLL_F32, NULL) &&
+	   last_is(COLL_ALLTOALL, "d", 8), "alltoall by name");
+	ok(!coll_tensor_reduce_scatter(ts, "e", x, y, counts, COLL_F32, COLL_OP_MAX, NULL) &&
+	   last_is(COLL_REDUCE_SCATTER, "e", 0) && kernel.last_cmd.op == COLL_OP_MAX,
+	   "reduce_scatter by name");
+	ok(!coll_tensor_reduce_scatter_block(ts, "e", x, y, 3, COLL_F32, COLL_OP_MIN, NULL) &&
+	   last_is(COLL_REDUCE_SCATTER_BLOCK, "e", 3), "reduce_scatter_block by name");
+	ok(!coll_tensor_barrier(ts, "f", NULL) && last_is(COLL_BARRIER, "f", 0),
+	   "barrier by name");
+	ok(coll_tensor_allreduce(ts, "a", x, y, 5, COLL_F32, COLL_OP_PREMULSUM, NULL) == -EINVAL &&
+	   kernel.posts == 8, "a factor has no place in a call by name");
+	stop(ts, "finalize after calls by name");
+}
+
+static void make_specs(struct coll_tensor_spec *specs, char (*names)[24], size_t n)
+{
+	size_t k;
+
+	for (k = 0; k < n; k++) {
+		snprintf(names[k], sizeof(names[k]), "grad.%u", (uint32_t)k);
+		coll_tensor_spec_init(&specs[k], names[k]);
+	}
+}
+
+static struct coll_tensor_spec specs[MANY];
+static char names[MANY][24];
+static coll_tensor_t *tensors[MANY];
+
+static void test_many(void)
+{
+	coll_tensors_t *ts = start(0);
+	size_t posted, k, index, seen = 0;
+	bool once = true, got[MANY] = { false };
+	uint64_t calls = kernel.calls;
+
+	make_specs(specs, names, MANY);
+	ok(!coll_tensor_submitall(ts, specs, MANY, tensors, &posted) && posted == MANY &&
+	   kernel.calls == calls + 1, "many posted in one call");
+	ok(!coll_tensor_waitall(tensors, MANY) && !kernel.nr && !ts->all,
+	   "all of them end, in any order");
+	coll_tensor_submitall(ts, specs, MANY, tensors, NULL);
+	for (;;) {
+		if (coll_tensor_waitany(tensors, MANY, &index) || index == COLL_TENSOR_NONE)
+			break;
+		once &= !got[index] && !tensors[index];
+		got[index] = true;
+		seen++;
+	}
+	ok(once && seen == MANY && index == COLL_TENSOR_NONE, "waitany tells each of them once");
+	coll_tensor_submitall(ts, specs, MANY, tensors, NULL);
+	for (k = 0; coll_tensors_poll(ts, 1) > 0; k++)
+		;
+	ok(!kernel.nr && k, "polling takes what is there");
+	stop(ts, "finalize frees what nobody has waited for");
+}
+
+static void test_test(void)
+{
+	coll_tensors_t *ts = start(0);
+	coll_tensor_t *t;
+	int done = 5;
+
+	hold(true);
+	coll_tensor_barrier(ts, "late", &t);
+	ok(!coll_tensor_test(t, &done) && !done, "test: not yet");
+	ok(coll_tensor_barrier(ts, "late", &t) == -EEXIST && !t &&
+	   strstr(coll_tensor_error(), "'late': this rank has posted that name already"),
+	   "a name that is pending is refused");
+	hold(false);
+	coll_tensor_barrier(ts, "other", &t);
+	while (!done && !coll_tensor_test(t, &done))
+		;
+	ok(done, "test: done");
+	stop(ts, "finalize waits for what is pending");
+}
+
+static void test_made(void)
+{
+	coll_tensors_t *ts = start(0);
+	coll_tensor_t *t, *shot;
+	struct coll_tensor_spec spec;
+	bool good = true;
+	int k;
+
+	coll_tensor_spec_init(&spec, "made");
+	spec.priority = 7;
+	spec.ndim = 2;
+	spec.dims[0] = 3;
+	spec.dims[1] = 4;
+	ok(!coll_tensor_create(ts, &spec, &t) && !kernel.posts &&
+	   !strcmp(coll_tensor_name(t), "made"), "a tensor is made, and not posted");
+	ok(!coll_tensor_wait(t), "there is nothing to wait for");
+	for (k = 0; k < 100; k++)
+		good &= !coll_tensor_post(t) && !coll_tensor_wait(t);
+	ok(good && kernel.posts == 100 && kernel.last.priority == 7 && kernel.last.ndim == 2 &&
+	   kernel.last.dims[1] == 4, "it is posted 100 times");
+	hold(true);
+	coll_tensor_post(t);
+	ok(coll_tensor_post(t) == -EBUSY && kernel.posts == 101, "not while it is posted");
+	ok(coll_tensor_free(t) == -EBUSY, "nor freed then");
+	coll_tensor_barrier(ts, "shot", &shot);
+	ok(coll_tensor_free(shot) == -EINVAL && coll_tensor_post(shot) == -EINVAL,
+	   "what a call has made is freed by waiting, and posted once");
+	hold(false);
+	ok(!coll_tensor_wait(t) && !coll_tensor_wait(shot) && !coll_tensor_free(t) && !ts->all,
+	   "and freed after that");
+	stop(ts, "finalize");
+}
+
+static bool bad(coll_tensors_t *ts, const struct coll_tensor_spec *spec, int err)
+{
+	coll_tensor_t *t = (void *)1;
+
+	return coll_tensor_submit(ts, spec, &t) == err && !t && !ts->all && !kernel.posts &&
+	       coll_tensor_create(ts, spec, &t) == err && !t && *coll_tensor_error();
+}
+
+static void test_bad(void)
+{
+	coll_tensors_t *ts = start(0), *none;
+	struct coll_tensor_spec good, spec;
+	char name[COLL_TENSOR_NAME_MAX + 2];
+
+	memset(name, 'n', sizeof(name));
+	name[COLL_TENSOR_NAME_MAX + 1] = 0;
+	coll_tensor_spec_init(&good, "good");
+	spec = good;
+	spec.name = "";
+	ok(bad(ts, &spec, -EINVAL), "an empty name");
+	spec.name = NULL;
+	ok(bad(ts, &spec, -EINVAL), "no name");
+	spec.name = name;
+	ok(bad(ts, &spec, -EINVAL), "a name of 256 bytes");
+	spec = good;
+	spec.priority = COLL_TENSOR_PRIORITY_MAX + 1;
+	ok(bad(ts, &spec, -EINVAL), "a priority out of range");
+	spec = good;
+	spec.ndim = COLL_TENSOR_DIMS + 1;
+	ok(bad(ts, &spec, -EINVAL), "9 dimensions");
+	spec = good;
+	spec.ndim = 2;
+	spec.dims[0] = spec.dims[1] = 1ULL << 32;
+	ok(bad(ts, &spec, -EOVERFLOW), "a shape whose product overflows");
+	spec = good;
+	spec.struct_size--;
+	ok(bad(ts, &spec, -EINVAL), "a struct of another size");
+	ok(coll_tensor_submit(ts, &good, NULL) == -EINVAL && !ts->all,
+	   "nobody waits, and there is no callback");
+	ok(coll_tensors_create(ts->base, 1U << 31, &none) == -EINVAL && !none, "an unknown flag");
+	name[COLL_TENSOR_NAME_MAX] = 0;
+	ok(!coll_tensor_barrier(ts, name, NULL), "a name of 255 bytes is none too long");
+	stop(ts, "finalize after bad input");
+}
+
+static void test_refused(void)
+{
+	coll_tensors_t *ts = start(0);
+	bool rest = true;
+	size_t posted, k;
+
+	make_specs(specs, names, MANY);
+	kernel.refuse = names[50];
+	kernel.error = -ENOSPC;
+	ok(coll_tensor_submitall(ts, specs, MANY, tensors, &posted) == -ENOSPC && posted == 50 &&
+	   strstr(coll_tensor_error(), "'grad.50': too many names"),
+	   "the first one that is refused ends the call");
+	for (k = 50; k < MANY; k++)
+		rest &= !tensors[k];
+	ok(rest && !coll_tensor_waitall(tensors, MANY) && !ts->all,
+	   "those before it are posted, those after it are not");
+	for (k = 0; k < MANY; k++)
+		coll_tensor_create(ts, &specs[k], &tensors[k]);
+	ok(coll_tensor_postall(tensors, MANY, &posted) == -ENOSPC && posted == 50,
+	   "the same of tensors that have been made");
+	kernel.refuse = NULL;
+	ok(!coll_tensor_waitall(tensors, MANY) &&
+	   !coll_tensor_postall(tensors, MANY, &posted) && posted == MANY &&
+	   !coll_tensor_waitall(tensors, MANY), "which can be posted again");
+	stop(ts, "finalize frees what has been made");
+}
+
+static bool told(coll_tensors_t *ts, struct coll_tensor_result how, const char *text)
+{
+	kernel.next = how;
+	return coll_tensor_barrier(ts, "w", NULL) == how.result &&
+	       !strcmp(coll_tensor_error(), text);
+}
+
+static void test_texts(void)
+{
+	coll_tensors_t *ts = start(0);
+
+	ok(told(ts, (struct coll_tensor_result){ .result = -EBADE, .cause = COLL_BAD_MISMATCH,
+		.field = COLL_FIELD_DTYPE, .rank = { 0, 2 }, .value = { COLL_F32, COLL_F64 } },
+		"tensor 'w': the ranks disagree about the type: f32 on rank 0, f64 on rank 2"),
+	   "text: types differ");
+	ok(told(ts, (struct coll_tensor_result){ .result = -EBADE, .cause = COLL_BAD_MISMATCH,
+		.field = COLL_FIELD_DIM0 + 1, .rank = { 1, 3 }, .value = { 17, 23 } },
+		"tensor 'w': the ranks disagree about dimension 1: 17 on rank 1, 23 on rank 3"),
+	   "text: shapes differ");
+	ok(told(ts, (struct coll_tensor_result){ .result = -EBADE, .cause = COLL_BAD_MISMATCH,
+		.field = 999, .rank = { 1, 3 }, .value = { 17, 23 } },
+		"tensor 'w': the ranks disagree about something: 17 on rank 1, 23 on rank 3"),
+	   "text: a field that this library does not know");
+	ok(told(ts, (struct coll_tensor_result){ .result = -ETIMEDOUT, .cause = COLL_BAD_TIMEOUT,
+		.rank = { 1, COLL_RANK_NONE } },
+		"tensor 'w': the deadline of rank 1 passed before all ranks had posted it"),
+	   "text: a deadline");
+	ok(told(ts, (struct coll_tensor_result){ .result = -EHOSTDOWN },
+		"tensor 'w': a rank or its host is dead"), "text: a dead rank");
+	stop(ts, "finalize after errors");
+}
+
+/* --- callbacks and threads ------------------------------------------------------ */
+
+static struct {
+	atomic_int calls;
+	atomic_int again;
+	pthread_t caller;
+	int wait, result;
+	char text[128];
+} back;
+
+static void callback(coll_tensor_t *t, int result, void *arg)
+{
+	coll_tensors_t *ts = arg;
+
+	back.calls++;
+	back.caller = pthread_self();
+	back.result = result;
+	snprintf(back.text, sizeof(back.text), "%s", result ? coll_tensor_error() : "");
+	back.wait = coll_tensor_wait(t);
+	if (coll_tensors_finalize(ts) != -EDEADLK || coll_tensors_poll(ts, 1) != -EDEADLK)
+		back.wait = 0;
+	if (back.again && back.again--)
+		coll_tensor_post(t);
+}
+
+static void test_callbacks(uint32_t flags)
+{
+	coll_tensors_t *ts = start(flags);
+	struct coll_tensor_spec spec;
+	coll_tensor_t *t;
+	bool inside;
+
+	memset(&back, 0, sizeof(back));
+	coll_tensor_spec_init(&spec, "call");
+	spec.fn = callback;
+	spec.arg = ts;
+	hold(true);
+	coll_tensor_submit(ts, &spec, &t);
+	usleep(1000);
+	ok(!back.calls, "a callback: not before the end");
+	hold(false);
+	ok(!coll_tensor_wait(t) && back.calls == 1 && back.wait == -EDEADLK,
+	   "it is called once, and must not wait");
+	inside = pthread_equal(back.caller, pthread_self());
+	ok(inside == !(flags & COLL_TENSORS_THREAD), "by the thread that is said to call");
+	kernel.next = (struct coll_tensor_result){ .result = -EHOSTDOWN };
+	ok(!coll_tensor_submit(ts, &spec, NULL), "nobody waits but the callback");
+	while (!flags && coll_tensors_poll(ts, 1) > 0)
+		;
+	while (back.calls < 2)
+		usleep(100);
+	ok(back.result == -EHOSTDOWN && !strcmp(back.text, "tensor 'call': a rank or its host is dead"),
+	   "it is told error and text");
+	coll_tensor_create(ts, &spec, &t);
+	back.again = 9;
+	coll_tensor_post(t);
+	coll_tensor_wait(t);
+	ok(back.calls == 12, "it may post the tensor again");
+	ok(!coll_tensor_free(t), "and then it may be freed");
+	coll_tensor_submit(ts, &spec, NULL);
+	stop(ts, "finalize calls the callbacks of what was pending");
+	ok(back.calls == 13, "it did");
+}
+
+static void *poster(void *arg)
+{
+	coll_tensors_t *ts = arg;
+	coll_tensor_t *t[4];
+	char name[32];
+	int k, i;
+
+	for (k = 0; k < MANY; k++) {
+		for (i = 0; i < 4; i++) {
+			snprintf(name, sizeof(name), "%lx.%d", (unsigned long)pthread_self(), i);
+			if (coll_tensor_barrier(ts, name, &t[i]))
+				return (void *)1;
+		}
+		if (coll_tensor_waitall(t, 4))
+			return (void *)1;
+	}
+	return NULL;
+}
+
+static void test_threads(uint32_t flags, const char *name)
+{
+	coll_tensors_t *ts = start(flags);
+	pthread_t threads[THREADS];
+	bool good = true;
+	void *ret;
+	int k;
+
+	for (k = 0; k < THREADS; k++)
+		pthread_create(&threads[k], NULL, poster, ts);
+	for (k = 0; k < THREADS; k++) {
+		pthread_join(threads[k], &ret);
+		good &= !ret;
+	}
+	ok(good && kernel.posts == THREADS * MANY * 4 && !ts->all && !ts->open, name);
+	stop(ts, "finalize after threads");
+}
+
+static void test_broken(uint32_t flags)
+{
+	coll_tensors_t *ts = start(flags);
+	coll_tensor_t *t;
+
+	hold(true);
+	aborted = 0;
+	make_specs(specs, names, MANY);
+	coll_tensor_submitall(ts, specs, MANY, tensors, NULL);
+	pthread_mutex_lock(&kernel.lock);
+	kernel.broken = -EIO;
+	pthread_cond_broadcast(&kernel.changed);
+	pthread_mutex_unlock(&kernel.lock);
+	ok(coll_tensor_waitall(tensors, MANY) == -EIO && aborted,
+	   "no result can be had any more: all end");
+	ok(coll_tensor_barrier(ts, "z", &t) == -EIO && !t, "and nothing can be posted");
+	kernel.nr = 0;
+	stop(ts, "finalize after that");
+}
+
+int main(int argc, char **argv)
+{
+	kernel.lots = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)getpid();
+	printf("# test_tensor: seed %llu\n", (unsigned long long)kernel.lots);
+	test_forms();
+	test_many();
+	test_test();
+	test_made();
+	test_bad();
+	test_refused();
+	test_texts();
+	test_callbacks(0);
+	test_callbacks(COLL_TENSORS_THREAD);
+	test_threads(0, "8 threads post and wait");
+	test_threads(COLL_TENSORS_THREAD, "8 threads post and wait, one of the library takes results");
+	test_broken(0);
+	test_broken(COLL_TENSORS_THREAD);
+	printf("1..%d\n", tests);
+	return failures > 0;
+}
