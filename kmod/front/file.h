@@ -70,6 +70,10 @@ int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len);
 int coll_ioc_tensor_post(struct coll_file *cf, void __user *arg, u32 size);
 int coll_ioc_tensor_wait(struct coll_file *cf, void __user *arg, u32 size);
 
+/* tensor_uring.c: the same by io_uring */
+int coll_uring_tensors(struct coll_file *cf, struct io_uring_cmd *cmd, u64 arg, u32 len,
+		       unsigned int issue_flags);
+
 /* chardev.c */
 int coll_chardev_init(void);
 void coll_chardev_exit(void);

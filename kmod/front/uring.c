@@ -114,7 +114,8 @@ int coll_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 		return coll_uring_cancel(cf);
 	if (issue_flags & IO_URING_F_IOPOLL)
 		return -EOPNOTSUPP;
-	if (cmd->cmd_op != COLL_URING_SUBMIT)
+	if (cmd->cmd_op != COLL_URING_SUBMIT && cmd->cmd_op != COLL_URING_TENSOR_POST &&
+	    cmd->cmd_op != COLL_URING_TENSOR_WAIT)
 		return -EOPNOTSUPP;
 
 	/* The SQE may be user memory that changes under us: one read each. */
@@ -124,5 +125,7 @@ int coll_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	flags = READ_ONCE(sqe->flags);
 	if (flags)
 		return -EINVAL;
+	if (cmd->cmd_op != COLL_URING_SUBMIT)
+		return coll_uring_tensors(cf, cmd, arg, len, issue_flags);
 	return coll_uring_submit(cf, cmd, arg, len, issue_flags);
 }

@@ -208,6 +208,7 @@ enum coll_algorithm_id {
 #define COLL_FEAT_TENSORS	(1ULL << 19)	/* COLL_JOIN_NAMED */
 #define COLL_FEAT_TENSOR_JOIN	(1ULL << 20)	/* COLL_TENSOR_JOIN, COLL_TENSOR_AVG_PRESENT */
 #define COLL_FEAT_TENSOR_GROUPS	(1ULL << 21)	/* struct coll_tensor.group */
+#define COLL_FEAT_TENSORS_URING	(1ULL << 22)	/* COLL_URING_TENSOR_POST */
 
 /**
  * struct coll_version - COLL_IOC_VERSION
@@ -770,6 +771,12 @@ struct coll_cmd {
  * COLL_CMD_REG_SEND or _RECV): it is pinned and charged already. EFAULT if they do not;
  * EOPNOTSUPP if it is a driver's, and not made of whole pages. Where a command has no
  * buffers it makes no difference.
+ *
+ * With COLL_FEAT_TENSORS_URING cmd_op may also be COLL_URING_TENSOR_POST or
+ * COLL_URING_TENSOR_WAIT, and @arg the user address of a struct coll_tensor_post or struct
+ * coll_tensor_wait, which is to stay there until the CQE. POST: res as of the ioctl; @posted
+ * is there when the CQE is. WAIT: res is how many results there are, 0 to @nr, or -errno;
+ * EINTR the ring goes. EINVAL IORING_URING_CMD_FIXED.
  */
 struct coll_sqe {
 	__u64	arg;
@@ -1072,5 +1079,7 @@ struct coll_tensor_wait {
 
 /* io_uring cmd_op values: ioctl-encoded, so that they clash with nobody's */
 #define COLL_URING_SUBMIT	_IOW(COLL_IOC_MAGIC, 0x20, struct coll_sqe)
+#define COLL_URING_TENSOR_POST	_IOW(COLL_IOC_MAGIC, 0x21, struct coll_sqe)
+#define COLL_URING_TENSOR_WAIT	_IOW(COLL_IOC_MAGIC, 0x22, struct coll_sqe)
 
 #endif /* _UAPI_LINUX_COLL_H */
