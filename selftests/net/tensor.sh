@@ -19,7 +19,7 @@ ranks()
 	local world=$1
 
 	shift
-	"$tools/collrun" -t 300 -n "${world%:*}" --nodes "${world#*:}" "$rank" "$@" \
+	"$tools/collrun" -k -t 300 -n "${world%:*}" --nodes "${world#*:}" "$rank" "$@" \
 		>"$log" 2>&1 </dev/null
 }
 
