@@ -462,6 +462,21 @@ static void callback(coll_tensor_t *t, int result, void *arg)
 		coll_tensor_post(t);
 }
 
+/* There is no tensor, or will be none within a second. */
+static bool is_empty(coll_tensors_t *ts)
+{
+	bool empty = false;
+	int k;
+
+	for (k = 0; !empty && k < 1000; k++) {
+		pthread_mutex_lock(&ts->lock);
+		empty = !ts->all;
+		pthread_mutex_unlock(&ts->lock);
+		usleep(1000 * !empty);
+	}
+	return empty;
+}
+
 static void test_callbacks(uint32_t flags)
 {
 	coll_tensors_t *ts = start(flags);
@@ -490,6 +505,7 @@ static void test_callbacks(uint32_t flags)
 		usleep(100);
 	ok(back.result == -EHOSTDOWN && !strcmp(back.text, "tensor 'call': a rank or its host is dead"),
 	   "it is told error and text");
+	ok(is_empty(ts), "the tensor that nobody waits for is freed then");
 	coll_tensor_create(ts, &spec, &t);
 	back.again = 9;
 	coll_tensor_post(t);

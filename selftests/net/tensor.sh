@@ -7,6 +7,9 @@
 . "$(dirname "$0")/lib.sh"
 
 rank=${COLL_TEST_BUILD:?}/tensor_rank
+cancer=$tools/examples/data/breast_cancer.csv
+work=$(mktemp -d)
+trap 'rm -rf "$work" "$log"' EXIT
 seed=${COLL_TEST_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 steps=$(largest 500 50)
 kills=$(largest 300 10)
@@ -63,7 +66,25 @@ test_kill()
 	ok $? "kill -9 of a random rank, $kills times: all that is pending ends, seed $seed"
 }
 
-plan $((nr_worlds + 1 + 2 * 6 + 1))
+# The same weights to the last bit, whatever the ranks and the order of posts.
+test_mlp()
+{
+	local world
+
+	"$tools/collrun" -t 100 -n 1 "$top/.build/tools/mlp" "$cancer" >"$work/one" 2>"$log" \
+		</dev/null && awk '/^step/ { loss[++n] = $4 + 0 }
+		END { exit !(n == 5 && loss[5] < loss[1] && loss[5] < 0.3) }' "$work/one"
+	ok $? "a network learns: $(tail -n 2 "$work/one" | head -n 1)"
+	for world in 1:1 2:1 2:2 4:1 4:2; do
+		"$tools/collrun" -t 100 -n "${world%:*}" --nodes "${world#*:}" \
+			"$top/.build/tools/mlp" "$cancer" >"$work/got" 2>"$log" </dev/null &&
+			grep -q '^weights [0-9a-f]*$' "$work/got" &&
+			cmp "$work/one" "$work/got" >>"$log" 2>&1
+		ok $? "a network: the same bits on ${world%:*} ranks, ${world#*:} nodes"
+	done
+}
+
+plan $((nr_worlds + 1 + 2 * 6 + 1 + 6))
 echo "# seed $seed"
 test_orders
 both "six types, three shapes" forms 1
@@ -73,4 +94,5 @@ both "two communicators" sets 1
 both "1500 names in one call" names 5
 both "a rank leaves" left 1
 test_kill
+test_mlp
 finish
