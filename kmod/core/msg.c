@@ -25,7 +25,8 @@ int coll_msgs_init(struct coll_group *g)
 	ms->boxes = kvcalloc(g->nr_local, sizeof(*ms->boxes), GFP_KERNEL_ACCOUNT);
 	ms->peers = kvcalloc(g->nr_nodes, sizeof(*ms->peers), GFP_KERNEL_ACCOUNT);
 	ms->left = bitmap_zalloc(g->size, GFP_KERNEL_ACCOUNT);
-	if (!ms->boxes || !ms->peers || !ms->left)
+	ms->down = bitmap_zalloc(g->nr_nodes, GFP_KERNEL_ACCOUNT);
+	if (!ms->boxes || !ms->peers || !ms->left || !ms->down)
 		return -ENOMEM;
 	for (i = 0; i < g->nr_local; i++)
 		coll_mailbox_init(&ms->boxes[i], g);
@@ -64,6 +65,7 @@ void coll_msgs_free(struct coll_group *g)
 	for (i = 0; ms->peers && i < g->nr_nodes; i++)
 		if (ms->peers[i].frames.next)
 			coll_notes_free(g, &ms->peers[i].frames);
+	bitmap_free(ms->down);
 	bitmap_free(ms->left);
 	kvfree(ms->peers);
 	kvfree(ms->boxes);
@@ -81,18 +83,6 @@ static void coll_exchange_free(struct kref *ref)
 
 	coll_group_put(x->g);
 	kfree(x);
-}
-
-/* The other side of an end, as far as it is known. */
-static u32 coll_msg_partner(const struct coll_msg *msg)
-{
-	return msg->send ? msg->note.dest : msg->note.source;
-}
-
-/* Has nothing begun to receive this message, or to send what this receives? */
-static bool coll_msg_waits(const struct coll_msg *msg)
-{
-	return msg->state == COLL_MSG_POSTED || msg->state == COLL_MSG_HELD;
 }
 
 static void coll_exchange_deadline(struct work_struct *work)
@@ -187,6 +177,7 @@ static int coll_note_refused(const struct coll_note *wanted, const struct coll_n
 
 void coll_msg_tell(struct coll_req *req, const struct coll_note *n)
 {
+	lockdep_assert_held(&coll_member_group(req->member)->lock);
 	req->got.bytes = n->bytes;
 	req->got.source = n->source;
 	req->got.tag = n->tag;
@@ -200,6 +191,7 @@ struct coll_msg *coll_msg_match(struct coll_group *g, struct coll_msg *r,
 	struct coll_req *req = r->x->req;
 	struct coll_msg *s = n->msg;
 
+	lockdep_assert_held(&g->lock);
 	coll_note_take(&r->note);
 	r->state = COLL_MSG_MATCHED;
 	r->note.error = coll_note_refused(&r->note, n);
@@ -235,12 +227,6 @@ u32 coll_msg_local(const struct coll_group *g, u32 rank)
 	return lo;
 }
 
-/* Have all the others left? */
-static bool coll_msgs_alone(const struct coll_group *g)
-{
-	return g->msgs->nr_left && g->msgs->nr_left >= g->size - 1;
-}
-
 int coll_msg_check_rank(const struct coll_group *g, u32 rank)
 {
 	lockdep_assert_held(&g->lock);
@@ -258,6 +244,7 @@ static int coll_msg_check_partner(const struct coll_group *g, const struct coll_
 {
 	const struct coll_req *req = msg->x->req;
 
+	lockdep_assert_held(&g->lock);
 	if (msg->state == COLL_MSG_NONE)
 		return 0;
 	if (req->cmd.collective == COLL_MRECV)
@@ -308,12 +295,12 @@ static void coll_exchange_start(struct coll_group *g, struct coll_exchange *x,
 	coll_exchange_name(x);
 	coll_exchange_arm(x, x->req->cmd.timeout_ns);
 	if (x->recv.state == COLL_MSG_POSTED) {
-		list_add_tail(&x->recv.all, &g->msgs->all);
+		coll_msgs_add(g, &x->recv);
 		lead[0] = coll_msg_want(g, &x->recv, ending);
 	}
 	if (s->state != COLL_MSG_POSTED)
 		return;
-	list_add_tail(&s->all, &g->msgs->all);
+	coll_msgs_add(g, s);
 	if (g->node_of[s->note.dest] == g->node)
 		lead[1] = coll_msg_offer(g, &s->note, ending, kept);
 	else
@@ -459,6 +446,7 @@ static struct coll_exchange *coll_msg_over(struct coll_group *g, struct coll_msg
 {
 	struct coll_exchange *x = msg->x;
 
+	lockdep_assert_held(&g->lock);
 	msg->state = COLL_MSG_OVER;
 	list_del(&msg->all);
 	coll_note_take(&msg->note);
@@ -505,79 +493,6 @@ void coll_msg_put_use(struct coll_msg *lead)
 	spin_unlock(&g->lock);
 	coll_exchange_done(done[0]);
 	coll_exchange_done(done[1]);
-}
-
-void coll_msgs_fail(struct coll_group *g)
-{
-	struct coll_msg *msg;
-	LIST_HEAD(ending);
-
-	spin_lock(&g->lock);
-	list_for_each_entry(msg, &g->msgs->all, all)
-		if (coll_msg_end(msg->lead, -g->error))
-			list_add_tail(&msg->lead->todo, &ending);
-	spin_unlock(&g->lock);
-	coll_msgs_finish(&ending);
-}
-
-/* Does this end wait for a partner that can never come? Under group->lock. */
-static bool coll_msg_is_lost(const struct coll_group *g, const struct coll_msg *msg)
-{
-	u32 partner = coll_msg_partner(msg);
-
-	if (!coll_msg_waits(msg))
-		return false;
-	return partner == COLL_RANK_ANY ? coll_msgs_alone(g) : test_bit(partner, g->msgs->left);
-}
-
-/* Under group->lock. Return: true for the first call only. */
-static bool coll_msgs_mark_left(struct coll_group *g, u32 rank)
-{
-	if (test_and_set_bit(rank, g->msgs->left))
-		return false;
-	g->msgs->nr_left++;
-	return true;
-}
-
-void coll_msgs_left(struct coll_group *g, u32 rank)
-{
-	struct coll_msgs *ms = g->msgs;
-	struct coll_msg *msg;
-	LIST_HEAD(ending);
-	LIST_HEAD(notes);
-
-	spin_lock(&g->lock);
-	if (coll_msgs_mark_left(g, rank)) {
-		list_for_each_entry(msg, &ms->all, all)
-			if (coll_msg_is_lost(g, msg))
-				coll_msg_give_up(msg, -EHOSTDOWN, &ending);
-		if (g->node_of[rank] == g->node)
-			coll_msg_drop_offers(g, &ms->boxes[coll_msg_local(g, rank)], &notes);
-	}
-	spin_unlock(&g->lock);
-	coll_msgs_finish(&ending);
-	coll_notes_free(g, &notes);
-}
-
-bool coll_msgs_without(struct coll_group *g, u32 node)
-{
-	const struct coll_msg *msg;
-	bool need = false;
-	u32 i;
-
-	spin_lock(&g->lock);
-	g->msgs->node_failed = true;
-	for (i = 0; i < g->size; i++)
-		if (g->node_of[i] == node)
-			coll_msgs_mark_left(g, i);
-	list_for_each_entry(msg, &g->msgs->all, all) {
-		u32 partner = coll_msg_partner(msg);
-
-		need |= coll_msg_is_lost(g, msg) ||
-			(partner != COLL_RANK_ANY && g->node_of[partner] == node);
-	}
-	spin_unlock(&g->lock);
-	return need;
 }
 
 void coll_group_memory(struct coll_group *g, int err)

@@ -8,10 +8,12 @@
  * RTS has to get anyway.
  */
 #include <linux/lockdep.h>
+#include <linux/sched.h>
 
 #include "group.h"
 #include "member.h"
 #include "msg_priv.h"
+#include "trace.h"
 
 static bool coll_handle_before(struct rb_node *a, const struct rb_node *b)
 {
@@ -44,6 +46,7 @@ void coll_exchange_unname(struct coll_exchange *x)
 /* Ask the node that has the offer. Under group->lock. */
 static void coll_msg_withdraw(struct coll_group *g, struct coll_msg *msg)
 {
+	lockdep_assert_held(&g->lock);
 	if (msg->withdrawn)
 		return;
 	msg->withdrawn = true;
@@ -90,21 +93,47 @@ int coll_msg_cancel(struct coll_member *m, u64 handle)
 	return ret;
 }
 
+/*
+ * Cancel a slice of the receives that wait in a mailbox, up to the one of order @last. A group
+ * that has failed ends all of them itself. Return: how many.
+ */
+static u32 coll_cancel_slice(struct coll_group *g, struct coll_mailbox *box, u64 last,
+			     struct list_head *ending)
+{
+	struct coll_note *n;
+	u32 nr;
+
+	lockdep_assert_held(&g->lock);
+	for (nr = 0; nr < COLL_MSG_SLICE && !g->error; nr++) {
+		n = list_first_entry_or_null(&box->wanted, struct coll_note, list);
+		if (!n || n->order > last)
+			break;
+		coll_msg_give_up(n->msg, -ECANCELED, ending);
+	}
+	trace_coll_walk(g->id, nr);
+	return nr;
+}
+
 u64 coll_msg_cancel_receives(struct coll_member *m)
 {
 	struct coll_group *g = coll_member_group(m);
-	struct coll_msg *msg;
-	LIST_HEAD(ending);
-	u64 nr = 0;
+	struct coll_mailbox *box = &g->msgs->boxes[m->local];
+	u64 nr = 0, last;
+	u32 n;
 
+	/* Not what is posted meanwhile. */
 	spin_lock(&g->lock);
-	list_for_each_entry(msg, &g->msgs->all, all) {
-		if (msg->send || msg->state != COLL_MSG_POSTED || msg->x->req->member != m)
-			continue;
-		coll_msg_give_up(msg, -ECANCELED, &ending);
-		nr++;
-	}
+	last = box->order;
 	spin_unlock(&g->lock);
-	coll_msgs_finish(&ending);
+	do {
+		LIST_HEAD(ending);
+
+		spin_lock(&g->lock);
+		n = coll_cancel_slice(g, box, last, &ending);
+		spin_unlock(&g->lock);
+		coll_msgs_finish(&ending);
+		nr += n;
+		cond_resched();
+	} while (n == COLL_MSG_SLICE);
 	return nr;
 }

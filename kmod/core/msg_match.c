@@ -191,6 +191,7 @@ static struct coll_note *coll_match_fitting(struct coll_mailbox *box, enum coll_
 	struct coll_note *n, *first = NULL;
 	u32 i;
 
+	lockdep_assert_held(&box->group->lock);
 	for (i = 0; i < 4; i++) {
 		n = coll_match_first(box, tree, sources[i & 1], tags[i >> 1]);
 		if (n && (!first || n->order < first->order))

@@ -12,6 +12,12 @@
 #include "msg.h"
 #include "op.h"
 
+/*
+ * Messages that are looked at while group->lock is held once, where all that wait are to be
+ * looked at.
+ */
+#define COLL_MSG_SLICE		64
+
 /* Workers that one message within the node may have, besides the ranks themselves. */
 #define COLL_MSG_HELPERS	4
 
@@ -92,6 +98,7 @@ struct coll_note {
  * @note: what it offers or wants; group->lock
  * @vec: its memory
  * @all: in msgs->all, from posting to its end; group->lock
+ * @walked: the last walk that has looked at it, or does not have to; group->lock
  * @lead: itself, or the receiving end of this node that has taken it; group->lock
  * @from: of a lead: the sending end, if it is of this node; group->lock
  * @bytes: of a lead: to be moved
@@ -117,6 +124,7 @@ struct coll_msg {
 	struct coll_note note;
 	struct coll_vec vec;
 	struct list_head all;
+	u64 walked;
 
 	struct coll_msg *lead;
 	struct coll_msg *from;
@@ -214,23 +222,43 @@ struct coll_msg_peer {
 
 /**
  * struct coll_msgs - messages of a group; all under group->lock
- * @all: ends posted and not over
+ * @all: ends posted and not over, ascending by @walked
+ * @walks: walks that have begun, see coll_msgs_walk()
  * @boxes: by local index
  * @peers: by node
  * @left: by rank: has left
  * @nr_left: how many
- * @node_failed: some of them because their node has failed, see coll_msgs_without()
+ * @down: by node: has failed, see coll_msgs_without()
+ * @node_failed: one has
+ * @nr_asking: calls of coll_msgs_without() that are under way
+ * @missed: meanwhile, a message was in flight that needs a node that has failed
  * @counts: statistics
  */
 struct coll_msgs {
 	struct list_head all;
+	u64 walks;
 	struct coll_mailbox *boxes;
 	struct coll_msg_peer *peers;
 	unsigned long *left;
 	u32 nr_left;
+	unsigned long *down;
 	bool node_failed;
+	u32 nr_asking;
+	bool missed;
 	struct coll_msg_counts counts;
 };
+
+/* The other side of an end, as far as it is known. */
+static inline u32 coll_msg_partner(const struct coll_msg *msg)
+{
+	return msg->send ? msg->note.dest : msg->note.source;
+}
+
+/* Has nothing begun to receive this message, or to send what this receives? */
+static inline bool coll_msg_waits(const struct coll_msg *msg)
+{
+	return msg->state == COLL_MSG_POSTED || msg->state == COLL_MSG_HELD;
+}
 
 /* msg.c */
 
@@ -425,15 +453,22 @@ void coll_msg_keep_offer(struct coll_group *g, struct coll_note *n);
  * coll_msg_drop_offers() - a rank of this node has left: forget what it was offered
  * @g: group
  * @box: its mailbox
- * @notes: result: offers of other nodes, to be freed by the caller
  *
- * Their senders learn from the BYE that the rank takes nothing more. Under group->lock.
+ * The senders of other nodes learn from the BYE that the rank takes nothing more. Process
+ * context, no locks; group->lock is held for a slice at a time.
  */
-void coll_msg_drop_offers(struct coll_group *g, struct coll_mailbox *box,
-			  struct list_head *notes);
+void coll_msg_drop_offers(struct coll_group *g, struct coll_mailbox *box);
 
 /* Free offers of other nodes that nobody else has a pointer to. */
 void coll_notes_free(struct coll_group *g, struct list_head *notes);
+
+/* msg_walk.c */
+
+/* A message has been posted. Under group->lock. */
+void coll_msgs_add(struct coll_group *g, struct coll_msg *msg);
+
+/* Have all the others left? Under group->lock. */
+bool coll_msgs_alone(const struct coll_group *g);
 
 /* msg_cancel.c */
 

@@ -2,6 +2,7 @@
 /* Messages between nodes, as links see them: questions, answers, bytes. */
 #include <linux/lockdep.h>
 #include <linux/nospec.h>
+#include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
@@ -10,6 +11,7 @@
 #include "link.h"
 #include "msg_priv.h"
 #include "support.h"
+#include "trace.h"
 
 void coll_msg_kick(struct coll_group *g, u32 node)
 {
@@ -23,6 +25,7 @@ void coll_msg_ask(struct coll_group *g, struct coll_msg *msg)
 {
 	struct coll_msg_peer *p = &g->msgs->peers[g->node_of[msg->note.dest]];
 
+	lockdep_assert_held(&g->lock);
 	list_add_tail(&msg->note.list, &p->frames);
 }
 
@@ -41,6 +44,7 @@ static int coll_offer_cmp(const void *id, const struct rb_node *b)
 
 void coll_msg_keep_offer(struct coll_group *g, struct coll_note *n)
 {
+	lockdep_assert_held(&g->lock);
 	rb_add(&n->by_id, &g->msgs->peers[n->node].offers, coll_offer_before);
 }
 
@@ -53,31 +57,58 @@ void coll_msg_take_offer(struct coll_group *g, struct coll_note *n)
 	coll_note_take(n);
 }
 
-static void coll_msg_drop_list(struct coll_group *g, struct list_head *list,
-			       struct list_head *notes)
+/*
+ * A slice. Messages of this node leave the mailbox as well; the walk has ended them, or the
+ * failure of the group does. Return: may there be more?
+ */
+static bool coll_msg_drop_slice(struct coll_group *g, struct list_head *list,
+				struct list_head *notes)
 {
-	struct coll_note *n, *next;
+	struct coll_note *n;
+	u32 nr;
 
-	list_for_each_entry_safe(n, next, list, list) {
-		if (n->msg)
+	lockdep_assert_held(&g->lock);
+	for (nr = 0; nr < COLL_MSG_SLICE; nr++) {
+		n = list_first_entry_or_null(list, struct coll_note, list);
+		if (!n)
+			break;
+		if (n->msg) {
+			coll_note_take(n);
 			continue;
+		}
 		coll_msg_take_offer(g, n);
 		list_add_tail(&n->list, notes);
 	}
+	trace_coll_walk(g->id, nr);
+	return nr == COLL_MSG_SLICE;
 }
 
-void coll_msg_drop_offers(struct coll_group *g, struct coll_mailbox *box,
-			  struct list_head *notes)
+static void coll_msg_drop_list(struct coll_group *g, struct list_head *list)
 {
-	lockdep_assert_held(&g->lock);
-	coll_msg_drop_list(g, &box->offered, notes);
-	coll_msg_drop_list(g, &box->held, notes);
+	bool more = true;
+
+	while (more) {
+		LIST_HEAD(notes);
+
+		spin_lock(&g->lock);
+		more = coll_msg_drop_slice(g, list, &notes);
+		spin_unlock(&g->lock);
+		coll_notes_free(g, &notes);
+		cond_resched();
+	}
+}
+
+void coll_msg_drop_offers(struct coll_group *g, struct coll_mailbox *box)
+{
+	coll_msg_drop_list(g, &box->offered);
+	coll_msg_drop_list(g, &box->held);
 }
 
 void coll_msg_answer(struct coll_group *g, struct coll_msg *lead, struct coll_note *n)
 {
 	struct coll_msg_peer *p = &g->msgs->peers[n->node];
 
+	lockdep_assert_held(&g->lock);
 	n->error = lead->note.error;
 	lead->id = n->id;
 	coll_msg_take_offer(g, n);
@@ -90,6 +121,7 @@ void coll_msg_forget(struct coll_group *g, struct coll_msg *msg)
 {
 	struct coll_msg_peer *p;
 
+	lockdep_assert_held(&g->lock);
 	list_del_init(&msg->turn);
 	if (msg->is_asked) {
 		p = &g->msgs->peers[g->node_of[msg->note.dest]];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Tracepoints: submit, start, segment, complete, message, abort. No strings, no secrets. */
+/* Tracepoints: submit, start, segment, complete, message, walk, abort. No strings, no secrets. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM coll
 
@@ -139,6 +139,20 @@ TRACE_EVENT(coll_message,
 	TP_printk("group=%u source=%d dest=%u tag=%u bytes=%llu result=%d",
 		  __entry->group, (int)__entry->source, __entry->dest, __entry->tag,
 		  __entry->bytes, __entry->result)
+);
+
+TRACE_EVENT(coll_walk,
+	TP_PROTO(u32 group, u32 messages),
+	TP_ARGS(group, messages),
+	TP_STRUCT__entry(
+		__field(u32, group)
+		__field(u32, messages)
+	),
+	TP_fast_assign(
+		__entry->group = group;
+		__entry->messages = messages;
+	),
+	TP_printk("group=%u messages=%u", __entry->group, __entry->messages)
 );
 
 TRACE_EVENT(coll_abort,

@@ -401,6 +401,28 @@ void raw_and_recv(struct coll_cmd *cmd, void *buf, uint64_t count,
 	cmd->message_addr = (uintptr_t)got;
 }
 
+int raw_post_cmd(int fd, const struct coll_cmd *cmd, uint64_t tag)
+{
+	struct coll_post_entry e = {
+		.arg = (uintptr_t)cmd, .len = sizeof(*cmd), .tag = tag,
+	};
+	struct coll_post p = { .entries = (uintptr_t)&e, .nr = 1 };
+	int ret = ioctl(fd, COLL_IOC_POST, &p);
+
+	return ret < 0 ? -errno : ret;
+}
+
+int raw_collect_cmds(int fd, struct coll_completion *done, uint32_t nr, uint32_t min,
+		     uint64_t timeout_ns)
+{
+	struct coll_collect c = {
+		.completions = (uintptr_t)done, .nr = nr, .min = min, .timeout_ns = timeout_ns,
+	};
+	int ret = ioctl(fd, COLL_IOC_COLLECT, &c);
+
+	return ret < 0 ? -errno : ret;
+}
+
 void raw_tensor(struct coll_tensor *t, const char *name, const struct coll_cmd *cmd,
 		uint64_t tag)
 {

@@ -92,6 +92,11 @@ void raw_probe(struct coll_cmd *cmd, unsigned int what, uint32_t source, uint32_
 	       struct coll_message *got);
 void raw_mrecv(struct coll_cmd *cmd, void *buf, uint64_t count, unsigned int dtype,
 	       uint64_t id, struct coll_message *got);
+/* COLL_IOC_POST of one command. Return: 1 or -errno. */
+int raw_post_cmd(int fd, const struct coll_cmd *cmd, uint64_t tag);
+/* COLL_IOC_COLLECT. Return: completions there are, or -errno. */
+int raw_collect_cmds(int fd, struct coll_completion *done, uint32_t nr, uint32_t min,
+		     uint64_t timeout_ns);
 void raw_tensor(struct coll_tensor *t, const char *name, const struct coll_cmd *cmd,
 		uint64_t tag);
 /* COLL_IOC_TENSOR_POST; @posted may be NULL. */
