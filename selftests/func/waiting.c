@@ -14,12 +14,12 @@
 
 #include "harness.h"
 #include "procs.h"
+#include "stops.h"
 #include "util.h"
 
 #define WAIT_MS		20000
 #define SETUP_MS	20000
 #define COUNT		(4 << 20)	/* elements of a large op */
-#define GROUP		"/sys/fs/cgroup/coll-waiting"
 
 /* Seen by the ranks and the test. */
 struct scene {
@@ -105,26 +105,12 @@ static void end_well(struct __test_metadata *_metadata, struct procs *p)
 	procs_stop(p);
 }
 
-/* Wait until @pid has stopped. Return: milliseconds, -1: it does not. */
-static int stopped(pid_t pid)
-{
-	uint64_t since = test_now_ns();
-	int status;
-
-	while (test_now_ns() - since < WAIT_MS * 1000000ULL) {
-		if (waitpid(pid, &status, WNOHANG | WUNTRACED | __WALL) == pid)
-			return WIFSTOPPED(status) ? (test_now_ns() - since) / 1000000 : -1;
-		test_sleep_us(200);
-	}
-	return -1;
-}
-
 static void halt(struct __test_metadata *_metadata, pid_t pid)
 {
 	int ms;
 
 	ASSERT_EQ(0, kill(pid, SIGSTOP));
-	ms = stopped(pid);
+	ms = stops_wait(pid);
 	ASSERT_LE(0, ms) TH_LOG("it does not stop");
 	EXPECT_GE(test_bound_ms(), ms) TH_LOG("it stops late");
 }
@@ -215,56 +201,22 @@ TEST(traced)
 	pid = p.pid[0];
 	ASSERT_EQ(0, ptrace(PTRACE_SEIZE, pid, 0, 0));
 	ASSERT_EQ(0, ptrace(PTRACE_INTERRUPT, pid, 0, 0));
-	EXPECT_LE(0, stopped(pid)) TH_LOG("it cannot be interrupted");
+	EXPECT_LE(0, stops_wait(pid)) TH_LOG("it cannot be interrupted");
 	ASSERT_EQ(0, ptrace(PTRACE_CONT, pid, 0, 0));
 	test_sleep_us(20000);
 	/* The tracer is asked, and lets the signal be delivered. */
 	ASSERT_EQ(0, kill(pid, SIGUSR1));
-	EXPECT_LE(0, stopped(pid)) TH_LOG("the tracer does not hear of a signal");
+	EXPECT_LE(0, stops_wait(pid)) TH_LOG("the tracer does not hear of a signal");
 	handled = scene->handled;
 	ASSERT_EQ(0, ptrace(PTRACE_CONT, pid, 0, SIGUSR1));
 	test_sleep_us(test_bound_ms() * 1000);
 	EXPECT_EQ(handled + 1, scene->handled);
 	/* And now not. */
 	ASSERT_EQ(0, kill(pid, SIGUSR1));
-	EXPECT_LE(0, stopped(pid));
+	EXPECT_LE(0, stops_wait(pid));
 	ASSERT_EQ(0, ptrace(PTRACE_DETACH, pid, 0, 0));
 	end_well(_metadata, &p);
 	EXPECT_EQ(handled + 1, scene->handled);
-}
-
-static bool group_has(const char *line)
-{
-	char buf[256] = "";
-	int fd = open(GROUP "/cgroup.events", O_RDONLY);
-	ssize_t n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
-
-	close(fd);
-	return n > 0 && strstr(buf, line);
-}
-
-static bool group_freezes(void)
-{
-	unsigned int ms;
-
-	for (ms = 0; ms < WAIT_MS; ms++) {
-		if (group_has("frozen 1"))
-			return true;
-		test_sleep_us(1000);
-	}
-	return false;
-}
-
-static bool make_group(pid_t pid)
-{
-	char text[32];
-
-	mkdir("/sys/fs/cgroup", 0755);
-	if (access("/sys/fs/cgroup/cgroup.controllers", F_OK))
-		mount("none", "/sys/fs/cgroup", "cgroup2", 0, "");
-	mkdir(GROUP, 0755);
-	snprintf(text, sizeof(text), "%d", pid);
-	return test_put(GROUP "/cgroup.procs", text) && !access(GROUP "/cgroup.freeze", F_OK);
 }
 
 static void freeze_in(struct __test_metadata *_metadata, uint32_t nodes, uint64_t count)
@@ -272,18 +224,18 @@ static void freeze_in(struct __test_metadata *_metadata, uint32_t nodes, uint64_
 	struct procs p = { };
 
 	begin(_metadata, &p, nodes, count);
-	if (!make_group(p.pid[0])) {
+	if (!stops_group(p.pid[0])) {
 		procs_stop(&p);
 		SKIP(return, "no cgroup of version 2");
 	}
-	ASSERT_TRUE(test_put(GROUP "/cgroup.freeze", "1"));
-	EXPECT_TRUE(group_freezes()) TH_LOG("a rank that waits cannot be frozen");
+	ASSERT_TRUE(test_put(STOPS_GROUP "/cgroup.freeze", "1"));
+	EXPECT_TRUE(stops_frozen()) TH_LOG("a rank that waits cannot be frozen");
 	scene->post = 1;
 	test_sleep_us(50000);
 	EXPECT_NE(PROCS_ENDED, p.sh->rank[0].phase);
-	ASSERT_TRUE(test_put(GROUP "/cgroup.freeze", "0"));
+	ASSERT_TRUE(test_put(STOPS_GROUP "/cgroup.freeze", "0"));
 	end_well(_metadata, &p);
-	rmdir(GROUP);
+	rmdir(STOPS_GROUP);
 }
 
 TEST(frozen_in_a_barrier)	{ freeze_in(_metadata, 1, 0); }
