@@ -14,6 +14,23 @@
 #define POOL_RW		(256UL << 10)
 #define POOL_PART	(64UL << 10)
 #define POOL_CANARY	0x30000000UL
+/*
+ * What structs of calls point to is in slots behind the counts: SLOT_CMDS commands, with their
+ * struct coll_post_entry, struct coll_tensor and names.
+ */
+#define SLOTS		16
+#define SLOT_BYTES	2048
+#define SLOT_CMDS	3
+#define SLOT(n)		((struct slot *)(POOL + POOL_RW / 2 + 4096 + (n) * SLOT_BYTES))
+
+struct slot {
+	struct coll_cmd cmd[SLOT_CMDS];
+	struct coll_post_entry entry[SLOT_CMDS];
+	struct coll_tensor tensor[SLOT_CMDS];
+	char name[SLOT_CMDS][8];
+};
+
+_Static_assert(sizeof(struct slot) <= SLOT_BYTES, "a slot is too small");
 
 static int map_at(unsigned long at, unsigned long len, int prot)
 {
@@ -141,6 +158,58 @@ static void make_cmd(struct coll_cmd *cmd, uint64_t *lots)
 		cmd->send_addr = 0;
 }
 
+/* Commands and all that names them, for verbs that take several. */
+static struct slot *make_slot(uint64_t *lots)
+{
+	struct slot *s = SLOT(test_below(lots, SLOTS));
+	unsigned int i;
+
+	memset(s, 0, sizeof(*s));
+	for (i = 0; i < SLOT_CMDS; i++) {
+		make_cmd(&s->cmd[i], lots);
+		s->cmd[i].handle = test_below(lots, 4);
+		s->name[i][0] = 'a' + test_below(lots, 4);
+		s->entry[i].arg = (uintptr_t)&s->cmd[i];
+		s->entry[i].len = sizeof(s->cmd[i]);
+		s->entry[i].tag = i;
+		raw_tensor(&s->tensor[i], s->name[i], &s->cmd[i], i);
+		s->tensor[i].priority = test_below(lots, 3);
+		if (test_below(lots, 4) || !s->cmd[i].count)
+			continue;
+		s->tensor[i].ndim = 2;
+		s->tensor[i].dims[0] = s->cmd[i].count;
+		s->tensor[i].dims[1] = 1;
+	}
+	return s;
+}
+
+static void make_posts(struct call *c, uint64_t *lots)
+{
+	struct slot *s = make_slot(lots);
+	uint32_t nr = 1 + test_below(lots, SLOT_CMDS);
+	struct coll_post p = { .entries = (uintptr_t)s->entry, .nr = nr };
+	struct coll_tensor_post t = {
+		.tensors = (uintptr_t)s->tensor, .nr = nr, .size = sizeof(s->tensor[0]),
+	};
+
+	if (c->request == COLL_IOC_POST)
+		memcpy(c->bytes, &p, sizeof(p));
+	else
+		memcpy(c->bytes, &t, sizeof(t));
+}
+
+static void make_waits(struct call *c, uint64_t *lots)
+{
+	uint32_t nr = 1 + test_below(lots, 4), min = test_below(lots, nr + 1);
+	struct coll_collect p = { .completions = calls_address(lots), .nr = nr, .min = min };
+	struct coll_tensor_wait t = { .results = calls_address(lots), .nr = nr, .min = min };
+
+	if (c->request == COLL_IOC_COLLECT)
+		memcpy(c->bytes, &p, sizeof(p));
+	else
+		memcpy(c->bytes, &t, sizeof(t));
+}
+
 /* The struct of a verb as it should be. */
 static void make_struct(struct call *c, uint64_t *lots)
 {
@@ -155,10 +224,12 @@ static void make_struct(struct call *c, uint64_t *lots)
 	struct coll_stripe p = { .links = 1 + test_below(lots, 8) };
 	struct coll_select s = { .collective = test_below(lots, 20), .nr = test_below(lots, 3),
 				 .rows = calls_address(lots) };
+	struct coll_cancel x = { .handle = test_below(lots, 4) };
 
 	switch (c->request) {
 	case COLL_IOC_JOIN:
 		memset(j.key, test_below(lots, 4), sizeof(j.key));
+		j.flags = test_below(lots, 3) ? 0 : COLL_JOIN_NAMED;
 		memcpy(c->bytes, &j, sizeof(j));
 		break;
 	case COLL_IOC_LINK:
@@ -176,6 +247,19 @@ static void make_struct(struct call *c, uint64_t *lots)
 	case COLL_IOC_STRIPE:
 		memcpy(c->bytes, &p, sizeof(p));
 		break;
+	case COLL_IOC_CANCEL:
+		if (!x.handle)
+			x.flags = COLL_CANCEL_RECEIVES;
+		memcpy(c->bytes, &x, sizeof(x));
+		break;
+	case COLL_IOC_POST:
+	case COLL_IOC_TENSOR_POST:
+		make_posts(c, lots);
+		break;
+	case COLL_IOC_COLLECT:
+	case COLL_IOC_TENSOR_WAIT:
+		make_waits(c, lots);
+		break;
 	case COLL_IOC_SUBMIT:
 		make_cmd(&c->cmd, lots);
 		break;
@@ -187,7 +271,11 @@ static void make_call(struct call *c, uint64_t *lots, bool submit)
 	static const unsigned long verbs[] = {
 		COLL_IOC_VERSION, COLL_IOC_JOIN, COLL_IOC_LINK, COLL_IOC_REGISTER,
 		COLL_IOC_UNREGISTER, COLL_IOC_ABORT, COLL_IOC_SHRINK, COLL_IOC_STATUS,
-		COLL_IOC_SELECT, COLL_IOC_STRIPE,
+		COLL_IOC_SELECT, COLL_IOC_STRIPE, COLL_IOC_CANCEL, COLL_IOC_POST,
+		COLL_IOC_COLLECT, COLL_IOC_TENSOR_POST, COLL_IOC_TENSOR_WAIT,
+		/* Most of what they do takes several calls. */
+		COLL_IOC_POST, COLL_IOC_COLLECT, COLL_IOC_TENSOR_POST, COLL_IOC_TENSOR_WAIT,
+		COLL_IOC_POST, COLL_IOC_TENSOR_POST,
 	};
 
 	memset(c, 0, sizeof(*c));
@@ -199,12 +287,27 @@ static void make_call(struct call *c, uint64_t *lots, bool submit)
 	make_struct(c, lots);
 }
 
+/* What the struct of a call points to is changed. Return: false if it has no such thing. */
+static bool change_slot(const struct call *c, uint64_t *lots)
+{
+	uint64_t v = interesting(lots);
+	uint8_t *slot;
+
+	if (c->request != COLL_IOC_POST && c->request != COLL_IOC_TENSOR_POST)
+		return false;
+	slot = (uint8_t *)SLOT(test_below(lots, SLOTS));
+	memcpy(slot + test_below(lots, sizeof(struct slot) / 4) * 4, &v, 4);
+	return true;
+}
+
 /* One thing about a call is changed. */
 static void change_call(struct call *c, uint64_t *lots, bool submit)
 {
 	unsigned int size = _IOC_SIZE(c->request), at;
 	uint64_t v = interesting(lots);
 
+	if (test_below(lots, 3) && change_slot(c, lots))
+		return;
 	size = size && size <= CALL_BYTES ? size : 64;
 	switch (test_below(lots, submit ? 9 : 12)) {
 	case 0 ... 5:
@@ -233,11 +336,37 @@ static void change_call(struct call *c, uint64_t *lots, bool submit)
 	}
 }
 
+static uint64_t soon(uint64_t timeout_ns)
+{
+	return 1000000 + timeout_ns % 4000000;
+}
+
+static void hurry_slots(void)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < SLOTS; i++)
+		for (k = 0; k < SLOT_CMDS; k++)
+			SLOT(i)->cmd[k].timeout_ns = soon(SLOT(i)->cmd[k].timeout_ns);
+}
+
 /* No command waits for long, since one rank of two may be all there is. */
 static void hurry(struct call *c)
 {
-	if (_IOC_NR(c->request) == _IOC_NR(COLL_IOC_SUBMIT))
-		c->cmd.timeout_ns = 1000000 + c->cmd.timeout_ns % 4000000;
+	struct coll_collect *p = (void *)c->bytes;
+	struct coll_tensor_wait *t = (void *)c->bytes;
+
+	switch (_IOC_NR(c->request)) {
+	case _IOC_NR(COLL_IOC_SUBMIT):
+		c->cmd.timeout_ns = soon(c->cmd.timeout_ns);
+		break;
+	case _IOC_NR(COLL_IOC_COLLECT):
+		p->timeout_ns = soon(p->timeout_ns);
+		break;
+	case _IOC_NR(COLL_IOC_TENSOR_WAIT):
+		t->timeout_ns = soon(t->timeout_ns);
+		break;
+	}
 }
 
 void calls_make(struct calls *c, const struct fuzz_seeds *s, bool submit)
@@ -247,6 +376,9 @@ void calls_make(struct calls *c, const struct fuzz_seeds *s, bool submit)
 
 	c->n = 1 + test_below(&lots, CALLS_MAX);
 	c->nodes = 1 + test_below(&lots, 2);
+	c->named = !submit && test_below(&lots, 2);
+	for (i = 0; i < SLOTS; i++)
+		memset(SLOT(i), 0, SLOT_BYTES);
 	for (i = 0; i < c->n; i++) {
 		make_call(&c->call[i], &lots, submit);
 		for (k = test_below(&lots, 4); k > 1; k--)
@@ -262,12 +394,16 @@ void calls_make(struct calls *c, const struct fuzz_seeds *s, bool submit)
 	}
 	for (i = 0; i < c->n; i++)
 		hurry(&c->call[i]);
+	hurry_slots();
 	c->lots = lots;
 }
 
 bool calls_open(struct calls_files *f, const struct calls *c)
 {
-	if (raw_start(&f->comm, 2, c->nodes) || raw_start(&f->solo, 1, 1)) {
+	int ret = c->named ? raw_start_named(&f->comm, 2, c->nodes) :
+		  raw_start(&f->comm, 2, c->nodes);
+
+	if (ret || raw_start(&f->solo, 1, 1)) {
 		fuzz_complain("no communicator to begin with");
 		return false;
 	}

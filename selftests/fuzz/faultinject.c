@@ -84,6 +84,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	verbs_run(jobs != 0);
+	named_run(jobs != 0);
 	jobs_run(jobs);
 	lost = leaks();
 	printf("faultinject: %u passed, %u failed\n", tally.passed, tally.failed);

@@ -50,6 +50,22 @@ void kcov_round(void);
 unsigned int kcov_new(void);
 unsigned int kcov_places(void);
 
+#define WIRE_BYTES	65536	/* PEER_BYTES */
+
+/* struct wire_bytes - what the peer is going to write to one stream */
+struct wire_bytes {
+	uint8_t mem[WIRE_BYTES];
+	size_t len;
+};
+
+/* Change @b: by some lots of the first seed, and once by each further seed. */
+void wire_change(struct wire_bytes *b, const struct fuzz_seeds *s, uint64_t *lots);
+struct peer;
+/* Write it in pieces, as the network may deliver them. */
+void wire_write(struct peer *p, int stripe, const struct wire_bytes *b, uint64_t *lots);
+/* A round with a peer that speaks of named collectives. */
+unsigned int wire_named(const struct fuzz_seeds *s, uint64_t lots);
+
 #define CALL_BYTES	256
 #define CALLS_MAX	8
 #define CALL_FILES	4
@@ -74,10 +90,12 @@ struct call {
 /**
  * struct calls - what a round of ioctl or io_uring gives to the kernel
  * @nodes: of the communicator of files 0 and 1; file 2 is alone in one, 3 in none
+ * @named: that communicator has named collectives
  * @lots: for what is drawn while it runs
  */
 struct calls {
 	unsigned int n, nodes;
+	bool named;
 	uint64_t lots;
 	struct call call[CALLS_MAX];
 };

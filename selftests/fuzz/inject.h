@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <linux/coll.h>
+
 /**
  * struct tally - what a run adds up
  * @calls: calls and jobs that had one, or might have had
@@ -41,6 +43,24 @@ bool inject_hit(void);
 bool inject_coll(const char *what, unsigned int percent);
 /* Faults since inject_coll(). */
 unsigned long inject_count(const char *what);
+
+/* How a call was given that has faults. */
+enum how { BY_IOCTL, BY_URING, BY_POST, BY_COLLECT, NR_HOWS };
+
+/* Errors of one call that could not have memory, or copy something. */
+bool inject_refused(int ret);
+
+/*
+ * COLL_IOC_POST of @cmd and COLL_IOC_COLLECT, one of them with the @n-th fault; it has one
+ * completion, and no more. Return: its result, or why it was not posted.
+ */
+int posted_give(enum how how, int fd, struct coll_cmd *cmd, unsigned int n, bool *hit);
+/* Ranks of a job that post and collect, or post names; each command with @timeout_ns. */
+struct procs;
+void posted_ops(struct procs *p, uint32_t rank, uint64_t timeout_ns);
+void named_ops(struct procs *p, uint32_t rank, uint64_t timeout_ns);
+/* The verbs of named collectives, each with its first, second, ... fault. */
+void named_run(bool all);
 
 /* All setup verbs and all collectives, each with its first, second, ... fault. */
 void verbs_run(bool all);

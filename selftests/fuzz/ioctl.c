@@ -36,6 +36,12 @@ static void *partner(void *arg)
 	return NULL;
 }
 
+/* Does the other rank give the same? These return at once. */
+static bool posts(const struct call *c)
+{
+	return c->partner && (c->request == COLL_IOC_POST || c->request == COLL_IOC_TENSOR_POST);
+}
+
 static void run(const struct calls_files *f, const struct call *c)
 {
 	struct partner p = { .fd = f->fd[1] };
@@ -49,6 +55,10 @@ static void run(const struct calls_files *f, const struct call *c)
 	}
 	memcpy(bytes, c->bytes, sizeof(bytes));
 	ioctl(f->fd[c->file], c->request, bytes);
+	if (posts(c)) {
+		memcpy(bytes, c->bytes, sizeof(bytes));
+		ioctl(f->fd[1], c->request, bytes);
+	}
 	if (two)
 		pthread_join(thread, NULL);
 }

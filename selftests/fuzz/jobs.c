@@ -14,29 +14,58 @@
 #define HANG_MS		40000
 #define DEADLINE	2000000000ULL
 
+/**
+ * struct form - what the ranks of a job do
+ * @kind: how they give commands
+ * @stream: with FORM_IOCTL and FORM_URING
+ */
+struct form {
+	enum { FORM_IOCTL, FORM_URING, FORM_POSTED, FORM_NAMED, NR_FORMS } kind;
+	struct procs_stream stream;
+};
+
 /*
  * All memory is there before the first op: user-mode Linux writes to the zero page, or to
  * none, if a user's page that it wants to write to cannot be had for want of memory.
  */
-static void locked_stream(struct procs *p, uint32_t rank)
+static void locked(struct procs *p, uint32_t rank)
 {
-	if (mlockall(MCL_CURRENT | MCL_FUTURE))
-		p->sh->rank[rank].result = -errno;
-	else
+	const struct form *f = p->arg;
+
+	if (mlockall(MCL_CURRENT | MCL_FUTURE)) {
+		procs_result(p, rank, -errno);
+		return;
+	}
+	switch (f->kind) {
+	case FORM_POSTED:
+		posted_ops(p, rank, DEADLINE);
+		break;
+	case FORM_NAMED:
+		named_ops(p, rank, DEADLINE);
+		break;
+	default:
+		p->arg = (void *)&f->stream;
 		procs_ops_stream(p, rank);
+	}
 }
 
 static bool job(unsigned int nr, const char *what, unsigned int percent)
 {
 	static const struct { uint32_t size, nodes; } shapes[] = { { 2, 1 }, { 3, 3 }, { 4, 2 } };
-	struct procs_stream st = {
-		.seed = nr * 0x9e3779b97f4a7c15ULL | 1, .max_bytes = 100000, .count = 40,
-		.uring = nr / 3 % 2 * 4, .timeout_ns = DEADLINE,
+	struct form f = {
+		.kind = nr / 3 % NR_FORMS,
+		.stream = {
+			.seed = nr * 0x9e3779b97f4a7c15ULL | 1, .max_bytes = 100000, .count = 40,
+			.timeout_ns = DEADLINE,
+		},
 	};
-	struct procs p = { .ops = locked_stream, .arg = &st };
+	struct procs p = { .ops = locked, .arg = &f };
 	uint32_t r, wrong = 0;
 	bool ended;
 
+	f.stream.uring = f.kind == FORM_URING ? 4 : 0;
+	if (f.kind == FORM_NAMED)
+		p.flags = COLL_JOIN_NAMED;
 	if (!inject_coll(what, percent))
 		return false;
 	if (procs_start(&p, shapes[nr % 3].size, shapes[nr % 3].nodes))

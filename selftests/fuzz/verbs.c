@@ -73,6 +73,26 @@ static int do_join_new(struct place *p)
 	return ret;
 }
 
+static int do_join_named(struct place *p)
+{
+	struct raw_comm c;
+	int fd = raw_open(), ret;
+
+	raw_plan(&c, 4, 4);
+	c.flags = COLL_JOIN_NAMED;
+	ret = raw_join(fd, &c, 0);
+	close(fd);
+	return ret;
+}
+
+static int do_cancel(struct place *p)
+{
+	int ret = raw_cancel(p->fd, 1);
+
+	/* There is none. */
+	return ret == -ENOENT ? 0 : ret;
+}
+
 static int do_link(struct place *p)
 {
 	return raw_link(p->fd, 1, p->sv[0], 0);
@@ -147,10 +167,10 @@ static const struct {
 	int (*call)(struct place *p);
 } setups[] = {
 	{ "open", do_open }, { "version", do_version }, { "join", do_join },
-	{ "join, another", do_join_new }, { "link", do_link }, { "both links", do_link_both },
+	{ "join, another", do_join_new }, { "join, named", do_join_named }, { "link", do_link }, { "both links", do_link_both },
 	{ "share", do_share }, { "register", do_register }, { "unregister", do_unregister },
 	{ "select", do_select }, { "stripe", do_stripe }, { "status", do_status },
-	{ "abort", do_abort },
+	{ "abort", do_abort }, { "cancel", do_cancel },
 };
 
 static bool place_make(struct place *p)
@@ -272,8 +292,10 @@ static void make(struct coll_cmd *cmd, uint32_t r, unsigned int kind, uint64_t c
 struct call {
 	int fd, result;
 	struct coll_cmd *cmd;
-	unsigned int nth;	/* of io_uring's submission, else 0 */
-	bool uring;
+};
+
+static const char *const hows[NR_HOWS] = {
+	"", ", io_uring", ", posted", ", collected",
 };
 
 /* By a ring of its own, made before the fault. Return: of the CQE. */
@@ -331,13 +353,32 @@ static bool join(pthread_t thread)
 	return false;
 }
 
-static bool refused(int ret)
+bool inject_refused(int ret)
 {
 	return ret == -ENOMEM || ret == -EFAULT || ret == -EAGAIN || ret == -ENOBUFS;
 }
 
+/* Rank 0's command, with a fault. Return: its result. */
+static int give(enum how how, int fd, struct coll_cmd *cmd, unsigned int n, bool *hit)
+{
+	int ret;
+
+	switch (how) {
+	case BY_URING:
+		return submit_uring(fd, cmd, n, hit);
+	case BY_POST:
+	case BY_COLLECT:
+		return posted_give(how, fd, cmd, n, hit);
+	default:
+		inject_nth(n);
+		ret = raw_submit(fd, cmd);
+		*hit = inject_hit();
+		return ret;
+	}
+}
+
 /* One fault in rank 0's command. Return: as it should be. */
-static bool one_fault(struct raw_comm *c, unsigned int kind, uint64_t count, bool uring,
+static bool one_fault(struct raw_comm *c, unsigned int kind, uint64_t count, enum how how,
 		      unsigned int n, bool *hit)
 {
 	struct coll_cmd cmds[2];
@@ -352,16 +393,10 @@ static bool one_fault(struct raw_comm *c, unsigned int kind, uint64_t count, boo
 	tally.calls++;
 	if (pthread_create(&thread, NULL, other, &o))
 		return false;
-	if (uring) {
-		ret = submit_uring(c->fd[0], &cmds[0], n, hit);
-	} else {
-		inject_nth(n);
-		ret = raw_submit(c->fd[0], &cmds[0]);
-		*hit = inject_hit();
-	}
+	ret = give(how, c->fd[0], &cmds[0], n, hit);
 	raw_status(c->fd[0], &after);
 	/* Refused before it was posted: it does not count, and goes once more. */
-	if (refused(ret) && after.state != COLL_STATE_FAILED &&
+	if (inject_refused(ret) && after.state != COLL_STATE_FAILED &&
 	    (kind >= COLL_SEND || after.posted == before.posted))
 		ret = raw_submit(c->fd[0], &cmds[0]);
 	if (!join(thread))
@@ -380,7 +415,8 @@ static bool one_fault(struct raw_comm *c, unsigned int kind, uint64_t count, boo
 	return !ret && !o.result;
 }
 
-static void collective_run(unsigned int kind, uint32_t nodes, uint64_t count, bool uring)
+static void collective_run(unsigned int kind, uint32_t nodes, uint64_t count,
+			   enum how how)
 {
 	unsigned int n, bad = 0, failed = 0;
 	struct coll_status s;
@@ -393,7 +429,7 @@ static void collective_run(unsigned int kind, uint32_t nodes, uint64_t count, bo
 		return;
 	}
 	for (n = 1; hit && n < NTH_MAX && !tally.hangs; n++) {
-		bad += !one_fault(&c, kind, count, uring, n, &hit);
+		bad += !one_fault(&c, kind, count, how, n, &hit);
 		if (raw_status(c.fd[0], &s) || s.state == COLL_STATE_FAILED) {
 			failed++;
 			raw_stop(&c);
@@ -409,7 +445,7 @@ static void collective_run(unsigned int kind, uint32_t nodes, uint64_t count, bo
 	bad += ret != 0;
 	raw_stop(&c);
 	scenario(!bad && !hit, "collective %u, %u nodes, %llu elements%s: %u faults, %u failed it",
-		 kind, nodes, (unsigned long long)count, uring ? ", io_uring" : "", n - 2,
+		 kind, nodes, (unsigned long long)count, hows[how], n - 2,
 		 failed);
 }
 
@@ -427,11 +463,13 @@ void verbs_run(bool all)
 		if (!(v.collectives & 1ULL << i) || (!all && i % 5 != 4))
 			continue;
 		for (nodes = 1; nodes <= 2 && !tally.hangs; nodes++) {
-			collective_run(i, nodes, COUNT, false);
+			collective_run(i, nodes, COUNT, BY_IOCTL);
 			if (!all)
 				continue;
-			collective_run(i, nodes, 16, false);
-			collective_run(i, nodes, COUNT, true);
+			collective_run(i, nodes, 16, BY_IOCTL);
+			collective_run(i, nodes, COUNT, BY_URING);
+			collective_run(i, nodes, COUNT, BY_POST);
+			collective_run(i, nodes, 16, BY_COLLECT);
 		}
 	}
 }

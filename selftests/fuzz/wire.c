@@ -15,11 +15,6 @@
 /* How late an op may end on a slow machine */
 #define LATE_NS		5000000000ULL
 
-struct bytes {
-	uint8_t mem[PEER_BYTES];
-	size_t len;
-};
-
 static int start(void)
 {
 	return 0;
@@ -37,12 +32,13 @@ static uint64_t odd(uint64_t *lots)
 }
 
 /* A frame of any type with fields of any value, some of them as they should be. */
-static void put_frame(struct bytes *b, const struct peer *p, uint64_t *lots)
+static void put_frame(struct wire_bytes *b, const struct peer *p, uint64_t *lots)
 {
 	struct coll_frame f;
 	unsigned int i;
 
-	peer_frame(p, &f, test_below(lots, 12), test_below(lots, 3) ? test_below(lots, 200) : 0);
+	peer_frame(p, &f, test_below(lots, COLL_FRAME_TENSOR + 1),
+		   test_below(lots, 3) ? test_below(lots, 200) : 0);
 	f.seq = 1 + test_below(lots, OPS);
 	if (!test_below(lots, 3))
 		f.seq = odd(lots);
@@ -61,7 +57,7 @@ static void put_frame(struct bytes *b, const struct peer *p, uint64_t *lots)
 		b->mem[b->len++] = test_rand(lots);
 }
 
-static void change(struct bytes *b, uint64_t *lots)
+static void change(struct wire_bytes *b, uint64_t *lots)
 {
 	size_t at = test_below(lots, b->len), n = 1 + test_below(lots, 64);
 	uint64_t v = odd(lots);
@@ -91,7 +87,7 @@ static void change(struct bytes *b, uint64_t *lots)
 	}
 }
 
-static void make(struct bytes *b, const struct fuzz_seeds *s, uint64_t *lots)
+void wire_change(struct wire_bytes *b, const struct fuzz_seeds *s, uint64_t *lots)
 {
 	unsigned int i, k;
 
@@ -105,8 +101,7 @@ static void make(struct bytes *b, const struct fuzz_seeds *s, uint64_t *lots)
 	}
 }
 
-/* In pieces, as the network may deliver them. */
-static void write_pieces(struct peer *p, int stripe, const struct bytes *b, uint64_t *lots)
+void wire_write(struct peer *p, int stripe, const struct wire_bytes *b, uint64_t *lots)
 {
 	size_t at, n;
 
@@ -138,11 +133,13 @@ static void finish(struct peer *p, struct peer_op *o, unsigned int i, uint64_t b
 static unsigned int round_wire(const struct fuzz_seeds *s)
 {
 	uint64_t lots = s->seed[0], begin;
-	static struct bytes b[2];
+	static struct wire_bytes b[2];
 	struct peer_op o[OPS];
 	unsigned int i, st, inputs;
 	struct peer p;
 
+	if (!test_below(&lots, 3))
+		return wire_named(s, lots);
 	if (peer_start(&p, test_below(&lots, 8))) {
 		fuzz_complain("no communicator to begin with");
 		return 0;
@@ -162,13 +159,13 @@ static unsigned int round_wire(const struct fuzz_seeds *s)
 		put_frame(&b[0], &p, &lots);
 	st = test_below(&lots, 2);
 	inputs = b[0].len + b[1].len;
-	make(&b[st], s, &lots);
+	wire_change(&b[st], s, &lots);
 	for (i = 0; i < OPS; i++) {
 		begin = test_now_ns();
 		peer_op_start(&o[i], &p);
 		if (!i) {
-			write_pieces(&p, st, &b[st], &lots);
-			write_pieces(&p, !st, &b[!st], &lots);
+			wire_write(&p, st, &b[st], &lots);
+			wire_write(&p, !st, &b[!st], &lots);
 			if (!test_below(&lots, 4))
 				peer_close(&p, test_below(&lots, 2), test_below(&lots, 2));
 		}
