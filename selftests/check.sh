@@ -176,6 +176,7 @@ for kernel in "$@"; do
 	suite $how func "$kernel"
 	suite $how net "$kernel"
 	((!${#titles[@]})) || join
+	[[ $kernel != uml ]] || $how "verdict on $kernel" selftests/verdict.sh "$kernel"
 	# two emulated machines take all there is: on one kernel
 	[[ $kernel != debian-6.1 ]] || suite part hosts "$kernel"
 done

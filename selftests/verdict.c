@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * usage: leftover file|socket|nothing
+ *
+ * Leaves something open behind, as a module would that loses a reference: in a process
+ * whose first thread has ended, so that it has no /proc/PID/exe. collvm takes it for a thread
+ * of the kernel, and does not end it.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void *stay(void *arg)
+{
+	for (;;)
+		pause();
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	int file = open("/", O_RDONLY), sock = socket(AF_INET, SOCK_STREAM, 0);
+	pthread_t t;
+
+	if (file < 0 || sock < 0)
+		return 1;
+	if (!strcmp(what, "nothing"))
+		return 0;
+	if (!strcmp(what, "file"))
+		close(sock);
+	if (!strcmp(what, "socket"))
+		close(file);
+	if (fork())
+		return 0;
+	setsid();
+	close(0);
+	close(1);
+	close(2);
+	if (pthread_create(&t, NULL, stay, NULL))
+		return 1;
+	pthread_exit(NULL);
+}
