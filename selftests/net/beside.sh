@@ -45,7 +45,7 @@ leave()
 	local i status=0
 
 	for ((i = 0; i < $1 && !status; i++)); do
-		"$tools/collrun" -t 60 -n 2 --nodes 2 -e "NETEM=$2" \
+		"$tools/collrun" -t 200 -n 2 --nodes 2 -e "NETEM=$2" \
 			sh -c "$bad_net" rank "$rank" leave >"$log" 2>&1 </dev/null || status=1
 	done
 	ok $status "one leaves before the last one, $1 times, $2"

@@ -12,7 +12,7 @@ echo "# COLL_TEST_SEED=$seed"
 # exact RANKS NODES REPEAT
 exact()
 {
-	"$tools/collrun" -t 100 -n "$1" --nodes "$2" "$rank" "$seed" "$3" >"$log" 2>&1 </dev/null
+	"$tools/collrun" -t 200 -n "$1" --nodes "$2" "$rank" "$seed" "$3" >"$log" 2>&1 </dev/null
 	ok $? "exact sums, $1 ranks, $2 nodes"
 	grep '^#' "$log"
 }

@@ -55,12 +55,12 @@ example()
 	done
 	shift
 	"$build/reference" "${want[@]}" >"$work/want" 2>"$log" &&
-		"$tools/collrun" -t 100 -n 1 "$build/$1" "${@:2}" >"$work/one" 2>>"$log" </dev/null &&
+		"$tools/collrun" -t 200 -n 1 "$build/$1" "${@:2}" >"$work/one" 2>>"$log" </dev/null &&
 		grep -E "$filter" "$work/one" >"$work/got" &&
 		equal "$tolerance" <(grep -E "$filter" "$work/want") "$work/got"
 	ok $? "$name: equal to its reference"
 	for world in $worlds; do
-		"$tools/collrun" -t 100 -n "${world%:*}" --nodes "${world#*:}" "$build/$1" "${@:2}" \
+		"$tools/collrun" -t 200 -n "${world%:*}" --nodes "${world#*:}" "$build/$1" "${@:2}" \
 			>"$work/got" 2>"$log" </dev/null &&
 			[[ -s $work/got ]] && cmp "$work/one" "$work/got" >>"$log" 2>&1
 		ok $? "$name: the same digits on ${world%:*} ranks, ${world#*:} nodes"
@@ -102,7 +102,7 @@ examples()
 test_loss()
 {
 	"$build/reference" optimum logistic 0 0.01 "$cancer" >"$work/want" 2>"$log"
-	"$tools/collrun" -t 100 -n 4 --nodes 2 "$build/regress" "$cancer" \
+	"$tools/collrun" -t 200 -n 4 --nodes 2 "$build/regress" "$cancer" \
 		>"$work/got" 2>>"$log" </dev/null
 	awk '/^loss/ { loss[FILENAME] = $2 } END {
 		far = loss[ARGV[1]] - loss[ARGV[2]]
@@ -117,7 +117,7 @@ refused()
 {
 	local name=$1 text=$2 status
 
-	"$tools/collrun" -t 100 -n 4 --nodes 2 "$build/$3" "${@:4}" >"$log" 2>&1 </dev/null
+	"$tools/collrun" -t 200 -n 4 --nodes 2 "$build/$3" "${@:4}" >"$log" 2>&1 </dev/null
 	status=$?
 	echo "status $status" >>"$log"
 	((status != 0 && status != 124)) && grep -q -F -e "$text" "$log"
@@ -137,13 +137,13 @@ bad_input()
 	refused "zero rows" "no rows" regress "$work/empty"
 	refused "max_iter 0" "max_iter is 0" regress -i 0 "$cancer"
 	head -n 4 "$data/iris.csv" >"$work/three"
-	"$tools/collrun" -t 100 -n 1 "$build/kmeans" -k 2 "$work/three" >"$work/one" 2>"$log" </dev/null &&
-		"$tools/collrun" -t 100 -n 7 --nodes 2 "$build/kmeans" -k 2 "$work/three" \
+	"$tools/collrun" -t 200 -n 1 "$build/kmeans" -k 2 "$work/three" >"$work/one" 2>"$log" </dev/null &&
+		"$tools/collrun" -t 200 -n 7 --nodes 2 "$build/kmeans" -k 2 "$work/three" \
 			>"$work/got" 2>>"$log" </dev/null &&
 		[[ -s $work/got ]] && cmp "$work/one" "$work/got" >>"$log" 2>&1
 	ok $? "3 rows on 7 ranks: the same digits"
 	for one in error nan missing length twice threads; do
-		"$tools/collrun" -t 100 -n 4 --nodes 2 "$rank" "$one" >"$log" 2>&1 </dev/null
+		"$tools/collrun" -t 200 -n 4 --nodes 2 "$rank" "$one" >"$log" 2>&1 </dev/null
 		ok $? "sessions: $one"
 	done
 }
@@ -153,7 +153,7 @@ test_death()
 {
 	local start=$SECONDS
 
-	"$tools/collrun" -t 60 -n 4 --nodes 2 "$rank" death >"$log" 2>&1 </dev/null
+	"$tools/collrun" -t 200 -n 4 --nodes 2 "$rank" death >"$log" 2>&1 </dev/null
 	echo "after $((SECONDS - start)) s" >>"$log"
 	((SECONDS - start < 30)) && (($(grep -c "^\(\[[0-9]\] \)\?told: .*rank 2 " "$log") >= 1))
 	ok $? "a rank dies in a session: the others say which"
@@ -162,12 +162,12 @@ test_death()
 # On a terminal or where it is asked for there is a line for each iteration, and else none.
 test_progress()
 {
-	COLL_PROGRESS=1 "$tools/collrun" -t 60 -n 2 "$build/kmeans" "$data/iris.csv" \
+	COLL_PROGRESS=1 "$tools/collrun" -t 200 -n 2 "$build/kmeans" "$data/iris.csv" \
 		>"$log" 2>&1 </dev/null
 	(($(grep -c 'coll: session [0-9]*, step [1-5]: criterion .*, time .* s, allreduce .* s$' \
 		"$log") == 5))
 	ok $? "a line of progress for each iteration"
-	"$tools/collrun" -t 60 -n 2 "$build/kmeans" "$data/iris.csv" >"$log" 2>&1 </dev/null &&
+	"$tools/collrun" -t 200 -n 2 "$build/kmeans" "$data/iris.csv" >"$log" 2>&1 </dev/null &&
 		! grep -q step "$log"
 	ok $? "none without a terminal"
 }

@@ -103,7 +103,7 @@ test_strangers()
 		done
 	fi
 	exec "$@"'
-	"$tools/collrun" -t 60 -n 4 --nodes 2 bash -c "$rank" rank "$tools/collperf" \
+	"$tools/collrun" -t 200 -n 4 --nodes 2 bash -c "$rank" rank "$tools/collperf" \
 		allreduce -b 4K -e 4K -n 5 --check >"$log" 2>&1 </dev/null && right "$log"
 	ok $? "strangers at the rendezvous do not disturb"
 }
@@ -113,7 +113,7 @@ test_kmeans()
 	local data=$tools/examples/data/iris.csv kmeans=$top/.build/tools/kmeans
 
 	"$kmeans" -k 3 "$data" >/tmp/one 2>"$log" </dev/null &&
-		"$tools/collrun" -t 60 -n 4 --nodes 2 "$kmeans" -k 3 "$data" >/tmp/four 2>>"$log" </dev/null &&
+		"$tools/collrun" -t 200 -n 4 --nodes 2 "$kmeans" -k 3 "$data" >/tmp/four 2>>"$log" </dev/null &&
 		cmp /tmp/one /tmp/four >>"$log" && [[ -s /tmp/one ]]
 	ok $? "kmeans on two nodes: the same digits as alone"
 }
@@ -164,7 +164,7 @@ test_nobody_works()
 	fi
 	echo >$tracing/trace
 	echo 1 >$event/enable
-	"$tools/collrun" -t 60 -n 4 --nodes 4 "${COLL_TEST_BUILD:?}/late_rank" 200 >"$log" 2>&1 </dev/null
+	"$tools/collrun" -t 200 -n 4 --nodes 4 "${COLL_TEST_BUILD:?}/late_rank" 200 >"$log" 2>&1 </dev/null
 	echo "exit status $?" >>"$log"
 	echo 0 >$event/enable
 	passes=$(grep -c "function coll_conn_work" $tracing/trace)

@@ -52,7 +52,7 @@ perf()
 		shift
 	done
 	shift
-	"$tools/collrun" -t 60 "${run[@]}" "$tools/collperf" "$@" --check >"$log" 2>&1 </dev/null &&
+	"$tools/collrun" -t 200 "${run[@]}" "$tools/collperf" "$@" --check >"$log" 2>&1 </dev/null &&
 		right "$log"
 	ok $? "$name"
 }

@@ -17,7 +17,7 @@ tidy()
 # memcg RANKS
 memcg()
 {
-	"$tools/collrun" -t 60 -n "$1" --nodes "$1" "${COLL_TEST_BUILD:?}/memcg_rank" \
+	"$tools/collrun" -t 200 -n "$1" --nodes "$1" "${COLL_TEST_BUILD:?}/memcg_rank" \
 		>"$log" 2>&1 </dev/null
 	ok $? "$1 ranks, $1 nodes"
 }

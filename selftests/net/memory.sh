@@ -76,7 +76,7 @@ starved()
 {
 	echo "$1" >"$param"
 	echo "$little" >"$limit"
-	"$tools/collrun" -t 60 -n 2 --nodes 2 "$COLL_TEST_BUILD/starve_rank" >"$log" 2>&1 </dev/null
+	"$tools/collrun" -t 200 -n 2 --nodes 2 "$COLL_TEST_BUILD/starve_rank" >"$log" 2>&1 </dev/null
 	ok $? "others have all the memory for a while, sent by $1"
 }
 

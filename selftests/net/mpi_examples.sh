@@ -10,7 +10,7 @@ examples=${COLL_TEST_BUILD:?}/mpi_examples
 # examples RANKS NODES
 examples()
 {
-	"$tools/collrun" -t 60 -n "$1" --nodes "$2" "$examples" >"$log" 2>&1 </dev/null
+	"$tools/collrun" -t 200 -n "$1" --nodes "$2" "$examples" >"$log" 2>&1 </dev/null
 	ok $? "examples of MPI, $1 ranks, $2 nodes"
 	grep '^#' "$log"
 }

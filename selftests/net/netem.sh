@@ -17,7 +17,7 @@ exec "$@"'
 # bad_net NAME NETEM-ARGUMENTS
 bad_net()
 {
-	NETEM=$2 "$tools/collrun" -t 100 -n 4 --nodes 2 -e "NETEM=$2" \
+	NETEM=$2 "$tools/collrun" -t 200 -n 4 --nodes 2 -e "NETEM=$2" \
 		sh -c "$rank" rank "$tools/collperf" allreduce -b 4 -e "$(largest 256K 16K)" \
 		-f 16 -n 3 -w 1 --check >"$log" 2>&1 </dev/null && right "$log"
 	ok $? "$1"

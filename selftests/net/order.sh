@@ -13,7 +13,7 @@ trap 'rm -f "$log" "$log".*' EXIT
 # order NODES RANKS ORDER WANTED: WANTED has the place of the node of each rank, or "no"
 order()
 {
-	"$tools/collrun" -t 60 -n "$2" --nodes "$1" -e "COLL_ORDER=$3" "$rank" "$4" \
+	"$tools/collrun" -t 200 -n "$2" --nodes "$1" -e "COLL_ORDER=$3" "$rank" "$4" \
 		>"$log" 2>&1 </dev/null
 }
 
@@ -47,7 +47,7 @@ far_apart()
 
 	rm -f "$log.ready"
 	# shellcheck disable=SC2016  # the rank expands it
-	"$tools/collrun" -t 60 -n 4 --nodes 4 -e "COLL_ORDER=$1" sh -c '
+	"$tools/collrun" -t 200 -n 4 --nodes 4 -e "COLL_ORDER=$1" sh -c '
 		while [ ! -e "$0" ]; do sleep 0.1; done; exec "$@"' "$log.ready" \
 		"$rank" "$2" >"$log" 2>&1 </dev/null &
 	pid=$!

@@ -14,7 +14,7 @@ talk()
 	local ranks=$1 nodes=$2 name=$3
 
 	shift 3
-	"$tools/collrun" -t 100 -n "$ranks" --nodes "$nodes" "$rank" "$@" >"$log" 2>&1 </dev/null
+	"$tools/collrun" -t 200 -n "$ranks" --nodes "$nodes" "$rank" "$@" >"$log" 2>&1 </dev/null
 	ok $? "$name, $ranks ranks, $nodes nodes"
 }
 

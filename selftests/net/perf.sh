@@ -21,7 +21,7 @@ perf "allreduce, registered buffers" -n 6 --nodes 3 -- allreduce -b 4 -e "$mid" 
 perf "allreduce, f64 max" -n 4 --nodes 2 -- allreduce -b 8 -e "$mid" -f 8 -d f64 -o max "${many[@]}"
 perf "broadcast, root 3" -n 8 --nodes 4 -- broadcast -b 4 -e "$mid" -f 8 -r 3 "${many[@]}"
 perf "broadcast, root 0, ioctl" -n 5 --nodes 5 -- broadcast -b 4 -e "$mid" -f 8 "${many[@]}" --ioctl
-"$tools/collrun" -t 60 -n 8 --nodes 4 "$tools/collperf" barrier "${many[@]}" >"$log" 2>&1 </dev/null
+"$tools/collrun" -t 200 -n 8 --nodes 4 "$tools/collperf" barrier "${many[@]}" >"$log" 2>&1 </dev/null
 ok $? "barrier, 8 ranks, 4 nodes"
 perf "sendrecv, 2 ranks, 1 node" -n 2 --nodes 1 -- sendrecv -b 8 -e "$max" -f 8 "${many[@]}"
 perf "sendrecv, 3 ranks, 3 nodes, ioctl" -n 3 --nodes 3 -- sendrecv -b 8 -e "$max" -f 8 "${many[@]}" --ioctl --registered

@@ -10,7 +10,7 @@ refused()
 {
 	local status
 
-	"$tools/collrun" -t 60 -n "$1" --nodes "$2" "${COLL_TEST_BUILD:?}/refused_rank" "${@:3}" \
+	"$tools/collrun" -t 200 -n "$1" --nodes "$2" "${COLL_TEST_BUILD:?}/refused_rank" "${@:3}" \
 		>"$log" 2>&1 </dev/null
 	status=$?
 	if ((status == 4)); then

@@ -12,13 +12,13 @@ export COLLCTL=$tools/collctl
 run()
 {
 	# shellcheck disable=SC2086 # a mode may have an argument
-	"$tools/collrun" -t 60 -n "$1" --nodes "$2" "${@:4}" "$rank" $3 >"$log" 2>&1 </dev/null
+	"$tools/collrun" -t 200 -n "$1" --nodes "$2" "${@:4}" "$rank" $3 >"$log" 2>&1 </dev/null
 }
 
 # tune RANKS NODES FILE
 tune()
 {
-	"$COLLCTL" tune -o "$3" -t 1 -- -t 60 -n "$1" --nodes "$2" >"$log" 2>&1 </dev/null
+	"$COLLCTL" tune -o "$3" -t 1 -- -t 200 -n "$1" --nodes "$2" >"$log" 2>&1 </dev/null
 }
 
 # fails NAME PATTERN: coll_init() has failed, and the log has this line

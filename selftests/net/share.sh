@@ -22,7 +22,7 @@ order()
 {
 	local seed=${COLL_TEST_SEED:-$RANDOM}
 
-	"$tools/collrun" -t 100 -n "$1" --nodes "$2" "${options[@]}" "${rank[@]}" order "$3" "$4" "$seed" \
+	"$tools/collrun" -t 200 -n "$1" --nodes "$2" "${options[@]}" "${rank[@]}" order "$3" "$4" "$seed" \
 		>"$log" 2>&1 </dev/null
 	ok $? "$1 ranks, $2 nodes, $3 copies, $(($4 / 1024)) KiB, each rank in its order, $5"
 }
@@ -32,7 +32,7 @@ sockets()
 {
 	local more
 
-	"$tools/collrun" -t 60 -n "$1" --nodes "$2" "${options[@]}" "${rank[@]}" sockets 8 >"$log" 2>&1 </dev/null &&
+	"$tools/collrun" -t 200 -n "$1" --nodes "$2" "${options[@]}" "${rank[@]}" sockets 8 >"$log" 2>&1 </dev/null &&
 		more=$(sed -n 's/.*sockets //p' "$log" | sort -n | tail -n 1) &&
 		[[ $more ]] && (((more > 0) == $3))
 	ok $? "8 copies, $1 ranks, $2 nodes: ${more:-?} sockets more"
@@ -43,7 +43,7 @@ storm()
 {
 	local status
 
-	"$tools/collrun" -t 100 -k -n "$1" --nodes "$2" "${options[@]}" "${rank[@]}" storm "$3" "$4" \
+	"$tools/collrun" -t 200 -k -n "$1" --nodes "$2" "${options[@]}" "${rank[@]}" storm "$3" "$4" \
 		>"$log" 2>&1 </dev/null
 	status=$?
 	echo "status $status" >>"$log"

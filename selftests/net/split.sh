@@ -11,14 +11,14 @@ rank=${COLL_TEST_BUILD:?}/split_rank
 # use RANKS NODES
 use()
 {
-	"$tools/collrun" -t 60 -n "$1" --nodes "$2" "$rank" use "$RANDOM" >"$log" 2>&1 </dev/null
+	"$tools/collrun" -t 200 -n "$1" --nodes "$2" "$rank" use "$RANDOM" >"$log" 2>&1 </dev/null
 	ok $? "parts of all kinds, $1 ranks, $2 nodes"
 }
 
 # leak RANKS NODES TIMES
 leak()
 {
-	"$tools/collrun" -t 100 -n "$1" --nodes "$2" "$rank" leak "$3" >"$log" 2>&1 </dev/null
+	"$tools/collrun" -t 200 -n "$1" --nodes "$2" "$rank" leak "$3" >"$log" 2>&1 </dev/null
 	ok $? "$3 splits in a row, $1 ranks, $2 nodes: no file is left"
 }
 
@@ -27,7 +27,7 @@ die()
 {
 	local status
 
-	"$tools/collrun" -t 60 -k -n "$2" --nodes "$3" "$rank" "$1" "$4" >"$log" 2>&1 </dev/null
+	"$tools/collrun" -t 200 -k -n "$2" --nodes "$3" "$rank" "$1" "$4" >"$log" 2>&1 </dev/null
 	status=$?
 	echo "status $status" >>"$log"
 	((status == 137)) && (($(grep -c '^heard 0$' "$log") == $2 - 1))

@@ -53,7 +53,7 @@ every()
 # parts RANKS NODES STRIPES
 parts()
 {
-	"$tools/collrun" -t 60 -n "$1" --nodes "$2" -e "COLL_STRIPES=$3" "$build/split_rank" \
+	"$tools/collrun" -t 200 -n "$1" --nodes "$2" -e "COLL_STRIPES=$3" "$build/split_rank" \
 		use "$RANDOM" >"$log" 2>&1 </dev/null
 	ok $? "parts of all kinds, $1 ranks, $2 nodes, COLL_STRIPES=$3"
 }
@@ -61,7 +61,7 @@ parts()
 # refused VALUE
 refused()
 {
-	"$tools/collrun" -t 60 -n 2 --nodes 2 -e "COLL_STRIPES=$1" "$tools/collperf" barrier \
+	"$tools/collrun" -t 200 -n 2 --nodes 2 -e "COLL_STRIPES=$1" "$tools/collperf" barrier \
 		>"$log" 2>&1 </dev/null
 	(($? != 0)) && grep -q "coll_init: invalid argument\|invalid argument or" "$log"
 	ok $? "COLL_STRIPES=$1 is refused"
@@ -93,12 +93,12 @@ for value in 0 9 x 3: 3:x 3:0 auto: 12; do
 	refused "$value"
 done
 
-"$tools/collrun" -t 60 -n 2 --nodes 2 -e COLL_STRIPES=3 -e "COLLCTL=$tools/collctl" sh -c "$shown" \
+"$tools/collrun" -t 200 -n 2 --nodes 2 -e COLL_STRIPES=3 -e "COLLCTL=$tools/collctl" sh -c "$shown" \
 	rank "$tools/collperf" allreduce -b 4M -e 4M -n 400 >"$log" 2>&1 </dev/null
 carried 1 && carried 3 && carried 5 && ! carried 7
 ok $? "all three links carry data"
 
-"$tools/collrun" -t 60 -k -n 4 --nodes 2 -e COLL_STRIPES=4 -e "COLLCTL=$tools/collctl" \
+"$tools/collrun" -t 200 -k -n 4 --nodes 2 -e COLL_STRIPES=4 -e "COLLCTL=$tools/collctl" \
 	sh -c "$dies" rank \
 	"$tools/collperf" allreduce -b 4M -e 4M -n 100000 >"$log" 2>&1 </dev/null
 (($(grep -c "a rank or its host is dead; first: rank 1 .* ended by signal 9" "$log") == 3))
@@ -107,7 +107,7 @@ ok $? "a rank is killed: the others hear who"
 # chosen COLLRUN-OPTIONS...: by the debugging output of rank 0; nothing where none was
 chosen()
 {
-	"$tools/collrun" -t 100 -n 2 --nodes 2 -e COLL_DEBUG=1 "$@" "$tools/collperf" allreduce \
+	"$tools/collrun" -t 200 -n 2 --nodes 2 -e COLL_DEBUG=1 "$@" "$tools/collperf" allreduce \
 		-b 1M -e 4M -f 4 -n 3 -w 1 --check >"$log" 2>&1 </dev/null && right "$log" &&
 		sed -n 's/.*\[0\].*large collectives go over \([1-8]\) links.*/\1/p' "$log"
 }
@@ -125,7 +125,7 @@ fi
 tc qdisc del dev lo root
 time_of()
 {
-	"$tools/collrun" -t 100 -n 2 --nodes 2 -e RATE=100mbit "$@" sh -c "$shaped" rank \
+	"$tools/collrun" -t 200 -n 2 --nodes 2 -e RATE=100mbit "$@" sh -c "$shaped" rank \
 		"$tools/collperf" allreduce -b 1M -e 1M -n 3 -w 1 --check 2>&1 </dev/null |
 		tee -a "$log" | awk '$1 == 1048576 && $NF == 0 { print int($6) }'
 }
@@ -139,6 +139,11 @@ for _ in 1 2 3; do
 done
 grep -q "\[0\].*large collectives go over [2-8] links" "$log"
 ok $? "a limit for each flow: auto takes more than one link"
-((one && auto && auto * 10 < one * 8))
-ok $? "and they are faster: $auto us, over one link $one"
+# 1 MiB each way takes 84 ms at this rate. A machine that needs far longer is the limit itself.
+if ((one > 130000)); then
+	skip "and they are faster" "$one us over one link: the machine is slower than the link"
+else
+	((one && auto && auto * 10 < one * 8))
+	ok $? "and they are faster: $auto us, over one link $one"
+fi
 finish

@@ -71,12 +71,12 @@ test_mlp()
 {
 	local world
 
-	"$tools/collrun" -t 100 -n 1 "$top/.build/tools/mlp" "$cancer" >"$work/one" 2>"$log" \
+	"$tools/collrun" -t 200 -n 1 "$top/.build/tools/mlp" "$cancer" >"$work/one" 2>"$log" \
 		</dev/null && awk '/^step/ { loss[++n] = $4 + 0 }
 		END { exit !(n == 5 && loss[5] < loss[1] && loss[5] < 0.3) }' "$work/one"
 	ok $? "a network learns: $(tail -n 2 "$work/one" | head -n 1)"
 	for world in 1:1 2:1 2:2 4:1 4:2; do
-		"$tools/collrun" -t 100 -n "${world%:*}" --nodes "${world#*:}" \
+		"$tools/collrun" -t 200 -n "${world%:*}" --nodes "${world#*:}" \
 			"$top/.build/tools/mlp" "$cancer" >"$work/got" 2>"$log" </dev/null &&
 			grep -q '^weights [0-9a-f]*$' "$work/got" &&
 			cmp "$work/one" "$work/got" >>"$log" 2>&1

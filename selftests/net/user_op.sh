@@ -11,7 +11,7 @@ big=$(largest 100003 10007)
 # user_op RANKS NODES BIG [COLLRUN-OPTIONS]
 user_op()
 {
-	"$tools/collrun" -t 100 -n "$1" --nodes "$2" "${@:4}" "$rank" "$3" >"$log" 2>&1 </dev/null
+	"$tools/collrun" -t 200 -n "$1" --nodes "$2" "${@:4}" "$rank" "$3" >"$log" 2>&1 </dev/null
 	ok $? "user operators, $1 ranks, $2 nodes, up to $3 elements${4:+, $5}"
 	grep '^#' "$log"
 }

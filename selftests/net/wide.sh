@@ -10,7 +10,7 @@ rank=${COLL_TEST_BUILD:?}/wide_rank
 # wide RANKS NODES
 wide()
 {
-	"$tools/collrun" -t 100 -n "$1" --nodes "$2" "$rank" >"$log" 2>&1 </dev/null
+	"$tools/collrun" -t 200 -n "$1" --nodes "$2" "$rank" >"$log" 2>&1 </dev/null
 	ok $? "partial results, $1 ranks, $2 nodes"
 }
 
