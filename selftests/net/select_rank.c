@@ -116,7 +116,9 @@ static void differ(void)
 	struct coll_select_row row = { .bytes = ~0ULL, .algorithm = COLL_ALG_CHAIN };
 	struct coll_select s = { .collective = COLL_ALLREDUCE, .nr = 1, .rows = (uintptr_t)&row };
 	struct coll_cmd cmd;
+	coll_comm_t *other;
 
+	want(coll_comm_dup(comm, &other), 0, "dup");
 	want(coll_barrier(comm), 0, "barrier");
 	if (!coll_comm_node(comm) && ioctl(coll_comm_fd(comm), COLL_IOC_SELECT, &s))
 		die("COLL_IOC_SELECT", -errno);
@@ -125,6 +127,9 @@ static void differ(void)
 	coll_cmd_allreduce(comm, &cmd, in, out, 100, COLL_F64, COLL_OP_SUM);
 	cmd.algorithm = COLL_ALG_MESH;
 	want(coll_submit(comm, &cmd), 0, "mesh");
+	/* What fails next ends what is still under way: the mesh of a slower rank. */
+	want(coll_barrier(other), 0, "a barrier of others");
+	coll_finalize(other);
 	want(coll_allreduce(comm, in, out, 100, COLL_F64, COLL_OP_SUM), -EBADE, "AUTO");
 	want(coll_barrier(comm), -EBADE, "for good");
 }
