@@ -120,14 +120,14 @@ for page in $pages; do
 done >"$dir/bad"
 result "files that the pages name are there"
 
-sed -n 's/^\([a-z][a-z -]*\):.*/\1/p' Makefile | tr ' ' '\n' | sort -u >"$dir/targets"
+sed -n 's/^\([a-z][a-z -]*\):.*/\1/p' Makefile install.mk | tr ' ' '\n' | sort -u >"$dir/targets"
 for page in $pages; do
 	grep -oE '(^|[`	])make( (KERNEL|KERNELS|N|V)=[^ ]*)* [a-z][a-z-]*' "$page" |
 	sed 's/.* //' | sort -u | while read -r target; do
 		grep -qx -e "$target" "$dir/targets" || echo "$page: make $target"
 	done
 done >"$dir/bad"
-[ -s "$dir/targets" ] || echo "no targets found in Makefile" >>"$dir/bad"
+[ -s "$dir/targets" ] || echo "no targets found in the makefiles" >>"$dir/bad"
 result "make targets that the pages name exist"
 
 # [text](target) and `text <target>`_, but for the web

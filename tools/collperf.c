@@ -55,7 +55,7 @@ static void usage(FILE *f)
 	      "  -s, --segment SIZE    of pipelining; of a mesh, the size of a piece\n"
 	      "  -n, --iters N         timed iterations (20)\n"
 	      "  -w, --warmup_iters N  iterations before (5)\n"
-	      "  -c, --check           check every element of every iteration\n"
+	      "  -c, --check [N]       check every element of every iteration; 0: do not\n"
 	      "      --ioctl           blocking calls (default: nonblocking by io_uring)\n"
 	      "      --inplace         input and output in one buffer\n"
 	      "      --registered      register the buffers first\n"
@@ -184,12 +184,19 @@ static int parse_options(struct perf_options *o, int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
-	int c;
+	int c, check;
 
 	while ((c = getopt_long(argc, argv, "b:e:f:d:o:r:A:s:n:w:ch", longs, NULL)) != -1) {
 		if (c == 'h') {
 			usage(stdout);
 			exit(0);
+		}
+		/* As nccl-tests have it: "-c 0" and "-c 1". No collective begins with a digit. */
+		if (c == 'c' && optind < argc && *argv[optind] >= '0' && *argv[optind] <= '9') {
+			if (parse_int(argv[optind++], 0, &check))
+				return -1;
+			o->check = check;
+			continue;
 		}
 		if (take_option(o, c)) {
 			if (c != '?')

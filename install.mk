@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Included by Makefile: make install, uninstall and modules_install. Everything goes below
+# $(DESTDIR); what is installed is stripped and needs nothing of this tree.
+
+PREFIX		?= /usr/local
+BINDIR		?= $(PREFIX)/bin
+LIBDIR		?= $(PREFIX)/lib
+INCLUDEDIR	?= $(PREFIX)/include
+# udev and sysusers.d read these below /usr/local and /etc, too.
+UDEVDIR		?= $(if $(filter /usr,$(PREFIX)),/usr/lib/udev,/etc/udev)
+SYSUSERSDIR	?= $(if $(filter /usr,$(PREFIX)),/usr/lib/sysusers.d,/etc/sysusers.d)
+# A kernel's build directory, and where its modules go.
+KDIR		?= /lib/modules/$(shell uname -r)/build
+INSTALL_MOD_PATH ?= $(DESTDIR)
+
+INSTALL_TOOLS	:= collrun collperf collctl collplan
+INSTALLED_TOOLS	:= $(INSTALL_TOOLS:%=$(BINDIR)/%)
+INSTALLED	:= $(INSTALLED_TOOLS) $(UDEVDIR)/rules.d/60-coll.rules $(SYSUSERSDIR)/coll.conf
+LIBRARY_MAKE	= $(MAKE) -s -C libcoll_user PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) \
+		  INCLUDEDIR=$(INCLUDEDIR) DESTDIR=$(DESTDIR)
+
+install: user
+	$(Q)$(LIBRARY_MAKE) install
+	$(Q)install -d $(sort $(dir $(INSTALLED:%=$(DESTDIR)%)))
+	$(Q)install -s -m 755 $(INSTALL_TOOLS:%=.build/tools/%) $(DESTDIR)$(BINDIR)
+	$(Q)install -m 644 tools/install/60-coll.rules $(DESTDIR)$(UDEVDIR)/rules.d/60-coll.rules
+	$(Q)install -m 644 tools/install/coll.sysusers $(DESTDIR)$(SYSUSERSDIR)/coll.conf
+
+# Files of ours only: directories may be others' as well.
+uninstall:
+	$(Q)$(LIBRARY_MAKE) uninstall
+	$(Q)rm -f $(INSTALLED:%=$(DESTDIR)%)
+
+# kbuild's own. It builds in this directory.
+modules_install:
+	$(Q)$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+	$(Q)$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(INSTALL_MOD_PATH) modules_install
+
+.PHONY: install uninstall modules_install
