@@ -197,6 +197,7 @@ TEST(what_is_refused)
 	struct coll_tensor_post *p = &job.post[0];
 	struct io_uring_sqe *sqe;
 	struct coll_sqe c;
+	int ret;
 
 	start(_metadata);
 	prep_post(0, 0, 0);
@@ -219,7 +220,9 @@ TEST(what_is_refused)
 	EXPECT_EQ(-EINVAL, go(0));
 	sqe = prep_post(0, 0, 1);
 	sqe->rw_flags = 1;	/* IORING_URING_CMD_FIXED */
-	EXPECT_EQ(-EINVAL, go(0));
+	ret = go(0);
+	/* Some kernels look first whether there is a registered buffer of that number. */
+	EXPECT_TRUE(ret == -EINVAL || ret == -EFAULT) TH_LOG("%d", ret);
 	/* The first one that is refused ends it; what was before it stays posted. */
 	job.t[0][1] = job.t[0][0];
 	prep_post(0, 0, 3);
