@@ -46,6 +46,18 @@
 /* Named collectives of a member that it has not collected. */
 #define COLL_TENSORS_KEPT	65536U
 /*
+ * Seconds after which a tensor that some ranks have not posted is reported, if the module
+ * parameter says nothing else: as Horovod does. Tensors that one run of the timer reports;
+ * ranks of a tensor in events and in the log; bytes of text about them. And tensors of a
+ * communicator that a dump shows, the oldest ones: they are counted under its lock.
+ */
+#define COLL_STALL_SEC		60U
+#define COLL_STALL_BATCH	16U
+#define COLL_STALL_RANKS	16U
+#define COLL_STALL_LOGGED	4U
+#define COLL_STALL_TEXT		256U
+#define COLL_STALL_SHOWN	256U
+/*
  * A vector this small is copied, not pinned: at most a page. And slots for that which a
  * member keeps when they are not in use.
  */

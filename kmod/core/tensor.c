@@ -25,7 +25,8 @@ struct coll_coord_entry *coll_tensor_entry(struct coll_group *g)
 	if (!coll_user_add_name(g->user))
 		return NULL;
 	memcg = set_active_memcg(g->memcg);
-	e = kvzalloc(bytes + g->nr_local * sizeof(struct coll_tensor_req *), GFP_KERNEL_ACCOUNT);
+	e = kvzalloc(bytes + struct_size_t(struct coll_tensor_name, slots, g->nr_local),
+		     GFP_KERNEL_ACCOUNT);
 	set_active_memcg(memcg);
 	if (e)
 		e->user = (void *)e + bytes;
@@ -119,8 +120,10 @@ static void coll_tensor_disarm(struct coll_tensors *ts, struct coll_tensor_req *
 static void coll_tensor_wait(struct coll_tensors *ts, struct coll_tensor_req *t)
 {
 	struct coll_member *m = t->req.member;
+	struct coll_tensor_slot *slot = coll_tensor_slot(t->entry, m->local);
 
-	coll_tensor_slots(t->entry)[m->local] = t;
+	slot->waits = t;
+	slot->posted = true;
 	list_add_tail(&t->list, &ts->waiting);
 	m->tensors.waiting++;
 	if (!t->req.cmd.timeout_ns)
@@ -139,7 +142,7 @@ void coll_tensor_unwait(struct coll_tensors *ts, struct coll_tensor_req *t)
 	if (t == m->tensors.join)
 		m->tensors.join = NULL;
 	else
-		coll_tensor_slots(t->entry)[m->local] = NULL;
+		coll_tensor_slot(t->entry, m->local)->waits = NULL;
 	list_del(&t->list);
 	m->tensors.waiting--;
 	coll_tensor_disarm(ts, t);
@@ -208,7 +211,7 @@ static void coll_tensors_op_start(struct coll_coord *c, struct coll_coord_entry 
 	struct coll_tensor_req *t;
 
 	for (k = 0; k < c->nr_local; k++) {
-		t = coll_tensor_slots(e)[k];
+		t = coll_tensor_slot(e, k)->waits;
 		if (!t)
 			continue;
 		t->req.divisor = divisor;
@@ -228,7 +231,7 @@ static void coll_tensors_op_end(struct coll_coord *c, struct coll_coord_entry *e
 	u32 k;
 
 	for (k = 0; k < c->nr_local; k++) {
-		t = coll_tensor_slots(e)[k];
+		t = coll_tensor_slot(e, k)->waits;
 		if (!t)
 			continue;
 		coll_tensor_unwait(ts, t);
@@ -251,6 +254,7 @@ static const struct coll_coord_ops coll_tensors_ops = {
 	.end	= coll_tensors_op_end,
 	.joined	= coll_tensors_op_joined,
 	.left	= coll_tensors_op_left,
+	.pending = coll_stalls_pending,
 };
 
 /* --- deadlines ------------------------------------------------------------------ */
@@ -360,7 +364,7 @@ void coll_tensors_withdraw(struct coll_member *m, u64 digest)
 	spin_lock(&g->lock);
 	for (l = ts->coord.pending.next; l != &ts->coord.pending; l = l->next) {
 		e = coll_chain_entry(l, struct coll_coord_entry, pending);
-		t = coll_tensor_slots(e)[m->local];
+		t = coll_tensor_slot(e, m->local)->waits;
 		if (t && t->group == digest)
 			coll_coord_give_up(&ts->coord, e, m->local, COLL_BAD_GROUP);
 	}
@@ -590,6 +594,7 @@ int coll_tensors_init(struct coll_group *g)
 	ts->by_time = RB_ROOT_CACHED;
 	INIT_DELAYED_WORK(&ts->deadline, coll_tensors_deadline);
 	INIT_WORK(&ts->work, coll_tensors_work);
+	coll_stalls_init(ts);
 	c = &ts->coord;
 	c->ops = &coll_tensors_ops;
 	c->user = ts;
@@ -614,6 +619,7 @@ void coll_tensors_quiesce(struct coll_group *g)
 		return;
 	/* Its deadlines have gone with the tensors; the timer may still be armed for one. */
 	cancel_delayed_work_sync(&ts->deadline);
+	coll_stalls_quiesce(ts);
 	cancel_work_sync(&ts->work);
 }
 

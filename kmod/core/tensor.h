@@ -24,6 +24,7 @@
 
 #include "../pure/coord.h"
 #include "op.h"
+#include "stall.h"
 
 struct coll_group;
 struct coll_member;
@@ -73,6 +74,7 @@ struct coll_tensor_req {
  * @broken: errno of a START that could not be: the group is to fail
  * @deadline: for the first of @by_time
  * @work: coll_tensors_settle(), for those who cannot
+ * @stalls: what is pending, for reports
  */
 struct coll_tensors {
 	struct coll_coord coord;
@@ -88,6 +90,7 @@ struct coll_tensors {
 	int broken;
 	struct delayed_work deadline;
 	struct work_struct work;
+	struct coll_stalls stalls;
 };
 
 /* tensor.c */

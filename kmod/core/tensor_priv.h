@@ -5,16 +5,49 @@
 
 #include "tensor.h"
 
-/* The tensor of each local rank, while it waits. */
-static inline struct coll_tensor_req **coll_tensor_slots(struct coll_coord_entry *e)
+/**
+ * struct coll_tensor_slot - a local rank and a name
+ * @waits: what it has posted, while that waits
+ * @posted: it has posted the name at least once
+ */
+struct coll_tensor_slot {
+	struct coll_tensor_req *waits;
+	bool posted;
+};
+
+/**
+ * struct coll_tensor_name - what the kernel keeps of a name; coll_coord_entry.user
+ * @entry: that name; the rest up to @slots is valid while it is pending
+ * @list: in group->tensors->stalls
+ * @since: when it became pending on this node, ns
+ * @serial: see struct coll_stall
+ * @slots: by local rank
+ */
+struct coll_tensor_name {
+	struct coll_coord_entry *entry;
+	struct list_head list;
+	u64 since;
+	u64 serial;
+	struct coll_tensor_slot slots[];
+};
+
+/* Of a local rank and a name. */
+static inline struct coll_tensor_slot *coll_tensor_slot(struct coll_coord_entry *e, u32 local)
 {
-	return e->user;
+	struct coll_tensor_name *n = e->user;
+
+	return &n->slots[local];
 }
 
 /* tensor.c */
 
 /* It waits no more. */
 void coll_tensor_unwait(struct coll_tensors *ts, struct coll_tensor_req *t);
+
+/* tensor_talk.c */
+
+/* The child whose subtree a node is in; COLL_COORD_FANOUT: none. */
+u32 coll_tensors_below(const struct coll_tensors *ts, u32 node);
 
 /* tensor_join.c */
 

@@ -10,7 +10,7 @@
 #include "../pure/wire.h"
 #include "group.h"
 #include "link.h"
-#include "tensor.h"
+#include "tensor_priv.h"
 
 /* The place of a node in the tree, and back. */
 static u32 coll_tree_place(const struct coll_group *g, u32 node)
@@ -49,6 +49,15 @@ static u32 coll_tensors_which(const struct coll_tensors *ts, u32 node)
 	if (place < ts->first_child || place - ts->first_child >= ts->nr_children)
 		return COLL_COORD_FANOUT;
 	return array_index_nospec(place - ts->first_child, COLL_COORD_FANOUT);
+}
+
+u32 coll_tensors_below(const struct coll_tensors *ts, u32 node)
+{
+	u32 place = coll_tree_place(ts->group, node);
+
+	while (place >= ts->first_child + ts->nr_children)
+		place = (place - 1) / COLL_COORD_FANOUT;
+	return place < ts->first_child ? COLL_COORD_FANOUT : place - ts->first_child;
 }
 
 bool coll_tensors_linked(struct coll_group *g)

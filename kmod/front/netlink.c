@@ -11,6 +11,7 @@
 #include "../core/link.h"
 #include "../core/member.h"
 #include "../core/select.h"
+#include "../core/stall.h"
 #include "../core/status.h"
 #include "netlink.h"
 
@@ -117,6 +118,8 @@ static int coll_nl_put_group(struct sk_buff *skb, struct coll_group *g,
 	       nla_put_u64_64bit(skb, COLL_NL_GROUP_CALL_NS,
 				 atomic64_read(&g->call_ns), COLL_NL_GROUP_PAD) ||
 	       nla_put_u32(skb, COLL_NL_GROUP_STRIPES, stripes) ||
+	       (g->tensors && nla_put_u64_64bit(skb, COLL_NL_GROUP_STALL_LOOKS,
+						coll_stall_looks(g), COLL_NL_GROUP_PAD)) ||
 	       (cause.error && coll_nl_put_cause(skb, &cause));
 }
 
@@ -303,6 +306,65 @@ static int coll_nl_select(struct coll_group *g, void *arg)
 	return ret;
 }
 
+static int coll_nl_put_stall(struct sk_buff *skb, const struct coll_group *g,
+			     const struct coll_stall *s, const struct coll_stall_rank *r)
+{
+	return nla_put_u32(skb, COLL_NL_STALL_GROUP, g->id) ||
+	       nla_put(skb, COLL_NL_STALL_NAME, s->name_len, s->name) ||
+	       nla_put_u64_64bit(skb, COLL_NL_STALL_SERIAL, s->serial, COLL_NL_STALL_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_STALL_AGE_NS, s->age_ns, COLL_NL_STALL_PAD) ||
+	       nla_put_u32(skb, COLL_NL_STALL_STATE, r->state) ||
+	       (r->rank != COLL_RANK_NONE && nla_put_u32(skb, COLL_NL_STALL_RANK, r->rank)) ||
+	       (r->node != COLL_RANK_NONE && nla_put_u32(skb, COLL_NL_STALL_NODE, r->node)) ||
+	       nla_put_u32(skb, COLL_NL_STALL_PID, r->pid) ||
+	       nla_put_u32(skb, COLL_NL_STALL_KNOWN, r->known);
+}
+
+static int coll_nl_stall(struct coll_nl_dump *d, struct coll_group *g,
+			 const struct coll_stall *s, const struct coll_stall_rank *r)
+{
+	void *hdr = genlmsg_put(d->skb, NETLINK_CB(d->cb->skb).portid, d->cb->nlh->nlmsg_seq,
+				&coll_nl_family, NLM_F_MULTI, COLL_NL_CMD_STALL_GET);
+
+	if (!hdr)
+		return -EMSGSIZE;
+	if (coll_nl_put_stall(d->skb, g, s, r)) {
+		genlmsg_cancel(d->skb, hdr);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(d->skb, hdr);
+	return 0;
+}
+
+/*
+ * Where the dump is: args[0] counts groups that are through, args[1] is the id of the next one,
+ * args[2] and args[3] are the next tensor and the place in it.
+ */
+static int coll_nl_stalls(struct coll_group *g, void *arg)
+{
+	struct coll_nl_dump *d = arg;
+	struct coll_stall_cursor at = { };
+	struct coll_stall_rank r;
+	struct coll_stall s;
+	long *args = d->cb->args;
+	int ret;
+
+	if (d->index++ < args[0] || !coll_nl_may_see(g, d->cb))
+		return 0;
+	if (g->id == args[1])
+		at = (struct coll_stall_cursor){ args[2], args[3] };
+	while (coll_stall_next(g, &at, &s, &r)) {
+		ret = coll_nl_stall(d, g, &s, &r);
+		if (ret)
+			return ret;
+		args[1] = g->id;
+		args[2] = at.serial;
+		args[3] = at.place;
+	}
+	args[0] = d->index;
+	return 0;
+}
+
 /* A full message is not an error: the core comes back for the rest. */
 static int coll_nl_run(struct sk_buff *skb, struct netlink_callback *cb,
 		       int (*fn)(struct coll_group *g, void *arg))
@@ -333,6 +395,45 @@ static int coll_nl_dump_select(struct sk_buff *skb, struct netlink_callback *cb)
 	return coll_nl_run(skb, cb, coll_nl_select);
 }
 
+static int coll_nl_dump_stalls(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return coll_nl_run(skb, cb, coll_nl_stalls);
+}
+
+static void coll_nl_tell_stall(struct coll_group *g, const struct coll_stall *s,
+			       const struct coll_stall_rank *r)
+{
+	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	void *hdr;
+
+	if (!skb)
+		return;
+	hdr = genlmsg_put(skb, 0, 0, &coll_nl_family, 0, COLL_NL_CMD_STALL_NTF);
+	if (!hdr || coll_nl_put_stall(skb, g, s, r)) {
+		nlmsg_free(skb);
+		return;
+	}
+	genlmsg_end(skb, hdr);
+	genlmsg_multicast(&coll_nl_family, skb, 0, 0, GFP_KERNEL);
+}
+
+/* A message that is lost for want of memory: the dump has the same. */
+static void coll_nl_stalled(struct coll_group *g, const struct coll_stall *s,
+			    const struct coll_stall_rank *ranks, u32 nr)
+{
+	u32 i;
+
+	if (!genl_has_listeners(&coll_nl_family, &init_net, 0))
+		return;
+	for (i = 0; i < nr; i++)
+		coll_nl_tell_stall(g, s, &ranks[i]);
+}
+
+/* Events show tensors of all users. */
+static const struct genl_multicast_group coll_nl_mcgrps[] = {
+	{ .name = COLL_MCGRP_STALLS, .flags = GENL_UNS_ADMIN_PERM },
+};
+
 /* Dumps take no attributes. */
 static const struct nla_policy coll_nl_policy[] = { { } };
 
@@ -357,6 +458,11 @@ static const struct genl_ops coll_nl_ops[] = {
 		.dumpit	= coll_nl_dump_select,
 		.policy	= coll_nl_policy,
 	},
+	{
+		.cmd	= COLL_NL_CMD_STALL_GET,
+		.dumpit	= coll_nl_dump_stalls,
+		.policy	= coll_nl_policy,
+	},
 };
 
 static struct genl_family coll_nl_family __ro_after_init = {
@@ -366,12 +472,18 @@ static struct genl_family coll_nl_family __ro_after_init = {
 	.module		= THIS_MODULE,
 	.ops		= coll_nl_ops,
 	.n_ops		= ARRAY_SIZE(coll_nl_ops),
+	.mcgrps		= coll_nl_mcgrps,
+	.n_mcgrps	= ARRAY_SIZE(coll_nl_mcgrps),
 	.resv_start_op	= __COLL_NL_CMD_MAX,
 };
 
 int coll_netlink_init(void)
 {
-	return genl_register_family(&coll_nl_family);
+	int ret = genl_register_family(&coll_nl_family);
+
+	if (!ret)
+		coll_stall_set_notify(coll_nl_stalled);
+	return ret;
 }
 
 void coll_netlink_exit(void)

@@ -61,6 +61,14 @@ static void coll_coord_move(struct coll_chain *link, struct coll_chain *list)
 	coll_chain_add(link, list);
 }
 
+/* A rank or a child has submitted it. */
+void coll_coord_submitted(struct coll_coord *c, struct coll_coord_entry *e)
+{
+	if (c->ops->pending && coll_chain_empty(&e->pending))
+		c->ops->pending(c, e, true);
+	coll_coord_move(&e->pending, &c->pending);
+}
+
 /* Something about it has changed: if it has become ready, the parent is to be told. */
 void coll_coord_look(struct coll_coord *c, struct coll_coord_entry *e)
 {
@@ -170,7 +178,7 @@ int coll_coord_post(struct coll_coord *c, u32 local, const void *name, u32 len,
 	coll_bit_set(e->ranks, local);
 	e->contributors++;
 	coll_coord_merge(e, p, c->local[local]);
-	coll_coord_move(&e->pending, &c->pending);
+	coll_coord_submitted(c, e);
 	coll_coord_look(c, e);
 	return 0;
 }

@@ -205,6 +205,8 @@ struct coll_coord;
  * @end: the submissions of the ranks in @e->ranks end by @bad. Instead of @start.
  * @joined: all ranks have joined, @rank last: they may submit again
  * @left: @rank has left. Nothing can be submitted any more.
+ * @pending: @is: a rank here or a child is the first to submit @e in a round. Otherwise the
+ *	round is over. May be NULL.
  */
 struct coll_coord_ops {
 	void (*start)(struct coll_coord *c, struct coll_coord_entry *e, u32 contributors,
@@ -213,6 +215,7 @@ struct coll_coord_ops {
 		    const struct coll_coord_bad *bad);
 	void (*joined)(struct coll_coord *c, u32 rank);
 	void (*left)(struct coll_coord *c, u32 rank);
+	void (*pending)(struct coll_coord *c, struct coll_coord_entry *e, bool is);
 };
 
 /**

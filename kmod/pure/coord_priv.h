@@ -77,6 +77,7 @@ void coll_coord_set_id(struct coll_coord *c, struct coll_coord_entry *e, u32 id)
 
 /* coord.c */
 void coll_coord_merge(struct coll_coord_entry *e, const struct coll_coord_params *p, u32 rank);
+void coll_coord_submitted(struct coll_coord *c, struct coll_coord_entry *e);
 void coll_coord_look(struct coll_coord *c, struct coll_coord_entry *e);
 void coll_coord_look_joined(struct coll_coord *c);
 void coll_coord_fail(struct coll_coord *c, struct coll_coord_entry *e,

@@ -54,8 +54,7 @@ static int coll_coord_child_ready(struct coll_coord *c, u32 child,
 	e->contributors += r->contributors;
 	e->with_joined |= r->with_joined;
 	e->children |= bit;
-	coll_chain_del(&e->pending);
-	coll_chain_add(&e->pending, &c->pending);
+	coll_coord_submitted(c, e);
 	coll_coord_look(c, e);
 	return 0;
 }

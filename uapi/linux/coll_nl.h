@@ -34,6 +34,31 @@ enum coll_nl_send_mode {
 	COLL_NL_SEND_MODE_UBUF,
 };
 
+/**
+ * enum coll_nl_stall_state - The rank that a tensor waits for.
+ * @COLL_NL_STALL_STATE_RUNNING: its process runs or sleeps
+ * @COLL_NL_STALL_STATE_STOPPED: a signal or a debugger has stopped its process
+ * @COLL_NL_STALL_STATE_FROZEN: its process is frozen
+ * @COLL_NL_STALL_STATE_DEAD: its process is ending or has ended
+ * @COLL_NL_STALL_STATE_LEFT: it has left the communicator in order
+ * @COLL_NL_STALL_STATE_ABSENT: it has not joined the communicator, or has closed it
+ * @COLL_NL_STALL_STATE_REMOTE: it is on another node; not all ranks of that node, or of
+ *   nodes below it in the tree, have posted the tensor
+ * @COLL_NL_STALL_STATE_POSTED: no rank is missing here; the parent node knows more
+ * @COLL_NL_STALL_STATE_GROUP: no rank is missing; other tensors of its group are
+ */
+enum coll_nl_stall_state {
+	COLL_NL_STALL_STATE_RUNNING,
+	COLL_NL_STALL_STATE_STOPPED,
+	COLL_NL_STALL_STATE_FROZEN,
+	COLL_NL_STALL_STATE_DEAD,
+	COLL_NL_STALL_STATE_LEFT,
+	COLL_NL_STALL_STATE_ABSENT,
+	COLL_NL_STALL_STATE_REMOTE,
+	COLL_NL_STALL_STATE_POSTED,
+	COLL_NL_STALL_STATE_GROUP,
+};
+
 enum {
 	COLL_NL_GROUP_PAD = 1,
 	COLL_NL_GROUP_ID,
@@ -62,6 +87,7 @@ enum {
 	COLL_NL_GROUP_WORK_NS,
 	COLL_NL_GROUP_CALL_NS,
 	COLL_NL_GROUP_STRIPES,
+	COLL_NL_GROUP_STALL_LOOKS,
 
 	__COLL_NL_GROUP_MAX,
 	COLL_NL_GROUP_MAX = (__COLL_NL_GROUP_MAX - 1)
@@ -122,13 +148,33 @@ enum {
 };
 
 enum {
+	COLL_NL_STALL_PAD = 1,
+	COLL_NL_STALL_GROUP,
+	COLL_NL_STALL_NAME,
+	COLL_NL_STALL_SERIAL,
+	COLL_NL_STALL_AGE_NS,
+	COLL_NL_STALL_STATE,
+	COLL_NL_STALL_RANK,
+	COLL_NL_STALL_NODE,
+	COLL_NL_STALL_PID,
+	COLL_NL_STALL_KNOWN,
+
+	__COLL_NL_STALL_MAX,
+	COLL_NL_STALL_MAX = (__COLL_NL_STALL_MAX - 1)
+};
+
+enum {
 	COLL_NL_CMD_GROUP_GET = 1,
 	COLL_NL_CMD_MEMBER_GET,
 	COLL_NL_CMD_LINK_GET,
 	COLL_NL_CMD_SELECT_GET,
+	COLL_NL_CMD_STALL_GET,
+	COLL_NL_CMD_STALL_NTF,
 
 	__COLL_NL_CMD_MAX,
 	COLL_NL_CMD_MAX = (__COLL_NL_CMD_MAX - 1)
 };
+
+#define COLL_MCGRP_STALLS	"stalls"
 
 #endif /* _UAPI_LINUX_COLL_NL_H */
