@@ -20,12 +20,15 @@ static void usage(FILE *f)
 {
 	fputs("usage: collctl [--json] list\n"
 	      "       collctl [--json] show [ID]\n"
+	      "       collctl [--json] stalls [-a SECONDS] [ID]\n"
 	      "       collctl tune -o FILE [-t SECONDS] [-- COLLRUN-OPTIONS]\n"
 	      "       collctl tables FILE\n\n"
 	      "list  one line for each communicator of this kernel (those of your user id)\n"
 	      "show  everything about one or all: members and connections, with counters, and\n"
 	      "      which algorithms are taken up to which sizes, and who says so: measured,\n"
 	      "      by the model, from a file, fixed by the environment, or set\n"
+	      "stalls  which tensors wait (for SECONDS at least), for which ranks, and whether these\n"
+	      "      run, are stopped, frozen, dead or gone\n"
 	      "tune  time all algorithms between these hosts, and put into FILE which are the best;\n"
 	      "      COLL_SELECT=FILE (with a / in it) then takes them. Runs as the ranks of a job,\n"
 	      "      whatever starts it (srun -n 8 collctl tune -o ./tables); with arguments, collrun\n"
@@ -329,15 +332,29 @@ static int run(bool all, bool json, int64_t id)
 	return ret;
 }
 
+/* Of one group, or of all: -1; -2: that is none. */
+static int64_t group_id(int argc, char **argv)
+{
+	long long id;
+	char *end;
+
+	if (argc == 1)
+		return -1;
+	id = strtoll(argv[1], &end, 10);
+	return argc == 2 && end != argv[1] && !*end && id >= 0 ? id : -2;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{ "json", no_argument, NULL, 'j' },
+		{ "age", required_argument, NULL, 'a' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	bool json = false;
-	int64_t id = -1;
+	double age = 0;
+	int64_t id;
 	char *end;
 	int c;
 
@@ -348,16 +365,21 @@ int main(int argc, char **argv)
 			usage(stderr);
 		return c < 0 ? 2 : c;
 	}
-	while ((c = getopt_long(argc, argv, "jh", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "ja:h", longs, NULL)) != -1) {
 		if (c == 'h') {
 			usage(stdout);
 			return 0;
 		}
-		if (c != 'j') {
+		if (c == 'a') {
+			age = strtod(optarg, &end);
+			if (end == optarg || *end || !(age >= 0))
+				c = '?';
+		}
+		if (c == '?') {
 			usage(stderr);
 			return 2;
 		}
-		json = true;
+		json |= c == 'j';
 	}
 	argc -= optind;
 	argv += optind;
@@ -365,15 +387,11 @@ int main(int argc, char **argv)
 		return collctl_tables(argv[1]);
 	if (argc == 1 && !strcmp(argv[0], "list"))
 		return run(false, json, -1);
-	if (argc == 2 && !strcmp(argv[0], "show")) {
-		id = strtol(argv[1], &end, 10);
-		if (end == argv[1] || *end || id < 0) {
-			usage(stderr);
-			return 2;
-		}
-	}
-	if ((argc == 1 || argc == 2) && !strcmp(argv[0], "show"))
+	id = argc ? group_id(argc, argv) : -2;
+	if (id >= -1 && !strcmp(argv[0], "show"))
 		return run(true, json, id);
+	if (id >= -1 && !strcmp(argv[0], "stalls"))
+		return collctl_stalls(json, id, age);
 	usage(stderr);
 	return 2;
 }

@@ -28,13 +28,13 @@ struct kind {
 	} fields[MAX_FIELDS];
 };
 
-extern const struct kind kind_group, kind_member, kind_link, kind_select;
+extern const struct kind kind_group, kind_member, kind_link, kind_select, kind_stall;
 
 /* One object: values by attribute number. */
 struct object {
 	bool has[MAX_FIELDS];
 	uint64_t value[MAX_FIELDS];
-	char text[64];		/* of the one string an object has */
+	char text[256];		/* of the one string an object has */
 };
 
 struct objects {
@@ -46,6 +46,9 @@ struct objects {
 struct nl_sock;
 int collctl_open(struct nl_sock **sk, int *family);
 int collctl_dump(struct nl_sock *sk, int family, const struct kind *kind, struct objects *out);
+
+/* collctl_stalls.c: tensors that have waited for @seconds, of @group (of all: -1); exit status. */
+int collctl_stalls(bool json, int64_t group, double seconds);
 
 /* collctl_tune.c: exit status; of tune, -1: wrong arguments. */
 int collctl_tune(int argc, char **argv);

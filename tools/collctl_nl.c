@@ -43,6 +43,7 @@ const struct kind kind_group = {
 		F64(COLL_NL_GROUP_WORK_NS, "work-ns"),
 		F64(COLL_NL_GROUP_CALL_NS, "call-ns"),
 		F32(COLL_NL_GROUP_STRIPES, "stripes"),
+		F64(COLL_NL_GROUP_STALL_LOOKS, "stall-looks"),
 	},
 };
 
@@ -97,6 +98,22 @@ const struct kind kind_select = {
 		F32(COLL_NL_SELECT_ALGORITHM, "algorithm"),
 		F32(COLL_NL_SELECT_SEGMENT, "segment"),
 		F32(COLL_NL_SELECT_SOURCE, "source"),
+	},
+};
+
+const struct kind kind_stall = {
+	.command = COLL_NL_CMD_STALL_GET,
+	.name = "stalls",
+	.fields = {
+		F32(COLL_NL_STALL_GROUP, "group"),
+		[COLL_NL_STALL_NAME] = { "name", FIELD_STRING },
+		F64(COLL_NL_STALL_SERIAL, "serial"),
+		F64(COLL_NL_STALL_AGE_NS, "age-ns"),
+		F32(COLL_NL_STALL_STATE, "state"),
+		F32(COLL_NL_STALL_RANK, "rank"),
+		F32(COLL_NL_STALL_NODE, "node"),
+		F32(COLL_NL_STALL_PID, "pid"),
+		F32(COLL_NL_STALL_KNOWN, "known"),
 	},
 };
 

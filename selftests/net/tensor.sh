@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Named tensors by the library: random orders of each rank, errors of one tensor, threads,
-# two communicators at the same time, ranks that leave or are killed.
+# two communicators at the same time, ranks that leave, are stopped or are killed.
 
 # shellcheck source=selftests/net/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -49,6 +49,45 @@ test_orders()
 	ok $? "200 tensors, $steps steps, 4 ranks, 2 nodes: 0 wrong, seed $seed"
 }
 
+# stalled PATTERN: the tensor, and behind it a line with PATTERN
+stalled()
+{
+	grep -A 1 '"fc1.grad" has waited' "$work/stalls" | grep -qE "^  $1\$"
+}
+
+# The last rank is stopped. Its node says so, and the agent names its node; so does the log.
+test_stall()
+{
+	local job pid='' k good=1
+
+	echo 1 >/sys/module/coll/parameters/stall_after
+	"$tools/collrun" -t 100 -n 4 --nodes 2 "$rank" stall "$seed" >"$log" 2>&1 </dev/null &
+	job=$!
+	for ((k = 0; k < 300; k++)); do
+		"$tools/collctl" stalls --age 1 >"$work/stalls" 2>>"$log"
+		stalled "rank 3, pid [0-9]+: stopped" && stalled "rank 3 on node 1, or others there" &&
+			good=0 && break
+		sleep 0.1
+	done
+	cat "$work/stalls" >>"$log"
+	ok $good "collctl stalls names the rank that is stopped, and its node"
+	"$tools/collctl" --json stalls >"$work/json" 2>>"$log" && python3 - "$work/json" <<-'END' >>"$log" 2>&1
+		import json, sys
+		rows = json.load(open(sys.argv[1]))["stalls"]
+		mine = [r for r in rows if r["rank"] == 3 and r["name"] == "fc1.grad"]
+		assert sorted(r["state"] for r in mine) == [1, 6], rows
+		assert all(r["age-ns"] >= 10**9 and r["node"] == 1 for r in mine), rows
+	END
+	ok $? "collctl --json stalls"
+	dmesg | grep -E 'coll: group [0-9]+: tensor "fc1.grad" has waited [0-9]+ s for rank 3 \(pid [0-9]+, stopped\)' >>"$log"
+	ok $? "the log names it"
+	pid=$(sed -nE 's/^  rank 3, pid ([0-9]+): stopped$/\1/p' "$work/stalls")
+	[[ $pid ]] && kill -CONT "$pid" 2>>"$log"
+	wait "$job" && "$tools/collctl" stalls >"$work/stalls" && [[ ! -s $work/stalls ]]
+	ok $? "all goes on with it, and nothing stalls"
+	echo 60 >/sys/module/coll/parameters/stall_after
+}
+
 # Each time all three survivors are told, and by whom.
 test_kill()
 {
@@ -84,7 +123,7 @@ test_mlp()
 	done
 }
 
-plan $((nr_worlds + 1 + 2 * 6 + 1 + 6))
+plan $((nr_worlds + 1 + 2 * 6 + 4 + 1 + 6))
 echo "# seed $seed"
 test_orders
 both "six types, three shapes" forms 1
@@ -93,6 +132,7 @@ both "four threads, callbacks" threads 10
 both "two communicators" sets 1
 both "1500 names in one call" names 5
 both "a rank leaves" left 1
+test_stall
 test_kill
 test_mlp
 finish

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: tensor_rank orders|forms|errors|threads|sets|names|left|kill SEED [STEPS]
+ * usage: tensor_rank orders|forms|errors|threads|sets|names|left|stall|kill SEED [STEPS]
  *
  * Named tensors by the library, one of any number of ranks. All ranks get the same SEED. Rank 0
  * prints a line with what was done; status 0: 0 wrong.
@@ -596,6 +596,18 @@ static void test_kill(void)
 }
 
 /* One rank leaves in order; the others have posted what it has not. */
+/*
+ * The last rank stops itself before it posts a tensor that all have posted before. When somebody
+ * lets it go on, all is well.
+ */
+static void test_stall(void)
+{
+	check(!coll_tensor_allreduce(ts, "fc1.grad", x, y, 9, COLL_F32, COLL_OP_SUM, NULL), "first");
+	if (me == size - 1)
+		raise(SIGSTOP);
+	check(!coll_tensor_allreduce(ts, "fc1.grad", x, y, 9, COLL_F32, COLL_OP_SUM, NULL), "second");
+}
+
 static void test_left(void)
 {
 	coll_tensor_t *t;
@@ -638,6 +650,8 @@ int main(int argc, char **argv)
 		test_names();
 	else if (!strcmp(what, "left"))
 		test_left();
+	else if (!strcmp(what, "stall"))
+		test_stall();
 	else if (!strcmp(what, "kill"))
 		test_kill();
 	else
