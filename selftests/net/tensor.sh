@@ -49,10 +49,10 @@ test_orders()
 	ok $? "200 tensors, $steps steps, 4 ranks, 2 nodes: 0 wrong, seed $seed"
 }
 
-# stalled PATTERN: the tensor, and behind it a line with PATTERN
+# stalled PATTERN: the tensor, and PATTERN in one of the two lines behind it
 stalled()
 {
-	grep -A 1 '"fc1.grad" has waited' "$work/stalls" | grep -qE "^  $1\$"
+	grep -A 2 '"fc1.grad" has waited' "$work/stalls" | grep -qE "^  $1\$"
 }
 
 # The last rank is stopped. Its node says so, and the agent names its node; so does the log.
