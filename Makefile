@@ -83,7 +83,7 @@ bench-ops: packages
 bench-select: user
 	$(Q)tools/bench/select
 
-include install.mk
+include tools/install/install.mk
 
 clean:
 	rm -rf .build

@@ -120,7 +120,7 @@ for page in $pages; do
 done >"$dir/bad"
 result "files that the pages name are there"
 
-sed -n 's/^\([a-z][a-z -]*\):.*/\1/p' Makefile install.mk | tr ' ' '\n' | sort -u >"$dir/targets"
+sed -n 's/^\([a-z][a-z -]*\):.*/\1/p' Makefile tools/install/install.mk | tr ' ' '\n' | sort -u >"$dir/targets"
 for page in $pages; do
 	grep -oE '(^|[`	])make( (KERNEL|KERNELS|N|V)=[^ ]*)* [a-z][a-z-]*' "$page" |
 	sed 's/.* //' | sort -u | while read -r target; do

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Included by Makefile: make install, uninstall and modules_install. Everything goes below
+# Included by the Makefile at the top: make install, uninstall and modules_install. Everything goes below
 # $(DESTDIR); what is installed is stripped and needs nothing of this tree.
 
 PREFIX		?= /usr/local
