@@ -11,8 +11,10 @@ cancer=$tools/examples/data/breast_cancer.csv
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT
 seed=${COLL_TEST_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
-steps=$(largest 500 50)
-kills=$(largest 300 10)
+# make check samples. COLL_TEST_SCALE=1000 takes 500 steps and 300 kills.
+steps=$(largest 100 20)
+kills=$(largest 30 5)
+((${COLL_TEST_SCALE:-100} < 1000)) || { steps=500 kills=300; }
 worlds='1:1 2:1 4:1 2:2 4:2 6:3'
 nr_worlds=$(wc -w <<<"$worlds")
 
