@@ -29,6 +29,7 @@ help:
 	@echo '                            (BENCH_SETTING=uml|vm|native, see tools/bench/run)'
 	@echo 'make bench-ops              speed of every reduction, into Documentation/reductions-speed.rst'
 	@echo 'make bench-select           is the chosen algorithm the best one? into Documentation/selection.rst'
+	@echo 'make bench-tensors          named tensors beside what Horovod does with MPI'
 	@echo 'make install PREFIX=/usr    library, headers, tools, udev rule (uninstall, DESTDIR=...)'
 	@echo 'make modules_install        coll.ko for KDIR, or for the running kernel'
 	@echo 'kernels: uml uml-debug debian-6.1 debian-6.12 (default $(KERNEL))'
@@ -83,10 +84,13 @@ bench-ops: packages
 bench-select: user
 	$(Q)tools/bench/select
 
+bench-tensors: user
+	$(Q)tools/bench/tensors
+
 include tools/install/install.mk
 
 clean:
 	rm -rf .build
 
 .PHONY: all help packages user modules demo layers unit static func net hosts check \
-	stress-kill fuzz faultinject bench bench-ops bench-select clean
+	stress-kill fuzz faultinject bench bench-ops bench-select bench-tensors clean
