@@ -55,7 +55,7 @@ static bool coll_stall_has_left(const struct coll_group *g, u32 rank)
 	return false;
 }
 
-/* Of a rank of this node that has not posted it. Under group->lock. */
+/* Describe a rank of this node that has not posted the tensor. Under group->lock. */
 static void coll_stall_local(const struct coll_group *g, const struct coll_tensor_name *n,
 			     u32 local, struct coll_stall_rank *r)
 {

@@ -194,7 +194,7 @@ static void coll_tensor_start(struct coll_tensors *ts, struct coll_tensor_req *t
 	ts->broken = -ret;
 }
 
-/* What avg divides by: the ranks, or those of them that have posted it. */
+/* The divisor of avg: the number of ranks, or of those that have posted the tensor. */
 static u32 coll_tensor_divisor(const struct coll_tensors *ts, const struct coll_coord_entry *e,
 			       u32 contributors)
 {

@@ -62,8 +62,8 @@ int coll_uring_tensors(struct coll_file *cf, struct io_uring_cmd *cmd, u64 arg, 
 	if (cmd->flags & IORING_URING_CMD_FIXED)
 		return -EINVAL;
 	/*
-	 * Who waits does so in a thread of io_uring's for that: submitting does not wait. @min
-	 * may change under us, and then it is the submitter that waits: it has asked for that.
+	 * A thread of io_uring waits, so that submitting does not. User space may change @min
+	 * after this look. Then the submitter waits, which harms nobody else.
 	 */
 	if (!post && issue_flags & IO_URING_F_NONBLOCK && !coll_uring_polls(arg))
 		return -EAGAIN;

@@ -127,7 +127,7 @@ static void differ(void)
 	coll_cmd_allreduce(comm, &cmd, in, out, 100, COLL_F64, COLL_OP_SUM);
 	cmd.algorithm = COLL_ALG_MESH;
 	want(coll_submit(comm, &cmd), 0, "mesh");
-	/* What fails next ends what is still under way: the mesh of a slower rank. */
+	/* The next op fails, and would end the mesh of a slower rank. */
 	want(coll_barrier(other), 0, "a barrier of others");
 	coll_finalize(other);
 	want(coll_allreduce(comm, in, out, 100, COLL_F64, COLL_OP_SUM), -EBADE, "AUTO");

@@ -190,7 +190,7 @@ static void narrow(void)
 		die("max", ret);
 	if (size == 1)
 		return;
-	/* What fails next ends what is still under way: the maximum of a slower rank. */
+	/* The next op fails, and would end the maximum of a slower rank. */
 	ret = coll_comm_dup(comm, &other);
 	if (!ret)
 		ret = coll_barrier(other);
