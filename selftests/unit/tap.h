@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Test results in TAP, for one-file test programs. */
+/* Test results in TAP, for test programs of one or several files. */
 #ifndef COLL_UNIT_TAP_H
 #define COLL_UNIT_TAP_H
 
@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int tap_nr, tap_failed;
+/* Weak: the files of a program share one count. */
+__attribute__((weak)) int tap_nr, tap_failed;
 
 /* One result. Returns @good, so that a caller can stop at the first failure. */
 static inline bool __attribute__((format(printf, 2, 3)))
