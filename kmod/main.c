@@ -3,10 +3,10 @@
 #include <linux/module.h>
 #include <linux/netdevice.h>
 
-#include "core/group.h"
-#include "core/link.h"
-#include "core/reduce.h"
-#include "core/stream.h"
+#include "core/group/group.h"
+#include "core/group/link.h"
+#include "core/mem/reduce.h"
+#include "core/exec/stream.h"
 #include "front/file.h"
 #include "front/netlink.h"
 #include "front/spin.h"

@@ -63,10 +63,10 @@ inbounds kmod/front/decode.c root
 inbounds kmod/front/message.c rank
 inbounds kmod/front/message.c dtype
 inbounds kmod/front/message.c recv_dtype
-inbounds kmod/core/member.c id
-inbounds kmod/core/link.c peer
-inbounds kmod/core/link.c stripe
-inbounds kmod/core/link.c parent_peer
-inbounds kmod/core/select.c collective
+inbounds kmod/core/group/member.c id
+inbounds kmod/core/group/link.c peer
+inbounds kmod/core/group/link.c stripe
+inbounds kmod/core/group/link.c parent_peer
+inbounds kmod/core/plan/select.c collective
 
 exit $bad

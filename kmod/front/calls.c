@@ -9,10 +9,10 @@
 #include <linux/uaccess.h>
 #include <linux/wait.h>
 
-#include "../core/account.h"
-#include "../core/group.h"
-#include "../core/member.h"
-#include "../core/slot.h"
+#include "../core/group/account.h"
+#include "../core/group/group.h"
+#include "../core/group/member.h"
+#include "../core/mem/slot.h"
 #include "calls.h"
 #include "end.h"
 #include "file.h"

@@ -27,8 +27,8 @@
 #include <linux/sched/signal.h>
 
 #include "../compat.h"
-#include "../core/group.h"
-#include "../core/member.h"
+#include "../core/group/group.h"
+#include "../core/group/member.h"
 #include "calls.h"
 #include "end.h"
 #include "file.h"

@@ -3,7 +3,7 @@
 #include <linux/uio.h>
 
 #include "../compat.h"
-#include "../core/buf.h"
+#include "../core/mem/buf.h"
 #include "decode.h"
 #include "fixed.h"
 

@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-#include "../core/op.h"
+#include "../core/op/op.h"
 
 struct coll_file;
 struct coll_fixed;

@@ -4,12 +4,12 @@
 #include <linux/overflow.h>
 #include <linux/uaccess.h>
 
-#include "../core/area.h"
-#include "../core/group.h"
-#include "../core/member.h"
-#include "../core/msg.h"
-#include "../core/op.h"
-#include "../core/support.h"
+#include "../core/mem/area.h"
+#include "../core/group/group.h"
+#include "../core/group/member.h"
+#include "../core/p2p/msg.h"
+#include "../core/op/op.h"
+#include "../core/plan/support.h"
 #include "decode.h"
 #include "small.h"
 

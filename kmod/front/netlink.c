@@ -7,12 +7,12 @@
 
 #include <linux/coll_nl.h>
 
-#include "../core/group.h"
-#include "../core/link.h"
-#include "../core/member.h"
-#include "../core/select.h"
-#include "../core/stall.h"
-#include "../core/status.h"
+#include "../core/group/group.h"
+#include "../core/group/link.h"
+#include "../core/group/member.h"
+#include "../core/plan/select.h"
+#include "../core/tensor/stall.h"
+#include "../core/group/status.h"
 #include "netlink.h"
 
 static struct genl_family coll_nl_family;

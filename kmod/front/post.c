@@ -7,12 +7,12 @@
 
 #include <linux/coll.h>
 
-#include "../core/account.h"
+#include "../core/group/account.h"
 #include "../core/deadline.h"
-#include "../core/group.h"
+#include "../core/group/group.h"
 #include "../core/limits.h"
-#include "../core/member.h"
-#include "../core/slot.h"
+#include "../core/group/member.h"
+#include "../core/mem/slot.h"
 #include "../core/user.h"
 #include "calls.h"
 #include "decode.h"

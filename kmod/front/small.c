@@ -2,12 +2,12 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include "../core/extent.h"
+#include "../core/plan/extent.h"
 #include "../core/limits.h"
-#include "../core/member.h"
-#include "../core/op.h"
-#include "../core/slot.h"
-#include "../core/support.h"
+#include "../core/group/member.h"
+#include "../core/op/op.h"
+#include "../core/mem/slot.h"
+#include "../core/plan/support.h"
 #include "small.h"
 
 void coll_small_begin(struct coll_req *req, u64 in, u64 out)

@@ -18,11 +18,11 @@
 #include <linux/sort.h>
 #include <linux/workqueue.h>
 
-#include "../core/group.h"
+#include "../core/group/group.h"
 #include "../core/limits.h"
-#include "../core/member.h"
-#include "../core/msg.h"
-#include "../core/op.h"
+#include "../core/group/member.h"
+#include "../core/p2p/msg.h"
+#include "../core/op/op.h"
 #include "spin.h"
 
 static int spin_us = -1;

@@ -4,15 +4,15 @@
 #include <linux/sched/stat.h>
 #include <linux/wait.h>
 
-#include "../core/account.h"
-#include "../core/group.h"
+#include "../core/group/account.h"
+#include "../core/group/group.h"
 #include "../core/limits.h"
-#include "../core/link.h"
-#include "../core/member.h"
-#include "../core/msg.h"
-#include "../core/op.h"
-#include "../core/sleeper.h"
-#include "../core/turn.h"
+#include "../core/group/link.h"
+#include "../core/group/member.h"
+#include "../core/p2p/msg.h"
+#include "../core/op/op.h"
+#include "../core/exec/sleeper.h"
+#include "../core/op/turn.h"
 #include "calls.h"
 #include "decode.h"
 #include "end.h"

@@ -9,13 +9,13 @@
 #include <linux/uaccess.h>
 #include <linux/wait.h>
 
-#include "../core/account.h"
+#include "../core/group/account.h"
 #include "../core/deadline.h"
-#include "../core/extent.h"
-#include "../core/group.h"
-#include "../core/link.h"
-#include "../core/member.h"
-#include "../core/tensor.h"
+#include "../core/plan/extent.h"
+#include "../core/group/group.h"
+#include "../core/group/link.h"
+#include "../core/group/member.h"
+#include "../core/tensor/tensor.h"
 #include "decode.h"
 #include "file.h"
 

@@ -5,10 +5,10 @@
 #include <linux/slab.h>
 
 #include "../compat.h"
-#include "../core/account.h"
-#include "../core/group.h"
-#include "../core/member.h"
-#include "../core/op.h"
+#include "../core/group/account.h"
+#include "../core/group/group.h"
+#include "../core/group/member.h"
+#include "../core/op/op.h"
 #include "decode.h"
 #include "end.h"
 #include "file.h"

@@ -4,9 +4,9 @@
 #include <linux/string.h>
 #include <net/sock.h>
 
-#include "../core/exec.h"
-#include "../core/msg.h"
-#include "../core/op.h"
+#include "../core/exec/exec.h"
+#include "../core/p2p/msg.h"
+#include "../core/op/op.h"
 #include "channel.h"
 #include "rx.h"
 #include "sock.h"

@@ -16,10 +16,10 @@
 #ifndef COLL_XPORT_CHANNEL_H
 #define COLL_XPORT_CHANNEL_H
 
-#include "../core/group.h"
+#include "../core/group/group.h"
 #include "../core/limits.h"
-#include "../core/link.h"
-#include "../core/sweep.h"
+#include "../core/group/link.h"
+#include "../core/mem/sweep.h"
 #include "../pure/wire.h"
 #include "conn.h"
 #include "loan.h"

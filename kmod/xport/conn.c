@@ -8,11 +8,11 @@
 #include <linux/string.h>
 #include <net/sock.h>
 
-#include "../core/account.h"
-#include "../core/group.h"
+#include "../core/group/account.h"
+#include "../core/group/group.h"
 #include "../core/limits.h"
-#include "../core/msg.h"
-#include "../core/op.h"
+#include "../core/p2p/msg.h"
+#include "../core/op/op.h"
 #include "channel.h"
 #include "conn.h"
 #include "rx.h"

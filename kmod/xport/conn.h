@@ -31,7 +31,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
-#include "../core/link.h"
+#include "../core/group/link.h"
 #include "../pure/wire.h"
 #include "greet.h"
 

@@ -6,7 +6,7 @@
 #include <net/tcp.h>
 
 #include "../core/limits.h"
-#include "../core/op.h"
+#include "../core/op/op.h"
 #include "channel.h"
 #include "conn.h"
 #include "rx.h"

@@ -4,10 +4,10 @@
 #include <linux/minmax.h>
 #include <linux/slab.h>
 
-#include "../core/exec.h"
-#include "../core/group.h"
+#include "../core/exec/exec.h"
+#include "../core/group/group.h"
 #include "../core/limits.h"
-#include "../core/op.h"
+#include "../core/op/op.h"
 #include "../core/trace.h"
 #include "channel.h"
 #include "conn.h"

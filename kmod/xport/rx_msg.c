@@ -4,7 +4,7 @@
 #include <linux/minmax.h>
 #include <linux/skbuff.h>
 
-#include "../core/msg.h"
+#include "../core/p2p/msg.h"
 #include "channel.h"
 #include "rx.h"
 

@@ -3,7 +3,7 @@
 #ifndef COLL_XPORT_TCP_H
 #define COLL_XPORT_TCP_H
 
-#include "../core/link.h"
+#include "../core/group/link.h"
 
 extern const struct coll_transport coll_tcp_transport;
 

@@ -16,7 +16,7 @@
 #include <linux/string.h>
 
 #include "../core/limits.h"
-#include "../core/op.h"
+#include "../core/op/op.h"
 #include "channel.h"
 #include "conn.h"
 #include "tx.h"

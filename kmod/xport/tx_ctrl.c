@@ -5,9 +5,9 @@
 #include <linux/uio.h>
 #include <net/sock.h>
 
-#include "../core/group.h"
-#include "../core/msg.h"
-#include "../core/tensor.h"
+#include "../core/group/group.h"
+#include "../core/p2p/msg.h"
+#include "../core/tensor/tensor.h"
 #include "channel.h"
 #include "conn.h"
 #include "tx.h"

@@ -6,11 +6,11 @@
 #include <linux/tcp.h>
 
 #include "../compat.h"
-#include "../core/exec.h"
-#include "../core/group.h"
+#include "../core/exec/exec.h"
+#include "../core/group/group.h"
 #include "../core/limits.h"
-#include "../core/msg.h"
-#include "../core/op.h"
+#include "../core/p2p/msg.h"
+#include "../core/op/op.h"
 #include "../core/trace.h"
 #include "channel.h"
 #include "conn.h"

@@ -20,9 +20,9 @@
 #include <linux/string.h>
 #include <net/tcp.h>
 
-#include "../core/exec.h"
+#include "../core/exec/exec.h"
 #include "../core/limits.h"
-#include "../core/op.h"
+#include "../core/op/op.h"
 #include "channel.h"
 #include "conn.h"
 #include "tx.h"

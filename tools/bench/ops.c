@@ -79,7 +79,7 @@ static double ratio(const struct work *w, const struct work *ref, enum level lev
 	return bench_median(ratios, ROUNDS);
 }
 
-/* As kmod/core/reduce.c has it. */
+/* As kmod/core/mem/reduce.c has it. */
 static size_t section_bytes(const char *by)
 {
 	return strcmp(by, coll_simd_scalar.name) ? COLL_FPU_BYTES : COLL_FPU_BYTES_SLOW;

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The executor as links see it: the next step to receive or to send. */
+#include <linux/math64.h>
+#include <linux/minmax.h>
+
+#include "exec_priv.h"
+#include "../group/group.h"
+#include "../limits.h"
+#include "../group/link.h"
+
+u32 coll_exec_awaited(const struct coll_exec *x)
+{
+	u32 node = COLL_RANK_NONE;
+	u32 i;
+
+	for (i = 0; i < x->nr_peers; i++) {
+		const struct coll_exec_peer *p = &x->peers[i];
+		const struct coll_link *link;
+
+		if (READ_ONCE(p->recv) == COLL_DEP_NONE)
+			continue;
+		link = coll_group_link(x->op->group, p->peer, p->link);
+		if (link->ops->posted(link) < x->op->seq)
+			return p->peer;
+		if (node == COLL_RANK_NONE)
+			node = p->peer;
+	}
+	return node;
+}
+
+static struct coll_exec_peer *coll_exec_peer(struct coll_exec *x, u32 peer, u32 link)
+{
+	u32 lo = 0, hi = x->nr_peers;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+		const struct coll_exec_peer *p = &x->peers[mid];
+
+		if (p->peer < peer || (p->peer == peer && p->link < link))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < x->nr_peers && x->peers[lo].peer == peer && x->peers[lo].link == link ?
+		&x->peers[lo] : NULL;
+}
+
+bool coll_exec_receives(struct coll_exec *x, const struct coll_link *link)
+{
+	const struct coll_exec_peer *p = coll_exec_peer(x, link->peer, link->nr);
+
+	return p && p->recv != COLL_DEP_NONE;
+}
+
+bool coll_exec_sends(struct coll_exec *x, const struct coll_link *link)
+{
+	const struct coll_exec_peer *p = coll_exec_peer(x, link->peer, link->nr);
+
+	return p && p->send != COLL_DEP_NONE;
+}
+
+struct coll_exec_step *coll_exec_recv_step(struct coll_exec *x,
+					   const struct coll_link *link,
+					   u64 *room, bool *blocked)
+{
+	struct coll_exec_peer *p = coll_exec_peer(x, link->peer, link->nr);
+	struct coll_exec_step *st;
+	u64 limit;
+	bool open;
+
+	*blocked = false;
+	if (!p || p->recv == COLL_DEP_NONE)
+		return NULL;
+	st = &x->steps[p->recv];
+	limit = coll_step_limit(x, st, &open);
+	*room = limit - st->done;
+	*blocked = !open || (st->len && !*room);
+	return st;
+}
+
+/*
+ * Bytes come page by page, and every kick may wake somebody. Nobody sends on less than
+ * COLL_SEGMENT_MIN, so all who wait for the watermark hear of each half of that, and of
+ * the end. Has it come to one, from @before on?
+ */
+static bool coll_exec_tells(const struct coll_exec *x, const struct coll_exec_step *st,
+			    u64 before)
+{
+	u64 segment = x->op->cmd.segment ?: COLL_SEGMENT;
+	u64 grain = max(min_t(u64, segment, COLL_SEGMENT_MIN) / 2, 1ULL);
+
+	return st->done == st->len || div64_u64(before, grain) != div64_u64(st->done, grain);
+}
+
+int coll_exec_recv(struct coll_exec *x, struct coll_exec_step *st,
+		   struct coll_sweep *sw, const void *data, u32 len)
+{
+	u64 before = st->done;
+	struct coll_exec_peer *p;
+	struct coll_sweep_args args;
+	u32 unit;
+	int ret;
+
+	if (len) {
+		coll_step_args(x, st, &args);
+		unit = args.reducer ? st->unit : 1;
+		ret = coll_sweep(sw, &args, data, st->done / unit, len / unit);
+		if (ret) {
+			coll_exec_failed(x, ret);
+			return ret;
+		}
+		coll_step_advance(st, len);
+	}
+	if (st->done == st->len) {
+		p = coll_exec_peer(x, st->node, st->link);
+		WRITE_ONCE(p->recv, st->next);
+		coll_step_complete(x, st);
+	}
+	if (coll_exec_tells(x, st, before))
+		coll_exec_kick(x, st);
+	return 0;
+}
+
+struct coll_exec_step *coll_exec_send_step(struct coll_exec *x,
+					   const struct coll_link *link, u32 *avail)
+{
+	struct coll_exec_peer *p = coll_exec_peer(x, link->peer, link->nr);
+	u64 segment = x->op->cmd.segment ?: COLL_SEGMENT;
+	struct coll_exec_step *st;
+	u64 left, have;
+	bool open;
+
+	if (!p || p->send == COLL_DEP_NONE)
+		return NULL;
+	st = &x->steps[p->send];
+	have = coll_step_limit(x, st, &open) - st->done;
+	left = st->len - st->done;
+	if (!open)
+		return NULL;
+	/* Small frames cost more than waiting for the next bytes does. */
+	if (have < left && have < min_t(u64, segment, COLL_SEGMENT_MIN))
+		return NULL;
+	*avail = min(have, segment);
+	return st;
+}
+
+bool coll_exec_may_lend(const struct coll_exec *x, const struct coll_exec_step *st)
+{
+	const struct coll_buf *buf = st->src.vec ? st->src.vec->buf : NULL;
+
+	return buf && buf->pages && !(buf->scratch && coll_exec_reuses(x));
+}
+
+struct coll_exec_step *coll_exec_sending(struct coll_exec *x,
+					 const struct coll_link *link)
+{
+	return &x->steps[coll_exec_peer(x, link->peer, link->nr)->send];
+}
+
+void coll_exec_sent(struct coll_exec *x, struct coll_exec_step *st, u32 len)
+{
+	struct coll_exec_peer *p;
+
+	coll_step_advance(st, len);
+	if (st->done < st->len)
+		return;
+	p = coll_exec_peer(x, st->node, st->link);
+	WRITE_ONCE(p->send, st->next);
+	coll_step_complete(x, st);
+	/* Its place in the scratch may be what a receive step waits for. */
+	if (coll_exec_reuses(x))
+		coll_exec_kick(x, st);
+}

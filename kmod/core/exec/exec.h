@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The executor: runs any schedule. Links call it from their work with bytes and
+ * for bytes; it calls links through their ops table to wake them.
+ *
+ * One step is run by one worker at a time: receives and sends by the work of
+ * their link, or the caller that attends to it, local steps and transfers between local participants by one of the
+ * op's workers (or, when nothing depends on it, by everyone who helps). They meet
+ * only at the watermarks.
+ */
+#ifndef COLL_CORE_EXEC_H
+#define COLL_CORE_EXEC_H
+
+#include "../../pure/schedule.h"
+#include "../limits.h"
+#include "../op/op.h"
+#include "../mem/sweep.h"
+
+struct coll_link;
+
+/*
+ * Helpers that local steps are dealt out to. Those of a small op run one inside the other,
+ * each when the one before has done what it waits for: that many frames of stack.
+ */
+#define COLL_EXEC_DEALT	4
+
+/* A place in a vector: bytes from its start on. */
+struct coll_place {
+	const struct coll_vec *vec;
+	u64 at;
+};
+
+/**
+ * struct coll_exec_step - a step and how far it has come
+ * @s: the step; ->dep is an index in the steps of the op
+ * @part: the local participant it belongs to
+ * @node: transfers with another node: which
+ * @link: over which link to it; of local steps, that of the block they belong to
+ * @unit: bytes of an element as this step counts them: of partial results where it
+ *	moves or makes such, else of the type
+ * @finish: it copies, but a partial result, of which the outputs get the result
+ * @len: bytes of the range
+ * @src: what is sent, or moved or folded into @dst
+ * @dst: where space[range] is; sends read @src
+ * @with: receives that reduce: what with, if that is not in @dst; see plan_alias.c
+ * @in_at: byte offset of the range in the inputs
+ * @out_at: byte offset of the range in the outputs
+ * @after: every step before this one of its participant must be complete first
+ * @pair: receives from a local participant: its send step, which is performed
+ *	together with this one; else COLL_DEP_NONE
+ * @prev: receives from a local participant: the one before from the same; else
+ *	COLL_DEP_NONE. Those of a pair happen in order, and schedules count on it.
+ * @done: watermark: bytes done, in order. Written by the step's worker only,
+ *	with release; what it covers may be read after an acquire.
+ * @complete: set once, with release, when there is nothing more to do
+ * @idle: there was nothing to do from the start
+ * @ordinal: among the transfers of its kind over this link
+ * @next: next step of its kind over this link, COLL_DEP_NONE
+ */
+struct coll_exec_step {
+	struct coll_step s;
+	u32 part;
+	u32 node;
+	u32 link;
+	u32 unit;
+	bool finish;
+	u64 len;
+	struct coll_place src;
+	struct coll_place dst;
+	struct coll_place with;
+	u64 in_at;
+	u64 out_at;
+	u32 after;
+	u32 pair;
+	u32 prev;
+	u64 done;
+	bool complete;
+	bool idle;
+	u32 ordinal;
+	u32 next;
+};
+
+/**
+ * struct coll_part - a participant that lives here: this node, or one of its ranks
+ * @id: its number
+ * @req: a rank's request; of a node, that of any of its ranks
+ * @in: input vectors, by rank
+ * @out: output vectors, by rank
+ * @nr_in: how many
+ * @nr_out: how many
+ * @scale: premulsum: factors of the inputs; else NULL
+ * @work: W: the first output, where the outputs have every chunk, or scratch
+ * @tmp: TMP, scratch
+ * @begin: its first step
+ * @end: behind its last one
+ * @fences: of each block: from its begin up to here all receive and local steps are
+ *	complete; a hint where to go on looking
+ * @drained: the same of all steps, from @begin on
+ */
+struct coll_part {
+	u32 id;
+	struct coll_req *req;
+	struct coll_vec *in;
+	struct coll_vec *out;
+	u32 nr_in;
+	u32 nr_out;
+	u64 *scale;
+	struct coll_vec work;
+	struct coll_vec tmp;
+	u32 begin;
+	u32 end;
+	u32 *fences;
+	u32 drained;
+};
+
+/* Move the watermark: whoever sees it sees the bytes below it as well. */
+static inline void coll_step_advance(struct coll_exec_step *st, u64 len)
+{
+	/* pairs with coll_step_done() */
+	smp_store_release(&st->done, st->done + len);
+}
+
+/* Bytes of a step that may be read. */
+static inline u64 coll_step_done(const struct coll_exec_step *st)
+{
+	/* pairs with coll_step_advance() */
+	return smp_load_acquire(&st->done);
+}
+
+static inline bool coll_step_is_complete(const struct coll_exec_step *st)
+{
+	/* pairs with coll_step_complete() in exec.c */
+	return smp_load_acquire(&st->complete);
+}
+
+/**
+ * struct coll_exec_peer - an op's traffic over one link
+ * @peer: node
+ * @link: which of those to it
+ * @send: step to send next; that link's work only
+ * @recv: step to receive next; that link's work only
+ * @first_send: first of all
+ * @first_recv: likewise
+ */
+struct coll_exec_peer {
+	u32 peer;
+	u32 link;
+	u32 send;
+	u32 recv;
+	u32 first_send;
+	u32 first_recv;
+};
+
+/**
+ * struct coll_helper - what does the local steps of some participants
+ * @work: queued with a use of the op, where no rank's thread takes it
+ * @x: the schedule
+ * @steps: local steps, and receives from local participants, that are not complete
+ * @nr: how many
+ * @cpu: where it is queued for the shared step, or -1
+ * @kicks: since they were last looked at; whoever makes it 1 sees to it that the
+ *	work is done
+ * @sweep: its own; NULL: not needed so far
+ */
+struct coll_helper {
+	struct work_struct work;
+	struct coll_exec *x;
+	struct coll_sweep *sweep;
+	u32 *steps;
+	u32 nr;
+	int cpu;
+	atomic_t kicks;
+};
+
+/**
+ * struct coll_plan_key - what a plan depends on, besides the group
+ * @cmd: fields that are the same on all ranks; else 0
+ * @agreed: see struct coll_op
+ * @chosen: likewise
+ * @links: likewise
+ */
+struct coll_plan_key {
+	struct coll_cmd cmd;
+	u64 agreed;
+	u16 chosen;
+	u32 links;
+};
+
+/**
+ * struct coll_exec - a schedule laid out over the buffers of an op
+ * @op: the op; of a plan that is kept, the last one
+ * @list: in group->plans while it is kept; group->lock
+ * @key: which ops it will do for, see plan_keep.c
+ * @in_place: by local index, of these
+ * @reducer: the operator; its part is NULL where nothing is reduced
+ * @in_order: partial results need not come first in a fold
+ * @memory: bytes of scratch and of the table of steps
+ * @todo: bytes of local steps
+ * @alone: the only step there is, if it is for everyone who helps; else NULL
+ * @small: whoever kicks a helper does its work: that is sooner done than waking a worker
+ * @stream: so many bytes are written, and not read again by the op, that they had
+ *	better go past the caches
+ * @parts: local participants
+ * @nr_parts: how many
+ * @vecs: input and output vectors of all of them
+ * @scales: factors of all of them, or NULL
+ * @blocks: the vector is cut into these, and the schedule run for each; they go over
+ *	the links by turns
+ * @turns: so many blocks at once: what scratch there is for. A later one waits.
+ * @fences: of all parts and blocks
+ * @steps: the schedules, participant by participant, each block by block
+ * @nr_steps: how many
+ * @steps_left: not complete yet
+ * @peers: traffic over each link that the schedules use, by node and number
+ * @nr_peers: how many
+ * @shared: local step that any number of helpers may work on, or NULL
+ * @cursor: bytes of it handed out
+ * @swept: bytes of it done
+ * @slice_next: of each part of it, the first slice that is not out, see slices.c
+ * @slice_parts: how many parts
+ * @taken: with several memory nodes, which slices of it are out instead; else NULL
+ * @helpers: works for the shared step; the first ones also have steps dealt out
+ * @most_helpers: how many: one for each local rank, or each CPU
+ * @nr_helpers: of these, how many have steps; at most COLL_EXEC_DEALT
+ * @local: all their steps
+ */
+struct coll_exec {
+	struct coll_op *op;
+	struct list_head list;
+	struct coll_plan_key key;
+	unsigned long *in_place;
+	struct coll_reducer reducer;
+	bool in_order;
+	u64 memory;
+	u64 todo;
+	struct coll_exec_step *alone;
+	bool small;
+	bool stream;
+	struct coll_part *parts;
+	u32 nr_parts;
+	struct coll_vec *vecs;
+	u64 *scales;
+	u32 blocks;
+	u32 turns;
+	u32 *fences;
+	struct coll_exec_step *steps;
+	u32 nr_steps;
+	atomic_t steps_left;
+	struct coll_exec_peer *peers;
+	u32 nr_peers;
+	struct coll_exec_step *shared;
+	atomic64_t cursor;
+	atomic64_t swept;
+	atomic64_t slice_next[COLL_SLICE_PARTS];
+	u32 slice_parts;
+	unsigned long *taken;
+	struct coll_helper *helpers;
+	u32 most_helpers;
+	u32 nr_helpers;
+	u32 *local;
+};
+
+/**
+ * coll_exec_prepare() - lay out the schedule of an op whose ranks are all there
+ * @op: about to start; op->exec is set on success
+ * @room: bytes of memory that it may keep while it runs, else -ENOMEM
+ *
+ * Return: 0, -ENOMEM, -ENOTCONN a link is missing, -EINVAL, -EBADE local ranks do
+ * not agree on the length of a transfer.
+ */
+int coll_exec_prepare(struct coll_op *op, u64 room);
+
+/* Free what coll_exec_prepare() made. NULL is fine. */
+void coll_exec_free(struct coll_exec *x);
+
+/**
+ * coll_exec_put() - an op has ended: keep its plan for the next one like it, or free it
+ * @x: of the op, which nobody uses any more; NULL is fine
+ */
+void coll_exec_put(struct coll_exec *x);
+
+/* Free the plans that a group has kept. Nobody else looks at it any more. */
+void coll_plans_free(struct coll_group *g);
+
+/**
+ * coll_exec_start() - set the schedule going
+ * @op: prepared, with a use of the caller's
+ */
+void coll_exec_start(struct coll_op *op);
+
+/**
+ * coll_exec_awaited() - the node that a running op waits for
+ * @x: of a running op, with a use
+ *
+ * Return: a peer that owes us a transfer, one that has not announced the op
+ * before one that has; COLL_RANK_NONE if none owes any.
+ */
+u32 coll_exec_awaited(const struct coll_exec *x);
+
+/* Is the shared local sweep open, with slices left? */
+bool coll_exec_wants_help(const struct coll_exec *x);
+
+/**
+ * coll_exec_help() - take slices of the shared local sweep while there are any
+ * @x: of a running op, with a use
+ * @w: worker that does it, until it is over; NULL: a caller
+ *
+ * Return: the worker is over, and there may be more slices.
+ */
+bool coll_exec_help(struct coll_exec *x, struct coll_worker *w);
+
+/**
+ * coll_exec_recv_step() - the step that takes the next bytes from a link
+ * @x: of a running op, with a use
+ * @link: that it comes by
+ * @room: result: bytes it may take now, counted from its watermark; 0 is
+ *	enough for a token if NULL is not returned
+ * @blocked: result: a step is expected, but what it depends on is not there
+ *	yet; the link is kicked when it is
+ *
+ * Return: the step, or NULL if none is expected. That link's work only.
+ */
+struct coll_exec_step *coll_exec_recv_step(struct coll_exec *x,
+					   const struct coll_link *link,
+					   u64 *room, bool *blocked);
+
+/* Is there still something to receive from @link? */
+bool coll_exec_receives(struct coll_exec *x, const struct coll_link *link);
+
+/* Is there still something to send to @link? */
+bool coll_exec_sends(struct coll_exec *x, const struct coll_link *link);
+
+/* Does a block use scratch that an earlier one has used? */
+static inline bool coll_exec_reuses(const struct coll_exec *x)
+{
+	return x->blocks > x->turns;
+}
+
+/* Does this receive step reduce, so that it wants whole elements? */
+static inline bool coll_exec_reduces(const struct coll_exec_step *st)
+{
+	return st->s.action == COLL_ACT_REDUCE ||
+	       st->s.action == COLL_ACT_REDUCE_IN || st->finish;
+}
+
+/**
+ * coll_exec_recv() - take received bytes
+ * @x: of a running op, with a use
+ * @st: from coll_exec_recv_step()
+ * @sw: scratch
+ * @data: bytes at offset st->done of the transfer
+ * @len: how many, inside the room: whole elements if the step reduces; 0 for a
+ *	token
+ *
+ * Moves the watermark; may complete the step, and with it the op.
+ * Return: 0; an error has been reported with coll_exec_failed().
+ */
+int coll_exec_recv(struct coll_exec *x, struct coll_exec_step *st,
+		   struct coll_sweep *sw, const void *data, u32 len);
+
+/**
+ * coll_exec_send_step() - what to send to a link now
+ * @x: of a running op, with a use
+ * @link: link
+ * @avail: result: bytes from st->done on that make the next frame; 0: a token
+ *
+ * Return: the step, or NULL if nothing may go yet. That link's work only.
+ */
+struct coll_exec_step *coll_exec_send_step(struct coll_exec *x,
+					   const struct coll_link *link, u32 *avail);
+
+/**
+ * coll_exec_signature() - the signature that frames of a step carry
+ * @x: of a running op, with a use
+ * @st: a send or receive step
+ *
+ * Where the ranks do not know each other's counts the length of a transfer is in it.
+ */
+u64 coll_exec_signature(const struct coll_exec *x, const struct coll_exec_step *st);
+
+/**
+ * coll_exec_failed() - a buffer has gone, or there is no memory
+ * @x: of a running op, with a use
+ * @err: -EFAULT, -ENOMEM; -ESRCH does nothing, for the death of the process is
+ *	on its way, and says more
+ *
+ * Fails the group.
+ */
+void coll_exec_failed(struct coll_exec *x, int err);
+
+/**
+ * coll_exec_may_lend() - may pages of a send step be read after it is done?
+ * @x: of a running op, with a use
+ * @st: send step
+ *
+ * The schedules allow for it: what a send reads is not written again before its receive
+ * has taken it (check_data.c). It is scratch that later blocks use which is not to be
+ * lent, and windows, which are pinned for the moment only.
+ */
+bool coll_exec_may_lend(const struct coll_exec *x, const struct coll_exec_step *st);
+
+/* Do these bytes end what this op has for the link? */
+static inline bool coll_exec_is_last_send(const struct coll_exec_step *st, u64 len)
+{
+	return st->next == COLL_DEP_NONE && st->done + len == st->len;
+}
+
+/* The step whose frame is being sent to @link: the last coll_exec_send_step(). */
+struct coll_exec_step *coll_exec_sending(struct coll_exec *x,
+					 const struct coll_link *link);
+
+/**
+ * coll_exec_sent() - bytes of a send step are out of our pages, or lent
+ * @x: of a running op, with a use
+ * @st: from coll_exec_send_step()
+ * @len: bytes; 0: the token
+ */
+void coll_exec_sent(struct coll_exec *x, struct coll_exec_step *st, u32 len);
+
+#endif /* COLL_CORE_EXEC_H */

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+/* One step: what it waits for, what it works on, and its end. */
+#include <linux/minmax.h>
+
+#include "../../pure/collective.h"
+#include "../../pure/wire.h"
+#include "exec_priv.h"
+#include "../group/group.h"
+#include "../group/link.h"
+
+void coll_exec_kick(struct coll_exec *x, const struct coll_exec_step *st)
+{
+	struct coll_group *g = x->op->group;
+	bool all = coll_exec_reuses(x);
+	u32 i;
+
+	for (i = 0; i < x->nr_peers; i++) {
+		struct coll_exec_peer *p = &x->peers[i];
+		struct coll_link *link;
+
+		/* Blocks that come later may wait for the end of any before. */
+		if (p->link != st->link && !all)
+			continue;
+		/* Racy reads: the link's own work looks again. */
+		if (READ_ONCE(p->send) == COLL_DEP_NONE &&
+		    READ_ONCE(p->recv) == COLL_DEP_NONE)
+			continue;
+		link = coll_group_link(g, p->peer, p->link);
+		link->ops->kick(link);
+	}
+	for (i = 0; i < x->nr_helpers; i++)
+		if (READ_ONCE(x->helpers[i].nr))
+			coll_helper_kick(&x->helpers[i]);
+}
+
+void coll_step_complete(struct coll_exec *x, struct coll_exec_step *st)
+{
+	/* pairs with coll_step_is_complete() */
+	smp_store_release(&st->complete, true);
+	if (atomic_dec_and_test(&x->steps_left) && coll_op_end(x->op, 0))
+		coll_op_put_use(x->op);
+}
+
+/* Are all steps of @part before number @end complete? */
+static bool coll_drained(struct coll_exec *x, struct coll_part *part, u32 end)
+{
+	/* pairs with the store below: the steps before are seen as complete */
+	u32 i = smp_load_acquire(&part->drained);
+
+	while (i < end && coll_step_is_complete(&x->steps[i]))
+		i++;
+	/* pairs with the load above */
+	smp_store_release(&part->drained, i);
+	return i >= end;
+}
+
+/*
+ * Are all receive and local steps of the participant before @st, in its block, complete?
+ * What is of other blocks is no matter: they have other elements.
+ */
+static bool coll_fence_open(struct coll_exec *x, struct coll_part *part,
+			    const struct coll_exec_step *st)
+{
+	u32 end = st - x->steps;
+	u32 *fence = &part->fences[(end - part->begin) / ((part->end - part->begin) / x->blocks)];
+	/* pairs with the store below: the steps before are seen as complete */
+	u32 i = smp_load_acquire(fence);
+
+	for (; i < end; i++) {
+		if (x->steps[i].s.kind != COLL_STEP_SEND &&
+		    !coll_step_is_complete(&x->steps[i]))
+			break;
+	}
+	/* pairs with the load above */
+	smp_store_release(fence, i);
+	return i >= end;
+}
+
+bool coll_step_waits(struct coll_exec *x, const struct coll_exec_step *st)
+{
+	return st->after && !coll_drained(x, &x->parts[st->part], st->after);
+}
+
+u64 coll_step_limit(struct coll_exec *x, const struct coll_exec_step *st, bool *open)
+{
+	struct coll_part *part = &x->parts[st->part];
+	const struct coll_exec_step *dep;
+	u64 done;
+
+	*open = true;
+	if (((st->s.flags & COLL_STEP_FENCE) && !coll_fence_open(x, part, st)) ||
+	    coll_step_waits(x, st)) {
+		*open = false;
+		return 0;
+	}
+	if (st->s.dep == COLL_DEP_NONE)
+		return st->len;
+	dep = &x->steps[st->s.dep];
+	if (coll_step_is_complete(dep))
+		return st->len;
+	if (!st->len)
+		*open = false;
+	done = coll_step_done(dep);
+	return dep->unit == st->unit ? done : done / dep->unit * st->unit;
+}
+
+/* Where the product of a step goes, in elements of @unit bytes. */
+static struct coll_operands coll_step_out(const struct coll_exec *x,
+					  const struct coll_exec_step *st, u32 unit)
+{
+	const struct coll_part *part = &x->parts[st->part];
+
+	if (st->s.flags & COLL_STEP_FINAL)
+		return (struct coll_operands){
+			part->out, part->nr_out, unit, st->out_at
+		};
+	return (struct coll_operands){ st->dst.vec, 1, unit, st->dst.at };
+}
+
+/* Operands of a step that copies: bytes. */
+static void coll_copy_args(const struct coll_exec *x,
+			   const struct coll_exec_step *st,
+			   struct coll_sweep_args *a)
+{
+	const struct coll_part *part = &x->parts[st->part];
+
+	*a = (struct coll_sweep_args){
+		.recv_size = 1,
+		.out = coll_step_out(x, st, 1),
+	};
+	if (st->s.action == COLL_ACT_INPUT)
+		a->in[0] = (struct coll_operands){
+			part->in, part->nr_in, 1, st->in_at
+		};
+	else if (st->src.vec)
+		a->in[0] = (struct coll_operands){ st->src.vec, 1, 1, st->src.at };
+}
+
+/* What a fold puts together, in order: @new first, unless it comes last. */
+static void coll_fold_args(const struct coll_exec_step *st,
+			   struct coll_sweep_args *a, struct coll_operands new,
+			   struct coll_operands old)
+{
+	bool last = st->s.flags & COLL_STEP_LAST;
+
+	a->in[0] = last ? old : new;
+	a->in[1] = last ? new : old;
+	a->recv_last = last;
+}
+
+void coll_step_args(const struct coll_exec *x, const struct coll_exec_step *st,
+		    struct coll_sweep_args *a)
+{
+	const struct coll_part *part = &x->parts[st->part];
+	const struct coll_reducer *r = &x->reducer;
+	struct coll_operands input = { part->in, part->nr_in, r->elem, st->in_at };
+	const struct coll_place *old = st->with.vec ? &st->with : &st->dst;
+	struct coll_operands there = { old->vec, 1, r->partial, old->at };
+	/* Nothing, where it comes from a link. */
+	struct coll_operands new = { st->src.vec, !!st->src.vec, r->partial, st->src.at };
+
+	if (!r->part || (!st->finish && (st->s.action == COLL_ACT_COPY ||
+					 st->s.action == COLL_ACT_MOVE))) {
+		coll_copy_args(x, st, a);
+		return;
+	}
+	*a = (struct coll_sweep_args){
+		.reducer = r,
+		.final = st->s.flags & COLL_STEP_FINAL,
+		.scale = part->scale,
+		.recv_size = r->partial,
+	};
+	a->out = coll_step_out(x, st, a->final ? r->elem : r->partial);
+	switch (st->s.action) {
+	case COLL_ACT_INPUT:
+		a->in[0] = input;
+		break;
+	case COLL_ACT_COPY:
+	case COLL_ACT_MOVE:
+		a->in[0] = new;
+		a->nr_folded = 1;
+		break;
+	case COLL_ACT_REDUCE_IN:
+		coll_fold_args(st, a, new, input);
+		a->nr_folded = 1;
+		break;
+	case COLL_ACT_FOLD_INPUT:
+		coll_fold_args(st, a, input, there);
+		a->nr_folded = 1;
+		break;
+	default:
+		coll_fold_args(st, a, new, there);
+		a->nr_folded = 2;
+	}
+	if (x->in_order || a->nr_folded == 2)
+		return;
+	/* Kernels of these want partial results in front, and the order is no matter. */
+	a->recv_last = false;
+	if (a->in[0].vec == part->in && a->in[1].nr)
+		swap(a->in[0], a->in[1]);
+}
+
+u64 coll_exec_signature(const struct coll_exec *x, const struct coll_exec_step *st)
+{
+	u32 flags = coll_kind_of(x->op->cmd.collective)->flags;
+
+	return flags & COLL_KIND_PRIVATE ? coll_digest(x->op->sig, st->len) : x->op->sig;
+}
+
+void coll_exec_failed(struct coll_exec *x, int err)
+{
+	struct coll_cause cause;
+
+	if (err == -ESRCH)
+		return;
+	coll_group_cause(x->op->group, &cause, COLL_CAUSE_MEMORY, -err,
+			 COLL_RANK_NONE, x->op->seq);
+	cause.node = x->op->group->node;
+	coll_group_fail(x->op->group, &cause);
+}

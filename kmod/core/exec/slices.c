@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A large local sweep is cut into slices, and whoever helps takes one after the other. A
+ * cursor says how many are out, so that all of them are done and none twice; which one it
+ * is, a helper chooses.
+ *
+ * On one memory node the sweep has as many parts as CPUs may come. A CPU begins with the
+ * same part each time: what it wrote in the op before may still be in its caches. When
+ * nothing is left there it goes on with the next part. A part gives out its slices in order.
+ *
+ * With several memory nodes a helper takes first those whose memory is near, then any.
+ * What is near, the pages of the vectors say: the ranks have touched them first, and the
+ * kernel gives memory of the node where that happens. A slice has a place in each vector
+ * of each rank; it is near to a node that has its fair share of these places. So where the
+ * vectors lie on all nodes alike nothing is far, and where they lie on one node, or each
+ * node has a part of all of them, the CPUs there begin.
+ *
+ * Every helper looks once at each part, or slice, and never waits: parts are only used up,
+ * and the bits of the map are only set. There is one left for everybody who has moved the
+ * cursor, as both count to the same number.
+ */
+#include <linux/bitmap.h>
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/topology.h>
+
+#include "exec_priv.h"
+#include "../group/group.h"
+#include "../limits.h"
+#include "slices.h"
+#include "../trace.h"
+
+u64 coll_slice(const struct coll_exec_step *st)
+{
+	return COLL_SLICE - COLL_SLICE % st->unit;
+}
+
+static u64 coll_slices_nr(const struct coll_exec_step *st)
+{
+	return div64_u64(st->len + coll_slice(st) - 1, coll_slice(st));
+}
+
+/* The first slice of part @i, and of the one after the last. */
+static u64 coll_slices_begin(const struct coll_exec *x, u64 nr, u32 i)
+{
+	return div_u64(nr * i, x->slice_parts);
+}
+
+void coll_slices_open(struct coll_exec *x, const struct coll_exec_step *st)
+{
+	u64 nr = coll_slices_nr(st);
+	u32 i;
+
+	x->slice_parts = min3(num_online_cpus(), x->op->group->nr_local, COLL_SLICE_PARTS);
+	for (i = 0; i < x->slice_parts; i++)
+		atomic64_set(&x->slice_next[i], coll_slices_begin(x, nr, i));
+	/* Memory nodes may go while a plan is kept. */
+	if (num_node_state(N_MEMORY) < 2) {
+		kvfree(x->taken);
+		x->taken = NULL;
+		return;
+	}
+	/* A plan that is kept has it from the op before, for as many slices. */
+	if (x->taken)
+		bitmap_zero(x->taken, nr);
+	else
+		x->taken = kvcalloc(BITS_TO_LONGS(nr), sizeof(long), GFP_KERNEL_ACCOUNT);
+}
+
+/* How many of these vectors have element @elem on @nid? Windows are nowhere. */
+static u32 coll_operands_on(const struct coll_operands *o, u64 elem, int nid, u32 *all)
+{
+	u32 here = 0;
+	unsigned int i;
+	int at;
+
+	for (i = 0; i < o->nr; i++) {
+		at = coll_vec_nid(&o->vec[i], o->base + elem * o->size);
+		here += at == nid;
+		*all += at != NUMA_NO_NODE;
+	}
+	return here;
+}
+
+static bool coll_slice_is_near(const struct coll_sweep_args *a, u64 elem, int nid)
+{
+	u32 all = 0, here;
+
+	here = coll_operands_on(&a->in[0], elem, nid, &all);
+	here += coll_operands_on(&a->in[1], elem, nid, &all);
+	here += coll_operands_on(&a->out, elem, nid, &all);
+	return here * num_node_state(N_MEMORY) >= all;
+}
+
+/* Its first element, as the operands count. */
+static u64 coll_slice_elem(const struct coll_exec_step *st, const struct coll_sweep_args *a,
+			   u64 i)
+{
+	u64 off = i * coll_slice(st);
+
+	return a->reducer ? div_u64(off, st->unit) : off;
+}
+
+/* Go on to the next slice that is near, and take it. Return: it, or @nr. */
+static u64 coll_slices_near(struct coll_exec *x, const struct coll_exec_step *st, u64 nr,
+			    struct coll_slices *s)
+{
+	struct coll_sweep_args args;
+
+	coll_step_args(x, st, &args);
+	for (; s->near < nr; s->near++) {
+		/* Far from all of them that is a long way. */
+		if (s->near % COLL_NEAR_PAUSE == 0) {
+			cond_resched();
+			if (coll_op_ending(x->op))
+				return nr;
+		}
+		if (!test_bit(s->near, x->taken) &&
+		    coll_slice_is_near(&args, coll_slice_elem(st, &args, s->near), s->nid) &&
+		    !test_and_set_bit(s->near, x->taken))
+			break;
+	}
+	return s->near;
+}
+
+/* Return: a slice that was not taken, or @nr. */
+static u64 coll_slices_any(unsigned long *taken, u64 nr, struct coll_slices *s)
+{
+	do {
+		s->any = find_next_zero_bit(taken, nr, s->any);
+		if (s->any >= nr)
+			s->any = find_next_zero_bit(taken, nr, 0);
+	} while (s->any < nr && test_and_set_bit(s->any, taken));
+	return s->any;
+}
+
+/* Return: a slice of the part it is at, or of one after it, or @nr. */
+static u64 coll_slices_next(struct coll_exec *x, u64 nr, struct coll_slices *s)
+{
+	u32 i;
+
+	if (!s->begun) {
+		s->begun = true;
+		s->part = raw_smp_processor_id() % x->slice_parts;
+	}
+	for (i = 0; i < x->slice_parts; i++) {
+		u64 next = atomic64_fetch_inc(&x->slice_next[s->part]);
+
+		if (next < coll_slices_begin(x, nr, s->part + 1))
+			return next;
+		s->part = (s->part + 1) % x->slice_parts;
+	}
+	return nr;
+}
+
+u64 coll_slices_take(struct coll_exec *x, const struct coll_exec_step *st,
+		     struct coll_slices *s)
+{
+	u64 nr = coll_slices_nr(st), off;
+	bool near = true;
+	int nid;
+
+	if (!x->taken) {
+		off = coll_slices_next(x, nr, s);
+		return off < nr ? off * coll_slice(st) : st->len;
+	}
+	nid = numa_node_id();
+	/* Workers may be moved. */
+	if (s->nid != nid) {
+		s->nid = nid;
+		s->near = 0;
+		/* Who comes from afar is not to leave one node without work. */
+		s->any = div_u64(nr * (nid % num_node_state(N_MEMORY)),
+				 num_node_state(N_MEMORY));
+	}
+	off = coll_slices_near(x, st, nr, s);
+	if (off == nr) {
+		near = false;
+		off = coll_slices_any(x->taken, nr, s);
+		if (off >= nr)
+			return st->len;
+	}
+	trace_coll_slice(x->op->group->id, x->op->seq, off, nid, near);
+	return off * coll_slice(st);
+}
+
+void coll_slices_nodes(const struct coll_exec *x, const struct coll_exec_step *st,
+		       nodemask_t *nodes)
+{
+	u64 nr = coll_slices_nr(st), i;
+	struct coll_sweep_args args;
+	int nid;
+
+	nodes_clear(*nodes);
+	coll_step_args(x, st, &args);
+	for_each_node_state(nid, N_MEMORY)
+		for (i = 0; i < COLL_NEAR_LOOKS && !node_isset(nid, *nodes); i++)
+			if (coll_slice_is_near(&args, coll_slice_elem(st, &args,
+						div_u64(i * nr, COLL_NEAR_LOOKS)), nid))
+				node_set(nid, *nodes);
+}

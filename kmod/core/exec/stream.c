@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * When are stores past the caches worth it? A plain store first reads the line it
+ * changes, and pushes another one out; one past the caches does neither, but what it
+ * wrote has to come from memory when it is read again. Where that turns depends on caches
+ * whose size says little, as they are shared with others: so it is measured, at load, by
+ * as many CPUs as share a sweep: one alone fills neither the caches nor what memory can do.
+ */
+#include <linux/cache.h>
+#include <linux/cpumask.h>
+#include <linux/ktime.h>
+#include <linux/limits.h>
+#include <linux/math.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "../group/group.h"
+#include "../limits.h"
+#include "../mem/reduce.h"
+#include "stream.h"
+
+static ulong stream_from;
+module_param(stream_from, ulong, 0444);
+MODULE_PARM_DESC(stream_from, "bytes, read and written together, from which on collectives of one node store past the caches; default 0: measured at load");
+
+/* Set once at load, read only after. */
+static u64 coll_stream_bytes = U64_MAX;
+
+/**
+ * struct coll_stream_part - what one CPU does of a pass
+ * @work: so that it does
+ * @r: an operator that leaves numbers as they are
+ * @v: COLL_ISA_VECTORS vectors, inputs first
+ * @count: elements of each
+ * @stream: store past the caches
+ */
+struct coll_stream_part {
+	struct work_struct work;
+	const struct coll_reducer *r;
+	float *v;
+	size_t count;
+	bool stream;
+};
+
+/* Numbers like any others: nothing but zeros is faster to read and to write on some CPUs. */
+static void coll_stream_fill(float *v, size_t bytes)
+{
+	u32 *bits = (u32 *)v, x = 1;
+	size_t i;
+
+	for (i = 0; i < bytes / sizeof(*bits); i++) {
+		x = x * 1664525 + 1013904223;
+		bits[i] = COLL_STREAM_ONE | x >> 9;
+		if (i % SZ_256K == 0)
+			cond_resched();
+	}
+}
+
+/* A node of half as many ranks as there are vectors. @back: from the outputs. */
+static void coll_stream_pass(const struct coll_stream_part *p, bool back)
+{
+	const size_t chunk = PAGE_SIZE / sizeof(float);
+	const struct coll_reduce_arg arg = { .stream = p->stream };
+	const void *in[COLL_ISA_VECTORS / 2];
+	void *out[COLL_ISA_VECTORS / 2];
+	size_t half = ARRAY_SIZE(in) * p->count, off, i;
+
+	for (off = 0; off < p->count; off += chunk) {
+		for (i = 0; i < ARRAY_SIZE(in); i++) {
+			in[i] = p->v + (back ? half : 0) + i * p->count + off;
+			out[i] = p->v + (back ? 0 : half) + i * p->count + off;
+		}
+		coll_reduce_run(p->r, true, out, ARRAY_SIZE(out), in, ARRAY_SIZE(in), arg,
+				NULL, chunk);
+		cond_resched();
+	}
+	/* as those who use it have to: it is part of the price */
+	wmb();
+}
+
+/* Results are read again by somebody, here by the next pass: that is part of the price, too. */
+static void coll_stream_work(struct work_struct *work)
+{
+	const struct coll_stream_part *p = container_of(work, struct coll_stream_part, work);
+	int pass;
+
+	for (pass = 0; pass < COLL_STREAM_PASSES; pass++)
+		coll_stream_pass(p, pass % 2);
+}
+
+/* Nanoseconds of passes over @bytes at @v, by as many as @parts, all at once. */
+static u64 coll_stream_time(struct coll_stream_part *parts, u32 nr, float *v, size_t bytes,
+			    bool stream)
+{
+	size_t count = round_down(bytes / nr / COLL_ISA_VECTORS, PAGE_SIZE) / sizeof(float);
+	u64 start = ktime_get_ns();
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		parts[i].v = v + i * count * COLL_ISA_VECTORS;
+		parts[i].count = count;
+		parts[i].stream = stream;
+		if (i)
+			queue_work(coll_unpin_wq, &parts[i].work);
+	}
+	coll_stream_work(&parts[0].work);
+	for (i = 1; i < nr; i++)
+		flush_work(&parts[i].work);
+	return max_t(u64, ktime_get_ns() - start, 1);
+}
+
+/* Do stores past the caches win by more than what measuring is unsure of? */
+static bool coll_stream_wins(struct coll_stream_part *parts, u32 nr, float *v, size_t bytes)
+{
+	u64 plain = U64_MAX, past = U64_MAX;
+	int run;
+
+	for (run = 0; run < COLL_STREAM_RUNS; run++) {
+		plain = min(plain, coll_stream_time(parts, nr, v, bytes, false));
+		past = min(past, coll_stream_time(parts, nr, v, bytes, true));
+	}
+	return past < plain - plain / 16;
+}
+
+/* The least size from which on they always win; beyond what is tried, they do. */
+static u64 coll_stream_measure(struct coll_stream_part *parts, u32 nr, float *v)
+{
+	size_t bytes = COLL_STREAM_MOST;
+	u64 from = 2 * COLL_STREAM_MOST;
+
+	while (bytes >= COLL_STREAM_LEAST && coll_stream_wins(parts, nr, v, bytes)) {
+		from = bytes;
+		bytes /= 2;
+	}
+	return from;
+}
+
+void coll_stream_init(void)
+{
+	u32 nr = min(num_online_cpus(), COLL_SLICE_PARTS), i;
+	struct coll_stream_part *parts;
+	struct coll_reducer r;
+	float *v;
+
+	coll_stream_bytes = stream_from ?: 2 * COLL_STREAM_MOST;
+	if (stream_from)
+		return;
+	parts = kcalloc(nr, sizeof(*parts), GFP_KERNEL);
+	v = kvmalloc(COLL_STREAM_MOST, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+	if (!parts || !v)
+		goto out;
+	coll_reducer_setup(&r, COLL_OP_MAX, COLL_F32, false);
+	for (i = 0; i < nr; i++) {
+		INIT_WORK(&parts[i].work, coll_stream_work);
+		parts[i].r = &r;
+	}
+	coll_stream_fill(v, COLL_STREAM_MOST);
+	coll_stream_bytes = coll_stream_measure(parts, nr, v);
+	pr_info("coll: stores go past the caches from %llu KiB on\n",
+		coll_stream_bytes >> 10);
+out:
+	kvfree(v);
+	kfree(parts);
+}
+
+u64 coll_stream_from(void)
+{
+	return coll_stream_bytes;
+}

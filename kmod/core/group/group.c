@@ -1,0 +1,635 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/bitmap.h>
+#include <linux/cred.h>
+#include <linux/hashtable.h>
+#include <linux/idr.h>
+#include <linux/jhash.h>
+#include <linux/limits.h>
+#include <linux/memcontrol.h>
+#include <linux/minmax.h>
+#include <linux/nospec.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/utsname.h>
+
+#include "../exec/exec.h"
+#include "group.h"
+#include "../limits.h"
+#include "link.h"
+#include "member.h"
+#include "../p2p/msg.h"
+#include "../op/op.h"
+#include "../plan/select.h"
+#include "../tensor/tensor.h"
+#include "../trace.h"
+
+/*
+ * Protects coll_groups and coll_groups_by_key, and makes joining and leaving one at a time.
+ * All users take it: nothing is allocated under it.
+ */
+static DEFINE_MUTEX(coll_groups_lock);
+static LIST_HEAD(coll_groups);
+static DEFINE_HASHTABLE(coll_groups_by_key, 10);
+static DEFINE_IDA(coll_group_ids);
+
+struct workqueue_struct *coll_alarm_wq;
+struct workqueue_struct *coll_unpin_wq;
+
+int coll_group_init(void)
+{
+	coll_alarm_wq = alloc_workqueue("coll_alarm", WQ_UNBOUND, 0);
+	if (!coll_alarm_wq)
+		return -ENOMEM;
+	coll_unpin_wq = alloc_workqueue("coll_unpin", WQ_UNBOUND, 0);
+	if (!coll_unpin_wq || coll_user_init()) {
+		if (coll_unpin_wq)
+			destroy_workqueue(coll_unpin_wq);
+		destroy_workqueue(coll_alarm_wq);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/*
+ * No file is open: but a worker may still have to put the last reference of a group, which
+ * then has to be reaped. A user is freed after its last group.
+ */
+void coll_group_exit(void)
+{
+	flush_workqueue(coll_alarm_wq);
+	coll_user_exit();
+	destroy_workqueue(coll_unpin_wq);
+	destroy_workqueue(coll_alarm_wq);
+	ida_destroy(&coll_group_ids);
+}
+
+static void coll_group_free(struct coll_group *g)
+{
+	coll_tensors_free(g);
+	ida_free(&coll_group_ids, g->id);
+	coll_select_free(g);
+	coll_op_discard(g->spare);
+	coll_plans_free(g);
+	coll_msgs_free(g);
+	kvfree(g->links);
+	kvfree(g->turns);
+	kvfree(g->local_left);
+	kvfree(g->members);
+	kvfree(g->local_rank);
+	kvfree(g->node_of);
+	mem_cgroup_put(g->memcg);
+	if (g->user) {
+		atomic_dec(&g->user->groups);
+		coll_user_put(g->user);
+	}
+	kfree_sensitive(g);
+}
+
+static void coll_group_stalled(struct work_struct *work)
+{
+	struct coll_group *g = container_of(to_delayed_work(work),
+					    struct coll_group, stall);
+	const struct coll_op *op;
+	bool announce = false;
+	bool again;
+
+	spin_lock(&g->lock);
+	op = coll_op_oldest(g);
+	again = op && !g->error;
+	if (again && op->seq == g->stall_seq && g->announced_seq != g->stall_seq) {
+		g->announced_sig = op->sig;
+		WRITE_ONCE(g->announced_seq, op->seq);
+		announce = true;
+	}
+	if (again)
+		g->stall_seq = op->seq;
+	spin_unlock(&g->lock);
+	if (announce)
+		coll_links_call(g);
+	if (again)
+		coll_group_watch(g);
+}
+
+void coll_group_watch(struct coll_group *g)
+{
+	queue_delayed_work(coll_alarm_wq, &g->stall, msecs_to_jiffies(COLL_STALL_MS));
+}
+
+static struct coll_link *coll_group_nth_link(const struct coll_group *g, u32 i)
+{
+	return i < g->nr_links * g->nr_nodes ? g->links[i] : NULL;
+}
+
+/* Is there a link that must not be closed yet? */
+static bool coll_group_lingers(const struct coll_group *g, bool hard)
+{
+	struct coll_link *link;
+	u32 i;
+
+	for (i = 0; i < g->nr_links * g->nr_nodes; i++) {
+		link = coll_group_nth_link(g, i);
+		if (link && link->ops->lingers(link, hard))
+			return true;
+	}
+	return false;
+}
+
+static void coll_group_flush_links(const struct coll_group *g)
+{
+	struct coll_link *link;
+	u32 i;
+
+	for (i = 0; i < g->nr_links * g->nr_nodes; i++) {
+		link = coll_group_nth_link(g, i);
+		if (link)
+			link->ops->flush(link);
+	}
+}
+
+/*
+ * A peer may take as long as dead_after. Many groups of one user may wait for theirs, so
+ * none holds a worker meanwhile.
+ */
+static void coll_group_reap(struct work_struct *work)
+{
+	struct coll_group *g = container_of(to_delayed_work(work), struct coll_group, reap);
+	struct coll_link *link;
+	bool hard;
+	u32 i;
+
+	/* Peers may still need what was sent before an orderly end. */
+	hard = g->error && g->cause.kind != COLL_CAUSE_CLOSE;
+	if (!g->reap_delay) {
+		cancel_delayed_work_sync(&g->stall);
+		coll_tensors_quiesce(g);
+		coll_group_flush_links(g);
+	}
+	if (coll_group_lingers(g, hard)) {
+		g->reap_delay = clamp(2 * g->reap_delay, 1UL, (unsigned long)COLL_REAP_DELAY_MOST);
+		queue_delayed_work(g->user->reap_wq, &g->reap, g->reap_delay);
+		return;
+	}
+	for (i = 0; i < g->nr_links * g->nr_nodes; i++) {
+		link = coll_group_nth_link(g, i);
+		if (link)
+			link->ops->close(link, hard);
+	}
+	coll_group_free(g);
+}
+
+static void coll_group_release(struct kref *ref)
+{
+	struct coll_group *g = container_of(ref, struct coll_group, ref);
+
+	g->reaped = jiffies;
+	/* The caller may be a link's work, which the reaper has to wait for. */
+	queue_delayed_work(g->user->reap_wq, &g->reap, 0);
+}
+
+void coll_group_get(struct coll_group *g)
+{
+	kref_get(&g->ref);
+}
+
+void coll_group_put(struct coll_group *g)
+{
+	kref_put(&g->ref, coll_group_release);
+}
+
+/* Every node number is below nr_nodes and in use. Return: local ranks. */
+static int coll_check_nodes(const struct coll_join_args *a)
+{
+	DECLARE_BITMAP(used, COLL_MAX_SIZE) = { };
+	const struct coll_join *j = &a->join;
+	u32 local = 0;
+	u32 i;
+
+	for (i = 0; i < j->size; i++) {
+		if (a->node_of[i] >= j->nr_nodes)
+			return -EINVAL;
+		__set_bit(array_index_nospec(a->node_of[i], j->nr_nodes), used);
+		if (a->node_of[i] == j->node)
+			local++;
+	}
+	return bitmap_full(used, j->nr_nodes) ? local : -EINVAL;
+}
+
+static int coll_check_join(const struct coll_join_args *a)
+{
+	const struct coll_join *j = &a->join;
+
+	if (!j->size || j->size > COLL_MAX_SIZE || j->rank >= j->size)
+		return -EINVAL;
+	if (!j->nr_nodes || j->nr_nodes > j->size || j->node >= j->nr_nodes)
+		return -EINVAL;
+	if (a->node_of[array_index_nospec(j->rank, j->size)] != j->node)
+		return -EINVAL;
+	return coll_check_nodes(a);
+}
+
+static u32 coll_most_local(const struct coll_group *g)
+{
+	u32 node, i, n, most = 0;
+
+	for (node = 0; node < g->nr_nodes; node++) {
+		for (i = 0, n = 0; i < g->size; i++)
+			n += g->node_of[i] == node;
+		most = max(most, n);
+	}
+	return most;
+}
+
+/* What depends on the number of nodes and ranks. */
+static int coll_group_alloc_tables(struct coll_group *g)
+{
+	g->local_rank = kvcalloc(g->nr_local, sizeof(u32), GFP_KERNEL_ACCOUNT);
+	g->members = kvcalloc(g->nr_local, sizeof(*g->members), GFP_KERNEL_ACCOUNT);
+	g->local_left = kvcalloc(g->nr_local, sizeof(*g->local_left), GFP_KERNEL_ACCOUNT);
+	g->turns = kvcalloc(g->nr_local, sizeof(*g->turns), GFP_KERNEL_ACCOUNT);
+	g->links = kvcalloc(g->nr_nodes, COLL_MAX_LINKS * sizeof(*g->links),
+			    GFP_KERNEL_ACCOUNT);
+	g->node_of = kvcalloc(g->size, sizeof(u32), GFP_KERNEL_ACCOUNT);
+	if (!g->local_rank || !g->members || !g->local_left || !g->turns || !g->links ||
+	    !g->node_of)
+		return -ENOMEM;
+	return coll_msgs_init(g);
+}
+
+/* Counted, and with the queues of its user. */
+static int coll_group_set_user(struct coll_group *g, kuid_t uid)
+{
+	struct coll_user *user = coll_user_get(uid);
+
+	if (!user)
+		return -ENOMEM;
+	if (!coll_user_add_group(user)) {
+		coll_user_put(user);
+		return -EMFILE;
+	}
+	g->user = user;
+	return 0;
+}
+
+static struct coll_group *coll_group_alloc(const struct coll_join_args *a, u32 nr_local)
+{
+	const struct coll_join *j = &a->join;
+	struct coll_group *g;
+	u32 i, n = 0;
+	int ret;
+
+	g = kzalloc(sizeof(*g), GFP_KERNEL_ACCOUNT);
+	if (!g)
+		return ERR_PTR(-ENOMEM);
+	INIT_LIST_HEAD(&g->plans);
+	ret = ida_alloc_min(&coll_group_ids, 1, GFP_KERNEL);
+	if (ret < 0) {
+		kfree(g);
+		return ERR_PTR(ret);
+	}
+	g->id = ret;
+	g->memcg = get_mem_cgroup_from_mm(current->mm);
+	g->size = j->size;
+	g->node = j->node;
+	g->nr_nodes = j->nr_nodes;
+	g->nr_local = nr_local;
+	g->stripes.links = 1;
+	ret = coll_group_set_user(g, a->uid) ?: coll_group_alloc_tables(g);
+	if (ret) {
+		coll_group_free(g);
+		return ERR_PTR(ret);
+	}
+	kref_init(&g->ref);
+	spin_lock_init(&g->lock);
+	INIT_LIST_HEAD(&g->ops);
+	INIT_DELAYED_WORK(&g->reap, coll_group_reap);
+	INIT_DELAYED_WORK(&g->stall, coll_group_stalled);
+	memcpy(g->key, j->key, sizeof(g->key));
+	g->uid = a->uid;
+	g->epoch = j->epoch;
+	memcpy(g->node_of, a->node_of, array_size(g->size, sizeof(u32)));
+	for (i = 0; i < g->size; i++)
+		if (g->node_of[i] == g->node)
+			g->local_rank[n++] = i;
+	g->most_local = coll_most_local(g);
+	g->remote_left.seq = U64_MAX;
+	strscpy(g->host, utsname()->nodename, sizeof(g->host));
+	ret = j->flags & COLL_JOIN_NAMED ? coll_tensors_init(g) : 0;
+	if (ret) {
+		coll_group_free(g);
+		return ERR_PTR(ret);
+	}
+	return g;
+}
+
+/* A group of the same name is there: is it the one that is meant? */
+static int coll_group_fits(const struct coll_group *g,
+			   const struct coll_join_args *a)
+{
+	const struct coll_join *j = &a->join;
+
+	if (!uid_eq(g->uid, a->uid))
+		return -EPERM;
+	if (g->size != j->size || g->nr_nodes != j->nr_nodes ||
+	    g->epoch != j->epoch || !g->tensors != !(j->flags & COLL_JOIN_NAMED) ||
+	    memcmp(g->node_of, a->node_of, array_size(g->size, sizeof(u32))))
+		return -EINVAL;
+	if (g->error || g->nr_left || g->remote_left.seq != U64_MAX)
+		return -ESHUTDOWN;
+	return 0;
+}
+
+static u32 coll_group_hash(const u8 *key)
+{
+	return jhash(key, COLL_KEY_SIZE, 0);
+}
+
+/*
+ * Under coll_groups_lock. Return: the group that is meant; NULL: there is none of that
+ * name; an error: there is one, but not for the caller.
+ */
+static struct coll_group *coll_group_find_locked(const struct coll_join_args *a)
+{
+	struct coll_group *g;
+	int ret;
+
+	lockdep_assert_held(&coll_groups_lock);
+	hash_for_each_possible(coll_groups_by_key, g, by_key, coll_group_hash(a->join.key)) {
+		if (g->node != a->join.node || memcmp(g->key, a->join.key, sizeof(g->key)))
+			continue;
+		ret = coll_group_fits(g, a);
+		return ret ? ERR_PTR(ret) : g;
+	}
+	return NULL;
+}
+
+static u32 coll_local_index(const struct coll_group *g, u32 rank)
+{
+	u32 i = 0;
+
+	while (g->local_rank[i] != rank)
+		i++;
+	return i;
+}
+
+/* Under coll_groups_lock. @g: may have been made by the caller, and be known to nobody. */
+static int coll_group_enter_locked(struct coll_group *g, struct coll_member *m,
+				   const struct coll_join_args *a)
+{
+	u32 local = coll_local_index(g, a->join.rank);
+
+	lockdep_assert_held(&coll_groups_lock);
+	if (g->members[local])
+		return -EEXIST;
+	if (!g->nr_joined) {
+		/* born with one reference */
+		list_add_tail(&g->list, &coll_groups);
+		hash_add(coll_groups_by_key, &g->by_key, coll_group_hash(g->key));
+	} else {
+		coll_group_get(g);
+	}
+	m->rank = a->join.rank;
+	m->local = local;
+	spin_lock(&g->lock);
+	g->members[local] = m;
+	g->nr_joined++;
+	spin_unlock(&g->lock);
+	/* pairs with coll_member_group() */
+	smp_store_release(&m->group, g);
+	return 0;
+}
+
+/*
+ * Join the group that is there, or else @made, if the caller has made one. Return:
+ * -ENOENT there is none.
+ */
+static int coll_group_try_join(struct coll_member *m, const struct coll_join_args *a,
+			       struct coll_group **made)
+{
+	struct coll_group *g;
+	int ret;
+
+	mutex_lock(&coll_groups_lock);
+	g = coll_group_find_locked(a);
+	if (!g) {
+		g = *made ?: ERR_PTR(-ENOENT);
+		*made = NULL;
+	}
+	ret = IS_ERR(g) ? PTR_ERR(g) : coll_group_enter_locked(g, m, a);
+	mutex_unlock(&coll_groups_lock);
+	return ret;
+}
+
+int coll_group_join(struct coll_member *m, struct coll_join_args *a)
+{
+	int nr_local = coll_check_join(a), ret;
+	struct coll_group *made = NULL;
+
+	if (nr_local < 0)
+		return nr_local;
+	ret = coll_group_try_join(m, a, &made);
+	if (ret != -ENOENT || a->join.flags & COLL_JOIN_EXISTING)
+		return ret;
+	/* Allocating may take as long as the control group of the caller makes it. */
+	made = coll_group_alloc(a, nr_local);
+	if (IS_ERR(made))
+		return PTR_ERR(made);
+	ret = coll_group_try_join(m, a, &made);
+	if (made)
+		coll_group_free(made);	/* another rank was faster */
+	return ret;
+}
+
+/* The first op that who has posted up to @seq has not; 0: none. Under group->lock. */
+static u64 coll_first_op_beyond(const struct coll_group *g, u64 seq)
+{
+	const struct coll_op *op;
+
+	list_for_each_entry(op, &g->ops, list)
+		if (op->seq > seq)
+			return op->seq;
+	return 0;
+}
+
+/* What is posted already needs a rank that has left: op @beyond. */
+static void coll_group_misses(struct coll_group *g, u32 rank, u32 pid, u64 beyond)
+{
+	struct coll_cause cause;
+
+	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, rank, beyond);
+	cause.pid = pid;
+	coll_group_doom(g, &cause);
+}
+
+void coll_group_left(struct coll_member *m)
+{
+	struct coll_group *g = m->group;
+	u64 beyond;
+
+	spin_lock(&g->lock);
+	if (m->left) {
+		spin_unlock(&g->lock);
+		return;
+	}
+	m->left = true;
+	g->local_left[g->nr_left].rank = m->rank;
+	g->local_left[g->nr_left].seq = m->posted;
+	WRITE_ONCE(g->nr_left, g->nr_left + 1);
+	beyond = coll_first_op_beyond(g, m->posted);
+	spin_unlock(&g->lock);
+
+	coll_msgs_left(g, m->rank);
+	coll_tensors_left(g);
+	if (beyond)
+		coll_group_misses(g, m->rank, m->tgid, beyond);
+	else
+		coll_links_call(g);	/* BYE */
+}
+
+void coll_group_leave(struct coll_member *m)
+{
+	struct coll_group *g = m->group;
+
+	coll_group_left(m);
+	mutex_lock(&coll_groups_lock);
+	spin_lock(&g->lock);
+	g->members[m->local] = NULL;
+	g->nr_joined--;
+	spin_unlock(&g->lock);
+	if (!g->nr_joined) {
+		list_del(&g->list);
+		hash_del(&g->by_key);
+	}
+	mutex_unlock(&coll_groups_lock);
+	coll_group_put(g);
+}
+
+void coll_group_cause(const struct coll_group *g, struct coll_cause *c,
+		      u32 kind, int error, u32 rank, u64 seq)
+{
+	memset(c, 0, sizeof(*c));
+	c->kind = kind;
+	c->error = error;
+	c->rank = rank;
+	c->node = rank < g->size ? g->node_of[rank] : COLL_RANK_NONE;
+	c->seq = seq;
+	if (c->node == g->node)
+		strscpy(c->host, g->host, sizeof(c->host));
+}
+
+/* Fix the result of every posted op; each ends when its last use goes. */
+static void coll_group_end_ops(struct coll_group *g)
+{
+	struct coll_op *op, *next;
+	LIST_HEAD(ending);
+
+	spin_lock(&g->lock);
+	list_for_each_entry(op, &g->ops, list)
+		if (coll_op_end(op, -g->error))
+			list_add_tail(&op->todo, &ending);
+	spin_unlock(&g->lock);
+	list_for_each_entry_safe(op, next, &ending, todo)
+		coll_op_put_use(op);
+}
+
+void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
+{
+	/*
+	 * Ending ops may drop the last reference but ours. If there is none,
+	 * the group is being reaped and a link's last work has found something
+	 * wrong: nobody is left to hear of it.
+	 */
+	if (!kref_get_unless_zero(&g->ref))
+		return;
+	spin_lock(&g->lock);
+	if (g->error) {
+		spin_unlock(&g->lock);
+		coll_group_put(g);
+		return;
+	}
+	g->cause = *cause;
+	WRITE_ONCE(g->error, cause->error);
+	spin_unlock(&g->lock);
+
+	trace_coll_abort(g->id, cause->seq, cause->kind, cause->error, cause->rank);
+	coll_links_call(g);	/* ABORT goes first, our own ops after */
+	coll_group_end_ops(g);
+	coll_msgs_fail(g);
+	coll_tensors_fail(g);
+	coll_group_put(g);
+}
+
+void coll_group_check_doom(struct coll_group *g)
+{
+	struct coll_cause cause;
+	struct coll_op *op;
+	bool due;
+
+	spin_lock(&g->lock);
+	op = list_first_entry_or_null(&g->ops, struct coll_op, list);
+	due = g->doom.kind && !g->error && (!op || op->seq >= g->doom.seq);
+	if (due)
+		cause = g->doom;
+	spin_unlock(&g->lock);
+	if (due)
+		coll_group_fail(g, &cause);
+}
+
+void coll_group_doom_locked(struct coll_group *g, const struct coll_cause *cause)
+{
+	lockdep_assert_held(&g->lock);
+	if (!g->doom.kind || cause->seq < g->doom.seq)
+		g->doom = *cause;
+}
+
+void coll_group_doom(struct coll_group *g, const struct coll_cause *cause)
+{
+	spin_lock(&g->lock);
+	coll_group_doom_locked(g, cause);
+	spin_unlock(&g->lock);
+	coll_group_check_doom(g);
+}
+
+void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq)
+{
+	u64 beyond;
+
+	spin_lock(&g->lock);
+	if (seq < g->remote_left.seq) {
+		g->remote_left.rank = rank;
+		g->remote_left.seq = seq;
+	}
+	beyond = coll_first_op_beyond(g, seq);
+	spin_unlock(&g->lock);
+	coll_msgs_left(g, rank);
+	coll_tensors_left(g);
+	if (beyond)
+		coll_group_misses(g, rank, 0, beyond);
+}
+
+int coll_groups_for_each(int (*fn)(struct coll_group *g, void *arg), void *arg)
+{
+	struct coll_group *g;
+	int ret = 0;
+
+	mutex_lock(&coll_groups_lock);
+	list_for_each_entry(g, &coll_groups, list) {
+		ret = fn(g, arg);
+		if (ret)
+			break;
+	}
+	mutex_unlock(&coll_groups_lock);
+	return ret;
+}
+
+void coll_group_note_memlock(struct coll_group *g, u64 wanted)
+{
+	bool first;
+
+	spin_lock(&g->lock);
+	first = !g->memlock_wanted;
+	g->memlock_wanted = max(g->memlock_wanted, wanted);
+	spin_unlock(&g->lock);
+	if (first)
+		pr_info_ratelimited("coll: group %u: RLIMIT_MEMLOCK is too low to pin buffers whole, %llu bytes would do\n",
+				    g->id, wanted);
+}

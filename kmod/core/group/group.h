@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Groups: the ranks of one communicator on one node, and their agent.
+ *
+ * Who owns what
+ *   file -> member -> group -> links -> conn (shared) -> streams (sockets)
+ *                     group -> ops -> requests (one per posted member)
+ *                     group -> messages -> requests (see msg.h)
+ * A member holds a reference to its group from join to the release of its file.
+ * An op holds one from its first post to its end, and so does a message. The last reference queues the
+ * reaping work, which may sleep for the links' work.
+ *
+ * Teardown, in this order
+ *   1. the member leaves: an op that it will never post, but others have posted,
+ *      fails the group; else they are told its last op (BYE). Had it ops of its
+ *      own pending, coll_member_gone() has failed the group before.
+ *   2. every op ends: its users drop to zero, pages are unpinned, requests are
+ *      completed, once each
+ *   3. last reference: callbacks are taken off the sockets, link works are
+ *      cancelled, sockets put, memory freed
+ *
+ * Lock order, outermost first
+ *   member->setup      setup verbs of one file
+ *   coll_groups_lock   the list of groups; joins
+ *   conn->lock         the work of a connection, or who attends; its streams and channels
+ *   socket lock        held by tcp_read_sock() around our receive actor
+ *   mmap_lock          of a window's address space
+ *   group->lock        everything marked so below; a spinlock, never held
+ *                      across a sweep, a callback to front or a socket call
+ * Socket callbacks (softirq) take sk_callback_lock, and queue work or wake who attends:
+ * conn->watch_lock, and the lock of his wait queue. Likewise ubufs, from conn->ubuf_lock.
+ */
+#ifndef COLL_CORE_GROUP_H
+#define COLL_CORE_GROUP_H
+
+#include <linux/atomic.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/uidgid.h>
+#include <linux/workqueue.h>
+
+#include <linux/coll.h>
+
+#include "../plan/stripe.h"
+#include "../op/turn.h"
+#include "../user.h"
+
+struct coll_link;
+struct coll_member;
+struct coll_msgs;
+struct coll_op;
+struct coll_table;
+struct coll_tensors;
+
+/**
+ * struct coll_left - a rank that has gone without harm
+ * @rank: who
+ * @seq: last op it takes part in
+ */
+struct coll_left {
+	u32 rank;
+	u64 seq;
+};
+
+/**
+ * struct coll_group - see the top of this file
+ * @ref: members, ops, and those who look
+ * @list: in coll_groups, while any member is there; coll_groups_lock
+ * @by_key: likewise, in coll_groups_by_key
+ * @id: number for netlink and traces; unique while the group lives
+ * @key: of the communicator
+ * @uid: owner; others may not join
+ * @user: what all groups of @uid share, referenced; the work of this group is on its queues
+ * @size: ranks
+ * @node: this node
+ * @nr_nodes: nodes
+ * @epoch: incarnation
+ * @nr_local: ranks of this node
+ * @most_local: ranks of the node that has most
+ * @memcg: of who joined first: schedules and scratch are charged to it, whoever makes them
+ * @node_of: node of each rank
+ * @local_rank: rank of each local index, ascending
+ * @host: host name, for causes
+ * @lock: protects all below up to @nr_links
+ * @members: by local index; NULL: not joined, or left
+ * @nr_joined: members there are
+ * @error: 0, or the sticky positive errno; may be read without the lock
+ * @cause: why
+ * @doom: a failure that waits for the ops before its ->seq to end; ->kind 0: none
+ * @ops: posted and not ended, by seq
+ * @spare: memory of an ended op, for the next one; NULL: none
+ * @nr_running: of these, started; read without the lock, too
+ * @running_bytes: lengths of their vectors
+ * @running_memory: kernel memory that they keep
+ * @nr_shared: of these, open to all who help; read without the lock, too
+ * @plans: plans of ended ops, last used first
+ * @nr_plans: how many
+ * @advancing: somebody is starting ops; see coll_group_advance()
+ * @completing: somebody is completing ended ops, in order
+ * @started: ops started
+ * @ended: ops ended
+ * @ended_well: of these, with 0
+ * @bytes: payload of ended ops
+ * @work_ns: nanoseconds of workers; see account.h
+ * @call_ns: nanoseconds of its ranks in system calls and progress threads
+ * @remote_left: the remote rank that left earliest
+ * @local_left: local ranks that left, in that order; the first @nr_left
+ * @nr_left: how many
+ * @turns: of each local rank, by local index; see turn.h
+ * @memlock_wanted: see struct coll_status
+ * @msgs: send, recv and sendrecv: their state
+ * @tensors: named collectives; NULL: it has numbered ones. Set before anybody knows the group.
+ * @tables: what COLL_ALG_AUTO means, by collective; NULL: what it always does
+ * @stall: looks now and then whether the oldest running op is still the same one
+ * @stall_seq: the op it saw last; its own
+ * @announced_seq: op that the peers are told of, for it takes long
+ * @announced_sig: its signature
+ * @stripes: see coll_group_stripe()
+ * @links: by number and node; each is set once, under the lock, with release, and
+ *	freed by the reaper only
+ * @nr_links: to a node, at most; grows, under the lock, and may be read without
+ * @reap: last step of teardown; queues itself while links linger, and holds no worker
+ * @reap_delay: jiffies until it looks again; 0: it has not looked yet
+ * @reaped: jiffies when the last reference went: all waiting for links counts from there
+ */
+struct coll_group {
+	struct kref ref;
+	struct list_head list;
+	struct hlist_node by_key;
+	u32 id;
+	u8 key[COLL_KEY_SIZE];
+	kuid_t uid;
+	struct coll_user *user;
+	u32 size;
+	u32 node;
+	u32 nr_nodes;
+	u32 epoch;
+	u32 nr_local;
+	u32 most_local;
+	struct mem_cgroup *memcg;
+	u32 *node_of;
+	u32 *local_rank;
+	char host[COLL_HOST_SIZE];
+
+	spinlock_t lock;
+	struct coll_member **members;
+	u32 nr_joined;
+	int error;
+	struct coll_cause cause;
+	struct coll_cause doom;
+	struct list_head ops;
+	struct coll_op *spare;
+	u32 nr_running;
+	u64 running_bytes;
+	u64 running_memory;
+	u32 nr_shared;
+	struct list_head plans;
+	u32 nr_plans;
+	bool advancing;
+	bool completing;
+	u64 started;
+	u64 ended;
+	u64 ended_well;
+	u64 bytes;
+	atomic64_t work_ns;
+	atomic64_t call_ns;
+	struct coll_left remote_left;
+	struct coll_left *local_left;
+	u32 nr_left;
+	struct coll_turn *turns;
+	u64 memlock_wanted;
+	struct coll_msgs *msgs;
+	struct coll_tensors *tensors;
+	struct coll_table *tables[COLL_NR_COLLECTIVES];
+	struct delayed_work stall;
+	u64 stall_seq;
+	u64 announced_seq;
+	u64 announced_sig;
+	struct coll_stripes stripes;
+	struct coll_link **links;
+	u32 nr_links;
+
+	struct delayed_work reap;
+	unsigned long reap_delay;
+	unsigned long reaped;
+};
+
+/**
+ * struct coll_join_args - a join, checked and copied from user space
+ * @join: the command
+ * @node_of: node of each rank
+ * @uid: of the caller
+ */
+struct coll_join_args {
+	struct coll_join join;
+	u32 *node_of;
+	kuid_t uid;
+};
+
+/*
+ * For all users: deadlines and failures. Its work items take no lock that a user can hold
+ * for long: no socket lock, no mmap lock, no conn->lock. Whatever may take one is queued
+ * on group->user->wq.
+ */
+extern struct workqueue_struct *coll_alarm_wq;
+/* For all users: unpins buffers that nobody uses any more. */
+extern struct workqueue_struct *coll_unpin_wq;
+
+int coll_group_init(void);
+void coll_group_exit(void);
+
+/**
+ * coll_group_join() - put a member into its group, which is made if need be
+ * @m: member without a group
+ * @args: see there
+ *
+ * Return: 0 and m->group, m->rank, m->local set; or as COLL_IOC_JOIN.
+ */
+int coll_group_join(struct coll_member *m, struct coll_join_args *args);
+
+/**
+ * coll_group_left() - a rank will post no more ops
+ * @m: member with a group and nothing pending
+ *
+ * Whoever needs it in a later op hears EHOSTDOWN, with which the communicator fails; ops up
+ * to its last one go on. Messages that wait for it end with that, and nothing else does.
+ * Only the first call counts.
+ */
+void coll_group_left(struct coll_member *m);
+
+/**
+ * coll_group_leave() - a member goes, its file is being released
+ * @m: member with a group
+ *
+ * Drops the member's reference. No request of it is pending any more.
+ */
+void coll_group_leave(struct coll_member *m);
+
+void coll_group_get(struct coll_group *g);
+void coll_group_put(struct coll_group *g);
+
+/**
+ * coll_group_fail() - end the communicator
+ * @g: group
+ * @cause: why; ->error positive
+ *
+ * The first call wins, later ones do nothing. Every posted op ends with
+ * -cause->error, as soon as its pages are free. Process context.
+ */
+void coll_group_fail(struct coll_group *g, const struct coll_cause *cause);
+
+/**
+ * coll_group_doom() - end the communicator at an op that can never be
+ * @g: group
+ * @cause: why; ->seq is that op, ->error positive
+ *
+ * A rank has left after its last op. Ops before @cause->seq have all they need
+ * and may end well; with the last of them the group fails. Process context.
+ */
+void coll_group_doom(struct coll_group *g, const struct coll_cause *cause);
+
+/* As coll_group_doom(), under group->lock; coll_group_check_doom() is to follow without. */
+void coll_group_doom_locked(struct coll_group *g, const struct coll_cause *cause);
+
+/* An op has ended: is a failure due that waited for it? Process context. */
+void coll_group_check_doom(struct coll_group *g);
+
+/**
+ * coll_group_cause() - fill in a cause that arises on this node
+ * @g: group
+ * @c: result, all of it
+ * @kind: enum coll_cause_kind
+ * @error: positive errno
+ * @rank: rank or COLL_RANK_NONE; its node is filled in
+ * @seq: op or 0
+ */
+void coll_group_cause(const struct coll_group *g, struct coll_cause *c,
+		      u32 kind, int error, u32 rank, u64 seq);
+
+/**
+ * coll_group_remote_bye() - a rank of another node leaves after op @seq
+ *
+ * As coll_group_left(), of a rank of another node.
+ */
+void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq);
+
+/**
+ * coll_group_watch() - an op that needs other nodes has started
+ *
+ * If it takes long, the peers are told its signature: ranks that wait for each
+ * other because they disagree find out, whatever their schedules say.
+ */
+void coll_group_watch(struct coll_group *g);
+
+/* Walk all groups under coll_groups_lock; stops when @fn returns non-zero. */
+int coll_groups_for_each(int (*fn)(struct coll_group *g, void *arg), void *arg);
+
+/* Bytes of locked memory an op lacked; kept for status, said once in the log. */
+void coll_group_note_memlock(struct coll_group *g, u64 wanted);
+
+#endif /* COLL_CORE_GROUP_H */

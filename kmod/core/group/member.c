@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/nospec.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+
+#include "../mem/area.h"
+#include "group.h"
+#include "../limits.h"
+#include "member.h"
+
+struct coll_member *coll_member_open(void)
+{
+	struct coll_member *m;
+
+	if (!current->mm)
+		return ERR_PTR(-EINVAL);
+	m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+	if (!m)
+		return ERR_PTR(-ENOMEM);
+	m->ml.cred = get_current_cred();
+	m->ml.mm = current->mm;
+	mmgrab(m->ml.mm);
+	m->ml.unlimited = capable(CAP_IPC_LOCK);
+	m->owner = get_task_struct(current->group_leader);
+	m->tgid = current->tgid;
+	mutex_init(&m->setup);
+	coll_pins_init(&m->pins);
+	coll_slots_init(&m->slots);
+	INIT_LIST_HEAD(&m->tensors.done);
+	init_waitqueue_head(&m->tensors.wq);
+	xa_init_flags(&m->bufs, XA_FLAGS_ALLOC1);
+	return m;
+}
+
+void coll_member_release(struct coll_member *m)
+{
+	struct coll_buf *buf;
+	unsigned long id;
+
+	if (m->group)
+		coll_group_leave(m);
+	coll_pins_release(&m->pins);
+	coll_slots_release(&m->slots);
+	xa_for_each(&m->bufs, id, buf)
+		coll_buf_put(buf);
+	xa_destroy(&m->bufs);
+	mmdrop(m->ml.mm);
+	put_cred(m->ml.cred);
+	put_task_struct(m->owner);
+	kfree(m);
+}
+
+bool coll_member_is_owner(const struct coll_member *m)
+{
+	return current->mm == m->ml.mm;
+}
+
+/*
+ * How the process of a member ends: wait status as the shell would say. It does not matter
+ * which of its threads, or who else, has seen that.
+ */
+static void coll_exit_status(const struct coll_member *m, u32 kind, struct coll_cause *cause)
+{
+	const struct signal_struct *sig = m->owner->signal;
+	int code = 0;
+
+	/* group_exit_code alone may also be the signal that stops a job. */
+	if (READ_ONCE(sig->flags) & SIGNAL_GROUP_EXIT)
+		code = READ_ONCE(sig->group_exit_code);
+	else if (kind == COLL_CAUSE_EXIT && READ_ONCE(m->owner->flags) & PF_EXITING)
+		code = READ_ONCE(m->owner->exit_code);
+
+	cause->signal = code & 0x7f;
+	cause->code = (code >> 8) & 0xff;
+}
+
+bool coll_member_busy(struct coll_member *m)
+{
+	struct coll_group *g = coll_member_group(m);
+	bool busy;
+
+	if (!g)
+		return false;
+	spin_lock(&g->lock);
+	busy = coll_member_inflight(m);
+	spin_unlock(&g->lock);
+	return busy;
+}
+
+void coll_member_gone(struct coll_member *m, u32 kind)
+{
+	struct coll_group *g = coll_member_group(m);
+	struct coll_cause cause;
+	bool pending;
+
+	if (!g || test_bit(0, &m->gone))
+		return;
+	spin_lock(&g->lock);
+	pending = coll_member_inflight(m);
+	coll_group_cause(g, &cause, kind, EHOSTDOWN, m->rank,
+			 m->posted != m->completed ? m->completed + 1 : m->posted);
+	spin_unlock(&g->lock);
+	cause.pid = m->tgid;
+	coll_exit_status(m, kind, &cause);
+
+	/* An orderly end after the last op is news for later ops only. */
+	if (!pending && !cause.signal && !cause.code) {
+		if (kind == COLL_CAUSE_EXIT)
+			coll_group_left(m);
+		return;
+	}
+	if (test_and_set_bit(0, &m->gone))
+		return;
+	coll_group_fail(g, &cause);
+}
+
+int coll_member_register(struct coll_member *m, struct coll_register *r)
+{
+	const struct coll_area area = coll_area_range(r->addr, r->len);
+	struct coll_buf *buf;
+	u32 id;
+	int ret;
+
+	if (r->flags & ~COLL_REG_WRITE)
+		return -EINVAL;
+	buf = coll_pins_pin(m, &area, r->flags & COLL_REG_WRITE);
+	if (IS_ERR(buf))
+		return buf == ERR_PTR(-EDQUOT) ? -ENOMEM : PTR_ERR(buf);
+	ret = xa_alloc(&m->bufs, &id, buf, XA_LIMIT(1, COLL_MAX_BUFFERS),
+		       GFP_KERNEL_ACCOUNT);
+	if (ret) {
+		coll_buf_put(buf);
+		return ret == -EBUSY ? -ENOSPC : ret;
+	}
+	m->pinned += buf->nr_pages * PAGE_SIZE;
+	r->id = id;
+	return 0;
+}
+
+int coll_member_unregister(struct coll_member *m, u32 id)
+{
+	struct coll_buf *buf;
+
+	if (!id || id > COLL_MAX_BUFFERS)
+		return -ENOENT;
+	id = array_index_nospec(id, COLL_MAX_BUFFERS + 1);
+	buf = xa_erase(&m->bufs, id);
+	if (!buf)
+		return -ENOENT;
+	m->pinned -= buf->nr_pages * PAGE_SIZE;
+	coll_buf_put(buf);
+	return 0;
+}
+
+int coll_member_vec(struct coll_member *m, u32 id, u64 addr, u64 len,
+		    bool write, struct coll_vec *v)
+{
+	struct coll_buf *buf;
+
+	if (!id || id > COLL_MAX_BUFFERS)
+		return -ENOENT;
+	id = array_index_nospec(id, COLL_MAX_BUFFERS + 1);
+	xa_lock(&m->bufs);
+	buf = xa_load(&m->bufs, id);
+	if (buf)
+		coll_buf_get(buf);
+	xa_unlock(&m->bufs);
+	if (!buf)
+		return -ENOENT;
+	if (addr < buf->addr || len > buf->len ||
+	    addr - buf->addr > buf->len - len || (write && !buf->write)) {
+		coll_buf_put(buf);
+		return -EFAULT;
+	}
+	v->buf = buf;
+	v->start = addr - buf->addr;
+	return 0;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Members: one open file, one rank. */
+#ifndef COLL_CORE_MEMBER_H
+#define COLL_CORE_MEMBER_H
+
+#include <linux/atomic.h>
+#include <linux/mutex.h>
+#include <linux/rbtree.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
+
+#include <linux/coll.h>
+
+#include "../mem/buf.h"
+#include "../mem/pins.h"
+#include "../mem/slot.h"
+
+struct coll_group;
+struct coll_op;
+struct coll_tensor_req;
+struct task_struct;
+
+/**
+ * struct coll_member_tensors - named collectives of a member; group->lock
+ * @waiting: posted and not started
+ * @join: while it has joined, and not all have: what tells it. Counts in @waiting.
+ * @open: posted, and their buffers are in use; stand-ins, too
+ * @kept: posted and not collected
+ * @done: those that are to be collected
+ * @nr_done: how many
+ * @wq: who collects sleeps here
+ */
+struct coll_member_tensors {
+	u32 waiting;
+	struct coll_tensor_req *join;
+	u32 open;
+	u32 kept;
+	struct list_head done;
+	u32 nr_done;
+	wait_queue_head_t wq;
+};
+
+/**
+ * struct coll_member - an open file of /dev/coll
+ * @ml: credentials and address space it was opened with
+ * @owner: leader of the process that opened it, as it was then; with a reference
+ * @tgid: that process, in the initial pid namespace
+ * @setup: serializes setup verbs
+ * @group: NULL until joined; set once under @setup, read with
+ *	smp_load_acquire() by coll_member_group(). The member's reference.
+ * @rank: valid with @group
+ * @local: index among the node's ranks
+ * @posted: ops posted; group->lock
+ * @completed: of these, ended; group->lock
+ * @last: the op posted last, if it has not ended; group->lock
+ * @bytes: payload of those that ended well; group->lock
+ * @call_ns: nanoseconds in its system calls and its progress thread; see account.h
+ * @talking: messages posted that are not over; group->lock
+ * @messages: messages posted; group->lock
+ * @handles: of these, those in flight that have a handle, by that; group->lock
+ * @tensors: named collectives
+ * @pins: plain buffers that stay pinned
+ * @slots: room for small vectors
+ * @no_turns: blocking calls until one may let others have its CPU without falling asleep. A
+ *	hint, which its threads change by READ_ONCE() and WRITE_ONCE().
+ * @bufs: registered buffers by id; its own lock
+ * @pinned: bytes they pin; @setup
+ * @left: has been entered in group->local_left; group->lock
+ * @gone: the process has been seen dead; only the first who sees it reports
+ */
+struct coll_member {
+	struct coll_memlock ml;
+	struct task_struct *owner;
+	pid_t tgid;
+	struct mutex setup;
+	struct coll_group *group;
+	u32 rank;
+	u32 local;
+	u64 posted;
+	u64 completed;
+	struct coll_op *last;
+	u64 bytes;
+	atomic64_t call_ns;
+	u32 talking;
+	u64 messages;
+	struct rb_root handles;
+	struct coll_member_tensors tensors;
+	struct coll_pins pins;
+	struct coll_slots slots;
+	u32 no_turns;
+	struct xarray bufs;
+	u64 pinned;
+	bool left;
+	unsigned long gone;
+};
+
+/**
+ * coll_member_open() - a member for the calling process
+ *
+ * Return: the member, owned by the file; -ENOMEM, -EINVAL for a kernel thread.
+ */
+struct coll_member *coll_member_open(void);
+
+/**
+ * coll_member_release() - the file goes; nothing of it is in flight
+ *
+ * Leaves the group and frees everything. Sleeps.
+ */
+void coll_member_release(struct coll_member *m);
+
+/* The group joined, or NULL. Stays valid while the file is open. */
+static inline struct coll_group *coll_member_group(struct coll_member *m)
+{
+	/* pairs with the store in coll_group_join() */
+	return smp_load_acquire(&m->group);
+}
+
+/* Commands in flight. Under group->lock. */
+static inline u64 coll_member_inflight(const struct coll_member *m)
+{
+	return m->posted - m->completed + m->talking + m->tensors.waiting;
+}
+
+/* Has it any command in flight? */
+bool coll_member_busy(struct coll_member *m);
+
+/**
+ * coll_member_is_owner() - may the current task act through this file?
+ *
+ * Only the address space that opened it may: a forked child or the receiver of
+ * a passed fd may not. Not a matter of capabilities, so fit for SQPOLL.
+ */
+bool coll_member_is_owner(const struct coll_member *m);
+
+/**
+ * coll_member_gone() - the process of this member is ending, or has cut it off
+ * @m: member
+ * @kind: COLL_CAUSE_EXIT, _CLOSE or _CANCEL
+ *
+ * If an op or a message of it is pending, or it ends by a signal or with a non-zero status,
+ * the group fails at once. Otherwise, with COLL_CAUSE_EXIT, it has left after its
+ * last op. Any process context. May be called often; only the first call counts.
+ * Front calls it from one place, kmod/front/end.c, and when a command is refused.
+ */
+void coll_member_gone(struct coll_member *m, u32 kind);
+
+/* Registered buffers: see COLL_IOC_REGISTER and COLL_IOC_UNREGISTER. */
+int coll_member_register(struct coll_member *m, struct coll_register *r);
+int coll_member_unregister(struct coll_member *m, u32 id);
+
+/**
+ * coll_member_vec() - a vector in a registered buffer
+ * @m: member
+ * @id: from the user
+ * @addr: first byte
+ * @len: bytes, not 0
+ * @write: will be written
+ * @v: result; the buffer is referenced
+ *
+ * Return: 0, -ENOENT, -EFAULT not inside, or not registered for writing.
+ */
+int coll_member_vec(struct coll_member *m, u32 id, u64 addr, u64 len,
+		    bool write, struct coll_vec *v);
+
+#endif /* COLL_CORE_MEMBER_H */

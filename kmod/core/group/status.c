@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/string.h>
+
+#include "group.h"
+#include "link.h"
+#include "member.h"
+#include "../p2p/msg.h"
+#include "../op/op.h"
+#include "status.h"
+
+u32 coll_group_state(struct coll_group *g)
+{
+	u32 links, ready;
+
+	if (READ_ONCE(g->error))
+		return COLL_STATE_FAILED;
+	/* Which links there must be is user space's choice, but not none. */
+	links = coll_links_count(g, &ready);
+	if (READ_ONCE(g->nr_joined) != g->nr_local || ready != links ||
+	    (g->nr_nodes > 1 && !links))
+		return COLL_STATE_JOINING;
+	return COLL_STATE_READY;
+}
+
+/* Who keeps the oldest op waiting? Under group->lock. */
+static void coll_status_late(struct coll_group *g, struct coll_status *s)
+{
+	const struct coll_op *op;
+	u32 i;
+
+	op = list_first_entry_or_null(&g->ops, struct coll_op, list);
+	if (!op)
+		return;
+	for (i = 0; i < g->nr_local; i++) {
+		const struct coll_member *m = g->members[i];
+
+		if (m && m->posted >= op->seq)
+			continue;
+		if (!s->nr_late++)
+			s->late_rank = g->local_rank[i];
+	}
+}
+
+void coll_member_status(struct coll_member *m, struct coll_status *s)
+{
+	struct coll_group *g = coll_member_group(m);
+
+	memset(s, 0, sizeof(*s));
+	s->late_rank = COLL_RANK_NONE;
+	s->pinned = READ_ONCE(m->pinned);
+	if (!g)
+		return;
+	s->state = coll_group_state(g);
+	s->rank = m->rank;
+	s->size = g->size;
+	s->node = g->node;
+	s->nr_nodes = g->nr_nodes;
+	s->nr_local = g->nr_local;
+	coll_links_count(g, &s->nr_links);
+	spin_lock(&g->lock);
+	s->nr_joined = g->nr_joined;
+	s->posted = m->posted;
+	s->completed = m->completed;
+	s->messages = m->messages;
+	s->match_steps = coll_msgs_steps(m);
+	s->memlock_wanted = g->memlock_wanted;
+	s->cause = g->cause;
+	coll_status_late(g, s);
+	spin_unlock(&g->lock);
+}

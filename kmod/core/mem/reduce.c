@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/ktime.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/printk.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#ifdef CONFIG_X86_64
+#include <asm/cpufeature.h>
+#endif
+
+#include "../../compat.h"
+#include "../../pure/optable.h"
+#include "../limits.h"
+#include "reduce.h"
+
+/* Set once at load, read only after; for copies: NULL is memcpy(). */
+static const struct coll_simd *coll_isa = &coll_simd_scalar;
+static const struct coll_simd *coll_copy_isa;
+
+static const struct coll_simd *const coll_isas[] = {
+#ifdef CONFIG_X86_64
+	&coll_simd_avx512,
+	&coll_simd_avx2,
+	&coll_simd_sse2,
+#endif
+	&coll_simd_scalar,
+};
+
+static bool coll_cpu_has(const struct coll_simd *isa)
+{
+#ifdef CONFIG_X86_64
+	/* User-mode Linux knows its host's CPU by name, not by OSXSAVE. */
+	bool wide = IS_ENABLED(CONFIG_UML) || boot_cpu_has(X86_FEATURE_OSXSAVE);
+
+	if (isa == &coll_simd_avx2)
+		return wide && boot_cpu_has(X86_FEATURE_AVX2) &&
+		       boot_cpu_has(X86_FEATURE_F16C);
+	if (isa == &coll_simd_avx512)
+		return wide && boot_cpu_has(X86_FEATURE_AVX512F) &&
+		       boot_cpu_has(X86_FEATURE_AVX512BW) &&
+		       boot_cpu_has(X86_FEATURE_AVX512DQ) &&
+		       boot_cpu_has(X86_FEATURE_AVX512VL) &&
+		       boot_cpu_has(X86_FEATURE_F16C);
+#endif
+	return true;
+}
+
+/* Sums that instruction sets are timed with. */
+static const struct coll_isa_shape {
+	unsigned int nr_in, nr_out;
+} coll_isa_shapes[] = {
+	{ 4, 4 },	/* a node with four ranks */
+	{ 2, 1 },	/* what comes over a link */
+};
+
+/* One pass over vectors in @v, a piece of each at a time. Return: nanoseconds. */
+static u64 coll_isa_pass(const struct coll_simd *isa, const struct coll_isa_shape *s, u8 *v)
+{
+	const size_t bytes = round_down(COLL_ISA_BYTES / (s->nr_in + s->nr_out), COLL_ISA_PIECE);
+	const void *in[COLL_ISA_VECTORS];
+	void *out[COLL_ISA_VECTORS];
+	u64 start = ktime_get_ns();
+	unsigned int i;
+	size_t off;
+
+	for (off = 0; off < bytes; off += COLL_ISA_PIECE) {
+		for (i = 0; i < s->nr_in; i++)
+			in[i] = v + i * bytes + off;
+		for (i = 0; i < s->nr_out; i++)
+			out[i] = v + (s->nr_in + i) * bytes + off;
+		coll_fpu_begin(false);
+		isa->fn[COLL_F32][COLL_OP_SUM](out, s->nr_out, in, s->nr_in,
+					       COLL_ISA_PIECE / sizeof(float), NULL);
+		coll_fpu_end();
+	}
+	return max_t(u64, ktime_get_ns() - start, 1);
+}
+
+/* The best of some passes, since others met interrupts; for all shapes together. */
+static u64 coll_isa_time(const struct coll_simd *isa, u8 *v)
+{
+	u64 t, sum = 0;
+	size_t i;
+	int run;
+
+	for (i = 0; i < ARRAY_SIZE(coll_isa_shapes); i++) {
+		t = U64_MAX;
+		for (run = 0; run < COLL_ISA_RUNS; run++) {
+			t = min(t, coll_isa_pass(isa, &coll_isa_shapes[i], v));
+			cond_resched();
+		}
+		sum += t;
+	}
+	return sum;
+}
+
+/*
+ * The widest set is not the fastest everywhere: emulators, CPUs that slow down for
+ * it, and many vectors past the first cache. What counts is what this CPU does, as raid6
+ * and xor find out too. What they slow down is not seen in a moment, so the wider one
+ * has to be clearly better.
+ */
+static int coll_isa_choose(void)
+{
+	u8 *v = kvzalloc(COLL_ISA_BYTES, GFP_KERNEL);
+	u64 t, best = U64_MAX;
+	size_t i;
+
+	if (!v)
+		return -ENOMEM;
+	for (i = ARRAY_SIZE(coll_isas); i--;) {
+		if (!coll_cpu_has(coll_isas[i]))
+			continue;
+		t = coll_isa_time(coll_isas[i], v);
+		pr_info("coll: %s reduces %llu MB/s\n", coll_isas[i]->name,
+			div64_u64(ARRAY_SIZE(coll_isa_shapes) * COLL_ISA_BYTES * 1000ULL, t));
+		if (best == U64_MAX || t + t / 8 < best) {
+			best = t;
+			coll_isa = coll_isas[i];
+		}
+	}
+	kvfree(v);
+	return 0;
+}
+
+/* One half of @v is copied to the other, as payload comes, in pieces. */
+static u64 coll_copy_pass(const struct coll_simd *isa, u8 *v)
+{
+	size_t off, piece = COLL_ISA_PIECE;
+	u64 start = ktime_get_ns();
+
+	/* A copy of known size would be another instruction. */
+	OPTIMIZER_HIDE_VAR(piece);
+	for (off = 0; off < COLL_ISA_BYTES / 2; off += piece) {
+		const void *in = v + off;
+		void *out = v + COLL_ISA_BYTES / 2 + off;
+
+		if (!isa) {
+			memcpy(out, in, piece);
+			continue;
+		}
+		coll_fpu_begin(false);
+		isa->fn[COLL_U8][COLL_OP_NO_OP](&out, 1, &in, 1, piece, NULL);
+		coll_fpu_end();
+	}
+	return max_t(u64, ktime_get_ns() - start, 1);
+}
+
+/*
+ * memcpy() is one instruction where the CPU says that it is good at it, and not all are
+ * that say so, emulated ones least of all. It is left only for what is clearly faster.
+ */
+static int coll_copy_choose(void)
+{
+	u8 *v = kvzalloc(COLL_ISA_BYTES, GFP_KERNEL);
+	u64 plain = U64_MAX, wide = U64_MAX;
+	int run;
+
+	if (!v)
+		return -ENOMEM;
+	for (run = 0; run < COLL_ISA_RUNS; run++) {
+		plain = min(plain, coll_copy_pass(NULL, v));
+		wide = min(wide, coll_copy_pass(coll_isa, v));
+		cond_resched();
+	}
+	if (wide + wide / 8 < plain)
+		coll_copy_isa = coll_isa;
+	pr_info("coll: memcpy copies %llu MB/s, %s %llu MB/s\n",
+		div64_u64(COLL_ISA_BYTES / 2 * 1000ULL, plain), coll_isa->name,
+		div64_u64(COLL_ISA_BYTES / 2 * 1000ULL, wide));
+	kvfree(v);
+	return 0;
+}
+
+static int coll_isa_named(const char *want)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(coll_isas); i++) {
+		if (strcmp(want, coll_isas[i]->name) || !coll_cpu_has(coll_isas[i]))
+			continue;
+		coll_isa = coll_isas[i];
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int coll_reduce_init(const char *want)
+{
+	int ret = *want ? coll_isa_named(want) : coll_isa_choose();
+
+	if (!ret && coll_isa != &coll_simd_scalar)
+		ret = coll_copy_choose();
+	return ret;
+}
+
+const char *coll_reduce_name(void)
+{
+	return coll_isa->name;
+}
+
+static coll_reduce_fn *coll_kernel(u32 op, u32 dtype)
+{
+	return coll_isa->fn[dtype][op] ?: coll_simd_scalar.fn[dtype][op];
+}
+
+static void coll_reducer_setup_exact(struct coll_reducer *r, u32 dtype)
+{
+	bool wide = dtype == COLL_F64;
+
+	r->final = wide ? coll_exact_sum_f64 : coll_exact_sum_f32;
+	r->part = wide ? coll_exact_part_f64 : coll_exact_part_f32;
+	r->partial = coll_exact_size(dtype);
+	r->section = 0;
+	r->max_in = U32_MAX;
+}
+
+static void coll_reducer_setup_wide(struct coll_reducer *r, u32 dtype)
+{
+	r->partial = r->wide.partial * r->wide.parts;
+	r->max_in = U32_MAX;
+	r->plain = coll_wide_is_plain(&r->wide, dtype);
+	if (dtype == COLL_I64 || dtype == COLL_U64)
+		r->section = 0;
+	else if (coll_isa != &coll_simd_scalar && (!r->wide.widen || coll_isa->widen[dtype]))
+		r->section = COLL_FPU_BYTES;
+	else
+		r->section = COLL_FPU_BYTES_SLOW;
+}
+
+void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype, bool wide)
+{
+	r->part = NULL;
+	if (!coll_op_defined(op, dtype))
+		return;
+	r->elem = coll_dtype_size(dtype);
+	if (op == COLL_OP_SUM_EXACT) {
+		coll_reducer_setup_exact(r, dtype);
+		return;
+	}
+	r->final = coll_kernel(op, dtype);
+	/* An average is a sum until the very end. */
+	r->part = op == COLL_OP_AVG ? coll_kernel(COLL_OP_SUM, dtype) : r->final;
+	r->partial = r->elem;
+	r->x87 = dtype == COLL_LDOUBLE || dtype == COLL_CLDOUBLE ||
+		 dtype == COLL_LDOUBLE_I32;
+	r->section = coll_isa->fn[dtype][op] && coll_isa != &coll_simd_scalar ?
+		COLL_FPU_BYTES : COLL_FPU_BYTES_SLOW;
+	r->max_in = COLL_SIMD_MAX;
+	r->widened = wide && coll_wide_setup(&r->wide, coll_isa, op, dtype);
+	if (r->widened)
+		coll_reducer_setup_wide(r, dtype);
+}
+
+/* Does the plain kernel fold these as the wide ones do? It is one pass, and faster. */
+static bool coll_reduce_plain(const struct coll_reducer *r, bool final, unsigned int nr_in,
+			      const struct coll_reduce_arg *arg)
+{
+	return !r->widened || (r->plain && final && !arg->nr_folded && nr_in <= COLL_SIMD_MAX);
+}
+
+static void coll_reduce_once(const struct coll_reducer *r, bool final, void **out,
+			     unsigned int nr_out, const void **in, unsigned int nr_in,
+			     const struct coll_reduce_arg *arg, void *room, size_t count)
+{
+	const struct coll_wide_job job = {
+		.w = &r->wide, .final = final, .out = out, .nr_out = nr_out,
+		.in = in, .nr_in = nr_in, .arg = arg, .room = room,
+	};
+
+	if (coll_reduce_plain(r, final, nr_in, arg))
+		(final ? r->final : r->part)(out, nr_out, in, nr_in, count, arg);
+	else
+		coll_wide_run(&job, count);
+}
+
+/* One call after the other, as many in an FPU section as there is time for. */
+static void coll_reduce_turn(const struct coll_reducer *r, bool final,
+			     void **out, unsigned int nr_out, const void **in,
+			     unsigned int nr_in, const struct coll_reduce_arg *arg,
+			     void *room, size_t count)
+{
+	u32 out_size = final ? r->elem : r->partial;
+	size_t most = count, once = count, left, n;
+	unsigned int i;
+
+	if (r->section)
+		most = max_t(size_t, r->section / (nr_in + nr_out) / max(r->elem, r->partial), 1);
+	if (!coll_reduce_plain(r, final, nr_in, arg))
+		once = coll_wide_most(&r->wide);
+	while (count) {
+		left = min(count, most);
+		count -= left;
+		/* The floats of the scalar reference need the FPU as well. */
+		if (r->section)
+			coll_fpu_begin(r->x87);
+		for (; left; left -= n) {
+			n = min(left, once);
+			coll_reduce_once(r, final, out, nr_out, in, nr_in, arg, room, n);
+			for (i = 0; i < nr_out; i++)
+				out[i] += n * out_size;
+			for (i = 0; i < nr_in; i++)
+				in[i] += n * (i < arg->nr_folded ? r->partial : r->elem);
+		}
+		if (r->section)
+			coll_fpu_end();
+	}
+}
+
+/*
+ * Elements up to where all outputs may be stored past the caches; these are in the
+ * way of the others only if all outputs lie alike.
+ */
+static size_t coll_reduce_head(void **out, unsigned int nr_out, u32 size)
+{
+	size_t past = (unsigned long)out[0] % COLL_STREAM_ALIGN;
+	unsigned int i;
+
+	for (i = 1; i < nr_out; i++)
+		if ((unsigned long)out[i] % COLL_STREAM_ALIGN != past)
+			return 0;
+	past = past ? COLL_STREAM_ALIGN - past : 0;
+	return past % size ? 0 : past / size;
+}
+
+void coll_reduce_run(const struct coll_reducer *r, bool final, void **out,
+		     unsigned int nr_out, const void **in, unsigned int nr_in,
+		     struct coll_reduce_arg arg, void *bounce, size_t count)
+{
+	bool stream = arg.stream;
+	size_t head = 0;
+
+	arg.stream = false;
+	while (nr_in > r->max_in) {
+		void *dst = bounce;
+
+		coll_reduce_turn(r, false, &dst, 1, in, r->max_in, &arg, NULL, count);
+		if (arg.scale)
+			arg.scale += r->max_in - arg.nr_folded;
+		arg.nr_folded = 1;
+		in += r->max_in - 1;
+		nr_in -= r->max_in - 1;
+		in[0] = bounce;
+	}
+	if (stream)
+		head = coll_reduce_head(out, nr_out, final ? r->elem : r->partial);
+	if (head && head < count) {
+		coll_reduce_turn(r, final, out, nr_out, in, nr_in, &arg, bounce, head);
+		count -= head;
+	}
+	arg.stream = stream;
+	coll_reduce_turn(r, final, out, nr_out, in, nr_in, &arg, bounce, count);
+}
+
+/* The copy of an instruction set, in FPU sections as well. */
+static void coll_copy_wide(void **out, unsigned int nr_out, const void *in, bool stream,
+			   size_t bytes)
+{
+	const struct coll_reducer copy = {
+		.final = coll_kernel(COLL_OP_NO_OP, COLL_U8),
+		.elem = 1, .partial = 1, .max_in = 1, .section = COLL_FPU_BYTES,
+	};
+
+	coll_reduce_run(&copy, true, out, nr_out, &in, 1,
+			(struct coll_reduce_arg){ .stream = stream }, NULL, bytes);
+}
+
+void coll_copy_run(void **out, unsigned int nr_out, const void *in, bool stream,
+		   size_t bytes)
+{
+	bool wide = stream || (coll_copy_isa && bytes >= COLL_COPY_WIDE);
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < nr_out; i++) {
+		if (out[i] == in)
+			continue;
+		if (wide)
+			out[nr++] = out[i];
+		else
+			memcpy(out[i], in, bytes);
+	}
+	if (nr)
+		coll_copy_wide(out, nr, in, stream, bytes);
+}

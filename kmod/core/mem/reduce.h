@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The instruction set chosen for this machine, and calls to it. */
+#ifndef COLL_CORE_REDUCE_H
+#define COLL_CORE_REDUCE_H
+
+#include "../../pure/exact.h"
+#include "../../pure/wide.h"
+#include "../../simd/simd.h"
+
+/* Bytes of the largest element, and of the largest partial result, of any op. */
+#define COLL_ELEM_MAX		32
+#define COLL_PARTIAL_MAX	COLL_EXACT_MAX
+
+/**
+ * coll_reduce_init() - choose the instruction set, once, at load
+ * @want: name of one, or "" for the one that is fastest just now
+ *
+ * Return: 0, or -EINVAL if @want is unknown or the CPU does not have it; -ENOMEM.
+ */
+int coll_reduce_init(const char *want);
+
+/* Name of the chosen one. */
+const char *coll_reduce_name(void);
+
+/**
+ * struct coll_reducer - an operator on a type, ready to run
+ * @final: kernel whose result is the op's result
+ * @part: kernel whose result is folded again; NULL: nothing is reduced
+ * @wide: @widened: what does that instead, see wide.h
+ * @widened: partial results have more room than elements
+ * @plain: likewise: without any, @final gives the same
+ * @elem: bytes of an element of the type
+ * @partial: bytes of a partial result
+ * @section: bytes that one FPU section may move; 0: it needs no FPU
+ * @max_in: inputs of one call at most
+ * @x87: the FPU section needs the x87 as well
+ * @divisor: avg: ranks of the communicator
+ */
+struct coll_reducer {
+	coll_reduce_fn *final;
+	coll_reduce_fn *part;
+	struct coll_wide wide;
+	bool widened;
+	bool plain;
+	u32 elem;
+	u32 partial;
+	u32 section;
+	u32 max_in;
+	bool x87;
+	u32 divisor;
+};
+
+/**
+ * coll_reducer_setup() - look an operator on a type up
+ * @r: result; @divisor is left alone
+ * @op: enum coll_op_code
+ * @dtype: enum coll_dtype
+ * @wide: give partial results more room, where wide.h knows how
+ *
+ * @r->part is NULL where coll_op_defined() says no.
+ */
+void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype, bool wide);
+
+/**
+ * coll_reduce_run() - fold vectors, in FPU sections of bounded length
+ * @r: the operator
+ * @final: outputs are results, else partial results
+ * @out: see coll_reduce_fn; clobbered
+ * @nr_out: see coll_reduce_fn
+ * @in: see coll_reduce_fn; clobbered. Any number.
+ * @nr_in: how many
+ * @arg: see coll_reduce_fn; @arg->divisor is that of @r
+ * @bounce: room that is none of the vectors. If @r->widened, COLL_WIDE_ROOM bytes; else for
+ *	@count partial results, where there are more inputs than @r->max_in: they are folded
+ *	in turns, by way of it.
+ * @count: elements
+ *
+ * Process context.
+ */
+void coll_reduce_run(const struct coll_reducer *r, bool final, void **out,
+		     unsigned int nr_out, const void **in, unsigned int nr_in,
+		     struct coll_reduce_arg arg, void *bounce, size_t count);
+
+/**
+ * coll_copy_run() - copy one vector to several
+ * @out: vectors, each @bytes long; those that are @in itself are left alone
+ * @nr_out: how many
+ * @in: vector
+ * @stream: past the caches where that can be; see struct coll_reduce_arg
+ * @bytes: how many
+ *
+ * Process context.
+ */
+void coll_copy_run(void **out, unsigned int nr_out, const void *in, bool stream,
+		   size_t bytes);
+
+#endif /* COLL_CORE_REDUCE_H */

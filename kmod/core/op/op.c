@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/lockdep.h>
+#include <linux/minmax.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "../../pure/optable.h"
+#include "../../pure/wire.h"
+#include "../deadline.h"
+#include "../exec/exec.h"
+#include "../plan/extent.h"
+#include "../group/group.h"
+#include "../limits.h"
+#include "../group/member.h"
+#include "../p2p/msg.h"
+#include "op.h"
+#include "../plan/select.h"
+#include "../plan/support.h"
+#include "../trace.h"
+#include "turn.h"
+
+static void coll_op_ended(struct coll_op *op);
+
+static void coll_op_free(struct kref *ref)
+{
+	kfree(container_of(ref, struct coll_op, ref));
+}
+
+/* Lowest local rank that has not posted @op. Under group->lock. */
+static u32 coll_op_late_rank(const struct coll_op *op)
+{
+	const struct coll_group *g = op->group;
+	const struct coll_req *req;
+	u32 i = 0;
+
+	list_for_each_entry(req, &op->reqs, list) {
+		if (req->member->local != i)
+			break;
+		i++;
+	}
+	return i < g->nr_local ? g->local_rank[i] : COLL_RANK_NONE;
+}
+
+/* Of an op with a use. If that was early, it is armed again. */
+static void coll_op_timed_out(struct coll_op *op)
+{
+	struct coll_group *g = op->group;
+	struct coll_op *first = NULL;
+	struct coll_cause cause, doom;
+	unsigned long delay;
+	bool doomed;
+	u32 late;
+
+	spin_lock(&g->lock);
+	/* Nobody is late for one that can never be. */
+	doom = g->doom;
+	doomed = doom.kind && op->seq >= doom.seq;
+	delay = coll_deadline_delay(op->expires);
+	if (delay) {
+		kref_get(&op->ref);
+		if (!queue_delayed_work(coll_alarm_wq, &op->deadline, delay))
+			kref_put(&op->ref, coll_op_free);	/* brought forward meanwhile */
+	}
+	late = coll_op_late_rank(op);
+	/* What it waits for may be that the oldest one ends. */
+	if (!delay && late == COLL_RANK_NONE)
+		first = coll_op_oldest(g);
+	if (first && (!first->exec || !coll_op_use(first)))
+		first = NULL;
+	spin_unlock(&g->lock);
+	if (delay)
+		return;
+	coll_group_cause(g, &cause, COLL_CAUSE_TIMEOUT, ETIMEDOUT, late, op->seq);
+	if (first)
+		cause.node = coll_exec_awaited(first->exec);
+	if (doomed)
+		cause = doom;
+	coll_group_fail(g, &cause);
+	if (first)
+		coll_op_put_use_later(first);
+}
+
+static void coll_op_deadline(struct work_struct *work)
+{
+	struct coll_op *op = container_of(to_delayed_work(work), struct coll_op,
+					  deadline);
+
+	/* The group is only sure to be there while the op has not ended. */
+	if (coll_op_use(op)) {
+		coll_op_timed_out(op);
+		coll_op_put_use_later(op);
+	}
+	kref_put(&op->ref, coll_op_free);
+}
+
+/* Arm the deadline, or bring it forward. Under group->lock. */
+static void coll_op_arm(struct coll_op *op, u64 timeout_ns)
+{
+	u64 expires;
+
+	if (!timeout_ns)
+		return;
+	expires = coll_deadline(timeout_ns);
+	if (op->expires && expires >= op->expires)
+		return;
+	op->expires = expires;
+	kref_get(&op->ref);
+	if (mod_delayed_work(coll_alarm_wq, &op->deadline, coll_deadline_delay(expires)))
+		kref_put(&op->ref, coll_op_free);	/* was armed before */
+}
+
+static void coll_op_end_work(struct work_struct *work)
+{
+	coll_op_ended(container_of(work, struct coll_op, end_work));
+}
+
+struct coll_op *coll_op_alloc(gfp_t gfp)
+{
+	struct coll_op *op = kmalloc(sizeof(*op), gfp | __GFP_ACCOUNT);
+
+	if (op)
+		kref_init(&op->ref);
+	return op;
+}
+
+/* Under group->lock: the one that was kept, or what the caller brings. NULL: neither. */
+static struct coll_op *coll_op_take(struct coll_group *g, struct coll_op **spare)
+{
+	struct coll_op **from = g->spare ? &g->spare : spare, *op = *from;
+
+	*from = NULL;
+	return op;
+}
+
+/*
+ * Out of the queue, and nobody waits for it: the next one may have it, which allocating and
+ * freeing takes longer than a small op does. Only if it is ours alone: a deadline that is
+ * just now over has a reference. Under group->lock.
+ */
+static void coll_op_keep(struct coll_group *g, struct coll_op *op)
+{
+	if (!g->spare && kref_read(&op->ref) == 1)
+		g->spare = op;
+	else
+		kref_put(&op->ref, coll_op_free);
+}
+
+void coll_op_discard(struct coll_op *op)
+{
+	if (op)
+		kref_put(&op->ref, coll_op_free);
+}
+
+/*
+ * The op a member posts next, if another local rank has posted it already: behind its last one,
+ * or, if all of its own have ended, the first there is. There may be thousands.
+ */
+static struct coll_op *coll_op_find(struct coll_group *g, const struct coll_member *m)
+{
+	struct coll_op *op;
+
+	lockdep_assert_held(&g->lock);
+	if (!m->last)
+		op = list_first_entry_or_null(&g->ops, struct coll_op, list);
+	else if (list_is_last(&m->last->list, &g->ops))
+		op = NULL;
+	else
+		op = list_next_entry(m->last, list);
+	return op && op->seq == m->posted + 1 ? op : NULL;
+}
+
+static u64 coll_op_signature(const struct coll_op *op)
+{
+	const struct coll_cmd *c = &op->cmd;
+	u64 sig = coll_signature(c->collective, c->op, c->dtype, c->algorithm,
+				 c->root, op->agreed, op->seq);
+
+	/* Transfers are longer, and their bytes mean something else. */
+	if (coll_is_wide(c))
+		sig = coll_digest(sig, COLL_WIRE_WIDE) ?: 1;
+	if (c->flags & COLL_CMD_NARROW)
+		sig = coll_digest(sig, COLL_WIRE_NARROW) ?: 1;
+	/* What is chosen is the same on all nodes only if the tables are. */
+	if (op->table)
+		sig = coll_digest(sig, op->table) ?: 1;
+	return coll_stripes_sign(op->group, sig);
+}
+
+/* First post of an op here: it joins the queue. Under group->lock. */
+static void coll_op_enqueue(struct coll_group *g, struct coll_op *op,
+			    const struct coll_req *req, u64 seq)
+{
+	coll_group_get(g);
+	*op = (struct coll_op){
+		.users = ATOMIC_INIT(1),
+		.group = g,
+		.seq = seq,
+		.cmd = req->cmd,
+		.agreed = req->agreed,
+		.divisor = req->divisor ?: g->size,
+	};
+	kref_init(&op->ref);
+	INIT_LIST_HEAD(&op->reqs);
+	INIT_DELAYED_WORK(&op->deadline, coll_op_deadline);
+	INIT_WORK(&op->end_work, coll_op_end_work);
+	coll_select_op(op, req);
+	coll_stripe_op(op, req);
+	op->sig = coll_op_signature(op);
+	op->elem = coll_dtype_size(req->cmd.dtype);
+	list_add_tail(&op->list, &g->ops);
+}
+
+/* Keep op->reqs in the order of local ranks: sums are folded in it. */
+static void coll_op_add_req(struct coll_op *op, struct coll_req *req)
+{
+	struct coll_req *r;
+
+	list_for_each_entry(r, &op->reqs, list)
+		if (r->member->local > req->member->local)
+			break;
+	list_add_tail(&req->list, &r->list);
+	WRITE_ONCE(req->op, op);
+	op->bytes = max(op->bytes, req->bytes);
+	op->nr_posted++;
+	op->nr_absent += req->absent;
+	req->seq = ++req->member->posted;
+	req->member->last = op;
+	coll_turn_posted(req);
+}
+
+/* A rank that @seq needs has left before it. Under group->lock. */
+static u32 coll_op_missing_rank(const struct coll_group *g, u64 seq)
+{
+	u32 i;
+
+	if (seq > g->remote_left.seq)
+		return g->remote_left.rank;
+	for (i = 0; i < g->nr_left; i++)
+		if (seq > g->local_left[i].seq)
+			return g->local_left[i].rank;
+	return COLL_RANK_NONE;
+}
+
+/*
+ * Do two local ranks ask for the same? Every field, not the signature, which a
+ * malicious rank could make collide: the lengths of buffers follow from it. Where
+ * ranks have counts of their own those of each transfer are compared as it is laid out.
+ */
+static bool coll_req_same(const struct coll_op *op, const struct coll_req *req)
+{
+	const struct coll_cmd *a = &op->cmd, *b = &req->cmd;
+	const struct coll_req *first;
+
+	if (a->collective != b->collective || a->op != b->op ||
+	    a->dtype != b->dtype || a->root != b->root ||
+	    a->algorithm != b->algorithm || op->agreed != req->agreed ||
+	    (a->flags ^ b->flags) & COLL_CMD_NARROW)
+		return false;
+	if (!coll_counts_agreed(b))
+		return true;
+	first = list_first_entry(&op->reqs, struct coll_req, list);
+	return !memcmp(first->counts, req->counts,
+		       op->group->size * sizeof(*req->counts));
+}
+
+/*
+ * It needs a rank that has left before it: so it is posted, does not begin, and ends after
+ * the ops before it, when the communicator fails. Whoever hears an error can ask why.
+ * Under group->lock.
+ */
+static void coll_op_doom(struct coll_op *op, u32 missing)
+{
+	struct coll_group *g = op->group;
+	struct coll_cause cause;
+
+	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, missing, op->seq);
+	coll_group_doom_locked(g, &cause);
+}
+
+/*
+ * Under group->lock, with a spare op that is taken if it is needed. Return: 0 posted,
+ * *@doomed: look whether the group fails by it; -EBADE disagrees with what others posted;
+ * -ENOMEM: come back with a spare op.
+ */
+static int coll_op_queue(struct coll_req *req, struct coll_op **spare, bool *doomed)
+{
+	struct coll_member *m = req->member;
+	struct coll_group *g = coll_member_group(m);
+	u64 seq = m->posted + 1;
+	struct coll_op *op;
+	u32 missing;
+
+	op = coll_op_find(g, m);
+	if (!op) {
+		op = coll_op_take(g, spare);
+		if (!op)
+			return -ENOMEM;
+		coll_op_enqueue(g, op, req, seq);
+	} else if (!coll_req_same(op, req)) {
+		return -EBADE;
+	}
+	coll_op_add_req(op, req);
+	coll_op_arm(op, req->cmd.timeout_ns);
+	missing = coll_op_missing_rank(g, seq);
+	*doomed = missing != COLL_RANK_NONE;
+	if (*doomed)
+		coll_op_doom(op, missing);
+	return 0;
+}
+
+/* Likewise. Return: also -EDQUOT: too many in flight; or the sticky error. */
+static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare, bool *doomed)
+{
+	struct coll_group *g = coll_member_group(req->member);
+
+	if (g->error)
+		return -g->error;
+	if (coll_req_count(req))
+		return -EDQUOT;
+	return coll_op_queue(req, spare, doomed);
+}
+
+int coll_op_post_ordered(struct coll_req *req, struct coll_op **spare)
+{
+	bool doomed;
+
+	lockdep_assert_held(&coll_member_group(req->member)->lock);
+	return coll_op_queue(req, spare, &doomed);
+}
+
+/* What a rank posts is not what the others did. */
+static void coll_post_mismatch(const struct coll_req *req)
+{
+	struct coll_group *g = coll_member_group(req->member);
+	struct coll_cause cause;
+
+	coll_group_cause(g, &cause, COLL_CAUSE_MISMATCH, EBADE, req->member->rank,
+			 req->member->posted + 1);
+	coll_group_fail(g, &cause);
+}
+
+int coll_op_post(struct coll_req *req)
+{
+	struct coll_group *g = coll_member_group(req->member);
+	struct coll_op *spare = NULL;
+	bool failed, doomed = false;
+	int ret;
+
+	if (coll_is_message(req->cmd.collective))
+		return coll_msg_post(req);
+	for (;;) {
+		spin_lock(&g->lock);
+		failed = g->error;
+		ret = coll_op_post_locked(req, &spare, &doomed);
+		spin_unlock(&g->lock);
+		if (ret != -ENOMEM || failed)
+			break;
+		spare = coll_op_alloc(GFP_KERNEL);
+		if (!spare)
+			break;
+	}
+	coll_op_discard(spare);
+	if (ret) {
+		coll_req_uncount(req);
+		if (!failed && ret == -EBADE)
+			coll_post_mismatch(req);
+		return ret == -EDQUOT ? -ENOMEM : ret;
+	}
+	/* From here on @req may be gone. */
+	if (doomed)
+		coll_group_check_doom(g);
+	coll_group_advance(g);
+	return 0;
+}
+
+bool coll_op_end(struct coll_op *op, int result)
+{
+	if (test_and_set_bit(COLL_OPF_ENDING, &op->flags))
+		return false;
+	op->result = result;
+	return true;
+}
+
+int coll_req_count(struct coll_req *req)
+{
+	struct coll_group *g = coll_member_group(req->member);
+
+	lockdep_assert_held(&g->lock);
+	if (req->counted || coll_member_inflight(req->member) < COLL_INFLIGHT_FREE)
+		return 0;
+	if (!coll_user_add_command(g->user))
+		return -ENOMEM;
+	req->counted = true;
+	return 0;
+}
+
+void coll_req_uncount(struct coll_req *req)
+{
+	if (req->counted)
+		coll_user_drop_command(coll_member_group(req->member)->user);
+	req->counted = false;
+}
+
+void coll_req_done(struct coll_req *req, int result)
+{
+	/* Who was cut off itself hears that, the others hear of its death. */
+	if (result == -EHOSTDOWN && test_bit(0, &req->member->gone))
+		result = -ECANCELED;
+	coll_buf_put(req->in.buf);
+	coll_buf_put(req->out.buf);
+	kvfree(req->counts);
+	coll_req_uncount(req);
+	req->done(req, result);
+}
+
+/* Take an ended op out of the queue. Under group->lock. */
+static void coll_op_dequeue(struct coll_group *g, struct coll_op *op,
+			    struct list_head *reqs)
+{
+	struct coll_req *req;
+
+	list_del(&op->list);
+	coll_op_stopped(g, op);
+	WRITE_ONCE(g->ended, g->ended + 1);
+	if (!op->result) {
+		g->ended_well++;
+		g->bytes += op->bytes;
+	}
+	list_splice_init(&op->reqs, reqs);
+	list_for_each_entry(req, reqs, list) {
+		WRITE_ONCE(req->op, NULL);
+		req->member->completed++;
+		if (req->member->last == op)
+			req->member->last = NULL;
+		if (!op->result)
+			req->member->bytes += op->bytes;
+	}
+}
+
+/*
+ * Give everything back that an op out of the queue holds, its reference of the group as well;
+ * its own memory is the caller's.
+ */
+static void coll_op_finish(struct coll_group *g, struct coll_op *op,
+			   struct list_head *reqs)
+{
+	struct coll_req *req, *next;
+
+	trace_coll_complete(g->id, op->seq, op->result);
+	/* Only now: sleepers look through their request at op->exec. */
+	coll_exec_put(op->exec);
+	list_for_each_entry_safe(req, next, reqs, list)
+		coll_req_done(req, op->result);
+	if (op->expires && cancel_delayed_work(&op->deadline))
+		kref_put(&op->ref, coll_op_free);
+	coll_group_put(g);
+}
+
+/*
+ * Nothing touches the op any more: its pages are free. Ranks hear of their ops
+ * in order, so it may have to wait for the ones before it, and only one at a
+ * time completes ops of a group.
+ */
+static void coll_op_ended(struct coll_op *op)
+{
+	struct coll_group *g = op->group;
+	bool doomed, more;
+	LIST_HEAD(reqs);
+
+	spin_lock(&g->lock);
+	op->ended = true;
+	if (g->completing) {
+		spin_unlock(&g->lock);
+		return;
+	}
+	g->completing = true;
+	coll_group_get(g);
+	for (;;) {
+		op = list_first_entry_or_null(&g->ops, struct coll_op, list);
+		if (!op || !op->ended)
+			break;
+		coll_op_dequeue(g, op, &reqs);
+		spin_unlock(&g->lock);
+		coll_op_finish(g, op, &reqs);
+		INIT_LIST_HEAD(&reqs);
+		spin_lock(&g->lock);
+		coll_op_keep(g, op);
+	}
+	g->completing = false;
+	doomed = g->doom.kind;
+	/* Who is starting ops looks again when we have let go of the lock. */
+	more = !list_empty(&g->ops) && !g->advancing;
+	spin_unlock(&g->lock);
+	if (doomed)
+		coll_group_check_doom(g);
+	if (more)
+		coll_group_advance(g);
+	coll_group_put(g);
+}
+
+void coll_op_put_use_later(struct coll_op *op)
+{
+	if (!atomic_dec_and_test(&op->users))
+		return;
+	/* After a failure no op starts, and ending this one only gives its pages back. */
+	if (READ_ONCE(op->group->error))
+		coll_op_ended(op);
+	else
+		queue_work(op->group->user->wq, &op->end_work);
+}
+
+void coll_op_put_use(struct coll_op *op)
+{
+	if (atomic_dec_and_test(&op->users))
+		coll_op_ended(op);
+}

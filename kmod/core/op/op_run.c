@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which ops of a group run, and who helps them.
+ *
+ * They start in order. On one node one runs at a time: it is through at once, or keeps all
+ * CPUs busy. Over links it is through when bytes have gone there and back, and the next
+ * ones would wait for nothing but the distance: they start beside it, and each link takes
+ * them in order (kmod/xport/channel.h). So an op never waits for a later one.
+ */
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/sched/mm.h>
+
+#include "../../pure/optable.h"
+#include "../exec/exec.h"
+#include "../group/group.h"
+#include "../limits.h"
+#include "../group/member.h"
+#include "../p2p/msg.h"
+#include "op.h"
+#include "../tensor/tensor.h"
+#include "../trace.h"
+
+/*
+ * Are there ops before it that have not given everything back? Who completes them lets
+ * others start afterwards. Under group->lock.
+ */
+static bool coll_op_has_company(const struct coll_group *g)
+{
+	return g->nr_running || g->completing;
+}
+
+/* May it start beside those that run? Under group->lock. */
+static bool coll_op_fits(const struct coll_group *g, const struct coll_op *op)
+{
+	if (!g->nr_running)
+		return true;
+	return g->nr_nodes > 1 && g->nr_running < COLL_RUNNING_MAX &&
+	       op->bytes <= COLL_RUNNING_BYTES &&
+	       g->running_bytes <= COLL_RUNNING_BYTES - op->bytes;
+}
+
+/* The op whose turn it is, with a use; NULL: none may start. Under group->lock. */
+static struct coll_op *coll_op_next(struct coll_group *g)
+{
+	struct coll_op *op;
+
+	list_for_each_entry(op, &g->ops, list) {
+		if (op->started)
+			continue;
+		/* One that can never be need not begin. */
+		if (op->nr_posted < g->nr_local || (g->doom.kind && op->seq >= g->doom.seq) ||
+		    (op->put_off && coll_op_has_company(g)) ||
+		    !coll_op_fits(g, op) || !coll_op_use(op))
+			break;
+		return op;
+	}
+	return NULL;
+}
+
+/* Under group->lock. */
+static void coll_op_started(struct coll_group *g, struct coll_op *op)
+{
+	op->started = true;
+	g->started++;
+	g->running_bytes += op->bytes;
+	WRITE_ONCE(g->nr_running, g->nr_running + 1);
+}
+
+void coll_op_stopped(struct coll_group *g, struct coll_op *op)
+{
+	if (!op->started)
+		return;
+	op->started = false;
+	g->running_bytes -= op->bytes;
+	WRITE_ONCE(g->nr_running, g->nr_running - 1);
+	if (!op->exec)
+		return;
+	g->running_memory -= op->exec->memory;
+	if (op->exec->shared)
+		WRITE_ONCE(g->nr_shared, g->nr_shared - 1);
+}
+
+/* How much memory may one take that has just started? Under group->lock. */
+static u64 coll_op_room(const struct coll_group *g)
+{
+	if (g->nr_running <= 1)
+		return U64_MAX;
+	return COLL_RUNNING_MEMORY - min_t(u64, g->running_memory, COLL_RUNNING_MEMORY);
+}
+
+static void coll_op_put_off(struct coll_op *op)
+{
+	struct coll_group *g = op->group;
+
+	spin_lock(&g->lock);
+	coll_op_stopped(g, op);
+	op->put_off = true;
+	g->started--;
+	spin_unlock(&g->lock);
+}
+
+/*
+ * If it cannot, beside others, it is put off: the memory it lacks may be what they have,
+ * and if nothing helps they are to end well before it fails. It may have @room. Return:
+ * false if it is.
+ */
+static bool coll_op_start(struct coll_op *op, bool beside, u64 room)
+{
+	struct coll_group *g = op->group;
+	struct mem_cgroup *memcg;
+	struct coll_cause cause;
+	int ret;
+
+	trace_coll_start(g->id, op->seq, op->cmd.collective, op->bytes);
+	memcg = set_active_memcg(g->memcg);
+	ret = op->nr_absent ? coll_tensors_fill(op) : 0;
+	if (!ret)
+		ret = coll_exec_prepare(op, room);
+	set_active_memcg(memcg);
+	if (!ret) {
+		coll_exec_start(op);
+		return true;
+	}
+	if (beside) {
+		coll_op_put_off(op);
+		return false;
+	}
+	coll_group_cause(g, &cause, ret == -ENOTCONN ? COLL_CAUSE_LINK :
+			 ret == -EBADE ? COLL_CAUSE_MISMATCH :
+			 COLL_CAUSE_MEMORY, -ret, COLL_RANK_NONE,
+			 op->seq);
+	coll_group_fail(g, &cause);
+	return true;
+}
+
+/*
+ * Starting may end an op on the spot, and ending calls us again: the one who is
+ * starting already goes on in its loop, so that the stack stays flat.
+ */
+void coll_group_advance(struct coll_group *g)
+{
+	bool on = true, beside;
+	struct coll_op *op;
+	u64 room;
+
+	spin_lock(&g->lock);
+	if (g->advancing) {
+		spin_unlock(&g->lock);
+		return;
+	}
+	g->advancing = true;
+	/* Of those that one has been put off for the last calls us, unless it has by now. */
+	while (!g->error && (on || !coll_op_has_company(g))) {
+		op = coll_op_next(g);
+		if (!op)
+			break;
+		beside = coll_op_has_company(g);
+		coll_op_started(g, op);
+		room = coll_op_room(g);
+		spin_unlock(&g->lock);
+		on = coll_op_start(op, beside, room);
+		coll_op_put_use(op);
+		spin_lock(&g->lock);
+	}
+	g->advancing = false;
+	spin_unlock(&g->lock);
+}
+
+u32 coll_ops_running(struct coll_group *g, struct coll_op **ops)
+{
+	struct coll_op *op;
+	u32 n = 0;
+
+	spin_lock(&g->lock);
+	list_for_each_entry(op, &g->ops, list) {
+		if (!op->started || g->error)
+			break;
+		if (op->exec && !coll_op_ending(op) && coll_op_use(op))
+			ops[n++] = op;
+	}
+	spin_unlock(&g->lock);
+	return n;
+}
+
+struct coll_op *coll_op_oldest(struct coll_group *g)
+{
+	struct coll_op *op;
+
+	op = list_first_entry_or_null(&g->ops, struct coll_op, list);
+	return op && op->started ? op : NULL;
+}
+
+void coll_op_share(struct coll_op *op)
+{
+	struct coll_group *g = op->group;
+
+	spin_lock(&g->lock);
+	WRITE_ONCE(g->nr_shared, g->nr_shared + 1);
+	spin_unlock(&g->lock);
+}
+
+static bool coll_op_wants_help(const struct coll_op *op)
+{
+	return op->started && op->exec && coll_exec_wants_help(op->exec);
+}
+
+/* Under group->lock. */
+static struct coll_op *coll_op_to_help(struct coll_group *g)
+{
+	struct coll_op *op;
+
+	list_for_each_entry(op, &g->ops, list) {
+		if (!op->started)
+			break;	/* nor has any behind it */
+		if (coll_op_wants_help(op))
+			return op;
+	}
+	return NULL;
+}
+
+/* Work on @op, which may be NULL. Under group->lock, which is let go of. */
+static void coll_op_help_unlock(struct coll_group *g, struct coll_op *op,
+				struct coll_worker *w)
+	__releases(&g->lock)
+{
+	bool used = op && coll_op_use(op);
+
+	spin_unlock(&g->lock);
+	if (!used)
+		return;
+	coll_exec_help(op->exec, w);
+	coll_op_put_use(op);
+}
+
+bool coll_group_can_help(struct coll_group *g)
+{
+	bool can;
+
+	spin_lock(&g->lock);
+	can = g->nr_shared && coll_op_to_help(g);
+	spin_unlock(&g->lock);
+	return can;
+}
+
+void coll_group_help(struct coll_group *g, struct coll_worker *w)
+{
+	struct coll_op *op;
+
+	spin_lock(&g->lock);
+	op = coll_op_to_help(g);
+	coll_op_help_unlock(g, op, w);
+}
+
+bool coll_req_can_help(struct coll_req *req)
+{
+	struct coll_group *g = coll_member_group(req->member);
+	bool can;
+
+	if (coll_is_message(req->cmd.collective))
+		return coll_msg_can_help(req);
+	/* Not the lock, which those take who are waited for, as often as a spinner looks. */
+	if (!READ_ONCE(g->nr_shared))
+		return false;
+	spin_lock(&g->lock);
+	can = req->op && coll_op_wants_help(req->op);
+	spin_unlock(&g->lock);
+	return can;
+}
+
+void coll_req_help(struct coll_req *req, struct coll_worker *w)
+{
+	struct coll_group *g = coll_member_group(req->member);
+	struct coll_op *op;
+
+	if (coll_is_message(req->cmd.collective)) {
+		coll_msg_help(req, w);
+		return;
+	}
+	spin_lock(&g->lock);
+	op = req->op;
+	if (op && !coll_op_wants_help(op))
+		op = NULL;
+	coll_op_help_unlock(g, op, w);
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/compiler.h>
+#include <linux/lockdep.h>
+#include <linux/smp.h>
+
+#include "../group/group.h"
+#include "../group/member.h"
+#include "op.h"
+#include "turn.h"
+
+void coll_turn_posted(const struct coll_req *req)
+{
+	struct coll_group *g = coll_member_group(req->member);
+	struct coll_turn *t = &g->turns[req->member->local];
+
+	lockdep_assert_held(&g->lock);
+	WRITE_ONCE(t->seq, req->seq);
+	WRITE_ONCE(t->cpu, raw_smp_processor_id());
+}
+
+bool coll_turn_here(const struct coll_req *req)
+{
+	const struct coll_group *g = coll_member_group(req->member);
+	u32 i, cpu = raw_smp_processor_id();
+
+	for (i = 0; i < g->nr_local; i++)
+		if (READ_ONCE(g->turns[i].cpu) == cpu && READ_ONCE(g->turns[i].seq) < req->seq)
+			return true;
+	return false;
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Messages within the node: pages to pages, by whoever comes, in slices. */
+#include <linux/cpumask.h>
+#include <linux/minmax.h>
+#include <linux/sched/signal.h>
+#include <linux/string.h>
+
+#include "../group/account.h"
+#include "../group/group.h"
+#include "../limits.h"
+#include "msg_priv.h"
+#include "../exec/sleeper.h"
+
+/* Return: 0 or as coll_vec_run(). */
+static int coll_msg_copy_range(struct coll_msg *lead, u64 off, u64 len)
+{
+	while (len) {
+		struct coll_run to, from;
+		int ret;
+
+		ret = coll_vec_run(&lead->vec, off, min_t(u64, len, S32_MAX), &to);
+		if (ret)
+			return ret;
+		ret = coll_vec_run(&lead->from->vec, off, to.len, &from);
+		if (ret) {
+			coll_run_put(&to);
+			return ret;
+		}
+		memcpy(to.addr, from.addr, from.len);
+		off += from.len;
+		len -= from.len;
+		coll_run_put(&from);
+		coll_run_put(&to);
+		cond_resched();
+	}
+	return 0;
+}
+
+static bool coll_msg_has_slices(const struct coll_msg *lead)
+{
+	return lead->shared && !coll_msg_ending(lead) &&
+	       atomic64_read(&lead->cursor) < lead->bytes;
+}
+
+/*
+ * Take slices while there are any, and until worker @w is over; NULL: a caller. Needs a
+ * use. Return: there are more slices.
+ */
+static bool coll_msg_take_slices(struct coll_msg *lead, struct coll_worker *w)
+{
+	u64 off, len;
+	int ret;
+
+	for (;;) {
+		/* Before a slice is taken: a slice that has been taken must be done. */
+		if (coll_msg_ending(lead) || signal_pending(current))
+			return false;
+		if (coll_worker_is_over(w))
+			return true;
+		off = atomic64_fetch_add(COLL_SLICE, &lead->cursor);
+		if (off >= lead->bytes)
+			return false;
+		len = min_t(u64, lead->bytes - off, COLL_SLICE);
+		ret = coll_msg_copy_range(lead, off, len);
+		if (ret) {
+			coll_msg_failed(lead, ret);
+			return false;
+		}
+		coll_worker_moved(w);
+		if (atomic64_add_return(len, &lead->moved) == lead->bytes)
+			coll_msg_finish(lead, 0);
+	}
+}
+
+static void coll_msg_helper_work(struct work_struct *work)
+{
+	struct coll_msg_helper *h = container_of(work, struct coll_msg_helper, work);
+	struct coll_msg *lead = h->lead;
+	struct coll_group *g = lead->x->g;
+	struct coll_worker w;
+	bool more;
+
+	coll_worker_begin(&w, g->user);
+	more = coll_msg_take_slices(lead, &w);
+	coll_account_work(g, w.begin);
+	/* With the same use: another message of the user may have its turn. */
+	if (more)
+		queue_work(g->user->wq, &h->work);
+	else
+		coll_msg_put_use(lead);
+	coll_worker_end(&w);
+}
+
+/* Queue @nr helpers, each on a CPU of its own; as coll_queue_helpers() does. */
+static void coll_msg_queue_helpers(struct coll_msg *lead, u32 nr)
+{
+	int cpu = raw_smp_processor_id();
+	u32 i;
+
+	for (i = 0; i < nr && coll_msg_use(lead); i++) {
+		struct coll_msg_helper *h = &lead->x->helpers[i];
+
+		h->lead = lead;
+		INIT_WORK(&h->work, coll_msg_helper_work);
+		queue_work_on(cpu, lead->x->g->user->wq, &h->work);
+		cpu = cpumask_next(cpu, cpu_online_mask);
+		if (cpu >= nr_cpu_ids)
+			cpu = cpumask_first(cpu_online_mask);
+	}
+}
+
+/*
+ * Large messages: the two ranks copy themselves, if they are asleep in ioctl, and so
+ * do workers, as many as there are CPUs. Their requests are there: we hold a use.
+ */
+static void coll_msg_share(struct coll_msg *lead)
+{
+	struct coll_req *reqs[2] = { lead->x->req, lead->from->x->req };
+	struct coll_group *g = lead->x->g;
+	u32 want, i;
+
+	want = min_t(u64, div64_u64(lead->bytes, COLL_HELPER_SHARE) + 1,
+		     num_online_cpus());
+	spin_lock(&g->lock);
+	lead->shared = true;
+	spin_unlock(&g->lock);
+	/* pairs with coll_waiting_leave(): one of us sees the other */
+	smp_mb();
+	for (i = 0; i < (reqs[0] == reqs[1] ? 1 : 2); i++) {
+		struct coll_sleeper *s = reqs[i]->sleeper;
+
+		if (want && s && !READ_ONCE(s->away)) {
+			wake_up(&s->wq);
+			want--;
+		}
+	}
+	coll_msg_queue_helpers(lead, min_t(u32, want, COLL_MSG_HELPERS));
+}
+
+void coll_msg_copy(struct coll_msg *lead)
+{
+	int ret;
+
+	if (lead->bytes > COLL_SLICE) {
+		coll_msg_share(lead);
+		return;
+	}
+	if (coll_msg_ending(lead))
+		return;
+	ret = coll_msg_copy_range(lead, 0, lead->bytes);
+	if (ret)
+		coll_msg_failed(lead, ret);
+	else
+		coll_msg_finish(lead, 0);
+}
+
+/* A lead that one of the request's ends waits for. Under group->lock. */
+static struct coll_msg *coll_msg_to_help(const struct coll_req *req)
+{
+	const struct coll_exchange *x = req->exchange;
+
+	if (!x)
+		return NULL;
+	if (x->recv.state == COLL_MSG_MATCHED && coll_msg_has_slices(&x->recv))
+		return x->recv.lead;
+	if (x->send.state == COLL_MSG_MATCHED && coll_msg_has_slices(x->send.lead))
+		return x->send.lead;
+	return NULL;
+}
+
+bool coll_msg_can_help(struct coll_req *req)
+{
+	struct coll_group *g = coll_member_group(req->member);
+	bool can;
+
+	spin_lock(&g->lock);
+	can = coll_msg_to_help(req);
+	spin_unlock(&g->lock);
+	return can;
+}
+
+void coll_msg_help(struct coll_req *req, struct coll_worker *w)
+{
+	struct coll_group *g = coll_member_group(req->member);
+	struct coll_msg *lead;
+
+	spin_lock(&g->lock);
+	lead = coll_msg_to_help(req);
+	if (lead && !coll_msg_use(lead))
+		lead = NULL;
+	spin_unlock(&g->lock);
+	if (!lead)
+		return;
+	coll_msg_take_slices(lead, w);
+	coll_msg_put_use(lead);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Probes: is there a message for this rank, and what is it?
+ *
+ * A probe that finds an offer at once needs no exchange. One that has to wait is a receiving
+ * end like that of a receive: so a deadline, a cancel, the failure of the group and the
+ * leaving of ranks end it in the same way. It is over as soon as an offer fits it.
+ *
+ * A matched probe takes the offer out of matching. The mailbox of the rank then holds the offer
+ * by its order, which no other note of that mailbox ever has. The sender's end stays as it
+ * is, but cannot be cancelled: it is in state COLL_MSG_HELD, or, on another node, no longer
+ * among peer->offers. What is held is dropped with the other offers when the rank leaves.
+ */
+#include <linux/lockdep.h>
+#include <linux/sched.h>
+
+#include "../group/group.h"
+#include "../group/link.h"
+#include "../group/member.h"
+#include "msg_priv.h"
+
+/* Probes that are completed while group->lock is held once. */
+#define COLL_PROBE_SLICE	64
+
+bool coll_msg_probes(const struct coll_msg *msg)
+{
+	return coll_is_probe(msg->x->req->cmd.collective);
+}
+
+/* Under group->lock. */
+static void coll_probe_hold(struct coll_group *g, struct coll_mailbox *box, struct coll_note *n)
+{
+	lockdep_assert_held(&g->lock);
+	if (n->msg) {
+		coll_note_take(n);
+		n->msg->state = COLL_MSG_HELD;
+	} else {
+		coll_msg_take_offer(g, n);
+	}
+	coll_match_put_held(box, n);
+}
+
+/* Tell the probe what it has found, and take that if it wants it. Under group->lock. */
+static void coll_probe_take(struct coll_group *g, struct coll_req *req, struct coll_note *n)
+{
+	lockdep_assert_held(&g->lock);
+	coll_msg_tell(req, n);
+	if (req->cmd.collective != COLL_MPROBE)
+		return;
+	coll_probe_hold(g, &g->msgs->boxes[req->member->local], n);
+	req->got.id = n->order;
+}
+
+void coll_probe_found(struct coll_group *g, struct coll_msg *p, struct coll_note *n,
+		      struct list_head *ending)
+{
+	lockdep_assert_held(&g->lock);
+	/* In any case: who has found it by its note looks for the next one. */
+	coll_note_take(&p->note);
+	coll_probe_take(g, p->x->req, n);
+	coll_msg_give_up(p, 0, ending);
+}
+
+void coll_probe_remember(const struct coll_note *n, struct coll_note *kept)
+{
+	kept->source = n->source;
+	kept->dest = n->dest;
+	kept->tag = n->tag;
+	kept->dtype = n->dtype;
+	kept->bytes = n->bytes;
+	kept->order = n->order;
+}
+
+/*
+ * One slice. The offer may have gone since: a receive may have taken it. A probe that was
+ * posted before the offer came saw it nevertheless; one posted later did not, and looks for
+ * itself. Return: may there be more?
+ */
+static bool coll_probes_slice(struct coll_group *g, const struct coll_note *kept,
+			      struct list_head *ending)
+{
+	struct coll_mailbox *box = &g->msgs->boxes[coll_msg_local(g, kept->dest)];
+	struct coll_note *n;
+	u32 i;
+
+	lockdep_assert_held(&g->lock);
+	for (i = 0; i < COLL_PROBE_SLICE; i++) {
+		n = coll_match_probe(box, kept);
+		if (!n || n->order > kept->order)
+			return false;
+		coll_note_take(n);
+		coll_msg_tell(n->msg->x->req, kept);
+		coll_msg_give_up(n->msg, 0, ending);
+	}
+	return true;
+}
+
+void coll_probes_tell(struct coll_group *g, const struct coll_note *kept)
+{
+	bool more = kept->order;
+
+	while (more) {
+		LIST_HEAD(ending);
+
+		spin_lock(&g->lock);
+		more = coll_probes_slice(g, kept, &ending);
+		spin_unlock(&g->lock);
+		coll_msgs_finish(&ending);
+		cond_resched();
+	}
+}
+
+int coll_probe_now(struct coll_req *req)
+{
+	struct coll_group *g = coll_member_group(req->member);
+	const struct coll_cmd *c = &req->cmd;
+	struct coll_note *n = NULL;
+	int ret;
+
+	spin_lock(&g->lock);
+	ret = -g->error;
+	if (!ret)
+		n = coll_match_offered(&g->msgs->boxes[req->member->local], c->source,
+				       c->recv_tag);
+	if (n)
+		coll_probe_take(g, req, n);
+	else if (!ret)
+		ret = coll_msg_check_rank(g, c->source);
+	spin_unlock(&g->lock);
+	if (n) {
+		coll_req_done(req, 0);
+		return 1;
+	}
+	if (ret == -EHOSTDOWN)
+		coll_msg_missed(g);
+	if (ret || !(c->flags & COLL_CMD_NOWAIT))
+		return ret;
+	/* The caller may come again and again, and nobody else may look at the links. */
+	coll_links_stir(g);
+	return -ENOMSG;
+}

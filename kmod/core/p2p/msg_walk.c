@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Looking at all messages of a group: it has failed, or a rank has left, or a node has gone.
+ *
+ * There may be very many messages, so group->lock is dropped after each slice. Therefore a
+ * message is not looked at by its place in a list. Each walk has a number, and each message
+ * the number of the last walk that has looked at it. A walk takes the first message, looks
+ * at it, gives it the number of the newest walk, and puts it at the end. So the list stays
+ * sorted by that number, and a walk is over when the first message has its own number or a
+ * later one. What is posted meanwhile counts as looked at: the poster has seen why the walk
+ * goes on, and would have been refused.
+ *
+ * Two walks may run at once, and one may look at a message on behalf of the other. That is
+ * right because both ask the same: what to do with a message follows from the state of the
+ * group alone, and each walk begins when its reason stands there.
+ */
+#include <linux/bitmap.h>
+#include <linux/lockdep.h>
+#include <linux/sched.h>
+
+#include "../group/group.h"
+#include "../group/member.h"
+#include "msg_priv.h"
+#include "../trace.h"
+
+void coll_msgs_add(struct coll_group *g, struct coll_msg *msg)
+{
+	lockdep_assert_held(&g->lock);
+	msg->walked = g->msgs->walks;
+	list_add_tail(&msg->all, &g->msgs->all);
+}
+
+bool coll_msgs_alone(const struct coll_group *g)
+{
+	lockdep_assert_held(&g->lock);
+	return g->msgs->nr_left && g->msgs->nr_left >= g->size - 1;
+}
+
+/* Does this end wait for a partner that can never come? */
+static bool coll_msg_is_lost(const struct coll_group *g, const struct coll_msg *msg)
+{
+	u32 partner = coll_msg_partner(msg);
+
+	lockdep_assert_held(&g->lock);
+	if (!coll_msg_waits(msg))
+		return false;
+	return partner == COLL_RANK_ANY ? coll_msgs_alone(g) : test_bit(partner, g->msgs->left);
+}
+
+/* Does it need a node that has failed? */
+static bool coll_msg_misses(const struct coll_group *g, const struct coll_msg *msg)
+{
+	u32 partner = coll_msg_partner(msg);
+
+	lockdep_assert_held(&g->lock);
+	return coll_msg_is_lost(g, msg) ||
+	       (partner != COLL_RANK_ANY && test_bit(g->node_of[partner], g->msgs->down));
+}
+
+/*
+ * What is to become of a message. While somebody asks whether messages miss a node, one that
+ * does is not ended: the communicator is about to fail.
+ */
+static void coll_msg_judge(struct coll_group *g, struct coll_msg *msg, struct list_head *ending)
+{
+	lockdep_assert_held(&g->lock);
+	if (g->error) {
+		if (coll_msg_end(msg->lead, -g->error))
+			list_add_tail(&msg->lead->todo, ending);
+	} else if (g->msgs->nr_asking && coll_msg_misses(g, msg)) {
+		g->msgs->missed = true;
+	} else if (coll_msg_is_lost(g, msg)) {
+		coll_msg_give_up(msg, -EHOSTDOWN, ending);
+	}
+}
+
+/* Return: may there be more? */
+static bool coll_msgs_slice(struct coll_group *g, u64 walk, struct list_head *ending)
+{
+	struct coll_msgs *ms = g->msgs;
+	struct coll_msg *msg;
+	u32 n;
+
+	lockdep_assert_held(&g->lock);
+	for (n = 0; n < COLL_MSG_SLICE; n++) {
+		msg = list_first_entry_or_null(&ms->all, struct coll_msg, all);
+		if (!msg || msg->walked >= walk)
+			break;
+		msg->walked = ms->walks;
+		list_move_tail(&msg->all, &ms->all);
+		coll_msg_judge(g, msg, ending);
+	}
+	trace_coll_walk(g->id, n);
+	return n == COLL_MSG_SLICE;
+}
+
+/* Begin one. Under group->lock, with the reason for it. */
+static u64 coll_msgs_walk_begin(struct coll_group *g)
+{
+	lockdep_assert_held(&g->lock);
+	return ++g->msgs->walks;
+}
+
+static void coll_msgs_walk(struct coll_group *g, u64 walk)
+{
+	bool more = true;
+
+	while (more) {
+		LIST_HEAD(ending);
+
+		spin_lock(&g->lock);
+		more = coll_msgs_slice(g, walk, &ending);
+		spin_unlock(&g->lock);
+		coll_msgs_finish(&ending);
+		cond_resched();
+	}
+}
+
+void coll_msgs_fail(struct coll_group *g)
+{
+	u64 walk;
+
+	spin_lock(&g->lock);
+	walk = coll_msgs_walk_begin(g);
+	spin_unlock(&g->lock);
+	coll_msgs_walk(g, walk);
+}
+
+/* Return: true for the first call only. */
+static bool coll_msgs_mark_left(struct coll_group *g, u32 rank)
+{
+	lockdep_assert_held(&g->lock);
+	if (test_and_set_bit(rank, g->msgs->left))
+		return false;
+	g->msgs->nr_left++;
+	return true;
+}
+
+void coll_msgs_left(struct coll_group *g, u32 rank)
+{
+	u64 walk = 0;
+
+	spin_lock(&g->lock);
+	if (coll_msgs_mark_left(g, rank))
+		walk = coll_msgs_walk_begin(g);
+	spin_unlock(&g->lock);
+	if (!walk)
+		return;
+	coll_msgs_walk(g, walk);
+	if (g->node_of[rank] == g->node)
+		coll_msg_drop_offers(g, &g->msgs->boxes[coll_msg_local(g, rank)]);
+}
+
+bool coll_msgs_without(struct coll_group *g, u32 node)
+{
+	bool missed;
+	u64 walk;
+	u32 i;
+
+	spin_lock(&g->lock);
+	g->msgs->node_failed = true;
+	if (!g->msgs->nr_asking++)
+		g->msgs->missed = false;
+	set_bit(node, g->msgs->down);
+	for (i = 0; i < g->size; i++)
+		if (g->node_of[i] == node)
+			coll_msgs_mark_left(g, i);
+	walk = coll_msgs_walk_begin(g);
+	spin_unlock(&g->lock);
+	coll_msgs_walk(g, walk);
+	spin_lock(&g->lock);
+	missed = g->msgs->missed;
+	g->msgs->nr_asking--;
+	spin_unlock(&g->lock);
+	return missed;
+}

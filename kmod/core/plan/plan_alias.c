@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Schedules are made for nodes of any number of ranks, and say where each sum lies until
+ * it is sent, or folded into. With a single rank much of that is nothing but copying: it is
+ * found here, and whoever was to read the copy reads what it would have been made of.
+ */
+#include "../../pure/schedule.h"
+#include "../exec/exec.h"
+#include "../group/member.h"
+#include "plan.h"
+
+/* Chunks of W or TMP. */
+struct coll_range {
+	u32 space;
+	u32 chunk;
+	u32 nr;
+};
+
+/* What a step writes, or sends. */
+static struct coll_range coll_range_to(const struct coll_exec_step *st)
+{
+	return (struct coll_range){ st->s.space, st->s.chunk, st->len ? st->s.nr_chunks : 0 };
+}
+
+/* What it reads besides that; nothing. */
+static struct coll_range coll_range_from(const struct coll_exec_step *st)
+{
+	if (st->s.action != COLL_ACT_FOLD && st->s.action != COLL_ACT_MOVE)
+		return (struct coll_range){ };
+	return (struct coll_range){ st->s.from_space, st->s.from, st->len ? st->s.nr_chunks : 0 };
+}
+
+static bool coll_ranges_meet(struct coll_range a, struct coll_range b)
+{
+	return a.space == b.space && a.nr && b.nr &&
+	       a.chunk < b.chunk + b.nr && b.chunk < a.chunk + a.nr;
+}
+
+/* One that is touched at all is touched as a whole. */
+static bool coll_ranges_part(struct coll_range a, struct coll_range b)
+{
+	return coll_ranges_meet(a, b) && (a.chunk != b.chunk || a.nr != b.nr);
+}
+
+/*
+ * Is a single input a partial result as it is? Not if it has to be multiplied or
+ * widened first. What only one rank gives is what others get: without its padding.
+ */
+static bool coll_input_is_partial(const struct coll_plan *p)
+{
+	return !p->x->reducer.part ||
+	       (p->x->in_order && p->source == COLL_RANK_NONE);
+}
+
+static u32 coll_block_begin(const struct coll_plan *p, u32 i)
+{
+	const struct coll_part *part = &p->x->parts[p->x->steps[i].part];
+
+	return i - (i - part->begin) % ((part->end - part->begin) / p->x->blocks);
+}
+
+/* Behind the last step of the block that step @i belongs to. */
+static u32 coll_block_end(const struct coll_plan *p, u32 i)
+{
+	const struct coll_part *part = &p->x->parts[p->x->steps[i].part];
+
+	return coll_block_begin(p, i) + (part->end - part->begin) / p->x->blocks;
+}
+
+/* Must the product of local step @i be in W, for others than sends that await it? */
+static bool coll_needs_work(const struct coll_plan *p, u32 i)
+{
+	const struct coll_exec_step *st = &p->x->steps[i];
+	u32 k, end = coll_block_end(p, i);
+
+	for (k = i + 1; k < end; k++) {
+		const struct coll_exec_step *other = &p->x->steps[k];
+
+		if (other->s.dep == i && other->s.kind != COLL_STEP_SEND)
+			return true;
+		if (coll_range_from(other).nr && other->s.from_space == COLL_SPACE_WORK)
+			return true;
+		if (!coll_ranges_meet(coll_range_to(st), coll_range_to(other)))
+			continue;
+		if (other->s.kind == COLL_STEP_SEND ? other->s.dep != i :
+		    other->s.action == COLL_ACT_REDUCE || other->s.action >= COLL_ACT_FOLD_INPUT)
+			return true;
+		/* Written anew. */
+		if (other->s.kind != COLL_STEP_SEND)
+			return false;
+	}
+	return false;
+}
+
+/*
+ * A local step over one input need not copy it to W for the sake of those who
+ * send it on: they may read the input itself. Return: true if the step itself
+ * has nothing to do then.
+ */
+static bool coll_alias_work(struct coll_plan *p, u32 i)
+{
+	struct coll_exec *x = p->x;
+	struct coll_exec_step *st = &x->steps[i];
+	struct coll_part *part = &x->parts[st->part];
+	bool final = st->s.flags & COLL_STEP_FINAL;
+	u32 k;
+
+	if (final && (part->in[0].buf != part->out[0].buf ||
+		      part->in[0].start + st->in_at !=
+		      part->out[0].start + st->out_at))
+		return false;
+	if (coll_needs_work(p, i))
+		return false;
+	for (k = i + 1; k < coll_block_end(p, i); k++) {
+		if (x->steps[k].s.dep != i)
+			continue;
+		x->steps[k].s.dep = COLL_DEP_NONE;
+		x->steps[k].src = (struct coll_place){ &part->in[0], st->in_at };
+	}
+	return !final || part->nr_out == 1;
+}
+
+/* Does nobody but step @i write into what it writes, and nobody use less or more of it? */
+static bool coll_owns_range(const struct coll_plan *p, u32 i)
+{
+	struct coll_range mine = coll_range_to(&p->x->steps[i]);
+	u32 k;
+
+	for (k = coll_block_begin(p, i); k < coll_block_end(p, i); k++) {
+		const struct coll_exec_step *other = &p->x->steps[k];
+
+		if (k == i)
+			continue;
+		if (coll_ranges_part(mine, coll_range_to(other)) ||
+		    coll_ranges_part(mine, coll_range_from(other)))
+			return false;
+		if (other->s.kind != COLL_STEP_SEND &&
+		    coll_ranges_meet(mine, coll_range_to(other)))
+			return false;
+	}
+	return true;
+}
+
+/* Are results written to where inputs still have to be read, by any rank? */
+static bool coll_in_place(const struct coll_plan *p)
+{
+	const struct coll_req *req;
+
+	list_for_each_entry(req, &p->op->reqs, list)
+		if (req->cmd.flags & COLL_CMD_INPLACE)
+			return true;
+	return p->kind->flags & COLL_KIND_ONE_BUFFER;
+}
+
+/* The same of TMP, where one input is kept for those who send it on, or fold it. */
+static bool coll_alias_tmp(struct coll_plan *p, u32 i)
+{
+	struct coll_exec *x = p->x;
+	struct coll_exec_step *st = &x->steps[i];
+	struct coll_part *part = &x->parts[st->part];
+	struct coll_place in = { &part->in[0], st->in_at };
+	struct coll_range mine = coll_range_to(st);
+	u32 k;
+
+	if (st->s.flags & COLL_STEP_FINAL || p->kind->flags & COLL_KIND_BLOCKS ||
+	    coll_in_place(p) || !coll_owns_range(p, i))
+		return false;
+	for (k = i + 1; k < coll_block_end(p, i); k++) {
+		struct coll_exec_step *other = &x->steps[k];
+
+		if (coll_ranges_meet(mine, other->s.kind == COLL_STEP_SEND ?
+				     coll_range_to(other) : coll_range_from(other)))
+			other->src = in;
+	}
+	return true;
+}
+
+/* The receive that folds what step @i has moved, if nobody else wants it; else NULL. */
+static struct coll_exec_step *coll_folds_moved(const struct coll_plan *p, u32 i)
+{
+	const struct coll_exec_step *st = &p->x->steps[i];
+	struct coll_range to = coll_range_to(st), from = coll_range_from(st);
+	struct coll_exec_step *found = NULL;
+	u32 k;
+
+	for (k = i + 1; k < coll_block_end(p, i); k++) {
+		struct coll_exec_step *other = &p->x->steps[k];
+		bool waits = other->s.dep == i;
+
+		/* It would be read later than it was to be. */
+		if (other->s.kind != COLL_STEP_SEND &&
+		    coll_ranges_meet(from, coll_range_to(other)))
+			return NULL;
+		/* What comes after that one has what it has made of it. */
+		if (found && !waits)
+			continue;
+		if (!waits && !coll_ranges_meet(to, coll_range_to(other)) &&
+		    !coll_ranges_meet(to, coll_range_from(other)))
+			continue;
+		if (found || !waits || other->s.kind != COLL_STEP_RECV ||
+		    other->s.action != COLL_ACT_REDUCE || other->len != st->len ||
+		    coll_ranges_part(to, coll_range_to(other)))
+			return NULL;
+		found = other;
+	}
+	return found;
+}
+
+/*
+ * A vector that is moved only to have another one folded into it can stay where it is:
+ * the sum goes to where it was to be moved. Return: true if there is nothing to move then.
+ */
+static bool coll_fuse_move(struct coll_plan *p, u32 i)
+{
+	struct coll_exec_step *st = &p->x->steps[i], *fold;
+
+	if (st->s.flags & (COLL_STEP_FINAL | COLL_STEP_FENCE) ||
+	    st->s.from_space == COLL_SPACE_INPUT)
+		return false;
+	fold = coll_folds_moved(p, i);
+	if (!fold)
+		return false;
+	fold->with = st->src;
+	fold->s.dep = st->s.dep;
+	return true;
+}
+
+/* Has local step @i nothing to do? */
+static bool coll_plan_alias(struct coll_plan *p, u32 i)
+{
+	const struct coll_exec_step *st = &p->x->steps[i];
+
+	if (st->s.action == COLL_ACT_MOVE)
+		return coll_fuse_move(p, i);
+	if (st->s.action != COLL_ACT_INPUT || p->x->parts[st->part].nr_in != 1 ||
+	    !coll_input_is_partial(p))
+		return false;
+	return st->s.space == COLL_SPACE_TMP ? coll_alias_tmp(p, i) :
+	       st->s.space == COLL_SPACE_WORK && coll_alias_work(p, i);
+}
+
+void coll_plan_aliases(struct coll_plan *p)
+{
+	struct coll_exec *x = p->x;
+	u32 i;
+
+	for (i = 0; i < x->nr_steps; i++) {
+		struct coll_exec_step *st = &x->steps[i];
+
+		st->idle = st->s.kind == COLL_STEP_LOCAL &&
+			   (!st->len || coll_plan_alias(p, i));
+		cond_resched();
+	}
+}

@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where the bytes of a step are. Chunks are elements of the user's vectors and of
+ * scratch; a block of the plan is the same share of every chunk.
+ */
+#include <linux/math64.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+
+#include "../group/group.h"
+#include "../limits.h"
+#include "../group/member.h"
+#include "plan.h"
+#include "support.h"
+
+/* Elements of participant @i's block of a vector, as @part knows it. */
+static u64 coll_block_count(const struct coll_plan *p, const struct coll_part *part,
+			    bool out, u32 i)
+{
+	const struct coll_req *req = part->req;
+	bool both = p->op->cmd.collective == COLL_ALLTOALLV;
+
+	if (!req->counts)
+		return req->cmd.count;
+	return req->counts[both && out ? p->n + i : i];
+}
+
+/* Where it begins. */
+static u64 coll_block_start(const struct coll_plan *p, const struct coll_part *part,
+			    bool out, u32 i)
+{
+	const struct coll_req *req = part->req;
+	bool both = p->op->cmd.collective == COLL_ALLTOALLV;
+	u64 at = 0;
+	u32 k;
+
+	if (req->displs)
+		return req->displs[both && out ? p->n + i : i];
+	if (!req->counts)
+		return i * req->cmd.count;
+	for (k = 0; k < i; k++)
+		at += coll_block_count(p, part, out, k);
+	return at;
+}
+
+/* A share of @n elements: where it begins, and how many there are. */
+struct coll_share {
+	u64 at;
+	u64 n;
+};
+
+static struct coll_share coll_share_of(u64 n, u32 blocks, u32 block)
+{
+	u64 at = coll_chunk_start(n, blocks, block);
+
+	return (struct coll_share){ at, coll_chunk_start(n, blocks, block + 1) - at };
+}
+
+/* Chunks [chunk, chunk + nr) of a flat vector, counted from the block's begin. */
+static struct coll_share coll_flat(const struct coll_plan *p, u64 count, u32 chunk,
+				   u32 nr)
+{
+	u64 at = coll_chunk_start(count, p->chunks, chunk);
+
+	return (struct coll_share){
+		at, coll_chunk_start(count, p->chunks, chunk + nr) - at
+	};
+}
+
+/* What a rank has of a buffer, and is chunk @i in it? */
+static u8 coll_part_has(const struct coll_plan *p, const struct coll_part *part,
+			bool out)
+{
+	bool root = p->kind->flags & COLL_KIND_ROOTED && part->id == p->root;
+
+	if (out)
+		return root ? p->kind->root_out : p->kind->out;
+	return root ? p->kind->root_in : p->kind->in;
+}
+
+/* Where chunk @i of a vector with blocks is in an input or output. */
+static struct coll_share coll_block_at(const struct coll_plan *p,
+				       const struct coll_part *part, bool out,
+				       u32 i, u32 block)
+{
+	bool own = coll_part_has(p, part, out) == COLL_HAS_OWN;
+	struct coll_share s;
+
+	/* Who knows of its own block only has that as the count of its command. */
+	s = coll_share_of(coll_block_count(p, part, out, i), p->x->blocks, block);
+	if (!own)
+		s.at += coll_block_start(p, part, out, i);
+	return s;
+}
+
+/* Elements of the range of a step, whichever space it is in. */
+static u64 coll_range_count(const struct coll_plan *p, const struct coll_part *part,
+			    const struct coll_step *s, u32 block)
+{
+	struct coll_share b;
+	bool out;
+
+	if (!s->nr_chunks || !p->op->elem)
+		return 0;
+	if (!(p->kind->flags & COLL_KIND_BLOCKS)) {
+		b = coll_share_of(p->op->cmd.count, p->x->blocks, block);
+		return coll_flat(p, b.n, s->chunk % p->chunks, s->nr_chunks).n;
+	}
+	/* A vector that has every chunk tells; W is that of the output. */
+	out = s->space != COLL_SPACE_INPUT &&
+	      coll_part_has(p, part, true) != COLL_HAS_NONE;
+	return coll_block_at(p, part, out, s->chunk % p->chunks, block).n;
+}
+
+/* Byte offset of chunk @chunk in scratch, of W or TMP. */
+static u64 coll_scratch_at(const struct coll_plan *p, u32 chunk, u32 block)
+{
+	u32 set = chunk / p->chunks, i = chunk % p->chunks;
+	u64 half = p->whole * max(DIV_ROUND_UP(p->tmp, p->chunks), 1U);
+	struct coll_share b;
+	u64 at;
+
+	if (p->starts) {
+		at = p->starts[i];
+	} else {
+		b = coll_share_of(p->op->cmd.count, p->x->blocks, block);
+		at = coll_flat(p, b.n, i, 0).at;
+	}
+	return (block % p->x->turns * half + set * p->whole + at) * p->x->reducer.partial;
+}
+
+/* Byte offset of a chunk in an input or output. */
+static u64 coll_user_at(const struct coll_plan *p, const struct coll_part *part,
+			bool out, u32 chunk, u32 block)
+{
+	struct coll_share b;
+
+	if (p->kind->flags & COLL_KIND_BLOCKS)
+		return coll_block_at(p, part, out, chunk, block).at * p->op->elem;
+	b = coll_share_of(p->op->cmd.count, p->x->blocks, block);
+	return (b.at + coll_flat(p, b.n, chunk, 0).at) * p->op->elem;
+}
+
+/* Can W be the first output: is every chunk there, in the same size? */
+static bool coll_work_is_out(const struct coll_plan *p, const struct coll_part *part)
+{
+	const struct coll_reducer *r = &p->x->reducer;
+
+	return part->nr_out && coll_part_has(p, part, true) == COLL_HAS_ALL &&
+	       (!r->part || r->partial == r->elem);
+}
+
+static struct coll_place coll_space_at(const struct coll_plan *p,
+				       struct coll_part *part, u32 space,
+				       u32 chunk, u32 block)
+{
+	switch (space) {
+	case COLL_SPACE_INPUT:
+		return (struct coll_place){
+			&part->in[0], coll_user_at(p, part, false, chunk, block)
+		};
+	case COLL_SPACE_TMP:
+		return (struct coll_place){
+			&part->tmp, coll_scratch_at(p, chunk, block)
+		};
+	default:
+		if (coll_work_is_out(p, part))
+			return (struct coll_place){
+				&part->out[0],
+				coll_user_at(p, part, true, chunk, block)
+			};
+		return (struct coll_place){
+			&part->work, coll_scratch_at(p, chunk, block)
+		};
+	}
+}
+
+/* Does the product of this step come as partial results? */
+static bool coll_gives_partial(const struct coll_step *s)
+{
+	return !(s->flags & COLL_STEP_FINAL);
+}
+
+/*
+ * Does a step that copies get a partial result, and the outputs the result? What it
+ * copies is final only where all participants have the same result, each its own.
+ */
+static bool coll_step_finishes(const struct coll_plan *p, const struct coll_step *s)
+{
+	if (!p->x->reducer.part || !(s->flags & COLL_STEP_FINAL))
+		return false;
+	return s->action == COLL_ACT_MOVE ||
+	       (s->action == COLL_ACT_COPY && p->op->cmd.collective != COLL_ALLREDUCE);
+}
+
+/*
+ * Is what a send reads a partial result? What the last step before it that wrote the
+ * chunk has left there tells: the one it depends on, or one behind a fence.
+ */
+static bool coll_send_is_partial(const struct coll_plan *p, const struct coll_exec_step *st)
+{
+	const struct coll_exec_step *steps = p->x->steps;
+	u32 i = st - steps, begin = p->x->parts[st->part].begin;
+
+	if (st->s.space == COLL_SPACE_INPUT)
+		return false;
+	if (st->s.dep != COLL_DEP_NONE)
+		return coll_gives_partial(&steps[st->s.dep].s);
+	while (i-- > begin) {
+		const struct coll_step *s = &steps[i].s;
+
+		if (s->kind != COLL_STEP_SEND && s->space == st->s.space &&
+		    s->chunk <= st->s.chunk && st->s.chunk < s->chunk + s->nr_chunks)
+			return coll_gives_partial(s);
+	}
+	return true;
+}
+
+/* Does this step move, or make, partial results? */
+static bool coll_step_is_partial(const struct coll_plan *p,
+				 const struct coll_exec_step *st)
+{
+	const struct coll_step *s = &st->s;
+
+	if (!p->x->reducer.part)
+		return false;
+	if (st->finish)
+		return true;
+	if (s->kind == COLL_STEP_SEND)
+		return coll_send_is_partial(p, st);
+	/* A copy that is not final is of what others have folded. */
+	if (s->kind == COLL_STEP_RECV && s->action != COLL_ACT_COPY)
+		return true;
+	return coll_gives_partial(s);
+}
+
+void coll_plan_place(struct coll_plan *p, u32 i, u32 block)
+{
+	struct coll_exec_step *st = &p->x->steps[i];
+	struct coll_part *part = &p->x->parts[st->part];
+	const struct coll_step *s = &st->s;
+	bool partial;
+	bool token = !s->nr_chunks || !p->op->elem;
+	u32 in_chunk = s->chunk % p->chunks;
+
+	st->link = block % p->op->links;
+	st->pair = COLL_DEP_NONE;
+	st->prev = COLL_DEP_NONE;
+	st->next = COLL_DEP_NONE;
+	st->finish = coll_step_finishes(p, s);
+	partial = coll_step_is_partial(p, st);
+	st->unit = (partial ? p->x->reducer.partial : p->op->elem) ?: 1;
+	if (token)
+		return;
+	st->len = coll_range_count(p, part, s, block) * st->unit;
+	st->dst = coll_space_at(p, part, s->space, s->chunk, block);
+	if (part->nr_in && s->space != COLL_SPACE_TMP)
+		st->in_at = coll_user_at(p, part, false, in_chunk, block);
+	else if (part->nr_in && !(p->kind->flags & COLL_KIND_BLOCKS))
+		st->in_at = coll_user_at(p, part, false, in_chunk, block);
+	if (s->flags & COLL_STEP_FINAL)
+		st->out_at = coll_user_at(p, part, true, in_chunk, block);
+	if (s->kind == COLL_STEP_SEND) {
+		st->src = st->dst;
+		/* What is final is with the outputs, in elements of the type. */
+		if (!partial && s->space == COLL_SPACE_WORK && part->nr_out &&
+		    coll_part_has(p, part, true) == COLL_HAS_ALL)
+			st->src = (struct coll_place){
+				&part->out[0],
+				coll_user_at(p, part, true, in_chunk, block)
+			};
+	}
+	if (s->action == COLL_ACT_FOLD || s->action == COLL_ACT_MOVE)
+		st->src = coll_space_at(p, part, s->from_space, s->from, block);
+	/* Its scratch has been that of an earlier block. */
+	if (block >= p->x->turns && s->kind != COLL_STEP_SEND)
+		st->after = part->begin + (part->end - part->begin) / p->x->blocks *
+					  (block - p->x->turns + 1);
+}
+
+/* Where the chunks of W begin in scratch: the largest share of each block. */
+static int coll_plan_starts(struct coll_plan *p)
+{
+	const struct coll_part *part = &p->x->parts[0];
+	bool out = p->kind->out == COLL_HAS_ALL;
+	u64 at = 0;
+	u32 i;
+
+	if (!(p->kind->flags & COLL_KIND_BLOCKS)) {
+		p->whole = div_u64(p->op->cmd.count + p->x->blocks - 1, p->x->blocks);
+		return 0;
+	}
+	p->starts = kvmalloc_array(p->n + 1, sizeof(*p->starts), GFP_KERNEL_ACCOUNT);
+	if (!p->starts)
+		return -ENOMEM;
+	for (i = 0; i < p->n; i++) {
+		p->starts[i] = at;
+		at += div_u64(coll_block_count(p, part, out, i) + p->x->blocks - 1,
+			      p->x->blocks);
+	}
+	p->starts[p->n] = at;
+	p->whole = at;
+	return 0;
+}
+
+/*
+ * Blocks for scratch of @bytes that is enough for all of it, in @sets. Ranks share what a
+ * node may take, all nodes alike.
+ */
+static u64 coll_blocks_wanted(const struct coll_plan *p, u64 bytes, u32 sets)
+{
+	u32 local = p->kind->flags & COLL_KIND_RANKS ? p->op->group->most_local : 1;
+	u64 room = max_t(u64, COLL_SCRATCH / local, COLL_SCRATCH_MIN);
+	u64 links = p->op->links, used = p->x->turns * bytes;
+	u64 want, small, node;
+
+	if (bytes <= room)
+		return 0;
+	want = roundup(div64_u64(used, room) + 1, links);
+	small = rounddown(div64_u64(bytes, (u64)sets * p->chunks * COLL_BLOCK_MIN), links);
+	node = roundup(div64_u64(used * local, COLL_SCRATCH_NODE) + 1, links);
+	return min(want, max3(small, node, links));
+}
+
+/* Steps of one block of participant @id, see coll_plan_width(). */
+static u64 coll_count_steps(const struct coll_plan *p, u32 id)
+{
+	struct coll_emit e = { .radix = coll_chosen_radix(p->op, p->alg) };
+
+	/* What is out of range shows when the steps are laid out. */
+	if (p->alg->emit(&e, p->n, id, p->root))
+		return 0;
+	return p->kind->flags & COLL_KIND_BLOCKS ? e.chunks + e.tokens : e.nr;
+}
+
+/*
+ * Blocks at most, so that no node has too many steps. Everybody counts the steps of all,
+ * for all have to cut alike. Return: 0 or -ENOMEM.
+ */
+static int coll_blocks_most(const struct coll_plan *p, u32 *most)
+{
+	const struct coll_group *g = p->op->group;
+	u64 *steps, worst = 1;
+	u32 i, node;
+
+	steps = kvcalloc(g->nr_nodes, sizeof(*steps), GFP_KERNEL_ACCOUNT);
+	if (!steps)
+		return -ENOMEM;
+	for (i = 0; i < p->n; i++) {
+		node = p->kind->flags & COLL_KIND_RANKS ? g->node_of[i] : i;
+		steps[node] += coll_count_steps(p, i);
+		worst = max(worst, steps[node]);
+		cond_resched();
+	}
+	kvfree(steps);
+	*most = div64_u64(COLL_MAX_STEPS, worst) ?: 1;
+	return 0;
+}
+
+/*
+ * A block for each link, and all at once. If their scratch would be too large, smaller
+ * ones, and of each link two by turns.
+ */
+int coll_plan_blocks(struct coll_plan *p)
+{
+	const struct coll_reducer *r = &p->x->reducer;
+	u32 sets = DIV_ROUND_UP(p->tmp, p->chunks);
+	u32 links = p->op->links, most = 1;
+	u64 want;
+	int ret = 0;
+
+	if (links > 1)
+		ret = coll_blocks_most(p, &most);
+	if (ret)
+		return ret;
+	p->x->blocks = min(links, most);
+	p->x->turns = 2 * links;
+	/* Nobody knows all counts, and nothing of these needs scratch. */
+	if (p->kind->flags & COLL_KIND_PRIVATE || !p->op->elem)
+		return 0;
+	if (p->kind->out != COLL_HAS_ALL || p->kind->root_out != COLL_HAS_ALL ||
+	    (r->part && r->partial != r->elem))
+		sets++;
+	if (!sets)
+		return 0;
+	ret = coll_plan_starts(p);
+	if (ret)
+		return ret;
+	want = coll_blocks_wanted(p, p->whole * p->x->blocks * sets *
+				  (r->partial ?: p->op->elem), sets);
+	if (!want)
+		return 0;
+	if (links == 1)
+		ret = coll_blocks_most(p, &most);
+	if (ret)
+		return ret;
+	p->x->blocks = min_t(u64, most, want);
+	kvfree(p->starts);
+	p->starts = NULL;
+	return coll_plan_starts(p);
+}
+
+/* Does it write to its place, or read what is there? The last step gives to the outputs. */
+static bool coll_step_has_dst(const struct coll_exec_step *st)
+{
+	if (st->s.kind == COLL_STEP_SEND)
+		return false;
+	if (!(st->s.flags & COLL_STEP_FINAL))
+		return true;
+	switch (st->s.action) {
+	case COLL_ACT_FOLD:
+	case COLL_ACT_FOLD_INPUT:
+	case COLL_ACT_REDUCE:
+		return !st->with.vec;
+	default:
+		return false;
+	}
+}
+
+static bool coll_step_uses(const struct coll_exec_step *st, const struct coll_vec *scratch)
+{
+	return (coll_step_has_dst(st) && st->dst.vec == scratch) ||
+	       st->src.vec == scratch || st->with.vec == scratch;
+}
+
+/* Does any step that is still to run touch this scratch? */
+static bool coll_scratch_used(const struct coll_plan *p, const struct coll_part *part,
+			      const struct coll_vec *scratch)
+{
+	u32 i;
+
+	for (i = part->begin; i < part->end; i++) {
+		const struct coll_exec_step *st = &p->x->steps[i];
+
+		if (st->len && !st->idle && coll_step_uses(st, scratch))
+			return true;
+	}
+	return false;
+}
+
+int coll_plan_scratch(struct coll_plan *p)
+{
+	u64 half = p->whole * max(DIV_ROUND_UP(p->tmp, p->chunks), 1U);
+	u32 size = p->x->reducer.partial;
+	u32 i;
+
+	half *= min(p->x->blocks, p->x->turns);
+	if (half && half > COLL_SCRATCH_MAX / size)
+		return -ENOMEM;
+	for (i = 0; i < p->x->nr_parts; i++) {
+		struct coll_part *part = &p->x->parts[i];
+
+		if (coll_scratch_used(p, part, &part->work)) {
+			part->work.buf = coll_buf_scratch(half * size, false);
+			if (!part->work.buf)
+				return -ENOMEM;
+		}
+		if (coll_scratch_used(p, part, &part->tmp)) {
+			part->tmp.buf = coll_buf_scratch(half * size, false);
+			if (!part->tmp.buf)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* Are @bytes from @at on inside of each of @nr vectors, and in no gap of any? */
+static bool coll_inside(const struct coll_vec *vec, u32 nr, u64 at, u64 bytes)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		if (!vec[i].buf || !coll_vec_has(&vec[i], at, bytes))
+			return false;
+	return true;
+}
+
+static bool coll_step_has_input(const struct coll_exec_step *st)
+{
+	return st->s.action == COLL_ACT_INPUT || st->s.action == COLL_ACT_REDUCE_IN ||
+	       st->s.action == COLL_ACT_FOLD_INPUT;
+}
+
+/* As coll_step_args() will take them. */
+static bool coll_step_inside(const struct coll_plan *p, const struct coll_exec_step *st)
+{
+	const struct coll_part *part = &p->x->parts[st->part];
+	u64 elems = st->len / st->unit * p->op->elem;
+
+	if (st->src.vec && !coll_inside(st->src.vec, 1, st->src.at, st->len))
+		return false;
+	if (st->s.kind == COLL_STEP_SEND)
+		return st->src.vec;
+	if (st->s.flags & COLL_STEP_FINAL &&
+	    (!part->nr_out || !coll_inside(part->out, part->nr_out, st->out_at, elems)))
+		return false;
+	if (coll_step_has_input(st) &&
+	    (!part->nr_in || !coll_inside(part->in, part->nr_in, st->in_at, elems)))
+		return false;
+	if (st->with.vec && !coll_inside(st->with.vec, 1, st->with.at, st->len))
+		return false;
+	return !coll_step_has_dst(st) ||
+	       coll_inside(st->dst.vec, 1, st->dst.at, st->len / st->unit *
+			   (coll_gives_partial(&st->s) ? st->unit : p->x->reducer.partial));
+}
+
+int coll_plan_check(struct coll_plan *p)
+{
+	u32 i;
+
+	for (i = 0; i < p->x->nr_steps; i++) {
+		const struct coll_exec_step *st = &p->x->steps[i];
+
+		if (st->len && !st->idle && !coll_step_inside(p, st))
+			return -EBADE;
+		/* A step may have a thousand vectors, and there are tens of thousands of steps. */
+		cond_resched();
+	}
+	return 0;
+}

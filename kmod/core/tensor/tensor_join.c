@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Ranks that have joined: until all have, each takes part in every tensor by a stand-in, a
+ * request without vectors. So its node folds the inputs of the others only. Where all ranks
+ * of a node have joined, one stand-in has a vector: the identity of the operator.
+ */
+#include <linux/lockdep.h>
+#include <linux/minmax.h>
+#include <linux/overflow.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/wait.h>
+
+#include "../../pure/identity.h"
+#include "../../pure/optable.h"
+#include "../group/group.h"
+#include "../limits.h"
+#include "../group/member.h"
+#include "../plan/support.h"
+#include "tensor_priv.h"
+
+/* --- joining ---------------------------------------------------------------------- */
+
+static int coll_tensor_join_locked(struct coll_tensor_req *t)
+{
+	struct coll_member *m = t->req.member;
+	struct coll_group *g = coll_member_group(m);
+	int ret;
+
+	if (g->error)
+		return -g->error;
+	if (m->tensors.kept >= COLL_TENSORS_KEPT)
+		return -EAGAIN;
+	ret = coll_coord_join(&g->tensors->coord, m->local);
+	if (ret)
+		return ret;
+	m->tensors.join = t;
+	m->tensors.waiting++;
+	m->tensors.open++;
+	m->tensors.kept++;
+	list_add_tail(&t->list, &g->tensors->waiting);
+	return 0;
+}
+
+int coll_tensor_join(struct coll_tensor_req *t)
+{
+	struct coll_group *g = coll_member_group(t->req.member);
+	int ret;
+
+	t->req.done = coll_tensor_done;
+	spin_lock(&g->lock);
+	ret = coll_tensor_join_locked(t);
+	spin_unlock(&g->lock);
+	return ret;
+}
+
+void coll_tensors_joined(struct coll_tensors *ts, u32 rank)
+{
+	struct coll_group *g = ts->group;
+	struct coll_tensor_req *t;
+	u32 k;
+
+	lockdep_assert_held(&g->lock);
+	for (k = 0; k < g->nr_local; k++) {
+		t = g->members[k] ? g->members[k]->tensors.join : NULL;
+		if (!t)
+			continue;
+		coll_tensor_unwait(ts, t);
+		t->result = 0;
+		t->last = rank;
+		list_add_tail(&t->list, &ts->ended);
+	}
+}
+
+/* --- stand-ins --------------------------------------------------------------------- */
+
+static void coll_stand_in_done(struct coll_req *req, int result)
+{
+	struct coll_tensor_req *t = container_of(req, struct coll_tensor_req, req);
+	struct coll_member *m = req->member;
+	struct coll_group *g = coll_member_group(m);
+
+	spin_lock(&g->lock);
+	m->tensors.open--;
+	/* Under the lock: who waits for the last one may free the member. */
+	wake_up(&m->tensors.wq);
+	spin_unlock(&g->lock);
+	coll_op_discard(t->op);
+	kfree(t);
+}
+
+/*
+ * The command of a rank that asks for @p. What another node says may be anything. Return:
+ * false if it cannot be joined.
+ */
+static bool coll_stand_in_cmd(struct coll_req *req, const struct coll_coord_params *p)
+{
+	const u64 *f = p->field;
+	u8 one[COLL_IDENTITY_MAX];
+	struct coll_cmd *c = &req->cmd;
+	u32 elem = coll_dtype_size(f[COLL_FIELD_DTYPE]);
+
+	c->collective = f[COLL_FIELD_COLLECTIVE];
+	c->flags = f[COLL_FIELD_FLAGS] & COLL_CMD_NARROW;
+	if (f[COLL_FIELD_ALGORITHM] > U16_MAX)
+		return false;
+	c->algorithm = f[COLL_FIELD_ALGORITHM];
+	if (c->collective == COLL_ALLREDUCE) {
+		if (!elem || !coll_identity(f[COLL_FIELD_OP], f[COLL_FIELD_DTYPE], one))
+			return false;
+		c->op = f[COLL_FIELD_OP];
+		c->dtype = f[COLL_FIELD_DTYPE];
+		c->scalar = c->op == COLL_OP_PREMULSUM ? coll_identity_factor(c->dtype) : 0;
+		c->count = coll_coord_bytes(p) / elem;
+		req->bytes = coll_coord_bytes(p);
+	} else if (c->collective != COLL_BARRIER) {
+		return false;
+	}
+	req->agreed = c->count;
+	return req->bytes <= COLL_MAX_BUFFER &&
+	       coll_has_algorithm(c->collective, c->op, c->dtype, c->algorithm);
+}
+
+/* Return: 0; -ENOMEM; -EBADE no rank can ask for that. */
+static int coll_stand_in(struct coll_member *m, const struct coll_coord_params *p, u32 divisor)
+{
+	struct coll_tensor_req *t = kzalloc(sizeof(*t), GFP_ATOMIC | __GFP_ACCOUNT);
+	int ret = -EBADE;
+
+	if (!t)
+		return -ENOMEM;
+	t->req.member = m;
+	t->req.named = true;
+	t->req.absent = true;
+	t->req.divisor = divisor;
+	t->req.done = coll_stand_in_done;
+	t->op = coll_op_alloc(GFP_ATOMIC);
+	if (!t->op)
+		ret = -ENOMEM;
+	else if (coll_stand_in_cmd(&t->req, p))
+		ret = coll_op_post_ordered(&t->req, &t->op);
+	if (!ret) {
+		m->tensors.open++;
+		return 0;
+	}
+	coll_op_discard(t->op);
+	kfree(t);
+	return ret;
+}
+
+void coll_tensors_stand_in(struct coll_tensors *ts, struct coll_coord_entry *e, u32 divisor)
+{
+	struct coll_group *g = ts->group;
+	struct mem_cgroup *memcg = set_active_memcg(g->memcg);
+	u32 k;
+	int ret;
+
+	lockdep_assert_held(&g->lock);
+	for (k = 0; k < g->nr_local && !ts->broken; k++) {
+		if (e->ranks[k / 64] >> k % 64 & 1)
+			continue;
+		ret = g->members[k] ? coll_stand_in(g->members[k], &e->known, divisor) : -EBADE;
+		if (ret)
+			ts->broken = -ret;
+	}
+	set_active_memcg(memcg);
+}
+
+/* --- the vector of a node that has joined ------------------------------------------- */
+
+static int coll_fill_identity(struct coll_buf *buf, u32 op, u32 dtype)
+{
+	u32 size = coll_dtype_size(dtype);
+	u8 elem[COLL_IDENTITY_MAX], *page;
+	unsigned long i;
+	size_t at;
+
+	if (!size || !coll_identity(op, dtype, elem))
+		return -EBADE;
+	for (i = 0; i < buf->nr_pages; i++) {
+		page = page_address(buf->pages[i]);
+		for (at = 0; at < PAGE_SIZE; at += size)
+			memcpy(page + at, elem, size);
+		cond_resched();
+	}
+	return 0;
+}
+
+int coll_tensors_fill(struct coll_op *op)
+{
+	struct coll_req *req = list_first_entry(&op->reqs, struct coll_req, list);
+	struct coll_buf *buf;
+	int ret;
+
+	/* Others have vectors; or it was put off, and has its one. */
+	if (op->nr_absent < op->group->nr_local || !req->bytes || req->in.buf)
+		return 0;
+	buf = coll_buf_scratch(req->bytes, false);
+	if (!buf)
+		return -ENOMEM;
+	ret = coll_fill_identity(buf, op->cmd.op, op->cmd.dtype);
+	if (ret) {
+		coll_buf_put(buf);
+		return ret;
+	}
+	coll_buf_get(buf);
+	req->in = (struct coll_vec){ .buf = buf };
+	req->out = req->in;
+	req->in_bytes = req->bytes;
+	req->cmd.flags |= COLL_CMD_INPLACE;
+	return 0;
+}
