@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Init and exit order, nothing else. */
+/* The order of init and exit, and what a group has parts of. */
 #include <linux/module.h>
 #include <linux/netdevice.h>
 
+#include "core/exec/stream.h"
 #include "core/group/group.h"
 #include "core/group/link.h"
+#include "core/mem/buf.h"
 #include "core/mem/reduce.h"
-#include "core/exec/stream.h"
+#include "core/op/op.h"
+#include "core/p2p/msg.h"
+#include "core/plan/plan.h"
+#include "core/plan/select.h"
+#include "core/tensor/tensor.h"
 #include "front/file.h"
 #include "front/netlink.h"
 #include "front/spin.h"
@@ -16,6 +22,15 @@ static char *simd = "";
 module_param(simd, charp, 0444);
 MODULE_PARM_DESC(simd, "instruction set of reductions: scalar, sse2, avx2, avx512; default: the fastest");
 
+static const struct coll_group_part *const coll_parts[] = {
+	&coll_p2p_part,
+	&coll_op_part,
+	&coll_select_part,
+	&coll_plan_part,
+	&coll_tensors_part,
+	NULL
+};
+
 static int __init coll_init(void)
 {
 	int ret;
@@ -23,9 +38,12 @@ static int __init coll_init(void)
 	ret = coll_reduce_init(simd);
 	if (ret)
 		return ret;
-	ret = coll_group_init();
+	ret = coll_buf_init();
 	if (ret)
 		return ret;
+	ret = coll_group_init(coll_parts);
+	if (ret)
+		goto buf_exit;
 	coll_stream_init();
 	coll_spin_init();
 	coll_link_set_transport(&coll_tcp_transport);
@@ -41,6 +59,8 @@ netlink_exit:
 	coll_netlink_exit();
 group_exit:
 	coll_group_exit();
+buf_exit:
+	coll_buf_exit();
 	return ret;
 }
 
@@ -50,6 +70,7 @@ static void __exit coll_exit(void)
 	coll_chardev_exit();
 	coll_netlink_exit();
 	coll_group_exit();
+	coll_buf_exit();
 	/* A socket callback may have begun just before it was taken off. */
 	synchronize_net();
 }

@@ -222,7 +222,7 @@ void coll_calls_release(struct coll_file *cf)
 		coll_call_clear(call);
 		/* The thread has not come back for the result. */
 		if (call->req.slot)
-			coll_slot_put(call->req.member, call->req.slot);
+			coll_slot_put(&call->req.member->slots, call->req.slot);
 		kfree(call);
 	}
 	kfree(cf->spare);

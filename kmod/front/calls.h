@@ -25,9 +25,9 @@
 
 #include <linux/coll.h>
 
+#include "../core/exec/sleeper.h"
 #include "../core/group/link.h"
 #include "../core/op/op.h"
-#include "../core/exec/sleeper.h"
 
 struct coll_file;
 struct task_struct;

@@ -9,15 +9,15 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "../core/group/group.h"
+#include "../core/group/member.h"
+#include "../core/limits.h"
 #include "../core/mem/area.h"
 #include "../core/mem/buf.h"
-#include "../core/plan/extent.h"
-#include "../core/group/group.h"
-#include "../core/limits.h"
-#include "../core/group/member.h"
-#include "../core/p2p/msg.h"
-#include "../core/op/op.h"
 #include "../core/mem/slot.h"
+#include "../core/op/op.h"
+#include "../core/p2p/msg.h"
+#include "../core/plan/extent.h"
 #include "../core/plan/support.h"
 #include "../core/trace.h"
 #include "decode.h"
@@ -110,7 +110,7 @@ static int coll_check_overlap(struct coll_cmd *c, const struct coll_areas *a)
 static int coll_take_plain(struct coll_member *m, const struct coll_range *r,
 			   const struct coll_area *area, struct coll_vec *v)
 {
-	struct coll_buf *buf = coll_pins_take(m, area, r->write);
+	struct coll_buf *buf = coll_pins_take(&m->pins, &m->ml, area, r->write);
 	bool over;
 
 	if (buf == ERR_PTR(-EDQUOT) || buf == ERR_PTR(-ENOMEM)) {
@@ -174,7 +174,7 @@ static int coll_save_input(struct coll_member *m, struct coll_req *req,
 		req->in.start = 0;
 		return 0;
 	}
-	saved = coll_pins_save(m, &req->in, addr, in);
+	saved = coll_pins_save(&m->ml, &req->in, addr, in);
 	if (saved == ERR_PTR(-EDQUOT))
 		return -ENOMEM;
 	if (IS_ERR(saved))
@@ -412,7 +412,7 @@ void coll_decode_undo(struct coll_req *req)
 {
 	coll_buf_put(req->in.buf);
 	coll_buf_put(req->out.buf);
-	coll_slot_put(req->member, req->slot);
+	coll_slot_put(&req->member->slots, req->slot);
 	kvfree(req->counts);
 	req->slot = NULL;
 	req->in.buf = NULL;

@@ -4,11 +4,11 @@
 #include <linux/overflow.h>
 #include <linux/uaccess.h>
 
-#include "../core/mem/area.h"
 #include "../core/group/group.h"
 #include "../core/group/member.h"
-#include "../core/p2p/msg.h"
+#include "../core/mem/area.h"
 #include "../core/op/op.h"
+#include "../core/p2p/msg.h"
 #include "../core/plan/support.h"
 #include "decode.h"
 #include "small.h"
@@ -165,7 +165,7 @@ static int coll_take_both(struct coll_member *m, const struct coll_fixed *fixed,
 	ret = coll_take_received(m, fixed, req, max(in, out));
 	if (ret || !in)
 		return ret;
-	saved = coll_pins_save(m, &req->out, 0, &sent);
+	saved = coll_pins_save(&m->ml, &req->out, 0, &sent);
 	if (IS_ERR(saved))
 		return saved == ERR_PTR(-EDQUOT) ? -ENOMEM : PTR_ERR(saved);
 	req->in = (struct coll_vec){ .buf = saved };

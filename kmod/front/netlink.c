@@ -10,9 +10,9 @@
 #include "../core/group/group.h"
 #include "../core/group/link.h"
 #include "../core/group/member.h"
+#include "../core/op/status.h"
 #include "../core/plan/select.h"
 #include "../core/tensor/stall.h"
-#include "../core/group/status.h"
 #include "netlink.h"
 
 static struct genl_family coll_nl_family;

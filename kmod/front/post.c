@@ -7,11 +7,11 @@
 
 #include <linux/coll.h>
 
-#include "../core/group/account.h"
 #include "../core/deadline.h"
+#include "../core/group/account.h"
 #include "../core/group/group.h"
-#include "../core/limits.h"
 #include "../core/group/member.h"
+#include "../core/limits.h"
 #include "../core/mem/slot.h"
 #include "../core/user.h"
 #include "calls.h"
@@ -335,7 +335,7 @@ void coll_posts_release(struct coll_file *cf)
 	wait_event_idle(p->wq, !coll_posts_in_flight(p));
 	while ((c = coll_posts_take(p))) {
 		if (c->flight.req.slot)
-			coll_slot_put(cf->member, c->flight.req.slot);
+			coll_slot_put(&cf->member->slots, c->flight.req.slot);
 		coll_posted_free(c);
 		cond_resched();
 	}

@@ -8,14 +8,15 @@
 #include <linux/wait.h>
 
 #include "../compat.h"
+#include "../core/exec/helper.h"
+#include "../core/exec/sleeper.h"
 #include "../core/group/account.h"
 #include "../core/group/group.h"
-#include "../core/limits.h"
 #include "../core/group/link.h"
 #include "../core/group/member.h"
-#include "../core/p2p/msg.h"
+#include "../core/limits.h"
 #include "../core/op/op.h"
-#include "../core/exec/sleeper.h"
+#include "../core/p2p/msg.h"
 #include "end.h"
 #include "file.h"
 #include "progress.h"

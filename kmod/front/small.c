@@ -2,11 +2,11 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include "../core/plan/extent.h"
-#include "../core/limits.h"
 #include "../core/group/member.h"
-#include "../core/op/op.h"
+#include "../core/limits.h"
 #include "../core/mem/slot.h"
+#include "../core/op/op.h"
+#include "../core/plan/extent.h"
 #include "../core/plan/support.h"
 #include "small.h"
 
@@ -17,7 +17,7 @@ void coll_small_begin(struct coll_req *req, u64 in, u64 out)
 	if ((in || out) && in <= COLL_SMALL && out <= COLL_SMALL &&
 	    !(c->flags & (COLL_CMD_REG_SEND | COLL_CMD_REG_RECV)) &&
 	    coll_fills_output(c->collective))
-		req->slot = coll_slot_get(req->member);
+		req->slot = coll_slot_get(&req->member->slots);
 }
 
 /*
@@ -77,7 +77,7 @@ int coll_small_store(struct coll_req *req, int result)
 	     copy_to_user(u64_to_user_ptr(slot->back_addr), coll_slot_at(slot, slot->back_at),
 			  slot->back_len)))
 		result = -EFAULT;
-	coll_slot_put(req->member, slot);
+	coll_slot_put(&req->member->slots, slot);
 	req->slot = NULL;
 	return result;
 }

@@ -19,10 +19,10 @@
 #include <linux/workqueue.h>
 
 #include "../core/group/group.h"
-#include "../core/limits.h"
 #include "../core/group/member.h"
-#include "../core/p2p/msg.h"
+#include "../core/limits.h"
 #include "../core/op/op.h"
+#include "../core/p2p/msg.h"
 #include "spin.h"
 
 static int spin_us = -1;

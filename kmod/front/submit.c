@@ -4,15 +4,16 @@
 #include <linux/sched/stat.h>
 #include <linux/wait.h>
 
+#include "../core/exec/helper.h"
+#include "../core/exec/sleeper.h"
 #include "../core/group/account.h"
 #include "../core/group/group.h"
-#include "../core/limits.h"
 #include "../core/group/link.h"
 #include "../core/group/member.h"
-#include "../core/p2p/msg.h"
+#include "../core/group/turn.h"
+#include "../core/limits.h"
 #include "../core/op/op.h"
-#include "../core/exec/sleeper.h"
-#include "../core/op/turn.h"
+#include "../core/p2p/msg.h"
 #include "calls.h"
 #include "decode.h"
 #include "end.h"

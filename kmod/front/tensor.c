@@ -9,12 +9,12 @@
 #include <linux/uaccess.h>
 #include <linux/wait.h>
 
-#include "../core/group/account.h"
 #include "../core/deadline.h"
-#include "../core/plan/extent.h"
+#include "../core/group/account.h"
 #include "../core/group/group.h"
 #include "../core/group/link.h"
 #include "../core/group/member.h"
+#include "../core/plan/extent.h"
 #include "../core/tensor/tensor.h"
 #include "decode.h"
 #include "file.h"

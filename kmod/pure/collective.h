@@ -55,6 +55,24 @@ static inline const struct coll_kind *coll_kind_of(u32 collective)
 	return &coll_kinds[collective < COLL_NR_COLLECTIVES ? collective : 0];
 }
 
+/* Is this enum coll_collective a message? */
+static inline bool coll_is_message(u32 collective)
+{
+	return collective >= COLL_SEND && collective <= COLL_MRECV;
+}
+
+/* Does it look for a message, and receive nothing? */
+static inline bool coll_is_probe(u32 collective)
+{
+	return collective == COLL_PROBE || collective == COLL_MPROBE;
+}
+
+/* Does this message have a sending end? */
+static inline bool coll_msg_sends(u32 collective)
+{
+	return collective == COLL_SEND || collective == COLL_SENDRECV;
+}
+
 /* The schedules of v-forms are those of the collective without the v. */
 u32 coll_plain_collective(u32 collective);
 

@@ -5,8 +5,8 @@
 #include <net/sock.h>
 
 #include "../core/exec/exec.h"
-#include "../core/p2p/msg.h"
 #include "../core/op/op.h"
+#include "../core/p2p/msg.h"
 #include "channel.h"
 #include "rx.h"
 #include "sock.h"

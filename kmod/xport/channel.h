@@ -17,8 +17,8 @@
 #define COLL_XPORT_CHANNEL_H
 
 #include "../core/group/group.h"
-#include "../core/limits.h"
 #include "../core/group/link.h"
+#include "../core/limits.h"
 #include "../core/mem/sweep.h"
 #include "../pure/wire.h"
 #include "conn.h"

@@ -6,8 +6,8 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "../core/mem/buf.h"
 #include "../core/group/group.h"
+#include "../core/mem/buf.h"
 #include "channel.h"
 #include "conn.h"
 #include "loan.h"

@@ -3,7 +3,7 @@
 #
 # layers.sh [root]: does the tree keep the house rules of the design?
 #
-# - who may include whom, in kmod/;
+# - which directory may include which, in kmod/ and among the rooms of kmod/core/;
 # - kernel-version tests stand in kmod/compat.h only;
 # - every file says its license (SPDX) in its first lines;
 # - nothing stands at the top level that has no place there.
@@ -63,13 +63,18 @@ function resolve(from, name,    dir, p)
 	return p
 }
 
-# The layer of a file: its directory below kmod, or the file itself.
+# The layer of a file: its directory below kmod, core by rooms; or the file itself.
 function layer(path)
 {
 	if (path ~ /^uapi\//)
 		return "uapi"
 	if (path == "kmod/compat.h" || path == "kmod/main.c")
 		return substr(path, 6)
+	if (path ~ /^kmod\/core\/[^\/]+\//) {
+		sub(/^kmod\//, "", path)
+		sub(/\/[^\/]*$/, "", path)
+		return path
+	}
 	if (path ~ /^kmod\/[^\/]+\//) {
 		sub(/^kmod\//, "", path)
 		sub(/\/.*/, "", path)
@@ -81,10 +86,19 @@ function layer(path)
 BEGIN {
 	may["pure"] = " uapi pure "
 	may["simd"] = " uapi pure simd "
-	may["core"] = " uapi pure core simd compat.h "
-	may["xport"] = " core pure xport compat.h "
-	may["front"] = " uapi core front compat.h "
-	may["main.c"] = " core xport front compat.h "
+	# rooms of core, from below: each may include those before it
+	nr = split("core core/mem core/group core/exec core/plan core/p2p core/op core/tensor", room, " ")
+	below = " uapi pure simd compat.h "
+	for (i = 1; i <= nr; i++) {
+		below = below room[i] " "
+		may[room[i]] = below
+	}
+	may["xport"] = below "xport "
+	sub(/ uapi pure simd /, " pure ", may["xport"])
+	may["front"] = below "front "
+	sub(/ pure simd /, " ", may["front"])
+	may["main.c"] = below "xport front "
+	sub(/ uapi pure simd /, " ", may["main.c"])
 	may["compat.h"] = " "
 }
 
@@ -109,7 +123,7 @@ BEGIN {
 	} else {
 		path = resolve(FILENAME, name)
 		to = layer(path)
-		if (to == "simd" && from == "core" && path != "kmod/simd/simd.h") {
+		if (to == "simd" && from ~ /^core/ && path != "kmod/simd/simd.h") {
 			print where "core knows simd by simd.h only, not " path
 			next
 		}

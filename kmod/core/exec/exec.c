@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The executor as links see it: the next step to receive or to send. */
+#include <linux/bitmap.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
+#include <linux/slab.h>
 
-#include "exec_priv.h"
 #include "../group/group.h"
-#include "../limits.h"
 #include "../group/link.h"
+#include "../limits.h"
+#include "exec_priv.h"
+#include "helper.h"
+#include "kick.h"
 
 u32 coll_exec_awaited(const struct coll_exec *x)
 {
@@ -170,4 +174,29 @@ void coll_exec_sent(struct coll_exec *x, struct coll_exec_step *st, u32 len)
 	/* Its place in the scratch may be what a receive step waits for. */
 	if (coll_exec_reuses(x))
 		coll_exec_kick(x, st);
+}
+
+void coll_exec_free(struct coll_exec *x)
+{
+	u32 i;
+
+	if (!x)
+		return;
+	for (i = 0; x->parts && i < x->nr_parts; i++) {
+		coll_buf_put(x->parts[i].work.buf);
+		coll_buf_put(x->parts[i].tmp.buf);
+	}
+	for (i = 0; i < x->nr_helpers; i++)
+		coll_sweep_free(x->helpers[i].sweep);
+	bitmap_free(x->in_place);
+	kvfree(x->taken);
+	kvfree(x->helpers);
+	kvfree(x->local);
+	kvfree(x->scales);
+	kvfree(x->peers);
+	kvfree(x->fences);
+	kvfree(x->steps);
+	kvfree(x->vecs);
+	kvfree(x->parts);
+	kfree(x);
 }

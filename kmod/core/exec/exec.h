@@ -12,10 +12,12 @@
 #define COLL_CORE_EXEC_H
 
 #include "../../pure/schedule.h"
+#include "../group/op_state.h"
+#include "../group/req.h"
 #include "../limits.h"
-#include "../op/op.h"
 #include "../mem/sweep.h"
 
+struct coll_helper;
 struct coll_link;
 
 /*
@@ -152,27 +154,6 @@ struct coll_exec_peer {
 };
 
 /**
- * struct coll_helper - what does the local steps of some participants
- * @work: queued with a use of the op, where no rank's thread takes it
- * @x: the schedule
- * @steps: local steps, and receives from local participants, that are not complete
- * @nr: how many
- * @cpu: where it is queued for the shared step, or -1
- * @kicks: since they were last looked at; whoever makes it 1 sees to it that the
- *	work is done
- * @sweep: its own; NULL: not needed so far
- */
-struct coll_helper {
-	struct work_struct work;
-	struct coll_exec *x;
-	struct coll_sweep *sweep;
-	u32 *steps;
-	u32 nr;
-	int cpu;
-	atomic_t kicks;
-};
-
-/**
  * struct coll_plan_key - what a plan depends on, besides the group
  * @cmd: fields that are the same on all ranks; else 0
  * @agreed: see struct coll_op
@@ -260,27 +241,8 @@ struct coll_exec {
 	u32 *local;
 };
 
-/**
- * coll_exec_prepare() - lay out the schedule of an op whose ranks are all there
- * @op: about to start; op->exec is set on success
- * @room: bytes of memory that it may keep while it runs, else -ENOMEM
- *
- * Return: 0, -ENOMEM, -ENOTCONN a link is missing, -EINVAL, -EBADE local ranks do
- * not agree on the length of a transfer.
- */
-int coll_exec_prepare(struct coll_op *op, u64 room);
-
 /* Free what coll_exec_prepare() made. NULL is fine. */
 void coll_exec_free(struct coll_exec *x);
-
-/**
- * coll_exec_put() - an op has ended: keep its plan for the next one like it, or free it
- * @x: of the op, which nobody uses any more; NULL is fine
- */
-void coll_exec_put(struct coll_exec *x);
-
-/* Free the plans that a group has kept. Nobody else looks at it any more. */
-void coll_plans_free(struct coll_group *g);
 
 /**
  * coll_exec_start() - set the schedule going

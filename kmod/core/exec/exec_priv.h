@@ -3,18 +3,11 @@
 #ifndef COLL_CORE_EXEC_PRIV_H
 #define COLL_CORE_EXEC_PRIV_H
 
+#include <linux/sched/signal.h>
+
 #include "exec.h"
 
 /* exec_step.c */
-
-/*
- * Something that waits for @st may go on: let the links of its block, which has a link to
- * itself, and helpers look.
- */
-void coll_exec_kick(struct coll_exec *x, const struct coll_exec_step *st);
-
-/* A step is over; the last one ends the op. The caller holds a use. */
-void coll_step_complete(struct coll_exec *x, struct coll_exec_step *st);
 
 /**
  * coll_step_limit() - how far a step may go now
@@ -45,12 +38,12 @@ void coll_local_plan(struct coll_exec *x);
 void coll_helpers_init(struct coll_exec *x);
 
 /*
- * Have local steps looked at, by a thread of a rank that has nothing else to do or by a
- * worker; of a small op that is the caller. Process context, a use held.
+ * A thread of a rank is to stop, or to run a handler, or dies: it finishes the slice it is
+ * at, and a worker does the rest. What is small is less than a slice.
  */
-void coll_helper_kick(struct coll_helper *h);
-
-/* Look at them, with a use of the op that is dropped. */
-void coll_helper_do(struct coll_helper *h);
+static inline bool coll_helper_must_go(const struct coll_exec *x)
+{
+	return !x->small && signal_pending(current);
+}
 
 #endif /* COLL_CORE_EXEC_PRIV_H */

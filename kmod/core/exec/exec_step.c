@@ -1,45 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One step: what it waits for, what it works on, and its end. */
+/* One step: what it waits for, and what it works on. */
 #include <linux/minmax.h>
 
 #include "../../pure/collective.h"
 #include "../../pure/wire.h"
-#include "exec_priv.h"
 #include "../group/group.h"
 #include "../group/link.h"
-
-void coll_exec_kick(struct coll_exec *x, const struct coll_exec_step *st)
-{
-	struct coll_group *g = x->op->group;
-	bool all = coll_exec_reuses(x);
-	u32 i;
-
-	for (i = 0; i < x->nr_peers; i++) {
-		struct coll_exec_peer *p = &x->peers[i];
-		struct coll_link *link;
-
-		/* Blocks that come later may wait for the end of any before. */
-		if (p->link != st->link && !all)
-			continue;
-		/* Racy reads: the link's own work looks again. */
-		if (READ_ONCE(p->send) == COLL_DEP_NONE &&
-		    READ_ONCE(p->recv) == COLL_DEP_NONE)
-			continue;
-		link = coll_group_link(g, p->peer, p->link);
-		link->ops->kick(link);
-	}
-	for (i = 0; i < x->nr_helpers; i++)
-		if (READ_ONCE(x->helpers[i].nr))
-			coll_helper_kick(&x->helpers[i]);
-}
-
-void coll_step_complete(struct coll_exec *x, struct coll_exec_step *st)
-{
-	/* pairs with coll_step_is_complete() */
-	smp_store_release(&st->complete, true);
-	if (atomic_dec_and_test(&x->steps_left) && coll_op_end(x->op, 0))
-		coll_op_put_use(x->op);
-}
+#include "exec_priv.h"
 
 /* Are all steps of @part before number @end complete? */
 static bool coll_drained(struct coll_exec *x, struct coll_part *part, u32 end)

@@ -49,8 +49,8 @@ static inline bool coll_sleeper_has_job(const struct coll_sleeper *s)
 	return READ_ONCE(s->job);
 }
 
-/* And now they are not: does the one that was given meanwhile. The caller's. */
-void coll_sleeper_rise(struct coll_sleeper *s);
+/* And now they are not. Return: the one that was given meanwhile, to be done; or NULL. */
+struct coll_helper *coll_sleeper_take(struct coll_sleeper *s);
 
 /**
  * coll_sleeper_give() - have local steps done

@@ -26,11 +26,11 @@
 #include <linux/slab.h>
 #include <linux/topology.h>
 
-#include "exec_priv.h"
 #include "../group/group.h"
 #include "../limits.h"
-#include "slices.h"
 #include "../trace.h"
+#include "exec_priv.h"
+#include "slices.h"
 
 u64 coll_slice(const struct coll_exec_step *st)
 {
@@ -200,4 +200,27 @@ void coll_slices_nodes(const struct coll_exec *x, const struct coll_exec_step *s
 			if (coll_slice_is_near(&args, coll_slice_elem(st, &args,
 						div_u64(i * nr, COLL_NEAR_LOOKS)), nid))
 				node_set(nid, *nodes);
+}
+
+struct coll_sweep *coll_exec_sweep(const struct coll_exec *x)
+{
+	return coll_sweep_alloc(x->op->group->nr_local,
+				max(x->reducer.partial, x->reducer.elem),
+				x->reducer.widened);
+}
+
+int coll_sweep_slice(struct coll_exec *x, struct coll_exec_step *st,
+			    struct coll_sweep *sw, u64 off, u64 len)
+{
+	struct coll_sweep_args args;
+
+	coll_step_args(x, st, &args);
+	args.stream = x->stream;
+	trace_coll_segment(x->op->group->id, x->op->seq, x->op->group->node,
+			   st - x->steps, st->s.kind, off, len);
+	if (args.reducer) {
+		off /= st->unit;
+		len /= st->unit;
+	}
+	return coll_sweep(sw, &args, NULL, off, len);
 }

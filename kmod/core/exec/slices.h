@@ -63,4 +63,20 @@ u64 coll_slices_take(struct coll_exec *x, const struct coll_exec_step *st,
 void coll_slices_nodes(const struct coll_exec *x, const struct coll_exec_step *st,
 		       nodemask_t *nodes);
 
+/* Scratch for sweeps of an op. Return: NULL without memory. */
+struct coll_sweep *coll_exec_sweep(const struct coll_exec *x);
+
+/**
+ * coll_sweep_slice() - do some bytes of a local step
+ * @x: of a running op, with a use
+ * @st: step
+ * @sw: from coll_exec_sweep()
+ * @off: first byte
+ * @len: bytes: whole elements if the step reduces
+ *
+ * Return: 0 or as coll_sweep().
+ */
+int coll_sweep_slice(struct coll_exec *x, struct coll_exec_step *st, struct coll_sweep *sw,
+		     u64 off, u64 len);
+
 #endif /* COLL_CORE_SLICES_H */

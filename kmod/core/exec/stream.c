@@ -18,8 +18,8 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include "../group/group.h"
 #include "../limits.h"
+#include "../mem/buf.h"
 #include "../mem/reduce.h"
 #include "stream.h"
 

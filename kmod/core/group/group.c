@@ -12,16 +12,12 @@
 #include <linux/slab.h>
 #include <linux/utsname.h>
 
-#include "../exec/exec.h"
-#include "group.h"
 #include "../limits.h"
+#include "../trace.h"
+#include "group.h"
 #include "link.h"
 #include "member.h"
-#include "../p2p/msg.h"
-#include "../op/op.h"
-#include "../plan/select.h"
-#include "../tensor/tensor.h"
-#include "../trace.h"
+#include "op_state.h"
 
 /*
  * Protects coll_groups and coll_groups_by_key, and makes joining and leaving one at a time.
@@ -33,17 +29,16 @@ static DEFINE_HASHTABLE(coll_groups_by_key, 10);
 static DEFINE_IDA(coll_group_ids);
 
 struct workqueue_struct *coll_alarm_wq;
-struct workqueue_struct *coll_unpin_wq;
+/* Set once at load, read only after. */
+static const struct coll_group_part *const *coll_group_parts;
 
-int coll_group_init(void)
+int coll_group_init(const struct coll_group_part *const *parts)
 {
+	coll_group_parts = parts;
 	coll_alarm_wq = alloc_workqueue("coll_alarm", WQ_UNBOUND, 0);
 	if (!coll_alarm_wq)
 		return -ENOMEM;
-	coll_unpin_wq = alloc_workqueue("coll_unpin", WQ_UNBOUND, 0);
-	if (!coll_unpin_wq || coll_user_init()) {
-		if (coll_unpin_wq)
-			destroy_workqueue(coll_unpin_wq);
+	if (coll_user_init()) {
 		destroy_workqueue(coll_alarm_wq);
 		return -ENOMEM;
 	}
@@ -58,19 +53,63 @@ void coll_group_exit(void)
 {
 	flush_workqueue(coll_alarm_wq);
 	coll_user_exit();
-	destroy_workqueue(coll_unpin_wq);
 	destroy_workqueue(coll_alarm_wq);
 	ida_destroy(&coll_group_ids);
 }
 
+static int coll_parts_init(struct coll_group *g, u32 flags)
+{
+	const struct coll_group_part *const *p;
+	int ret = 0;
+
+	for (p = coll_group_parts; *p && !ret; p++)
+		if ((*p)->init)
+			ret = (*p)->init(g, flags);
+	return ret;
+}
+
+static void coll_parts_left(struct coll_group *g, u32 rank)
+{
+	const struct coll_group_part *const *p;
+
+	for (p = coll_group_parts; *p; p++)
+		if ((*p)->left)
+			(*p)->left(g, rank);
+}
+
+static void coll_parts_fail(struct coll_group *g)
+{
+	const struct coll_group_part *const *p;
+
+	for (p = coll_group_parts; *p; p++)
+		if ((*p)->fail)
+			(*p)->fail(g);
+}
+
+static void coll_parts_quiesce(struct coll_group *g)
+{
+	const struct coll_group_part *const *p;
+
+	for (p = coll_group_parts; *p; p++)
+		if ((*p)->quiesce)
+			(*p)->quiesce(g);
+}
+
+static void coll_parts_free(struct coll_group *g)
+{
+	const struct coll_group_part *const *p = coll_group_parts;
+
+	while (*p)
+		p++;
+	while (p-- > coll_group_parts)
+		if ((*p)->free)
+			(*p)->free(g);
+}
+
 static void coll_group_free(struct coll_group *g)
 {
-	coll_tensors_free(g);
+	coll_parts_free(g);
 	ida_free(&coll_group_ids, g->id);
-	coll_select_free(g);
-	coll_op_discard(g->spare);
-	coll_plans_free(g);
-	coll_msgs_free(g);
 	kvfree(g->links);
 	kvfree(g->turns);
 	kvfree(g->local_left);
@@ -161,7 +200,7 @@ static void coll_group_reap(struct work_struct *work)
 	hard = g->error && g->cause.kind != COLL_CAUSE_CLOSE;
 	if (!g->reap_delay) {
 		cancel_delayed_work_sync(&g->stall);
-		coll_tensors_quiesce(g);
+		coll_parts_quiesce(g);
 		coll_group_flush_links(g);
 	}
 	if (coll_group_lingers(g, hard)) {
@@ -252,7 +291,7 @@ static int coll_group_alloc_tables(struct coll_group *g)
 	if (!g->local_rank || !g->members || !g->local_left || !g->turns || !g->links ||
 	    !g->node_of)
 		return -ENOMEM;
-	return coll_msgs_init(g);
+	return 0;
 }
 
 /* Counted, and with the queues of its user. */
@@ -313,7 +352,7 @@ static struct coll_group *coll_group_alloc(const struct coll_join_args *a, u32 n
 	g->most_local = coll_most_local(g);
 	g->remote_left.seq = U64_MAX;
 	strscpy(g->host, utsname()->nodename, sizeof(g->host));
-	ret = j->flags & COLL_JOIN_NAMED ? coll_tensors_init(g) : 0;
+	ret = coll_parts_init(g, j->flags);
 	if (ret) {
 		coll_group_free(g);
 		return ERR_PTR(ret);
@@ -477,8 +516,7 @@ void coll_group_left(struct coll_member *m)
 	beyond = coll_first_op_beyond(g, m->posted);
 	spin_unlock(&g->lock);
 
-	coll_msgs_left(g, m->rank);
-	coll_tensors_left(g);
+	coll_parts_left(g, m->rank);
 	if (beyond)
 		coll_group_misses(g, m->rank, m->tgid, beyond);
 	else
@@ -553,8 +591,7 @@ void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
 	trace_coll_abort(g->id, cause->seq, cause->kind, cause->error, cause->rank);
 	coll_links_call(g);	/* ABORT goes first, our own ops after */
 	coll_group_end_ops(g);
-	coll_msgs_fail(g);
-	coll_tensors_fail(g);
+	coll_parts_fail(g);
 	coll_group_put(g);
 }
 
@@ -600,8 +637,7 @@ void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq)
 	}
 	beyond = coll_first_op_beyond(g, seq);
 	spin_unlock(&g->lock);
-	coll_msgs_left(g, rank);
-	coll_tensors_left(g);
+	coll_parts_left(g, rank);
 	if (beyond)
 		coll_group_misses(g, rank, 0, beyond);
 }

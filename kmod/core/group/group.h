@@ -42,9 +42,8 @@
 
 #include <linux/coll.h>
 
-#include "../plan/stripe.h"
-#include "../op/turn.h"
 #include "../user.h"
+#include "turn.h"
 
 struct coll_link;
 struct coll_member;
@@ -52,6 +51,16 @@ struct coll_msgs;
 struct coll_op;
 struct coll_table;
 struct coll_tensors;
+
+/**
+ * struct coll_stripes - into how many parts a large op is cut; the nodes have agreed on it
+ * @links: parts at most
+ * @least: bytes of a part at least
+ */
+struct coll_stripes {
+	u32 links;
+	u64 least;
+};
 
 /**
  * struct coll_left - a rank that has gone without harm
@@ -198,16 +207,38 @@ struct coll_join_args {
 	kuid_t uid;
 };
 
+/**
+ * struct coll_group_part - what another room keeps in a group, and is told of it
+ * @init: a group is being made; nobody knows it yet. @flags: COLL_JOIN_*. Return: 0, -errno
+ * @left: a rank will post no more
+ * @fail: the group has failed, ->error is set
+ * @quiesce: the last reference has gone; stop what may still be queued. May sleep.
+ * @free: free what @init and later calls have made; also if @init failed or never ran
+ *
+ * Any may be NULL. All are called in process context, without locks.
+ */
+struct coll_group_part {
+	int (*init)(struct coll_group *g, u32 flags);
+	void (*left)(struct coll_group *g, u32 rank);
+	void (*fail)(struct coll_group *g);
+	void (*quiesce)(struct coll_group *g);
+	void (*free)(struct coll_group *g);
+};
+
 /*
  * For all users: deadlines and failures. Its work items take no lock that a user can hold
  * for long: no socket lock, no mmap lock, no conn->lock. Whatever may take one is queued
  * on group->user->wq.
  */
 extern struct workqueue_struct *coll_alarm_wq;
-/* For all users: unpins buffers that nobody uses any more. */
-extern struct workqueue_struct *coll_unpin_wq;
 
-int coll_group_init(void);
+/**
+ * coll_group_init() - before any group is made
+ * @parts: of the rooms above, ended by NULL; told in this order, freed in the opposite one
+ *
+ * Return: 0, -ENOMEM.
+ */
+int coll_group_init(const struct coll_group_part *const *parts);
 void coll_group_exit(void);
 
 /**

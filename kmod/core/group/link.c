@@ -4,8 +4,8 @@
 #include <linux/nospec.h>
 #include <linux/sched.h>
 
-#include "group.h"
 #include "../limits.h"
+#include "group.h"
 #include "link.h"
 
 static const struct coll_transport *coll_transport;

@@ -7,9 +7,9 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
+#include "../limits.h"
 #include "../mem/area.h"
 #include "group.h"
-#include "../limits.h"
 #include "member.h"
 
 struct coll_member *coll_member_open(void)
@@ -127,7 +127,7 @@ int coll_member_register(struct coll_member *m, struct coll_register *r)
 
 	if (r->flags & ~COLL_REG_WRITE)
 		return -EINVAL;
-	buf = coll_pins_pin(m, &area, r->flags & COLL_REG_WRITE);
+	buf = coll_pins_pin(&m->ml, &area, r->flags & COLL_REG_WRITE);
 	if (IS_ERR(buf))
 		return buf == ERR_PTR(-EDQUOT) ? -ENOMEM : PTR_ERR(buf);
 	ret = xa_alloc(&m->bufs, &id, buf, XA_LIMIT(1, COLL_MAX_BUFFERS),

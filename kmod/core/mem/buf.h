@@ -24,6 +24,7 @@ struct bio_vec;
 struct coll_area;
 struct coll_span;
 struct cred;
+struct workqueue_struct;
 
 /**
  * struct coll_memlock - who pays for pins
@@ -36,6 +37,13 @@ struct coll_memlock {
 	struct mm_struct *mm;
 	bool unlimited;
 };
+
+/* For all users: unpins buffers that nobody uses any more. */
+extern struct workqueue_struct *coll_unpin_wq;
+
+/* Before any buffer is made. Return: 0, -ENOMEM. */
+int coll_buf_init(void);
+void coll_buf_exit(void);
 
 /**
  * struct coll_buf - a range of user memory

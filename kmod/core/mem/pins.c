@@ -36,11 +36,9 @@
 #include <linux/slab.h>
 #include <linux/srcu.h>
 
+#include "../limits.h"
 #include "area.h"
 #include "buf.h"
-#include "../group/group.h"
-#include "../limits.h"
-#include "../group/member.h"
 #include "pins.h"
 
 void coll_pins_init(struct coll_pins *pins)
@@ -221,25 +219,25 @@ static void coll_pins_evict(const struct user_struct *user)
 	synchronize_srcu(&coll_pins_burying);
 }
 
-struct coll_buf *coll_pins_pin(struct coll_member *m, const struct coll_area *area, bool write)
+struct coll_buf *coll_pins_pin(const struct coll_memlock *ml, const struct coll_area *area, bool write)
 {
-	struct coll_buf *buf = coll_buf_pin(&m->ml, area, write);
+	struct coll_buf *buf = coll_buf_pin(ml, area, write);
 
 	if (buf == ERR_PTR(-EDQUOT)) {
-		coll_pins_evict(m->ml.cred->user);
-		buf = coll_buf_pin(&m->ml, area, write);
+		coll_pins_evict(ml->cred->user);
+		buf = coll_buf_pin(ml, area, write);
 	}
 	return buf;
 }
 
-struct coll_buf *coll_pins_save(struct coll_member *m, const struct coll_vec *v, u64 addr,
+struct coll_buf *coll_pins_save(const struct coll_memlock *ml, const struct coll_vec *v, u64 addr,
 				const struct coll_area *area)
 {
-	struct coll_buf *buf = coll_buf_save(&m->ml, v, addr, area);
+	struct coll_buf *buf = coll_buf_save(ml, v, addr, area);
 
 	if (buf == ERR_PTR(-EDQUOT)) {
-		coll_pins_evict(m->ml.cred->user);
-		buf = coll_buf_save(&m->ml, v, addr, area);
+		coll_pins_evict(ml->cred->user);
+		buf = coll_buf_save(ml, v, addr, area);
 	}
 	return buf;
 }
@@ -268,7 +266,7 @@ static void coll_pin_keep(struct coll_pins *pins, struct coll_pin *pin,
 }
 
 /* Pin, and keep it if nothing changes meanwhile. */
-static struct coll_buf *coll_pins_new(struct coll_member *m, const struct coll_area *area,
+static struct coll_buf *coll_pins_new(struct coll_pins *pins, const struct coll_memlock *ml, const struct coll_area *area,
 				      bool write, u64 most)
 {
 	struct coll_pin *pin = kzalloc(sizeof(*pin), GFP_KERNEL_ACCOUNT);
@@ -277,13 +275,13 @@ static struct coll_buf *coll_pins_new(struct coll_member *m, const struct coll_a
 	LIST_HEAD(dead);
 	int idx;
 
-	if (!pin || mmu_interval_notifier_insert(&pin->mni, m->ml.mm, coll_area_at(area),
+	if (!pin || mmu_interval_notifier_insert(&pin->mni, ml->mm, coll_area_at(area),
 						 coll_area_reach(area), &coll_pin_ops)) {
 		kfree(pin);
-		return coll_pins_pin(m, area, write);
+		return coll_pins_pin(ml, area, write);
 	}
 	seq = mmu_interval_read_begin(&pin->mni);
-	buf = coll_pins_pin(m, area, write);
+	buf = coll_pins_pin(ml, area, write);
 	if (IS_ERR(buf)) {
 		mmu_interval_notifier_remove(&pin->mni);
 		kfree(pin);
@@ -296,25 +294,26 @@ static struct coll_buf *coll_pins_new(struct coll_member *m, const struct coll_a
 	if (mmu_interval_read_retry(&pin->mni, seq))
 		list_add(&pin->list, &dead);
 	else
-		coll_pin_keep(&m->pins, pin, area, most, &dead);
+		coll_pin_keep(pins, pin, area, most, &dead);
 	spin_unlock(&coll_pins_lock);
 	coll_pins_bury(&dead);
 	srcu_read_unlock(&coll_pins_burying, idx);
 	return buf;
 }
 
-struct coll_buf *coll_pins_take(struct coll_member *m, const struct coll_area *area, bool write)
+struct coll_buf *coll_pins_take(struct coll_pins *pins, const struct coll_memlock *ml,
+				  const struct coll_area *area, bool write)
 {
 	u64 most = READ_ONCE(pin_cache), end;
 	struct coll_area pages = *area;
 	struct coll_buf *buf;
 
-	buf = coll_pins_find(&m->pins, area, write);
+	buf = coll_pins_find(pins, area, write);
 	if (buf)
 		return buf;
 	if (!area->nr || coll_area_pages(area) > most >> PAGE_SHIFT ||
 	    check_add_overflow(coll_area_at(area), coll_area_reach(area) + PAGE_SIZE, &end))
-		return coll_pins_pin(m, area, write);
+		return coll_pins_pin(ml, area, write);
 	/* Whole pages: they are pinned anyway. Several spans are such already. */
 	if (area->nr == 1) {
 		const struct coll_span *s = coll_area_spans(area);
@@ -322,7 +321,7 @@ struct coll_buf *coll_pins_take(struct coll_member *m, const struct coll_area *a
 
 		pages = coll_area_range(start, PAGE_ALIGN(s->at + s->len) - start);
 	}
-	return coll_pins_new(m, &pages, write, most);
+	return coll_pins_new(pins, ml, &pages, write, most);
 }
 
 void coll_pins_release(struct coll_pins *pins)
@@ -339,20 +338,21 @@ void coll_pins_release(struct coll_pins *pins)
 	srcu_read_unlock(&coll_pins_burying, idx);
 }
 #else
-struct coll_buf *coll_pins_pin(struct coll_member *m, const struct coll_area *area, bool write)
+struct coll_buf *coll_pins_pin(const struct coll_memlock *ml, const struct coll_area *area, bool write)
 {
-	return coll_buf_pin(&m->ml, area, write);
+	return coll_buf_pin(ml, area, write);
 }
 
-struct coll_buf *coll_pins_save(struct coll_member *m, const struct coll_vec *v, u64 addr,
+struct coll_buf *coll_pins_save(const struct coll_memlock *ml, const struct coll_vec *v, u64 addr,
 				const struct coll_area *area)
 {
-	return coll_buf_save(&m->ml, v, addr, area);
+	return coll_buf_save(ml, v, addr, area);
 }
 
-struct coll_buf *coll_pins_take(struct coll_member *m, const struct coll_area *area, bool write)
+struct coll_buf *coll_pins_take(struct coll_pins *pins, const struct coll_memlock *ml,
+				  const struct coll_area *area, bool write)
 {
-	return coll_buf_pin(&m->ml, area, write);
+	return coll_buf_pin(ml, area, write);
 }
 
 void coll_pins_release(struct coll_pins *pins)

@@ -8,7 +8,7 @@
 
 struct coll_area;
 struct coll_buf;
-struct coll_member;
+struct coll_memlock;
 struct coll_vec;
 
 /**
@@ -29,7 +29,8 @@ void coll_pins_init(struct coll_pins *pins);
 
 /**
  * coll_pins_take() - a buffer with these bytes of the caller's memory, pinned
- * @m: member of the calling process
+ * @pins: what is kept for the caller
+ * @ml: of the calling process
  * @area: which memory; what coll_area_join() has made of it
  * @write: collectives will write to it
  *
@@ -38,28 +39,29 @@ void coll_pins_init(struct coll_pins *pins);
  *
  * Return: as coll_buf_pin().
  */
-struct coll_buf *coll_pins_take(struct coll_member *m, const struct coll_area *area, bool write);
+struct coll_buf *coll_pins_take(struct coll_pins *pins, const struct coll_memlock *ml,
+				 const struct coll_area *area, bool write);
 
 /**
  * coll_pins_pin() - as coll_buf_pin(), but what is kept gives way
- * @m: member of the calling process
+ * @ml: of the calling process
  * @area: which memory; what coll_area_join() has made of it
  * @write: collectives will write to it
  *
  * Return: as coll_buf_pin(); -EDQUOT: what ops have, and what is registered, is too much.
  */
-struct coll_buf *coll_pins_pin(struct coll_member *m, const struct coll_area *area, bool write);
+struct coll_buf *coll_pins_pin(const struct coll_memlock *ml, const struct coll_area *area, bool write);
 
 /**
  * coll_pins_save() - as coll_buf_save(), but what is kept gives way
- * @m: member of the calling process
+ * @ml: of the calling process
  * @v: vector
  * @addr: where the vector begins, as @area counts
  * @area: bytes to copy, not empty
  *
  * Return: as coll_buf_save().
  */
-struct coll_buf *coll_pins_save(struct coll_member *m, const struct coll_vec *v, u64 addr,
+struct coll_buf *coll_pins_save(const struct coll_memlock *ml, const struct coll_vec *v, u64 addr,
 				const struct coll_area *area);
 
 /* Drop what is kept for a member that goes. Sleeps. */

@@ -2,7 +2,6 @@
 #include <linux/slab.h>
 
 #include "../limits.h"
-#include "../group/member.h"
 #include "slot.h"
 
 void coll_slots_init(struct coll_slots *slots)
@@ -39,9 +38,8 @@ static struct coll_slot *coll_slot_new(void)
 	return slot;
 }
 
-struct coll_slot *coll_slot_get(struct coll_member *m)
+struct coll_slot *coll_slot_get(struct coll_slots *slots)
 {
-	struct coll_slots *slots = &m->slots;
 	struct coll_slot *slot;
 
 	spin_lock(&slots->lock);
@@ -57,10 +55,8 @@ struct coll_slot *coll_slot_get(struct coll_member *m)
 	return slot;
 }
 
-void coll_slot_put(struct coll_member *m, struct coll_slot *slot)
+void coll_slot_put(struct coll_slots *slots, struct coll_slot *slot)
 {
-	struct coll_slots *slots = &m->slots;
-
 	if (!slot)
 		return;
 	spin_lock(&slots->lock);

@@ -16,8 +16,6 @@
 
 #include "buf.h"
 
-struct coll_member;
-
 /**
  * struct coll_slot - room for one request
  * @list: in slots->free
@@ -53,14 +51,14 @@ void coll_slots_release(struct coll_slots *slots);
 
 /**
  * coll_slot_get() - room for a request
- * @m: of whom
+ * @slots: of the member
  *
  * Return: a slot; NULL without memory. May sleep.
  */
-struct coll_slot *coll_slot_get(struct coll_member *m);
+struct coll_slot *coll_slot_get(struct coll_slots *slots);
 
 /* Give it back. The op does not use it any more. NULL is fine. May sleep. */
-void coll_slot_put(struct coll_member *m, struct coll_slot *slot);
+void coll_slot_put(struct coll_slots *slots, struct coll_slot *slot);
 
 /* Kernel address of byte @at. No range of a vector crosses the pages. */
 static inline void *coll_slot_at(const struct coll_slot *slot, u32 at)

@@ -8,16 +8,18 @@
 #include "../../pure/wire.h"
 #include "../deadline.h"
 #include "../exec/exec.h"
-#include "../plan/extent.h"
 #include "../group/group.h"
-#include "../limits.h"
 #include "../group/member.h"
+#include "../group/turn.h"
+#include "../limits.h"
 #include "../p2p/msg.h"
-#include "op.h"
+#include "../plan/extent.h"
+#include "../plan/plan.h"
 #include "../plan/select.h"
+#include "../plan/stripe.h"
 #include "../plan/support.h"
 #include "../trace.h"
-#include "turn.h"
+#include "op.h"
 
 static void coll_op_ended(struct coll_op *op);
 
@@ -151,6 +153,15 @@ void coll_op_discard(struct coll_op *op)
 		kref_put(&op->ref, coll_op_free);
 }
 
+static void coll_op_discard_spare(struct coll_group *g)
+{
+	coll_op_discard(g->spare);
+}
+
+const struct coll_group_part coll_op_part = {
+	.free = coll_op_discard_spare,
+};
+
 /*
  * The op a member posts next, if another local rank has posted it already: behind its last one,
  * or, if all of its own have ended, the first there is. There may be thousands.
@@ -198,6 +209,7 @@ static void coll_op_enqueue(struct coll_group *g, struct coll_op *op,
 		.cmd = req->cmd,
 		.agreed = req->agreed,
 		.divisor = req->divisor ?: g->size,
+		.on_complete = coll_op_ended,
 	};
 	kref_init(&op->ref);
 	INIT_LIST_HEAD(&op->reqs);
@@ -373,46 +385,6 @@ int coll_op_post(struct coll_req *req)
 	return 0;
 }
 
-bool coll_op_end(struct coll_op *op, int result)
-{
-	if (test_and_set_bit(COLL_OPF_ENDING, &op->flags))
-		return false;
-	op->result = result;
-	return true;
-}
-
-int coll_req_count(struct coll_req *req)
-{
-	struct coll_group *g = coll_member_group(req->member);
-
-	lockdep_assert_held(&g->lock);
-	if (req->counted || coll_member_inflight(req->member) < COLL_INFLIGHT_FREE)
-		return 0;
-	if (!coll_user_add_command(g->user))
-		return -ENOMEM;
-	req->counted = true;
-	return 0;
-}
-
-void coll_req_uncount(struct coll_req *req)
-{
-	if (req->counted)
-		coll_user_drop_command(coll_member_group(req->member)->user);
-	req->counted = false;
-}
-
-void coll_req_done(struct coll_req *req, int result)
-{
-	/* Who was cut off itself hears that, the others hear of its death. */
-	if (result == -EHOSTDOWN && test_bit(0, &req->member->gone))
-		result = -ECANCELED;
-	coll_buf_put(req->in.buf);
-	coll_buf_put(req->out.buf);
-	kvfree(req->counts);
-	coll_req_uncount(req);
-	req->done(req, result);
-}
-
 /* Take an ended op out of the queue. Under group->lock. */
 static void coll_op_dequeue(struct coll_group *g, struct coll_op *op,
 			    struct list_head *reqs)
@@ -507,10 +479,4 @@ void coll_op_put_use_later(struct coll_op *op)
 		coll_op_ended(op);
 	else
 		queue_work(op->group->user->wq, &op->end_work);
-}
-
-void coll_op_put_use(struct coll_op *op)
-{
-	if (atomic_dec_and_test(&op->users))
-		coll_op_ended(op);
 }

@@ -14,12 +14,13 @@
 #include "../../pure/optable.h"
 #include "../exec/exec.h"
 #include "../group/group.h"
-#include "../limits.h"
 #include "../group/member.h"
+#include "../limits.h"
 #include "../p2p/msg.h"
-#include "op.h"
-#include "../tensor/tensor.h"
+#include "../plan/plan.h"
 #include "../trace.h"
+#include "absent.h"
+#include "op.h"
 
 /*
  * Are there ops before it that have not given everything back? Who completes them lets
@@ -114,7 +115,7 @@ static bool coll_op_start(struct coll_op *op, bool beside, u64 room)
 
 	trace_coll_start(g->id, op->seq, op->cmd.collective, op->bytes);
 	memcg = set_active_memcg(g->memcg);
-	ret = op->nr_absent ? coll_tensors_fill(op) : 0;
+	ret = op->nr_absent ? coll_absent_fill(op) : 0;
 	if (!ret)
 		ret = coll_exec_prepare(op, room);
 	set_active_memcg(memcg);
@@ -181,23 +182,6 @@ u32 coll_ops_running(struct coll_group *g, struct coll_op **ops)
 	}
 	spin_unlock(&g->lock);
 	return n;
-}
-
-struct coll_op *coll_op_oldest(struct coll_group *g)
-{
-	struct coll_op *op;
-
-	op = list_first_entry_or_null(&g->ops, struct coll_op, list);
-	return op && op->started ? op : NULL;
-}
-
-void coll_op_share(struct coll_op *op)
-{
-	struct coll_group *g = op->group;
-
-	spin_lock(&g->lock);
-	WRITE_ONCE(g->nr_shared, g->nr_shared + 1);
-	spin_unlock(&g->lock);
 }
 
 static bool coll_op_wants_help(const struct coll_op *op)

@@ -6,12 +6,12 @@
 
 #include "../deadline.h"
 #include "../group/group.h"
-#include "../limits.h"
 #include "../group/link.h"
 #include "../group/member.h"
-#include "msg_priv.h"
+#include "../limits.h"
 #include "../plan/support.h"
 #include "../trace.h"
+#include "msg_priv.h"
 
 int coll_msgs_init(struct coll_group *g)
 {

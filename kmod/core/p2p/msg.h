@@ -27,29 +27,13 @@
 
 #include <linux/coll.h>
 
+#include "../../pure/collective.h"
+
 struct coll_group;
 struct coll_member;
 struct coll_msg;
 struct coll_req;
 struct coll_worker;
-
-/* Is this enum coll_collective a message? */
-static inline bool coll_is_message(u32 collective)
-{
-	return collective >= COLL_SEND && collective <= COLL_MRECV;
-}
-
-/* Does it look for a message, and receive nothing? */
-static inline bool coll_is_probe(u32 collective)
-{
-	return collective == COLL_PROBE || collective == COLL_MPROBE;
-}
-
-/* Does this message have a sending end? */
-static inline bool coll_msg_sends(u32 collective)
-{
-	return collective == COLL_SEND || collective == COLL_SENDRECV;
-}
 
 /**
  * struct coll_msg_counts - of one group
@@ -90,9 +74,7 @@ struct coll_msg_frame {
 	u32 error;
 };
 
-/* What a group has for messages. coll_msgs_free(): no request is left. */
-int coll_msgs_init(struct coll_group *g);
-void coll_msgs_free(struct coll_group *g);
+extern const struct coll_group_part coll_p2p_part;
 
 /**
  * coll_msg_post() - post a send, a receive or both
@@ -128,19 +110,6 @@ u64 coll_msg_cancel_receives(struct coll_member *m);
 /* As coll_req_help() and coll_req_can_help(), of requests that are messages. */
 void coll_msg_help(struct coll_req *req, struct coll_worker *w);
 bool coll_msg_can_help(struct coll_req *req);
-
-/* The group has failed: end them all, each as soon as its pages are free. */
-void coll_msgs_fail(struct coll_group *g);
-
-/**
- * coll_msgs_left() - a rank has left in order
- * @g: group
- * @rank: who
- *
- * Messages that wait for it end with -EHOSTDOWN, and those for any rank if all others have
- * left. That ends no others, and not the communicator. Process context, no locks.
- */
-void coll_msgs_left(struct coll_group *g, u32 rank);
 
 /**
  * coll_msgs_without() - a node is there no more, as far as messages go

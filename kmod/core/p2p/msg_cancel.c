@@ -12,8 +12,8 @@
 
 #include "../group/group.h"
 #include "../group/member.h"
-#include "msg_priv.h"
 #include "../trace.h"
+#include "msg_priv.h"
 
 static bool coll_handle_before(struct rb_node *a, const struct rb_node *b)
 {

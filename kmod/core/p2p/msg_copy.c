@@ -5,11 +5,11 @@
 #include <linux/sched/signal.h>
 #include <linux/string.h>
 
+#include "../exec/sleeper.h"
 #include "../group/account.h"
 #include "../group/group.h"
 #include "../limits.h"
 #include "msg_priv.h"
-#include "../exec/sleeper.h"
 
 /* Return: 0 or as coll_vec_run(). */
 static int coll_msg_copy_range(struct coll_msg *lead, u64 off, u64 len)

@@ -9,8 +9,8 @@
 #include <linux/rbtree.h>
 #include <linux/workqueue.h>
 
+#include "../group/req.h"
 #include "msg.h"
-#include "../op/op.h"
 
 /*
  * Messages that are looked at while group->lock is held once, where all that wait are to be
@@ -261,6 +261,12 @@ static inline bool coll_msg_waits(const struct coll_msg *msg)
 }
 
 /* msg.c */
+
+/* A new group has room for messages. Return: 0, -ENOMEM. */
+int coll_msgs_init(struct coll_group *g);
+
+/* No request is left. */
+void coll_msgs_free(struct coll_group *g);
 
 /**
  * coll_msg_end() - fix the result of a lead

@@ -7,11 +7,11 @@
 #include <linux/slab.h>
 
 #include "../group/group.h"
-#include "../limits.h"
 #include "../group/link.h"
-#include "msg_priv.h"
+#include "../limits.h"
 #include "../plan/support.h"
 #include "../trace.h"
+#include "msg_priv.h"
 
 void coll_msg_kick(struct coll_group *g, u32 node)
 {

@@ -20,8 +20,8 @@
 
 #include "../group/group.h"
 #include "../group/member.h"
-#include "msg_priv.h"
 #include "../trace.h"
+#include "msg_priv.h"
 
 void coll_msgs_add(struct coll_group *g, struct coll_msg *msg)
 {
@@ -116,7 +116,8 @@ static void coll_msgs_walk(struct coll_group *g, u64 walk)
 	}
 }
 
-void coll_msgs_fail(struct coll_group *g)
+/* The group has failed: end them all, each as soon as its pages are free. */
+static void coll_msgs_fail(struct coll_group *g)
 {
 	u64 walk;
 
@@ -136,7 +137,11 @@ static bool coll_msgs_mark_left(struct coll_group *g, u32 rank)
 	return true;
 }
 
-void coll_msgs_left(struct coll_group *g, u32 rank)
+/*
+ * A rank has left in order. Messages that wait for it end with -EHOSTDOWN, and those for any
+ * rank if all others have left. That ends no others, and not the communicator.
+ */
+static void coll_msgs_left(struct coll_group *g, u32 rank)
 {
 	u64 walk = 0;
 
@@ -174,3 +179,15 @@ bool coll_msgs_without(struct coll_group *g, u32 node)
 	spin_unlock(&g->lock);
 	return missed;
 }
+
+static int coll_p2p_init(struct coll_group *g, u32 flags)
+{
+	return coll_msgs_init(g);
+}
+
+const struct coll_group_part coll_p2p_part = {
+	.init = coll_p2p_init,
+	.left = coll_msgs_left,
+	.fail = coll_msgs_fail,
+	.free = coll_msgs_free,
+};

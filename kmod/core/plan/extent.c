@@ -3,9 +3,9 @@
 
 #include "../../pure/collective.h"
 #include "../../pure/wire.h"
+#include "../group/req.h"
 #include "../mem/area.h"
 #include "extent.h"
-#include "../op/op.h"
 #include "support.h"
 
 static bool coll_is_root(const struct coll_cmd *c, u32 rank)

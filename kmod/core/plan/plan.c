@@ -8,11 +8,13 @@
 
 #include "../../pure/schedule.h"
 #include "../exec/exec_priv.h"
-#include "../group/group.h"
-#include "../limits.h"
-#include "../group/member.h"
-#include "plan.h"
+#include "../exec/helper.h"
 #include "../exec/stream.h"
+#include "../group/group.h"
+#include "../group/member.h"
+#include "../limits.h"
+#include "plan.h"
+#include "plan_priv.h"
 #include "support.h"
 
 /*
@@ -447,29 +449,4 @@ int coll_exec_prepare(struct coll_op *op, u64 room)
 	op->exec = p.x;
 	spin_unlock(&g->lock);
 	return 0;
-}
-
-void coll_exec_free(struct coll_exec *x)
-{
-	u32 i;
-
-	if (!x)
-		return;
-	for (i = 0; x->parts && i < x->nr_parts; i++) {
-		coll_buf_put(x->parts[i].work.buf);
-		coll_buf_put(x->parts[i].tmp.buf);
-	}
-	for (i = 0; i < x->nr_helpers; i++)
-		coll_sweep_free(x->helpers[i].sweep);
-	bitmap_free(x->in_place);
-	kvfree(x->taken);
-	kvfree(x->helpers);
-	kvfree(x->local);
-	kvfree(x->scales);
-	kvfree(x->peers);
-	kvfree(x->fences);
-	kvfree(x->steps);
-	kvfree(x->vecs);
-	kvfree(x->parts);
-	kfree(x);
 }

@@ -15,9 +15,10 @@
 
 #include "../exec/exec_priv.h"
 #include "../group/group.h"
-#include "../limits.h"
 #include "../group/member.h"
+#include "../limits.h"
 #include "plan.h"
+#include "plan_priv.h"
 
 /* Return: false if plans of such ops are not kept. */
 static bool coll_plan_key_of(const struct coll_op *op, struct coll_plan_key *key)
@@ -128,10 +129,15 @@ void coll_exec_put(struct coll_exec *x)
 	coll_exec_free(old);
 }
 
-void coll_plans_free(struct coll_group *g)
+/* Nobody else looks at the group any more. */
+static void coll_plans_free(struct coll_group *g)
 {
 	struct coll_exec *x, *next;
 
 	list_for_each_entry_safe(x, next, &g->plans, list)
 		coll_exec_free(x);
 }
+
+const struct coll_group_part coll_plan_part = {
+	.free = coll_plans_free,
+};

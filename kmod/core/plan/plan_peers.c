@@ -8,7 +8,7 @@
 
 #include "../group/group.h"
 #include "../group/link.h"
-#include "plan.h"
+#include "plan_priv.h"
 
 u32 coll_plan_node(const struct coll_plan *p, u32 participant)
 {

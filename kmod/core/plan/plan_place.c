@@ -8,9 +8,9 @@
 #include <linux/slab.h>
 
 #include "../group/group.h"
-#include "../limits.h"
 #include "../group/member.h"
-#include "plan.h"
+#include "../limits.h"
+#include "plan_priv.h"
 #include "support.h"
 
 /* Elements of participant @i's block of a vector, as @part knows it. */

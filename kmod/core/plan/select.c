@@ -12,7 +12,8 @@
 #include "../../pure/wide.h"
 #include "../../pure/wire.h"
 #include "../group/group.h"
-#include "../op/op.h"
+#include "../group/op_state.h"
+#include "../group/req.h"
 #include "select.h"
 #include "support.h"
 
@@ -156,10 +157,14 @@ bool coll_select_row_at(struct coll_group *g, u32 collective, u32 i,
 	return there;
 }
 
-void coll_select_free(struct coll_group *g)
+static void coll_select_free(struct coll_group *g)
 {
 	u32 i;
 
 	for (i = 0; i < COLL_NR_COLLECTIVES; i++)
 		kfree(g->tables[i]);
 }
+
+const struct coll_group_part coll_select_part = {
+	.free = coll_select_free,
+};

@@ -11,6 +11,7 @@
 #include <linux/coll.h>
 
 struct coll_group;
+struct coll_group_part;
 struct coll_op;
 struct coll_req;
 
@@ -27,6 +28,8 @@ struct coll_table {
 	u32 source;
 	struct coll_select_row rows[];
 };
+
+extern const struct coll_group_part coll_select_part;
 
 /**
  * coll_group_select() - set the table of a collective
@@ -64,7 +67,5 @@ u64 coll_agreed_bytes(const struct coll_op *op, const struct coll_req *req);
 /* Row @i of a table, and where that comes from. Return: false if there is none. */
 bool coll_select_row_at(struct coll_group *g, u32 collective, u32 i,
 			struct coll_select_row *row, u32 *source);
-
-void coll_select_free(struct coll_group *g);
 
 #endif /* COLL_CORE_SELECT_H */

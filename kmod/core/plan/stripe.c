@@ -7,8 +7,9 @@
 #include "../../pure/collective.h"
 #include "../../pure/wire.h"
 #include "../group/group.h"
+#include "../group/op_state.h"
+#include "../group/req.h"
 #include "../limits.h"
-#include "../op/op.h"
 #include "select.h"
 #include "stripe.h"
 

@@ -14,16 +14,6 @@ struct coll_op;
 struct coll_req;
 
 /**
- * struct coll_stripes - what the nodes of a group have agreed on
- * @links: parts at most
- * @least: bytes of a part at least
- */
-struct coll_stripes {
-	u32 links;
-	u64 least;
-};
-
-/**
  * coll_group_stripe() - COLL_IOC_STRIPE
  * @g: group
  * @links: from the user

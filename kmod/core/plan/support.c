@@ -7,12 +7,11 @@
 #include "../../pure/schedule.h"
 #include "../../pure/wide.h"
 #include "../../pure/wire.h"
+#include "../group/op_state.h"
 #include "../limits.h"
-#include "../p2p/msg.h"
-#include "../op/op.h"
 #include "../mem/reduce.h"
-#include "support.h"
 #include "../user.h"
+#include "support.h"
 
 /* Collectives whose buffers, and algorithms whose steps, the executor can handle. */
 #define COLL_EXEC_CAN	(COLL_ALG_TMP | COLL_ALG_LAST | COLL_ALG_INPUT | \

@@ -7,8 +7,8 @@
 
 #include "../deadline.h"
 #include "../group/group.h"
-#include "../limits.h"
 #include "../group/member.h"
+#include "../limits.h"
 #include "tensor_priv.h"
 
 /* Tensors that are worked on before others get the lock, or the CPU. */
@@ -63,7 +63,7 @@ struct coll_tensor_req *coll_tensor_alloc(struct coll_member *m)
 void coll_tensor_free(struct coll_tensor_req *t)
 {
 	coll_op_discard(t->op);
-	coll_slot_put(t->req.member, t->req.slot);
+	coll_slot_put(&t->req.member->slots, t->req.slot);
 	kfree(t);
 }
 
@@ -423,6 +423,41 @@ static void coll_tensors_end(struct coll_group *g)
 	}
 }
 
+/* A rank that will not post anything more, and whose last op has started. Under group->lock. */
+static u32 coll_tensors_missing(const struct coll_group *g)
+{
+	u64 started = g->tensors->started;
+	u32 i;
+
+	lockdep_assert_held(&g->lock);
+	if (g->remote_left.seq <= started)
+		return g->remote_left.rank;
+	for (i = 0; i < g->nr_left; i++)
+		if (g->local_left[i].seq <= started)
+			return g->local_left[i].rank;
+	return COLL_RANK_NONE;
+}
+
+/* A rank has left: fail the group after its last op, if anything waits. */
+static void coll_tensors_left(struct coll_group *g)
+{
+	u32 rank = COLL_RANK_NONE;
+	struct coll_cause cause;
+	u64 seq;
+
+	if (!g->tensors)
+		return;
+	spin_lock(&g->lock);
+	seq = g->tensors->started + 1;
+	if (!g->error && !list_empty(&g->tensors->waiting))
+		rank = coll_tensors_missing(g);
+	spin_unlock(&g->lock);
+	if (rank == COLL_RANK_NONE)
+		return;
+	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, rank, seq);
+	coll_group_doom(g, &cause);
+}
+
 void coll_tensors_settle(struct coll_group *g)
 {
 	struct coll_tensors *ts = g->tensors;
@@ -465,44 +500,11 @@ static void coll_tensors_work(struct work_struct *work)
 	coll_tensors_settle(container_of(work, struct coll_tensors, work)->group);
 }
 
-void coll_tensors_fail(struct coll_group *g)
+/* The group has failed: whatever waits ends. */
+static void coll_tensors_fail(struct coll_group *g)
 {
 	if (g->tensors)
 		coll_tensors_end(g);
-}
-
-/* A rank that will not post anything more, and whose last op has started. Under group->lock. */
-static u32 coll_tensors_missing(const struct coll_group *g)
-{
-	u64 started = g->tensors->started;
-	u32 i;
-
-	lockdep_assert_held(&g->lock);
-	if (g->remote_left.seq <= started)
-		return g->remote_left.rank;
-	for (i = 0; i < g->nr_left; i++)
-		if (g->local_left[i].seq <= started)
-			return g->local_left[i].rank;
-	return COLL_RANK_NONE;
-}
-
-void coll_tensors_left(struct coll_group *g)
-{
-	u32 rank = COLL_RANK_NONE;
-	struct coll_cause cause;
-	u64 seq;
-
-	if (!g->tensors)
-		return;
-	spin_lock(&g->lock);
-	seq = g->tensors->started + 1;
-	if (!g->error && !list_empty(&g->tensors->waiting))
-		rank = coll_tensors_missing(g);
-	spin_unlock(&g->lock);
-	if (rank == COLL_RANK_NONE)
-		return;
-	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, rank, seq);
-	coll_group_doom(g, &cause);
 }
 
 /* --- results -------------------------------------------------------------------- */
@@ -580,7 +582,8 @@ void coll_tensors_release(struct coll_member *m)
 
 /* --- the group ------------------------------------------------------------------ */
 
-int coll_tensors_init(struct coll_group *g)
+/* Of a new group whose collectives have names. Return: 0 or -ENOMEM. */
+static int coll_tensors_init(struct coll_group *g)
 {
 	struct coll_tensors *ts = kzalloc(sizeof(*ts), GFP_KERNEL_ACCOUNT);
 	struct coll_coord *c;
@@ -611,7 +614,8 @@ int coll_tensors_init(struct coll_group *g)
 	return c->names && c->ids && c->joined ? 0 : -ENOMEM;
 }
 
-void coll_tensors_quiesce(struct coll_group *g)
+/* No member and no op is left, and links are about to be closed: nobody calls them. Sleeps. */
+static void coll_tensors_quiesce(struct coll_group *g)
 {
 	struct coll_tensors *ts = g->tensors;
 
@@ -623,7 +627,8 @@ void coll_tensors_quiesce(struct coll_group *g)
 	cancel_work_sync(&ts->work);
 }
 
-void coll_tensors_free(struct coll_group *g)
+/* No link, no op and no member is left. */
+static void coll_tensors_free(struct coll_group *g)
 {
 	struct coll_tensors *ts = g->tensors;
 	struct coll_coord_entry *e;
@@ -644,3 +649,21 @@ void coll_tensors_free(struct coll_group *g)
 	kfree(ts);
 	g->tensors = NULL;
 }
+
+static int coll_tensors_part_init(struct coll_group *g, u32 flags)
+{
+	return flags & COLL_JOIN_NAMED ? coll_tensors_init(g) : 0;
+}
+
+static void coll_tensors_part_left(struct coll_group *g, u32 rank)
+{
+	coll_tensors_left(g);
+}
+
+const struct coll_group_part coll_tensors_part = {
+	.init = coll_tensors_part_init,
+	.left = coll_tensors_part_left,
+	.fail = coll_tensors_fail,
+	.quiesce = coll_tensors_quiesce,
+	.free = coll_tensors_free,
+};

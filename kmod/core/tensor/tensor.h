@@ -95,14 +95,7 @@ struct coll_tensors {
 
 /* tensor.c */
 
-/* Of a new group whose collectives have names. Return: 0 or -ENOMEM. */
-int coll_tensors_init(struct coll_group *g);
-
-/* No member and no op is left, and links are about to be closed: nobody calls them. Sleeps. */
-void coll_tensors_quiesce(struct coll_group *g);
-
-/* The group is about to be freed: no link, no op and no member is left. NULL is fine. */
-void coll_tensors_free(struct coll_group *g);
+extern const struct coll_group_part coll_tensors_part;
 
 /* Memory for a tensor of @m. Return: zeroed but for ->req.member; NULL. */
 struct coll_tensor_req *coll_tensor_alloc(struct coll_member *m);
@@ -153,12 +146,6 @@ void coll_tensors_settle(struct coll_group *g);
 /* Is there anything to settle? Any context. */
 bool coll_tensors_due(struct coll_group *g);
 
-/* The group has failed: whatever waits ends. Process context. */
-void coll_tensors_fail(struct coll_group *g);
-
-/* A rank has left: fail the group after its last op, if anything waits. Process context. */
-void coll_tensors_left(struct coll_group *g);
-
 /**
  * coll_tensor_collect() - the result that has come first
  * @m: member
@@ -193,14 +180,6 @@ void coll_tensor_entry_free(struct coll_group *g, struct coll_coord_entry *e);
  * it has not joined: -EBUSY it has already; -EAGAIN, or the group's sticky error.
  */
 int coll_tensor_join(struct coll_tensor_req *t);
-
-/**
- * coll_tensors_fill() - if all local ranks have joined: a vector for one of them
- * @op: about to be prepared
- *
- * Return: 0, -ENOMEM, -EBADE the operator has no identity.
- */
-int coll_tensors_fill(struct coll_op *op);
 
 /* tensor_talk.c */
 

@@ -3,9 +3,9 @@
 #include <linux/lockdep.h>
 #include <linux/smp.h>
 
-#include "../group/group.h"
-#include "../group/member.h"
-#include "op.h"
+#include "group.h"
+#include "member.h"
+#include "req.h"
 #include "turn.h"
 
 void coll_turn_posted(const struct coll_req *req)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/string.h>
 
-#include "group.h"
-#include "link.h"
-#include "member.h"
+#include "../group/group.h"
+#include "../group/link.h"
+#include "../group/member.h"
+#include "../group/op_state.h"
 #include "../p2p/msg.h"
-#include "../op/op.h"
 #include "status.h"
 
 u32 coll_group_state(struct coll_group *g)

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Helpers: who looks at the local steps of an op when something they wait for has come. */
+#include <linux/errno.h>
+
+#include "../group/account.h"
+#include "../group/group.h"
+#include "exec_priv.h"
+#include "helper.h"
+#include "sleeper.h"
+#include "slices.h"
+
+/*
+ * The one who took @kicks from 0 to 1 does all there is to do, then and later, until it has
+ * to go, or worker @w is over; NULL: a caller. Return: there may be more to do, and it is
+ * still the caller's: somebody else has to go on.
+ */
+static bool coll_helper_run(struct coll_helper *h, struct coll_worker *w)
+{
+	int ret, seen;
+
+	if (!h->sweep)
+		h->sweep = coll_exec_sweep(h->x);
+	ret = h->sweep ? 0 : -ENOMEM;
+	do {
+		seen = atomic_read(&h->kicks);
+		if (!ret && !coll_op_ending(h->x->op))
+			ret = h->look(h, h->sweep, w);
+		if (!ret && !coll_op_ending(h->x->op) &&
+		    (coll_helper_must_go(h->x) || coll_worker_is_over(w)))
+			return true;
+	} while (atomic_sub_return(seen, &h->kicks));
+	if (ret)
+		coll_exec_failed(h->x, ret);
+	return false;
+}
+
+/* Look at the steps, with a use of the op that is dropped. */
+static void coll_helper_do(struct coll_helper *h)
+{
+	struct coll_op *op = h->x->op;
+
+	if (coll_helper_run(h, NULL))
+		queue_work(op->group->user->wq, &h->work);	/* with the same use */
+	else
+		coll_op_put_use(op);
+}
+
+static void coll_helper_work(struct work_struct *work)
+{
+	struct coll_helper *h = container_of(work, struct coll_helper, work);
+	struct coll_op *op = h->x->op;
+	struct coll_group *g = op->group;
+	struct coll_worker w;
+
+	coll_group_get(g);
+	coll_worker_begin(&w, g->user);
+	if (coll_helper_run(h, &w))
+		queue_work(g->user->wq, &h->work);	/* with the same use */
+	else
+		coll_op_put_use(op);
+	coll_account_work(g, w.begin);
+	coll_worker_end(&w);
+	coll_group_put(g);
+}
+
+void coll_helper_init(struct coll_helper *h, coll_helper_look_fn *look)
+{
+	h->look = look;
+	INIT_WORK(&h->work, coll_helper_work);
+}
+
+/* A rank that rests comes before a worker. */
+static bool coll_helper_give(struct coll_helper *h)
+{
+	struct coll_req *req;
+
+	list_for_each_entry(req, &h->x->op->reqs, list)
+		if (coll_sleeper_give(req->sleeper, h))
+			return true;
+	return false;
+}
+
+void coll_helper_kick(struct coll_helper *h)
+{
+	if (atomic_inc_return(&h->kicks) != 1)
+		return;
+	if (h->x->small)
+		coll_helper_run(h, NULL);
+	else if (coll_op_use(h->x->op) && !coll_helper_give(h))
+		queue_work(h->x->op->group->user->wq, &h->work);
+}
+
+void coll_sleeper_rise(struct coll_sleeper *s)
+{
+	struct coll_helper *h = coll_sleeper_take(s);
+
+	if (h)
+		coll_helper_do(h);
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A single large sweep that nothing waits for is open to everyone who helps: threads of
+ * ranks first, then workers, each on a CPU of its own.
+ */
+#include <linux/cpumask.h>
+#include <linux/minmax.h>
+#include <linux/sched/signal.h>
+
+#include "../group/account.h"
+#include "../group/group.h"
+#include "../limits.h"
+#include "exec_priv.h"
+#include "helper.h"
+#include "kick.h"
+#include "share.h"
+#include "sleeper.h"
+#include "slices.h"
+
+bool coll_exec_wants_help(const struct coll_exec *x)
+{
+	const struct coll_exec_step *st = READ_ONCE(x->shared);
+
+	/* A sleeper must not spin on slices that nobody takes any more. */
+	return st && !coll_op_ending(x->op) &&
+	       atomic64_read(&x->cursor) < st->len;
+}
+
+bool coll_exec_help(struct coll_exec *x, struct coll_worker *w)
+{
+	/* pairs with coll_share_local(): the map of the slices is there */
+	struct coll_exec_step *st = smp_load_acquire(&x->shared);
+	struct coll_slices s = { .nid = NUMA_NO_NODE };
+	struct coll_sweep *sw;
+	u64 off, len, slice;
+	bool more = false;
+	int ret;
+
+	/* It may have been another op that wanted help, and this one has just begun to. */
+	if (!st || !coll_exec_wants_help(x))
+		return false;
+	slice = coll_slice(st);
+	sw = coll_exec_sweep(x);
+	if (!sw) {
+		coll_exec_failed(x, -ENOMEM);
+		return false;
+	}
+	for (;;) {
+		/* Before a slice is taken: what is taken must be done. */
+		if (coll_op_ending(x->op) || signal_pending(current))
+			break;
+		more = coll_worker_is_over(w);
+		if (more)
+			break;
+		if (atomic64_fetch_add(slice, &x->cursor) >= st->len)
+			break;
+		off = coll_slices_take(x, st, &s);
+		if (WARN_ON_ONCE(off >= st->len))
+			break;
+		len = min(st->len - off, slice);
+		ret = coll_sweep_slice(x, st, sw, off, len);
+		if (ret) {
+			coll_exec_failed(x, ret);
+			break;
+		}
+		coll_worker_moved(w);
+		if (atomic64_add_return(len, &x->swept) == st->len)
+			coll_step_complete(x, st);
+	}
+	coll_sweep_free(sw);
+	return more;
+}
+
+static void coll_share_work(struct work_struct *work)
+{
+	struct coll_helper *h = container_of(work, struct coll_helper, work);
+	struct coll_op *op = h->x->op;
+	struct coll_user *user = op->group->user;
+	struct coll_worker w;
+	bool more;
+
+	coll_worker_begin(&w, user);
+	more = coll_exec_help(h->x, &w);
+	coll_account_work(op->group, w.begin);
+	if (more)
+		queue_work(user->wq, &h->work);		/* with the same use */
+	else
+		coll_op_put_use(op);
+	coll_worker_end(&w);
+}
+
+/* Where a thread of a rank sleeps that comes when it is woken; -1: nowhere. */
+static int coll_sleeper_cpu(const struct coll_req *req)
+{
+	const struct coll_sleeper *s = req->sleeper;
+
+	return s && !READ_ONCE(s->away) ? (int)task_cpu(s->task) : -1;
+}
+
+static bool coll_sleeper_is_me(const struct coll_req *req)
+{
+	return req->sleeper && req->sleeper->task == current;
+}
+
+/* Has a rank been woken that slept on @cpu, or is that ours, and we help? */
+static bool coll_cpu_taken(struct coll_exec *x, int cpu, const struct coll_req *end)
+{
+	const struct coll_req *req;
+
+	list_for_each_entry(req, &x->op->reqs, list) {
+		if (req == end)
+			break;
+		if (coll_sleeper_cpu(req) == cpu)
+			return true;
+	}
+	return false;
+}
+
+/* Is there a thread of a rank on @cpu that comes without being woken? */
+static bool coll_cpu_is_awake(struct coll_exec *x, int cpu)
+{
+	const struct coll_req *req;
+
+	list_for_each_entry(req, &x->op->reqs, list)
+		if (coll_sleeper_cpu(req) == cpu && READ_ONCE(req->sleeper->awake))
+			return true;
+	return false;
+}
+
+/*
+ * Threads of ranks come first, no other one need wake up; but each on a CPU
+ * of its own: helpers that take turns are none, and the scheduler moves nobody who has
+ * so little to do. Return: how many are still wanted.
+ */
+static u32 coll_wake_helpers(struct coll_exec *x, u32 want, bool self)
+{
+	int cpu, here = self ? raw_smp_processor_id() : -1;
+	struct coll_req *req;
+
+	list_for_each_entry(req, &x->op->reqs, list) {
+		if (!want)
+			break;
+		cpu = coll_sleeper_cpu(req);
+		if (cpu < 0 || cpu == here || coll_sleeper_is_me(req) ||
+		    coll_cpu_taken(x, cpu, req))
+			continue;
+		/* Two would only take turns. */
+		if (!coll_cpu_is_awake(x, cpu))
+			wake_up(&req->sleeper->wq);
+		want--;
+	}
+	return want;
+}
+
+/**
+ * struct coll_helping - helpers being queued
+ * @x: for its shared step
+ * @next: helper to be used next
+ * @want: queue as many as make @next this
+ * @here: CPU we help on ourselves, or -1
+ */
+struct coll_helping {
+	struct coll_exec *x;
+	u32 next;
+	u32 want;
+	int here;
+};
+
+/*
+ * If we are the helper of an op before this one, whose plan it has got, our work item begins
+ * again only when we have returned. Another one begins earlier; with one rank there is none.
+ */
+static bool coll_wants_helper(struct coll_helping *h)
+{
+	struct coll_exec *x = h->x;
+
+	if (h->next + 1 < x->most_helpers && current_work() == &x->helpers[h->next].work) {
+		x->helpers[h->next++].cpu = -1;
+		h->want = min(h->want + 1, x->most_helpers);
+	}
+	return h->next < h->want;
+}
+
+/* Neither a rank nor a worker there: an unbound queue may keep what is queued on a CPU there. */
+static bool coll_cpu_is_free(const struct coll_helping *h, int cpu)
+{
+	u32 i;
+
+	for (i = 0; i < h->next; i++)
+		if (h->x->helpers[i].cpu == cpu)
+			return false;
+	return cpu != h->here && !coll_cpu_taken(h->x, cpu, NULL);
+}
+
+/* Return: false if the op has ended. */
+static bool coll_queue_helper(struct coll_helping *h, int cpu)
+{
+	struct coll_helper *helper = &h->x->helpers[h->next];
+
+	if (!coll_op_use(h->x->op))
+		return false;
+	helper->x = h->x;
+	helper->cpu = cpu;
+	INIT_WORK(&helper->work, coll_share_work);
+	queue_work_on(cpu, h->x->op->group->user->wq, &helper->work);
+	h->next++;
+	return true;
+}
+
+/* Does anybody help on a CPU of the node? All sleepers have been woken if one is wanted. */
+static bool coll_node_is_helped(const struct coll_helping *h, int nid)
+{
+	const struct coll_req *req;
+	int cpu;
+
+	if (h->here >= 0 && cpu_to_node(h->here) == nid)
+		return true;
+	list_for_each_entry(req, &h->x->op->reqs, list) {
+		cpu = coll_sleeper_cpu(req);
+		if (cpu >= 0 && cpu_to_node(cpu) == nid)
+			return true;
+	}
+	return false;
+}
+
+/* One for each memory node that has slices and no helper. Return: false if the op has ended. */
+static bool coll_queue_near(struct coll_helping *h, const struct coll_exec_step *st)
+{
+	nodemask_t nodes;
+	int nid, cpu;
+
+	coll_slices_nodes(h->x, st, &nodes);
+	for_each_node_mask(nid, nodes) {
+		if (!coll_wants_helper(h))
+			break;
+		if (coll_node_is_helped(h, nid))
+			continue;
+		for_each_cpu_and(cpu, cpumask_of_node(nid), cpu_online_mask)
+			if (coll_cpu_is_free(h, cpu))
+				break;
+		if (cpu < nr_cpu_ids && !coll_queue_helper(h, cpu))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Queue helpers, each on a CPU of its own: with several memory nodes on those that have
+ * the vectors, then on any from here on.
+ */
+static void coll_queue_helpers(struct coll_exec *x, const struct coll_exec_step *st, u32 want,
+			       bool self)
+{
+	int first = raw_smp_processor_id(), cpu;
+	struct coll_helping h = { .x = x, .want = want, .here = self ? first : -1 };
+
+	if (x->taken && !coll_queue_near(&h, st))
+		return;
+	for_each_cpu_wrap(cpu, cpu_online_mask, first) {
+		if (!coll_wants_helper(&h))
+			return;
+		if (coll_cpu_is_free(&h, cpu) && !coll_queue_helper(&h, cpu))
+			return;
+	}
+}
+
+/* The op is about to be open to all who help. coll_op_stopped() takes it back. */
+static void coll_exec_share(struct coll_op *op)
+{
+	struct coll_group *g = op->group;
+
+	spin_lock(&g->lock);
+	WRITE_ONCE(g->nr_shared, g->nr_shared + 1);
+	spin_unlock(&g->lock);
+}
+
+/*
+ * Open a local step that nothing waits for to all who like to help: as many as what is
+ * read and written is worth, no more than there are ranks.
+ */
+void coll_share_local(struct coll_exec *x, struct coll_exec_step *st)
+{
+	const struct coll_part *part = &x->parts[st->part];
+	u64 bytes = st->len * (part->nr_in + part->nr_out);
+	const struct coll_req *req;
+	bool self = false;
+	u32 want;
+
+	want = min_t(u64, div64_u64(bytes, COLL_HELPER_SHARE),
+		     min(num_online_cpus(), x->op->group->nr_local)) ?: 1;
+	coll_slices_open(x, st);
+	coll_exec_share(x->op);
+	/* pairs with coll_exec_help() */
+	smp_store_release(&x->shared, st);
+	/* pairs with who goes away, or to sleep: one of us sees the other */
+	smp_mb();
+	list_for_each_entry(req, &x->op->reqs, list)
+		self |= coll_sleeper_is_me(req);
+	/* Who posts by ioctl goes on to help as soon as we are back. */
+	want = coll_wake_helpers(x, want - self, self);
+	coll_queue_helpers(x, st, min(want, x->most_helpers), self);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A single large sweep, done by everyone who helps. */
+#ifndef COLL_CORE_SHARE_H
+#define COLL_CORE_SHARE_H
+
+struct coll_exec;
+struct coll_exec_step;
+
+/**
+ * coll_share_local() - open a local step to everyone who helps
+ * @x: of an op that starts, with a use
+ * @st: its only step; no other waits for it
+ *
+ * As many help as what is read and written is worth, no more than there are ranks.
+ */
+void coll_share_local(struct coll_exec *x, struct coll_exec_step *st);
+
+#endif /* COLL_CORE_SHARE_H */

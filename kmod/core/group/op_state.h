@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Ops: one collective as this node sees it. What every room knows of an op; see op/op.h for
+ * how one is posted.
+ *
+ * Life
+ *   POSTED   some local ranks have posted it; waits in group->ops
+ *   RUNNING  all have, its turn has come (op_run.c): ->started
+ *   ENDING   COLL_OPF_ENDING is set, by the step that was the last one or by a
+ *            failure, whoever is first: ->result is fixed
+ *   ENDED    users are zero: nothing touches its pages any more. When the ops
+ *            before it have gone, buffers are put, each request is completed
+ *            exactly once, the op is freed.
+ *
+ * Whoever reads or writes an op's pages or steps holds a use. The first use
+ * belongs to the op itself and is dropped when COLL_OPF_ENDING gets set. A use
+ * is only gained while the count is not zero.
+ */
+#ifndef COLL_CORE_OP_STATE_H
+#define COLL_CORE_OP_STATE_H
+
+#include <linux/atomic.h>
+#include <linux/bitops.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/workqueue.h>
+
+#include <linux/coll.h>
+
+#include "group.h"
+
+struct coll_exec;
+struct coll_req;
+
+/* struct coll_op.flags: bit numbers */
+#define COLL_OPF_ENDING	0
+
+/**
+ * struct coll_op - see the top of this file
+ * @ref: memory; held by the op itself and by an armed deadline
+ * @users: uses; 0: ended
+ * @lenders: links whose peers have pages of it: it may be long until it ends
+ * @flags: COLL_OPF_*
+ * @list: in group->ops; group->lock
+ * @todo: for whoever ends all of them
+ * @group: with a reference
+ * @seq: from 1
+ * @sig: signature
+ * @cmd: as the first local rank posted it
+ * @agreed: as the first local rank posted it
+ * @chosen: algorithm by the table of the group, 0: none
+ * @table: digest of that table
+ * @links: it goes over so many to each node
+ * @elem: bytes of an element; 0 for a barrier
+ * @bytes: length of the vector; the longest one where ranks have blocks
+ * @reqs: posted requests by local index; group->lock until it has started
+ * @nr_posted: how many; group->lock
+ * @nr_absent: of these, of ranks that have joined
+ * @divisor: as the first local rank posted it
+ * @started: it has, and is still in group->ops; group->lock
+ * @put_off: it could not, beside others; likewise
+ * @ended: nothing touches it any more; group->lock
+ * @result: 0 or -errno; fixed by who sets COLL_OPF_ENDING
+ * @deadline: fails the group; holds @ref while armed
+ * @expires: the earliest one, as coll_deadline() says, 0: none; group->lock
+ * @end_work: ends the op, when a work item of coll_alarm_wq has dropped the last use
+ * @exec: the schedule laid out; NULL before it runs
+ * @on_complete: called once, by whoever drops the last use. Process context, no locks.
+ */
+struct coll_op {
+	struct kref ref;
+	atomic_t users;
+	atomic_t lenders;
+	unsigned long flags;
+	struct list_head list;
+	struct list_head todo;
+	struct coll_group *group;
+	u64 seq;
+	u64 sig;
+	struct coll_cmd cmd;
+	u64 agreed;
+	u16 chosen;
+	u64 table;
+	u32 links;
+	u32 elem;
+	u64 bytes;
+	struct list_head reqs;
+	u32 nr_posted;
+	u32 nr_absent;
+	u32 divisor;
+	bool started;
+	bool put_off;
+	bool ended;
+	int result;
+	struct delayed_work deadline;
+	u64 expires;
+	struct work_struct end_work;
+	struct coll_exec *exec;
+	void (*on_complete)(struct coll_op *op);
+};
+
+/**
+ * coll_op_use() - gain a use
+ *
+ * Return: false if the op has ended.
+ */
+static inline bool coll_op_use(struct coll_op *op)
+{
+	return atomic_inc_not_zero(&op->users);
+}
+
+/*
+ * Drop a use. The last one completes the op and may start the next one, which touches pages of
+ * its user: process context, no locks.
+ */
+static inline void coll_op_put_use(struct coll_op *op)
+{
+	if (atomic_dec_and_test(&op->users))
+		op->on_complete(op);
+}
+
+/**
+ * coll_op_end() - fix the result of an op
+ * @op: with a use held by the caller, or under group->lock
+ * @result: 0 or -errno
+ *
+ * Return: true for the first call only: that caller owes a
+ * coll_op_put_use() for the op's own use.
+ */
+static inline bool coll_op_end(struct coll_op *op, int result)
+{
+	if (test_and_set_bit(COLL_OPF_ENDING, &op->flags))
+		return false;
+	op->result = result;
+	return true;
+}
+
+/* No step may begin any more. */
+static inline bool coll_op_ending(const struct coll_op *op)
+{
+	return test_bit(COLL_OPF_ENDING, &op->flags);
+}
+
+/* The oldest running op of a group, under its lock; NULL if none runs. */
+static inline struct coll_op *coll_op_oldest(struct coll_group *g)
+{
+	struct coll_op *op;
+
+	lockdep_assert_held(&g->lock);
+	op = list_first_entry_or_null(&g->ops, struct coll_op, list);
+	return op && op->started ? op : NULL;
+}
+
+#endif /* COLL_CORE_OP_STATE_H */

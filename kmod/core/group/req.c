@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/lockdep.h>
+#include <linux/mm.h>
+
+#include "../limits.h"
+#include "group.h"
+#include "member.h"
+#include "req.h"
+
+int coll_req_count(struct coll_req *req)
+{
+	struct coll_group *g = coll_member_group(req->member);
+
+	lockdep_assert_held(&g->lock);
+	if (req->counted || coll_member_inflight(req->member) < COLL_INFLIGHT_FREE)
+		return 0;
+	if (!coll_user_add_command(g->user))
+		return -ENOMEM;
+	req->counted = true;
+	return 0;
+}
+
+void coll_req_uncount(struct coll_req *req)
+{
+	if (req->counted)
+		coll_user_drop_command(coll_member_group(req->member)->user);
+	req->counted = false;
+}
+
+void coll_req_done(struct coll_req *req, int result)
+{
+	/* A rank that was cut off itself hears that; the others hear of its death. */
+	if (result == -EHOSTDOWN && test_bit(0, &req->member->gone))
+		result = -ECANCELED;
+	coll_buf_put(req->in.buf);
+	coll_buf_put(req->out.buf);
+	kvfree(req->counts);
+	coll_req_uncount(req);
+	req->done(req, result);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Requests: one rank's part in a collective, or a message of it. */
+#ifndef COLL_CORE_REQ_H
+#define COLL_CORE_REQ_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+#include <linux/coll.h>
+
+#include "../mem/buf.h"
+
+struct coll_exchange;
+struct coll_member;
+struct coll_op;
+struct coll_sleeper;
+struct coll_slot;
+
+/**
+ * struct coll_req - one rank's part in an op
+ * @member: who
+ * @cmd: what, decoded and checked
+ * @in: input vector
+ * @out: output vector
+ * @in_bytes: length of the input
+ * @bytes: length of the longer one
+ * @counts: v-forms: elements of each rank's block; alltoallv: those of the input,
+ *	then those of the output; NULL: not given
+ * @displs: where they begin, likewise; NULL: one behind the other
+ * @agreed: what stands for the count in the signature
+ * @seq: its number among the ops of the rank, from posting on; 0: a message
+ * @slot: of small vectors, where they are meanwhile; NULL: they are where they are
+ * @op: the op, from posting to its end; written under group->lock, compared by anyone
+ * @exchange: of messages, likewise
+ * @got: of messages: what was received
+ * @has_got: something was
+ * @counted: it counts in user->commands, see coll_req_count()
+ * @named: the coordinator says when it is posted, see tensor.h; set by front before
+ *	it is decoded
+ * @absent: its rank has joined: it has no vectors of its own
+ * @divisor: avg: what the sum is divided by; 0: the ranks of the communicator
+ * @list: in the op, by local index; group->lock
+ * @sleeper: a thread of the rank that can be woken to help; NULL: none
+ * @done: called exactly once for a posted request, in process context, when the
+ *	op has ended and its buffers are released. May free the request.
+ *
+ * Owner: front, which allocates it and gets it back through @done, or keeps it
+ * when posting fails.
+ */
+struct coll_req {
+	struct coll_member *member;
+	struct coll_cmd cmd;
+	struct coll_vec in;
+	struct coll_vec out;
+	u64 in_bytes;
+	u64 bytes;
+	u64 *counts;
+	u64 *displs;
+	u64 agreed;
+	u64 seq;
+	struct coll_slot *slot;
+	struct coll_op *op;
+	struct coll_exchange *exchange;
+	struct coll_message got;
+	bool has_got;
+	bool counted;
+	bool named;
+	bool absent;
+	u32 divisor;
+	struct list_head list;
+	struct coll_sleeper *sleeper;
+	void (*done)(struct coll_req *req, int result);
+};
+
+/**
+ * coll_req_count() - a command is about to be in flight
+ * @req: command; may have been counted
+ *
+ * A rank's first ones are free, the others count for the user. Under group->lock.
+ * Return: 0, -ENOMEM: the user has as many in flight as are allowed.
+ */
+int coll_req_count(struct coll_req *req);
+
+/* It is not in flight any more, or has not been posted. */
+void coll_req_uncount(struct coll_req *req);
+
+/* Give back a request that is complete: its buffers, then ->done, which may free it. */
+void coll_req_done(struct coll_req *req, int result);
+
+#endif /* COLL_CORE_REQ_H */
