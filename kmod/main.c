@@ -9,7 +9,7 @@
 #include "core/mem/buf.h"
 #include "core/mem/reduce.h"
 #include "core/op/op.h"
-#include "core/p2p/msg.h"
+#include "core/p2p/walk.h"
 #include "core/plan/plan.h"
 #include "core/plan/select.h"
 #include "core/tensor/tensor.h"

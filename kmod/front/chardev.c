@@ -18,7 +18,7 @@
 #include "../core/group/member.h"
 #include "../core/limits.h"
 #include "../core/op/status.h"
-#include "../core/p2p/msg.h"
+#include "../core/p2p/cancel.h"
 #include "../core/plan/select.h"
 #include "../core/plan/stripe.h"
 #include "../core/plan/support.h"

@@ -16,7 +16,6 @@
 #include "../core/mem/buf.h"
 #include "../core/mem/slot.h"
 #include "../core/op/op.h"
-#include "../core/p2p/msg.h"
 #include "../core/plan/extent.h"
 #include "../core/plan/support.h"
 #include "../core/trace.h"

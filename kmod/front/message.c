@@ -8,7 +8,6 @@
 #include "../core/group/member.h"
 #include "../core/mem/area.h"
 #include "../core/op/op.h"
-#include "../core/p2p/msg.h"
 #include "../core/plan/support.h"
 #include "decode.h"
 #include "small.h"

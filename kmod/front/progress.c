@@ -16,7 +16,6 @@
 #include "../core/group/member.h"
 #include "../core/limits.h"
 #include "../core/op/op.h"
-#include "../core/p2p/msg.h"
 #include "end.h"
 #include "file.h"
 #include "progress.h"

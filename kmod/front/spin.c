@@ -22,7 +22,6 @@
 #include "../core/group/member.h"
 #include "../core/limits.h"
 #include "../core/op/op.h"
-#include "../core/p2p/msg.h"
 #include "spin.h"
 
 static int spin_us = -1;

@@ -13,7 +13,6 @@
 #include "../core/group/turn.h"
 #include "../core/limits.h"
 #include "../core/op/op.h"
-#include "../core/p2p/msg.h"
 #include "calls.h"
 #include "decode.h"
 #include "end.h"

@@ -6,7 +6,7 @@
 
 #include "../core/exec/exec.h"
 #include "../core/op/op.h"
-#include "../core/p2p/msg.h"
+#include "../core/p2p/bytes.h"
 #include "channel.h"
 #include "rx.h"
 #include "sock.h"

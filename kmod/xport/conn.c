@@ -12,7 +12,7 @@
 #include "../core/group/group.h"
 #include "../core/limits.h"
 #include "../core/op/op.h"
-#include "../core/p2p/msg.h"
+#include "../core/p2p/messages.h"
 #include "channel.h"
 #include "conn.h"
 #include "rx.h"

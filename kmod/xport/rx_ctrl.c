@@ -4,7 +4,7 @@
 #include <linux/nospec.h>
 
 #include "../core/group/group.h"
-#include "../core/p2p/msg.h"
+#include "../core/p2p/walk.h"
 #include "../core/tensor/tensor.h"
 #include "channel.h"
 #include "conn.h"

@@ -4,7 +4,9 @@
 #include <linux/minmax.h>
 #include <linux/skbuff.h>
 
-#include "../core/p2p/msg.h"
+#include "../core/p2p/bytes.h"
+#include "../core/p2p/exchange.h"
+#include "../core/p2p/frames.h"
 #include "channel.h"
 #include "rx.h"
 

@@ -6,7 +6,7 @@
 #include <net/sock.h>
 
 #include "../core/group/group.h"
-#include "../core/p2p/msg.h"
+#include "../core/p2p/frames.h"
 #include "../core/tensor/tensor.h"
 #include "channel.h"
 #include "conn.h"

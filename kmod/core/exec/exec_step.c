@@ -5,7 +5,6 @@
 #include "../../pure/collective.h"
 #include "../../pure/wire.h"
 #include "../group/group.h"
-#include "../group/link.h"
 #include "exec_priv.h"
 
 /* Are all steps of @part before number @end complete? */

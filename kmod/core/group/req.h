@@ -8,6 +8,7 @@
 
 #include <linux/coll.h>
 
+#include "../../pure/collective.h"
 #include "../mem/buf.h"
 
 struct coll_exchange;

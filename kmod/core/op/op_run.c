@@ -16,7 +16,7 @@
 #include "../group/group.h"
 #include "../group/member.h"
 #include "../limits.h"
-#include "../p2p/msg.h"
+#include "../p2p/copy.h"
 #include "../plan/plan.h"
 #include "../trace.h"
 #include "absent.h"

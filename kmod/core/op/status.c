@@ -5,7 +5,7 @@
 #include "../group/link.h"
 #include "../group/member.h"
 #include "../group/op_state.h"
-#include "../p2p/msg.h"
+#include "../p2p/mailbox.h"
 #include "status.h"
 
 u32 coll_group_state(struct coll_group *g)

@@ -19,7 +19,8 @@
 
 #include "../group/group.h"
 #include "../group/member.h"
-#include "msg_priv.h"
+#include "mailbox.h"
+#include "state.h"
 
 void coll_mailbox_init(struct coll_mailbox *box, struct coll_group *g)
 {
@@ -125,13 +126,13 @@ static void coll_note_put(struct coll_mailbox *box, struct coll_note *n, enum co
 	list_add_tail(&n->list, list);
 }
 
-static void coll_match_put_wanted(struct coll_mailbox *box, struct coll_note *n)
+void coll_match_put_wanted(struct coll_mailbox *box, struct coll_note *n)
 {
 	coll_note_put(box, n, COLL_NOTE_WANTED, &box->wanted);
 	coll_match_add(box, COLL_MATCH_WANTED, n);
 }
 
-static void coll_match_put_offer(struct coll_mailbox *box, struct coll_note *n)
+void coll_match_put_offer(struct coll_mailbox *box, struct coll_note *n)
 {
 	coll_note_put(box, n, COLL_NOTE_OFFERED, &box->offered);
 	coll_match_add(box, COLL_MATCH_BOTH, n);
@@ -200,6 +201,11 @@ static struct coll_note *coll_match_fitting(struct coll_mailbox *box, enum coll_
 	return first;
 }
 
+struct coll_note *coll_match_receive(struct coll_mailbox *box, const struct coll_note *offer)
+{
+	return coll_match_fitting(box, COLL_MATCH_WANTED, offer);
+}
+
 struct coll_note *coll_match_probe(struct coll_mailbox *box, const struct coll_note *offer)
 {
 	return coll_match_fitting(box, COLL_MATCH_PROBES, offer);
@@ -220,49 +226,6 @@ struct coll_note *coll_match_offered(struct coll_mailbox *box, u32 source, u32 t
 	if (tag == COLL_TAG_ANY)
 		return coll_match_first(box, COLL_MATCH_SOURCE, source, tag);
 	return coll_match_first(box, COLL_MATCH_BOTH, source, tag);
-}
-
-struct coll_msg *coll_msg_offer(struct coll_group *g, struct coll_note *n,
-				struct list_head *ending, struct coll_note *kept)
-{
-	struct coll_mailbox *box = &g->msgs->boxes[coll_msg_local(g, n->dest)];
-	struct coll_note *wanted;
-
-	lockdep_assert_held(&g->lock);
-	wanted = coll_match_fitting(box, COLL_MATCH_WANTED, n);
-	if (wanted && coll_msg_probes(wanted->msg)) {
-		coll_probe_found(g, wanted->msg, n, ending);
-		return NULL;
-	}
-	if (wanted)
-		return coll_msg_match(g, wanted->msg, n);
-	coll_match_put_offer(box, n);
-	if (!n->msg)
-		coll_msg_keep_offer(g, n);
-	if (coll_match_probe(box, n))
-		coll_probe_remember(n, kept);
-	return NULL;
-}
-
-struct coll_msg *coll_msg_want(struct coll_group *g, struct coll_msg *r,
-			       struct list_head *ending)
-{
-	const struct coll_req *req = r->x->req;
-	struct coll_mailbox *box = &g->msgs->boxes[req->member->local];
-	struct coll_note *n;
-
-	lockdep_assert_held(&g->lock);
-	n = req->cmd.collective == COLL_MRECV ? coll_match_held(box, req->cmd.matched) :
-	    coll_match_offered(box, r->note.source, r->note.tag);
-	if (n && coll_msg_probes(r))
-		coll_probe_found(g, r, n, ending);
-	else if (n)
-		return coll_msg_match(g, r, n);
-	else if (req->cmd.collective == COLL_PROBE)
-		coll_match_put_probe(box, &r->note);
-	else
-		coll_match_put_wanted(box, &r->note);
-	return NULL;
 }
 
 u64 coll_msgs_steps(const struct coll_member *m)

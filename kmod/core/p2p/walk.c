@@ -19,22 +19,13 @@
 #include <linux/sched.h>
 
 #include "../group/group.h"
-#include "../group/member.h"
 #include "../trace.h"
-#include "msg_priv.h"
-
-void coll_msgs_add(struct coll_group *g, struct coll_msg *msg)
-{
-	lockdep_assert_held(&g->lock);
-	msg->walked = g->msgs->walks;
-	list_add_tail(&msg->all, &g->msgs->all);
-}
-
-bool coll_msgs_alone(const struct coll_group *g)
-{
-	lockdep_assert_held(&g->lock);
-	return g->msgs->nr_left && g->msgs->nr_left >= g->size - 1;
-}
+#include "exchange.h"
+#include "messages.h"
+#include "peer.h"
+#include "ranks.h"
+#include "state.h"
+#include "walk.h"
 
 /* Does this end wait for a partner that can never come? */
 static bool coll_msg_is_lost(const struct coll_group *g, const struct coll_msg *msg)

@@ -17,15 +17,15 @@
 #include "../group/group.h"
 #include "../group/link.h"
 #include "../group/member.h"
-#include "msg_priv.h"
+#include "exchange.h"
+#include "mailbox.h"
+#include "peer.h"
+#include "probe.h"
+#include "ranks.h"
+#include "state.h"
 
 /* Probes that are completed while group->lock is held once. */
 #define COLL_PROBE_SLICE	64
-
-bool coll_msg_probes(const struct coll_msg *msg)
-{
-	return coll_is_probe(msg->x->req->cmd.collective);
-}
 
 /* Under group->lock. */
 static void coll_probe_hold(struct coll_group *g, struct coll_mailbox *box, struct coll_note *n)

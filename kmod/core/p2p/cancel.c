@@ -13,35 +13,11 @@
 #include "../group/group.h"
 #include "../group/member.h"
 #include "../trace.h"
-#include "msg_priv.h"
-
-static bool coll_handle_before(struct rb_node *a, const struct rb_node *b)
-{
-	return rb_entry(a, struct coll_exchange, by_handle)->req->cmd.handle <
-	       rb_entry(b, struct coll_exchange, by_handle)->req->cmd.handle;
-}
-
-static int coll_handle_cmp(const void *handle, const struct rb_node *b)
-{
-	u64 there = rb_entry(b, struct coll_exchange, by_handle)->req->cmd.handle;
-
-	return *(const u64 *)handle < there ? -1 : *(const u64 *)handle > there;
-}
-
-void coll_exchange_name(struct coll_exchange *x)
-{
-	lockdep_assert_held(&x->g->lock);
-	RB_CLEAR_NODE(&x->by_handle);
-	if (x->req->cmd.handle)
-		rb_add(&x->by_handle, &x->req->member->handles, coll_handle_before);
-}
-
-void coll_exchange_unname(struct coll_exchange *x)
-{
-	lockdep_assert_held(&x->g->lock);
-	if (!RB_EMPTY_NODE(&x->by_handle))
-		rb_erase(&x->by_handle, &x->req->member->handles);
-}
+#include "cancel.h"
+#include "exchange.h"
+#include "handles.h"
+#include "peer.h"
+#include "state.h"
 
 /* Ask the node that has the offer. Under group->lock. */
 static void coll_msg_withdraw(struct coll_group *g, struct coll_msg *msg)
@@ -77,15 +53,14 @@ int coll_msg_cancel(struct coll_member *m, u64 handle)
 {
 	struct coll_group *g = coll_member_group(m);
 	u32 kick = COLL_RANK_NONE;
-	struct rb_node *node;
+	struct coll_exchange *x;
 	int ret = -ENOENT;
 	LIST_HEAD(ending);
 
 	spin_lock(&g->lock);
-	node = rb_find_first(&handle, &m->handles, coll_handle_cmp);
-	if (node)
-		ret = coll_exchange_cancel(rb_entry(node, struct coll_exchange, by_handle),
-					   &ending, &kick);
+	x = coll_exchange_by_handle(m, handle);
+	if (x)
+		ret = coll_exchange_cancel(x, &ending, &kick);
 	spin_unlock(&g->lock);
 	coll_msgs_finish(&ending);
 	if (kick != COLL_RANK_NONE)

@@ -8,8 +8,25 @@
 #include "../exec/sleeper.h"
 #include "../group/account.h"
 #include "../group/group.h"
+#include "../group/member.h"
 #include "../limits.h"
-#include "msg_priv.h"
+#include "copy.h"
+#include "exchange.h"
+#include "peer.h"
+#include "state.h"
+
+void coll_msg_begin(struct coll_msg *lead)
+{
+	struct coll_group *g = lead->x->g;
+
+	if (lead->note.error || !lead->bytes)
+		coll_msg_finish(lead, lead->note.error);
+	else if (lead->from)
+		coll_msg_copy(lead);
+	if (!lead->from)
+		coll_msg_kick(g, g->node_of[lead->note.source]);
+	coll_msg_put_use(lead);
+}
 
 /* Return: 0 or as coll_vec_run(). */
 static int coll_msg_copy_range(struct coll_msg *lead, u64 off, u64 len)

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The life of a message. */
+#ifndef COLL_CORE_EXCHANGE_H
+#define COLL_CORE_EXCHANGE_H
+
+#include <linux/types.h>
+
+struct coll_exchange;
+struct coll_group;
+struct coll_msg;
+struct coll_note;
+struct coll_req;
+struct list_head;
+
+/* What a request sends and what it wants, from its command. NULL: there is no memory. */
+struct coll_exchange *coll_exchange_alloc(struct coll_req *req);
+
+/* Drop a reference. */
+void coll_exchange_put(struct coll_exchange *x);
+
+/* Set the time by which it has to be complete; 0: none. It has been posted. */
+void coll_exchange_arm(struct coll_exchange *x, u64 timeout_ns);
+
+/* No byte of it may be touched any more, beyond what is being touched. */
+bool coll_msg_ending(const struct coll_msg *msg);
+
+/* A buffer has gone: as coll_exec_failed(). */
+void coll_msg_failed(struct coll_msg *msg, int err);
+
+/* Drop a use. The last one ends it: process context, no locks. */
+void coll_msg_put_use(struct coll_msg *msg);
+
+/**
+ * coll_msg_end() - fix the result of a lead
+ *
+ * Return: true for the first call only: that caller owes a coll_msg_put_use() for
+ * the lead's own use.
+ */
+bool coll_msg_end(struct coll_msg *lead, int result);
+
+/* Fix it, and drop the own use. Process context, no locks. */
+void coll_msg_finish(struct coll_msg *lead, int result);
+
+/**
+ * coll_msg_give_up() - an end that waits for its partner is to end alone
+ * @msg: an end in state COLL_MSG_POSTED
+ * @result: negative errno
+ * @ending: the end is added to this list, unless it is ending already
+ *
+ * Nobody can match it from here on. Under group->lock. The caller has to pass @ending to
+ * coll_msgs_finish() when it has dropped the lock.
+ */
+void coll_msg_give_up(struct coll_msg *msg, int result, struct list_head *ending);
+
+/* Complete what coll_msg_give_up() has put on the list. Process context, no locks. */
+void coll_msgs_finish(struct list_head *ending);
+
+/* Fail the group: there is no memory here, or a buffer has gone. */
+void coll_group_memory(struct coll_group *g, int err);
+
+/* What a receive or a probe tells its caller about an offer. Under group->lock. */
+void coll_msg_tell(struct coll_req *req, const struct coll_note *n);
+
+#endif /* COLL_CORE_EXCHANGE_H */

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Frames about messages between nodes. */
+#ifndef COLL_CORE_FRAMES_H
+#define COLL_CORE_FRAMES_H
+
+#include <linux/types.h>
+
+struct coll_group;
+
+/* What a frame says about a message. */
+enum coll_msg_kind {
+	COLL_MSG_OFFER,		/* RTS: a rank has one for a rank of the other node */
+	COLL_MSG_ANSWER,	/* CTS: a receive has taken it, or it is withdrawn */
+	COLL_MSG_WITHDRAW,	/* CANCEL: the sender wants it back */
+};
+
+/**
+ * struct coll_msg_frame - RTS, CTS or CANCEL, decoded
+ * @kind: which
+ * @id: names the message on its way from one node to the other
+ * @source: RTS: sending rank, as the next ones
+ * @dest: receiving rank
+ * @tag: its tag
+ * @dtype: enum coll_dtype
+ * @bytes: its length
+ * @error: CTS: positive errno of a refusal, or 0
+ */
+struct coll_msg_frame {
+	enum coll_msg_kind kind;
+	u64 id;
+	u32 source;
+	u32 dest;
+	u32 tag;
+	u32 dtype;
+	u64 bytes;
+	u32 error;
+};
+
+/*
+ * For links. Called by the work of the link to @peer only; process context, no locks.
+ */
+
+/* The next RTS, CTS or CANCEL to send to a node. Return: false for none. */
+bool coll_msg_next_frame(struct coll_group *g, u32 peer, struct coll_msg_frame *f);
+
+/**
+ * coll_msg_got_frame() - an RTS, a CTS or a CANCEL has come
+ * @g: group
+ * @peer: from this node
+ * @f: checked for range against the wire format only
+ *
+ * Return: 0, -EPROTO it cannot be, -ENOMEM no room to keep it.
+ */
+int coll_msg_got_frame(struct coll_group *g, u32 peer, const struct coll_msg_frame *f);
+
+#endif /* COLL_CORE_FRAMES_H */

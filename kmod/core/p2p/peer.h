@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a node has been offered by others, and what it has to tell them. */
+#ifndef COLL_CORE_PEER_H
+#define COLL_CORE_PEER_H
+
+#include <linux/types.h>
+
+struct coll_group;
+struct coll_mailbox;
+struct coll_msg;
+struct coll_note;
+struct list_head;
+
+/* The link to @node may have something to do. */
+void coll_msg_kick(struct coll_group *g, u32 node);
+
+/* Let a node know of a send; under group->lock. */
+void coll_msg_ask(struct coll_group *g, struct coll_msg *msg);
+
+/**
+ * coll_msg_answer() - a receive has taken an offer of another node
+ * @g: group
+ * @lead: receive
+ * @n: offer; becomes the CTS
+ *
+ * Under group->lock.
+ */
+void coll_msg_answer(struct coll_group *g, struct coll_msg *lead, struct coll_note *n);
+
+/* Take the offer of another node out of all that could find it. Under group->lock. */
+void coll_msg_take_offer(struct coll_group *g, struct coll_note *n);
+
+/*
+ * An offer of another node. It is charged to the communicator, because a worker has no control
+ * group. NULL: there is no memory.
+ */
+struct coll_note *coll_note_alloc(struct coll_group *g);
+
+/* Free the offer of another node. NULL is fine. */
+void coll_note_free(struct coll_group *g, struct coll_note *n);
+
+/* The other node has been asked to take a send, which has its id. Under group->lock. */
+void coll_msg_add_asked(struct coll_group *g, struct coll_msg *msg);
+
+/* The send that node @peer has been asked to take. Under group->lock. NULL: there is none. */
+struct coll_msg *coll_msg_find_asked(struct coll_group *g, u32 peer, u64 id);
+
+/* An offer of node @peer that no receive has taken. Under group->lock. NULL: there is none. */
+struct coll_note *coll_msg_find_offer(struct coll_group *g, u32 peer, u64 id);
+
+/* Take an end that is over out of what links look at; under group->lock. */
+void coll_msg_forget(struct coll_group *g, struct coll_msg *msg);
+
+/* Keep the offer of another node until a receive takes it; under group->lock. */
+void coll_msg_keep_offer(struct coll_group *g, struct coll_note *n);
+
+/**
+ * coll_msg_drop_offers() - a rank of this node has left: forget what it was offered
+ * @g: group
+ * @box: its mailbox
+ *
+ * The senders of other nodes learn from the BYE that the rank takes nothing more. Process
+ * context, no locks; group->lock is held for a slice at a time.
+ */
+void coll_msg_drop_offers(struct coll_group *g, struct coll_mailbox *box);
+
+/* Free offers of other nodes that nobody else has a pointer to. */
+void coll_notes_free(struct coll_group *g, struct list_head *notes);
+
+#endif /* COLL_CORE_PEER_H */

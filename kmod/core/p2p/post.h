@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Posting of messages. */
+#ifndef COLL_CORE_POST_H
+#define COLL_CORE_POST_H
+
+#include <linux/types.h>
+
+struct coll_req;
+
+/**
+ * coll_msg_post() - post a send, a receive or both
+ * @req: filled in by front
+ *
+ * As coll_op_post(); also -ENOTCONN no link, -EHOSTDOWN the partner has left, -ENOMSG a probe
+ * that does not wait has found nothing, -ENOENT an mrecv names no message that is held.
+ */
+int coll_msg_post(struct coll_req *req);
+
+#endif /* COLL_CORE_POST_H */

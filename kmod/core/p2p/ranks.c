@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Which ranks can still be sent to, and received from. */
+#include <linux/bitmap.h>
+#include <linux/lockdep.h>
+
+#include "../group/group.h"
+#include "../group/link.h"
+#include "ranks.h"
+#include "state.h"
+
+/* Local ranks ascend. */
+u32 coll_msg_local(const struct coll_group *g, u32 rank)
+{
+	u32 lo = 0, hi = g->nr_local - 1;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (g->local_rank[mid] < rank)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+int coll_msg_check_rank(const struct coll_group *g, u32 rank)
+{
+	lockdep_assert_held(&g->lock);
+	if (rank == COLL_RANK_ANY)
+		return coll_msgs_alone(g) ? -EHOSTDOWN : 0;
+	if (test_bit(rank, g->msgs->left))
+		return -EHOSTDOWN;
+	if (g->node_of[rank] != g->node && !coll_link_usable(g, g->node_of[rank], 0))
+		return -ENOTCONN;
+	return 0;
+}
+
+void coll_msg_missed(struct coll_group *g)
+{
+	struct coll_cause cause = { };
+
+	spin_lock(&g->lock);
+	if (g->msgs->node_failed)
+		cause = g->doom;
+	spin_unlock(&g->lock);
+	if (cause.kind)
+		coll_group_fail(g, &cause);
+}
+
+bool coll_msgs_alone(const struct coll_group *g)
+{
+	lockdep_assert_held(&g->lock);
+	return g->msgs->nr_left && g->msgs->nr_left >= g->size - 1;
+}

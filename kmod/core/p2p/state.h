@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Messages: send, recv and sendrecv, and probes.
+ *
+ * A request has one or two ends: what it sends, what it receives. An end waits in its
+ * group until its partner is known; then one of the two, the lead, stands for both:
+ *   within the node	the receiving end; pages are copied to pages
+ *   to another node	the sending end; its bytes go out by the link
+ *   from another node	the receiving end; bytes come in by the link
+ * Whoever touches pages of a lead, or of its partner, holds a use of the lead, as with
+ * ops: the first use is the lead's own, dropped by whoever fixes the result; the last
+ * one ends both ends. A request is complete with its last end.
+ *
+ * Between nodes: the sender's node asks (RTS), the receiver's keeps the question until
+ * a receive fits and answers (CTS), then the bytes come (MSG), in the order of the
+ * answers. So a MSG frame always has a place to go to. A sender that wants its message back
+ * says so (CANCEL), and the answer tells which came first: each RTS gets exactly one CTS.
+ *
+ * A probe is a receiving end that moves no bytes: it is over when a message has been found
+ * (probe.c). A matched probe takes the offer out of matching. Then the mailbox holds the
+ * offer until an mrecv names it.
+ */
+#ifndef COLL_CORE_P2P_STATE_H
+#define COLL_CORE_P2P_STATE_H
+
+#include <linux/atomic.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/rbtree.h>
+#include <linux/workqueue.h>
+
+#include "../group/req.h"
+#include "messages.h"
+
+/*
+ * Messages that are looked at while group->lock is held once, where all that wait are to be
+ * looked at.
+ */
+#define COLL_MSG_SLICE		64
+
+/* Workers that one message within the node may have, besides the ranks themselves. */
+#define COLL_MSG_HELPERS	4
+
+enum coll_msg_state {
+	COLL_MSG_NONE,		/* there is no such end, or it is nobody's */
+	COLL_MSG_POSTED,	/* waits for its partner */
+	COLL_MSG_HELD,		/* a send: a matched probe has taken it, nothing has received it */
+	COLL_MSG_MATCHED,	/* bytes move, or may */
+	COLL_MSG_OVER,		/* nothing touches its pages any more */
+};
+
+/* The trees of a mailbox, see mailbox.c. An offer has a node in each of the first three. */
+enum coll_match_tree {
+	COLL_MATCH_BOTH,	/* offers, by source and tag */
+	COLL_MATCH_SOURCE,	/* offers, by source */
+	COLL_MATCH_TAG,		/* offers, by tag */
+	COLL_MATCH_NODES,
+	COLL_MATCH_WANTED = COLL_MATCH_NODES,	/* receives, by source and tag, or wildcards */
+	COLL_MATCH_PROBES,	/* probes that take nothing, likewise */
+	COLL_MATCH_HELD,	/* offers that a matched probe has taken, by order */
+	COLL_MATCH_TREES,
+};
+
+/* Where a note is in a mailbox. */
+enum coll_note_place {
+	COLL_NOTE_NOWHERE,
+	COLL_NOTE_OFFERED,
+	COLL_NOTE_WANTED,	/* a receive, or a matched probe */
+	COLL_NOTE_PROBES,
+	COLL_NOTE_HELD,
+};
+
+/**
+ * struct coll_note - a message that is offered, or wanted
+ * @list: where it waits: for a receive, for a message, or for its turn in the link
+ * @box: the mailbox that it waits in for its partner; NULL: in none
+ * @order: in @box: its age; a later one has a greater number, and no two have the same. Of an
+ *	offer that is held: its id
+ * @nodes: in @box: in the trees; only an offer that is not held uses more than the first one
+ * @place: where in @box
+ * @source: rank; wanted: may be COLL_RANK_ANY
+ * @dest: rank
+ * @tag: wanted: may be COLL_TAG_ANY
+ * @dtype: enum coll_dtype
+ * @bytes: of the message; wanted: at most
+ * @msg: the end it belongs to; NULL: the offer of another node, by itself in memory
+ * @node: of such an offer
+ * @id: of such an offer
+ * @error: how it is to be answered
+ * @by_id: such an offer, while no receive has taken it: in peer->offers
+ */
+struct coll_note {
+	struct list_head list;
+	struct coll_mailbox *box;
+	u64 order;
+	struct rb_node nodes[COLL_MATCH_NODES];
+	u8 place;
+	u32 source;
+	u32 dest;
+	u32 tag;
+	u32 dtype;
+	u64 bytes;
+	struct coll_msg *msg;
+	u32 node;
+	u64 id;
+	int error;
+	struct rb_node by_id;
+};
+
+/* struct coll_msg.flags: bit numbers */
+#define COLL_MSGF_ENDING	0
+
+/**
+ * struct coll_msg - one end of a message
+ * @x: the request's
+ * @state: group->lock
+ * @send: it is the sending end
+ * @note: what it offers or wants; group->lock
+ * @vec: its memory
+ * @all: in msgs->all, from posting to its end; group->lock
+ * @walked: the last walk that has looked at it, or does not have to; group->lock
+ * @lead: itself, or the receiving end of this node that has taken it; group->lock
+ * @from: of a lead: the sending end, if it is of this node; group->lock
+ * @bytes: of a lead: to be moved
+ * @users: of a lead: uses
+ * @flags: of a lead: COLL_MSGF_*
+ * @result: of a lead: fixed by who sets COLL_MSGF_ENDING
+ * @todo: of a lead: for whoever is about to end or to start several
+ * @id: of a lead with another node
+ * @asked: sends, RTS is out: in peer->asked; group->lock
+ * @is_asked: it is there
+ * @withdrawn: the sender has cancelled it since, and the receiver's node is asked or about
+ *	to be asked whether it is still there; group->lock
+ * @turn: of a lead with another node: in peer->sends or peer->recvs; group->lock
+ * @done: of a lead with another node: bytes moved; the link's work only
+ * @shared: helpers may take slices; group->lock
+ * @cursor: bytes handed out to helpers
+ * @moved: bytes copied by them
+ */
+struct coll_msg {
+	struct coll_exchange *x;
+	enum coll_msg_state state;
+	bool send;
+	struct coll_note note;
+	struct coll_vec vec;
+	struct list_head all;
+	u64 walked;
+
+	struct coll_msg *lead;
+	struct coll_msg *from;
+	u64 bytes;
+	atomic_t users;
+	unsigned long flags;
+	int result;
+	struct list_head todo;
+
+	u64 id;
+	struct rb_node asked;
+	bool is_asked;
+	bool withdrawn;
+	struct list_head turn;
+	u64 done;
+
+	bool shared;
+	atomic64_t cursor;
+	atomic64_t moved;
+};
+
+/* A worker that copies for a lead: holds a use of it. */
+struct coll_msg_helper {
+	struct work_struct work;
+	struct coll_msg *lead;
+};
+
+/**
+ * struct coll_exchange - a request of one or two ends
+ * @ref: memory: held until it is complete, by who posts it, and by an armed deadline
+ * @g: group, referenced
+ * @req: the request, until it is complete
+ * @recv: receiving end
+ * @send: sending end
+ * @left: ends that are not over; group->lock
+ * @result: of the request; group->lock
+ * @deadline: fails the group; holds @ref while armed
+ * @expires: when, as coll_deadline() says; group->lock
+ * @by_handle: in member->handles, if the command has a handle; group->lock
+ * @helpers: for a receiving end that leads
+ */
+struct coll_exchange {
+	struct kref ref;
+	struct coll_group *g;
+	struct coll_req *req;
+	struct coll_msg recv;
+	struct coll_msg send;
+	u32 left;
+	int result;
+	struct delayed_work deadline;
+	u64 expires;
+	struct rb_node by_handle;
+	struct coll_msg_helper helpers[COLL_MSG_HELPERS];
+};
+
+/**
+ * struct coll_mailbox - of one local rank; all under group->lock
+ * @group: whose rank it is
+ * @wanted: its receives that nothing has come for, oldest first
+ * @offered: messages to it that no receive has fitted, oldest first
+ * @held: messages that a matched probe has taken and nothing has received
+ * @order: that of the note that came last
+ * @trees: by enum coll_match_tree
+ * @steps: notes that have been compared to find a place or a partner
+ */
+struct coll_mailbox {
+	struct coll_group *group;
+	struct list_head wanted;
+	struct list_head offered;
+	struct list_head held;
+	u64 order;
+	struct rb_root trees[COLL_MATCH_TREES];
+	u64 steps;
+};
+
+/**
+ * struct coll_msg_peer - messages to and from one other node
+ * @frames: RTS, CTS and CANCEL that are due, in order
+ * @asked: sends whose RTS is out, by id
+ * @offers: offers of that node that no receive has taken, by id
+ * @sends: sends whose CTS has come, in that order
+ * @recvs: receives whose CTS is out or in @frames, in that order
+ * @last_id: of our own RTS
+ * @peer_id: of the peer's
+ */
+struct coll_msg_peer {
+	struct list_head frames;
+	struct rb_root asked;
+	struct rb_root offers;
+	struct list_head sends;
+	struct list_head recvs;
+	u64 last_id;
+	u64 peer_id;
+};
+
+/**
+ * struct coll_msgs - messages of a group; all under group->lock
+ * @all: ends posted and not over, ascending by @walked
+ * @walks: walks that have begun, see coll_msgs_walk()
+ * @boxes: by local index
+ * @peers: by node
+ * @left: by rank: has left
+ * @nr_left: how many
+ * @down: by node: has failed, see coll_msgs_without()
+ * @node_failed: one has
+ * @nr_asking: calls of coll_msgs_without() that are under way
+ * @missed: meanwhile, a message was in flight that needs a node that has failed
+ * @counts: statistics
+ */
+struct coll_msgs {
+	struct list_head all;
+	u64 walks;
+	struct coll_mailbox *boxes;
+	struct coll_msg_peer *peers;
+	unsigned long *left;
+	u32 nr_left;
+	unsigned long *down;
+	bool node_failed;
+	u32 nr_asking;
+	bool missed;
+	struct coll_msg_counts counts;
+};
+
+/* The other side of an end, as far as it is known. */
+static inline u32 coll_msg_partner(const struct coll_msg *msg)
+{
+	return msg->send ? msg->note.dest : msg->note.source;
+}
+
+/* Has nothing begun to receive this message, or to send what this receives? */
+static inline bool coll_msg_waits(const struct coll_msg *msg)
+{
+	return msg->state == COLL_MSG_POSTED || msg->state == COLL_MSG_HELD;
+}
+
+static inline bool coll_msg_use(struct coll_msg *lead)
+{
+	return atomic_inc_not_zero(&lead->users);
+}
+
+/* Does this end look for a message, and receive nothing? */
+static inline bool coll_msg_probes(const struct coll_msg *msg)
+{
+	return coll_is_probe(msg->x->req->cmd.collective);
+}
+
+#endif /* COLL_CORE_P2P_STATE_H */
