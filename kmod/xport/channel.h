@@ -26,6 +26,7 @@
 #include "spill.h"
 
 struct coll_exec_step;
+
 struct coll_op;
 
 /* Where a channel is in its DATA. */
@@ -34,6 +35,13 @@ enum coll_ch_rx {
 	COLL_CH_MATCH,		/* has a header; which step is it for? */
 	COLL_CH_PAYLOAD,	/* bytes go to the step's range */
 };
+
+/*
+ * How long a peer may take to answer an ABORT: one that lives does so at once, with its
+ * own. That its TCP has ours says nothing of who reads there, who may just be waiting for
+ * a page.
+ */
+#define COLL_TX_GRACE		HZ
 
 /* So many places in the stream are known: see tx_ack.c. */
 #define COLL_TX_MARKS	32
@@ -194,36 +202,18 @@ static inline bool coll_ch_greeted(const struct coll_channel *ch)
  */
 void coll_ch_hello(const struct coll_channel *ch, struct coll_hello *h);
 
-/**
- * coll_ch_add() - COLL_IOC_LINK: a stream of a group's own
- * @g: group
- * @peer: node, in range
- * @stripe: as of COLL_IOC_LINK, in range
- * @sock: checked; taken over on success
- *
- * Return: 0, -ENOMEM, -EMFILE the user has too many conns, or as coll_conn_add().
- */
-int coll_ch_add(struct coll_group *g, u32 peer, u32 stripe, struct socket *sock);
-
-/**
- * coll_ch_share() - COLL_IOC_LINK with COLL_LINK_SHARE: use a link of another group
- * @g: group
- * @peer: node, in range
- * @nr: number it shall have, in range
- * @via: the other group's link; stays while this runs
- *
- * Return: 0; -EEXIST the group has that link to @peer, or is on that conn already;
- * -ENOTCONN a stream is missing, or has ended; -ENOMEM.
- */
-int coll_ch_share(struct coll_group *g, u32 peer, u32 nr, struct coll_link *via);
-
 /* Are bytes of a message due, here? To be sent? Either way? */
 bool coll_ch_expects_msg(const struct coll_channel *ch);
+
 bool coll_ch_owes(const struct coll_channel *ch);
+
 bool coll_ch_talks(const struct coll_channel *ch);
 
 /* Ranks of the peer. */
 u32 coll_ch_peer_ranks(const struct coll_channel *ch);
+
+/* The op it is about when a stream has ended: the oldest that runs, or the last one. */
+u64 coll_ch_now(const struct coll_channel *ch);
 
 /* Fail the group for what the peer sent (PROTO, MISMATCH) or did (LINK). */
 void coll_ch_fail(struct coll_channel *ch, u32 kind, int error, u64 seq, u32 code);
@@ -231,23 +221,10 @@ void coll_ch_fail(struct coll_channel *ch, u32 kind, int error, u64 seq, u32 cod
 /* The same for bytes that are wrong. */
 void coll_ch_proto(struct coll_channel *ch, u64 seq);
 
-/* Before a pass over data: get hold of the running ops. */
-void coll_ch_begin(struct coll_channel *ch);
-
 /* The op that the channel is at, receiving; NULL: none, or it has failed. In a pass. */
 struct coll_op *coll_ch_receives(struct coll_channel *ch);
 
 /* The same, sending. */
 struct coll_op *coll_ch_sends(struct coll_channel *ch);
-
-/**
- * coll_ch_end() - after a pass over data: let go of the running ops
- * @ch: channel
- * @closed: no more bytes come, and those that have come have been looked at
- */
-void coll_ch_end(struct coll_channel *ch, bool closed);
-
-/* A stream has ended: is that in order? Under conn->lock. */
-void coll_ch_check_lost(struct coll_channel *ch);
 
 #endif /* COLL_XPORT_CHANNEL_H */

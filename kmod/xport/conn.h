@@ -36,7 +36,9 @@
 #include "greet.h"
 
 struct coll_channel;
+
 struct coll_conn;
+
 struct coll_user;
 
 #define COLL_STRIPE_CTRL	0
@@ -228,17 +230,26 @@ struct coll_conn {
 	struct coll_tx_choice choice;
 };
 
+/* A stream, or NULL if it has not been handed over. */
+static inline struct coll_stream *coll_conn_stream(const struct coll_conn *conn,
+						   u32 i)
+{
+	/* pairs with the store in coll_conn_add() */
+	return smp_load_acquire(&conn->streams[i]);
+}
+
 /**
  * coll_conn_alloc() - a conn without streams and channels
  * @hello: of the group it is made for, on the control stream
  * @key: of that group, COLL_KEY_SIZE bytes
  * @epoch: of that group
  * @user: of that group
+ * @pass: the work: everything there is to do
  *
  * Return: the conn; -ENOMEM; -EMFILE the user has too many.
  */
 struct coll_conn *coll_conn_alloc(const struct coll_hello *hello, const u8 *key,
-				  u32 epoch, struct coll_user *user);
+				  u32 epoch, struct coll_user *user, work_func_t pass);
 
 /**
  * coll_conn_enter() - one more channel, and a reference for it
@@ -246,16 +257,6 @@ struct coll_conn *coll_conn_alloc(const struct coll_hello *hello, const u8 *key,
  * @ch: channel
  */
 void coll_conn_enter(struct coll_conn *conn, struct coll_channel *ch);
-
-/**
- * coll_conn_leave() - a channel is no more
- * @conn: conn
- * @ch: channel, in no op
- * @hard: what it has sent need not arrive
- *
- * What still comes for it is thrown away. Its reference stays.
- */
-void coll_conn_leave(struct coll_conn *conn, struct coll_channel *ch, bool hard);
 
 /* Drop a channel's reference. The last one gives the sockets back. Sleeps. */
 void coll_conn_put(struct coll_conn *conn);
@@ -270,14 +271,6 @@ void coll_conn_put(struct coll_conn *conn);
  */
 int coll_conn_add(struct coll_conn *conn, u32 stripe, struct socket *sock);
 
-/* A stream, or NULL if it has not been handed over. */
-static inline struct coll_stream *coll_conn_stream(const struct coll_conn *conn,
-						   u32 i)
-{
-	/* pairs with the store in coll_conn_add() */
-	return smp_load_acquire(&conn->streams[i]);
-}
-
 /**
  * coll_conn_hello() - what a stream says first
  * @st: stream
@@ -289,49 +282,17 @@ void coll_conn_hello(const struct coll_stream *st, struct coll_hello *h);
 bool coll_conn_complete(const struct coll_conn *conn);
 
 /* And has the peer proved on each that it knows the key? Any context. */
-bool coll_conn_greeted(const struct coll_conn *conn);
+static inline bool coll_conn_greeted(const struct coll_conn *conn)
+{
+	u32 i;
 
-/* There is something to do, for the work or for who attends. Any context. */
-void coll_conn_kick(struct coll_conn *conn);
+	for (i = 0; i < COLL_STRIPES; i++) {
+		const struct coll_stream *st = coll_conn_stream(conn, i);
 
-/* Data has come. Any context. */
-void coll_conn_data_ready(struct coll_conn *conn);
-
-/* Control frames have come, which wait for nobody who is at another conn. Any context. */
-void coll_conn_ctrl_ready(struct coll_conn *conn);
-
-/* Queue the work, whoever attends. Any context. */
-void coll_conn_queue(struct coll_conn *conn);
-
-/* Wait for a pass that sees all that has been said before. */
-void coll_conn_flush(struct coll_conn *conn);
-
-/* See struct coll_link_ops. */
-void coll_conn_stir(struct coll_conn *conn);
-bool coll_conn_watch(struct coll_conn *conn, struct coll_watcher *w);
-void coll_conn_unwatch(struct coll_channel *ch, struct coll_watcher *w);
-bool coll_conn_due(const struct coll_conn *conn, const struct coll_watcher *w);
-void coll_conn_attend(struct coll_conn *conn, struct coll_watcher *w);
-
-/* Queue the work a little later: memory was short. */
-void coll_conn_retry(struct coll_conn *conn);
-
-/**
- * coll_conn_fail() - the peer has sent what it may not: nobody can go on
- * @conn: under conn->lock
- * @seq: number in the frame
- */
-void coll_conn_fail(struct coll_conn *conn, u64 seq);
-
-/**
- * coll_conn_wanted() - does anyone want what is behind the head of the data stream?
- * @conn: under conn->lock
- * @ch: whose frame stands there, and cannot be taken now
- *
- * This is the one place that says who might: channels whose running ops could take
- * bytes that have not come yet, or with a message on its way. Where nobody does, the frame stays in the socket,
- * which is flow control without a copy.
- */
-bool coll_conn_wanted(struct coll_conn *conn, const struct coll_channel *ch);
+		if (!st || !READ_ONCE(st->greeted))
+			return false;
+	}
+	return true;
+}
 
 #endif /* COLL_XPORT_CONN_H */

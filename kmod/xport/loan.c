@@ -11,6 +11,7 @@
 #include "channel.h"
 #include "conn.h"
 #include "loan.h"
+#include "wake.h"
 
 /* All desks, by communicator and epoch. Lookups are rare: one for each channel. */
 static DEFINE_SPINLOCK(coll_desks_lock);

@@ -1,16 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A stream cut into frames. */
+#include <linux/bits.h>
+#include <linux/cred.h>
+#include <linux/err.h>
 #include <linux/minmax.h>
 #include <linux/sched/signal.h>
 #include <linux/skbuff.h>
+#include <linux/string.h>
+#include <net/sock.h>
 #include <net/tcp.h>
 
+#include "../core/group/account.h"
+#include "../core/group/group.h"
 #include "../core/limits.h"
 #include "../core/op/op.h"
+#include "../core/p2p/messages.h"
 #include "channel.h"
 #include "conn.h"
 #include "rx.h"
-#include "tx.h"
+#include "rx_ctrl.h"
+#include "rx_data.h"
+#include "rx_msg.h"
+#include "sock.h"
+#include "wake.h"
+
+/* The peer has sent what it may not: nobody can go on. Under conn->lock. */
+static void coll_conn_fail(struct coll_conn *conn, u64 seq)
+{
+	struct coll_channel *ch;
+
+	list_for_each_entry(ch, &conn->channels, list)
+		coll_ch_proto(ch, seq);
+}
+
+/*
+ * Does anyone want what is behind the head of the data stream? The frame there is for @ch and
+ * cannot be taken now. This is the one place that says who might: channels whose running ops
+ * could take bytes that have not come yet, or with a message on its way. Where nobody does, the
+ * frame stays in the socket, which is flow control without a copy. Under conn->lock.
+ */
+static bool coll_conn_wanted(struct coll_conn *conn, const struct coll_channel *ch)
+{
+	struct coll_channel *other;
+
+	/* Bytes of a message may also stand behind DATA of its own group. */
+	list_for_each_entry(other, &conn->channels, list)
+		if (coll_ch_expects_msg(other) ||
+		    (other != ch && coll_ch_wants(other)))
+			return true;
+	return false;
+}
 
 /*
  * How long one call may take. That the peer has reset the stream is seen between two of

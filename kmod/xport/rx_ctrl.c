@@ -9,7 +9,10 @@
 #include "channel.h"
 #include "conn.h"
 #include "rx.h"
-#include "tx.h"
+#include "rx_ctrl.h"
+#include "rx_msg.h"
+#include "tx_ack.h"
+#include "tx_choice.h"
 
 /* HELLO or PROOF on a stream, of the group that made the conn. */
 static int coll_rx_greet(struct coll_stream *st)

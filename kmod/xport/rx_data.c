@@ -12,6 +12,9 @@
 #include "channel.h"
 #include "conn.h"
 #include "rx.h"
+#include "rx_data.h"
+#include "rx_msg.h"
+#include "wake.h"
 
 bool coll_ch_pending(const struct coll_channel *ch)
 {

@@ -9,6 +9,7 @@
 #include "../core/p2p/frames.h"
 #include "channel.h"
 #include "rx.h"
+#include "rx_msg.h"
 
 /* A stretch of a buffer's bytes that may overlap the ones wanted. */
 static int coll_rx_stretch(struct coll_rx_walk *w, const u8 *data, u32 len)

@@ -7,6 +7,7 @@
 
 #include "conn.h"
 #include "sock.h"
+#include "wake.h"
 
 static unsigned int dead_after = 10;
 module_param(dead_after, uint, 0644);

@@ -15,7 +15,7 @@
 
 #include "channel.h"
 #include "conn.h"
-#include "tx.h"
+#include "tx_ack.h"
 
 #define COLL_TX_MARK_BYTES	(COLL_WIRE_WINDOW / (COLL_TX_MARKS / 2))
 

@@ -19,7 +19,7 @@
 #include "../core/op/op.h"
 #include "channel.h"
 #include "conn.h"
-#include "tx.h"
+#include "tx_choice.h"
 
 /* Times each mode is tried; so many, if it is far behind; and to be sure. */
 #define COLL_CHOICE_TRIALS	3

@@ -10,7 +10,8 @@
 #include "../core/tensor/tensor.h"
 #include "channel.h"
 #include "conn.h"
-#include "tx.h"
+#include "tx_ctrl.h"
+#include "wake.h"
 
 /* So much has to be consumed before the peer hears of it by itself. */
 #define COLL_ACK_BYTES	(COLL_WIRE_WINDOW / 4)

@@ -15,7 +15,13 @@
 #include "../core/trace.h"
 #include "channel.h"
 #include "conn.h"
-#include "tx.h"
+#include "tx_ack.h"
+#include "tx_choice.h"
+#include "tx_ctrl.h"
+#include "tx_data.h"
+#include "tx_lend.h"
+#include "tx_ubuf.h"
+#include "wake.h"
 
 /* Pieces of one sendmsg: a header and 31 runs of payload. */
 #define COLL_TX_BVECS	32

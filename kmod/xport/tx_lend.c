@@ -17,7 +17,6 @@
  */
 #include <linux/jiffies.h>
 #include <linux/module.h>
-#include <linux/string.h>
 #include <net/tcp.h>
 
 #include "../core/exec/exec.h"
@@ -25,7 +24,9 @@
 #include "../core/op/op.h"
 #include "channel.h"
 #include "conn.h"
-#include "tx.h"
+#include "tx_choice.h"
+#include "tx_lend.h"
+#include "wake.h"
 
 /* A choice is made, not a mode: behind those of enum coll_nl_send_mode. */
 #define COLL_SEND_AUTO	COLL_SEND_MODES

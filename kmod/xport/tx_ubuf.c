@@ -18,7 +18,10 @@
 #include "../compat.h"
 #include "channel.h"
 #include "conn.h"
-#include "tx.h"
+#include "tx_ctrl.h"
+#include "tx_lend.h"
+#include "tx_ubuf.h"
+#include "wake.h"
 
 /**
  * struct coll_ubuf - one send

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Channels as core sees them: its links. How they begin and end. */
+#include <linux/bits.h>
+#include <linux/cred.h>
+#include <linux/err.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <net/sock.h>
+
+#include "../core/exec/exec.h"
+#include "../core/group/account.h"
+#include "../core/group/group.h"
+#include "../core/limits.h"
+#include "../core/op/op.h"
+#include "../core/p2p/bytes.h"
+#include "../core/p2p/messages.h"
+#include "channel.h"
+#include "conn.h"
+#include "link.h"
+#include "lost.h"
+#include "pass.h"
+#include "rx.h"
+#include "sock.h"
+#include "tx_choice.h"
+#include "tx_lend.h"
+#include "wake.h"
+
+/*
+ * A channel, which is in no op, is no more. @hard: what it has sent need not arrive. What still
+ * comes for it is thrown away. Its reference of the connection stays.
+ */
+static void coll_conn_leave(struct coll_conn *conn, struct coll_channel *ch, bool hard)
+{
+	u32 i;
+
+	mutex_lock(&conn->lock);
+	list_del(&ch->list);
+	for (i = 0; i < COLL_STRIPES; i++) {
+		struct coll_stream *st = conn->streams[i];
+
+		if (st && st->rx_ch == ch)
+			st->rx_ch = NULL;
+		if (!st || st->tx_ch != ch)
+			continue;
+		/* The peer would take zeroes for data: see coll_tx_find(). */
+		if (!ch->deaf)
+			coll_tx_break_off(st);
+		WRITE_ONCE(st->tx_ch, NULL);
+	}
+	coll_choice_leave(ch);
+	conn->soft |= !hard;
+	WRITE_ONCE(conn->users, conn->users - 1);
+	/* Somebody may wait for what its frame stood in the way of. */
+	coll_conn_queue(conn);
+	mutex_unlock(&conn->lock);
+}
+
+static struct coll_channel *to_channel(const struct coll_link *link)
+{
+	return container_of(link, struct coll_channel, link);
+}
+
+static void coll_ch_kick(struct coll_link *link)
+{
+	coll_conn_kick(to_channel(link)->conn);
+}
+
+static void coll_ch_call(struct coll_link *link)
+{
+	coll_conn_queue(to_channel(link)->conn);
+}
+
+static void coll_ch_stir(struct coll_link *link)
+{
+	coll_conn_stir(to_channel(link)->conn);
+}
+
+static bool coll_ch_watch(struct coll_link *link, struct coll_watcher *w)
+{
+	return coll_conn_watch(to_channel(link)->conn, w);
+}
+
+static void coll_ch_unwatch(struct coll_link *link, struct coll_watcher *w)
+{
+	coll_conn_unwatch(to_channel(link), w);
+}
+
+static bool coll_ch_due(const struct coll_link *link, const struct coll_watcher *w)
+{
+	return coll_conn_due(to_channel(link)->conn, w);
+}
+
+static void coll_ch_attend(struct coll_link *link, struct coll_watcher *w)
+{
+	coll_conn_attend(to_channel(link)->conn, w);
+}
+
+static bool coll_ch_connected(const struct coll_link *link)
+{
+	return coll_conn_complete(to_channel(link)->conn);
+}
+
+static bool coll_ch_ready(const struct coll_link *link)
+{
+	const struct coll_channel *ch = to_channel(link);
+
+	return coll_ch_greeted(ch);
+}
+
+static u64 coll_ch_posted(const struct coll_link *link)
+{
+	return READ_ONCE(to_channel(link)->peer_seq);
+}
+
+static bool coll_ch_stat(const struct coll_link *link, u32 i,
+			 struct coll_link_stat *s)
+{
+	const struct coll_channel *ch = to_channel(link);
+	const struct coll_stream *st;
+
+	if (i >= COLL_STRIPES)
+		return false;
+	st = coll_conn_stream(ch->conn, i);
+	memset(s, 0, sizeof(*s));
+	if (st)
+		*s = st->stat;
+	s->peer = link->peer;
+	s->stripe = link->nr * COLL_STRIPES + i;
+	s->users = READ_ONCE(ch->conn->users);
+	if (i == COLL_STRIPE_DATA) {
+		s->spilled = READ_ONCE(ch->spilled);
+		s->zerocopied = READ_ONCE(ch->conn->zerocopied);
+		s->send_mode = coll_tx_mode_now(ch->conn);
+		for (i = 0; i < COLL_SEND_MODES; i++)
+			s->rate[i] = READ_ONCE(ch->conn->choice.rate[i]);
+	}
+	if (ch->guest && !READ_ONCE(ch->greeted) && s->state == COLL_NL_LINK_STATE_UP)
+		s->state = COLL_NL_LINK_STATE_GREETING;
+	return true;
+}
+
+/* Has the peer proved that it knows the key, or can it not do so any more? */
+static bool coll_ch_settled(const struct coll_channel *ch)
+{
+	u32 i;
+
+	for (i = 0; i < COLL_STRIPES; i++) {
+		const struct coll_stream *st = coll_conn_stream(ch->conn, i);
+
+		if (!st || READ_ONCE(st->closed) || READ_ONCE(st->bad))
+			return true;
+	}
+	/* It has said what it should not: it is not believed any more. */
+	if (ch->guest && READ_ONCE(ch->greet.state) == COLL_GREET_REFUSED)
+		return !READ_ONCE(ch->greet.hello_due);
+	return coll_ch_greeted(ch);
+}
+
+/* Is there no frame of ours which only the peer's ABORT allows to end? */
+static bool coll_ch_is_through(const struct coll_channel *ch)
+{
+	const struct coll_stream *data = coll_conn_stream(ch->conn, COLL_STRIPE_DATA);
+
+	return !data || READ_ONCE(data->tx_ch) != ch || READ_ONCE(ch->deaf) ||
+	       READ_ONCE(data->closed);
+}
+
+/* Does closing the streams no harm to what has been sent? See coll_ch_lingers(). */
+static bool coll_ch_may_close(const struct coll_channel *ch)
+{
+	const struct coll_stream *data = coll_conn_stream(ch->conn, COLL_STRIPE_DATA);
+
+	return !data || READ_ONCE(ch->deaf) || READ_ONCE(data->closed) ||
+	       READ_ONCE(ch->conn->users) != 1 ||
+	       skb_queue_empty_lockless(&data->sock->sk->sk_receive_queue);
+}
+
+static void coll_ch_flush(struct coll_link *link)
+{
+	coll_conn_flush(to_channel(link)->conn);
+}
+
+/*
+ * What members have said last gets one try to leave, in coll_ch_flush(). All links of a
+ * group wait together, from the same moment on.
+ */
+static bool coll_ch_lingers(const struct coll_link *link, bool hard)
+{
+	const struct coll_channel *ch = to_channel(link);
+	unsigned long since = link->group->reaped;
+
+	/* If the group has failed. */
+	if (time_before(jiffies, since + COLL_TX_GRACE) && !coll_ch_is_through(ch))
+		return true;
+	if (!time_before(jiffies, since + coll_dead_after() * HZ))
+		return false;
+	/*
+	 * The peer has begun an op that is none here, and may still be in one before it. To
+	 * close with bytes unread would reset the stream, with what we have sent. It fails,
+	 * and says so, when it is through, which over a slow link takes its time.
+	 */
+	if (!hard && !coll_ch_may_close(ch))
+		return true;
+	/*
+	 * The peer is about to greet: with nobody here to answer, it would never hear that we
+	 * have been, and gone, or why. Before it has proved that it knows the key it is told
+	 * nothing.
+	 */
+	return !coll_ch_settled(ch);
+}
+
+static void coll_ch_free(struct coll_channel *ch)
+{
+	coll_desk_close(ch);
+	coll_spill_free(&ch->aside);
+	coll_sweep_free(ch->sweep);
+	kfree(ch->piece);
+	kfree(ch);
+}
+
+static void coll_ch_close(struct coll_link *link, bool hard)
+{
+	struct coll_channel *ch = to_channel(link);
+	struct coll_conn *conn = ch->conn;
+
+	/* The HELLO of a peer that has joined late is answered, and what follows is said. */
+	if (ch->guest)
+		coll_conn_flush(conn);
+	coll_conn_leave(conn, ch, hard);
+	cancel_delayed_work_sync(&ch->lost);
+	/* The other end kicks the conn under the lock of the desk: the desk goes first. */
+	coll_ch_free(ch);
+	coll_conn_put(conn);
+}
+
+static const struct coll_link_ops coll_ch_ops = {
+	.kick	= coll_ch_kick,
+	.call	= coll_ch_call,
+	.stir	= coll_ch_stir,
+	.watch	= coll_ch_watch,
+	.unwatch = coll_ch_unwatch,
+	.due	= coll_ch_due,
+	.attend	= coll_ch_attend,
+	.connected = coll_ch_connected,
+	.ready	= coll_ch_ready,
+	.posted	= coll_ch_posted,
+	.stat	= coll_ch_stat,
+	.flush	= coll_ch_flush,
+	.lingers = coll_ch_lingers,
+	.close	= coll_ch_close,
+};
+
+static struct coll_channel *coll_ch_alloc(struct coll_group *g, u32 peer, u32 nr)
+{
+	struct coll_channel *ch = kzalloc(sizeof(*ch), GFP_KERNEL_ACCOUNT);
+
+	if (!ch)
+		return NULL;
+	ch->sweep = coll_sweep_alloc(g->nr_local, COLL_PARTIAL_MAX, true);
+	if (!ch->sweep) {
+		kfree(ch);
+		return NULL;
+	}
+	ch->link.ops = &coll_ch_ops;
+	ch->link.group = g;
+	ch->link.peer = peer;
+	ch->link.nr = nr;
+	coll_greet_name(g->key, ch->name);
+	ch->comm = coll_wire_comm(ch->name);
+	coll_spill_init(&ch->aside, g->user, g->memcg);
+	INIT_DELAYED_WORK(&ch->lost, coll_ch_lost);
+	if (coll_desk_open(ch)) {
+		coll_sweep_free(ch->sweep);
+		kfree(ch);
+		return NULL;
+	}
+	return ch;
+}
+
+/* A channel with a conn of its own. */
+static struct coll_channel *coll_ch_alloc_own(struct coll_group *g, u32 peer, u32 nr)
+{
+	struct coll_channel *ch = coll_ch_alloc(g, peer, nr);
+	struct coll_conn *conn;
+	struct coll_hello hello;
+
+	if (!ch)
+		return ERR_PTR(-ENOMEM);
+	coll_ch_hello(ch, &hello);
+	conn = coll_conn_alloc(&hello, g->key, g->epoch, g->user, coll_conn_work);
+	if (IS_ERR(conn)) {
+		coll_ch_free(ch);
+		return ERR_CAST(conn);
+	}
+	ch->conn = conn;
+	coll_conn_enter(conn, ch);
+	return ch;
+}
+
+/*
+ * A link to a peer, made if it is its first stream. One without streams, left
+ * by a refused socket, does no harm: it is not connected, so no op uses it.
+ */
+static struct coll_channel *coll_ch_get(struct coll_group *g, u32 peer, u32 nr)
+{
+	struct coll_link *have = coll_group_link(g, peer, nr);
+	struct coll_channel *ch;
+
+	if (have)
+		return to_channel(have);
+	ch = coll_ch_alloc_own(g, peer, nr);
+	if (IS_ERR(ch) || coll_group_add_link(&ch->link))
+		return ch;
+	coll_conn_put(ch->conn);
+	coll_ch_free(ch);
+	return to_channel(coll_group_link(g, peer, nr));
+}
+
+int coll_ch_add(struct coll_group *g, u32 peer, u32 stripe, struct socket *sock)
+{
+	struct coll_channel *ch = coll_ch_get(g, peer, stripe / COLL_STRIPES);
+
+	if (IS_ERR(ch))
+		return PTR_ERR(ch);
+	return ch->guest ? -EEXIST : coll_conn_add(ch->conn, stripe % COLL_STRIPES, sock);
+}
+
+/* May the channel join? Under conn->lock. */
+static int coll_ch_may_share(const struct coll_channel *ch,
+			     const struct coll_conn *conn)
+{
+	const struct coll_channel *other;
+	u32 i;
+
+	for (i = 0; i < COLL_STRIPES; i++) {
+		const struct coll_stream *st = coll_conn_stream(conn, i);
+
+		if (!st || st->closed || st->bad)
+			return -ENOTCONN;
+	}
+	list_for_each_entry(other, &conn->channels, list)
+		if (other->comm == ch->comm &&
+		    other->link.group->epoch == ch->link.group->epoch)
+			return -EEXIST;
+	return 0;
+}
+
+int coll_ch_share(struct coll_group *g, u32 peer, u32 nr, struct coll_link *via)
+{
+	struct coll_conn *conn = to_channel(via)->conn;
+	struct coll_channel *ch = coll_ch_alloc(g, peer, nr);
+	int ret;
+
+	if (!ch)
+		return -ENOMEM;
+	ch->guest = true;
+	coll_greet_init(&ch->greet);
+	ch->conn = conn;
+	mutex_lock(&conn->lock);
+	ret = coll_ch_may_share(ch, conn);
+	if (!ret && !coll_group_add_link(&ch->link))
+		ret = -EEXIST;
+	if (!ret)
+		coll_conn_enter(conn, ch);
+	mutex_unlock(&conn->lock);
+	if (ret)
+		coll_ch_free(ch);
+	else
+		coll_conn_queue(conn);
+	return ret;
+}

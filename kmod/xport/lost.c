@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A stream has ended: is that in order? */
+#include <linux/err.h>
+#include <net/sock.h>
+
+#include "../core/exec/exec.h"
+#include "../core/op/op.h"
+#include "../core/p2p/bytes.h"
+#include "channel.h"
+#include "lost.h"
+#include "rx.h"
+#include "sock.h"
+
+/*
+ * The peer's streams close: that is in order after its last rank has left, if
+ * no op or message needs them any more.
+ */
+/* Time a control stream has to explain why its data stream closed. */
+#define COLL_LOST_GRACE	(HZ / 20)
+
+void coll_ch_check_lost(struct coll_channel *ch)
+{
+	struct coll_stream *ctrl = coll_conn_stream(ch->conn, COLL_STRIPE_CTRL);
+	struct coll_stream *data = coll_conn_stream(ch->conn, COLL_STRIPE_DATA);
+	struct coll_group *g = ch->link.group;
+	bool left;
+
+	if (!(ctrl && ctrl->closed) && !(data && data->closed))
+		return;
+	left = ch->byes_got >= coll_ch_peer_ranks(ch);
+	if (READ_ONCE(g->error) || (left && !ch->lost_seq && !ch->lost_msg))
+		return;
+	if (!left && ctrl && ctrl->closed)
+		coll_ch_fail(ch, COLL_CAUSE_LINK, EHOSTDOWN, coll_ch_now(ch),
+			     ctrl->error);
+	else if (data && data->closed)
+		queue_delayed_work(coll_alarm_wq, &ch->lost, COLL_LOST_GRACE);
+}
+
+void coll_ch_lost(struct work_struct *work)
+{
+	struct coll_channel *ch = container_of(to_delayed_work(work),
+					       struct coll_channel, lost);
+	struct coll_group *g = ch->link.group;
+	struct coll_stream *data = ch->conn->streams[COLL_STRIPE_DATA];
+	u64 lost = READ_ONCE(ch->lost_seq);
+	bool must, doomed;
+
+	must = READ_ONCE(ch->byes_got) < coll_ch_peer_ranks(ch) ||
+	       (READ_ONCE(ch->lost_msg) && coll_ch_talks(ch));
+	spin_lock(&g->lock);
+	doomed = g->doom.kind && lost >= g->doom.seq;
+	spin_unlock(&g->lock);
+	/* Ops before it may still end well, and one that can never be fails with them. */
+	if (!must && !READ_ONCE(g->error) && (doomed || lost > coll_ch_now(ch)))
+		queue_delayed_work(coll_alarm_wq, &ch->lost, COLL_LOST_GRACE);
+	else if (must || READ_ONCE(g->ended) < lost)
+		coll_ch_fail(ch, COLL_CAUSE_LINK, EHOSTDOWN, coll_ch_now(ch),
+			     data->error);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Streams that have ended. */
+#ifndef COLL_XPORT_LOST_H
+#define COLL_XPORT_LOST_H
+
+#include <linux/types.h>
+
+struct coll_channel;
+
+/* A stream has ended: is that in order? Under conn->lock. */
+void coll_ch_check_lost(struct coll_channel *ch);
+
+/* Some time after that: nothing has explained it. The work ch->lost. */
+void coll_ch_lost(struct work_struct *work);
+
+#endif /* COLL_XPORT_LOST_H */

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A pass over a connection: everything there is to do now. */
+#include <linux/bits.h>
+#include <linux/cred.h>
+#include <linux/err.h>
+#include <linux/math64.h>
+#include <linux/sched/signal.h>
+#include <net/sock.h>
+
+#include "../core/exec/exec.h"
+#include "../core/group/account.h"
+#include "../core/group/group.h"
+#include "../core/limits.h"
+#include "../core/op/op.h"
+#include "../core/p2p/bytes.h"
+#include "../core/p2p/messages.h"
+#include "channel.h"
+#include "conn.h"
+#include "lost.h"
+#include "pass.h"
+#include "rx.h"
+#include "rx_data.h"
+#include "sock.h"
+#include "tx_ack.h"
+#include "tx_ctrl.h"
+#include "tx_data.h"
+#include "tx_lend.h"
+#include "wake.h"
+
+/* Before a pass over data: get hold of the running ops. */
+static void coll_ch_begin(struct coll_channel *ch)
+{
+	/* A racy look: whoever starts an op kicks the links when it runs. */
+	if (READ_ONCE(ch->link.group->nr_running))
+		ch->nr_ops = coll_ops_running(ch->link.group, ch->ops);
+	ch->rx_at = 0;
+	ch->tx_at = 0;
+	/* While the peer is there for sure: see coll_ch_may_read(). */
+	if (!ch->kin_sought && coll_ch_greeted(ch))
+		coll_desk_kin(ch);
+	ch->busy |= ch->nr_ops || coll_ch_talks(ch);
+}
+
+/* An op that the peer waits in is another one here: say so, or wait for ever. */
+static void coll_ch_check_post(struct coll_channel *ch, const struct coll_op *op)
+{
+	if (ch->peer_seq == op->seq && ch->peer_sig != op->sig)
+		coll_ch_fail(ch, COLL_CAUSE_MISMATCH, EBADE, op->seq, 0);
+}
+
+/* The data stream has ended, and the op needs more than has come by it. */
+static bool coll_ch_starves(const struct coll_channel *ch, const struct coll_op *op)
+{
+	bool have = ch->aside.len || (ch->rx_state == COLL_CH_MATCH && !ch->rx_left) ||
+		    coll_ch_on_loan(ch);
+	struct coll_exec *x = op->exec;
+
+	return coll_exec_sends(x, &ch->link) ||
+	       (!have && coll_exec_receives(x, &ch->link));
+}
+
+/*
+ * After a pass over data: let go of the running ops. @closed: no more bytes come, and those
+ * that have come have been looked at.
+ */
+static void coll_ch_end(struct coll_channel *ch, bool closed)
+{
+	bool starves = false;
+	u32 i;
+
+	if (closed && coll_ch_talks(ch))
+		WRITE_ONCE(ch->lost_msg, true);
+	for (i = 0; i < ch->nr_ops; i++) {
+		struct coll_op *op = ch->ops[i];
+
+		coll_ch_check_post(ch, op);
+		if (!closed || starves || coll_op_ending(op) || !coll_ch_starves(ch, op))
+			continue;
+		WRITE_ONCE(ch->lost_seq, op->seq);
+		starves = true;
+	}
+	for (i = 0; i < ch->nr_ops; i++)
+		coll_op_put_use(ch->ops[i]);
+	ch->nr_ops = 0;
+}
+
+/* Control: a lock-step of sending, reading, and sending what that has asked for. */
+static bool coll_conn_ctrl(struct coll_stream *ctrl)
+{
+	bool more;
+
+	coll_tx_ctrl(ctrl);
+	more = coll_rx(ctrl);
+	coll_tx_ctrl(ctrl);
+	return more;
+}
+
+/* One pass over data, with what all running ops have and want. */
+static bool coll_conn_data(struct coll_conn *conn, struct coll_stream *data)
+{
+	struct coll_channel *ch;
+	bool more;
+
+	list_for_each_entry(ch, &conn->channels, list)
+		coll_ch_begin(ch);
+	more = coll_tx_data(data);
+	list_for_each_entry(ch, &conn->channels, list)
+		more |= coll_ch_drain(ch);
+	more |= coll_rx(data);
+	/* What was received may be what is to be sent. */
+	more |= coll_tx_data(data);
+	list_for_each_entry(ch, &conn->channels, list)
+		coll_ch_end(ch, data->closed && !more);
+	return more;
+}
+
+/*
+ * Who pays for a pass: groups with an op on it, in equal parts; all of them if there
+ * was none.
+ */
+static void coll_conn_account(struct coll_conn *conn, u64 begin)
+{
+	u64 ns = ktime_get_ns() - begin;
+	struct coll_channel *ch;
+	u32 busy = 0;
+
+	list_for_each_entry(ch, &conn->channels, list)
+		busy += ch->busy;
+	list_for_each_entry(ch, &conn->channels, list)
+		if (ch->busy || !busy)
+			coll_account_share(ch->link.group,
+					   div_u64(ns, busy ?: conn->users));
+}
+
+/*
+ * A caller that is being killed gives up on windows. That is no matter to the op it is in,
+ * which fails with it; but another group's, or a message of another rank, would be lost.
+ * Those are for the worker.
+ */
+static bool coll_conn_is_mine(const struct coll_conn *conn)
+{
+	const struct coll_channel *ch;
+
+	ch = list_first_entry(&conn->channels, struct coll_channel, list);
+	return conn->users == 1 && !coll_ch_talks(ch) && !fatal_signal_pending(current);
+}
+
+/*
+ * Everything there is to do now, or that watcher @w may do; NULL: a worker. Under
+ * conn->lock. Return: there is more.
+ */
+static bool coll_conn_pass(struct coll_conn *conn, const struct coll_watcher *w)
+{
+	struct coll_stream *ctrl = coll_conn_stream(conn, COLL_STRIPE_CTRL);
+	struct coll_stream *data = coll_conn_stream(conn, COLL_STRIPE_DATA);
+	struct coll_channel *ch;
+	bool more = false, talks = false;
+
+	if (ctrl)
+		more |= coll_conn_ctrl(ctrl);
+	coll_tx_settle_doubts(conn);
+	/* From here on bytes of a message may come that it has just accepted. */
+	if (w && !coll_conn_is_mine(conn))
+		return true;
+	list_for_each_entry(ch, &conn->channels, list)
+		coll_tx_reclaim(ch);
+	if (data)
+		more |= coll_conn_data(conn, data);
+	if (ctrl && data)
+		coll_tx_ctrl(ctrl);	/* ACK */
+	list_for_each_entry(ch, &conn->channels, list) {
+		coll_ch_check_lost(ch);
+		talks |= coll_ch_talks(ch);
+	}
+	WRITE_ONCE(conn->talks, talks);
+	ch = list_first_entry(&conn->channels, struct coll_channel, list);
+	if (!more)
+		coll_conn_settle(conn, ch);
+	return more;
+}
+
+/*
+ * Passes until there is nothing to do, or time is up, or what watcher @w waits for is over,
+ * or it is not for a watcher to do; NULL: a worker. Return: there is more.
+ */
+static bool coll_conn_passes(struct coll_conn *conn, const struct coll_watcher *w)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(COLL_WORK_MS) + 1;
+	const struct cred *cred = override_creds(conn->cred);
+	struct coll_channel *ch;
+	bool more;
+
+	/* Any of the passes makes it so. */
+	list_for_each_entry(ch, &conn->channels, list)
+		ch->busy = false;
+	coll_conn_count_poller(1);
+	do {
+		coll_conn_poll(conn);
+		more = coll_conn_pass(conn, w);
+	} while ((more || READ_ONCE(conn->wanted)) && time_before(jiffies, end) &&
+		 (!w || (coll_conn_is_mine(conn) && !READ_ONCE(*w->done))));
+	coll_conn_count_poller(-1);
+	revert_creds(cred);
+	return more;
+}
+
+void coll_conn_work(struct work_struct *work)
+{
+	struct coll_conn *conn = container_of(work, struct coll_conn, work);
+	struct coll_worker w;
+	bool more;
+
+	coll_worker_begin(&w, conn->user);
+	mutex_lock(&conn->lock);
+	coll_conn_poll_begin(conn);
+	more = coll_conn_passes(conn, NULL);
+	coll_conn_account(conn, w.begin);
+	coll_conn_poll_end(conn, more);
+	mutex_unlock(&conn->lock);
+	coll_worker_end(&w);
+}
+
+void coll_conn_attend(struct coll_conn *conn, struct coll_watcher *w)
+{
+	WRITE_ONCE(w->at, conn);
+	if (mutex_lock_killable(&conn->lock)) {
+		coll_conn_queue_pass(conn);
+		goto out;
+	}
+	if (coll_conn_is_mine(conn) && coll_conn_passes(conn, w))
+		coll_conn_note_more(conn);
+	if (!coll_conn_is_mine(conn)) {
+		coll_conn_poll(conn);
+		coll_conn_queue_pass(conn);
+	}
+	mutex_unlock(&conn->lock);
+out:
+	WRITE_ONCE(w->at, NULL);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* DATA goes to the step that expects it. All under conn->lock, between coll_ch_begin() and coll_ch_end(). */
+#ifndef COLL_XPORT_RX_DATA_H
+#define COLL_XPORT_RX_DATA_H
+
+#include <linux/types.h>
+
+struct coll_channel;
+struct coll_frame;
+struct sk_buff;
+
+/**
+ * coll_ch_take_header() - begin a frame
+ * @ch: between frames
+ * @f: its header, decoded
+ */
+void coll_ch_take_header(struct coll_channel *ch, const struct coll_frame *f);
+
+/**
+ * coll_ch_room() - payload bytes that may be taken now
+ * @ch: with a header
+ *
+ * May complete a token, and the frame with it; may fail the group.
+ */
+u64 coll_ch_room(struct coll_channel *ch);
+
+/**
+ * coll_ch_take_skb() - take payload where it lies in a socket buffer
+ * @ch: channel
+ * @skb: buffer
+ * @off: from here on
+ * @len: inside the room
+ *
+ * Return: bytes taken; fewer if something has been reported as wrong; or -EPROTO:
+ * the bytes cannot be read.
+ */
+int coll_ch_take_skb(struct coll_channel *ch, struct sk_buff *skb, u32 off, u32 len);
+
+/* May the peer lend to it, that is, is the peer in this kernel? */
+bool coll_ch_may_read(struct coll_channel *ch);
+
+/* Is the frame that it has begun a loan? */
+bool coll_ch_on_loan(const struct coll_channel *ch);
+
+/**
+ * coll_ch_read_loan() - read payload from where the peer has it
+ * @ch: with the header of a loan
+ * @most: so many bytes at most
+ *
+ * Return: bytes read.
+ */
+u32 coll_ch_read_loan(struct coll_channel *ch, u32 most);
+
+/**
+ * coll_ch_drain() - take what has been put aside, as far as ops want it
+ * @ch: channel
+ *
+ * Also looks again at a header that waits for its op.
+ * Return: true if the budget was used up.
+ */
+bool coll_ch_drain(struct coll_channel *ch);
+
+/* Has it bytes put aside, or a frame it has begun? Then they come first. */
+bool coll_ch_pending(const struct coll_channel *ch);
+
+/* Do its running ops want bytes that have not come yet? */
+bool coll_ch_wants(struct coll_channel *ch);
+
+/* Is one of them about to end, and make room for the next one? */
+bool coll_ch_is_ending(const struct coll_channel *ch);
+
+#endif /* COLL_XPORT_RX_DATA_H */

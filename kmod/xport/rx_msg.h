@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* MSG goes to the receive that expects it. */
+#ifndef COLL_XPORT_RX_MSG_H
+#define COLL_XPORT_RX_MSG_H
+
+#include <linux/types.h>
+
+struct coll_channel;
+struct coll_frame;
+struct sk_buff;
+
+/**
+ * struct coll_rx_walk - a part of a socket buffer, piece by piece
+ * @feed: called for each piece; 0, or an error that ends the walk
+ * @to: for @feed
+ * @skip: bytes before the part; counts down
+ * @want: bytes of it; counts down
+ */
+struct coll_rx_walk {
+	int (*feed)(void *to, const u8 *data, u32 len);
+	void *to;
+	u32 skip;
+	u32 want;
+};
+
+/* Return: 0; an error of @feed; -EPROTO bytes that cannot be read. May sleep. */
+int coll_rx_walk(struct coll_rx_walk *w, struct sk_buff *skb);
+
+/**
+ * coll_ch_expects() - may this MSG frame come?
+ * @ch: its channel
+ * @f: header
+ *
+ * Return: false: throw it away; what is wrong has been reported, or is about to be.
+ */
+bool coll_ch_expects(struct coll_channel *ch, const struct coll_frame *f);
+
+/**
+ * coll_ch_take_msg() - payload of a MSG frame
+ * @ch: its channel
+ * @f: its header, which has been expected
+ * @skb: buffer
+ * @off: from here on
+ * @len: bytes
+ *
+ * Return: bytes taken; -EPROTO they cannot be read; -ECANCELED nobody wants them any
+ * more; -ENODATA they could not be stored, which fails the group, or is about to.
+ */
+int coll_ch_take_msg(struct coll_channel *ch, const struct coll_frame *f,
+		     struct sk_buff *skb, u32 off, u32 len);
+
+/* RTS or CTS, whole. Return: 0 or -EPROTO. */
+int coll_ch_msg_ctrl(struct coll_channel *ch, const struct coll_frame *f,
+		     const u8 *payload);
+
+#endif /* COLL_XPORT_RX_MSG_H */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* How large frames go: the fastest way, by trials. All under conn->lock. */
+#ifndef COLL_XPORT_TX_CHOICE_H
+#define COLL_XPORT_TX_CHOICE_H
+
+#include <linux/types.h>
+
+struct coll_channel;
+
+/* How this large frame of ->tx_op is to go, which may be a trial. */
+enum coll_nl_send_mode coll_choice_mode(struct coll_channel *ch);
+
+/* ->tx_op sends a frame otherwise: it is no trial any more. */
+void coll_choice_skip(struct coll_channel *ch);
+
+/**
+ * coll_choice_asks() - is the peer to say when it has consumed the frame?
+ * @ch: channel; ->tx_sent counts the frame
+ * @last: it is the last one of the op for the peer
+ */
+bool coll_choice_asks(struct coll_channel *ch, bool last);
+
+/* The peer has consumed more: that may end a trial. */
+void coll_choice_acked(struct coll_channel *ch);
+
+/* The channel is no more. */
+void coll_choice_leave(struct coll_channel *ch);
+
+#endif /* COLL_XPORT_TX_CHOICE_H */

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Control frames are sent as they are due. */
+#ifndef COLL_XPORT_TX_CTRL_H
+#define COLL_XPORT_TX_CTRL_H
+
+#include <linux/types.h>
+
+#include <linux/coll_nl.h>
+
+struct bio_vec;
+struct coll_frame;
+struct coll_stream;
+
+/* The first frames of each stream: HELLO and PROOF. Return: false if none is due. */
+bool coll_tx_greet(struct coll_stream *st);
+
+/**
+ * coll_tx_send() - one sendmsg
+ * @st: stream
+ * @bv: pieces
+ * @nr: how many
+ * @bytes: in them
+ * @more: the rest of the frame follows at once
+ *
+ * Return: bytes taken by the socket, 0 if it has no room, negative if broken.
+ */
+int coll_tx_send(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
+		 u32 bytes, bool more);
+
+/* Count and classify what a socket has returned. Return: as coll_tx_send(). */
+int coll_tx_result(struct coll_stream *st, int ret, enum coll_nl_send_mode mode);
+
+/* What is left of the buffer, as a piece. */
+void coll_tx_head_bvec(struct coll_stream *st, struct bio_vec *bv);
+
+/* Send HELLO, PROOF, ABORT, RTS, CTS, BYE, POST and ACK of all channels as they are due. */
+void coll_tx_ctrl(struct coll_stream *st);
+
+/* Put a header into the buffer of a stream; payload may follow there. */
+void coll_tx_frame(struct coll_stream *st, const struct coll_frame *f);
+
+#endif /* COLL_XPORT_TX_CTRL_H */

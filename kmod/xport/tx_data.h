@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* DATA and MSG are sent. */
+#ifndef COLL_XPORT_TX_DATA_H
+#define COLL_XPORT_TX_DATA_H
+
+#include <linux/types.h>
+
+struct coll_stream;
+
+/**
+ * coll_tx_data() - send what running ops and messages have for the peer, in turns
+ * @st: data stream, under conn->lock
+ *
+ * Return: true if the budget was used up.
+ */
+bool coll_tx_data(struct coll_stream *st);
+
+#endif /* COLL_XPORT_TX_DATA_H */

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Waking and polling; see wake.h. */
+#include <linux/bits.h>
+#include <linux/cred.h>
+#include <linux/err.h>
+#include <net/sock.h>
+
+#include "../core/group/account.h"
+#include "../core/group/group.h"
+#include "../core/limits.h"
+#include "../core/op/op.h"
+#include "../core/p2p/messages.h"
+#include "channel.h"
+#include "conn.h"
+#include "rx.h"
+#include "sock.h"
+#include "wake.h"
+
+/* Until memory for what is to be put aside is looked for again. */
+#define COLL_AGAIN	(HZ / 50)
+
+/* Threads, of workers and callers, that are at some conn. */
+static atomic_t coll_conns_at_work;
+
+void coll_conn_count_poller(int add)
+{
+	atomic_add(add, &coll_conns_at_work);
+}
+
+void coll_conn_queue_pass(struct coll_conn *conn)
+{
+	queue_work(conn->user->wq, &conn->work);
+}
+
+void coll_conn_queue(struct coll_conn *conn)
+{
+	/* Work that runs and is queued wakes a second worker, which finds nothing to do. */
+	if (READ_ONCE(conn->working)) {
+		set_bit(COLL_CONN_URGENT, &conn->wanted);
+		/* pairs with coll_conn_poll_end(): one of us sees the other */
+		smp_mb__after_atomic();
+		if (READ_ONCE(conn->working))
+			return;
+	}
+	coll_conn_queue_pass(conn);
+}
+
+void coll_conn_flush(struct coll_conn *conn)
+{
+	/* Not by a note to work that runs: only what is queued is waited for. */
+	coll_conn_queue_pass(conn);
+	flush_work(&conn->work);
+}
+
+/* A watcher may be held up, and that must be no matter to anybody but his collective. */
+static bool coll_conn_is_common(const struct coll_conn *conn)
+{
+	return READ_ONCE(conn->users) != 1 || READ_ONCE(conn->talks);
+}
+
+/* Is somebody at work or does he attend, and so may see what is wanted? */
+static bool coll_conn_attended(const struct coll_conn *conn)
+{
+	if (READ_ONCE(conn->working))
+		return true;
+	return READ_ONCE(conn->watcher) && !coll_conn_is_common(conn);
+}
+
+/*
+ * Is it the watcher's, or has a worker to come? Data may wait for what is short, and where
+ * CPUs are all in use.
+ */
+static bool coll_conn_may_wait(const struct coll_conn *conn, const struct coll_watcher *w,
+			       bool urgent)
+{
+	const void *at = READ_ONCE(w->at);
+
+	if (at == conn)
+		return true;
+	if (urgent)
+		return wq_has_sleeper(w->wq);
+	return !at || w->alone || atomic_read(&coll_conns_at_work) >= num_online_cpus();
+}
+
+/* What is wanted has been said. Return: the watcher is going to see it. */
+static bool coll_conn_wake_watcher(struct coll_conn *conn, bool urgent)
+{
+	const struct coll_watcher *w;
+	unsigned long flags;
+	bool told;
+
+	spin_lock_irqsave(&conn->watch_lock, flags);
+	w = conn->watcher;
+	told = w && !coll_conn_is_common(conn) && coll_conn_may_wait(conn, w, urgent);
+	if (told && wq_has_sleeper(w->wq))
+		wake_up(w->wq);
+	spin_unlock_irqrestore(&conn->watch_lock, flags);
+	return told;
+}
+
+/* Is there somebody who will see @why, and soon if it is @urgent? */
+static bool coll_conn_tell(struct coll_conn *conn, int why, bool urgent)
+{
+	if (!coll_conn_attended(conn))
+		return false;
+	set_bit(why, &conn->wanted);
+	/* pairs with coll_conn_poll_end(): one of us sees the other */
+	smp_mb__after_atomic();
+	return READ_ONCE(conn->working) || coll_conn_wake_watcher(conn, urgent);
+}
+
+/*
+ * Nobody attends to it any more, as others see by now: what has been wanted meanwhile is
+ * for a worker. But what has come for an op not posted yet wakes nobody.
+ */
+static void coll_conn_hand_over(struct coll_conn *conn)
+{
+	if (test_and_clear_bit(COLL_CONN_DATA, &conn->wanted) && !READ_ONCE(conn->quiet))
+		coll_conn_queue_pass(conn);
+	if (test_and_clear_bit(COLL_CONN_KICKED, &conn->wanted))
+		coll_conn_queue_pass(conn);
+	if (test_and_clear_bit(COLL_CONN_URGENT, &conn->wanted))
+		coll_conn_queue_pass(conn);
+}
+
+void coll_conn_kick(struct coll_conn *conn)
+{
+	/* Before a pass looks at the socket: see coll_conn_data_ready(). */
+	if (READ_ONCE(conn->quiet))
+		WRITE_ONCE(conn->quiet, false);
+	if (!coll_conn_tell(conn, COLL_CONN_KICKED, false))
+		coll_conn_queue(conn);
+}
+
+void coll_conn_stir(struct coll_conn *conn)
+{
+	/* pairs with coll_conn_settle(): one of us sees the other */
+	smp_mb();
+	if (READ_ONCE(conn->quiet))
+		coll_conn_kick(conn);
+}
+
+void coll_conn_data_ready(struct coll_conn *conn)
+{
+	/* The bytes are in the queue: who clears @quiet after this looks sees them. */
+	smp_mb();
+	if (!READ_ONCE(conn->quiet) && !coll_conn_tell(conn, COLL_CONN_DATA, false))
+		coll_conn_queue(conn);
+}
+
+void coll_conn_ctrl_ready(struct coll_conn *conn)
+{
+	if (!coll_conn_tell(conn, COLL_CONN_URGENT, true))
+		coll_conn_queue(conn);
+}
+
+/*
+ * Does nobody want data? On a shared conn frames of one may stand before those of another,
+ * so there they are looked at as they come. Under conn->lock, or a racy look.
+ */
+static bool coll_conn_is_quiet(const struct coll_conn *conn, const struct coll_channel *ch)
+{
+	if (READ_ONCE(conn->users) != 1 || READ_ONCE(conn->shared) || !coll_conn_greeted(conn))
+		return false;
+	return !READ_ONCE(ch->link.group->nr_running) &&
+	       (ch->link.nr || !coll_msg_any(ch->link.group)) &&
+	       !READ_ONCE(ch->lent) && !READ_ONCE(ch->link.group->error);
+}
+
+void coll_conn_settle(struct coll_conn *conn, const struct coll_channel *ch)
+{
+	if (!coll_conn_is_quiet(conn, ch))
+		return;
+	/* Who wants data from here on sees it, and whom we see now may have missed some. */
+	smp_store_mb(conn->quiet, true);
+	if (!coll_conn_is_quiet(conn, ch)) {
+		WRITE_ONCE(conn->quiet, false);
+		set_bit(COLL_CONN_KICKED, &conn->wanted);
+	}
+}
+
+void coll_conn_poll_begin(struct coll_conn *conn)
+{
+	lockdep_assert_held(&conn->lock);
+	WRITE_ONCE(conn->working, true);
+}
+
+void coll_conn_poll(struct coll_conn *conn)
+{
+	lockdep_assert_held(&conn->lock);
+	/* A full barrier: what is wanted from here on is for the next pass. */
+	xchg(&conn->wanted, 0);
+	/* pairs with coll_conn_data_ready(), coll_conn_settle() */
+	smp_store_mb(conn->quiet, false);
+}
+
+void coll_conn_note_more(struct coll_conn *conn)
+{
+	lockdep_assert_held(&conn->lock);
+	set_bit(COLL_CONN_KICKED, &conn->wanted);
+}
+
+void coll_conn_poll_end(struct coll_conn *conn, bool more)
+{
+	unsigned long wanted;
+
+	lockdep_assert_held(&conn->lock);
+	if (more)
+		coll_conn_note_more(conn);
+	/* pairs with coll_conn_tell() and coll_conn_queue() */
+	smp_store_mb(conn->working, false);
+	wanted = READ_ONCE(conn->wanted);
+	if (wanted & BIT(COLL_CONN_URGENT) ||
+	    (wanted && !coll_conn_wake_watcher(conn, false)))
+		coll_conn_hand_over(conn);
+}
+
+bool coll_conn_watch(struct coll_conn *conn, struct coll_watcher *w)
+{
+	bool mine;
+
+	spin_lock_irq(&conn->watch_lock);
+	mine = !conn->watcher;
+	if (mine)
+		WRITE_ONCE(conn->watcher, w);
+	spin_unlock_irq(&conn->watch_lock);
+	return mine;
+}
+
+void coll_conn_unwatch(struct coll_channel *ch, struct coll_watcher *w)
+{
+	struct coll_conn *conn = ch->conn;
+	bool mine;
+
+	spin_lock_irq(&conn->watch_lock);
+	mine = conn->watcher == w;
+	if (mine) {
+		WRITE_ONCE(conn->watcher, NULL);
+		/* Before another one attends: not what he waits for is to be left. */
+		if (!coll_conn_attended(conn))
+			coll_conn_settle(conn, ch);
+	}
+	spin_unlock_irq(&conn->watch_lock);
+	/* Who found us in time has said before what he wants; all others see we are gone. */
+	if (mine && !coll_conn_attended(conn))
+		coll_conn_hand_over(conn);
+}
+
+bool coll_conn_due(const struct coll_conn *conn, const struct coll_watcher *w)
+{
+	return READ_ONCE(conn->watcher) == w && READ_ONCE(conn->wanted) &&
+	       !READ_ONCE(conn->working);
+}
+
+static void coll_conn_again(struct work_struct *work)
+{
+	coll_conn_kick(container_of(to_delayed_work(work), struct coll_conn, again));
+}
+
+void coll_conn_wake_init(struct coll_conn *conn, work_func_t pass)
+{
+	INIT_WORK(&conn->work, pass);
+	INIT_DELAYED_WORK(&conn->again, coll_conn_again);
+	spin_lock_init(&conn->watch_lock);
+}
+
+void coll_conn_retry(struct coll_conn *conn)
+{
+	/* A pass after the last one has left: see coll_conn_free(). */
+	if (READ_ONCE(conn->users))
+		queue_delayed_work(conn->user->wq, &conn->again, COLL_AGAIN);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Waking and polling: who looks at a connection next, and how it learns that there is
+ * something to do. pass.c has what is done then.
+ *
+ * A connection is looked at by a worker (conn->work), or by the caller that attends to it
+ * (conn->watcher). This table says what each event does:
+ *
+ *   state                                    kick     data     control  queue
+ *   idle: not ->working, no watcher          queue    queue    queue    queue
+ *   working: ->working                       note     note     note     note
+ *   watched: the caller looks here           note, and the caller is     queue
+ *                                            woken if it sleeps
+ *   watched: the caller is at another        note, or queue if a   queue    queue
+ *     connection                             CPU is free
+ *   quiet: idle or watched, and ->quiet      as above nothing  as above as above
+ *                                            ->quiet ends
+ *
+ *   queue: the work is queued; note: a bit in ->wanted says why.
+ *
+ * Invariants
+ * - A note is never missed. A poller clears ->wanted (coll_conn_poll()) before it looks at the
+ *   sockets, and looks at ->wanted again after it has said that it leaves (->working, ->watcher).
+ *   The other side sets the bit first and looks at ->working and ->watcher after that.
+ *   Between the two there is a full barrier on both sides.
+ * - ->working and the sockets are only touched under conn->lock.
+ * - ->quiet is set only if nobody wants data. Who wants data clears it by a kick before it
+ *   counts on data.
+ * - A connection with more than one channel, or with messages, is looked at by workers only.
+ */
+#ifndef COLL_XPORT_WAKE_H
+#define COLL_XPORT_WAKE_H
+
+#include <linux/workqueue.h>
+
+struct coll_channel;
+struct coll_conn;
+struct coll_watcher;
+
+/* --- there is something to do: any context ------------------------------------------- */
+
+/* For the work or for the caller that attends: what a step waits for has moved. */
+void coll_conn_kick(struct coll_conn *conn);
+
+/* If data wakes nobody: an op has been posted that may want it. See struct coll_link_ops. */
+void coll_conn_stir(struct coll_conn *conn);
+
+/* Data has come. */
+void coll_conn_data_ready(struct coll_conn *conn);
+
+/* Control frames have come. They do not wait for a caller that is at another connection. */
+void coll_conn_ctrl_ready(struct coll_conn *conn);
+
+/* For the work, whoever attends. */
+void coll_conn_queue(struct coll_conn *conn);
+
+/* Queue the work, also if it runs: a pass follows that begins after this. */
+void coll_conn_queue_pass(struct coll_conn *conn);
+
+/* Queue the work a little later: memory was short. */
+void coll_conn_retry(struct coll_conn *conn);
+
+/* Wait for a pass that begins after this. Sleeps. */
+void coll_conn_flush(struct coll_conn *conn);
+
+/* --- polling: under conn->lock ------------------------------------------------------- */
+
+/* The work begins: events are notes from here on. */
+void coll_conn_poll_begin(struct coll_conn *conn);
+
+/* A pass begins: it sees what has been wanted so far. */
+void coll_conn_poll(struct coll_conn *conn);
+
+/* The pass has left something to do. */
+void coll_conn_note_more(struct coll_conn *conn);
+
+/**
+ * coll_conn_poll_end() - the work ends
+ * @conn: connection
+ * @more: there is more to do
+ *
+ * What has been wanted meanwhile goes to the caller that attends, or the work is queued again.
+ */
+void coll_conn_poll_end(struct coll_conn *conn, bool more);
+
+/**
+ * coll_conn_settle() - if nobody wants data, let it wake nobody
+ * @conn: connection
+ * @ch: its only channel
+ *
+ * What has come is for an op that has not been posted, and so is what will come until then.
+ * Under conn->lock, at the end of a pass, or under conn->watch_lock, by a caller that leaves.
+ */
+void coll_conn_settle(struct coll_conn *conn, const struct coll_channel *ch);
+
+/* So many threads more are at some connection; with all CPUs in use events wait for callers. */
+void coll_conn_count_poller(int add);
+
+/* --- callers that attend; see struct coll_link_ops ------------------------------------- */
+
+bool coll_conn_watch(struct coll_conn *conn, struct coll_watcher *w);
+void coll_conn_unwatch(struct coll_channel *ch, struct coll_watcher *w);
+bool coll_conn_due(const struct coll_conn *conn, const struct coll_watcher *w);
+
+/**
+ * coll_conn_wake_init() - before anybody knows of a connection
+ * @conn: connection
+ * @pass: the work: everything there is to do
+ */
+void coll_conn_wake_init(struct coll_conn *conn, work_func_t pass);
+
+#endif /* COLL_XPORT_WAKE_H */
