@@ -13,6 +13,7 @@
 #include "core/plan/plan.h"
 #include "core/plan/select.h"
 #include "core/tensor/tensor.h"
+#include "front/chardev.h"
 #include "front/file.h"
 #include "front/netlink.h"
 #include "front/spin.h"

@@ -16,6 +16,7 @@
 #include "calls.h"
 #include "end.h"
 #include "file.h"
+#include "refs.h"
 
 /* Under cf->lock. */
 static void coll_call_enter(struct coll_call *call, struct coll_file *cf)

@@ -24,10 +24,15 @@
 #include "../core/plan/support.h"
 #include "../core/tensor/tensor.h"
 #include "calls.h"
+#include "chardev.h"
 #include "decode.h"
 #include "end.h"
 #include "file.h"
 #include "progress.h"
+#include "refs.h"
+#include "submit.h"
+#include "tensor.h"
+#include "uring.h"
 
 /* Of files whose progress threads, or commands, may not end soon. */
 static struct workqueue_struct *coll_close_wq;

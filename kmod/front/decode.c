@@ -21,7 +21,9 @@
 #include "../core/trace.h"
 #include "decode.h"
 #include "fixed.h"
+#include "message.h"
 #include "small.h"
+#include "take.h"
 
 #define COLL_CMD_FLAGS	(COLL_CMD_INPLACE | COLL_CMD_REG_SEND | COLL_CMD_REG_RECV | COLL_CMD_WAITS | \
 			 COLL_CMD_NARROW)
@@ -103,48 +105,6 @@ static int coll_check_overlap(struct coll_cmd *c, const struct coll_areas *a)
 		return 0;
 	}
 	return -EINVAL;
-}
-
-/* In memory that nobody has registered. */
-static int coll_take_plain(struct coll_member *m, const struct coll_range *r,
-			   const struct coll_area *area, struct coll_vec *v)
-{
-	struct coll_buf *buf = coll_pins_take(&m->pins, &m->ml, area, r->write);
-	bool over;
-
-	if (buf == ERR_PTR(-EDQUOT) || buf == ERR_PTR(-ENOMEM)) {
-		over = buf == ERR_PTR(-EDQUOT);
-		buf = coll_buf_window(&m->ml, area, r->write);
-		if (over && !IS_ERR(buf))
-			coll_group_note_memlock(coll_member_group(m),
-						coll_buf_memlock_wanted(&m->ml, area));
-	}
-	if (IS_ERR(buf))
-		return PTR_ERR(buf);
-	v->buf = buf;
-	v->start = coll_area_at(area) - buf->addr;
-	return 0;
-}
-
-int coll_take_vec(struct coll_member *m, const struct coll_range *r, struct coll_vec *v)
-{
-	const struct coll_area all = coll_area_range(r->addr, r->len);
-	const struct coll_area *area = r->area ?: &all;
-	struct coll_range reach = *r;
-	int ret;
-
-	reach.addr = coll_area_at(area);
-	reach.len = coll_area_reach(area);
-	/* A registered buffer has no gaps: with the first and the last block it has all. */
-	if (r->reg)
-		ret = coll_member_vec(m, r->id, reach.addr, reach.len, r->write, v);
-	else if (r->fixed)
-		ret = coll_fixed_vec(&reach, v);
-	else
-		ret = coll_take_plain(m, r, area, v);
-	/* The first block need not be at the beginning. */
-	v->start -= reach.addr - r->addr;
-	return ret;
 }
 
 /* In place: the other vector is a part of the one there is, or all of it. */

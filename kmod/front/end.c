@@ -22,9 +22,7 @@
  */
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/limits.h>
 #include <linux/mmu_notifier.h>
-#include <linux/sched/signal.h>
 
 #include "../compat.h"
 #include "../core/group/group.h"
@@ -32,6 +30,7 @@
 #include "calls.h"
 #include "end.h"
 #include "file.h"
+#include "refs.h"
 
 #define COLL_WATCH_INTERVAL	(HZ / 20)
 
@@ -61,41 +60,6 @@ static bool coll_process_execs(struct task_struct *p)
 	return coll_exec_waits(p);
 }
 #endif
-
-/* In the low half of ->refs: how many. In the high half: how often that has changed. */
-#define COLL_REFS_CHANGED	(1LL << 32)
-
-void coll_end_hold(struct coll_file *cf)
-{
-	/* The reference is there before it counts: see coll_end_is_closed(). */
-	smp_mb__before_atomic();
-	atomic64_add(COLL_REFS_CHANGED + 1, &cf->refs);
-}
-
-void coll_end_drop(struct coll_file *cf)
-{
-	atomic64_add(COLL_REFS_CHANGED - 1, &cf->refs);
-	/* It counts no more before it goes. */
-	smp_mb__after_atomic();
-}
-
-/*
- * Rule 2. @own references are the caller's, who is about to drop them. Those of commands are
- * counted later and no longer than they exist. So if their number has not changed meanwhile,
- * the file had at least as many of them when we looked at it. If it has, somebody else will
- * have to look again.
- */
-static bool coll_end_is_closed(struct coll_file *cf, long own)
-{
-	s64 before = atomic64_read(&cf->refs), after;
-	long nr;
-
-	smp_rmb();	/* pairs with coll_end_hold() */
-	nr = file_count(cf->file);
-	smp_rmb();	/* pairs with coll_end_drop() */
-	after = atomic64_read(&cf->refs);
-	return before == after && nr - own <= (u32)before;
-}
 
 static bool coll_end_is_busy(struct coll_file *cf)
 {

@@ -18,15 +18,6 @@ struct coll_file;
 int coll_end_open(struct coll_file *cf, struct file *file);
 
 /**
- * coll_end_hold() - a command has a reference to the file
- * @cf: file
- *
- * Called when it has the reference, until coll_end_drop(), which comes before that goes.
- */
-void coll_end_hold(struct coll_file *cf);
-void coll_end_drop(struct coll_file *cf);
-
-/**
  * coll_end_flush() - a descriptor is being closed
  * @cf: file
  * @files: the table of descriptors it was in

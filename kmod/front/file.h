@@ -59,23 +59,4 @@ struct coll_file {
 	struct work_struct closing;
 };
 
-/* uring.c */
-int coll_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
-
-/* submit.c */
-/* COLL_IOC_SUBMIT: post and wait, helping. Signals interrupt the wait: see calls.h. */
-int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len);
-
-/* tensor.c */
-int coll_ioc_tensor_post(struct coll_file *cf, void __user *arg, u32 size);
-int coll_ioc_tensor_wait(struct coll_file *cf, void __user *arg, u32 size);
-
-/* tensor_uring.c: the same by io_uring */
-int coll_uring_tensors(struct coll_file *cf, struct io_uring_cmd *cmd, u64 arg, u32 len,
-		       unsigned int issue_flags);
-
-/* chardev.c */
-int coll_chardev_init(void);
-void coll_chardev_exit(void);
-
 #endif /* COLL_FRONT_FILE_H */

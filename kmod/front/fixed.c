@@ -6,6 +6,7 @@
 #include "../core/mem/buf.h"
 #include "decode.h"
 #include "fixed.h"
+#include "take.h"
 
 int coll_fixed_vec(const struct coll_range *r, struct coll_vec *v)
 {

@@ -10,7 +10,9 @@
 #include "../core/op/op.h"
 #include "../core/plan/support.h"
 #include "decode.h"
+#include "message.h"
 #include "small.h"
+#include "take.h"
 
 /* A partner: a rank of the group, or one of two special values. */
 static int coll_check_rank(u32 *rank, u32 size, bool any)

@@ -19,6 +19,7 @@
 #include "end.h"
 #include "file.h"
 #include "flight.h"
+#include "message.h"
 #include "post.h"
 
 /**

@@ -17,7 +17,9 @@
 #include "decode.h"
 #include "end.h"
 #include "file.h"
+#include "message.h"
 #include "spin.h"
+#include "submit.h"
 
 static void coll_waiting_done(struct coll_req *req, int result)
 {

@@ -18,6 +18,8 @@
 #include "../core/tensor/tensor.h"
 #include "decode.h"
 #include "file.h"
+#include "message.h"
+#include "tensor.h"
 
 /* Posts until the coordinator orders what is ready: what comes together is sorted. */
 #define COLL_POST_BATCH		64

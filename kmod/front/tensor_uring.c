@@ -16,6 +16,9 @@
 #include "../compat.h"
 #include "end.h"
 #include "file.h"
+#include "refs.h"
+#include "tensor.h"
+#include "tensor_uring.h"
 
 /* How many it says in user memory, which anybody may write to. */
 static int coll_uring_count(u32 __user *at)

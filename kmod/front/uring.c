@@ -14,6 +14,10 @@
 #include "file.h"
 #include "fixed.h"
 #include "flight.h"
+#include "message.h"
+#include "refs.h"
+#include "tensor_uring.h"
+#include "uring.h"
 
 /*
  * An io_uring command in flight. Owner: core from posting on, then the task work

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Commands by io_uring. */
+#ifndef COLL_FRONT_URING_H
+#define COLL_FRONT_URING_H
+
+#include <linux/types.h>
+
+struct io_uring_cmd;
+
+int coll_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
+
+#endif /* COLL_FRONT_URING_H */
