@@ -11,6 +11,7 @@
 #include "core/op/op.h"
 #include "core/p2p/walk.h"
 #include "core/plan/plan.h"
+#include "core/plan/plan_keep.h"
 #include "core/plan/select.h"
 #include "core/tensor/tensor.h"
 #include "front/chardev.h"

@@ -13,6 +13,7 @@
 #include "../core/group/group.h"
 #include "../core/group/member.h"
 #include "../core/mem/slot.h"
+#include "../core/op/op_run.h"
 #include "calls.h"
 #include "end.h"
 #include "file.h"

@@ -5,7 +5,6 @@
 
 #include <linux/types.h>
 
-
 int coll_chardev_init(void);
 void coll_chardev_exit(void);
 

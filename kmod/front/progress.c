@@ -16,6 +16,7 @@
 #include "../core/group/member.h"
 #include "../core/limits.h"
 #include "../core/op/op.h"
+#include "../core/op/op_run.h"
 #include "end.h"
 #include "file.h"
 #include "progress.h"

@@ -13,6 +13,7 @@
 #include "../core/group/turn.h"
 #include "../core/limits.h"
 #include "../core/op/op.h"
+#include "../core/op/op_run.h"
 #include "calls.h"
 #include "decode.h"
 #include "end.h"

@@ -14,6 +14,7 @@
 #include "../core/group/group.h"
 #include "../core/group/link.h"
 #include "../core/group/member.h"
+#include "../core/op/op_run.h"
 #include "../core/plan/extent.h"
 #include "../core/tensor/tensor.h"
 #include "decode.h"

@@ -26,7 +26,6 @@
 #include "spill.h"
 
 struct coll_exec_step;
-
 struct coll_op;
 
 /* Where a channel is in its DATA. */

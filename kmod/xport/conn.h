@@ -36,9 +36,7 @@
 #include "greet.h"
 
 struct coll_channel;
-
 struct coll_conn;
-
 struct coll_user;
 
 #define COLL_STRIPE_CTRL	0

@@ -12,6 +12,7 @@
 #include "../core/group/group.h"
 #include "../core/limits.h"
 #include "../core/op/op.h"
+#include "../core/op/op_run.h"
 #include "../core/p2p/bytes.h"
 #include "../core/p2p/messages.h"
 #include "channel.h"

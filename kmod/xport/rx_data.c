@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 
 #include "../core/exec/exec.h"
+#include "../core/exec/exec_step.h"
 #include "../core/group/group.h"
 #include "../core/limits.h"
 #include "../core/op/op.h"

@@ -7,6 +7,7 @@
 
 #include "../compat.h"
 #include "../core/exec/exec.h"
+#include "../core/exec/exec_step.h"
 #include "../core/group/group.h"
 #include "../core/limits.h"
 #include "../core/op/op.h"

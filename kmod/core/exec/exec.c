@@ -8,7 +8,8 @@
 #include "../group/group.h"
 #include "../group/link.h"
 #include "../limits.h"
-#include "exec_priv.h"
+#include "exec.h"
+#include "exec_step.h"
 #include "helper.h"
 #include "kick.h"
 

@@ -11,6 +11,8 @@
 #ifndef COLL_CORE_EXEC_H
 #define COLL_CORE_EXEC_H
 
+#include <linux/sched/signal.h>
+
 #include "../../pure/schedule.h"
 #include "../group/op_state.h"
 #include "../group/req.h"
@@ -245,12 +247,6 @@ struct coll_exec {
 void coll_exec_free(struct coll_exec *x);
 
 /**
- * coll_exec_start() - set the schedule going
- * @op: prepared, with a use of the caller's
- */
-void coll_exec_start(struct coll_op *op);
-
-/**
  * coll_exec_awaited() - the node that a running op waits for
  * @x: of a running op, with a use
  *
@@ -258,18 +254,6 @@ void coll_exec_start(struct coll_op *op);
  * before one that has; COLL_RANK_NONE if none owes any.
  */
 u32 coll_exec_awaited(const struct coll_exec *x);
-
-/* Is the shared local sweep open, with slices left? */
-bool coll_exec_wants_help(const struct coll_exec *x);
-
-/**
- * coll_exec_help() - take slices of the shared local sweep while there are any
- * @x: of a running op, with a use
- * @w: worker that does it, until it is over; NULL: a caller
- *
- * Return: the worker is over, and there may be more slices.
- */
-bool coll_exec_help(struct coll_exec *x, struct coll_worker *w);
 
 /**
  * coll_exec_recv_step() - the step that takes the next bytes from a link
@@ -332,25 +316,6 @@ struct coll_exec_step *coll_exec_send_step(struct coll_exec *x,
 					   const struct coll_link *link, u32 *avail);
 
 /**
- * coll_exec_signature() - the signature that frames of a step carry
- * @x: of a running op, with a use
- * @st: a send or receive step
- *
- * Where the ranks do not know each other's counts the length of a transfer is in it.
- */
-u64 coll_exec_signature(const struct coll_exec *x, const struct coll_exec_step *st);
-
-/**
- * coll_exec_failed() - a buffer has gone, or there is no memory
- * @x: of a running op, with a use
- * @err: -EFAULT, -ENOMEM; -ESRCH does nothing, for the death of the process is
- *	on its way, and says more
- *
- * Fails the group.
- */
-void coll_exec_failed(struct coll_exec *x, int err);
-
-/**
  * coll_exec_may_lend() - may pages of a send step be read after it is done?
  * @x: of a running op, with a use
  * @st: send step
@@ -378,5 +343,14 @@ struct coll_exec_step *coll_exec_sending(struct coll_exec *x,
  * @len: bytes; 0: the token
  */
 void coll_exec_sent(struct coll_exec *x, struct coll_exec_step *st, u32 len);
+
+/*
+ * A thread of a rank is to stop, or to run a handler, or dies: it finishes the slice it is
+ * at, and a worker does the rest. What is small is less than a slice.
+ */
+static inline bool coll_helper_must_go(const struct coll_exec *x)
+{
+	return !x->small && signal_pending(current);
+}
 
 #endif /* COLL_CORE_EXEC_H */

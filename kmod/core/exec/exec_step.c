@@ -5,7 +5,8 @@
 #include "../../pure/collective.h"
 #include "../../pure/wire.h"
 #include "../group/group.h"
-#include "exec_priv.h"
+#include "exec.h"
+#include "exec_step.h"
 
 /* Are all steps of @part before number @end complete? */
 static bool coll_drained(struct coll_exec *x, struct coll_part *part, u32 end)

@@ -4,7 +4,8 @@
 
 #include "../group/account.h"
 #include "../group/group.h"
-#include "exec_priv.h"
+#include "exec.h"
+#include "exec_step.h"
 #include "helper.h"
 #include "sleeper.h"
 #include "slices.h"

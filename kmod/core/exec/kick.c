@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A step has come further: who waits for it is told. The last one ends the op. */
 #include "../group/link.h"
-#include "exec_priv.h"
+#include "exec.h"
 #include "helper.h"
 #include "kick.h"
 

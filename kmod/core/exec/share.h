@@ -15,4 +15,16 @@ struct coll_exec_step;
  */
 void coll_share_local(struct coll_exec *x, struct coll_exec_step *st);
 
+/* Is the shared local sweep open, with slices left? */
+bool coll_exec_wants_help(const struct coll_exec *x);
+
+/**
+ * coll_exec_help() - take slices of the shared local sweep while there are any
+ * @x: of a running op, with a use
+ * @w: worker that does it, until it is over; NULL: a caller
+ *
+ * Return: the worker is over, and there may be more slices.
+ */
+bool coll_exec_help(struct coll_exec *x, struct coll_worker *w);
+
 #endif /* COLL_CORE_SHARE_H */

@@ -29,7 +29,8 @@
 #include "../group/group.h"
 #include "../limits.h"
 #include "../trace.h"
-#include "exec_priv.h"
+#include "exec.h"
+#include "exec_step.h"
 #include "slices.h"
 
 u64 coll_slice(const struct coll_exec_step *st)

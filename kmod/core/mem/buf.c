@@ -16,6 +16,7 @@
 #include "../limits.h"
 #include "area.h"
 #include "buf.h"
+#include "buf_span.h"
 
 /* Pages handed to one pin call: bounds the time between two signal checks. */
 #define COLL_PIN_BATCH	1024

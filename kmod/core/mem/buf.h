@@ -43,6 +43,7 @@ extern struct workqueue_struct *coll_unpin_wq;
 
 /* Before any buffer is made. Return: 0, -ENOMEM. */
 int coll_buf_init(void);
+
 void coll_buf_exit(void);
 
 /**
@@ -173,23 +174,9 @@ struct coll_buf *coll_buf_save(const struct coll_memlock *ml, const struct coll_
 u64 coll_buf_memlock_wanted(const struct coll_memlock *ml, const struct coll_area *area);
 
 void coll_buf_get(struct coll_buf *buf);
+
 /* May sleep. Unpins and uncharges with the last reference. NULL is fine. */
 void coll_buf_put(struct coll_buf *buf);
-
-/* Are @len bytes from address @at on inside of the buffer, all in the same span? */
-bool coll_buf_has(const struct coll_buf *buf, u64 at, u64 len);
-
-/* Is any byte of the buffer in [@begin, @end)? @end is not 0. */
-bool coll_buf_meets(const struct coll_buf *buf, u64 begin, u64 end);
-
-/* Has a buffer with several spans just those of the area? */
-bool coll_buf_is(const struct coll_buf *buf, const struct coll_area *area);
-
-/* Are @len bytes from @off of a vector on inside of its buffer, in the same span? */
-bool coll_vec_has(const struct coll_vec *v, u64 off, u64 len);
-
-/* Index of the page that byte @off of a vector lies in. It is inside. */
-unsigned long coll_vec_page(const struct coll_vec *v, u64 off);
 
 /* Address of byte @off of a vector, as its buffer counts. */
 static inline u64 coll_vec_addr(const struct coll_vec *v, u64 off)
@@ -208,6 +195,7 @@ static inline u64 coll_vec_addr(const struct coll_vec *v, u64 off)
  * all of the address space has: then the end of the process is being reported.
  */
 int coll_vec_run(const struct coll_vec *v, u64 off, u32 max, struct coll_run *run);
+
 void coll_run_put(struct coll_run *run);
 
 /* Memory node of byte @off of a vector; NUMA_NO_NODE: not known. */
@@ -229,6 +217,7 @@ int coll_vec_nid(const struct coll_vec *v, u64 off);
  */
 int coll_vec_bvecs(const struct coll_vec *v, u64 off, u32 len,
 		   struct bio_vec *bv, unsigned int max, unsigned int *nr);
+
 void coll_bvecs_put(const struct coll_vec *v, struct bio_vec *bv, unsigned int nr);
 
 /**

@@ -4,6 +4,7 @@
 
 #include "area.h"
 #include "buf.h"
+#include "buf_span.h"
 
 /* The span of a buffer with several that @at lies in; NULL: none. */
 static const struct coll_span *coll_buf_span(const struct coll_buf *buf, u64 at)

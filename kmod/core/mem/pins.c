@@ -39,6 +39,7 @@
 #include "../limits.h"
 #include "area.h"
 #include "buf.h"
+#include "buf_span.h"
 #include "pins.h"
 
 void coll_pins_init(struct coll_pins *pins)

@@ -14,11 +14,13 @@
 #include "../p2p/post.h"
 #include "../plan/extent.h"
 #include "../plan/plan.h"
+#include "../plan/plan_keep.h"
 #include "../plan/select.h"
 #include "../plan/stripe.h"
 #include "../plan/support.h"
 #include "../trace.h"
 #include "op.h"
+#include "op_run.h"
 
 static void coll_op_ended(struct coll_op *op);
 

@@ -13,6 +13,8 @@
 
 #include "../../pure/optable.h"
 #include "../exec/exec.h"
+#include "../exec/exec_local.h"
+#include "../exec/share.h"
 #include "../group/group.h"
 #include "../group/member.h"
 #include "../limits.h"
@@ -21,6 +23,7 @@
 #include "../trace.h"
 #include "absent.h"
 #include "op.h"
+#include "op_run.h"
 
 /*
  * Are there ops before it that have not given everything back? Who completes them lets

@@ -7,13 +7,18 @@
 #include <linux/slab.h>
 
 #include "../../pure/schedule.h"
-#include "../exec/exec_priv.h"
+#include "../exec/exec.h"
+#include "../exec/exec_local.h"
 #include "../exec/helper.h"
 #include "../exec/stream.h"
 #include "../group/group.h"
 #include "../group/member.h"
 #include "../limits.h"
 #include "plan.h"
+#include "plan_alias.h"
+#include "plan_keep.h"
+#include "plan_peers.h"
+#include "plan_place.h"
 #include "plan_priv.h"
 #include "support.h"
 

@@ -9,8 +9,6 @@ struct coll_exec;
 struct coll_group_part;
 struct coll_op;
 
-extern const struct coll_group_part coll_plan_part;
-
 /**
  * coll_exec_prepare() - lay out the schedule of an op whose ranks are all there
  * @op: about to start; op->exec is set on success
@@ -20,11 +18,5 @@ extern const struct coll_group_part coll_plan_part;
  * not agree on the length of a transfer.
  */
 int coll_exec_prepare(struct coll_op *op, u64 room);
-
-/**
- * coll_exec_put() - an op has ended: keep its plan for the next one like it, or free it
- * @x: of the op, which nobody uses any more; NULL is fine
- */
-void coll_exec_put(struct coll_exec *x);
 
 #endif /* COLL_CORE_PLAN_H */

@@ -7,6 +7,7 @@
 #include "../../pure/schedule.h"
 #include "../exec/exec.h"
 #include "../group/member.h"
+#include "plan_alias.h"
 #include "plan_priv.h"
 
 /* Chunks of W or TMP. */

@@ -13,11 +13,12 @@
 #include <linux/bitmap.h>
 #include <linux/string.h>
 
-#include "../exec/exec_priv.h"
+#include "../exec/exec.h"
 #include "../group/group.h"
 #include "../group/member.h"
 #include "../limits.h"
 #include "plan.h"
+#include "plan_keep.h"
 #include "plan_priv.h"
 
 /* Return: false if plans of such ops are not kept. */

@@ -8,6 +8,7 @@
 
 #include "../group/group.h"
 #include "../group/link.h"
+#include "plan_peers.h"
 #include "plan_priv.h"
 
 u32 coll_plan_node(const struct coll_plan *p, u32 participant)

@@ -10,6 +10,8 @@
 #include "../group/group.h"
 #include "../group/member.h"
 #include "../limits.h"
+#include "../mem/buf_span.h"
+#include "plan_place.h"
 #include "plan_priv.h"
 #include "support.h"
 

@@ -9,6 +9,7 @@
 #include "../group/group.h"
 #include "../group/member.h"
 #include "../limits.h"
+#include "../op/op_run.h"
 #include "tensor_priv.h"
 
 /* Tensors that are worked on before others get the lock, or the CPU. */

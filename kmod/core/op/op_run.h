@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Which ops of a group run, and who helps them. */
+#ifndef COLL_CORE_OP_RUN_H
+#define COLL_CORE_OP_RUN_H
+
+#include <linux/types.h>
+
+struct coll_group;
+struct coll_op;
+struct coll_req;
+struct coll_worker;
+
+/**
+ * coll_req_help() - work on the op of a request instead of sleeping
+ * @req: posted, possibly done already
+ * @w: worker that does it, until it is over; NULL: a caller
+ *
+ * Takes slices of an N-way sweep as long as there are any. The caller makes sure
+ * that @req stays allocated.
+ */
+void coll_req_help(struct coll_req *req, struct coll_worker *w);
+
+/* Is there anything coll_req_help() could do just now? */
+bool coll_req_can_help(struct coll_req *req);
+
+/**
+ * coll_group_can_help() - is there anything coll_group_help() could do just now?
+ * @g: group
+ *
+ * Who says that he is away, and asks after a full barrier, is told of all that has counted
+ * on him.
+ */
+bool coll_group_can_help(struct coll_group *g);
+
+/* Work on an op of a group that is open for that. @w: as of coll_req_help(). */
+void coll_group_help(struct coll_group *g, struct coll_worker *w);
+
+/* Start ops whose turn has come. Process context, no locks. */
+void coll_group_advance(struct coll_group *g);
+
+/**
+ * coll_ops_running() - the running ops of a group, each with a use
+ * @g: group
+ * @ops: result, oldest first: room for COLL_RUNNING_MAX
+ *
+ * Not those that are ending: links that look again and again would keep them from their end
+ * by turns. None of a group that has failed.
+ * Return: how many.
+ */
+u32 coll_ops_running(struct coll_group *g, struct coll_op **ops);
+
+/* An op is out of the queue, whether it has started or not. Under group->lock. */
+void coll_op_stopped(struct coll_group *g, struct coll_op *op);
+
+#endif /* COLL_CORE_OP_RUN_H */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The bytes of each step of a plan. */
+#ifndef COLL_CORE_PLAN_PLACE_H
+#define COLL_CORE_PLAN_PLACE_H
+
+#include <linux/types.h>
+
+struct coll_plan;
+
+/**
+ * coll_plan_blocks() - into how many blocks to cut the vectors
+ * @p: all but @starts and @whole are set
+ *
+ * Sets x->blocks, @starts and @whole. What it decides depends on what all ranks
+ * agree on only, for transfers are numbered across blocks.
+ * Return: 0 or -ENOMEM.
+ */
+int coll_plan_blocks(struct coll_plan *p);
+
+/**
+ * coll_plan_place() - give a step its bytes
+ * @p: plan
+ * @i: index of the step; ->s and ->part are set, of the steps before it all is
+ * @block: the block it belongs to
+ */
+void coll_plan_place(struct coll_plan *p, u32 i, u32 block);
+
+/* Scratch for those participants whose steps write any. Return: 0 or -ENOMEM. */
+int coll_plan_scratch(struct coll_plan *p);
+
+/**
+ * coll_plan_check() - do all steps stay inside of the vectors?
+ * @p: plan, all steps placed, pairs joined, scratch there
+ *
+ * They do, or counts disagree in a way that nothing before has seen: whatever the
+ * reason, no step may touch what is not its own.
+ * Return: 0 or -EBADE.
+ */
+int coll_plan_check(struct coll_plan *p);
+
+#endif /* COLL_CORE_PLAN_PLACE_H */
