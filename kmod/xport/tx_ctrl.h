@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-#include <linux/coll_nl.h>
+#include "conn.h"
 
 struct bio_vec;
 struct coll_frame;

@@ -5,12 +5,15 @@
 #
 # - which directory may include which, in kmod/ and among the rooms of kmod/core/;
 # - kernel-version tests stand in kmod/compat.h only;
+# - a header declares the functions of its own file, and files do not call each other in a
+#   circle (files.py);
 # - every file says its license (SPDX) in its first lines;
 # - nothing stands at the top level that has no place there.
 #
 # One line for each offence; status 1 if there is any.
 
-root=${1:-$(dirname "$0")/../..}
+here=$(cd "$(dirname "$0")" && pwd)
+root=${1:-$here/../..}
 cd "$root" || exit 2
 bad=0
 
@@ -133,6 +136,9 @@ BEGIN {
 }
 ')
 [ -z "$includes" ] || offence "$includes"
+
+# --- files --------------------------------------------------------------------
+python3 "$here/files.py" || bad=1
 
 # --- kernel versions ----------------------------------------------------------
 versions=$(grep -rnE 'LINUX_VERSION_CODE|KERNEL_VERSION|linux/version\.h' \

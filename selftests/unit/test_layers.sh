@@ -66,6 +66,18 @@ good_tree
 sh "$layers" "$dir/tree" >"$dir/out" 2>&1
 result $? "a good tree"
 
+put kmod/core/mem/bad.c '#include "../group/group.h"'
+put kmod/core/group/group.h
+broken "a room -> one above it" 'core/mem must not include core/group'
+put kmod/core/cellar/bad.c '#include "../op.h"'
+broken "a directory of core that is no room" 'outside the layers'
+put kmod/core/bad.h 'int coll_op_post(void);'
+put kmod/core/op.c 'int coll_op_post(void)' '{' '}'
+broken "a function in the header of another file" 'kmod/core/bad.h declares coll_op_post()'
+put kmod/core/a.c 'int coll_a(void)' '{' '	return coll_b();' '}'
+put kmod/core/b.c 'int coll_b(void)' '{' '	return coll_c();' '}'
+put kmod/core/c.c 'int coll_c(void)' '{' '	return coll_a();' '}'
+broken "a circle of files" 'a circle: kmod/core/a kmod/core/b kmod/core/c'
 put kmod/pure/bad.h '#include "../core/op.h"'
 broken "pure -> core" 'kmod/pure/bad.h:2: pure must not include core'
 put kmod/pure/bad.h '#include <linux/slab.h>'

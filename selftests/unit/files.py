@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""usage: files.py [root]: do the files of kmod/ keep two rules?
+
+- A function that a header declares is defined in the file of the same name, or in the header.
+- No circle: a file that calls another one is not called by it, directly or by others.
+
+Prints the rooms, from the top down, and one line for each offence; status 1 if there is any.
+"""
+import collections
+import os
+import re
+import sys
+
+# Not there yet.
+LATER = ("kmod/core/tensor/", "kmod/pure/")
+
+
+def read(path):
+    """The text of a file, without comments and strings."""
+    with open(path, encoding="utf-8") as f:
+        text = re.sub(r"/\*.*?\*/", " ", f.read(), flags=re.S)
+    return re.sub(r'"(\\.|[^"\\\n])*"', '""', text)
+
+
+def behind_bracket(text, at):
+    """The place behind the bracket that closes the one before @at."""
+    depth = 1
+    while at < len(text) and depth:
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        at += 1
+    return at
+
+
+def functions(text):
+    """(name, is a definition) of each function at the outermost level that is not static."""
+    for m in re.finditer(r"^(?!static\b|typedef\b|#)[A-Za-z_][\w \t*\n]*?\b(\w+)\(", text, re.M):
+        rest = text[behind_bracket(text, m.end()):]
+        rest = re.match(r"(\s*__\w+(\([^()]*(\([^()]*\))?[^()]*\))?)*\s*([;{])", rest)
+        if rest:
+            yield m.group(1), rest.group(4) == "{"
+
+
+def statics(text):
+    """Names of functions that only this file knows."""
+    return set(re.findall(r"^static\b[\w \t*\n]*?\b(\w+)\(", text, re.M))
+
+
+def sources(root):
+    """All files of kmod/ by name: stem -> {".c": text, ".h": text}."""
+    files = collections.defaultdict(dict)
+    for where, _, names in os.walk(os.path.join(root, "kmod")):
+        for name in names:
+            stem, ext = os.path.splitext(os.path.join(where, name))
+            if ext in (".c", ".h") and not name.endswith(".mod.c"):
+                files[os.path.relpath(stem, root)][ext] = read(stem + ext)
+    return files
+
+
+def circles(calls):
+    """Groups of files that call each other (Tarjan's strongly connected components)."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(v):
+        index[v] = low[v] = len(index)
+        stack.append(v)
+        for w in calls[v]:
+            if w not in index:
+                visit(w)
+            if w in stack:
+                low[v] = min(low[v], low[w])
+        if low[v] == index[v]:
+            at = stack.index(v)
+            if len(stack) - at > 1:
+                found.append(sorted(stack[at:]))
+            del stack[at:]
+
+    for v in sorted(calls):
+        if v not in index:
+            visit(v)
+    return found
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else "."
+    files = sources(root)
+    defined = {}
+    for stem, texts in files.items():
+        for name, is_definition in functions(texts.get(".c", "")):
+            if is_definition:
+                defined.setdefault(name, stem)
+    bad = 0
+    for stem, texts in sorted(files.items()):
+        for name, is_definition in functions(texts.get(".h", "")):
+            home = defined.get(name, stem)
+            if not is_definition and home != stem and not stem.startswith(LATER):
+                print(f"{stem}.h declares {name}(), which is in {home}.c", file=sys.stderr)
+                bad = 1
+    calls = {}
+    for stem, texts in files.items():
+        used = set(re.findall(r"\w+", texts.get(".c", ""))) - statics(texts.get(".c", ""))
+        calls[stem] = sorted({defined[n] for n in used if n in defined} - {stem})
+    for group in circles(calls):
+        if not all(f.startswith(LATER) for f in group):
+            print("a circle: " + " ".join(group), file=sys.stderr)
+            bad = 1
+    rooms = collections.Counter(os.path.dirname(f) for f in files)
+    print("rooms: " + ", ".join(f"{os.path.relpath(r, 'kmod')} {n}" for r, n in sorted(rooms.items())))
+    if not bad:
+        print("no circles")
+    return bad
+
+
+sys.exit(main())
