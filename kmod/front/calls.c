@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/fdtable.h>
+#include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/ptrace.h>
 #include <linux/sched/task.h>
@@ -22,6 +23,7 @@
 /* Under cf->lock. */
 static void coll_call_enter(struct coll_call *call, struct coll_file *cf)
 {
+	lockdep_assert_held(&cf->lock);
 	call->files = current->files;
 	call->counted = false;
 	call->parked = false;

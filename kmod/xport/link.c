@@ -3,6 +3,7 @@
 #include <linux/bits.h>
 #include <linux/cred.h>
 #include <linux/err.h>
+#include <linux/lockdep.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <net/sock.h>
@@ -332,6 +333,7 @@ static int coll_ch_may_share(const struct coll_channel *ch,
 	const struct coll_channel *other;
 	u32 i;
 
+	lockdep_assert_held(&conn->lock);
 	for (i = 0; i < COLL_STRIPES; i++) {
 		const struct coll_stream *st = coll_conn_stream(conn, i);
 

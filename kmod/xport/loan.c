@@ -193,11 +193,13 @@ static struct coll_loan *coll_loan_find(struct coll_desk *d, const struct coll_f
 }
 
 /* Under desk->lock. The buffer has pages, so that nothing here can sleep. */
-static bool coll_loan_copy(const struct coll_loan *loan, void *to, u32 len)
+static bool coll_loan_copy(const struct coll_desk *d, const struct coll_loan *loan, void *to,
+			   u32 len)
 {
 	struct coll_run run;
 	u32 n;
 
+	lockdep_assert_held(&d->lock);
 	for (n = 0; n < len; n += run.len) {
 		if (coll_vec_run(&loan->vec, loan->at + loan->done + n, len - n, &run))
 			return false;
@@ -217,7 +219,7 @@ u32 coll_loan_read(struct coll_channel *ch, const struct coll_frame *f, u32 done
 	loan = coll_loan_find(d, f);
 	len = min_t(u32, len, COLL_LOAN_PIECE);
 	if (!loan || loan->done != done || len > loan->length - done ||
-	    !coll_loan_copy(loan, to, len)) {
+	    !coll_loan_copy(d, loan, to, len)) {
 		spin_unlock(&d->lock);
 		return 0;
 	}

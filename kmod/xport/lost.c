@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A stream has ended: is that in order? */
 #include <linux/err.h>
+#include <linux/lockdep.h>
 #include <net/sock.h>
 
 #include "../core/exec/exec.h"
@@ -25,6 +26,7 @@ void coll_ch_check_lost(struct coll_channel *ch)
 	struct coll_group *g = ch->link.group;
 	bool left;
 
+	lockdep_assert_held(&ch->conn->lock);
 	if (!(ctrl && ctrl->closed) && !(data && data->closed))
 		return;
 	left = ch->byes_got >= coll_ch_peer_ranks(ch);

@@ -3,6 +3,7 @@
 #include <linux/bits.h>
 #include <linux/cred.h>
 #include <linux/err.h>
+#include <linux/lockdep.h>
 #include <linux/math64.h>
 #include <linux/sched/signal.h>
 #include <net/sock.h>
@@ -125,6 +126,7 @@ static void coll_conn_account(struct coll_conn *conn, u64 begin)
 	struct coll_channel *ch;
 	u32 busy = 0;
 
+	lockdep_assert_held(&conn->lock);
 	list_for_each_entry(ch, &conn->channels, list)
 		busy += ch->busy;
 	list_for_each_entry(ch, &conn->channels, list)
@@ -157,6 +159,7 @@ static bool coll_conn_pass(struct coll_conn *conn, const struct coll_watcher *w)
 	struct coll_channel *ch;
 	bool more = false, talks = false;
 
+	lockdep_assert_held(&conn->lock);
 	if (ctrl)
 		more |= coll_conn_ctrl(ctrl);
 	coll_tx_settle_doubts(conn);
@@ -191,6 +194,7 @@ static bool coll_conn_passes(struct coll_conn *conn, const struct coll_watcher *
 	struct coll_channel *ch;
 	bool more;
 
+	lockdep_assert_held(&conn->lock);
 	/* Any of the passes makes it so. */
 	list_for_each_entry(ch, &conn->channels, list)
 		ch->busy = false;

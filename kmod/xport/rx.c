@@ -3,6 +3,7 @@
 #include <linux/bits.h>
 #include <linux/cred.h>
 #include <linux/err.h>
+#include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/sched/signal.h>
 #include <linux/skbuff.h>
@@ -29,6 +30,7 @@ static void coll_conn_fail(struct coll_conn *conn, u64 seq)
 {
 	struct coll_channel *ch;
 
+	lockdep_assert_held(&conn->lock);
 	list_for_each_entry(ch, &conn->channels, list)
 		coll_ch_proto(ch, seq);
 }
@@ -43,6 +45,7 @@ static bool coll_conn_wanted(struct coll_conn *conn, const struct coll_channel *
 {
 	struct coll_channel *other;
 
+	lockdep_assert_held(&conn->lock);
 	/* Bytes of a message may also stand behind DATA of its own group. */
 	list_for_each_entry(other, &conn->channels, list)
 		if (coll_ch_expects_msg(other) ||
@@ -497,6 +500,7 @@ bool coll_rx(struct coll_stream *st)
 	read_descriptor_t desc = { .arg.data = &rx, .count = 1 };
 	struct sock *sk = st->sock->sk;
 
+	lockdep_assert_held(&st->conn->lock);
 	if (coll_rx_idle(st))
 		return false;
 	lock_sock(sk);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* DATA of running ops, and messages: channels take turns, frame by frame. */
 #include <linux/bvec.h>
+#include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/tcp.h>
@@ -408,6 +409,7 @@ bool coll_tx_data(struct coll_stream *st)
 	u32 budget = COLL_WORK_BUDGET;
 	int ret;
 
+	lockdep_assert_held(&st->conn->lock);
 	while (budget) {
 		if (st->tx_off == st->tx_len && !st->tx_left && !coll_tx_next(st))
 			return false;

@@ -16,6 +16,7 @@
  * is to be sent has gone.
  */
 #include <linux/jiffies.h>
+#include <linux/lockdep.h>
 #include <linux/module.h>
 #include <net/tcp.h>
 
@@ -149,6 +150,7 @@ void coll_tx_reclaim(struct coll_channel *ch)
 {
 	struct coll_op *op = ch->lent;
 
+	lockdep_assert_held(&ch->conn->lock);
 	if (!op || (coll_tx_lends(ch) && !coll_tx_recall(ch)))
 		return;
 	ch->lent = NULL;

@@ -89,7 +89,7 @@ void coll_conn_poll_end(struct coll_conn *conn, bool more);
  * @ch: its only channel
  *
  * What has come is for an op that has not been posted, and so is what will come until then.
- * Under conn->lock, at the end of a pass, or under conn->watch_lock, by a caller that leaves.
+ * A pass that ends holds conn->lock; a caller that leaves holds conn->watch_lock.
  */
 void coll_conn_settle(struct coll_conn *conn, const struct coll_channel *ch);
 

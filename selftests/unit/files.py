@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""usage: files.py [root]: do the files of kmod/ keep two rules?
+"""usage: files.py [root]: do the files of kmod/ keep three rules?
 
 - A function that a header declares is defined in the file of the same name, or in the header.
 - No circle: a file that calls another one is not called by it, directly or by others.
+- A function that is documented to run under a lock asserts that (lockdep_assert_held).
 
 Prints the rooms, from the top down, and one line for each offence; status 1 if there is any.
 """
@@ -44,6 +45,35 @@ def functions(text):
 def statics(text):
     """Names of functions that only this file knows."""
     return set(re.findall(r"^static\b[\w \t*\n]*?\b(\w+)\(", text, re.M))
+
+
+COMMENT = r"/\*((?:(?!\*/).)*)\*/\n"
+FUNCTION = r"(?=[A-Za-z_])(?!struct \w+ \{|enum|typedef)[^;{}#]*?\b(\w+)\([^;{}]*?\)[^;{}()]*"
+
+
+def documented(text):
+    """(name, comment) of each function that has a comment."""
+    for m in re.finditer(COMMENT + FUNCTION + r"[;{]", text, re.S):
+        yield m.group(2), re.sub(r"\s*\n\s*\*\s*", " ", m.group(1))
+
+
+def unasserted(root, files):
+    """Functions that run under a lock, as their comment says, and do not assert it."""
+    under = {}
+    texts = {}
+    for stem, parts in files.items():
+        for ext in parts:
+            with open(os.path.join(root, stem + ext), encoding="utf-8") as f:
+                texts[stem + ext] = f.read()
+            for name, comment in documented(texts[stem + ext]):
+                if re.search(r"\b[Uu]nder \w+->\w*lock\b(?!,? or)", comment):
+                    under[name] = True
+    for path, text in sorted(texts.items()):
+        if path.endswith(".h"):
+            continue
+        for m in re.finditer(r"^" + FUNCTION + r"\{\n(.*?)\n\}", text, re.M | re.S):
+            if m.group(1) in under and "lockdep_assert" not in m.group(2):
+                yield path, m.group(1)
 
 
 def sources(root):
@@ -103,6 +133,10 @@ def main():
     for group in circles(calls):
         if not all(f.startswith(LATER) for f in group):
             print("a circle: " + " ".join(group), file=sys.stderr)
+            bad = 1
+    for path, name in unasserted(root, files):
+        if not path.startswith(LATER):
+            print(f"{path}: {name}() does not assert the lock that it runs under", file=sys.stderr)
             bad = 1
     rooms = collections.Counter(os.path.dirname(f) for f in files)
     print("rooms: " + ", ".join(f"{os.path.relpath(r, 'kmod')} {n}" for r, n in sorted(rooms.items())))

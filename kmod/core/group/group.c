@@ -5,6 +5,7 @@
 #include <linux/idr.h>
 #include <linux/jhash.h>
 #include <linux/limits.h>
+#include <linux/lockdep.h>
 #include <linux/memcontrol.h>
 #include <linux/minmax.h>
 #include <linux/nospec.h>
@@ -483,6 +484,7 @@ static u64 coll_first_op_beyond(const struct coll_group *g, u64 seq)
 {
 	const struct coll_op *op;
 
+	lockdep_assert_held(&g->lock);
 	list_for_each_entry(op, &g->ops, list)
 		if (op->seq > seq)
 			return op->seq;

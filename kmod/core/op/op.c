@@ -36,6 +36,7 @@ static u32 coll_op_late_rank(const struct coll_op *op)
 	const struct coll_req *req;
 	u32 i = 0;
 
+	lockdep_assert_held(&g->lock);
 	list_for_each_entry(req, &op->reqs, list) {
 		if (req->member->local != i)
 			break;
@@ -101,6 +102,7 @@ static void coll_op_arm(struct coll_op *op, u64 timeout_ns)
 {
 	u64 expires;
 
+	lockdep_assert_held(&op->group->lock);
 	if (!timeout_ns)
 		return;
 	expires = coll_deadline(timeout_ns);
@@ -131,6 +133,7 @@ static struct coll_op *coll_op_take(struct coll_group *g, struct coll_op **spare
 {
 	struct coll_op **from = g->spare ? &g->spare : spare, *op = *from;
 
+	lockdep_assert_held(&g->lock);
 	*from = NULL;
 	return op;
 }
@@ -142,6 +145,7 @@ static struct coll_op *coll_op_take(struct coll_group *g, struct coll_op **spare
  */
 static void coll_op_keep(struct coll_group *g, struct coll_op *op)
 {
+	lockdep_assert_held(&g->lock);
 	if (!g->spare && kref_read(&op->ref) == 1)
 		g->spare = op;
 	else
@@ -202,6 +206,7 @@ static u64 coll_op_signature(const struct coll_op *op)
 static void coll_op_enqueue(struct coll_group *g, struct coll_op *op,
 			    const struct coll_req *req, u64 seq)
 {
+	lockdep_assert_held(&g->lock);
 	coll_group_get(g);
 	*op = (struct coll_op){
 		.users = ATOMIC_INIT(1),
@@ -228,6 +233,7 @@ static void coll_op_add_req(struct coll_op *op, struct coll_req *req)
 {
 	struct coll_req *r;
 
+	lockdep_assert_held(&op->group->lock);
 	list_for_each_entry(r, &op->reqs, list)
 		if (r->member->local > req->member->local)
 			break;
@@ -246,6 +252,7 @@ static u32 coll_op_missing_rank(const struct coll_group *g, u64 seq)
 {
 	u32 i;
 
+	lockdep_assert_held(&g->lock);
 	if (seq > g->remote_left.seq)
 		return g->remote_left.rank;
 	for (i = 0; i < g->nr_left; i++)
@@ -286,6 +293,7 @@ static void coll_op_doom(struct coll_op *op, u32 missing)
 	struct coll_group *g = op->group;
 	struct coll_cause cause;
 
+	lockdep_assert_held(&g->lock);
 	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, missing, op->seq);
 	coll_group_doom_locked(g, &cause);
 }
@@ -303,6 +311,7 @@ static int coll_op_queue(struct coll_req *req, struct coll_op **spare, bool *doo
 	struct coll_op *op;
 	u32 missing;
 
+	lockdep_assert_held(&g->lock);
 	op = coll_op_find(g, m);
 	if (!op) {
 		op = coll_op_take(g, spare);
@@ -392,6 +401,7 @@ static void coll_op_dequeue(struct coll_group *g, struct coll_op *op,
 {
 	struct coll_req *req;
 
+	lockdep_assert_held(&g->lock);
 	list_del(&op->list);
 	coll_op_stopped(g, op);
 	WRITE_ONCE(g->ended, g->ended + 1);

@@ -8,6 +8,7 @@
  * them in order (kmod/xport/channel.h). So an op never waits for a later one.
  */
 #include <linux/limits.h>
+#include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/sched/mm.h>
 
@@ -31,12 +32,14 @@
  */
 static bool coll_op_has_company(const struct coll_group *g)
 {
+	lockdep_assert_held(&g->lock);
 	return g->nr_running || g->completing;
 }
 
 /* May it start beside those that run? Under group->lock. */
 static bool coll_op_fits(const struct coll_group *g, const struct coll_op *op)
 {
+	lockdep_assert_held(&g->lock);
 	if (!g->nr_running)
 		return true;
 	return g->nr_nodes > 1 && g->nr_running < COLL_RUNNING_MAX &&
@@ -49,6 +52,7 @@ static struct coll_op *coll_op_next(struct coll_group *g)
 {
 	struct coll_op *op;
 
+	lockdep_assert_held(&g->lock);
 	list_for_each_entry(op, &g->ops, list) {
 		if (op->started)
 			continue;
@@ -65,6 +69,7 @@ static struct coll_op *coll_op_next(struct coll_group *g)
 /* Under group->lock. */
 static void coll_op_started(struct coll_group *g, struct coll_op *op)
 {
+	lockdep_assert_held(&g->lock);
 	op->started = true;
 	g->started++;
 	g->running_bytes += op->bytes;
@@ -73,6 +78,7 @@ static void coll_op_started(struct coll_group *g, struct coll_op *op)
 
 void coll_op_stopped(struct coll_group *g, struct coll_op *op)
 {
+	lockdep_assert_held(&g->lock);
 	if (!op->started)
 		return;
 	op->started = false;
@@ -88,6 +94,7 @@ void coll_op_stopped(struct coll_group *g, struct coll_op *op)
 /* How much memory may one take that has just started? Under group->lock. */
 static u64 coll_op_room(const struct coll_group *g)
 {
+	lockdep_assert_held(&g->lock);
 	if (g->nr_running <= 1)
 		return U64_MAX;
 	return COLL_RUNNING_MEMORY - min_t(u64, g->running_memory, COLL_RUNNING_MEMORY);
@@ -197,6 +204,7 @@ static struct coll_op *coll_op_to_help(struct coll_group *g)
 {
 	struct coll_op *op;
 
+	lockdep_assert_held(&g->lock);
 	list_for_each_entry(op, &g->ops, list) {
 		if (!op->started)
 			break;	/* nor has any behind it */
@@ -213,6 +221,7 @@ static void coll_op_help_unlock(struct coll_group *g, struct coll_op *op,
 {
 	bool used = op && coll_op_use(op);
 
+	lockdep_assert_held(&g->lock);
 	spin_unlock(&g->lock);
 	if (!used)
 		return;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/lockdep.h>
 #include <linux/string.h>
 
 #include "../group/group.h"
@@ -28,6 +29,7 @@ static void coll_status_late(struct coll_group *g, struct coll_status *s)
 	const struct coll_op *op;
 	u32 i;
 
+	lockdep_assert_held(&g->lock);
 	op = list_first_entry_or_null(&g->ops, struct coll_op, list);
 	if (!op)
 		return;

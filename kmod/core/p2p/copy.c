@@ -176,6 +176,7 @@ static struct coll_msg *coll_msg_to_help(const struct coll_req *req)
 {
 	const struct coll_exchange *x = req->exchange;
 
+	lockdep_assert_held(&coll_member_group(req->member)->lock);
 	if (!x)
 		return NULL;
 	if (x->recv.state == COLL_MSG_MATCHED && coll_msg_has_slices(&x->recv))

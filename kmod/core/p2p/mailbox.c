@@ -128,12 +128,14 @@ static void coll_note_put(struct coll_mailbox *box, struct coll_note *n, enum co
 
 void coll_match_put_wanted(struct coll_mailbox *box, struct coll_note *n)
 {
+	lockdep_assert_held(&box->group->lock);
 	coll_note_put(box, n, COLL_NOTE_WANTED, &box->wanted);
 	coll_match_add(box, COLL_MATCH_WANTED, n);
 }
 
 void coll_match_put_offer(struct coll_mailbox *box, struct coll_note *n)
 {
+	lockdep_assert_held(&box->group->lock);
 	coll_note_put(box, n, COLL_NOTE_OFFERED, &box->offered);
 	coll_match_add(box, COLL_MATCH_BOTH, n);
 	coll_match_add(box, COLL_MATCH_SOURCE, n);
@@ -142,12 +144,14 @@ void coll_match_put_offer(struct coll_mailbox *box, struct coll_note *n)
 
 void coll_match_put_probe(struct coll_mailbox *box, struct coll_note *n)
 {
+	lockdep_assert_held(&box->group->lock);
 	coll_note_put(box, n, COLL_NOTE_PROBES, &box->wanted);
 	coll_match_add(box, COLL_MATCH_PROBES, n);
 }
 
 void coll_match_put_held(struct coll_mailbox *box, struct coll_note *n)
 {
+	lockdep_assert_held(&box->group->lock);
 	coll_note_put(box, n, COLL_NOTE_HELD, &box->held);
 	coll_match_add(box, COLL_MATCH_HELD, n);
 }
@@ -203,16 +207,19 @@ static struct coll_note *coll_match_fitting(struct coll_mailbox *box, enum coll_
 
 struct coll_note *coll_match_receive(struct coll_mailbox *box, const struct coll_note *offer)
 {
+	lockdep_assert_held(&box->group->lock);
 	return coll_match_fitting(box, COLL_MATCH_WANTED, offer);
 }
 
 struct coll_note *coll_match_probe(struct coll_mailbox *box, const struct coll_note *offer)
 {
+	lockdep_assert_held(&box->group->lock);
 	return coll_match_fitting(box, COLL_MATCH_PROBES, offer);
 }
 
 struct coll_note *coll_match_held(struct coll_mailbox *box, u64 id)
 {
+	lockdep_assert_held(&box->group->lock);
 	return coll_match_find(box, COLL_MATCH_HELD, id);
 }
 

@@ -63,6 +63,7 @@ void coll_msgs_free(struct coll_group *g)
 
 const struct coll_msg_counts *coll_msgs_counts(const struct coll_group *g)
 {
+	lockdep_assert_held(&g->lock);
 	return &g->msgs->counts;
 }
 

@@ -63,6 +63,7 @@ void coll_probe_found(struct coll_group *g, struct coll_msg *p, struct coll_note
 
 void coll_probe_remember(const struct coll_note *n, struct coll_note *kept)
 {
+	lockdep_assert_held(&n->box->group->lock);
 	kept->source = n->source;
 	kept->dest = n->dest;
 	kept->tag = n->tag;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/limits.h>
+#include <linux/lockdep.h>
 #include <linux/math64.h>
 #include <linux/nospec.h>
 #include <linux/overflow.h>
@@ -129,6 +130,7 @@ void coll_select_op(struct coll_op *op, const struct coll_req *req)
 	u64 bytes;
 	u32 i = 0;
 
+	lockdep_assert_held(&op->group->lock);
 	if (!t || !t->nr || op->cmd.algorithm != COLL_ALG_AUTO)
 		return;
 	bytes = coll_agreed_bytes(op, req);

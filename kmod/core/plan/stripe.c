@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/overflow.h>
@@ -44,6 +45,7 @@ void coll_stripe_op(struct coll_op *op, const struct coll_req *req)
 	const struct coll_group *g = op->group;
 	u64 bytes;
 
+	lockdep_assert_held(&g->lock);
 	op->links = 1;
 	if (g->stripes.links == 1 || g->nr_nodes == 1)
 		return;
@@ -56,6 +58,7 @@ void coll_stripe_op(struct coll_op *op, const struct coll_req *req)
 
 u64 coll_stripes_sign(const struct coll_group *g, u64 sig)
 {
+	lockdep_assert_held(&g->lock);
 	if (g->stripes.links == 1)
 		return sig;
 	sig = coll_digest(sig, g->stripes.links);
