@@ -68,7 +68,7 @@ static void coll_call_leave(struct coll_call *call)
 	cf->nr_callers--;
 }
 
-/* What it has only if it was parked. Nobody is going to use it. */
+/* Free what only a parked call has. It is not used any more. */
 static void coll_call_clear(struct coll_call *call)
 {
 	if (call->stood_in)

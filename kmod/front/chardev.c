@@ -34,7 +34,7 @@
 #include "tensor.h"
 #include "uring.h"
 
-/* Of files whose progress threads, or commands, may not end soon. */
+/* For files whose progress threads, or commands, may not end soon. */
 static struct workqueue_struct *coll_close_wq;
 
 static bool world_access;

@@ -99,7 +99,7 @@ static int coll_check_overlap(struct coll_cmd *c, const struct coll_areas *a)
 		return 0;
 	if (c->send_addr == c->recv_addr && coll_areas_equal(&a->in, &a->out) &&
 	    !coll_out_lies_in(c->collective)) {
-		/* What NCCL's users write for in place. */
+		/* Users of NCCL write "in place" like this. */
 		c->flags |= COLL_CMD_INPLACE;
 		c->flags &= ~COLL_CMD_REG_SEND;
 		return 0;
@@ -226,7 +226,7 @@ static int coll_decode_areas(const struct coll_req *req, u64 in, u64 out, struct
 {
 	const struct coll_cmd *c = &req->cmd;
 	const struct coll_group *g = coll_member_group(req->member);
-	/* What is saved lies at the output's address. */
+	/* The saved bytes lie at the output's address. */
 	bool there = coll_saves_input(c);
 	int ret;
 

@@ -112,8 +112,8 @@ void coll_end_posted(struct coll_file *cf, bool holds_file)
 	/* pairs with coll_end_flush() */
 	smp_mb();
 	/*
-	 * Who submits by a descriptor has to close that, too. A file in the table of a ring
-	 * goes without a word.
+	 * A process that submits by a descriptor has to close that, too. A file in the table of
+	 * a ring goes without a word.
 	 */
 	if (!COLL_URING_CAN_CANCEL || (!holds_file && READ_ONCE(cf->closed)))
 		coll_end_watch(cf);

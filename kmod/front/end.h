@@ -40,7 +40,7 @@ void coll_end_cancelled(struct coll_file *cf);
 /* The last reference to the file has gone: ends what is in flight. Sleeps. */
 void coll_end_released(struct coll_file *cf);
 
-/* Nothing of the file is in flight: look no more. Sleeps. */
+/* No command of the file is in flight: look no more. Sleeps. */
 void coll_end_release(struct coll_file *cf);
 
 #endif /* COLL_FRONT_END_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is behind an open /dev/coll, besides its member. */
+/* State of an open /dev/coll, besides its member. */
 #ifndef COLL_FRONT_FILE_H
 #define COLL_FRONT_FILE_H
 

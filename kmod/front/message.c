@@ -43,13 +43,13 @@ static int coll_check_send(struct coll_cmd *c, u32 size)
 	return coll_check_rank(&c->root, size, false) ?: coll_check_dtype(c->dtype);
 }
 
-/* Of a probe: it has no buffer. */
+/* The command of a probe, which has no buffer. */
 static int coll_check_probe(const struct coll_cmd *c)
 {
 	if (c->dtype || c->count || c->recv_addr || c->recv_buf || c->recv_count ||
 	    c->recv_dtype || c->flags & COLL_CMD_REG_RECV)
 		return -EINVAL;
-	/* What a matched probe takes and cannot name, nobody could ever receive. */
+	/* A message that a matched probe takes without a handle could never be received. */
 	if (c->collective == COLL_MPROBE && !c->message_addr)
 		return -EINVAL;
 	return c->message_addr && clear_user(u64_to_user_ptr(c->message_addr),
@@ -217,7 +217,7 @@ int coll_deliver(struct coll_req *req, int result)
 		return coll_small_store(req, result);
 	if (!req->cmd.message_addr || !req->has_got)
 		return result;
-	/* What io_uring runs in the place of a task that has gone has no memory. */
+	/* io_uring may run this for a task that has gone; then there is no memory to write to. */
 	if (!coll_member_is_owner(req->member) || copy_to_user(to, &req->got, sizeof(req->got)))
 		return result ?: -EFAULT;
 	return result;

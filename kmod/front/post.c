@@ -277,7 +277,7 @@ static int coll_collect_wait(struct coll_file *cf, u32 nr, u64 expires)
 	return ret;
 }
 
-/* What is left of the time, for a call that begins again after a signal. */
+/* The rest of the time, for a call that begins again after a signal. */
 static u64 coll_collect_left(u64 expires)
 {
 	u64 now = ktime_get_ns();

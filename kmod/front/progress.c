@@ -68,7 +68,7 @@ static void coll_progress_watch(struct coll_progress *p)
 		return;
 	coll_links_watch(coll_member_group(p->member), &p->watcher);
 	p->watching = true;
-	/* What it has been given before, it does. */
+	/* It does the job that it has been given before. */
 	if (p->watcher.got)
 		WRITE_ONCE(p->sleeper.idle, false);
 }

@@ -71,7 +71,7 @@ int coll_small_store(struct coll_req *req, int result)
 {
 	struct coll_slot *slot = req->slot;
 
-	/* What io_uring runs in the place of a task that has gone has no memory. */
+	/* io_uring may run this for a task that has gone; then there is no memory to write to. */
 	if (!result && slot->back_len &&
 	    (!coll_member_is_owner(req->member) ||
 	     copy_to_user(u64_to_user_ptr(slot->back_addr), coll_slot_at(slot, slot->back_at),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who waits for a short op does better to stay awake, as long as that costs no more than
+ * A thread that waits for a short op does better to stay awake, as long as that costs no more than
  * falling asleep and being woken would: then it never takes more than twice the CPU time
  * of the better choice, whatever comes. What that costs differs by a factor of hundred
  * between machines, virtual ones above all, so it is measured, at load: a worker of

@@ -201,7 +201,7 @@ static int coll_waiting_wait(struct coll_call *w, u64 arg, u32 len)
 	while (!coll_call_is_done(w)) {
 		if (signal_pending(current)) {
 			coll_waiting_leave(w);
-			/* Whoever is killed does not come back for the result. */
+			/* A thread that is killed does not come back for the result. */
 			ret = fatal_signal_pending(current) ? -EINTR : -ERESTARTNOINTR;
 			if (ret == -EINTR)
 				coll_end_killed(cf);

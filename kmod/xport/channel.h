@@ -23,7 +23,7 @@
 #include "../pure/wire.h"
 #include "conn.h"
 #include "loan.h"
-#include "spill.h"
+#include "backlog.h"
 
 struct coll_exec_step;
 struct coll_op;
@@ -42,7 +42,7 @@ enum coll_ch_rx {
  */
 #define COLL_TX_GRACE		HZ
 
-/* So many places in the stream are known: see tx_ack.c. */
+/* Places in the stream that are known: see tx_ack.c. */
 #define COLL_TX_MARKS	32
 
 /**
@@ -64,9 +64,9 @@ struct coll_tx_mark {
  * @list: in conn->channels; conn->lock
  * @comm: communicator, as frames name it
  * @name: and as HELLO does
- * @guest: it has joined a conn of others
- * @greet: guests: the handshake
- * @greeted: guests: it is over: the peer knows the key. Read by anyone.
+ * @shared: it has joined a conn of others
+ * @greet: shared ones: the handshake
+ * @established: shared ones: it is over: the peer knows the key. Read by anyone.
  * @lost: a data stream has closed: gives the control stream a moment to say why
  * @sweep: scratch of the work
  * @ops: the running ops with a use each, oldest first, while the work is with data
@@ -87,7 +87,7 @@ struct coll_tx_mark {
  * @rx_ack_now: the peer waits for an ACK
  * @rx_lost: bytes have not been stored, for somebody is dying: nothing more is taken, or
  *	held against what should come, until that is told and fails the group
- * @aside: bytes put aside: the rest of the frame that is being taken, then frames
+ * @backlog: bytes put aside: the rest of the frame that is being taken, then frames
  * @spilled: bytes that ever were; read by anyone
  * @piece: COLL_LOAN_PIECE bytes, for what is read of loans; NULL: not yet needed
  * @tx_turn: whether DATA or MSG goes first
@@ -107,7 +107,7 @@ struct coll_tx_mark {
  * @ubufs: sends with pages that the stack has not let go of; conn->ubuf_lock, read by anyone
  * @lent_called: they are wanted back: nobody waits for the stack for ever
  * @lent_since: jiffies when that was; the stream is broken off a moment later
- * @deaf: the peer reads no DATA any more: it has failed, or left
+ * @peer_rx_closed: the peer reads no DATA any more: it has failed, or left
  * @byes_sent: local ranks that have left, as told to the peer
  * @byes_got: ranks of the peer that have left
  * @abort_sent: ABORT has been put into the control stream
@@ -123,9 +123,9 @@ struct coll_channel {
 	struct list_head list;
 	u64 comm;
 	u8 name[COLL_WIRE_NAME];
-	bool guest;
+	bool shared;
 	struct coll_greet greet;
-	bool greeted;
+	bool established;
 	struct delayed_work lost;
 	struct coll_sweep *sweep;
 	struct coll_op *ops[COLL_RUNNING_MAX];
@@ -147,7 +147,7 @@ struct coll_channel {
 	u64 rx_told;
 	bool rx_ack_now;
 	bool rx_lost;
-	struct coll_spill aside;
+	struct coll_backlog backlog;
 	u64 spilled;
 	void *piece;
 
@@ -169,7 +169,7 @@ struct coll_channel {
 	u32 ubufs;
 	bool lent_called;
 	unsigned long lent_since;
-	bool deaf;
+	bool peer_rx_closed;
 
 	/* control */
 	u32 byes_sent;
@@ -189,9 +189,9 @@ static inline bool coll_ch_failed(const struct coll_channel *ch)
 }
 
 /* May DATA be sent, and taken? The peer has proved, on each stream, that it knows the key. */
-static inline bool coll_ch_greeted(const struct coll_channel *ch)
+static inline bool coll_ch_established(const struct coll_channel *ch)
 {
-	return (!ch->guest || READ_ONCE(ch->greeted)) && coll_conn_greeted(ch->conn);
+	return (!ch->shared || READ_ONCE(ch->established)) && coll_conn_established(ch->conn);
 }
 
 /**

@@ -46,7 +46,7 @@ struct coll_user;
 /* Header and the largest control payload. */
 #define COLL_STREAM_BUF		(COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX)
 
-/* What the receive side of a stream is in the middle of. */
+/* State of the receive side of a stream. */
 enum coll_rx_state {
 	COLL_RX_HEADER,		/* collecting a header in rx_buf */
 	COLL_RX_CTRL,		/* collecting a control payload behind it */
@@ -67,7 +67,7 @@ enum coll_rx_state {
  * @saved_error_report: see above
  * @saved_rcvlowat: see above; while we have the socket it is ours, see coll_rx()
  * @greet: the handshake; first on the stream in each direction
- * @greeted: it is over: the peer knows the key. Written by the work, read by anyone.
+ * @established: it is over: the peer knows the key. Written by the work, read by anyone.
  * @closed: no more bytes will come. Likewise.
  * @bad: the peer has sent what nobody may send: it is not read any more. Likewise.
  * @error: errno the socket broke with, positive; 0: it closed in order
@@ -102,7 +102,7 @@ struct coll_stream {
 	void (*saved_error_report)(struct sock *sk);
 	int saved_rcvlowat;
 	struct coll_greet greet;
-	bool greeted;
+	bool established;
 	bool closed;
 	bool bad;
 	int error;
@@ -189,12 +189,12 @@ struct coll_tx_choice {
  * @work: see the top of this file
  * @working: @work runs, and will look at @wanted before it ends. Written under @lock.
  * @watch_lock: @watcher, that it is there while it is woken, and that no other one attends
- *	while who leaves makes the conn quiet. Any context, innermost but for the queue it
+ *	while a caller that leaves sets @rx_idle. Any context, innermost but for the queue it
  *	sleeps in.
  * @watcher: the caller that attends, so that @work need not be queued; or NULL
  * @wanted: COLL_CONN_*: it would have been, and why
- * @quiet: data that comes is for an op that has not been posted: it waits in the socket,
- *	and need wake nobody. Whoever wants data kicks, and that clears it.
+ * @rx_idle: data that comes is for an op that has not been posted: it waits in the socket,
+ *	and need wake nobody. A thread that wants data kicks, which clears it.
  * @again: queues the work when memory may be there again
  * @ubuf_lock: what ubufs write when they come back: @zerocopied, and channels' @ubufs.
  *	Any context; only @watch_lock is taken under it.
@@ -221,7 +221,7 @@ struct coll_conn {
 	spinlock_t watch_lock;
 	struct coll_watcher *watcher;
 	unsigned long wanted;
-	bool quiet;
+	bool rx_idle;
 	struct delayed_work again;
 	spinlock_t ubuf_lock;
 	u64 zerocopied;
@@ -280,14 +280,14 @@ void coll_conn_hello(const struct coll_stream *st, struct coll_hello *h);
 bool coll_conn_complete(const struct coll_conn *conn);
 
 /* And has the peer proved on each that it knows the key? Any context. */
-static inline bool coll_conn_greeted(const struct coll_conn *conn)
+static inline bool coll_conn_established(const struct coll_conn *conn)
 {
 	u32 i;
 
 	for (i = 0; i < COLL_STRIPES; i++) {
 		const struct coll_stream *st = coll_conn_stream(conn, i);
 
-		if (!st || !READ_ONCE(st->greeted))
+		if (!st || !READ_ONCE(st->established))
 			return false;
 	}
 	return true;

@@ -30,7 +30,7 @@ static int coll_greet_check(const struct coll_hello *h, const struct coll_hello 
 	    h->stripe != mine->stripe || h->wire_min > COLL_WIRE_VERSION ||
 	    h->wire_max < COLL_WIRE_VERSION)
 		return -EPROTO;
-	/* Nobody draws ours by chance: it has been sent back to us. */
+	/* A peer does not draw our nonce by chance: it has been sent back to us. */
 	return crypto_memneq(h->nonce, mine->nonce, sizeof(h->nonce)) ? 0 : -EPROTO;
 }
 

@@ -6,13 +6,13 @@
  * other one it sends nothing else of the communicator, and obeys nothing else of it.
  *
  * There is one handshake for each stream, under the key of the communicator that the sockets
- * were handed over for, and one for each communicator that joins later (a guest), on the
+ * were handed over for, and one for each communicator that joins later (a shared channel), on the
  * control stream. wire.rst has the table of states.
  *
  * The MAC is BLAKE2s with a key (RFC 7693), of the kernel's own library. It is computed in
  * process context, with conn->lock held, and never under a spinlock. A HELLO that is
  * accepted leads to one MAC that is sent and one that is verified, and each handshake accepts
- * one HELLO (a guest: the same one twice).
+ * one HELLO (a shared channel: the same one twice).
  */
 #ifndef COLL_XPORT_GREET_H
 #define COLL_XPORT_GREET_H
@@ -21,7 +21,7 @@
 
 #include "../pure/wire.h"
 
-/* What the peer has said. */
+/* How far the handshake is on the peer's side. */
 enum coll_greet_state {
 	COLL_GREET_NONE,	/* nothing yet: HELLO must come */
 	COLL_GREET_HEARD,	/* HELLO, which was right: PROOF must come */

@@ -27,8 +27,8 @@
 #include "wake.h"
 
 /*
- * A channel, which is in no op, is no more. @hard: what it has sent need not arrive. What still
- * comes for it is thrown away. Its reference of the connection stays.
+ * A channel, which is in no op, goes. @hard: bytes that it has sent need not arrive. Bytes that
+ * still come for it are dropped. Its reference of the connection stays.
  */
 static void coll_conn_leave(struct coll_conn *conn, struct coll_channel *ch, bool hard)
 {
@@ -44,7 +44,7 @@ static void coll_conn_leave(struct coll_conn *conn, struct coll_channel *ch, boo
 		if (!st || st->tx_ch != ch)
 			continue;
 		/* The peer would take zeroes for data: see coll_tx_find(). */
-		if (!ch->deaf)
+		if (!ch->peer_rx_closed)
 			coll_tx_break_off(st);
 		WRITE_ONCE(st->tx_ch, NULL);
 	}
@@ -105,7 +105,7 @@ static bool coll_ch_ready(const struct coll_link *link)
 {
 	const struct coll_channel *ch = to_channel(link);
 
-	return coll_ch_greeted(ch);
+	return coll_ch_established(ch);
 }
 
 static u64 coll_ch_posted(const struct coll_link *link)
@@ -135,7 +135,7 @@ static bool coll_ch_stat(const struct coll_link *link, u32 i,
 		for (i = 0; i < COLL_SEND_MODES; i++)
 			s->rate[i] = READ_ONCE(ch->conn->choice.rate[i]);
 	}
-	if (ch->guest && !READ_ONCE(ch->greeted) && s->state == COLL_NL_LINK_STATE_UP)
+	if (ch->shared && !READ_ONCE(ch->established) && s->state == COLL_NL_LINK_STATE_UP)
 		s->state = COLL_NL_LINK_STATE_GREETING;
 	return true;
 }
@@ -152,9 +152,9 @@ static bool coll_ch_settled(const struct coll_channel *ch)
 			return true;
 	}
 	/* It has said what it should not: it is not believed any more. */
-	if (ch->guest && READ_ONCE(ch->greet.state) == COLL_GREET_REFUSED)
+	if (ch->shared && READ_ONCE(ch->greet.state) == COLL_GREET_REFUSED)
 		return !READ_ONCE(ch->greet.hello_due);
-	return coll_ch_greeted(ch);
+	return coll_ch_established(ch);
 }
 
 /* Is there no frame of ours which only the peer's ABORT allows to end? */
@@ -162,7 +162,7 @@ static bool coll_ch_is_through(const struct coll_channel *ch)
 {
 	const struct coll_stream *data = coll_conn_stream(ch->conn, COLL_STRIPE_DATA);
 
-	return !data || READ_ONCE(data->tx_ch) != ch || READ_ONCE(ch->deaf) ||
+	return !data || READ_ONCE(data->tx_ch) != ch || READ_ONCE(ch->peer_rx_closed) ||
 	       READ_ONCE(data->closed);
 }
 
@@ -171,7 +171,7 @@ static bool coll_ch_may_close(const struct coll_channel *ch)
 {
 	const struct coll_stream *data = coll_conn_stream(ch->conn, COLL_STRIPE_DATA);
 
-	return !data || READ_ONCE(ch->deaf) || READ_ONCE(data->closed) ||
+	return !data || READ_ONCE(ch->peer_rx_closed) || READ_ONCE(data->closed) ||
 	       READ_ONCE(ch->conn->users) != 1 ||
 	       skb_queue_empty_lockless(&data->sock->sk->sk_receive_queue);
 }
@@ -182,7 +182,7 @@ static void coll_ch_flush(struct coll_link *link)
 }
 
 /*
- * What members have said last gets one try to leave, in coll_ch_flush(). All links of a
+ * The last frames of members get one try to leave, in coll_ch_flush(). All links of a
  * group wait together, from the same moment on.
  */
 static bool coll_ch_lingers(const struct coll_link *link, bool hard)
@@ -213,7 +213,7 @@ static bool coll_ch_lingers(const struct coll_link *link, bool hard)
 static void coll_ch_free(struct coll_channel *ch)
 {
 	coll_desk_close(ch);
-	coll_spill_free(&ch->aside);
+	coll_backlog_free(&ch->backlog);
 	coll_sweep_free(ch->sweep);
 	kfree(ch->piece);
 	kfree(ch);
@@ -225,7 +225,7 @@ static void coll_ch_close(struct coll_link *link, bool hard)
 	struct coll_conn *conn = ch->conn;
 
 	/* The HELLO of a peer that has joined late is answered, and what follows is said. */
-	if (ch->guest)
+	if (ch->shared)
 		coll_conn_flush(conn);
 	coll_conn_leave(conn, ch, hard);
 	cancel_delayed_work_sync(&ch->lost);
@@ -268,7 +268,7 @@ static struct coll_channel *coll_ch_alloc(struct coll_group *g, u32 peer, u32 nr
 	ch->link.nr = nr;
 	coll_greet_name(g->key, ch->name);
 	ch->comm = coll_wire_comm(ch->name);
-	coll_spill_init(&ch->aside, g->user, g->memcg);
+	coll_backlog_init(&ch->backlog, g->user, g->memcg);
 	INIT_DELAYED_WORK(&ch->lost, coll_ch_lost);
 	if (coll_desk_open(ch)) {
 		coll_sweep_free(ch->sweep);
@@ -323,7 +323,7 @@ int coll_ch_add(struct coll_group *g, u32 peer, u32 stripe, struct socket *sock)
 
 	if (IS_ERR(ch))
 		return PTR_ERR(ch);
-	return ch->guest ? -EEXIST : coll_conn_add(ch->conn, stripe % COLL_STRIPES, sock);
+	return ch->shared ? -EEXIST : coll_conn_add(ch->conn, stripe % COLL_STRIPES, sock);
 }
 
 /* May the channel join? Under conn->lock. */
@@ -355,7 +355,7 @@ int coll_ch_share(struct coll_group *g, u32 peer, u32 nr, struct coll_link *via)
 
 	if (!ch)
 		return -ENOMEM;
-	ch->guest = true;
+	ch->shared = true;
 	coll_greet_init(&ch->greet);
 	ch->conn = conn;
 	mutex_lock(&conn->lock);

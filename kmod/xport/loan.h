@@ -26,7 +26,7 @@
 struct coll_channel;
 struct coll_vec;
 
-/* What is copied at a time: it lies in the first cache when it is reduced. */
+/* Bytes copied at a time: they are in the first-level cache when they are reduced. */
 #define COLL_LOAN_PIECE		SZ_16K
 
 /**
@@ -86,7 +86,7 @@ struct coll_desk *coll_desk_kin(struct coll_channel *ch);
 bool coll_loan_add(struct coll_channel *ch, const struct coll_frame *f,
 		   const struct coll_vec *vec, u64 at);
 
-/* Take all loans back. Under conn->lock. Nobody reads them when it returns. */
+/* Take all loans back. Under conn->lock. No reader is left when it returns. */
 void coll_loan_recall(struct coll_channel *ch);
 
 /* Has the other end still something to read? Under conn->lock. */

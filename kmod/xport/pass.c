@@ -38,7 +38,7 @@ static void coll_ch_begin(struct coll_channel *ch)
 	ch->rx_at = 0;
 	ch->tx_at = 0;
 	/* While the peer is there for sure: see coll_ch_may_read(). */
-	if (!ch->kin_sought && coll_ch_greeted(ch))
+	if (!ch->kin_sought && coll_ch_established(ch))
 		coll_desk_kin(ch);
 	ch->busy |= ch->nr_ops || coll_ch_talks(ch);
 }
@@ -53,7 +53,7 @@ static void coll_ch_check_post(struct coll_channel *ch, const struct coll_op *op
 /* The data stream has ended, and the op needs more than has come by it. */
 static bool coll_ch_starves(const struct coll_channel *ch, const struct coll_op *op)
 {
-	bool have = ch->aside.len || (ch->rx_state == COLL_CH_MATCH && !ch->rx_left) ||
+	bool have = ch->backlog.len || (ch->rx_state == COLL_CH_MATCH && !ch->rx_left) ||
 		    coll_ch_on_loan(ch);
 	struct coll_exec *x = op->exec;
 
@@ -109,7 +109,7 @@ static bool coll_conn_data(struct coll_conn *conn, struct coll_stream *data)
 	list_for_each_entry(ch, &conn->channels, list)
 		more |= coll_ch_drain(ch);
 	more |= coll_rx(data);
-	/* What was received may be what is to be sent. */
+	/* Bytes received just now may be due to be sent. */
 	more |= coll_tx_data(data);
 	list_for_each_entry(ch, &conn->channels, list)
 		coll_ch_end(ch, data->closed && !more);
@@ -117,8 +117,7 @@ static bool coll_conn_data(struct coll_conn *conn, struct coll_stream *data)
 }
 
 /*
- * Who pays for a pass: groups with an op on it, in equal parts; all of them if there
- * was none.
+ * Groups with an op on it pay for a pass in equal parts. If there is none, all groups pay.
  */
 static void coll_conn_account(struct coll_conn *conn, u64 begin)
 {

@@ -126,13 +126,13 @@ static bool coll_rx_legal(const struct coll_stream *st)
 {
 	const struct coll_frame *f = &st->rx_frame;
 
-	if (!st->greeted)
+	if (!st->established)
 		return coll_rx_greets(st);
 	/*
 	 * From somebody who is not in this kernel. The last PROOF may come later than this, by
 	 * the other stream: then coll_ch_read_loan() sees to it.
 	 */
-	if (f->flags & COLL_FRAME_LOAN && st->rx_ch && coll_ch_greeted(st->rx_ch) &&
+	if (f->flags & COLL_FRAME_LOAN && st->rx_ch && coll_ch_established(st->rx_ch) &&
 	    !coll_ch_may_read(st->rx_ch))
 		return false;
 	if ((f->type == COLL_FRAME_DATA || f->type == COLL_FRAME_MSG) !=
@@ -167,7 +167,7 @@ static void coll_rx_header(struct coll_rx *rx)
 	}
 	st->rx_left = coll_wire_follows(f);
 	st->rx_fresh = false;
-	if (st->stripe == COLL_STRIPE_CTRL || !st->greeted) {
+	if (st->stripe == COLL_STRIPE_CTRL || !st->established) {
 		st->rx_state = COLL_RX_CTRL;
 	} else if (f->type == COLL_FRAME_MSG && st->rx_ch) {
 		st->rx_state = coll_ch_expects(st->rx_ch, f) ? COLL_RX_MSG : COLL_RX_DROP;
@@ -250,14 +250,14 @@ static u32 coll_rx_payload(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32
 }
 
 /* Into the memory of the channel: others want what comes behind. */
-static u32 coll_rx_aside(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 len)
+static u32 coll_rx_backlog(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 len)
 {
 	struct coll_stream *st = rx->st;
 	struct coll_channel *ch = st->rx_ch;
 	u32 room, least = st->rx_fresh ? COLL_WIRE_HDR : 1;
 	void *to;
 
-	to = coll_spill_room(&ch->aside, least, &room);
+	to = coll_backlog_room(&ch->backlog, least, &room);
 	if (!to) {
 		coll_conn_retry(st->conn);
 		rx->stop = true;
@@ -265,7 +265,7 @@ static u32 coll_rx_aside(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 l
 	}
 	if (st->rx_fresh) {
 		memcpy(to, st->rx_buf, COLL_WIRE_HDR);
-		coll_spill_added(&ch->aside, COLL_WIRE_HDR);
+		coll_backlog_added(&ch->backlog, COLL_WIRE_HDR);
 		st->rx_fresh = false;
 		if (!st->rx_left)
 			coll_rx_next_frame(st);
@@ -276,7 +276,7 @@ static u32 coll_rx_aside(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 l
 		coll_rx_garbage(rx);
 		return 0;
 	}
-	coll_spill_added(&ch->aside, len);
+	coll_backlog_added(&ch->backlog, len);
 	WRITE_ONCE(ch->spilled, ch->spilled + len);
 	coll_rx_advance(rx, len);
 	return len;
@@ -298,7 +298,7 @@ static u32 coll_rx_data(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 le
 	if (st->rx_state != COLL_RX_DATA)
 		return 0;
 	len = min3(len, st->rx_left, rx->budget);
-	if (!st->rx_fresh && !ch->aside.len) {
+	if (!st->rx_fresh && !ch->backlog.len) {
 		n = coll_rx_payload(rx, skb, off, len);
 		if (n || rx->stop || coll_rx_orphan(st))
 			return n;
@@ -313,7 +313,7 @@ static u32 coll_rx_data(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 le
 		rx->stop = true;
 		return 0;
 	}
-	return coll_rx_aside(rx, skb, off, len);
+	return coll_rx_backlog(rx, skb, off, len);
 }
 
 /* Bytes of a message never wait: a receive is there, or the group has failed. */
@@ -421,7 +421,7 @@ static int coll_rx_actor(read_descriptor_t *desc, struct sk_buff *skb,
 			rx->again = true;
 			rx->stop = true;
 		}
-		/* Who attends is being killed: the worker goes on. */
+		/* The caller that attends is being killed: the worker goes on. */
 		if (!rx->budget || fatal_signal_pending(current))
 			rx->stop = true;
 	}
@@ -454,7 +454,7 @@ static bool coll_rx_ended(const struct coll_stream *st)
 	       skb_queue_empty(&sk->sk_receive_queue);
 }
 
-/* Nothing has come, and nothing that came before waits: what comes later says so. */
+/* Nothing has come, and nothing waits. The callback tells when more comes. */
 static bool coll_rx_idle(const struct coll_stream *st)
 {
 	const struct sock *sk = st->sock->sk;
@@ -486,7 +486,7 @@ static void coll_rx_lowat(const struct coll_stream *st, bool stopped)
  */
 static void coll_rx_hang_up(struct coll_stream *st)
 {
-	if (st->bad && !st->greeted && !(READ_ONCE(st->sock->sk->sk_shutdown) & SEND_SHUTDOWN))
+	if (st->bad && !st->established && !(READ_ONCE(st->sock->sk->sk_shutdown) & SEND_SHUTDOWN))
 		kernel_sock_shutdown(st->sock, SHUT_WR);
 }
 

@@ -29,19 +29,22 @@ static int coll_rx_greet(struct coll_stream *st)
 	ret = coll_greet_proof(&st->greet, payload, &mine, conn->key, conn->epoch);
 	if (ret)
 		return ret;
-	WRITE_ONCE(st->greeted, true);
+	WRITE_ONCE(st->established, true);
 	WRITE_ONCE(st->stat.state, COLL_NL_LINK_STATE_UP);
 	return 0;
 }
 
-/* A guest may hear HELLO twice: ours may have come before the peer's was there. */
+/*
+ * A shared channel may receive HELLO twice: both sides may send first, and ours may have come
+ * before the peer's channel was there.
+ */
 static int coll_rx_hello(struct coll_channel *ch, const u8 *payload)
 {
 	bool first = ch->greet.state == COLL_GREET_NONE;
 	struct coll_hello mine;
 	int ret;
 
-	if (!ch->guest)
+	if (!ch->shared)
 		return -EPROTO;
 	coll_ch_hello(ch, &mine);
 	ret = coll_greet_hello(&ch->greet, payload, &mine, 2);
@@ -57,19 +60,19 @@ static int coll_rx_proof(struct coll_channel *ch, const u8 *payload)
 	struct coll_hello mine;
 	int ret;
 
-	if (!ch->guest)
+	if (!ch->shared)
 		return -EPROTO;
 	coll_ch_hello(ch, &mine);
 	ret = coll_greet_proof(&ch->greet, payload, &mine, g->key, g->epoch);
 	if (!ret)
-		WRITE_ONCE(ch->greeted, true);
+		WRITE_ONCE(ch->established, true);
 	return ret;
 }
 
 /* It reads nothing more: what we could not end before is to end now. */
-static void coll_rx_deaf(struct coll_channel *ch)
+static void coll_rx_peer_closed(struct coll_channel *ch)
 {
-	WRITE_ONCE(ch->deaf, true);
+	WRITE_ONCE(ch->peer_rx_closed, true);
 }
 
 static int coll_rx_bye(struct coll_channel *ch, const u8 *payload)
@@ -82,7 +85,7 @@ static int coll_rx_bye(struct coll_channel *ch, const u8 *payload)
 		return -EPROTO;
 	WRITE_ONCE(ch->byes_got, ch->byes_got + 1);
 	if (ch->byes_got >= coll_ch_peer_ranks(ch))
-		coll_rx_deaf(ch);
+		coll_rx_peer_closed(ch);
 	/* The first link has what else it has said before. */
 	if (!ch->link.nr)
 		coll_group_remote_bye(ch->link.group, b.rank, b.seq);
@@ -97,7 +100,7 @@ static int coll_rx_abort(struct coll_channel *ch, const u8 *payload)
 	if (coll_wire_get_abort(payload, &c) || !c.error || c.error > 4095)
 		return -EPROTO;
 	/* Whatever the kind: only who has failed says so. */
-	coll_rx_deaf(ch);
+	coll_rx_peer_closed(ch);
 	if (c.kind == COLL_CAUSE_CLOSE && !coll_msgs_without(g, ch->link.peer))
 		coll_group_doom(g, &c);
 	else
@@ -126,7 +129,7 @@ static int coll_rx_ack(struct coll_channel *ch, const struct coll_frame *f)
 	return 0;
 }
 
-/* Of a channel that is here. Before the handshake is over it hears nothing else. */
+/* The channel is here. Until the handshake is over it takes nothing else. */
 static int coll_rx_obey(struct coll_channel *ch, const struct coll_frame *f,
 			const u8 *payload)
 {
@@ -134,7 +137,7 @@ static int coll_rx_obey(struct coll_channel *ch, const struct coll_frame *f,
 		return coll_rx_hello(ch, payload);
 	if (f->type == COLL_FRAME_PROOF)
 		return coll_rx_proof(ch, payload);
-	if (ch->guest && !ch->greeted)
+	if (ch->shared && !ch->established)
 		return -EPROTO;
 	switch (f->type) {
 	case COLL_FRAME_BYE:
@@ -161,7 +164,7 @@ int coll_rx_ctrl(struct coll_stream *st)
 {
 	const struct coll_frame *f = &st->rx_frame;
 
-	if (!st->greeted)
+	if (!st->established)
 		return coll_rx_greet(st);
 	/* Not here yet, or not any more: see coll_rx_legal(). */
 	if (st->rx_ch && coll_rx_obey(st->rx_ch, f, st->rx_buf + COLL_WIRE_HDR))

@@ -19,7 +19,7 @@
 
 bool coll_ch_pending(const struct coll_channel *ch)
 {
-	return ch->rx_state != COLL_CH_IDLE || ch->aside.len;
+	return ch->rx_state != COLL_CH_IDLE || ch->backlog.len;
 }
 
 void coll_ch_take_header(struct coll_channel *ch, const struct coll_frame *f)
@@ -45,7 +45,7 @@ static void coll_ch_took(struct coll_channel *ch, u32 n)
 /* May running ops be given anything? */
 static bool coll_ch_runs(const struct coll_channel *ch)
 {
-	return ch->nr_ops && coll_ch_greeted(ch) && !coll_ch_failed(ch) && !ch->rx_lost;
+	return ch->nr_ops && coll_ch_established(ch) && !coll_ch_failed(ch) && !ch->rx_lost;
 }
 
 bool coll_ch_is_ending(const struct coll_channel *ch)
@@ -63,7 +63,7 @@ static void coll_ch_mismatch(struct coll_channel *ch, u64 seq)
 	coll_ch_fail(ch, COLL_CAUSE_MISMATCH, EBADE, seq, 0);
 }
 
-/* Nobody expects it, of an op that runs, has ended, or is none. */
+/* A frame that no step expects. Its op may run, may have ended, or may not exist. */
 static void coll_ch_unasked(struct coll_channel *ch)
 {
 	const struct coll_frame *f = &ch->rx_frame;
@@ -89,7 +89,7 @@ static bool coll_ch_match(struct coll_channel *ch)
 	u64 room;
 
 	if (!op) {
-		/* Of a later op than those that run it may be. */
+		/* It may belong to an op later than those that run. */
 		if (ch->rx_at == ch->nr_ops && f->seq <= ch->ops[ch->nr_ops - 1]->seq)
 			coll_ch_unasked(ch);
 		return false;
@@ -202,7 +202,7 @@ int coll_ch_take_skb(struct coll_channel *ch, struct sk_buff *skb, u32 off, u32 
 	int ret;
 
 	ret = coll_rx_walk(&w, skb);
-	/* What else may go wrong has been reported by the executor. */
+	/* The executor has reported all other errors. */
 	if (ret == -EPROTO)
 		return ret;
 	if (ret)
@@ -214,7 +214,7 @@ int coll_ch_take_skb(struct coll_channel *ch, struct sk_buff *skb, u32 off, u32 
 bool coll_ch_may_read(struct coll_channel *ch)
 {
 	/* Also after the peer has gone: what it has sent before is no fault. */
-	return coll_ch_greeted(ch) && (coll_desk_kin(ch) || ch->kin);
+	return coll_ch_established(ch) && (coll_desk_kin(ch) || ch->kin);
 }
 
 bool coll_ch_on_loan(const struct coll_channel *ch)
@@ -262,15 +262,15 @@ u32 coll_ch_read_loan(struct coll_channel *ch, u32 most)
 }
 
 /* The next frame of those put aside. Its header has been checked. */
-static void coll_ch_header_aside(struct coll_channel *ch)
+static void coll_ch_header_backlog(struct coll_channel *ch)
 {
 	struct coll_frame f;
 	const u8 *head;
 	u32 len;
 
-	head = coll_spill_head(&ch->aside, &len);
+	head = coll_backlog_head(&ch->backlog, &len);
 	coll_wire_get_header(head, &f);
-	coll_spill_took(&ch->aside, COLL_WIRE_HDR);
+	coll_backlog_took(&ch->backlog, COLL_WIRE_HDR);
 	coll_ch_take_header(ch, &f);
 }
 
@@ -281,19 +281,19 @@ bool coll_ch_drain(struct coll_channel *ch)
 	u32 len;
 
 	if (coll_ch_failed(ch)) {
-		coll_spill_free(&ch->aside);
+		coll_backlog_free(&ch->backlog);
 		return false;
 	}
 	while (budget && coll_ch_pending(ch)) {
 		if (ch->rx_state == COLL_CH_IDLE)
-			coll_ch_header_aside(ch);
+			coll_ch_header_backlog(ch);
 		if (coll_ch_on_loan(ch)) {
 			budget -= coll_ch_read_loan(ch, budget);
 			if (coll_ch_on_loan(ch))
 				return !budget;
 			continue;
 		}
-		data = coll_spill_head(&ch->aside, &len);
+		data = coll_backlog_head(&ch->backlog, &len);
 		len = min(len, budget);
 		len = min_t(u64, len, coll_ch_room(ch));
 		if (ch->rx_state == COLL_CH_IDLE)
@@ -304,7 +304,7 @@ bool coll_ch_drain(struct coll_channel *ch)
 			ch->rx_lost = true;
 			return false;
 		}
-		coll_spill_took(&ch->aside, len);
+		coll_backlog_took(&ch->backlog, len);
 		coll_ch_took(ch, len);
 		budget -= len;
 	}

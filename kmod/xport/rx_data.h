@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* DATA goes to the step that expects it. All under conn->lock, between coll_ch_begin() and coll_ch_end(). */
+/*
+ * DATA goes to the step that expects it. All under conn->lock, during a pass over data.
+ */
 #ifndef COLL_XPORT_RX_DATA_H
 #define COLL_XPORT_RX_DATA_H
 

@@ -58,7 +58,7 @@ bool coll_ch_expects(struct coll_channel *ch, const struct coll_frame *f)
 
 	if (coll_ch_failed(ch) || ch->rx_lost)
 		return false;
-	msg = coll_ch_greeted(ch) && !ch->link.nr ?
+	msg = coll_ch_established(ch) && !ch->link.nr ?
 		coll_msg_receiving(ch->link.group, ch->link.peer) : NULL;
 	ok = msg && f->seq == coll_msg_id(msg) && f->offset == coll_msg_done(msg) &&
 	     f->length <= coll_msg_bytes(msg) - coll_msg_done(msg);

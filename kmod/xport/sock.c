@@ -92,7 +92,7 @@ static void coll_sk_write_space(struct sock *sk)
 }
 
 /*
- * Nobody may slip a protocol of his own (TLS, a sockmap) between us and the
+ * No other user may put a protocol (TLS, a sockmap) between us and the
  * socket, save our callbacks, and call them when we are gone: a socket has one
  * upper layer protocol at most, and this is it. It is never registered, so it
  * cannot be asked for by name. And as it cannot be cloned, a claimed socket
@@ -144,7 +144,7 @@ int coll_stream_claim(struct coll_stream *st)
 	st->saved_write_space = sk->sk_write_space;
 	st->saved_state_change = sk->sk_state_change;
 	st->saved_error_report = sk->sk_error_report;
-	/* What the user has set would keep from us what is less. */
+	/* With the user's value we would not hear of fewer bytes. */
 	st->saved_rcvlowat = sk->sk_rcvlowat;
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
 	sk->sk_user_data = st;

@@ -34,7 +34,7 @@ void coll_tx_mark(const struct coll_stream *st, struct coll_channel *ch)
 	};
 }
 
-/* So many bytes of the stream must have been sent for the ACK to be true. */
+/* Bytes of the stream that must have been sent for the ACK to be true. */
 static u64 coll_tx_must_have_left(const struct coll_channel *ch)
 {
 	u32 nr = min_t(u32, ch->tx_nr_marks, COLL_TX_MARKS), i;

@@ -25,9 +25,9 @@
 #define COLL_CHOICE_TRIALS	3
 #define COLL_CHOICE_LOST	2
 #define COLL_CHOICE_SURE	6
-/* So many large ops later it is done again. */
+/* Trials begin again after this number of large ops. */
 #define COLL_CHOICE_AGAIN	1000
-/* Of an op the first so many bytes are timed, if there are so many at least. */
+/* The first bytes of an op are timed, if it has this number of them. */
 #define COLL_CHOICE_BYTES	SZ_1M
 #define COLL_CHOICE_LEAST	SZ_256K
 
@@ -113,7 +113,7 @@ static void coll_choice_begin(struct coll_conn *conn, struct coll_channel *ch)
 	if (ch->tx_large == ch->tx_op->seq)
 		return;
 	ch->tx_large = ch->tx_op->seq;
-	/* Ended before its time was to be taken. Who waits for the ACK goes on waiting. */
+	/* It ended before its time was to be taken. The peer's ACK is still awaited. */
 	if (c->ch == ch && !c->until)
 		c->ch = NULL;
 	if (c->ch)

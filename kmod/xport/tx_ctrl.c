@@ -13,7 +13,7 @@
 #include "tx_ctrl.h"
 #include "wake.h"
 
-/* So much has to be consumed before the peer hears of it by itself. */
+/* Bytes that have been consumed before an ACK is sent unasked. */
 #define COLL_ACK_BYTES	(COLL_WIRE_WINDOW / 4)
 
 void coll_tx_frame(struct coll_stream *st, const struct coll_frame *f)
@@ -58,7 +58,7 @@ bool coll_tx_greet(struct coll_stream *st)
 	return coll_tx_put_greet(st, &st->greet, &mine, st->conn->key, st->conn->epoch);
 }
 
-static bool coll_tx_guest_greet(struct coll_stream *st, struct coll_channel *ch)
+static bool coll_tx_shared_greet(struct coll_stream *st, struct coll_channel *ch)
 {
 	const struct coll_group *g = ch->link.group;
 	struct coll_hello mine;
@@ -138,7 +138,7 @@ static bool coll_tx_msg(struct coll_stream *st, struct coll_channel *ch)
 	struct coll_msg_frame m;
 	struct coll_frame f = { };
 
-	if (ch->link.nr || !coll_ch_greeted(ch) ||
+	if (ch->link.nr || !coll_ch_established(ch) ||
 	    !coll_msg_next_frame(ch->link.group, ch->link.peer, &m))
 		return false;
 	f.seq = m.id;
@@ -191,9 +191,9 @@ static bool coll_tx_due(struct coll_stream *st, struct coll_channel *ch)
 {
 	struct coll_group *g = ch->link.group;
 
-	if (ch->guest && coll_tx_guest_greet(st, ch))
+	if (ch->shared && coll_tx_shared_greet(st, ch))
 		return true;
-	if (ch->guest && !ch->greeted)
+	if (ch->shared && !ch->established)
 		return false;	/* to nobody who has not proved that he knows the key */
 	if (READ_ONCE(g->error) && !ch->abort_sent)
 		coll_tx_abort(st, ch);
@@ -218,7 +218,7 @@ static bool coll_tx_next_ctrl(struct coll_stream *st)
 
 	if (coll_tx_greet(st))
 		return true;
-	if (!st->greeted)
+	if (!st->established)
 		return false;
 	list_for_each_entry(ch, &st->conn->channels, list)
 		if (coll_tx_due(st, ch))
@@ -256,7 +256,7 @@ int coll_tx_result(struct coll_stream *st, int ret, enum coll_nl_send_mode mode)
 			coll_conn_retry(st->conn);
 		return 0;
 	}
-	/* Whoever meets a socket's error first takes it away. */
+	/* The first call that returns a socket's error clears it. */
 	if (ret < 0 && ret != -EPIPE)
 		st->error = -ret;
 	return ret;

@@ -30,7 +30,7 @@ int coll_tx_send(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
 /* Count and classify what a socket has returned. Return: as coll_tx_send(). */
 int coll_tx_result(struct coll_stream *st, int ret, enum coll_nl_send_mode mode);
 
-/* What is left of the buffer, as a piece. */
+/* The rest of the buffer, as a piece. */
 void coll_tx_head_bvec(struct coll_stream *st, struct bio_vec *bv);
 
 /* Send HELLO, PROOF, ABORT, RTS, CTS, BYE, POST and ACK of all channels as they are due. */

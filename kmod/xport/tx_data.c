@@ -106,8 +106,8 @@ static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 	u32 avail, bytes, window;
 	bool last;
 
-	/* Who has left has all he needs. */
-	if (!op || ch->deaf)
+	/* A peer that has left needs no more data. */
+	if (!op || ch->peer_rx_closed)
 		return false;
 	step = coll_exec_send_step(op->exec, &ch->link, &avail);
 	if (!step)
@@ -140,7 +140,7 @@ static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 	return true;
 }
 
-/* What the socket has been given and the peer's has not acknowledged. */
+/* Bytes that the socket has been given and the peer's TCP has not acknowledged. */
 static u32 coll_tx_unacked(const struct coll_stream *st)
 {
 	const struct tcp_sock *tp = tcp_sk(st->sock->sk);
@@ -190,7 +190,7 @@ static bool coll_tx_begin_msg(struct coll_stream *st, struct coll_channel *ch)
 static bool coll_tx_begin(struct coll_stream *st, struct coll_channel *ch)
 {
 	/* No byte of the user for a peer that has not proved that it knows the key. */
-	if (!coll_ch_greeted(ch))
+	if (!coll_ch_established(ch))
 		return false;
 	ch->tx_turn = !ch->tx_turn;
 	if (ch->tx_turn)
@@ -276,7 +276,7 @@ static bool coll_tx_find(struct coll_stream *st, struct coll_tx_source *src)
 		src->at = src->step->src.at + src->step->done;
 		return true;
 	}
-	if (ch && !READ_ONCE(ch->deaf))
+	if (ch && !READ_ONCE(ch->peer_rx_closed))
 		return false;
 	WRITE_ONCE(st->tx_ch, NULL);
 	st->tx_waits = false;
@@ -343,7 +343,7 @@ static void coll_tx_lent(struct coll_stream *st, struct coll_tx_source *src)
 	st->tx_loan = 0;
 }
 
-/* So many bytes of header and payload are out. */
+/* @n bytes of header and payload are out. */
 static void coll_tx_sent(struct coll_stream *st, struct coll_tx_source *src, u32 bytes)
 {
 	u32 head_len = st->tx_len - st->tx_off;

@@ -127,7 +127,7 @@ static bool coll_tx_recall(struct coll_channel *ch)
 	const struct coll_stream *ctrl = conn->streams[COLL_STRIPE_CTRL];
 	struct coll_stream *data = conn->streams[COLL_STRIPE_DATA];
 
-	if (!coll_ch_failed(ch) && !ch->deaf && !data->closed && !ctrl->closed)
+	if (!coll_ch_failed(ch) && !ch->peer_rx_closed && !data->closed && !ctrl->closed)
 		return false;
 	coll_loan_recall(ch);
 	if (!READ_ONCE(ch->ubufs))

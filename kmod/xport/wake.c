@@ -82,7 +82,7 @@ static bool coll_conn_may_wait(const struct coll_conn *conn, const struct coll_w
 	return !at || w->alone || atomic_read(&coll_conns_at_work) >= num_online_cpus();
 }
 
-/* What is wanted has been said. Return: the watcher is going to see it. */
+/* ->wanted has been set. Return: the watcher is going to see it. */
 static bool coll_conn_wake_watcher(struct coll_conn *conn, bool urgent)
 {
 	const struct coll_watcher *w;
@@ -110,12 +110,12 @@ static bool coll_conn_tell(struct coll_conn *conn, int why, bool urgent)
 }
 
 /*
- * Nobody attends to it any more, as others see by now: what has been wanted meanwhile is
- * for a worker. But what has come for an op not posted yet wakes nobody.
+ * No caller attends any more, and others see that by now. A worker does what has been wanted
+ * meanwhile. Data for an op that has not been posted wakes nobody.
  */
 static void coll_conn_hand_over(struct coll_conn *conn)
 {
-	if (test_and_clear_bit(COLL_CONN_DATA, &conn->wanted) && !READ_ONCE(conn->quiet))
+	if (test_and_clear_bit(COLL_CONN_DATA, &conn->wanted) && !READ_ONCE(conn->rx_idle))
 		coll_conn_queue_pass(conn);
 	if (test_and_clear_bit(COLL_CONN_KICKED, &conn->wanted))
 		coll_conn_queue_pass(conn);
@@ -126,8 +126,8 @@ static void coll_conn_hand_over(struct coll_conn *conn)
 void coll_conn_kick(struct coll_conn *conn)
 {
 	/* Before a pass looks at the socket: see coll_conn_data_ready(). */
-	if (READ_ONCE(conn->quiet))
-		WRITE_ONCE(conn->quiet, false);
+	if (READ_ONCE(conn->rx_idle))
+		WRITE_ONCE(conn->rx_idle, false);
 	if (!coll_conn_tell(conn, COLL_CONN_KICKED, false))
 		coll_conn_queue(conn);
 }
@@ -136,15 +136,15 @@ void coll_conn_stir(struct coll_conn *conn)
 {
 	/* pairs with coll_conn_settle(): one of us sees the other */
 	smp_mb();
-	if (READ_ONCE(conn->quiet))
+	if (READ_ONCE(conn->rx_idle))
 		coll_conn_kick(conn);
 }
 
 void coll_conn_data_ready(struct coll_conn *conn)
 {
-	/* The bytes are in the queue: who clears @quiet after this looks sees them. */
+	/* The bytes are in the queue: who clears @rx_idle after this looks sees them. */
 	smp_mb();
-	if (!READ_ONCE(conn->quiet) && !coll_conn_tell(conn, COLL_CONN_DATA, false))
+	if (!READ_ONCE(conn->rx_idle) && !coll_conn_tell(conn, COLL_CONN_DATA, false))
 		coll_conn_queue(conn);
 }
 
@@ -158,9 +158,9 @@ void coll_conn_ctrl_ready(struct coll_conn *conn)
  * Does nobody want data? On a shared conn frames of one may stand before those of another,
  * so there they are looked at as they come. Under conn->lock, or a racy look.
  */
-static bool coll_conn_is_quiet(const struct coll_conn *conn, const struct coll_channel *ch)
+static bool coll_conn_is_rx_idle(const struct coll_conn *conn, const struct coll_channel *ch)
 {
-	if (READ_ONCE(conn->users) != 1 || READ_ONCE(conn->shared) || !coll_conn_greeted(conn))
+	if (READ_ONCE(conn->users) != 1 || READ_ONCE(conn->shared) || !coll_conn_established(conn))
 		return false;
 	return !READ_ONCE(ch->link.group->nr_running) &&
 	       (ch->link.nr || !coll_msg_any(ch->link.group)) &&
@@ -169,12 +169,15 @@ static bool coll_conn_is_quiet(const struct coll_conn *conn, const struct coll_c
 
 void coll_conn_settle(struct coll_conn *conn, const struct coll_channel *ch)
 {
-	if (!coll_conn_is_quiet(conn, ch))
+	if (!coll_conn_is_rx_idle(conn, ch))
 		return;
-	/* Who wants data from here on sees it, and whom we see now may have missed some. */
-	smp_store_mb(conn->quiet, true);
-	if (!coll_conn_is_quiet(conn, ch)) {
-		WRITE_ONCE(conn->quiet, false);
+	/*
+	 * A thread that wants data after this sees ->rx_idle. One that wanted it before is seen here,
+	 * and may have missed some.
+	 */
+	smp_store_mb(conn->rx_idle, true);
+	if (!coll_conn_is_rx_idle(conn, ch)) {
+		WRITE_ONCE(conn->rx_idle, false);
 		set_bit(COLL_CONN_KICKED, &conn->wanted);
 	}
 }
@@ -191,7 +194,7 @@ void coll_conn_poll(struct coll_conn *conn)
 	/* A full barrier: what is wanted from here on is for the next pass. */
 	xchg(&conn->wanted, 0);
 	/* pairs with coll_conn_data_ready(), coll_conn_settle() */
-	smp_store_mb(conn->quiet, false);
+	smp_store_mb(conn->rx_idle, false);
 }
 
 void coll_conn_note_more(struct coll_conn *conn)
@@ -241,7 +244,7 @@ void coll_conn_unwatch(struct coll_channel *ch, struct coll_watcher *w)
 			coll_conn_settle(conn, ch);
 	}
 	spin_unlock_irq(&conn->watch_lock);
-	/* Who found us in time has said before what he wants; all others see we are gone. */
+	/* A thread that saw this watcher has set ->wanted before; all others see that it has left. */
 	if (mine && !coll_conn_attended(conn))
 		coll_conn_hand_over(conn);
 }

@@ -13,8 +13,8 @@
  *                                            woken if it sleeps
  *   watched: the caller is at another        note, or queue if a   queue    queue
  *     connection                             CPU is free
- *   quiet: idle or watched, and ->quiet      as above nothing  as above as above
- *                                            ->quiet ends
+ *   rx idle: as above, and ->rx_idle         as above nothing  as above as above
+ *                                            ->rx_idle ends
  *
  *   queue: the work is queued; note: a bit in ->wanted says why.
  *
@@ -24,8 +24,8 @@
  *   The other side sets the bit first and looks at ->working and ->watcher after that.
  *   Between the two there is a full barrier on both sides.
  * - ->working and the sockets are only touched under conn->lock.
- * - ->quiet is set only if nobody wants data. Who wants data clears it by a kick before it
- *   counts on data.
+ * - ->rx_idle is set only if nobody wants data. A thread that wants data clears it by a kick
+ *   before it counts on data.
  * - A connection with more than one channel, or with messages, is looked at by workers only.
  */
 #ifndef COLL_XPORT_WAKE_H
@@ -79,7 +79,7 @@ void coll_conn_note_more(struct coll_conn *conn);
  * @conn: connection
  * @more: there is more to do
  *
- * What has been wanted meanwhile goes to the caller that attends, or the work is queued again.
+ * Events that have come meanwhile go to the caller that attends, or the work is queued again.
  */
 void coll_conn_poll_end(struct coll_conn *conn, bool more);
 
@@ -88,12 +88,12 @@ void coll_conn_poll_end(struct coll_conn *conn, bool more);
  * @conn: connection
  * @ch: its only channel
  *
- * What has come is for an op that has not been posted, and so is what will come until then.
+ * Data that has come is for an op that has not been posted, and so is data to come until then.
  * A pass that ends holds conn->lock; a caller that leaves holds conn->watch_lock.
  */
 void coll_conn_settle(struct coll_conn *conn, const struct coll_channel *ch);
 
-/* So many threads more are at some connection; with all CPUs in use events wait for callers. */
+/* @add threads more poll some connection. If they use all CPUs, events wait for callers. */
 void coll_conn_count_poller(int add);
 
 /* --- callers that attend; see struct coll_link_ops ------------------------------------- */

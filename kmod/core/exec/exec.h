@@ -346,7 +346,7 @@ void coll_exec_sent(struct coll_exec *x, struct coll_exec_step *st, u32 len);
 
 /*
  * A thread of a rank is to stop, or to run a handler, or dies: it finishes the slice it is
- * at, and a worker does the rest. What is small is less than a slice.
+ * at, and a worker does the rest. A small op is less than a slice.
  */
 static inline bool coll_helper_must_go(const struct coll_exec *x)
 {

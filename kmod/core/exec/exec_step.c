@@ -23,7 +23,7 @@ static bool coll_drained(struct coll_exec *x, struct coll_part *part, u32 end)
 
 /*
  * Are all receive and local steps of the participant before @st, in its block, complete?
- * What is of other blocks is no matter: they have other elements.
+ * Steps of other blocks do not count: they have other elements.
  */
 static bool coll_fence_open(struct coll_exec *x, struct coll_part *part,
 			    const struct coll_exec_step *st)
@@ -103,7 +103,7 @@ static void coll_copy_args(const struct coll_exec *x,
 		a->in[0] = (struct coll_operands){ st->src.vec, 1, 1, st->src.at };
 }
 
-/* What a fold puts together, in order: @new first, unless it comes last. */
+/* Operands of a fold in order: @new first, unless it comes last. */
 static void coll_fold_args(const struct coll_exec_step *st,
 			   struct coll_sweep_args *a, struct coll_operands new,
 			   struct coll_operands old)

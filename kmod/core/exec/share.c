@@ -297,7 +297,7 @@ void coll_share_local(struct coll_exec *x, struct coll_exec_step *st)
 	smp_mb();
 	list_for_each_entry(req, &x->op->reqs, list)
 		self |= coll_sleeper_is_me(req);
-	/* Who posts by ioctl goes on to help as soon as we are back. */
+	/* A caller that posts by ioctl helps as soon as we return. */
 	want = coll_wake_helpers(x, want - self, self);
 	coll_queue_helpers(x, st, min(want, x->most_helpers), self);
 }

@@ -16,7 +16,10 @@ bool coll_sleeper_give(struct coll_sleeper *s, struct coll_helper *h)
 {
 	if (!s || !READ_ONCE(s->idle) || cmpxchg(&s->job, NULL, h))
 		return false;
-	/* A full barrier: pairs with coll_sleeper_take(). Who has risen may have missed it. */
+	/*
+	 * A full barrier: pairs with coll_sleeper_take(). A thread that has risen may have
+	 * missed it.
+	 */
 	if (!READ_ONCE(s->idle) && cmpxchg(&s->job, h, NULL) == h)
 		return false;
 	/* From here on the op may be over, but for ours: the caller has a use of his own. */

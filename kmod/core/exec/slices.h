@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who takes which slice of a shared sweep: what is near, in memory or in a cache. */
+/* Each helper takes the slices of a shared sweep that are near: in memory or in a cache. */
 #ifndef COLL_CORE_SLICES_H
 #define COLL_CORE_SLICES_H
 

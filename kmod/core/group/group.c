@@ -279,7 +279,7 @@ static u32 coll_most_local(const struct coll_group *g)
 	return most;
 }
 
-/* What depends on the number of nodes and ranks. */
+/* Tables whose size depends on the number of nodes and ranks. */
 static int coll_group_alloc_tables(struct coll_group *g)
 {
 	g->local_rank = kvcalloc(g->nr_local, sizeof(u32), GFP_KERNEL_ACCOUNT);
@@ -491,7 +491,7 @@ static u64 coll_first_op_beyond(const struct coll_group *g, u64 seq)
 	return 0;
 }
 
-/* What is posted already needs a rank that has left: op @beyond. */
+/* Op @beyond, which has been posted, needs a rank that has left. */
 static void coll_group_misses(struct coll_group *g, u32 rank, u32 pid, u64 beyond)
 {
 	struct coll_cause cause;

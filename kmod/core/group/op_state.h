@@ -12,7 +12,7 @@
  *            before it have gone, buffers are put, each request is completed
  *            exactly once, the op is freed.
  *
- * Whoever reads or writes an op's pages or steps holds a use. The first use
+ * A thread that reads or writes an op's pages or steps holds a use. The first use
  * belongs to the op itself and is dropped when COLL_OPF_ENDING gets set. A use
  * is only gained while the count is not zero.
  */

@@ -220,7 +220,8 @@ static void coll_pins_evict(const struct user_struct *user)
 	synchronize_srcu(&coll_pins_burying);
 }
 
-struct coll_buf *coll_pins_pin(const struct coll_memlock *ml, const struct coll_area *area, bool write)
+struct coll_buf *coll_pins_pin(const struct coll_memlock *ml, const struct coll_area *area,
+				bool write)
 {
 	struct coll_buf *buf = coll_buf_pin(ml, area, write);
 
@@ -267,8 +268,8 @@ static void coll_pin_keep(struct coll_pins *pins, struct coll_pin *pin,
 }
 
 /* Pin, and keep it if nothing changes meanwhile. */
-static struct coll_buf *coll_pins_new(struct coll_pins *pins, const struct coll_memlock *ml, const struct coll_area *area,
-				      bool write, u64 most)
+static struct coll_buf *coll_pins_new(struct coll_pins *pins, const struct coll_memlock *ml,
+				      const struct coll_area *area, bool write, u64 most)
 {
 	struct coll_pin *pin = kzalloc(sizeof(*pin), GFP_KERNEL_ACCOUNT);
 	struct coll_buf *buf;
@@ -339,7 +340,8 @@ void coll_pins_release(struct coll_pins *pins)
 	srcu_read_unlock(&coll_pins_burying, idx);
 }
 #else
-struct coll_buf *coll_pins_pin(const struct coll_memlock *ml, const struct coll_area *area, bool write)
+struct coll_buf *coll_pins_pin(const struct coll_memlock *ml, const struct coll_area *area,
+				bool write)
 {
 	return coll_buf_pin(ml, area, write);
 }

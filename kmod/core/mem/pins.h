@@ -50,7 +50,8 @@ struct coll_buf *coll_pins_take(struct coll_pins *pins, const struct coll_memloc
  *
  * Return: as coll_buf_pin(); -EDQUOT: what ops have, and what is registered, is too much.
  */
-struct coll_buf *coll_pins_pin(const struct coll_memlock *ml, const struct coll_area *area, bool write);
+struct coll_buf *coll_pins_pin(const struct coll_memlock *ml, const struct coll_area *area,
+				bool write);
 
 /**
  * coll_pins_save() - as coll_buf_save(), but what is kept gives way

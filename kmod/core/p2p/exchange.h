@@ -12,7 +12,7 @@ struct coll_note;
 struct coll_req;
 struct list_head;
 
-/* What a request sends and what it wants, from its command. NULL: there is no memory. */
+/* The two ends of a request, from its command. NULL: there is no memory. */
 struct coll_exchange *coll_exchange_alloc(struct coll_req *req);
 
 /* Drop a reference. */
@@ -58,7 +58,7 @@ void coll_msgs_finish(struct list_head *ending);
 /* Fail the group: there is no memory here, or a buffer has gone. */
 void coll_group_memory(struct coll_group *g, int err);
 
-/* What a receive or a probe tells its caller about an offer. Under group->lock. */
+/* Keep for the caller of a receive or a probe what the offer says. Under group->lock. */
 void coll_msg_tell(struct coll_req *req, const struct coll_note *n);
 
 #endif /* COLL_CORE_EXCHANGE_H */

@@ -14,7 +14,7 @@
 #include "probe.h"
 #include "state.h"
 
-/* What is to be said about a note that has its turn in the link. */
+/* The kind of frame for a note that has its turn in the link. */
 static enum coll_msg_kind coll_note_kind(const struct coll_note *n)
 {
 	if (!n->msg)
@@ -104,7 +104,7 @@ static int coll_msg_got_offer(struct coll_group *g, u32 peer,
 	else if (n->id == p->peer_id + 1 && !test_bit(n->source, g->msgs->left)) {
 		ret = 0;
 		p->peer_id = n->id;
-		/* Who has left takes nothing; our BYE, which is on its way, says so. */
+		/* A rank that has left takes nothing; our BYE, which is on its way, says so. */
 		if (!test_bit(n->dest, g->msgs->left)) {
 			lead = coll_msg_offer(g, n, &ending, &kept);
 			n = NULL;

@@ -7,7 +7,7 @@
 
 struct coll_group;
 
-/* What a frame says about a message. */
+/* Kinds of frames about a message. */
 enum coll_msg_kind {
 	COLL_MSG_OFFER,		/* RTS: a rank has one for a rank of the other node */
 	COLL_MSG_ANSWER,	/* CTS: a receive has taken it, or it is withdrawn */

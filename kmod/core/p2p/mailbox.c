@@ -45,7 +45,7 @@ static struct coll_note *coll_match_note(struct rb_node *node, enum coll_match_t
 	return container_of(node - coll_match_index(tree), struct coll_note, nodes[0]);
 }
 
-/* What a tree is sorted by first. */
+/* The first key of a tree. */
 static u64 coll_match_key(enum coll_match_tree tree, u32 source, u32 tag)
 {
 	switch (tree) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What waits for its partner, found in trees. */
+/* Receives and offers that wait for a partner, found in trees. */
 #ifndef COLL_CORE_MAILBOX_H
 #define COLL_CORE_MAILBOX_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a group has for messages: mailboxes of its ranks, and what peers have offered. */
+/* The messages of a group: mailboxes of its ranks, and offers of peers. */
 #include <linux/bitmap.h>
 #include <linux/lockdep.h>
 #include <linux/slab.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a group has for messages. */
+/* The messages of a group. */
 #ifndef COLL_CORE_MESSAGES_H
 #define COLL_CORE_MESSAGES_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a node has been offered by others, and what it has to tell them. Lists only. */
+/* Offers of other nodes, and notes that are to be sent to them. Lists only. */
 #include <linux/lockdep.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a node has been offered by others, and what it has to tell them. */
+/* Offers of other nodes, and notes that are to be sent to them. */
 #ifndef COLL_CORE_PEER_H
 #define COLL_CORE_PEER_H
 

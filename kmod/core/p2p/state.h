@@ -7,7 +7,7 @@
  *   within the node	the receiving end; pages are copied to pages
  *   to another node	the sending end; its bytes go out by the link
  *   from another node	the receiving end; bytes come in by the link
- * Whoever touches pages of a lead, or of its partner, holds a use of the lead, as with
+ * A thread that touches pages of a lead, or of its partner, holds a use of the lead, as with
  * ops: the first use is the lead's own, dropped by whoever fixes the result; the last
  * one ends both ends. A request is complete with its last end.
  *

@@ -49,7 +49,7 @@ static bool coll_msg_misses(const struct coll_group *g, const struct coll_msg *m
 }
 
 /*
- * What is to become of a message. While somebody asks whether messages miss a node, one that
+ * Decide about a message. While somebody asks whether messages miss a node, one that
  * does is not ended: the communicator is about to fail.
  */
 static void coll_msg_judge(struct coll_group *g, struct coll_msg *msg, struct list_head *ending)

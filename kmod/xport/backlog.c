@@ -7,26 +7,26 @@
 
 #include "../core/user.h"
 #include "../pure/wire.h"
-#include "spill.h"
+#include "backlog.h"
 
 /**
- * struct coll_spill_chunk - part of a queue
+ * struct coll_backlog_chunk - part of a queue
  * @list: in the queue
  * @start: first byte that has not been taken
  * @end: behind the last one
  * @data: the bytes
  */
-struct coll_spill_chunk {
+struct coll_backlog_chunk {
 	struct list_head list;
 	u32 start;
 	u32 end;
 	u8 data[SZ_16K - sizeof(struct list_head) - 2 * sizeof(u32)];
 };
 
-static_assert(sizeof(struct coll_spill_chunk) == SZ_16K);
-static_assert(sizeof_field(struct coll_spill_chunk, data) > COLL_WIRE_HDR);
+static_assert(sizeof(struct coll_backlog_chunk) == SZ_16K);
+static_assert(sizeof_field(struct coll_backlog_chunk, data) > COLL_WIRE_HDR);
 
-void coll_spill_init(struct coll_spill *s, struct coll_user *user, struct mem_cgroup *memcg)
+void coll_backlog_init(struct coll_backlog *s, struct coll_user *user, struct mem_cgroup *memcg)
 {
 	INIT_LIST_HEAD(&s->chunks);
 	s->len = 0;
@@ -34,12 +34,12 @@ void coll_spill_init(struct coll_spill *s, struct coll_user *user, struct mem_cg
 	s->memcg = memcg;
 }
 
-static struct coll_spill_chunk *coll_spill_first(struct coll_spill *s)
+static struct coll_backlog_chunk *coll_backlog_first(struct coll_backlog *s)
 {
-	return list_first_entry_or_null(&s->chunks, struct coll_spill_chunk, list);
+	return list_first_entry_or_null(&s->chunks, struct coll_backlog_chunk, list);
 }
 
-static void coll_spill_drop(struct coll_spill *s, struct coll_spill_chunk *c)
+static void coll_backlog_drop(struct coll_backlog *s, struct coll_backlog_chunk *c)
 {
 	list_del(&c->list);
 	kvfree(c);
@@ -47,9 +47,9 @@ static void coll_spill_drop(struct coll_spill *s, struct coll_spill_chunk *c)
 }
 
 /* The socket is locked, and the bytes can wait there: do not insist on memory. */
-static struct coll_spill_chunk *coll_spill_alloc(struct coll_spill *s)
+static struct coll_backlog_chunk *coll_backlog_alloc(struct coll_backlog *s)
 {
-	struct coll_spill_chunk *c;
+	struct coll_backlog_chunk *c;
 	struct mem_cgroup *memcg;
 
 	if (!coll_user_charge_early(s->user, sizeof(*c)))
@@ -63,58 +63,58 @@ static struct coll_spill_chunk *coll_spill_alloc(struct coll_spill *s)
 	return c;
 }
 
-void coll_spill_free(struct coll_spill *s)
+void coll_backlog_free(struct coll_backlog *s)
 {
 	while (!list_empty(&s->chunks))
-		coll_spill_drop(s, coll_spill_first(s));
+		coll_backlog_drop(s, coll_backlog_first(s));
 	s->len = 0;
 }
 
-static u32 coll_spill_left(const struct coll_spill_chunk *c)
+static u32 coll_backlog_left(const struct coll_backlog_chunk *c)
 {
 	return sizeof(c->data) - c->end;
 }
 
-void *coll_spill_room(struct coll_spill *s, u32 least, u32 *room)
+void *coll_backlog_room(struct coll_backlog *s, u32 least, u32 *room)
 {
-	struct coll_spill_chunk *c;
+	struct coll_backlog_chunk *c;
 
 	if (!list_empty(&s->chunks)) {
-		c = list_last_entry(&s->chunks, struct coll_spill_chunk, list);
-		*room = coll_spill_left(c);
+		c = list_last_entry(&s->chunks, struct coll_backlog_chunk, list);
+		*room = coll_backlog_left(c);
 		if (*room >= least)
 			return c->data + c->end;
 	}
-	c = coll_spill_alloc(s);
+	c = coll_backlog_alloc(s);
 	if (!c)
 		return NULL;
 	c->start = 0;
 	c->end = 0;
 	list_add_tail(&c->list, &s->chunks);
-	*room = coll_spill_left(c);
+	*room = coll_backlog_left(c);
 	return c->data;
 }
 
-void coll_spill_added(struct coll_spill *s, u32 n)
+void coll_backlog_added(struct coll_backlog *s, u32 n)
 {
-	list_last_entry(&s->chunks, struct coll_spill_chunk, list)->end += n;
+	list_last_entry(&s->chunks, struct coll_backlog_chunk, list)->end += n;
 	s->len += n;
 }
 
-const void *coll_spill_head(struct coll_spill *s, u32 *len)
+const void *coll_backlog_head(struct coll_backlog *s, u32 *len)
 {
-	const struct coll_spill_chunk *c = coll_spill_first(s);
+	const struct coll_backlog_chunk *c = coll_backlog_first(s);
 
 	*len = c ? c->end - c->start : 0;
 	return c ? c->data + c->start : NULL;
 }
 
-void coll_spill_took(struct coll_spill *s, u32 n)
+void coll_backlog_took(struct coll_backlog *s, u32 n)
 {
-	struct coll_spill_chunk *c = coll_spill_first(s);
+	struct coll_backlog_chunk *c = coll_backlog_first(s);
 
 	c->start += n;
 	s->len -= n;
 	if (c->start == c->end)
-		coll_spill_drop(s, c);
+		coll_backlog_drop(s, c);
 }

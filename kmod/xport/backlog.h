@@ -5,8 +5,8 @@
  * control group of the communicator, and bounded for its user. Its owner is the work of
  * the conn.
  */
-#ifndef COLL_XPORT_SPILL_H
-#define COLL_XPORT_SPILL_H
+#ifndef COLL_XPORT_BACKLOG_H
+#define COLL_XPORT_BACKLOG_H
 
 #include <linux/list.h>
 #include <linux/types.h>
@@ -15,13 +15,13 @@ struct coll_user;
 struct mem_cgroup;
 
 /**
- * struct coll_spill - a queue of bytes
+ * struct coll_backlog - a queue of bytes
  * @chunks: what they lie in, oldest first
  * @len: how many they are
  * @user: whose memory is counted; the channel's group holds a reference
  * @memcg: that is charged. Likewise; may be NULL.
  */
-struct coll_spill {
+struct coll_backlog {
 	struct list_head chunks;
 	u64 len;
 	struct coll_user *user;
@@ -29,34 +29,34 @@ struct coll_spill {
 };
 
 /* An empty queue. @user and @memcg stay longer than it does. */
-void coll_spill_init(struct coll_spill *s, struct coll_user *user, struct mem_cgroup *memcg);
+void coll_backlog_init(struct coll_backlog *s, struct coll_user *user, struct mem_cgroup *memcg);
 
 /* Forget all of it. */
-void coll_spill_free(struct coll_spill *s);
+void coll_backlog_free(struct coll_backlog *s);
 
 /**
- * coll_spill_room() - where further bytes go
+ * coll_backlog_room() - where further bytes go
  * @s: queue
  * @least: so many together at least; up to 56
  * @room: result: bytes there is room for
  *
  * May sleep. Return: the place; NULL without memory, or if the user has too much.
  */
-void *coll_spill_room(struct coll_spill *s, u32 least, u32 *room);
+void *coll_backlog_room(struct coll_backlog *s, u32 least, u32 *room);
 
-/* So many bytes have been written there. */
-void coll_spill_added(struct coll_spill *s, u32 n);
+/* @len bytes have been written there. */
+void coll_backlog_added(struct coll_backlog *s, u32 n);
 
 /**
- * coll_spill_head() - the oldest bytes
+ * coll_backlog_head() - the oldest bytes
  * @s: queue
  * @len: result: how many lie together; at least what was added at once
  *
  * Return: where, NULL if there are none.
  */
-const void *coll_spill_head(struct coll_spill *s, u32 *len);
+const void *coll_backlog_head(struct coll_backlog *s, u32 *len);
 
-/* So many of them are done with. */
-void coll_spill_took(struct coll_spill *s, u32 n);
+/* @len of them have been used. */
+void coll_backlog_took(struct coll_backlog *s, u32 n);
 
-#endif /* COLL_XPORT_SPILL_H */
+#endif /* COLL_XPORT_BACKLOG_H */
