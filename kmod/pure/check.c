@@ -2,7 +2,7 @@
 /*
  * The checker: memory, and what is done in which order. The rest is in check_*.c.
  */
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 #include "check_priv.h"
 
 /* Keeps every index and every size below in 32 and 64 bits. */

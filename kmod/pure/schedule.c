@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-#include "algorithms.h"
+#include "algorithms/algorithms.h"
 
 u32 coll_emit_step(struct coll_emit *e, const struct coll_step *s)
 {

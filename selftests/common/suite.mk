@@ -8,10 +8,10 @@ CFLAGS	+= -O2 -g -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initiali
 LDLIBS	+= -luring -Wl,--as-needed -lcrypto -Wl,--no-as-needed -lpthread
 
 COMMON	:= $(wildcard $(TOP)/selftests/common/*.c)
-PURE	:= $(filter-out $(wildcard $(TOP)/kmod/pure/check*.c $(TOP)/kmod/pure/reduce*.c),\
-	   $(wildcard $(TOP)/kmod/pure/*.c))
+include $(TOP)/kmod/pure/pure.mk
+PURE	:= $(pure-kernel:%=$(TOP)/kmod/pure/%.c)
 LOCAL_HDRS := $(wildcard $(TOP)/selftests/common/*.h) $(TOP)/uapi/linux/coll.h \
-	   $(wildcard $(TOP)/kmod/pure/*.h)
+	   $(wildcard $(TOP)/kmod/pure/*.h $(TOP)/kmod/pure/*/*.h)
 
 NAMES	:= $(TEST_GEN_PROGS) $(TEST_PROGS)
 
@@ -24,7 +24,7 @@ $(TEST_GEN_PROGS) $(TEST_GEN_PROGS_EXTENDED): $(OUTPUT)/shared.a
 
 $(OUTPUT)/shared.a: $(SHARED)
 	$(call msg,AR,,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
 $(SHARED): $(OUTPUT)/shared/%.o: $(TOP)/%.c $(LOCAL_HDRS)
 	$(call msg,CC,,$@)

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/*
+ * Recursive-doubling scan: in round k send what one has to me + 2^k, put what comes
+ * from me - 2^k before it. x-y: has the fold of x to y; n = 5:
+ *
+ *	me	0	1	2	3	4
+ *	round 0	0-0	0-1	1-2	2-3	3-4
+ *	round 1			0-2	0-3	1-4
+ *	round 2					0-4
+ *
+ * ceil(log2 n) rounds for any n, and at most as many vectors sent; a chain of m transfers
+ * spans 2^m participants, so the longest has floor(log2 n) (Hillis, Steele, "Data parallel
+ * algorithms", CACM 1986; Sanders, Traeff 2006 for MPI). In the order of participants. TMP has a vector for each level, because what was sent may be
+ * read for long after; the last one is W.
+ */
+#include "../algorithms.h"
+
+static u32 recursive_doubling_tmp(u32 n)
+{
+	return coll_log2_ceil(n);
+}
+
+static int recursive_doubling_emit(struct coll_emit *e, u32 n, u32 me, u32 root)
+{
+	struct coll_span at, to;
+	u32 k, bit, dep = COLL_DEP_NONE;
+
+	if (!coll_emit_args_ok(n, me, root) || root)
+		return -EINVAL;
+	at = me ? coll_scratch(0, 1) : coll_work(0, 1);
+	if (!me || me + 1 < n)	/* the last one sends nothing */
+		dep = coll_emit_inputs(e, at, me ? 0 : COLL_STEP_FINAL);
+	for (k = 0, bit = 1; bit < n; k++, bit *= 2) {
+		e->round = k;
+		if (bit < n - me)
+			coll_emit_send_span(e, me + bit, at, dep, 0);
+		if (bit > me)
+			continue;
+		to = 2 * bit > me ? coll_work(0, 1) : coll_scratch(k + 1, 1);
+		if (k)
+			dep = coll_emit_local(e, to, COLL_ACT_MOVE, at, dep, 0);
+		dep = coll_emit_recv_span(e, me - bit, to,
+					  k ? COLL_ACT_REDUCE : COLL_ACT_REDUCE_IN, dep,
+					  2 * bit > me ? COLL_STEP_FINAL : 0);
+		at = to;
+	}
+	return 0;
+}
+
+/* Distances that do not lead beyond the last one. */
+static u64 recursive_doubling_sent(u32 n, u32 me, u32 root)
+{
+	return coll_log2_ceil(n - me);
+}
+
+static u32 recursive_doubling_latency(u32 n, u32 root)
+{
+	return coll_log2_floor(n);
+}
+
+const struct coll_algorithm coll_scan_recursive_doubling = {
+	.name = "recursive_doubling",
+	.id = COLL_ALG_RECURSIVE_DOUBLING,
+	.collective = COLL_SCAN,
+	.flags = COLL_ALG_RANKS | COLL_ALG_TMP | COLL_ALG_LAST | COLL_ALG_ORDERED,
+	.chunks = coll_one_chunk,
+	.tmp = recursive_doubling_tmp,
+	.emit = recursive_doubling_emit,
+	.sent = recursive_doubling_sent,
+	.latency = recursive_doubling_latency,
+};
