@@ -28,6 +28,8 @@
 #define COLL_USER_SHARE		10U
 #define COLL_USER_BURST		(HZ / 10)
 #define COLL_USER_DEBT		(HZ / 2)
+/* Jiffies that control work waits for a worker at nice 19 before that gets its priority back. */
+#define COLL_USER_HURRY		(HZ / 50)
 /*
  * Commands of one user in flight, if the module parameter says nothing else; one more is
  * ENOMEM. Each takes 1 to 2 KiB, which is charged to the control group of the caller: most

@@ -60,6 +60,8 @@ static void coll_user_release(struct work_struct *work)
 		return;
 	destroy_workqueue(u->wq);
 	destroy_workqueue(u->reap_wq);
+	/* None of its workers is left to be called. */
+	cancel_delayed_work_sync(&u->hurry);
 	mutex_lock(&coll_users_lock);
 	list_del(&u->list);
 	WRITE_ONCE(coll_users_freed, coll_users_freed + 1);
@@ -90,6 +92,32 @@ struct coll_user *coll_user_hold(struct coll_user *u)
 	return u;
 }
 
+static void coll_worker_restore_locked(struct coll_worker *w)
+{
+	lockdep_assert_held(&w->user->lock);
+	if (list_empty(&w->list))
+		return;
+	list_del_init(&w->list);
+	set_user_nice(w->task, w->nice);
+}
+
+void coll_user_hurry(struct coll_user *u)
+{
+	struct coll_worker *w, *next;
+
+	spin_lock(&u->lock);
+	list_for_each_entry_safe(w, next, &u->demoted, list)
+		if ((w->failed && READ_ONCE(*w->failed)) ||
+		    (w->calls && test_bit(w->call, w->calls)))
+			coll_worker_restore_locked(w);
+	spin_unlock(&u->lock);
+}
+
+static void coll_user_hurry_work(struct work_struct *work)
+{
+	coll_user_hurry(container_of(to_delayed_work(work), struct coll_user, hurry));
+}
+
 static struct coll_user *coll_user_alloc(kuid_t uid)
 {
 	int slots = max_t(int, COLL_USER_WORKERS, num_possible_cpus());
@@ -100,6 +128,8 @@ static struct coll_user *coll_user_alloc(kuid_t uid)
 	u->uid = uid;
 	u->seen = jiffies;
 	spin_lock_init(&u->lock);
+	INIT_LIST_HEAD(&u->demoted);
+	INIT_DELAYED_WORK(&u->hurry, coll_user_hurry_work);
 	INIT_DELAYED_WORK(&u->release, coll_user_release);
 	/*
 	 * In sysfs, so that an administrator may keep workers off some CPUs. As nice as
@@ -237,16 +267,71 @@ static bool coll_user_is_over(struct coll_user *u)
 	return over;
 }
 
-void coll_worker_begin(struct coll_worker *w, struct coll_user *u)
+static void coll_worker_init(struct coll_worker *w, struct coll_user *u)
 {
-	w->user = u;
-	w->begin = ktime_get_ns();
-	w->end = jiffies + msecs_to_jiffies(COLL_WORK_MS) + 1;
-	w->moved = false;
-	w->nice = task_nice(current);
-	w->demoted = w->nice < MAX_NICE && coll_user_is_over(u);
-	if (w->demoted)
+	*w = (struct coll_worker){
+		.user = u,
+		.begin = ktime_get_ns(),
+		.end = jiffies + msecs_to_jiffies(COLL_WORK_MS) + 1,
+		.task = current,
+		.nice = task_nice(current),
+	};
+	w->over = w->nice < MAX_NICE && coll_user_is_over(u);
+	INIT_LIST_HEAD(&w->list);
+}
+
+void coll_worker_begin(struct coll_worker *w, struct coll_user *u, const int *failed)
+{
+	coll_worker_init(w, u);
+	w->failed = failed;
+	coll_worker_demote(w);
+}
+
+void coll_worker_begin_control(struct coll_worker *w, struct coll_user *u,
+			       const unsigned long *calls, int call)
+{
+	coll_worker_init(w, u);
+	w->calls = calls;
+	w->call = call;
+}
+
+void coll_worker_demote(struct coll_worker *w)
+{
+	struct coll_user *u = w->user;
+	bool called;
+
+	if (!w->over)
+		return;
+	spin_lock(&u->lock);
+	/* Who has failed the group since then finds us in the list. */
+	if (list_empty(&w->list) && !(w->failed && READ_ONCE(*w->failed))) {
+		list_add(&w->list, &u->demoted);
 		set_user_nice(current, MAX_NICE);
+	}
+	spin_unlock(&u->lock);
+	/* pairs with coll_user_hurry_soon(): we see the call, or it sees us */
+	smp_mb();
+	called = w->calls && test_bit(w->call, w->calls);
+	if (called)
+		coll_user_hurry_soon(u);
+}
+
+void coll_worker_restore(struct coll_worker *w)
+{
+	if (!w->over)
+		return;
+	spin_lock(&w->user->lock);
+	coll_worker_restore_locked(w);
+	spin_unlock(&w->user->lock);
+}
+
+void coll_user_hurry_soon(struct coll_user *u)
+{
+	/* pairs with coll_worker_demote() */
+	smp_mb();
+	/* A racy look. The bit has been set before. */
+	if (!list_empty(&u->demoted) && !delayed_work_pending(&u->hurry))
+		queue_delayed_work(coll_users_wq, &u->hurry, COLL_USER_HURRY);
 }
 
 void coll_worker_end(struct coll_worker *w)
@@ -254,9 +339,8 @@ void coll_worker_end(struct coll_worker *w)
 	struct coll_user *u = w->user;
 	u64 ns = ktime_get_ns() - w->begin;
 
-	if (w->demoted)
-		set_user_nice(current, w->nice);
 	spin_lock(&u->lock);
+	coll_worker_restore_locked(w);
 	coll_user_settle_locked(u);
 	/* A demoted worker may have been preempted for long: the debt has a limit. */
 	u->spent_ns = min(u->spent_ns + ns, coll_user_allowance(COLL_USER_DEBT));

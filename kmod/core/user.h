@@ -40,9 +40,11 @@
  *	COLL_INFLIGHT_FREE of each file
  * @names: names of tensors
  * @early_bytes: kernel memory for frames and messages that came early
- * @lock: protects the next two
+ * @lock: protects the next three
  * @spent_ns: time of workers beyond what the allowance has covered
  * @seen: jiffies when the allowance was last subtracted from @spent_ns
+ * @demoted: workers at nice 19
+ * @hurry: looks for those of them that others wait for
  * @release: frees the user, if nobody has come back to it
  */
 struct coll_user {
@@ -61,6 +63,8 @@ struct coll_user {
 	spinlock_t lock;
 	u64 spent_ns;
 	unsigned long seen;
+	struct list_head demoted;
+	struct delayed_work hurry;
 	struct delayed_work release;
 };
 
@@ -72,16 +76,26 @@ struct coll_user {
  * @end: jiffies when it has to return and queue itself again
  * @moved: it has moved bytes: each run of an item makes progress, however long it looks
  *	for what it can do
- * @demoted: it runs at nice 19
- * @nice: of the worker thread before
+ * @over: the user had spent its allowance when it began
+ * @task: its thread
+ * @nice: of the thread before
+ * @failed: the error of its group, 0 as long as there is none; or NULL
+ * @calls: bits, of which bit @call says that control work waits for it; or NULL
+ * @call: see @calls
+ * @list: in coll_user.demoted while it runs at nice 19, else empty; coll_user.lock
  */
 struct coll_worker {
 	struct coll_user *user;
 	u64 begin;
 	unsigned long end;
 	bool moved;
-	bool demoted;
+	bool over;
+	struct task_struct *task;
 	int nice;
+	const int *failed;
+	const unsigned long *calls;
+	int call;
+	struct list_head list;
 };
 
 /**
@@ -146,10 +160,49 @@ static inline void coll_user_uncharge_early(struct coll_user *u, u64 bytes)
  * coll_worker_begin() - a work item of @u's queue begins
  * @w: of the caller
  * @u: whose queue it is on
+ * @failed: the error of the group it works for, valid until coll_worker_end()
  *
- * Lowers the priority of the worker if the user has spent its allowance.
+ * Lowers the priority of the worker if the user has spent its allowance and the group has
+ * not failed.
  */
-void coll_worker_begin(struct coll_worker *w, struct coll_user *u);
+void coll_worker_begin(struct coll_worker *w, struct coll_user *u, const int *failed);
+
+/**
+ * coll_worker_begin_control() - a work item begins with control work
+ * @w: of the caller
+ * @u: whose queue it is on
+ * @calls: a bit in it is set when control work waits for this item; valid until
+ *	coll_worker_end()
+ * @call: number of the bit
+ *
+ * Control work is bounded in bytes and time by itself, and others wait for it: it runs at
+ * normal priority, whatever the user has spent. coll_worker_demote() begins what is not.
+ */
+void coll_worker_begin_control(struct coll_worker *w, struct coll_user *u,
+			       const unsigned long *calls, int call);
+
+/* Lower the priority if the user has spent its allowance: control work is over. */
+void coll_worker_demote(struct coll_worker *w);
+
+/* Back to normal priority: control work begins. */
+void coll_worker_restore(struct coll_worker *w);
+
+/**
+ * coll_user_hurry() - workers that others wait for get their priority back
+ * @u: user
+ *
+ * Those whose group has failed, and those that a bit calls. A worker at nice 19 may wait for
+ * a CPU for seconds, holding what others need to hear of a failure. What is raised ends soon:
+ * work for a failed group stops at the next slice, and a called one does control work next,
+ * and lowers its priority again.
+ */
+void coll_user_hurry(struct coll_user *u);
+
+/*
+ * Do so in a moment, if that is still necessary: each frame of a peer calls, and most
+ * workers have heard by then. From any context.
+ */
+void coll_user_hurry_soon(struct coll_user *u);
 
 /**
  * coll_worker_end() - the work item is about to return

@@ -111,7 +111,7 @@ static void coll_call_stand_in(struct work_struct *work)
 	struct coll_group *g = coll_member_group(call->req.member);
 	struct coll_worker w;
 
-	coll_worker_begin(&w, g->user);
+	coll_worker_begin(&w, g->user, &g->error);
 	coll_req_help(&call->req, &w);
 	if (coll_worker_is_over(&w) && coll_req_can_help(&call->req))
 		queue_work(g->user->wq, work);

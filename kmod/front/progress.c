@@ -116,7 +116,7 @@ static void coll_progress_stand_in(struct work_struct *work)
 	struct coll_group *g = coll_member_group(p->member);
 	struct coll_worker w;
 
-	coll_worker_begin(&w, g->user);
+	coll_worker_begin(&w, g->user, &g->error);
 	while (!coll_worker_is_over(&w) && coll_group_can_help(g))
 		coll_group_help(g, &w);
 	if (coll_group_can_help(g))

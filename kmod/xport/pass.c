@@ -147,11 +147,25 @@ static bool coll_conn_is_mine(const struct coll_conn *conn)
 	return conn->users == 1 && !coll_ch_talks(ch) && !fatal_signal_pending(current);
 }
 
+/* The two sorts of work in a pass of @worker; NULL: a watcher's. */
+static void coll_conn_to_control(struct coll_worker *worker)
+{
+	if (worker)
+		coll_worker_restore(worker);
+}
+
+static void coll_conn_to_data(struct coll_worker *worker)
+{
+	if (worker)
+		coll_worker_demote(worker);
+}
+
 /*
- * Everything there is to do now, or that watcher @w may do; NULL: a worker. Under
+ * Everything there is to do now, or that watcher @w may do; NULL: @worker, a worker. Under
  * conn->lock. Return: there is more.
  */
-static bool coll_conn_pass(struct coll_conn *conn, const struct coll_watcher *w)
+static bool coll_conn_pass(struct coll_conn *conn, const struct coll_watcher *w,
+			   struct coll_worker *worker)
 {
 	struct coll_stream *ctrl = coll_conn_stream(conn, COLL_STRIPE_CTRL);
 	struct coll_stream *data = coll_conn_stream(conn, COLL_STRIPE_DATA);
@@ -159,8 +173,10 @@ static bool coll_conn_pass(struct coll_conn *conn, const struct coll_watcher *w)
 	bool more = false, talks = false;
 
 	lockdep_assert_held(&conn->lock);
+	coll_conn_to_control(worker);
 	if (ctrl)
 		more |= coll_conn_ctrl(ctrl);
+	coll_conn_to_data(worker);
 	coll_tx_settle_doubts(conn);
 	/* From here on bytes of a message may come that it has just accepted. */
 	if (w && !coll_conn_is_mine(conn))
@@ -184,9 +200,10 @@ static bool coll_conn_pass(struct coll_conn *conn, const struct coll_watcher *w)
 
 /*
  * Passes until there is nothing to do, or time is up, or what watcher @w waits for is over,
- * or it is not for a watcher to do; NULL: a worker. Return: there is more.
+ * or it is not for a watcher to do; NULL: @worker, a worker. Return: there is more.
  */
-static bool coll_conn_passes(struct coll_conn *conn, const struct coll_watcher *w)
+static bool coll_conn_passes(struct coll_conn *conn, const struct coll_watcher *w,
+			     struct coll_worker *worker)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(COLL_WORK_MS) + 1;
 	const struct cred *cred = override_creds(conn->cred);
@@ -200,7 +217,7 @@ static bool coll_conn_passes(struct coll_conn *conn, const struct coll_watcher *
 	coll_conn_count_poller(1);
 	do {
 		coll_conn_poll(conn);
-		more = coll_conn_pass(conn, w);
+		more = coll_conn_pass(conn, w, worker);
 	} while ((more || READ_ONCE(conn->wanted)) && time_before(jiffies, end) &&
 		 (!w || (coll_conn_is_mine(conn) && !READ_ONCE(*w->done))));
 	coll_conn_count_poller(-1);
@@ -214,10 +231,10 @@ void coll_conn_work(struct work_struct *work)
 	struct coll_worker w;
 	bool more;
 
-	coll_worker_begin(&w, conn->user);
+	coll_worker_begin_control(&w, conn->user, &conn->wanted, COLL_CONN_URGENT);
 	mutex_lock(&conn->lock);
 	coll_conn_poll_begin(conn);
-	more = coll_conn_passes(conn, NULL);
+	more = coll_conn_passes(conn, NULL, &w);
 	coll_conn_account(conn, w.begin);
 	coll_conn_poll_end(conn, more);
 	mutex_unlock(&conn->lock);
@@ -231,7 +248,7 @@ void coll_conn_attend(struct coll_conn *conn, struct coll_watcher *w)
 		coll_conn_queue_pass(conn);
 		goto out;
 	}
-	if (coll_conn_is_mine(conn) && coll_conn_passes(conn, w))
+	if (coll_conn_is_mine(conn) && coll_conn_passes(conn, w, NULL))
 		coll_conn_note_more(conn);
 	if (!coll_conn_is_mine(conn)) {
 		coll_conn_poll(conn);

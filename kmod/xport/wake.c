@@ -39,6 +39,7 @@ void coll_conn_queue(struct coll_conn *conn)
 		set_bit(COLL_CONN_URGENT, &conn->wanted);
 		/* pairs with coll_conn_poll_end(): one of us sees the other */
 		smp_mb__after_atomic();
+		coll_user_hurry_soon(conn->user);
 		if (READ_ONCE(conn->working))
 			return;
 	}
@@ -106,6 +107,8 @@ static bool coll_conn_tell(struct coll_conn *conn, int why, bool urgent)
 	set_bit(why, &conn->wanted);
 	/* pairs with coll_conn_poll_end(): one of us sees the other */
 	smp_mb__after_atomic();
+	if (urgent)
+		coll_user_hurry_soon(conn->user);
 	return READ_ONCE(conn->working) || coll_conn_wake_watcher(conn, urgent);
 }
 

@@ -54,7 +54,7 @@ static void coll_helper_work(struct work_struct *work)
 	struct coll_worker w;
 
 	coll_group_get(g);
-	coll_worker_begin(&w, g->user);
+	coll_worker_begin(&w, g->user, &g->error);
 	if (coll_helper_run(h, &w))
 		queue_work(g->user->wq, &h->work);	/* with the same use */
 	else

@@ -76,18 +76,20 @@ static void coll_share_work(struct work_struct *work)
 {
 	struct coll_helper *h = container_of(work, struct coll_helper, work);
 	struct coll_op *op = h->x->op;
-	struct coll_user *user = op->group->user;
+	struct coll_group *g = op->group;
 	struct coll_worker w;
 	bool more;
 
-	coll_worker_begin(&w, user);
+	coll_group_get(g);
+	coll_worker_begin(&w, g->user, &g->error);
 	more = coll_exec_help(h->x, &w);
-	coll_account_work(op->group, w.begin);
+	coll_account_work(g, w.begin);
 	if (more)
-		queue_work(user->wq, &h->work);		/* with the same use */
+		queue_work(g->user->wq, &h->work);	/* with the same use */
 	else
 		coll_op_put_use(op);
 	coll_worker_end(&w);
+	coll_group_put(g);
 }
 
 /* Where a thread of a rank sleeps that comes when it is woken; -1: nowhere. */

@@ -590,6 +590,7 @@ void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
 	WRITE_ONCE(g->error, cause->error);
 	spin_unlock(&g->lock);
 
+	coll_user_hurry(g->user);	/* they hold what is to end */
 	trace_coll_abort(g->id, cause->seq, cause->kind, cause->error, cause->rank);
 	coll_links_call(g);	/* ABORT goes first, our own ops after */
 	coll_group_end_ops(g);

@@ -97,7 +97,8 @@ static void coll_msg_helper_work(struct work_struct *work)
 	struct coll_worker w;
 	bool more;
 
-	coll_worker_begin(&w, g->user);
+	coll_group_get(g);
+	coll_worker_begin(&w, g->user, &g->error);
 	more = coll_msg_take_slices(lead, &w);
 	coll_account_work(g, w.begin);
 	/* With the same use: another message of the user may have its turn. */
@@ -106,6 +107,7 @@ static void coll_msg_helper_work(struct work_struct *work)
 	else
 		coll_msg_put_use(lead);
 	coll_worker_end(&w);
+	coll_group_put(g);
 }
 
 /* Queue @nr helpers, each on a CPU of its own; as coll_queue_helpers() does. */
