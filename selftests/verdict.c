@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: leftover file|socket|nothing
+ * usage: leftover file|files|socket|netns|nothing
  *
  * Leaves something open behind, as a module would that loses a reference: in a process
  * whose first thread has ended, so that it has no /proc/PID/exe. collvm takes it for a thread
  * of the kernel, and does not end it.
  */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+/* More than a count may be wrong that is not exact */
+#define MANY	600
 
 static void *stay(void *arg)
 {
@@ -25,6 +30,7 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 	int file = open("/", O_RDONLY), sock = socket(AF_INET, SOCK_STREAM, 0);
 	pthread_t t;
+	int i;
 
 	if (file < 0 || sock < 0)
 		return 1;
@@ -32,7 +38,15 @@ int main(int argc, char **argv)
 		return 0;
 	if (!strcmp(what, "file"))
 		close(sock);
-	if (!strcmp(what, "socket"))
+	if (!strcmp(what, "files"))
+		for (i = 0; i < MANY; i++)
+			if (open("/", O_RDONLY) < 0)
+				return 1;
+	if (!strcmp(what, "netns") && unshare(CLONE_NEWNET))
+		return 1;
+	if (!strcmp(what, "netns") || !strcmp(what, "files"))
+		close(sock);
+	if (!strcmp(what, "socket") || !strcmp(what, "netns"))
 		close(file);
 	if (fork())
 		return 0;
