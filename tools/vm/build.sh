@@ -15,7 +15,7 @@ kernel_path()
 	uml*:image)		echo "$dir/linux" ;;
 	uml*:selftests)		echo "$dir/kdir/tools/testing/selftests" ;;
 	debian-*:kdir)		echo "$dir/root/usr/src/linux-headers-$(cat "$dir/version")" ;;
-	debian-*:src)		echo "$dir/root/usr/src/linux-headers-$(sed "s/amd64$/common/" "$dir/version")" ;;
+	debian-*:src)		echo "$dir/root/usr/src/linux-headers-$(debian_common "$(cat "$dir/version")")" ;;
 	debian-*:image)		echo "$dir/vmlinuz" ;;
 	debian-*:selftests)	die 2 "the selftests come with the source: collvm path uml selftests" ;;
 	*)			die 2 "no path '$2'; there are: kdir src image selftests" ;;

@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154  # variables are shared by the parts
 # Words shared by the parts of collvm: messages, cache, locks, progress.
 
-COLLVM_KERNELS=(uml uml-debug debian-6.1 debian-6.12)
+COLLVM_KERNELS=(uml uml-debug debian-6.1 debian-6.12 debian-6.1-rt)
 COLLVM_RECIPE=1			# raise when cached kernels must be made anew, see kernel_dir
 
 cache=${COLL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/coll}

@@ -14,7 +14,17 @@ debian_pattern()
 {
 	case $1 in
 	debian-6.1)	echo '^linux-image-6\.1\.0-[0-9]+-amd64$' ;;
+	debian-6.1-rt)	echo '^linux-image-6\.1\.0-[0-9]+-rt-amd64$' ;;
 	debian-6.12)	echo '^linux-image-6\.12\.[0-9]+\+deb12-amd64$' ;;
+	esac
+}
+
+# debian_common VERSION: of the package with the headers that all CPUs share
+debian_common()
+{
+	case $1 in
+	*-rt-amd64)	echo "${1%-rt-amd64}-common-rt" ;;
+	*)		echo "${1%-amd64}-common" ;;
 	esac
 }
 
@@ -27,9 +37,9 @@ debian_make()
 	image=$(apt_newest "$work/apt" "$(debian_pattern "$kernel")")
 	[[ $image ]] || { say "no package for $kernel in ${DEBIAN_SUITES[*]}"; return 1; }
 	version=${image#linux-image-}
-	common=${version%-amd64}-common
+	common=$(debian_common "$version")
 	kbuild=linux-kbuild-6.1
-	[[ $kernel == debian-6.1 ]] || kbuild=linux-kbuild-${version%-amd64}
+	[[ $kernel == debian-6.1 || $kernel == debian-6.1-rt ]] || kbuild=linux-kbuild-${version%-amd64}
 	progress "downloading $image (100 MB) and headers" step
 	apt_unpack "$work/apt" "$work/root" \
 		"$image" "linux-headers-$version" "linux-headers-$common" "$kbuild" || return
