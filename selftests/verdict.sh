@@ -34,8 +34,8 @@ leaves()
 echo 1..4
 leaves nothing 0 ''
 case $kernel in
-uml*)	files=file ;;
-*)	files=files ;;	# one by one they are not counted exactly
+uml*)	files='file' ;;
+*)	files='files' ;;	# one by one they are not counted exactly
 esac
 leaves "$files" 99 'open files: [0-9]+ before, [0-9]+ after'
 leaves socket 99 'sockets: [0-9]+ before, [0-9]+ after'
