@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* usage: collrun -n RANKS coll_step ITERATIONS: training steps by named tensors, see step.h. */
+/*
+ * usage: collrun -n RANKS coll_step ITERATIONS [KIND]: training steps by named tensors, see
+ * step.h.
+ */
 #define _GNU_SOURCE
 #include <coll/tensor.h>
 
@@ -128,6 +131,7 @@ int main(int argc, char **argv)
 	base = coll_tensors_base(ts);
 	p.rank = (int)coll_comm_rank(base);
 	p.ranks = (int)coll_comm_size(base);
+	p.only = argc > 2 ? argv[2] : NULL;
 	step_all(&p, argc > 1 ? atoi(argv[1]) : 50);
 	coll_tensors_finalize(ts);
 	return 0;

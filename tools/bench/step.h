@@ -40,6 +40,7 @@ struct step_set {
 
 /**
  * struct step_peer - a contender, in one rank of it
+ * @only: measure this kind; NULL: all
  * @prepare: told of each set once; may be NULL
  * @run: all tensors of @s, in s->order
  * @fresh: one tensor of @count elements with a name that nobody knows
@@ -49,6 +50,7 @@ struct step_set {
  */
 struct step_peer {
 	int rank, ranks;
+	const char *only;
 	void (*prepare)(struct step_set *s);
 	void (*run)(const struct step_set *s);
 	void (*fresh)(int serial, float *in, float *out, size_t count);
@@ -235,25 +237,44 @@ static inline void step_urgent(const struct step_peer *p, struct step_set *s, in
 	step_row(p, "urgent", v, iters);
 }
 
+static inline int step_wants(const struct step_peer *p, const char *kind)
+{
+	return !p->only || !strcmp(p->only, kind);
+}
+
+static inline void step_long(const struct step_peer *p, int iters)
+{
+	struct step_set *net = step_new(p, "resnet50", 0, 0);
+
+	if (step_wants(p, "resnet50"))
+		step_time(p, net, iters);
+	if (step_wants(p, "whole"))
+		step_plain(p, "whole", net, net->total, iters);
+	if (step_wants(p, "urgent"))
+		step_urgent(p, net, iters);
+}
+
 /* @most: iterations of what is short; a tenth of what is long */
 static inline void step_all(const struct step_peer *p, int most)
 {
 	struct step_set *one = step_new(p, "seen8", 1, 2);
 	struct step_set *k1 = step_new(p, "small1000", 1000, 64);
 	struct step_set *k2 = step_new(p, "small2000", 2000, 64);
-	struct step_set *net = step_new(p, "resnet50", 0, 0);
 	int few = most / 10 + 1;
 
 	most = most > STEP_ITERS ? STEP_ITERS : most;
 	few = few > STEP_ITERS ? STEP_ITERS : few;
-	step_time(p, one, most);
-	step_plain(p, "plain8", one, 2, most);
-	step_fresh(p, one, most);
-	step_time(p, k1, few);
-	step_time(p, k2, few);
-	step_time(p, net, few);
-	step_plain(p, "whole", net, net->total, few);
-	step_urgent(p, net, few);
+	if (step_wants(p, "seen8"))
+		step_time(p, one, most);
+	if (step_wants(p, "plain8"))
+		step_plain(p, "plain8", one, 2, most);
+	if (step_wants(p, "new8"))
+		step_fresh(p, one, most);
+	if (step_wants(p, "small1000"))
+		step_time(p, k1, few);
+	if (step_wants(p, "small2000"))
+		step_time(p, k2, few);
+	step_long(p, few);
 }
 
 #endif /* STEP_H */
