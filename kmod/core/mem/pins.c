@@ -28,6 +28,7 @@
  */
 #include <linux/cred.h>
 #include <linux/err.h>
+#include <linux/interval_tree.h>
 #include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
@@ -45,6 +46,7 @@
 void coll_pins_init(struct coll_pins *pins)
 {
 	INIT_LIST_HEAD(&pins->list);
+	pins->tree = RB_ROOT_CACHED;
 }
 
 #ifdef CONFIG_MMU_NOTIFIER
@@ -58,6 +60,7 @@ MODULE_PARM_DESC(pin_cache, "bytes of plain buffers that stay pinned for a rank 
  * @buf: the buffer, referenced
  * @pins: whose; NULL: not kept any more. Under coll_pins_lock.
  * @list: in pins->list, or in coll_pins_dead; coll_pins_lock
+ * @by_addr: in pins->tree while it is kept; coll_pins_lock
  * @all: in coll_pins_all while it is kept; coll_pins_lock
  */
 struct coll_pin {
@@ -65,6 +68,7 @@ struct coll_pin {
 	struct coll_buf *buf;
 	struct coll_pins *pins;
 	struct list_head list;
+	struct interval_tree_node by_addr;
 	struct list_head all;
 };
 
@@ -119,6 +123,7 @@ static void coll_pin_drop(struct coll_pin *pin, struct list_head *dead)
 	lockdep_assert_held(&coll_pins_lock);
 	pin->pins->bytes -= coll_pin_bytes(pin);
 	pin->pins->nr--;
+	interval_tree_remove(&pin->by_addr, &pin->pins->tree);
 	pin->pins = NULL;
 	list_del(&pin->all);
 	list_move(&pin->list, dead);
@@ -172,16 +177,34 @@ static bool coll_pin_replaces(const struct coll_buf *buf, const struct coll_area
 	return coll_buf_has(buf, old->addr, old->len) || coll_buf_resembles(old, area);
 }
 
+/*
+ * The first one from @pin on that meets a range, @pin being NULL: of all. There may be a
+ * thousand, of which few meet. Under the lock.
+ */
+static struct coll_pin *coll_pin_next(struct coll_pins *pins, struct coll_pin *pin, u64 at,
+				      u64 len)
+{
+	struct interval_tree_node *n;
+
+	lockdep_assert_held(&coll_pins_lock);
+	n = pin ? interval_tree_iter_next(&pin->by_addr, at, at + len - 1) :
+		  interval_tree_iter_first(&pins->tree, at, at + len - 1);
+	return n ? container_of(n, struct coll_pin, by_addr) : NULL;
+}
+
 static struct coll_buf *coll_pins_find(struct coll_pins *pins, const struct coll_area *area,
 				       bool write)
 {
 	struct coll_buf *buf = NULL;
-	struct coll_pin *pin;
+	struct coll_pin *pin = NULL;
+	u64 at, len;
 
 	if (!area->nr)
 		return NULL;
+	at = coll_area_at(area);
+	len = coll_area_reach(area);
 	spin_lock(&coll_pins_lock);
-	list_for_each_entry(pin, &pins->list, list) {
+	while ((pin = coll_pin_next(pins, pin, at, len))) {
 		if (coll_buf_covers(pin->buf, area, write)) {
 			buf = pin->buf;
 			coll_buf_get(buf);
@@ -251,18 +274,23 @@ struct coll_buf *coll_pins_save(const struct coll_memlock *ml, const struct coll
 static void coll_pin_keep(struct coll_pins *pins, struct coll_pin *pin,
 			  const struct coll_area *area, u64 most, struct list_head *dead)
 {
-	u64 bytes = coll_pin_bytes(pin);
+	u64 bytes = coll_pin_bytes(pin), at = pin->buf->addr, len = pin->buf->len;
 	struct coll_pin *old, *next;
 
 	lockdep_assert_held(&coll_pins_lock);
-	list_for_each_entry_safe(old, next, &pins->list, list)
+	for (old = coll_pin_next(pins, NULL, at, len); old; old = next) {
+		next = coll_pin_next(pins, old, at, len);
 		if (coll_pin_replaces(pin->buf, area, old->buf))
 			coll_pin_drop(old, dead);
+	}
 	while (pins->nr && (pins->nr >= COLL_PINS_MAX || pins->bytes + bytes > most))
 		coll_pin_drop(list_last_entry(&pins->list, struct coll_pin, list), dead);
 	pin->pins = pins;
 	pins->bytes += bytes;
 	pins->nr++;
+	pin->by_addr.start = at;
+	pin->by_addr.last = at + len - 1;
+	interval_tree_insert(&pin->by_addr, &pins->tree);
 	list_add(&pin->list, &pins->list);
 	list_add(&pin->all, &coll_pins_all);
 }

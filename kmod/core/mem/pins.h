@@ -4,6 +4,7 @@
 #define COLL_CORE_PINS_H
 
 #include <linux/list.h>
+#include <linux/rbtree.h>
 #include <linux/types.h>
 
 struct coll_area;
@@ -14,6 +15,7 @@ struct coll_vec;
 /**
  * struct coll_pins - what is kept for a member
  * @list: struct coll_pin, the one used last first
+ * @tree: the same, by address
  * @bytes: that they pin
  * @nr: how many
  *
@@ -21,6 +23,7 @@ struct coll_vec;
  */
 struct coll_pins {
 	struct list_head list;
+	struct rb_root_cached tree;
 	u64 bytes;
 	u32 nr;
 };
