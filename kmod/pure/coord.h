@@ -207,6 +207,8 @@ struct coll_coord;
  * @left: @rank has left. Nothing can be submitted any more.
  * @pending: @is: a rank here or a child is the first to submit @e in a round. Otherwise the
  *	round is over. May be NULL.
+ * @fits: at the root: may @e be in a fusion that begins with @first? They are alike as
+ *	coll_coord_fuse() says. NULL: it may.
  */
 struct coll_coord_ops {
 	void (*start)(struct coll_coord *c, struct coll_coord_entry *e, u32 contributors,
@@ -216,6 +218,8 @@ struct coll_coord_ops {
 	void (*joined)(struct coll_coord *c, u32 rank);
 	void (*left)(struct coll_coord *c, u32 rank);
 	void (*pending)(struct coll_coord *c, struct coll_coord_entry *e, bool is);
+	bool (*fits)(struct coll_coord *c, const struct coll_coord_entry *first,
+		     const struct coll_coord_entry *e);
 };
 
 /**
@@ -252,7 +256,9 @@ struct coll_coord_ops {
  * @held: at the root: one ready member of each group that is not wholly ready
  * @log: orders that some child has not been sent yet
  * @cursor: of each child: the next order that it is sent is at or behind this one
- * @threshold: bytes of a fusion at most
+ * @threshold: bytes of a fusion at most; only that of the root counts
+ * @most: tensors of a fusion at most; 0: any number
+ * @ahead: tensors that are passed over for one fusion at most; 0: any number
  */
 struct coll_coord {
 	const struct coll_coord_ops *ops;
@@ -285,6 +291,8 @@ struct coll_coord {
 	struct coll_chain *cursor[COLL_COORD_FANOUT];
 	struct coll_coord_order join_order, left_order;
 	u64 threshold;
+	u32 most;
+	u32 ahead;
 };
 
 /* Words of a bitmap of @nr ranks. */

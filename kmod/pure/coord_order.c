@@ -328,6 +328,23 @@ static bool coll_coord_startable(const struct coll_coord *c, struct coll_chain *
 	       !coll_coord_of_ready(link)->failing.cause;
 }
 
+/* A rank that has joined has no vector of a tensor, and may have one of another tensor. */
+static bool coll_coord_of_all(const struct coll_coord_entry *e)
+{
+	return !e->with_joined || coll_dropped(COLL_RULE_FUSE_ALL);
+}
+
+/* May @e be in a fusion that begins with @first? */
+static bool coll_coord_fits(struct coll_coord *c, const struct coll_coord_entry *first,
+			    const struct coll_coord_entry *e)
+{
+	if (!coll_coord_of_all(e))
+		return false;
+	if (!coll_coord_fuse(&first->want, &e->want) && !coll_dropped(COLL_RULE_FUSE_ALIKE))
+		return false;
+	return !c->ops->fits || c->ops->fits(c, first, e);
+}
+
 /*
  * Move what can be started with @first to @fusion: also behind one that does not fit, but
  * not behind one of another priority.
@@ -338,16 +355,22 @@ static void coll_coord_gather(struct coll_coord *c, struct coll_coord_entry *fir
 	u64 bytes = coll_coord_bytes(&first->want), more;
 	struct coll_chain *l = c->ready.next, *next;
 	struct coll_coord_entry *e;
+	u32 nr = 1, passed = 0;
 
 	for (; bytes < c->threshold && coll_coord_startable(c, l); l = next) {
 		next = l->next;
 		e = coll_coord_of_ready(l);
-		if (e->want.field[COLL_FIELD_PRIORITY] != first->want.field[COLL_FIELD_PRIORITY])
+		if (e->want.field[COLL_FIELD_PRIORITY] != first->want.field[COLL_FIELD_PRIORITY] ||
+		    nr == c->most)
 			break;
 		more = coll_coord_bytes(&e->want);
-		if (more > c->threshold - bytes || !coll_coord_fuse(&first->want, &e->want))
+		if (more > c->threshold - bytes || !coll_coord_fits(c, first, e)) {
+			if (++passed == c->ahead)
+				break;
 			continue;
+		}
 		bytes += more;
+		nr++;
 		coll_chain_del(l);
 		coll_chain_add(l, fusion);
 	}
@@ -379,7 +402,7 @@ static void coll_coord_start_fusion(struct coll_coord *c, struct coll_coord_entr
 
 	coll_chain_init(&fusion);
 	coll_chain_add(&first->ready, &fusion);
-	if (coll_coord_fuse(&first->want, &first->want))
+	if (coll_coord_fits(c, first, first))
 		coll_coord_gather(c, first, &fusion);
 	while (!coll_chain_empty(&fusion)) {
 		e = coll_coord_of_ready(fusion.next);

@@ -52,8 +52,11 @@ u64 coll_coord_bytes(const struct coll_coord_params *p)
 	return bytes;
 }
 
-static bool coll_coord_fuses(u64 collective)
+/* Each tensor of premulsum has a factor of its own, and replace and no_op are broadcasts. */
+static bool coll_coord_fuses(u64 collective, u64 op)
 {
+	if (op == COLL_OP_PREMULSUM || op == COLL_OP_REPLACE || op == COLL_OP_NO_OP)
+		return false;
 	return collective == COLL_ALLREDUCE || collective == COLL_REDUCE_SCATTER ||
 	       collective == COLL_REDUCE_SCATTER_BLOCK || collective == COLL_ALLGATHER ||
 	       collective == COLL_ALLGATHERV;
@@ -71,7 +74,7 @@ bool coll_coord_fuse(const struct coll_coord_params *a, const struct coll_coord_
 	for (k = 0; k < sizeof(same); k++)
 		if (a->field[same[k]] != b->field[same[k]])
 			return false;
-	return coll_coord_fuses(a->field[COLL_FIELD_COLLECTIVE]);
+	return coll_coord_fuses(a->field[COLL_FIELD_COLLECTIVE], a->field[COLL_FIELD_OP]);
 }
 
 u32 coll_coord_differ(const struct coll_coord_params *a, const struct coll_coord_params *b)

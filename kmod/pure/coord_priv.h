@@ -29,6 +29,9 @@ enum coll_coord_rule {
 	COLL_RULE_DEADLINE,	/* the root is told when a rank gives a tensor up */
 	COLL_RULE_LEFT,		/* what is pending ends when a rank leaves */
 	COLL_RULE_JOINABLE,	/* a collective that needs all ranks ends when one has joined */
+	COLL_RULE_FUSE_ALIKE,	/* a fusion is of what is alike */
+	COLL_RULE_FUSE_ALL,	/* and of what all ranks have submitted */
+	COLL_RULE_FUSE_LAST,	/* and has the same end on all nodes */
 	COLL_NR_RULES
 };
 

@@ -123,7 +123,8 @@ static int coll_coord_parent_start(struct coll_coord *c, const struct coll_coord
 	if (r->has_params)
 		e->known = r->params;
 	e->is_known = true;
-	coll_coord_start(c, e, r->contributors, r->last, r->has_params);
+	coll_coord_start(c, e, r->contributors, r->last || coll_dropped(COLL_RULE_FUSE_LAST),
+			 r->has_params);
 	return 0;
 }
 

@@ -27,6 +27,7 @@ struct node {
 	u32 local[8];
 	u32 nr_local, parent, child;
 	u32 nr_used, nr_orders;
+	u32 fused, lacking;		/* names of the fusion at hand; those some rank lacks */
 	struct channel up, down;
 	_Alignas(16) u8 entries[WORLD_NAMES][ENTRY];
 };
@@ -125,13 +126,30 @@ static void check_all(u32 name, u32 contributors)
 		fault("a wrong number of contributors");
 }
 
+/* What is fused is alike, and no rank lacks any of it. */
+static void check_fusion(struct node *n, u32 name, bool lacks, bool last)
+{
+	n->fused |= 1U << name;
+	n->lacking |= lacks ? 1U << name : 0;
+	if (n->fused & (n->fused - 1)) {
+		if (n->lacking)
+			fault("fused, although a rank lacks one of them");
+		if (n->fused >> name_nr('g') && n->fused & ((1U << name_nr('g')) - 1))
+			fault("fused, although not alike");
+	}
+	if (last)
+		n->fused = n->lacking = 0;
+}
+
 static void on_start(struct coll_coord *c, struct coll_coord_entry *e, u32 contributors,
 		     bool last)
 {
 	struct node *n = node_of(c);
 	u32 name = nr_of_entry(e), k;
 
-	check_order(n, (u8)(1 + name));
+	/* Nodes agree about the end of a fusion, too. */
+	check_order(n, (u8)(1 + name + (last ? 0 : 32)));
+	check_fusion(n, name, contributors < w->nr_ranks, last);
 	if (n == &w->nodes[0])
 		check_all(name, contributors);
 	for (k = 0; k < n->nr_local; k++) {
@@ -592,6 +610,7 @@ static void add_node(const struct node *n)
 	add((u64)c->left << 1 | c->leave_said);
 	add(c->left || c->leave_said ? c->left_rank : 0);
 	add(n->nr_orders);
+	add(n->fused | (u64)n->lacking << 32);
 	for (k = 0; k < n->up.nr; k++)
 		add_bytes(n->up.buf[k], n->up.len[k]);
 	add(~0ULL);

@@ -46,6 +46,10 @@ static const struct scene scenes[] = {
 	{ "join in a chain", "0 1", "1 1 1", { "+", "a +", "b +" }, false },
 	{ "join in a star", "0 0", "1 1 1", { "a +", "+", "a +" }, false },
 	{ "join on a node", "0", "2 1", { "a + b", "+ b", "a + b" }, false },
+	{ "join makes two ready", "0", "1 1", { "a b . +", "+" }, false },
+	{ "two at a time, one node", "", "1", { "(ab) g . (ab)" }, true },
+	{ "two at a time", "0", "1 1", { "(ab) . (ba)", "(ba) . (ab)" }, true },
+	{ "unlike ones at a time", "0", "1 1", { "(ag)", "(ga)" }, true },
 	{ "join twice", "0", "1 1", { "+ a + a", "a + + a" }, false },
 	{ "join and a group", "0", "1 1", { "(ab) +", "(ab) +" }, false },
 	{ "join and what needs all", "0", "1 1", { "g a + a", "+ a" }, false },
@@ -267,6 +271,7 @@ static struct {
 	bool last[MANY];
 	unsigned int nr, nr_bad;
 	struct coll_coord_bad bad;
+	const char *fits;	/* names that may be in a fusion; NULL: all */
 } lone;
 
 static void lone_start(struct coll_coord *c, struct coll_coord_entry *e, uint32_t contributors,
@@ -288,7 +293,16 @@ static void lone_rank(struct coll_coord *c, uint32_t rank)
 {
 }
 
-static const struct coll_coord_ops lone_ops = { lone_start, lone_end, lone_rank, lone_rank };
+static bool lone_fits(struct coll_coord *c, const struct coll_coord_entry *first,
+		      const struct coll_coord_entry *e)
+{
+	return !lone.fits || (strchr(lone.fits, first->name[0]) && strchr(lone.fits, e->name[0]));
+}
+
+static const struct coll_coord_ops lone_ops = {
+	.start = lone_start, .end = lone_end, .joined = lone_rank, .left = lone_rank,
+	.fits = lone_fits,
+};
 
 static void lone_begin(uint64_t threshold)
 {
@@ -386,6 +400,34 @@ static void test_fusion(void)
 	lone_put("b", tensor(2));
 	coll_coord_run(&lone.c);
 	want_order("a|b|", "no threshold, no fusion");
+	lone.c.threshold = 100;
+	lone.c.most = 2;
+	lone_put("a", tensor(2));
+	lone_put("b", tensor(2));
+	lone_put("c", tensor(2));
+	coll_coord_run(&lone.c);
+	want_order("ab|c|", "no more than so many");
+	lone.c.most = 0;
+	lone.c.ahead = 1;
+	lone_put("a", tensor(2));
+	lone_put("e", p);
+	lone_put("b", tensor(2));
+	coll_coord_run(&lone.c);
+	want_order("a|e|b|", "and passes over no more than so many");
+	lone.c.ahead = 0;
+	p = tensor(2);
+	p.field[COLL_FIELD_OP] = COLL_OP_PREMULSUM;
+	lone_put("a", p);
+	lone_put("b", p);
+	coll_coord_run(&lone.c);
+	want_order("a|b|", "none with factors of their own");
+	lone.fits = "ac";
+	lone_put("a", tensor(2));
+	lone_put("b", tensor(2));
+	lone_put("c", tensor(2));
+	coll_coord_run(&lone.c);
+	want_order("ac|b|", "none that the caller does not want");
+	lone.fits = NULL;
 	lone.c.threshold = ~0ULL;
 	lone_put("a", tensor(1ULL << 60));
 	lone_put("b", tensor(1ULL << 60));
