@@ -253,12 +253,18 @@ struct coll_coord_ops {
  * @ready: at the root: entries that may be ordered
  * @ready_join: in @ready if JOINED is to be ordered
  * @ready_leave: in @ready if LEFT is to be ordered
+ * @sorted: what can be started at the front of @ready is in order of priority
  * @held: at the root: one ready member of each group that is not wholly ready
  * @log: orders that some child has not been sent yet
  * @cursor: of each child: the next order that it is sent is at or behind this one
  * @threshold: bytes of a fusion at most; only that of the root counts
  * @most: tensors of a fusion at most; 0: any number
  * @ahead: tensors that are passed over for one fusion at most; 0: any number
+ * @window: at the root: bytes of ops that have been started and are not over, from which on
+ *	no other one is started: an urgent tensor waits for no more; 0: no limit
+ * @window_ops: the same in ops; 0: no limit
+ * @flying: at the root: ops that have been started and are not over
+ * @flying_bytes: of these
  */
 struct coll_coord {
 	const struct coll_coord_ops *ops;
@@ -286,6 +292,7 @@ struct coll_coord {
 	struct coll_chain pending;
 	struct coll_chain up, up_join, up_leave;
 	struct coll_chain ready, ready_join, ready_leave;
+	bool sorted;
 	struct coll_chain held;
 	struct coll_chain log;
 	struct coll_chain *cursor[COLL_COORD_FANOUT];
@@ -293,6 +300,10 @@ struct coll_coord {
 	u64 threshold;
 	u32 most;
 	u32 ahead;
+	u64 window;
+	u32 window_ops;
+	u32 flying;
+	u64 flying_bytes;
 };
 
 /* Words of a bitmap of @nr ranks. */
@@ -401,9 +412,21 @@ void coll_coord_give_up(struct coll_coord *c, struct coll_coord_entry *e, u32 lo
  * coll_coord_run() - order what is ready
  *
  * At the root, after one or more of the other calls: what became ready by them may be
- * fused. Does nothing elsewhere.
+ * fused. Does nothing elsewhere. What there is no room for in the window waits for
+ * coll_coord_over().
  */
 void coll_coord_run(struct coll_coord *c);
+
+/**
+ * coll_coord_over() - an op has ended on this node
+ * @c: coordinator
+ * @bytes: coll_coord_bytes() of its tensors, which have been started one behind the other up to
+ *	one that was the last of its fusion
+ *
+ * Nothing touches their memory any more. At the root something else may be started now; does
+ * nothing elsewhere.
+ */
+void coll_coord_over(struct coll_coord *c, u64 bytes);
 
 /* --- coord_talk.c ------------------------------------------------------------ */
 

@@ -264,9 +264,24 @@ static struct coll_coord_entry *coll_coord_leader(struct coll_coord *c, u64 grou
 	return NULL;
 }
 
+static u64 coll_coord_priority(struct coll_chain *link)
+{
+	return coll_coord_of_ready(link)->want.field[COLL_FIELD_PRIORITY];
+}
+
+/* Is it an entry, and to be started? */
+static bool coll_coord_startable(const struct coll_coord *c, struct coll_chain *link)
+{
+	return link != &c->ready && link != &c->ready_join && link != &c->ready_leave &&
+	       !coll_coord_of_ready(link)->failing.cause;
+}
+
 static void coll_coord_make_ready(struct coll_coord *c, struct coll_coord_entry *e)
 {
 	coll_chain_del(&e->ready);
+	if (coll_coord_startable(c, c->ready.prev) &&
+	    coll_coord_priority(c->ready.prev) < coll_coord_priority(&e->ready))
+		c->sorted = false;
 	coll_chain_add(&e->ready, &c->ready);
 }
 
@@ -319,13 +334,6 @@ void coll_coord_complete_join(struct coll_coord *c)
 	coll_chain_del(&c->ready_join);
 	coll_chain_add(&c->ready_join,
 		       coll_dropped(COLL_RULE_JOIN_LAST) ? c->ready.next : &c->ready);
-}
-
-/* Is it an entry, and to be started? */
-static bool coll_coord_startable(const struct coll_coord *c, struct coll_chain *link)
-{
-	return link != &c->ready && link != &c->ready_join && link != &c->ready_leave &&
-	       !coll_coord_of_ready(link)->failing.cause;
 }
 
 /* A rank that has joined has no vector of a tensor, and may have one of another tensor. */
@@ -400,6 +408,7 @@ static void coll_coord_start_fusion(struct coll_coord *c, struct coll_coord_entr
 	struct coll_coord_entry *e;
 	struct coll_chain fusion;
 
+	c->flying++;
 	coll_chain_init(&fusion);
 	coll_chain_add(&first->ready, &fusion);
 	if (coll_coord_fits(c, first, first))
@@ -407,6 +416,7 @@ static void coll_coord_start_fusion(struct coll_coord *c, struct coll_coord_entr
 	while (!coll_chain_empty(&fusion)) {
 		e = coll_coord_of_ready(fusion.next);
 		coll_chain_del(&e->ready);
+		c->flying_bytes += coll_coord_bytes(&e->want);
 		coll_coord_start_one(c, e, coll_chain_empty(&fusion));
 	}
 }
@@ -427,26 +437,41 @@ static void coll_coord_merge_runs(struct coll_chain *a, struct coll_chain *b)
 
 	while (!coll_chain_empty(b)) {
 		l = b->next;
-		priority = coll_coord_of_ready(l)->want.field[COLL_FIELD_PRIORITY];
-		while (at != a &&
-		       coll_coord_of_ready(at)->want.field[COLL_FIELD_PRIORITY] >= priority)
+		priority = coll_coord_priority(l);
+		while (at != a && coll_coord_priority(at) >= priority)
 			at = at->next;
 		coll_chain_del(l);
 		coll_chain_add(l, at);
 	}
 }
 
-/* Run k has no entry, or 2^k of them. */
+/* One more run doubles what a run of this number has at least. */
 #define COLL_COORD_RUNS	32
+
+/* Move the first run of what can be started to @run: no priority is above the one before. */
+static void coll_coord_take_run(struct coll_coord *c, struct coll_chain *run)
+{
+	u64 priority = COLL_COORD_PRIORITY_MAX, next;
+	struct coll_chain *l;
+
+	for (l = c->ready.next; coll_coord_startable(c, l); l = c->ready.next) {
+		next = coll_coord_priority(l);
+		if (next > priority)
+			break;
+		priority = next;
+		coll_chain_del(l);
+		coll_chain_add(l, run);
+	}
+}
 
 /*
  * Sort what can be started at the front of coll_coord.ready: higher priorities first,
  * otherwise in the order in which they became ready. The entries of a run are older than
- * those of the run before it.
+ * those of the run before it. What is sorted already is one run.
  */
 static void coll_coord_sort(struct coll_coord *c)
 {
-	struct coll_chain runs[COLL_COORD_RUNS], *l;
+	struct coll_chain runs[COLL_COORD_RUNS];
 	u32 k, top = COLL_COORD_RUNS - 1;
 
 	for (k = 0; k < COLL_COORD_RUNS; k++)
@@ -454,10 +479,8 @@ static void coll_coord_sort(struct coll_coord *c)
 	while (coll_coord_startable(c, c->ready.next)) {
 		struct coll_chain one;
 
-		l = c->ready.next;
-		coll_chain_del(l);
 		coll_chain_init(&one);
-		coll_chain_add(l, &one);
+		coll_coord_take_run(c, &one);
 		for (k = 0; k < top && !coll_chain_empty(&runs[k]); k++) {
 			coll_coord_merge_runs(&runs[k], &one);
 			coll_chain_splice(&runs[k], &one);
@@ -469,19 +492,38 @@ static void coll_coord_sort(struct coll_coord *c)
 	coll_chain_splice(&runs[top], c->ready.next);
 }
 
+/* One op may always be started, however large it is. */
+static bool coll_coord_has_room(const struct coll_coord *c)
+{
+	if (!c->flying || coll_dropped(COLL_RULE_WINDOW))
+		return true;
+	return (!c->window || c->flying_bytes < c->window) &&
+	       (!c->window_ops || c->flying < c->window_ops);
+}
+
+/* What is to be ordered next; NULL: there is no room for it. */
+static struct coll_chain *coll_coord_first(struct coll_coord *c)
+{
+	if (!coll_coord_startable(c, c->ready.next)) {
+		c->sorted = false;
+		return c->ready.next;
+	}
+	if (!coll_coord_has_room(c))
+		return NULL;
+	if (!c->sorted)
+		coll_coord_sort(c);
+	c->sorted = true;
+	return c->ready.next;
+}
+
 void coll_coord_run(struct coll_coord *c)
 {
-	bool sorted = false;
 	struct coll_chain *l;
 
 	while (c->is_root && !c->left && !coll_chain_empty(&c->ready)) {
-		if (!coll_coord_startable(c, c->ready.next))
-			sorted = false;
-		else if (!sorted) {
-			coll_coord_sort(c);
-			sorted = true;
-		}
-		l = c->ready.next;
+		l = coll_coord_first(c);
+		if (!l)
+			break;
 		coll_chain_del(l);
 		if (l == &c->ready_join)
 			coll_coord_all_joined(c, c->last_joined);
@@ -492,4 +534,14 @@ void coll_coord_run(struct coll_coord *c)
 		else
 			coll_coord_start_fusion(c, coll_coord_of_ready(l));
 	}
+}
+
+void coll_coord_over(struct coll_coord *c, u64 bytes)
+{
+	if (!c->is_root)
+		return;
+	c->flying--;
+	c->flying_bytes -= bytes;
+	if (!coll_dropped(COLL_RULE_OVER))
+		coll_coord_run(c);
 }

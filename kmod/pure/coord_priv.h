@@ -32,6 +32,8 @@ enum coll_coord_rule {
 	COLL_RULE_FUSE_ALIKE,	/* a fusion is of what is alike */
 	COLL_RULE_FUSE_ALL,	/* and of what all ranks have submitted */
 	COLL_RULE_FUSE_LAST,	/* and has the same end on all nodes */
+	COLL_RULE_WINDOW,	/* no more is started than there is room for */
+	COLL_RULE_OVER,		/* what has ended makes room */
 	COLL_NR_RULES
 };
 

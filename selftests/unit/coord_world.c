@@ -10,6 +10,7 @@
 #define ENTRY		1408
 #define CHANNEL		2
 #define REC		320
+#define FLYING		64
 #define ORDERS		1024
 
 static const char name_of[WORLD_NAMES] = { 'a', 'b', 'c', 'd', 'g', 'h' };
@@ -48,6 +49,9 @@ static struct world {
 	bool clean;
 	u32 nr_orders;
 	u32 last_joined;
+	u32 window, nr_flying;
+	u64 flying[FLYING];		/* bytes of ops that are not over, oldest first */
+	u64 starting;			/* bytes of the fusion at hand */
 	u8 orders[ORDERS];
 	struct rank ranks[WORLD_RANKS];
 	struct node nodes[];		/* nr_nodes */
@@ -126,6 +130,19 @@ static void check_all(u32 name, u32 contributors)
 		fault("a wrong number of contributors");
 }
 
+/* An op is started at the root. */
+static void take_off(u64 bytes, bool last)
+{
+	w->starting += bytes;
+	if (!last)
+		return;
+	if (w->window && w->nr_flying >= w->window)
+		fault("more is started than there is room for");
+	if (w->nr_flying < FLYING)
+		w->flying[w->nr_flying++] = w->starting;
+	w->starting = 0;
+}
+
 /* What is fused is alike, and no rank lacks any of it. */
 static void check_fusion(struct node *n, u32 name, bool lacks, bool last)
 {
@@ -150,8 +167,10 @@ static void on_start(struct coll_coord *c, struct coll_coord_entry *e, u32 contr
 	/* Nodes agree about the end of a fusion, too. */
 	check_order(n, (u8)(1 + name + (last ? 0 : 32)));
 	check_fusion(n, name, contributors < w->nr_ranks, last);
-	if (n == &w->nodes[0])
+	if (n == &w->nodes[0]) {
 		check_all(name, contributors);
+		take_off(coll_coord_bytes(&e->known), last);
+	}
 	for (k = 0; k < n->nr_local; k++) {
 		struct rank *r = &w->ranks[n->local[k]];
 
@@ -460,9 +479,26 @@ static int step_link(struct node *n, u32 what)
 	return 1;
 }
 
+/* The oldest op is over; only where that matters. */
+static int step_over(void)
+{
+	u64 bytes = w->flying[0];
+
+	if (!w->window || !w->nr_flying)
+		return 0;
+	w->nr_flying--;
+	memmove(w->flying, w->flying + 1, w->nr_flying * sizeof(w->flying[0]));
+	coll_coord_over(&w->nodes[0].c, bytes);
+	return 1;
+}
+
 int world_step(u32 n)
 {
 	u32 r;
+
+	if (!n)
+		return step_over();
+	n--;
 
 	if (n < w->nr_ranks)
 		return step_rank(&w->ranks[n]);
@@ -635,6 +671,8 @@ void world_hash(uint64_t *h)
 		for (i = 0; i < WORLD_NAMES; i++)
 			add((u64)r->started[i] << 16 | (u64)r->variant[i] << 8 | r->pending[i]);
 	}
+	if (w->window)
+		add(w->nr_flying);
 	add_bytes(w->orders, w->nr_orders);
 	h[0] = hash[0];
 	h[1] = hash[1];
@@ -721,6 +759,7 @@ static void begin(void)
 		n->c.is_root = !k;
 		n->c.joined = n->joined;
 		n->c.threshold = 1 << 20;
+		n->c.window_ops = w->window;
 		if (coll_coord_entry_bytes(n->nr_local) > ENTRY)
 			abort();
 		coll_coord_init(&n->c);
@@ -737,6 +776,7 @@ void world_start(const struct scene *s)
 		nr += parents[k] != ' ' && (!k || parents[k - 1] == ' ');
 	make(nr);
 	w->clean = s->clean;
+	w->window = s->window;
 	for (k = 0; k < nr; k++) {
 		for (n = (u32)strtoul(ranks, &end, 10); n; n--)
 			add_rank(k, s->scripts[r++]);
@@ -791,6 +831,7 @@ void world_start_random(uint32_t nodes, uint32_t per_node, uint32_t fanout, uint
 	u32 k, r;
 
 	make(nodes);
+	w->window = below(seed, 3);
 	for (k = 0; k < nodes; k++) {
 		w->nodes[k].parent = k ? (k - 1) / fanout : 0;
 		for (r = 0; r < per_node; r++) {

@@ -30,6 +30,7 @@
  *	-	leave
  *	.	wait until all has ended
  * @clean: nothing may fail
+ * @window: ops that are started and not over at the root, at most; 0: any number
  */
 struct scene {
 	const char *name;
@@ -37,6 +38,7 @@ struct scene {
 	const char *ranks;
 	const char *scripts[8];
 	bool clean;
+	u32 window;
 };
 
 /* A fault that has been found, or NULL. */
