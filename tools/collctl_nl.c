@@ -44,6 +44,9 @@ const struct kind kind_group = {
 		F64(COLL_NL_GROUP_CALL_NS, "call-ns"),
 		F32(COLL_NL_GROUP_STRIPES, "stripes"),
 		F64(COLL_NL_GROUP_STALL_LOOKS, "stall-looks"),
+		F64(COLL_NL_GROUP_FUSED, "fused"),
+		F64(COLL_NL_GROUP_FUSIONS, "fusions"),
+		F64(COLL_NL_GROUP_COPIED, "copied"),
 	},
 };
 

@@ -45,6 +45,22 @@
 #define COLL_USER_NAMES		SZ_1M
 /* Hash buckets for them, a power of two: a rehash would be long under a spinlock. */
 #define COLL_TENSOR_BUCKETS	4096U
+/*
+ * Fusions: bytes, unless user space says, and at most; tensors; and tensors that are passed
+ * over for one. With links, bytes of scratch of a tensor that is never cut into blocks, so
+ * that it may be fused: COLL_SCRATCH for the 16 sets of 65536 nodes.
+ */
+#define COLL_FUSE_THRESHOLD	SZ_4M
+#define COLL_FUSE_BYTES		SZ_64M
+#define COLL_FUSE_MOST		256
+#define COLL_FUSE_AHEAD		256U
+#define COLL_FUSE_BLOCK		SZ_512K
+/*
+ * With links: ops that have started and not ended, bytes and number, from which on no tensor
+ * starts. Twice of what runs at a time: nodes that hear of it later have the next ones.
+ */
+#define COLL_FUSE_WINDOW	SZ_8M
+#define COLL_FUSE_WINDOW_OPS	32
 /* Named collectives of a member that it has not collected. */
 #define COLL_TENSORS_KEPT	65536U
 /*
@@ -64,7 +80,7 @@
  * member keeps when they are not in use.
  */
 #define COLL_SMALL		SZ_4K
-#define COLL_SLOTS_KEPT		16
+#define COLL_SLOTS_KEPT		64
 /*
  * Ops of a communicator that run side by side over its links, and bytes of their vectors
  * together, if there is more than one: about what a link has on its way at most

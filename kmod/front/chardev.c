@@ -22,7 +22,7 @@
 #include "../core/plan/select.h"
 #include "../core/plan/stripe.h"
 #include "../core/plan/support.h"
-#include "../core/tensor/tensor.h"
+#include "../core/tensor/tensor_fuse.h"
 #include "calls.h"
 #include "chardev.h"
 #include "decode.h"
@@ -68,6 +68,7 @@ static inline void coll_check_abi(void)
 	BUILD_BUG_ON(sizeof(struct coll_tensor_post) != 40);
 	BUILD_BUG_ON(sizeof(struct coll_tensor_result) != 48);
 	BUILD_BUG_ON(sizeof(struct coll_tensor_wait) != 48);
+	BUILD_BUG_ON(sizeof(struct coll_tensor_fuse) != 32);
 	BUILD_BUG_ON(offsetof(struct coll_status, cause) != 104);
 	BUILD_BUG_ON(offsetof(struct coll_cmd, timeout_ns) != 40);
 	BUILD_BUG_ON(offsetof(struct coll_cmd, message_addr) != 112);
@@ -100,7 +101,8 @@ static int coll_ioc_version(void __user *arg, u32 size)
 		     COLL_FEAT_LINKS | COLL_FEAT_NETLINK | COLL_FEAT_SELECT |
 		     COLL_FEAT_SHARE | COLL_FEAT_SPIN | COLL_FEAT_STRIPE | COLL_FEAT_NARROW |
 		     COLL_FEAT_CANCEL | COLL_FEAT_PROBE | COLL_FEAT_POST | COLL_FEAT_TENSORS |
-		     COLL_FEAT_TENSOR_JOIN | COLL_FEAT_TENSOR_GROUPS | COLL_FEAT_TENSORS_URING;
+		     COLL_FEAT_TENSOR_JOIN | COLL_FEAT_TENSOR_GROUPS | COLL_FEAT_TENSORS_URING |
+		     COLL_FEAT_TENSOR_FUSE;
 	if (IS_ENABLED(CONFIG_IO_URING))
 		v.features |= COLL_FEAT_URING_FIXED;
 	if (COLL_HAS_USER_THREADS)
@@ -285,6 +287,24 @@ static int coll_ioc_stripe(struct coll_member *m, void __user *arg, u32 size)
 	return coll_group_stripe(m->group, s.links, s.least);
 }
 
+static int coll_ioc_tensor_fuse(struct coll_member *m, void __user *arg, u32 size)
+{
+	struct coll_tensor_fuse f;
+	int ret;
+
+	ret = copy_struct_from_user(&f, sizeof(f), arg, size);
+	if (ret)
+		return ret;
+	if (f.flags || f.reserved)
+		return -EINVAL;
+	if (!m->group)
+		return -ENOTCONN;
+	if (!m->group->tensors)
+		return -EOPNOTSUPP;
+	coll_tensors_set_fusion(m->group, f.threshold, f.most, f.ahead);
+	return 0;
+}
+
 static int coll_ioc_cancel(struct coll_member *m, void __user *arg, u32 size)
 {
 	struct coll_cancel __user *to = arg;
@@ -375,6 +395,9 @@ static int coll_ioctl_setup(struct file *file, struct coll_member *m,
 	case _IOC_NR(COLL_IOC_CANCEL):
 		ret = coll_ioc_cancel(m, arg, size);
 		break;
+	case _IOC_NR(COLL_IOC_TENSOR_FUSE):
+		ret = coll_ioc_tensor_fuse(m, arg, size);
+		break;
 	default:
 		ret = -ENOTTY;
 	}
@@ -390,7 +413,7 @@ static int coll_ioctl_check(unsigned int cmd)
 		COLL_IOC_REGISTER, COLL_IOC_UNREGISTER, COLL_IOC_ABORT,
 		COLL_IOC_SHRINK, COLL_IOC_STATUS, COLL_IOC_SELECT,
 		COLL_IOC_STRIPE, COLL_IOC_CANCEL, COLL_IOC_POST, COLL_IOC_COLLECT,
-		COLL_IOC_TENSOR_POST, COLL_IOC_TENSOR_WAIT,
+		COLL_IOC_TENSOR_POST, COLL_IOC_TENSOR_WAIT, COLL_IOC_TENSOR_FUSE,
 		_IOC(_IOC_WRITE, COLL_IOC_MAGIC, _IOC_NR(COLL_IOC_SUBMIT), COLL_CMD_SIZE_V0),
 	};
 	unsigned int i;

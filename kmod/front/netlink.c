@@ -13,6 +13,7 @@
 #include "../core/op/status.h"
 #include "../core/plan/select.h"
 #include "../core/tensor/stall.h"
+#include "../core/tensor/tensor_fuse.h"
 #include "netlink.h"
 
 static struct genl_family coll_nl_family;
@@ -75,6 +76,18 @@ static int coll_nl_put_cause(struct sk_buff *skb, const struct coll_cause *c)
 	       nla_put_string(skb, COLL_NL_GROUP_CAUSE_HOST, c->host);
 }
 
+static int coll_nl_put_tensors(struct sk_buff *skb, struct coll_group *g)
+{
+	struct coll_tensor_counts n;
+
+	coll_tensors_count(g, &n);
+	return nla_put_u64_64bit(skb, COLL_NL_GROUP_STALL_LOOKS, coll_stall_looks(g),
+				 COLL_NL_GROUP_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_GROUP_FUSED, n.fused, COLL_NL_GROUP_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_GROUP_FUSIONS, n.fusions, COLL_NL_GROUP_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_GROUP_COPIED, n.copied, COLL_NL_GROUP_PAD);
+}
+
 static int coll_nl_put_group(struct sk_buff *skb, struct coll_group *g,
 			     struct user_namespace *reader)
 {
@@ -118,8 +131,7 @@ static int coll_nl_put_group(struct sk_buff *skb, struct coll_group *g,
 	       nla_put_u64_64bit(skb, COLL_NL_GROUP_CALL_NS,
 				 atomic64_read(&g->call_ns), COLL_NL_GROUP_PAD) ||
 	       nla_put_u32(skb, COLL_NL_GROUP_STRIPES, stripes) ||
-	       (g->tensors && nla_put_u64_64bit(skb, COLL_NL_GROUP_STALL_LOOKS,
-						coll_stall_looks(g), COLL_NL_GROUP_PAD)) ||
+	       (g->tensors && coll_nl_put_tensors(skb, g)) ||
 	       (cause.error && coll_nl_put_cause(skb, &cause));
 }
 

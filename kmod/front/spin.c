@@ -88,18 +88,26 @@ void coll_spin_init(void)
 	pr_info("coll: blocking calls stay awake for %u us\n", coll_spin_measured);
 }
 
+u32 coll_spin_group_us(const struct coll_group *g)
+{
+	int us = READ_ONCE(spin_us);
+
+	if (num_online_cpus() < 2)
+		return 0;
+	if (us < 0)
+		us = coll_spin_measured * (g->nr_nodes > 1 ? COLL_SPIN_LINKS : 1);
+	return min_t(u32, us, COLL_SPIN_MOST_US);
+}
+
 u32 coll_spin_us(const struct coll_req *req)
 {
 	const struct coll_group *g = coll_member_group(req->member);
-	int us = READ_ONCE(spin_us);
 
 	if (req->cmd.flags & COLL_CMD_SLEEP || num_online_cpus() < 2)
 		return 0;
 	if (req->cmd.flags & COLL_CMD_SPIN)
 		return COLL_SPIN_MOST_US;
-	if (us < 0)
-		us = coll_spin_measured * (g->nr_nodes > 1 ? COLL_SPIN_LINKS : 1);
-	return min_t(u32, us, COLL_SPIN_MOST_US);
+	return coll_spin_group_us(g);
 }
 
 u32 coll_spin_turns(const struct coll_req *req)

@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 
+struct coll_group;
 struct coll_req;
 
 /* At load: find out what falling asleep and being woken costs here. */
@@ -17,6 +18,9 @@ void coll_spin_init(void);
  * Return: 0 where there is only one CPU, or the request says so.
  */
 u32 coll_spin_us(const struct coll_req *req);
+
+/* The same of a call that waits for tensors of a group. */
+u32 coll_spin_group_us(const struct coll_group *g);
 
 /**
  * coll_spin_turns() - how often it may let others have the CPU, without falling asleep

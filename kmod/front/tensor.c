@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* COLL_IOC_TENSOR_POST and COLL_IOC_TENSOR_WAIT. */
 #include <linux/build_bug.h>
+#include <linux/ktime.h>
 #include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/stat.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <linux/wait.h>
@@ -20,6 +22,7 @@
 #include "decode.h"
 #include "file.h"
 #include "message.h"
+#include "spin.h"
 #include "tensor.h"
 
 /* Posts until the coordinator orders what is ready: what comes together is sorted. */
@@ -262,6 +265,26 @@ static void coll_wait_work(struct coll_member *m, struct coll_watcher *w)
 	coll_account_call(m, begin);
 }
 
+/*
+ * Falling asleep and being woken takes longer than a small tensor does. But not if others
+ * want the CPU. @us is halved if it was in vain.
+ */
+static void coll_wait_spin(struct coll_member *m, u32 min, struct coll_watcher *w, u32 *us)
+{
+	struct coll_group *g = coll_member_group(m);
+	u64 end = ktime_get_ns() + *us * (u64)NSEC_PER_USEC;
+
+	while (*us && !coll_tensors_seem_collectable(m, min) && !signal_pending(current) &&
+	       single_task_running() && !need_resched() && !READ_ONCE(g->nr_shared)) {
+		if (ktime_get_ns() >= end) {
+			*us /= 2;
+			break;
+		}
+		coll_links_attend(g, w);
+		cpu_relax();
+	}
+}
+
 /* Sleep until there is something to do. Return: 0, or an error that ends the wait. */
 static int coll_wait_sleep(struct coll_member *m, u32 min, const struct coll_watcher *w,
 			   u64 expires)
@@ -284,10 +307,12 @@ static int coll_wait_for(struct coll_member *m, u32 min, u64 expires)
 	struct coll_group *g = coll_member_group(m);
 	bool done = false;
 	struct coll_watcher w = { .wq = &m->tensors.wq, .done = &done };
+	u32 spin_us = coll_spin_group_us(g);
 	int ret = 0;
 
 	coll_links_watch(g, &w);
 	while (!ret && !coll_tensors_collectable(m, min)) {
+		coll_wait_spin(m, min, &w, &spin_us);
 		ret = coll_wait_sleep(m, min, &w, expires);
 		if (!ret)
 			coll_wait_work(m, &w);
@@ -320,19 +345,20 @@ static int coll_wait_tell(struct coll_tensor_req *t, struct coll_tensor_result _
 static int coll_wait_take(struct coll_member *m, struct coll_tensor_wait *w)
 {
 	struct coll_tensor_result __user *to = u64_to_user_ptr(w->results);
-	struct coll_tensor_req *t;
+	struct coll_tensor_req *t, *next;
+	LIST_HEAD(done);
 
-	while (w->got < w->nr) {
-		t = coll_tensor_collect(m);
-		if (!t)
-			break;
-		if (coll_wait_tell(t, to + w->got)) {
-			coll_tensor_uncollect(t);
-			return -EFAULT;
+	while (coll_tensors_collect(m, &done, w->nr - w->got)) {
+		list_for_each_entry_safe(t, next, &done, list) {
+			if (coll_wait_tell(t, to + w->got)) {
+				coll_tensors_uncollect(m, &done);
+				return -EFAULT;
+			}
+			list_del(&t->list);
+			coll_tensor_free(t);
+			w->got++;
 		}
-		coll_tensor_free(t);
-		if (!(++w->got % COLL_POST_BATCH))
-			cond_resched();
+		cond_resched();
 	}
 	return 0;
 }

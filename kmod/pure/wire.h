@@ -58,6 +58,8 @@ enum coll_frame_type {
 /* Digested into a signature where partial results are wide (wide.h), or asked not to be */
 #define COLL_WIRE_WIDE		1
 #define COLL_WIRE_NARROW	2
+/* And where it is a fusion of tensors */
+#define COLL_WIRE_FUSED		4
 
 /* struct coll_frame.flags: DATA: acknowledge as soon as this is consumed */
 #define COLL_FRAME_ACK_NOW	(1U << 0)

@@ -396,7 +396,7 @@ static int coll_tx_push(struct coll_stream *st)
 		ret = coll_tx_send(st, bv, head + nr, head_len + payload,
 				   st->tx_left > payload);
 	if (nr && st->tx_ch)
-		coll_bvecs_put(src.vec, bv + head, nr);
+		coll_bvecs_put(src.vec, src.at, bv + head, nr);
 	if (ret > 0)
 		coll_tx_sent(st, &src, ret);
 	if (src.msg)

@@ -162,9 +162,9 @@ static void add_stall(struct nlmsghdr *h, void *arg, int64_t *sum)
 	++*sum;
 }
 
-static void add_looks(struct nlmsghdr *h, void *arg, int64_t *sum)
+static void add_count(struct nlmsghdr *h, void *arg, int64_t *sum)
 {
-	*sum += number(msg_attrs(h), msg_end(h), COLL_NL_GROUP_STALL_LOOKS);
+	*sum += number(msg_attrs(h), msg_end(h), *(int *)arg);
 }
 
 int stalls_dump(struct stalls_one *s, int nr)
@@ -174,9 +174,14 @@ int stalls_dump(struct stalls_one *s, int nr)
 	return dump(COLL_NL_CMD_STALL_GET, add_stall, &w);
 }
 
+int64_t stalls_count(int attr)
+{
+	return dump(COLL_NL_CMD_GROUP_GET, add_count, &attr);
+}
+
 int64_t stalls_looks(void)
 {
-	return dump(COLL_NL_CMD_GROUP_GET, add_looks, NULL);
+	return stalls_count(COLL_NL_GROUP_STALL_LOOKS);
 }
 
 bool stalls_event(int fd, struct stalls_one *s, unsigned int ms)

@@ -28,6 +28,8 @@ struct stalls_one {
 int stalls_open(void);
 /* The dump; stalls_open() has been called. Return: how many there are, the first @nr of them in @s; -1: error. */
 int stalls_dump(struct stalls_one *s, int nr);
+/* The sum of an attribute of all groups, COLL_NL_GROUP_*; stalls_open() has been called. */
+int64_t stalls_count(int attr);
 /* Runs of the timers of all groups. */
 int64_t stalls_looks(void);
 /* The next event. False: there is none within @ms. */

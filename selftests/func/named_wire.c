@@ -59,6 +59,7 @@ static struct coll_coord_rec record(uint8_t kind, uint32_t id, uint32_t round)
 {
 	struct coll_coord_rec r = {
 		.kind = kind,
+		.last = kind == COLL_ORDER_START,
 		.id = id,
 		.round = round,
 		.rank = 1,
@@ -393,6 +394,41 @@ TEST(a_parent_that_is_wrong)
 
 	for (i = 0; i < sizeof(of_parent) / sizeof(of_parent[0]); i++)
 		one_wrong(_metadata, 1, &of_parent[i]);
+}
+
+/* Two barriers, which nobody may fuse; and a fusion whose end never comes. */
+TEST(a_parent_that_fuses_wrong)
+{
+	struct coll_coord_rec r = record(COLL_ORDER_START, 7, 0);
+	struct coll_tensor_result res;
+	struct coll_status s;
+	struct peer p;
+
+	ASSERT_EQ(0, peer_start_named(&p, 1));
+	ASSERT_EQ(0, post(&p, NAME, 0));
+	ASSERT_EQ(0, post(&p, "second", 0));
+	r.last = false;
+	say(_metadata, &p, &r);
+	r = record(COLL_ORDER_START, 8, 0);
+	r.name = (const u8 *)"second";
+	r.name_len = 6;
+	say(_metadata, &p, &r);
+	EXPECT_EQ(-EBADE, result(&p, &res));
+	EXPECT_EQ(-EBADE, result(&p, &res));
+	ASSERT_EQ(0, raw_status(p.c.fd[0], &s));
+	EXPECT_EQ(COLL_CAUSE_MISMATCH, s.cause.kind);
+	peer_stop(&p);
+
+	ASSERT_EQ(0, peer_start_named(&p, 1));
+	ASSERT_EQ(0, post(&p, NAME, 0));
+	r = record(COLL_ORDER_START, 7, 0);
+	r.last = false;
+	say(_metadata, &p, &r);
+	test_sleep_us(50000);
+	EXPECT_EQ(0, raw_collect(p.c.fd[0], &res, 1, 0, 0));
+	ASSERT_EQ(0, raw_abort(p.c.fd[0], 0));
+	EXPECT_EQ(-ESHUTDOWN, result(&p, &res));
+	peer_stop(&p);
 }
 
 /* The same twice, and orders before the child has said READY. */

@@ -222,6 +222,7 @@ static void make_struct(struct call *c, uint64_t *lots)
 	struct coll_register r = { .addr = calls_address(lots), .len = test_below(lots, 65536) };
 	struct coll_unregister u = { .id = test_below(lots, 4) };
 	struct coll_stripe p = { .links = 1 + test_below(lots, 8) };
+	struct coll_tensor_fuse fuse = { };
 	struct coll_select s = { .collective = test_below(lots, 20), .nr = test_below(lots, 3),
 				 .rows = calls_address(lots) };
 	struct coll_cancel x = { .handle = test_below(lots, 4) };
@@ -246,6 +247,12 @@ static void make_struct(struct call *c, uint64_t *lots)
 		break;
 	case COLL_IOC_STRIPE:
 		memcpy(c->bytes, &p, sizeof(p));
+		break;
+	case COLL_IOC_TENSOR_FUSE:
+		fuse.threshold = test_below(lots, 2) ? test_below(lots, 1 << 20) : 0;
+		fuse.most = test_below(lots, 4);
+		fuse.ahead = test_below(lots, 4);
+		memcpy(c->bytes, &fuse, sizeof(fuse));
 		break;
 	case COLL_IOC_CANCEL:
 		if (!x.handle)
@@ -273,6 +280,7 @@ static void make_call(struct call *c, uint64_t *lots, bool submit)
 		COLL_IOC_UNREGISTER, COLL_IOC_ABORT, COLL_IOC_SHRINK, COLL_IOC_STATUS,
 		COLL_IOC_SELECT, COLL_IOC_STRIPE, COLL_IOC_CANCEL, COLL_IOC_POST,
 		COLL_IOC_COLLECT, COLL_IOC_TENSOR_POST, COLL_IOC_TENSOR_WAIT,
+		COLL_IOC_TENSOR_FUSE,
 		/* Most of what they do takes several calls. */
 		COLL_IOC_POST, COLL_IOC_COLLECT, COLL_IOC_TENSOR_POST, COLL_IOC_TENSOR_WAIT,
 		COLL_IOC_POST, COLL_IOC_TENSOR_POST,

@@ -209,6 +209,7 @@ enum coll_algorithm_id {
 #define COLL_FEAT_TENSOR_JOIN	(1ULL << 20)	/* COLL_TENSOR_JOIN, COLL_TENSOR_AVG_PRESENT */
 #define COLL_FEAT_TENSOR_GROUPS	(1ULL << 21)	/* struct coll_tensor.group */
 #define COLL_FEAT_TENSORS_URING	(1ULL << 22)	/* COLL_URING_TENSOR_POST */
+#define COLL_FEAT_TENSOR_FUSE	(1ULL << 23)	/* COLL_IOC_TENSOR_FUSE */
 
 /**
  * struct coll_version - COLL_IOC_VERSION
@@ -1059,6 +1060,38 @@ struct coll_tensor_wait {
 	__u64	reserved[2];
 };
 
+/* Tensors of a fusion at most; bytes of one at most. */
+#define COLL_TENSOR_FUSE_MAX	256
+#define COLL_TENSOR_FUSE_BYTES	(64ULL << 20)
+
+/**
+ * struct coll_tensor_fuse - COLL_IOC_TENSOR_FUSE: which tensors become one op
+ * @threshold: bytes of a fusion at most; 0: nothing is fused. More than
+ *	COLL_TENSOR_FUSE_BYTES is as that. 4 MiB to begin with
+ * @most: tensors of a fusion at most; 0, or more than COLL_TENSOR_FUSE_MAX: as that
+ * @ahead: tensors that are passed over for one fusion at most, for they do not fit;
+ *	likewise
+ * @flags: 0
+ * @reserved: 0
+ *
+ * Tensors that start together, that all ranks have posted, and whose collective, operator,
+ * type, flags, algorithm and priority are the same, may become one op. It works on the
+ * memory where they are, and each ends by itself. Results have the same bits, fused or not.
+ * Only allreduce is fused, but not COLL_OP_PREMULSUM, COLL_OP_REPLACE and COLL_OP_NO_OP; and
+ * with several nodes not COLL_OP_SUM_EXACT, nor what is larger than 512 KiB.
+ *
+ * Holds for tensors that become ready from now on. Any member may set it; what counts is
+ * what a member of the node of rank 0 has set. Errors: EINVAL; ENOTCONN not joined;
+ * EOPNOTSUPP not joined with COLL_JOIN_NAMED.
+ */
+struct coll_tensor_fuse {
+	__u64	threshold;
+	__u32	most;
+	__u32	ahead;
+	__u64	flags;
+	__u64	reserved;
+};
+
 #define COLL_IOC_MAGIC		0xCB
 #define COLL_IOC_VERSION	_IOR(COLL_IOC_MAGIC, 0x00, struct coll_version)
 #define COLL_IOC_JOIN		_IOW(COLL_IOC_MAGIC, 0x01, struct coll_join)
@@ -1073,6 +1106,7 @@ struct coll_tensor_wait {
 #define COLL_IOC_CANCEL		_IOWR(COLL_IOC_MAGIC, 0x0a, struct coll_cancel)
 #define COLL_IOC_TENSOR_POST	_IOWR(COLL_IOC_MAGIC, 0x0b, struct coll_tensor_post)
 #define COLL_IOC_TENSOR_WAIT	_IOWR(COLL_IOC_MAGIC, 0x0c, struct coll_tensor_wait)
+#define COLL_IOC_TENSOR_FUSE	_IOW(COLL_IOC_MAGIC, 0x0d, struct coll_tensor_fuse)
 #define COLL_IOC_SUBMIT		_IOW(COLL_IOC_MAGIC, 0x10, struct coll_cmd)
 #define COLL_IOC_POST		_IOW(COLL_IOC_MAGIC, 0x11, struct coll_post)
 #define COLL_IOC_COLLECT	_IOWR(COLL_IOC_MAGIC, 0x12, struct coll_collect)

@@ -153,7 +153,7 @@ bool coll_exec_may_lend(const struct coll_exec *x, const struct coll_exec_step *
 {
 	const struct coll_buf *buf = st->src.vec ? st->src.vec->buf : NULL;
 
-	return buf && buf->pages && !(buf->scratch && coll_exec_reuses(x));
+	return buf && coll_buf_lends(buf) && !(buf->scratch && coll_exec_reuses(x));
 }
 
 struct coll_exec_step *coll_exec_sending(struct coll_exec *x,

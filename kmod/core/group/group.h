@@ -120,6 +120,7 @@ struct coll_left {
  * @memlock_wanted: see struct coll_status
  * @msgs: send, recv and sendrecv: their state
  * @tensors: named collectives; NULL: it has numbered ones. Set before anybody knows the group.
+ * @watch: who is told of ops that end; NULL: nobody. Likewise.
  * @tables: what COLL_ALG_AUTO means, by collective; NULL: what it always does
  * @stall: looks now and then whether the oldest running op is still the same one
  * @stall_seq: the op it saw last; its own
@@ -181,6 +182,7 @@ struct coll_group {
 	u64 memlock_wanted;
 	struct coll_msgs *msgs;
 	struct coll_tensors *tensors;
+	const struct coll_group_watch *watch;
 	struct coll_table *tables[COLL_NR_COLLECTIVES];
 	struct delayed_work stall;
 	u64 stall_seq;
@@ -223,6 +225,16 @@ struct coll_group_part {
 	void (*fail)(struct coll_group *g);
 	void (*quiesce)(struct coll_group *g);
 	void (*free)(struct coll_group *g);
+};
+
+/**
+ * struct coll_group_watch - a room above that is told of each op that ends
+ * @over: it is out of the queue. Under group->lock.
+ * @after: the same for one or several, without locks, a moment later. Process context.
+ */
+struct coll_group_watch {
+	void (*over)(struct coll_group *g, const struct coll_op *op);
+	void (*after)(struct coll_group *g);
 };
 
 /*

@@ -47,8 +47,8 @@ struct coll_req;
  * @group: with a reference
  * @seq: from 1
  * @sig: signature
- * @cmd: as the first local rank posted it
- * @agreed: as the first local rank posted it
+ * @cmd: as the first local rank posted it; of a fusion, with the count of all
+ * @agreed: as the first local rank posted it; of a fusion, for all
  * @chosen: algorithm by the table of the group, 0: none
  * @table: digest of that table
  * @links: it goes over so many to each node
@@ -57,6 +57,8 @@ struct coll_req;
  * @reqs: posted requests by local index; group->lock until it has started
  * @nr_posted: how many; group->lock
  * @nr_absent: of these, of ranks that have joined
+ * @fused: it consists of several tensors
+ * @weight: as the first local rank posted it
  * @divisor: as the first local rank posted it
  * @started: it has, and is still in group->ops; group->lock
  * @put_off: it could not, beside others; likewise
@@ -88,7 +90,9 @@ struct coll_op {
 	struct list_head reqs;
 	u32 nr_posted;
 	u32 nr_absent;
+	bool fused;
 	u32 divisor;
+	u64 weight;
 	bool started;
 	bool put_off;
 	bool ended;

@@ -27,7 +27,7 @@ void coll_req_uncount(struct coll_req *req)
 	req->counted = false;
 }
 
-void coll_req_done(struct coll_req *req, int result)
+int coll_req_release(struct coll_req *req, int result)
 {
 	/* A rank that was cut off itself hears that; the others hear of its death. */
 	if (result == -EHOSTDOWN && test_bit(0, &req->member->gone))
@@ -35,6 +35,15 @@ void coll_req_done(struct coll_req *req, int result)
 	coll_buf_put(req->in.buf);
 	coll_buf_put(req->out.buf);
 	kvfree(req->counts);
+	req->in.buf = NULL;
+	req->out.buf = NULL;
+	req->counts = NULL;
 	coll_req_uncount(req);
+	return result;
+}
+
+void coll_req_done(struct coll_req *req, int result)
+{
+	result = coll_req_release(req, result);
 	req->done(req, result);
 }

@@ -12,6 +12,7 @@
 #include "../mem/buf.h"
 
 struct coll_exchange;
+struct coll_fusion;
 struct coll_member;
 struct coll_op;
 struct coll_sleeper;
@@ -40,6 +41,9 @@ struct coll_slot;
  *	it is decoded
  * @absent: its rank has joined: it has no vectors of its own
  * @divisor: avg: what the sum is divided by; 0: the ranks of the communicator
+ * @weight: of a tensor: what the coordinator counts for it, or for its fusion
+ * @fusion: it stands for several tensors, see fusion.h; NULL: for itself. @bytes and
+ *	@in_bytes are those of all, @cmd and @agreed its own
  * @list: in the op, by local index; group->lock
  * @sleeper: a thread of the rank that can be woken to help; NULL: none
  * @done: called exactly once for a posted request, in process context, when the
@@ -68,6 +72,8 @@ struct coll_req {
 	bool named;
 	bool absent;
 	u32 divisor;
+	u64 weight;
+	struct coll_fusion *fusion;
 	struct list_head list;
 	struct coll_sleeper *sleeper;
 	void (*done)(struct coll_req *req, int result);
@@ -84,6 +90,9 @@ int coll_req_count(struct coll_req *req);
 
 /* It is not in flight any more, or has not been posted. */
 void coll_req_uncount(struct coll_req *req);
+
+/* Release what a request that is complete holds. Return: the result as its rank is told it. */
+int coll_req_release(struct coll_req *req, int result);
 
 /* Give back a request that is complete: its buffers, then ->done, which may free it. */
 void coll_req_done(struct coll_req *req, int result);

@@ -439,6 +439,13 @@ void coll_buf_get(struct coll_buf *buf)
 	kref_get(&buf->ref);
 }
 
+static void coll_free_pieces(struct coll_buf *buf)
+{
+	while (buf->nr_pieces)
+		coll_buf_put(buf->pieces[--buf->nr_pieces].vec.buf);
+	kvfree(buf->pieces);
+}
+
 static void coll_buf_release(struct kref *ref)
 {
 	struct coll_buf *buf = container_of(ref, struct coll_buf, ref);
@@ -449,6 +456,8 @@ static void coll_buf_release(struct kref *ref)
 	}
 	if (buf->scratch)
 		coll_free_scratch(buf);
+	else if (buf->pieces)
+		coll_free_pieces(buf);
 	else if (buf->pages && !buf->borrowed)
 		unpin_user_pages_dirty_lock(buf->pages, buf->nr_pages, buf->write);
 	kvfree(buf->pages);
@@ -487,12 +496,19 @@ static int coll_window_page(const struct coll_buf *buf, u64 addr,
 int coll_vec_run(const struct coll_vec *v, u64 off, u32 max, struct coll_run *run)
 {
 	const struct coll_buf *buf = v->buf;
-	u32 in_page = coll_vec_addr(v, off) & ~PAGE_MASK;
-	u32 len = PAGE_SIZE - in_page;
-	unsigned long i;
 	struct page *page;
+	u32 in_page, len;
+	unsigned long i;
+	u64 left;
 	int ret;
 
+	if (buf->pieces) {
+		v = coll_piece_find(buf, coll_vec_addr(v, off), &off, &left);
+		max = min_t(u64, max, left);
+		buf = v->buf;
+	}
+	in_page = coll_vec_addr(v, off) & ~PAGE_MASK;
+	len = PAGE_SIZE - in_page;
 	run->page = NULL;
 	run->write = buf->write;
 	if (!buf->pages) {
@@ -522,23 +538,42 @@ void coll_run_put(struct coll_run *run)
 	run->page = NULL;
 }
 
+/* The buffer that a byte is in, if the vector's consists of pieces; else that. */
+static const struct coll_buf *coll_vec_buf(const struct coll_vec *v, u64 off)
+{
+	u64 left;
+
+	if (!v->buf->pieces)
+		return v->buf;
+	return coll_piece_find(v->buf, coll_vec_addr(v, off), &off, &left)->buf;
+}
+
 int coll_vec_nid(const struct coll_vec *v, u64 off)
 {
+	u64 left;
+
+	if (v->buf->pieces)
+		v = coll_piece_find(v->buf, coll_vec_addr(v, off), &off, &left);
 	return v->buf->pages ? page_to_nid(v->buf->pages[coll_vec_page(v, off)]) : NUMA_NO_NODE;
 }
 
 int coll_vec_bvecs(const struct coll_vec *v, u64 off, u32 len,
 		   struct bio_vec *bv, unsigned int max, unsigned int *nr)
 {
+	bool windows = !coll_vec_buf(v, off)->pages;
 	u32 done = 0;
 
 	*nr = 0;
 	while (done < len && *nr < max) {
 		struct coll_run run;
-		int ret = coll_vec_run(v, off + done, len - done, &run);
+		int ret;
 
+		/* Either all of them are to be released, or none. */
+		if (v->buf->windows && !coll_vec_buf(v, off + done)->pages != windows)
+			break;
+		ret = coll_vec_run(v, off + done, len - done, &run);
 		if (ret) {
-			coll_bvecs_put(v, bv, *nr);
+			coll_bvecs_put(v, off, bv, *nr);
 			*nr = 0;
 			return ret;
 		}
@@ -551,14 +586,22 @@ int coll_vec_bvecs(const struct coll_vec *v, u64 off, u32 len,
 	return done;
 }
 
-void coll_bvecs_put(const struct coll_vec *v, struct bio_vec *bv, unsigned int nr)
+void coll_bvecs_put(const struct coll_vec *v, u64 off, struct bio_vec *bv, unsigned int nr)
 {
 	unsigned int i;
 
-	if (v->buf->pages)
+	if (!nr || coll_vec_buf(v, off)->pages)
 		return;
 	for (i = 0; i < nr; i++)
 		unpin_user_page(bv[i].bv_page);
+}
+
+bool coll_buf_lends(const struct coll_buf *buf)
+{
+	if (!buf->pieces)
+		return buf->pages;
+	/* A piece of its own for each few bytes takes longer than to copy them. */
+	return !buf->windows && buf->len >> PAGE_SHIFT >= buf->nr_pieces;
 }
 
 int coll_vec_copy(const struct coll_vec *v, u64 off, void *mem, u32 len,

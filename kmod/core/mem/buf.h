@@ -8,7 +8,8 @@
  * RLIMIT_MEMLOCK forbids that, a plain op gets a buffer without pins: each page
  * is then pinned for the moment it is touched (a window of one page). Scratch is
  * memory of the kernel that ops use like a buffer. Borrowed pages are pinned, and paid
- * for, by somebody who has a buffer of his own, and outlives ours: io_uring.
+ * for, by somebody who has a buffer of his own, and outlives ours: io_uring. And a buffer
+ * may consist of pieces of other ones (pieces.h).
  *
  * Owner: whoever holds the reference. Registered buffers are owned by their
  * member, and by each op that uses them.
@@ -22,9 +23,13 @@
 
 struct bio_vec;
 struct coll_area;
+struct coll_piece;
 struct coll_span;
 struct cred;
 struct workqueue_struct;
+
+/* Bytes of a buffer of pieces at most. */
+#define COLL_PIECES_BYTES	(1ULL << 48)
 
 /**
  * struct coll_memlock - who pays for pins
@@ -63,6 +68,10 @@ void coll_buf_exit(void);
  * @scratch: pages are the kernel's, not pinned ones
  * @borrowed: pages are not ours to unpin; of @addr only the place in a page counts
  * @mm: address space, grabbed; windows only
+ * @pieces: what it consists of; owned. NULL: of its pages.
+ * @nr_pieces: how many
+ * @most_pieces: room
+ * @windows: of pieces: some of them are in windows
  */
 struct coll_buf {
 	struct kref ref;
@@ -78,6 +87,10 @@ struct coll_buf {
 	bool borrowed;
 	const struct cred *cred;
 	struct mm_struct *mm;
+	struct coll_piece *pieces;
+	u32 nr_pieces;
+	u32 most_pieces;
+	bool windows;
 };
 
 /**
@@ -90,6 +103,16 @@ struct coll_buf {
 struct coll_vec {
 	struct coll_buf *buf;
 	u64 start;
+};
+
+/**
+ * struct coll_piece - a part of a buffer that consists of pieces, up to the next one
+ * @at: where it begins in the buffer
+ * @vec: where it is; its buffer is referenced
+ */
+struct coll_piece {
+	u64 at;
+	struct coll_vec vec;
 };
 
 /**
@@ -218,7 +241,11 @@ int coll_vec_nid(const struct coll_vec *v, u64 off);
 int coll_vec_bvecs(const struct coll_vec *v, u64 off, u32 len,
 		   struct bio_vec *bv, unsigned int max, unsigned int *nr);
 
-void coll_bvecs_put(const struct coll_vec *v, struct bio_vec *bv, unsigned int nr);
+/* @off: as it was given to coll_vec_bvecs(). */
+void coll_bvecs_put(const struct coll_vec *v, u64 off, struct bio_vec *bv, unsigned int nr);
+
+/* Do the pages stay for as long as the buffer, and is it worth while to send them from there? */
+bool coll_buf_lends(const struct coll_buf *buf);
 
 /**
  * coll_vec_copy() - move bytes between a vector and a kernel buffer

@@ -71,3 +71,23 @@ bool coll_vec_has(const struct coll_vec *v, u64 off, u64 len)
 {
 	return coll_buf_has(v->buf, coll_vec_addr(v, off), len);
 }
+
+const struct coll_vec *coll_piece_find(const struct coll_buf *buf, u64 at, u64 *off, u64 *left)
+{
+	u32 lo = 0, hi = buf->nr_pieces;
+	u64 end;
+
+	/* The last one that does not begin behind @at. */
+	while (hi - lo > 1) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (buf->pieces[mid].at <= at)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	end = hi < buf->nr_pieces ? buf->pieces[hi].at : buf->len;
+	*off = at - buf->pieces[lo].at;
+	*left = end - at;
+	return &buf->pieces[lo].vec;
+}

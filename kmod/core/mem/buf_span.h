@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Vectors of buffers that consist of several spans. */
+/* Vectors of buffers that consist of several spans, or of pieces of other buffers. */
 #ifndef COLL_CORE_BUF_SPAN_H
 #define COLL_CORE_BUF_SPAN_H
 
@@ -23,5 +23,14 @@ bool coll_vec_has(const struct coll_vec *v, u64 off, u64 len);
 
 /* Index of the page that byte @off of a vector lies in. It is inside. */
 unsigned long coll_vec_page(const struct coll_vec *v, u64 off);
+
+/**
+ * coll_piece_find() - the vector that a byte of a buffer of pieces is in
+ * @buf: the buffer
+ * @at: byte, inside of it
+ * @off: result: where in that vector
+ * @left: result: bytes from there to the end of the piece
+ */
+const struct coll_vec *coll_piece_find(const struct coll_buf *buf, u64 at, u64 *off, u64 *left);
 
 #endif /* COLL_CORE_BUF_SPAN_H */

@@ -8,6 +8,7 @@
 #include "../../pure/wire.h"
 #include "../deadline.h"
 #include "../exec/exec.h"
+#include "../group/fusion.h"
 #include "../group/group.h"
 #include "../group/member.h"
 #include "../group/turn.h"
@@ -191,6 +192,8 @@ static u64 coll_op_signature(const struct coll_op *op)
 	u64 sig = coll_signature(c->collective, c->op, c->dtype, c->algorithm,
 				 c->root, op->agreed, op->seq);
 
+	if (op->fused)
+		sig = coll_digest(sig, COLL_WIRE_FUSED) ?: 1;
 	/* Transfers are longer, and their bytes mean something else. */
 	if (coll_is_wide(c))
 		sig = coll_digest(sig, COLL_WIRE_WIDE) ?: 1;
@@ -216,13 +219,20 @@ static void coll_op_enqueue(struct coll_group *g, struct coll_op *op,
 		.agreed = req->agreed,
 		.divisor = req->divisor ?: g->size,
 		.on_complete = coll_op_ended,
+		.weight = req->weight,
 	};
 	kref_init(&op->ref);
 	INIT_LIST_HEAD(&op->reqs);
 	INIT_DELAYED_WORK(&op->deadline, coll_op_deadline);
 	INIT_WORK(&op->end_work, coll_op_end_work);
+	/* Of a fusion by the first tensor: what it is best for decides what it may be fused with. */
 	coll_select_op(op, req);
 	coll_stripe_op(op, req);
+	if (req->fusion) {
+		op->fused = true;
+		op->cmd.count = req->fusion->count;
+		op->agreed = req->fusion->digest;
+	}
 	op->sig = coll_op_signature(op);
 	op->elem = coll_dtype_size(req->cmd.dtype);
 	list_add_tail(&op->list, &g->ops);
@@ -273,7 +283,8 @@ static bool coll_req_same(const struct coll_op *op, const struct coll_req *req)
 
 	if (a->collective != b->collective || a->op != b->op ||
 	    a->dtype != b->dtype || a->root != b->root ||
-	    a->algorithm != b->algorithm || op->agreed != req->agreed ||
+	    a->algorithm != b->algorithm || op->fused != !!req->fusion ||
+	    op->agreed != (req->fusion ? req->fusion->digest : req->agreed) ||
 	    (a->flags ^ b->flags) & COLL_CMD_NARROW)
 		return false;
 	if (!coll_counts_agreed(b))
@@ -418,6 +429,9 @@ static void coll_op_dequeue(struct coll_group *g, struct coll_op *op,
 		if (!op->result)
 			req->member->bytes += op->bytes;
 	}
+	/* Only now: no rank's last op is this one any more. */
+	if (g->watch)
+		g->watch->over(g, op);
 }
 
 /*
@@ -476,6 +490,8 @@ static void coll_op_ended(struct coll_op *op)
 	spin_unlock(&g->lock);
 	if (doomed)
 		coll_group_check_doom(g);
+	if (g->watch)
+		g->watch->after(g);
 	if (more)
 		coll_group_advance(g);
 	coll_group_put(g);

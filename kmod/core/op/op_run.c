@@ -21,6 +21,7 @@
 #include "../limits.h"
 #include "../p2p/copy.h"
 #include "../plan/plan.h"
+#include "../plan/plan_fuse.h"
 #include "../trace.h"
 #include "absent.h"
 #include "op.h"
@@ -125,7 +126,7 @@ static bool coll_op_start(struct coll_op *op, bool beside, u64 room)
 
 	trace_coll_start(g->id, op->seq, op->cmd.collective, op->bytes);
 	memcg = set_active_memcg(g->memcg);
-	ret = op->nr_absent ? coll_absent_fill(op) : 0;
+	ret = op->nr_absent ? coll_absent_fill(op) : coll_fuse_vectors(op);
 	if (!ret)
 		ret = coll_exec_prepare(op, room);
 	set_active_memcg(memcg);

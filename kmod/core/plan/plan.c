@@ -16,6 +16,7 @@
 #include "../limits.h"
 #include "plan.h"
 #include "plan_alias.h"
+#include "plan_fuse.h"
 #include "plan_keep.h"
 #include "plan_peers.h"
 #include "plan_place.h"
@@ -384,6 +385,9 @@ static int coll_plan_all(struct coll_plan *p)
 		return -EINVAL;
 	p->chunks = p->alg->chunks(p->n);
 	p->tmp = p->alg->tmp ? p->alg->tmp(p->n) : 0;
+	ret = coll_plan_marks(p);
+	if (ret)
+		return ret;
 	ret = coll_plan_blocks(p);
 	if (ret)
 		return ret;
@@ -436,6 +440,7 @@ int coll_exec_prepare(struct coll_op *op, u64 room)
 		p.x->op = op;
 		ret = coll_plan_all(&p);
 		kvfree(p.starts);
+		kvfree(p.marks);
 	}
 	if (!ret) {
 		p.x->memory = coll_plan_scratch_bytes(p.x) +

@@ -7,8 +7,8 @@
  *
  * A plan depends on the group, which does not change; on what the ranks have agreed on;
  * and on which of the ranks here work in place, for then a step may have nothing to do.
- * Counts of each block's own are not compared, nor who has joined: such ops are planned each
- * time.
+ * Counts of each block's own are not compared, nor who has joined, nor what a fusion consists
+ * of: such ops are planned each time.
  */
 #include <linux/bitmap.h>
 #include <linux/string.h>
@@ -24,7 +24,8 @@
 /* Return: false if plans of such ops are not kept. */
 static bool coll_plan_key_of(const struct coll_op *op, struct coll_plan_key *key)
 {
-	if (coll_kind_of(op->cmd.collective)->flags & COLL_KIND_COUNTS || op->nr_absent)
+	if (coll_kind_of(op->cmd.collective)->flags & COLL_KIND_COUNTS || op->nr_absent ||
+	    op->fused)
 		return false;
 	/* Padding too, for keys are compared as bytes. */
 	memset(key, 0, sizeof(*key));

@@ -62,8 +62,13 @@ static struct coll_share coll_share_of(u64 n, u32 blocks, u32 block)
 static struct coll_share coll_flat(const struct coll_plan *p, u64 count, u32 chunk,
 				   u32 nr)
 {
-	u64 at = coll_chunk_start(count, p->chunks, chunk);
+	u64 at;
 
+	if (p->marks)
+		return (struct coll_share){
+			p->marks[chunk], p->marks[chunk + nr] - p->marks[chunk]
+		};
+	at = coll_chunk_start(count, p->chunks, chunk);
 	return (struct coll_share){
 		at, coll_chunk_start(count, p->chunks, chunk + nr) - at
 	};
@@ -386,7 +391,8 @@ int coll_plan_blocks(struct coll_plan *p)
 	if (!sets)
 		return 0;
 	ret = coll_plan_starts(p);
-	if (ret)
+	/* Tensors are fused where each of them would be one block. */
+	if (ret || p->marks)
 		return ret;
 	want = coll_blocks_wanted(p, p->whole * p->x->blocks * sets *
 				  (r->partial ?: p->op->elem), sets);

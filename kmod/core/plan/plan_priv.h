@@ -20,6 +20,7 @@
  * @starts: blocks: where the chunks of W begin in scratch, in elements, and where they
  *	end; NULL: the vector is flat
  * @whole: elements of W in scratch, for one block of the plan
+ * @marks: of a fusion: where each chunk begins, and the last one ends; else NULL
  */
 struct coll_plan {
 	struct coll_exec *x;
@@ -33,6 +34,7 @@ struct coll_plan {
 	u32 tmp;
 	u64 *starts;
 	u64 whole;
+	u64 *marks;
 };
 
 #endif /* COLL_CORE_PLAN_PRIV_H */

@@ -105,10 +105,23 @@ static u64 coll_travelling_size(const struct coll_cmd *c)
 	return coll_is_wide(c) ? (size + coll_wide_size(c->op, c->dtype)) / 2 : size;
 }
 
+/* Bytes of a vector of the command. */
+static u64 coll_travelling_bytes(const struct coll_cmd *c, u64 count)
+{
+	u64 bytes;
+
+	return check_mul_overflow(count, coll_travelling_size(c), &bytes) ? U64_MAX : bytes;
+}
+
+u64 coll_cmd_bytes(const struct coll_cmd *c)
+{
+	return coll_travelling_bytes(c, c->count);
+}
+
 u64 coll_agreed_bytes(const struct coll_op *op, const struct coll_req *req)
 {
 	u32 kind = coll_kind_of(op->cmd.collective)->flags;
-	u64 count = op->cmd.count, bytes;
+	u64 count = op->cmd.count;
 	u32 i;
 
 	if (kind & COLL_KIND_PRIVATE)
@@ -119,26 +132,43 @@ u64 coll_agreed_bytes(const struct coll_op *op, const struct coll_req *req)
 				return U64_MAX;
 		count = div_u64(count, op->group->size);
 	}
-	if (check_mul_overflow(count, coll_travelling_size(&op->cmd), &bytes))
-		return U64_MAX;
-	return bytes;
+	return coll_travelling_bytes(&op->cmd, count);
+}
+
+/* The row for a vector of so many bytes; NULL: the table says nothing. */
+static const struct coll_select_row *coll_table_row(const struct coll_table *t,
+						    const struct coll_cmd *c, u64 bytes)
+{
+	u32 i = 0;
+
+	if (!t || !t->nr || c->algorithm != COLL_ALG_AUTO)
+		return NULL;
+	while (bytes > t->rows[i].bytes)
+		i++;
+	return &t->rows[i];
+}
+
+const struct coll_select_row *coll_select_row_of(const struct coll_group *g,
+						 const struct coll_cmd *c)
+{
+	u32 collective = array_index_nospec(c->collective, COLL_NR_COLLECTIVES);
+
+	lockdep_assert_held(&g->lock);
+	return coll_table_row(g->tables[collective], c, coll_cmd_bytes(c));
 }
 
 void coll_select_op(struct coll_op *op, const struct coll_req *req)
 {
 	const struct coll_table *t = op->group->tables[op->cmd.collective];
-	u64 bytes;
-	u32 i = 0;
+	const struct coll_select_row *row;
 
 	lockdep_assert_held(&op->group->lock);
-	if (!t || !t->nr || op->cmd.algorithm != COLL_ALG_AUTO)
+	row = coll_table_row(t, &op->cmd, coll_agreed_bytes(op, req));
+	if (!row)
 		return;
-	bytes = coll_agreed_bytes(op, req);
-	while (bytes > t->rows[i].bytes)
-		i++;
-	op->chosen = t->rows[i].algorithm;
+	op->chosen = row->algorithm;
 	if (!op->cmd.segment)
-		op->cmd.segment = t->rows[i].segment;
+		op->cmd.segment = row->segment;
 	op->table = t->digest;
 }
 

@@ -64,6 +64,13 @@ void coll_select_op(struct coll_op *op, const struct coll_req *req);
  */
 u64 coll_agreed_bytes(const struct coll_op *op, const struct coll_req *req);
 
+/* The same of a command whose count all ranks know, and that has no blocks. */
+u64 coll_cmd_bytes(const struct coll_cmd *c);
+
+/* The row of its table for such a command; NULL: there is none. Under group->lock. */
+const struct coll_select_row *coll_select_row_of(const struct coll_group *g,
+						 const struct coll_cmd *c);
+
 /* Row @i of a table, and where that comes from. Return: false if there is none. */
 bool coll_select_row_at(struct coll_group *g, u32 collective, u32 i,
 			struct coll_select_row *row, u32 *source);

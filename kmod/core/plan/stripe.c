@@ -40,20 +40,25 @@ int coll_group_stripe(struct coll_group *g, u32 links, u64 least)
 	return ret;
 }
 
+u32 coll_stripe_links(const struct coll_group *g, u64 bytes)
+{
+	lockdep_assert_held(&g->lock);
+	if (g->stripes.links == 1 || g->nr_nodes == 1)
+		return 1;
+	return clamp_t(u64, div64_u64(bytes, g->stripes.least), 1, g->stripes.links);
+}
+
 void coll_stripe_op(struct coll_op *op, const struct coll_req *req)
 {
 	const struct coll_group *g = op->group;
 	u64 bytes;
 
 	lockdep_assert_held(&g->lock);
-	op->links = 1;
-	if (g->stripes.links == 1 || g->nr_nodes == 1)
-		return;
 	bytes = coll_agreed_bytes(op, req);
 	if (coll_kind_of(op->cmd.collective)->flags & COLL_KIND_BLOCKS &&
 	    check_mul_overflow(bytes, (u64)g->size, &bytes))
 		bytes = U64_MAX;
-	op->links = clamp_t(u64, div64_u64(bytes, g->stripes.least), 1, g->stripes.links);
+	op->links = coll_stripe_links(g, bytes);
 }
 
 u64 coll_stripes_sign(const struct coll_group *g, u64 sig)

@@ -23,6 +23,9 @@ struct coll_req;
  */
 int coll_group_stripe(struct coll_group *g, u32 links, u64 least);
 
+/* Over how many links does a vector of so many bytes go? Under group->lock. */
+u32 coll_stripe_links(const struct coll_group *g, u64 bytes);
+
 /**
  * coll_stripe_op() - over how many links does a new op go?
  * @op: its command and group are set; @op->links is

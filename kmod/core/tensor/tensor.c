@@ -10,6 +10,7 @@
 #include "../group/member.h"
 #include "../limits.h"
 #include "../op/op_run.h"
+#include "tensor_fuse.h"
 #include "tensor_priv.h"
 
 /* Tensors that are worked on before others get the lock, or the CPU. */
@@ -70,6 +71,29 @@ void coll_tensor_free(struct coll_tensor_req *t)
 
 /* --- the life of a tensor ------------------------------------------------------ */
 
+/* Under group->lock. */
+static void coll_tensor_land(struct coll_tensor_req *t, int result)
+{
+	struct coll_member *m = t->req.member;
+
+	t->result = result;
+	list_add_tail(&t->list, &m->tensors.done);
+	WRITE_ONCE(m->tensors.nr_done, m->tensors.nr_done + 1);
+	WRITE_ONCE(m->tensors.open, m->tensors.open - 1);
+}
+
+/* The others of a fusion hold nothing any more. Under group->lock: up to COLL_FUSE_MOST. */
+static void coll_fusion_land(struct coll_fusion *f)
+{
+	struct coll_tensor_req *t;
+	struct coll_req *req;
+
+	list_for_each_entry(req, &f->others, list) {
+		t = container_of(req, struct coll_tensor_req, req);
+		coll_tensor_land(t, t->result);
+	}
+}
+
 /* It is done: nothing touches its pages any more. */
 void coll_tensor_done(struct coll_req *req, int result)
 {
@@ -77,14 +101,12 @@ void coll_tensor_done(struct coll_req *req, int result)
 	struct coll_member *m = req->member;
 	struct coll_group *g = coll_member_group(m);
 
-	req->in.buf = NULL;
-	req->out.buf = NULL;
-	req->counts = NULL;
+	if (req->fusion)
+		coll_fusion_done(req->fusion, result);
 	spin_lock(&g->lock);
-	t->result = result;
-	list_add_tail(&t->list, &m->tensors.done);
-	m->tensors.nr_done++;
-	m->tensors.open--;
+	if (req->fusion)
+		coll_fusion_land(req->fusion);
+	coll_tensor_land(t, result);
 	/* Under the lock: who waits for the last one may free the member. */
 	wake_up(&m->tensors.wq);
 	spin_unlock(&g->lock);
@@ -175,18 +197,24 @@ static void coll_tensor_end(struct coll_tensors *ts, struct coll_tensor_req *t,
 	list_add_tail(&t->list, &ts->ended);
 }
 
-/* Becomes the next op of its rank. Under group->lock. */
-static void coll_tensor_start(struct coll_tensors *ts, struct coll_tensor_req *t)
+int coll_tensor_post_op(struct coll_tensor_req *t)
 {
 	u64 now;
-	int ret;
 
-	coll_tensor_unwait(ts, t);
 	if (t->expires) {
 		now = ktime_get_ns();
 		t->req.cmd.timeout_ns = t->expires > now ? t->expires - now : 1;
 	}
-	ret = coll_op_post_ordered(&t->req, &t->op);
+	return coll_op_post_ordered(&t->req, &t->op);
+}
+
+/* Under group->lock. */
+static void coll_tensor_start(struct coll_tensors *ts, struct coll_tensor_req *t)
+{
+	int ret;
+
+	coll_tensor_unwait(ts, t);
+	ret = coll_tensor_post_op(t);
 	if (!ret)
 		return;
 	/* The digests of the counts agree and the counts do not: somebody forged one. */
@@ -211,11 +239,16 @@ static void coll_tensors_op_start(struct coll_coord *c, struct coll_coord_entry 
 	u32 divisor = coll_tensor_divisor(ts, e, contributors), k;
 	struct coll_tensor_req *t;
 
+	if (ts->fusing || !last) {
+		coll_tensors_fuse(ts, e, divisor, last);
+		return;
+	}
 	for (k = 0; k < c->nr_local; k++) {
 		t = coll_tensor_slot(e, k)->waits;
 		if (!t)
 			continue;
 		t->req.divisor = divisor;
+		t->req.weight = coll_coord_bytes(&e->known);
 		coll_tensor_start(ts, t);
 	}
 	if (c->nr_joined)
@@ -256,6 +289,7 @@ static const struct coll_coord_ops coll_tensors_ops = {
 	.joined	= coll_tensors_op_joined,
 	.left	= coll_tensors_op_left,
 	.pending = coll_stalls_pending,
+	.fits	= coll_tensors_fit,
 };
 
 /* --- deadlines ------------------------------------------------------------------ */
@@ -323,8 +357,10 @@ static int coll_tensor_post_locked(struct coll_tensor_req *t, const void *name, 
 		coll_tensor_end(ts, t, &t->entry->end.bad);
 	else
 		return ret;
-	m->tensors.open++;
+	WRITE_ONCE(m->tensors.open, m->tensors.open + 1);
 	m->tensors.kept++;
+	if (t->req.slot)
+		ts->counts.copied += t->req.in_bytes + t->req.slot->back_len;
 	return ret ? COLL_TENSOR_OVER : 0;
 }
 
@@ -372,6 +408,30 @@ void coll_tensors_withdraw(struct coll_member *m, u64 digest)
 	spin_unlock(&g->lock);
 }
 
+/* An op has ended: something else may start, which the caller sees to. Under group->lock. */
+static void coll_tensors_over(struct coll_group *g, const struct coll_op *op)
+{
+	lockdep_assert_held(&g->lock);
+	if (g->error)
+		return;
+	coll_coord_over(&g->tensors->coord, op->weight);
+	/* The caller does. */
+	g->tensors->to_advance = false;
+}
+
+/* Tell other nodes what has started by that, and have the rest done. */
+static void coll_tensors_told(struct coll_group *g)
+{
+	coll_tensors_call(g);
+	if (coll_tensors_due(g))
+		queue_work(g->user->wq, &g->tensors->work);
+}
+
+static const struct coll_group_watch coll_tensors_watch = {
+	.over	= coll_tensors_over,
+	.after	= coll_tensors_told,
+};
+
 void coll_tensors_flush(struct coll_group *g)
 {
 	struct coll_tensors *ts = g->tensors;
@@ -394,6 +454,12 @@ static struct coll_tensor_req *coll_tensors_next_ended(struct coll_group *g)
 	spin_lock(&g->lock);
 	t = list_first_entry_or_null(&ts->ended, struct coll_tensor_req, list);
 	if (!t && g->error) {
+		t = coll_tensors_unfuse(ts);
+		if (t) {
+			t->result = -g->error;
+			spin_unlock(&g->lock);
+			return t;
+		}
 		t = list_first_entry_or_null(&ts->waiting, struct coll_tensor_req, list);
 		if (t) {
 			coll_tensor_unwait(ts, t);
@@ -510,31 +576,33 @@ static void coll_tensors_fail(struct coll_group *g)
 
 /* --- results -------------------------------------------------------------------- */
 
-struct coll_tensor_req *coll_tensor_collect(struct coll_member *m)
+u32 coll_tensors_collect(struct coll_member *m, struct list_head *to, u32 most)
 {
 	struct coll_group *g = coll_member_group(m);
-	struct coll_tensor_req *t;
+	u32 n = 0;
 
+	most = min_t(u32, most, COLL_TENSOR_BATCH);
 	spin_lock(&g->lock);
-	t = list_first_entry_or_null(&m->tensors.done, struct coll_tensor_req, list);
-	if (t) {
-		list_del(&t->list);
-		m->tensors.nr_done--;
-		m->tensors.kept--;
-	}
+	for (; n < most && !list_empty(&m->tensors.done); n++)
+		list_move_tail(m->tensors.done.next, to);
+	WRITE_ONCE(m->tensors.nr_done, m->tensors.nr_done - n);
+	m->tensors.kept -= n;
 	spin_unlock(&g->lock);
-	return t;
+	return n;
 }
 
-void coll_tensor_uncollect(struct coll_tensor_req *t)
+void coll_tensors_uncollect(struct coll_member *m, struct list_head *from)
 {
-	struct coll_member *m = t->req.member;
 	struct coll_group *g = coll_member_group(m);
+	struct list_head *l;
+	u32 n = 0;
 
 	spin_lock(&g->lock);
-	list_add(&t->list, &m->tensors.done);
-	m->tensors.nr_done++;
-	m->tensors.kept++;
+	list_for_each(l, from)
+		n++;
+	list_splice_init(from, &m->tensors.done);
+	WRITE_ONCE(m->tensors.nr_done, m->tensors.nr_done + n);
+	m->tensors.kept += n;
 	wake_up(&m->tensors.wq);
 	spin_unlock(&g->lock);
 }
@@ -548,6 +616,11 @@ bool coll_tensors_collectable(struct coll_member *m, u32 min)
 	can = m->tensors.nr_done >= min || !m->tensors.open;
 	spin_unlock(&g->lock);
 	return can;
+}
+
+bool coll_tensors_seem_collectable(const struct coll_member *m, u32 min)
+{
+	return READ_ONCE(m->tensors.nr_done) >= min || !READ_ONCE(m->tensors.open);
 }
 
 bool coll_tensors_open(struct coll_member *m)
@@ -566,17 +639,17 @@ bool coll_tensors_open(struct coll_member *m)
 void coll_tensors_release(struct coll_member *m)
 {
 	struct coll_group *g = coll_member_group(m);
-	struct coll_tensor_req *t;
+	struct coll_tensor_req *t, *next;
+	LIST_HEAD(done);
 
 	if (!g || !g->tensors)
 		return;
 	/* The group has failed, so this takes a slice of work, or until links let go. */
 	wait_event_idle(m->tensors.wq, !coll_tensors_open(m));
-	for (;;) {
-		t = coll_tensor_collect(m);
-		if (!t)
-			break;
-		coll_tensor_free(t);
+	while (coll_tensors_collect(m, &done, COLL_TENSOR_BATCH)) {
+		list_for_each_entry_safe(t, next, &done, list)
+			coll_tensor_free(t);
+		INIT_LIST_HEAD(&done);
 		cond_resched();
 	}
 }
@@ -592,6 +665,7 @@ static int coll_tensors_init(struct coll_group *g)
 	if (!ts)
 		return -ENOMEM;
 	g->tensors = ts;
+	g->watch = &coll_tensors_watch;
 	ts->group = g;
 	INIT_LIST_HEAD(&ts->waiting);
 	INIT_LIST_HEAD(&ts->ended);
@@ -610,9 +684,16 @@ static int coll_tensors_init(struct coll_group *g)
 	c->names = kvcalloc(c->nr_buckets, sizeof(*c->names), GFP_KERNEL_ACCOUNT);
 	c->ids = kvcalloc(c->nr_buckets, sizeof(*c->ids), GFP_KERNEL_ACCOUNT);
 	c->joined = kvcalloc(coll_coord_words(c->nr_local), sizeof(u64), GFP_KERNEL_ACCOUNT);
+	ts->first = kvcalloc(c->nr_local, sizeof(*ts->first), GFP_KERNEL_ACCOUNT);
+	c->threshold = COLL_FUSE_THRESHOLD;
+	c->most = COLL_FUSE_MOST;
+	c->ahead = COLL_FUSE_AHEAD;
+	/* On one node one runs at a time, and the next one begins when it ends. */
+	c->window = g->nr_nodes > 1 ? COLL_FUSE_WINDOW : 1;
+	c->window_ops = g->nr_nodes > 1 ? COLL_FUSE_WINDOW_OPS : 2;
 	coll_tensors_plant(ts);
 	coll_coord_init(c);
-	return c->names && c->ids && c->joined ? 0 : -ENOMEM;
+	return c->names && c->ids && c->joined && ts->first ? 0 : -ENOMEM;
 }
 
 /* No member and no op is left, and links are about to be closed: nobody calls them. Sleeps. */
@@ -647,6 +728,7 @@ static void coll_tensors_free(struct coll_group *g)
 	kvfree(ts->coord.names);
 	kvfree(ts->coord.ids);
 	kvfree(ts->coord.joined);
+	kvfree(ts->first);
 	kfree(ts);
 	g->tensors = NULL;
 }

@@ -23,6 +23,7 @@
 #include <linux/workqueue.h>
 
 #include "../../pure/coord.h"
+#include "../group/fusion.h"
 #include "../op/op.h"
 #include "stall.h"
 
@@ -39,6 +40,7 @@ struct coll_member;
  * @by_time: in group->tensors->by_time if @expires
  * @expires: as coll_deadline() says; 0: never
  * @bad: why it has ended by itself
+ * @fused: of the first one of its rank in a fusion: the others
  * @group: digest of the group it belongs to; 0: of none
  * @last: of one that joins: the last rank that has
  * @result: 0 or -errno, once it has ended
@@ -54,9 +56,22 @@ struct coll_tensor_req {
 	struct rb_node by_time;
 	u64 expires;
 	struct coll_coord_bad bad;
+	struct coll_fusion fused;
 	u64 group;
 	u32 last;
 	int result;
+};
+
+/**
+ * struct coll_tensor_counts - what has been done with tensors
+ * @fused: tensors that have started in fusions
+ * @fusions: ops of these
+ * @copied: bytes of small ones that are copied from or to their ranks' memory
+ */
+struct coll_tensor_counts {
+	u64 fused;
+	u64 fusions;
+	u64 copied;
 };
 
 /**
@@ -70,6 +85,9 @@ struct coll_tensor_req {
  * @ended: tensors that have ended without being started, and whose buffers are to be put
  * @by_time: of @waiting, those with deadlines
  * @started: ops started
+ * @fusing: a fusion has started, and more tensors of it are to come
+ * @first: of a fusion that is being gathered: the first tensor of each local rank
+ * @counts: for statistics
  * @to_advance: some of them since coll_group_advance()
  * @broken: errno of a START that could not be: the group is to fail
  * @deadline: for the first of @by_time
@@ -86,6 +104,9 @@ struct coll_tensors {
 	struct list_head ended;
 	struct rb_root_cached by_time;
 	u64 started;
+	bool fusing;
+	struct coll_tensor_req **first;
+	struct coll_tensor_counts counts;
 	bool to_advance;
 	int broken;
 	struct delayed_work deadline;
@@ -147,18 +168,23 @@ void coll_tensors_settle(struct coll_group *g);
 bool coll_tensors_due(struct coll_group *g);
 
 /**
- * coll_tensor_collect() - the result that has come first
+ * coll_tensors_collect() - the results that have come first
  * @m: member
+ * @to: list of tensors that they are added to: the caller's now
+ * @most: how many at most
  *
- * Return: a tensor, the caller's; NULL: there is none.
+ * Return: how many; there may be more.
  */
-struct coll_tensor_req *coll_tensor_collect(struct coll_member *m);
+u32 coll_tensors_collect(struct coll_member *m, struct list_head *to, u32 most);
 
-/* It could not be told: the next one to be collected. */
-void coll_tensor_uncollect(struct coll_tensor_req *t);
+/* They could not be told: the next ones to be collected. */
+void coll_tensors_uncollect(struct coll_member *m, struct list_head *from);
 
 /* Are there @min results, or is nothing posted that has not ended? */
 bool coll_tensors_collectable(struct coll_member *m, u32 min);
+
+/* The same, as far as can be seen without the lock: for who looks again and again. */
+bool coll_tensors_seem_collectable(const struct coll_member *m, u32 min);
 
 /* Has the member posted tensors whose buffers are still in use? */
 bool coll_tensors_open(struct coll_member *m);

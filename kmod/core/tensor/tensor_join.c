@@ -37,7 +37,7 @@ static int coll_tensor_join_locked(struct coll_tensor_req *t)
 		return ret;
 	m->tensors.join = t;
 	m->tensors.waiting++;
-	m->tensors.open++;
+	WRITE_ONCE(m->tensors.open, m->tensors.open + 1);
 	m->tensors.kept++;
 	list_add_tail(&t->list, &g->tensors->waiting);
 	return 0;
@@ -82,7 +82,7 @@ static void coll_stand_in_done(struct coll_req *req, int result)
 	struct coll_group *g = coll_member_group(m);
 
 	spin_lock(&g->lock);
-	m->tensors.open--;
+	WRITE_ONCE(m->tensors.open, m->tensors.open - 1);
 	/* Under the lock: who waits for the last one may free the member. */
 	wake_up(&m->tensors.wq);
 	spin_unlock(&g->lock);
@@ -134,6 +134,7 @@ static int coll_stand_in(struct coll_member *m, const struct coll_coord_params *
 	t->req.named = true;
 	t->req.absent = true;
 	t->req.divisor = divisor;
+	t->req.weight = coll_coord_bytes(p);
 	t->req.done = coll_stand_in_done;
 	t->op = coll_op_alloc(GFP_ATOMIC);
 	if (!t->op)
@@ -141,7 +142,7 @@ static int coll_stand_in(struct coll_member *m, const struct coll_coord_params *
 	else if (coll_stand_in_cmd(&t->req, p))
 		ret = coll_op_post_ordered(&t->req, &t->op);
 	if (!ret) {
-		m->tensors.open++;
+		WRITE_ONCE(m->tensors.open, m->tensors.open + 1);
 		return 0;
 	}
 	coll_op_discard(t->op);

@@ -44,6 +44,9 @@ static inline struct coll_tensor_slot *coll_tensor_slot(struct coll_coord_entry 
 /* It waits no more. */
 void coll_tensor_unwait(struct coll_tensors *ts, struct coll_tensor_req *t);
 
+/* It becomes the next op of its rank. Return: as coll_op_post_ordered(). */
+int coll_tensor_post_op(struct coll_tensor_req *t);
+
 /* tensor_talk.c */
 
 /* The child whose subtree a node is in; COLL_COORD_FANOUT: none. */

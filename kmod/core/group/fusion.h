@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Fusions: several tensors are one op, over the pages where their ranks have them.
+ *
+ * Its vector has the tensors' first chunks, one behind the other, then their second ones, and
+ * so on: a chunk of the fusion is the union of those of the tensors, cut as if each tensor
+ * were alone. So each element takes the same way through the schedule, and has the same bits,
+ * fused or not.
+ *
+ * By the rank's first tensor, whose request is in the op, the algorithm is chosen.
+ */
+#ifndef COLL_CORE_FUSION_H
+#define COLL_CORE_FUSION_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+/**
+ * struct coll_fusion - the tensors of one rank that are one op
+ * @others: struct coll_req, but for the first one, in the order of START
+ * @nr: tensors, with the first one
+ * @count: elements of all
+ * @bytes: of all
+ * @digest: of what they have agreed on, in order
+ * @joined: the vectors of the first one are those of all
+ */
+struct coll_fusion {
+	struct list_head others;
+	u32 nr;
+	u64 count;
+	u64 bytes;
+	u64 digest;
+	bool joined;
+};
+
+#endif /* COLL_CORE_FUSION_H */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Buffers that consist of pieces of other ones, in any order: nothing is copied. */
+#ifndef COLL_CORE_PIECES_H
+#define COLL_CORE_PIECES_H
+
+#include "buf.h"
+
+/**
+ * coll_pieces_alloc() - a buffer without pieces
+ * @most: how many it will have at most
+ *
+ * It counts from 0. Return: the buffer with one reference, NULL without memory.
+ */
+struct coll_buf *coll_pieces_alloc(u32 most);
+
+/**
+ * coll_pieces_add() - one piece more, behind those there are
+ * @buf: from coll_pieces_alloc(); nobody else knows it yet
+ * @vec: vector that it is a part of, which has no gaps
+ * @off: where in that, in bytes
+ * @len: bytes, not 0
+ *
+ * Return: 0, -EBADE it is not all inside of the vector, or there are as many already.
+ */
+int coll_pieces_add(struct coll_buf *buf, const struct coll_vec *vec, u64 off, u64 len);
+
+#endif /* COLL_CORE_PIECES_H */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Fusions: several tensors as one vector, see group/fusion.h. */
+#ifndef COLL_CORE_PLAN_FUSE_H
+#define COLL_CORE_PLAN_FUSE_H
+
+struct coll_op;
+struct coll_plan;
+
+/**
+ * coll_fuse_vectors() - the vectors of a fusion, of pieces of those of its tensors
+ * @op: about to be prepared
+ *
+ * What the tensors have is still theirs. Return: 0, also if it is no fusion or has them;
+ * -ENOMEM; -EBADE a vector is too short; -EINVAL there is no such algorithm.
+ */
+int coll_fuse_vectors(struct coll_op *op);
+
+/* The chunks of a plan are known: sets its @marks. Return: 0 or -ENOMEM. */
+int coll_plan_marks(struct coll_plan *p);
+
+#endif /* COLL_CORE_PLAN_FUSE_H */

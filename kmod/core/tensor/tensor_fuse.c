@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tensors that the coordinator starts together are one op. Of each local rank the first one
+ * posts it, and has the others in its struct coll_fusion; each ends by itself.
+ *
+ * The root says what is fused, by what all nodes know. Here is what it must not fuse, lest
+ * the bits of a result depend on it: tensors that, alone, would go by different algorithms,
+ * or in several blocks. All other nodes do as it says.
+ */
+#include <linux/build_bug.h>
+#include <linux/lockdep.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+
+#include "../../pure/optable.h"
+#include "../../pure/wide.h"
+#include "../../pure/wire.h"
+#include "../group/fusion.h"
+#include "../group/group.h"
+#include "../group/member.h"
+#include "../limits.h"
+#include "../plan/select.h"
+#include "../plan/stripe.h"
+#include "../plan/support.h"
+#include "tensor_fuse.h"
+#include "tensor_priv.h"
+
+/* --- what fits together -------------------------------------------------------------- */
+
+static struct coll_cmd coll_fused_cmd(const struct coll_coord_params *p)
+{
+	const u64 *f = p->field;
+	u32 elem = coll_elem_size(f[COLL_FIELD_DTYPE]);
+
+	return (struct coll_cmd){
+		.collective = f[COLL_FIELD_COLLECTIVE],
+		.op = f[COLL_FIELD_OP],
+		.dtype = f[COLL_FIELD_DTYPE],
+		.algorithm = f[COLL_FIELD_ALGORITHM],
+		.flags = f[COLL_FIELD_FLAGS] & COLL_CMD_NARROW,
+		.count = elem ? div_u64(coll_coord_bytes(p), elem) : 0,
+	};
+}
+
+/* Bytes of scratch that a vector takes at most, of one set. */
+static u64 coll_fused_scratch(const struct coll_cmd *c)
+{
+	u32 size = coll_is_wide(c) ? coll_wide_size(c->op, c->dtype) : coll_dtype_size(c->dtype);
+
+	return c->count * size;
+}
+
+/* Would it be one block, whose chunks are those of its part in a fusion? */
+static bool coll_fused_is_whole(const struct coll_group *g, const struct coll_cmd *c)
+{
+	if (c->collective != COLL_ALLREDUCE)
+		return false;
+	/* There are no chunks: each element is folded in the order of ranks. */
+	if (g->nr_nodes == 1)
+		return true;
+	return c->op != COLL_OP_SUM_EXACT && coll_fused_scratch(c) <= COLL_FUSE_BLOCK &&
+	       coll_stripe_links(g, coll_cmd_bytes(c)) == 1;
+}
+
+bool coll_tensors_fit(struct coll_coord *c, const struct coll_coord_entry *first,
+		      const struct coll_coord_entry *e)
+{
+	const struct coll_tensors *ts = c->user;
+	struct coll_cmd a = coll_fused_cmd(&first->want), b = coll_fused_cmd(&e->want);
+
+	return coll_fused_is_whole(ts->group, &a) && coll_fused_is_whole(ts->group, &b) &&
+	       coll_select_row_of(ts->group, &a) == coll_select_row_of(ts->group, &b);
+}
+
+/* 0 is the most as well. */
+static u32 coll_fuse_limit(u32 asked, u32 most)
+{
+	return asked && asked < most ? asked : most;
+}
+
+void coll_tensors_set_fusion(struct coll_group *g, u64 threshold, u32 most, u32 ahead)
+{
+	struct coll_coord *c = &g->tensors->coord;
+
+	BUILD_BUG_ON(COLL_FUSE_MOST != COLL_TENSOR_FUSE_MAX);
+	BUILD_BUG_ON(COLL_FUSE_BYTES != COLL_TENSOR_FUSE_BYTES);
+	spin_lock(&g->lock);
+	c->threshold = min_t(u64, threshold, COLL_FUSE_BYTES);
+	c->most = coll_fuse_limit(most, COLL_FUSE_MOST);
+	c->ahead = coll_fuse_limit(ahead, COLL_FUSE_AHEAD);
+	spin_unlock(&g->lock);
+}
+
+void coll_tensors_count(struct coll_group *g, struct coll_tensor_counts *n)
+{
+	spin_lock(&g->lock);
+	*n = g->tensors->counts;
+	spin_unlock(&g->lock);
+}
+
+/* --- gathering ------------------------------------------------------------------------ */
+
+/* The first tensor of a rank. */
+static void coll_fusion_begin(struct coll_tensor_req *t)
+{
+	t->fused = (struct coll_fusion){
+		.nr = 1, .count = t->req.cmd.count, .bytes = t->req.bytes,
+		.digest = t->req.agreed,
+	};
+	INIT_LIST_HEAD(&t->fused.others);
+}
+
+/* What another node says may be anything. Return: false if these cannot be one op. */
+static bool coll_fusion_add(struct coll_tensor_req *first, struct coll_tensor_req *t)
+{
+	struct coll_fusion *f = &first->fused;
+
+	list_add_tail(&t->req.list, &f->others);
+	f->nr++;
+	f->count += t->req.cmd.count;
+	f->bytes += t->req.bytes;
+	f->digest = coll_digest(f->digest, t->req.agreed) ?: 1;
+	first->req.in_bytes += t->req.in_bytes;
+	if (t->expires && (!first->expires || t->expires < first->expires))
+		first->expires = t->expires;
+	return f->nr <= COLL_FUSE_MOST && f->bytes <= COLL_FUSE_BYTES &&
+	       t->req.cmd.collective == COLL_ALLREDUCE &&
+	       coll_coord_fuse(&first->entry->known, &t->entry->known);
+}
+
+static bool coll_fusion_gather(struct coll_tensors *ts, u32 k, struct coll_tensor_req *t)
+{
+	struct coll_tensor_req *first = ts->first[k];
+
+	coll_tensor_unwait(ts, t);
+	if (first)
+		return coll_fusion_add(first, t);
+	coll_fusion_begin(t);
+	t->req.weight = 0;
+	ts->first[k] = t;
+	return true;
+}
+
+/* All of it has started: it becomes the next op of each local rank. */
+static void coll_fusion_post(struct coll_tensors *ts, u32 divisor)
+{
+	struct coll_tensor_req *first;
+	u32 k;
+
+	for (k = 0; k < ts->group->nr_local && !ts->broken; k++) {
+		first = ts->first[k];
+		first->req.divisor = divisor;
+		first->req.fusion = &first->fused;
+		first->req.bytes = first->fused.bytes;
+		ts->broken = -coll_tensor_post_op(first);
+		if (!ts->broken)
+			ts->first[k] = NULL;
+	}
+	ts->started++;
+	ts->counts.fusions++;
+	ts->to_advance = true;
+}
+
+void coll_tensors_fuse(struct coll_tensors *ts, struct coll_coord_entry *e, u32 divisor, bool last)
+{
+	struct coll_tensor_req *t;
+	u32 k;
+
+	lockdep_assert_held(&ts->group->lock);
+	for (k = 0; k < ts->group->nr_local; k++) {
+		t = coll_tensor_slot(e, k)->waits;
+		/* Of a rank that has joined, nothing is fused. */
+		if (!t || !coll_fusion_gather(ts, k, t))
+			ts->broken = EBADE;
+		if (ts->first[k])
+			ts->first[k]->req.weight += coll_coord_bytes(&e->known);
+	}
+	ts->fusing = !last;
+	ts->counts.fused++;
+	if (last && !ts->broken)
+		coll_fusion_post(ts, divisor);
+}
+
+/* --- the end -------------------------------------------------------------------------- */
+
+void coll_fusion_done(struct coll_fusion *f, int result)
+{
+	struct coll_req *req;
+
+	list_for_each_entry(req, &f->others, list)
+		container_of(req, struct coll_tensor_req, req)->result =
+			coll_req_release(req, result);
+}
+
+struct coll_tensor_req *coll_tensors_unfuse(struct coll_tensors *ts)
+{
+	struct coll_tensor_req *first;
+	struct coll_req *req;
+	u32 k;
+
+	lockdep_assert_held(&ts->group->lock);
+	for (k = 0; k < ts->group->nr_local; k++) {
+		first = ts->first[k];
+		if (!first)
+			continue;
+		req = list_first_entry_or_null(&first->fused.others, struct coll_req, list);
+		if (req) {
+			list_del(&req->list);
+			return container_of(req, struct coll_tensor_req, req);
+		}
+		ts->first[k] = NULL;
+		return first;
+	}
+	return NULL;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Tensors that start together are one op: which ones, and how it is put together. */
+#ifndef COLL_CORE_TENSOR_FUSE_H
+#define COLL_CORE_TENSOR_FUSE_H
+
+#include "tensor.h"
+
+/* As struct coll_tensor_fuse says. The group has tensors. */
+void coll_tensors_set_fusion(struct coll_group *g, u64 threshold, u32 most, u32 ahead);
+
+/* What has been done so far. The group has tensors. */
+void coll_tensors_count(struct coll_group *g, struct coll_tensor_counts *n);
+
+/* May @e be in a fusion that begins with @first? See struct coll_coord_ops. */
+bool coll_tensors_fit(struct coll_coord *c, const struct coll_coord_entry *first,
+		      const struct coll_coord_entry *e);
+
+/**
+ * coll_tensors_fuse() - a tensor of a fusion starts
+ * @ts: of the group
+ * @e: its name
+ * @divisor: see struct coll_req
+ * @last: it is the last one: the op is posted
+ */
+void coll_tensors_fuse(struct coll_tensors *ts, struct coll_coord_entry *e, u32 divisor,
+		       bool last);
+
+/* The group has failed: one that was gathered and not posted, to be ended; NULL: none is left. */
+struct coll_tensor_req *coll_tensors_unfuse(struct coll_tensors *ts);
+
+/* An op has ended with @result: release what the others of it hold, and set their results. */
+void coll_fusion_done(struct coll_fusion *f, int result);
+
+#endif /* COLL_CORE_TENSOR_FUSE_H */
