@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "pure/check.h"
+#include "pure/collective.h"
 #include "tap.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
