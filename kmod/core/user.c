@@ -303,7 +303,7 @@ void coll_worker_demote(struct coll_worker *w)
 	if (!w->over)
 		return;
 	spin_lock(&u->lock);
-	/* Who has failed the group since then finds us in the list. */
+	/* If the group fails after this, coll_user_hurry() finds us in the list. */
 	if (list_empty(&w->list) && !(w->failed && READ_ONCE(*w->failed))) {
 		list_add(&w->list, &u->demoted);
 		set_user_nice(current, MAX_NICE);

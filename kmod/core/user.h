@@ -192,7 +192,7 @@ void coll_worker_restore(struct coll_worker *w);
  * @u: user
  *
  * Those whose group has failed, and those that a bit calls. A worker at nice 19 may wait for
- * a CPU for seconds, holding what others need to hear of a failure. What is raised ends soon:
+ * a CPU for seconds, holding what others need to hear of a failure. A raised worker ends soon:
  * work for a failed group stops at the next slice, and a called one does control work next,
  * and lowers its priority again.
  */

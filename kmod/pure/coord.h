@@ -412,7 +412,7 @@ void coll_coord_give_up(struct coll_coord *c, struct coll_coord_entry *e, u32 lo
  * coll_coord_run() - order what is ready
  *
  * At the root, after one or more of the other calls: what became ready by them may be
- * fused. Does nothing elsewhere. What there is no room for in the window waits for
+ * fused. Does nothing elsewhere. Entries that the window has no room for wait for
  * coll_coord_over().
  */
 void coll_coord_run(struct coll_coord *c);

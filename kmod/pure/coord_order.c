@@ -467,7 +467,7 @@ static void coll_coord_take_run(struct coll_coord *c, struct coll_chain *run)
 /*
  * Sort what can be started at the front of coll_coord.ready: higher priorities first,
  * otherwise in the order in which they became ready. The entries of a run are older than
- * those of the run before it. What is sorted already is one run.
+ * those of the run before it. A part that is sorted already is one run.
  */
 static void coll_coord_sort(struct coll_coord *c)
 {
@@ -501,7 +501,7 @@ static bool coll_coord_has_room(const struct coll_coord *c)
 	       (!c->window_ops || c->flying < c->window_ops);
 }
 
-/* What is to be ordered next; NULL: there is no room for it. */
+/* The entry that is ordered next; NULL: there is no room for it. */
 static struct coll_chain *coll_coord_first(struct coll_coord *c)
 {
 	if (!coll_coord_startable(c, c->ready.next)) {

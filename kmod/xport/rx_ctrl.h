@@ -11,8 +11,8 @@ struct coll_stream;
  * coll_rx_ctrl() - obey a control frame that is whole
  * @st: stream with the frame
  *
- * Return: 0; -EPROTO if the stream is no use any more. What concerns its channel
- * alone has been reported.
+ * Return: 0; -EPROTO if the stream is no use any more. Errors of its channel
+ * alone have been reported.
  */
 int coll_rx_ctrl(struct coll_stream *st);
 

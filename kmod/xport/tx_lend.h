@@ -37,8 +37,8 @@ void coll_tx_lend(struct coll_channel *ch);
  * coll_tx_reclaim() - let go of pages that nobody reads any more
  * @ch: channel, under conn->lock
  *
- * May end the op that they belong to. What is lent when the op has failed, or a stream
- * has closed, is taken back; the stack gets a moment to let go of its own accord.
+ * May end the op that they belong to. Pages that are lent when the op has failed, or a stream
+ * has closed, are taken back; the stack gets a moment to let go of its own accord.
  */
 void coll_tx_reclaim(struct coll_channel *ch);
 

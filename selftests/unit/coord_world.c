@@ -143,7 +143,7 @@ static void take_off(u64 bytes, bool last)
 	w->starting = 0;
 }
 
-/* What is fused is alike, and no rank lacks any of it. */
+/* Tensors of a fusion are alike, and all ranks have submitted them. */
 static void check_fusion(struct node *n, u32 name, bool lacks, bool last)
 {
 	n->fused |= 1U << name;

@@ -225,7 +225,7 @@ static void coll_op_enqueue(struct coll_group *g, struct coll_op *op,
 	INIT_LIST_HEAD(&op->reqs);
 	INIT_DELAYED_WORK(&op->deadline, coll_op_deadline);
 	INIT_WORK(&op->end_work, coll_op_end_work);
-	/* Of a fusion by the first tensor: what it is best for decides what it may be fused with. */
+	/* A fusion goes as its first tensor would: only tensors that go alike are fused. */
 	coll_select_op(op, req);
 	coll_stripe_op(op, req);
 	if (req->fusion) {

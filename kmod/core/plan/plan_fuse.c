@@ -94,7 +94,7 @@ static int coll_fuse_rank(struct coll_req *first, u32 chunks, u32 elem)
 	coll_buf_put(first->out.buf);
 	first->in = (struct coll_vec){ .buf = in };
 	first->out = (struct coll_vec){ .buf = out };
-	/* What is in place is so piece by piece, and reads what it writes. */
+	/* Pieces in place read what they write; the others have an input of their own. */
 	if (any)
 		first->cmd.flags |= COLL_CMD_INPLACE;
 	first->fusion->joined = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tensors that the coordinator starts together are one op. Of each local rank the first one
- * posts it, and has the others in its struct coll_fusion; each ends by itself.
+ * Tensors that the coordinator starts together are one op. The first tensor of
+ * each local rank posts it, and has the others in its struct coll_fusion; each has a result.
  *
  * The root says what is fused, by what all nodes know. Here is what it must not fuse, lest
  * the bits of a result depend on it: tensors that, alone, would go by different algorithms,
@@ -110,7 +110,7 @@ static void coll_fusion_begin(struct coll_tensor_req *t)
 	INIT_LIST_HEAD(&t->fused.others);
 }
 
-/* What another node says may be anything. Return: false if these cannot be one op. */
+/* Another node may say anything. Return: false if these cannot be one op. */
 static bool coll_fusion_add(struct coll_tensor_req *first, struct coll_tensor_req *t)
 {
 	struct coll_fusion *f = &first->fused;
@@ -169,7 +169,7 @@ void coll_tensors_fuse(struct coll_tensors *ts, struct coll_coord_entry *e, u32 
 	lockdep_assert_held(&ts->group->lock);
 	for (k = 0; k < ts->group->nr_local; k++) {
 		t = coll_tensor_slot(e, k)->waits;
-		/* Of a rank that has joined, nothing is fused. */
+		/* Tensors without a rank that has joined are not fused. */
 		if (!t || !coll_fusion_gather(ts, k, t))
 			ts->broken = EBADE;
 		if (ts->first[k])

@@ -8,7 +8,7 @@
 /* As struct coll_tensor_fuse says. The group has tensors. */
 void coll_tensors_set_fusion(struct coll_group *g, u64 threshold, u32 most, u32 ahead);
 
-/* What has been done so far. The group has tensors. */
+/* Counts so far. The group has tensors. */
 void coll_tensors_count(struct coll_group *g, struct coll_tensor_counts *n);
 
 /* May @e be in a fusion that begins with @first? See struct coll_coord_ops. */
