@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: leftover file|files|socket|netns|nothing
+ * usage: leftover file|files|socket|nothing
  *
  * Leaves something open behind, as a module would that loses a reference: in a process
  * whose first thread has ended, so that it has no /proc/PID/exe. collvm takes it for a thread
  * of the kernel, and does not end it.
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -36,17 +34,13 @@ int main(int argc, char **argv)
 		return 1;
 	if (!strcmp(what, "nothing"))
 		return 0;
-	if (!strcmp(what, "file"))
+	if (!strcmp(what, "file") || !strcmp(what, "files"))
 		close(sock);
 	if (!strcmp(what, "files"))
 		for (i = 0; i < MANY; i++)
 			if (open("/", O_RDONLY) < 0)
 				return 1;
-	if (!strcmp(what, "netns") && unshare(CLONE_NEWNET))
-		return 1;
-	if (!strcmp(what, "netns") || !strcmp(what, "files"))
-		close(sock);
-	if (!strcmp(what, "socket") || !strcmp(what, "netns"))
+	if (!strcmp(what, "socket"))
 		close(file);
 	if (fork())
 		return 0;
