@@ -16,14 +16,15 @@
 #define COLL_USER_EARLY		SZ_256M
 /*
  * Work items of one user that run at a time, if the machine has fewer CPUs: one that is
- * blocked by its user needs a slot, too. At nice 19 all of them together get about one
- * part in eight of a CPU that an ordinary task wants.
+ * blocked by its user needs a slot, too. Each of them at nice 19 takes 15 parts of 1024
+ * from an ordinary task on its CPU, so eight take 12 percent if all run on one CPU.
  */
-#define COLL_USER_WORKERS	16
+#define COLL_USER_WORKERS	8
 /*
- * Percent of all CPU time that workers may take for a user before they run at nice 19;
- * over so many jiffies; and the allowance of so many jiffies is the most that a user has
- * to make up for.
+ * Percent of the time of each CPU that workers may take for a user before they run at
+ * nice 19; over so many jiffies; and the allowance of so many jiffies is the most that a
+ * user has to make up for. A share of all CPUs together could be spent on one of them: on
+ * two CPUs 20 percent of what another task there computes.
  */
 #define COLL_USER_SHARE		10U
 #define COLL_USER_BURST		(HZ / 10)

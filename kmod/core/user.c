@@ -5,8 +5,10 @@
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/user_namespace.h>
 #include <linux/wait.h>
 
@@ -31,7 +33,7 @@ MODULE_PARM_DESC(max_names, "names of tensors of one user, counted until their c
 
 static unsigned int worker_share = COLL_USER_SHARE;
 module_param(worker_share, uint, 0644);
-MODULE_PARM_DESC(worker_share, "percent of all CPU time that workers take for one user at normal priority; beyond that at nice 19");
+MODULE_PARM_DESC(worker_share, "percent of the time of each CPU that workers take for one user at normal priority; beyond that at nice 19");
 
 /* Protects coll_users and what says so. Nothing that is charged to a user is allocated under it. */
 static DEFINE_MUTEX(coll_users_lock);
@@ -67,6 +69,7 @@ static void coll_user_release(struct work_struct *work)
 	WRITE_ONCE(coll_users_freed, coll_users_freed + 1);
 	mutex_unlock(&coll_users_lock);
 	wake_up_all(&coll_users_gone);
+	free_percpu(u->cpus);
 	kfree(u);
 }
 
@@ -126,7 +129,6 @@ static struct coll_user *coll_user_alloc(kuid_t uid)
 	if (!u)
 		return NULL;
 	u->uid = uid;
-	u->seen = jiffies;
 	spin_lock_init(&u->lock);
 	INIT_LIST_HEAD(&u->demoted);
 	INIT_DELAYED_WORK(&u->hurry, coll_user_hurry_work);
@@ -136,16 +138,18 @@ static struct coll_user *coll_user_alloc(kuid_t uid)
 	 * ranks are: a rank that a more urgent worker has woken could not go on before
 	 * the op is over.
 	 */
+	u->cpus = alloc_percpu(struct coll_user_cpu);
 	u->wq = alloc_workqueue("coll-%u", WQ_UNBOUND | WQ_SYSFS, slots,
 				from_kuid(&init_user_ns, uid));
 	u->reap_wq = alloc_workqueue("coll_reap-%u", WQ_UNBOUND, slots,
 				     from_kuid(&init_user_ns, uid));
-	if (u->wq && u->reap_wq)
+	if (u->cpus && u->wq && u->reap_wq)
 		return u;
 	if (u->wq)
 		destroy_workqueue(u->wq);
 	if (u->reap_wq)
 		destroy_workqueue(u->reap_wq);
+	free_percpu(u->cpus);
 	kfree(u);
 	return NULL;
 }
@@ -233,36 +237,37 @@ bool coll_user_charge_early(struct coll_user *u, u64 bytes)
 	return false;
 }
 
-/* Time of workers at normal priority in @ticks jiffies. */
+/* Time of workers on a CPU at normal priority in @ticks jiffies. */
 static u64 coll_user_allowance(unsigned long ticks)
 {
-	u64 percent = min(READ_ONCE(worker_share), 100U) * num_online_cpus();
+	u64 percent = min(READ_ONCE(worker_share), 100U);
 
 	return percent * jiffies_to_nsecs(min_t(unsigned long, ticks, 10 * HZ)) / 100;
 }
 
-/* Subtract what has been allowed since the last look. Under u->lock. */
-static void coll_user_settle_locked(struct coll_user *u)
+/* Subtract what has been allowed on a CPU since the last look. */
+static void coll_user_settle_locked(struct coll_user *u, struct coll_user_cpu *c)
 {
-	unsigned long now = jiffies, ticks = now - u->seen;
+	unsigned long now = jiffies, ticks = now - c->seen;
 
 	lockdep_assert_held(&u->lock);
 	if (!ticks)
 		return;
-	u->seen = now;
-	u->spent_ns -= min(u->spent_ns, coll_user_allowance(ticks));
+	c->seen = now;
+	c->spent_ns -= min(c->spent_ns, coll_user_allowance(ticks));
 }
 
-/* Spends more than it is allowed, by more than a short burst? */
-static bool coll_user_is_over(struct coll_user *u)
+/* Have its workers spent more on this CPU than they are allowed, by more than a short burst? */
+static bool coll_user_is_over(struct coll_user *u, int cpu)
 {
+	struct coll_user_cpu *c = per_cpu_ptr(u->cpus, cpu);
 	bool over;
 
 	if (READ_ONCE(worker_share) >= 100)
 		return false;
 	spin_lock(&u->lock);
-	coll_user_settle_locked(u);
-	over = u->spent_ns > coll_user_allowance(COLL_USER_BURST);
+	coll_user_settle_locked(u, c);
+	over = c->spent_ns > coll_user_allowance(COLL_USER_BURST);
 	spin_unlock(&u->lock);
 	return over;
 }
@@ -275,8 +280,9 @@ static void coll_worker_init(struct coll_worker *w, struct coll_user *u)
 		.end = jiffies + msecs_to_jiffies(COLL_WORK_MS) + 1,
 		.task = current,
 		.nice = task_nice(current),
+		.cpu = raw_smp_processor_id(),
 	};
-	w->over = w->nice < MAX_NICE && coll_user_is_over(u);
+	w->over = w->nice < MAX_NICE && coll_user_is_over(u, w->cpu);
 	INIT_LIST_HEAD(&w->list);
 }
 
@@ -337,13 +343,14 @@ void coll_user_hurry_soon(struct coll_user *u)
 void coll_worker_end(struct coll_worker *w)
 {
 	struct coll_user *u = w->user;
+	struct coll_user_cpu *c = per_cpu_ptr(u->cpus, w->cpu);
 	u64 ns = ktime_get_ns() - w->begin;
 
 	spin_lock(&u->lock);
 	coll_worker_restore_locked(w);
-	coll_user_settle_locked(u);
+	coll_user_settle_locked(u, c);
 	/* A demoted worker may have been preempted for long: the debt has a limit. */
-	u->spent_ns = min(u->spent_ns + ns, coll_user_allowance(COLL_USER_DEBT));
+	c->spent_ns = min(c->spent_ns + ns, coll_user_allowance(COLL_USER_DEBT));
 	spin_unlock(&u->lock);
 }
 

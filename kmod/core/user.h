@@ -8,8 +8,8 @@
  * kernel memory for bytes that a peer has sent early.
  *
  * Kernel threads belong to the root control group, so the time of workers is charged to
- * nobody. It is counted here instead. A user that has spent its allowance is still
- * served, but at nice 19: its workers take what other tasks leave idle.
+ * nobody. It is counted here instead, for each CPU. A user that has spent its allowance on
+ * a CPU is still served there, but at nice 19: its workers take what other tasks leave idle.
  *
  * Lifetime: a group and a conn hold a reference each. The last one arms the release, a
  * second later: the next job of the user finds the queues there. The release is a work
@@ -26,6 +26,16 @@
 #include <linux/workqueue.h>
 
 /**
+ * struct coll_user_cpu - time of a user's workers on one CPU, under coll_user.lock
+ * @spent_ns: beyond what the allowance has covered
+ * @seen: jiffies when the allowance was last subtracted from @spent_ns
+ */
+struct coll_user_cpu {
+	u64 spent_ns;
+	unsigned long seen;
+};
+
+/**
  * struct coll_user - see the top of this file
  * @refs: groups and conns; coll_users_lock
  * @list: in coll_users; coll_users_lock
@@ -40,9 +50,8 @@
  *	COLL_INFLIGHT_FREE of each file
  * @names: names of tensors
  * @early_bytes: kernel memory for frames and messages that came early
- * @lock: protects the next three
- * @spent_ns: time of workers beyond what the allowance has covered
- * @seen: jiffies when the allowance was last subtracted from @spent_ns
+ * @lock: protects the next two
+ * @cpus: time of its workers on each CPU
  * @demoted: workers at nice 19
  * @hurry: looks for those of them that others wait for
  * @release: frees the user, if nobody has come back to it
@@ -61,8 +70,7 @@ struct coll_user {
 	atomic_t names;
 	atomic64_t early_bytes;
 	spinlock_t lock;
-	u64 spent_ns;
-	unsigned long seen;
+	struct coll_user_cpu __percpu *cpus;
 	struct list_head demoted;
 	struct delayed_work hurry;
 	struct delayed_work release;
@@ -76,9 +84,10 @@ struct coll_user {
  * @end: jiffies when it has to return and queue itself again
  * @moved: it has moved bytes: each run of an item makes progress, however long it looks
  *	for what it can do
- * @over: the user had spent its allowance when it began
+ * @over: the user had spent its allowance on the CPU when it began
  * @task: its thread
  * @nice: of the thread before
+ * @cpu: where it began; its time counts there
  * @failed: the error of its group, 0 as long as there is none; or NULL
  * @calls: bits, of which bit @call says that control work waits for it; or NULL
  * @call: see @calls
@@ -92,6 +101,7 @@ struct coll_worker {
 	bool over;
 	struct task_struct *task;
 	int nice;
+	int cpu;
 	const int *failed;
 	const unsigned long *calls;
 	int call;
