@@ -13,6 +13,7 @@
 #include <coll/coll.h>
 
 #include "collctl.h"
+#include "names.h"
 #include "optable.h"
 #include "select.h"
 
@@ -34,27 +35,6 @@ static void usage(FILE *f)
 	      "      whatever starts it (srun -n 8 collctl tune -o ./tables); with arguments, collrun\n"
 	      "      does, on this machine (collctl tune -o ./tables -- -n 8 --nodes 4)\n"
 	      "tables  check such a file, and say what is in it\n", f);
-}
-
-static const char *state_name(uint64_t state)
-{
-	static const char *const names[] = { "new", "joining", "ready", "failed" };
-
-	return state < 4 ? names[state] : "?";
-}
-
-static const char *link_state_name(uint64_t state)
-{
-	static const char *const names[] = { "greeting", "up", "down" };
-
-	return state < 3 ? names[state] : "?";
-}
-
-static const char *send_mode_name(uint64_t mode)
-{
-	static const char *const names[] = { "copy", "splice", "ubuf" };
-
-	return mode < 3 ? names[mode] : "?";
 }
 
 static unsigned long long get(const struct object *o, int attr)
@@ -104,7 +84,7 @@ static void list(const struct objects *groups)
 		       get(g, COLL_NL_GROUP_ID), get(g, COLL_NL_GROUP_NODE),
 		       get(g, COLL_NL_GROUP_NR_NODES), get(g, COLL_NL_GROUP_SIZE), local,
 		       get(g, COLL_NL_GROUP_NR_LINKS), get(g, COLL_NL_GROUP_UID),
-		       state_name(get(g, COLL_NL_GROUP_STATE)),
+		       known(coll_state_name(get(g, COLL_NL_GROUP_STATE))),
 		       get(g, COLL_NL_GROUP_SEQ_STARTED), get(g, COLL_NL_GROUP_SEQ_DONE),
 		       get(g, COLL_NL_GROUP_BYTES));
 	}
@@ -133,7 +113,7 @@ static void show_sent(const struct object *l)
 {
 	printf("    sends by %s: %llu bytes copied, %llu spliced, %llu with a ubuf, "
 	       "of these %llu without a copy\n",
-	       send_mode_name(get(l, COLL_NL_LINK_SEND_MODE)),
+	       known(coll_send_mode_name(get(l, COLL_NL_LINK_SEND_MODE))),
 	       get(l, COLL_NL_LINK_TX_COPIED), get(l, COLL_NL_LINK_TX_SPLICED),
 	       get(l, COLL_NL_LINK_TX_UBUF), get(l, COLL_NL_LINK_TX_ZEROCOPY));
 	if (get(l, COLL_NL_LINK_RATE_COPY))
@@ -156,7 +136,7 @@ static void show_links(const struct objects *links, uint64_t id)
 		       "received %llu in %llu, %llu stalls, %llu communicators, "
 		       "%llu bytes put aside\n",
 		       get(l, COLL_NL_LINK_PEER), get(l, COLL_NL_LINK_STRIPE),
-		       link_state_name(get(l, COLL_NL_LINK_STATE)),
+		       known(coll_link_state_name(get(l, COLL_NL_LINK_STATE))),
 		       get(l, COLL_NL_LINK_TX_BYTES), get(l, COLL_NL_LINK_TX_FRAMES),
 		       get(l, COLL_NL_LINK_RX_BYTES), get(l, COLL_NL_LINK_RX_FRAMES),
 		       get(l, COLL_NL_LINK_TX_STALLS), get(l, COLL_NL_LINK_USERS),
@@ -164,13 +144,6 @@ static void show_links(const struct objects *links, uint64_t id)
 		if (get(l, COLL_NL_LINK_STRIPE) % 2)
 			show_sent(l);
 	}
-}
-
-static const char *source_name(uint64_t source)
-{
-	static const char *const names[] = { "set", "model", "measured", "file", "fixed" };
-
-	return source < COLL_NR_SELECT_SOURCES ? names[source] : "?";
 }
 
 static void show_row(const struct object *row)
@@ -205,7 +178,7 @@ static void show_select(const struct objects *select, uint64_t id)
 			putchar(',');
 		else
 			printf("%s  %s (%s):", last ? "\n" : "", name ? name : "?",
-			       source_name(get(row, COLL_NL_SELECT_SOURCE)));
+			       known(coll_select_source_name(get(row, COLL_NL_SELECT_SOURCE))));
 		show_row(row);
 		last = what;
 	}
@@ -215,21 +188,16 @@ static void show_select(const struct objects *select, uint64_t id)
 
 static void show_features(uint64_t features)
 {
-	static const char *const names[64] = {
-		"ioctl", "uring", "uring-cancel", "register", "links", "netlink",
-		"death-notice", "shrink", "persistent", "select", "share", "spin",
-		"uring-fixed", "stripe", "progress", "narrow", "cancel",
-	};
-	int i;
+	unsigned int i;
 
 	printf("  features:");
 	for (i = 0; i < 64; i++) {
 		if (!(features >> i & 1))
 			continue;
-		if (names[i])
-			printf(" %s", names[i]);
-		else
-			printf(" bit-%d", i);
+		if (coll_feature_name(i))
+			printf(" %s", coll_feature_name(i));
+		else		/* of a newer module */
+			printf(" bit-%u", i);
 	}
 	putchar('\n');
 }
@@ -273,7 +241,7 @@ static int show(const struct objects *groups, const struct objects *members,
 		       get(g, COLL_NL_GROUP_NR_NODES), get(g, COLL_NL_GROUP_SIZE),
 		       get(g, COLL_NL_GROUP_NR_JOINED), get(g, COLL_NL_GROUP_NR_LOCAL),
 		       get(g, COLL_NL_GROUP_NR_LINKS),
-		       state_name(get(g, COLL_NL_GROUP_STATE)), get(g, COLL_NL_GROUP_UID),
+		       known(coll_state_name(get(g, COLL_NL_GROUP_STATE))), get(g, COLL_NL_GROUP_UID),
 		       get(g, COLL_NL_GROUP_EPOCH));
 		if (get(g, COLL_NL_GROUP_STRIPES) > 1)
 			printf("  large collectives go over up to %llu links to each node\n",

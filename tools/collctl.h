@@ -58,4 +58,10 @@ int collctl_tables(const char *path);
 void json_objects(const struct kind *kind, const struct objects *o, int id_attr, int64_t group,
 		  const char *indent);
 
+/* A newer module may have numbers that we have no name for. */
+static inline const char *known(const char *name)
+{
+	return name ? name : "?";
+}
+
 #endif

@@ -6,15 +6,7 @@
 #include <netlink/socket.h>
 
 #include "collctl.h"
-
-static const char *state_name(uint64_t state)
-{
-	static const char *const names[] = {
-		"running", "stopped", "frozen", "dead", "left", "not joined",
-	};
-
-	return state < 6 ? names[state] : "?";
-}
+#include "names.h"
 
 /* Names come from other users and other machines. */
 static void print_name(const char *s)
@@ -51,7 +43,7 @@ static void print_one(const struct object *o)
 	printf("  rank %llu", rank);
 	if (o->value[COLL_NL_STALL_PID])
 		printf(", pid %llu", (unsigned long long)o->value[COLL_NL_STALL_PID]);
-	printf(": %s%s\n", state_name(o->value[COLL_NL_STALL_STATE]),
+	printf(": %s%s\n", known(coll_rank_state_name(o->value[COLL_NL_STALL_STATE])),
 	       o->value[COLL_NL_STALL_KNOWN] ? "" : ", has never posted it");
 }
 

@@ -141,7 +141,7 @@ static int coll_post_one(struct coll_file *cf, const struct coll_post_entry *e)
 	return ret;
 }
 
-int coll_post(struct coll_file *cf, const struct coll_post *a)
+static int coll_post(struct coll_file *cf, const struct coll_post *a)
 {
 	const struct coll_post_entry __user *from = u64_to_user_ptr(a->entries);
 	u64 begin = coll_account_begin();
@@ -287,7 +287,7 @@ static u64 coll_collect_left(u64 expires)
 	return now < expires ? expires - now : 0;
 }
 
-int coll_collect(struct coll_file *cf, struct coll_collect *a)
+static int coll_collect(struct coll_file *cf, struct coll_collect *a)
 {
 	u64 expires = 0;
 	u32 nr = 0;
@@ -340,4 +340,27 @@ void coll_posts_release(struct coll_file *cf)
 		coll_posted_free(c);
 		cond_resched();
 	}
+}
+
+int coll_ioc_post(struct coll_file *cf, void __user *arg, u32 size)
+{
+	struct coll_post p;
+	int ret;
+
+	ret = copy_struct_from_user(&p, sizeof(p), arg, size);
+	return ret ?: coll_post(cf, &p);
+}
+
+int coll_ioc_collect(struct coll_file *cf, void __user *arg, u32 size)
+{
+	struct coll_collect __user *to = arg;
+	struct coll_collect c;
+	int ret;
+
+	ret = copy_struct_from_user(&c, sizeof(c), arg, size);
+	ret = ret ?: coll_collect(cf, &c);
+	/* The call begins again after the signal: with what is left of its time. */
+	if (ret == -ERESTARTSYS && put_user(c.timeout_ns, &to->timeout_ns))
+		return -EFAULT;
+	return ret;
 }

@@ -14,9 +14,7 @@
 #include <linux/types.h>
 #include <linux/wait.h>
 
-struct coll_collect;
 struct coll_file;
-struct coll_post;
 
 /**
  * struct coll_posts - the posted commands of a file
@@ -38,24 +36,11 @@ struct coll_posts {
 
 void coll_posts_init(struct coll_posts *p);
 
-/**
- * coll_post() - COLL_IOC_POST
- * @cf: file
- * @a: checked for size only
- *
- * Return: how many commands are in flight; or, if none is, why the first one is not.
- */
-int coll_post(struct coll_file *cf, const struct coll_post *a);
+/* COLL_IOC_POST. Return: how many commands are in flight; or, if none is, why the first is not. */
+int coll_ioc_post(struct coll_file *cf, void __user *arg, u32 size);
 
-/**
- * coll_collect() - COLL_IOC_COLLECT
- * @cf: file
- * @a: checked for size only; result: timeout_ns: what is left of it
- *
- * Return: how many completions have been stored; negative: none. A caller that gets
- * -ERESTARTSYS has to store timeout_ns where the next call will read it.
- */
-int coll_collect(struct coll_file *cf, struct coll_collect *a);
+/* COLL_IOC_COLLECT. Return: how many completions have been stored; negative: none. */
+int coll_ioc_collect(struct coll_file *cf, void __user *arg, u32 size);
 
 /* poll() of the file: completions are there. */
 __poll_t coll_posts_poll(struct coll_posts *p, struct file *file, poll_table *wait);

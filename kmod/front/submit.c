@@ -231,8 +231,9 @@ static int coll_submit_again(struct coll_call *w, u64 arg, u32 len)
 	return coll_waiting_wait(w, arg, len);
 }
 
-int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len)
+int coll_ioc_submit(struct coll_file *cf, void __user *user_cmd, u32 len)
 {
+	u64 arg = (unsigned long)user_cmd;
 	struct coll_call *w = coll_call_resume(cf, arg, len);
 	u64 begin = coll_account_begin();
 	int ret;

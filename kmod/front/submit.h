@@ -8,6 +8,6 @@
 struct coll_file;
 
 /* COLL_IOC_SUBMIT: post and wait, helping. Signals interrupt the wait: see calls.h. */
-int coll_submit_wait(struct coll_file *cf, u64 arg, u32 len);
+int coll_ioc_submit(struct coll_file *cf, void __user *user_cmd, u32 len);
 
 #endif /* COLL_FRONT_SUBMIT_H */

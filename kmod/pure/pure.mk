@@ -23,8 +23,8 @@ pure-schedules := schedule collective algorithms/table algorithms/exchange \
 # the coordinator of named collectives
 pure-coord := coord coord_order coord_params coord_table coord_talk coord_wire
 
-# types and operators
-pure-types := exact identity optable wide wide_int
+# types, operators and names
+pure-types := exact identity names optable wide wide_int
 
 # all that the kernel has
 pure-kernel := $(pure-schedules) $(pure-coord) $(pure-types) wire

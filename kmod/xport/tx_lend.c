@@ -23,6 +23,7 @@
 #include "../core/exec/exec.h"
 #include "../core/limits.h"
 #include "../core/op/op.h"
+#include "../pure/names.h"
 #include "channel.h"
 #include "conn.h"
 #include "tx_choice.h"
@@ -32,28 +33,24 @@
 /* A choice is made, not a mode: behind those of enum coll_nl_send_mode. */
 #define COLL_SEND_AUTO	COLL_SEND_MODES
 
-static const char * const coll_send_modes[] = {
-	[COLL_NL_SEND_MODE_COPY]	= "copy",
-	[COLL_NL_SEND_MODE_SPLICE]	= "splice",
-	[COLL_NL_SEND_MODE_UBUF]	= "ubuf",
-	[COLL_SEND_AUTO]		= "auto",
-};
-
 static int send_mode = COLL_SEND_AUTO;
 
 static int coll_send_mode_set(const char *val, const struct kernel_param *kp)
 {
-	int mode = sysfs_match_string(coll_send_modes, val);
+	int mode;
 
-	if (mode < 0)
-		return mode;
+	for (mode = 0; mode < COLL_SEND_MODES; mode++)
+		if (sysfs_streq(val, coll_send_mode_name(mode)))
+			break;
+	if (mode == COLL_SEND_MODES && !sysfs_streq(val, "auto"))
+		return -EINVAL;
 	WRITE_ONCE(send_mode, mode);
 	return 0;
 }
 
 static int coll_send_mode_get(char *buf, const struct kernel_param *kp)
 {
-	return sysfs_emit(buf, "%s\n", coll_send_modes[READ_ONCE(send_mode)]);
+	return sysfs_emit(buf, "%s\n", coll_send_mode_name(READ_ONCE(send_mode)) ?: "auto");
 }
 
 static const struct kernel_param_ops coll_send_mode_ops = {

@@ -193,8 +193,6 @@ enum coll_algorithm_id {
 #define COLL_FEAT_LINKS		(1ULL << 4)	/* several nodes */
 #define COLL_FEAT_NETLINK	(1ULL << 5)	/* generic-netlink family "coll" */
 #define COLL_FEAT_DEATH_NOTICE	(1ULL << 6)	/* mmu notifier: death seen at once */
-#define COLL_FEAT_SHRINK	(1ULL << 7)	/* COLL_IOC_SHRINK */
-#define COLL_FEAT_PERSISTENT	(1ULL << 8)	/* persistent collectives */
 #define COLL_FEAT_SELECT	(1ULL << 9)	/* COLL_IOC_SELECT */
 #define COLL_FEAT_SHARE		(1ULL << 10)	/* COLL_LINK_SHARE */
 #define COLL_FEAT_SPIN		(1ULL << 11)	/* COLL_CMD_SPIN, COLL_CMD_SLEEP */
@@ -373,16 +371,6 @@ struct coll_unregister {
 struct coll_abort {
 	__u32	code;
 	__u32	reserved[3];
-};
-
-/**
- * struct coll_shrink - COLL_IOC_SHRINK: go on with the survivors
- *
- * Numbered now; EOPNOTSUPP while COLL_FEAT_SHRINK is not set.
- */
-struct coll_shrink {
-	__u64	flags;
-	__u64	reserved[7];
 };
 
 /* struct coll_cancel.flags: all receives of this rank that nothing has come for */
@@ -1099,7 +1087,6 @@ struct coll_tensor_fuse {
 #define COLL_IOC_REGISTER	_IOWR(COLL_IOC_MAGIC, 0x03, struct coll_register)
 #define COLL_IOC_UNREGISTER	_IOW(COLL_IOC_MAGIC, 0x04, struct coll_unregister)
 #define COLL_IOC_ABORT		_IOW(COLL_IOC_MAGIC, 0x05, struct coll_abort)
-#define COLL_IOC_SHRINK		_IOWR(COLL_IOC_MAGIC, 0x06, struct coll_shrink)
 #define COLL_IOC_STATUS		_IOR(COLL_IOC_MAGIC, 0x07, struct coll_status)
 #define COLL_IOC_SELECT		_IOW(COLL_IOC_MAGIC, 0x08, struct coll_select)
 #define COLL_IOC_STRIPE		_IOW(COLL_IOC_MAGIC, 0x09, struct coll_stripe)

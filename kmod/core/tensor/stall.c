@@ -9,6 +9,7 @@
 
 #include <linux/coll_nl.h>
 
+#include "../../pure/names.h"
 #include "../deadline.h"
 #include "../group/group.h"
 #include "../group/member.h"
@@ -300,20 +301,9 @@ static bool coll_stalls_take(struct coll_tensors *ts)
 
 static const char *coll_stall_state_text(const struct coll_stall_rank *r)
 {
-	switch (r->state) {
-	case COLL_NL_STALL_STATE_STOPPED:
-		return "stopped";
-	case COLL_NL_STALL_STATE_FROZEN:
-		return "frozen";
-	case COLL_NL_STALL_STATE_DEAD:
-		return "dead";
-	case COLL_NL_STALL_STATE_LEFT:
-		return "left";
-	case COLL_NL_STALL_STATE_ABSENT:
-		return "not joined";
-	default:
-		return r->known ? "running" : "running, has never posted it";
-	}
+	if (r->state == COLL_NL_STALL_STATE_RUNNING && !r->known)
+		return "running, has never posted it";
+	return coll_rank_state_name(r->state) ?: "running";
 }
 
 static int coll_stall_print(char *buf, size_t size, const struct coll_stall_rank *r)
