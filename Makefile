@@ -17,7 +17,8 @@ all: packages user modules
 
 help:
 	@echo 'make demo [KERNEL=uml]      k-means and regression over /dev/coll in a VM, on two nodes'
-	@echo 'make check [KERNELS="uml"]  all tests; ends with "N passed, N failed"'
+	@echo 'make check [KERNELS="uml"]  all suites, sampled; ends with "N passed, N failed"'
+	@echo 'make check-full             every test on every kernel'
 	@echo 'make all                    library, tools, and coll.ko for KERNEL'
 	@echo 'make unit | layers | static the tests that need no VM'
 	@echo 'make func | net             kselftests in a VM (KERNEL=uml ...)'
@@ -64,6 +65,9 @@ func net hosts: user
 check: user
 	$(Q)selftests/check.sh $(KERNELS)
 
+check-full: user
+	$(Q)COLL_CHECK_SEED=all selftests/check.sh $(KERNELS)
+
 stress-kill: user
 	$(Q)$(MAKE) -s -C selftests stress-kill N=$(N) KERNEL=$(KERNEL)
 
@@ -92,5 +96,5 @@ include tools/install/install.mk
 clean:
 	rm -rf .build
 
-.PHONY: all help packages user modules demo layers unit static func net hosts check \
+.PHONY: all help packages user modules demo layers unit static func net hosts check check-full \
 	stress-kill fuzz faultinject bench bench-ops bench-select bench-tensors clean

@@ -3,13 +3,17 @@
 #
 # usage: check.sh KERNEL...
 #
-# Everything: what needs no VM, then func and net on each kernel, and hosts on one.
+# All suites: those that need no VM, then func and net on each kernel, and hosts on one.
 # Every part closes with "TITLE: N passed, M failed"; a part without that line has
 # failed. The last line is the sum.
 #
 # With COLL_CHECK_SECONDS, a suite is not begun in a VM if it would not end within so
 # many seconds from here on. It is named, and counts neither way; the first kernel,
 # and uml, must have their turn, though. So the kernels that matter most come first.
+#
+# What is a product of many cases, and what runs on a kernel besides a core of programs, is
+# sampled by a seed: COLL_CHECK_SEED, else the commit. With COLL_CHECK_SEED=all everything
+# runs (make check-full).
 #
 # With a single kernel this is the inner loop of someone at work: tests that loop
 # do so a third as often, unless COLL_TEST_SCALE says otherwise.
@@ -114,8 +118,8 @@ join()
 }
 
 # estimate SUITE KERNEL: seconds. The emulated kernels do a tenth of the loops, and
-# uml-debug a third. That took half as long to as long as all on uml, where it was
-# measured; this allows for twice as long. Of hosts, nothing nearer than func is known.
+# uml-debug a third. All programs took half as long to twice as long as on uml, where it was
+# measured; a sample is less than half of them. Of hosts, nothing nearer than func is known.
 estimate()
 {
 	local suite=${1/hosts/func}
@@ -127,7 +131,7 @@ estimate()
 	elif [[ $2 == debian-6.12 && $debian ]]; then
 		echo "$debian"
 	elif [[ $2 != uml && $uml ]]; then
-		echo $((2 * uml))
+		echo $((${#sampled[@]} ? uml : 2 * uml))
 	else
 		echo 1
 	fi
@@ -153,11 +157,14 @@ suite()
 	((!budget || left >= 1800)) || limits+=(LIMIT_SUITE="$left")
 	((!budget || left >= 1200)) || limits+=(LIMIT_PROG="$left")
 	"$how" "$suite on $kernel" make -s --no-print-directory -C selftests \
-		"run-$suite" KERNEL="$kernel" "${limits[@]}"
+		"run-$suite" KERNEL="$kernel" "${limits[@]}" "${sampled[@]+"${sampled[@]}"}"
 }
 
 cd "$top" || exit 1
 first=$1
+seed=${COLL_CHECK_SEED:-$(git rev-parse --short=12 HEAD 2>/dev/null || date +%s)}
+sampled=(SAMPLE="$seed")
+[[ $seed != all ]] || sampled=()
 titles=()
 # downloads, and what a build does on one CPU only, go on beside other builds
 for kernel in "$@"; do
@@ -190,5 +197,6 @@ done
 for l in "${left_out[@]+"${left_out[@]}"}"; do
 	echo "LEFT OUT for want of time: $l"
 done
+echo "sampled by COLL_CHECK_SEED=$seed, $SECONDS s"
 echo "$passed passed, $failed failed"
 ((failed == 0))
