@@ -267,7 +267,7 @@ static void coll_queue_helpers(struct coll_exec *x, const struct coll_exec_step 
 	}
 }
 
-/* The op is about to be open to all who help. coll_op_stopped() takes it back. */
+/* The op is about to be open to all who help. coll_op_leave() takes it back. */
 static void coll_exec_share(struct coll_op *op)
 {
 	struct coll_group *g = op->group;

@@ -3,14 +3,11 @@
  * Ops: one collective as this node sees it. What every room knows of an op; see op/op.h for
  * how one is posted.
  *
- * Life
- *   POSTED   some local ranks have posted it; waits in group->ops
- *   RUNNING  all have, its turn has come (op_run.c): ->started
- *   ENDING   COLL_OPF_ENDING is set, by the step that was the last one or by a
- *            failure, whoever is first: ->result is fixed
- *   ENDED    users are zero: nothing touches its pages any more. When the ops
- *            before it have gone, buffers are put, each request is completed
- *            exactly once, the op is freed.
+ * Life: enum coll_op_state, under group->lock. Beside that, COLL_OPF_ENDING is set without the
+ * lock, in any state before the end, by the last step or by a failure, whoever is first:
+ * ->result is fixed. When users are zero nothing touches its pages any more. When the ops
+ * before it have gone, buffers are put, each request is completed exactly once, the op is
+ * freed.
  *
  * A thread that reads or writes an op's pages or steps holds a use. The first use
  * belongs to the op itself and is dropped when COLL_OPF_ENDING gets set. A use
@@ -32,6 +29,24 @@
 
 struct coll_exec;
 struct coll_req;
+
+/**
+ * enum coll_op_state - where an op is in group->ops; see coll_op_set_state()
+ * @COLL_OP_POSTED: some local ranks have posted it, or all, and it waits for its turn
+ * @COLL_OP_DEFERRED: it could not start beside others, and waits until they have ended
+ * @COLL_OP_RUNNING: it has started, and counts in group->nr_running
+ * @COLL_OP_ENDED: nothing touches it any more; it still counts
+ * @COLL_OP_DROPPED: nothing touches it any more, and it never ran
+ * @COLL_OP_GONE: out of group->ops
+ */
+enum coll_op_state {
+	COLL_OP_POSTED,
+	COLL_OP_DEFERRED,
+	COLL_OP_RUNNING,
+	COLL_OP_ENDED,
+	COLL_OP_DROPPED,
+	COLL_OP_GONE,
+};
 
 /* struct coll_op.flags: bit numbers */
 #define COLL_OPF_ENDING	0
@@ -60,9 +75,7 @@ struct coll_req;
  * @fused: it consists of several tensors
  * @weight: as the first local rank posted it
  * @divisor: as the first local rank posted it
- * @started: it has, and is still in group->ops; group->lock
- * @put_off: it could not, beside others; likewise
- * @ended: nothing touches it any more; group->lock
+ * @state: group->lock
  * @result: 0 or -errno; fixed by who sets COLL_OPF_ENDING
  * @deadline: fails the group; holds @ref while armed
  * @expires: the earliest one, as coll_deadline() says, 0: none; group->lock
@@ -93,9 +106,7 @@ struct coll_op {
 	bool fused;
 	u32 divisor;
 	u64 weight;
-	bool started;
-	bool put_off;
-	bool ended;
+	enum coll_op_state state;
 	int result;
 	struct delayed_work deadline;
 	u64 expires;
@@ -146,6 +157,13 @@ static inline bool coll_op_ending(const struct coll_op *op)
 	return test_bit(COLL_OPF_ENDING, &op->flags);
 }
 
+/* It runs, or has run and waits for those before it. Under group->lock. */
+static inline bool coll_op_has_started(const struct coll_op *op)
+{
+	lockdep_assert_held(&op->group->lock);
+	return op->state == COLL_OP_RUNNING || op->state == COLL_OP_ENDED;
+}
+
 /* The oldest running op of a group, under its lock; NULL if none runs. */
 static inline struct coll_op *coll_op_oldest(struct coll_group *g)
 {
@@ -153,7 +171,7 @@ static inline struct coll_op *coll_op_oldest(struct coll_group *g)
 
 	lockdep_assert_held(&g->lock);
 	op = list_first_entry_or_null(&g->ops, struct coll_op, list);
-	return op && op->started ? op : NULL;
+	return op && coll_op_has_started(op) ? op : NULL;
 }
 
 #endif /* COLL_CORE_OP_STATE_H */

@@ -3,8 +3,8 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 
-#include "../../pure/identity.h"
 #include "../../pure/optable.h"
+#include "../../pure/identity.h"
 #include "../group/op_state.h"
 #include "../group/req.h"
 #include "absent.h"
@@ -33,7 +33,7 @@ int coll_absent_fill(struct coll_op *op)
 	struct coll_buf *buf;
 	int ret;
 
-	/* Others have vectors; or it was put off, and has its one. */
+	/* Others have vectors; or it was deferred, and has its one. */
 	if (op->nr_absent < op->group->nr_local || !req->bytes || req->in.buf)
 		return 0;
 	buf = coll_buf_scratch(req->bytes, false);

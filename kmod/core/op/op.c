@@ -413,8 +413,7 @@ static void coll_op_dequeue(struct coll_group *g, struct coll_op *op,
 	struct coll_req *req;
 
 	lockdep_assert_held(&g->lock);
-	list_del(&op->list);
-	coll_op_stopped(g, op);
+	coll_op_leave(g, op);
 	WRITE_ONCE(g->ended, g->ended + 1);
 	if (!op->result) {
 		g->ended_well++;
@@ -465,7 +464,7 @@ static void coll_op_ended(struct coll_op *op)
 	LIST_HEAD(reqs);
 
 	spin_lock(&g->lock);
-	op->ended = true;
+	coll_op_set_state(op, coll_op_has_started(op) ? COLL_OP_ENDED : COLL_OP_DROPPED);
 	if (g->completing) {
 		spin_unlock(&g->lock);
 		return;
@@ -474,7 +473,7 @@ static void coll_op_ended(struct coll_op *op)
 	coll_group_get(g);
 	for (;;) {
 		op = list_first_entry_or_null(&g->ops, struct coll_op, list);
-		if (!op || !op->ended)
+		if (!op || (op->state != COLL_OP_ENDED && op->state != COLL_OP_DROPPED))
 			break;
 		coll_op_dequeue(g, op, &reqs);
 		spin_unlock(&g->lock);

@@ -7,6 +7,9 @@
  * ones would wait for nothing but the distance: they start beside it, and each link takes
  * them in order (kmod/xport/channel.h). So an op never waits for a later one.
  */
+#include <linux/bits.h>
+#include <linux/bug.h>
+#include <linux/kernel.h>
 #include <linux/limits.h>
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
@@ -37,6 +40,23 @@ static bool coll_op_has_company(const struct coll_group *g)
 	return g->nr_running || g->completing;
 }
 
+/* Which states may follow which, as bits. */
+static const u8 coll_op_next_states[] = {
+	[COLL_OP_POSTED]	= BIT(COLL_OP_RUNNING) | BIT(COLL_OP_DROPPED),
+	[COLL_OP_DEFERRED]	= BIT(COLL_OP_RUNNING) | BIT(COLL_OP_DROPPED),
+	[COLL_OP_RUNNING]	= BIT(COLL_OP_DEFERRED) | BIT(COLL_OP_ENDED),
+	[COLL_OP_ENDED]		= BIT(COLL_OP_GONE),
+	[COLL_OP_DROPPED]	= BIT(COLL_OP_GONE),
+};
+
+void coll_op_set_state(struct coll_op *op, enum coll_op_state state)
+{
+	lockdep_assert_held(&op->group->lock);
+	WARN_ON_ONCE(op->state >= ARRAY_SIZE(coll_op_next_states) ||
+		     !(coll_op_next_states[op->state] & BIT(state)));
+	op->state = state;
+}
+
 /* May it start beside those that run? Under group->lock. */
 static bool coll_op_fits(const struct coll_group *g, const struct coll_op *op)
 {
@@ -55,11 +75,11 @@ static struct coll_op *coll_op_next(struct coll_group *g)
 
 	lockdep_assert_held(&g->lock);
 	list_for_each_entry(op, &g->ops, list) {
-		if (op->started)
+		if (coll_op_has_started(op))
 			continue;
 		/* One that can never be need not begin. */
 		if (op->nr_posted < g->nr_local || (g->doom.kind && op->seq >= g->doom.seq) ||
-		    (op->put_off && coll_op_has_company(g)) ||
+		    (op->state == COLL_OP_DEFERRED && coll_op_has_company(g)) ||
 		    !coll_op_fits(g, op) || !coll_op_use(op))
 			break;
 		return op;
@@ -71,18 +91,16 @@ static struct coll_op *coll_op_next(struct coll_group *g)
 static void coll_op_started(struct coll_group *g, struct coll_op *op)
 {
 	lockdep_assert_held(&g->lock);
-	op->started = true;
+	coll_op_set_state(op, COLL_OP_RUNNING);
 	g->started++;
 	g->running_bytes += op->bytes;
 	WRITE_ONCE(g->nr_running, g->nr_running + 1);
 }
 
-void coll_op_stopped(struct coll_group *g, struct coll_op *op)
+/* A started op does not count any more. Under group->lock. */
+static void coll_op_stopped(struct coll_group *g, struct coll_op *op)
 {
 	lockdep_assert_held(&g->lock);
-	if (!op->started)
-		return;
-	op->started = false;
 	g->running_bytes -= op->bytes;
 	WRITE_ONCE(g->nr_running, g->nr_running - 1);
 	if (!op->exec)
@@ -90,6 +108,15 @@ void coll_op_stopped(struct coll_group *g, struct coll_op *op)
 	g->running_memory -= op->exec->memory;
 	if (op->exec->shared)
 		WRITE_ONCE(g->nr_shared, g->nr_shared - 1);
+}
+
+void coll_op_leave(struct coll_group *g, struct coll_op *op)
+{
+	lockdep_assert_held(&g->lock);
+	list_del(&op->list);
+	if (coll_op_has_started(op))
+		coll_op_stopped(g, op);
+	coll_op_set_state(op, COLL_OP_GONE);
 }
 
 /* How much memory may one take that has just started? Under group->lock. */
@@ -101,21 +128,21 @@ static u64 coll_op_room(const struct coll_group *g)
 	return COLL_RUNNING_MEMORY - min_t(u64, g->running_memory, COLL_RUNNING_MEMORY);
 }
 
-static void coll_op_put_off(struct coll_op *op)
+static void coll_op_defer(struct coll_op *op)
 {
 	struct coll_group *g = op->group;
 
 	spin_lock(&g->lock);
 	coll_op_stopped(g, op);
-	op->put_off = true;
+	coll_op_set_state(op, COLL_OP_DEFERRED);
 	g->started--;
 	spin_unlock(&g->lock);
 }
 
 /*
- * If it cannot, beside others, it is put off: the memory it lacks may be what they have,
+ * If it cannot, beside others, it is deferred: the memory it lacks may be what they have,
  * and if nothing helps they are to end well before it fails. It may have @room. Return:
- * false if it is.
+ * false if it is deferred.
  */
 static bool coll_op_start(struct coll_op *op, bool beside, u64 room)
 {
@@ -135,7 +162,7 @@ static bool coll_op_start(struct coll_op *op, bool beside, u64 room)
 		return true;
 	}
 	if (beside) {
-		coll_op_put_off(op);
+		coll_op_defer(op);
 		return false;
 	}
 	coll_group_cause(g, &cause, ret == -ENOTCONN ? COLL_CAUSE_LINK :
@@ -162,7 +189,7 @@ void coll_group_advance(struct coll_group *g)
 		return;
 	}
 	g->advancing = true;
-	/* Of those that one has been put off for the last calls us, unless it has by now. */
+	/* A deferred op waits for others; the last of them calls us, unless it has by now. */
 	while (!g->error && (on || !coll_op_has_company(g))) {
 		op = coll_op_next(g);
 		if (!op)
@@ -186,7 +213,7 @@ u32 coll_ops_running(struct coll_group *g, struct coll_op **ops)
 
 	spin_lock(&g->lock);
 	list_for_each_entry(op, &g->ops, list) {
-		if (!op->started || g->error)
+		if (!coll_op_has_started(op) || g->error)
 			break;
 		if (op->exec && !coll_op_ending(op) && coll_op_use(op))
 			ops[n++] = op;
@@ -197,7 +224,7 @@ u32 coll_ops_running(struct coll_group *g, struct coll_op **ops)
 
 static bool coll_op_wants_help(const struct coll_op *op)
 {
-	return op->started && op->exec && coll_exec_wants_help(op->exec);
+	return coll_op_has_started(op) && op->exec && coll_exec_wants_help(op->exec);
 }
 
 /* Under group->lock. */
@@ -207,7 +234,7 @@ static struct coll_op *coll_op_to_help(struct coll_group *g)
 
 	lockdep_assert_held(&g->lock);
 	list_for_each_entry(op, &g->ops, list) {
-		if (!op->started)
+		if (!coll_op_has_started(op))
 			break;	/* nor has any behind it */
 		if (coll_op_wants_help(op))
 			return op;

@@ -5,6 +5,8 @@
 
 #include <linux/types.h>
 
+#include "../group/op_state.h"
+
 struct coll_group;
 struct coll_op;
 struct coll_req;
@@ -49,7 +51,10 @@ void coll_group_advance(struct coll_group *g);
  */
 u32 coll_ops_running(struct coll_group *g, struct coll_op **ops);
 
-/* An op is out of the queue, whether it has started or not. Under group->lock. */
-void coll_op_stopped(struct coll_group *g, struct coll_op *op);
+/* The next state of an op, which has to be one that may follow. Under group->lock. */
+void coll_op_set_state(struct coll_op *op, enum coll_op_state state);
+
+/* Take an op that has ended out of the queue, whether it has started or not. Under group->lock. */
+void coll_op_leave(struct coll_group *g, struct coll_op *op);
 
 #endif /* COLL_CORE_OP_RUN_H */
