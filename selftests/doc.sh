@@ -191,6 +191,10 @@ grep -oE '^#define (COLL_IOC_|COLL_FEAT_|COLL_CMD_|COLL_REG_|COLL_JOIN_|COLL_URI
 	uapi/linux/coll.h | sed 's/#define //' | grep -v _MAGIC | while read -r name; do
 	grep -q "$name" Documentation/abi.rst || echo "abi.rst lacks $name"
 done >"$dir/bad"
+grep -rhoE --include='*.c' 'module_param(_cb)?\([a-z_]+' kmod | sed 's/.*(//' |
+while read -r name; do
+	grep -q "^\`\`$name\`\` " Documentation/abi.rst || echo "abi.rst lacks the parameter $name"
+done >>"$dir/bad"
 grep -rhoE --include='*.c' '(env|getenv)\("COLL_[A-Z_]+"\)' libcoll_user |
 	sed 's/.*("//; s/").*//' | sort -u | while read -r name; do
 	grep -q "^$name " Documentation/library.rst || echo "library.rst lacks $name"
