@@ -100,7 +100,7 @@ static uint64_t length(const coll_comm_t *comm, const struct coll_cmd *cmd, bool
 	uint8_t in_has = root ? k->root_in : k->in, out_has = root ? k->root_out : k->out;
 	uint64_t len = coll_dtype_size(cmd->dtype), blocks = 1;
 
-	if (is_message(cmd))
+	if (coll_is_message(cmd->collective))
 		return message_length(cmd, out);
 	if (k->flags & COLL_KIND_COUNTS)
 		return 0;

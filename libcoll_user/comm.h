@@ -92,12 +92,6 @@ void cmd_broadcast(coll_comm_t *comm, struct coll_cmd *cmd, void *buf, uint64_t 
 		   enum coll_dtype dtype, uint32_t root);
 void cmd_barrier(coll_comm_t *comm, struct coll_cmd *cmd);
 
-/* Not one of a collective, so without a place in their order. */
-static inline bool is_message(const struct coll_cmd *cmd)
-{
-	return cmd->collective >= COLL_SEND && cmd->collective <= COLL_MRECV;
-}
-
 /* submit.c: put COLL_CMD_NARROW in, if it is wanted and makes a difference */
 void cmd_narrow(coll_comm_t *comm, struct coll_cmd *cmd);
 
