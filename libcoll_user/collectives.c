@@ -5,7 +5,7 @@
 #include "comm.h"
 #include "optable.h"
 #include "ways.h"
-#include "wide.h"
+#include "reduction/wide.h"
 
 void cmd_narrow(coll_comm_t *comm, struct coll_cmd *cmd)
 {

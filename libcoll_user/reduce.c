@@ -15,7 +15,7 @@
 #include <coll/coll.h>
 
 #include "debug.h"
-#include "exact.h"
+#include "reduction/exact.h"
 #include "fpstate.h"
 #include "optable.h"
 #include "simd_sets.h"

@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
+#include "algorithms/table.h"
 #include "collective.h"
 #include "comm.h"
 #include "debug.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "algorithms/table.h"
 #include "auth.h"
 #include "collective.h"
 #include "debug.h"

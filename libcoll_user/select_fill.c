@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/table.h"
 #include "collective.h"
 #include "comm.h"
 #include "select.h"

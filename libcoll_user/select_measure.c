@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "algorithms/table.h"
 #include "collective.h"
 #include "comm.h"
 #include "debug.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "schedule.h"
+#include "algorithms/table.h"
 #include "topology.h"
 
 #define BOOT_ID		"/proc/sys/kernel/random/boot_id"

@@ -45,11 +45,12 @@ style()
 
 	kdir=$("$collvm" path "$1" kdir)
 	[[ -f $kdir/scripts/checkpatch.pl ]] || kdir=$("$collvm" path "$1" src)
-	(cd "$top" && git ls-files 'kmod/*.[ch]' 'uapi/*.h' | grep -vE '(pure|simd)/(reduce|exact)' |
+	(cd "$top" && git ls-files 'kmod/*.[ch]' 'uapi/*.h' | grep -vE '(pure/reduction|simd)/(reduce|exact)' |
 	 xargs perl "$kdir/scripts/checkpatch.pl" --no-tree --no-summary --terse \
 		--quiet --ignore "$ignored" -f) >"$work/log" 2>&1
 	result checkpatch $? "$work/log"
-	(cd "$top" && git ls-files 'kmod/*/reduce*.[ch]' 'kmod/pure/exact.[ch]' | grep -v core/ |
+	(cd "$top" && git ls-files 'kmod/simd/reduce*.[ch]' 'kmod/pure/reduction/reduce*.[ch]' \
+		'kmod/pure/reduction/exact.[ch]' |
 	 xargs perl "$kdir/scripts/checkpatch.pl" --no-tree --no-summary --terse \
 		--quiet --ignore "$ignored,$templates" -f) >"$work/log" 2>&1
 	result "checkpatch of vector code" $? "$work/log"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pure/schedule.h"
+#include "pure/algorithms/table.h"
 
 /* collplan.c */
 void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));

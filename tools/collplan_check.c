@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "collplan.h"
-#include "pure/check.h"
+#include "pure/check/check.h"
 
 #define MEMORY		(2400ULL << 20)
 #define MAX_UNITS	1024

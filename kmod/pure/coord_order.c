@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* The agent puts what is ready in order; every node applies the orders and keeps a log. */
 #include "coord_priv.h"
-#include "identity.h"
+#include "reduction/identity.h"
 
 /* --- the log ------------------------------------------------------------------ */
 

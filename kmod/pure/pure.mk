@@ -24,10 +24,10 @@ pure-schedules := schedule collective algorithms/table algorithms/exchange \
 pure-coord := coord coord_order coord_params coord_table coord_talk coord_wire
 
 # types, operators and names
-pure-types := exact identity names optable wide wide_int
+pure-types := names optable $(addprefix reduction/,exact identity wide wide_int)
 
 # all that the kernel has
 pure-kernel := $(pure-schedules) $(pure-coord) $(pure-types) wire
 
 # proves schedules; in user space only
-pure-check := check check_data check_order check_steps check_values
+pure-check := $(addprefix check/,check order races steps values)

@@ -162,32 +162,6 @@ struct coll_algorithm {
 };
 
 /**
- * coll_algorithm_find() - look an algorithm up
- * @collective: enum coll_collective
- * @id: enum coll_algorithm_id, with or without a radix; COLL_ALG_AUTO: the default one
- *
- * Return: the algorithm, or NULL if there is none of that id for @collective.
- */
-const struct coll_algorithm *coll_algorithm_find(u32 collective, u32 id);
-
-/**
- * coll_algorithm_at() - walk the registry
- * @i: 0, 1, 2, ...
- *
- * Return: the i-th algorithm, NULL past the end.
- */
-const struct coll_algorithm *coll_algorithm_at(u32 i);
-
-/**
- * coll_algorithm_of() - walk the algorithms of a collective
- * @collective: enum coll_collective; a v-form has those of the collective without the v
- * @i: 0, 1, 2, ...; the first is the default one
- *
- * Return: the i-th, NULL past the end.
- */
-const struct coll_algorithm *coll_algorithm_of(u32 collective, u32 i);
-
-/**
  * coll_emit_step() - append one step
  * @e: where
  * @s: what; copied
@@ -206,5 +180,9 @@ u32 coll_emit_step(struct coll_emit *e, const struct coll_step *s);
  * be empty.
  */
 u64 coll_chunk_start(u64 count, u32 chunks, u32 i);
+
+/* Formulas that many share. */
+u32 coll_one_chunk(u32 n);		/* 1: the vector stays whole */
+u32 coll_n_chunks(u32 n);		/* one for each participant */
 
 #endif /* COLL_PURE_SCHEDULE_H */

@@ -23,7 +23,7 @@ coll-simd-scalar  := reduce_scalar reduce_scalar_copy reduce_scalar_float \
 		     reduce_scalar_wide
 coll-simd-x86_64  := simd/reduce_x87 simd/reduce_sse2 simd/reduce_avx2 simd/reduce_avx512
 coll-simd-aarch64 := simd/reduce_neon
-coll-simd-objs	  := $(coll-simd-scalar:%=pure/%) $(coll-simd-$(coll-simd-arch))
+coll-simd-objs	  := $(coll-simd-scalar:%=pure/reduction/%) $(coll-simd-$(coll-simd-arch))
 
 coll-simd-base := -O2 -ffp-contract=off
 coll-simd-cflags-reduce_x87    := $(coll-simd-base) -m80387 -mfp-ret-in-387

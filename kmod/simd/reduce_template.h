@@ -7,7 +7,7 @@
 #ifndef COLL_SIMD_REDUCE_TEMPLATE_H
 #define COLL_SIMD_REDUCE_TEMPLATE_H
 
-#include "../pure/reduce_scalar_rows.h"
+#include "../pure/reduction/reduce_scalar_rows.h"
 #include "reduce_kinds.h"
 #include "reduce_wide.h"
 

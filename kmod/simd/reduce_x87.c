@@ -4,8 +4,8 @@
  * object of its own, because only here the x87 is allowed. The x87 has to be as
  * the ABI has it, rounding to 64 bits of fraction, to nearest.
  */
-#include "../pure/reduce_scalar.h"
-#include "../pure/reduce_scalar_complex.h"
+#include "../pure/reduction/reduce_scalar.h"
+#include "../pure/reduction/reduce_scalar_complex.h"
 
 /* Bytes of a long double that count, of the 16 it takes. */
 #define USED	10

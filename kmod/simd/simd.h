@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Reduction kernels, one object per instruction set; pure/reduce.h says what they
+ * Reduction kernels, one object per instruction set; pure/reduction/reduce.h says what they
  * compute. The only header of simd for others.
  *
  * Callers in the kernel bracket calls with kernel_fpu_begin/end, also those of
@@ -11,7 +11,7 @@
 #ifndef COLL_SIMD_H
 #define COLL_SIMD_H
 
-#include "../pure/reduce.h"
+#include "../pure/reduction/reduce.h"
 
 #if defined(__x86_64__)
 extern const struct coll_simd coll_simd_sse2;

@@ -21,9 +21,9 @@
 #include "../core/limits.h"
 #include "../core/mem/sweep.h"
 #include "../pure/wire.h"
+#include "backlog.h"
 #include "conn.h"
 #include "loan.h"
-#include "backlog.h"
 
 struct coll_exec_step;
 struct coll_op;

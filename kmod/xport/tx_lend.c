@@ -9,7 +9,7 @@
  * says (ACK, ABORT, BYE) ends no loan.
  *
  * Within the op nothing waits: schedules are proved for sends that have read only when
- * their receive is complete (kmod/pure/check_data.c).
+ * their receive is complete (kmod/pure/check/races.c).
  *
  * When an op has failed, or a stream has closed, loans are taken back at once. If a ubuf
  * does not come back in a moment the stream is broken off, and with that the queue of what

@@ -8,7 +8,7 @@
 
 #include "harness.h"
 #include "peer.h"
-#include "pure/schedule.h"
+#include "pure/algorithms/table.h"
 #include "util.h"
 
 #define SECOND	1000000000ULL

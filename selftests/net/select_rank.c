@@ -23,7 +23,7 @@
 
 #include <coll/coll.h>
 
-#include "pure/schedule.h"
+#include "pure/algorithms/table.h"
 
 #define MAX_COUNT	100000
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What reductions are to give, computed from the words of pure/reduce.h and in no
+ * What reductions are to give, computed from the words of pure/reduction/reduce.h and in no
  * hurry: no hardware floats, no table, no vector, nothing shared with kmod. A float
  * is taken apart into an integer times a power of two, each step is done on exact
  * integers, and rounded by hand.
@@ -8,7 +8,7 @@
 #ifndef COLL_UNIT_REF_H
 #define COLL_UNIT_REF_H
 
-#include "pure/reduce.h"
+#include "pure/reduction/reduce.h"
 
 typedef unsigned __int128 u128;
 

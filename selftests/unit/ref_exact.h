@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What exact sums are to be: pure/exact.h, by GMP. Numbers are encodings of floats. */
+/* What exact sums are to be: pure/reduction/exact.h, by GMP. Numbers are encodings of floats. */
 #ifndef COLL_UNIT_REF_EXACT_H
 #define COLL_UNIT_REF_EXACT_H
 
 #include <gmp.h>
 
-#include "pure/exact.h"
+#include "pure/reduction/exact.h"
 
 /* One of the two types. */
 struct kind {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Folds of one element, as pure/reduce.h has them. */
+/* Folds of one element, as pure/reduction/reduce.h has them. */
 #include <stdlib.h>
 
 #include "ref.h"

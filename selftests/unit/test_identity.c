@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A rank that contributes the identity of an operator changes nothing, wherever it stands. */
-#include "pure/identity.h"
+#include "pure/reduction/identity.h"
 #include "reduce_test.h"
 
 #define ELEM	COLL_IDENTITY_MAX

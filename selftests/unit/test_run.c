@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "pure/schedule.h"
+#include "pure/algorithms/table.h"
 #include "tap.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))

@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "pure/check.h"
+#include "pure/algorithms/table.h"
+#include "pure/check/check.h"
 #include "pure/collective.h"
 #include "tap.h"
 

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "pure/schedule.h"
+#include "pure/algorithms/table.h"
 #include "tap.h"
 
 #include "../../libcoll_user/select_model.h"

@@ -3,7 +3,7 @@
  * Folds with wider partial results: cut into partial results anywhere, against exact
  * integers and floats that are rounded by hand; by every instruction set, at odd addresses.
  */
-#include "pure/wide.h"
+#include "pure/reduction/wide.h"
 #include "reduce_test.h"
 
 #define INPUTS	40

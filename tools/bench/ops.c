@@ -17,7 +17,7 @@
 
 #include "bench.h"
 #include "collperf.h"
-#include "exact.h"
+#include "reduction/exact.h"
 #include "ops.h"
 #include "core/limits.h"
 #include "simd_sets.h"

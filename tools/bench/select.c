@@ -28,7 +28,7 @@
 
 #include <coll/coll.h>
 
-#include "schedule.h"
+#include "algorithms/table.h"
 #include "select.h"
 
 #define MAX_RUNS	101

@@ -321,7 +321,7 @@ struct coll_exec_step *coll_exec_send_step(struct coll_exec *x,
  * @st: send step
  *
  * The schedules allow for it: what a send reads is not written again before its receive
- * has taken it (check_data.c). It is scratch that later blocks use which is not to be
+ * has taken it (pure/check/races.c). It is scratch that later blocks use which is not to be
  * lent, and windows, which are pinned for the moment only.
  */
 bool coll_exec_may_lend(const struct coll_exec *x, const struct coll_exec_step *st);

@@ -3,8 +3,8 @@
 #ifndef COLL_CORE_REDUCE_H
 #define COLL_CORE_REDUCE_H
 
-#include "../../pure/exact.h"
-#include "../../pure/wide.h"
+#include "../../pure/reduction/exact.h"
+#include "../../pure/reduction/wide.h"
 #include "../../simd/simd.h"
 
 /* Bytes of the largest element, and of the largest partial result, of any op. */

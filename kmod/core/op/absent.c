@@ -4,7 +4,7 @@
 #include <linux/string.h>
 
 #include "../../pure/optable.h"
-#include "../../pure/identity.h"
+#include "../../pure/reduction/identity.h"
 #include "../group/op_state.h"
 #include "../group/req.h"
 #include "absent.h"

@@ -10,7 +10,7 @@
 
 #include "../../pure/collective.h"
 #include "../../pure/optable.h"
-#include "../../pure/wide.h"
+#include "../../pure/reduction/wide.h"
 #include "../../pure/wire.h"
 #include "../group/group.h"
 #include "../group/op_state.h"

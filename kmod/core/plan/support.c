@@ -2,10 +2,11 @@
 #include <linux/nospec.h>
 #include <linux/string.h>
 
+#include "../../pure/algorithms/table.h"
 #include "../../pure/collective.h"
 #include "../../pure/optable.h"
+#include "../../pure/reduction/wide.h"
 #include "../../pure/schedule.h"
-#include "../../pure/wide.h"
 #include "../../pure/wire.h"
 #include "../group/op_state.h"
 #include "../limits.h"

@@ -13,7 +13,7 @@
 #include <linux/minmax.h>
 
 #include "../../pure/optable.h"
-#include "../../pure/wide.h"
+#include "../../pure/reduction/wide.h"
 #include "../../pure/wire.h"
 #include "../group/fusion.h"
 #include "../group/group.h"

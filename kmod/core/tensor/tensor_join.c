@@ -12,8 +12,8 @@
 #include <linux/string.h>
 #include <linux/wait.h>
 
-#include "../../pure/identity.h"
 #include "../../pure/optable.h"
+#include "../../pure/reduction/identity.h"
 #include "../group/group.h"
 #include "../group/member.h"
 #include "../limits.h"

@@ -280,10 +280,6 @@ static inline void coll_emit_recv_circle(struct coll_emit *e, u32 peer, u32 n,
 		coll_emit_recv_span(e, peer, s, COLL_ACT_COPY, COLL_DEP_NONE, flags);
 }
 
-/* Formulas that many share. */
-u32 coll_one_chunk(u32 n);		/* 1: the vector stays whole */
-u32 coll_n_chunks(u32 n);		/* one for each participant */
-
 /* Largest k with 2^k <= @n; @n is not 0. */
 static inline u32 coll_log2_floor(u32 n)
 {

@@ -12,7 +12,7 @@
  * one after the other: those of a level have a round each, in which one of the row
  * sends.
  */
-#include "../topology/hypercube.h"
+#include "exchange.h"
 
 struct exchange {
 	const struct coll_core *c;

@@ -4,8 +4,9 @@
  * node's inputs are folded in one pass and its outputs written in one, and any
  * algorithm below is the part between nodes.
  */
-#include "algorithms.h"
 #include "../collective.h"
+#include "algorithms.h"
+#include "table.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 

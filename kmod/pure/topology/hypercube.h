@@ -108,14 +108,4 @@ void coll_emit_doubling(struct coll_emit *e, const struct coll_core *c, u32 roun
 /* Chunks sent by it. */
 u64 coll_doubling_sent(const struct coll_core *c);
 
-/**
- * coll_emit_exchange() - allreduce of whole vectors
- * @e: where
- * @c: who; explained in algorithms/allreduce/recursive_doubling.c
- */
-void coll_emit_exchange(struct coll_emit *e, const struct coll_core *c);
-
-/* Vectors sent by it. */
-u64 coll_exchange_sent(const struct coll_core *c);
-
 #endif /* COLL_PURE_HYPERCUBE_H */

@@ -18,7 +18,7 @@
  * up to 2 more transfers (Ruefenacht, Bull, Booth, "Generalisation of recursive doubling for
  * allreduce", Parallel Computing 2017). A radix above n means n, which is mesh_full.
  */
-#include "../../topology/hypercube.h"
+#include "../exchange.h"
 
 #define RADIX_DEFAULT	4
 

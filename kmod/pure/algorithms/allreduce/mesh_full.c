@@ -16,7 +16,7 @@
  * round q participant q sends: those who share a stream go in this order, and
  * everybody folds in it.
  */
-#include "../../topology/hypercube.h"
+#include "../exchange.h"
 
 static struct coll_core at(u32 n, u32 me)
 {

@@ -24,7 +24,7 @@
  * latency of all, and log2 n times the bytes of a ring: for small vectors. TMP has a
  * vector for each level, because what was sent may be read for long after.
  */
-#include "../../topology/hypercube.h"
+#include "../exchange.h"
 
 static struct coll_core at(u32 n, u32 me)
 {

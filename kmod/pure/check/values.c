@@ -2,7 +2,7 @@
 /*
  * The checker: what comes out.
  */
-#include "check_priv.h"
+#include "values.h"
 
 /* Intervals of participants have 16 bits for each end. */
 #define MAX_ORDERED	(1U << 16)

@@ -2,7 +2,8 @@
 /*
  * The checker: steps one by one, rounds, pairing of sends and receives.
  */
-#include "check_priv.h"
+#include "steps.h"
+#include "values.h"
 
 /*
  * Are two chunks of the same size, whatever the sizes of the chunks? Of TMP, chunk k is

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 #include "identity.h"
-#include "optable.h"
+#include "../optable.h"
 
 /**
  * struct coll_numbers - some numbers of a type, as bits

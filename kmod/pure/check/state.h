@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What the files of the checker share. Steps of all participants are numbered
- * through; NONE is no step.
+/*
+ * The state of a check, and questions about steps that all files of the checker ask. Steps of
+ * all participants are numbered through; NONE is no step.
  */
-#ifndef COLL_PURE_CHECK_PRIV_H
-#define COLL_PURE_CHECK_PRIV_H
+#ifndef COLL_PURE_CHECK_STATE_H
+#define COLL_PURE_CHECK_STATE_H
 
 #include "check.h"
 
@@ -190,21 +191,4 @@ static inline u64 check_digest(u64 a, u64 b)
 	return h ^ h >> 31;
 }
 
-/* check_steps.c: steps one by one, rounds, pairs */
-const char *check_step(const struct check *k, const struct coll_step *steps, u32 i, u32 me);
-const char *check_rounds(struct check *k, const struct coll_step *steps, u32 nr, u32 *key,
-			 u32 *at);
-int check_all_steps(struct check *k);
-int check_pairs(struct check *k);
-
-/* check_order.c: latency, who has started before what */
-void check_order(struct check *k);
-int check_latency(struct check *k);
-int check_started(struct check *k);
-
-/* check_data.c: races; check_values.c: what comes out */
-int check_races(struct check *k);
-int check_values(struct check *k);
-bool check_has_output(const struct check *k, u32 p, u32 chunk);
-
-#endif /* COLL_PURE_CHECK_PRIV_H */
+#endif /* COLL_PURE_CHECK_STATE_H */

@@ -2,7 +2,8 @@
 /*
  * The checker: what is in W and TMP, and when.
  */
-#include "check_priv.h"
+#include "races.h"
+#include "values.h"
 
 /*
  * Forest 0: where the bytes of a step come from. Forest 1: a receive's parent is its

@@ -38,7 +38,7 @@
 #ifndef COLL_PURE_CHECK_H
 #define COLL_PURE_CHECK_H
 
-#include "schedule.h"
+#include "../schedule.h"
 
 /**
  * struct coll_check - what to check, and what came out

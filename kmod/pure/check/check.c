@@ -2,8 +2,13 @@
 /*
  * The checker: memory, and what is done in which order. The rest is in check_*.c.
  */
-#include "algorithms/algorithms.h"
-#include "check_priv.h"
+#include "../algorithms/algorithms.h"
+#include "check.h"
+#include "order.h"
+#include "races.h"
+#include "state.h"
+#include "steps.h"
+#include "values.h"
 
 /* Keeps every index and every size below in 32 and 64 bits. */
 #define MAX_STEPS	(1U << 28)

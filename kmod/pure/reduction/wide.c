@@ -4,7 +4,7 @@
  * the first cache at a time: elements are widened there, folded in the wider type, and the
  * result is narrowed.
  */
-#include "optable.h"
+#include "../optable.h"
 #include "wide.h"
 
 /* Inputs of one call of a kernel at most; they are on the stack. */

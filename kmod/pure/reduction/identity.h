@@ -3,7 +3,7 @@
 #ifndef COLL_PURE_IDENTITY_H
 #define COLL_PURE_IDENTITY_H
 
-#include "env.h"
+#include "../env.h"
 
 /* Bytes of an element at most. All sizes are powers of two. */
 #define COLL_IDENTITY_MAX	32

@@ -3,7 +3,7 @@
  * The checker: an order of all steps, and what follows from the order: the longest
  * chain, and who is known to have started.
  */
-#include "check_priv.h"
+#include "order.h"
 
 static u32 max32(u32 a, u32 b)
 {

@@ -43,7 +43,7 @@
 #ifndef COLL_PURE_REDUCE_H
 #define COLL_PURE_REDUCE_H
 
-#include "env.h"
+#include "../env.h"
 
 /*
  * Inputs of one sweep at most: 64 ranks and what was received. More are folded
