@@ -46,15 +46,15 @@ void coll_ch_lost(struct work_struct *work)
 	struct coll_group *g = ch->link.group;
 	struct coll_stream *data = ch->conn->streams[COLL_STRIPE_DATA];
 	u64 lost = READ_ONCE(ch->lost_seq);
-	bool must, doomed;
+	bool must, failing;
 
 	must = READ_ONCE(ch->byes_got) < coll_ch_peer_ranks(ch) ||
 	       (READ_ONCE(ch->lost_msg) && coll_ch_talks(ch));
 	spin_lock(&g->lock);
-	doomed = g->doom.kind && lost >= g->doom.seq;
+	failing = coll_group_fails_at(g, lost);
 	spin_unlock(&g->lock);
-	/* Ops before it may still end well, and one that can never be fails with them. */
-	if (!must && !READ_ONCE(g->error) && (doomed || lost > coll_ch_now(ch)))
+	/* Ops before it may still end well; an op that cannot complete fails after them. */
+	if (!must && !READ_ONCE(g->error) && (failing || lost > coll_ch_now(ch)))
 		queue_delayed_work(coll_alarm_wq, &ch->lost, COLL_LOST_GRACE);
 	else if (must || READ_ONCE(g->ended) < lost)
 		coll_ch_fail(ch, COLL_CAUSE_LINK, EHOSTDOWN, coll_ch_now(ch),

@@ -102,7 +102,7 @@ static int coll_rx_abort(struct coll_channel *ch, const u8 *payload)
 	/* Whatever the kind: only who has failed says so. */
 	coll_rx_peer_closed(ch);
 	if (c.kind == COLL_CAUSE_CLOSE && !coll_msgs_without(g, ch->link.peer))
-		coll_group_doom(g, &c);
+		coll_group_fail_later(g, &c);
 	else
 		coll_group_fail(g, &c);
 	return 0;

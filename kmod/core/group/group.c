@@ -498,7 +498,7 @@ static void coll_group_misses(struct coll_group *g, u32 rank, u32 pid, u64 beyon
 
 	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, rank, beyond);
 	cause.pid = pid;
-	coll_group_doom(g, &cause);
+	coll_group_fail_later(g, &cause);
 }
 
 void coll_group_left(struct coll_member *m)
@@ -598,7 +598,7 @@ void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
 	coll_group_put(g);
 }
 
-void coll_group_check_doom(struct coll_group *g)
+void coll_group_check_pending(struct coll_group *g)
 {
 	struct coll_cause cause;
 	struct coll_op *op;
@@ -606,27 +606,27 @@ void coll_group_check_doom(struct coll_group *g)
 
 	spin_lock(&g->lock);
 	op = list_first_entry_or_null(&g->ops, struct coll_op, list);
-	due = g->doom.kind && !g->error && (!op || op->seq >= g->doom.seq);
+	due = g->pending_failure.kind && !g->error && (!op || op->seq >= g->pending_failure.seq);
 	if (due)
-		cause = g->doom;
+		cause = g->pending_failure;
 	spin_unlock(&g->lock);
 	if (due)
 		coll_group_fail(g, &cause);
 }
 
-void coll_group_doom_locked(struct coll_group *g, const struct coll_cause *cause)
+void coll_group_fail_later_locked(struct coll_group *g, const struct coll_cause *cause)
 {
 	lockdep_assert_held(&g->lock);
-	if (!g->doom.kind || cause->seq < g->doom.seq)
-		g->doom = *cause;
+	if (!g->pending_failure.kind || cause->seq < g->pending_failure.seq)
+		g->pending_failure = *cause;
 }
 
-void coll_group_doom(struct coll_group *g, const struct coll_cause *cause)
+void coll_group_fail_later(struct coll_group *g, const struct coll_cause *cause)
 {
 	spin_lock(&g->lock);
-	coll_group_doom_locked(g, cause);
+	coll_group_fail_later_locked(g, cause);
 	spin_unlock(&g->lock);
-	coll_group_check_doom(g);
+	coll_group_check_pending(g);
 }
 
 void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq)

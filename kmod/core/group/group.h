@@ -96,7 +96,7 @@ struct coll_left {
  * @nr_joined: members there are
  * @error: 0, or the sticky positive errno; may be read without the lock
  * @cause: why
- * @doom: a failure that waits for the ops before its ->seq to end; ->kind 0: none
+ * @pending_failure: a failure that waits for the ops before its ->seq to end; ->kind 0: none
  * @ops: posted and not ended, by seq
  * @spare: memory of an ended op, for the next one; NULL: none
  * @nr_running: of these, started; read without the lock, too
@@ -158,7 +158,7 @@ struct coll_group {
 	u32 nr_joined;
 	int error;
 	struct coll_cause cause;
-	struct coll_cause doom;
+	struct coll_cause pending_failure;
 	struct list_head ops;
 	struct coll_op *spare;
 	u32 nr_running;
@@ -294,20 +294,30 @@ void coll_group_put(struct coll_group *g);
 void coll_group_fail(struct coll_group *g, const struct coll_cause *cause);
 
 /**
- * coll_group_doom() - end the communicator at an op that can never be
+ * coll_group_fail_later() - end the communicator at an op that cannot complete
  * @g: group
  * @cause: why; ->seq is that op, ->error positive
  *
  * A rank has left after its last op. Ops before @cause->seq have all they need
  * and may end well; with the last of them the group fails. Process context.
  */
-void coll_group_doom(struct coll_group *g, const struct coll_cause *cause);
+void coll_group_fail_later(struct coll_group *g, const struct coll_cause *cause);
 
-/* As coll_group_doom(), under group->lock; coll_group_check_doom() is to follow without. */
-void coll_group_doom_locked(struct coll_group *g, const struct coll_cause *cause);
+/*
+ * As coll_group_fail_later(), under group->lock; coll_group_check_pending() is to follow
+ * without.
+ */
+void coll_group_fail_later_locked(struct coll_group *g, const struct coll_cause *cause);
 
 /* An op has ended: is a failure due that waited for it? Process context. */
-void coll_group_check_doom(struct coll_group *g);
+void coll_group_check_pending(struct coll_group *g);
+
+/* Has the op @seq a pending failure at it or before it? Under group->lock. */
+static inline bool coll_group_fails_at(const struct coll_group *g, u64 seq)
+{
+	lockdep_assert_held(&g->lock);
+	return g->pending_failure.kind && seq >= g->pending_failure.seq;
+}
 
 /**
  * coll_group_cause() - fill in a cause that arises on this node

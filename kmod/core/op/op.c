@@ -46,20 +46,20 @@ static u32 coll_op_late_rank(const struct coll_op *op)
 	return i < g->nr_local ? g->local_rank[i] : COLL_RANK_NONE;
 }
 
-/* Of an op with a use. If that was early, it is armed again. */
+/* The deadline of an op with a use. If the timer was early, it is armed again. */
 static void coll_op_timed_out(struct coll_op *op)
 {
 	struct coll_group *g = op->group;
 	struct coll_op *first = NULL;
-	struct coll_cause cause, doom;
+	struct coll_cause cause, pending;
 	unsigned long delay;
-	bool doomed;
+	bool failing;
 	u32 late;
 
 	spin_lock(&g->lock);
-	/* Nobody is late for one that can never be. */
-	doom = g->doom;
-	doomed = doom.kind && op->seq >= doom.seq;
+	/* An op with a pending failure reports its own cause, not a timeout. */
+	pending = g->pending_failure;
+	failing = coll_group_fails_at(g, op->seq);
 	delay = coll_deadline_delay(op->expires);
 	if (delay) {
 		kref_get(&op->ref);
@@ -78,8 +78,8 @@ static void coll_op_timed_out(struct coll_op *op)
 	coll_group_cause(g, &cause, COLL_CAUSE_TIMEOUT, ETIMEDOUT, late, op->seq);
 	if (first)
 		cause.node = coll_exec_awaited(first->exec);
-	if (doomed)
-		cause = doom;
+	if (failing)
+		cause = pending;
 	coll_group_fail(g, &cause);
 	if (first)
 		coll_op_put_use_later(first);
@@ -296,25 +296,25 @@ static bool coll_req_same(const struct coll_op *op, const struct coll_req *req)
 
 /*
  * It needs a rank that has left before it: so it is posted, does not begin, and ends after
- * the ops before it, when the communicator fails. Whoever hears an error can ask why.
+ * the ops before it, when the communicator fails. A rank that gets an error can ask for the cause.
  * Under group->lock.
  */
-static void coll_op_doom(struct coll_op *op, u32 missing)
+static void coll_op_fail_later(struct coll_op *op, u32 missing)
 {
 	struct coll_group *g = op->group;
 	struct coll_cause cause;
 
 	lockdep_assert_held(&g->lock);
 	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, missing, op->seq);
-	coll_group_doom_locked(g, &cause);
+	coll_group_fail_later_locked(g, &cause);
 }
 
 /*
  * Under group->lock, with a spare op that is taken if it is needed. Return: 0 posted,
- * *@doomed: look whether the group fails by it; -EBADE disagrees with what others posted;
+ * *@failing: look whether the group fails by it; -EBADE disagrees with what others posted;
  * -ENOMEM: come back with a spare op.
  */
-static int coll_op_queue(struct coll_req *req, struct coll_op **spare, bool *doomed)
+static int coll_op_queue(struct coll_req *req, struct coll_op **spare, bool *failing)
 {
 	struct coll_member *m = req->member;
 	struct coll_group *g = coll_member_group(m);
@@ -335,14 +335,14 @@ static int coll_op_queue(struct coll_req *req, struct coll_op **spare, bool *doo
 	coll_op_add_req(op, req);
 	coll_op_arm(op, req->cmd.timeout_ns);
 	missing = coll_op_missing_rank(g, seq);
-	*doomed = missing != COLL_RANK_NONE;
-	if (*doomed)
-		coll_op_doom(op, missing);
+	*failing = missing != COLL_RANK_NONE;
+	if (*failing)
+		coll_op_fail_later(op, missing);
 	return 0;
 }
 
 /* Likewise. Return: also -EDQUOT: too many in flight; or the sticky error. */
-static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare, bool *doomed)
+static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare, bool *failing)
 {
 	struct coll_group *g = coll_member_group(req->member);
 
@@ -350,15 +350,15 @@ static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare, boo
 		return -g->error;
 	if (coll_req_count(req))
 		return -EDQUOT;
-	return coll_op_queue(req, spare, doomed);
+	return coll_op_queue(req, spare, failing);
 }
 
 int coll_op_post_ordered(struct coll_req *req, struct coll_op **spare)
 {
-	bool doomed;
+	bool failing;
 
 	lockdep_assert_held(&coll_member_group(req->member)->lock);
-	return coll_op_queue(req, spare, &doomed);
+	return coll_op_queue(req, spare, &failing);
 }
 
 /* What a rank posts is not what the others did. */
@@ -376,7 +376,7 @@ int coll_op_post(struct coll_req *req)
 {
 	struct coll_group *g = coll_member_group(req->member);
 	struct coll_op *spare = NULL;
-	bool failed, doomed = false;
+	bool failed, failing = false;
 	int ret;
 
 	if (coll_is_message(req->cmd.collective))
@@ -384,7 +384,7 @@ int coll_op_post(struct coll_req *req)
 	for (;;) {
 		spin_lock(&g->lock);
 		failed = g->error;
-		ret = coll_op_post_locked(req, &spare, &doomed);
+		ret = coll_op_post_locked(req, &spare, &failing);
 		spin_unlock(&g->lock);
 		if (ret != -ENOMEM || failed)
 			break;
@@ -400,8 +400,8 @@ int coll_op_post(struct coll_req *req)
 		return ret == -EDQUOT ? -ENOMEM : ret;
 	}
 	/* From here on @req may be gone. */
-	if (doomed)
-		coll_group_check_doom(g);
+	if (failing)
+		coll_group_check_pending(g);
 	coll_group_advance(g);
 	return 0;
 }
@@ -460,7 +460,7 @@ static void coll_op_finish(struct coll_group *g, struct coll_op *op,
 static void coll_op_ended(struct coll_op *op)
 {
 	struct coll_group *g = op->group;
-	bool doomed, more;
+	bool failing, more;
 	LIST_HEAD(reqs);
 
 	spin_lock(&g->lock);
@@ -483,12 +483,12 @@ static void coll_op_ended(struct coll_op *op)
 		coll_op_keep(g, op);
 	}
 	g->completing = false;
-	doomed = g->doom.kind;
-	/* Who is starting ops looks again when we have let go of the lock. */
+	failing = g->pending_failure.kind;
+	/* The thread that starts ops looks again after we unlock. */
 	more = !list_empty(&g->ops) && !g->advancing;
 	spin_unlock(&g->lock);
-	if (doomed)
-		coll_group_check_doom(g);
+	if (failing)
+		coll_group_check_pending(g);
 	if (g->watch)
 		g->watch->after(g);
 	if (more)

@@ -35,7 +35,7 @@ void coll_op_discard(struct coll_op *op);
  * @req: its turn has come
  * @spare: memory for an op, which is taken if it is needed
  *
- * Under group->lock; coll_group_check_doom() and coll_group_advance() are to follow without.
+ * Under group->lock; coll_group_check_pending() and coll_group_advance() are to follow without.
  * Return: 0; -EBADE: disagrees with what other local ranks posted.
  */
 int coll_op_post_ordered(struct coll_req *req, struct coll_op **spare);

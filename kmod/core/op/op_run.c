@@ -77,8 +77,8 @@ static struct coll_op *coll_op_next(struct coll_group *g)
 	list_for_each_entry(op, &g->ops, list) {
 		if (coll_op_has_started(op))
 			continue;
-		/* One that can never be need not begin. */
-		if (op->nr_posted < g->nr_local || (g->doom.kind && op->seq >= g->doom.seq) ||
+		/* An op that cannot complete does not start. */
+		if (op->nr_posted < g->nr_local || coll_group_fails_at(g, op->seq) ||
 		    (op->state == COLL_OP_DEFERRED && coll_op_has_company(g)) ||
 		    !coll_op_fits(g, op) || !coll_op_use(op))
 			break;

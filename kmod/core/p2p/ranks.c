@@ -42,7 +42,7 @@ void coll_msg_missed(struct coll_group *g)
 
 	spin_lock(&g->lock);
 	if (g->msgs->node_failed)
-		cause = g->doom;
+		cause = g->pending_failure;
 	spin_unlock(&g->lock);
 	if (cause.kind)
 		coll_group_fail(g, &cause);

@@ -522,7 +522,7 @@ static void coll_tensors_left(struct coll_group *g)
 	if (rank == COLL_RANK_NONE)
 		return;
 	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, rank, seq);
-	coll_group_doom(g, &cause);
+	coll_group_fail_later(g, &cause);
 }
 
 void coll_tensors_settle(struct coll_group *g)
@@ -545,7 +545,7 @@ void coll_tensors_settle(struct coll_group *g)
 	}
 	coll_tensors_end(g);
 	if (advance) {
-		coll_group_check_doom(g);
+		coll_group_check_pending(g);
 		coll_group_advance(g);
 	}
 	coll_tensors_left(g);
