@@ -2,7 +2,7 @@
 /*
  * A listening socket in a world of strangers.
  *
- * Whoever connects is a stranger until the handshake is through. Strangers are
+ * A peer that connects is a stranger until the handshake is complete. Strangers are
  * served together, none waits for another; each has a short deadline, and there
  * are at most @cap of them: one more, and the oldest goes. What a stranger
  * costs is one struct and at most one HMAC.

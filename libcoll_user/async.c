@@ -235,7 +235,7 @@ static void request_start(struct async *a, coll_request_t *req)
 	*a->queue_end = req;
 	a->queue_end = &req->next;
 	push_queue(a);
-	/* Who waits already does not know that something is to be tried again. */
+	/* A thread that already waits does not know that something is to be tried again. */
 	if (a->refused)
 		pthread_cond_broadcast(&a->changed);
 }

@@ -328,7 +328,7 @@ static int step_stream(struct links *l, struct stream *s)
 	if (ret < 0)
 		retry_later(l, s, ret);
 	/*
-	 * Who has shown its HELLO must not give up by itself: the other end may have handed
+	 * A side that has shown its HELLO must not give up by itself: the other end may have handed
 	 * its stream to the kernel already, and would take that for our death. It hangs up if
 	 * it does not like us.
 	 */

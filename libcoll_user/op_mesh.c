@@ -32,7 +32,7 @@
 #define WINDOW		(8ULL << 20)
 /* What the kernel takes as one buffer. */
 #define MAX_BYTES	(256ULL << 30)
-/* Of what one rank tells the others; keeps what is behind it aligned. */
+/* Bytes that one rank tells the others; keeps what is behind it aligned. */
 #define ALIGN		64
 
 uint64_t userop_piece = 256 << 10;
@@ -193,7 +193,7 @@ static bool all_agree(const struct call *c, const uint8_t *all, uint64_t stride)
 
 /*
  * Everybody's description, with @bytes of its input behind it, to @all, which has @stride
- * bytes for each. Who asks for another length is found out by the kernel.
+ * bytes for each. The kernel finds a rank that asks for another length.
  */
 static int exchange(const struct call *c, uint8_t *all, uint64_t stride, uint64_t bytes)
 {

@@ -7,7 +7,7 @@
 
 #include "deadline.h"
 
-/* Who asks for an order, in rank 0's blob of the last round of coll_init(). */
+/* The order that is asked for, in rank 0's blob of the last round of coll_init(). */
 enum order_mode { ORDER_NONE, ORDER_LIST, ORDER_MEASURE, ORDER_MODES };
 
 /**

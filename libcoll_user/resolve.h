@@ -27,7 +27,7 @@ int resolve_ports(const char *spec, struct ports *ports);
  * struct lookup - a name that is being looked up
  *
  * getaddrinfo() may block for a minute and cannot be cancelled, so it runs in a thread
- * of its own. Who gives up leaves the thread to itself; it frees everything when it ends.
+ * of its own. A caller that gives up leaves the thread alone; it frees everything when it ends.
  */
 struct lookup;
 

@@ -14,7 +14,7 @@
 
 /* A row of its own wants to be worth it. */
 #define WORTH		0.98
-/* Who is that much slower than the best by estimate is not timed; long vectors are dear. */
+/* An algorithm estimated to be that much slower than the best is not timed: long vectors cost. */
 #define HOPELESS	2.5
 #define HOPELESS_LONG	1.6
 #define IS_LONG		(1 << 20)
@@ -259,7 +259,7 @@ static uint32_t add_segment(const struct select_bench *b, struct field *f, uint3
 		return nr;
 	if (i == f->nr) {
 		add(b, f, a, segment);
-		/* Of shorter vectors nothing is known, and the model has not been put right. */
+		/* Nothing is known of shorter vectors, and the model has not been corrected. */
 		for (j = 0; j < k; j++)
 			f->t[i].model[j] = 3600;
 	}

@@ -24,7 +24,7 @@
 #define BARRIERS	3
 /* Algorithms in one step. */
 #define MAX_WHO		24
-/* Of these a byte's cost is found out: long beside a message, short to wait for. */
+/* Vectors that show the cost of a byte: long beside a message, short to wait for. */
 #define SHORT		4
 #define LONG		65536
 /* Longer vectors are not run once more before those that count. */
@@ -54,7 +54,7 @@ struct step {
 	} who[MAX_WHO];
 };
 
-/* Of one algorithm: its runs so far, of each the slowest rank. */
+/* The runs of an algorithm so far: the time of the slowest rank in each. */
 struct runs {
 	uint32_t nr;
 	double t[MAX_RUNS];
@@ -152,7 +152,7 @@ static int want_room(struct select_bench *b, uint64_t bytes)
 	return 0;
 }
 
-/* Of each run the slowest rank. A sum of times would do as well but for its unit. */
+/* The slowest rank of each run. A sum of times would do as well, but for its unit. */
 static int slowest(struct select_bench *b, double *times, uint64_t nr)
 {
 	struct coll_cmd cmd;
@@ -269,7 +269,7 @@ static int run_step(struct select_bench *b, const struct step *s, struct runs *r
 	uint32_t order[MAX_WHO], i, rep, reps = s->reps + s->warm;
 	int ret;
 
-	/* Of rank 0, whom we trust, but not to be of this very build. */
+	/* It comes from rank 0, which we trust, but which may be another build. */
 	if (s->reps > MAX_REPS || s->warm > 1 || s->nr > MAX_WHO || !s->batch ||
 	    s->batch > MAX_BATCH || s->what >= COLL_NR_COLLECTIVES ||
 	    s->bytes > SELECT_MAX_BYTES || vector_bytes(b, s) > SELECT_MAX_BYTES) {
@@ -437,7 +437,7 @@ static int fit_bytes(struct select_bench *b, double linear)
 	if (ret)
 		return ret;
 	each = (t[0] - linear) / ((n - 1) * LONG);
-	/* Who receives it copies or folds it, whatever chance has made of two runs. */
+	/* The receiver copies or folds it; a smaller time is noise of two runs. */
 	m->beta = each > m->gamma ? each : m->gamma;
 	small = cost(b, COLL_ALLREDUCE, COLL_ALG_MESH, SHORT);
 	ret = times_of(b, COLL_ALLREDUCE, 4 * LONG, 2, COLL_ALG_MESH, COLL_ALG_AUTO, t);
@@ -501,7 +501,7 @@ static double margin(uint32_t runs)
 	return runs <= FIRST_REPS ? 1.6 : runs <= 3 * FIRST_REPS ? 1.25 : 1.1;
 }
 
-/* Who is clearly slower than the best drops out, but keeps its time. */
+/* An algorithm that is clearly slower than the best drops out, but keeps its time. */
 static void drop_out(struct race *r)
 {
 	uint32_t i, left = 0;

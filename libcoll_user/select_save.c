@@ -152,7 +152,7 @@ int select_file_save(const char *path, const struct select_key *key,
 	int ret;
 
 	ret = select_file_read(&old, path);
-	/* Whoever makes a temporary file first has an empty one. */
+	/* The process that makes a temporary file first has an empty one. */
 	if (ret == -ENOENT || (ret == -EINVAL && !old.len)) {
 		select_file_free(&old);
 		ret = 0;

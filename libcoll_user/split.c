@@ -32,7 +32,7 @@
 #include "select.h"
 #include "topology.h"
 
-/* Of one attempt to connect before all are asked; doubled each time, up to MAX. */
+/* Time of one attempt to connect before all are asked; doubled each time, up to MAX. */
 #define MOMENT_MIN_MS	20
 #define MOMENT_MAX_MS	200
 /*
@@ -115,7 +115,7 @@ static int agree(struct split *sp, uint64_t timeout_ns, int status)
 	return vote[0] ? -vote[0] : vote[1];
 }
 
-/* Of @all, @each bytes for every rank, this rank has written its own. */
+/* This rank has written its own part of @all, @each bytes for every rank. */
 static int gather(struct split *sp, void *all, size_t each)
 {
 	return round_of(sp, patience_ns(sp), all, sp->parent->size * each / 8, COLL_U64,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Who shares a node, and which nodes need a link. */
+/* Which ranks share a node, and which nodes need a link. */
 #ifndef LIBCOLL_TOPOLOGY_H
 #define LIBCOLL_TOPOLOGY_H
 

@@ -300,7 +300,7 @@ static int run(bool all, bool json, int64_t id)
 	return ret;
 }
 
-/* Of one group, or of all: -1; -2: that is none. */
+/* The number of a group; -1: all; -2: not a number. */
 static int64_t group_id(int argc, char **argv)
 {
 	long long id;

@@ -194,7 +194,7 @@ static int cmp_double(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* Of every iteration the slowest rank, of all iterations the median. */
+/* The slowest rank of each iteration, and the median of these. */
 static int median_time(struct perf *p, double *us)
 {
 	int n = p->opt->iters;

@@ -87,7 +87,7 @@ static void set_environment(const struct job *job, const struct network *net, in
 		putenv(job->opt->env[i]);
 }
 
-/* Of a terminal, only one group may read: none of ours would be it. */
+/* Only one process group may read from a terminal: none of ours would be it. */
 static void set_stdin(int rank)
 {
 	int fd;

@@ -6,7 +6,7 @@
 #include <linux/sizes.h>
 
 /*
- * Of one user, if the module parameters say nothing else. Groups: MPI libraries allow
+ * Limits of one user, unless module parameters say otherwise. Groups: MPI libraries allow
  * thousands of communicators, and their memory is charged. Conns: 128 nodes of one
  * kernel that are linked all with all have 16256.
  */
@@ -228,7 +228,7 @@
  */
 #define COLL_BLOCK_MIN		SZ_1K
 #define COLL_SCRATCH_NODE	SZ_64M
-/* Of a participant where no block is small enough: it must end somewhere. */
+/* Steps of a participant where no block is small enough: the search has to end. */
 #define COLL_SCRATCH_MAX	SZ_256M
 
 #endif /* COLL_CORE_LIMITS_H */

@@ -8,7 +8,7 @@
 
 #include "env.h"
 
-/* What a rank has in a buffer. */
+/* The content of a rank's buffer. */
 enum coll_part_of {
 	COLL_HAS_NONE	= 0,
 	COLL_HAS_OWN	= 1,	/* the block of this rank */

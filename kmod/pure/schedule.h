@@ -30,7 +30,7 @@
 
 #include "env.h"
 
-/* What a step does. */
+/* The kind of a step. */
 enum coll_step_kind {
 	COLL_STEP_SEND	= 1,	/* space[range] to peer */
 	COLL_STEP_RECV	= 2,	/* from peer into space[range], see action */
@@ -44,7 +44,7 @@ enum coll_step_space {
 	COLL_SPACE_TMP		= 2,
 };
 
-/* What a receive or local step does with the bytes; S is space[range]. */
+/* The use that a receive or local step makes of the bytes; S is space[range]. */
 enum coll_step_action {
 	COLL_ACT_NONE		= 0,	/* sends, and ranges without bytes */
 	COLL_ACT_COPY		= 1,	/* recv: S = received */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What goes over a link: frames of a fixed header and a payload, little-endian.
+ * Bytes on a link: frames of a fixed header and a payload, little-endian.
  *
  * Two streams make a link. Stripe 0 (control) carries HELLO, PROOF, ABORT, BYE, POST, ACK,
  * RTS, CTS, CANCEL and TENSOR, and is always read. A data stripe carries HELLO and PROOF first, DATA

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What all kinds have in common: what is folded at a time, and the copy. */
+/* Common to all kinds: how much is folded at a time, and the copy. */
 #ifndef COLL_SIMD_REDUCE_SWEEP_H
 #define COLL_SIMD_REDUCE_SWEEP_H
 
@@ -13,7 +13,7 @@ struct block {
 	vec a, b, c, d;
 };
 
-/* What a sweep needs to know besides: see struct coll_reduce_arg. */
+/* Other arguments of a sweep: see struct coll_reduce_arg. */
 struct extra {
 	vec divisor;
 	bool stream;		/* past the caches; outputs are aligned */

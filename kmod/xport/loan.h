@@ -5,8 +5,8 @@
  *
  * Nothing that comes from the wire says who the other end is. Each channel has a desk in a
  * table of this module. The other end of a channel is the one whose group has the same key
- * and epoch, and whose nodes and number of the link are ours the other way round. Who does
- * not know the key finds no desk. Who knows it is a member, and may read what the op
+ * and epoch, and whose nodes and number of the link are ours the other way round. A peer
+ * without the key finds no desk. A peer with it is a member, and may read what the op
  * sends while the op runs.
  *
  * The reader copies one piece at a time, under the lock of the desk. So the lender can take

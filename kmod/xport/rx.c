@@ -190,7 +190,7 @@ static void coll_rx_ctrl_whole(struct coll_rx *rx)
 
 /*
  * A channel that is between frames takes the next header at once: a token needs no
- * more, and does not stand in anyone's way then. Nor does a loan.
+ * more, and blocks nobody then. A loan does not either.
  */
 static void coll_rx_offer(struct coll_rx *rx)
 {

@@ -81,7 +81,7 @@ static int error_of(const char *what, pmix_status_t status)
 	return status == PMIX_ERR_TIMEOUT ? -ETIMEDOUT : -EPROTO;
 }
 
-/* Of the whole job, or of one rank. The caller frees what is in *@value. */
+/* A value of the whole job, or of one rank. The caller frees what is in *@value. */
 static int get(pmix_proc_t who, const char *key, pmix_value_t **value)
 {
 	int ret = error_of(key, pmix.get(&who, key, NULL, 0, value));

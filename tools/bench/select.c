@@ -39,7 +39,7 @@
 /* Enough for a field and for a duel, in seconds of all ranks' slowest. */
 #define FIELD_TIME	1.2
 #define DUEL_TIME	0.8
-/* Who took that much longer than the best, here or with shorter vectors, is timed no more. */
+/* An algorithm that took that much longer than the best, here or before, is timed no more. */
 #define HOPELESS	1.6
 #define HOPELESS_BEFORE	2.5
 #define IS_LONG		(8 << 20)
@@ -220,7 +220,7 @@ static uint32_t field(struct point *p, uint32_t chosen)
 		p->who[i].runs = 0;
 		is_in[i] = p->who[i].before <= HOPELESS_BEFORE || i == chosen;
 	}
-	/* Of short ones, the first is to warm up; of long ones it shows who is hopeless. */
+	/* The first run of short vectors warms up; of long ones it shows what is hopeless. */
 	if (p->bytes < IS_LONG)
 		turn(p, 0, is_in, false);
 	for (round = 0; round < MAX_RUNS && (round < min || spent < FIELD_TIME); round++) {
@@ -301,7 +301,7 @@ static void print_field(const struct point *p, uint32_t chosen)
 	}
 }
 
-/* Who is the chosen one? Added to those with the kernel's segment if it has its own. */
+/* Which one is chosen? Added to those with the kernel's segment if it has its own. */
 static uint32_t find_chosen(struct point *p)
 {
 	struct coll_select_row row;

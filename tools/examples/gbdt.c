@@ -95,7 +95,7 @@ static double loss_of(double m)
 	return m > 0 ? log1p(exp(-m)) : log1p(exp(m)) - m;
 }
 
-/* Of the whole, the nodes of this level; behind them two doubles for the loss. */
+/* Sums of the nodes of this level; behind them two doubles for the loss. */
 static int step_histograms(coll_iter_ctx_t *ctx, void *arg)
 {
 	struct gbdt *t = arg;

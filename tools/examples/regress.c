@@ -63,7 +63,7 @@ static bool drawn(const struct regress *r, uint64_t step, uint64_t i)
 	       learn_random(r->seed, step, r->data.first + i) < r->share;
 }
 
-/* Of a row: the derivative of the loss by z, and the second one. */
+/* The first and second derivative of the loss of a row by z. */
 static double derivative(const struct regress *r, double z, double y, double *second)
 {
 	double p;

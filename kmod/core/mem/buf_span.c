@@ -49,7 +49,7 @@ bool coll_buf_meets(const struct coll_buf *buf, u64 begin, u64 end)
 
 	if (!buf->spans)
 		return begin < buf->addr + buf->len && end > buf->addr;
-	/* Of all spans that begin before @end, the last one reaches farthest. */
+	/* The last span that begins before @end reaches farthest. */
 	s = coll_span_find(buf->spans, buf->nr_spans, end - 1);
 	return begin < s->at + s->len && end > s->at;
 }

@@ -23,7 +23,7 @@ u32 coll_group_state(struct coll_group *g)
 	return COLL_STATE_READY;
 }
 
-/* Who keeps the oldest op waiting? Under group->lock. */
+/* The rank that the oldest op waits for. Under group->lock. */
 static void coll_status_late(struct coll_group *g, struct coll_status *s)
 {
 	const struct coll_op *op;

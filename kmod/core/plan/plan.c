@@ -112,7 +112,7 @@ static void coll_plan_vecs(struct coll_plan *p)
 	}
 }
 
-/* Who takes part, here, with which vectors. */
+/* The participants of this node and their vectors. */
 static int coll_plan_parts(struct coll_plan *p)
 {
 	struct coll_exec *x = p->x;

@@ -27,7 +27,7 @@ void coll_exec_put(struct coll_exec *x);
  */
 struct coll_exec *coll_plans_take(const struct coll_op *op);
 
-/* Of a plan that is laid out. */
+/* The key of a plan that is laid out. */
 u64 coll_plan_scratch_bytes(const struct coll_exec *x);
 
 /* Say in a new plan which ops it will do for. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who transfers what with whom: participants of this node with each other, and
+ * Pairs of transfers: participants of this node with each other, and
  * all of them with those of each peer node, over one link or several.
  */
 #include <linux/slab.h>

@@ -93,7 +93,7 @@ static struct coll_share coll_block_at(const struct coll_plan *p,
 	bool own = coll_part_has(p, part, out) == COLL_HAS_OWN;
 	struct coll_share s;
 
-	/* Who knows of its own block only has that as the count of its command. */
+	/* A rank that knows only its own block has that as the count of its command. */
 	s = coll_share_of(coll_block_count(p, part, out, i), p->x->blocks, block);
 	if (!own)
 		s.at += coll_block_start(p, part, out, i);

@@ -10,7 +10,7 @@
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
-/* Of several for one collective, the first is what COLL_ALG_AUTO means. */
+/* COLL_ALG_AUTO means the first algorithm of a collective. */
 static const struct coll_algorithm *const allreduces[] = {
 	&coll_allreduce_ring,
 	&coll_allreduce_mesh_full,

@@ -2,7 +2,7 @@
 /*
  * The checker: proves for one algorithm, n and root that its schedules work.
  *
- * What is proved, for all participants at once and for every timing:
+ * It proves, for all participants at once and for every timing:
  *
  * - each step is well formed and uses what the algorithm's flags allow; each receive has
  *   its send, of a range as long, in the same round;

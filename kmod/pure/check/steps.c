@@ -47,7 +47,7 @@ static bool action_ok(const struct coll_step *s)
 	}
 }
 
-/* What flags the algorithm needs for this step. */
+/* Flags that the algorithm needs for this step. */
 static u32 needs(const struct coll_step *s)
 {
 	u32 flags = 0;

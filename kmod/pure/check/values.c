@@ -60,7 +60,7 @@ static int combine(struct check *k, u32 x, struct check_value a, struct check_va
 	return 0;
 }
 
-/* What the step makes of one chunk, as an expression over the inputs. */
+/* The result of the step for one chunk, as an expression over the inputs. */
 static int evaluate(struct check *k, u32 x, u32 i)
 {
 	const struct coll_step *s = &k->steps[x];

@@ -172,7 +172,7 @@ static __always_inline u64 rounded(const struct fmt *f, u64 m, u32 shift, bool h
 	return bits < infinity(f) ? bits : infinity(f);
 }
 
-/* What is left when the numbers cancel out, or never were any. */
+/* The result when the numbers cancel out, or there are none. */
 static __always_inline u64 special_result(const struct fmt *f, u32 flags)
 {
 	if (flags & F_NAN || (flags & F_PLUS_INF && flags & F_MINUS_INF))

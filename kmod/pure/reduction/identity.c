@@ -38,7 +38,7 @@ static const struct coll_numbers numbers[COLL_NR_DTYPES] = {
 			    0xfff0000000000000 },
 };
 
-/* Of x87 numbers: sign and exponent stand behind the 64 bits of the mantissa. */
+/* x87 numbers: sign and exponent stand behind the 64 bits of the mantissa. */
 static void put_x87(u8 *to, u16 head, u64 mantissa)
 {
 	memcpy(to, &mantissa, sizeof(mantissa));
@@ -91,7 +91,7 @@ static void put(u8 *to, u32 dtype, enum which which)
 		put_x87(to, which == ONE ? 0x3fff : which == MOST ? 0x7fff : 0xffff, 1ULL << 63);
 }
 
-/* Of equal values the smaller index counts: here it is the largest. */
+/* If values are equal the smaller index counts: the identity has the largest. */
 static void put_index(u8 *elem, u32 dtype)
 {
 	u32 size = coll_dtype_size(dtype), part = part_of(dtype);

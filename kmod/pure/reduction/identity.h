@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What a rank contributes to a reduction so that the result is that of the others. */
+/* The identity of an operator: a rank that contributes it changes no result. */
 #ifndef COLL_PURE_IDENTITY_H
 #define COLL_PURE_IDENTITY_H
 

@@ -129,7 +129,7 @@ static inline void put_##type(void *v, size_t i, c_type a)			\
 	__builtin_memcpy((u8 *)v + i * sizeof(a), &a, sizeof(a));		\
 }
 
-/* What becomes of a fold of floats. */
+/* The result of a fold of floats. */
 #define COLL_FOLD_ONE_NAN(type, nan)						\
 static inline acc_##type one_nan_##type(acc_##type a)				\
 {										\
@@ -138,7 +138,7 @@ static inline acc_##type one_nan_##type(acc_##type a)				\
 
 /*
  * IEEE 754-2019 minimum and maximum, whose NaN need not be the one NaN yet: any
- * operation gives a NaN of NaNs. Of zeros that are equal the sign decides.
+ * operation gives a NaN of NaNs. If both are zero the sign decides.
  */
 #define COLL_FOLD_ORDER(type)							\
 static inline acc_##type min_##type(acc_##type a, acc_##type b)			\

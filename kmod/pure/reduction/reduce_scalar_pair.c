@@ -40,7 +40,7 @@ struct f64_f64 {
 	f64 index;
 };
 
-/* What becomes of the pair that is taken. */
+/* Store the pair that is taken. */
 #define AS_IS(a)	(a)
 
 #define FIXED(type, fix)							\

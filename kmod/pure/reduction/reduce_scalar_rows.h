@@ -4,7 +4,7 @@
  * sets. What does not depend on the sign is done by the function for unsigned
  * integers, and what moves bits only by that for the size.
  *
- * Who includes this defines FN(op, kind): the name of the function.
+ * The file that includes this defines FN(op, kind): the name of the function.
  */
 #ifndef COLL_PURE_REDUCE_SCALAR_ROWS_H
 #define COLL_PURE_REDUCE_SCALAR_ROWS_H

@@ -9,7 +9,7 @@
 
 /* Inputs of one call of a kernel at most; they are on the stack. */
 #define LIST	COLL_SIMD_MAX
-/* Of these, elements that had to be widened. */
+/* The part of these elements that had to be widened. */
 #define WIDENED	2
 
 u32 coll_wide_dtype(u32 op, u32 dtype)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 #include "tree.h"
 
-/* What a walk does, in this order. */
+/* The parts of a walk, in this order. */
 enum stage {
 	UP_LEFT,	/* receive from the left child */
 	UP_RIGHT,

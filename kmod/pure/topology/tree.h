@@ -65,7 +65,7 @@ static inline u32 coll_tree_children(const struct coll_tree *t)
 	return (t->left != COLL_NOBODY) + (t->right != COLL_NOBODY);
 }
 
-/* What goes up a tree. */
+/* The content of transfers up a tree. */
 enum coll_tree_up {
 	COLL_TREE_NOTHING,
 	COLL_TREE_TOKENS,

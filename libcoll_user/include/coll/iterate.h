@@ -328,7 +328,7 @@ struct coll_csv {
  * @csv: result; end it by coll_csv_free()
  * @why: NULL, or room for a line of @len bytes about what is wrong, the same on all ranks
  *
- * A collective. Of n ranks each goes through 1/n of the bytes twice, to count lines and to
+ * A collective. Each of n ranks goes through 1/n of the bytes twice, to count lines and to
  * find where parts begin, and then reads its own rows, which are those of
  * coll_iter_start_pos(). Numbers are decimal and finite, with a
  * point in every locale. A line may end with CR LF. There are no quotes and no comments.

@@ -55,7 +55,7 @@ static inline struct coll_user_type coll_type_opaque(size_t size)
 typedef void coll_user_fn(const void *invec, void *inoutvec, uint64_t len,
 			  const struct coll_user_type *type, void *arg);
 
-/** An operator; 0 is none. Whoever uses it after it was freed gets EINVAL. */
+/** An operator; 0 is none. Using it after it was freed gives EINVAL. */
 typedef uint64_t coll_op_t;
 
 /**

@@ -6,7 +6,7 @@
  *	0 -> 1 -> 2 -> 3	each adds its own
  *	0 <- 1 <- 2 <- 3	the result
  *
- * 2(n - 1) transfers in a chain. Who stands inside sends two vectors, the ends one.
+ * 2(n - 1) transfers in a chain. Inner participants send two vectors, the ends one.
  * Segments follow one another, so a long vector costs its own time and 2(n - 1) times
  * that of a segment; every link is used both ways at the same time (the pipelined chain
  * of Traeff, Ripke, "Optimal broadcast for fully connected processor-node networks",

@@ -11,7 +11,7 @@
  *					  / \
  *					 1   3
  *
- * Who has children in one tree is a leaf in the other (0, at the top of the second,
+ * A participant with children in one tree is a leaf in the other (0, at the top of the second,
  * has one child): each one's link carries about the whole vector up and down, where in
  * a single tree the inner ones carry two or three and the leaves one (Sanders, Speck,
  * Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009;

@@ -5,7 +5,7 @@
  *
  *	own, then 1 before it, 0 before that, 3 behind: 0 op 1 op 2 op 3
  *
- * n - 1 blocks sent, one transfer in a chain. Who sends when, says turn(): to those
+ * n - 1 blocks sent, one transfer in a chain. turn() says who sends when: to those
  * above one by one, to those below all in one round. For operators that do not commute;
  * for the others, pairwise does not send so much to one at the same time.
  */
