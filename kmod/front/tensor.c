@@ -19,6 +19,7 @@
 #include "../core/op/op_run.h"
 #include "../core/plan/extent.h"
 #include "../core/tensor/tensor.h"
+#include "../core/tensor/tensor_scale.h"
 #include "decode.h"
 #include "file.h"
 #include "message.h"
@@ -130,6 +131,8 @@ static int coll_tensor_params(const struct coll_tensor *t, const struct coll_req
 	p->field[COLL_FIELD_MEMBERS] = t->members;
 	p->field[COLL_FIELD_ALGORITHM] = c->algorithm;
 	p->field[COLL_FIELD_COUNTS] = req->counts ? req->agreed : 0;
+	p->field[COLL_FIELD_PRESCALE] = coll_tensor_factor(t->prescale);
+	p->field[COLL_FIELD_POSTSCALE] = coll_tensor_factor(t->postscale);
 	return coll_tensor_shape(t, req, p);
 }
 
@@ -144,6 +147,8 @@ static int coll_post_decoded(struct coll_tensor_req *t, const struct coll_tensor
 	if (copy_from_user(name, u64_to_user_ptr(arg->name), len))
 		return -EFAULT;
 	ret = coll_tensor_params(arg, &t->req, &p);
+	if (!ret)
+		ret = coll_tensor_scale(&t->req, &p);
 	return ret ?: coll_tensor_post(t, name, len, &p);
 }
 

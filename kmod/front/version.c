@@ -35,7 +35,7 @@ static_assert(sizeof(struct coll_post_entry) == 24);
 static_assert(sizeof(struct coll_post) == 32);
 static_assert(sizeof(struct coll_completion) == 16);
 static_assert(sizeof(struct coll_collect) == 32);
-static_assert(sizeof(struct coll_tensor) == 120);
+static_assert(sizeof(struct coll_tensor) == 136);
 static_assert(sizeof(struct coll_tensor_post) == 40);
 static_assert(sizeof(struct coll_tensor_result) == 48);
 static_assert(sizeof(struct coll_tensor_wait) == 48);
@@ -62,7 +62,7 @@ static int coll_copy_out(void __user *arg, u32 size, const void *s, size_t ours)
 	 COLL_FEAT_NARROW | COLL_FEAT_CANCEL | COLL_FEAT_PROBE |	\
 	 COLL_FEAT_POST | COLL_FEAT_TENSORS | COLL_FEAT_TENSOR_JOIN |	\
 	 COLL_FEAT_TENSOR_GROUPS | COLL_FEAT_TENSORS_URING |		\
-	 COLL_FEAT_TENSOR_FUSE)
+	 COLL_FEAT_TENSOR_FUSE | COLL_FEAT_TENSOR_SCALE)
 
 static u64 coll_features(void)
 {

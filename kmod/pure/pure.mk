@@ -24,7 +24,7 @@ pure-schedules := schedule collective algorithms/table algorithms/exchange \
 pure-coord := coord coord_order coord_params coord_table coord_talk coord_wire
 
 # types, operators and names
-pure-types := names optable $(addprefix reduction/,exact identity wide wide_int)
+pure-types := names optable $(addprefix reduction/,exact factor identity wide wide_int)
 
 # all that the kernel has
 pure-kernel := $(pure-schedules) $(pure-coord) $(pure-types) wire

@@ -170,7 +170,7 @@ TEST_F(named_bad, posts)
 	REFUSED(EINVAL, self->p.nr = COLL_TENSOR_CALL_MAX + 1);
 	REFUSED(EINVAL, self->p.nr = ~0U);
 	REFUSED(EINVAL, self->p.size = 0);
-	REFUSED(EINVAL, self->p.size = sizeof(self->t) - 1);
+	REFUSED(EINVAL, self->p.size = offsetof(struct coll_tensor, prescale) - 1);
 	REFUSED(EINVAL, self->p.size = ~0U);
 	REFUSED(EINVAL, self->p.flags = 1);
 	REFUSED(EINVAL, self->p.reserved[0] = 1);

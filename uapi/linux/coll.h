@@ -208,6 +208,7 @@ enum coll_algorithm_id {
 #define COLL_FEAT_TENSOR_GROUPS	(1ULL << 21)	/* struct coll_tensor.group */
 #define COLL_FEAT_TENSORS_URING	(1ULL << 22)	/* COLL_URING_TENSOR_POST */
 #define COLL_FEAT_TENSOR_FUSE	(1ULL << 23)	/* COLL_IOC_TENSOR_FUSE */
+#define COLL_FEAT_TENSOR_SCALE	(1ULL << 24)	/* struct coll_tensor.prescale, .postscale */
 
 /**
  * struct coll_version - COLL_IOC_VERSION
@@ -873,8 +874,8 @@ struct coll_collect {
  * @COLL_FIELD_COLLECTIVE: enum coll_collective
  * @COLL_FIELD_NDIM: number of dimensions, 0 to COLL_TENSOR_DIMS
  * @COLL_FIELD_DIM0: first dimension; 0 where each rank has a length of its own
- * @COLL_FIELD_PRESCALE: bits of the factor for inputs, as f64; 0 so far
- * @COLL_FIELD_POSTSCALE: bits of the factor for results, as f64; 0 so far
+ * @COLL_FIELD_PRESCALE: bits of the factor for inputs, as f64; 0: 1
+ * @COLL_FIELD_POSTSCALE: bits of the factor for results, as f64; 0: 1
  * @COLL_FIELD_OP: enum coll_op_code
  * @COLL_FIELD_ROOT: rank, of rooted collectives
  * @COLL_FIELD_WIRE: enum coll_dtype of what is sent between nodes, 0: that of the tensor
@@ -940,6 +941,8 @@ enum coll_tensor_cause {
  * @members: tensors of the group, 1 to COLL_TENSOR_CALL_MAX; 0: it is in none
  * @group: digest of the names of the group, in an order that is the same on all ranks; 0: it
  *	is in none
+ * @prescale: inputs are multiplied by it: bits of an f64; 0: 1. See COLL_IOC_TENSOR_POST
+ * @postscale: likewise for results
  */
 struct coll_tensor {
 	__u64	name;
@@ -953,6 +956,8 @@ struct coll_tensor {
 	__u32	flags;
 	__u32	members;
 	__u64	group;
+	__u64	prescale;
+	__u64	postscale;
 };
 
 /**
@@ -983,6 +988,13 @@ struct coll_tensor {
  * if one of them cannot start, all end. If a member is refused, those of the group that this
  * rank has posted and that have not started are withdrawn: they end with ECANCELED and
  * COLL_BAD_GROUP on all ranks. Such a group is not to be posted again by the same names.
+ *
+ * Factors are for allreduce of real floats up to 64 bits by COLL_OP_SUM and COLL_OP_AVG, without
+ * COLL_CMD_NARROW; else EOPNOTSUPP. They are finite, and neither 0 nor too large or too small
+ * for the type in which partial results are summed: f32 for f32 and smaller types, else f64.
+ * They are rounded to that type. An input is multiplied before it is summed, a result behind the
+ * last step of the sum or average, and before it is rounded to a smaller type. With @prescale an average
+ * has partial results without more room: it may overflow as a sum does.
  *
  * Errors: the first one ends the call. @posted says how many had been posted before it, which
  * stay posted. EBUSY this rank has joined, and not all have; EEXIST this rank has posted the name and it has not started; ENOSPC too many

@@ -159,12 +159,14 @@ struct coll_exec_peer {
  * struct coll_plan_key - what a plan depends on, besides the group
  * @cmd: fields that are the same on all ranks; else 0
  * @agreed: see struct coll_op
+ * @scaling: likewise
  * @chosen: likewise
  * @links: likewise
  */
 struct coll_plan_key {
 	struct coll_cmd cmd;
 	u64 agreed;
+	struct coll_scaling scaling;
 	u16 chosen;
 	u32 links;
 };

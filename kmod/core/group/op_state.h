@@ -25,6 +25,7 @@
 
 #include <linux/coll.h>
 
+#include "../mem/reduce.h"
 #include "group.h"
 
 struct coll_exec;
@@ -75,6 +76,7 @@ enum coll_op_state {
  * @fused: it consists of several tensors
  * @weight: as the first local rank posted it
  * @divisor: as the first local rank posted it
+ * @scaling: likewise
  * @state: group->lock
  * @result: 0 or -errno; fixed by who sets COLL_OPF_ENDING
  * @deadline: fails the group; holds @ref while armed
@@ -105,6 +107,7 @@ struct coll_op {
 	u32 nr_absent;
 	bool fused;
 	u32 divisor;
+	struct coll_scaling scaling;
 	u64 weight;
 	enum coll_op_state state;
 	int result;

@@ -10,6 +10,7 @@
 
 #include "../../pure/collective.h"
 #include "../mem/buf.h"
+#include "../mem/reduce.h"
 
 struct coll_exchange;
 struct coll_fusion;
@@ -41,6 +42,7 @@ struct coll_slot;
  *	it is decoded
  * @absent: its rank has joined: it has no vectors of its own
  * @divisor: avg: what the sum is divided by; 0: the ranks of the communicator
+ * @scaling: factors besides those of premulsum
  * @weight: of a tensor: what the coordinator counts for it, or for its fusion
  * @fusion: it stands for several tensors, see fusion.h; NULL: for itself. @bytes and
  *	@in_bytes are those of all, @cmd and @agreed its own
@@ -72,6 +74,7 @@ struct coll_req {
 	bool named;
 	bool absent;
 	u32 divisor;
+	struct coll_scaling scaling;
 	u64 weight;
 	struct coll_fusion *fusion;
 	struct list_head list;

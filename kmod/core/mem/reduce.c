@@ -255,6 +255,22 @@ void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype, bool wide)
 		coll_reducer_setup_wide(r, dtype);
 }
 
+void coll_reducer_scale(struct coll_reducer *r, u32 dtype, const struct coll_scaling *s)
+{
+	u32 type = r->widened && r->wide.widen ? coll_wide_dtype(COLL_OP_PREMULSUM, dtype) : dtype;
+
+	r->after = (struct coll_after){ .divisor = r->divisor };
+	if (s->divide)
+		r->after.divide = coll_kernel(COLL_OP_AVG, type);
+	if (s->post && coll_factor(type, s->post, &r->after.factor))
+		r->after.scale = coll_kernel(COLL_OP_PREMULSUM, type);
+	r->scaled = r->after.divide || r->after.scale;
+	r->wide.wide_factors = s->wide;
+	/* It would round before that, and takes factors as elements. */
+	if (r->scaled || s->wide)
+		r->plain = false;
+}
+
 /* Does the plain kernel fold these as the wide ones do? It is one pass, and faster. */
 static bool coll_reduce_plain(const struct coll_reducer *r, bool final, unsigned int nr_in,
 			      const struct coll_reduce_arg *arg)
@@ -269,12 +285,16 @@ static void coll_reduce_once(const struct coll_reducer *r, bool final, void **ou
 	const struct coll_wide_job job = {
 		.w = &r->wide, .final = final, .out = out, .nr_out = nr_out,
 		.in = in, .nr_in = nr_in, .arg = arg, .room = room,
+		.after = r->scaled ? &r->after : NULL,
 	};
 
-	if (coll_reduce_plain(r, final, nr_in, arg))
-		(final ? r->final : r->part)(out, nr_out, in, nr_in, count, arg);
-	else
+	if (!coll_reduce_plain(r, final, nr_in, arg)) {
 		coll_wide_run(&job, count);
+		return;
+	}
+	(final ? r->final : r->part)(out, nr_out, in, nr_in, count, arg);
+	if (final && r->scaled)
+		coll_after_run(&r->after, out, nr_out, count);
 }
 
 /* One call after the other, as many in an FPU section as there is time for. */
@@ -330,7 +350,8 @@ void coll_reduce_run(const struct coll_reducer *r, bool final, void **out,
 		     unsigned int nr_out, const void **in, unsigned int nr_in,
 		     struct coll_reduce_arg arg, void *bounce, size_t count)
 {
-	bool stream = arg.stream;
+	/* What is scaled at the end is read again. */
+	bool stream = arg.stream && !r->scaled;
 	size_t head = 0;
 
 	arg.stream = false;

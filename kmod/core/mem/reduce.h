@@ -4,6 +4,7 @@
 #define COLL_CORE_REDUCE_H
 
 #include "../../pure/reduction/exact.h"
+#include "../../pure/reduction/factor.h"
 #include "../../pure/reduction/wide.h"
 #include "../../simd/simd.h"
 
@@ -35,6 +36,8 @@ const char *coll_reduce_name(void);
  * @max_in: inputs of one call at most
  * @x87: the FPU section needs the x87 as well
  * @divisor: avg: ranks of the communicator
+ * @scaled: something is done to results, by @after
+ * @after: what, see factor.h
  */
 struct coll_reducer {
 	coll_reduce_fn *final;
@@ -48,6 +51,20 @@ struct coll_reducer {
 	u32 max_in;
 	bool x87;
 	u32 divisor;
+	bool scaled;
+	struct coll_after after;
+};
+
+/**
+ * struct coll_scaling - factors of a reduction besides those of premulsum
+ * @wide: factors of premulsum have the type of partial results, where that is larger
+ * @divide: results are divided as those of avg
+ * @post: results are multiplied by it then: bits of an f64; 0: they are not
+ */
+struct coll_scaling {
+	bool wide;
+	bool divide;
+	u64 post;
 };
 
 /**
@@ -60,6 +77,14 @@ struct coll_reducer {
  * @r->part is NULL where coll_op_defined() says no.
  */
 void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype, bool wide);
+
+/**
+ * coll_reducer_scale() - add factors
+ * @r: set up, for a float of one part, with @divisor set
+ * @dtype: as it was set up
+ * @s: factors; coll_factor() has passed @s->post
+ */
+void coll_reducer_scale(struct coll_reducer *r, u32 dtype, const struct coll_scaling *s);
 
 /**
  * coll_reduce_run() - fold vectors, in FPU sections of bounded length

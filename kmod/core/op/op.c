@@ -218,6 +218,7 @@ static void coll_op_enqueue(struct coll_group *g, struct coll_op *op,
 		.cmd = req->cmd,
 		.agreed = req->agreed,
 		.divisor = req->divisor ?: g->size,
+		.scaling = req->scaling,
 		.on_complete = coll_op_ended,
 		.weight = req->weight,
 	};

@@ -52,6 +52,7 @@ static int coll_plan_reducer(struct coll_plan *p)
 		r->partial = r->elem;
 	}
 	r->divisor = p->op->divisor;
+	coll_reducer_scale(r, cmd->dtype, &p->op->scaling);
 	if (cmd->op == COLL_OP_PREMULSUM) {
 		p->x->scales = kvcalloc(g->nr_local, sizeof(*p->x->scales),
 					GFP_KERNEL_ACCOUNT);
@@ -417,6 +418,7 @@ static int coll_plan_again(struct coll_plan *p)
 {
 	p->x->op = p->op;
 	p->x->reducer.divisor = p->op->divisor;
+	p->x->reducer.after.divisor = p->op->divisor;
 	p->source = coll_plan_source(p->op);
 	coll_plan_vecs(p);
 	return coll_plan_check(p);

@@ -38,6 +38,9 @@ static bool coll_plan_key_of(const struct coll_op *op, struct coll_plan_key *key
 	key->cmd.segment = op->cmd.segment;
 	key->cmd.flags = op->cmd.flags & COLL_CMD_NARROW;
 	key->agreed = op->agreed;
+	key->scaling.wide = op->scaling.wide;
+	key->scaling.divide = op->scaling.divide;
+	key->scaling.post = op->scaling.post;
 	key->chosen = op->chosen;
 	key->links = op->links;
 	return true;

@@ -24,6 +24,7 @@
 #include "../plan/support.h"
 #include "tensor_fuse.h"
 #include "tensor_priv.h"
+#include "tensor_scale.h"
 
 /* --- what fits together -------------------------------------------------------------- */
 
@@ -34,7 +35,7 @@ static struct coll_cmd coll_fused_cmd(const struct coll_coord_params *p)
 
 	return (struct coll_cmd){
 		.collective = f[COLL_FIELD_COLLECTIVE],
-		.op = f[COLL_FIELD_OP],
+		.op = coll_tensor_op(p),
 		.dtype = f[COLL_FIELD_DTYPE],
 		.algorithm = f[COLL_FIELD_ALGORITHM],
 		.flags = f[COLL_FIELD_FLAGS] & COLL_CMD_NARROW,

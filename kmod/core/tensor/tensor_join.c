@@ -19,6 +19,7 @@
 #include "../limits.h"
 #include "../plan/support.h"
 #include "tensor_priv.h"
+#include "tensor_scale.h"
 
 /* --- joining ---------------------------------------------------------------------- */
 
@@ -118,7 +119,7 @@ static bool coll_stand_in_cmd(struct coll_req *req, const struct coll_coord_para
 		return false;
 	}
 	req->agreed = c->count;
-	return req->bytes <= COLL_MAX_BUFFER &&
+	return req->bytes <= COLL_MAX_BUFFER && !coll_tensor_scale(req, p) &&
 	       coll_has_algorithm(c->collective, c->op, c->dtype, c->algorithm);
 }
 

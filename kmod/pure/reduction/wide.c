@@ -246,7 +246,10 @@ static void take_element(const struct coll_wide_job *j, struct fold *f, unsigned
 	if (j->arg->scale) {
 		to = &f->factor[f->nr - f->arg.nr_folded];
 		from = &j->arg->scale[k - j->arg->nr_folded];
-		j->w->widen(&to, 1, &from, 1, 1, NULL);
+		if (j->w->wide_factors)
+			__builtin_memcpy(to, from, sizeof(u64));
+		else
+			j->w->widen(&to, 1, &from, 1, 1, NULL);
 	}
 	f->nr++;
 }
@@ -293,10 +296,14 @@ void coll_wide_run(const struct coll_wide_job *j, size_t count)
 	}
 	if (j->final && w->narrow) {
 		run_kernel(j, &f, true, &sum, 1, n);
+		if (j->after)
+			coll_after_run(j->after, &sum, 1, n);
 		f.list[0] = sum;
 		w->narrow(j->out, j->nr_out, f.list, 1, n, NULL);
 		return;
 	}
 	f.arg.stream = j->arg->stream;
 	run_kernel(j, &f, j->final, j->out, j->nr_out, n);
+	if (j->final && j->after)
+		coll_after_run(j->after, j->out, j->nr_out, n);
 }

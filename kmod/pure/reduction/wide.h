@@ -30,6 +30,7 @@
 #ifndef COLL_PURE_WIDE_H
 #define COLL_PURE_WIDE_H
 
+#include "factor.h"
 #include "reduce.h"
 
 /* Bytes of a stretch of partial results, and of the room that coll_wide_run() works in. */
@@ -67,6 +68,7 @@ u32 coll_wide_size(u32 op, u32 dtype);
  * @elem: bytes of an element
  * @partial: bytes of a partial result
  * @parts: numbers that an element has
+ * @wide_factors: premulsum: factors have the wider type
  */
 struct coll_wide {
 	coll_reduce_fn *part;
@@ -79,6 +81,7 @@ struct coll_wide {
 	u32 elem;
 	u32 partial;
 	u32 parts;
+	bool wide_factors;
 };
 
 /**
@@ -102,6 +105,7 @@ u32 coll_wide_most(const struct coll_wide *w);
  * struct coll_wide_job - a fold
  * @w: the operator
  * @final: outputs are results, else partial results
+ * @after: done to results, before they are rounded to a smaller type; NULL: nothing
  * @out: as coll_reduce_fn says
  * @nr_out: how many
  * @in: likewise; any number, of which the first arg->nr_folded are partial results
@@ -114,6 +118,7 @@ u32 coll_wide_most(const struct coll_wide *w);
 struct coll_wide_job {
 	const struct coll_wide *w;
 	bool final;
+	const struct coll_after *after;
 	void *const *out;
 	unsigned int nr_out;
 	const void *const *in;
