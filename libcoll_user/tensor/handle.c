@@ -6,6 +6,9 @@
 
 #include "tensors.h"
 
+/* First published size. */
+#define SPEC_SIZE_V0	offsetof(struct coll_tensor_spec, prescale)
+
 static int check_dims(const struct coll_tensor_spec *spec)
 {
 	uint64_t n = 1;
@@ -19,11 +22,21 @@ static int check_dims(const struct coll_tensor_spec *spec)
 	return 0;
 }
 
+/* An older program has a shorter one: what it does not have is 0. */
+static int take_spec(struct coll_tensor_spec *to, const struct coll_tensor_spec *spec)
+{
+	if (spec->struct_size < SPEC_SIZE_V0 || spec->struct_size > sizeof(*spec))
+		return -EINVAL;
+	memset(to, 0, sizeof(*to));
+	memcpy(to, spec, spec->struct_size);
+	return 0;
+}
+
 static int check_spec(const struct coll_tensor_spec *spec)
 {
 	size_t len;
 
-	if (spec->struct_size != sizeof(*spec) || !spec->name)
+	if (!spec->name || spec->flags & ~(uint64_t)COLL_TENSOR_AVG_PRESENT)
 		return -EINVAL;
 	len = strnlen(spec->name, COLL_TENSOR_NAME_MAX + 1);
 	if (!len || len > COLL_TENSOR_NAME_MAX || spec->priority > COLL_TENSOR_PRIORITY_MAX)
@@ -31,29 +44,40 @@ static int check_spec(const struct coll_tensor_spec *spec)
 	return check_dims(spec);
 }
 
-int tensor_new(coll_tensors_t *ts, const struct coll_tensor_spec *spec, coll_tensor_t **out)
+coll_tensor_t *tensor_alloc(coll_tensors_t *ts)
 {
-	coll_tensor_t *t;
-	int ret = check_spec(spec);
+	coll_tensor_t *t = calloc(1, sizeof(*t));
 
-	*out = NULL;
-	if (ret)
-		return ret;
-	t = calloc(1, sizeof(*t));
 	if (!t)
-		return -ENOMEM;
+		return NULL;
 	t->ts = ts;
-	t->spec = *spec;
-	strcpy(t->name, spec->name);
-	t->spec.name = t->name;
-	if (!t->spec.cmd.timeout_ns)
-		t->spec.cmd.timeout_ns = ts->comm->timeout_ns;
-	memset(t->spec.dims + spec->ndim, 0,
-	       (COLL_TENSOR_DIMS - spec->ndim) * sizeof(t->spec.dims[0]));
 	t->next = ts->all;
 	if (t->next)
 		t->next->prev = t;
 	ts->all = t;
+	return t;
+}
+
+int tensor_new(coll_tensors_t *ts, const struct coll_tensor_spec *from, coll_tensor_t **out)
+{
+	struct coll_tensor_spec spec;
+	coll_tensor_t *t;
+	int ret = take_spec(&spec, from);
+
+	*out = NULL;
+	ret = ret ? ret : check_spec(&spec);
+	if (ret)
+		return ret;
+	t = tensor_alloc(ts);
+	if (!t)
+		return -ENOMEM;
+	t->spec = spec;
+	strcpy(t->name, spec.name);
+	t->spec.name = t->name;
+	if (!t->spec.cmd.timeout_ns)
+		t->spec.cmd.timeout_ns = ts->comm->timeout_ns;
+	memset(t->spec.dims + spec.ndim, 0,
+	       (COLL_TENSOR_DIMS - spec.ndim) * sizeof(t->spec.dims[0]));
 	*out = t;
 	return 0;
 }

@@ -10,8 +10,12 @@
 /* Larger calls are cut: the kernel takes so many, and this is memory of ours. */
 #define POST_MAX	1024
 
-static void fill(struct coll_tensor *to, coll_tensor_t *t)
+static void fill(struct coll_tensor *to, coll_tensor_t *t, const struct tensor_group *group)
 {
+	if (t->joins) {
+		*to = (struct coll_tensor){ .flags = COLL_TENSOR_JOIN, .tag = (uintptr_t)t };
+		return;
+	}
 	*to = (struct coll_tensor){
 		.name = (uintptr_t)t->name,
 		.name_len = (uint32_t)strlen(t->name),
@@ -20,7 +24,12 @@ static void fill(struct coll_tensor *to, coll_tensor_t *t)
 		.tag = (uintptr_t)t,
 		.priority = t->spec.priority,
 		.ndim = t->spec.ndim,
+		.flags = (uint32_t)t->spec.flags,
+		.members = group ? group->members : 0,
+		.group = group ? group->digest : 0,
 	};
+	memcpy(&to->prescale, &t->spec.prescale, sizeof(to->prescale));
+	memcpy(&to->postscale, &t->spec.postscale, sizeof(to->postscale));
 	memcpy(to->dims, t->spec.dims, sizeof(to->dims));
 }
 
@@ -71,27 +80,38 @@ static void posted_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t arm
 	pthread_mutex_unlock(&ts->lock);
 }
 
-/* Up to POST_MAX of them. */
+/* In one call of the kernel. */
 static int post_some(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr,
-		     struct coll_tensor *room, uint32_t *posted)
+		     const struct tensor_group *group, struct coll_tensor *room,
+		     uint32_t *posted)
 {
 	uint32_t armed, k;
 	int refused, ret = 0;
 
 	*posted = 0;
 	refused = arm_all(ts, t, nr, &armed);
+	if (group && refused) {
+		posted_all(ts, t, armed, 0);
+		return tensor_refused(t[armed]->name, refused);
+	}
 	for (k = 0; k < armed; k++)
-		fill(&room[k], t[k]);
+		fill(&room[k], t[k], group);
 	if (armed)
 		ret = tensors_post(ts->comm, room, armed, posted);
 	posted_all(ts, t, armed, *posted);
+	if (ret == -EBUSY) {
+		tensor_explain("tensor '%s': this rank has joined, and not all ranks have",
+			       t[*posted]->name);
+		return ret;
+	}
 	ret = ret ? ret : refused;
 	return ret ? tensor_refused(t[*posted]->name, ret) : 0;
 }
 
-static int post_many(coll_tensors_t *ts, coll_tensor_t *const *t, size_t n, size_t *posted)
+int tensor_post_many(coll_tensors_t *ts, coll_tensor_t *const *t, size_t n,
+		     const struct tensor_group *group, size_t *posted)
 {
-	uint32_t some = n < POST_MAX ? (uint32_t)n : POST_MAX, got = 0;
+	uint32_t some = group || n < POST_MAX ? (uint32_t)n : POST_MAX, got = 0;
 	struct coll_tensor *room = calloc(some ? some : 1, sizeof(*room));
 	int ret = room ? 0 : -ENOMEM;
 
@@ -99,7 +119,7 @@ static int post_many(coll_tensors_t *ts, coll_tensor_t *const *t, size_t n, size
 	while (!ret && *posted < n) {
 		if (n - *posted < some)
 			some = (uint32_t)(n - *posted);
-		ret = post_some(ts, t + *posted, some, room, &got);
+		ret = post_some(ts, t + *posted, some, group, room, &got);
 		*posted += got;
 	}
 	free(room);
@@ -111,7 +131,7 @@ static int post_one(coll_tensor_t *t)
 	struct coll_tensor room;
 	uint32_t posted;
 
-	return post_some(t->ts, &t, 1, &room, &posted);
+	return post_some(t->ts, &t, 1, NULL, &room, &posted);
 }
 
 int coll_tensor_post(coll_tensor_t *t)
@@ -130,7 +150,8 @@ int coll_tensor_postall(coll_tensor_t *const *tensors, size_t n, size_t *posted)
 		if (!tensors[k] || !tensors[k]->made)
 			return tensor_refused(tensors[k] ? tensors[k]->name : "", -EINVAL);
 	if (n)
-		ret = post_many(tensors[0]->ts, tensors, n, posted ? posted : &done);
+		ret = tensor_post_many(tensors[0]->ts, tensors, n, NULL,
+				       posted ? posted : &done);
 	return ret;
 }
 
@@ -170,8 +191,9 @@ static void free_rest(coll_tensors_t *ts, coll_tensor_t **t, size_t from, size_t
 	pthread_mutex_unlock(&ts->lock);
 }
 
-int coll_tensor_submitall(coll_tensors_t *ts, const struct coll_tensor_spec *specs, size_t n,
-			  coll_tensor_t **tensors, size_t *posted)
+int tensor_submit_many(coll_tensors_t *ts, const struct coll_tensor_spec *specs, size_t n,
+		       const struct tensor_group *group, coll_tensor_t **tensors,
+		       size_t *posted)
 {
 	coll_tensor_t **t = tensors ? tensors : calloc(n ? n : 1, sizeof(*t));
 	size_t done = 0;
@@ -184,7 +206,7 @@ int coll_tensor_submitall(coll_tensors_t *ts, const struct coll_tensor_spec *spe
 	memset(t, 0, n * sizeof(*t));
 	ret = make_all(ts, specs, n, !tensors, t);
 	if (!ret && n) {
-		ret = post_many(ts, t, n, &done);
+		ret = tensor_post_many(ts, t, n, group, &done);
 		free_rest(ts, t, done, n);
 	}
 	if (!tensors)
@@ -192,6 +214,12 @@ int coll_tensor_submitall(coll_tensors_t *ts, const struct coll_tensor_spec *spe
 	if (posted)
 		*posted = done;
 	return ret;
+}
+
+int coll_tensor_submitall(coll_tensors_t *ts, const struct coll_tensor_spec *specs, size_t n,
+			  coll_tensor_t **tensors, size_t *posted)
+{
+	return tensor_submit_many(ts, specs, n, NULL, tensors, posted);
 }
 
 int coll_tensor_submit(coll_tensors_t *ts, const struct coll_tensor_spec *spec,

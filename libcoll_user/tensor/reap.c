@@ -35,6 +35,8 @@ static void end(coll_tensors_t *ts, coll_tensor_t *t, const struct coll_tensor_r
 {
 	t->how = *how;
 	ts->open--;
+	if (t->last && !how->result)
+		*t->last = how->rank[0];
 	if (t->spec.fn)
 		call_back(ts, t);
 	else

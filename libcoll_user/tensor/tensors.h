@@ -29,6 +29,8 @@ enum tensor_state { TENSOR_IDLE, TENSOR_POSTED, TENSOR_CALLING, TENSOR_DONE };
  * @spec: with @name for its name
  * @made: by coll_tensor_create(): stays until coll_tensor_free()
  * @unwaited: freed after its callback
+ * @joins: it is no collective: the rank joins
+ * @last: of these: where the last rank to join is told; or NULL
  * @how: how it has ended; with @state protected by the lock of @ts
  * @prev: in the list of all tensors of @ts, with @next
  */
@@ -37,6 +39,8 @@ struct coll_tensor_handle {
 	struct coll_tensor_spec spec;
 	bool made;
 	bool unwaited;
+	bool joins;
+	uint32_t *last;
 	enum tensor_state state;
 	struct coll_tensor_result how;
 	coll_tensor_t *prev, *next;
@@ -84,7 +88,29 @@ int tensors_post(coll_comm_t *comm, const struct coll_tensor *tensors, uint32_t 
 int tensors_collect(coll_comm_t *comm, struct coll_tensor_result *to, uint32_t nr,
 		    uint32_t min);
 
-/* handle.c: in and out of the list; lock held, or nobody else knows @ts. */
+/**
+ * struct tensor_group - tensors that start together, or not at all
+ * @digest: of their names
+ * @members: how many
+ */
+struct tensor_group {
+	uint64_t digest;
+	uint32_t members;
+};
+
+/*
+ * post.c: post the first @n; of a group, all or none. Return: 0, or the error of the one behind
+ * the first @posted.
+ */
+int tensor_post_many(coll_tensors_t *ts, coll_tensor_t *const *t, size_t n,
+		     const struct tensor_group *group, size_t *posted);
+/* post.c: make all of them and post these; see coll_tensor_submitall(). */
+int tensor_submit_many(coll_tensors_t *ts, const struct coll_tensor_spec *specs, size_t n,
+		       const struct tensor_group *group, coll_tensor_t **tensors,
+		       size_t *posted);
+
+/* handle.c: in and out of the list; lock held, or nobody else knows @ts. NULL: no memory. */
+coll_tensor_t *tensor_alloc(coll_tensors_t *ts);
 int tensor_new(coll_tensors_t *ts, const struct coll_tensor_spec *spec, coll_tensor_t **t);
 void tensor_free(coll_tensor_t *t);
 

@@ -132,6 +132,10 @@ void tensor_explain_end(const coll_tensor_t *t)
 	case COLL_BAD_LEFT:
 		tensor_explain("tensor '%s': rank %u has left", t->name, r->rank[0]);
 		break;
+	case COLL_BAD_GROUP:
+		tensor_explain("tensor '%s': rank %u could not post all of its group", t->name,
+			       r->rank[0]);
+		break;
 	default:
 		tensor_explain("tensor '%s': %s", t->name, coll_strerror(r->result));
 	}

@@ -68,7 +68,8 @@ static uint32_t below(uint32_t n)
 
 static int post(const struct coll_tensor *t)
 {
-	const char *name = (const char *)(uintptr_t)t->name;
+	/* A join has none. */
+	const char *name = t->name_len ? (const char *)(uintptr_t)t->name : "";
 	uint32_t k;
 
 	if (kernel.refuse && !strcmp(kernel.refuse, name))
@@ -80,7 +81,8 @@ static int post(const struct coll_tensor *t)
 	kernel.posted[kernel.nr].name[t->name_len] = 0;
 	kernel.posted[kernel.nr++].tag = t->tag;
 	kernel.last = *t;
-	memcpy(&kernel.last_cmd, (const void *)(uintptr_t)t->cmd, t->cmd_len);
+	if (t->cmd_len)
+		memcpy(&kernel.last_cmd, (const void *)(uintptr_t)t->cmd, t->cmd_len);
 	return 0;
 }
 
@@ -176,6 +178,11 @@ int coll_finalize(coll_comm_t *comm)
 int split_named(coll_comm_t *comm, int status, coll_comm_t **newcomm)
 {
 	return status ? status : coll_init(NULL, newcomm);
+}
+
+int coll_comm_split(coll_comm_t *comm, int32_t color, int32_t key, coll_comm_t **newcomm)
+{
+	return coll_init(NULL, newcomm);
 }
 
 /* --- tests -------------------------------------------------------------------- */
@@ -280,6 +287,124 @@ static void test_many(void)
 	stop(ts, "finalize frees what nobody has waited for");
 }
 
+static coll_tensor_t *group_of(coll_tensors_t *ts, const char *name, double factor)
+{
+	struct coll_tensor_spec spec;
+	coll_tensor_t *t = NULL;
+
+	coll_tensor_spec_init(&spec, name);
+	spec.prescale = factor;
+	spec.postscale = 2 * factor;
+	spec.flags = COLL_TENSOR_AVG_PRESENT;
+	coll_tensor_create(ts, &spec, &t);
+	return t;
+}
+
+/* The digest that the last group of these had. */
+static uint64_t digest(coll_tensor_t *a, coll_tensor_t *b, coll_tensor_t *c)
+{
+	coll_tensor_t *t[3] = { a, b, c };
+	size_t n = c ? 3 : 2, posted;
+
+	if (coll_tensor_postgroup(t, n, &posted) || posted != n || coll_tensor_waitall(t, n))
+		return 0;
+	return kernel.last.members == n ? kernel.last.group : 0;
+}
+
+static void test_groups(void)
+{
+	coll_tensors_t *ts = start(0);
+	coll_tensor_t *a = group_of(ts, "a", 1), *b = group_of(ts, "b", 0.5);
+	coll_tensor_t *c = group_of(ts, "ab", 0), *t[2] = { a, b };
+	uint64_t abc = digest(a, b, c), posts;
+	double pre = 0.5, post = 1;
+	size_t posted = 9;
+
+	ok(abc && digest(b, c, a) == abc && digest(c, a, b) == abc,
+	   "a group is the same in any order");
+	ok(digest(a, b, NULL) && digest(a, b, NULL) != abc && digest(a, c, NULL) != abc &&
+	   digest(a, c, NULL) != digest(a, b, NULL), "other groups have other digests");
+	ok(kernel.last.flags == COLL_TENSOR_AVG_PRESENT && !memcmp(&kernel.last.prescale, &pre, 8) &&
+	   !memcmp(&kernel.last.postscale, &post, 8), "factors and flags are passed on");
+	posts = kernel.posts;
+	ok(coll_tensor_postgroup(t, 0, &posted) == -EINVAL && !posted, "an empty group");
+	t[1] = a;
+	ok(coll_tensor_postgroup(t, 2, &posted) == -EBUSY && !posted && kernel.posts == posts,
+	   "a member twice: nothing is posted");
+	t[1] = b;
+	hold(true);
+	coll_tensor_post(b);
+	posts = kernel.posts;
+	ok(coll_tensor_postgroup(t, 2, &posted) == -EBUSY && !posted && kernel.posts == posts &&
+	   !coll_tensor_wait(a), "a member that is posted: nothing is posted");
+	hold(false);
+	ok(!coll_tensor_wait(b) && !coll_tensor_post(a) && !kernel.last.group &&
+	   !kernel.last.members && !coll_tensor_wait(a), "it may be posted alone again");
+	make_specs(specs, names, MANY);
+	ok(!coll_tensor_submitgroup(ts, specs, MANY, tensors, &posted) && posted == MANY &&
+	   kernel.last.members == MANY && !coll_tensor_waitall(tensors, MANY),
+	   "a group is made and posted");
+	kernel.refuse = "grad.5";
+	kernel.error = -ENOMEM;
+	ok(coll_tensor_submitgroup(ts, specs, MANY, tensors, &posted) == -ENOMEM && posted == 5 &&
+	   tensors[4] && !tensors[5] && !coll_tensor_waitall(tensors, posted),
+	   "a member is refused: those before it are there to be waited for");
+	stop(ts, "finalize after groups");
+}
+
+static uint32_t joined_last;
+
+static void on_join(coll_tensor_t *t, int result, void *arg)
+{
+	/* It has been written before. */
+	*(int *)arg = result ? 1 : joined_last == 3 ? 2 : 3;
+	if (coll_tensors_join(t->ts, NULL) != -EDEADLK)
+		*(int *)arg = 4;
+}
+
+static void test_join(void)
+{
+	coll_tensors_t *ts = start(0);
+	uint32_t last = 7;
+	coll_tensor_t *t;
+	int called = 0;
+
+	kernel.next = (struct coll_tensor_result){ .rank = { 5, 0 } };
+	ok(!coll_tensors_join(ts, &last) && last == 5 && kernel.last.flags == COLL_TENSOR_JOIN &&
+	   !kernel.last.name_len && !kernel.last.cmd, "join tells which rank was the last one");
+	kernel.next = (struct coll_tensor_result){ .result = -EHOSTDOWN, .rank = { 6, 0 } };
+	ok(coll_tensors_join(ts, &last) == -EHOSTDOWN && last == 5,
+	   "a join that fails tells no rank");
+	kernel.next = (struct coll_tensor_result){ .rank = { 3, 0 } };
+	ok(!coll_tensors_ijoin(ts, &joined_last, on_join, &called, &t) && !coll_tensor_wait(t) &&
+	   called == 2, "a callback of a join");
+	kernel.refuse = "";
+	kernel.error = -EBUSY;
+	ok(coll_tensors_ijoin(ts, NULL, NULL, NULL, &t) == -EBUSY && !t &&
+	   strstr(coll_tensor_error(), "this rank has joined") && !ts->all,
+	   "joining twice is refused, and leaves nothing");
+	stop(ts, "finalize after joining");
+}
+
+/* A program that knows the first fields of a spec only. */
+static void test_old_spec(void)
+{
+	const size_t v0 = offsetof(struct coll_tensor_spec, prescale);
+	coll_tensors_t *ts = start(0);
+	struct coll_tensor_spec spec;
+	coll_tensor_t *t;
+
+	coll_tensor_spec_init(&spec, "old");
+	spec.struct_size = v0;
+	memset((char *)&spec + v0, 0xff, sizeof(spec) - v0);
+	ok(!coll_tensor_submit(ts, &spec, &t) && !coll_tensor_wait(t) && !kernel.last.flags &&
+	   !kernel.last.prescale && !kernel.last.postscale, "a spec of an older program");
+	coll_tensor_spec_init(&spec, "flags");
+	spec.flags = 1;
+	ok(coll_tensor_submit(ts, &spec, &t) == -EINVAL, "flags that nobody knows");
+	stop(ts, "finalize after old specs");
+}
+
 static void test_test(void)
 {
 	coll_tensors_t *ts = start(0);
@@ -368,8 +493,10 @@ static void test_bad(void)
 	spec.dims[0] = spec.dims[1] = 1ULL << 32;
 	ok(bad(ts, &spec, -EOVERFLOW), "a shape whose product overflows");
 	spec = good;
-	spec.struct_size--;
-	ok(bad(ts, &spec, -EINVAL), "a struct of another size");
+	spec.struct_size++;
+	ok(bad(ts, &spec, -EINVAL), "a larger struct");
+	spec.struct_size = offsetof(struct coll_tensor_spec, prescale) - 1;
+	ok(bad(ts, &spec, -EINVAL), "a smaller struct than any");
 	ok(coll_tensor_submit(ts, &good, NULL) == -EINVAL && !ts->all,
 	   "nobody waits, and there is no callback");
 	ok(coll_tensors_create(ts->base, 1U << 31, &none) == -EINVAL && !none, "an unknown flag");
@@ -581,6 +708,9 @@ int main(int argc, char **argv)
 	test_forms();
 	test_many();
 	test_test();
+	test_groups();
+	test_join();
+	test_old_spec();
 	test_made();
 	test_bad();
 	test_refused();

@@ -55,6 +55,32 @@ typedef struct coll_tensor_handle coll_tensor_t;
 int coll_tensors_create(coll_comm_t *comm, uint32_t flags, coll_tensors_t **ts);
 
 /**
+ * coll_tensors_split() - communicators for named tensors of parts of a communicator
+ * @comm: has numbered collectives
+ * @color: as of coll_comm_split()
+ * @key: likewise
+ * @flags: as of coll_tensors_create()
+ * @ts: result; NULL with COLL_UNDEFINED as @color
+ *
+ * A collective of @comm. Tensors of several communicators go on side by side, each with an order
+ * and names of its own; a rank may be in any number of them. Errors: those of coll_comm_split()
+ * on all ranks, and of coll_tensors_create() on those of the part.
+ */
+int coll_tensors_split(coll_comm_t *comm, int32_t color, int32_t key, uint32_t flags,
+		       coll_tensors_t **ts);
+
+/** coll_tensors_local() - the same for the ranks of this node, in the order of @comm */
+int coll_tensors_local(coll_comm_t *comm, uint32_t flags, coll_tensors_t **ts);
+
+/**
+ * coll_tensors_cross() - the same for ranks that have equal places on their nodes
+ *
+ * The place of a rank is the number of lower ranks of @comm on its node. Where nodes
+ * have different numbers of ranks, only nodes that have the place take part.
+ */
+int coll_tensors_cross(coll_comm_t *comm, uint32_t flags, coll_tensors_t **ts);
+
+/**
  * coll_tensors_init() - coll_init(), and then coll_tensors_create()
  * @cfg: as of coll_init()
  *
@@ -122,6 +148,11 @@ typedef void coll_tensor_fn(coll_tensor_t *t, int result, void *arg);
  * @dims: their product is the count of @cmd. Ranks must agree on them.
  * @fn: NULL: none
  * @arg: of @fn
+ * @prescale: inputs are multiplied by it before they are summed; 0 or 1: they are not. For
+ *	allreduce of real floats up to 64 bits by COLL_OP_SUM and COLL_OP_AVG. All ranks alike.
+ * @postscale: results are multiplied by it; likewise
+ * @flags: COLL_TENSOR_AVG_PRESENT: COLL_OP_AVG divides by the number of ranks that have not
+ *	joined, and not by all; else 0. All ranks alike.
  */
 struct coll_tensor_spec {
 	size_t		struct_size;
@@ -132,6 +163,9 @@ struct coll_tensor_spec {
 	uint64_t	dims[COLL_TENSOR_DIMS];
 	coll_tensor_fn	*fn;
 	void		*arg;
+	double		prescale;
+	double		postscale;
+	uint64_t	flags;
 };
 
 /** coll_tensor_spec_init() - a barrier of that name, to be filled in */
@@ -170,7 +204,10 @@ const char *coll_tensor_name(const coll_tensor_t *t);
 /**
  * coll_tensor_post() - post a tensor of coll_tensor_create()
  *
- * Does not wait. Errors: EBUSY it is posted, and its result has not been taken; EEXIST this
+ * Does not wait. Errors: EBUSY it is posted, and its result has not been taken, or this rank has
+ * joined (coll_tensors_join()) and not all have; EINVAL also: a factor that is not finite, or
+ * too large or too small for the type of the sum; EOPNOTSUPP also: factors for
+ * something that has none; EEXIST this
  * rank has posted another tensor of the name, and that has not started; those of
  * COLL_IOC_TENSOR_POST.
  */
@@ -203,6 +240,57 @@ int coll_tensor_submit(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
  */
 int coll_tensor_submitall(coll_tensors_t *ts, const struct coll_tensor_spec *specs, size_t n,
 			  coll_tensor_t **tensors, size_t *posted);
+
+/**
+ * coll_tensor_postgroup() - post tensors that start together, or not at all
+ * @tensors: of one communicator and of coll_tensor_create(), no two of them the same
+ * @n: 1 to COLL_TENSOR_CALL_MAX
+ * @posted: result: how many results come; NULL is allowed
+ *
+ * The group is that of the names. Each rank posts it in one call, in an order of its own. No
+ * member starts before all ranks have posted all of them. If one of them ends with an error
+ * before it starts, so do all others: ECANCELED.
+ *
+ * On an error the first @posted have been posted, and end with ECANCELED on all ranks, or
+ * with the error of the one that could not be: wait for them. If @posted is 0, the others do
+ * not know, and wait for this rank. The same names are not to be posted as a group
+ * afterwards. Errors: those of coll_tensor_post().
+ */
+int coll_tensor_postgroup(coll_tensor_t *const *tensors, size_t n, size_t *posted);
+
+/**
+ * coll_tensor_submitgroup() - make tensors and post them as a group
+ * @tensors: as of coll_tensor_submitall(); of an error too, those of @posted are to be waited for
+ *
+ * Else as coll_tensor_postgroup().
+ */
+int coll_tensor_submitgroup(coll_tensors_t *ts, const struct coll_tensor_spec *specs, size_t n,
+			    coll_tensor_t **tensors, size_t *posted);
+
+/**
+ * coll_tensors_join() - wait until all ranks have no more tensors
+ * @last: result: the last rank that has joined, the same on all ranks; NULL is allowed
+ *
+ * For ranks with less data than others. Until all have joined, this rank counts as if it
+ * had posted everything: it contributes nothing to an allreduce or a barrier. Averages are
+ * divided by the number of all ranks, or with COLL_TENSOR_AVG_PRESENT in the spec by that of
+ * the ranks that have posted the tensor. What it has posted before goes on. Other
+ * collectives, and allreduce by COLL_OP_REPLACE and COLL_OP_NO_OP, end with EOPNOTSUPP on the
+ * ranks that post them. Posts of this rank are refused meanwhile (EBUSY), and
+ * possible again afterwards. Errors: EBUSY this rank has joined; EDEADLK called from a
+ * callback; those of the communicator.
+ */
+int coll_tensors_join(coll_tensors_t *ts, uint32_t *last);
+
+/**
+ * coll_tensors_ijoin() - join, and do not wait
+ * @last: written before the result is told
+ * @fn: called when all have joined; NULL: nothing is
+ * @arg: of @fn
+ * @t: result: give it to coll_tensor_wait() or others like it
+ */
+int coll_tensors_ijoin(coll_tensors_t *ts, uint32_t *last, coll_tensor_fn *fn, void *arg,
+		       coll_tensor_t **t);
 
 /*
  * By name: make a tensor and post it. @t is the result, as of coll_tensor_submit(); NULL: wait
