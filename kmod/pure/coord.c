@@ -61,12 +61,21 @@ static void coll_coord_move(struct coll_chain *link, struct coll_chain *list)
 	coll_chain_add(link, list);
 }
 
+/* Nobody waits for it, or it goes to the end of what is pending. */
+void coll_coord_not_pending(struct coll_coord *c, struct coll_coord_entry *e)
+{
+	if (c->look == &e->pending)
+		c->look = e->pending.next;
+	coll_chain_del(&e->pending);
+}
+
 /* A rank or a child has submitted it. */
 void coll_coord_submitted(struct coll_coord *c, struct coll_coord_entry *e)
 {
 	if (c->ops->pending && coll_chain_empty(&e->pending))
 		c->ops->pending(c, e, true);
-	coll_coord_move(&e->pending, &c->pending);
+	coll_coord_not_pending(c, e);
+	coll_chain_add(&e->pending, &c->pending);
 }
 
 /* Something about it has changed: if it has become ready, the parent is to be told. */
@@ -88,14 +97,9 @@ void coll_coord_look(struct coll_coord *c, struct coll_coord_entry *e)
 		coll_coord_move(&e->up, &c->up);
 }
 
-/* A rank or a child has joined. */
-void coll_coord_look_joined(struct coll_coord *c)
+/* Once all have joined, behind what that has made ready: the parent is told. */
+static void coll_coord_say_join(struct coll_coord *c)
 {
-	struct coll_chain *l;
-
-	if (!coll_dropped(COLL_RULE_REJOIN))
-		for (l = c->pending.next; l != &c->pending; l = l->next)
-			coll_coord_look(c, coll_chain_entry(l, struct coll_coord_entry, pending));
 	if (c->join_said || c->nr_joined < c->nr_local || c->children_joined != c->all_children)
 		return;
 	c->join_said = true;
@@ -105,6 +109,34 @@ void coll_coord_look_joined(struct coll_coord *c)
 		/* Behind READY of the tensors above. */
 		coll_coord_move(&c->up_join,
 				coll_dropped(COLL_RULE_JOIN_LAST) ? c->up.next : &c->up);
+}
+
+bool coll_coord_go_on(struct coll_coord *c)
+{
+	struct coll_chain *l;
+	u32 n = 0;
+
+	if (!c->look)
+		return false;
+	while (c->look != &c->pending) {
+		if (c->looks && n++ == c->looks)
+			break;
+		l = c->look;
+		c->look = l->next;
+		coll_coord_look(c, coll_chain_entry(l, struct coll_coord_entry, pending));
+	}
+	if (c->look != &c->pending && !coll_dropped(COLL_RULE_LOOK_ALL))
+		return true;
+	c->look = NULL;
+	coll_coord_say_join(c);
+	return false;
+}
+
+/* A rank or a child has joined: what waits for it may be ready. */
+void coll_coord_look_joined(struct coll_coord *c)
+{
+	c->look = coll_dropped(COLL_RULE_REJOIN) ? &c->pending : c->pending.next;
+	coll_coord_go_on(c);
 }
 
 /*

@@ -247,6 +247,9 @@ struct coll_coord_ops {
  * @leave_said: the parent has been told, or is about to be, that a rank leaves
  * @left_rank: that rank
  * @pending: entries that somebody has submitted
+ * @look: a rank or a child has joined: of @pending, the first one that has not been looked at
+ *	since; NULL: all have
+ * @looks: entries that are looked at in one call at most; 0: any number
  * @up: entries that the parent is to be told about, in this order
  * @up_join: in @up if JOIN is to be sent
  * @up_leave: in @up if LEAVE is to be sent
@@ -290,6 +293,8 @@ struct coll_coord {
 	bool leave_said;
 	u32 left_rank;
 	struct coll_chain pending;
+	struct coll_chain *look;
+	u32 looks;
 	struct coll_chain up, up_join, up_leave;
 	struct coll_chain ready, ready_join, ready_leave;
 	bool sorted;
@@ -407,6 +412,15 @@ void coll_coord_leave(struct coll_coord *c, u32 local);
  *	group has been refused
  */
 void coll_coord_give_up(struct coll_coord *c, struct coll_coord_entry *e, u32 local, u32 cause);
+
+/**
+ * coll_coord_go_on() - look at more of what is pending, since a rank or a child has joined
+ * @c: coordinator
+ *
+ * The call that said so has looked at the first @c->looks entries. coll_coord_run() is to
+ * follow. Return: whether there are more.
+ */
+bool coll_coord_go_on(struct coll_coord *c);
 
 /**
  * coll_coord_run() - order what is ready

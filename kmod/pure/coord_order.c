@@ -99,7 +99,7 @@ static void coll_coord_clear(struct coll_coord *c, struct coll_coord_entry *e, u
 	e->nr_members = 0;
 	if (c->ops->pending && !coll_chain_empty(&e->pending))
 		c->ops->pending(c, e, false);
-	coll_chain_del(&e->pending);
+	coll_coord_not_pending(c, e);
 	coll_chain_del(&e->up);
 	coll_chain_del(&e->ready);
 	coll_chain_del(&e->members);

@@ -20,6 +20,7 @@ enum coll_coord_rule {
 	COLL_RULE_FORWARD,	/* each child gets each order */
 	COLL_RULE_JOIN_LAST,	/* READY and FAIL go before JOIN */
 	COLL_RULE_REJOIN,	/* a rank that joins may make ready what others wait for */
+	COLL_RULE_LOOK_ALL,	/* all of that is looked at before JOIN is said */
 	COLL_RULE_UNJOIN,	/* when all have joined, nobody has any more */
 	COLL_RULE_OWED,		/* a rank that has missed a round is told */
 	COLL_RULE_FORGIVE,	/* but not when it has joined since */
@@ -85,6 +86,7 @@ void coll_coord_merge(struct coll_coord_entry *e, const struct coll_coord_params
 void coll_coord_submitted(struct coll_coord *c, struct coll_coord_entry *e);
 void coll_coord_look(struct coll_coord *c, struct coll_coord_entry *e);
 void coll_coord_look_joined(struct coll_coord *c);
+void coll_coord_not_pending(struct coll_coord *c, struct coll_coord_entry *e);
 void coll_coord_fail(struct coll_coord *c, struct coll_coord_entry *e,
 		     const struct coll_coord_bad *bad);
 void coll_coord_leaves(struct coll_coord *c, u32 rank);

@@ -214,6 +214,64 @@ TEST(refused_in_the_middle)
 	}
 }
 
+#define BIG	200	/* members */
+
+/* Two groups of BIG members, and nothing to do. */
+static struct coll_tensor big[2][2 * BIG];
+
+static void make_big(void)
+{
+	static const struct coll_cmd barrier = { .collective = COLL_BARRIER };
+	static char names[2 * BIG][16];
+	uint32_t r, k;
+
+	for (k = 0; k < 2 * BIG; k++)
+		snprintf(names[k], sizeof(names[k]), "big%u.%u", k / BIG, k % BIG);
+	for (r = 0; r < 2; r++) {
+		for (k = 0; k < 2 * BIG; k++) {
+			raw_tensor(&big[r][k], names[k], &barrier, k);
+			big[r][k].group = DIGEST + k / BIG;
+			big[r][k].members = BIG;
+		}
+	}
+}
+
+static void hears_big(struct __test_metadata *_metadata, struct world *w, uint32_t r, uint32_t n,
+		      int error)
+{
+	static struct coll_tensor_result res[BIG];
+	uint32_t k;
+
+	ASSERT_EQ((int)n, raw_collect(w->c.fd[r], res, n, n, 20 * SECOND));
+	for (k = 0; k < n; k++)
+		ASSERT_EQ(error, -res[k].result);
+}
+
+/* All of a large group are withdrawn, and none of another one that waits. */
+TEST(many_are_withdrawn)
+{
+	uint32_t nodes, posted, bad = BIG - 7;
+	struct world *w;
+
+	for (nodes = 1; nodes <= 2; nodes++) {
+		w = start(2, nodes);
+		ASSERT_NE(NULL, w);
+		make_big();
+		ASSERT_EQ(0, raw_post(w->c.fd[0], &big[0][BIG], BIG, NULL));
+		ASSERT_EQ(0, raw_post(w->c.fd[1], big[1], BIG, NULL));
+		big[0][bad].cmd = 0;
+		EXPECT_EQ(-EFAULT, raw_post(w->c.fd[0], big[0], BIG, &posted));
+		EXPECT_EQ(bad, posted);
+		hears_big(_metadata, w, 0, bad, ECANCELED);
+		hears_big(_metadata, w, 1, BIG, ECANCELED);
+		EXPECT_EQ(0, raw_collect(w->c.fd[0], w->res, 1, 0, 0));
+		ASSERT_EQ(0, raw_post(w->c.fd[1], &big[1][BIG], BIG, NULL));
+		hears_big(_metadata, w, 0, BIG, 0);
+		hears_big(_metadata, w, 1, BIG, 0);
+		raw_stop(&w->c);
+	}
+}
+
 /* The two ranks have different groups. */
 TEST(digests_differ)
 {

@@ -221,6 +221,51 @@ TEST(each_rank_first)
 	}
 }
 
+/* --- many that a join makes ready -------------------------------------------------- */
+
+#define MANY	300
+
+/* Rank @joins joins behind MANY tensors that the other one has posted. */
+static void join_behind(struct __test_metadata *_metadata, struct world *w, uint32_t joins)
+{
+	static struct coll_tensor t[MANY];
+	static struct coll_cmd cmds[MANY];
+	static char names[MANY][16];
+	static int32_t in[MANY], out[MANY];
+	struct coll_tensor_result res[MANY];
+	uint32_t k;
+
+	for (k = 0; k < MANY; k++) {
+		in[k] = 1000 * joins + k;
+		out[k] = -1;
+		snprintf(names[k], sizeof(names[k]), "many %u", k);
+		raw_allreduce(&cmds[k], &in[k], &out[k], 1, COLL_I32, COLL_OP_SUM);
+		raw_tensor(&t[k], names[k], &cmds[k], k);
+	}
+	ASSERT_EQ(0, raw_post(w->c.fd[!joins], t, MANY, NULL));
+	ASSERT_EQ(0, raw_post(w->c.fd[joins], &a_join, 1, NULL));
+	ASSERT_EQ(MANY, raw_collect(w->c.fd[!joins], res, MANY, MANY, 20 * SECOND));
+	for (k = 0; k < MANY; k++) {
+		EXPECT_EQ(0, res[k].result);
+		EXPECT_EQ(in[k], out[k]);
+	}
+	ASSERT_EQ(0, raw_post(w->c.fd[!joins], &a_join, 1, NULL));
+	all_joined(_metadata, w, !joins);
+}
+
+TEST(many_behind_a_join)
+{
+	struct world *w = &world;
+	uint32_t nodes, joins;
+
+	for (nodes = 1; nodes <= 2; nodes++) {
+		ASSERT_EQ(0, raw_start_named(&w->c, 2, nodes));
+		for (joins = 0; joins < 2; joins++)
+			join_behind(_metadata, w, joins);
+		raw_stop(&w->c);
+	}
+}
+
 /* --- sums of floats: the sign of zero, infinities --------------------------------- */
 
 static void floats(struct __test_metadata *_metadata, struct world *w, unsigned int op,

@@ -49,7 +49,7 @@ static struct world {
 	bool clean;
 	u32 nr_orders;
 	u32 last_joined;
-	u32 window, nr_flying;
+	u32 window, nr_flying, looks;
 	u64 flying[FLYING];		/* bytes of ops that are not over, oldest first */
 	u64 starting;			/* bytes of the fusion at hand */
 	u8 orders[ORDERS];
@@ -492,6 +492,16 @@ static int step_over(void)
 	return 1;
 }
 
+/* A node looks at the next one of what a join may have made ready. */
+static int step_look(struct node *n)
+{
+	if (!n->c.look)
+		return 0;
+	coll_coord_go_on(&n->c);
+	coll_coord_run(&n->c);
+	return 1;
+}
+
 int world_step(u32 n)
 {
 	u32 r;
@@ -507,7 +517,10 @@ int world_step(u32 n)
 		return step_link(&w->nodes[1 + n / 4], n % 4);
 	n -= (w->nr_nodes - 1) * 4;
 	r = n / WORLD_NAMES;
-	return r < w->nr_ranks ? step_expire(&w->ranks[r], n % WORLD_NAMES) : -1;
+	if (r < w->nr_ranks)
+		return step_expire(&w->ranks[r], n % WORLD_NAMES);
+	n -= w->nr_ranks * WORLD_NAMES;
+	return n < w->nr_nodes ? step_look(&w->nodes[n]) : -1;
 }
 
 void world_check_end(void)
@@ -635,6 +648,7 @@ static void add_node(const struct node *n)
 	for (k = 0; k < n->nr_used; k++)
 		add_entry((const void *)n->entries[k], n->nr_local);
 	add_chain(&c->pending, pending);
+	add(c->look ? (u64)((const char *)c->look - (const char *)w) : 0);
 	add_chain(&c->up, up);
 	add_chain(&c->ready, ready);
 	add_chain(&c->held, ready);
@@ -760,6 +774,7 @@ static void begin(void)
 		n->c.joined = n->joined;
 		n->c.threshold = 1 << 20;
 		n->c.window_ops = w->window;
+		n->c.looks = w->looks;
 		if (coll_coord_entry_bytes(n->nr_local) > ENTRY)
 			abort();
 		coll_coord_init(&n->c);
@@ -777,6 +792,7 @@ void world_start(const struct scene *s)
 	make(nr);
 	w->clean = s->clean;
 	w->window = s->window;
+	w->looks = s->looks ? s->looks : 1;
 	for (k = 0; k < nr; k++) {
 		for (n = (u32)strtoul(ranks, &end, 10); n; n--)
 			add_rank(k, s->scripts[r++]);
@@ -832,6 +848,7 @@ void world_start_random(uint32_t nodes, uint32_t per_node, uint32_t fanout, uint
 
 	make(nodes);
 	w->window = below(seed, 3);
+	w->looks = 1 + below(seed, 3);
 	for (k = 0; k < nodes; k++) {
 		w->nodes[k].parent = k ? (k - 1) / fanout : 0;
 		for (r = 0; r < per_node; r++) {

@@ -31,6 +31,7 @@
  *	.	wait until all has ended
  * @clean: nothing may fail
  * @window: ops that are started and not over at the root, at most; 0: any number
+ * @looks: tensors that a node looks at in one step, when a rank has joined; 0: one
  */
 struct scene {
 	const char *name;
@@ -39,6 +40,7 @@ struct scene {
 	const char *scripts[8];
 	bool clean;
 	u32 window;
+	u32 looks;
 };
 
 /* A fault that has been found, or NULL. */

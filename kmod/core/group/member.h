@@ -26,6 +26,7 @@ struct task_struct;
  * @join: while it has joined, and not all have: what tells it. Counts in @waiting.
  * @open: posted, and their buffers are in use; stand-ins, too
  * @kept: posted and not collected
+ * @groups: those that have not started and belong to groups, by digest
  * @done: those that are to be collected
  * @nr_done: how many
  * @wq: who collects sleeps here
@@ -35,6 +36,7 @@ struct coll_member_tensors {
 	struct coll_tensor_req *join;
 	u32 open;
 	u32 kept;
+	struct rb_root groups;
 	struct list_head done;
 	u32 nr_done;
 	wait_queue_head_t wq;

@@ -59,6 +59,7 @@ struct coll_tensor_req *coll_tensor_alloc(struct coll_member *m)
 	t->req.member = m;
 	t->req.named = true;
 	RB_CLEAR_NODE(&t->by_time);
+	RB_CLEAR_NODE(&t->by_group);
 	return t;
 }
 
@@ -139,6 +140,30 @@ static void coll_tensor_disarm(struct coll_tensors *ts, struct coll_tensor_req *
 	RB_CLEAR_NODE(&t->by_time);
 }
 
+/* --- groups: of a member, what waits by the digest of its group --- */
+
+static bool coll_tensor_group_is_less(struct rb_node *a, const struct rb_node *b)
+{
+	return rb_entry(a, struct coll_tensor_req, by_group)->group <
+	       rb_entry(b, struct coll_tensor_req, by_group)->group;
+}
+
+static int coll_tensor_group_cmp(const void *digest, const struct rb_node *node)
+{
+	const struct coll_tensor_req *t = rb_entry(node, struct coll_tensor_req, by_group);
+	u64 a = *(const u64 *)digest;
+
+	return a < t->group ? -1 : a > t->group;
+}
+
+static void coll_tensor_ungroup(struct coll_tensor_req *t)
+{
+	if (RB_EMPTY_NODE(&t->by_group))
+		return;
+	rb_erase(&t->by_group, &t->req.member->tensors.groups);
+	RB_CLEAR_NODE(&t->by_group);
+}
+
 /* It is in the table. Under group->lock. */
 static void coll_tensor_wait(struct coll_tensors *ts, struct coll_tensor_req *t)
 {
@@ -149,6 +174,8 @@ static void coll_tensor_wait(struct coll_tensors *ts, struct coll_tensor_req *t)
 	slot->posted = true;
 	list_add_tail(&t->list, &ts->waiting);
 	m->tensors.waiting++;
+	if (t->group)
+		rb_add(&t->by_group, &m->tensors.groups, coll_tensor_group_is_less);
 	if (!t->req.cmd.timeout_ns)
 		return;
 	t->expires = coll_deadline(t->req.cmd.timeout_ns);
@@ -168,6 +195,7 @@ void coll_tensor_unwait(struct coll_tensors *ts, struct coll_tensor_req *t)
 		coll_tensor_slot(t->entry, m->local)->waits = NULL;
 	list_del(&t->list);
 	m->tensors.waiting--;
+	coll_tensor_ungroup(t);
 	coll_tensor_disarm(ts, t);
 }
 
@@ -390,22 +418,37 @@ int coll_tensor_post(struct coll_tensor_req *t, const void *name, u32 len,
 	return ret == -EDQUOT ? -ENOMEM : ret;
 }
 
+/* Give so many of them up, at most. Under group->lock. Return: whether there may be more. */
+static bool coll_tensors_withdraw_some(struct coll_member *m, u64 digest)
+{
+	struct coll_tensors *ts = coll_member_group(m)->tensors;
+	struct coll_tensor_req *t;
+	struct rb_node *node;
+	u32 n;
+
+	lockdep_assert_held(&ts->group->lock);
+	for (n = 0; n < COLL_TENSOR_BATCH; n++) {
+		node = rb_find_first(&digest, &m->tensors.groups, coll_tensor_group_cmp);
+		if (!node)
+			return false;
+		t = rb_entry(node, struct coll_tensor_req, by_group);
+		coll_tensor_ungroup(t);
+		coll_coord_give_up(&ts->coord, t->entry, m->local, COLL_BAD_GROUP);
+	}
+	return true;
+}
+
 void coll_tensors_withdraw(struct coll_member *m, u64 digest)
 {
 	struct coll_group *g = coll_member_group(m);
-	struct coll_tensors *ts = g->tensors;
-	struct coll_coord_entry *e;
-	struct coll_tensor_req *t;
-	struct coll_chain *l;
+	bool more;
 
-	spin_lock(&g->lock);
-	for (l = ts->coord.pending.next; l != &ts->coord.pending; l = l->next) {
-		e = coll_chain_entry(l, struct coll_coord_entry, pending);
-		t = coll_tensor_slot(e, m->local)->waits;
-		if (t && t->group == digest)
-			coll_coord_give_up(&ts->coord, e, m->local, COLL_BAD_GROUP);
-	}
-	spin_unlock(&g->lock);
+	do {
+		spin_lock(&g->lock);
+		more = coll_tensors_withdraw_some(m, digest);
+		spin_unlock(&g->lock);
+		cond_resched();
+	} while (more);
 }
 
 /* An op has ended: something else may start, which the caller sees to. Under group->lock. */
@@ -435,13 +478,18 @@ static const struct coll_group_watch coll_tensors_watch = {
 void coll_tensors_flush(struct coll_group *g)
 {
 	struct coll_tensors *ts = g->tensors;
+	bool more;
 
-	spin_lock(&g->lock);
-	if (!g->error)
-		coll_coord_run(&ts->coord);
-	spin_unlock(&g->lock);
-	coll_tensors_call(g);
-	coll_tensors_settle(g);
+	do {
+		spin_lock(&g->lock);
+		more = !g->error && coll_coord_go_on(&ts->coord);
+		if (!g->error)
+			coll_coord_run(&ts->coord);
+		spin_unlock(&g->lock);
+		coll_tensors_call(g);
+		coll_tensors_settle(g);
+		cond_resched();
+	} while (more);
 }
 
 /* --- ending --------------------------------------------------------------------- */
@@ -564,7 +612,7 @@ bool coll_tensors_due(struct coll_group *g)
 
 static void coll_tensors_work(struct work_struct *work)
 {
-	coll_tensors_settle(container_of(work, struct coll_tensors, work)->group);
+	coll_tensors_flush(container_of(work, struct coll_tensors, work)->group);
 }
 
 /* The group has failed: whatever waits ends. */
@@ -690,6 +738,7 @@ static int coll_tensors_init(struct coll_group *g)
 	c->ahead = COLL_FUSE_AHEAD;
 	/* On one node one runs at a time, and the next one begins when it ends. */
 	c->window = g->nr_nodes > 1 ? COLL_FUSE_WINDOW : 1;
+	c->looks = COLL_TENSOR_BATCH;
 	c->window_ops = g->nr_nodes > 1 ? COLL_FUSE_WINDOW_OPS : 2;
 	coll_tensors_plant(ts);
 	coll_coord_init(c);

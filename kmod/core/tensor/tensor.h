@@ -38,6 +38,7 @@ struct coll_member;
  * @entry: its name
  * @list: in group->tensors->waiting, ->ended, or member->tensors.done; group->lock
  * @by_time: in group->tensors->by_time if @expires
+ * @by_group: in member->tensors.groups while it waits, if it has a @group
  * @expires: as coll_deadline() says; 0: never
  * @bad: why it has ended by itself
  * @fused: of the first one of its rank in a fusion: the others
@@ -54,6 +55,7 @@ struct coll_tensor_req {
 	struct coll_coord_entry *entry;
 	struct list_head list;
 	struct rb_node by_time;
+	struct rb_node by_group;
 	u64 expires;
 	struct coll_coord_bad bad;
 	struct coll_fusion fused;
@@ -91,7 +93,7 @@ struct coll_tensor_counts {
  * @to_advance: some of them since coll_group_advance()
  * @broken: errno of a START that could not be: the group is to fail
  * @deadline: for the first of @by_time
- * @work: coll_tensors_settle(), for those who cannot
+ * @work: coll_tensors_flush(), for those who cannot
  * @stalls: what is pending, for reports
  */
 struct coll_tensors {

@@ -207,7 +207,8 @@ int coll_tensors_hear(struct coll_group *g, u32 node, const u8 *buf, u32 len)
 	spin_lock(&g->lock);
 	if (!g->error)
 		coll_coord_run(&ts->coord);
-	settle = ts->to_advance || ts->broken || !list_empty(&ts->ended);
+	/* That looks at what a join has left to be looked at, too. */
+	settle = ts->to_advance || ts->broken || ts->coord.look || !list_empty(&ts->ended);
 	spin_unlock(&g->lock);
 	if (settle)
 		queue_work(g->user->wq, &ts->work);
