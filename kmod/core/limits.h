@@ -77,11 +77,11 @@
 #define COLL_STALL_TEXT		256U
 #define COLL_STALL_SHOWN	256U
 /*
- * A vector this small is copied, not pinned: at most a page. And slots for that which a
- * member keeps when they are not in use.
+ * A vector this small is copied, not pinned: at most a page. And bytes of slots for that, of
+ * each size, which a member keeps when they are not in use.
  */
 #define COLL_SMALL		SZ_4K
-#define COLL_SLOTS_KEPT		64
+#define COLL_SLOTS_KEPT		SZ_512K
 /*
  * Ops of a communicator that run side by side over its links, and bytes of their vectors
  * together, if there is more than one: about what a link has on its way at most

@@ -128,9 +128,9 @@ static int coll_save_input(struct coll_member *m, struct coll_req *req,
 	if (!req->in.buf || !coll_saves_input(&req->cmd))
 		return 0;
 	if (req->slot) {
-		memcpy(coll_slot_at(req->slot, 0), coll_slot_at(req->slot, PAGE_SIZE),
+		memcpy(coll_slot_at(req->slot, 0), coll_slot_at(req->slot, req->slot->half),
 		       req->in_bytes);
-		req->in.start = 0;
+		req->in.start = req->slot->start;
 		return 0;
 	}
 	saved = coll_pins_save(&m->ml, &req->in, addr, in);
@@ -164,7 +164,7 @@ static int coll_take_one(struct coll_member *m, const struct coll_fixed *fixed,
 		return coll_take_vec(m, &r, v);
 	coll_buf_get(req->slot->buf);
 	v->buf = req->slot->buf;
-	v->start = out ? PAGE_SIZE : 0;
+	v->start = req->slot->start + (out ? req->slot->half : 0);
 	return 0;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/minmax.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
@@ -17,7 +18,7 @@ void coll_small_begin(struct coll_req *req, u64 in, u64 out)
 	if ((in || out) && in <= COLL_SMALL && out <= COLL_SMALL &&
 	    !(c->flags & (COLL_CMD_REG_SEND | COLL_CMD_REG_RECV)) &&
 	    coll_fills_output(c->collective))
-		req->slot = coll_slot_get(&req->member->slots);
+		req->slot = coll_slot_get(&req->member->slots, max(in, out));
 }
 
 /*
@@ -54,11 +55,11 @@ int coll_small_load(struct coll_req *req, const struct coll_extent *e)
 	if (e->in && !one && (!inplace || out_inside))
 		ret = coll_small_copy(slot, 0, c->send_addr, e->in * elem);
 	if (!ret && e->out && !out_inside && (inplace || is_source))
-		ret = coll_small_copy(slot, PAGE_SIZE, c->recv_addr, e->out * elem);
+		ret = coll_small_copy(slot, slot->half, c->recv_addr, e->out * elem);
 	if (ret || !e->out || is_source)
 		return ret;
 	slot->back_addr = c->recv_addr;
-	slot->back_at = PAGE_SIZE;
+	slot->back_at = slot->half;
 	slot->back_len = e->written * elem;
 	if (out_inside) {
 		slot->back_addr = c->send_addr + e->own_out_in * elem;

@@ -3,9 +3,10 @@
  * Slots: small vectors are copied. That takes less time than to look for their pages,
  * let alone to pin them, and they need no place in the limit of locked memory.
  *
- * A slot is two pages of the kernel, the first for the input and the second for the output. A request
- * has one from coll_decode() to coll_deliver(), which both run for its owner; then it goes
- * back to the member.
+ * A slot is two halves of the kernel's memory, the first for the input and the second for the
+ * output, of a size that both fit in. Slots of less than two pages share a page with others
+ * of their member. A request has one from coll_decode() to coll_deliver(), which both run for its
+ * owner; then it goes back to the member.
  */
 #ifndef COLL_CORE_SLOT_H
 #define COLL_CORE_SLOT_H
@@ -16,17 +17,26 @@
 
 #include "buf.h"
 
+/* Sizes of halves: 256 bytes, 1 KiB, a page. */
+#define COLL_SLOT_CLASSES	3
+
 /**
  * struct coll_slot - room for one request
  * @list: in slots->free
- * @buf: two pages, referenced; vectors of the request have references of their own
+ * @buf: what it lies in, referenced; vectors of the request have references of their own
+ * @start: offset in @buf of the half for the input
+ * @half: bytes of a half: that for the output lies behind
+ * @class: of its size
  * @back_addr: where the result goes, when there is one
- * @back_at: offset in @buf that it comes from
+ * @back_at: offset from @start that it comes from
  * @back_len: bytes; 0: nothing goes back
  */
 struct coll_slot {
 	struct list_head list;
 	struct coll_buf *buf;
+	u32 start;
+	u32 half;
+	u32 class;
 	u64 back_addr;
 	u32 back_at;
 	u32 back_len;
@@ -35,13 +45,13 @@ struct coll_slot {
 /**
  * struct coll_slots - those of a member that are free
  * @lock: protects the rest
- * @free: the slots
+ * @free: the slots, by class
  * @nr: how many
  */
 struct coll_slots {
 	spinlock_t lock;
-	struct list_head free;
-	u32 nr;
+	struct list_head free[COLL_SLOT_CLASSES];
+	u32 nr[COLL_SLOT_CLASSES];
 };
 
 void coll_slots_init(struct coll_slots *slots);
@@ -52,17 +62,19 @@ void coll_slots_release(struct coll_slots *slots);
 /**
  * coll_slot_get() - room for a request
  * @slots: of the member
+ * @len: bytes of the longer vector, up to COLL_SMALL
  *
  * Return: a slot; NULL without memory. May sleep.
  */
-struct coll_slot *coll_slot_get(struct coll_slots *slots);
+struct coll_slot *coll_slot_get(struct coll_slots *slots, u64 len);
 
 /* Give it back. The op does not use it any more. NULL is fine. May sleep. */
 void coll_slot_put(struct coll_slots *slots, struct coll_slot *slot);
 
-/* Kernel address of byte @at. No range of a vector crosses the pages. */
+/* Kernel address of byte @at. No half crosses a page. */
 static inline void *coll_slot_at(const struct coll_slot *slot, u32 at)
 {
+	at += slot->start;
 	return page_address(slot->buf->pages[at >> PAGE_SHIFT]) + offset_in_page(at);
 }
 
