@@ -135,6 +135,28 @@ static bool accept_error_passes(int err)
 	}
 }
 
+/* Until when the oldest one need not make room. */
+static struct deadline oldest_stays(const struct acceptor *a)
+{
+	return (struct deadline){ a->oldest->until.at_ms - a->stranger_ms + a->least_ms };
+}
+
+static bool may_let_in(const struct acceptor *a)
+{
+	return a->nr < a->cap || !a->least_ms || !deadline_left(oldest_stays(a));
+}
+
+/* Those that come wait in the kernel, or are let in again. */
+static int set_full(struct acceptor *a, bool full)
+{
+	struct epoll_event ev = { .events = full ? 0 : EPOLLIN, .data.ptr = NULL };
+
+	if (a->full == full)
+		return 0;
+	a->full = full;
+	return epoll_ctl(a->epfd, EPOLL_CTL_MOD, a->lfd, &ev) ? -errno : 0;
+}
+
 static int accept_some(struct acceptor *a)
 {
 	int budget = BATCH;
@@ -142,6 +164,8 @@ static int accept_some(struct acceptor *a)
 	int fd;
 
 	while (budget--) {
+		if (!may_let_in(a))
+			return set_full(a, true);
 		if (a->nr >= a->cap)
 			turn_away(a, a->oldest, -EBUSY);
 		fd = accept4(a->lfd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -223,10 +247,20 @@ int acceptor_pump(struct acceptor *a)
 	}
 	while (a->oldest && !deadline_left(a->oldest->until))
 		turn_away(a, a->oldest, -ETIMEDOUT);
+	if (a->full && may_let_in(a)) {
+		ret = set_full(a, false);
+		if (ret)
+			return ret;
+		arrivals = true;
+	}
 	return arrivals ? accept_some(a) : 0;
 }
 
 struct deadline acceptor_deadline(const struct acceptor *a, struct deadline d)
 {
-	return a->oldest ? deadline_min(d, a->oldest->until) : d;
+	if (!a->oldest)
+		return d;
+	if (a->full)
+		d = deadline_min(d, oldest_stays(a));
+	return deadline_min(d, a->oldest->until);
 }

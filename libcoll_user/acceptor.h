@@ -5,7 +5,8 @@
  * A peer that connects is a stranger until the handshake is complete. Strangers are
  * served together, none waits for another; each has a short deadline, and there
  * are at most @cap of them: one more, and the oldest goes. What a stranger
- * costs is one struct and at most one HMAC.
+ * costs is one struct and at most one HMAC. With @least_ms the oldest goes only after so
+ * long; until then those that come wait in the kernel, without a descriptor.
  */
 #ifndef LIBCOLL_ACCEPTOR_H
 #define LIBCOLL_ACCEPTOR_H
@@ -38,6 +39,7 @@ struct acceptor_ops {
  * @oldest: strangers in order of arrival, and so of their deadlines
  * @newest: the other end of the list
  * @nr: how many they are
+ * @full: nobody is let in before one of them has gone, or may go
  * @refused: strangers turned away so far, for tests and COLL_DEBUG
  */
 struct acceptor {
@@ -46,6 +48,8 @@ struct acceptor {
 	struct stranger *oldest, *newest;
 	unsigned int nr, cap;
 	unsigned int stranger_ms;
+	unsigned int least_ms;
+	bool full;
 	unsigned int refused;
 	const struct job_secret *secret;
 	const uint8_t *job;

@@ -29,7 +29,7 @@ static int check_head(const uint8_t *p)
 
 static int client_proof(const struct handshake *hs, uint8_t *out)
 {
-	const uint8_t *job = hs->ask.purpose == HS_PURPOSE_LINK ? hs->job : no_job;
+	const uint8_t *job = hs->ask.purpose == HS_PURPOSE_RANK ? no_job : hs->job;
 	const struct auth_part parts[] = {
 		{ hs->greeting, HS_GREETING },
 		{ hs->hello, HS_HELLO_BODY },
@@ -201,7 +201,7 @@ static int check_welcome(struct handshake *hs)
 		hs->status = status < 4096 ? (int)status : EPROTO;
 		return -hs->status;
 	}
-	if (hs->ask.purpose == HS_PURPOSE_LINK) {
+	if (hs->ask.purpose != HS_PURPOSE_RANK) {
 		if (memcmp(hs->job, hs->welcome + 12, AUTH_LEN))
 			return -EPROTO;
 	} else {

@@ -23,8 +23,9 @@
 #include "auth.h"
 #include "deadline.h"
 
-#define HS_PURPOSE_RANK	1	/* to the rendezvous: a rank, b size */
+#define HS_PURPOSE_RANK	1	/* to the rendezvous: a rank, b size, c token or 0 */
 #define HS_PURPOSE_LINK	2	/* to a node: a source, b destination, c stripe */
+#define HS_PURPOSE_BACK	3	/* to the rendezvous, once more: as RANK */
 
 #define HS_GREETING	40	/* magic, version, 0, nonce */
 #define HS_HELLO_BODY	52	/* magic, version, purpose, a, b, c, nonce */
@@ -66,7 +67,7 @@ struct hs_ask {
  * @secret: job key; must outlive the handshake
  * @ask: client: set at start; server: valid from HS_ASKED on
  * @job: nonce of the job. Purpose RANK: the server's, told to the client.
- *	Purpose LINK: known to both before, and part of the client's proof.
+ *	Other purposes: known to both before, and part of the client's proof.
  * @session: key for what follows on this connection, valid at HS_DONE
  */
 struct handshake {

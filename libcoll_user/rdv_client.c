@@ -9,6 +9,7 @@
 
 #include <coll/coll.h>
 
+#include "bytes.h"
 #include "debug.h"
 #include "handshake.h"
 #include "rdv_internal.h"
@@ -18,8 +19,11 @@
 #define BACKOFF_MAX_MS	400
 #define STAGGER_MS	250	/* after which the next address is tried, too */
 #define FRESH_MS	2000	/* after which a name is looked up again */
+#define BACK_MIN_MS	50	/* backoff of one that comes back and finds no room */
 #define PATIENCE_MS	500	/* for a proof, where there are other addresses */
 #define EXISTS_MS	1000	/* in which rank 0 hears that who was here before has left */
+#define BACK_MS		60000	/* how long rank 0 may not answer one that comes back */
+#define REFUSED_MS	2000	/* how long nobody may listen where it was */
 
 /**
  * struct rdv_client - the side of the other ranks
@@ -28,6 +32,11 @@
  * @round: of the last round begun
  * @failed: negative errno: there are no more rounds
  * @refused: rank 0 has proved itself and said no
+ * @token: that this is the process that was here before
+ * @away: we have made room, and come back: to the same rank 0
+ * @until: how long an attempt to reach rank 0 may take
+ * @pause_ms: after which rank 0 wants us back; 0: at once
+ * @here: our own address, of the last connection
  * @lookup: of its name, or NULL
  * @fresh: until then @addrs need not be looked up again
  * @exists: until then EEXIST may mean a process that ended just now
@@ -41,6 +50,11 @@ struct rdv_client {
 	uint16_t round;
 	int failed;
 	bool refused;
+	uint32_t token;
+	bool away;
+	struct deadline until;
+	uint32_t pause_ms;
+	struct sock_addr here;
 	struct lookup *lookup;
 	struct deadline fresh;
 	struct deadline exists;
@@ -140,18 +154,21 @@ static int next_connected(struct rdv_client *c, struct tries *t, struct deadline
 /* TCP is there: is that rank 0? 0: @fd is the client's. */
 static int prove(struct rdv_client *c, int fd, struct deadline d)
 {
-	const struct hs_ask ask = { HS_PURPOSE_RANK, c->cfg.rank, c->cfg.size, 0 };
+	const struct hs_ask ask = {
+		c->away ? HS_PURPOSE_BACK : HS_PURPOSE_RANK, c->cfg.rank, c->cfg.size, c->token
+	};
 	struct handshake hs;
 	int ret;
 
-	hs_start_client(&hs, fd, c->cfg.secret, &ask, NULL);
+	hs_start_client(&hs, fd, c->cfg.secret, &ask, c->away ? c->job : NULL);
 	ret = hs_run(&hs, d);
 	c->refused = hs.status;
-	if (ret >= 0) {
+	if (ret >= 0)
+		ret = sock_local(fd, &c->here);
+	if (!ret) {
 		c->fd = fd;
 		memcpy(c->session, hs.session, AUTH_LEN);
 		memcpy(c->job, hs.job, AUTH_LEN);
-		ret = 0;
 	}
 	auth_wipe(&hs, sizeof(hs));
 	return ret;
@@ -201,17 +218,17 @@ static unsigned int more_patience(struct rdv_client *c, unsigned int most)
 static int try_all(struct rdv_client *c, bool *final)
 {
 	unsigned int ms = c->cfg.stranger_ms ? c->cfg.stranger_ms : RDV_STRANGER_MS;
-	unsigned int patience = more_patience(c, ms);
+	unsigned int patience = c->away ? BACK_MS : more_patience(c, ms);
 	int ret = 0, i, worst = 0;
 	struct tries t = { 0 };
 	char text[SOCK_TEXT];
 
 	c->refused = false;
 	for (;;) {
-		i = next_connected(c, &t, deadline_min(deadline_in(ms), c->cfg.deadline));
+		i = next_connected(c, &t, deadline_min(deadline_in(ms), c->until));
 		if (i < 0)
 			break;
-		ret = prove(c, t.fd[i], deadline_min(deadline_in(patience), c->cfg.deadline));
+		ret = prove(c, t.fd[i], deadline_min(deadline_in(patience), c->until));
 		if (!ret)
 			t.fd[i] = -1;
 		else
@@ -229,6 +246,11 @@ static int try_all(struct rdv_client *c, bool *final)
 	if (c->fd >= 0)
 		return 0;
 	ret = c->refused ? ret : t.err[worst];
+	/* Rank 0 is there, but has no room. */
+	if (c->refused && ret == -EBUSY) {
+		*final = false;
+		return ret;
+	}
 	*final |= c->refused;
 	coll_explain("rank 0 at %s: %s", sock_text(&c->addrs[worst], text), strerror(-ret));
 	return ret;
@@ -255,7 +277,7 @@ static int refresh(struct rdv_client *c)
 	if (!c->lookup && (!c->nr || !deadline_left(c->fresh)))
 		ret = lookup_begin(&c->lookup, c->cfg.spec);
 	if (c->lookup)
-		ret = lookup_wait(&c->lookup, c->nr ? deadline_in(0) : c->cfg.deadline,
+		ret = lookup_wait(&c->lookup, c->nr ? deadline_in(0) : c->until,
 				  addrs, RESOLVE_MAX);
 	if (ret > 0) {
 		memcpy(c->addrs, addrs, (size_t)ret * sizeof(*addrs));
@@ -284,10 +306,11 @@ static bool may_be_gone(struct rdv_client *c, int err)
 /* Try until it works, cannot work, or the time is over; then with the last real error. */
 static int connect_to_zero(struct rdv_client *c)
 {
-	unsigned int backoff = BACKOFF_MIN_MS;
+	unsigned int backoff = c->away ? BACK_MIN_MS : BACKOFF_MIN_MS;
+	unsigned int nap;
 	int ret, said = 0;
 	uint8_t jitter;
-	bool final;
+	bool final, busy;
 	int left;
 
 	for (;;) {
@@ -305,9 +328,14 @@ static int connect_to_zero(struct rdv_client *c)
 			return -EEXIST;
 		if (final)
 			return ret;
-		if (ret == -ENODATA || ret == -EPIPE || ret == -ECONNRESET)
+		busy = ret == -EBUSY;
+		if (busy && c->away)
+			c->until = deadline_min(deadline_in(BACK_MS), c->cfg.deadline);
+		if (c->away && ret == -ECONNREFUSED)
+			c->until = deadline_min(deadline_in(REFUSED_MS), c->until);
+		if (ret == -ENODATA || ret == -EPIPE || ret == -ECONNRESET || busy)
 			ret = -ETIMEDOUT;
-		left = deadline_left(c->cfg.deadline);
+		left = deadline_left(c->until);
 		/* A pass that was cut short tells less than the one before. */
 		if (!left)
 			return ret == -ETIMEDOUT && said ? said : ret;
@@ -318,8 +346,9 @@ static int connect_to_zero(struct rdv_client *c)
 		if (auth_random(&jitter, 1))
 			jitter = 0;
 		backoff += backoff * jitter / 256;
-		pause_ms(backoff < (unsigned int)left ? backoff : (unsigned int)left);
-		if (!deadline_left(c->cfg.deadline))
+		nap = busy && c->pause_ms > backoff ? c->pause_ms : backoff;
+		pause_ms(nap < (unsigned int)left ? nap : (unsigned int)left);
+		if (!deadline_left(c->until))
 			return ret;
 		backoff = backoff * 2 < BACKOFF_MAX_MS ? backoff * 2 : BACKOFF_MAX_MS;
 	}
@@ -334,6 +363,9 @@ int rdv_client_open(struct rdv_client **out, const struct rdv_config *cfg)
 		return -ENOMEM;
 	c->cfg = *cfg;
 	c->fd = -1;
+	c->until = cfg->deadline;
+	if (auth_random((uint8_t *)&c->token, sizeof(c->token)))
+		c->token = 0;
 	if (!cfg->spec) {
 		c->nr = cfg->nr_addrs < RESOLVE_MAX ? cfg->nr_addrs : RESOLVE_MAX;
 		memcpy(c->addrs, cfg->addrs, (size_t)c->nr * sizeof(*c->addrs));
@@ -372,7 +404,39 @@ static int send_give(struct rdv_client *c, int status, const uint8_t *in)
 	return ret ? ret : sock_send_all(c->fd, msg, sizeof(msg), c->cfg.deadline);
 }
 
-/* The result of this round; @out is written only as far as its size allows. */
+static void leave(struct rdv_client *c)
+{
+	close(c->fd);
+	c->fd = -1;
+	c->away = true;
+}
+
+/* We are to make room and come back later: 1. */
+static int take_pause(struct rdv_client *c, const uint8_t *payload)
+{
+	uint32_t ms = get_le32(payload);
+
+	if (ms > RDV_PAUSE_MAX)
+		return -EPROTO;
+	c->pause_ms = ms;
+	leave(c);
+	return 1;
+}
+
+/* What rank 0 may say in this round, and how long the payload is then. */
+static bool is_expected(const struct rdv_head *h, size_t want)
+{
+	if (h->type == RDV_LATER)
+		return !h->status && h->length == RDV_LATER_LEN;
+	if (h->type != RDV_RESULT && h->type != RDV_RESULT_LEAVE)
+		return false;
+	return h->status ? h->length <= RDV_TEXT : h->length == want;
+}
+
+/*
+ * The result of this round; @out is written only as far as its size allows. 1: we have to
+ * come back for it.
+ */
 static int recv_result(struct rdv_client *c, uint8_t *out)
 {
 	uint8_t msg[RDV_HDR], digest[AUTH_LEN], tag[AUTH_LEN], proof[AUTH_LEN];
@@ -384,12 +448,12 @@ static int recv_result(struct rdv_client *c, uint8_t *out)
 
 	ret = sock_recv_all(c->fd, msg, RDV_HDR, c->cfg.deadline);
 	if (!ret)
-		ret = rdv_get_head(msg, RDV_RESULT, c->round, &head);
+		ret = rdv_get_head(msg, get_le16(msg + 4), c->round, &head);
 	if (ret)
 		return ret;
-	if (head.status ? head.length > RDV_TEXT : head.length != want)
+	if (!is_expected(&head, want))
 		return -EPROTO;
-	payload = head.status ? (uint8_t *)text : out;
+	payload = head.status || head.type == RDV_LATER ? (uint8_t *)text : out;
 	if (head.length)
 		ret = sock_recv_all(c->fd, payload, head.length, c->cfg.deadline);
 	if (!ret)
@@ -402,6 +466,12 @@ static int recv_result(struct rdv_client *c, uint8_t *out)
 		return ret;
 	if (!auth_equal(proof, tag))
 		return -EPROTO;
+	if (head.type == RDV_LATER)
+		return take_pause(c, payload);
+	if (head.type == RDV_RESULT_LEAVE) {
+		c->pause_ms = 0;
+		leave(c);
+	}
 	if (head.status)
 		coll_explain("%s", text);
 	return -(int)head.status;
@@ -418,12 +488,44 @@ static int as_death(int err)
 	}
 }
 
+/*
+ * We were here before, and rank 0 expects us. Without an answer for a while, or with that
+ * of another process, it is gone; what it answers itself holds.
+ */
+static int come_back(struct rdv_client *c)
+{
+	int ret;
+
+	c->until = deadline_min(deadline_in(BACK_MS), c->cfg.deadline);
+	ret = connect_to_zero(c);
+	c->until = c->cfg.deadline;
+	c->away = false;
+	if (!ret || c->refused || !deadline_left(c->cfg.deadline))
+		return ret;
+	coll_explain("rank 0 was here, and has left");
+	return -EHOSTDOWN;
+}
+
 static int take_round(struct rdv_client *c, int status, const uint8_t *in, uint8_t *out)
 {
-	int sent = send_give(c, status, in);
-	/* Even if rank 0 took nothing more from us, it may have said why. */
-	int ret = recv_result(c, out);
+	uint8_t jitter;
+	int sent, ret;
 
+	ret = c->away ? come_back(c) : 0;
+	if (ret)
+		return ret;
+	sent = send_give(c, status, in);
+	/* Even if rank 0 took nothing more from us, it may have said why. */
+	ret = recv_result(c, out);
+	while (ret == 1) {
+		if (auth_random(&jitter, 1))
+			jitter = 0;
+		pause_ms(c->pause_ms + c->pause_ms * jitter / 512);
+		ret = come_back(c);
+		if (ret)
+			return ret;
+		ret = recv_result(c, out);
+	}
 	return as_death(sent && !ret ? sent : ret);
 }
 
@@ -438,7 +540,8 @@ int rdv_client_round(struct rdv_client *c, int status, const uint8_t *in, uint8_
 	/* Before all are there rank 0 may leave and come again, as the others may. */
 	while (ret == -EHOSTDOWN && c->round == 1 && !status && deadline_left(c->cfg.deadline)) {
 		coll_debug("rank 0 has left, and may come again");
-		close(c->fd);
+		if (c->fd >= 0)
+			close(c->fd);
 		c->fd = -1;
 		if (connect_to_zero(c)) {
 			coll_explain("rank 0 was here, and has left");
@@ -458,12 +561,20 @@ int rdv_client_fd(const struct rdv_client *c)
 int rdv_client_check(struct rdv_client *c)
 {
 	uint8_t byte;
-	ssize_t n = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	ssize_t n;
 
+	if (c->fd < 0)		/* away: it will say so in the next round */
+		return 0;
+	n = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
 	/* Rank 0 speaks out of turn only to say that it is over. */
 	if (n >= 0 || (errno != EAGAIN && errno != EINTR))
 		return -ECANCELED;
 	return 0;
+}
+
+const struct sock_addr *rdv_client_here(const struct rdv_client *c)
+{
+	return &c->here;
 }
 
 const uint8_t *rdv_client_job(const struct rdv_client *c)

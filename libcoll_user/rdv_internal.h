@@ -3,7 +3,7 @@
  * What both sides of a rendezvous share: the messages of a round.
  *
  *	0	magic (u32)
- *	4	type (u16): RDV_GIVE or RDV_RESULT
+ *	4	type (u16): RDV_GIVE, ...
  *	6	round (u16), from 1
  *	8	status (u32): 0 or a positive errno
  *	12	length of the payload (u32)
@@ -19,6 +19,11 @@
 #define RDV_HDR		16
 #define RDV_GIVE	1	/* rank to rank 0: RDV_BLOB bytes; with a status, text */
 #define RDV_RESULT	2	/* rank 0 to rank: size * RDV_BLOB bytes, none, or text */
+#define RDV_LATER	3	/* rank 0 to rank that has given: make room, come back for the
+				 * result; milliseconds until then (u32) */
+#define RDV_RESULT_LEAVE 4	/* as RDV_RESULT; then make room, come back with the next */
+#define RDV_LATER_LEN	4
+#define RDV_PAUSE_MAX	3000	/* milliseconds of RDV_LATER at most */
 #define RDV_GIVE_LEN	(RDV_HDR + RDV_BLOB + AUTH_LEN)
 #define RDV_STRANGER_MS	5000
 #define RDV_TEXT	256	/* bytes of such a line at most */
@@ -54,11 +59,15 @@ int rdv_listen(const struct rdv_config *cfg);
 void rdv_raise_files(uint32_t size, uint64_t *before);
 void rdv_restore_files(uint64_t before);
 
+/* How many descriptors this process may still open; @most: if there are more. */
+uint32_t rdv_free_files(uint32_t most);
+
 struct rdv_client;
 int rdv_client_open(struct rdv_client **c, const struct rdv_config *cfg);
 int rdv_client_round(struct rdv_client *c, int status, const uint8_t *in, uint8_t *out);
 int rdv_client_fd(const struct rdv_client *c);
 int rdv_client_check(struct rdv_client *c);
+const struct sock_addr *rdv_client_here(const struct rdv_client *c);
 const uint8_t *rdv_client_job(const struct rdv_client *c);
 void rdv_client_close(struct rdv_client *c);
 

@@ -2,6 +2,8 @@
 /* What rank 0 needs to be one: a place to listen at, and descriptors. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -113,4 +115,38 @@ void rdv_restore_files(uint64_t before)
 		return;
 	limit.rlim_cur = before;
 	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+#define CHUNK	256
+
+/* poll() tells at once which of many are not open. */
+static uint32_t nr_closed(int first, int end)
+{
+	struct pollfd p[CHUNK];
+	uint32_t nr = 0;
+	int i, n = end - first;
+
+	for (i = 0; i < n; i++)
+		p[i] = (struct pollfd){ .fd = first + i };
+	if (poll(p, (nfds_t)n, 0) < 0)
+		return 0;
+	for (i = 0; i < n; i++)
+		nr += !!(p[i].revents & POLLNVAL);
+	return nr;
+}
+
+uint32_t rdv_free_files(uint32_t most)
+{
+	struct rlimit limit;
+	uint32_t nr = 0;
+	int end, first;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT_MAX)
+		return most;
+	/* The highest are the ones that are most likely to be free. */
+	for (end = (int)limit.rlim_cur; end > 0 && nr < most; end = first) {
+		first = end > CHUNK ? end - CHUNK : 0;
+		nr += nr_closed(first, end);
+	}
+	return nr < most ? nr : most;
 }

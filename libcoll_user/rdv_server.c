@@ -12,73 +12,13 @@
 
 #include <coll/coll.h>
 
-#include "acceptor.h"
 #include "debug.h"
-#include "rdv_internal.h"
+#include "rdv_server.h"
 
 #define BATCH		64
 #define LINGER_MS	2000	/* how long members get to read why it failed */
 #define LATE_MS		5000	/* how long after that late ranks still hear it */
-
-enum member_state {
-	MEMBER_ABSENT	= 0,	/* has not come yet */
-	MEMBER_CLAIMED	= 1,	/* proved, its welcome is going out */
-	MEMBER_HERE	= 2,	/* takes part */
-	MEMBER_GONE	= 3,	/* closed after a failure */
-};
-
-struct member {
-	enum member_state state;
-	int fd;
-	bool given;		/* its message of this round is in */
-	size_t have;		/* bytes of it in @rx */
-	bool sending;		/* a result is going out: @sent bytes so far */
-	size_t sent;
-	uint32_t events;	/* what epoll waits for */
-	uint8_t session[AUTH_LEN];
-	uint8_t tag[AUTH_LEN];
-	uint8_t rx[RDV_GIVE_LEN];
-	int refused;		/* why the last one was that said to be this rank, or 0 */
-	char from[SOCK_TEXT];	/* its address */
-};
-
-/**
- * struct rdv_server - rank 0's side
- * @nr_here: members in state HERE, without rank 0
- * @nr_given: of these, with their message of @round in
- * @nr_sending: of these, with a result going out
- * @round: the round members may give for now
- * @failed: negative errno: what every round ends with
- * @head: of the result going out
- * @result: its payload
- * @result_len: bytes of it
- * @digest: SHA-256 of it
- * @gather: @size blobs of the round under way
- * @why: what @failed is about, for people
- * @files_before: the application's limit of descriptors, 0: it is as it was
- * @stranger_err: of the last one that was refused and is none of the missing ranks
- * @stranger: who that was, and what it wants; "": none
- */
-struct rdv_server {
-	struct acceptor acceptor;
-	int epfd;
-	uint32_t size;
-	uint32_t nr_here, nr_given, nr_sending;
-	uint16_t round;
-	int failed;
-	struct deadline deadline;
-	uint8_t job[AUTH_LEN];
-	uint8_t head[RDV_HDR];
-	uint8_t digest[AUTH_LEN];
-	uint8_t *result;
-	size_t result_len;
-	uint8_t *gather;
-	char why[RDV_TEXT];
-	uint64_t files_before;
-	int stranger_err;
-	char stranger[SOCK_TEXT + 48];
-	struct member *members;
-};
+#define ROLL_CALL_MS	500	/* how often those that are to come back are looked for */
 
 static int start_result(struct rdv_server *s, struct member *m);
 static void recv_give(struct rdv_server *s, struct member *m);
@@ -91,27 +31,66 @@ static bool may_come_again(const struct rdv_server *s)
 	return s->round == 1 && !s->failed;
 }
 
-static int decide(void *ctx, const struct hs_ask *ask)
+static int decide_new(struct rdv_server *s, struct member *m, uint32_t token)
 {
-	struct rdv_server *s = ctx;
-	struct member *m;
+	int ret;
 
-	if (ask->purpose != HS_PURPOSE_RANK || ask->b != s->size)
-		return -EINVAL;
-	if (!ask->a || ask->a >= s->size)
-		return ask->a ? -EINVAL : -EEXIST;
-	m = &s->members[ask->a];
 	/* Has it come again before we have heard that it has left? */
 	if (m->state == MEMBER_HERE && may_come_again(s))
 		recv_give(s, m);
+	/* That one may have died meanwhile. If not, it will be here again. */
+	if (m->state == MEMBER_AWAY && may_come_again(s))
+		return -EBUSY;
 	if (m->state != MEMBER_ABSENT)
 		return -EEXIST;
 	if (s->failed) {
 		m->state = MEMBER_GONE;
 		return s->failed;
 	}
+	m->token = token;
+	ret = rdv_place_take(s, m);
+	if (ret)
+		return ret;
+	m->back = false;
 	m->state = MEMBER_CLAIMED;
 	return 0;
+}
+
+/* It has made room, and is back: for its result, or with its message. */
+static int decide_back(struct rdv_server *s, struct member *m, uint32_t token)
+{
+	int ret;
+
+	if (m->state != MEMBER_AWAY || m->token != token)
+		return -EEXIST;
+	rdv_is_alive(m);
+	/* The result is not to be had any more. */
+	if (s->failed && m->owed) {
+		rdv_forget(s, m);
+		m->state = MEMBER_GONE;
+		return s->failed;
+	}
+	ret = rdv_place_take(s, m);
+	if (ret)
+		return ret;
+	m->back = true;
+	m->state = MEMBER_CLAIMED;
+	s->nr_away--;
+	return 0;
+}
+
+static int decide(void *ctx, const struct hs_ask *ask)
+{
+	struct rdv_server *s = ctx;
+
+	if ((ask->purpose != HS_PURPOSE_RANK && ask->purpose != HS_PURPOSE_BACK) ||
+	    ask->b != s->size || ask->a >= s->size)
+		return -EINVAL;
+	if (!ask->a)
+		return -EEXIST;
+	if (ask->purpose == HS_PURPOSE_BACK)
+		return decide_back(s, &s->members[ask->a], ask->c);
+	return decide_new(s, &s->members[ask->a], ask->c);
 }
 
 /* Keep what the user will want to know if that rank is missing in the end. */
@@ -142,8 +121,12 @@ static void refused(void *ctx, const struct handshake *hs, int err)
 static void lost(void *ctx, const struct hs_ask *ask)
 {
 	struct rdv_server *s = ctx;
+	struct member *m = &s->members[ask->a];
 
-	s->members[ask->a].state = MEMBER_ABSENT;
+	rdv_place_free(s, m);
+	m->broke |= m->back;
+	m->state = m->back ? MEMBER_AWAY : MEMBER_ABSENT;
+	s->nr_away += m->back;
 }
 
 static int taken(void *ctx, const struct handshake *hs)
@@ -154,6 +137,7 @@ static int taken(void *ctx, const struct handshake *hs)
 
 	m->fd = hs->fd;
 	m->state = MEMBER_HERE;
+	m->broke = false;
 	m->have = 0;
 	m->events = EPOLLIN;
 	memcpy(m->session, hs->session, AUTH_LEN);
@@ -161,7 +145,7 @@ static int taken(void *ctx, const struct handshake *hs)
 	coll_debug("rank %u is here, %u of %u", hs->ask.a, s->nr_here + 1, s->size);
 	if (epoll_ctl(s->epfd, EPOLL_CTL_ADD, m->fd, &ev))
 		return -errno;
-	if (s->failed)		/* while its welcome was going out */
+	if (s->failed || m->owed)	/* failed: while its welcome was going out, or before */
 		start_result(s, m);
 	return 0;
 }
@@ -178,8 +162,25 @@ static void drop_member(struct rdv_server *s, struct member *m)
 	m->given = false;
 	m->sending = false;
 	m->state = MEMBER_GONE;
+	rdv_place_free(s, m);
 	close(m->fd);
 	m->fd = -1;
+}
+
+/* 0: it may come back all the same, and what it was to get is kept. */
+static int broken(struct rdv_server *s, struct member *m)
+{
+	if (!rdv_can_come_back(s, m))
+		return -EHOSTDOWN;
+	if (m->sending) {
+		m->sending = false;
+		s->nr_sending--;
+		m->owed = true;
+		s->nr_owed++;
+	}
+	m->broke = true;
+	rdv_depart(s, m);
+	return 0;
 }
 
 static void watch_member(struct rdv_server *s, struct member *m, uint32_t events)
@@ -197,7 +198,7 @@ static void watch_member(struct rdv_server *s, struct member *m, uint32_t events
 static ssize_t send_piece(struct rdv_server *s, struct member *m)
 {
 	struct iovec all[3] = {
-		{ s->head, RDV_HDR },
+		{ s->head[m->leaves], RDV_HDR },
 		{ s->result, s->result_len },
 		{ m->tag, AUTH_LEN },
 	};
@@ -233,22 +234,30 @@ static int send_result(struct rdv_server *s, struct member *m)
 	}
 	m->sending = false;
 	s->nr_sending--;
-	watch_member(s, m, EPOLLIN);
+	if (m->leaves)
+		rdv_depart(s, m);
+	else
+		watch_member(s, m, EPOLLIN);
 	return 0;
 }
 
 /* Begin to send the result that stands in @s to one member. */
 static int start_result(struct rdv_server *s, struct member *m)
 {
-	int ret = rdv_proof(m->session, s->head, s->digest, m->tag);
+	int ret;
 
+	s->nr_owed -= m->owed;
+	m->owed = false;
+	m->leaves = !s->failed && rdv_must_leave(s, m);
+	ret = rdv_proof(m->session, s->head[m->leaves], s->digest, m->tag);
 	m->sending = true;
 	m->sent = 0;
 	s->nr_sending++;
 	if (!ret)
 		ret = send_result(s, m);
-	if (ret)
-		drop_member(s, m);
+	if (!ret || !broken(s, m))
+		return 0;
+	drop_member(s, m);
 	return ret;
 }
 
@@ -264,15 +273,26 @@ static int send_results(struct rdv_server *s, int status, const uint8_t *payload
 	int ret = 0;
 	uint32_t i;
 
-	rdv_put_head(s->head, &head);
+	rdv_put_head(s->head[false], &head);
+	head.type = RDV_RESULT_LEAVE;
+	rdv_put_head(s->head[true], &head);
 	if (len)
 		memcpy(s->result, payload, len);
 	s->result_len = len;
 	if (auth_sha256(s->result, len, s->digest))
 		return -ENOMEM;
-	for (i = 1; i < s->size; i++)
-		if (s->members[i].state == MEMBER_HERE && start_result(s, &s->members[i]))
-			ret = -EHOSTDOWN;
+	for (i = 1; i < s->size; i++) {
+		struct member *m = &s->members[i];
+
+		if (m->state == MEMBER_HERE) {
+			if (start_result(s, m))
+				ret = -EHOSTDOWN;
+		} else if (!status) {
+			/* It is to come back for it. A failure it hears in any case. */
+			m->owed = true;
+			s->nr_owed++;
+		}
+	}
 	return ret;
 }
 
@@ -324,6 +344,14 @@ static void member_left(struct rdv_server *s, struct member *m)
 {
 	bool again = may_come_again(s);
 
+	if (!broken(s, m))
+		return;
+	/* It has its result, which may be all it wanted. Others have not. */
+	if (!s->failed && s->handing_out && !m->sending) {
+		s->left = (uint32_t)(m - s->members);
+		drop_member(s, m);
+		return;
+	}
 	/* After a failure everybody is expected to hang up. */
 	if (!s->failed && !again) {
 		fail_member(s, m, -EHOSTDOWN);
@@ -333,6 +361,20 @@ static void member_left(struct rdv_server *s, struct member *m)
 	if (again) {
 		m->state = MEMBER_ABSENT;
 		coll_debug("rank %u has left, and may come again", (uint32_t)(m - s->members));
+	}
+}
+
+/* It made room, and has not come back. */
+static void member_missing(struct rdv_server *s, struct member *m)
+{
+	uint32_t rank = (uint32_t)(m - s->members);
+
+	rdv_forget(s, m);
+	m->state = may_come_again(s) ? MEMBER_ABSENT : MEMBER_GONE;
+	coll_debug("rank %u has not come back", rank);
+	if (m->state == MEMBER_GONE) {
+		explain(s, "rank %u: has left", rank);
+		fail(s, -EHOSTDOWN);
 	}
 }
 
@@ -487,12 +529,20 @@ int rdv_server_open(struct rdv_server **out, const struct rdv_config *cfg)
 		ret = -errno;
 		goto out_close;
 	}
+	ret = rdv_places_init(s);
+	if (ret)
+		goto out_close;
 	*out = s;
 	return 0;
 
 out_close:
 	rdv_server_close(s);
 	return ret;
+}
+
+static bool has_given(const struct member *m)
+{
+	return (m->state == MEMBER_HERE || m->state == MEMBER_AWAY) && m->given;
 }
 
 /*
@@ -506,12 +556,12 @@ static int who_is_missing(struct rdv_server *s)
 	size_t at = 0;
 
 	for (i = 1; i < s->size; i++)
-		nr += s->members[i].state != MEMBER_HERE || !s->members[i].given;
+		nr += !has_given(&s->members[i]);
 	for (i = 1; i < s->size; i++) {
 		const struct member *m = &s->members[i];
-		bool here = m->state == MEMBER_HERE;
+		bool here = m->state == MEMBER_HERE || m->state == MEMBER_AWAY;
 
-		if (here && m->given)
+		if (has_given(m))
 			continue;
 		if (!here && m->refused && err == -ETIMEDOUT)
 			err = m->refused;
@@ -534,21 +584,41 @@ static int who_is_missing(struct rdv_server *s)
 	return err;
 }
 
+static bool is_round_over(const struct rdv_server *s, bool gather)
+{
+	return gather ? s->nr_given >= s->size - 1 : !s->nr_sending && !s->nr_owed;
+}
+
 /* Pump until all have given and nothing is going out any more, or failure. */
 static void run_until(struct rdv_server *s, bool gather)
 {
-	while (!s->failed && (gather ? s->nr_given < s->size - 1 : s->nr_sending)) {
-		int ms = deadline_left(acceptor_deadline(&s->acceptor, s->deadline));
+	struct deadline roll_call = deadline_in(ROLL_CALL_MS);
+	struct member *m;
+
+	rdv_excuse_all(s);
+	s->handing_out = !gather;
+	if (gather && s->left) {
+		explain(s, "rank %u: has left", s->left);
+		fail(s, -EHOSTDOWN);
+	}
+	while (!s->failed && !is_round_over(s, gather)) {
+		struct deadline d = acceptor_deadline(&s->acceptor, s->deadline);
 		int ret;
 
 		if (!deadline_left(s->deadline)) {
 			fail(s, who_is_missing(s));
 			return;
 		}
-		ret = pump(s, ms);
+		ret = pump(s, deadline_left(s->nr_away ? deadline_min(d, roll_call) : d));
 		if (ret)
 			fail(s, ret);
+		if (deadline_left(roll_call))
+			continue;
+		for (m = rdv_overdue(s); m && !s->failed; m = rdv_overdue(s))
+			member_missing(s, m);
+		roll_call = deadline_in(ROLL_CALL_MS);
 	}
+	s->handing_out = false;
 }
 
 int rdv_server_round(struct rdv_server *s, int status, const uint8_t *in, uint8_t *out)
@@ -594,7 +664,7 @@ int rdv_server_check(struct rdv_server *s)
 
 	if (ret)
 		fail(s, ret);
-	return s->failed ? -ECANCELED : 0;
+	return s->failed || s->left ? -ECANCELED : 0;
 }
 
 const uint8_t *rdv_server_job(const struct rdv_server *s)
@@ -627,6 +697,8 @@ static void linger(struct rdv_server *s)
 			shutdown(s->members[i].fd, SHUT_WR);
 	if (deadline_left(s->deadline))
 		d.at_ms += LATE_MS;
+	if (s->nr_away)
+		d.at_ms += 2 * RDV_PAUSE_MAX;
 	while (!everybody_left(s) && deadline_left(d))
 		if (pump(s, deadline_left(acceptor_deadline(&s->acceptor, d))))
 			break;

@@ -89,14 +89,11 @@ const uint8_t *rdv_job(const struct rendezvous *rdv)
 
 int rdv_local_address(const struct rendezvous *rdv, struct sock_addr *a)
 {
-	int ret;
-
 	if (rdv->server)
 		return -EADDRNOTAVAIL;
-	ret = sock_local(rdv_client_fd(rdv->client), a);
-	if (!ret)
-		sock_set_port(a, 0);
-	return ret;
+	*a = *rdv_client_here(rdv->client);
+	sock_set_port(a, 0);
+	return 0;
 }
 
 void rdv_close(struct rendezvous *rdv)

@@ -68,7 +68,8 @@ int rdv_round(struct rendezvous *rdv, int status, const uint8_t *in, uint8_t *ou
 /*
  * Between rounds: rdv_fd() polls readable when rdv_check() has something to
  * do; rdv_check() says -ECANCELED if this is bound to fail (the next round says
- * why). The strangers of rank 0 wait until then.
+ * why). The strangers of rank 0 wait until then. -1: there is no connection between
+ * rounds, since rank 0 is short of descriptors.
  */
 int rdv_fd(const struct rendezvous *rdv);
 int rdv_check(struct rendezvous *rdv);

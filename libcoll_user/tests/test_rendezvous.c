@@ -17,6 +17,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <coll/coll.h>
@@ -26,6 +27,7 @@
 #include "resolve.h"
 
 #define MAX_RANKS	64
+#define MANY_RANKS	200
 #define MAX_STRANGERS	600
 
 static int tests, failures;
@@ -281,6 +283,112 @@ static void test_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &before);
 	ok(all_are(r, MAX_RANKS, 0, 5000) && after.rlim_cur == 48,
 	   "more ranks than descriptors, of which more may be had");
+}
+
+/*
+ * Rank 0 in a process of its own, with so few descriptors that a third of the ranks can be
+ * connected at a time.
+ */
+static pid_t start_poor(struct rank *zero, rlim_t files)
+{
+	struct rlimit few = { files, files };
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	if (setrlimit(RLIMIT_NOFILE, &few))
+		_exit(99);
+	rank_main(zero);
+	if (zero->wrong || zero->took_ms > 20000)
+		_exit(98);
+	_exit(-zero->result & 0x7f);
+}
+
+/* What rank 0 came to: 0 or an error, as its process told. */
+static int end_poor(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return -WEXITSTATUS(status);
+}
+
+static void set_poor(struct rank *r, uint32_t n)
+{
+	int port = free_port();
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		set_rank(&r[i], i, n, port, "secret");
+		/* What the threads of a busy machine need to prove the key */
+		r[i].cfg.stranger_ms = 5000;
+		r[i].timeout_ms = 60000;
+	}
+}
+
+static void test_few_descriptors(uint32_t n, rlim_t files, const char *name)
+{
+	static struct rank r[MANY_RANKS];
+	pid_t zero;
+	int ret;
+
+	set_poor(r, n);
+	zero = start_poor(&r[0], files);
+	start_all(r + 1, n - 1);
+	join_all(r + 1, n - 1);
+	ret = end_poor(zero);
+	if (ret)
+		printf("# rank 0: %d\n", ret);
+	ok(all_are(r + 1, n - 1, 0, 40000) && !ret, name);
+}
+
+/* One of those that come and go fails, or ends, in @round. */
+static void test_few_fail(uint32_t who, int round, int want, const char *name)
+{
+	static struct rank r[MAX_RANKS];
+	bool leaves = want == -ETIMEDOUT;
+	pid_t zero;
+	int ret;
+
+	set_poor(r, MAX_RANKS);
+	if (leaves)
+		r[who].leave_round = round;
+	else
+		r[who].fail_round = round;
+	r[0].timeout_ms = 15000;
+	zero = start_poor(&r[0], 40);
+	start_all(r + 1, MAX_RANKS - 1);
+	join_all(r + 1, MAX_RANKS - 1);
+	ret = end_poor(zero);
+	if (leaves)
+		r[who].result = want;
+	if (ret != want)
+		printf("# rank 0: %d\n", ret);
+	ok(all_are(r + 1, MAX_RANKS - 1, want, 40000) && ret == want, name);
+}
+
+/* Another process says that it is a rank that has made room: it is refused, that one is not. */
+static void test_few_offender(void)
+{
+	static struct rank r[MAX_RANKS + 1];
+	pid_t zero;
+	bool good;
+	int ret;
+
+	set_poor(r, MAX_RANKS);
+	r[MAX_RANKS] = r[40];
+	r[MAX_RANKS].delay_ms = 1500;
+	r[63].delay_ms = 4000;		/* the job is still incomplete meanwhile */
+	zero = start_poor(&r[0], 40);
+	start_all(r + 1, MAX_RANKS);
+	join_all(r + 1, MAX_RANKS);
+	ret = end_poor(zero);
+	good = r[MAX_RANKS].result == -EEXIST;
+	if (!good || ret)
+		printf("# rank 0: %d, offender: %d\n", ret, r[MAX_RANKS].result);
+	ok(good && all_are(r + 1, MAX_RANKS - 1, 0, 40000) && !ret,
+	   "a rank that has made room is not to be replaced");
 }
 
 static void test_late_zero(void)
@@ -677,6 +785,12 @@ int main(int argc, char **argv)
 	test_plain(8, "8 ranks");
 	test_plain(MAX_RANKS, "64 ranks");
 	test_descriptors();
+	test_few_descriptors(MANY_RANKS, 64, "200 ranks, a hard limit of 64 descriptors");
+	test_few_descriptors(70, 24, "70 ranks, a hard limit of 24");
+	test_few_fail(60, 1, -ENOSPC, "few descriptors: one that comes and goes fails in round 1");
+	test_few_fail(50, 3, -ENOSPC, "it fails in round 3");
+	test_few_fail(63, 2, -ETIMEDOUT, "it does not come back for round 2");
+	test_few_offender();
 	test_late_zero();
 	test_strangers(100, 0, "8 ranks among 100 strangers");
 	test_strangers(MAX_STRANGERS, 16, "8 ranks among 600 strangers, room for 16");
