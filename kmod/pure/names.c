@@ -29,6 +29,7 @@ static const char *const feature_names[] = {
 	[21]	= "tensor-groups",
 	[22]	= "tensors-uring",
 	[23]	= "tensor-fuse",
+	[24]	= "tensor-scale",
 };
 
 static const char *const state_names[] = {
