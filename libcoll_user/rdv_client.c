@@ -423,7 +423,7 @@ static int take_pause(struct rdv_client *c, const uint8_t *payload)
 	return 1;
 }
 
-/* What rank 0 may say in this round, and how long the payload is then. */
+/* May rank 0 say this in this round, with a payload of this length? */
 static bool is_expected(const struct rdv_head *h, size_t want)
 {
 	if (h->type == RDV_LATER)

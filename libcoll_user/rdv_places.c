@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
  * More ranks than rank 0 may have descriptors. The lowest ranks keep their connection; the
- * others have places, which they share. One that has given its message makes room when
- * another one needs the place, and comes back for the result. One that has its result
- * comes back with its next message. So a place is held by somebody only who is about to
- * give, or can be sent away.
+ * others share places. A rank that has given its message leaves when another one needs
+ * the place, and comes back for the result. A rank that has its result comes back with its
+ * next message. So a rank that holds a place is about to give its message, or can be sent
+ * away.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -73,7 +73,7 @@ void rdv_depart(struct rdv_server *s, struct member *m)
 	rdv_is_alive(m);
 }
 
-/* It waits and says nothing, so what is sent fits, and nothing is on its way to us. */
+/* The rank waits and sends nothing, so the message fits, and no message of it is lost. */
 static bool send_away(struct rdv_server *s, struct member *m)
 {
 	struct rdv_head head = {
@@ -118,7 +118,7 @@ int rdv_place_take(struct rdv_server *s, struct member *m)
 {
 	if (has_seat(s, m))
 		return 0;
-	/* One that can only wait need not do so here. */
+	/* A rank that would only wait does not get a place. */
 	if (s->nr_placed >= s->places && ((m->given && !m->owed) || !make_room(s)))
 		return -EBUSY;
 	s->nr_placed++;
@@ -164,7 +164,7 @@ struct member *rdv_overdue(struct rdv_server *s)
 {
 	uint32_t i;
 
-	/* One that has nothing to wait for comes when it has something to give. */
+	/* A rank that waits for nothing comes back only with its next message. */
 	for (i = 1; s->nr_away && i < s->size; i++) {
 		struct member *m = &s->members[i];
 

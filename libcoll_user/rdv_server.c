@@ -38,7 +38,7 @@ static int decide_new(struct rdv_server *s, struct member *m, uint32_t token)
 	/* Has it come again before we have heard that it has left? */
 	if (m->state == MEMBER_HERE && may_come_again(s))
 		recv_give(s, m);
-	/* That one may have died meanwhile. If not, it will be here again. */
+	/* The rank that is AWAY may have died. If not, it comes back itself. */
 	if (m->state == MEMBER_AWAY && may_come_again(s))
 		return -EBUSY;
 	if (m->state != MEMBER_ABSENT)
@@ -56,7 +56,7 @@ static int decide_new(struct rdv_server *s, struct member *m, uint32_t token)
 	return 0;
 }
 
-/* It has made room, and is back: for its result, or with its message. */
+/* A rank that had left is back: for its result, or with its message. */
 static int decide_back(struct rdv_server *s, struct member *m, uint32_t token)
 {
 	int ret;
@@ -64,7 +64,7 @@ static int decide_back(struct rdv_server *s, struct member *m, uint32_t token)
 	if (m->state != MEMBER_AWAY || m->token != token)
 		return -EEXIST;
 	rdv_is_alive(m);
-	/* The result is not to be had any more. */
+	/* The round has failed, so that there is no result for it. */
 	if (s->failed && m->owed) {
 		rdv_forget(s, m);
 		m->state = MEMBER_GONE;
@@ -364,7 +364,7 @@ static void member_left(struct rdv_server *s, struct member *m)
 	}
 }
 
-/* It made room, and has not come back. */
+/* A rank that had left has not come back in time. */
 static void member_missing(struct rdv_server *s, struct member *m)
 {
 	uint32_t rank = (uint32_t)(m - s->members);

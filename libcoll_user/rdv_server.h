@@ -121,16 +121,16 @@ void rdv_depart(struct rdv_server *s, struct member *m);
 /* If its connection breaks, may that be because it has given up an attempt to come back? */
 bool rdv_can_come_back(const struct rdv_server *s, const struct member *m);
 
-/* It is AWAY, and has said that it lives. */
+/* A rank that is AWAY has shown that it lives: start its time anew. */
 void rdv_is_alive(struct member *m);
 
-/* It was AWAY: what is known of it does not count any more. */
+/* A rank that was AWAY is given up: its message and its result count no more. */
 void rdv_forget(struct rdv_server *s, struct member *m);
 
 /* Rank 0 has had other things to do: those AWAY have all their time before them. */
 void rdv_excuse_all(struct rdv_server *s);
 
-/* One that is overdue, or NULL. */
+/* Return: a rank that should have come back by now, or NULL. */
 struct member *rdv_overdue(struct rdv_server *s);
 
 #endif

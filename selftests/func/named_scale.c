@@ -240,7 +240,7 @@ TEST(another_factor_each_time)
 	}
 }
 
-/* What a node whose ranks have joined contributes is not multiplied: it would be +0. */
+/* The identity of a node whose ranks have joined is not multiplied: it would become +0. */
 TEST(joined_ranks_keep_the_sign_of_zero)
 {
 	struct coll_tensor_result res;

@@ -53,7 +53,7 @@ int coll_tensor_scale(struct coll_req *req, const struct coll_coord_params *p)
 	req->scaling.post = post;
 	if (coll_tensor_op(p) == c->op)
 		return 0;
-	/* Of a rank that has joined: the number 1 changes nothing, whatever the factor is. */
+	/* A rank that has joined gets factor 1, which changes nothing. */
 	if (req->absent || !pre)
 		pre = COLL_FACTOR_ONE;
 	if (!coll_factor(type, pre, &c->scalar))
