@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: leftover file|files|socket|nothing
+ * usage: leftover file|files|socket|namespace|nothing
  *
  * Leaves something open behind, as a module would that loses a reference: in a process
  * whose first thread has ended, so that it has no /proc/PID/exe. collvm takes it for a thread
  * of the kernel, and does not end it.
  */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -42,6 +44,12 @@ int main(int argc, char **argv)
 				return 1;
 	if (!strcmp(what, "socket"))
 		close(file);
+	if (!strcmp(what, "namespace")) {
+		close(file);
+		close(sock);
+		if (unshare(CLONE_NEWNET))
+			return 1;
+	}
 	if (fork())
 		return 0;
 	setsid();

@@ -31,7 +31,7 @@ leaves()
 
 "${CC:-cc}" -O2 -Wall -Wno-unused-parameter -o "$work/leftover" \
 	"$top/selftests/verdict.c" -lpthread || exit 1
-echo 1..3
+echo 1..4
 leaves nothing 0 ''
 case $kernel in
 uml*)	files='file' ;;
@@ -39,5 +39,6 @@ uml*)	files='file' ;;
 esac
 leaves "$files" 99 'open files: [0-9]+ before, [0-9]+ after'
 leaves socket 99 'sockets: [0-9]+ before, [0-9]+ after'
+leaves namespace 99 'network namespaces: [0-9]+ before, [0-9]+ after'
 echo "verdict on $kernel: $passed passed, $failed failed"
 ((failed == 0))
