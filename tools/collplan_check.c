@@ -82,6 +82,10 @@ static bool prove_root(struct unit *u, u32 n, u32 root)
 	c.in_place = false;
 	if (n <= 64 && !prove(u, &c))
 		return false;
+	c.wide = u->alg->collective == COLL_SCAN || u->alg->collective == COLL_EXSCAN;
+	if (c.wide && !prove(u, &c))
+		return false;
+	c.wide = false;
 	c.in_place = true;
 	for (i = 0; i < 5 && u->alg->id == COLL_ALG_KNOMIAL && n <= 257; i++) {
 		c.radix = radices[i];

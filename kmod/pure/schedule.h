@@ -110,6 +110,8 @@ struct coll_step {
  * @tokens: those without any
  * @round: stamped onto the steps; the algorithm moves it on
  * @radix: parameter of algorithms that have one (knomial); 0: their default
+ * @wide: partial results are larger than results. Scans then pass on what lies in TMP, and
+ *	turn a copy of it into the result; TMP has a chunk more, the last one, for this
  */
 struct coll_emit {
 	struct coll_step *steps;
@@ -117,6 +119,7 @@ struct coll_emit {
 	u32	nr;
 	u32	round;
 	u32	radix;
+	bool	wide;
 	u64	chunks;
 	u64	tokens;
 };

@@ -2,10 +2,11 @@
 /*
  * Results that fit their type, of partial results that do not: averages of large numbers,
  * and sums where large numbers cancel. By every algorithm, in place and not, of one element
- * and of many. Then with COLL_CMD_NARROW, and at last with ranks that disagree about it.
+ * and of many; sums of scans, too. Then with COLL_CMD_NARROW, and at last with ranks that disagree about it.
  * Prints what is wrong; exit status 0, 1, or 2 if a call fails.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,8 @@ static const char *const algorithms[] = {
 	NULL, "chain", "double_tree", "knomial", "mesh", "mesh_full", "rabenseifner",
 	"recursive_doubling", "ring", "ring_naive", "root", "tree",
 };
+
+static const char *const scan_algorithms[] = { NULL, "linear", "recursive_doubling" };
 
 static const uint64_t counts[] = { 1, 300, MOST };
 
@@ -128,6 +131,107 @@ static uint64_t of_sum(const struct sum *s)
 	if (me == size - 1)
 		return s->last;
 	return me - size % 2 < size / 2 ? s->plus : s->minus;
+}
+
+/* How many pluses more than minuses have the ranks below @end, which is not the last? */
+static int excess(uint32_t end)
+{
+	uint32_t first = size % 2, i;
+	int n = 0;
+
+	for (i = first; i < end; i++)
+		n += i - first < size / 2 ? 1 : -1;
+	return n;
+}
+
+/* Does this rank know what the first @end ranks give? Then @want is it. */
+static bool of_first(const struct sum *s, uint32_t end, uint64_t *want)
+{
+	*want = end == size ? s->sum : s->plus;
+	return end == size || excess(end) == 1;
+}
+
+/* Inclusive, exclusive, and in place. */
+static void prefixes(const char *name, enum coll_dtype dtype, enum coll_op_code op,
+		     uint64_t mine, const uint64_t *incl, const uint64_t *excl, uint64_t count)
+{
+	uint32_t bytes = (uint32_t)coll_dtype_bytes(dtype);
+	int ret;
+
+	fill(in, mine, count, bytes);
+	memset(out, 0xa5, count * bytes);
+	ret = coll_scan(comm, in, out, count, dtype, op);
+	if (ret)
+		die("scan", ret);
+	if (incl)
+		check("scan", name, out, count, bytes, *incl);
+	ret = coll_exscan(comm, in, out, count, dtype, op);
+	if (ret)
+		die("exscan", ret);
+	if (excl)
+		check("exscan", name, out, count, bytes, *excl);
+	ret = coll_scan(comm, COLL_IN_PLACE, in, count, dtype, op);
+	if (ret)
+		die("scan in place", ret);
+	if (incl)
+		check("scan in place", name, in, count, bytes, *incl);
+	fill(in, mine, count, bytes);
+	ret = coll_exscan(comm, COLL_IN_PLACE, in, count, dtype, op);
+	if (ret)
+		die("exscan in place", ret);
+	if (excl)
+		check("exscan in place", name, in, count, bytes, *excl);
+}
+
+static uint64_t bits_of(double d)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &d, sizeof(bits));
+	return bits;
+}
+
+/* 1e300, ones, and -1e300: rounded, a one is lost beside 1e300. */
+static void exact_prefixes(uint64_t count)
+{
+	bool last = me == size - 1;
+	uint64_t mine = bits_of(last ? -1e300 : me ? 1 : 1e300);
+	uint64_t incl = bits_of(last ? (double)size - 2 : 1e300), excl = bits_of(1e300);
+
+	prefixes("exact f64", COLL_F64, COLL_OP_SUM_EXACT, mine, &incl, me ? &excl : NULL,
+		 count);
+}
+
+static void scans(uint64_t count)
+{
+	uint64_t incl, excl;
+	size_t i;
+
+	for (i = 0; i < sizeof(sums) / sizeof(*sums); i++) {
+		bool knows = of_first(&sums[i], me + 1, &incl);
+		bool knew = of_first(&sums[i], me, &excl);
+
+		prefixes(sums[i].name, sums[i].dtype, COLL_OP_SUM, of_sum(&sums[i]),
+			 knows ? &incl : NULL, knew ? &excl : NULL, count);
+	}
+	exact_prefixes(count);
+}
+
+/* By every algorithm. */
+static void all_scans(void)
+{
+	size_t a, c;
+	int ret = 0;
+
+	for (a = 0; a < sizeof(scan_algorithms) / sizeof(*scan_algorithms); a++) {
+		if (scan_algorithms[a])
+			ret = coll_comm_set_algorithm(comm, COLL_SCAN, scan_algorithms[a]) ?:
+			      coll_comm_set_algorithm(comm, COLL_EXSCAN, scan_algorithms[a]);
+		if (ret)
+			die(scan_algorithms[a], ret);
+		for (c = 0; c < sizeof(counts) / sizeof(*counts); c++)
+			scans(counts[c]);
+	}
 }
 
 static void all(uint64_t count)
@@ -225,6 +329,8 @@ int main(void)
 			if (!a || counts[c] == 300)
 				all(counts[c]);
 	}
+	if (size > 1)
+		all_scans();
 	largest();
 	narrow();
 	coll_finalize(comm);

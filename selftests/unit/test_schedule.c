@@ -31,7 +31,12 @@ static bool is_rooted(const struct coll_algorithm *a)
 	       a->collective == COLL_GATHER || a->collective == COLL_SCATTER;
 }
 
-/* One size, all roots, in place and not, all at once and one by one. */
+static bool is_scan(const struct coll_algorithm *a)
+{
+	return a->collective == COLL_SCAN || a->collective == COLL_EXSCAN;
+}
+
+/* One size, all roots, in place and not, all at once and one by one; scans also wide. */
 static bool prove_size(const struct coll_algorithm *a, u32 n, u32 radix, u32 *proofs)
 {
 	struct coll_check c;
@@ -40,9 +45,10 @@ static bool prove_size(const struct coll_algorithm *a, u32 n, u32 radix, u32 *pr
 	void *mem;
 
 	for (root = 0; root < (is_rooted(a) ? n : 1); root++) {
-		for (mode = 0; mode < 3; mode++, ++*proofs) {
+		for (mode = 0; mode < (is_scan(a) ? 4 : 3); mode++, ++*proofs) {
 			c = (struct coll_check){ .alg = a, .n = n, .root = root,
-						 .radix = radix, .in_place = mode == 1 };
+						 .radix = radix, .in_place = mode == 1,
+						 .wide = mode == 3 };
 			if (mode == 2) {
 				size = coll_check_shape_memory(&c);
 				mem = malloc(size);

@@ -151,6 +151,7 @@ static int coll_plan_emit(struct coll_plan *p, u32 id, struct coll_emit *e)
 	int ret;
 
 	e->radix = coll_chosen_radix(p->op, p->alg);
+	e->wide = coll_plan_is_wide(p);
 	ret = p->alg->emit(e, p->n, id, p->root);
 	if (ret)
 		return ret;
@@ -385,7 +386,7 @@ static int coll_plan_all(struct coll_plan *p)
 	if (!p->alg)
 		return -EINVAL;
 	p->chunks = p->alg->chunks(p->n);
-	p->tmp = p->alg->tmp ? p->alg->tmp(p->n) : 0;
+	p->tmp = (p->alg->tmp ? p->alg->tmp(p->n) : 0) + coll_plan_is_wide(p);
 	ret = coll_plan_marks(p);
 	if (ret)
 		return ret;

@@ -332,7 +332,10 @@ static u64 coll_blocks_wanted(const struct coll_plan *p, u64 bytes, u32 sets)
 /* Steps of one block of participant @id, see coll_plan_width(). */
 static u64 coll_count_steps(const struct coll_plan *p, u32 id)
 {
-	struct coll_emit e = { .radix = coll_chosen_radix(p->op, p->alg) };
+	struct coll_emit e = {
+		.radix = coll_chosen_radix(p->op, p->alg),
+		.wide = coll_plan_is_wide(p),
+	};
 
 	/* What is out of range shows when the steps are laid out. */
 	if (p->alg->emit(&e, p->n, id, p->root))

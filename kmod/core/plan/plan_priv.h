@@ -37,4 +37,14 @@ struct coll_plan {
 	u64 *marks;
 };
 
+/* Is it a scan whose partial results are larger than results? See struct coll_emit. */
+static inline bool coll_plan_is_wide(const struct coll_plan *p)
+{
+	const struct coll_reducer *r = &p->x->reducer;
+	u32 collective = p->op->cmd.collective;
+
+	return (collective == COLL_SCAN || collective == COLL_EXSCAN) &&
+	       r->part && r->partial != r->elem;
+}
+
 #endif /* COLL_CORE_PLAN_PRIV_H */

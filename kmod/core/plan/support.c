@@ -21,8 +21,7 @@
 
 /*
  * replace and no_op want the order of ranks, which nodes may not be in; an allreduce
- * of them is a broadcast. What a scan passes on is neither an average nor an element
- * of the type, so these have no final value at the ranks on the way.
+ * of them is a broadcast. Averages of the first ranks have no use, and no divisor.
  */
 static bool coll_order_fits(const struct coll_algorithm *a, u32 collective, u32 op)
 {
@@ -33,7 +32,6 @@ static bool coll_order_fits(const struct coll_algorithm *a, u32 collective, u32 
 		       (coll_kind_of(collective)->flags & COLL_KIND_RANKS &&
 			a->flags & COLL_ALG_ORDERED);
 	case COLL_OP_AVG:
-	case COLL_OP_SUM_EXACT:
 		return collective != COLL_SCAN && collective != COLL_EXSCAN;
 	default:
 		return true;
@@ -143,7 +141,6 @@ bool coll_fills_output(u32 collective)
 bool coll_is_wide(const struct coll_cmd *c)
 {
 	return coll_reduces(c->collective) && !(c->flags & COLL_CMD_NARROW) &&
-	       c->collective != COLL_SCAN && c->collective != COLL_EXSCAN &&
 	       coll_wide_size(c->op, c->dtype);
 }
 

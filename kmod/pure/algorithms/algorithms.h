@@ -231,6 +231,12 @@ static inline u32 coll_emit_local(struct coll_emit *e, struct coll_span s, u8 ac
 	return coll_emit_step(e, &step);
 }
 
+/* Append the sweep that makes the result of the wide partial result in @from. */
+static inline void coll_emit_result(struct coll_emit *e, struct coll_span from, u32 dep)
+{
+	coll_emit_local(e, coll_work(0, 1), COLL_ACT_MOVE, from, dep, COLL_STEP_FINAL);
+}
+
 /* Append the sweep that puts the inputs into @s. */
 static inline u32 coll_emit_inputs(struct coll_emit *e, struct coll_span s, u8 flags)
 {

@@ -74,6 +74,7 @@ static void carve_all(struct check *k, struct arena *a)
 static int emit(const struct coll_check *c, struct coll_emit *e, u32 me)
 {
 	e->radix = c->radix;
+	e->wide = c->wide;
 	return c->alg->emit(e, c->n, me, c->root);
 }
 
@@ -97,7 +98,7 @@ static int measure(struct check *k, const struct coll_check *c, u64 *all, u32 *m
 	if (!c->n || c->n > COLL_MAX_PARTICIPANTS)
 		return -EINVAL;
 	k->chunks = c->alg->chunks(c->n);
-	k->cells = k->chunks + (c->alg->tmp ? c->alg->tmp(c->n) : 0);
+	k->cells = k->chunks + (c->alg->tmp ? c->alg->tmp(c->n) : 0) + c->wide;
 	for (p = 0; p < c->n; p++) {
 		struct coll_emit e = {};
 

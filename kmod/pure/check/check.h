@@ -46,6 +46,7 @@
  * @n: participants
  * @root: root, or 0
  * @radix: see struct coll_emit; the formulas are compared with 0 only
+ * @wide: see struct coll_emit
  * @in_place: W holds the inputs at the start
  * @error: result: what is wrong, NULL if nothing is
  * @participant: result: where, if @error
@@ -58,6 +59,7 @@ struct coll_check {
 	u32 n;
 	u32 root;
 	u32 radix;
+	bool wide;
 	bool in_place;
 	const char *error;
 	u32 participant;

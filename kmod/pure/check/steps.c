@@ -107,10 +107,25 @@ static bool has_input(const struct check *k, u32 p, u32 chunk)
 	}
 }
 
+/* In a scan whose partial results are wide: does it read W, where results are? */
+static bool passes_result(const struct check *k, const struct coll_step *s)
+{
+	u32 collective = k->c->alg->collective;
+
+	if (!k->c->wide || (collective != COLL_SCAN && collective != COLL_EXSCAN))
+		return false;
+	if (s->kind == COLL_STEP_SEND)
+		return s->space == COLL_SPACE_WORK;
+	return (s->action == COLL_ACT_FOLD || s->action == COLL_ACT_MOVE) &&
+	       s->from_space == COLL_SPACE_WORK;
+}
+
 static const char *data_error(const struct check *k, const struct coll_step *s, u32 me)
 {
 	u32 i;
 
+	if (passes_result(k, s))
+		return "passes on a result";
 	for (i = 0; i < s->nr_chunks; i++) {
 		if (reads_input(s) && !has_input(k, me, input_chunk(k, s, i)))
 			return "there is no such input";

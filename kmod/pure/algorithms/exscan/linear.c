@@ -5,9 +5,10 @@
  *	0 -> 1 -> 2 -> 3	what comes is the result; with one's own behind it,
  *				it goes on
  *
- * n - 1 transfers in a chain, one vector sent by all but the last, segments follow
- * one another (algorithms/scan/linear.c). The first participant has no result. TMP holds what goes
- * on: first one's own vector, before the result may be written over it.
+ * n - 1 transfers in a chain, one vector sent by all but the last, segments follow one
+ * another (algorithms/scan/linear.c). The first participant has no result. TMP holds the sum
+ * that goes on: first the participant's own vector, before the result may be written over
+ * it. What comes lies in W, or, if partial results are wide, in one more vector of TMP.
  */
 #include "../algorithms.h"
 
@@ -18,7 +19,9 @@ static u32 linear_tmp(u32 n)
 
 static int linear_emit(struct coll_emit *e, u32 n, u32 me, u32 root)
 {
-	struct coll_span w = coll_work(0, 1), sum = coll_scratch(0, 1);
+	bool wide = e->wide && me + 1 < n;
+	struct coll_span came = wide ? coll_scratch(linear_tmp(n), 1) : coll_work(0, 1);
+	struct coll_span sum = coll_scratch(0, 1);
 	u32 dep;
 
 	if (!coll_emit_args_ok(n, me, root) || root)
@@ -28,11 +31,14 @@ static int linear_emit(struct coll_emit *e, u32 n, u32 me, u32 root)
 	if (me + 1 < n)
 		dep = coll_emit_inputs(e, sum, 0);
 	if (me)
-		dep = coll_emit_recv_span(e, me - 1, w, COLL_ACT_COPY, dep, COLL_STEP_FINAL);
+		dep = coll_emit_recv_span(e, me - 1, came, COLL_ACT_COPY, dep,
+					  wide ? 0 : COLL_STEP_FINAL);
 	if (me + 1 == n)
 		return 0;
+	if (me && wide)
+		coll_emit_result(e, came, dep);
 	if (me)
-		dep = coll_emit_local(e, sum, COLL_ACT_FOLD, w, dep, 0);
+		dep = coll_emit_local(e, sum, COLL_ACT_FOLD, came, dep, 0);
 	e->round = me;
 	coll_emit_send_span(e, me + 1, sum, dep, 0);
 	return 0;

@@ -9,9 +9,10 @@
  *	round 1			0-1	0-2	1-3
  *	round 2					0-3
  *
- * floor(log2 n) transfers in a chain, at most ceil(log2 n) vectors sent, one fold more in each round than
- * the inclusive scan (Sanders, Traeff, "Parallel prefix (scan) algorithms for MPI", 2006).
- * The first participant has no result.
+ * floor(log2 n) transfers in a chain, at most ceil(log2 n) vectors sent, one fold more in
+ * each round than the inclusive scan (Sanders, Traeff, "Parallel prefix (scan) algorithms for
+ * MPI", 2006). The first participant has no result. If partial results are wide, the last
+ * vector of TMP stands for W until it is complete.
  */
 #include "../algorithms.h"
 
@@ -23,10 +24,13 @@ static u32 recursive_doubling_tmp(u32 n)
 static int recursive_doubling_emit(struct coll_emit *e, u32 n, u32 me, u32 root)
 {
 	struct coll_span w = coll_work(0, 1), own = coll_scratch(0, 1), at = own;
+	u8 final = e->wide ? 0 : COLL_STEP_FINAL;
 	u32 k, bit, dep = COLL_DEP_NONE;
 
 	if (!coll_emit_args_ok(n, me, root) || root)
 		return -EINVAL;
+	if (e->wide)
+		w = coll_scratch(recursive_doubling_tmp(n), 1);
 	if (me + 1 < n)		/* the last one sends nothing */
 		dep = coll_emit_inputs(e, own, 0);
 	for (k = 0, bit = 1; bit < n; k++, bit *= 2) {
@@ -36,7 +40,9 @@ static int recursive_doubling_emit(struct coll_emit *e, u32 n, u32 me, u32 root)
 		if (bit > me)
 			continue;
 		dep = coll_emit_recv_span(e, me - bit, w, k ? COLL_ACT_REDUCE : COLL_ACT_COPY,
-					  dep, 2 * bit > me ? COLL_STEP_FINAL : 0);
+					  dep, 2 * bit > me ? final : 0);
+		if (2 * bit > me && e->wide)
+			coll_emit_result(e, w, dep);
 		if (2 * bit >= n - me)
 			continue;	/* nobody to send it to */
 		at = coll_scratch(k + 1, 1);

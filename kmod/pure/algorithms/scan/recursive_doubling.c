@@ -10,8 +10,9 @@
  *
  * ceil(log2 n) rounds for any n, and at most as many vectors sent; a chain of m transfers
  * spans 2^m participants, so the longest has floor(log2 n) (Hillis, Steele, "Data parallel
- * algorithms", CACM 1986; Sanders, Traeff 2006 for MPI). In the order of participants. TMP has a vector for each level, because what was sent may be
- * read for long after; the last one is W.
+ * algorithms", CACM 1986; Sanders, Traeff 2006 for MPI). In the order of participants. TMP
+ * has a vector for each level, because what was sent may be read for long after. The last
+ * level is W, or, if partial results are wide, one more vector of TMP.
  */
 #include "../algorithms.h"
 
@@ -22,28 +23,33 @@ static u32 recursive_doubling_tmp(u32 n)
 
 static int recursive_doubling_emit(struct coll_emit *e, u32 n, u32 me, u32 root)
 {
-	struct coll_span at, to;
+	struct coll_span sum = coll_work(0, 1), at, to;
+	u8 final = e->wide ? 0 : COLL_STEP_FINAL;
 	u32 k, bit, dep = COLL_DEP_NONE;
 
 	if (!coll_emit_args_ok(n, me, root) || root)
 		return -EINVAL;
-	at = me ? coll_scratch(0, 1) : coll_work(0, 1);
+	if (e->wide)
+		sum = coll_scratch(recursive_doubling_tmp(n), 1);
+	at = me ? coll_scratch(0, 1) : sum;
 	if (!me || me + 1 < n)	/* the last one sends nothing */
-		dep = coll_emit_inputs(e, at, me ? 0 : COLL_STEP_FINAL);
+		dep = coll_emit_inputs(e, at, me ? 0 : final);
 	for (k = 0, bit = 1; bit < n; k++, bit *= 2) {
 		e->round = k;
 		if (bit < n - me)
 			coll_emit_send_span(e, me + bit, at, dep, 0);
 		if (bit > me)
 			continue;
-		to = 2 * bit > me ? coll_work(0, 1) : coll_scratch(k + 1, 1);
+		to = 2 * bit > me ? sum : coll_scratch(k + 1, 1);
 		if (k)
 			dep = coll_emit_local(e, to, COLL_ACT_MOVE, at, dep, 0);
 		dep = coll_emit_recv_span(e, me - bit, to,
 					  k ? COLL_ACT_REDUCE : COLL_ACT_REDUCE_IN, dep,
-					  2 * bit > me ? COLL_STEP_FINAL : 0);
+					  2 * bit > me ? final : 0);
 		at = to;
 	}
+	if (e->wide)
+		coll_emit_result(e, sum, dep);
 	return 0;
 }
 
