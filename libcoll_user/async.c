@@ -442,7 +442,7 @@ int coll_iallreduce(coll_comm_t *comm, const void *send, void *recv, uint64_t co
 	*req = NULL;
 	if (op == COLL_OP_PREMULSUM)
 		return -EINVAL;
-	cmd_allreduce(comm, &cmd, send, recv, count, dtype, op);
+	coll_cmd_allreduce(comm, &cmd, send, recv, count, dtype, op);
 	return coll_isubmit(comm, &cmd, req);
 }
 
@@ -451,7 +451,7 @@ int coll_ibroadcast(coll_comm_t *comm, void *buf, uint64_t count,
 {
 	struct coll_cmd cmd;
 
-	cmd_broadcast(comm, &cmd, buf, count, dtype, root);
+	coll_cmd_broadcast(comm, &cmd, buf, count, dtype, root);
 	return coll_isubmit(comm, &cmd, req);
 }
 
@@ -459,7 +459,7 @@ int coll_ibarrier(coll_comm_t *comm, coll_request_t **req)
 {
 	struct coll_cmd cmd;
 
-	cmd_barrier(comm, &cmd);
+	coll_cmd_barrier(comm, &cmd);
 	return coll_isubmit(comm, &cmd, req);
 }
 

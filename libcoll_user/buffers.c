@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
-#include "comm.h"
+#include "buffers.h"
 #include "collective.h"
 #include "optable.h"
 
@@ -96,7 +96,7 @@ static uint64_t message_length(const struct coll_cmd *cmd, bool out)
 static uint64_t length(const coll_comm_t *comm, const struct coll_cmd *cmd, bool out)
 {
 	const struct coll_kind *k = coll_kind_of(cmd->collective);
-	bool root = k->flags & COLL_KIND_ROOTED && cmd->root == coll_comm_rank(comm);
+	bool root = k->flags & COLL_KIND_ROOTED && cmd->root == comm->rank;
 	uint8_t in_has = root ? k->root_in : k->in, out_has = root ? k->root_out : k->out;
 	uint64_t len = coll_dtype_size(cmd->dtype), blocks = 1;
 
@@ -108,7 +108,7 @@ static uint64_t length(const coll_comm_t *comm, const struct coll_cmd *cmd, bool
 	if (cmd->flags & COLL_CMD_INPLACE)
 		in_has = out_has = in_has > out_has ? in_has : out_has;
 	if ((out ? out_has : in_has) == COLL_HAS_ALL && k->flags & COLL_KIND_BLOCKS)
-		blocks = coll_comm_size(comm);
+		blocks = comm->size;
 	if (__builtin_mul_overflow(cmd->count, len, &len) ||
 	    __builtin_mul_overflow(blocks, len, &len))
 		return 0;
@@ -143,7 +143,6 @@ void buffers_free(coll_comm_t *comm)
 {
 	struct buffer *b;
 
-	/* The kernel unpins when the file is closed. */
 	while ((b = comm->buffers)) {
 		comm->buffers = b->next;
 		free(b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* The communicator object, and who owns what in it. */
+/* The communicator object, and what it owns. */
 #ifndef LIBCOLL_COMM_H
 #define LIBCOLL_COMM_H
 
@@ -64,42 +64,33 @@ struct coll_comm {
 	bool named;
 };
 
-/*
- * init.c: what coll_init() and coll_comm_split() have in common.
+/**
+ * comm_new() - make an object that has no file yet
  *
- * comm_new() makes an object, with no file yet; comm_free() undoes that and all of the
- * following. comm_open() opens @device, comm_set_nodes() copies what it needs of @t.
+ * Return: 0 or -ENOMEM.
  */
 int comm_new(coll_comm_t **comm, uint32_t rank, uint32_t size);
+
+/** comm_free() - undo comm_new() and everything that followed */
 void comm_free(coll_comm_t *comm);
+
+/** comm_open() - open @device and read the version; says why it cannot */
 int comm_open(coll_comm_t *comm, const char *device);
+
+/** comm_set_nodes() - copy the numbers of nodes from @t */
 int comm_set_nodes(coll_comm_t *comm, const struct topology *t);
 
-/*
- * Join in the kernel. Its key and @comm->family are made from @secret and the nonce
- * @job (AUTH_LEN bytes), which is of this communicator alone. The kernel shows the key
- * to the peer; nothing can be made from it.
+/**
+ * comm_join() - join in the kernel
+ * @secret: the job's
+ * @job: a nonce of AUTH_LEN bytes that belongs to this communicator alone
+ *
+ * The communicator's key and @comm->family are made from @secret and @job. The kernel shows
+ * the key to the peer; nothing can be made from it.
  */
 int comm_join(coll_comm_t *comm, const struct job_secret *secret, const uint8_t *job);
 
-/* Hand a stream over to the kernel, for links_connect(); @fd is closed. */
+/** comm_link() - hand a stream over to the kernel, for links_connect(); closes @fd */
 int comm_link(void *comm, uint32_t peer, uint32_t stripe, int fd);
-
-/* submit.c: fill in commands; what the caller passed is checked by the kernel. */
-void cmd_allreduce(coll_comm_t *comm, struct coll_cmd *cmd, const void *send, void *recv,
-		   uint64_t count, enum coll_dtype dtype, enum coll_op_code op);
-void cmd_broadcast(coll_comm_t *comm, struct coll_cmd *cmd, void *buf, uint64_t count,
-		   enum coll_dtype dtype, uint32_t root);
-void cmd_barrier(coll_comm_t *comm, struct coll_cmd *cmd);
-
-/* submit.c: put COLL_CMD_NARROW in, if it is wanted and makes a difference */
-void cmd_narrow(coll_comm_t *comm, struct coll_cmd *cmd);
-
-/* submit.c: the ioctl itself; 0 or -errno */
-int ioctl_submit(coll_comm_t *comm, const struct coll_cmd *cmd);
-
-/* buffers.c: use registered buffers where the command's memory lies in one */
-void buffers_apply(coll_comm_t *comm, struct coll_cmd *cmd);
-void buffers_free(coll_comm_t *comm);
 
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "buffers.h"
 #include "comm.h"
 #include "optable.h"
 #include "ways.h"

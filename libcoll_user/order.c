@@ -22,7 +22,7 @@
 #include "debug.h"
 #include "order.h"
 #include "ring.h"
-#include "select.h"
+#include "select_env.h"
 #include "split.h"
 #include "topology.h"
 

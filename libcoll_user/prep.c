@@ -34,19 +34,19 @@ void coll_prep_allreduce(struct io_uring_sqe *sqe, coll_comm_t *comm, struct col
 			 const void *send, void *recv, uint64_t count,
 			 enum coll_dtype dtype, enum coll_op_code op)
 {
-	cmd_allreduce(comm, cmd, send, recv, count, dtype, op);
+	coll_cmd_allreduce(comm, cmd, send, recv, count, dtype, op);
 	coll_prep_cmd(sqe, comm, cmd);
 }
 
 void coll_prep_broadcast(struct io_uring_sqe *sqe, coll_comm_t *comm, struct coll_cmd *cmd,
 			 void *buf, uint64_t count, enum coll_dtype dtype, uint32_t root)
 {
-	cmd_broadcast(comm, cmd, buf, count, dtype, root);
+	coll_cmd_broadcast(comm, cmd, buf, count, dtype, root);
 	coll_prep_cmd(sqe, comm, cmd);
 }
 
 void coll_prep_barrier(struct io_uring_sqe *sqe, coll_comm_t *comm, struct coll_cmd *cmd)
 {
-	cmd_barrier(comm, cmd);
+	coll_cmd_barrier(comm, cmd);
 	coll_prep_cmd(sqe, comm, cmd);
 }

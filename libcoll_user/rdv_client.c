@@ -12,7 +12,8 @@
 #include "bytes.h"
 #include "debug.h"
 #include "handshake.h"
-#include "rdv_internal.h"
+#include "rdv_client.h"
+#include "rdv_wire.h"
 #include "resolve.h"
 
 #define BACKOFF_MIN_MS	5

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "debug.h"
-#include "rdv_internal.h"
+#include "rdv_listen.h"
 #include "resolve.h"
 
 #define BIND_RETRY_MS	2000	/* a job just ended may still hold the port */

@@ -13,6 +13,8 @@
 
 #include "bytes.h"
 #include "debug.h"
+#include "rdv_listen.h"
+#include "rdv_places.h"
 #include "rdv_server.h"
 
 #define KEEP_FILES	128	/* for strangers and what the library opens meanwhile */

@@ -13,6 +13,8 @@
 #include <coll/coll.h>
 
 #include "debug.h"
+#include "rdv_listen.h"
+#include "rdv_places.h"
 #include "rdv_server.h"
 
 #define BATCH		64

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Rank 0's side of a rendezvous, in two files: rdv_server.c and rdv_places.c. */
+/* Rank 0's side of a rendezvous; see rendezvous.h for the calls. */
 #ifndef LIBCOLL_RDV_SERVER_H
 #define LIBCOLL_RDV_SERVER_H
 
 #include "acceptor.h"
-#include "rdv_internal.h"
+#include "rdv_wire.h"
 
 enum member_state {
 	MEMBER_ABSENT	= 0,	/* has not come yet */
@@ -100,37 +100,11 @@ struct rdv_server {
 	struct member *members;
 };
 
-/* Keep a bounded number of connections: how many, by the descriptors there are. 0 or -errno */
-int rdv_places_init(struct rdv_server *s);
-
-/*
- * A rank wants to have a connection. 0: it is counted; -EBUSY: there is no place now, and
- * none of those that have one can leave.
- */
-int rdv_place_take(struct rdv_server *s, struct member *m);
-
-/* Its connection is over, or did not come about. */
-void rdv_place_free(struct rdv_server *s, struct member *m);
-
-/* Has it to leave with its result? */
-bool rdv_must_leave(const struct rdv_server *s, const struct member *m);
-
-/* Close its connection: it comes back by itself. */
-void rdv_depart(struct rdv_server *s, struct member *m);
-
-/* If its connection breaks, may that be because it has given up an attempt to come back? */
-bool rdv_can_come_back(const struct rdv_server *s, const struct member *m);
-
-/* A rank that is AWAY has shown that it lives: start its time anew. */
-void rdv_is_alive(struct member *m);
-
-/* A rank that was AWAY is given up: its message and its result count no more. */
-void rdv_forget(struct rdv_server *s, struct member *m);
-
-/* Rank 0 has had other things to do: those AWAY have all their time before them. */
-void rdv_excuse_all(struct rdv_server *s);
-
-/* Return: a rank that should have come back by now, or NULL. */
-struct member *rdv_overdue(struct rdv_server *s);
+int rdv_server_open(struct rdv_server **s, const struct rdv_config *cfg);
+int rdv_server_round(struct rdv_server *s, int status, const uint8_t *in, uint8_t *out);
+int rdv_server_fd(const struct rdv_server *s);
+int rdv_server_check(struct rdv_server *s);
+const uint8_t *rdv_server_job(const struct rdv_server *s);
+void rdv_server_close(struct rdv_server *s);
 
 #endif

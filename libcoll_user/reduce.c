@@ -18,7 +18,7 @@
 #include "reduction/exact.h"
 #include "fpstate.h"
 #include "optable.h"
-#include "simd_sets.h"
+#include "reduce.h"
 
 /**
  * struct set - an instruction set of this library

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 
 #include "algorithms/table.h"
@@ -21,6 +20,9 @@
 #include "rendezvous.h"
 #include "select.h"
 #include "select_file.h"
+#include "select_fill.h"
+#include "select_save.h"
+#include "select_set.h"
 #include "topology.h"
 
 /* What all ranks tell each other, and rank 0 says, before anything is measured. */
@@ -36,73 +38,6 @@ static void fix_table(struct select_table *out, uint16_t algorithm)
 	out->source = COLL_SELECT_FIXED;
 	out->rows[0].bytes = ~0ULL;
 	out->rows[0].algorithm = algorithm;
-}
-
-/* ---- giving them to the kernel, on all ranks ---- */
-
-static int set_table(coll_comm_t *comm, uint32_t collective, const struct coll_select_row *rows,
-		     uint32_t nr, uint32_t source)
-{
-	struct coll_select s = {
-		.collective = collective, .nr = nr, .rows = (uint64_t)(uintptr_t)rows,
-		.flags = source,
-	};
-
-	return ioctl(comm->fd, COLL_IOC_SELECT, &s) ? -errno : 0;
-}
-
-static int barrier(coll_comm_t *comm, struct deadline deadline)
-{
-	return select_run(comm, deadline, COLL_BARRIER, COLL_ALG_DISSEMINATION, NULL, NULL, 0);
-}
-
-/* Nobody goes on before all have their tables, or a rank has failed to. */
-static int agree(coll_comm_t *comm, struct deadline deadline, int ret)
-{
-	int32_t worst = ret;
-	struct coll_cmd cmd = {
-		.collective = COLL_ALLREDUCE,
-		.algorithm = COLL_ALG_RECURSIVE_DOUBLING,
-		.op = COLL_OP_MIN,
-		.dtype = COLL_I32,
-		.flags = COLL_CMD_INPLACE,
-		.recv_addr = (uint64_t)(uintptr_t)&worst,
-		.count = 1,
-		.timeout_ns = ((uint64_t)deadline_left(deadline) + 1) * 1000000,
-	};
-	int err = coll_submit(comm, &cmd);
-
-	return err ? err : worst;
-}
-
-/* On this rank. */
-static int put_tables(coll_comm_t *comm, const struct select_tables *t)
-{
-	uint32_t c;
-	int ret = 0;
-
-	for (c = 1; c < COLL_NR_COLLECTIVES && !ret; c++) {
-		bool had = comm->select && comm->select->of[c].nr;
-
-		/* A module that lacks the collective does without. */
-		if ((t->of[c].nr || had) && comm->version.collectives >> c & 1)
-			ret = set_table(comm, c, t->of[c].rows, t->of[c].nr, t->of[c].source);
-	}
-	return ret;
-}
-
-static int set_tables(coll_comm_t *comm, const struct select_tables *t, struct deadline deadline)
-{
-	int ret = barrier(comm, deadline);
-
-	return ret ? ret : agree(comm, deadline, put_tables(comm, t));
-}
-
-static int share_tables(coll_comm_t *comm, struct select_tables *t, struct deadline deadline)
-{
-	int ret = select_run(comm, deadline, COLL_BROADCAST, COLL_ALG_BINOMIAL, NULL, t, sizeof(*t));
-
-	return ret ? ret : set_tables(comm, t, deadline);
 }
 
 static int measure(coll_comm_t *comm, const struct select_plan *plan, struct deadline deadline,
@@ -255,7 +190,7 @@ static int run_mode(coll_comm_t *comm, const struct select_plan *plan, int mode,
 		if (plan->fixed[c])
 			fix_table(&tables->of[c], plan->fixed[c]);
 	if (!ret)
-		ret = share_tables(comm, tables, deadline);
+		ret = select_share_tables(comm, tables, deadline);
 	if (ret) {
 		free(tables);
 		return ret;
@@ -287,114 +222,6 @@ int select_accept(coll_comm_t **comm, const struct select_plan *plan, const uint
 	if (blobs[BLOB_MODE] == MODE_NONE)
 		return 0;
 	return run_mode(c, plan, blobs[BLOB_MODE], deadline);
-}
-
-/* ---- parts of a communicator ---- */
-
-/* Whose tables hold in a part: of nodes, if these are the same; of ranks, likewise. */
-static void compare(const coll_comm_t *child, const coll_comm_t *parent,
-		    const uint32_t *members, bool *nodes, bool *ranks)
-{
-	uint32_t i;
-
-	*nodes = child->nr_nodes == parent->nr_nodes;
-	for (i = 0; *nodes && i < child->nr_nodes; i++)
-		*nodes = child->origin[i] == parent->origin[i];
-	*ranks = *nodes && child->size == parent->size;
-	for (i = 0; *ranks && i < child->size; i++)
-		*ranks = child->node_of[i] == parent->node_of[members[i]];
-}
-
-/* Rank 0 of a part. */
-static int make_tables(coll_comm_t *child, const struct select_tables *from, bool nodes,
-		       bool ranks, struct select_tables *tables)
-{
-	struct select_bench b = { .comm = child, .model = from->model };
-	const struct select_plan plan = { .budget_ms = 0 };
-	uint32_t c;
-	int ret = 0;
-
-	if (child->nr_nodes > 1 && from->model.beta > 0)
-		ret = select_fill(&b, &plan, tables);
-	tables->model = from->model;
-	for (c = 1; c < COLL_NR_COLLECTIVES; c++) {
-		bool same = coll_kind_of(c)->flags & COLL_KIND_RANKS ? ranks : nodes;
-
-		if (same || from->of[c].source == COLL_SELECT_FIXED)
-			tables->of[c] = from->of[c];
-	}
-	return ret;
-}
-
-static int inherit_hosts(coll_comm_t *child, const coll_comm_t *parent, const uint32_t *members)
-{
-	uint32_t i;
-
-	if (!parent->hosts)
-		return 0;
-	child->hosts = calloc(child->nr_nodes, sizeof(*child->hosts));
-	if (!child->hosts)
-		return -ENOMEM;
-	for (i = 0; i < child->size; i++)
-		child->hosts[child->node_of[i]] = parent->hosts[parent->node_of[members[i]]];
-	return 0;
-}
-
-int select_inherit(coll_comm_t *child, const coll_comm_t *parent, const uint32_t *members,
-		   struct deadline deadline)
-{
-	struct select_tables *tables;
-	bool nodes, ranks;
-	int ret;
-
-	ret = inherit_hosts(child, parent, members);
-	if (!parent->select)
-		return ret;
-	tables = calloc(1, sizeof(*tables));
-	if (!tables)
-		ret = -ENOMEM;
-	if (!ret) {
-		compare(child, parent, members, &nodes, &ranks);
-		if (!child->rank)
-			ret = make_tables(child, parent->select, nodes, ranks, tables);
-	}
-	/* The others wait for a broadcast; the caller will tell all of them. */
-	if (ret)
-		coll_abort(child, (uint32_t)-ret);
-	else
-		ret = share_tables(child, tables, deadline);
-	if (ret)
-		free(tables);
-	else
-		child->select = tables;
-	return ret;
-}
-
-int select_copy(coll_comm_t *child, const coll_comm_t *parent)
-{
-	struct select_tables *tables;
-	uint32_t i;
-	int ret;
-
-	if (parent->hosts) {
-		child->hosts = calloc(child->nr_nodes, sizeof(*child->hosts));
-		if (!child->hosts)
-			return -ENOMEM;
-		for (i = 0; i < child->nr_nodes; i++)
-			child->hosts[i] = parent->hosts[i];
-	}
-	if (!parent->select)
-		return 0;
-	tables = malloc(sizeof(*tables));
-	if (!tables)
-		return -ENOMEM;
-	*tables = *parent->select;
-	ret = put_tables(child, tables);
-	if (ret)
-		free(tables);
-	else
-		child->select = tables;
-	return ret;
 }
 
 /* ---- what users ask for ---- */
@@ -459,7 +286,7 @@ int coll_comm_load_tables(coll_comm_t *comm, const char *path)
 	ret = find_in_file(comm, path ? path : "", deadline, tables);
 	fp_leave(&fp);
 	if (ret == 1)
-		ret = share_tables(comm, tables, deadline);
+		ret = select_share_tables(comm, tables, deadline);
 	else if (!ret)
 		ret = -ENODATA;
 	if (ret) {
@@ -518,7 +345,7 @@ int coll_comm_select(coll_comm_t *comm, enum coll_collective what,
 
 	if (!comm->select)
 		comm->select = calloc(1, sizeof(*comm->select));
-	ret = barrier(comm, deadline);
+	ret = select_barrier(comm, deadline);
 	if (ret)
 		return ret;
 	t = comm->select && what < COLL_NR_COLLECTIVES ? &comm->select->of[what] : NULL;
@@ -527,14 +354,14 @@ int coll_comm_select(coll_comm_t *comm, enum coll_collective what,
 	else if (!t || nr > SELECT_MAX_ROWS)
 		mine = -EINVAL;
 	else
-		mine = set_table(comm, what, rows, nr, COLL_SELECT_USER);
-	ret = agree(comm, deadline, mine);
+		mine = select_set_table(comm, what, rows, nr, COLL_SELECT_USER);
+	ret = select_agree(comm, deadline, mine);
 	if (ret && what < COLL_NR_COLLECTIVES) {
 		/*
 		 * All or none; nobody goes on before it is so. The first one of a node does
 		 * it for the others: theirs may be refused, for it has gone on.
 		 */
-		set_table(comm, what, t ? t->rows : NULL, t ? t->nr : 0, t ? t->source : 0);
+		select_set_table(comm, what, t ? t->rows : NULL, t ? t->nr : 0, t ? t->source : 0);
 	} else if (!ret) {
 		if (nr)
 			memcpy(t->rows, rows, nr * sizeof(*rows));
@@ -542,7 +369,7 @@ int coll_comm_select(coll_comm_t *comm, enum coll_collective what,
 		t->source = COLL_SELECT_USER;
 		return 0;
 	}
-	agree(comm, deadline, 0);
+	select_agree(comm, deadline, 0);
 	return ret;
 }
 

@@ -13,7 +13,7 @@
 #include "collective.h"
 #include "debug.h"
 #include "optable.h"
-#include "select.h"
+#include "select_env.h"
 
 /* What coll_init() spends on timing algorithms, and what it does for "tune". */
 #define INIT_MS		10

@@ -11,6 +11,7 @@
 #include "auth.h"
 #include "bytes.h"
 #include "optable.h"
+#include "select_env.h"
 #include "select_file.h"
 
 #define MAX_WORDS	8

@@ -20,7 +20,7 @@
 
 #include <stdio.h>
 
-#include "select.h"
+#include "select_tables.h"
 
 /* Longer files are none of ours. */
 #define SELECT_FILE_MAX		(1 << 20)
@@ -90,16 +90,5 @@ void select_file_free(struct select_file *f);
 /* The set for @key: that of these hosts, else that of any as many; NULL: there is none. */
 const struct select_set *select_file_find(const struct select_file *f,
 					  const struct select_key *key);
-
-/**
- * select_file_save() - put tables into a file, or in the place of those of the same key
- * @notes: lines of comment, without newline; @nr_notes of them
- *
- * What else is in the file stays as it is. The file is replaced at once: whoever reads
- * it sees the old one or the new one. If it cannot be understood nothing is written.
- */
-int select_file_save(const char *path, const struct select_key *key,
-		     const struct select_tables *tables, const char *const *notes,
-		     uint32_t nr_notes);
 
 #endif

@@ -10,7 +10,7 @@
 #include "algorithms/table.h"
 #include "collective.h"
 #include "comm.h"
-#include "select.h"
+#include "select_fill.h"
 
 /* A row of its own wants to be worth it. */
 #define WORTH		0.98
@@ -18,8 +18,6 @@
 #define HOPELESS	2.5
 #define HOPELESS_LONG	1.6
 #define IS_LONG		(1 << 20)
-/* From this size on, bytes count for more than messages. */
-#define TELLING		65536
 /* From this size on, segments are tried, of those so near the best. */
 #define SEGMENTED	(1 << 18)
 #define NEAR		1.1
@@ -190,22 +188,6 @@ static bool is_pipelined(const struct coll_algorithm *a, uint32_t n)
 }
 
 /* ---- which of them are timed ---- */
-
-double select_estimate(const struct select_time *t, uint32_t k)
-{
-	uint32_t j = k;
-	double more;
-
-	while (j && !t->measured[j])
-		j--;
-	if (j == k || !t->measured[j])
-		return t->measured[k] ? t->measured[k] : t->model[k];
-	/* Long vectors tell how fast bytes are, short ones what is there besides. */
-	if (SELECT_BYTES(j) >= TELLING && t->model[j] > 0)
-		return t->measured[j] * t->model[k] / t->model[j];
-	more = t->model[k] - t->model[j];
-	return t->measured[j] + (more > 0 ? more : 0);
-}
 
 /*
  * Those that may be the best by what is known, the likeliest first, and no more than

@@ -13,7 +13,7 @@
 #include "collective.h"
 #include "comm.h"
 #include "debug.h"
-#include "select.h"
+#include "select_measure.h"
 
 /* Runs of one algorithm at one size at most, and in one step. A run may be several ops. */
 #define MAX_RUNS	64

@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 #include "optable.h"
-#include "select_file.h"
+#include "select_env.h"
+#include "select_save.h"
 
 #define FEMTO		1e15
 

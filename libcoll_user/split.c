@@ -28,8 +28,8 @@
 #include "debug.h"
 #include "fpstate.h"
 #include "links.h"
+#include "select_inherit.h"
 #include "split.h"
-#include "select.h"
 #include "topology.h"
 
 /* Time of one attempt to connect before all are asked; doubled each time, up to MAX. */

@@ -13,7 +13,7 @@
 
 #include "comm.h"
 #include "debug.h"
-#include "select.h"
+#include "select_measure.h"
 #include "stripes.h"
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Operators of the user's own: what op.c knows of them, and op_mesh.c needs. */
+/* Operators that the application has defined. */
 #ifndef LIBCOLL_USEROP_H
 #define LIBCOLL_USEROP_H
 
@@ -31,8 +31,5 @@ int userop_range(const void *p, uint64_t count, size_t size, uint64_t *bytes);
 
 /** userop_overlap() - have the two vectors a byte in common? */
 bool userop_overlap(const void *a, uint64_t a_len, const void *b, uint64_t b_len);
-
-/* op_mesh.c: bytes of a piece, a vector's and a block's. Tests make them small. */
-extern uint64_t userop_piece, userop_small;
 
 #endif

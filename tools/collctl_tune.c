@@ -16,6 +16,7 @@
 
 #include "collctl.h"
 #include "optable.h"
+#include "select_env.h"
 #include "select_file.h"
 
 #define SECONDS		20

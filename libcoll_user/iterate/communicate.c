@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "communicate.h"
 #include "session.h"
+#include "vote.h"
 
 void iter_place(struct coll_iter_ctx *ctx, bool own)
 {

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "csv.h"
+#include "csv_parse.h"
+#include "vote.h"
 
 #define CHUNK	65536
 

@@ -40,9 +40,4 @@ struct csv_part {
 	char why[128];
 };
 
-/* csv_parse.c: fields of the first row */
-uint32_t csv_columns(const struct csv_part *p, char separator);
-/* All rows, into @x; errors go into @p. */
-void csv_parse(struct csv_part *p, char separator, uint32_t columns, double *x);
-
 #endif

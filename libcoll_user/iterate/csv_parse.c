@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "csv.h"
+#include "csv_parse.h"
 
 /**
  * struct cursor - where we are

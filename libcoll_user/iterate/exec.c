@@ -6,7 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "communicate.h"
+#include "objects.h"
+#include "progress.h"
 #include "session.h"
+#include "vote.h"
 
 static _Atomic uint64_t runs;
 

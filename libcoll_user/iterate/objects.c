@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "objects.h"
 #include "session.h"
 
 void *iter_alloc(uint64_t bytes)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "progress.h"
 #include "session.h"
 
 bool iter_progress_wanted(const struct coll_iter *it)

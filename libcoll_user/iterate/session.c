@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "objects.h"
 #include "session.h"
 
 int coll_iter_create(coll_comm_t *comm, coll_iter_t **it)

@@ -98,46 +98,4 @@ struct coll_iter {
 	struct coll_iter_ctx ctx;
 };
 
-/**
- * struct iter_vote - what ranks tell each other before they go on
- * @error, @rank: of the lowest rank that failed, after the vote; 0: none failed
- * @min, @max: of @mine over all ranks
- * @flag: the largest over all ranks
- */
-struct iter_vote {
-	uint64_t mine, min, max, flag;
-	int error;
-	uint32_t rank;
-};
-
-/* objects.c; iter_find() and iter_put() know nothing of a run. */
-struct iter_object *iter_find(struct iter_objects *objs, const char *name);
-int iter_put(struct iter_objects *objs, const char *name, void *data, size_t bytes,
-	     coll_iter_free_fn *free_fn);
-void iter_objects_free(struct iter_objects *objs);
-/* Room for @bytes, of which 0 are a byte, too. */
-void *iter_alloc(uint64_t bytes);
-
-/*
- * vote.c: all ranks learn whether any of them has failed. @error and the text are this
- * rank's. Return: 0; the error of the rank that failed, whose text is in @text then; or
- * that of the collective.
- */
-int iter_vote(coll_comm_t *comm, struct iter_vote *v, char text[ITER_TEXT]);
-/* After a collective has failed: nobody is to wait for us; says why in @text. */
-int iter_broken(coll_comm_t *comm, int err, const char *what, char text[ITER_TEXT]);
-uint64_t iter_now(void);
-
-/* communicate.c: run a step that is no compute step; errors are common to all ranks. */
-int iter_communicate(struct coll_iter_ctx *ctx, const struct iter_step *step);
-/* The first part of each: iter_vote() with the errors that steps have noted. */
-int iter_settle(struct coll_iter_ctx *ctx, struct iter_vote *v);
-/* Put iteration and step in front of the text, and the rank if it is this one's error. */
-void iter_place(struct coll_iter_ctx *ctx, bool own);
-
-/* progress.c */
-bool iter_progress_wanted(const struct coll_iter *it);
-void iter_progress_line(const struct coll_iter_ctx *ctx, bool has_criterion, double criterion,
-			uint64_t ns, uint64_t comm_ns);
-
 #endif

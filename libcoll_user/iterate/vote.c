@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "session.h"
+#include "vote.h"
 
 uint64_t iter_now(void)
 {

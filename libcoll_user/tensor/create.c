@@ -4,8 +4,12 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "create.h"
+#include "handle.h"
+#include "reap.h"
 #include "split.h"
 #include "tensors.h"
+#include "text.h"
 
 /* The application's signals are not for a thread that it does not know of. */
 static int start_thread(coll_tensors_t *ts)

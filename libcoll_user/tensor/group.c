@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "post.h"
 #include "tensors.h"
+#include "text.h"
 #include "wire.h"
 
 static int compare(const void *a, const void *b)

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "handle.h"
 #include "tensors.h"
+#include "text.h"
 
 /* First published size. */
 #define SPEC_SIZE_V0	offsetof(struct coll_tensor_spec, prescale)

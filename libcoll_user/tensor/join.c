@@ -3,7 +3,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "handle.h"
+#include "post.h"
+#include "reap.h"
 #include "tensors.h"
+#include "text.h"
 
 static int make_join(coll_tensors_t *ts, uint32_t *last, coll_tensor_fn *fn, void *arg,
 		     coll_tensor_t **out)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/ioctl.h>
 
+#include "kernel.h"
 #include "tensors.h"
 
 int tensors_post(coll_comm_t *comm, const struct coll_tensor *tensors, uint32_t nr,

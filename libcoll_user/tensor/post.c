@@ -4,7 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "handle.h"
+#include "kernel.h"
+#include "post.h"
+#include "reap.h"
 #include "tensors.h"
+#include "text.h"
 #include "ways.h"
 
 /* Larger calls are cut: the kernel takes so many, and this is memory of ours. */

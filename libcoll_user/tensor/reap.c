@@ -6,7 +6,11 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "handle.h"
+#include "kernel.h"
+#include "reap.h"
 #include "tensors.h"
+#include "text.h"
 
 bool tensors_in_callback(const coll_tensors_t *ts)
 {

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "tensors.h"
+#include "text.h"
 
 int coll_tensors_split(coll_comm_t *comm, int32_t color, int32_t key, uint32_t flags,
 		       coll_tensors_t **ts)

@@ -8,6 +8,7 @@
 #include "debug.h"
 #include "optable.h"
 #include "tensors.h"
+#include "text.h"
 
 /* A name, and what is said of it. */
 #define TEXT_LEN	(COLL_TENSOR_NAME_MAX + EXPLAIN_LEN)

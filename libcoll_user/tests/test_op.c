@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "buffers.h"
 #include "comm.h"
-#include "userop.h"
+#include "userop_mesh.h"
 
 #define MAX_RANKS	9
 #define BORDER		0xb0

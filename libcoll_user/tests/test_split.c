@@ -18,7 +18,7 @@
 #include "deadline.h"
 #include "links.h"
 #include "resolve.h"
-#include "select.h"
+#include "select_inherit.h"
 #include "topology.h"
 
 #define RANKS		8

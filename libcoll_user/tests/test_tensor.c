@@ -13,7 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "buffers.h"
 #include "split.h"
+#include "tensor/kernel.h"
 #include "tensor/tensors.h"
 
 #define MANY	200

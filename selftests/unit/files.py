@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""usage: files.py [root]: do the files of kmod/ keep three rules?
+"""usage: files.py [root]: do the files of kmod/ and libcoll_user/ keep three rules?
 
 - A function that a header declares is defined in the file of the same name, or in the header.
 - No circle: a file that calls another one is not called by it, directly or by others.
@@ -18,10 +18,11 @@ LATER = ("kmod/core/tensor/", "kmod/pure/coord")
 
 
 def read(path):
-    """The text of a file, without comments and strings."""
+    """The text of a file, without comments, strings and attributes."""
     with open(path, encoding="utf-8") as f:
         text = re.sub(r"/\*.*?\*/", " ", f.read(), flags=re.S)
-    return re.sub(r'"(\\.|[^"\\\n])*"', '""', text)
+    text = re.sub(r'"(\\.|[^"\\\n])*"', '""', text)
+    return re.sub(r"\s*\b__attribute__\(\(.*?\)\)(?=[;\s])", "", text, flags=re.S)
 
 
 def behind_bracket(text, at):
@@ -76,10 +77,13 @@ def unasserted(root, files):
                 yield path, m.group(1)
 
 
-def sources(root):
-    """All files of kmod/ by name: stem -> {".c": text, ".h": text}."""
+def sources(root, top):
+    """All files of @top by name: stem -> {".c": text, ".h": text}."""
     files = collections.defaultdict(dict)
-    for where, _, names in os.walk(os.path.join(root, "kmod")):
+    for where, dirs, names in os.walk(os.path.join(root, top)):
+        if top == "libcoll_user":
+            # what applications see, and programs of their own
+            dirs[:] = [d for d in dirs if d not in ("include", "tests")]
         for name in names:
             stem, ext = os.path.splitext(os.path.join(where, name))
             if ext in (".c", ".h") and not name.endswith(".mod.c"):
@@ -111,35 +115,40 @@ def circles(calls):
     return found
 
 
-def main():
-    root = sys.argv[1] if len(sys.argv) > 1 else "."
-    files = sources(root)
+def offences(root, files):
+    """One line for each."""
     defined = {}
     for stem, texts in files.items():
         for name, is_definition in functions(texts.get(".c", "")):
             if is_definition:
                 defined.setdefault(name, stem)
-    bad = 0
     for stem, texts in sorted(files.items()):
         for name, is_definition in functions(texts.get(".h", "")):
             home = defined.get(name, stem)
             if not is_definition and home != stem and not stem.startswith(LATER):
-                print(f"{stem}.h declares {name}(), which is in {home}.c", file=sys.stderr)
-                bad = 1
+                yield f"{stem}.h declares {name}(), which is in {home}.c"
     calls = {}
     for stem, texts in files.items():
         used = set(re.findall(r"(?<!struct )\b\w+", texts.get(".c", ""))) - statics(texts.get(".c", ""))
         calls[stem] = sorted({defined[n] for n in used if n in defined} - {stem})
     for group in circles(calls):
         if not all(f.startswith(LATER) for f in group):
-            print("a circle: " + " ".join(group), file=sys.stderr)
-            bad = 1
+            yield "a circle: " + " ".join(group)
     for path, name in unasserted(root, files):
         if not path.startswith(LATER):
-            print(f"{path}: {name}() does not assert the lock that it runs under", file=sys.stderr)
+            yield f"{path}: {name}() does not assert the lock that it runs under"
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else "."
+    bad = 0
+    for top in ("kmod", "libcoll_user"):
+        files = sources(root, top)
+        for line in offences(root, files):
+            print(line, file=sys.stderr)
             bad = 1
-    rooms = collections.Counter(os.path.dirname(f) for f in files)
-    print("rooms: " + ", ".join(f"{os.path.relpath(r, 'kmod')} {n}" for r, n in sorted(rooms.items())))
+        rooms = collections.Counter(os.path.dirname(f) for f in files)
+        print(f"rooms of {top}: " + ", ".join(f"{os.path.relpath(r, top)} {n}" for r, n in sorted(rooms.items())))
     if not bad:
         print("no circles")
     return bad

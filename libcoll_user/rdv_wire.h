@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * What both sides of a rendezvous share: the messages of a round.
+ * The messages of a round, which both sides of a rendezvous share.
  *
  *	0	magic (u32)
  *	4	type (u16): RDV_GIVE, ...
@@ -11,8 +11,8 @@
  *	+	proof: HMAC under the session key over type, header and SHA-256 of
  *		the payload
  */
-#ifndef LIBCOLL_RDV_INTERNAL_H
-#define LIBCOLL_RDV_INTERNAL_H
+#ifndef LIBCOLL_RDV_WIRE_H
+#define LIBCOLL_RDV_WIRE_H
 
 #include "rendezvous.h"
 
@@ -43,32 +43,5 @@ int rdv_get_head(const uint8_t *p, uint16_t type, uint16_t round, struct rdv_hea
 /* @digest: SHA-256 of the payload */
 int rdv_proof(const uint8_t *session, const uint8_t *head, const uint8_t *digest,
 	      uint8_t *out);
-
-struct rdv_server;
-int rdv_server_open(struct rdv_server **s, const struct rdv_config *cfg);
-int rdv_server_round(struct rdv_server *s, int status, const uint8_t *in, uint8_t *out);
-int rdv_server_fd(const struct rdv_server *s);
-int rdv_server_check(struct rdv_server *s);
-const uint8_t *rdv_server_job(const struct rdv_server *s);
-void rdv_server_close(struct rdv_server *s);
-
-/* rdv_listen.c: rank 0's listening socket, or -errno */
-int rdv_listen(const struct rdv_config *cfg);
-
-/* Have the soft limit of descriptors raised for @size ranks; @before: to put it back. */
-void rdv_raise_files(uint32_t size, uint64_t *before);
-void rdv_restore_files(uint64_t before);
-
-/* How many descriptors this process may still open; @most: if there are more. */
-uint32_t rdv_free_files(uint32_t most);
-
-struct rdv_client;
-int rdv_client_open(struct rdv_client **c, const struct rdv_config *cfg);
-int rdv_client_round(struct rdv_client *c, int status, const uint8_t *in, uint8_t *out);
-int rdv_client_fd(const struct rdv_client *c);
-int rdv_client_check(struct rdv_client *c);
-const struct sock_addr *rdv_client_here(const struct rdv_client *c);
-const uint8_t *rdv_client_job(const struct rdv_client *c);
-void rdv_client_close(struct rdv_client *c);
 
 #endif

@@ -26,6 +26,7 @@
 
 #include "comm.h"
 #include "userop.h"
+#include "userop_mesh.h"
 
 #define SLOTS		3
 /* The pieces of one window; with many ranks pieces are smaller. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-#ifndef LIBCOLL_SIMD_SETS_H
-#define LIBCOLL_SIMD_SETS_H
+/* Reduction of vectors on this host. */
+#ifndef LIBCOLL_REDUCE_H
+#define LIBCOLL_REDUCE_H
 
 #include "simd/simd.h"
 

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Registered buffers. */
+#ifndef LIBCOLL_BUFFERS_H
+#define LIBCOLL_BUFFERS_H
+
+#include "comm.h"
+
+/** buffers_apply() - use registered buffers where the memory of @cmd lies in one */
+void buffers_apply(coll_comm_t *comm, struct coll_cmd *cmd);
+
+/** buffers_free() - forget all of them; the kernel unpins them when the file is closed */
+void buffers_free(coll_comm_t *comm);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Writes tables into a file. */
+#ifndef LIBCOLL_SELECT_SAVE_H
+#define LIBCOLL_SELECT_SAVE_H
+
+#include "select_file.h"
+
+/**
+ * select_file_save() - put tables into a file, or in the place of those of the same key
+ * @notes: lines of comment, without newline; @nr_notes of them
+ *
+ * What else is in the file stays as it is. The file is replaced at once: whoever reads
+ * it sees the old one or the new one. If it cannot be understood nothing is written.
+ */
+int select_file_save(const char *path, const struct select_key *key,
+		     const struct select_tables *tables, const char *const *notes,
+		     uint32_t nr_notes);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* The two calls of the kernel. */
+#ifndef LIBCOLL_TENSOR_KERNEL_H
+#define LIBCOLL_TENSOR_KERNEL_H
+
+#include "tensors.h"
+
+/* Return: how many, or -errno; of posts, @posted has been set. */
+int tensors_post(coll_comm_t *comm, const struct coll_tensor *tensors, uint32_t nr,
+		 uint32_t *posted);
+int tensors_collect(coll_comm_t *comm, struct coll_tensor_result *to, uint32_t nr,
+		    uint32_t min);
+
+#endif

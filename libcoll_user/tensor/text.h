@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* What coll_last_error() says about named tensors. */
+#ifndef LIBCOLL_TENSOR_TEXT_H
+#define LIBCOLL_TENSOR_TEXT_H
+
+#include "tensors.h"
+
+void tensor_explain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* About a tensor that could not be posted; returns @err. */
+int tensor_refused(const char *name, int err);
+/* About one that has ended with an error. */
+void tensor_explain_end(const coll_tensor_t *t);
+
+#endif

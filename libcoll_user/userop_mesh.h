@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Collectives with operators that the application has defined. */
+#ifndef LIBCOLL_USEROP_MESH_H
+#define LIBCOLL_USEROP_MESH_H
+
+#include <stdint.h>
+
+/* Bytes of a piece, of a vector and of a block. Tests make them small. */
+extern uint64_t userop_piece, userop_small;
+
+#endif
