@@ -15,7 +15,7 @@
 #include "collctl.h"
 #include "names.h"
 #include "optable.h"
-#include "select_env.h"
+#include "select/select_env.h"
 
 static void usage(FILE *f)
 {

@@ -16,8 +16,8 @@
 
 #include "collctl.h"
 #include "optable.h"
-#include "select_env.h"
-#include "select_file.h"
+#include "select/select_env.h"
+#include "select/select_file.h"
 
 #define SECONDS		20
 #define MAX_SECONDS	3600

@@ -7,7 +7,7 @@
 
 #include "collperf.h"
 #include "optable.h"
-#include "select_env.h"
+#include "select/select_env.h"
 
 /* Names of what is defined with anything, as the one table has it. */
 static void print_names(FILE *f, const char *title, const char *(*name)(uint32_t), uint32_t nr,

@@ -7,11 +7,11 @@
  * to it. 1 is the least one could think of. It is what chains and rings pay, and
  * trees, hypercubes and the like exchange mostly with ranks near by number.
  *
- * libcoll_user/ring.c finds the order, as it does for coll_init(). A lower bound is printed
+ * libcoll_user/setup/ring.c finds the order, as it does for coll_init(). A lower bound is printed
  * with it, that of Held and Karp.
  */
 #include "collplan.h"
-#include "../libcoll_user/ring.h"
+#include "../libcoll_user/setup/ring.h"
 
 struct order {
 	const struct topology *t;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 #include <errno.h>
 
-#include "debug.h"
-#include "env.h"
+#include "base/debug.h"
+#include "base/env.h"
 #include "launch.h"
 
 /* PMIx first: Slurm and Open MPI set variables of other ways beside it. */

@@ -18,11 +18,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "debug.h"
-#include "env.h"
+#include "base/debug.h"
+#include "base/env.h"
 #include "hex.h"
 #include "launch.h"
-#include "sock.h"
+#include "net/sock.h"
 
 #define LINE_LEN	4096
 #define NAME_LEN	256

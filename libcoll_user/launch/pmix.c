@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug.h"
-#include "env.h"
+#include "base/debug.h"
+#include "base/env.h"
 #include "launch.h"
 
 static bool pmix_present(void)

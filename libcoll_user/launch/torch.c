@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "debug.h"
-#include "env.h"
+#include "base/debug.h"
+#include "base/env.h"
 #include "launch.h"
 
 /* Behind MASTER_PORT: rank 0 takes the first one that is free. */

@@ -7,7 +7,7 @@
 #include "create.h"
 #include "handle.h"
 #include "reap.h"
-#include "split.h"
+#include "setup/split.h"
 #include "tensors.h"
 #include "text.h"
 

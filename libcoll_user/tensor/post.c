@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collective/ways.h"
 #include "handle.h"
 #include "kernel.h"
 #include "post.h"
 #include "reap.h"
 #include "tensors.h"
 #include "text.h"
-#include "ways.h"
 
 /* Larger calls are cut: the kernel takes so many, and this is memory of ours. */
 #define POST_MAX	1024

@@ -8,7 +8,7 @@
 
 #include <coll/tensor.h>
 
-#include "comm.h"
+#include "comm/comm.h"
 
 /* Results that are taken at once. */
 #define TENSORS_BATCH	64

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "debug.h"
+#include "base/debug.h"
 #include "optable.h"
 #include "tensors.h"
 #include "text.h"

@@ -13,8 +13,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "links.h"
-#include "resolve.h"
+#include "comm/links.h"
+#include "net/resolve.h"
 #include "schedule.h"
 
 #define MAX_RANKS	32

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "buffers.h"
-#include "comm.h"
-#include "userop_mesh.h"
+#include "comm/buffers.h"
+#include "comm/comm.h"
+#include "userop/userop_mesh.h"
 
 #define MAX_RANKS	9
 #define BORDER		0xb0

@@ -22,9 +22,9 @@
 
 #include <coll/coll.h>
 
-#include "handshake.h"
-#include "rendezvous.h"
-#include "resolve.h"
+#include "net/handshake.h"
+#include "net/resolve.h"
+#include "rendezvous/rendezvous.h"
 
 #define MAX_RANKS	64
 #define MANY_RANKS	200

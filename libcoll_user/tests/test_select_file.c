@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "select_save.h"
+#include "select/select_save.h"
 
 #define ZEROES	"00000000000000000000000000000000"
 #define HEAD	"coll-tables 1\n"

@@ -10,8 +10,8 @@
 
 #include "algorithms/table.h"
 #include "collective.h"
-#include "comm.h"
-#include "select_fill.h"
+#include "comm/comm.h"
+#include "select/select_fill.h"
 
 /* A row, and a segment, of their own want to be worth it: 2 and 4 %. */
 #define TOLERANCE	(1 / 0.98 / 0.96 + 1e-9)

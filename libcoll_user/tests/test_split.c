@@ -14,12 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "comm.h"
-#include "deadline.h"
-#include "links.h"
-#include "resolve.h"
-#include "select_inherit.h"
-#include "topology.h"
+#include "base/deadline.h"
+#include "comm/comm.h"
+#include "comm/links.h"
+#include "comm/topology.h"
+#include "net/resolve.h"
+#include "select/select_inherit.h"
 
 #define RANKS		8
 #define MAX_GROUPS	64

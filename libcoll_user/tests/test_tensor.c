@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "buffers.h"
-#include "split.h"
+#include "comm/buffers.h"
+#include "setup/split.h"
 #include "tensor/kernel.h"
 #include "tensor/tensors.h"
 

@@ -3,7 +3,8 @@
 """usage: files.py [root]: do the files of kmod/ and libcoll_user/ keep three rules?
 
 - A function that a header declares is defined in the file of the same name, or in the header.
-- No circle: a file that calls another one is not called by it, directly or by others.
+- No circle: a file that calls another one is not called by it, directly or by others. The
+  same for the rooms of libcoll_user; layers.sh has the order of the rooms of kmod.
 - A function that is documented to run under a lock asserts that (lockdep_assert_held).
 
 Prints the rooms, from the top down, and one line for each offence; status 1 if there is any.
@@ -134,6 +135,13 @@ def offences(root, files):
     for group in circles(calls):
         if not all(f.startswith(LATER) for f in group):
             yield "a circle: " + " ".join(group)
+    rooms = collections.defaultdict(set)
+    for stem in calls:
+        if stem.startswith("libcoll_user/"):
+            room = os.path.dirname(stem)
+            rooms[room] |= {os.path.dirname(s) for s in calls[stem]} - {room}
+    for group in circles(rooms):
+        yield "a circle: " + " ".join(group)
     for path, name in unasserted(root, files):
         if not path.startswith(LATER):
             yield f"{path}: {name}() does not assert the lock that it runs under"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The cost model of libcoll_user/select_model.c: closed forms where the schedule has
+ * The cost model of libcoll_user/select/select_model.c: closed forms where the schedule has
  * one, the order of algorithms that the books know, and no nonsense anywhere.
  */
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "pure/algorithms/table.h"
 #include "tap.h"
 
-#include "../../libcoll_user/select_model.h"
+#include "../../libcoll_user/select/select_model.h"
 
 /* 100 us, 1 us, 1 GB/s, nothing shared: sums of these are easily told apart. */
 static const struct select_model plain = {

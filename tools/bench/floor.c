@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "reduce.h"
+#include "reduce/reduce.h"
 
 #define MAX_RANKS	16
 #define AT_LEAST	((size_t)1 << 20)	/* bytes of each buffer in one measurement */

@@ -20,7 +20,7 @@
 #include "reduction/exact.h"
 #include "ops.h"
 #include "core/limits.h"
-#include "reduce.h"
+#include "reduce/reduce.h"
 
 #define SECTIONS	200
 #define MAX_REFS	8

@@ -29,7 +29,7 @@
 #include <coll/coll.h>
 
 #include "algorithms/table.h"
-#include "select_fill.h"
+#include "select/select_fill.h"
 
 #define MAX_RUNS	101
 /* Of long vectors and of others, unless the time below is not up. */

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/* The blocking way to run a command. */
+#include <errno.h>
+#include <sys/ioctl.h>
+
+#include "comm/comm.h"
+#include "nonblocking/async.h"
+
+static int ioctl_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
+{
+	return ioctl(comm->fd, COLL_IOC_SUBMIT, cmd) ? -errno : 0;
+}
+
+int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
+{
+	struct coll_cmd copy;
+	int ret;
+
+	if (!cmd->timeout_ns && comm->timeout_ns) {
+		copy = *cmd;
+		copy.timeout_ns = comm->timeout_ns;
+		cmd = &copy;
+	}
+	/* The kernel numbers commands as they come. Those that wait in user space come first. */
+	if (async_in_use(comm)) {
+		async_flush(comm);
+		/* No room in the kernel: what is under way will make some. */
+		while ((ret = ioctl_submit(comm, cmd)) == -EAGAIN && async_reap_one(comm))
+			;
+		return ret;
+	}
+	return ioctl_submit(comm, cmd);
+}
+
+int coll_allreduce(coll_comm_t *comm, const void *send, void *recv, uint64_t count,
+		   enum coll_dtype dtype, enum coll_op_code op)
+{
+	struct coll_cmd cmd;
+
+	/* There is no room for its factor here, and 0 would be a silent one. */
+	if (op == COLL_OP_PREMULSUM)
+		return -EINVAL;
+	coll_cmd_allreduce(comm, &cmd, send, recv, count, dtype, op);
+	return coll_submit(comm, &cmd);
+}
+
+int coll_broadcast(coll_comm_t *comm, void *buf, uint64_t count,
+		   enum coll_dtype dtype, uint32_t root)
+{
+	struct coll_cmd cmd;
+
+	coll_cmd_broadcast(comm, &cmd, buf, count, dtype, root);
+	return coll_submit(comm, &cmd);
+}
+
+int coll_barrier(coll_comm_t *comm)
+{
+	struct coll_cmd cmd;
+
+	coll_cmd_barrier(comm, &cmd);
+	return coll_submit(comm, &cmd);
+}

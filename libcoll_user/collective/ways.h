@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* The ways to run a command that coll_cmd_X() has filled in. */
+#ifndef LIBCOLL_WAYS_H
+#define LIBCOLL_WAYS_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "comm/comm.h"
+
+/* There is no room for a factor in any of these, and 0 would be a silent one. */
+static inline bool ways_lack_factor(const struct coll_cmd *cmd)
+{
+	return cmd->op == COLL_OP_PREMULSUM;
+}
+
+/* @params: declared, @args: passed on; the three ways to run a command */
+#define WAYS(name, params, args)						\
+int coll_##name(coll_comm_t *comm, UNPACK params)				\
+{										\
+	struct coll_cmd cmd;							\
+										\
+	coll_cmd_##name(comm, &cmd, UNPACK args);				\
+	if (ways_lack_factor(&cmd))						\
+		return -EINVAL;							\
+	return coll_submit(comm, &cmd);						\
+}										\
+										\
+int coll_i##name(coll_comm_t *comm, UNPACK params, coll_request_t **req)	\
+{										\
+	struct coll_cmd cmd;							\
+										\
+	coll_cmd_##name(comm, &cmd, UNPACK args);				\
+	*req = NULL;								\
+	if (ways_lack_factor(&cmd))						\
+		return -EINVAL;							\
+	return coll_isubmit(comm, &cmd, req);					\
+}										\
+										\
+INIT(name, params, args)
+
+#define INIT(name, params, args)						\
+int coll_##name##_init(coll_comm_t *comm, UNPACK params, coll_request_t **req)	\
+{										\
+	struct coll_cmd cmd;							\
+										\
+	coll_cmd_##name(comm, &cmd, UNPACK args);				\
+	*req = NULL;								\
+	if (ways_lack_factor(&cmd))						\
+		return -EINVAL;							\
+	return coll_persist(comm, &cmd, req);					\
+}
+
+#define UNPACK(...)	__VA_ARGS__
+
+#endif

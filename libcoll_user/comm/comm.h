@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* The communicator object, and what it owns. */
+#ifndef LIBCOLL_COMM_H
+#define LIBCOLL_COMM_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <coll/coll.h>
+
+#include "net/auth.h"
+#include "net/sock.h"
+#include "select/stripes.h"
+
+struct async;
+struct buffer;
+struct select_host;
+struct select_tables;
+struct topology;
+
+/**
+ * struct coll_comm - one rank
+ * @fd: /dev/coll, joined
+ * @node_of: node of each rank
+ * @timeout_ns: deadline of commands that bring none
+ * @version: what the module said
+ * @flags: COLL_CONFIG_*
+ * @buffers_lock: protects @buffers
+ * @buffers: registered memory, see buffers.c
+ * @async: nonblocking calls, see async.c; made by the first of them, under
+ *	@async_once_lock
+ * @device: what was opened; owned
+ * @timeout_ms: how long making it could take, and how long making a part of it may
+ * @family: secret of its ranks, for its parts; never sent. See comm_join().
+ * @here: address at which other hosts reach this rank; length 0: not known, which is
+ *	so on rank 0 of coll_init(), and of size 1
+ * @select: what the kernel was told of algorithms, see select.c; NULL: nothing
+ * @hosts: of each node, by what files of tables know it; NULL: no tables; owned
+ * @origin: of each node its number in the communicator of coll_init(); owned
+ * @stripes: what the kernel was told
+ * @narrow: see coll_comm_set_narrow()
+ * @named: its collectives have names: see coll/tensor.h
+ */
+struct coll_comm {
+	int fd;
+	uint32_t rank, size, node, nr_nodes;
+	uint32_t *node_of;
+	_Atomic uint64_t timeout_ns;
+	struct coll_version version;
+	uint32_t flags;
+	pthread_mutex_t buffers_lock;
+	struct buffer *buffers;
+	pthread_mutex_t async_once_lock;
+	_Atomic(struct async *) async;
+	char *device;
+	uint32_t timeout_ms;
+	struct job_secret family;
+	struct sock_addr here;
+	struct select_tables *select;
+	struct select_host *hosts;
+	uint32_t *origin;
+	struct stripes stripes;
+	_Atomic bool narrow;
+	bool named;
+};
+
+/**
+ * comm_new() - make an object that has no file yet
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int comm_new(coll_comm_t **comm, uint32_t rank, uint32_t size);
+
+/** comm_free() - undo comm_new() and everything that followed */
+void comm_free(coll_comm_t *comm);
+
+/** comm_open() - open @device and read the version; says why it cannot */
+int comm_open(coll_comm_t *comm, const char *device);
+
+/** comm_set_nodes() - copy the numbers of nodes from @t */
+int comm_set_nodes(coll_comm_t *comm, const struct topology *t);
+
+/**
+ * comm_join() - join in the kernel
+ * @secret: the job's
+ * @job: a nonce of AUTH_LEN bytes that belongs to this communicator alone
+ *
+ * The communicator's key and @comm->family are made from @secret and @job. The kernel shows
+ * the key to the peer; nothing can be made from it.
+ */
+int comm_join(coll_comm_t *comm, const struct job_secret *secret, const uint8_t *job);
+
+/** comm_link() - hand a stream over to the kernel, for links_connect(); closes @fd */
+int comm_link(void *comm, uint32_t peer, uint32_t stripe, int fd);
+
+#endif

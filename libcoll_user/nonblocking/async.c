@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "async.h"
+#include "base/debug.h"
+
+static struct async *async_new(coll_comm_t *comm, const struct async_backend *backend)
+{
+	struct async *a = calloc(1, sizeof(*a));
+	uint32_t max = comm->version.max_inflight;
+
+	if (!a)
+		return NULL;
+	a->comm = comm;
+	a->backend = backend;
+	a->queue_end = &a->queue;
+	/* One place stays free for a blocking call beside them. */
+	a->limit = max > 1 ? max - 1 : 1;
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->changed, NULL);
+	return a;
+}
+
+static void async_free(struct async *a)
+{
+	pthread_mutex_destroy(&a->lock);
+	pthread_cond_destroy(&a->changed);
+	free(a);
+}
+
+static int async_try(coll_comm_t *comm, const struct async_backend *backend)
+{
+	struct async *a = async_new(comm, backend);
+	int ret;
+
+	if (!a)
+		return -ENOMEM;
+	ret = backend->init(a);
+	if (ret)
+		async_free(a);
+	else
+		comm->async = a;
+	return ret;
+}
+
+static int async_get(coll_comm_t *comm, struct async **a)
+{
+	int ret = 0;
+
+	*a = comm->async;
+	if (*a)
+		return 0;
+	pthread_mutex_lock(&comm->async_once_lock);
+	if (!comm->async) {
+		ret = comm->flags & COLL_CONFIG_NO_URING ? -EPERM :
+		      async_try(comm, &async_ring);
+		if (ret) {
+			coll_debug("no io_uring (%s): submitting by ioctl",
+				   coll_strerror(ret));
+			ret = async_try(comm, &async_post);
+		}
+	}
+	pthread_mutex_unlock(&comm->async_once_lock);
+	*a = comm->async;
+	return ret;
+}
+
+void async_complete(struct async *a, coll_request_t *req, int res)
+{
+	req->res = res;
+	req->done = true;
+	a->inflight--;
+	a->completed++;
+}
+
+/*
+ * The kernel has not taken it, and does not count its time yet. Nobody reads the clock for
+ * those that it takes at once: the time begins when it is first refused.
+ */
+static bool is_late(coll_request_t *req)
+{
+	uint64_t ms = req->cmd.timeout_ns / 1000000 + 1;
+
+	if (!req->cmd.timeout_ns)
+		return false;
+	if (!req->until.at_ms)
+		req->until = deadline_in(ms < 1U << 30 ? (uint32_t)ms : 1U << 30);
+	return !deadline_left(req->until);
+}
+
+/*
+ * Nobody tells when the kernel would take it: whoever waits tries again. Return: 0, or
+ * -ETIMEDOUT, and as when the kernel's clock has run out that is the communicator's end.
+ */
+static int put_back(struct async *a, coll_request_t *req)
+{
+	if (is_late(req)) {
+		coll_abort(a->comm, ETIMEDOUT);
+		a->broken = -ETIMEDOUT;
+		return a->broken;
+	}
+	a->inflight--;
+	a->refused = true;
+	req->next = a->queue;
+	if (!a->queue)
+		a->queue_end = &req->next;
+	a->queue = req;
+	return 0;
+}
+
+/* Submit what waits, as far as there is room; lock held. */
+static void push_queue(struct async *a)
+{
+	a->refused = false;
+	while (a->queue && a->inflight < a->limit && !a->refused) {
+		coll_request_t *req = a->queue;
+		int ret = a->broken;
+
+		a->queue = req->next;
+		if (!a->queue)
+			a->queue_end = &a->queue;
+		a->inflight++;
+		if (!ret)
+			ret = a->backend->push(a, req);
+		if (ret == -EAGAIN)
+			ret = put_back(a, req);
+		if (ret)
+			async_complete(a, req, ret);
+	}
+}
+
+static void drop_first(struct async *a, int err)
+{
+	coll_request_t *req = a->queue;
+
+	a->queue = req->next;
+	if (!a->queue)
+		a->queue_end = &a->queue;
+	a->inflight++;
+	async_complete(a, req, err);
+}
+
+/* Nothing more will complete: say so to whoever waits. Lock held. */
+static void give_up(struct async *a, int err)
+{
+	coll_request_t *req;
+
+	a->broken = err;
+	/* What the kernel has it may still write to: not for long. */
+	coll_abort(a->comm, 0);
+	while (a->queue)
+		drop_first(a, err);
+	for (req = a->live; req; req = req->live_next)
+		if (!req->done)
+			async_complete(a, req, err);
+}
+
+/* Another thread sleeps until something completes: that may wait for what is refused. */
+static void try_again(struct async *a, bool wait)
+{
+	uint64_t before = a->completed;
+
+	if (wait) {
+		pthread_mutex_unlock(&a->lock);
+		usleep(ASYNC_REFUSED_US);
+		pthread_mutex_lock(&a->lock);
+	}
+	push_queue(a);
+	if (a->completed != before)
+		pthread_cond_broadcast(&a->changed);
+}
+
+/* Let something happen: reap, or wait for the thread that does. Lock held. */
+static void progress(struct async *a, bool wait)
+{
+	int ret;
+
+	if (a->reaping) {
+		if (a->refused)
+			try_again(a, wait);
+		else if (wait)
+			pthread_cond_wait(&a->changed, &a->lock);
+		return;
+	}
+	a->reaping = true;
+	ret = a->backend->reap(a, wait);
+	a->reaping = false;
+	if (ret)
+		give_up(a, ret);
+	push_queue(a);
+	/* Also when nothing completed: another waiter must reap from now on. */
+	pthread_cond_broadcast(&a->changed);
+}
+
+static int request_new(coll_comm_t *comm, const struct coll_cmd *cmd,
+		       coll_request_t **out)
+{
+	coll_request_t *req;
+	struct async *a;
+	int ret;
+
+	*out = NULL;
+	ret = async_get(comm, &a);
+	if (ret)
+		return ret;
+	req = calloc(1, sizeof(*req));
+	if (!req)
+		return -ENOMEM;
+	req->async = a;
+	req->cmd = *cmd;
+	/* What coll_cancel() calls it by. Others' handles are none of ours. */
+	if (comm->version.features & COLL_FEAT_CANCEL)
+		req->cmd.handle = (uintptr_t)req;
+	if (!req->cmd.timeout_ns)
+		req->cmd.timeout_ns = comm->timeout_ns;
+	*out = req;
+	return 0;
+}
+
+/* Lock held. */
+static void request_start(struct async *a, coll_request_t *req)
+{
+	req->active = true;
+	req->done = false;
+	req->until = (struct deadline){ 0 };
+	req->next = NULL;
+	req->live_prev = NULL;
+	req->live_next = a->live;
+	if (a->live)
+		a->live->live_prev = req;
+	a->live = req;
+	*a->queue_end = req;
+	a->queue_end = &req->next;
+	push_queue(a);
+	/* A thread that already waits does not know that something is to be tried again. */
+	if (a->refused)
+		pthread_cond_broadcast(&a->changed);
+}
+
+int coll_isubmit(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t **out)
+{
+	int ret = request_new(comm, cmd, out);
+
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&(*out)->async->lock);
+	request_start((*out)->async, *out);
+	pthread_mutex_unlock(&(*out)->async->lock);
+	return 0;
+}
+
+int coll_persist(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t **out)
+{
+	int ret = request_new(comm, cmd, out);
+
+	if (!ret)
+		(*out)->persistent = true;
+	return ret;
+}
+
+int coll_start(coll_request_t *req)
+{
+	struct async *a = req->async;
+	int ret = 0;
+
+	if (!req->persistent)
+		return -EINVAL;
+	pthread_mutex_lock(&a->lock);
+	if (req->active)
+		ret = -EBUSY;
+	else
+		request_start(a, req);
+	pthread_mutex_unlock(&a->lock);
+	return ret;
+}
+
+int coll_startall(coll_request_t **reqs, size_t n)
+{
+	int ret = 0;
+	size_t i;
+
+	for (i = 0; i < n && !ret; i++)
+		ret = coll_start(reqs[i]);
+	return ret;
+}
+
+int coll_request_free(coll_request_t *req)
+{
+	struct async *a;
+	bool busy;
+
+	if (!req)
+		return 0;
+	if (!req->persistent)
+		return -EINVAL;
+	a = req->async;
+	pthread_mutex_lock(&a->lock);
+	busy = req->active;
+	pthread_mutex_unlock(&a->lock);
+	if (busy)
+		return -EBUSY;
+	free(req);
+	return 0;
+}
+
+/* The request is over: its result, and its end, unless it may be started again. */
+static int retire(struct async *a, coll_request_t *req)
+{
+	int res = req->res;
+
+	/* Prepared, and not started: nothing to wait for. */
+	if (!req->active)
+		return 0;
+	if (req->live_prev)
+		req->live_prev->live_next = req->live_next;
+	else
+		a->live = req->live_next;
+	if (req->live_next)
+		req->live_next->live_prev = req->live_prev;
+	req->active = false;
+	if (!req->persistent)
+		free(req);
+	return res;
+}
+
+int coll_wait(coll_request_t *req)
+{
+	struct async *a;
+	int ret;
+
+	if (!req)
+		return 0;
+	a = req->async;
+	pthread_mutex_lock(&a->lock);
+	while (req->active && !req->done)
+		progress(a, true);
+	ret = retire(a, req);
+	pthread_mutex_unlock(&a->lock);
+	return ret;
+}
+
+int coll_test(coll_request_t *req, int *done)
+{
+	struct async *a;
+	int ret = 0;
+
+	*done = 1;
+	if (!req)
+		return 0;
+	a = req->async;
+	pthread_mutex_lock(&a->lock);
+	if (req->active && !req->done)
+		progress(a, false);
+	*done = !req->active || req->done;
+	if (*done)
+		ret = retire(a, req);
+	pthread_mutex_unlock(&a->lock);
+	return ret;
+}
+
+/* Take out of the queue what the kernel has not got yet. Lock held. */
+static bool unqueue(struct async *a, coll_request_t *req)
+{
+	coll_request_t **at = &a->queue;
+
+	while (*at && *at != req)
+		at = &(*at)->next;
+	if (!*at)
+		return false;
+	*at = req->next;
+	if (!*at)
+		a->queue_end = at;
+	a->inflight++;
+	async_complete(a, req, -ECANCELED);
+	pthread_cond_broadcast(&a->changed);
+	return true;
+}
+
+static int ioctl_cancel(coll_comm_t *comm, uint64_t handle, uint32_t flags)
+{
+	struct coll_cancel c = { .handle = handle, .flags = flags };
+
+	return ioctl(comm->fd, COLL_IOC_CANCEL, &c) ? -errno : 0;
+}
+
+int coll_cancel(coll_request_t *req)
+{
+	struct async *a;
+
+	if (!req)
+		return 0;
+	if (req->cmd.collective != COLL_SEND && req->cmd.collective != COLL_RECV)
+		return -EINVAL;
+	if (!req->cmd.handle)
+		return -EOPNOTSUPP;
+	a = req->async;
+	pthread_mutex_lock(&a->lock);
+	if (req->active && !req->done && !unqueue(a, req))
+		ioctl_cancel(a->comm, req->cmd.handle, 0);
+	pthread_mutex_unlock(&a->lock);
+	return 0;
+}
+
+/* Nobody will send what these wait for: the application is through. Lock held. */
+static void cancel_receives(struct async *a)
+{
+	coll_request_t *req, *next;
+
+	if (!(a->comm->version.features & COLL_FEAT_CANCEL))
+		return;
+	for (req = a->queue; req; req = next) {
+		next = req->next;
+		if (req->cmd.collective == COLL_RECV)
+			unqueue(a, req);
+	}
+	ioctl_cancel(a->comm, 0, COLL_CANCEL_RECEIVES);
+}
+
+int coll_waitall(coll_request_t **reqs, size_t n)
+{
+	int first = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		int ret = coll_wait(reqs[i]);
+
+		reqs[i] = NULL;
+		if (!first)
+			first = ret;
+	}
+	return first;
+}
+
+int coll_iallreduce(coll_comm_t *comm, const void *send, void *recv, uint64_t count,
+		    enum coll_dtype dtype, enum coll_op_code op, coll_request_t **req)
+{
+	struct coll_cmd cmd;
+
+	*req = NULL;
+	if (op == COLL_OP_PREMULSUM)
+		return -EINVAL;
+	coll_cmd_allreduce(comm, &cmd, send, recv, count, dtype, op);
+	return coll_isubmit(comm, &cmd, req);
+}
+
+int coll_ibroadcast(coll_comm_t *comm, void *buf, uint64_t count,
+		    enum coll_dtype dtype, uint32_t root, coll_request_t **req)
+{
+	struct coll_cmd cmd;
+
+	coll_cmd_broadcast(comm, &cmd, buf, count, dtype, root);
+	return coll_isubmit(comm, &cmd, req);
+}
+
+int coll_ibarrier(coll_comm_t *comm, coll_request_t **req)
+{
+	struct coll_cmd cmd;
+
+	coll_cmd_barrier(comm, &cmd);
+	return coll_isubmit(comm, &cmd, req);
+}
+
+bool async_in_use(coll_comm_t *comm)
+{
+	return comm->async;
+}
+
+void async_flush(coll_comm_t *comm)
+{
+	struct async *a = comm->async;
+
+	pthread_mutex_lock(&a->lock);
+	while (a->queue)
+		progress(a, true);
+	pthread_mutex_unlock(&a->lock);
+}
+
+bool async_reap_one(coll_comm_t *comm)
+{
+	struct async *a = comm->async;
+	uint64_t before;
+	bool any;
+
+	pthread_mutex_lock(&a->lock);
+	before = a->completed;
+	any = a->inflight;
+	while (any && a->completed == before)
+		progress(a, true);
+	pthread_mutex_unlock(&a->lock);
+	return any;
+}
+
+void async_destroy(coll_comm_t *comm)
+{
+	struct async *a = comm->async;
+
+	if (!a)
+		return;
+	pthread_mutex_lock(&a->lock);
+	while (a->inflight || a->queue) {
+		cancel_receives(a);
+		progress(a, true);
+	}
+	while (a->live)
+		retire(a, a->live);
+	pthread_mutex_unlock(&a->lock);
+	a->backend->destroy(a);
+	async_free(a);
+	comm->async = NULL;
+}

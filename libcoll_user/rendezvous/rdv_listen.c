@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/* What rank 0 needs to be one: a place to listen at, and descriptors. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "base/debug.h"
+#include "net/resolve.h"
+#include "rdv_listen.h"
+
+#define BIND_RETRY_MS	2000	/* a job just ended may still hold the port */
+
+/* By each address of the name, one after the other: all of them are not to be had. */
+static int listen_by_name(const struct rdv_config *cfg, struct deadline until)
+{
+	struct sock_addr addrs[RESOLVE_MAX];
+	int n, i, fd = -EADDRINUSE;
+
+	n = resolve_until(cfg->spec, until, addrs, RESOLVE_MAX);
+	for (i = 0; i < n; i++) {
+		fd = sock_listen(&addrs[i]);
+		if (fd >= 0)
+			return fd;
+	}
+	return fd;
+}
+
+/* The caller keeps its own. */
+static int dup_listening(int fd)
+{
+	int ret = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	return ret < 0 ? -errno : ret;
+}
+
+/* At the first port that is free. */
+static int listen_everywhere(const struct ports *ports)
+{
+	uint32_t port;
+	int fd = -EADDRINUSE;
+
+	for (port = ports->first; port <= ports->last && fd == -EADDRINUSE; port++)
+		fd = sock_listen_all((uint16_t)port);
+	return fd;
+}
+
+/*
+ * At all addresses of this host. The others may know it by another address than we do:
+ * Debian has a host's own name as 127.0.1.1 there, and behind address translation it is
+ * none of ours. If they are told 127.0.0.1 or localhost they are on this host, and nobody
+ * else has to be able to knock.
+ */
+int rdv_listen(const struct rdv_config *cfg)
+{
+	struct deadline until = deadline_min(deadline_in(BIND_RETRY_MS), cfg->deadline);
+	struct timespec nap = { .tv_nsec = 20 * 1000 * 1000 };
+	struct ports ports;
+	int fd;
+
+	if (!cfg->spec)
+		return dup_listening(cfg->lfd);
+	fd = resolve_ports(cfg->spec, &ports);
+	if (fd)
+		return fd;
+	for (;;) {
+		fd = ports.local ? -EADDRINUSE : listen_everywhere(&ports);
+		/* Somebody else may have the port, at an address that is not asked for. */
+		if (fd == -EADDRINUSE)
+			fd = listen_by_name(cfg, until);
+		if (fd != -EADDRINUSE || !deadline_left(until))
+			return fd;
+		nanosleep(&nap, NULL);
+	}
+}
+
+/* Beside one for each rank: strangers, files of the library and those that come meanwhile */
+#define MORE_FILES	128
+
+/*
+ * A descriptor for each rank, where shells and services by default allow 1024 and up to
+ * the hard limit those who ask. The application gets back its own limit with the end of
+ * the rendezvous, when the high descriptors are closed.
+ */
+void rdv_raise_files(uint32_t size, uint64_t *before)
+{
+	struct rlimit limit;
+	rlim_t want;
+
+	*before = 0;
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return;
+	/* As many as there may be now, and ours: which of them are open nobody knows. */
+	want = limit.rlim_cur + size + MORE_FILES;
+	if (size + MORE_FILES <= limit.rlim_cur / 2)
+		return;
+	if (limit.rlim_max < want)
+		want = limit.rlim_max;
+	if (want < size + MORE_FILES)
+		coll_debug("%u ranks, but no more than %llu descriptors (ulimit -Hn)", size,
+			   (unsigned long long)want);
+	*before = limit.rlim_cur;
+	limit.rlim_cur = want;
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		*before = 0;
+}
+
+void rdv_restore_files(uint64_t before)
+{
+	struct rlimit limit;
+
+	if (!before || getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = before;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+#define CHUNK	256
+
+/* poll() tells at once which of many are not open. */
+static uint32_t nr_closed(int first, int end)
+{
+	struct pollfd p[CHUNK];
+	uint32_t nr = 0;
+	int i, n = end - first;
+
+	for (i = 0; i < n; i++)
+		p[i] = (struct pollfd){ .fd = first + i };
+	if (poll(p, (nfds_t)n, 0) < 0)
+		return 0;
+	for (i = 0; i < n; i++)
+		nr += !!(p[i].revents & POLLNVAL);
+	return nr;
+}
+
+uint32_t rdv_free_files(uint32_t most)
+{
+	struct rlimit limit;
+	uint32_t nr = 0;
+	int end, first;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT_MAX)
+		return most;
+	/* The highest are the ones that are most likely to be free. */
+	for (end = (int)limit.rlim_cur; end > 0 && nr < most; end = first) {
+		first = end > CHUNK ? end - CHUNK : 0;
+		nr += nr_closed(first, end);
+	}
+	return nr < most ? nr : most;
+}

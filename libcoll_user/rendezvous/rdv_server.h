@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Rank 0's side of a rendezvous; see rendezvous.h for the calls. */
+#ifndef LIBCOLL_RDV_SERVER_H
+#define LIBCOLL_RDV_SERVER_H
+
+#include "net/acceptor.h"
+#include "rdv_wire.h"
+
+enum member_state {
+	MEMBER_ABSENT	= 0,	/* has not come yet */
+	MEMBER_CLAIMED	= 1,	/* proved, its welcome is going out */
+	MEMBER_HERE	= 2,	/* takes part */
+	MEMBER_GONE	= 3,	/* closed after a failure */
+	MEMBER_AWAY	= 4,	/* has made room for others, and comes back */
+};
+
+/**
+ * struct member - one of the other ranks
+ * @fd: its connection, in state HERE
+ * @given: its message of this round is in
+ * @have: bytes of it in @rx
+ * @sending: a result is going out: @sent bytes so far
+ * @leaves: and tells it to leave and come back
+ * @owed: it is AWAY, and has not had the result of the round before this one
+ * @back: it is coming back: it was AWAY, not ABSENT
+ * @broke: it is AWAY, and nobody has sent it away
+ * @token: tells the process from others that say they are this rank; 0: it cannot come back
+ * @back_by: AWAY with @given or @owed: when it is taken for dead
+ * @events: what epoll waits for
+ * @refused: why the last one was that said to be this rank, or 0
+ * @from: its address
+ */
+struct member {
+	enum member_state state;
+	int fd;
+	bool given;
+	size_t have;
+	bool sending;
+	bool leaves;
+	bool owed;
+	bool back;
+	bool broke;
+	size_t sent;
+	uint32_t token;
+	struct deadline back_by;
+	uint32_t events;
+	uint8_t session[AUTH_LEN];
+	uint8_t tag[AUTH_LEN];
+	uint8_t rx[RDV_GIVE_LEN];
+	int refused;
+	char from[SOCK_TEXT];
+};
+
+/**
+ * struct rdv_server - rank 0's side
+ * @nr_here: members in state HERE, without rank 0
+ * @nr_given: of these and of those AWAY, with their message of @round in
+ * @nr_sending: of those HERE, with a result going out
+ * @nr_away: members in state AWAY
+ * @nr_owed: of these, with a result of the round before to be had
+ * @seats: ranks up to this one keep their connection
+ * @places: how many of the others may have one at a time
+ * @nr_placed: how many have
+ * @next_to_leave: where to look for one that can make room
+ * @round: the round members may give for now
+ * @handing_out: results of a round are going out; nobody is waited for
+ * @left: one that left meanwhile, 0: none
+ * @failed: negative errno: what every round ends with
+ * @head: of the result going out; with @leaves of the member as index
+ * @result: its payload
+ * @result_len: bytes of it
+ * @digest: SHA-256 of it
+ * @gather: @size blobs of the round under way
+ * @why: what @failed is about, for people
+ * @files_before: the application's limit of descriptors, 0: it is as it was
+ * @stranger_err: of the last one that was refused and is none of the missing ranks
+ * @stranger: who that was, and what it wants; "": none
+ */
+struct rdv_server {
+	struct acceptor acceptor;
+	int epfd;
+	uint32_t size;
+	uint32_t nr_here, nr_given, nr_sending, nr_away, nr_owed;
+	uint32_t seats, places, nr_placed, next_to_leave;
+	uint16_t round;
+	bool handing_out;
+	uint32_t left;
+	int failed;
+	struct deadline deadline;
+	uint8_t job[AUTH_LEN];
+	uint8_t head[2][RDV_HDR];
+	uint8_t digest[AUTH_LEN];
+	uint8_t *result;
+	size_t result_len;
+	uint8_t *gather;
+	char why[RDV_TEXT];
+	uint64_t files_before;
+	int stranger_err;
+	char stranger[SOCK_TEXT + 48];
+	struct member *members;
+};
+
+int rdv_server_open(struct rdv_server **s, const struct rdv_config *cfg);
+int rdv_server_round(struct rdv_server *s, int status, const uint8_t *in, uint8_t *out);
+int rdv_server_fd(const struct rdv_server *s);
+int rdv_server_check(struct rdv_server *s);
+const uint8_t *rdv_server_job(const struct rdv_server *s);
+void rdv_server_close(struct rdv_server *s);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * The rendezvous: rank 0 listens, the others connect and prove the key, then
+ * all take part in rounds. A round is an allgather of one small blob and one
+ * status per rank through rank 0; the first status that is not 0, and every
+ * rank that goes away, ends the round with that error on all ranks, so that
+ * nobody waits for somebody who will not come.
+ *
+ * Knows nothing of /dev/coll, so that it can be tested by itself.
+ */
+#ifndef LIBCOLL_RENDEZVOUS_H
+#define LIBCOLL_RENDEZVOUS_H
+
+#include "base/deadline.h"
+#include "net/auth.h"
+#include "net/sock.h"
+
+#define RDV_BLOB	64	/* bytes each rank gives to a round */
+
+struct rendezvous;
+
+/**
+ * struct rdv_config - what rdv_open() needs
+ * @rank: 0 listens
+ * @size: 2 or more
+ * @spec: "host:port" or "host:first-last"; NULL: see @lfd and @addrs
+ * @lfd: without @spec, rank 0: a listening socket; it is duplicated
+ * @addrs: without @spec, the others: @nr_addrs addresses of rank 0; must outlive the rendezvous
+ * @secret: job key; must outlive the rendezvous
+ * @deadline: of everything until rdv_close()
+ * @stranger_ms: how long a connection may take to prove itself; 0: 5000
+ * @max_strangers: how many may be proving themselves at a time; 0: 64 + @size
+ */
+struct rdv_config {
+	uint32_t rank;
+	uint32_t size;
+	const char *spec;
+	int lfd;
+	const struct sock_addr *addrs;
+	int nr_addrs;
+	const struct job_secret *secret;
+	struct deadline deadline;
+	unsigned int stranger_ms;
+	unsigned int max_strangers;
+};
+
+/**
+ * rdv_open() - listen (rank 0) or connect and be welcomed (others)
+ *
+ * Rank 0 returns at once; the others come in during its first rdv_round(). The
+ * others try again and again until the deadline, as rank 0 may start later.
+ * Errors: EINVAL, EHOSTUNREACH, EADDRINUSE, EKEYREJECTED, EEXIST, EPROTO,
+ * EPROTONOSUPPORT, ETIMEDOUT; ECONNREFUSED nobody listened until the deadline.
+ */
+int rdv_open(struct rendezvous **rdv, const struct rdv_config *cfg);
+
+/**
+ * rdv_round() - everybody gives, everybody gets
+ * @status: 0, or what went wrong here (negative errno)
+ * @in: RDV_BLOB bytes
+ * @out: NULL, or room for size * RDV_BLOB bytes; NULL on all ranks or on none
+ *
+ * Return: 0 on all ranks, or on all ranks the same error. A rank that loses
+ * rank 0 itself gets -EHOSTDOWN. After an error there are no more rounds.
+ */
+int rdv_round(struct rendezvous *rdv, int status, const uint8_t *in, uint8_t *out);
+
+/*
+ * Between rounds: rdv_fd() polls readable when rdv_check() has something to
+ * do; rdv_check() says -ECANCELED if this is bound to fail (the next round says
+ * why). The strangers of rank 0 wait until then. -1: there is no connection between
+ * rounds, since rank 0 is short of descriptors.
+ */
+int rdv_fd(const struct rendezvous *rdv);
+int rdv_check(struct rendezvous *rdv);
+
+/* Nonce rank 0 drew for this job; valid after the first round. */
+const uint8_t *rdv_job(const struct rendezvous *rdv);
+
+/*
+ * Address the other ranks can reach this one at, port 0; -EADDRNOTAVAIL on rank
+ * 0, which does not need to know: links go from lower to higher nodes, and its
+ * node is the lowest.
+ */
+int rdv_local_address(const struct rendezvous *rdv, struct sock_addr *a);
+
+void rdv_close(struct rendezvous *rdv);
+
+#endif

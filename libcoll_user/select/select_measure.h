@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Timing of transfers and algorithms. */
+#ifndef LIBCOLL_SELECT_MEASURE_H
+#define LIBCOLL_SELECT_MEASURE_H
+
+#include "base/deadline.h"
+#include "select_time.h"
+
+/**
+ * struct select_bench - measuring under way
+ * @buf: two vectors of @room bytes
+ */
+struct select_bench {
+	coll_comm_t *comm;
+	struct deadline deadline;
+	struct select_model model;
+	double barrier;
+	uint8_t *buf;
+	uint64_t room;
+};
+
+/* One command with an algorithm that is named: tables have no say. */
+int select_run(coll_comm_t *comm, struct deadline deadline, enum coll_collective what,
+	       enum coll_algorithm_id alg, void *in, void *out, uint64_t bytes);
+
+/* Rank 0: find out what transfers cost. The others: do what rank 0 says until it ends. */
+int select_calibrate(struct select_bench *b);
+int select_follow(struct select_bench *b);
+/* Rank 0: the others need not follow any more. */
+int select_end(struct select_bench *b);
+
+/**
+ * select_measure() - rank 0: time algorithms of one collective at size @k
+ * @who: indices in @t, @nr of them
+ * @left: seconds there are
+ *
+ * All take turns; who is clearly slower than the best drops out, and the others go on,
+ * until one is left, or the time is up, or enough has been seen.
+ * Return: 0; 1: there is no time for a single round, or no memory; or -errno.
+ */
+int select_measure(struct select_bench *b, struct select_time *t, const uint32_t *who,
+		   uint32_t nr, uint32_t k, double left);
+
+#endif

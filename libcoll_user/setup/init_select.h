@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* The part of coll_init() that chooses algorithms and the order of the nodes. */
+#ifndef LIBCOLL_INIT_SELECT_H
+#define LIBCOLL_INIT_SELECT_H
+
+#include "select/select.h"
+
+/**
+ * select_offer() - before the last round of coll_init()
+ * @node: COLL_NODE
+ * @plan: filled in from the environment on rank 0, whose word it is
+ * @blob: what to tell the others; has room for RDV_BLOB bytes
+ *
+ * Return: 0, -EINVAL for a name that there is not, of a file too, or a line of it that
+ * cannot be understood; -ENOMEM; others of open().
+ */
+int select_offer(coll_comm_t *comm, const char *node, struct select_plan *plan, uint8_t *blob);
+
+/**
+ * select_accept() - after it: order the nodes, measure, or read, and set tables
+ * @comm: may be replaced, see order_accept()
+ * @blobs: of all ranks, @stride bytes each
+ * @deadline: of every command
+ */
+int select_accept(coll_comm_t **comm, const struct select_plan *plan, const uint8_t *blobs,
+		  size_t stride, struct deadline deadline);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* The order of nodes in schedules: near ones next to each other. */
+#ifndef LIBCOLL_ORDER_H
+#define LIBCOLL_ORDER_H
+
+#include <coll/coll.h>
+
+#include "base/deadline.h"
+
+/* The order that is asked for, in rank 0's blob of the last round of coll_init(). */
+enum order_mode { ORDER_NONE, ORDER_LIST, ORDER_MEASURE, ORDER_MODES };
+
+/**
+ * order_offer() - what rank 0's environment asks for
+ *
+ * Return: enum order_mode; -EINVAL, or an error of open().
+ */
+int order_offer(void);
+
+/**
+ * order_accept() - put the nodes in order
+ * @comm: in use by all ranks, but for nothing else yet, and with @hosts filled in;
+ *	replaced by another one with the same ranks if the order is another one
+ * @mode: as rank 0 has it
+ * @deadline: of all of it
+ *
+ * Return: 0; -EINVAL, on all ranks, for a list that does not name each node once;
+ * -EOPNOTSUPP too many nodes to measure; those of collectives and of coll_comm_dup().
+ */
+int order_accept(coll_comm_t **comm, enum order_mode mode, struct deadline deadline);
+
+#endif
