@@ -21,7 +21,8 @@ pure-schedules := schedule collective algorithms/table algorithms/exchange \
 	$(addprefix algorithms/scatter/,binomial linear)
 
 # the coordinator of named collectives
-pure-coord := coord coord_order coord_params coord_table coord_talk coord_wire
+pure-coord := $(addprefix coord/,coord coord_order coord_params coord_pending coord_table \
+	coord_talk coord_wire)
 
 # types, operators and names
 pure-types := names optable $(addprefix reduction/,exact factor identity wide wide_int)

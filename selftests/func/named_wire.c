@@ -10,7 +10,7 @@
 
 #include "harness.h"
 #include "peer.h"
-#include "pure/coord.h"
+#include "pure/coord/coord_wire.h"
 
 #define MS	1000000ULL
 #define SECOND	1000000000ULL

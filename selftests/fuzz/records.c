@@ -9,7 +9,7 @@
 
 #include "fuzz.h"
 #include "peer.h"
-#include "pure/coord.h"
+#include "pure/coord/coord_wire.h"
 
 #define NAMES		3
 #define RECORDS		6

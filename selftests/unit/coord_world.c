@@ -4,6 +4,12 @@
 #include <stdlib.h>
 
 #include "coord_world.h"
+#include "pure/coord/coord.h"
+#include "pure/coord/coord_order.h"
+#include "pure/coord/coord_params.h"
+#include "pure/coord/coord_table.h"
+#include "pure/coord/coord_talk.h"
+#include "pure/coord/coord_wire.h"
 #include "tap.h"
 
 #define BUCKETS		4

@@ -6,7 +6,7 @@
 #ifndef COLL_UNIT_COORD_WORLD_H
 #define COLL_UNIT_COORD_WORLD_H
 
-#include "pure/coord.h"
+#include "pure/coord/coord_types.h"
 
 #define WORLD_NODES	64
 #define WORLD_RANKS	128

@@ -15,7 +15,7 @@ import re
 import sys
 
 # Not there yet.
-LATER = ("kmod/core/tensor/", "kmod/pure/coord")
+LATER = ("kmod/core/tensor/",)
 
 
 def read(path):

@@ -11,7 +11,12 @@
 #include <unistd.h>
 
 #include "coord_world.h"
-#include "pure/coord_priv.h"
+#include "pure/coord/coord.h"
+#include "pure/coord/coord_order.h"
+#include "pure/coord/coord_priv.h"
+#include "pure/coord/coord_table.h"
+#include "pure/coord/coord_talk.h"
+#include "pure/coord/coord_wire.h"
 #include "tap.h"
 
 static const struct scene scenes[] = {

@@ -9,6 +9,8 @@
 
 #include <linux/coll_nl.h>
 
+#include "../../pure/coord/coord.h"
+#include "../../pure/coord/coord_order.h"
 #include "../../pure/names.h"
 #include "../deadline.h"
 #include "../group/group.h"

@@ -5,6 +5,10 @@
 #include <linux/slab.h>
 #include <linux/wait.h>
 
+#include "../../pure/coord/coord.h"
+#include "../../pure/coord/coord_order.h"
+#include "../../pure/coord/coord_params.h"
+#include "../../pure/coord/coord_table.h"
 #include "../deadline.h"
 #include "../group/group.h"
 #include "../group/member.h"

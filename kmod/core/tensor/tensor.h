@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Named collectives (tensors): ranks post them in any order, and the coordinator of
- * kmod/pure/coord.h starts each one when all ranks have posted it, in the same order on all
+ * kmod/pure/coord/coord_types.h starts each one when all ranks have posted it, in the same order on all
  * nodes.
  *
  * A tensor is
@@ -22,7 +22,7 @@
 #include <linux/rbtree.h>
 #include <linux/workqueue.h>
 
-#include "../../pure/coord.h"
+#include "../../pure/coord/coord_types.h"
 #include "../group/fusion.h"
 #include "../op/op.h"
 #include "stall.h"

@@ -12,6 +12,7 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 
+#include "../../pure/coord/coord_params.h"
 #include "../../pure/optable.h"
 #include "../../pure/reduction/wide.h"
 #include "../../pure/wire.h"

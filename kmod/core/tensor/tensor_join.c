@@ -12,6 +12,8 @@
 #include <linux/string.h>
 #include <linux/wait.h>
 
+#include "../../pure/coord/coord.h"
+#include "../../pure/coord/coord_params.h"
 #include "../../pure/optable.h"
 #include "../../pure/reduction/identity.h"
 #include "../group/group.h"

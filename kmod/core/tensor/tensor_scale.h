@@ -3,7 +3,7 @@
 #ifndef COLL_CORE_TENSOR_SCALE_H
 #define COLL_CORE_TENSOR_SCALE_H
 
-#include "../../pure/coord.h"
+#include "../../pure/coord/coord_types.h"
 #include "../group/req.h"
 
 /**

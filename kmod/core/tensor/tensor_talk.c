@@ -7,6 +7,9 @@
 #include <linux/minmax.h>
 #include <linux/nospec.h>
 
+#include "../../pure/coord/coord_order.h"
+#include "../../pure/coord/coord_talk.h"
+#include "../../pure/coord/coord_wire.h"
 #include "../../pure/wire.h"
 #include "../group/group.h"
 #include "../group/link.h"

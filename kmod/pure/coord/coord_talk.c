@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Records between a node of the coordinator and its parent and children. */
+#include "coord.h"
+#include "coord_order.h"
+#include "coord_params.h"
+#include "coord_pending.h"
 #include "coord_priv.h"
+#include "coord_table.h"
+#include "coord_talk.h"
 
 /* Of all nodes together. */
 #define COLL_COORD_RANKS_MAX	(1U << 30)

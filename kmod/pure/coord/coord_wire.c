@@ -16,8 +16,9 @@
  * coll_coord_params, 8 bytes each, and the name. Numbers are little-endian. Nothing is
  * padded.
  */
-#include "bytes.h"
+#include "../bytes.h"
 #include "coord_priv.h"
+#include "coord_wire.h"
 
 #define REC_LAST	(1U << 0)
 #define REC_JOINED	(1U << 1)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What the files of the coordinator share. */
+/* The rules of the protocol, and helpers for the files of the coordinator. */
 #ifndef COLL_PURE_COORD_PRIV_H
 #define COLL_PURE_COORD_PRIV_H
 
-#include "coord.h"
+#include "coord_types.h"
 
 /*
  * The rules of the protocol. The model checker drops them one by one, and must find a fault
@@ -74,32 +74,5 @@ static inline u64 coll_coord_group(const struct coll_coord_entry *e)
 {
 	return e->is_wanted ? e->want.field[COLL_FIELD_GROUP] : 0;
 }
-
-/* coord_table.c */
-int coll_coord_find(struct coll_coord *c, const void *name, u32 len,
-		    struct coll_coord_entry **spare, struct coll_coord_entry **entry);
-struct coll_coord_entry *coll_coord_by_id(struct coll_coord *c, u32 id);
-void coll_coord_set_id(struct coll_coord *c, struct coll_coord_entry *e, u32 id);
-
-/* coord.c */
-void coll_coord_merge(struct coll_coord_entry *e, const struct coll_coord_params *p, u32 rank);
-void coll_coord_submitted(struct coll_coord *c, struct coll_coord_entry *e);
-void coll_coord_look(struct coll_coord *c, struct coll_coord_entry *e);
-void coll_coord_look_joined(struct coll_coord *c);
-void coll_coord_not_pending(struct coll_coord *c, struct coll_coord_entry *e);
-void coll_coord_fail(struct coll_coord *c, struct coll_coord_entry *e,
-		     const struct coll_coord_bad *bad);
-void coll_coord_leaves(struct coll_coord *c, u32 rank);
-bool coll_coord_local_ready(const struct coll_coord *c, const struct coll_coord_entry *e);
-
-/* coord_order.c */
-void coll_coord_complete(struct coll_coord *c, struct coll_coord_entry *e);
-void coll_coord_complete_join(struct coll_coord *c);
-void coll_coord_start(struct coll_coord *c, struct coll_coord_entry *e, u32 contributors,
-		      bool last, bool full);
-void coll_coord_end(struct coll_coord *c, struct coll_coord_entry *e, u32 round,
-		    const struct coll_coord_bad *bad, bool full);
-void coll_coord_all_joined(struct coll_coord *c, u32 rank);
-void coll_coord_all_left(struct coll_coord *c, u32 rank);
 
 #endif /* COLL_PURE_COORD_PRIV_H */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* The names of a coordinator. They stay until it goes: an id means the same all the time. */
 #include "coord_priv.h"
+#include "coord_table.h"
 
 void coll_coord_init(struct coll_coord *c)
 {

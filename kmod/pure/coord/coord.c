@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* The coordinator of a node: what its ranks do, and when a tensor is ready. */
+#include "coord.h"
+#include "coord_order.h"
+#include "coord_params.h"
+#include "coord_pending.h"
 #include "coord_priv.h"
+#include "coord_table.h"
 
 #ifdef COLL_CHECK_RULES
 int coll_rule_dropped;
@@ -59,23 +64,6 @@ static void coll_coord_move(struct coll_chain *link, struct coll_chain *list)
 {
 	coll_chain_del(link);
 	coll_chain_add(link, list);
-}
-
-/* Nobody waits for it, or it goes to the end of what is pending. */
-void coll_coord_not_pending(struct coll_coord *c, struct coll_coord_entry *e)
-{
-	if (c->look == &e->pending)
-		c->look = e->pending.next;
-	coll_chain_del(&e->pending);
-}
-
-/* A rank or a child has submitted it. */
-void coll_coord_submitted(struct coll_coord *c, struct coll_coord_entry *e)
-{
-	if (c->ops->pending && coll_chain_empty(&e->pending))
-		c->ops->pending(c, e, true);
-	coll_coord_not_pending(c, e);
-	coll_chain_add(&e->pending, &c->pending);
 }
 
 /* Something about it has changed: if it has become ready, the parent is to be told. */
@@ -137,29 +125,6 @@ void coll_coord_look_joined(struct coll_coord *c)
 {
 	c->look = coll_dropped(COLL_RULE_REJOIN) ? &c->pending : c->pending.next;
 	coll_coord_go_on(c);
-}
-
-/*
- * It is to be ended before it is ready. The root decides: it may have been started meanwhile.
- */
-void coll_coord_fail(struct coll_coord *c, struct coll_coord_entry *e,
-		     const struct coll_coord_bad *bad)
-{
-	if (e->failing.cause)
-		return;
-	e->failing = *bad;
-	if (!e->failing.group[0])
-		e->failing.group[0] = coll_coord_group(e);
-	/*
-	 * This must go before JOIN. A parent that gets JOIN first counts our ranks as joined,
-	 * and starts the tensor without them.
-	 */
-	if (c->is_root) {
-		coll_chain_del(&e->ready);
-		coll_chain_add(&e->ready, c->ready.next);
-	} else if (coll_chain_empty(&e->up) && !coll_dropped(COLL_RULE_DEADLINE)) {
-		coll_chain_add(&e->up, &c->up);
-	}
 }
 
 /* @rank leaves. If several do, the first one counts. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Parameters of named tensors: which are valid, which agree, which fuse. */
+#include "../optable.h"
+#include "coord_params.h"
 #include "coord_priv.h"
-#include "optable.h"
 
 /* Bytes of the shape. Return: false if they are too many. Without dimensions it has one element. */
 static bool coll_coord_shape(const struct coll_coord_params *p, u64 *bytes)

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* The agent puts what is ready in order; every node applies the orders and keeps a log. */
+#include "../reduction/identity.h"
+#include "coord_order.h"
+#include "coord_params.h"
+#include "coord_pending.h"
 #include "coord_priv.h"
-#include "reduction/identity.h"
+#include "coord_table.h"
 
 /* --- the log ------------------------------------------------------------------ */
 

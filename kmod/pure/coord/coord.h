@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* What the ranks of a node do, and when a tensor is ready. */
+#ifndef COLL_PURE_COORD_H
+#define COLL_PURE_COORD_H
+
+#include "coord_types.h"
+
+/**
+ * coll_coord_post() - a local rank submits a tensor
+ * @c: coordinator
+ * @local: number of the local rank
+ * @name: name
+ * @len: its bytes
+ * @p: parameters
+ * @spare: zeroed memory for an entry of coll_coord_entry_bytes(), or NULL in it. It is
+ *	taken, and set to NULL, if the name is new.
+ * @entry: result: the entry
+ *
+ * What has been submitted ends by one call of ops->start or ops->end, which may come from
+ * coll_coord_run() only. Return: 0, or nothing has been submitted: -EINVAL name or
+ * parameters, -EOVERFLOW shape, -EEXIST it is pending, -EBUSY the rank has joined, -ECANCELED
+ * this time it has ended without this rank, and @entry->end.bad says why; -ESHUTDOWN a rank
+ * has left, -ENOMEM come back with a spare entry, -ENOSPC too many names.
+ *
+ * If a member of a group is refused, the caller withdraws the others: coll_coord_give_up().
+ */
+int coll_coord_post(struct coll_coord *c, u32 local, const void *name, u32 len,
+		    const struct coll_coord_params *p, struct coll_coord_entry **spare,
+		    struct coll_coord_entry **entry);
+
+/**
+ * coll_coord_join() - a local rank submits nothing more until all have joined
+ *
+ * Return: 0 and one call of ops->joined or ops->left follows; -EBUSY it has joined;
+ * -ESHUTDOWN a rank has left.
+ */
+int coll_coord_join(struct coll_coord *c, u32 local);
+
+/* A local rank leaves for good. All that is pending anywhere ends. */
+void coll_coord_leave(struct coll_coord *c, u32 local);
+
+/**
+ * coll_coord_give_up() - a local rank does not want what it has submitted any more
+ * @c: coordinator
+ * @e: entry; it may have started, or be about to
+ * @local: number of the local rank
+ * @cause: COLL_BAD_TIMEOUT its deadline has passed, COLL_BAD_GROUP another member of its
+ *	group has been refused
+ */
+void coll_coord_give_up(struct coll_coord *c, struct coll_coord_entry *e, u32 local, u32 cause);
+
+/**
+ * coll_coord_go_on() - look at more of what is pending, since a rank or a child has joined
+ * @c: coordinator
+ *
+ * The call that said so has looked at the first @c->looks entries. coll_coord_run() is to
+ * follow. Return: whether there are more.
+ */
+bool coll_coord_go_on(struct coll_coord *c);
+
+/* A rank asks for @p: compare it with what the others ask for. */
+void coll_coord_merge(struct coll_coord_entry *e, const struct coll_coord_params *p, u32 rank);
+
+/* Something about the entry has changed: if it has become ready, tell the parent. */
+void coll_coord_look(struct coll_coord *c, struct coll_coord_entry *e);
+
+/* A rank or a child has joined: look at what is pending, as coll_coord_go_on(). */
+void coll_coord_look_joined(struct coll_coord *c);
+
+/* A rank leaves. If several do, the first one counts. */
+void coll_coord_leaves(struct coll_coord *c, u32 rank);
+
+/* Has every local rank submitted the entry, or joined? */
+bool coll_coord_local_ready(const struct coll_coord *c, const struct coll_coord_entry *e);
+
+#endif /* COLL_PURE_COORD_H */

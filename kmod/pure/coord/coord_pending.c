@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+/* What is pending, and what is to end without being started. */
+#include "coord_pending.h"
+#include "coord_priv.h"
+
+/* Nobody waits for it, or it goes to the end of what is pending. */
+void coll_coord_not_pending(struct coll_coord *c, struct coll_coord_entry *e)
+{
+	if (c->look == &e->pending)
+		c->look = e->pending.next;
+	coll_chain_del(&e->pending);
+}
+
+/* A rank or a child has submitted it. */
+void coll_coord_submitted(struct coll_coord *c, struct coll_coord_entry *e)
+{
+	if (c->ops->pending && coll_chain_empty(&e->pending))
+		c->ops->pending(c, e, true);
+	coll_coord_not_pending(c, e);
+	coll_chain_add(&e->pending, &c->pending);
+}
+
+/*
+ * It is to be ended before it is ready. The root decides: it may have been started meanwhile.
+ */
+void coll_coord_fail(struct coll_coord *c, struct coll_coord_entry *e,
+		     const struct coll_coord_bad *bad)
+{
+	if (e->failing.cause)
+		return;
+	e->failing = *bad;
+	if (!e->failing.group[0])
+		e->failing.group[0] = coll_coord_group(e);
+	/*
+	 * This must go before JOIN. A parent that gets JOIN first counts our ranks as joined,
+	 * and starts the tensor without them.
+	 */
+	if (c->is_root) {
+		coll_chain_del(&e->ready);
+		coll_chain_add(&e->ready, c->ready.next);
+	} else if (coll_chain_empty(&e->up) && !coll_dropped(COLL_RULE_DEADLINE)) {
+		coll_chain_add(&e->up, &c->up);
+	}
+}
