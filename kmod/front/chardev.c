@@ -9,6 +9,7 @@
 #include "../core/group/group.h"
 #include "../core/group/member.h"
 #include "../core/tensor/tensor.h"
+#include "../core/tensor/tensor_results.h"
 #include "calls.h"
 #include "chardev.h"
 #include "end.h"

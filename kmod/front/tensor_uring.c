@@ -14,6 +14,7 @@
 #include <linux/coll.h>
 
 #include "../compat.h"
+#include "../core/tensor/tensor_life.h"
 #include "end.h"
 #include "file.h"
 #include "refs.h"

@@ -6,6 +6,7 @@
 #include "../core/group/group.h"
 #include "../core/p2p/walk.h"
 #include "../core/tensor/tensor.h"
+#include "../core/tensor/tensor_talk.h"
 #include "channel.h"
 #include "conn.h"
 #include "rx.h"

@@ -8,6 +8,7 @@
 #include "../core/group/group.h"
 #include "../core/p2p/frames.h"
 #include "../core/tensor/tensor.h"
+#include "../core/tensor/tensor_talk.h"
 #include "channel.h"
 #include "conn.h"
 #include "tx_ctrl.h"

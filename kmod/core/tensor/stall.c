@@ -16,7 +16,7 @@
 #include "../group/group.h"
 #include "../group/member.h"
 #include "stall.h"
-#include "tensor_priv.h"
+#include "tensor_talk.h"
 
 static unsigned int stall_after = COLL_STALL_SEC;
 module_param(stall_after, uint, 0644);
@@ -59,7 +59,7 @@ static bool coll_stall_has_left(const struct coll_group *g, u32 rank)
 }
 
 /* Describe a rank of this node that has not posted the tensor. Under group->lock. */
-static void coll_stall_local(const struct coll_group *g, const struct coll_tensor_name *n,
+static void coll_stall_local_locked(const struct coll_group *g, const struct coll_tensor_name *n,
 			     u32 local, struct coll_stall_rank *r)
 {
 	const struct coll_member *m = g->members[local];
@@ -105,8 +105,9 @@ static bool coll_stall_misses_remote(const struct coll_tensors *ts, u32 children
 }
 
 /* All that are to post it here and below have. Under group->lock. */
-static void coll_stall_nobody(const struct coll_tensors *ts, struct coll_stall_rank *r)
+static void coll_stall_nobody_locked(const struct coll_tensors *ts, struct coll_stall_rank *r)
 {
+	lockdep_assert_held(&ts->group->lock);
 	r->rank = COLL_RANK_NONE;
 	r->node = ts->coord.is_root ? COLL_RANK_NONE : ts->parent;
 	r->state = ts->coord.is_root ? COLL_NL_STALL_STATE_GROUP : COLL_NL_STALL_STATE_POSTED;
@@ -116,7 +117,7 @@ static void coll_stall_nobody(const struct coll_tensors *ts, struct coll_stall_r
  * What the tensor waits for at @place or behind. Under group->lock. Return: the place behind;
  * 0: there is nothing more.
  */
-static u32 coll_stall_from(const struct coll_tensors *ts, const struct coll_tensor_name *n,
+static u32 coll_stall_from_locked(const struct coll_tensors *ts, const struct coll_tensor_name *n,
 			   u32 place, struct coll_stall_rank *r)
 {
 	const struct coll_coord *c = &ts->coord;
@@ -129,7 +130,7 @@ static u32 coll_stall_from(const struct coll_tensors *ts, const struct coll_tens
 	for (k = place; k < g->nr_local; k++) {
 		if (!coll_stall_misses_local(c, n->entry, k))
 			continue;
-		coll_stall_local(g, n, k, r);
+		coll_stall_local_locked(g, n, k, r);
 		return k + 1;
 	}
 	for (k = max(place, g->nr_local) - g->nr_local; children && k < g->size; k++) {
@@ -142,7 +143,7 @@ static u32 coll_stall_from(const struct coll_tensors *ts, const struct coll_tens
 	}
 	if (place || !n->entry->said)
 		return 0;
-	coll_stall_nobody(ts, r);
+	coll_stall_nobody_locked(ts, r);
 	return g->nr_local + g->size;
 }
 
@@ -168,7 +169,7 @@ static bool coll_stall_next_of(struct coll_tensors *ts, const struct coll_tensor
 
 	if (n->serial < at->serial)
 		return false;
-	place = coll_stall_from(ts, n, place, r);
+	place = coll_stall_from_locked(ts, n, place, r);
 	if (!place)
 		return false;
 	at->serial = n->serial;
@@ -239,12 +240,14 @@ static struct coll_tensor_name *coll_stalls_oldest(struct coll_stalls *st)
 }
 
 /* For what is due next, unless it is armed already. Under group->lock. */
-static void coll_stalls_arm(struct coll_stalls *st)
+static void coll_stalls_arm_locked(struct coll_tensors *ts)
 {
+	struct coll_stalls *st = &ts->stalls;
 	u64 tell = coll_stall_when(coll_stalls_first(st, COLL_STALL_FRESH), READ_ONCE(stall_after));
 	u64 end = coll_stall_when(coll_stalls_oldest(st), READ_ONCE(stall_end));
 	u64 when = tell && end ? min(tell, end) : tell + end;
 
+	lockdep_assert_held(&ts->group->lock);
 	if (when && !delayed_work_pending(&st->work))
 		queue_delayed_work(coll_alarm_wq, &st->work, coll_deadline_delay(when));
 }
@@ -264,7 +267,7 @@ void coll_stalls_pending(struct coll_coord *c, struct coll_coord_entry *e, bool 
 	n->since = ktime_get_ns();
 	n->serial = st->next++;
 	list_add_tail(&n->list, &st->list[COLL_STALL_FRESH]);
-	coll_stalls_arm(st);
+	coll_stalls_arm_locked(ts);
 }
 
 static bool coll_stall_is_over(const struct coll_tensor_name *n, unsigned int sec)
@@ -275,13 +278,14 @@ static bool coll_stall_is_over(const struct coll_tensor_name *n, unsigned int se
 }
 
 /* Take down what is to be told of the next one. Under group->lock. False: there is none. */
-static bool coll_stalls_take(struct coll_tensors *ts)
+static bool coll_stalls_take_locked(struct coll_tensors *ts)
 {
 	struct coll_stalls *st = &ts->stalls;
 	struct coll_tensor_name *n = coll_stalls_first(st, COLL_STALL_FRESH);
 	struct coll_stall_rank r;
 	u32 place = 0;
 
+	lockdep_assert_held(&ts->group->lock);
 	if (ts->group->error || !coll_stall_is_over(n, READ_ONCE(stall_after)))
 		return false;
 	list_move_tail(&n->list, &st->list[COLL_STALL_TOLD]);
@@ -289,7 +293,7 @@ static bool coll_stalls_take(struct coll_tensors *ts)
 	st->nr = 0;
 	st->more = 0;
 	for (;;) {
-		place = coll_stall_from(ts, n, place, &r);
+		place = coll_stall_from_locked(ts, n, place, &r);
 		/* Another node tells of those that are missing there. */
 		if (!place || r.state == COLL_NL_STALL_STATE_POSTED)
 			break;
@@ -345,7 +349,7 @@ static void coll_stalls_tell(struct coll_tensors *ts)
 
 	for (i = 0; i < COLL_STALL_BATCH; i++) {
 		spin_lock(&g->lock);
-		any = coll_stalls_take(ts);
+		any = coll_stalls_take_locked(ts);
 		spin_unlock(&g->lock);
 		if (!any)
 			break;
@@ -357,10 +361,11 @@ static void coll_stalls_tell(struct coll_tensors *ts)
 }
 
 /* Each local rank that has posted it gives it up. Under group->lock. */
-static void coll_stall_end(struct coll_tensors *ts, struct coll_tensor_name *n)
+static void coll_stall_end_locked(struct coll_tensors *ts, struct coll_tensor_name *n)
 {
 	u32 k;
 
+	lockdep_assert_held(&ts->group->lock);
 	list_move_tail(&n->list, &ts->stalls.list[COLL_STALL_ENDED]);
 	for (k = 0; k < ts->group->nr_local; k++)
 		if (n->slots[k].waits)
@@ -368,7 +373,7 @@ static void coll_stall_end(struct coll_tensors *ts, struct coll_tensor_name *n)
 }
 
 /* End what is over the second threshold. Under group->lock. Return: whether there is any. */
-static bool coll_stalls_end(struct coll_tensors *ts)
+static bool coll_stalls_end_locked(struct coll_tensors *ts)
 {
 	struct coll_tensor_name *n;
 	u32 i;
@@ -378,7 +383,7 @@ static bool coll_stalls_end(struct coll_tensors *ts)
 		n = coll_stalls_oldest(&ts->stalls);
 		if (!coll_stall_is_over(n, READ_ONCE(stall_end)))
 			break;
-		coll_stall_end(ts, n);
+		coll_stall_end_locked(ts, n);
 	}
 	if (i)
 		coll_coord_run(&ts->coord);
@@ -397,8 +402,8 @@ static void coll_stalls_work(struct work_struct *work)
 	spin_lock(&g->lock);
 	ts->stalls.looks++;
 	if (!g->error) {
-		ended = coll_stalls_end(ts);
-		coll_stalls_arm(&ts->stalls);
+		ended = coll_stalls_end_locked(ts);
+		coll_stalls_arm_locked(ts);
 	}
 	spin_unlock(&g->lock);
 	if (!ended)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Named collectives: posts, deadlines, starts and ends. */
 #include <linux/lockdep.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
@@ -14,237 +15,18 @@
 #include "../group/member.h"
 #include "../limits.h"
 #include "../op/op_run.h"
+#include "tensor.h"
 #include "tensor_fuse.h"
-#include "tensor_priv.h"
-
-/* Tensors that are worked on before others get the lock, or the CPU. */
-#define COLL_TENSOR_BATCH	64
-
-/* --- memory ------------------------------------------------------------------- */
-
-struct coll_coord_entry *coll_tensor_entry(struct coll_group *g)
-{
-	size_t bytes = ALIGN(coll_coord_entry_bytes(g->nr_local), sizeof(void *));
-	struct coll_coord_entry *e;
-	struct mem_cgroup *memcg;
-
-	if (!coll_user_add_name(g->user))
-		return NULL;
-	memcg = set_active_memcg(g->memcg);
-	e = kvzalloc(bytes + struct_size_t(struct coll_tensor_name, slots, g->nr_local),
-		     GFP_KERNEL_ACCOUNT);
-	set_active_memcg(memcg);
-	if (e)
-		e->user = (void *)e + bytes;
-	else
-		coll_user_drop_name(g->user);
-	return e;
-}
-
-void coll_tensor_entry_free(struct coll_group *g, struct coll_coord_entry *e)
-{
-	if (!e)
-		return;
-	kvfree(e);
-	coll_user_drop_name(g->user);
-}
-
-struct coll_tensor_req *coll_tensor_alloc(struct coll_member *m)
-{
-	struct coll_tensor_req *t = kzalloc(sizeof(*t), GFP_KERNEL_ACCOUNT);
-
-	if (!t)
-		return NULL;
-	t->op = coll_op_alloc(GFP_KERNEL);
-	if (!t->op) {
-		kfree(t);
-		return NULL;
-	}
-	t->req.member = m;
-	t->req.named = true;
-	RB_CLEAR_NODE(&t->by_time);
-	RB_CLEAR_NODE(&t->by_group);
-	return t;
-}
-
-void coll_tensor_free(struct coll_tensor_req *t)
-{
-	coll_op_discard(t->op);
-	coll_slot_put(&t->req.member->slots, t->req.slot);
-	kfree(t);
-}
-
-/* --- the life of a tensor ------------------------------------------------------ */
+#include "tensor_join.h"
+#include "tensor_life.h"
+#include "tensor_talk.h"
 
 /* Under group->lock. */
-static void coll_tensor_land(struct coll_tensor_req *t, int result)
-{
-	struct coll_member *m = t->req.member;
-
-	t->result = result;
-	list_add_tail(&t->list, &m->tensors.done);
-	WRITE_ONCE(m->tensors.nr_done, m->tensors.nr_done + 1);
-	WRITE_ONCE(m->tensors.open, m->tensors.open - 1);
-}
-
-/* The others of a fusion hold nothing any more. Under group->lock: up to COLL_FUSE_MOST. */
-static void coll_fusion_land(struct coll_fusion *f)
-{
-	struct coll_tensor_req *t;
-	struct coll_req *req;
-
-	list_for_each_entry(req, &f->others, list) {
-		t = container_of(req, struct coll_tensor_req, req);
-		coll_tensor_land(t, t->result);
-	}
-}
-
-/* It is done: nothing touches its pages any more. */
-void coll_tensor_done(struct coll_req *req, int result)
-{
-	struct coll_tensor_req *t = container_of(req, struct coll_tensor_req, req);
-	struct coll_member *m = req->member;
-	struct coll_group *g = coll_member_group(m);
-
-	if (req->fusion)
-		coll_fusion_done(req->fusion, result);
-	spin_lock(&g->lock);
-	if (req->fusion)
-		coll_fusion_land(req->fusion);
-	coll_tensor_land(t, result);
-	/* Under the lock: who waits for the last one may free the member. */
-	wake_up(&m->tensors.wq);
-	spin_unlock(&g->lock);
-}
-
-static bool coll_tensor_is_earlier(struct rb_node *a, const struct rb_node *b)
-{
-	return rb_entry(a, struct coll_tensor_req, by_time)->expires <
-	       rb_entry(b, struct coll_tensor_req, by_time)->expires;
-}
-
-/* Arm the timer for the first deadline. Under group->lock. */
-static void coll_tensors_arm(struct coll_tensors *ts)
-{
-	struct rb_node *first = rb_first_cached(&ts->by_time);
-	struct coll_tensor_req *t;
-
-	lockdep_assert_held(&ts->group->lock);
-	if (!first)
-		return;
-	t = rb_entry(first, struct coll_tensor_req, by_time);
-	mod_delayed_work(coll_alarm_wq, &ts->deadline, coll_deadline_delay(t->expires));
-}
-
-static void coll_tensor_disarm(struct coll_tensors *ts, struct coll_tensor_req *t)
-{
-	if (RB_EMPTY_NODE(&t->by_time))
-		return;
-	rb_erase_cached(&t->by_time, &ts->by_time);
-	RB_CLEAR_NODE(&t->by_time);
-}
-
-/* --- groups: of a member, what waits by the digest of its group --- */
-
-static bool coll_tensor_group_is_less(struct rb_node *a, const struct rb_node *b)
-{
-	return rb_entry(a, struct coll_tensor_req, by_group)->group <
-	       rb_entry(b, struct coll_tensor_req, by_group)->group;
-}
-
-static int coll_tensor_group_cmp(const void *digest, const struct rb_node *node)
-{
-	const struct coll_tensor_req *t = rb_entry(node, struct coll_tensor_req, by_group);
-	u64 a = *(const u64 *)digest;
-
-	return a < t->group ? -1 : a > t->group;
-}
-
-static void coll_tensor_ungroup(struct coll_tensor_req *t)
-{
-	if (RB_EMPTY_NODE(&t->by_group))
-		return;
-	rb_erase(&t->by_group, &t->req.member->tensors.groups);
-	RB_CLEAR_NODE(&t->by_group);
-}
-
-/* It is in the table. Under group->lock. */
-static void coll_tensor_wait(struct coll_tensors *ts, struct coll_tensor_req *t)
-{
-	struct coll_member *m = t->req.member;
-	struct coll_tensor_slot *slot = coll_tensor_slot(t->entry, m->local);
-
-	slot->waits = t;
-	slot->posted = true;
-	list_add_tail(&t->list, &ts->waiting);
-	m->tensors.waiting++;
-	if (t->group)
-		rb_add(&t->by_group, &m->tensors.groups, coll_tensor_group_is_less);
-	if (!t->req.cmd.timeout_ns)
-		return;
-	t->expires = coll_deadline(t->req.cmd.timeout_ns);
-	rb_add_cached(&t->by_time, &ts->by_time, coll_tensor_is_earlier);
-	if (rb_first_cached(&ts->by_time) == &t->by_time)
-		coll_tensors_arm(ts);
-}
-
-void coll_tensor_unwait(struct coll_tensors *ts, struct coll_tensor_req *t)
-{
-	struct coll_member *m = t->req.member;
-
-	lockdep_assert_held(&ts->group->lock);
-	if (t == m->tensors.join)
-		m->tensors.join = NULL;
-	else
-		coll_tensor_slot(t->entry, m->local)->waits = NULL;
-	list_del(&t->list);
-	m->tensors.waiting--;
-	coll_tensor_ungroup(t);
-	coll_tensor_disarm(ts, t);
-}
-
-static int coll_bad_errno(u32 cause)
-{
-	switch (cause) {
-	case COLL_BAD_MISMATCH:
-		return -EBADE;
-	case COLL_BAD_TIMEOUT:
-		return -ETIMEDOUT;
-	case COLL_BAD_JOINED:
-		return -EOPNOTSUPP;
-	case COLL_BAD_GROUP:
-		return -ECANCELED;
-	default:
-		return -EHOSTDOWN;
-	}
-}
-
-/* Under group->lock. */
-static void coll_tensor_end(struct coll_tensors *ts, struct coll_tensor_req *t,
-			    const struct coll_coord_bad *bad)
-{
-	lockdep_assert_held(&ts->group->lock);
-	t->bad = *bad;
-	t->result = coll_bad_errno(bad->cause);
-	list_add_tail(&t->list, &ts->ended);
-}
-
-int coll_tensor_post_op(struct coll_tensor_req *t)
-{
-	u64 now;
-
-	if (t->expires) {
-		now = ktime_get_ns();
-		t->req.cmd.timeout_ns = t->expires > now ? t->expires - now : 1;
-	}
-	return coll_op_post_ordered(&t->req, &t->op);
-}
-
-/* Under group->lock. */
-static void coll_tensor_start(struct coll_tensors *ts, struct coll_tensor_req *t)
+static void coll_tensor_start_locked(struct coll_tensors *ts, struct coll_tensor_req *t)
 {
 	int ret;
 
+	lockdep_assert_held(&ts->group->lock);
 	coll_tensor_unwait(ts, t);
 	ret = coll_tensor_post_op(t);
 	if (!ret)
@@ -281,7 +63,7 @@ static void coll_tensors_op_start(struct coll_coord *c, struct coll_coord_entry 
 			continue;
 		t->req.divisor = divisor;
 		t->req.weight = coll_coord_bytes(&e->known);
-		coll_tensor_start(ts, t);
+		coll_tensor_start_locked(ts, t);
 	}
 	if (c->nr_joined)
 		coll_tensors_stand_in(ts, e, divisor);
@@ -327,11 +109,12 @@ static const struct coll_coord_ops coll_tensors_ops = {
 /* --- deadlines ------------------------------------------------------------------ */
 
 /* The first tensor that is over its deadline. Under group->lock. */
-static struct coll_tensor_req *coll_tensors_late(struct coll_tensors *ts)
+static struct coll_tensor_req *coll_tensors_late_locked(struct coll_tensors *ts)
 {
 	struct rb_node *first = rb_first_cached(&ts->by_time);
 	struct coll_tensor_req *t;
 
+	lockdep_assert_held(&ts->group->lock);
 	if (!first || ts->group->error)
 		return NULL;
 	t = rb_entry(first, struct coll_tensor_req, by_time);
@@ -349,7 +132,7 @@ static void coll_tensors_deadline(struct work_struct *work)
 
 	spin_lock(&g->lock);
 	while (n++ < COLL_TENSOR_BATCH) {
-		t = coll_tensors_late(ts);
+		t = coll_tensors_late_locked(ts);
 		if (!t)
 			break;
 		coll_tensor_disarm(ts, t);
@@ -375,6 +158,7 @@ static int coll_tensor_post_locked(struct coll_tensor_req *t, const void *name, 
 	struct coll_tensors *ts = g->tensors;
 	int ret;
 
+	lockdep_assert_held(&g->lock);
 	if (g->error)
 		return -g->error;
 	if (m->tensors.kept >= COLL_TENSORS_KEPT)
@@ -423,20 +207,17 @@ int coll_tensor_post(struct coll_tensor_req *t, const void *name, u32 len,
 }
 
 /* Give so many of them up, at most. Under group->lock. Return: whether there may be more. */
-static bool coll_tensors_withdraw_some(struct coll_member *m, u64 digest)
+static bool coll_tensors_withdraw_some_locked(struct coll_member *m, u64 digest)
 {
 	struct coll_tensors *ts = coll_member_group(m)->tensors;
 	struct coll_tensor_req *t;
-	struct rb_node *node;
 	u32 n;
 
 	lockdep_assert_held(&ts->group->lock);
 	for (n = 0; n < COLL_TENSOR_BATCH; n++) {
-		node = rb_find_first(&digest, &m->tensors.groups, coll_tensor_group_cmp);
-		if (!node)
+		t = coll_tensor_ungroup_first(m, digest);
+		if (!t)
 			return false;
-		t = rb_entry(node, struct coll_tensor_req, by_group);
-		coll_tensor_ungroup(t);
 		coll_coord_give_up(&ts->coord, t->entry, m->local, COLL_BAD_GROUP);
 	}
 	return true;
@@ -449,14 +230,14 @@ void coll_tensors_withdraw(struct coll_member *m, u64 digest)
 
 	do {
 		spin_lock(&g->lock);
-		more = coll_tensors_withdraw_some(m, digest);
+		more = coll_tensors_withdraw_some_locked(m, digest);
 		spin_unlock(&g->lock);
 		cond_resched();
 	} while (more);
 }
 
 /* An op has ended: something else may start, which the caller sees to. Under group->lock. */
-static void coll_tensors_over(struct coll_group *g, const struct coll_op *op)
+static void coll_tensors_over_locked(struct coll_group *g, const struct coll_op *op)
 {
 	lockdep_assert_held(&g->lock);
 	if (g->error)
@@ -475,7 +256,7 @@ static void coll_tensors_told(struct coll_group *g)
 }
 
 static const struct coll_group_watch coll_tensors_watch = {
-	.over	= coll_tensors_over,
+	.over	= coll_tensors_over_locked,
 	.after	= coll_tensors_told,
 };
 
@@ -543,7 +324,7 @@ static void coll_tensors_end(struct coll_group *g)
 }
 
 /* A rank that will not post anything more, and whose last op has started. Under group->lock. */
-static u32 coll_tensors_missing(const struct coll_group *g)
+static u32 coll_tensors_missing_locked(const struct coll_group *g)
 {
 	u64 started = g->tensors->started;
 	u32 i;
@@ -569,7 +350,7 @@ static void coll_tensors_left(struct coll_group *g)
 	spin_lock(&g->lock);
 	seq = g->tensors->started + 1;
 	if (!g->error && !list_empty(&g->tensors->waiting))
-		rank = coll_tensors_missing(g);
+		rank = coll_tensors_missing_locked(g);
 	spin_unlock(&g->lock);
 	if (rank == COLL_RANK_NONE)
 		return;
@@ -624,86 +405,6 @@ static void coll_tensors_fail(struct coll_group *g)
 {
 	if (g->tensors)
 		coll_tensors_end(g);
-}
-
-/* --- results -------------------------------------------------------------------- */
-
-u32 coll_tensors_collect(struct coll_member *m, struct list_head *to, u32 most)
-{
-	struct coll_group *g = coll_member_group(m);
-	u32 n = 0;
-
-	most = min_t(u32, most, COLL_TENSOR_BATCH);
-	spin_lock(&g->lock);
-	for (; n < most && !list_empty(&m->tensors.done); n++)
-		list_move_tail(m->tensors.done.next, to);
-	WRITE_ONCE(m->tensors.nr_done, m->tensors.nr_done - n);
-	m->tensors.kept -= n;
-	spin_unlock(&g->lock);
-	return n;
-}
-
-void coll_tensors_uncollect(struct coll_member *m, struct list_head *from)
-{
-	struct coll_group *g = coll_member_group(m);
-	struct list_head *l;
-	u32 n = 0;
-
-	spin_lock(&g->lock);
-	list_for_each(l, from)
-		n++;
-	list_splice_init(from, &m->tensors.done);
-	WRITE_ONCE(m->tensors.nr_done, m->tensors.nr_done + n);
-	m->tensors.kept += n;
-	wake_up(&m->tensors.wq);
-	spin_unlock(&g->lock);
-}
-
-bool coll_tensors_collectable(struct coll_member *m, u32 min)
-{
-	struct coll_group *g = coll_member_group(m);
-	bool can;
-
-	spin_lock(&g->lock);
-	can = m->tensors.nr_done >= min || !m->tensors.open;
-	spin_unlock(&g->lock);
-	return can;
-}
-
-bool coll_tensors_seem_collectable(const struct coll_member *m, u32 min)
-{
-	return READ_ONCE(m->tensors.nr_done) >= min || !READ_ONCE(m->tensors.open);
-}
-
-bool coll_tensors_open(struct coll_member *m)
-{
-	struct coll_group *g = coll_member_group(m);
-	bool open;
-
-	if (!g)
-		return false;
-	spin_lock(&g->lock);
-	open = m->tensors.open;
-	spin_unlock(&g->lock);
-	return open;
-}
-
-void coll_tensors_release(struct coll_member *m)
-{
-	struct coll_group *g = coll_member_group(m);
-	struct coll_tensor_req *t, *next;
-	LIST_HEAD(done);
-
-	if (!g || !g->tensors)
-		return;
-	/* The group has failed, so this takes a slice of work, or until links let go. */
-	wait_event_idle(m->tensors.wq, !coll_tensors_open(m));
-	while (coll_tensors_collect(m, &done, COLL_TENSOR_BATCH)) {
-		list_for_each_entry_safe(t, next, &done, list)
-			coll_tensor_free(t);
-		INIT_LIST_HEAD(&done);
-		cond_resched();
-	}
 }
 
 /* --- the group ------------------------------------------------------------------ */

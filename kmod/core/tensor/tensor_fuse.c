@@ -24,7 +24,7 @@
 #include "../plan/stripe.h"
 #include "../plan/support.h"
 #include "tensor_fuse.h"
-#include "tensor_priv.h"
+#include "tensor_life.h"
 #include "tensor_scale.h"
 
 /* --- what fits together -------------------------------------------------------------- */
@@ -184,15 +184,6 @@ void coll_tensors_fuse(struct coll_tensors *ts, struct coll_coord_entry *e, u32 
 }
 
 /* --- the end -------------------------------------------------------------------------- */
-
-void coll_fusion_done(struct coll_fusion *f, int result)
-{
-	struct coll_req *req;
-
-	list_for_each_entry(req, &f->others, list)
-		container_of(req, struct coll_tensor_req, req)->result =
-			coll_req_release(req, result);
-}
 
 struct coll_tensor_req *coll_tensors_unfuse(struct coll_tensors *ts)
 {

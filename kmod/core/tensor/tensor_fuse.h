@@ -3,7 +3,7 @@
 #ifndef COLL_CORE_TENSOR_FUSE_H
 #define COLL_CORE_TENSOR_FUSE_H
 
-#include "tensor.h"
+#include "tensors.h"
 
 /* As struct coll_tensor_fuse says. The group has tensors. */
 void coll_tensors_set_fusion(struct coll_group *g, u64 threshold, u32 most, u32 ahead);
@@ -27,8 +27,5 @@ void coll_tensors_fuse(struct coll_tensors *ts, struct coll_coord_entry *e, u32 
 
 /* The group has failed: one that was gathered and not posted, to be ended; NULL: none is left. */
 struct coll_tensor_req *coll_tensors_unfuse(struct coll_tensors *ts);
-
-/* An op has ended with @result: release what the others of it hold, and set their results. */
-void coll_fusion_done(struct coll_fusion *f, int result);
 
 #endif /* COLL_CORE_TENSOR_FUSE_H */

@@ -19,8 +19,10 @@
 #include "../group/group.h"
 #include "../group/member.h"
 #include "../limits.h"
+#include "../op/op.h"
 #include "../plan/support.h"
-#include "tensor_priv.h"
+#include "tensor_join.h"
+#include "tensor_life.h"
 #include "tensor_scale.h"
 
 /* --- joining ---------------------------------------------------------------------- */
@@ -31,6 +33,7 @@ static int coll_tensor_join_locked(struct coll_tensor_req *t)
 	struct coll_group *g = coll_member_group(m);
 	int ret;
 
+	lockdep_assert_held(&g->lock);
 	if (g->error)
 		return -g->error;
 	if (m->tensors.kept >= COLL_TENSORS_KEPT)

@@ -13,7 +13,8 @@
 #include "../../pure/wire.h"
 #include "../group/group.h"
 #include "../group/link.h"
-#include "tensor_priv.h"
+#include "tensor_life.h"
+#include "tensor_talk.h"
 
 /* The place of a node in the tree, and back. */
 static u32 coll_tree_place(const struct coll_group *g, u32 node)
@@ -142,7 +143,7 @@ static bool coll_tensors_knows(const struct coll_group *g, const struct coll_coo
 }
 
 /* Under group->lock. */
-static int coll_tensors_obey(struct coll_tensors *ts, u32 node, const struct coll_coord_rec *r,
+static int coll_tensors_obey_locked(struct coll_tensors *ts, u32 node, const struct coll_coord_rec *r,
 			     struct coll_coord_entry **spare)
 {
 	u32 child = coll_tensors_which(ts, node);
@@ -176,7 +177,7 @@ static int coll_tensors_hear_one(struct coll_group *g, u32 node, const struct co
 
 	for (;;) {
 		spin_lock(&g->lock);
-		ret = coll_tensors_obey(ts, node, r, &spare);
+		ret = coll_tensors_obey_locked(ts, node, r, &spare);
 		spin_unlock(&g->lock);
 		if (ret != -ENOMEM || spare)
 			break;

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The life of a tensor: its memory, the table it waits in, its end. */
+#ifndef COLL_CORE_TENSOR_LIFE_H
+#define COLL_CORE_TENSOR_LIFE_H
+
+#include "tensors.h"
+
+/* Memory for a tensor of @m. Return: zeroed but for ->req.member; NULL. */
+struct coll_tensor_req *coll_tensor_alloc(struct coll_member *m);
+
+/* Free one that has not been posted, or has been collected. */
+void coll_tensor_free(struct coll_tensor_req *t);
+
+/* An entry for a name, charged to the group. Sleeps. NULL: no memory, or too many names. */
+struct coll_coord_entry *coll_tensor_entry(struct coll_group *g);
+
+/* Free an entry that the coordinator does not have. @e may be NULL. */
+void coll_tensor_entry_free(struct coll_group *g, struct coll_coord_entry *e);
+
+/* It is done: coll_req.done of tensors. */
+void coll_tensor_done(struct coll_req *req, int result);
+
+/* Put it into the table. Under group->lock. */
+void coll_tensor_wait(struct coll_tensors *ts, struct coll_tensor_req *t);
+
+/* It waits no more. Under group->lock. */
+void coll_tensor_unwait(struct coll_tensors *ts, struct coll_tensor_req *t);
+
+/* Arm the timer for the first deadline. Under group->lock. */
+void coll_tensors_arm(struct coll_tensors *ts);
+
+/* Forget its deadline. Under group->lock. */
+void coll_tensor_disarm(struct coll_tensors *ts, struct coll_tensor_req *t);
+
+/* Take one that waits out of a group of the member; NULL: none is left. Under group->lock. */
+struct coll_tensor_req *coll_tensor_ungroup_first(struct coll_member *m, u64 digest);
+
+/* It has ended by itself, because of @bad. Under group->lock. */
+void coll_tensor_end(struct coll_tensors *ts, struct coll_tensor_req *t,
+		     const struct coll_coord_bad *bad);
+
+/* It becomes the next op of its rank. Under group->lock. Return: as coll_op_post_ordered(). */
+int coll_tensor_post_op(struct coll_tensor_req *t);
+
+#endif /* COLL_CORE_TENSOR_LIFE_H */

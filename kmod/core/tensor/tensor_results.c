@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Results of tensors, until their ranks collect them. */
+#include <linux/minmax.h>
+#include <linux/sched.h>
+#include <linux/wait.h>
+
+#include "../group/group.h"
+#include "../group/member.h"
+#include "tensor_life.h"
+#include "tensor_results.h"
+
+u32 coll_tensors_collect(struct coll_member *m, struct list_head *to, u32 most)
+{
+	struct coll_group *g = coll_member_group(m);
+	u32 n = 0;
+
+	most = min_t(u32, most, COLL_TENSOR_BATCH);
+	spin_lock(&g->lock);
+	for (; n < most && !list_empty(&m->tensors.done); n++)
+		list_move_tail(m->tensors.done.next, to);
+	WRITE_ONCE(m->tensors.nr_done, m->tensors.nr_done - n);
+	m->tensors.kept -= n;
+	spin_unlock(&g->lock);
+	return n;
+}
+
+void coll_tensors_uncollect(struct coll_member *m, struct list_head *from)
+{
+	struct coll_group *g = coll_member_group(m);
+	struct list_head *l;
+	u32 n = 0;
+
+	spin_lock(&g->lock);
+	list_for_each(l, from)
+		n++;
+	list_splice_init(from, &m->tensors.done);
+	WRITE_ONCE(m->tensors.nr_done, m->tensors.nr_done + n);
+	m->tensors.kept += n;
+	wake_up(&m->tensors.wq);
+	spin_unlock(&g->lock);
+}
+
+bool coll_tensors_collectable(struct coll_member *m, u32 min)
+{
+	struct coll_group *g = coll_member_group(m);
+	bool can;
+
+	spin_lock(&g->lock);
+	can = m->tensors.nr_done >= min || !m->tensors.open;
+	spin_unlock(&g->lock);
+	return can;
+}
+
+bool coll_tensors_seem_collectable(const struct coll_member *m, u32 min)
+{
+	return READ_ONCE(m->tensors.nr_done) >= min || !READ_ONCE(m->tensors.open);
+}
+
+bool coll_tensors_open(struct coll_member *m)
+{
+	struct coll_group *g = coll_member_group(m);
+	bool open;
+
+	if (!g)
+		return false;
+	spin_lock(&g->lock);
+	open = m->tensors.open;
+	spin_unlock(&g->lock);
+	return open;
+}
+
+void coll_tensors_release(struct coll_member *m)
+{
+	struct coll_group *g = coll_member_group(m);
+	struct coll_tensor_req *t, *next;
+	LIST_HEAD(done);
+
+	if (!g || !g->tensors)
+		return;
+	/* The group has failed, so this takes a slice of work, or until links let go. */
+	wait_event_idle(m->tensors.wq, !coll_tensors_open(m));
+	while (coll_tensors_collect(m, &done, COLL_TENSOR_BATCH)) {
+		list_for_each_entry_safe(t, next, &done, list)
+			coll_tensor_free(t);
+		INIT_LIST_HEAD(&done);
+		cond_resched();
+	}
+}

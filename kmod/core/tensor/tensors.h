@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Named collectives (tensors): ranks post them in any order, and the coordinator
+ * (kmod/pure/coord/coord_types.h) starts each one when all ranks have posted it, in the same
+ * order on all nodes.
+ *
+ * A tensor is
+ *   WAITING  posted: in the table of the group, by name and local rank
+ *   STARTED  the next op of its rank, by the order of the coordinator; see op.h. All local
+ *            ranks get that op in one critical section, so the order of START is the order
+ *            of ops
+ *   DONE     its buffers are released; in member->tensors.done until it is collected
+ * or goes from WAITING to DONE with an error, its own or the communicator's.
+ *
+ * group->lock protects the coordinator and all lists. What must not be done under it (put
+ * buffers, start ops) is left to coll_tensors_settle().
+ */
+#ifndef COLL_CORE_TENSORS_H
+#define COLL_CORE_TENSORS_H
+
+#include <linux/list.h>
+#include <linux/rbtree.h>
+#include <linux/workqueue.h>
+
+#include "../../pure/coord/coord_types.h"
+#include "../group/fusion.h"
+#include "../op/op.h"
+#include "stall.h"
+
+struct coll_group;
+struct coll_member;
+
+/* Tensors that are worked on before others get the lock, or the CPU. */
+#define COLL_TENSOR_BATCH	64
+
+/**
+ * struct coll_tensor_req - a named collective of one rank
+ * @req: what it does; front fills it in
+ * @tag: of the user
+ * @op: memory for the op it starts, if it is the first one of its node; NULL: taken
+ * @entry: its name
+ * @list: in group->tensors->waiting, ->ended, or member->tensors.done; group->lock
+ * @by_time: in group->tensors->by_time if @expires
+ * @by_group: in member->tensors.groups while it waits, if it has a @group
+ * @expires: as coll_deadline() says; 0: never
+ * @bad: why it has ended by itself
+ * @fused: of the first one of its rank in a fusion: the others
+ * @group: digest of the group it belongs to; 0: of none
+ * @last: of one that joins: the last rank that has
+ * @result: 0 or -errno, once it has ended
+ *
+ * Owner: front, up to coll_tensor_post() and from coll_tensor_collect() on.
+ */
+struct coll_tensor_req {
+	struct coll_req req;
+	u64 tag;
+	struct coll_op *op;
+	struct coll_coord_entry *entry;
+	struct list_head list;
+	struct rb_node by_time;
+	struct rb_node by_group;
+	u64 expires;
+	struct coll_coord_bad bad;
+	struct coll_fusion fused;
+	u64 group;
+	u32 last;
+	int result;
+};
+
+/**
+ * struct coll_tensor_counts - what has been done with tensors
+ * @fused: tensors that have started in fusions
+ * @fusions: ops of these
+ * @copied: bytes of small ones that are copied from or to their ranks' memory
+ */
+struct coll_tensor_counts {
+	u64 fused;
+	u64 fusions;
+	u64 copied;
+};
+
+/**
+ * struct coll_tensors - named collectives of a group; all under group->lock
+ * @coord: the coordinator of this node
+ * @group: owner
+ * @parent: node; of the root itself
+ * @first_child: children are this node and the next ones in the order of the tree
+ * @nr_children: how many
+ * @waiting: tensors that have not started
+ * @ended: tensors that have ended without being started, and whose buffers are to be put
+ * @by_time: of @waiting, those with deadlines
+ * @started: ops started
+ * @fusing: a fusion has started, and more tensors of it are to come
+ * @first: of a fusion that is being gathered: the first tensor of each local rank
+ * @counts: for statistics
+ * @to_advance: some of them since coll_group_advance()
+ * @broken: errno of a START that could not be: the group is to fail
+ * @deadline: for the first of @by_time
+ * @work: coll_tensors_flush(), for those who cannot
+ * @stalls: what is pending, for reports
+ */
+struct coll_tensors {
+	struct coll_coord coord;
+	struct coll_group *group;
+	u32 parent;
+	u32 first_child;
+	u32 nr_children;
+	struct list_head waiting;
+	struct list_head ended;
+	struct rb_root_cached by_time;
+	u64 started;
+	bool fusing;
+	struct coll_tensor_req **first;
+	struct coll_tensor_counts counts;
+	bool to_advance;
+	int broken;
+	struct delayed_work deadline;
+	struct work_struct work;
+	struct coll_stalls stalls;
+};
+
+/**
+ * struct coll_tensor_slot - a local rank and a name
+ * @waits: what it has posted, while that waits
+ * @posted: it has posted the name at least once
+ */
+struct coll_tensor_slot {
+	struct coll_tensor_req *waits;
+	bool posted;
+};
+
+/**
+ * struct coll_tensor_name - what the kernel keeps of a name; coll_coord_entry.user
+ * @entry: that name; the rest up to @slots is valid while it is pending
+ * @list: in group->tensors->stalls
+ * @since: when it became pending on this node, ns
+ * @serial: see struct coll_stall
+ * @slots: by local rank
+ */
+struct coll_tensor_name {
+	struct coll_coord_entry *entry;
+	struct list_head list;
+	u64 since;
+	u64 serial;
+	struct coll_tensor_slot slots[];
+};
+
+/* Of a local rank and a name. */
+static inline struct coll_tensor_slot *coll_tensor_slot(struct coll_coord_entry *e, u32 local)
+{
+	struct coll_tensor_name *n = e->user;
+
+	return &n->slots[local];
+}
+
+#endif /* COLL_CORE_TENSORS_H */
