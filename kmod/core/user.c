@@ -73,7 +73,7 @@ static void coll_user_release(struct work_struct *work)
 	kfree(u);
 }
 
-static void coll_user_arm_release(struct coll_user *u)
+static void coll_user_arm_release_locked(struct coll_user *u)
 {
 	lockdep_assert_held(&coll_users_lock);
 	mod_delayed_work(coll_users_wq, &u->release, coll_users_exiting ? 0 : HZ);
@@ -83,7 +83,7 @@ void coll_user_put(struct coll_user *u)
 {
 	mutex_lock(&coll_users_lock);
 	if (!--u->refs)
-		coll_user_arm_release(u);
+		coll_user_arm_release_locked(u);
 	mutex_unlock(&coll_users_lock);
 }
 
@@ -368,7 +368,7 @@ void coll_user_exit(void)
 	coll_users_exiting = true;
 	list_for_each_entry(u, &coll_users, list)
 		if (!u->refs && !u->dying)
-			coll_user_arm_release(u);
+			coll_user_arm_release_locked(u);
 	mutex_unlock(&coll_users_lock);
 	wait_event(coll_users_gone,
 		   READ_ONCE(coll_users_freed) == READ_ONCE(coll_users_made));

@@ -21,7 +21,7 @@
 #include "refs.h"
 
 /* Under cf->lock. */
-static void coll_call_enter(struct coll_call *call, struct coll_file *cf)
+static void coll_call_enter_locked(struct coll_call *call, struct coll_file *cf)
 {
 	lockdep_assert_held(&cf->lock);
 	call->files = current->files;
@@ -39,7 +39,7 @@ struct coll_call *coll_call_begin(struct coll_file *cf)
 	call = cf->spare;
 	cf->spare = NULL;
 	if (call)
-		coll_call_enter(call, cf);
+		coll_call_enter_locked(call, cf);
 	spin_unlock(&cf->lock);
 	if (!call) {
 		call = kmalloc(sizeof(*call), GFP_KERNEL_ACCOUNT);
@@ -49,7 +49,7 @@ struct coll_call *coll_call_begin(struct coll_file *cf)
 		call->task = NULL;
 		call->stood_in = false;
 		spin_lock(&cf->lock);
-		coll_call_enter(call, cf);
+		coll_call_enter_locked(call, cf);
 		spin_unlock(&cf->lock);
 	}
 	memset_startat(call, 0, req);
@@ -57,7 +57,7 @@ struct coll_call *coll_call_begin(struct coll_file *cf)
 }
 
 /* Its caller is not in the call any more. Under cf->lock. */
-static void coll_call_leave(struct coll_call *call)
+static void coll_call_leave_locked(struct coll_call *call)
 {
 	struct coll_file *cf = call->cf;
 
@@ -85,7 +85,7 @@ void coll_call_end(struct coll_call *call)
 
 	coll_call_clear(call);
 	spin_lock(&cf->lock);
-	coll_call_leave(call);
+	coll_call_leave_locked(call);
 	list_del(&call->list);
 	if (!cf->spare) {
 		cf->spare = call;
@@ -145,7 +145,7 @@ void coll_call_park(struct coll_call *call, u64 arg, u32 len)
 		memset(&call->cmd, 0, sizeof(call->cmd));
 	coll_call_delegate(call);
 	spin_lock(&cf->lock);
-	coll_call_leave(call);
+	coll_call_leave_locked(call);
 	call->parked = true;
 	WRITE_ONCE(cf->nr_parked, cf->nr_parked + 1);
 	spin_unlock(&cf->lock);
@@ -174,7 +174,7 @@ struct coll_call *coll_call_resume(struct coll_file *cf, u64 arg, u32 len)
 			continue;
 		list_del(&call->list);
 		WRITE_ONCE(cf->nr_parked, cf->nr_parked - 1);
-		coll_call_enter(call, cf);
+		coll_call_enter_locked(call, cf);
 		spin_unlock(&cf->lock);
 		return call;
 	}

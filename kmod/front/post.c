@@ -58,7 +58,7 @@ static void coll_posted_free(struct coll_posted *c)
 }
 
 /* Under the lock: in flight, or not any more. */
-static void coll_posts_add_flying(struct coll_posts *p, int nr)
+static void coll_posts_add_flying_locked(struct coll_posts *p, int nr)
 {
 	lockdep_assert_held(&p->lock);
 	p->nr_flying += nr;
@@ -66,7 +66,7 @@ static void coll_posts_add_flying(struct coll_posts *p, int nr)
 		wake_up(&p->wq);
 }
 
-static void coll_posts_add_done(struct coll_posts *p, int nr)
+static void coll_posts_add_done_locked(struct coll_posts *p, int nr)
 {
 	lockdep_assert_held(&p->lock);
 	WRITE_ONCE(p->nr_done, p->nr_done + nr);
@@ -83,8 +83,8 @@ static void coll_posted_landed(struct coll_flight *f)
 
 	spin_lock(&p->lock);
 	list_add_tail(&c->list, &p->done);
-	coll_posts_add_done(p, 1);
-	coll_posts_add_flying(p, -1);
+	coll_posts_add_done_locked(p, 1);
+	coll_posts_add_flying_locked(p, -1);
 	spin_unlock(&p->lock);
 }
 
@@ -93,7 +93,7 @@ static void coll_posted_drop(struct coll_posts *p, struct coll_posted *c)
 {
 	coll_posted_free(c);
 	spin_lock(&p->lock);
-	coll_posts_add_flying(p, -1);
+	coll_posts_add_flying_locked(p, -1);
 	spin_unlock(&p->lock);
 }
 
@@ -113,7 +113,7 @@ static struct coll_posted *coll_posted_alloc(struct coll_file *cf)
 	c->flight.landed = coll_posted_landed;
 	spin_lock(&p->lock);
 	c->counted = p->nr++ >= COLL_INFLIGHT_FREE;
-	coll_posts_add_flying(p, 1);
+	coll_posts_add_flying_locked(p, 1);
 	spin_unlock(&p->lock);
 	if (!c->counted || coll_user_add_post(user))
 		return c;
@@ -174,7 +174,7 @@ static struct coll_posted *coll_posts_take(struct coll_posts *p)
 	c = list_first_entry_or_null(&p->done, struct coll_posted, list);
 	if (c) {
 		list_del(&c->list);
-		coll_posts_add_done(p, -1);
+		coll_posts_add_done_locked(p, -1);
 	}
 	spin_unlock(&p->lock);
 	return c;
@@ -185,7 +185,7 @@ static void coll_posts_put_back(struct coll_posts *p, struct coll_posted *c)
 {
 	spin_lock(&p->lock);
 	list_add(&c->list, &p->done);
-	coll_posts_add_done(p, 1);
+	coll_posts_add_done_locked(p, 1);
 	wake_up(&p->wq);
 	spin_unlock(&p->lock);
 }

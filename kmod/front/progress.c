@@ -61,7 +61,7 @@ struct coll_progress {
 	struct work_struct stand_in;
 };
 
-static void coll_progress_watch(struct coll_progress *p)
+static void coll_progress_watch_locked(struct coll_progress *p)
 {
 	lockdep_assert_held(&p->lock);
 	if (p->watching || p->idle || p->helping || p->sleeper.away)
@@ -73,7 +73,7 @@ static void coll_progress_watch(struct coll_progress *p)
 		WRITE_ONCE(p->sleeper.idle, false);
 }
 
-static void coll_progress_unwatch(struct coll_progress *p)
+static void coll_progress_unwatch_locked(struct coll_progress *p)
 {
 	lockdep_assert_held(&p->lock);
 	if (p->watching)
@@ -88,7 +88,7 @@ static void coll_progress_come(struct coll_progress *p)
 	if (!p->sleeper.task)
 		p->sleeper.task = get_task_struct(current);
 	WRITE_ONCE(p->sleeper.away, false);
-	coll_progress_watch(p);
+	coll_progress_watch_locked(p);
 	spin_unlock(&p->lock);
 }
 
@@ -106,7 +106,7 @@ static void coll_progress_go_away(struct coll_progress *p)
 {
 	spin_lock(&p->lock);
 	WRITE_ONCE(p->sleeper.away, true);
-	coll_progress_unwatch(p);
+	coll_progress_unwatch_locked(p);
 	spin_unlock(&p->lock);
 }
 
@@ -159,12 +159,12 @@ static void coll_progress_help(struct coll_progress *p)
 		return;
 	spin_lock(&p->lock);
 	p->helping = true;
-	coll_progress_unwatch(p);
+	coll_progress_unwatch_locked(p);
 	spin_unlock(&p->lock);
 	coll_group_help(coll_member_group(p->member), NULL);
 	spin_lock(&p->lock);
 	p->helping = false;
-	coll_progress_watch(p);
+	coll_progress_watch_locked(p);
 	spin_unlock(&p->lock);
 }
 
@@ -173,7 +173,7 @@ static void coll_progress_settle(struct coll_progress *p)
 {
 	spin_lock(&p->lock);
 	if (p->idle)
-		coll_progress_unwatch(p);
+		coll_progress_unwatch_locked(p);
 	spin_unlock(&p->lock);
 }
 
@@ -325,7 +325,7 @@ struct coll_progress *coll_progress_begin(struct coll_file *cf, struct coll_req 
 	}
 	p->pending++;
 	WRITE_ONCE(p->idle, false);
-	coll_progress_watch(p);
+	coll_progress_watch_locked(p);
 	spin_unlock(&p->lock);
 	coll_progress_tell(p);
 	req->sleeper = &p->sleeper;
@@ -366,7 +366,7 @@ void coll_progress_release(struct coll_file *cf)
 	cancel_work_sync(&p->stand_in);
 	/* It has not been waiting for links, but may have been stopped before it settled. */
 	spin_lock(&p->lock);
-	coll_progress_unwatch(p);
+	coll_progress_unwatch_locked(p);
 	spin_unlock(&p->lock);
 	if (p->sleeper.task)
 		put_task_struct(p->sleeper.task);

@@ -3,6 +3,7 @@
 #include <linux/bits.h>
 #include <linux/cred.h>
 #include <linux/err.h>
+#include <linux/lockdep.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <net/sock.h>
@@ -128,6 +129,7 @@ static int coll_conn_add_locked(struct coll_conn *conn, u32 stripe,
 	struct coll_stream *st;
 	int ret;
 
+	lockdep_assert_held(&conn->lock);
 	if (conn->streams[stripe])
 		return -EEXIST;
 	st = coll_stream_alloc(conn, stripe, sock);

@@ -20,7 +20,7 @@
  * Both hold conn->lock; all state of streams and channels belongs to it, unless it says
  * otherwise.
  *
- * No channel blocks another for ever: see coll_conn_wanted().
+ * No channel blocks another for ever: see coll_conn_wanted_locked().
  */
 #ifndef COLL_XPORT_CONN_H
 #define COLL_XPORT_CONN_H

@@ -327,8 +327,8 @@ int coll_ch_add(struct coll_group *g, u32 peer, u32 stripe, struct socket *sock)
 }
 
 /* May the channel join? Under conn->lock. */
-static int coll_ch_may_share(const struct coll_channel *ch,
-			     const struct coll_conn *conn)
+static int coll_ch_may_share_locked(const struct coll_channel *ch,
+				    const struct coll_conn *conn)
 {
 	const struct coll_channel *other;
 	u32 i;
@@ -359,7 +359,7 @@ int coll_ch_share(struct coll_group *g, u32 peer, u32 nr, struct coll_link *via)
 	coll_greet_init(&ch->greet);
 	ch->conn = conn;
 	mutex_lock(&conn->lock);
-	ret = coll_ch_may_share(ch, conn);
+	ret = coll_ch_may_share_locked(ch, conn);
 	if (!ret && !coll_group_add_link(&ch->link))
 		ret = -EEXIST;
 	if (!ret)

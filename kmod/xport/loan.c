@@ -73,7 +73,7 @@ int coll_desk_open(struct coll_channel *ch)
 }
 
 /* Under desk->lock. */
-static void coll_loans_drop(struct coll_desk *d)
+static void coll_loans_drop_locked(struct coll_desk *d)
 {
 	struct coll_loan *loan, *next;
 
@@ -92,7 +92,7 @@ void coll_desk_close(struct coll_channel *ch)
 	hash_del(&d->list);
 	spin_unlock(&coll_desks_lock);
 	spin_lock(&d->lock);
-	coll_loans_drop(d);
+	coll_loans_drop_locked(d);
 	d->ch = NULL;
 	spin_unlock(&d->lock);
 	kref_put(&d->ref, coll_desk_free);
@@ -163,7 +163,7 @@ void coll_loan_recall(struct coll_channel *ch)
 {
 	lockdep_assert_held(&ch->conn->lock);
 	spin_lock(&ch->desk->lock);
-	coll_loans_drop(ch->desk);
+	coll_loans_drop_locked(ch->desk);
 	spin_unlock(&ch->desk->lock);
 }
 
@@ -179,7 +179,7 @@ bool coll_loan_any(const struct coll_channel *ch)
 }
 
 /* Under desk->lock. */
-static struct coll_loan *coll_loan_find(struct coll_desk *d, const struct coll_frame *f)
+static struct coll_loan *coll_loan_find_locked(struct coll_desk *d, const struct coll_frame *f)
 {
 	struct coll_loan *loan;
 
@@ -193,8 +193,8 @@ static struct coll_loan *coll_loan_find(struct coll_desk *d, const struct coll_f
 }
 
 /* Under desk->lock. The buffer has pages, so that nothing here can sleep. */
-static bool coll_loan_copy(const struct coll_desk *d, const struct coll_loan *loan, void *to,
-			   u32 len)
+static bool coll_loan_copy_locked(const struct coll_desk *d, const struct coll_loan *loan, void *to,
+				  u32 len)
 {
 	struct coll_run run;
 	u32 n;
@@ -216,10 +216,10 @@ u32 coll_loan_read(struct coll_channel *ch, const struct coll_frame *f, u32 done
 
 	lockdep_assert_held(&ch->conn->lock);
 	spin_lock(&d->lock);
-	loan = coll_loan_find(d, f);
+	loan = coll_loan_find_locked(d, f);
 	len = min_t(u32, len, COLL_LOAN_PIECE);
 	if (!loan || loan->done != done || len > loan->length - done ||
-	    !coll_loan_copy(d, loan, to, len)) {
+	    !coll_loan_copy_locked(d, loan, to, len)) {
 		spin_unlock(&d->lock);
 		return 0;
 	}

@@ -119,7 +119,7 @@ static bool coll_conn_data(struct coll_conn *conn, struct coll_stream *data)
 /*
  * Groups with an op on it pay for a pass in equal parts. If there is none, all groups pay.
  */
-static void coll_conn_account(struct coll_conn *conn, u64 begin)
+static void coll_conn_account_locked(struct coll_conn *conn, u64 begin)
 {
 	u64 ns = ktime_get_ns() - begin;
 	struct coll_channel *ch;
@@ -164,8 +164,8 @@ static void coll_conn_to_data(struct coll_worker *worker)
  * Everything there is to do now, or that watcher @w may do; NULL: @worker, a worker. Under
  * conn->lock. Return: there is more.
  */
-static bool coll_conn_pass(struct coll_conn *conn, const struct coll_watcher *w,
-			   struct coll_worker *worker)
+static bool coll_conn_pass_locked(struct coll_conn *conn, const struct coll_watcher *w,
+				  struct coll_worker *worker)
 {
 	struct coll_stream *ctrl = coll_conn_stream(conn, COLL_STRIPE_CTRL);
 	struct coll_stream *data = coll_conn_stream(conn, COLL_STRIPE_DATA);
@@ -202,8 +202,8 @@ static bool coll_conn_pass(struct coll_conn *conn, const struct coll_watcher *w,
  * Passes until there is nothing to do, or time is up, or what watcher @w waits for is over,
  * or it is not for a watcher to do; NULL: @worker, a worker. Return: there is more.
  */
-static bool coll_conn_passes(struct coll_conn *conn, const struct coll_watcher *w,
-			     struct coll_worker *worker)
+static bool coll_conn_passes_locked(struct coll_conn *conn, const struct coll_watcher *w,
+				    struct coll_worker *worker)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(COLL_WORK_MS) + 1;
 	const struct cred *cred = override_creds(conn->cred);
@@ -217,7 +217,7 @@ static bool coll_conn_passes(struct coll_conn *conn, const struct coll_watcher *
 	coll_conn_count_poller(1);
 	do {
 		coll_conn_poll(conn);
-		more = coll_conn_pass(conn, w, worker);
+		more = coll_conn_pass_locked(conn, w, worker);
 	} while ((more || READ_ONCE(conn->wanted)) && time_before(jiffies, end) &&
 		 (!w || (coll_conn_is_mine(conn) && !READ_ONCE(*w->done))));
 	coll_conn_count_poller(-1);
@@ -234,8 +234,8 @@ void coll_conn_work(struct work_struct *work)
 	coll_worker_begin_control(&w, conn->user, &conn->wanted, COLL_CONN_URGENT);
 	mutex_lock(&conn->lock);
 	coll_conn_poll_begin(conn);
-	more = coll_conn_passes(conn, NULL, &w);
-	coll_conn_account(conn, w.begin);
+	more = coll_conn_passes_locked(conn, NULL, &w);
+	coll_conn_account_locked(conn, w.begin);
 	coll_conn_poll_end(conn, more);
 	mutex_unlock(&conn->lock);
 	coll_worker_end(&w);
@@ -248,7 +248,7 @@ void coll_conn_attend(struct coll_conn *conn, struct coll_watcher *w)
 		coll_conn_queue_pass(conn);
 		goto out;
 	}
-	if (coll_conn_is_mine(conn) && coll_conn_passes(conn, w, NULL))
+	if (coll_conn_is_mine(conn) && coll_conn_passes_locked(conn, w, NULL))
 		coll_conn_note_more(conn);
 	if (!coll_conn_is_mine(conn)) {
 		coll_conn_poll(conn);

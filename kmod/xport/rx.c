@@ -26,7 +26,7 @@
 #include "wake.h"
 
 /* The peer has sent what it may not: nobody can go on. Under conn->lock. */
-static void coll_conn_fail(struct coll_conn *conn, u64 seq)
+static void coll_conn_fail_locked(struct coll_conn *conn, u64 seq)
 {
 	struct coll_channel *ch;
 
@@ -41,7 +41,7 @@ static void coll_conn_fail(struct coll_conn *conn, u64 seq)
  * could take bytes that have not come yet, or with a message on its way. Where nobody does, the
  * frame stays in the socket, which is flow control without a copy. Under conn->lock.
  */
-static bool coll_conn_wanted(struct coll_conn *conn, const struct coll_channel *ch)
+static bool coll_conn_wanted_locked(struct coll_conn *conn, const struct coll_channel *ch)
 {
 	struct coll_channel *other;
 
@@ -83,7 +83,7 @@ static void coll_rx_garbage(struct coll_rx *rx)
 
 	WRITE_ONCE(st->bad, true);
 	rx->stop = true;
-	coll_conn_fail(st->conn, st->rx_frame.seq);
+	coll_conn_fail_locked(st->conn, st->rx_frame.seq);
 	WRITE_ONCE(st->stat.state, COLL_NL_LINK_STATE_DOWN);
 }
 
@@ -303,7 +303,7 @@ static u32 coll_rx_data(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 le
 		if (n || rx->stop || coll_rx_orphan(st))
 			return n;
 	}
-	if (!coll_conn_wanted(st->conn, ch)) {
+	if (!coll_conn_wanted_locked(st->conn, ch)) {
 		rx->stop = true;
 		return 0;
 	}

@@ -16,7 +16,7 @@
 #include "tx_choice.h"
 
 /* HELLO or PROOF on a stream, of the group that made the conn. */
-static int coll_rx_greet(struct coll_stream *st)
+static int coll_rx_greet_locked(struct coll_stream *st)
 {
 	const u8 *payload = st->rx_buf + COLL_WIRE_HDR;
 	struct coll_conn *conn = st->conn;
@@ -166,7 +166,7 @@ int coll_rx_ctrl(struct coll_stream *st)
 	const struct coll_frame *f = &st->rx_frame;
 
 	if (!st->established)
-		return coll_rx_greet(st);
+		return coll_rx_greet_locked(st);
 	/* Not here yet, or not any more: see coll_rx_legal(). */
 	if (st->rx_ch && coll_rx_obey(st->rx_ch, f, st->rx_buf + COLL_WIRE_HDR))
 		coll_ch_proto(st->rx_ch, f->seq);

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""usage: files.py [root]: do the files of kmod/ and libcoll_user/ keep three rules?
+"""usage: files.py [root]: do the files of kmod/ and libcoll_user/ keep these rules?
 
 - A function that a header declares is defined in the file of the same name, or in the header.
 - No circle: a file that calls another one is not called by it, directly or by others. The
   same for the rooms of libcoll_user; layers.sh has the order of the rooms of kmod.
-- A function that is documented to run under a lock asserts that (lockdep_assert_held).
+- A function that is documented to run under a lock asserts that (lockdep_assert_held), and so
+  does one whose name ends in _locked.
+- The name of a static function that asserts a lock ends in _locked, or in _unlock if it
+  releases the lock.
 
 Prints the rooms, from the top down, and one line for each offence; status 1 if there is any.
 """
@@ -56,8 +59,8 @@ def documented(text):
         yield m.group(2), re.sub(r"\s*\n\s*\*\s*", " ", m.group(1))
 
 
-def unasserted(root, files):
-    """Functions that run under a lock, as their comment says, and do not assert it."""
+def locks(root, files):
+    """Offences against the two rules of locks."""
     under = {}
     texts = {}
     for stem, parts in files.items():
@@ -71,8 +74,12 @@ def unasserted(root, files):
         if path.endswith(".h"):
             continue
         for m in re.finditer(r"^" + FUNCTION + r"\{\n(.*?)\n\}", text, re.M | re.S):
-            if m.group(1) in under and "lockdep_assert" not in m.group(2):
-                yield path, m.group(1)
+            name, asserts = m.group(1), "lockdep_assert" in m.group(2)
+            static = m.group(0).startswith("static")
+            if (name in under or name.endswith("_locked")) and not asserts:
+                yield f"{path}: {name}() does not assert the lock that it runs under"
+            if asserts and static and not name.endswith(("_locked", "_unlock")):
+                yield f"{path}: {name}() runs under a lock: its name must end in _locked"
 
 
 def sources(root, top):
@@ -138,8 +145,7 @@ def offences(root, files):
             rooms[room] |= {os.path.dirname(s) for s in calls[stem]} - {room}
     for group in circles(rooms):
         yield "a circle: " + " ".join(group)
-    for path, name in unasserted(root, files):
-        yield f"{path}: {name}() does not assert the lock that it runs under"
+    yield from locks(root, files)
 
 
 def main():

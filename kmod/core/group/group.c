@@ -480,7 +480,7 @@ int coll_group_join(struct coll_member *m, struct coll_join_args *a)
 }
 
 /* The first op that who has posted up to @seq has not; 0: none. Under group->lock. */
-static u64 coll_first_op_beyond(const struct coll_group *g, u64 seq)
+static u64 coll_first_op_beyond_locked(const struct coll_group *g, u64 seq)
 {
 	const struct coll_op *op;
 
@@ -515,7 +515,7 @@ void coll_group_left(struct coll_member *m)
 	g->local_left[g->nr_left].rank = m->rank;
 	g->local_left[g->nr_left].seq = m->posted;
 	WRITE_ONCE(g->nr_left, g->nr_left + 1);
-	beyond = coll_first_op_beyond(g, m->posted);
+	beyond = coll_first_op_beyond_locked(g, m->posted);
 	spin_unlock(&g->lock);
 
 	coll_parts_left(g, m->rank);
@@ -638,7 +638,7 @@ void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq)
 		g->remote_left.rank = rank;
 		g->remote_left.seq = seq;
 	}
-	beyond = coll_first_op_beyond(g, seq);
+	beyond = coll_first_op_beyond_locked(g, seq);
 	spin_unlock(&g->lock);
 	coll_parts_left(g, rank);
 	if (beyond)

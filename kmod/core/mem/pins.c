@@ -118,7 +118,7 @@ static u64 coll_pin_bytes(const struct coll_pin *pin)
 }
 
 /* Keep it no longer; the caller gets it buried. Under the lock. */
-static void coll_pin_drop(struct coll_pin *pin, struct list_head *dead)
+static void coll_pin_drop_locked(struct coll_pin *pin, struct list_head *dead)
 {
 	lockdep_assert_held(&coll_pins_lock);
 	pin->pins->bytes -= coll_pin_bytes(pin);
@@ -139,7 +139,7 @@ static bool coll_pin_invalidate(struct mmu_interval_notifier *mni,
 	mmu_interval_set_seq(mni, cur_seq);
 	/* The notifier is told of gaps, too. */
 	if (pin->pins && coll_buf_meets(pin->buf, range->start, range->end)) {
-		coll_pin_drop(pin, &coll_pins_dead);
+		coll_pin_drop_locked(pin, &coll_pins_dead);
 		queue_work(coll_unpin_wq, &coll_pins_work);
 	}
 	spin_unlock(&coll_pins_lock);
@@ -181,8 +181,8 @@ static bool coll_pin_replaces(const struct coll_buf *buf, const struct coll_area
  * The first one from @pin on that meets a range, @pin being NULL: of all. There may be a
  * thousand, of which few meet. Under the lock.
  */
-static struct coll_pin *coll_pin_next(struct coll_pins *pins, struct coll_pin *pin, u64 at,
-				      u64 len)
+static struct coll_pin *coll_pin_next_locked(struct coll_pins *pins, struct coll_pin *pin, u64 at,
+					     u64 len)
 {
 	struct interval_tree_node *n;
 
@@ -204,7 +204,7 @@ static struct coll_buf *coll_pins_find(struct coll_pins *pins, const struct coll
 	at = coll_area_at(area);
 	len = coll_area_reach(area);
 	spin_lock(&coll_pins_lock);
-	while ((pin = coll_pin_next(pins, pin, at, len))) {
+	while ((pin = coll_pin_next_locked(pins, pin, at, len))) {
 		if (coll_buf_covers(pin->buf, area, write)) {
 			buf = pin->buf;
 			coll_buf_get(buf);
@@ -236,7 +236,7 @@ static void coll_pins_evict(const struct user_struct *user)
 	list_splice_init(&coll_pins_dead, &dead);
 	list_for_each_entry_safe(pin, next, &coll_pins_all, all)
 		if (pin->buf->cred->user == user)
-			coll_pin_drop(pin, &dead);
+			coll_pin_drop_locked(pin, &dead);
 	spin_unlock(&coll_pins_lock);
 	coll_pins_bury(&dead);
 	srcu_read_unlock(&coll_pins_burying, idx);
@@ -271,20 +271,20 @@ struct coll_buf *coll_pins_save(const struct coll_memlock *ml, const struct coll
  * Keep @pin, which has @area, in the place of those it makes useless and of the oldest
  * ones. Under the lock.
  */
-static void coll_pin_keep(struct coll_pins *pins, struct coll_pin *pin,
-			  const struct coll_area *area, u64 most, struct list_head *dead)
+static void coll_pin_keep_locked(struct coll_pins *pins, struct coll_pin *pin,
+				 const struct coll_area *area, u64 most, struct list_head *dead)
 {
 	u64 bytes = coll_pin_bytes(pin), at = pin->buf->addr, len = pin->buf->len;
 	struct coll_pin *old, *next;
 
 	lockdep_assert_held(&coll_pins_lock);
-	for (old = coll_pin_next(pins, NULL, at, len); old; old = next) {
-		next = coll_pin_next(pins, old, at, len);
+	for (old = coll_pin_next_locked(pins, NULL, at, len); old; old = next) {
+		next = coll_pin_next_locked(pins, old, at, len);
 		if (coll_pin_replaces(pin->buf, area, old->buf))
-			coll_pin_drop(old, dead);
+			coll_pin_drop_locked(old, dead);
 	}
 	while (pins->nr && (pins->nr >= COLL_PINS_MAX || pins->bytes + bytes > most))
-		coll_pin_drop(list_last_entry(&pins->list, struct coll_pin, list), dead);
+		coll_pin_drop_locked(list_last_entry(&pins->list, struct coll_pin, list), dead);
 	pin->pins = pins;
 	pins->bytes += bytes;
 	pins->nr++;
@@ -324,7 +324,7 @@ static struct coll_buf *coll_pins_new(struct coll_pins *pins, const struct coll_
 	if (mmu_interval_read_retry(&pin->mni, seq))
 		list_add(&pin->list, &dead);
 	else
-		coll_pin_keep(pins, pin, area, most, &dead);
+		coll_pin_keep_locked(pins, pin, area, most, &dead);
 	spin_unlock(&coll_pins_lock);
 	coll_pins_bury(&dead);
 	srcu_read_unlock(&coll_pins_burying, idx);
@@ -362,7 +362,7 @@ void coll_pins_release(struct coll_pins *pins)
 
 	spin_lock(&coll_pins_lock);
 	list_for_each_entry_safe(pin, next, &pins->list, list)
-		coll_pin_drop(pin, &dead);
+		coll_pin_drop_locked(pin, &dead);
 	spin_unlock(&coll_pins_lock);
 	coll_pins_bury(&dead);
 	srcu_read_unlock(&coll_pins_burying, idx);

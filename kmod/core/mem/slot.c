@@ -82,7 +82,7 @@ static u32 coll_slot_class(u64 len)
 }
 
 /* Under slots->lock. */
-static struct coll_slot *coll_slot_take(struct coll_slots *slots, u32 class)
+static struct coll_slot *coll_slot_take_locked(struct coll_slots *slots, u32 class)
 {
 	struct coll_slot *slot = list_first_entry_or_null(&slots->free[class], struct coll_slot,
 							  list);
@@ -102,14 +102,14 @@ struct coll_slot *coll_slot_get(struct coll_slots *slots, u64 len)
 	LIST_HEAD(more);
 
 	spin_lock(&slots->lock);
-	slot = coll_slot_take(slots, class);
+	slot = coll_slot_take_locked(slots, class);
 	spin_unlock(&slots->lock);
 	if (!slot) {
 		nr = coll_slots_make(class, &more);
 		spin_lock(&slots->lock);
 		list_splice(&more, &slots->free[class]);
 		slots->nr[class] += nr;
-		slot = coll_slot_take(slots, class);
+		slot = coll_slot_take_locked(slots, class);
 		spin_unlock(&slots->lock);
 	}
 	if (slot)

@@ -31,7 +31,7 @@ static void coll_op_free(struct kref *ref)
 }
 
 /* Lowest local rank that has not posted @op. Under group->lock. */
-static u32 coll_op_late_rank(const struct coll_op *op)
+static u32 coll_op_late_rank_locked(const struct coll_op *op)
 {
 	const struct coll_group *g = op->group;
 	const struct coll_req *req;
@@ -66,7 +66,7 @@ static void coll_op_timed_out(struct coll_op *op)
 		if (!queue_delayed_work(coll_alarm_wq, &op->deadline, delay))
 			kref_put(&op->ref, coll_op_free);	/* brought forward meanwhile */
 	}
-	late = coll_op_late_rank(op);
+	late = coll_op_late_rank_locked(op);
 	/* What it waits for may be that the oldest one ends. */
 	if (!delay && late == COLL_RANK_NONE)
 		first = coll_op_oldest(g);
@@ -99,7 +99,7 @@ static void coll_op_deadline(struct work_struct *work)
 }
 
 /* Arm the deadline, or bring it forward. Under group->lock. */
-static void coll_op_arm(struct coll_op *op, u64 timeout_ns)
+static void coll_op_arm_locked(struct coll_op *op, u64 timeout_ns)
 {
 	u64 expires;
 
@@ -130,7 +130,7 @@ struct coll_op *coll_op_alloc(gfp_t gfp)
 }
 
 /* Under group->lock: the one that was kept, or what the caller brings. NULL: neither. */
-static struct coll_op *coll_op_take(struct coll_group *g, struct coll_op **spare)
+static struct coll_op *coll_op_take_locked(struct coll_group *g, struct coll_op **spare)
 {
 	struct coll_op **from = g->spare ? &g->spare : spare, *op = *from;
 
@@ -144,7 +144,7 @@ static struct coll_op *coll_op_take(struct coll_group *g, struct coll_op **spare
  * freeing takes longer than a small op does. Only if it is ours alone: a deadline that is
  * just now over has a reference. Under group->lock.
  */
-static void coll_op_keep(struct coll_group *g, struct coll_op *op)
+static void coll_op_keep_locked(struct coll_group *g, struct coll_op *op)
 {
 	lockdep_assert_held(&g->lock);
 	if (!g->spare && kref_read(&op->ref) == 1)
@@ -172,7 +172,7 @@ const struct coll_group_part coll_op_part = {
  * The op a member posts next, if another local rank has posted it already: behind its last one,
  * or, if all of its own have ended, the first there is. There may be thousands.
  */
-static struct coll_op *coll_op_find(struct coll_group *g, const struct coll_member *m)
+static struct coll_op *coll_op_find_locked(struct coll_group *g, const struct coll_member *m)
 {
 	struct coll_op *op;
 
@@ -206,8 +206,8 @@ static u64 coll_op_signature(const struct coll_op *op)
 }
 
 /* First post of an op here: it joins the queue. Under group->lock. */
-static void coll_op_enqueue(struct coll_group *g, struct coll_op *op,
-			    const struct coll_req *req, u64 seq)
+static void coll_op_enqueue_locked(struct coll_group *g, struct coll_op *op,
+				   const struct coll_req *req, u64 seq)
 {
 	lockdep_assert_held(&g->lock);
 	coll_group_get(g);
@@ -240,7 +240,7 @@ static void coll_op_enqueue(struct coll_group *g, struct coll_op *op,
 }
 
 /* Keep op->reqs in the order of local ranks: sums are folded in it. */
-static void coll_op_add_req(struct coll_op *op, struct coll_req *req)
+static void coll_op_add_req_locked(struct coll_op *op, struct coll_req *req)
 {
 	struct coll_req *r;
 
@@ -259,7 +259,7 @@ static void coll_op_add_req(struct coll_op *op, struct coll_req *req)
 }
 
 /* A rank that @seq needs has left before it. Under group->lock. */
-static u32 coll_op_missing_rank(const struct coll_group *g, u64 seq)
+static u32 coll_op_missing_rank_locked(const struct coll_group *g, u64 seq)
 {
 	u32 i;
 
@@ -300,7 +300,7 @@ static bool coll_req_same(const struct coll_op *op, const struct coll_req *req)
  * the ops before it, when the communicator fails. A rank that gets an error can ask for the cause.
  * Under group->lock.
  */
-static void coll_op_fail_later(struct coll_op *op, u32 missing)
+static void coll_op_fail_later_locked(struct coll_op *op, u32 missing)
 {
 	struct coll_group *g = op->group;
 	struct coll_cause cause;
@@ -315,7 +315,7 @@ static void coll_op_fail_later(struct coll_op *op, u32 missing)
  * *@failing: look whether the group fails by it; -EBADE disagrees with what others posted;
  * -ENOMEM: come back with a spare op.
  */
-static int coll_op_queue(struct coll_req *req, struct coll_op **spare, bool *failing)
+static int coll_op_queue_locked(struct coll_req *req, struct coll_op **spare, bool *failing)
 {
 	struct coll_member *m = req->member;
 	struct coll_group *g = coll_member_group(m);
@@ -324,34 +324,35 @@ static int coll_op_queue(struct coll_req *req, struct coll_op **spare, bool *fai
 	u32 missing;
 
 	lockdep_assert_held(&g->lock);
-	op = coll_op_find(g, m);
+	op = coll_op_find_locked(g, m);
 	if (!op) {
-		op = coll_op_take(g, spare);
+		op = coll_op_take_locked(g, spare);
 		if (!op)
 			return -ENOMEM;
-		coll_op_enqueue(g, op, req, seq);
+		coll_op_enqueue_locked(g, op, req, seq);
 	} else if (!coll_req_same(op, req)) {
 		return -EBADE;
 	}
-	coll_op_add_req(op, req);
-	coll_op_arm(op, req->cmd.timeout_ns);
-	missing = coll_op_missing_rank(g, seq);
+	coll_op_add_req_locked(op, req);
+	coll_op_arm_locked(op, req->cmd.timeout_ns);
+	missing = coll_op_missing_rank_locked(g, seq);
 	*failing = missing != COLL_RANK_NONE;
 	if (*failing)
-		coll_op_fail_later(op, missing);
+		coll_op_fail_later_locked(op, missing);
 	return 0;
 }
 
-/* Likewise. Return: also -EDQUOT: too many in flight; or the sticky error. */
+/* Under group->lock. Return: also -EDQUOT: too many in flight; or the sticky error. */
 static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare, bool *failing)
 {
 	struct coll_group *g = coll_member_group(req->member);
 
+	lockdep_assert_held(&g->lock);
 	if (g->error)
 		return -g->error;
 	if (coll_req_count(req))
 		return -EDQUOT;
-	return coll_op_queue(req, spare, failing);
+	return coll_op_queue_locked(req, spare, failing);
 }
 
 int coll_op_post_ordered(struct coll_req *req, struct coll_op **spare)
@@ -359,7 +360,7 @@ int coll_op_post_ordered(struct coll_req *req, struct coll_op **spare)
 	bool failing;
 
 	lockdep_assert_held(&coll_member_group(req->member)->lock);
-	return coll_op_queue(req, spare, &failing);
+	return coll_op_queue_locked(req, spare, &failing);
 }
 
 /* What a rank posts is not what the others did. */
@@ -408,8 +409,8 @@ int coll_op_post(struct coll_req *req)
 }
 
 /* Take an ended op out of the queue. Under group->lock. */
-static void coll_op_dequeue(struct coll_group *g, struct coll_op *op,
-			    struct list_head *reqs)
+static void coll_op_dequeue_locked(struct coll_group *g, struct coll_op *op,
+				   struct list_head *reqs)
 {
 	struct coll_req *req;
 
@@ -476,12 +477,12 @@ static void coll_op_ended(struct coll_op *op)
 		op = list_first_entry_or_null(&g->ops, struct coll_op, list);
 		if (!op || (op->state != COLL_OP_ENDED && op->state != COLL_OP_DROPPED))
 			break;
-		coll_op_dequeue(g, op, &reqs);
+		coll_op_dequeue_locked(g, op, &reqs);
 		spin_unlock(&g->lock);
 		coll_op_finish(g, op, &reqs);
 		INIT_LIST_HEAD(&reqs);
 		spin_lock(&g->lock);
-		coll_op_keep(g, op);
+		coll_op_keep_locked(g, op);
 	}
 	g->completing = false;
 	failing = g->pending_failure.kind;

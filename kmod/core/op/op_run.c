@@ -34,7 +34,7 @@
  * Are there ops before it that have not given everything back? Who completes them lets
  * others start afterwards. Under group->lock.
  */
-static bool coll_op_has_company(const struct coll_group *g)
+static bool coll_op_has_company_locked(const struct coll_group *g)
 {
 	lockdep_assert_held(&g->lock);
 	return g->nr_running || g->completing;
@@ -58,7 +58,7 @@ void coll_op_set_state(struct coll_op *op, enum coll_op_state state)
 }
 
 /* May it start beside those that run? Under group->lock. */
-static bool coll_op_fits(const struct coll_group *g, const struct coll_op *op)
+static bool coll_op_fits_locked(const struct coll_group *g, const struct coll_op *op)
 {
 	lockdep_assert_held(&g->lock);
 	if (!g->nr_running)
@@ -69,7 +69,7 @@ static bool coll_op_fits(const struct coll_group *g, const struct coll_op *op)
 }
 
 /* The op whose turn it is, with a use; NULL: none may start. Under group->lock. */
-static struct coll_op *coll_op_next(struct coll_group *g)
+static struct coll_op *coll_op_next_locked(struct coll_group *g)
 {
 	struct coll_op *op;
 
@@ -79,8 +79,8 @@ static struct coll_op *coll_op_next(struct coll_group *g)
 			continue;
 		/* An op that cannot complete does not start. */
 		if (op->nr_posted < g->nr_local || coll_group_fails_at(g, op->seq) ||
-		    (op->state == COLL_OP_DEFERRED && coll_op_has_company(g)) ||
-		    !coll_op_fits(g, op) || !coll_op_use(op))
+		    (op->state == COLL_OP_DEFERRED && coll_op_has_company_locked(g)) ||
+		    !coll_op_fits_locked(g, op) || !coll_op_use(op))
 			break;
 		return op;
 	}
@@ -88,7 +88,7 @@ static struct coll_op *coll_op_next(struct coll_group *g)
 }
 
 /* Under group->lock. */
-static void coll_op_started(struct coll_group *g, struct coll_op *op)
+static void coll_op_started_locked(struct coll_group *g, struct coll_op *op)
 {
 	lockdep_assert_held(&g->lock);
 	coll_op_set_state(op, COLL_OP_RUNNING);
@@ -98,7 +98,7 @@ static void coll_op_started(struct coll_group *g, struct coll_op *op)
 }
 
 /* A started op does not count any more. Under group->lock. */
-static void coll_op_stopped(struct coll_group *g, struct coll_op *op)
+static void coll_op_stopped_locked(struct coll_group *g, struct coll_op *op)
 {
 	lockdep_assert_held(&g->lock);
 	g->running_bytes -= op->bytes;
@@ -115,12 +115,12 @@ void coll_op_leave(struct coll_group *g, struct coll_op *op)
 	lockdep_assert_held(&g->lock);
 	list_del(&op->list);
 	if (coll_op_has_started(op))
-		coll_op_stopped(g, op);
+		coll_op_stopped_locked(g, op);
 	coll_op_set_state(op, COLL_OP_GONE);
 }
 
 /* How much memory may one take that has just started? Under group->lock. */
-static u64 coll_op_room(const struct coll_group *g)
+static u64 coll_op_room_locked(const struct coll_group *g)
 {
 	lockdep_assert_held(&g->lock);
 	if (g->nr_running <= 1)
@@ -133,7 +133,7 @@ static void coll_op_defer(struct coll_op *op)
 	struct coll_group *g = op->group;
 
 	spin_lock(&g->lock);
-	coll_op_stopped(g, op);
+	coll_op_stopped_locked(g, op);
 	coll_op_set_state(op, COLL_OP_DEFERRED);
 	g->started--;
 	spin_unlock(&g->lock);
@@ -190,13 +190,13 @@ void coll_group_advance(struct coll_group *g)
 	}
 	g->advancing = true;
 	/* A deferred op waits for others; the last of them calls us, unless it has by now. */
-	while (!g->error && (on || !coll_op_has_company(g))) {
-		op = coll_op_next(g);
+	while (!g->error && (on || !coll_op_has_company_locked(g))) {
+		op = coll_op_next_locked(g);
 		if (!op)
 			break;
-		beside = coll_op_has_company(g);
-		coll_op_started(g, op);
-		room = coll_op_room(g);
+		beside = coll_op_has_company_locked(g);
+		coll_op_started_locked(g, op);
+		room = coll_op_room_locked(g);
 		spin_unlock(&g->lock);
 		on = coll_op_start(op, beside, room);
 		coll_op_put_use(op);
@@ -228,7 +228,7 @@ static bool coll_op_wants_help(const struct coll_op *op)
 }
 
 /* Under group->lock. */
-static struct coll_op *coll_op_to_help(struct coll_group *g)
+static struct coll_op *coll_op_to_help_locked(struct coll_group *g)
 {
 	struct coll_op *op;
 
@@ -262,7 +262,7 @@ bool coll_group_can_help(struct coll_group *g)
 	bool can;
 
 	spin_lock(&g->lock);
-	can = g->nr_shared && coll_op_to_help(g);
+	can = g->nr_shared && coll_op_to_help_locked(g);
 	spin_unlock(&g->lock);
 	return can;
 }
@@ -272,7 +272,7 @@ void coll_group_help(struct coll_group *g, struct coll_worker *w)
 	struct coll_op *op;
 
 	spin_lock(&g->lock);
-	op = coll_op_to_help(g);
+	op = coll_op_to_help_locked(g);
 	coll_op_help_unlock(g, op, w);
 }
 

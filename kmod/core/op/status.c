@@ -24,7 +24,7 @@ u32 coll_group_state(struct coll_group *g)
 }
 
 /* The rank that the oldest op waits for. Under group->lock. */
-static void coll_status_late(struct coll_group *g, struct coll_status *s)
+static void coll_status_late_locked(struct coll_group *g, struct coll_status *s)
 {
 	const struct coll_op *op;
 	u32 i;
@@ -67,6 +67,6 @@ void coll_member_status(struct coll_member *m, struct coll_status *s)
 	s->match_steps = coll_msgs_steps(m);
 	s->memlock_wanted = g->memlock_wanted;
 	s->cause = g->cause;
-	coll_status_late(g, s);
+	coll_status_late_locked(g, s);
 	spin_unlock(&g->lock);
 }

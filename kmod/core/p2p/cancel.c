@@ -20,7 +20,7 @@
 #include "state.h"
 
 /* Ask the node that has the offer. Under group->lock. */
-static void coll_msg_withdraw(struct coll_group *g, struct coll_msg *msg)
+static void coll_msg_withdraw_locked(struct coll_group *g, struct coll_msg *msg)
 {
 	lockdep_assert_held(&g->lock);
 	if (msg->withdrawn)
@@ -30,7 +30,7 @@ static void coll_msg_withdraw(struct coll_group *g, struct coll_msg *msg)
 }
 
 /* @kick: result: node that is asked; unchanged: none. Under group->lock. */
-static int coll_exchange_cancel(struct coll_exchange *x, struct list_head *ending, u32 *kick)
+static int coll_exchange_cancel_locked(struct coll_exchange *x, struct list_head *ending, u32 *kick)
 {
 	struct coll_msg *msg = x->send.state == COLL_MSG_NONE ? &x->recv : &x->send;
 	struct coll_group *g = x->g;
@@ -41,7 +41,7 @@ static int coll_exchange_cancel(struct coll_exchange *x, struct list_head *endin
 	if (msg->state != COLL_MSG_POSTED)
 		return -EALREADY;
 	if (msg->is_asked) {
-		coll_msg_withdraw(g, msg);
+		coll_msg_withdraw_locked(g, msg);
 		*kick = g->node_of[msg->note.dest];
 	} else {
 		coll_msg_give_up(msg, -ECANCELED, ending);
@@ -60,7 +60,7 @@ int coll_msg_cancel(struct coll_member *m, u64 handle)
 	spin_lock(&g->lock);
 	x = coll_exchange_by_handle(m, handle);
 	if (x)
-		ret = coll_exchange_cancel(x, &ending, &kick);
+		ret = coll_exchange_cancel_locked(x, &ending, &kick);
 	spin_unlock(&g->lock);
 	coll_msgs_finish(&ending);
 	if (kick != COLL_RANK_NONE)
@@ -72,8 +72,8 @@ int coll_msg_cancel(struct coll_member *m, u64 handle)
  * Cancel a slice of the receives that wait in a mailbox, up to the one of order @last. A group
  * that has failed ends all of them itself. Return: how many.
  */
-static u32 coll_cancel_slice(struct coll_group *g, struct coll_mailbox *box, u64 last,
-			     struct list_head *ending)
+static u32 coll_cancel_slice_locked(struct coll_group *g, struct coll_mailbox *box, u64 last,
+				    struct list_head *ending)
 {
 	struct coll_note *n;
 	u32 nr;
@@ -104,7 +104,7 @@ u64 coll_msg_cancel_receives(struct coll_member *m)
 		LIST_HEAD(ending);
 
 		spin_lock(&g->lock);
-		n = coll_cancel_slice(g, box, last, &ending);
+		n = coll_cancel_slice_locked(g, box, last, &ending);
 		spin_unlock(&g->lock);
 		coll_msgs_finish(&ending);
 		nr += n;

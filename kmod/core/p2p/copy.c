@@ -174,7 +174,7 @@ void coll_msg_copy(struct coll_msg *lead)
 }
 
 /* A lead that one of the request's ends waits for. Under group->lock. */
-static struct coll_msg *coll_msg_to_help(const struct coll_req *req)
+static struct coll_msg *coll_msg_to_help_locked(const struct coll_req *req)
 {
 	const struct coll_exchange *x = req->exchange;
 
@@ -194,7 +194,7 @@ bool coll_msg_can_help(struct coll_req *req)
 	bool can;
 
 	spin_lock(&g->lock);
-	can = coll_msg_to_help(req);
+	can = coll_msg_to_help_locked(req);
 	spin_unlock(&g->lock);
 	return can;
 }
@@ -205,7 +205,7 @@ void coll_msg_help(struct coll_req *req, struct coll_worker *w)
 	struct coll_msg *lead;
 
 	spin_lock(&g->lock);
-	lead = coll_msg_to_help(req);
+	lead = coll_msg_to_help_locked(req);
 	if (lead && !coll_msg_use(lead))
 		lead = NULL;
 	spin_unlock(&g->lock);

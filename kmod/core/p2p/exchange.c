@@ -164,8 +164,8 @@ void coll_msgs_finish(struct list_head *ending)
 }
 
 /* One end is over. Under group->lock. Return: its request, if it is complete. */
-static struct coll_exchange *coll_msg_over(struct coll_group *g, struct coll_msg *msg,
-					   int result)
+static struct coll_exchange *coll_msg_over_locked(struct coll_group *g, struct coll_msg *msg,
+						  int result)
 {
 	struct coll_exchange *x = msg->x;
 
@@ -211,8 +211,8 @@ void coll_msg_put_use(struct coll_msg *lead)
 				   lead->bytes, lead->result);
 	spin_lock(&g->lock);
 	if (lead->from)
-		done[0] = coll_msg_over(g, lead->from, lead->result);
-	done[1] = coll_msg_over(g, lead, lead->result);
+		done[0] = coll_msg_over_locked(g, lead->from, lead->result);
+	done[1] = coll_msg_over_locked(g, lead, lead->result);
 	spin_unlock(&g->lock);
 	coll_exchange_done(done[0]);
 	coll_exchange_done(done[1]);

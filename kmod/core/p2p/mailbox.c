@@ -69,8 +69,8 @@ static u64 coll_note_key(enum coll_match_tree tree, const struct coll_note *n)
  * Under group->lock. The note is the newest one, so it stands behind all with the same key; no two
  * that are held have the same.
  */
-static void coll_match_add(struct coll_mailbox *box, enum coll_match_tree tree,
-			   struct coll_note *n)
+static void coll_match_add_locked(struct coll_mailbox *box, enum coll_match_tree tree,
+				  struct coll_note *n)
 {
 	struct rb_node **at = &box->trees[tree].rb_node, *parent = NULL;
 	struct rb_node *node = &n->nodes[coll_match_index(tree)];
@@ -90,8 +90,8 @@ static void coll_match_add(struct coll_mailbox *box, enum coll_match_tree tree,
 }
 
 /* The oldest note of a tree with this key, or NULL. Under group->lock. */
-static struct coll_note *coll_match_find(struct coll_mailbox *box, enum coll_match_tree tree,
-					 u64 key)
+static struct coll_note *coll_match_find_locked(struct coll_mailbox *box, enum coll_match_tree tree,
+						u64 key)
 {
 	u64 there;
 	struct rb_node *node = box->trees[tree].rb_node;
@@ -112,11 +112,11 @@ static struct coll_note *coll_match_find(struct coll_mailbox *box, enum coll_mat
 static struct coll_note *coll_match_first(struct coll_mailbox *box, enum coll_match_tree tree,
 					  u32 source, u32 tag)
 {
-	return coll_match_find(box, tree, coll_match_key(tree, source, tag));
+	return coll_match_find_locked(box, tree, coll_match_key(tree, source, tag));
 }
 
-static void coll_note_put(struct coll_mailbox *box, struct coll_note *n, enum coll_note_place place,
-			  struct list_head *list)
+static void coll_note_put_locked(struct coll_mailbox *box, struct coll_note *n,
+				 enum coll_note_place place, struct list_head *list)
 {
 	lockdep_assert_held(&box->group->lock);
 	n->box = box;
@@ -129,31 +129,31 @@ static void coll_note_put(struct coll_mailbox *box, struct coll_note *n, enum co
 void coll_match_put_wanted(struct coll_mailbox *box, struct coll_note *n)
 {
 	lockdep_assert_held(&box->group->lock);
-	coll_note_put(box, n, COLL_NOTE_WANTED, &box->wanted);
-	coll_match_add(box, COLL_MATCH_WANTED, n);
+	coll_note_put_locked(box, n, COLL_NOTE_WANTED, &box->wanted);
+	coll_match_add_locked(box, COLL_MATCH_WANTED, n);
 }
 
 void coll_match_put_offer(struct coll_mailbox *box, struct coll_note *n)
 {
 	lockdep_assert_held(&box->group->lock);
-	coll_note_put(box, n, COLL_NOTE_OFFERED, &box->offered);
-	coll_match_add(box, COLL_MATCH_BOTH, n);
-	coll_match_add(box, COLL_MATCH_SOURCE, n);
-	coll_match_add(box, COLL_MATCH_TAG, n);
+	coll_note_put_locked(box, n, COLL_NOTE_OFFERED, &box->offered);
+	coll_match_add_locked(box, COLL_MATCH_BOTH, n);
+	coll_match_add_locked(box, COLL_MATCH_SOURCE, n);
+	coll_match_add_locked(box, COLL_MATCH_TAG, n);
 }
 
 void coll_match_put_probe(struct coll_mailbox *box, struct coll_note *n)
 {
 	lockdep_assert_held(&box->group->lock);
-	coll_note_put(box, n, COLL_NOTE_PROBES, &box->wanted);
-	coll_match_add(box, COLL_MATCH_PROBES, n);
+	coll_note_put_locked(box, n, COLL_NOTE_PROBES, &box->wanted);
+	coll_match_add_locked(box, COLL_MATCH_PROBES, n);
 }
 
 void coll_match_put_held(struct coll_mailbox *box, struct coll_note *n)
 {
 	lockdep_assert_held(&box->group->lock);
-	coll_note_put(box, n, COLL_NOTE_HELD, &box->held);
-	coll_match_add(box, COLL_MATCH_HELD, n);
+	coll_note_put_locked(box, n, COLL_NOTE_HELD, &box->held);
+	coll_match_add_locked(box, COLL_MATCH_HELD, n);
 }
 
 /* The tree of a note that is in one only. */
@@ -188,8 +188,9 @@ void coll_note_take(struct coll_note *n)
 }
 
 /* The receive, or probe, that was posted first of those in a tree that an offer fits. */
-static struct coll_note *coll_match_fitting(struct coll_mailbox *box, enum coll_match_tree tree,
-					    const struct coll_note *offer)
+static struct coll_note *coll_match_fitting_locked(struct coll_mailbox *box,
+						   enum coll_match_tree tree,
+						   const struct coll_note *offer)
 {
 	const u32 sources[] = { offer->source, COLL_RANK_ANY };
 	const u32 tags[] = { offer->tag, COLL_TAG_ANY };
@@ -208,19 +209,19 @@ static struct coll_note *coll_match_fitting(struct coll_mailbox *box, enum coll_
 struct coll_note *coll_match_receive(struct coll_mailbox *box, const struct coll_note *offer)
 {
 	lockdep_assert_held(&box->group->lock);
-	return coll_match_fitting(box, COLL_MATCH_WANTED, offer);
+	return coll_match_fitting_locked(box, COLL_MATCH_WANTED, offer);
 }
 
 struct coll_note *coll_match_probe(struct coll_mailbox *box, const struct coll_note *offer)
 {
 	lockdep_assert_held(&box->group->lock);
-	return coll_match_fitting(box, COLL_MATCH_PROBES, offer);
+	return coll_match_fitting_locked(box, COLL_MATCH_PROBES, offer);
 }
 
 struct coll_note *coll_match_held(struct coll_mailbox *box, u64 id)
 {
 	lockdep_assert_held(&box->group->lock);
-	return coll_match_find(box, COLL_MATCH_HELD, id);
+	return coll_match_find_locked(box, COLL_MATCH_HELD, id);
 }
 
 struct coll_note *coll_match_offered(struct coll_mailbox *box, u32 source, u32 tag)

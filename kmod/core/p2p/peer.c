@@ -68,8 +68,8 @@ void coll_msg_take_offer(struct coll_group *g, struct coll_note *n)
  * A slice. Messages of this node leave the mailbox as well; the walk has ended them, or the
  * failure of the group does. Return: may there be more?
  */
-static bool coll_msg_drop_slice(struct coll_group *g, struct list_head *list,
-				struct list_head *notes)
+static bool coll_msg_drop_slice_locked(struct coll_group *g, struct list_head *list,
+				       struct list_head *notes)
 {
 	struct coll_note *n;
 	u32 nr;
@@ -98,7 +98,7 @@ static void coll_msg_drop_list(struct coll_group *g, struct list_head *list)
 		LIST_HEAD(notes);
 
 		spin_lock(&g->lock);
-		more = coll_msg_drop_slice(g, list, &notes);
+		more = coll_msg_drop_slice_locked(g, list, &notes);
 		spin_unlock(&g->lock);
 		coll_notes_free(g, &notes);
 		cond_resched();

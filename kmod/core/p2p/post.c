@@ -18,7 +18,7 @@
 #include "state.h"
 
 /* Can there ever be a partner for this end? */
-static int coll_msg_check_partner(const struct coll_group *g, const struct coll_msg *msg)
+static int coll_msg_check_partner_locked(const struct coll_group *g, const struct coll_msg *msg)
 {
 	const struct coll_req *req = msg->x->req;
 
@@ -32,15 +32,15 @@ static int coll_msg_check_partner(const struct coll_group *g, const struct coll_
 }
 
 /* May it be posted? Under group->lock. */
-static int coll_exchange_admit(const struct coll_group *g, struct coll_exchange *x)
+static int coll_exchange_admit_locked(const struct coll_group *g, struct coll_exchange *x)
 {
 	int ret;
 
 	lockdep_assert_held(&g->lock);
 	if (g->error)
 		return -g->error;
-	ret = coll_msg_check_partner(g, &x->recv);
-	ret = ret ?: coll_msg_check_partner(g, &x->send);
+	ret = coll_msg_check_partner_locked(g, &x->recv);
+	ret = ret ?: coll_msg_check_partner_locked(g, &x->send);
 	return ret ?: coll_req_count(x->req);
 }
 
@@ -50,9 +50,9 @@ static int coll_exchange_admit(const struct coll_group *g, struct coll_exchange 
  * @ending: result: probes that have found what they look for
  * @kept: result: as of coll_msg_offer()
  */
-static void coll_exchange_start(struct coll_group *g, struct coll_exchange *x,
-				struct coll_msg *lead[2], struct list_head *ending,
-				struct coll_note *kept)
+static void coll_exchange_start_locked(struct coll_group *g, struct coll_exchange *x,
+				       struct coll_msg *lead[2], struct list_head *ending,
+				       struct coll_note *kept)
 {
 	struct coll_msg *s = &x->send;
 
@@ -113,9 +113,9 @@ int coll_msg_post(struct coll_req *req)
 	none = !x->left;
 	kref_get(&x->ref);
 	spin_lock(&g->lock);
-	ret = coll_exchange_admit(g, x);
+	ret = coll_exchange_admit_locked(g, x);
 	if (!ret && !none)
-		coll_exchange_start(g, x, lead, &ending, &kept);
+		coll_exchange_start_locked(g, x, lead, &ending, &kept);
 	spin_unlock(&g->lock);
 	coll_msgs_finish(&ending);
 	coll_probes_tell(g, &kept);

@@ -28,7 +28,8 @@
 #define COLL_PROBE_SLICE	64
 
 /* Under group->lock. */
-static void coll_probe_hold(struct coll_group *g, struct coll_mailbox *box, struct coll_note *n)
+static void coll_probe_hold_locked(struct coll_group *g, struct coll_mailbox *box,
+				   struct coll_note *n)
 {
 	lockdep_assert_held(&g->lock);
 	if (n->msg) {
@@ -41,13 +42,13 @@ static void coll_probe_hold(struct coll_group *g, struct coll_mailbox *box, stru
 }
 
 /* Tell the probe what it has found, and take that if it wants it. Under group->lock. */
-static void coll_probe_take(struct coll_group *g, struct coll_req *req, struct coll_note *n)
+static void coll_probe_take_locked(struct coll_group *g, struct coll_req *req, struct coll_note *n)
 {
 	lockdep_assert_held(&g->lock);
 	coll_msg_tell(req, n);
 	if (req->cmd.collective != COLL_MPROBE)
 		return;
-	coll_probe_hold(g, &g->msgs->boxes[req->member->local], n);
+	coll_probe_hold_locked(g, &g->msgs->boxes[req->member->local], n);
 	req->got.id = n->order;
 }
 
@@ -57,7 +58,7 @@ void coll_probe_found(struct coll_group *g, struct coll_msg *p, struct coll_note
 	lockdep_assert_held(&g->lock);
 	/* In any case: who has found it by its note looks for the next one. */
 	coll_note_take(&p->note);
-	coll_probe_take(g, p->x->req, n);
+	coll_probe_take_locked(g, p->x->req, n);
 	coll_msg_give_up(p, 0, ending);
 }
 
@@ -77,8 +78,8 @@ void coll_probe_remember(const struct coll_note *n, struct coll_note *kept)
  * posted before the offer came saw it nevertheless; one posted later did not, and looks for
  * itself. Return: may there be more?
  */
-static bool coll_probes_slice(struct coll_group *g, const struct coll_note *kept,
-			      struct list_head *ending)
+static bool coll_probes_slice_locked(struct coll_group *g, const struct coll_note *kept,
+				     struct list_head *ending)
 {
 	struct coll_mailbox *box = &g->msgs->boxes[coll_msg_local(g, kept->dest)];
 	struct coll_note *n;
@@ -104,7 +105,7 @@ void coll_probes_tell(struct coll_group *g, const struct coll_note *kept)
 		LIST_HEAD(ending);
 
 		spin_lock(&g->lock);
-		more = coll_probes_slice(g, kept, &ending);
+		more = coll_probes_slice_locked(g, kept, &ending);
 		spin_unlock(&g->lock);
 		coll_msgs_finish(&ending);
 		cond_resched();
@@ -124,7 +125,7 @@ int coll_probe_now(struct coll_req *req)
 		n = coll_match_offered(&g->msgs->boxes[req->member->local], c->source,
 				       c->recv_tag);
 	if (n)
-		coll_probe_take(g, req, n);
+		coll_probe_take_locked(g, req, n);
 	else if (!ret)
 		ret = coll_msg_check_rank(g, c->source);
 	spin_unlock(&g->lock);

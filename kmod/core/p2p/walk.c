@@ -28,7 +28,7 @@
 #include "walk.h"
 
 /* Does this end wait for a partner that can never come? */
-static bool coll_msg_is_lost(const struct coll_group *g, const struct coll_msg *msg)
+static bool coll_msg_is_lost_locked(const struct coll_group *g, const struct coll_msg *msg)
 {
 	u32 partner = coll_msg_partner(msg);
 
@@ -39,12 +39,12 @@ static bool coll_msg_is_lost(const struct coll_group *g, const struct coll_msg *
 }
 
 /* Does it need a node that has failed? */
-static bool coll_msg_misses(const struct coll_group *g, const struct coll_msg *msg)
+static bool coll_msg_misses_locked(const struct coll_group *g, const struct coll_msg *msg)
 {
 	u32 partner = coll_msg_partner(msg);
 
 	lockdep_assert_held(&g->lock);
-	return coll_msg_is_lost(g, msg) ||
+	return coll_msg_is_lost_locked(g, msg) ||
 	       (partner != COLL_RANK_ANY && test_bit(g->node_of[partner], g->msgs->down));
 }
 
@@ -52,21 +52,22 @@ static bool coll_msg_misses(const struct coll_group *g, const struct coll_msg *m
  * Decide about a message. While somebody asks whether messages miss a node, one that
  * does is not ended: the communicator is about to fail.
  */
-static void coll_msg_judge(struct coll_group *g, struct coll_msg *msg, struct list_head *ending)
+static void coll_msg_judge_locked(struct coll_group *g, struct coll_msg *msg,
+				  struct list_head *ending)
 {
 	lockdep_assert_held(&g->lock);
 	if (g->error) {
 		if (coll_msg_end(msg->lead, -g->error))
 			list_add_tail(&msg->lead->todo, ending);
-	} else if (g->msgs->nr_asking && coll_msg_misses(g, msg)) {
+	} else if (g->msgs->nr_asking && coll_msg_misses_locked(g, msg)) {
 		g->msgs->missed = true;
-	} else if (coll_msg_is_lost(g, msg)) {
+	} else if (coll_msg_is_lost_locked(g, msg)) {
 		coll_msg_give_up(msg, -EHOSTDOWN, ending);
 	}
 }
 
 /* Return: may there be more? */
-static bool coll_msgs_slice(struct coll_group *g, u64 walk, struct list_head *ending)
+static bool coll_msgs_slice_locked(struct coll_group *g, u64 walk, struct list_head *ending)
 {
 	struct coll_msgs *ms = g->msgs;
 	struct coll_msg *msg;
@@ -79,14 +80,14 @@ static bool coll_msgs_slice(struct coll_group *g, u64 walk, struct list_head *en
 			break;
 		msg->walked = ms->walks;
 		list_move_tail(&msg->all, &ms->all);
-		coll_msg_judge(g, msg, ending);
+		coll_msg_judge_locked(g, msg, ending);
 	}
 	trace_coll_walk(g->id, n);
 	return n == COLL_MSG_SLICE;
 }
 
 /* Begin one. Under group->lock, with the reason for it. */
-static u64 coll_msgs_walk_begin(struct coll_group *g)
+static u64 coll_msgs_walk_begin_locked(struct coll_group *g)
 {
 	lockdep_assert_held(&g->lock);
 	return ++g->msgs->walks;
@@ -100,7 +101,7 @@ static void coll_msgs_walk(struct coll_group *g, u64 walk)
 		LIST_HEAD(ending);
 
 		spin_lock(&g->lock);
-		more = coll_msgs_slice(g, walk, &ending);
+		more = coll_msgs_slice_locked(g, walk, &ending);
 		spin_unlock(&g->lock);
 		coll_msgs_finish(&ending);
 		cond_resched();
@@ -113,13 +114,13 @@ static void coll_msgs_fail(struct coll_group *g)
 	u64 walk;
 
 	spin_lock(&g->lock);
-	walk = coll_msgs_walk_begin(g);
+	walk = coll_msgs_walk_begin_locked(g);
 	spin_unlock(&g->lock);
 	coll_msgs_walk(g, walk);
 }
 
 /* Return: true for the first call only. */
-static bool coll_msgs_mark_left(struct coll_group *g, u32 rank)
+static bool coll_msgs_mark_left_locked(struct coll_group *g, u32 rank)
 {
 	lockdep_assert_held(&g->lock);
 	if (test_and_set_bit(rank, g->msgs->left))
@@ -137,8 +138,8 @@ static void coll_msgs_left(struct coll_group *g, u32 rank)
 	u64 walk = 0;
 
 	spin_lock(&g->lock);
-	if (coll_msgs_mark_left(g, rank))
-		walk = coll_msgs_walk_begin(g);
+	if (coll_msgs_mark_left_locked(g, rank))
+		walk = coll_msgs_walk_begin_locked(g);
 	spin_unlock(&g->lock);
 	if (!walk)
 		return;
@@ -160,8 +161,8 @@ bool coll_msgs_without(struct coll_group *g, u32 node)
 	set_bit(node, g->msgs->down);
 	for (i = 0; i < g->size; i++)
 		if (g->node_of[i] == node)
-			coll_msgs_mark_left(g, i);
-	walk = coll_msgs_walk_begin(g);
+			coll_msgs_mark_left_locked(g, i);
+	walk = coll_msgs_walk_begin_locked(g);
 	spin_unlock(&g->lock);
 	coll_msgs_walk(g, walk);
 	spin_lock(&g->lock);

@@ -49,7 +49,7 @@ struct coll_member;
  * @last: of one that joins: the last rank that has
  * @result: 0 or -errno, once it has ended
  *
- * Owner: front, up to coll_tensor_post() and from coll_tensor_collect() on.
+ * Owner: front, up to coll_tensor_post() and from coll_tensors_collect() on.
  */
 struct coll_tensor_req {
 	struct coll_req req;
