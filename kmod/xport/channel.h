@@ -60,38 +60,41 @@ struct coll_tx_mark {
 /**
  * struct coll_channel - see the top of this file
  * @link: what core knows
- * @conn: what it is a channel of; set before anyone knows of the channel
- * @list: in conn->channels; conn->lock
+ * @conn: what it is a channel of
+ * @list: in conn->channels
  * @comm: communicator, as frames name it
- * @name: and as HELLO does
- * @shared: it has joined a conn of others
- * @greet: shared ones: the handshake
- * @established: shared ones: it is over: the peer knows the key. Read by anyone.
+ * @name: communicator, as HELLO names it
+ * @shared: it has joined the conn of another group
+ * @desk: what is lent to the other end in this kernel
+ * @greet: @shared: the handshake
+ * @established: @shared: the handshake is complete: the peer knows the key
  * @lost: a data stream has closed: gives the control stream a moment to say why
+ * @kin: the desk of the other end, referenced; NULL: that is in another kernel
+ * @kin_sought: @kin has been looked for
  * @sweep: scratch of the work
- * @ops: the running ops with a use each, oldest first, while the work is with data
+ * @ops: the running ops with a ref each, oldest first, while the work is with data
  * @nr_ops: how many; else 0
- * @rx_at: of these, those before have no transfer left that comes by the link
- * @tx_at: nor these any that goes
+ * @rx_at: index in @ops: the ones before have no transfer left that comes by the link
+ * @tx_at: index in @ops: the ones before have no transfer left that goes by the link
  * @busy: there was one in the last pass
  * @rx_state: see enum coll_ch_rx
  * @rx_frame: the DATA frame that is being taken
  * @rx_left: bytes of its payload still to take
  * @rx_op: the op it is for, once there is room
- * @rx_step: where it goes, likewise
+ * @rx_step: the step it is for, once there is room
  * @rx_carry: first bytes of an element that straddles fragments
  * @rx_carried: how many
  * @rx_seen: bytes of DATA that have come, headers included
  * @rx_done: of these, taken
  * @rx_told: of these, acknowledged
  * @rx_ack_now: the peer waits for an ACK
- * @rx_lost: bytes have not been stored, for somebody is dying: nothing more is taken, or
- *	held against what should come, until that is told and fails the group
- * @backlog: bytes put aside: the rest of the frame that is being taken, then frames
- * @spilled: bytes that ever were; read by anyone
+ * @rx_lost: bytes could not be stored, because a rank is dying. Nothing more is taken, and
+ *	nothing is held against the frames that follow, until the death fails the group.
+ * @backlog: the rest of the frame that is being taken, then whole frames
+ * @spilled: bytes that have ever been in @backlog
  * @piece: COLL_LOAN_PIECE bytes, for what is read of loans; NULL: not yet needed
  * @tx_turn: whether DATA or MSG goes first
- * @tx_op: whose frame is being sent
+ * @tx_op: the op whose frame is being sent
  * @tx_sent: bytes of DATA sent, headers included; a frame counts when it begins
  * @tx_acked: of these, what the peer has consumed
  * @tx_asked: @tx_acked that the last ACK asked for with a frame will make it, or more
@@ -100,33 +103,39 @@ struct coll_tx_mark {
  * @tx_nr_marks: how many there ever were
  * @tx_doubt: @tx_acked seems to be ahead of what the stack has sent
  * @tx_large: last op that large frames were sent of
- * @lent: op some of whose pages are lent, with a use; or NULL
- * @desk: what is lent to the other end in this kernel; set before anyone knows of the channel
- * @kin: the desk of that, referenced; NULL: it is elsewhere. conn->lock
- * @kin_sought: it has been looked for. Likewise.
- * @ubufs: sends with pages that the stack has not let go of; conn->ubuf_lock, read by anyone
- * @lent_called: they are wanted back: nobody waits for the stack for ever
+ * @lent: op some of whose pages are lent, with a ref; or NULL
+ * @lent_called: the pages are wanted back: no one waits for the stack for ever
  * @lent_since: jiffies when that was; the stream is broken off a moment later
  * @peer_rx_closed: the peer reads no DATA any more: it has failed, or left
+ * @ubufs: sends with pages that the stack has not let go of
  * @byes_sent: local ranks that have left, as told to the peer
  * @byes_got: ranks of the peer that have left
  * @abort_sent: ABORT has been put into the control stream
- * @lost_seq: op that still needed the data stream when it was seen closed
- * @lost_msg: so did a message
+ * @lost_seq: op that still needed the data stream when the stream was seen closed
+ * @lost_msg: a message still needed the data stream then
  * @announced: the op the peer was last told of by POST
- * @peer_seq: the op it has told us of; read by anyone
+ * @peer_seq: the op the peer has told us of
  * @peer_sig: its signature
  */
 struct coll_channel {
 	struct coll_link link;
+
+	/* What it is: constant once anyone knows of the channel */
 	struct coll_conn *conn;
-	struct list_head list;
 	u64 comm;
 	u8 name[COLL_WIRE_NAME];
 	bool shared;
+	struct coll_desk *desk;
+
+	/* Its place among channels: protected by conn->lock; @established is read by anyone */
+	struct list_head list;
 	struct coll_greet greet;
 	bool established;
 	struct delayed_work lost;
+	struct coll_desk *kin;
+	bool kin_sought;
+
+	/* Ops of this pass: protected by conn->lock */
 	struct coll_sweep *sweep;
 	struct coll_op *ops[COLL_RUNNING_MAX];
 	u32 nr_ops;
@@ -134,7 +143,7 @@ struct coll_channel {
 	u32 tx_at;
 	bool busy;
 
-	/* receive state */
+	/* Receive state: protected by conn->lock; @spilled is read by anyone */
 	enum coll_ch_rx rx_state;
 	struct coll_frame rx_frame;
 	u32 rx_left;
@@ -151,7 +160,7 @@ struct coll_channel {
 	u64 spilled;
 	void *piece;
 
-	/* send state */
+	/* Send state: protected by conn->lock */
 	bool tx_turn;
 	struct coll_op *tx_op;
 	u64 tx_sent;
@@ -162,16 +171,20 @@ struct coll_channel {
 	u32 tx_nr_marks;
 	bool tx_doubt;
 	u64 tx_large;
+
+	/* Zerocopy: protected by conn->lock; @peer_rx_closed is read by anyone */
 	struct coll_op *lent;
-	struct coll_desk *desk;
-	struct coll_desk *kin;
-	bool kin_sought;
-	u32 ubufs;
 	bool lent_called;
 	unsigned long lent_since;
 	bool peer_rx_closed;
 
-	/* control */
+	/* Zerocopy: protected by conn->ubuf_lock, read by anyone */
+	u32 ubufs;
+
+	/*
+	 * Control: protected by conn->lock; all but @byes_sent, @abort_sent, @announced and
+	 * @peer_sig are read by anyone
+	 */
 	u32 byes_sent;
 	u32 byes_got;
 	bool abort_sent;

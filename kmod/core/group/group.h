@@ -74,9 +74,9 @@ struct coll_left {
 
 /**
  * struct coll_group - see the top of this file
- * @ref: members, ops, and those who look
+ * @ref: members, ops, and readers of its state
  * @list: in coll_groups, while any member is there; coll_groups_lock
- * @by_key: likewise, in coll_groups_by_key
+ * @by_key: in coll_groups_by_key, for as long as in @list; coll_groups_lock
  * @id: number for netlink and traces; unique while the group lives
  * @key: of the communicator
  * @uid: owner; others may not join
@@ -87,11 +87,11 @@ struct coll_left {
  * @epoch: incarnation
  * @nr_local: ranks of this node
  * @most_local: ranks of the node that has most
- * @memcg: of who joined first: schedules and scratch are charged to it, whoever makes them
+ * @memcg: that of the first rank to join. Schedules and scratch of all ranks are charged to it.
  * @node_of: node of each rank
  * @local_rank: rank of each local index, ascending
  * @host: host name, for causes
- * @lock: protects all below up to @nr_links
+ * @lock: see the parts of the structure
  * @members: by local index; NULL: not joined, or left
  * @nr_joined: members there are
  * @error: 0, or the sticky positive errno; may be read without the lock
@@ -99,10 +99,10 @@ struct coll_left {
  * @pending_failure: a failure that waits for the ops before its ->seq to end; ->kind 0: none
  * @ops: posted and not ended, by seq
  * @spare: memory of an ended op, for the next one; NULL: none
- * @nr_running: of these, started; read without the lock, too
+ * @nr_running: of these, started
  * @running_bytes: lengths of their vectors
  * @running_memory: kernel memory that they keep
- * @nr_shared: of these, open to all who help; read without the lock, too
+ * @nr_shared: of these, open to ranks that help
  * @plans: plans of ended ops, last used first
  * @nr_plans: how many
  * @advancing: somebody is starting ops; see coll_group_advance()
@@ -119,25 +119,27 @@ struct coll_left {
  * @turns: of each local rank, by local index; see turn.h
  * @memlock_wanted: see struct coll_status
  * @msgs: send, recv and sendrecv: their state
- * @tensors: named collectives; NULL: it has numbered ones. Set before anybody knows the group.
- * @watch: who is told of ops that end; NULL: nobody. Likewise.
+ * @tensors: named collectives; NULL: the group has numbered ones
+ * @watch: calls when an op has ended; NULL: there are none
  * @tables: what COLL_ALG_AUTO means, by collective; NULL: what it always does
  * @stall: looks now and then whether the oldest running op is still the same one
- * @stall_seq: the op it saw last; its own
- * @announced_seq: op that the peers are told of, for it takes long
+ * @stall_seq: the op it saw last
+ * @announced_seq: the op that the peers are told of because it takes long
  * @announced_sig: its signature
  * @stripes: see coll_group_stripe()
- * @links: by number and node; each is set once, under the lock, with release, and
- *	freed by the reaper only
- * @nr_links: to a node, at most; grows, under the lock, and may be read without
+ * @links: by number and node; each is set once, and freed by the reaper only
+ * @nr_links: to a node, at most; it only grows
  * @reap: last step of teardown; queues itself while links linger, and holds no worker
  * @reap_delay: jiffies until it looks again; 0: it has not looked yet
  * @reaped: jiffies when the last reference went: all waiting for links counts from there
  */
 struct coll_group {
+	/* References, and coll_groups: protected by coll_groups_lock */
 	struct kref ref;
 	struct list_head list;
 	struct hlist_node by_key;
+
+	/* What the communicator is: constant once the group is in coll_groups */
 	u32 id;
 	u8 key[COLL_KEY_SIZE];
 	kuid_t uid;
@@ -154,11 +156,17 @@ struct coll_group {
 	char host[COLL_HOST_SIZE];
 
 	spinlock_t lock;
+
+	/* Ranks of this node: protected by @lock */
 	struct coll_member **members;
 	u32 nr_joined;
+
+	/* Failure: protected by @lock; @error may be read without it */
 	int error;
 	struct coll_cause cause;
 	struct coll_cause pending_failure;
+
+	/* Ops and plans: protected by @lock; @nr_running and @nr_shared may be read without it */
 	struct list_head ops;
 	struct coll_op *spare;
 	u32 nr_running;
@@ -169,29 +177,44 @@ struct coll_group {
 	u32 nr_plans;
 	bool advancing;
 	bool completing;
+
+	/* Counters: protected by @lock; the times need no lock */
 	u64 started;
 	u64 ended;
 	u64 ended_well;
 	u64 bytes;
 	atomic64_t work_ns;
 	atomic64_t call_ns;
+
+	/* Ranks that have left: protected by @lock */
 	struct coll_left remote_left;
 	struct coll_left *local_left;
 	u32 nr_left;
+
+	/* Turns and pins of the ranks of this node: protected by @lock */
 	struct coll_turn *turns;
 	u64 memlock_wanted;
+
+	/* Rooms above: set before anybody knows the group; each says what protects its own */
 	struct coll_msgs *msgs;
 	struct coll_tensors *tensors;
 	const struct coll_group_watch *watch;
+
+	/* Choice of algorithms: protected by @lock */
 	struct coll_table *tables[COLL_NR_COLLECTIVES];
+
+	/* The oldest op: @stall_seq belongs to @stall, the rest is protected by @lock */
 	struct delayed_work stall;
 	u64 stall_seq;
 	u64 announced_seq;
 	u64 announced_sig;
+
+	/* Links: set under @lock, with release; @nr_links may be read without it */
 	struct coll_stripes stripes;
 	struct coll_link **links;
 	u32 nr_links;
 
+	/* Teardown: belongs to the work item @reap, once the last reference has gone */
 	struct delayed_work reap;
 	unsigned long reap_delay;
 	unsigned long reaped;
