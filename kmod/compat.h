@@ -62,8 +62,8 @@ static inline void io_uring_cmd_mark_cancelable(struct io_uring_cmd *c,
 #endif
 
 /*
- * Let @done complete a command in its task. Who waits for several completions at once, in a
- * ring with IORING_SETUP_DEFER_TASKRUN, is woken when there are as many (before 6.5 by each).
+ * Let @done complete a command in its task. In a ring with IORING_SETUP_DEFER_TASKRUN, a waiter
+ * for several completions is woken when all of them are there (before 6.5: by each one).
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 #define coll_cmd_finish_in_task(c, done)	io_uring_cmd_do_in_task_lazy(c, done)

@@ -117,8 +117,8 @@
  */
 #define COLL_SPIN_LINKS		4
 /*
- * Who is given the CPU and keeps it for longer is no rank that waits, too: then it is not to
- * be had again in the next so many ops, for that may take a time slice each time.
+ * If a yield takes longer than this, the CPU has gone to a thread that is not a waiting rank.
+ * Then ranks do not yield during the next so many ops: each yield might cost a time slice.
  */
 #define COLL_SPIN_TURN_NS	(1000U * 1000)
 #define COLL_SPIN_TURN_PAUSE	1024U
@@ -159,8 +159,8 @@
  */
 #define COLL_STRIPE_LEAST	SZ_128K
 /*
- * Of a frame that is coming so much more is waited for, or its end, before somebody is
- * woken for it: with several nodes on a CPU each wake-up is a switch there and back.
+ * A receiver is woken for a frame when so many more bytes of it have come, or its end: with
+ * several nodes on a CPU each wake-up costs two switches.
  */
 #define COLL_RX_LOWAT		SZ_128K
 /* Jiffies between two looks at a group whose links linger: the longer, the longer it is. */

@@ -16,8 +16,8 @@ int coll_fixed_vec(const struct coll_range *r, struct coll_vec *v)
 	int ret = 0;
 
 	/*
-	 * Memory of the application allows both directions. What a driver has put into
-	 * the ring may be there to be filled only, and nobody is to see what was in it.
+	 * Memory of the application allows both directions. A driver may have put memory into
+	 * the ring only to be filled; then its old content must not be read.
 	 */
 	if (r->read)
 		ret = coll_import_fixed(f->cmd, r->addr, r->len, ITER_SOURCE, &iter,

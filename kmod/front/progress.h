@@ -2,11 +2,11 @@
 /*
  * Progress threads: they do for nonblocking collectives what a caller does that waits.
  *
- * Each is a thread of the process that submits, which runs nothing but us: its time is
- * the process's, and of its control groups; so are its niceness, its CPUs as they were when
- * it was made, and its limit of threads. It is made for the first collective that needs one,
- * by the task that submits it; io_uring's own threads cannot. What there is no thread for,
- * workers do, as on kernels that have no such threads.
+ * Each is a thread of the process that submits, which runs nothing but us: its time is the
+ * process's, and of its control groups; so are its niceness, its CPUs as they were when it was
+ * made, and its limit of threads. It is made for the first collective that needs one, by the
+ * task that submits it; io_uring's own threads cannot. Workers do the work that no thread is
+ * there for, as on kernels that have no such threads.
  */
 #ifndef COLL_FRONT_PROGRESS_H
 #define COLL_FRONT_PROGRESS_H

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A thread that waits for a short op does better to stay awake, as long as that costs no more than
- * falling asleep and being woken would: then it never takes more than twice the CPU time
- * of the better choice, whatever comes. What that costs differs by a factor of hundred
- * between machines, virtual ones above all, so it is measured, at load: a worker of
- * another CPU is woken and wakes us. (One of our own CPU takes a tenth of that: the CPU
- * need not be told.)
+ * A thread that waits for a short op does better to stay awake, as long as that costs no more
+ * than falling asleep and being woken would: then it never takes more than twice the CPU time
+ * of the better choice, whatever comes. Falling asleep and waking costs a hundred times more on
+ * some machines (virtual ones above all) than on others. So it is measured when the module is
+ * loaded: a worker on another CPU is woken and wakes us. (One of our own CPU takes a tenth of
+ * that: the CPU need not be told.)
  */
 #include <linux/completion.h>
 #include <linux/cpumask.h>

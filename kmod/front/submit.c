@@ -35,8 +35,8 @@ static void coll_waiting_done(struct coll_req *req, int result)
 }
 
 /*
- * The caller has to leave, for a moment, for long, or for ever: nobody may count on it. What
- * it has been given is done, as far as a slice goes, or handed on.
+ * The caller has to leave, for a moment, for long, or for ever: nobody may count on it. Steps
+ * that it has been given are done, as far as a slice goes, or handed on.
  */
 static void coll_waiting_leave(struct coll_call *w)
 {
@@ -175,8 +175,8 @@ static void coll_waiting_sleep(struct coll_call *w)
 }
 
 /*
- * Whatever it has been woken for, be it the end. That is near when the slices are used up,
- * and with what is short.
+ * Do the work that the caller has been woken for; that may be the end of the op. The end is
+ * near when the slices are used up, or when the op is short.
  */
 static void coll_waiting_work(struct coll_call *w)
 {

@@ -77,7 +77,7 @@ static int coll_copy_tensor(struct coll_tensor *t, u64 arg, u32 size)
 	return 0;
 }
 
-/* What only two ranks know the counts of cannot be compared before it starts. */
+/* Counts that only two ranks know cannot be compared before the collective starts. */
 static bool coll_tensor_can_be(const struct coll_cmd *c)
 {
 	return c->collective != COLL_GATHERV && c->collective != COLL_SCATTERV &&
@@ -257,7 +257,7 @@ static bool coll_wait_wakes(struct coll_member *m, u32 min, const struct coll_wa
 	       coll_group_can_help(g) || coll_links_due(g, w);
 }
 
-/* Who waits does what workers would: its user's may have to run at nice 19. */
+/* The waiting thread does the work of workers: those of its user may have to run at nice 19. */
 static void coll_wait_work(struct coll_member *m, struct coll_watcher *w)
 {
 	struct coll_group *g = coll_member_group(m);
@@ -380,7 +380,7 @@ static int coll_wait_all(struct coll_member *m, struct coll_tensor_wait *w)
 	do {
 		if (w->got < w->min)
 			ret = coll_wait_for(m, w->min - w->got, expires);
-		/* What is there is told, however the wait has ended. */
+		/* Results that are there are returned, however the wait has ended. */
 		if (coll_wait_take(m, w))
 			return -EFAULT;
 	} while (!ret && w->got < w->min && coll_tensors_open(m));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the buffers of each collective hold: the one table that the decoder, the
- * planner and the library read.
+ * The buffers of each collective: one table, which the decoder, the planner and the library
+ * read.
  */
 #ifndef COLL_PURE_COLLECTIVE_H
 #define COLL_PURE_COLLECTIVE_H

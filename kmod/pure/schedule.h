@@ -10,12 +10,12 @@
  * - the working vector W, and TMP, scratch of the same kind. Where the outputs have
  *   every chunk, the executor lets the first of them be W.
  *
- * Vectors are cut into chunks. Of broadcast, reduce, allreduce, scan and exscan
- * all vectors have `count` elements, cut into alg->chunks(n) nearly equal chunks. Of
- * the others chunk i is the block of participant i: an input of allgather and gather
- * has just the block of its owner, and so has an output of scatter and reduce_scatter;
- * alltoall has in input chunk i what goes to i, in output chunk i what came from i.
- * TMP has alg->tmp(n) chunks, chunk k of the size of chunk k mod alg->chunks(n).
+ * Vectors are cut into chunks. In broadcast, reduce, allreduce, scan and exscan all vectors
+ * have `count` elements, cut into alg->chunks(n) nearly equal chunks. In the others chunk i is
+ * the block of participant i: an input of allgather and gather has just the block of its owner,
+ * and so has an output of scatter and reduce_scatter; alltoall has in input chunk i what goes
+ * to i, in output chunk i what came from i. TMP has alg->tmp(n) chunks, chunk k of the size of
+ * chunk k mod alg->chunks(n).
  *
  * Between two participants, the k-th send step of one towards the other pairs
  * with the k-th receive step of the other from the one. Both have ranges of the
@@ -149,8 +149,8 @@ struct coll_emit {
  *	of range, before anything is emitted.
  * @sent: chunks' worth of payload participant @me sends: the stated formula.
  *	The checker holds @emit to it.
- * @latency: longest chain of dependent transfers: the stated formula. Of an
- *	algorithm with a radix, both formulas are for its default.
+ * @latency: longest chain of dependent transfers: the stated formula. For an algorithm with a
+ *	radix, both formulas are for its default.
  */
 struct coll_algorithm {
 	const char *name;

@@ -12,9 +12,9 @@
  * Several communicators may share the streams. Each has a window of its own for
  * DATA, so that what one of them does not read yet can be put aside for the others.
  *
- * The encoders and decoders here neither allocate nor trust. Whatever they
- * accept has been checked for range against this file alone; what depends on
- * the state of an op (expected transfer, offset, room) is the caller's to check.
+ * The encoders and decoders here neither allocate nor trust. They check each accepted field for
+ * its range in this file. The caller checks what depends on the state of an op (expected
+ * transfer, offset, room).
  */
 #ifndef COLL_PURE_WIRE_H
 #define COLL_PURE_WIRE_H
@@ -34,7 +34,7 @@
 #define COLL_WIRE_NAME		16		/* public name of a communicator */
 #define COLL_WIRE_NONCE		16
 #define COLL_WIRE_LABEL		16		/* first bytes of all that is authenticated */
-/* What PROOF authenticates: label, epoch, HELLO of the sender, HELLO of the receiver */
+/* PROOF authenticates: label, epoch, HELLO of the sender, HELLO of the receiver */
 #define COLL_WIRE_PROOF_TEXT	(COLL_WIRE_LABEL + 4 + 2 * COLL_WIRE_HELLO)
 #define COLL_WIRE_DATA_MAX	(1U << 20)	/* payload of DATA or MSG at most */
 /* DATA of a communicator, headers and payload, not acknowledged yet, at most */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the compiler does not find by itself, and the plain C for where there is no
- * instruction: the smaller of two lanes, and f16 to f32 and back.
+ * Instructions that the compiler does not find by itself, and plain C where there is none: the
+ * smaller of two lanes, and f16 to f32 and back.
  */
 #ifndef COLL_SIMD_REDUCE_BUILTIN_H
 #define COLL_SIMD_REDUCE_BUILTIN_H

@@ -134,9 +134,8 @@ DIVIDE_SIGNED(divide_s16, vec_s16, vec_u16, 2)
 DIVIDE_SIGNED(divide_s32, vec_s32, vec_u32, 4)
 
 /*
- * What the sweep wants to know of a kind: how each input begins, how it is folded, how
- * the fold ends, and the divisor as end_ takes it, a number of the type in which is
- * divided.
+ * The functions of a kind for the sweep: how each input begins, how it is folded, how the fold
+ * ends, and the divisor as end_ takes it, a number of the type of the division.
  */
 #define KIND_INT(kind, type, arith, size, divide, divisor)			\
 STEP_INT(step_##kind, type, arith)						\

@@ -85,10 +85,10 @@ static coll_always_inline vec widen(const struct format f, vec x)
 }
 
 /*
- * Back, rounded to nearest even. Of normal numbers the exponent gets its bias, and
- * half of the last place is added as above; denormals are rounded by adding the power
- * of two whose last place is theirs. Both are integers that grow with the number, so
- * that too large a number is larger than the limit.
+ * Back, rounded to nearest even. A normal number gets the bias of its exponent, and half of the
+ * last place is added as above. A denormal is rounded by adding the power of two that has the
+ * same last place. Both are integers that grow with the number, so that too large a number is
+ * larger than the limit.
  */
 static coll_always_inline vec narrow(const struct format f, vec x)
 {

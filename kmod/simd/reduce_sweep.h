@@ -6,8 +6,8 @@
 #include "reduce_vec.h"
 
 /*
- * Of @n vectors in use, 1, 2 or 4, the others are undefined. A vector of elements is
- * one of them, but of small floats two or four: then a holds the lowest of each lane.
+ * @n vectors, 1, 2 or 4, are in use; the others are undefined. A vector of elements is one of
+ * them, but of small floats two or four: then a holds the lowest of each lane.
  */
 struct block {
 	vec a, b, c, d;

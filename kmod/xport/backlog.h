@@ -19,7 +19,7 @@ struct mem_cgroup;
  * @chunks: what they lie in, oldest first
  * @len: how many they are
  * @user: whose memory is counted; the channel's group holds a reference
- * @memcg: that is charged. Likewise; may be NULL.
+ * @memcg: that is charged; the channel's group holds a reference; may be NULL
  */
 struct coll_backlog {
 	struct list_head chunks;

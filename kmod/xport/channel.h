@@ -7,11 +7,10 @@
  * answers the first HELLO it gets with another one if it has said its own before: that may
  * not have been heard. Until the peer has proved that it knows the key it says nothing else.
  *
- * DATA of a channel has a window, COLL_WIRE_WINDOW. It is taken in order: first
- * what has been put aside, then what comes. Of the ops that run each direction is at the
- * oldest one that has a transfer left there, and goes on to the next one as soon as it has
- * none: so ops follow each other on the wire whatever still has to come by other links, or
- * by the other direction.
+ * DATA of a channel has a window, COLL_WIRE_WINDOW. It is taken in order: first the backlog,
+ * then the stream. Each direction works for the oldest running op that has a transfer left
+ * there. It goes on to the next op as soon as the op has none left. So ops follow each other on
+ * the wire, and no op waits for other links or for the other direction.
  */
 #ifndef COLL_XPORT_CHANNEL_H
 #define COLL_XPORT_CHANNEL_H

@@ -68,8 +68,9 @@ enum coll_rx_state {
  * @saved_rcvlowat: see above; while we have the socket it is ours, see coll_rx()
  * @greet: the handshake; first on the stream in each direction
  * @established: it is over: the peer knows the key. Written by the work, read by anyone.
- * @closed: no more bytes will come. Likewise.
- * @bad: the peer has sent what nobody may send: it is not read any more. Likewise.
+ * @closed: no more bytes will come. Written by the work, read by anyone.
+ * @bad: the peer has broken the protocol: it is not read any more. Written by the work, read by
+ * anyone.
  * @error: errno the socket broke with, positive; 0: it closed in order
  * @rx_state: see enum coll_rx_state
  * @rx_have: bytes in @rx_buf
@@ -171,19 +172,21 @@ struct coll_tx_choice {
 /**
  * struct coll_conn - see the top of this file
  * @ref: one for each channel, until it has let go of @lock
- * @lock: held by the work, and by who adds streams and channels or takes them off
- * @channels: who uses it; @lock
+ * @lock: held by the work, and while streams and channels are added or removed
+ * @channels: its channels; protected by @lock
  * @users: how many; written under @lock, read by anyone
- * @talks: messages were under way when the last pass ended. Likewise.
+ * @talks: messages were under way when the last pass ended. Written under @lock, read by
+ * anyone.
  * @shared: there has been a second channel: frames of others than there are now
  *	may come. Written under @lock.
- * @soft: a channel has ended in order: what it sent is to arrive. Likewise.
+ * @soft: a channel has ended in order: the bytes it sent must arrive. Written under @lock.
  * @hello: the HELLO of the group it was made for, which may be gone, on the control
  *	stream; without a nonce, of which each stream has its own
  * @key: and its key
  * @comm: that group's communicator, as frames name it
  * @epoch: and its incarnation
- * @cred: of who made the conn: the sockets are used in that name, whoever does the work
+ * @cred: of the maker of the conn: the sockets are used with these credentials, whichever
+ * thread does the work
  * @user: owner of all its groups, referenced; @work is on its queue
  * @streams: each set once, with release
  * @work: see the top of this file

@@ -2,10 +2,10 @@
 /*
  * Is what the peer acknowledges what it can have got?
  *
- * ACK counts DATA of one channel, and TCP counts bytes of the stream. So for some frames
- * a channel notes at which byte of the stream they begin. Of what it has sent since, all
- * that was not lent is in the stream behind that place. An ACK can only be true if the
- * stack has sent as many bytes from there.
+ * ACK counts DATA of one channel, and TCP counts bytes of the stream. So for some frames a
+ * channel notes at which byte of the stream they begin. All bytes that it has sent since and
+ * has not lent are in the stream behind that place. An ACK can only be true if the stack has
+ * sent as many bytes from there.
  *
  * TCP counts bytes as sent just after it has sent them. A peer that is quicker than that is
  * asked about again under the socket lock.

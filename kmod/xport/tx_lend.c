@@ -5,8 +5,8 @@
  *     where they are (loan.c). The loan can be taken back at any moment.
  *   - ubuf: to the socket. The stack says when it is through with them (tx_ubuf.c). Where it
  *     would hand them to a socket of this machine it makes a copy.
- * Until they are back the channel has a use of the op, so that it cannot end. What the peer
- * says (ACK, ABORT, BYE) ends no loan.
+ * Until they are back the channel has a use of the op, so that it cannot end. No frame of the
+ * peer (ACK, ABORT, BYE) ends a loan.
  *
  * Within the op nothing waits: schedules are proved for sends that have read only when
  * their receive is complete (kmod/pure/check/races.c).

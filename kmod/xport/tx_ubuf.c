@@ -4,9 +4,9 @@
  * pages refers to: it comes back when the last of them has gone, that is when the bytes
  * are acknowledged, or copied, or the stream has been reset.
  *
- * Who waits: the channel has a use of the op (coll_tx_lend()) while a ubuf is out. So
- * channel and conn are there until the count of ubufs is seen as zero; see
- * coll_conn_free() for the moment after that.
+ * The channel has a ref of the op (coll_tx_lend()) while a ubuf is out. So channel and conn are
+ * there until the count of ubufs is seen as zero; see coll_conn_free() for the moment after
+ * that.
  */
 #include <linux/bvec.h>
 #include <linux/refcount.h>

@@ -8,13 +8,12 @@
  * IORING_OP_URING_CMD with cmd_op COLL_URING_SUBMIT (completes by CQE), or by
  * COLL_IOC_POST (does not block; COLL_IOC_COLLECT takes completions).
  *
- * Extending. Structs only grow, at the end. The kernel takes a struct of any
- * size from its first published size on; bytes it does not know must be zero
- * (else E2BIG), bytes the caller does not have read as zero. For ioctls the
- * size is the one encoded in the command number, for uring_cmd it is
- * struct coll_sqe.len. Reserved fields must be zero (else EINVAL), unknown
- * flag bits are refused (EINVAL). What works is said by feature bits and by
- * the masks of COLL_IOC_VERSION, never by a version number.
+ * Extending. Structs only grow, at the end. The kernel takes a struct of any size from its
+ * first published size on; bytes it does not know must be zero (else E2BIG), bytes the caller
+ * does not have read as zero. For ioctls the size is the one encoded in the command number, for
+ * uring_cmd it is struct coll_sqe.len. Reserved fields must be zero (else EINVAL), unknown flag
+ * bits are refused (EINVAL). Feature bits and the masks of COLL_IOC_VERSION say what works,
+ * never a version number.
  *
  * Sizes and counts are 64 bits wide, user addresses travel as __u64, and the
  * layout is the same for 32- and 64-bit callers.
@@ -41,7 +40,7 @@
 #define COLL_MAX_STRIPES	(2 * COLL_MAX_LINKS)
 
 #define COLL_RANK_NONE		(~(__u32)0)
-/* Of messages: source: any rank; destination or source: nobody, done at once */
+/* For messages: source: any rank; destination or source: nobody, done at once */
 #define COLL_RANK_ANY		COLL_RANK_NONE
 #define COLL_RANK_NULL		(~(__u32)0 - 1)
 
@@ -501,8 +500,8 @@ struct coll_status {
 
 /**
  * struct coll_select_row - what to take up to a size
- * @bytes: largest size this row is for: count times bytes of an element. Of v-forms,
- *	the average of the counts if every rank has them all, else 0.
+ * @bytes: largest size this row is for: count times bytes of an element. For v-forms: the
+ *	average of the counts if every rank has them all, else 0.
  * @algorithm: as of a command; COLL_ALG_AUTO: as without a table
  * @reserved: 0
  * @segment: bytes of the pipelining unit, where the command leaves it open: a
@@ -557,15 +556,14 @@ struct coll_select {
  * @least: bytes of its vector that are worth a link; 0: chosen
  * @reserved: 0
  *
- * Holds for the commands posted from now on. Any local member may set it, for all of them.
- * A collective is cut into as many parts as there are @least bytes for in its vector (of
- * collectives with blocks: in all of them together), at most @links, and part i goes over
- * link i. What only some of the ranks know the counts of goes over link 0, and so do
- * barriers and messages. Every node wants the same: where they differ, a command ends with
- * EBADE. Also, sums are folded in another order where there are more parts.
- * Errors: EINVAL; EBUSY an op is posted that has not ended, and this is not as it is
- * already; ENOTCONN not joined; ESHUTDOWN the group has failed. That a link is missing
- * shows when a command needs it: ENOTCONN.
+ * Holds for the commands posted from now on. Any local member may set it, for all of them. A
+ * collective is cut into as many parts as there are @least bytes for in its vector (of
+ * collectives with blocks: in all of them together), at most @links, and part i goes over link
+ * i. Collectives whose counts only some of the ranks know go over link 0, and so do barriers
+ * and messages. Every node wants the same: where they differ, a command ends with EBADE. Also,
+ * sums are folded in another order where there are more parts. Errors: EINVAL; EBUSY an op is
+ * posted that has not ended, and this is not as it is already; ENOTCONN not joined; ESHUTDOWN
+ * the group has failed. That a link is missing shows when a command needs it: ENOTCONN.
  */
 struct coll_stripe {
 	__u32	links;
@@ -662,11 +660,11 @@ struct coll_message {
  *	scatter, v			send, of the root: all blocks; recv: own block
  *	alltoall, v			send, recv: all blocks
  *
- * In place, recv_addr has the input where the output will be: an own block at its place,
- * the vector of reduce_scatter at its beginning. A scatter's root in place has its block
- * in send_addr, and recv_addr is 0. Of reduce, gather and scatter only the root may.
- * alltoall and reduce_scatter in place copy their input first, into memory that is
- * charged like pinned pages: ENOMEM over the limit.
+ * In place, recv_addr has the input where the output will be: an own block at its place, the
+ * vector of reduce_scatter at its beginning. A scatter's root in place has its block in
+ * send_addr, and recv_addr is 0. In reduce, gather and scatter only the root may. alltoall and
+ * reduce_scatter in place copy their input first, into memory that is charged like pinned
+ * pages: ENOMEM over the limit.
  *
  * Blocks with displacements: memory between them is not touched, and need not be mapped.
  * Blocks of an output may not overlap each other, nor, but in place, those of the input:
@@ -711,15 +709,15 @@ struct coll_message {
  * is posted, ENOTCONN no link to the partner's node; and EFAULT, when all is done,
  * @message_addr cannot be written.
  *
- * Probes. COLL_PROBE waits until there is a message that a COLL_RECV with the same @source
- * and @recv_tag would take, and tells what it is; it takes nothing, and any receive may have
- * the message afterwards. With COLL_CMD_NOWAIT it does not wait: ENOMSG. COLL_MPROBE does
- * the same and takes the message away from all receives: only COLL_MRECV with @matched gets
- * it, once. It competes with receives as if it were one. Its sender cannot cancel the
- * message any more, and sees no difference otherwise. @message_addr is needed. COLL_MRECV
- * is a COLL_RECV without @source and @recv_tag; ENOENT: there is no such message. What a
- * rank has not received when it leaves or ends is lost: the sender ends as if the message
- * had not been probed. With @timeout_ns a probe fails the communicator like a receive.
+ * Probes. COLL_PROBE waits until there is a message that a COLL_RECV with the same @source and
+ * @recv_tag would take, and tells what it is; it takes nothing, and any receive may have the
+ * message afterwards. With COLL_CMD_NOWAIT it does not wait: ENOMSG. COLL_MPROBE does the same
+ * and takes the message away from all receives: only COLL_MRECV with @matched gets it, once. It
+ * competes with receives as if it were one. Its sender cannot cancel the message any more, and
+ * sees no difference otherwise. @message_addr is needed. COLL_MRECV is a COLL_RECV without
+ * @source and @recv_tag; ENOENT: there is no such message. A message that a rank has not
+ * received when it leaves or ends is lost: the sender ends as if the message had not been
+ * probed. With @timeout_ns a probe fails the communicator like a receive.
  */
 struct coll_cmd {
 	__u16	collective;
@@ -979,8 +977,8 @@ struct coll_tensor {
  *
  * A rank that has joined (COLL_TENSOR_JOIN) counts as if it had posted everything, until all
  * have joined. It contributes the identity of the operator to an allreduce, and nothing to a
- * barrier. What it has posted before goes on. Of allreduce with COLL_OP_REPLACE and
- * COLL_OP_NO_OP and of other collectives every rank is needed: they end with EOPNOTSUPP and
+ * barrier. The tensors that it has posted before go on. Allreduce with COLL_OP_REPLACE and
+ * COLL_OP_NO_OP and other collectives need every rank: they end with EOPNOTSUPP and
  * COLL_BAD_JOINED on all ranks. The result of the join comes when all have joined, and says
  * which rank was the last one, the same everywhere. After it the ranks may post again.
  *

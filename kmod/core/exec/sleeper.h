@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Threads of ranks that work on an op instead of sleeping: callers in ioctl, and progress
- * threads. What they do is charged to their process, which is why they come before
- * workers.
+ * threads. Their work is charged to their process, so they come before workers.
  */
 #ifndef COLL_CORE_SLEEPER_H
 #define COLL_CORE_SLEEPER_H
@@ -19,10 +18,11 @@ struct task_struct;
  * @task: who it is; set before anybody else sees it
  * @away: it may not come for long: slices are not to wait for it. Written by its owner,
  *	read by anyone; see coll_group_can_help().
- * @awake: it does not sleep, and looks at coll_req_can_help() before it does. Likewise.
+ * @awake: it does not sleep, and looks at coll_req_can_help() before it does. Written by its
+ * owner, read by anyone.
  * @idle: it sleeps, or is about to, or looks now and then, and has no links to attend to.
- *	Likewise.
- * @job: local steps that it has been given, with a use of their op; taken by exchange
+ *	Written by its owner, read by anyone.
+ * @job: local steps that it has been given, with a ref of their op; taken by exchange
  *
  * Owner: front, until no request has it any more.
  */

@@ -8,12 +8,12 @@
  * same part each time: what it wrote in the op before may still be in its caches. When
  * nothing is left there it goes on with the next part. A part gives out its slices in order.
  *
- * With several memory nodes a helper takes first those whose memory is near, then any.
- * What is near, the pages of the vectors say: the ranks have touched them first, and the
- * kernel gives memory of the node where that happens. A slice has a place in each vector
- * of each rank; it is near to a node that has its fair share of these places. So where the
- * vectors lie on all nodes alike nothing is far, and where they lie on one node, or each
- * node has a part of all of them, the CPUs there begin.
+ * With several memory nodes a helper takes first those whose memory is near, then any. The
+ * pages of the vectors tell which node is near: the kernel takes memory of the node where a
+ * rank first touches a page. A slice has a place in each vector of each rank; it is near to a
+ * node that has its fair share of these places. So where the vectors lie on all nodes alike
+ * nothing is far, and where they lie on one node, or each node has a part of all of them, the
+ * CPUs there begin.
  *
  * Every helper looks once at each part, or slice, and never waits: parts are only used up,
  * and the bits of the map are only set. There is one left for everybody who has moved the

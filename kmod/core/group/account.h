@@ -4,8 +4,8 @@
  * scheduler, whose counters are not exported: a worker that was preempted counts the
  * while. Work items are bounded, so that is little. Two looks at the clock for each.
  *
- * What callers and progress threads do is charged to their control groups by the kernel;
- * what workers do is charged to nobody, which is why it is told apart.
+ * The kernel charges the work of callers and progress threads to their control groups. The work
+ * of workers is charged to no control group, so it is counted apart.
  */
 #ifndef COLL_CORE_ACCOUNT_H
 #define COLL_CORE_ACCOUNT_H

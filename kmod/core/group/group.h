@@ -28,7 +28,8 @@
  *   group->lock        everything marked so below; a spinlock, never held
  *                      across a sweep, a callback to front or a socket call
  * Socket callbacks (softirq) take sk_callback_lock, and queue work or wake who attends:
- * conn->watch_lock, and the lock of his wait queue. Likewise ubufs, from conn->ubuf_lock.
+ * conn->watch_lock, and the lock of his wait queue. Completions of ubufs do the same from
+ * conn->ubuf_lock.
  */
 #ifndef COLL_CORE_GROUP_H
 #define COLL_CORE_GROUP_H
@@ -261,8 +262,8 @@ struct coll_group_watch {
 };
 
 /*
- * For all users: deadlines and failures. Its work items take no lock that a user can hold
- * for long: no socket lock, no mmap lock, no conn->lock. Whatever may take one is queued
+ * For all users: deadlines and failures. Its work items take no lock that a user can hold for
+ * long: no socket lock, no mmap lock, no conn->lock. Work that may take such a lock is queued
  * on group->user->wq.
  */
 extern struct workqueue_struct *coll_alarm_wq;
@@ -289,9 +290,9 @@ int coll_group_join(struct coll_member *m, struct coll_join_args *args);
  * coll_group_left() - a rank will post no more ops
  * @m: member with a group and nothing pending
  *
- * Whoever needs it in a later op hears EHOSTDOWN, with which the communicator fails; ops up
- * to its last one go on. Messages that wait for it end with that, and nothing else does.
- * Only the first call counts.
+ * A later op that needs the rank fails the communicator with EHOSTDOWN; ops up to its last one
+ * go on. Messages that wait for it end with that, and nothing else does. Only the first call
+ * counts.
  */
 void coll_group_left(struct coll_member *m);
 

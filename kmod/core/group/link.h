@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Links as core sees them: something that can be woken, told and closed. What
- * is behind is the transport's (kmod/xport).
+ * Links as core sees them: something that can be woken, told and closed. The transport
+ * (kmod/xport) implements them.
  */
 #ifndef COLL_CORE_LINK_H
 #define COLL_CORE_LINK_H
@@ -60,8 +60,8 @@ struct coll_link_stat {
 
 /**
  * struct coll_link_ops - a transport
- * @kick: there may be something to send, or room to receive. Any context. What
- *	a running work has not seen yet, it will see: never lost.
+ * @kick: there may be something to send, or room to receive. Any context. If the work runs
+ *	already, it will see the change: no wake-up is lost.
  * @call: the same at once, by a worker: for what is to be said however busy a watcher
  *	is, and for messages, which may be of other ranks
  * @stir: somebody waits for what has not been asked for: look at all that comes. Any
@@ -120,8 +120,8 @@ struct coll_link {
  * struct coll_transport - what makes links
  * @add: give the group one connected stream. @fd is the caller's; the transport
  *	takes its own reference. Serialized by nothing. Errors as COLL_IOC_LINK.
- * @share: let the group use the link of another one, which stays while this runs, as
- *	its link @nr. Likewise.
+ * @share: let the group use the link of another one, which stays while this runs, as its link
+ *	@nr. Serialized by nothing. Errors as COLL_IOC_LINK.
  */
 struct coll_transport {
 	int (*add)(struct coll_group *g, u32 peer, int fd, u32 stripe);
@@ -180,9 +180,8 @@ void coll_links_stir(struct coll_group *g);
  * @w: of the caller, zeroed but for @w->wq, @w->done, @w->alone
  *
  * A caller that waits for an op can send and receive itself: no worker has to be woken on
- * either side, what it does is charged to it, and is done on the CPUs it may use. Of
- * several callers of a group one gets each link, and groups with very many links leave
- * them to workers.
+ * either side, what it does is charged to it, and is done on the CPUs it may use. One caller of
+ * the group gets each link. Groups with very many links leave them to workers.
  */
 void coll_links_watch(struct coll_group *g, struct coll_watcher *w);
 

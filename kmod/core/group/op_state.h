@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Ops: one collective as this node sees it. What every room knows of an op; see op/op.h for
- * how one is posted.
+ * Ops: one collective as this node sees it. This is the part that every room knows; see op/op.h
+ * for how one is posted.
  *
  * Life: enum coll_op_state, under group->lock. Beside that, COLL_OPF_ENDING is set without the
  * lock, in any state before the end, by the last step or by a failure, whoever is first:

@@ -358,7 +358,7 @@ struct coll_buf *coll_buf_borrow(const struct bio_vec *bv, size_t skip, u64 len,
 	unsigned long nr;
 	int ret = -ENOMEM;
 
-	/* What an iterator can count. io_uring has less: 1 GiB. */
+	/* The most that an iterator can count. io_uring allows less: 1 GiB. */
 	if (len > UINT_MAX || skip > UINT_MAX)
 		return ERR_PTR(-EINVAL);
 	area = coll_area_range(bvec_iter_offset(bv, i), len);

@@ -3,13 +3,12 @@
  * Pinning a page costs more than adding it up, and most programs give us the same
  * buffers again and again. So the pins of the last ops are kept.
  *
- * What is kept must be what the process would find at these addresses. Its page tables
- * change in many ways, and each of them tells the MMU notifiers of the range before it
- * happens: munmap, mremap and exit; MADV_DONTNEED and holes punched into files; a page
- * copied on write; mprotect; fork, which write-protects private memory; migration and
- * swapping, which find the pins and give up, but tell first. Whatever it is, the entry is
- * dropped: an op that comes later pins anew. An op that has the buffer keeps it to its
- * end, as ever: it was posted before.
+ * The kept pages must be those that the process would find at these addresses. Its page tables
+ * change in many ways, and each of them tells the MMU notifiers of the range before it happens:
+ * munmap, mremap and exit; MADV_DONTNEED and holes punched into files; a page copied on write;
+ * mprotect; fork, which write-protects private memory; migration and swapping, which find the
+ * pins and give up, but tell first. In each case the entry is dropped, and a later op pins
+ * anew. An op that has the buffer keeps it to its end, as ever: it was posted before.
  *
  * A page that changes without a change of page tables is the same page: the pins see
  * it. For that no other page may take its place unseen when the process writes, so a pin
@@ -23,8 +22,8 @@
  * the entry out. It must not sleep there: unpinning may, and a notifier cannot be
  * removed from inside itself, so a worker does these.
  *
- * What is kept is charged to the user as any pin is. If the limit is reached, by any
- * member of the same user, everything that is kept for this user is dropped first.
+ * Kept pages are charged to the user like any pin. If the limit is reached, by any member of
+ * the same user, everything that is kept for this user is dropped first.
  */
 #include <linux/cred.h>
 #include <linux/err.h>
@@ -111,7 +110,7 @@ static void coll_pins_reap(struct work_struct *work)
 
 static DECLARE_WORK(coll_pins_work, coll_pins_reap);
 
-/* What it counts for. The pages in gaps are not there. */
+/* Bytes of the pin's pages. There are no pages in gaps. */
 static u64 coll_pin_bytes(const struct coll_pin *pin)
 {
 	return (u64)pin->buf->nr_pages << PAGE_SHIFT;

@@ -98,10 +98,10 @@ static u64 coll_isa_time(const struct coll_simd *isa, u8 *v)
 }
 
 /*
- * The widest set is not the fastest everywhere: emulators, CPUs that slow down for
- * it, and many vectors past the first cache. What counts is what this CPU does, as raid6
- * and xor find out too. What they slow down is not seen in a moment, so the wider one
- * has to be clearly better.
+ * The widest set is not the fastest everywhere: emulators, CPUs that slow down for it, and many
+ * vectors past the first cache. So the sets are timed on this CPU, as raid6 and xor do. A short
+ * measurement does not show how they slow down the CPU, so the wider one has to be clearly
+ * better.
  */
 static int coll_isa_choose(void)
 {
@@ -350,7 +350,7 @@ void coll_reduce_run(const struct coll_reducer *r, bool final, void **out,
 		     unsigned int nr_out, const void **in, unsigned int nr_in,
 		     struct coll_reduce_arg arg, void *bounce, size_t count)
 {
-	/* What is scaled at the end is read again. */
+	/* A result that is scaled at the end is read again. */
 	bool stream = arg.stream && !r->scaled;
 	size_t head = 0;
 

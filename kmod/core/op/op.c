@@ -67,7 +67,7 @@ static void coll_op_timed_out(struct coll_op *op)
 			kref_put(&op->ref, coll_op_free);	/* brought forward meanwhile */
 	}
 	late = coll_op_late_rank_locked(op);
-	/* What it waits for may be that the oldest one ends. */
+	/* The op may wait for the end of the oldest one. */
 	if (!delay && late == COLL_RANK_NONE)
 		first = coll_op_oldest(g);
 	if (first && (!first->exec || !coll_op_use(first)))
@@ -199,7 +199,7 @@ static u64 coll_op_signature(const struct coll_op *op)
 		sig = coll_digest(sig, COLL_WIRE_WIDE) ?: 1;
 	if (c->flags & COLL_CMD_NARROW)
 		sig = coll_digest(sig, COLL_WIRE_NARROW) ?: 1;
-	/* What is chosen is the same on all nodes only if the tables are. */
+	/* All nodes choose the same only if their tables are the same. */
 	if (op->table)
 		sig = coll_digest(sig, op->table) ?: 1;
 	return coll_stripes_sign(op->group, sig);
@@ -363,7 +363,7 @@ int coll_op_post_ordered(struct coll_req *req, struct coll_op **spare)
 	return coll_op_queue_locked(req, spare, &failing);
 }
 
-/* What a rank posts is not what the others did. */
+/* Fail the group: a rank has posted a different op than the others. */
 static void coll_post_mismatch(const struct coll_req *req)
 {
 	struct coll_group *g = coll_member_group(req->member);

@@ -29,8 +29,8 @@ bool coll_req_can_help(struct coll_req *req);
  * coll_group_can_help() - is there anything coll_group_help() could do just now?
  * @g: group
  *
- * Who says that he is away, and asks after a full barrier, is told of all that has counted
- * on him.
+ * A rank that says that it is away, and asks after a full barrier, learns of every op that has
+ * counted on it.
  */
 bool coll_group_can_help(struct coll_group *g);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a member may know of its communicator. */
+/* The state of a communicator, as its members may see it. */
 #ifndef COLL_CORE_STATUS_H
 #define COLL_CORE_STATUS_H
 

@@ -7,9 +7,9 @@
  * leaving of ranks end it in the same way. It is over as soon as an offer fits it.
  *
  * A matched probe takes the offer out of matching. The mailbox of the rank then holds the offer
- * by its order, which no other note of that mailbox ever has. The sender's end stays as it
- * is, but cannot be cancelled: it is in state COLL_MSG_HELD, or, on another node, no longer
- * among peer->offers. What is held is dropped with the other offers when the rank leaves.
+ * by its order, which no other note of that mailbox ever has. The sender's end stays as it is,
+ * but cannot be cancelled: it is in state COLL_MSG_HELD, or, on another node, no longer among
+ * peer->offers. Held offers are dropped with the others when the rank leaves.
  */
 #include <linux/lockdep.h>
 #include <linux/sched.h>

@@ -74,7 +74,7 @@ enum coll_note_place {
  * struct coll_note - a message that is offered, or wanted
  * @list: where it waits: for a receive, for a message, or for its turn in the link
  * @box: the mailbox that it waits in for its partner; NULL: in none
- * @order: in @box: its age; a later one has a greater number, and no two have the same. Of an
+ * @order: in @box: its age; a later one has a greater number, and no two have the same. For an
  *	offer that is held: its id
  * @nodes: in @box: in the trees; only an offer that is not held uses more than the first one
  * @place: where in @box

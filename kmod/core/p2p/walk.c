@@ -3,12 +3,12 @@
  * Looking at all messages of a group: it has failed, or a rank has left, or a node has gone.
  *
  * There may be very many messages, so group->lock is dropped after each slice. Therefore a
- * message is not looked at by its place in a list. Each walk has a number, and each message
- * the number of the last walk that has looked at it. A walk takes the first message, looks
- * at it, gives it the number of the newest walk, and puts it at the end. So the list stays
- * sorted by that number, and a walk is over when the first message has its own number or a
- * later one. What is posted meanwhile counts as looked at: the poster has seen why the walk
- * goes on, and would have been refused.
+ * message is not looked at by its place in a list. Each walk has a number, and each message the
+ * number of the last walk that has looked at it. A walk takes the first message, looks at it,
+ * gives it the number of the newest walk, and puts it at the end. So the list stays sorted by
+ * that number, and a walk is over when the first message has its own number or a later one. A
+ * message that is posted meanwhile counts as looked at: the poster has seen the reason for the
+ * walk, and would have been refused.
  *
  * Two walks may run at once, and one may look at a message on behalf of the other. That is
  * right because both ask the same: what to do with a message follows from the state of the

@@ -84,7 +84,7 @@ int coll_check_use(const struct coll_cmd *c, u32 rank)
 	if (!counts != !c->counts_addr ||
 	    (c->displs_addr && (!counts || !coll_takes_displs(c))))
 		return -EINVAL;
-	/* What counts say is not said twice. */
+	/* With counts the field @count must be 0. */
 	return counts && c->count ? -EINVAL : 0;
 }
 
@@ -129,7 +129,7 @@ static int coll_extent_one(const struct coll_req *req, u8 has, u32 rank, u32 siz
 	return 0;
 }
 
-/* What all ranks must agree on of their counts. */
+/* The value that all ranks must agree on: the count, or a digest of the counts. */
 static u64 coll_agreed(const struct coll_req *req, u32 size)
 {
 	u32 flags = coll_kind_of(req->cmd.collective)->flags;

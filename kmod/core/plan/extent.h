@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the buffers of a command have to hold: lengths, and where own blocks are. */
+/* The buffers of a command: their lengths, and the places of a rank's own blocks. */
 #ifndef COLL_CORE_EXTENT_H
 #define COLL_CORE_EXTENT_H
 

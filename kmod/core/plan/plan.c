@@ -80,7 +80,7 @@ static void coll_plan_rank(struct coll_plan *p, struct coll_part *part,
 	if (!req->out.buf)
 		return;
 	part->out[part->nr_out++] = req->out;
-	/* What a root broadcasts is sent from where it is. */
+	/* A root sends its broadcast from where the data is. */
 	if (one && p->source == rank)
 		swap(part->out[0], part->out[part->nr_out - 1]);
 }

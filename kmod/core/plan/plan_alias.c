@@ -17,13 +17,13 @@ struct coll_range {
 	u32 nr;
 };
 
-/* What a step writes, or sends. */
+/* The range that a step writes, or sends. */
 static struct coll_range coll_range_to(const struct coll_exec_step *st)
 {
 	return (struct coll_range){ st->s.space, st->s.chunk, st->len ? st->s.nr_chunks : 0 };
 }
 
-/* What it reads besides that; nothing. */
+/* The range that it reads besides; may be empty. */
 static struct coll_range coll_range_from(const struct coll_exec_step *st)
 {
 	if (st->s.action != COLL_ACT_FOLD && st->s.action != COLL_ACT_MOVE)
@@ -44,8 +44,8 @@ static bool coll_ranges_part(struct coll_range a, struct coll_range b)
 }
 
 /*
- * Is a single input a partial result as it is? Not if it has to be multiplied or
- * widened first. What only one rank gives is what others get: without its padding.
+ * Is a single input a partial result as it is? Not if it has to be multiplied or widened first.
+ * If only one rank gives it, the others get it as it is: without its padding.
  */
 static bool coll_input_is_partial(const struct coll_plan *p)
 {
@@ -192,7 +192,7 @@ static struct coll_exec_step *coll_folds_moved(const struct coll_plan *p, u32 i)
 		if (other->s.kind != COLL_STEP_SEND &&
 		    coll_ranges_meet(from, coll_range_to(other)))
 			return NULL;
-		/* What comes after that one has what it has made of it. */
+		/* Steps after the found one read its result. */
 		if (found && !waits)
 			continue;
 		if (!waits && !coll_ranges_meet(to, coll_range_to(other)) &&

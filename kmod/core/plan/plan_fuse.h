@@ -10,7 +10,7 @@ struct coll_plan;
  * coll_fuse_vectors() - the vectors of a fusion, of pieces of those of its tensors
  * @op: about to be prepared
  *
- * What the tensors have is still theirs. Return: 0, also if it is no fusion or has them;
+ * The tensors still own what they hold. Return: 0, also if it is no fusion or has them;
  * -ENOMEM; -EBADE a vector is too short; -EINVAL there is no such algorithm.
  */
 int coll_fuse_vectors(struct coll_op *op);

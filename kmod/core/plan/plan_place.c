@@ -74,7 +74,7 @@ static struct coll_share coll_flat(const struct coll_plan *p, u64 count, u32 chu
 	};
 }
 
-/* What a rank has of a buffer, and is chunk @i in it? */
+/* Which part of a buffer the rank has: COLL_HAS_*. */
 static u8 coll_part_has(const struct coll_plan *p, const struct coll_part *part,
 			bool out)
 {
@@ -269,7 +269,7 @@ void coll_plan_place(struct coll_plan *p, u32 i, u32 block)
 		st->out_at = coll_user_at(p, part, true, in_chunk, block);
 	if (s->kind == COLL_STEP_SEND) {
 		st->src = st->dst;
-		/* What is final is with the outputs, in elements of the type. */
+		/* Final results are in the outputs, in elements of the type. */
 		if (!partial && s->space == COLL_SPACE_WORK && part->nr_out &&
 		    coll_part_has(p, part, true) == COLL_HAS_ALL)
 			st->src = (struct coll_place){
@@ -337,7 +337,7 @@ static u64 coll_count_steps(const struct coll_plan *p, u32 id)
 		.wide = coll_plan_is_wide(p),
 	};
 
-	/* What is out of range shows when the steps are laid out. */
+	/* The error shows again when the steps are laid out. */
 	if (p->alg->emit(&e, p->n, id, p->root))
 		return 0;
 	return p->kind->flags & COLL_KIND_BLOCKS ? e.chunks + e.tokens : e.nr;

@@ -11,9 +11,8 @@ struct coll_plan;
  * coll_plan_blocks() - into how many blocks to cut the vectors
  * @p: all but @starts and @whole are set
  *
- * Sets x->blocks, @starts and @whole. What it decides depends on what all ranks
- * agree on only, for transfers are numbered across blocks.
- * Return: 0 or -ENOMEM.
+ * Sets x->blocks, @starts and @whole. Its decision depends only on what all ranks agree on,
+ * because transfers are numbered across blocks. Return: 0 or -ENOMEM.
  */
 int coll_plan_blocks(struct coll_plan *p);
 

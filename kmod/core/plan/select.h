@@ -58,9 +58,9 @@ void coll_select_op(struct coll_op *op, const struct coll_req *req);
  * @op: its command and group are set
  * @req: the first one of it
  *
- * Of collectives with blocks that of one. Of blocks with counts of their own, the
- * average; where only some know these, 0. Partial results that are longer than elements
- * count as half of what travels.
+ * For collectives with blocks: of one block. For blocks with counts of their own: the average;
+ * 0 if only some ranks know the counts. Partial results that are longer than elements count as
+ * half of what travels.
  */
 u64 coll_agreed_bytes(const struct coll_op *op, const struct coll_req *req);
 

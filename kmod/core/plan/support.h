@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What this module can do: the questions front asks without knowing schedules. */
+/* Tells front what this module can do, so that front need not know schedules. */
 #ifndef COLL_CORE_SUPPORT_H
 #define COLL_CORE_SUPPORT_H
 

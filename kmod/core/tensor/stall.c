@@ -114,7 +114,7 @@ static void coll_stall_nobody_locked(const struct coll_tensors *ts, struct coll_
 }
 
 /*
- * What the tensor waits for at @place or behind. Under group->lock. Return: the place behind;
+ * Find what the tensor waits for, from @place on. Under group->lock. Return: the place behind;
  * 0: there is nothing more.
  */
 static u32 coll_stall_from_locked(const struct coll_tensors *ts, const struct coll_tensor_name *n,

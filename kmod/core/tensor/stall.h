@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Tensors that some ranks have posted and others have not: for how long, which ranks are
- * missing, and in which state they are. Each node knows that of its own ranks. Of other nodes
- * it knows what its children in the tree have not said.
+ * missing, and in which state they are. Each node knows that of its own ranks. About other
+ * nodes it knows only which children in the tree have not reported.
  *
  * Names that are pending are in one of three lists, each with the oldest one first. One timer
  * moves them on. It is armed by the first name, and again only while a name is pending.
@@ -94,7 +94,7 @@ struct coll_stalls {
 	char text[COLL_STALL_TEXT];
 };
 
-/* What is told of a tensor that stalls. Process context, no locks. */
+/* Called for a tensor that stalls. Process context, no locks. */
 typedef void coll_stall_fn(struct coll_group *g, const struct coll_stall *s,
 			   const struct coll_stall_rank *ranks, u32 nr);
 

@@ -409,7 +409,7 @@ static void coll_tensors_fail(struct coll_group *g)
 
 /* --- the group ------------------------------------------------------------------ */
 
-/* Of a new group whose collectives have names. Return: 0 or -ENOMEM. */
+/* Set up a new group whose collectives have names. Return: 0 or -ENOMEM. */
 static int coll_tensors_init(struct coll_group *g)
 {
 	struct coll_tensors *ts = kzalloc(sizeof(*ts), GFP_KERNEL_ACCOUNT);

@@ -29,7 +29,8 @@ int coll_tensor_post(struct coll_tensor_req *t, const void *name, u32 len,
  * @m: of this rank
  * @digest: of the group, not 0
  *
- * What the rank has posted of it, and has not started, ends. coll_tensors_flush() is to follow.
+ * The tensors of the group that the rank has posted, and that have not started, end.
+ * coll_tensors_flush() is to follow.
  */
 void coll_tensors_withdraw(struct coll_member *m, u64 digest);
 

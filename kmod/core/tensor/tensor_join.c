@@ -97,8 +97,8 @@ static void coll_stand_in_done(struct coll_req *req, int result)
 }
 
 /*
- * The command of a rank that asks for @p. What another node says may be anything. Return:
- * false if it cannot be joined.
+ * The command of a rank that asks for @p. The parameters may be wrong: another node has sent
+ * them. Return: false if it cannot be joined.
  */
 static bool coll_stand_in_cmd(struct coll_req *req, const struct coll_coord_params *p)
 {

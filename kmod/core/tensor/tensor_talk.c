@@ -95,7 +95,7 @@ void coll_tensors_call(struct coll_group *g)
 		return;
 	spin_lock(&g->lock);
 	up = !ts->coord.is_root && !coll_chain_empty(&ts->coord.up);
-	/* Of a failed group nothing is said but that. */
+	/* A failed group only tells its peers that it has failed. */
 	up &= !g->error;
 	for (i = 0; i < ts->nr_children && !g->error; i++)
 		if (ts->coord.cursor[i] != &ts->coord.log)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What nodes tell each other about tensors. */
+/* Records about tensors between nodes. */
 #ifndef COLL_CORE_TENSOR_TALK_H
 #define COLL_CORE_TENSOR_TALK_H
 

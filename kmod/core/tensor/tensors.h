@@ -12,7 +12,7 @@
  *   DONE     its buffers are released; in member->tensors.done until it is collected
  * or goes from WAITING to DONE with an error, its own or the communicator's.
  *
- * group->lock protects the coordinator and all lists. What must not be done under it (put
+ * group->lock protects the coordinator and all lists. Work that must not run under it (put
  * buffers, start ops) is left to coll_tensors_settle().
  */
 #ifndef COLL_CORE_TENSORS_H
@@ -145,7 +145,7 @@ struct coll_tensor_name {
 	struct coll_tensor_slot slots[];
 };
 
-/* Of a local rank and a name. */
+/* The slot of a local rank and a name. */
 static inline struct coll_tensor_slot *coll_tensor_slot(struct coll_coord_entry *e, u32 local)
 {
 	struct coll_tensor_name *n = e->user;

@@ -64,10 +64,10 @@ static void send_row(struct coll_emit *e, const struct exchange *x, u32 level, u
 }
 
 /*
- * What to do with the vector of place @q. The first two fold into my own, which is
- * there already; later ones start with the vector of place 0. Never with the inputs
- * themselves: a node with several would fold them one by one behind what it received,
- * when the others have got their sum, and the bits would differ.
+ * How to fold the vector of place @q. The first two fold into my own, which is there already;
+ * later ones start with the vector of place 0. Never with the inputs themselves: a node with
+ * several would fold them one by one behind what it received, when the others have got their
+ * sum, and the bits would differ.
  */
 static u8 recv_action(u32 q, u32 d, u8 *flags)
 {

@@ -141,8 +141,8 @@ static void token_set(struct check *k, u32 x)
 }
 
 /*
- * Who is known to have started, at each step. Not needed where each result is
- * made of everybody's contribution.
+ * The participants that are known to have started, at each step. Not needed where each result
+ * is made of everybody's contribution.
  */
 int check_started(struct check *k)
 {

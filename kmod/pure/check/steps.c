@@ -90,7 +90,7 @@ static const char *space_error(const struct check *k, const struct coll_step *s)
 	return NULL;
 }
 
-/* Whose input has this chunk? */
+/* Is this chunk in the input of @p? */
 static bool has_input(const struct check *k, u32 p, u32 chunk)
 {
 	switch (k->c->alg->collective) {

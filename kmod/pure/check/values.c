@@ -113,7 +113,9 @@ static void sum_up(struct check *k)
 	}
 }
 
-/* Whose input chunk has to be in output chunk @chunk of @p: not where inputs are folded. */
+/*
+ * The value that output chunk @chunk of @p must have, in collectives that do not fold inputs.
+ */
 static struct check_value block(const struct check *k, u32 p, u32 chunk)
 {
 	switch (k->c->alg->collective) {

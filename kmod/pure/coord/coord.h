@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What the ranks of a node do, and when a tensor is ready. */
+/* Calls of the ranks of a node, and the test whether a tensor is ready. */
 #ifndef COLL_PURE_COORD_H
 #define COLL_PURE_COORD_H
 
@@ -16,11 +16,11 @@
  *	taken, and set to NULL, if the name is new.
  * @entry: result: the entry
  *
- * What has been submitted ends by one call of ops->start or ops->end, which may come from
- * coll_coord_run() only. Return: 0, or nothing has been submitted: -EINVAL name or
- * parameters, -EOVERFLOW shape, -EEXIST it is pending, -EBUSY the rank has joined, -ECANCELED
- * this time it has ended without this rank, and @entry->end.bad says why; -ESHUTDOWN a rank
- * has left, -ENOMEM come back with a spare entry, -ENOSPC too many names.
+ * Each submitted tensor ends by one call of ops->start or ops->end; it may come only from
+ * coll_coord_run(). Return: 0, or nothing has been submitted: -EINVAL name or parameters,
+ * -EOVERFLOW shape, -EEXIST it is pending, -EBUSY the rank has joined, -ECANCELED this time it
+ * has ended without this rank, and @entry->end.bad says why; -ESHUTDOWN a rank has left,
+ * -ENOMEM come back with a spare entry, -ENOSPC too many names.
  *
  * If a member of a group is refused, the caller withdraws the others: coll_coord_give_up().
  */

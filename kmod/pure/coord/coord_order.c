@@ -139,7 +139,7 @@ static void coll_coord_owe(struct coll_coord *c, struct coll_coord_entry *e, u32
 			owed[k] += nr - coll_bit(e->ranks, k);
 }
 
-/* What is pending here of the groups that end, @own among them. */
+/* Ask for the end of the pending members of the groups in @bad, and of the group @own. */
 static void coll_coord_end_groups(struct coll_coord *c, const struct coll_coord_bad *bad,
 				  u64 own)
 {

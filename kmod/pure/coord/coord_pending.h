@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What is pending, and what is to end without being started. */
+/* Entries that are pending, and entries that end without being started. */
 #ifndef COLL_PURE_COORD_PENDING_H
 #define COLL_PURE_COORD_PENDING_H
 

@@ -63,13 +63,13 @@ static inline void coll_bit_clear(u64 *map, u32 n)
 	map[n / 64] &= ~(1ULL << n % 64);
 }
 
-/* Of each local rank: rounds that have ended and that it has not submitted. */
+/* For each local rank: the number of rounds that have ended without it. */
 static inline u32 *coll_coord_owed(const struct coll_coord *c, struct coll_coord_entry *e)
 {
 	return (u32 *)(e->ranks + c->nr_words);
 }
 
-/* Of the group that @e belongs to; 0: of none. */
+/* The digest of the group that @e belongs to; 0: it belongs to none. */
 static inline u64 coll_coord_group(const struct coll_coord_entry *e)
 {
 	return e->is_wanted ? e->want.field[COLL_FIELD_GROUP] : 0;

@@ -4,12 +4,12 @@
  * the same order, each when every rank has submitted it.
  *
  * The nodes of a communicator form a tree; its root is the agent. Each node has a struct
- * coll_coord. A tensor is ready at a node when every rank of the node has submitted it, and
- * it is ready in all subtrees of the node's children. The node says so to its parent once
- * (READY). What is ready at the root is ordered: the root appends START to the log of
- * orders, and each node applies the orders in the order of the log and passes them on to
- * its children. So all nodes start the same tensors in the same order. Nothing is sent
- * otherwise, and nothing runs by a clock.
+ * coll_coord. A tensor is ready at a node when every rank of the node has submitted it, and it
+ * is ready in all subtrees of the node's children. The node says so to its parent once (READY).
+ * The root orders the tensors that are ready there: it appends START to the log of orders, and
+ * each node applies the orders in the order of the log and passes them on to its children. So
+ * all nodes start the same tensors in the same order. Nothing is sent otherwise, and nothing
+ * runs by a clock.
  *
  * The same name may be submitted again when it has ended. Each order about a name ends a
  * round of it; all nodes count these rounds, and what is said about a round that is over
@@ -62,7 +62,7 @@ struct coll_coord_bad {
 	u64 group[2];
 };
 
-/* What an order says. */
+/* Kinds of orders, and of records to the parent. */
 enum coll_coord_kind {
 	COLL_ORDER_START	= 1,	/* start the tensor */
 	COLL_ORDER_BAD		= 2,	/* end it */
@@ -199,9 +199,9 @@ struct coll_coord;
 
 /**
  * struct coll_coord_ops - what happens; called from within calls, must not call back
- * @start: all ranks have submitted @e, or have joined: start it here. Bit n of @e->ranks
- *	says whether local rank n has submitted it. Of a fusion, @last is set with the last
- *	one. Called once for each round on each node, in the same order everywhere.
+ * @start: all ranks have submitted @e, or have joined: start it here. Bit n of @e->ranks says
+ *	whether local rank n has submitted it. In a fusion, @last is set for the last one.
+ *	Called once for each round on each node, in the same order everywhere.
  * @end: the submissions of the ranks in @e->ranks end by @bad. Instead of @start.
  * @joined: all ranks have joined, @rank last: they may submit again
  * @left: @rank has left. Nothing can be submitted any more.

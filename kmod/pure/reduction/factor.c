@@ -30,7 +30,7 @@ static u32 to_f32(u64 f64)
 		return (u32)F32_SPECIAL << F32_FRACTION;
 	if (exponent < -F32_FRACTION)
 		return 0;
-	/* What is too small for an exponent has fewer bits. */
+	/* A number that is too small for an exponent has fewer bits. */
 	if (exponent < 1)
 		return round_shift(fraction, shift + 1 - exponent);
 	/* The leading bit counts as one of the exponent, and so does a carry. */

@@ -2,9 +2,9 @@
 /*
  * Reductions: the interface of all instruction sets, and the scalar reference.
  *
- * What comes out is the same, bit by bit, for every instruction set. The fold goes
- * strictly from in[0] up. A fold of one input is that input, bit by bit, except for
- * padding, and for avg, premulsum and sum_exact, which compute with it.
+ * The result is the same, bit by bit, for every instruction set. The fold goes strictly from
+ * in[0] up. A fold of one input is that input, bit by bit, except for padding, and for avg,
+ * premulsum and sum_exact, which compute with it.
  *
  * Integers: sum, prod, premulsum wrap; min and max compare as the type says. land,
  * lor, lxor take every value but 0 as true and give 1 or 0, in bool too. avg: the sum,
@@ -59,9 +59,9 @@
  * @divisor: avg: what the sum is divided by, 1 .. 2^20
  * @scale: premulsum: factors of the inputs behind @nr_folded, one each, each an
  *	element of the type in the low bytes
- * @stream: outputs, none of which is an input, are not read again soon: store them
- *	past the caches where that pays. Who is to see them needs more than a release
- *	then: a store fence must follow. A hint, which changes no result.
+ * @stream: outputs, none of which is an input, are not read again soon: store them past the
+ *	caches where that pays. Then a release does not make them visible to another CPU: a
+ *	store fence must follow. A hint, which changes no result.
  */
 struct coll_reduce_arg {
 	unsigned int nr_folded;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the files of the scalar reference share: the loop, and the names of the
- * functions. One element after the other, and not a thought about speed.
+ * Shared by the files of the scalar reference: the loop, and the names of the functions. One
+ * element after the other, and not a thought about speed.
  */
 #ifndef COLL_PURE_REDUCE_SCALAR_H
 #define COLL_PURE_REDUCE_SCALAR_H

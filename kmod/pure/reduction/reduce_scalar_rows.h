@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Which function serves which operator on which type, the same for all instruction
- * sets. What does not depend on the sign is done by the function for unsigned
- * integers, and what moves bits only by that for the size.
+ * Which function serves which operator on which type, the same for all instruction sets. An
+ * operation that does not depend on the sign uses the function for unsigned integers. One that
+ * only moves bits uses the function for the size.
  *
  * The file that includes this defines FN(op, kind): the name of the function.
  */

@@ -82,7 +82,7 @@ static struct ext_##type sum_##type(const void *const *in, unsigned int nr_in,	\
 	return s;								\
 }										\
 										\
-/* What does not fit is cut off; more than 2^14 of the largest stay that many. */	\
+/* A sum that does not fit is cut off: more than 2^14 of the largest number give 2^14 of it. */	\
 static word code_##type(struct ext_##type s)					\
 {										\
 	const word one = 1, exponent = (word)(2 * (bias) + 1) << (fraction);	\

@@ -163,7 +163,10 @@ static bool is_special(const struct coll_wide *w, const u8 *p)
 	return (load64(p) & 0x7ff0000000000000ULL) == 0x7ff0000000000000ULL;
 }
 
-/* Of any of @bytes, which end in zeroes up to a multiple of 8? Such an exponent overflows by 1. */
+/*
+ * Has any element the largest exponent? Adding 1 makes such an exponent overflow. @bytes end in
+ * zeroes up to a multiple of 8.
+ */
 static bool any_special(const struct coll_wide *w, const u8 *p, size_t bytes)
 {
 	bool single = w->partial == sizeof(u32);

@@ -15,14 +15,14 @@
  *
  * All others have partial results in the type of the elements.
  *
- * An extended f32 is an f32, but patterns of bits whose exponent is 255 also stand for
- * numbers that an f32 cannot hold: let t be the upper four bits of the fraction field, and
- * g the 19 below. A fraction of 0 is an infinity; t = 0 is a NaN; any other t is
- * (1 + g / 2^19) * 2^(127 + t). For f64 the exponent is 2047, g has 48 bits, and the number
- * is (1 + g / 2^48) * 2^(1023 + t). So 2^14 of the largest numbers can be added. What does
- * not fit into g is cut off, so that an average does not become too large. Inside of one
- * fold (of COLL_SIMD_MAX inputs; of bf16, of two) nothing is cut off: each step is rounded to
- * the precision of the type, as if the exponent had no upper limit.
+ * An extended f32 is an f32, but patterns of bits whose exponent is 255 also stand for numbers
+ * that an f32 cannot hold: let t be the upper four bits of the fraction field, and g the 19
+ * below. A fraction of 0 is an infinity; t = 0 is a NaN; any other t is (1 + g / 2^19) * 2^(127
+ * + t). For f64 the exponent is 2047, g has 48 bits, and the number is (1 + g / 2^48) * 2^(1023
+ * + t). So 2^14 of the largest numbers can be added. A sum that does not fit into g is cut off,
+ * so that an average does not become too large. Inside of one fold (of COLL_SIMD_MAX inputs; of
+ * bf16, of two) nothing is cut off: each step is rounded to the precision of the type, as if
+ * the exponent had no upper limit.
  *
  * So averages of finite numbers are finite. Where a sum does not overflow all bits are
  * those of the plain operator on the partial type.

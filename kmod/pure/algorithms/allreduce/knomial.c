@@ -12,10 +12,10 @@
  *				|   |   |
  *				6   7   8
  *
- * All of a row fold in its order, which is the order of participants. log_k n levels
- * instead of log2 n, and k - 1 vectors sent in each: fewer transfers in a chain for more
- * bytes. Who does not lead a group (n is no power of k) sends one vector and gets one:
- * up to 2 more transfers (Ruefenacht, Bull, Booth, "Generalisation of recursive doubling for
+ * All of a row fold in its order, which is the order of participants. log_k n levels instead of
+ * log2 n, and k - 1 vectors sent in each: fewer transfers in a chain for more bytes. If n is no
+ * power of k, a participant that does not lead a group sends one vector and gets one: up to 2
+ * more transfers (Ruefenacht, Bull, Booth, "Generalisation of recursive doubling for
  * allreduce", Parallel Computing 2017). A radix above n means n, which is mesh_full.
  */
 #include "../exchange.h"

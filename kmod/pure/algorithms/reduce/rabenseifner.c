@@ -10,9 +10,9 @@
  *	2	0 1 > 0	   3 > 3	     2 3 > 0
  *	3	0 1 > 1	   2 > 2    3 > 2
  *
- * Who does not lead a group gives its vector to its leader in round 0 and is done; the
- * root leads one, since it has number 0. With P groups 2 log2 P transfers, one more if
- * n is no power of two; a leader sends (P - 1) of P chunks, and then once what it has
+ * A participant that does not lead a group gives its vector to its leader in round 0 and is
+ * done; the root leads one, since it has number 0. With P groups 2 log2 P transfers, one more
+ * if n is no power of two; a leader sends (P - 1) of P chunks, and then once what it has
  * gathered (Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005). Not in the order of
  * participants.
  */

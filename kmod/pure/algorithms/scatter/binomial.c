@@ -15,7 +15,7 @@
  */
 #include "../../topology/knomial.h"
 
-/* What goes to the child @rel: its block, then the others; the root's from its input. */
+/* Send to the child @rel: its block, then the others; the root sends from its input. */
 static void pass_on(struct coll_emit *e, const struct coll_knomial *t, u32 rel, u64 span)
 {
 	u32 to = coll_knomial_peer(t, rel), below = coll_knomial_below(t, rel, span) - 1;
