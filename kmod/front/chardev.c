@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 
 #include "../core/group/group.h"
+#include "../core/group/leave.h"
 #include "../core/group/member.h"
 #include "../core/tensor/tensor.h"
 #include "../core/tensor/tensor_results.h"

@@ -25,6 +25,7 @@
 #include <linux/mmu_notifier.h>
 
 #include "../compat.h"
+#include "../core/group/failure.h"
 #include "../core/group/group.h"
 #include "../core/group/member.h"
 #include "calls.h"

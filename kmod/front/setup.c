@@ -10,6 +10,7 @@
 
 #include <linux/coll.h>
 
+#include "../core/group/failure.h"
 #include "../core/group/group.h"
 #include "../core/group/link.h"
 #include "../core/group/member.h"

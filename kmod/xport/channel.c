@@ -5,6 +5,8 @@
 #include <net/sock.h>
 
 #include "../core/exec/exec.h"
+#include "../core/group/failure.h"
+#include "../core/group/transport.h"
 #include "../core/op/op.h"
 #include "../core/p2p/bytes.h"
 #include "channel.h"
@@ -13,12 +15,10 @@
 
 void coll_ch_hello(const struct coll_channel *ch, struct coll_hello *h)
 {
-	const struct coll_group *g = ch->link.group;
-
 	*h = (struct coll_hello){
-		.size = g->size,
-		.nr_nodes = g->nr_nodes,
-		.src_node = g->node,
+		.size = ch->facts.size,
+		.nr_nodes = ch->facts.nr_nodes,
+		.src_node = ch->facts.node,
 		.dst_node = ch->link.peer,
 		.stripe = ch->link.nr * COLL_STRIPES + COLL_STRIPE_CTRL,
 		.wire_min = COLL_WIRE_VERSION,
@@ -85,18 +85,10 @@ struct coll_op *coll_ch_sends(struct coll_channel *ch)
 
 u32 coll_ch_peer_ranks(const struct coll_channel *ch)
 {
-	const struct coll_group *g = ch->link.group;
-	u32 i, n = 0;
-
-	for (i = 0; i < g->size; i++)
-		n += g->node_of[i] == ch->link.peer;
-	return n;
+	return coll_group_ranks_of(ch->link.group, ch->link.peer);
 }
 
 u64 coll_ch_now(const struct coll_channel *ch)
 {
-	const struct coll_group *g = ch->link.group;
-	u64 ended = READ_ONCE(g->ended);
-
-	return READ_ONCE(g->nr_running) ? ended + 1 : ended;
+	return coll_group_now(ch->link.group);
 }

@@ -15,8 +15,8 @@
 #ifndef COLL_XPORT_CHANNEL_H
 #define COLL_XPORT_CHANNEL_H
 
-#include "../core/group/group.h"
 #include "../core/group/link.h"
+#include "../core/group/transport.h"
 #include "../core/limits.h"
 #include "../core/mem/sweep.h"
 #include "../pure/wire.h"
@@ -59,6 +59,7 @@ struct coll_tx_mark {
 /**
  * struct coll_channel - see the top of this file
  * @link: what core knows
+ * @facts: of the group
  * @conn: what it is a channel of
  * @list: in conn->channels
  * @comm: communicator, as frames name it
@@ -120,6 +121,7 @@ struct coll_channel {
 	struct coll_link link;
 
 	/* What it is: constant once anyone knows of the channel */
+	struct coll_group_facts facts;
 	struct coll_conn *conn;
 	u64 comm;
 	u8 name[COLL_WIRE_NAME];
@@ -197,7 +199,7 @@ struct coll_channel {
 /* The group has failed: what still comes is thrown away. */
 static inline bool coll_ch_failed(const struct coll_channel *ch)
 {
-	return READ_ONCE(ch->link.group->error);
+	return coll_group_error(ch->link.group);
 }
 
 /* May DATA be sent, and taken? The peer has proved, on each stream, that it knows the key. */

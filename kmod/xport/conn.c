@@ -9,7 +9,6 @@
 #include <net/sock.h>
 
 #include "../core/group/account.h"
-#include "../core/group/group.h"
 #include "../core/limits.h"
 #include "../core/op/op.h"
 #include "../core/p2p/messages.h"

@@ -10,7 +10,7 @@
 
 #include "../core/exec/exec.h"
 #include "../core/group/account.h"
-#include "../core/group/group.h"
+#include "../core/group/transport.h"
 #include "../core/limits.h"
 #include "../core/op/op.h"
 #include "../core/p2p/bytes.h"
@@ -188,7 +188,7 @@ static void coll_ch_flush(struct coll_link *link)
 static bool coll_ch_lingers(const struct coll_link *link, bool hard)
 {
 	const struct coll_channel *ch = to_channel(link);
-	unsigned long since = link->group->reaped;
+	unsigned long since = coll_group_reaped(link->group);
 
 	/* If the group has failed. */
 	if (time_before(jiffies, since + COLL_TX_GRACE) && !coll_ch_is_through(ch))
@@ -216,7 +216,7 @@ static void coll_ch_free(struct coll_channel *ch)
 	coll_backlog_free(&ch->backlog);
 	coll_sweep_free(ch->sweep);
 	kfree(ch->piece);
-	kfree(ch);
+	kfree_sensitive(ch);
 }
 
 static void coll_ch_close(struct coll_link *link, bool hard)
@@ -257,22 +257,23 @@ static struct coll_channel *coll_ch_alloc(struct coll_group *g, u32 peer, u32 nr
 
 	if (!ch)
 		return NULL;
-	ch->sweep = coll_sweep_alloc(g->nr_local, COLL_PARTIAL_MAX, true);
+	coll_group_facts(g, &ch->facts);
+	ch->sweep = coll_sweep_alloc(ch->facts.nr_local, COLL_PARTIAL_MAX, true);
 	if (!ch->sweep) {
-		kfree(ch);
+		kfree_sensitive(ch);
 		return NULL;
 	}
 	ch->link.ops = &coll_ch_ops;
 	ch->link.group = g;
 	ch->link.peer = peer;
 	ch->link.nr = nr;
-	coll_greet_name(g->key, ch->name);
+	coll_greet_name(ch->facts.key, ch->name);
 	ch->comm = coll_wire_comm(ch->name);
-	coll_backlog_init(&ch->backlog, g->user, g->memcg);
+	coll_backlog_init(&ch->backlog, ch->facts.user, ch->facts.memcg);
 	INIT_DELAYED_WORK(&ch->lost, coll_ch_lost);
 	if (coll_desk_open(ch)) {
 		coll_sweep_free(ch->sweep);
-		kfree(ch);
+		kfree_sensitive(ch);
 		return NULL;
 	}
 	return ch;
@@ -288,7 +289,8 @@ static struct coll_channel *coll_ch_alloc_own(struct coll_group *g, u32 peer, u3
 	if (!ch)
 		return ERR_PTR(-ENOMEM);
 	coll_ch_hello(ch, &hello);
-	conn = coll_conn_alloc(&hello, g->key, g->epoch, g->user, coll_conn_work);
+	conn = coll_conn_alloc(&hello, ch->facts.key, ch->facts.epoch, ch->facts.user,
+			       coll_conn_work);
 	if (IS_ERR(conn)) {
 		coll_ch_free(ch);
 		return ERR_CAST(conn);
@@ -342,7 +344,7 @@ static int coll_ch_may_share_locked(const struct coll_channel *ch,
 	}
 	list_for_each_entry(other, &conn->channels, list)
 		if (other->comm == ch->comm &&
-		    other->link.group->epoch == ch->link.group->epoch)
+		    other->facts.epoch == ch->facts.epoch)
 			return -EEXIST;
 	return 0;
 }

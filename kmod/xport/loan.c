@@ -6,7 +6,6 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "../core/group/group.h"
 #include "../core/mem/buf.h"
 #include "channel.h"
 #include "conn.h"
@@ -51,7 +50,6 @@ static void coll_desk_free(struct kref *ref)
 
 int coll_desk_open(struct coll_channel *ch)
 {
-	const struct coll_group *g = ch->link.group;
 	struct coll_desk *d = kzalloc(sizeof(*d), GFP_KERNEL_ACCOUNT);
 
 	if (!d)
@@ -59,9 +57,9 @@ int coll_desk_open(struct coll_channel *ch)
 	kref_init(&d->ref);
 	spin_lock_init(&d->lock);
 	INIT_LIST_HEAD(&d->loans);
-	memcpy(d->key, g->key, sizeof(d->key));
-	d->epoch = g->epoch;
-	d->node = g->node;
+	memcpy(d->key, ch->facts.key, sizeof(d->key));
+	d->epoch = ch->facts.epoch;
+	d->node = ch->facts.node;
 	d->peer = ch->link.peer;
 	d->nr = ch->link.nr;
 	d->ch = ch;

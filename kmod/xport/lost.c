@@ -5,6 +5,8 @@
 #include <net/sock.h>
 
 #include "../core/exec/exec.h"
+#include "../core/group/failure.h"
+#include "../core/group/transport.h"
 #include "../core/op/op.h"
 #include "../core/p2p/bytes.h"
 #include "channel.h"
@@ -30,7 +32,7 @@ void coll_ch_check_lost(struct coll_channel *ch)
 	if (!(ctrl && ctrl->closed) && !(data && data->closed))
 		return;
 	left = ch->byes_got >= coll_ch_peer_ranks(ch);
-	if (READ_ONCE(g->error) || (left && !ch->lost_seq && !ch->lost_msg))
+	if (coll_group_error(g) || (left && !ch->lost_seq && !ch->lost_msg))
 		return;
 	if (!left && ctrl && ctrl->closed)
 		coll_ch_fail(ch, COLL_CAUSE_LINK, EHOSTDOWN, coll_ch_now(ch),
@@ -50,13 +52,11 @@ void coll_ch_lost(struct work_struct *work)
 
 	must = READ_ONCE(ch->byes_got) < coll_ch_peer_ranks(ch) ||
 	       (READ_ONCE(ch->lost_msg) && coll_ch_talks(ch));
-	spin_lock(&g->lock);
-	failing = coll_group_fails_at(g, lost);
-	spin_unlock(&g->lock);
+	failing = coll_group_will_fail(g, lost);
 	/* Ops before it may still end well; an op that cannot complete fails after them. */
-	if (!must && !READ_ONCE(g->error) && (failing || lost > coll_ch_now(ch)))
+	if (!must && !coll_group_error(g) && (failing || lost > coll_ch_now(ch)))
 		queue_delayed_work(coll_alarm_wq, &ch->lost, COLL_LOST_GRACE);
-	else if (must || READ_ONCE(g->ended) < lost)
+	else if (must || coll_group_ended(g) < lost)
 		coll_ch_fail(ch, COLL_CAUSE_LINK, EHOSTDOWN, coll_ch_now(ch),
 			     data->error);
 }

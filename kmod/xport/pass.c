@@ -10,7 +10,7 @@
 
 #include "../core/exec/exec.h"
 #include "../core/group/account.h"
-#include "../core/group/group.h"
+#include "../core/group/transport.h"
 #include "../core/limits.h"
 #include "../core/op/op.h"
 #include "../core/op/op_run.h"
@@ -33,7 +33,7 @@
 static void coll_ch_begin(struct coll_channel *ch)
 {
 	/* A racy look: whoever starts an op kicks the links when it runs. */
-	if (READ_ONCE(ch->link.group->nr_running))
+	if (!coll_group_is_idle(ch->link.group))
 		ch->nr_ops = coll_ops_running(ch->link.group, ch->ops);
 	ch->rx_at = 0;
 	ch->tx_at = 0;

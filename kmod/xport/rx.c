@@ -12,7 +12,6 @@
 #include <net/tcp.h>
 
 #include "../core/group/account.h"
-#include "../core/group/group.h"
 #include "../core/limits.h"
 #include "../core/op/op.h"
 #include "../core/p2p/messages.h"
@@ -101,7 +100,7 @@ static struct coll_channel *coll_rx_channel(const struct coll_stream *st)
 	struct coll_channel *ch;
 
 	list_for_each_entry(ch, &st->conn->channels, list)
-		if (ch->comm == f->comm && ch->link.group->epoch == f->epoch)
+		if (ch->comm == f->comm && ch->facts.epoch == f->epoch)
 			return ch;
 	return NULL;
 }

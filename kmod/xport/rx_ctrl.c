@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Control frames, whole: obeyed, or the end of their channel. */
 #include <linux/lockdep.h>
-#include <linux/nospec.h>
 
-#include "../core/group/group.h"
+#include "../core/group/failure.h"
+#include "../core/group/leave.h"
+#include "../core/group/transport.h"
 #include "../core/p2p/walk.h"
 #include "../core/tensor/tensor.h"
 #include "../core/tensor/tensor_talk.h"
@@ -57,14 +58,14 @@ static int coll_rx_hello(struct coll_channel *ch, const u8 *payload)
 
 static int coll_rx_proof(struct coll_channel *ch, const u8 *payload)
 {
-	const struct coll_group *g = ch->link.group;
 	struct coll_hello mine;
 	int ret;
 
 	if (!ch->shared)
 		return -EPROTO;
 	coll_ch_hello(ch, &mine);
-	ret = coll_greet_proof(&ch->greet, payload, &mine, g->key, g->epoch);
+	ret = coll_greet_proof(&ch->greet, payload, &mine, ch->facts.key,
+			       ch->facts.epoch);
 	if (!ret)
 		WRITE_ONCE(ch->established, true);
 	return ret;
@@ -78,11 +79,10 @@ static void coll_rx_peer_closed(struct coll_channel *ch)
 
 static int coll_rx_bye(struct coll_channel *ch, const u8 *payload)
 {
-	const struct coll_group *g = ch->link.group;
 	struct coll_bye b;
 
-	if (coll_wire_get_bye(payload, &b) || b.rank >= g->size ||
-	    g->node_of[array_index_nospec(b.rank, g->size)] != ch->link.peer)
+	if (coll_wire_get_bye(payload, &b) ||
+	    !coll_group_is_on(ch->link.group, b.rank, ch->link.peer))
 		return -EPROTO;
 	WRITE_ONCE(ch->byes_got, ch->byes_got + 1);
 	if (ch->byes_got >= coll_ch_peer_ranks(ch))

@@ -6,7 +6,6 @@
 
 #include "../core/exec/exec.h"
 #include "../core/exec/exec_step.h"
-#include "../core/group/group.h"
 #include "../core/limits.h"
 #include "../core/op/op.h"
 #include "../core/trace.h"
@@ -178,7 +177,7 @@ static int coll_ch_feed(struct coll_channel *ch, const u8 *data, u32 len)
 	}
 	n = len - len % elem;
 	if (n) {
-		trace_coll_segment(ch->link.group->id, ch->rx_op->seq, ch->link.peer,
+		trace_coll_segment(ch->facts.id, ch->rx_op->seq, ch->link.peer,
 				   step - x->steps, step->s.kind, step->done, n);
 		ret = coll_exec_recv(x, step, ch->sweep, data, n);
 		if (ret)

@@ -4,6 +4,7 @@
 #include <linux/minmax.h>
 #include <linux/skbuff.h>
 
+#include "../core/group/failure.h"
 #include "../core/p2p/bytes.h"
 #include "../core/p2p/exchange.h"
 #include "../core/p2p/frames.h"
@@ -120,7 +121,7 @@ int coll_ch_msg_ctrl(struct coll_channel *ch, const struct coll_frame *f,
 		return ret;
 	/* That is no fault of the peer's. */
 	coll_group_cause(g, &cause, COLL_CAUSE_MEMORY, ENOMEM, COLL_RANK_NONE, 0);
-	cause.node = g->node;
+	cause.node = ch->facts.node;
 	coll_group_fail(g, &cause);
 	return 0;
 }

@@ -5,7 +5,7 @@
 #include <linux/uio.h>
 #include <net/sock.h>
 
-#include "../core/group/group.h"
+#include "../core/group/transport.h"
 #include "../core/p2p/frames.h"
 #include "../core/tensor/tensor.h"
 #include "../core/tensor/tensor_talk.h"
@@ -61,13 +61,12 @@ bool coll_tx_greet(struct coll_stream *st)
 
 static bool coll_tx_shared_greet(struct coll_stream *st, struct coll_channel *ch)
 {
-	const struct coll_group *g = ch->link.group;
 	struct coll_hello mine;
 
 	if (!ch->greet.hello_due && !ch->greet.proof_due)
 		return false;
 	coll_ch_hello(ch, &mine);
-	return coll_tx_put_greet(st, &ch->greet, &mine, g->key, g->epoch);
+	return coll_tx_put_greet(st, &ch->greet, &mine, ch->facts.key, ch->facts.epoch);
 }
 
 /* A frame without payload, or with one that is in its place already. */
@@ -76,7 +75,7 @@ static void coll_tx_put(struct coll_stream *st, const struct coll_channel *ch,
 {
 	f->type = type;
 	f->comm = ch->comm;
-	f->epoch = ch->link.group->epoch;
+	f->epoch = ch->facts.epoch;
 	f->length = length;
 	coll_tx_frame(st, f);
 	st->tx_len += length;
@@ -84,44 +83,36 @@ static void coll_tx_put(struct coll_stream *st, const struct coll_channel *ch,
 
 static void coll_tx_post(struct coll_stream *st, struct coll_channel *ch)
 {
-	struct coll_group *g = ch->link.group;
 	struct coll_frame f = { };
 
-	spin_lock(&g->lock);
-	f.seq = g->announced_seq;
-	f.signature = g->announced_sig;
-	spin_unlock(&g->lock);
+	f.seq = coll_group_announcement(ch->link.group, &f.signature);
 	ch->announced = f.seq;
 	coll_tx_put(st, ch, &f, COLL_FRAME_POST, 0);
 }
 
 static void coll_tx_abort(struct coll_stream *st, struct coll_channel *ch)
 {
-	struct coll_group *g = ch->link.group;
 	struct coll_frame f = { };
 	struct coll_cause cause;
 
-	spin_lock(&g->lock);
-	cause = g->cause;
-	spin_unlock(&g->lock);
+	coll_group_first_cause(ch->link.group, &cause);
 	coll_wire_put_abort(st->tx_buf + COLL_WIRE_HDR, &cause);
 	coll_tx_put(st, ch, &f, COLL_FRAME_ABORT, COLL_WIRE_ABORT);
 	ch->abort_sent = true;
 }
 
-static void coll_tx_bye(struct coll_stream *st, struct coll_channel *ch)
+/* BYE, if one is due. */
+static bool coll_tx_bye(struct coll_stream *st, struct coll_channel *ch)
 {
-	struct coll_group *g = ch->link.group;
 	struct coll_frame f = { };
-	struct coll_bye bye;
+	struct coll_bye bye = { };
 
-	spin_lock(&g->lock);
-	bye.rank = g->local_left[ch->byes_sent].rank;
-	bye.seq = g->local_left[ch->byes_sent].seq;
-	spin_unlock(&g->lock);
+	if (!coll_group_goodbye(ch->link.group, ch->byes_sent, &bye.rank, &bye.seq))
+		return false;
 	coll_wire_put_bye(st->tx_buf + COLL_WIRE_HDR, &bye);
 	coll_tx_put(st, ch, &f, COLL_FRAME_BYE, COLL_WIRE_BYE);
 	ch->byes_sent++;
+	return true;
 }
 
 static void coll_tx_ack(struct coll_stream *st, struct coll_channel *ch)
@@ -170,7 +161,7 @@ static bool coll_tx_tensor(struct coll_stream *st, struct coll_channel *ch)
 	struct coll_frame f = { };
 	u32 len;
 
-	if (!g->tensors || ch->link.nr)
+	if (!coll_group_has_tensors(g) || ch->link.nr)
 		return false;
 	len = coll_tensors_say(g, ch->link.peer, st->tx_buf + COLL_WIRE_HDR,
 			       COLL_WIRE_TENSOR_MAX);
@@ -196,15 +187,15 @@ static bool coll_tx_due(struct coll_stream *st, struct coll_channel *ch)
 		return true;
 	if (ch->shared && !ch->established)
 		return false;	/* to nobody who has not proved that he knows the key */
-	if (READ_ONCE(g->error) && !ch->abort_sent)
+	if (coll_group_error(g) && !ch->abort_sent)
 		coll_tx_abort(st, ch);
 	else if (coll_tx_msg(st, ch))
 		return true;	/* before BYE: the last answers of who leaves */
 	else if (coll_tx_tensor(st, ch))
 		return true;	/* likewise: what it has started */
-	else if (ch->byes_sent < READ_ONCE(g->nr_left))
-		coll_tx_bye(st, ch);
-	else if (ch->announced != READ_ONCE(g->announced_seq))
+	else if (coll_tx_bye(st, ch))
+		return true;
+	else if (ch->announced != coll_group_announced(g))
 		coll_tx_post(st, ch);
 	else if (coll_tx_ack_due(ch))
 		coll_tx_ack(st, ch);

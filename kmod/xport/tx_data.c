@@ -9,7 +9,6 @@
 #include "../compat.h"
 #include "../core/exec/exec.h"
 #include "../core/exec/exec_step.h"
-#include "../core/group/group.h"
 #include "../core/limits.h"
 #include "../core/op/op.h"
 #include "../core/p2p/bytes.h"
@@ -35,7 +34,7 @@ static void coll_tx_start(struct coll_stream *st, struct coll_channel *ch,
 			  struct coll_frame *f, u64 msg)
 {
 	f->comm = ch->comm;
-	f->epoch = ch->link.group->epoch;
+	f->epoch = ch->facts.epoch;
 	coll_tx_frame(st, f);
 	WRITE_ONCE(st->tx_ch, ch);
 	st->tx_msg = msg;
@@ -307,7 +306,7 @@ static void coll_tx_account(struct coll_stream *st, struct coll_tx_source *src,
 		coll_msg_sent(src->msg, payload);
 		return;
 	}
-	trace_coll_segment(ch->link.group->id, ch->tx_op->seq, ch->link.peer,
+	trace_coll_segment(ch->facts.id, ch->tx_op->seq, ch->link.peer,
 			   src->step - ch->tx_op->exec->steps, src->step->s.kind,
 			   src->step->done, payload);
 	coll_exec_sent(ch->tx_op->exec, src->step, payload);

@@ -6,7 +6,7 @@
 #include <net/sock.h>
 
 #include "../core/group/account.h"
-#include "../core/group/group.h"
+#include "../core/group/transport.h"
 #include "../core/limits.h"
 #include "../core/op/op.h"
 #include "../core/p2p/messages.h"
@@ -165,9 +165,9 @@ static bool coll_conn_is_rx_idle(const struct coll_conn *conn, const struct coll
 {
 	if (READ_ONCE(conn->users) != 1 || READ_ONCE(conn->shared) || !coll_conn_established(conn))
 		return false;
-	return !READ_ONCE(ch->link.group->nr_running) &&
+	return coll_group_is_idle(ch->link.group) &&
 	       (ch->link.nr || !coll_msg_any(ch->link.group)) &&
-	       !READ_ONCE(ch->lent) && !READ_ONCE(ch->link.group->error);
+	       !READ_ONCE(ch->lent) && !coll_group_error(ch->link.group);
 }
 
 void coll_conn_settle(struct coll_conn *conn, const struct coll_channel *ch)

@@ -9,6 +9,7 @@
   does one whose name ends in _locked.
 - The name of a static function that asserts a lock ends in _locked, or in _unlock if it
   releases the lock.
+- kmod/xport does not look into a group: it asks by kmod/core/group/transport.h.
 
 Prints the rooms, from the top down, and one line for each offence; status 1 if there is any.
 """
@@ -82,6 +83,14 @@ def locks(root, files):
                 yield f"{path}: {name}() runs under a lock: its name must end in _locked"
 
 
+def peeks(files):
+    """Places where a transport looks into struct coll_group."""
+    for stem, parts in sorted(files.items()):
+        for ext, text in sorted(parts.items()):
+            if stem.startswith("kmod/xport/") and re.search(r"\bgroup\s*->", text):
+                yield f"{stem}{ext} looks into a group: see kmod/core/group/transport.h"
+
+
 def sources(root, top):
     """All files of @top by name: stem -> {".c": text, ".h": text}."""
     files = collections.defaultdict(dict)
@@ -146,6 +155,7 @@ def offences(root, files):
     for group in circles(rooms):
         yield "a circle: " + " ".join(group)
     yield from locks(root, files)
+    yield from peeks(files)
 
 
 def main():

@@ -4,6 +4,7 @@
 
 #include "../../pure/collective.h"
 #include "../../pure/wire.h"
+#include "../group/failure.h"
 #include "../group/group.h"
 #include "exec.h"
 #include "exec_step.h"

@@ -9,6 +9,7 @@
 
 #include "../group/account.h"
 #include "../group/group.h"
+#include "../group/ref.h"
 #include "../limits.h"
 #include "exec.h"
 #include "exec_step.h"

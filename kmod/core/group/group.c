@@ -15,10 +15,14 @@
 
 #include "../limits.h"
 #include "../trace.h"
+#include "failure.h"
 #include "group.h"
+#include "leave.h"
 #include "link.h"
 #include "member.h"
 #include "op_state.h"
+#include "parts.h"
+#include "ref.h"
 
 /*
  * Protects coll_groups and coll_groups_by_key, and makes joining and leaving one at a time.
@@ -29,18 +33,13 @@ static LIST_HEAD(coll_groups);
 static DEFINE_HASHTABLE(coll_groups_by_key, 10);
 static DEFINE_IDA(coll_group_ids);
 
-struct workqueue_struct *coll_alarm_wq;
-/* Set once at load, read only after. */
-static const struct coll_group_part *const *coll_group_parts;
-
 int coll_group_init(const struct coll_group_part *const *parts)
 {
-	coll_group_parts = parts;
-	coll_alarm_wq = alloc_workqueue("coll_alarm", WQ_UNBOUND, 0);
-	if (!coll_alarm_wq)
+	coll_parts_set(parts);
+	if (coll_failure_init())
 		return -ENOMEM;
 	if (coll_user_init()) {
-		destroy_workqueue(coll_alarm_wq);
+		coll_failure_exit();
 		return -ENOMEM;
 	}
 	return 0;
@@ -54,57 +53,8 @@ void coll_group_exit(void)
 {
 	flush_workqueue(coll_alarm_wq);
 	coll_user_exit();
-	destroy_workqueue(coll_alarm_wq);
+	coll_failure_exit();
 	ida_destroy(&coll_group_ids);
-}
-
-static int coll_parts_init(struct coll_group *g, u32 flags)
-{
-	const struct coll_group_part *const *p;
-	int ret = 0;
-
-	for (p = coll_group_parts; *p && !ret; p++)
-		if ((*p)->init)
-			ret = (*p)->init(g, flags);
-	return ret;
-}
-
-static void coll_parts_left(struct coll_group *g, u32 rank)
-{
-	const struct coll_group_part *const *p;
-
-	for (p = coll_group_parts; *p; p++)
-		if ((*p)->left)
-			(*p)->left(g, rank);
-}
-
-static void coll_parts_fail(struct coll_group *g)
-{
-	const struct coll_group_part *const *p;
-
-	for (p = coll_group_parts; *p; p++)
-		if ((*p)->fail)
-			(*p)->fail(g);
-}
-
-static void coll_parts_quiesce(struct coll_group *g)
-{
-	const struct coll_group_part *const *p;
-
-	for (p = coll_group_parts; *p; p++)
-		if ((*p)->quiesce)
-			(*p)->quiesce(g);
-}
-
-static void coll_parts_free(struct coll_group *g)
-{
-	const struct coll_group_part *const *p = coll_group_parts;
-
-	while (*p)
-		p++;
-	while (p-- > coll_group_parts)
-		if ((*p)->free)
-			(*p)->free(g);
 }
 
 static void coll_group_free(struct coll_group *g)
@@ -215,25 +165,6 @@ static void coll_group_reap(struct work_struct *work)
 			link->ops->close(link, hard);
 	}
 	coll_group_free(g);
-}
-
-static void coll_group_release(struct kref *ref)
-{
-	struct coll_group *g = container_of(ref, struct coll_group, ref);
-
-	g->reaped = jiffies;
-	/* The caller may be a link's work, which the reaper has to wait for. */
-	queue_delayed_work(g->user->reap_wq, &g->reap, 0);
-}
-
-void coll_group_get(struct coll_group *g)
-{
-	kref_get(&g->ref);
-}
-
-void coll_group_put(struct coll_group *g)
-{
-	kref_put(&g->ref, coll_group_release);
 }
 
 /* Every node number is below nr_nodes and in use. Return: local ranks. */
@@ -479,52 +410,6 @@ int coll_group_join(struct coll_member *m, struct coll_join_args *a)
 	return ret;
 }
 
-/* The first op that who has posted up to @seq has not; 0: none. Under group->lock. */
-static u64 coll_first_op_beyond_locked(const struct coll_group *g, u64 seq)
-{
-	const struct coll_op *op;
-
-	lockdep_assert_held(&g->lock);
-	list_for_each_entry(op, &g->ops, list)
-		if (op->seq > seq)
-			return op->seq;
-	return 0;
-}
-
-/* Op @beyond, which has been posted, needs a rank that has left. */
-static void coll_group_misses(struct coll_group *g, u32 rank, u32 pid, u64 beyond)
-{
-	struct coll_cause cause;
-
-	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, rank, beyond);
-	cause.pid = pid;
-	coll_group_fail_later(g, &cause);
-}
-
-void coll_group_left(struct coll_member *m)
-{
-	struct coll_group *g = m->group;
-	u64 beyond;
-
-	spin_lock(&g->lock);
-	if (m->left) {
-		spin_unlock(&g->lock);
-		return;
-	}
-	m->left = true;
-	g->local_left[g->nr_left].rank = m->rank;
-	g->local_left[g->nr_left].seq = m->posted;
-	WRITE_ONCE(g->nr_left, g->nr_left + 1);
-	beyond = coll_first_op_beyond_locked(g, m->posted);
-	spin_unlock(&g->lock);
-
-	coll_parts_left(g, m->rank);
-	if (beyond)
-		coll_group_misses(g, m->rank, m->tgid, beyond);
-	else
-		coll_links_call(g);	/* BYE */
-}
-
 void coll_group_leave(struct coll_member *m)
 {
 	struct coll_group *g = m->group;
@@ -541,108 +426,6 @@ void coll_group_leave(struct coll_member *m)
 	}
 	mutex_unlock(&coll_groups_lock);
 	coll_group_put(g);
-}
-
-void coll_group_cause(const struct coll_group *g, struct coll_cause *c,
-		      u32 kind, int error, u32 rank, u64 seq)
-{
-	memset(c, 0, sizeof(*c));
-	c->kind = kind;
-	c->error = error;
-	c->rank = rank;
-	c->node = rank < g->size ? g->node_of[rank] : COLL_RANK_NONE;
-	c->seq = seq;
-	if (c->node == g->node)
-		strscpy(c->host, g->host, sizeof(c->host));
-}
-
-/* Fix the result of every posted op; each ends when its last use goes. */
-static void coll_group_end_ops(struct coll_group *g)
-{
-	struct coll_op *op, *next;
-	LIST_HEAD(ending);
-
-	spin_lock(&g->lock);
-	list_for_each_entry(op, &g->ops, list)
-		if (coll_op_end(op, -g->error))
-			list_add_tail(&op->todo, &ending);
-	spin_unlock(&g->lock);
-	list_for_each_entry_safe(op, next, &ending, todo)
-		coll_op_put_use(op);
-}
-
-void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
-{
-	/*
-	 * Ending ops may drop the last reference but ours. If there is none,
-	 * the group is being reaped and a link's last work has found something
-	 * wrong: nobody is left to hear of it.
-	 */
-	if (!kref_get_unless_zero(&g->ref))
-		return;
-	spin_lock(&g->lock);
-	if (g->error) {
-		spin_unlock(&g->lock);
-		coll_group_put(g);
-		return;
-	}
-	g->cause = *cause;
-	WRITE_ONCE(g->error, cause->error);
-	spin_unlock(&g->lock);
-
-	coll_user_hurry(g->user);	/* they hold what is to end */
-	trace_coll_abort(g->id, cause->seq, cause->kind, cause->error, cause->rank);
-	coll_links_call(g);	/* ABORT goes first, our own ops after */
-	coll_group_end_ops(g);
-	coll_parts_fail(g);
-	coll_group_put(g);
-}
-
-void coll_group_check_pending(struct coll_group *g)
-{
-	struct coll_cause cause;
-	struct coll_op *op;
-	bool due;
-
-	spin_lock(&g->lock);
-	op = list_first_entry_or_null(&g->ops, struct coll_op, list);
-	due = g->pending_failure.kind && !g->error && (!op || op->seq >= g->pending_failure.seq);
-	if (due)
-		cause = g->pending_failure;
-	spin_unlock(&g->lock);
-	if (due)
-		coll_group_fail(g, &cause);
-}
-
-void coll_group_fail_later_locked(struct coll_group *g, const struct coll_cause *cause)
-{
-	lockdep_assert_held(&g->lock);
-	if (!g->pending_failure.kind || cause->seq < g->pending_failure.seq)
-		g->pending_failure = *cause;
-}
-
-void coll_group_fail_later(struct coll_group *g, const struct coll_cause *cause)
-{
-	spin_lock(&g->lock);
-	coll_group_fail_later_locked(g, cause);
-	spin_unlock(&g->lock);
-	coll_group_check_pending(g);
-}
-
-void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq)
-{
-	u64 beyond;
-
-	spin_lock(&g->lock);
-	if (seq < g->remote_left.seq) {
-		g->remote_left.rank = rank;
-		g->remote_left.seq = seq;
-	}
-	beyond = coll_first_op_beyond_locked(g, seq);
-	spin_unlock(&g->lock);
-	coll_parts_left(g, rank);
-	if (beyond)
-		coll_group_misses(g, rank, 0, beyond);
 }
 
 int coll_groups_for_each(int (*fn)(struct coll_group *g, void *arg), void *arg)

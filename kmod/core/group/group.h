@@ -261,13 +261,6 @@ struct coll_group_watch {
 	void (*after)(struct coll_group *g);
 };
 
-/*
- * For all users: deadlines and failures. Its work items take no lock that a user can hold for
- * long: no socket lock, no mmap lock, no conn->lock. Work that may take such a lock is queued
- * on group->user->wq.
- */
-extern struct workqueue_struct *coll_alarm_wq;
-
 /**
  * coll_group_init() - before any group is made
  * @parts: of the rooms above, ended by NULL; told in this order, freed in the opposite one
@@ -287,80 +280,12 @@ void coll_group_exit(void);
 int coll_group_join(struct coll_member *m, struct coll_join_args *args);
 
 /**
- * coll_group_left() - a rank will post no more ops
- * @m: member with a group and nothing pending
- *
- * A later op that needs the rank fails the communicator with EHOSTDOWN; ops up to its last one
- * go on. Messages that wait for it end with that, and nothing else does. Only the first call
- * counts.
- */
-void coll_group_left(struct coll_member *m);
-
-/**
  * coll_group_leave() - a member goes, its file is being released
  * @m: member with a group
  *
  * Drops the member's reference. No request of it is pending any more.
  */
 void coll_group_leave(struct coll_member *m);
-
-void coll_group_get(struct coll_group *g);
-void coll_group_put(struct coll_group *g);
-
-/**
- * coll_group_fail() - end the communicator
- * @g: group
- * @cause: why; ->error positive
- *
- * The first call wins, later ones do nothing. Every posted op ends with
- * -cause->error, as soon as its pages are free. Process context.
- */
-void coll_group_fail(struct coll_group *g, const struct coll_cause *cause);
-
-/**
- * coll_group_fail_later() - end the communicator at an op that cannot complete
- * @g: group
- * @cause: why; ->seq is that op, ->error positive
- *
- * A rank has left after its last op. Ops before @cause->seq have all they need
- * and may end well; with the last of them the group fails. Process context.
- */
-void coll_group_fail_later(struct coll_group *g, const struct coll_cause *cause);
-
-/*
- * As coll_group_fail_later(), under group->lock; coll_group_check_pending() is to follow
- * without.
- */
-void coll_group_fail_later_locked(struct coll_group *g, const struct coll_cause *cause);
-
-/* An op has ended: is a failure due that waited for it? Process context. */
-void coll_group_check_pending(struct coll_group *g);
-
-/* Has the op @seq a pending failure at it or before it? Under group->lock. */
-static inline bool coll_group_fails_at(const struct coll_group *g, u64 seq)
-{
-	lockdep_assert_held(&g->lock);
-	return g->pending_failure.kind && seq >= g->pending_failure.seq;
-}
-
-/**
- * coll_group_cause() - fill in a cause that arises on this node
- * @g: group
- * @c: result, all of it
- * @kind: enum coll_cause_kind
- * @error: positive errno
- * @rank: rank or COLL_RANK_NONE; its node is filled in
- * @seq: op or 0
- */
-void coll_group_cause(const struct coll_group *g, struct coll_cause *c,
-		      u32 kind, int error, u32 rank, u64 seq);
-
-/**
- * coll_group_remote_bye() - a rank of another node leaves after op @seq
- *
- * As coll_group_left(), of a rank of another node.
- */
-void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq);
 
 /**
  * coll_group_watch() - an op that needs other nodes has started

@@ -9,7 +9,9 @@
 
 #include "../limits.h"
 #include "../mem/area.h"
+#include "failure.h"
 #include "group.h"
+#include "leave.h"
 #include "member.h"
 
 struct coll_member *coll_member_open(void)

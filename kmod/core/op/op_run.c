@@ -19,6 +19,7 @@
 #include "../exec/exec.h"
 #include "../exec/exec_local.h"
 #include "../exec/share.h"
+#include "../group/failure.h"
 #include "../group/group.h"
 #include "../group/member.h"
 #include "../limits.h"

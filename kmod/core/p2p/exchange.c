@@ -5,8 +5,10 @@
 #include <linux/slab.h>
 
 #include "../deadline.h"
+#include "../group/failure.h"
 #include "../group/group.h"
 #include "../group/member.h"
+#include "../group/ref.h"
 #include "../plan/support.h"
 #include "../trace.h"
 #include "exchange.h"

@@ -3,6 +3,7 @@
 #include <linux/bitmap.h>
 #include <linux/lockdep.h>
 
+#include "../group/failure.h"
 #include "../group/group.h"
 #include "../group/link.h"
 #include "ranks.h"

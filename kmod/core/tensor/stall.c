@@ -13,6 +13,7 @@
 #include "../../pure/coord/coord_order.h"
 #include "../../pure/names.h"
 #include "../deadline.h"
+#include "../group/failure.h"
 #include "../group/group.h"
 #include "../group/member.h"
 #include "stall.h"

@@ -11,6 +11,7 @@
 #include "../../pure/coord/coord_params.h"
 #include "../../pure/coord/coord_table.h"
 #include "../deadline.h"
+#include "../group/failure.h"
 #include "../group/group.h"
 #include "../group/member.h"
 #include "../limits.h"

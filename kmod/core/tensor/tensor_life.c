@@ -6,6 +6,7 @@
 #include <linux/wait.h>
 
 #include "../deadline.h"
+#include "../group/failure.h"
 #include "../group/fusion.h"
 #include "../group/group.h"
 #include "../group/member.h"

@@ -11,6 +11,7 @@
 #include "../../pure/coord/coord_talk.h"
 #include "../../pure/coord/coord_wire.h"
 #include "../../pure/wire.h"
+#include "../group/failure.h"
 #include "../group/group.h"
 #include "../group/link.h"
 #include "tensor_life.h"

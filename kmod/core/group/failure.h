@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The failure of a communicator: the first cause is kept, every op ends with its error, and
+ * the other nodes are told (ABORT). A failure may also wait for the ops before it.
+ */
+#ifndef COLL_CORE_FAILURE_H
+#define COLL_CORE_FAILURE_H
+
+#include <linux/types.h>
+
+struct coll_cause;
+struct coll_group;
+struct workqueue_struct;
+
+/*
+ * For all users: deadlines and failures. Its work items take no lock that a user can hold for
+ * long: no socket lock, no mmap lock, no conn->lock. Work that may take such a lock is queued
+ * on group->user->wq.
+ */
+extern struct workqueue_struct *coll_alarm_wq;
+
+/* Before any group is made. Return: 0, -ENOMEM. */
+int coll_failure_init(void);
+void coll_failure_exit(void);
+
+/**
+ * coll_group_fail() - end the communicator
+ * @g: group
+ * @cause: why; ->error positive
+ *
+ * The first call wins, later ones do nothing. Every posted op ends with
+ * -cause->error, as soon as its pages are free. Process context.
+ */
+void coll_group_fail(struct coll_group *g, const struct coll_cause *cause);
+
+/**
+ * coll_group_fail_later() - end the communicator at an op that cannot complete
+ * @g: group
+ * @cause: why; ->seq is that op, ->error positive
+ *
+ * A rank has left after its last op. Ops before @cause->seq have all they need
+ * and may end well; with the last of them the group fails. Process context.
+ */
+void coll_group_fail_later(struct coll_group *g, const struct coll_cause *cause);
+
+/*
+ * As coll_group_fail_later(), under group->lock; coll_group_check_pending() is to follow
+ * without.
+ */
+void coll_group_fail_later_locked(struct coll_group *g, const struct coll_cause *cause);
+
+/* An op has ended: is a failure due that waited for it? Process context. */
+void coll_group_check_pending(struct coll_group *g);
+
+/* Has the op @seq a pending failure at it or before it? Under group->lock. */
+bool coll_group_fails_at(const struct coll_group *g, u64 seq);
+
+/**
+ * coll_group_cause() - fill in a cause that arises on this node
+ * @g: group
+ * @c: result, all of it
+ * @kind: enum coll_cause_kind
+ * @error: positive errno
+ * @rank: rank or COLL_RANK_NONE; its node is filled in
+ * @seq: op or 0
+ */
+void coll_group_cause(const struct coll_group *g, struct coll_cause *c,
+		      u32 kind, int error, u32 rank, u64 seq);
+
+#endif /* COLL_CORE_FAILURE_H */

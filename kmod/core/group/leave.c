@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/spinlock.h>
+
+#include <linux/coll.h>
+
+#include "failure.h"
+#include "group.h"
+#include "leave.h"
+#include "link.h"
+#include "member.h"
+#include "op_state.h"
+#include "parts.h"
+
+/* The first op that who has posted up to @seq has not; 0: none. Under group->lock. */
+static u64 coll_first_op_beyond_locked(const struct coll_group *g, u64 seq)
+{
+	const struct coll_op *op;
+
+	lockdep_assert_held(&g->lock);
+	list_for_each_entry(op, &g->ops, list)
+		if (op->seq > seq)
+			return op->seq;
+	return 0;
+}
+
+/* Op @beyond, which has been posted, needs a rank that has left. */
+static void coll_group_misses(struct coll_group *g, u32 rank, u32 pid, u64 beyond)
+{
+	struct coll_cause cause;
+
+	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, rank, beyond);
+	cause.pid = pid;
+	coll_group_fail_later(g, &cause);
+}
+
+void coll_group_left(struct coll_member *m)
+{
+	struct coll_group *g = m->group;
+	u64 beyond;
+
+	spin_lock(&g->lock);
+	if (m->left) {
+		spin_unlock(&g->lock);
+		return;
+	}
+	m->left = true;
+	g->local_left[g->nr_left].rank = m->rank;
+	g->local_left[g->nr_left].seq = m->posted;
+	WRITE_ONCE(g->nr_left, g->nr_left + 1);
+	beyond = coll_first_op_beyond_locked(g, m->posted);
+	spin_unlock(&g->lock);
+
+	coll_parts_left(g, m->rank);
+	if (beyond)
+		coll_group_misses(g, m->rank, m->tgid, beyond);
+	else
+		coll_links_call(g);	/* BYE */
+}
+
+void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq)
+{
+	u64 beyond;
+
+	spin_lock(&g->lock);
+	if (seq < g->remote_left.seq) {
+		g->remote_left.rank = rank;
+		g->remote_left.seq = seq;
+	}
+	beyond = coll_first_op_beyond_locked(g, seq);
+	spin_unlock(&g->lock);
+	coll_parts_left(g, rank);
+	if (beyond)
+		coll_group_misses(g, rank, 0, beyond);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Ranks that post no more ops: of this node, and of others. */
+#ifndef COLL_CORE_LEAVE_H
+#define COLL_CORE_LEAVE_H
+
+#include <linux/types.h>
+
+struct coll_group;
+struct coll_member;
+
+/**
+ * coll_group_left() - a rank will post no more ops
+ * @m: member with a group and nothing pending
+ *
+ * A later op that needs the rank fails the communicator with EHOSTDOWN; ops up to its last one
+ * go on. Messages that wait for it end with that, and nothing else does. Only the first call
+ * counts.
+ */
+void coll_group_left(struct coll_member *m);
+
+/**
+ * coll_group_remote_bye() - a rank of another node leaves after op @seq
+ *
+ * As coll_group_left(), of a rank of another node.
+ */
+void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq);
+
+#endif /* COLL_CORE_LEAVE_H */
