@@ -42,7 +42,7 @@ static unsigned long long get(const struct object *o, int attr)
 	return o->value[attr];
 }
 
-/* What the netlink attributes say of the first failure, in words. */
+/* Print the first failure, from the netlink attributes, in words. */
 static void print_cause(const struct object *g, const char *indent)
 {
 	struct coll_cause c = {
@@ -203,7 +203,7 @@ static void show_features(uint64_t features)
 }
 
 /*
- * What the module itself says. Not everybody who may ask netlink may open the device:
+ * Print the version of the module. A user of netlink may not be allowed to open the device:
  * then there is no such line.
  */
 static void show_module(void)

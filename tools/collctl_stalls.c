@@ -47,7 +47,7 @@ static void print_one(const struct object *o)
 	       o->value[COLL_NL_STALL_KNOWN] ? "" : ", has never posted it");
 }
 
-/* What one tensor waits for comes in one piece. */
+/* The ranks that one tensor waits for come in one piece. */
 static void print_all(const struct objects *stalls)
 {
 	const struct object *o, *last = NULL;

@@ -35,7 +35,7 @@ static void print_row(uint32_t what, const struct coll_select_row *row)
 		printf(" in segments of %u", row->segment);
 }
 
-/* What there is to say about one file of tables, for people. */
+/* Describe one file of tables, for people. */
 int collctl_tables(const char *path)
 {
 	struct select_file f;

@@ -34,7 +34,7 @@ struct perf_options {
 	bool check, ioctl, inplace, registered, narrow;
 };
 
-/* What one vector holds: everything that its values depend on. */
+/* Everything that the values of one vector depend on. */
 struct data_spec {
 	enum coll_collective what;
 	enum coll_dtype dtype;
@@ -85,7 +85,7 @@ struct value {
 const struct elem_type *elem_type(enum coll_dtype dtype);
 /* Largest integer below which @f has all others; no more than 2^24. */
 int64_t format_limit(const struct format *f);
-/* What becomes of a number that is too large for an integer type. */
+/* The value of an integer type after an overflow to @v. */
 int64_t format_wrap(const struct format *f, int64_t v);
 /* Store @v at @elem; @fill goes to the bytes that no number takes. */
 void elem_put(enum coll_dtype dtype, const struct value *v, uint8_t fill, void *elem);

@@ -160,7 +160,7 @@ static struct value sum_input(const struct data_spec *d, const struct elem_type 
 	return v;
 }
 
-/* What rank @r has as element @s of the period. */
+/* Element @s of the period of rank @r. */
 static struct value input(const struct data_spec *d, uint32_t r, uint32_t s)
 {
 	const struct elem_type *t = elem_type(d->dtype);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of collplan share. */
+/* Shared by the files of collplan. */
 #ifndef COLLPLAN_H
 #define COLLPLAN_H
 

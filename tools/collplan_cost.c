@@ -161,7 +161,7 @@ static void crossover(const struct args *x)
 				       find_algorithm("allreduce", textbook[j]));
 	}
 	/*
-	 * Of a power of two both send the same bytes, and a ring has the longer chain. Of
+	 * For a power of two both send the same bytes, and a ring has the longer chain. For
 	 * other numbers, rabenseifner sends more.
 	 */
 	if (x->collective == COLL_ALLREDUCE && x->n > 2 && !(x->n & (x->n - 1))) {

@@ -42,7 +42,7 @@ static const char *range(u32 space, u32 chunk, u32 nr, char *buf, size_t len)
 	return buf;
 }
 
-/* What a step does, as a formula: S is its range. */
+/* A step as a formula; S is its range. */
 static const char *formula(const struct coll_step *s, char *buf, size_t len)
 {
 	bool last = s->flags & COLL_STEP_LAST;

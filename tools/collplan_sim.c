@@ -2,11 +2,11 @@
 /*
  * collplan cost: one schedule on an alpha-beta-gamma machine.
  *
- * A participant sends one message after the other and receives one after the other,
- * both at the same time (Hockney's model, full duplex, one port). A message is on the way
- * for alpha; its bytes take beta each to leave and beta each to come in, and gamma if
- * they are folded. Messages on the way overlap. What a step passes on it may pass on
- * segment by segment, as the executor does.
+ * A participant sends one message after the other and receives one after the other, both at the
+ * same time (Hockney's model, full duplex, one port). A message is on the way for alpha; its
+ * bytes take beta each to leave and beta each to come in, and gamma if they are folded.
+ * Messages on the way overlap. A step may pass on data segment by segment, as the executor
+ * does.
  *
  * Where the schedule has more than MAX_STEPS steps, closed formulas instead: alpha for
  * each transfer of the longest chain (latency()), beta for the bytes of the one who

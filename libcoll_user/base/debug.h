@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* What the library is doing, on stderr, only where COLL_DEBUG asks for it. */
+/* Messages on stderr about what the library does, if COLL_DEBUG is set. */
 #ifndef LIBCOLL_DEBUG_H
 #define LIBCOLL_DEBUG_H
 
 void coll_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* What coll_last_error() tells: more than an errno can. The last call of a thread holds. */
+/*
+ * Set the text of coll_last_error(), which says more than an errno. The last call of a thread
+ * counts.
+ */
 void coll_explain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #define EXPLAIN_LEN	256	/* with its NUL */

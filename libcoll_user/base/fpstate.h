@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * The floating-point state of the calling thread belongs to the application: it may
- * round another way, flush denormals to zero, or trap. What this library computes must
- * not depend on that, and must not change it.
+ * The floating-point state of the calling thread belongs to the application: it may round
+ * another way, flush denormals to zero, or trap. The results of this library must not depend on
+ * that state, and it must not change the state.
  *
  * Every entry point that computes with floats brackets that with fp_enter() and
  * fp_leave(). In between all exceptions are masked, rounding is to nearest even,

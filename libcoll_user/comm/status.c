@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
-/* What the kernel knows about a communicator, and how to say it. */
+/* The state of a communicator in the kernel, and texts about it. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -116,7 +116,7 @@ void coll_cmd_reduce_scatter_block(coll_comm_t *comm, struct coll_cmd *cmd,
 	reducing(comm, cmd, COLL_REDUCE_SCATTER_BLOCK, send, recv, count, dtype, op, 0);
 }
 
-/* What moves without being reduced. */
+/* Collectives that move data without reducing it. */
 static void moving(coll_comm_t *comm, struct coll_cmd *cmd, enum coll_collective what,
 		   const void *send, const void *recv, uint64_t count,
 		   const uint64_t *counts, const uint64_t *displs,

@@ -28,7 +28,7 @@ static uint64_t fnv_name(uint64_t hash, const char *name)
 	return fnv(hash, name ? name : "", name ? strlen(name) + 1 : 1);
 }
 
-/* What all ranks must have alike. */
+/* A digest of the parts of a session that must be the same on all ranks. */
 static uint64_t digest(const struct coll_iter *it)
 {
 	uint64_t hash = 0xcbf29ce484222325ULL, n[4];

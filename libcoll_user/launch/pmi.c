@@ -210,7 +210,7 @@ static int share(bool give, uint8_t *blob, size_t len, struct deadline d)
 	return hex_get(value, blob, len);
 }
 
-/* What rank 0 gives is all that coll_init() looks at. */
+/* Only the data of rank 0 is passed on: coll_init() looks at no other. */
 static int pmi_exchange(void *ctx, const void *mine, void *all, size_t len, uint32_t timeout_ms)
 {
 	int ret;

@@ -181,7 +181,7 @@ static int share(const void *mine, void *all, size_t len, uint32_t timeout_ms)
 	return ret;
 }
 
-/* What rank 0 gives is all that coll_init() looks at. */
+/* Only the data of rank 0 is passed on: coll_init() looks at no other. */
 static int pmix_exchange(void *ctx, const void *mine, void *all, size_t len, uint32_t timeout_ms)
 {
 	int ret;

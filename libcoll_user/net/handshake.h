@@ -33,7 +33,7 @@
 #define HS_WELCOME_BODY	44	/* magic, version, 0, status, job nonce */
 #define HS_WELCOME	(HS_WELCOME_BODY + AUTH_LEN)
 
-/* What a step came to; errors are negative. */
+/* The result of a step; errors are negative. */
 enum hs_result {
 	HS_AGAIN	= 0,	/* wait for hs_events() */
 	HS_ASKED	= 1,	/* server: a proved HELLO is there, hs_answer() it */
@@ -51,7 +51,7 @@ enum hs_state {
 	HS_OVER,		/* agreed, or refused: @status */
 };
 
-/* Who the client says it is, and what it wants. */
+/* The identity that the client claims, and its request. */
 struct hs_ask {
 	uint16_t purpose;
 	uint32_t a, b, c;

@@ -149,7 +149,10 @@ static void give_up(struct async *a, int err)
 	coll_request_t *req;
 
 	a->broken = err;
-	/* What the kernel has it may still write to: not for long. */
+	/*
+	 * The kernel may still write to the buffers of its commands. Abort, so that it ends
+	 * soon.
+	 */
 	coll_abort(a->comm, 0);
 	while (a->queue)
 		drop_first(a, err);
@@ -211,7 +214,7 @@ static int request_new(coll_comm_t *comm, const struct coll_cmd *cmd,
 		return -ENOMEM;
 	req->async = a;
 	req->cmd = *cmd;
-	/* What coll_cancel() calls it by. Others' handles are none of ours. */
+	/* coll_cancel() names the command by this handle. */
 	if (comm->version.features & COLL_FEAT_CANCEL)
 		req->cmd.handle = (uintptr_t)req;
 	if (!req->cmd.timeout_ns)

@@ -15,7 +15,7 @@
 #include "base/deadline.h"
 #include "comm/comm.h"
 
-/* What the kernel has not taken for want of memory is tried again after so long. */
+/* After so long a command is tried again that the kernel had no memory for. */
 #define ASYNC_REFUSED_US	1000
 
 struct async;

@@ -30,8 +30,8 @@ static int check_ring(struct io_uring *ring)
 static int ring_init(struct async *a)
 {
 	/*
-	 * Room for many completions. What comes beyond io_uring keeps in memory of its own,
-	 * and the application is charged for that, until we look (IORING_FEAT_NODROP).
+	 * Room for many completions. io_uring keeps more of them in memory of its own until we
+	 * look (IORING_FEAT_NODROP), and charges the application for it.
 	 */
 	struct io_uring_params p = {
 		.flags = IORING_SETUP_CQSIZE,

@@ -117,7 +117,7 @@ static coll_reduce_fn *kernel_of(u32 op, u32 dtype)
 		return dtype == COLL_F32 ? coll_exact_sum_f32 : coll_exact_sum_f64;
 	pthread_once(&chosen_once, choose);
 	fn = chosen->fn[dtype][op];
-	/* What a set has nothing better for, the reference computes. */
+	/* If a set has no function of its own, use the reference. */
 	return fn ? fn : coll_simd_scalar.fn[dtype][op];
 }
 

@@ -187,7 +187,7 @@ static bool is_final(int err)
 	}
 }
 
-/* Of what several addresses said, how much it tells. */
+/* How much an error tells: of several addresses, the most telling one is reported. */
 static int weight(int err)
 {
 	switch (-err) {

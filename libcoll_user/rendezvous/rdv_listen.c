@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
-/* What rank 0 needs to be one: a place to listen at, and descriptors. */
+/* Rank 0 needs a place to listen at, and descriptors. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

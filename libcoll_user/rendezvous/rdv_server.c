@@ -298,7 +298,7 @@ static int send_results(struct rdv_server *s, int status, const uint8_t *payload
 	return ret;
 }
 
-/* What to say with the failure that comes next. */
+/* Set the text of the next failure. */
 static void explain(struct rdv_server *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -165,7 +165,7 @@ static bool can_select(const coll_comm_t *comm)
 	return comm->nr_nodes <= TOPOLOGY_FULL && comm->version.features & COLL_FEAT_SELECT;
 }
 
-/* What the environment has fixed stays so. */
+/* Algorithms that the environment has fixed stay. */
 static void keep_fixed(const coll_comm_t *comm, struct select_plan *plan)
 {
 	uint32_t c;
@@ -304,7 +304,7 @@ int coll_comm_set_algorithm(coll_comm_t *comm, enum coll_collective what, const 
 {
 	struct coll_select_row row = { .bytes = ~0ULL };
 
-	/* What there is not, the kernel refuses on all ranks together. */
+	/* The kernel refuses an unknown algorithm on all ranks together. */
 	row.algorithm = (name ? select_number(what, name) : 0) ?: UINT16_MAX;
 	return coll_comm_select(comm, what, &row, name ? 1 : 0);
 }

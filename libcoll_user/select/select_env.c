@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
-/* What the environment says of algorithms, and by which names they go. */
+/* Variables of the environment about algorithms, and the names of algorithms. */
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -15,7 +15,7 @@
 #include "optable.h"
 #include "select_env.h"
 
-/* What coll_init() spends on timing algorithms, and what it does for "tune". */
+/* How long coll_init() times algorithms: by default, and for "tune". */
 #define INIT_MS		10
 #define TUNE_MS		10000
 #define TUNE_MAX_S	3600
@@ -28,7 +28,7 @@ bool select_fits(uint32_t collective, const struct coll_algorithm *a)
 	return coll_algorithm_find(collective, a->id) == a;
 }
 
-/* What follows a name: nothing, or ":RADIX". Return: bits of the number, negative: else. */
+/* Parse what follows a name: nothing, or ":RADIX". Return: bits of the number, negative: else. */
 static int32_t radix_bits(const struct coll_algorithm *a, const char *rest)
 {
 	unsigned long radix;

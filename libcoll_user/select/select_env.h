@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* What the environment says about algorithms, and their names. */
+/* Variables of the environment about algorithms, and the names of algorithms. */
 #ifndef LIBCOLL_SELECT_ENV_H
 #define LIBCOLL_SELECT_ENV_H
 

@@ -15,7 +15,7 @@
 #include "select_file.h"
 
 #define MAX_WORDS	8
-/* What the kernel takes: see struct coll_select_row. */
+/* Limits of the kernel: see struct coll_select_row. */
 #define SEGMENT_UNIT	64
 #define SEGMENT_MAX	(1 << 20)
 /* A thousand seconds: more than any transfer should cost. */

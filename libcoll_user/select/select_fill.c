@@ -24,12 +24,18 @@
 #define NEAR_MAX	2
 /* A segment that is not the kernel's wants to be worth it, too. */
 #define SEGMENT_WORTH	0.96
-/* What v-forms go by whose sizes nobody knows: see coll_select_op() of the kernel. */
+/*
+ * The size to choose by for v-forms whose counts no rank knows all of: see coll_select_op() of
+ * the kernel.
+ */
 #define UNKNOWN_SIZE	3
 
 static const uint32_t segments[] = { 16384, 65536, 1 << 20 };
 
-/* What is timed, in this order, and how it shares the time; the first two by coll_init(). */
+/*
+ * The collectives that are timed, in this order, and their shares of the time; coll_init()
+ * times the first two.
+ */
 static const struct {
 	uint32_t collective;
 	uint32_t weight;
@@ -286,7 +292,7 @@ static uint32_t weight_of(const struct field *f, uint32_t i, uint32_t k)
 	return f->over || k >= f->sizes ? 0 : timed[i].weight * longer;
 }
 
-/* What is still to be done, from size @k of field @i on. */
+/* The weight of the remaining work, from size @k of field @i on. */
 static uint32_t weight_left(const struct field *f, uint32_t nr, uint32_t i, uint32_t k)
 {
 	uint32_t sum = 0;
@@ -326,7 +332,7 @@ static int time_fields(struct select_bench *b, struct field *f, const struct sel
 		for (i = 0; i < nr && !ret; i++) {
 			uint32_t mine = weight_of(&f[i], i, k);
 
-			/* What short vectors leave of their share is for long ones. */
+			/* Long vectors get the time that short ones have left. */
 			if (mine)
 				ret = time_field(b, &f[i], k, (end - now_s()) * mine /
 						 weight_left(f, nr, i, k), plan->all);

@@ -8,7 +8,10 @@
 #include "select_inherit.h"
 #include "select_set.h"
 
-/* Whose tables hold in a part: of nodes, if these are the same; of ranks, likewise. */
+/*
+ * Which tables of the parent hold in a part: some need the same nodes, others also the same
+ * ranks.
+ */
 static void compare(const coll_comm_t *child, const coll_comm_t *parent,
 		    const uint32_t *members, bool *nodes, bool *ranks)
 {

@@ -30,8 +30,8 @@
 /* Longer vectors are not run once more before those that count. */
 #define NO_WARM_UP	(1 << 20)
 /*
- * A run is so many ops on end, of the same algorithm, as take about this long, in seconds.
- * Of a single short op one would measure who was the first to leave the barrier.
+ * A run is so many ops on end, of the same algorithm, as take about this long, in seconds. A
+ * single short op would only tell which rank was the first to leave the barrier.
  */
 #define RUN_TIME	2e-3
 #define MAX_BATCH	64
@@ -168,7 +168,7 @@ static int cmp(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* What an application will see, which does not pick the good moments either. */
+/* The median is what an application will see: it does not pick the good moments either. */
 static double median(const struct runs *r)
 {
 	double sorted[MAX_RUNS];
@@ -217,7 +217,7 @@ static int have_room(struct select_bench *b, uint64_t bytes)
 	missing = want_room(b, bytes) != 0;
 	ret = slowest(b, &missing, 1);
 	if (!ret && missing > 0) {
-		/* Who has it now must not think so the next time. */
+		/* A rank that has the memory now must forget it before the next time. */
 		if (b->buf)
 			munmap(b->buf, 2 * b->room);
 		b->buf = NULL;
@@ -372,7 +372,7 @@ static int fold_byte(double *gamma)
 	return 0;
 }
 
-/* What the model says of one algorithm now. */
+/* The cost of one algorithm by the model as it is now. */
 static double cost(struct select_bench *b, enum coll_collective what,
 		   enum coll_algorithm_id alg, uint64_t bytes)
 {

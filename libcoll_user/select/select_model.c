@@ -230,8 +230,8 @@ static double one_step(struct sim *x, u32 i)
 }
 
 /*
- * Who shares processors shares them for folding, too. If it is a switch instead, its bytes
- * take far longer than they do to fold.
+ * Participants that share processors share them for folding, too. If it is a switch instead,
+ * its bytes take far longer than they do to fold.
  */
 static double busy_fold(const struct select_model *m)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* What an algorithm costs, by its schedule and a few numbers that were measured. */
+/* The cost of an algorithm, from its schedule and a few measured numbers. */
 #ifndef LIBCOLL_SELECT_MODEL_H
 #define LIBCOLL_SELECT_MODEL_H
 

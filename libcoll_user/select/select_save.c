@@ -51,7 +51,7 @@ static void put_set(FILE *f, const struct select_key *key, const struct select_t
 	fprintf(f, "%s nodes %u ranks %u\n", key->any ? "any" : "", key->nodes, key->ranks);
 	for (i = 0; i < nr_notes; i++)
 		fprintf(f, "# %s\n", notes[i]);
-	/* What rounds to nothing would not be read again. */
+	/* A number that rounds to zero would not be read again. */
 	if (femto(m->alpha) && femto(m->beta))
 		fprintf(f, "costs %llu %llu %llu %llu %llu %llu\n", femto(m->alpha),
 			femto(m->overhead), femto(m->beta), femto(m->gamma),

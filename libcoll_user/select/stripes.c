@@ -40,7 +40,10 @@
 #define WORTH		0.9
 /* Nodes that are too many for all of them to have many links to all. */
 #define NODES_MOST	16
-/* What may be worth a link is tried from here on, times 4, up to what the kernel thinks. */
+/*
+ * Sizes that may be worth a link of their own: tried from here on, times 4, up to the default
+ * of the kernel.
+ */
 #define LEAST_LEAST	(16ULL << 10)
 #define LEAST		(128ULL << 10)
 
@@ -156,7 +159,7 @@ static int cmp(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* What takes long enough over one link to tell something. */
+/* Find a size that takes long enough over one link to be measured. */
 static int find_bytes(struct trial *t)
 {
 	double begin, latency;

@@ -11,8 +11,7 @@
  *	then nodes may get another order, see order.c, algorithms are measured, see
  *	init_select.c, and it is found out whether more links are better, see stripes.c
  *
- * Whatever fails on one rank is its status in the next round, and so ends
- * coll_init on all of them.
+ * A failure on one rank is its status in the next round, and so ends coll_init on all ranks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -239,7 +238,7 @@ static int more_links(void *ctx, uint32_t from, uint32_t to)
 	return rdv_round(in->rdv, ret, in->mine, NULL);
 }
 
-/* What was asked for, on all ranks before anybody submits. */
+/* Set the requested number of links, on all ranks before anybody submits. */
 static int set_stripes(struct init *in)
 {
 	struct stripes s = in->stripes;

@@ -9,7 +9,7 @@
 #include "order.h"
 #include "rendezvous/rendezvous.h"
 
-/* What all ranks tell each other, and rank 0 says, before anything is measured. */
+/* The blob of the last round: all ranks fill it, and that of rank 0 decides. */
 enum { BLOB_CAN, BLOB_MODE, BLOB_ORDER, BLOB_HOST = 8 };
 
 _Static_assert(BLOB_HOST + sizeof(struct select_host) <= RDV_BLOB, "does not fit a round");
@@ -47,7 +47,7 @@ int select_offer(coll_comm_t *comm, const char *node, struct select_plan *plan, 
 	if (ret || !plan->file)
 		return ret;
 	blob[BLOB_MODE] = SELECT_MODE_FILE;
-	/* What is wrong with it is said now, when all ranks hear of it. */
+	/* An error in the file is reported now, when all ranks hear of it. */
 	ret = select_read_file(&f, plan->file);
 	select_file_free(&f);
 	/* ENOENT would be the device. */

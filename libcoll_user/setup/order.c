@@ -271,7 +271,7 @@ static int find_order(coll_comm_t *comm, enum order_mode mode, uint32_t *order)
 		ret = measured_order(comm, order);
 	else if (!comm->rank)
 		ret = list_order(comm, order);
-	/* What has failed on another rank than 0 has ended the communicator. */
+	/* A failure on another rank than 0 has ended the communicator. */
 	if (ret && comm->rank)
 		return ret;
 	return tell_order(comm, ret, order);

@@ -9,11 +9,11 @@
  *	rounds 4...: connect for a moment, then: is everybody done, has anybody failed?
  *	last round: has everybody its tables of algorithms? See select_inherit.c.
  *
- * A round is an allreduce on the parent. Whatever fails on one rank is its status in
- * the next round, and so ends the call on all of them; leaders that are still connecting
- * hear of it after a moment, and of a dead rank by the round itself. An allreduce also
- * where an allgather is meant (one writes, the others have zeroes): beyond 128 nodes
- * there are no links for allgathers, see topology.c.
+ * A round is an allreduce on the parent. A failure on one rank is its status in the next round,
+ * and so ends the call on all ranks. Leaders that are still connecting hear of it after a
+ * moment; the round itself tells them of a dead rank. An allreduce also where an allgather is
+ * meant (one writes, the others have zeroes): beyond 128 nodes there are no links for
+ * allgathers, see topology.c.
  *
  * Nothing here refers to the parent when it is over.
  */
@@ -41,7 +41,7 @@
  */
 #define GRACE_MS	5000
 
-/* What each rank of the parent tells of itself; whole words, as they are OR'ed. */
+/* Each rank of the parent tells this about itself, in whole words, because they are OR'ed. */
 struct card {
 	int32_t color;
 	int32_t key;

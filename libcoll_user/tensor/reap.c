@@ -49,7 +49,10 @@ static void end(coll_tensors_t *ts, coll_tensor_t *t, const struct coll_tensor_r
 		tensor_free(t);
 }
 
-/* No result will come any more. What the kernel has it may still write to: not for long. */
+/*
+ * No result will come any more. The kernel may still write to the buffers of its tensors.
+ * Abort, so that it ends soon.
+ */
 static void give_up(coll_tensors_t *ts, int err)
 {
 	struct coll_tensor_result how = { .result = err };

@@ -12,7 +12,7 @@
 
 /* Results that are taken at once. */
 #define TENSORS_BATCH	64
-/* What the kernel has no memory for is tried again after so long. */
+/* After so long a post is tried again that the kernel had no memory for. */
 #define TENSORS_AGAIN_US	1000
 
 /**

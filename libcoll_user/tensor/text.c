@@ -34,7 +34,7 @@ int tensor_refused(const char *name, int err)
 {
 	const char *why = coll_strerror(err);
 
-	/* What these mean elsewhere is something else. */
+	/* These errors have other meanings elsewhere. */
 	if (err == -EEXIST)
 		why = "this rank has posted that name already, and it has not started";
 	else if (err == -ENOSPC)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* What coll_last_error() says about named tensors. */
+/* Texts of coll_last_error() about named tensors. */
 #ifndef LIBCOLL_TENSOR_TEXT_H
 #define LIBCOLL_TENSOR_TEXT_H
 

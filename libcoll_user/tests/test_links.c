@@ -80,7 +80,7 @@ static int hand_over(void *ctx, uint32_t peer, uint32_t stripe, int fd)
 	pthread_mutex_lock(&job->lock);
 	job->given[job->nr_given++] = (struct given){ r->topo.node, peer, stripe, fd };
 	pthread_mutex_unlock(&job->lock);
-	/* What the kernel would say first; the other end must find just this. */
+	/* Send what the kernel would send first; the other end must find just this. */
 	if (send(fd, &r->topo.node, 4, MSG_NOSIGNAL) != 4)
 		return -EPIPE;
 	return 0;

@@ -279,7 +279,7 @@ static void fill(uint32_t rank)
 	}
 }
 
-/* What ranks first .. last - 1 make together of bytes @at up to @at + @len. */
+/* The fold of ranks first .. last - 1, of bytes @at up to @at + @len. */
 static void expect(uint32_t last, uint64_t at, uint64_t len, uint8_t *want)
 {
 	struct coll_user_type type = coll_type_opaque(job.elem);
@@ -348,7 +348,7 @@ static void *rank_main(void *arg)
 	uint32_t me = (uint32_t)(uintptr_t)arg, of;
 	uint64_t bytes = job.count * job.elem, at, len, i;
 	bool inplace = job.inplace && (job.what != COLL_REDUCE || me == job.root);
-	/* Of the very length that may be touched: the sanitizer watches. */
+	/* The buffers have exactly the allowed length: the sanitizer watches. */
 	uint8_t *in = malloc(bytes + !bytes), *out, *want = malloc(bytes + 1);
 
 	of = shape(me, &at, &len);

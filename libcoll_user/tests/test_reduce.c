@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * coll_reduce_local(): which calls are refused, and that whatever instruction set is
- * chosen computes the same bits. What is chosen stays chosen, so each has a process.
+ * coll_reduce_local(): which calls are refused, and that whatever instruction set is chosen
+ * computes the same bits. The choice is made once in a process, so each set has a process.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -250,7 +250,7 @@ static uint64_t digest_in(struct fp_words w, bool flags, int *changed)
 	return h;
 }
 
-/* Of one instruction set: 1 if every state gives the same bits and is left alone. */
+/* For one instruction set: 1 if every state gives the same bits and is left alone. */
 static int any_state_does(const char *name)
 {
 	static const uint32_t mxcsr[] = {

@@ -304,7 +304,7 @@ static pid_t start_poor(struct rank *zero, rlim_t files)
 	_exit(-zero->result & 0x7f);
 }
 
-/* What rank 0 came to: 0 or an error, as its process told. */
+/* The result of rank 0: 0 or an error, as its process told. */
 static int end_poor(pid_t pid)
 {
 	int status;
@@ -321,7 +321,7 @@ static void set_poor(struct rank *r, uint32_t n)
 
 	for (i = 0; i < n; i++) {
 		set_rank(&r[i], i, n, port, "secret");
-		/* What the threads of a busy machine need to prove the key */
+		/* threads of a busy machine need that long to prove the key */
 		r[i].cfg.stranger_ms = 5000;
 		r[i].timeout_ms = 60000;
 	}

@@ -141,7 +141,7 @@ static void test_wrong(void)
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		ret = parse_text(&f, bad[i].text);
-		/* Of a last line without rows up to max the end of the file is wrong. */
+		/* If the last set has no row "max", the error is at the end of the file. */
 		snprintf(name, sizeof(name), "line %u: %s", f.line, f.what);
 		ok(ret == -EINVAL && f.what[0] &&
 		   (f.line == bad[i].line || f.line == bad[i].line + 1), name);
@@ -222,7 +222,7 @@ static bool same_rows(const struct select_tables *a, const struct select_tables 
 	return true;
 }
 
-/* What @key has in the file is @want. */
+/* Does the file have @want for @key? */
 static bool has(const char *path, const struct select_key *key, const struct select_tables *want)
 {
 	const struct select_set *set;

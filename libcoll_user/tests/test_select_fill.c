@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * What is made of measured times: here they are made up, so the best is known. The tables
- * must say it at every size that was timed, for every collective.
+ * Tables from measured times: here the times are made up, so the best is known. The tables must
+ * say it at every size that was timed, for every collective.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 static int tests, failures;
 
 /**
- * What the machine does that is made up.
+ * The machine that the test makes up.
  * @seed: every algorithm is so much better or worse than its model
  * @segment: whose cost is @gain of that with the kernel's segment
  * @measured: calls that timed something
@@ -46,7 +46,7 @@ static double luck(uint64_t x, double width)
 	return 1 + width * ((double)(x >> 40) / (1 << 23) - 1);
 }
 
-/* Whoever has the same schedule has the same luck. */
+/* Algorithms with the same schedule have the same luck. */
 static uint32_t schedule_id(const struct coll_algorithm *a, uint32_t n)
 {
 	const struct coll_algorithm *b;
@@ -162,7 +162,7 @@ static void test_fill(uint32_t nodes, uint32_t size, int32_t ms, const char *nam
 			shape &= !t->of[c].nr;
 			continue;
 		}
-		/* Of two, all may be one schedule: nothing to time. */
+		/* With two participants all algorithms may be one schedule: nothing to time. */
 		sources &= t->of[c].source == (ms ? COLL_SELECT_MEASURED : COLL_SELECT_MODEL) ||
 			   size == 2;
 		if (coll_kind_of(c)->flags & COLL_KIND_PRIVATE) {

@@ -50,7 +50,7 @@ struct given {
 	bool dialed;
 };
 
-/* What goes wrong, on which rank of the parent. */
+/* A fault, on one rank of the parent. */
 enum fault {
 	FAULT_NONE,
 	FAULT_COLOR,	/* a negative color */

@@ -210,7 +210,7 @@ static void stop(coll_tensors_t *ts, const char *name)
 	ok(!coll_tensors_finalize(ts) && finalized == before + 2, name);
 }
 
-/* What the last post has asked for. */
+/* Did the last post ask for this? */
 static bool last_is(uint16_t collective, const char *name, uint64_t count)
 {
 	return kernel.last_cmd.collective == collective && kernel.last_cmd.count == count &&

@@ -19,7 +19,7 @@
 
 enum call { CALL_ALLREDUCE, CALL_BROADCAST, CALL_ALLGATHER, CALL_USER };
 
-/* What a rank has called. */
+/* A call of a rank. */
 struct posted {
 	enum call call;
 	const void *send;

@@ -16,8 +16,8 @@
  * partial result ever travels. Meanwhile the next window is on its way: that takes three
  * sets of pieces, one arriving, one being folded, one leaving, whatever the vector is.
  *
- * First of all an allgather tells everybody what everybody asks for. Of small vectors it
- * brings the whole input, too, and everybody folds what it needs: one command, not three.
+ * First of all an allgather tells everybody what everybody asks for. For small vectors it
+ * brings the whole input, too, and every rank folds what it needs: one command, not three.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@
 #define SLOTS		3
 /* The pieces of one window; with many ranks pieces are smaller. */
 #define WINDOW		(8ULL << 20)
-/* What the kernel takes as one buffer. */
+/* The most that the kernel takes as one buffer. */
 #define MAX_BYTES	(256ULL << 30)
 /* Bytes that one rank tells the others; keeps what is behind it aligned. */
 #define ALIGN		64
@@ -504,8 +504,8 @@ static int mesh_alloc(struct mesh *m)
 }
 
 /*
- * Whatever goes wrong once all have agreed must end the call for the others, too: they
- * wait for pieces that will not come, and the next command would be taken for this one's.
+ * An error after all have agreed must end the call for the others, too: they wait for pieces
+ * that will not come, and the next command would be taken for this one's.
  */
 static int work_or_abort(struct mesh *m)
 {

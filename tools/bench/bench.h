@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the measuring programs share, so that all measure as collperf does: a
- * barrier before each iteration, of each iteration the time of the slowest rank,
- * of these the median. Buffers are mapped and touched once, before anything is
- * timed, and nothing is written between iterations.
+ * Shared by the measuring programs, so that all measure as collperf does: a barrier before each
+ * iteration, of each iteration the time of the slowest rank, of these the median. Buffers are
+ * mapped and touched once, before anything is timed, and nothing is written between iterations.
  *
  * A plan is "BYTES:ITERATIONS:WARMUP ...", one argument per size. Results are
  * lines "ROW ranks bytes microseconds", with tabs.

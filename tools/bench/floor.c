@@ -64,7 +64,7 @@ static void past_caches(float *const *out, float *const *in, int ranks, size_t f
 	_mm_sfence();
 }
 
-/* What both processes do, in memory they share: the upper half is the second one's. */
+/* The job of both processes, in memory they share; the second one does the upper half. */
 struct job {
 	float **out, **in;
 	loop_fn *fn;

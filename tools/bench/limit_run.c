@@ -3,10 +3,10 @@
  * usage: limit_run local RANKS BYTES:ITERATIONS:WARMUP...
  *        limit_run tcp WINDOW BYTES TIMES
  *
- * What coll_limit.ko (tools/bench/limit) finds out about the kernel it is loaded into.
- * Prints "ROW limit RANKS BYTES loop us", and "ROW limit_tcp 2 WINDOW how GB/s of each
- * direction" for a stream one way and for two that go both ways, between the network
- * namespaces BENCH_NODES0 and BENCH_NODES1.
+ * Prints what coll_limit.ko (tools/bench/limit) finds out about the running kernel. Prints "ROW
+ * limit RANKS BYTES loop us", and "ROW limit_tcp 2 WINDOW how GB/s of each direction" for a
+ * stream one way and for two that go both ways, between the network namespaces BENCH_NODES0 and
+ * BENCH_NODES1.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -2,8 +2,8 @@
 /*
  * usage: mpirun -n RANKS mpi_step ITERATIONS fused|apart; built with the mpicc of each MPI.
  *
- * What Horovod does for a step, without its clock, threads and bookkeeping. A set whose names
- * are known: an allreduce of the bits that say which tensors are ready, then all tensors
+ * Does what Horovod does for a step, without its clock, threads and bookkeeping. A set whose
+ * names are known: an allreduce of the bits that say which tensors are ready, then all tensors
  * copied to one buffer, an allreduce of it, and all copied back (fused), or an allreduce for
  * each tensor (apart). A new name: requests gathered at rank 0, and its response broadcast.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: ops: speed of every reduction that this CPU can run, by the objects that
- * coll.ko and the library ship; two inputs, one output. What it prints, with tabs:
+ * usage: ops: speed of every reduction that this CPU can run, by the objects that coll.ko and
+ * the library ship; two inputs, one output. Output, with tabs:
  *
  *	SIZES, CACHES	bytes: of a vector, of the caches
  *	REF	level name GB/s			loops that compute next to nothing

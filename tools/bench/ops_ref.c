@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the memory allows: loops of the same traffic as a reduction of two inputs
- * into one output that compute next to nothing, for each width of register. They
- * are compiled without vectorisation, so that the narrow ones stay narrow.
+ * The speed that the memory allows: loops with the traffic of a reduction of two inputs into
+ * one output, which compute next to nothing, for each width of register. They are compiled
+ * without vectorisation, so that the narrow ones stay narrow.
  */
 #include "ops.h"
 

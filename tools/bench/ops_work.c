@@ -24,7 +24,7 @@ static double cpu_us(void)
 	return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
 }
 
-/* What two looks at that clock take by themselves. */
+/* The time that two looks at the clock take by themselves. */
 static double clock_cost(void)
 {
 	static double cost;

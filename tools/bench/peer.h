@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is measured, the same for every contender: a struct peer says how it does
- * things. A task is KIND:BYTES:ITERATIONS:WARMUP.
+ * The measurements, the same for every contender. A struct peer says how a contender does them.
+ * A task is KIND:BYTES:ITERATIONS:WARMUP.
  *
  * time          a barrier before each iteration, of each iteration the time of the slowest
  *               rank; of these p10, p50, p90, p99
@@ -167,7 +167,7 @@ static inline double peer_workers(void)
 	return sum;
 }
 
-/* Of all ranks and workers; only rank 0 looks at the workers. */
+/* CPU time of all ranks and workers; only rank 0 looks at the workers. */
 static inline double peer_cpu(const struct peer *p)
 {
 	return peer_clock(CLOCK_PROCESS_CPUTIME_ID) + (p->rank ? 0 : peer_workers());
@@ -255,7 +255,7 @@ static inline void peer_compute(long units)
 	(void)sink;
 }
 
-/* What the time of an allreduce goes on meanwhile. */
+/* The application's work during an allreduce. */
 static inline void peer_meanwhile(const struct peer_run *r, double us, long units)
 {
 	int looks = strcmp(r->task.kind, "overlap_test") ? 1 : PEER_LOOKS, i;
@@ -391,7 +391,7 @@ static inline void peer_burst(struct peer_run *r)
 }
 
 /*
- * Switches to threads of this process that slept, so far. Who only has to wait for a CPU
+ * Switches to threads of this process that slept, so far. A thread that only waits for a CPU
  * that others want has not been woken.
  */
 static inline long peer_switches(void)

@@ -5,13 +5,12 @@
  *
  * usage: select LABEL MAXBYTES
  *
- * The field: algorithms take turns, each turn in another order; a run of short ops is many
- * on end, with another root each; of each run the slowest rank counts, of all runs the
- * median. Who is clearly slower drops out. The least of
- * eleven medians is less than any of them should be, so the one that seems best and
- * the chosen one then meet again, alone, by turns, and only these fresh runs count: the
- * duel. Algorithms whose schedules are the same, step by step, differ by noise alone;
- * by how much, is told, too.
+ * The field: algorithms take turns, each turn in another order; a run of short ops is many on
+ * end, with another root each; of each run the slowest rank counts, of all runs the median. An
+ * algorithm that is clearly slower drops out. The least of eleven medians is less than any of
+ * them should be, so the one that seems best and the chosen one then meet again, alone, by
+ * turns, and only these fresh runs count: the duel. Algorithms whose schedules are the same,
+ * step by step, differ by noise alone; by how much, is told, too.
  *
  * Rank 0 prints, separated by tabs, each behind LABEL, nodes, collective, bytes:
  *	ROW	algorithm, median, lower quartile, runs, 1 if it is the chosen one
@@ -32,7 +31,7 @@
 #include "select/select_fill.h"
 
 #define MAX_RUNS	101
-/* Of long vectors and of others, unless the time below is not up. */
+/* Runs for long vectors and for others, if the time below is not up earlier. */
 #define MIN_RUNS	3
 #define MORE_RUNS	9
 #define MAX_ALGS	16

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A training step: tensors that each rank finishes in an order of its own, all to be summed.
- * What is measured, the same for every contender, which struct step_peer describes.
+ * The measurements, the same for every contender. A struct step_peer describes a contender.
  *
  * seen8         one tensor of 8 B, whose name is known
  * new8          one tensor of 8 B, whose name is new

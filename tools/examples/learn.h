@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the examples that learn from a table have in common. */
+/* Shared by the examples that learn from a table. */
 #ifndef EXAMPLES_LEARN_H
 #define EXAMPLES_LEARN_H
 
@@ -11,10 +11,10 @@
 /*
  * Sums that do not depend on the order of their terms, so not on the number of ranks.
  *
- * A term is split in two: a multiple of @hi, and of the rest a multiple of @lo. Both are
- * powers of two, so coarse that no partial sum of all terms needs more than the 53 bits of
- * a double. All additions are then exact, in any order. What is lost is below 2^-90 of the
- * largest possible sum.
+ * A term is split in two: a multiple of @hi, and of the rest a multiple of @lo. Both are powers
+ * of two, so coarse that no partial sum of all terms needs more than the 53 bits of a double.
+ * All additions are then exact, in any order. The loss is below 2^-90 of the largest possible
+ * sum.
  */
 struct learn_grid {
 	double hi, lo;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the examples should compute, by one process and other means. Nothing here uses coll,
- * or code of the examples: a fault of theirs must not be here as well.
+ * The expected results of the examples, computed by one process and other means. Nothing here
+ * uses coll, or code of the examples: a fault of theirs must not be here as well.
  */
 #ifndef EXAMPLES_REFERENCE_H
 #define EXAMPLES_REFERENCE_H

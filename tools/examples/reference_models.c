@@ -47,7 +47,7 @@ static double worth(double g, double h)
 	return g * g / (h + 1);
 }
 
-/* What a split of @node is worth; 0: it may not be. */
+/* The gain of a split of @node; 0: it is not allowed. */
 static double try_split(const struct forest *f, int node, size_t feature, int bin)
 {
 	double lg = 0, lh = 0, rg = 0, rh = 0;

@@ -141,7 +141,7 @@ static int optimum(struct problem *p, double l1)
 		fprintf(stderr, "reference: lbfgs() gives %d\n", ret);
 		return 1;
 	}
-	/* What it says itself is of the last point that it tried. */
+	/* Its own result is that of the last point that it tried. */
 	loss = evaluate(p, w, g, NULL);
 	for (j = 0; j + 1 < n; j++)
 		loss += l1 * fabs(w[j]);

@@ -53,7 +53,7 @@ typedef struct coll_request coll_request_t;
  * @timeout_ms: what is left of coll_config.timeout_ms; may be ignored by a function that ends
  *	by itself when a rank is missing
  *
- * An allgather, such as MPI_Allgather() of bytes. What passes is the secret of the job.
+ * An allgather, such as MPI_Allgather() of bytes. The data contains the secret of the job.
  * Return: 0 or a negative errno.
  */
 typedef int (*coll_exchange_t)(void *ctx, const void *mine, void *all, size_t len,
@@ -126,27 +126,25 @@ int coll_config_env(struct coll_config *cfg);
  * @comm: result
  *
  * Returns when every rank has joined, all connections are made, and, with several nodes,
- * algorithms have been chosen by measuring (see coll_comm_set_algorithm()). What may come
- * true later is tried again until timeout_ms: a name that cannot be resolved yet, nobody
- * listening, a rank that left before all were there. A failure on any rank ends the call on
- * all of them with that rank's error, unless it failed before it could reach rank 0 (then:
+ * algorithms have been chosen by measuring (see coll_comm_set_algorithm()). Failures that may
+ * be temporary are tried again until timeout_ms: a name that cannot be resolved yet, nobody
+ * listening, a rank that left before all were there. A failure on any rank ends the call on all
+ * of them with that rank's error, unless it failed before it could reach rank 0 (then:
  * ETIMEDOUT, or EKEYREJECTED or EINVAL if a missing rank had another key or @size).
- * coll_last_error() has details.
- * Errors: EINVAL configuration; ENOENT no device (module not loaded?); EACCES
- * device not permitted; EKEYREJECTED keys differ; EEXIST the rank is there
- * already; EPROTO or EPROTONOSUPPORT something else listens at the rendezvous;
- * ETIMEDOUT; ECONNREFUSED, EHOSTUNREACH, ENETUNREACH rank 0 was not reached until
- * timeout_ms, and why not; EHOSTDOWN a rank went away meanwhile; EXDEV ranks that look as if
- * they shared a kernel do not: give them different @node; those of socket calls and of
- * COLL_IOC_JOIN and COLL_IOC_LINK.
+ * coll_last_error() has details. Errors: EINVAL configuration; ENOENT no device (module not
+ * loaded?); EACCES device not permitted; EKEYREJECTED keys differ; EEXIST the rank is there
+ * already; EPROTO or EPROTONOSUPPORT something else listens at the rendezvous; ETIMEDOUT;
+ * ECONNREFUSED, EHOSTUNREACH, ENETUNREACH rank 0 was not reached until timeout_ms, and why not;
+ * EHOSTDOWN a rank went away meanwhile; EXDEV ranks that look as if they shared a kernel do
+ * not: give them different @node; those of socket calls and of COLL_IOC_JOIN and COLL_IOC_LINK.
  */
 int coll_init(const struct coll_config *cfg, coll_comm_t **comm);
 
 /**
  * coll_last_error() - one line about why a call failed, for people
  *
- * As "rank 3 has not come; 10.0.0.7:41200, as rank 5, has another key", or "COLL_RANK is
- * "4", not a number from 0 to 3". Of the last coll_init(), coll_config_env() or
+ * As "rank 3 has not come; 10.0.0.7:41200, as rank 5, has another key", or "COLL_RANK is "4",
+ * not a number from 0 to 3". It is about the last coll_init(), coll_config_env() or
  * coll_comm_split() of the calling thread; "" if there is nothing to add to coll_strerror().
  * Valid until the thread's next call.
  */
@@ -187,11 +185,11 @@ int coll_finalize(coll_comm_t *comm);
  * the timeout_ms of coll_init(); else @comm fails with ETIMEDOUT, as in any collective.
  * From then on it takes timeout_ms at most.
  *
- * Whatever fails on one rank ends the call on all ranks of @comm with the same error, in
- * all colors; @comm can be used as before, unless it is @comm that has failed. Errors:
- * EINVAL another negative color on any rank, or @newcomm is NULL there; ENOMEM; ETIMEDOUT
- * no connection in time; those of @comm's collectives; of open(), of socket calls, of
- * COLL_IOC_JOIN (EMFILE too many communicators) and COLL_IOC_LINK.
+ * A failure on one rank ends the call on all ranks of @comm with the same error, in all colors;
+ * @comm can be used as before, unless it is @comm that has failed. Errors: EINVAL another
+ * negative color on any rank, or @newcomm is NULL there; ENOMEM; ETIMEDOUT no connection in
+ * time; those of @comm's collectives; of open(), of socket calls, of COLL_IOC_JOIN (EMFILE too
+ * many communicators) and COLL_IOC_LINK.
  */
 int coll_comm_split(coll_comm_t *comm, int32_t color, int32_t key, coll_comm_t **newcomm);
 
@@ -264,7 +262,7 @@ int coll_comm_select(coll_comm_t *comm, enum coll_collective what,
  * @ms: how long algorithms may be timed, beyond finding out what transfers cost; the
  *	longer, the larger the vectors
  *
- * What the environment has fixed stays so. Errors: EOPNOTSUPP not by this module, or
+ * Algorithms that the environment has fixed stay. Errors: EOPNOTSUPP not by this module, or
  * more than 128 nodes; those of collectives.
  */
 int coll_comm_tune(coll_comm_t *comm, uint32_t ms);

@@ -37,7 +37,7 @@ extern "C" {
 
 /** A session: queue, data, and what is left of the last run. */
 typedef struct coll_iter coll_iter_t;
-/** What a step sees of a run. Valid during the call only. */
+/** The part of a run that a step sees. Valid during the call only. */
 typedef struct coll_iter_ctx coll_iter_ctx_t;
 
 /**

@@ -97,7 +97,7 @@ int coll_iprobe(coll_comm_t *comm, uint32_t source, uint32_t tag, int *found,
  * @got: is told what it is; @got->id is for coll_mrecv()
  *
  * As MPI_Mprobe: no other receive or probe gets this message, and its sender cannot cancel it
- * any more. Of COLL_RANK_NULL the id is COLL_MESSAGE_NULL, which coll_mrecv() takes, too.
+ * any more. For COLL_RANK_NULL the id is COLL_MESSAGE_NULL, which coll_mrecv() takes, too.
  * Every message that is kept is to be received: until then its sender waits.
  *
  * Return: as coll_probe().

@@ -271,14 +271,14 @@ int coll_tensor_submitgroup(coll_tensors_t *ts, const struct coll_tensor_spec *s
  * coll_tensors_join() - wait until all ranks have no more tensors
  * @last: result: the last rank that has joined, the same on all ranks; NULL is allowed
  *
- * For ranks with less data than others. Until all have joined, this rank counts as if it
- * had posted everything: it contributes nothing to an allreduce or a barrier. Averages are
- * divided by the number of all ranks, or with COLL_TENSOR_AVG_PRESENT in the spec by that of
- * the ranks that have posted the tensor. What it has posted before goes on. Other
- * collectives, and allreduce by COLL_OP_REPLACE and COLL_OP_NO_OP, end with EOPNOTSUPP on the
- * ranks that post them. Posts of this rank are refused meanwhile (EBUSY), and
- * possible again afterwards. Errors: EBUSY this rank has joined; EDEADLK called from a
- * callback; those of the communicator.
+ * For ranks with less data than others. Until all have joined, this rank counts as if it had
+ * posted everything: it contributes nothing to an allreduce or a barrier. Averages are divided
+ * by the number of all ranks, or with COLL_TENSOR_AVG_PRESENT in the spec by that of the ranks
+ * that have posted the tensor. The tensors that it has posted before go on. Other collectives,
+ * and allreduce by COLL_OP_REPLACE and COLL_OP_NO_OP, end with EOPNOTSUPP on the ranks that
+ * post them. Posts of this rank are refused meanwhile (EBUSY), and possible again afterwards.
+ * Errors: EBUSY this rank has joined; EDEADLK called from a callback; those of the
+ * communicator.
  */
 int coll_tensors_join(coll_tensors_t *ts, uint32_t *last);
 
@@ -365,9 +365,9 @@ int coll_tensors_poll(coll_tensors_t *ts, int wait);
 /**
  * coll_tensor_error() - one line about why the last call failed, for people
  *
- * As "tensor 'fc1.weight': the ranks disagree about the type: f32 on rank 0, f64 on rank 2".
- * Of the last failed call of the calling thread; in a callback, of its result. Valid until
- * the thread's next call.
+ * As "tensor 'fc1.weight': the ranks disagree about the type: f32 on rank 0, f64 on rank 2". It
+ * is about the last failed call of the calling thread; in a callback, about its result. Valid
+ * until the thread's next call.
  */
 const char *coll_tensor_error(void);
 
