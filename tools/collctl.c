@@ -134,7 +134,7 @@ static void show_links(const struct objects *links, uint64_t id)
 			continue;
 		printf("  link to node %llu stripe %llu: %s, sent %llu bytes in %llu frames, "
 		       "received %llu in %llu, %llu stalls, %llu communicators, "
-		       "%llu bytes put aside\n",
+		       "%llu bytes in the backlog\n",
 		       get(l, COLL_NL_LINK_PEER), get(l, COLL_NL_LINK_STRIPE),
 		       known(coll_link_state_name(get(l, COLL_NL_LINK_STATE))),
 		       get(l, COLL_NL_LINK_TX_BYTES), get(l, COLL_NL_LINK_TX_FRAMES),

@@ -120,8 +120,8 @@
  * If a yield takes longer than this, the CPU has gone to a thread that is not a waiting rank.
  * Then ranks do not yield during the next so many ops: each yield might cost a time slice.
  */
-#define COLL_SPIN_TURN_NS	(1000U * 1000)
-#define COLL_SPIN_TURN_PAUSE	1024U
+#define COLL_SPIN_YIELD_NS	(1000U * 1000)
+#define COLL_SPIN_YIELD_PAUSE	1024U
 /*
  * A caller attends to its group's links itself, if they are no more than this; and to all
  * of them without a worker, if its op is no longer than so many bytes.

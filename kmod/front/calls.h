@@ -50,7 +50,7 @@ struct task_struct;
  * @watcher: attends to links
  * @sleeper: where the caller sleeps
  * @spin_us: how long to stay awake
- * @turns: how often to let others have the CPU
+ * @yields: how often the caller may yield the CPU
  * @helped: it has done slices
  * @done: @result is there; sleeper.wq.lock, so that the waker has let go of it
  * @result: of the request
@@ -75,7 +75,7 @@ struct coll_call {
 	struct coll_watcher watcher;
 	struct coll_sleeper sleeper;
 	u32 spin_us;
-	u32 turns;
+	u32 yields;
 	bool helped;
 	bool done;
 	int result;

@@ -110,10 +110,10 @@ u32 coll_spin_us(const struct coll_req *req)
 	return coll_spin_group_us(g);
 }
 
-u32 coll_spin_turns(const struct coll_req *req)
+u32 coll_spin_yields(const struct coll_req *req)
 {
 	const struct coll_group *g = coll_member_group(req->member);
-	u32 pause = READ_ONCE(req->member->no_turns);
+	u32 pause = READ_ONCE(req->member->no_yields);
 
 	if (coll_is_message(req->cmd.collective))
 		return 0;
@@ -128,6 +128,6 @@ u32 coll_spin_turns(const struct coll_req *req)
 		return 0;
 	if (!pause)
 		return g->nr_local;
-	WRITE_ONCE(req->member->no_turns, pause - 1);
+	WRITE_ONCE(req->member->no_yields, pause - 1);
 	return 0;
 }

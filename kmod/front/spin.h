@@ -23,11 +23,11 @@ u32 coll_spin_us(const struct coll_req *req);
 u32 coll_spin_group_us(const struct coll_group *g);
 
 /**
- * coll_spin_turns() - how often it may let others have the CPU, without falling asleep
+ * coll_spin_yields() - how often it may yield the CPU, without falling asleep
  * @req: posted by the caller
  *
  * Return: 0 where those are not likely to be the ranks that are waited for.
  */
-u32 coll_spin_turns(const struct coll_req *req);
+u32 coll_spin_yields(const struct coll_req *req);
 
 #endif /* COLL_FRONT_SPIN_H */

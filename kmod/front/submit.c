@@ -86,29 +86,28 @@ static bool coll_waiting_help(struct coll_call *w)
 }
 
 /*
- * Others want this CPU. Is it the rank that is waited for, we stay runnable, and need not be
- * woken by it, most likely from the other CPU: yield() is for that, who comes next is the
- * scheduler's affair. Ranks that wait as we do have nothing better to do with the CPU, but
- * one that helps, too, may be at the last slice. Somebody else keeps it for longer, and who
- * sleeps gets it back sooner. @end is put off by what they have had. Return: false: time to
- * sleep.
+ * Other threads want this CPU. If one of them is the awaited rank, yield(): we stay runnable,
+ * and no wake-up from another CPU is needed. The scheduler decides which thread comes next.
+ * Ranks that wait like this one give the CPU back at once, but one that helps may be at the
+ * last slice. A thread that is no such rank keeps the CPU for longer; then a sleeper gets it
+ * back sooner. @end moves by the time that the others have had. Return: false: time to sleep.
  */
-static bool coll_waiting_turn(struct coll_call *w, u64 *end)
+static bool coll_waiting_yield(struct coll_call *w, u64 *end)
 {
 	u64 begin, took;
 
-	if (!w->turns)
+	if (!w->yields)
 		return false;
 	if (!w->helped && !need_resched() && !coll_turn_here(&w->req))
 		return true;
-	w->turns--;
+	w->yields--;
 	begin = ktime_get_ns();
 	yield();
 	took = ktime_get_ns() - begin;
 	*end += took;
-	if (took > COLL_SPIN_TURN_NS) {
-		w->turns = 0;
-		WRITE_ONCE(w->req.member->no_turns, COLL_SPIN_TURN_PAUSE);
+	if (took > COLL_SPIN_YIELD_NS) {
+		w->yields = 0;
+		WRITE_ONCE(w->req.member->no_yields, COLL_SPIN_YIELD_PAUSE);
 	}
 	return true;
 }
@@ -127,7 +126,7 @@ static void coll_waiting_spin(struct coll_call *w)
 		return;
 	end = ktime_get_ns() + w->spin_us * NSEC_PER_USEC;
 	while (!READ_ONCE(w->done) && !signal_pending(current) && ktime_get_ns() < end) {
-		if ((!single_task_running() || need_resched()) && !coll_waiting_turn(w, &end))
+		if ((!single_task_running() || need_resched()) && !coll_waiting_yield(w, &end))
 			return;
 		coll_links_attend(g, &w->watcher);
 		/* An op is open for help once. And to look takes a lock that others need. */
@@ -147,7 +146,7 @@ static int coll_waiting_post(struct coll_call *w)
 	int ret;
 
 	w->spin_us = coll_spin_us(&w->req);
-	w->turns = coll_spin_turns(&w->req);
+	w->yields = coll_spin_yields(&w->req);
 	coll_waiting_watch(w);
 	ret = coll_op_post(&w->req);
 	if (!ret) {

@@ -9,8 +9,8 @@
  * the reason why an ABORT must not have to queue behind data. MSG always has a place to
  * go to: a message is offered by RTS, and its bytes follow the CTS.
  *
- * Several communicators may share the streams. Each has a window of its own for
- * DATA, so that what one of them does not read yet can be put aside for the others.
+ * Several communicators may share the streams. Each has a window of its own for DATA. So DATA
+ * that one of them does not read yet can go to a backlog, and the others go on.
  *
  * The encoders and decoders here neither allocate nor trust. They check each accepted field for
  * its range in this file. The caller checks what depends on the state of an op (expected

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Bytes put aside: what stands at the head of a data stream, is not wanted yet,
- * and keeps others from theirs. A queue of bytes in kernel memory that is charged to the
- * control group of the communicator, and bounded for its user. Its owner is the work of
- * the conn.
+ * The backlog of a channel: bytes at the head of a data stream that its group does not want
+ * yet, while other groups wait for the bytes behind. It is a queue in kernel memory, which is
+ * charged to the control group of the communicator, and bounded for its user. Its owner is the
+ * work of the conn.
  */
 #ifndef COLL_XPORT_BACKLOG_H
 #define COLL_XPORT_BACKLOG_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Channels: what one group has of a conn. To core a channel is its link.
+ * Channels: the part of a conn that belongs to one group. To core a channel is its link.
  *
- * The channel of the group that handed the sockets over is greeted with them. One
- * that joins a conn later has a handshake of its own (greet.h) on the control stream. It
- * answers the first HELLO it gets with another one if it has said its own before: that may
- * not have been heard. Until the peer has proved that it knows the key it says nothing else.
+ * The channel of the group that handed the sockets over is established with them. A channel
+ * that joins a conn later is shared: it has a handshake of its own (greet.h) on the control
+ * stream. It may receive HELLO twice, because both sides may send first: a side that gets the
+ * first HELLO after it has sent its own sends it again. Before the peer has proved that it
+ * knows the key the channel sends nothing else.
  *
  * DATA of a channel has a window, COLL_WIRE_WINDOW. It is taken in order: first the backlog,
  * then the stream. Each direction works for the oldest running op that has a transfer left
@@ -93,7 +94,7 @@ struct coll_tx_mark {
  * @backlog: the rest of the frame that is being taken, then whole frames
  * @spilled: bytes that have ever been in @backlog
  * @piece: COLL_LOAN_PIECE bytes, for what is read of loans; NULL: not yet needed
- * @tx_turn: whether DATA or MSG goes first
+ * @tx_msg_first: MSG has gone before DATA the last time
  * @tx_op: the op whose frame is being sent
  * @tx_sent: bytes of DATA sent, headers included; a frame counts when it begins
  * @tx_acked: of these, what the peer has consumed
@@ -162,7 +163,7 @@ struct coll_channel {
 	void *piece;
 
 	/* Send state: protected by conn->lock */
-	bool tx_turn;
+	bool tx_msg_first;
 	struct coll_op *tx_op;
 	u64 tx_sent;
 	u64 tx_acked;

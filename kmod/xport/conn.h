@@ -50,7 +50,7 @@ struct coll_user;
 enum coll_rx_state {
 	COLL_RX_HEADER,		/* collecting a header in rx_buf */
 	COLL_RX_CTRL,		/* collecting a control payload behind it */
-	COLL_RX_DATA,		/* DATA: its channel takes it, or it is put aside */
+	COLL_RX_DATA,		/* DATA: its channel takes it, or it goes to the backlog */
 	COLL_RX_MSG,		/* MSG: into the receive that expects it */
 	COLL_RX_DROP,		/* payload that nobody is there for any more */
 };

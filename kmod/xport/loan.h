@@ -68,7 +68,7 @@ void coll_desk_close(struct coll_channel *ch);
 
 /**
  * coll_desk_kin() - the desk of the other end
- * @ch: channel that has been greeted, under conn->lock
+ * @ch: established channel, under conn->lock
  *
  * Return: NULL if the other end is not in this kernel, or has gone. Else ch->kin.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The receive side. A stream is cut into frames (rx.c); control frames are obeyed
- * when they are whole (rx_ctrl.c); DATA goes to its channel (rx_data.c), from the
- * socket or from what was put aside; MSG to the receive that expects it (rx_msg.c).
+ * The receive side. A stream is cut into frames (rx.c); control frames are obeyed when they are
+ * whole (rx_ctrl.c); DATA goes to its channel (rx_data.c), from the socket or from the backlog;
+ * MSG to the receive that expects it (rx_msg.c).
  */
 #ifndef COLL_XPORT_RX_H
 #define COLL_XPORT_RX_H

@@ -260,7 +260,7 @@ u32 coll_ch_read_loan(struct coll_channel *ch, u32 most)
 	return sum;
 }
 
-/* The next frame of those put aside. Its header has been checked. */
+/* Begin the next frame of the backlog. Its header has been checked. */
 static void coll_ch_header_backlog(struct coll_channel *ch)
 {
 	struct coll_frame f;

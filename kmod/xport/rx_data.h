@@ -54,7 +54,7 @@ bool coll_ch_on_loan(const struct coll_channel *ch);
 u32 coll_ch_read_loan(struct coll_channel *ch, u32 most);
 
 /**
- * coll_ch_drain() - take what has been put aside, as far as ops want it
+ * coll_ch_drain() - take the bytes of the backlog, as far as ops want them
  * @ch: channel
  *
  * Also looks again at a header that waits for its op.
@@ -62,7 +62,7 @@ u32 coll_ch_read_loan(struct coll_channel *ch, u32 most);
  */
 bool coll_ch_drain(struct coll_channel *ch);
 
-/* Has it bytes put aside, or a frame it has begun? Then they come first. */
+/* Has it a backlog, or a frame it has begun? Then these bytes come first. */
 bool coll_ch_pending(const struct coll_channel *ch);
 
 /* Do its running ops want bytes that have not come yet? */

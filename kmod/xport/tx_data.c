@@ -185,14 +185,14 @@ static bool coll_tx_begin_msg(struct coll_stream *st, struct coll_channel *ch)
 	return true;
 }
 
-/* One of the two, and the other one first the next time. */
+/* Begin MSG or DATA. The other one goes first the next time. */
 static bool coll_tx_begin(struct coll_stream *st, struct coll_channel *ch)
 {
 	/* No byte of the user for a peer that has not proved that it knows the key. */
 	if (!coll_ch_established(ch))
 		return false;
-	ch->tx_turn = !ch->tx_turn;
-	if (ch->tx_turn)
+	ch->tx_msg_first = !ch->tx_msg_first;
+	if (ch->tx_msg_first)
 		return coll_tx_begin_msg(st, ch) || coll_tx_begin_data(st, ch);
 	return coll_tx_begin_data(st, ch) || coll_tx_begin_msg(st, ch);
 }

@@ -16,7 +16,7 @@
 #include "sock.h"
 #include "wake.h"
 
-/* Until memory for what is to be put aside is looked for again. */
+/* Time until memory for the backlog is looked for again. */
 #define COLL_AGAIN	(HZ / 50)
 
 /* Threads, of workers and callers, that are at some conn. */

@@ -126,7 +126,7 @@ void peer_stop(struct peer *p)
 	p->c.fd[0] = -1;
 }
 
-int peer_guest(struct peer *p, const struct peer *parent)
+int peer_second(struct peer *p, const struct peer *parent)
 {
 	memset(p, 0, sizeof(*p));
 	peer_plan(p);
@@ -135,7 +135,7 @@ int peer_guest(struct peer *p, const struct peer *parent)
 	return p->c.fd[0] < 0 ? p->c.fd[0] : raw_join(p->c.fd[0], &p->c, 0);
 }
 
-bool peer_guest_greet(struct peer *p, struct peer *parent)
+bool peer_second_establish(struct peer *p, struct peer *parent)
 {
 	uint8_t buf[PEER_GREET];
 

@@ -40,13 +40,13 @@ struct peer {
 };
 
 /*
- * Join and hand over, and read HELLO of the real rank on both streams. If @greet: greet on
- * both, and read its PROOF; nothing is left to read then. Return: 0 or -errno.
+ * Join and hand over, and read HELLO of the real rank on both streams. If @greet: complete the
+ * handshakes of both; nothing is left to read then. Return: 0 or -errno.
  */
 int peer_start(struct peer *p, bool greet);
 /*
- * The same, greeted, for named collectives. The real rank is @rank, so that the peer is the
- * child of its node in the tree of nodes (0), or the parent (1).
+ * The same with complete handshakes, for named collectives. The real rank is @rank, so that the
+ * peer is the child of its node in the tree of nodes (0), or the parent (1).
  */
 int peer_start_named(struct peer *p, uint32_t rank);
 void peer_stop(struct peer *p);
@@ -57,10 +57,10 @@ void peer_close(struct peer *p, int stripe, bool hard);
  * A further communicator of the same two nodes, joined, not yet on the streams of
  * @parent, which it writes to. peer_leave() closes its rank.
  */
-int peer_guest(struct peer *p, const struct peer *parent);
+int peer_second(struct peer *p, const struct peer *parent);
 void peer_leave(struct peer *p);
-/* The handshake of one that has joined its rank to the streams already. */
-bool peer_guest_greet(struct peer *p, struct peer *parent);
+/* The handshake of a communicator whose rank is attached to the streams already. */
+bool peer_second_establish(struct peer *p, struct peer *parent);
 
 /**
  * peer_read() - the next frame that the real rank has sent
@@ -82,7 +82,7 @@ void peer_frame(const struct peer *p, struct coll_frame *f, uint8_t type,
 /**
  * peer_hear() - read HELLO of the real rank
  * @p: peer
- * @via: whose sockets: itself, or the parent of a guest
+ * @via: whose sockets: its own, or those of the communicator that it shares
  * @stripe: on which stream
  *
  * Return: false if something else came, or nothing.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Frames that are put aside, because they stand before those of another communicator, lie
- * in kernel memory. It is charged to the control group of the communicator.
+ * Frames go to the backlog if they stand before those of another communicator. The backlog is
+ * kernel memory, which is charged to the control group of the communicator.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,11 +14,11 @@
 #include "other.h"
 #include "peer.h"
 
-#define GUESTS	16
+#define OTHERS	16
 #define FRAMES	12
 #define FRAME	(256U << 10)
 
-static struct peer first, guests[GUESTS];
+static struct peer first, others[OTHERS];
 
 /* Wants bytes that stand behind those of the others. */
 static void *wait_for_data(void *arg)
@@ -52,7 +52,7 @@ static bool send_frames(struct peer *p)
 
 TEST(charged_to_the_communicator)
 {
-	int64_t before, grown = 0, sent = (int64_t)GUESTS * FRAMES * FRAME;
+	int64_t before, grown = 0, sent = (int64_t)OTHERS * FRAMES * FRAME;
 	pthread_t waiter;
 	int i, ret;
 
@@ -60,25 +60,25 @@ TEST(charged_to_the_communicator)
 	if (ret)
 		SKIP(return, "there is no memory controller");
 	ASSERT_EQ(0, peer_start(&first, true));
-	for (i = 0; i < GUESTS; i++) {
-		ASSERT_EQ(0, peer_guest(&guests[i], &first));
-		ASSERT_EQ(0, raw_share(guests[i].c.fd[0], 1, first.c.fd[0], 1));
-		ASSERT_TRUE(peer_guest_greet(&guests[i], &first));
+	for (i = 0; i < OTHERS; i++) {
+		ASSERT_EQ(0, peer_second(&others[i], &first));
+		ASSERT_EQ(0, raw_share(others[i].c.fd[0], 1, first.c.fd[0], 1));
+		ASSERT_TRUE(peer_second_establish(&others[i], &first));
 	}
 	ASSERT_EQ(0, pthread_create(&waiter, NULL, wait_for_data, NULL));
 	test_sleep_us(200000);
 	before = other_cgroup_number("coll_early", "memory.current");
-	for (i = 0; i < GUESTS; i++)
-		ASSERT_TRUE(send_frames(&guests[i]));
+	for (i = 0; i < OTHERS; i++)
+		ASSERT_TRUE(send_frames(&others[i]));
 	for (i = 0; i < 100 && grown < sent * 9 / 10; i++) {
 		test_sleep_us(100000);
 		grown = other_cgroup_number("coll_early", "memory.current") - before;
 	}
-	TH_LOG("%lld KiB were put aside, %lld KiB were charged", (long long)sent >> 10,
+	TH_LOG("%lld KiB went to the backlog, %lld KiB were charged", (long long)sent >> 10,
 	       (long long)grown >> 10);
 	EXPECT_GE(grown, sent * 9 / 10);
-	for (i = 0; i < GUESTS; i++)
-		peer_leave(&guests[i]);
+	for (i = 0; i < OTHERS; i++)
+		peer_leave(&others[i]);
 	raw_abort(first.c.fd[0], 1);
 	pthread_join(waiter, NULL);
 	peer_stop(&first);

@@ -289,17 +289,20 @@ static bool leaks(const uint8_t *key, const uint8_t *bytes, size_t n)
 	return false;
 }
 
-/* Everything on the wire, from HELLO to the end, with a guest: none of it is of the key. */
+/*
+ * Everything on the wire, from HELLO to the end, with a second communicator: no part of the key
+ * is in it.
+ */
 TEST(key_is_not_sent)
 {
 	static uint8_t all[2][65536], buf[PEER_BYTES];
 	static const struct peer none;
-	struct peer p, guest;
+	struct peer p, second;
 	size_t n[2] = { 0, 0 };
 	struct peer_op o;
 	int st, sv[2], pass;
 
-	ASSERT_EQ(0, peer_guest(&p, &none));
+	ASSERT_EQ(0, peer_second(&p, &none));
 	for (st = 0; st < 2; st++) {
 		ASSERT_EQ(0, raw_tcp_pair(sv));
 		ASSERT_EQ(0, raw_link(p.c.fd[0], 1, sv[0], st));
@@ -311,9 +314,9 @@ TEST(key_is_not_sent)
 		ASSERT_TRUE(peer_write(&p, st, buf, peer_put_greet(&p, st, buf)));
 	}
 	ASSERT_TRUE(peer_is_believed(&p));
-	ASSERT_EQ(0, peer_guest(&guest, &p));
-	ASSERT_EQ(0, raw_share(guest.c.fd[0], 1, p.c.fd[0], 1));
-	ASSERT_TRUE(peer_write(&p, 0, buf, peer_put_hello(&guest, 0, buf)));
+	ASSERT_EQ(0, peer_second(&second, &p));
+	ASSERT_EQ(0, raw_share(second.c.fd[0], 1, p.c.fd[0], 1));
+	ASSERT_TRUE(peer_write(&p, 0, buf, peer_put_hello(&second, 0, buf)));
 	ASSERT_TRUE(peer_op_init(&o, &p, PEER_ALLREDUCE, 1000, 5 * SECOND));
 	ASSERT_TRUE(peer_op_start(&o, &p));
 	ASSERT_TRUE(peer_write(&p, 1, buf, peer_put_op(&p, &o.cmd, 1, 4096, buf)));
@@ -322,7 +325,7 @@ TEST(key_is_not_sent)
 		for (st = 0; st < 2; st++)
 			n[st] += record(&p, st, all[st] + n[st], sizeof(all[st]) - n[st]);
 		if (!pass) {
-			peer_leave(&guest);
+			peer_leave(&second);
 			raw_abort(p.c.fd[0], 1);
 		}
 	}
@@ -330,7 +333,7 @@ TEST(key_is_not_sent)
 		TH_LOG("stream %d: %zu bytes", st, n[st]);
 		EXPECT_LT(PEER_GREET, n[st]);
 		EXPECT_FALSE(leaks(p.c.key, all[st], n[st])) TH_LOG("stream %d", st);
-		EXPECT_FALSE(leaks(guest.c.key, all[st], n[st])) TH_LOG("stream %d", st);
+		EXPECT_FALSE(leaks(second.c.key, all[st], n[st])) TH_LOG("stream %d", st);
 	}
 	/* That it would be found. */
 	memcpy(all[0] + n[0] - 9, p.c.key + 3, 8);

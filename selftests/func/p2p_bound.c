@@ -180,7 +180,7 @@ TEST(cancelled_while_others_come)
 	end();
 }
 
-/* Rank 0 leaves: receives from it end, and sends to it, which it has put aside. */
+/* Rank 0 leaves: receives from it end, and so do sends to it, which wait for its receives. */
 static void leaves(struct __test_metadata *_metadata, uint32_t nodes)
 {
 	uint32_t i;

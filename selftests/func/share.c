@@ -11,7 +11,7 @@
 #include "util.h"
 
 #define NODES	3
-#define GUESTS	4
+#define OTHERS	4
 
 /* Join as the ranks of @c; nothing is linked. */
 static int join_all(struct raw_comm *c, uint32_t size, uint32_t nodes)
@@ -40,7 +40,7 @@ static int share_all(struct raw_comm *c, struct raw_comm *parent)
 	return ret;
 }
 
-static int start_guest(struct raw_comm *c, struct raw_comm *parent)
+static int start_other(struct raw_comm *c, struct raw_comm *parent)
 {
 	int ret = join_all(c, parent->size, parent->nodes);
 
@@ -50,18 +50,18 @@ static int start_guest(struct raw_comm *c, struct raw_comm *parent)
 /* Children, and children of children; whoever is first goes first. */
 TEST(generations)
 {
-	struct raw_comm c[GUESTS + 1];
+	struct raw_comm c[OTHERS + 1];
 	int i, k;
 
 	ASSERT_EQ(0, raw_start(&c[0], NODES, NODES));
-	for (i = 1; i <= GUESTS; i++)
-		ASSERT_EQ(0, start_guest(&c[i], &c[i / 2]));
+	for (i = 1; i <= OTHERS; i++)
+		ASSERT_EQ(0, start_other(&c[i], &c[i / 2]));
 	for (k = 0; k < 3; k++)
-		for (i = 0; i <= GUESTS; i++)
+		for (i = 0; i <= OTHERS; i++)
 			EXPECT_EQ(0, test_good(&c[i])) TH_LOG("communicator %d", i);
-	for (k = 0; k <= GUESTS; k++) {
+	for (k = 0; k <= OTHERS; k++) {
 		raw_stop(&c[k]);
-		for (i = k + 1; i <= GUESTS; i++)
+		for (i = k + 1; i <= OTHERS; i++)
 			EXPECT_EQ(0, test_good(&c[i])) TH_LOG("%d after %d", i, k);
 	}
 }
@@ -96,7 +96,7 @@ TEST(wrong_peer)
 	ASSERT_EQ(0, join_all(&c, 3, 3));
 	ASSERT_EQ(0, raw_share(c.fd[0], 1, parent.fd[0], 2));
 	ASSERT_EQ(0, raw_share(c.fd[2], 0, parent.fd[2], 0));
-	/* when the parent's streams have been greeted */
+	/* when the handshakes of the parent's streams are complete */
 	ASSERT_EQ(0, raw_status_failed(c.fd[0], &s));
 	EXPECT_EQ(-EPROTO, test_good(&c));
 	EXPECT_EQ(0, test_good(&parent));
@@ -191,7 +191,7 @@ TEST_F(bad, twice)
 	/* the same communicator, by the parent's own link */
 	EXPECT_EQ(-EEXIST, raw_share(self->parent.fd[0], 1, self->parent.fd[0], 1));
 	/* a link that is there */
-	ASSERT_EQ(0, start_guest(&other, &self->parent));
+	ASSERT_EQ(0, start_other(&other, &self->parent));
 	EXPECT_EQ(-EEXIST, raw_share(other.fd[0], 1, self->parent.fd[0], 1));
 	EXPECT_EQ(0, test_good(&other));
 	raw_stop(&other);
@@ -239,16 +239,16 @@ TEST_F(bad, owners)
 TEST(come_and_go)
 {
 	uint64_t lots = test_seed();
-	struct raw_comm parent, c[GUESTS];
-	bool there[GUESTS] = { false };
+	struct raw_comm parent, c[OTHERS];
+	bool there[OTHERS] = { false };
 	unsigned int i;
 	uint32_t k;
 
 	ASSERT_EQ(0, raw_start(&parent, NODES, NODES));
 	for (i = 0; i < test_scale(200); i++) {
-		k = test_below(&lots, GUESTS);
+		k = test_below(&lots, OTHERS);
 		if (!there[k]) {
-			ASSERT_EQ(0, start_guest(&c[k], &parent));
+			ASSERT_EQ(0, start_other(&c[k], &parent));
 		} else {
 			switch (test_below(&lots, 3)) {
 			case 0:
@@ -264,7 +264,7 @@ TEST(come_and_go)
 		if (test_below(&lots, 2))
 			EXPECT_EQ(0, test_good(&parent));
 	}
-	for (k = 0; k < GUESTS; k++)
+	for (k = 0; k < OTHERS; k++)
 		if (there[k])
 			raw_stop(&c[k]);
 	EXPECT_EQ(0, test_good(&parent));

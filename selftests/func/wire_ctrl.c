@@ -338,7 +338,7 @@ TEST(silence)
 	EXPECT_EQ(-ETIMEDOUT, peer_op_wait(&o));
 	peer_op_exit(&o);
 	peer_stop(&p);
-	/* and before it has even greeted */
+	/* and even before the handshake */
 	ASSERT_EQ(0, peer_start(&p, false));
 	ASSERT_TRUE(peer_op_init(&o, &p, PEER_ALLREDUCE, 1000, SECOND / 5));
 	ASSERT_TRUE(peer_op_start(&o, &p));
@@ -451,7 +451,7 @@ TEST(user_meddles_with_the_socket)
 	struct peer p;
 	char junk[64];
 
-	ASSERT_EQ(0, peer_guest(&p, &none));
+	ASSERT_EQ(0, peer_second(&p, &none));
 	for (st = 0; st < 2; st++) {
 		ASSERT_EQ(0, raw_tcp_pair(sv[st]));
 		ASSERT_EQ(0, raw_link(p.c.fd[0], 1, sv[st][0], st));

@@ -77,7 +77,7 @@ struct fuzz_round {
 	bool ctrl;
 	unsigned int mutations;
 	bool in_header;		/* there is one, and it is of a header's bit */
-	bool greeted, closed;
+	bool established, closed;
 	bool lied;		/* a BYE before it can have got what it needs */
 	const char *what;	/* the last one */
 };
@@ -152,12 +152,12 @@ static bool caught(struct __test_metadata *_metadata, struct fuzz_round *f, stru
 		errors += o[i].result != 0;
 		wrong += peer_op_wrong(&o[i]);
 	}
-	if (f->in_header || (!f->greeted && !f->ctrl)) {
+	if (f->in_header || (!f->established && !f->ctrl)) {
 		EXPECT_EQ(0, raw_status_failed(p->c.fd[0], &s)) {
 			TH_LOG("seed %llu: %s: not noticed", seed, f->what);
 		}
 	}
-	if (!f->mutations && !f->closed && !f->lied && (f->greeted || f->ctrl)) {
+	if (!f->mutations && !f->closed && !f->lied && (f->established || f->ctrl)) {
 		EXPECT_EQ(0, errors + wrong) TH_LOG("seed %llu: but nothing is wrong", seed);
 	}
 	EXPECT_EQ(0, raw_status(p->c.fd[0], &s));
@@ -175,8 +175,8 @@ static bool fuzz_once(struct __test_metadata *_metadata, uint64_t seed, bool ctr
 	struct peer p;
 	bool yes;
 
-	f.greeted = !ctrl && test_below(&lots, 4);
-	ASSERT_EQ(0, peer_start(&p, f.greeted));
+	f.established = !ctrl && test_below(&lots, 4);
+	ASSERT_EQ(0, peer_start(&p, f.established));
 	put_bytes(_metadata, &f, &p, o, &b, &lots);
 	mutate_some(&f, &b, &lots);
 	for (started = 0; started < OPS; started++) {

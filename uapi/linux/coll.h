@@ -458,7 +458,7 @@ enum coll_state {
  * @nr_nodes: nodes in all
  * @nr_local: ranks of this node
  * @nr_joined: of these, how many have joined
- * @nr_links: links with both their streams connected and greeted, of all peers
+ * @nr_links: links of all peers whose two streams are connected and have complete handshakes
  * @posted: ops this member has posted
  * @completed: of these, how many have ended
  * @pinned: bytes this member's registered buffers pin

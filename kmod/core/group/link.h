@@ -55,7 +55,7 @@ struct coll_link_stat {
 	u64 rate[COLL_SEND_MODES];	/* bytes per second, as measured; 0: not */
 	u32 send_mode;	/* enum coll_nl_send_mode: how large frames go */
 	u32 users;	/* communicators that share it; the counters are of all */
-	u64 spilled;	/* of this one: bytes put aside for others */
+	u64 spilled;	/* of this one: bytes in the backlog */
 };
 
 /**
@@ -74,7 +74,7 @@ struct coll_link_stat {
  * @attend: does what a worker would do, if there is anything. Between @watch and
  *	@unwatch; waits for a worker that is at it.
  * @connected: all streams that ops need have been handed over. Any context.
- * @ready: and the peer has greeted on each. Any context.
+ * @ready: @connected, and the handshake of each stream is complete. Any context.
  * @posted: the last op the peer has announced, 0 for none. Any context.
  * @stat: fills @s for stream @i of the link; false past the last one.
  * @flush: by the reaper, with no op left: waits for one pass of the link's work, which

@@ -63,7 +63,7 @@ struct coll_member_tensors {
  * @tensors: named collectives
  * @pins: plain buffers that stay pinned
  * @slots: room for small vectors
- * @no_turns: blocking calls until one may let others have its CPU without falling asleep. A
+ * @no_yields: blocking calls until one may let others have its CPU without falling asleep. A
  *	hint, which its threads change by READ_ONCE() and WRITE_ONCE().
  * @bufs: registered buffers by id; its own lock
  * @pinned: bytes they pin; @setup
@@ -89,7 +89,7 @@ struct coll_member {
 	struct coll_member_tensors tensors;
 	struct coll_pins pins;
 	struct coll_slots slots;
-	u32 no_turns;
+	u32 no_yields;
 	struct xarray bufs;
 	u64 pinned;
 	bool left;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Ranks that share CPUs: who waits for one that has to run on its own CPU first does best
- * to let it.
+ * Ranks that share CPUs: a rank that waits for one on its own CPU does best to yield the CPU to
+ * it.
  */
 #ifndef COLL_CORE_TURN_H
 #define COLL_CORE_TURN_H

@@ -298,7 +298,7 @@ static void coll_reduce_once(const struct coll_reducer *r, bool final, void **ou
 }
 
 /* One call after the other, as many in an FPU section as there is time for. */
-static void coll_reduce_turn(const struct coll_reducer *r, bool final,
+static void coll_reduce_pass(const struct coll_reducer *r, bool final,
 			     void **out, unsigned int nr_out, const void **in,
 			     unsigned int nr_in, const struct coll_reduce_arg *arg,
 			     void *room, size_t count)
@@ -358,7 +358,7 @@ void coll_reduce_run(const struct coll_reducer *r, bool final, void **out,
 	while (nr_in > r->max_in) {
 		void *dst = bounce;
 
-		coll_reduce_turn(r, false, &dst, 1, in, r->max_in, &arg, NULL, count);
+		coll_reduce_pass(r, false, &dst, 1, in, r->max_in, &arg, NULL, count);
 		if (arg.scale)
 			arg.scale += r->max_in - arg.nr_folded;
 		arg.nr_folded = 1;
@@ -369,11 +369,11 @@ void coll_reduce_run(const struct coll_reducer *r, bool final, void **out,
 	if (stream)
 		head = coll_reduce_head(out, nr_out, final ? r->elem : r->partial);
 	if (head && head < count) {
-		coll_reduce_turn(r, final, out, nr_out, in, nr_in, &arg, bounce, head);
+		coll_reduce_pass(r, final, out, nr_out, in, nr_in, &arg, bounce, head);
 		count -= head;
 	}
 	arg.stream = stream;
-	coll_reduce_turn(r, final, out, nr_out, in, nr_in, &arg, bounce, count);
+	coll_reduce_pass(r, final, out, nr_out, in, nr_in, &arg, bounce, count);
 }
 
 /* The copy of an instruction set, in FPU sections as well. */

@@ -47,7 +47,7 @@ struct coll_sweep {
 	u8 *room;
 };
 
-/* Partial results of a fold in turns: a stretch that stays in the first cache. */
+/* Partial results of a fold in several passes: a stretch that stays in the first cache. */
 #define COLL_BOUNCE	SZ_4K
 
 struct coll_sweep *coll_sweep_alloc(unsigned int nr_local, u32 elem, bool wide)

@@ -46,8 +46,8 @@
 #include "../env.h"
 
 /*
- * Inputs of one sweep at most: 64 ranks and what was received. More are folded
- * in turns by the caller; outputs are not limited.
+ * Inputs of one sweep at most: 64 ranks and what was received. The caller folds more of them in
+ * several passes; outputs are not limited.
  */
 #define COLL_SIMD_MAX	65
 

@@ -200,9 +200,9 @@ static void again(const struct coll_wide *w, coll_reduce_fn *fn, const struct fo
 }
 
 /*
- * The plain kernel is right where its result is finite: what has overflowed, and what is an
- * extended number among the inputs, is a NaN or infinite to it, and stays so. The others are
- * done again. Outputs may be inputs, so all this is done aside.
+ * The plain kernel is right where its result is finite. After an overflow, or with an extended
+ * number among the inputs, its result is infinite or a NaN; these elements are done again.
+ * Outputs may be inputs, so the results go to scratch first.
  */
 static void run_extended(const struct coll_wide_job *j, const struct fold *f, bool end,
 			 void *const *out, unsigned int nr_out, size_t n)
@@ -211,14 +211,14 @@ static void run_extended(const struct coll_wide_job *j, const struct fold *f, bo
 	const struct coll_reduce_arg past = { .stream = f->arg.stream };
 	struct coll_reduce_arg arg = f->arg;
 	size_t bytes = n * w->partial;
-	void *aside = slot(j, WIDENED);
-	const void *sum = aside;
+	void *scratch = slot(j, WIDENED);
+	const void *sum = scratch;
 
 	arg.stream = false;
-	__builtin_memset((u8 *)aside + bytes / 8 * 8, 0, 8);
-	(end ? w->end : w->part)(&aside, 1, f->list, f->nr, n, &arg);
-	if (any_special(w, aside, bytes))
-		again(w, end ? w->end_ext : w->part_ext, f, aside, bytes);
+	__builtin_memset((u8 *)scratch + bytes / 8 * 8, 0, 8);
+	(end ? w->end : w->part)(&scratch, 1, f->list, f->nr, n, &arg);
+	if (any_special(w, scratch, bytes))
+		again(w, end ? w->end_ext : w->part_ext, f, scratch, bytes);
 	w->copy(out, nr_out, &sum, 1, bytes, &past);
 }
 

@@ -15,7 +15,7 @@
 #include "../algorithms.h"
 
 /* The round in which @i sends to @root. */
-static u32 turn(u32 i, u32 root)
+static u32 round_of(u32 i, u32 root)
 {
 	return i < root ? root - 1 - i : i - 1;
 }
@@ -29,7 +29,7 @@ static int linear_emit(struct coll_emit *e, u32 n, u32 me, u32 root)
 		return -EINVAL;
 	e->round = 0;
 	if (me != root) {
-		e->round = turn(me, root);
+		e->round = round_of(me, root);
 		coll_emit_send(e, root, 0, coll_emit_input(e, 0, 0), 0);
 		return 0;
 	}

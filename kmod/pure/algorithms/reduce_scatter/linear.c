@@ -5,9 +5,9 @@
  *
  *	own, then 1 before it, 0 before that, 3 behind: 0 op 1 op 2 op 3
  *
- * n - 1 blocks sent, one transfer in a chain. turn() says who sends when: to those
- * above one by one, to those below all in one round. For operators that do not commute;
- * for the others, pairwise does not send so much to one at the same time.
+ * n - 1 blocks sent, one transfer in a chain. source_in_round() has the order: a participant
+ * sends to those above it one by one, and to all below it in one round. For operators that do
+ * not commute; for the others, pairwise does not send so much to one at the same time.
  */
 #include "../algorithms.h"
 
@@ -16,8 +16,8 @@ static void send_to(struct coll_emit *e, u32 owner)
 	coll_emit_send(e, owner, owner, coll_emit_input(e, owner, 0), 0);
 }
 
-/* In round t the owner takes from: */
-static u32 turn(u32 owner, u32 t)
+/* The participant whose block the owner takes in round @t. */
+static u32 source_in_round(u32 owner, u32 t)
 {
 	return t < owner ? owner - 1 - t : t + 1;
 }
@@ -37,7 +37,7 @@ static int linear_emit(struct coll_emit *e, u32 n, u32 me, u32 root)
 			send_to(e, me + 1 + t);
 		for (i = 0; t + 1 == me && i < me; i++)
 			send_to(e, i);
-		from = turn(me, t);
+		from = source_in_round(me, t);
 		flags = from > me ? COLL_STEP_LAST : 0;
 		if (t == n - 2)
 			flags |= COLL_STEP_FINAL;

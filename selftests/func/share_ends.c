@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The test plays the peer node of two communicators on the same streams: the end of one must
+ * not harm the other.
+ */
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "harness.h"
+#include "two.h"
+
+/* A failure of one communicator does not end the other, nor do frames that come for it later. */
+TEST(one_fails)
+{
+	struct coll_cause cause = {
+		.kind = COLL_CAUSE_ABORT, .error = ESHUTDOWN, .rank = 1, .node = 1,
+	};
+	static uint8_t buf[PEER_BYTES];
+	struct peer *bad, *good;
+	struct coll_cmd cmd;
+	struct two t;
+	size_t n;
+	int i;
+
+	raw_barrier(&cmd);
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(0, two_establish(&t));
+		bad = i & 1 ? &t.a : &t.b;
+		good = i & 1 ? &t.b : &t.a;
+		switch (i / 2) {
+		case 0:
+			n = peer_put_abort(bad, &cause, buf);
+			ASSERT_TRUE(peer_write(&t.a, 0, buf, n));
+			EXPECT_TRUE(two_fails(bad, ESHUTDOWN));
+			break;
+		case 1:	/* of a rank that is here */
+			n = peer_put_bye(bad, 0, 0, buf);
+			ASSERT_TRUE(peer_write(&t.a, 0, buf, n));
+			EXPECT_TRUE(two_fails(bad, EPROTO));
+			break;
+		case 2:	/* in the middle of a frame */
+			EXPECT_EQ(0, two_works(bad, PEER_ALLREDUCE));
+			raw_broadcast(&cmd, NULL, 500, COLL_I32, 1);
+			n = peer_put_op(bad, &cmd, 2, 4096, buf);
+			ASSERT_TRUE(peer_write(&t.a, 1, buf, n - 700));
+			EXPECT_EQ(0, raw_abort(bad->c.fd[0], 1));
+			ASSERT_TRUE(peer_write(&t.a, 1, buf + n - 700, 700));
+			break;
+		default:
+			EXPECT_EQ(0, raw_abort(bad->c.fd[0], 1));
+		}
+		EXPECT_EQ(0, two_error(good)) TH_LOG("case %d", i);
+		EXPECT_EQ(0, two_works(good, PEER_ALLREDUCE)) TH_LOG("case %d", i);
+		n = peer_put_op(bad, &cmd, 3, 4096, buf);
+		ASSERT_TRUE(peer_write(&t.a, 1, buf, n));
+		EXPECT_EQ(0, two_works(good, PEER_BCAST_IN)) TH_LOG("case %d", i);
+		/* and when nobody of it is left */
+		peer_leave(bad);
+		ASSERT_TRUE(peer_write(&t.a, 1, buf, n));
+		EXPECT_EQ(0, two_works(good, PEER_ALLREDUCE)) TH_LOG("case %d", i);
+		peer_leave(good);
+		peer_close(&t.a, 0, false);
+		peer_close(&t.a, 1, false);
+	}
+}
+
+/* The rank of @b is in the middle of sending when its communicator fails. */
+static bool fail_while_sending(struct two *t, struct peer_op *o)
+{
+	static uint8_t buf[PEER_BYTES];
+
+	if (!peer_op_init(o, &t->b, PEER_BCAST_OUT, 1000000, 20 * TWO_SECOND) ||
+	    !peer_op_start(o, &t->b) ||
+	    !peer_write(&t->a, 1, buf, peer_put_op(&t->b, &o->cmd, 1, 4096, buf)))
+		return false;
+	/* the socket is full, or all of the window is in it */
+	test_sleep_us(50000);
+	return !raw_abort(t->b.c.fd[0], 1);
+}
+
+/* A frame of an op that fails is filled up with zeroes, so that later frames are in step. */
+TEST(half_a_frame_sent)
+{
+	struct coll_cause cause = {
+		.kind = COLL_CAUSE_ABORT, .error = ESHUTDOWN, .rank = 1, .node = 1,
+	};
+	static uint8_t buf[PEER_BYTES];
+	struct coll_frame f;
+	struct peer_op o;
+	struct two t;
+
+	ASSERT_EQ(0, two_establish(&t));
+	ASSERT_TRUE(fail_while_sending(&t, &o));
+	/* the peer has to say that it does not read these bytes any more */
+	ASSERT_TRUE(peer_write(&t.a, 0, buf, peer_put_abort(&t.b, &cause, buf)));
+	EXPECT_EQ(-ESHUTDOWN, peer_op_wait(&o));
+	EXPECT_EQ(0, peer_op_exit(&o));
+	while (peer_read(&t.a, 1, &f, TWO_QUIET))
+		EXPECT_TRUE(two_is(&f, &t.b, COLL_FRAME_DATA));
+	EXPECT_EQ(0, two_works(&t.a, PEER_BARRIER));
+	ASSERT_TRUE(peer_read(&t.a, 1, &f, TWO_MS));
+	EXPECT_TRUE(two_is(&f, &t.a, COLL_FRAME_DATA));
+	two_stop(&t);
+}
+
+/* Read data until nothing more comes. Return: bytes. */
+static size_t drain(const struct two *t)
+{
+	struct pollfd pfd = { .fd = t->a.sock[1], .events = POLLIN };
+	uint8_t junk[4096];
+	size_t got = 0;
+	ssize_t n;
+
+	while (poll(&pfd, 1, TWO_QUIET) == 1) {
+		n = recv(pfd.fd, junk, sizeof(junk), MSG_DONTWAIT);
+		if (n <= 0)
+			break;
+		got += n;
+	}
+	return got;
+}
+
+static bool set_send_mode(const char *mode)
+{
+	FILE *f = fopen("/sys/module/coll/parameters/send_mode", "w");
+
+	return f && fprintf(f, "%s\n", mode) > 0 && !fclose(f);
+}
+
+/*
+ * The zeroes go by another stream than the ABORT that ends the op. If they came first, the peer
+ * would take them for data. So the rank sends them after the ABORT of the peer.
+ */
+TEST(zeroes_wait)
+{
+	static const char *const modes[] = { "copy", "splice", "ubuf" };
+	struct coll_cause cause = {
+		.kind = COLL_CAUSE_ABORT, .error = ESHUTDOWN, .rank = 1, .node = 1,
+	};
+	static uint8_t buf[PEER_BYTES];
+	int little = 65536, i;
+	struct coll_frame f;
+	struct peer_op o;
+	struct two t;
+
+	for (i = 0; i < 3; i++) {
+		ASSERT_TRUE(set_send_mode(modes[i]));
+		ASSERT_EQ(0, two_establish(&t));
+		ASSERT_EQ(0, setsockopt(t.a.sock[1], SOL_SOCKET, SO_RCVBUF, &little,
+					sizeof(little)));
+		ASSERT_TRUE(fail_while_sending(&t, &o));
+		drain(&t);
+		ASSERT_TRUE(peer_write(&t.a, 0, buf, peer_put_abort(&t.b, &cause, buf)));
+		EXPECT_LT(0, drain(&t)) TH_LOG("%s", modes[i]);
+		EXPECT_EQ(-ESHUTDOWN, peer_op_wait(&o));
+		EXPECT_EQ(0, peer_op_exit(&o));
+		/* in step */
+		EXPECT_EQ(0, two_works(&t.a, PEER_BARRIER)) TH_LOG("%s", modes[i]);
+		ASSERT_TRUE(peer_read(&t.a, 1, &f, TWO_MS));
+		EXPECT_TRUE(two_is(&f, &t.a, COLL_FRAME_DATA));
+		two_stop(&t);
+	}
+	EXPECT_TRUE(set_send_mode("auto"));
+}
+
+/* If the peer sends no ABORT the op does not wait for ever: the stream is broken off. */
+TEST(pages_called_back)
+{
+	static const char *const modes[] = { "splice", "ubuf" };
+	struct peer_op o;
+	struct two t;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		ASSERT_TRUE(set_send_mode(modes[i]));
+		ASSERT_EQ(0, two_establish(&t));
+		ASSERT_TRUE(fail_while_sending(&t, &o));
+		EXPECT_EQ(-ESHUTDOWN, peer_op_wait(&o)) TH_LOG("%s", modes[i]);
+		EXPECT_EQ(0, peer_op_exit(&o));
+		EXPECT_TRUE(two_fails(&t.a, EHOSTDOWN)) TH_LOG("%s", modes[i]);
+		two_stop(&t);
+	}
+	EXPECT_TRUE(set_send_mode("auto"));
+}
+
+/* After bytes that are no frame the beginning of the next frame is unknown: both fail. */
+TEST(garbage_fails_all)
+{
+	static const char junk[] = "GET / HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n12345678";
+	struct two t;
+	int st;
+
+	for (st = 0; st < 2; st++) {
+		ASSERT_EQ(0, two_establish(&t));
+		ASSERT_TRUE(peer_write(&t.a, st, junk, sizeof(junk)));
+		EXPECT_TRUE(two_fails(&t.a, EPROTO));
+		EXPECT_TRUE(two_fails(&t.b, EPROTO));
+		two_stop(&t);
+	}
+}
+
+/*\r\n\r\n12345678";
+	struct two t;
+	int st;
+
+	for (st = 0; st < 2; st++) {
+		ASSERT_EQ(0, two_establish(&t));
+		ASSERT_TRUE(peer_write(&t.a, st, junk, sizeof(junk)));
+		EXPECT_TRUE(two_fails(&t.a, EPROTO));
+		EXPECT_TRUE(two_fails(&t.b, EPROTO));
+		two_stop(&t);
+	}
+}
+
+/* The streams end: a communicator that has got BYE is well, the other fails. */
+TEST(streams_end)
+{
+	uint8_t buf[256];
+	struct two t;
+	int st;
+
+	for (st = 0; st < 2; st++) {
+		ASSERT_EQ(0, two_establish(&t));
+		ASSERT_TRUE(peer_write(&t.a, 0, buf, peer_put_bye(&t.a, 1, 0, buf)));
+		peer_close(&t.a, st, false);
+		EXPECT_TRUE(two_fails(&t.b, EHOSTDOWN));
+		EXPECT_EQ(0, two_error(&t.a));
+		two_stop(&t);
+	}
+}
+
+TEST_HARNESS_MAIN
