@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The entrance. `make help` lists the rooms.
+# Top-level targets; see make help.
 
 KERNEL	?= debian-6.1
 KERNELS	?= uml uml-debug debian-6.1 debian-6.12

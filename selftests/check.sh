@@ -11,7 +11,7 @@
 # many seconds from here on. It is named, and counts neither way; the first kernel,
 # and uml, must have their turn, though. So the kernels that matter most come first.
 #
-# What is a product of many cases, and what runs on a kernel besides a core of programs, is
+# Products of many cases, and programs that are not in the core of a kernel, are
 # sampled by a seed: COLL_CHECK_SEED, else the commit. With COLL_CHECK_SEED=all everything
 # runs (make check-full).
 #

@@ -74,7 +74,7 @@ if [ "$write" ]; then
 	exit
 fi
 
-# What git would take.
+# The files that git would take.
 files() {
 	git ls-files -co --exclude-standard -- "$@" | while IFS= read -r f; do
 		[ ! -f "$f" ] || echo "$f"

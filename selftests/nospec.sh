@@ -21,7 +21,7 @@ offence() {
 
 # Members of structs from outside, that are used as indices
 members='collective|op|dtype|recv_dtype|root|rank|node|source|dest|peer|parent_peer|stripe|send_buf|recv_buf|id'
-# Of objects that hold what was put in bounds when they were made
+# Fields of objects that were put in bounds when the object was made
 kept='op->cmd\.collective|(s|msg|lead)->note\.(source|dest)|n->node|n->source|p->root|m->rank'
 
 # shellcheck disable=SC2016 # the $ are awk's

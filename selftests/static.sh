@@ -31,8 +31,8 @@ layers()
 	result layers $? "$work/log"
 }
 
-# What checkpatch says of code that is in the newest kernel only, and in the
-# kernel only, is left out: version tests stand in compat.h, kzalloc_obj() is not
+# Messages of checkpatch are ignored that fit code in the newest kernel only, and in the
+# kernel only: version tests stand in compat.h, kzalloc_obj() is not
 # in 6.1, ARRAY_SIZE() not in user space. The one yield() says why.
 ignored=LINUX_VERSION_CODE,CONSTANT_COMPARISON,ALLOC_WITH_SIZEOF,ARRAY_SIZE,YIELD
 # Vector types are typedefs, and one macro makes a function per operator.

@@ -121,7 +121,7 @@ struct coll_tx_mark {
 struct coll_channel {
 	struct coll_link link;
 
-	/* What it is: constant once anyone knows of the channel */
+	/* Identity: constant once anyone knows of the channel */
 	struct coll_group_facts facts;
 	struct coll_conn *conn;
 	u64 comm;

@@ -100,7 +100,7 @@ static int coll_rx_abort(struct coll_channel *ch, const u8 *payload)
 
 	if (coll_wire_get_abort(payload, &c) || !c.error || c.error > 4095)
 		return -EPROTO;
-	/* Of any kind: only a peer that has failed sends it. */
+	/* Only a peer that has failed sends ABORT, whatever its kind. */
 	coll_rx_peer_closed(ch);
 	if (c.kind == COLL_CAUSE_CLOSE && !coll_msgs_without(g, ch->link.peer))
 		coll_group_fail_later(g, &c);

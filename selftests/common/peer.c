@@ -298,7 +298,7 @@ static size_t put_transfer(const struct peer *p, const struct coll_cmd *cmd,
 }
 
 /*
- * What rank 1 of 2 sends. Allreduce: its own chunk 1, then the sum of chunk 0.
+ * The frames that rank 1 of 2 sends. Allreduce: its own chunk 1, then the sum of chunk 0.
  * Broadcast: a token if it is the leaf, else the vector. Barrier: a token.
  */
 size_t peer_put_op(const struct peer *p, const struct coll_cmd *cmd,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A node played by the test itself: rank 1 of two, at the other end of the
- * sockets of rank 0, which is a real one. What rank 1 has to send does not
- * depend on what it receives, since the test knows rank 0's input as well.
+ * A node played by the test itself: rank 1 of two, at the other end of the sockets of rank 0,
+ * which is a real one. The frames of rank 1 do not depend on what it receives, because the test
+ * knows rank 0's input as well.
  */
 #ifndef COLL_SELFTESTS_PEER_H
 #define COLL_SELFTESTS_PEER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Ranks as processes, which can be killed: forked, joined and linked each by
- * itself. What they find they leave in memory shared with the parent.
+ * Ranks as processes, which can be killed: forked, joined and linked each by itself. They leave
+ * their results in memory shared with the parent.
  */
 #ifndef COLL_SELFTESTS_PROCS_H
 #define COLL_SELFTESTS_PROCS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What generic netlink says of tensors that wait. */
+/* Tensors that wait, as generic netlink lists them. */
 #ifndef COLL_SELFTESTS_STALLS_H
 #define COLL_SELFTESTS_STALLS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What every test program wants: lots, clocks, bounds, guarded memory. */
+/* Tools for all test programs: random numbers, clocks, bounds, guarded memory. */
 #ifndef COLL_SELFTESTS_UTIL_H
 #define COLL_SELFTESTS_UTIL_H
 

@@ -40,7 +40,7 @@ FIXTURE_SETUP(bad)
 	self->posted = test_posted(&self->c, 0);
 }
 
-/* Whatever was refused, the communicator is as it was. */
+/* After each refusal the communicator is as it was. */
 FIXTURE_TEARDOWN(bad)
 {
 	struct coll_status s;
@@ -196,7 +196,7 @@ TEST_F(bad, blocks)
 	BLOCKS_REFUSED(EFAULT, COLL_SCATTERV, displs[1] = 1ULL << 45);
 }
 
-/* What the version masks do not announce is known, but not to be had. */
+/* A collective that the version masks do not announce is refused. */
 TEST_F(bad, not_there)
 {
 	struct coll_version v;

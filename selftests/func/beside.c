@@ -48,7 +48,7 @@ static bool burst_post(struct burst *b, enum peer_kind kind, uint64_t count)
 	return true;
 }
 
-/* What rank 1 sends for the op of number @seq. */
+/* The frames that rank 1 sends for the op of number @seq. */
 static bool burst_answer(struct burst *b, uint64_t seq)
 {
 	size_t n = peer_put_op(&b->p, &b->op[seq - 1].cmd, seq, 65536, b->buf);
@@ -322,7 +322,7 @@ static bool burst_bye(struct burst *b)
 	       !usleep(300000);
 }
 
-/* What is posted after that waits for the one before it, too: who hears why can be asked. */
+/* An op that is posted after that waits for the one before it, too. The status tells the cause. */
 TEST(posted_after_the_last)
 {
 	struct coll_status s;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A user with cpu.max 10 % has large messages within the node under way, out of little
- * memory. Workers copy them, which no control group is charged for. What another user
- * computes, and his deadlines, must not notice.
+ * A user with cpu.max 10 % has large messages within the node under way, out of little memory.
+ * Workers copy them, which no control group is charged for. The work of another user, and his
+ * deadlines, must not suffer.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,7 +23,7 @@
 #define PARTS		200UL
 #define BYTES		(PART * PARTS)
 #define DEADLINE	500000000ULL
-/* Of the time alone, in percent: the issue that asked for this says 1.3. */
+/* The most that it may take, in percent of its time alone. */
 #define MOST		130
 
 static struct raw_comm comm;
@@ -57,7 +57,7 @@ static int begin_messages(void *arg)
 	int i, ret;
 
 	(void)arg;
-	/* Not every kernel has it. What is looked at here does not depend on it. */
+	/* Not every kernel has it. The measurement does not depend on it. */
 	ret = other_enter_cgroup("coll_slow", "cpu.max", "10000 100000");
 	if (ret && ret != -EOPNOTSUPP)
 		return ret;
@@ -84,8 +84,8 @@ static int begin_messages(void *arg)
 }
 
 /*
- * In the other's process: as many loops at nice 19 as there are CPUs. What they cost a
- * bystander is what the scheduler, and the machine that a virtual one runs on, cost.
+ * In the other's process: as many loops at nice 19 as there are CPUs. They show what the
+ * scheduler costs a bystander, and the machine that a virtual one runs on.
  */
 static int begin_idlers(void *arg)
 {

@@ -36,7 +36,7 @@ static int sum(int fd, __u32 rank, int count)
 	return do_ioctl(fd, COLL_IOC_SUBMIT, &cmd);
 }
 
-/* What is refused of a 64-bit program is refused here. */
+/* Calls that are refused to a 64-bit program are refused here, too. */
 static int refused(int fd)
 {
 	struct coll_register r = { .addr = 0xfffff000, .len = 4096 };

@@ -103,7 +103,7 @@ TEST(kill_during_a_stream_in_windows)
 	kills(_metadata);
 }
 
-/* What one rank does in the middle of what others go on with. */
+/* One rank does something in the middle of an op while others go on. */
 struct scene {
 	struct procs_stream s;
 	uint32_t who;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is the end of a rank, and what is not: the last close() beside other calls; threads
- * with descriptors of their own that end; a leader that ends before its threads; an exec
- * that fails.
+ * Which events end a rank, and which do not: the last close() beside other calls; threads with
+ * descriptors of their own that end; a leader that ends before its threads; an exec that fails.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -117,7 +117,7 @@ static uint32_t out_slot(FIXTURE_DATA(gaps) *self, uint32_t i)
 	return 2 * (self->c.size - 1 - i) + 1;
 }
 
-/* Who gets something else from each rank, or gives something else to each? */
+/* Does a rank get different data from each rank, or give different data to each? */
 static bool for_each_other(uint32_t kind)
 {
 	return kind == COLL_SCATTERV || kind == COLL_ALLTOALLV;
@@ -197,7 +197,7 @@ static void prepare(FIXTURE_DATA(gaps) *self, uint32_t kind, uint32_t r)
 			self->displs[r][first + i] = displ_of(self, out_slot(self, i));
 		}
 	}
-	/* What is empty may be anywhere. */
+	/* An empty block may be anywhere. */
 	for (i = 0; i < 2 * n; i++)
 		if (!self->counts[r][i])
 			self->displs[r][i] = ~0ULL / (i + 1);
@@ -343,7 +343,7 @@ TEST_F(gaps, are_left_alone)
 }
 
 /*
- * Of a rank's vectors each has @size blocks of 5 pages at most: these fit the limit. From the
+ * Each vector of a rank has @size blocks of 5 pages at most: these fit the limit. From the
  * first block to the last one it is more.
  */
 TEST_F(gaps, are_not_charged)
@@ -454,7 +454,10 @@ TEST_F(gaps, in_buffers_of_io_uring)
 		io_uring_queue_exit(&rings[r]);
 }
 
-/* Pins are kept from one op to the next. What happens to a block must show, and in a gap not. */
+/*
+ * Pins are kept from one op to the next. A change of a block must show in the result, and a
+ * change in a gap must not.
+ */
 TEST_F(gaps, memory_that_changes)
 {
 	int round;

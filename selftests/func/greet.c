@@ -227,7 +227,7 @@ TEST(nothing_before_proof)
 	}
 }
 
-/* What the real rank has to say, of its data or its end, waits for PROOF. */
+/* The real rank sends no data and no BYE before PROOF. */
 TEST(nothing_sent_before_proof)
 {
 	uint8_t buf[PEER_GREET];

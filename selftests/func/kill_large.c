@@ -40,7 +40,7 @@ static void use_and_wait(struct procs *p, uint32_t rank)
 		pause();
 }
 
-/* What one kill came to: ns until rank 1 heard, and until the process was gone. */
+/* Kill once: ns until rank 1 heard of it, and until the process was gone. */
 static void kill_once(struct __test_metadata *_metadata, uint32_t nodes, size_t bytes,
 		      uint64_t *heard, uint64_t *gone)
 {

@@ -74,7 +74,7 @@ static uint64_t wrong(const uint8_t *v, bool sum)
 		bad += v[i] != (uint8_t)(value(0, i) + (sum ? value(1, i) : 0));
 	for (i = BODY; i < COUNT; i++)
 		bad += v[i] != (uint8_t)(value(0, i) + (sum ? value(1, i) : 0));
-	/* What lies behind the vector. */
+	/* The memory behind the vector. */
 	for (i = COUNT; i < ROOM; i++)
 		bad += v[i] != 0;
 	return bad;

@@ -91,7 +91,10 @@ static void make_cmds(struct world *w, const struct change *ch, uint32_t odd)
 	}
 }
 
-/* What a buffer holds before: each another byte, so that no copy between two hides. */
+/*
+ * The byte that a buffer is filled with first. It is different in each one, so that a copy
+ * between two of them shows.
+ */
 static int before(uint32_t rank, bool out)
 {
 	return 1 + 2 * rank + out;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the kernel moves about under running ops: pages, by compaction; work, when a CPU goes
- * and comes back. Results are right, nobody is taken for dead.
+ * The kernel moves things under running ops: pages, by compaction; work, when a CPU goes and
+ * comes back. Results are right, nobody is taken for dead.
  */
 #include <stdio.h>
 #include <string.h>

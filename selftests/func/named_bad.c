@@ -72,7 +72,7 @@ FIXTURE_SETUP(named_bad)
 	make(self);
 }
 
-/* Whatever was refused: the name is free, and the communicator as it was. */
+/* After each refusal the name is free, and the communicator is as it was. */
 FIXTURE_TEARDOWN(named_bad)
 {
 	uint32_t r;
@@ -214,7 +214,7 @@ TEST_F(named_bad, larger)
 	EXPECT_EQ(ENOTTY, errno);
 }
 
-/* What stands before the wrong one is posted, what stands behind it is not. */
+/* The entries before the wrong one are posted, those behind it are not. */
 TEST_F(named_bad, in_the_middle)
 {
 	struct coll_tensor t[3];

@@ -405,7 +405,7 @@ TEST(refused)
 	raw_stop(&w->c);
 }
 
-/* What was posted before the join goes on. */
+/* Tensors that were posted before the join go on. */
 TEST(posted_before)
 {
 	struct coll_tensor_result res;

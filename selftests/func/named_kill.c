@@ -20,7 +20,7 @@
 #define HANG_MS		20000
 #define SECOND		1000000000ULL
 
-/* What a rank has, in its process */
+/* the state of a rank, in its process */
 struct mine {
 	uint64_t lots;
 	char names[NAMES][16];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The test plays the other node of a communicator with named collectives: the child of the
- * real one in the tree, or its parent. What it says is right, or wrong in one thing, or
- * changed at random.
+ * The test plays the other node of a communicator with named collectives: the child of the real
+ * one in the tree, or its parent. Its records are right, or wrong in one thing, or changed at
+ * random.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -142,7 +142,7 @@ TEST(a_child_that_is_right)
 		EXPECT_EQ(round, got.round);
 		EXPECT_EQ(2, got.contributors);
 		EXPECT_NE(0, got.id);
-		/* What is known is not said again. */
+		/* Known parameters are not sent again. */
 		EXPECT_EQ(!round, got.has_params);
 		EXPECT_EQ(round ? 0 : strlen(NAME), got.name_len);
 		play_barrier(_metadata, &p, round + 1);
@@ -247,7 +247,7 @@ CHANGE(cause, r->bad.cause = COLL_NR_BAD)
 CHANGE(field, r->bad.cause = COLL_BAD_MISMATCH; r->bad.field = COLL_NR_FIELDS)
 
 #undef CHANGE
-/* What is changed in the bytes of the record. */
+/* Changes in the bytes of the record. */
 #define BYTES(name, statement) \
 	static void name(struct coll_coord_rec *r, struct talk *t) \
 	{ uint8_t *b = t->buf + COLL_WIRE_HDR; (void)b; statement; }

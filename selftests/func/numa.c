@@ -42,7 +42,7 @@ static int node_of_cpu(int cpu)
 	return -1;
 }
 
-/* What the vectors of the ranks look like. */
+/* Where the vectors of the ranks are. */
 enum where {
 	HALVES,		/* the first half of each on node 0, the other on node 1 */
 	SPREAD,		/* those of a rank on one node, of the next one on the other */
@@ -176,7 +176,7 @@ static int by_uring(FIXTURE_DATA(numa) *self, struct coll_cmd *cmds)
 	return ret;
 }
 
-/* Who has taken which slices? Return: are they all there, once each? */
+/* Find out which rank has taken which slices. Return: are they all there, once each? */
 static bool look(FIXTURE_DATA(numa) *self, uint64_t slices, enum where where)
 {
 	unsigned int seen[BYTES / SLICE] = { };

@@ -12,7 +12,7 @@
 
 #define SECOND	1000000000ULL
 
-/* Of two ranks that talk, 0 and 1, both on one node or not. */
+/* Ranks and nodes. Ranks 0 and 1 talk: on one node, or not. */
 static const struct { uint32_t size, nodes; } shapes[] = {
 	{ 2, 1 }, { 4, 1 }, { 2, 2 }, { 4, 2 }, { 4, 4 },
 };
@@ -464,7 +464,7 @@ TEST(collectives_and_messages_pass_each_other)
 	}
 }
 
-/* What was received cannot be told: that is not the sender's fault. */
+/* The receiver cannot be told what it has received: that is not the sender's fault. */
 TEST(nowhere_to_tell)
 {
 	struct coll_cmd cmd;

@@ -9,7 +9,7 @@
 #include "talk.h"
 #include "util.h"
 
-/* Of two ranks that talk, 0 and the last one, both on one node or not. */
+/* Ranks and nodes. Rank 0 and the last one talk: on one node, or not. */
 static const struct { uint32_t size, nodes; } shapes[] = {
 	{ 2, 1 }, { 4, 1 }, { 2, 2 }, { 4, 2 },
 };
@@ -76,8 +76,8 @@ TEST(send_taken_back)
 }
 
 /*
- * The receive comes at the same time. Whoever is first, both sides agree: it has arrived
- * and both are over, or it is cancelled and the receive still waits.
+ * The receive comes at the same time. Whichever is first, both sides agree: it has arrived and
+ * both are over, or it is cancelled and the receive still waits.
  */
 TEST(send_and_receive_race)
 {

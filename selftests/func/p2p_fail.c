@@ -379,7 +379,7 @@ TEST(ring_exit)
 	}
 }
 
-/* What ranks of a job do: exchange with a random partner, for ever. */
+/* Ranks of a job exchange with a random partner, for ever. */
 struct storm {
 	uint64_t seed;
 	uint64_t bytes;

@@ -43,7 +43,10 @@ static int recv_fd(int sock)
 	return fd;
 }
 
-/* What a receiver of the file may do: a bit for each thing that it should not. */
+/*
+ * The receiver of the file tries its calls. Return: a bit for each call that should have been
+ * refused.
+ */
 static int receiver(int sock, bool nobody)
 {
 	struct coll_cmd cmd;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Plain buffers stay pinned from one op to the next. Whatever a process does to its
- * memory in between, an op sees what the process sees.
+ * Plain buffers stay pinned from one op to the next. The process changes its memory in between
+ * in all ways: an op always sees what the process sees.
  */
 
 #include <sys/ioctl.h>
@@ -167,7 +167,10 @@ TEST_F(pins, fork_and_write)
 	}
 }
 
-/* What a rank may not touch any more is refused, to it alone, before it has posted. */
+/*
+ * Memory that a rank may not touch any more is refused, to this rank alone, before it has
+ * posted.
+ */
 static int refused(FIXTURE_DATA(pins) *self, uint64_t first, uint64_t count)
 {
 	struct coll_cmd cmd;
@@ -237,7 +240,7 @@ TEST_F(pins, pieces_and_more)
 	}
 }
 
-/* What is kept gives way to what is needed: nothing has to go through windows. */
+/* Kept pins make room for needed ones: nothing has to go through windows. */
 TEST(within_the_limit)
 {
 	FIXTURE_DATA(pins) self;
@@ -283,7 +286,7 @@ static int in_place(struct raw_comm *c, unsigned int collective, int32_t **v, ui
 	return ret;
 }
 
-/* What is kept, and nobody uses, is not in the way of what is asked for. */
+/* Kept pins that no op uses make room for a registration. */
 TEST(kept_pins_give_way)
 {
 	struct coll_register reg = { .len = BYTES };

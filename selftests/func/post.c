@@ -454,7 +454,7 @@ TEST_F(post, killed)
 	close(pipe_fd[1]);
 }
 
-/* Who has not opened the file may neither post nor collect. */
+/* A process that has not opened the file may neither post nor collect. */
 TEST_F(post, not_the_owner)
 {
 	struct coll_completion got;

@@ -16,7 +16,7 @@
 /* Probes that wait for one message: three slices of the kernel's. */
 #define CROWD		200
 
-/* Of the ranks that talk: all on one node or not. */
+/* Ranks and nodes: the ranks that talk are on one node, or not. */
 static const struct { uint32_t size, nodes; } shapes[] = {
 	{ 2, 1 }, { 4, 1 }, { 2, 2 }, { 4, 2 },
 };

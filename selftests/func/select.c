@@ -231,7 +231,7 @@ TEST(different_tables)
 	ASSERT_EQ(0, raw_start(&c, 4, 2));
 	ASSERT_EQ(0, set(c.fd[0], COLL_ALLREDUCE, good, 3));
 	ASSERT_EQ(0, set(c.fd[3], COLL_ALLREDUCE, mesh, 1));
-	/* Who names an algorithm does not look at tables. */
+	/* A command that names an algorithm does not look at tables. */
 	EXPECT_EQ(0, allreduce(&c, 1000, COLL_ALG_MESH, COLL_OP_SUM));
 	EXPECT_EQ(-EBADE, allreduce(&c, 1000, COLL_ALG_AUTO, COLL_OP_SUM));
 	raw_stop(&c);

@@ -85,7 +85,7 @@ FIXTURE_TEARDOWN(slices)
 	}
 }
 
-/* Who has taken which slices, in which order? */
+/* The rank that has taken each slice, in order. */
 static bool look(FIXTURE_DATA(slices) *self)
 {
 	static bool seen[OPS + 1][SLICES];

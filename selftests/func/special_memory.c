@@ -88,7 +88,10 @@ TEST(pfn_map)
 	refused(_metadata, (void *)from, to - from, "[vvar]");
 }
 
-/* Of a page cache that is written back: a receive would dirty pages behind its back. */
+/*
+ * Pages of a page cache that is written back: a receive would make pages dirty without its
+ * knowledge.
+ */
 TEST(file_of_a_disk)
 {
 	char name[] = "/var/tmp/coll-XXXXXX";

@@ -8,9 +8,9 @@
  * the start, while they still join. Every survivor must hear of it in time, and
  * be told who it was.
  *
- * Who dies before it has joined is unknown to the kernel, and who joins after one
- * has died finds a failed group, or none and makes a new one. So during setup
- * any of the errors that fit will do, the deadline of the first op being one.
+ * A rank that dies before it has joined is unknown to the kernel. A rank that joins after a
+ * death finds a failed group, or none and makes a new one. So during setup any of the errors
+ * that fit will do, the deadline of the first op being one.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,7 +25,7 @@
 
 #define MS	1000000ULL
 #define WINDOW_US	20000
-/* Of every op, for those who wait for a rank that never comes. */
+/* The deadline of every op: some wait for a rank that never comes. */
 #define DEADLINE_MS	200
 /* A survivor that has heard nothing by then never will. */
 #define HANG_MS	20000

@@ -17,7 +17,7 @@
 #include "util.h"
 
 #define SECOND	1000000000ULL
-/* Of i32: some parts of LEAST bytes. */
+/* elements of i32: some parts of LEAST bytes */
 #define COUNT	4001
 #define LEAST	1000
 

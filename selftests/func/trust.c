@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The test plays a peer node that has the key and is hostile. After an op has ended it
- * finds nothing in its sockets that was written to the buffer later. What it says is no
- * reason to end the op early, and what cannot be true is EPROTO.
+ * The test plays a peer node that has the key and is hostile. After an op has ended it finds
+ * nothing in its sockets that was written to the buffer later. Its frames do not end the op
+ * early, and an impossible one is EPROTO.
  */
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -105,7 +105,7 @@ static size_t read_later(struct peer *p, size_t *old)
 			later += buf[i] == (uint8_t)LATER;
 			*old += buf[i] == (uint8_t)OLD;
 		}
-		/* What TCP still has to send comes when there is room. */
+		/* TCP sends the rest when there is room. */
 		if (n < (ssize_t)sizeof(buf))
 			test_sleep_us(20000);
 	}

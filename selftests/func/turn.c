@@ -24,7 +24,7 @@ static long times_slept(void)
 }
 
 /*
- * What the ranks tell in memory that all see.
+ * The results of the ranks, in memory that all see.
  * @told: times slept when told to sleep, by rank
  * @slept: times slept else, by batch and rank
  * @end: no batch after this one, set by rank 0 before it begins
@@ -76,7 +76,7 @@ static void sleep_and_not(struct procs *p, uint32_t rank)
 	slept = batch(fd, COLL_CMD_SLEEP, NULL, NULL);
 	t->told[rank] = slept;
 	for (i = 0; slept >= 0 && !end && i < BATCHES; i++) {
-		/* Who has begun the batch before this one has told of all before that. */
+		/* A rank that has begun the last batch has told the result of all earlier ones. */
 		if (!rank && i >= 2 && sum_of(t->slept[i - 2], p->c.size) < OPS / 2)
 			t->end = true;
 		slept = batch(fd, 0, t, &end);

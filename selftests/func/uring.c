@@ -323,7 +323,7 @@ TEST(linked)
 	raw_stop(&c);
 }
 
-/* What was submitted is what runs, whatever happens to its memory then. */
+/* The command runs as it was submitted, whatever happens to its memory then. */
 TEST(overwritten_right_after_submit)
 {
 	struct urank u[2];

@@ -531,7 +531,7 @@ TEST(huge_pages)
 	raw_stop(&c);
 }
 
-/* Who issues the command, and when, is all the same. */
+/* The result does not depend on the thread that issues the command, nor on the moment. */
 TEST(kinds_of_rings)
 {
 	static const struct { unsigned int setup, sqe; } kinds[] = {
@@ -589,7 +589,7 @@ static void stream(struct procs *p, uint32_t rank)
 	procs_result(p, rank, ret);
 }
 
-/* What is in flight ends with the process, and its pages go. The verdict counts them. */
+/* Commands in flight end with the process, and their pages go. The verdict counts them. */
 TEST(killed_in_flight)
 {
 	uint64_t seed = test_seed();

@@ -118,7 +118,7 @@ TEST(read_sum_write)
 	stop(&c);
 }
 
-/* What was to come before it fails: it has never been posted, and can be later. */
+/* The link before it fails: the command has never been posted, and can be posted later. */
 TEST(broken_chain)
 {
 	struct raw_comm c;

@@ -132,7 +132,7 @@ static void stop_and_go(struct __test_metadata *_metadata, uint32_t nodes, uint6
 TEST(stopped_in_a_barrier)	{ stop_and_go(_metadata, 1, 0); }
 TEST(stopped_in_a_large_op)	{ stop_and_go(_metadata, 2, COUNT); }
 
-/* What a stopped rank has posted goes on without it. */
+/* An op that a stopped rank has posted goes on without it. */
 static void posted_goes_on(struct __test_metadata *_metadata, uint32_t nodes)
 {
 	struct procs p = { };

@@ -158,7 +158,7 @@ TEST_F(waits, stopped_and_goes_on)
 	end_well(_metadata, &self->p);
 }
 
-/* What a stopped rank has posted goes on without it. */
+/* An op that a stopped rank has posted goes on without it. */
 TEST_F(waits, posted_goes_on)
 {
 	unsigned int ms;

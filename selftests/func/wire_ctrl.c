@@ -11,7 +11,7 @@
 
 #define SECOND	1000000000ULL
 
-/* What becomes of an op that waits while @bytes come on @stripe. */
+/* The result of an op that waits while @bytes come on @stripe. */
 static void op_hears(struct __test_metadata *_metadata, struct peer *p, int stripe,
 		     const void *bytes, size_t n, int error, const char *name)
 {
@@ -360,8 +360,8 @@ static bool stream_ended(struct peer *p, int stripe)
 }
 
 /*
- * What the peer says and does while the real rank may have left: in @said the error that
- * must come of its frame, in @cut that it has closed a stream.
+ * The peer sends a frame or closes a stream while the real rank may have left. In @said: the
+ * error that the frame must cause; in @cut: it has closed a stream.
  */
 static void meddle(struct peer *p, uint64_t *lots, int *said, bool *cut)
 {

@@ -71,7 +71,7 @@ static bool error_fits(int result)
 	return false;
 }
 
-/* What became of the bytes of one round */
+/* the result of the bytes of one round */
 struct fuzz_round {
 	uint64_t seed;
 	bool ctrl;
@@ -208,7 +208,7 @@ static bool fuzz_once(struct __test_metadata *_metadata, uint64_t seed, bool ctr
 }
 
 /*
- * Of the rounds, of 0 to 3 mutations each, one in three or so has one in a header that is
+ * Each round has 0 to 3 mutations. About one round in three has a mutation in a header that is
  * read. Chance needs room: with few rounds, go on until enough of them were errors.
  */
 static void fuzz(struct __test_metadata *_metadata, bool ctrl)

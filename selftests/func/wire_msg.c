@@ -172,7 +172,7 @@ TEST(sent)
 	peer_stop(&p);
 }
 
-/* Of one message only, each way. */
+/* One message only, each way. */
 TEST(refused)
 {
 	struct coll_status s;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a user may give to an ioctl or to io_uring: right structs, and then some wrong. */
+/* Arguments of a user for an ioctl or for io_uring: right structs, and some wrong ones. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 #define POOL_PART	(64UL << 10)
 #define POOL_CANARY	0x30000000UL
 /*
- * What structs of calls point to is in slots behind the counts: SLOT_CMDS commands, with their
- * struct coll_post_entry, struct coll_tensor and names.
+ * Structs of calls point to slots behind the counts: SLOT_CMDS commands, with their struct
+ * coll_post_entry, struct coll_tensor and names.
  */
 #define SLOTS		16
 #define SLOT_BYTES	2048
@@ -295,7 +295,7 @@ static void make_call(struct call *c, uint64_t *lots, bool submit)
 	make_struct(c, lots);
 }
 
-/* What the struct of a call points to is changed. Return: false if it has no such thing. */
+/* Change what the struct of a call points to. Return: false if it has no such thing. */
 static bool change_slot(const struct call *c, uint64_t *lots)
 {
 	uint64_t v = interesting(lots);

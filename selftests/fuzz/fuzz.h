@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Fuzzers of the module's entrances. What a round does follows from its seeds alone: the
- * first one makes it, each further one changes it a little. So a round that found new code
- * is kept as a list of seeds, and one that went wrong is repeated by its list.
+ * Fuzzers of the module's entrances. A round depends on its seeds alone: the first one makes
+ * it, each further one changes it a little. So a round that found new code is kept as a list of
+ * seeds, and one that went wrong is repeated by its list.
  */
 #ifndef COLL_SELFTESTS_FUZZ_H
 #define COLL_SELFTESTS_FUZZ_H

@@ -23,7 +23,7 @@ static int take(int fd, unsigned int n, bool *hit)
 	ret = raw_collect_cmds(fd, done, 1, 1, COLLECT_NS);
 	if (n)
 		*hit = inject_hit();
-	/* What could not be stored, or waited for, is there the next time. */
+	/* A completion that could not be stored, or waited for, is there the next time. */
 	if (n && *hit && (inject_refused(ret) || ret == -EINTR))
 		ret = raw_collect_cmds(fd, done, 1, 1, COLLECT_NS);
 	if (ret != 1) {

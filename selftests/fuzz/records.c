@@ -44,7 +44,7 @@ static void post_all(struct peer *p, uint64_t *lots)
 		fuzz_complain("%u tensors posted: %d", posted, ret);
 }
 
-/* What the peer says of a name; mostly what it should. */
+/* A record of the peer about a name; mostly a right one. */
 static void put_record(struct wire_bytes *b, uint32_t rank, uint32_t k, uint32_t round,
 		       uint64_t *lots)
 {

@@ -99,7 +99,7 @@ static unsigned int fill(struct io_uring *ring, const struct calls_files *f, str
 	return n;
 }
 
-/* What a round is about to submit. */
+/* The commands that a round is about to submit. */
 static void show(const struct io_uring *ring, const struct calls *c, unsigned int n)
 {
 	const struct io_uring_sqe *s;

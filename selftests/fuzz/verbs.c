@@ -23,7 +23,7 @@
 
 /* ---- setup ---- */
 
-/* What a verb works on: made anew for each fault. */
+/* The objects of a verb: made anew for each fault. */
 struct place {
 	struct raw_comm c;
 	int fd, sv[2];
@@ -219,7 +219,7 @@ static void setup_run(unsigned int which)
 			printf("# %s, fault %u: %d\n", setups[which].name, n, ret);
 			bad++;
 		}
-		/* Whatever became of it, it can be done now, or has been. */
+		/* After any result the verb has been done, or can be done now. */
 		place_end(&p);
 	}
 	scenario(!bad && !hit, "%s: %u faults", setups[which].name, n - 2);
@@ -283,7 +283,7 @@ static void make(struct coll_cmd *cmd, uint32_t r, unsigned int kind, uint64_t c
 	} else if (kind == COLL_MRECV) {
 		raw_mrecv(cmd, out[r], count, COLL_I32, COLL_MESSAGE_NULL, NULL);
 	} else if (kind == COLL_PROBE || kind == COLL_MPROBE) {
-		/* Of nobody: there is no third rank that would send. */
+		/* A probe for no rank: there is no third rank that would send. */
 		raw_probe(cmd, kind, COLL_RANK_NULL, 5, (void *)out[r]);
 	}
 	cmd->timeout_ns = DEADLINE;

@@ -81,7 +81,7 @@ static uint32_t sum_of_numbers(uint32_t n, uint32_t d, uint64_t i, bool weighted
 	return n * (n + 1) * (n + 2) / 3 * ((uint32_t)i + 7) + 1000003 * d * factors;
 }
 
-/* What the inputs of ranks below @n reduce to. */
+/* The reduction of the inputs of ranks below @n. */
 static uint32_t sum(uint32_t n, uint32_t d, uint64_t i)
 {
 	switch (reductions[reduction].op) {
@@ -465,7 +465,7 @@ static void check_algorithm(struct call *c, uint64_t big)
 	size_t i;
 
 	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-		/* What other operators change does not depend on so much. */
+		/* Other operators need fewer cases. */
 		if (reduction && counts[i] != size + 1 && counts[i] != 1000)
 			continue;
 		for (r = 0; r < (is_rooted(c->what) && !reduction ? 3 : 1); r++) {

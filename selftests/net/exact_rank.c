@@ -72,7 +72,7 @@ static void add_exactly(mpz_t sum, double x)
 		return;
 	mpz_init_set_d(t, ldexp(m, 53));
 	e += UNIT - 53;
-	/* Of subnormal numbers the low bits are zero. */
+	/* In subnormal numbers the low bits are zero. */
 	if (e >= 0)
 		mpz_mul_2exp(t, t, e);
 	else
@@ -145,7 +145,7 @@ static double right_sum(const struct format *f, const double *term, uint32_t n,
 	return result;
 }
 
-/* What is left of @n terms, so that taking it away makes the sum small. */
+/* The sum of @n terms, rounded: a term that takes it away makes the sum small. */
 static double remainder_of(const struct format *f, const double *term, uint32_t n)
 {
 	double x;

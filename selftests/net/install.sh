@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What make install has put below $COLL_TEST_BUILD/root, with the prefix /opt/coll, is used
-# without the tree.
+# The files that make install has put below $COLL_TEST_BUILD/root, with the prefix /opt/coll,
+# are used without the tree.
 
 # shellcheck source=selftests/net/lib.sh
 . "$(dirname "$0")/lib.sh"

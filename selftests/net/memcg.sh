@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What an op needs in the kernel is charged to the control group of who joined.
+# The kernel memory of an op is charged to the control group of the rank that joined.
 
 # shellcheck source=selftests/net/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 control=/sys/fs/cgroup/cgroup.subtree_control
 
-# What ranks that failed have left, and what was not there before
+# Remove what failed ranks have left, and what was not there before
 tidy()
 {
 	rmdir /sys/fs/cgroup/coll-*-{first,second} 2>/dev/null

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * collrun ... memcg_rank: joins as a process of one control group and goes on in another.
- * What an op needs in the kernel is charged to the first one, also when it is made by
- * somebody else, as a worker is. They look while the last rank lets them wait.
+ * collrun ... memcg_rank: joins as a process of one control group and goes on in another. The
+ * kernel memory of an op is charged to the first one, also when a worker allocates it. They
+ * look while the last rank lets them wait.
  */
 #include <errno.h>
 #include <stdio.h>

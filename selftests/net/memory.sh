@@ -12,7 +12,7 @@ little="1000 1500 2000"
 mode=$(cat "$param" 2>/dev/null || echo auto)
 trap 'echo "$was" >"$limit"; echo "$mode" >"$param"; rm -f "$log" "$log".*' EXIT
 
-# What the sockets of a job wait for: stuck RANKS, as collrun has written them
+# stuck RANKS: what the sockets of a job wait for; RANKS as collrun has written them
 stuck()
 {
 	local rank pid

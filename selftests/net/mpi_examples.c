@@ -108,7 +108,7 @@ static void matrix_product(bool all)
 
 #define AINS	30
 
-/* Of location @i, the value of @rank; the largest one is there more than once. */
+/* The value of @rank at location @i; the largest one is there more than once. */
 static double ain_at(uint32_t rank, int i)
 {
 	return (double)((rank * 5 + (uint32_t)i * 3) % 7) - 0.5 * i;

@@ -100,7 +100,7 @@ static void check_collectives(void)
 	must("a barrier", coll_barrier(comm));
 }
 
-/* Who is next to me by rank, is still. */
+/* Neighbours by rank are still neighbours. */
 static void check_messages(void)
 {
 	uint32_t mine = me, got = ~0U;

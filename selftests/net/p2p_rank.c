@@ -167,7 +167,7 @@ static uint64_t draw_bytes(uint64_t *lots)
 	       below(lots, 64);
 }
 
-/* What is sent, in order; the same on all ranks. */
+/* The messages, in order; the same on all ranks. */
 static void draw_round(struct round *r, uint64_t *lots, uint64_t serial)
 {
 	unsigned int i;
@@ -451,7 +451,7 @@ static void part(void)
 	must(coll_finalize(dup), "finalize");
 }
 
-/* Of one kind: each has its tag, and is received in reverse order, or as it comes. */
+/* Messages of one kind: each has its tag, and is received in reverse order, or as it comes. */
 static void flood_once(uint64_t n, bool reverse, bool any)
 {
 	uint64_t *mem = calloc(n, sizeof(*mem)), i, t;
@@ -507,7 +507,10 @@ static void mode_ways(void)
 	part();
 }
 
-/* Of every message first its length, then what is in it: by threads this is what mprobe is for. */
+/*
+ * Take the length of every message first, then its content. With several threads this needs
+ * mprobe.
+ */
 static void take(uint64_t *sum)
 {
 	struct coll_message got, took;

@@ -164,7 +164,7 @@ static int late(void)
 	must(coll_send(comm, &me, 1, COLL_U32, 0, 0), "send");
 	must(start(), "start");
 	ret = coll_wait(req);
-	/* What rank 0 has done, and not that it has gone. */
+	/* The error must be that of rank 0's abort, not that it has gone. */
 	if (ret == -ESHUTDOWN)
 		return 0;
 	fprintf(stderr, "rank %u: without rank 0 it ended with %s\n", me, coll_strerror(ret));

@@ -123,7 +123,7 @@ static void differ(void)
 	if (!coll_comm_node(comm) && ioctl(coll_comm_fd(comm), COLL_IOC_SELECT, &s))
 		die("COLL_IOC_SELECT", -errno);
 	want(coll_broadcast(comm, out, 100, COLL_F64, 0), 0, "broadcast");
-	/* Who names one does not care. */
+	/* A command that names an algorithm does not depend on that. */
 	coll_cmd_allreduce(comm, &cmd, in, out, 100, COLL_F64, COLL_OP_SUM);
 	cmd.algorithm = COLL_ALG_MESH;
 	want(coll_submit(comm, &cmd), 0, "mesh");
@@ -146,7 +146,7 @@ static void names(void)
 	want(coll_barrier(comm), 0, "barrier");
 }
 
-/* What is chosen, of everything: as one number each. */
+/* All choices, as one number each. */
 #define NR_CHOICES	(COLL_NR_COLLECTIVES * 14)
 
 static void choices(const coll_comm_t *c, uint64_t *v)

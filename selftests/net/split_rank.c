@@ -122,7 +122,7 @@ static const struct rule rules[] = {
 
 #define NR_RULES	(sizeof(rules) / sizeof(rules[0]))
 
-/* Who should be in it, by a simple sort. */
+/* The expected members, by a simple sort. */
 static void expect_members(const struct part *from, const struct rule *rule, struct part *to)
 {
 	int32_t color = rule->color(from->me, from->n);
@@ -322,7 +322,7 @@ static void start(struct part *world)
 	}
 }
 
-/* What is wrong on one rank is so on all; the parent does not mind. */
+/* An error on one rank is an error on all; the parent goes on. */
 static void refuse(struct part *world)
 {
 	coll_comm_t *none = (void *)1;
@@ -399,7 +399,7 @@ static int mode_leak(uint32_t n)
 
 	start(&world);
 	for (i = 0; i < n; i++) {
-		/* What is allocated once, is by now. */
+		/* By now all descriptors that are opened only once are open. */
 		if (i == NR_RULES)
 			before = nr_fds();
 		split(&world, &rules[i % NR_RULES], &p);

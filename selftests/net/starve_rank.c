@@ -19,7 +19,7 @@
 
 #define TCP_MEM		"/proc/sys/net/ipv4/tcp_mem"
 #define PAIRS_MAX	100
-/* What others have, in pages: more than each CPU may have uncounted, 1 MiB. */
+/* Pages that others hold: more than each CPU may have uncounted, 1 MiB. */
 #define HELD		600
 #define COUNT		(1 << 20)
 #define MOMENT_US	1000000

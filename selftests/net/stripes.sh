@@ -132,7 +132,7 @@ time_of()
 
 : >"$log"
 one=$(time_of -e COLL_STRIPES=1)
-# What it measures takes milliseconds, and the machine may stand still for some.
+# A measurement takes milliseconds, and the machine may stand still for some.
 for _ in 1 2 3; do
 	auto=$(time_of -e COLL_STRIPES=auto -e COLL_DEBUG=1)
 	! grep -q "\[0\].*large collectives go over [2-8] links" "$log" || break

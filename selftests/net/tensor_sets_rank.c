@@ -236,7 +236,7 @@ static void group_waits(void)
 	make_specs(100);
 	if (me) {
 		check(!coll_tensor_submitgroup(ts, specs, MEMBERS, t, &posted), "a group");
-		/* Of single ones rank 0 has posted all but one. */
+		/* Without the group rank 0 has posted all but one. */
 		check(!coll_tensor_barrier(ts, "half", NULL), "half");
 		for (k = 0; k < MEMBERS; k++) {
 			check(!coll_tensor_test(t[k], &done), "test");

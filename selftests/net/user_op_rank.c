@@ -56,8 +56,9 @@ static void matrix_product(const void *invec, void *inoutvec, uint64_t len,
 }
 
 /*
- * Elements of any odd size: vectors a, b and a number c, of bytes; (a, b, c) stands for
- * the matrix with rows (1 a c), (0 1 b), (0 0 1), mod 256. Of even size: c is twice there.
+ * Elements of any odd size: vectors a, b and a number c, of bytes; (a, b, c) stands for the
+ * matrix with rows (1 a c), (0 1 b), (0 0 1), mod 256. In elements of even size c is there
+ * twice.
  */
 static void heisenberg(const void *invec, void *inoutvec, uint64_t len,
 		       const struct coll_user_type *type, void *arg)

@@ -285,7 +285,7 @@ static void narrow(void)
 		printf("rank %u: a narrow average of 65504 is 0x%x\n", me, got);
 		wrong++;
 	}
-	/* What is the same either way may differ. */
+	/* Ranks may differ in this where the result does not depend on it. */
 	coll_comm_set_narrow(comm, me == 0);
 	ret = coll_barrier(comm);
 	if (!ret)

@@ -94,7 +94,7 @@ static struct node *node_of(struct coll_coord *c)
 
 /* --- what happens --------------------------------------------------------------- */
 
-/* What comes first on the root comes on all nodes. */
+/* A tensor that starts first on the root starts first on all nodes. */
 static void check_order(struct node *n, u8 what)
 {
 	if (n == &w->nodes[0]) {

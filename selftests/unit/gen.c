@@ -14,7 +14,7 @@ static u64 bits_of(u32 kind)
 /* Exponents: denormal, least, half an ulp of 1, an ulp, around 1, the end. */
 #define NR_EXPONENTS	11
 #define NR_FRACTIONS	6
-/* Of 80 bits: patterns that mean nothing, or the same as others. */
+/* Odd patterns of 80 bits: they mean nothing, or the same as others. */
 #define NR_ODD		4
 
 static u32 float_exponent(const struct ref_format *f, u32 i)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the tests of the reductions share: sets, elements, arguments, counts. */
+/* Shared by the tests of the reductions: sets, elements, arguments, counts. */
 #ifndef COLL_UNIT_REDUCE_TEST_H
 #define COLL_UNIT_REDUCE_TEST_H
 
@@ -34,7 +34,7 @@ bool have_kernel(u32 op, u32 dtype);
 /* How much to do, in percent: COLL_UNIT_VOLUME, 100 unless set. At least 1 of @n. */
 u32 volume(u32 n);
 
-/* What was checked, over all sets; printed at the end. */
+/* Counts of checks, over all sets; printed at the end. */
 extern u64 nr_checked;
 void print_checked(const char *what);
 
@@ -45,7 +45,7 @@ extern u64 rnd;
 u32 nr_special(u32 kind);
 void special(u32 kind, u32 i, u8 *p);
 
-/* What kind of elements shall follow; some folds are NaN all too soon. */
+/* The kind of elements that follow; some folds become NaN too soon with any bits. */
 struct gen {
 	u32 specials;	/* so many of 16 are special */
 	u32 spread;	/* floats: binades around 1; 0: any bits */
@@ -56,7 +56,7 @@ struct gen any_gen(void);
 /* Random bits in padding. */
 void make_element(const struct gen *g, u32 dtype, u8 *p);
 
-/* An argument for @nr inputs of @dtype: factors, divisor. What is not read is random. */
+/* An argument for @nr inputs of @dtype: factors, divisor. Fields that are not read are random. */
 struct test_arg {
 	struct coll_reduce_arg arg;
 	u64 scale[COLL_SIMD_MAX];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What reductions are to give, computed from the words of pure/reduction/reduce.h and in no
- * hurry: no hardware floats, no table, no vector, nothing shared with kmod. A float
- * is taken apart into an integer times a power of two, each step is done on exact
- * integers, and rounded by hand.
+ * The expected results of reductions, computed slowly from the text of pure/reduction/reduce.h:
+ * no hardware floats, no table, no vector, nothing shared with kmod. A float is taken apart
+ * into an integer times a power of two, each step is done on exact integers, and rounded by
+ * hand.
  */
 #ifndef COLL_UNIT_REF_H
 #define COLL_UNIT_REF_H
@@ -37,7 +37,7 @@ struct ref_num {
 	u128 m;
 };
 
-/* What floats of a kind can be. */
+/* A format of floats. */
 struct ref_format {
 	int digits;		/* of the significand, the first one counted */
 	int exponent_bits;

@@ -88,7 +88,7 @@ u64 rounded(const mpz_t z)
 	return neg ? v | sign_bit() : v;
 }
 
-/* What exact.h says of these terms. */
+/* The expected result for these terms, after exact.h. */
 u64 expected(const u64 *term, u32 nr)
 {
 	bool nan = false, plus = false, minus = false, all_negative_zero = true;

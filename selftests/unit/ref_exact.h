@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What exact sums are to be: pure/reduction/exact.h, by GMP. Numbers are encodings of floats. */
+/*
+ * The expected exact sums, after pure/reduction/exact.h, by GMP. Numbers are encodings of
+ * floats.
+ */
 #ifndef COLL_UNIT_REF_EXACT_H
 #define COLL_UNIT_REF_EXACT_H
 
@@ -34,7 +37,7 @@ void to_integer(mpz_t z, u64 v);
 /* The nearest float, of two the even one; z is not 0. */
 u64 rounded(const mpz_t z);
 
-/* What exact.h says of these terms. */
+/* The expected result for these terms, after exact.h. */
 u64 expected(const u64 *term, u32 nr);
 
 #endif /* COLL_UNIT_REF_EXACT_H */

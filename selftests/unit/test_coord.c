@@ -126,7 +126,7 @@ static void set_clear(void)
 	memset(&set, 0, sizeof(set));
 }
 
-/* Of a scene: from its beginning to an end, and bytes of its world. */
+/* The most steps of a scene from its beginning to an end, and bytes of its world. */
 #define MOST_STEPS	256
 #define MOST_BYTES	(256 << 10)
 
@@ -365,7 +365,7 @@ static int lone_put(const char *name, struct coll_coord_params p)
 	return lone_post(name, (uint32_t)strlen(name), &p);
 }
 
-/* What was started, with a bar behind each fusion. */
+/* The names that were started, with a bar behind each fusion. */
 static const char *lone_order(void)
 {
 	static char text[256];

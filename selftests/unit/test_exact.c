@@ -324,7 +324,7 @@ static u64 flags_of(const u8 *p)
 	return flags;
 }
 
-/* What a partial sum says: the number and the flags that exact.h describes. */
+/* The content of a partial sum: the number and the flags that exact.h describes. */
 static bool part_ok(const u64 *term, u32 nr)
 {
 	u8 result[MAX_WORDS * 8 + 1];

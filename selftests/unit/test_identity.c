@@ -36,8 +36,8 @@ static bool changes_nothing(u32 op, u32 dtype, const u8 *a, const u8 *b, const u
 }
 
 /*
- * Of products of complex numbers only finite ones, and no zeros. Of pairs of floats no
- * index that is no number.
+ * Is the element left out? Products of complex numbers take only finite ones, and no zeros.
+ * Pairs of floats take no index that is not a number.
  */
 static bool is_special(u32 op, u32 dtype)
 {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Small floats exhaustively. Of 8 bits: all pairs. Of 16 bits: all values with some
- * hundred partners, all special ones and one or more of every binade and sign among
- * them; there a result is right if what is to be rounded lies between the middles to
- * its two neighbours. What the scalar set gives is checked so, and what the others
- * give is to be the same.
+ * Small floats exhaustively. 8 bits: all pairs. 16 bits: all values with some hundred partners,
+ * all special ones and one or more of every binade and sign among them; there a result is right
+ * if the exact value lies between the middles to its two neighbours. The scalar set is checked
+ * this way, and the others must give the same bits.
  */
 #include <math.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What reductions compute: every operator on every type it is defined on, for every
- * pair of special values and for random folds, held against the reference of ref.h;
- * and all sets against each other, on random bits.
+ * The values of reductions: every operator on every type it is defined on, for every pair of
+ * special values and for random folds, compared with the reference of ref.h; and all sets with
+ * each other, on random bits.
  */
 #include "reduce_test.h"
 

@@ -74,7 +74,7 @@ static void want_integer(u32 dtype, u32 nr, u32 i, u32 divisor, u8 *want)
 	memcpy(want, &sum, size);
 }
 
-/* What does not fit an extended number is cut off; 4 digits less than the type has. */
+/* An extended number has 4 digits less than the type: the rest is cut off. */
 static struct ref_num cut_off(const struct ref_format *f, struct ref_num x)
 {
 	while (x.m >> (f->digits - 4)) {

@@ -359,7 +359,7 @@ static void flip(u8 *buf, u32 size)
 	}
 }
 
-/* What the contract says of an accepted header, written down a second time. */
+/* The rules for an accepted header, written down a second time. */
 static bool header_sane(const struct coll_frame *f)
 {
 	bool data = f->type == COLL_FRAME_DATA;
@@ -532,7 +532,7 @@ static bool texts_differ(const struct coll_hello *from, const struct coll_hello 
 	return memcmp(text, base, sizeof(text));
 }
 
-/* What PROOF is the MAC of depends on everything in both HELLOs. */
+/* The input of the MAC in PROOF depends on everything in both HELLOs. */
 static void test_proof_text(void)
 {
 	struct coll_hello from = a_hello(), to = a_hello(), h;

@@ -122,7 +122,7 @@ uml_compile()
 	progress "compiled $n objects" step
 }
 
-# What stays: the kernel, what modules are built with, what kselftests need
+# Remove all but the kernel, the files for building modules, and those for kselftests
 uml_prune()
 {
 	local kdir=$1/kdir

@@ -584,7 +584,7 @@ struct coll_stripe {
 #define COLL_CMD_SPIN		(1U << 3)
 #define COLL_CMD_SLEEP		(1U << 4)
 /*
- * What reduces: partial results are of the type of the elements, even where they may overflow
+ * For reductions: partial results are of the type of the elements, even where they may overflow
  * on the way (reductions.rst). Fewer bytes for floats of 16 and 8 bits, and for averages of
  * integers. All ranks alike, else EBADE.
  */

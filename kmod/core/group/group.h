@@ -2,7 +2,7 @@
 /*
  * Groups: the ranks of one communicator on one node, and their agent.
  *
- * Who owns what
+ * Owners:
  *   file -> member -> group -> links -> conn (shared) -> streams (sockets)
  *                     group -> ops -> requests (one per posted member)
  *                     group -> messages -> requests (see p2p/state.h)
@@ -140,7 +140,7 @@ struct coll_group {
 	struct list_head list;
 	struct hlist_node by_key;
 
-	/* What the communicator is: constant once the group is in coll_groups */
+	/* Identity: constant once the group is in coll_groups */
 	u32 id;
 	u8 key[COLL_KEY_SIZE];
 	kuid_t uid;

@@ -24,9 +24,9 @@
 #include "support.h"
 
 /*
- * The rank whose input is the result, if there is just one: the root of a broadcast,
- * the last and the first one for replace and no_op. What these reduce to is what
- * a broadcast from there gives, in any placement of ranks.
+ * The rank whose input is the result, if there is just one: the root of a broadcast, the last
+ * and the first one for replace and no_op. A broadcast from that rank gives the same result, in
+ * any placement of ranks.
  */
 static u32 coll_plan_source(const struct coll_op *op)
 {

@@ -8,7 +8,7 @@
 #include "coord_table.h"
 #include "coord_talk.h"
 
-/* Of all nodes together. */
+/* The most ranks of all nodes together that a peer may report. */
 #define COLL_COORD_RANKS_MAX	(1U << 30)
 
 /* The entry that a record is about. Return: 0, or see coll_coord_find(); -EPROTO. */

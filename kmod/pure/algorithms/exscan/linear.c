@@ -5,10 +5,10 @@
  *	0 -> 1 -> 2 -> 3	what comes is the result; with one's own behind it,
  *				it goes on
  *
- * n - 1 transfers in a chain, one vector sent by all but the last, segments follow one
- * another (algorithms/scan/linear.c). The first participant has no result. TMP holds the sum
- * that goes on: first the participant's own vector, before the result may be written over
- * it. What comes lies in W, or, if partial results are wide, in one more vector of TMP.
+ * n - 1 transfers in a chain, one vector sent by all but the last, segments follow one another
+ * (algorithms/scan/linear.c). The first participant has no result. TMP holds the sum that goes
+ * on: first the participant's own vector, before the result may be written over it. The
+ * received vector lies in W, or, if partial results are wide, in one more vector of TMP.
  */
 #include "../algorithms.h"
 
