@@ -116,8 +116,8 @@ static void coll_take_inside(const struct coll_vec *whole, u64 at, struct coll_v
 }
 
 /*
- * In place, where results come over inputs that are still needed: of the input a copy
- * is made now, in the memory and on the account of who asks.
+ * In place, where results overwrite inputs that are still needed: copy the input now, into
+ * memory that is charged to the caller.
  */
 static int coll_save_input(struct coll_member *m, struct coll_req *req,
 			   const struct coll_area *in)

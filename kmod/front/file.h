@@ -33,7 +33,7 @@ struct io_uring_cmd;
  * @nr_parked: of @calls, the others; also read without the lock
  * @spare: memory for the next call
  * @progress: its progress thread, set once, with release; NULL: none
- * @starting: held by who makes that
+ * @starting: held while that is made
  * @progress_again: jiffies when it may be tried again; @starting
  * @posts: nonblocking commands of COLL_IOC_POST
  * @closing: does what is left to do when nobody has it open any more

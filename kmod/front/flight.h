@@ -21,7 +21,7 @@ struct coll_progress;
  *	nothing touches its pages any more. May free it. The caller of the command gets
  *	what coll_deliver() makes of @result.
  *
- * Owner: who submits, until it is posted; then core, until @landed.
+ * Owner: the submitter, until it is posted; then core, until @landed.
  */
 struct coll_flight {
 	struct coll_req req;

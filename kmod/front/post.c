@@ -73,7 +73,7 @@ static void coll_posts_add_done_locked(struct coll_posts *p, int nr)
 }
 
 /*
- * All of it under the lock: who releases the file takes the lock to see that nothing is in
+ * All of it under the lock: the release of the file takes the lock to see that nothing is in
  * flight, and frees it then.
  */
 static void coll_posted_landed(struct coll_flight *f)

@@ -23,7 +23,7 @@ struct coll_file;
  * @nr: all that have not been freed
  * @nr_flying: in flight, or about to be
  * @nr_done: in @done; also read without the lock
- * @wq: for who waits for any of them to complete
+ * @wq: for threads that wait for any of them to complete
  */
 struct coll_posts {
 	spinlock_t lock;

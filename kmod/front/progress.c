@@ -36,14 +36,15 @@
  * @lock: @pending to @helping, and whether the sleeper is away
  * @pending: collectives that count on it
  * @idle: there are none; may be read without the lock
- * @watching: see @watcher; written by the thread, and by who takes @pending from 0 to 1
+ * @watching: see @watcher; written by the thread, and by the task that takes @pending from 0 to
+ * 1
  * @helping: the thread is at a large sweep, and comes back to the links after it
  * @stop: the file goes; no lock, and so for the next
  * @stand_in: helps in its place when it has had to go
  * @over: the thread does nothing more, and ends in a moment: it has been killed, or @stop
  *
- * Owner: the file. While it is away, be it that it has not begun, has been stopped by a
- * signal or is dead, workers have the links and are queued for slices.
+ * Owner: the file. While it is away (it has not begun, a signal has stopped it, or it is dead)
+ * workers have the links and are queued for slices.
  */
 struct coll_progress {
 	struct coll_file *cf;

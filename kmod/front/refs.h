@@ -19,7 +19,7 @@ void coll_end_drop(struct coll_file *cf);
 /**
  * coll_end_is_closed() - has its process closed the file, but for commands in flight?
  * @cf: file
- * @own: references that are the caller's, who is about to drop them
+ * @own: references of the caller, which is about to drop them
  *
  * Rule 2 of end.c. References of commands are counted later than they exist, and no longer. So
  * if their number has not changed meanwhile, the file had at least as many of them when it was

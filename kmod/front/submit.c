@@ -42,7 +42,10 @@ static void coll_waiting_leave(struct coll_call *w)
 {
 	coll_links_unwatch(coll_member_group(w->req.member), &w->watcher);
 	WRITE_ONCE(w->sleeper.away, true);
-	/* A full barrier, too: pairs with who counts on callers, coll_share_local() for one. */
+	/*
+	 * A full barrier, too: pairs with code that counts on callers, such as
+	 * coll_share_local().
+	 */
 	coll_sleeper_rise(&w->sleeper);
 }
 

@@ -137,7 +137,7 @@ struct coll_hello {
 
 /**
  * struct coll_bye - payload of BYE
- * @rank: who leaves
+ * @rank: the rank that leaves
  * @seq: last op it takes part in
  *
  * Wire: rank 0, reserved 4 (zero), seq 8.
@@ -181,8 +181,8 @@ void coll_wire_put_name_text(u8 *buf);
  * coll_wire_put_proof_text() - what PROOF is the MAC of
  * @buf: COLL_WIRE_PROOF_TEXT bytes
  * @epoch: of the communicator
- * @from: HELLO of who sends PROOF
- * @to: HELLO of who receives it
+ * @from: HELLO of the sender of PROOF
+ * @to: HELLO of the receiver
  *
  * It depends on all fields of both, and on which of them is which.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Connections: two TCP streams to another node, and who uses them.
+ * Connections: two TCP streams to another node, and the channels on them.
  *
  * One carries control frames, the other one data. Where a group has several links to a
  * node each is a conn of its own, and they share nothing. The group that handed the
@@ -52,7 +52,7 @@ enum coll_rx_state {
 	COLL_RX_CTRL,		/* collecting a control payload behind it */
 	COLL_RX_DATA,		/* DATA: its channel takes it, or it goes to the backlog */
 	COLL_RX_MSG,		/* MSG: into the receive that expects it */
-	COLL_RX_DROP,		/* payload that nobody is there for any more */
+	COLL_RX_DROP,		/* payload whose receiver has gone */
 };
 
 /**

@@ -60,7 +60,7 @@ int coll_greet_hello(struct coll_greet *g, const u8 *payload, const struct coll_
 	return 0;
 }
 
-/* @from and @to are the HELLOs of who sends PROOF, and of who receives it. */
+/* @from and @to are the HELLOs of the sender and of the receiver of PROOF. */
 static void coll_greet_mac(const u8 *key, u32 epoch, const struct coll_hello *from,
 			   const struct coll_hello *to, u8 *mac)
 {

@@ -38,7 +38,7 @@ void coll_tx_lend(struct coll_channel *ch);
  * @ch: channel, under conn->lock
  *
  * May end the op that they belong to. Pages that are lent when the op has failed, or a stream
- * has closed, are taken back; the stack gets a moment to let go of its own accord.
+ * has closed, are taken back; the stack gets a moment to let go by itself.
  */
 void coll_tx_reclaim(struct coll_channel *ch);
 

@@ -51,7 +51,7 @@ void coll_conn_data_ready(struct coll_conn *conn);
 /* Control frames have come. They do not wait for a caller that is at another connection. */
 void coll_conn_ctrl_ready(struct coll_conn *conn);
 
-/* For the work, whoever attends. */
+/* For the work, also while another thread attends. */
 void coll_conn_queue(struct coll_conn *conn);
 
 /* Queue the work, also if it runs: a pass follows that begins after this. */

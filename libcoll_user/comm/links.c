@@ -15,7 +15,7 @@
 #define FIRST_ATTEMPT_MS 1000	/* the first one at each of several addresses */
 #define STRANGER_MS	5000
 #define RETRY_MS	50
-#define DIALLED_MOST	256	/* at a time: who listens has descriptors for others, too */
+#define DIALLED_MOST	256	/* at a time: a listener has descriptors for others, too */
 
 enum stream_state {
 	STREAM_IDLE	= 0,	/* not needed, or to be accepted, not yet here */
@@ -174,7 +174,8 @@ static void retry_later(struct links *l, struct stream *s, int err)
 
 /*
  * Both ends have proved themselves. The peer may have given the attempt up at its end just
- * then, for want of time: the stream is missing still, and whoever dials tries again.
+ * then, for want of time: then the stream is still missing, and the side that connects tries
+ * again.
  */
 static int stream_done(struct links *l, struct stream *s, int fd)
 {

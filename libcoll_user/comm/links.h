@@ -15,7 +15,7 @@
 
 /**
  * struct links_config - what links_connect() needs
- * @topo: who we are and whom we need
+ * @topo: this node, and the nodes it needs links to
  * @secret: job key
  * @job: nonce of the job, AUTH_LEN bytes
  * @here: address of this rank, as given to links_listen()

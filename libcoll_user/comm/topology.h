@@ -17,8 +17,8 @@
  *	order of their first ranks
  * @leader_of: lowest rank of each node; makes the connections of the node
  * @linked: of each node, whether this node has a link to it
- * @origin: of each node, its number in the communicator that coll_init() made. The
- *	same as the node itself there; whoever makes a part of it says otherwise.
+ * @origin: of each node, its number in the communicator that coll_init() made. There it is the
+ *	node itself; a part of that communicator sets other numbers.
  */
 struct topology {
 	uint32_t size;

@@ -22,8 +22,8 @@ struct stranger;
  * @taken: the client has got its welcome. The fd is the callee's now. Returns
  *	0 or -errno, which ends acceptor_pump().
  * @lost: the connection broke before that; @decide may say 0 to another one.
- * @refused: may be NULL; told of who spoke our protocol and was refused: by @decide, or
- *	for another key (what it asked for is not proved then)
+ * @refused: may be NULL; called for a client that spoke our protocol and was refused: by
+ *	@decide, or for another key (then its request is not proved)
  */
 struct acceptor_ops {
 	int (*decide)(void *ctx, const struct hs_ask *ask);

@@ -35,7 +35,7 @@ struct lookup {
 	struct ports ports;
 };
 
-/* A port, followed by @end. Returns what is behind it; NULL: that is none. */
+/* A port, followed by @end. Returns the place behind it; NULL: this is no port. */
 static const char *get_port(const char *s, char end, uint16_t *port)
 {
 	unsigned long v;

@@ -143,7 +143,7 @@ static void drop_first(struct async *a, int err)
 	async_complete(a, req, err);
 }
 
-/* Nothing more will complete: say so to whoever waits. Lock held. */
+/* Nothing more will complete: tell all waiters. Lock held. */
 static void give_up(struct async *a, int err)
 {
 	coll_request_t *req;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * Types, and reductions in this process, by the objects that coll.ko is made of: the same
- * bits, whoever computes them.
+ * Types, and reductions in this process, by the objects that coll.ko is made of: the same bits,
+ * wherever they are computed.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -48,10 +48,10 @@ static int listen_everywhere(const struct ports *ports)
 }
 
 /*
- * At all addresses of this host. The others may know it by another address than we do:
- * Debian has a host's own name as 127.0.1.1 there, and behind address translation it is
- * none of ours. If they are told 127.0.0.1 or localhost they are on this host, and nobody
- * else has to be able to knock.
+ * At all addresses of this host. The others may know it by another address than we do: Debian
+ * has a host's own name as 127.0.1.1 there, and behind address translation this host does not
+ * have it. If they are told 127.0.0.1 or localhost they are on this host, and nobody else has
+ * to be able to knock.
  */
 int rdv_listen(const struct rdv_config *cfg)
 {

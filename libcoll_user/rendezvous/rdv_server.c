@@ -548,8 +548,8 @@ static bool has_given(const struct member *m)
 }
 
 /*
- * The deadline has passed: who is missing, and why, as far as is known; the first that
- * has another key, or another idea of the size, is more than a deadline.
+ * The deadline has passed: name the missing ranks, and the reason, as far as it is known. A
+ * rank with another key, or another size, is a better reason than a deadline.
  */
 static int who_is_missing(struct rdv_server *s)
 {

@@ -73,7 +73,7 @@ struct member {
  * @gather: @size blobs of the round under way
  * @why: what @failed is about, for people
  * @files_before: the application's limit of descriptors, 0: it is as it was
- * @stranger_err: of the last one that was refused and is none of the missing ranks
+ * @stranger_err: of the last one that was refused and is not one of the missing ranks
  * @stranger: who that was, and what it wants; "": none
  */
 struct rdv_server {

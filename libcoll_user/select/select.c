@@ -225,7 +225,7 @@ int coll_comm_load_tables(coll_comm_t *comm, const char *path)
 	return 0;
 }
 
-/* "# host host", and when: who reads the file cannot do much with a digest. */
+/* "# host host", and when: a digest tells the reader of the file nothing. */
 static int hosts_note(const coll_comm_t *comm, char **text)
 {
 	size_t len = 0;

@@ -22,7 +22,7 @@
 
 #include "select_tables.h"
 
-/* Longer files are none of ours. */
+/* A longer file is not a file of tables. */
 #define SELECT_FILE_MAX		(1 << 20)
 #define SELECT_FILE_SETS	512
 

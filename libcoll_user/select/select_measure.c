@@ -179,8 +179,9 @@ static double median(const struct runs *r)
 }
 
 /*
- * Another order each time, the same on all ranks: who goes first leaves things behind, and
- * in a fixed order always for the same one. Numbers: Knuth's MMIX.
+ * Another order each time, the same on all ranks: an algorithm leaves the caches in a state
+ * that the next one profits from, and in a fixed order it would always be the same one.
+ * Numbers: Knuth's MMIX.
  */
 static void shuffle(uint32_t *ids, uint32_t nr, uint64_t lot)
 {

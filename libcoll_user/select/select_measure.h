@@ -34,9 +34,9 @@ int select_end(struct select_bench *b);
  * @who: indices in @t, @nr of them
  * @left: seconds there are
  *
- * All take turns; who is clearly slower than the best drops out, and the others go on,
- * until one is left, or the time is up, or enough has been seen.
- * Return: 0; 1: there is no time for a single round, or no memory; or -errno.
+ * All take turns. An algorithm that is clearly slower than the best drops out. The others go on
+ * until one is left, or the time is up, or enough has been seen. Return: 0; 1: there is no time
+ * for a single round, or no memory; or -errno.
  */
 int select_measure(struct select_bench *b, struct select_time *t, const uint32_t *who,
 		   uint32_t nr, uint32_t k, double left);

@@ -4,8 +4,8 @@
  *
  * The number of a node is its place in schedules between nodes, and whoever makes a
  * communicator gives the numbers. So an order is another numbering; ranks keep theirs.
- * coll_init() makes a communicator as ever, by which the ranks learn what the order is to
- * be, and if it is another one, a second one on the same connections takes its place.
+ * coll_init() makes a communicator as usual, by which the ranks agree on the order. If the
+ * order is another one, a second communicator on the same connections takes its place.
  *
  * Measured: pairs of nodes take turns, as in a tournament, so that each node is in one pair
  * at a time, and exchange messages without bytes; the quickest exchange counts.

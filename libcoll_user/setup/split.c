@@ -248,9 +248,9 @@ static int find_nodes(struct split *sp)
 }
 
 /*
- * A secret of its own, from that of the parent, which was never sent, and a nonce and
- * the color, which were: who has read the traffic does not know it. The parent's other
- * ranks could make it too; they are trusted not to.
+ * A secret of its own, made from that of the parent, which was never sent, and from a nonce and
+ * the color, which were. A reader of the traffic does not know it. The parent's other ranks
+ * could make it too; they are trusted not to.
  */
 static int make_secret(struct split *sp)
 {

@@ -4,7 +4,7 @@
  * owners, folded there, and back.
  *
  * The vector is taken in windows of one piece per rank. An alltoallv brings piece b of
- * everybody's window to rank b, who folds the `size` of them in rank order, and then
+ * everybody's window to rank b, which folds the `size` of them in rank order, and then
  *
  *	allreduce		an allgatherv hands the results to everybody
  *	reduce			a gatherv hands them to the root

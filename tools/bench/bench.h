@@ -43,7 +43,7 @@ static inline int bench_has_cycles(void)
 	return __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1 << 8;
 }
 
-/* Both at one moment: who is interrupted between the two tries again. */
+/* Both at one moment: if it is interrupted between the two it tries again. */
 static inline uint64_t bench_cycles_at(double *us)
 {
 	uint64_t begin, end, least = UINT64_MAX, at = 0;

@@ -157,8 +157,9 @@ static double median(const struct entry *e)
 }
 
 /*
- * Another order each time, the same on all ranks: who goes first leaves things behind, and
- * in a fixed order always for the same one. Numbers: Knuth's MMIX.
+ * Another order each time, the same on all ranks: an algorithm leaves the caches in a state
+ * that the next one profits from, and in a fixed order it would always be the same one.
+ * Numbers: Knuth's MMIX.
  */
 static void shuffle(uint32_t *order, uint32_t nr, uint32_t round)
 {
@@ -208,7 +209,7 @@ static uint32_t best_of(const struct point *p)
 	return best;
 }
 
-/* Return: who was best. */
+/* Return: the best one. */
 static uint32_t field(struct point *p, uint32_t chosen)
 {
 	uint32_t min = p->bytes >= IS_LONG ? MIN_RUNS : MORE_RUNS, i, round, best = 0;

@@ -44,7 +44,7 @@
 #define COLL_RANK_ANY		COLL_RANK_NONE
 #define COLL_RANK_NULL		(~(__u32)0 - 1)
 
-/* Tags of messages are 0 .. COLL_TAG_MAX; who receives may take any of them. */
+/* Tags of messages are 0 .. COLL_TAG_MAX; a receive may take any of them. */
 #define COLL_TAG_MAX		0x7fffffffU
 #define COLL_TAG_ANY		(~(__u32)0)
 
@@ -386,11 +386,10 @@ struct coll_abort {
  *
  * The command completes with ECANCELED, once and soon, or, if the partner came first, as it
  * would have done: which of the two, its own result says. A send that has been offered to
- * another node takes a round trip. Until then its buffer is the command's, as ever.
- * COLL_CANCEL_RECEIVES also cancels the receiving half of COLL_SENDRECV.
- * Errors: EINVAL, also for a handle of COLL_SENDRECV; ENOENT no message with that
- * handle is in flight; EALREADY it has found its partner, and will complete as it is;
- * ENOTCONN not joined.
+ * another node takes a round trip. Until then its buffer belongs to the command.
+ * COLL_CANCEL_RECEIVES also cancels the receiving half of COLL_SENDRECV. Errors: EINVAL, also
+ * for a handle of COLL_SENDRECV; ENOENT no message with that handle is in flight; EALREADY it
+ * has found its partner, and will complete as it is; ENOTCONN not joined.
  */
 struct coll_cancel {
 	__u64	handle;
@@ -577,9 +576,9 @@ struct coll_stripe {
 #define COLL_CMD_REG_SEND	(1U << 1)	/* send_addr lies in registered send_buf */
 #define COLL_CMD_REG_RECV	(1U << 2)	/* recv_addr lies in registered recv_buf */
 /*
- * COLL_IOC_SUBMIT: look for the end for up to 1 ms before sleeping, as long as nobody but
- * another rank wants the CPU; or sleep at once. Not both. By io_uring nobody waits in the
- * kernel: no effect.
+ * COLL_IOC_SUBMIT: look for the end for up to 1 ms before sleeping, as long as only another
+ * rank wants the CPU; or sleep at once. Not both. By io_uring nobody waits in the kernel: no
+ * effect.
  */
 #define COLL_CMD_SPIN		(1U << 3)
 #define COLL_CMD_SLEEP		(1U << 4)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Time that commands cost, for who looks after a machine. By the clock, not by the
- * scheduler, whose counters are not exported: a worker that was preempted counts the
- * while. Work items are bounded, so that is little. Two looks at the clock for each.
+ * Time that commands cost, for the administrator of a machine. By the clock, not by the
+ * scheduler, whose counters are not exported: a worker that was preempted counts the while.
+ * Work items are bounded, so that is little. Two looks at the clock for each.
  *
  * The kernel charges the work of callers and progress threads to their control groups. The work
  * of workers is charged to no control group, so it is counted apart.

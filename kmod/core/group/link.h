@@ -18,8 +18,8 @@ struct coll_link;
 
 /**
  * struct coll_watcher - a thread of a rank that does the work of its group's links itself
- * @wq: where it sleeps, woken when one of them has something to do. Its owner's, who
- *	looks at coll_links_due() too before it falls asleep.
+ * @wq: where it sleeps, woken when one of them has something to do. Its owner looks at
+ *	coll_links_due(), too, before it falls asleep.
  * @at: link it is at, as the transport calls it; NULL: none. Read by anyone.
  * @done: what it waits for is over: it has to go
  * @alone: what it waits for is short: data of a link wakes nobody else while it is at

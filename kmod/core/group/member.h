@@ -29,7 +29,7 @@ struct task_struct;
  * @groups: those that have not started and belong to groups, by digest
  * @done: those that are to be collected
  * @nr_done: how many
- * @wq: who collects sleeps here
+ * @wq: a thread that collects sleeps here
  */
 struct coll_member_tensors {
 	u32 waiting;

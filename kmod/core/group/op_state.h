@@ -4,7 +4,7 @@
  * for how one is posted.
  *
  * Life: enum coll_op_state, under group->lock. Beside that, COLL_OPF_ENDING is set without the
- * lock, in any state before the end, by the last step or by a failure, whoever is first:
+ * lock, in any state before the end, by the last step or by a failure, whichever is first:
  * ->result is fixed. When users are zero nothing touches its pages any more. When the ops
  * before it have gone, buffers are put, each request is completed exactly once, the op is
  * freed.
@@ -59,7 +59,7 @@ enum coll_op_state {
  * @lenders: links whose peers have pages of it: it may be long until it ends
  * @flags: COLL_OPF_*
  * @list: in group->ops; group->lock
- * @todo: for whoever ends all of them
+ * @todo: for the thread that ends all of them
  * @group: with a reference
  * @seq: from 1
  * @sig: signature
@@ -78,12 +78,12 @@ enum coll_op_state {
  * @divisor: as the first local rank posted it
  * @scaling: likewise
  * @state: group->lock
- * @result: 0 or -errno; fixed by who sets COLL_OPF_ENDING
+ * @result: 0 or -errno; fixed by the setter of COLL_OPF_ENDING
  * @deadline: fails the group; holds @ref while armed
  * @expires: the earliest one, as coll_deadline() says, 0: none; group->lock
  * @end_work: ends the op, when a work item of coll_alarm_wq has dropped the last use
  * @exec: the schedule laid out; NULL before it runs
- * @on_complete: called once, by whoever drops the last use. Process context, no locks.
+ * @on_complete: called once, by the thread that drops the last ref. Process context, no locks.
  */
 struct coll_op {
 	struct kref ref;

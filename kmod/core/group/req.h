@@ -21,7 +21,7 @@ struct coll_slot;
 
 /**
  * struct coll_req - one rank's part in an op
- * @member: who
+ * @member: the rank that has posted it
  * @cmd: what, decoded and checked
  * @in: input vector
  * @out: output vector

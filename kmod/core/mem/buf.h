@@ -131,7 +131,7 @@ struct coll_run {
 
 /**
  * coll_buf_pin() - make a buffer of the caller's memory, pages pinned
- * @ml: who pays
+ * @ml: the account of the pins
  * @area: which memory; what coll_area_join() has made of it
  * @write: collectives will write to it
  *
@@ -180,7 +180,7 @@ struct coll_buf *coll_buf_borrow(const struct bio_vec *bv, size_t skip, u64 len,
 
 /**
  * coll_buf_save() - a copy of a vector, in kernel memory
- * @ml: who pays: as for pins, since it cannot be swapped either
+ * @ml: the account, as for pins, because this memory cannot be swapped either
  * @v: vector
  * @addr: where the vector begins, as @area counts
  * @area: bytes to copy, not empty

@@ -8,7 +8,7 @@
  * munmap, mremap and exit; MADV_DONTNEED and holes punched into files; a page copied on write;
  * mprotect; fork, which write-protects private memory; migration and swapping, which find the
  * pins and give up, but tell first. In each case the entry is dropped, and a later op pins
- * anew. An op that has the buffer keeps it to its end, as ever: it was posted before.
+ * anew. An op that has the buffer already keeps it to its end: it was posted before.
  *
  * A page that changes without a change of page tables is the same page: the pins see
  * it. For that no other page may take its place unseen when the process writes, so a pin
@@ -80,8 +80,8 @@ static LIST_HEAD(coll_pins_all);
 static LIST_HEAD(coll_pins_dead);
 
 /*
- * Read by who takes pins off the lists, from before that until they are unpinned: who needs
- * what they are charged for waits for all of them, and holds nobody up.
+ * Held for reading by a thread that takes pins off the lists, until they are unpinned. A thread
+ * that needs the charge of these pins waits for all such threads, and blocks no other one.
  */
 DEFINE_STATIC_SRCU(coll_pins_burying);
 

@@ -95,7 +95,7 @@ void coll_reducer_scale(struct coll_reducer *r, u32 dtype, const struct coll_sca
  * @in: see coll_reduce_fn; clobbered. Any number.
  * @nr_in: how many
  * @arg: see coll_reduce_fn; @arg->divisor is that of @r
- * @bounce: room that is none of the vectors. If @r->widened, COLL_WIDE_ROOM bytes; else for
+ * @bounce: room outside the vectors. If @r->widened, COLL_WIDE_ROOM bytes; else for
  *	@count partial results, where there are more inputs than @r->max_in: they are folded
  *	in several passes, by way of it.
  * @count: elements

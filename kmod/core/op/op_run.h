@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which ops of a group run, and who helps them. */
+/* Which ops of a group run, and which callers help them. */
 #ifndef COLL_CORE_OP_RUN_H
 #define COLL_CORE_OP_RUN_H
 

@@ -24,7 +24,7 @@ struct coll_msg *coll_msg_sending(struct coll_group *g, u32 peer);
 /* The message whose bytes come from a node next; likewise. */
 struct coll_msg *coll_msg_receiving(struct coll_group *g, u32 peer);
 
-/* Are bytes of any message due from this node? Racy: who changes that kicks the link. */
+/* Are bytes of any message due from this node? Racy: a change of that kicks the link. */
 bool coll_msg_expects(const struct coll_group *g, u32 peer);
 
 /* Are any due to it? */

@@ -56,7 +56,10 @@ struct coll_note *coll_match_receive(struct coll_mailbox *box, const struct coll
 /* The oldest of the probes that an offer fits, or NULL. Under group->lock. */
 struct coll_note *coll_match_probe(struct coll_mailbox *box, const struct coll_note *offer);
 
-/* Keep an offer, which is in no mailbox, for who names its ->order. Under group->lock. */
+/*
+ * Keep an offer, which is in no mailbox, for the receive that names its ->order. Under
+ * group->lock.
+ */
 void coll_match_put_held(struct coll_mailbox *box, struct coll_note *n);
 
 #endif /* COLL_CORE_MAILBOX_H */

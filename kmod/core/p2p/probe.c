@@ -56,7 +56,7 @@ void coll_probe_found(struct coll_group *g, struct coll_msg *p, struct coll_note
 		      struct list_head *ending)
 {
 	lockdep_assert_held(&g->lock);
-	/* In any case: who has found it by its note looks for the next one. */
+	/* In any case a thread that has found it by its note looks for the next one. */
 	coll_note_take(&p->note);
 	coll_probe_take_locked(g, p->x->req, n);
 	coll_msg_give_up(p, 0, ending);

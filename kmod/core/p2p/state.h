@@ -7,9 +7,9 @@
  *   within the node	the receiving end; pages are copied to pages
  *   to another node	the sending end; its bytes go out by the link
  *   from another node	the receiving end; bytes come in by the link
- * A thread that touches pages of a lead, or of its partner, holds a use of the lead, as with
- * ops: the first use is the lead's own, dropped by whoever fixes the result; the last
- * one ends both ends. A request is complete with its last end.
+ * A thread that touches pages of a lead, or of its partner, holds a ref of the lead, as with
+ * ops. The first ref is the lead's own; the thread that fixes the result drops it. The last one
+ * ends both ends. A request is complete with its last end.
  *
  * Between nodes: the sender's node asks (RTS), the receiver's keeps the question until
  * a receive fits and answers (CTS), then the bytes come (MSG), in the order of the
@@ -124,8 +124,8 @@ struct coll_note {
  * @bytes: of a lead: to be moved
  * @users: of a lead: uses
  * @flags: of a lead: COLL_MSGF_*
- * @result: of a lead: fixed by who sets COLL_MSGF_ENDING
- * @todo: of a lead: for whoever is about to end or to start several
+ * @result: of a lead: fixed by the setter of COLL_MSGF_ENDING
+ * @todo: of a lead: for a thread that is about to end or to start several
  * @id: of a lead with another node
  * @asked: sends, RTS is out: in peer->asked; group->lock
  * @is_asked: it is there
@@ -174,7 +174,7 @@ struct coll_msg_helper {
 
 /**
  * struct coll_exchange - a request of one or two ends
- * @ref: memory: held until it is complete, by who posts it, and by an armed deadline
+ * @ref: memory: held until it is complete, by its poster, and by an armed deadline
  * @g: group, referenced
  * @req: the request, until it is complete
  * @recv: receiving end

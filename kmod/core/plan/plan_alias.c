@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Schedules are made for nodes of any number of ranks, and say where each sum lies until
- * it is sent, or folded into. With a single rank much of that is nothing but copying: it is
- * found here, and whoever was to read the copy reads what it would have been made of.
+ * Schedules are made for nodes of any number of ranks, and say where each sum lies until it is
+ * sent, or folded into. With a single rank many of these steps only copy. They are found here,
+ * and the readers of the copy read its source instead.
  */
 #include "../../pure/schedule.h"
 #include "../exec/exec.h"
@@ -121,7 +121,7 @@ static bool coll_alias_work(struct coll_plan *p, u32 i)
 	return !final || part->nr_out == 1;
 }
 
-/* Does nobody but step @i write into what it writes, and nobody use less or more of it? */
+/* Is step @i the only writer of its range, and does every reader use exactly this range? */
 static bool coll_owns_range(const struct coll_plan *p, u32 i)
 {
 	struct coll_range mine = coll_range_to(&p->x->steps[i]);

@@ -3,9 +3,9 @@
  * Tensors that the coordinator starts together are one op. The first tensor of
  * each local rank posts it, and has the others in its struct coll_fusion; each has a result.
  *
- * The root says what is fused, by what all nodes know. Here is what it must not fuse, lest
- * the bits of a result depend on it: tensors that, alone, would go by different algorithms,
- * or in several blocks. All other nodes do as it says.
+ * The root says what is fused, by what all nodes know. Fusion must not change the bits of a
+ * result. So the root must not fuse the tensors that are refused here: tensors that, alone,
+ * would go by different algorithms, or in several blocks. All other nodes do as it says.
  */
 #include <linux/build_bug.h>
 #include <linux/lockdep.h>

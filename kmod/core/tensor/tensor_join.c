@@ -89,7 +89,7 @@ static void coll_stand_in_done(struct coll_req *req, int result)
 
 	spin_lock(&g->lock);
 	WRITE_ONCE(m->tensors.open, m->tensors.open - 1);
-	/* Under the lock: who waits for the last one may free the member. */
+	/* Under the lock: a waiter for the last one may free the member. */
 	wake_up(&m->tensors.wq);
 	spin_unlock(&g->lock);
 	coll_op_discard(t->op);

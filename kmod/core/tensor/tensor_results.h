@@ -21,7 +21,7 @@ void coll_tensors_uncollect(struct coll_member *m, struct list_head *from);
 /* Are there @min results, or is nothing posted that has not ended? */
 bool coll_tensors_collectable(struct coll_member *m, u32 min);
 
-/* The same, as far as can be seen without the lock: for who looks again and again. */
+/* The same, as far as can be seen without the lock, for a caller that polls. */
 bool coll_tensors_seem_collectable(const struct coll_member *m, u32 min);
 
 /* Has the member posted tensors whose buffers are still in use? */

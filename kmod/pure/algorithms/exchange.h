@@ -8,7 +8,7 @@
 /**
  * coll_emit_exchange() - allreduce of whole vectors
  * @e: where
- * @c: who; explained in algorithms/allreduce/recursive_doubling.c
+ * @c: the participants; explained in algorithms/allreduce/recursive_doubling.c
  */
 void coll_emit_exchange(struct coll_emit *e, const struct coll_core *c);
 

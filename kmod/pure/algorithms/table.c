@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The registry. "Hierarchical" is none of its own: where participants are nodes, a
- * node's inputs are folded in one pass and its outputs written in one, and any
- * algorithm below is the part between nodes.
+ * The registry. There is no "hierarchical" algorithm: where participants are nodes, a node's
+ * inputs are folded in one pass and its outputs written in one, and any algorithm below is the
+ * part between nodes.
  */
 #include "../collective.h"
 #include "algorithms.h"

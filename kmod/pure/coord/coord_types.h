@@ -86,7 +86,7 @@ struct coll_coord_entry;
  * @last: START: the next one does not belong to the same fusion
  * @full: START: with name and parameters, which nodes may not know
  * @round: of the entry
- * @rank: JOINED: the last one to join. LEFT: who has left
+ * @rank: JOINED: the last one to join. LEFT: the rank that has left
  * @contributors: START: ranks that have submitted it
  * @bad: BAD: why
  */

@@ -21,13 +21,13 @@
 /**
  * struct coll_core - where one participant stands
  * @n: participants
- * @root: who has the relative number 0
+ * @root: the participant with the relative number 0
  * @radix: a power of it is the number of groups
  * @nr: number of groups
  * @levels: @nr is @radix to this power
  * @rel: my relative number
  * @me: my group
- * @first: its first participant, who leads
+ * @first: its first participant, which leads
  * @size: participants in it
  * @chunks: chunks of a vector, shared out among the groups as participants are
  */

@@ -77,7 +77,7 @@ enum coll_tree_up {
  * @t: its place
  * @r: its number
  * @n: participants
- * @root: who has number 0
+ * @root: the participant with number 0
  * @chunk: chunk of the vector that uses this tree
  * @up: what goes up, enum coll_tree_up
  * @final: is the chunk final where the way up ends?

@@ -450,8 +450,8 @@ size_t coll_dtype_bytes(enum coll_dtype dtype);
 /**
  * coll_op_supported() - may this operator be applied to this type?
  *
- * By this library; what the loaded module can do, coll_device_version() says. False
- * for numbers that are none.
+ * By this library; what the loaded module can do, coll_device_version() says. False for unknown
+ * numbers.
  */
 bool coll_op_supported(enum coll_op_code op, enum coll_dtype dtype);
 

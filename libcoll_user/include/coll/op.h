@@ -91,13 +91,12 @@ int coll_op_set_piece(coll_op_t op, uint64_t bytes);
 /*
  * The collectives, with the buffers of their namesakes in coll.h and collectives.h.
  *
- * Each is several commands to the kernel. Errors: EINVAL also for an operator that is
- * none, a type that is none, or buffers that overlap in part; EFAULT a buffer is NULL;
- * EBADE the ranks disagree on collective, count, type, root, @commute or piece. That is
- * found out first, on all ranks, and may or may not fail the communicator. If a call
- * fails on this rank when others may have gone on already, it aborts the communicator:
- * the code of the abort is the errno. The deadline of coll_comm_set_timeout() is one for
- * the whole call, and does not interrupt the function.
+ * Each is several commands to the kernel. Errors: EINVAL also for an invalid operator or type,
+ * or buffers that overlap in part; EFAULT a buffer is NULL; EBADE the ranks disagree on
+ * collective, count, type, root, @commute or piece. That is found out first, on all ranks, and
+ * may or may not fail the communicator. If a call fails on this rank when others may have gone
+ * on already, it aborts the communicator: the code of the abort is the errno. The deadline of
+ * coll_comm_set_timeout() is one for the whole call, and does not interrupt the function.
  */
 
 /** coll_user_allreduce() - the fold of all @send, everywhere, and the same bits */

@@ -27,7 +27,7 @@
  * @pages: of each vector
  * @tail: bytes of the last one
  * @times: of each iteration, nanoseconds
- * @begin: of this one; who opens the gate writes it, and the others read it past the next
+ * @begin: of this one; the opener of the gate writes it, and the others read it past the next
  * @arrived: workers that have come to the next gate
  * @gate: gates passed
  * @cursor: next page
