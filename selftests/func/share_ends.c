@@ -199,19 +199,6 @@ TEST(garbage_fails_all)
 	}
 }
 
-/*\r\n\r\n12345678";
-	struct two t;
-	int st;
-
-	for (st = 0; st < 2; st++) {
-		ASSERT_EQ(0, two_establish(&t));
-		ASSERT_TRUE(peer_write(&t.a, st, junk, sizeof(junk)));
-		EXPECT_TRUE(two_fails(&t.a, EPROTO));
-		EXPECT_TRUE(two_fails(&t.b, EPROTO));
-		two_stop(&t);
-	}
-}
-
 /* The streams end: a communicator that has got BYE is well, the other fails. */
 TEST(streams_end)
 {
