@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Setup verbs with wrong arguments: joins, links, registrations.
- */
-#include <arpa/inet.h>
-#include <fcntl.h>
+/* Joins with wrong arguments. */
 #include <grp.h>
-#include <netinet/in.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "harness.h"
@@ -30,7 +24,7 @@ static void good_join(struct coll_join *j, const uint32_t *node_of)
 
 static const uint32_t two_nodes[] = { 0, 0, 1, 1 };
 
-/* A right join with one thing wrong, on a file that has not joined. */
+/* A join with one wrong field, on a file that has not joined. */
 #define JOIN_REFUSED(error, change) do {				\
 	struct coll_join j;						\
 	int fd = raw_open();						\
@@ -124,7 +118,7 @@ TEST(join_struct_sizes)
 	close(fd);
 }
 
-/* Out structs: a caller of another age gets what fits, and zeros beyond. */
+/* Out structs: a caller with another size gets the bytes that fit, and zeros beyond. */
 TEST(out_struct_sizes)
 {
 	unsigned char buf[512];
@@ -231,255 +225,6 @@ TEST(not_joined)
 	ASSERT_EQ(0, raw_status(fd, &s));
 	EXPECT_EQ(COLL_STATE_NEW, s.state);
 	EXPECT_EQ(0, s.posted);
-	close(fd);
-}
-
-FIXTURE(links) {
-	struct raw_comm c;
-	int fd;
-	int sv[2];
-};
-
-FIXTURE_SETUP(links)
-{
-	raw_plan(&self->c, 2, 2);
-	self->fd = raw_open();
-	ASSERT_EQ(0, raw_join(self->fd, &self->c, 0));
-	ASSERT_EQ(0, raw_tcp_pair(self->sv));
-}
-
-/* The socket pair was refused nowhere for good: the link still gets made. */
-FIXTURE_TEARDOWN(links)
-{
-	struct coll_status s;
-
-	EXPECT_EQ(0, raw_status(self->fd, &s));
-	EXPECT_EQ(COLL_STATE_JOINING, s.state);
-	EXPECT_EQ(0, raw_link(self->fd, 1, self->sv[0], 0));
-	close(self->sv[0]);
-	close(self->sv[1]);
-	close(self->fd);
-}
-
-TEST_F(links, numbers)
-{
-	struct coll_link_add l = { .peer = 1, .fd = self->sv[0] };
-	int i;
-
-	EXPECT_EQ(-EINVAL, raw_link(self->fd, 0, self->sv[0], 0));
-	EXPECT_EQ(-EINVAL, raw_link(self->fd, 2, self->sv[0], 0));
-	EXPECT_EQ(-EINVAL, raw_link(self->fd, ~0U, self->sv[0], 0));
-	EXPECT_EQ(-EINVAL, raw_link(self->fd, 1, self->sv[0], COLL_MAX_STRIPES));
-	EXPECT_EQ(-EINVAL, raw_link(self->fd, 1, self->sv[0], ~0U));
-	for (i = 0; i < 32; i++) {
-		l.flags = 1U << i;
-		EXPECT_EQ(-EINVAL, ioc(self->fd, COLL_IOC_LINK, &l));
-	}
-	l.flags = 0;
-	l.reserved[1] = 1;
-	EXPECT_EQ(-EINVAL, ioc(self->fd, COLL_IOC_LINK, &l));
-}
-
-TEST_F(links, descriptors)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET };
-	int udp, un[2], lis, fresh, file, pipes[2];
-
-	udp = socket(AF_INET, SOCK_DGRAM, 0);
-	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	a.sin_port = htons(9);
-	ASSERT_EQ(0, connect(udp, (void *)&a, sizeof(a)));
-	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, un));
-	lis = socket(AF_INET, SOCK_STREAM, 0);
-	ASSERT_EQ(0, listen(lis, 1));
-	fresh = socket(AF_INET, SOCK_STREAM, 0);
-	file = open("/dev/null", O_RDWR);
-	ASSERT_EQ(0, pipe(pipes));
-
-	EXPECT_EQ(-EPROTOTYPE, raw_link(self->fd, 1, udp, 0));
-	EXPECT_EQ(-EPROTOTYPE, raw_link(self->fd, 1, un[0], 0));
-	EXPECT_EQ(-ENOTCONN, raw_link(self->fd, 1, lis, 0));
-	EXPECT_EQ(-ENOTCONN, raw_link(self->fd, 1, fresh, 0));
-	EXPECT_EQ(-ENOTSOCK, raw_link(self->fd, 1, file, 0));
-	EXPECT_EQ(-ENOTSOCK, raw_link(self->fd, 1, pipes[0], 0));
-	EXPECT_EQ(-ENOTSOCK, raw_link(self->fd, 1, self->fd, 0));
-	EXPECT_EQ(-EBADF, raw_link(self->fd, 1, 999, 0));
-	EXPECT_EQ(-EBADF, raw_link(self->fd, 1, -1, 0));
-}
-
-TEST_F(links, shut_down_here)
-{
-	int sv[2];
-
-	ASSERT_EQ(0, raw_tcp_pair(sv));
-	shutdown(sv[0], SHUT_RDWR);
-	EXPECT_EQ(-ENOTCONN, raw_link(self->fd, 1, sv[0], 0));
-	close(sv[1]);
-	close(sv[0]);
-}
-
-TEST_F(links, claimed)
-{
-	struct raw_comm d;
-	int sv[2], fd2;
-
-	/* by another communicator */
-	raw_plan(&d, 2, 2);
-	fd2 = raw_open();
-	ASSERT_EQ(0, raw_join(fd2, &d, 0));
-	ASSERT_EQ(0, raw_tcp_pair(sv));
-	ASSERT_EQ(0, raw_link(fd2, 1, sv[0], 0));
-	EXPECT_EQ(-EBUSY, raw_link(self->fd, 1, sv[0], 0));
-	/* by the other stripe of the same link */
-	EXPECT_EQ(-EBUSY, raw_link(fd2, 1, sv[0], 1));
-	EXPECT_EQ(-EEXIST, raw_link(fd2, 1, sv[1], 0));
-	close(fd2);
-	close(sv[0]);
-	close(sv[1]);
-}
-
-/* A link that was refused is not there: ops do not wait for it. */
-TEST_F(links, refused_leaves_nothing)
-{
-	struct raw_comm d;
-	struct coll_status s;
-	int sv[2], fd2, fd3;
-	struct coll_cmd cmd;
-
-	raw_plan(&d, 2, 2);
-	fd2 = raw_open();
-	fd3 = raw_open();
-	ASSERT_EQ(0, raw_join(fd2, &d, 0));
-	ASSERT_EQ(0, raw_tcp_pair(sv));
-	ASSERT_EQ(0, raw_link(fd2, 1, sv[0], 0));
-	raw_plan(&d, 2, 2);
-	ASSERT_EQ(0, raw_join(fd3, &d, 0));
-	EXPECT_EQ(-EBUSY, raw_link(fd3, 1, sv[0], 0));
-	raw_barrier(&cmd);
-	cmd.timeout_ns = 300000000;
-	EXPECT_EQ(-ENOTCONN, raw_submit(fd3, &cmd));
-	EXPECT_EQ(0, raw_status(fd3, &s));
-	close(fd3);
-	close(fd2);
-	close(sv[0]);
-	close(sv[1]);
-}
-
-TEST_F(links, peer_closed)
-{
-	struct coll_status s;
-	struct raw_comm d;
-	int sv[2], fd2, ret;
-
-	raw_plan(&d, 2, 2);
-	fd2 = raw_open();
-	ASSERT_EQ(0, raw_join(fd2, &d, 0));
-	ASSERT_EQ(0, raw_tcp_pair(sv));
-	close(sv[1]);
-	ret = raw_link(fd2, 1, sv[0], 0);
-	EXPECT_TRUE(ret == 0 || ret == -ENOTCONN) TH_LOG("%d", ret);
-	if (!ret) {
-		EXPECT_EQ(0, raw_status_failed(fd2, &s));
-		EXPECT_EQ(COLL_CAUSE_LINK, s.cause.kind);
-		EXPECT_EQ(EHOSTDOWN, s.cause.error);
-		EXPECT_EQ(1, s.cause.node);
-	}
-	close(sv[0]);
-	close(fd2);
-}
-
-TEST(stripes)
-{
-	struct raw_comm c;
-	int sv[2], fd = raw_open(), i;
-
-	raw_plan(&c, 2, 2);
-	ASSERT_EQ(0, raw_join(fd, &c, 0));
-	ASSERT_EQ(0, raw_tcp_pair(sv));
-	/* of the last link: taken, once, and what is taken cannot be given twice */
-	for (i = COLL_MAX_STRIPES; i < COLL_MAX_STRIPES + 3; i++)
-		EXPECT_EQ(-EINVAL, raw_link(fd, 1, sv[0], i)) TH_LOG("stripe %d", i);
-	EXPECT_EQ(0, raw_link(fd, 1, sv[0], COLL_MAX_STRIPES - 1));
-	EXPECT_EQ(-EEXIST, raw_link(fd, 1, sv[1], COLL_MAX_STRIPES - 1));
-	EXPECT_EQ(-EBUSY, raw_link(fd, 1, sv[0], COLL_MAX_STRIPES - 2));
-	close(sv[0]);
-	close(sv[1]);
-	close(fd);
-}
-
-TEST(register_arguments)
-{
-	struct coll_register r;
-	struct coll_unregister u = { };
-	int fd = raw_open();
-	char *map;
-
-	map = mmap(NULL, 65536 + 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_EQ(0, munmap(map + 65536, 4096));
-#define REG_REFUSED(error, change) do {					\
-	memset(&r, 0, sizeof(r));					\
-	r.addr = (uintptr_t)map;					\
-	r.len = 65536;							\
-	change;								\
-	EXPECT_EQ(-(error), ioc(fd, COLL_IOC_REGISTER, &r)) {		\
-		TH_LOG("%s", #change);					\
-	}								\
-} while (0)
-	REG_REFUSED(EFAULT, r.flags = COLL_REG_WRITE);
-	REG_REFUSED(EINVAL, r.flags = 2);
-	REG_REFUSED(EINVAL, r.flags = 1U << 31);
-	REG_REFUSED(EINVAL, r.len = 0);
-	REG_REFUSED(EFAULT, r.len = 65537);
-	REG_REFUSED(EFAULT, r.addr = 0);
-	REG_REFUSED(EFAULT, r.addr = 0xffff888000000000ULL);
-	REG_REFUSED(EFAULT, r.addr = ~0ULL - 4095);
-	REG_REFUSED(EINVAL, r.reserved[0] = 1);
-	REG_REFUSED(EINVAL, r.reserved[1] = 1);
-	EXPECT_EQ(-ENOENT, ioc(fd, COLL_IOC_UNREGISTER, &u));
-	u.id = ~0U;
-	EXPECT_EQ(-ENOENT, ioc(fd, COLL_IOC_UNREGISTER, &u));
-	u.id = 1;
-	EXPECT_EQ(-ENOENT, ioc(fd, COLL_IOC_UNREGISTER, &u));
-	u.reserved[2] = 1;
-	EXPECT_EQ(-EINVAL, ioc(fd, COLL_IOC_UNREGISTER, &u));
-	close(fd);
-}
-
-/* The result cannot be written: nothing stays registered. */
-TEST(register_unwritable_struct)
-{
-	struct coll_register *r;
-	struct coll_status s;
-	int fd = raw_open();
-
-	r = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	r->addr = (uintptr_t)&s & ~4095UL;
-	r->len = 4096;
-	ASSERT_EQ(0, mprotect(r, 4096, PROT_READ));
-	EXPECT_EQ(-EFAULT, ioc(fd, COLL_IOC_REGISTER, r));
-	EXPECT_EQ(0, raw_status(fd, &s));
-	EXPECT_EQ(0, s.pinned);
-	close(fd);
-}
-
-TEST(register_until_full)
-{
-	struct coll_register r;
-	static char page[4096] __attribute__((aligned(4096)));
-	int fd = raw_open(), ret, n = 0;
-	struct coll_status s;
-
-	do {
-		memset(&r, 0, sizeof(r));
-		r.addr = (uintptr_t)page;
-		r.len = 1;
-		ret = ioc(fd, COLL_IOC_REGISTER, &r);
-		n += !ret;
-	} while (!ret && n < 100000);
-	EXPECT_EQ(-ENOSPC, ret);
-	EXPECT_EQ(0, raw_status(fd, &s));
-	EXPECT_EQ(n * 4096, s.pinned);
 	close(fd);
 }
 
