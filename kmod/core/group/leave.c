@@ -15,7 +15,7 @@
 #include "op_state.h"
 #include "parts.h"
 
-/* The first op that who has posted up to @seq has not; 0: none. Under group->lock. */
+/* The first op behind @seq, a rank's last one; 0: there is none. Under group->lock. */
 static u64 coll_first_op_beyond_locked(const struct coll_group *g, u64 seq)
 {
 	const struct coll_op *op;
