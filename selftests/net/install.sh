@@ -26,7 +26,7 @@ clean()
 		"$@") >"$log" 2>&1 </dev/null
 }
 
-plan 7
+plan 8
 clean collrun -n 2 collperf allreduce -c 1
 ok $? "collrun -n 2 collperf allreduce -c 1"
 clean collctl list
@@ -38,6 +38,9 @@ clean sh -c 'gcc -Werror $(pkg-config --cflags libcoll) -o '"$tmp/sum $top"'/too
 	$(pkg-config --libs libcoll)' && clean collrun -n 4 "$tmp/sum" &&
 	[[ $(grep -c "of 4: the sum is 10" "$log") == 4 ]]
 ok $? "a program built by pkg-config alone"
+clean env PYTHONPATH=/opt/coll/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1 \
+	LD_LIBRARY_PATH= /usr/bin/python3 -c 'import coll; print(coll.__version__)'
+ok $? "python3 -c 'import coll'"
 ! grep -rlI "$top" "$root" >"$log"
 ok $? "no path of the tree in a text"
 for f in /opt/coll/bin/* /opt/coll/lib/*.so; do

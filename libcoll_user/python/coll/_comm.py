@@ -1,0 +1,560 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+"""Communicators."""
+import itertools
+from typing import Any, Callable, Iterable, Optional, Tuple, Union
+
+import numpy as np
+
+from ._coll import ffi, lib
+from ._error import check, last_error
+from ._request import Request
+from ._types import IN_PLACE, SUM, Op, array, counts_of, dtype_of, pointer, same_type
+
+_NONE = ffi.NULL
+_HERE = ffi.cast("void *", -1)		# COLL_IN_PLACE
+
+Array = np.ndarray
+OpCode = Union[Op, int]
+
+
+@ffi.def_extern(onerror=lambda *_: -5)
+def coll_py_exchange(ctx, mine, everybody, length, timeout_ms):
+    """Calls the function that Comm() was given."""
+    blobs = ffi.from_handle(ctx)(bytes(ffi.buffer(mine, length)), timeout_ms)
+    ffi.buffer(everybody, length * len(blobs))[:] = b"".join(blobs)
+    return 0
+
+
+def _vector(a: Any, what: str, write: bool = False):
+    return pointer(array(a, what, write))
+
+
+def _offsets(displs: Optional[Iterable[int]], size: int):
+    return _NONE if displs is None else counts_of(displs, size, "displs")[0]
+
+
+def _starts(counts: list, displs: Optional[Iterable[int]]) -> Iterable[int]:
+    """Where blocks begin that lie one behind the other, unless @displs says it."""
+    return itertools.accumulate([0] + counts[:-1]) if displs is None else displs
+
+
+class Comm:
+    """A communicator: this process as one rank of it. Usable in a ``with`` statement.
+
+    Without arguments the environment says who we are, as coll_config_env() does. Else: rank,
+    size, and how to meet, which is ``rendezvous`` ("host:port") with ``key``, or ``exchange``, a
+    function (bytes, timeout_ms) -> list of the bytes of all ranks.
+
+    All ranks call the collectives of a communicator in the same order. Arrays are contiguous,
+    and are used in place; a call returns the array with its result.
+    """
+
+    def __init__(self, rank: Optional[int] = None, size: Optional[int] = None, *,
+                 rendezvous: Optional[str] = None, key: Optional[str] = None,
+                 node: Optional[str] = None, device: Optional[str] = None, timeout: float = 0,
+                 exchange: Optional[Callable[[bytes, int], list]] = None,
+                 uring: bool = True, _comm=None):
+        self._c = _NONE
+        self._gone = False
+        if _comm is None:
+            _comm = self._init(rank, size, rendezvous, key, node, device, timeout, exchange,
+                               uring)
+        self._c = _comm
+
+    @staticmethod
+    def _init(rank, size, rendezvous, key, node, device, timeout, exchange, uring):
+        config, keep, result = _NONE, [], ffi.new("coll_comm_t **")
+
+        def text(s):
+            if s is None:
+                return _NONE
+            keep.append(ffi.new("char[]", s.encode()))
+            return keep[-1]
+
+        if rank is not None or size is not None:
+            config = ffi.new("struct coll_config *")
+            config.struct_size = ffi.sizeof("struct coll_config")
+            config.rank, config.size = rank or 0, 1 if size is None else size
+            config.rendezvous, config.key = text(rendezvous), text(key)
+            config.node, config.device = text(node), text(device)
+            config.timeout_ms = int(timeout * 1000)
+            config.flags = 0 if uring else lib.COLL_CONFIG_NO_URING
+            if exchange:
+                keep.append(ffi.new_handle(exchange))
+                config.exchange, config.exchange_ctx = lib.coll_py_exchange, keep[-1]
+        ret = lib.coll_init(config, result)
+        check(ret, "init", details=last_error() if ret else "")
+        return result[0]
+
+    def __enter__(self) -> "Comm":
+        return self
+
+    def __exit__(self, kind, value, trace) -> None:
+        self.finalize()
+
+    def __del__(self):
+        if not getattr(self, "_gone", True):
+            self.finalize()
+
+    def __repr__(self) -> str:
+        if self._c == _NONE:
+            return "<coll.Comm, finalized>"
+        return f"<coll.Comm, rank {self.rank} of {self.size}>"
+
+    def finalize(self) -> None:
+        """Leaves, and frees everything. May be called again."""
+        c, self._c, self._gone = self._c, _NONE, True
+        if c != _NONE:
+            check(lib.coll_finalize(c), "finalize")
+
+    @property
+    def _comm(self):
+        if self._c == _NONE:
+            raise ValueError("the communicator has been finalized")
+        return self._c
+
+    @property
+    def rank(self) -> int:
+        """Rank of this process."""
+        return lib.coll_comm_rank(self._comm)
+
+    @property
+    def size(self) -> int:
+        """Ranks in all."""
+        return lib.coll_comm_size(self._comm)
+
+    @property
+    def node(self) -> int:
+        """Node of this rank."""
+        return lib.coll_comm_node(self._comm)
+
+    @property
+    def nodes(self) -> int:
+        """Nodes in all."""
+        return lib.coll_comm_nodes(self._comm)
+
+    def node_of(self, rank: int) -> int:
+        """Node of another rank."""
+        node = lib.coll_comm_node_of(self._comm, rank)
+        if node == lib.COLL_RANK_ANY:
+            raise IndexError(f"no rank {rank}")
+        return node
+
+    def set_timeout(self, seconds: float) -> None:
+        """Deadline of later collectives; 0: none. One that passes fails the communicator."""
+        check(lib.coll_comm_set_timeout(self._comm, int(seconds * 1e9)), "set_timeout")
+
+    def set_algorithm(self, collective: str, name: Optional[str]) -> None:
+        """One algorithm for all sizes of a collective, as ("allreduce", "ring"). A collective."""
+        what = getattr(lib, "COLL_" + collective.upper())
+        name_c = _NONE if name is None else ffi.new("char[]", name.encode())
+        check(lib.coll_comm_set_algorithm(self._comm, what, name_c), "set_algorithm", self._c)
+
+    def abort(self, code: int = 1) -> None:
+        """Ends the communicator on every rank."""
+        check(lib.coll_abort(self._comm, code), "abort")
+
+    def split(self, color: int, key: int = 0) -> Optional["Comm"]:
+        """Communicators of parts of this one, as MPI_Comm_split. None for UNDEFINED."""
+        result = ffi.new("coll_comm_t **")
+        ret = lib.coll_comm_split(self._comm, color, key, result)
+        check(ret, "split", self._c, last_error() if ret else "")
+        return None if result[0] == _NONE else Comm(_comm=result[0])
+
+    def dup(self) -> "Comm":
+        """One more with the same ranks."""
+        result = ffi.new("coll_comm_t **")
+        ret = lib.coll_comm_dup(self._comm, result)
+        check(ret, "dup", self._c, last_error() if ret else "")
+        return Comm(_comm=result[0])
+
+    def _call(self, name: str, args: tuple, keep: tuple, result: Any) -> Any:
+        check(getattr(lib, "coll_" + name)(self._comm, *args), name, self._c)
+        return result
+
+    def _start(self, name: str, args: tuple, keep: tuple, result: Any) -> Request:
+        request = ffi.new("coll_request_t **")
+        check(getattr(lib, "coll_i" + name)(self._comm, *args, request), "i" + name, self._c)
+        return Request(self, request[0], result, (keep, args), name)
+
+    # Below, _x() makes the arguments of collective x: (name, arguments of the C function,
+    # what has to stay alive, result).
+
+    def _reduction(self, name: str, send: Any, recv: Optional[Array], op: OpCode, *more):
+        if send is IN_PLACE:
+            array(recv, "recv", write=True)
+            return name, (_HERE, pointer(recv), recv.size, dtype_of(recv.dtype), op, *more), \
+                (recv,), recv
+        array(send, "send")
+        if recv is None:
+            recv = np.empty_like(send)
+        array(recv, "recv", write=True)
+        if recv.size != send.size:
+            raise ValueError(f"send has {send.size} elements, recv {recv.size}")
+        return name, (pointer(send), pointer(recv), send.size, same_type(send, recv), op, *more), \
+            (send, recv), recv
+
+    def allreduce(self, send: Any, recv: Optional[Array] = None, op: OpCode = SUM) -> Array:
+        """Reduces over all ranks, result everywhere. ``send`` may be IN_PLACE."""
+        return self._call(*self._reduction("allreduce", send, recv, op))
+
+    def iallreduce(self, send: Any, recv: Optional[Array] = None, op: OpCode = SUM) -> Request:
+        """As allreduce(), without waiting."""
+        return self._start(*self._reduction("allreduce", send, recv, op))
+
+    def scan(self, send: Any, recv: Optional[Array] = None, op: OpCode = SUM) -> Array:
+        """Result of rank r: the reduction over ranks 0 to r."""
+        return self._call(*self._reduction("scan", send, recv, op))
+
+    def iscan(self, send: Any, recv: Optional[Array] = None, op: OpCode = SUM) -> Request:
+        """As scan(), without waiting."""
+        return self._start(*self._reduction("scan", send, recv, op))
+
+    def exscan(self, send: Any, recv: Optional[Array] = None, op: OpCode = SUM) -> Array:
+        """Result of rank r: the reduction over ranks 0 to r - 1; that of rank 0 is left alone."""
+        return self._call(*self._reduction("exscan", send, recv, op))
+
+    def iexscan(self, send: Any, recv: Optional[Array] = None, op: OpCode = SUM) -> Request:
+        """As exscan(), without waiting."""
+        return self._start(*self._reduction("exscan", send, recv, op))
+
+    def _reduce(self, send: Any, recv: Optional[Array], op: OpCode, root: int):
+        if self.rank == root:
+            return self._reduction("reduce", send, recv, op, root)
+        array(send, "send")
+        return "reduce", (pointer(send), _NONE, send.size, dtype_of(send.dtype), op, root), \
+            (send,), None
+
+    def reduce(self, send: Any, recv: Optional[Array] = None, op: OpCode = SUM,
+               root: int = 0) -> Optional[Array]:
+        """Reduces over all ranks, result at the root; None elsewhere."""
+        return self._call(*self._reduce(send, recv, op, root))
+
+    def ireduce(self, send: Any, recv: Optional[Array] = None, op: OpCode = SUM,
+                root: int = 0) -> Request:
+        """As reduce(), without waiting."""
+        return self._start(*self._reduce(send, recv, op, root))
+
+    def _broadcast(self, buf: Array, root: int):
+        array(buf, "buf", write=self.rank != root)
+        return "broadcast", (pointer(buf), buf.size, dtype_of(buf.dtype), root), (buf,), buf
+
+    def broadcast(self, buf: Array, root: int = 0) -> Array:
+        """The root's array into everybody's."""
+        return self._call(*self._broadcast(buf, root))
+
+    def ibroadcast(self, buf: Array, root: int = 0) -> Request:
+        """As broadcast(), without waiting."""
+        return self._start(*self._broadcast(buf, root))
+
+    def barrier(self) -> None:
+        """Returns when every rank has called."""
+        self._call("barrier", (), (), None)
+
+    def ibarrier(self) -> Request:
+        """As barrier(), without waiting."""
+        return self._start("barrier", (), (), None)
+
+    def _blocks(self, name: str, send: Any, recv: Optional[Array], shape: Callable, count: Callable,
+                *more):
+        """One block of equal size for each rank; @shape, @count: of recv and block, from send."""
+        if send is IN_PLACE:
+            array(recv, "recv", write=True)
+            n = count(None, recv)
+            return name, (_HERE, pointer(recv), n, dtype_of(recv.dtype), *more), (recv,), recv
+        array(send, "send")
+        if recv is None:
+            recv = np.empty(shape(send), send.dtype)
+        array(recv, "recv", write=True)
+        n = count(send, recv)
+        return name, (pointer(send), pointer(recv), n, same_type(send, recv), *more), \
+            (send, recv), recv
+
+    def _part(self, a: Array, what: str) -> int:
+        if a.size % self.size:
+            raise ValueError(f"{what} has {a.size} elements, not a multiple of {self.size}")
+        return a.size // self.size
+
+    def _gathered(self, send: Optional[Array], recv: Array) -> int:
+        n = self._part(recv, "recv")
+        if send is not None and send.size != n:
+            raise ValueError(f"send has {send.size} elements, a block of recv {n}")
+        return n
+
+    def _allgather(self, send: Any, recv: Optional[Array]):
+        return self._blocks("allgather", send, recv, lambda a: (self.size, *a.shape),
+                            self._gathered)
+
+    def allgather(self, send: Any, recv: Optional[Array] = None) -> Array:
+        """Block r of the result is ``send`` of rank r. A result made here has shape (size, ...)."""
+        return self._call(*self._allgather(send, recv))
+
+    def iallgather(self, send: Any, recv: Optional[Array] = None) -> Request:
+        """As allgather(), without waiting."""
+        return self._start(*self._allgather(send, recv))
+
+    def _gather(self, send: Any, recv: Optional[Array], root: int):
+        if self.rank == root:
+            return self._blocks("gather", send, recv, lambda a: (self.size, *a.shape),
+                                self._gathered, root)
+        array(send, "send")
+        return "gather", (pointer(send), _NONE, send.size, dtype_of(send.dtype), root), (send,), \
+            None
+
+    def gather(self, send: Any, recv: Optional[Array] = None, root: int = 0) -> Optional[Array]:
+        """As allgather(), with the result at the root; None elsewhere."""
+        return self._call(*self._gather(send, recv, root))
+
+    def igather(self, send: Any, recv: Optional[Array] = None, root: int = 0) -> Request:
+        """As gather(), without waiting."""
+        return self._start(*self._gather(send, recv, root))
+
+    def _scatter(self, send: Optional[Array], recv: Any, root: int):
+        if self.rank != root:
+            array(recv, "recv", write=True)
+            return "scatter", (_NONE, pointer(recv), recv.size, dtype_of(recv.dtype), root), \
+                (recv,), recv
+        array(send, "send")
+        n = self._part(send, "send")
+        if recv is None:
+            recv = np.empty(send.shape[1:] if send.shape[:1] == (self.size,) else n, send.dtype)
+        array(recv, "recv", write=True)
+        if recv.size != n:
+            raise ValueError(f"recv has {recv.size} elements, a block of send {n}")
+        return "scatter", (pointer(send), pointer(recv), n, same_type(send, recv), root), \
+            (send, recv), recv
+
+    def scatter(self, send: Optional[Array], recv: Optional[Array] = None, root: int = 0) -> Array:
+        """Rank r gets block r of the root's ``send``. Other ranks need ``recv``."""
+        return self._call(*self._scatter(send, recv, root))
+
+    def iscatter(self, send: Optional[Array], recv: Optional[Array] = None,
+                 root: int = 0) -> Request:
+        """As scatter(), without waiting."""
+        return self._start(*self._scatter(send, recv, root))
+
+    def _exchanged(self, send: Optional[Array], recv: Array) -> int:
+        if send is not None and send.size != recv.size:
+            raise ValueError(f"send has {send.size} elements, recv {recv.size}")
+        return self._part(recv, "recv")
+
+    def _alltoall(self, send: Any, recv: Optional[Array]):
+        return self._blocks("alltoall", send, recv, lambda a: a.shape, self._exchanged)
+
+    def alltoall(self, send: Any, recv: Optional[Array] = None) -> Array:
+        """Block r of the result is block (this rank) of ``send`` of rank r."""
+        return self._call(*self._alltoall(send, recv))
+
+    def ialltoall(self, send: Any, recv: Optional[Array] = None) -> Request:
+        """As alltoall(), without waiting."""
+        return self._start(*self._alltoall(send, recv))
+
+    def _alltoallv(self, send: Array, counts: Iterable[int], recv_counts: Iterable[int],
+                   recv: Optional[Array], displs: Optional[Iterable[int]],
+                   recv_displs: Optional[Iterable[int]]):
+        counts, recv_counts = list(counts), list(recv_counts)
+        array(send, "send")
+        if recv is None:
+            recv = np.empty(sum(recv_counts), send.dtype)
+        array(recv, "recv", write=True)
+        _, _, give = self._layout(counts, displs, send.size, "send")
+        _, _, get = self._layout(recv_counts, recv_displs, recv.size, "recv")
+        c, d = ffi.new("uint64_t[]", give + get), _NONE
+        if displs is not None or recv_displs is not None:
+            d = ffi.new("uint64_t[]", list(_starts(give, displs)) + list(_starts(get, recv_displs)))
+        return "alltoallv", (pointer(send), pointer(recv), c, d, same_type(send, recv)), \
+            (send, recv, c, d), recv
+
+    def alltoallv(self, send: Array, counts: Iterable[int], recv_counts: Iterable[int],
+                  recv: Optional[Array] = None, displs: Optional[Iterable[int]] = None,
+                  recv_displs: Optional[Iterable[int]] = None) -> Array:
+        """As alltoall(), with counts[r] elements for rank r and recv_counts[r] from it."""
+        return self._call(*self._alltoallv(send, counts, recv_counts, recv, displs, recv_displs))
+
+    def ialltoallv(self, send: Array, counts: Iterable[int], recv_counts: Iterable[int],
+                   recv: Optional[Array] = None, displs: Optional[Iterable[int]] = None,
+                   recv_displs: Optional[Iterable[int]] = None) -> Request:
+        """As alltoallv(), without waiting."""
+        return self._start(*self._alltoallv(send, counts, recv_counts, recv, displs, recv_displs))
+
+    def _reduce_scatter_block(self, send: Array, recv: Optional[Array], op: OpCode):
+        array(send, "send")
+        n = self._part(send, "send")
+        if recv is None:
+            recv = np.empty(send.shape[1:] if send.shape[:1] == (self.size,) else n, send.dtype)
+        array(recv, "recv", write=True)
+        if recv.size != n:
+            raise ValueError(f"recv has {recv.size} elements, a block of send {n}")
+        return "reduce_scatter_block", (pointer(send), pointer(recv), n, same_type(send, recv),
+                                        op), (send, recv), recv
+
+    def reduce_scatter_block(self, send: Array, recv: Optional[Array] = None,
+                             op: OpCode = SUM) -> Array:
+        """Rank r gets block r of the reduction over all ranks."""
+        return self._call(*self._reduce_scatter_block(send, recv, op))
+
+    def ireduce_scatter_block(self, send: Array, recv: Optional[Array] = None,
+                              op: OpCode = SUM) -> Request:
+        """As reduce_scatter_block(), without waiting."""
+        return self._start(*self._reduce_scatter_block(send, recv, op))
+
+    def _reduce_scatter(self, send: Array, counts: Iterable[int], recv: Optional[Array],
+                        op: OpCode):
+        c, numbers = counts_of(counts, self.size)
+        array(send, "send")
+        if recv is None:
+            recv = np.empty(numbers[self.rank], send.dtype)
+        array(recv, "recv", write=True)
+        if send.size != sum(numbers) or recv.size != numbers[self.rank]:
+            raise ValueError("counts do not fit the arrays")
+        return "reduce_scatter", (pointer(send), pointer(recv), c, same_type(send, recv), op), \
+            (send, recv, c), recv
+
+    def reduce_scatter(self, send: Array, counts: Iterable[int], recv: Optional[Array] = None,
+                       op: OpCode = SUM) -> Array:
+        """As reduce_scatter_block(), with a block of counts[r] elements for rank r."""
+        return self._call(*self._reduce_scatter(send, counts, recv, op))
+
+    def ireduce_scatter(self, send: Array, counts: Iterable[int], recv: Optional[Array] = None,
+                        op: OpCode = SUM) -> Request:
+        """As reduce_scatter(), without waiting."""
+        return self._start(*self._reduce_scatter(send, counts, recv, op))
+
+    def _layout(self, counts: Iterable[int], displs: Optional[Iterable[int]], room: int,
+                what: str) -> Tuple[Any, Any, list]:
+        """Counts and displacements for C, inside of an array of @room elements."""
+        c, numbers = counts_of(counts, self.size)
+        d = _offsets(displs, self.size)
+        ends = [d[i] + n for i, n in enumerate(numbers) if n] if displs is not None else \
+            [sum(numbers)]
+        if max(ends, default=0) > room:
+            raise ValueError(f"blocks end beyond {what}, which has {room} elements")
+        return c, d, numbers
+
+    def _allgatherv(self, send: Any, counts: Iterable[int], recv: Optional[Array],
+                    displs: Optional[Iterable[int]]):
+        counts = list(counts)
+        if recv is None:
+            recv = np.empty(sum(counts), send.dtype)
+        array(recv, "recv", write=True)
+        c, d, numbers = self._layout(counts, displs, recv.size, "recv")
+        if send is IN_PLACE:
+            return "allgatherv", (_HERE, pointer(recv), c, d, dtype_of(recv.dtype)), \
+                (recv, c, d), recv
+        array(send, "send")
+        if send.size != numbers[self.rank]:
+            raise ValueError("counts do not fit send")
+        return "allgatherv", (pointer(send), pointer(recv), c, d, same_type(send, recv)), \
+            (send, recv, c, d), recv
+
+    def allgatherv(self, send: Any, counts: Iterable[int], recv: Optional[Array] = None,
+                   displs: Optional[Iterable[int]] = None) -> Array:
+        """As allgather(), with counts[r] elements of rank r, at displs[r] of the result."""
+        return self._call(*self._allgatherv(send, counts, recv, displs))
+
+    def iallgatherv(self, send: Any, counts: Iterable[int], recv: Optional[Array] = None,
+                    displs: Optional[Iterable[int]] = None) -> Request:
+        """As allgatherv(), without waiting."""
+        return self._start(*self._allgatherv(send, counts, recv, displs))
+
+    def _gatherv(self, send: Array, counts: Optional[Iterable[int]], recv: Optional[Array],
+                 displs: Optional[Iterable[int]], root: int):
+        array(send, "send")
+        if self.rank != root:
+            return "gatherv", (pointer(send), send.size, _NONE, _NONE, _NONE,
+                               dtype_of(send.dtype), root), (send,), None
+        counts = list(counts or ())
+        if recv is None:
+            recv = np.empty(sum(counts), send.dtype)
+        array(recv, "recv", write=True)
+        c, d, _ = self._layout(counts, displs, recv.size, "recv")
+        return "gatherv", (pointer(send), send.size, pointer(recv), c, d,
+                           same_type(send, recv), root), (send, recv, c, d), recv
+
+    def gatherv(self, send: Array, counts: Optional[Iterable[int]] = None,
+                recv: Optional[Array] = None, displs: Optional[Iterable[int]] = None,
+                root: int = 0) -> Optional[Array]:
+        """As gather(), with counts[r] elements of rank r. Only the root needs ``counts``."""
+        return self._call(*self._gatherv(send, counts, recv, displs, root))
+
+    def igatherv(self, send: Array, counts: Optional[Iterable[int]] = None,
+                 recv: Optional[Array] = None, displs: Optional[Iterable[int]] = None,
+                 root: int = 0) -> Request:
+        """As gatherv(), without waiting."""
+        return self._start(*self._gatherv(send, counts, recv, displs, root))
+
+    def _scatterv(self, send: Optional[Array], recv: Array, counts: Optional[Iterable[int]],
+                  displs: Optional[Iterable[int]], root: int):
+        array(recv, "recv", write=True)
+        if self.rank != root:
+            return "scatterv", (_NONE, _NONE, _NONE, pointer(recv), recv.size,
+                                dtype_of(recv.dtype), root), (recv,), recv
+        array(send, "send")
+        c, d, _ = self._layout(counts or (), displs, send.size, "send")
+        return "scatterv", (pointer(send), c, d, pointer(recv), recv.size,
+                            same_type(send, recv), root), (send, recv, c, d), recv
+
+    def scatterv(self, send: Optional[Array], recv: Array,
+                 counts: Optional[Iterable[int]] = None,
+                 displs: Optional[Iterable[int]] = None, root: int = 0) -> Array:
+        """As scatter(), with counts[r] elements for rank r. Only the root needs ``counts``."""
+        return self._call(*self._scatterv(send, recv, counts, displs, root))
+
+    def iscatterv(self, send: Optional[Array], recv: Array,
+                  counts: Optional[Iterable[int]] = None,
+                  displs: Optional[Iterable[int]] = None, root: int = 0) -> Request:
+        """As scatterv(), without waiting."""
+        return self._start(*self._scatterv(send, recv, counts, displs, root))
+
+    def _message(self, name: str, args: tuple, keep: tuple, recv: Array, got):
+        def result():
+            return recv, got.source, got.tag, lib.coll_message_count(got, dtype_of(recv.dtype))
+
+        return name, args, keep, result
+
+    def send(self, buf: Array, dest: int, tag: int = 0) -> None:
+        """A message to one rank. Returns when ``buf`` may be used again."""
+        array(buf, "buf")
+        self._call("send", (pointer(buf), buf.size, dtype_of(buf.dtype), dest, tag), (buf,), None)
+
+    def isend(self, buf: Array, dest: int, tag: int = 0) -> Request:
+        """As send(), without waiting."""
+        array(buf, "buf")
+        return self._start("send", (pointer(buf), buf.size, dtype_of(buf.dtype), dest, tag),
+                           (buf,), None)
+
+    def _recv(self, buf: Array, source: int, tag: int):
+        got = ffi.new("struct coll_message *")
+        args = (_vector(buf, "buf", write=True), buf.size, dtype_of(buf.dtype), source, tag, got)
+        return self._message("recv", args, (buf, got), buf, got)
+
+    def recv(self, buf: Array, source: int = lib.COLL_RANK_ANY,
+             tag: int = lib.COLL_TAG_ANY) -> Tuple[Array, int, int, int]:
+        """A message. Returns (buf, source, tag, elements that came)."""
+        return self._call(*self._recv(buf, source, tag))()
+
+    def irecv(self, buf: Array, source: int = lib.COLL_RANK_ANY,
+              tag: int = lib.COLL_TAG_ANY) -> Request:
+        """As recv(), without waiting."""
+        return self._start(*self._recv(buf, source, tag))
+
+    def sendrecv(self, send: Array, dest: int, recv: Array, source: int = lib.COLL_RANK_ANY,
+                 send_tag: int = 0, recv_tag: int = lib.COLL_TAG_ANY) -> Tuple[Array, int, int, int]:
+        """Both at once. Returns as recv()."""
+        got = ffi.new("struct coll_message *")
+        args = (_vector(send, "send"), send.size, dtype_of(send.dtype), dest, send_tag,
+                _vector(recv, "recv", write=True), recv.size, dtype_of(recv.dtype), source,
+                recv_tag, got)
+        return self._call(*self._message("sendrecv", args, (send, recv, got), recv, got))()
+
+    def probe(self, source: int = lib.COLL_RANK_ANY,
+              tag: int = lib.COLL_TAG_ANY) -> Tuple[int, int, int]:
+        """Waits for a message, and leaves it. Returns (source, tag, bytes)."""
+        got = ffi.new("struct coll_message *")
+        check(lib.coll_probe(self._comm, source, tag, got), "probe", self._c)
+        return got.source, got.tag, got.bytes
+
+
+def init(**config) -> Comm:
+    """The same as Comm()."""
+    return Comm(**config)

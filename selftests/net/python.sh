@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The Python package: every call, compared with numpy, and its doctests.
+
+# shellcheck source=selftests/net/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+python=/usr/bin/python3
+package=$top/.build/lib/python3/dist-packages
+rank=$top/selftests/net/python_rank.py
+export PYTHONPATH=$package PYTHONDONTWRITEBYTECODE=1
+
+# calls RANKS NODES [VARIABLE=VALUE]
+calls()
+{
+	env "${@:3}" "$tools/collrun" -t 200 -n "$1" --nodes "$2" "$python" "$rank" >"$log" 2>&1 </dev/null
+	ok $? "every call, $1 ranks, $2 nodes${3:+, $3}"
+}
+
+# exchanged RANKS: they meet by a function of their own, over files
+exchanged()
+{
+	local dir r pids=() bad=0
+
+	dir=$(mktemp -d)
+	for ((r = 0; r < $1; r++)); do
+		timeout 100 "$python" - "$dir" $r "$1" >>"$log" 2>&1 <<-'END' &
+			import os, sys, time
+			import numpy as np
+			import coll
+			where, me, n = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+			def exchange(mine, timeout_ms):
+			    with open(f"{where}/.{me}", "wb") as f:
+			        f.write(mine)
+			    os.rename(f"{where}/.{me}", f"{where}/{me}")
+			    while sum(os.path.exists(f"{where}/{r}") for r in range(n)) < n:
+			        time.sleep(0.01)
+			    return [open(f"{where}/{r}", "rb").read() for r in range(n)]
+			with coll.Comm(me, n, exchange=exchange) as comm:
+			    assert comm.allreduce(np.array([me]))[0] == n * (n - 1) // 2
+		END
+		pids+=($!)
+	done
+	for r in "${pids[@]}"; do
+		wait "$r" || bad=1
+	done
+	rm -rf "$dir"
+	ok $bad "$1 ranks meet by a function of the application"
+}
+
+plan 8
+: >"$log"
+"$python" -c 'import doctest, coll._types as t; r = doctest.testmod(t); exit(r.failed or not r.attempted)' \
+	>"$log" 2>&1
+ok $? "doctests"
+calls 1 1
+calls 2 1
+calls 4 1
+calls 3 2
+calls 4 2 COLL_NO_URING=1
+: >"$log"
+exchanged 3
+# what is no device says so
+COLL_DEVICE=/dev/null "$python" -c 'import coll; coll.Comm()' >"$log" 2>&1
+[[ $? == 1 ]] && grep -q "^coll._error.Error: \[Errno [0-9]*\] init: " "$log"
+ok $? "an error names the call"
+finish

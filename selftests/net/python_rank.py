@@ -1,0 +1,239 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""A rank that makes every call of the Python package, and compares with numpy.
+
+Arrays of random numbers, from COLL_TEST_SEED. Prints what is wrong; status 0, or 1.
+"""
+import os
+import sys
+
+import numpy as np
+
+import coll
+
+SEED = int(os.environ.get("COLL_TEST_SEED", "1"), 0)
+DTYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool",
+          "float16", "float32", "float64", "complex64", "complex128")
+wrong = 0
+
+
+def ok(what, good):
+    global wrong
+    if not good:
+        print(f"rank {comm.rank}: {what}")
+        wrong += 1
+
+
+def equal(what, got, want):
+    ok(f"{what}: {got!r}, not {want!r}", got.dtype == want.dtype and np.array_equal(got, want))
+
+
+def raises(what, kind, call, errno=None):
+    try:
+        call()
+    except kind as e:
+        ok(f"{what}: {e!r}", errno is None or e.errno == errno)
+    else:
+        ok(f"{what}: no exception", False)
+
+
+def both(what, blocking, nonblocking, want):
+    """The blocking call, and the one that is started and waited for."""
+    equal(what, blocking(), want)
+    request = nonblocking()
+    while not request.test():
+        pass
+    equal("i" + what, request.wait(), want)
+
+
+def inputs(dtype, *shape):
+    """Of all ranks, alike on each."""
+    rng = np.random.default_rng([SEED, len(shape), *shape])
+    small = rng.integers(0, 2 if dtype == "bool" else 9, (comm.size, *shape))
+    return small.astype(dtype)
+
+
+def reductions(dtype):
+    all_in = inputs(dtype, 3, 7)
+    mine, me, n = all_in[comm.rank], comm.rank, comm.size
+    op, fold = (coll.LOR, np.logical_or) if dtype == "bool" else (coll.SUM, np.add)
+    total = fold.reduce(all_in, dtype=dtype)
+    both(f"allreduce {dtype}", lambda: comm.allreduce(mine, op=op),
+         lambda: comm.iallreduce(mine, op=op), total)
+    copy = mine.copy()
+    got = comm.allreduce(coll.IN_PLACE, copy, op)
+    ok("in place gives the array itself", got is copy)
+    equal(f"allreduce in place {dtype}", copy, total)
+    both(f"scan {dtype}", lambda: comm.scan(mine, op=op), lambda: comm.iscan(mine, op=op),
+         fold.reduce(all_in[:me + 1], dtype=dtype))
+    if me:
+        both(f"exscan {dtype}", lambda: comm.exscan(mine, op=op),
+             lambda: comm.iexscan(mine, op=op), fold.reduce(all_in[:me], dtype=dtype))
+    else:
+        comm.exscan(mine, op=op)
+        comm.iexscan(mine, op=op).wait()
+    root = n - 1
+    got, later = comm.reduce(mine, op=op, root=root), comm.ireduce(mine, op=op, root=root).wait()
+    if me == root:
+        equal(f"reduce {dtype}", got, total)
+        equal(f"ireduce {dtype}", later, total)
+    else:
+        ok("reduce gives nothing elsewhere", got is None and later is None)
+    blocks = inputs(dtype, n, 5)
+    total = fold.reduce(blocks, dtype=dtype)
+    both(f"reduce_scatter_block {dtype}",
+         lambda: comm.reduce_scatter_block(blocks[me], op=op),
+         lambda: comm.ireduce_scatter_block(blocks[me], op=op), total[me])
+    counts = [r + 1 for r in range(n)]
+    flat = inputs(dtype, sum(counts))
+    want = fold.reduce(flat, dtype=dtype)[sum(counts[:me]):sum(counts[:me + 1])]
+    both(f"reduce_scatter {dtype}", lambda: comm.reduce_scatter(flat[me], counts, op=op),
+         lambda: comm.ireduce_scatter(flat[me], counts, op=op), want)
+
+
+def moves(dtype):
+    all_in = inputs(dtype, 4, 2)
+    me, n = comm.rank, comm.size
+    root = n // 2
+    buf = all_in[me].copy()
+    both(f"broadcast {dtype}", lambda: comm.broadcast(buf, root),
+         lambda: comm.ibroadcast(buf, root), all_in[root])
+    both(f"allgather {dtype}", lambda: comm.allgather(all_in[me]),
+         lambda: comm.iallgather(all_in[me]), all_in)
+    recv = np.zeros_like(all_in)
+    recv[me] = all_in[me]
+    equal(f"allgather in place {dtype}", comm.allgather(coll.IN_PLACE, recv), all_in)
+    got, later = comm.gather(all_in[me], root=root), comm.igather(all_in[me], root=root).wait()
+    if me == root:
+        equal(f"gather {dtype}", got, all_in)
+        equal(f"igather {dtype}", later, all_in)
+    recv = np.empty_like(all_in[0])
+    both(f"scatter {dtype}", lambda: comm.scatter(all_in, recv, root),
+         lambda: comm.iscatter(all_in, recv, root), all_in[me])
+    blocks = inputs(dtype, n, 3)
+    both(f"alltoall {dtype}", lambda: comm.alltoall(blocks[me]),
+         lambda: comm.ialltoall(blocks[me]), np.ascontiguousarray(blocks[:, me]))
+
+
+def unequal(dtype):
+    me, n, root = comm.rank, comm.size, 0
+    counts = [r % 3 for r in range(n)]
+    displs = [sum(counts[:r]) + r for r in range(n)]
+    room = sum(counts) + n
+    blocks = [inputs(dtype, 3)[r][:counts[r]] for r in range(n)]
+    want = np.concatenate(blocks)
+    both(f"allgatherv {dtype}", lambda: comm.allgatherv(blocks[me], counts),
+         lambda: comm.iallgatherv(blocks[me], counts), want)
+    spread = np.zeros(room, dtype)
+    for r in range(n):
+        spread[displs[r]:displs[r] + counts[r]] = blocks[r]
+    equal(f"allgatherv with gaps {dtype}",
+          comm.allgatherv(blocks[me], counts, np.zeros(room, dtype), displs), spread)
+    got = comm.gatherv(blocks[me], counts)
+    later = comm.igatherv(blocks[me], counts).wait()
+    if me == root:
+        equal(f"gatherv {dtype}", got, want)
+        equal(f"igatherv {dtype}", later, want)
+    recv = np.empty(counts[me], dtype)
+    both(f"scatterv {dtype}", lambda: comm.scatterv(spread, recv, counts, displs, root),
+         lambda: comm.iscatterv(spread, recv, counts, displs, root), blocks[me])
+
+
+def crosswise(dtype):
+    """Rank s gives rank r (s + 2 r) % 4 elements; what comes lies in the opposite order."""
+    me, n = comm.rank, comm.size
+    counts = [[(s + 2 * r) % 4 for r in range(n)] for s in range(n)]
+    data = inputs(dtype, 4 * n)
+    starts = [[sum(counts[s][:r]) for r in range(n)] for s in range(n)]
+    blocks = [data[s][starts[s][me]:starts[s][me] + counts[s][me]] for s in range(n)]
+    mine, get = data[me][:sum(counts[me])].copy(), [counts[s][me] for s in range(n)]
+    both(f"alltoallv {dtype}", lambda: comm.alltoallv(mine, counts[me], get),
+         lambda: comm.ialltoallv(mine, counts[me], get), np.concatenate(blocks))
+    back = [sum(get[r + 1:]) for r in range(n)]
+    equal(f"alltoallv with displacements {dtype}",
+          comm.alltoallv(mine, counts[me], get, recv_displs=back), np.concatenate(blocks[::-1]))
+
+
+def messages():
+    me, n = comm.rank, comm.size
+    data, into = np.arange(10) + me, np.zeros(10, int)
+    right, left = (me + 1) % n, (me - 1) % n
+    got = comm.sendrecv(data, right, into, left, send_tag=3, recv_tag=3)
+    ok(f"sendrecv: {got[1:]}", got[0] is into and got[1:] == (left, 3, 10))
+    equal("sendrecv", into, np.arange(10) + left)
+    sent, got = comm.isend(data[:4], right, 5), comm.irecv(into).wait()
+    sent.wait()
+    ok(f"irecv: {got[1:]}", got[1:] == (left, 5, 4) and np.array_equal(into[:4], data[:4] - me + left))
+    if n > 1 and me == 0:
+        comm.send(data, 1, 9)
+    if me == 1:
+        ok(f"probe: {comm.probe(0)}", comm.probe(0) == (0, 9, 80))
+        comm.recv(into, 0, 9)
+    waits = comm.irecv(into, tag=77)
+    waits.cancel()
+    raises("a receive that was cancelled", coll.Error, waits.wait, 125)
+
+
+def pairs():
+    dtype = np.dtype([("value", "f8"), ("place", "i4")], align=True)
+    mine = np.zeros(2, dtype)
+    mine["value"], mine["place"] = [-comm.rank, comm.rank], comm.rank
+    got = comm.allreduce(mine, op=coll.MINLOC)
+    ok(f"minloc: {got!r}", list(got["place"]) == [comm.size - 1, 0])
+
+
+def errors():
+    a = np.zeros(4)
+    raises("a list", TypeError, lambda: comm.allreduce([1, 2]))
+    raises("a column", ValueError, lambda: comm.allreduce(np.zeros((4, 4))[:, 1]))
+    raises("another size", ValueError, lambda: comm.allreduce(a, np.zeros(5)))
+    raises("another type", TypeError, lambda: comm.allreduce(a, np.zeros(4, int)))
+    raises("text", TypeError, lambda: comm.allreduce(np.array(["a"])))
+    raises("bytes the other way round", TypeError, lambda: comm.allreduce(np.zeros(2, ">i4")))
+    raises("an array that is read only", ValueError,
+           lambda: comm.allreduce(a, np.frombuffer(bytes(32))))
+    raises("bits of floats", coll.Error, lambda: comm.allreduce(a, op=coll.BAND), 95)
+    raises("counts of too few ranks", coll.Error, lambda: comm.reduce_scatter(a, []), 22)
+    raises("no such rank", IndexError, lambda: comm.node_of(comm.size))
+
+
+def parts():
+    me, n = comm.rank, comm.size
+    with comm.split(me % 2, -me) as half:
+        mine = [r for r in range(n) if r % 2 == me % 2]
+        ok("ranks of a part", half.size == len(mine) and half.rank == len(mine) - 1 - me // 2)
+        equal("a sum over a part", half.allreduce(np.array([me])), np.array([sum(mine)]))
+    ok("no part", comm.split(coll.UNDEFINED if me else 0) is None or me == 0)
+    other = comm.dup()
+    raised = None
+    if me == 0:
+        other.abort(7)
+    try:
+        while n > 1:
+            other.barrier()
+    except coll.Error as e:
+        raised = e
+    ok(f"abort: {raised!r}", n == 1 or (raised.errno == 108 and "7" in raised.cause))
+    other.finalize()
+    other.finalize()
+    raises("a communicator that is gone", ValueError, other.barrier)
+
+
+def main():
+    for dtype in DTYPES:
+        if coll.op_supported(coll.LOR if dtype == "bool" else coll.SUM, dtype):
+            reductions(dtype)
+        moves(dtype)
+        unequal(dtype)
+        crosswise(dtype)
+    messages()
+    pairs()
+    errors()
+    parts()
+    comm.ibarrier().wait()
+    comm.barrier()
+
+
+with coll.Comm() as comm:
+    main()
+sys.exit(wrong != 0)
