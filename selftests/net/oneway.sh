@@ -5,11 +5,11 @@
 # shellcheck source=selftests/net/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# As a rank: what node $DEAF sends is lost after 2 s.
+# As a rank: what node $MUTE sends is lost after 2 s.
 # shellcheck disable=SC2016  # the rank expands it
 rank='
 dev=$(ip -o link | sed -n "s/^[0-9]*: \([^:@]*\).*/\1/p" | grep -v "^lo$" | head -n 1)
-[ "$COLL_RANK" != "$DEAF" ] || { sleep 2; tc qdisc add dev "$dev" root netem loss 100%; } &
+[ "$COLL_RANK" != "$MUTE" ] || { sleep 2; tc qdisc add dev "$dev" root netem loss 100%; } &
 "$@"
 status=$?
 sleep 8		# collrun ends the other ranks when the first one has ended
@@ -20,7 +20,7 @@ one_way()
 {
 	local start=$SECONDS status
 
-	DEAF=$2 "$tools/collrun" -t 40 -n 2 --nodes 2 -e "DEAF=$2" sh -c "$rank" rank \
+	MUTE=$2 "$tools/collrun" -t 40 -n 2 --nodes 2 -e "MUTE=$2" sh -c "$rank" rank \
 		"$tools/collperf" allreduce -b 64K -e 64K -n 100000000 >"$log" 2>&1 </dev/null
 	status=$?
 	echo "status $status after $((SECONDS - start)) s" >>"$log"
