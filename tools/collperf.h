@@ -19,7 +19,7 @@
  * @ioctl: blocking calls; else nonblocking and wait
  * @name: of an algorithm, as it was given
  * @algorithm: enum coll_algorithm_id; 0: what the communicator's tables say
- * @segment: bytes of the pipelining unit; 0: likewise
+ * @segment: bytes of the pipelining unit; 0: what the communicator's tables say
  */
 struct perf_options {
 	enum coll_collective what;
@@ -94,7 +94,7 @@ void elem_put(enum coll_dtype dtype, const struct value *v, uint8_t fill, void *
 unsigned int perf_pairs(const struct perf_options *opt);
 /* Every pair and size in turn; 0, 1 if there were wrong elements, 2 on errors. */
 int perf_run(coll_comm_t *comm, const struct perf_options *opt);
-/* Messages instead: there and back between rank 0 and the last one; likewise. */
+/* Messages instead: there and back between rank 0 and the last one; the same otherwise. */
 int perf_pair(coll_comm_t *comm, const struct perf_options *opt);
 
 #endif

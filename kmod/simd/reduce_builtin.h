@@ -110,7 +110,7 @@ static coll_always_inline vec least_f64(vec a, vec b)
 #if defined(__CHECKER__) || !defined(__has_builtin)
 /* in plain C, see reduce_small.h */
 #elif !__has_builtin(__builtin_shufflevector) || defined(__clang__)
-/* likewise */
+/* in plain C, see reduce_small.h */
 #elif defined(__AVX512F__) && VEC_BYTES == 64
 #define HAVE_F16
 typedef u64 half_vec __attribute__((vector_size(32)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * Vectors of pairs: a lane of 64 bits has the value in its low half, the index in the
- * high one; or of 128 bits likewise. Both halves are compared at once, as whatever
+ * high one; a lane of 128 bits is the same. Both halves are compared at once, as whatever
  * they are; what the comparison of the other half says is not looked at.
  */
 #ifndef COLL_SIMD_REDUCE_PAIR_H

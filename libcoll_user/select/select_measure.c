@@ -427,7 +427,7 @@ static int fit_messages(struct select_bench *b, double *linear)
 	return ret;
 }
 
-/* Bytes, likewise: of one sender, and of all. */
+/* Bytes: of one sender, and of all. */
 static int fit_bytes(struct select_bench *b, double linear)
 {
 	struct select_model *m = &b->model;

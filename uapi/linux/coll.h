@@ -634,7 +634,7 @@ struct coll_message {
  *	the root of gatherv and scatterv (other ranks say their own in @count), and
  *	alltoallv, where they are __u64[2 * size]: first of what is sent, then of what
  *	is received
- * @displs_addr: likewise, where each block begins, in elements; 0: one behind the
+ * @displs_addr: in the same form, where each block begins, in elements; 0: one behind the
  *	other. Not for reduce_scatter.
  * @scalar: COLL_OP_PREMULSUM, one element in the low bytes
  * @segment: bytes of the pipelining unit; 0: chosen
@@ -939,7 +939,7 @@ enum coll_tensor_cause {
  * @group: digest of the names of the group, in an order that is the same on all ranks; 0: it
  *	is in none
  * @prescale: inputs are multiplied by it: bits of an f64; 0: 1. See COLL_IOC_TENSOR_POST
- * @postscale: likewise for results
+ * @postscale: results are multiplied by it: bits of an f64; 0: 1
  */
 struct coll_tensor {
 	__u64	name;
@@ -1066,8 +1066,8 @@ struct coll_tensor_wait {
  * @threshold: bytes of a fusion at most; 0: nothing is fused. More than
  *	COLL_TENSOR_FUSE_BYTES is as that. 4 MiB to begin with
  * @most: tensors of a fusion at most; 0, or more than COLL_TENSOR_FUSE_MAX: as that
- * @ahead: tensors that are passed over for one fusion at most, for they do not fit;
- *	likewise
+ * @ahead: tensors that are passed over for one fusion at most, because they do not fit;
+ *	0, or more than the kernel allows: as many as it allows
  * @flags: 0
  * @reserved: 0
  *

@@ -144,7 +144,7 @@ static inline bool coll_step_is_complete(const struct coll_exec_step *st)
  * @send: step to send next; that link's work only
  * @recv: step to receive next; that link's work only
  * @first_send: first of all
- * @first_recv: likewise
+ * @first_recv: first of all
  */
 struct coll_exec_peer {
 	u32 peer;
@@ -159,9 +159,9 @@ struct coll_exec_peer {
  * struct coll_plan_key - what a plan depends on, besides the group
  * @cmd: fields that are the same on all ranks; else 0
  * @agreed: see struct coll_op
- * @scaling: likewise
- * @chosen: likewise
- * @links: likewise
+ * @scaling: see struct coll_op
+ * @chosen: see struct coll_op
+ * @links: see struct coll_op
  */
 struct coll_plan_key {
 	struct coll_cmd cmd;

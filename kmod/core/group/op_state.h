@@ -76,7 +76,7 @@ enum coll_op_state {
  * @fused: it consists of several tensors
  * @weight: as the first local rank posted it
  * @divisor: as the first local rank posted it
- * @scaling: likewise
+ * @scaling: as the first local rank posted it
  * @state: group->lock
  * @result: 0 or -errno; fixed by the setter of COLL_OPF_ENDING
  * @deadline: fails the group; holds @ref while armed

@@ -29,12 +29,12 @@ struct coll_slot;
  * @bytes: length of the longer one
  * @counts: v-forms: elements of each rank's block; alltoallv: those of the input,
  *	then those of the output; NULL: not given
- * @displs: where they begin, likewise; NULL: one behind the other
+ * @displs: where the blocks begin, in the same form; NULL: one behind the other
  * @agreed: what stands for the count in the signature
  * @seq: its number among the ops of the rank, from posting on; 0: a message
  * @slot: of small vectors, where they are meanwhile; NULL: they are where they are
  * @op: the op, from posting to its end; written under group->lock, compared by anyone
- * @exchange: of messages, likewise
+ * @exchange: of messages: the exchange, from posting to its end
  * @got: of messages: what was received
  * @has_got: something was
  * @counted: it counts in user->commands, see coll_req_count()

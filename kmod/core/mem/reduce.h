@@ -29,7 +29,7 @@ const char *coll_reduce_name(void);
  * @part: kernel whose result is folded again; NULL: nothing is reduced
  * @wide: @widened: what does that instead, see wide.h
  * @widened: partial results have more room than elements
- * @plain: likewise: without any, @final gives the same
+ * @plain: partial results have more room, but @final gives the same without any of them
  * @elem: bytes of an element of the type
  * @partial: bytes of a partial result
  * @section: bytes that one FPU section may move; 0: it needs no FPU

@@ -56,7 +56,7 @@ enum coll_match_tree {
 	COLL_MATCH_TAG,		/* offers, by tag */
 	COLL_MATCH_NODES,
 	COLL_MATCH_WANTED = COLL_MATCH_NODES,	/* receives, by source and tag, or wildcards */
-	COLL_MATCH_PROBES,	/* probes that take nothing, likewise */
+	COLL_MATCH_PROBES,	/* probes that take nothing, by source and tag, or wildcards */
 	COLL_MATCH_HELD,	/* offers that a matched probe has taken, by order */
 	COLL_MATCH_TREES,
 };

@@ -12,7 +12,7 @@ struct coll_req;
 /**
  * struct coll_extent - buffers of one rank, in elements
  * @in: of the input, gaps between its blocks included; 0: none
- * @out: of the output, likewise; 0: none
+ * @out: of the output, gaps between its blocks included; 0: none
  * @written: elements from the beginning of the output that the op writes
  * @own_in_out: in place: where in the output the rank's own block is
  * @own_out_in: in place, of a scatter: where in the input it is

@@ -17,7 +17,7 @@ struct coll_req;
  * coll_group_stripe() - COLL_IOC_STRIPE
  * @g: group
  * @links: from the user
- * @least: likewise; 0: COLL_STRIPE_LEAST
+ * @least: from the user; 0: COLL_STRIPE_LEAST
  *
  * Return: 0, also if it is so already; -EINVAL; -EBUSY while an op is posted; -ESHUTDOWN.
  */

@@ -21,7 +21,7 @@ bool coll_factor(u32 dtype, u64 f64, u64 *elem);
 /**
  * struct coll_after - what is done to results at the very end
  * @divide: kernel of avg, for results that are to be divided by @divisor; NULL: they are not
- * @scale: kernel of premulsum, for results that are multiplied by @factor then; NULL: likewise
+ * @scale: kernel of premulsum, for results that are multiplied by @factor then; NULL: not
  * @divisor: 1 .. 2^20
  * @factor: one element of the type of the kernels
  */

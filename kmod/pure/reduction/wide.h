@@ -59,9 +59,9 @@ u32 coll_wide_size(u32 op, u32 dtype);
 /**
  * struct coll_wide - an operator on a type whose partial results have more room
  * @part: plain kernel that folds partial results
- * @end: likewise, the last time
+ * @end: plain kernel that folds partial results for the last time
  * @part_ext: the same of extended numbers, one by one; NULL: they are not extended
- * @end_ext: likewise
+ * @end_ext: @end for extended numbers; NULL: they are not extended
  * @widen: an element becomes a partial result; NULL: it is one
  * @narrow: and back, rounded
  * @copy: of bytes
@@ -95,7 +95,7 @@ struct coll_wide {
  */
 bool coll_wide_setup(struct coll_wide *w, const struct coll_simd *set, u32 op, u32 dtype);
 
-/* Does the plain kernel of this type and operator fold elements, up to the result, likewise? */
+/* Does the plain kernel of this type and operator fold elements up to the result, too? */
 bool coll_wide_is_plain(const struct coll_wide *w, u32 dtype);
 
 /* Elements of one coll_wide_run() at most. */
@@ -108,9 +108,9 @@ u32 coll_wide_most(const struct coll_wide *w);
  * @after: done to results, before they are rounded to a smaller type; NULL: nothing
  * @out: as coll_reduce_fn says
  * @nr_out: how many
- * @in: likewise; any number, of which the first arg->nr_folded are partial results
+ * @in: as coll_reduce_fn says; any number, of which the first arg->nr_folded are partial results
  * @nr_in: how many
- * @arg: likewise, not NULL
+ * @arg: as coll_reduce_fn says, not NULL
  * @room: COLL_WIDE_ROOM bytes, aligned to 8, none of the vectors
  *
  * An output may be an input if the elements of both have the same size.

@@ -58,7 +58,7 @@ int coll_tensors_create(coll_comm_t *comm, uint32_t flags, coll_tensors_t **ts);
  * coll_tensors_split() - communicators for named tensors of parts of a communicator
  * @comm: has numbered collectives
  * @color: as of coll_comm_split()
- * @key: likewise
+ * @key: as of coll_comm_split()
  * @flags: as of coll_tensors_create()
  * @ts: result; NULL with COLL_UNDEFINED as @color
  *
@@ -150,7 +150,7 @@ typedef void coll_tensor_fn(coll_tensor_t *t, int result, void *arg);
  * @arg: of @fn
  * @prescale: inputs are multiplied by it before they are summed; 0 or 1: they are not. For
  *	allreduce of real floats up to 64 bits by COLL_OP_SUM and COLL_OP_AVG. All ranks alike.
- * @postscale: results are multiplied by it; likewise
+ * @postscale: results are multiplied by it; the conditions are those of @prescale
  * @flags: COLL_TENSOR_AVG_PRESENT: COLL_OP_AVG divides by the number of ranks that have not
  *	joined, and not by all; else 0. All ranks alike.
  */

@@ -20,7 +20,7 @@
  * struct limit_job - what the workers of one measurement share
  * @fn: the loop
  * @in: pages of each vector
- * @out: likewise
+ * @out: pages of each output
  * @ranks: vectors on each side
  * @workers: one on each CPU
  * @iters: iterations
