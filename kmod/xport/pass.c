@@ -82,7 +82,7 @@ static void coll_ch_end(struct coll_channel *ch, bool closed)
 		starves = true;
 	}
 	for (i = 0; i < ch->nr_ops; i++)
-		coll_op_put_use(ch->ops[i]);
+		coll_op_put(ch->ops[i]);
 	ch->nr_ops = 0;
 }
 

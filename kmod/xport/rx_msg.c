@@ -64,7 +64,7 @@ bool coll_ch_expects(struct coll_channel *ch, const struct coll_frame *f)
 	ok = msg && f->seq == coll_msg_id(msg) && f->offset == coll_msg_done(msg) &&
 	     f->length <= coll_msg_bytes(msg) - coll_msg_done(msg);
 	if (msg)
-		coll_msg_put_use(msg);
+		coll_msg_put(msg);
 	if (!ok)
 		coll_ch_proto(ch, 0);
 	return ok;
@@ -88,7 +88,7 @@ int coll_ch_take_msg(struct coll_channel *ch, const struct coll_frame *f,
 		ret = coll_rx_walk(&w, skb);
 	if (ret == -ENODATA)
 		ch->rx_lost = true;
-	coll_msg_put_use(msg);
+	coll_msg_put(msg);
 	return ret ?: len - w.want;
 }
 

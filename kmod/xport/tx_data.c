@@ -180,7 +180,7 @@ static bool coll_tx_begin_msg(struct coll_stream *st, struct coll_channel *ch)
 	f.seq = coll_msg_id(msg);
 	f.offset = coll_msg_done(msg);
 	f.length = min3(coll_msg_bytes(msg) - f.offset, (u64)COLL_SEGMENT, (u64)window / 2);
-	coll_msg_put_use(msg);
+	coll_msg_put(msg);
 	coll_tx_start(st, ch, &f, f.seq);
 	return true;
 }
@@ -232,7 +232,7 @@ static int coll_tx_zeroes(u32 len, struct bio_vec *bv, unsigned int max,
 /**
  * struct coll_tx_source - where the payload of the frame at hand lies
  * @step: DATA
- * @msg: MSG; with a use
+ * @msg: MSG; with a ref
  * @vec: the vector
  * @at: where in it
  */
@@ -267,7 +267,7 @@ static bool coll_tx_find(struct coll_stream *st, struct coll_tx_source *src)
 			return true;
 		}
 		if (msg)
-			coll_msg_put_use(msg);
+			coll_msg_put(msg);
 	} else if (op) {
 		ch->tx_op = op;
 		src->step = coll_exec_sending(op->exec, &ch->link);
@@ -399,7 +399,7 @@ static int coll_tx_push(struct coll_stream *st)
 	if (ret > 0)
 		coll_tx_sent(st, &src, ret);
 	if (src.msg)
-		coll_msg_put_use(src.msg);
+		coll_msg_put(src.msg);
 	return ret;
 }
 

@@ -5,7 +5,7 @@
  *     where they are (loan.c). The loan can be taken back at any moment.
  *   - ubuf: to the socket. The stack says when it is through with them (tx_ubuf.c). Where it
  *     would hand them to a socket of this machine it makes a copy.
- * Until they are back the channel has a use of the op, so that it cannot end. No frame of the
+ * Until they are back the channel has a ref of the op, so that it cannot end. No frame of the
  * peer (ACK, ABORT, BYE) ends a loan.
  *
  * Within the op nothing waits: schedules are proved for sends that have read only when
@@ -92,8 +92,8 @@ enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 
 void coll_tx_lend(struct coll_channel *ch)
 {
-	/* There is a use already, that of the pass: this one cannot fail. */
-	if (!ch->lent && coll_op_use(ch->tx_op)) {
+	/* There is a ref already, that of the pass: this one cannot fail. */
+	if (!ch->lent && coll_op_tryget(ch->tx_op)) {
 		ch->lent = ch->tx_op;
 		atomic_inc(&ch->tx_op->lenders);
 	}
@@ -153,5 +153,5 @@ void coll_tx_reclaim(struct coll_channel *ch)
 	ch->lent = NULL;
 	ch->lent_called = false;
 	atomic_dec(&op->lenders);
-	coll_op_put_use(op);
+	coll_op_put(op);
 }

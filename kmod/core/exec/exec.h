@@ -250,7 +250,7 @@ void coll_exec_free(struct coll_exec *x);
 
 /**
  * coll_exec_awaited() - the node that a running op waits for
- * @x: of a running op, with a use
+ * @x: of a running op, with a ref
  *
  * Return: a peer that owes us a transfer, one that has not announced the op
  * before one that has; COLL_RANK_NONE if none owes any.
@@ -259,7 +259,7 @@ u32 coll_exec_awaited(const struct coll_exec *x);
 
 /**
  * coll_exec_recv_step() - the step that takes the next bytes from a link
- * @x: of a running op, with a use
+ * @x: of a running op, with a ref
  * @link: that it comes by
  * @room: result: bytes it may take now, counted from its watermark; 0 is
  *	enough for a token if NULL is not returned
@@ -293,7 +293,7 @@ static inline bool coll_exec_reduces(const struct coll_exec_step *st)
 
 /**
  * coll_exec_recv() - take received bytes
- * @x: of a running op, with a use
+ * @x: of a running op, with a ref
  * @st: from coll_exec_recv_step()
  * @sw: scratch
  * @data: bytes at offset st->done of the transfer
@@ -308,7 +308,7 @@ int coll_exec_recv(struct coll_exec *x, struct coll_exec_step *st,
 
 /**
  * coll_exec_send_step() - what to send to a link now
- * @x: of a running op, with a use
+ * @x: of a running op, with a ref
  * @link: link
  * @avail: result: bytes from st->done on that make the next frame; 0: a token
  *
@@ -319,7 +319,7 @@ struct coll_exec_step *coll_exec_send_step(struct coll_exec *x,
 
 /**
  * coll_exec_may_lend() - may pages of a send step be read after it is done?
- * @x: of a running op, with a use
+ * @x: of a running op, with a ref
  * @st: send step
  *
  * The schedules allow for it: what a send reads is not written again before its receive
@@ -340,7 +340,7 @@ struct coll_exec_step *coll_exec_sending(struct coll_exec *x,
 
 /**
  * coll_exec_sent() - bytes of a send step are out of our pages, or lent
- * @x: of a running op, with a use
+ * @x: of a running op, with a ref
  * @st: from coll_exec_send_step()
  * @len: bytes; 0: the token
  */

@@ -123,7 +123,7 @@ void coll_exec_start(struct coll_op *op)
 
 	if (!atomic_read(&x->steps_left)) {
 		if (coll_op_end(op, 0))
-			coll_op_put_use(op);
+			coll_op_put(op);
 		return;
 	}
 	if (x->alone) {

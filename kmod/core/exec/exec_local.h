@@ -10,7 +10,7 @@ struct coll_op;
 
 /**
  * coll_exec_start() - set the schedule going
- * @op: prepared, with a use of the caller's
+ * @op: prepared, with a ref of the caller's
  */
 void coll_exec_start(struct coll_op *op);
 

@@ -11,7 +11,7 @@ struct coll_sweep_args;
 
 /**
  * coll_exec_signature() - the signature that frames of a step carry
- * @x: of a running op, with a use
+ * @x: of a running op, with a ref
  * @st: a send or receive step
  *
  * Where the ranks do not know each other's counts the length of a transfer is in it.
@@ -20,7 +20,7 @@ u64 coll_exec_signature(const struct coll_exec *x, const struct coll_exec_step *
 
 /**
  * coll_exec_failed() - a buffer has gone, or there is no memory
- * @x: of a running op, with a use
+ * @x: of a running op, with a ref
  * @err: -EFAULT, -ENOMEM; -ESRCH does nothing, for the death of the process is
  *	on its way, and says more
  *
@@ -30,7 +30,7 @@ void coll_exec_failed(struct coll_exec *x, int err);
 
 /**
  * coll_step_limit() - how far a step may go now
- * @x: of a running op, with a use
+ * @x: of a running op, with a ref
  * @st: step
  * @open: result: may it begin?
  *

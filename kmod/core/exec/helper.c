@@ -36,7 +36,7 @@ static bool coll_helper_run(struct coll_helper *h, struct coll_worker *w)
 	return false;
 }
 
-/* Look at the steps, with a use of the op that is dropped. */
+/* Look at the steps, with a ref of the op that is dropped. */
 static void coll_helper_do(struct coll_helper *h)
 {
 	struct coll_op *op = h->x->op;
@@ -44,7 +44,7 @@ static void coll_helper_do(struct coll_helper *h)
 	if (coll_helper_run(h, NULL))
 		queue_work(op->group->user->wq, &h->work);	/* with the same use */
 	else
-		coll_op_put_use(op);
+		coll_op_put(op);
 }
 
 static void coll_helper_work(struct work_struct *work)
@@ -59,7 +59,7 @@ static void coll_helper_work(struct work_struct *work)
 	if (coll_helper_run(h, &w))
 		queue_work(g->user->wq, &h->work);	/* with the same use */
 	else
-		coll_op_put_use(op);
+		coll_op_put(op);
 	coll_account_work(g, w.begin);
 	coll_worker_end(&w);
 	coll_group_put(g);
@@ -88,7 +88,7 @@ void coll_helper_kick(struct coll_helper *h)
 		return;
 	if (h->x->small)
 		coll_helper_run(h, NULL);
-	else if (coll_op_use(h->x->op) && !coll_helper_give(h))
+	else if (coll_op_tryget(h->x->op) && !coll_helper_give(h))
 		queue_work(h->x->op->group->user->wq, &h->work);
 }
 

@@ -22,7 +22,7 @@ typedef int coll_helper_look_fn(struct coll_helper *h, struct coll_sweep *sw,
 
 /**
  * struct coll_helper - what does the local steps of some participants
- * @work: queued with a use of the op, where no rank's thread takes it
+ * @work: queued with a ref of the op, where no rank's thread takes it
  * @x: the schedule
  * @steps: local steps, and receives from local participants, that are not complete
  * @nr: how many
@@ -48,7 +48,7 @@ void coll_helper_init(struct coll_helper *h, coll_helper_look_fn *look);
 
 /*
  * Have local steps looked at, by a thread of a rank that has nothing else to do or by a
- * worker; of a small op that is the caller. Process context, a use held.
+ * worker; of a small op that is the caller. Process context, a ref held.
  */
 void coll_helper_kick(struct coll_helper *h);
 

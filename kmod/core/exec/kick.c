@@ -35,5 +35,5 @@ void coll_step_complete(struct coll_exec *x, struct coll_exec_step *st)
 	/* pairs with coll_step_is_complete() */
 	smp_store_release(&st->complete, true);
 	if (atomic_dec_and_test(&x->steps_left) && coll_op_end(x->op, 0))
-		coll_op_put_use(x->op);
+		coll_op_put(x->op);
 }

@@ -12,7 +12,7 @@ struct coll_exec_step;
  */
 void coll_exec_kick(struct coll_exec *x, const struct coll_exec_step *st);
 
-/* A step is over; the last one ends the op. The caller holds a use. */
+/* A step is over; the last one ends the op. The caller holds a ref. */
 void coll_step_complete(struct coll_exec *x, struct coll_exec_step *st);
 
 #endif /* COLL_CORE_KICK_H */

@@ -88,7 +88,7 @@ static void coll_share_work(struct work_struct *work)
 	if (more)
 		queue_work(g->user->wq, &h->work);	/* with the same use */
 	else
-		coll_op_put_use(op);
+		coll_op_put(op);
 	coll_worker_end(&w);
 	coll_group_put(g);
 }
@@ -201,7 +201,7 @@ static bool coll_queue_helper(struct coll_helping *h, int cpu)
 {
 	struct coll_helper *helper = &h->x->helpers[h->next];
 
-	if (!coll_op_use(h->x->op))
+	if (!coll_op_tryget(h->x->op))
 		return false;
 	helper->x = h->x;
 	helper->cpu = cpu;

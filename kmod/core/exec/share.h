@@ -8,7 +8,7 @@ struct coll_exec_step;
 
 /**
  * coll_share_local() - open a local step to everyone who helps
- * @x: of an op that starts, with a use
+ * @x: of an op that starts, with a ref
  * @st: its only step; no other waits for it
  *
  * As many help as what is read and written is worth, no more than there are ranks.
@@ -20,7 +20,7 @@ bool coll_exec_wants_help(const struct coll_exec *x);
 
 /**
  * coll_exec_help() - take slices of the shared local sweep while there are any
- * @x: of a running op, with a use
+ * @x: of a running op, with a ref
  * @w: worker that does it, until it is over; NULL: a caller
  *
  * Return: the worker is over, and there may be more slices.

@@ -55,7 +55,7 @@ struct coll_helper *coll_sleeper_take(struct coll_sleeper *s);
 /**
  * coll_sleeper_give() - have local steps done
  * @s: of a request of the op; NULL: nobody is there
- * @h: with a use of the op, which is handed over
+ * @h: with a ref of the op, which is handed over
  *
  * Return: false if they are still the caller's.
  */

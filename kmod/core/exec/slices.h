@@ -41,7 +41,7 @@ void coll_slices_open(struct coll_exec *x, const struct coll_exec_step *st);
 
 /**
  * coll_slices_take() - the slice that a helper is to do
- * @x: of a running op, with a use
+ * @x: of a running op, with a ref
  * @st: shared step
  * @s: the helper's
  *
@@ -68,7 +68,7 @@ struct coll_sweep *coll_exec_sweep(const struct coll_exec *x);
 
 /**
  * coll_sweep_slice() - do some bytes of a local step
- * @x: of a running op, with a use
+ * @x: of a running op, with a ref
  * @st: step
  * @sw: from coll_exec_sweep()
  * @off: first byte

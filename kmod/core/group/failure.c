@@ -42,7 +42,7 @@ void coll_group_cause(const struct coll_group *g, struct coll_cause *c,
 		strscpy(c->host, g->host, sizeof(c->host));
 }
 
-/* Fix the result of every posted op; each ends when its last use goes. */
+/* Fix the result of every posted op; each ends when its last ref goes. */
 static void coll_group_end_ops(struct coll_group *g)
 {
 	struct coll_op *op, *next;
@@ -54,7 +54,7 @@ static void coll_group_end_ops(struct coll_group *g)
 			list_add_tail(&op->todo, &ending);
 	spin_unlock(&g->lock);
 	list_for_each_entry_safe(op, next, &ending, todo)
-		coll_op_put_use(op);
+		coll_op_put(op);
 }
 
 void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)

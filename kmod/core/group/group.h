@@ -14,7 +14,7 @@
  *   1. the member leaves: an op that it will never post, but others have posted,
  *      fails the group; else they are told its last op (BYE). Had it ops of its
  *      own pending, coll_member_gone() has failed the group before.
- *   2. every op ends: its users drop to zero, pages are unpinned, requests are
+ *   2. every op ends: its refs drop to zero, pages are unpinned, requests are
  *      completed, once each
  *   3. last reference: callbacks are taken off the sockets, link works are
  *      cancelled, sockets put, memory freed

@@ -5,13 +5,13 @@
  *
  * Life: enum coll_op_state, under group->lock. Beside that, COLL_OPF_ENDING is set without the
  * lock, in any state before the end, by the last step or by a failure, whichever is first:
- * ->result is fixed. When users are zero nothing touches its pages any more. When the ops
+ * ->result is fixed. When ->refs is zero nothing touches its pages any more. When the ops
  * before it have gone, buffers are put, each request is completed exactly once, the op is
  * freed.
  *
- * A thread that reads or writes an op's pages or steps holds a use. The first use
- * belongs to the op itself and is dropped when COLL_OPF_ENDING gets set. A use
- * is only gained while the count is not zero.
+ * A thread that reads or writes an op's pages or steps holds a ref. The first ref belongs to the
+ * op itself and is dropped when COLL_OPF_ENDING gets set. A ref is only taken while the count
+ * is not zero.
  */
 #ifndef COLL_CORE_OP_STATE_H
 #define COLL_CORE_OP_STATE_H
@@ -54,8 +54,8 @@ enum coll_op_state {
 
 /**
  * struct coll_op - see the top of this file
- * @ref: memory; held by the op itself and by an armed deadline
- * @users: uses; 0: ended
+ * @memory: references to the memory, held by the op itself and by an armed deadline
+ * @refs: refs of threads that use pages or steps; 0: the op has ended
  * @lenders: links whose peers have pages of it: it may be long until it ends
  * @flags: COLL_OPF_*
  * @list: in group->ops; group->lock
@@ -81,13 +81,13 @@ enum coll_op_state {
  * @result: 0 or -errno; fixed by the setter of COLL_OPF_ENDING
  * @deadline: fails the group; holds @ref while armed
  * @expires: the earliest one, as coll_deadline() says, 0: none; group->lock
- * @end_work: ends the op, when a work item of coll_alarm_wq has dropped the last use
+ * @end_work: ends the op, when a work item of coll_alarm_wq has dropped the last ref
  * @exec: the schedule laid out; NULL before it runs
  * @on_complete: called once, by the thread that drops the last ref. Process context, no locks.
  */
 struct coll_op {
-	struct kref ref;
-	atomic_t users;
+	struct kref memory;
+	atomic_t refs;
 	atomic_t lenders;
 	unsigned long flags;
 	struct list_head list;
@@ -119,32 +119,32 @@ struct coll_op {
 };
 
 /**
- * coll_op_use() - gain a use
+ * coll_op_tryget() - get a ref, if the op has not ended
  *
  * Return: false if the op has ended.
  */
-static inline bool coll_op_use(struct coll_op *op)
+static inline bool coll_op_tryget(struct coll_op *op)
 {
-	return atomic_inc_not_zero(&op->users);
+	return atomic_inc_not_zero(&op->refs);
 }
 
 /*
- * Drop a use. The last one completes the op and may start the next one, which touches pages of
+ * Drop a ref. The last one completes the op and may start the next one, which touches pages of
  * its user: process context, no locks.
  */
-static inline void coll_op_put_use(struct coll_op *op)
+static inline void coll_op_put(struct coll_op *op)
 {
-	if (atomic_dec_and_test(&op->users))
+	if (atomic_dec_and_test(&op->refs))
 		op->on_complete(op);
 }
 
 /**
  * coll_op_end() - fix the result of an op
- * @op: with a use held by the caller, or under group->lock
+ * @op: with a ref held by the caller, or under group->lock
  * @result: 0 or -errno
  *
  * Return: true for the first call only: that caller owes a
- * coll_op_put_use() for the op's own use.
+ * coll_op_put() for the op's own ref.
  */
 static inline bool coll_op_end(struct coll_op *op, int result)
 {

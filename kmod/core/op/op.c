@@ -29,7 +29,7 @@ static void coll_op_ended(struct coll_op *op);
 
 static void coll_op_free(struct kref *ref)
 {
-	kfree(container_of(ref, struct coll_op, ref));
+	kfree(container_of(ref, struct coll_op, memory));
 }
 
 /* Lowest local rank that has not posted @op. Under group->lock. */
@@ -48,7 +48,7 @@ static u32 coll_op_late_rank_locked(const struct coll_op *op)
 	return i < g->nr_local ? g->local_rank[i] : COLL_RANK_NONE;
 }
 
-/* The deadline of an op with a use. If the timer was early, it is armed again. */
+/* The deadline of an op with a ref. If the timer was early, it is armed again. */
 static void coll_op_timed_out(struct coll_op *op)
 {
 	struct coll_group *g = op->group;
@@ -64,15 +64,15 @@ static void coll_op_timed_out(struct coll_op *op)
 	failing = coll_group_fails_at(g, op->seq);
 	delay = coll_deadline_delay(op->expires);
 	if (delay) {
-		kref_get(&op->ref);
+		kref_get(&op->memory);
 		if (!queue_delayed_work(coll_alarm_wq, &op->deadline, delay))
-			kref_put(&op->ref, coll_op_free);	/* brought forward meanwhile */
+			kref_put(&op->memory, coll_op_free);	/* brought forward meanwhile */
 	}
 	late = coll_op_late_rank_locked(op);
 	/* The op may wait for the end of the oldest one. */
 	if (!delay && late == COLL_RANK_NONE)
 		first = coll_op_oldest(g);
-	if (first && (!first->exec || !coll_op_use(first)))
+	if (first && (!first->exec || !coll_op_tryget(first)))
 		first = NULL;
 	spin_unlock(&g->lock);
 	if (delay)
@@ -84,7 +84,7 @@ static void coll_op_timed_out(struct coll_op *op)
 		cause = pending;
 	coll_group_fail(g, &cause);
 	if (first)
-		coll_op_put_use_later(first);
+		coll_op_put_later(first);
 }
 
 static void coll_op_deadline(struct work_struct *work)
@@ -93,11 +93,11 @@ static void coll_op_deadline(struct work_struct *work)
 					  deadline);
 
 	/* The group is only sure to be there while the op has not ended. */
-	if (coll_op_use(op)) {
+	if (coll_op_tryget(op)) {
 		coll_op_timed_out(op);
-		coll_op_put_use_later(op);
+		coll_op_put_later(op);
 	}
-	kref_put(&op->ref, coll_op_free);
+	kref_put(&op->memory, coll_op_free);
 }
 
 /* Arm the deadline, or bring it forward. Under group->lock. */
@@ -112,9 +112,9 @@ static void coll_op_arm_locked(struct coll_op *op, u64 timeout_ns)
 	if (op->expires && expires >= op->expires)
 		return;
 	op->expires = expires;
-	kref_get(&op->ref);
+	kref_get(&op->memory);
 	if (mod_delayed_work(coll_alarm_wq, &op->deadline, coll_deadline_delay(expires)))
-		kref_put(&op->ref, coll_op_free);	/* was armed before */
+		kref_put(&op->memory, coll_op_free);	/* was armed before */
 }
 
 static void coll_op_end_work(struct work_struct *work)
@@ -127,7 +127,7 @@ struct coll_op *coll_op_alloc(gfp_t gfp)
 	struct coll_op *op = kmalloc(sizeof(*op), gfp | __GFP_ACCOUNT);
 
 	if (op)
-		kref_init(&op->ref);
+		kref_init(&op->memory);
 	return op;
 }
 
@@ -149,16 +149,16 @@ static struct coll_op *coll_op_take_locked(struct coll_group *g, struct coll_op 
 static void coll_op_keep_locked(struct coll_group *g, struct coll_op *op)
 {
 	lockdep_assert_held(&g->lock);
-	if (!g->spare && kref_read(&op->ref) == 1)
+	if (!g->spare && kref_read(&op->memory) == 1)
 		g->spare = op;
 	else
-		kref_put(&op->ref, coll_op_free);
+		kref_put(&op->memory, coll_op_free);
 }
 
 void coll_op_discard(struct coll_op *op)
 {
 	if (op)
-		kref_put(&op->ref, coll_op_free);
+		kref_put(&op->memory, coll_op_free);
 }
 
 static void coll_op_discard_spare(struct coll_group *g)
@@ -214,7 +214,7 @@ static void coll_op_enqueue_locked(struct coll_group *g, struct coll_op *op,
 	lockdep_assert_held(&g->lock);
 	coll_group_get(g);
 	*op = (struct coll_op){
-		.users = ATOMIC_INIT(1),
+		.refs = ATOMIC_INIT(1),
 		.group = g,
 		.seq = seq,
 		.cmd = req->cmd,
@@ -224,7 +224,7 @@ static void coll_op_enqueue_locked(struct coll_group *g, struct coll_op *op,
 		.on_complete = coll_op_ended,
 		.weight = req->weight,
 	};
-	kref_init(&op->ref);
+	kref_init(&op->memory);
 	INIT_LIST_HEAD(&op->reqs);
 	INIT_DELAYED_WORK(&op->deadline, coll_op_deadline);
 	INIT_WORK(&op->end_work, coll_op_end_work);
@@ -452,7 +452,7 @@ static void coll_op_finish(struct coll_group *g, struct coll_op *op,
 	list_for_each_entry_safe(req, next, reqs, list)
 		coll_req_done(req, op->result);
 	if (op->expires && cancel_delayed_work(&op->deadline))
-		kref_put(&op->ref, coll_op_free);
+		kref_put(&op->memory, coll_op_free);
 	coll_group_put(g);
 }
 
@@ -500,9 +500,9 @@ static void coll_op_ended(struct coll_op *op)
 	coll_group_put(g);
 }
 
-void coll_op_put_use_later(struct coll_op *op)
+void coll_op_put_later(struct coll_op *op)
 {
-	if (!atomic_dec_and_test(&op->users))
+	if (!atomic_dec_and_test(&op->refs))
 		return;
 	/* After a failure no op starts, and ending this one only gives its pages back. */
 	if (READ_ONCE(op->group->error))

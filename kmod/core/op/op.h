@@ -44,6 +44,6 @@ int coll_op_post_ordered(struct coll_req *req, struct coll_op **spare);
  * The same for work items of coll_alarm_wq: where the end of the op may start the next one
  * it is queued on the user's queue.
  */
-void coll_op_put_use_later(struct coll_op *op);
+void coll_op_put_later(struct coll_op *op);
 
 #endif /* COLL_CORE_OP_H */

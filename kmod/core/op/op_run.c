@@ -69,7 +69,7 @@ static bool coll_op_fits_locked(const struct coll_group *g, const struct coll_op
 	       g->running_bytes <= COLL_RUNNING_BYTES - op->bytes;
 }
 
-/* The op whose turn it is, with a use; NULL: none may start. Under group->lock. */
+/* The op whose turn it is, with a ref; NULL: none may start. Under group->lock. */
 static struct coll_op *coll_op_next_locked(struct coll_group *g)
 {
 	struct coll_op *op;
@@ -81,7 +81,7 @@ static struct coll_op *coll_op_next_locked(struct coll_group *g)
 		/* An op that cannot complete does not start. */
 		if (op->nr_posted < g->nr_local || coll_group_fails_at(g, op->seq) ||
 		    (op->state == COLL_OP_DEFERRED && coll_op_has_company_locked(g)) ||
-		    !coll_op_fits_locked(g, op) || !coll_op_use(op))
+		    !coll_op_fits_locked(g, op) || !coll_op_tryget(op))
 			break;
 		return op;
 	}
@@ -200,7 +200,7 @@ void coll_group_advance(struct coll_group *g)
 		room = coll_op_room_locked(g);
 		spin_unlock(&g->lock);
 		on = coll_op_start(op, beside, room);
-		coll_op_put_use(op);
+		coll_op_put(op);
 		spin_lock(&g->lock);
 	}
 	g->advancing = false;
@@ -216,7 +216,7 @@ u32 coll_ops_running(struct coll_group *g, struct coll_op **ops)
 	list_for_each_entry(op, &g->ops, list) {
 		if (!coll_op_has_started(op) || g->error)
 			break;
-		if (op->exec && !coll_op_ending(op) && coll_op_use(op))
+		if (op->exec && !coll_op_ending(op) && coll_op_tryget(op))
 			ops[n++] = op;
 	}
 	spin_unlock(&g->lock);
@@ -248,14 +248,14 @@ static void coll_op_help_unlock(struct coll_group *g, struct coll_op *op,
 				struct coll_worker *w)
 	__releases(&g->lock)
 {
-	bool used = op && coll_op_use(op);
+	bool used = op && coll_op_tryget(op);
 
 	lockdep_assert_held(&g->lock);
 	spin_unlock(&g->lock);
 	if (!used)
 		return;
 	coll_exec_help(op->exec, w);
-	coll_op_put_use(op);
+	coll_op_put(op);
 }
 
 bool coll_group_can_help(struct coll_group *g)

@@ -41,7 +41,7 @@ void coll_group_help(struct coll_group *g, struct coll_worker *w);
 void coll_group_advance(struct coll_group *g);
 
 /**
- * coll_ops_running() - the running ops of a group, each with a use
+ * coll_ops_running() - the running ops of a group, each with a ref
  * @g: group
  * @ops: result, oldest first: room for COLL_RUNNING_MAX
  *

@@ -6,14 +6,14 @@
 #include "exchange.h"
 #include "state.h"
 
-/* The first one whose turn it is, with a use. */
+/* The first one whose turn it is, with a ref. */
 static struct coll_msg *coll_msg_first(struct coll_group *g, struct list_head *turns)
 {
 	struct coll_msg *msg;
 
 	spin_lock(&g->lock);
 	msg = list_first_entry_or_null(turns, struct coll_msg, turn);
-	if (msg && !coll_msg_use(msg))
+	if (msg && !coll_msg_tryget(msg))
 		msg = NULL;
 	spin_unlock(&g->lock);
 	return msg;

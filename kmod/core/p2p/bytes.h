@@ -17,7 +17,7 @@ struct coll_vec;
  * @g: group
  * @peer: node
  *
- * The same one until all of it has been sent. Return: with a use, NULL for none.
+ * The same one until all of it has been sent. Return: with a ref, NULL for none.
  */
 struct coll_msg *coll_msg_sending(struct coll_group *g, u32 peer);
 

@@ -26,7 +26,7 @@ void coll_msg_begin(struct coll_msg *lead)
 		coll_msg_copy(lead);
 	if (!lead->from)
 		coll_msg_kick(g, g->node_of[lead->note.source]);
-	coll_msg_put_use(lead);
+	coll_msg_put(lead);
 }
 
 /* Return: 0 or as coll_vec_run(). */
@@ -106,7 +106,7 @@ static void coll_msg_helper_work(struct work_struct *work)
 	if (more)
 		queue_work(g->user->wq, &h->work);
 	else
-		coll_msg_put_use(lead);
+		coll_msg_put(lead);
 	coll_worker_end(&w);
 	coll_group_put(g);
 }
@@ -117,7 +117,7 @@ static void coll_msg_queue_helpers(struct coll_msg *lead, u32 nr)
 	int cpu = raw_smp_processor_id();
 	u32 i;
 
-	for (i = 0; i < nr && coll_msg_use(lead); i++) {
+	for (i = 0; i < nr && coll_msg_tryget(lead); i++) {
 		struct coll_msg_helper *h = &lead->x->helpers[i];
 
 		h->lead = lead;
@@ -131,7 +131,7 @@ static void coll_msg_queue_helpers(struct coll_msg *lead, u32 nr)
 
 /*
  * Large messages: the two ranks copy themselves, if they are asleep in ioctl, and so
- * do workers, as many as there are CPUs. Their requests are there: we hold a use.
+ * do workers, as many as there are CPUs. Their requests are there: we hold a ref.
  */
 static void coll_msg_share(struct coll_msg *lead)
 {
@@ -207,11 +207,11 @@ void coll_msg_help(struct coll_req *req, struct coll_worker *w)
 
 	spin_lock(&g->lock);
 	lead = coll_msg_to_help_locked(req);
-	if (lead && !coll_msg_use(lead))
+	if (lead && !coll_msg_tryget(lead))
 		lead = NULL;
 	spin_unlock(&g->lock);
 	if (!lead)
 		return;
 	coll_msg_take_slices(lead, w);
-	coll_msg_put_use(lead);
+	coll_msg_put(lead);
 }

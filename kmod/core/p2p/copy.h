@@ -14,10 +14,10 @@ void coll_msg_help(struct coll_req *req, struct coll_worker *w);
 
 bool coll_msg_can_help(struct coll_req *req);
 
-/* Let the bytes of a lead move that has just been matched. Drops the use. */
+/* Let the bytes of a lead move that has just been matched. Drops the ref. */
 void coll_msg_begin(struct coll_msg *lead);
 
-/* Copy from the sender's pages to the receiver's. Needs a use of the caller's. */
+/* Copy from the sender's pages to the receiver's. Needs a ref of the caller's. */
 void coll_msg_copy(struct coll_msg *lead);
 
 #endif /* COLL_CORE_COPY_H */

@@ -64,7 +64,7 @@ static void coll_msg_init(struct coll_exchange *x, struct coll_msg *msg)
 	msg->x = x;
 	msg->lead = msg;
 	msg->note.msg = msg;
-	atomic_set(&msg->users, 1);
+	atomic_set(&msg->refs, 1);
 	INIT_LIST_HEAD(&msg->note.list);
 	INIT_LIST_HEAD(&msg->turn);
 }
@@ -139,7 +139,7 @@ bool coll_msg_end(struct coll_msg *lead, int result)
 void coll_msg_finish(struct coll_msg *lead, int result)
 {
 	if (coll_msg_end(lead, result))
-		coll_msg_put_use(lead);
+		coll_msg_put(lead);
 }
 
 bool coll_msg_ending(const struct coll_msg *msg)
@@ -162,7 +162,7 @@ void coll_msgs_finish(struct list_head *ending)
 	struct coll_msg *msg, *next;
 
 	list_for_each_entry_safe(msg, next, ending, todo)
-		coll_msg_put_use(msg);
+		coll_msg_put(msg);
 }
 
 /* One end is over. Under group->lock. Return: its request, if it is complete. */
@@ -201,12 +201,12 @@ static void coll_exchange_done(struct coll_exchange *x)
 	coll_exchange_put(x);
 }
 
-void coll_msg_put_use(struct coll_msg *lead)
+void coll_msg_put(struct coll_msg *lead)
 {
 	struct coll_group *g = lead->x->g;
 	struct coll_exchange *done[2] = { };
 
-	if (!atomic_dec_and_test(&lead->users))
+	if (!atomic_dec_and_test(&lead->refs))
 		return;
 	if (!coll_msg_probes(lead))
 		trace_coll_message(g->id, lead->note.source, lead->note.dest, lead->note.tag,

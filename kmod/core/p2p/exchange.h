@@ -27,18 +27,18 @@ bool coll_msg_ending(const struct coll_msg *msg);
 /* A buffer has gone: as coll_exec_failed(). */
 void coll_msg_failed(struct coll_msg *msg, int err);
 
-/* Drop a use. The last one ends it: process context, no locks. */
-void coll_msg_put_use(struct coll_msg *msg);
+/* Drop a ref. The last one ends it: process context, no locks. */
+void coll_msg_put(struct coll_msg *msg);
 
 /**
  * coll_msg_end() - fix the result of a lead
  *
- * Return: true for the first call only: that caller owes a coll_msg_put_use() for
- * the lead's own use.
+ * Return: true for the first call only: that caller owes a coll_msg_put() for
+ * the lead's own ref.
  */
 bool coll_msg_end(struct coll_msg *lead, int result);
 
-/* Fix it, and drop the own use. Process context, no locks. */
+/* Fix it, and drop the own ref. Process context, no locks. */
 void coll_msg_finish(struct coll_msg *lead, int result);
 
 /**

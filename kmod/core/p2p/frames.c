@@ -142,7 +142,7 @@ static int coll_msg_got_answer(struct coll_group *g, u32 peer,
 		over = f->error || !msg->bytes;
 		if (!over)
 			list_add_tail(&msg->turn, &p->sends);
-		if (!coll_msg_use(msg))
+		if (!coll_msg_tryget(msg))
 			msg = NULL;
 	}
 	spin_unlock(&g->lock);
@@ -151,7 +151,7 @@ static int coll_msg_got_answer(struct coll_group *g, u32 peer,
 	if (msg && over)
 		coll_msg_finish(msg, -(int)f->error);
 	if (msg)
-		coll_msg_put_use(msg);
+		coll_msg_put(msg);
 	return 0;
 }
 

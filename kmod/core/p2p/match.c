@@ -45,7 +45,7 @@ struct coll_msg *coll_msg_match(struct coll_group *g, struct coll_msg *r,
 		coll_msg_answer(g, r, n);
 	}
 	/* It may be ending, because the group is. */
-	return coll_msg_use(r) ? r : NULL;
+	return coll_msg_tryget(r) ? r : NULL;
 }
 
 struct coll_msg *coll_msg_offer(struct coll_group *g, struct coll_note *n,

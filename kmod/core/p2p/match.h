@@ -10,7 +10,7 @@ struct coll_msg;
 struct coll_note;
 struct list_head;
 
-/* A receive takes an offer. Under group->lock. Return: the lead, with a use, or NULL. */
+/* A receive takes an offer. Under group->lock. Return: the lead, with a ref, or NULL. */
 struct coll_msg *coll_msg_match(struct coll_group *g, struct coll_msg *r,
 				struct coll_note *n);
 
@@ -27,7 +27,7 @@ struct coll_msg *coll_msg_want(struct coll_group *g, struct coll_msg *r,
  *
  * Under group->lock. When the caller has dropped the lock it passes @ending to
  * coll_msgs_finish(), and @kept to coll_probes_tell(). Return: the receiving end, matched,
- * with a use for coll_msg_begin(); NULL: it is kept.
+ * with a ref for coll_msg_begin(); NULL: it is kept.
  */
 struct coll_msg *coll_msg_offer(struct coll_group *g, struct coll_note *n,
 				struct list_head *ending, struct coll_note *kept);

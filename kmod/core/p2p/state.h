@@ -122,7 +122,7 @@ struct coll_note {
  * @lead: itself, or the receiving end of this node that has taken it; group->lock
  * @from: of a lead: the sending end, if it is of this node; group->lock
  * @bytes: of a lead: to be moved
- * @users: of a lead: uses
+ * @refs: of a lead: refs
  * @flags: of a lead: COLL_MSGF_*
  * @result: of a lead: fixed by the setter of COLL_MSGF_ENDING
  * @todo: of a lead: for a thread that is about to end or to start several
@@ -149,7 +149,7 @@ struct coll_msg {
 	struct coll_msg *lead;
 	struct coll_msg *from;
 	u64 bytes;
-	atomic_t users;
+	atomic_t refs;
 	unsigned long flags;
 	int result;
 	struct list_head todo;
@@ -166,7 +166,7 @@ struct coll_msg {
 	atomic64_t moved;
 };
 
-/* A worker that copies for a lead: holds a use of it. */
+/* A worker that copies for a lead: holds a ref of it. */
 struct coll_msg_helper {
 	struct work_struct work;
 	struct coll_msg *lead;
@@ -280,9 +280,9 @@ static inline bool coll_msg_waits(const struct coll_msg *msg)
 	return msg->state == COLL_MSG_POSTED || msg->state == COLL_MSG_HELD;
 }
 
-static inline bool coll_msg_use(struct coll_msg *lead)
+static inline bool coll_msg_tryget(struct coll_msg *lead)
 {
-	return atomic_inc_not_zero(&lead->users);
+	return atomic_inc_not_zero(&lead->refs);
 }
 
 /* Does this end look for a message, and receive nothing? */
