@@ -243,7 +243,7 @@ static inline int coll_send_bvec(struct socket *sock, struct bio_vec *bv, unsign
 	return sock_sendmsg(sock, &msg);
 }
 
-/* who is told when the stack is through with pages it was lent */
+/* told when the stack is through with pages that it sends without a copy */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 #define coll_ubuf_set(u, fn)						\
 do {									\

@@ -49,12 +49,12 @@ enum coll_ch_rx {
  * struct coll_tx_mark - where a frame begins
  * @sent: DATA of the channel before it, as @tx_sent
  * @at: bytes of the stream before it
- * @lent: @tx_lent then
+ * @zc: @tx_zc then
  */
 struct coll_tx_mark {
 	u64 sent;
 	u64 at;
-	u64 lent;
+	u64 zc;
 };
 
 /**
@@ -99,14 +99,14 @@ struct coll_tx_mark {
  * @tx_sent: bytes of DATA sent, headers included; a frame counts when it begins
  * @tx_acked: of these, what the peer has consumed
  * @tx_asked: @tx_acked that the last ACK asked for with a frame will make it, or more
- * @tx_lent: of @tx_sent, payload that does not go by the stream
+ * @tx_zc: of @tx_sent, payload that does not go by the stream
  * @tx_marks: where some of its frames begin, the newest COLL_TX_MARKS
  * @tx_nr_marks: how many there ever were
  * @tx_doubt: @tx_acked seems to be ahead of what the stack has sent
  * @tx_large: last op that large frames were sent of
- * @lent: op some of whose pages are lent, with a ref; or NULL
- * @lent_called: the pages are wanted back: no one waits for the stack for ever
- * @lent_since: jiffies when that was; the stream is broken off a moment later
+ * @zc_op: op some of whose pages are sent without a copy, with a ref; or NULL
+ * @zc_recalled: the pages are wanted back: no one waits for the stack for ever
+ * @zc_since: jiffies when that was; the stream is broken off a moment later
  * @peer_rx_closed: the peer reads no DATA any more: it has failed, or left
  * @ubufs: sends with pages that the stack has not let go of
  * @byes_sent: local ranks that have left, as told to the peer
@@ -168,16 +168,16 @@ struct coll_channel {
 	u64 tx_sent;
 	u64 tx_acked;
 	u64 tx_asked;
-	u64 tx_lent;
+	u64 tx_zc;
 	struct coll_tx_mark tx_marks[COLL_TX_MARKS];
 	u32 tx_nr_marks;
 	bool tx_doubt;
 	u64 tx_large;
 
 	/* Zerocopy: protected by conn->lock; @peer_rx_closed is read by anyone */
-	struct coll_op *lent;
-	bool lent_called;
-	unsigned long lent_since;
+	struct coll_op *zc_op;
+	bool zc_recalled;
+	unsigned long zc_since;
 	bool peer_rx_closed;
 
 	/* Zerocopy: protected by conn->ubuf_lock, read by anyone */

@@ -202,7 +202,7 @@ struct coll_tx_choice {
  * @ubuf_lock: what ubufs write when they come back: @zerocopied, and channels' @ubufs.
  *	Any context; only @watch_lock is taken under it.
  * @choice: how large frames go; @lock
- * @zerocopied: bytes that went from the pages that were lent; read by anyone
+ * @zerocopied: bytes that were sent without a copy; read by anyone
  */
 struct coll_conn {
 	struct kref ref;

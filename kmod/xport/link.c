@@ -23,7 +23,7 @@
 #include "rx.h"
 #include "sock.h"
 #include "tx_choice.h"
-#include "tx_lend.h"
+#include "tx_zerocopy.h"
 #include "wake.h"
 
 /*

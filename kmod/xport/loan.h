@@ -76,7 +76,7 @@ struct coll_desk *coll_desk_kin(struct coll_channel *ch);
 
 /**
  * coll_loan_add() - lend the payload of a frame
- * @ch: channel, under conn->lock, with a ref of the op in ->lent
+ * @ch: channel, under conn->lock, with a ref of the op in ->zc_op
  * @f: DATA with COLL_FRAME_LOAN
  * @vec: where the payload lies; its buffer has pages of its own
  * @at: and where in it

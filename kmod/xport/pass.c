@@ -26,7 +26,7 @@
 #include "tx_ack.h"
 #include "tx_ctrl.h"
 #include "tx_data.h"
-#include "tx_lend.h"
+#include "tx_zerocopy.h"
 #include "wake.h"
 
 /* Before a pass over data: get hold of the running ops. */

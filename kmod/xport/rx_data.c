@@ -52,7 +52,7 @@ bool coll_ch_is_ending(const struct coll_channel *ch)
 	u32 i;
 
 	for (i = 0; i < ch->nr_ops; i++)
-		if (coll_op_ending(ch->ops[i]) && !atomic_read(&ch->ops[i]->lenders))
+		if (coll_op_ending(ch->ops[i]) && !atomic_read(&ch->ops[i]->zc_links))
 			return true;
 	return false;
 }

@@ -3,9 +3,9 @@
  * Is what the peer acknowledges what it can have got?
  *
  * ACK counts DATA of one channel, and TCP counts bytes of the stream. So for some frames a
- * channel notes at which byte of the stream they begin. All bytes that it has sent since and
- * has not lent are in the stream behind that place. An ACK can only be true if the stack has
- * sent as many bytes from there.
+ * channel notes at which byte of the stream they begin. All bytes that it has sent since, but
+ * for those sent without a copy, are in the stream behind that place. An ACK can only be true
+ * if the stack has sent as many bytes from there.
  *
  * TCP counts bytes as sent just after it has sent them. A peer that is quicker than that is
  * asked about again under the socket lock.
@@ -30,7 +30,7 @@ void coll_tx_mark(const struct coll_stream *st, struct coll_channel *ch)
 	ch->tx_marks[ch->tx_nr_marks++ % COLL_TX_MARKS] = (struct coll_tx_mark){
 		.sent = ch->tx_sent,
 		.at = st->tx_pos,
-		.lent = ch->tx_lent,
+		.zc = ch->tx_zc,
 	};
 }
 
@@ -41,15 +41,15 @@ static u64 coll_tx_must_have_left(const struct coll_channel *ch)
 
 	for (i = 1; i <= nr; i++) {
 		const struct coll_tx_mark *m;
-		u64 acked, lent;
+		u64 acked, zc;
 
 		m = &ch->tx_marks[(ch->tx_nr_marks - i) % COLL_TX_MARKS];
 		if (m->sent >= ch->tx_acked)
 			continue;
 		acked = ch->tx_acked - m->sent;
-		lent = ch->tx_lent - m->lent;
+		zc = ch->tx_zc - m->zc;
 		/* The header of the frame, if no more. */
-		return m->at + max_t(u64, acked > lent ? acked - lent : 0, COLL_WIRE_HDR);
+		return m->at + max_t(u64, acked > zc ? acked - zc : 0, COLL_WIRE_HDR);
 	}
 	return 0;
 }

@@ -5,7 +5,7 @@
  * the first of them. Each mode is tried a few times, by turns, and the best time of each
  * counts: what else was slow (a peer that was late, a CPU that was taken) tells nothing
  * of the mode. One that has been far behind twice is not tried again: every trial is an
- * op that somebody waits for. A mode that looks much better than lending is tried more
+ * op that somebody waits for. A mode that looks much better than zerocopy is tried more
  * often before that is believed. Now and then it is all done again.
  *
  * Everything here is under conn->lock. A wrong choice costs time, nothing else.
@@ -54,7 +54,7 @@ static bool coll_choice_lost(const struct coll_conn *conn, u32 mode)
 }
 
 /* The mode that does not copy, if there is one. */
-static u32 coll_choice_lend(const struct coll_conn *conn)
+static u32 coll_choice_zerocopy(const struct coll_conn *conn)
 {
 	if (conn->choice.kin)
 		return COLL_NL_SEND_MODE_SPLICE;
@@ -76,7 +76,7 @@ static bool coll_choice_gains(const struct coll_conn *conn, u32 mode, u32 than, 
  */
 static u32 coll_choice_best(const struct coll_conn *conn)
 {
-	u32 best = coll_choice_lend(conn);
+	u32 best = coll_choice_zerocopy(conn);
 
 	if (coll_choice_gains(conn, COLL_NL_SEND_MODE_UBUF, best, 16))
 		best = COLL_NL_SEND_MODE_UBUF;
@@ -89,14 +89,14 @@ static u32 coll_choice_best(const struct coll_conn *conn)
 static u32 coll_choice_next(const struct coll_conn *conn)
 {
 	const struct coll_tx_choice *c = &conn->choice;
-	u32 lend = coll_choice_lend(conn), best = coll_choice_best(conn);
+	u32 zerocopy = coll_choice_zerocopy(conn), best = coll_choice_best(conn);
 	u32 next = COLL_SEND_MODES, wanted, i;
 
 	for (i = 0; i < COLL_SEND_MODES; i++) {
 		wanted = COLL_CHOICE_TRIALS;
-		if (best != lend && (i == best || i == lend))
+		if (best != zerocopy && (i == best || i == zerocopy))
 			wanted = COLL_CHOICE_SURE;
-		if (c->tried[i] >= wanted || (i != lend && coll_choice_lost(conn, i)))
+		if (c->tried[i] >= wanted || (i != zerocopy && coll_choice_lost(conn, i)))
 			continue;
 		if (next == COLL_SEND_MODES || c->tried[i] < c->tried[next])
 			next = i;

@@ -20,7 +20,7 @@
 #include "tx_choice.h"
 #include "tx_ctrl.h"
 #include "tx_data.h"
-#include "tx_lend.h"
+#include "tx_zerocopy.h"
 #include "tx_ubuf.h"
 #include "wake.h"
 
@@ -79,7 +79,7 @@ static bool coll_tx_asks(const struct coll_channel *ch, u32 window)
 	       ch->tx_sent - max(ch->tx_asked, ch->tx_acked) >= window / 4;
 }
 
-/* How the payload goes. If it is lent to the other end, that is done here. */
+/* How the payload goes. If it is lent to the other end (loan.h), that is done here. */
 static void coll_tx_set_mode(struct coll_stream *st, struct coll_channel *ch,
 			     const struct coll_exec_step *step, struct coll_frame *f)
 {
@@ -90,10 +90,10 @@ static void coll_tx_set_mode(struct coll_stream *st, struct coll_channel *ch,
 		return;
 	/* Nothing but the header goes by the socket. */
 	st->tx_mode = COLL_NL_SEND_MODE_COPY;
-	coll_tx_lend(ch);
+	coll_tx_zerocopy(ch);
 	if (coll_loan_add(ch, f, step->src.vec, step->src.at + step->done))
 		f->flags = COLL_FRAME_LOAN;
-	ch->tx_lent += f->length - coll_wire_follows(f);
+	ch->tx_zc += f->length - coll_wire_follows(f);
 }
 
 /* Start the next DATA frame of a channel, if it has one and the window is open. */
@@ -332,7 +332,7 @@ static int coll_tx_payload(struct coll_stream *st, struct coll_tx_source *src,
 }
 
 /* The header of a loan is out: for the op that is as if the payload were. */
-static void coll_tx_lent(struct coll_stream *st, struct coll_tx_source *src)
+static void coll_tx_zerocopied(struct coll_stream *st, struct coll_tx_source *src)
 {
 	u64 *by = &st->stat.tx_by[COLL_NL_SEND_MODE_SPLICE];
 
@@ -355,7 +355,7 @@ static void coll_tx_sent(struct coll_stream *st, struct coll_tx_source *src, u32
 	bytes -= head_len;
 	st->tx_left -= bytes;
 	if (st->tx_ch && st->tx_loan)
-		coll_tx_lent(st, src);
+		coll_tx_zerocopied(st, src);
 	else if (st->tx_ch && (bytes || st->tx_token))
 		coll_tx_account(st, src, bytes);
 	if (!st->tx_left) {
@@ -376,7 +376,7 @@ static int coll_tx_push(struct coll_stream *st)
 	unsigned int head = 0, nr = 0;
 	struct coll_tx_source src;
 	int payload, ret;
-	bool lend;
+	bool zerocopy;
 
 	if (!coll_tx_find(st, &src)) {
 		coll_tx_wait(st);
@@ -384,12 +384,12 @@ static int coll_tx_push(struct coll_stream *st)
 	}
 	if (head_len)
 		coll_tx_head_bvec(st, &bv[head++]);
-	lend = st->tx_mode != COLL_NL_SEND_MODE_COPY;
+	zerocopy = st->tx_mode != COLL_NL_SEND_MODE_COPY;
 	/* A header that the socket refers to could not change for long: it is copied. */
-	payload = head_len && lend ? 0 :
+	payload = head_len && zerocopy ? 0 :
 		coll_tx_payload(st, &src, bv + head, COLL_TX_BVECS - head, &nr);
 	ret = payload;
-	if (payload >= 0 && lend && !head_len)
+	if (payload >= 0 && zerocopy && !head_len)
 		ret = coll_tx_ubuf(st, bv, nr, payload, st->tx_left > payload);
 	else if (payload >= 0)
 		ret = coll_tx_send(st, bv, head + nr, head_len + payload,

@@ -4,8 +4,8 @@
  * pages refers to: it comes back when the last of them has gone, that is when the bytes
  * are acknowledged, or copied, or the stream has been reset.
  *
- * The channel has a ref of the op (coll_tx_lend()) while a ubuf is out. So channel and conn are
- * there until the count of ubufs is seen as zero; see coll_conn_free() for the moment after
+ * The channel has a ref of the op (coll_tx_zerocopy()) while a ubuf is out. So channel and conn
+ * live until the count of ubufs is seen as zero; see coll_conn_free() for the moment after
  * that.
  */
 #include <linux/bvec.h>
@@ -19,7 +19,7 @@
 #include "channel.h"
 #include "conn.h"
 #include "tx_ctrl.h"
-#include "tx_lend.h"
+#include "tx_zerocopy.h"
 #include "tx_ubuf.h"
 #include "wake.h"
 
@@ -86,7 +86,7 @@ static struct coll_ubuf *coll_ubuf_alloc(struct coll_channel *ch)
 	u->info.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN;
 	coll_ubuf_set(&u->info, coll_ubuf_put);
 	u->ch = ch;
-	coll_tx_lend(ch);
+	coll_tx_zerocopy(ch);
 	spin_lock_irq(&ch->conn->ubuf_lock);
 	WRITE_ONCE(ch->ubufs, ch->ubufs + 1);
 	spin_unlock_irq(&ch->conn->ubuf_lock);

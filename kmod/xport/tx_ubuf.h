@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pages that are lent to the stack, which says when it is through with them. */
+/* Zerocopy by the socket: the stack says when it is through with the pages. */
 #ifndef COLL_XPORT_TX_UBUF_H
 #define COLL_XPORT_TX_UBUF_H
 
@@ -9,7 +9,7 @@ struct bio_vec;
 struct coll_stream;
 
 /**
- * coll_tx_ubuf() - lend pages to the socket; the stack says when it is through with them
+ * coll_tx_ubuf() - give pages to the socket without a copy
  * @st: data stream, in the middle of a frame of DATA
  * @bv: runs of pages that stay as they are
  * @nr: how many

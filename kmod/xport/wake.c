@@ -167,7 +167,7 @@ static bool coll_conn_is_rx_idle(const struct coll_conn *conn, const struct coll
 		return false;
 	return coll_group_is_idle(ch->link.group) &&
 	       (ch->link.nr || !coll_msg_any(ch->link.group)) &&
-	       !READ_ONCE(ch->lent) && !coll_group_error(ch->link.group);
+	       !READ_ONCE(ch->zc_op) && !coll_group_error(ch->link.group);
 }
 
 void coll_conn_settle(struct coll_conn *conn, const struct coll_channel *ch)

@@ -149,11 +149,11 @@ struct coll_exec_step *coll_exec_send_step(struct coll_exec *x,
 	return st;
 }
 
-bool coll_exec_may_lend(const struct coll_exec *x, const struct coll_exec_step *st)
+bool coll_exec_may_zerocopy(const struct coll_exec *x, const struct coll_exec_step *st)
 {
 	const struct coll_buf *buf = st->src.vec ? st->src.vec->buf : NULL;
 
-	return buf && coll_buf_lends(buf) && !(buf->scratch && coll_exec_reuses(x));
+	return buf && coll_buf_may_zerocopy(buf) && !(buf->scratch && coll_exec_reuses(x));
 }
 
 struct coll_exec_step *coll_exec_sending(struct coll_exec *x,

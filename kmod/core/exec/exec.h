@@ -318,15 +318,15 @@ struct coll_exec_step *coll_exec_send_step(struct coll_exec *x,
 					   const struct coll_link *link, u32 *avail);
 
 /**
- * coll_exec_may_lend() - may pages of a send step be read after it is done?
+ * coll_exec_may_zerocopy() - may pages of a send step be read after it is done?
  * @x: of a running op, with a ref
  * @st: send step
  *
- * The schedules allow for it: what a send reads is not written again before its receive
- * has taken it (pure/check/races.c). It is scratch that later blocks use which is not to be
- * lent, and windows, which are pinned for the moment only.
+ * The schedules allow for it: what a send reads is not written again before its receive has
+ * taken it (pure/check/races.c). Exceptions are scratch that later blocks use, and windows,
+ * which are pinned for the moment only.
  */
-bool coll_exec_may_lend(const struct coll_exec *x, const struct coll_exec_step *st);
+bool coll_exec_may_zerocopy(const struct coll_exec *x, const struct coll_exec_step *st);
 
 /* Do these bytes end what this op has for the link? */
 static inline bool coll_exec_is_last_send(const struct coll_exec_step *st, u64 len)
@@ -339,7 +339,7 @@ struct coll_exec_step *coll_exec_sending(struct coll_exec *x,
 					 const struct coll_link *link);
 
 /**
- * coll_exec_sent() - bytes of a send step are out of our pages, or lent
+ * coll_exec_sent() - bytes of a send step have left the pages, or go without a copy
  * @x: of a running op, with a ref
  * @st: from coll_exec_send_step()
  * @len: bytes; 0: the token

@@ -56,7 +56,7 @@ enum coll_op_state {
  * struct coll_op - see the top of this file
  * @memory: references to the memory, held by the op itself and by an armed deadline
  * @refs: refs of threads that use pages or steps; 0: the op has ended
- * @lenders: links whose peers have pages of it: it may be long until it ends
+ * @zc_links: links that send pages of it without a copy: it may be long until it ends
  * @flags: COLL_OPF_*
  * @list: in group->ops; group->lock
  * @todo: for the thread that ends all of them
@@ -88,7 +88,7 @@ enum coll_op_state {
 struct coll_op {
 	struct kref memory;
 	atomic_t refs;
-	atomic_t lenders;
+	atomic_t zc_links;
 	unsigned long flags;
 	struct list_head list;
 	struct list_head todo;

@@ -596,7 +596,7 @@ void coll_bvecs_put(const struct coll_vec *v, u64 off, struct bio_vec *bv, unsig
 		unpin_user_page(bv[i].bv_page);
 }
 
-bool coll_buf_lends(const struct coll_buf *buf)
+bool coll_buf_may_zerocopy(const struct coll_buf *buf)
 {
 	if (!buf->pieces)
 		return buf->pages;

@@ -245,7 +245,7 @@ int coll_vec_bvecs(const struct coll_vec *v, u64 off, u32 len,
 void coll_bvecs_put(const struct coll_vec *v, u64 off, struct bio_vec *bv, unsigned int nr);
 
 /* Do the pages stay for as long as the buffer, and is it worth while to send them from there? */
-bool coll_buf_lends(const struct coll_buf *buf);
+bool coll_buf_may_zerocopy(const struct coll_buf *buf);
 
 /**
  * coll_vec_copy() - move bytes between a vector and a kernel buffer

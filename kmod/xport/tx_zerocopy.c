@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sending without a copy. The pages of the op are lent
+ * Zerocopy: sending without a copy. The pages of the op go
  *   - splice: to the channel at the other end, if that is in this kernel, which reads them
  *     where they are (loan.c). The loan can be taken back at any moment.
  *   - ubuf: to the socket. The stack says when it is through with them (tx_ubuf.c). Where it
@@ -27,7 +27,7 @@
 #include "channel.h"
 #include "conn.h"
 #include "tx_choice.h"
-#include "tx_lend.h"
+#include "tx_zerocopy.h"
 #include "wake.h"
 
 /* A choice is made, not a mode: behind those of enum coll_nl_send_mode. */
@@ -74,10 +74,10 @@ enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 	u64 least = mode == COLL_SEND_AUTO ? COLL_LEND_OP : COLL_LEND_MIN;
 
 	if (bytes < COLL_LEND_MIN || ch->tx_op->bytes < least ||
-	    !coll_exec_may_lend(ch->tx_op->exec, step))
+	    !coll_exec_may_zerocopy(ch->tx_op->exec, step))
 		return COLL_NL_SEND_MODE_COPY;
 	/* Pages of one op are out at a time: rather than wait for them the next one is copied. */
-	if (ch->lent && ch->lent != ch->tx_op) {
+	if (ch->zc_op && ch->zc_op != ch->tx_op) {
 		coll_choice_skip(ch);
 		return COLL_NL_SEND_MODE_COPY;
 	}
@@ -90,17 +90,17 @@ enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 	return mode;
 }
 
-void coll_tx_lend(struct coll_channel *ch)
+void coll_tx_zerocopy(struct coll_channel *ch)
 {
 	/* There is a ref already, that of the pass: this one cannot fail. */
-	if (!ch->lent && coll_op_tryget(ch->tx_op)) {
-		ch->lent = ch->tx_op;
-		atomic_inc(&ch->tx_op->lenders);
+	if (!ch->zc_op && coll_op_tryget(ch->tx_op)) {
+		ch->zc_op = ch->tx_op;
+		atomic_inc(&ch->tx_op->zc_links);
 	}
 }
 
 /* Is anything still with the other end, or with the stack? */
-static bool coll_tx_lends(const struct coll_channel *ch)
+static bool coll_tx_zerocopy_busy(const struct coll_channel *ch)
 {
 	return coll_loan_any(ch) || READ_ONCE(ch->ubufs);
 }
@@ -131,11 +131,11 @@ static bool coll_tx_recall(struct coll_channel *ch)
 		return true;
 	if (!coll_ch_failed(ch) && !data->closed && !ctrl->closed)
 		return false;
-	if (!ch->lent_called) {
-		ch->lent_called = true;
-		ch->lent_since = jiffies;
+	if (!ch->zc_recalled) {
+		ch->zc_recalled = true;
+		ch->zc_since = jiffies;
 	}
-	if (time_before(jiffies, ch->lent_since + COLL_TX_GRACE)) {
+	if (time_before(jiffies, ch->zc_since + COLL_TX_GRACE)) {
 		coll_conn_retry(conn);
 		return false;
 	}
@@ -145,13 +145,13 @@ static bool coll_tx_recall(struct coll_channel *ch)
 
 void coll_tx_reclaim(struct coll_channel *ch)
 {
-	struct coll_op *op = ch->lent;
+	struct coll_op *op = ch->zc_op;
 
 	lockdep_assert_held(&ch->conn->lock);
-	if (!op || (coll_tx_lends(ch) && !coll_tx_recall(ch)))
+	if (!op || (coll_tx_zerocopy_busy(ch) && !coll_tx_recall(ch)))
 		return;
-	ch->lent = NULL;
-	ch->lent_called = false;
-	atomic_dec(&op->lenders);
+	ch->zc_op = NULL;
+	ch->zc_recalled = false;
+	atomic_dec(&op->zc_links);
 	coll_op_put(op);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pages that are lent to the peer or to the stack. */
-#ifndef COLL_XPORT_TX_LEND_H
-#define COLL_XPORT_TX_LEND_H
+/* Zerocopy: pages that the peer or the stack reads where they are. */
+#ifndef COLL_XPORT_TX_ZEROCOPY_H
+#define COLL_XPORT_TX_ZEROCOPY_H
 
 #include <linux/types.h>
 
@@ -26,20 +26,20 @@ enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 enum coll_nl_send_mode coll_tx_mode_now(const struct coll_conn *conn);
 
 /**
- * coll_tx_lend() - pages of ->tx_op are about to be lent
+ * coll_tx_zerocopy() - pages of ->tx_op are about to be sent without a copy
  * @ch: channel
  *
  * The op does not end before coll_tx_reclaim() has got them back.
  */
-void coll_tx_lend(struct coll_channel *ch);
+void coll_tx_zerocopy(struct coll_channel *ch);
 
 /**
  * coll_tx_reclaim() - let go of pages that nobody reads any more
  * @ch: channel, under conn->lock
  *
- * May end the op that they belong to. Pages that are lent when the op has failed, or a stream
+ * May end the op that they belong to. Pages that are out when the op has failed, or a stream
  * has closed, are taken back; the stack gets a moment to let go by itself.
  */
 void coll_tx_reclaim(struct coll_channel *ch);
 
-#endif /* COLL_XPORT_TX_LEND_H */
+#endif /* COLL_XPORT_TX_ZEROCOPY_H */
