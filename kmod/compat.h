@@ -112,6 +112,17 @@ static inline long coll_pin_remote(struct mm_struct *mm, unsigned long addr,
 #endif
 }
 
+/* Flags of a mapping that is being made. */
+static inline void coll_vma_flags(struct vm_area_struct *vma, unsigned long set,
+				  unsigned long clear)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_mod(vma, set, clear);
+#else
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+#endif
+}
+
 /*
  * How to pin a buffer for long. Before 6.2 a page that is only read may be the
  * zero page or one of the page cache, which a later write of the process leaves

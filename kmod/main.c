@@ -6,6 +6,7 @@
 #include "core/exec/stream.h"
 #include "core/group/group.h"
 #include "core/group/link.h"
+#include "core/group/shm.h"
 #include "core/mem/buf.h"
 #include "core/mem/reduce.h"
 #include "core/op/op.h"
@@ -25,6 +26,7 @@ module_param(simd, charp, 0444);
 MODULE_PARM_DESC(simd, "instruction set of reductions: scalar, sse2, avx2, avx512; default: the fastest");
 
 static const struct coll_group_part *const coll_parts[] = {
+	&coll_shm_part,
 	&coll_p2p_part,
 	&coll_op_part,
 	&coll_select_part,

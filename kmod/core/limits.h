@@ -91,6 +91,11 @@
 #define COLL_RUNNING_BYTES	SZ_4M
 /* And kernel memory of those beside the first one: some need much for few bytes. */
 #define COLL_RUNNING_MEMORY	SZ_8M
+/*
+ * Bytes of one rank's part in an op in shared memory at most. Two of these for each rank are
+ * 36 KiB with what tells them.
+ */
+#define COLL_SHM_DATA		SZ_16K
 /* Registered buffers of one member. */
 #define COLL_MAX_BUFFERS	1024
 /*

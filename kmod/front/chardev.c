@@ -17,6 +17,7 @@
 #include "file.h"
 #include "ioctl.h"
 #include "progress.h"
+#include "shm.h"
 #include "uring.h"
 
 /* For files whose progress threads, or commands, may not end soon. */
@@ -120,6 +121,7 @@ static const struct file_operations coll_fops = {
 	.owner		= THIS_MODULE,
 	.open		= coll_open,
 	.poll		= coll_poll,
+	.mmap		= coll_mmap,
 	.flush		= coll_flush,
 	.release	= coll_release,
 	.unlocked_ioctl	= coll_ioctl,

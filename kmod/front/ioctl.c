@@ -12,6 +12,7 @@
 #include "ioctl.h"
 #include "post.h"
 #include "setup.h"
+#include "shm.h"
 #include "submit.h"
 #include "tensor.h"
 #include "version.h"
@@ -52,9 +53,12 @@ static const struct coll_verb coll_verbs[] = {
 	COLL_VERB(COLL_IOC_TENSOR_POST, 0, coll_ioc_tensor_post),
 	COLL_VERB(COLL_IOC_TENSOR_WAIT, 0, coll_ioc_tensor_wait),
 	COLL_VERB(COLL_IOC_TENSOR_FUSE, COLL_VERB_SETUP, coll_ioc_tensor_fuse),
+	COLL_VERB(COLL_IOC_SHM, COLL_VERB_SETUP, coll_ioc_shm),
 	COLL_VERB(COLL_SUBMIT_V0, 0, coll_ioc_submit),
 	COLL_VERB(COLL_IOC_POST, 0, coll_ioc_post),
 	COLL_VERB(COLL_IOC_COLLECT, 0, coll_ioc_collect),
+	COLL_VERB(COLL_IOC_SHM_WAIT, 0, coll_ioc_shm_wait),
+	COLL_VERB(COLL_IOC_SHM_WAKE, 0, coll_ioc_shm_wake),
 };
 
 /* The verb of an ioctl number, NULL: there is none. Its struct may have grown since. */

@@ -40,6 +40,8 @@ static_assert(sizeof(struct coll_tensor_post) == 40);
 static_assert(sizeof(struct coll_tensor_result) == 48);
 static_assert(sizeof(struct coll_tensor_wait) == 48);
 static_assert(sizeof(struct coll_tensor_fuse) == 32);
+static_assert(sizeof(struct coll_shm) == 48);
+static_assert(sizeof(struct coll_shm_wait) == 32);
 static_assert(offsetof(struct coll_status, cause) == 104);
 static_assert(offsetof(struct coll_cmd, timeout_ns) == 40);
 static_assert(offsetof(struct coll_cmd, message_addr) == 112);
@@ -62,7 +64,7 @@ static int coll_copy_out(void __user *arg, u32 size, const void *s, size_t ours)
 	 COLL_FEAT_NARROW | COLL_FEAT_CANCEL | COLL_FEAT_PROBE |	\
 	 COLL_FEAT_POST | COLL_FEAT_TENSORS | COLL_FEAT_TENSOR_JOIN |	\
 	 COLL_FEAT_TENSOR_GROUPS | COLL_FEAT_TENSORS_URING |		\
-	 COLL_FEAT_TENSOR_FUSE | COLL_FEAT_TENSOR_SCALE)
+	 COLL_FEAT_TENSOR_FUSE | COLL_FEAT_TENSOR_SCALE | COLL_FEAT_SHM)
 
 static u64 coll_features(void)
 {

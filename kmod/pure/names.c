@@ -30,6 +30,7 @@ static const char *const feature_names[] = {
 	[22]	= "tensors-uring",
 	[23]	= "tensor-fuse",
 	[24]	= "tensor-scale",
+	[25]	= "shm",
 };
 
 static const char *const state_names[] = {

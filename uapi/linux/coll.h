@@ -208,6 +208,7 @@ enum coll_algorithm_id {
 #define COLL_FEAT_TENSORS_URING	(1ULL << 22)	/* COLL_URING_TENSOR_POST */
 #define COLL_FEAT_TENSOR_FUSE	(1ULL << 23)	/* COLL_IOC_TENSOR_FUSE */
 #define COLL_FEAT_TENSOR_SCALE	(1ULL << 24)	/* struct coll_tensor.prescale, .postscale */
+#define COLL_FEAT_SHM		(1ULL << 25)	/* COLL_IOC_SHM, mmap() */
 
 /**
  * struct coll_version - COLL_IOC_VERSION
@@ -469,6 +470,7 @@ enum coll_state {
  * @messages: sends, receives and exchanges this member has posted
  * @match_steps: comparisons that the kernel has made to find partners for messages to this
  *	member
+ * @shm_ops: ops that this member says it has done in shared memory; not in @posted
  * @cause: first failure
  *
  * Works in every state. Errors: EFAULT.
@@ -490,7 +492,8 @@ struct coll_status {
 	__u32	nr_late;
 	__u64	messages;
 	__u64	match_steps;
-	__u64	reserved[2];
+	__u64	shm_ops;
+	__u64	reserved;
 	struct coll_cause cause;
 };
 
@@ -1089,6 +1092,180 @@ struct coll_tensor_fuse {
 	__u64	reserved;
 };
 
+/*
+ * Shared memory of the ranks of a node. Small collectives can be done in it without a system
+ * call; libcoll_user does so. It holds, at offsets that struct coll_shm_header tells:
+ *
+ *	struct coll_shm_header
+ *	struct coll_shm_rank	one for each local rank
+ *	an area			one for each local rank: struct coll_shm_area, then
+ *				COLL_SHM_SLOTS slots, each a struct coll_shm_slot and data
+ *
+ * The kernel writes the header and the struct coll_shm_rank. Each rank writes its own area,
+ * and no other one. A rank reads the areas of all. It must never take a number from the
+ * area of another rank for a length or an index.
+ *
+ * Every op of a communicator has a position, which is the same on all ranks: 1 + the ops
+ * that this rank has done in shared memory + its @posted. A rank does the op at position p
+ * in shared memory as follows. It begins only if its @posted and @completed are equal.
+ *
+ * 1. It writes its input to its slot p % COLL_SHM_SLOTS, then what the op is, then, with
+ *    release, @pos = p.
+ * 2. It waits until @pos of that slot of each rank is p. Then the op is the same on all
+ *    ranks if the slots say so, and the inputs of all may be read.
+ * 3. If another rank has more @posted than it has itself, and @pos of that rank is
+ *    not p (in this order), that rank has given this op to the kernel. So has one that has
+ *    @left. And where two slots say different things, the ranks disagree. In each of these
+ *    cases all ranks come to the same conclusion, and give the op to the kernel by
+ *    COLL_IOC_SUBMIT: it completes there, or fails with the right cause.
+ * 4. If it waits for long, it stores @sleeps = p, and after a full barrier calls
+ *    COLL_IOC_SHM_WAIT. A rank that has found 2. to be so, looks at @sleeps of the others after a full
+ *    barrier behind its own step 1, and calls COLL_IOC_SHM_WAKE if one is p.
+ *
+ * When @failed of the header is not 0, the communicator has failed with that errno.
+ */
+#define COLL_SHM_MAGIC		0x4d48534cU
+#define COLL_SHM_VERSION	1
+#define COLL_SHM_SLOTS		2
+/* Local ranks at most; a node with more has none. */
+#define COLL_SHM_RANKS		64
+
+/**
+ * struct coll_shm_header - at offset 0
+ * @magic: COLL_SHM_MAGIC
+ * @version: COLL_SHM_VERSION
+ * @nr_local: ranks of the node
+ * @spin_us: microseconds that are worth waiting awake
+ * @rank_offset: of the first struct coll_shm_rank
+ * @rank_size: from one to the next
+ * @area_offset: of the first area
+ * @area_size: from one to the next, a multiple of the page size
+ * @slot_offset: of the first slot, in an area
+ * @slot_size: from one to the next
+ * @data_size: bytes of data that a slot has room for
+ * @active: 1: all local ranks have mapped their areas
+ * @failed: 0, or the errno with which the communicator has failed, positive
+ * @reserved: 0
+ */
+struct coll_shm_header {
+	__u32	magic;
+	__u32	version;
+	__u32	nr_local;
+	__u32	spin_us;
+	__u32	rank_offset;
+	__u32	rank_size;
+	__u32	area_offset;
+	__u32	area_size;
+	__u32	slot_offset;
+	__u32	slot_size;
+	__u32	data_size;
+	__u32	active;
+	__u32	failed;
+	__u32	reserved[3];
+};
+
+/**
+ * struct coll_shm_rank - what the kernel says of a local rank
+ * @posted: collectives that it has given to the kernel
+ * @completed: of these, how many have ended
+ * @left: 1: it posts no more
+ * @rank: its rank
+ * @reserved: 0
+ */
+struct coll_shm_rank {
+	__u64	posted;
+	__u64	completed;
+	__u32	left;
+	__u32	rank;
+	__u64	reserved[5];
+};
+
+/**
+ * struct coll_shm_area - the beginning of the area of a rank
+ * @sleeps: position that it sleeps for, in COLL_IOC_SHM_WAIT; 0: it does not
+ * @reserved: 0
+ * @ops: ops it has done in shared memory; for status
+ * @bytes: bytes of their vectors
+ * @reserved2: 0
+ */
+struct coll_shm_area {
+	__u64	sleeps;
+	__u64	reserved[7];
+	__u64	ops;
+	__u64	bytes;
+	__u64	reserved2[6];
+};
+
+/* struct coll_shm_slot.flags: COLL_CMD_NARROW */
+#define COLL_SHM_NARROW		(1U << 0)
+
+/**
+ * struct coll_shm_slot - one rank's part in an op; data follows
+ * @pos: position of the op, written last
+ * @collective: enum coll_collective
+ * @op: enum coll_op_code
+ * @dtype: enum coll_dtype
+ * @flags: COLL_SHM_*
+ * @root: as of a command
+ * @count: as of a command
+ * @scalar: as of a command; the only field that may differ between ranks
+ */
+struct coll_shm_slot {
+	__u64	pos;
+	__u8	collective;
+	__u8	op;
+	__u8	dtype;
+	__u8	flags;
+	__u32	root;
+	__u64	count;
+	__u64	scalar;
+};
+
+/**
+ * struct coll_shm - COLL_IOC_SHM: give this rank an area in the shared memory of its node
+ * @flags: 0
+ * @local: result: number of this rank among those of the node
+ * @size: result: bytes of all
+ * @own_offset: result: where the own area begins
+ * @own_size: result: its bytes
+ * @reserved: 0
+ *
+ * Memory is charged to the caller. When all local ranks have called it, mmap() of the file
+ * maps any part of [0, @size) with PROT_READ, and of the own area also with PROT_WRITE.
+ * Offsets are those in the shared memory; MAP_SHARED is needed. A child does not inherit the
+ * mapping. Errors of mmap(): EAGAIN not all local ranks have called COLL_IOC_SHM; EACCES
+ * PROT_WRITE beyond the own area, or PROT_EXEC; EINVAL not MAP_SHARED, or a part beyond @size;
+ * EPERM not the process that opened the file; ENODEV not called.
+ * Errors: EINVAL; ENOTCONN not joined; EOPNOTSUPP there is none: several nodes, named
+ * collectives, one local rank or more than COLL_SHM_RANKS, or module parameter shm=0;
+ * ESHUTDOWN the group has failed; EFAULT, ENOMEM.
+ */
+struct coll_shm {
+	__u32	flags;
+	__u32	local;
+	__u64	size;
+	__u64	own_offset;
+	__u64	own_size;
+	__u64	reserved[2];
+};
+
+/**
+ * struct coll_shm_wait - COLL_IOC_SHM_WAIT: sleep until an op in shared memory can go on
+ * @pos: its position
+ * @timeout_ns: when that is over the communicator fails with ETIMEDOUT; 0: never
+ * @reserved: 0
+ *
+ * Result: 0 when all local ranks have @pos in their slots; when one of them has posted more
+ * than this rank, or has left; when the communicator has failed.
+ * Errors: EINVAL; EINTR; EPERM not the process that opened the file; ENOTCONN no shared
+ * memory.
+ */
+struct coll_shm_wait {
+	__u64	pos;
+	__u64	timeout_ns;
+	__u64	reserved[2];
+};
+
 #define COLL_IOC_MAGIC		0xCB
 #define COLL_IOC_VERSION	_IOR(COLL_IOC_MAGIC, 0x00, struct coll_version)
 #define COLL_IOC_JOIN		_IOW(COLL_IOC_MAGIC, 0x01, struct coll_join)
@@ -1103,9 +1280,13 @@ struct coll_tensor_fuse {
 #define COLL_IOC_TENSOR_POST	_IOWR(COLL_IOC_MAGIC, 0x0b, struct coll_tensor_post)
 #define COLL_IOC_TENSOR_WAIT	_IOWR(COLL_IOC_MAGIC, 0x0c, struct coll_tensor_wait)
 #define COLL_IOC_TENSOR_FUSE	_IOW(COLL_IOC_MAGIC, 0x0d, struct coll_tensor_fuse)
+#define COLL_IOC_SHM		_IOWR(COLL_IOC_MAGIC, 0x0e, struct coll_shm)
 #define COLL_IOC_SUBMIT		_IOW(COLL_IOC_MAGIC, 0x10, struct coll_cmd)
 #define COLL_IOC_POST		_IOW(COLL_IOC_MAGIC, 0x11, struct coll_post)
 #define COLL_IOC_COLLECT	_IOWR(COLL_IOC_MAGIC, 0x12, struct coll_collect)
+#define COLL_IOC_SHM_WAIT	_IOW(COLL_IOC_MAGIC, 0x13, struct coll_shm_wait)
+/* Let all who sleep in COLL_IOC_SHM_WAIT look again. Errors: EPERM, ENOTCONN as there. */
+#define COLL_IOC_SHM_WAKE	_IO(COLL_IOC_MAGIC, 0x14)
 
 /* io_uring cmd_op values: ioctl-encoded, so that they clash with nobody's */
 #define COLL_URING_SUBMIT	_IOW(COLL_IOC_MAGIC, 0x20, struct coll_sqe)

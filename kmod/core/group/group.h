@@ -50,6 +50,7 @@ struct coll_link;
 struct coll_member;
 struct coll_msgs;
 struct coll_op;
+struct coll_shared;
 struct coll_table;
 struct coll_tensors;
 
@@ -122,6 +123,7 @@ struct coll_left {
  * @msgs: send, recv and sendrecv: their state
  * @tensors: named collectives; NULL: the group has numbered ones
  * @watch: calls when an op has ended; NULL: there are none
+ * @shared: memory that the ranks of this node share, see shm.h; NULL: none
  * @tables: what COLL_ALG_AUTO means, by collective; NULL: what it always does
  * @stall: looks now and then whether the oldest running op is still the same one
  * @stall_seq: the op it saw last
@@ -200,6 +202,9 @@ struct coll_group {
 	struct coll_msgs *msgs;
 	struct coll_tensors *tensors;
 	const struct coll_group_watch *watch;
+
+	/* Shared memory: set once, protected by @lock */
+	struct coll_shared *shared;
 
 	/* Choice of algorithms: protected by @lock */
 	struct coll_table *tables[COLL_NR_COLLECTIVES];

@@ -57,6 +57,7 @@ struct coll_member_tensors {
  * @last: the op posted last, if it has not ended; group->lock
  * @bytes: payload of those that ended well; group->lock
  * @call_ns: nanoseconds in its system calls and its progress thread; see account.h
+ * @shm_waits: position that it sleeps for in coll_shm_wait(); 0: none; group->lock
  * @talking: messages posted that are not over; group->lock
  * @messages: messages posted; group->lock
  * @handles: of these, those in flight that have a handle, by that; group->lock
@@ -83,6 +84,7 @@ struct coll_member {
 	struct coll_op *last;
 	u64 bytes;
 	atomic64_t call_ns;
+	u64 shm_waits;
 	u32 talking;
 	u64 messages;
 	struct rb_root handles;

@@ -13,6 +13,7 @@
 #include "../group/group.h"
 #include "../group/member.h"
 #include "../group/ref.h"
+#include "../group/shm.h"
 #include "../group/turn.h"
 #include "../p2p/post.h"
 #include "../plan/extent.h"
@@ -258,6 +259,7 @@ static void coll_op_add_req_locked(struct coll_op *op, struct coll_req *req)
 	req->seq = ++req->member->posted;
 	req->member->last = op;
 	coll_turn_posted(req);
+	coll_shm_note(req->member);
 }
 
 /* A rank that @seq needs has left before it. Under group->lock. */
@@ -431,6 +433,7 @@ static void coll_op_dequeue_locked(struct coll_group *g, struct coll_op *op,
 			req->member->last = NULL;
 		if (!op->result)
 			req->member->bytes += op->bytes;
+		coll_shm_note(req->member);
 	}
 	/* Only now: no rank's last op is this one any more. */
 	if (g->watch)

@@ -6,6 +6,7 @@
 #include "../group/link.h"
 #include "../group/member.h"
 #include "../group/op_state.h"
+#include "../group/shm.h"
 #include "../p2p/mailbox.h"
 #include "status.h"
 
@@ -31,8 +32,10 @@ static void coll_status_late_locked(struct coll_group *g, struct coll_status *s)
 
 	lockdep_assert_held(&g->lock);
 	op = list_first_entry_or_null(&g->ops, struct coll_op, list);
-	if (!op)
+	if (!op) {
+		s->nr_late = coll_shm_late(g, &s->late_rank);
 		return;
+	}
 	for (i = 0; i < g->nr_local; i++) {
 		const struct coll_member *m = g->members[i];
 
@@ -65,6 +68,7 @@ void coll_member_status(struct coll_member *m, struct coll_status *s)
 	s->completed = m->completed;
 	s->messages = m->messages;
 	s->match_steps = coll_msgs_steps(m);
+	s->shm_ops = coll_shm_ops(m);
 	s->memlock_wanted = g->memlock_wanted;
 	s->cause = g->cause;
 	coll_status_late_locked(g, s);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory that the ranks of a node share, for collectives without a system call; see
+ * "Shared memory of the ranks of a node" in <linux/coll.h>.
+ *
+ * The kernel tells each rank what the others have given to the kernel, whether they have
+ * left, and whether the communicator has failed. It reads @pos and @sleeps of areas, as
+ * numbers to compare and nothing else: ranks write there what they like.
+ *
+ * The header is charged to the rank that comes first, an area to its rank. All of it is
+ * freed with the group; pages that are still mapped live on until they are unmapped.
+ */
+#ifndef COLL_CORE_SHM_H
+#define COLL_CORE_SHM_H
+
+#include <linux/types.h>
+
+struct coll_group;
+struct coll_group_part;
+struct coll_member;
+struct coll_shm;
+struct vm_area_struct;
+
+extern const struct coll_group_part coll_shm_part;
+
+/**
+ * coll_shm_open() - give a rank its area
+ * @m: member with a group; its ->setup is held
+ * @spin_us: for the header
+ * @s: result; @s->flags and ->reserved are left alone
+ *
+ * May be called again. Return: 0 or as COLL_IOC_SHM.
+ */
+int coll_shm_open(struct coll_member *m, u32 spin_us, struct coll_shm *s);
+
+/**
+ * coll_shm_map() - mmap() of the file
+ * @m: member, whose process the caller is
+ * @vma: to be filled in
+ *
+ * Under mmap_lock. Return: 0 or as COLL_IOC_SHM says of mmap().
+ */
+int coll_shm_map(struct coll_member *m, struct vm_area_struct *vma);
+
+/**
+ * coll_shm_wait() - sleep until an op can go on
+ * @m: member, whose process the caller is
+ * @pos: position of the op
+ * @timeout_ns: when that is over the communicator fails; 0: never
+ *
+ * Return: 0, -EINTR a signal is pending, -ENOTCONN there is no shared memory.
+ */
+int coll_shm_wait(struct coll_member *m, u64 pos, u64 timeout_ns);
+
+/* Let those who sleep in coll_shm_wait() look again. Return: 0, -ENOTCONN. */
+int coll_shm_wake(struct coll_member *m);
+
+/* A rank has given a collective to the kernel, or one has ended. Under group->lock. */
+void coll_shm_note(struct coll_member *m);
+
+/* Ops that @m says it has done in shared memory. Under group->lock. */
+u64 coll_shm_ops(const struct coll_member *m);
+
+/*
+ * Local ranks that others sleep for in coll_shm_wait(). Under group->lock. Return: how many;
+ * *@first: the lowest one, if there is any.
+ */
+u32 coll_shm_late(const struct coll_group *g, u32 *first);
+
+#endif /* COLL_CORE_SHM_H */
