@@ -99,12 +99,13 @@ static void show_members(const struct objects *members, uint64_t id)
 
 		if (get(m, COLL_NL_MEMBER_GROUP) == id)
 			printf("  rank %llu: pid %llu, posted %llu, completed %llu, pinned %llu bytes, "
-			       "reduced or moved %llu bytes, %.3f ms in calls\n",
+			       "reduced or moved %llu bytes, %.3f ms in calls, %llu ops in shared memory\n",
 			       get(m, COLL_NL_MEMBER_RANK), get(m, COLL_NL_MEMBER_PID),
 			       get(m, COLL_NL_MEMBER_POSTED),
 			       get(m, COLL_NL_MEMBER_COMPLETED),
 			       get(m, COLL_NL_MEMBER_PINNED), get(m, COLL_NL_MEMBER_BYTES),
-			       (double)get(m, COLL_NL_MEMBER_CALL_NS) / 1e6);
+			       (double)get(m, COLL_NL_MEMBER_CALL_NS) / 1e6,
+			       get(m, COLL_NL_MEMBER_SHM_OPS));
 	}
 }
 

@@ -62,6 +62,7 @@ const struct kind kind_member = {
 		F64(COLL_NL_MEMBER_PINNED, "pinned"),
 		F64(COLL_NL_MEMBER_BYTES, "bytes"),
 		F64(COLL_NL_MEMBER_CALL_NS, "call-ns"),
+		F64(COLL_NL_MEMBER_SHM_OPS, "shm-ops"),
 	},
 };
 

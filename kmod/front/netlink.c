@@ -10,6 +10,7 @@
 #include "../core/group/group.h"
 #include "../core/group/link.h"
 #include "../core/group/member.h"
+#include "../core/group/shm.h"
 #include "../core/op/status.h"
 #include "../core/plan/select.h"
 #include "../core/tensor/stall.h"
@@ -151,6 +152,16 @@ static int coll_nl_group(struct coll_group *g, void *arg)
 				sk_user_ns(NETLINK_CB(d->cb->skb).sk)));
 }
 
+static u64 coll_nl_shm_ops(struct coll_group *g, const struct coll_member *m)
+{
+	u64 ops;
+
+	spin_lock(&g->lock);
+	ops = coll_shm_ops(m);
+	spin_unlock(&g->lock);
+	return ops;
+}
+
 static int coll_nl_put_member(struct sk_buff *skb, struct coll_group *g,
 			      const struct coll_member *m)
 {
@@ -166,7 +177,9 @@ static int coll_nl_put_member(struct sk_buff *skb, struct coll_group *g,
 	       nla_put_u64_64bit(skb, COLL_NL_MEMBER_BYTES, m->bytes,
 				 COLL_NL_MEMBER_PAD) ||
 	       nla_put_u64_64bit(skb, COLL_NL_MEMBER_CALL_NS,
-				 atomic64_read(&m->call_ns), COLL_NL_MEMBER_PAD);
+				 atomic64_read(&m->call_ns), COLL_NL_MEMBER_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_MEMBER_SHM_OPS, coll_nl_shm_ops(g, m),
+				 COLL_NL_MEMBER_PAD);
 }
 
 static int coll_nl_members(struct coll_group *g, void *arg)
