@@ -5,6 +5,7 @@
 
 #include "comm/comm.h"
 #include "nonblocking/async.h"
+#include "shm/shm_run.h"
 
 static int ioctl_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
 {
@@ -21,6 +22,8 @@ int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
 		copy.timeout_ns = comm->timeout_ns;
 		cmd = &copy;
 	}
+	if (comm->shm && shm_submit(comm, cmd, &ret))
+		return ret;
 	/* The kernel numbers commands as they come. Those that wait in user space come first. */
 	if (async_in_use(comm)) {
 		async_flush(comm);

@@ -12,6 +12,7 @@
 #include "base/debug.h"
 #include "buffers.h"
 #include "comm.h"
+#include "shm.h"
 #include "topology.h"
 
 int comm_new(coll_comm_t **out, uint32_t rank, uint32_t size)
@@ -38,6 +39,7 @@ int comm_new(coll_comm_t **out, uint32_t rank, uint32_t size)
 void comm_free(coll_comm_t *comm)
 {
 	buffers_free(comm);
+	shm_free(comm);
 	if (comm->fd >= 0)
 		close(comm->fd);
 	pthread_mutex_destroy(&comm->buffers_lock);

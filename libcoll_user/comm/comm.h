@@ -16,6 +16,7 @@ struct async;
 struct buffer;
 struct select_host;
 struct select_tables;
+struct shm;
 struct topology;
 
 /**
@@ -38,6 +39,7 @@ struct topology;
  * @hosts: of each node, by what files of tables know it; NULL: no tables; owned
  * @origin: of each node its number in the communicator of coll_init(); owned
  * @stripes: what the kernel was told
+ * @shm: memory that the ranks share, see shm.h; NULL: none
  * @narrow: see coll_comm_set_narrow()
  * @named: its collectives have names: see coll/tensor.h
  */
@@ -60,6 +62,7 @@ struct coll_comm {
 	struct select_host *hosts;
 	uint32_t *origin;
 	struct stripes stripes;
+	struct shm *shm;
 	_Atomic bool narrow;
 	bool named;
 };

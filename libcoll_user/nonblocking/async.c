@@ -471,6 +471,19 @@ bool async_in_use(coll_comm_t *comm)
 	return comm->async;
 }
 
+bool async_is_queued(coll_comm_t *comm)
+{
+	struct async *a = comm->async;
+	bool queued;
+
+	if (!a)
+		return false;
+	pthread_mutex_lock(&a->lock);
+	queued = a->queue;
+	pthread_mutex_unlock(&a->lock);
+	return queued;
+}
+
 void async_flush(coll_comm_t *comm)
 {
 	struct async *a = comm->async;

@@ -94,6 +94,8 @@ void async_complete(struct async *a, coll_request_t *req, int res);
 
 /* For blocking calls: is there anything they have to mind? */
 bool async_in_use(coll_comm_t *comm);
+/* Does anything wait that the kernel has not got yet? */
+bool async_is_queued(coll_comm_t *comm);
 /* Wait until everything is submitted. */
 void async_flush(coll_comm_t *comm);
 /* Wait for one completion; false: nothing is under way. */

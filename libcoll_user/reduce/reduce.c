@@ -109,14 +109,19 @@ static void choose(void)
 	coll_debug("reductions by %s", chosen->name);
 }
 
+const struct coll_simd *coll_simd_chosen(void)
+{
+	pthread_once(&chosen_once, choose);
+	return chosen;
+}
+
 static coll_reduce_fn *kernel_of(u32 op, u32 dtype)
 {
 	coll_reduce_fn *fn;
 
 	if (op == COLL_OP_SUM_EXACT)
 		return dtype == COLL_F32 ? coll_exact_sum_f32 : coll_exact_sum_f64;
-	pthread_once(&chosen_once, choose);
-	fn = chosen->fn[dtype][op];
+	fn = coll_simd_chosen()->fn[dtype][op];
 	/* If a set has no function of its own, use the reference. */
 	return fn ? fn : coll_simd_scalar.fn[dtype][op];
 }

@@ -13,4 +13,7 @@
  */
 const struct coll_simd *coll_simd_usable(size_t nth);
 
+/* The one that this process reduces with: the best one, or that of COLL_SIMD. */
+const struct coll_simd *coll_simd_chosen(void);
+
 #endif

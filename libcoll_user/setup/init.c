@@ -24,6 +24,7 @@
 #include "base/fpstate.h"
 #include "comm/comm.h"
 #include "comm/links.h"
+#include "comm/shm.h"
 #include "comm/topology.h"
 #include "config.h"
 #include "init_select.h"
@@ -309,6 +310,8 @@ static int init_together(struct init *in)
 	if (ret)
 		return ret;
 	ret = comm_join(in->comm, &in->secret, rdv_job(in->rdv));
+	if (!ret)
+		shm_open_own(in->comm);
 	ret = rdv_round(in->rdv, ret, in->mine, NULL);
 	if (ret)
 		return ret;
@@ -322,6 +325,7 @@ static int init_together(struct init *in)
 	ret = rdv_round(in->rdv, ret, in->mine, in->blobs);
 	if (ret)
 		return ret;
+	shm_map(in->comm);
 	ret = select_accept(&in->comm, &in->select, in->blobs, RDV_BLOB, in->deadline);
 	return ret ? ret : measure_stripes(in);
 }

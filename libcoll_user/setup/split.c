@@ -28,6 +28,7 @@
 #include "base/fpstate.h"
 #include "comm/comm.h"
 #include "comm/links.h"
+#include "comm/shm.h"
 #include "comm/topology.h"
 #include "select/select_inherit.h"
 #include "split.h"
@@ -370,6 +371,7 @@ static int join_child(struct split *sp)
 		ret = share_links(sp);
 	if (ret)
 		return ret;
+	shm_open_own(sp->child);
 	sp->lfd = links_listen(&sp->topo, &sp->child->here, blob);
 	return sp->lfd < -1 ? sp->lfd : 0;
 }
@@ -437,6 +439,8 @@ static int run(struct split *sp, int status, int32_t color, int32_t key)
 		ret = connect_links(sp);
 	if (ret)
 		return ret;
+	if (sp->child)
+		shm_map(sp->child);
 	if (sp->child)
 		ret = sp->named ? select_copy(sp->child, sp->parent) :
 		      select_inherit(sp->child, sp->parent, sp->members, sp->deadline);

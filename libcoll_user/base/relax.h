@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Waiting awake. */
+#ifndef LIBCOLL_RELAX_H
+#define LIBCOLL_RELAX_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* Between two looks: let the other thread of this core have it. */
+static inline void relax(void)
+{
+#ifdef __x86_64__
+	__asm__ volatile("pause" ::: "memory");
+#elif defined(__aarch64__)
+	__asm__ volatile("yield" ::: "memory");
+#endif
+}
+
+static inline uint64_t relax_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+}
+
+/* How often relax() fits into a microsecond; at least 1. */
+static inline uint64_t relax_per_us(void)
+{
+	uint64_t begin = relax_now_ns(), took;
+	int i;
+
+	for (i = 0; i < 1000; i++)
+		relax();
+	took = relax_now_ns() - begin;
+	return took < 1000000 ? 1000000 / (took + 1) + 1 : 1;
+}
+
+#endif

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+#define _GNU_SOURCE	/* sched_getaffinity() */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/debug.h"
+#include "base/env.h"
+#include "base/relax.h"
+#include "comm.h"
+#include "shm.h"
+
+const struct coll_shm_rank *shm_rank(const struct shm *s, uint32_t rank)
+{
+	return (const void *)(s->all + s->h->rank_offset + (size_t)rank * s->h->rank_size);
+}
+
+const struct coll_shm_area *shm_area(const struct shm *s, uint32_t rank)
+{
+	return (const void *)(s->all + s->h->area_offset + (size_t)rank * s->h->area_size);
+}
+
+struct coll_shm_area *shm_own_area(const struct shm *s)
+{
+	return (void *)s->own;
+}
+
+static size_t slot_offset(const struct shm *s, uint64_t pos)
+{
+	return s->h->slot_offset + pos % COLL_SHM_SLOTS * s->h->slot_size;
+}
+
+const struct coll_shm_slot *shm_slot(const struct shm *s, uint32_t rank, uint64_t pos)
+{
+	return (const void *)((const unsigned char *)shm_area(s, rank) + slot_offset(s, pos));
+}
+
+struct coll_shm_slot *shm_own_slot(const struct shm *s, uint64_t pos)
+{
+	return (void *)(s->own + slot_offset(s, pos));
+}
+
+/*
+ * May this process be on as many CPUs as there are ranks? One that may be on a single CPU
+ * has been given that for itself, most likely.
+ */
+static bool has_cpus(uint32_t ranks)
+{
+	cpu_set_t set;
+	int n;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < (long)ranks)
+		return false;
+	/* More CPUs than a set has room for are enough. */
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return true;
+	n = CPU_COUNT(&set);
+	return n == 1 || (uint32_t)n >= ranks;
+}
+
+static bool env_says(const char *value)
+{
+	const char *v = env_get("COLL_SHM");
+
+	return v && !strcmp(v, value);
+}
+
+/* COLL_SHM: 0 never, 1 whenever it can be; else where each rank has a CPU. */
+static bool is_wanted(const coll_comm_t *comm)
+{
+	if (!(comm->version.features & COLL_FEAT_SHM) || comm->nr_nodes > 1 || comm->size < 2 ||
+	    comm->named || env_says("0"))
+		return false;
+	return env_says("1") || has_cpus(comm->size);
+}
+
+void shm_open_own(coll_comm_t *comm)
+{
+	struct coll_shm arg = { 0 };
+
+	if (!is_wanted(comm))
+		return;
+	if (ioctl(comm->fd, COLL_IOC_SHM, &arg))
+		coll_debug("no shared memory: %s", strerror(errno));
+}
+
+static void *map(coll_comm_t *comm, size_t size, uint64_t offset, int prot)
+{
+	void *p = mmap(NULL, size, prot, MAP_SHARED, comm->fd, (off_t)offset);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* A page that a child sees zeroed. */
+static bool map_alive(struct shm *s)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *p = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return false;
+	s->alive = p;
+	if (madvise(p, page, MADV_WIPEONFORK))
+		return false;
+	*s->alive = 1;
+	return true;
+}
+
+static bool map_all(coll_comm_t *comm, struct shm *s)
+{
+	struct coll_shm arg = { 0 };
+
+	/* It tells the same again. */
+	if (ioctl(comm->fd, COLL_IOC_SHM, &arg))
+		return false;
+	s->size = arg.size;
+	s->own_size = arg.own_size;
+	s->all = map(comm, s->size, 0, PROT_READ);
+	if (!s->all || !map_alive(s))
+		return false;
+	s->h = (const void *)s->all;
+	if (s->h->magic != COLL_SHM_MAGIC || s->h->version != COLL_SHM_VERSION ||
+	    s->h->nr_local != comm->size || arg.local != comm->rank)
+		return false;
+	s->own = map(comm, s->own_size, arg.own_offset, PROT_READ | PROT_WRITE);
+	return s->own;
+}
+
+static void unmap(struct shm *s)
+{
+	bool alive = s->alive && *s->alive;
+
+	/* In a child other things may be where the memory was. */
+	if (s->all && (alive || !s->alive))
+		munmap((void *)s->all, s->size);
+	if (s->own && alive)
+		munmap(s->own, s->own_size);
+	if (s->alive)
+		munmap((void *)s->alive, (size_t)sysconf(_SC_PAGESIZE));
+	free(s->fold);
+	free(s);
+}
+
+void shm_map(coll_comm_t *comm)
+{
+	struct shm *s;
+
+	if (!is_wanted(comm))
+		return;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return;
+	s->n = comm->size;
+	s->me = comm->rank;
+	s->gave = ~0ULL;
+	if (!map_all(comm, s)) {
+		unmap(s);
+		coll_debug("no shared memory");
+		return;
+	}
+	s->always = env_says("1");
+	s->limit = s->h->data_size;
+	s->looks_per_us = relax_per_us();
+	s->spins = has_cpus(s->n) ? s->h->spin_us * s->looks_per_us : 0;
+	comm->shm = s;
+}
+
+void shm_free(coll_comm_t *comm)
+{
+	if (comm->shm)
+		unmap(comm->shm);
+	comm->shm = NULL;
+}

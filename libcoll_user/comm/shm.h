@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Memory that the ranks of a node share, from coll_init() to coll_finalize(). <linux/coll.h>
+ * tells how ops are done in it ("Shared memory of the ranks of a node"), shm/ does that.
+ */
+#ifndef LIBCOLL_SHM_H
+#define LIBCOLL_SHM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <coll/coll.h>
+
+struct shm_fold;
+
+/**
+ * struct shm - shared memory of a communicator
+ * @all: everything, read-only
+ * @own: the own area, writable
+ * @size: bytes of @all
+ * @own_size: bytes of @own
+ * @n: ranks, all of them on this node
+ * @me: own rank
+ * @h: the header, which is in @all
+ * @alive: a byte that a child process sees as 0: it has no part in this
+ * @busy: a thread does an op
+ * @always: no pauses: COLL_SHM=1
+ * @broken: what this rank says in its slots cannot be relied on; it uses them no more
+ * @ops: ops done here
+ * @gave: own number of ops given to the kernel when the last one was given from here; its
+ *	slot has been written. ~0: none
+ * @looks_per_us: how often one can look in a microsecond
+ * @spins: looks that are worth it before sleeping
+ * @next_try: position from which on this way is tried again
+ * @failures: how often in a row that was in vain
+ * @limit: bytes of an op at most
+ * @fold: the last reduction; NULL: none. Owned
+ */
+struct shm {
+	const unsigned char *all;
+	unsigned char *own;
+	size_t size, own_size;
+	uint32_t n, me;
+	const struct coll_shm_header *h;
+	volatile unsigned char *alive;
+	atomic_bool busy;
+	bool always;
+	bool broken;
+	uint64_t ops;
+	uint64_t gave;
+	uint64_t looks_per_us;
+	uint64_t spins;
+	uint64_t next_try;
+	uint32_t failures;
+	size_t limit;
+	struct shm_fold *fold;
+};
+
+/*
+ * When this rank has joined: ask the kernel for its part of the memory. Without it every op
+ * goes by the kernel, so there is no error.
+ */
+void shm_open_own(coll_comm_t *comm);
+/* When all ranks have: map it. */
+void shm_map(coll_comm_t *comm);
+void shm_free(coll_comm_t *comm);
+
+const struct coll_shm_rank *shm_rank(const struct shm *s, uint32_t rank);
+const struct coll_shm_area *shm_area(const struct shm *s, uint32_t rank);
+struct coll_shm_area *shm_own_area(const struct shm *s);
+const struct coll_shm_slot *shm_slot(const struct shm *s, uint32_t rank, uint64_t pos);
+struct coll_shm_slot *shm_own_slot(const struct shm *s, uint64_t pos);
+
+static inline const unsigned char *shm_data(const struct shm *s, uint32_t rank, uint64_t pos)
+{
+	return (const unsigned char *)(shm_slot(s, rank, pos) + 1);
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Reductions of what the ranks of a node have in shared memory: the bits of the kernel's way. */
+#ifndef LIBCOLL_SHM_FOLD_H
+#define LIBCOLL_SHM_FOLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reduction/wide.h"
+
+/**
+ * struct shm_fold - an operator on a type, ready to run
+ * @collective: enum coll_collective
+ * @op: enum coll_op_code
+ * @dtype: enum coll_dtype
+ * @narrow: COLL_CMD_NARROW
+ * @usable: the bits do not depend on which way an op goes
+ * @elem: bytes of an element
+ * @x87: it needs the x87
+ * @plain: what does it, if not @widened
+ * @widened: partial results have more room
+ * @is_plain: likewise, but @plain gives the same
+ * @wide: what does it then
+ */
+struct shm_fold {
+	uint16_t collective, op, dtype;
+	bool narrow;
+	bool usable;
+	uint32_t elem;
+	bool x87;
+	coll_reduce_fn *plain;
+	bool widened;
+	bool is_plain;
+	struct coll_wide wide;
+};
+
+/**
+ * shm_fold_setup() - look an operator up
+ * @f: zeroed, or what an earlier call has left: the same one is not looked up again
+ * @collective: enum coll_collective, one that reduces
+ * @op: enum coll_op_code, any number
+ * @dtype: enum coll_dtype, any number
+ * @narrow: COLL_CMD_NARROW is set
+ * @ranks: of the communicator
+ *
+ * Return: false: this is for the kernel.
+ */
+bool shm_fold_setup(struct shm_fold *f, uint32_t collective, uint32_t op, uint32_t dtype,
+		    bool narrow, uint32_t ranks);
+
+/**
+ * shm_fold_run() - fold vectors, in the order of ranks
+ * @f: set up
+ * @out: result, none of the inputs
+ * @in: inputs
+ * @nr: how many, at least 1
+ * @scales: premulsum: factors of the inputs
+ * @ranks: avg: what the sum is divided by
+ * @count: elements
+ */
+void shm_fold_run(const struct shm_fold *f, void *out, const void *const *in, uint32_t nr,
+		  const uint64_t *scales, uint32_t ranks, size_t count);
+
+#endif

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * Each collective writes its input to its slot, and makes its result from the slots of all ranks.
+ *
+ * All lengths come from the rank's own command. The commands of the others are the same, or the
+ * op has gone to the kernel.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "comm/shm.h"
+#include "optable.h"
+#include "shm_fold.h"
+#include "shm_move.h"
+
+#define FLAGS	(COLL_CMD_INPLACE | COLL_CMD_NARROW | COLL_CMD_SPIN)
+
+static void *at(uint64_t addr, size_t offset)
+{
+	return addr ? (char *)(uintptr_t)addr + offset : NULL;
+}
+
+/* Is anything in it that makes it another command than those known here? */
+static bool is_plain(const struct coll_cmd *c)
+{
+	return !c->algorithm && !(c->flags & ~(uint32_t)FLAGS) && !c->send_buf && !c->recv_buf &&
+	       !c->counts_addr && !c->displs_addr && !c->segment && !c->send_tag &&
+	       !c->recv_tag && !c->source && !c->recv_dtype && !c->recv_count &&
+	       !c->message_addr && !c->matched;
+}
+
+static bool is_rooted(uint32_t what)
+{
+	return what == COLL_BROADCAST || what == COLL_REDUCE || what == COLL_GATHER ||
+	       what == COLL_SCATTER;
+}
+
+static bool reduces(uint32_t what)
+{
+	return what == COLL_REDUCE || what == COLL_ALLREDUCE || what == COLL_SCAN ||
+	       what == COLL_EXSCAN || what == COLL_REDUCE_SCATTER_BLOCK;
+}
+
+/* Operator, type and root; what is wrong is for the kernel to refuse. */
+static bool kind_fits(struct shm *s, const struct coll_cmd *c)
+{
+	if (c->root >= s->n || (c->root && !is_rooted(c->collective)))
+		return false;
+	if (c->collective == COLL_BARRIER)
+		return !c->op && !c->dtype && !c->count && !c->scalar &&
+		       !(c->flags & ~(uint32_t)COLL_CMD_SPIN);
+	if (!coll_dtype_size(c->dtype) || (c->scalar && c->op != COLL_OP_PREMULSUM))
+		return false;
+	if (reduces(c->collective) && !s->fold)
+		s->fold = calloc(1, sizeof(*s->fold));
+	if (reduces(c->collective))
+		return s->fold &&
+		       shm_fold_setup(s->fold, c->collective, c->op, c->dtype,
+				      c->flags & COLL_CMD_NARROW, s->n);
+	return !c->op && !(c->flags & COLL_CMD_NARROW);
+}
+
+/* The input in place: where the output will be. */
+static void in_place(struct shm_move *m, size_t offset)
+{
+	m->in = at(m->cmd->recv_addr, offset);
+}
+
+/* Everybody gives @give bytes and gets @get bytes. */
+static void all_to_all(struct shm_move *m, size_t give, size_t get, size_t own)
+{
+	m->in_bytes = give;
+	m->most = give;
+	m->out_bytes = get;
+	m->in = at(m->cmd->send_addr, 0);
+	m->out = at(m->cmd->recv_addr, 0);
+	if (m->cmd->flags & COLL_CMD_INPLACE)
+		in_place(m, own);
+}
+
+static void no_output(struct shm_move *m)
+{
+	m->out = NULL;
+	m->out_bytes = 0;
+}
+
+/* Everybody gives @give bytes, and the root gets @get. */
+static bool all_to_one(struct shm_move *m, bool root, size_t give, size_t get, size_t own)
+{
+	all_to_all(m, give, get, own);
+	if (root)
+		return true;
+	no_output(m);
+	return !(m->cmd->flags & COLL_CMD_INPLACE);
+}
+
+/* The root gives @give bytes, and everybody gets @get of it. */
+static bool one_to_all(struct shm_move *m, bool root, size_t give, size_t get)
+{
+	bool inplace = m->cmd->flags & COLL_CMD_INPLACE;
+
+	m->in = root ? at(m->cmd->send_addr, 0) : NULL;
+	m->in_bytes = root ? give : 0;
+	m->most = give;
+	m->out = inplace ? NULL : at(m->cmd->recv_addr, 0);
+	m->out_bytes = inplace ? 0 : get;
+	return root || !inplace;
+}
+
+static bool broadcast(struct shm_move *m, bool root)
+{
+	m->in = root ? at(m->cmd->recv_addr, 0) : NULL;
+	m->in_bytes = root ? m->unit : 0;
+	m->most = m->unit;
+	m->out = root ? NULL : at(m->cmd->recv_addr, 0);
+	m->out_bytes = root ? 0 : m->unit;
+	return !(m->cmd->flags & COLL_CMD_INPLACE) && !m->cmd->send_addr;
+}
+
+/* Return: false: not known here. */
+static bool lay_out(const struct shm *s, struct shm_move *m)
+{
+	bool root = m->cmd->root == s->me;
+	size_t unit = m->unit, all = unit * s->n;
+
+	switch (m->cmd->collective) {
+	case COLL_BARRIER:
+		return true;
+	case COLL_BROADCAST:
+		return broadcast(m, root);
+	case COLL_REDUCE:
+		return all_to_one(m, root, unit, unit, 0);
+	case COLL_GATHER:
+		return all_to_one(m, root, unit, all, s->me * unit);
+	case COLL_SCATTER:
+		return one_to_all(m, root, all, unit);
+	case COLL_ALLREDUCE:
+	case COLL_SCAN:
+		all_to_all(m, unit, unit, 0);
+		return true;
+	case COLL_EXSCAN:
+		all_to_all(m, unit, unit, 0);
+		if (!s->me)
+			no_output(m);
+		return true;
+	case COLL_REDUCE_SCATTER_BLOCK:
+		all_to_all(m, all, unit, 0);
+		return true;
+	case COLL_ALLGATHER:
+		all_to_all(m, unit, all, s->me * unit);
+		return true;
+	case COLL_ALLTOALL:
+		all_to_all(m, all, all, 0);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Memory that is not there, or input and output that overlap in part: an errno of the kernel. */
+static bool memory_fits(const struct shm_move *m)
+{
+	uintptr_t in = (uintptr_t)m->in, out = (uintptr_t)m->out;
+
+	if ((m->in_bytes && !in) || (m->out_bytes && !out) ||
+	    in > UINTPTR_MAX - m->in_bytes || out > UINTPTR_MAX - m->out_bytes)
+		return false;
+	if (m->cmd->flags & COLL_CMD_INPLACE)
+		return true;
+	return in + m->in_bytes <= out || out + m->out_bytes <= in;
+}
+
+bool shm_move_setup(struct shm *s, const struct coll_cmd *c, struct shm_move *m)
+{
+	if (!is_plain(c) || !kind_fits(s, c))
+		return false;
+	*m = (struct shm_move){ .cmd = c, .elem = coll_dtype_size(c->dtype) };
+	/* So that nothing below overflows. */
+	if (c->count > s->limit || c->count * m->elem > s->limit)
+		return false;
+	m->unit = c->count * m->elem;
+	return lay_out(s, m) && m->most <= s->limit && memory_fits(m);
+}
+
+/* The fold of ranks 0 .. @nr - 1, of what is @offset bytes from the beginning of their slots. */
+static void fold(const struct shm *s, const struct shm_move *m, uint64_t pos, uint32_t nr,
+		 size_t offset)
+{
+	const void *in[COLL_SHM_RANKS];
+	uint64_t scales[COLL_SHM_RANKS];
+	uint32_t i;
+
+	if (!m->out || !m->unit)
+		return;
+	for (i = 0; i < nr; i++) {
+		in[i] = shm_data(s, i, pos) + offset;
+		scales[i] = shm_slot(s, i, pos)->scalar;
+	}
+	shm_fold_run(s->fold, m->out, in, nr, scales, s->n, m->cmd->count);
+}
+
+/* Block i of the result is what rank i has @offset bytes from the beginning of its slot. */
+static void collect(const struct shm *s, const struct shm_move *m, uint64_t pos, size_t offset)
+{
+	uint32_t i;
+
+	if (!m->out || !m->unit)
+		return;
+	for (i = 0; i < s->n; i++)
+		memcpy((char *)m->out + i * m->unit, shm_data(s, i, pos) + offset, m->unit);
+}
+
+void shm_move_finish(const struct shm *s, const struct shm_move *m, uint64_t pos)
+{
+	const struct coll_cmd *c = m->cmd;
+
+	switch (c->collective) {
+	case COLL_BROADCAST:
+		if (m->out && m->unit)
+			memcpy(m->out, shm_data(s, c->root, pos), m->unit);
+		break;
+	case COLL_SCATTER:
+		if (m->out && m->unit)
+			memcpy(m->out, shm_data(s, c->root, pos) + s->me * m->unit, m->unit);
+		break;
+	case COLL_REDUCE:
+	case COLL_ALLREDUCE:
+		fold(s, m, pos, s->n, 0);
+		break;
+	case COLL_SCAN:
+		fold(s, m, pos, s->me + 1, 0);
+		break;
+	case COLL_EXSCAN:
+		fold(s, m, pos, s->me, 0);
+		break;
+	case COLL_REDUCE_SCATTER_BLOCK:
+		fold(s, m, pos, s->n, s->me * m->unit);
+		break;
+	case COLL_GATHER:
+	case COLL_ALLGATHER:
+		collect(s, m, pos, 0);
+		break;
+	case COLL_ALLTOALL:
+		collect(s, m, pos, s->me * m->unit);
+		break;
+	}
+}

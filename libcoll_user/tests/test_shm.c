@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * Collectives in shared memory, between threads, over a kernel that the test makes up: it
+ * wakes everybody now and then, and takes no op. Results of all collectives for any number of ranks;
+ * which commands are for the kernel; ranks that go its way or disagree; and a rank that
+ * writes random bytes into its part, with a sanitizer looking at the others.
+ *
+ * usage: test_shm [SEED]
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "comm/comm.h"
+#include "comm/shm.h"
+#include "nonblocking/async.h"
+#include "shm/shm_run.h"
+
+#define MOST	8
+#define DATA	4096
+#define ROOM	(MOST * DATA)
+
+/* The layout is that of the header, not that of a kernel. */
+#define RANK_OFFSET	128
+#define AREA_OFFSET	4096
+#define SLOT_OFFSET	192
+#define SLOT_SIZE	(sizeof(struct coll_shm_slot) + DATA + 64)
+#define AREA_SIZE	(SLOT_OFFSET + COLL_SHM_SLOTS * SLOT_SIZE)
+
+static int tests, failures;
+static uint64_t lot;
+static _Atomic uint64_t sleeps, wakes;
+
+static void ok(bool good, const char *name)
+{
+	tests++;
+	failures += !good;
+	printf("%sok %d - %s\n", good ? "" : "not ", tests, name);
+	fflush(stdout);
+}
+
+static uint32_t below(uint64_t *state, uint32_t n)
+{
+	*state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (uint32_t)((*state >> 33) % n);
+}
+
+/* ---- the kernel ---- */
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	(void)fd;
+	if (request == COLL_IOC_SHM_WAIT) {
+		sleeps++;
+		usleep(100);
+		return 0;
+	}
+	wakes += request == COLL_IOC_SHM_WAKE;
+	return 0;
+}
+
+bool async_is_queued(coll_comm_t *comm)
+{
+	(void)comm;
+	return false;
+}
+
+/**
+ * struct world - a communicator
+ * @memory: what all share
+ */
+struct world {
+	uint32_t n;
+	uint8_t *memory;
+	struct coll_comm comm[MOST];
+	struct shm shm[MOST];
+	unsigned char alive;
+};
+
+static struct coll_shm_rank *told(struct world *w, uint32_t r)
+{
+	return (void *)(w->memory + RANK_OFFSET + r * sizeof(struct coll_shm_rank));
+}
+
+static struct world *world_new(uint32_t n)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct coll_shm_header *h;
+	uint32_t r;
+
+	w->n = n;
+	w->alive = 1;
+	w->memory = aligned_alloc(64, (AREA_OFFSET + n * AREA_SIZE + 63) / 64 * 64);
+	memset(w->memory, 0, AREA_OFFSET + n * AREA_SIZE);
+	h = (void *)w->memory;
+	*h = (struct coll_shm_header){
+		.magic = COLL_SHM_MAGIC, .version = COLL_SHM_VERSION, .nr_local = n,
+		.rank_offset = RANK_OFFSET, .rank_size = sizeof(struct coll_shm_rank),
+		.area_offset = AREA_OFFSET, .area_size = AREA_SIZE,
+		.slot_offset = SLOT_OFFSET, .slot_size = SLOT_SIZE, .data_size = DATA,
+		.active = 1,
+	};
+	for (r = 0; r < n; r++) {
+		w->shm[r] = (struct shm){
+			.all = w->memory, .own = w->memory + AREA_OFFSET + r * AREA_SIZE,
+			.n = n, .me = r, .h = h, .alive = &w->alive, .gave = ~0ULL,
+			.spins = 20, .limit = DATA,
+		};
+		w->comm[r].size = n;
+		w->comm[r].rank = r;
+		w->comm[r].shm = &w->shm[r];
+	}
+	return w;
+}
+
+static void world_free(struct world *w)
+{
+	uint32_t r;
+
+	for (r = 0; r < w->n; r++)
+		free(w->shm[r].fold);
+	free(w->memory);
+	free(w);
+}
+
+/**
+ * struct work - what one rank does
+ * @cmd: its command
+ * @done: has it been done there?
+ * @res: its result then
+ */
+struct work {
+	pthread_t thread;
+	struct world *w;
+	uint32_t rank;
+	struct coll_cmd cmd;
+	uint32_t in[ROOM / 4], out[ROOM / 4];
+	bool done;
+	int res;
+};
+
+static void *do_work(void *arg)
+{
+	struct work *k = arg;
+
+	k->done = shm_submit(&k->w->comm[k->rank], &k->cmd, &k->res);
+	return NULL;
+}
+
+static void run_all(struct work *k, uint32_t n)
+{
+	uint32_t r;
+
+	for (r = 0; r < n; r++) {
+		/* A pause is the affair of another test. */
+		k[r].w->shm[r].next_try = 0;
+		pthread_create(&k[r].thread, NULL, do_work, &k[r]);
+	}
+	for (r = 0; r < n; r++)
+		pthread_join(k[r].thread, NULL);
+}
+
+/* ---- results ---- */
+
+static uint32_t input(uint32_t rank, uint32_t i)
+{
+	return rank * 7919 + i * 31 + 1;
+}
+
+/* Element @i of the result of @rank, or false: it has none. */
+static bool wanted(const struct coll_cmd *c, uint32_t n, uint32_t rank, uint32_t i, uint32_t *v)
+{
+	uint32_t count = (uint32_t)c->count, r, first = 0, last = n;
+
+	switch (c->collective) {
+	case COLL_BROADCAST:
+		*v = input(c->root, i);
+		return i < count;
+	case COLL_GATHER:
+		*v = input(i / (count ? count : 1), i % (count ? count : 1));
+		return rank == c->root && i < n * count;
+	case COLL_ALLGATHER:
+		*v = input(i / (count ? count : 1), i % (count ? count : 1));
+		return i < n * count;
+	case COLL_SCATTER:
+		*v = input(c->root, rank * count + i);
+		return i < count;
+	case COLL_ALLTOALL:
+		*v = input(i / (count ? count : 1), rank * count + i % (count ? count : 1));
+		return i < n * count;
+	case COLL_BARRIER:
+		return false;
+	case COLL_SCAN:
+		last = rank + 1;
+		break;
+	case COLL_EXSCAN:
+		last = rank;
+		break;
+	}
+	for (*v = 0, r = first; r < last; r++)
+		*v += input(r, c->collective == COLL_REDUCE_SCATTER_BLOCK ? rank * count + i : i);
+	return i < count && last && (c->collective != COLL_REDUCE || rank == c->root);
+}
+
+static const uint16_t kinds[] = {
+	COLL_BARRIER, COLL_BROADCAST, COLL_REDUCE, COLL_ALLREDUCE, COLL_REDUCE_SCATTER_BLOCK,
+	COLL_ALLGATHER, COLL_GATHER, COLL_SCATTER, COLL_ALLTOALL, COLL_SCAN, COLL_EXSCAN,
+};
+
+#define NR_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static bool is_rooted(uint16_t what)
+{
+	return what == COLL_REDUCE || what == COLL_BROADCAST || what == COLL_GATHER ||
+	       what == COLL_SCATTER;
+}
+
+static bool reduces(uint16_t what)
+{
+	return what == COLL_REDUCE || what == COLL_ALLREDUCE || what == COLL_SCAN ||
+	       what == COLL_EXSCAN || what == COLL_REDUCE_SCATTER_BLOCK;
+}
+
+/* The command of one rank, out of place. */
+static void prepare(struct work *k, struct world *w, uint32_t rank, uint16_t what,
+		    uint32_t count, uint32_t root)
+{
+	struct coll_cmd *c = &k->cmd;
+	uint32_t i;
+
+	k->w = w;
+	k->rank = rank;
+	memset(c, 0, sizeof(*c));
+	c->collective = what;
+	for (i = 0; i < ROOM / 4; i++) {
+		k->in[i] = input(rank, i);
+		k->out[i] = ~0U;
+	}
+	if (what == COLL_BARRIER)
+		return;
+	c->dtype = COLL_U32;
+	c->count = count;
+	c->op = reduces(what) ? COLL_OP_SUM : 0;
+	c->root = is_rooted(what) ? root : 0;
+	c->send_addr = (uintptr_t)k->in;
+	c->recv_addr = (uintptr_t)k->out;
+	if (what == COLL_BROADCAST) {
+		c->send_addr = 0;
+		c->recv_addr = (uintptr_t)(rank == root ? k->in : k->out);
+	}
+}
+
+/* The same in place, where that may be. */
+static void in_place(struct work *k)
+{
+	struct coll_cmd *c = &k->cmd;
+	uint32_t at = 0, count = (uint32_t)c->count;
+
+	if (c->collective == COLL_BARRIER || c->collective == COLL_BROADCAST ||
+	    c->collective == COLL_SCATTER || (is_rooted(c->collective) && c->root != k->rank))
+		return;
+	if (c->collective == COLL_ALLGATHER || c->collective == COLL_GATHER)
+		at = k->rank * count;
+	memcpy(k->out + at, k->in, (ROOM / 4 - at) * 4);
+	c->flags |= COLL_CMD_INPLACE;
+	c->send_addr = 0;
+}
+
+static bool check(const struct work *k, uint32_t n)
+{
+	const uint32_t *out = k->out;
+	uint32_t i, v;
+
+	if (k->cmd.collective == COLL_BROADCAST && k->rank == k->cmd.root)
+		out = k->in;
+	for (i = 0; i < ROOM / 4 && wanted(&k->cmd, n, k->rank, i, &v); i++)
+		if (out[i] != v) {
+			printf("# collective %u, count %u, rank %u of %u: element %u is %u, not %u\n",
+			       k->cmd.collective, (unsigned int)k->cmd.count, k->rank, n, i,
+			       out[i], v);
+			return false;
+		}
+	return k->done && !k->res;
+}
+
+static bool results(uint32_t n, struct work *k)
+{
+	struct world *w = world_new(n);
+	bool good = true;
+	uint32_t i, r, root, count;
+
+	for (i = 0; i < 200 && good; i++) {
+		root = below(&lot, n);
+		count = below(&lot, DATA / 4 / n + 1);
+		for (r = 0; r < n; r++) {
+			prepare(&k[r], w, r, kinds[i % NR_KINDS], count, root);
+			if (below(&lot, 2))
+				in_place(&k[r]);
+		}
+		run_all(k, n);
+		for (r = 0; r < n; r++)
+			good &= check(&k[r], n);
+	}
+	for (r = 0; r < n; r++)
+		good &= w->shm[r].ops == i &&
+			((struct coll_shm_area *)w->shm[r].own)->ops == i;
+	world_free(w);
+	return good;
+}
+
+/* ---- what is for the kernel ---- */
+
+/* A single rank asks: it would wait for the others if it took the op. */
+#define KERNEL(...)							\
+do {									\
+	prepare(k, w, 0, COLL_ALLREDUCE, 3, 0);				\
+	__VA_ARGS__;							\
+	do_work(k);							\
+	good &= !k->done;						\
+	if (k->done)							\
+		printf("# taken: %s\n", #__VA_ARGS__);			\
+} while (0)
+
+static bool for_the_kernel(struct work *k)
+{
+	struct world *w = world_new(2);
+	struct coll_cmd *c = &k->cmd;
+	bool good = true;
+
+	/* If it takes one, it hears that the communicator has failed. */
+	((struct coll_shm_header *)w->memory)->failed = ESHUTDOWN;
+	KERNEL(c->algorithm = COLL_ALG_RING);
+	KERNEL(c->flags = COLL_CMD_SLEEP);
+	KERNEL(c->flags = COLL_CMD_REG_SEND);
+	KERNEL(c->flags = 1U << 31);
+	KERNEL(c->op = COLL_OP_USER);
+	KERNEL(c->op = COLL_OP_REPLACE);
+	KERNEL(c->op = COLL_OP_NONE);
+	KERNEL(c->op = 0xffff);
+	KERNEL(c->dtype = COLL_DTYPE_NONE);
+	KERNEL(c->dtype = 0xffff);
+	KERNEL(c->collective = COLL_SEND);
+	KERNEL(c->collective = COLL_ALLGATHERV);
+	KERNEL(c->collective = 0);
+	KERNEL(c->collective = 0xffff);
+	KERNEL(c->root = 1);
+	KERNEL(c->collective = COLL_REDUCE, c->root = 2);
+	KERNEL(c->count = DATA / 4 + 1);
+	KERNEL(c->count = ~0ULL);
+	KERNEL(c->count = 1ULL << 62);
+	KERNEL(c->collective = COLL_ALLTOALL, c->op = 0, c->count = DATA / 8 + 1);
+	KERNEL(c->send_addr = 0);
+	KERNEL(c->recv_addr = 0);
+	KERNEL(c->recv_addr = c->send_addr + 4);
+	KERNEL(c->recv_addr = c->send_addr);
+	KERNEL(c->recv_addr = ~0ULL);
+	KERNEL(c->counts_addr = 1);
+	KERNEL(c->segment = 64);
+	KERNEL(c->scalar = 1);
+	KERNEL(c->source = 1);
+	KERNEL(c->collective = COLL_SCAN, c->op = COLL_OP_AVG);
+	KERNEL(c->collective = COLL_BROADCAST, c->op = COLL_OP_SUM);
+	KERNEL(c->collective = COLL_REDUCE, c->root = 1, c->flags = COLL_CMD_INPLACE);
+	KERNEL(told(w, 0)->posted = 1);
+	told(w, 0)->completed = 1;
+	KERNEL(w->shm[0].next_try = 3);
+	w->shm[0].next_try = 0;
+	KERNEL(w->alive = 0);
+	w->alive = 1;
+	KERNEL(((struct coll_shm_header *)w->memory)->active = 0);
+	((struct coll_shm_header *)w->memory)->active = 1;
+	prepare(k, w, 0, COLL_ALLREDUCE, 3, 0);
+	do_work(k);
+	good &= k->done && k->res == -ESHUTDOWN;
+	world_free(w);
+	return good;
+}
+
+/* Some ranks go the kernel's way, or leave, or want another thing: all others follow. */
+static bool astray(struct work *k, uint32_t how)
+{
+	struct world *w = world_new(4);
+	uint32_t r, i, other = below(&lot, 4);
+	bool good = true;
+
+	for (i = 0; i < 20 && good; i++) {
+		for (r = 0; r < 4; r++)
+			prepare(&k[r], w, r, COLL_ALLREDUCE, 5, 0);
+		run_all(k, 4);
+		for (r = 0; r < 4; r++)
+			good &= check(&k[r], 4);
+	}
+	for (r = 0; r < 4; r++)
+		prepare(&k[r], w, r, COLL_ALLREDUCE, 5, 0);
+	if (how == 0)
+		told(w, other)->posted++;
+	if (how == 1)
+		told(w, other)->left = 1;
+	if (how == 2)
+		k[other].cmd.count++;
+	if (how == 3)
+		k[other].cmd.dtype = COLL_I32;
+	if (how == 4)
+		k[other].cmd.collective = COLL_BARRIER;
+	/* As that one does. */
+	if (how < 2)
+		k[other].cmd.flags = COLL_CMD_SLEEP;
+	if (how == 4)
+		k[other].cmd.dtype = k[other].cmd.op = k[other].cmd.count = 0;
+	run_all(k, 4);
+	for (r = 0; r < 4; r++)
+		good &= !k[r].done;
+	/* The kernel has refused it: this rank's slot is not to be believed. */
+	if (how > 1) {
+		told(w, other)->posted = 0;
+		do_work(&k[other]);
+		good &= !k[other].done && w->shm[other].broken;
+	}
+	world_free(w);
+	return good;
+}
+
+/* ---- scribbling ---- */
+
+struct scribbler {
+	struct world *w;
+	_Atomic bool stop;
+};
+
+static void *scribble(void *arg)
+{
+	struct scribbler *s = arg;
+	uint8_t *own = s->w->shm[0].own;
+	uint64_t state = lot;
+	size_t at;
+	uint32_t v;
+
+	while (!s->stop) {
+		at = below(&state, AREA_SIZE / 4) * 4;
+		v = below(&state, 2) ? below(&state, 2000) : below(&state, ~0U);
+		__atomic_store_n((uint32_t *)(own + at), v, __ATOMIC_RELAXED);
+		at = SLOT_OFFSET + below(&state, 2) * SLOT_SIZE;
+		__atomic_store_n((uint64_t *)(own + at), below(&state, 12000), __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/* Rank 0 only scribbles. The others come back with a value, or without, and touch nothing else. */
+static bool scribbled(struct work *k)
+{
+	struct world *w = world_new(3);
+	struct scribbler s = { .w = w };
+	struct timespec end, now;
+	pthread_t t;
+	uint32_t i, r;
+
+	pthread_create(&t, NULL, scribble, &s);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += 3;
+	for (i = 0; i < 3000; i++) {
+		for (r = 1; r < 3; r++) {
+			prepare(&k[r], w, r, kinds[i % NR_KINDS], below(&lot, 300), 0);
+			w->shm[r].broken = false;
+			w->shm[r].next_try = 0;
+			pthread_create(&k[r].thread, NULL, do_work, &k[r]);
+		}
+		/* Nobody posts what they wait for, if not by chance: let it fail. */
+		usleep(300);
+		((struct coll_shm_header *)w->memory)->failed = EHOSTDOWN;
+		for (r = 1; r < 3; r++)
+			pthread_join(k[r].thread, NULL);
+		((struct coll_shm_header *)w->memory)->failed = 0;
+		w->shm[1].ops = w->shm[2].ops = i + 1;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		if (now.tv_sec > end.tv_sec)
+			break;
+	}
+	s.stop = true;
+	pthread_join(t, NULL);
+	world_free(w);
+	return i > 20;
+}
+
+int main(int argc, char **argv)
+{
+	struct work *k = calloc(MOST, sizeof(*k));
+	char name[64];
+	uint32_t n;
+
+	lot = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL);
+	printf("# seed %llu\n", (unsigned long long)lot);
+	/* A rank that waits for ever is a failure, too. */
+	alarm(300);
+	for (n = 2; n <= MOST; n++) {
+		snprintf(name, sizeof(name), "results of all collectives, %u ranks", n);
+		ok(results(n, k), name);
+	}
+	ok(for_the_kernel(k), "what is for the kernel");
+	ok(astray(k, 0), "a rank goes the kernel's way");
+	ok(astray(k, 1), "a rank has left");
+	ok(astray(k, 2), "another count");
+	ok(astray(k, 3), "another type");
+	ok(astray(k, 4), "another collective");
+	ok(scribbled(k), "a rank that writes what it likes");
+	ok(sleeps && wakes, "some slept, and were woken");
+	printf("1..%d\n", tests);
+	free(k);
+	return failures > 0;
+}

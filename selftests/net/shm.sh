@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Small collectives in the memory that the ranks of a node share: the bits of the kernel's way,
+# ways that are mixed, ranks that disagree, stop, leave, die, or write what they like there.
+
+# shellcheck source=selftests/net/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+rank=${COLL_TEST_BUILD:?}/shm_rank
+seed=${COLL_TEST_SEED:-$RANDOM}
+rounds=$(largest 20 3)
+
+# well NAME RANKS MODE [VICTIM]: every rank says that all was as it should be
+well()
+{
+	COLL_SHM=${shm-1} "$tools/collrun" -t 200 -k -n "$2" "$rank" "$3" "$seed" "${@:4}" \
+		>"$log" 2>&1 </dev/null
+	echo "status $?" >>"$log"
+	(($(grep -c 'is well$' "$log") == $2 - ${dead:-0}))
+}
+
+# once NAME RANKS MODE [VICTIM]
+once()
+{
+	well "$@"
+	ok $? "$1, $2 ranks"
+}
+
+# often NAME RANKS MODE [VICTIM]: with a seed of its own each time
+often()
+{
+	local i bad=0
+
+	for ((i = 0; i < rounds && !bad; i++)); do
+		well "$@" || bad=1
+		seed=$((seed + 1))
+	done
+	ok $bad "$1, $2 ranks"
+}
+
+plan 24
+echo "# COLL_TEST_SEED=$seed"
+for n in 2 3 4; do
+	once "the same bits as by the kernel" $n bits
+	once "every rank by a way of its own" $n mixed
+	often "ranks that disagree hear it" $n differ 1
+	dead=1 often "the others hear of a rank that is killed" $n kill 1
+	once "a child has no part in it" $n fork
+done
+dead=1 often "the others hear of a rank that leaves" 2 leave 0
+dead=1 often "the others hear of a rank that leaves" 4 leave 1
+often "an abort is heard" 2 abort 1
+once "a rank that is stopped for long" 3 stop 2
+once "a rank that is stopped for a while" 3 slow 2
+often "a rank that writes what it likes there" 2 scribble 0
+often "a rank that writes what it likes there" 3 scribble 1
+if (($(nproc) > 1)); then
+	shm='' once "ops without a system call" 2 calls
+else
+	skip "ops without a system call" "one CPU"
+fi
+shm=0 once "switched off" 2 off
+finish
