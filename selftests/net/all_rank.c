@@ -86,7 +86,9 @@ static uint32_t sum(uint32_t n, uint32_t d, uint64_t i)
 {
 	switch (reductions[reduction].op) {
 	case COLL_OP_SUM_EXACT:
-		return size % 2 ? value(size - 1, d, i) : bits_of(0);
+		if (n == size && size % 2)
+			return value(size - 1, d, i);
+		return bits_of(n % 2 ? 1e30f : 0);
 	case COLL_OP_REPLACE:
 		return value(n - 1, d, i);
 	case COLL_OP_PREMULSUM:
