@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Progress threads: they do for nonblocking collectives what a caller does that waits.
+ * Progress threads do for nonblocking collectives what a waiting caller does for its own.
  *
- * Each is a thread of the process that submits, which runs nothing but us: its time is the
- * process's, and of its control groups; so are its niceness, its CPUs as they were when it was
- * made, and its limit of threads. It is made for the first collective that needs one, by the
+ * Each is a thread of the process that submits, and runs code of this module only. Its CPU time
+ * is charged to that process and its control groups. It has the niceness of the process, its
+ * CPUs as they were when the thread was made, and counts towards its limit of threads. It is made for the first collective that needs one, by the
  * task that submits it; io_uring's own threads cannot. Workers do the work that no thread is
  * there for, as on kernels that have no such threads.
  */

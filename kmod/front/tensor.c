@@ -275,8 +275,8 @@ static void coll_wait_work(struct coll_member *m, struct coll_watcher *w)
 }
 
 /*
- * Falling asleep and being woken takes longer than a small tensor does. But not if others
- * want the CPU. @us is halved if it was in vain.
+ * Wait awake for a while: to fall asleep and be woken takes longer than a small tensor. Not
+ * if another process wants the CPU. @us is halved if the time was not enough.
  */
 static void coll_wait_spin(struct coll_member *m, u32 min, struct coll_watcher *w, u32 *us)
 {

@@ -113,8 +113,8 @@ static bool coll_conn_tell(struct coll_conn *conn, int why, bool urgent)
 }
 
 /*
- * No caller attends any more, and others see that by now. A worker does what has been wanted
- * meanwhile. Data for an op that has not been posted wakes nobody.
+ * The caller that attended has stopped, and other threads see that. A worker takes over what
+ * was asked for meanwhile. Data for an op that has not been posted does not queue one.
  */
 static void coll_conn_hand_over(struct coll_conn *conn)
 {

@@ -36,7 +36,7 @@ struct coll_sleeper {
 };
 
 /**
- * coll_sleeper_rest() - from here on jobs are welcome
+ * coll_sleeper_rest() - let other ranks hand jobs to this one from here on
  * @s: the caller's; it looks at coll_sleeper_has_job() before it falls asleep
  */
 static inline void coll_sleeper_rest(struct coll_sleeper *s)

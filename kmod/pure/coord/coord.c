@@ -59,7 +59,7 @@ void coll_coord_merge(struct coll_coord_entry *e, const struct coll_coord_params
 	};
 }
 
-/* Put it at the end of a list, wherever it was. */
+/* Move it to the end of @list, from whatever list it is on. */
 static void coll_coord_move(struct coll_chain *link, struct coll_chain *list)
 {
 	coll_chain_del(link);
