@@ -151,7 +151,7 @@ def crosswise(dtype):
          lambda: comm.ialltoallv(mine, counts[me], get), np.concatenate(blocks))
     back = [sum(get[r + 1:]) for r in range(n)]
     equal(f"alltoallv with displacements {dtype}",
-          comm.alltoallv(mine, counts[me], get, recv_displs=back), np.concatenate(blocks[::-1]))
+          comm.alltoallv(mine, counts[me], get, recv_displs=iter(back)), np.concatenate(blocks[::-1]))
 
 
 def messages():

@@ -353,6 +353,8 @@ class Comm:
                    recv: Optional[Array], displs: Optional[Iterable[int]],
                    recv_displs: Optional[Iterable[int]]):
         counts, recv_counts = list(counts), list(recv_counts)
+        displs = None if displs is None else list(displs)
+        recv_displs = None if recv_displs is None else list(recv_displs)
         array(send, "send")
         if recv is None:
             recv = np.empty(sum(recv_counts), send.dtype)
