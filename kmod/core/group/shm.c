@@ -98,9 +98,13 @@ static u64 coll_shm_pos(const struct coll_shared *s, u32 local, u64 pos)
 	return READ_ONCE(slot->pos);
 }
 
-/* All of them are there: so the areas may be read. Under group->lock, or behind it once. */
-static bool coll_shm_is_whole(const struct coll_group *g, const struct coll_shared *s)
+/*
+ * Has every rank its area, so that areas may be read? Under group->lock; it stays true, so later
+ * reads need no lock.
+ */
+static bool coll_shm_is_whole_locked(const struct coll_group *g, const struct coll_shared *s)
 {
+	lockdep_assert_held(&g->lock);
 	return s && s->nr_areas == g->nr_local;
 }
 
@@ -324,7 +328,7 @@ int coll_shm_map(struct coll_member *m, struct vm_area_struct *vma)
 	if (g) {
 		spin_lock(&g->lock);
 		s = g->shared;
-		whole = coll_shm_is_whole(g, s);
+		whole = coll_shm_is_whole_locked(g, s);
 		spin_unlock(&g->lock);
 	}
 	if (!s)
@@ -397,7 +401,7 @@ int coll_shm_wait(struct coll_member *m, u64 pos, u64 timeout_ns)
 	int ret;
 
 	spin_lock(&g->lock);
-	whole = coll_shm_is_whole(g, g->shared);
+	whole = coll_shm_is_whole_locked(g, g->shared);
 	/* For status; of several threads one counts. */
 	if (whole)
 		m->shm_waits = pos;
