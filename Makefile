@@ -33,7 +33,7 @@ help:
 	@echo 'make bench-tensors          named tensors beside what Horovod does with MPI'
 	@echo 'make install PREFIX=/usr    library, headers, tools, udev rule (uninstall, DESTDIR=...)'
 	@echo 'make modules_install        coll.ko for KDIR, or for the running kernel'
-	@echo 'kernels: uml uml-debug debian-6.1 debian-6.12 debian-6.1-rt (default $(KERNEL))'
+	@echo 'kernels: uml uml-debug debian-6.1 debian-6.12 debian-6.1-rt kcsan (default $(KERNEL))'
 
 packages:
 	$(Q)tools/packages

@@ -11,13 +11,15 @@ kernel_path()
 
 	dir=$(kernel_dir "$1")
 	case $1:$2 in
-	uml*:kdir|uml*:src)	echo "$dir/kdir" ;;
+	uml*:kdir|uml*:src|kcsan:kdir|kcsan:src)
+				echo "$dir/kdir" ;;
 	uml*:image)		echo "$dir/linux" ;;
 	uml*:selftests)		echo "$dir/kdir/tools/testing/selftests" ;;
 	debian-*:kdir)		echo "$dir/root/usr/src/linux-headers-$(cat "$dir/version")" ;;
 	debian-*:src)		echo "$dir/root/usr/src/linux-headers-$(debian_common "$(cat "$dir/version")")" ;;
-	debian-*:image)		echo "$dir/vmlinuz" ;;
-	debian-*:selftests)	die 2 "the selftests come with the source: collvm path uml selftests" ;;
+	debian-*:image|kcsan:image)
+				echo "$dir/vmlinuz" ;;
+	debian-*:selftests|kcsan:selftests)	die 2 "the selftests come with the source: collvm path uml selftests" ;;
 	*)			die 2 "no path '$2'; there are: kdir src image selftests" ;;
 	esac
 }

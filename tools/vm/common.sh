@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154  # variables are shared by the parts
 # Words shared by the parts of collvm: messages, cache, locks, progress.
 
-COLLVM_KERNELS=(uml uml-debug debian-6.1 debian-6.12 debian-6.1-rt)
+COLLVM_KERNELS=(uml uml-debug debian-6.1 debian-6.12 debian-6.1-rt kcsan)
 COLLVM_RECIPE=1			# raise when cached kernels must be made anew, see kernel_dir
 
 cache=${COLL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/coll}
@@ -100,6 +100,8 @@ kernel_dir()
 		echo "$cache/uml-debug-$(hash_of "$vmlib"/uml{,-debug}.config "$vmlib/uml.patch")" ;;
 	debian-*)
 		echo "$cache/$1-$(hash_of "$vmlib/initramfs-init" <(echo "$DEBIAN_RECIPE"))" ;;
+	kcsan)
+		echo "$cache/kcsan-$(hash_of "$vmlib/kcsan.config" "$vmlib/initramfs-init")" ;;
 	esac
 }
 
@@ -131,6 +133,7 @@ fetch_locked()
 	case $kernel in
 	uml*)		uml_make "$kernel" "$work" ;;
 	debian-*)	debian_make "$kernel" "$work" ;;
+	kcsan)		kcsan_make "$kernel" "$work" ;;
 	esac || { progress_end; say "no kernel $kernel"; return 1; }
 	chmod 755 "$work"
 	rm -rf "$dir"

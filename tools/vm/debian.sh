@@ -86,14 +86,28 @@ debian_modules()
 	echo "$dir/root/lib/modules/$(cat "$dir/version")"
 }
 
+# initramfs_tree DIR: the first process and its tools; the caller adds to DIR/modules
+initramfs_tree()
+{
+	mkdir -p "$1"/{bin,dev,lower,modules,root,top} || return
+	cp "$(command -v busybox || echo /bin/busybox)" "$1/bin/busybox" || return
+	ln -s busybox "$1/bin/sh"
+	: >"$1/modules/order"
+	install -m 755 "$vmlib/initramfs-init" "$1/init"
+}
+
+# initramfs_pack DIR FILE
+initramfs_pack()
+{
+	(cd "$1" && find . | cpio -o -H newc --quiet -R 0:0) >"$2" || return
+	rm -rf "$1"
+}
+
 debian_initramfs()
 {
 	local work=$1 version=$2 fs=$1/initramfs m file
 
-	mkdir -p "$fs"/{bin,dev,lower,modules,root,top} || return
-	cp "$(command -v busybox || echo /bin/busybox)" "$fs/bin/busybox" || return
-	ln -s busybox "$fs/bin/sh"
-	install -m 755 "$vmlib/initramfs-init" "$fs/init" || return
+	initramfs_tree "$fs" || return
 	for m in "${BOOT_MODULES[@]}"; do
 		PATH=$PATH:/sbin:/usr/sbin modprobe -d "$work/root" -S "$version" --show-depends "$m"
 	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' |
@@ -105,8 +119,7 @@ debian_initramfs()
 		esac || exit
 		echo "$m" >>"$fs/modules/order"
 	done || return
-	(cd "$fs" && find . | cpio -o -H newc --quiet -R 0:0) >"$work/initrd" || return
-	rm -rf "$fs"
+	initramfs_pack "$fs" "$work/initrd"
 }
 
 # kvm_works KERNEL: probes, once after each start of this machine, whether a stock kernel
@@ -152,8 +165,8 @@ qemu_numa()
 	done
 }
 
-# debian_command KERNEL RUN CPUS MEGABYTES: as uml_command; uses $numa
-debian_command()
+# qemu_command KERNEL RUN CPUS MEGABYTES: as uml_command; uses $numa
+qemu_command()
 {
 	local kernel=$1 run=$2 cpus=$3 mem=$4 dir args
 

@@ -8,6 +8,9 @@ packages_of()
 	case $1 in
 	uml*)
 		echo xz-utils patch flex bison bc libelf-dev libssl-dev perl-base cpio ;;
+	kcsan)
+		echo xz-utils patch flex bison bc libelf-dev libssl-dev perl-base cpio gzip \
+			qemu-system-x86 ;;
 	debian-*)
 		echo qemu-system-x86 cpio gzip xz-utils libelf-dev pahole ;;
 	esac

@@ -41,7 +41,8 @@ write_conf()
 		case $kernel in
 		uml*)	echo output=/dev/ttyS0 ;;
 		*)	echo 'output=$(echo /dev/vport*)' # numbered as probed
-			printf 'modules=%q\n' "$(debian_modules "$kernel")" ;;
+			[[ $kernel == kcsan ]] ||
+				printf 'modules=%q\n' "$(debian_modules "$kernel")" ;;
 		esac
 		printf 'out=%q\n' "${COLLVM_OUT-}"
 		((vms == 1)) || net_conf "$vm"
@@ -108,7 +109,7 @@ stop_vms()
 # "accel/tcg: Always lock pages before translation").
 emulator_broke()
 {
-	[[ $kernel == debian-* && ! -f $run/$1/started ]] || return
+	[[ $kernel != uml* && ! -f $run/$1/started ]] || return
 	grep -q 'int3: 0000' "$run/$1/console" && ! kvm_works "$kernel"
 }
 
@@ -247,7 +248,7 @@ prepare_vm()
 	write_conf "$dir/conf" "$vm" "$cpus" "$module"
 	case $kernel in
 	uml*)		uml_command "$kernel" "$dir" "$cpus" "$mem" ;;
-	debian-*)	debian_command "$kernel" "$dir" "$cpus" "$mem" ;;
+	*)		qemu_command "$kernel" "$dir" "$cpus" "$mem" ;;
 	esac
 	((vms == 1)) || net_command "$vm"
 }

@@ -12,7 +12,7 @@ uml_make()
 	local kernel=$1 work=$2 fragments=("$vmlib/uml.config")
 
 	[[ $kernel == uml-debug ]] && fragments+=("$vmlib/uml-debug.config")
-	uml_source "$work" &&
+	uml_source "$work" uml_unneeded &&
 	uml_configure "$work" "${fragments[@]}" &&
 	uml_compile "$work" &&
 	uml_prune "$work"
@@ -38,10 +38,10 @@ uml_unneeded()
 		tools/testing/selftests/{rcutorture,tc-testing}'/*'
 }
 
-# Leaves the unpacked source in $1/kdir
+# uml_source WORK UNNEEDED: leaves the source in WORK/kdir, without what UNNEEDED prints
 uml_source()
 {
-	local work=$1 pkg tar
+	local work=$1 unneeded=$2 pkg tar
 
 	progress "reading the package lists of ${UML_SUITES[*]}" step
 	apt_private "$work/apt" "${UML_SUITES[@]}" || return
@@ -55,7 +55,7 @@ uml_source()
 	progress "unpacking $pkg" step
 	tar=$work/deb/usr/src/$pkg.tar.xz
 	tar -C "$work" -xf "$tar" --anchored --wildcards --wildcards-match-slash \
-		--exclude-from=<(uml_unneeded | sed "s|^|$pkg/|") || return
+		--exclude-from=<("$unneeded" | sed "s|^|$pkg/|") || return
 	mv "$work/$pkg" "$work/kdir" || return
 	rm -rf "$work/apt" "$work/deb"
 }
@@ -106,19 +106,26 @@ config_lost()
 
 uml_compile()
 {
-	local kdir=$1/kdir log=$cache/log/$kernel-build.log n=0 jobs what line
+	compile_source "$1" "$UML_OBJECTS" ARCH=um
+}
 
+# compile_source WORK OBJECTS ARGS...: runs make with ARGS in WORK/kdir
+compile_source()
+{
+	local work=$1 objects=$2 log=$cache/log/$kernel-build.log n=0 jobs what line
+
+	shift 2
 	jobs=$(nproc)
 	((jobs <= 2)) || jobs=$((jobs - 1))
 	while read -r what line; do
 		case $what in
 		CC|AS|LD|AR|HOSTCC)
-			((++n % 5)) || progress "compiling, $n objects of about $UML_OBJECTS" ;;
+			((++n % 5)) || progress "compiling, $n objects of about $objects" ;;
 		esac
-	done < <(nice make -C "$kdir" -j"$jobs" ARCH=um 2>&1 | tee "$log"
-		 echo "${PIPESTATUS[0]}" >"$1/status")
-	[[ $(cat "$1/status") == 0 ]] || { progress_end; tail -n 30 "$log" >&2; return 1; }
-	rm "$1/status"
+	done < <(nice make -C "$work/kdir" -j"$jobs" "$@" 2>&1 | tee "$log"
+		 echo "${PIPESTATUS[0]}" >"$work/status")
+	[[ $(cat "$work/status") == 0 ]] || { progress_end; tail -n 30 "$log" >&2; return 1; }
+	rm "$work/status"
 	progress "compiled $n objects" step
 }
 
