@@ -119,7 +119,52 @@ static struct coll_tensor_req *coll_tensors_late_locked(struct coll_tensors *ts)
 	if (!first || ts->group->error)
 		return NULL;
 	t = rb_entry(first, struct coll_tensor_req, by_time);
-	return coll_deadline_delay(t->expires) ? NULL : t;
+	return coll_deadline_delay(t->alarm) ? NULL : t;
+}
+
+/* The coordinator ends the tensor on all ranks. It has a time to answer. */
+static void coll_tensor_give_up_locked(struct coll_tensors *ts, struct coll_tensor_req *t)
+{
+	lockdep_assert_held(&ts->group->lock);
+	t->gave_up = true;
+	coll_tensor_set_alarm(ts, t, coll_deadline(COLL_TENSOR_ANSWER_NS));
+	coll_coord_give_up(&ts->coord, t->entry, t->req.member->local, COLL_BAD_TIMEOUT);
+}
+
+/*
+ * Give up a batch of tensors that are late. Under group->lock. Return: whether one that was
+ * given up before has no answer yet: the coordinator is out of reach.
+ */
+static bool coll_tensors_give_up_locked(struct coll_tensors *ts)
+{
+	struct coll_tensor_req *t;
+	u32 n;
+
+	lockdep_assert_held(&ts->group->lock);
+	for (n = 0; n < COLL_TENSOR_BATCH; n++) {
+		t = coll_tensors_late_locked(ts);
+		if (!t)
+			break;
+		if (t->gave_up)
+			return true;
+		coll_tensor_give_up_locked(ts, t);
+	}
+	return false;
+}
+
+/* The group fails: a local rank has not joined, or the next node does not answer. */
+static void coll_tensors_unanswered(struct coll_tensors *ts)
+{
+	struct coll_group *g = ts->group;
+	struct coll_cause cause;
+	u64 seq;
+
+	spin_lock(&g->lock);
+	seq = ts->started + 1;
+	spin_unlock(&g->lock);
+	coll_group_cause(g, &cause, COLL_CAUSE_TIMEOUT, ETIMEDOUT, COLL_RANK_NONE, seq);
+	cause.node = ts->parent;
+	coll_group_fail(g, &cause);
 }
 
 /* It does not settle: a work item of coll_alarm_wq takes no lock that a user may hold. */
@@ -128,21 +173,16 @@ static void coll_tensors_deadline(struct work_struct *work)
 	struct coll_tensors *ts = container_of(to_delayed_work(work), struct coll_tensors,
 					       deadline);
 	struct coll_group *g = ts->group;
-	struct coll_tensor_req *t;
-	u32 n = 0;
+	bool unanswered;
 
 	spin_lock(&g->lock);
-	while (n++ < COLL_TENSOR_BATCH) {
-		t = coll_tensors_late_locked(ts);
-		if (!t)
-			break;
-		coll_tensor_disarm(ts, t);
-		coll_coord_give_up(&ts->coord, t->entry, t->req.member->local, COLL_BAD_TIMEOUT);
-	}
+	unanswered = coll_tensors_give_up_locked(ts);
 	coll_coord_run(&ts->coord);
 	if (!g->error)
 		coll_tensors_arm(ts);
 	spin_unlock(&g->lock);
+	if (unanswered)
+		coll_tensors_unanswered(ts);
 	queue_work(g->user->wq, &ts->work);
 	coll_tensors_call(g);
 }

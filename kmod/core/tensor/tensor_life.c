@@ -119,8 +119,8 @@ void coll_tensor_done(struct coll_req *req, int result)
 
 static bool coll_tensor_is_earlier(struct rb_node *a, const struct rb_node *b)
 {
-	return rb_entry(a, struct coll_tensor_req, by_time)->expires <
-	       rb_entry(b, struct coll_tensor_req, by_time)->expires;
+	return rb_entry(a, struct coll_tensor_req, by_time)->alarm <
+	       rb_entry(b, struct coll_tensor_req, by_time)->alarm;
 }
 
 void coll_tensors_arm(struct coll_tensors *ts)
@@ -132,16 +132,26 @@ void coll_tensors_arm(struct coll_tensors *ts)
 	if (!first)
 		return;
 	t = rb_entry(first, struct coll_tensor_req, by_time);
-	mod_delayed_work(coll_alarm_wq, &ts->deadline, coll_deadline_delay(t->expires));
+	mod_delayed_work(coll_alarm_wq, &ts->deadline, coll_deadline_delay(t->alarm));
 }
 
-void coll_tensor_disarm(struct coll_tensors *ts, struct coll_tensor_req *t)
+static void coll_tensor_disarm(struct coll_tensors *ts, struct coll_tensor_req *t)
 {
 	lockdep_assert_held(&ts->group->lock);
 	if (RB_EMPTY_NODE(&t->by_time))
 		return;
 	rb_erase_cached(&t->by_time, &ts->by_time);
 	RB_CLEAR_NODE(&t->by_time);
+}
+
+void coll_tensor_set_alarm(struct coll_tensors *ts, struct coll_tensor_req *t, u64 when)
+{
+	lockdep_assert_held(&ts->group->lock);
+	coll_tensor_disarm(ts, t);
+	t->alarm = when;
+	rb_add_cached(&t->by_time, &ts->by_time, coll_tensor_is_earlier);
+	if (rb_first_cached(&ts->by_time) == &t->by_time)
+		coll_tensors_arm(ts);
 }
 
 static bool coll_tensor_group_is_less(struct rb_node *a, const struct rb_node *b)
@@ -181,9 +191,7 @@ void coll_tensor_wait(struct coll_tensors *ts, struct coll_tensor_req *t)
 	if (!t->req.cmd.timeout_ns)
 		return;
 	t->expires = coll_deadline(t->req.cmd.timeout_ns);
-	rb_add_cached(&t->by_time, &ts->by_time, coll_tensor_is_earlier);
-	if (rb_first_cached(&ts->by_time) == &t->by_time)
-		coll_tensors_arm(ts);
+	coll_tensor_set_alarm(ts, t, t->expires);
 }
 
 void coll_tensor_unwait(struct coll_tensors *ts, struct coll_tensor_req *t)

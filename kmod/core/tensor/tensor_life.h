@@ -29,8 +29,8 @@ void coll_tensor_unwait(struct coll_tensors *ts, struct coll_tensor_req *t);
 /* Arm the timer for the first deadline. Under group->lock. */
 void coll_tensors_arm(struct coll_tensors *ts);
 
-/* Forget its deadline. Under group->lock. */
-void coll_tensor_disarm(struct coll_tensors *ts, struct coll_tensor_req *t);
+/* Have coll_tensors_deadline() look at it then. Under group->lock. */
+void coll_tensor_set_alarm(struct coll_tensors *ts, struct coll_tensor_req *t, u64 when);
 
 /* Take one that waits out of a group of the member; NULL: none is left. Under group->lock. */
 struct coll_tensor_req *coll_tensor_ungroup_first(struct coll_member *m, u64 digest);

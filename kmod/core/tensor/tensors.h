@@ -33,6 +33,9 @@ struct coll_member;
 /* Tensors that are worked on before others get the lock, or the CPU. */
 #define COLL_TENSOR_BATCH	64
 
+/* Time that other nodes have to answer a rank that has given a tensor up */
+#define COLL_TENSOR_ANSWER_NS	(2 * (u64)NSEC_PER_SEC)
+
 /**
  * struct coll_tensor_req - a named collective of one rank
  * @req: what it does; front fills it in
@@ -40,14 +43,16 @@ struct coll_member;
  * @op: memory for the op it starts, if it is the first one of its node; NULL: taken
  * @entry: its name
  * @list: in group->tensors->waiting, ->ended, or member->tensors.done; group->lock
- * @by_time: in group->tensors->by_time if @expires
+ * @by_time: in group->tensors->by_time if @expires, ordered by @alarm
  * @by_group: in member->tensors.groups while it waits, if it has a @group
  * @expires: as coll_deadline() says; 0: never
+ * @alarm: @expires; once @gave_up, when the answer to that has to be there
  * @bad: why it has ended by itself
  * @fused: of the first one of its rank in a fusion: the others
  * @group: digest of the group it belongs to; 0: of none
  * @last: of one that joins: the last rank that has
  * @result: 0 or -errno, once it has ended
+ * @gave_up: its deadline has passed, and the coordinator has been told
  *
  * Owner: front, up to coll_tensor_post() and from coll_tensors_collect() on.
  */
@@ -60,11 +65,13 @@ struct coll_tensor_req {
 	struct rb_node by_time;
 	struct rb_node by_group;
 	u64 expires;
+	u64 alarm;
 	struct coll_coord_bad bad;
 	struct coll_fusion fused;
 	u64 group;
 	u32 last;
 	int result;
+	bool gave_up;
 };
 
 /**
