@@ -132,7 +132,7 @@ static void coll_progress_finish(struct coll_progress *p)
 	struct coll_group *g;
 
 	coll_sleeper_rise(&p->sleeper);
-	/* pairs with coll_share_local(): if it has not seen us go, we see what it has shared */
+	/* pairs with coll_team_start(): if it has not seen us go, we see what it has opened */
 	smp_mb();
 	g = coll_member_group(p->member);
 	if (coll_group_can_help(g))

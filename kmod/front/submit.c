@@ -10,7 +10,7 @@
 #include "../core/group/group.h"
 #include "../core/group/link.h"
 #include "../core/group/member.h"
-#include "../core/group/turn.h"
+#include "../core/group/last_cpu.h"
 #include "../core/limits.h"
 #include "../core/op/op.h"
 #include "../core/op/op_run.h"
@@ -44,7 +44,7 @@ static void coll_waiting_leave(struct coll_call *w)
 	WRITE_ONCE(w->sleeper.away, true);
 	/*
 	 * A full barrier, too: pairs with code that counts on callers, such as
-	 * coll_share_local().
+	 * coll_team_start().
 	 */
 	coll_sleeper_rise(&w->sleeper);
 }
@@ -101,7 +101,7 @@ static bool coll_waiting_yield(struct coll_call *w, u64 *end)
 
 	if (!w->yields)
 		return false;
-	if (!w->helped && !need_resched() && !coll_turn_here(&w->req))
+	if (!w->helped && !need_resched() && !coll_cpu_is_wanted(&w->req))
 		return true;
 	w->yields--;
 	begin = ktime_get_ns();
@@ -170,7 +170,7 @@ static bool coll_waiting_wakes(struct coll_call *w)
 /* Sleep until there is something to do, or a signal comes. */
 static void coll_waiting_sleep(struct coll_call *w)
 {
-	/* pairs with coll_share_local() */
+	/* pairs with coll_team_start() */
 	smp_store_mb(w->sleeper.awake, false);
 	wait_event_interruptible(w->sleeper.wq, coll_waiting_wakes(w));
 	WRITE_ONCE(w->sleeper.awake, true);

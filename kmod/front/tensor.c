@@ -284,7 +284,7 @@ static void coll_wait_spin(struct coll_member *m, u32 min, struct coll_watcher *
 	u64 end = ktime_get_ns() + *us * (u64)NSEC_PER_USEC;
 
 	while (*us && !coll_tensors_seem_collectable(m, min) && !signal_pending(current) &&
-	       single_task_running() && !need_resched() && !READ_ONCE(g->nr_shared)) {
+	       single_task_running() && !need_resched() && !READ_ONCE(g->nr_open)) {
 		if (ktime_get_ns() >= end) {
 			*us /= 2;
 			break;

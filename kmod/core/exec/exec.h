@@ -190,21 +190,21 @@ struct coll_plan_key {
  * @vecs: input and output vectors of all of them
  * @scales: factors of all of them, or NULL
  * @blocks: the vector is cut into these, and the schedule run for each; they go over
- *	the links by turns
- * @turns: so many blocks at once: what scratch there is for. A later one waits.
+ *	the links alternately
+ * @at_once: blocks that there is scratch for at the same time; a later one waits
  * @fences: of all parts and blocks
  * @steps: the schedules, participant by participant, each block by block
  * @nr_steps: how many
  * @steps_left: not complete yet
  * @peers: traffic over each link that the schedules use, by node and number
  * @nr_peers: how many
- * @shared: local step that any number of helpers may work on, or NULL
+ * @team_step: local step that any number of helpers may work on, or NULL
  * @cursor: bytes of it handed out
  * @swept: bytes of it done
  * @slice_next: of each part of it, the first slice that is not out, see slices.c
  * @slice_parts: how many parts
  * @taken: with several memory nodes, which slices of it are out instead; else NULL
- * @helpers: works for the shared step; the first ones also have steps dealt out
+ * @helpers: works for @team_step; the first ones also have steps dealt out
  * @most_helpers: how many: one for each local rank, or each CPU
  * @nr_helpers: of these, how many have steps; at most COLL_EXEC_DEALT
  * @local: all their steps
@@ -226,14 +226,14 @@ struct coll_exec {
 	struct coll_vec *vecs;
 	u64 *scales;
 	u32 blocks;
-	u32 turns;
+	u32 at_once;
 	u32 *fences;
 	struct coll_exec_step *steps;
 	u32 nr_steps;
 	atomic_t steps_left;
 	struct coll_exec_peer *peers;
 	u32 nr_peers;
-	struct coll_exec_step *shared;
+	struct coll_exec_step *team_step;
 	atomic64_t cursor;
 	atomic64_t swept;
 	atomic64_t slice_next[COLL_SLICE_PARTS];
@@ -281,7 +281,7 @@ bool coll_exec_sends(struct coll_exec *x, const struct coll_link *link);
 /* Does a block use scratch that an earlier one has used? */
 static inline bool coll_exec_reuses(const struct coll_exec *x)
 {
-	return x->blocks > x->turns;
+	return x->blocks > x->at_once;
 }
 
 /* Does this receive step reduce, so that it wants whole elements? */

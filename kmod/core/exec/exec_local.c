@@ -2,7 +2,7 @@
 /*
  * Steps without a link: sweeps over the vectors of local ranks, and transfers from one local
  * participant to another. Helpers perform them, each those of its participants; a single
- * large sweep is open to everyone (share.c).
+ * large sweep is open to everyone (team.c).
  */
 #include <linux/minmax.h>
 #include <linux/sched.h>
@@ -16,7 +16,7 @@
 #include "exec_step.h"
 #include "helper.h"
 #include "kick.h"
-#include "share.h"
+#include "team.h"
 #include "slices.h"
 
 /*
@@ -127,7 +127,7 @@ void coll_exec_start(struct coll_op *op)
 		return;
 	}
 	if (x->alone) {
-		coll_share_local(x, x->alone);
+		coll_team_start(x, x->alone);
 		return;
 	}
 	/* All peers, for frames of one that takes the op for another one. */

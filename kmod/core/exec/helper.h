@@ -26,7 +26,7 @@ typedef int coll_helper_look_fn(struct coll_helper *h, struct coll_sweep *sw,
  * @x: the schedule
  * @steps: local steps, and receives from local participants, that are not complete
  * @nr: how many
- * @cpu: where it is queued for the shared step, or -1
+ * @cpu: where it is queued for the step of the team, or -1
  * @kicks: since they were last looked at; whoever makes it 1 sees to it that the
  *	work is done
  * @sweep: its own; NULL: not needed so far

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Each helper takes the slices of a shared sweep that are near: in memory or in a cache. */
+/* Each helper takes the slices of an open sweep that are near: in memory or in a cache. */
 #ifndef COLL_CORE_SLICES_H
 #define COLL_CORE_SLICES_H
 
@@ -30,7 +30,7 @@ struct coll_slices {
 u64 coll_slice(const struct coll_exec_step *st);
 
 /**
- * coll_slices_open() - before a step is shared
+ * coll_slices_open() - before a step is opened to helpers
  * @x: its schedule
  * @st: local step
  *
@@ -42,7 +42,7 @@ void coll_slices_open(struct coll_exec *x, const struct coll_exec_step *st);
 /**
  * coll_slices_take() - the slice that a helper is to do
  * @x: of a running op, with a ref
- * @st: shared step
+ * @st: step that is open to helpers
  * @s: the helper's
  *
  * After the cursor has been moved, and had not come to the end: there is one.
@@ -57,7 +57,7 @@ u64 coll_slices_take(struct coll_exec *x, const struct coll_exec_step *st,
 /**
  * coll_slices_nodes() - the nodes whose CPUs a step is near to
  * @x: its schedule; ->taken is there
- * @st: shared step
+ * @st: step that is open to helpers
  * @nodes: result
  */
 void coll_slices_nodes(const struct coll_exec *x, const struct coll_exec_step *st,

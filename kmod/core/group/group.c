@@ -62,7 +62,7 @@ static void coll_group_free(struct coll_group *g)
 	coll_parts_free(g);
 	ida_free(&coll_group_ids, g->id);
 	kvfree(g->links);
-	kvfree(g->turns);
+	kvfree(g->last_cpus);
 	kvfree(g->local_left);
 	kvfree(g->members);
 	kvfree(g->local_rank);
@@ -216,11 +216,11 @@ static int coll_group_alloc_tables(struct coll_group *g)
 	g->local_rank = kvcalloc(g->nr_local, sizeof(u32), GFP_KERNEL_ACCOUNT);
 	g->members = kvcalloc(g->nr_local, sizeof(*g->members), GFP_KERNEL_ACCOUNT);
 	g->local_left = kvcalloc(g->nr_local, sizeof(*g->local_left), GFP_KERNEL_ACCOUNT);
-	g->turns = kvcalloc(g->nr_local, sizeof(*g->turns), GFP_KERNEL_ACCOUNT);
+	g->last_cpus = kvcalloc(g->nr_local, sizeof(*g->last_cpus), GFP_KERNEL_ACCOUNT);
 	g->links = kvcalloc(g->nr_nodes, COLL_MAX_LINKS * sizeof(*g->links),
 			    GFP_KERNEL_ACCOUNT);
 	g->node_of = kvcalloc(g->size, sizeof(u32), GFP_KERNEL_ACCOUNT);
-	if (!g->local_rank || !g->members || !g->local_left || !g->turns || !g->links ||
+	if (!g->local_rank || !g->members || !g->local_left || !g->last_cpus || !g->links ||
 	    !g->node_of)
 		return -ENOMEM;
 	return 0;

@@ -44,7 +44,7 @@
 #include <linux/coll.h>
 
 #include "../user.h"
-#include "turn.h"
+#include "last_cpu.h"
 
 struct coll_link;
 struct coll_member;
@@ -104,7 +104,7 @@ struct coll_left {
  * @nr_running: of these, started
  * @running_bytes: lengths of their vectors
  * @running_memory: kernel memory that they keep
- * @nr_shared: of these, open to ranks that help
+ * @nr_open: of these, open to ranks that help
  * @plans: plans of ended ops, last used first
  * @nr_plans: how many
  * @advancing: somebody is starting ops; see coll_group_advance()
@@ -118,7 +118,7 @@ struct coll_left {
  * @remote_left: the remote rank that left earliest
  * @local_left: local ranks that left, in that order; the first @nr_left
  * @nr_left: how many
- * @turns: of each local rank, by local index; see turn.h
+ * @last_cpus: of each local rank, by local index; see last_cpu.h
  * @memlock_wanted: see struct coll_status
  * @msgs: send, recv and sendrecv: their state
  * @tensors: named collectives; NULL: the group has numbered ones
@@ -169,13 +169,13 @@ struct coll_group {
 	struct coll_cause cause;
 	struct coll_cause pending_failure;
 
-	/* Ops and plans: protected by @lock; @nr_running and @nr_shared may be read without it */
+	/* Ops and plans: protected by @lock; @nr_running and @nr_open may be read without it */
 	struct list_head ops;
 	struct coll_op *spare;
 	u32 nr_running;
 	u64 running_bytes;
 	u64 running_memory;
-	u32 nr_shared;
+	u32 nr_open;
 	struct list_head plans;
 	u32 nr_plans;
 	bool advancing;
@@ -195,7 +195,7 @@ struct coll_group {
 	u32 nr_left;
 
 	/* Turns and pins of the ranks of this node: protected by @lock */
-	struct coll_turn *turns;
+	struct coll_last_cpu *last_cpus;
 	u64 memlock_wanted;
 
 	/* Rooms above: set before anybody knows the group; each says what protects its own */

@@ -14,7 +14,7 @@
 #include "../group/member.h"
 #include "../group/ref.h"
 #include "../group/shm.h"
-#include "../group/turn.h"
+#include "../group/last_cpu.h"
 #include "../p2p/post.h"
 #include "../plan/extent.h"
 #include "../plan/plan.h"
@@ -258,7 +258,7 @@ static void coll_op_add_req_locked(struct coll_op *op, struct coll_req *req)
 	op->nr_absent += req->absent;
 	req->seq = ++req->member->posted;
 	req->member->last = op;
-	coll_turn_posted(req);
+	coll_last_cpu_posted(req);
 	coll_shm_note(req->member);
 }
 

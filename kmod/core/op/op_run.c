@@ -18,7 +18,7 @@
 #include "../../pure/optable.h"
 #include "../exec/exec.h"
 #include "../exec/exec_local.h"
-#include "../exec/share.h"
+#include "../exec/team.h"
 #include "../group/failure.h"
 #include "../group/group.h"
 #include "../group/member.h"
@@ -107,8 +107,8 @@ static void coll_op_stopped_locked(struct coll_group *g, struct coll_op *op)
 	if (!op->exec)
 		return;
 	g->running_memory -= op->exec->memory;
-	if (op->exec->shared)
-		WRITE_ONCE(g->nr_shared, g->nr_shared - 1);
+	if (op->exec->team_step)
+		WRITE_ONCE(g->nr_open, g->nr_open - 1);
 }
 
 void coll_op_leave(struct coll_group *g, struct coll_op *op)
@@ -263,7 +263,7 @@ bool coll_group_can_help(struct coll_group *g)
 	bool can;
 
 	spin_lock(&g->lock);
-	can = g->nr_shared && coll_op_to_help_locked(g);
+	can = g->nr_open && coll_op_to_help_locked(g);
 	spin_unlock(&g->lock);
 	return can;
 }
@@ -285,7 +285,7 @@ bool coll_req_can_help(struct coll_req *req)
 	if (coll_is_message(req->cmd.collective))
 		return coll_msg_can_help(req);
 	/* Not the lock, which those take who are waited for, as often as a spinner looks. */
-	if (!READ_ONCE(g->nr_shared))
+	if (!READ_ONCE(g->nr_open))
 		return false;
 	spin_lock(&g->lock);
 	can = req->op && coll_op_wants_help(req->op);

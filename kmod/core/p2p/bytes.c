@@ -7,12 +7,12 @@
 #include "state.h"
 
 /* The first one whose turn it is, with a ref. */
-static struct coll_msg *coll_msg_first(struct coll_group *g, struct list_head *turns)
+static struct coll_msg *coll_msg_first(struct coll_group *g, struct list_head *queue)
 {
 	struct coll_msg *msg;
 
 	spin_lock(&g->lock);
-	msg = list_first_entry_or_null(turns, struct coll_msg, turn);
+	msg = list_first_entry_or_null(queue, struct coll_msg, in_peer);
 	if (msg && !coll_msg_tryget(msg))
 		msg = NULL;
 	spin_unlock(&g->lock);
@@ -68,7 +68,7 @@ static void coll_msg_moved(struct coll_msg *msg, u32 len)
 	if (msg->done < msg->bytes)
 		return;
 	spin_lock(&g->lock);
-	list_del_init(&msg->turn);
+	list_del_init(&msg->in_peer);
 	spin_unlock(&g->lock);
 	coll_msg_finish(msg, 0);
 }

@@ -66,7 +66,7 @@ static void coll_msg_init(struct coll_exchange *x, struct coll_msg *msg)
 	msg->note.msg = msg;
 	atomic_set(&msg->refs, 1);
 	INIT_LIST_HEAD(&msg->note.list);
-	INIT_LIST_HEAD(&msg->turn);
+	INIT_LIST_HEAD(&msg->in_peer);
 }
 
 struct coll_exchange *coll_exchange_alloc(struct coll_req *req)

@@ -141,7 +141,7 @@ static int coll_msg_got_answer(struct coll_group *g, u32 peer,
 		msg->state = COLL_MSG_MATCHED;
 		over = f->error || !msg->bytes;
 		if (!over)
-			list_add_tail(&msg->turn, &p->sends);
+			list_add_tail(&msg->in_peer, &p->sends);
 		if (!coll_msg_tryget(msg))
 			msg = NULL;
 	}

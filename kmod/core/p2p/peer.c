@@ -121,7 +121,7 @@ void coll_msg_answer(struct coll_group *g, struct coll_msg *lead, struct coll_no
 	coll_msg_take_offer(g, n);
 	list_add_tail(&n->list, &p->frames);
 	if (!n->error && n->bytes)
-		list_add_tail(&lead->turn, &p->recvs);
+		list_add_tail(&lead->in_peer, &p->recvs);
 }
 
 void coll_msg_forget(struct coll_group *g, struct coll_msg *msg)
@@ -129,7 +129,7 @@ void coll_msg_forget(struct coll_group *g, struct coll_msg *msg)
 	struct coll_msg_peer *p;
 
 	lockdep_assert_held(&g->lock);
-	list_del_init(&msg->turn);
+	list_del_init(&msg->in_peer);
 	if (msg->is_asked) {
 		p = &g->msgs->peers[g->node_of[msg->note.dest]];
 		rb_erase(&msg->asked, &p->asked);

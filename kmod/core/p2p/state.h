@@ -131,7 +131,7 @@ struct coll_note {
  * @is_asked: it is there
  * @withdrawn: the sender has cancelled it since, and the receiver's node is asked or about
  *	to be asked whether it is still there; group->lock
- * @turn: of a lead with another node: in peer->sends or peer->recvs; group->lock
+ * @in_peer: of a lead with another node: in peer->sends or peer->recvs; group->lock
  * @done: of a lead with another node: bytes moved; the link's work only
  * @shared: helpers may take slices; group->lock
  * @cursor: bytes handed out to helpers
@@ -158,7 +158,7 @@ struct coll_msg {
 	struct rb_node asked;
 	bool is_asked;
 	bool withdrawn;
-	struct list_head turn;
+	struct list_head in_peer;
 	u64 done;
 
 	bool shared;

@@ -338,7 +338,7 @@ static void coll_plan_reset(struct coll_plan *p)
 		x->peers[i].send = x->peers[i].first_send;
 		x->peers[i].recv = x->peers[i].first_recv;
 	}
-	x->shared = NULL;
+	x->team_step = NULL;
 	atomic64_set(&x->cursor, 0);
 	atomic64_set(&x->swept, 0);
 	coll_plan_helpers(p);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Where the bytes of a step are. Chunks are elements of the user's vectors and of
- * scratch; a block of the plan is the same share of every chunk.
+ * scratch; a block of the plan is the same part of every chunk.
  */
 #include <linux/math64.h>
 #include <linux/overflow.h>
@@ -45,31 +45,30 @@ static u64 coll_block_start(const struct coll_plan *p, const struct coll_part *p
 	return at;
 }
 
-/* A share of @n elements: where it begins, and how many there are. */
-struct coll_share {
+/* A part of @n elements: where it begins, and how many there are. */
+struct coll_cut {
 	u64 at;
 	u64 n;
 };
 
-static struct coll_share coll_share_of(u64 n, u32 blocks, u32 block)
+static struct coll_cut coll_cut_of(u64 n, u32 blocks, u32 block)
 {
 	u64 at = coll_chunk_start(n, blocks, block);
 
-	return (struct coll_share){ at, coll_chunk_start(n, blocks, block + 1) - at };
+	return (struct coll_cut){ at, coll_chunk_start(n, blocks, block + 1) - at };
 }
 
 /* Chunks [chunk, chunk + nr) of a flat vector, counted from the block's begin. */
-static struct coll_share coll_flat(const struct coll_plan *p, u64 count, u32 chunk,
-				   u32 nr)
+static struct coll_cut coll_flat(const struct coll_plan *p, u64 count, u32 chunk, u32 nr)
 {
 	u64 at;
 
 	if (p->marks)
-		return (struct coll_share){
+		return (struct coll_cut){
 			p->marks[chunk], p->marks[chunk + nr] - p->marks[chunk]
 		};
 	at = coll_chunk_start(count, p->chunks, chunk);
-	return (struct coll_share){
+	return (struct coll_cut){
 		at, coll_chunk_start(count, p->chunks, chunk + nr) - at
 	};
 }
@@ -86,15 +85,14 @@ static u8 coll_part_has(const struct coll_plan *p, const struct coll_part *part,
 }
 
 /* Where chunk @i of a vector with blocks is in an input or output. */
-static struct coll_share coll_block_at(const struct coll_plan *p,
-				       const struct coll_part *part, bool out,
-				       u32 i, u32 block)
+static struct coll_cut coll_block_at(const struct coll_plan *p, const struct coll_part *part,
+				     bool out, u32 i, u32 block)
 {
 	bool own = coll_part_has(p, part, out) == COLL_HAS_OWN;
-	struct coll_share s;
+	struct coll_cut s;
 
 	/* A rank that knows only its own block has that as the count of its command. */
-	s = coll_share_of(coll_block_count(p, part, out, i), p->x->blocks, block);
+	s = coll_cut_of(coll_block_count(p, part, out, i), p->x->blocks, block);
 	if (!own)
 		s.at += coll_block_start(p, part, out, i);
 	return s;
@@ -104,13 +102,13 @@ static struct coll_share coll_block_at(const struct coll_plan *p,
 static u64 coll_range_count(const struct coll_plan *p, const struct coll_part *part,
 			    const struct coll_step *s, u32 block)
 {
-	struct coll_share b;
+	struct coll_cut b;
 	bool out;
 
 	if (!s->nr_chunks || !p->op->elem)
 		return 0;
 	if (!(p->kind->flags & COLL_KIND_BLOCKS)) {
-		b = coll_share_of(p->op->cmd.count, p->x->blocks, block);
+		b = coll_cut_of(p->op->cmd.count, p->x->blocks, block);
 		return coll_flat(p, b.n, s->chunk % p->chunks, s->nr_chunks).n;
 	}
 	/* A vector that has every chunk tells; W is that of the output. */
@@ -124,27 +122,27 @@ static u64 coll_scratch_at(const struct coll_plan *p, u32 chunk, u32 block)
 {
 	u32 set = chunk / p->chunks, i = chunk % p->chunks;
 	u64 half = p->whole * max(DIV_ROUND_UP(p->tmp, p->chunks), 1U);
-	struct coll_share b;
+	struct coll_cut b;
 	u64 at;
 
 	if (p->starts) {
 		at = p->starts[i];
 	} else {
-		b = coll_share_of(p->op->cmd.count, p->x->blocks, block);
+		b = coll_cut_of(p->op->cmd.count, p->x->blocks, block);
 		at = coll_flat(p, b.n, i, 0).at;
 	}
-	return (block % p->x->turns * half + set * p->whole + at) * p->x->reducer.partial;
+	return (block % p->x->at_once * half + set * p->whole + at) * p->x->reducer.partial;
 }
 
 /* Byte offset of a chunk in an input or output. */
 static u64 coll_user_at(const struct coll_plan *p, const struct coll_part *part,
 			bool out, u32 chunk, u32 block)
 {
-	struct coll_share b;
+	struct coll_cut b;
 
 	if (p->kind->flags & COLL_KIND_BLOCKS)
 		return coll_block_at(p, part, out, chunk, block).at * p->op->elem;
-	b = coll_share_of(p->op->cmd.count, p->x->blocks, block);
+	b = coll_cut_of(p->op->cmd.count, p->x->blocks, block);
 	return (b.at + coll_flat(p, b.n, chunk, 0).at) * p->op->elem;
 }
 
@@ -280,12 +278,12 @@ void coll_plan_place(struct coll_plan *p, u32 i, u32 block)
 	if (s->action == COLL_ACT_FOLD || s->action == COLL_ACT_MOVE)
 		st->src = coll_space_at(p, part, s->from_space, s->from, block);
 	/* Its scratch has been that of an earlier block. */
-	if (block >= p->x->turns && s->kind != COLL_STEP_SEND)
+	if (block >= p->x->at_once && s->kind != COLL_STEP_SEND)
 		st->after = part->begin + (part->end - part->begin) / p->x->blocks *
-					  (block - p->x->turns + 1);
+					  (block - p->x->at_once + 1);
 }
 
-/* Where the chunks of W begin in scratch: the largest share of each block. */
+/* Where the chunks of W begin in scratch: the largest part of each block. */
 static int coll_plan_starts(struct coll_plan *p)
 {
 	const struct coll_part *part = &p->x->parts[0];
@@ -318,7 +316,7 @@ static u64 coll_blocks_wanted(const struct coll_plan *p, u64 bytes, u32 sets)
 {
 	u32 local = p->kind->flags & COLL_KIND_RANKS ? p->op->group->most_local : 1;
 	u64 room = max_t(u64, COLL_SCRATCH / local, COLL_SCRATCH_MIN);
-	u64 links = p->op->links, used = p->x->turns * bytes;
+	u64 links = p->op->links, used = p->x->at_once * bytes;
 	u64 want, small, node;
 
 	if (bytes <= room)
@@ -369,7 +367,7 @@ static int coll_blocks_most(const struct coll_plan *p, u32 *most)
 
 /*
  * A block for each link, and all at once. If their scratch would be too large, smaller
- * ones, and of each link two by turns.
+ * ones, and of each link two alternately.
  */
 int coll_plan_blocks(struct coll_plan *p)
 {
@@ -384,7 +382,7 @@ int coll_plan_blocks(struct coll_plan *p)
 	if (ret)
 		return ret;
 	p->x->blocks = min(links, most);
-	p->x->turns = 2 * links;
+	p->x->at_once = 2 * links;
 	/* Nobody knows all counts, and nothing of these needs scratch. */
 	if (p->kind->flags & COLL_KIND_PRIVATE || !p->op->elem)
 		return 0;
@@ -455,7 +453,7 @@ int coll_plan_scratch(struct coll_plan *p)
 	u32 size = p->x->reducer.partial;
 	u32 i;
 
-	half *= min(p->x->blocks, p->x->turns);
+	half *= min(p->x->blocks, p->x->at_once);
 	if (half && half > COLL_SCRATCH_MAX / size)
 		return -ENOMEM;
 	for (i = 0; i < p->x->nr_parts; i++) {

@@ -135,7 +135,7 @@ void coll_tensors_arm(struct coll_tensors *ts)
 	mod_delayed_work(coll_alarm_wq, &ts->deadline, coll_deadline_delay(t->alarm));
 }
 
-static void coll_tensor_disarm(struct coll_tensors *ts, struct coll_tensor_req *t)
+static void coll_tensor_disarm_locked(struct coll_tensors *ts, struct coll_tensor_req *t)
 {
 	lockdep_assert_held(&ts->group->lock);
 	if (RB_EMPTY_NODE(&t->by_time))
@@ -147,7 +147,7 @@ static void coll_tensor_disarm(struct coll_tensors *ts, struct coll_tensor_req *
 void coll_tensor_set_alarm(struct coll_tensors *ts, struct coll_tensor_req *t, u64 when)
 {
 	lockdep_assert_held(&ts->group->lock);
-	coll_tensor_disarm(ts, t);
+	coll_tensor_disarm_locked(ts, t);
 	t->alarm = when;
 	rb_add_cached(&t->by_time, &ts->by_time, coll_tensor_is_earlier);
 	if (rb_first_cached(&ts->by_time) == &t->by_time)
@@ -206,7 +206,7 @@ void coll_tensor_unwait(struct coll_tensors *ts, struct coll_tensor_req *t)
 	list_del(&t->list);
 	m->tensors.waiting--;
 	coll_tensor_ungroup(t);
-	coll_tensor_disarm(ts, t);
+	coll_tensor_disarm_locked(ts, t);
 }
 
 struct coll_tensor_req *coll_tensor_ungroup_first(struct coll_member *m, u64 digest)

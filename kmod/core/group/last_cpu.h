@@ -3,8 +3,8 @@
  * Ranks that share CPUs: a rank that waits for one on its own CPU does best to yield the CPU to
  * it.
  */
-#ifndef COLL_CORE_TURN_H
-#define COLL_CORE_TURN_H
+#ifndef COLL_CORE_LAST_CPU_H
+#define COLL_CORE_LAST_CPU_H
 
 #include <linux/types.h>
 
@@ -12,26 +12,26 @@ struct coll_group;
 struct coll_req;
 
 /**
- * struct coll_turn - of a local rank
+ * struct coll_last_cpu - of a local rank
  * @seq: the op it posted last
  * @cpu: where it did
  *
  * Both are written under group->lock, and read by anyone: a guess is all that is needed.
  */
-struct coll_turn {
+struct coll_last_cpu {
 	u64 seq;
 	u32 cpu;
 };
 
 /* A local rank posts an op, which has got its number. Under group->lock. */
-void coll_turn_posted(const struct coll_req *req);
+void coll_last_cpu_posted(const struct coll_req *req);
 
 /**
- * coll_turn_here() - does an op wait for a rank that was last seen on this CPU?
+ * coll_cpu_is_wanted() - does an op wait for a rank that was last seen on this CPU?
  * @req: posted by the caller; the op may be over
  *
  * Not for messages, which wait for other things.
  */
-bool coll_turn_here(const struct coll_req *req);
+bool coll_cpu_is_wanted(const struct coll_req *req);
 
-#endif /* COLL_CORE_TURN_H */
+#endif /* COLL_CORE_LAST_CPU_H */

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* A single large sweep, done by everyone who helps. */
-#ifndef COLL_CORE_SHARE_H
-#define COLL_CORE_SHARE_H
+#ifndef COLL_CORE_TEAM_H
+#define COLL_CORE_TEAM_H
 
 struct coll_exec;
 struct coll_exec_step;
 
 /**
- * coll_share_local() - open a local step to everyone who helps
+ * coll_team_start() - open a local step to everyone who helps
  * @x: of an op that starts, with a ref
  * @st: its only step; no other waits for it
  *
  * As many help as what is read and written is worth, no more than there are ranks.
  */
-void coll_share_local(struct coll_exec *x, struct coll_exec_step *st);
+void coll_team_start(struct coll_exec *x, struct coll_exec_step *st);
 
-/* Is the shared local sweep open, with slices left? */
+/* Is the open local sweep open, with slices left? */
 bool coll_exec_wants_help(const struct coll_exec *x);
 
 /**
- * coll_exec_help() - take slices of the shared local sweep while there are any
+ * coll_exec_help() - take slices of the open local sweep while there are any
  * @x: of a running op, with a ref
  * @w: worker that does it, until it is over; NULL: a caller
  *
@@ -27,4 +27,4 @@ bool coll_exec_wants_help(const struct coll_exec *x);
  */
 bool coll_exec_help(struct coll_exec *x, struct coll_worker *w);
 
-#endif /* COLL_CORE_SHARE_H */
+#endif /* COLL_CORE_TEAM_H */

@@ -15,13 +15,13 @@
 #include "exec_step.h"
 #include "helper.h"
 #include "kick.h"
-#include "share.h"
+#include "team.h"
 #include "sleeper.h"
 #include "slices.h"
 
 bool coll_exec_wants_help(const struct coll_exec *x)
 {
-	const struct coll_exec_step *st = READ_ONCE(x->shared);
+	const struct coll_exec_step *st = READ_ONCE(x->team_step);
 
 	/* A sleeper must not spin on slices that nobody takes any more. */
 	return st && !coll_op_ending(x->op) &&
@@ -30,8 +30,8 @@ bool coll_exec_wants_help(const struct coll_exec *x)
 
 bool coll_exec_help(struct coll_exec *x, struct coll_worker *w)
 {
-	/* pairs with coll_share_local(): the map of the slices is there */
-	struct coll_exec_step *st = smp_load_acquire(&x->shared);
+	/* pairs with coll_team_start(): the map of the slices is there */
+	struct coll_exec_step *st = smp_load_acquire(&x->team_step);
 	struct coll_slices s = { .nid = NUMA_NO_NODE };
 	struct coll_sweep *sw;
 	u64 off, len, slice;
@@ -73,7 +73,7 @@ bool coll_exec_help(struct coll_exec *x, struct coll_worker *w)
 	return more;
 }
 
-static void coll_share_work(struct work_struct *work)
+static void coll_team_work(struct work_struct *work)
 {
 	struct coll_helper *h = container_of(work, struct coll_helper, work);
 	struct coll_op *op = h->x->op;
@@ -133,7 +133,7 @@ static bool coll_cpu_is_awake(struct coll_exec *x, int cpu)
 
 /*
  * Threads of ranks come first, no other one need wake up; but each on a CPU
- * of its own: helpers that take turns are none, and the scheduler moves nobody who has
+ * of its own: two on one CPU do no more than one, and the scheduler moves no thread that has
  * so little to do. Return: how many are still wanted.
  */
 static u32 coll_wake_helpers(struct coll_exec *x, u32 want, bool self)
@@ -148,7 +148,7 @@ static u32 coll_wake_helpers(struct coll_exec *x, u32 want, bool self)
 		if (cpu < 0 || cpu == here || coll_sleeper_is_me(req) ||
 		    coll_cpu_taken(x, cpu, req))
 			continue;
-		/* Two would only take turns. */
+		/* One that is awake and one that is woken would share the CPU. */
 		if (!coll_cpu_is_awake(x, cpu))
 			wake_up(&req->sleeper->wq);
 		want--;
@@ -158,7 +158,7 @@ static u32 coll_wake_helpers(struct coll_exec *x, u32 want, bool self)
 
 /**
  * struct coll_helping - helpers being queued
- * @x: for its shared step
+ * @x: for its open step
  * @next: helper to be used next
  * @want: queue as many as make @next this
  * @here: CPU we help on ourselves, or -1
@@ -205,7 +205,7 @@ static bool coll_queue_helper(struct coll_helping *h, int cpu)
 		return false;
 	helper->x = h->x;
 	helper->cpu = cpu;
-	INIT_WORK(&helper->work, coll_share_work);
+	INIT_WORK(&helper->work, coll_team_work);
 	queue_work_on(cpu, h->x->op->group->user->wq, &helper->work);
 	h->next++;
 	return true;
@@ -269,12 +269,12 @@ static void coll_queue_helpers(struct coll_exec *x, const struct coll_exec_step 
 }
 
 /* The op is about to be open to all who help. coll_op_leave() takes it back. */
-static void coll_exec_share(struct coll_op *op)
+static void coll_team_count(struct coll_op *op)
 {
 	struct coll_group *g = op->group;
 
 	spin_lock(&g->lock);
-	WRITE_ONCE(g->nr_shared, g->nr_shared + 1);
+	WRITE_ONCE(g->nr_open, g->nr_open + 1);
 	spin_unlock(&g->lock);
 }
 
@@ -282,7 +282,7 @@ static void coll_exec_share(struct coll_op *op)
  * Open a local step that nothing waits for to all who like to help: as many as what is
  * read and written is worth, no more than there are ranks.
  */
-void coll_share_local(struct coll_exec *x, struct coll_exec_step *st)
+void coll_team_start(struct coll_exec *x, struct coll_exec_step *st)
 {
 	const struct coll_part *part = &x->parts[st->part];
 	u64 bytes = st->len * (part->nr_in + part->nr_out);
@@ -293,9 +293,9 @@ void coll_share_local(struct coll_exec *x, struct coll_exec_step *st)
 	want = min_t(u64, div64_u64(bytes, COLL_HELPER_SHARE),
 		     min(num_online_cpus(), x->op->group->nr_local)) ?: 1;
 	coll_slices_open(x, st);
-	coll_exec_share(x->op);
+	coll_team_count(x->op);
 	/* pairs with coll_exec_help() */
-	smp_store_release(&x->shared, st);
+	smp_store_release(&x->team_step, st);
 	/* pairs with who goes away, or to sleep: one of us sees the other */
 	smp_mb();
 	list_for_each_entry(req, &x->op->reqs, list)
