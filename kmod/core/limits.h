@@ -46,6 +46,8 @@
 #define COLL_USER_NAMES		SZ_1M
 /* Hash buckets for them, a power of two: a rehash would be long under a spinlock. */
 #define COLL_TENSOR_BUCKETS	4096U
+/* Lists of groups, a power of two */
+#define COLL_TENSOR_GROUPS	512U
 /*
  * Fusions: bytes, unless user space says, and at most; tensors; and tensors that are passed
  * over for one. With links, bytes of scratch of a tensor that is never cut into blocks, so

@@ -21,7 +21,7 @@ pure-schedules := schedule collective algorithms/table algorithms/exchange \
 	$(addprefix algorithms/scatter/,binomial linear)
 
 # the coordinator of named collectives
-pure-coord := $(addprefix coord/,coord coord_order coord_params coord_pending coord_table \
+pure-coord := $(addprefix coord/,coord coord_group coord_order coord_params coord_pending coord_table \
 	coord_talk coord_wire)
 
 # types, operators and names

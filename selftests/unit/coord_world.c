@@ -30,6 +30,7 @@ struct channel {
 struct node {
 	struct coll_coord c;
 	struct coll_coord_entry *names[BUCKETS], *ids[BUCKETS];
+	struct coll_chain groups[1];
 	u64 joined[1];
 	u32 local[8];
 	u32 nr_local, parent, child;
@@ -498,10 +499,10 @@ static int step_over(void)
 	return 1;
 }
 
-/* A node looks at the next one of what a join may have made ready. */
+/* A node looks at the next one of what a join may have made ready, or orders the next one. */
 static int step_look(struct node *n)
 {
-	if (!n->c.look)
+	if (!n->c.look && !n->c.more)
 		return 0;
 	coll_coord_go_on(&n->c);
 	coll_coord_run(&n->c);
@@ -610,7 +611,7 @@ static void add_entry(const struct coll_coord_entry *e, u32 nr_local)
 	add_bad(&e->failing);
 	add(e->children);
 	add(e->contributors);
-	add((u64)e->said << 1 | e->with_joined);
+	add((u64)e->leads << 2 | (u64)e->said << 1 | e->with_joined);
 	add(e->ranks[0]);
 	add_bytes(e->ranks + 1, nr_local * sizeof(u32));
 	add(e->nr_members);
@@ -655,6 +656,8 @@ static void add_node(const struct node *n)
 		add_entry((const void *)n->entries[k], n->nr_local);
 	add_chain(&c->pending, pending);
 	add(c->look ? (u64)((const char *)c->look - (const char *)w) : 0);
+	add(c->more);
+	add_chain(&c->groups[0], by_group);
 	add_chain(&c->up, up);
 	add_chain(&c->ready, ready);
 	add_chain(&c->held, ready);
@@ -773,6 +776,8 @@ static void begin(void)
 		n->c.names = n->names;
 		n->c.ids = n->ids;
 		n->c.nr_buckets = BUCKETS;
+		n->c.groups = n->groups;
+		n->c.nr_groups = 1;
 		n->c.max_names = WORLD_NAMES;
 		n->c.nr_local = n->nr_local;
 		n->c.local = n->local;
@@ -781,6 +786,7 @@ static void begin(void)
 		n->c.threshold = 1 << 20;
 		n->c.window_ops = w->window;
 		n->c.looks = w->looks;
+		n->c.orders = w->looks;
 		if (coll_coord_entry_bytes(n->nr_local) > ENTRY)
 			abort();
 		coll_coord_init(&n->c);

@@ -31,7 +31,8 @@
  *	.	wait until all has ended
  * @clean: nothing may fail
  * @window: ops that are started and not over at the root, at most; 0: any number
- * @looks: tensors that a node looks at in one step, when a rank has joined; 0: one
+ * @looks: tensors that a node looks at in one step, when a rank has joined, and orders of the
+ *	root in one step; 0: one
  */
 struct scene {
 	const char *name;

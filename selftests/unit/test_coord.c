@@ -277,6 +277,7 @@ static void drop_rule(int rule)
 static struct {
 	struct coll_coord c;
 	struct coll_coord_entry *names[64], *ids[64];
+	struct coll_chain groups[4];
 	uint64_t joined[1];
 	uint32_t local[1];
 	char order[MANY][8];
@@ -323,6 +324,8 @@ static void lone_begin(uint64_t threshold)
 	lone.c.names = lone.names;
 	lone.c.ids = lone.ids;
 	lone.c.nr_buckets = 64;
+	lone.c.groups = lone.groups;
+	lone.c.nr_groups = 4;
 	lone.c.max_names = MANY;
 	lone.c.nr_local = 1;
 	lone.c.local = lone.local;
@@ -526,6 +529,42 @@ static void test_bad_input(void)
 	lone_finish();
 }
 
+/* A large group, and a rank gives one up: all of it ends, and no call orders more than it may. */
+static void test_large_group(void)
+{
+	const unsigned int members = MANY, most = 64;
+	struct coll_coord_params p = tensor(1), q;
+	struct coll_coord_bad bad = { .cause = COLL_BAD_TIMEOUT };
+	unsigned int i, before, calls = 0, over = 0;
+	char name[8];
+
+	lone_begin(0);
+	lone.c.orders = most;
+	p.field[COLL_FIELD_GROUP] = 77;
+	p.field[COLL_FIELD_MEMBERS] = members + 1;
+	for (i = 0; i < members; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		lone_put(name, p);
+	}
+	coll_coord_run(&lone.c);
+	tap_ok(!lone.nr && !lone.c.more, "a member is missing: none starts");
+	coll_coord_give_up(&lone.c, lone.c.names[0], 0, bad.cause);
+	do {
+		before = lone.nr_bad;
+		coll_coord_run(&lone.c);
+		over += lone.nr_bad - before > most;
+		calls++;
+	} while (lone.c.more);
+	tap_ok(lone.nr_bad == members && !lone.nr && !over,
+	       "%u members end, in %u calls of %u at most", lone.nr_bad, calls, most);
+	q = p;
+	q.field[COLL_FIELD_MEMBERS] = 2;
+	tap_ok(!lone_put("0", q) && !lone_put("1", q), "names can be submitted again");
+	coll_coord_run(&lone.c);
+	tap_ok(lone.nr == 2, "and a group of two starts");
+	lone_finish();
+}
+
 static void test_rehash(void)
 {
 	static struct coll_coord_entry *names[256], *ids[256];
@@ -664,6 +703,7 @@ int main(void)
 	test_fusion();
 	test_priority();
 	test_bad_input();
+	test_large_group();
 	test_rehash();
 	test_hostile(seed);
 	for (k = 0; k < sizeof(scenes) / sizeof(scenes[0]); k++) {

@@ -308,9 +308,12 @@ void coll_tensors_flush(struct coll_group *g)
 
 	do {
 		spin_lock(&g->lock);
-		more = !g->error && coll_coord_go_on(&ts->coord);
-		if (!g->error)
+		more = false;
+		if (!g->error) {
+			more = coll_coord_go_on(&ts->coord);
 			coll_coord_run(&ts->coord);
+			more |= ts->coord.more;
+		}
 		spin_unlock(&g->lock);
 		coll_tensors_call(g);
 		coll_tensors_settle(g);
@@ -431,7 +434,7 @@ bool coll_tensors_due(struct coll_group *g)
 	bool due;
 
 	spin_lock(&g->lock);
-	due = ts->to_advance || ts->broken || !list_empty(&ts->ended);
+	due = ts->to_advance || ts->broken || ts->coord.more || !list_empty(&ts->ended);
 	spin_unlock(&g->lock);
 	return due;
 }
@@ -475,6 +478,8 @@ static int coll_tensors_init(struct coll_group *g)
 	c->seed = get_random_u64();
 	c->nr_local = g->nr_local;
 	c->local = g->local_rank;
+	c->nr_groups = COLL_TENSOR_GROUPS;
+	c->groups = kvcalloc(c->nr_groups, sizeof(*c->groups), GFP_KERNEL_ACCOUNT);
 	c->names = kvcalloc(c->nr_buckets, sizeof(*c->names), GFP_KERNEL_ACCOUNT);
 	c->ids = kvcalloc(c->nr_buckets, sizeof(*c->ids), GFP_KERNEL_ACCOUNT);
 	c->joined = kvcalloc(coll_coord_words(c->nr_local), sizeof(u64), GFP_KERNEL_ACCOUNT);
@@ -485,10 +490,13 @@ static int coll_tensors_init(struct coll_group *g)
 	/* On one node one runs at a time, and the next one begins when it ends. */
 	c->window = g->nr_nodes > 1 ? COLL_FUSE_WINDOW : 1;
 	c->looks = COLL_TENSOR_BATCH;
+	c->orders = COLL_TENSOR_BATCH;
 	c->window_ops = g->nr_nodes > 1 ? COLL_FUSE_WINDOW_OPS : 2;
 	coll_tensors_plant(ts);
+	if (!c->names || !c->ids || !c->groups || !c->joined || !ts->first)
+		return -ENOMEM;
 	coll_coord_init(c);
-	return c->names && c->ids && c->joined && ts->first ? 0 : -ENOMEM;
+	return 0;
 }
 
 /* No member and no op is left, and links are about to be closed: nobody calls them. Sleeps. */
@@ -522,6 +530,7 @@ static void coll_tensors_free(struct coll_group *g)
 	}
 	kvfree(ts->coord.names);
 	kvfree(ts->coord.ids);
+	kvfree(ts->coord.groups);
 	kvfree(ts->coord.joined);
 	kvfree(ts->first);
 	kfree(ts);

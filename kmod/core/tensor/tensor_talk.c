@@ -213,7 +213,8 @@ int coll_tensors_hear(struct coll_group *g, u32 node, const u8 *buf, u32 len)
 	if (!g->error)
 		coll_coord_run(&ts->coord);
 	/* That looks at what a join has left to be looked at, too. */
-	settle = ts->to_advance || ts->broken || ts->coord.look || !list_empty(&ts->ended);
+	settle = ts->to_advance || ts->broken || ts->coord.look || ts->coord.more ||
+		 !list_empty(&ts->ended);
 	spin_unlock(&g->lock);
 	if (settle)
 		queue_work(g->user->wq, &ts->work);

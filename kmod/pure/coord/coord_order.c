@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* The agent puts what is ready in order; every node applies the orders and keeps a log. */
 #include "../reduction/identity.h"
+#include "coord_group.h"
 #include "coord_order.h"
 #include "coord_params.h"
 #include "coord_pending.h"
@@ -104,6 +105,7 @@ static void coll_coord_clear(struct coll_coord *c, struct coll_coord_entry *e, u
 	if (c->ops->pending && !coll_chain_empty(&e->pending))
 		c->ops->pending(c, e, false);
 	coll_coord_not_pending(c, e);
+	coll_coord_group_del(e);
 	coll_chain_del(&e->up);
 	coll_chain_del(&e->ready);
 	coll_chain_del(&e->members);
@@ -139,22 +141,28 @@ static void coll_coord_owe(struct coll_coord *c, struct coll_coord_entry *e, u32
 			owed[k] += nr - coll_bit(e->ranks, k);
 }
 
-/* Ask for the end of the pending members of the groups in @bad, and of the group @own. */
+/* Ask for the end of the pending members of a group; 0: of none. */
+static void coll_coord_end_group(struct coll_coord *c, u64 group, const struct coll_coord_bad *bad)
+{
+	struct coll_coord_entry *e, *next;
+
+	if (!group)
+		return;
+	for (e = coll_coord_group_next(c, group, NULL); e; e = next) {
+		next = coll_coord_group_next(c, group, e);
+		coll_coord_fail(c, e, bad);
+	}
+}
+
+/* The same for the groups in @bad, and for the group @own. */
 static void coll_coord_end_groups(struct coll_coord *c, const struct coll_coord_bad *bad,
 				  u64 own)
 {
-	struct coll_coord_entry *e;
-	struct coll_chain *l;
-	u64 group;
-
-	if (coll_dropped(COLL_RULE_GROUP_END) || !(bad->group[0] | bad->group[1] | own))
+	if (coll_dropped(COLL_RULE_GROUP_END))
 		return;
-	for (l = c->pending.next; l != &c->pending; l = l->next) {
-		e = coll_chain_entry(l, struct coll_coord_entry, pending);
-		group = coll_coord_group(e);
-		if (group && (group == bad->group[0] || group == bad->group[1] || group == own))
-			coll_coord_fail(c, e, bad);
-	}
+	coll_coord_end_group(c, bad->group[0], bad);
+	coll_coord_end_group(c, bad->group[1], bad);
+	coll_coord_end_group(c, own, bad);
 }
 
 static bool coll_coord_any_local(const struct coll_coord *c, const struct coll_coord_entry *e)
@@ -258,16 +266,6 @@ static struct coll_coord_entry *coll_coord_of_ready(struct coll_chain *link)
 	return coll_chain_entry(link, struct coll_coord_entry, ready);
 }
 
-static struct coll_coord_entry *coll_coord_leader(struct coll_coord *c, u64 group)
-{
-	struct coll_chain *l;
-
-	for (l = c->held.next; l != &c->held; l = l->next)
-		if (coll_coord_group(coll_coord_of_ready(l)) == group)
-			return coll_coord_of_ready(l);
-	return NULL;
-}
-
 static u64 coll_coord_priority(struct coll_chain *link)
 {
 	return coll_coord_of_ready(link)->want.field[COLL_FIELD_PRIORITY];
@@ -289,19 +287,27 @@ static void coll_coord_make_ready(struct coll_coord *c, struct coll_coord_entry 
 	coll_chain_add(&e->ready, &c->ready);
 }
 
+/* The first member of a group that is ready. */
+static void coll_coord_lead(struct coll_coord *c, struct coll_coord_entry *e)
+{
+	coll_chain_add(&e->ready, &c->held);
+	coll_coord_group_lead(c, e);
+}
+
 /* A member of a group waits for the others. */
 static void coll_coord_hold(struct coll_coord *c, struct coll_coord_entry *e)
 {
-	struct coll_coord_entry *leader = coll_coord_leader(c, coll_coord_group(e));
+	struct coll_coord_entry *leader = coll_coord_group_leader(c, coll_coord_group(e));
 
 	coll_chain_del(&e->ready);
 	if (leader)
 		coll_chain_add(&e->ready, &leader->members);
 	else
-		coll_chain_add(&e->ready, &c->held);
+		coll_coord_lead(c, e);
 	leader = leader ?: e;
 	if (++leader->nr_members < e->want.field[COLL_FIELD_MEMBERS])
 		return;
+	coll_coord_group_unlead(c, leader);
 	coll_coord_make_ready(c, leader);
 	while (!coll_chain_empty(&leader->members))
 		coll_coord_make_ready(c, coll_coord_of_ready(leader->members.next));
@@ -520,23 +526,34 @@ static struct coll_chain *coll_coord_first(struct coll_coord *c)
 	return c->ready.next;
 }
 
+static void coll_coord_order(struct coll_coord *c, struct coll_chain *l)
+{
+	coll_chain_del(l);
+	if (l == &c->ready_join)
+		coll_coord_all_joined(c, c->last_joined);
+	else if (l == &c->ready_leave)
+		coll_coord_all_left(c, c->left_rank);
+	else if (coll_coord_of_ready(l)->failing.cause)
+		coll_coord_end_one(c, coll_coord_of_ready(l));
+	else
+		coll_coord_start_fusion(c, coll_coord_of_ready(l));
+}
+
 void coll_coord_run(struct coll_coord *c)
 {
 	struct coll_chain *l;
+	u32 n = 0;
 
+	c->more = false;
 	while (c->is_root && !c->left && !coll_chain_empty(&c->ready)) {
 		l = coll_coord_first(c);
 		if (!l)
 			break;
-		coll_chain_del(l);
-		if (l == &c->ready_join)
-			coll_coord_all_joined(c, c->last_joined);
-		else if (l == &c->ready_leave)
-			coll_coord_all_left(c, c->left_rank);
-		else if (coll_coord_of_ready(l)->failing.cause)
-			coll_coord_end_one(c, coll_coord_of_ready(l));
-		else
-			coll_coord_start_fusion(c, coll_coord_of_ready(l));
+		if (c->orders && n++ == c->orders) {
+			c->more = true;
+			break;
+		}
+		coll_coord_order(c, l);
 	}
 }
 

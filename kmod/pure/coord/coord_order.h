@@ -10,7 +10,7 @@
  *
  * At the root, after one or more of the other calls: what became ready by them may be
  * fused. Does nothing elsewhere. Entries that the window has no room for wait for
- * coll_coord_over().
+ * coll_coord_over(). If it sets @c->more it is to be called again.
  */
 void coll_coord_run(struct coll_coord *c);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* Entries that are pending, and entries that end without being started. */
+#include "coord_group.h"
 #include "coord_pending.h"
 #include "coord_priv.h"
 
@@ -18,6 +19,7 @@ void coll_coord_submitted(struct coll_coord *c, struct coll_coord_entry *e)
 		c->ops->pending(c, e, true);
 	coll_coord_not_pending(c, e);
 	coll_chain_add(&e->pending, &c->pending);
+	coll_coord_group_add(c, e);
 }
 
 /*
@@ -31,6 +33,7 @@ void coll_coord_fail(struct coll_coord *c, struct coll_coord_entry *e,
 	e->failing = *bad;
 	if (!e->failing.group[0])
 		e->failing.group[0] = coll_coord_group(e);
+	coll_coord_group_del(e);
 	/*
 	 * This must go before JOIN. A parent that gets JOIN first counts our ranks as joined,
 	 * and starts the tensor without them.

@@ -19,6 +19,8 @@ void coll_coord_init(struct coll_coord *c)
 	coll_chain_init(&c->log);
 	coll_chain_init(&c->join_order.link);
 	coll_chain_init(&c->left_order.link);
+	for (k = 0; k < c->nr_groups; k++)
+		coll_chain_init(&c->groups[k]);
 	for (k = 0; k < COLL_COORD_FANOUT; k++)
 		c->cursor[k] = &c->log;
 }
@@ -79,6 +81,7 @@ int coll_coord_find(struct coll_coord *c, const void *name, u32 len,
 	e->name_len = len;
 	memcpy(e->name, name, len);
 	coll_chain_init(&e->pending);
+	coll_chain_init(&e->by_group);
 	coll_chain_init(&e->up);
 	coll_chain_init(&e->ready);
 	coll_chain_init(&e->members);

@@ -7,7 +7,7 @@
 
 /**
  * coll_coord_init() - a coordinator without names
- * @c: zeroed, with @ops, @names, @ids, @nr_buckets, @seed, @max_names, @nr_local, @local,
+ * @c: zeroed, with @ops, @names, @ids, @nr_buckets, @groups, @nr_groups, @seed, @max_names, @nr_local, @local,
  *	@is_root, @all_children, @joined and @threshold set; the tables are zeroed
  */
 void coll_coord_init(struct coll_coord *c);

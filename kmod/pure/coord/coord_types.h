@@ -122,6 +122,8 @@ struct coll_coord_order {
  * @said: it is ready here; the parent has been told, or is about to be
  * @with_joined: some rank had joined instead
  * @pending: in coll_coord.pending, while somebody has submitted it
+ * @by_group: in coll_coord.groups meanwhile, if it belongs to a group and is not @failing
+ * @leads: at the root: it is the one of its group in coll_coord.held
  * @up: in coll_coord.up, while the parent is to be told something
  * @ready: at the root, in coll_coord.ready, in coll_coord.held, or in @members of one in there
  * @members: at the root, those of its group that are ready, but for this one
@@ -152,7 +154,9 @@ struct coll_coord_entry {
 	bool is_wanted;
 	bool said;
 	bool with_joined;
+	bool leads;
 	struct coll_chain pending;
+	struct coll_chain by_group;
 	struct coll_chain up;
 	struct coll_chain ready;
 	struct coll_chain members;
@@ -229,6 +233,8 @@ struct coll_coord_ops {
  * @names: hash table of names, of @nr_buckets, a power of two; the caller's memory
  * @ids: hash table of ids, of as many
  * @nr_buckets: see @names
+ * @groups: hash table of groups, of @nr_groups lists; the caller's memory
+ * @nr_groups: a power of two
  * @seed: of the hash, a random number, so that nobody can make names collide
  * @nr_names: entries
  * @max_names: entries at most
@@ -250,6 +256,8 @@ struct coll_coord_ops {
  * @look: a rank or a child has joined: of @pending, the first one that has not been looked at
  *	since; NULL: all have
  * @looks: entries that are looked at in one call at most; 0: any number
+ * @orders: orders of one call of coll_coord_run() at most; 0: any number
+ * @more: the last call of coll_coord_run() has left something to order
  * @up: entries that the parent is to be told about, in this order
  * @up_join: in @up if JOIN is to be sent
  * @up_leave: in @up if LEAVE is to be sent
@@ -275,6 +283,8 @@ struct coll_coord {
 	struct coll_coord_entry **names;
 	struct coll_coord_entry **ids;
 	u32 nr_buckets;
+	struct coll_chain *groups;
+	u32 nr_groups;
 	u64 seed;
 	u32 nr_names;
 	u32 max_names;
@@ -295,6 +305,8 @@ struct coll_coord {
 	struct coll_chain pending;
 	struct coll_chain *look;
 	u32 looks;
+	u32 orders;
+	bool more;
 	struct coll_chain up, up_join, up_leave;
 	struct coll_chain ready, ready_join, ready_leave;
 	bool sorted;

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/* Entries by group: pending ones that are not about to end. */
+#ifndef COLL_PURE_COORD_GROUP_H
+#define COLL_PURE_COORD_GROUP_H
+
+#include "coord_types.h"
+
+/* A pending entry belongs to the group it asks for, if it asks for one. */
+void coll_coord_group_add(struct coll_coord *c, struct coll_coord_entry *e);
+
+/* The entry is about to end, or its round is over. */
+void coll_coord_group_del(struct coll_coord_entry *e);
+
+/* At the root: the entry is the one of its group in @c->held. */
+void coll_coord_group_lead(struct coll_coord *c, struct coll_coord_entry *e);
+
+/* It is no longer, as the group is whole. */
+void coll_coord_group_unlead(struct coll_coord *c, struct coll_coord_entry *e);
+
+/* At the root: that entry of a group; NULL: there is none. */
+struct coll_coord_entry *coll_coord_group_leader(struct coll_coord *c, u64 group);
+
+/* The entry of a group behind @e; NULL: the first one. Return: NULL if there is none. */
+struct coll_coord_entry *coll_coord_group_next(struct coll_coord *c, u64 group,
+					       struct coll_coord_entry *e);
+
+#endif /* COLL_PURE_COORD_GROUP_H */
