@@ -4,8 +4,9 @@
  * unexpected, and all ranks come to it: they give the op to the kernel. So ranks may come by
  * different ways, disagree, leave and die here as they may there.
  *
- * Two slots are enough: a rank that begins op p has seen the end of op p - 1, here or in the
- * kernel. All ranks have begun that op, so none still reads the slots of op p - 2.
+ * Two slots are enough: a rank that begins op p has seen op p - 1 end well, here or in the
+ * kernel. All ranks have begun that op, so none still reads the slots of op p - 2. After an op
+ * that has failed this does not hold: then nothing more is done here.
  */
 #include <errno.h>
 #include <string.h>
@@ -85,7 +86,7 @@ static enum outcome look_further(const struct shm *s, const struct op *o)
 	return __atomic_load_n(&s->h->failed, __ATOMIC_ACQUIRE) ? FAILED : LATE;
 }
 
-static enum outcome look(const struct shm *s, struct op *o)
+static enum outcome look_once(const struct shm *s, struct op *o)
 {
 	const struct coll_shm_slot *slot;
 
@@ -99,6 +100,17 @@ static enum outcome look(const struct shm *s, struct op *o)
 			return DIFFERENT;
 	}
 	return COMPLETE;
+}
+
+static enum outcome look(const struct shm *s, struct op *o)
+{
+	enum outcome what = look_once(s, o);
+
+	/*
+	 * The last rank may have come between the look at its slot and the failure. Then the op is
+	 * complete on the other ranks, and a later one has failed.
+	 */
+	return what == FAILED ? look_once(s, o) : what;
 }
 
 static enum outcome spin(const struct shm *s, struct op *o, uint64_t spins)
@@ -225,7 +237,8 @@ static bool begin(coll_comm_t *comm, struct op *o)
 		s->broken = true;
 	s->gave = ~0ULL;
 	return !s->broken && o->pos >= s->next_try &&
-	       load((const uint64_t *)&own->completed) == o->posted && !async_is_queued(comm);
+	       load((const uint64_t *)&own->completed) == o->posted && !async_is_queued(comm) &&
+	       !__atomic_load_n(&s->h->failed, __ATOMIC_ACQUIRE);
 }
 
 /* Return: false: for the kernel. */

@@ -1107,7 +1107,9 @@ struct coll_tensor_fuse {
  *
  * Every op of a communicator has a position, which is the same on all ranks: 1 + the ops
  * that this rank has done in shared memory + its @posted. A rank does the op at position p
- * in shared memory as follows. It begins only if its @posted and @completed are equal.
+ * in shared memory as follows. It begins only if its @posted and @completed are equal, and then
+ * @failed of the header is 0: another rank may still read the slots of an op before one that
+ * has failed.
  *
  * 1. It writes its input to its slot p % COLL_SHM_SLOTS, then what the op is, then, with
  *    release, @pos = p.
