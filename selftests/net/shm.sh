@@ -38,7 +38,14 @@ often()
 	ok $bad "$1, $2 ranks"
 }
 
-plan 24
+# stress MODE TIMES NAME
+stress()
+{
+	COLL_TEST_SEED=$seed "$COLL_TEST_BUILD/shm_stress" "$1" "$2" >"$log" 2>&1 </dev/null
+	ok $? "$3"
+}
+
+plan 27
 echo "# COLL_TEST_SEED=$seed"
 for n in 2 3 4; do
 	once "the same bits as by the kernel" $n bits
@@ -60,4 +67,7 @@ else
 	skip "ops without a system call" "one CPU"
 fi
 shm=0 once "switched off" 2 off
+stress kill "$(largest 60 12)" "a rank is killed while others copy, look or sleep"
+stress scribble "$(largest 10000 1000)" "a rank writes random bytes over all its memory"
+stress differ "$(largest 60 12)" "ranks that disagree, each by a way of its own"
 finish
