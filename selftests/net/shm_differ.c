@@ -21,7 +21,6 @@ enum way {
 	LIBRARY,
 	KERNEL,
 	URING,
-	NR_WAYS,
 };
 
 static const char ways[] = "lku";
@@ -89,17 +88,28 @@ struct disagreement {
 	enum way way[SIZE];
 };
 
-/* With consecutive seeds every change meets every mixture of ways. */
+/* Every second rank goes by shared memory: only if all do, their slots are compared. */
+static const enum way way_lots[] = { LIBRARY, LIBRARY, KERNEL, URING };
+
+#define NR_LOTS	4
+#define NR_CHOICES (NR_CHANGES * NR_LOTS * NR_LOTS * NR_LOTS * SIZE)
+/* Has no divisor in common with NR_CHOICES. */
+#define STRIDE	1009
+
+/*
+ * With NR_CHOICES consecutive seeds every change meets every mixture of ways. A few of them have
+ * a bit of everything.
+ */
 static void choose(struct disagreement *d, uint64_t seed)
 {
-	uint64_t lot = seed;
+	uint64_t lot = seed % NR_CHOICES * STRIDE % NR_CHOICES;
 	uint32_t r;
 
 	d->seed = seed;
 	d->change = &changes[lot % NR_CHANGES];
 	lot /= NR_CHANGES;
-	for (r = 0; r < SIZE; r++, lot /= NR_WAYS)
-		d->way[r] = lot % NR_WAYS;
+	for (r = 0; r < SIZE; r++, lot /= NR_LOTS)
+		d->way[r] = way_lots[lot % NR_LOTS];
 	d->odd = lot % SIZE;
 	d->before = seed % 4;
 }
@@ -173,8 +183,8 @@ static unsigned int judge(const struct job *j, const struct disagreement *d)
 		if (is_right(j, r))
 			continue;
 		bad++;
-		printf("# seed %" PRIu64 ": %s by rank %u, ways %c%c%c: rank %u %s: result %d, next %d, %"
-		       PRIu64 " wrong bytes; cause kind %u error %u seq %" PRIu64 "\n",
+		printf("# seed %" PRIu64 ": %s by rank %u, ways %c%c%c: rank %u %s: result %d, next %d, "
+		       "%" PRIu64 " wrong bytes; cause kind %u error %u seq %" PRIu64 "\n",
 		       d->seed, d->change->name, d->odd, ways[d->way[0]], ways[d->way[1]],
 		       ways[d->way[2]], r, k->phase == JOB_ENDED ? "ended" : "HANGS",
 		       k->result, k->next, k->wrong, k->status.cause.kind,

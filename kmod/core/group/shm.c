@@ -446,7 +446,7 @@ void coll_shm_note(struct coll_member *m)
 	lockdep_assert_held(&g->lock);
 	if (!g->shared)
 		return;
-	/* Before @completed: a rank that has seen an op fail must not write its slot for the next. */
+	/* Before @completed: after an op that has failed, a rank must not write its next slot. */
 	WRITE_ONCE(g->shared->header->failed, g->error);
 	coll_shm_say(g->shared, m);
 	coll_shm_wake_all(g->shared);
