@@ -6,6 +6,18 @@
 
 #include "async.h"
 #include "base/debug.h"
+#include "base/relax.h"
+
+/* Times of waits do not change with the time of day. */
+static void init_changed(pthread_cond_t *changed)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(changed, &attr);
+	pthread_condattr_destroy(&attr);
+}
 
 static struct async *async_new(coll_comm_t *comm, const struct async_backend *backend)
 {
@@ -20,7 +32,7 @@ static struct async *async_new(coll_comm_t *comm, const struct async_backend *ba
 	/* One place stays free for a blocking call beside them. */
 	a->limit = max > 1 ? max - 1 : 1;
 	pthread_mutex_init(&a->lock, NULL);
-	pthread_cond_init(&a->changed, NULL);
+	init_changed(&a->changed);
 	return a;
 }
 
@@ -162,11 +174,11 @@ static void give_up(struct async *a, int err)
 }
 
 /* Another thread sleeps until something completes: that may wait for what is refused. */
-static void try_again(struct async *a, bool wait)
+static void try_again(struct async *a, uint64_t ns)
 {
 	uint64_t before = a->completed;
 
-	if (wait) {
+	if (ns) {
 		pthread_mutex_unlock(&a->lock);
 		usleep(ASYNC_REFUSED_US);
 		pthread_mutex_lock(&a->lock);
@@ -176,20 +188,37 @@ static void try_again(struct async *a, bool wait)
 		pthread_cond_broadcast(&a->changed);
 }
 
-/* Let something happen: reap, or wait for the thread that does. Lock held. */
-static void progress(struct async *a, bool wait)
+/* For the thread that reaps, @ns nanoseconds; lock held. */
+static void await_change(struct async *a, uint64_t ns)
+{
+	struct timespec until;
+	uint64_t at;
+
+	if (ns == ASYNC_FOREVER) {
+		pthread_cond_wait(&a->changed, &a->lock);
+		return;
+	}
+	at = relax_now_ns();
+	at = ns < INT64_MAX - at ? at + ns : INT64_MAX;
+	until.tv_sec = (time_t)(at / 1000000000);
+	until.tv_nsec = (long)(at % 1000000000);
+	pthread_cond_timedwait(&a->changed, &a->lock, &until);
+}
+
+/* Let something happen within @ns: reap, or wait for the thread that does. Lock held. */
+static void progress(struct async *a, uint64_t ns)
 {
 	int ret;
 
 	if (a->reaping) {
 		if (a->refused)
-			try_again(a, wait);
-		else if (wait)
-			pthread_cond_wait(&a->changed, &a->lock);
+			try_again(a, ns);
+		else if (ns)
+			await_change(a, ns);
 		return;
 	}
 	a->reaping = true;
-	ret = a->backend->reap(a, wait);
+	ret = a->backend->reap(a, ns);
 	a->reaping = false;
 	if (ret)
 		give_up(a, ret);
@@ -339,14 +368,23 @@ int coll_wait(coll_request_t *req)
 	a = req->async;
 	pthread_mutex_lock(&a->lock);
 	while (req->active && !req->done)
-		progress(a, true);
+		progress(a, ASYNC_FOREVER);
 	ret = retire(a, req);
 	pthread_mutex_unlock(&a->lock);
 	return ret;
 }
 
-int coll_test(coll_request_t *req, int *done)
+/* What is left of @ns since @start. */
+static uint64_t time_left(uint64_t start, uint64_t ns)
 {
+	uint64_t gone = relax_now_ns() - start;
+
+	return gone < ns ? ns - gone : 0;
+}
+
+int coll_wait_for(coll_request_t *req, uint64_t ns, int *done)
+{
+	uint64_t start = ns ? relax_now_ns() : 0, left = ns;
 	struct async *a;
 	int ret = 0;
 
@@ -355,13 +393,22 @@ int coll_test(coll_request_t *req, int *done)
 		return 0;
 	a = req->async;
 	pthread_mutex_lock(&a->lock);
-	if (req->active && !req->done)
-		progress(a, false);
+	while (req->active && !req->done) {
+		progress(a, left);
+		if (!left)
+			break;
+		left = time_left(start, ns);
+	}
 	*done = !req->active || req->done;
 	if (*done)
 		ret = retire(a, req);
 	pthread_mutex_unlock(&a->lock);
 	return ret;
+}
+
+int coll_test(coll_request_t *req, int *done)
+{
+	return coll_wait_for(req, 0, done);
 }
 
 /* Take out of the queue what the kernel has not got yet. Lock held. */
@@ -490,7 +537,7 @@ void async_flush(coll_comm_t *comm)
 
 	pthread_mutex_lock(&a->lock);
 	while (a->queue)
-		progress(a, true);
+		progress(a, ASYNC_FOREVER);
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -504,7 +551,7 @@ bool async_reap_one(coll_comm_t *comm)
 	before = a->completed;
 	any = a->inflight;
 	while (any && a->completed == before)
-		progress(a, true);
+		progress(a, ASYNC_FOREVER);
 	pthread_mutex_unlock(&a->lock);
 	return any;
 }
@@ -518,7 +565,7 @@ void async_destroy(coll_comm_t *comm)
 	pthread_mutex_lock(&a->lock);
 	while (a->inflight || a->queue) {
 		cancel_receives(a);
-		progress(a, true);
+		progress(a, ASYNC_FOREVER);
 	}
 	while (a->live)
 		retire(a, a->live);

@@ -18,6 +18,9 @@
 /* After so long a command is tried again that the kernel had no memory for. */
 #define ASYNC_REFUSED_US	1000
 
+/* As a time to wait: until something happens. */
+#define ASYNC_FOREVER		UINT64_MAX
+
 struct async;
 
 /**
@@ -48,7 +51,7 @@ struct coll_request {
  * @destroy: nothing is under way any more
  * @push: submit @req now; lock held. Completion comes from @reap. -EAGAIN: it is to be
  *	tried again.
- * @reap: take what completions there are, waiting for one if @wait; lock held
+ * @reap: take what completions there are, or wait @ns nanoseconds for one; lock held
  *	at entry and exit, dropped while waiting. Negative errno: no more completions
  *	can be had.
  */
@@ -56,7 +59,7 @@ struct async_backend {
 	int (*init)(struct async *a);
 	void (*destroy)(struct async *a);
 	int (*push)(struct async *a, coll_request_t *req);
-	int (*reap)(struct async *a, bool wait);
+	int (*reap)(struct async *a, uint64_t ns);
 };
 
 extern const struct async_backend async_ring, async_post;

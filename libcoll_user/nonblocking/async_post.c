@@ -31,14 +31,14 @@ static int post_push(struct async *a, coll_request_t *req)
 	return ioctl(a->comm->fd, COLL_IOC_POST, &p) < 0 ? -errno : 0;
 }
 
-/* Take up to BATCH completions. Return: how many, or -errno. */
-static int collect(struct async *a, struct coll_completion *got, uint32_t min)
+/* Take up to BATCH completions, or wait @ns for one. Return: how many, or -errno. */
+static int collect(struct async *a, struct coll_completion *got, uint64_t ns)
 {
 	struct coll_collect c = {
 		.completions = (uintptr_t)got,
 		.nr = BATCH,
-		.min = min,
-		.timeout_ns = min ? COLL_COLLECT_FOREVER : 0,
+		.min = ns ? 1 : 0,
+		.timeout_ns = ns == ASYNC_FOREVER ? COLL_COLLECT_FOREVER : ns,
 	};
 	int ret = ioctl(a->comm->fd, COLL_IOC_COLLECT, &c);
 
@@ -55,7 +55,7 @@ static void complete(struct async *a, const struct coll_completion *got, int nr)
 }
 
 /* Until something completes; a moment only, if there is something to be submitted again. */
-static int await(struct async *a, struct coll_completion *got)
+static int await(struct async *a, struct coll_completion *got, uint64_t ns)
 {
 	bool refused = a->refused;
 	int ret;
@@ -63,12 +63,12 @@ static int await(struct async *a, struct coll_completion *got)
 	pthread_mutex_unlock(&a->lock);
 	if (refused)
 		usleep(ASYNC_REFUSED_US);
-	ret = collect(a, got, !refused);
+	ret = collect(a, got, refused ? 0 : ns);
 	pthread_mutex_lock(&a->lock);
 	return ret == -EINTR || ret == -ENOMEM ? 0 : ret;
 }
 
-static int post_reap(struct async *a, bool wait)
+static int post_reap(struct async *a, uint64_t ns)
 {
 	struct coll_completion got[BATCH];
 	bool any = false;
@@ -79,8 +79,8 @@ static int post_reap(struct async *a, bool wait)
 		complete(a, got, ret);
 		any |= ret > 0;
 	} while (ret == BATCH);
-	if (ret >= 0 && wait && !any && (a->inflight || a->refused)) {
-		ret = await(a, got);
+	if (ret >= 0 && ns && !any && (a->inflight || a->refused)) {
+		ret = await(a, got, ns);
 		complete(a, got, ret);
 	}
 	return ret < 0 ? ret : 0;

@@ -127,8 +127,12 @@ static void drain(struct async *a)
 }
 
 /* Until something completes; a moment only, if there is something to be submitted again. */
-static int await(struct async *a)
+static int await(struct async *a, uint64_t ns)
 {
+	struct __kernel_timespec ts = {
+		.tv_sec = (int64_t)(ns / 1000000000),
+		.tv_nsec = (long long)(ns % 1000000000),
+	};
 	struct io_uring_cqe *cqe;
 	bool refused = a->refused;
 	int ret = 0;
@@ -137,19 +141,20 @@ static int await(struct async *a)
 	if (refused)
 		usleep(ASYNC_REFUSED_US);
 	else
-		ret = io_uring_wait_cqe(a->private, &cqe);
+		ret = io_uring_wait_cqe_timeout(a->private, &cqe,
+						ns == ASYNC_FOREVER ? NULL : &ts);
 	pthread_mutex_lock(&a->lock);
-	return ret == -EINTR || ret == -EAGAIN ? 0 : ret;
+	return ret == -EINTR || ret == -EAGAIN || ret == -ETIME ? 0 : ret;
 }
 
-static int ring_reap(struct async *a, bool wait)
+static int ring_reap(struct async *a, uint64_t ns)
 {
 	uint64_t before = a->completed;
 	int ret = 0;
 
 	drain(a);
-	if (wait && a->completed == before && (a->inflight || a->refused)) {
-		ret = await(a);
+	if (ns && a->completed == before && (a->inflight || a->refused)) {
+		ret = await(a, ns);
 		drain(a);
 	}
 	return ret;

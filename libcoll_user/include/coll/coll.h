@@ -361,6 +361,16 @@ int coll_wait(coll_request_t *req);
 int coll_test(coll_request_t *req, int *done);
 
 /**
+ * coll_wait_for() - wait for a request, but not for ever
+ * @ns: nanoseconds; 0: as coll_test()
+ * @done: as of coll_test()
+ *
+ * The request goes on after the time has passed. This is for callers that have other things to
+ * look after meanwhile. A deadline of the collective itself is coll_comm_set_timeout().
+ */
+int coll_wait_for(coll_request_t *req, uint64_t ns, int *done);
+
+/**
  * coll_cancel() - take a send or a receive back that has no partner yet, as MPI_Cancel
  * @req: under way or over, of coll_isend() or coll_irecv(), or prepared; it is still to be
  *	given to coll_wait() or coll_test()
