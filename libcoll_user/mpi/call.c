@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/relax.h"
+#include "call.h"
+#include "error.h"
+
+/*
+ * Messages of the MPI underneath move only while somebody is in one of its functions, and this
+ * rank may be the one that others wait for. Early on that is likely, later it is not.
+ */
+#define SOON_NS		20000
+#define SOON_FOR_NS	2000000
+#define LATER_NS	200000
+#define LATER_FOR_NS	50000000
+#define LATE_NS		1000000
+
+static enum reason look_at_new(struct call *c)
+{
+	int between = 0;
+
+	PMPI_Comm_test_inter(c->comm, &between);
+	if (between)
+		return BETWEEN;
+	PMPI_Comm_size(c->comm, &c->size);
+	PMPI_Comm_rank(c->comm, &c->rank);
+	return c->size == 1 ? ALONE : TAKEN;
+}
+
+enum reason call_open(struct call *c, enum function fn, bool blocking, MPI_Comm comm)
+{
+	*c = (struct call){ .fn = fn, .blocking = blocking, .comm = comm };
+	if (comm == MPI_COMM_NULL)
+		return ARGUMENT;
+	c->mc = comms_get(comm, false);
+	if (!c->mc)
+		return look_at_new(c);
+	c->rank = c->mc->rank;
+	c->size = c->mc->size;
+	return c->mc->why;
+}
+
+enum reason call_decide(struct call *c, uint64_t bytes)
+{
+	if (bytes == 0)
+		return EMPTY;
+	if (!c->mc)
+		c->mc = comms_get(c->comm, c->blocking);
+	if (!c->mc)
+		return EARLY;
+	if (c->mc->why != TAKEN)
+		return c->mc->why;
+	return bytes < c->mc->least ? SLOWER : TAKEN;
+}
+
+uint64_t call_pause_ns(uint64_t waited_ns)
+{
+	if (waited_ns < SOON_FOR_NS)
+		return SOON_NS;
+	return waited_ns < LATER_FOR_NS ? LATER_NS : LATE_NS;
+}
+
+static void drive_mpi(void)
+{
+	int flag;
+
+	PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+}
+
+int call_start(struct call *c)
+{
+	if (!c->err)
+		c->err = coll_isubmit(c->mc->coll, &c->cmd, &c->req);
+	if (c->err) {
+		/* The others wait for this rank. */
+		coll_abort(c->mc->coll, (uint32_t)-c->err);
+		c->req = NULL;
+	}
+	return c->err;
+}
+
+bool call_look(struct call *c, uint64_t ns)
+{
+	int done = 1, ret;
+
+	if (!c->req)
+		return true;
+	ret = coll_wait_for(c->req, ns, &done);
+	if (!done) {
+		if (ns)
+			drive_mpi();
+		return false;
+	}
+	c->req = NULL;
+	c->err = ret;
+	if (!ret)
+		layout_store(&c->to, &c->out);
+	return true;
+}
+
+void call_wait(struct call *c)
+{
+	uint64_t start = relax_now_ns(), waited = 0;
+
+	while (!call_look(c, call_pause_ns(waited)))
+		waited = relax_now_ns() - start;
+}
+
+int call_end(struct call *c)
+{
+	free(c->in.tmp);
+	free(c->out.tmp);
+	free(c->arrays);
+	c->in.tmp = c->out.tmp = NULL;
+	c->arrays = NULL;
+	return c->err ? error_code(c->err, count_name(c->fn), c->mc->coll) : MPI_SUCCESS;
+}
+
+int call_run(struct call *c)
+{
+	int code;
+
+	if (!call_start(c))
+		call_wait(c);
+	code = call_end(c);
+	if (code != MPI_SUCCESS) {
+		PMPI_Comm_call_errhandler(c->comm, code);
+		return code;
+	}
+	return MPI_SUCCESS;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* A collective of MPI that coll does. */
+#ifndef LIBCOLL_MPI_CALL_H
+#define LIBCOLL_MPI_CALL_H
+
+#include <mpi.h>
+
+#include <coll/coll.h>
+
+#include "comms.h"
+#include "count.h"
+#include "layout.h"
+
+/**
+ * struct call - one call
+ * @fn: which collective
+ * @blocking: else its nonblocking form
+ * @comm: of the application
+ * @mc: what belongs to it; NULL: nothing yet
+ * @rank: of this process
+ * @size: ranks in all
+ * @cmd: for coll
+ * @req: coll's request while it is under way; NULL before and after
+ * @err: negative errno of coll, when it is over; of a call that is not under way: why it
+ *	could not begin
+ * @in: where coll finds the input
+ * @out: where it writes the result
+ * @to: where the application wants the result, if @out is a copy
+ * @arrays: counts and displacements of v-forms; owned
+ */
+struct call {
+	enum function fn;
+	bool blocking;
+	MPI_Comm comm;
+	struct mpi_comm *mc;
+	int rank, size;
+	struct coll_cmd cmd;
+	coll_request_t *req;
+	int err;
+	struct bytes in, out;
+	struct layout to;
+	uint64_t *arrays;
+};
+
+/**
+ * call_open() - look at the communicator
+ *
+ * Sets @c->rank and @c->size if the call may be one for coll. Nothing is communicated.
+ */
+enum reason call_open(struct call *c, enum function fn, bool blocking, MPI_Comm comm);
+
+/**
+ * call_decide() - does coll do this call?
+ * @bytes: of all blocks of one rank, a number that every rank knows; or CALL_UNKNOWN
+ *
+ * Arguments are right on this rank: a call with wrong ones has gone to the MPI underneath.
+ */
+#define CALL_UNKNOWN	UINT64_MAX
+enum reason call_decide(struct call *c, uint64_t bytes);
+
+/** call_run() - do it, and wait. Return: for the application; its error handler has been called. */
+int call_run(struct call *c);
+
+/** call_start() - begin it. Return: 0, or negative errno */
+int call_start(struct call *c);
+
+/**
+ * call_look() - is it over?
+ * @ns: wait for so long, and drive the MPI underneath at the end; 0: only look
+ *
+ * When it is over the results are where the application wants them.
+ */
+bool call_look(struct call *c, uint64_t ns);
+
+/** call_wait() - until it is over; the MPI underneath makes progress meanwhile */
+void call_wait(struct call *c);
+
+/** call_pause_ns() - how long to sleep before the MPI underneath is to be driven again */
+uint64_t call_pause_ns(uint64_t waited_ns);
+
+/** call_end() - free what belongs to it, but not @c. Return: code for MPI */
+int call_end(struct call *c);
+
+#endif

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * Whether a communicator can be used is decided by all its ranks, through the MPI underneath: at
+ * the first blocking collective that could go through coll. By then all of them are in that call.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/debug.h"
+#include "base/env.h"
+#include "comms.h"
+
+/* What the exchange of coll_init() sends, with room to grow. */
+#define EXCHANGE_MOST	1024
+
+/**
+ * struct meeting - the exchange of one coll_init()
+ * @comm: through which it goes
+ * @over: it has taken place
+ */
+struct meeting {
+	MPI_Comm comm;
+	bool over;
+};
+
+struct blob {
+	int32_t ok;
+	int32_t reserved;
+	uint8_t data[EXCHANGE_MOST];
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int key = MPI_KEYVAL_INVALID;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mpi_comm *all;
+
+static int forget(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+	(void)comm, (void)keyval, (void)extra;
+	comms_put(value);
+	return MPI_SUCCESS;
+}
+
+static void make_key(void)
+{
+	if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &key, NULL))
+		key = MPI_KEYVAL_INVALID;
+}
+
+static struct mpi_comm *new_one(MPI_Comm comm)
+{
+	struct mpi_comm *mc = calloc(1, sizeof(*mc));
+	int between = 0;
+
+	if (!mc)
+		return NULL;
+	mc->refs = 1;
+	PMPI_Comm_test_inter(comm, &between);
+	PMPI_Comm_rank(comm, &mc->rank);
+	PMPI_Comm_size(comm, &mc->size);
+	if (between)
+		mc->why = BETWEEN;
+	else if (mc->size == 1)
+		mc->why = ALONE;
+	pthread_mutex_lock(&lock);
+	mc->next = all;
+	mc->prev = &all;
+	if (all)
+		all->prev = &mc->next;
+	all = mc;
+	pthread_mutex_unlock(&lock);
+	return mc;
+}
+
+void comms_hold(struct mpi_comm *mc)
+{
+	pthread_mutex_lock(&lock);
+	mc->refs++;
+	pthread_mutex_unlock(&lock);
+}
+
+void comms_put(struct mpi_comm *mc)
+{
+	bool last;
+
+	pthread_mutex_lock(&lock);
+	last = !--mc->refs;
+	if (last) {
+		*mc->prev = mc->next;
+		if (mc->next)
+			mc->next->prev = mc->prev;
+	}
+	pthread_mutex_unlock(&lock);
+	if (!last)
+		return;
+	coll_finalize(mc->coll);
+	free(mc);
+}
+
+void comms_end_all(void)
+{
+	struct mpi_comm *mc;
+
+	for (mc = all; mc; mc = mc->next) {
+		coll_finalize(mc->coll);
+		mc->coll = NULL;
+		mc->why = UNUSABLE;
+	}
+}
+
+/* An allgather of one size, so that a rank with nothing to say can take part, too. */
+static int exchange_blobs(struct meeting *m, const void *mine, void *all_of_them, size_t len)
+{
+	struct blob *blobs, own = { .ok = mine && len <= EXCHANGE_MOST };
+	int size = 0, r, ret;
+
+	m->over = true;
+	if (own.ok)
+		memcpy(own.data, mine, len);
+	PMPI_Comm_size(m->comm, &size);
+	blobs = calloc((size_t)size, sizeof(*blobs));
+	/* All ranks need the room, or none comes back from here. */
+	if (!blobs)
+		return -ENOMEM;
+	ret = PMPI_Allgather(&own, sizeof(own), MPI_BYTE, blobs, sizeof(own), MPI_BYTE, m->comm) ?
+	      -EIO : 0;
+	for (r = 0; r < size && !ret; r++) {
+		if (!blobs[r].ok)
+			ret = -EIO;
+		else
+			memcpy((char *)all_of_them + (size_t)r * len, blobs[r].data, len);
+	}
+	free(blobs);
+	return ret;
+}
+
+static int exchange(void *ctx, const void *mine, void *all_of_them, size_t len, uint32_t timeout_ms)
+{
+	(void)timeout_ms;
+	return exchange_blobs(ctx, mine, all_of_them, len);
+}
+
+/* Does every rank say so? */
+static bool all_say(MPI_Comm comm, bool yes)
+{
+	int mine = yes, least = 0;
+
+	return !PMPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, comm) && least;
+}
+
+static bool is_wanted(void)
+{
+	const char *device = env_get("COLL_DEVICE");
+	uint32_t off;
+
+	if (!env_u32("COLL_MPI_OFF", 0, 1, &off) && off)
+		return false;
+	return !access(device ? device : "/dev/coll", R_OK | W_OK);
+}
+
+static void try_init(struct mpi_comm *mc, MPI_Comm comm)
+{
+	struct meeting m = { .comm = comm };
+	struct coll_config cfg;
+	int ret;
+
+	coll_config_init(&cfg);
+	cfg.rank = (uint32_t)mc->rank;
+	cfg.size = (uint32_t)mc->size;
+	cfg.node = env_get("COLL_NODE");
+	cfg.device = env_get("COLL_DEVICE");
+	cfg.exchange = exchange;
+	cfg.exchange_ctx = &m;
+	env_u32("COLL_TIMEOUT_MS", 1, UINT32_MAX, &cfg.timeout_ms);
+	ret = coll_init(&cfg, &mc->coll);
+	if (ret)
+		mc->coll = NULL;
+	/* It has failed before: the others are waiting for this rank. */
+	if (!m.over)
+		exchange_blobs(&m, NULL, NULL, 0);
+	if (ret)
+		coll_debug("mpi: no communicator: %s; %s", coll_strerror(ret), coll_last_error());
+}
+
+/* Rank 0's settings hold for all. */
+static void agree_settings(struct mpi_comm *mc, MPI_Comm comm)
+{
+	uint32_t least = 0;
+
+	env_u32("COLL_MPI_MIN", 0, UINT32_MAX, &least);
+	PMPI_Bcast(&least, 1, MPI_UINT32_T, 0, comm);
+	mc->least = least;
+}
+
+static void make(struct mpi_comm *mc, MPI_Comm comm)
+{
+	mc->why = UNUSABLE;
+	if (!all_say(comm, is_wanted()))
+		return;
+	try_init(mc, comm);
+	if (all_say(comm, mc->coll)) {
+		agree_settings(mc, comm);
+		mc->why = TAKEN;
+		return;
+	}
+	coll_finalize(mc->coll);
+	mc->coll = NULL;
+}
+
+/* Of a rank without memory. The others must hear of it. */
+static struct mpi_comm *refuse(MPI_Comm comm)
+{
+	static struct mpi_comm none = { .why = UNUSABLE, .refs = 1 << 30, .prev = &none.next };
+	int between = 0, size = 1;
+
+	PMPI_Comm_test_inter(comm, &between);
+	PMPI_Comm_size(comm, &size);
+	if (!between && size > 1)
+		all_say(comm, false);
+	return &none;
+}
+
+struct mpi_comm *comms_get(MPI_Comm comm, bool want)
+{
+	struct mpi_comm *mc = NULL;
+	int found = 0;
+
+	pthread_once(&once, make_key);
+	PMPI_Comm_get_attr(comm, key, &mc, &found);
+	if (found)
+		return mc;
+	if (!want)
+		return NULL;
+	mc = new_one(comm);
+	if (!mc)
+		mc = refuse(comm);
+	else if (mc->why == TAKEN)
+		make(mc, comm);
+	PMPI_Comm_set_attr(comm, key, mc);
+	return mc;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* A communicator of coll for each communicator of MPI that wants one. */
+#ifndef LIBCOLL_MPI_COMMS_H
+#define LIBCOLL_MPI_COMMS_H
+
+#include <mpi.h>
+
+#include <coll/coll.h>
+
+#include "count.h"
+
+/**
+ * struct mpi_comm - what belongs to a communicator of MPI
+ * @coll: of the same ranks in the same order; NULL: @why not
+ * @why: TAKEN: @coll can be used
+ * @rank: of this process
+ * @size: ranks in all
+ * @refs: the communicator of MPI, and each call under way
+ * @least: calls of fewer bytes go to the MPI underneath; the same on all ranks
+ * @next: in a list of all of them
+ */
+struct mpi_comm {
+	coll_comm_t *coll;
+	enum reason why;
+	int rank, size;
+	int refs;
+	uint64_t least;
+	struct mpi_comm *next, **prev;
+};
+
+/**
+ * comms_get() - what belongs to a communicator
+ * @make: make it if there is none. This is a collective of @comm: all ranks are in the
+ *	same blocking collective
+ *
+ * Return: NULL: there is none, and @make is not set.
+ */
+struct mpi_comm *comms_get(MPI_Comm comm, bool make);
+
+/** comms_hold() - a call is under way */
+void comms_hold(struct mpi_comm *mc);
+
+/** comms_put() - it is over; the last one ends the communicator of coll */
+void comms_put(struct mpi_comm *mc);
+
+/** comms_end_all() - MPI_Finalize() */
+void comms_end_all(void);
+
+#endif

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "layout.h"
+#include "types.h"
+
+/* PMPI_Pack() counts in int. */
+#define PACK_MOST	(1 << 30)
+
+struct layout layout_one(const void *base, int64_t count, MPI_Datatype type)
+{
+	return (struct layout){ .base = (void *)base, .n = 1, .count = count, .type = type };
+}
+
+static int64_t count_of(const struct layout *l, int i)
+{
+	return l->counts ? l->counts[i] : l->count;
+}
+
+static MPI_Datatype type_of(const struct layout *l, int i)
+{
+	return l->types ? l->types[i] : l->type;
+}
+
+/* Of block @i, in bytes. */
+static int64_t displacement(const struct layout *l, int i)
+{
+	if (!l->displs)
+		return 0;
+	return l->types ? l->displs[i] : l->displs[i] * types_extent(l->type);
+}
+
+static char *block(const struct layout *l, int i)
+{
+	/* MPI_BOTTOM is NULL: no pointer arithmetic on it */
+	return (char *)((uintptr_t)l->base + (uintptr_t)displacement(l, i));
+}
+
+struct layout layout_block(const struct layout *l, int i)
+{
+	return layout_one(block(l, i), count_of(l, i), type_of(l, i));
+}
+
+bool layout_is_valid(const struct layout *l)
+{
+	int i;
+
+	for (i = 0; i < l->n; i++)
+		if (count_of(l, i) < 0 || type_of(l, i) == MPI_DATATYPE_NULL)
+			return false;
+	return true;
+}
+
+static uint64_t block_bytes(const struct layout *l, int i)
+{
+	return (uint64_t)count_of(l, i) * types_size(type_of(l, i));
+}
+
+uint64_t layout_bytes(const struct layout *l)
+{
+	uint64_t sum = 0;
+	int i;
+
+	for (i = 0; i < l->n; i++)
+		sum += block_bytes(l, i);
+	return sum;
+}
+
+bool layout_is_dense(const struct layout *l)
+{
+	int i;
+
+	if (!l->types)
+		return !l->n || types_is_dense(l->type);
+	for (i = 0; i < l->n; i++)
+		if (!types_is_dense(l->types[i]))
+			return false;
+	return true;
+}
+
+/* Elements at a time, so that their bytes are an int. */
+static int64_t pack_step(uint64_t size)
+{
+	return size && size < PACK_MOST ? (int64_t)(PACK_MOST / size) : 1;
+}
+
+/* Between block @i and @at; positions of MPI_Pack are those of the bytes. */
+static void copy_block(const struct layout *l, int i, char *at, bool pack)
+{
+	MPI_Datatype type = type_of(l, i);
+	uint64_t size = types_size(type);
+	int64_t left = count_of(l, i), step = pack_step(size), extent = types_extent(type);
+	char *user = block(l, i);
+
+	for (; left > 0; left -= step) {
+		int n = (int)(left < step ? left : step), pos = 0;
+		int bytes = (int)((uint64_t)n * size);
+
+		if (pack)
+			PMPI_Pack(user, n, type, at, bytes, &pos, MPI_COMM_SELF);
+		else
+			PMPI_Unpack(at, bytes, &pos, user, n, type, MPI_COMM_SELF);
+		user = (char *)((uintptr_t)user + (uintptr_t)(n * extent));
+		at += bytes;
+	}
+}
+
+static void set_block(struct bytes *b, int i, uint64_t bytes, uint64_t displ)
+{
+	if (!b->counts)
+		return;
+	b->counts[i] = bytes;
+	/* nobody looks at those of empty blocks */
+	b->displs[i] = bytes ? displ : 0;
+}
+
+/* The application's own buffer. Displacements may be negative there. */
+static void open_direct(const struct layout *l, struct bytes *b)
+{
+	int64_t least = INT64_MAX;
+	int i;
+
+	for (i = 0; i < l->n; i++)
+		if (block_bytes(l, i) && displacement(l, i) < least)
+			least = displacement(l, i);
+	if (least == INT64_MAX)
+		least = 0;
+	b->addr = (void *)((uintptr_t)l->base + (uintptr_t)least);
+	for (i = 0; i < l->n; i++)
+		set_block(b, i, block_bytes(l, i), (uint64_t)(displacement(l, i) - least));
+}
+
+/* A copy without gaps, one block behind the other. */
+static int open_copy(const struct layout *l, bool filled, struct bytes *b)
+{
+	uint64_t at = 0;
+	int i;
+
+	b->tmp = malloc(layout_bytes(l) + 1);
+	if (!b->tmp)
+		return -ENOMEM;
+	b->addr = b->tmp;
+	for (i = 0; i < l->n; i++) {
+		if (filled)
+			copy_block(l, i, (char *)b->tmp + at, true);
+		set_block(b, i, block_bytes(l, i), at);
+		at += block_bytes(l, i);
+	}
+	return 0;
+}
+
+int layout_open(const struct layout *l, bool filled, struct bytes *b)
+{
+	b->tmp = NULL;
+	if (!layout_is_dense(l))
+		return open_copy(l, filled, b);
+	open_direct(l, b);
+	return 0;
+}
+
+void layout_store(const struct layout *l, const struct bytes *b)
+{
+	uint64_t at = 0;
+	int i;
+
+	if (!b->tmp)
+		return;
+	for (i = 0; i < l->n; i++) {
+		copy_block(l, i, (char *)b->tmp + at, false);
+		at += block_bytes(l, i);
+	}
+}

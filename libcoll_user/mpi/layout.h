@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Where the application has its data, and how coll gets at them: as bytes. */
+#ifndef LIBCOLL_MPI_LAYOUT_H
+#define LIBCOLL_MPI_LAYOUT_H
+
+#include <mpi.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/**
+ * struct layout - data of one rank, as MPI describes them
+ * @base: the application's buffer
+ * @n: blocks; 0: this rank has none
+ * @count: elements of the block, if @counts is NULL
+ * @counts: of each block
+ * @displs: of each block, in extents of its type; if @types is set, in bytes
+ * @type: of all blocks, if @types is NULL
+ * @types: of each block
+ */
+struct layout {
+	void *base;
+	int n;
+	int64_t count;
+	const int *counts;
+	const int *displs;
+	MPI_Datatype type;
+	const MPI_Datatype *types;
+};
+
+/**
+ * struct bytes - the same for coll
+ * @addr: from which displacements count
+ * @tmp: what was allocated for it, because the data have gaps or another order; or NULL
+ * @counts: bytes of each block, of @n; owned by the caller
+ * @displs: of each block
+ */
+struct bytes {
+	void *addr;
+	void *tmp;
+	uint64_t *counts;
+	uint64_t *displs;
+};
+
+/** layout_one() - one block */
+struct layout layout_one(const void *base, int64_t count, MPI_Datatype type);
+
+/** layout_block() - block @i of @l alone */
+struct layout layout_block(const struct layout *l, int i);
+
+/** layout_is_valid() - no negative count, no null type */
+bool layout_is_valid(const struct layout *l);
+
+/** layout_bytes() - of all blocks, without gaps */
+uint64_t layout_bytes(const struct layout *l);
+
+/** layout_is_dense() - may coll use the buffer itself? */
+bool layout_is_dense(const struct layout *l);
+
+/**
+ * layout_open() - make the bytes of @l
+ * @filled: the data are input: they are copied, if a copy is made at all
+ * @b: result; its arrays are filled in if they are not NULL
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int layout_open(const struct layout *l, bool filled, struct bytes *b);
+
+/** layout_store() - bring results from the copy to where the application wants them */
+void layout_store(const struct layout *l, const struct bytes *b);
+
+#endif

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/relax.h"
+#include "error.h"
+#include "requests.h"
+
+#define BUCKETS		256
+
+/**
+ * struct pending - a request of ours that MPI knows
+ * @call: what it is for
+ * @request: as the application has it
+ * @told: MPI knows that it is over
+ */
+struct pending {
+	struct call call;
+	MPI_Request request;
+	bool told;
+	struct pending *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pending *table[BUCKETS];
+static _Atomic size_t nr_pending;
+
+static struct pending **bucket_of(MPI_Request request)
+{
+	uintptr_t x = (uintptr_t)request;
+
+	return &table[(x ^ x >> 4 ^ x >> 12) % BUCKETS];
+}
+
+static struct pending *find(MPI_Request request)
+{
+	struct pending *p;
+
+	if (!nr_pending)
+		return NULL;
+	pthread_mutex_lock(&lock);
+	for (p = *bucket_of(request); p && p->request != request; p = p->next)
+		;
+	pthread_mutex_unlock(&lock);
+	return p;
+}
+
+static void insert(struct pending *p)
+{
+	struct pending **bucket = bucket_of(p->request);
+
+	pthread_mutex_lock(&lock);
+	p->next = *bucket;
+	*bucket = p;
+	nr_pending++;
+	pthread_mutex_unlock(&lock);
+}
+
+static void drop(struct pending *p)
+{
+	struct pending **at = bucket_of(p->request);
+
+	pthread_mutex_lock(&lock);
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+	nr_pending--;
+	pthread_mutex_unlock(&lock);
+}
+
+/* What MPI calls for a generalized request. */
+static int query(void *state, MPI_Status *status)
+{
+	const struct pending *p = state;
+
+	PMPI_Status_set_elements(status, MPI_BYTE, 0);
+	PMPI_Status_set_cancelled(status, 0);
+	status->MPI_SOURCE = MPI_UNDEFINED;
+	status->MPI_TAG = MPI_UNDEFINED;
+	return p->call.err ? error_code(p->call.err, count_name(p->call.fn), p->call.mc->coll) :
+	       MPI_SUCCESS;
+}
+
+static int release(void *state)
+{
+	struct pending *p = state;
+
+	drop(p);
+	call_end(&p->call);
+	comms_put(p->call.mc);
+	if (p->call.to.n && !p->call.to.types && p->call.out.tmp)
+		PMPI_Type_free(&p->call.to.type);
+	free(p);
+	return MPI_SUCCESS;
+}
+
+static int cancel(void *state, int complete)
+{
+	(void)state, (void)complete;
+	return MPI_SUCCESS;
+}
+
+static int refuse(const struct call *c, int err)
+{
+	struct call copy = *c;
+	int code;
+
+	copy.err = err;
+	code = call_end(&copy);
+	PMPI_Comm_call_errhandler(c->comm, code);
+	return code;
+}
+
+int requests_start(const struct call *c, MPI_Request *request)
+{
+	struct pending *p = malloc(sizeof(*p));
+
+	if (!p)
+		return refuse(c, -ENOMEM);
+	p->call = *c;
+	p->told = false;
+	comms_hold(c->mc);
+	/* The application may free its type before the call is over. */
+	if (c->out.tmp && c->to.n && !c->to.types)
+		PMPI_Type_dup(c->to.type, &p->call.to.type);
+	if (PMPI_Grequest_start(query, release, cancel, p, &p->request)) {
+		comms_put(c->mc);
+		free(p);
+		return refuse(c, -ENOMEM);
+	}
+	insert(p);
+	*request = p->request;
+	/* An error is the request's. */
+	call_start(&p->call);
+	return MPI_SUCCESS;
+}
+
+/* Is it over, after @ns at most? Then MPI knows it. */
+static bool look(struct pending *p, uint64_t ns)
+{
+	if (p->told)
+		return true;
+	if (!call_look(&p->call, ns))
+		return false;
+	p->told = true;
+	PMPI_Grequest_complete(p->request);
+	return true;
+}
+
+static void wait_for(struct pending *p)
+{
+	if (p->told)
+		return;
+	call_wait(&p->call);
+	look(p, 0);
+}
+
+static void wait_for_each(int n, const MPI_Request *requests)
+{
+	struct pending *p;
+	int i;
+
+	for (i = 0; i < n && nr_pending; i++) {
+		p = find(requests[i]);
+		if (p)
+			wait_for(p);
+	}
+}
+
+/* Look at all of ours. Return: one that is under way, or NULL. */
+static struct pending *look_at_each(int n, const MPI_Request *requests)
+{
+	struct pending *p, *live = NULL;
+	int i;
+
+	for (i = 0; i < n && nr_pending; i++) {
+		p = find(requests[i]);
+		if (p && !look(p, 0))
+			live = p;
+	}
+	return live;
+}
+
+static bool none_is_ours(int n, const MPI_Request *requests)
+{
+	int i;
+
+	for (i = 0; i < n && nr_pending; i++)
+		if (find(requests[i]))
+			return false;
+	return true;
+}
+
+/* For those that wait for any: sleep a little, or until this one is over. */
+static void nap(struct pending *p, uint64_t start)
+{
+	if (p)
+		look(p, call_pause_ns(relax_now_ns() - start));
+}
+
+int MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+	wait_for_each(1, request);
+	return PMPI_Wait(request, status);
+}
+
+int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
+{
+	wait_for_each(n, requests);
+	return PMPI_Waitall(n, requests, statuses);
+}
+
+int MPI_Waitany(int n, MPI_Request requests[], int *index, MPI_Status *status)
+{
+	uint64_t start;
+	int ret, flag = 0;
+
+	if (none_is_ours(n, requests))
+		return PMPI_Waitany(n, requests, index, status);
+	start = relax_now_ns();
+	for (;;) {
+		struct pending *live = look_at_each(n, requests);
+
+		ret = PMPI_Testany(n, requests, index, &flag, status);
+		if (ret || flag)
+			return ret;
+		nap(live, start);
+	}
+}
+
+int MPI_Waitsome(int n, MPI_Request requests[], int *nr, int indices[], MPI_Status statuses[])
+{
+	uint64_t start;
+	int ret;
+
+	if (none_is_ours(n, requests))
+		return PMPI_Waitsome(n, requests, nr, indices, statuses);
+	start = relax_now_ns();
+	for (;;) {
+		struct pending *live = look_at_each(n, requests);
+
+		ret = PMPI_Testsome(n, requests, nr, indices, statuses);
+		if (ret || *nr)
+			return ret;
+		nap(live, start);
+	}
+}
+
+int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+	look_at_each(1, request);
+	return PMPI_Test(request, flag, status);
+}
+
+int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status statuses[])
+{
+	look_at_each(n, requests);
+	return PMPI_Testall(n, requests, flag, statuses);
+}
+
+int MPI_Testany(int n, MPI_Request requests[], int *index, int *flag, MPI_Status *status)
+{
+	look_at_each(n, requests);
+	return PMPI_Testany(n, requests, index, flag, status);
+}
+
+int MPI_Testsome(int n, MPI_Request requests[], int *nr, int indices[], MPI_Status statuses[])
+{
+	look_at_each(n, requests);
+	return PMPI_Testsome(n, requests, nr, indices, statuses);
+}
+
+int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
+{
+	look_at_each(1, &request);
+	return PMPI_Request_get_status(request, flag, status);
+}

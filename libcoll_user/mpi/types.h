@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Types and operators of MPI, and those of coll. */
+#ifndef LIBCOLL_MPI_TYPES_H
+#define LIBCOLL_MPI_TYPES_H
+
+#include <mpi.h>
+
+#include <coll/coll.h>
+
+/**
+ * types_find_op() - what coll calls an operator on a type
+ *
+ * All ranks of a reduction have the same operator and type, so they get the same answer. It is
+ * false for operators of the application, for derived types, and for pairs of operator
+ * and type that the text of MPI does not have.
+ */
+bool types_find_op(MPI_Op op, MPI_Datatype type, enum coll_op_code *code, enum coll_dtype *dtype);
+
+/**
+ * types_is_dense() - is a vector of these elements its bytes in order, without gaps?
+ *
+ * Each rank may have a type of its own with the same signature, so this says how a rank
+ * hands its data over, and never whether coll does the call.
+ */
+bool types_is_dense(MPI_Datatype type);
+
+/** types_size() - bytes of an element, without gaps; 0 if MPI does not say */
+uint64_t types_size(MPI_Datatype type);
+
+/** types_extent() - from one element to the next one, in bytes */
+int64_t types_extent(MPI_Datatype type);
+
+#endif
