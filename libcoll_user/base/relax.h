@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <time.h>
 
+/* A wait that has something else to do meanwhile does it after this time. */
+#define RELAX_FIRST_NS	20000
+
 /* Between two looks: let the other thread of this core have it. */
 static inline void relax(void)
 {
@@ -22,6 +25,14 @@ static inline uint64_t relax_now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+}
+
+/* Sleep so many nanoseconds, less than a second. */
+static inline void relax_sleep(uint64_t ns)
+{
+	struct timespec ts = { .tv_nsec = (long)(ns < 999999999 ? ns : 999999999) };
+
+	nanosleep(&ts, NULL);
 }
 
 /* How often relax() fits into a microsecond; at least 1. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/ioctl.h>
 
+#include "base/relax.h"
 #include "comm/comm.h"
 #include "nonblocking/async.h"
 #include "shm/shm_run.h"
@@ -10,6 +11,20 @@
 static int ioctl_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
 {
 	return ioctl(comm->fd, COLL_IOC_SUBMIT, cmd) ? -errno : 0;
+}
+
+/* The kernel works, and the application's function is called now and then. */
+static int submit_idle(coll_comm_t *comm, const struct coll_cmd *cmd)
+{
+	uint64_t start = relax_now_ns(), ns = RELAX_FIRST_NS;
+	coll_request_t *req;
+	int done, ret = coll_isubmit(comm, cmd, &req);
+
+	if (ret)
+		return ret;
+	while (ret = coll_wait_for(req, ns, &done), !done)
+		ns = comm->idle(comm->idle_arg, relax_now_ns() - start);
+	return ret;
 }
 
 int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
@@ -24,6 +39,8 @@ int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
 	}
 	if (comm->shm && shm_submit(comm, cmd, &ret))
 		return ret;
+	if (comm->idle)
+		return submit_idle(comm, cmd);
 	/* The kernel numbers commands as they come. Those that wait in user space come first. */
 	if (async_in_use(comm)) {
 		async_flush(comm);

@@ -191,6 +191,12 @@ int coll_comm_set_narrow(coll_comm_t *comm, bool narrow)
 	return 0;
 }
 
+void coll_comm_set_idle(coll_comm_t *comm, coll_idle_fn *fn, void *arg)
+{
+	comm->idle = fn;
+	comm->idle_arg = arg;
+}
+
 int coll_abort(coll_comm_t *comm, uint32_t code)
 {
 	struct coll_abort a = { .code = code };

@@ -41,6 +41,7 @@ struct topology;
  * @stripes: what the kernel was told
  * @shm: memory that the ranks share, see shm.h; NULL: none
  * @narrow: see coll_comm_set_narrow()
+ * @idle: see coll_comm_set_idle(); with @idle_arg
  * @named: its collectives have names: see coll/tensor.h
  */
 struct coll_comm {
@@ -64,6 +65,8 @@ struct coll_comm {
 	struct stripes stripes;
 	struct shm *shm;
 	_Atomic bool narrow;
+	coll_idle_fn *idle;
+	void *idle_arg;
 	bool named;
 };
 

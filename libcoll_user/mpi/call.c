@@ -4,17 +4,8 @@
 
 #include "base/relax.h"
 #include "call.h"
+#include "drive.h"
 #include "error.h"
-
-/*
- * Messages of the MPI underneath move only while somebody is in one of its functions, and this
- * rank may be the one that others wait for. Early on that is likely, later it is not.
- */
-#define SOON_NS		20000
-#define SOON_FOR_NS	2000000
-#define LATER_NS	200000
-#define LATER_FOR_NS	50000000
-#define LATE_NS		1000000
 
 static enum reason look_at_new(struct call *c)
 {
@@ -54,30 +45,19 @@ enum reason call_decide(struct call *c, uint64_t bytes)
 	return bytes < c->mc->least ? SLOWER : TAKEN;
 }
 
-uint64_t call_pause_ns(uint64_t waited_ns)
+/* It could not begin, and the others wait for this rank. */
+static void give_up(struct call *c)
 {
-	if (waited_ns < SOON_FOR_NS)
-		return SOON_NS;
-	return waited_ns < LATER_FOR_NS ? LATER_NS : LATE_NS;
+	coll_abort(c->mc->coll, (uint32_t)-c->err);
+	c->req = NULL;
 }
 
-static void drive_mpi(void)
-{
-	int flag;
-
-	PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
-}
-
-int call_start(struct call *c)
+void call_start(struct call *c)
 {
 	if (!c->err)
 		c->err = coll_isubmit(c->mc->coll, &c->cmd, &c->req);
-	if (c->err) {
-		/* The others wait for this rank. */
-		coll_abort(c->mc->coll, (uint32_t)-c->err);
-		c->req = NULL;
-	}
-	return c->err;
+	if (c->err)
+		give_up(c);
 }
 
 bool call_look(struct call *c, uint64_t ns)
@@ -103,7 +83,7 @@ void call_wait(struct call *c)
 {
 	uint64_t start = relax_now_ns(), waited = 0;
 
-	while (!call_look(c, call_pause_ns(waited)))
+	while (!call_look(c, drive_pause_ns(waited)))
 		waited = relax_now_ns() - start;
 }
 
@@ -121,8 +101,12 @@ int call_run(struct call *c)
 {
 	int code;
 
-	if (!call_start(c))
-		call_wait(c);
+	if (c->err)
+		give_up(c);
+	else
+		c->err = coll_submit(c->mc->coll, &c->cmd);
+	if (!c->err)
+		layout_store(&c->to, &c->out);
 	code = call_end(c);
 	if (code != MPI_SUCCESS) {
 		PMPI_Comm_call_errhandler(c->comm, code);

@@ -61,8 +61,8 @@ enum reason call_decide(struct call *c, uint64_t bytes);
 /** call_run() - do it, and wait. Return: for the application; its error handler has been called. */
 int call_run(struct call *c);
 
-/** call_start() - begin it. Return: 0, or negative errno */
-int call_start(struct call *c);
+/** call_start() - begin it; if that fails it is over at once */
+void call_start(struct call *c);
 
 /**
  * call_look() - is it over?
@@ -74,9 +74,6 @@ bool call_look(struct call *c, uint64_t ns);
 
 /** call_wait() - until it is over; the MPI underneath makes progress meanwhile */
 void call_wait(struct call *c);
-
-/** call_pause_ns() - how long to sleep before the MPI underneath is to be driven again */
-uint64_t call_pause_ns(uint64_t waited_ns);
 
 /** call_end() - free what belongs to it, but not @c. Return: code for MPI */
 int call_end(struct call *c);

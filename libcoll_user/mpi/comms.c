@@ -12,6 +12,7 @@
 #include "base/debug.h"
 #include "base/env.h"
 #include "comms.h"
+#include "drive.h"
 
 /* What the exchange of coll_init() sends, with room to grow. */
 #define EXCHANGE_MOST	1024
@@ -203,6 +204,7 @@ static void make(struct mpi_comm *mc, MPI_Comm comm)
 	try_init(mc, comm);
 	if (all_say(comm, mc->coll)) {
 		agree_settings(mc, comm);
+		coll_comm_set_idle(mc->coll, drive_idle, NULL);
 		mc->why = TAKEN;
 		return;
 	}

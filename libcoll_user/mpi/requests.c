@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/relax.h"
+#include "drive.h"
 #include "error.h"
 #include "requests.h"
 
@@ -197,7 +198,7 @@ static bool none_is_ours(int n, const MPI_Request *requests)
 static void nap(struct pending *p, uint64_t start)
 {
 	if (p)
-		look(p, call_pause_ns(relax_now_ns() - start));
+		look(p, drive_pause_ns(relax_now_ns() - start));
 }
 
 int MPI_Wait(MPI_Request *request, MPI_Status *status)

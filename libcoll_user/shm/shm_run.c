@@ -157,6 +157,23 @@ static enum outcome wait_asleep(coll_comm_t *comm, struct op *o, uint64_t timeou
 	return what;
 }
 
+/*
+ * Look again and again, and call the application's function in between. The kernel cannot do
+ * that: what ends its sleep early is the end of the communicator.
+ */
+static enum outcome wait_idle(coll_comm_t *comm, struct op *o, uint64_t timeout_ns)
+{
+	uint64_t start = relax_now_ns(), waited = 0, ns = RELAX_FIRST_NS;
+	enum outcome what;
+
+	while ((what = look(comm->shm, o)) == LATE && (!timeout_ns || waited < timeout_ns)) {
+		relax_sleep(ns);
+		waited = relax_now_ns() - start;
+		ns = comm->idle(comm->idle_arg, waited);
+	}
+	return what;
+}
+
 /* All are there. Those that sleep do not know it. */
 static void wake_others(coll_comm_t *comm, const struct op *o)
 {
@@ -253,8 +270,11 @@ static bool run(coll_comm_t *comm, const struct shm_move *m, struct op *o, int *
 	what = spin(s, o, m->cmd->flags & COLL_CMD_SPIN ? LONG_SPIN_US * s->looks_per_us :
 			  s->spins);
 	slept = what == LATE;
-	if (slept)
-		what = wait_asleep(comm, o, m->cmd->timeout_ns, res);
+	if (slept && comm->idle)
+		what = wait_idle(comm, o, m->cmd->timeout_ns);
+	/* What ends at the deadline is the kernel's to say. */
+	if (what == LATE)
+		what = wait_asleep(comm, o, comm->idle ? 1 : m->cmd->timeout_ns, res);
 	if (what == COMPLETE) {
 		wake_others(comm, o);
 		shm_move_finish(s, m, o->pos);

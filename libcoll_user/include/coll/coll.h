@@ -223,6 +223,28 @@ int coll_comm_fd(const coll_comm_t *comm);
 int coll_comm_set_timeout(coll_comm_t *comm, uint64_t ns);
 
 /**
+ * typedef coll_idle_fn - called while a blocking call waits
+ * @arg: as given
+ * @waited_ns: how long the call has waited
+ *
+ * It must return soon, and must not use the communicator.
+ *
+ * Return: nanoseconds until it is to be called again.
+ */
+typedef uint64_t coll_idle_fn(void *arg, uint64_t waited_ns);
+
+/**
+ * coll_comm_set_idle() - have a function called while later blocking calls wait
+ * @fn: called for the first time when a call has waited for a moment; NULL: none
+ * @arg: of @fn
+ *
+ * For applications with another engine that makes progress only when it is called, such as an
+ * MPI. It is called in the thread that waits, by collectives and coll_submit(). Waits of other
+ * calls have coll_wait_for(). Set it when no call is under way.
+ */
+void coll_comm_set_idle(coll_comm_t *comm, coll_idle_fn *fn, void *arg);
+
+/**
  * coll_comm_set_narrow() - may partial results overflow, for the sake of speed?
  * @narrow: later reductions pass them on in the type of the elements (COLL_CMD_NARROW);
  *	false, the default: in a wider one, where the result may depend on it

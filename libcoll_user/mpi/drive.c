@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * Messages of the MPI underneath move only while somebody is in one of its functions, and this
+ * rank may be the one that others wait for. Early in a wait that is likely, later it is not.
+ */
+#include <mpi.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "drive.h"
+
+#define SOON_NS		20000
+#define SOON_FOR_NS	2000000
+#define LATER_NS	200000
+#define LATER_FOR_NS	50000000
+#define LATE_NS		1000000
+
+/* Never complete: to test it is to drive the MPI. Of each thread, as one thread may test it. */
+static __thread MPI_Request never;
+static __thread bool have_never;
+
+static int query(void *state, MPI_Status *status)
+{
+	(void)state;
+	PMPI_Status_set_elements(status, MPI_BYTE, 0);
+	PMPI_Status_set_cancelled(status, 0);
+	return MPI_SUCCESS;
+}
+
+static int release(void *state)
+{
+	(void)state;
+	return MPI_SUCCESS;
+}
+
+static int cancel(void *state, int complete)
+{
+	(void)state, (void)complete;
+	return MPI_SUCCESS;
+}
+
+void drive_mpi(void)
+{
+	int flag;
+
+	if (!have_never && PMPI_Grequest_start(query, release, cancel, NULL, &never))
+		return;
+	have_never = true;
+	PMPI_Test(&never, &flag, MPI_STATUS_IGNORE);
+}
+
+void drive_end(void)
+{
+	if (!have_never)
+		return;
+	have_never = false;
+	PMPI_Grequest_complete(never);
+	PMPI_Wait(&never, MPI_STATUS_IGNORE);
+}
+
+uint64_t drive_pause_ns(uint64_t waited_ns)
+{
+	if (waited_ns < SOON_FOR_NS)
+		return SOON_NS;
+	return waited_ns < LATER_FOR_NS ? LATER_NS : LATE_NS;
+}
+
+uint64_t drive_idle(void *arg, uint64_t waited_ns)
+{
+	(void)arg;
+	drive_mpi();
+	return drive_pause_ns(waited_ns);
+}

@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Programs of MPI as they are, with the library for their MPI preloaded: results are those of
+# the MPI itself, calls went through coll, and messages of the MPI move while coll works.
+
+# shellcheck source=selftests/net/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+build=${COLL_TEST_BUILD:?}
+seed=${COLL_TEST_SEED:-$RANDOM}
+lib=$top/.build/lib
+cases=300
+((${COLL_TEST_SCALE:-100} >= 100)) || cases=60
+
+# The processes of a test are more than the CPUs: an MPI that only polls would take for ever.
+export MPIR_CVAR_POLLS_BEFORE_YIELD=1 OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1
+ip link set lo up
+
+# launch KIND RANKS [VARIABLE=VALUE...] PROGRAM ARGUMENTS: without the library
+launch()
+{
+	timeout -k 5 250 "mpirun.$1" -n "$2" env "${@:3}" >"$log" 2>&1 </dev/null
+}
+
+# preloaded KIND RANKS ...: with it
+preloaded()
+{
+	launch "$1" "$2" LD_PRELOAD="$lib/libcoll_mpi_$1.so" COLL_MPI_STATS=1 "${@:3}"
+}
+
+# taken FUNCTION RANKS COUNT: each rank has taken so many calls, and no other
+taken()
+{
+	[[ $(grep -c "^coll_mpi: rank [0-9]*: $1: taken $3\$" "$log") == "$2" ]]
+}
+
+# sum KIND RANKS
+sum()
+{
+	preloaded "$1" "$2" "$build/mpi_sum_$1" && taken MPI_Allreduce "$2" 1 &&
+		[[ $(grep -c "of $2: the sum is $(($2 * ($2 + 1) / 2))" "$log") == "$2" ]]
+	ok $? "$1, $2 ranks: the sum"
+}
+
+# results KIND RANKS NAME [VARIABLE=VALUE...]
+results()
+{
+	preloaded "$1" "$2" "${@:4}" "$build/mpi_rank_$1" results "$seed" "$cases" &&
+		grep -q "^right" "$log" && grep -q "MPI_Alltoallv: taken [1-9]" "$log" &&
+		grep -q "MPI_ibcast: taken [1-9]" "$log"
+	ok $? "$1, $2 ranks, seed $seed: results are those of the MPI$3"
+}
+
+# mixed KIND RANKS: two nodes, so that coll has sockets to mind as well
+mixed()
+{
+	preloaded "$1" "$2" "$build/mpi_rank_$1" mixed "$seed" && grep -q "^right" "$log" &&
+		grep -q "MPI_Barrier: taken [1-9]" "$log"
+	ok $? "$1, $2 ranks, seed $seed: messages in all orders with collectives"
+}
+
+# left KIND: without the device, and for few bytes, the MPI does it all
+left()
+{
+	preloaded "$1" 2 COLL_DEVICE=/dev/nothing "$build/mpi_sum_$1" &&
+		grep -q "MPI_Allreduce: taken 0, no communicator of coll 1" "$log"
+	ok $? "$1: no device, no coll"
+	preloaded "$1" 2 COLL_MPI_MIN=5 "$build/mpi_sum_$1" &&
+		grep -q "MPI_Allreduce: taken 0, slower 1" "$log"
+	ok $? "$1: COLL_MPI_MIN"
+}
+
+# all KIND
+all()
+{
+	if [[ ! -x $build/mpi_rank_$1 ]]; then
+		for _ in {1..9}; do skip "$1" "no mpicc.$1"; done
+		return
+	fi
+	sum "$1" 2
+	sum "$1" 4
+	results "$1" 2 ""
+	results "$1" 4 ""
+	results "$1" 4 ", by ioctl" COLL_NO_URING=1
+	mixed "$1" 2
+	mixed "$1" 4
+	left "$1"
+}
+
+plan 18
+echo "# COLL_TEST_SEED=$seed"
+all mpich
+all openmpi
+finish
