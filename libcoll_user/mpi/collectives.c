@@ -102,9 +102,12 @@ static coll_comm_t *coll_of(const struct call *c)
 
 /* --- barrier and broadcast ---------------------------------------------------- */
 
+/* It takes as long as the smallest call with bytes. */
+#define BARRIER_BYTES	8
+
 static enum reason fill_Barrier(struct call *c)
 {
-	enum reason why = call_decide(c, CALL_UNKNOWN);
+	enum reason why = call_decide(c, BARRIER_BYTES);
 
 	if (why == TAKEN)
 		coll_cmd_barrier(coll_of(c), &c->cmd);

@@ -13,6 +13,7 @@
 #include "base/env.h"
 #include "comms.h"
 #include "drive.h"
+#include "measure.h"
 
 /* What the exchange of coll_init() sends, with room to grow. */
 #define EXCHANGE_MOST	1024
@@ -186,14 +187,17 @@ static void try_init(struct mpi_comm *mc, MPI_Comm comm)
 		coll_debug("mpi: no communicator: %s; %s", coll_strerror(ret), coll_last_error());
 }
 
-/* Rank 0's settings hold for all. */
-static void agree_settings(struct mpi_comm *mc, MPI_Comm comm)
+/* Rank 0's setting holds for all. */
+static void set_least(struct mpi_comm *mc, MPI_Comm comm)
 {
-	uint32_t least = 0;
+	uint32_t set[2] = { 0, 0 };
 
-	env_u32("COLL_MPI_MIN", 0, UINT32_MAX, &least);
-	PMPI_Bcast(&least, 1, MPI_UINT32_T, 0, comm);
-	mc->least = least;
+	set[0] = !env_u32("COLL_MPI_MIN", 0, UINT32_MAX, &set[1]);
+	PMPI_Bcast(set, 2, MPI_UINT32_T, 0, comm);
+	mc->least = set[0] ? set[1] : measure_least(comm, mc->coll);
+	if (!mc->rank)
+		coll_debug("mpi: %d ranks: calls below %llu bytes stay with the MPI", mc->size,
+			   (unsigned long long)mc->least);
 }
 
 static void make(struct mpi_comm *mc, MPI_Comm comm)
@@ -203,8 +207,8 @@ static void make(struct mpi_comm *mc, MPI_Comm comm)
 		return;
 	try_init(mc, comm);
 	if (all_say(comm, mc->coll)) {
-		agree_settings(mc, comm);
 		coll_comm_set_idle(mc->coll, drive_idle, NULL);
+		set_least(mc, comm);
 		mc->why = TAKEN;
 		return;
 	}

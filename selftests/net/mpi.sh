@@ -27,7 +27,7 @@ launch()
 # preloaded KIND RANKS ...: with it
 preloaded()
 {
-	launch "$1" "$2" LD_PRELOAD="$lib/libcoll_mpi_$1.so" COLL_MPI_STATS=1 "${@:3}"
+	launch "$1" "$2" LD_PRELOAD="$lib/libcoll_mpi_$1.so" COLL_MPI_STATS=1 COLL_MPI_MIN=0 "${@:3}"
 }
 
 # taken FUNCTION RANKS COUNT: each rank has taken so many calls, and no other
@@ -49,7 +49,7 @@ results()
 {
 	preloaded "$1" "$2" "${@:4}" "$build/mpi_rank_$1" results "$seed" "$cases" &&
 		grep -q "^right" "$log" && grep -q "MPI_Alltoallv: taken [1-9]" "$log" &&
-		grep -q "MPI_ibcast: taken [1-9]" "$log"
+		grep -q "MPI_Ibcast: taken [1-9]" "$log"
 	ok $? "$1, $2 ranks, seed $seed: results are those of the MPI$3"
 }
 
@@ -70,13 +70,17 @@ left()
 	preloaded "$1" 2 COLL_MPI_MIN=5 "$build/mpi_sum_$1" &&
 		grep -q "MPI_Allreduce: taken 0, slower 1" "$log"
 	ok $? "$1: COLL_MPI_MIN"
+	# Whatever the limit is, it is the same on all ranks.
+	preloaded "$1" 4 COLL_MPI_MIN= "$build/mpi_rank_$1" results "$seed" "$cases" &&
+		grep -q "^right" "$log"
+	ok $? "$1, 4 ranks, seed $seed: a limit that is measured"
 }
 
 # all KIND
 all()
 {
 	if [[ ! -x $build/mpi_rank_$1 ]]; then
-		for _ in {1..9}; do skip "$1" "no mpicc.$1"; done
+		for _ in {1..10}; do skip "$1" "no mpicc.$1"; done
 		return
 	fi
 	sum "$1" 2
@@ -89,7 +93,7 @@ all()
 	left "$1"
 }
 
-plan 18
+plan 20
 echo "# COLL_TEST_SEED=$seed"
 all mpich
 all openmpi

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* From which size on coll is not slower than the MPI underneath. */
+#ifndef LIBCOLL_MPI_MEASURE_H
+#define LIBCOLL_MPI_MEASURE_H
+
+#include <mpi.h>
+
+#include <coll/coll.h>
+
+/**
+ * measure_least() - time allreduces of both
+ * @comm: of MPI
+ * @coll: of the same ranks
+ *
+ * A collective of both. Return: bytes, the same number on all ranks.
+ */
+uint64_t measure_least(MPI_Comm comm, coll_comm_t *coll);
+
+#endif

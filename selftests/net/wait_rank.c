@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * wait_rank: two ranks of a job, for wait.sh. Rank 1 comes late to every collective, so rank 0
+ * waits: by coll_wait_for(), and with a function of coll_comm_set_idle().
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <coll/coll.h>
+
+#define LATE_US		300000
+#define SHORT_NS	50000000ULL
+#define LONG_NS		60000000000ULL
+
+static coll_comm_t *comm;
+static unsigned int calls;
+static uint64_t last_ns;
+
+static void die(const char *what, int64_t n)
+{
+	fprintf(stderr, "rank %u: %s: %lld\n", coll_comm_rank(comm), what, (long long)n);
+	exit(1);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t idle(void *arg, uint64_t waited_ns)
+{
+	if (arg != &calls)
+		die("argument of the function", 0);
+	if (waited_ns < last_ns)
+		die("time that has passed", (int64_t)waited_ns);
+	last_ns = waited_ns;
+	calls++;
+	return 10000000;
+}
+
+static void be_late(void)
+{
+	if (coll_comm_rank(comm) == 1)
+		usleep(LATE_US);
+}
+
+/* The time passes, the collective goes on, and the next wait has its end. */
+static void timed(void)
+{
+	uint64_t begin = now_ns();
+	coll_request_t *req;
+	int ret, done = 1;
+
+	be_late();
+	ret = coll_ibarrier(comm, &req);
+	if (ret)
+		die("coll_ibarrier", ret);
+	if (!coll_comm_rank(comm)) {
+		ret = coll_wait_for(req, SHORT_NS, &done);
+		if (ret || done)
+			die("coll_wait_for: over, and the other rank has not come", ret);
+		if (now_ns() - begin < SHORT_NS)
+			die("coll_wait_for: too short", (int64_t)(now_ns() - begin));
+	}
+	ret = coll_wait_for(req, LONG_NS, &done);
+	if (ret || !done)
+		die("coll_wait_for: not over", ret);
+	if (now_ns() - begin > LONG_NS / 2)
+		die("coll_wait_for: too long", (int64_t)(now_ns() - begin));
+}
+
+/* Blocking calls call the function, and end when the other rank comes. */
+static void with_idle(uint64_t count)
+{
+	float *x = calloc(count, sizeof(*x));
+	int ret;
+
+	if (!x)
+		die("memory", (int64_t)count);
+	x[0] = x[count - 1] = 1;
+	calls = 0;
+	last_ns = 0;
+	coll_comm_set_idle(comm, idle, &calls);
+	be_late();
+	ret = coll_allreduce(comm, COLL_IN_PLACE, x, count, COLL_F32, COLL_OP_SUM);
+	coll_comm_set_idle(comm, NULL, NULL);
+	if (ret)
+		die("coll_allreduce", ret);
+	if (x[0] != 2 || x[count - 1] != 2)
+		die("sum", (int64_t)x[0]);
+	if (!coll_comm_rank(comm) && (calls < 3 || last_ns < SHORT_NS))
+		die("calls of the function", calls);
+	free(x);
+}
+
+/* A deadline holds as without the function. It ends the communicator. */
+static void past_deadline(void)
+{
+	int ret;
+
+	coll_comm_set_timeout(comm, SHORT_NS);
+	coll_comm_set_idle(comm, idle, &calls);
+	last_ns = 0;
+	be_late();
+	ret = coll_barrier(comm);
+	if (ret != -ETIMEDOUT)
+		die("coll_barrier past its deadline", ret);
+}
+
+int main(void)
+{
+	int ret = coll_init(NULL, &comm);
+
+	if (ret) {
+		fprintf(stderr, "coll_init: %s; %s\n", coll_strerror(ret), coll_last_error());
+		return 1;
+	}
+	if (coll_comm_size(comm) != 2)
+		die("ranks", coll_comm_size(comm));
+	timed();
+	with_idle(2);
+	with_idle(1 << 18);
+	past_deadline();
+	coll_finalize(comm);
+	return 0;
+}
