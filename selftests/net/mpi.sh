@@ -76,11 +76,23 @@ left()
 	ok $? "$1, 4 ranks, seed $seed: a limit that is measured"
 }
 
+# fortran KIND
+fortran()
+{
+	if [[ ! -x $build/mpi_fortran_$1 ]]; then
+		skip "$1: Fortran" "no mpif90.$1"
+		return
+	fi
+	preloaded "$1" 4 "$build/mpi_fortran_$1" && grep -q "^right" "$log" &&
+		taken MPI_Allreduce 4 2 && taken MPI_Bcast 4 1 && taken MPI_Allgatherv 4 1
+	ok $? "$1, 4 ranks: Fortran"
+}
+
 # all KIND
 all()
 {
 	if [[ ! -x $build/mpi_rank_$1 ]]; then
-		for _ in {1..10}; do skip "$1" "no mpicc.$1"; done
+		for _ in {1..11}; do skip "$1" "no mpicc.$1"; done
 		return
 	fi
 	sum "$1" 2
@@ -91,9 +103,10 @@ all()
 	mixed "$1" 2
 	mixed "$1" 4
 	left "$1"
+	fortran "$1"
 }
 
-plan 20
+plan 22
 echo "# COLL_TEST_SEED=$seed"
 all mpich
 all openmpi

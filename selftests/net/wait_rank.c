@@ -109,6 +109,9 @@ static void past_deadline(void)
 	last_ns = 0;
 	be_late();
 	ret = coll_barrier(comm);
+	/* In shared memory it is complete for the rank that comes last. */
+	if (!ret && coll_comm_rank(comm))
+		ret = coll_barrier(comm);
 	if (ret != -ETIMEDOUT)
 		die("coll_barrier past its deadline", ret);
 }
