@@ -24,6 +24,9 @@ help:
 	@echo 'make func | net             kselftests in a VM (KERNEL=uml ...)'
 	@echo 'make hosts                  two VMs on one network (KERNEL=debian-6.1, debian-6.12)'
 	@echo 'make stress-kill N=1000     seeded kill -9 injections (KERNEL=uml-debug; WAY=shm)'
+
+	@echo 'make check-programs         MPI programs of Debian on coll; installs them first'
+	@echo 'make stress-kill N=1000     seeded kill -9 injections (KERNEL=uml-debug)'
 	@echo 'make fuzz SECONDS=600       ioctl, io_uring, wire, generic netlink (uml-debug)'
 	@echo 'make faultinject            failing allocations and copies, each in turn (uml-debug)'
 	@echo 'make bench                  beside MPI and Gloo, into Documentation/performance.rst'
@@ -62,6 +65,10 @@ static: packages
 func net hosts: user
 	$(Q)$(MAKE) -s -C selftests run-$@ KERNEL=$(KERNEL)
 
+check-programs: user
+	$(Q)tools/packages programs
+	$(Q)$(MAKE) -s -C selftests run-net KERNEL=$(KERNEL) TESTS="mpi.sh mpi_programs.sh"
+
 check: user
 	$(Q)selftests/check.sh $(KERNELS)
 
@@ -96,5 +103,5 @@ include tools/install/install.mk
 clean:
 	rm -rf .build
 
-.PHONY: all help packages user modules demo layers unit static func net hosts check check-full \
+.PHONY: all help packages user modules demo layers unit static func net hosts check check-full check-programs \
 	stress-kill fuzz faultinject bench bench-ops bench-select bench-tensors clean

@@ -7,6 +7,9 @@
 #include "drive.h"
 #include "error.h"
 
+/* Bytes that only some ranks know count as so many. */
+#define TAKE_AS		16384
+
 static enum reason look_at_new(struct call *c)
 {
 	int between = 0;
@@ -42,6 +45,8 @@ enum reason call_decide(struct call *c, uint64_t bytes)
 		return EARLY;
 	if (c->mc->why != TAKEN)
 		return c->mc->why;
+	if (bytes == CALL_UNKNOWN)
+		bytes = TAKE_AS;
 	return bytes < c->mc->least ? SLOWER : TAKEN;
 }
 
