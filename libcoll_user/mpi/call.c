@@ -50,6 +50,23 @@ enum reason call_decide(struct call *c, uint64_t bytes)
 	return bytes < c->mc->least ? SLOWER : TAKEN;
 }
 
+void call_make_arrays(struct call *c, int sides)
+{
+	size_t n = (size_t)c->size;
+
+	c->arrays = calloc(2 * n * (size_t)sides, sizeof(*c->arrays));
+	if (!c->arrays) {
+		c->err = -ENOMEM;
+		return;
+	}
+	c->out.counts = c->arrays + n * (size_t)(sides - 1);
+	c->out.displs = c->arrays + n * (size_t)(2 * sides - 1);
+	if (sides == 1)
+		return;
+	c->in.counts = c->arrays;
+	c->in.displs = c->arrays + 2 * n;
+}
+
 /* It could not begin, and the others wait for this rank. */
 static void give_up(struct call *c)
 {

@@ -58,6 +58,14 @@ enum reason call_open(struct call *c, enum function fn, bool blocking, MPI_Comm 
 #define CALL_UNKNOWN	UINT64_MAX
 enum reason call_decide(struct call *c, uint64_t bytes);
 
+/**
+ * call_make_arrays() - room for counts and displacements of blocks
+ * @sides: 1: those of @c->out; 2: also those of @c->in, which come first
+ *
+ * Without memory @c->err is set.
+ */
+void call_make_arrays(struct call *c, int sides);
+
 /** call_run() - do it, and wait. Return: for the application; its error handler has been called. */
 int call_run(struct call *c);
 

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/* Collectives that move data from all ranks to all ranks. */
+#include <string.h>
+
+#include "forms.h"
+#include "sides.h"
+
+static enum reason fill_Allgather(struct call *c, const void *send, int scount,
+				  MPI_Datatype stype, void *recv, int rcount, MPI_Datatype rtype)
+{
+	bool in_place = send == MPI_IN_PLACE;
+	struct layout to = layout_one(recv, (int64_t)rcount * c->size, rtype);
+	struct layout from = layout_one(send, in_place ? rcount : scount,
+					in_place ? rtype : stype);
+	enum reason why;
+
+	if (!layout_is_valid(&from) || !layout_is_valid(&to))
+		return ARGUMENT;
+	why = call_decide(c, layout_bytes(&to));
+	if (why != TAKEN)
+		return why;
+	if (!in_place)
+		set_in(c, &from);
+	set_out(c, &to, in_place);
+	coll_cmd_allgather(coll_of(c), &c->cmd, in_of(c, in_place), c->out.addr,
+			   layout_bytes(&from), COLL_BYTE);
+	return TAKEN;
+}
+
+BOTH(Allgather, Iallgather, (send, scount, stype, recv, rcount, rtype),
+     const void *send, int scount, MPI_Datatype stype, void *recv, int rcount,
+     MPI_Datatype rtype, MPI_Comm comm)
+
+static enum reason fill_Allgatherv(struct call *c, const void *send, int scount,
+				   MPI_Datatype stype, void *recv, const int *rcounts,
+				   const int *displs, MPI_Datatype rtype)
+{
+	bool in_place = send == MPI_IN_PLACE;
+	struct layout to = layout_v(c, recv, rcounts, displs, rtype);
+	struct layout from = layout_one(send, in_place ? 0 : scount, in_place ? MPI_BYTE : stype);
+	enum reason why;
+
+	if (!layout_is_valid(&from) || !layout_is_valid(&to))
+		return ARGUMENT;
+	why = call_decide(c, layout_bytes(&to));
+	if (why != TAKEN)
+		return why;
+	call_make_arrays(c, 1);
+	if (!in_place)
+		set_in(c, &from);
+	set_out(c, &to, in_place);
+	coll_cmd_allgatherv(coll_of(c), &c->cmd, in_of(c, in_place), c->out.addr, c->out.counts,
+			    c->out.displs, COLL_BYTE);
+	return TAKEN;
+}
+
+BOTH(Allgatherv, Iallgatherv, (send, scount, stype, recv, rcounts, displs, rtype),
+     const void *send, int scount, MPI_Datatype stype, void *recv, const int *rcounts,
+     const int *displs, MPI_Datatype rtype, MPI_Comm comm)
+
+static enum reason fill_Alltoall(struct call *c, const void *send, int scount,
+				 MPI_Datatype stype, void *recv, int rcount, MPI_Datatype rtype)
+{
+	bool in_place = send == MPI_IN_PLACE;
+	struct layout to = layout_one(recv, (int64_t)rcount * c->size, rtype);
+	struct layout from = layout_one(send, (int64_t)scount * c->size, stype);
+	enum reason why;
+
+	if (!layout_is_valid(&to) || (!in_place && !layout_is_valid(&from)))
+		return ARGUMENT;
+	why = call_decide(c, layout_bytes(&to));
+	if (why != TAKEN)
+		return why;
+	if (!in_place)
+		set_in(c, &from);
+	set_out(c, &to, in_place);
+	coll_cmd_alltoall(coll_of(c), &c->cmd, in_of(c, in_place), c->out.addr,
+			  layout_bytes(&to) / (uint64_t)c->size, COLL_BYTE);
+	return TAKEN;
+}
+
+BOTH(Alltoall, Ialltoall, (send, scount, stype, recv, rcount, rtype),
+     const void *send, int scount, MPI_Datatype stype, void *recv, int rcount,
+     MPI_Datatype rtype, MPI_Comm comm)
+
+/* Alltoallv and alltoallw: blocks of any size, which only their two ranks know. */
+static enum reason exchange(struct call *c, const struct layout *from, const struct layout *to,
+			    bool in_place)
+{
+	enum reason why;
+
+	if (!layout_is_valid(to) || (!in_place && !layout_is_valid(from)))
+		return ARGUMENT;
+	why = call_decide(c, CALL_UNKNOWN);
+	if (why != TAKEN)
+		return why;
+	call_make_arrays(c, 2);
+	set_out(c, to, in_place);
+	if (in_place && !c->err) {
+		memcpy(c->in.counts, c->out.counts, (size_t)c->size * sizeof(uint64_t));
+		memcpy(c->in.displs, c->out.displs, (size_t)c->size * sizeof(uint64_t));
+	} else if (!c->err) {
+		set_in(c, from);
+	}
+	coll_cmd_alltoallv(coll_of(c), &c->cmd, in_of(c, in_place), c->out.addr, c->arrays,
+			   c->arrays ? c->in.displs : NULL, COLL_BYTE);
+	return TAKEN;
+}
+
+static enum reason fill_Alltoallv(struct call *c, const void *send, const int *scounts,
+				  const int *sdispls, MPI_Datatype stype, void *recv,
+				  const int *rcounts, const int *rdispls, MPI_Datatype rtype)
+{
+	struct layout from = layout_v(c, send, scounts, sdispls, stype);
+	struct layout to = layout_v(c, recv, rcounts, rdispls, rtype);
+
+	return exchange(c, &from, &to, send == MPI_IN_PLACE);
+}
+
+BOTH(Alltoallv, Ialltoallv, (send, scounts, sdispls, stype, recv, rcounts, rdispls, rtype),
+     const void *send, const int *scounts, const int *sdispls, MPI_Datatype stype, void *recv,
+     const int *rcounts, const int *rdispls, MPI_Datatype rtype, MPI_Comm comm)
+
+static enum reason fill_Alltoallw(struct call *c, const void *send, const int *scounts,
+				  const int *sdispls, const MPI_Datatype *stypes, void *recv,
+				  const int *rcounts, const int *rdispls,
+				  const MPI_Datatype *rtypes)
+{
+	struct layout from = { .base = (void *)send, .n = c->size, .counts = scounts,
+			       .displs = sdispls, .types = stypes };
+	struct layout to = { .base = recv, .n = c->size, .counts = rcounts,
+			     .displs = rdispls, .types = rtypes };
+
+	return exchange(c, &from, &to, send == MPI_IN_PLACE);
+}
+
+/* Only this form: the application may free the types before a nonblocking one is over. */
+BLOCKING(Alltoallw, (send, scounts, sdispls, stypes, recv, rcounts, rdispls, rtypes),
+	 const void *send, const int *scounts, const int *sdispls, const MPI_Datatype *stypes,
+	 void *recv, const int *rcounts, const int *rdispls, const MPI_Datatype *rtypes,
+	 MPI_Comm comm)

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Input and results of calls that move data. */
+#ifndef LIBCOLL_MPI_SIDES_H
+#define LIBCOLL_MPI_SIDES_H
+
+#include "call.h"
+
+/* Results of a layout: coll's @out, and what is done when they are there. */
+static inline void set_out(struct call *c, const struct layout *l, bool filled)
+{
+	if (!c->err)
+		c->err = layout_open(l, filled, &c->out);
+	c->to = *l;
+}
+
+static inline void set_in(struct call *c, const struct layout *l)
+{
+	if (!c->err)
+		c->err = layout_open(l, true, &c->in);
+}
+
+/* The input, or that it is where the results go. */
+static inline const void *in_of(const struct call *c, bool in_place)
+{
+	return in_place ? COLL_IN_PLACE : c->in.addr;
+}
+
+/* Blocks of all ranks, of one type. */
+static inline struct layout layout_v(const struct call *c, const void *base,
+				     const int *counts, const int *displs, MPI_Datatype type)
+{
+	return (struct layout){ .base = (void *)base, .n = c->size, .counts = counts,
+				.displs = displs, .type = type };
+}
+
+#endif
