@@ -16,11 +16,13 @@
  * @call: what it is for
  * @request: as the application has it
  * @told: MPI knows that it is over
+ * @has_type: the type of the results is a duplicate of its own
  */
 struct pending {
 	struct call call;
 	MPI_Request request;
 	bool told;
+	bool has_type;
 	struct pending *next;
 };
 
@@ -89,10 +91,10 @@ static int release(void *state)
 	struct pending *p = state;
 
 	drop(p);
+	if (p->has_type)
+		PMPI_Type_free(&p->call.to.type);
 	call_end(&p->call);
 	comms_put(p->call.mc);
-	if (p->call.to.n && !p->call.to.types && p->call.out.tmp)
-		PMPI_Type_free(&p->call.to.type);
 	free(p);
 	return MPI_SUCCESS;
 }
@@ -108,6 +110,8 @@ static int refuse(const struct call *c, int err)
 	struct call copy = *c;
 	int code;
 
+	/* The others wait for this rank. */
+	coll_abort(c->mc->coll, (uint32_t)-err);
 	copy.err = err;
 	code = call_end(&copy);
 	PMPI_Comm_call_errhandler(c->comm, code);
@@ -122,15 +126,15 @@ int requests_start(const struct call *c, MPI_Request *request)
 		return refuse(c, -ENOMEM);
 	p->call = *c;
 	p->told = false;
-	comms_hold(c->mc);
-	/* The application may free its type before the call is over. */
-	if (c->out.tmp && c->to.n && !c->to.types)
-		PMPI_Type_dup(c->to.type, &p->call.to.type);
+	p->has_type = false;
 	if (PMPI_Grequest_start(query, release, cancel, p, &p->request)) {
-		comms_put(c->mc);
 		free(p);
 		return refuse(c, -ENOMEM);
 	}
+	comms_hold(c->mc);
+	/* The application may free its type before the call is over. */
+	p->has_type = c->out.tmp && c->to.n && !c->to.types &&
+		      !PMPI_Type_dup(c->to.type, &p->call.to.type);
 	insert(p);
 	*request = p->request;
 	/* An error is the request's. */
