@@ -23,10 +23,8 @@ help:
 	@echo 'make unit | layers | static the tests that need no VM'
 	@echo 'make func | net             kselftests in a VM (KERNEL=uml ...)'
 	@echo 'make hosts                  two VMs on one network (KERNEL=debian-6.1, debian-6.12)'
-	@echo 'make stress-kill N=1000     seeded kill -9 injections (KERNEL=uml-debug; WAY=shm)'
-
 	@echo 'make check-programs         MPI programs of Debian on coll; installs them first'
-	@echo 'make stress-kill N=1000     seeded kill -9 injections (KERNEL=uml-debug)'
+	@echo 'make stress-kill N=1000     seeded kill -9 injections (KERNEL=uml-debug; WAY=shm)'
 	@echo 'make fuzz SECONDS=600       ioctl, io_uring, wire, generic netlink (uml-debug)'
 	@echo 'make faultinject            failing allocations and copies, each in turn (uml-debug)'
 	@echo 'make bench                  beside MPI and Gloo, into Documentation/performance.rst'

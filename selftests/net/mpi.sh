@@ -53,7 +53,7 @@ results()
 	ok $? "$1, $2 ranks, seed $seed: results are those of the MPI$3"
 }
 
-# mixed KIND RANKS: two nodes, so that coll has sockets to mind as well
+# mixed KIND RANKS
 mixed()
 {
 	preloaded "$1" "$2" "$build/mpi_rank_$1" mixed "$seed" && grep -q "^right" "$log" &&
