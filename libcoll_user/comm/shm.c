@@ -103,9 +103,11 @@ static bool map_alive(struct shm *s)
 
 	if (p == MAP_FAILED)
 		return false;
-	s->alive = p;
-	if (madvise(p, page, MADV_WIPEONFORK))
+	if (madvise(p, page, MADV_WIPEONFORK)) {
+		munmap(p, page);
 		return false;
+	}
+	s->alive = p;
 	*s->alive = 1;
 	return true;
 }
