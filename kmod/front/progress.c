@@ -223,8 +223,9 @@ static bool coll_progress_run(void *data)
 }
 
 /*
- * The process is being killed, or becomes another one. The thread's last call. The others hear
- * of it now: it may be long until the process has closed the file, if it dumps core say.
+ * The process is being killed, or executes another program: the thread makes no call after this
+ * one. Other ranks are told now, as the process may close the file much later, when it has
+ * dumped core for example.
  */
 static void coll_progress_killed(void *data)
 {

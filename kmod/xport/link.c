@@ -151,7 +151,7 @@ static bool coll_ch_settled(const struct coll_channel *ch)
 		if (!st || READ_ONCE(st->closed) || READ_ONCE(st->bad))
 			return true;
 	}
-	/* It has said what it should not: it is not believed any more. */
+	/* The HELLO or the PROOF of the peer was refused. */
 	if (ch->shared && READ_ONCE(ch->greet.state) == COLL_GREET_REFUSED)
 		return !READ_ONCE(ch->greet.hello_due);
 	return coll_ch_established(ch);

@@ -144,7 +144,7 @@ int coll_stream_claim(struct coll_stream *st)
 	st->saved_write_space = sk->sk_write_space;
 	st->saved_state_change = sk->sk_state_change;
 	st->saved_error_report = sk->sk_error_report;
-	/* With the user's value we would not hear of fewer bytes. */
+	/* With a larger SO_RCVLOWAT of the user, few bytes would not call data_ready. */
 	st->saved_rcvlowat = sk->sk_rcvlowat;
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
 	sk->sk_user_data = st;

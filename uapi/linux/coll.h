@@ -254,9 +254,8 @@ struct coll_version {
 
 /**
  * struct coll_join - COLL_IOC_JOIN: become rank @rank of a communicator
- * @key: names the communicator; known to its ranks only. The kernel shows it to
- *	the peer in the first frame of each stream, so it is to be made for this
- *	one communicator, and not the secret it was made from.
+ * @key: names the communicator; a secret of its ranks. The kernel proves to the peer of each
+ *	stream that it knows the key, and does not send it.
  * @rank: 0 .. size-1
  * @size: ranks in all
  * @node: node of this rank

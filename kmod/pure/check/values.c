@@ -161,10 +161,7 @@ static int check_final(struct check *k, u32 x, u32 i)
 	return v->set == want ? 0 : check_fail(k, x, "an input is missing or counts twice");
 }
 
-/*
- * Blocks that go straight: what is sent is the sender's own, and is final where it
- * arrives.
- */
+/* COLL_ALG_DIRECT: a rank sends its own blocks only, and each goes straight to its destination. */
 static int check_direct(struct check *k, u32 x, u32 i)
 {
 	u32 p = k->owner[x], chunk = k->steps[x].chunk + i;
