@@ -288,11 +288,22 @@ static void coll_tensors_over_locked(struct coll_group *g, const struct coll_op 
 	g->tensors->to_advance = false;
 }
 
+/* Has coll_coord_run() left something? Waiters need not know: coll_tensors_work() goes on. */
+static bool coll_tensors_unordered(struct coll_group *g)
+{
+	bool more;
+
+	spin_lock(&g->lock);
+	more = g->tensors->coord.more && !g->error;
+	spin_unlock(&g->lock);
+	return more;
+}
+
 /* Tell other nodes what has started by that, and have the rest done. */
 static void coll_tensors_told(struct coll_group *g)
 {
 	coll_tensors_call(g);
-	if (coll_tensors_due(g))
+	if (coll_tensors_due(g) || coll_tensors_unordered(g))
 		queue_work(g->user->wq, &g->tensors->work);
 }
 
@@ -434,7 +445,7 @@ bool coll_tensors_due(struct coll_group *g)
 	bool due;
 
 	spin_lock(&g->lock);
-	due = ts->to_advance || ts->broken || ts->coord.more || !list_empty(&ts->ended);
+	due = ts->to_advance || ts->broken || !list_empty(&ts->ended);
 	spin_unlock(&g->lock);
 	return due;
 }
