@@ -67,7 +67,10 @@ void call_make_arrays(struct call *c, int sides)
 	c->in.displs = c->arrays + 2 * n;
 }
 
-/* It could not begin, and the others wait for this rank. */
+/*
+ * Others may wait for this rank: a command that was refused does not count, and the next one of
+ * this rank would meet theirs. If the communicator has failed, its first cause stays.
+ */
 static void give_up(struct call *c)
 {
 	coll_abort(c->mc->coll, (uint32_t)-c->err);
@@ -94,10 +97,12 @@ bool call_look(struct call *c, uint64_t ns)
 			drive_mpi();
 		return false;
 	}
-	c->req = NULL;
 	c->err = ret;
-	if (!ret)
+	if (ret)
+		give_up(c);
+	else
 		layout_store(&c->to, &c->out);
+	c->req = NULL;
 	return true;
 }
 
@@ -123,11 +128,11 @@ int call_run(struct call *c)
 {
 	int code;
 
+	if (!c->err)
+		c->err = coll_submit(c->mc->coll, &c->cmd);
 	if (c->err)
 		give_up(c);
 	else
-		c->err = coll_submit(c->mc->coll, &c->cmd);
-	if (!c->err)
 		layout_store(&c->to, &c->out);
 	code = call_end(c);
 	if (code != MPI_SUCCESS) {

@@ -187,17 +187,21 @@ static void try_init(struct mpi_comm *mc, MPI_Comm comm)
 		coll_debug("mpi: no communicator: %s; %s", coll_strerror(ret), coll_last_error());
 }
 
-/* Rank 0's setting holds for all. */
-static void set_least(struct mpi_comm *mc, MPI_Comm comm)
+/* Rank 0's setting holds for all. Return: false on all ranks if @mc->coll has failed. */
+static bool set_least(struct mpi_comm *mc, MPI_Comm comm)
 {
 	uint32_t set[2] = { 0, 0 };
+	bool good = true;
 
 	set[0] = !env_u32("COLL_MPI_MIN", 0, UINT32_MAX, &set[1]);
 	PMPI_Bcast(set, 2, MPI_UINT32_T, 0, comm);
-	mc->least = set[0] ? set[1] : measure_least(comm, mc->coll);
+	mc->least = set[1];
+	if (!set[0])
+		good = measure_least(comm, mc->coll, &mc->least);
 	if (!mc->rank)
 		coll_debug("mpi: %d ranks: calls below %llu bytes stay with the MPI", mc->size,
 			   (unsigned long long)mc->least);
+	return good;
 }
 
 static void make(struct mpi_comm *mc, MPI_Comm comm)
@@ -208,9 +212,10 @@ static void make(struct mpi_comm *mc, MPI_Comm comm)
 	try_init(mc, comm);
 	if (all_say(comm, mc->coll)) {
 		coll_comm_set_idle(mc->coll, drive_idle, NULL);
-		set_least(mc, comm);
-		mc->why = TAKEN;
-		return;
+		if (set_least(mc, comm)) {
+			mc->why = TAKEN;
+			return;
+		}
 	}
 	coll_finalize(mc->coll);
 	mc->coll = NULL;

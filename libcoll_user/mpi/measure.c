@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/relax.h"
@@ -37,6 +38,13 @@ static void keep_least(uint64_t *least, uint64_t start)
 }
 
 /* Both in turns, so that what else the hosts do hits both. */
+/* It may have been refused on this rank alone: the others are not to wait for it. */
+static uint64_t give_up(coll_comm_t *coll)
+{
+	coll_abort(coll, ECANCELED);
+	return 1;
+}
+
 static void time_one(MPI_Comm comm, coll_comm_t *coll, const float *from, float *to, int n,
 		     struct measured *m)
 {
@@ -47,7 +55,7 @@ static void time_one(MPI_Comm comm, coll_comm_t *coll, const float *from, float 
 	for (i = 0; i <= RUNS; i++) {
 		start = relax_now_ns();
 		if (coll_allreduce(coll, from, to, (uint64_t)n, COLL_F32, COLL_OP_SUM))
-			m->failed = 1;
+			m->failed = give_up(coll);
 		if (i)
 			keep_least(&m->by_coll, start);
 		start = relax_now_ns();
@@ -68,24 +76,25 @@ static int agree(MPI_Comm comm, uint64_t start, struct measured *m)
 	return most[3] < ENOUGH_NS && !most[2];
 }
 
-uint64_t measure_least(MPI_Comm comm, coll_comm_t *coll)
+bool measure_least(MPI_Comm comm, coll_comm_t *coll, uint64_t *least)
 {
-	uint64_t least = NEVER_WON, start = relax_now_ns();
+	uint64_t start = relax_now_ns();
 	float *from = calloc(2, LARGEST);
-	struct measured m;
+	struct measured m = { 0 };
 	int room = from != NULL, all_have = 0, go_on = 1;
 	size_t i;
 
+	*least = NEVER_WON;
 	PMPI_Allreduce(&room, &all_have, 1, MPI_INT, MPI_MIN, comm);
 	for (i = 0; i < NR_SIZES && all_have && go_on; i++) {
 		time_one(comm, coll, from, from + LARGEST / sizeof(*from),
 			 (int)(sizes[i] / sizeof(*from)), &m);
 		go_on = agree(comm, start, &m);
 		if (m.failed || m.by_coll > m.by_mpi)
-			least = NEVER_WON;
-		else if (least == NEVER_WON)
-			least = i ? sizes[i] : 0;
+			*least = NEVER_WON;
+		else if (*least == NEVER_WON)
+			*least = i ? sizes[i] : 0;
 	}
 	free(from);
-	return least;
+	return !m.failed;
 }

@@ -12,8 +12,10 @@
  * @comm: of MPI
  * @coll: of the same ranks
  *
- * A collective of both. Return: bytes, the same number on all ranks.
+ * @least: set to bytes from which on coll is not slower, the same number on all ranks
+ *
+ * A collective of both. Return: false if one of coll has failed, on all ranks.
  */
-uint64_t measure_least(MPI_Comm comm, coll_comm_t *coll);
+bool measure_least(MPI_Comm comm, coll_comm_t *coll, uint64_t *least);
 
 #endif

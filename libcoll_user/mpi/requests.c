@@ -105,6 +105,59 @@ static int cancel(void *state, int complete)
 	return MPI_SUCCESS;
 }
 
+/* Is it over, after @ns at most? Then MPI knows it. */
+static bool look(struct pending *p, uint64_t ns)
+{
+	if (p->told)
+		return true;
+	if (!call_look(&p->call, ns))
+		return false;
+	p->told = true;
+	PMPI_Grequest_complete(p->request);
+	return true;
+}
+
+static void wait_for(struct pending *p)
+{
+	if (p->told)
+		return;
+	call_wait(&p->call);
+	look(p, 0);
+}
+
+/*
+ * MPICH's Fortran 2008 calls MPI_I... and PMPI_Wait: this library has the request, and does not
+ * see the wait. An extension of MPICH calls functions of ours in its waits.
+ */
+#ifdef MPICH_VERSION
+static int poll(void *state, MPI_Status *status)
+{
+	(void)status;
+	look(state, 0);
+	return MPI_SUCCESS;
+}
+
+static int wait_some(int n, void **states, double timeout, MPI_Status *status)
+{
+	int i;
+
+	(void)timeout, (void)status;
+	for (i = 0; i < n; i++)
+		wait_for(states[i]);
+	return MPI_SUCCESS;
+}
+
+static int start_of_mpi(struct pending *p)
+{
+	return PMPIX_Grequest_start(query, release, cancel, poll, wait_some, p, &p->request);
+}
+#else
+static int start_of_mpi(struct pending *p)
+{
+	return PMPI_Grequest_start(query, release, cancel, p, &p->request);
+}
+#endif
+
 static int refuse(const struct call *c, int err)
 {
 	struct call copy = *c;
@@ -127,7 +180,7 @@ int requests_start(const struct call *c, MPI_Request *request)
 	p->call = *c;
 	p->told = false;
 	p->has_type = false;
-	if (PMPI_Grequest_start(query, release, cancel, p, &p->request)) {
+	if (start_of_mpi(p)) {
 		free(p);
 		return refuse(c, -ENOMEM);
 	}
@@ -140,26 +193,6 @@ int requests_start(const struct call *c, MPI_Request *request)
 	/* An error is the request's. */
 	call_start(&p->call);
 	return MPI_SUCCESS;
-}
-
-/* Is it over, after @ns at most? Then MPI knows it. */
-static bool look(struct pending *p, uint64_t ns)
-{
-	if (p->told)
-		return true;
-	if (!call_look(&p->call, ns))
-		return false;
-	p->told = true;
-	PMPI_Grequest_complete(p->request);
-	return true;
-}
-
-static void wait_for(struct pending *p)
-{
-	if (p->told)
-		return;
-	call_wait(&p->call);
-	look(p, 0);
 }
 
 static void wait_for_each(int n, const MPI_Request *requests)
