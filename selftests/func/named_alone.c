@@ -13,7 +13,7 @@
 
 #define MS		1000000ULL
 #define DEADLINE_NS	(300 * MS)
-#define ANSWER_NS	(2000 * MS)
+#define ANSWER_NS	(5000 * MS)
 #define SLACK_NS	(1500 * MS)
 #define WAIT_NS		(20000 * MS)
 

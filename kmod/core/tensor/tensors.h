@@ -34,7 +34,7 @@ struct coll_member;
 #define COLL_TENSOR_BATCH	64
 
 /* Time that other nodes have to answer a rank that has given a tensor up */
-#define COLL_TENSOR_ANSWER_NS	(2 * (u64)NSEC_PER_SEC)
+#define COLL_TENSOR_ANSWER_NS	(5 * (u64)NSEC_PER_SEC)
 
 /**
  * struct coll_tensor_req - a named collective of one rank
