@@ -7,7 +7,7 @@
 #include "drive.h"
 #include "error.h"
 
-/* Bytes that only some ranks know count as so many. */
+/* Bytes of a call for the limit, if not every rank knows them */
 #define TAKE_AS		16384
 
 static enum reason look_at_new(struct call *c)
@@ -68,8 +68,8 @@ void call_make_arrays(struct call *c, int sides)
 }
 
 /*
- * Others may wait for this rank: a command that was refused does not count, and the next one of
- * this rank would meet theirs. If the communicator has failed, its first cause stays.
+ * A command that was refused does not count: the next command of this rank would be matched with
+ * the one in which the others wait. If the communicator has failed already, its cause stays.
  */
 static void give_up(struct call *c)
 {

@@ -221,7 +221,7 @@ static void make(struct mpi_comm *mc, MPI_Comm comm)
 	mc->coll = NULL;
 }
 
-/* Of a rank without memory. The others must hear of it. */
+/* This rank has no memory. The others must hear of it. */
 static struct mpi_comm *refuse(MPI_Comm comm)
 {
 	static struct mpi_comm none = { .why = UNUSABLE, .refs = 1 << 30, .prev = &none.next };

@@ -43,7 +43,7 @@ struct layout layout_block(const struct layout *l, int i)
 	return layout_one(block(l, i), count_of(l, i), type_of(l, i));
 }
 
-/* The type of a block without elements is not looked at. MPICH does not either. */
+/* A block without elements may have a null type, as MPICH allows. */
 bool layout_is_valid(const struct layout *l)
 {
 	int i;
@@ -56,7 +56,7 @@ bool layout_is_valid(const struct layout *l)
 
 static uint64_t block_bytes(const struct layout *l, int i)
 {
-	return count_of(l, i) ? (uint64_t)count_of(l, i) * types_size(type_of(l, i)) : 0;
+	return (uint64_t)count_of(l, i) * types_size(type_of(l, i));
 }
 
 uint64_t layout_bytes(const struct layout *l)
@@ -76,7 +76,7 @@ bool layout_is_dense(const struct layout *l)
 	if (!l->types)
 		return !l->n || types_is_dense(l->type);
 	for (i = 0; i < l->n; i++)
-		if (count_of(l, i) && !types_is_dense(l->types[i]))
+		if (!types_is_dense(l->types[i]))
 			return false;
 	return true;
 }
@@ -91,15 +91,9 @@ static int64_t pack_step(uint64_t size)
 static void copy_block(const struct layout *l, int i, char *at, bool pack)
 {
 	MPI_Datatype type = type_of(l, i);
-	int64_t left = count_of(l, i), step, extent;
+	uint64_t size = types_size(type);
+	int64_t left = count_of(l, i), step = pack_step(size), extent = types_extent(type);
 	char *user = block(l, i);
-	uint64_t size;
-
-	if (!left)
-		return;
-	size = types_size(type);
-	step = pack_step(size);
-	extent = types_extent(type);
 
 	for (; left > 0; left -= step) {
 		int n = (int)(left < step ? left : step), pos = 0;

@@ -37,7 +37,6 @@ static void keep_least(uint64_t *least, uint64_t start)
 		*least = took;
 }
 
-/* Both in turns, so that what else the hosts do hits both. */
 /* It may have been refused on this rank alone: the others are not to wait for it. */
 static uint64_t give_up(coll_comm_t *coll)
 {
@@ -45,6 +44,7 @@ static uint64_t give_up(coll_comm_t *coll)
 	return 1;
 }
 
+/* Both alternately: other load of the hosts then slows both. */
 static void time_one(MPI_Comm comm, coll_comm_t *coll, const float *from, float *to, int n,
 		     struct measured *m)
 {

@@ -160,7 +160,8 @@ uint64_t types_size(MPI_Datatype type)
 {
 	MPI_Count size = 0;
 
-	PMPI_Type_size_x(type, &size);
+	if (type != MPI_DATATYPE_NULL)
+		PMPI_Type_size_x(type, &size);
 	return size > 0 ? (uint64_t)size : 0;
 }
 
@@ -168,7 +169,8 @@ int64_t types_extent(MPI_Datatype type)
 {
 	MPI_Count lb, extent = 0;
 
-	PMPI_Type_get_extent_x(type, &lb, &extent);
+	if (type != MPI_DATATYPE_NULL)
+		PMPI_Type_get_extent_x(type, &lb, &extent);
 	return extent;
 }
 
@@ -216,6 +218,8 @@ bool types_is_dense(MPI_Datatype type)
 	void *answer;
 	bool dense;
 
+	if (type == MPI_DATATYPE_NULL)
+		return true;
 	pthread_once(&once, prepare);
 	if (PMPI_Type_get_envelope(type, &ni, &na, &nt, &combiner))
 		return false;

@@ -148,7 +148,7 @@ static u32 coll_wake_helpers(struct coll_exec *x, u32 want, bool self)
 		if (cpu < 0 || cpu == here || coll_sleeper_is_me(req) ||
 		    coll_cpu_taken(x, cpu, req))
 			continue;
-		/* One that is awake and one that is woken would share the CPU. */
+		/* A woken thread would share the CPU with the one that is awake there. */
 		if (!coll_cpu_is_awake(x, cpu))
 			wake_up(&req->sleeper->wq);
 		want--;

@@ -15,7 +15,7 @@ struct coll_exec_step;
  */
 void coll_team_start(struct coll_exec *x, struct coll_exec_step *st);
 
-/* Is the open local sweep open, with slices left? */
+/* Is a local sweep open to helpers, with slices left? */
 bool coll_exec_wants_help(const struct coll_exec *x);
 
 /**

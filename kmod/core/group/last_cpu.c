@@ -24,7 +24,8 @@ bool coll_cpu_is_wanted(const struct coll_req *req)
 	u32 i, cpu = raw_smp_processor_id();
 
 	for (i = 0; i < g->nr_local; i++)
-		if (READ_ONCE(g->last_cpus[i].cpu) == cpu && READ_ONCE(g->last_cpus[i].seq) < req->seq)
+		if (READ_ONCE(g->last_cpus[i].cpu) == cpu &&
+		    READ_ONCE(g->last_cpus[i].seq) < req->seq)
 			return true;
 	return false;
 }
