@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Messages as they come: offers, answers, bytes. And the walk through socket buffers. */
+/* Messages as they come: offers, answers, bytes. */
 #include <linux/errno.h>
-#include <linux/minmax.h>
 #include <linux/skbuff.h>
 
 #include "../core/group/failure.h"
@@ -10,46 +9,8 @@
 #include "../core/p2p/frames.h"
 #include "channel.h"
 #include "rx.h"
+#include "rx_data.h"
 #include "rx_msg.h"
-
-/* A stretch of a buffer's bytes that may overlap the ones wanted. */
-static int coll_rx_stretch(struct coll_rx_walk *w, const u8 *data, u32 len)
-{
-	u32 from = min(w->skip, len);
-	u32 n = min(len - from, w->want);
-
-	w->skip -= from;
-	w->want -= n;
-	return n ? w->feed(w->to, data + from, n) : 0;
-}
-
-/*
- * Head, fragments, further buffers. Not skb_seq_read(), which forbids sleeping
- * between its calls: windows of user memory do sleep.
- */
-int coll_rx_walk(struct coll_rx_walk *w, struct sk_buff *skb)
-{
-	struct sk_buff *frag;
-	int i, ret;
-
-	ret = coll_rx_stretch(w, skb->data, skb_headlen(skb));
-	for (i = 0; !ret && w->want && i < skb_shinfo(skb)->nr_frags; i++) {
-		const skb_frag_t *f = &skb_shinfo(skb)->frags[i];
-
-		/* device memory: nobody here can read it */
-		if (!skb_frag_address_safe(f))
-			return -EPROTO;
-		ret = coll_rx_stretch(w, skb_frag_address(f), skb_frag_size(f));
-	}
-	if (ret || !w->want)
-		return ret;
-	skb_walk_frags(skb, frag) {
-		ret = coll_rx_walk(w, frag);
-		if (ret || !w->want)
-			break;
-	}
-	return ret;
-}
 
 /* Messages come in the order of their CTS, each without a gap. */
 bool coll_ch_expects(struct coll_channel *ch, const struct coll_frame *f)

@@ -10,23 +10,6 @@ struct coll_frame;
 struct sk_buff;
 
 /**
- * struct coll_rx_walk - a part of a socket buffer, piece by piece
- * @feed: called for each piece; 0, or an error that ends the walk
- * @to: for @feed
- * @skip: bytes before the part; counts down
- * @want: bytes of it; counts down
- */
-struct coll_rx_walk {
-	int (*feed)(void *to, const u8 *data, u32 len);
-	void *to;
-	u32 skip;
-	u32 want;
-};
-
-/* Return: 0; an error of @feed; -EPROTO bytes that cannot be read. May sleep. */
-int coll_rx_walk(struct coll_rx_walk *w, struct sk_buff *skb);
-
-/**
  * coll_ch_expects() - may this MSG frame come?
  * @ch: its channel
  * @f: header

@@ -3,7 +3,7 @@
 #include <linux/net.h>
 
 #include "channel.h"
-#include "link.h"
+#include "channel_link.h"
 #include "sock.h"
 #include "tcp.h"
 

@@ -83,7 +83,8 @@ enum coll_op_state {
  * @expires: the earliest one, as coll_deadline() says, 0: none; group->lock
  * @end_work: ends the op, when a work item of coll_alarm_wq has dropped the last ref
  * @exec: the schedule laid out; NULL before it runs
- * @on_complete: called once, by the thread that drops the last ref. Process context, no locks.
+ * @on_complete: coll_op_ended(): called once, by the thread that drops the last ref. A pointer,
+ *	as this room is below op/. Process context, no locks.
  */
 struct coll_op {
 	struct kref memory;
@@ -129,8 +130,8 @@ static inline bool coll_op_tryget(struct coll_op *op)
 }
 
 /*
- * Drop a ref. The last one completes the op and may start the next one, which touches pages of
- * its user: process context, no locks.
+ * Drop a ref. The last one completes the op (coll_op_ended() of op/op.c), which may start the
+ * next one. That touches pages of its user: process context, no locks.
  */
 static inline void coll_op_put(struct coll_op *op)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Channels as core sees them: its links. */
-#ifndef COLL_XPORT_LINK_H
-#define COLL_XPORT_LINK_H
+#ifndef COLL_XPORT_CHANNEL_LINK_H
+#define COLL_XPORT_CHANNEL_LINK_H
 
 #include <linux/types.h>
 
@@ -32,4 +32,4 @@ int coll_ch_add(struct coll_group *g, u32 peer, u32 stripe, struct socket *sock)
  */
 int coll_ch_share(struct coll_group *g, u32 peer, u32 nr, struct coll_link *via);
 
-#endif /* COLL_XPORT_LINK_H */
+#endif /* COLL_XPORT_CHANNEL_LINK_H */
