@@ -111,6 +111,7 @@ struct coll_tx_mark {
  * @ubufs: sends with pages that the stack has not let go of
  * @byes_sent: local ranks that have left, as told to the peer
  * @byes_got: ranks of the peer that have left
+ * @abort_got: the peer has sent its ABORT
  * @abort_sent: ABORT has been put into the control stream
  * @lost_seq: op that still needed the data stream when the stream was seen closed
  * @lost_msg: a message still needed the data stream then
@@ -189,6 +190,7 @@ struct coll_channel {
 	 */
 	u32 byes_sent;
 	u32 byes_got;
+	bool abort_got;
 	bool abort_sent;
 	u64 lost_seq;
 	bool lost_msg;

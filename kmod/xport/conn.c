@@ -81,6 +81,7 @@ static void coll_conn_free(struct kref *ref)
 
 		if (!st)
 			continue;
+		coll_sock_no_wait(st->sock->sk);
 		/* Data of a failed op is of no use to anyone: drop it. */
 		if (!conn->soft && i == COLL_STRIPE_DATA)
 			sock_no_linger(st->sock->sk);

@@ -3,6 +3,7 @@
 #include <linux/hashtable.h>
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -139,9 +140,11 @@ struct coll_desk *coll_desk_kin(struct coll_channel *ch)
 bool coll_loan_add(struct coll_channel *ch, const struct coll_frame *f,
 		   const struct coll_vec *vec, u64 at)
 {
+	struct mem_cgroup *memcg = set_active_memcg(ch->facts.memcg);
 	struct coll_loan *loan = kzalloc(sizeof(*loan), GFP_KERNEL_ACCOUNT);
 	struct coll_desk *d = ch->desk;
 
+	set_active_memcg(memcg);
 	lockdep_assert_held(&ch->conn->lock);
 	if (!loan)
 		return false;

@@ -140,14 +140,19 @@ static bool coll_rx_legal(const struct coll_stream *st)
 	return st->rx_ch || f->type == COLL_FRAME_HELLO || st->conn->shared;
 }
 
-/* DATA: its bytes count, and there may not be more than the window allows. */
-static void coll_rx_count(struct coll_stream *st)
+/*
+ * DATA: its bytes count. Return: false: there are more than the window allows, which is told. A
+ * group that is about to be freed cannot fail: the bytes must not be kept either.
+ */
+static bool coll_rx_count(struct coll_stream *st)
 {
 	struct coll_channel *ch = st->rx_ch;
 
 	ch->rx_seen += COLL_WIRE_HDR + st->rx_frame.length;
-	if (ch->rx_seen - ch->rx_told > COLL_WIRE_WINDOW)
-		coll_ch_proto(ch, st->rx_frame.seq);
+	if (ch->rx_seen - ch->rx_told <= COLL_WIRE_WINDOW)
+		return true;
+	coll_ch_proto(ch, st->rx_frame.seq);
+	return false;
 }
 
 static void coll_rx_header(struct coll_rx *rx)
@@ -170,8 +175,7 @@ static void coll_rx_header(struct coll_rx *rx)
 		st->rx_state = COLL_RX_CTRL;
 	} else if (f->type == COLL_FRAME_MSG && st->rx_ch) {
 		st->rx_state = coll_ch_expects(st->rx_ch, f) ? COLL_RX_MSG : COLL_RX_DROP;
-	} else if (st->rx_ch) {
-		coll_rx_count(st);
+	} else if (st->rx_ch && coll_rx_count(st)) {
 		st->rx_fresh = true;
 		st->rx_state = COLL_RX_DATA;
 	} else {

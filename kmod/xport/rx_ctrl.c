@@ -84,6 +84,9 @@ static int coll_rx_bye(struct coll_channel *ch, const u8 *payload)
 	if (coll_wire_get_bye(payload, &b) ||
 	    !coll_group_is_on(ch->link.group, b.rank, ch->link.peer))
 		return -EPROTO;
+	/* One for each rank, and one ABORT: each of them costs a walk through what is posted. */
+	if (ch->byes_got >= coll_ch_peer_ranks(ch))
+		return -EPROTO;
 	WRITE_ONCE(ch->byes_got, ch->byes_got + 1);
 	if (ch->byes_got >= coll_ch_peer_ranks(ch))
 		coll_rx_peer_closed(ch);
@@ -98,8 +101,9 @@ static int coll_rx_abort(struct coll_channel *ch, const u8 *payload)
 	struct coll_group *g = ch->link.group;
 	struct coll_cause c;
 
-	if (coll_wire_get_abort(payload, &c) || !c.error || c.error > 4095)
+	if (coll_wire_get_abort(payload, &c) || !c.error || c.error > 4095 || ch->abort_got)
 		return -EPROTO;
+	ch->abort_got = true;
 	/* Only a peer that has failed sends ABORT, whatever its kind. */
 	coll_rx_peer_closed(ch);
 	if (c.kind == COLL_CAUSE_CLOSE && !coll_msgs_without(g, ch->link.peer))

@@ -2,6 +2,7 @@
 /* DATA of a channel: which step it is for, and into its range. */
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
+#include <linux/sched/mm.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 
@@ -263,8 +264,11 @@ bool coll_ch_on_loan(const struct coll_channel *ch)
 /* Memory for a piece, once. */
 static bool coll_ch_has_piece(struct coll_channel *ch)
 {
+	struct mem_cgroup *memcg = set_active_memcg(ch->facts.memcg);
+
 	if (!ch->piece)
 		ch->piece = kmalloc(COLL_LOAN_PIECE, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	set_active_memcg(memcg);
 	if (!ch->piece)
 		coll_conn_retry(ch->conn);
 	return ch->piece;

@@ -32,6 +32,13 @@ int coll_sock_check(const struct socket *sock)
 	return 0;
 }
 
+void coll_sock_no_wait(struct sock *sk)
+{
+	lock_sock(sk);
+	sock_reset_flag(sk, SOCK_LINGER);
+	release_sock(sk);
+}
+
 void coll_sock_tune(struct sock *sk, u32 stripe)
 {
 	unsigned int sec = coll_dead_after();

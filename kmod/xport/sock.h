@@ -17,6 +17,12 @@ int coll_sock_check(const struct socket *sock);
 /* Options for a stripe: how soon it goes, how soon a dead peer is noticed. */
 void coll_sock_tune(struct sock *sk, u32 stripe);
 
+/*
+ * The socket is about to be put, by a worker: its last put must not wait for the peer, as
+ * SO_LINGER would have it. User space may have set that at any time.
+ */
+void coll_sock_no_wait(struct sock *sk);
+
 /**
  * coll_stream_claim() - make the socket of a stream ours
  * @st: with its socket and conn, whose work the callbacks queue from now on

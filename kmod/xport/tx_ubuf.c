@@ -10,6 +10,7 @@
  */
 #include <linux/bvec.h>
 #include <linux/refcount.h>
+#include <linux/sched/mm.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/socket.h>
@@ -78,8 +79,10 @@ static void coll_ubuf_put(struct sk_buff *skb, struct ubuf_info *info, bool succ
 
 static struct coll_ubuf *coll_ubuf_alloc(struct coll_channel *ch)
 {
+	struct mem_cgroup *memcg = set_active_memcg(ch->facts.memcg);
 	struct coll_ubuf *u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
 
+	set_active_memcg(memcg);
 	if (!u)
 		return NULL;
 	refcount_set(&u->info.refcnt, 1);

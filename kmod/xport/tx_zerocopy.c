@@ -18,6 +18,7 @@
 #include <linux/jiffies.h>
 #include <linux/lockdep.h>
 #include <linux/module.h>
+#include <net/inet_connection_sock.h>
 #include <net/tcp.h>
 
 #include "../core/exec/exec.h"
@@ -67,6 +68,19 @@ enum coll_nl_send_mode coll_tx_mode_now(const struct coll_conn *conn)
 	return mode == COLL_SEND_AUTO ? READ_ONCE(conn->choice.mode) : mode;
 }
 
+/*
+ * A probe of the path's MTU refers to pages of the buffers that it is made of, and not to their
+ * ubuf (since Linux 6.5): that may come back before the probe is acknowledged.
+ */
+static bool coll_tx_probes_mtu(const struct coll_conn *conn)
+{
+	const struct sock *sk = conn->streams[COLL_STRIPE_DATA]->sock->sk;
+
+	/* A bit field, which the stack sets once, before or when the sysctl is on. */
+	return READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_mtu_probing) ||
+	       inet_csk(sk)->icsk_mtup.enabled;
+}
+
 enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 				    const struct coll_exec_step *step, u32 bytes)
 {
@@ -86,7 +100,9 @@ enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 		mode = coll_choice_mode(ch);
 	/* The pages stay in this kernel, or the stack says when it is through with them. */
 	if (mode == COLL_NL_SEND_MODE_SPLICE && !ch->conn->choice.kin)
-		return COLL_NL_SEND_MODE_UBUF;
+		mode = COLL_NL_SEND_MODE_UBUF;
+	if (mode == COLL_NL_SEND_MODE_UBUF && coll_tx_probes_mtu(ch->conn))
+		return COLL_NL_SEND_MODE_COPY;
 	return mode;
 }
 
