@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/fs.h>
+#include <linux/sched/signal.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
@@ -8,6 +9,8 @@
 #include "../core/group/group.h"
 #include "../core/group/member.h"
 #include "../core/group/shm.h"
+#include "calls.h"
+#include "end.h"
 #include "file.h"
 #include "setup.h"
 #include "shm.h"
@@ -42,16 +45,27 @@ static int coll_shm_allowed(const struct coll_file *cf)
 
 int coll_ioc_shm_wait(struct coll_file *cf, void __user *arg, u32 size)
 {
+	struct coll_call *call;
 	struct coll_shm_wait w;
 	int ret;
 
 	ret = copy_struct_from_user(&w, sizeof(w), arg, size);
 	if (ret)
 		return ret;
-	if (memchr_inv(w.reserved, 0, sizeof(w.reserved)) || !w.pos)
+	if (w.reserved || !w.pos)
 		return -EINVAL;
 	ret = coll_shm_allowed(cf);
-	return ret ?: coll_shm_wait(cf->member, w.pos, w.timeout_ns);
+	if (ret)
+		return ret;
+	/* So that its reference to the file counts: another thread may close that. */
+	call = coll_call_begin(cf);
+	if (!call)
+		return -ENOMEM;
+	ret = coll_shm_wait(cf->member, &w);
+	coll_call_end(call);
+	if (ret == -EINTR && fatal_signal_pending(current))
+		coll_end_killed(cf);
+	return ret;
 }
 
 int coll_ioc_shm_wake(struct coll_file *cf, void __user *arg, u32 size)

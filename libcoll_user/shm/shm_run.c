@@ -127,7 +127,7 @@ static enum outcome spin(const struct shm *s, struct op *o, uint64_t spins)
 /* One sleep, until @until. Return: 0 or -errno. */
 static int sleep_once(coll_comm_t *comm, const struct op *o, uint64_t until)
 {
-	struct coll_shm_wait w = { .pos = o->pos };
+	struct coll_shm_wait w = { .pos = o->pos, .posted = o->posted };
 	uint64_t now = until ? relax_now_ns() : 0;
 
 	if (until)

@@ -196,6 +196,8 @@ TEST_F(shm, a_mapping_gets_no_further_rights)
 	EXPECT_EQ(-1, mprotect(v->own, v->s.own_size, PROT_READ | PROT_EXEC));
 	EXPECT_TRUE(mremap(all, v->s.size, v->s.size + getpagesize(), MREMAP_MAYMOVE) ==
 		    MAP_FAILED);
+	EXPECT_EQ(-1, madvise(v->own, v->s.own_size, MADV_DOFORK));
+	EXPECT_EQ(EINVAL, errno);
 }
 
 /* The status of a child that runs @fn. */
@@ -351,6 +353,65 @@ TEST_F(shm, a_sleeper_hears_of_who_goes_by_the_kernel)
 	EXPECT_EQ(1, rank_of(&self->v[0], 2)->completed);
 }
 
+/* The slots say it all, but whoever came last has been stopped before it could wake anybody. */
+TEST_F(shm, a_sleeper_looks_by_itself)
+{
+	struct sleeper s;
+	uint32_t r;
+
+	sleep_begin(&s, self->v[0].fd, 1, 0);
+	for (r = 0; r < RANKS; r++)
+		put_pos(&self->v[r], 1);
+	EXPECT_EQ(0, sleep_end(&s));
+}
+
+/* Another thread of this rank has given an op to the kernel: both ranks have posted one now. */
+TEST_F(shm, a_sleeper_knows_what_was_posted_before)
+{
+	struct coll_cmd cmd;
+	struct sleeper s;
+
+	sleep_begin(&s, self->v[0].fd, 1, 0);
+	raw_barrier(&cmd);
+	ASSERT_EQ(1, raw_post_cmd(self->v[0].fd, &cmd, 0));
+	test_sleep_us(50000);
+	EXPECT_EQ(1, s.result);
+	ASSERT_EQ(1, raw_post_cmd(self->v[2].fd, &cmd, 0));
+	EXPECT_EQ(0, sleep_end(&s));
+}
+
+TEST_F(shm, posted_is_checked)
+{
+	struct coll_shm_wait w = { .pos = 1, .posted = 1 };
+
+	EXPECT_EQ(-1, ioctl(self->v[0].fd, COLL_IOC_SHM_WAIT, &w));
+	EXPECT_EQ(EINVAL, errno);
+}
+
+/* Another thread closes the file, of which the sleeper holds the last reference. */
+TEST_F(shm, close_ends_a_sleep)
+{
+	struct sleeper s;
+
+	sleep_begin(&s, self->v[0].fd, 1, 0);
+	close_rank(&self->c, 0);
+	EXPECT_EQ(0, sleep_end(&s));
+	EXPECT_EQ(EHOSTDOWN, header(&self->v[1])->failed);
+}
+
+TEST_F(shm, few_may_sleep)
+{
+	struct sleeper s[COLL_SHM_SLEEPERS];
+	int i;
+
+	for (i = 0; i < COLL_SHM_SLEEPERS; i++)
+		sleep_begin(&s[i], self->v[0].fd, 1, 0);
+	EXPECT_EQ(-EBUSY, shm_wait(self->v[0].fd, 1, 0));
+	EXPECT_EQ(-ETIMEDOUT, shm_wait(self->v[1].fd, 1, MS) ?: -(int)header(self->v)->failed);
+	for (i = 0; i < COLL_SHM_SLEEPERS; i++)
+		EXPECT_EQ(0, sleep_end(&s[i]));
+}
+
 TEST_F(shm, a_sleeper_hears_of_who_leaves)
 {
 	struct sleeper s;
@@ -410,6 +471,7 @@ TEST_F(shm, a_signal_ends_the_sleep)
 TEST_F(shm, random_bytes_do_no_harm)
 {
 	uint64_t lot = test_seed();
+	struct coll_shm_wait w = { .timeout_ns = 1 };
 	uint32_t i, r, at;
 	struct coll_status s;
 
@@ -425,7 +487,9 @@ TEST_F(shm, random_bytes_do_no_harm)
 		if (!(i % 100))
 			ASSERT_EQ(0, test_good(&self->c));
 	}
-	ASSERT_EQ(0, shm_wait(self->v[0].fd, test_rand(&lot) | 1, 1));
+	w.pos = test_rand(&lot) | 1;
+	w.posted = rank_of(&self->v[0], 0)->posted;
+	ASSERT_EQ(0, ioctl(self->v[0].fd, COLL_IOC_SHM_WAIT, &w));
 	ASSERT_EQ(0, raw_status(self->v[0].fd, &s));
 	EXPECT_EQ(ETIMEDOUT, s.cause.error);
 }
@@ -500,7 +564,7 @@ TEST(bad_arguments)
 	REFUSED(COLL_IOC_SHM, s.reserved[1] = 1);
 	arg = &w;
 	REFUSED(COLL_IOC_SHM_WAIT, w.pos = 0);
-	REFUSED(COLL_IOC_SHM_WAIT, w.reserved[1] = 1);
+	REFUSED(COLL_IOC_SHM_WAIT, w.reserved = 1);
 	EXPECT_EQ(-1, ioctl(c.fd[0], COLL_IOC_SHM, NULL));
 	EXPECT_EQ(EFAULT, errno);
 	EXPECT_EQ(-1, ioctl(c.fd[0], COLL_IOC_SHM_WAIT, NULL));

@@ -1130,6 +1130,8 @@ struct coll_tensor_fuse {
 #define COLL_SHM_SLOTS		2
 /* Local ranks at most; a node with more has none. */
 #define COLL_SHM_RANKS		64
+/* Threads of a rank that may sleep at a time. */
+#define COLL_SHM_SLEEPERS	8
 
 /**
  * struct coll_shm_header - at offset 0
@@ -1254,17 +1256,20 @@ struct coll_shm {
  * struct coll_shm_wait - COLL_IOC_SHM_WAIT: sleep until an op in shared memory can go on
  * @pos: its position
  * @timeout_ns: when that is over the communicator fails with ETIMEDOUT; 0: never
+ * @posted: collectives that this rank had given to the kernel when it began the op
  * @reserved: 0
  *
- * Result: 0 when all local ranks have @pos in their slots; when one of them has posted more
- * than this rank, or has left; when the communicator has failed.
- * Errors: EINVAL; EINTR; EPERM not the process that opened the file; ENOTCONN no shared
- * memory.
+ * Result: 0 when all local ranks have @pos in their slots; when one of them has more than
+ * @posted, or has left; when the communicator has failed.
+ * Errors: EINVAL, also if @posted is more than there are; EINTR; EBUSY COLL_SHM_SLEEPERS threads
+ * of this rank are in this call; ENOMEM; EPERM not the process that opened the file; ENOTCONN no
+ * shared memory.
  */
 struct coll_shm_wait {
 	__u64	pos;
 	__u64	timeout_ns;
-	__u64	reserved[2];
+	__u64	posted;
+	__u64	reserved;
 };
 
 #define COLL_IOC_MAGIC		0xCB

@@ -74,6 +74,7 @@ void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
 	}
 	g->cause = *cause;
 	WRITE_ONCE(g->error, cause->error);
+	coll_parts_failing_locked(g);
 	spin_unlock(&g->lock);
 
 	coll_user_hurry(g->user);	/* they hold what is to end */

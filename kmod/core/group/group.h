@@ -242,15 +242,17 @@ struct coll_join_args {
  * struct coll_group_part - what another room keeps in a group, and is told of it
  * @init: a group is being made; nobody knows it yet. @flags: COLL_JOIN_*. Return: 0, -errno
  * @left: a rank will post no more
- * @fail: the group has failed, ->error is set
+ * @failing_locked: ->error has just been set. Under group->lock.
+ * @fail: the group has failed, and its ops have ended
  * @quiesce: the last reference has gone; stop what may still be queued. May sleep.
  * @free: free what @init and later calls have made; also if @init failed or never ran
  *
- * Any may be NULL. All are called in process context, without locks.
+ * Any may be NULL. All are called in process context; all others without locks.
  */
 struct coll_group_part {
 	int (*init)(struct coll_group *g, u32 flags);
 	void (*left)(struct coll_group *g, u32 rank);
+	void (*failing_locked)(struct coll_group *g);
 	void (*fail)(struct coll_group *g);
 	void (*quiesce)(struct coll_group *g);
 	void (*free)(struct coll_group *g);

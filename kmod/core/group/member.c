@@ -80,6 +80,13 @@ static void coll_exit_status(const struct coll_member *m, u32 kind, struct coll_
 	cause->code = (code >> 8) & 0xff;
 }
 
+/* Commands in flight, or ops in shared memory that its threads wait for. */
+static bool coll_member_is_in_op_locked(const struct coll_member *m)
+{
+	lockdep_assert_held(&m->group->lock);
+	return coll_member_inflight(m) || m->shm_sleepers;
+}
+
 bool coll_member_busy(struct coll_member *m)
 {
 	struct coll_group *g = coll_member_group(m);
@@ -88,7 +95,7 @@ bool coll_member_busy(struct coll_member *m)
 	if (!g)
 		return false;
 	spin_lock(&g->lock);
-	busy = coll_member_inflight(m);
+	busy = coll_member_is_in_op_locked(m);
 	spin_unlock(&g->lock);
 	return busy;
 }
@@ -102,7 +109,7 @@ void coll_member_gone(struct coll_member *m, u32 kind)
 	if (!g || test_bit(0, &m->gone))
 		return;
 	spin_lock(&g->lock);
-	pending = coll_member_inflight(m);
+	pending = coll_member_is_in_op_locked(m);
 	coll_group_cause(g, &cause, kind, EHOSTDOWN, m->rank,
 			 m->posted != m->completed ? m->completed + 1 : m->posted);
 	spin_unlock(&g->lock);

@@ -23,6 +23,7 @@ struct task_struct;
 /**
  * struct coll_member_tensors - named collectives of a member; group->lock
  * @waiting: posted and not started
+ * @gathered: started, and in a fusion that has not been posted yet
  * @join: while it has joined, and not all have: what tells it. Counts in @waiting.
  * @open: posted, and their buffers are in use; stand-ins, too
  * @kept: posted and not collected
@@ -33,6 +34,7 @@ struct task_struct;
  */
 struct coll_member_tensors {
 	u32 waiting;
+	u32 gathered;
 	struct coll_tensor_req *join;
 	u32 open;
 	u32 kept;
@@ -57,7 +59,8 @@ struct coll_member_tensors {
  * @last: the op posted last, if it has not ended; group->lock
  * @bytes: payload of those that ended well; group->lock
  * @call_ns: nanoseconds in its system calls and its progress thread; see account.h
- * @shm_waits: position that it sleeps for in coll_shm_wait(); 0: none; group->lock
+ * @shm_sleepers: its threads in coll_shm_wait(); group->lock
+ * @shm_waits: position that the latest of them sleeps for; 0: none; group->lock
  * @talking: messages posted that are not over; group->lock
  * @messages: messages posted; group->lock
  * @handles: of these, those in flight that have a handle, by that; group->lock
@@ -84,6 +87,7 @@ struct coll_member {
 	struct coll_op *last;
 	u64 bytes;
 	atomic64_t call_ns;
+	u32 shm_sleepers;
 	u64 shm_waits;
 	u32 talking;
 	u64 messages;
@@ -122,7 +126,7 @@ static inline struct coll_group *coll_member_group(struct coll_member *m)
 /* Commands in flight. Under group->lock. */
 static inline u64 coll_member_inflight(const struct coll_member *m)
 {
-	return m->posted - m->completed + m->talking + m->tensors.waiting;
+	return m->posted - m->completed + m->talking + m->tensors.waiting + m->tensors.gathered;
 }
 
 /* Has it any command in flight? */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/lockdep.h>
 #include <linux/types.h>
 
 #include "group.h"
@@ -30,6 +31,16 @@ void coll_parts_left(struct coll_group *g, u32 rank)
 	for (p = coll_group_parts; *p; p++)
 		if ((*p)->left)
 			(*p)->left(g, rank);
+}
+
+void coll_parts_failing_locked(struct coll_group *g)
+{
+	const struct coll_group_part *const *p;
+
+	lockdep_assert_held(&g->lock);
+	for (p = coll_group_parts; *p; p++)
+		if ((*p)->failing_locked)
+			(*p)->failing_locked(g);
 }
 
 void coll_parts_fail(struct coll_group *g)

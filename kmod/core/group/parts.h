@@ -17,6 +17,7 @@ void coll_parts_set(const struct coll_group_part *const *parts);
 /* Stops at the first error, and returns it. */
 int coll_parts_init(struct coll_group *g, u32 flags);
 void coll_parts_left(struct coll_group *g, u32 rank);
+void coll_parts_failing_locked(struct coll_group *g);
 void coll_parts_fail(struct coll_group *g);
 void coll_parts_quiesce(struct coll_group *g);
 /* The last part first. */

@@ -35,6 +35,10 @@ MODULE_PARM_DESC(shm, "let the ranks of a node share memory, for small collectiv
 #define COLL_SHM_AREA_SIZE	\
 	PAGE_ALIGN(sizeof(struct coll_shm_area) + COLL_SHM_SLOTS * COLL_SHM_SLOT_SIZE)
 
+/* A sleeper looks by itself after this time, then less and less often. */
+#define COLL_SHM_LOOK_FIRST_NS	(50 * (u64)NSEC_PER_MSEC)
+#define COLL_SHM_LOOK_MOST_NS	((u64)NSEC_PER_SEC)
+
 /* A cache line is written by one rank, or by the kernel. */
 static_assert(sizeof(struct coll_shm_header) == 64);
 static_assert(sizeof(struct coll_shm_rank) == 64);
@@ -338,7 +342,8 @@ int coll_shm_map(struct coll_member *m, struct vm_area_struct *vma)
 		return ret;
 	if (!whole)
 		return -EAGAIN;
-	coll_vma_flags(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
+	/* VM_IO: MADV_DOFORK must not give it to a child */
+	coll_vma_flags(vma, VM_IO | VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
 		       VM_MAYEXEC | (own ? 0 : VM_MAYWRITE));
 	vma_set_file(vma, s->file);
 	ret = vm_map_pages(vma, s->pages, s->nr_pages);
@@ -355,22 +360,22 @@ static bool coll_shm_is_astray(const struct coll_shared *s, u32 local, u64 poste
 	return READ_ONCE(r->posted) > posted || READ_ONCE(r->left);
 }
 
-/* May who is at @pos go on? As user space looks at it; see <linux/coll.h>. */
-static bool coll_shm_goes_on(struct coll_group *g, const struct coll_member *m, u64 pos)
+/* May the op go on? As user space looks at it; see <linux/coll.h>. */
+static bool coll_shm_goes_on(struct coll_group *g, const struct coll_member *m,
+			     const struct coll_shm_wait *w)
 {
 	const struct coll_shared *s = g->shared;
 	bool missing = false;
-	u64 posted = READ_ONCE(m->posted);
 	u32 i;
 
 	if (READ_ONCE(s->header->failed))
 		return true;
 	for (i = 0; i < g->nr_local; i++) {
-		bool astray = i != m->local && coll_shm_is_astray(s, i, posted);
+		bool astray = i != m->local && coll_shm_is_astray(s, i, w->posted);
 
 		/* In this order: what a rank does in shared memory it does before. */
 		smp_rmb();
-		if (coll_shm_pos(s, i, pos) == pos)
+		if (coll_shm_pos(s, i, w->pos) == w->pos)
 			continue;
 		if (astray)
 			return true;
@@ -379,42 +384,83 @@ static bool coll_shm_goes_on(struct coll_group *g, const struct coll_member *m, 
 	return !missing;
 }
 
-static void coll_shm_timed_out(struct coll_member *m, u64 pos)
+static void coll_shm_timed_out(struct coll_member *m, const struct coll_shm_wait *w)
 {
 	struct coll_group *g = coll_member_group(m);
 	u32 i, late = COLL_RANK_NONE;
 	struct coll_cause cause;
 
 	for (i = g->nr_local; i--;)
-		if (coll_shm_pos(g->shared, i, pos) != pos)
+		if (coll_shm_pos(g->shared, i, w->pos) != w->pos)
 			late = g->local_rank[i];
-	coll_group_cause(g, &cause, COLL_CAUSE_TIMEOUT, ETIMEDOUT, late, pos);
+	coll_group_cause(g, &cause, COLL_CAUSE_TIMEOUT, ETIMEDOUT, late, w->posted + 1);
 	coll_group_fail(g, &cause);
 }
 
-int coll_shm_wait(struct coll_member *m, u64 pos, u64 timeout_ns)
+/* A thread goes to sleep. Return: 0 or as COLL_IOC_SHM_WAIT. */
+static int coll_shm_enter_locked(struct coll_member *m, const struct coll_shm_wait *w)
+{
+	struct coll_group *g = m->group;
+
+	lockdep_assert_held(&g->lock);
+	if (!coll_shm_is_whole_locked(g, g->shared))
+		return -ENOTCONN;
+	if (w->posted > m->posted)
+		return -EINVAL;
+	/* Each one looks at all ranks when it is woken. */
+	if (m->shm_sleepers >= COLL_SHM_SLEEPERS)
+		return -EBUSY;
+	m->shm_sleepers++;
+	m->shm_waits = w->pos;
+	return 0;
+}
+
+static void coll_shm_leave(struct coll_member *m)
+{
+	struct coll_group *g = m->group;
+
+	spin_lock(&g->lock);
+	if (!--m->shm_sleepers)
+		m->shm_waits = 0;
+	spin_unlock(&g->lock);
+}
+
+/*
+ * Look again now and then: a rank may have written its slot and been stopped before it could
+ * wake the others. Return: 0; -ETIME; -ERESTARTSYS.
+ */
+static int coll_shm_sleep(struct coll_member *m, const struct coll_shm_wait *w)
+{
+	struct coll_group *g = m->group;
+	u64 expires = w->timeout_ns ? coll_deadline(w->timeout_ns) : U64_MAX;
+	u64 slice = COLL_SHM_LOOK_FIRST_NS, now, left;
+	int ret;
+
+	for (;;) {
+		now = ktime_get_ns();
+		left = expires > now ? expires - now : 0;
+		ret = wait_event_interruptible_hrtimeout(g->shared->wq, coll_shm_goes_on(g, m, w),
+							 ns_to_ktime(min(left, slice)));
+		if (ret != -ETIME || left <= slice)
+			return ret;
+		slice = min(2 * slice, COLL_SHM_LOOK_MOST_NS);
+	}
+}
+
+int coll_shm_wait(struct coll_member *m, const struct coll_shm_wait *w)
 {
 	struct coll_group *g = coll_member_group(m);
-	ktime_t most = timeout_ns ? ns_to_ktime(min(timeout_ns, COLL_DEADLINE_MOST)) :
-				    KTIME_MAX;
-	bool whole;
 	int ret;
 
 	spin_lock(&g->lock);
-	whole = coll_shm_is_whole_locked(g, g->shared);
-	/* For status; of several threads one counts. */
-	if (whole)
-		m->shm_waits = pos;
+	ret = coll_shm_enter_locked(m, w);
 	spin_unlock(&g->lock);
-	if (!whole)
-		return -ENOTCONN;
-	ret = wait_event_interruptible_hrtimeout(g->shared->wq, coll_shm_goes_on(g, m, pos),
-						 most);
-	spin_lock(&g->lock);
-	m->shm_waits = 0;
-	spin_unlock(&g->lock);
-	if (ret == -ETIME && !coll_shm_goes_on(g, m, pos))
-		coll_shm_timed_out(m, pos);
+	if (ret)
+		return ret;
+	ret = coll_shm_sleep(m, w);
+	coll_shm_leave(m);
+	if (ret == -ETIME && !coll_shm_goes_on(g, m, w))
+		coll_shm_timed_out(m, w);
 	return ret == -ERESTARTSYS ? -EINTR : 0;
 }
 
@@ -446,8 +492,6 @@ void coll_shm_note(struct coll_member *m)
 	lockdep_assert_held(&g->lock);
 	if (!g->shared)
 		return;
-	/* Before @completed: after an op that has failed, a rank must not write its next slot. */
-	WRITE_ONCE(g->shared->header->failed, g->error);
 	coll_shm_say(g->shared, m);
 	coll_shm_wake_all(g->shared);
 }
@@ -490,14 +534,20 @@ static void coll_shm_left(struct coll_group *g, u32 rank)
 	spin_unlock(&g->lock);
 }
 
+/* Before anybody can be refused for it: after a failure a rank must not write its next slot. */
+static void coll_shm_failing_locked(struct coll_group *g)
+{
+	lockdep_assert_held(&g->lock);
+	/* pairs with look_further() of libcoll_user */
+	if (g->shared)
+		smp_store_release(&g->shared->header->failed, g->error);
+}
+
 static void coll_shm_fail(struct coll_group *g)
 {
 	spin_lock(&g->lock);
-	if (g->shared) {
-		/* pairs with look_further() of libcoll_user */
-		smp_store_release(&g->shared->header->failed, g->error);
+	if (g->shared)
 		coll_shm_wake_all(g->shared);
-	}
 	spin_unlock(&g->lock);
 }
 
@@ -508,6 +558,7 @@ static void coll_shm_free(struct coll_group *g)
 
 const struct coll_group_part coll_shm_part = {
 	.left = coll_shm_left,
+	.failing_locked = coll_shm_failing_locked,
 	.fail = coll_shm_fail,
 	.free = coll_shm_free,
 };

@@ -19,6 +19,7 @@ struct coll_group;
 struct coll_group_part;
 struct coll_member;
 struct coll_shm;
+struct coll_shm_wait;
 struct vm_area_struct;
 
 extern const struct coll_group_part coll_shm_part;
@@ -45,12 +46,11 @@ int coll_shm_map(struct coll_member *m, struct vm_area_struct *vma);
 /**
  * coll_shm_wait() - sleep until an op can go on
  * @m: member, whose process the caller is
- * @pos: position of the op
- * @timeout_ns: when that is over the communicator fails; 0: never
+ * @w: which
  *
- * Return: 0, -EINTR a signal is pending, -ENOTCONN there is no shared memory.
+ * Return: 0 or as COLL_IOC_SHM_WAIT; -EINTR a signal is pending.
  */
-int coll_shm_wait(struct coll_member *m, u64 pos, u64 timeout_ns);
+int coll_shm_wait(struct coll_member *m, const struct coll_shm_wait *w);
 
 /* Let those who sleep in coll_shm_wait() look again. Return: 0, -ENOTCONN. */
 int coll_shm_wake(struct coll_member *m);
