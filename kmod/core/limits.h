@@ -64,6 +64,8 @@
  */
 #define COLL_FUSE_WINDOW	SZ_8M
 #define COLL_FUSE_WINDOW_OPS	32
+/* Ops in flight of a rank that has joined: more than any root starts ahead of the others. */
+#define COLL_TENSORS_ABSENT	128U
 /* Named collectives of a member that it has not collected. */
 #define COLL_TENSORS_KEPT	65536U
 /*

@@ -127,8 +127,8 @@ void tensor_explain_end(const coll_tensor_t *t)
 			       t->name, r->rank[0]);
 		break;
 	case COLL_BAD_JOINED:
-		tensor_explain("tensor '%s': rank %u has joined, and this collective needs all ranks",
-			       t->name, r->rank[0]);
+		tensor_explain("tensor '%s': a rank has joined, and this collective needs all ranks",
+			       t->name);
 		break;
 	case COLL_BAD_LEFT:
 		tensor_explain("tensor '%s': rank %u has left", t->name, r->rank[0]);

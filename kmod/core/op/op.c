@@ -248,10 +248,11 @@ static void coll_op_add_req_locked(struct coll_op *op, struct coll_req *req)
 	struct coll_req *r;
 
 	lockdep_assert_held(&op->group->lock);
-	list_for_each_entry(r, &op->reqs, list)
-		if (r->member->local > req->member->local)
+	/* From the end: named collectives come in that order. */
+	list_for_each_entry_reverse(r, &op->reqs, list)
+		if (r->member->local < req->member->local)
 			break;
-	list_add_tail(&req->list, &r->list);
+	list_add(&req->list, &r->list);
 	WRITE_ONCE(req->op, op);
 	op->bytes = max(op->bytes, req->bytes);
 	op->nr_posted++;
@@ -361,10 +362,12 @@ static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare, boo
 
 int coll_op_post_ordered(struct coll_req *req, struct coll_op **spare)
 {
+	struct coll_group *g = coll_member_group(req->member);
 	bool failing;
 
-	lockdep_assert_held(&coll_member_group(req->member)->lock);
-	return coll_op_queue_locked(req, spare, &failing);
+	lockdep_assert_held(&g->lock);
+	/* What is queued after a failure never ends. */
+	return g->error ? -g->error : coll_op_queue_locked(req, spare, &failing);
 }
 
 /* Fail the group: a rank has posted a different op than the others. */

@@ -36,7 +36,8 @@ void coll_op_discard(struct coll_op *op);
  * @spare: memory for an op, which is taken if it is needed
  *
  * Under group->lock; coll_group_check_pending() and coll_group_advance() are to follow without.
- * Return: 0; -EBADE: disagrees with what other local ranks posted.
+ * Return: 0; -EBADE: disagrees with what other local ranks posted; the error of a group that has
+ * failed.
  */
 int coll_op_post_ordered(struct coll_req *req, struct coll_op **spare);
 

@@ -152,6 +152,13 @@ static bool coll_tensors_give_up_locked(struct coll_tensors *ts)
 	return false;
 }
 
+/* Has the root begun a fusion, and not named its last tensor for too long? */
+static bool coll_tensors_fusion_is_late_locked(const struct coll_tensors *ts)
+{
+	lockdep_assert_held(&ts->group->lock);
+	return ts->fuse_expires && !coll_deadline_delay(ts->fuse_expires);
+}
+
 /* The group fails: a local rank has not joined, or the next node does not answer. */
 static void coll_tensors_unanswered(struct coll_tensors *ts)
 {
@@ -176,10 +183,12 @@ static void coll_tensors_deadline(struct work_struct *work)
 	bool unanswered;
 
 	spin_lock(&g->lock);
-	unanswered = coll_tensors_give_up_locked(ts);
-	coll_coord_run(&ts->coord);
-	if (!g->error)
+	unanswered = coll_tensors_give_up_locked(ts) || coll_tensors_fusion_is_late_locked(ts);
+	/* An op that starts after a failure would never end. */
+	if (!g->error) {
+		coll_coord_run(&ts->coord);
 		coll_tensors_arm(ts);
+	}
 	spin_unlock(&g->lock);
 	if (unanswered)
 		coll_tensors_unanswered(ts);

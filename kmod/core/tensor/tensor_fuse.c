@@ -16,6 +16,7 @@
 #include "../../pure/optable.h"
 #include "../../pure/reduction/wide.h"
 #include "../../pure/wire.h"
+#include "../deadline.h"
 #include "../group/fusion.h"
 #include "../group/group.h"
 #include "../group/member.h"
@@ -127,6 +128,7 @@ static bool coll_fusion_add(struct coll_tensor_req *first, struct coll_tensor_re
 		first->expires = t->expires;
 	return f->nr <= COLL_FUSE_MOST && f->bytes <= COLL_FUSE_BYTES &&
 	       t->req.cmd.collective == COLL_ALLREDUCE &&
+	       first->req.cmd.collective == COLL_ALLREDUCE &&
 	       coll_coord_fuse(&first->entry->known, &t->entry->known);
 }
 
@@ -135,6 +137,7 @@ static bool coll_fusion_gather(struct coll_tensors *ts, u32 k, struct coll_tenso
 	struct coll_tensor_req *first = ts->first[k];
 
 	coll_tensor_unwait(ts, t);
+	t->req.member->tensors.gathered++;
 	if (first)
 		return coll_fusion_add(first, t);
 	coll_fusion_begin(t);
@@ -155,12 +158,29 @@ static void coll_fusion_post(struct coll_tensors *ts, u32 divisor)
 		first->req.fusion = &first->fused;
 		first->req.bytes = first->fused.bytes;
 		ts->broken = -coll_tensor_post_op(first);
-		if (!ts->broken)
-			ts->first[k] = NULL;
+		if (ts->broken)
+			break;
+		first->req.member->tensors.gathered -= first->fused.nr;
+		ts->first[k] = NULL;
 	}
 	ts->started++;
 	ts->counts.fusions++;
 	ts->to_advance = true;
+}
+
+/* More tensors are to come, or not. The root is to name them all within a time. */
+static void coll_fusing(struct coll_tensors *ts, bool more)
+{
+	bool began = more && !ts->fusing;
+
+	lockdep_assert_held(&ts->group->lock);
+	ts->fusing = more;
+	if (!more)
+		ts->fuse_expires = 0;
+	if (!began)
+		return;
+	ts->fuse_expires = coll_deadline(COLL_TENSOR_ANSWER_NS);
+	coll_tensors_arm(ts);
 }
 
 void coll_tensors_fuse(struct coll_tensors *ts, struct coll_coord_entry *e, u32 divisor, bool last)
@@ -177,7 +197,7 @@ void coll_tensors_fuse(struct coll_tensors *ts, struct coll_coord_entry *e, u32 
 		if (ts->first[k])
 			ts->first[k]->req.weight += coll_coord_bytes(&e->known);
 	}
-	ts->fusing = !last;
+	coll_fusing(ts, !last);
 	ts->counts.fused++;
 	if (last && !ts->broken)
 		coll_fusion_post(ts, divisor);
@@ -197,6 +217,7 @@ struct coll_tensor_req *coll_tensors_unfuse(struct coll_tensors *ts)
 		if (!first)
 			continue;
 		req = list_first_entry_or_null(&first->fused.others, struct coll_req, list);
+		first->req.member->tensors.gathered--;
 		if (req) {
 			list_del(&req->list);
 			return container_of(req, struct coll_tensor_req, req);

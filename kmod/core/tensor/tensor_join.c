@@ -131,9 +131,13 @@ static bool coll_stand_in_cmd(struct coll_req *req, const struct coll_coord_para
 /* Return: 0; -ENOMEM; -EBADE no rank can ask for that. */
 static int coll_stand_in(struct coll_member *m, const struct coll_coord_params *p, u32 divisor)
 {
-	struct coll_tensor_req *t = kzalloc(sizeof(*t), GFP_ATOMIC | __GFP_ACCOUNT);
+	struct coll_tensor_req *t;
 	int ret = -EBADE;
 
+	/* The root keeps to a window: another one would have this node take any memory. */
+	if (m->posted - m->completed >= COLL_TENSORS_ABSENT)
+		return -EBADE;
+	t = kzalloc(sizeof(*t), GFP_ATOMIC | __GFP_ACCOUNT);
 	if (!t)
 		return -ENOMEM;
 	t->req.member = m;

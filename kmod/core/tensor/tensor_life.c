@@ -126,13 +126,15 @@ static bool coll_tensor_is_earlier(struct rb_node *a, const struct rb_node *b)
 void coll_tensors_arm(struct coll_tensors *ts)
 {
 	struct rb_node *first = rb_first_cached(&ts->by_time);
-	struct coll_tensor_req *t;
+	u64 when = ts->fuse_expires, alarm;
 
 	lockdep_assert_held(&ts->group->lock);
-	if (!first)
-		return;
-	t = rb_entry(first, struct coll_tensor_req, by_time);
-	mod_delayed_work(coll_alarm_wq, &ts->deadline, coll_deadline_delay(t->alarm));
+	if (first) {
+		alarm = rb_entry(first, struct coll_tensor_req, by_time)->alarm;
+		when = when ? min(when, alarm) : alarm;
+	}
+	if (when)
+		mod_delayed_work(coll_alarm_wq, &ts->deadline, coll_deadline_delay(when));
 }
 
 static void coll_tensor_disarm_locked(struct coll_tensors *ts, struct coll_tensor_req *t)

@@ -14,6 +14,7 @@
 #include "../group/failure.h"
 #include "../group/group.h"
 #include "../group/link.h"
+#include "../group/ref.h"
 #include "tensor_life.h"
 #include "tensor_talk.h"
 
@@ -134,13 +135,15 @@ u32 coll_tensors_say(struct coll_group *g, u32 node, u8 *buf, u32 room)
 static bool coll_tensors_knows(const struct coll_group *g, const struct coll_coord_rec *r)
 {
 	switch (r->kind) {
+	case COLL_READY:
+		return r->contributors && r->contributors <= g->size;
 	case COLL_JOIN:
 	case COLL_ORDER_JOINED:
 		return r->rank < g->size;
 	case COLL_ORDER_START:
 		return r->contributors && r->contributors <= g->size;
 	}
-	return r->kind == COLL_READY || r->kind == COLL_FAIL || r->kind == COLL_ORDER_BAD;
+	return r->kind == COLL_FAIL || r->kind == COLL_ORDER_BAD;
 }
 
 /* Under group->lock. */
@@ -193,7 +196,8 @@ static int coll_tensors_hear_one(struct coll_group *g, u32 node, const struct co
 	return 0;
 }
 
-int coll_tensors_hear(struct coll_group *g, u32 node, const u8 *buf, u32 len)
+/* With a reference of the group: other links are there, and what is queued is waited for. */
+static int coll_tensors_hear_all(struct coll_group *g, u32 node, const u8 *buf, u32 len)
 {
 	struct coll_tensors *ts = g->tensors;
 	struct coll_coord_rec r;
@@ -201,8 +205,6 @@ int coll_tensors_hear(struct coll_group *g, u32 node, const u8 *buf, u32 len)
 	int ret = 0;
 	u32 n;
 
-	if (!ts)
-		return -EPROTO;
 	while (len && !ret) {
 		n = coll_coord_get(buf, len, &r);
 		ret = n ? coll_tensors_hear_one(g, node, &r) : -EPROTO;
@@ -219,5 +221,19 @@ int coll_tensors_hear(struct coll_group *g, u32 node, const u8 *buf, u32 len)
 	if (settle)
 		queue_work(g->user->wq, &ts->work);
 	coll_tensors_call(g);
+	return ret;
+}
+
+int coll_tensors_hear(struct coll_group *g, u32 node, const u8 *buf, u32 len)
+{
+	int ret;
+
+	if (!g->tensors)
+		return -EPROTO;
+	/* All members have left: links are about to be closed, one after the other. */
+	if (!kref_get_unless_zero(&g->ref))
+		return 0;
+	ret = coll_tensors_hear_all(g, node, buf, len);
+	coll_group_put(g);
 	return ret;
 }

@@ -98,6 +98,7 @@ struct coll_tensor_counts {
  * @by_time: of @waiting, those with deadlines
  * @started: ops started
  * @fusing: a fusion has started, and more tensors of it are to come
+ * @fuse_expires: when the last one of them has to be there; 0: not @fusing
  * @first: of a fusion that is being gathered: the first tensor of each local rank
  * @counts: for statistics
  * @to_advance: some of them since coll_group_advance()
@@ -117,6 +118,7 @@ struct coll_tensors {
 	struct rb_root_cached by_time;
 	u64 started;
 	bool fusing;
+	u64 fuse_expires;
 	struct coll_tensor_req **first;
 	struct coll_tensor_counts counts;
 	bool to_advance;

@@ -3,14 +3,14 @@
  * Entries by group. One that fails is taken out, so the end of a group takes a time that is
  * linear in its members, however many of them report it.
  */
+#include "../wire.h"
 #include "coord_group.h"
 #include "coord_priv.h"
 
 static struct coll_chain *coll_coord_group_list(struct coll_coord *c, u64 group)
 {
-	u64 h = (group ^ c->seed) * 0x9e3779b97f4a7c15ULL;	/* 2^64 / golden ratio */
-
-	return &c->groups[h >> 32 & (c->nr_groups - 1)];
+	/* With a random seed: nobody can choose digests that come to one list. */
+	return &c->groups[coll_digest(c->seed, group) & (c->nr_groups - 1)];
 }
 
 static struct coll_coord_entry *coll_coord_of_group(struct coll_chain *link)

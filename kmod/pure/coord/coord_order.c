@@ -161,8 +161,10 @@ static void coll_coord_end_groups(struct coll_coord *c, const struct coll_coord_
 	if (coll_dropped(COLL_RULE_GROUP_END))
 		return;
 	coll_coord_end_group(c, bad->group[0], bad);
-	coll_coord_end_group(c, bad->group[1], bad);
-	coll_coord_end_group(c, own, bad);
+	if (bad->group[1] != bad->group[0])
+		coll_coord_end_group(c, bad->group[1], bad);
+	if (own != bad->group[0] && own != bad->group[1])
+		coll_coord_end_group(c, own, bad);
 }
 
 static bool coll_coord_any_local(const struct coll_coord *c, const struct coll_coord_entry *e)

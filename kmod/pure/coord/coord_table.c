@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* The names of a coordinator. They stay until it goes: an id means the same all the time. */
+#include "../wire.h"
 #include "coord_priv.h"
 #include "coord_table.h"
 
@@ -43,9 +44,15 @@ static void coll_coord_link(struct coll_coord *c, struct coll_coord_entry *e)
 	*b = e;
 }
 
+/* The root chooses ids, and may be no friend. */
+static struct coll_coord_entry **coll_coord_id_bucket(struct coll_coord *c, u32 id)
+{
+	return &c->ids[coll_digest(c->seed, id) & (c->nr_buckets - 1)];
+}
+
 static void coll_coord_link_id(struct coll_coord *c, struct coll_coord_entry *e)
 {
-	struct coll_coord_entry **b = &c->ids[e->id & (c->nr_buckets - 1)];
+	struct coll_coord_entry **b = coll_coord_id_bucket(c, e->id);
 
 	e->by_id = *b;
 	*b = e;
@@ -94,7 +101,7 @@ int coll_coord_find(struct coll_coord *c, const void *name, u32 len,
 
 struct coll_coord_entry *coll_coord_by_id(struct coll_coord *c, u32 id)
 {
-	struct coll_coord_entry *e = id ? c->ids[id & (c->nr_buckets - 1)] : NULL;
+	struct coll_coord_entry *e = id ? *coll_coord_id_bucket(c, id) : NULL;
 
 	while (e && e->id != id)
 		e = e->by_id;

@@ -249,7 +249,7 @@ int coll_tensor_submitall(coll_tensors_t *ts, const struct coll_tensor_spec *spe
  *
  * The group is that of the names. Each rank posts it in one call, in an order of its own. No
  * member starts before all ranks have posted all of them. If one of them ends with an error
- * before it starts, so do all others: ECANCELED.
+ * before it starts, so do all others, with the same error.
  *
  * On an error the first @posted have been posted, and end with ECANCELED on all ranks, or
  * with the error of the one that could not be: wait for them. If @posted is 0, the others do
