@@ -11,7 +11,7 @@
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 
-/* A year is for ever. */
+/* No deadline is more than a year away. */
 #define COLL_DEADLINE_MOST	((u64)NSEC_PER_SEC * 86400 * 365)
 
 /* When a timeout that begins now is over; not 0. */

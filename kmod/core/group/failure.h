@@ -13,8 +13,8 @@ struct coll_group;
 struct workqueue_struct;
 
 /*
- * For all users: deadlines and failures. Its work items take no lock that a user can hold for
- * long: no socket lock, no mmap lock, no conn->lock. Work that may take such a lock is queued
+ * Runs deadlines and failures of all users. Its work items take no lock that a user can hold
+ * for long: no socket lock, no mmap lock, no conn->lock. Work that may take such a lock is queued
  * on group->user->wq.
  */
 extern struct workqueue_struct *coll_alarm_wq;

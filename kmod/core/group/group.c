@@ -370,8 +370,8 @@ static int coll_group_enter_locked(struct coll_group *g, struct coll_member *m,
 }
 
 /*
- * Join the group that is there, or else @made, if the caller has made one. Return:
- * -ENOENT there is none.
+ * Join the group of the key if there is one, else @made if it is not NULL. Return: 0, -ENOENT
+ * if there is neither, or as coll_group_enter_locked().
  */
 static int coll_group_try_join(struct coll_member *m, const struct coll_join_args *a,
 			       struct coll_group **made)

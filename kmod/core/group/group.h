@@ -22,13 +22,13 @@
  * Lock order, outermost first
  *   member->setup      setup verbs of one file
  *   coll_groups_lock   the list of groups; joins
- *   conn->lock         the work of a connection, or who attends; its streams and channels
+ *   conn->lock         the work of a connection, or its watcher; its streams and channels
  *   socket lock        held by tcp_read_sock() around our receive actor
  *   mmap_lock          of a window's address space
  *   group->lock        everything marked so below; a spinlock, never held
  *                      across a sweep, a callback to front or a socket call
- * Socket callbacks (softirq) take sk_callback_lock, and queue work or wake who attends:
- * conn->watch_lock, and the lock of his wait queue. Completions of ubufs do the same from
+ * Socket callbacks (softirq) take sk_callback_lock, and queue work or wake the watcher:
+ * conn->watch_lock, and the lock of its wait queue. Completions of ubufs do the same under
  * conn->ubuf_lock.
  */
 #ifndef COLL_CORE_GROUP_H
@@ -88,7 +88,7 @@ struct coll_left {
  * @nr_nodes: nodes
  * @epoch: incarnation
  * @nr_local: ranks of this node
- * @most_local: ranks of the node that has most
+ * @most_local: largest number of ranks on one node
  * @memcg: that of the first rank to join. Schedules and scratch of all ranks are charged to it.
  * @node_of: node of each rank
  * @local_rank: rank of each local index, ascending
@@ -120,7 +120,7 @@ struct coll_left {
  * @nr_left: how many
  * @last_cpus: of each local rank, by local index; see last_cpu.h
  * @memlock_wanted: see struct coll_status
- * @msgs: send, recv and sendrecv: their state
+ * @msgs: state of send, recv and sendrecv
  * @tensors: named collectives; NULL: the group has numbered ones
  * @watch: calls when an op has ended; NULL: there are none
  * @shared: memory that the ranks of this node share, see shm.h; NULL: none
@@ -134,7 +134,7 @@ struct coll_left {
  * @nr_links: to a node, at most; it only grows
  * @reap: last step of teardown; queues itself while links linger, and holds no worker
  * @reap_delay: jiffies until it looks again; 0: it has not looked yet
- * @reaped: jiffies when the last reference went: all waiting for links counts from there
+ * @reaped: jiffies when the last reference was dropped: every wait for links counts from then
  */
 struct coll_group {
 	/* References, and coll_groups: protected by coll_groups_lock */

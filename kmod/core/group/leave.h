@@ -13,8 +13,8 @@ struct coll_member;
  * @m: member with a group and nothing pending
  *
  * A later op that needs the rank fails the communicator with EHOSTDOWN; ops up to its last one
- * go on. Messages that wait for it end with that, and nothing else does. Only the first call
- * counts.
+ * go on. Messages that wait for the rank end with EHOSTDOWN, and other messages go on. Later
+ * calls do nothing.
  */
 void coll_group_left(struct coll_member *m);
 

@@ -79,7 +79,7 @@ struct coll_link_stat {
  * @stat: fills @s for stream @i of the link; false past the last one.
  * @flush: by the reaper, with no op left: waits for one pass of the link's work, which
  *	sends ABORT or BYE. Sleeps.
- * @lingers: must the link stay open for its peer's sake? Not for ever: counts from
+ * @lingers: must the link stay open for its peer's sake? Not forever: counts from
  *	group->reaped. @hard: what is unsent need not arrive. By the reaper.
  * @close: called once, by the reaper: stops the link's work, gives the sockets back. Sleeps.
  */

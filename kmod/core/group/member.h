@@ -165,7 +165,8 @@ int coll_member_unregister(struct coll_member *m, u32 id);
  * @write: will be written
  * @v: result; the buffer is referenced
  *
- * Return: 0, -ENOENT, -EFAULT not inside, or not registered for writing.
+ * Return: 0; -ENOENT if there is no such buffer; -EFAULT if the vector is not inside of it, or it
+ * is not registered for writing.
  */
 int coll_member_vec(struct coll_member *m, u32 id, u64 addr, u64 len,
 		    bool write, struct coll_vec *v);

@@ -480,7 +480,7 @@ int coll_shm_wake(struct coll_member *m)
 
 static void coll_shm_wake_all(struct coll_shared *s)
 {
-	/* With a full barrier: what has been written is seen by who is about to sleep. */
+	/* Has a full barrier: a rank that is about to sleep sees what has been written. */
 	if (wq_has_sleeper(&s->wq))
 		wake_up_all(&s->wq);
 }

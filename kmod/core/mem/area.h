@@ -76,7 +76,7 @@ static inline u64 coll_area_reach(const struct coll_area *a)
  * @elem: bytes of an element
  * @apart: no two blocks may have a byte in common
  *
- * Return: 0; -EINVAL a block is too long, or blocks overlap that must not; -EFAULT a block
+ * Return: 0; -EINVAL if a block is too long, or blocks overlap that must not; -EFAULT if a block
  * is not user memory; -ENOMEM.
  */
 int coll_area_blocks(struct coll_area *a, u64 addr, const u64 *counts, const u64 *displs,

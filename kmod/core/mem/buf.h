@@ -7,9 +7,9 @@
  * pages are pinned while it lives, charged to the user's locked memory. Where
  * RLIMIT_MEMLOCK forbids that, a plain op gets a buffer without pins: each page
  * is then pinned for the moment it is touched (a window of one page). Scratch is
- * memory of the kernel that ops use like a buffer. Borrowed pages are pinned, and paid
- * for, by somebody who has a buffer of his own, and outlives ours: io_uring. And a buffer
- * may consist of pieces of other ones (pieces.h).
+ * memory of the kernel that ops use like a buffer. Borrowed pages are pinned by
+ * io_uring, charged to its buffer, and stay pinned longer than our buffer lives. A buffer may
+ * also consist of pieces of other buffers (pieces.h).
  *
  * Owner: whoever holds the reference. Registered buffers are owned by their
  * member, and by each op that uses them.
@@ -138,9 +138,9 @@ struct coll_run {
  * Sleeps. Called by the process that owns the memory. Pages between the spans of @area are
  * neither pinned nor charged, nor does it matter whether there are any.
  *
- * Return: the buffer with one reference; -EFAULT not all there or not
- * writable; -EDQUOT over the limit, -ENOMEM no memory (nothing stays charged);
- * -EINVAL too long.
+ * Return: the buffer with one reference; -EFAULT if memory is not mapped or not writable;
+ * -EDQUOT if it is beyond the limit; -ENOMEM; -EINVAL if it is too long. After an error nothing
+ * stays charged.
  */
 struct coll_buf *coll_buf_pin(const struct coll_memlock *ml, const struct coll_area *area,
 			      bool write);
@@ -159,7 +159,7 @@ struct coll_buf *coll_buf_window(const struct coll_memlock *ml, const struct col
  * @killable: give up when the caller is being killed. Not for ops that others wait in
  *	too: the end of the process is what they are to hear of, not a lack of memory.
  *
- * Return: the buffer with one reference, NULL without memory.
+ * Return: the buffer with one reference, NULL if there is no memory.
  */
 struct coll_buf *coll_buf_scratch(u64 len, bool killable);
 
@@ -214,8 +214,8 @@ static inline u64 coll_vec_addr(const struct coll_vec *v, u64 off)
  * @max: bytes wanted at most, not 0; the caller knows that they are inside
  * @run: result; give it back with coll_run_put()
  *
- * Sleeps for windows. Return: 0; windows only: -EFAULT the memory has gone, -ESRCH
- * all of the address space has: then the end of the process is being reported.
+ * Sleeps for windows. Return: 0. For windows only: -EFAULT if the memory is not mapped any more;
+ * -ESRCH if the address space has gone: the end of its process is being reported then.
  */
 int coll_vec_run(const struct coll_vec *v, u64 off, u32 max, struct coll_run *run);
 

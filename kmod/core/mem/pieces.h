@@ -9,18 +9,18 @@
  * coll_pieces_alloc() - a buffer without pieces
  * @most: how many it will have at most
  *
- * It counts from 0. Return: the buffer with one reference, NULL without memory.
+ * It counts from 0. Return: the buffer with one reference, NULL if there is no memory.
  */
 struct coll_buf *coll_pieces_alloc(u32 most);
 
 /**
- * coll_pieces_add() - one piece more, behind those there are
- * @buf: from coll_pieces_alloc(); nobody else knows it yet
+ * coll_pieces_add() - add a piece behind the others
+ * @buf: from coll_pieces_alloc(), not in use yet
  * @vec: vector that it is a part of, which has no gaps
  * @off: where in that, in bytes
  * @len: bytes, not 0
  *
- * Return: 0, -EBADE it is not all inside of the vector, or there are as many already.
+ * Return: 0; -EBADE if it is not all inside of the vector, or there are @most pieces already.
  */
 int coll_pieces_add(struct coll_buf *buf, const struct coll_vec *vec, u64 off, u64 len);
 

@@ -14,10 +14,10 @@ struct coll_vec;
 
 /**
  * struct coll_pins - what is kept for a member
- * @list: struct coll_pin, the one used last first
+ * @list: struct coll_pin, most recently used first
  * @tree: the same, by address
- * @bytes: that they pin
- * @nr: how many
+ * @bytes: pinned by them
+ * @nr: number of them
  *
  * All under the lock in pins.c.
  */

@@ -64,7 +64,7 @@ void coll_slots_release(struct coll_slots *slots);
  * @slots: of the member
  * @len: bytes of the longer vector, up to COLL_SMALL
  *
- * Return: a slot; NULL without memory. May sleep.
+ * Return: a slot; NULL if there is no memory. May sleep.
  */
 struct coll_slot *coll_slot_get(struct coll_slots *slots, u64 len);
 

@@ -57,12 +57,12 @@ struct coll_sweep_args {
 struct coll_sweep;
 
 /**
- * coll_sweep_alloc() - scratch
+ * coll_sweep_alloc() - allocate what a worker needs for sweeps
  * @nr_local: ranks of the node, bounds inputs and outputs of ranks
  * @elem: bytes of an element of any operand at most
  * @wide: there may be operators whose partial results have more room
  *
- * Return: NULL without memory.
+ * Return: NULL if there is no memory.
  */
 struct coll_sweep *coll_sweep_alloc(unsigned int nr_local, u32 elem, bool wide);
 void coll_sweep_free(struct coll_sweep *sw);

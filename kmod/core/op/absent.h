@@ -10,7 +10,7 @@ struct coll_op;
  * @op: about to be prepared
  *
  * Does nothing if any local rank has a vector.
- * Return: 0, -ENOMEM, -EBADE the operator has no identity.
+ * Return: 0; -ENOMEM; -EBADE if the operator has no identity.
  */
 int coll_absent_fill(struct coll_op *op);
 

@@ -27,7 +27,7 @@ int coll_op_post(struct coll_req *req);
 /* Memory for an op, for coll_op_post_ordered(); charged. NULL: there is none. */
 struct coll_op *coll_op_alloc(gfp_t gfp);
 
-/* Free one that is not in use, as of a group that goes. NULL is fine. */
+/* Free an op that is not in use, as when its group ends. @op may be NULL. */
 void coll_op_discard(struct coll_op *op);
 
 /**
@@ -42,8 +42,8 @@ void coll_op_discard(struct coll_op *op);
 int coll_op_post_ordered(struct coll_req *req, struct coll_op **spare);
 
 /*
- * The same for work items of coll_alarm_wq: where the end of the op may start the next one
- * it is queued on the user's queue.
+ * As coll_op_put(), for work items of coll_alarm_wq. If the end of the op may start the next op,
+ * that work goes to the queue of the user.
  */
 void coll_op_put_later(struct coll_op *op);
 

@@ -175,8 +175,8 @@ static bool coll_op_start(struct coll_op *op, bool beside, u64 room)
 }
 
 /*
- * Starting may end an op on the spot, and ending calls us again: the one who is
- * starting already goes on in its loop, so that the stack stays flat.
+ * Starting an op may end it at once, and ending an op calls this function again. The inner call
+ * returns and the outer one goes on in its loop, so that the stack does not grow.
  */
 void coll_group_advance(struct coll_group *g)
 {

@@ -8,15 +8,15 @@
 struct coll_member;
 
 /**
- * coll_msg_cancel() - take one message back that has no partner yet
+ * coll_msg_cancel() - cancel a message that has no partner yet
  * @m: member that has posted it, with a group
- * @handle: of its command; of several that have it, the one posted first
+ * @handle: of its command; if several have it, the one posted first is cancelled
  *
  * Whether it is really cancelled shows when it completes: with -ECANCELED or with its own
  * result. The answer of another node may be needed for that. Process context, no locks.
  *
- * Return: 0; -ENOENT no such message is in flight; -EALREADY it has found its partner, so
- * that it will complete by itself; -EINVAL it sends and receives.
+ * Return: 0; -ENOENT if no such message is in flight; -EALREADY if it has a partner, so that it
+ * will complete by itself; -EINVAL if it sends and receives.
  */
 int coll_msg_cancel(struct coll_member *m, u64 handle);
 

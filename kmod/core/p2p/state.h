@@ -182,7 +182,7 @@ struct coll_msg_helper {
  * @left: ends that are not over; group->lock
  * @result: of the request; group->lock
  * @deadline: fails the group; holds @ref while armed
- * @expires: when, as coll_deadline() says; group->lock
+ * @expires: time at which @deadline fires, see coll_deadline(); group->lock
  * @by_handle: in member->handles, if the command has a handle; group->lock
  * @helpers: for a receiving end that leads
  */
@@ -246,10 +246,10 @@ struct coll_msg_peer {
  * @walks: walks that have begun, see coll_msgs_walk()
  * @boxes: by local index
  * @peers: by node
- * @left: by rank: has left
- * @nr_left: how many
- * @down: by node: has failed, see coll_msgs_without()
- * @node_failed: one has
+ * @left: bit of each rank: it has left
+ * @nr_left: number of bits in @left
+ * @down: bit of each node: it has failed, see coll_msgs_without()
+ * @node_failed: a bit of @down is set
  * @nr_asking: calls of coll_msgs_without() that are under way
  * @missed: meanwhile, a message was in flight that needs a node that has failed
  * @counts: statistics
