@@ -107,7 +107,7 @@ static int coll_check_overlap(struct coll_cmd *c, const struct coll_areas *a)
 	return -EINVAL;
 }
 
-/* In place: the other vector is a part of the one there is, or all of it. */
+/* In place: @v is a part of @whole, or all of it. */
 static void coll_take_inside(const struct coll_vec *whole, u64 at, struct coll_vec *v)
 {
 	coll_buf_get(whole->buf);

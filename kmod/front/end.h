@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The end of a rank: who has seen what of it. The rules are in end.c. */
+/* The end of a rank: its file is closed, or its process ends. The rules are in end.c. */
 #ifndef COLL_FRONT_END_H
 #define COLL_FRONT_END_H
 

@@ -27,8 +27,8 @@ struct coll_fixed {
  * Nothing is pinned and nothing is charged: io_uring has done it. It also holds the
  * pages until the command is completed, whatever becomes of the registration.
  *
- * Return: 0; -EFAULT no such buffer, or not inside of it, or the other direction only;
- * or as coll_buf_borrow().
+ * Return: 0; -EFAULT if there is no such buffer, if the vector is not inside of it, or if it is
+ * registered for the other direction only; or as coll_buf_borrow().
  */
 int coll_fixed_vec(const struct coll_range *r, struct coll_vec *v);
 

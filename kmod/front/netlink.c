@@ -442,7 +442,7 @@ static void coll_nl_tell_stall(struct coll_group *g, const struct coll_stall *s,
 	genlmsg_multicast(&coll_nl_family, skb, 0, 0, GFP_KERNEL);
 }
 
-/* A message that is lost for want of memory: the dump has the same. */
+/* A message that is lost for lack of memory: the dump has the same. */
 static void coll_nl_stalled(struct coll_group *g, const struct coll_stall *s,
 			    const struct coll_stall_rank *ranks, u32 nr)
 {

@@ -21,7 +21,8 @@ void coll_small_begin(struct coll_req *req, u64 in, u64 out);
  * @req: with a slot
  * @e: extents of its vectors
  *
- * Notes what is to be copied back. Return: 0, -EFAULT not readable, or not writable.
+ * Notes what is to be copied back. Return: 0; -EFAULT if an input is not readable or
+ * an output not writable.
  */
 int coll_small_load(struct coll_req *req, const struct coll_extent *e);
 

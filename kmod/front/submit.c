@@ -35,8 +35,8 @@ static void coll_waiting_done(struct coll_req *req, int result)
 }
 
 /*
- * The caller has to leave, for a moment, for long, or for ever: nobody may count on it. Steps
- * that it has been given are done, as far as a slice goes, or handed on.
+ * The caller leaves, and may never come back, so other threads may not wait for it. Of the steps
+ * that it has been given it does one slice, and hands on the others.
  */
 static void coll_waiting_leave(struct coll_call *w)
 {
@@ -227,7 +227,7 @@ static int coll_submit_again(struct coll_call *w, u64 arg, u32 len)
 
 	WRITE_ONCE(w->sleeper.away, false);
 	coll_waiting_watch(w);
-	/* As after being woken: what has been left meanwhile is not told. */
+	/* As after a wake-up: look for work that was left here without a wake-up. */
 	coll_waiting_work(w);
 	coll_account_call(w->cf->member, begin);
 	return coll_waiting_wait(w, arg, len);

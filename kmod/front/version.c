@@ -15,7 +15,7 @@
 #include "file.h"
 #include "version.h"
 
-/* The ABI: sizes are for ever. Changing one is adding a version, not an edit. */
+/* The ABI: sizes never change. A new size needs a new version of the struct. */
 static_assert(sizeof(struct coll_version) == 96);
 static_assert(sizeof(struct coll_join) == 64);
 static_assert(sizeof(struct coll_link_add) == 32);

@@ -40,7 +40,7 @@ void coll_backlog_free(struct coll_backlog *s);
  * @least: so many together at least; up to 56
  * @room: result: bytes there is room for
  *
- * May sleep. Return: the place; NULL without memory, or if the user has too much.
+ * May sleep. Return: the place; NULL if there is no memory, or if the user has too much.
  */
 void *coll_backlog_room(struct coll_backlog *s, u32 least, u32 *room);
 

@@ -105,7 +105,7 @@ struct coll_tx_mark {
  * @tx_doubt: @tx_acked seems to be ahead of what the stack has sent
  * @tx_large: last op that large frames were sent of
  * @zc_op: op some of whose pages are sent without a copy, with a ref; or NULL
- * @zc_recalled: the pages are wanted back: no one waits for the stack for ever
+ * @zc_recalled: the pages are wanted back: no one waits for the stack forever
  * @zc_since: jiffies when that was; the stream is broken off a moment later
  * @peer_rx_closed: the peer reads no DATA any more: it has failed, or left
  * @ubufs: sends with pages that the stack has not let go of

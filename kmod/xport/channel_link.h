@@ -16,7 +16,7 @@ struct socket;
  * @stripe: as of COLL_IOC_LINK, in range
  * @sock: checked; taken over on success
  *
- * Return: 0, -ENOMEM, -EMFILE the user has too many conns, or as coll_conn_add().
+ * Return: 0; -ENOMEM; -EMFILE if the user has too many conns; or as coll_conn_add().
  */
 int coll_ch_add(struct coll_group *g, u32 peer, u32 stripe, struct socket *sock);
 
@@ -27,8 +27,8 @@ int coll_ch_add(struct coll_group *g, u32 peer, u32 stripe, struct socket *sock)
  * @nr: number it shall have, in range
  * @via: the other group's link; stays while this runs
  *
- * Return: 0; -EEXIST the group has that link to @peer, or is on that conn already;
- * -ENOTCONN a stream is missing, or has ended; -ENOMEM.
+ * Return: 0; -EEXIST if the group has that link to @peer, or is on that conn already; -ENOTCONN
+ * if a stream is missing or has ended; -ENOMEM.
  */
 int coll_ch_share(struct coll_group *g, u32 peer, u32 nr, struct coll_link *via);
 

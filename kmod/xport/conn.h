@@ -20,7 +20,7 @@
  * Both hold conn->lock; all state of streams and channels belongs to it, unless it says
  * otherwise.
  *
- * No channel blocks another for ever: see coll_conn_wanted_locked().
+ * No channel blocks another forever: see coll_conn_wanted_locked().
  */
 #ifndef COLL_XPORT_CONN_H
 #define COLL_XPORT_CONN_H
@@ -167,7 +167,7 @@ struct coll_tx_choice {
 /* struct coll_conn.wanted: bit numbers */
 #define COLL_CONN_KICKED	0	/* coll_conn_kick() */
 #define COLL_CONN_DATA		1	/* data has come, which running ops may want */
-#define COLL_CONN_URGENT	2	/* and not to wait for a watcher who is elsewhere */
+#define COLL_CONN_URGENT	2	/* it may not wait for a watcher that is busy */
 
 /**
  * struct coll_conn - see the top of this file
@@ -191,14 +191,14 @@ struct coll_tx_choice {
  * @streams: each set once, with release
  * @work: see the top of this file
  * @working: @work runs, and will look at @wanted before it ends. Written under @lock.
- * @watch_lock: @watcher, that it is there while it is woken, and that no other one attends
- *	while a caller that leaves sets @rx_idle. Any context, innermost but for the queue it
- *	sleeps in.
- * @watcher: the caller that attends, so that @work need not be queued; or NULL
- * @wanted: COLL_CONN_*: it would have been, and why
+ * @watch_lock: protects @watcher. The watcher stays while it is woken, and no new watcher
+ *	comes while one that leaves sets @rx_idle. Taken in any context. The lock of the wait
+ *	queue of the watcher is the only one taken under it.
+ * @watcher: a caller that polls this conn, so that @work need not be queued; or NULL
+ * @wanted: COLL_CONN_*: the reasons for which @work would have been queued
  * @rx_idle: data that comes is for an op that has not been posted: it waits in the socket,
  *	and need wake nobody. A thread that wants data kicks, which clears it.
- * @again: queues the work when memory may be there again
+ * @again: queues the work again after an allocation has failed
  * @ubuf_lock: what ubufs write when they come back: @zerocopied, and channels' @ubufs.
  *	Any context; only @watch_lock is taken under it.
  * @choice: how large frames go; @lock
@@ -245,9 +245,9 @@ static inline struct coll_stream *coll_conn_stream(const struct coll_conn *conn,
  * @key: of that group, COLL_KEY_SIZE bytes
  * @epoch: of that group
  * @user: of that group
- * @pass: the work: everything there is to do
+ * @pass: function of the work: it does all that there is to do
  *
- * Return: the conn; -ENOMEM; -EMFILE the user has too many.
+ * Return: the conn; -ENOMEM; -EMFILE if the user has too many.
  */
 struct coll_conn *coll_conn_alloc(const struct coll_hello *hello, const u8 *key,
 				  u32 epoch, struct coll_user *user, work_func_t pass);

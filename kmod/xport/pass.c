@@ -43,7 +43,7 @@ static void coll_ch_begin(struct coll_channel *ch)
 	ch->busy |= ch->nr_ops || coll_ch_talks(ch);
 }
 
-/* An op that the peer waits in is another one here: say so, or wait for ever. */
+/* An op that the peer waits in is another one here: say so, or wait forever. */
 static void coll_ch_check_post(struct coll_channel *ch, const struct coll_op *op)
 {
 	if (ch->peer_seq == op->seq && ch->peer_sig != op->sig)

@@ -186,7 +186,7 @@ static bool coll_tx_due(struct coll_stream *st, struct coll_channel *ch)
 	if (ch->shared && coll_tx_shared_greet(st, ch))
 		return true;
 	if (ch->shared && !ch->established)
-		return false;	/* to nobody who has not proved that he knows the key */
+		return false;	/* nothing before the peer has proved that it knows the key */
 	if (coll_group_error(g) && !ch->abort_sent)
 		coll_tx_abort(st, ch);
 	else if (coll_tx_msg(st, ch))

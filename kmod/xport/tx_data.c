@@ -197,7 +197,7 @@ static bool coll_tx_begin(struct coll_stream *st, struct coll_channel *ch)
 	return coll_tx_begin_data(st, ch) || coll_tx_begin_msg(st, ch);
 }
 
-/* The next frame; who has sent one goes to the end of the queue. */
+/* Begin the next frame. A channel that has sent one goes to the end of the queue. */
 static bool coll_tx_next(struct coll_stream *st)
 {
 	struct coll_conn *conn = st->conn;

@@ -62,8 +62,8 @@ static void coll_ubuf_back(struct coll_ubuf *u)
 }
 
 /*
- * A socket buffer has gone, or @skb is NULL and it is us who have sent. Any context, and
- * on several CPUs at once.
+ * A socket buffer has been freed; or, if @skb is NULL, our own send has ended. Runs in any
+ * context, and on several CPUs at once.
  */
 static void coll_ubuf_put(struct sk_buff *skb, struct ubuf_info *info, bool success)
 {

@@ -53,13 +53,13 @@ void coll_conn_flush(struct coll_conn *conn)
 	flush_work(&conn->work);
 }
 
-/* A watcher may be held up, and that must be no matter to anybody but his collective. */
+/* A watcher may be delayed. That may delay its own collective, and nothing else. */
 static bool coll_conn_is_common(const struct coll_conn *conn)
 {
 	return READ_ONCE(conn->users) != 1 || READ_ONCE(conn->talks);
 }
 
-/* Is somebody at work or does he attend, and so may see what is wanted? */
+/* Is there a worker or a watcher that will see ->wanted? */
 static bool coll_conn_attended(const struct coll_conn *conn)
 {
 	if (READ_ONCE(conn->working))
@@ -242,7 +242,7 @@ void coll_conn_unwatch(struct coll_channel *ch, struct coll_watcher *w)
 	mine = conn->watcher == w;
 	if (mine) {
 		WRITE_ONCE(conn->watcher, NULL);
-		/* Before another one attends: not what he waits for is to be left. */
+		/* Before there is another watcher: nothing that it waits for may be left. */
 		if (!coll_conn_attended(conn))
 			coll_conn_settle(conn, ch);
 	}

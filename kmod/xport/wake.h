@@ -103,9 +103,9 @@ void coll_conn_unwatch(struct coll_channel *ch, struct coll_watcher *w);
 bool coll_conn_due(const struct coll_conn *conn, const struct coll_watcher *w);
 
 /**
- * coll_conn_wake_init() - before anybody knows of a connection
+ * coll_conn_wake_init() - prepare a connection that no other thread knows yet
  * @conn: connection
- * @pass: the work: everything there is to do
+ * @pass: function of the work: it does all that there is to do
  */
 void coll_conn_wake_init(struct coll_conn *conn, work_func_t pass);
 
