@@ -112,7 +112,7 @@ struct coll_worker {
  * coll_user_get() - the user of a uid, made if there is none
  * @uid: uid
  *
- * Return: the user, referenced; NULL without memory. Sleeps.
+ * Return: the user, referenced; NULL if there is no memory. Sleeps.
  */
 struct coll_user *coll_user_get(kuid_t uid);
 

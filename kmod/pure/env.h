@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The few words that pure and simd code needs from its surroundings, the same
- * in the kernel and in user space. Nothing else may be included there but
- * uapi/linux/coll.h and headers of pure itself.
+ * The few types and macros that pure and simd code needs. They are the same in the kernel and
+ * in user space. Pure code includes nothing but this file, uapi/linux/coll.h and its own headers.
  */
 #ifndef COLL_PURE_ENV_H
 #define COLL_PURE_ENV_H

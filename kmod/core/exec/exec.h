@@ -140,11 +140,11 @@ static inline bool coll_step_is_complete(const struct coll_exec_step *st)
 /**
  * struct coll_exec_peer - an op's traffic over one link
  * @peer: node
- * @link: which of those to it
+ * @link: number of the link to that node
  * @send: step to send next; that link's work only
  * @recv: step to receive next; that link's work only
- * @first_send: first of all
- * @first_recv: first of all
+ * @first_send: the first step to send of this op
+ * @first_recv: the first step to receive of this op
  */
 struct coll_exec_peer {
 	u32 peer;

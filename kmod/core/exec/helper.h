@@ -22,14 +22,14 @@ typedef int coll_helper_look_fn(struct coll_helper *h, struct coll_sweep *sw,
 
 /**
  * struct coll_helper - what does the local steps of some participants
- * @work: queued with a ref of the op, where no rank's thread takes it
+ * @work: queued, with a ref of the op, if no thread of a rank does the steps
  * @x: the schedule
  * @steps: local steps, and receives from local participants, that are not complete
- * @nr: how many
+ * @nr: number of @steps
  * @cpu: where it is queued for the step of the team, or -1
  * @kicks: since they were last looked at; whoever makes it 1 sees to it that the
  *	work is done
- * @sweep: its own; NULL: not needed so far
+ * @sweep: scratch memory; NULL: not needed so far
  * @look: looks at every step once; see coll_helper_look_fn
  */
 struct coll_helper {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A step has come further: who waits for it is told. The last one ends the op. */
+/* A step has made progress: the steps that wait for it are told. The last step ends the op. */
 #include "../group/link.h"
 #include "exec.h"
 #include "helper.h"

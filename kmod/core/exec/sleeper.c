@@ -22,7 +22,7 @@ bool coll_sleeper_give(struct coll_sleeper *s, struct coll_helper *h)
 	 */
 	if (!READ_ONCE(s->idle) && cmpxchg(&s->job, h, NULL) == h)
 		return false;
-	/* From here on the op may be over, but for ours: the caller has a ref of his own. */
+	/* From here on the op may end. The caller's own ref keeps it. */
 	if (s->task != current)
 		wake_up(&s->wq);
 	return true;

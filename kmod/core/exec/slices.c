@@ -16,8 +16,8 @@
  * CPUs there begin.
  *
  * Every helper looks once at each part, or slice, and never waits: parts are only used up,
- * and the bits of the map are only set. There is one left for everybody who has moved the
- * cursor, as both count to the same number.
+ * and the bits of the map are only set. A helper that has moved the cursor finds a slice, since
+ * the cursor counts just the slices that there are.
  */
 #include <linux/bitmap.h>
 #include <linux/math64.h>

@@ -45,9 +45,9 @@ void coll_slices_open(struct coll_exec *x, const struct coll_exec_step *st);
  * @st: step that is open to helpers
  * @s: the helper's
  *
- * After the cursor has been moved, and had not come to the end: there is one.
- * One whose memory is mostly on the node of this CPU, as long as there are such; on one
- * node, one of the part this CPU had last time, too.
+ * The caller has moved the cursor, which was not at the end, so a slice is left. The memory of
+ * the slice is mostly on the node of this CPU, as long as there are such slices. On a machine
+ * with one node the slice is of the part that this CPU had last time.
  * Return: offset of a slice that nobody else gets; not the end of the step, if the cursor
  * counts right.
  */
@@ -63,7 +63,7 @@ u64 coll_slices_take(struct coll_exec *x, const struct coll_exec_step *st,
 void coll_slices_nodes(const struct coll_exec *x, const struct coll_exec_step *st,
 		       nodemask_t *nodes);
 
-/* Scratch for sweeps of an op. Return: NULL without memory. */
+/* Scratch for sweeps of an op. Return: NULL if there is no memory. */
 struct coll_sweep *coll_exec_sweep(const struct coll_exec *x);
 
 /**

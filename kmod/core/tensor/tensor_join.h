@@ -17,7 +17,7 @@ int coll_tensor_join(struct coll_tensor_req *t);
 /**
  * coll_tensors_stand_in() - local ranks that have joined take part in a tensor
  * @ts: of the group; under group->lock
- * @e: it starts; those who have posted it have got their ops
+ * @e: the tensor that starts; the ranks that have posted it have their ops
  * @divisor: see struct coll_req
  */
 void coll_tensors_stand_in(struct coll_tensors *ts, struct coll_coord_entry *e, u32 divisor);

@@ -214,7 +214,7 @@ static int coll_tensors_hear_all(struct coll_group *g, u32 node, const u8 *buf, 
 	spin_lock(&g->lock);
 	if (!g->error)
 		coll_coord_run(&ts->coord);
-	/* That looks at what a join has left to be looked at, too. */
+	/* The work also looks at what a join has left to be done. */
 	settle = ts->to_advance || ts->broken || ts->coord.look || ts->coord.more ||
 		 !list_empty(&ts->ended);
 	spin_unlock(&g->lock);

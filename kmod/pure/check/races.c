@@ -144,7 +144,7 @@ static int write_cell(struct check *k, u32 x, u32 i, u32 cell)
 		if (end != x && !before(k, end, x, r - k->slot[s] == i))
 			return check_fail(k, x, "may overwrite what is still being read");
 	}
-	/* who has read it, has done so after the write */
+	/* a step that has read it did so after the write */
 	if (w != NONE && k->readers[cell] == NONE && !before(k, w, x, place(k, w, cell) == i))
 		return check_fail(k, x, "may write before an earlier write");
 	k->readers[cell] = NONE;

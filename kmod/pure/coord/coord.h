@@ -31,8 +31,8 @@ int coll_coord_post(struct coll_coord *c, u32 local, const void *name, u32 len,
 /**
  * coll_coord_join() - a local rank submits nothing more until all have joined
  *
- * Return: 0 and one call of ops->joined or ops->left follows; -EBUSY it has joined;
- * -ESHUTDOWN a rank has left.
+ * Return: 0, and one call of ops->joined or ops->left follows; -EBUSY if it has joined already;
+ * -ESHUTDOWN if a rank has left.
  */
 int coll_coord_join(struct coll_coord *c, u32 local);
 
