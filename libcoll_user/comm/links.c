@@ -173,9 +173,8 @@ static void retry_later(struct links *l, struct stream *s, int err)
 }
 
 /*
- * Both ends have proved themselves. The peer may have given the attempt up at its end just
- * then, for want of time: then the stream is still missing, and the side that connects tries
- * again.
+ * Both ends have proved the key. The peer may have given up at the same moment because its time
+ * was over. Then the stream is still missing, and the side that connects tries again.
  */
 static int stream_done(struct links *l, struct stream *s, int fd)
 {

@@ -45,13 +45,14 @@ struct links_config {
 };
 
 /*
- * Listen where other nodes have to reach us, at all addresses of this host: @here, those
- * of its interfaces, and the port go to @blob, for the others. @here with length 0: not known, an error if somebody has to. Return: fd, or -1 with a zeroed blob if nobody will connect; or an
- * error below -1.
+ * Listen at all addresses of this host, if another node has to connect. @here, the addresses of
+ * the interfaces and the port go to @blob, for the other nodes. @here with length 0 is not
+ * known: an error if a node has to connect. Return: fd; -1 with a zeroed blob if no node will
+ * connect; or an error below -1.
  */
 int links_listen(const struct topology *t, const struct sock_addr *here, uint8_t *blob);
 
-/* Return: 0; -ECANCELED another rank has failed; -ETIMEDOUT; other errors. */
+/* Return: 0; -ECANCELED if another rank has failed; -ETIMEDOUT; other errors. */
 int links_connect(const struct links_config *cfg);
 
 /*

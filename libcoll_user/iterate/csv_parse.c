@@ -13,9 +13,9 @@
 #include "csv_parse.h"
 
 /**
- * struct cursor - where we are
+ * struct cursor - a place in the text
  * @s: next byte; @end: the end of the line, where its CR or LF is, or the part's NUL
- * @numbers: a locale that has a point
+ * @numbers: a locale in which the decimal separator is a point
  */
 struct cursor {
 	char *s, *end;

@@ -3,8 +3,8 @@
  * PMIx: mpirun of Open MPI, prterun, srun --mpi=pmix. libpmix is loaded when a process has
  * been started that way, so that nobody else needs it.
  *
- * PMIx counts who has initialized it, so MPI may be there as well. The server takes a process
- * that has finalized it for ended, so we do that at the end only.
+ * PMIx counts its initializations, so MPI may use it, too. The server takes a process that has
+ * finalized PMIx for one that has ended, so it is finalized at the end only.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -94,9 +94,9 @@ void hs_start_client(struct handshake *hs, int fd, const struct job_secret *secr
 /**
  * hs_step() - go on as far as the socket allows
  *
- * Return: enum hs_result, or: -EKEYREJECTED wrong key (either end), -EPROTO not
- * our protocol, -EPROTONOSUPPORT another version of it, -ENODATA end of stream,
- * the status of a proved refusal, other errors of the socket.
+ * Return: enum hs_result, or an error: -EKEYREJECTED: an end has a wrong key; -EPROTO: this is
+ * not our protocol; -EPROTONOSUPPORT: another version of it; -ENODATA: end of stream; the status
+ * of a refusal that is proved; other errors of the socket.
  */
 int hs_step(struct handshake *hs);
 

@@ -49,9 +49,9 @@ bool sock_is_loopback(const struct sock_addr *a);
 bool sock_same_host(const struct sock_addr *a, const struct sock_addr *b);
 
 /*
- * Append the addresses of this host's interfaces to the @nr in @addrs, as far as they
- * are up, no loopback, not link-local, and not there already. Return: how many are in
- * @addrs, @max at most.
+ * Append the addresses of this host's interfaces to the @nr addresses in @addrs. Interfaces that
+ * are down, loopback, link-local addresses, and addresses that are in @addrs already are left
+ * out. Return: how many are in @addrs then, @max at most.
  */
 int sock_interfaces(struct sock_addr *addrs, int nr, int max);
 

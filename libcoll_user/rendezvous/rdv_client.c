@@ -538,7 +538,7 @@ int rdv_client_round(struct rdv_client *c, int status, const uint8_t *in, uint8_
 		return c->failed;
 	c->round++;
 	ret = take_round(c, status, in, out);
-	/* Before all are there rank 0 may leave and come again, as the others may. */
+	/* Before all ranks are there, each rank may leave and come back, rank 0 as well. */
 	while (ret == -EHOSTDOWN && c->round == 1 && !status && deadline_left(c->cfg.deadline)) {
 		coll_debug("rank 0 has left, and may come again");
 		if (c->fd >= 0)

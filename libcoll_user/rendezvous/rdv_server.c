@@ -27,7 +27,7 @@ static void recv_give(struct rdv_server *s, struct member *m);
 
 /* ---- strangers become members ---- */
 
-/* Before round 1 is over who has left may come again, and takes the place. */
+/* Before round 1 is over a rank that has left may come back and take its place. */
 static bool may_come_again(const struct rdv_server *s)
 {
 	return s->round == 1 && !s->failed;
@@ -37,7 +37,7 @@ static int decide_new(struct rdv_server *s, struct member *m, uint32_t token)
 {
 	int ret;
 
-	/* Has it come again before we have heard that it has left? */
+	/* It may have come back before rank 0 has heard that it left. */
 	if (m->state == MEMBER_HERE && may_come_again(s))
 		recv_give(s, m);
 	/* The rank that is AWAY may have died. If not, it comes back itself. */

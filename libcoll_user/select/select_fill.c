@@ -284,7 +284,7 @@ static int try_segments(struct select_bench *b, struct field *f, uint32_t k, dou
 
 /* ---- how the time is shared ---- */
 
-/* Long vectors take their time, and what the model makes of shorter ones is coarse. */
+/* Long vectors take longer to measure, and the model is coarse for them. */
 static uint32_t weight_of(const struct field *f, uint32_t i, uint32_t k)
 {
 	uint32_t longer = SELECT_BYTES(k) > IS_LONG ? k + 1 - SELECT_SIZES / 2 : 1;

@@ -328,7 +328,7 @@ int select_follow(struct select_bench *b)
 		if (ret || !s.what)
 			break;
 		ret = run_step(b, &s, unused);
-		/* No memory somewhere: rank 0 knows, and asks for something else. */
+		/* 1: a rank had no memory. Rank 0 knows that, and will ask for something else. */
 		ret = ret > 0 ? 0 : ret;
 		for (i = 0; i < MAX_WHO; i++)
 			unused[i].nr = 0;

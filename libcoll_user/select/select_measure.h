@@ -32,11 +32,11 @@ int select_end(struct select_bench *b);
 /**
  * select_measure() - rank 0: time algorithms of one collective at size @k
  * @who: indices in @t, @nr of them
- * @left: seconds there are
+ * @left: seconds that are left
  *
- * All take turns. An algorithm that is clearly slower than the best drops out. The others go on
- * until one is left, or the time is up, or enough has been seen. Return: 0; 1: there is no time
- * for a single round, or no memory; or -errno.
+ * The algorithms run in turn. One that is clearly slower than the best drops out. The others go
+ * on until one is left, the time is up, or the times are known well enough. Return: 0; 1 if there
+ * is no memory, or no time for one round; or -errno.
  */
 int select_measure(struct select_bench *b, struct select_time *t, const uint32_t *who,
 		   uint32_t nr, uint32_t k, double left);

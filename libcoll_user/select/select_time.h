@@ -7,10 +7,10 @@
 
 /**
  * struct select_time - what is known of one algorithm
- * @alg: it
+ * @alg: the algorithm
  * @segment: bytes of the pipelining unit, 0: the kernel's
  * @model: seconds at each size by the model
- * @measured: by measurement; 0: was not
+ * @measured: seconds at each size as measured; 0: not measured
  */
 struct select_time {
 	const struct coll_algorithm *alg;

@@ -62,7 +62,7 @@ struct init {
 /*
  * All ranks have joined. Those that take themselves for ranks of one node have shown each
  * other the same boot id, which virtual machines and containers may have in common. Only
- * the kernel knows who is there: without this the first collective would wait for ever.
+ * the kernel knows who is there: without this the first collective would wait forever.
  */
 static int check_node(coll_comm_t *comm)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* In which order hosts should stand so that neighbours are near. */
+/* An order of the hosts in which neighbours are near each other. */
 #ifndef LIBCOLL_RING_H
 #define LIBCOLL_RING_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Up to so many hosts the best order of all is found in a moment. */
+/* Up to so many hosts all orders are tried, which takes a moment. */
 #define RING_EXACT	9
 
 /**
- * ring_length() - of the ways from each host to the next, and from the last to the first
+ * ring_length() - distance from each host to the next, and from the last to the first, in all
  * @n: hosts
  * @far: [n * n], how far it is from one to another: the same both ways
  * @order: [n]

@@ -135,7 +135,7 @@ static int wait_for_all(struct split *sp, int status)
 	return ret;
 }
 
-/* ---- who is in it ---- */
+/* ---- members of the new communicator ---- */
 
 /* COLL_NO_SHARE is for those who want to compare. */
 static bool may_share(const coll_comm_t *parent)

@@ -120,7 +120,7 @@ static bool is_over(const coll_tensor_t *t)
 	return t->state == TENSOR_IDLE || t->state == TENSOR_DONE;
 }
 
-/* Its result, and its end unless it may be posted again. Lock held. */
+/* Take the result of a tensor. Free it unless it may be posted again. Under the lock. */
 static int take(coll_tensor_t *t, bool explain)
 {
 	int result = t->state == TENSOR_DONE ? t->how.result : 0;

@@ -12,7 +12,7 @@
 
 /* Results that are taken at once. */
 #define TENSORS_BATCH	64
-/* After so long a post is tried again that the kernel had no memory for. */
+/* If the kernel had no memory for a post, it is tried again after this time. */
 #define TENSORS_AGAIN_US	1000
 
 /**
@@ -29,8 +29,8 @@ enum tensor_state { TENSOR_IDLE, TENSOR_POSTED, TENSOR_CALLING, TENSOR_DONE };
  * @spec: with @name for its name
  * @made: by coll_tensor_create(): stays until coll_tensor_free()
  * @unwaited: freed after its callback
- * @joins: it is no collective: the rank joins
- * @last: of these: where the last rank to join is told; or NULL
+ * @joins: this is no collective, but a join of the rank
+ * @last: of a join: where the number of the last rank to join goes; or NULL
  * @how: how it has ended; with @state protected by the lock of @ts
  * @prev: in the list of all tensors of @ts, with @next
  */

@@ -276,7 +276,7 @@ static int any_state_does(const char *name)
 	for (i = 0; i < sizeof(mxcsr) / sizeof(mxcsr[0]); i++) {
 		for (j = 0; j < sizeof(control) / sizeof(control[0]); j++) {
 			struct fp_words w = { mxcsr[i], control[j], 0 };
-			/* A flag of what traps would trap in the test itself. */
+			/* A flag of an unmasked exception would trap in the test itself. */
 			bool flags = (control[j] & 0x3f) == 0x3f;
 
 			good &= digest_in(w, flags, &changed) == want && !changed;

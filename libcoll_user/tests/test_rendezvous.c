@@ -718,7 +718,7 @@ static void test_range(void)
 	close(held[1]);
 }
 
-/* ---- who has left before all were there ---- */
+/* ---- ranks that leave before all are there ---- */
 
 static void test_comes_again(uint32_t who, const char *text)
 {

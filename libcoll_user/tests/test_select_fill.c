@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
  * Tables from measured times: here the times are made up, so the best is known. The tables must
- * say it at every size that was timed, for every collective.
+ * name it at every size that was timed, for every collective.
  */
 #include <math.h>
 #include <stdio.h>

@@ -503,7 +503,7 @@ int main(int argc, char **argv)
 
 	lot = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL);
 	printf("# seed %llu\n", (unsigned long long)lot);
-	/* A rank that waits for ever is a failure, too. */
+	/* A rank that waits forever is a failure, too. */
 	alarm(300);
 	for (n = 2; n <= MOST; n++) {
 		snprintf(name, sizeof(name), "results of all collectives, %u ranks", n);

@@ -10,7 +10,7 @@
 #include <coll/coll.h>
 
 /**
- * struct userop - an operator, copied: freeing it does not hurt who has begun
+ * struct userop - a copy of an operator: calls that have begun go on after it has been freed
  * @piece: bytes of a piece at most; 0: userop_piece
  */
 struct userop {

@@ -217,7 +217,7 @@ int coll_comm_fd(const coll_comm_t *comm);
  *
  * A prepared collective (coll_persist(), coll_X_init()) keeps the one of when it was
  * prepared. A deadline that passes fails the communicator. So does that of a nonblocking
- * one which the kernel has not taken yet, for want of memory, and which is tried again
+ * one which the kernel has not taken yet, for lack of memory, and which is tried again
  * until then: its own rank has -ETIMEDOUT, for the others coll_abort() was called.
  */
 int coll_comm_set_timeout(coll_comm_t *comm, uint64_t ns);
@@ -267,11 +267,11 @@ int coll_comm_set_narrow(coll_comm_t *comm, bool narrow);
 
 /**
  * coll_comm_set_algorithm() - one algorithm for all sizes
- * @what: of which collective; a v-form is one of its own
- * @name: as "ring", or "knomial:8" with a radix; NULL: what it is without any table
+ * @what: the collective; a v-form is a collective of its own
+ * @name: an algorithm, like "ring", or "knomial:8" with a radix; NULL: as without any table
  *
- * Errors, on all ranks, and then nothing has changed: EINVAL none of that name; EBUSY
- * some rank has a collective under way.
+ * Errors, which all ranks get, and which change nothing: EINVAL if there is no algorithm of that
+ * name; EBUSY if a rank has a collective under way.
  */
 int coll_comm_set_algorithm(coll_comm_t *comm, enum coll_collective what, const char *name);
 
@@ -281,11 +281,11 @@ int coll_comm_select(coll_comm_t *comm, enum coll_collective what,
 
 /**
  * coll_comm_tune() - measure again, all collectives
- * @ms: how long algorithms may be timed, beyond finding out what transfers cost; the
- *	longer, the larger the vectors
+ * @ms: how long algorithms may be timed. The time to measure transfers comes on top. A longer
+ *	time allows for larger vectors.
  *
- * Algorithms that the environment has fixed stay. Errors: EOPNOTSUPP not by this module, or
- * more than 128 nodes; those of collectives.
+ * Algorithms that the environment has fixed stay. Errors: EOPNOTSUPP if the module cannot do it
+ * or there are more than 128 nodes; those of collectives.
  */
 int coll_comm_tune(coll_comm_t *comm, uint32_t ms);
 
@@ -383,7 +383,7 @@ int coll_wait(coll_request_t *req);
 int coll_test(coll_request_t *req, int *done);
 
 /**
- * coll_wait_for() - wait for a request, but not for ever
+ * coll_wait_for() - wait for a request, but not forever
  * @ns: nanoseconds; 0: as coll_test()
  * @done: as of coll_test()
  *

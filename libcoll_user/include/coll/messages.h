@@ -72,7 +72,7 @@ COLL_FUNCTIONS(sendrecv_replace, void *buf, uint64_t count, enum coll_dtype dtyp
  * As MPI_Probe: the message stays where it is, and any receive may take it. With several
  * threads use coll_mprobe(). The deadline of the communicator holds.
  *
- * Return: 0; -EOPNOTSUPP the module is older; as coll_recv().
+ * Return: 0; -EOPNOTSUPP if the module cannot probe; or as coll_recv().
  */
 int coll_probe(coll_comm_t *comm, uint32_t source, uint32_t tag, struct coll_message *got);
 
@@ -84,7 +84,7 @@ int coll_probe(coll_comm_t *comm, uint32_t source, uint32_t tag, struct coll_mes
  * @found: result: 1 there is, and @got is filled in; else 0
  * @got: as of coll_probe()
  *
- * As MPI_Iprobe. Return: 0, if there is none, too; as coll_probe().
+ * As MPI_Iprobe. Return: 0, also if there is no message; otherwise as coll_probe().
  */
 int coll_iprobe(coll_comm_t *comm, uint32_t source, uint32_t tag, int *found,
 		struct coll_message *got);

@@ -96,7 +96,7 @@ int coll_tensors_init(const struct coll_config *cfg, uint32_t flags, coll_tensor
  * other ranks have posted and this rank has not can never start: they end there with
  * EHOSTDOWN. Frees tensors that nobody has waited for, and also those of
  * coll_tensor_create(). No other thread may use @ts any more.
- * Errors: EDEADLK called from a callback, and nothing has happened.
+ * Errors: EDEADLK if called from a callback; nothing has happened then.
  */
 int coll_tensors_finalize(coll_tensors_t *ts);
 
