@@ -135,7 +135,7 @@ static int tune_rank(const char *path, uint32_t seconds)
 	return ret != 0;
 }
 
-/* The program beside this one. */
+/* Path of a program in the directory of this one. Return: 0, -1 on errors. */
 static int neighbour(const char *name, char *self, char *path, size_t size)
 {
 	ssize_t n = readlink("/proc/self/exe", self, size - 1);

@@ -83,18 +83,21 @@ struct value {
 };
 
 const struct elem_type *elem_type(enum coll_dtype dtype);
-/* Largest integer below which @f has all others; no more than 2^24. */
+/* The largest integer up to which @f has every integer; at most 2^24. */
 int64_t format_limit(const struct format *f);
 /* The value of an integer type after an overflow to @v. */
 int64_t format_wrap(const struct format *f, int64_t v);
 /* Store @v at @elem; @fill goes to the bytes that no number takes. */
 void elem_put(enum coll_dtype dtype, const struct value *v, uint8_t fill, void *elem);
 
-/* How many pairs of type and operator that is; a barrier has none. */
+/* Number of pairs of type and operator that @opt selects; a barrier has none. */
 unsigned int perf_pairs(const struct perf_options *opt);
-/* Every pair and size in turn; 0, 1 if there were wrong elements, 2 on errors. */
+/* Run every pair and size in turn. Return: 0; 1 after wrong elements; 2 after errors. */
 int perf_run(coll_comm_t *comm, const struct perf_options *opt);
-/* Messages instead: there and back between rank 0 and the last one; the same otherwise. */
+/*
+ * As perf_run(), with messages instead of collectives: there and back between rank 0 and the
+ * last one.
+ */
 int perf_pair(coll_comm_t *comm, const struct perf_options *opt);
 
 #endif

@@ -245,7 +245,7 @@ static void simulate(struct sim *x, struct cost *c)
 	free(x->cursor);
 }
 
-/* Bytes received and folded, by the one of a few who has most of it. */
+/* Bytes received and folded: the most of a few participants. */
 static void sample(struct sim *x, const struct coll_algorithm *a, u32 n, u32 root, u32 radix,
 		   double *received, double *folded, u32 *messages)
 {

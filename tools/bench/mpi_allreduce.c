@@ -72,7 +72,7 @@ int main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &p.ranks);
 	peer_run(&p, argc - 1, argv + 1);
 	/*
-	 * All has been printed. MPICH over TCP waits now and then for ever for a rank that
+	 * All has been printed. MPICH over TCP waits now and then forever for a rank that
 	 * has finished already.
 	 */
 	MPI_Barrier(MPI_COMM_WORLD);

@@ -92,7 +92,7 @@ vm_started()
 	[[ $pid ]] && ((i < 100))
 }
 
-# stop_vms: those that still run, and who waits to do so
+# stop_vms: stop the VMs that still run, and the process that would stop them later
 stop_vms()
 {
 	local vm
