@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Another user, who does what he can to be in the way of ours. */
+/* Another user, which uses all that it may, to disturb ours. */
 #ifndef COLL_SELFTESTS_OTHER_H
 #define COLL_SELFTESTS_OTHER_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A user with cpu.max 10 % has large messages within the node under way, out of little memory.
- * Workers copy them, which no control group is charged for. The work of another user, and his
- * deadlines, must not suffer.
+ * Workers copy them, and no control group is charged for workers. The ops and deadlines of
+ * another user must not be late.
  */
 #define _GNU_SOURCE
 #include <errno.h>

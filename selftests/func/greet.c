@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The test plays the peer node, with the key and without it: who does not know the key is
- * not believed, whatever he has recorded or sends back, and the real rank tells nobody what
- * the key is.
+ * The test plays the peer node, with the key and without it. The real rank does not accept a
+ * peer without the key, even if the peer sends recorded frames or sends frames back. The real
+ * rank does not reveal the key.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -245,7 +245,7 @@ TEST(nothing_sent_before_proof)
 		ASSERT_TRUE(peer_is_proved(&p, &p, st));
 		EXPECT_FALSE(peer_read(&p, st, &f, QUIET)) TH_LOG("type %u", f.type);
 	}
-	/* It has failed: that is told to who proves that he knows the key, after a while too. */
+	/* After a failure the rank sends ABORT to a peer that proves the key, also much later. */
 	EXPECT_EQ(0, raw_abort(p.c.fd[0], 5));
 	peer_op_wait(&o);
 	close(p.c.fd[0]);
@@ -258,7 +258,7 @@ TEST(nothing_sent_before_proof)
 	peer_stop(&p);
 }
 
-/* All that comes from the real rank within some time, on one stream. Return: bytes. */
+/* Record what the real rank sends on one stream for a while. Return: bytes. */
 static size_t record(struct peer *p, int stripe, uint8_t *to, size_t most)
 {
 	struct pollfd pfd = { .fd = p->sock[stripe], .events = POLLIN };

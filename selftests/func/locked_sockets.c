@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A user keeps the sockets he has handed over locked, by sending a page that never comes.
+ * A user keeps the sockets of its links locked, by sending a page that is never filled.
  * Workers wait for these sockets. Deadlines, links and deaths of other jobs must not.
  */
 #define _GNU_SOURCE

@@ -163,7 +163,7 @@ TEST(zeroes_wait)
 	EXPECT_TRUE(set_send_mode("auto"));
 }
 
-/* If the peer sends no ABORT the op does not wait for ever: the stream is broken off. */
+/* If the peer sends no ABORT the op does not wait forever: the stream is broken off. */
 TEST(pages_called_back)
 {
 	static const char *const modes[] = { "splice", "ubuf" };

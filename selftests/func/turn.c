@@ -134,13 +134,13 @@ TEST_F(turn, ranks_give_way_awake)
 		ASSERT_EQ(0, self->p.sh->rank[r].result);
 	TH_LOG("%u ranks, %d barriers: slept %ld times when told to", self->ranks, OPS,
 	       sum_of(t->told, self->ranks));
-	/* But for the last to come, and who hears of the end before he sleeps. */
+	/* All but the last rank, and ranks that see the end before they sleep. */
 	EXPECT_LE(OPS, sum_of(t->told, self->ranks));
 	/* There was a batch in which few did. */
 	EXPECT_TRUE(t->end);
 }
 
-/* Somebody else on each CPU: ops go on, at the pace of who has a CPU for himself now and then. */
+/* Other threads use all CPUs: ops go on, as fast as ranks get a CPU. */
 static void *hog(void *arg)
 {
 	volatile bool *stop = arg;

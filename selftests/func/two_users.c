@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One user makes all the communicators, and posts all the commands, that he is let: another
- * one does not notice. When the first one has gone, he may begin again.
+ * One user makes as many communicators, and posts as many commands, as the limits allow. This
+ * does not disturb another user. When the processes of the first user have ended, it may begin
+ * again.
  */
 #include <sys/wait.h>
 #include <sys/stat.h>

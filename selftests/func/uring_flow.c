@@ -203,7 +203,7 @@ static void *wait_for_all(void *arg)
 	return NULL;
 }
 
-/* Can the module tell io_uring that somebody who waits for many need not hear of each? */
+/* Can the module tell io_uring not to wake for each completion a task that waits for many? */
 static bool can_be_lazy(void)
 {
 	unsigned int major, minor;

@@ -440,7 +440,7 @@ TEST(all_at_once)
 	EXPECT_GT(ends, i);
 }
 
-/* The other end of the user's descriptor is still there: he uses it himself. */
+/* The user has kept a descriptor of the socket, and writes to it. */
 TEST(user_meddles_with_the_socket)
 {
 	static uint8_t buf[8192];

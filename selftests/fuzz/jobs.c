@@ -26,7 +26,7 @@ struct form {
 
 /*
  * All memory is there before the first op: user-mode Linux writes to the zero page, or to
- * none, if a user's page that it wants to write to cannot be had for want of memory.
+ * none, if a user's page that it wants to write to cannot be had for lack of memory.
  */
 static void locked(struct procs *p, uint32_t rank)
 {

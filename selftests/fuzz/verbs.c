@@ -192,7 +192,7 @@ static void place_end(struct place *p)
 	close(p->sv[1]);
 }
 
-/* A port that cannot be noted for want of memory is in use, so bind() says. */
+/* A port that cannot be noted for lack of memory is in use, so bind() says. */
 static bool error_fits(int ret)
 {
 	return !ret || ret == -ENOMEM || ret == -EFAULT || ret == -EAGAIN || ret == -EBADF ||

@@ -31,7 +31,7 @@ static uint64_t odd(uint64_t *lots)
 		test_rand(lots);
 }
 
-/* A frame of any type with fields of any value, some of them as they should be. */
+/* A frame of a random type. Its fields have random values, and some have valid ones. */
 static void put_frame(struct wire_bytes *b, const struct peer *p, uint64_t *lots)
 {
 	struct coll_frame f;

@@ -57,7 +57,7 @@ perf()
 	ok $? "$name"
 }
 
-# largest power of two to go to, smaller where it takes for ever
+# largest power of two to go to, smaller where it takes forever
 largest()
 {
 	if ((${COLL_TEST_SCALE:-100} >= 100)); then

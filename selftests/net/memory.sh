@@ -30,7 +30,7 @@ stuck()
 	"$tools/collctl" show
 }
 
-# As a rank: what has its node thrown away for want of memory?
+# As a rank: what has its node thrown away for lack of memory?
 # shellcheck disable=SC2016  # the rank expands it
 dropped='
 "$@" || exit

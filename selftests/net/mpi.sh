@@ -12,7 +12,7 @@ lib=$top/.build/lib
 cases=300
 ((${COLL_TEST_SCALE:-100} >= 100)) || cases=60
 
-# The processes of a test are more than the CPUs: an MPI that only polls would take for ever.
+# The processes of a test are more than the CPUs: an MPI that only polls would take forever.
 export MPIR_CVAR_POLLS_BEFORE_YIELD=1 OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1

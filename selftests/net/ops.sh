@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 
 # One element of the largest type, an odd number of them, and more than one segment;
-# where it takes for ever, just some.
+# where it takes forever, just some.
 all=(-d all -o all -w 0 -b 40 -e "$(largest 400K 2K)" -f "$(largest 100 50)" -n "$(largest 2 1)")
 few=(-d all -o all -w 0 -b "$(largest 200 1000)" -e "$(largest 20K 1000)" -f 100 -n 1)
 

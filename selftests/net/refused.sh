@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The kernel takes nothing from a ring, for want of memory, for a while.
+# The kernel takes nothing from a ring, for lack of memory, for a while.
 
 # shellcheck source=selftests/net/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -24,8 +24,8 @@ offence() {
 
 # --- includes -----------------------------------------------------------------
 #
-# "x.h" is looked for beside the file, then from kmod/, then from the top; a
-# kernel header in <> is nobody's layer, but not for pure and simd.
+# "x.h" is looked for beside the file, then from kmod/, then from the top. A kernel
+# header in <> is below all layers, except that pure and simd may not include it.
 # shellcheck disable=SC2016 # the $ are awk's
 includes=$(find kmod -name '*.[ch]' -type f 2>/dev/null | sort | xargs -r awk '
 function exists(path,    line, r)

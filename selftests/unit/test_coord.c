@@ -246,7 +246,7 @@ static int find_fault(void)
 /* Exit status of scene 0, so that it is not taken for that of a sanitizer. */
 #define STATUS_SCENE	64
 
-/* In a process of its own: what is broken may also crash, or run for ever. */
+/* In a process of its own: what is broken may also crash, or run forever. */
 static void drop_rule(int rule)
 {
 	int status, found;
