@@ -10,7 +10,7 @@ LDLIBS	+= -luring -Wl,--as-needed -lcrypto -Wl,--no-as-needed -lpthread
 COMMON	:= $(wildcard $(TOP)/selftests/common/*.c)
 include $(TOP)/kmod/pure/pure.mk
 PURE	:= $(pure-kernel:%=$(TOP)/kmod/pure/%.c)
-LOCAL_HDRS := $(wildcard $(TOP)/selftests/common/*.h) $(TOP)/uapi/linux/coll.h \
+LOCAL_HDRS := $(wildcard *.h) $(wildcard $(TOP)/selftests/common/*.h) $(TOP)/uapi/linux/coll.h \
 	   $(wildcard $(TOP)/kmod/pure/*.h $(TOP)/kmod/pure/*/*.h)
 
 NAMES	:= $(TEST_GEN_PROGS) $(TEST_PROGS)
