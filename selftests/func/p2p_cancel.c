@@ -6,17 +6,9 @@
 #include <sys/ioctl.h>
 
 #include "harness.h"
+#include "shapes.h"
 #include "talk.h"
 #include "util.h"
-
-/* Ranks and nodes. Rank 0 and the last one talk: on one node, or not. */
-static const struct { uint32_t size, nodes; } shapes[] = {
-	{ 2, 1 }, { 4, 1 }, { 2, 2 }, { 4, 2 },
-};
-
-#define FOR_SHAPES(last)						\
-	for (unsigned int sh = 0; sh < sizeof(shapes) / sizeof(shapes[0]); sh++) \
-		for (uint32_t last = shapes[sh].size - 1, once = 1; once--; )
 
 static struct talk t;
 
@@ -25,7 +17,7 @@ TEST(receive_taken_back)
 	int32_t v = 7, o[3] = { };
 	unsigned int r[3], s, i;
 
-	FOR_SHAPES(last) {
+	FOR_FEW_SHAPES(last) {
 		ASSERT_EQ(0, talk_start(&t, shapes[sh].size, shapes[sh].nodes));
 		for (i = 0; i < 3; i++)
 			r[i] = talk_recv(&t, last, i == 1 ? COLL_RANK_ANY : 0, 1, &o[i], 4, NULL);
@@ -50,7 +42,7 @@ TEST(send_taken_back)
 	int32_t v[3] = { 1, 2, 3 }, o[3] = { };
 	unsigned int r[3], s[3], i;
 
-	FOR_SHAPES(last) {
+	FOR_FEW_SHAPES(last) {
 		ASSERT_EQ(0, talk_start(&t, shapes[sh].size, shapes[sh].nodes));
 		for (i = 0; i < 3; i++)
 			s[i] = talk_send(&t, 0, last, 1, &v[i], 4);
@@ -87,7 +79,7 @@ TEST(send_and_receive_race)
 	int32_t v = 5, o;
 	int ret;
 
-	FOR_SHAPES(last) {
+	FOR_FEW_SHAPES(last) {
 		ASSERT_EQ(0, talk_start(&t, shapes[sh].size, shapes[sh].nodes));
 		for (i = 0; i < n; i++) {
 			if (t.r[0].posted + 2 >= TALK_CMDS || t.r[last].posted + 2 >= TALK_CMDS)
@@ -132,7 +124,7 @@ TEST(refused)
 	int32_t v = 1, o;
 	int fd;
 
-	FOR_SHAPES(last) {
+	FOR_FEW_SHAPES(last) {
 		ASSERT_EQ(0, talk_start(&t, shapes[sh].size, shapes[sh].nodes));
 		raw_send(&cmd, &v, 1, COLL_I32, last, 1);
 		raw_and_recv(&cmd, &o, 1, last, 1, NULL);
@@ -174,7 +166,7 @@ TEST(all_receives)
 	unsigned int i, r = 0, other;
 	int32_t o;
 
-	FOR_SHAPES(last) {
+	FOR_FEW_SHAPES(last) {
 		ASSERT_EQ(0, talk_start(&t, shapes[sh].size, shapes[sh].nodes));
 		for (i = 0; i < 100; i++)
 			r = talk_recv(&t, 0, i & 1 ? last : COLL_RANK_ANY, i, &o, 4, NULL);
@@ -200,7 +192,7 @@ TEST(partner_leaves)
 	int32_t v = 1;
 	int ret;
 
-	FOR_SHAPES(last) {
+	FOR_FEW_SHAPES(last) {
 		ASSERT_EQ(0, talk_start(&t, shapes[sh].size, shapes[sh].nodes));
 		s = talk_send(&t, 0, last, 1, &v, 4);
 		EXPECT_TRUE(talk_pending(&t, 0, s));

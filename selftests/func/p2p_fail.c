@@ -11,18 +11,13 @@
 
 #include "harness.h"
 #include "procs.h"
+#include "shapes.h"
 #include "talk.h"
 #include "util.h"
 
 #define MS	1000000ULL
 #define SECOND	1000000000ULL
 #define SETUP_MS	20000
-
-static const struct { uint32_t size, nodes; } shapes[] = {
-	{ 2, 1 }, { 4, 1 }, { 2, 2 }, { 4, 2 }, { 4, 4 },
-};
-
-#define NR_SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 
 static struct talk t;
 static int32_t mem[64], other[64];
@@ -379,7 +374,7 @@ TEST(ring_exit)
 	}
 }
 
-/* Ranks of a job exchange with a random partner, for ever. */
+/* Ranks of a job exchange with a random partner, forever. */
 struct storm {
 	uint64_t seed;
 	uint64_t bytes;
