@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "halt.h"
 #include "harness.h"
 #include "procs.h"
 #include "stops.h"
@@ -133,16 +134,6 @@ static void end_well(struct __test_metadata *_metadata, struct procs *p)
 		EXPECT_EQ(0, p->sh->rank[r].wrong) TH_LOG("rank %u", r);
 		EXPECT_EQ(0, scene->more[r]) TH_LOG("rank %u", r);
 	}
-}
-
-static void halt(struct __test_metadata *_metadata, pid_t pid)
-{
-	int ms;
-
-	ASSERT_EQ(0, kill(pid, SIGSTOP));
-	ms = stops_wait(pid);
-	ASSERT_LE(0, ms) TH_LOG("it does not stop");
-	EXPECT_GE(test_bound_ms(), ms) TH_LOG("it stops late");
 }
 
 TEST_F(waits, stopped_and_goes_on)

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Signals for a thread that waits in COLL_IOC_SUBMIT: their handler runs, and the call goes on. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+
+#include "harness.h"
+#include "raw.h"
+#include "util.h"
+
+/* Threads of one process as ranks. */
+static struct raw_comm comm;
+static volatile int result, nested;
+static volatile unsigned int handled;
+static sigjmp_buf env;
+
+static void on_signal(int sig)
+{
+	handled++;
+}
+
+static void *wait_in_barrier(void *arg)
+{
+	struct coll_cmd cmd;
+
+	raw_barrier(&cmd);
+	sigsetjmp(env, 1);
+	result = raw_submit(comm.fd[0], &cmd);
+	return NULL;
+}
+
+static void handlers(struct __test_metadata *_metadata, void (*handler)(int), int signals,
+		     int64_t posted)
+{
+	/* Without SA_RESTART: the call goes on nevertheless. */
+	struct sigaction sa = { .sa_handler = handler };
+	struct coll_cmd cmd;
+	pthread_t t;
+	int i;
+
+	sigaction(SIGUSR1, &sa, NULL);
+	handled = 0;
+	result = 1;
+	ASSERT_EQ(0, raw_start(&comm, 2, 1));
+	ASSERT_EQ(0, pthread_create(&t, NULL, wait_in_barrier, NULL));
+	while (test_posted(&comm, 0) != 1)
+		test_sleep_us(200);
+	for (i = 1; i <= signals; i++) {
+		test_sleep_us(20000);
+		pthread_kill(t, SIGUSR1);
+		test_sleep_us(test_bound_ms() * 1000);
+		EXPECT_EQ(i, handled) TH_LOG("the handler does not run");
+	}
+	EXPECT_EQ(posted, test_posted(&comm, 0));
+	raw_barrier(&cmd);
+	for (i = 0; i < posted; i++)
+		EXPECT_EQ(0, raw_submit(comm.fd[1], &cmd));
+	pthread_join(t, NULL);
+	EXPECT_EQ(0, result);
+	EXPECT_EQ(posted, test_posted(&comm, 0));
+	EXPECT_EQ(0, test_good(&comm));
+	raw_stop(&comm);
+}
+
+TEST(handler_runs)	{ handlers(_metadata, on_signal, 3, 1); }
+
+/* The same command again, on the same file, by the same thread: but another call. */
+static void on_signal_nested(int sig)
+{
+	struct coll_cmd cmd;
+
+	on_signal(sig);
+	raw_barrier(&cmd);
+	nested = raw_submit(comm.fd[0], &cmd);
+}
+
+TEST(handler_calls)
+{
+	nested = 1;
+	handlers(_metadata, on_signal_nested, 1, 2);
+	EXPECT_EQ(0, nested);
+}
+
+/* The command stays in flight, and the next call goes on with it. */
+static void on_signal_jump(int sig)
+{
+	on_signal(sig);
+	siglongjmp(env, 1);
+}
+
+TEST(handler_jumps)	{ handlers(_metadata, on_signal_jump, 2, 1); }
+
+TEST_HARNESS_MAIN
