@@ -124,6 +124,11 @@ bool test_late(uint64_t since, uint64_t when)
 	return took > 10 * bound || llabs((int64_t)(since - excused)) > bound;
 }
 
+char *test_memory(size_t bytes)
+{
+	return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
 bool test_guard(struct test_guarded *g, size_t bytes, bool high)
 {
 	size_t page = sysconf(_SC_PAGESIZE);

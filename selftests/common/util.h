@@ -66,6 +66,9 @@ struct test_guarded {
 
 bool test_guard(struct test_guarded *g, size_t bytes, bool high);
 void test_unguard(struct test_guarded *g);
+/* New memory of the process. Return: as mmap(). */
+char *test_memory(size_t bytes);
+
 /* Bytes of the page rest around @mem that are not 0xa5 any more. */
 size_t test_guard_hurt(const struct test_guarded *g);
 

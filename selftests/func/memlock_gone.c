@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Memory of an op in windows is unmapped, or ends, while the op runs. */
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness.h"
+#include "pages.h"
+#include "raw.h"
+#include "util.h"
+
+#define PAGE	4096UL
+#define SECOND	1000000000ULL
+
+struct unmapper {
+	pthread_t thread;
+	int fd;
+	char *mem;
+	size_t bytes;
+	unsigned int delay;
+};
+
+static void *unmap_later(void *arg)
+{
+	struct unmapper *u = arg;
+	struct coll_status s;
+
+	/* Earlier, the command itself would be refused. */
+	while (!raw_status(u->fd, &s) && !s.posted)
+		test_sleep_us(100);
+	test_sleep_us(u->delay);
+	munmap(u->mem, u->bytes);
+	return NULL;
+}
+
+/* A window that is not there any more ends the communicator, no more. */
+TEST(window_unmapped_on_the_way)
+{
+	const uint64_t bytes = 1 << 20;
+	uint64_t seed = test_seed();
+	struct coll_cmd cmds[4];
+	struct unmapper u;
+	struct raw_comm c;
+	int results[4];
+	uint32_t r, n;
+
+	ASSERT_EQ(0, test_become_nobody(0));
+	for (n = 0; n < test_scale(20); n++) {
+		ASSERT_EQ(0, raw_start(&c, 4, 1 + n % 3));
+		for (r = 0; r < 4; r++) {
+			char *mem = test_memory(bytes);
+
+			raw_allreduce(&cmds[r], NULL, mem, bytes / 4, COLL_I32,
+				      COLL_OP_SUM);
+			cmds[r].timeout_ns = 20 * SECOND;
+			u.mem = mem;
+			u.fd = c.fd[r];
+		}
+		u.bytes = bytes;
+		u.delay = test_below(&seed, 20000);
+		ASSERT_EQ(0, pthread_create(&u.thread, NULL, unmap_later, &u));
+		ASSERT_EQ(0, raw_all(&c, cmds, results));
+		pthread_join(u.thread, NULL);
+		for (r = 0; r < 4; r++) {
+			EXPECT_TRUE(results[r] == 0 || results[r] == -EFAULT) {
+				TH_LOG("rank %u: %d", r, results[r]);
+			}
+			munmap((void *)cmds[r].recv_addr, bytes);
+		}
+		raw_stop(&c);
+	}
+}
+
+/* Mapped all through, but some pages in the middle are behind the end of a file. */
+static char *memory_that_ends(uint64_t bytes)
+{
+	char *mem = test_memory(bytes);
+	int fd = memfd_create("coll", 0);
+
+	if (fd < 0 || ftruncate(fd, 5 * PAGE) ||
+	    mmap(mem, 10 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != mem)
+		return MAP_FAILED;
+	close(fd);
+	return mem;
+}
+
+/* Rank 0 has such memory, of which no look at the mappings, or at the ends, can tell. */
+static int send_what_ends(void)
+{
+	const uint64_t bytes = 64 * PAGE;
+	struct coll_cmd cmds[2];
+	int results[2], ret;
+	struct raw_comm c;
+	uint32_t r;
+
+	if (test_become_nobody(0) || raw_start(&c, 2, 2))
+		return -1;
+	for (r = 0; r < 2; r++) {
+		raw_broadcast(&cmds[r], r ? test_memory(bytes) : memory_that_ends(bytes), bytes,
+			      COLL_BYTE, 0);
+		cmds[r].timeout_ns = 20 * SECOND;
+	}
+	ret = raw_all(&c, cmds, results);
+	raw_stop(&c);
+	return !ret && results[0] == -EFAULT && results[1] == -EFAULT ? 0 : -1;
+}
+
+/* The pages before those had been pinned, and are to be let go of once. */
+TEST(window_that_ends)
+{
+	long before = pages_pinned();
+	int i, status;
+	pid_t child;
+
+	ASSERT_LE(0, before);
+	child = fork();
+	ASSERT_LE(0, child);
+	if (!child)
+		_exit(send_what_ends() ? 1 : 0);
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
+	for (i = 0; i < 100 && pages_pinned() != before; i++)
+		test_sleep_us(10000);
+	EXPECT_EQ(before, pages_pinned());
+}
+
+TEST_HARNESS_MAIN
