@@ -5,10 +5,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "procs.h"
+#include "reap.h"
 #include "util.h"
 
 static uint32_t first_of(const struct raw_comm *c, uint32_t node)
@@ -160,30 +160,13 @@ bool procs_wait(struct procs *p, uint32_t phase, unsigned int ms)
 
 int procs_reap(struct procs *p, uint32_t rank, unsigned int ms)
 {
-	uint64_t end = test_now_ns() + ms * 1000000ULL;
-	int status;
-
-	while (waitpid(p->pid[rank], &status, WNOHANG) != p->pid[rank]) {
-		if (test_now_ns() > end)
-			return -1;
-		test_sleep_us(500);
-	}
-	p->pid[rank] = 0;
-	return status;
+	return reap_one(&p->pid[rank], ms);
 }
 
 void procs_stop(struct procs *p)
 {
-	uint32_t r;
-
 	p->sh->quit = 1;
-	for (r = 0; r < p->c.size; r++) {
-		if (p->pid[r] && procs_reap(p, r, 500) < 0) {
-			kill(p->pid[r], SIGKILL);
-			waitpid(p->pid[r], NULL, 0);
-		}
-		p->pid[r] = 0;
-	}
+	reap_all(p->pid, p->c.size, 500);
 	munmap(p->sh, sizeof(*p->sh));
 }
 

@@ -62,19 +62,6 @@ uint64_t test_seed(void)
 	return seed * 0x9e3779b97f4a7c15ULL | 1;
 }
 
-uint64_t test_rand(uint64_t *state)
-{
-	*state ^= *state >> 12;
-	*state ^= *state << 25;
-	*state ^= *state >> 27;
-	return *state * 0x2545f4914f6cdd1dULL;
-}
-
-uint32_t test_below(uint64_t *state, uint32_t n)
-{
-	return (test_rand(state) >> 32) * n >> 32;
-}
-
 static unsigned int env_number(const char *name, unsigned int def)
 {
 	const char *s = getenv(name);

@@ -7,16 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rand.h"
 #include "raw.h"
 
 /* COLL_TEST_SEED, or one made up now; printed. Never 0. */
 uint64_t test_seed(void);
-/* xorshift64*: Vigna, "An experimental exploration of Marsaglia's xorshift
- * generators, scrambled", 2016.
- */
-uint64_t test_rand(uint64_t *state);
-/* Uniform enough in 0 .. n-1. */
-uint32_t test_below(uint64_t *state, uint32_t n);
 
 /*
  * Be nobody who may lock @limit bytes, in this process, for good; /dev/coll is for everybody

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../common/rand.h"
+
 /* Weak: the files of a program share one count. */
 __attribute__((weak)) int tap_nr, tap_failed;
 
@@ -40,15 +42,10 @@ static inline int tap_done(void)
 	return tap_failed ? 1 : 0;
 }
 
-/* xorshift64*: Vigna, "An experimental exploration of Marsaglia's xorshift
- * generators, scrambled", 2016. The state must not be 0.
- */
+/* As test_rand(). */
 static inline uint64_t tap_random(uint64_t *state)
 {
-	*state ^= *state >> 12;
-	*state ^= *state << 25;
-	*state ^= *state >> 27;
-	return *state * 0x2545f4914f6cdd1dULL;
+	return test_rand(state);
 }
 
 /* Seed of this run: COLL_SEED if set. Printed, to repeat a failure. */
