@@ -16,6 +16,9 @@
 
 #include <coll/coll.h>
 
+#include "rand.h"
+#include "rank.h"
+
 #define DEPTH		40
 #define LARGEST		(300 << 10)	/* elements */
 #define JUNK		0xa5
@@ -33,24 +36,8 @@ struct job {
 };
 
 static coll_comm_t *comm;
-static uint32_t me, size;
+static uint32_t size;
 static uint64_t lots;
-
-static void must(int ret, const char *what)
-{
-	if (!ret)
-		return;
-	fprintf(stderr, "rank %u: %s: %s\n", me, what, coll_strerror(ret));
-	exit(1);
-}
-
-static uint32_t below(uint64_t *state, uint32_t n)
-{
-	*state ^= *state >> 12;
-	*state ^= *state << 25;
-	*state ^= *state >> 27;
-	return (uint32_t)((*state * 0x2545f4914f6cdd1dULL >> 32) % n);
-}
 
 /* Element @i of rank @rank. */
 static uint32_t element(const struct job *j, uint32_t rank, uint32_t i)
@@ -102,15 +89,15 @@ static uint32_t expected(const struct job *j, uint32_t i)
 static void draw(struct job *j)
 {
 	static const uint32_t sizes[] = { 1, 16, 1000, 1024, 5000, 20000, LARGEST };
-	uint32_t most = sizes[below(&lots, sizeof(sizes) / sizeof(sizes[0]))];
+	uint32_t most = sizes[test_below(&lots, sizeof(sizes) / sizeof(sizes[0]))];
 
-	j->what = below(&lots, NR_WHAT);
+	j->what = test_below(&lots, NR_WHAT);
 	/* those of a block for each rank are as long in all */
-	j->count = below(&lots, most) + 1;
+	j->count = test_below(&lots, most) + 1;
 	if (j->what == ALLGATHER || j->what == REDUCE_SCATTER || j->what == ALLTOALL)
 		j->count = j->count / size + 1;
-	j->root = below(&lots, size);
-	j->salt = below(&lots, 1U << 31);
+	j->root = test_below(&lots, size);
+	j->salt = test_below(&lots, 1U << 31);
 }
 
 static void begin(struct job *j)
@@ -193,14 +180,14 @@ static void storm(uint32_t ops, uint64_t seed)
 		free_jobs[i] = &jobs[i];
 	}
 	while (begun < ops || nr_busy) {
-		if (begun < ops && left && (!nr_busy || below(&mine, 5))) {
+		if (begun < ops && left && (!nr_busy || test_below(&mine, 5))) {
 			busy[nr_busy] = free_jobs[--left];
 			draw(busy[nr_busy]);
 			begin(busy[nr_busy++]);
 			begun++;
 			continue;
 		}
-		i = below(&mine, nr_busy);
+		i = test_below(&mine, nr_busy);
 		end(busy[i]);
 		free_jobs[left++] = busy[i];
 		busy[i] = busy[--nr_busy];

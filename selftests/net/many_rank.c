@@ -10,17 +10,11 @@
 
 #include <coll/coll.h>
 
-static coll_comm_t *comm;
-static uint32_t me, size;
-static uint64_t count;
+#include "rank.h"
 
-static void must(int ret, const char *what)
-{
-	if (!ret)
-		return;
-	fprintf(stderr, "rank %u: %s: %s\n", me, what, coll_strerror(ret));
-	exit(1);
-}
+static coll_comm_t *comm;
+static uint32_t size;
+static uint64_t count;
 
 /* Element @i of what @from has for @to. */
 static uint32_t element(uint32_t from, uint32_t to, uint64_t i)

@@ -13,21 +13,13 @@
 
 #include <coll/coll.h>
 
+#include "rank.h"
+
 #define ROOT		"/sys/fs/cgroup"
 #define COUNT		(1 << 20)
 /* A part of the scratch of a ring; nothing else of the kernel's is as large here. */
 #define LEAST		(2L << 20)
 #define LOOKS		100
-
-static uint32_t me;
-
-static void must(int ret, const char *what)
-{
-	if (!ret)
-		return;
-	fprintf(stderr, "rank %u: %s: %s\n", me, what, coll_strerror(ret));
-	exit(1);
-}
 
 static void directory(char *dir, size_t len, const char *name)
 {

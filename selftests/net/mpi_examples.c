@@ -23,19 +23,13 @@
 
 #include <coll/coll.h>
 
+#include "rank.h"
+
 #define ROOT	0
 
 static coll_comm_t *comm;
-static uint32_t me, size;
+static uint32_t size;
 static int bad, shown;
-
-static void must(int ret, const char *what)
-{
-	if (!ret)
-		return;
-	fprintf(stderr, "rank %u: %s: %s\n", me, what, coll_strerror(ret));
-	exit(1);
-}
 
 static void answer(bool right, const char *example, const char *what)
 {

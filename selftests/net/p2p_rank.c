@@ -23,13 +23,16 @@
 
 #include <coll/coll.h>
 
+#include "rand.h"
+#include "rank.h"
+
 /* Messages of one round; a rank sends and receives at most this many each. */
 #define ROUND		60
 #define TAGS		3
 #define MOST		(1 << 20)	/* bytes of a message, but one */
 
 static coll_comm_t *comm;
-static uint32_t me, size;
+static uint32_t size;
 static int bad;
 
 __attribute__((format(printf, 1, 2)))
@@ -44,29 +47,6 @@ static void complain(const char *fmt, ...)
 	vfprintf(stderr, fmt, ap);
 	fputc('\n', stderr);
 	va_end(ap);
-}
-
-/* Nothing can be told to the others any more. */
-static void must(int ret, const char *what)
-{
-	if (!ret)
-		return;
-	fprintf(stderr, "rank %u: %s: %s\n", me, what, coll_strerror(ret));
-	exit(1);
-}
-
-static uint64_t draw(uint64_t *lots)
-{
-	/* xorshift64*: Vigna, 2016 */
-	*lots ^= *lots >> 12;
-	*lots ^= *lots << 25;
-	*lots ^= *lots >> 27;
-	return *lots * 0x2545f4914f6cdd1dULL;
-}
-
-static uint32_t below(uint64_t *lots, uint32_t n)
-{
-	return (uint32_t)((draw(lots) >> 32) * n >> 32);
 }
 
 static uint8_t byte_of(uint64_t serial, uint64_t i)
@@ -161,10 +141,10 @@ struct round {
 /* Mostly small ones; every tenth is of any size up to 1 MiB. */
 static uint64_t draw_bytes(uint64_t *lots)
 {
-	uint64_t kind = below(lots, 10);
+	uint64_t kind = test_below(lots, 10);
 
-	return kind == 0 ? below(lots, MOST - 1) : kind < 4 ? below(lots, 1 << 14) :
-	       below(lots, 64);
+	return kind == 0 ? test_below(lots, MOST - 1) : kind < 4 ? test_below(lots, 1 << 14) :
+	       test_below(lots, 64);
 }
 
 /* The messages, in order; the same on all ranks. */
@@ -175,9 +155,9 @@ static void draw_round(struct round *r, uint64_t *lots, uint64_t serial)
 	for (i = 0; i < ROUND; i++) {
 		struct msg *m = &r->msg[i];
 
-		m->from = below(lots, size);
-		m->to = below(lots, size);
-		m->tag = (uint32_t)(serial / ROUND % 1000) * TAGS + below(lots, TAGS);
+		m->from = test_below(lots, size);
+		m->to = test_below(lots, size);
+		m->tag = (uint32_t)(serial / ROUND % 1000) * TAGS + test_below(lots, TAGS);
 		m->bytes = draw_bytes(lots);
 		m->serial = serial + i;
 	}
@@ -200,7 +180,7 @@ static void plan_recvs(struct round *r, uint64_t *mine, uint32_t wild)
 		most = m->bytes > most ? m->bytes : most;
 		if (m->to != me)
 			continue;
-		j = below(mine, ++r->nr_recvs);
+		j = test_below(mine, ++r->nr_recvs);
 		r->recv[r->nr_recvs - 1].from = r->recv[j].from;
 		r->recv[r->nr_recvs - 1].tag = r->recv[j].tag;
 		r->recv[j].from = wild ? COLL_RANK_ANY : m->from;
@@ -217,7 +197,7 @@ static void post_round(struct round *r, uint64_t *mine)
 
 	r->nr_sends = 0;
 	while (s < ROUND || v < r->nr_recvs) {
-		if (v < r->nr_recvs && (s == ROUND || below(mine, 2))) {
+		if (v < r->nr_recvs && (s == ROUND || test_below(mine, 2))) {
 			struct recv *k = &r->recv[v++];
 
 			memset(k->buf, 0xee, k->room);

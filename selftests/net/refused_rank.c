@@ -20,23 +20,16 @@
 
 #include <coll/coll.h>
 
+#include "rank.h"
+
 #define COUNT	1000
 #define ROUNDS	3
 
 static coll_comm_t *comm;
-static uint32_t me;
 static uint32_t in[COUNT], out[COUNT], after[COUNT / 2];
 static uint32_t word;
 static coll_request_t *req, *message;
 static unsigned int error;
-
-static void must(int ret, const char *what)
-{
-	if (!ret)
-		return;
-	fprintf(stderr, "rank %u: %s: %s\n", me, what, coll_strerror(ret));
-	exit(1);
-}
 
 /* io_uring_enter() fails for this thread from now on. */
 static int forbid(void)

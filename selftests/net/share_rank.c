@@ -22,6 +22,9 @@
 
 #include <coll/coll.h>
 
+#include "rand.h"
+#include "rank.h"
+
 #define MAX_COMMS	20
 #define DEPTH		2	/* ops in flight on each */
 
@@ -33,24 +36,8 @@ struct job {
 };
 
 static coll_comm_t *comms[MAX_COMMS];
-static uint32_t nr_comms, rank, size;
+static uint32_t nr_comms, size;
 static uint64_t count, lots;
-
-static void must(int ret, const char *what)
-{
-	if (!ret)
-		return;
-	fprintf(stderr, "rank %u: %s: %s\n", rank, what, coll_strerror(ret));
-	exit(1);
-}
-
-static uint32_t below(uint32_t n)
-{
-	lots ^= lots >> 12;
-	lots ^= lots << 25;
-	lots ^= lots >> 27;
-	return (uint32_t)((lots * 0x2545f4914f6cdd1dULL >> 32) % n);
-}
 
 static uint32_t value(uint32_t r, uint64_t i, uint32_t salt)
 {
@@ -82,7 +69,7 @@ static int end(struct job *j)
 					   ranks * 40503U);
 
 		if (j->buf[i] != want) {
-			fprintf(stderr, "rank %u: communicator %u: %u at %llu, not %u\n", rank,
+			fprintf(stderr, "rank %u: communicator %u: %u at %llu, not %u\n", me,
 				j->comm, j->buf[i], (unsigned long long)i, want);
 			exit(1);
 		}
@@ -105,9 +92,9 @@ static void draw_order(uint32_t *order, uint32_t n, int shuffled)
 	uint32_t i, k, t;
 
 	for (i = 0; i < n; i++)
-		order[i] = rank % 2 ? n - 1 - i : i;
+		order[i] = me % 2 ? n - 1 - i : i;
 	for (i = n; shuffled && i > 1; i--) {
-		k = below(i);
+		k = test_below(&lots, i);
 		t = order[k];
 		order[k] = order[i - 1];
 		order[i - 1] = t;
@@ -128,7 +115,7 @@ static void all_at_once(uint32_t first, int shuffled)
 			must(begin(&jobs[order[i]][d], first + order[i], d * 100 + order[i]),
 			     "iallreduce");
 			/* let what the others have begun arrive where nobody wants it */
-			usleep(below(3) * 10000);
+			usleep(test_below(&lots, 3) * 10000);
 		}
 	}
 	for (d = 0; d < DEPTH; d++) {
@@ -143,7 +130,7 @@ static void start(uint32_t copies)
 {
 	must(coll_init(NULL, &comms[0]), "coll_init");
 	coll_comm_set_timeout(comms[0], 60000000000ULL);
-	rank = coll_comm_rank(comms[0]);
+	me = coll_comm_rank(comms[0]);
 	size = coll_comm_size(comms[0]);
 	nr_comms = 1;
 	if (copies >= MAX_COMMS)
@@ -158,7 +145,7 @@ static int mode_order(uint32_t copies, uint64_t bytes, uint64_t seed)
 	uint32_t i;
 
 	start(copies);
-	lots = seed * 1000003 + rank + 1;
+	lots = seed * 1000003 + me + 1;
 	count = bytes / sizeof(uint32_t);
 	all_at_once(0, 0);
 	for (i = 0; i < 3; i++)
@@ -271,14 +258,14 @@ static int mode_storm(uint32_t victim, uint64_t bytes)
 
 	start(0);
 	count = bytes / sizeof(uint32_t);
-	hit = rank % 2 == victim % 2;
-	must(coll_comm_split(comms[0], (int32_t)(rank % 2), 0, &comms[nr_comms++]), "split");
+	hit = me % 2 == victim % 2;
+	must(coll_comm_split(comms[0], (int32_t)(me % 2), 0, &comms[nr_comms++]), "split");
 	if (hit)
-		ret = storm(1000000, rank == victim ? now() + 1 : 0);
+		ret = storm(1000000, me == victim ? now() + 1 : 0);
 	else
 		ret = work_on(now() + 2);
 	if (ret != (hit ? -EHOSTDOWN : 0))
-		fprintf(stderr, "rank %u: %s\n", rank, coll_strerror(ret));
+		fprintf(stderr, "rank %u: %s\n", me, coll_strerror(ret));
 	else
 		printf("heard it\n");
 	coll_finalize(comms[1]);

@@ -2,42 +2,21 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "reap.h"
 #include "shm_job.h"
+#include "shm_kinds.h"
 #include "util.h"
 
 #define MS	1000000ULL
 #define JOIN_MS	30000
-
-static uint64_t sleeps;
-
-/* The library's calls go through here. */
-int ioctl(int fd, unsigned long request, ...)
-{
-	va_list ap;
-	void *arg;
-
-	va_start(ap, request);
-	arg = va_arg(ap, void *);
-	va_end(ap);
-	sleeps += request == COLL_IOC_SHM_WAIT;
-	return (int)syscall(SYS_ioctl, fd, request, arg);
-}
-
-uint64_t job_sleeps(void)
-{
-	return sleeps;
-}
 
 /**
  * struct meeting - the context of the exchange
@@ -167,29 +146,13 @@ bool job_wait(const struct job *j, uint32_t phase, unsigned int ms)
 
 bool job_reap(struct job *j, uint32_t rank, unsigned int ms)
 {
-	uint64_t end = test_now_ns() + ms * MS;
-
-	while (j->pid[rank] && waitpid(j->pid[rank], NULL, WNOHANG) != j->pid[rank]) {
-		if (test_now_ns() > end)
-			return false;
-		test_sleep_us(200);
-	}
-	j->pid[rank] = 0;
-	return true;
+	return !j->pid[rank] || reap_one(&j->pid[rank], ms) >= 0;
 }
 
 void job_stop(struct job *j)
 {
-	uint32_t r;
-
 	j->sh->quit = 1;
-	for (r = 0; r < j->size; r++) {
-		if (!j->pid[r] || job_reap(j, r, 2000))
-			continue;
-		kill(j->pid[r], SIGKILL);
-		waitpid(j->pid[r], NULL, 0);
-		j->pid[r] = 0;
-	}
+	reap_all(j->pid, j->size, 2000);
 	munmap(j->sh, sizeof(*j->sh));
 }
 
@@ -210,26 +173,9 @@ void job_note(struct job *j, uint32_t rank, int ret)
 
 /* ---- random ops ---- */
 
-static const uint16_t kinds[] = {
-	COLL_BARRIER, COLL_BROADCAST, COLL_REDUCE, COLL_ALLREDUCE, COLL_REDUCE_SCATTER_BLOCK,
-	COLL_ALLGATHER, COLL_GATHER, COLL_SCATTER, COLL_ALLTOALL, COLL_SCAN, COLL_EXSCAN,
-};
-
-static bool reduces(uint16_t what)
-{
-	return what == COLL_REDUCE || what == COLL_ALLREDUCE || what == COLL_SCAN ||
-	       what == COLL_EXSCAN || what == COLL_REDUCE_SCATTER_BLOCK;
-}
-
-static bool is_rooted(uint16_t what)
-{
-	return what == COLL_BROADCAST || what == COLL_REDUCE || what == COLL_GATHER ||
-	       what == COLL_SCATTER;
-}
-
 static void draw_cmd(struct coll_cmd *c, uint32_t size, uint64_t *lot)
 {
-	uint16_t what = kinds[test_below(lot, sizeof(kinds) / sizeof(kinds[0]))];
+	uint16_t what = shm_kinds[test_below(lot, SHM_NR_KINDS)];
 	uint32_t root = test_below(lot, size);
 
 	memset(c, 0, sizeof(*c));
@@ -239,8 +185,8 @@ static void draw_cmd(struct coll_cmd *c, uint32_t size, uint64_t *lot)
 	c->dtype = COLL_U32;
 	/* The blocks of all ranks fit in a buffer. */
 	c->count = 1 + test_below(lot, test_below(lot, 4) ? 8 : JOB_ROOM / 4 / size);
-	c->op = reduces(what) ? COLL_OP_SUM : 0;
-	c->root = is_rooted(what) ? root : 0;
+	c->op = shm_reduces(what) ? COLL_OP_SUM : 0;
+	c->root = shm_is_rooted(what) ? root : 0;
 }
 
 /* Has @rank an input of its own? */

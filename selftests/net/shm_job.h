@@ -88,8 +88,6 @@ void job_stop(struct job *j);
 
 /* In a rank: note the result of an op. */
 void job_note(struct job *j, uint32_t rank, int ret);
-/* In a rank: calls of COLL_IOC_SHM_WAIT until now. */
-uint64_t job_sleeps(void);
 
 /**
  * job_random_op() - do a random collective that fits in shared memory

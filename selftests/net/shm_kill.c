@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ioctl_calls.h"
 #include "shm_job.h"
 #include "util.h"
 
@@ -93,9 +94,9 @@ static void run(struct job *j, uint32_t rank)
 	for (i = 0; !ret; i++) {
 		if (in->moment != ANY && rank == in->victim && i == in->ops)
 			die(j, in);
-		before = job_sleeps();
+		before = ioctl_sleeps();
 		ret = job_random_op(j, rank, &lot, flags, true);
-		me->sleeps = job_sleeps() - before;
+		me->sleeps = ioctl_sleeps() - before;
 		job_note(j, rank, ret);
 	}
 }

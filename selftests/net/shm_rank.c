@@ -31,12 +31,15 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <coll/coll.h>
+
+#include "ioctl_calls.h"
+#include "rand.h"
+#include "shm_kinds.h"
 
 #define ROOM	(128 * 1024)
 #define SECOND	1000000000ULL
@@ -45,33 +48,6 @@ static coll_comm_t *comm;
 static uint32_t me, size;
 static uint64_t lot, own_lot;
 static int bad;
-static uint64_t calls;
-
-/* The library's calls are counted. */
-int ioctl(int fd, unsigned long request, ...)
-{
-	va_list ap;
-	void *arg;
-
-	va_start(ap, request);
-	arg = va_arg(ap, void *);
-	va_end(ap);
-	__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
-	return (int)syscall(SYS_ioctl, fd, request, arg);
-}
-
-static uint64_t draw(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state * 0x2545f4914f6cdd1dULL;
-}
-
-static uint32_t below(uint64_t *state, uint32_t n)
-{
-	return (uint32_t)((draw(state) >> 32) % n);
-}
 
 __attribute__((format(printf, 1, 2)))
 static void complain(const char *fmt, ...)
@@ -112,25 +88,6 @@ static uint64_t shm_ops(void)
 
 /* ---- a random op ---- */
 
-static const uint16_t kinds[] = {
-	COLL_BARRIER, COLL_BROADCAST, COLL_REDUCE, COLL_ALLREDUCE, COLL_REDUCE_SCATTER_BLOCK,
-	COLL_ALLGATHER, COLL_GATHER, COLL_SCATTER, COLL_ALLTOALL, COLL_SCAN, COLL_EXSCAN,
-};
-
-#define NR_KINDS (sizeof(kinds) / sizeof(kinds[0]))
-
-static bool reduces(uint16_t what)
-{
-	return what == COLL_REDUCE || what == COLL_ALLREDUCE || what == COLL_SCAN ||
-	       what == COLL_EXSCAN || what == COLL_REDUCE_SCATTER_BLOCK;
-}
-
-static bool is_rooted(uint16_t what)
-{
-	return what == COLL_REDUCE || what == COLL_BROADCAST || what == COLL_GATHER ||
-	       what == COLL_SCATTER;
-}
-
 /* The part of the command that is the same on all ranks. */
 static void draw_cmd(struct coll_cmd *c, uint16_t what, uint16_t dtype, uint16_t op)
 {
@@ -139,13 +96,13 @@ static void draw_cmd(struct coll_cmd *c, uint16_t what, uint16_t dtype, uint16_t
 	if (what == COLL_BARRIER)
 		return;
 	c->dtype = dtype;
-	c->count = below(&lot, 8) ? below(&lot, 70) : below(&lot, 300);
-	if (is_rooted(what))
-		c->root = below(&lot, size);
-	if (!reduces(what))
+	c->count = test_below(&lot, 8) ? test_below(&lot, 70) : test_below(&lot, 300);
+	if (shm_is_rooted(what))
+		c->root = test_below(&lot, size);
+	if (!shm_reduces(what))
 		return;
 	c->op = op;
-	if (!below(&lot, 4) && op != COLL_OP_SUM_EXACT)
+	if (!test_below(&lot, 4) && op != COLL_OP_SUM_EXACT)
 		c->flags |= COLL_CMD_NARROW;
 }
 
@@ -158,14 +115,14 @@ static void place(struct coll_cmd *c, uint8_t *base, bool inplace)
 	if (c->collective == COLL_BARRIER)
 		return;
 	if (c->collective == COLL_BROADCAST || c->collective == COLL_SCATTER ||
-	    (is_rooted(c->collective) && !root))
+	    (shm_is_rooted(c->collective) && !root))
 		inplace = false;
 	if (c->collective == COLL_BROADCAST) {
 		c->recv_addr = (uintptr_t)out;
 		return;
 	}
 	c->recv_addr = (uintptr_t)out;
-	if (is_rooted(c->collective) && c->collective != COLL_SCATTER && !root)
+	if (shm_is_rooted(c->collective) && c->collective != COLL_SCATTER && !root)
 		c->recv_addr = 0;
 	if (inplace)
 		c->flags |= COLL_CMD_INPLACE;
@@ -178,7 +135,7 @@ static void fill(uint8_t *v, uint64_t seed)
 	uint64_t i, word;
 
 	for (i = 0; i < ROOM; i += sizeof(word)) {
-		word = draw(&seed);
+		word = test_rand(&seed);
 		memcpy(v + i, &word, sizeof(word));
 	}
 }
@@ -189,14 +146,14 @@ static uint8_t *a, *b;
 
 static void same_bits(uint16_t what, uint16_t dtype, uint16_t op)
 {
-	uint64_t seed = draw(&own_lot) | 1, scalar = draw(&own_lot);
+	uint64_t seed = test_rand(&own_lot) | 1, scalar = test_rand(&own_lot);
 	struct coll_cmd here, there;
 	size_t bytes = coll_dtype_bytes(dtype), i;
-	bool inplace = below(&own_lot, 2);
+	bool inplace = test_below(&own_lot, 2);
 	int ret;
 
 	draw_cmd(&here, what, dtype, op);
-	if (op == COLL_OP_PREMULSUM && reduces(what))
+	if (op == COLL_OP_PREMULSUM && shm_reduces(what))
 		here.scalar = bytes < 8 ? scalar & ((1ULL << 8 * bytes) - 1) : scalar;
 	there = here;
 	fill(a, seed);
@@ -219,14 +176,15 @@ static void bits(void)
 	uint64_t before = shm_ops(), done = 0;
 	uint16_t op, dtype, k, times = size > 2 ? 1 : 3;
 
-	for (k = 0; k < NR_KINDS; k++)
+	for (k = 0; k < SHM_NR_KINDS; k++)
 		for (dtype = 1; dtype < COLL_NR_DTYPES; dtype++)
 			for (op = 1; op < COLL_NR_OPS; op++) {
-				if (dtype == COLL_OPAQUE ||
-				    (reduces(kinds[k]) ? !coll_op_supported(op, dtype) : op > 1))
+				if (dtype == COLL_OPAQUE || (!shm_reduces(shm_kinds[k]) && op > 1))
+					continue;
+				if (shm_reduces(shm_kinds[k]) && !coll_op_supported(op, dtype))
 					continue;
 				for (uint16_t i = 0; i < times; i++, done++)
-					same_bits(kinds[k], dtype, op);
+					same_bits(shm_kinds[k], dtype, op);
 			}
 	before = shm_ops() - before;
 	/* Some go to the kernel, for their bits do not depend on ranks alone. */
@@ -288,10 +246,10 @@ static void mixed(void)
 
 	for (i = 0; i < 3000; i++) {
 		/* Long stretches of one way, and of all mixed. */
-		uint32_t ways = below(&lot, 2) ? 1 : 3, n = 1 + below(&lot, 20), j;
+		uint32_t ways = test_below(&lot, 2) ? 1 : 3, n = 1 + test_below(&lot, 20), j;
 
 		for (j = 0; j < n; j++, i++) {
-			ret = sum_round(i, below(&own_lot, ways), 1 + below(&lot, 4000));
+			ret = sum_round(i, test_below(&own_lot, ways), 1 + test_below(&lot, 4000));
 			if (ret) {
 				complain("round %llu: %s\n", (unsigned long long)i,
 					 coll_strerror(ret));
@@ -319,7 +277,7 @@ static void differ(uint32_t victim)
 {
 	uint8_t v[8192] = { 0 };
 	struct coll_cmd c;
-	uint32_t i, n = below(&lot, 40), what = below(&lot, 6);
+	uint32_t i, n = test_below(&lot, 40), what = test_below(&lot, 6);
 	int ret = 0;
 
 	for (i = 0; i < n && !ret; i++)
@@ -338,7 +296,7 @@ static void differ(uint32_t victim)
 			c.count = sizeof(v) / 4;
 	}
 	if (!ret)
-		ret = run(&c, below(&own_lot, 3));
+		ret = run(&c, test_below(&own_lot, 3));
 	check_cause(ret, EBADE, COLL_CAUSE_MISMATCH, COLL_RANK_NONE);
 }
 
@@ -351,11 +309,12 @@ static void without_calls(void)
 
 	/* Others may want the CPUs now and then. */
 	for (i = 0; i < 2000 && !ret; i++) {
-		before = calls;
+		before = ioctl_calls();
 		for (j = 0; j < 50 && !ret; j++)
 			ret = sum_round((uint64_t)j, 0, 2);
-		quiet += calls == before;
-		most = calls - before > most ? calls - before : most;
+		before = ioctl_calls() - before;
+		quiet += !before;
+		most = before > most ? before : most;
 	}
 	if (ret || !quiet)
 		complain("%s; %llu of %d times 50 ops without a call, %llu calls at most\n",
@@ -417,7 +376,7 @@ static void off(void)
 
 static void *end_soon(void *arg)
 {
-	usleep(1000 + below(&own_lot, 30000));
+	usleep(1000 + test_below(&own_lot, 30000));
 	if (*(const char *)arg == 'k')
 		kill(getpid(), SIGKILL);
 	if (*(const char *)arg == 'a')
@@ -455,7 +414,7 @@ static void killed(uint32_t victim, const char *mode)
 
 static void left(uint32_t victim)
 {
-	uint64_t n = 1 + below(&lot, 300);
+	uint64_t n = 1 + test_below(&lot, 300);
 	int ret = until_error(n);
 
 	if (ret)
@@ -508,9 +467,10 @@ static void *scribble_thread(void *arg)
 	own = mmap(NULL, s.own_size, PROT_READ | PROT_WRITE, MAP_SHARED, coll_comm_fd(comm),
 		   (off_t)s.own_offset);
 	for (i = 0; own != MAP_FAILED && i < 10000; i++) {
-		own[below(&state, (uint32_t)s.own_size / 8)] = draw(&state);
+		own[test_below(&state, (uint32_t)s.own_size / 8)] = test_rand(&state);
 		/* The words that others look at. */
-		own[below(&state, 20)] = below(&state, 3) ? below(&state, 5000) : draw(&state);
+		own[test_below(&state, 20)] = test_below(&state, 3) ?
+			test_below(&state, 5000) : test_rand(&state);
 		if (!(i % 64))
 			usleep(10);
 	}
@@ -531,7 +491,7 @@ static void scribble(uint32_t victim)
 	if (me == victim)
 		pthread_create(&t, NULL, scribble_thread, NULL);
 	for (i = 0; i < 20000 && !ret; i++) {
-		draw_cmd(&c, kinds[below(&lot, NR_KINDS)], COLL_U32, COLL_OP_SUM);
+		draw_cmd(&c, shm_kinds[test_below(&lot, SHM_NR_KINDS)], COLL_U32, COLL_OP_SUM);
 		place(&c, a, false);
 		ret = coll_submit(comm, &c);
 	}
