@@ -3,10 +3,10 @@
  * The executor: runs any schedule. Links call it from their work with bytes and
  * for bytes; it calls links through their ops table to wake them.
  *
- * One step is run by one worker at a time: receives and sends by the work of
- * their link, or the caller that attends to it, local steps and transfers between local participants by one of the
- * op's workers (or, when nothing depends on it, by everyone who helps). They meet
- * only at the watermarks.
+ * One step is run by one worker at a time. The work of a link, or the caller that attends to the
+ * link, runs its receives and sends. A worker of the op runs local steps and transfers between
+ * local participants; if nothing depends on such a step, all helpers share it. Workers meet only
+ * at the watermarks.
  */
 #ifndef COLL_CORE_EXEC_H
 #define COLL_CORE_EXEC_H
@@ -23,8 +23,8 @@ struct coll_helper;
 struct coll_link;
 
 /*
- * Helpers that local steps are dealt out to. Those of a small op run one inside the other,
- * each when the one before has done what it waits for: that many frames of stack.
+ * Number of helpers that local steps are dealt out to. The helpers of a small op call each other,
+ * so they may take that many frames of stack.
  */
 #define COLL_EXEC_DEALT	4
 
@@ -38,8 +38,8 @@ struct coll_place {
  * struct coll_exec_step - a step and how far it has come
  * @s: the step; ->dep is an index in the steps of the op
  * @part: the local participant it belongs to
- * @node: transfers with another node: which
- * @link: over which link to it; of local steps, that of the block they belong to
+ * @node: of a transfer with another node: that node
+ * @link: number of the link to @node; of a local step, that of the block it belongs to
  * @unit: bytes of an element as this step counts them: of partial results where it
  *	moves or makes such, else of the type
  * @finish: it copies, but a partial result, of which the outputs get the result
@@ -90,8 +90,8 @@ struct coll_exec_step {
  * @req: a rank's request; of a node, that of any of its ranks
  * @in: input vectors, by rank
  * @out: output vectors, by rank
- * @nr_in: how many
- * @nr_out: how many
+ * @nr_in: number of @in
+ * @nr_out: number of @out
  * @scale: premulsum: factors of the inputs; else NULL
  * @work: W: the first output, where the outputs have every chunk, or scratch
  * @tmp: TMP, scratch

@@ -7,7 +7,7 @@
  * were alone. So each element takes the same way through the schedule, and has the same bits,
  * fused or not.
  *
- * By the rank's first tensor, whose request is in the op, the algorithm is chosen.
+ * The algorithm is chosen for the first tensor of the rank, whose request is in the op.
  */
 #ifndef COLL_CORE_FUSION_H
 #define COLL_CORE_FUSION_H
@@ -17,12 +17,12 @@
 
 /**
  * struct coll_fusion - the tensors of one rank that are one op
- * @others: struct coll_req, but for the first one, in the order of START
+ * @others: struct coll_req of all but the first one, in the order of START
  * @nr: tensors, with the first one
  * @count: elements of all
  * @bytes: of all
  * @digest: of what they have agreed on, in order
- * @joined: the vectors of the first one are those of all
+ * @joined: the vectors of the first request have been made those of all
  */
 struct coll_fusion {
 	struct list_head others;

@@ -54,8 +54,8 @@ struct coll_link_stat {
 	u64 zerocopied;	/* of those by ubuf, how many the stack did not copy */
 	u64 rate[COLL_SEND_MODES];	/* bytes per second, as measured; 0: not */
 	u32 send_mode;	/* enum coll_nl_send_mode: how large frames go */
-	u32 users;	/* communicators that share it; the counters are of all */
-	u64 spilled;	/* of this one: bytes in the backlog */
+	u32 users;	/* communicators that share it; the counts above are for all */
+	u64 spilled;	/* bytes of this communicator in the backlog */
 };
 
 /**

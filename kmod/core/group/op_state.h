@@ -56,7 +56,7 @@ enum coll_op_state {
  * struct coll_op - see the top of this file
  * @memory: references to the memory, held by the op itself and by an armed deadline
  * @refs: refs of threads that use pages or steps; 0: the op has ended
- * @zc_links: links that send pages of it without a copy: it may be long until it ends
+ * @zc_links: number of links that send its pages without a copy, so that it may end much later
  * @flags: COLL_OPF_*
  * @list: in group->ops; group->lock
  * @todo: for the thread that ends all of them
@@ -67,13 +67,13 @@ enum coll_op_state {
  * @agreed: as the first local rank posted it; of a fusion, for all
  * @chosen: algorithm by the table of the group, 0: none
  * @table: digest of that table
- * @links: it goes over so many to each node
+ * @links: number of links to each node that it uses
  * @elem: bytes of an element; 0 for a barrier
  * @bytes: length of the vector; the longest one where ranks have blocks
  * @reqs: posted requests by local index; group->lock until it has started
- * @nr_posted: how many; group->lock
- * @nr_absent: of these, of ranks that have joined
- * @fused: it consists of several tensors
+ * @nr_posted: number of @reqs; group->lock
+ * @nr_absent: requests that stand in for ranks that have joined; they count in @nr_posted
+ * @fused: the op consists of several tensors
  * @weight: as the first local rank posted it
  * @divisor: as the first local rank posted it
  * @scaling: as the first local rank posted it

@@ -50,10 +50,10 @@ static_assert(sizeof(struct coll_shm_slot) == 32);
  * @header: at the beginning of the first page
  * @file: what mappings refer to. Not the file of the rank: that is released when its last
  *	descriptor is closed, mapped or not, see kmod/front/end.c.
- * @nr_areas: ranks that have one; group->lock
- * @has_area: which, by local index; group->lock
- * @has_mapped: those that have mapped their own area; group->lock
- * @wq: who sleeps in coll_shm_wait()
+ * @nr_areas: ranks that have an area; group->lock
+ * @has_area: bit of each local index: the rank has an area; group->lock
+ * @has_mapped: bit of each local index: the rank has mapped its own area; group->lock
+ * @wq: tasks that sleep in coll_shm_wait()
  * @header_pages: pages before the first area
  * @nr_pages: in all
  * @pages: those of areas that no rank has yet are NULL. Does not change any more when there

@@ -97,8 +97,8 @@ struct coll_buf {
  * struct coll_vec - a vector of an op: a place in a buffer
  * @buf: the buffer, referenced; NULL for no vector
  * @start: byte offset of the vector in it. Where the first block of a vector has a
- *	displacement, the vector may begin before the buffer: then it is negative, so to
- *	say. Sums with offsets are taken modulo 2^64.
+ *	displacement, the vector may begin before the buffer. Then @start is that negative
+ *	number modulo 2^64, as are sums with offsets.
  */
 struct coll_vec {
 	struct coll_buf *buf;

@@ -32,7 +32,7 @@ void coll_msg_take_offer(struct coll_group *g, struct coll_note *n);
 
 /*
  * An offer of another node. It is charged to the communicator, because a worker has no control
- * group. NULL: there is no memory.
+ * group. Return: NULL if there is no memory.
  */
 struct coll_note *coll_note_alloc(struct coll_group *g);
 

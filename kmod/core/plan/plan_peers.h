@@ -11,7 +11,7 @@ struct coll_plan;
  * coll_plan_pairs() - join transfers between participants of this node
  * @p: plan, all steps placed
  *
- * Return: 0, -ENOMEM, -EBADE their lengths differ.
+ * Return: 0; -ENOMEM; -EBADE if their lengths differ.
  */
 int coll_plan_pairs(struct coll_plan *p);
 
@@ -19,7 +19,7 @@ int coll_plan_pairs(struct coll_plan *p);
  * coll_plan_peers() - put the transfers with each peer node into their order
  * @p: plan, all steps placed, pairs joined
  *
- * Return: 0, -ENOMEM, -ENOTCONN there is no link.
+ * Return: 0; -ENOMEM; -ENOTCONN if there is no link.
  */
 int coll_plan_peers(struct coll_plan *p);
 

@@ -105,7 +105,7 @@ static bool coll_stall_misses_remote(const struct coll_tensors *ts, u32 children
 	return child < COLL_COORD_FANOUT && children >> child & 1;
 }
 
-/* All that are to post it here and below have. Under group->lock. */
+/* All ranks of this node and of the nodes below have posted it. Under group->lock. */
 static void coll_stall_nobody_locked(const struct coll_tensors *ts, struct coll_stall_rank *r)
 {
 	lockdep_assert_held(&ts->group->lock);

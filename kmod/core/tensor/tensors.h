@@ -104,7 +104,7 @@ struct coll_tensor_counts {
  * @to_advance: some of them since coll_group_advance()
  * @broken: errno of a START that could not be: the group is to fail
  * @deadline: for the first of @by_time
- * @work: coll_tensors_flush(), for those who cannot
+ * @work: runs coll_tensors_flush() for callers that may not run it
  * @stalls: what is pending, for reports
  */
 struct coll_tensors {
