@@ -41,7 +41,10 @@ static void coll_wake_back(struct work_struct *work)
 	complete(&container_of(work, struct coll_wake, work)->done);
 }
 
-/* There and back. Return: false if the other CPU is somebody's who lets no worker run. */
+/*
+ * Measure: wake a worker on another CPU, and be woken by it. Return: false if there is no other
+ * CPU, or no worker gets to run there.
+ */
 static bool coll_wake_once(struct coll_wake *w, u64 *ns)
 {
 	int cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
@@ -50,7 +53,7 @@ static bool coll_wake_once(struct coll_wake *w, u64 *ns)
 	if (cpu >= nr_cpu_ids)
 		return false;
 	reinit_completion(&w->done);
-	/* Not our queue, which is bound to no CPU. */
+	/* Not on our own queue, which is not bound to a CPU. */
 	schedule_work_on(cpu, &w->work);
 	if (!wait_for_completion_timeout(&w->done, COLL_SPIN_WAIT))
 		return false;

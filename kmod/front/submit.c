@@ -116,8 +116,8 @@ static bool coll_waiting_yield(struct coll_call *w, u64 *end)
 }
 
 /*
- * Falling asleep and being woken takes longer than what is short to wait for. But not
- * if others want the CPU, unless it is for those that are waited for.
+ * Poll for a short time before sleeping: a short wait ends sooner than a sleep and a wake-up take.
+ * Stop if other threads want the CPU, but yield it to ranks that the op waits for.
  */
 static void coll_waiting_spin(struct coll_call *w)
 {
@@ -138,7 +138,7 @@ static void coll_waiting_spin(struct coll_call *w)
 			return;
 		cpu_relax();
 	}
-	/* In vain; there may be many more wake-ups in this op. */
+	/* It did not help, and there may be many more wake-ups in this op. */
 	if (!READ_ONCE(w->done) && ktime_get_ns() >= end)
 		w->spin_us /= 2;
 }

@@ -177,14 +177,14 @@ struct coll_tx_choice {
  * @users: how many; written under @lock, read by anyone
  * @talks: messages were under way when the last pass ended. Written under @lock, read by
  * anyone.
- * @shared: there has been a second channel: frames of others than there are now
- *	may come. Written under @lock.
+ * @shared: there has been a second channel: frames of channels that have gone may still come.
+ *	Written under @lock.
  * @soft: a channel has ended in order: the bytes it sent must arrive. Written under @lock.
  * @hello: the HELLO of the group it was made for, which may be gone, on the control
  *	stream; without a nonce, of which each stream has its own
- * @key: and its key
+ * @key: key of that group
  * @comm: that group's communicator, as frames name it
- * @epoch: and its incarnation
+ * @epoch: incarnation of that group
  * @cred: of the maker of the conn: the sockets are used with these credentials, whichever
  * thread does the work
  * @user: owner of all its groups, referenced; @work is on its queue

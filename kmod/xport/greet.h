@@ -92,7 +92,7 @@ int coll_greet_proof(struct coll_greet *g, const u8 *payload, const struct coll_
  * @buf: COLL_WIRE_PROOF bytes
  * @mine: our HELLO, with the nonce
  * @key: of the communicator
- * @epoch: of that
+ * @epoch: of the communicator
  */
 void coll_greet_put_proof(struct coll_greet *g, u8 *buf, const struct coll_hello *mine,
 			  const u8 *key, u32 epoch);

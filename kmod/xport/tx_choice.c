@@ -31,7 +31,7 @@
 #define COLL_CHOICE_BYTES	SZ_1M
 #define COLL_CHOICE_LEAST	SZ_256K
 
-/* A ubuf whose bytes the stack has copied all the same. */
+/* A ubuf whose bytes the stack has copied nevertheless. */
 static bool coll_choice_copies(const struct coll_conn *conn, u32 mode)
 {
 	return mode == COLL_NL_SEND_MODE_UBUF && conn->choice.tried[mode] &&
