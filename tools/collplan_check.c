@@ -2,10 +2,10 @@
 /*
  * collplan check: the checker over the full table, several algorithms at a time.
  *
- * n is 1 to 257, 1023 to 1025 and 4096; all roots up to n = 16, then four of them,
- * from 1023 on two; of k-nomial algorithms some other radices, too. A schedule of so many steps that the
- * proof would take more than MEMORY is not proved but checked participant by participant
- * (coll_check_shape()): at 4096, algorithms with n^2 messages. The output says so.
+ * n is 1 to 257, 1023 to 1025 and 4096. Up to n = 16 all roots are checked, then four, from 1023
+ * on two. k-nomial algorithms are also checked with other radices. If the proof of a schedule
+ * would take more than MEMORY, each participant is checked by itself (coll_check_shape()). That
+ * happens at 4096, to algorithms with n^2 messages. The output says so.
  */
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -78,7 +78,7 @@ static bool prove_root(struct unit *u, u32 n, u32 root)
 
 	if (!prove(u, &c))
 		return false;
-	/* in place is the harder case; the other one all the same */
+	/* in place is the harder case; the other one is checked, too */
 	c.in_place = false;
 	if (n <= 64 && !prove(u, &c))
 		return false;

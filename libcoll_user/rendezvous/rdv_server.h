@@ -20,14 +20,14 @@ enum member_state {
  * @given: its message of this round is in
  * @have: bytes of it in @rx
  * @sending: a result is going out: @sent bytes so far
- * @leaves: and tells it to leave and come back
+ * @leaves: that result tells it to leave and come back
  * @owed: it is AWAY, and has not had the result of the round before this one
  * @back: it is coming back: it was AWAY, not ABSENT
- * @broke: it is AWAY, and nobody has sent it away
+ * @broke: it is AWAY because its connection broke, and not because it was told to leave
  * @token: tells the process from others that say they are this rank; 0: it cannot come back
- * @back_by: AWAY with @given or @owed: when it is taken for dead
+ * @back_by: time at which a rank that is AWAY with @given or @owed is taken for dead
  * @events: what epoll waits for
- * @refused: why the last one was that said to be this rank, or 0
+ * @refused: why the last process that said to be this rank was refused, or 0
  * @from: its address
  */
 struct member {

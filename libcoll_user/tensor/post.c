@@ -85,7 +85,7 @@ static void posted_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t arm
 	pthread_mutex_unlock(&ts->lock);
 }
 
-/* In one call of the kernel. */
+/* Post @nr tensors by one system call. */
 static int post_some(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr,
 		     const struct tensor_group *group, struct coll_tensor *room,
 		     uint32_t *posted)
