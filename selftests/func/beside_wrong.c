@@ -20,8 +20,8 @@ TEST(later_one_first)
 }
 
 /*
- * DATA of one that runs, and expects none, for it only has to send: there is no room in the
- * window of the stream. It is not what the next one expects, which runs, too.
+ * Two broadcasts run that only send, so they expect no DATA; the window of the stream is full.
+ * The peer sends DATA that claims to be of the second one.
  */
 static void not_expected(struct __test_metadata *_metadata, uint64_t flip, int error,
 			 uint32_t kind)

@@ -207,8 +207,8 @@ TEST(deadline_of_what_is_over)
 }
 
 /*
- * A rank leaves in order; whoever has, or gets, business with it hears of it. It is no failure
- * of the communicator.
+ * A rank leaves in order. Messages with it, posted before or after that, fail. The communicator
+ * does not fail.
  */
 TEST(partner_has_left)
 {

@@ -40,8 +40,8 @@ static const char * const act_names[] = {
  * @fixed: it uses a registered file
  * @buffers: its memory is registered with the ring
  * @setup: flags of its ring
- * @when: it acted
- * @harmless: rank 2 posts in the end, for everything shall complete
+ * @when: time of the act
+ * @harmless: no rank hears of the act: rank 2 posts then, so that all commands complete
  */
 struct scene {
 	enum act act;

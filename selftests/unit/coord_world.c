@@ -486,7 +486,7 @@ static int step_link(struct node *n, u32 what)
 	return 1;
 }
 
-/* The oldest op is over; only where that matters. */
+/* End the oldest op. Only a root with a window needs this step. */
 static int step_over(void)
 {
 	u64 bytes = w->flying[0];

@@ -267,7 +267,7 @@ static u64 sum(u32 first, u32 last, u32 chunk, u32 e)
 	return v;
 }
 
-/* Has @me this chunk in its outputs, and if so, what is element @e of it? */
+/* Return: whether @me has this chunk in its outputs. @v: what its element @e should be. */
 static bool expected(u32 me, u32 chunk, u32 e, u64 *v)
 {
 	switch (alg->collective) {
