@@ -157,14 +157,14 @@
 /* A frame with less payload is copied into the socket: cheaper than a page each. */
 #define COLL_LEND_MIN		SZ_16K
 /*
- * Unless told otherwise an op that is smaller is copied: to wait until its pages are back
+ * A smaller op is copied, unless a parameter says otherwise: to wait until its pages are free
  * takes longer than to copy them (measured: 130 us, or 650 KiB, in user-mode Linux).
  */
 #define COLL_LEND_OP		SZ_1M
 /*
- * A part of a collective that goes over a link of its own, unless user space says: it
- * wakes a worker more on either side, and that has to pay. Where flows are limited to 1 or
- * 4 Gbit/s smaller ones do; where they are not, larger ones do not either.
+ * Smallest part of a collective that goes over a link of its own, unless user space sets it. Each
+ * part wakes one more worker on either side. If flows are limited to 1 or 4 Gbit/s, smaller parts
+ * pay as well; if they are not limited, larger parts do not pay either.
  */
 #define COLL_STRIPE_LEAST	SZ_128K
 /*
@@ -172,16 +172,16 @@
  * several nodes on a CPU each wake-up costs two switches.
  */
 #define COLL_RX_LOWAT		SZ_128K
-/* Jiffies between two looks at a group whose links linger: the longer, the longer it is. */
+/* Most jiffies between two looks at a group whose links linger; they double each time. */
 #define COLL_REAP_DELAY_MOST	(HZ / 4)
 /* Bytes a link's work moves before it lets others have the CPU. */
 #define COLL_WORK_BUDGET	SZ_2M
-/* And how long it goes on while there is always more. */
+/* Milliseconds after which it does so at the latest. */
 #define COLL_WORK_MS		4
 /* An op that is the oldest one for longer than this is announced to the peers. */
 #define COLL_STALL_MS		20
 /*
- * Traffic of one FPU section: softirqs are held off meanwhile, 50 us at most.
+ * Bytes that one FPU section reads and writes. It holds off softirqs, for 50 us at most.
  * `make bench-ops` measures what that is.
  */
 #define COLL_FPU_BYTES		SZ_32K

@@ -201,10 +201,10 @@ void coll_worker_restore(struct coll_worker *w);
  * coll_user_hurry() - workers that others wait for get their priority back
  * @u: user
  *
- * Those whose group has failed, and those that a bit calls. A worker at nice 19 may wait for
- * a CPU for seconds, holding what others need to hear of a failure. A raised worker ends soon:
- * work for a failed group stops at the next slice, and a called one does control work next,
- * and lowers its priority again.
+ * These are workers whose group has failed, and workers that have been called by a bit. A worker
+ * at nice 19 may wait for a CPU for seconds, while it holds what others need to hear of a
+ * failure. With its priority back it ends soon: work for a failed group stops at the next slice,
+ * and a worker that was called does control work next, and then lowers its priority again.
  */
 void coll_user_hurry(struct coll_user *u);
 

@@ -19,10 +19,10 @@ struct coll_file;
 /**
  * struct coll_posts - the posted commands of a file
  * @lock: protects @done to @nr_done
- * @done: complete, oldest first; nobody has collected them
- * @nr: all that have not been freed
- * @nr_flying: in flight, or about to be
- * @nr_done: in @done; also read without the lock
+ * @done: commands that are complete and not collected, oldest first
+ * @nr: commands that have not been freed
+ * @nr_flying: commands in flight, or about to be
+ * @nr_done: commands in @done; also read without the lock
  * @wq: for threads that wait for any of them to complete
  */
 struct coll_posts {

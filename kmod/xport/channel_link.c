@@ -224,7 +224,7 @@ static void coll_ch_close(struct coll_link *link, bool hard)
 	struct coll_channel *ch = to_channel(link);
 	struct coll_conn *conn = ch->conn;
 
-	/* The HELLO of a peer that has joined late is answered, and what follows is said. */
+	/* Answer the HELLO of a peer that has joined late, and send the frames that follow. */
 	if (ch->shared)
 		coll_conn_flush(conn);
 	coll_conn_leave(conn, ch, hard);

@@ -260,8 +260,8 @@ struct coll_group_part {
 
 /**
  * struct coll_group_watch - a room above that is told of each op that ends
- * @over: it is out of the queue. Under group->lock.
- * @after: the same for one or several, without locks, a moment later. Process context.
+ * @over: an op has left the queue. Under group->lock.
+ * @after: called a moment later, once for one or several ops, without locks. Process context.
  */
 struct coll_group_watch {
 	void (*over)(struct coll_group *g, const struct coll_op *op);
@@ -270,17 +270,17 @@ struct coll_group_watch {
 
 /**
  * coll_group_init() - before any group is made
- * @parts: of the rooms above, ended by NULL; told in this order, freed in the opposite one
+ * @parts: of the rooms above, ended by NULL; called in this order, and ->free() in reverse
  *
- * Return: 0, -ENOMEM.
+ * Return: 0 or -ENOMEM.
  */
 int coll_group_init(const struct coll_group_part *const *parts);
 void coll_group_exit(void);
 
 /**
- * coll_group_join() - put a member into its group, which is made if need be
+ * coll_group_join() - put a member into its group, which is made if there is none yet
  * @m: member without a group
- * @args: see there
+ * @args: see struct coll_join_args
  *
  * Return: 0 and m->group, m->rank, m->local set; or as COLL_IOC_JOIN.
  */

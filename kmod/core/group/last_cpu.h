@@ -12,9 +12,9 @@ struct coll_group;
 struct coll_req;
 
 /**
- * struct coll_last_cpu - of a local rank
+ * struct coll_last_cpu - where a local rank ran last
  * @seq: the op it posted last
- * @cpu: where it did
+ * @cpu: the CPU on which it posted that op
  *
  * Both are written under group->lock, and read by anyone: a guess is all that is needed.
  */

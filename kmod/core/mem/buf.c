@@ -332,7 +332,7 @@ struct coll_buf *coll_buf_scratch(u64 len, bool killable)
 	return coll_scratch_area(&area, killable);
 }
 
-/* The pages behind @bv, one by one: neither a hole nor a seam may be between two. */
+/* Take the pages of @bvecs. But for the first and the last page, all must be whole. */
 static int coll_borrow_pages(struct coll_buf *buf, unsigned long nr,
 			     const struct bio_vec *bvecs, struct bvec_iter i)
 {
