@@ -23,7 +23,7 @@ struct iter_vote {
  * that of the collective.
  */
 int iter_vote(coll_comm_t *comm, struct iter_vote *v, char text[ITER_TEXT]);
-/* After a collective has failed: nobody is to wait for us; says why in @text. */
+/* After a collective has failed: abort, so that no rank waits for this one. @text: the reason. */
 int iter_broken(coll_comm_t *comm, int err, const char *what, char text[ITER_TEXT]);
 uint64_t iter_now(void);
 

@@ -17,7 +17,7 @@
 /* Behind MASTER_PORT: rank 0 takes the first one that is free. */
 #define PORTS	8
 
-/* As long as the process: struct coll_config points to them. */
+/* Live as long as the process, since struct coll_config points to them. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char rendezvous[300];
 static char key[300];

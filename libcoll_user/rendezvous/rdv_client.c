@@ -294,7 +294,10 @@ static int refresh(struct rdv_client *c)
 	return ret;
 }
 
-/* Was the number taken by a process that has ended, of which rank 0 hears any moment? */
+/*
+ * Is this rank taken? It may be by a process that has ended, and rank 0 will know that soon. So
+ * it is tried for a while.
+ */
 static bool may_be_gone(struct rdv_client *c, int err)
 {
 	if (err != -EEXIST)
@@ -304,7 +307,7 @@ static bool may_be_gone(struct rdv_client *c, int err)
 	return deadline_left(c->exists);
 }
 
-/* Try until it works, cannot work, or the time is over; then with the last real error. */
+/* Try until it works, cannot work, or the time is over. Return: 0 or the last real error. */
 static int connect_to_zero(struct rdv_client *c)
 {
 	unsigned int backoff = c->away ? BACK_MIN_MS : BACKOFF_MIN_MS;

@@ -54,17 +54,17 @@ struct member {
 /**
  * struct rdv_server - rank 0's side
  * @nr_here: members in state HERE, without rank 0
- * @nr_given: of these and of those AWAY, with their message of @round in
- * @nr_sending: of those HERE, with a result going out
+ * @nr_given: members HERE or AWAY whose message of @round is in
+ * @nr_sending: members HERE to which a result is going out
  * @nr_away: members in state AWAY
- * @nr_owed: of these, with a result of the round before to be had
+ * @nr_owed: members AWAY that have not had the result of the round before
  * @seats: ranks up to this one keep their connection
- * @places: how many of the others may have one at a time
- * @nr_placed: how many have
+ * @places: number of other ranks that may have a connection at a time
+ * @nr_placed: number of other ranks that have one
  * @next_to_leave: where to look for one that can make room
  * @round: the round members may give for now
- * @handing_out: results of a round are going out; nobody is waited for
- * @left: one that left meanwhile, 0: none
+ * @handing_out: results of a round are going out; no message is waited for
+ * @left: a rank that left while results went out, 0: none
  * @failed: negative errno: what every round ends with
  * @head: of the result going out; with @leaves of the member as index
  * @result: its payload
@@ -72,9 +72,9 @@ struct member {
  * @digest: SHA-256 of it
  * @gather: @size blobs of the round under way
  * @why: what @failed is about, for people
- * @files_before: the application's limit of descriptors, 0: it is as it was
- * @stranger_err: of the last one that was refused and is not one of the missing ranks
- * @stranger: who that was, and what it wants; "": none
+ * @files_before: the limit of descriptors that the application had; 0: it has not been changed
+ * @stranger_err: why the last process that is none of the missing ranks was refused
+ * @stranger: text about that process; "": none
  */
 struct rdv_server {
 	struct acceptor acceptor;

@@ -54,8 +54,8 @@ struct select_set {
 /**
  * struct select_file - a file in memory
  * @text: all of it
- * @line: after an error of parsing: which line is wrong
- * @what: and what is
+ * @line: after an error of parsing: the line that is wrong
+ * @what: after an error of parsing: what is wrong there
  */
 struct select_file {
 	char *text;
@@ -67,11 +67,11 @@ struct select_file {
 };
 
 /**
- * select_key_of() - the set of hosts of a communicator
- * @hosts: of each node, @nodes of them
- * @ranks_on: how many ranks each has
+ * select_key_of() - the key of the hosts of a communicator
+ * @hosts: host of each node, @nodes of them
+ * @ranks_on: number of ranks on each node
  *
- * The same whatever the order of the nodes.
+ * The key does not depend on the order of the nodes.
  */
 int select_key_of(const struct select_host *hosts, const uint32_t *ranks_on, uint32_t nodes,
 		  struct select_key *key);

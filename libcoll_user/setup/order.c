@@ -150,8 +150,8 @@ static uint32_t leader_of(const coll_comm_t *comm, uint32_t node)
 }
 
 /*
- * The partner of @i in one round of a tournament of @n, which is even, n - 1 rounds (the
- * method of the circle: all but the last turn round, and meet whom they stand across).
+ * The partner of @i in one round of a round-robin tournament of @n, which is even, in n - 1 rounds.
+ * By the circle method: the last one stays, and the others rotate.
  */
 static uint32_t partner_of(uint32_t n, uint32_t round, uint32_t i)
 {

@@ -60,31 +60,31 @@ typedef uint64_t coll_op_t;
 
 /**
  * coll_op_create() - make an operator
- * @fn: associative
- * @commute: does it commute, too? All ranks must say the same. Today nothing is made
- *	of it.
+ * @fn: the function, which must be associative
+ * @commute: whether @fn is commutative. All ranks must say the same. It has no effect today.
  * @arg: passed to @fn
- * @op: result, of this process: ranks need not have the same number
+ * @op: result, valid in this process: ranks need not have the same number
  *
- * Errors: EINVAL @fn or @op is NULL; ENOMEM; ENOSPC too many operators.
+ * Errors: EINVAL if @fn or @op is NULL; ENOMEM; ENOSPC if there are too many operators.
  */
 int coll_op_create(coll_user_fn *fn, bool commute, void *arg, coll_op_t *op);
 
 /**
- * coll_op_free() - the operator is no more
+ * coll_op_free() - free an operator
  *
- * Calls that are under way in other threads still use it. Errors: EINVAL there is none.
+ * Calls that are under way in other threads still use it. Errors: EINVAL if there is no such
+ * operator.
  */
 int coll_op_free(coll_op_t op);
 
 /**
- * coll_op_set_piece() - how vectors are cut for this operator
- * @bytes: of a piece, which one rank folds while the next one comes and the last one
- *	leaves; of one element at least, and all ranks' of 8 MiB together at most; 0: as
- *	it was made, 256 KiB
+ * coll_op_set_piece() - size of the pieces that vectors are cut into for this operator
+ * @bytes: bytes of a piece. A rank folds one piece while it receives the next one and sends the
+ *	last one. At least one element; the pieces of all ranks at most 8 MiB; 0: 256 KiB, as at
+ *	first.
  *
- * Holds for later calls. All ranks must say the same, else they end with EBADE. Errors:
- * EINVAL there is no such operator.
+ * Applies to later calls. If ranks set different sizes, calls end with EBADE. Errors: EINVAL if
+ * there is no such operator.
  */
 int coll_op_set_piece(coll_op_t op, uint64_t bytes);
 
