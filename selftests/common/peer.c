@@ -14,7 +14,7 @@
 
 #define HEAR_MS	10000
 
-/* Everything that the key and lots decide. */
+/* All that depends on the key and on random numbers. */
 static void peer_plan(struct peer *p)
 {
 	int s;

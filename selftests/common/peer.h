@@ -89,7 +89,7 @@ void peer_frame(const struct peer *p, struct coll_frame *f, uint8_t type,
  */
 bool peer_hear(struct peer *p, struct peer *via, int stripe);
 
-/* PROOF comes, and is right: the answer to HELLO of @p, by the sockets of @via. */
+/* Read PROOF, the answer to HELLO of @p, from the sockets of @via. Return: whether it is right. */
 bool peer_is_proved(struct peer *p, struct peer *via, int stripe);
 
 /* The real rank comes to know that the peer has the key. */

@@ -27,7 +27,7 @@ struct stream {
 	struct slot slots[DEPTH_MAX];
 };
 
-/* The next command of all ranks: they draw the same lots. */
+/* The next command, the same on all ranks: they draw the same random numbers. */
 static void draw_kind(struct stream *t, struct slot *sl)
 {
 	uint32_t kind = test_below(&t->lots, 8);

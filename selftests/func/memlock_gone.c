@@ -35,7 +35,7 @@ static void *unmap_later(void *arg)
 	return NULL;
 }
 
-/* A window that is not there any more ends the communicator, no more. */
+/* If a window is not mapped any more the communicator fails, and nothing worse happens. */
 TEST(window_unmapped_on_the_way)
 {
 	const uint64_t bytes = 1 << 20;

@@ -220,7 +220,7 @@ TEST(short_frames)
 	peer_stop(&p);
 }
 
-/* Greeting, byte by byte, late. */
+/* The peer greets late, byte by byte. */
 TEST(slow_hello)
 {
 	uint8_t buf[PEER_GREET];

@@ -158,7 +158,7 @@ static void make_cmd(struct coll_cmd *cmd, uint64_t *lots)
 		cmd->send_addr = 0;
 }
 
-/* Commands and all that names them, for verbs that take several. */
+/* Commands, their names and the structs that point to them, for verbs that take several. */
 static struct slot *make_slot(uint64_t *lots)
 {
 	struct slot *s = SLOT(test_below(lots, SLOTS));

@@ -58,7 +58,7 @@ struct wire_bytes {
 	size_t len;
 };
 
-/* Change @b: by some lots of the first seed, and once by each further seed. */
+/* Change @b: by some random numbers of the first seed, and once by each further seed. */
 void wire_change(struct wire_bytes *b, const struct fuzz_seeds *s, uint64_t *lots);
 struct peer;
 /* Write it in pieces, as the network may deliver them. */
@@ -91,7 +91,7 @@ struct call {
  * struct calls - what a round of ioctl or io_uring gives to the kernel
  * @nodes: of the communicator of files 0 and 1; file 2 is alone in one, 3 in none
  * @named: that communicator has named collectives
- * @lots: for what is drawn while it runs
+ * @lots: state of the random numbers that are drawn while it runs
  */
 struct calls {
 	unsigned int n, nodes;

@@ -85,7 +85,7 @@ static uint32_t expected(const struct job *j, uint32_t i)
 	}
 }
 
-/* The next one, as all ranks draw it. */
+/* Draw the next job, the same on all ranks. */
 static void draw(struct job *j)
 {
 	static const uint32_t sizes[] = { 1, 16, 1000, 1024, 5000, 20000, LARGEST };

@@ -25,7 +25,7 @@ static void fail(const char *what, uint64_t n)
 	MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* The same lots on all ranks. */
+/* The same random numbers on all ranks. */
 static uint32_t lot(uint32_t n)
 {
 	state = state * 6364136223846793005ULL + 1442695040888963407ULL;

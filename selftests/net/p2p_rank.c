@@ -10,7 +10,7 @@
  *		in reverse from any source; then N barriers at once
  *	probe	SEED messages from all to all, received by probes
  *
- * Everybody draws the same lots, and so knows what everybody sends.
+ * All ranks draw the same random numbers, so each knows what the others send.
  */
 #include <errno.h>
 #include <stdarg.h>

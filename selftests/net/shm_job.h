@@ -93,7 +93,7 @@ void job_note(struct job *j, uint32_t rank, int ret);
  * job_random_op() - do a random collective that fits in shared memory
  * @j: in a rank
  * @rank: this one
- * @lot: state of the lots that all ranks draw
+ * @lot: state of the random numbers that all ranks draw
  * @flags: of the command
  * @check: whether its result is looked at
  *
