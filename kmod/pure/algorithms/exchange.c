@@ -5,7 +5,7 @@
  *
  * At each level a participant sends A, what its block has so far, to the other
  * radix - 1 of its row, and folds theirs and its own in the order of blocks into the
- * next level's A, which lies elsewhere: A may not be touched before everybody has it,
+ * next level's A, which lies elsewhere: A may not be touched before every participant has it,
  * and nobody says when that is. The first A is TMP[0], the last one W.
  *
  * All of a row fold from the left, so all get the same expression. That takes receives

@@ -19,7 +19,7 @@
  *   algorithm says so; of an allreduce the same expression for all (the same bits);
  * - where inputs lie in W (in place), they are not overwritten before their use. W of
  *   alltoall, scatter and reduce_scatter is never where an input is;
- * - of barrier and broadcast: nobody is through before everybody has started; of a
+ * - of barrier and broadcast: nobody is through before every participant has started; of a
  *   broadcast, no payload moves before that;
  * - payload sent and longest chain of transfers are what the formulas say.
  *

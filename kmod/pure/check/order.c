@@ -142,7 +142,7 @@ static void token_set(struct check *k, u32 x)
 
 /*
  * The participants that are known to have started, at each step. Not needed where each result
- * is made of everybody's contribution.
+ * is made of every participant's contribution.
  */
 int check_started(struct check *k)
 {

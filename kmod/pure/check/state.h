@@ -82,7 +82,7 @@ struct check {
 	u32 *slot_step;		/* [nr_slots] */
 	struct check_value *value;	/* [nr_slots] */
 	struct check_value *final;	/* [chunks] the first one's */
-	u64 *full;		/* [chunks] set of everybody's inputs */
+	u64 *full;		/* [chunks] set of every participant's inputs */
 };
 
 /* Record what is wrong and where; returns -EINVAL. */

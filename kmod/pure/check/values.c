@@ -100,7 +100,7 @@ static int evaluate(struct check *k, u32 x, u32 i)
 					   combine(k, x, come, there, v);
 }
 
-/* Everybody's inputs: the set that a fold of all has. */
+/* Every participant's inputs: the set that a fold of all has. */
 static void sum_up(struct check *k)
 {
 	u32 i, p;

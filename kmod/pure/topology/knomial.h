@@ -93,7 +93,7 @@ static inline u32 coll_knomial_down_round(const struct coll_knomial *t, u32 leve
 }
 
 /**
- * coll_emit_ready() - tokens up the tree: everybody has started
+ * coll_emit_ready() - tokens up the tree: every participant has started
  * @e: where
  * @t: who
  *

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Linear allgather: everybody sends its block to everybody.
+ * Linear allgather: every participant sends its block to all others.
  *
  *	0 --- 1
  *	| \ / |		each line: a block there and a block back

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Ring allgather: the second half of algorithms/allreduce/ring.c. Everybody sends to the right, in
- * round t the block of me - t. n = 4:
+ * Ring allgather: the second half of algorithms/allreduce/ring.c. In round t every
+ * participant sends to the right the block of me - t. n = 4:
  *
  *	round	0	1	2
  *	0	0>1	3>1	2>1		(block > to whom)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * k-nomial exchange: recursive doubling with another radix. Each level everybody
+ * k-nomial exchange: recursive doubling with another radix. Each level every participant
  * exchanges whole vectors with the k - 1 others whose group's number differs in one
  * digit; n = 9, k = 3:
  *

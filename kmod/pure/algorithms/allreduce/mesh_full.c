@@ -14,7 +14,7 @@
  *
  * It is the exchange of algorithms/allreduce/recursive_doubling.c with one level of radix n. In
  * round q participant q sends: those who share a stream go in this order, and
- * everybody folds in it.
+ * every participant folds in it.
  */
 #include "../exchange.h"
 

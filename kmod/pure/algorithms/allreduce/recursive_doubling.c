@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Recursive-doubling allreduce: everybody exchanges whole vectors with partners at
+ * Recursive-doubling allreduce: every participant exchanges whole vectors with partners at
  * distance 1, 2, 4, ...; n = 6, with the groups (0 1) (2 3) (4) (5) of topology/hypercube.h
  * since 6 is no power of two. x-y: has the fold of participants x to y.
  *

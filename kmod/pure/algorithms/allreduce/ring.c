@@ -2,7 +2,7 @@
 /*
  * Ring allreduce: reduce-scatter, then allgather, both around one ring.
  *
- * n participants, n chunks; everybody sends to the right (me + 1) and receives
+ * n participants, n chunks; every participant sends to the right (me + 1) and receives
  * from the left (me - 1), one chunk per round. In the first n - 1 rounds the
  * chunk that travels grows by the inputs of everyone it visits; where it stops
  * it is final. In the next n - 1 rounds the final chunks travel once more.

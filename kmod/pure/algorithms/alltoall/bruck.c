@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Bruck's alltoall: a block that has to go i places to the right goes by the bits of i:
- * in round k everybody sends the blocks with bit k of i to me + 2^k, in one message.
+ * in round k every participant sends the blocks with bit k of i to me + 2^k, in one message.
  * n = 5:
  *
  *	i	1	2	3	4

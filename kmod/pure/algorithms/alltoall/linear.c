@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Linear alltoall: everybody sends everybody its block, all at once.
+ * Linear alltoall: every participant sends all others their blocks, all at once.
  *
  *	0 --- 1
  *	| \ / |		each line: a block there and a block back

@@ -3,7 +3,7 @@
  * Dissemination barrier (Hensgen, Finkel, Manber, "Two algorithms for barrier
  * synchronization", IJPP 1988).
  *
- * In round k everybody sends a token to me + 2^k (mod n) and waits for the one
+ * In round k every participant sends a token to me + 2^k (mod n) and waits for the one
  * from me - 2^k. After round k a participant has heard, directly or not, of the
  * 2^(k+1) - 1 to its left; after ceil(log2 n) rounds, of all. n = 5, what each
  * one sends to:

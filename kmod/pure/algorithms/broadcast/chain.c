@@ -8,7 +8,7 @@
  * n - 1 transfers up and n - 1 down, one vector sent by all but the last. Segments
  * follow one another: a long vector takes its own time and n - 1 segments', less than
  * any tree's (Traeff, Ripke, "Optimal broadcast for fully connected processor-node
- * networks", JPDC 2008). Everybody needs two links only.
+ * networks", JPDC 2008). Every participant needs two links only.
  */
 #include "../algorithms.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Broadcast by scatter and allgather: the root scatters n chunks down a binomial tree,
- * then they go round a ring until everybody has all.
+ * then they go round a ring until every participant has all.
  *
  * n = 4, numbers relative to the root; cN: chunk N.
  *

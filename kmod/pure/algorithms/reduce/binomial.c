@@ -8,7 +8,7 @@
  *	     |  |
  *	     3  5
  *
- * Everybody but the root sends one vector; floor(log2 n) transfers in a chain, and the root
+ * Every participant but the root sends one vector; floor(log2 n) transfers in a chain, and the root
  * receives ceil(log2 n) vectors one after the other (Thakur, Rabenseifner, Gropp 2005). A
  * received vector is put before the own one, so the order is 4 5 2 3 0 1: fixed, but not that
  * of the participants. For operators that do not commute: tree, chain.

@@ -11,7 +11,7 @@
  *
  * The tree is the same whichever is the root, hence also the bits of the result.
  * floor(log2 n) transfers, and one more if the root does not stand at the top, which is
- * number 2^floor(log2 n) - 1; everybody but the top sends one vector up, the top one.
+ * number 2^floor(log2 n) - 1; every participant but the top sends one vector up, the top one.
  */
 #include "../../topology/tree.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Linear reduce-scatter: everybody sends each block to its owner, who folds them in the
+ * Linear reduce-scatter: every participant sends each block to its owner, who folds them in the
  * order of participants: n times algorithms/reduce/linear.c. n = 4, what participant 2 takes:
  *
  *	own, then 1 before it, 0 before that, 3 behind: 0 op 1 op 2 op 3

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * Ring reduce-scatter: the first half of algorithms/allreduce/ring.c, begun one place earlier so
- * that everybody ends with its own block. In round t send block me - 1 - t to the right,
+ * that every participant ends with its own block. In round t send block me - 1 - t to the right,
  * take me - 2 - t and add mine; n = 4, sends:
  *
  *	round	0	1	2	has then

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Linear scatter: the root sends everybody its block.
+ * Linear scatter: the root sends every participant its block.
  *
  *	1   2   3
  *	^   ^	^
