@@ -51,8 +51,8 @@ struct task_struct;
  * @sleeper: where the caller sleeps
  * @spin_us: how long to stay awake
  * @yields: how often the caller may yield the CPU
- * @helped: it has done slices
- * @done: @result is there; sleeper.wq.lock, so that the waker has let go of it
+ * @helped: the caller has done slices
+ * @done: @result is set; under sleeper.wq.lock, so that the waker is done with this struct
  * @result: of the request
  *
  * Owner: the file, from coll_call_begin() to coll_call_end() or coll_calls_release().

@@ -29,7 +29,7 @@ struct io_uring_cmd;
  * @mn: tells of the end of the address space (with CONFIG_MMU_NOTIFIER)
  * @lock: protects @calls to @spare
  * @calls: blocking calls, and those that have been parked
- * @nr_callers: of @calls, those that somebody is in
+ * @nr_callers: number of @calls that a thread is in
  * @nr_parked: of @calls, the others; also read without the lock
  * @spare: memory for the next call
  * @progress: its progress thread, set once, with release; NULL: none

@@ -21,7 +21,7 @@
 #include "tensor.h"
 #include "tensor_uring.h"
 
-/* How many it says in user memory, which anybody may write to. */
+/* The number in user memory, which may change at any time. */
 static int coll_uring_count(u32 __user *at)
 {
 	u32 n;

@@ -196,16 +196,16 @@ static bool coll_ch_lingers(const struct coll_link *link, bool hard)
 	if (!time_before(jiffies, since + coll_dead_after() * HZ))
 		return false;
 	/*
-	 * The peer has begun an op that is none here, and may still be in one before it. To
-	 * close with bytes unread would reset the stream, with what we have sent. It fails,
-	 * and says so, when it is through, which over a slow link takes its time.
+	 * The peer has begun an op that this node has not, and may still be in an earlier
+	 * op. To close a stream with unread bytes resets it, and the peer loses what we have
+	 * sent. So wait until the peer has failed and says so. Over a slow link that takes
+	 * long.
 	 */
 	if (!hard && !coll_ch_may_close(ch))
 		return true;
 	/*
-	 * The peer is about to greet: with nobody here to answer, it would never hear that we
-	 * have been, and gone, or why. Before it has proved that it knows the key it is told
-	 * nothing.
+	 * The peer is about to greet. Without an answer it would never hear that this group
+	 * has existed and why it has ended. It hears nothing before it has proved the key.
 	 */
 	return !coll_ch_settled(ch);
 }

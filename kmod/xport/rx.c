@@ -477,7 +477,7 @@ static void coll_rx_lowat(const struct coll_stream *st, bool stopped)
 	struct sock *sk = st->sock->sk;
 	u32 least = 1;
 
-	/* Not if somebody else is waited for: then what has come stays in the socket. */
+	/* Not while other channels are waited for: then what has come stays in the socket. */
 	if (st->rx_state == COLL_RX_DATA && !stopped)
 		least = min3(st->rx_left, (u32)COLL_RX_LOWAT, (u32)READ_ONCE(sk->sk_rcvbuf) / 4);
 	WRITE_ONCE(sk->sk_rcvlowat, max(least, 1U));
@@ -512,7 +512,7 @@ bool coll_rx(struct coll_stream *st)
 		coll_rx_offer(&rx);
 	if (rx.budget && !st->bad && !coll_rx_broken_off(st))
 		tcp_read_sock(sk, &desc, coll_rx_actor);
-	/* It would not read past that, ever. We send nothing of the kind. */
+	/* tcp_read_sock() never reads past urgent data. A peer that is coll sends none. */
 	if (!st->bad && READ_ONCE(tcp_sk(sk)->urg_data))
 		coll_rx_garbage(&rx);
 	if (!st->closed && coll_rx_ended(st)) {

@@ -27,7 +27,7 @@ void coll_sock_no_wait(struct sock *sk);
  * coll_stream_claim() - make the socket of a stream ours
  * @st: with its socket and conn, whose work the callbacks queue from now on
  *
- * Return: 0, -EBUSY somebody else has it, -ENOTCONN.
+ * Return: 0, -EBUSY if it is in use, -ENOTCONN if it is not connected.
  */
 int coll_stream_claim(struct coll_stream *st);
 

@@ -5,7 +5,7 @@
  * the first of them. Each mode is tried a few times, by turns, and the best time of each
  * counts: what else was slow (a peer that was late, a CPU that was taken) tells nothing
  * of the mode. One that has been far behind twice is not tried again: every trial is an
- * op that somebody waits for. A mode that looks much better than zerocopy is tried more
+ * op that a rank waits for. A mode that looks much better than zerocopy is tried more
  * often before that is believed. Now and then it is all done again.
  *
  * Everything here is under conn->lock. A wrong choice costs time, nothing else.

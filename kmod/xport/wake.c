@@ -99,7 +99,7 @@ static bool coll_conn_wake_watcher(struct coll_conn *conn, bool urgent)
 	return told;
 }
 
-/* Is there somebody who will see @why, and soon if it is @urgent? */
+/* Will a worker or a watcher see @why, and soon if it is @urgent? */
 static bool coll_conn_tell(struct coll_conn *conn, int why, bool urgent)
 {
 	if (!coll_conn_attended(conn))

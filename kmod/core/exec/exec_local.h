@@ -15,12 +15,12 @@ struct coll_op;
 void coll_exec_start(struct coll_op *op);
 
 /*
- * How much there is to do locally, and by whom. Before anybody can find the plan: then
+ * How much there is to do locally, and by which helpers. Before the plan can be found: then
  * links may kick helpers, and the lists change.
  */
 void coll_local_plan(struct coll_exec *x);
 
-/* Make the helpers able to be kicked, before anybody can find them. */
+/* Make the helpers able to be kicked, before other threads can find them. */
 void coll_helpers_init(struct coll_exec *x);
 
 #endif /* COLL_CORE_EXEC_LOCAL_H */

@@ -43,7 +43,7 @@ struct coll_helper {
 	coll_helper_look_fn *look;
 };
 
-/* Make a helper able to be kicked, before anybody can find it. */
+/* Make a helper able to be kicked, before other threads can find it. */
 void coll_helper_init(struct coll_helper *h, coll_helper_look_fn *look);
 
 /*

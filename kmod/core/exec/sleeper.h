@@ -15,7 +15,7 @@ struct task_struct;
 /**
  * struct coll_sleeper - such a thread
  * @wq: where it sleeps
- * @task: who it is; set before anybody else sees it
+ * @task: the thread; set before other threads see it
  * @away: it may not come for long: slices are not to wait for it. Written by its owner,
  *	read by anyone; see coll_group_can_help().
  * @awake: it does not sleep, and looks at coll_req_can_help() before it does. Written by its

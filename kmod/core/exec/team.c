@@ -211,7 +211,7 @@ static bool coll_queue_helper(struct coll_helping *h, int cpu)
 	return true;
 }
 
-/* Does anybody help on a CPU of the node? All sleepers have been woken if one is wanted. */
+/* Does a thread help on a CPU of the node? All sleepers have been woken if one is wanted. */
 static bool coll_node_is_helped(const struct coll_helping *h, int nid)
 {
 	const struct coll_req *req;

@@ -107,8 +107,8 @@ struct coll_left {
  * @nr_open: of these, open to ranks that help
  * @plans: plans of ended ops, last used first
  * @nr_plans: how many
- * @advancing: somebody is starting ops; see coll_group_advance()
- * @completing: somebody is completing ended ops, in order
+ * @advancing: a thread is starting ops; see coll_group_advance()
+ * @completing: a thread is completing ended ops, in order
  * @started: ops started
  * @ended: ops ended
  * @ended_well: of these, with 0

@@ -22,25 +22,25 @@ struct coll_slot;
 /**
  * struct coll_req - one rank's part in an op
  * @member: the rank that has posted it
- * @cmd: what, decoded and checked
+ * @cmd: the command, decoded and checked
  * @in: input vector
  * @out: output vector
  * @in_bytes: length of the input
- * @bytes: length of the longer one
+ * @bytes: length of the longer vector
  * @counts: v-forms: elements of each rank's block; alltoallv: those of the input,
  *	then those of the output; NULL: not given
  * @displs: where the blocks begin, in the same form; NULL: one behind the other
  * @agreed: what stands for the count in the signature
  * @seq: its number among the ops of the rank, from posting on; 0: a message
- * @slot: of small vectors, where they are meanwhile; NULL: they are where they are
+ * @slot: copy of small vectors while the op runs; NULL: vectors are not copied
  * @op: the op, from posting to its end; written under group->lock, compared by anyone
  * @exchange: of messages: the exchange, from posting to its end
  * @got: of messages: what was received
- * @has_got: something was
+ * @has_got: a message was received
  * @counted: it counts in user->commands, see coll_req_count()
  * @named: the coordinator says when it is posted, see tensor.h; set by front before
  *	it is decoded
- * @absent: its rank has joined: it has no vectors of its own
+ * @absent: the rank has joined, so the request has no vectors of its own
  * @divisor: avg: what the sum is divided by; 0: the ranks of the communicator
  * @scaling: factors besides those of premulsum
  * @weight: of a tensor: what the coordinator counts for it, or for its fusion

@@ -108,7 +108,7 @@ struct coll_vec {
 /**
  * struct coll_piece - a part of a buffer that consists of pieces, up to the next one
  * @at: where it begins in the buffer
- * @vec: where it is; its buffer is referenced
+ * @vec: the part of another buffer that it is; that buffer is referenced
  */
 struct coll_piece {
 	u64 at;
@@ -164,7 +164,7 @@ struct coll_buf *coll_buf_window(const struct coll_memlock *ml, const struct col
 struct coll_buf *coll_buf_scratch(u64 len, bool killable);
 
 /**
- * coll_buf_borrow() - pages that somebody else keeps in memory, as a buffer
+ * coll_buf_borrow() - make a buffer of pages that io_uring keeps in memory
  * @bv: where they are; a piece may have several pages, and any offset
  * @skip: bytes of the first piece to leave out
  * @len: bytes, not 0; there are so many

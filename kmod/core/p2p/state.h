@@ -174,7 +174,8 @@ struct coll_msg_helper {
 
 /**
  * struct coll_exchange - a request of one or two ends
- * @ref: memory: held until it is complete, by its poster, and by an armed deadline
+ * @ref: references to the memory, of the request until it is complete, of its poster, and of an
+ *	armed deadline
  * @g: group, referenced
  * @req: the request, until it is complete
  * @recv: receiving end

@@ -32,7 +32,7 @@ static void coll_tensor_start_locked(struct coll_tensors *ts, struct coll_tensor
 	ret = coll_tensor_post_op(t);
 	if (!ret)
 		return;
-	/* The digests of the counts agree and the counts do not: somebody forged one. */
+	/* The digests of the counts agree and the counts do not: a digest is forged. */
 	t->result = ret;
 	list_add_tail(&t->list, &ts->ended);
 	ts->broken = -ret;
@@ -256,7 +256,7 @@ int coll_tensor_post(struct coll_tensor_req *t, const void *name, u32 len,
 	return ret == -EDQUOT ? -ENOMEM : ret;
 }
 
-/* Give so many of them up, at most. Under group->lock. Return: whether there may be more. */
+/* Give up some tensors of a group of tensors. Under group->lock. Return: there may be more. */
 static bool coll_tensors_withdraw_some_locked(struct coll_member *m, u64 digest)
 {
 	struct coll_tensors *ts = coll_member_group(m)->tensors;

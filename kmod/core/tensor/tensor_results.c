@@ -77,7 +77,7 @@ void coll_tensors_release(struct coll_member *m)
 
 	if (!g || !g->tensors)
 		return;
-	/* The group has failed, so this takes a slice of work, or until links let go. */
+	/* The group has failed: this ends after a slice of work, or when links free the pages. */
 	wait_event_idle(m->tensors.wq, !coll_tensors_open(m));
 	while (coll_tensors_collect(m, &done, COLL_TENSOR_BATCH)) {
 		list_for_each_entry_safe(t, next, &done, list)

@@ -10,7 +10,7 @@
  * coll_tensor_factor() - a factor as it is compared
  * @f64: bits, from a user
  *
- * Return: 0 for 1, so that it fits one that was not given.
+ * Return: 0 for the factor 1, which equals no factor.
  */
 u64 coll_tensor_factor(u64 f64);
 
