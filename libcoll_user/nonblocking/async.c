@@ -173,7 +173,10 @@ static void give_up(struct async *a, int err)
 			async_complete(a, req, err);
 }
 
-/* Another thread sleeps until something completes: that may wait for what is refused. */
+/*
+ * Post again what the kernel has refused. Another thread sleeps until a command completes, and
+ * that may need a command that was refused.
+ */
 static void try_again(struct async *a, uint64_t ns)
 {
 	uint64_t before = a->completed;

@@ -263,7 +263,7 @@ static int start_result(struct rdv_server *s, struct member *m)
 	return ret;
 }
 
-/* Begin to send the result of the round under way to everybody. */
+/* Begin to send the result of the round under way to every rank. */
 static int send_results(struct rdv_server *s, int status, const uint8_t *payload, size_t len)
 {
 	struct rdv_head head = {
@@ -354,7 +354,7 @@ static void member_left(struct rdv_server *s, struct member *m)
 		drop_member(s, m);
 		return;
 	}
-	/* After a failure everybody is expected to hang up. */
+	/* After a failure every rank closes its connection. */
 	if (!s->failed && !again) {
 		fail_member(s, m, -EHOSTDOWN);
 		return;
@@ -686,7 +686,7 @@ static bool everybody_left(const struct rdv_server *s)
 
 /*
  * Closing a socket with unread bytes resets it, and a reset takes back what the
- * peer has not read yet. So after a failure: let everybody hang up first, and
+ * peer has not read yet. So after a failure: let every rank close first, and
  * tell those who come late; they would knock in vain until their own deadline.
  */
 static void linger(struct rdv_server *s)

@@ -47,15 +47,15 @@ struct rdv_config {
 /**
  * rdv_open() - listen (rank 0) or connect and be welcomed (others)
  *
- * Rank 0 returns at once; the others come in during its first rdv_round(). The
- * others try again and again until the deadline, as rank 0 may start later.
+ * Rank 0 returns at once. The others connect during its first rdv_round(), and try
+ * again until the deadline, since rank 0 may start later.
  * Errors: EINVAL, EHOSTUNREACH, EADDRINUSE, EKEYREJECTED, EEXIST, EPROTO,
- * EPROTONOSUPPORT, ETIMEDOUT; ECONNREFUSED nobody listened until the deadline.
+ * EPROTONOSUPPORT, ETIMEDOUT; ECONNREFUSED if rank 0 did not listen until the deadline.
  */
 int rdv_open(struct rendezvous **rdv, const struct rdv_config *cfg);
 
 /**
- * rdv_round() - everybody gives, everybody gets
+ * rdv_round() - exchange: every rank gives its message, and gets those of all ranks
  * @status: 0, or what went wrong here (negative errno)
  * @in: RDV_BLOB bytes
  * @out: NULL, or room for size * RDV_BLOB bytes; NULL on all ranks or on none

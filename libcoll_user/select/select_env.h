@@ -9,7 +9,7 @@
  * struct select_plan - what rank 0's environment asks for
  * @budget_ms: to be spent on measuring algorithms, beyond finding out what a transfer
  *	costs; negative: measure nothing at all
- * @all: time all collectives; else the two that everybody uses
+ * @all: time all collectives; else the two that most programs use
  * @file: where tables are, else NULL; of the environment
  * @fixed: algorithm by collective; 0: free
  */

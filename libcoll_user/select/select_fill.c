@@ -25,8 +25,8 @@
 /* A segment that is not the kernel's wants to be worth it, too. */
 #define SEGMENT_WORTH	0.96
 /*
- * The size to choose by for v-forms whose counts no rank knows all of: see coll_select_op() of
- * the kernel.
+ * The size by which an algorithm is chosen for v-forms of which no rank knows all counts: see
+ * coll_select_op() in the kernel.
  */
 #define UNKNOWN_SIZE	3
 

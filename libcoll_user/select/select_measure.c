@@ -18,7 +18,7 @@
 /* Runs of one algorithm at one size at most, and in one step. A run may be several ops. */
 #define MAX_RUNS	64
 #define MAX_REPS	32
-/* Runs of everybody before the first ones drop out. */
+/* Runs of every algorithm before the first ones drop out. */
 #define FIRST_REPS	3
 /* Barriers that begin it all. */
 #define BARRIERS	3
@@ -205,7 +205,7 @@ static uint64_t vector_bytes(const struct select_bench *b, const struct step *s)
 }
 
 /*
- * Has everybody the memory? Only asked when there is none yet, of which all have the same
+ * Has every rank the memory? Only asked when there is none yet, of which all have the same
  * idea. Return: 0; 1: somebody has not; or -errno.
  */
 static int have_room(struct select_bench *b, uint64_t bytes)
@@ -367,7 +367,7 @@ static int fold_byte(double *gamma)
 	}
 	free(x);
 	*gamma = (best > 2 * clock ? best - clock : best / 2) / (FOLD * sizeof(*x));
-	/* A clock that stood still; nothing is for free. */
+	/* The clock may have stood still, but no cost is zero. */
 	if (*gamma < 1e-12)
 		*gamma = 1e-12;
 	return 0;
@@ -401,7 +401,7 @@ static int times_of(struct select_bench *b, enum coll_collective what, uint64_t 
 /*
  * Messages: a chain is n - 1 hops there and, by tokens, back, of the way and the overhead
  * at both ends each; the root of a linear broadcast has the overhead of n - 1 tokens and
- * n - 1 messages. If everybody sends to everybody and that takes longer than these say,
+ * n - 1 messages. If all ranks send to all ranks and that takes longer than these say,
  * they have something in common.
  */
 static int fit_messages(struct select_bench *b, double *linear)

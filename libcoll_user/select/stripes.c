@@ -186,7 +186,7 @@ static int find_bytes(struct trial *t)
 }
 
 /*
- * Has the time come to stop? Not by everybody's own clock: by that of the slowest.
+ * Has the time come to stop? Not by every rank's own clock: by that of the slowest.
  */
 static int is_late(struct trial *t, double end, bool *late)
 {

@@ -4,7 +4,7 @@
  *
  *	rank 0 listens, the others connect and prove the key
  *	round 1: who is on which node; leaders start to listen
- *	round 2: where leaders listen; everybody joins in the kernel
+ *	round 2: where leaders listen; every rank joins in the kernel
  *	round 3: all have joined: is each node one kernel? leaders connect and hand the
  *	streams over
  *	round 4: all is connected: nobody submits before

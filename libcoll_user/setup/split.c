@@ -6,8 +6,8 @@
  *	round 2: cards: color, key, a nonce; each finds its part, joins it in the kernel,
  *		 leaders let it use the links there are, and listen if they have to
  *	round 3: has that worked, and where do leaders listen?
- *	rounds 4...: connect for a moment, then: is everybody done, has anybody failed?
- *	last round: has everybody its tables of algorithms? See select_inherit.c.
+ *	rounds 4...: connect for a moment, then: is every rank done, has anybody failed?
+ *	last round: has every rank its tables of algorithms? See select_inherit.c.
  *
  * A round is an allreduce on the parent. A failure on one rank is its status in the next round,
  * and so ends the call on all ranks. Leaders that are still connecting hear of it after a

@@ -66,7 +66,7 @@ static void in_place(struct shm_move *m, size_t offset)
 	m->in = at(m->cmd->recv_addr, offset);
 }
 
-/* Everybody gives @give bytes and gets @get bytes. */
+/* Every rank gives @give bytes and gets @get bytes. */
 static void all_to_all(struct shm_move *m, size_t give, size_t get, size_t own)
 {
 	m->in_bytes = give;
@@ -84,7 +84,7 @@ static void no_output(struct shm_move *m)
 	m->out_bytes = 0;
 }
 
-/* Everybody gives @give bytes, and the root gets @get. */
+/* Every rank gives @give bytes, and the root gets @get. */
 static bool all_to_one(struct shm_move *m, bool root, size_t give, size_t get, size_t own)
 {
 	all_to_all(m, give, get, own);
@@ -94,7 +94,7 @@ static bool all_to_one(struct shm_move *m, bool root, size_t give, size_t get, s
 	return !(m->cmd->flags & COLL_CMD_INPLACE);
 }
 
-/* The root gives @give bytes, and everybody gets @get of it. */
+/* The root gives @give bytes, and every rank gets @get of it. */
 static bool one_to_all(struct shm_move *m, bool root, size_t give, size_t get)
 {
 	bool inplace = m->cmd->flags & COLL_CMD_INPLACE;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * Collectives in shared memory, between threads, over a kernel that the test makes up: it
- * wakes everybody now and then, and takes no op. Results of all collectives for any number of ranks;
- * which commands are for the kernel; ranks that go its way or disagree; and a rank that
- * writes random bytes into its part, with a sanitizer looking at the others.
+ * Collectives in shared memory, between threads. The test plays the kernel: it wakes all ranks now
+ * and then, and takes no op. Tested are results of all collectives for any number of ranks, which
+ * commands are for the kernel, ranks that use the kernel or disagree, and a rank that writes random
+ * bytes into its part while a sanitizer watches the others.
  *
  * usage: test_shm [SEED]
  */

@@ -4,9 +4,9 @@
  * owners, folded there, and back.
  *
  * The vector is taken in windows of one piece per rank. An alltoallv brings piece b of
- * everybody's window to rank b, which folds the `size` of them in rank order, and then
+ * every rank's window to rank b, which folds the `size` of them in rank order, and then
  *
- *	allreduce		an allgatherv hands the results to everybody
+ *	allreduce		an allgatherv hands the results to every rank
  *	reduce			a gatherv hands them to the root
  *	scan, exscan		an alltoallv hands every rank its prefix of each piece
  *	reduce_scatter		nothing: the piece is where it belongs
@@ -16,7 +16,7 @@
  * partial result ever travels. Meanwhile the next window is on its way: that takes three
  * sets of pieces, one arriving, one being folded, one leaving, whatever the vector is.
  *
- * First of all an allgather tells everybody what everybody asks for. For small vectors it
+ * First of all an allgather tells every rank what every rank asks for. For small vectors it
  * brings the whole input, too, and every rank folds what it needs: one command, not three.
  */
 #include <errno.h>
@@ -37,7 +37,7 @@
 #define ALIGN		64
 
 uint64_t userop_piece = 256 << 10;
-/* Everybody's input together, up to which everybody gets it all. */
+/* Every rank's input together, up to which every rank gets it all. */
 uint64_t userop_small = 16 << 10;
 
 /**
@@ -166,7 +166,7 @@ static void fold(const struct call *c, uint8_t *pieces, uint64_t stride, uint64_
 			 c->op.arg);
 }
 
-/* --- what everybody asks for, and small vectors ----------------------------- */
+/* --- what every rank asks for, and small vectors ----------------------------- */
 
 static void describe(const struct call *c, struct call_id *id)
 {
@@ -193,7 +193,7 @@ static bool all_agree(const struct call *c, const uint8_t *all, uint64_t stride)
 }
 
 /*
- * Everybody's description, with @bytes of its input behind it, to @all, which has @stride
+ * Every rank's description, with @bytes of its input behind it, to @all, which has @stride
  * bytes for each. The kernel finds a rank that asks for another length.
  */
 static int exchange(const struct call *c, uint8_t *all, uint64_t stride, uint64_t bytes)

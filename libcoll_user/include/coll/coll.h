@@ -341,7 +341,7 @@ const char *coll_comm_algorithm(const coll_comm_t *comm, enum coll_collective wh
 int coll_allreduce(coll_comm_t *comm, const void *send, void *recv, uint64_t count,
 		   enum coll_dtype dtype, enum coll_op_code op);
 
-/** coll_broadcast() - @count elements of @root's @buf to everybody's @buf */
+/** coll_broadcast() - @count elements of @root's @buf to every rank's @buf */
 int coll_broadcast(coll_comm_t *comm, void *buf, uint64_t count,
 		   enum coll_dtype dtype, uint32_t root);
 
