@@ -3,10 +3,10 @@
  * collrun ... all_rank [BIG [COLLECTIVE]]: one rank of a test of every collective by every
  * algorithm, every element verified, and nothing else touched.
  *
- * Rank r's input at i, for rank d where it matters, is value(r, d, i): everybody can
- * compute what anybody must get. Reducing collectives run with operators that treat
- * inputs, partial results and results in other ways, too. Ways to run a command take turns: blocking, nonblocking,
- * prepared and started twice.
+ * Element i of the input of rank r, for rank d where it matters, is value(r, d, i), so each rank
+ * can compute what every rank must get. Reducing collectives also run with operators that treat
+ * inputs, partial results and results in other ways. Commands run in turn blocking, nonblocking,
+ * and prepared and started twice.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -433,7 +433,7 @@ static bool check(struct call *c)
 	return true;
 }
 
-/* In place where this rank may: the root of a rooted one, everybody else always. */
+/* In place where this rank may: the root of a rooted one, every other rank always. */
 static bool may_inplace(enum coll_collective what, uint32_t root)
 {
 	switch (what) {

@@ -10,7 +10,7 @@
 all=(-d all -o all -w 0 -b 40 -e "$(largest 400K 2K)" -f "$(largest 100 50)" -n "$(largest 2 1)")
 few=(-d all -o all -w 0 -b "$(largest 200 1000)" -e "$(largest 20K 1000)" -f 100 -n 1)
 
-# pairs NAME: as many of them have rows as collperf said it would run
+# pairs NAME: collperf has printed rows for as many pairs as it said
 pairs()
 {
 	local want have

@@ -186,7 +186,7 @@ int main(int argc, char **argv)
 			must(start(), "start");
 		else
 			start_elsewhere();
-		/* Waits for the one before, or comes first and is another one. */
+		/* It waits for the refused command, or ends with a mismatch if it comes first. */
 		if (i % 2)
 			must(coll_allreduce(comm, in, after, COUNT / 2, COLL_U32, COLL_OP_SUM),
 			     "the next one");

@@ -22,7 +22,7 @@ leak()
 	ok $? "$3 splits in a row, $1 ranks, $2 nodes: no file is left"
 }
 
-# die MODE RANKS NODES VICTIM NAME: everybody else has to say that all was well
+# die MODE RANKS NODES VICTIM NAME: every other rank has to say that all was well
 die()
 {
 	local status

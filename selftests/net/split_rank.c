@@ -8,7 +8,7 @@
  *		other part, and the parent hear?
  *	gone	rank N is killed while the others wait for it in the split
  *
- * Everybody can work out who is in which part and what the results are.
+ * Every rank can work out who is in which part and what the results are.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -91,7 +91,7 @@ static int32_t sum(const struct work *w, uint64_t i)
 	return all;
 }
 
-/* The count of a rank, or of everybody. */
+/* The count of a rank, or of every rank. */
 static uint64_t count_of(const struct work *w, uint32_t rank)
 {
 	uint32_t form = w->k % NR_FORMS;

@@ -3,7 +3,7 @@
  * collrun ... user_op_rank [BIG]: one rank of a test of operators of the user's own, in
  * every collective that reduces, every byte verified, and nothing else touched.
  *
- * Every rank can compute everybody's input, and so folds what anybody must get itself,
+ * Every rank can compute every rank's input, and so folds what anybody must get itself,
  * in rank order. All operators but the complex product do not commute.
  */
 #include <complex.h>
