@@ -18,9 +18,9 @@
  * Sizes and counts are 64 bits wide, user addresses travel as __u64, and the
  * layout is the same for 32- and 64-bit callers.
  *
- * Errors of every verb: ENOTTY no such verb (EOPNOTSUPP by io_uring), EINVAL a
- * struct shorter than its first published size or longer than a page, EFAULT. Setup verbs also: EPERM unless called by the
- * process that opened the file.
+ * Errors of every verb: ENOTTY if there is no such verb (EOPNOTSUPP by io_uring); EINVAL if the
+ * struct is shorter than its first published size or longer than a page; EFAULT. Setup verbs also:
+ * EPERM if the caller is not the process that opened the file.
  */
 #ifndef _UAPI_LINUX_COLL_H
 #define _UAPI_LINUX_COLL_H
@@ -40,7 +40,7 @@
 #define COLL_MAX_STRIPES	(2 * COLL_MAX_LINKS)
 
 #define COLL_RANK_NONE		(~(__u32)0)
-/* For messages: source: any rank; destination or source: nobody, done at once */
+/* In messages: any source; and no partner: the message completes at once */
 #define COLL_RANK_ANY		COLL_RANK_NONE
 #define COLL_RANK_NULL		(~(__u32)0 - 1)
 
@@ -579,8 +579,8 @@ struct coll_stripe {
 #define COLL_CMD_REG_RECV	(1U << 2)	/* recv_addr lies in registered recv_buf */
 /*
  * COLL_IOC_SUBMIT: look for the end for up to 1 ms before sleeping, as long as only another
- * rank wants the CPU; or sleep at once. Not both. By io_uring nobody waits in the kernel: no
- * effect.
+ * rank wants the CPU; or sleep at once. Not both. They have no effect by io_uring, where
+ * no call waits in the kernel.
  */
 #define COLL_CMD_SPIN		(1U << 3)
 #define COLL_CMD_SLEEP		(1U << 4)
@@ -989,17 +989,17 @@ struct coll_tensor {
  * COLL_BAD_GROUP on all ranks. Such a group is not to be posted again by the same names.
  *
  * Factors are for allreduce of real floats up to 64 bits by COLL_OP_SUM and COLL_OP_AVG, without
- * COLL_CMD_NARROW; else EOPNOTSUPP. They are finite, and neither 0 nor too large or too small
- * for the type in which partial results are summed: f32 for f32 and smaller types, else f64.
- * They are rounded to that type. An input is multiplied before it is summed, a result behind the
- * last step of the sum or average, and before it is rounded to a smaller type. With @prescale an average
- * has partial results without more room: it may overflow as a sum does.
+ * COLL_CMD_NARROW; else EOPNOTSUPP. They are finite, and neither 0 nor too large or too small for
+ * the type in which partial results are summed: f32 for f32 and smaller types, else f64. They are
+ * rounded to that type. An input is multiplied before it is summed, a result behind the last step
+ * of the sum or average, and before it is rounded to a smaller type. With @prescale an average has
+ * partial results without more room: it may overflow as a sum does.
  *
- * Errors: the first one ends the call. @posted says how many had been posted before it, which
- * stay posted. EBUSY this rank has joined, and not all have; EEXIST this rank has posted the name and it has not started; ENOSPC too many
- * names; EAGAIN too many results that nobody has collected; EOVERFLOW the shape; ENOTCONN
- * also: no link to a node that this one has to talk to; EOPNOTSUPP also: not joined with
- * COLL_JOIN_NAMED; else as struct coll_cmd.
+ * Errors: the first error ends the call. @posted says how many were posted before it; these stay
+ * posted. EBUSY if this rank has joined, and not all have; EEXIST if this rank has posted the name
+ * and it has not started; ENOSPC if there are too many names; EAGAIN if too many results have not
+ * been collected; EOVERFLOW if the shape is too large; ENOTCONN also if there is no link to a node
+ * that this one has to talk to; EOPNOTSUPP also without COLL_JOIN_NAMED; else as struct coll_cmd.
  */
 struct coll_tensor_post {
 	__u64	tensors;
@@ -1013,16 +1013,16 @@ struct coll_tensor_post {
 /**
  * struct coll_tensor_result - how a tensor has ended
  * @tag: as posted
- * @result: 0 or -errno. EBADE with @cause COLL_BAD_MISMATCH, ETIMEDOUT with
- *	COLL_BAD_TIMEOUT, EOPNOTSUPP with COLL_BAD_JOINED,
- *	ECANCELED with COLL_BAD_GROUP end this tensor, and its group, only. With COLL_BAD_NONE an error is the
- *	communicator's, see COLL_IOC_STATUS, or EFAULT: a small result could not be stored.
+ * @result: 0 or -errno. EBADE with @cause COLL_BAD_MISMATCH, ETIMEDOUT with COLL_BAD_TIMEOUT,
+ *	EOPNOTSUPP with COLL_BAD_JOINED, ECANCELED with COLL_BAD_GROUP end this tensor, and its
+ *	group, only. With COLL_BAD_NONE an error is the communicator's, see COLL_IOC_STATUS, or
+ *	EFAULT: a small result could not be stored.
  * @cause: enum coll_tensor_cause
  * @field: COLL_BAD_MISMATCH: enum coll_tensor_field
  * @reserved: 0
- * @rank: COLL_BAD_MISMATCH: two ranks that disagree; COLL_BAD_TIMEOUT, COLL_BAD_GROUP: the
- *	first one is that whose deadline has passed, or that has withdrawn it; of COLL_TENSOR_JOIN: the first one is the last rank
- *	that has joined
+ * @rank: COLL_BAD_MISMATCH: two ranks that disagree. COLL_BAD_TIMEOUT, COLL_BAD_GROUP: the first
+ *	one is the rank whose deadline has passed, or that has withdrawn it. COLL_TENSOR_JOIN: the
+ *	first one is the last rank that has joined.
  * @value: COLL_BAD_MISMATCH: what each of them has in @field
  */
 struct coll_tensor_result {
@@ -1120,8 +1120,8 @@ struct coll_tensor_fuse {
  *    cases all ranks come to the same conclusion, and give the op to the kernel by
  *    COLL_IOC_SUBMIT: it completes there, or fails with the right cause.
  * 4. If it waits for long, it stores @sleeps = p, and after a full barrier calls
- *    COLL_IOC_SHM_WAIT. A rank that has found 2. to be so, looks at @sleeps of the others after a full
- *    barrier behind its own step 1, and calls COLL_IOC_SHM_WAKE if one is p.
+ *    COLL_IOC_SHM_WAIT. A rank that has found 2. to be so, looks at @sleeps of the others after a
+ *    full barrier behind its own step 1, and calls COLL_IOC_SHM_WAKE if one is p.
  *
  * When @failed of the header is not 0, the communicator has failed with that errno.
  */
