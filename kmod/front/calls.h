@@ -9,8 +9,8 @@
  * command, and goes on to wait for it. A call from a handler has another stack pointer.
  *
  * A thread may never come back: it was killed, or a handler jumped elsewhere. Then the
- * command goes on nevertheless, for the others count on it. It is freed with the file, and
- * so is the memory of a command that nobody has fetched the result of.
+ * command goes on nevertheless, since other ranks need it. It is freed with the file, even if
+ * its result has not been fetched.
  *
  * A call of COLL_IOC_COLLECT that waits is a call here, too, so that its reference to the file
  * counts. It has no command, and is never parked.
@@ -38,9 +38,9 @@ struct task_struct;
  * @cf: file
  * @files: table of descriptors of the caller; to compare
  * @counted: its reference to the file counts as a command's; cf->lock
- * @parked: nobody is in the call; cf->lock
+ * @parked: no thread is in the call; cf->lock
  * @stood_in: @stand_in has been used
- * @task: of a parked one: whose, with a reference; NULL: has never been parked
+ * @task: of a parked one: its thread, with a reference; NULL: it has never been parked
  * @arg: of a parked one: argument of the ioctl
  * @sp: of a parked one: user stack pointer
  * @len: of a parked one: size of the command

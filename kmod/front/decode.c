@@ -60,7 +60,7 @@ static int coll_check_fields(const struct coll_cmd *c, u32 rank)
 	return coll_check_use(c, rank);
 }
 
-/* Return: 0, -EINVAL for what nobody knows, -EOPNOTSUPP for what cannot be. */
+/* Return: 0; -EINVAL for an unknown number; -EOPNOTSUPP if the combination is not supported. */
 static int coll_check_kind(const struct coll_cmd *c, const struct coll_group *g)
 {
 	if (!c->collective || c->collective >= COLL_NR_COLLECTIVES ||

@@ -12,11 +12,11 @@
  *	- a blocking call, or one that collects, is killed. If no signal has killed the
  *	  process, it execs.
  * Rule 2: the file has been closed when the only references to it that are left are those
- * of commands in flight. Then nobody can ever collect or cancel these. Commands of
+ * of commands in flight. Then no one can ever collect or cancel these. Commands of
  * COLL_IOC_POST have no reference.
  *
  * The references of rule 2 are counted by struct file, also those that any system call holds
- * for a moment. When such a call ends after the last close() nobody tells us. So a close()
+ * for a moment. When such a call ends after the last close() there is no callback. So a close()
  * that finds commands in flight and other references starts the watch, which looks every 50
  * ms until no command is in flight.
  */

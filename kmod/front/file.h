@@ -25,18 +25,18 @@ struct io_uring_cmd;
  * @file: itself, which outlives this; no reference
  * @refs: references to it that are held by commands in flight; see end.c
  * @closed: its process has closed a descriptor of it
- * @watch: looks for the end of the rank while commands are in flight, where nobody tells
+ * @watch: polls for the end of the rank while commands are in flight, if no callback reports it
  * @mn: tells of the end of the address space (with CONFIG_MMU_NOTIFIER)
  * @lock: protects @calls to @spare
  * @calls: blocking calls, and those that have been parked
  * @nr_callers: number of @calls that a thread is in
- * @nr_parked: of @calls, the others; also read without the lock
+ * @nr_parked: number of the other @calls; also read without the lock
  * @spare: memory for the next call
  * @progress: its progress thread, set once, with release; NULL: none
  * @starting: held while that is made
  * @progress_again: jiffies when it may be tried again; @starting
  * @posts: nonblocking commands of COLL_IOC_POST
- * @closing: does what is left to do when nobody has it open any more
+ * @closing: does the rest of the work after the last close()
  */
 struct coll_file {
 	struct coll_member *member;

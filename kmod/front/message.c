@@ -56,7 +56,7 @@ static int coll_check_probe(const struct coll_cmd *c)
 					     sizeof(struct coll_message)) ? -EFAULT : 0;
 }
 
-/* An mrecv is for the message it names, or for nobody's. */
+/* An mrecv is for the message that it names, or for COLL_MESSAGE_NULL. */
 static int coll_name_matched(struct coll_cmd *c)
 {
 	if (!c->matched || c->source || c->recv_tag)
@@ -107,7 +107,7 @@ static int coll_check_message(struct coll_cmd *c, u32 size)
 	return ret ?: coll_check_recv(c, size);
 }
 
-/* Bytes of both buffers; 0 where the partner is nobody. */
+/* Bytes of both buffers; 0 if the partner is COLL_RANK_NULL. */
 static int coll_message_bytes(const struct coll_cmd *c, u64 *in, u64 *out)
 {
 	if (check_mul_overflow(c->count, (u64)coll_elem_size(c->dtype), in) ||

@@ -93,7 +93,7 @@ static void coll_progress_come(struct coll_progress *p)
 	spin_unlock(&p->lock);
 }
 
-/* Links are not to wait for local steps, which another one can do. */
+/* Links are not to wait for local steps, which another thread can do. */
 static void coll_progress_rest(struct coll_progress *p)
 {
 	spin_lock(&p->lock);
@@ -102,7 +102,7 @@ static void coll_progress_rest(struct coll_progress *p)
 	spin_unlock(&p->lock);
 }
 
-/* It has to go, for how long nobody knows. */
+/* The progress thread leaves, for an unknown time. */
 static void coll_progress_go_away(struct coll_progress *p)
 {
 	spin_lock(&p->lock);

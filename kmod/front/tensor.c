@@ -242,7 +242,7 @@ int coll_ioc_tensor_post(struct coll_file *cf, void __user *arg, u32 size)
 		return -ENOTCONN;
 	ret = coll_post_all(m, &p);
 	coll_account_call(m, begin);
-	/* It may be that nobody can be told how far it came. */
+	/* If this faults the caller does not learn how many were posted. */
 	return put_user(p.posted, &to->posted) ? -EFAULT : ret;
 }
 

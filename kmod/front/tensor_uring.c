@@ -41,7 +41,7 @@ static int coll_uring_wait(struct coll_file *cf, u64 arg, u32 len)
 	struct coll_tensor_wait __user *to = u64_to_user_ptr(arg);
 	int ret = coll_ioc_tensor_wait(cf, to, len);
 
-	/* Nobody would make the call again. */
+	/* io_uring does not restart calls. */
 	if (ret == -ERESTARTSYS)
 		return -EINTR;
 	return ret ?: coll_uring_count(&to->got);

@@ -24,7 +24,7 @@
 #include "sock.h"
 #include "wake.h"
 
-/* The peer has sent what it may not: nobody can go on. Under conn->lock. */
+/* The peer has broken the protocol: fail all channels of the conn. Under conn->lock. */
 static void coll_conn_fail_locked(struct coll_conn *conn, u64 seq)
 {
 	struct coll_channel *ch;
@@ -37,7 +37,7 @@ static void coll_conn_fail_locked(struct coll_conn *conn, u64 seq)
 /*
  * Does anyone want what is behind the head of the data stream? The frame there is for @ch and
  * cannot be taken now. This is the one place that says who might: channels whose running ops
- * could take bytes that have not come yet, or with a message on its way. Where nobody does, the
+ * could take bytes that have not come yet, or with a message on its way. If there are none, the
  * frame stays in the socket, which is flow control without a copy. Under conn->lock.
  */
 static bool coll_conn_wanted_locked(struct coll_conn *conn, const struct coll_channel *ch)
@@ -54,8 +54,8 @@ static bool coll_conn_wanted_locked(struct coll_conn *conn, const struct coll_ch
 }
 
 /*
- * How long one call may take. That the peer has reset the stream is seen between two of
- * them; it does so after its grace.
+ * How long one call may take. Between two calls it is seen whether the peer has reset the
+ * stream, which a peer does after COLL_TX_GRACE.
  */
 #define COLL_RX_TIME	(COLL_TX_GRACE / 8)
 
@@ -75,7 +75,7 @@ struct coll_rx {
 	bool again;
 };
 
-/* The peer may not say this: from here on nobody knows where a frame begins. */
+/* The peer has broken the protocol: where the next frame begins is unknown. */
 static void coll_rx_garbage(struct coll_rx *rx)
 {
 	struct coll_stream *st = rx->st;
@@ -192,8 +192,8 @@ static void coll_rx_ctrl_whole(struct coll_rx *rx)
 }
 
 /*
- * A channel that is between frames takes the next header at once: a token needs no
- * more, and blocks nobody then. A loan does not either.
+ * A channel that is between frames takes the next header at once. A token is complete then, and
+ * does not block other channels. Neither does a loan.
  */
 static void coll_rx_offer(struct coll_rx *rx)
 {
@@ -213,7 +213,7 @@ static void coll_rx_offer(struct coll_rx *rx)
 	coll_rx_next_frame(st);
 }
 
-/* DATA for nobody: its group has gone, or has failed. */
+/* DATA that no channel takes: its group has gone, or has failed. */
 static bool coll_rx_orphan(struct coll_stream *st)
 {
 	if (st->rx_ch && !coll_ch_failed(st->rx_ch))

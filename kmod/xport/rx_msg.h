@@ -26,8 +26,8 @@ bool coll_ch_expects(struct coll_channel *ch, const struct coll_frame *f);
  * @off: from here on
  * @len: bytes
  *
- * Return: bytes taken; -EPROTO they cannot be read; -ECANCELED nobody wants them any
- * more; -ENODATA they could not be stored, which fails the group, or is about to.
+ * Return: bytes taken; -EPROTO if they cannot be read; -ECANCELED if the message is not wanted
+ * any more; -ENODATA if they could not be stored: the group fails then, or is about to.
  */
 int coll_ch_take_msg(struct coll_channel *ch, const struct coll_frame *f,
 		     struct sk_buff *skb, u32 off, u32 len);

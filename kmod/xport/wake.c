@@ -158,7 +158,7 @@ void coll_conn_ctrl_ready(struct coll_conn *conn)
 }
 
 /*
- * Does nobody want data? On a shared conn frames of one may stand before those of another,
+ * Does no op want data? On a shared conn frames of one may stand before those of another,
  * so there they are looked at as they come. Under conn->lock, or a racy look.
  */
 static bool coll_conn_is_rx_idle(const struct coll_conn *conn, const struct coll_channel *ch)
@@ -175,8 +175,8 @@ void coll_conn_settle(struct coll_conn *conn, const struct coll_channel *ch)
 	if (!coll_conn_is_rx_idle(conn, ch))
 		return;
 	/*
-	 * A thread that wants data after this sees ->rx_idle. One that wanted it before is seen here,
-	 * and may have missed some.
+	 * A thread that wants data after this sees ->rx_idle. One that wanted it before is seen
+	 * here, and may have missed some.
 	 */
 	smp_store_mb(conn->rx_idle, true);
 	if (!coll_conn_is_rx_idle(conn, ch)) {
@@ -247,7 +247,7 @@ void coll_conn_unwatch(struct coll_channel *ch, struct coll_watcher *w)
 			coll_conn_settle(conn, ch);
 	}
 	spin_unlock_irq(&conn->watch_lock);
-	/* A thread that saw this watcher has set ->wanted before; all others see that it has left. */
+	/* A thread that saw this watcher set ->wanted before that. Others see that it has left. */
 	if (mine && !coll_conn_attended(conn))
 		coll_conn_hand_over(conn);
 }

@@ -24,7 +24,7 @@
  *   The other side sets the bit first and looks at ->working and ->watcher after that.
  *   Between the two there is a full barrier on both sides.
  * - ->working and the sockets are only touched under conn->lock.
- * - ->rx_idle is set only if nobody wants data. A thread that wants data clears it by a kick
+ * - ->rx_idle is set only if no op wants data. A thread that wants data clears it by a kick
  *   before it counts on data.
  * - A connection with more than one channel, or with messages, is looked at by workers only.
  */
@@ -39,10 +39,10 @@ struct coll_watcher;
 
 /* --- there is something to do: any context ------------------------------------------- */
 
-/* For the work or for the caller that attends: what a step waits for has moved. */
+/* Something that a step waits for has changed: tell the work, or the caller that attends. */
 void coll_conn_kick(struct coll_conn *conn);
 
-/* If data wakes nobody: an op has been posted that may want it. See struct coll_link_ops. */
+/* An op has been posted that may want data: end ->rx_idle. See struct coll_link_ops. */
 void coll_conn_stir(struct coll_conn *conn);
 
 /* Data has come. */
@@ -51,7 +51,7 @@ void coll_conn_data_ready(struct coll_conn *conn);
 /* Control frames have come. They do not wait for a caller that is at another connection. */
 void coll_conn_ctrl_ready(struct coll_conn *conn);
 
-/* For the work, also while another thread attends. */
+/* Queue the work, also while a caller attends. */
 void coll_conn_queue(struct coll_conn *conn);
 
 /* Queue the work, also if it runs: a pass follows that begins after this. */
@@ -84,7 +84,7 @@ void coll_conn_note_more(struct coll_conn *conn);
 void coll_conn_poll_end(struct coll_conn *conn, bool more);
 
 /**
- * coll_conn_settle() - if nobody wants data, let it wake nobody
+ * coll_conn_settle() - set ->rx_idle if no op wants data
  * @conn: connection
  * @ch: its only channel
  *
