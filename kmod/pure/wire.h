@@ -2,12 +2,11 @@
 /*
  * Bytes on a link: frames of a fixed header and a payload, little-endian.
  *
- * Two streams make a link. Stripe 0 (control) carries HELLO, PROOF, ABORT, BYE, POST, ACK,
- * RTS, CTS, CANCEL and TENSOR, and is always read. A data stripe carries HELLO and PROOF first, DATA
- * and MSG then.
- * DATA is read only as far as posted ops want the bytes: that is the flow control, and
- * the reason why an ABORT must not have to queue behind data. MSG always has a place to
- * go to: a message is offered by RTS, and its bytes follow the CTS.
+ * Two streams make a link. Stripe 0 (control) carries HELLO, PROOF, ABORT, BYE, POST, ACK, RTS,
+ * CTS, CANCEL and TENSOR, and is always read. A data stripe carries HELLO and PROOF first, DATA
+ * and MSG then. DATA is read only as far as posted ops want the bytes: that is the flow control,
+ * and the reason why an ABORT must not have to queue behind data. MSG always has a place to go to:
+ * a message is offered by RTS, and its bytes follow the CTS.
  *
  * Several communicators may share the streams. Each has a window of its own for DATA. So DATA
  * that one of them does not read yet can go to a backlog, and the others go on.

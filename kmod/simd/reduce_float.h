@@ -66,8 +66,8 @@ static coll_always_inline vec one_nan_f64(vec a)
 }
 
 /*
- * A NaN is rare, and to look for one takes less than to replace what may be one. Without the
- * instruction nobody looks: there may always be one.
+ * A NaN is rare, and a test for one takes less time than replacing possible NaNs. Without the
+ * instruction there is no test, and the answer is always that there may be one.
  */
 #ifdef HAVE_UNORDERED
 #define MAY_HAVE_NAN(kind)							\

@@ -172,7 +172,7 @@ u64 coll_slices_take(struct coll_exec *x, const struct coll_exec_step *st,
 	if (s->nid != nid) {
 		s->nid = nid;
 		s->near = 0;
-		/* Helpers of other nodes begin at different places, to leave each node some work. */
+		/* Helpers of other nodes begin at other places, to leave each node some work. */
 		s->any = div_u64(nr * (nid % num_node_state(N_MEMORY)),
 				 num_node_state(N_MEMORY));
 	}

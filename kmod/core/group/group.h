@@ -6,9 +6,9 @@
  *   file -> member -> group -> links -> conn (shared) -> streams (sockets)
  *                     group -> ops -> requests (one per posted member)
  *                     group -> messages -> requests (see p2p/state.h)
- * A member holds a reference to its group from join to the release of its file.
- * An op holds one from its first post to its end, and so does a message. The last reference queues the
- * reaping work, which may sleep for the links' work.
+ * A member holds a reference to its group from join to the release of its file. An op holds one
+ * from its first post to its end, and so does a message. The last reference queues the reaping
+ * work, which may sleep for the links' work.
  *
  * Teardown, in this order
  *   1. the member leaves: an op that it will never post, but others have posted,

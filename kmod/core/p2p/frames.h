@@ -49,7 +49,8 @@ bool coll_msg_next_frame(struct coll_group *g, u32 peer, struct coll_msg_frame *
  * @peer: from this node
  * @f: checked for range against the wire format only
  *
- * Return: 0; -EPROTO if it does not fit what has come before; -ENOMEM if there is no room to keep it.
+ * Return: 0; -EPROTO if it does not fit what has come before; -ENOMEM if there is no room to keep
+ * it.
  */
 int coll_msg_got_frame(struct coll_group *g, u32 peer, const struct coll_msg_frame *f);
 

@@ -38,8 +38,8 @@ bool coll_out_lies_in(u32 collective);
  */
 bool coll_fills_output(u32 collective);
 /*
- * Have partial results of this command more room than elements (pure/reduction/wide.h)? Not those of
- * scans: what a rank passes on is its result. Depends on nothing but what all ranks agree on.
+ * Have partial results of this command more room than elements (pure/reduction/wide.h)? Not those
+ * of scans: what a rank passes on is its result. Depends on nothing but what all ranks agree on.
  */
 bool coll_is_wide(const struct coll_cmd *c);
 /* Bytes of an element, 0 if the type has no size of its own. */

@@ -93,7 +93,7 @@ static void coll_tensors_op_joined(struct coll_coord *c, u32 rank)
 	coll_tensors_joined(c->user, rank);
 }
 
-/* Nobody leaves by the coordinator: coll_tensors_hear() refuses to hear of it. */
+/* No rank leaves by the coordinator: coll_tensors_hear() refuses that record. */
 static void coll_tensors_op_left(struct coll_coord *c, u32 rank)
 {
 }

@@ -7,8 +7,9 @@
 
 /**
  * coll_coord_init() - a coordinator without names
- * @c: zeroed, with @ops, @names, @ids, @nr_buckets, @groups, @nr_groups, @seed, @max_names, @nr_local, @local,
- *	@is_root, @all_children, @joined and @threshold set; the tables are zeroed
+ * @c: zeroed, with @ops, @names, @ids, @nr_buckets, @groups, @nr_groups, @seed, @max_names,
+ *	@nr_local, @local, @is_root, @all_children, @joined and @threshold
+ *	set; the tables are zeroed
  */
 void coll_coord_init(struct coll_coord *c);
 

@@ -17,7 +17,7 @@ struct coll_knomial coll_knomial_at(u32 n, u32 me, u32 root, u32 radix)
 	return t;
 }
 
-/* Step over places where there is nobody. */
+/* Skip places without a participant. */
 static void settle(const struct coll_knomial *t, struct coll_knomial_child *c, bool down)
 {
 	while (c->span && c->span < t->span) {

@@ -11,9 +11,9 @@
  *	4		4 <-> 5	       4 5 <-> 0
  *	5		5 <-> 4	       4 5 <-> 2
  *
- * log2 n transfers, n - 1 blocks sent, where n is a power of two; else up to two
- * transfers more (coll_core_latency()), and the leader of a group of two sends n - 1 blocks more (Thakur, Rabenseifner,
- * Gropp 2005).
+ * log2 n transfers, n - 1 blocks sent, where n is a power of two; else up to two transfers more
+ * (coll_core_latency()), and the leader of a group of two sends n - 1 blocks more (Thakur,
+ * Rabenseifner, Gropp 2005).
  */
 #include "../../topology/hypercube.h"
 

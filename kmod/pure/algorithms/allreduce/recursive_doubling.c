@@ -18,11 +18,11 @@
  * that of the participants. An exchange has two rounds, the lower one's and the upper
  * one's, only to put those who share a stream in order; they do not wait for each other.
  *
- * log2 n vectors sent and as many transfers in a chain, and for the others of a group a
- * vector in and out, up to 2 transfers (coll_core_latency(); Thakur, Rabenseifner, Gropp 2005; Rabenseifner,
- * "Optimization of collective reduction operations", ICCS 2004). That is the least
- * latency of all, and log2 n times the bytes of a ring: for small vectors. TMP has a
- * vector for each level, because what was sent may be read for long after.
+ * log2 n vectors sent and as many transfers in a chain, and for the others of a group a vector in
+ * and out, up to 2 transfers (coll_core_latency(); Thakur, Rabenseifner, Gropp 2005; Rabenseifner,
+ * "Optimization of collective reduction operations", ICCS 2004). That is the least latency of all,
+ * and log2 n times the bytes of a ring: for small vectors. TMP has a vector for each level,
+ * because what was sent may be read for long after.
  */
 #include "../exchange.h"
 

@@ -17,7 +17,7 @@
  */
 #include "../algorithms.h"
 
-/* There is no vector; 1, so that nobody divides by zero. */
+/* There is no vector. 1 avoids divisions by zero. */
 static u32 dissemination_chunks(u32 n)
 {
 	return 1;

@@ -13,9 +13,9 @@
  *	4		   0-3 > 0	5 > 5
  *	5		   0-3 > 2	4 > 4
  *
- * log2 n transfers and n - 1 blocks sent where n is a power of two; else up to two
- * transfers more (coll_core_latency()), and the second of a group sends the whole vector (Thakur, Rabenseifner, Gropp
- * 2005). The fold is not in the order of participants.
+ * log2 n transfers and n - 1 blocks sent where n is a power of two; else up to two transfers more
+ * (coll_core_latency()), and the second of a group sends the whole vector (Thakur, Rabenseifner,
+ * Gropp 2005). The fold is not in the order of participants.
  */
 #include "../../topology/hypercube.h"
 
