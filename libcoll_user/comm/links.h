@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * The connections of a node, made by its leader: to every node that a schedule
- * asks for, two streams per link, the stripes 2k and 2k + 1 of link k. topology_dials() says which of two nodes connects;
- * the other one accepts. Both prove the job key, bound to this job, both nodes and
- * the stripe.
+ * The connections of a node, made by its leader: to every node that a schedule asks for, two
+ * streams per link, the stripes 2k and 2k + 1 of link k. topology_dials() says which of two nodes
+ * connects; the other one accepts. Both prove the job key, bound to this job, both nodes and the
+ * stripe.
  */
 #ifndef LIBCOLL_LINKS_H
 #define LIBCOLL_LINKS_H

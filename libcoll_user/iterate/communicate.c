@@ -42,7 +42,7 @@ int iter_settle(struct coll_iter_ctx *ctx, struct iter_vote *v)
 	return ret;
 }
 
-/* A collective has ended: count its time, and leave nobody behind. */
+/* A collective has ended: count its time. After an error abort, so that no rank waits. */
 static int ended(struct coll_iter_ctx *ctx, uint64_t from, int ret, const char *what)
 {
 	ctx->comm_ns += iter_now() - from;

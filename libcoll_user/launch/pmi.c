@@ -26,7 +26,7 @@
 
 #define LINE_LEN	4096
 #define NAME_LEN	256
-#define START_MS	10000	/* for answers that nobody else is needed for */
+#define START_MS	10000	/* for answers that need no other rank */
 
 /**
  * struct pmi - the process manager of this process

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
  * PMIx: mpirun of Open MPI, prterun, srun --mpi=pmix. libpmix is loaded when a process has
- * been started that way, so that nobody else needs it.
+ * been started that way, so that other programs do not need it.
  *
  * PMIx counts its initializations, so MPI may use it, too. The server takes a process that has
  * finalized PMIx for one that has ended, so it is finalized at the end only.

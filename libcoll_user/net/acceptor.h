@@ -39,7 +39,7 @@ struct acceptor_ops {
  * @oldest: strangers in order of arrival, and so of their deadlines
  * @newest: the other end of the list
  * @nr: how many they are
- * @full: nobody is let in before one of them has gone, or may go
+ * @full: no client is accepted before one of them has gone, or may go
  * @refused: strangers turned away so far, for tests and COLL_DEBUG
  */
 struct acceptor {

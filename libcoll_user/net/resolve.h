@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* From "host:port" or "host:first-last" to addresses, without waiting longer than the caller wants to. */
+/* Addresses of "host:port" or "host:first-last". The caller limits the time of the look-up. */
 #ifndef LIBCOLL_RESOLVE_H
 #define LIBCOLL_RESOLVE_H
 

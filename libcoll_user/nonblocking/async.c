@@ -457,7 +457,7 @@ int coll_cancel(coll_request_t *req)
 	return 0;
 }
 
-/* Nobody will send what these wait for: the application is through. Lock held. */
+/* The application finalizes, so no message will come for these. Under the lock. */
 static void cancel_receives(struct async *a)
 {
 	coll_request_t *req, *next;

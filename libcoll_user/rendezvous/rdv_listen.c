@@ -92,7 +92,7 @@ void rdv_raise_files(uint32_t size, uint64_t *before)
 	*before = 0;
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == RLIM_INFINITY)
 		return;
-	/* As many as there may be now, and ours: which of them are open nobody knows. */
+	/* All that there may be now, since any of them may be open, and ours. */
 	want = limit.rlim_cur + size + MORE_FILES;
 	if (size + MORE_FILES <= limit.rlim_cur / 2)
 		return;

@@ -218,7 +218,7 @@ static int measured_order(coll_comm_t *comm, uint32_t *order)
 	int ret;
 
 	ret = far && ways ? 0 : -ENOMEM;
-	/* Nobody may be left alone in what follows. */
+	/* No rank may enter the following part alone. */
 	if (ret)
 		coll_abort(comm, ENOMEM);
 	else

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Included by the Makefile at the top: make install, uninstall and modules_install. Everything goes below
-# $(DESTDIR); what is installed is stripped and needs nothing of this tree.
+# Included by the Makefile at the top: make install, uninstall and modules_install. All files go
+# below $(DESTDIR). Programs are stripped, and need nothing of this tree.
 
 PREFIX		?= /usr/local
 BINDIR		?= $(PREFIX)/bin

@@ -322,8 +322,8 @@ int coll_comm_choice(const coll_comm_t *comm, enum coll_collective what, uint64_
  * coll_comm_algorithm() - what COLL_ALG_AUTO means now
  * @bytes: count times bytes of an element
  *
- * Return: a name, without its radix, static storage; NULL if the collective has no algorithms. An operator
- * or a type may want another one.
+ * Return: a name, without its radix, static storage; NULL if the collective has no algorithms. An
+ * operator or a type may want another one.
  */
 const char *coll_comm_algorithm(const coll_comm_t *comm, enum coll_collective what,
 				uint64_t bytes);
