@@ -26,7 +26,10 @@ struct stalls_one {
 
 /* A socket that gets events. -1: there is no such family. */
 int stalls_open(void);
-/* The dump; stalls_open() has been called. Return: how many there are, the first @nr of them in @s; -1: error. */
+/*
+ * Read the dump, after stalls_open(). Return: how many there are; the first @nr of them are in @s.
+ * -1 on errors.
+ */
 int stalls_dump(struct stalls_one *s, int nr);
 /* The sum of an attribute of all groups, COLL_NL_GROUP_*; stalls_open() has been called. */
 int64_t stalls_count(int attr);

@@ -14,8 +14,8 @@
 uint64_t test_seed(void);
 
 /*
- * Be nobody who may lock @limit bytes, in this process, for good; /dev/coll is for everybody
- * then. Return: 0 or -errno.
+ * Make this process one of the user nobody (65534), who may lock @limit bytes, for the rest of its
+ * life. Every user may open /dev/coll then. Return: 0 or -errno.
  */
 int test_become_nobody(unsigned long limit);
 

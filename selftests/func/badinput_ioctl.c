@@ -102,7 +102,7 @@ TEST_F(bad, child_has_no_rights)
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_TRUE(WIFEXITED(status));
 	EXPECT_EQ(0, WEXITSTATUS(status));
-	/* That the child's copies of the files are gone disturbs nobody. */
+	/* The end of the child's copies of the files disturbs no rank. */
 	EXPECT_EQ(0, test_good(&self->c));
 	self->posted++;
 	pid = fork();

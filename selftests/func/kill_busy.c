@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A rank is killed while loops of other processes use all CPUs, and its user has spent the
- * CPU time that workers may use for it at normal priority. Survivors that wait for results hear of it
+ * A rank is killed while loops of other processes use all CPUs, and its user has spent the CPU
+ * time that workers may use for it at normal priority. Survivors that wait for results hear of it
  * in time: workers send and take the news at normal priority, whatever has been spent.
  */
 #include <errno.h>

@@ -65,7 +65,7 @@ static long sum_of(const long *slept, uint32_t ranks)
 	return sum;
 }
 
-/* Somebody else may want a CPU, after which ranks sleep for a thousand ops: until nobody has. */
+/* After other threads have wanted a CPU, ranks sleep for a thousand ops. Repeat until none does. */
 static void sleep_and_not(struct procs *p, uint32_t rank)
 {
 	int fd = p->c.fd[rank], i;

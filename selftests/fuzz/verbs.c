@@ -405,7 +405,7 @@ static bool one_fault(struct raw_comm *c, unsigned int kind, uint64_t count, enu
 	/* A small output is copied when all is done. If it cannot be, that is this rank's. */
 	if (after.state != COLL_STATE_FAILED && *hit && ret == -EFAULT && !o.result)
 		return true;
-	/* The other rank may have been ready before, as who sends to a root. Then it hears of it. */
+	/* The other rank may have ended its op before, as one that sends to a root does. */
 	if (after.state == COLL_STATE_FAILED && *hit && ret &&
 	    (o.result || !raw_status_failed(c->fd[1], &before)))
 		return true;

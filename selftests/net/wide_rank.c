@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Results that fit their type, of partial results that do not: averages of large numbers,
- * and sums where large numbers cancel. By every algorithm, in place and not, of one element
- * and of many; sums of scans, too. Then with COLL_CMD_NARROW, and at last with ranks that disagree about it.
+ * Results that fit their type, of partial results that do not: averages of large numbers, and sums
+ * where large numbers cancel. By every algorithm, in place and not, of one element and of many;
+ * sums of scans, too. Then with COLL_CMD_NARROW, and at last with ranks that disagree about it.
  * Prints what is wrong; exit status 0, 1, or 2 if a call fails.
  */
 #include <errno.h>
