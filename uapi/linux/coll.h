@@ -84,7 +84,7 @@ enum coll_collective {
 };
 
 /**
- * enum coll_op - reduction operators
+ * enum coll_op_code - reduction operators
  *
  * The number is the bit number in struct coll_version.ops. Collectives that
  * do not reduce take COLL_OP_NONE.
@@ -267,11 +267,11 @@ struct coll_version {
  *
  * The first local join makes the group of this node, later ones find it by
  * (key, node). Result: 0.
- * Errors: EINVAL a number out of range, or not what the group was made with;
- * EEXIST this file has joined already, or the rank is taken; ENOENT no such
- * group (COLL_JOIN_EXISTING); EPERM the group belongs to another uid, or the
- * file was opened by another process; EMFILE too many communicators;
- * ESHUTDOWN the group has failed or a rank has left it; EFAULT, ENOMEM.
+ * Errors: EINVAL if a number is out of range, or not the one that the group was made with;
+ * EEXIST if this file has joined already, or the rank is taken; ENOENT if there is no such group
+ * (COLL_JOIN_EXISTING); EPERM if the group belongs to another uid, or the file was opened by
+ * another process; EMFILE if the user has too many communicators; ESHUTDOWN if the group has failed
+ * or a rank has left it; EFAULT, ENOMEM.
  */
 struct coll_join {
 	__u8	key[COLL_KEY_SIZE];
@@ -304,19 +304,19 @@ struct coll_join {
  * A link is usable when both its streams are there and the other end has said
  * hello on both. Link 0 is the one that is needed; further ones carry parts of large
  * collectives, see COLL_IOC_STRIPE. Any one local member hands a given socket over.
- * Errors: EINVAL peer or stripe out of range, or this node itself; ENOTCONN
- * not joined, or the socket is not connected; EBADF, ENOTSOCK; EPROTOTYPE not
- * TCP over IPv4 or IPv6; EBUSY the socket is in use by some kernel user, TLS
- * among them; EEXIST the stripe is taken; ESHUTDOWN the group has failed.
+ * Errors: EINVAL if @peer or @stripe is out of range, or @peer is this node; ENOTCONN if the file
+ * has not joined, or the socket is not connected; EBADF, ENOTSOCK; EPROTOTYPE if it is not TCP over
+ * IPv4 or IPv6; EBUSY if a part of the kernel uses the socket, for instance TLS; EEXIST if the
+ * stripe is taken; ESHUTDOWN if the group has failed.
  *
  * With COLL_LINK_SHARE link k of the parent to the same node carries both
  * communicators: no socket is made, neither blocks the other, either may end first.
  * Usable when the other end has done the same, in whatever order.
- * Errors then: EINVAL as above, or @parent_peer out of range, or no file of /dev/coll;
- * EBADF; EPERM the parent was opened by another process, or belongs to another uid;
- * ENOTCONN not joined, or the parent has no such link to that node, or lost it; EEXIST
- * there is that link to @peer, or the communicator is on it already; ESHUTDOWN
- * one of the groups has failed; ENOMEM.
+ * Errors then: EINVAL as above, or if @parent_peer is out of range, or the parent is no file of
+ * /dev/coll; EBADF; EPERM if the parent was opened by another process, or belongs to another uid;
+ * ENOTCONN if the file has not joined, or the parent has no such link to that node, or lost it;
+ * EEXIST if there is that link to @peer, or the communicator is on it already; ESHUTDOWN if one of
+ * the groups has failed; ENOMEM.
  */
 struct coll_link_add {
 	__u32	peer;
@@ -336,10 +336,10 @@ struct coll_link_add {
  *
  * Pages are charged to the user's locked memory. The mapping is fixed at this
  * moment: after munmap the id keeps meaning the old pages.
- * Errors: EFAULT not mapped, not readable or writable, wraps, filled in by a
- * user-space server (FUSE, userfaultfd), or to be written and a shared mapping of a
- * file (but tmpfs and hugetlbfs); ENOMEM over RLIMIT_MEMLOCK,
- * nothing is charged then; EINVAL also for more than 256 GiB; ENOSPC no id left.
+ * Errors: EFAULT if memory is not mapped, not readable or not writable, or wraps around; if a
+ * user-space server fills it in (FUSE, userfaultfd); or if it is to be written and is a shared
+ * mapping of a file (other than tmpfs and hugetlbfs). ENOMEM beyond RLIMIT_MEMLOCK: nothing is
+ * charged then. EINVAL also for more than 256 GiB. ENOSPC if no id is left.
  */
 #define COLL_REG_WRITE		(1U << 0)
 struct coll_register {
@@ -366,7 +366,7 @@ struct coll_unregister {
  * @code: the application's reason, shown in the cause on all ranks
  *
  * All pending and later ops of all ranks end with ESHUTDOWN, unless a failure
- * came first. Errors: ENOTCONN not joined, EINVAL.
+ * came first. Errors: ENOTCONN if the file has not joined; EINVAL.
  */
 struct coll_abort {
 	__u32	code;
@@ -388,8 +388,8 @@ struct coll_abort {
  * would have done: which of the two, its own result says. A send that has been offered to
  * another node takes a round trip. Until then its buffer belongs to the command.
  * COLL_CANCEL_RECEIVES also cancels the receiving half of COLL_SENDRECV. Errors: EINVAL, also
- * for a handle of COLL_SENDRECV; ENOENT no message with that handle is in flight; EALREADY it
- * has found its partner, and will complete as it is; ENOTCONN not joined.
+ * for a handle of COLL_SENDRECV; ENOENT if no message with that handle is in flight; EALREADY if
+ * it has found its partner, and will complete as it is; ENOTCONN if the file has not joined.
  */
 struct coll_cancel {
 	__u64	handle;
@@ -537,10 +537,9 @@ enum coll_select_source {
  * them. Every node wants the same tables: where they differ, a command that leaves the
  * choice to them ends with EBADE. An algorithm that does not fit the operator or the
  * type of a command is passed over for what COLL_ALG_AUTO means without a table.
- * Errors: EINVAL a collective or an algorithm of it that there is not, sizes that do
- * not ascend; EBUSY an op is posted that has not ended, and the table is another
- * one than there is; ENOTCONN not joined; ESHUTDOWN the group has failed; EFAULT,
- * ENOMEM.
+ * Errors: EINVAL if there is no such collective or algorithm of it, or sizes do not ascend; EBUSY
+ * if an op has been posted and has not ended, and the table differs from the present one; ENOTCONN
+ * if the file has not joined; ESHUTDOWN if the group has failed; EFAULT, ENOMEM.
  */
 struct coll_select {
 	__u32	collective;
@@ -562,9 +561,10 @@ struct coll_select {
  * collectives with blocks: in all of them together), at most @links, and part i goes over link
  * i. Collectives whose counts only some of the ranks know go over link 0, and so do barriers
  * and messages. Every node wants the same: where they differ, a command ends with EBADE. Also,
- * sums are folded in another order where there are more parts. Errors: EINVAL; EBUSY an op is
- * posted that has not ended, and this is not as it is already; ENOTCONN not joined; ESHUTDOWN
- * the group has failed. That a link is missing shows when a command needs it: ENOTCONN.
+ * sums are folded in another order where there are more parts. Errors: EINVAL; EBUSY if
+ * an op has been posted and has not ended, and this would change something; ENOTCONN if the file
+ * has not joined; ESHUTDOWN if the group has failed. If a link is missing, a command that needs it
+ * ends with ENOTCONN.
  */
 struct coll_stripe {
 	__u32	links;
@@ -679,13 +679,13 @@ struct coll_message {
  * not count: behind it in a batch, the next one takes its place, and the ranks
  * disagree. Ops of a communicator start and end in order, and may run side by side:
  * one that needs what another one gives has to wait for it.
- * Result: 0. Errors before anything was posted (the command does not count as
- * the n-th one): EINVAL, EFAULT, EOPNOTSUPP (known, but not for this dtype or
- * not yet), ENOENT no such registered buffer, ENOMEM, EAGAIN too many in
- * flight, ENOTCONN not joined, EPERM not the process that opened the file, EINVAL
- * also for a buffer of more than 256 GiB, gaps between blocks not counted.
- * Errors after: see struct coll_cause; they are sticky. One of them is ENOTCONN
- * again: the algorithm needs a link that has not been handed over.
+ * Result: 0. Errors before the command is posted, so that it does not count as the n-th one:
+ * EINVAL, also for a buffer of more than 256 GiB, without the gaps between blocks; EFAULT;
+ * EOPNOTSUPP if the number is known, but not supported for this dtype, or not yet; ENOENT if there
+ * is no such registered buffer; ENOMEM; EAGAIN if too many commands are in flight; ENOTCONN if the
+ * file has not joined; EPERM if the caller is not the process that opened the file.
+ * Errors after that: see struct coll_cause; they are sticky. One of them is ENOTCONN again: the
+ * algorithm needs a link that has not been handed over.
  *
  * Messages. COLL_SEND sends @count elements of @dtype from @send_addr to rank @root
  * with @send_tag. COLL_RECV takes a message from rank @source with @recv_tag, up to
@@ -703,11 +703,11 @@ struct coll_message {
  * Messages are no collectives: they are not the n-th command of anything, do not wait
  * for collectives, nor these for them; they complete as they are done, in any order. But
  * the failure of the communicator ends them too, and they can fail it by their deadline.
- * Errors of one side's message alone: ECANCELED by COLL_IOC_CANCEL; EHOSTDOWN the partner
- * has left in order, or all others have and it may come from any.
- * Errors of a message alone, on both sides: EMSGSIZE longer than the receive's buffer;
- * EBADE types differ, and neither is COLL_BYTE: nothing is moved then. Also, before it
- * is posted, ENOTCONN no link to the partner's node; and EFAULT, when all is done,
+ * Errors that end a message on one side: ECANCELED by COLL_IOC_CANCEL; EHOSTDOWN if the partner
+ * has left in order, or, for a receive from any rank, if all others have.
+ * Errors that end a message on both sides: EMSGSIZE if it is longer than the buffer of the receive;
+ * EBADE if the types differ, and neither is COLL_BYTE. No bytes are moved then. Also ENOTCONN,
+ * before it is posted, if there is no link to the node of the partner; and EFAULT, at the end, if
  * @message_addr cannot be written.
  *
  * Probes. COLL_PROBE waits until there is a message that a COLL_RECV with the same @source and
@@ -801,9 +801,9 @@ struct coll_post_entry {
  * refused. Result of the call: how many have been posted. Each of them gets one
  * struct coll_completion. The first one that was not posted gets none, and may be posted
  * again.
- * Errors, with none posted: those of a struct coll_cmd before it is posted; EAGAIN too many
- * commands wait to be collected, counted like those in flight; EINVAL; EPERM not the process
- * that opened the file; ENOTCONN not joined.
+ * Errors, with none posted: those of a struct coll_cmd before it is posted; EAGAIN if too many
+ * commands have not been collected, which count like those in flight; EINVAL; EPERM if the caller
+ * is not the process that opened the file; ENOTCONN if the file has not joined.
  */
 struct coll_post {
 	__u64	entries;
@@ -843,10 +843,10 @@ struct coll_completion {
  * commands completed. It is less than @min when the time is over, when a signal has come, or
  * when no command is in flight that could still complete: so it may be 0.
  * poll() says POLLIN when there are completions.
- * Errors, with none stored: EINVAL; EPERM not the process that opened the file; EINTR a
- * signal handler has run that does not restart system calls (with SA_RESTART the call goes
- * on, with what is left of its time, which is then in @timeout_ns); EFAULT; ENOMEM. A
- * completion that could not be stored is not lost.
+ * Errors, with none stored: EINVAL; EPERM if the caller is not the process that opened the file;
+ * EINTR if a signal handler without SA_RESTART has run (with SA_RESTART the call goes on for the
+ * rest of its time, which is then in @timeout_ns); EFAULT; ENOMEM. A completion that could not be
+ * stored is not lost.
  */
 struct coll_collect {
 	__u64	completions;
@@ -1045,9 +1045,10 @@ struct coll_tensor_result {
  * @flags: 0
  * @reserved: 0
  *
- * Each result is told once, in the order in which they came. Errors: ETIMEDOUT none came in
- * time; EINTR, or the call is made again and the time counts anew; ENOTCONN not joined;
- * EOPNOTSUPP not joined with COLL_JOIN_NAMED; EPERM not the process that opened the file.
+ * Each result is stored once, in the order in which they came. Errors: ETIMEDOUT if none came in
+ * time; EINTR, or the call is made again and the time counts anew; ENOTCONN if the file has not
+ * joined; EOPNOTSUPP without COLL_JOIN_NAMED; EPERM if the caller is not the process that opened
+ * the file.
  */
 struct coll_tensor_wait {
 	__u64	results;
@@ -1080,8 +1081,8 @@ struct coll_tensor_wait {
  * with several nodes not COLL_OP_SUM_EXACT, nor what is larger than 512 KiB.
  *
  * Holds for tensors that become ready from now on. Any member may set it; what counts is
- * what a member of the node of rank 0 has set. Errors: EINVAL; ENOTCONN not joined;
- * EOPNOTSUPP not joined with COLL_JOIN_NAMED.
+ * what a member of the node of rank 0 has set. Errors: EINVAL; ENOTCONN if the
+ * file has not joined; EOPNOTSUPP without COLL_JOIN_NAMED.
  */
 struct coll_tensor_fuse {
 	__u64	threshold;
@@ -1236,12 +1237,12 @@ struct coll_shm_slot {
  * Memory is charged to the caller. When all local ranks have called it, mmap() of the file
  * maps any part of [0, @size) with PROT_READ, and of the own area also with PROT_WRITE.
  * Offsets are those in the shared memory; MAP_SHARED is needed. A child does not inherit the
- * mapping. Errors of mmap(): EAGAIN not all local ranks have called COLL_IOC_SHM; EACCES
- * PROT_WRITE beyond the own area, or PROT_EXEC; EINVAL not MAP_SHARED, or a part beyond @size;
- * EPERM not the process that opened the file; ENODEV not called.
- * Errors: EINVAL; ENOTCONN not joined; EOPNOTSUPP there is none: several nodes, named
- * collectives, one local rank or more than COLL_SHM_RANKS, or module parameter shm=0;
- * ESHUTDOWN the group has failed; EFAULT, ENOMEM.
+ * mapping. Errors of mmap(): EAGAIN until all local ranks have called COLL_IOC_SHM; EACCES for
+ * PROT_WRITE beyond the own area, or PROT_EXEC; EINVAL without MAP_SHARED, or for a part beyond
+ * @size; EPERM if the caller is not the process that opened the file; ENODEV before COLL_IOC_SHM.
+ * Errors: EINVAL; ENOTCONN if the file has not joined; EOPNOTSUPP if there is no shared memory:
+ * with several nodes, named collectives, one local rank or more than COLL_SHM_RANKS, or module
+ * parameter shm=0; ESHUTDOWN if the group has failed; EFAULT, ENOMEM.
  */
 struct coll_shm {
 	__u32	flags;
@@ -1291,10 +1292,10 @@ struct coll_shm_wait {
 #define COLL_IOC_POST		_IOW(COLL_IOC_MAGIC, 0x11, struct coll_post)
 #define COLL_IOC_COLLECT	_IOWR(COLL_IOC_MAGIC, 0x12, struct coll_collect)
 #define COLL_IOC_SHM_WAIT	_IOW(COLL_IOC_MAGIC, 0x13, struct coll_shm_wait)
-/* Let all who sleep in COLL_IOC_SHM_WAIT look again. Errors: EPERM, ENOTCONN as there. */
+/* Wake all ranks in COLL_IOC_SHM_WAIT, to look again. Errors: EPERM, ENOTCONN as there. */
 #define COLL_IOC_SHM_WAKE	_IO(COLL_IOC_MAGIC, 0x14)
 
-/* io_uring cmd_op values: ioctl-encoded, so that they clash with nobody's */
+/* io_uring cmd_op values: encoded as ioctls, so that they differ from those of other files */
 #define COLL_URING_SUBMIT	_IOW(COLL_IOC_MAGIC, 0x20, struct coll_sqe)
 #define COLL_URING_TENSOR_POST	_IOW(COLL_IOC_MAGIC, 0x21, struct coll_sqe)
 #define COLL_URING_TENSOR_WAIT	_IOW(COLL_IOC_MAGIC, 0x22, struct coll_sqe)
