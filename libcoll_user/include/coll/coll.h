@@ -5,18 +5,17 @@
  * Every function returns 0 or a negative errno unless it says otherwise. The
  * library never ends the process and prints nothing unless COLL_DEBUG is set.
  *
- * Counts are in elements, lengths in bytes, timeouts in the unit their name
- * ends with. All ranks call the collectives of one communicator in the same
- * order with the same count, type, operator and root; one thread's calls are
- * ordered as it makes them, whether they block or not. Different threads may
- * use one communicator if they agree on that order themselves.
+ * Counts are in elements, lengths in bytes, timeouts in the unit that their name ends with. All
+ * ranks call the collectives of one communicator in the same order with the same count, type,
+ * operator and root. The calls of one thread are in the order in which it makes them, whether they
+ * block or not. Several threads may use one communicator if they keep that order among themselves.
  *
- * Errors of collectives, the same on all ranks and for all later calls once
- * the communicator has failed: EHOSTDOWN a rank or host is dead, ESHUTDOWN the
- * communicator was aborted, ETIMEDOUT a deadline passed, ECANCELED cancelled
- * here, EPROTO a peer sent what it should not, EBADE the ranks disagree on the
- * call. coll_comm_status() says what happened first. Errors of one call, which
- * leave the communicator as it was: EINVAL, EFAULT, EOPNOTSUPP, ENOMEM, EAGAIN.
+ * A collective that fails ends the communicator: all ranks get the error, and so do all later
+ * calls. EHOSTDOWN if a rank or host is dead; ESHUTDOWN if the communicator was aborted; ETIMEDOUT
+ * if a deadline passed; ECANCELED if this rank cancelled it; EPROTO if a peer broke the protocol;
+ * EBADE if the ranks disagree on the call. coll_comm_status() says what happened first. Other
+ * errors are of one call, and leave the communicator as it was: EINVAL, EFAULT, EOPNOTSUPP, ENOMEM,
+ * EAGAIN.
  */
 #ifndef COLL_COLL_H
 #define COLL_COLL_H
@@ -126,17 +125,19 @@ int coll_config_env(struct coll_config *cfg);
  * @comm: result
  *
  * Returns when every rank has joined, all connections are made, and, with several nodes,
- * algorithms have been chosen by measuring (see coll_comm_set_algorithm()). Failures that may
- * be temporary are tried again until timeout_ms: a name that cannot be resolved yet, nobody
- * listening, a rank that left before all were there. A failure on any rank ends the call on all
- * of them with that rank's error, unless it failed before it could reach rank 0 (then:
- * ETIMEDOUT, or EKEYREJECTED or EINVAL if a missing rank had another key or @size).
- * coll_last_error() has details. Errors: EINVAL configuration; ENOENT no device (module not
- * loaded?); EACCES device not permitted; EKEYREJECTED keys differ; EEXIST the rank is there
- * already; EPROTO or EPROTONOSUPPORT something else listens at the rendezvous; ETIMEDOUT;
- * ECONNREFUSED, EHOSTUNREACH, ENETUNREACH rank 0 was not reached until timeout_ms, and why not;
- * EHOSTDOWN a rank went away meanwhile; EXDEV ranks that look as if they shared a kernel do
- * not: give them different @node; those of socket calls and of COLL_IOC_JOIN and COLL_IOC_LINK.
+ * algorithms have been chosen by measuring (see coll_comm_set_algorithm()). After failures that
+ * may be temporary it tries again until timeout_ms: a name cannot be resolved yet, rank 0 does not
+ * listen yet, a rank left before all were there. If it fails on a rank, all ranks get the error of
+ * that rank; but if that rank has not reached rank 0, the others get ETIMEDOUT, or EKEYREJECTED or
+ * EINVAL if it had another key or @size. coll_last_error() has details.
+ *
+ * Errors: EINVAL if the configuration is wrong; ENOENT if there is no device (is the module
+ * loaded?); EACCES if the device may not be opened; EKEYREJECTED if keys differ; EEXIST if the
+ * rank is taken; EPROTO or EPROTONOSUPPORT if another program listens at the rendezvous;
+ * ETIMEDOUT; ECONNREFUSED, EHOSTUNREACH or ENETUNREACH if rank 0 was not reached until timeout_ms,
+ * for that reason; EHOSTDOWN if a rank went away meanwhile; EXDEV if ranks seem to share a kernel
+ * and do not: give them different @node; those of socket calls and of COLL_IOC_JOIN and
+ * COLL_IOC_LINK.
  */
 int coll_init(const struct coll_config *cfg, coll_comm_t **comm);
 
@@ -186,10 +187,10 @@ int coll_finalize(coll_comm_t *comm);
  * From then on it takes timeout_ms at most.
  *
  * A failure on one rank ends the call on all ranks of @comm with the same error, in all colors;
- * @comm can be used as before, unless it is @comm that has failed. Errors: EINVAL another
- * negative color on any rank, or @newcomm is NULL there; ENOMEM; ETIMEDOUT no connection in
- * time; those of @comm's collectives; of open(), of socket calls, of COLL_IOC_JOIN (EMFILE too
- * many communicators) and COLL_IOC_LINK.
+ * @comm can be used as before, unless it is @comm that has failed. Errors: EINVAL if a rank has
+ * another negative color, or @newcomm is NULL there; ENOMEM; ETIMEDOUT if there is no connection
+ * in time; those of collectives of @comm, of open(), of socket calls, of COLL_IOC_JOIN (EMFILE if
+ * there are too many communicators) and of COLL_IOC_LINK.
  */
 int coll_comm_split(coll_comm_t *comm, int32_t color, int32_t key, coll_comm_t **newcomm);
 
@@ -252,7 +253,7 @@ void coll_comm_set_idle(coll_comm_t *comm, coll_idle_fn *fn, void *arg);
  * It makes a difference to sums, products and premulsums of f16, bf16, f8e4m3 and f8e5m2,
  * and to averages: see Documentation/reductions.rst. All ranks alike, or such a collective
  * ends with EBADE. Commands that are filled in by hand have the flag themselves.
- * Errors: EOPNOTSUPP the module knows nothing of it.
+ * Errors: EOPNOTSUPP if the module does not support it.
  */
 int coll_comm_set_narrow(coll_comm_t *comm, bool narrow);
 
@@ -291,11 +292,11 @@ int coll_comm_tune(coll_comm_t *comm, uint32_t ms);
 
 /**
  * coll_comm_save_tables() - keep the tables in a file, for these hosts
- * @path: made, or changed: tables of other hosts in it stay; COLL_SELECT may name it
+ * @path: file to make or to change. Tables of other hosts in it stay. COLL_SELECT may name it.
  *
- * Not a collective: one rank calls it, any. The file is replaced at once. Errors: ENODATA
- * there are no tables; EINVAL the file is there and cannot be understood; those of
- * open(), write(), rename().
+ * Not a collective: any one rank calls it. The file is replaced by rename(). Errors: ENODATA if
+ * there are no tables; EINVAL if the file exists and cannot be parsed; those of open(), write() and
+ * rename().
  */
 int coll_comm_save_tables(coll_comm_t *comm, const char *path);
 
@@ -303,17 +304,17 @@ int coll_comm_save_tables(coll_comm_t *comm, const char *path);
  * coll_comm_load_tables() - take the tables of these hosts from a file
  * @path: on rank 0, whose file is read
  *
- * A collective, as the three above. Errors, on all ranks, and then nothing has changed:
- * ENODATA it has none for these hosts; EINVAL it cannot be understood (COLL_DEBUG=1
- * says where); those of open(); EOPNOTSUPP as above.
+ * A collective, as the three above. Errors, which all ranks get, and which change nothing: ENODATA
+ * if the file has no tables for these hosts; EINVAL if it cannot be parsed (COLL_DEBUG=1 says
+ * where); those of open(); EOPNOTSUPP as above.
  */
 int coll_comm_load_tables(coll_comm_t *comm, const char *path);
 
 /**
  * coll_comm_choice() - what COLL_ALG_AUTO means now, with the segment
- * @row: result: up to which size, algorithm, segment (0: the kernel's)
+ * @row: result: the largest size it holds for, algorithm, segment (0: that of the kernel)
  *
- * Errors: EINVAL the collective has no algorithms. See coll_comm_algorithm().
+ * Errors: EINVAL if the collective has no algorithms. See coll_comm_algorithm().
  */
 int coll_comm_choice(const coll_comm_t *comm, enum coll_collective what, uint64_t bytes,
 		     struct coll_select_row *row);
@@ -393,14 +394,13 @@ int coll_test(coll_request_t *req, int *done);
 int coll_wait_for(coll_request_t *req, uint64_t ns, int *done);
 
 /**
- * coll_cancel() - take a send or a receive back that has no partner yet, as MPI_Cancel
- * @req: under way or over, of coll_isend() or coll_irecv(), or prepared; it is still to be
- *	given to coll_wait() or coll_test()
+ * coll_cancel() - cancel a send or a receive that has no partner yet, as MPI_Cancel
+ * @req: of coll_isend() or coll_irecv(), or prepared; under way or complete. It still has to be
+ *	given to coll_wait() or coll_test().
  *
- * Does not wait. The result of the request says what became of it: ECANCELED it was
- * cancelled, and no partner has seen it; else its partner came first, and it ends as if
- * this had not been called.
- * Errors: EINVAL a collective, or sendrecv; EOPNOTSUPP the module is too old.
+ * Does not wait. The result of the request is ECANCELED if it was cancelled and no partner has seen
+ * it. Otherwise its partner came first, and it ends as without this call.
+ * Errors: EINVAL if @req is a collective or a sendrecv; EOPNOTSUPP if the module is too old.
  */
 int coll_cancel(coll_request_t *req);
 
@@ -492,18 +492,16 @@ bool coll_op_supported(enum coll_op_code op, enum coll_dtype dtype);
  * @in: @count elements, the earlier operand
  * @inout: @count elements, the later operand and the result; may be @in
  *
- * As MPI_Reduce_local, bit by bit as the kernel would compute it: no communicator and
- * no module is needed, any thread may call. How the thread rounds, whether it flushes
- * denormals or traps (MXCSR and the x87's control word; FPCR) has no influence, and is
- * left as it was, with the flags of exceptions. COLL_OP_REPLACE leaves @inout as it is,
- * COLL_OP_NO_OP copies @in; COLL_OP_SUM_EXACT gives the correctly rounded sum of the two.
- * COLL_OP_AVG and COLL_OP_PREMULSUM are not defined on two operands that belong to
- * nobody. The environment variable COLL_SIMD, read at the first call, may name the
- * instruction set: scalar, sse2, avx2, avx512, neon.
- * Errors, before anything is touched: EINVAL a number that is no type or operator,
- * @count elements do not fit into memory, the vectors overlap in part; EOPNOTSUPP the
- * operator is not defined on the type, or not here; EFAULT a NULL vector. With @count 0
- * vectors are not looked at.
+ * As MPI_Reduce_local, bit by bit as the kernel would compute it: no communicator and no module is
+ * needed, any thread may call. How the thread rounds, whether it flushes denormals or traps (MXCSR
+ * and the x87's control word; FPCR) has no influence, and is left as it was, with the flags of
+ * exceptions. COLL_OP_REPLACE leaves @inout as it is, COLL_OP_NO_OP copies @in; COLL_OP_SUM_EXACT
+ * gives the correctly rounded sum of the two. COLL_OP_AVG and COLL_OP_PREMULSUM are not defined on
+ * two operands without ranks. The environment variable COLL_SIMD, read at the first call, may name
+ * the instruction set: scalar, sse2, avx2, avx512, neon. Errors, before anything is written:
+ * EINVAL if @dtype or @op is out of range, if @count elements do not fit into memory, or if the
+ * vectors overlap in part; EOPNOTSUPP if the operator is not defined on the type, or not on this
+ * machine; EFAULT if a vector is NULL. With @count 0 the vectors are not read.
  */
 int coll_reduce_local(const void *in, void *inout, uint64_t count, enum coll_dtype dtype,
 		      enum coll_op_code op);

@@ -123,7 +123,7 @@ int coll_persist(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t *
  * @req: from coll_persist() or coll_X_init(), not under way
  *
  * coll_wait() and coll_test() then give its result and leave it ready for the next
- * start. Errors: EBUSY it is under way; EINVAL it is not a prepared one.
+ * start. Errors: EBUSY if it is under way; EINVAL if it is not a prepared command.
  */
 int coll_start(coll_request_t *req);
 

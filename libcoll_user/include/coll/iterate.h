@@ -73,9 +73,9 @@ void coll_iter_free(coll_iter_t *it);
 /*
  * Filling the session. Names of objects and steps are copied; all ranks make the same
  * calls in the same order with the same names, types and operators, else
- * coll_iter_exec() ends with EBADE. Errors of all of these: EINVAL an argument, EBUSY
- * the session runs, ENOMEM. The first error stays: coll_iter_exec() returns it, too, so
- * a program may leave those of the single calls unchecked.
+ * coll_iter_exec() ends with EBADE. Errors of all of these: EINVAL for a wrong argument;
+ * EBUSY if the session runs; ENOMEM. coll_iter_exec() returns the first of these errors, too, so a
+ * program need not check the single calls.
  */
 
 /**
@@ -87,7 +87,7 @@ void coll_iter_free(coll_iter_t *it);
  *
  * The part is copied, and belongs to the session. It is the same memory in all runs.
  * With fewer rows than tasks the last tasks have an object of 0 bytes.
- * Errors: ENODATA no rows.
+ * Errors: ENODATA if there are no rows.
  */
 int coll_iter_init_with_partitioned_data(coll_iter_t *it, const char *name, const void *rows,
 					 uint64_t nr_rows, size_t row_bytes);
@@ -118,9 +118,9 @@ int coll_iter_add(coll_iter_t *it, const char *step, coll_iter_fn *fn, void *arg
  * @length_name: an object that holds a uint64_t, the elements to reduce, equal on all
  *	tasks; NULL: the whole object
  *
- * Errors: EOPNOTSUPP the operator is not defined on the type. During a run: ENOENT no such
- * object, EMSGSIZE it is shorter than that, or no whole number of elements, EBADE tasks
- * have different lengths.
+ * Errors: EOPNOTSUPP if the operator is not defined on the type. During a run: ENOENT if there is
+ * no such object; EMSGSIZE if it is shorter than that, or not a whole number of elements; EBADE if
+ * tasks have different lengths.
  */
 int coll_iter_add_allreduce(coll_iter_t *it, const char *name, const char *length_name,
 			    enum coll_dtype dtype, enum coll_op_code op);
@@ -189,10 +189,10 @@ int coll_iter_set_progress(coll_iter_t *it, enum coll_iter_progress how);
  * A collective of the communicator. May be called again when it has returned. Objects that
  * steps have put are freed before it returns: what is to survive goes out by
  * close_with.
- * Errors, the same on all ranks: those of steps; EBADE the queues of the ranks differ;
- * EDOM the criterion is not a number; ENOENT a missing object; EINVAL neither max_iter nor
- * a criterion, or no step; what filling the session failed with; those of collectives.
- * On this rank only, at once: EBUSY the session runs already, which goes on.
+ * Errors, the same on all ranks: those of steps; EBADE if the queues of the ranks differ; EDOM if
+ * the criterion is not a number; ENOENT if an object is missing; EINVAL if there is no step, or
+ * neither max_iter nor a criterion; the first error of filling the session; those of collectives.
+ * On this rank only, at once: EBUSY if the session runs already; that run goes on.
  */
 int coll_iter_exec(coll_iter_t *it);
 
@@ -332,9 +332,9 @@ struct coll_csv {
  * find where parts begin, and then reads its own rows, which are those of
  * coll_iter_start_pos(). Numbers are decimal and finite, with a
  * point in every locale. A line may end with CR LF. There are no quotes and no comments.
- * Errors, the same on all ranks: ENODATA no rows; EINVAL a line of another number of
- * columns, or what is no number: @why names line and column, of the first such line of the
- * file; EBADE the ranks' files have different sizes; those of open() and read(); ENOMEM;
+ * Errors, the same on all ranks: ENODATA if there are no rows; EINVAL if a line has another number
+ * of columns, or a field is no number: @why names line and column, of the first such line in the
+ * file; EBADE if the files of the ranks have different sizes; those of open() and read(); ENOMEM;
  * those of collectives.
  */
 int coll_csv_load(coll_comm_t *comm, const char *path, const struct coll_csv_options *opt,

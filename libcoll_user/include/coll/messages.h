@@ -45,8 +45,8 @@ COLL_FUNCTIONS(send, const void *buf, uint64_t count, enum coll_dtype dtype,
  * @source may be COLL_RANK_ANY or COLL_RANK_NULL, @tag COLL_TAG_ANY. A message goes to the
  * receive posted first of those that it fits. @got, if not NULL, is told what came; it
  * must live until the call is over.
- * Errors of this message only, also of the send: EMSGSIZE it is longer; EBADE it is of
- * another type, and neither is COLL_BYTE.
+ * Errors of this message only, which the send gets as well: EMSGSIZE if it is longer; EBADE if it
+ * has another type, and neither type is COLL_BYTE.
  */
 COLL_FUNCTIONS(recv, void *buf, uint64_t count, enum coll_dtype dtype,
 	       uint32_t source, uint32_t tag, struct coll_message *got);
@@ -111,8 +111,8 @@ int coll_improbe(coll_comm_t *comm, uint32_t source, uint32_t tag, int *found,
 /**
  * mrecv: up to @count elements of the message @id, from coll_mprobe() or coll_improbe()
  *
- * As MPI_Mrecv. Any thread of the process may receive it, once. Errors: ENOENT there is no such
- * message, or it has been received; else as recv.
+ * As MPI_Mrecv. Any thread of the process may receive it, once. Errors: ENOENT if there is no
+ * such message, or it has been received; else as recv.
  */
 COLL_FUNCTIONS(mrecv, void *buf, uint64_t count, enum coll_dtype dtype, uint64_t id,
 	       struct coll_message *got);

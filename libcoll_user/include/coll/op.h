@@ -92,9 +92,9 @@ int coll_op_set_piece(coll_op_t op, uint64_t bytes);
  * The collectives, with the buffers of their namesakes in coll.h and collectives.h.
  *
  * Each is several commands to the kernel. Errors: EINVAL also for an invalid operator or type,
- * or buffers that overlap in part; EFAULT a buffer is NULL; EBADE the ranks disagree on
- * collective, count, type, root, @commute or piece. That is found out first, on all ranks, and
- * may or may not fail the communicator. If a call fails on this rank when others may have gone
+ * or buffers that overlap in part; EFAULT if a buffer is NULL; EBADE if the ranks disagree on
+ * collective, count, type, root, @commute or piece. All ranks check that first, and it may or may
+ * not fail the communicator. If a call fails on this rank when others may have gone
  * on already, it aborts the communicator: the code of the abort is the errno. The deadline of
  * coll_comm_set_timeout() is one for the whole call, and does not interrupt the function.
  */
@@ -128,9 +128,9 @@ int coll_user_exscan(coll_comm_t *comm, const void *send, void *recv, uint64_t c
 /**
  * coll_user_reduce_local() - @inout = @in op @inout, in this process
  *
- * One call of the function, with the vectors as they are. Errors: EINVAL no such operator
- * or type, the vectors do not fit into memory or overlap, also if they are the same;
- * EFAULT one is NULL. With @count 0 nothing is called.
+ * One call of the function, with the vectors as they are. Errors: EINVAL if there is no such
+ * operator or type, or if the vectors do not fit into memory or overlap, even if they are the same;
+ * EFAULT if one is NULL. With @count 0 the function is not called.
  */
 int coll_user_reduce_local(const void *in, void *inout, uint64_t count,
 			   struct coll_user_type type, coll_op_t op);

@@ -11,14 +11,14 @@
  * once by coll_tensor_create() and posted many times, or made by a call that posts it, and
  * freed by the call that tells its result.
  *
- * From the post to the result the buffers belong to the kernel: nobody may write to the
- * input or touch the output.
+ * From the post to the result the buffers belong to the kernel: the program may not write to the
+ * input, and may neither read nor write the output.
  *
  * Functions return 0 or a negative errno unless they say otherwise. coll_tensor_error() has
  * a text for the last error of the calling thread.
  *
  * Errors of one tensor end it on all ranks, before a byte is moved, and the communicator goes
- * on: EBADE the ranks disagree about it; ETIMEDOUT its deadline passed before all ranks had
+ * on: EBADE if the ranks disagree about it; ETIMEDOUT if its deadline passed before all ranks had
  * posted it. Errors of the communicator end all tensors, as those of coll.h: EHOSTDOWN,
  * ESHUTDOWN, ETIMEDOUT after the start, EPROTO.
  */
@@ -49,7 +49,7 @@ typedef struct coll_tensor_handle coll_tensor_t;
  * @ts: result; end it by coll_tensors_finalize()
  *
  * A collective of @comm, as coll_comm_dup(). The result may outlive @comm.
- * Errors, on all ranks: EOPNOTSUPP the module of a rank has no named tensors; EINVAL unknown
+ * Errors, on all ranks: EOPNOTSUPP if the module of a rank has no named tensors; EINVAL for unknown
  * flags; those of coll_comm_dup().
  */
 int coll_tensors_create(coll_comm_t *comm, uint32_t flags, coll_tensors_t **ts);
@@ -182,9 +182,9 @@ static inline void coll_tensor_spec_init(struct coll_tensor_spec *spec, const ch
  * @spec: copied
  * @t: result; end it by coll_tensor_free()
  *
- * Nothing is posted. Errors: EINVAL a name that is empty or too long, a priority or
- * dimensions out of range, another @struct_size; EOVERFLOW the product of the dimensions;
- * ENOMEM.
+ * Nothing is posted. Errors: EINVAL if the name is empty or too long, the priority or the number of
+ * dimensions is out of range, or @struct_size is wrong; EOVERFLOW if the product of the dimensions
+ * is too large; ENOMEM.
  */
 int coll_tensor_create(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
 		       coll_tensor_t **t);
@@ -193,7 +193,7 @@ int coll_tensor_create(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
  * coll_tensor_free() - end a tensor of coll_tensor_create()
  * @t: NULL is allowed
  *
- * Errors: EBUSY it is posted, or its callback runs; EINVAL it is not of
+ * Errors: EBUSY if it is posted, or its callback runs; EINVAL if it is not of
  * coll_tensor_create().
  */
 int coll_tensor_free(coll_tensor_t *t);
@@ -204,11 +204,10 @@ const char *coll_tensor_name(const coll_tensor_t *t);
 /**
  * coll_tensor_post() - post a tensor of coll_tensor_create()
  *
- * Does not wait. Errors: EBUSY it is posted, and its result has not been taken, or this rank has
- * joined (coll_tensors_join()) and not all have; EINVAL also: a factor that is not finite, or
- * too large or too small for the type of the sum; EOPNOTSUPP also: factors for
- * something that has none; EEXIST this
- * rank has posted another tensor of the name, and that has not started; those of
+ * Does not wait. Errors: EBUSY if it is posted and its result has not been taken, or if this rank
+ * has joined (coll_tensors_join()) and not all have; EINVAL also if a factor is not finite, or too
+ * large or too small for the type of the sum; EOPNOTSUPP also for factors where there may be none;
+ * EEXIST if this rank has posted another tensor of the name that has not started; those of
  * COLL_IOC_TENSOR_POST.
  */
 int coll_tensor_post(coll_tensor_t *t);
