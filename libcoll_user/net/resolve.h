@@ -35,10 +35,10 @@ struct lookup;
 int lookup_begin(struct lookup **l, const char *spec);
 
 /**
- * lookup_wait() - the addresses, if they are there by @d
+ * lookup_wait() - wait for the addresses until @d
  *
- * Return: how many; -EAGAIN: not yet, call again; -EHOSTUNREACH: there is no such name
- * now; -ENOMEM. But for -EAGAIN the lookup is over, and *@l is NULL.
+ * Return: number of addresses; -EAGAIN: not yet, call again; -EHOSTUNREACH: there is no such name
+ * now; -ENOMEM. Unless it is -EAGAIN the lookup is over, and *@l is NULL.
  */
 int lookup_wait(struct lookup **l, struct deadline d, struct sock_addr *addrs, int max);
 

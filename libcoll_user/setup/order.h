@@ -19,13 +19,13 @@ int order_offer(void);
 
 /**
  * order_accept() - put the nodes in order
- * @comm: in use by all ranks, but for nothing else yet, and with @hosts filled in;
- *	replaced by another one with the same ranks if the order is another one
+ * @comm: with @hosts filled in; all ranks call this, and do not use @comm otherwise yet. If the
+ *	order changes, it is replaced by another communicator of the same ranks.
  * @mode: as rank 0 has it
- * @deadline: of all of it
+ * @deadline: of the whole call
  *
- * Return: 0; -EINVAL, on all ranks, for a list that does not name each node once;
- * -EOPNOTSUPP too many nodes to measure; those of collectives and of coll_comm_dup().
+ * Return: 0; -EINVAL, on all ranks, for a list that does not name each node once; -EOPNOTSUPP if
+ * there are too many nodes to measure; errors of collectives and of coll_comm_dup().
  */
 int order_accept(coll_comm_t **comm, enum order_mode mode, struct deadline deadline);
 

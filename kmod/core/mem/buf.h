@@ -165,16 +165,16 @@ struct coll_buf *coll_buf_scratch(u64 len, bool killable);
 
 /**
  * coll_buf_borrow() - make a buffer of pages that io_uring keeps in memory
- * @bv: where they are; a piece may have several pages, and any offset
+ * @bv: the pages; a piece may have several pages, and any offset
  * @skip: bytes of the first piece to leave out
- * @len: bytes, not 0; there are so many
+ * @len: bytes, not 0; @bv has at least that many behind @skip
  * @write: collectives will write to it
  *
- * The lender keeps them until the request that the buffer is for has been completed:
- * nobody has a reference of the buffer by then.
+ * io_uring keeps the pages until the request that the buffer is for is completed. The last
+ * reference to the buffer is dropped before that.
  *
- * Return: the buffer with one reference; -EOPNOTSUPP pages in between that are not
- * whole, or such as a socket must not be given; -EINVAL too long; -ENOMEM.
+ * Return: the buffer with one reference; -EOPNOTSUPP if a page in the middle is not whole, or may
+ * not be given to a socket; -EINVAL if it is too long; -ENOMEM.
  */
 struct coll_buf *coll_buf_borrow(const struct bio_vec *bv, size_t skip, u64 len, bool write);
 
@@ -187,8 +187,8 @@ struct coll_buf *coll_buf_borrow(const struct bio_vec *bv, size_t skip, u64 len,
  *
  * Sleeps. Byte x of the area is at offset x - @addr of the vector, and at offset x - the
  * copy's ->addr of the copy.
- * Return: a buffer with one reference; -EDQUOT over the limit, -ENOMEM, -EINTR
- * killed, or as coll_vec_run().
+ * Return: a buffer with one reference; -EDQUOT beyond the limit; -ENOMEM; -EINTR if the thread is
+ * killed; or as coll_vec_run().
  */
 struct coll_buf *coll_buf_save(const struct coll_memlock *ml, const struct coll_vec *v,
 			       u64 addr, const struct coll_area *area);

@@ -18,9 +18,9 @@ extern const struct coll_group_part coll_op_part;
  * coll_op_post() - post one rank's part of its next op, or a message
  * @req: filled in by front
  *
- * Return: 0: @req->done is called exactly once, later or before this returns.
- * Negative: never, and the command does not count: -EAGAIN too many in flight,
- * -ENOMEM; or the group's sticky error.
+ * Return: 0: @req->done is called exactly once, later or before this returns. Negative: it is never
+ * called, and the command does not count: -EAGAIN if too many are in flight; -ENOMEM; or the sticky
+ * error of the group.
  */
 int coll_op_post(struct coll_req *req);
 

@@ -11,8 +11,9 @@ struct coll_req;
  * coll_msg_post() - post a send, a receive or both
  * @req: filled in by front
  *
- * As coll_op_post(); also -ENOTCONN no link, -EHOSTDOWN the partner has left, -ENOMSG a probe
- * that does not wait has found nothing, -ENOENT an mrecv names no message that is held.
+ * As coll_op_post(); also -ENOTCONN if there is no link; -EHOSTDOWN if the partner has left;
+ * -ENOMSG if a probe that does not wait has found nothing; -ENOENT if an mrecv names a message that
+ * is not held.
  */
 int coll_msg_post(struct coll_req *req);
 

@@ -10,8 +10,8 @@ struct coll_plan;
  * coll_fuse_vectors() - the vectors of a fusion, of pieces of those of its tensors
  * @op: about to be prepared
  *
- * The tensors still own what they hold. Return: 0, also if it is no fusion or has them;
- * -ENOMEM; -EBADE a vector is too short; -EINVAL there is no such algorithm.
+ * The tensors still own what they hold. Return: 0, also if it is no fusion or has them already;
+ * -ENOMEM; -EBADE if a vector is too short; -EINVAL if there is no such algorithm.
  */
 int coll_fuse_vectors(struct coll_op *op);
 

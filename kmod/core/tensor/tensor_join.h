@@ -9,8 +9,9 @@
  * coll_tensor_join() - post nothing more until all ranks have joined
  * @t: with @tag set, and no command
  *
- * coll_tensors_flush() is to follow. Return: 0: it will be collected when all have. Otherwise
- * it has not joined: -EBUSY it has already; -EAGAIN, or the group's sticky error.
+ * coll_tensors_flush() is to follow. Return: 0: @t will be collected when all have
+ * joined. Otherwise the rank has not joined: -EBUSY if it had already; -EAGAIN; or the sticky error
+ * of the group.
  */
 int coll_tensor_join(struct coll_tensor_req *t);
 

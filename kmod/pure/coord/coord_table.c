@@ -59,8 +59,8 @@ static void coll_coord_link_id(struct coll_coord *c, struct coll_coord_entry *e)
 }
 
 /*
- * The entry of a name, made of the spare one if there is none. Return: 0; -EINVAL this is
- * no name; -ENOMEM a spare one is needed; -ENOSPC too many.
+ * The entry of a name, made of the spare one if there is none. Return: 0; -EINVAL if
+ * this is no name; -ENOMEM if a spare one is needed; -ENOSPC for too many names.
  */
 int coll_coord_find(struct coll_coord *c, const void *name, u32 len,
 		    struct coll_coord_entry **spare, struct coll_coord_entry **entry)

@@ -36,8 +36,8 @@ struct coll_coord_entry *coll_coord_take(struct coll_coord *c);
  * @spare: see coll_coord_post()
  * @entry: result
  *
- * Return: 0; -EINVAL this is no name; -ENOMEM come back with a spare entry; -ENOSPC too many
- * names.
+ * Return: 0; -EINVAL if this is no name; -ENOMEM: call again with a spare entry; -ENOSPC for too
+ * many names.
  */
 int coll_coord_find(struct coll_coord *c, const void *name, u32 len,
 		    struct coll_coord_entry **spare, struct coll_coord_entry **entry);

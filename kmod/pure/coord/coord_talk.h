@@ -12,8 +12,8 @@
  * @r: the record
  * @spare: see coll_coord_post()
  *
- * Return: 0; -ENOMEM come back with a spare entry; -ENOSPC too many names; -EPROTO this
- * cannot be.
+ * Return: 0; -ENOMEM: call again with a spare entry; -ENOSPC for too many names; -EPROTO if the
+ * record is not possible.
  */
 int coll_coord_from_child(struct coll_coord *c, u32 child, const struct coll_coord_rec *r,
 			  struct coll_coord_entry **spare);

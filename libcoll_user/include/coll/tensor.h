@@ -276,7 +276,7 @@ int coll_tensor_submitgroup(coll_tensors_t *ts, const struct coll_tensor_spec *s
  * that have posted the tensor. The tensors that it has posted before go on. Other collectives,
  * and allreduce by COLL_OP_REPLACE and COLL_OP_NO_OP, end with EOPNOTSUPP on the ranks that
  * post them. Posts of this rank are refused meanwhile (EBUSY), and possible again afterwards.
- * Errors: EBUSY this rank has joined; EDEADLK called from a callback; those of the
+ * Errors: EBUSY if this rank has joined; EDEADLK if called from a callback; those of the
  * communicator.
  */
 int coll_tensors_join(coll_tensors_t *ts, uint32_t *last);
