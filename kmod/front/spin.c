@@ -121,8 +121,8 @@ u32 coll_spin_yields(const struct coll_req *req)
 	if (coll_is_message(req->cmd.collective))
 		return 0;
 	/*
-	 * With links, they would wait for us. With more ranks to a CPU the same two have it
-	 * again and again, and others wait.
+	 * With links, these would wait for the thread that polls. With more than two ranks
+	 * for each CPU, the same two ranks would get the CPU in turn, and the others wait.
 	 */
 	if (g->nr_nodes > 1 || g->nr_local < 2 || g->nr_local > 2 * num_online_cpus())
 		return 0;

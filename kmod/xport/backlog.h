@@ -44,19 +44,19 @@ void coll_backlog_free(struct coll_backlog *s);
  */
 void *coll_backlog_room(struct coll_backlog *s, u32 least, u32 *room);
 
-/* @len bytes have been written there. */
+/* @n bytes have been written to the room of coll_backlog_room(). */
 void coll_backlog_added(struct coll_backlog *s, u32 n);
 
 /**
  * coll_backlog_head() - the oldest bytes
  * @s: queue
- * @len: result: how many lie together; at least what was added at once
+ * @len: result: bytes that lie together; at least as many as were added at once
  *
- * Return: where, NULL if there are none.
+ * Return: address of the bytes, or NULL if there are none.
  */
 const void *coll_backlog_head(struct coll_backlog *s, u32 *len);
 
-/* @len of them have been used. */
+/* The oldest @n bytes have been used. */
 void coll_backlog_took(struct coll_backlog *s, u32 n);
 
 #endif /* COLL_XPORT_BACKLOG_H */

@@ -81,7 +81,7 @@ struct coll_desk *coll_desk_kin(struct coll_channel *ch);
  * @vec: where the payload lies; its buffer has pages of its own
  * @at: and where in it
  *
- * Return: false without memory.
+ * Return: false if there is no memory.
  */
 bool coll_loan_add(struct coll_channel *ch, const struct coll_frame *f,
 		   const struct coll_vec *vec, u64 at);

@@ -181,10 +181,10 @@ struct coll_plan_key {
  * @in_order: partial results need not come first in a fold
  * @memory: bytes of scratch and of the table of steps
  * @todo: bytes of local steps
- * @alone: the only step there is, if it is for everyone who helps; else NULL
- * @small: whoever kicks a helper does its work: that is sooner done than waking a worker
- * @stream: so many bytes are written, and not read again by the op, that they had
- *	better go past the caches
+ * @alone: the only step, if any number of helpers may work on it; else NULL
+ * @small: a thread that kicks a helper does its work itself, which is faster than to wake a worker
+ * @stream: stores go past the caches, because the op writes many bytes that it does not read
+ *	again
  * @parts: local participants
  * @nr_parts: how many
  * @vecs: input and output vectors of all of them
@@ -199,15 +199,15 @@ struct coll_plan_key {
  * @peers: traffic over each link that the schedules use, by node and number
  * @nr_peers: how many
  * @team_step: local step that any number of helpers may work on, or NULL
- * @cursor: bytes of it handed out
- * @swept: bytes of it done
- * @slice_next: of each part of it, the first slice that is not out, see slices.c
- * @slice_parts: how many parts
- * @taken: with several memory nodes, which slices of it are out instead; else NULL
- * @helpers: works for @team_step; the first ones also have steps dealt out
- * @most_helpers: how many: one for each local rank, or each CPU
- * @nr_helpers: of these, how many have steps; at most COLL_EXEC_DEALT
- * @local: all their steps
+ * @cursor: bytes of @team_step that have been given to helpers
+ * @swept: bytes of @team_step that are done
+ * @slice_next: of each part of @team_step, the first slice that has not been given, see slices.c
+ * @slice_parts: number of these parts
+ * @taken: with several memory nodes, bits of the slices that have been given; else NULL
+ * @helpers: helpers for @team_step; the first @nr_helpers also have local steps
+ * @most_helpers: number of @helpers: one for each local rank, or each CPU
+ * @nr_helpers: number of helpers with local steps; at most COLL_EXEC_DEALT
+ * @local: the local steps of all helpers
  */
 struct coll_exec {
 	struct coll_op *op;

@@ -20,7 +20,7 @@
  */
 int coll_reduce_init(const char *want);
 
-/* Name of the chosen one. */
+/* Name of the instruction set that was chosen. */
 const char *coll_reduce_name(void);
 
 /**

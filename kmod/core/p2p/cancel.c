@@ -96,7 +96,7 @@ u64 coll_msg_cancel_receives(struct coll_member *m)
 	u64 nr = 0, last;
 	u32 n;
 
-	/* Not what is posted meanwhile. */
+	/* Leave out messages that are posted from here on. */
 	spin_lock(&g->lock);
 	last = box->order;
 	spin_unlock(&g->lock);

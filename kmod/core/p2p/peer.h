@@ -36,7 +36,7 @@ void coll_msg_take_offer(struct coll_group *g, struct coll_note *n);
  */
 struct coll_note *coll_note_alloc(struct coll_group *g);
 
-/* Free the offer of another node. NULL is fine. */
+/* Free the offer of another node. @n may be NULL. */
 void coll_note_free(struct coll_group *g, struct coll_note *n);
 
 /* The other node has been asked to take a send, which has its id. Under group->lock. */
