@@ -347,7 +347,7 @@ static uint32_t nr_dialled(const struct links *l)
 	return nr;
 }
 
-/* Streams whose time has come, one way or the other. */
+/* Begin streams whose time to try again has come, and give up those whose deadline has passed. */
 static int serve_clocks(struct links *l, struct deadline *next)
 {
 	uint32_t dialled = nr_dialled(l), i;

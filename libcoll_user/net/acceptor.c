@@ -146,7 +146,7 @@ static bool may_let_in(const struct acceptor *a)
 	return a->nr < a->cap || !a->least_ms || !deadline_left(oldest_stays(a));
 }
 
-/* Those that come wait in the kernel, or are let in again. */
+/* Stop to accept clients, which then wait in the kernel, or begin again. */
 static int set_full(struct acceptor *a, bool full)
 {
 	struct epoll_event ev = { .events = full ? 0 : EPOLLIN, .data.ptr = NULL };

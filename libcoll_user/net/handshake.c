@@ -81,7 +81,7 @@ void hs_start_client(struct handshake *hs, int fd, const struct job_secret *secr
 	expect(hs, HS_RECV_GREETING, HS_GREETING);
 }
 
-/* More of one message; 1: it is whole, 0: wait. */
+/* Read more of a message. Return: 1: it is complete; 0: wait for more. */
 static int hs_recv(struct handshake *hs, uint8_t *buf)
 {
 	while (hs->have < hs->want) {

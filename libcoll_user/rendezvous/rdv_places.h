@@ -5,19 +5,19 @@
 
 #include "rdv_server.h"
 
-/* Keep a bounded number of connections: how many, by the descriptors there are. 0 or -errno */
+/* Bound the number of connections by that of descriptors. Return: 0 or -errno. */
 int rdv_places_init(struct rdv_server *s);
 
 /*
- * A rank wants to have a connection. 0: it is counted; -EBUSY: there is no place now, and
- * none of those that have one can leave.
+ * A rank asks for a connection. Return: 0: it is counted; -EBUSY: there is no place now, and no
+ * rank that has one can leave.
  */
 int rdv_place_take(struct rdv_server *s, struct member *m);
 
-/* Its connection is over, or did not come about. */
+/* The connection of a rank has ended, or was not made. */
 void rdv_place_free(struct rdv_server *s, struct member *m);
 
-/* Has it to leave with its result? */
+/* Must the rank leave when it has its result? */
 bool rdv_must_leave(const struct rdv_server *s, const struct member *m);
 
 /* Close its connection: it comes back by itself. */
@@ -32,7 +32,7 @@ void rdv_is_alive(struct member *m);
 /* A rank that was AWAY is given up: its message and its result count no more. */
 void rdv_forget(struct rdv_server *s, struct member *m);
 
-/* Rank 0 has had other things to do: those AWAY have all their time before them. */
+/* Rank 0 was busy with other things: start the time of all ranks that are AWAY anew. */
 void rdv_excuse_all(struct rdv_server *s);
 
 /* Return: a rank that should have come back by now, or NULL. */

@@ -58,10 +58,10 @@ _Static_assert(sizeof(struct card) % 8 == 0 && RDV_BLOB % 8 == 0, "not in whole 
  * @child: the new communicator, NULL for COLL_UNDEFINED
  * @deadline: of what is done between rounds
  * @cards: by rank of the parent
- * @members: the child's ranks: their ranks in the parent
- * @size: how many they are
+ * @members: the rank in the parent of each rank of the child
+ * @size: number of ranks of the child
  * @named: the child's collectives are to have names
- * @place: of each node of the parent, where it shall stand; NULL: as in the parent
+ * @place: position of each node of the parent in the child; NULL: as in the parent
  * @blobs: where leaders listen, by rank of the parent; RDV_BLOB bytes each
  * @addrs: the same by rank of the child
  * @secret: of the child's ranks; made, never sent

@@ -51,9 +51,9 @@ struct layer {
 
 /**
  * struct net - the job as one rank sees it
- * @queue: parts that the backward pass is through with, @ready of them
- * @posted: of this step
- * @end: there will be no more
+ * @queue: parts that the backward pass has finished, @ready of them
+ * @posted: parts of this step that have been posted
+ * @end: no more parts will come
  */
 struct net {
 	coll_tensors_t *ts;
