@@ -122,7 +122,7 @@ size_t peer_put_op(const struct peer *p, const struct coll_cmd *cmd,
  * struct peer_op - rank 0's op, running in a thread
  * @out: guarded buffer it works in, in place
  * @result: of the ioctl
- * @when: it ended
+ * @when: time of its end
  */
 struct peer_op {
 	pthread_t thread;

@@ -67,9 +67,9 @@ int raw_tcp_pair(int sv[2]);
 void raw_plan(struct raw_comm *c, uint32_t size, uint32_t nodes);
 /* Join all ranks, and link every pair of nodes. */
 int raw_start(struct raw_comm *c, uint32_t size, uint32_t nodes);
-/* The same with several links to each node; they are not used before raw_stripes(). */
+/* As raw_start(), with several links to each node; they are not used before raw_stripes(). */
 int raw_start_links(struct raw_comm *c, uint32_t size, uint32_t nodes, uint32_t links);
-/* The same for named collectives, over one link. */
+/* As raw_start(), for named collectives. */
 int raw_start_named(struct raw_comm *c, uint32_t size, uint32_t nodes);
 /* COLL_IOC_STRIPE on all ranks. */
 int raw_stripes(struct raw_comm *c, uint32_t links, uint64_t least);

@@ -24,7 +24,7 @@ static bool become(uid_t uid)
 	return !setgroups(0, NULL) && !setgid(uid) && !setuid(uid);
 }
 
-/* Files joined alone until that is refused; their number. They stay open. */
+/* Join communicators of one rank until that is refused. Return: their number. They stay open. */
 static int all_communicators(int *error)
 {
 	struct raw_comm c;
