@@ -17,7 +17,7 @@ struct mem_cgroup;
 /**
  * struct coll_backlog - a queue of bytes
  * @chunks: what they lie in, oldest first
- * @len: how many they are
+ * @len: number of bytes in them
  * @user: whose memory is counted; the channel's group holds a reference
  * @memcg: that is charged; the channel's group holds a reference; may be NULL
  */

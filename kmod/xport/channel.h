@@ -74,7 +74,7 @@ struct coll_tx_mark {
  * @kin_sought: @kin has been looked for
  * @sweep: scratch of the work
  * @ops: the running ops with a ref each, oldest first, while the work is with data
- * @nr_ops: how many; else 0
+ * @nr_ops: number of @ops; else 0
  * @rx_at: index in @ops: the ones before have no transfer left that comes by the link
  * @tx_at: index in @ops: the ones before have no transfer left that goes by the link
  * @busy: there was one in the last pass
@@ -84,7 +84,7 @@ struct coll_tx_mark {
  * @rx_op: the op it is for, once there is room
  * @rx_step: the step it is for, once there is room
  * @rx_carry: first bytes of an element that straddles fragments
- * @rx_carried: how many
+ * @rx_carried: number of bytes in @rx_carry
  * @rx_seen: bytes of DATA that have come, headers included
  * @rx_done: of these, taken
  * @rx_told: of these, acknowledged
@@ -101,7 +101,7 @@ struct coll_tx_mark {
  * @tx_asked: @tx_acked that the last ACK asked for with a frame will make it, or more
  * @tx_zc: of @tx_sent, payload that does not go by the stream
  * @tx_marks: where some of its frames begin, the newest COLL_TX_MARKS
- * @tx_nr_marks: how many there ever were
+ * @tx_nr_marks: number of marks that have ever been made
  * @tx_doubt: @tx_acked seems to be ahead of what the stack has sent
  * @tx_large: last op that large frames were sent of
  * @zc_op: op some of whose pages are sent without a copy, with a ref; or NULL

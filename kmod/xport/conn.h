@@ -174,7 +174,7 @@ struct coll_tx_choice {
  * @ref: one for each channel, until it has let go of @lock
  * @lock: held by the work, and while streams and channels are added or removed
  * @channels: its channels; protected by @lock
- * @users: how many; written under @lock, read by anyone
+ * @users: number of @channels; written under @lock, read by anyone
  * @talks: messages were under way when the last pass ended. Written under @lock, read by
  * anyone.
  * @shared: there has been a second channel: frames of channels that have gone may still come.

@@ -34,7 +34,7 @@ enum coll_greet_state {
  * @state: what the peer has said; COLL_GREET_REFUSED read by anyone
  * @hello_due: our HELLO is to be sent (once more)
  * @proof_due: our PROOF is to be sent, behind HELLO
- * @hellos: how many have come
+ * @hellos: number of HELLOs that have come
  * @nonce: ours, the same for as long as there is the handshake
  * @peer: HELLO of the peer; from COLL_GREET_HEARD on
  */

@@ -18,7 +18,7 @@ bool coll_tx_greet(struct coll_stream *st);
  * coll_tx_send() - one sendmsg
  * @st: stream
  * @bv: pieces
- * @nr: how many
+ * @nr: number of @bv
  * @bytes: in them
  * @more: the rest of the frame follows at once
  *

@@ -28,7 +28,7 @@
  * struct coll_ubuf - one send
  * @info: what socket buffers refer to
  * @ch: whose pages these are
- * @bytes: how many the socket has taken
+ * @bytes: bytes that the socket has taken
  * @sent: some went out from the pages
  * @copied: some were copied
  */

@@ -12,7 +12,7 @@ struct coll_stream;
  * coll_tx_ubuf() - give pages to the socket without a copy
  * @st: data stream, in the middle of a frame of DATA
  * @bv: runs of pages that stay as they are
- * @nr: how many
+ * @nr: number of @bv
  * @bytes: in them
  * @more: the rest of the frame follows at once
  *

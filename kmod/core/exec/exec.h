@@ -186,7 +186,7 @@ struct coll_plan_key {
  * @stream: stores go past the caches, because the op writes many bytes that it does not read
  *	again
  * @parts: local participants
- * @nr_parts: how many
+ * @nr_parts: number of @parts
  * @vecs: input and output vectors of all of them
  * @scales: factors of all of them, or NULL
  * @blocks: the vector is cut into these, and the schedule run for each; they go over
@@ -194,10 +194,10 @@ struct coll_plan_key {
  * @at_once: blocks that there is scratch for at the same time; a later one waits
  * @fences: of all parts and blocks
  * @steps: the schedules, participant by participant, each block by block
- * @nr_steps: how many
+ * @nr_steps: number of @steps
  * @steps_left: not complete yet
  * @peers: traffic over each link that the schedules use, by node and number
- * @nr_peers: how many
+ * @nr_peers: number of @peers
  * @team_step: local step that any number of helpers may work on, or NULL
  * @cursor: bytes of @team_step that have been given to helpers
  * @swept: bytes of @team_step that are done

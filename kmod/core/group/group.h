@@ -106,7 +106,7 @@ struct coll_left {
  * @running_memory: kernel memory that they keep
  * @nr_open: of these, open to ranks that help
  * @plans: plans of ended ops, last used first
- * @nr_plans: how many
+ * @nr_plans: number of @plans
  * @advancing: a thread is starting ops; see coll_group_advance()
  * @completing: a thread is completing ended ops, in order
  * @started: ops started
@@ -117,7 +117,7 @@ struct coll_left {
  * @call_ns: nanoseconds of its ranks in system calls and progress threads
  * @remote_left: the remote rank that left earliest
  * @local_left: local ranks that left, in that order; the first @nr_left
- * @nr_left: how many
+ * @nr_left: number of @local_left
  * @last_cpus: of each local rank, by local index; see last_cpu.h
  * @memlock_wanted: see struct coll_status
  * @msgs: state of send, recv and sendrecv

@@ -29,7 +29,7 @@ struct task_struct;
  * @kept: posted and not collected
  * @groups: those that have not started and belong to groups, by digest
  * @done: those that are to be collected
- * @nr_done: how many
+ * @nr_done: number of @done
  * @wq: a thread that collects sleeps here
  */
 struct coll_member_tensors {

@@ -17,8 +17,8 @@
 
 /**
  * struct coll_span - bytes that lie together
- * @at: user address of the first one
- * @len: how many, not 0
+ * @at: user address of the first byte
+ * @len: number of bytes, not 0
  * @page: in a struct coll_buf: index of the page that @at lies in
  */
 struct coll_span {
@@ -126,7 +126,7 @@ static inline unsigned long coll_range_pages(u64 at, u64 len)
 /**
  * coll_span_find() - the span that an address lies in, if it lies in one
  * @spans: sorted
- * @nr: how many, not 0
+ * @nr: number of @spans, not 0
  * @at: address
  *
  * Return: the last span that does not begin behind @at, else the first one. The caller

@@ -57,11 +57,11 @@ void coll_buf_exit(void);
  * @addr: first byte
  * @len: bytes, not 0; from the first span to the last one, if there are several
  * @spans: sorted by address; owned. NULL: one span.
- * @nr_spans: how many; 0: one
+ * @nr_spans: number of @spans; 0: one
  * @digest: of the spans, for a quick look whether they are others
  * @pages: pinned pages from the one that holds @addr, those of one span behind those of
  *	the span before; NULL: windows
- * @nr_pages: how many; also what is charged to @cred's user
+ * @nr_pages: number of pages; also what is charged to @cred's user
  * @write: may be written
  * @cred: charged user, referenced; NULL if nothing is charged: scratch, windows,
  *	borrowed pages
@@ -69,7 +69,7 @@ void coll_buf_exit(void);
  * @borrowed: pages are not ours to unpin; of @addr only the place in a page counts
  * @mm: address space, grabbed; windows only
  * @pieces: what it consists of; owned. NULL: of its pages.
- * @nr_pieces: how many
+ * @nr_pieces: number of @pieces
  * @most_pieces: room
  * @windows: of pieces: some of them are in windows
  */

@@ -7,7 +7,7 @@
 
 /**
  * coll_pieces_alloc() - a buffer without pieces
- * @most: how many it will have at most
+ * @most: largest number of pieces that it will have
  *
  * It counts from 0. Return: the buffer with one reference, NULL if there is no memory.
  */

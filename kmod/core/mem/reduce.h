@@ -93,7 +93,7 @@ void coll_reducer_scale(struct coll_reducer *r, u32 dtype, const struct coll_sca
  * @out: see coll_reduce_fn; clobbered
  * @nr_out: see coll_reduce_fn
  * @in: see coll_reduce_fn; clobbered. Any number.
- * @nr_in: how many
+ * @nr_in: number of @in
  * @arg: see coll_reduce_fn; @arg->divisor is that of @r
  * @bounce: room outside the vectors. If @r->widened, COLL_WIDE_ROOM bytes; else for
  *	@count partial results, where there are more inputs than @r->max_in: they are folded
@@ -109,10 +109,10 @@ void coll_reduce_run(const struct coll_reducer *r, bool final, void **out,
 /**
  * coll_copy_run() - copy one vector to several
  * @out: vectors, each @bytes long; those that are @in itself are left alone
- * @nr_out: how many
+ * @nr_out: number of @out
  * @in: vector
- * @stream: past the caches where that can be; see struct coll_reduce_arg
- * @bytes: how many
+ * @stream: stores may go past the caches; see struct coll_reduce_arg
+ * @bytes: length of each vector
  *
  * Process context.
  */

@@ -43,10 +43,10 @@ struct coll_slot {
 };
 
 /**
- * struct coll_slots - those of a member that are free
+ * struct coll_slots - the free slots of a member
  * @lock: protects the rest
- * @free: the slots, by class
- * @nr: how many
+ * @free: free slots, by class
+ * @nr: number of slots of each class
  */
 struct coll_slots {
 	spinlock_t lock;

@@ -28,7 +28,7 @@ struct coll_track {
  * @out: kernel addresses of the outputs
  * @in: kernel addresses of the inputs, one more for received bytes
  * @tracks: what they come from: outputs first, then inputs
- * @nr: how many
+ * @nr: number of @tracks
  * @size: bytes of an element, if that is the same everywhere; else 0
  * @elems: one element of every vector, for those that straddle pages
  * @elem: room for each

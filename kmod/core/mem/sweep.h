@@ -12,7 +12,7 @@
 /**
  * struct coll_operands - vectors on one side of a sweep
  * @vec: the vectors
- * @nr: how many
+ * @nr: number of @vec
  * @size: bytes of one element in them
  * @base: byte offset of the first element
  */

@@ -78,8 +78,8 @@ struct coll_stall_cursor {
  * @work: the timer; its work item has the rest to itself
  * @stall: the tensor that is reported
  * @ranks: what it waits for, the first @nr
- * @nr: how many are in @ranks
- * @more: how many are not
+ * @nr: number of ranks in @ranks
+ * @more: number of ranks that are not in @ranks
  * @text: of the log
  */
 struct coll_stalls {

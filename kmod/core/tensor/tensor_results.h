@@ -9,7 +9,7 @@
  * coll_tensors_collect() - the results that have come first
  * @m: member
  * @to: list of tensors that they are added to: the caller's now
- * @most: how many at most
+ * @most: largest number of results to collect
  *
  * Return: how many; there may be more.
  */

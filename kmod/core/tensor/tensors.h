@@ -92,7 +92,7 @@ struct coll_tensor_counts {
  * @group: owner
  * @parent: node; of the root itself
  * @first_child: children are this node and the next ones in the order of the tree
- * @nr_children: how many
+ * @nr_children: number of children
  * @waiting: tensors that have not started
  * @ended: tensors that have ended without being started, and whose buffers are to be put
  * @by_time: of @waiting, those with deadlines

@@ -127,7 +127,7 @@ struct coll_coord_order {
  * @up: in coll_coord.up, while the parent is to be told something
  * @ready: at the root, in coll_coord.ready, in coll_coord.held, or in @members of one in there
  * @members: at the root, those of its group that are ready, but for this one
- * @nr_members: how many are in there
+ * @nr_members: number of tensors in @members
  * @start: its START
  * @end: its BAD. Both may be in the log: a child may have missed the START of a tensor
  *	that has ended elsewhere, has been submitted again, and has failed.
@@ -246,7 +246,7 @@ struct coll_coord_ops {
  * @all_children: bit n: there is a child n
  * @children_joined: bit n: all ranks below child n have joined
  * @joined: bitmap of local ranks that have joined; the caller's memory of @nr_words
- * @nr_joined: how many
+ * @nr_joined: number of bits in @joined
  * @join_said: the parent has been told, or is about to be, that this subtree has joined
  * @last_joined: the last rank of the subtree to join
  * @left: LEFT has been applied: a rank has left

@@ -14,7 +14,7 @@ u32 coll_coord_put(u8 *buf, const struct coll_coord_rec *r);
 /**
  * coll_coord_get() - decode the first record
  * @buf: bytes of a peer
- * @len: how many
+ * @len: number of bytes
  * @r: result; its name is in @buf
  *
  * Return: bytes of the record, or 0 if it is none.

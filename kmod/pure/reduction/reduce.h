@@ -73,9 +73,9 @@ struct coll_reduce_arg {
 /**
  * typedef coll_reduce_fn - reduce @nr_in vectors elementwise in one sweep
  * @out: @nr_out (at least 1) vectors, each gets the whole result
- * @nr_out: how many
+ * @nr_out: number of @out
  * @in: @nr_in (at least 1) vectors; folded from in[0] upwards
- * @nr_in: how many, COLL_SIMD_MAX at most
+ * @nr_in: number of @in, COLL_SIMD_MAX at most
  * @count: elements; 0 touches nothing
  * @arg: may be NULL but for avg, premulsum and sum_exact
  *

@@ -123,7 +123,7 @@ u32 coll_wide_most(const struct coll_wide *w)
 /**
  * struct fold - one call of a kernel
  * @list: inputs
- * @nr: how many
+ * @nr: number of @list
  * @arg: for these
  * @factor: premulsum: of those that are no partial results
  */

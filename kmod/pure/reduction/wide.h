@@ -107,9 +107,9 @@ u32 coll_wide_most(const struct coll_wide *w);
  * @final: outputs are results, else partial results
  * @after: done to results, before they are rounded to a smaller type; NULL: nothing
  * @out: as coll_reduce_fn says
- * @nr_out: how many
+ * @nr_out: number of @out
  * @in: as coll_reduce_fn says; any number, of which the first arg->nr_folded are partial results
- * @nr_in: how many
+ * @nr_in: number of @in
  * @arg: as coll_reduce_fn says, not NULL
  * @room: COLL_WIDE_ROOM bytes, aligned to 8, none of the vectors
  *
