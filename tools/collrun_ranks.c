@@ -24,7 +24,7 @@
 /**
  * struct job - the ranks under way
  * @pid: of each rank, also the id of its process group; 0: it is over
- * @running: how many are not over
+ * @running: number of ranks that still run
  * @status: exit status of the first that failed, 0 so far
  * @killed: that one was ended by a signal not ours
  * @ending: SIGTERM has been sent to all

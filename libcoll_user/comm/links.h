@@ -24,7 +24,7 @@
  * @addrs: addresses of the leaders by rank, RDV_BLOB bytes each, as
  *	links_listen() wrote them
  * @first: number of the first link to make
- * @nr: how many to each node; 0: one
+ * @nr: number of links to each node; 0: one
  * @deadline: for all of it
  * @hand_over: called once for each stream; takes the fd over; 0 or -errno
  * @ctx: for @hand_over

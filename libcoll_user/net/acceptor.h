@@ -38,7 +38,7 @@ struct acceptor_ops {
  * @epfd: readable when acceptor_pump() has something to do
  * @oldest: strangers in order of arrival, and so of their deadlines
  * @newest: the other end of the list
- * @nr: how many they are
+ * @nr: number of clients in the list
  * @full: no client is accepted before one of them has gone, or may go
  * @refused: strangers turned away so far, for tests and COLL_DEBUG
  */

@@ -21,7 +21,7 @@
  * @done: the thread has ended, or there was none: the caller frees
  * @dropped: the caller has given up: the thread frees
  * @addrs: what was found
- * @nr: how many, or a negative errno
+ * @nr: number of @addrs, or a negative errno
  * @host: what is looked up; not changed while the thread runs
  * @ports: an address is found with each of them
  */

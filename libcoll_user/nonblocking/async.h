@@ -74,7 +74,7 @@ extern const struct async_backend async_ring, async_post;
  * @queue: not yet submitted, oldest first
  * @live: all requests, done or not, that coll_wait() has not freed
  * @inflight: submitted and not over, at most @limit
- * @completed: how many are over, ever
+ * @completed: number of commands that have ever completed
  * @private: the backend's
  */
 struct async {

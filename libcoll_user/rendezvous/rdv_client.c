@@ -68,7 +68,7 @@ struct rdv_client {
 
 /**
  * struct tries - one pass over all addresses
- * @started: how many have been begun
+ * @started: number of addresses that have been tried
  * @fd: of each, -1 if it is none (any more)
  * @err: of each that has failed
  */

@@ -29,7 +29,7 @@ struct rendezvous;
  * @secret: job key; must outlive the rendezvous
  * @deadline: of everything until rdv_close()
  * @stranger_ms: how long a connection may take to prove itself; 0: 5000
- * @max_strangers: how many may be proving themselves at a time; 0: 64 + @size
+ * @max_strangers: number of connections that may be proving themselves at a time; 0: 64 + @size
  */
 struct rdv_config {
 	uint32_t rank;

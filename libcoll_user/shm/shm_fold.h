@@ -54,7 +54,7 @@ bool shm_fold_setup(struct shm_fold *f, uint32_t collective, uint32_t op, uint32
  * @f: set up
  * @out: result, none of the inputs
  * @in: inputs
- * @nr: how many, at least 1
+ * @nr: number of @in, at least 1
  * @scales: premulsum: factors of the inputs
  * @ranks: avg: what the sum is divided by
  * @count: elements

@@ -8,7 +8,7 @@
 /**
  * struct tensor_group - tensors that start together, or not at all
  * @digest: of their names
- * @members: how many
+ * @members: number of tensors
  */
 struct tensor_group {
 	uint64_t digest;

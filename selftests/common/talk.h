@@ -16,9 +16,9 @@
  * struct talk_rank - one rank
  * @ring: its ring
  * @cmd: commands by number
- * @posted: how many
- * @over: those whose result has been seen
- * @result: theirs
+ * @posted: number of commands posted
+ * @over: commands whose result has been seen
+ * @result: results of these
  */
 struct talk_rank {
 	struct io_uring ring;

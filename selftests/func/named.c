@@ -33,7 +33,7 @@ enum { ALLREDUCE, BROADCAST, ALLGATHER, REDUCE_SCATTER, ALLTOALL, BARRIER, NR_FO
  * @lots: random numbers
  * @round: of all tensors
  * @order: in which each rank posts them
- * @next: how many it has posted
+ * @next: number of tensors that it has posted
  */
 struct job {
 	struct raw_comm c;

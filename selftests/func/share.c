@@ -157,7 +157,7 @@ TEST_F(bad, numbers)
 	bad = l;
 	bad.stripe = 1;
 	EXPECT_EQ(-EINVAL, ioc_link(fd, &bad));
-	/* @parent without COLL_LINK_SHARE */
+	/* @parent_peer without COLL_LINK_SHARE */
 	bad = l;
 	bad.flags = 0;
 	EXPECT_EQ(-EINVAL, ioc_link(fd, &bad));

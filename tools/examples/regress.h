@@ -21,7 +21,7 @@ enum method { GD, SGD, LBFGS, OWLQN, NEWTON };
  * @loss: with both penalties; of sgd: of the rows looked at, without @l1
  * @norm: of the gradient, or of what takes its place with @l1
  * @s, @t: last changes of @w and @g, at index step % HISTORY
- * @pairs: how many there have been
+ * @pairs: number of changes so far
  */
 struct regress {
 	struct learn data;
