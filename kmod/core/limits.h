@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Every bound of the module, with its reason. */
+/* Bounds of the module, each with its reason. A bound that only one file needs is in that file. */
 #ifndef COLL_CORE_LIMITS_H
 #define COLL_CORE_LIMITS_H
 
 #include <linux/sizes.h>
 
 /*
- * Limits of one user, unless module parameters say otherwise. Groups: MPI libraries allow
- * thousands of communicators, and their memory is charged. Conns: 128 nodes of one
- * kernel that are linked all with all have 16256.
+ * Groups and conns of one user, unless module parameters say otherwise. MPI libraries allow
+ * thousands of communicators, whose memory is charged. If 128 nodes of one kernel are linked all
+ * with all, they have 16256 conns.
  */
 #define COLL_USER_GROUPS	16384U
 #define COLL_USER_CONNS		32768U
 /* Kernel memory of one user for frames and messages that came before their command. */
 #define COLL_USER_EARLY		SZ_256M
 /*
- * Work items of one user that run at a time, if the machine has fewer CPUs: one that is
- * blocked by its user needs a slot, too. Each of them at nice 19 takes 15 parts of 1024
- * from an ordinary task on its CPU, so eight take 12 percent if all run on one CPU.
+ * Work items of one user that run at a time on a machine with fewer CPUs than this. An item that
+ * its user blocks needs a slot, too. Each worker at nice 19 takes 15 parts of 1024 from an ordinary
+ * task on its CPU, so eight workers take 12 percent if all run on one CPU.
  */
 #define COLL_USER_WORKERS	8
 /*
- * Percent of the time of each CPU that workers may take for a user before they run at
- * nice 19; over so many jiffies; and the allowance of so many jiffies is the most that a
- * user has to make up for. A share of all CPUs together could be spent on one of them: on
- * two CPUs 20 percent of what another task there computes.
+ * Workers of a user run at nice 19 after they have taken COLL_USER_SHARE percent of a CPU, over
+ * COLL_USER_BURST jiffies. A user has to make up for the allowance of COLL_USER_DEBT jiffies at
+ * most. Each CPU counts by itself: a share of all CPUs together could be spent on one of them,
+ * which on two CPUs would cost another task there 20 percent.
  */
 #define COLL_USER_SHARE		10U
 #define COLL_USER_BURST		(HZ / 10)
@@ -32,26 +32,27 @@
 /* Jiffies that control work waits for a worker at nice 19 before that gets its priority back. */
 #define COLL_USER_HURRY		(HZ / 50)
 /*
- * Commands of one user in flight, if the module parameter says nothing else; one more is
- * ENOMEM. Each takes 1 to 2 KiB, which is charged to the control group of the caller: most
- * jobs come to its limit first. The first ones of each rank do not count.
+ * Commands of one user in flight, unless the module parameter says otherwise; one more fails with
+ * ENOMEM. Each takes 1 to 2 KiB, which is charged to the control group of the caller, so most jobs
+ * reach the limit of that group first. The first COLL_INFLIGHT_FREE of each rank do not count.
  */
 #define COLL_USER_COMMANDS	SZ_2M
 #define COLL_INFLIGHT_FREE	64U
 /*
- * Names of one communicator: about 1.5 KiB each, for as long as it lives. And of one user,
- * if the module parameter says nothing else.
+ * Names of one communicator, which take about 1.5 KiB each for as long as it lives; and names of
+ * one user, unless the module parameter says otherwise.
  */
 #define COLL_TENSOR_NAMES	65536U
 #define COLL_USER_NAMES		SZ_1M
-/* Hash buckets for them, a power of two: a rehash would be long under a spinlock. */
+/* Hash buckets for names, a power of two. A rehash would take long under a spinlock. */
 #define COLL_TENSOR_BUCKETS	4096U
 /* Lists of groups, a power of two */
 #define COLL_TENSOR_GROUPS	512U
 /*
- * Fusions: bytes, unless user space says, and at most; tensors; and tensors that are passed
- * over for one. With links, bytes of scratch of a tensor that is never cut into blocks, so
- * that it may be fused: COLL_SCRATCH for the 16 sets of 65536 nodes.
+ * Fusions. THRESHOLD: bytes, unless user space sets them. BYTES: most bytes that it may set. MOST:
+ * tensors. AHEAD: tensors that may be passed over to find one that fits. BLOCK: with links, bytes
+ * of scratch up to which a tensor is never cut into blocks, so that it may be fused: COLL_SCRATCH
+ * for the 16 sets of 65536 nodes.
  */
 #define COLL_FUSE_THRESHOLD	SZ_4M
 #define COLL_FUSE_BYTES		SZ_64M
@@ -59,8 +60,9 @@
 #define COLL_FUSE_AHEAD		256U
 #define COLL_FUSE_BLOCK		SZ_512K
 /*
- * With links: ops that have started and not ended, bytes and number, from which on no tensor
- * starts. Twice of what runs at a time: nodes that hear of it later have the next ones.
+ * With links: no tensor starts while so many bytes (WINDOW) or ops (WINDOW_OPS) have started and
+ * not ended. This is twice what runs at a time, so that nodes that hear of an end later have more
+ * to do.
  */
 #define COLL_FUSE_WINDOW	SZ_8M
 #define COLL_FUSE_WINDOW_OPS	32
@@ -69,10 +71,10 @@
 /* Named collectives of a member that it has not collected. */
 #define COLL_TENSORS_KEPT	65536U
 /*
- * Seconds after which a tensor that some ranks have not posted is reported, if the module
- * parameter says nothing else: as Horovod does. Tensors that one run of the timer reports;
- * ranks of a tensor in events and in the log; bytes of text about them. And tensors of a
- * communicator that a dump shows, the oldest ones: they are counted under its lock.
+ * SEC: seconds after which a tensor that some ranks have not posted is reported, unless the module
+ * parameter says otherwise; as in Horovod. BATCH: tensors that one run of the timer reports. RANKS
+ * and LOGGED: ranks of a tensor in an event and in the log. TEXT: bytes of the text in the log.
+ * SHOWN: tensors of a communicator in a dump, the oldest ones, which are counted under its lock.
  */
 #define COLL_STALL_SEC		60U
 #define COLL_STALL_BATCH	16U
@@ -81,80 +83,80 @@
 #define COLL_STALL_TEXT		256U
 #define COLL_STALL_SHOWN	256U
 /*
- * A vector this small is copied, not pinned: at most a page. And bytes of slots for that, of
- * each size, which a member keeps when they are not in use.
+ * A vector up to this size, at most a page, is copied and not pinned. And bytes of unused slots of
+ * each size that a member keeps for such copies.
  */
 #define COLL_SMALL		SZ_4K
 #define COLL_SLOTS_KEPT		SZ_512K
 /*
- * Ops of a communicator that run side by side over its links, and bytes of their vectors
- * together, if there is more than one: about what a link has on its way at most
- * (COLL_WIRE_WINDOW). Bounds for memory; that they are best has not been measured.
+ * Ops of a communicator that run side by side over its links; and, if there is more than one op,
+ * the sum of the bytes of their vectors, which is about what a link may have on its way
+ * (COLL_WIRE_WINDOW). These are bounds for memory. Whether others are faster is not measured.
  */
 #define COLL_RUNNING_MAX	16
 #define COLL_RUNNING_BYTES	SZ_4M
-/* And kernel memory of those beside the first one: some need much for few bytes. */
+/* Kernel memory of all these ops but the first: some ops need much memory for few bytes. */
 #define COLL_RUNNING_MEMORY	SZ_8M
 /*
- * Bytes of one rank's part in an op in shared memory at most. Two of these for each rank are
- * 36 KiB with what tells them.
+ * Most bytes of one rank in an op in shared memory. Each rank has two such parts: 36 KiB with their
+ * headers.
  */
 #define COLL_SHM_DATA		SZ_16K
 /* Registered buffers of one member. */
 #define COLL_MAX_BUFFERS	1024
 /*
- * Plain buffers that stay pinned for a member: bytes, unless the parameter says; how many. A
- * training step has hundreds of tensors, each with an input and an output: the 161 of
- * ResNet-50 took 11 ms more for a limit of 64.
+ * Plain buffers that stay pinned for a member: their bytes, unless the parameter says otherwise,
+ * and their number. A training step has hundreds of tensors, each with an input and an output:
+ * with a limit of 64 the 161 tensors of ResNet-50 took 11 ms longer.
  */
 #define COLL_PINS_BYTES		SZ_256M
 #define COLL_PINS_MAX		1024
-/* Bytes of one pinned buffer: bounds the page array to 512 MiB of vmalloc. */
+/* Bytes of one pinned buffer. This bounds its array of pages to 512 MiB of vmalloc. */
 #define COLL_MAX_BUFFER		(SZ_1G * 256ULL)
 
 /*
- * How long a blocking call looks for its end before it sleeps at most, whatever is asked
- * for; and wake-ups that are timed at load, of which the median counts.
+ * The longest time that a blocking call polls before it sleeps, whatever a parameter says; and the
+ * number of wake-ups that are timed at load. Their median is used.
  */
 #define COLL_SPIN_MOST_US	1000U
 #define COLL_SPIN_RUNS		32
-/* And jiffies until one is given up. */
+/* Jiffies after which such a wake-up is given up. */
 #define COLL_SPIN_WAIT		(HZ / 10)
 /*
- * Over links that is so many times longer: bytes take their time, and each side may have
- * to be woken.
+ * Over links the call polls this many times longer: bytes have to travel, and each side may have to
+ * be woken.
  */
 #define COLL_SPIN_LINKS		4
 /*
- * If a yield takes longer than this, the CPU has gone to a thread that is not a waiting rank.
- * Then ranks do not yield during the next so many ops: each yield might cost a time slice.
+ * If a yield takes longer than this, the CPU has gone to a thread that is not a waiting rank. Then
+ * ranks do not yield during the next ops, as many as PAUSE: each yield might cost a time slice.
  */
 #define COLL_SPIN_YIELD_NS	(1000U * 1000)
 #define COLL_SPIN_YIELD_PAUSE	1024U
 /*
- * A caller attends to its group's links itself, if they are no more than this; and to all
- * of them without a worker, if its op is no longer than so many bytes.
+ * A caller attends to up to COLL_WATCH_LINKS links of its group itself. If its op has up to
+ * COLL_WATCH_ALONE bytes, it does so without a worker.
  */
 #define COLL_WATCH_LINKS	32U
 #define COLL_WATCH_ALONE	SZ_64K
 /*
- * One slice of a local sweep: what a worker does between two looks at the
- * op's state, so also how long an abort may have to wait for it.
+ * Bytes of one slice of a local sweep. A worker looks at the state of the op between two slices, so
+ * an abort may have to wait for one slice.
  */
 #define COLL_SLICE		SZ_64K
-/* Parts of a sweep, each of which one CPU begins with: CPUs that begin apart, at most. */
+/* Parts of a sweep. Each CPU begins with another part, as far as there are enough. */
 #define COLL_SLICE_PARTS	8U
-/* Places of a sweep that are looked at to see on which memory nodes it is. */
+/* Places of a sweep that are looked at to find out on which memory nodes its vectors are. */
 #define COLL_NEAR_LOOKS		8
-/* And slices that a helper looks at before others get the CPU. */
+/* Slices that a helper looks at before it lets others have the CPU. */
 #define COLL_NEAR_PAUSE		1024
-/* A helper more for a local sweep pays for so many bytes read and written. */
+/* Bytes read and written by a local sweep for which one more helper pays. */
 #define COLL_HELPER_SHARE	SZ_512K
-/* Payload of a DATA frame: a segment of the pipeline, unless the op says. */
+/* Payload of a DATA frame: a segment of the pipeline, unless the op sets it. */
 #define COLL_SEGMENT		SZ_256K
 /* A sender does not cut frames smaller than this while more is coming. */
 #define COLL_SEGMENT_MIN	SZ_64K
-/* A frame with less payload is copied into the socket: cheaper than a page each. */
+/* A frame with less payload is copied into the socket, which is cheaper than to give pages. */
 #define COLL_LEND_MIN		SZ_16K
 /*
  * A smaller op is copied, unless a parameter says otherwise: to wait until its pages are free
@@ -168,8 +170,8 @@
  */
 #define COLL_STRIPE_LEAST	SZ_128K
 /*
- * A receiver is woken for a frame when so many more bytes of it have come, or its end: with
- * several nodes on a CPU each wake-up costs two switches.
+ * A receiver is woken when this many more bytes of a frame have come, or its end. With several
+ * nodes on a CPU each wake-up costs two context switches.
  */
 #define COLL_RX_LOWAT		SZ_128K
 /* Most jiffies between two looks at a group whose links linger; they double each time. */
@@ -178,66 +180,66 @@
 #define COLL_WORK_BUDGET	SZ_2M
 /* Milliseconds after which it does so at the latest. */
 #define COLL_WORK_MS		4
-/* An op that is the oldest one for longer than this is announced to the peers. */
+/* Milliseconds after which the oldest op of a group is announced to the peers. */
 #define COLL_STALL_MS		20
 /*
  * Bytes that one FPU section reads and writes. It holds off softirqs, for 50 us at most.
- * `make bench-ops` measures what that is.
+ * `make bench-ops` measures that time.
  */
 #define COLL_FPU_BYTES		SZ_32K
-/* The same for the x87 and for the scalar reference, which are that much slower. */
+/* The same for the x87 and for the scalar reference, which are slower by this factor. */
 #define COLL_FPU_BYTES_SLOW	SZ_4K
 /*
- * Instruction sets are timed at load: so many vectors, half of them inputs, of so many
- * bytes together, which is more than a first cache has; the best of so many passes.
+ * Instruction sets are timed at load on COLL_ISA_VECTORS vectors, half of them inputs, of
+ * COLL_ISA_BYTES together, which is more than a first-level cache has. The best of COLL_ISA_RUNS
+ * passes counts.
  */
 #define COLL_ISA_VECTORS	8
 #define COLL_ISA_BYTES		SZ_256K
 #define COLL_ISA_RUNS		16
-/* As payload comes on most machines; pages may be larger than all of the above. */
+/* Bytes of one call while timing: payload comes by pages, which are this large mostly. */
 #define COLL_ISA_PIECE		SZ_4K
-/* A copy of less is no matter for vectors, which want the FPU. */
+/* A shorter copy does not use vectors, which need an FPU section. */
 #define COLL_COPY_WIDE		SZ_1K
-/* The widest vector: stores past the caches want addresses that are multiples. */
+/* Bytes of the widest vector. Stores past the caches need addresses that are multiples of it. */
 #define COLL_STREAM_ALIGN	64
 /*
- * Stores past the caches are timed at load as well, from this many bytes down to so
- * many: less lies in the second cache of any CPU; the best of so many runs of so many passes.
+ * Stores past the caches are timed at load as well, from MOST bytes down to LEAST. Less fits into
+ * the second-level cache of any CPU. The best of RUNS runs of PASSES passes counts.
  */
 #define COLL_STREAM_MOST	SZ_32M
 #define COLL_STREAM_LEAST	SZ_4M
 #define COLL_STREAM_RUNS	2
 #define COLL_STREAM_PASSES	4
-/* The bits of 1.0f: with any others in the fraction it is a number of one to two. */
+/* The bits of 1.0f. With any bits in the fraction it is a number from 1 to 2. */
 #define COLL_STREAM_ONE		0x3f800000U
 /*
- * Plans that a group keeps for the next ops like those they were made for, and how large
- * they may be: what takes long itself does not mind planning.
+ * Plans that a group keeps for later ops of the same kind, and their largest size in steps and in
+ * bytes of scratch. For a larger op planning is a small part of the time.
  */
 #define COLL_PLANS_MAX		COLL_RUNNING_MAX
 #define COLL_PLAN_STEPS		1024
 #define COLL_PLAN_SCRATCH	SZ_256K
 /*
- * Steps of an op, of all its local participants: bounds their table to 200 MiB or so.
- * Schedules of n^2 steps, with all ranks on one node, end at about 700 ranks; alltoall
- * by bruck, whose steps are one for each chunk that goes a way, at about 270.
+ * Steps of an op, of all its local participants. This bounds their table to about 200 MiB. With
+ * all ranks on one node, schedules of n^2 steps reach it at about 700 ranks; alltoall by bruck,
+ * which has a step for each chunk of each message, at about 270.
  */
 #define COLL_MAX_STEPS		SZ_1M
 /*
- * Kernel memory of a participant for what is in the making and has no place with the
- * outputs: a vector that needs more is worked on block by block. Two blocks are in
- * use at a time, so it may be twice as much; and ranks, if there are many of them,
- * get the less.
+ * Kernel memory of a participant for partial results that have no place in the outputs. A vector
+ * that needs more is worked on block by block. Two blocks are in use at a time, so it may be twice
+ * as much. If there are many ranks, each gets less.
  */
 #define COLL_SCRATCH		SZ_8M
 #define COLL_SCRATCH_MIN	SZ_256K
 /*
- * A block with less than this of a chunk, that is of what goes from rank to rank at a time,
- * costs more than memory does, as long as the ranks of a node take less than that.
+ * Blocks are not made smaller than COLL_BLOCK_MIN bytes of each chunk, as long as the ranks of a
+ * node take less than COLL_SCRATCH_NODE together: more memory costs less than more blocks.
  */
 #define COLL_BLOCK_MIN		SZ_1K
 #define COLL_SCRATCH_NODE	SZ_64M
-/* Steps of a participant where no block is small enough: the search has to end. */
+/* Most scratch of a participant if no block is small enough: the search has to end. */
 #define COLL_SCRATCH_MAX	SZ_256M
 
 #endif /* COLL_CORE_LIMITS_H */
