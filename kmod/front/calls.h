@@ -92,7 +92,7 @@ struct coll_call *coll_call_begin(struct coll_file *cf);
 /* The call is over, or nothing was posted: @call is gone. Sleeps. */
 void coll_call_end(struct coll_call *call);
 
-/* Has the request been completed, and has whoever did that let go of it? */
+/* Has the request been completed, and is the thread that did so done with it? */
 bool coll_call_is_done(struct coll_call *call);
 
 /**

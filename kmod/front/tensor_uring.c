@@ -3,7 +3,7 @@
  * Named collectives by io_uring: an SQE posts an array of tensors, another one collects
  * results. One CQE per SQE.
  *
- * A CQE for each tensor of one SQE is not to be had: Linux 6.1 and 6.12 let a command of a
+ * A CQE for each tensor of one SQE is not possible: Linux 6.1 and 6.12 let a command of a
  * driver complete once.
  */
 #include <linux/fs.h>

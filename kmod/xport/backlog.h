@@ -37,7 +37,7 @@ void coll_backlog_free(struct coll_backlog *s);
 /**
  * coll_backlog_room() - where further bytes go
  * @s: queue
- * @least: so many together at least; up to 56
+ * @least: bytes that must lie together, up to 56
  * @room: result: bytes there is room for
  *
  * May sleep. Return: the place; NULL if there is no memory, or if the user has too much.

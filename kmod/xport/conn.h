@@ -141,7 +141,7 @@ struct coll_stream {
  * @rate: best of each mode, bytes per second, 0: not known; read by anyone
  * @tried: trials of each mode that have ended in this round
  * @ops: large ones since the last round
- * @small: ops of so many bytes send the peer too few to time
+ * @small: ops of up to so many bytes send too few bytes to the peer to be timed
  * @ch: whose op is a trial, or NULL
  * @bytes: of that op
  * @trial: in this mode

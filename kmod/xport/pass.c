@@ -32,7 +32,7 @@
 /* Before a pass over data: get hold of the running ops. */
 static void coll_ch_begin(struct coll_channel *ch)
 {
-	/* A racy look: whoever starts an op kicks the links when it runs. */
+	/* A racy look: a thread that starts an op kicks the links when it runs. */
 	if (!coll_group_is_idle(ch->link.group))
 		ch->nr_ops = coll_ops_running(ch->link.group, ch->ops);
 	ch->rx_at = 0;

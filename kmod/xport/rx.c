@@ -436,7 +436,7 @@ static int coll_rx_actor(read_descriptor_t *desc, struct sk_buff *skb,
 
 /*
  * Nothing is read of a stream that was reset: what was to come behind it does not come. The
- * error alone does not tell, for whoever sends, or asks by getsockopt(), takes it away.
+ * error alone does not tell, because a send or getsockopt() clears it.
  */
 static bool coll_rx_broken_off(const struct coll_stream *st)
 {

@@ -64,7 +64,7 @@ bool coll_ch_on_loan(const struct coll_channel *ch);
 /**
  * coll_ch_read_loan() - read payload from where the peer has it
  * @ch: with the header of a loan
- * @most: so many bytes at most
+ * @most: bytes at most
  *
  * Return: bytes read.
  */

@@ -21,7 +21,7 @@
 #include "conn.h"
 #include "tx_choice.h"
 
-/* Times each mode is tried; so many, if it is far behind; and to be sure. */
+/* How often each mode is tried: usually, if it is far behind, and to be sure of it. */
 #define COLL_CHOICE_TRIALS	3
 #define COLL_CHOICE_LOST	2
 #define COLL_CHOICE_SURE	6
@@ -38,7 +38,7 @@ static bool coll_choice_copies(const struct coll_conn *conn, u32 mode)
 	       !READ_ONCE(conn->zerocopied);
 }
 
-/* Is there nothing to be hoped for? What is measured once is not wrong by so much. */
+/* Is the mode too far behind to become the best? One measurement is not wrong by that much. */
 static bool coll_choice_lost(const struct coll_conn *conn, u32 mode)
 {
 	const struct coll_tx_choice *c = &conn->choice;

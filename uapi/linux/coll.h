@@ -834,8 +834,8 @@ struct coll_completion {
  * struct coll_collect - COLL_IOC_COLLECT: take completions of COLL_IOC_POST
  * @completions: user address of struct coll_completion[@nr]
  * @nr: room, 1 .. COLL_POST_MAX
- * @min: wait until there are so many, at most @nr; 0: do not wait
- * @timeout_ns: wait for so long at most; 0: do not wait; or COLL_COLLECT_FOREVER
+ * @min: wait until there are @min, which is at most @nr; 0: do not wait
+ * @timeout_ns: longest time to wait; 0: do not wait; or COLL_COLLECT_FOREVER
  * @flags: must be 0
  * @reserved: 0
  *
@@ -972,7 +972,7 @@ struct coll_tensor {
  * tensors in the same order. Each one that has been posted has one result, see
  * COLL_IOC_TENSOR_WAIT. Its memory is the kernel's until then, and what it receives is there
  * then. The n-th post of a name by a rank meets the n-th ones of the others. Messages and
- * gatherv, scatterv and alltoallv are not to be had by name. timeout_ns of the command: if it
+ * gatherv, scatterv and alltoallv cannot be named. timeout_ns of the command: if it
  * passes before the tensor has started, that tensor ends with ETIMEDOUT on all ranks; later
  * it ends the communicator.
  *
@@ -1039,7 +1039,7 @@ struct coll_tensor_result {
  * struct coll_tensor_wait - COLL_IOC_TENSOR_WAIT: collect results
  * @results: user address of struct coll_tensor_result[nr]
  * @nr: 1 to COLL_TENSOR_CALL_MAX
- * @min: wait for so many, or until nothing is posted that has not ended; 0: do not wait
+ * @min: wait for @min results, or until all that is posted has ended; 0: do not wait
  * @timeout_ns: wait no longer; 0: as long as it takes
  * @got: result: how many there are
  * @flags: 0

@@ -117,7 +117,7 @@ struct coll_part {
 	u32 drained;
 };
 
-/* Move the watermark: whoever sees it sees the bytes below it as well. */
+/* Move the watermark. A thread that sees it sees the bytes below it as well. */
 static inline void coll_step_advance(struct coll_exec_step *st, u64 len)
 {
 	/* pairs with coll_step_done() */

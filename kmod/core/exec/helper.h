@@ -27,8 +27,7 @@ typedef int coll_helper_look_fn(struct coll_helper *h, struct coll_sweep *sw,
  * @steps: local steps, and receives from local participants, that are not complete
  * @nr: number of @steps
  * @cpu: where it is queued for the step of the team, or -1
- * @kicks: since they were last looked at; whoever makes it 1 sees to it that the
- *	work is done
+ * @kicks: kicks since the last look; the thread that makes it 1 has the work done
  * @sweep: scratch memory; NULL: not needed so far
  * @look: looks at every step once; see coll_helper_look_fn
  */

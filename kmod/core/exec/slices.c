@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A large local sweep is cut into slices, and whoever helps takes one after the other. A
+ * A large local sweep is cut into slices, and each helper takes one after the other. A
  * cursor says how many are out, so that all of them are done and none twice; which one it
  * is, a helper chooses.
  *

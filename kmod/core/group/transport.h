@@ -77,7 +77,7 @@ u64 coll_group_announcement(struct coll_group *g, u64 *signature);
  * @rank: result
  * @seq: result: its last op
  *
- * Return: false: so many have not left.
+ * Return: false if so many ranks have not left.
  */
 bool coll_group_goodbye(struct coll_group *g, u32 i, u32 *rank, u64 *seq);
 

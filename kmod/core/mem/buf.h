@@ -11,7 +11,7 @@
  * io_uring, charged to its buffer, and stay pinned longer than our buffer lives. A buffer may
  * also consist of pieces of other buffers (pieces.h).
  *
- * Owner: whoever holds the reference. Registered buffers are owned by their
+ * Owner: the holder of the reference. Registered buffers are owned by their
  * member, and by each op that uses them.
  */
 #ifndef COLL_CORE_BUF_H

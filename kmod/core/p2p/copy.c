@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Messages within the node: pages to pages, by whoever comes, in slices. */
+/* Messages within the node: pages are copied to pages, in slices, by any thread that helps. */
 #include <linux/cpumask.h>
 #include <linux/minmax.h>
 #include <linux/sched/signal.h>

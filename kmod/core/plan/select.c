@@ -135,7 +135,7 @@ u64 coll_agreed_bytes(const struct coll_op *op, const struct coll_req *req)
 	return coll_travelling_bytes(&op->cmd, count);
 }
 
-/* The row for a vector of so many bytes; NULL: the table says nothing. */
+/* The row for a vector of @bytes; NULL: the table has none. */
 static const struct coll_select_row *coll_table_row(const struct coll_table *t,
 						    const struct coll_cmd *c, u64 bytes)
 {

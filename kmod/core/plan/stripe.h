@@ -23,7 +23,7 @@ struct coll_req;
  */
 int coll_group_stripe(struct coll_group *g, u32 links, u64 least);
 
-/* Over how many links does a vector of so many bytes go? Under group->lock. */
+/* Number of links that a vector of @bytes goes over. Under group->lock. */
 u32 coll_stripe_links(const struct coll_group *g, u64 bytes);
 
 /**

@@ -228,7 +228,7 @@ u64 coll_stall_looks(struct coll_group *g)
 
 /* --- the timer ------------------------------------------------------------------------ */
 
-/* When @n is so many seconds old; 0: never. */
+/* Time at which @n is that many seconds old; 0: never. */
 static u64 coll_stall_when(const struct coll_tensor_name *n, unsigned int sec)
 {
 	return n && sec ? n->since + sec * (u64)NSEC_PER_SEC : 0;
