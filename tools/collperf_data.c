@@ -11,7 +11,7 @@
  *			sum is a multiple of the number of ranks
  *	sum_exact	two ranks have +-2^60, beside which a sum forgets the others
  *	prod		one rank has 2, or 1 + 2i, the others units
- *	minloc, maxloc	few values and so many ties
+ *	minloc, maxloc	few values, and therefore many ties
  *	land, lor	one rank in some elements decides
  *
  * Values repeat after a prime number of elements: wherever a piece of a vector might

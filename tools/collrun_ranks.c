@@ -148,7 +148,7 @@ static int start_rank(struct job *job, const struct network *net, int rank)
 		fprintf(stderr, "collrun: fork: %s\n", strerror(errno));
 		return -1;
 	}
-	setpgid(pid, pid);	/* whoever of us two is first */
+	setpgid(pid, pid);	/* parent and child both do it, as either may be first */
 	job->pid[rank] = pid;
 	job->running++;
 	return 0;

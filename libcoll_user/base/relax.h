@@ -27,7 +27,7 @@ static inline uint64_t relax_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
 }
 
-/* Sleep so many nanoseconds, less than a second. */
+/* Sleep for @ns nanoseconds, less than a second. */
 static inline void relax_sleep(uint64_t ns)
 {
 	struct timespec ts = { .tv_nsec = (long)(ns < 999999999 ? ns : 999999999) };

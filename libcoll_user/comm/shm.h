@@ -34,7 +34,7 @@ struct shm_fold;
  * @looks_per_us: how often one can look in a microsecond
  * @spins: looks that are worth it before sleeping
  * @next_try: position from which on this way is tried again
- * @failures: how often in a row that was in vain
+ * @failures: how often in a row that failed
  * @limit: bytes of an op at most
  * @fold: the last reduction; NULL: none. Owned
  */

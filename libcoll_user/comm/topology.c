@@ -11,7 +11,7 @@
 #define BOOT_ID		"/proc/sys/kernel/random/boot_id"
 #define BOOT_ID_LEN	36
 #define NODE_MAX	64	/* with its NUL */
-/* Up to so many nodes all are linked with all. */
+/* Up to this many nodes all are linked with all. */
 
 int topology_identity(const char *node, uint8_t *id)
 {

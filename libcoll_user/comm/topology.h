@@ -8,7 +8,7 @@
 
 #include "net/auth.h"
 
-/* Up to so many nodes every pair is linked: any algorithm can be taken. */
+/* Up to this many nodes every pair is linked, so any algorithm can be used. */
 #define TOPOLOGY_FULL	128
 
 /**

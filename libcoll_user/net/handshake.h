@@ -8,7 +8,7 @@
  *	WELCOME {status, job nonce, proof}	-->
  *
  * Each proof is an HMAC over all that went before in either direction. The
- * client proves first: whoever only connects learns a random number. Nothing
+ * client proves first: a program that only connects learns a random number. Nothing
  * is ever read past the last byte of the handshake, since the bytes after it
  * may belong to the kernel.
  *

@@ -104,7 +104,7 @@ static bool is_late(coll_request_t *req)
 }
 
 /*
- * Nobody tells when the kernel would take it: whoever waits tries again. Return: 0, or
+ * There is no event when the kernel would take it: the thread that waits tries again. Return: 0, or
  * -ETIMEDOUT, and as when the kernel's clock has run out that is the communicator's end.
  */
 static int put_back(struct async *a, coll_request_t *req)

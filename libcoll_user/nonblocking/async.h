@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * Nonblocking commands: a private ring for each communicator, or, where
- * io_uring is not to be had, COLL_IOC_POST.
+ * io_uring is not available, COLL_IOC_POST.
  *
  * The module takes a limited number of commands of one rank at a time; those
  * beyond wait here, and move on whenever the application calls for a result.
@@ -15,7 +15,7 @@
 #include "base/deadline.h"
 #include "comm/comm.h"
 
-/* After so long a command is tried again that the kernel had no memory for. */
+/* If the kernel had no memory for a command, it is tried again after this time. */
 #define ASYNC_REFUSED_US	1000
 
 /* As a time to wait: until something happens. */
@@ -47,7 +47,7 @@ struct coll_request {
 
 /**
  * struct async_backend - how commands get into the kernel
- * @init: 0, or -errno: this way is not to be had here
+ * @init: 0, or -errno if this way is not available
  * @destroy: nothing is under way any more
  * @push: submit @req now; lock held. Completion comes from @reap. -EAGAIN: it is to be
  *	tried again.

@@ -13,7 +13,7 @@
 
 #define BIND_RETRY_MS	2000	/* a job just ended may still hold the port */
 
-/* By each address of the name, one after the other: all of them are not to be had. */
+/* Try the addresses of the name, one after the other. The host need not have all of them. */
 static int listen_by_name(const struct rdv_config *cfg, struct deadline until)
 {
 	struct sock_addr addrs[RESOLVE_MAX];

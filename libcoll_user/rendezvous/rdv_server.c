@@ -687,7 +687,7 @@ static bool everybody_left(const struct rdv_server *s)
 /*
  * Closing a socket with unread bytes resets it, and a reset takes back what the
  * peer has not read yet. So after a failure: let every rank close first, and
- * tell those who come late; they would knock in vain until their own deadline.
+ * tell those who come late; they would try until their own deadline.
  */
 static void linger(struct rdv_server *s)
 {

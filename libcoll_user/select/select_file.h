@@ -28,7 +28,7 @@
 
 /**
  * struct select_key - for whom tables are
- * @any: any hosts, as long as there are so many; @digest is zeroes
+ * @any: for any hosts, if their number is right; @digest is zeroes
  */
 struct select_key {
 	uint8_t digest[SELECT_HOST_LEN];

@@ -59,7 +59,7 @@ static const struct {
 /**
  * struct field - the algorithms of one collective
  * @n: participants
- * @sizes: so many sizes are looked at
+ * @sizes: number of sizes that are looked at
  * @over: longer vectors take too long
  */
 struct field {

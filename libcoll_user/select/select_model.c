@@ -11,7 +11,7 @@
 #include "collective.h"
 #include "select_model.h"
 
-/* Up to so many participants are simulated: with more it would take longer than init. */
+/* Up to this many participants are simulated. With more that would take longer than coll_init(). */
 #define EXACT		32
 
 struct timing {

@@ -11,7 +11,7 @@
 /**
  * struct select_model - what transfers cost, in seconds
  * @alpha: from the start of a send until its first byte is there
- * @overhead: a message keeps its sender, and its receiver, for so long
+ * @overhead: time for which a message occupies its sender, and its receiver
  * @beta: a byte leaving a participant, or coming in
  * @gamma: a byte folded
  * @busy_message: a message, when all participants are busy: what they have in common

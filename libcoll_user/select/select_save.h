@@ -9,8 +9,8 @@
  * select_file_save() - put tables into a file, or in the place of those of the same key
  * @notes: lines of comment, without newline; @nr_notes of them
  *
- * The rest of the file stays as it is. The file is replaced at once: whoever reads it sees the
- * old one or the new one. If it cannot be understood nothing is written.
+ * The rest of the file stays as it is. The file is replaced at once: a program that reads it sees
+ * the old one or the new one. If it cannot be understood nothing is written.
  */
 int select_file_save(const char *path, const struct select_key *key,
 		     const struct select_tables *tables, const char *const *notes,

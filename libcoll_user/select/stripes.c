@@ -130,7 +130,7 @@ static int barrier(struct trial *t)
 			  0);
 }
 
-/* Seconds of a vector over so many links, of the slowest rank. */
+/* Seconds that a vector takes over that many links, on the slowest rank. */
 static int run(struct trial *t, uint32_t links, double *seconds)
 {
 	const struct stripes s = { links, t->bytes / links };

@@ -2,7 +2,7 @@
 /*
  * COLL_ORDER: nodes in another order than that of their first ranks.
  *
- * The number of a node is its place in schedules between nodes, and whoever makes a
+ * The number of a node is its place in schedules between nodes, and a program that makes a
  * communicator gives the numbers. So an order is another numbering; ranks keep theirs.
  * coll_init() makes a communicator as usual, by which the ranks agree on the order. If the
  * order is another one, a second communicator on the same connections takes its place.

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Up to so many hosts all orders are tried, which takes a moment. */
+/* Up to this many hosts all orders are tried, which takes little time. */
 #define RING_EXACT	9
 
 /**

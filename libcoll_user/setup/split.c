@@ -329,7 +329,7 @@ static int share_node(const struct split *sp, uint32_t peer, uint32_t parent_pee
 }
 
 /*
- * Use the links of the parent: whoever is linked there need not be connected to any
+ * Use the links of the parent: nodes that are linked there need not be connected to any
  * more. A pair that is not (ENOTCONN) is not on either side.
  */
 static int share_links(struct split *sp)

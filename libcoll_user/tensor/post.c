@@ -12,7 +12,7 @@
 #include "tensors.h"
 #include "text.h"
 
-/* Larger calls are cut: the kernel takes so many, and this is memory of ours. */
+/* Tensors of one system call. The kernel takes more, but each needs memory here. */
 #define POST_MAX	1024
 
 static void fill(struct coll_tensor *to, coll_tensor_t *t, const struct tensor_group *group)

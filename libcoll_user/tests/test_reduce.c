@@ -310,7 +310,7 @@ static void *add_one(void *arg)
 	return (void *)(intptr_t)reduce(&one, arg, 1, COLL_I64, COLL_OP_SUM);
 }
 
-/* The first calls of this process: whoever is first chooses for all. */
+/* The first calls of this process: the first one chooses the set for all. */
 static void test_threads(void)
 {
 	pthread_t t[16];

@@ -20,7 +20,7 @@ static int tests, failures;
 
 /**
  * The machine that the test makes up.
- * @seed: every algorithm is so much better or worse than its model
+ * @seed: of how much better or worse each algorithm is than its model
  * @segment: whose cost is @gain of that with the kernel's segment
  * @measured: calls that timed something
  */
