@@ -8,7 +8,7 @@
 #define BURST_SECOND	1000000000ULL
 #define BURST_COUNT	2500
 #define BURST_MOST	24
-/* Documentation/design.rst: so many ops run, of so many bytes together. */
+/* Ops that run at a time, and bytes of all of them: see Documentation/design.rst. */
 #define BURST_RUN	16
 #define BURST_BYTES	(4U << 20)
 

@@ -67,7 +67,7 @@ bool peer_second_establish(struct peer *p, struct peer *parent);
  * @p: peer; the frame may be of any communicator
  * @stripe: on which stream
  * @f: result
- * @ms: wait so long for its beginning
+ * @ms: how long to wait for its beginning
  *
  * Return: false if there was none.
  */

@@ -49,7 +49,7 @@ unsigned int talk_post(struct talk *t, uint32_t rank, const struct coll_cmd *cmd
 	return nr;
 }
 
-/* Take CQEs until @nr is over, or none comes for so long. */
+/* Take CQEs until command @nr is over, or none comes for that time. */
 static void take(struct talk_rank *k, unsigned int nr, struct __kernel_timespec wait)
 {
 	struct io_uring_cqe *cqe;

@@ -435,7 +435,7 @@ TEST(pending_twice)
 	}
 }
 
-/* Rank @first waits in vain; the other one comes late, and is told so. */
+/* Rank @first waits until its deadline; the other one comes late, and is told so. */
 static void late(struct __test_metadata *_metadata, struct pair *p, uint32_t first)
 {
 	struct coll_tensor_result res;

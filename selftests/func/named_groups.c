@@ -177,7 +177,7 @@ TEST(ends_as_a_whole)
 	}
 }
 
-/* Rank 0 cannot post the fourth member: whoever comes first, everybody hears of it. */
+/* Rank 0 cannot post the fourth member: all ranks hear of it, whichever comes first. */
 TEST(refused_in_the_middle)
 {
 	uint32_t nodes, first, n, posted;

@@ -90,7 +90,7 @@ FIXTURE_TEARDOWN(stall)
 	test_put(END, "0");
 }
 
-/* Each rank has done so many rounds. */
+/* Has each rank done that many rounds? */
 static bool have_done(const struct procs *p, uint32_t n)
 {
 	uint64_t end = test_now_ns() + WAIT_MS * 1000000ULL;

@@ -47,7 +47,7 @@ static int start_other(struct raw_comm *c, struct raw_comm *parent)
 	return ret ? ret : share_all(c, parent);
 }
 
-/* Children, and children of children; whoever is first goes first. */
+/* Children, and children of children, share links. A parent may end before its children. */
 TEST(generations)
 {
 	struct raw_comm c[OTHERS + 1];

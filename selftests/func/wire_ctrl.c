@@ -306,7 +306,7 @@ TEST(streams_end)
 				stream_ends(_metadata, st, hard, have[i]);
 }
 
-/* TCP stops reading at an urgent byte, for good. Nobody sends one but to meddle. */
+/* TCP never reads past an urgent byte. Only a peer that means harm sends one. */
 TEST(urgent_byte)
 {
 	struct coll_status s;

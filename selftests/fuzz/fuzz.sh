@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# usage: fuzz.sh PROGRAM SECONDS KIND...: each fuzzer for so long, in the VM
+# usage: fuzz.sh PROGRAM SECONDS KIND...: each fuzzer for SECONDS, in the VM
 
 passed=0
 failed=0

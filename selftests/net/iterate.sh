@@ -19,7 +19,8 @@ worlds='2:1 2:2 4:1 4:2 7:1 7:2'
 ((${COLL_TEST_SCALE:-100} >= 30)) || worlds=4:2
 nr_worlds=$(wc -w <<<"$worlds")
 
-# equal TOLERANCE ONE OTHER: word by word; numbers may differ by so much, relative above 1
+# equal TOLERANCE ONE OTHER: compare word by word; numbers may differ by TOLERANCE, relative
+# above 1
 equal()
 {
 	awk -v tolerance="$1" '

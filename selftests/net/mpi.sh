@@ -30,7 +30,7 @@ preloaded()
 	launch "$1" "$2" LD_PRELOAD="$lib/libcoll_mpi_$1.so" COLL_MPI_STATS=1 COLL_MPI_MIN=0 "${@:3}"
 }
 
-# taken FUNCTION RANKS COUNT: each rank has taken so many calls, and no other
+# taken FUNCTION RANKS COUNT: coll did COUNT calls of FUNCTION on each rank, and no others
 taken()
 {
 	[[ $(grep -c "^coll_mpi: rank [0-9]*: $1: taken $3\$" "$log") == "$2" ]]

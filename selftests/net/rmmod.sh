@@ -19,7 +19,7 @@ load()
 	loaded || insmod "$module"
 }
 
-# unload SECONDS: within so many
+# unload SECONDS: rmmod works within SECONDS
 unload()
 {
 	local end=$((SECONDS + $1))

@@ -32,7 +32,7 @@ enum moment {
 /**
  * struct injection - one of them
  * @victim: the rank that dies
- * @ops: AWAKE, ASLEEP: so many ops before
+ * @ops: AWAKE, ASLEEP: number of ops before that
  * @us: the time to its death: since all are there, or since it has ceased to come
  */
 struct injection {

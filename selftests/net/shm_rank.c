@@ -424,7 +424,7 @@ static void left(uint32_t victim)
 	check_cause(until_error(~0ULL), EHOSTDOWN, COLL_CAUSE_CLOSE, victim);
 }
 
-/* A process that lets us go on after so long; it prints nothing. */
+/* Start a process that sends this one SIGCONT after that time. It prints nothing. */
 static void stop_for(unsigned int us)
 {
 	pid_t us_pid = getpid();

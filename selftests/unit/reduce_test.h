@@ -47,9 +47,9 @@ void special(u32 kind, u32 i, u8 *p);
 
 /* The kind of elements that follow; some folds become NaN too soon with any bits. */
 struct gen {
-	u32 specials;	/* so many of 16 are special */
+	u32 specials;	/* of 16 values, how many are special */
 	u32 spread;	/* floats: binades around 1; 0: any bits */
-	u32 values;	/* pairs: so many different values, for ties; 0: any */
+	u32 values;	/* pairs: number of different values, for ties; 0: any */
 };
 
 struct gen any_gen(void);

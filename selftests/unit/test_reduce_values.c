@@ -8,7 +8,7 @@
 
 #define BATCH	64
 #define BLOCK	4096
-/* Folds of so many inputs are the common ones; some are longer. */
+/* Inputs of most folds; some folds are longer. */
 #define SHORT	8
 
 static u8 input[COLL_SIMD_MAX][BATCH * REF_MAX_SIZE];
