@@ -203,7 +203,7 @@ void coll_wire_put_proof_text(u8 *buf, u32 epoch, const struct coll_hello *from,
 u64 coll_signature(u32 collective, u32 op, u32 dtype, u32 algorithm, u32 root,
 		   u64 count, u64 seq);
 
-/* One more value in a digest; starts from any number. */
+/* Add a value to a digest. A new digest may begin with any number. */
 u64 coll_digest(u64 digest, u64 value);
 
 /**

@@ -182,8 +182,8 @@ static void coll_ch_flush(struct coll_link *link)
 }
 
 /*
- * The last frames of members get one try to leave, in coll_ch_flush(). All links of a
- * group wait together, from the same moment on.
+ * The last frames of members are tried once, in coll_ch_flush(). The waits of all links of a group
+ * begin at the same time.
  */
 static bool coll_ch_lingers(const struct coll_link *link, bool hard)
 {

@@ -79,9 +79,9 @@ int coll_greet_hello(struct coll_greet *g, const u8 *payload, const struct coll_
  * @payload: of the frame
  * @mine: our HELLO, with the nonce
  * @key: of the communicator
- * @epoch: of that
+ * @epoch: of the communicator
  *
- * Return: 0 the peer knows the key; or -EPROTO.
+ * Return: 0 if the peer knows the key, else -EPROTO.
  */
 int coll_greet_proof(struct coll_greet *g, const u8 *payload, const struct coll_hello *mine,
 		     const u8 *key, u32 epoch);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Is what the peer acknowledges what it can have got?
+ * Can the peer have received what it acknowledges?
  *
  * ACK counts DATA of one channel, and TCP counts bytes of the stream. So for some frames a
  * channel notes at which byte of the stream they begin. All bytes that it has sent since, but
  * for those sent without a copy, are in the stream behind that place. An ACK can only be true
  * if the stack has sent as many bytes from there.
  *
- * TCP counts bytes as sent just after it has sent them. A peer that is quicker than that is
- * asked about again under the socket lock.
+ * TCP counts bytes as sent just after it has sent them. If the ACK of a peer comes before that, it
+ * is checked again under the socket lock.
  */
 #include <linux/tcp.h>
 #include <net/sock.h>

@@ -64,9 +64,9 @@ struct coll_link_stat {
  *	already, it will see the change: no wake-up is lost.
  * @call: the same at once, by a worker: for what is to be said however busy a watcher
  *	is, and for messages, which may be of other ranks
- * @stir: somebody waits for what has not been asked for: look at all that comes. Any
- *	context.
- * @watch: until @unwatch the caller attends to the link, unless somebody does already,
+ * @stir: a receive or a probe waits for messages, which come without an op: look at all data.
+ *	Any context.
+ * @watch: until @unwatch the caller attends to the link, unless another caller does already,
  *	and @kick wakes it instead of a worker. Data may have to wait while a caller
  *	posts, where memory is short or a plan large. Return: does it?
  * @unwatch: what has been kicked and not attended to is the worker's now.
@@ -171,7 +171,7 @@ void coll_links_kick(struct coll_group *g, u32 nr);
 /* All links have something to say: ABORT, BYE or POST; workers say it. Any context. */
 void coll_links_call(struct coll_group *g);
 
-/* A receive is posted: what comes unasked for is its peer's fault, and to be seen. */
+/* A receive has been posted: look for offers of messages on all links, which no op asks for. */
 void coll_links_stir(struct coll_group *g);
 
 /**

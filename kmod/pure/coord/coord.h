@@ -53,8 +53,8 @@ void coll_coord_give_up(struct coll_coord *c, struct coll_coord_entry *e, u32 lo
  * coll_coord_go_on() - look at more of what is pending, since a rank or a child has joined
  * @c: coordinator
  *
- * The call that said so has looked at the first @c->looks entries. coll_coord_run() is to
- * follow. Return: whether there are more.
+ * The call that reported the join has looked at the first @c->looks entries. The caller then calls
+ * coll_coord_run(). Return: whether there are more.
  */
 bool coll_coord_go_on(struct coll_coord *c);
 

@@ -184,7 +184,7 @@ void coll_coord_end(struct coll_coord *c, struct coll_coord_entry *e, u32 round,
 	/* Ranks here may have it in another group than those that ended it. */
 	u64 own = coll_coord_group(e);
 
-	/* One that has not been sent to all children, and may have been the first of the name. */
+	/* An earlier BAD may be the first order of the name, and not be sent to all yet. */
 	full |= !coll_chain_empty(&e->end.link) && e->end.full;
 	e->end.entry = e;
 	e->end.kind = COLL_ORDER_BAD;
