@@ -20,7 +20,7 @@ struct show {
 	const struct coll_algorithm *alg;
 	struct schedule s;
 	u32 root;
-	FILE *svg;	/* what comes below the head */
+	FILE *svg;	/* the picture below its head */
 	u32 y;		/* of the round */
 	u32 lanes;
 	bool used[LANES][MAX_N];

@@ -12,7 +12,7 @@
 
 /**
  * struct launcher - one way to start the processes of a job
- * @name: for texts
+ * @name: name in messages
  * @present: has this process been started that way?
  * @configure: set rank and size of @cfg, and exchange or rendezvous. Return: 0 or a
  *	negative errno, with a text for coll_last_error().

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * Messages of the MPI underneath move only while somebody is in one of its functions, and this
- * rank may be the one that others wait for. Early in a wait that is likely, later it is not.
+ * Messages of the MPI underneath move only while a thread is in one of its functions. Other
+ * ranks may wait for such a message of this rank: early in a wait that is likely, later it is not.
  */
 #include <mpi.h>
 

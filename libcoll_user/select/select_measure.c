@@ -485,8 +485,8 @@ int select_calibrate(struct select_bench *b)
 
 /**
  * struct race - algorithms that take turns
- * @t: all of the collective
- * @who: those still in it
+ * @t: all algorithms of the collective
+ * @who: indices of those that have not dropped out
  * @runs: of each of these, all runs so far
  */
 struct race {

@@ -371,7 +371,7 @@ TEST(wrong_frames)
 
 	for (i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++) {
 		ASSERT_EQ(0, peer_start(&p, true));
-		/* what waits is hurt by no offer */
+		/* WAITS: a receive with another tag, which the offer does not harm */
 		ASSERT_TRUE(start(&p, &o, wrongs[i].scene == SENDS, COUNT,
 				  wrongs[i].scene == WAITS ? TAG + 1 : TAG));
 		if (wrongs[i].scene == EXPECTS)
