@@ -6,33 +6,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "checking.h"
 #include "pure/algorithms/table.h"
 #include "pure/check/check.h"
 #include "pure/collective.h"
 #include "tap.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
-
-/* coll_check() with memory of its own; returns what it returns. */
-static int check(struct coll_check *c)
-{
-	size_t size = coll_check_memory(c);
-	void *mem = malloc(size ? size : 1);
-	int err;
-
-	if (!mem)
-		abort();
-	memset(mem, 0xa5, size < 65536 ? size : 65536);
-	err = coll_check(c, mem, size);
-	free(mem);
-	return err;
-}
-
-static bool is_rooted(const struct coll_algorithm *a)
-{
-	return a->collective == COLL_BROADCAST || a->collective == COLL_REDUCE ||
-	       a->collective == COLL_GATHER || a->collective == COLL_SCATTER;
-}
 
 /* Schedules made by hand, of which the checker must say what is wrong. */
 
