@@ -40,7 +40,7 @@ struct coll_user_cpu {
  * @refs: groups and conns; coll_users_lock
  * @list: in coll_users; coll_users_lock
  * @dying: its queues are being destroyed; coll_users_lock
- * @uid: whose
+ * @uid: the user
  * @wq: progress of links, slices, local steps
  * @reap_wq: teardown of groups, which waits for work on @wq and for peers
  * @groups: groups that have not been freed, also those without members
@@ -53,8 +53,8 @@ struct coll_user_cpu {
  * @lock: protects the next two
  * @cpus: time of its workers on each CPU
  * @demoted: workers at nice 19
- * @hurry: looks for those of them that others wait for
- * @release: frees the user, if nobody has come back to it
+ * @hurry: looks for workers at nice 19 that others wait for
+ * @release: frees the user, if there is no new reference by then
  */
 struct coll_user {
 	u32 refs;

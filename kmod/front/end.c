@@ -114,7 +114,7 @@ void coll_end_posted(struct coll_file *cf, bool holds_file)
 	smp_mb();
 	/*
 	 * A process that submits by a descriptor has to close that, too. A file in the table of
-	 * a ring goes without a word.
+	 * a ring is removed without a callback.
 	 */
 	if (!COLL_URING_CAN_CANCEL || (!holds_file && READ_ONCE(cf->closed)))
 		coll_end_watch(cf);

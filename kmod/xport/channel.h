@@ -228,7 +228,7 @@ bool coll_ch_talks(const struct coll_channel *ch);
 /* Ranks of the peer. */
 u32 coll_ch_peer_ranks(const struct coll_channel *ch);
 
-/* The op it is about when a stream has ended: the oldest that runs, or the last one. */
+/* The op that the end of a stream is reported for: the oldest that runs, or the last one. */
 u64 coll_ch_now(const struct coll_channel *ch);
 
 /* Fail the group for what the peer sent (PROTO, MISMATCH) or did (LINK). */

@@ -52,7 +52,7 @@ struct coll_place {
  * @after: every step before this one of its participant must be complete first
  * @pair: receives from a local participant: its send step, which is performed
  *	together with this one; else COLL_DEP_NONE
- * @prev: receives from a local participant: the one before from the same; else
+ * @prev: receives from a local participant: the receive before it from the same one; else
  *	COLL_DEP_NONE. Those of a pair happen in order, and schedules count on it.
  * @done: watermark: bytes done, in order. Written by the step's worker only,
  *	with release; what it covers may be read after an acquire.

@@ -68,7 +68,7 @@ void coll_buf_exit(void);
  * @scratch: pages are the kernel's, not pinned ones
  * @borrowed: pages are not ours to unpin; of @addr only the place in a page counts
  * @mm: address space, grabbed; windows only
- * @pieces: what it consists of; owned. NULL: of its pages.
+ * @pieces: pieces that it consists of; owned. NULL: it consists of its pages.
  * @nr_pieces: number of @pieces
  * @most_pieces: room
  * @windows: of pieces: some of them are in windows
@@ -156,8 +156,8 @@ struct coll_buf *coll_buf_window(const struct coll_memlock *ml, const struct col
 /**
  * coll_buf_scratch() - kernel memory, as a buffer
  * @len: bytes, not 0
- * @killable: give up when the caller is being killed. Not for ops that others wait in
- *	too: the end of the process is what they are to hear of, not a lack of memory.
+ * @killable: give up when the caller is being killed. Not for ops in which other ranks wait:
+ *	they have to hear of the end of the process, not of a lack of memory.
  *
  * Return: the buffer with one reference, NULL if there is no memory.
  */

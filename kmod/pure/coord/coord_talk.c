@@ -25,7 +25,7 @@ static int coll_coord_of_rec(struct coll_coord *c, const struct coll_coord_rec *
 	ret = coll_coord_find(c, r->name, r->name_len, spare, entry);
 	if (ret)
 		return ret == -EINVAL ? -EPROTO : ret;
-	/* The id is another one's, or the name has another one. */
+	/* The id belongs to another name, or the name has another id. */
 	if (r->id && (e ? e != *entry : (*entry)->id != 0))
 		return -EPROTO;
 	return 0;
