@@ -266,8 +266,8 @@ static int start_stream(struct links *l, struct stream *s)
 }
 
 /*
- * Errors that another attempt at this address would only meet again. At one of several
- * addresses that may be somebody else, on our own host even.
+ * Errors that another attempt at this address would meet again. If a node has several addresses,
+ * another program may listen at one of them, perhaps on our own host.
  */
 static bool is_final(struct links *l, struct stream *s, int err)
 {

@@ -8,7 +8,7 @@
 void tensor_explain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* About a tensor that could not be posted; returns @err. */
 int tensor_refused(const char *name, int err);
-/* About one that has ended with an error. */
+/* Make the text about a tensor that has ended with an error. */
 void tensor_explain_end(const coll_tensor_t *t);
 
 #endif

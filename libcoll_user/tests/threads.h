@@ -35,7 +35,7 @@ struct posted {
 /**
  * struct world - a communicator
  * @fail_at: this collective, from 1, fails with EHOSTDOWN on all ranks; 0: none does
- * @mixed_up: the ranks did not call the same
+ * @mixed_up: the ranks made different calls
  */
 struct world {
 	uint32_t size;
