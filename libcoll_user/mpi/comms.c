@@ -18,20 +18,24 @@
 /* What the exchange of coll_init() sends, with room to grow. */
 #define EXCHANGE_MOST	1024
 
-/**
- * struct meeting - the exchange of one coll_init()
- * @comm: through which it goes
- * @over: it has taken place
- */
-struct meeting {
-	MPI_Comm comm;
-	bool over;
-};
-
 struct blob {
 	int32_t ok;
 	int32_t reserved;
 	uint8_t data[EXCHANGE_MOST];
+};
+
+/**
+ * struct meeting - the exchange of one coll_init()
+ * @comm: through which it goes
+ * @size: ranks in all
+ * @blobs: room for what each rank sends; owned
+ * @over: it has taken place
+ */
+struct meeting {
+	MPI_Comm comm;
+	int size;
+	struct blob *blobs;
+	bool over;
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -116,27 +120,21 @@ void comms_end_all(void)
 /* An allgather of one size, so that a rank with nothing to say can take part, too. */
 static int exchange_blobs(struct meeting *m, const void *mine, void *all_of_them, size_t len)
 {
-	struct blob *blobs, own = { .ok = mine && len <= EXCHANGE_MOST };
-	int size = 0, r, ret;
+	struct blob own = { .ok = mine && len <= EXCHANGE_MOST };
+	int r;
 
 	m->over = true;
 	if (own.ok)
 		memcpy(own.data, mine, len);
-	PMPI_Comm_size(m->comm, &size);
-	blobs = calloc((size_t)size, sizeof(*blobs));
-	/* All ranks need the room, or none comes back from here. */
-	if (!blobs)
-		return -ENOMEM;
-	ret = PMPI_Allgather(&own, sizeof(own), MPI_BYTE, blobs, sizeof(own), MPI_BYTE, m->comm) ?
-	      -EIO : 0;
-	for (r = 0; r < size && !ret; r++) {
-		if (!blobs[r].ok)
-			ret = -EIO;
-		else
-			memcpy((char *)all_of_them + (size_t)r * len, blobs[r].data, len);
+	if (PMPI_Allgather(&own, sizeof(own), MPI_BYTE, m->blobs, sizeof(own), MPI_BYTE, m->comm))
+		return -EIO;
+	for (r = 0; r < m->size; r++) {
+		if (!m->blobs[r].ok)
+			return -EIO;
+		if (own.ok)
+			memcpy((char *)all_of_them + (size_t)r * len, m->blobs[r].data, len);
 	}
-	free(blobs);
-	return ret;
+	return 0;
 }
 
 static int exchange(void *ctx, const void *mine, void *all_of_them, size_t len, uint32_t timeout_ms)
@@ -163,9 +161,8 @@ static bool is_wanted(void)
 	return !access(device ? device : "/dev/coll", R_OK | W_OK);
 }
 
-static void try_init(struct mpi_comm *mc, MPI_Comm comm)
+static void try_init(struct mpi_comm *mc, struct meeting *m)
 {
-	struct meeting m = { .comm = comm };
 	struct coll_config cfg;
 	int ret;
 
@@ -175,14 +172,14 @@ static void try_init(struct mpi_comm *mc, MPI_Comm comm)
 	cfg.node = env_get("COLL_NODE");
 	cfg.device = env_get("COLL_DEVICE");
 	cfg.exchange = exchange;
-	cfg.exchange_ctx = &m;
+	cfg.exchange_ctx = m;
 	env_u32("COLL_TIMEOUT_MS", 1, UINT32_MAX, &cfg.timeout_ms);
 	ret = coll_init(&cfg, &mc->coll);
 	if (ret)
 		mc->coll = NULL;
 	/* It has failed before: the others are waiting for this rank. */
-	if (!m.over)
-		exchange_blobs(&m, NULL, NULL, 0);
+	if (!m->over)
+		exchange_blobs(m, NULL, NULL, 0);
 	if (ret)
 		coll_debug("mpi: no communicator: %s; %s", coll_strerror(ret), coll_last_error());
 }
@@ -206,10 +203,17 @@ static bool set_least(struct mpi_comm *mc, MPI_Comm comm)
 
 static void make(struct mpi_comm *mc, MPI_Comm comm)
 {
+	struct meeting m = { .comm = comm, .size = mc->size };
+
 	mc->why = UNUSABLE;
-	if (!all_say(comm, is_wanted()))
+	m.blobs = calloc((size_t)mc->size, sizeof(*m.blobs));
+	/* The exchange needs all ranks: a rank without memory says so before it. */
+	if (!all_say(comm, m.blobs && is_wanted())) {
+		free(m.blobs);
 		return;
-	try_init(mc, comm);
+	}
+	try_init(mc, &m);
+	free(m.blobs);
 	if (all_say(comm, mc->coll)) {
 		coll_comm_set_idle(mc->coll, drive_idle, NULL);
 		if (set_least(mc, comm)) {

@@ -5,6 +5,7 @@
  */
 #include <mpi.h>
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -16,9 +17,13 @@
 #define LATER_FOR_NS	50000000
 #define LATE_NS		1000000
 
-/* Never complete: to test it is to drive the MPI. Of each thread, as one thread may test it. */
-static __thread MPI_Request never;
-static __thread bool have_never;
+/*
+ * Never complete: to test it is to drive the MPI. @lock protects both. A thread that finds it taken
+ * need not wait: another thread drives the MPI already.
+ */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static MPI_Request never;
+static bool have_never;
 
 static int query(void *state, MPI_Status *status)
 {
@@ -44,19 +49,24 @@ void drive_mpi(void)
 {
 	int flag;
 
-	if (!have_never && PMPI_Grequest_start(query, release, cancel, NULL, &never))
+	if (pthread_mutex_trylock(&lock))
 		return;
-	have_never = true;
-	PMPI_Test(&never, &flag, MPI_STATUS_IGNORE);
+	if (!have_never)
+		have_never = !PMPI_Grequest_start(query, release, cancel, NULL, &never);
+	if (have_never)
+		PMPI_Test(&never, &flag, MPI_STATUS_IGNORE);
+	pthread_mutex_unlock(&lock);
 }
 
 void drive_end(void)
 {
-	if (!have_never)
-		return;
+	pthread_mutex_lock(&lock);
+	if (have_never) {
+		PMPI_Grequest_complete(never);
+		PMPI_Wait(&never, MPI_STATUS_IGNORE);
+	}
 	have_never = false;
-	PMPI_Grequest_complete(never);
-	PMPI_Wait(&never, MPI_STATUS_IGNORE);
+	pthread_mutex_unlock(&lock);
 }
 
 uint64_t drive_pause_ns(uint64_t waited_ns)

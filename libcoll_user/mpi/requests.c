@@ -179,20 +179,25 @@ int requests_start(const struct call *c, MPI_Request *request)
 		return refuse(c, -ENOMEM);
 	p->call = *c;
 	p->told = false;
-	p->has_type = false;
-	if (start_of_mpi(p)) {
-		free(p);
-		return refuse(c, -ENOMEM);
-	}
-	comms_hold(c->mc);
 	/* The application may free its type before the call is over. */
-	p->has_type = c->out.tmp && c->to.n && !c->to.types &&
-		      !PMPI_Type_dup(c->to.type, &p->call.to.type);
+	p->has_type = c->out.tmp && c->to.n && !c->to.types;
+	if (p->has_type && PMPI_Type_dup(c->to.type, &p->call.to.type))
+		goto no_type;
+	if (start_of_mpi(p))
+		goto no_request;
+	comms_hold(c->mc);
 	insert(p);
 	*request = p->request;
 	/* An error is the request's. */
 	call_start(&p->call);
 	return MPI_SUCCESS;
+
+no_request:
+	if (p->has_type)
+		PMPI_Type_free(&p->call.to.type);
+no_type:
+	free(p);
+	return refuse(c, -ENOMEM);
 }
 
 static void wait_for_each(int n, const MPI_Request *requests)
