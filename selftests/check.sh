@@ -3,7 +3,7 @@
 #
 # usage: check.sh KERNEL...
 #
-# All suites: those that need no VM, then func and net on each kernel, and hosts on one.
+# All suites: func and net on each kernel, and hosts on one; beside them, what needs no VM.
 # Every part closes with "TITLE: N passed, M failed"; a part without that line has
 # failed. The last line is the sum.
 #
@@ -117,6 +117,55 @@ join()
 	titles=()
 }
 
+# later TITLE COMMAND...: in the background, in the order of these calls; output comes by await
+later()
+{
+	queue+=("$(printf '%q ' "$@")")
+}
+
+# run_later TITLE COMMAND...: the status is there when the log is whole
+run_later()
+{
+	local title=$1 start=$SECONDS
+
+	shift
+	"$@" >"$work/$title" 2>&1 </dev/null
+	echo "$? $((SECONDS - start))" >"$work/$title.tmp"
+	mv "$work/$title.tmp" "$work/$title.status"
+}
+
+# The queue, as many at a time as there are CPUs. These have the CPUs that the tests in VMs
+# leave: those measure time, and what is of the idle class yields to them at once.
+begin_later()
+{
+	(
+		chrt --idle --pid 0 "$BASHPID"
+		for job in "${queue[@]}"; do
+			while (($(jobs -rp | wc -l) >= $(nproc))); do
+				wait -n
+			done
+			eval "run_later $job" &
+		done
+		wait
+	) &
+	queue_pid=$!
+}
+
+# await TITLE: what later was given
+await()
+{
+	local title=$1 start=$SECONDS status seconds
+
+	while [[ ! -f $work/$title.status ]] && kill -0 "$queue_pid" 2>/dev/null; do
+		sleep 0.2
+	done
+	read -r status seconds <"$work/$title.status" || status=none seconds=0
+	printf '\n## %s\n' "$title"
+	cat "$work/$title"
+	printf '## %s: %d s, of which %d were waited for\n' "$title" "$seconds" $((SECONDS - start))
+	count "$title" "$status" "$work/$title"
+}
+
 # estimate SUITE KERNEL: seconds. The emulated kernels do a tenth of the loops, and
 # uml-debug a third. All programs took half as long to twice as long as on uml, where it was
 # measured; a sample is less than half of them. Of hosts, nothing nearer than func is known.
@@ -166,18 +215,18 @@ seed=${COLL_CHECK_SEED:-$(git rev-parse --short=12 HEAD 2>/dev/null || date +%s)
 sampled=(SAMPLE="$seed")
 [[ $seed != all ]] || sampled=()
 titles=()
-# downloads, and what a build does on one CPU only, go on beside other builds
+queue=()
 for kernel in "$@"; do
-	beside "kernel $kernel" selftests/kernel.sh "$kernel" "$@"
+	later "kernel $kernel" selftests/kernel.sh "$kernel" "$@"
 done
-join
-beside static selftests/static.sh "$first"
-beside doc sh selftests/doc.sh
-beside unit make -s --no-print-directory -C selftests/unit run
-beside libcoll make -s --no-print-directory -C libcoll_user test
-join
+later unit make -s --no-print-directory -C selftests/unit run
+later libcoll make -s --no-print-directory -C libcoll_user test
+later static selftests/static.sh "$first"
+later doc sh selftests/doc.sh
+begin_later
 for kernel in "$@"; do
 	how=part
+	await "kernel $kernel"
 	# has one CPU, and measures little
 	[[ $kernel != uml-debug ]] || how=beside
 	suite $how func "$kernel"
@@ -186,6 +235,9 @@ for kernel in "$@"; do
 	[[ $kernel != uml ]] || $how "verdict on $kernel" selftests/verdict.sh "$kernel"
 	# two emulated machines take all there is: on one kernel
 	[[ $kernel != debian-6.1 ]] || suite part hosts "$kernel"
+done
+for title in unit libcoll static doc; do
+	await "$title"
 done
 
 # again, at the end: a log may be cut in its middle
