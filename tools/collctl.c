@@ -117,6 +117,9 @@ static void show_sent(const struct object *l)
 	       known(coll_send_mode_name(get(l, COLL_NL_LINK_SEND_MODE))),
 	       get(l, COLL_NL_LINK_TX_COPIED), get(l, COLL_NL_LINK_TX_SPLICED),
 	       get(l, COLL_NL_LINK_TX_UBUF), get(l, COLL_NL_LINK_TX_ZEROCOPY));
+	if (get(l, COLL_NL_LINK_TX_SAVED))
+		printf("    saved %llu bytes by smaller types on the link\n",
+		       get(l, COLL_NL_LINK_TX_SAVED));
 	if (get(l, COLL_NL_LINK_RATE_COPY))
 		printf("    measured, GB/s: copy %.3f, splice %.3f, ubuf %.3f\n",
 		       1e-9 * get(l, COLL_NL_LINK_RATE_COPY),

@@ -89,6 +89,7 @@ const struct kind kind_link = {
 		F64(COLL_NL_LINK_RATE_COPY, "rate-copy"),
 		F64(COLL_NL_LINK_RATE_SPLICE, "rate-splice"),
 		F64(COLL_NL_LINK_RATE_UBUF, "rate-ubuf"),
+		F64(COLL_NL_LINK_TX_SAVED, "tx-saved"),
 	},
 };
 

@@ -178,7 +178,7 @@ static int cmd_list(void)
 
 	printf("%-15s %-19s %3s  %s\n", "collective", "algorithm", "id", "needs and promises");
 	for (i = 0; (a = coll_algorithm_at(i)); i++)
-		printf("%-15s %-19s %3u %s%s%s%s%s%s%s%s\n", collective_name(a->collective),
+		printf("%-15s %-19s %3u %s%s%s%s%s%s%s%s%s\n", collective_name(a->collective),
 		       a->name, a->id, a->flags & COLL_ALG_RANKS ? " ranks" : "",
 		       a->flags & COLL_ALG_INPUT ? " input" : "",
 		       a->flags & COLL_ALG_TMP ? " tmp" : "",
@@ -186,11 +186,13 @@ static int cmd_list(void)
 		       a->flags & COLL_ALG_EQUAL ? " equal" : "",
 		       a->flags & COLL_ALG_DIRECT ? " direct" : "",
 		       a->flags & COLL_ALG_ORDERED ? " ordered" : "",
-		       a->flags & COLL_ALG_HAS_RADIX ? " radix" : "");
+		       a->flags & COLL_ALG_HAS_RADIX ? " radix" : "",
+		       a->flags & COLL_ALG_ONE_PLACE ? " one_place" : "");
 	printf("\nranks: participants are ranks, never nodes. input: reads one rank's input.\n"
 	       "tmp: needs scratch. last: local folds, or both orders of operands.\n"
 	       "equal: blocks of one size only. direct: blocks go straight to where they\n"
-	       "belong. ordered: folds in the order of participants. radix: takes a radix.\n");
+	       "belong. ordered: folds in the order of participants. radix: takes a radix.\n"
+	       "one_place: one participant sums a chunk up, the others get a copy.\n");
 	return 0;
 }
 

@@ -26,7 +26,7 @@
 #include "take.h"
 
 #define COLL_CMD_FLAGS	(COLL_CMD_INPLACE | COLL_CMD_REG_SEND | COLL_CMD_REG_RECV | COLL_CMD_WAITS | \
-			 COLL_CMD_NARROW)
+			 COLL_CMD_NARROW | COLL_CMD_WIRE)
 
 static int coll_copy_cmd(struct coll_cmd *cmd, u64 arg, u32 len)
 {
@@ -56,6 +56,8 @@ static int coll_check_fields(const struct coll_cmd *c, u32 rank)
 	    (c->dtype || c->flags & ~COLL_CMD_WAITS || c->count))
 		return -EINVAL;
 	if (c->flags & COLL_CMD_NARROW && !coll_reduces(c->collective))
+		return -EINVAL;
+	if (c->flags & COLL_CMD_WIRE && !coll_wire_ok(c))
 		return -EINVAL;
 	return coll_check_use(c, rank);
 }

@@ -224,7 +224,8 @@ static int coll_nl_put_sent(struct sk_buff *skb, const struct coll_link_stat *s)
 	       nla_put_u64_64bit(skb, COLL_NL_LINK_RATE_SPLICE,
 				 s->rate[COLL_NL_SEND_MODE_SPLICE], COLL_NL_LINK_PAD) ||
 	       nla_put_u64_64bit(skb, COLL_NL_LINK_RATE_UBUF,
-				 s->rate[COLL_NL_SEND_MODE_UBUF], COLL_NL_LINK_PAD);
+				 s->rate[COLL_NL_SEND_MODE_UBUF], COLL_NL_LINK_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_LINK_TX_SAVED, s->tx_saved, COLL_NL_LINK_PAD);
 }
 
 static int coll_nl_put_link(struct sk_buff *skb, struct coll_group *g,

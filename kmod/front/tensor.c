@@ -18,6 +18,7 @@
 #include "../core/group/member.h"
 #include "../core/op/op_run.h"
 #include "../core/plan/extent.h"
+#include "../core/plan/support.h"
 #include "../core/tensor/tensor.h"
 #include "../core/tensor/tensor_join.h"
 #include "../core/tensor/tensor_life.h"
@@ -127,6 +128,7 @@ static int coll_tensor_params(const struct coll_tensor *t, const struct coll_req
 	p->field[COLL_FIELD_COLLECTIVE] = c->collective;
 	p->field[COLL_FIELD_OP] = c->op;
 	p->field[COLL_FIELD_ROOT] = c->root;
+	p->field[COLL_FIELD_WIRE] = coll_wire_type(c);
 	p->field[COLL_FIELD_FLAGS] = c->flags & COLL_CMD_NARROW;
 	if (t->flags & COLL_TENSOR_AVG_PRESENT)
 		p->field[COLL_FIELD_FLAGS] |= COLL_FIELD_AVG_PRESENT;

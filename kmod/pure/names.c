@@ -31,6 +31,7 @@ static const char *const feature_names[] = {
 	[23]	= "tensor-fuse",
 	[24]	= "tensor-scale",
 	[25]	= "shm",
+	[26]	= "wire-types",
 };
 
 static const char *const state_names[] = {

@@ -135,6 +135,8 @@ struct coll_emit {
 /* Blocks go straight from input to output: nobody else need know their sizes. */
 #define COLL_ALG_DIRECT	(1U << 6)
 #define COLL_ALG_HAS_RADIX (1U << 7)	/* struct coll_emit.radix means something */
+/* Each chunk is summed up by one participant, and the others get a copy. */
+#define COLL_ALG_ONE_PLACE (1U << 8)
 
 /**
  * struct coll_algorithm - one algorithm of one collective

@@ -59,6 +59,8 @@ enum coll_frame_type {
 #define COLL_WIRE_NARROW	2
 /* And where it is a fusion of tensors */
 #define COLL_WIRE_FUSED		4
+/* And, plus that type, where elements have a smaller type on links */
+#define COLL_WIRE_SMALL		8
 
 /* struct coll_frame.flags: DATA: acknowledge as soon as this is consumed */
 #define COLL_FRAME_ACK_NOW	(1U << 0)

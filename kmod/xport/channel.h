@@ -93,7 +93,8 @@ struct coll_tx_mark {
  *	nothing is held against the frames that follow, until the death fails the group.
  * @backlog: the rest of the frame that is being taken, then whole frames
  * @spilled: bytes that have ever been in @backlog
- * @piece: COLL_LOAN_PIECE bytes, for what is read of loans; NULL: not yet needed
+ * @piece: COLL_LOAN_PIECE bytes, for what is read of loans, or is sent in a smaller type; NULL:
+ *	not yet needed. Nothing stays there from one use to the next.
  * @tx_msg_first: MSG has gone before DATA the last time
  * @tx_op: the op whose frame is being sent
  * @tx_sent: bytes of DATA sent, headers included; a frame counts when it begins

@@ -235,3 +235,19 @@ u32 coll_loan_read(struct coll_channel *ch, const struct coll_frame *f, u32 done
 	spin_unlock(&d->lock);
 	return len;
 }
+
+bool coll_piece_ready(struct coll_channel *ch)
+{
+	struct mem_cgroup *memcg;
+
+	lockdep_assert_held(&ch->conn->lock);
+	if (!ch->piece) {
+		/* The caller may be a worker, which belongs to no control group of the user. */
+		memcg = set_active_memcg(ch->facts.memcg);
+		ch->piece = kmalloc(COLL_LOAN_PIECE, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+		set_active_memcg(memcg);
+	}
+	if (!ch->piece)
+		coll_conn_retry(ch->conn);
+	return ch->piece;
+}

@@ -105,4 +105,7 @@ bool coll_loan_any(const struct coll_channel *ch);
 u32 coll_loan_read(struct coll_channel *ch, const struct coll_frame *f, u32 done,
 		   void *to, u32 len);
 
+/* Is there memory at ch->piece, or can it be had? If not, the work is done again. In a pass. */
+bool coll_piece_ready(struct coll_channel *ch);
+
 #endif /* COLL_XPORT_LOAN_H */

@@ -2,9 +2,7 @@
 /* DATA of a channel: which step it is for, and into its range. */
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
-#include <linux/sched/mm.h>
 #include <linux/skbuff.h>
-#include <linux/slab.h>
 
 #include "../core/exec/exec.h"
 #include "../core/exec/exec_step.h"
@@ -261,19 +259,6 @@ bool coll_ch_on_loan(const struct coll_channel *ch)
 	return ch->rx_state != COLL_CH_IDLE && ch->rx_frame.flags & COLL_FRAME_LOAN;
 }
 
-/* Memory for a piece, once. */
-static bool coll_ch_has_piece(struct coll_channel *ch)
-{
-	struct mem_cgroup *memcg = set_active_memcg(ch->facts.memcg);
-
-	if (!ch->piece)
-		ch->piece = kmalloc(COLL_LOAN_PIECE, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	set_active_memcg(memcg);
-	if (!ch->piece)
-		coll_conn_retry(ch->conn);
-	return ch->piece;
-}
-
 u32 coll_ch_read_loan(struct coll_channel *ch, u32 most)
 {
 	struct coll_stream *st = ch->conn->streams[COLL_STRIPE_DATA];
@@ -282,7 +267,7 @@ u32 coll_ch_read_loan(struct coll_channel *ch, u32 most)
 	lockdep_assert_held(&ch->conn->lock);
 	while (coll_ch_on_loan(ch)) {
 		len = min_t(u64, most - sum, coll_ch_room(ch));
-		if (!len || !coll_ch_has_piece(ch))
+		if (!len || !coll_piece_ready(ch))
 			break;
 		/* See coll_rx_legal(): the frame may have come before the last PROOF. */
 		if (!coll_ch_may_read(ch)) {

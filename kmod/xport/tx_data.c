@@ -109,7 +109,7 @@ static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 	if (!op || ch->peer_rx_closed)
 		return false;
 	step = coll_exec_send_step(op->exec, &ch->link, &avail);
-	if (!step)
+	if (!step || (step->wire && !coll_piece_ready(ch)))
 		return false;
 	ch->tx_op = op;
 	window = coll_tx_window(st);
@@ -309,7 +309,31 @@ static void coll_tx_account(struct coll_stream *st, struct coll_tx_source *src,
 	trace_coll_segment(ch->facts.id, ch->tx_op->seq, ch->link.peer,
 			   src->step - ch->tx_op->exec->steps, src->step->s.kind,
 			   src->step->done, payload);
+	if (src->step->wire)
+		WRITE_ONCE(st->stat.tx_saved, st->stat.tx_saved +
+			   payload * (ch->tx_op->elem - src->step->unit) / src->step->unit);
 	coll_exec_sent(ch->tx_op->exec, src->step, payload);
+}
+
+/* Elements in the type that they have on links. Return: as coll_tx_payload(). */
+static int coll_tx_narrowed(struct coll_stream *st, struct coll_tx_source *src,
+			    struct bio_vec *bv, unsigned int *nr)
+{
+	struct coll_channel *ch = st->tx_ch;
+	struct coll_exec *x = ch->tx_op->exec;
+	u32 skip;
+	int ret;
+
+	ret = coll_exec_narrowed(x, src->step, ch->piece, COLL_LOAN_PIECE, st->tx_left, &skip);
+	if (ret < 0) {
+		coll_exec_failed(x, ret);
+		return ret;
+	}
+	bv->bv_page = virt_to_page(ch->piece);
+	bv->bv_offset = offset_in_page(ch->piece) + skip;
+	bv->bv_len = ret;
+	*nr = 1;
+	return ret;
 }
 
 /* Pieces of payload, or zeroes. Return: bytes, negative: the memory has gone. */
@@ -323,6 +347,8 @@ static int coll_tx_payload(struct coll_stream *st, struct coll_tx_source *src,
 		return 0;
 	if (!st->tx_ch)
 		return coll_tx_zeroes(st->tx_left, bv, max, nr);
+	if (src->step && src->step->wire)
+		return coll_tx_narrowed(st, src, bv, nr);
 	ret = coll_vec_bvecs(src->vec, src->at, st->tx_left, bv, max, nr);
 	if (ret < 0 && src->msg)
 		coll_msg_failed(src->msg, ret);
@@ -394,7 +420,7 @@ static int coll_tx_push(struct coll_stream *st)
 	else if (payload >= 0)
 		ret = coll_tx_send(st, bv, head + nr, head_len + payload,
 				   st->tx_left > payload);
-	if (nr && st->tx_ch)
+	if (nr && st->tx_ch && !(src.step && src.step->wire))
 		coll_bvecs_put(src.vec, src.at, bv + head, nr);
 	if (ret > 0)
 		coll_tx_sent(st, &src, ret);

@@ -191,6 +191,16 @@ int coll_comm_set_narrow(coll_comm_t *comm, bool narrow)
 	return 0;
 }
 
+int coll_comm_set_wire(coll_comm_t *comm, enum coll_dtype type)
+{
+	if (type != COLL_DTYPE_NONE && type != COLL_F16 && type != COLL_BF16)
+		return -EINVAL;
+	if (!(comm->version.features & COLL_FEAT_WIRE_TYPES))
+		return -EOPNOTSUPP;
+	comm->wire = type;
+	return 0;
+}
+
 void coll_comm_set_idle(coll_comm_t *comm, coll_idle_fn *fn, void *arg)
 {
 	comm->idle = fn;

@@ -41,6 +41,7 @@ struct topology;
  * @stripes: what the kernel was told
  * @shm: memory that the ranks share, see shm.h; NULL: none
  * @narrow: see coll_comm_set_narrow()
+ * @wire: see coll_comm_set_wire()
  * @idle: see coll_comm_set_idle(); with @idle_arg
  * @named: its collectives have names: see coll/tensor.h
  */
@@ -65,6 +66,7 @@ struct coll_comm {
 	struct stripes stripes;
 	struct shm *shm;
 	_Atomic bool narrow;
+	_Atomic uint32_t wire;
 	coll_idle_fn *idle;
 	void *idle_arg;
 	bool named;

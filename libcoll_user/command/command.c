@@ -5,12 +5,20 @@
 #include "comm/buffers.h"
 #include "comm/comm.h"
 #include "reduction/wide.h"
+#include "wire_type.h"
 
 /* Reduce in the narrow type if the application wants that and it makes a difference. */
 static void set_narrow(coll_comm_t *comm, struct coll_cmd *cmd)
 {
 	if (comm->narrow && coll_wide_size(cmd->op, cmd->dtype))
 		cmd->flags |= COLL_CMD_NARROW;
+}
+
+/* The same of a smaller type between nodes, where a command can have that. */
+static void set_wire(coll_comm_t *comm, struct coll_cmd *cmd)
+{
+	if (comm->wire && !wire_type_refusal(cmd))
+		cmd->flags |= wire_type_flag(comm->wire);
 }
 
 static uint64_t address(const void *p)
@@ -54,6 +62,7 @@ static void reducing(coll_comm_t *comm, struct coll_cmd *cmd, enum coll_collecti
 	init(comm, cmd, what, dtype, count, root);
 	cmd->op = (uint16_t)op;
 	set_narrow(comm, cmd);
+	set_wire(comm, cmd);
 	set_buffers(comm, cmd, send, recv);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/wire_type.h"
 #include "handle.h"
 #include "tensors.h"
 #include "text.h"
@@ -46,6 +47,26 @@ static int check_spec(const struct coll_tensor_spec *spec)
 	return check_dims(spec);
 }
 
+/* The type between nodes becomes a flag of the command. */
+static int take_wire(struct coll_tensor_spec *spec)
+{
+	struct coll_cmd *cmd = &spec->cmd;
+	const char *why;
+
+	if (!spec->wire)
+		return 0;
+	why = wire_type_refusal(cmd);
+	if (!why && spec->wire != COLL_F16 && spec->wire != COLL_BF16)
+		why = "the type between nodes is f16 or bf16";
+	if (why) {
+		tensor_because(why);
+		return -EINVAL;
+	}
+	cmd->flags &= ~(uint32_t)COLL_CMD_WIRE;
+	cmd->flags |= wire_type_flag((uint32_t)spec->wire);
+	return 0;
+}
+
 coll_tensor_t *tensor_alloc(coll_tensors_t *ts)
 {
 	coll_tensor_t *t = calloc(1, sizeof(*t));
@@ -68,6 +89,7 @@ int tensor_new(coll_tensors_t *ts, const struct coll_tensor_spec *from, coll_ten
 
 	*out = NULL;
 	ret = ret ? ret : check_spec(&spec);
+	ret = ret ? ret : take_wire(&spec);
 	if (ret)
 		return ret;
 	t = tensor_alloc(ts);

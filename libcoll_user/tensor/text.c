@@ -14,6 +14,7 @@
 #define TEXT_LEN	(COLL_TENSOR_NAME_MAX + EXPLAIN_LEN)
 
 static _Thread_local char text[TEXT_LEN];
+static _Thread_local const char *because;
 
 void tensor_explain(const char *fmt, ...)
 {
@@ -30,10 +31,16 @@ const char *coll_tensor_error(void)
 	return text;
 }
 
+void tensor_because(const char *why)
+{
+	because = why;
+}
+
 int tensor_refused(const char *name, int err)
 {
-	const char *why = coll_strerror(err);
+	const char *why = because ? because : coll_strerror(err);
 
+	because = NULL;
 	/* These errors have other meanings elsewhere. */
 	if (err == -EEXIST)
 		why = "this rank has posted that name already, and it has not started";

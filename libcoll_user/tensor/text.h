@@ -6,6 +6,8 @@
 #include "tensors.h"
 
 void tensor_explain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* What the next tensor_refused() of this thread says instead of the text of an errno. */
+void tensor_because(const char *why);
 /* About a tensor that could not be posted; returns @err. */
 int tensor_refused(const char *name, int err);
 /* Make the text about a tensor that has ended with an error. */

@@ -485,6 +485,48 @@ static void test_bad(void)
 	spec.name = name;
 	ok(bad(ts, &spec, -EINVAL), "a name of 256 bytes");
 	spec = good;
+/* Types between nodes: @what of @cmd is refused, and the text has @text. */
+static void refuses(coll_tensors_t *ts, const struct coll_tensor_spec *spec, const char *text)
+{
+	ok(bad(ts, spec, -EINVAL) && strstr(coll_tensor_error(), text), text);
+}
+
+static void test_wire(coll_tensors_t *ts)
+{
+	struct coll_tensor_spec good, spec;
+	float x[4] = { 0 };
+
+	coll_tensor_spec_init(&good, "wire");
+	coll_cmd_allreduce(ts->comm, &good.cmd, COLL_IN_PLACE, x, 4, COLL_F32, COLL_OP_SUM);
+	good.wire = COLL_BF16;
+	spec = good;
+	spec.wire = COLL_F64;
+	refuses(ts, &spec, "f16 or bf16");
+	spec = good;
+	spec.cmd.dtype = COLL_F64;
+	refuses(ts, &spec, "only f32");
+	spec = good;
+	spec.cmd.op = COLL_OP_PROD;
+	refuses(ts, &spec, "only sum, avg, min, max");
+	spec = good;
+	spec.cmd.collective = COLL_BROADCAST;
+	refuses(ts, &spec, "only allreduce");
+	spec = good;
+	spec.cmd.algorithm = COLL_ALG_KNOMIAL | COLL_ALG_RADIX(3);
+	refuses(ts, &spec, "in one place");
+	spec.cmd.algorithm = COLL_ALG_TREE;
+	spec.cmd.flags |= COLL_CMD_WIRE_F16;
+	ok(!coll_tensor_submit(ts, &spec, &tensors[0]) && !coll_tensor_wait(tensors[0]) &&
+	   (kernel.last_cmd.flags & COLL_CMD_WIRE) == COLL_CMD_WIRE_BF16,
+	   "a type between nodes becomes a flag");
+	ts->comm->wire = COLL_F16;
+	coll_cmd_allreduce(ts->comm, &spec.cmd, COLL_IN_PLACE, x, 4, COLL_F32, COLL_OP_AVG);
+	ok((spec.cmd.flags & COLL_CMD_WIRE) == COLL_CMD_WIRE_F16, "that of the communicator");
+	coll_cmd_allreduce(ts->comm, &spec.cmd, COLL_IN_PLACE, x, 4, COLL_F64, COLL_OP_AVG);
+	ok(!(spec.cmd.flags & COLL_CMD_WIRE), "but not where it cannot be");
+	ts->comm->wire = COLL_DTYPE_NONE;
+}
+
 	spec.priority = COLL_TENSOR_PRIORITY_MAX + 1;
 	ok(bad(ts, &spec, -EINVAL), "a priority out of range");
 	spec = good;
@@ -499,6 +541,7 @@ static void test_bad(void)
 	ok(bad(ts, &spec, -EINVAL), "a larger struct");
 	spec.struct_size = offsetof(struct coll_tensor_spec, prescale) - 1;
 	ok(bad(ts, &spec, -EINVAL), "a smaller struct than any");
+	test_wire(ts);
 	ok(coll_tensor_submit(ts, &good, NULL) == -EINVAL && !ts->all,
 	   "nobody waits, and there is no callback");
 	ok(coll_tensors_create(ts->base, 1U << 31, &none) == -EINVAL && !none, "an unknown flag");

@@ -209,6 +209,7 @@ enum coll_algorithm_id {
 #define COLL_FEAT_TENSOR_FUSE	(1ULL << 23)	/* COLL_IOC_TENSOR_FUSE */
 #define COLL_FEAT_TENSOR_SCALE	(1ULL << 24)	/* struct coll_tensor.prescale, .postscale */
 #define COLL_FEAT_SHM		(1ULL << 25)	/* COLL_IOC_SHM, mmap() */
+#define COLL_FEAT_WIRE_TYPES	(1ULL << 26)	/* COLL_CMD_WIRE_F16, COLL_CMD_WIRE_BF16 */
 
 /**
  * struct coll_version - COLL_IOC_VERSION
@@ -592,6 +593,17 @@ struct coll_stripe {
 #define COLL_CMD_NARROW		(1U << 5)
 /* COLL_PROBE, COLL_MPROBE: do not wait; ENOMSG if there is no message */
 #define COLL_CMD_NOWAIT		(1U << 6)
+/*
+ * For allreduce of COLL_F32 by COLL_OP_SUM, COLL_OP_AVG, COLL_OP_MIN, COLL_OP_MAX and
+ * COLL_OP_PREMULSUM: elements are COLL_F16 or COLL_BF16 between nodes, and f32 in memory. They
+ * are summed in f32. What is sent is rounded before, and so is each result, also where nothing
+ * is sent: all ranks get the same bits. The algorithm must sum up each element in one place.
+ * Not both flags. EINVAL for anything else. All ranks alike, else EBADE. reductions.rst has the
+ * formulas.
+ */
+#define COLL_CMD_WIRE_F16	(1U << 7)
+#define COLL_CMD_WIRE_BF16	(1U << 8)
+#define COLL_CMD_WIRE		(COLL_CMD_WIRE_F16 | COLL_CMD_WIRE_BF16)
 
 /**
  * struct coll_message - what a receive has got
@@ -877,7 +889,8 @@ struct coll_collect {
  * @COLL_FIELD_POSTSCALE: bits of the factor for results, as f64; 0: 1
  * @COLL_FIELD_OP: enum coll_op_code
  * @COLL_FIELD_ROOT: rank, of rooted collectives
- * @COLL_FIELD_WIRE: enum coll_dtype of what is sent between nodes, 0: that of the tensor
+ * @COLL_FIELD_WIRE: COLL_F16 or COLL_BF16 with COLL_CMD_WIRE_F16 or _BF16: what is sent between
+ *	nodes; 0: the type of the tensor
  * @COLL_FIELD_FLAGS: COLL_CMD_NARROW, COLL_FIELD_AVG_PRESENT
  * @COLL_FIELD_PRIORITY: up to COLL_TENSOR_PRIORITY_MAX; higher ones are started first
  * @COLL_FIELD_GROUP: digest of the names of the group it belongs to; 0: of none

@@ -108,7 +108,7 @@ int coll_exec_recv(struct coll_exec *x, struct coll_exec_step *st,
 
 	if (len) {
 		coll_step_args(x, st, &args);
-		unit = args.reducer ? st->unit : 1;
+		unit = args.reducer || args.wire ? st->unit : 1;
 		ret = coll_sweep(sw, &args, data, st->done / unit, len / unit);
 		if (ret) {
 			coll_exec_failed(x, ret);
@@ -153,7 +153,24 @@ bool coll_exec_may_zerocopy(const struct coll_exec *x, const struct coll_exec_st
 {
 	const struct coll_buf *buf = st->src.vec ? st->src.vec->buf : NULL;
 
+	/* What is sent is not what lies there. */
+	if (st->wire)
+		return false;
 	return buf && coll_buf_may_zerocopy(buf) && !(buf->scratch && coll_exec_reuses(x));
+}
+
+int coll_exec_narrowed(const struct coll_exec *x, const struct coll_exec_step *st, void *to,
+		       u32 room, u32 len, u32 *skip)
+{
+	const struct coll_wire_type *w = &x->reducer.wire;
+	u64 first = st->done / st->unit;
+	u32 count;
+	int ret;
+
+	*skip = st->done % st->unit;
+	count = min(DIV_ROUND_UP(*skip + len, st->unit), room / st->unit);
+	ret = coll_sweep_narrow(w, st->src.vec, st->src.at + first * x->op->elem, to, count);
+	return ret ?: min(len, count * st->unit - *skip);
 }
 
 struct coll_exec_step *coll_exec_sending(struct coll_exec *x,

@@ -41,8 +41,9 @@ struct coll_place {
  * @node: of a transfer with another node: that node
  * @link: number of the link to @node; of a local step, that of the block it belongs to
  * @unit: bytes of an element as this step counts them: of partial results where it
- *	moves or makes such, else of the type
+ *	moves or makes such, else of the type; with @wire, of an element on a link
  * @finish: it copies, but a partial result, of which the outputs get the result
+ * @wire: transfers: elements have a smaller type on links (struct coll_reducer.wire)
  * @len: bytes of the range
  * @src: what is sent, or moved or folded into @dst
  * @dst: where space[range] is; sends read @src
@@ -68,6 +69,7 @@ struct coll_exec_step {
 	u32 link;
 	u32 unit;
 	bool finish;
+	bool wire;
 	u64 len;
 	struct coll_place src;
 	struct coll_place dst;
@@ -284,11 +286,11 @@ static inline bool coll_exec_reuses(const struct coll_exec *x)
 	return x->blocks > x->at_once;
 }
 
-/* Does this receive step reduce, so that it wants whole elements? */
+/* Does this receive step compute with what comes, so that it wants whole elements? */
 static inline bool coll_exec_reduces(const struct coll_exec_step *st)
 {
 	return st->s.action == COLL_ACT_REDUCE ||
-	       st->s.action == COLL_ACT_REDUCE_IN || st->finish;
+	       st->s.action == COLL_ACT_REDUCE_IN || st->finish || st->wire;
 }
 
 /**
@@ -327,6 +329,20 @@ struct coll_exec_step *coll_exec_send_step(struct coll_exec *x,
  * which are pinned for the moment only.
  */
 bool coll_exec_may_zerocopy(const struct coll_exec *x, const struct coll_exec_step *st);
+
+/**
+ * coll_exec_narrowed() - payload of a send step whose elements have a smaller type on links
+ * @x: of a running op, with a ref
+ * @st: send step with @wire
+ * @to: result
+ * @room: bytes there, two elements at least
+ * @len: bytes that are wanted from st->done on
+ * @skip: result: where in @to they begin: st->done may be inside of an element
+ *
+ * Return: how many of them are there; negative: as coll_vec_run(). Process context.
+ */
+int coll_exec_narrowed(const struct coll_exec *x, const struct coll_exec_step *st, void *to,
+		       u32 room, u32 len, u32 *skip);
 
 /* Do these bytes end what this op has for the link? */
 static inline bool coll_exec_is_last_send(const struct coll_exec_step *st, u64 len)

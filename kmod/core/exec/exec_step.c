@@ -93,8 +93,9 @@ static void coll_copy_args(const struct coll_exec *x,
 	const struct coll_part *part = &x->parts[st->part];
 
 	*a = (struct coll_sweep_args){
-		.recv_size = 1,
-		.out = coll_step_out(x, st, 1),
+		.recv_size = st->wire ? st->unit : 1,
+		.wire = st->wire ? &x->reducer.wire : NULL,
+		.out = coll_step_out(x, st, st->wire ? x->op->elem : 1),
 	};
 	if (st->s.action == COLL_ACT_INPUT)
 		a->in[0] = (struct coll_operands){
@@ -136,7 +137,8 @@ void coll_step_args(const struct coll_exec *x, const struct coll_exec_step *st,
 		.reducer = r,
 		.final = st->s.flags & COLL_STEP_FINAL,
 		.scale = part->scale,
-		.recv_size = r->partial,
+		.recv_size = st->wire ? st->unit : r->partial,
+		.wire = st->wire ? &r->wire : NULL,
 	};
 	a->out = coll_step_out(x, st, a->final ? r->elem : r->partial);
 	switch (st->s.action) {

@@ -50,6 +50,7 @@ struct coll_link_stat {
 	u64 rx_bytes;
 	u64 rx_frames;
 	u64 tx_stalls;
+	u64 tx_saved;	/* bytes that were not sent, because elements had a smaller type */
 	u64 tx_by[COLL_SEND_MODES];	/* of tx_bytes, by enum coll_nl_send_mode */
 	u64 zerocopied;	/* of those by ubuf, how many the stack did not copy */
 	u64 rate[COLL_SEND_MODES];	/* bytes per second, as measured; 0: not */

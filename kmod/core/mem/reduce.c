@@ -271,6 +271,53 @@ void coll_reducer_scale(struct coll_reducer *r, u32 dtype, const struct coll_sca
 		r->plain = false;
 }
 
+void coll_reducer_wire(struct coll_reducer *r, u32 type)
+{
+	bool fast = coll_isa != &coll_simd_scalar && coll_isa->widen[type] &&
+		    coll_isa->narrow[type];
+
+	r->wire = (struct coll_wire_type){
+		.narrow = coll_isa->narrow[type] ?: coll_simd_scalar.narrow[type],
+		.widen = coll_isa->widen[type] ?: coll_simd_scalar.widen[type],
+		.elem = coll_dtype_size(type),
+		.section = fast ? COLL_FPU_BYTES : COLL_FPU_BYTES_SLOW,
+	};
+	r->after.narrow = r->wire.narrow;
+	r->after.widen = r->wire.widen;
+	r->scaled = true;
+	/* The rest of a section is as slow as what it does last. */
+	r->section = min(r->section, r->wire.section);
+}
+
+/* A conversion, in FPU sections of bounded length; the others have elements of f32. */
+static void coll_convert_run(const struct coll_wire_type *w, bool widen, void **out,
+			     unsigned int nr_out, const void *in, size_t count)
+{
+	size_t most = max_t(size_t, w->section / (nr_out + 1) / sizeof(u32), 1), n;
+	unsigned int i;
+
+	for (; count; count -= n) {
+		n = min(count, most);
+		coll_fpu_begin(false);
+		(widen ? w->widen : w->narrow)(out, nr_out, &in, 1, n, NULL);
+		coll_fpu_end();
+		for (i = 0; i < nr_out; i++)
+			out[i] += n * (widen ? sizeof(u32) : w->elem);
+		in += n * (widen ? w->elem : sizeof(u32));
+	}
+}
+
+void coll_narrow_run(const struct coll_wire_type *w, void *out, const void *in, size_t count)
+{
+	coll_convert_run(w, false, &out, 1, in, count);
+}
+
+void coll_widen_run(const struct coll_wire_type *w, void **out, unsigned int nr_out,
+		    const void *in, size_t count)
+{
+	coll_convert_run(w, true, out, nr_out, in, count);
+}
+
 /* Does the plain kernel fold these as the wide ones do? It is one pass, and faster. */
 static bool coll_reduce_plain(const struct coll_reducer *r, bool final, unsigned int nr_in,
 			      const struct coll_reduce_arg *arg)

@@ -24,6 +24,20 @@ int coll_reduce_init(const char *want);
 const char *coll_reduce_name(void);
 
 /**
+ * struct coll_wire_type - f32 in memory, and a type of 16 bits on links
+ * @narrow: kernel to that type, rounded as reduce.h says
+ * @widen: and back, exact
+ * @elem: bytes of it; 0: elements go as they are
+ * @section: bytes that one FPU section may move
+ */
+struct coll_wire_type {
+	coll_reduce_fn *narrow;
+	coll_reduce_fn *widen;
+	u32 elem;
+	u32 section;
+};
+
+/**
  * struct coll_reducer - an operator on a type, ready to run
  * @final: kernel whose result is the op's result
  * @part: kernel whose result is folded again; NULL: nothing is reduced
@@ -38,6 +52,7 @@ const char *coll_reduce_name(void);
  * @divisor: avg: ranks of the communicator
  * @scaled: something is done to results, by @after
  * @after: what, see factor.h
+ * @wire: type of elements on links, if not that of the vectors
  */
 struct coll_reducer {
 	coll_reduce_fn *final;
@@ -53,6 +68,7 @@ struct coll_reducer {
 	u32 divisor;
 	bool scaled;
 	struct coll_after after;
+	struct coll_wire_type wire;
 };
 
 /**
@@ -85,6 +101,23 @@ void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype, bool wide);
  * @s: factors; coll_factor() has passed @s->post
  */
 void coll_reducer_scale(struct coll_reducer *r, u32 dtype, const struct coll_scaling *s);
+
+/**
+ * coll_reducer_wire() - give elements a smaller type on links
+ * @r: set up, for COLL_F32 and without more room for partial results, after
+ *	coll_reducer_scale()
+ * @type: COLL_F16 or COLL_BF16
+ *
+ * Results are rounded to that type, too: those that have been sent are.
+ */
+void coll_reducer_wire(struct coll_reducer *r, u32 type);
+
+/* Round @count elements to what goes over a link. Process context. */
+void coll_narrow_run(const struct coll_wire_type *w, void *out, const void *in, size_t count);
+
+/* And back, to @nr_out vectors. Process context. */
+void coll_widen_run(const struct coll_wire_type *w, void **out, unsigned int nr_out,
+		    const void *in, size_t count);
 
 /**
  * coll_reduce_run() - fold vectors, in FPU sections of bounded length

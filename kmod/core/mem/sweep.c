@@ -33,7 +33,8 @@ struct coll_track {
  * @elems: one element of every vector, for those that straddle pages
  * @elem: room for each
  * @bounce: COLL_BOUNCE bytes for folds of more inputs than a kernel takes; else NULL
- * @room: COLL_WIDE_ROOM bytes for folds with wider partial results, or NULL
+ * @room: COLL_WIDE_ROOM bytes for folds with wider partial results, or for received elements
+ *	that are made wider; or NULL
  */
 struct coll_sweep {
 	void **out;
@@ -46,6 +47,9 @@ struct coll_sweep {
 	u8 *bounce;
 	u8 *room;
 };
+
+/* Received elements that are made wider at a time. */
+#define COLL_WIDENED	(COLL_WIDE_SLOT / sizeof(u32))
 
 /* Partial results of a fold in several passes: a stretch that stays in the first cache. */
 #define COLL_BOUNCE	SZ_4K
@@ -168,8 +172,8 @@ static void coll_track_advance(struct coll_sweep *sw, u64 count)
 }
 
 /*
- * Addresses of what runs have been found for, and of @recv, @skip elements on; of an
- * element that straddles, those of the copies.
+ * Addresses of @recv, and of what runs have been found for, @skip elements on; of an element
+ * that straddles, those of the copies.
  */
 static unsigned int coll_gather(struct coll_sweep *sw, const struct coll_sweep_args *a,
 				const void *recv, size_t skip, bool straddling)
@@ -177,7 +181,7 @@ static unsigned int coll_gather(struct coll_sweep *sw, const struct coll_sweep_a
 	unsigned int i, nr_in = 0;
 
 	if (recv && !a->recv_last)
-		sw->in[nr_in++] = recv + skip * a->recv_size;
+		sw->in[nr_in++] = recv;
 	for (i = 0; i < sw->nr; i++) {
 		const struct coll_track *t = &sw->tracks[i];
 		void *addr = straddling ? sw->elems + (size_t)i * sw->elem :
@@ -189,15 +193,15 @@ static unsigned int coll_gather(struct coll_sweep *sw, const struct coll_sweep_a
 			sw->in[nr_in++] = addr;
 	}
 	if (recv && a->recv_last)
-		sw->in[nr_in++] = recv + skip * a->recv_size;
+		sw->in[nr_in++] = recv;
 	return nr_in;
 }
 
-/* @count elements that lie together. */
-static void coll_fold(struct coll_sweep *sw, const struct coll_sweep_args *a,
-		      const void *recv, size_t count, bool straddling)
+/* @count elements that lie together, from @skip on; @recv is those that go with them. */
+static void coll_fold_some(struct coll_sweep *sw, const struct coll_sweep_args *a,
+			   const void *recv, size_t skip, size_t count, bool straddling)
 {
-	unsigned int nr_in = coll_gather(sw, a, recv, 0, straddling);
+	unsigned int nr_in = coll_gather(sw, a, recv, skip, straddling);
 	const struct coll_reducer *r = a->reducer;
 	const struct coll_reduce_arg arg = {
 		.nr_folded = a->nr_folded,
@@ -218,10 +222,42 @@ static void coll_fold(struct coll_sweep *sw, const struct coll_sweep_args *a,
 	}
 	for (done = 0; done < count; done += n) {
 		n = min(count - done, (size_t)(COLL_BOUNCE / r->partial));
-		coll_gather(sw, a, recv, done, straddling);
+		coll_gather(sw, a, recv, skip + done, straddling);
 		coll_reduce_run(r, a->final, sw->out, a->out.nr, sw->in, nr_in, arg,
 				sw->bounce, n);
+		if (recv)
+			recv += n * r->partial;
 	}
+}
+
+/* The same, where what is received has a smaller type: it is made wider first. */
+static void coll_fold_widened(struct coll_sweep *sw, const struct coll_sweep_args *a,
+			      const void *recv, size_t count, bool straddling)
+{
+	size_t done, n;
+	void *room;
+
+	if (!a->reducer) {
+		coll_gather(sw, a, NULL, 0, straddling);
+		coll_widen_run(a->wire, sw->out, a->out.nr, recv, count);
+		return;
+	}
+	for (done = 0; done < count; done += n) {
+		n = min(count - done, COLL_WIDENED);
+		room = sw->room;
+		coll_widen_run(a->wire, &room, 1, recv + done * a->recv_size, n);
+		coll_fold_some(sw, a, sw->room, done, n, straddling);
+	}
+}
+
+/* @count elements that lie together. */
+static void coll_fold(struct coll_sweep *sw, const struct coll_sweep_args *a,
+		      const void *recv, size_t count, bool straddling)
+{
+	if (recv && a->wire)
+		coll_fold_widened(sw, a, recv, count, straddling);
+	else
+		coll_fold_some(sw, a, recv, 0, count, straddling);
 }
 
 /* One element that straddles a page border in some vector. */
@@ -294,4 +330,44 @@ int coll_sweep(struct coll_sweep *sw, const struct coll_sweep_args *a,
 		wmb();
 	}
 	return ret;
+}
+
+/* The elements that lie together at @at, or one that straddles pages. Return: how many. */
+static int coll_narrow_some(const struct coll_wire_type *w, const struct coll_vec *vec, u64 at,
+			    void *to, u32 count)
+{
+	struct coll_run run;
+	u32 n = 1, one;
+	int ret;
+
+	ret = coll_vec_run(vec, at, min_t(u64, count, S32_MAX / sizeof(u32)) * sizeof(u32), &run);
+	if (ret)
+		return ret;
+	if (run.len >= sizeof(u32)) {
+		n = min_t(u32, count, run.len / sizeof(u32));
+		coll_narrow_run(w, to, run.addr, n);
+	}
+	coll_run_put(&run);
+	if (run.len >= sizeof(u32))
+		return n;
+	ret = coll_vec_copy(vec, at, &one, sizeof(one), false);
+	if (ret)
+		return ret;
+	coll_narrow_run(w, to, &one, 1);
+	return 1;
+}
+
+int coll_sweep_narrow(const struct coll_wire_type *w, const struct coll_vec *vec, u64 at,
+		      void *to, u32 count)
+{
+	int n;
+
+	for (; count; count -= n) {
+		n = coll_narrow_some(w, vec, at, to, count);
+		if (n < 0)
+			return n;
+		at += n * sizeof(u32);
+		to += n * w->elem;
+	}
+	return 0;
 }

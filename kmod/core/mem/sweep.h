@@ -30,12 +30,13 @@ struct coll_operands {
  * @nr_folded: leading inputs that are partial results; received bytes count
  * @scale: premulsum: factors of the other inputs
  * @recv_size: bytes of one received element
+ * @wire: type of received elements, where that is another one than in memory; else NULL
  * @stream: outputs are not inputs, and not read again soon: past the caches
  * @recv_last: received elements come behind the inputs, else before them
  * @in: inputs, in the order of the fold
  * @out: outputs, at least 1
  *
- * Copies have elements of 1 byte.
+ * Copies have elements of 1 byte, but with @wire.
  */
 struct coll_sweep_args {
 	const struct coll_reducer *reducer;
@@ -45,6 +46,7 @@ struct coll_sweep_args {
 	unsigned int nr_folded;
 	const u64 *scale;
 	u32 recv_size;
+	const struct coll_wire_type *wire;
 	struct coll_operands in[2];
 	struct coll_operands out;
 };
@@ -81,5 +83,18 @@ void coll_sweep_free(struct coll_sweep *sw);
  */
 int coll_sweep(struct coll_sweep *sw, const struct coll_sweep_args *a,
 	       const void *recv, u64 off, u64 count);
+
+/**
+ * coll_sweep_narrow() - round elements of a vector to what goes over a link
+ * @w: the type of those
+ * @vec: elements of f32
+ * @at: byte offset of the first one
+ * @to: result
+ * @count: elements
+ *
+ * Return: as coll_sweep().
+ */
+int coll_sweep_narrow(const struct coll_wire_type *w, const struct coll_vec *vec, u64 at,
+		      void *to, u32 count);
 
 #endif /* COLL_CORE_SWEEP_H */

@@ -202,6 +202,8 @@ static u64 coll_op_signature(const struct coll_op *op)
 		sig = coll_digest(sig, COLL_WIRE_WIDE) ?: 1;
 	if (c->flags & COLL_CMD_NARROW)
 		sig = coll_digest(sig, COLL_WIRE_NARROW) ?: 1;
+	if (c->flags & COLL_CMD_WIRE)
+		sig = coll_digest(sig, COLL_WIRE_SMALL + coll_wire_type(c)) ?: 1;
 	/* All nodes choose the same only if their tables are the same. */
 	if (op->table)
 		sig = coll_digest(sig, op->table) ?: 1;
@@ -291,7 +293,7 @@ static bool coll_req_same(const struct coll_op *op, const struct coll_req *req)
 	    a->dtype != b->dtype || a->root != b->root ||
 	    a->algorithm != b->algorithm || op->fused != !!req->fusion ||
 	    op->agreed != (req->fusion ? req->fusion->digest : req->agreed) ||
-	    (a->flags ^ b->flags) & COLL_CMD_NARROW)
+	    (a->flags ^ b->flags) & (COLL_CMD_NARROW | COLL_CMD_WIRE))
 		return false;
 	if (!coll_counts_agreed(b))
 		return true;

@@ -53,6 +53,8 @@ static int coll_plan_reducer(struct coll_plan *p)
 	}
 	r->divisor = p->op->divisor;
 	coll_reducer_scale(r, cmd->dtype, &p->op->scaling);
+	if (coll_wire_type(cmd))
+		coll_reducer_wire(r, coll_wire_type(cmd));
 	if (cmd->op == COLL_OP_PREMULSUM) {
 		p->x->scales = kvcalloc(g->nr_local, sizeof(*p->x->scales),
 					GFP_KERNEL_ACCOUNT);

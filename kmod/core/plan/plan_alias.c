@@ -106,6 +106,9 @@ static bool coll_alias_work(struct coll_plan *p, u32 i)
 	bool final = st->s.flags & COLL_STEP_FINAL;
 	u32 k;
 
+	/* A result that is rounded is not its input any more. */
+	if (final && x->reducer.scaled)
+		return false;
 	if (final && (part->in[0].buf != part->out[0].buf ||
 		      part->in[0].start + st->in_at !=
 		      part->out[0].start + st->out_at))
@@ -199,7 +202,8 @@ static struct coll_exec_step *coll_folds_moved(const struct coll_plan *p, u32 i)
 		    !coll_ranges_meet(to, coll_range_from(other)))
 			continue;
 		if (found || !waits || other->s.kind != COLL_STEP_RECV ||
-		    other->s.action != COLL_ACT_REDUCE || other->len != st->len ||
+		    other->s.action != COLL_ACT_REDUCE ||
+		    other->len / other->unit != st->len / st->unit ||
 		    coll_ranges_part(to, coll_range_to(other)))
 			return NULL;
 		found = other;

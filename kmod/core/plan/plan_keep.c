@@ -36,7 +36,7 @@ static bool coll_plan_key_of(const struct coll_op *op, struct coll_plan_key *key
 	key->cmd.root = op->cmd.root;
 	key->cmd.count = op->cmd.count;
 	key->cmd.segment = op->cmd.segment;
-	key->cmd.flags = op->cmd.flags & COLL_CMD_NARROW;
+	key->cmd.flags = op->cmd.flags & (COLL_CMD_NARROW | COLL_CMD_WIRE);
 	key->agreed = op->agreed;
 	key->scaling.wide = op->scaling.wide;
 	key->scaling.divide = op->scaling.divide;

@@ -239,6 +239,12 @@ static bool coll_step_is_partial(const struct coll_plan *p,
 	return coll_gives_partial(s);
 }
 
+/* Does it go over a link, in a smaller type? Participants of such an op are nodes. */
+static bool coll_step_narrows(const struct coll_plan *p, const struct coll_step *s)
+{
+	return p->x->reducer.wire.elem && s->kind != COLL_STEP_LOCAL;
+}
+
 void coll_plan_place(struct coll_plan *p, u32 i, u32 block)
 {
 	struct coll_exec_step *st = &p->x->steps[i];
@@ -255,6 +261,9 @@ void coll_plan_place(struct coll_plan *p, u32 i, u32 block)
 	st->finish = coll_step_finishes(p, s);
 	partial = coll_step_is_partial(p, st);
 	st->unit = (partial ? p->x->reducer.partial : p->op->elem) ?: 1;
+	st->wire = !token && coll_step_narrows(p, s);
+	if (st->wire)
+		st->unit = p->x->reducer.wire.elem;
 	if (token)
 		return;
 	st->len = coll_range_count(p, part, s, block) * st->unit;
@@ -495,8 +504,10 @@ static bool coll_step_inside(const struct coll_plan *p, const struct coll_exec_s
 {
 	const struct coll_part *part = &p->x->parts[st->part];
 	u64 elems = st->len / st->unit * p->op->elem;
+	/* Of partial results, too: those of an op with a type of its own on links are elements. */
+	u64 bytes = st->wire ? elems : st->len;
 
-	if (st->src.vec && !coll_inside(st->src.vec, 1, st->src.at, st->len))
+	if (st->src.vec && !coll_inside(st->src.vec, 1, st->src.at, bytes))
 		return false;
 	if (st->s.kind == COLL_STEP_SEND)
 		return st->src.vec;
@@ -506,11 +517,12 @@ static bool coll_step_inside(const struct coll_plan *p, const struct coll_exec_s
 	if (coll_step_has_input(st) &&
 	    (!part->nr_in || !coll_inside(part->in, part->nr_in, st->in_at, elems)))
 		return false;
-	if (st->with.vec && !coll_inside(st->with.vec, 1, st->with.at, st->len))
+	if (st->with.vec && !coll_inside(st->with.vec, 1, st->with.at, bytes))
 		return false;
 	return !coll_step_has_dst(st) ||
 	       coll_inside(st->dst.vec, 1, st->dst.at, st->len / st->unit *
-			   (coll_gives_partial(&st->s) ? st->unit : p->x->reducer.partial));
+			   (coll_gives_partial(&st->s) && !st->wire ? st->unit :
+								      p->x->reducer.partial));
 }
 
 int coll_plan_check(struct coll_plan *p)

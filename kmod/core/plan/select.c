@@ -102,6 +102,8 @@ static u64 coll_travelling_size(const struct coll_cmd *c)
 {
 	u64 size = coll_dtype_size(c->dtype);
 
+	if (coll_wire_type(c))
+		return coll_dtype_size(coll_wire_type(c));
 	return coll_is_wide(c) ? (size + coll_wide_size(c->op, c->dtype)) / 2 : size;
 }
 

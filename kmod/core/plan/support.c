@@ -17,7 +17,7 @@
 /* Collectives whose buffers, and algorithms whose steps, the executor can handle. */
 #define COLL_EXEC_CAN	(COLL_ALG_TMP | COLL_ALG_LAST | COLL_ALG_INPUT | \
 			 COLL_ALG_RANKS | COLL_ALG_ORDERED | COLL_ALG_EQUAL | \
-			 COLL_ALG_DIRECT | COLL_ALG_HAS_RADIX)
+			 COLL_ALG_DIRECT | COLL_ALG_HAS_RADIX | COLL_ALG_ONE_PLACE)
 
 /*
  * replace and no_op want the order of ranks, which nodes may not be in; an allreduce
@@ -71,9 +71,9 @@ static bool coll_radix_fits(const struct coll_algorithm *a, u32 algorithm)
 			  a->flags & COLL_ALG_HAS_RADIX);
 }
 
-/* @algorithm is a number with or without a radix, as in a command. */
+/* @algorithm is a number with or without a radix, as in a command; @needs: COLL_ALG_* */
 static const struct coll_algorithm *coll_find(u32 collective, u32 op, u32 dtype,
-					      u32 algorithm)
+					      u32 algorithm, u32 needs)
 {
 	u32 id = algorithm & COLL_ALG_ID_MASK;
 	const struct coll_algorithm *a;
@@ -81,33 +81,43 @@ static const struct coll_algorithm *coll_find(u32 collective, u32 op, u32 dtype,
 
 	for (i = 0; (a = coll_algorithm_of(collective, i)); i++) {
 		if ((id == COLL_ALG_AUTO || a->id == id) && coll_radix_fits(a, algorithm) &&
-		    coll_algorithm_fits(a, collective, op, dtype))
+		    (a->flags & needs) == needs && coll_algorithm_fits(a, collective, op, dtype))
 			return a;
 	}
 	return NULL;
 }
 
+/*
+ * A sum that is rounded on its way to another node, and not where it stays, is the same for all
+ * only if it is made in one place.
+ */
+static u32 coll_wire_needs(const struct coll_cmd *c)
+{
+	return c->flags & COLL_CMD_WIRE ? COLL_ALG_ONE_PLACE : 0;
+}
+
 bool coll_has_algorithm(u32 collective, u32 op, u32 dtype, u32 algorithm)
 {
-	return coll_find(collective, op, dtype, algorithm);
+	return coll_find(collective, op, dtype, algorithm, 0);
 }
 
 bool coll_supports(u32 collective)
 {
-	return coll_find(collective, COLL_OP_NONE, COLL_DTYPE_NONE, COLL_ALG_AUTO);
+	return coll_find(collective, COLL_OP_NONE, COLL_DTYPE_NONE, COLL_ALG_AUTO, 0);
 }
 
 const struct coll_algorithm *coll_choose_algorithm(const struct coll_op *op, u32 n)
 {
 	const struct coll_cmd *c = &op->cmd;
+	u32 needs = coll_wire_needs(c);
 	const struct coll_algorithm *a;
 
 	if (c->collective == COLL_ALLREDUCE &&
 	    (c->op == COLL_OP_REPLACE || c->op == COLL_OP_NO_OP))
-		return coll_find(COLL_BROADCAST, COLL_OP_NONE, c->dtype, COLL_ALG_AUTO);
-	a = coll_find(c->collective, c->op, c->dtype, c->algorithm ?: op->chosen);
+		return coll_find(COLL_BROADCAST, COLL_OP_NONE, c->dtype, COLL_ALG_AUTO, 0);
+	a = coll_find(c->collective, c->op, c->dtype, c->algorithm ?: op->chosen, needs);
 	/* Tables know nothing of operators: what this one says may not be fit. */
-	return a ?: coll_find(c->collective, c->op, c->dtype, c->algorithm);
+	return a ?: coll_find(c->collective, c->op, c->dtype, c->algorithm, needs);
 }
 
 u32 coll_chosen_radix(const struct coll_op *op, const struct coll_algorithm *a)
@@ -140,8 +150,43 @@ bool coll_fills_output(u32 collective)
 
 bool coll_is_wide(const struct coll_cmd *c)
 {
-	return coll_reduces(c->collective) && !(c->flags & COLL_CMD_NARROW) &&
+	return coll_reduces(c->collective) && !(c->flags & (COLL_CMD_NARROW | COLL_CMD_WIRE)) &&
 	       coll_wide_size(c->op, c->dtype);
+}
+
+u32 coll_wire_type(const struct coll_cmd *c)
+{
+	switch (c->flags & COLL_CMD_WIRE) {
+	case COLL_CMD_WIRE_F16:
+		return COLL_F16;
+	case COLL_CMD_WIRE_BF16:
+		return COLL_BF16;
+	}
+	return COLL_DTYPE_NONE;
+}
+
+u32 coll_wire_flag(u64 type)
+{
+	switch (type) {
+	case COLL_F16:
+		return COLL_CMD_WIRE_F16;
+	case COLL_BF16:
+		return COLL_CMD_WIRE_BF16;
+	}
+	return 0;
+}
+
+bool coll_wire_ok(const struct coll_cmd *c)
+{
+	if (!coll_wire_type(c) || c->collective != COLL_ALLREDUCE || c->dtype != COLL_F32)
+		return false;
+	switch (c->op) {
+	case COLL_OP_SUM: case COLL_OP_AVG: case COLL_OP_MIN: case COLL_OP_MAX:
+	case COLL_OP_PREMULSUM:
+		return coll_find(c->collective, c->op, c->dtype, c->algorithm,
+				 COLL_ALG_ONE_PLACE);
+	}
+	return false;
 }
 
 u32 coll_elem_size(u32 dtype)

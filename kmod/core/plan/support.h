@@ -42,6 +42,12 @@ bool coll_fills_output(u32 collective);
  * of scans: what a rank passes on is its result. Depends on nothing but what all ranks agree on.
  */
 bool coll_is_wide(const struct coll_cmd *c);
+/* What elements are on links: COLL_F16, COLL_BF16; COLL_DTYPE_NONE: what they are in memory. */
+u32 coll_wire_type(const struct coll_cmd *c);
+/* The flag that gives this type, a COLL_FIELD_WIRE; 0: there is none. */
+u32 coll_wire_flag(u64 type);
+/* May a command with COLL_CMD_WIRE be? Any op, dtype and algorithm may be asked. */
+bool coll_wire_ok(const struct coll_cmd *c);
 /* Bytes of an element, 0 if the type has no size of its own. */
 u32 coll_elem_size(u32 dtype);
 bool coll_can_reduce(u32 op, u32 dtype);

@@ -40,7 +40,8 @@ static struct coll_cmd coll_fused_cmd(const struct coll_coord_params *p)
 		.op = coll_tensor_op(p),
 		.dtype = f[COLL_FIELD_DTYPE],
 		.algorithm = f[COLL_FIELD_ALGORITHM],
-		.flags = f[COLL_FIELD_FLAGS] & COLL_CMD_NARROW,
+		.flags = (f[COLL_FIELD_FLAGS] & COLL_CMD_NARROW) |
+			 coll_wire_flag(f[COLL_FIELD_WIRE]),
 		.count = elem ? div_u64(coll_coord_bytes(p), elem) : 0,
 	};
 }

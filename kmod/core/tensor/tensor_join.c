@@ -108,7 +108,7 @@ static bool coll_stand_in_cmd(struct coll_req *req, const struct coll_coord_para
 	u32 elem = coll_dtype_size(f[COLL_FIELD_DTYPE]);
 
 	c->collective = f[COLL_FIELD_COLLECTIVE];
-	c->flags = f[COLL_FIELD_FLAGS] & COLL_CMD_NARROW;
+	c->flags = (f[COLL_FIELD_FLAGS] & COLL_CMD_NARROW) | coll_wire_flag(f[COLL_FIELD_WIRE]);
 	if (f[COLL_FIELD_ALGORITHM] > U16_MAX)
 		return false;
 	c->algorithm = f[COLL_FIELD_ALGORITHM];
@@ -124,6 +124,8 @@ static bool coll_stand_in_cmd(struct coll_req *req, const struct coll_coord_para
 		return false;
 	}
 	req->agreed = c->count;
+	if (f[COLL_FIELD_WIRE] && !coll_wire_ok(c))
+		return false;
 	return req->bytes <= COLL_MAX_BUFFER && !coll_tensor_scale(req, p) &&
 	       coll_has_algorithm(c->collective, c->op, c->dtype, c->algorithm);
 }

@@ -16,7 +16,8 @@
  * - each output chunk becomes final once, after all else that is done to it, where there
  *   is an output and nowhere else. Its value is the right block; or a fold of the inputs
  *   it should have, each of them once, in the order of participants if the
- *   algorithm says so; of an allreduce the same expression for all (the same bits);
+ *   algorithm says so; of an allreduce the same expression for all (the same bits), made by
+ *   one participant and copied to the others if the algorithm says so;
  * - where inputs lie in W (in place), they are not overwritten before their use. W of
  *   alltoall, scatter and reduce_scatter is never where an input is;
  * - of barrier and broadcast: nobody is through before every participant has started; of a

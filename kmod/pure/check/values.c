@@ -140,6 +140,9 @@ static int check_final(struct check *k, u32 x, u32 i)
 	case COLL_ALLREDUCE:
 		if (first->set && first->expr != v->expr)
 			return check_fail(k, x, "participants get different expressions");
+		if (k->c->alg->flags & COLL_ALG_ONE_PLACE &&
+		    !first->set == (k->steps[x].action == COLL_ACT_COPY))
+			return check_fail(k, x, "not summed up in one place");
 		*first = *v;
 		want = k->full[chunk];
 		break;

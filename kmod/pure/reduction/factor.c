@@ -9,6 +9,8 @@
 #define F32_FRACTION	23
 #define F32_BIAS	127
 #define F32_SPECIAL	255
+/* Results that are rounded at a time; on the stack. */
+#define STRETCH		128
 
 /* @x / 2^@n, rounded to nearest even; @n is 1 to 63. */
 static u64 round_shift(u64 x, u32 n)
@@ -52,6 +54,28 @@ bool coll_factor(u32 dtype, u64 f64, u64 *elem)
 	return f32 && f32 >> F32_FRACTION != F32_SPECIAL;
 }
 
+/* f32 to a type of 16 bits and back, a stretch at a time. */
+static void round_results(const struct coll_after *a, void *const *out, unsigned int nr_out,
+			  size_t count)
+{
+	u16 stretch[STRETCH];
+	void *small = stretch, *to;
+	const void *from;
+	size_t at, n;
+	unsigned int i;
+
+	for (at = 0; at < count; at += n) {
+		n = count - at < STRETCH ? count - at : STRETCH;
+		from = (const u8 *)out[0] + at * sizeof(u32);
+		a->narrow(&small, 1, &from, 1, n, NULL);
+		from = stretch;
+		for (i = 0; i < nr_out; i++) {
+			to = (u8 *)out[i] + at * sizeof(u32);
+			a->widen(&to, 1, &from, 1, n, NULL);
+		}
+	}
+}
+
 void coll_after_run(const struct coll_after *a, void *const *out, unsigned int nr_out,
 		    size_t count)
 {
@@ -62,4 +86,6 @@ void coll_after_run(const struct coll_after *a, void *const *out, unsigned int n
 		a->divide(out, nr_out, &in, 1, count, &arg);
 	if (a->scale)
 		a->scale(out, nr_out, &in, 1, count, &arg);
+	if (a->narrow)
+		round_results(a, out, nr_out, count);
 }

@@ -22,12 +22,16 @@ bool coll_factor(u32 dtype, u64 f64, u64 *elem);
  * struct coll_after - what is done to results at the very end
  * @divide: kernel of avg, for results that are to be divided by @divisor; NULL: they are not
  * @scale: kernel of premulsum, for results that are multiplied by @factor then; NULL: not
+ * @narrow: kernel to a type of 16 bits that results are rounded to then; NULL: they are not
+ * @widen: and back
  * @divisor: 1 .. 2^20
  * @factor: one element of the type of the kernels
  */
 struct coll_after {
 	coll_reduce_fn *divide;
 	coll_reduce_fn *scale;
+	coll_reduce_fn *narrow;
+	coll_reduce_fn *widen;
 	u32 divisor;
 	u64 factor;
 };

@@ -257,6 +257,18 @@ void coll_comm_set_idle(coll_comm_t *comm, coll_idle_fn *fn, void *arg);
  */
 int coll_comm_set_narrow(coll_comm_t *comm, bool narrow);
 
+/**
+ * coll_comm_set_wire() - smaller elements between nodes
+ * @type: COLL_F16 or COLL_BF16: later allreduces of COLL_F32 by sum, avg, min, max and premulsum
+ *	send that type between nodes (COLL_CMD_WIRE_F16, COLL_CMD_WIRE_BF16), and sum in f32;
+ *	COLL_DTYPE_NONE, the default: they send f32
+ *
+ * Results are rounded to @type: see Documentation/reductions.rst. All ranks alike, or such a
+ * collective ends with EBADE. Other collectives, types and operators are as before.
+ * Errors: EINVAL another type; EOPNOTSUPP the module knows nothing of it.
+ */
+int coll_comm_set_wire(coll_comm_t *comm, enum coll_dtype type);
+
 /*
  * Algorithms. A command that leaves its algorithm open (COLL_ALG_AUTO, as all calls
  * below do) takes what a table of the communicator says for its collective and size. With

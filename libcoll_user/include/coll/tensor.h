@@ -153,6 +153,9 @@ typedef void coll_tensor_fn(coll_tensor_t *t, int result, void *arg);
  * @postscale: results are multiplied by it; the conditions are those of @prescale
  * @flags: COLL_TENSOR_AVG_PRESENT: COLL_OP_AVG divides by the number of ranks that have not
  *	joined, and not by all; else 0. All ranks alike.
+ * @wire: COLL_F16 or COLL_BF16: what elements are between nodes, and what results are rounded to;
+ *	sums are in f32. For allreduce of COLL_F32 by sum, avg, min, max and premulsum. 0: the
+ *	type of the tensor, or as coll_comm_set_wire() says. All ranks alike.
  */
 struct coll_tensor_spec {
 	size_t		struct_size;
@@ -166,6 +169,7 @@ struct coll_tensor_spec {
 	double		prescale;
 	double		postscale;
 	uint64_t	flags;
+	uint64_t	wire;
 };
 
 /** coll_tensor_spec_init() - a barrier of that name, to be filled in */
@@ -183,7 +187,7 @@ static inline void coll_tensor_spec_init(struct coll_tensor_spec *spec, const ch
  * @t: result; end it by coll_tensor_free()
  *
  * Nothing is posted. Errors: EINVAL if the name is empty or too long, the priority or the number of
- * dimensions is out of range, or @struct_size is wrong; EOVERFLOW if the product of the dimensions
+ * dimensions is out of range, the type between nodes cannot be, or @struct_size is wrong; EOVERFLOW if the product of the dimensions
  * is too large; ENOMEM.
  */
 int coll_tensor_create(coll_tensors_t *ts, const struct coll_tensor_spec *spec,

@@ -62,6 +62,7 @@ const struct coll_algorithm coll_allreduce_mesh = {
 	.name = "mesh",
 	.id = COLL_ALG_MESH,
 	.collective = COLL_ALLREDUCE,
+	.flags = COLL_ALG_ONE_PLACE,
 	.chunks = coll_n_chunks,
 	.emit = mesh_emit,
 	.sent = mesh_sent,

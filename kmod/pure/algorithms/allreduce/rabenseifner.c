@@ -82,6 +82,7 @@ const struct coll_algorithm coll_allreduce_rabenseifner = {
 	.name = "rabenseifner",
 	.id = COLL_ALG_RABENSEIFNER,
 	.collective = COLL_ALLREDUCE,
+	.flags = COLL_ALG_ONE_PLACE,
 	.chunks = rabenseifner_chunks,
 	.emit = rabenseifner_emit,
 	.sent = rabenseifner_sent,

@@ -81,6 +81,7 @@ const struct coll_algorithm coll_allreduce_ring = {
 	.name = "ring",
 	.id = COLL_ALG_RING,
 	.collective = COLL_ALLREDUCE,
+	.flags = COLL_ALG_ONE_PLACE,
 	.chunks = ring_chunks,
 	.emit = ring_emit,
 	.sent = ring_sent,
