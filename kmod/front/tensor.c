@@ -22,6 +22,7 @@
 #include "../core/tensor/tensor.h"
 #include "../core/tensor/tensor_join.h"
 #include "../core/tensor/tensor_life.h"
+#include "../core/tensor/tensor_refuse.h"
 #include "../core/tensor/tensor_results.h"
 #include "../core/tensor/tensor_scale.h"
 #include "../core/tensor/tensor_talk.h"
@@ -203,6 +204,38 @@ static int coll_post_one(struct coll_member *m, u64 arg, u32 size, u64 *over)
 	return min(ret, 0);
 }
 
+/* A tensor that this call does not post. @group: that cannot be posted: it may be a member. */
+static void coll_post_refuse(struct coll_member *m, u64 arg, u32 size, u64 group)
+{
+	struct coll_tensor tensor = { };
+	u8 name[COLL_TENSOR_NAME_MAX];
+	u32 len;
+
+	if (copy_struct_from_user(&tensor, sizeof(tensor), u64_to_user_ptr(arg), size))
+		return;
+	if (tensor.group != group || !tensor.name_len || tensor.name_len > COLL_TENSOR_NAME_MAX)
+		return;
+	len = array_index_nospec(tensor.name_len, COLL_TENSOR_NAME_MAX + 1);
+	if (!copy_from_user(name, u64_to_user_ptr(tensor.name), len))
+		coll_tensor_refuse(m, name, len, group);
+}
+
+/* One of @group has been refused: so are those that follow, and all ranks are told. */
+static void coll_post_refuse_rest(struct coll_member *m, const struct coll_tensor_post *p,
+				  u64 group)
+{
+	u32 k;
+
+	for (k = p->posted; k < p->nr; k++) {
+		coll_post_refuse(m, p->tensors + (u64)k * p->size, p->size, group);
+		if (k + 1 == p->nr || !((k + 1) % COLL_POST_BATCH)) {
+			coll_tensors_flush(coll_member_group(m));
+			cond_resched();
+		}
+	}
+	coll_tensors_refused(m);
+}
+
 static int coll_post_all(struct coll_member *m, struct coll_tensor_post *p)
 {
 	struct coll_group *g = coll_member_group(m);
@@ -219,6 +252,8 @@ static int coll_post_all(struct coll_member *m, struct coll_tensor_post *p)
 			cond_resched();
 		}
 	}
+	if (ret && over)
+		coll_post_refuse_rest(m, p, over);
 	return ret;
 }
 

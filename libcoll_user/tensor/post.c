@@ -85,6 +85,37 @@ static void posted_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t arm
 	pthread_mutex_unlock(&ts->lock);
 }
 
+/* A command that is none: the kernel refuses the group, and the other ranks hear of it. */
+static void refuse_group(coll_tensors_t *ts, struct coll_tensor *room, uint32_t nr)
+{
+	uint32_t k, posted;
+
+	for (k = 0; k < nr; k++) {
+		room[k].cmd = 0;
+		room[k].cmd_len = 0;
+	}
+	tensors_post(ts->comm, room, nr, &posted);
+}
+
+/* The same where the tensors could not even be made. */
+static void refuse_specs(coll_tensors_t *ts, const struct coll_tensor_spec *specs, size_t n,
+			 const struct tensor_group *group)
+{
+	struct coll_tensor *room = calloc(n, sizeof(*room));
+	size_t k;
+
+	if (!room)
+		return;
+	for (k = 0; k < n; k++) {
+		room[k].name = (uintptr_t)specs[k].name;
+		room[k].name_len = (uint32_t)strnlen(specs[k].name, COLL_TENSOR_NAME_MAX + 1);
+		room[k].members = group->members;
+		room[k].group = group->digest;
+	}
+	refuse_group(ts, room, (uint32_t)n);
+	free(room);
+}
+
 /* Post @nr tensors by one system call. */
 static int post_some(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr,
 		     const struct tensor_group *group, struct coll_tensor *room,
@@ -96,6 +127,9 @@ static int post_some(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr,
 	*posted = 0;
 	refused = arm_all(ts, t, nr, &armed);
 	if (group && refused) {
+		for (k = 0; k < nr; k++)
+			fill(&room[k], t[k], group);
+		refuse_group(ts, room, nr);
 		posted_all(ts, t, armed, 0);
 		return tensor_refused(t[armed]->name, refused);
 	}
@@ -210,6 +244,8 @@ int tensor_submit_many(coll_tensors_t *ts, const struct coll_tensor_spec *specs,
 		return -ENOMEM;
 	memset(t, 0, n * sizeof(*t));
 	ret = make_all(ts, specs, n, !tensors, t);
+	if (ret && group)
+		refuse_specs(ts, specs, n, group);
 	if (!ret && n) {
 		ret = tensor_post_many(ts, t, n, group, &done);
 		free_rest(ts, t, done, n);

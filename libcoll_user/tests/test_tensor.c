@@ -39,6 +39,8 @@ static void ok(int good, const char *name)
  * @refuse: the post of this name is refused with @error
  * @broken: collecting fails so
  * @next: the next result to be told is this one, but for its tag
+ * @told: of the last group that could not be posted at all: its digest, and how many are told of
+ * @nr_told: see @told
  */
 static struct kernel {
 	pthread_mutex_t lock;
@@ -58,6 +60,8 @@ static struct kernel {
 	struct coll_tensor_result next;
 	struct coll_tensor last;
 	struct coll_cmd last_cmd;
+	uint64_t told;
+	uint32_t nr_told;
 } kernel = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
 static atomic_int aborted, finalized;
@@ -74,6 +78,8 @@ static int post(const struct coll_tensor *t)
 	const char *name = t->name_len ? (const char *)(uintptr_t)t->name : "";
 	uint32_t k;
 
+	if (t->name_len && !t->cmd)
+		return -EINVAL;
 	if (kernel.refuse && !strcmp(kernel.refuse, name))
 		return kernel.error;
 	for (k = 0; k < kernel.nr; k++)
@@ -95,6 +101,10 @@ int tensors_post(coll_comm_t *comm, const struct coll_tensor *tensors, uint32_t 
 
 	pthread_mutex_lock(&kernel.lock);
 	kernel.calls++;
+	if (nr && tensors->group && !tensors->cmd) {
+		kernel.told = tensors->group;
+		kernel.nr_told = nr;
+	}
 	for (*posted = 0; *posted < nr && !ret; ) {
 		ret = post(&tensors[*posted]);
 		*posted += !ret;
@@ -318,7 +328,7 @@ static void test_groups(void)
 	coll_tensors_t *ts = start(0);
 	coll_tensor_t *a = group_of(ts, "a", 1), *b = group_of(ts, "b", 0.5);
 	coll_tensor_t *c = group_of(ts, "ab", 0), *t[2] = { a, b };
-	uint64_t abc = digest(a, b, c), posts;
+	uint64_t abc = digest(a, b, c), ab = digest(a, b, NULL), posts;
 	double pre = 0.5, post = 1;
 	size_t posted = 9;
 
@@ -339,6 +349,7 @@ static void test_groups(void)
 	posts = kernel.posts;
 	ok(coll_tensor_postgroup(t, 2, &posted) == -EBUSY && !posted && kernel.posts == posts &&
 	   !coll_tensor_wait(a), "a member that is posted: nothing is posted");
+	ok(kernel.nr_told == 2 && kernel.told == ab, "and the kernel is told, for the other ranks");
 	hold(false);
 	ok(!coll_tensor_wait(b) && !coll_tensor_post(a) && !kernel.last.group &&
 	   !kernel.last.members && !coll_tensor_wait(a), "it may be posted alone again");
@@ -346,6 +357,12 @@ static void test_groups(void)
 	ok(!coll_tensor_submitgroup(ts, specs, MANY, tensors, &posted) && posted == MANY &&
 	   kernel.last.members == MANY && !coll_tensor_waitall(tensors, MANY),
 	   "a group is made and posted");
+	kernel.nr_told = 0;
+	specs[7].priority = COLL_TENSOR_PRIORITY_MAX + 1;
+	ok(coll_tensor_submitgroup(ts, specs, MANY, tensors, &posted) == -EINVAL && !posted &&
+	   kernel.nr_told == MANY && kernel.told == kernel.last.group,
+	   "a member that cannot be made: the kernel is told");
+	specs[7].priority = 0;
 	kernel.refuse = "grad.5";
 	kernel.error = -ENOMEM;
 	ok(coll_tensor_submitgroup(ts, specs, MANY, tensors, &posted) == -ENOMEM && posted == 5 &&
@@ -468,23 +485,6 @@ static bool bad(coll_tensors_t *ts, const struct coll_tensor_spec *spec, int err
 	       coll_tensor_create(ts, spec, &t) == err && !t && *coll_tensor_error();
 }
 
-static void test_bad(void)
-{
-	coll_tensors_t *ts = start(0), *none;
-	struct coll_tensor_spec good, spec;
-	char name[COLL_TENSOR_NAME_MAX + 2];
-
-	memset(name, 'n', sizeof(name));
-	name[COLL_TENSOR_NAME_MAX + 1] = 0;
-	coll_tensor_spec_init(&good, "good");
-	spec = good;
-	spec.name = "";
-	ok(bad(ts, &spec, -EINVAL), "an empty name");
-	spec.name = NULL;
-	ok(bad(ts, &spec, -EINVAL), "no name");
-	spec.name = name;
-	ok(bad(ts, &spec, -EINVAL), "a name of 256 bytes");
-	spec = good;
 /* Types between nodes: @what of @cmd is refused, and the text has @text. */
 static void refuses(coll_tensors_t *ts, const struct coll_tensor_spec *spec, const char *text)
 {
@@ -527,6 +527,23 @@ static void test_wire(coll_tensors_t *ts)
 	ts->comm->wire = COLL_DTYPE_NONE;
 }
 
+static void test_bad(void)
+{
+	coll_tensors_t *ts = start(0), *none;
+	struct coll_tensor_spec good, spec;
+	char name[COLL_TENSOR_NAME_MAX + 2];
+
+	memset(name, 'n', sizeof(name));
+	name[COLL_TENSOR_NAME_MAX + 1] = 0;
+	coll_tensor_spec_init(&good, "good");
+	spec = good;
+	spec.name = "";
+	ok(bad(ts, &spec, -EINVAL), "an empty name");
+	spec.name = NULL;
+	ok(bad(ts, &spec, -EINVAL), "no name");
+	spec.name = name;
+	ok(bad(ts, &spec, -EINVAL), "a name of 256 bytes");
+	spec = good;
 	spec.priority = COLL_TENSOR_PRIORITY_MAX + 1;
 	ok(bad(ts, &spec, -EINVAL), "a priority out of range");
 	spec = good;

@@ -214,6 +214,59 @@ TEST(refused_in_the_middle)
 	}
 }
 
+/*
+ * A rank cannot post the member @bad, then it can. Both ranks post the group again, at once or
+ * when they have heard: each time it meets the same one of the other.
+ */
+static void again(struct __test_metadata *_metadata, struct world *w, uint32_t bad, uint32_t who,
+		  bool late)
+{
+	uint64_t cmd = w->t[who][bad].cmd;
+	uint32_t posted, r, n, k;
+
+	for (n = 0; n < 2; n++) {
+		r = late ? 1 - n : n;
+		if (r != who) {
+			ASSERT_EQ(0, raw_post(w->c.fd[r], w->t[r], MEMBERS, NULL));
+			continue;
+		}
+		w->t[r][bad].cmd = 0;
+		ASSERT_EQ(-EFAULT, raw_post(w->c.fd[r], w->t[r], MEMBERS, &posted));
+		ASSERT_EQ(bad, posted);
+		w->t[r][bad].cmd = cmd;
+		if (bad)
+			EXPECT_EQ((1U << bad) - 1,
+				  hears(_metadata, w, r, bad, ECANCELED, COLL_BAD_GROUP));
+		/* It may post all of it at once: nothing of the first time is pending. */
+		ASSERT_EQ(0, raw_post(w->c.fd[r], w->t[r], MEMBERS, NULL));
+	}
+	r = 1 - who;
+	EXPECT_EQ(0x1fU, hears(_metadata, w, r, MEMBERS, ECANCELED, COLL_BAD_GROUP));
+	ASSERT_EQ(0, raw_post(w->c.fd[r], w->t[r], MEMBERS, NULL));
+	for (r = 0; r < 2; r++) {
+		EXPECT_EQ(0x1fU, hears(_metadata, w, r, MEMBERS, 0, COLL_BAD_NONE));
+		for (k = 0; k < MEMBERS; k++)
+			EXPECT_EQ(1 + 2 * k, w->out[r][k][COUNT - 1]);
+	}
+}
+
+TEST(refused_and_posted_again)
+{
+	uint32_t nodes, bad, who, late;
+	struct world *w;
+
+	for (nodes = 1; nodes <= 2; nodes++) {
+		w = start(2, nodes);
+		ASSERT_NE(NULL, w);
+		for (bad = 0; bad < MEMBERS; bad++)
+			for (who = 0; who < 2; who++)
+				for (late = 0; late < 2; late++)
+					again(_metadata, w, bad, who, late);
+		EXPECT_TRUE(goes_on(w));
+		raw_stop(&w->c);
+	}
+}
+
 #define BIG	200	/* members */
 
 /* Two groups of BIG members, and nothing to do. */

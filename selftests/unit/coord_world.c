@@ -43,7 +43,7 @@ struct node {
 struct rank {
 	u32 node, local;
 	const char *at;
-	u8 pending[WORLD_NAMES];	/* 1, or 2 with a deadline */
+	u8 pending[WORLD_NAMES];	/* 1, 2 with a deadline, or 3: refused */
 	u8 variant[WORLD_NAMES];
 	u16 started[WORLD_NAMES];
 	bool joined, left, was_left;
@@ -56,7 +56,7 @@ static struct world {
 	bool clean;
 	u32 nr_orders;
 	u32 last_joined;
-	u32 window, nr_flying, looks;
+	u32 window, nr_flying, looks, starts;
 	u64 flying[FLYING];		/* bytes of ops that are not over, oldest first */
 	u64 starting;			/* bytes of the fusion at hand */
 	u8 orders[ORDERS];
@@ -127,6 +127,8 @@ static void check_all(u32 name, u32 contributors)
 				fault("started, although a rank has joined");
 			continue;
 		}
+		if (k->pending[name] == 3)
+			fault("started, and a rank has refused it");
 		nr++;
 		if (first == WORLD_RANKS)
 			first = r;
@@ -311,33 +313,61 @@ static struct coll_coord_entry *entry_of(struct node *n, u32 name)
 	return NULL;
 }
 
+/* One that cannot be submitted. It is pending until its round has ended. */
+static void refuse(struct rank *r, char letter, u64 group)
+{
+	struct node *n = &w->nodes[r->node];
+	u32 name = name_nr(letter);
+	struct coll_coord_entry *spare = spare_of(n), *e;
+	int ret;
+
+	ret = coll_coord_refuse(&n->c, r->local, &name_of[name], 1, group, &spare, &e);
+	used(n, spare);
+	if (!ret && e)
+		r->pending[name] = 3;
+	if (ret && ret != -ESHUTDOWN)
+		fault("a member cannot be refused");
+}
+
+/* Does this say something of the letter before it? */
+static bool is_mark(char c)
+{
+	return c == '\'' || c == '~';
+}
+
 /* A group is its letters. */
 static const char *post_group(struct rank *r, const char *at)
 {
-	const char *end = strchr(at, ')'), *k;
+	const char *end = strchr(at, ')'), *k, *rest;
 	struct node *n = &w->nodes[r->node];
 	int ret, refused = 0;
 	u64 group = 0;
 
 	for (k = at + 1; k < end; k++) {
-		if (*k == '\'')
+		if (is_mark(*k))
 			continue;
 		if (r->pending[name_nr(*k)])
 			return NULL;
 		group |= 1ULL << name_nr(*k);
 	}
 	for (k = at + 1; k < end; k++) {
-		if (*k == '\'')
+		if (is_mark(*k))
 			continue;
+		if (k[1] == '~')
+			break;
 		ret = post(r, *k, k[1] == '\'', group, (u32)__builtin_popcountll(group),
 			   end[1] == '!');
 		if (ret && ((ret != -ECANCELED && ret != -ESHUTDOWN) || w->clean))
 			fault("a member of a group is refused");
 		refused |= ret;
 	}
-	for (k = at + 1; refused && k < end; k++)
-		if (*k != '\'' && r->pending[name_nr(*k)])
-			coll_coord_give_up(&n->c, entry_of(n, name_nr(*k)), r->local, COLL_BAD_TIMEOUT);
+	refused |= k < end;
+	for (rest = k, k = at + 1; refused && k < rest; k++)
+		if (!is_mark(*k) && r->pending[name_nr(*k)])
+			coll_coord_give_up(&n->c, entry_of(n, name_nr(*k)), r->local, COLL_BAD_GROUP);
+	for (k = rest; k < end; k++)
+		if (!is_mark(*k))
+			refuse(r, *k, group);
 	return end + 1 + (end[1] == '!');
 }
 
@@ -547,6 +577,9 @@ void world_check_end(void)
 			if (p->started[k] != w->ranks[0].started[k] && !strchr(p->script, '+') &&
 			    !strchr(w->ranks[0].script, '+'))
 				fault("not started everywhere");
+		for (k = 0; k < WORLD_NAMES && w->starts; k++)
+			if (strchr(p->script, name_of[k]) && p->started[k] != w->starts)
+				fault("not started as often as it was submitted");
 		/* of a group: all or none */
 		if (!strncmp(p->script, "(ab", 3) && !strpbrk(p->script, "- ") &&
 		    p->started[0] != p->started[1])
@@ -805,6 +838,7 @@ void world_start(const struct scene *s)
 	w->clean = s->clean;
 	w->window = s->window;
 	w->looks = s->looks ? s->looks : 1;
+	w->starts = s->starts;
 	for (k = 0; k < nr; k++) {
 		for (n = (u32)strtoul(ranks, &end, 10); n; n--)
 			add_rank(k, s->scripts[r++]);

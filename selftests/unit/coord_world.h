@@ -26,10 +26,12 @@
  *	a=	although it is pending
  *	(ab)	a group of two; the letters may have a ', too
  *	(ab)!	with deadlines
+ *	(ab~)	the rank cannot submit b, and withdraws the group
  *	+	join, and wait for the others
  *	-	leave
  *	.	wait until all has ended
  * @clean: nothing may fail
+ * @starts: every rank has started each name of its script so often in the end; 0: not known
  * @window: ops that are started and not over at the root, at most; 0: any number
  * @looks: tensors that a node looks at in one step, when a rank has joined, and orders of the
  *	root in one step; 0: one
@@ -42,6 +44,7 @@ struct scene {
 	bool clean;
 	u32 window;
 	u32 looks;
+	u32 starts;
 };
 
 /* A fault that has been found, or NULL. */

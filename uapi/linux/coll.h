@@ -999,7 +999,9 @@ struct coll_tensor {
  * Tensors of one group start together, when all ranks have posted all of them, in any order;
  * if one of them cannot start, all end. If a member is refused, those of the group that this
  * rank has posted and that have not started are withdrawn: they end with ECANCELED and
- * COLL_BAD_GROUP on all ranks. Such a group is not to be posted again by the same names.
+ * COLL_BAD_GROUP on all ranks. So do, on the other ranks, that member and the members behind it
+ * in the same call, which count as posted: the call waits until that is settled, for a round
+ * trip to the node of rank 0, or 5 s at most. Then the group can be posted again.
  *
  * Factors are for allreduce of real floats up to 64 bits by COLL_OP_SUM and COLL_OP_AVG, without
  * COLL_CMD_NARROW; else EOPNOTSUPP. They are finite, and neither 0 nor too large or too small for

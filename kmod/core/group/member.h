@@ -27,6 +27,7 @@ struct task_struct;
  * @join: while it has joined, and not all have: what tells it. Counts in @waiting.
  * @open: posted, and their buffers are in use; stand-ins, too
  * @kept: posted and not collected
+ * @refused: members of groups that could not be posted, and whose rounds have not ended
  * @groups: those that have not started and belong to groups, by digest
  * @done: those that are to be collected
  * @nr_done: number of @done
@@ -38,6 +39,7 @@ struct coll_member_tensors {
 	struct coll_tensor_req *join;
 	u32 open;
 	u32 kept;
+	u32 refused;
 	struct rb_root groups;
 	struct list_head done;
 	u32 nr_done;

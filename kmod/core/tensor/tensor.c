@@ -20,6 +20,7 @@
 #include "tensor_fuse.h"
 #include "tensor_join.h"
 #include "tensor_life.h"
+#include "tensor_refuse.h"
 #include "tensor_talk.h"
 
 /* Under group->lock. */
@@ -81,8 +82,10 @@ static void coll_tensors_op_end(struct coll_coord *c, struct coll_coord_entry *e
 
 	for (k = 0; k < c->nr_local; k++) {
 		t = coll_tensor_slot(e, k)->waits;
-		if (!t)
+		if (!t) {
+			coll_tensor_refusal_over(ts, e, k);
 			continue;
+		}
 		coll_tensor_unwait(ts, t);
 		coll_tensor_end(ts, t, bad);
 	}
@@ -254,36 +257,6 @@ int coll_tensor_post(struct coll_tensor_req *t, const void *name, u32 len,
 	if (ret < 0)
 		coll_req_uncount(&t->req);
 	return ret == -EDQUOT ? -ENOMEM : ret;
-}
-
-/* Give up some tensors of a group of tensors. Under group->lock. Return: there may be more. */
-static bool coll_tensors_withdraw_some_locked(struct coll_member *m, u64 digest)
-{
-	struct coll_tensors *ts = coll_member_group(m)->tensors;
-	struct coll_tensor_req *t;
-	u32 n;
-
-	lockdep_assert_held(&ts->group->lock);
-	for (n = 0; n < COLL_TENSOR_BATCH; n++) {
-		t = coll_tensor_ungroup_first(m, digest);
-		if (!t)
-			return false;
-		coll_coord_give_up(&ts->coord, t->entry, m->local, COLL_BAD_GROUP);
-	}
-	return true;
-}
-
-void coll_tensors_withdraw(struct coll_member *m, u64 digest)
-{
-	struct coll_group *g = coll_member_group(m);
-	bool more;
-
-	do {
-		spin_lock(&g->lock);
-		more = coll_tensors_withdraw_some_locked(m, digest);
-		spin_unlock(&g->lock);
-		cond_resched();
-	} while (more);
 }
 
 /* An op has ended: something else may start, which the caller sees to. Under group->lock. */
@@ -467,8 +440,10 @@ static void coll_tensors_work(struct work_struct *work)
 /* The group has failed: whatever waits ends. */
 static void coll_tensors_fail(struct coll_group *g)
 {
-	if (g->tensors)
-		coll_tensors_end(g);
+	if (!g->tensors)
+		return;
+	coll_tensors_end(g);
+	coll_tensors_wake_refused(g);
 }
 
 /* --- the group ------------------------------------------------------------------ */

@@ -24,16 +24,6 @@ extern const struct coll_group_part coll_tensors_part;
 int coll_tensor_post(struct coll_tensor_req *t, const void *name, u32 len,
 		     const struct coll_coord_params *p);
 
-/**
- * coll_tensors_withdraw() - a member of a group has been refused
- * @m: of this rank
- * @digest: of the group, not 0
- *
- * The tensors of the group that the rank has posted, and that have not started, end.
- * coll_tensors_flush() is to follow.
- */
-void coll_tensors_withdraw(struct coll_member *m, u64 digest);
-
 /* Order what is ready, start it, tell other nodes. Process context, no locks. */
 void coll_tensors_flush(struct coll_group *g);
 

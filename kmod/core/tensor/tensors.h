@@ -33,7 +33,7 @@ struct coll_member;
 /* Tensors that are worked on before others get the lock, or the CPU. */
 #define COLL_TENSOR_BATCH	64
 
-/* Time that other nodes have to answer a rank that has given a tensor up */
+/* Time that other nodes have to answer a rank that has given a tensor up, or refused it */
 #define COLL_TENSOR_ANSWER_NS	(5 * (u64)NSEC_PER_SEC)
 
 /**
@@ -132,10 +132,12 @@ struct coll_tensors {
  * struct coll_tensor_slot - a local rank and a name
  * @waits: what it has posted, while that waits
  * @posted: it has posted the name at least once
+ * @refused: it could not post it as a member of a group, and this round has not ended
  */
 struct coll_tensor_slot {
 	struct coll_tensor_req *waits;
 	bool posted;
+	bool refused;
 };
 
 /**

@@ -180,6 +180,38 @@ int coll_coord_post(struct coll_coord *c, u32 local, const void *name, u32 len,
 	return 0;
 }
 
+int coll_coord_refuse(struct coll_coord *c, u32 local, const void *name, u32 len, u64 group,
+		      struct coll_coord_entry **spare, struct coll_coord_entry **entry)
+{
+	const struct coll_coord_bad bad = {
+		.cause = COLL_BAD_GROUP,
+		.rank = { c->local[local] },
+		.group = { group },
+	};
+	struct coll_coord_entry *e;
+	int ret;
+
+	*entry = NULL;
+	if (c->left)
+		return -ESHUTDOWN;
+	if (coll_bit(c->joined, local))
+		return -EBUSY;
+	if (coll_dropped(COLL_RULE_REFUSED))
+		return 0;
+	ret = coll_coord_find(c, name, len, spare, &e);
+	if (ret)
+		return ret;
+	if (coll_bit(e->ranks, local))
+		return -EEXIST;
+	if (coll_coord_take_owed(c, e, local))
+		return 0;
+	*entry = e;
+	coll_bit_set(e->ranks, local);
+	coll_coord_submitted(c, e);
+	coll_coord_fail(c, e, &bad);
+	return 0;
+}
+
 int coll_coord_join(struct coll_coord *c, u32 local)
 {
 	if (c->left)

@@ -22,11 +22,29 @@
  * -ECANCELED if this time it has ended without this rank, and @entry->end.bad says why; -ESHUTDOWN
  * if a rank has left; -ENOMEM: call again with a spare entry; -ENOSPC for too many names.
  *
- * If a member of a group is refused, the caller withdraws the others: coll_coord_give_up().
+ * If a member of a group is refused, the caller withdraws the others: coll_coord_give_up() for
+ * those that have been submitted, coll_coord_refuse() for that one and the rest.
  */
 int coll_coord_post(struct coll_coord *c, u32 local, const void *name, u32 len,
 		    const struct coll_coord_params *p, struct coll_coord_entry **spare,
 		    struct coll_coord_entry **entry);
+
+/**
+ * coll_coord_refuse() - a local rank could not submit a member of a group
+ * @c: coordinator
+ * @local: number of the local rank
+ * @name: name
+ * @len: its bytes
+ * @group: digest of the group, not 0
+ * @spare: as of coll_coord_post()
+ * @entry: result: the entry, whose round ends by one call of ops->end; NULL: it has ended
+ *
+ * The round of the name ends as if the rank had submitted it and given it up: what a rank submits
+ * for the n-th time is about round n. Return: 0, or nothing has happened: -EEXIST it is pending;
+ * else as coll_coord_post().
+ */
+int coll_coord_refuse(struct coll_coord *c, u32 local, const void *name, u32 len, u64 group,
+		      struct coll_coord_entry **spare, struct coll_coord_entry **entry);
 
 /**
  * coll_coord_join() - a local rank submits nothing more until all have joined

@@ -26,6 +26,7 @@ enum coll_coord_rule {
 	COLL_RULE_FORGIVE,	/* but not when it has joined since */
 	COLL_RULE_GROUP,	/* a group is started when all of it is ready */
 	COLL_RULE_GROUP_END,	/* and ends as a whole */
+	COLL_RULE_REFUSED,	/* a member that cannot be submitted counts as submitted */
 	COLL_RULE_MISMATCH,	/* ranks that disagree end the tensor */
 	COLL_RULE_DEADLINE,	/* the root is told when a rank gives a tensor up */
 	COLL_RULE_LEFT,		/* what is pending ends when a rank leaves */

@@ -254,10 +254,11 @@ int coll_tensor_submitall(coll_tensors_t *ts, const struct coll_tensor_spec *spe
  * member starts before all ranks have posted all of them. If one of them ends with an error
  * before it starts, so do all others, with the same error.
  *
- * On an error the first @posted have been posted, and end with ECANCELED on all ranks, or
- * with the error of the one that could not be: wait for them. If @posted is 0, the others do
- * not know, and wait for this rank. The same names are not to be posted as a group
- * afterwards. Errors: those of coll_tensor_post().
+ * On an error all members end with ECANCELED on the other ranks, and on this one the first
+ * @posted, which have been posted: wait for them. Then the group can be posted again, by all
+ * ranks: the n-th post of a group meets the n-th ones of the others. Without memory (ENOMEM)
+ * it may be that the others are not told, and wait until a deadline. Errors: those of
+ * coll_tensor_post().
  */
 int coll_tensor_postgroup(coll_tensor_t *const *tensors, size_t n, size_t *posted);
 
