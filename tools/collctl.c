@@ -23,7 +23,8 @@ static void usage(FILE *f)
 	      "       collctl [--json] show [ID]\n"
 	      "       collctl [--json] stalls [-a SECONDS] [ID]\n"
 	      "       collctl tune -o FILE [-t SECONDS] [-- COLLRUN-OPTIONS]\n"
-	      "       collctl tables FILE\n\n"
+	      "       collctl tables FILE\n"
+	      "       collctl timeline start [KIB] | stop [FILE] | merge FILE...\n\n"
 	      "list  one line for each communicator of this kernel (those of your user id)\n"
 	      "show  everything about one or all: members and connections, with counters, and\n"
 	      "      which algorithms are taken up to which sizes, and who says so: measured,\n"
@@ -34,7 +35,11 @@ static void usage(FILE *f)
 	      "      COLL_SELECT=FILE (with a / in it) then takes them. Runs as the ranks of a job,\n"
 	      "      whatever starts it (srun -n 8 collctl tune -o ./tables); with arguments, collrun\n"
 	      "      does, on this machine (collctl tune -o ./tables -- -n 8 --nodes 4)\n"
-	      "tables  check such a file, and say what is in it\n", f);
+	      "tables  check such a file, and say what is in it\n"
+	      "timeline  record what the communicators of this kernel do, in a ring of KIB for each\n"
+	      "      CPU; stop writes FILE as JSON for ui.perfetto.dev and chrome://tracing: when each\n"
+	      "      rank was ready with each tensor, ops and links; merge makes one timeline of those\n"
+	      "      of several hosts\n", f);
 }
 
 static unsigned long long get(const struct object *o, int attr)
@@ -333,6 +338,12 @@ int main(int argc, char **argv)
 	/* Options of its own, and those of collrun behind them. */
 	if (argc > 1 && !strcmp(argv[1], "tune")) {
 		c = collctl_tune(argc - 1, argv + 1);
+		if (c < 0)
+			usage(stderr);
+		return c < 0 ? 2 : c;
+	}
+	if (argc > 1 && !strcmp(argv[1], "timeline")) {
+		c = collctl_timeline(argc - 1, argv + 1);
 		if (c < 0)
 			usage(stderr);
 		return c < 0 ? 2 : c;

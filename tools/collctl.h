@@ -50,6 +50,9 @@ int collctl_dump(struct nl_sock *sk, int family, const struct kind *kind, struct
 /* collctl_stalls.c: tensors that have waited for @seconds, of @group (of all: -1); exit status. */
 int collctl_stalls(bool json, int64_t group, double seconds);
 
+/* collctl_timeline.c: exit status; -1: wrong arguments. */
+int collctl_timeline(int argc, char **argv);
+
 /* collctl_tune.c: exit status; of tune, -1: wrong arguments. */
 int collctl_tune(int argc, char **argv);
 int collctl_tables(const char *path);

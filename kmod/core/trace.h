@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Tracepoints: submit, start, segment, complete, message, walk, abort. No strings, no secrets. */
+/*
+ * Tracepoints: submit, start, segment, complete, tensors, message, walk, abort. No secrets. Names
+ * of tensors are hexadecimal: they may have any bytes.
+ */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM coll
 
@@ -93,6 +96,55 @@ TRACE_EVENT(coll_complete,
 	),
 	TP_printk("group=%u seq=%llu result=%d", __entry->group, __entry->seq,
 		  __entry->result)
+);
+
+/* A rank has posted a tensor; @round counts starts and failures of the name. */
+TRACE_EVENT(coll_tensor_post,
+	TP_PROTO(u32 group, u32 node, u32 rank, u32 round, u64 bytes, const u8 *name, u32 len),
+	TP_ARGS(group, node, rank, round, bytes, name, len),
+	TP_STRUCT__entry(
+		__field(u32, group)
+		__field(u32, node)
+		__field(u32, rank)
+		__field(u32, round)
+		__field(u64, bytes)
+		__dynamic_array(u8, name, len)
+	),
+	TP_fast_assign(
+		__entry->group = group;
+		__entry->node = node;
+		__entry->rank = rank;
+		__entry->round = round;
+		__entry->bytes = bytes;
+		memcpy(__get_dynamic_array(name), name, len);
+	),
+	TP_printk("group=%u node=%u rank=%u round=%u bytes=%llu name=%s",
+		  __entry->group, __entry->node, __entry->rank, __entry->round,
+		  __entry->bytes, __print_hex_str(__get_dynamic_array(name),
+						  __get_dynamic_array_len(name)))
+);
+
+/* It is, or belongs to, the op @seq; with a @cause it has ended, and there is none. */
+TRACE_EVENT(coll_tensor_start,
+	TP_PROTO(u32 group, u64 seq, u32 round, u32 cause, const u8 *name, u32 len),
+	TP_ARGS(group, seq, round, cause, name, len),
+	TP_STRUCT__entry(
+		__field(u32, group)
+		__field(u32, round)
+		__field(u64, seq)
+		__field(u32, cause)
+		__dynamic_array(u8, name, len)
+	),
+	TP_fast_assign(
+		__entry->group = group;
+		__entry->round = round;
+		__entry->seq = seq;
+		__entry->cause = cause;
+		memcpy(__get_dynamic_array(name), name, len);
+	),
+	TP_printk("group=%u seq=%llu round=%u cause=%u name=%s", __entry->group,
+		  __entry->seq, __entry->round, __entry->cause,
+		  __print_hex_str(__get_dynamic_array(name), __get_dynamic_array_len(name)))
 );
 
 /* Only where there are several memory nodes. */

@@ -16,6 +16,7 @@
 #include "../group/member.h"
 #include "../limits.h"
 #include "../op/op_run.h"
+#include "../trace.h"
 #include "tensor.h"
 #include "tensor_fuse.h"
 #include "tensor_join.h"
@@ -55,6 +56,7 @@ static void coll_tensors_op_start(struct coll_coord *c, struct coll_coord_entry 
 	u32 divisor = coll_tensor_divisor(ts, e, contributors), k;
 	struct coll_tensor_req *t;
 
+	trace_coll_tensor_start(ts->group->id, ts->started + 1, e->round, 0, e->name, e->name_len);
 	if (ts->fusing || !last) {
 		coll_tensors_fuse(ts, e, divisor, last);
 		return;
@@ -80,6 +82,7 @@ static void coll_tensors_op_end(struct coll_coord *c, struct coll_coord_entry *e
 	struct coll_tensor_req *t;
 	u32 k;
 
+	trace_coll_tensor_start(ts->group->id, 0, e->round, bad->cause, e->name, e->name_len);
 	for (k = 0; k < c->nr_local; k++) {
 		t = coll_tensor_slot(e, k)->waits;
 		if (!t) {
@@ -201,6 +204,18 @@ static void coll_tensors_deadline(struct work_struct *work)
 
 /* --- posting -------------------------------------------------------------------- */
 
+/* Under group->lock. */
+static void coll_tensor_posted_locked(struct coll_tensors *ts, struct coll_tensor_req *t,
+				      const struct coll_coord_params *p)
+{
+	const struct coll_coord_entry *e = t->entry;
+
+	lockdep_assert_held(&ts->group->lock);
+	trace_coll_tensor_post(ts->group->id, ts->group->node, t->req.member->rank, e->round,
+			       coll_coord_bytes(p), e->name, e->name_len);
+	coll_tensor_wait(ts, t);
+}
+
 /* Under group->lock. Return: as coll_tensor_post(); -ENOMEM: come back with @spare. */
 static int coll_tensor_post_locked(struct coll_tensor_req *t, const void *name, u32 len,
 				   const struct coll_coord_params *p,
@@ -220,7 +235,7 @@ static int coll_tensor_post_locked(struct coll_tensor_req *t, const void *name, 
 		return -EDQUOT;
 	ret = coll_coord_post(&ts->coord, m->local, name, len, p, spare, &t->entry);
 	if (!ret)
-		coll_tensor_wait(ts, t);
+		coll_tensor_posted_locked(ts, t, p);
 	else if (ret == -ECANCELED)
 		/* A round that has ended without this rank: it is told now. */
 		coll_tensor_end(ts, t, &t->entry->end.bad);
