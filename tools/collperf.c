@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "collective.h"
 #include "collperf.h"
 #include "optable.h"
-#include "select/select_env.h"
 
 /* Names of what is defined with anything, as the one table has it. */
 static void print_names(FILE *f, const char *title, const char *(*name)(uint32_t), uint32_t nr,
@@ -42,231 +39,94 @@ static bool dtype_defined(uint32_t dtype)
 	return false;
 }
 
-static void usage(FILE *f)
+static bool is_measured(uint32_t what)
 {
-	fputs("usage: collrun -n RANKS collperf allreduce|broadcast|barrier|sendrecv [OPTIONS]\n\n"
+	return what < COLL_SEND || what == COLL_SENDRECV;
+}
+
+void perf_usage(FILE *f)
+{
+	fputs("usage: collrun -n RANKS collperf COLLECTIVE [OPTIONS]\n\n"
 	      "  -b, --minbytes SIZE   first size (8); suffixes K, M, G\n"
 	      "  -e, --maxbytes SIZE   last size at most (8M)\n"
 	      "  -f, --stepfactor F    from one size to the next (4)\n"
+	      "  -i, --stepbytes SIZE  the same as a difference\n"
 	      "  -d, --datatype TYPE   name or \"all\" (f32), see below\n"
 	      "  -o, --op OP           name or \"all\" (sum)\n"
-	      "  -r, --root RANK       of broadcast (0)\n"
+	      "  -r, --root RANK       of a collective that has one (0)\n"
 	      "  -A, --algorithm NAME  as collplan list has them (what the tables say); knomial:8\n"
 	      "  -s, --segment SIZE    of pipelining; of a mesh, the size of a piece\n"
 	      "  -n, --iters N         timed iterations (20)\n"
 	      "  -w, --warmup_iters N  iterations before (5)\n"
+	      "  -m, --agg_iters N     ops of an iteration, started together (1)\n"
+	      "  -N, --run_cycles N    all sizes so often (1); 0: without end\n"
+	      "  -T, --timeout S       seconds that an op may take (0: no bound)\n"
+	      "  -a, --average N       time shown: 0 rank 0, 1 mean, 2 shortest, 3 longest of the ranks (3)\n"
 	      "  -c, --check [N]       check every element of every iteration; 0: do not\n"
+	      "  -J, --output_file F   write JSON to a file; -: instead of the table\n"
+	      "      --json            the same as -J -\n"
+	      "      --minmax          show shortest, mean and longest time of the ranks\n"
 	      "      --ioctl           blocking calls (default: nonblocking by io_uring)\n"
-	      "      --inplace         input and output in one buffer\n"
+	      "      --inplace         input and output in one buffer only (default: both)\n"
+	      "      --outofplace      input and output in two buffers only\n"
 	      "      --registered      register the buffers first\n"
-	      "      --narrow          partial results in the type of the elements\n\n"
+	      "      --narrow          partial results in the type of the elements\n"
+	      "  -g, --ngpus 1; -t, --nthreads 1   taken for the sake of nccl-tests\n\n"
 	      "sendrecv: messages between rank 0 and the last one, there and back.\n"
+	      "The size is that of the vector, or of the blocks of all ranks.\n"
 	      "With \"all\", every pair of type and operator that is defined has its turn.\n", f);
+	print_names(f, "Collectives:", coll_collective_name, COLL_NR_COLLECTIVES, is_measured);
 	print_names(f, "Types:", coll_dtype_name, COLL_NR_DTYPES, dtype_defined);
 	print_names(f, "Operators:", coll_op_name, COLL_NR_OPS, op_defined);
-	fputs("\nExit status: 0; 1 wrong elements; 2 errors.\n", f);
+	fputs("Names of nccl-tests: half, float, double, bfloat16, int8, uint64, fp8_e4m3, ...; mulsum.\n"
+	      "\nExit status: 0; 1 wrong elements; 2 errors.\n", f);
 }
 
-static int parse_size(const char *s, uint64_t *out)
+bool perf_reduces(enum coll_collective what)
 {
-	unsigned long long v;
-	char *end;
-	int shift = 0;
-
-	errno = 0;
-	v = strtoull(s, &end, 10);
-	if (errno || end == s || *s == '-')
-		return -1;
-	switch (*end) {
-	case 'G': case 'g': shift += 10; /* fall through */
-	case 'M': case 'm': shift += 10; /* fall through */
-	case 'K': case 'k': shift += 10; end++; break;
-	}
-	if (*end || v > UINT64_MAX >> (shift + 1))
-		return -1;
-	*out = (uint64_t)v << shift;
-	return 0;
+	return coll_kind_of(what)->flags & COLL_KIND_REDUCES;
 }
 
-static int parse_int(const char *s, int min, int *out)
+/* Does it take the operator? As Documentation/algorithms.rst says. */
+static bool takes(enum coll_collective what, uint32_t op)
 {
-	char *end;
-	long v;
-
-	errno = 0;
-	v = strtol(s, &end, 10);
-	if (errno || end == s || *end || v < min || v > 100000000)
-		return -1;
-	*out = (int)v;
-	return 0;
-}
-
-/* A name of one of the tables of optable.h. */
-static int parse_name(const char *s, const char *(*name)(uint32_t), uint32_t nr, uint32_t *out)
-{
-	uint32_t i;
-
-	for (i = 1; i < nr; i++) {
-		if (name(i) && !strcmp(name(i), s)) {
-			*out = i;
-			return 0;
-		}
-	}
-	return -1;
-}
-
-/* The same as a bit, or all of them. */
-static int parse_names(const char *s, const char *(*name)(uint32_t), uint32_t nr, uint64_t *out)
-{
-	uint32_t i;
-
-	if (!strcmp(s, "all")) {
-		*out = (1ULL << nr) - 2;
-		return 0;
-	}
-	if (parse_name(s, name, nr, &i))
-		return -1;
-	*out = 1ULL << i;
-	return 0;
-}
-
-enum { OPT_IOCTL = 256, OPT_INPLACE, OPT_REGISTERED, OPT_NARROW };
-
-static int take_option(struct perf_options *o, int c)
-{
-	char *end;
-	int n;
-
-	switch (c) {
-	case 'b': return parse_size(optarg, &o->min);
-	case 'e': return parse_size(optarg, &o->max);
-	case 'f':
-		o->factor = strtod(optarg, &end);
-		return *end || !(o->factor > 1 && o->factor < 1e9) ? -1 : 0;
-	case 'd': return parse_names(optarg, coll_dtype_name, COLL_NR_DTYPES, &o->dtypes);
-	case 'o': return parse_names(optarg, coll_op_name, COLL_NR_OPS, &o->ops);
-	case 'r':
-		if (parse_int(optarg, 0, &n))
-			return -1;
-		o->root = (uint32_t)n;
-		return 0;
-	case 'A': o->name = optarg; return 0;
-	case 's': return parse_size(optarg, &o->segment);
-	case 'n': return parse_int(optarg, 1, &o->iters);
-	case 'w': return parse_int(optarg, 0, &o->warmup);
-	case 'c': o->check = true; return 0;
-	case OPT_IOCTL: o->ioctl = true; return 0;
-	case OPT_INPLACE: o->inplace = true; return 0;
-	case OPT_REGISTERED: o->registered = true; return 0;
-	case OPT_NARROW: o->narrow = true; return 0;
-	default: return -1;
+	switch (what) {
+	case COLL_REDUCE:
+		return op != COLL_OP_REPLACE && op != COLL_OP_NO_OP;
+	case COLL_SCAN:
+	case COLL_EXSCAN:
+		return op != COLL_OP_AVG;
+	default:
+		return true;
 	}
 }
 
-static int parse_options(struct perf_options *o, int argc, char **argv)
+/* Those that do not reduce have pairs with COLL_OP_NONE. */
+bool perf_wanted(const struct perf_options *o, uint32_t dtype, uint32_t op)
 {
-	static const struct option longs[] = {
-		{ "minbytes", required_argument, NULL, 'b' },
-		{ "maxbytes", required_argument, NULL, 'e' },
-		{ "stepfactor", required_argument, NULL, 'f' },
-		{ "datatype", required_argument, NULL, 'd' },
-		{ "op", required_argument, NULL, 'o' },
-		{ "root", required_argument, NULL, 'r' },
-		{ "algorithm", required_argument, NULL, 'A' },
-		{ "segment", required_argument, NULL, 's' },
-		{ "iters", required_argument, NULL, 'n' },
-		{ "warmup_iters", required_argument, NULL, 'w' },
-		{ "check", no_argument, NULL, 'c' },
-		{ "ioctl", no_argument, NULL, OPT_IOCTL },
-		{ "inplace", no_argument, NULL, OPT_INPLACE },
-		{ "registered", no_argument, NULL, OPT_REGISTERED },
-		{ "narrow", no_argument, NULL, OPT_NARROW },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	int c, check;
-
-	while ((c = getopt_long(argc, argv, "b:e:f:d:o:r:A:s:n:w:ch", longs, NULL)) != -1) {
-		if (c == 'h') {
-			usage(stdout);
-			exit(0);
-		}
-		/* As nccl-tests have it: "-c 0" and "-c 1". No collective begins with a digit. */
-		if (c == 'c' && optind < argc && *argv[optind] >= '0' && *argv[optind] <= '9') {
-			if (parse_int(argv[optind++], 0, &check))
-				return -1;
-			o->check = check;
-			continue;
-		}
-		if (take_option(o, c)) {
-			if (c != '?')
-				fprintf(stderr, "collperf: bad argument \"%s\"\n", optarg);
-			return -1;
-		}
-	}
-	if (optind != argc - 1) {
-		fprintf(stderr, "collperf: name one collective\n");
-		return -1;
-	}
-	return 0;
+	if (!(o->dtypes >> dtype & 1))
+		return false;
+	if (!perf_reduces(o->what))
+		return op == COLL_OP_NONE && coll_dtype_size(dtype);
+	return (o->ops >> op & 1) && coll_op_defined(op, dtype) && takes(o->what, op);
 }
 
-static const char *name_of(uint64_t bits, const char *(*name)(uint32_t))
+unsigned int perf_pairs(const struct perf_options *o)
 {
-	return bits & (bits - 1) ? NULL : name((uint32_t)__builtin_ctzll(bits));
+	uint32_t dtype, op;
+	unsigned int n = 0;
+
+	for (dtype = 1; dtype < COLL_NR_DTYPES; dtype++)
+		for (op = 0; op < COLL_NR_OPS; op++)
+			n += perf_wanted(o, dtype, op);
+	return n;
 }
 
-/* Is there anything to do? */
-static int check_pairs(const struct perf_options *o)
+uint64_t perf_next(const struct perf_options *o, uint64_t bytes)
 {
-	const char *type = name_of(o->dtypes, coll_dtype_name);
-	const char *op = name_of(o->ops, coll_op_name);
+	uint64_t next = o->step ? bytes + o->step : (uint64_t)((double)bytes * o->factor);
 
-	if (perf_pairs(o))
-		return 0;
-	if (o->what == COLL_BROADCAST)
-		fprintf(stderr, "collperf: %s has no size of its own\n", type);
-	else
-		fprintf(stderr, "collperf: %s is%s defined on %s\n", op ? op : "no operator",
-			op ? " not" : "", type ? type : "any type");
-	return -1;
-}
-
-static int parse_algorithm(struct perf_options *o)
-{
-	if (!o->name)
-		return 0;
-	o->algorithm = select_number(o->what, o->name);
-	if (!o->algorithm)
-		fprintf(stderr, "collperf: %s has no algorithm \"%s\"\n",
-			coll_collective_name(o->what), o->name);
-	return o->algorithm ? 0 : -1;
-}
-
-static int parse(struct perf_options *o, int argc, char **argv)
-{
-	uint32_t what;
-
-	if (parse_options(o, argc, argv))
-		return -1;
-	if (parse_name(argv[optind], coll_collective_name, COLL_NR_COLLECTIVES, &what) ||
-	    (what != COLL_ALLREDUCE && what != COLL_BROADCAST && what != COLL_BARRIER &&
-	     what != COLL_SENDRECV)) {
-		fprintf(stderr, "collperf: unknown collective \"%s\"\n", argv[optind]);
-		return -1;
-	}
-	o->what = (enum coll_collective)what;
-	if (parse_algorithm(o))
-		return -1;
-	if (o->what == COLL_BARRIER)
-		o->min = o->max = 0;
-	else if (o->what != COLL_SENDRECV && check_pairs(o))
-		return -1;
-	if (o->min > o->max) {
-		fprintf(stderr, "collperf: -b is larger than -e\n");
-		return -1;
-	}
-	return 0;
+	return next > bytes ? next : bytes + 1;
 }
 
 int main(int argc, char **argv)
@@ -274,12 +134,14 @@ int main(int argc, char **argv)
 	struct perf_options opt = {
 		.dtypes = 1ULL << COLL_F32, .ops = 1ULL << COLL_OP_SUM,
 		.min = 8, .max = 8 << 20, .factor = 4, .iters = 20, .warmup = 5,
+		.aggregate = 1, .cycles = 1, .shown = TIME_MAX,
+		.places = 1U << OUT_OF_PLACE | 1U << IN_PLACE,
 	};
 	coll_comm_t *comm;
 	int ret;
 
-	if (parse(&opt, argc, argv)) {
-		usage(stderr);
+	if (!perf_parse(&opt, argc, argv)) {
+		perf_usage(stderr);
 		return 2;
 	}
 	ret = coll_init(NULL, &comm);
@@ -289,6 +151,8 @@ int main(int argc, char **argv)
 			*coll_last_error() ? "; " : "", coll_last_error());
 		return 2;
 	}
+	if (opt.timeout_s)
+		coll_comm_set_timeout(comm, (uint64_t)opt.timeout_s * 1000000000);
 	if (opt.root >= coll_comm_size(comm)) {
 		fprintf(stderr, "collperf: there is no rank %u\n", opt.root);
 		ret = 2;

@@ -6,8 +6,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <coll/coll.h>
+
+#include "collperf_shape.h"
+
+/* Which time of an iteration is shown, as nccl-tests number them */
+enum perf_time { TIME_RANK0, TIME_MEAN, TIME_MIN, TIME_MAX, NR_TIMES };
 
 /**
  * struct perf_options - the command line
@@ -16,88 +22,60 @@
  * @min: bytes of the first vector
  * @max: bytes of the last at most
  * @factor: from one size to the next
- * @ioctl: blocking calls; else nonblocking and wait
+ * @step: bytes from one size to the next; 0: @factor
  * @name: of an algorithm, as it was given
  * @algorithm: enum coll_algorithm_id; 0: what the communicator's tables say
  * @segment: bytes of the pipelining unit; 0: what the communicator's tables say
+ * @aggregate: ops of one iteration
+ * @cycles: how often all sizes get their turn; 0: without end
+ * @timeout_s: seconds that an op may take; 0: no bound
+ * @shown: the time that bandwidths are made of
+ * @places: bit n: enum perf_place n is asked for
+ * @ioctl: blocking calls; else nonblocking and wait
+ * @minmax: show the times of all ranks, too
+ * @json: file for JSON; "-": print that, and no table; NULL: none
  */
 struct perf_options {
 	enum coll_collective what;
 	uint64_t dtypes, ops;
 	uint64_t min, max;
 	double factor;
+	uint64_t step;
 	uint32_t root;
 	const char *name;
 	uint16_t algorithm;
 	uint64_t segment;
-	int iters, warmup;
-	bool check, ioctl, inplace, registered, narrow;
+	int iters, warmup, aggregate, cycles, timeout_s;
+	enum perf_time shown;
+	unsigned int places;
+	bool check, ioctl, registered, narrow, minmax;
+	const char *json;
 };
 
-/* Everything that the values of one vector depend on. */
-struct data_spec {
-	enum coll_collective what;
-	enum coll_dtype dtype;
-	enum coll_op_code op;
-	uint32_t rank, size, root;
-	bool narrow;	/* partial results are elements */
-};
-
-/* Test data of @count elements at most, @iters times; NULL: no memory. */
-struct data *data_new(const struct data_spec *spec, uint64_t count, uint32_t iters);
-void data_free(struct data *d);
-/* This rank's input of @count elements, another one in every iteration. */
-void data_fill(const struct data *d, uint32_t iter, void *buf, uint64_t count);
-/* How many elements of a result are not bit by bit what they should be. */
-uint64_t data_check(const struct data *d, uint32_t iter, const void *buf, uint64_t count);
-/* This rank's factor, for COLL_OP_PREMULSUM. */
-uint64_t data_scalar(const struct data_spec *spec);
-
-/**
- * struct format - how a number is stored
- * @bytes: that it takes
- * @mant: floats: bits of the fraction; 0: an integer
- * @is_signed: may be negative
- * @x87: the leading bit of the significand is stored, too
- */
-struct format {
-	uint8_t bytes, mant;
-	bool is_signed, x87;
-};
-
-/**
- * struct elem_type - what an element is made of
- * @part: its numbers; the second one is NULL, the imaginary part, or an index
- * @offset: of the second, in bytes
- * @pair: the second one is an index
- */
-struct elem_type {
-	const struct format *part[2];
-	uint8_t offset;
-	bool pair;
-};
-
-/* An element as numbers, all of which are stored exactly. */
-struct value {
-	int64_t part[2];
-};
-
-const struct elem_type *elem_type(enum coll_dtype dtype);
-/* The largest integer up to which @f has every integer; at most 2^24. */
-int64_t format_limit(const struct format *f);
-/* The value of an integer type after an overflow to @v. */
-int64_t format_wrap(const struct format *f, int64_t v);
-/* Store @v at @elem; @fill goes to the bytes that no number takes. */
-void elem_put(enum coll_dtype dtype, const struct value *v, uint8_t fill, void *elem);
-
-/* Number of pairs of type and operator that @opt selects; a barrier has none. */
+/* The command line; false: it is wrong, and what is wrong has been said. */
+bool perf_parse(struct perf_options *o, int argc, char **argv);
+void perf_usage(FILE *f);
+bool perf_reduces(enum coll_collective what);
+/* Is this pair of type and operator asked for, and can it be had? */
+bool perf_wanted(const struct perf_options *o, uint32_t dtype, uint32_t op);
+/* How many pairs of type and operator that is; a barrier has none. */
 unsigned int perf_pairs(const struct perf_options *opt);
-/* Run every pair and size in turn. Return: 0; 1 after wrong elements; 2 after errors. */
+/* The size after @bytes. */
+uint64_t perf_next(const struct perf_options *o, uint64_t bytes);
+
+/* Numbers by names, ours and those of nccl-tests. 0: there is none. */
+uint32_t name_dtype(const char *s);
+uint32_t name_op(const char *s);
+uint32_t name_collective(const char *s);
+
+/* Microseconds of a clock that only goes forward. */
+double perf_now_us(void);
+/* Median of @n numbers, which get sorted. */
+double perf_median(double *v, int n);
+
+/* Every pair and size in turn; 0, 1 if there were wrong elements, 2 on errors. */
 int perf_run(coll_comm_t *comm, const struct perf_options *opt);
-/*
- * As perf_run(), with messages instead of collectives: there and back between rank 0 and the
- * last one.
- */
+/* Messages instead: there and back between rank 0 and the last one; the same otherwise. */
 int perf_pair(coll_comm_t *comm, const struct perf_options *opt);
 
 #endif

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "collperf.h"
+#include "collperf_data.h"
 #include "optable.h"
 
 #define LIMIT	((int64_t)1 << 24)
@@ -122,4 +122,16 @@ void elem_put(enum coll_dtype dtype, const struct value *v, uint8_t fill, void *
 		else
 			memcpy(to, &v->part[i], t->part[i]->bytes);
 	}
+}
+
+void elem_clear(enum coll_dtype dtype, uint8_t fill, void *elem)
+{
+	const struct elem_type *t = &types[dtype];
+	uint8_t was[LARGEST_ELEM];
+	int i;
+
+	memcpy(was, elem, coll_dtype_size(dtype));
+	memset(elem, fill, coll_dtype_size(dtype));
+	for (i = 0; i < 2 && t->part[i]; i++)
+		memcpy((uint8_t *)elem + i * t->offset, was + i * t->offset, t->part[i]->bytes);
 }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Messages between rank 0 and the last rank: there and back. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "collperf.h"
-#include "optable.h"
+#include "collperf_show.h"
 
 /**
  * struct pair - one of the two ranks, or one that looks on
@@ -21,15 +18,8 @@ struct pair {
 	uint8_t *in, *out;
 	uint32_t reg[2];
 	uint64_t wrong;
+	struct show show;
 };
-
-static double now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
-}
 
 static int fail(const struct pair *p, const char *what, int ret)
 {
@@ -92,53 +82,67 @@ static int ping_pong(struct pair *p, int iter, uint64_t bytes, double *us)
 	ret = coll_barrier(p->comm);
 	if (ret || !p->plays)
 		return ret;
-	begin = now_us();
+	begin = perf_now_us();
 	ret = p->rank ? recv_one(p, bytes) : send_one(p, bytes);
 	if (!ret)
 		ret = p->rank ? send_one(p, bytes) : recv_one(p, bytes);
-	*us = (now_us() - begin) / 2;
+	*us = (perf_now_us() - begin) / 2;
 	if (!ret && p->opt->check)
 		check(p, iter, bytes);
 	return ret;
 }
 
-static int cmp_double(const void *x, const void *y)
+/* The two ranks only: the others have no time. */
+static int times_of_ranks(struct pair *p, double *us, double out[NR_TIMES])
 {
-	double a = *(const double *)x, b = *(const double *)y;
+	double own = p->plays ? perf_median(us, p->opt->iters) : 0, sum = own, max = own;
+	double min = p->plays ? own : 1e300;
+	int ret = coll_allreduce(p->comm, COLL_IN_PLACE, &min, 1, COLL_F64, COLL_OP_MIN);
 
-	return a < b ? -1 : a > b;
+	if (!ret)
+		ret = coll_allreduce(p->comm, COLL_IN_PLACE, &max, 1, COLL_F64, COLL_OP_MAX);
+	if (!ret)
+		ret = coll_allreduce(p->comm, COLL_IN_PLACE, &sum, 1, COLL_F64, COLL_OP_SUM);
+	out[TIME_RANK0] = own;
+	out[TIME_MIN] = min;
+	out[TIME_MAX] = max;
+	out[TIME_MEAN] = sum / 2;
+	return ret;
 }
 
-static int run_size(struct pair *p, uint64_t bytes, uint64_t *total)
+static int measure(struct pair *p, uint64_t bytes, struct perf_figures *f)
 {
 	int n = p->opt->iters, i, ret = 0;
-	double *us = calloc((size_t)n, sizeof(*us)), unused, median;
-	char text[32] = "N/A";
-	uint64_t wrong;
+	double *us = calloc((size_t)n, sizeof(*us)), unused;
 
 	if (!us)
-		return fail(p, "times", -12);
+		return -12;
 	p->wrong = 0;
 	for (i = -p->opt->warmup; !ret && i < n; i++)
 		ret = ping_pong(p, i, bytes, i < 0 ? &unused : &us[i]);
-	wrong = p->wrong;
+	f->measured = true;
+	f->path = path_kernel(p->comm, p->opt->ioctl);
+	f->wrong = p->wrong;
 	if (!ret)
-		ret = coll_allreduce(p->comm, COLL_IN_PLACE, &wrong, 1, COLL_U64, COLL_OP_SUM);
-	if (ret) {
-		free(us);
-		return fail(p, "ping-pong", ret);
-	}
-	*total += wrong;
-	qsort(us, (size_t)n, sizeof(*us), cmp_double);
-	median = us[n / 2];
+		ret = times_of_ranks(p, us, f->us);
+	if (!ret)
+		ret = coll_allreduce(p->comm, COLL_IN_PLACE, &f->wrong, 1, COLL_U64, COLL_OP_SUM);
 	free(us);
-	if (p->opt->check)
-		snprintf(text, sizeof(text), "%llu", (unsigned long long)wrong);
-	if (!p->rank) {
-		printf("  %10llu %11.2f %9.3f %8s\n", (unsigned long long)bytes, median,
-		       median > 0 ? (double)bytes / median / 1e3 : 0, text);
-		fflush(stdout);
-	}
+	return ret;
+}
+
+static int run_size(struct pair *p, int cycle, uint64_t bytes, uint64_t *total)
+{
+	struct perf_row row = {
+		.cycle = cycle, .bytes = bytes, .count = bytes, .dtype = COLL_BYTE,
+	};
+	int ret = measure(p, bytes, &row.at[OUT_OF_PLACE]);
+
+	if (ret)
+		return fail(p, "ping-pong", ret);
+	*total += row.at[OUT_OF_PLACE].wrong;
+	if (!p->rank)
+		show_row(&p->show, &row);
 	return 0;
 }
 
@@ -162,11 +166,23 @@ static int prepare(struct pair *p)
 	return ret ? fail(p, "registering", ret) : 0;
 }
 
+static int run_cycles(struct pair *p, uint64_t *total)
+{
+	const struct perf_options *o = p->opt;
+	uint64_t bytes;
+	int cycle, ret = 0;
+
+	for (cycle = 0; !ret && (!o->cycles || cycle < o->cycles); cycle++)
+		for (bytes = o->min; !ret && bytes <= o->max; bytes = perf_next(o, bytes))
+			ret = run_size(p, cycle, bytes, total);
+	return ret;
+}
+
 int perf_pair(coll_comm_t *comm, const struct perf_options *opt)
 {
 	uint32_t last = coll_comm_size(comm) - 1;
 	struct pair p = { .comm = comm, .opt = opt, .rank = coll_comm_rank(comm) };
-	uint64_t bytes, total = 0;
+	uint64_t total = 0;
 	int ret;
 
 	p.other = p.rank ? 0 : last;
@@ -174,19 +190,12 @@ int perf_pair(coll_comm_t *comm, const struct perf_options *opt)
 	if (!last)
 		return fail(&p, "two ranks are needed", -22);
 	ret = prepare(&p);
-	if (!ret && !p.rank)
-		printf("# collperf sendrecv: ranks 0 and %u, %s, %s%s\n"
-		       "# %d iterations after %d to warm up; time: half of there and back, the median\n"
-		       "# %10s %11s %9s %8s\n# %10s %11s %9s\n",
-		       last, coll_comm_node_of(comm, last) == coll_comm_node(comm) ?
-		       "on one node" : "on two nodes", opt->ioctl ? "ioctl" : "io_uring",
-		       opt->registered ? ", registered buffers" : "", opt->iters, opt->warmup,
-		       "size", "time", "bw", "#wrong", "(B)", "(us)", "(GB/s)");
-	for (bytes = opt->min; !ret && bytes <= opt->max; ) {
-		uint64_t next = (uint64_t)((double)bytes * opt->factor);
-
-		ret = run_size(&p, bytes, &total);
-		bytes = next > bytes ? next : bytes + 1;
+	if (!ret && !p.rank && !show_begin(&p.show, comm, opt))
+		ret = 2;
+	if (!ret) {
+		ret = run_cycles(&p, &total);
+		if (!p.rank && !show_end(&p.show) && !ret)
+			ret = 2;
 	}
 	if (opt->registered && !ret) {
 		coll_unregister_buffer(comm, p.reg[0]);

@@ -1,46 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Measuring: what is timed, and how one figure is made of many. */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
-#include "collperf.h"
+#include "collperf_call.h"
+#include "collperf_show.h"
 #include "optable.h"
 
 /**
  * struct perf - a run
- * @spec: what is run at the moment
- * @elem: bytes of an element of it
+ * @elem: bytes of an element of what is run at the moment
  * @data: its test data, NULL if nothing is checked
- * @send_id: registration of @send, if there is one
- * @recv_id: registration of @recv
- * @times: microseconds of each iteration, then of the slowest rank
- * @wrong: elements at this size
- * @total: elements in all
+ * @bytes: of a buffer
+ * @reg: registrations of the two buffers, if there are any
+ * @times: microseconds of each iteration
+ * @scratch: as many
+ * @total: wrong elements, as this rank knows
  */
 struct perf {
-	coll_comm_t *comm;
+	struct call call;
 	const struct perf_options *opt;
-	struct data_spec spec;
+	struct show show;
 	size_t elem;
 	struct data *data;
-	void *send, *recv;
-	uint32_t send_id, recv_id;
-	double *times;
-	uint64_t wrong, total;
+	size_t bytes;
+	uint32_t reg[2];
+	double *times, *scratch;
+	uint64_t total;
 };
-
-static double now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
-}
 
 /* Say what went wrong, and what the kernel knows of it. */
 static int fail(const struct perf *p, const char *what, int err)
@@ -48,257 +37,165 @@ static int fail(const struct perf *p, const char *what, int err)
 	struct coll_status st;
 	char cause[256] = "";
 
-	if (!coll_comm_status(p->comm, &st) && st.cause.kind != COLL_CAUSE_NONE)
+	if (!coll_comm_status(p->call.comm, &st) && st.cause.kind != COLL_CAUSE_NONE)
 		coll_cause_str(&st.cause, cause, sizeof(cause));
-	fprintf(stderr, "collperf: rank %u: %s: %s%s%s\n", p->spec.rank, what,
+	fprintf(stderr, "collperf: rank %u: %s: %s%s%s\n", p->call.spec.rank, what,
 		coll_strerror(err), *cause ? "; first: " : "", cause);
 	return 2;
 }
 
-static int barrier(const struct perf *p)
+static uint8_t *input_of(const struct perf *p, const struct shape *s, int nth)
 {
-	coll_request_t *req;
-	int ret;
+	uint8_t *buf = s->in_recv ? p->call.recv : p->call.send;
 
-	if (p->opt->ioctl)
-		return coll_barrier(p->comm);
-	ret = coll_ibarrier(p->comm, &req);
-	return ret ? ret : coll_wait(req);
+	return buf + nth * p->call.stride + s->in_at * p->elem;
 }
 
-/* Any command, with what the options say of how it is to be done. */
-static int run_command(const struct perf *p, struct coll_cmd *cmd)
+static uint8_t *output_of(const struct perf *p, const struct shape *s, int nth)
 {
-	coll_request_t *req;
-	int ret;
+	uint8_t *buf = s->out_send ? p->call.send : p->call.recv;
 
-	cmd->algorithm = p->opt->algorithm;
-	cmd->segment = p->opt->segment;
-	if (p->opt->ioctl)
-		return coll_submit(p->comm, cmd);
-	ret = coll_isubmit(p->comm, cmd, &req);
-	return ret ? ret : coll_wait(req);
+	return buf + nth * p->call.stride + s->out_at * p->elem;
 }
 
-/* The collective by one algorithm, or with segments of a size. */
-static int run_named(const struct perf *p, uint64_t count)
+/* Input, and bytes in the output that cannot be the result. */
+static void prepare(const struct perf *p, uint32_t iter, const struct shape *s)
 {
-	const struct perf_options *o = p->opt;
-	const void *send = o->inplace ? COLL_IN_PLACE : p->send;
-	struct coll_cmd cmd;
+	int k;
 
-	if (o->what == COLL_BARRIER)
-		coll_cmd_barrier(p->comm, &cmd);
-	else if (o->what == COLL_BROADCAST)
-		coll_cmd_broadcast(p->comm, &cmd, p->recv, count, p->spec.dtype, o->root);
-	else
-		coll_cmd_allreduce(p->comm, &cmd, send, p->recv, count, p->spec.dtype,
-				   p->spec.op);
-	return run_command(p, &cmd);
-}
-
-/* The one operator that needs more than the calls for allreduce take. */
-static int premulsum(const struct perf *p, uint64_t count)
-{
-	const struct perf_options *o = p->opt;
-	struct coll_cmd cmd = {
-		.collective = COLL_ALLREDUCE,
-		.op = COLL_OP_PREMULSUM,
-		.dtype = (uint16_t)p->spec.dtype,
-		.recv_addr = (uint64_t)(uintptr_t)p->recv,
-		.count = count,
-		.scalar = data_scalar(&p->spec),
-		.flags = o->narrow ? COLL_CMD_NARROW : 0,
-	};
-
-	if (o->inplace)
-		cmd.flags |= COLL_CMD_INPLACE;
-	else
-		cmd.send_addr = (uint64_t)(uintptr_t)p->send;
-	if (o->registered) {
-		cmd.flags |= COLL_CMD_REG_RECV | (o->inplace ? 0 : COLL_CMD_REG_SEND);
-		cmd.recv_buf = p->recv_id;
-		cmd.send_buf = o->inplace ? 0 : p->send_id;
+	for (k = 0; k < p->opt->aggregate; k++) {
+		if (!s->out_send)
+			memset(output_of(p, s, k), 0xa5, s->out * p->elem);
+		data_fill(p->data, iter, input_of(p, s, k), s->in);
 	}
-	return run_command(p, &cmd);
 }
 
-/* The collective, once. */
-static int run_once(const struct perf *p, uint64_t count)
+static uint64_t check(const struct perf *p, uint32_t iter, const struct shape *s)
 {
-	const struct perf_options *o = p->opt;
-	const void *send = o->inplace ? COLL_IN_PLACE : p->send;
-	enum coll_dtype dtype = p->spec.dtype;
-	enum coll_op_code op = p->spec.op;
-	coll_request_t *req;
-	int ret;
+	uint64_t wrong = 0;
+	int k;
 
-	if (op == COLL_OP_PREMULSUM && o->what == COLL_ALLREDUCE)
-		return premulsum(p, count);
-	if (o->algorithm || o->segment)
-		return run_named(p, count);
-	if (o->what == COLL_BARRIER)
-		return barrier(p);
-	if (o->ioctl)
-		return o->what == COLL_BROADCAST ?
-		       coll_broadcast(p->comm, p->recv, count, dtype, o->root) :
-		       coll_allreduce(p->comm, send, p->recv, count, dtype, op);
-	if (o->what == COLL_BROADCAST)
-		ret = coll_ibroadcast(p->comm, p->recv, count, dtype, o->root, &req);
-	else
-		ret = coll_iallreduce(p->comm, send, p->recv, count, dtype, op, &req);
-	return ret ? ret : coll_wait(req);
+	for (k = 0; k < p->opt->aggregate; k++)
+		wrong += data_check(p->data, iter, output_of(p, s, k), s);
+	return wrong;
 }
 
-/* Input in place, and bytes in the output that cannot be the result. */
-static void prepare(struct perf *p, uint32_t iter, uint64_t count)
+/* One iteration. *shm: ops through shared memory. */
+static int iterate_once(struct perf *p, double *us, uint64_t *shm)
 {
-	if (p->opt->what == COLL_BROADCAST || p->opt->inplace) {
-		data_fill(p->data, iter, p->recv, count);
-		return;
-	}
-	data_fill(p->data, iter, p->send, count);
-	memset(p->recv, 0xa5, count * p->elem);
-}
-
-static int iterate(struct perf *p, uint64_t count)
-{
-	const struct perf_options *o = p->opt;
 	double begin;
+	int ret = call_barrier(&p->call);
+
+	if (ret)
+		return fail(p, "barrier", ret);
+	*shm -= path_shm_ops(p->call.comm);
+	begin = perf_now_us();
+	ret = call_run(&p->call);
+	*us = (perf_now_us() - begin) / p->opt->aggregate;
+	*shm += path_shm_ops(p->call.comm);
+	return ret ? fail(p, coll_collective_name(p->opt->what), ret) : 0;
+}
+
+static int iterate(struct perf *p, const struct shape *s, struct perf_figures *f, uint64_t *shm)
+{
+	const struct perf_options *o = p->opt;
+	double unused;
 	int ret, i;
 
 	for (i = -o->warmup; i < o->iters; i++) {
 		uint32_t iter = (uint32_t)(i + o->warmup);
 
+		if (i == 0)
+			*shm = 0;
 		if (p->data)
-			prepare(p, iter, count);
-		ret = barrier(p);
+			prepare(p, iter, s);
+		ret = iterate_once(p, i < 0 ? &unused : &p->times[i], shm);
 		if (ret)
-			return fail(p, "barrier", ret);
-		begin = now_us();
-		ret = run_once(p, count);
-		if (i >= 0)
-			p->times[i] = now_us() - begin;
-		if (ret)
-			return fail(p, coll_collective_name(o->what), ret);
+			return ret;
 		if (p->data)
-			p->wrong += data_check(p->data, iter, p->recv, count);
+			f->wrong += check(p, iter, s);
 	}
 	return 0;
 }
 
-static int cmp_double(const void *x, const void *y)
+/* Of each iteration one figure of all ranks, and the median of these. */
+static int median_of(struct perf *p, enum coll_op_code op, double *us)
 {
-	double a = *(const double *)x, b = *(const double *)y;
-
-	return a < b ? -1 : a > b;
-}
-
-/* The slowest rank of each iteration, and the median of these. */
-static int median_time(struct perf *p, double *us)
-{
-	int n = p->opt->iters;
+	size_t n = (size_t)p->opt->iters;
 	int ret;
 
-	ret = coll_allreduce(p->comm, COLL_IN_PLACE, p->times, (uint64_t)n, COLL_F64,
-			     COLL_OP_MAX);
+	memcpy(p->scratch, p->times, n * sizeof(*p->times));
+	ret = coll_allreduce(p->call.comm, COLL_IN_PLACE, p->scratch, n, COLL_F64, op);
 	if (ret)
 		return fail(p, "allreduce of times", ret);
-	qsort(p->times, (size_t)n, sizeof(*p->times), cmp_double);
-	*us = n % 2 ? p->times[n / 2] : (p->times[n / 2 - 1] + p->times[n / 2]) / 2;
+	*us = perf_median(p->scratch, p->opt->iters);
 	return 0;
 }
 
-/* As in the performance notes of nccl-tests: bytes each link has to carry. */
-static double bus_factor(const struct perf *p)
+static int times_of_ranks(struct perf *p, double us[NR_TIMES])
 {
-	double n = p->spec.size;
+	int ret = median_of(p, COLL_OP_MIN, &us[TIME_MIN]);
 
-	return p->opt->what == COLL_ALLREDUCE ? 2 * (n - 1) / n : 1;
-}
-
-/* Is it asked for, and can it be had? A broadcast has pairs with COLL_OP_NONE. */
-static bool wanted(const struct perf_options *o, uint32_t dtype, uint32_t op)
-{
-	if (!(o->dtypes >> dtype & 1))
-		return false;
-	if (o->what == COLL_BROADCAST)
-		return op == COLL_OP_NONE && coll_dtype_size(dtype);
-	return (o->ops >> op & 1) && coll_op_defined(op, dtype);
-}
-
-unsigned int perf_pairs(const struct perf_options *o)
-{
-	uint32_t dtype, op;
-	unsigned int n = 0;
-
-	for (dtype = 1; dtype < COLL_NR_DTYPES; dtype++)
-		for (op = 0; op < COLL_NR_OPS; op++)
-			n += wanted(o, dtype, op);
-	return n;
-}
-
-static void print_head(const struct perf *p)
-{
-	const struct perf_options *o = p->opt;
-	struct coll_version v;
-
-	coll_device_version(p->comm, &v);
-	printf("# collperf %s: %u ranks on %u nodes, %s%s%s%s, reductions by %.*s\n"
-	       "# %d iterations after %d to warm up; time: of each iteration the slowest rank,\n"
-	       "# of these the median; a barrier before each. %s\n",
-	       coll_collective_name(o->what), p->spec.size, coll_comm_nodes(p->comm),
-	       o->ioctl ? "ioctl" : "io_uring", o->inplace ? ", in place" : "",
-	       o->registered ? ", registered buffers" : "", o->narrow ? ", narrow" : "",
-	       (int)sizeof(v.simd), (const char *)v.simd, o->iters, o->warmup,
-	       o->check ? "Every element of every iteration is checked." : "Nothing is checked.");
-	if (o->what != COLL_BARRIER && perf_pairs(o) > 1)
-		printf("# %u pairs of type and operator\n", perf_pairs(o));
-	printf("# %10s %12s %6s %6s %6s %11s %9s %9s %8s\n", "size", "count", "type",
-	       "op", "root", "time", "algbw", "busbw", "#wrong");
-	printf("# %10s %12s %6s %6s %6s %11s %9s %9s %8s\n", "(B)", "(elements)", "",
-	       "", "", "(us)", "(GB/s)", "(GB/s)", "");
-}
-
-static void print_row(const struct perf *p, uint64_t count, double us, uint64_t wrong)
-{
-	const struct perf_options *o = p->opt;
-	double bytes = (double)(count * p->elem);
-	double bw = us > 0 ? bytes / us / 1e3 : 0;
-	bool data = o->what != COLL_BARRIER;
-	char root[16] = "-1", text[32] = "N/A";
-
-	if (o->what == COLL_BROADCAST)
-		snprintf(root, sizeof(root), "%u", o->root);
-	if (p->data)
-		snprintf(text, sizeof(text), "%llu", (unsigned long long)wrong);
-	printf("  %10.0f %12llu %6s %6s %6s %11.2f %9.3f %9.3f %8s\n", bytes,
-	       (unsigned long long)count, data ? coll_dtype_name(p->spec.dtype) : "none",
-	       coll_op_name(p->spec.op), root, us, bw, bw * bus_factor(p), text);
-	fflush(stdout);
-}
-
-static int run_size(struct perf *p, uint64_t count)
-{
-	uint64_t wrong;
-	double us = 0;
-	int ret;
-
-	p->wrong = 0;
-	ret = iterate(p, count);
 	if (!ret)
-		ret = median_time(p, &us);
+		ret = median_of(p, COLL_OP_AVG, &us[TIME_MEAN]);
+	if (!ret)
+		ret = median_of(p, COLL_OP_MAX, &us[TIME_MAX]);
+	us[TIME_RANK0] = perf_median(p->times, p->opt->iters);
+	return ret;
+}
+
+static int measure(struct perf *p, const struct shape *s, struct perf_figures *f)
+{
+	uint64_t shm = 0, own;
+	int ret, k;
+
+	for (k = 0; k < p->opt->aggregate; k++)
+		call_fill(&p->call, k, s);
+	ret = iterate(p, s, f, &shm);
+	if (!ret)
+		ret = times_of_ranks(p, f->us);
 	if (ret)
 		return ret;
-	wrong = p->wrong;
-	ret = coll_allreduce(p->comm, COLL_IN_PLACE, &wrong, 1, COLL_U64, COLL_OP_SUM);
+	f->measured = true;
+	f->path = path_of(p->call.comm, p->opt->ioctl,
+			  (uint64_t)p->opt->iters * (uint64_t)p->opt->aggregate, shm);
+	own = f->wrong;
+	ret = coll_allreduce(p->call.comm, COLL_IN_PLACE, &f->wrong, 1, COLL_U64, COLL_OP_SUM);
 	if (ret)
 		return fail(p, "allreduce of counts", ret);
 	/* Should the sum itself be broken, a rank still knows its own. */
-	p->total += wrong > p->wrong ? wrong : p->wrong;
-	if (!p->spec.rank)
-		print_row(p, count, us, wrong);
+	p->total += f->wrong > own ? f->wrong : own;
 	return 0;
+}
+
+static void count_blocks(const struct perf *p, uint64_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < 2 * p->call.spec.size; i++)
+		p->call.counts[i] = count;
+}
+
+static int run_size(struct perf *p, int cycle, uint64_t total)
+{
+	const struct data_spec *spec = &p->call.spec;
+	struct shape_rank rank = { spec->what, spec->rank, spec->size, spec->root };
+	struct perf_row row = { .cycle = cycle, .dtype = spec->dtype, .op = spec->op };
+	struct shape s;
+	int place, ret = 0;
+
+	for (place = 0; !ret && place < NR_PLACES; place++) {
+		if (!(p->opt->places >> place & 1))
+			continue;
+		shape_of(&s, &rank, total, (enum perf_place)place);
+		row.count = s.total;
+		row.bytes = s.total * p->elem;
+		count_blocks(p, s.count);
+		ret = measure(p, &s, &row.at[place]);
+	}
+	if (!ret && !spec->rank)
+		show_row(&p->show, &row);
+	return ret;
 }
 
 static void *get_buffer(uint64_t bytes)
@@ -309,102 +206,161 @@ static void *get_buffer(uint64_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+/* A block of each rank has at least one element, and each op has buffers of its own. */
+static int size_buffers(struct perf *p)
+{
+	const struct perf_options *o = p->opt;
+	uint64_t least = o->max ? (uint64_t)p->call.spec.size * LARGEST_ELEM : 0;
+	uint64_t bytes = o->max > least ? o->max : least;
+
+	p->call.stride = (bytes + 63) / 64 * 64;
+	return __builtin_mul_overflow(p->call.stride, (size_t)o->aggregate, &p->bytes);
+}
+
 static int get_buffers(struct perf *p)
 {
 	const struct perf_options *o = p->opt;
+	struct call *c = &p->call;
+
+	if (!size_buffers(p)) {
+		c->send = get_buffer(p->bytes);
+		c->recv = get_buffer(p->bytes);
+	}
+	c->counts = calloc(2 * c->spec.size, sizeof(*c->counts));
+	c->cmds = calloc((size_t)o->aggregate, sizeof(*c->cmds));
+	c->reqs = calloc((size_t)o->aggregate, sizeof(*c->reqs));
+	p->times = calloc((size_t)o->iters, sizeof(*p->times));
+	p->scratch = calloc((size_t)o->iters, sizeof(*p->scratch));
+	if (c->send && c->recv && c->counts && c->cmds && c->reqs && p->times && p->scratch)
+		return 0;
+	fprintf(stderr, "collperf: no memory for two buffers of %llu bytes\n",
+		(unsigned long long)o->max * (unsigned long long)o->aggregate);
+	return 2;
+}
+
+static int register_buffers(struct perf *p)
+{
+	struct call *c = &p->call;
 	int ret;
 
-	p->send = get_buffer(o->max);
-	p->recv = get_buffer(o->max);
-	p->times = calloc((size_t)o->iters, sizeof(*p->times));
-	if (!p->send || !p->recv || !p->times) {
-		fprintf(stderr, "collperf: no memory for two buffers of %llu bytes\n",
-			(unsigned long long)o->max);
-		return 2;
-	}
-	if (!o->registered || !o->max)
+	if (!p->opt->registered || !p->bytes)
 		return 0;
-	ret = coll_register_buffer(p->comm, p->send, o->max, 0, &p->send_id);
+	ret = coll_register_buffer(c->comm, c->send, p->bytes,
+				   p->opt->places >> IN_PLACE & 1 ? COLL_REG_WRITE : 0,
+				   &p->reg[0]);
 	if (!ret)
-		ret = coll_register_buffer(p->comm, p->recv, o->max, COLL_REG_WRITE, &p->recv_id);
+		ret = coll_register_buffer(c->comm, c->recv, p->bytes, COLL_REG_WRITE, &p->reg[1]);
 	return ret ? fail(p, "register a buffer", ret) : 0;
 }
 
-static int run_sizes(struct perf *p)
+static void put_buffers(struct perf *p)
+{
+	if (p->call.send)
+		munmap(p->call.send, p->bytes ? p->bytes : 1);
+	if (p->call.recv)
+		munmap(p->call.recv, p->bytes ? p->bytes : 1);
+	free(p->call.counts);
+	free(p->call.cmds);
+	free(p->call.reqs);
+	free(p->times);
+	free(p->scratch);
+}
+
+static int run_sizes(struct perf *p, int cycle)
 {
 	const struct perf_options *o = p->opt;
-	uint64_t bytes, next;
+	uint64_t bytes;
 	int ret = 0;
 
-	for (bytes = o->min; !ret && bytes <= o->max; bytes = next) {
-		ret = run_size(p, bytes / p->elem);
-		next = (uint64_t)((double)bytes * o->factor);
-		if (next <= bytes)
-			next = bytes + 1;
-	}
+	for (bytes = o->min; !ret && bytes <= o->max; bytes = perf_next(o, bytes))
+		ret = run_size(p, cycle, bytes / p->elem);
 	return ret;
 }
 
-static int run_pair(struct perf *p, uint32_t dtype, uint32_t op)
+static int run_pair(struct perf *p, int cycle, uint32_t dtype, uint32_t op)
 {
+	struct data_spec *spec = &p->call.spec;
+	uint64_t most;
 	int ret;
 
-	p->spec.dtype = (enum coll_dtype)dtype;
-	p->spec.op = (enum coll_op_code)op;
+	spec->dtype = (enum coll_dtype)dtype;
+	spec->op = (enum coll_op_code)op;
 	p->elem = coll_dtype_size(dtype);
+	most = p->opt->max / p->elem;
 	if (p->opt->check) {
-		p->data = data_new(&p->spec, p->opt->max / p->elem,
+		p->data = data_new(spec, most > spec->size ? most : spec->size,
 				   (uint32_t)(p->opt->iters + p->opt->warmup));
 		if (!p->data) {
 			fprintf(stderr, "collperf: no memory\n");
 			return 2;
 		}
 	}
-	ret = run_sizes(p);
+	ret = run_sizes(p, cycle);
 	data_free(p->data);
 	p->data = NULL;
 	return ret;
 }
 
-static int run_pairs(struct perf *p)
+static int run_cycle(struct perf *p, int cycle)
 {
 	const struct perf_options *o = p->opt;
 	uint32_t dtype, op;
 	int ret = 0;
 
 	if (o->what == COLL_BARRIER)
-		return run_size(p, 0);
+		return run_size(p, cycle, 0);
 	for (dtype = 1; !ret && dtype < COLL_NR_DTYPES; dtype++)
 		for (op = 0; !ret && op < COLL_NR_OPS; op++)
-			if (wanted(o, dtype, op))
-				ret = run_pair(p, dtype, op);
+			if (perf_wanted(o, dtype, op))
+				ret = run_pair(p, cycle, dtype, op);
+	return ret;
+}
+
+static int run_cycles(struct perf *p)
+{
+	int cycles = p->opt->cycles, cycle, ret = 0;
+
+	for (cycle = 0; !ret && (!cycles || cycle < cycles); cycle++)
+		ret = run_cycle(p, cycle);
+	return ret;
+}
+
+static int start(struct perf *p)
+{
+	int ret = p->opt->narrow ? coll_comm_set_narrow(p->call.comm, true) : 0;
+
+	if (ret)
+		return fail(p, "narrow", ret);
+	ret = get_buffers(p);
+	if (!ret)
+		ret = register_buffers(p);
+	if (!ret && !p->call.spec.rank && !show_begin(&p->show, p->call.comm, p->opt))
+		ret = 2;
 	return ret;
 }
 
 int perf_run(coll_comm_t *comm, const struct perf_options *opt)
 {
 	struct perf p = {
-		.comm = comm,
-		.opt = opt,
-		.spec = {
-			.what = opt->what,
-			.rank = coll_comm_rank(comm), .size = coll_comm_size(comm),
-			.root = opt->root,
-			.narrow = opt->narrow,
+		.call = {
+			.comm = comm,
+			.opt = opt,
+			.spec = {
+				.what = opt->what,
+				.rank = coll_comm_rank(comm), .size = coll_comm_size(comm),
+				.root = opt->root,
+				.narrow = opt->narrow,
+			},
 		},
+		.opt = opt,
 	};
-	int ret = opt->narrow ? coll_comm_set_narrow(comm, true) : 0;
+	int ret = start(&p), end;
 
-	if (ret)
-		ret = fail(&p, "narrow", ret);
-	else
-		ret = get_buffers(&p);
-	if (!ret && !p.spec.rank)
-		print_head(&p);
-	if (!ret)
-		ret = run_pairs(&p);
-	if (!ret && opt->check && !p.spec.rank)
-		printf("# wrong elements in all: %llu\n", (unsigned long long)p.total);
-	free(p.times);
+	if (!ret) {
+		ret = run_cycles(&p);
+		end = p.call.spec.rank || show_end(&p.show) ? 0 : 2;
+		ret = ret ? ret : end;
+	}
+	put_buffers(&p);
 	return ret ? ret : p.total != 0;
 }

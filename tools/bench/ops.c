@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "bench.h"
-#include "collperf.h"
+#include "collperf_data.h"
 #include "reduction/exact.h"
 #include "ops.h"
 #include "core/limits.h"

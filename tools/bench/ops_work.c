@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "collperf.h"
+#include "collperf_data.h"
 #include "ops.h"
 
 #define PAGE		((size_t)4096)
