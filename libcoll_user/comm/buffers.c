@@ -68,17 +68,35 @@ int coll_unregister_buffer(coll_comm_t *comm, uint32_t id)
 	return ioctl(comm->fd, COLL_IOC_UNREGISTER, &u) ? -errno : 0;
 }
 
-/* The buffer that holds all of [addr, addr + len); lock held. */
+/* Does it hold all of [addr, addr + len)? */
+static bool holds(const struct buffer *b, uint64_t addr, uint64_t len, bool write)
+{
+	return addr >= b->addr && addr - b->addr <= b->len &&
+	       len <= b->len - (addr - b->addr) && (b->writable || !write);
+}
+
+/* The buffer that does; lock held. */
 static const struct buffer *find(const coll_comm_t *comm, uint64_t addr, uint64_t len,
 				 bool write)
 {
 	const struct buffer *b;
 
 	for (b = comm->buffers; b; b = b->next)
-		if (addr >= b->addr && addr - b->addr <= b->len &&
-		    len <= b->len - (addr - b->addr) && (b->writable || !write))
+		if (holds(b, addr, len, write))
 			return b;
 	return NULL;
+}
+
+/* Does the buffer with this id? Lock held. */
+static bool holds_by_id(const coll_comm_t *comm, uint32_t id, uint64_t addr, uint64_t len,
+			bool write)
+{
+	const struct buffer *b;
+
+	for (b = comm->buffers; b; b = b->next)
+		if (b->id == id)
+			return len && holds(b, addr, len, write);
+	return false;
 }
 
 /* Bytes that a message sends, or may receive. */
@@ -137,6 +155,20 @@ void buffers_apply(coll_comm_t *comm, struct coll_cmd *cmd)
 		cmd->recv_buf = b->id;
 	}
 	pthread_mutex_unlock(&comm->buffers_lock);
+}
+
+bool buffers_hold(coll_comm_t *comm, const struct coll_cmd *cmd)
+{
+	uint64_t in = length(comm, cmd, false), out = length(comm, cmd, true);
+	bool held = true;
+
+	pthread_mutex_lock(&comm->buffers_lock);
+	if (cmd->flags & COLL_CMD_REG_SEND)
+		held = holds_by_id(comm, cmd->send_buf, cmd->send_addr, in, false);
+	if (held && cmd->flags & COLL_CMD_REG_RECV)
+		held = holds_by_id(comm, cmd->recv_buf, cmd->recv_addr, out, true);
+	pthread_mutex_unlock(&comm->buffers_lock);
+	return held;
 }
 
 void buffers_free(coll_comm_t *comm)

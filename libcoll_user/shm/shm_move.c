@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collective.h"
 #include "comm/shm.h"
 #include "optable.h"
 #include "shm_fold.h"
 #include "shm_move.h"
 
-#define FLAGS	(COLL_CMD_INPLACE | COLL_CMD_NARROW | COLL_CMD_SPIN)
+#define REGISTERED	(COLL_CMD_REG_SEND | COLL_CMD_REG_RECV)
+#define FLAGS		(COLL_CMD_INPLACE | COLL_CMD_NARROW | COLL_CMD_SPIN | REGISTERED)
 
 static void *at(uint64_t addr, size_t offset)
 {
@@ -23,7 +25,10 @@ static void *at(uint64_t addr, size_t offset)
 /* Is anything in it that makes it another command than those known here? */
 static bool is_plain(const struct coll_cmd *c)
 {
-	return !c->algorithm && !(c->flags & ~(uint32_t)FLAGS) && !c->send_buf && !c->recv_buf &&
+	if ((c->send_buf && !(c->flags & COLL_CMD_REG_SEND)) ||
+	    (c->recv_buf && !(c->flags & COLL_CMD_REG_RECV)))
+		return false;
+	return !c->algorithm && !(c->flags & ~(uint32_t)FLAGS) &&
 	       !c->counts_addr && !c->displs_addr && !c->segment && !c->send_tag &&
 	       !c->recv_tag && !c->source && !c->recv_dtype && !c->recv_count &&
 	       !c->message_addr && !c->matched;
@@ -39,6 +44,24 @@ static bool reduces(uint32_t what)
 {
 	return what == COLL_REDUCE || what == COLL_ALLREDUCE || what == COLL_SCAN ||
 	       what == COLL_EXSCAN || what == COLL_REDUCE_SCATTER_BLOCK;
+}
+
+/* Only the addresses and buffers that this rank needs: others are EINVAL in the kernel. */
+static bool buffers_fit(const struct shm *s, const struct coll_cmd *c)
+{
+	const struct coll_kind *k = coll_kind_of(c->collective);
+	bool root = k->flags & COLL_KIND_ROOTED && c->root == s->me;
+	bool in = (root ? k->root_in : k->in) && !(k->flags & COLL_KIND_ONE_BUFFER);
+	bool out = root ? k->root_out : k->out;
+
+	if (c->flags & COLL_CMD_INPLACE) {
+		if (!in || !out)
+			return false;
+		*(c->collective == COLL_SCATTER ? &out : &in) = false;
+	}
+	if (!in && (c->send_addr || c->flags & COLL_CMD_REG_SEND))
+		return false;
+	return out || !(c->recv_addr || c->flags & COLL_CMD_REG_RECV);
 }
 
 /* Operator, type and root; what is wrong is for the kernel to refuse. */
@@ -85,17 +108,15 @@ static void no_output(struct shm_move *m)
 }
 
 /* Every rank gives @give bytes, and the root gets @get. */
-static bool all_to_one(struct shm_move *m, bool root, size_t give, size_t get, size_t own)
+static void all_to_one(struct shm_move *m, bool root, size_t give, size_t get, size_t own)
 {
 	all_to_all(m, give, get, own);
-	if (root)
-		return true;
-	no_output(m);
-	return !(m->cmd->flags & COLL_CMD_INPLACE);
+	if (!root)
+		no_output(m);
 }
 
 /* The root gives @give bytes, and every rank gets @get of it. */
-static bool one_to_all(struct shm_move *m, bool root, size_t give, size_t get)
+static void one_to_all(struct shm_move *m, bool root, size_t give, size_t get)
 {
 	bool inplace = m->cmd->flags & COLL_CMD_INPLACE;
 
@@ -104,17 +125,15 @@ static bool one_to_all(struct shm_move *m, bool root, size_t give, size_t get)
 	m->most = give;
 	m->out = inplace ? NULL : at(m->cmd->recv_addr, 0);
 	m->out_bytes = inplace ? 0 : get;
-	return root || !inplace;
 }
 
-static bool broadcast(struct shm_move *m, bool root)
+static void broadcast(struct shm_move *m, bool root)
 {
 	m->in = root ? at(m->cmd->recv_addr, 0) : NULL;
 	m->in_bytes = root ? m->unit : 0;
 	m->most = m->unit;
 	m->out = root ? NULL : at(m->cmd->recv_addr, 0);
 	m->out_bytes = root ? 0 : m->unit;
-	return !(m->cmd->flags & COLL_CMD_INPLACE) && !m->cmd->send_addr;
 }
 
 /* Return: false: not known here. */
@@ -127,13 +146,17 @@ static bool lay_out(const struct shm *s, struct shm_move *m)
 	case COLL_BARRIER:
 		return true;
 	case COLL_BROADCAST:
-		return broadcast(m, root);
+		broadcast(m, root);
+		return true;
 	case COLL_REDUCE:
-		return all_to_one(m, root, unit, unit, 0);
+		all_to_one(m, root, unit, unit, 0);
+		return true;
 	case COLL_GATHER:
-		return all_to_one(m, root, unit, all, s->me * unit);
+		all_to_one(m, root, unit, all, s->me * unit);
+		return true;
 	case COLL_SCATTER:
-		return one_to_all(m, root, all, unit);
+		one_to_all(m, root, all, unit);
+		return true;
 	case COLL_ALLREDUCE:
 	case COLL_SCAN:
 		all_to_all(m, unit, unit, 0);
@@ -172,7 +195,7 @@ static bool memory_fits(const struct shm_move *m)
 
 bool shm_move_setup(struct shm *s, const struct coll_cmd *c, struct shm_move *m)
 {
-	if (!is_plain(c) || !kind_fits(s, c))
+	if (!is_plain(c) || !kind_fits(s, c) || !buffers_fit(s, c))
 		return false;
 	*m = (struct shm_move){ .cmd = c, .elem = coll_dtype_size(c->dtype) };
 	/* So that nothing below overflows. */

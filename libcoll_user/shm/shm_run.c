@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 
 #include "base/relax.h"
+#include "comm/buffers.h"
 #include "comm/comm.h"
 #include "comm/shm.h"
 #include "nonblocking/async.h"
@@ -294,6 +295,12 @@ static bool run(coll_comm_t *comm, const struct shm_move *m, struct op *o, int *
 	return what != ASTRAY && what != DIFFERENT;
 }
 
+/* What is wrong with a registered buffer is the kernel's to say. */
+static bool is_registered(coll_comm_t *comm, const struct coll_cmd *cmd)
+{
+	return !(cmd->flags & (COLL_CMD_REG_SEND | COLL_CMD_REG_RECV)) || buffers_hold(comm, cmd);
+}
+
 bool shm_submit(coll_comm_t *comm, const struct coll_cmd *cmd, int *res)
 {
 	struct shm *s = comm->shm;
@@ -304,7 +311,8 @@ bool shm_submit(coll_comm_t *comm, const struct coll_cmd *cmd, int *res)
 	if (!*s->alive || !__atomic_load_n(&s->h->active, __ATOMIC_ACQUIRE) ||
 	    atomic_exchange_explicit(&s->busy, true, memory_order_acquire))
 		return false;
-	done = begin(comm, &o) && shm_move_setup(s, cmd, &m) && run(comm, &m, &o, res);
+	done = begin(comm, &o) && shm_move_setup(s, cmd, &m) && is_registered(comm, cmd) &&
+	       run(comm, &m, &o, res);
 	atomic_store_explicit(&s->busy, false, memory_order_release);
 	return done;
 }

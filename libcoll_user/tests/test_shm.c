@@ -3,20 +3,26 @@
  * Collectives in shared memory, between threads. The test plays the kernel: it wakes all ranks now
  * and then, and takes no op. Tested are results of all collectives for any number of ranks, which
  * commands are for the kernel, ranks that use the kernel or disagree, and a rank that writes random
- * bytes into its part while a sanitizer watches the others.
+ * bytes into its part while a sanitizer watches the others; registered buffers; and, access by
+ * access, a failure while a rank looks.
  *
  * usage: test_shm [SEED]
  */
+#define _GNU_SOURCE	/* registers in a signal's context */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
+#include "comm/buffers.h"
 #include "comm/comm.h"
 #include "comm/shm.h"
 #include "nonblocking/async.h"
@@ -36,6 +42,8 @@
 static int tests, failures;
 static uint64_t lot;
 static _Atomic uint64_t sleeps, wakes;
+/* A registered buffer has this number. */
+static uint32_t next_id;
 /* The communicator with this header fails as soon as a rank sleeps. */
 static struct coll_shm_header *fails;
 
@@ -57,12 +65,20 @@ static uint32_t below(uint64_t *state, uint32_t n)
 
 int ioctl(int fd, unsigned long request, ...)
 {
+	va_list ap;
+
 	(void)fd;
 	if (request == COLL_IOC_SHM_WAIT) {
 		sleeps++;
 		if (fails)
 			__atomic_store_n(&fails->failed, ESHUTDOWN, __ATOMIC_RELEASE);
 		usleep(100);
+		return 0;
+	}
+	if (request == COLL_IOC_REGISTER) {
+		va_start(ap, request);
+		va_arg(ap, struct coll_register *)->id = next_id;
+		va_end(ap);
 		return 0;
 	}
 	wakes += request == COLL_IOC_SHM_WAKE;
@@ -100,7 +116,7 @@ static struct world *world_new(uint32_t n)
 
 	w->n = n;
 	w->alive = 1;
-	w->memory = aligned_alloc(64, (AREA_OFFSET + n * AREA_SIZE + 63) / 64 * 64);
+	w->memory = aligned_alloc(4096, (AREA_OFFSET + n * AREA_SIZE + 4095) / 4096 * 4096);
 	memset(w->memory, 0, AREA_OFFSET + n * AREA_SIZE);
 	h = (void *)w->memory;
 	*h = (struct coll_shm_header){
@@ -131,6 +147,11 @@ static void world_free(struct world *w)
 		free(w->shm[r].fold);
 	free(w->memory);
 	free(w);
+}
+
+uint32_t coll_comm_rank(const coll_comm_t *comm)
+{
+	return comm->rank;
 }
 
 /**
@@ -252,12 +273,13 @@ static void prepare(struct work *k, struct world *w, uint32_t rank, uint16_t wha
 	c->count = count;
 	c->op = reduces(what) ? COLL_OP_SUM : 0;
 	c->root = is_rooted(what) ? root : 0;
-	c->send_addr = (uintptr_t)k->in;
-	c->recv_addr = (uintptr_t)k->out;
-	if (what == COLL_BROADCAST) {
-		c->send_addr = 0;
-		c->recv_addr = (uintptr_t)(rank == root ? k->in : k->out);
-	}
+	/* Only what the rank needs: anything else is for the kernel to refuse. */
+	if (what != COLL_BROADCAST && (what != COLL_SCATTER || rank == root))
+		c->send_addr = (uintptr_t)k->in;
+	if ((what != COLL_REDUCE && what != COLL_GATHER) || rank == root)
+		c->recv_addr = (uintptr_t)k->out;
+	if (what == COLL_BROADCAST && rank == root)
+		c->recv_addr = (uintptr_t)k->in;
 }
 
 /* The same in place, where that may be. */
@@ -373,6 +395,16 @@ static bool for_the_kernel(struct work *k)
 	KERNEL(c->collective = COLL_SCAN, c->op = COLL_OP_AVG);
 	KERNEL(c->collective = COLL_BROADCAST, c->op = COLL_OP_SUM);
 	KERNEL(c->collective = COLL_REDUCE, c->root = 1, c->flags = COLL_CMD_INPLACE);
+	/* Addresses and buffers that this rank has no use for. */
+	KERNEL(c->collective = COLL_REDUCE, c->root = 1);
+	KERNEL(c->collective = COLL_GATHER, c->op = 0, c->root = 1);
+	KERNEL(c->collective = COLL_SCATTER, c->op = 0, c->root = 1);
+	KERNEL(c->collective = COLL_BROADCAST, c->op = 0);
+	KERNEL(c->collective = COLL_BARRIER, c->op = 0, c->dtype = 0, c->count = 0);
+	KERNEL(c->flags = COLL_CMD_INPLACE);
+	KERNEL(c->flags = COLL_CMD_REG_RECV, c->recv_buf = 7);
+	KERNEL(c->send_buf = 1);
+	KERNEL(c->recv_buf = 1);
 	KERNEL(told(w, 0)->posted = 1);
 	told(w, 0)->completed = 1;
 	KERNEL(w->shm[0].next_try = 3);
@@ -420,7 +452,8 @@ static bool astray(struct work *k, uint32_t how)
 	if (how < 2)
 		k[other].cmd.flags = COLL_CMD_SLEEP;
 	if (how == 4)
-		k[other].cmd.dtype = k[other].cmd.op = k[other].cmd.count = 0;
+		memset(&k[other].cmd.op, 0, sizeof(k[other].cmd) -
+		       offsetof(struct coll_cmd, op));
 	run_all(k, 4);
 	for (r = 0; r < 4; r++)
 		good &= !k[r].done;
@@ -433,6 +466,133 @@ static bool astray(struct work *k, uint32_t how)
 	world_free(w);
 	return good;
 }
+
+/* ---- registered buffers ---- */
+
+/* The memory of ranks that have registered it is used as any other. */
+static bool registered(struct work *k)
+{
+	struct world *w = world_new(2);
+	bool good = true;
+	uint32_t id, r;
+
+	for (r = 0; r < 2; r++) {
+		coll_register_buffer(&w->comm[r], k[r].in, sizeof(k[r].in), 0, &id);
+		next_id = 3;
+		coll_register_buffer(&w->comm[r], k[r].out, sizeof(k[r].out), COLL_REG_WRITE, &id);
+		next_id = 0;
+		prepare(&k[r], w, r, COLL_ALLREDUCE, 9, 0);
+		buffers_apply(&w->comm[r], &k[r].cmd);
+		good &= k[r].cmd.flags == (COLL_CMD_REG_SEND | COLL_CMD_REG_RECV) &&
+			k[r].cmd.recv_buf == 3;
+	}
+	run_all(k, 2);
+	for (r = 0; r < 2; r++)
+		good &= check(&k[r], 2);
+	/* Not that one, and not all of it. */
+	k[0].cmd.recv_buf = 2;
+	do_work(k);
+	good &= !k->done;
+	k[0].cmd.recv_buf = 3;
+	k[0].cmd.recv_addr += sizeof(k[0].out) - 32;
+	do_work(k);
+	good &= !k->done;
+	for (r = 0; r < 2; r++)
+		buffers_free(&w->comm[r]);
+	world_free(w);
+	return good;
+}
+
+/* ---- the second look ---- */
+
+#ifdef __x86_64__
+/*
+ * What the other rank and the kernel do may come between any two accesses of a rank that looks.
+ * The page with the header is closed, so that each access to it is a signal; before the @event-th
+ * the other rank posts its slot, and the communicator fails.
+ */
+static struct world *closed;
+static int event;
+
+static void happen(void)
+{
+	struct coll_shm_slot *slot = shm_own_slot(&closed->shm[1], 1);
+	struct coll_shm_slot say = {
+		.pos = 1, .collective = COLL_ALLREDUCE, .op = COLL_OP_SUM, .dtype = COLL_U32,
+		.count = 1,
+	};
+	uint32_t v = input(1, 0);
+
+	memcpy(slot + 1, &v, sizeof(v));
+	*slot = say;
+	((struct coll_shm_header *)closed->memory)->failed = EHOSTDOWN;
+}
+
+/* The access is let through, and the page closed behind it. */
+static void on_access(int sig, siginfo_t *info, void *context)
+{
+	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+	(void)sig;
+	if ((uint8_t *)info->si_addr < closed->memory ||
+	    (uint8_t *)info->si_addr >= closed->memory + AREA_OFFSET)
+		_exit(3);
+	mprotect(closed->memory, AREA_OFFSET, PROT_READ | PROT_WRITE);
+	if (!--event)
+		happen();
+	regs[REG_EFL] |= 0x100;		/* one instruction */
+}
+
+static void on_step(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)info;
+	((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~0x100LL;
+	mprotect(closed->memory, AREA_OFFSET, PROT_NONE);
+}
+
+/* *taken: it was done there, and not left to the kernel */
+static bool fails_at(struct work *k, int nth, bool *taken)
+{
+	struct world *w = world_new(2);
+	bool good;
+
+	prepare(k, w, 0, COLL_ALLREDUCE, 1, 0);
+	closed = w;
+	event = nth;
+	mprotect(w->memory, AREA_OFFSET, PROT_NONE);
+	do_work(k);
+	mprotect(w->memory, AREA_OFFSET, PROT_READ | PROT_WRITE);
+	*taken = k->done;
+	/* The other rank has been there before the failure: the op is complete. */
+	good = !k->done || (!k->res && k->out[0] == input(0, 0) + input(1, 0));
+	if (!good)
+		printf("# a failure before access %d: %d\n", nth, k->res);
+	world_free(w);
+	return good;
+}
+
+static bool second_look(struct work *k)
+{
+	struct sigaction access = { .sa_sigaction = on_access, .sa_flags = SA_SIGINFO };
+	struct sigaction step = { .sa_sigaction = on_step, .sa_flags = SA_SIGINFO };
+	struct sigaction old_access, old_step;
+	bool good = true, taken;
+	int nth, here = 0, nowhere = 0;
+
+	sigaction(SIGSEGV, &access, &old_access);
+	sigaction(SIGTRAP, &step, &old_step);
+	for (nth = 1; nth <= 120 && good; nth++) {
+		good = fails_at(k, nth, &taken);
+		here += taken;
+		nowhere += !taken;
+	}
+	sigaction(SIGSEGV, &old_access, NULL);
+	sigaction(SIGTRAP, &old_step, NULL);
+	/* Before the op began it is the kernel's. */
+	return good && here && nowhere;
+}
+#endif
 
 /* ---- scribbling ---- */
 
@@ -515,6 +675,10 @@ int main(int argc, char **argv)
 	ok(astray(k, 2), "another count");
 	ok(astray(k, 3), "another type");
 	ok(astray(k, 4), "another collective");
+	ok(registered(k), "registered buffers");
+#ifdef __x86_64__
+	ok(second_look(k), "a failure between two looks");
+#endif
 	ok(scribbled(k), "a rank that writes what it likes");
 	ok(sleeps && wakes, "some slept, and were woken");
 	printf("1..%d\n", tests);

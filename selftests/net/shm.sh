@@ -45,7 +45,7 @@ stress()
 	ok $? "$3"
 }
 
-plan 27
+plan 28
 echo "# COLL_TEST_SEED=$seed"
 for n in 2 3 4; do
 	once "the same bits as by the kernel" $n bits
@@ -67,6 +67,17 @@ else
 	skip "ops without a system call" "one CPU"
 fi
 shm=0 once "switched off" 2 off
+# says NAME WORDS COMMAND...: in the output of a run of small ops with registered buffers
+says()
+{
+	local name=$1 words=$2
+
+	shift 2
+	"$@" "$tools/collrun" -t 60 -n 2 "$tools/collperf" allreduce -b 8 -e 8 -c 1 \
+		--ioctl --registered >"$log" 2>&1 </dev/null && right "$log" && grep -q "$words" "$log"
+	ok $? "$name"
+}
+says "registered buffers, too" "^# path: shared memory" env COLL_SHM=1
 stress kill "$(largest 60 12)" "a rank is killed while others copy, look or sleep"
 stress scribble "$(largest 10000 1000)" "a rank writes random bytes over all its memory"
 stress differ "$(largest 60 12)" "ranks that disagree, each by a way of its own"
