@@ -23,7 +23,7 @@ help:
 	@echo 'make unit | layers | static the tests that need no VM'
 	@echo 'make func | net             kselftests in a VM (KERNEL=uml ...)'
 	@echo 'make hosts                  two VMs on one network (KERNEL=debian-6.1, debian-6.12)'
-	@echo 'make check-programs         MPI programs of Debian on coll; installs them first'
+	@echo 'make check-programs         programs of MPI and PyTorch on coll; installs them first'
 	@echo 'make stress-kill N=1000     seeded kill -9 injections (KERNEL=uml-debug; WAY=shm)'
 	@echo 'make fuzz SECONDS=600       ioctl, io_uring, wire, generic netlink (uml-debug)'
 	@echo 'make faultinject            failing allocations and copies, each in turn (uml-debug)'
@@ -63,9 +63,12 @@ static: packages
 func net hosts: user
 	$(Q)$(MAKE) -s -C selftests run-$@ KERNEL=$(KERNEL)
 
-check-programs: user
+# torch is large, also in memory. What is built against it is built when it is there.
+check-programs: packages
 	$(Q)tools/packages programs
-	$(Q)$(MAKE) -s -C selftests run-net KERNEL=$(KERNEL) TESTS="mpi.sh mpi_programs.sh"
+	$(Q)$(MAKE) -s user
+	$(Q)$(MAKE) -s -C selftests run-net KERNEL=$(KERNEL) VMFLAGS="$(or $(VMFLAGS),--mem 3072)" \
+		TESTS="mpi.sh mpi_programs.sh torch.sh"
 
 check: user
 	$(Q)selftests/check.sh $(KERNELS)

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+#include "comm.hh"
+
+#include <cerrno>
+
+namespace coll_torch {
+
+/* What nobody has waited for may go on so long after the end of the group. */
+constexpr std::chrono::milliseconds GRACE{2000};
+
+std::string Comm::explain(const char *name, int err) const
+{
+	std::string text = std::string("coll: ") + name + ": " + coll_strerror(err);
+	struct coll_status status;
+	char cause[512];
+
+	if (coll_comm_status(comm_, &status) || !status.cause.kind)
+		return text;
+	coll_cause_str(&status.cause, cause, sizeof(cause));
+	return text + "; " + cause;
+}
+
+void Comm::fail(const Op &op)
+{
+	if (!op.is_message())
+		coll_abort(comm_, static_cast<uint32_t>(-op.error()));
+}
+
+void Comm::leave(std::unique_ptr<Op> op)
+{
+	std::lock_guard<std::mutex> guard(lock_);
+
+	left_.push_back(std::move(op));
+}
+
+void Comm::sweep()
+{
+	std::lock_guard<std::mutex> guard(lock_);
+
+	left_.remove_if([this](const std::unique_ptr<Op> &op) {
+		if (!op->look(0))
+			return false;
+		if (op->error())
+			fail(*op);
+		return true;
+	});
+}
+
+void Comm::close()
+{
+	if (!waiter_->is_me() && !waiter_->drain(GRACE))
+		coll_abort(comm_, ECANCELED);
+	waiter_->stop();
+}
+
+Comm::~Comm()
+{
+	const auto until = std::chrono::steady_clock::now() + GRACE;
+
+	waiter_->stop();
+	for (auto &op : left_)
+		op->cancel();
+	for (auto &op : left_) {
+		auto left = until - std::chrono::steady_clock::now();
+
+		if (!op->look(left.count() > 0 ? left.count() : 0)) {
+			coll_abort(comm_, ECANCELED);
+			break;
+		}
+	}
+	/* It waits for all that is under way, and frees it. */
+	coll_finalize(comm_);
+	for (auto &op : left_)
+		op->forget();
+}
+
+} // namespace coll_torch

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+#include "group.hh"
+
+#include <stdexcept>
+
+#include "blocks.hh"
+#include "types.hh"
+
+namespace coll_torch {
+
+/* For a receive buffer, too: a scatter's root leaves its output out. */
+static void *const IN_PLACE = const_cast<void *>(COLL_IN_PLACE);
+
+/* The block of this rank is where it will be. */
+static bool in_place(const at::Tensor &own, const Blocks &b, size_t rank, size_t element)
+{
+	return own.numel() && own.data_ptr() == b.base + b.displs[rank] * element;
+}
+
+static Tensors &only_list(const char *name, std::vector<Tensors> &lists)
+{
+	if (lists.size() != 1)
+		throw std::invalid_argument(std::string("coll: ") + name + ": one list of tensors was "
+					    "expected, not " + std::to_string(lists.size()));
+	return lists[0];
+}
+
+/* Other ranks than the root of gather and scatter have no list. */
+static void no_list(const char *name, const std::vector<Tensors> &lists)
+{
+	if (!lists.empty() && !(lists.size() == 1 && lists[0].empty()))
+		throw std::invalid_argument(std::string("coll: ") + name +
+					    ": a list is for the root only");
+}
+
+static void check_block(const char *name, const Blocks &b, size_t rank, const at::Tensor &own)
+{
+	if (b.counts[rank] != static_cast<uint64_t>(own.numel()))
+		throw std::invalid_argument(std::string("coll: ") + name + ": the tensor of this rank has "
+					    "another size than its place in the list");
+}
+
+WorkPtr Group::broadcast(Tensors &tensors, const c10d::BroadcastOptions &opts)
+{
+	Call call("broadcast", "coll:broadcast", c10d::OpType::BROADCAST, opts.timeout);
+	at::Tensor &t = only("broadcast", "input", tensors);
+	enum coll_dtype dtype = check_tensor("broadcast", "the tensor", t);
+
+	coll_cmd_broadcast(comm_->get(), &command(call), t.data_ptr(), t.numel(), dtype,
+			   root(call, opts.rootRank));
+	call.inputs = tensors;
+	call.outputs = {tensors};
+	return start(call);
+}
+
+void Group::add_allgather(Call &call, Tensors &outputs, at::Tensor &input)
+{
+	const char *name = call.op->name();
+	enum coll_dtype dtype = check_tensor(name, "the input", input);
+
+	check_tensors(name, "an output", outputs, dtype);
+
+	Blocks out = blocks_of(name, "the list of outputs", outputs, size_);
+
+	check_block(name, out, rank_, input);
+	coll_cmd_allgatherv(comm_->get(), &command(call),
+			    in_place(input, out, rank_, input.element_size()) ? COLL_IN_PLACE :
+									       input.data_ptr(),
+			    out.base, call.op->keep(out.counts), call.op->keep(out.displs), dtype);
+	call.outputs.push_back(outputs);
+}
+
+WorkPtr Group::allgather(std::vector<Tensors> &outputs, Tensors &inputs,
+			 const c10d::AllgatherOptions &opts)
+{
+	Call call("allgather", "coll:all_gather", c10d::OpType::ALLGATHER, opts.timeout);
+
+	add_allgather(call, only_list("allgather", outputs), only("allgather", "input", inputs));
+	call.inputs = inputs;
+	return start(call);
+}
+
+WorkPtr Group::allgather_coalesced(std::vector<Tensors> &outputs, Tensors &inputs,
+				   const c10d::AllgatherOptions &opts)
+{
+	Call call("allgather_coalesced", "coll:all_gather", c10d::OpType::ALLGATHER_COALESCED,
+		  opts.timeout);
+
+	/* One list for each rank, with a tensor for each input */
+	if (outputs.size() != static_cast<size_t>(size_))
+		throw std::invalid_argument(
+			"coll: allgather_coalesced: one list of outputs for each rank was expected");
+	for (const Tensors &ts : outputs)
+		if (ts.size() != inputs.size())
+			throw std::invalid_argument("coll: allgather_coalesced: each list has to have "
+						    "one tensor for each input");
+	for (size_t i = 0; i < inputs.size(); i++) {
+		Tensors column;
+
+		for (const Tensors &ts : outputs)
+			column.push_back(ts[i]);
+		add_allgather(call, column, inputs[i]);
+	}
+	call.inputs = inputs;
+	call.outputs = outputs;
+	return start(call);
+}
+
+WorkPtr Group::_allgather_base(at::Tensor &output, at::Tensor &input,
+			       const c10d::AllgatherOptions &opts)
+{
+	const char *name = "allgather_base";
+	Call call(name, "coll:_all_gather_base", c10d::OpType::_ALLGATHER_BASE, opts.timeout);
+	enum coll_dtype dtype = check_tensor(name, "the input", input);
+
+	check_tensors(name, "the output", {output}, dtype);
+	if (output.numel() != input.numel() * size_)
+		throw std::invalid_argument(
+			"coll: allgather_base: the output has to be the input's size for each rank");
+
+	char *own = static_cast<char *>(output.data_ptr()) + rank_ * input.nbytes();
+
+	coll_cmd_allgather(comm_->get(), &command(call),
+			   input.data_ptr() == own ? COLL_IN_PLACE : input.data_ptr(),
+			   output.data_ptr(), input.numel(), dtype);
+	call.inputs = {input};
+	call.outputs = {{output}};
+	return start(call);
+}
+
+WorkPtr Group::gather(std::vector<Tensors> &outputs, Tensors &inputs, const c10d::GatherOptions &opts)
+{
+	Call call("gather", "coll:gather", c10d::OpType::GATHER, opts.timeout);
+	at::Tensor &input = only("gather", "input", inputs);
+	enum coll_dtype dtype = check_tensor("gather", "the input", input);
+	uint32_t to = root(call, opts.rootRank);
+
+	call.inputs = inputs;
+	if (to != static_cast<uint32_t>(rank_)) {
+		no_list("gather", outputs);
+		coll_cmd_gatherv(comm_->get(), &command(call), input.data_ptr(), input.numel(), nullptr,
+				 nullptr, nullptr, dtype, to);
+		return start(call);
+	}
+
+	Tensors &list = only_list("gather", outputs);
+
+	check_tensors("gather", "an output", list, dtype);
+
+	Blocks out = blocks_of("gather", "the list of outputs", list, size_);
+
+	check_block("gather", out, rank_, input);
+	coll_cmd_gatherv(comm_->get(), &command(call),
+			 in_place(input, out, rank_, input.element_size()) ? COLL_IN_PLACE :
+									    input.data_ptr(),
+			 input.numel(), out.base, call.op->keep(out.counts),
+			 call.op->keep(out.displs), dtype, to);
+	call.outputs = outputs;
+	return start(call);
+}
+
+WorkPtr Group::scatter(Tensors &outputs, std::vector<Tensors> &inputs,
+		       const c10d::ScatterOptions &opts)
+{
+	Call call("scatter", "coll:scatter", c10d::OpType::SCATTER, opts.timeout);
+	at::Tensor &output = only("scatter", "output", outputs);
+	enum coll_dtype dtype = check_tensor("scatter", "the output", output);
+	uint32_t from = root(call, opts.rootRank);
+
+	call.outputs = {outputs};
+	if (from != static_cast<uint32_t>(rank_)) {
+		no_list("scatter", inputs);
+		coll_cmd_scatterv(comm_->get(), &command(call), nullptr, nullptr, nullptr,
+				  output.data_ptr(), output.numel(), dtype, from);
+		return start(call);
+	}
+
+	Tensors &list = only_list("scatter", inputs);
+
+	check_tensors("scatter", "an input", list, dtype);
+
+	Blocks in = blocks_of("scatter", "the list of inputs", list, size_);
+
+	check_block("scatter", in, rank_, output);
+	coll_cmd_scatterv(comm_->get(), &command(call), in.base, call.op->keep(in.counts),
+			  call.op->keep(in.displs),
+			  in_place(output, in, rank_, output.element_size()) ? IN_PLACE :
+									      output.data_ptr(),
+			  output.numel(), dtype, from);
+	call.inputs = list;
+	return start(call);
+}
+
+static std::vector<uint64_t> both(const std::vector<uint64_t> &first,
+				  const std::vector<uint64_t> &second)
+{
+	std::vector<uint64_t> all(first);
+
+	all.insert(all.end(), second.begin(), second.end());
+	return all;
+}
+
+WorkPtr Group::alltoall_base(at::Tensor &output, at::Tensor &input,
+			     std::vector<int64_t> &output_splits, std::vector<int64_t> &input_splits,
+			     const c10d::AllToAllOptions &opts)
+{
+	const char *name = "alltoall_base";
+	Call call(name, "coll:all_to_all", c10d::OpType::ALLTOALL_BASE, opts.timeout);
+	enum coll_dtype dtype = check_tensor(name, "the input", input);
+
+	check_tensors(name, "the output", {output}, dtype);
+
+	Blocks in = blocks_in(name, "the input", input, input_splits, size_);
+	Blocks out = blocks_in(name, "the output", output, output_splits, size_);
+
+	if (output_splits.empty() && input_splits.empty()) {
+		if (in.counts != out.counts)
+			throw std::invalid_argument(
+				"coll: alltoall_base: input and output differ in size");
+		coll_cmd_alltoall(comm_->get(), &command(call), in.base, out.base, in.counts[0], dtype);
+	} else {
+		coll_cmd_alltoallv(comm_->get(), &command(call), in.base, out.base,
+				   call.op->keep(both(in.counts, out.counts)),
+				   call.op->keep(both(in.displs, out.displs)), dtype);
+	}
+	call.inputs = {input};
+	call.outputs = {{output}};
+	return start(call);
+}
+
+WorkPtr Group::alltoall(Tensors &outputs, Tensors &inputs, const c10d::AllToAllOptions &opts)
+{
+	Call call("alltoall", "coll:all_to_all", c10d::OpType::ALLTOALL, opts.timeout);
+	enum coll_dtype dtype = inputs.empty() ? COLL_DTYPE_NONE :
+						 check_tensor("alltoall", "an input", inputs[0]);
+
+	check_tensors("alltoall", "an input", inputs, dtype);
+	check_tensors("alltoall", "an output", outputs, dtype);
+
+	Blocks in = blocks_of("alltoall", "the list of inputs", inputs, size_);
+	Blocks out = blocks_of("alltoall", "the list of outputs", outputs, size_);
+
+	coll_cmd_alltoallv(comm_->get(), &command(call), in.base, out.base,
+			   call.op->keep(both(in.counts, out.counts)),
+			   call.op->keep(both(in.displs, out.displs)), dtype);
+	call.inputs = inputs;
+	call.outputs = {outputs};
+	return start(call);
+}
+
+WorkPtr Group::barrier(const c10d::BarrierOptions &opts)
+{
+	Call call("barrier", "coll:barrier", c10d::OpType::BARRIER, opts.timeout);
+
+	coll_cmd_barrier(comm_->get(), &command(call));
+	return start(call);
+}
+
+} // namespace coll_torch

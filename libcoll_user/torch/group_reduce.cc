@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+#include "group.hh"
+
+#include <stdexcept>
+
+#include <ATen/ATen.h>
+
+#include "blocks.hh"
+#include "types.hh"
+
+namespace coll_torch {
+
+void Group::add_allreduce(Call &call, const at::Tensor &t, const c10d::ReduceOp &op)
+{
+	const char *name = call.op->name();
+	enum coll_dtype dtype = check_tensor(name, "the tensor", t);
+
+	coll_cmd_allreduce(comm_->get(), &command(call), COLL_IN_PLACE, t.data_ptr(), t.numel(), dtype,
+			   op_of(name, op, dtype));
+}
+
+WorkPtr Group::allreduce(Tensors &tensors, const c10d::AllreduceOptions &opts)
+{
+	Call call("allreduce", "coll:all_reduce", c10d::OpType::ALLREDUCE, opts.timeout);
+
+	add_allreduce(call, only("allreduce", "input", tensors), opts.reduceOp);
+	call.inputs = tensors;
+	call.outputs = {tensors};
+	return start(call);
+}
+
+WorkPtr Group::allreduce_coalesced(Tensors &tensors, const c10d::AllreduceCoalescedOptions &opts)
+{
+	Call call("allreduce_coalesced", "coll:all_reduce", c10d::OpType::ALLREDUCE_COALESCED,
+		  opts.timeout);
+
+	for (const at::Tensor &t : tensors)
+		add_allreduce(call, t, opts.reduceOp);
+	call.inputs = tensors;
+	call.outputs = {tensors};
+	return start(call);
+}
+
+WorkPtr Group::reduce(Tensors &tensors, const c10d::ReduceOptions &opts)
+{
+	Call call("reduce", "coll:reduce", c10d::OpType::REDUCE, opts.timeout);
+	at::Tensor &t = only("reduce", "input", tensors);
+	enum coll_dtype dtype = check_tensor("reduce", "the tensor", t);
+	uint32_t to = root(call, opts.rootRank);
+	bool here = to == static_cast<uint32_t>(rank_);
+
+	coll_cmd_reduce(comm_->get(), &command(call), here ? COLL_IN_PLACE : t.data_ptr(),
+			here ? t.data_ptr() : nullptr, t.numel(), dtype,
+			op_of("reduce", opts.reduceOp, dtype), to);
+	call.inputs = tensors;
+	call.outputs = {tensors};
+	return start(call);
+}
+
+static bool share_memory(const at::Tensor &output, const Tensors &inputs)
+{
+	for (const at::Tensor &t : inputs)
+		if (output.is_alias_of(t))
+			return true;
+	return false;
+}
+
+WorkPtr Group::reduce_scatter(Tensors &outputs, std::vector<Tensors> &inputs,
+			      const c10d::ReduceScatterOptions &opts)
+{
+	const char *name = "reduce_scatter";
+	Call call(name, "coll:reduce_scatter", c10d::OpType::REDUCE_SCATTER, opts.timeout);
+	at::Tensor &output = only(name, "output", outputs);
+	enum coll_dtype dtype = check_tensor(name, "the output", output);
+	enum coll_op_code op = op_of(name, opts.reduceOp, dtype);
+
+	if (inputs.size() != 1)
+		throw std::invalid_argument("coll: reduce_scatter: one list of inputs was expected");
+	check_tensors(name, "an input", inputs[0], dtype);
+
+	Blocks in = blocks_of(name, "the list of inputs", inputs[0], size_);
+
+	if (in.counts[rank_] != static_cast<uint64_t>(output.numel()))
+		throw std::invalid_argument(
+			"coll: reduce_scatter: the output has another size than the input for this rank");
+	call.inputs = inputs[0];
+	call.outputs = {outputs};
+	/* The command reads its input, which is in one piece, while it writes the output. */
+	if (share_memory(output, inputs[0])) {
+		at::NoGradGuard no_grad;
+
+		for (at::Tensor &t : call.inputs)
+			t = t.clone();
+		in = blocks_of(name, "the list of inputs", call.inputs, size_);
+	}
+
+	void *send = packed(*call.op, call.inputs, in);
+
+	coll_cmd_reduce_scatter(comm_->get(), &command(call), send, output.data_ptr(),
+				call.op->keep(in.counts), dtype, op);
+	return start(call);
+}
+
+WorkPtr Group::_reduce_scatter_base(at::Tensor &output, at::Tensor &input,
+				    const c10d::ReduceScatterOptions &opts)
+{
+	const char *name = "reduce_scatter_base";
+	Call call(name, "coll:_reduce_scatter_base", c10d::OpType::_REDUCE_SCATTER_BASE, opts.timeout);
+	enum coll_dtype dtype = check_tensor(name, "the output", output);
+	at::Tensor from = input;
+
+	check_tensors(name, "the input", {input}, dtype);
+	if (input.numel() != output.numel() * size_)
+		throw std::invalid_argument(
+			"coll: reduce_scatter_base: the input has to be the output's size for each rank");
+	if (share_memory(output, {input})) {
+		at::NoGradGuard no_grad;
+
+		from = input.clone();
+	}
+	coll_cmd_reduce_scatter_block(comm_->get(), &command(call), from.data_ptr(),
+				      output.data_ptr(), output.numel(), dtype,
+				      op_of(name, opts.reduceOp, dtype));
+	call.inputs = {from};
+	call.outputs = {{output}};
+	return start(call);
+}
+
+} // namespace coll_torch
