@@ -219,7 +219,7 @@ TEST(lost)
 {
 	struct coll_status s;
 	struct raw_comm c;
-	uint32_t stripe, i;
+	uint32_t stripe;
 	int sv[2];
 
 	for (stripe = 2; stripe < 8; stripe++) {
