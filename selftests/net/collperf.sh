@@ -88,11 +88,12 @@ run allreduce -g 1 -b 8 -e 24 -i 8 -N 2 -T 60 -a 1 -d float &&
 	[[ $(awk '/^ *[0-9]/ { print $1, $3 }' "$log" | xargs) == "8 f32 16 f32 24 f32 8 f32 16 f32 24 f32" ]] &&
 	grep -q "^# Avg bus bandwidth    : [0-9.]" "$log"
 ok $? "-g 1, -i, -N, -T, -a, float"
+status=0
 for pair in half:f16 bfloat16:bf16 double:f64 uint8:u8; do
-	run allreduce -b 8 -e 8 -d "${pair%:*}" && awk -v t="${pair#*:}" '$3 == t { n++ } END { exit !n }' "$log" ||
-		break
+	run allreduce -b 8 -e 8 -d "${pair%:*}" || status=1
+	awk -v t="${pair#*:}" '$3 == t { n++ } END { exit !n }' "$log" || status=1
 done
-ok $? "half, bfloat16, double, uint8"
+ok $status "half, bfloat16, double, uint8"
 run allgather -b 8 -e 1K -f 128 --minmax -J "$json" && awk '
 	# minimum, mean and maximum of each place
 	/^ *[0-9]/ { n++; bad += $7 > $8 || $8 > $9 || $14 > $15 || $15 > $16 || NF != 19 }
