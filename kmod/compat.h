@@ -137,7 +137,7 @@ static inline unsigned int coll_pin_flags(bool write)
 
 /*
  * Does execve() of a process wait for io_uring commands? Only asked where io_uring does not
- * tell: 6.1 lets execve() wait for our commands without a word. Two places wait:
+ * tell: 6.1 lets execve() wait for our commands and does not report it. Two places wait:
  * - The task itself, for its own commands, in io_uring_task_cancel(). A thread that exits may
  *   wait there, too, but does not exec.
  * - de_thread(), for the other threads to end. With IORING_SETUP_SQPOLL one of them is the

@@ -95,7 +95,7 @@ static int coll_uring_submit(struct coll_file *cf, struct io_uring_cmd *cmd,
 	/* Before posting: afterwards the command may be complete and gone. */
 	io_uring_cmd_mark_cancelable(cmd, issue_flags);
 	ret = coll_flight_post(&u->flight);
-	/* The file is io_uring's as long as we issue, whatever became of the command. */
+	/* io_uring holds the file while it issues, even if the command has completed. */
 	coll_account_call(cf->member, begin);
 	if (ret) {
 		coll_uring_free(u);

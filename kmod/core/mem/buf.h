@@ -43,7 +43,7 @@ struct coll_memlock {
 	bool unlimited;
 };
 
-/* For all users: unpins buffers that nobody uses any more. */
+/* Unpins buffers after their last use, for all users. */
 extern struct workqueue_struct *coll_unpin_wq;
 
 /* Before any buffer is made. Return: 0, -ENOMEM. */

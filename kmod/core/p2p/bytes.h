@@ -21,7 +21,7 @@ struct coll_vec;
  */
 struct coll_msg *coll_msg_sending(struct coll_group *g, u32 peer);
 
-/* The message whose bytes come from a node next; the same otherwise. */
+/* As above, for the message whose bytes come from a node next. */
 struct coll_msg *coll_msg_receiving(struct coll_group *g, u32 peer);
 
 /* Are bytes of any message due from this node? Racy: a change of that kicks the link. */

@@ -50,7 +50,7 @@ struct coll_member;
  * @bad: why it has ended by itself
  * @fused: of the first one of its rank in a fusion: the others
  * @group: digest of the group it belongs to; 0: of none
- * @last: of one that joins: the last rank that has
+ * @last: of a join: the last rank that has joined
  * @result: 0 or -errno, once it has ended
  * @gave_up: its deadline has passed, and the coordinator has been told
  *
