@@ -186,9 +186,9 @@ static inline void coll_tensor_spec_init(struct coll_tensor_spec *spec, const ch
  * @spec: copied
  * @t: result; end it by coll_tensor_free()
  *
- * Nothing is posted. Errors: EINVAL if the name is empty or too long, the priority or the number of
- * dimensions is out of range, the type between nodes cannot be, or @struct_size is wrong; EOVERFLOW if the product of the dimensions
- * is too large; ENOMEM.
+ * Nothing is posted. Errors: EINVAL if the name is empty or too long, the priority or the number
+ * of dimensions is out of range, the type between nodes cannot be, or @struct_size is wrong;
+ * EOVERFLOW if the product of the dimensions is too large; ENOMEM.
  */
 int coll_tensor_create(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
 		       coll_tensor_t **t);
