@@ -17,9 +17,9 @@ TORCH_PYTHON := $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path
 TORCH_LIB := $(TORCH_OUT)/_c10d$(TORCH_SUFFIX)
 
 CXX ?= g++
-# Headers of others are not ours to mend.
+# Headers of others are not ours to mend. With -g there would be more of them than of our code.
 TORCH_CXXFLAGS := -std=gnu++17 -pthread -fPIC -fvisibility=hidden -Wall -Wextra -Werror \
-	$(addprefix -isystem ,$(filter-out /usr/include,$(TORCH_INCLUDE)) $(TORCH_PYTHON)) -Iinclude -I../uapi $(CFLAGS)
+	$(addprefix -isystem ,$(filter-out /usr/include,$(TORCH_INCLUDE)) $(TORCH_PYTHON)) -Iinclude -I../uapi $(filter-out -g,$(CFLAGS))
 
 $(OUT)/obj/torch/%.o: torch/%.cc Makefile torch/torch.mk
 	@mkdir -p $(@D)
