@@ -538,9 +538,10 @@ static void coll_shm_left(struct coll_group *g, u32 rank)
 static void coll_shm_failing_locked(struct coll_group *g)
 {
 	lockdep_assert_held(&g->lock);
+	if (!g->shared)
+		return;
 	/* pairs with look_further() of libcoll_user */
-	if (g->shared)
-		smp_store_release(&g->shared->header->failed, g->error);
+	smp_store_release(&g->shared->header->failed, g->error);
 }
 
 static void coll_shm_fail(struct coll_group *g)

@@ -170,7 +170,7 @@ static void coll_fusion_post(struct coll_tensors *ts, u32 divisor)
 }
 
 /* More tensors are to come, or not. The root is to name them all within a time. */
-static void coll_fusing(struct coll_tensors *ts, bool more)
+static void coll_fusing_locked(struct coll_tensors *ts, bool more)
 {
 	bool began = more && !ts->fusing;
 
@@ -198,7 +198,7 @@ void coll_tensors_fuse(struct coll_tensors *ts, struct coll_coord_entry *e, u32 
 		if (ts->first[k])
 			ts->first[k]->req.weight += coll_coord_bytes(&e->known);
 	}
-	coll_fusing(ts, !last);
+	coll_fusing_locked(ts, !last);
 	ts->counts.fused++;
 	if (last && !ts->broken)
 		coll_fusion_post(ts, divisor);
