@@ -534,7 +534,10 @@ static void coll_shm_left(struct coll_group *g, u32 rank)
 	spin_unlock(&g->lock);
 }
 
-/* Before anybody can be refused for it: after a failure a rank must not write its next slot. */
+/*
+ * In the same critical section as ->error: a rank that the kernel refuses for it must see it here
+ * before it writes its next slot.
+ */
 static void coll_shm_failing_locked(struct coll_group *g)
 {
 	lockdep_assert_held(&g->lock);

@@ -169,7 +169,7 @@ static void coll_fusion_post(struct coll_tensors *ts, u32 divisor)
 	ts->to_advance = true;
 }
 
-/* More tensors are to come, or not. The root is to name them all within a time. */
+/* @more: further tensors of this fusion follow. The root has a limited time to start them all. */
 static void coll_fusing_locked(struct coll_tensors *ts, bool more)
 {
 	bool began = more && !ts->fusing;

@@ -136,7 +136,7 @@ static int coll_stand_in(struct coll_member *m, const struct coll_coord_params *
 	struct coll_tensor_req *t;
 	int ret = -EBADE;
 
-	/* The root keeps to a window: another one would have this node take any memory. */
+	/* An honest root keeps to a window. One that lies must not take all memory. */
 	if (m->posted - m->completed >= COLL_TENSORS_ABSENT)
 		return -EBADE;
 	t = kzalloc(sizeof(*t), GFP_ATOMIC | __GFP_ACCOUNT);

@@ -196,7 +196,7 @@ static int coll_tensors_hear_one(struct coll_group *g, u32 node, const struct co
 	return 0;
 }
 
-/* With a reference of the group: other links are there, and what is queued is waited for. */
+/* The caller holds a reference of the group, so no link is freed meanwhile. */
 static int coll_tensors_hear_all(struct coll_group *g, u32 node, const u8 *buf, u32 len)
 {
 	struct coll_tensors *ts = g->tensors;

@@ -9,7 +9,7 @@
 
 static struct coll_chain *coll_coord_group_list(struct coll_coord *c, u64 group)
 {
-	/* With a random seed: nobody can choose digests that come to one list. */
+	/* The seed is random: no rank can choose digests that fall into one list. */
 	return &c->groups[coll_digest(c->seed, group) & (c->nr_groups - 1)];
 }
 

@@ -44,7 +44,7 @@ static void coll_coord_link(struct coll_coord *c, struct coll_coord_entry *e)
 	*b = e;
 }
 
-/* The root chooses ids, and may be no friend. */
+/* The seed is random: a root that lies cannot choose ids that fall into one bucket. */
 static struct coll_coord_entry **coll_coord_id_bucket(struct coll_coord *c, u32 id)
 {
 	return &c->ids[coll_digest(c->seed, id) & (c->nr_buckets - 1)];
