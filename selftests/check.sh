@@ -216,6 +216,8 @@ sampled=(SAMPLE="$seed")
 [[ $seed != all ]] || sampled=()
 titles=()
 queue=()
+# Before anything runs side by side: two makes must not build the same files at a time.
+make -s --no-print-directory -j"$(nproc)" user || exit 1
 for kernel in "$@"; do
 	later "kernel $kernel" selftests/kernel.sh "$kernel" "$@"
 done

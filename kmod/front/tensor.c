@@ -60,6 +60,12 @@ static int coll_tensor_check_join(const struct coll_tensor *t)
 	return memcmp(t, &only, sizeof(only)) ? -EINVAL : 0;
 }
 
+/* A group has a digest and members, and no more of them than one call can post. */
+static bool coll_tensor_group_valid(const struct coll_tensor *t)
+{
+	return t->members <= COLL_TENSOR_CALL_MAX && !t->members == !t->group;
+}
+
 static int coll_copy_tensor(struct coll_tensor *t, u64 arg, u32 size)
 {
 	int ret;
@@ -74,7 +80,7 @@ static int coll_copy_tensor(struct coll_tensor *t, u64 arg, u32 size)
 		return coll_tensor_check_join(t);
 	if (!t->name_len || t->name_len > COLL_TENSOR_NAME_MAX ||
 	    t->priority > COLL_TENSOR_PRIORITY_MAX || t->ndim > COLL_TENSOR_DIMS ||
-	    t->members > COLL_TENSOR_CALL_MAX || !t->members != !t->group)
+	    !coll_tensor_group_valid(t))
 		return -EINVAL;
 	return 0;
 }
@@ -196,7 +202,8 @@ static int coll_post_one(struct coll_member *m, u64 arg, u32 size, u64 *over)
 	ret = coll_copy_tensor(&tensor, arg, size);
 	if (!ret)
 		ret = coll_post_copied(m, &tensor);
-	if (ret)
+	/* Other ranks can only wait for a group that is valid. */
+	if (ret && coll_tensor_group_valid(&tensor))
 		*over = tensor.group;
 	/* All of a group or none. */
 	if (*over && tensor.group == *over)
@@ -213,7 +220,9 @@ static void coll_post_refuse(struct coll_member *m, u64 arg, u32 size, u64 group
 
 	if (copy_struct_from_user(&tensor, sizeof(tensor), u64_to_user_ptr(arg), size))
 		return;
-	if (tensor.group != group || !tensor.name_len || tensor.name_len > COLL_TENSOR_NAME_MAX)
+	if (tensor.group != group || !coll_tensor_group_valid(&tensor))
+		return;
+	if (!tensor.name_len || tensor.name_len > COLL_TENSOR_NAME_MAX)
 		return;
 	len = array_index_nospec(tensor.name_len, COLL_TENSOR_NAME_MAX + 1);
 	if (!copy_from_user(name, u64_to_user_ptr(tensor.name), len))
