@@ -36,6 +36,32 @@ static uint32_t lot(uint32_t n)
 
 #define MOST	(1 << 16)
 
+/* Collectives, by the functions that make them: one_reduction(), one_move(), one_vector(). */
+#define REDUCTIONS	6
+#define MOVES		5
+#define VECTORS		4
+#define COLLECTIVES	(REDUCTIONS + MOVES + VECTORS)
+
+/* The case: a collective, and whether it blocks. */
+static uint32_t which;
+static int blocks;
+
+/* Every collective in both forms, in random order, before one of them comes again. */
+static void next_case(void)
+{
+	static uint32_t deck[2 * COLLECTIVES], left;
+	uint32_t k, last;
+
+	if (!left)
+		for (; left < 2 * COLLECTIVES; left++)
+			deck[left] = left;
+	k = lot(left);
+	last = deck[--left];
+	which = deck[k] / 2;
+	blocks = deck[k] % 2;
+	deck[k] = last;
+}
+
 static unsigned char in[MOST], by_coll[MOST], by_mpi[MOST], inside[MOST];
 
 /* Small numbers, so that sums of any order are exact; a value of the type in each element. */
@@ -104,7 +130,7 @@ static void finish(MPI_Request *req)
 	memcpy(by_coll, inside, MOST);						\
 	memcpy(by_mpi, inside, MOST);						\
 	recv = by_coll;								\
-	if (lot(2)) {								\
+	if (blocks) {								\
 		MPI_##name(__VA_ARGS__, MPI_COMM_WORLD);			\
 	} else {								\
 		MPI_##iname(__VA_ARGS__, MPI_COMM_WORLD, &req_);		\
@@ -124,7 +150,7 @@ static void one_reduction(uint64_t n)
 
 	fill_doubles();
 	memcpy(inside, in, MOST);
-	switch (lot(6)) {
+	switch (which) {
 	case 0:
 		TWICE(Allreduce, Iallreduce, n, to, from, to, count, MPI_DOUBLE, op);
 		break;
@@ -154,12 +180,12 @@ static void one_reduction(uint64_t n)
 static MPI_Datatype pair_type(void)
 {
 	static MPI_Datatype types[3];
-	int blocks[2] = { 1, 1 }, backwards[2] = { 2, 0 };
+	int lengths[2] = { 1, 1 }, backwards[2] = { 2, 0 };
 
 	if (!types[0]) {
 		MPI_Type_contiguous(2, MPI_INT, &types[0]);
 		MPI_Type_vector(2, 1, 2, MPI_INT, &types[1]);
-		MPI_Type_indexed(2, blocks, backwards, MPI_INT, &types[2]);
+		MPI_Type_indexed(2, lengths, backwards, MPI_INT, &types[2]);
 		MPI_Type_commit(&types[0]);
 		MPI_Type_commit(&types[1]);
 		MPI_Type_commit(&types[2]);
@@ -174,7 +200,7 @@ static void one_move(uint64_t n)
 
 	fill_bytes();
 	memset(inside, 0xee, MOST);
-	switch (lot(5)) {
+	switch (which - REDUCTIONS) {
 	case 0:
 		TWICE(Bcast, Ibcast, n, to, me == root ? in : to, count, a, root);
 		break;
@@ -213,7 +239,7 @@ static void one_vector(uint64_t n)
 		from[r] = 60 * r;
 		into[r] = 60 * (size - r);
 	}
-	switch (lot(4)) {
+	switch (which - REDUCTIONS - MOVES) {
 	case 0:
 		TWICE(Gatherv, Igatherv, n, to, in, mine[me], a, to, mine, into, b, root);
 		break;
@@ -234,16 +260,13 @@ static void results(uint64_t n)
 
 	MPI_Barrier(MPI_COMM_WORLD);
 	for (i = 0; i < n; i++) {
-		switch (lot(3)) {
-		case 0:
+		next_case();
+		if (which < REDUCTIONS)
 			one_reduction(i);
-			break;
-		case 1:
+		else if (which < REDUCTIONS + MOVES)
 			one_move(i);
-			break;
-		default:
+		else
 			one_vector(i);
-		}
 	}
 }
 
@@ -288,12 +311,12 @@ static void begin(int sending, const struct order *o, int bytes, MPI_Request *re
 		MPI_Irecv(message, bytes, MPI_BYTE, peer, 7, MPI_COMM_WORLD, req);
 }
 
-static void collective(uint32_t which)
+static void collective(uint32_t kind)
 {
 	MPI_Request req;
 	int one = 1, sum = 0;
 
-	switch (which) {
+	switch (kind) {
 	case 0:
 		MPI_Barrier(MPI_COMM_WORLD);
 		return;
@@ -308,7 +331,7 @@ static void collective(uint32_t which)
 	}
 }
 
-static void one_mixture(uint64_t n, const struct order *o, int sending, int bytes, uint32_t which)
+static void one_mixture(uint64_t n, const struct order *o, int sending, int bytes, uint32_t kind)
 {
 	unsigned char mark = (unsigned char)(n * 3 + 1);
 	MPI_Request req = MPI_REQUEST_NULL;
@@ -322,7 +345,7 @@ static void one_mixture(uint64_t n, const struct order *o, int sending, int byte
 		begin(sending, o, bytes, &req);
 	if (!o->end_after)
 		MPI_Wait(&req, MPI_STATUS_IGNORE);
-	collective(which);
+	collective(kind);
 	if (o->begin_after)
 		begin(sending, o, bytes, &req);
 	if (o->end_after)
