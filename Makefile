@@ -32,6 +32,7 @@ help:
 	@echo 'make bench-ops              speed of every reduction, into Documentation/reductions-speed.rst'
 	@echo 'make bench-select           is the chosen algorithm the best one? into Documentation/selection.rst'
 	@echo 'make bench-tensors          named tensors beside what Horovod does with MPI'
+	@echo 'make timeline               a picture of a training step, into Documentation/timeline.svg'
 	@echo 'make install PREFIX=/usr    library, headers, tools, udev rule (uninstall, DESTDIR=...)'
 	@echo 'make modules_install        coll.ko for KDIR, or for the running kernel'
 	@echo 'kernels: uml uml-debug debian-6.1 debian-6.12 debian-6.1-rt kcsan (default $(KERNEL))'
@@ -99,10 +100,13 @@ bench-select: user
 bench-tensors: user
 	$(Q)tools/bench/tensors
 
+timeline: user
+	$(Q)tools/bench/timeline
+
 include tools/install/install.mk
 
 clean:
 	rm -rf .build
 
 .PHONY: all help packages user modules demo layers unit static func net hosts check check-full check-programs \
-	stress-kill fuzz faultinject bench bench-ops bench-select bench-tensors clean
+	stress-kill fuzz faultinject bench bench-ops bench-select bench-tensors timeline clean

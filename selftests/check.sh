@@ -145,6 +145,8 @@ begin_later()
 				wait -n
 			done
 			eval "run_later $job" &
+			# The first suite waits for the first job: it has all CPUs.
+			[[ $job != "${queue[0]}" ]] || wait
 		done
 		wait
 	) &

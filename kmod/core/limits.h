@@ -57,6 +57,8 @@
 #define COLL_FUSE_THRESHOLD	SZ_4M
 #define COLL_FUSE_BYTES		SZ_64M
 #define COLL_FUSE_MOST		256
+/* Ranks of a communicator whose allgathers are fused: a rank needs a piece for each block. */
+#define COLL_FUSE_RANKS		64
 #define COLL_FUSE_AHEAD		256U
 #define COLL_FUSE_BLOCK		SZ_512K
 /*

@@ -10,6 +10,7 @@
 #include "setup/split.h"
 #include "tensors.h"
 #include "text.h"
+#include "tuner.h"
 
 /* The application's signals are not for a thread that it does not know of. */
 static int start_thread(coll_tensors_t *ts)
@@ -21,6 +22,8 @@ static int start_thread(coll_tensors_t *ts)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	ret = pthread_create(&ts->thread, NULL, tensors_thread, ts);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret)
+		tensor_explain("no thread for results: %s", coll_strerror(-ret));
 	ts->threaded = !ret;
 	return -ret;
 }
@@ -29,6 +32,7 @@ static void tensors_free(coll_tensors_t *ts)
 {
 	pthread_mutex_destroy(&ts->lock);
 	pthread_cond_destroy(&ts->changed);
+	tuner_free(ts->tuner);
 	free(ts);
 }
 
@@ -37,12 +41,16 @@ int tensors_new(coll_comm_t *comm, uint32_t flags, coll_tensors_t **out)
 	coll_tensors_t *ts = calloc(1, sizeof(*ts));
 	int ret;
 
-	if (!ts)
+	if (!ts) {
+		tensor_explain("%s", coll_strerror(-ENOMEM));
 		return -ENOMEM;
+	}
 	ts->comm = comm;
 	pthread_mutex_init(&ts->lock, NULL);
 	pthread_cond_init(&ts->changed, NULL);
-	ret = flags & COLL_TENSORS_THREAD ? start_thread(ts) : 0;
+	ret = tuner_new(comm, &ts->tuner);
+	if (!ret && flags & COLL_TENSORS_THREAD)
+		ret = start_thread(ts);
 	if (ret)
 		tensors_free(ts);
 	else
@@ -59,14 +67,14 @@ int coll_tensors_create(coll_comm_t *comm, uint32_t flags, coll_tensors_t **ts)
 	if (ts)
 		*ts = NULL;
 	ret = split_named(comm, status, &child);
-	if (!ret) {
-		ret = tensors_new(child, flags, ts);
-		/* The others have it: they hear of this one leaving. */
-		if (ret)
-			coll_finalize(child);
-	}
-	if (ret)
+	if (ret) {
 		tensor_explain("no communicator for named tensors: %s", coll_strerror(ret));
+		return ret;
+	}
+	ret = tensors_new(child, flags, ts);
+	/* The others have it: they hear of this one leaving. */
+	if (ret)
+		coll_finalize(child);
 	return ret;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
-/* Named tensors: the two calls of the kernel. */
+/* Named tensors: the calls of the kernel. */
 #include <errno.h>
 #include <sys/ioctl.h>
 
@@ -26,4 +26,11 @@ int tensors_collect(coll_comm_t *comm, struct coll_tensor_result *to, uint32_t n
 	struct coll_tensor_wait w = { .results = (uintptr_t)to, .nr = nr, .min = min };
 
 	return ioctl(comm->fd, COLL_IOC_TENSOR_WAIT, &w) ? -errno : (int)w.got;
+}
+
+int tensors_set_fusion(coll_comm_t *comm, uint64_t threshold, uint32_t most)
+{
+	struct coll_tensor_fuse f = { .threshold = threshold, .most = most };
+
+	return ioctl(comm->fd, COLL_IOC_TENSOR_FUSE, &f) ? -errno : 0;
 }

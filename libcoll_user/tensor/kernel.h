@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* The two calls of the kernel. */
+/* The calls of the kernel. */
 #ifndef LIBCOLL_TENSOR_KERNEL_H
 #define LIBCOLL_TENSOR_KERNEL_H
 
@@ -10,5 +10,8 @@ int tensors_post(coll_comm_t *comm, const struct coll_tensor *tensors, uint32_t 
 		 uint32_t *posted);
 int tensors_collect(coll_comm_t *comm, struct coll_tensor_result *to, uint32_t nr,
 		    uint32_t min);
+
+/* Return: 0 or -errno. It counts on the node of rank 0. */
+int tensors_set_fusion(coll_comm_t *comm, uint64_t threshold, uint32_t most);
 
 #endif

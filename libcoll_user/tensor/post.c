@@ -11,6 +11,7 @@
 #include "reap.h"
 #include "tensors.h"
 #include "text.h"
+#include "tuner.h"
 
 /* Tensors of one system call. The kernel takes more, but each needs memory here. */
 #define POST_MAX	1024
@@ -62,6 +63,8 @@ static int arm_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr, uin
 		ret = arm(ts, t[*armed]);
 		if (ret)
 			break;
+		if (ts->tuner)
+			tuner_see(ts, t[*armed]);
 	}
 	ts->posting++;
 	pthread_mutex_unlock(&ts->lock);

@@ -63,6 +63,7 @@ struct coll_tensor_handle {
  * @broken: negative errno: no result can come any more
  * @threaded: only @thread takes results
  * @stop: @thread is to end
+ * @tuner: looks for the best fusion; or NULL
  */
 struct coll_tensors {
 	coll_comm_t *comm, *base;
@@ -77,6 +78,7 @@ struct coll_tensors {
 	int broken;
 	bool threaded, stop;
 	pthread_t thread;
+	struct tuner *tuner;
 };
 
 #endif

@@ -36,6 +36,7 @@ static void ok(int good, const char *name)
 /**
  * struct kernel - what has been posted and has not been collected
  * @hold: nothing ends meanwhile
+ * @fusions: how often it was told what to fuse
  * @refuse: the post of this name is refused with @error
  * @broken: collecting fails so
  * @next: the next result to be told is this one, but for its tag
@@ -53,7 +54,7 @@ static struct kernel {
 	} posted[THREADS * MANY];
 	uint32_t nr;
 	uint64_t lots;
-	uint64_t calls, posts;
+	uint64_t calls, posts, fusions;
 	bool hold;
 	const char *refuse;
 	int error, broken;
@@ -113,6 +114,12 @@ int tensors_post(coll_comm_t *comm, const struct coll_tensor *tensors, uint32_t 
 	pthread_cond_broadcast(&kernel.changed);
 	pthread_mutex_unlock(&kernel.lock);
 	return ret;
+}
+
+int tensors_set_fusion(coll_comm_t *comm, uint64_t threshold, uint32_t most)
+{
+	kernel.fusions += most > 0;
+	return 0;
 }
 
 int tensors_collect(coll_comm_t *comm, struct coll_tensor_result *to, uint32_t nr,
@@ -743,6 +750,50 @@ static void test_threads(uint32_t flags, const char *name)
 	stop(ts, "finalize after threads");
 }
 
+/* Steps of three tensors: a setting for each of the tuner's steps, and a line in the log. */
+static void test_tuner(const char *log)
+{
+	uint32_t k, i, lines = 0, errors = 0;
+	coll_tensor_t *t[3];
+	coll_comm_t base = { 0 };
+	coll_tensors_t *ts;
+	char name[32], line[256];
+	float x[64];
+	FILE *f;
+
+	setenv("COLL_TENSOR_TUNE", "1", 1);
+	setenv("COLL_TENSOR_TUNE_LOG", log, 1);
+	ts = start(0);
+	for (k = 0; k < 120; k++) {
+		for (i = 0; i < 3; i++) {
+			/* Some names are for once. */
+			snprintf(name, sizeof(name), i ? "t%u" : "t%u.%u", (k + i) % 3, k);
+			errors += !!coll_tensor_allreduce(ts, name, NULL, x, 64, COLL_F32,
+							  COLL_OP_SUM, &t[i]);
+		}
+		errors += !!coll_tensor_waitall(t, 3);
+	}
+	ok(!errors && kernel.fusions > 3, "the tuner sets what is fused");
+	stop(ts, "finalize with a tuner");
+	f = fopen(log, "re");
+	while (f && fgets(line, sizeof(line), f))
+		lines++;
+	if (f)
+		fclose(f);
+	/* The name that begins a step comes in every third round. */
+	unlink(log);
+	ok(lines == 79, "and logs a line for each step");
+	setenv("COLL_TENSOR_TUNE", "yes", 1);
+	ok(coll_tensors_create(&base, 0, &ts) == -EINVAL &&
+	   strstr(coll_tensor_error(), "COLL_TENSOR_TUNE"), "a wrong variable is named");
+	setenv("COLL_TENSOR_TUNE", "1", 1);
+	setenv("COLL_TENSOR_TUNE_LOG", "/nowhere/log", 1);
+	ok(coll_tensors_create(&base, 0, &ts) == -ENOENT &&
+	   strstr(coll_tensor_error(), "/nowhere/log"), "and a log that cannot be written");
+	unsetenv("COLL_TENSOR_TUNE");
+	unsetenv("COLL_TENSOR_TUNE_LOG");
+}
+
 static void test_broken(uint32_t flags)
 {
 	coll_tensors_t *ts = start(flags);
@@ -783,6 +834,7 @@ int main(int argc, char **argv)
 	test_threads(COLL_TENSORS_THREAD, "8 threads post and wait, one of the library takes results");
 	test_broken(0);
 	test_broken(COLL_TENSORS_THREAD);
+	test_tuner("/dev/shm/test_tensor.log");
 	printf("1..%d\n", tests);
 	return failures > 0;
 }

@@ -1092,8 +1092,9 @@ struct coll_tensor_wait {
  * Tensors that start together, that all ranks have posted, and whose collective, operator,
  * type, flags, algorithm and priority are the same, may become one op. It works on the
  * memory where they are, and each ends by itself. Results have the same bits, fused or not.
- * Only allreduce is fused, but not COLL_OP_PREMULSUM, COLL_OP_REPLACE and COLL_OP_NO_OP; and
- * with several nodes not COLL_OP_SUM_EXACT, nor what is larger than 512 KiB.
+ * COLL_ALLGATHER of up to 64 ranks is fused, and COLL_ALLREDUCE, but not COLL_OP_PREMULSUM,
+ * COLL_OP_REPLACE and COLL_OP_NO_OP; and with several nodes not COLL_OP_SUM_EXACT, nor an allreduce
+ * that is larger than 512 KiB. @threshold counts the bytes that a rank gives.
  *
  * Holds for tensors that become ready from now on. Any member may set it; what counts is
  * what a member of the node of rank 0 has set. Errors: EINVAL; ENOTCONN if the

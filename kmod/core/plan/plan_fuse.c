@@ -15,6 +15,25 @@
 #include "plan_priv.h"
 #include "support.h"
 
+/* How the vectors of a fusion are cut: @blocks times the count of a tensor into @chunks. */
+struct coll_fused_vec {
+	u32 chunks;
+	u32 blocks;
+};
+
+/**
+ * struct coll_fused - how the vectors of a fusion are made
+ * @in: of the input
+ * @out: of the output; of an allgather a chunk is the block of a rank
+ * @elem: bytes of an element
+ * @gathers: it is an allgather, whose input in place is only a part of the output
+ */
+struct coll_fused {
+	struct coll_fused_vec in, out;
+	u32 elem;
+	bool gathers;
+};
+
 /* The tensor behind @req in its fusion, which begins with @first; NULL: it is the last one. */
 static struct coll_req *coll_fused_next(const struct coll_req *first, struct coll_req *req)
 {
@@ -40,8 +59,15 @@ static void coll_fused_in_place(struct coll_req *first, bool *all, bool *any)
 	}
 }
 
+/* Where chunk @c of the vector of a tensor begins, in elements. */
+static u64 coll_fused_at(const struct coll_req *req, const struct coll_fused_vec *v, u32 c)
+{
+	return coll_chunk_start(v->blocks * req->cmd.count, v->chunks, c);
+}
+
 /* Chunk by chunk, of each chunk tensor by tensor. */
-static struct coll_buf *coll_fused_pieces(struct coll_req *first, u32 chunks, u32 elem, bool out)
+static struct coll_buf *coll_fused_pieces(struct coll_req *first, const struct coll_fused_vec *v,
+					  u32 elem, bool out)
 {
 	struct coll_buf *buf;
 	struct coll_req *req;
@@ -49,13 +75,13 @@ static struct coll_buf *coll_fused_pieces(struct coll_req *first, u32 chunks, u3
 	int ret = 0;
 	u32 c, most;
 
-	if (check_mul_overflow(first->fusion->nr, chunks, &most))
-		return NULL;
+	if (check_mul_overflow(first->fusion->nr, v->chunks, &most))
+		return ERR_PTR(-EOVERFLOW);
 	buf = coll_pieces_alloc(most);
-	for (c = 0; buf && !ret && c < chunks; c++) {
+	for (c = 0; buf && !ret && c < v->chunks; c++) {
 		for (req = first; req && !ret; req = coll_fused_next(first, req)) {
-			from = coll_chunk_start(req->cmd.count, chunks, c);
-			to = coll_chunk_start(req->cmd.count, chunks, c + 1);
+			from = coll_fused_at(req, v, c);
+			to = coll_fused_at(req, v, c + 1);
 			if (from < to)
 				ret = coll_pieces_add(buf, out ? &req->out : &req->in,
 						      from * elem, (to - from) * elem);
@@ -70,7 +96,7 @@ static struct coll_buf *coll_fused_pieces(struct coll_req *first, u32 chunks, u3
 }
 
 /* The request is the caller's alone: its op has not begun. */
-static int coll_fuse_rank(struct coll_req *first, u32 chunks, u32 elem)
+static int coll_fuse_rank(struct coll_req *first, const struct coll_fused *f)
 {
 	struct coll_buf *in, *out;
 	bool all, any;
@@ -78,14 +104,14 @@ static int coll_fuse_rank(struct coll_req *first, u32 chunks, u32 elem)
 	if (first->fusion->joined || !first->fusion->count)
 		return 0;
 	coll_fused_in_place(first, &all, &any);
-	out = coll_fused_pieces(first, chunks, elem, true);
+	out = coll_fused_pieces(first, &f->out, f->elem, true);
 	if (IS_ERR(out))
 		return PTR_ERR(out);
 	in = out;
-	if (all)
+	if (all && !f->gathers)
 		coll_buf_get(in);
 	else
-		in = coll_fused_pieces(first, chunks, elem, false);
+		in = coll_fused_pieces(first, &f->in, f->elem, false);
 	if (IS_ERR(in)) {
 		coll_buf_put(out);
 		return PTR_ERR(in);
@@ -97,27 +123,50 @@ static int coll_fuse_rank(struct coll_req *first, u32 chunks, u32 elem)
 	/* Pieces in place read what they write; the others have an input of their own. */
 	if (any)
 		first->cmd.flags |= COLL_CMD_INPLACE;
+	/* Its blocks have the elements of all tensors. */
+	if (f->gathers)
+		first->cmd.count = first->fusion->count;
 	first->fusion->joined = true;
 	return 0;
 }
 
-int coll_fuse_vectors(struct coll_op *op)
+static int coll_fused_cut(const struct coll_op *op, struct coll_fused *f)
 {
 	const struct coll_algorithm *alg;
-	struct coll_req *req;
 	u32 chunks;
-	int ret = 0;
 
-	if (!op->fused)
+	*f = (struct coll_fused){
+		.in = { .chunks = 1, .blocks = 1 },
+		.out = { .chunks = op->group->size, .blocks = op->group->size },
+		.elem = op->elem,
+		.gathers = op->cmd.collective == COLL_ALLGATHER,
+	};
+	if (f->gathers)
 		return 0;
 	alg = coll_choose_algorithm(op, op->group->nr_nodes);
 	if (!alg)
 		return -EINVAL;
 	chunks = alg->chunks(op->group->nr_nodes);
+	f->in = (struct coll_fused_vec){ .chunks = chunks, .blocks = 1 };
+	f->out = f->in;
+	return 0;
+}
+
+int coll_fuse_vectors(struct coll_op *op)
+{
+	struct coll_fused f;
+	struct coll_req *req;
+	int ret;
+
+	if (!op->fused)
+		return 0;
+	ret = coll_fused_cut(op, &f);
+	if (ret)
+		return ret;
 	list_for_each_entry(req, &op->reqs, list) {
 		if (!req->fusion)
 			return -EBADE;
-		ret = coll_fuse_rank(req, chunks, op->elem);
+		ret = coll_fuse_rank(req, &f);
 		if (ret)
 			break;
 	}
@@ -129,7 +178,8 @@ int coll_plan_marks(struct coll_plan *p)
 	struct coll_req *first = list_first_entry(&p->op->reqs, struct coll_req, list), *req;
 	u32 c;
 
-	if (!p->op->fused)
+	/* Blocks of an allgather are cut by their elements alone. */
+	if (!p->op->fused || p->kind->flags & COLL_KIND_BLOCKS)
 		return 0;
 	p->marks = kvcalloc(p->chunks + 1, sizeof(*p->marks), GFP_KERNEL_ACCOUNT);
 	if (!p->marks)

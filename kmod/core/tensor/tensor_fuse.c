@@ -57,6 +57,9 @@ static u64 coll_fused_scratch(const struct coll_cmd *c)
 /* Would it be one block, whose chunks are those of its part in a fusion? */
 static bool coll_fused_is_whole(const struct coll_group *g, const struct coll_cmd *c)
 {
+	/* Nothing is folded. A rank needs a piece for each block of each tensor, though. */
+	if (c->collective == COLL_ALLGATHER)
+		return g->size <= COLL_FUSE_RANKS;
 	if (c->collective != COLL_ALLREDUCE)
 		return false;
 	/* There are no chunks: each element is folded in the order of ranks. */
@@ -114,6 +117,18 @@ static void coll_fusion_begin(struct coll_tensor_req *t)
 	INIT_LIST_HEAD(&t->fused.others);
 }
 
+/* Is its collective one that is fused, and are its vectors no larger than they may be? */
+static bool coll_fusion_bounded(const struct coll_tensor_req *first)
+{
+	u32 collective = first->req.cmd.collective, elem = coll_elem_size(first->req.cmd.dtype);
+
+	if (first->fused.count > COLL_FUSE_BYTES / (elem ?: 1))
+		return false;
+	return collective == COLL_ALLREDUCE ||
+	       (collective == COLL_ALLGATHER &&
+		coll_member_group(first->req.member)->size <= COLL_FUSE_RANKS);
+}
+
 /* Another node may say anything. Return: false if these cannot be one op. */
 static bool coll_fusion_add(struct coll_tensor_req *first, struct coll_tensor_req *t)
 {
@@ -127,9 +142,7 @@ static bool coll_fusion_add(struct coll_tensor_req *first, struct coll_tensor_re
 	first->req.in_bytes += t->req.in_bytes;
 	if (t->expires && (!first->expires || t->expires < first->expires))
 		first->expires = t->expires;
-	return f->nr <= COLL_FUSE_MOST && f->bytes <= COLL_FUSE_BYTES &&
-	       t->req.cmd.collective == COLL_ALLREDUCE &&
-	       first->req.cmd.collective == COLL_ALLREDUCE &&
+	return f->nr <= COLL_FUSE_MOST && coll_fusion_bounded(first) &&
 	       coll_coord_fuse(&first->entry->known, &t->entry->known);
 }
 

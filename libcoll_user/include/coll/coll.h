@@ -524,6 +524,7 @@ const char *coll_version(void);
 #include <coll/collectives.h>
 #include <coll/messages.h>
 #include <coll/op.h>
+#include <coll/adasum.h>
 
 #ifdef __cplusplus
 }
