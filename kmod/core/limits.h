@@ -46,6 +46,8 @@
 #define COLL_USER_NAMES		SZ_1M
 /* Hash buckets for names, a power of two. A rehash would take long under a spinlock. */
 #define COLL_TENSOR_BUCKETS	4096U
+/* Tensors that are put in order of priority at a time, under the lock of their communicator. */
+#define COLL_TENSOR_SORT	2048U
 /* Lists of groups, a power of two */
 #define COLL_TENSOR_GROUPS	512U
 /*

@@ -501,6 +501,7 @@ static int coll_tensors_init(struct coll_group *g)
 	c->window = g->nr_nodes > 1 ? COLL_FUSE_WINDOW : 1;
 	c->looks = COLL_TENSOR_BATCH;
 	c->orders = COLL_TENSOR_BATCH;
+	c->sorts = COLL_TENSOR_SORT;
 	c->window_ops = g->nr_nodes > 1 ? COLL_FUSE_WINDOW_OPS : 2;
 	coll_tensors_plant(ts);
 	if (!c->names || !c->ids || !c->groups || !c->joined || !ts->first)
