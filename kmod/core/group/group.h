@@ -261,10 +261,13 @@ struct coll_group_part {
 /**
  * struct coll_group_watch - a room above that is told of each op that ends
  * @over: an op has left the queue. Under group->lock.
+ * @again: the next op takes long to prepare: call coll_group_advance() by a work item. Process
+ *	context, no locks.
  * @after: called a moment later, once for one or several ops, without locks. Process context.
  */
 struct coll_group_watch {
 	void (*over)(struct coll_group *g, const struct coll_op *op);
+	void (*again)(struct coll_group *g);
 	void (*after)(struct coll_group *g);
 };
 
