@@ -138,6 +138,7 @@ struct coll_stream {
  * struct coll_tx_choice - how large frames go on a data stream; see tx_choice.c
  * @mode: as chosen; read by anyone
  * @kin: the other end is in this kernel
+ * @direct: see coll_sock_is_direct(); else a ubuf is not chosen
  * @rate: best of each mode, bytes per second, 0: not known; read by anyone
  * @tried: trials of each mode that have ended in this round
  * @ops: large ones since the last round
@@ -152,6 +153,7 @@ struct coll_stream {
 struct coll_tx_choice {
 	enum coll_nl_send_mode mode;
 	bool kin;
+	bool direct;
 	u64 rate[COLL_SEND_MODES];
 	u32 tried[COLL_SEND_MODES];
 	u32 ops;
