@@ -90,6 +90,7 @@ struct coll_left {
  * @nr_local: ranks of this node
  * @most_local: largest number of ranks on one node
  * @memcg: that of the first rank to join. Schedules and scratch of all ranks are charged to it.
+ * @early: memory for what comes early; atomic
  * @node_of: node of each rank
  * @local_rank: rank of each local index, ascending
  * @host: host name, for causes
@@ -154,6 +155,7 @@ struct coll_group {
 	u32 nr_local;
 	u32 most_local;
 	struct mem_cgroup *memcg;
+	struct coll_early early;
 	u32 *node_of;
 	u32 *local_rank;
 	char host[COLL_HOST_SIZE];
