@@ -12,7 +12,10 @@
  */
 #define COLL_USER_GROUPS	16384U
 #define COLL_USER_CONNS		32768U
-/* Kernel memory of one user for frames and messages that came before their command. */
+/*
+ * Kernel memory of one user for frames and messages that came before their command. One group gets
+ * half of what others have left.
+ */
 #define COLL_USER_EARLY		SZ_256M
 /*
  * Work items of one user that run at a time on a machine with fewer CPUs than this. An item that
@@ -46,6 +49,8 @@
 #define COLL_USER_NAMES		SZ_1M
 /* Hash buckets for names, a power of two. A rehash would take long under a spinlock. */
 #define COLL_TENSOR_BUCKETS	4096U
+/* Tensors that are put in order of priority at a time, under the lock of their communicator. */
+#define COLL_TENSOR_SORT	2048U
 /* Lists of groups, a power of two */
 #define COLL_TENSOR_GROUPS	512U
 /*
@@ -182,6 +187,8 @@
 #define COLL_WORK_BUDGET	SZ_2M
 /* Milliseconds after which it does so at the latest. */
 #define COLL_WORK_MS		4
+/* Channels of a link that are looked at, for control frames, without regard to their user's share. */
+#define COLL_CTRL_CHANNELS	256U
 /* Milliseconds after which the oldest op of a group is announced to the peers. */
 #define COLL_STALL_MS		20
 /*

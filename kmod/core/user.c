@@ -229,12 +229,22 @@ bool coll_user_add_name(struct coll_user *u)
 	return coll_user_add(&u->names, min(READ_ONCE(max_names), (unsigned int)INT_MAX / 2));
 }
 
-bool coll_user_charge_early(struct coll_user *u, u64 bytes)
+bool coll_early_charge(struct coll_early *e, u64 bytes)
 {
-	if (atomic64_add_return(bytes, &u->early_bytes) <= COLL_USER_EARLY)
+	s64 mine = atomic64_add_return(bytes, &e->bytes);
+	s64 all = atomic64_add_return(bytes, &e->user->early_bytes);
+
+	/* Others may change meanwhile: then it is a little more, or less. */
+	if (all <= COLL_USER_EARLY && 2 * mine <= COLL_USER_EARLY - (all - mine))
 		return true;
-	coll_user_uncharge_early(u, bytes);
+	coll_early_uncharge(e, bytes);
 	return false;
+}
+
+void coll_early_uncharge(struct coll_early *e, u64 bytes)
+{
+	atomic64_sub(bytes, &e->user->early_bytes);
+	atomic64_sub(bytes, &e->bytes);
 }
 
 /* Time of workers on a CPU at normal priority in @ticks jiffies. */

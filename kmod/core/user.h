@@ -158,13 +158,23 @@ static inline void coll_user_drop_name(struct coll_user *u)
 /* Commands of one user in flight at most, beyond COLL_INFLIGHT_FREE of each rank. */
 u32 coll_user_max_commands(void);
 
-/* Count @bytes of kernel memory for what came early. Return: false at the limit. */
-bool coll_user_charge_early(struct coll_user *u, u64 bytes);
+/**
+ * struct coll_early - kernel memory of a group for frames and messages that came early
+ * @user: of the group
+ * @bytes: of @user's early_bytes
+ */
+struct coll_early {
+	struct coll_user *user;
+	atomic64_t bytes;
+};
 
-static inline void coll_user_uncharge_early(struct coll_user *u, u64 bytes)
-{
-	atomic64_sub(bytes, &u->early_bytes);
-}
+/*
+ * Count @bytes of kernel memory for what came early. A group gets half of what others have left,
+ * so that none of them takes all there is. Return: false at the limit.
+ */
+bool coll_early_charge(struct coll_early *e, u64 bytes);
+
+void coll_early_uncharge(struct coll_early *e, u64 bytes);
 
 /**
  * coll_worker_begin() - a work item of @u's queue begins

@@ -20,6 +20,7 @@
 #include "../core/plan/extent.h"
 #include "../core/plan/support.h"
 #include "../core/tensor/tensor.h"
+#include "../core/tensor/tensor_call.h"
 #include "../core/tensor/tensor_join.h"
 #include "../core/tensor/tensor_life.h"
 #include "../core/tensor/tensor_refuse.h"
@@ -165,8 +166,9 @@ static int coll_post_decoded(struct coll_tensor_req *t, const struct coll_tensor
 	return ret ?: coll_tensor_post(t, name, len, &p);
 }
 
-static int coll_post_copied(struct coll_member *m, const struct coll_tensor *tensor)
+static int coll_post_copied(struct coll_tensor_call *call, const struct coll_tensor *tensor)
 {
+	struct coll_member *m = call->member;
 	struct coll_tensor_req *t;
 	int ret;
 
@@ -175,6 +177,7 @@ static int coll_post_copied(struct coll_member *m, const struct coll_tensor *ten
 		return coll_refused(m, -ENOMEM);
 	t->tag = tensor->tag;
 	t->group = tensor->group;
+	t->call = call->nr;
 	if (tensor->flags & COLL_TENSOR_JOIN) {
 		ret = coll_tensor_join(t);
 		if (ret)
@@ -193,26 +196,41 @@ free:
 	return ret;
 }
 
-/* @over: the group, if any, of which a member cannot be: the others are withdrawn. */
-static int coll_post_one(struct coll_member *m, u64 arg, u32 size, u64 *over)
+/* A member of a group: all of it or none. Return: as coll_post_copied(). */
+static int coll_post_member(struct coll_tensor_call *call, const struct coll_tensor *tensor,
+			    int ret)
+{
+	struct coll_tensor_group *group = coll_tensor_call_group(call, tensor->group);
+
+	if (!ret)
+		ret = group ? coll_post_copied(call, tensor) : -ENOMEM;
+	if (ret && group)
+		coll_tensor_call_refuse(call, group);
+	/* It may also have ended meanwhile. */
+	if (ret || coll_tensor_call_is_over(call, tensor->group))
+		coll_tensors_withdraw(call->member, tensor->group);
+	return ret;
+}
+
+/* @refused: the group, if any, of a tensor that cannot be posted */
+static int coll_post_one(struct coll_tensor_call *call, u64 arg, u32 size, u64 *refused)
 {
 	struct coll_tensor tensor = { };
 	int ret;
 
 	ret = coll_copy_tensor(&tensor, arg, size);
-	if (!ret)
-		ret = coll_post_copied(m, &tensor);
 	/* Other ranks can only wait for a group that is valid. */
-	if (ret && coll_tensor_group_valid(&tensor))
-		*over = tensor.group;
-	/* All of a group or none. */
-	if (*over && tensor.group == *over)
-		coll_tensors_withdraw(m, tensor.group);
+	if (tensor.group && coll_tensor_group_valid(&tensor))
+		ret = coll_post_member(call, &tensor, ret);
+	else if (!ret)
+		ret = coll_post_copied(call, &tensor);
+	if (ret < 0 && coll_tensor_group_valid(&tensor))
+		*refused = tensor.group;
 	return min(ret, 0);
 }
 
-/* A tensor that this call does not post. @group: that cannot be posted: it may be a member. */
-static void coll_post_refuse(struct coll_member *m, u64 arg, u32 size, u64 group)
+/* A tensor that this call does not post. @refused: a group that cannot be posted */
+static void coll_post_refuse(struct coll_tensor_call *call, u64 arg, u32 size, u64 refused)
 {
 	struct coll_tensor tensor = { };
 	u8 name[COLL_TENSOR_NAME_MAX];
@@ -220,40 +238,45 @@ static void coll_post_refuse(struct coll_member *m, u64 arg, u32 size, u64 group
 
 	if (copy_struct_from_user(&tensor, sizeof(tensor), u64_to_user_ptr(arg), size))
 		return;
-	if (tensor.group != group || !coll_tensor_group_valid(&tensor))
+	if (!tensor.group || !coll_tensor_group_valid(&tensor))
+		return;
+	if (tensor.group != refused && !coll_tensor_call_is_over(call, tensor.group))
 		return;
 	if (!tensor.name_len || tensor.name_len > COLL_TENSOR_NAME_MAX)
 		return;
 	len = array_index_nospec(tensor.name_len, COLL_TENSOR_NAME_MAX + 1);
 	if (!copy_from_user(name, u64_to_user_ptr(tensor.name), len))
-		coll_tensor_refuse(m, name, len, group);
+		coll_tensor_refuse(call->member, name, len, tensor.group);
 }
 
-/* One of @group has been refused: so are those that follow, and all ranks are told. */
-static void coll_post_refuse_rest(struct coll_member *m, const struct coll_tensor_post *p,
-				  u64 group)
+/*
+ * One of @refused cannot be posted: so are those that follow, and all ranks are told. Likewise
+ * those of groups that have ended while they were being posted.
+ */
+static void coll_post_refuse_rest(struct coll_tensor_call *call, const struct coll_tensor_post *p,
+				  u64 refused)
 {
 	u32 k;
 
 	for (k = p->posted; k < p->nr; k++) {
-		coll_post_refuse(m, p->tensors + (u64)k * p->size, p->size, group);
+		coll_post_refuse(call, p->tensors + (u64)k * p->size, p->size, refused);
 		if (k + 1 == p->nr || !((k + 1) % COLL_POST_BATCH)) {
-			coll_tensors_flush(coll_member_group(m));
+			coll_tensors_flush(coll_member_group(call->member));
 			cond_resched();
 		}
 	}
-	coll_tensors_refused(m);
+	coll_tensors_refused(call->member);
 }
 
-static int coll_post_all(struct coll_member *m, struct coll_tensor_post *p)
+static int coll_post_all(struct coll_tensor_call *call, struct coll_tensor_post *p)
 {
-	struct coll_group *g = coll_member_group(m);
-	u64 over = 0;
+	struct coll_group *g = coll_member_group(call->member);
+	u64 refused = 0;
 	int ret = 0;
 
 	while (p->posted < p->nr && !ret) {
-		ret = coll_post_one(m, p->tensors + (u64)p->posted * p->size, p->size,
-				    &over);
+		ret = coll_post_one(call, p->tensors + (u64)p->posted * p->size, p->size,
+				    &refused);
 		if (!ret)
 			p->posted++;
 		if (ret || p->posted == p->nr || !(p->posted % COLL_POST_BATCH)) {
@@ -261,8 +284,8 @@ static int coll_post_all(struct coll_member *m, struct coll_tensor_post *p)
 			cond_resched();
 		}
 	}
-	if (ret && over)
-		coll_post_refuse_rest(m, p, over);
+	if (ret && (refused || !list_empty(&call->groups)))
+		coll_post_refuse_rest(call, p, refused);
 	return ret;
 }
 
@@ -271,6 +294,7 @@ int coll_ioc_tensor_post(struct coll_file *cf, void __user *arg, u32 size)
 	struct coll_tensor_post __user *to = arg;
 	struct coll_member *m = cf->member;
 	u64 begin = coll_account_begin();
+	struct coll_tensor_call call;
 	struct coll_tensor_post p;
 	int ret;
 
@@ -286,7 +310,9 @@ int coll_ioc_tensor_post(struct coll_file *cf, void __user *arg, u32 size)
 		return ret;
 	if (!coll_tensors_linked(coll_member_group(m)))
 		return -ENOTCONN;
-	ret = coll_post_all(m, &p);
+	coll_tensor_call_begin(&call, m);
+	ret = coll_post_all(&call, &p);
+	coll_tensor_call_end(&call);
 	coll_account_call(m, begin);
 	/* If this faults the caller does not learn how many were posted. */
 	return put_user(p.posted, &to->posted) ? -EFAULT : ret;

@@ -26,11 +26,11 @@ struct coll_backlog_chunk {
 static_assert(sizeof(struct coll_backlog_chunk) == SZ_16K);
 static_assert(sizeof_field(struct coll_backlog_chunk, data) > COLL_WIRE_HDR);
 
-void coll_backlog_init(struct coll_backlog *s, struct coll_user *user, struct mem_cgroup *memcg)
+void coll_backlog_init(struct coll_backlog *s, struct coll_early *early, struct mem_cgroup *memcg)
 {
 	INIT_LIST_HEAD(&s->chunks);
 	s->len = 0;
-	s->user = user;
+	s->early = early;
 	s->memcg = memcg;
 }
 
@@ -43,7 +43,7 @@ static void coll_backlog_drop(struct coll_backlog *s, struct coll_backlog_chunk 
 {
 	list_del(&c->list);
 	kvfree(c);
-	coll_user_uncharge_early(s->user, sizeof(*c));
+	coll_early_uncharge(s->early, sizeof(*c));
 }
 
 /* The socket is locked, and the bytes can wait there: do not insist on memory. */
@@ -52,14 +52,14 @@ static struct coll_backlog_chunk *coll_backlog_alloc(struct coll_backlog *s)
 	struct coll_backlog_chunk *c;
 	struct mem_cgroup *memcg;
 
-	if (!coll_user_charge_early(s->user, sizeof(*c)))
+	if (!coll_early_charge(s->early, sizeof(*c)))
 		return NULL;
 	/* The caller may be a worker, which belongs to no control group of the user. */
 	memcg = set_active_memcg(s->memcg);
 	c = kvmalloc(sizeof(*c), GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
 	set_active_memcg(memcg);
 	if (!c)
-		coll_user_uncharge_early(s->user, sizeof(*c));
+		coll_early_uncharge(s->early, sizeof(*c));
 	return c;
 }
 

@@ -11,25 +11,25 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
-struct coll_user;
+struct coll_early;
 struct mem_cgroup;
 
 /**
  * struct coll_backlog - a queue of bytes
  * @chunks: what they lie in, oldest first
  * @len: number of bytes in them
- * @user: whose memory is counted; the channel's group holds a reference
+ * @early: counts the memory; of the channel's group
  * @memcg: that is charged; the channel's group holds a reference; may be NULL
  */
 struct coll_backlog {
 	struct list_head chunks;
 	u64 len;
-	struct coll_user *user;
+	struct coll_early *early;
 	struct mem_cgroup *memcg;
 };
 
-/* An empty queue. @user and @memcg stay longer than it does. */
-void coll_backlog_init(struct coll_backlog *s, struct coll_user *user, struct mem_cgroup *memcg);
+/* An empty queue. @early and @memcg stay longer than it does. */
+void coll_backlog_init(struct coll_backlog *s, struct coll_early *early, struct mem_cgroup *memcg);
 
 /* Forget all of it. */
 void coll_backlog_free(struct coll_backlog *s);
@@ -40,7 +40,7 @@ void coll_backlog_free(struct coll_backlog *s);
  * @least: bytes that must lie together, up to 56
  * @room: result: bytes there is room for
  *
- * May sleep. Return: the place; NULL if there is no memory, or if the user has too much.
+ * May sleep. Return: the place; NULL if there is no memory, or if the user or the group has too much.
  */
 void *coll_backlog_room(struct coll_backlog *s, u32 least, u32 *room);
 

@@ -63,6 +63,7 @@ struct coll_tx_mark {
  * @facts: of the group
  * @conn: what it is a channel of
  * @list: in conn->channels
+ * @by_comm: in conn->by_comm
  * @comm: communicator, as frames name it
  * @name: communicator, as HELLO names it
  * @shared: it has joined the conn of another group
@@ -133,6 +134,7 @@ struct coll_channel {
 
 	/* Its place among channels: protected by conn->lock; @established is read by anyone */
 	struct list_head list;
+	struct hlist_node by_comm;
 	struct coll_greet greet;
 	bool established;
 	struct delayed_work lost;

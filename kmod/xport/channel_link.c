@@ -3,6 +3,7 @@
 #include <linux/bits.h>
 #include <linux/cred.h>
 #include <linux/err.h>
+#include <linux/hashtable.h>
 #include <linux/lockdep.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -36,6 +37,7 @@ static void coll_conn_leave(struct coll_conn *conn, struct coll_channel *ch, boo
 
 	mutex_lock(&conn->lock);
 	list_del(&ch->list);
+	hash_del(&ch->by_comm);
 	for (i = 0; i < COLL_STRIPES; i++) {
 		struct coll_stream *st = conn->streams[i];
 
@@ -269,14 +271,24 @@ static struct coll_channel *coll_ch_alloc(struct coll_group *g, u32 peer, u32 nr
 	ch->link.nr = nr;
 	coll_greet_name(ch->facts.key, ch->name);
 	ch->comm = coll_wire_comm(ch->name);
-	coll_backlog_init(&ch->backlog, ch->facts.user, ch->facts.memcg);
+	coll_backlog_init(&ch->backlog, ch->facts.early, ch->facts.memcg);
 	INIT_DELAYED_WORK(&ch->lost, coll_ch_lost);
-	if (coll_desk_open(ch)) {
+	if (coll_desk_alloc(ch)) {
 		coll_sweep_free(ch->sweep);
 		kfree_sensitive(ch);
 		return NULL;
 	}
 	return ch;
+}
+
+/* It becomes a link of its group. Its desk opens then, before it can greet. */
+static bool coll_ch_admit_locked(struct coll_channel *ch)
+{
+	lockdep_assert_held(&ch->conn->lock);
+	if (!coll_group_add_link(&ch->link))
+		return false;
+	coll_desk_open(ch);
+	return true;
 }
 
 /* A channel with a conn of its own. */
@@ -308,11 +320,18 @@ static struct coll_channel *coll_ch_get(struct coll_group *g, u32 peer, u32 nr)
 {
 	struct coll_link *have = coll_group_link(g, peer, nr);
 	struct coll_channel *ch;
+	bool admitted;
 
 	if (have)
 		return to_channel(have);
 	ch = coll_ch_alloc_own(g, peer, nr);
-	if (IS_ERR(ch) || coll_group_add_link(&ch->link))
+	if (IS_ERR(ch))
+		return ch;
+	/* Who finds the link waits for the lock before it adds a stream. */
+	mutex_lock(&ch->conn->lock);
+	admitted = coll_ch_admit_locked(ch);
+	mutex_unlock(&ch->conn->lock);
+	if (admitted)
 		return ch;
 	coll_conn_put(ch->conn);
 	coll_ch_free(ch);
@@ -362,7 +381,7 @@ int coll_ch_share(struct coll_group *g, u32 peer, u32 nr, struct coll_link *via)
 	ch->conn = conn;
 	mutex_lock(&conn->lock);
 	ret = coll_ch_may_share_locked(ch, conn);
-	if (!ret && !coll_group_add_link(&ch->link))
+	if (!ret && !coll_ch_admit_locked(ch))
 		ret = -EEXIST;
 	if (!ret)
 		coll_conn_enter(conn, ch);

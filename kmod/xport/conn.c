@@ -51,6 +51,7 @@ struct coll_conn *coll_conn_alloc(const struct coll_hello *hello, const u8 *key,
 	kref_init(&conn->ref);
 	mutex_init(&conn->lock);
 	INIT_LIST_HEAD(&conn->channels);
+	hash_init(conn->by_comm);
 	coll_conn_wake_init(conn, pass);
 	spin_lock_init(&conn->ubuf_lock);
 	conn->choice.mode = COLL_NL_SEND_MODE_COPY;
@@ -104,6 +105,7 @@ void coll_conn_enter(struct coll_conn *conn, struct coll_channel *ch)
 	if (conn->users)
 		kref_get(&conn->ref);
 	list_add_tail(&ch->list, &conn->channels);
+	hash_add(conn->by_comm, &ch->by_comm, ch->comm);
 	WRITE_ONCE(conn->users, conn->users + 1);
 	conn->shared |= conn->users > 1;
 }

@@ -25,6 +25,7 @@
 #ifndef COLL_XPORT_CONN_H
 #define COLL_XPORT_CONN_H
 
+#include <linux/hashtable.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/net.h>
@@ -42,6 +43,9 @@ struct coll_user;
 #define COLL_STRIPE_CTRL	0
 #define COLL_STRIPE_DATA	1
 #define COLL_STRIPES		2
+
+/* Lists of channels of a conn, by communicator */
+#define COLL_CONN_HASH_BITS	5
 
 /* Header and the largest control payload. */
 #define COLL_STREAM_BUF		(COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX)
@@ -138,6 +142,7 @@ struct coll_stream {
  * struct coll_tx_choice - how large frames go on a data stream; see tx_choice.c
  * @mode: as chosen; read by anyone
  * @kin: the other end is in this kernel
+ * @direct: see coll_sock_is_direct(); else a ubuf is not chosen
  * @rate: best of each mode, bytes per second, 0: not known; read by anyone
  * @tried: trials of each mode that have ended in this round
  * @ops: large ones since the last round
@@ -152,6 +157,7 @@ struct coll_stream {
 struct coll_tx_choice {
 	enum coll_nl_send_mode mode;
 	bool kin;
+	bool direct;
 	u64 rate[COLL_SEND_MODES];
 	u32 tried[COLL_SEND_MODES];
 	u32 ops;
@@ -173,7 +179,8 @@ struct coll_tx_choice {
  * struct coll_conn - see the top of this file
  * @ref: one for each channel, until it has let go of @lock
  * @lock: held by the work, and while streams and channels are added or removed
- * @channels: its channels; protected by @lock
+ * @channels: its channels, those first that have not sent control for longest; protected by @lock
+ * @by_comm: the same, by communicator; protected by @lock
  * @users: number of @channels; written under @lock, read by anyone
  * @talks: messages were under way when the last pass ended. Written under @lock, read by
  * anyone.
@@ -208,6 +215,7 @@ struct coll_conn {
 	struct kref ref;
 	struct mutex lock;
 	struct list_head channels;
+	DECLARE_HASHTABLE(by_comm, COLL_CONN_HASH_BITS);
 	u32 users;
 	bool talks;
 	bool shared;

@@ -49,7 +49,7 @@ static void coll_desk_free(struct kref *ref)
 	kfree_sensitive(container_of(ref, struct coll_desk, ref));
 }
 
-int coll_desk_open(struct coll_channel *ch)
+int coll_desk_alloc(struct coll_channel *ch)
 {
 	struct coll_desk *d = kzalloc(sizeof(*d), GFP_KERNEL_ACCOUNT);
 
@@ -65,10 +65,14 @@ int coll_desk_open(struct coll_channel *ch)
 	d->nr = ch->link.nr;
 	d->ch = ch;
 	ch->desk = d;
-	spin_lock(&coll_desks_lock);
-	hash_add(coll_desks, &d->list, coll_desk_hash(ch->comm, d->epoch));
-	spin_unlock(&coll_desks_lock);
 	return 0;
+}
+
+void coll_desk_open(struct coll_channel *ch)
+{
+	spin_lock(&coll_desks_lock);
+	hash_add(coll_desks, &ch->desk->list, coll_desk_hash(ch->comm, ch->desk->epoch));
+	spin_unlock(&coll_desks_lock);
 }
 
 /* Under desk->lock. */
@@ -105,10 +109,7 @@ static bool coll_desk_is_kin(const struct coll_desk *mine, const struct coll_des
 	       d->nr == mine->nr && !crypto_memneq(d->key, mine->key, sizeof(d->key));
 }
 
-/*
- * Found at the first try or never: the other end has a desk before it greets. There can
- * be two while a link that was refused is set up once more; then neither is believed.
- */
+/* Found at the first try or never: the desk of the other end opens before it greets. */
 static struct coll_desk *coll_desk_find(const struct coll_channel *ch)
 {
 	struct coll_desk *d, *found = NULL;

@@ -56,12 +56,15 @@ struct coll_desk {
 };
 
 /**
- * coll_desk_open() - a desk for a new channel
+ * coll_desk_alloc() - a desk for a new channel, which nobody finds yet
  * @ch: with its group, peer and number
  *
  * Return: 0 and ch->desk is set; -ENOMEM.
  */
-int coll_desk_open(struct coll_channel *ch);
+int coll_desk_alloc(struct coll_channel *ch);
+
+/* The channel is a link of its group now: the other end may find its desk. */
+void coll_desk_open(struct coll_channel *ch);
 
 /* The channel is in no pass any more: it lends nothing, and is not found any more. */
 void coll_desk_close(struct coll_channel *ch);

@@ -89,11 +89,10 @@ static void coll_ch_end(struct coll_channel *ch, bool closed)
 /* Control: a lock-step of sending, reading, and sending what that has asked for. */
 static bool coll_conn_ctrl(struct coll_stream *ctrl)
 {
-	bool more;
+	bool more = coll_tx_ctrl(ctrl);
 
-	coll_tx_ctrl(ctrl);
-	more = coll_rx(ctrl);
-	coll_tx_ctrl(ctrl);
+	more |= coll_rx(ctrl);
+	more |= coll_tx_ctrl(ctrl);
 	return more;
 }
 
@@ -147,11 +146,18 @@ static bool coll_conn_is_mine(const struct coll_conn *conn)
 	return conn->users == 1 && !coll_ch_talks(ch) && !fatal_signal_pending(current);
 }
 
-/* The two sorts of work in a pass of @worker; NULL: a watcher's. */
-static void coll_conn_to_control(struct coll_worker *worker)
+/*
+ * The two sorts of work in a pass of @worker; NULL: a watcher's. To look at very many channels
+ * takes longer than others should wait for.
+ */
+static void coll_conn_to_control(const struct coll_conn *conn, struct coll_worker *worker)
 {
-	if (worker)
+	if (!worker)
+		return;
+	if (conn->users <= COLL_CTRL_CHANNELS)
 		coll_worker_restore(worker);
+	else
+		coll_worker_demote(worker);
 }
 
 static void coll_conn_to_data(struct coll_worker *worker)
@@ -173,7 +179,7 @@ static bool coll_conn_pass_locked(struct coll_conn *conn, const struct coll_watc
 	bool more = false, talks = false;
 
 	lockdep_assert_held(&conn->lock);
-	coll_conn_to_control(worker);
+	coll_conn_to_control(conn, worker);
 	if (ctrl)
 		more |= coll_conn_ctrl(ctrl);
 	coll_conn_to_data(worker);
@@ -186,7 +192,7 @@ static bool coll_conn_pass_locked(struct coll_conn *conn, const struct coll_watc
 	if (data)
 		more |= coll_conn_data(conn, data);
 	if (ctrl && data)
-		coll_tx_ctrl(ctrl);	/* ACK */
+		more |= coll_tx_ctrl(ctrl);	/* ACK */
 	list_for_each_entry(ch, &conn->channels, list) {
 		coll_ch_check_lost(ch);
 		talks |= coll_ch_talks(ch);

@@ -99,7 +99,7 @@ static struct coll_channel *coll_rx_channel(const struct coll_stream *st)
 	const struct coll_frame *f = &st->rx_frame;
 	struct coll_channel *ch;
 
-	list_for_each_entry(ch, &st->conn->channels, list)
+	hash_for_each_possible(st->conn->by_comm, ch, by_comm, f->comm)
 		if (ch->comm == f->comm && ch->facts.epoch == f->epoch)
 			return ch;
 	return NULL;
@@ -493,12 +493,18 @@ static void coll_rx_hang_up(struct coll_stream *st)
 		kernel_sock_shutdown(st->sock, SHUT_WR);
 }
 
+/* Control is worked on at normal priority: it keeps to the time of a work item. */
+static unsigned long coll_rx_time(const struct coll_stream *st)
+{
+	return st->stripe == COLL_STRIPE_CTRL ? msecs_to_jiffies(COLL_WORK_MS) : COLL_RX_TIME;
+}
+
 bool coll_rx(struct coll_stream *st)
 {
 	struct coll_rx rx = {
 		.st = st,
 		.budget = COLL_WORK_BUDGET,
-		.end = jiffies + COLL_RX_TIME,
+		.end = jiffies + coll_rx_time(st),
 	};
 	read_descriptor_t desc = { .arg.data = &rx, .count = 1 };
 	struct sock *sk = st->sock->sk;

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Sockets that user space hands over: what is accepted, claimed and tuned. */
+#include <linux/if_vlan.h>
 #include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/rcupdate.h>
+#include <linux/user_namespace.h>
 #include <net/inet_connection_sock.h>
+#include <net/dst.h>
+#include <net/net_namespace.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 
@@ -37,6 +43,35 @@ void coll_sock_no_wait(struct sock *sk)
 	lock_sock(sk);
 	sock_reset_flag(sk, SOCK_LINGER);
 	release_sock(sk);
+}
+
+/* A device that is hardware, or passes packets on to its lower devices only. */
+static bool coll_dev_is_plain(struct net_device *dev)
+{
+	return dev->dev.parent || dev->flags & IFF_LOOPBACK || is_vlan_dev(dev) ||
+	       netif_is_bond_master(dev) || netif_is_team_master(dev);
+}
+
+static int coll_dev_is_odd(struct net_device *dev, struct netdev_nested_priv *priv)
+{
+	return !coll_dev_is_plain(dev);
+}
+
+bool coll_sock_is_direct(struct sock *sk)
+{
+	struct netdev_nested_priv priv = { };
+	struct dst_entry *dst;
+	bool direct = false;
+
+	if (sock_net(sk)->user_ns != &init_user_ns)
+		return false;
+	rcu_read_lock();
+	dst = __sk_dst_get(sk);
+	if (dst)
+		direct = coll_dev_is_plain(dst->dev) &&
+			 !netdev_walk_all_lower_dev_rcu(dst->dev, coll_dev_is_odd, &priv);
+	rcu_read_unlock();
+	return direct;
 }
 
 void coll_sock_tune(struct sock *sk, u32 stripe)

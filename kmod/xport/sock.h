@@ -24,6 +24,16 @@ void coll_sock_tune(struct sock *sk, u32 stripe);
 void coll_sock_no_wait(struct sock *sk);
 
 /**
+ * coll_sock_is_direct() - do its packets go straight to hardware?
+ * @sk: connected socket
+ *
+ * Then only the administrator of the machine can hold them up: by the queues of that device. A
+ * packet that goes through a veth, or out of a network namespace of a user namespace, may be held
+ * by another user for ever. Return: false if that may be.
+ */
+bool coll_sock_is_direct(struct sock *sk);
+
+/**
  * coll_stream_claim() - make the socket of a stream ours
  * @st: with its socket and conn, whose work the callbacks queue from now on
  *

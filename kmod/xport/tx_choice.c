@@ -31,11 +31,12 @@
 #define COLL_CHOICE_BYTES	SZ_1M
 #define COLL_CHOICE_LEAST	SZ_256K
 
-/* A ubuf whose bytes the stack has copied nevertheless. */
+/* A ubuf whose bytes the stack has copied nevertheless, or which others might hold for ever. */
 static bool coll_choice_copies(const struct coll_conn *conn, u32 mode)
 {
-	return mode == COLL_NL_SEND_MODE_UBUF && conn->choice.tried[mode] &&
-	       !READ_ONCE(conn->zerocopied);
+	return mode == COLL_NL_SEND_MODE_UBUF &&
+	       (!conn->choice.direct ||
+		(conn->choice.tried[mode] && !READ_ONCE(conn->zerocopied)));
 }
 
 /* Is the mode too far behind to become the best? One measurement is not wrong by that much. */

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Control frames, as they are due. */
 #include <linux/bvec.h>
+#include <linux/jiffies.h>
 #include <linux/socket.h>
 #include <linux/uio.h>
 #include <net/sock.h>
 
 #include "../core/group/transport.h"
+#include "../core/limits.h"
 #include "../core/p2p/frames.h"
 #include "../core/tensor/tensor.h"
 #include "../core/tensor/tensor_talk.h"
@@ -213,8 +215,11 @@ static bool coll_tx_next_ctrl(struct coll_stream *st)
 	if (!st->established)
 		return false;
 	list_for_each_entry(ch, &st->conn->channels, list)
-		if (coll_tx_due(st, ch))
+		if (coll_tx_due(st, ch)) {
+			/* Others first now: a search finds the next one soon. */
+			list_move_tail(&ch->list, &st->conn->channels);
 			return true;
+		}
 	return false;
 }
 
@@ -261,16 +266,20 @@ void coll_tx_head_bvec(struct coll_stream *st, struct bio_vec *bv)
 	bv->bv_len = st->tx_len - st->tx_off;
 }
 
-void coll_tx_ctrl(struct coll_stream *st)
+bool coll_tx_ctrl(struct coll_stream *st)
 {
+	unsigned long end = jiffies + msecs_to_jiffies(COLL_WORK_MS);
 	struct bio_vec bv;
 	int ret;
 
 	while (st->tx_off < st->tx_len || coll_tx_next_ctrl(st)) {
+		if (time_after(jiffies, end))
+			return true;
 		coll_tx_head_bvec(st, &bv);
 		ret = coll_tx_send(st, &bv, 1, bv.bv_len, false);
 		if (ret <= 0)
-			return;	/* an error shows on the receive side */
+			return false;	/* an error shows on the receive side */
 		st->tx_off += ret;
 	}
+	return false;
 }

@@ -33,8 +33,11 @@ int coll_tx_result(struct coll_stream *st, int ret, enum coll_nl_send_mode mode)
 /* The rest of the buffer, as a piece. */
 void coll_tx_head_bvec(struct coll_stream *st, struct bio_vec *bv);
 
-/* Send HELLO, PROOF, ABORT, RTS, CTS, BYE, POST and ACK of all channels as they are due. */
-void coll_tx_ctrl(struct coll_stream *st);
+/*
+ * Send HELLO, PROOF, ABORT, RTS, CTS, BYE, POST and ACK of all channels as they are due, for
+ * COLL_WORK_MS at most. Return: there is more.
+ */
+bool coll_tx_ctrl(struct coll_stream *st);
 
 /* Put a header into the buffer of a stream; payload may follow there. */
 void coll_tx_frame(struct coll_stream *st, const struct coll_frame *f);

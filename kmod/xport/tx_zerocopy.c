@@ -27,6 +27,7 @@
 #include "../pure/names.h"
 #include "channel.h"
 #include "conn.h"
+#include "sock.h"
 #include "tx_choice.h"
 #include "tx_zerocopy.h"
 #include "wake.h"
@@ -84,7 +85,8 @@ static bool coll_tx_probes_mtu(const struct coll_conn *conn)
 enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 				    const struct coll_exec_step *step, u32 bytes)
 {
-	int mode = READ_ONCE(send_mode);
+	const struct coll_stream *data = ch->conn->streams[COLL_STRIPE_DATA];
+	int asked = READ_ONCE(send_mode), mode = asked;
 	u64 least = mode == COLL_SEND_AUTO ? COLL_LEND_OP : COLL_LEND_MIN;
 
 	if (bytes < COLL_LEND_MIN || ch->tx_op->bytes < least ||
@@ -96,12 +98,16 @@ enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 		return COLL_NL_SEND_MODE_COPY;
 	}
 	ch->conn->choice.kin = coll_desk_kin(ch);
+	ch->conn->choice.direct = coll_sock_is_direct(data->sock->sk);
 	if (mode == COLL_SEND_AUTO)
 		mode = coll_choice_mode(ch);
 	/* The pages stay in this kernel, or the stack says when it is through with them. */
 	if (mode == COLL_NL_SEND_MODE_SPLICE && !ch->conn->choice.kin)
 		mode = COLL_NL_SEND_MODE_UBUF;
-	if (mode == COLL_NL_SEND_MODE_UBUF && coll_tx_probes_mtu(ch->conn))
+	/* Whoever asks for ubuf knows the devices. */
+	if (mode == COLL_NL_SEND_MODE_UBUF &&
+	    ((asked != COLL_NL_SEND_MODE_UBUF && !ch->conn->choice.direct) ||
+	     coll_tx_probes_mtu(ch->conn)))
 		return COLL_NL_SEND_MODE_COPY;
 	return mode;
 }

@@ -27,18 +27,10 @@ static int submit_idle(coll_comm_t *comm, const struct coll_cmd *cmd)
 	return ret;
 }
 
-int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
+static int submit_to_kernel(coll_comm_t *comm, const struct coll_cmd *cmd)
 {
-	struct coll_cmd copy;
 	int ret;
 
-	if (!cmd->timeout_ns && comm->timeout_ns) {
-		copy = *cmd;
-		copy.timeout_ns = comm->timeout_ns;
-		cmd = &copy;
-	}
-	if (comm->shm && shm_submit(comm, cmd, &ret))
-		return ret;
 	if (comm->idle)
 		return submit_idle(comm, cmd);
 	/* The kernel numbers commands as they come. Those that wait in user space come first. */
@@ -50,6 +42,31 @@ int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
 		return ret;
 	}
 	return ioctl_submit(comm, cmd);
+}
+
+int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
+{
+	uint64_t timeout_ns = cmd->timeout_ns ? cmd->timeout_ns : comm->timeout_ns, spent;
+	struct coll_cmd copy;
+	int ret;
+
+	if (timeout_ns != cmd->timeout_ns) {
+		copy = *cmd;
+		copy.timeout_ns = timeout_ns;
+		cmd = &copy;
+	}
+	if (!comm->shm)
+		return submit_to_kernel(comm, cmd);
+	if (shm_submit(comm, cmd, &ret, &spent))
+		return ret;
+	if (spent) {
+		copy = *cmd;
+		copy.timeout_ns = spent < timeout_ns ? timeout_ns - spent : 1;
+		cmd = &copy;
+	}
+	ret = submit_to_kernel(comm, cmd);
+	shm_given(comm);
+	return ret;
 }
 
 int coll_allreduce(coll_comm_t *comm, const void *send, void *recv, uint64_t count,

@@ -25,7 +25,8 @@ struct shm_fold;
  * @me: own rank
  * @h: the header, which is in @all
  * @alive: a byte that a child process sees as 0: it has no part in this
- * @busy: a thread does an op
+ * @turn: the thread whose op it is, and what it does; 0: none. See shm_turn.h
+ * @given: own number of ops given to the kernel when that thread gave it its op
  * @always: no pauses: COLL_SHM=1
  * @broken: what this rank says in its slots cannot be relied on; it uses them no more
  * @ops: ops done here
@@ -45,7 +46,8 @@ struct shm {
 	uint32_t n, me;
 	const struct coll_shm_header *h;
 	volatile unsigned char *alive;
-	atomic_bool busy;
+	_Atomic uintptr_t turn;
+	_Atomic uint64_t given;
 	bool always;
 	bool broken;
 	uint64_t ops;

@@ -7,6 +7,7 @@
 #include "async.h"
 #include "base/debug.h"
 #include "base/relax.h"
+#include "comm/shm_turn.h"
 
 /* Times of waits do not change with the time of day. */
 static void init_changed(pthread_cond_t *changed)
@@ -277,8 +278,10 @@ static void request_start(struct async *a, coll_request_t *req)
 
 int coll_isubmit(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t **out)
 {
-	int ret = request_new(comm, cmd, out);
+	int ret = shm_turn_wait(comm, cmd);
 
+	if (!ret)
+		ret = request_new(comm, cmd, out);
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&(*out)->async->lock);
@@ -299,10 +302,13 @@ int coll_persist(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t *
 int coll_start(coll_request_t *req)
 {
 	struct async *a = req->async;
-	int ret = 0;
+	int ret;
 
 	if (!req->persistent)
 		return -EINVAL;
+	ret = shm_turn_wait(a->comm, &req->cmd);
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&a->lock);
 	if (req->active)
 		ret = -EBUSY;

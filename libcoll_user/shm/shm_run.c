@@ -13,9 +13,11 @@
 #include <sys/ioctl.h>
 
 #include "base/relax.h"
+#include "collective.h"
 #include "comm/buffers.h"
 #include "comm/comm.h"
 #include "comm/shm.h"
+#include "comm/shm_turn.h"
 #include "nonblocking/async.h"
 #include "shm_move.h"
 #include "shm_run.h"
@@ -259,10 +261,12 @@ static bool begin(coll_comm_t *comm, struct op *o)
 	       !__atomic_load_n(&s->h->failed, __ATOMIC_ACQUIRE);
 }
 
-/* Return: false: for the kernel. */
-static bool run(coll_comm_t *comm, const struct shm_move *m, struct op *o, int *res)
+/* Return: false: for the kernel. @spent: nanoseconds of the command's time. */
+static bool run(coll_comm_t *comm, const struct shm_move *m, struct op *o, int *res,
+		uint64_t *spent)
 {
 	struct shm *s = comm->shm;
+	uint64_t since;
 	bool slept;
 	enum outcome what;
 
@@ -271,6 +275,7 @@ static bool run(coll_comm_t *comm, const struct shm_move *m, struct op *o, int *
 	what = spin(s, o, m->cmd->flags & COLL_CMD_SPIN ? LONG_SPIN_US * s->looks_per_us :
 			  s->spins);
 	slept = what == LATE;
+	since = slept && m->cmd->timeout_ns ? relax_now_ns() : 0;
 	if (slept && comm->idle)
 		what = wait_idle(comm, o, m->cmd->timeout_ns);
 	/* What ends at the deadline is the kernel's to say. */
@@ -283,6 +288,7 @@ static bool run(coll_comm_t *comm, const struct shm_move *m, struct op *o, int *
 		*res = 0;
 	} else if (what == ASTRAY || what == DIFFERENT) {
 		s->gave = o->posted;
+		*spent = since ? relax_now_ns() - since : 0;
 	} else {
 		s->broken = true;
 		if (!*res)
@@ -301,18 +307,38 @@ static bool is_registered(coll_comm_t *comm, const struct coll_cmd *cmd)
 	return !(cmd->flags & (COLL_CMD_REG_SEND | COLL_CMD_REG_RECV)) || buffers_hold(comm, cmd);
 }
 
-bool shm_submit(coll_comm_t *comm, const struct coll_cmd *cmd, int *res)
+bool shm_submit(coll_comm_t *comm, const struct coll_cmd *cmd, int *res, uint64_t *spent)
 {
 	struct shm *s = comm->shm;
 	struct shm_move m;
 	struct op o;
-	bool done;
+	int ret;
 
+	*spent = 0;
 	if (!*s->alive || !__atomic_load_n(&s->h->active, __ATOMIC_ACQUIRE) ||
-	    atomic_exchange_explicit(&s->busy, true, memory_order_acquire))
+	    coll_is_message(cmd->collective))
 		return false;
-	done = begin(comm, &o) && shm_move_setup(s, cmd, &m) && is_registered(comm, cmd) &&
-	       run(comm, &m, &o, res);
-	atomic_store_explicit(&s->busy, false, memory_order_release);
-	return done;
+	ret = shm_turn_begin(s, cmd->timeout_ns);
+	if (ret == -ETIME) {
+		/* That is the kernel's to say, at once. */
+		*spent = cmd->timeout_ns;
+		return false;
+	}
+	if (ret) {
+		*res = ret;
+		return true;
+	}
+	if (begin(comm, &o) && shm_move_setup(s, cmd, &m) && is_registered(comm, cmd) &&
+	    run(comm, &m, &o, res, spent)) {
+		shm_turn_end(s);
+		return true;
+	}
+	shm_turn_give(s);
+	return false;
+}
+
+void shm_given(coll_comm_t *comm)
+{
+	if (*comm->shm->alive)
+		shm_turn_given(comm->shm);
 }

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,6 +160,8 @@ uint32_t coll_comm_rank(const coll_comm_t *comm)
  * @cmd: its command
  * @done: has it been done there?
  * @res: its result then
+ * @spent: otherwise, its time that has passed
+ * @over: the call has returned
  */
 struct work {
 	pthread_t thread;
@@ -168,13 +171,18 @@ struct work {
 	uint32_t in[ROOM / 4], out[ROOM / 4];
 	bool done;
 	int res;
+	uint64_t spent;
+	atomic_bool over;
 };
 
 static void *do_work(void *arg)
 {
 	struct work *k = arg;
 
-	k->done = shm_submit(&k->w->comm[k->rank], &k->cmd, &k->res);
+	k->done = shm_submit(&k->w->comm[k->rank], &k->cmd, &k->res, &k->spent);
+	k->over = true;
+	if (!k->done)
+		shm_given(&k->w->comm[k->rank]);
 	return NULL;
 }
 
@@ -467,6 +475,116 @@ static bool astray(struct work *k, uint32_t how)
 	return good;
 }
 
+/* ---- threads and time ---- */
+
+static void begin_work(struct work *k, struct world *w, uint32_t rank, uint32_t count)
+{
+	prepare(k, w, rank, COLL_ALLREDUCE, count, 0);
+	k->over = false;
+	pthread_create(&k->thread, NULL, do_work, k);
+}
+
+/* A rank has two threads: the second op begins when the first one is over. */
+static bool second_thread(struct work *k)
+{
+	struct world *w = world_new(2);
+	bool good;
+
+	begin_work(&k[0], w, 0, 5);
+	usleep(5000);
+	begin_work(&k[1], w, 0, 7);
+	usleep(20000);
+	good = !k[0].over && !k[1].over;
+	prepare(&k[2], w, 1, COLL_ALLREDUCE, 5, 0);
+	do_work(&k[2]);
+	pthread_join(k[0].thread, NULL);
+	good &= check(&k[2], 2) && check(&k[0], 2);
+	w->shm[0].next_try = 0;
+	w->shm[1].next_try = 0;
+	prepare(&k[2], w, 1, COLL_ALLREDUCE, 7, 0);
+	do_work(&k[2]);
+	pthread_join(k[1].thread, NULL);
+	good &= k[1].over;
+	world_free(w);
+	return good;
+}
+
+/* The op of the first thread is for the kernel: the second one waits until that has numbered it. */
+static bool second_thread_behind(struct work *k)
+{
+	struct world *w = world_new(2);
+	uint64_t spent;
+	bool good;
+
+	told(w, 1)->posted = 1;
+	prepare(&k[0], w, 0, COLL_ALLREDUCE, 5, 0);
+	good = !shm_submit(&w->comm[0], &k[0].cmd, &k[0].res, &spent);
+	begin_work(&k[1], w, 0, 7);
+	usleep(20000);
+	good &= !k[1].over;
+	__atomic_store_n((uint64_t *)&told(w, 0)->posted, 1, __ATOMIC_RELEASE);
+	pthread_join(k[1].thread, NULL);
+	good &= !k[1].done;
+	/* That thread has the turn no more, whatever the first one says now. */
+	shm_given(&w->comm[0]);
+	begin_work(&k[1], w, 0, 7);
+	pthread_join(k[1].thread, NULL);
+	world_free(w);
+	return good;
+}
+
+static struct work *handled;
+
+static void submit_in_handler(int sig)
+{
+	uint64_t spent;
+
+	(void)sig;
+	handled->done = shm_submit(&handled->w->comm[0], &handled->cmd, &handled->res, &spent);
+	handled->over = true;
+}
+
+static bool signal_handler(struct work *k)
+{
+	struct sigaction sa = { .sa_handler = submit_in_handler };
+	struct world *w = world_new(2);
+	bool good;
+
+	sigaction(SIGUSR1, &sa, NULL);
+	handled = &k[2];
+	prepare(handled, w, 0, COLL_ALLREDUCE, 7, 0);
+	handled->over = false;
+	begin_work(&k[0], w, 0, 5);
+	usleep(5000);
+	pthread_kill(k[0].thread, SIGUSR1);
+	while (!handled->over)
+		usleep(1000);
+	good = handled->done && handled->res == -EDEADLK;
+	prepare(&k[1], w, 1, COLL_ALLREDUCE, 5, 0);
+	do_work(&k[1]);
+	pthread_join(k[0].thread, NULL);
+	good &= check(&k[0], 2) && check(&k[1], 2);
+	world_free(w);
+	return good;
+}
+
+/* What a rank has waited here is no more of its deadline. */
+static bool time_spent(struct work *k)
+{
+	struct world *w = world_new(2);
+	bool good;
+
+	prepare(&k[0], w, 0, COLL_ALLREDUCE, 5, 0);
+	k[0].cmd.timeout_ns = 5000000000ULL;
+	pthread_create(&k[0].thread, NULL, do_work, &k[0]);
+	usleep(50000);
+	__atomic_store_n((uint64_t *)&told(w, 1)->posted, 1, __ATOMIC_RELEASE);
+	pthread_join(k[0].thread, NULL);
+	good = !k[0].done && k[0].spent > 20000000ULL && k[0].spent < k[0].cmd.timeout_ns;
+	world_free(w);
+	return good;
+}
+
 /* ---- registered buffers ---- */
 
 /* The memory of ranks that have registered it is used as any other. */
@@ -675,6 +793,10 @@ int main(int argc, char **argv)
 	ok(astray(k, 2), "another count");
 	ok(astray(k, 3), "another type");
 	ok(astray(k, 4), "another collective");
+	ok(second_thread(k), "a second thread waits");
+	ok(second_thread_behind(k), "a second thread does not overtake the first one");
+	ok(signal_handler(k), "a signal handler is refused");
+	ok(time_spent(k), "the time that was spent here");
 	ok(registered(k), "registered buffers");
 #ifdef __x86_64__
 	ok(second_look(k), "a failure between two looks");

@@ -15,17 +15,18 @@
 #define HEAR_MS	10000
 
 /* All that depends on the key and on random numbers. */
-static void peer_plan(struct peer *p)
+static void peer_plan_of(struct peer *p, const struct raw_comm *c, uint32_t node)
 {
 	int s;
 
-	raw_plan(&p->c, 2, 2);
+	memset(p, 0, sizeof(*p));
+	p->c = *c;
 	greet_name(p->c.key, p->name);
 	for (s = 0; s < 2; s++) {
 		p->mine[s] = (struct coll_hello){
-			.size = 2,
-			.nr_nodes = 2,
-			.src_node = 1,
+			.size = c->size,
+			.nr_nodes = c->nodes,
+			.src_node = node,
 			.dst_node = 0,
 			.stripe = s,
 			.wire_min = COLL_WIRE_VERSION,
@@ -35,6 +36,14 @@ static void peer_plan(struct peer *p)
 		if (getrandom(p->mine[s].nonce, COLL_WIRE_NONCE, 0) != COLL_WIRE_NONCE)
 			exit(1);
 	}
+}
+
+static void peer_plan(struct peer *p)
+{
+	struct raw_comm c;
+
+	raw_plan(&c, 2, 2);
+	peer_plan_of(p, &c, 1);
 }
 
 bool peer_is_believed(struct peer *p)
@@ -62,47 +71,83 @@ static int peer_greet(struct peer *p)
 	return peer_is_believed(p) ? 0 : -EPROTO;
 }
 
-/* The rest of peer_start(), of rank @rank. */
-static int peer_join(struct peer *p, uint32_t rank, bool greet)
+/* Hand over the sockets of the node that @p plays, and read HELLO on both. */
+static int peer_connect(struct peer *p, void (*prepare)(const int sv[2], int stripe))
 {
-	int sv[2], ret, s, one = 1;
+	int sv[2], ret = 0, s, one = 1;
 
 	p->sock[0] = -1;
 	p->sock[1] = -1;
-	p->c.fd[0] = raw_open();
-	if (p->c.fd[0] < 0)
-		return p->c.fd[0];
-	ret = raw_join(p->c.fd[0], &p->c, rank);
 	for (s = 0; !ret && s < 2; s++) {
 		ret = raw_tcp_pair(sv);
 		if (ret)
 			break;
 		p->sock[s] = sv[1];
 		setsockopt(sv[1], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-		ret = raw_link(p->c.fd[0], 1, sv[0], s);
+		if (prepare)
+			prepare(sv, s);
+		ret = raw_link(p->c.fd[0], p->mine[s].src_node, sv[0], s);
 		close(sv[0]);
 	}
 	for (s = 0; !ret && s < 2; s++)
 		if (!peer_hear(p, p, s))
 			ret = -EPROTO;
+	return ret;
+}
+
+/* The rest of peer_start(), of rank @rank. */
+static int peer_join(struct peer *p, uint32_t rank, bool greet,
+		     void (*prepare)(const int sv[2], int stripe))
+{
+	int ret;
+
+	p->sock[0] = -1;
+	p->sock[1] = -1;
+	p->c.fd[0] = raw_open();
+	if (p->c.fd[0] < 0)
+		return p->c.fd[0];
+	ret = raw_join(p->c.fd[0], &p->c, rank) ?: peer_connect(p, prepare);
 	return !ret && greet ? peer_greet(p) : ret;
 }
 
 int peer_start(struct peer *p, bool greet)
 {
-	memset(p, 0, sizeof(*p));
 	peer_plan(p);
-	return peer_join(p, 0, greet);
+	return peer_join(p, 0, greet, NULL);
+}
+
+int peer_start_with(struct peer *p, void (*prepare)(const int sv[2], int stripe))
+{
+	peer_plan(p);
+	return peer_join(p, 0, true, prepare);
 }
 
 int peer_start_named(struct peer *p, uint32_t rank)
 {
-	memset(p, 0, sizeof(*p));
 	peer_plan(p);
 	p->c.flags = COLL_JOIN_NAMED;
 	p->c.node_of[rank] = 0;
 	p->c.node_of[!rank] = 1;
-	return peer_join(p, rank, true);
+	return peer_join(p, rank, true, NULL);
+}
+
+int peer_start_children(struct peer *const *p, uint32_t n)
+{
+	struct raw_comm c;
+	uint32_t k;
+	int ret;
+
+	raw_plan(&c, n + 1, n + 1);
+	c.flags = COLL_JOIN_NAMED;
+	c.fd[0] = raw_open();
+	if (c.fd[0] < 0)
+		return c.fd[0];
+	ret = raw_join(c.fd[0], &c, 0);
+	for (k = 0; !ret && k < n; k++) {
+		peer_plan_of(p[k], &c, k + 1);
+		ret = peer_connect(p[k], NULL) ?: peer_greet(p[k]);
+	}
+	return ret;
 }
 
 void peer_close(struct peer *p, int stripe, bool hard)
@@ -128,7 +173,6 @@ void peer_stop(struct peer *p)
 
 int peer_second(struct peer *p, const struct peer *parent)
 {
-	memset(p, 0, sizeof(*p));
 	peer_plan(p);
 	memcpy(p->sock, parent->sock, sizeof(p->sock));
 	p->c.fd[0] = raw_open();

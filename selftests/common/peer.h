@@ -44,11 +44,20 @@ struct peer {
  * handshakes of both; nothing is left to read then. Return: 0 or -errno.
  */
 int peer_start(struct peer *p, bool greet);
+
+/* As peer_start(p, true). @prepare gets each pair of sockets first; sv[1] is the peer's. */
+int peer_start_with(struct peer *p, void (*prepare)(const int sv[2], int stripe));
 /*
  * The same with complete handshakes, for named collectives. The real rank is @rank, so that the
  * peer is the child of its node in the tree of nodes (0), or the parent (1).
  */
 int peer_start_named(struct peer *p, uint32_t rank);
+
+/*
+ * Named collectives of @n + 1 nodes: the real rank is 0, @p[k] plays node k + 1. All have the file
+ * of the rank; peer_stop() of one of them closes it. Return: 0 or -errno.
+ */
+int peer_start_children(struct peer *const *p, uint32_t n);
 void peer_stop(struct peer *p);
 /* Close one stream: by RST if @hard. */
 void peer_close(struct peer *p, int stripe, bool hard);

@@ -9,96 +9,15 @@
 #include <string.h>
 
 #include "harness.h"
-#include "peer.h"
-#include "pure/coord/coord_wire.h"
+#include "say.h"
 
 #define MS	1000000ULL
 #define SECOND	1000000000ULL
-#define NAME	"grad"
 
-/**
- * struct talk - a frame of records in the making
- * @buf: header and payload
- * @len: bytes of both
- */
-struct talk {
-	uint8_t buf[COLL_WIRE_HDR + 4096];
-	size_t len;
-};
-
-static void talk_begin(struct talk *t)
+/* One record on the control stream, which is open. */
+static void say(struct __test_metadata *_metadata, struct peer *p, const struct coll_coord_rec *r)
 {
-	memset(t->buf, 0, sizeof(t->buf));
-	t->len = COLL_WIRE_HDR;
-}
-
-static void talk_add(struct talk *t, const struct coll_coord_rec *r)
-{
-	t->len += coll_coord_put(t->buf + t->len, r);
-}
-
-static bool talk_send(struct talk *t, struct peer *p, int stripe)
-{
-	struct coll_frame f;
-
-	peer_frame(p, &f, COLL_FRAME_TENSOR, t->len - COLL_WIRE_HDR);
-	coll_wire_put_header(t->buf, &f);
-	return peer_write(p, stripe, t->buf, t->len);
-}
-
-/* A barrier, as the real rank posts it. */
-static struct coll_coord_params params(void)
-{
-	struct coll_coord_params p = { };
-
-	p.field[COLL_FIELD_COLLECTIVE] = COLL_BARRIER;
-	return p;
-}
-
-static struct coll_coord_rec record(uint8_t kind, uint32_t id, uint32_t round)
-{
-	struct coll_coord_rec r = {
-		.kind = kind,
-		.last = kind == COLL_ORDER_START,
-		.id = id,
-		.round = round,
-		.rank = 1,
-		.contributors = kind == COLL_READY ? 1 : 2,
-		.has_params = true,
-		.params = params(),
-		.name = (const u8 *)NAME,
-		.name_len = strlen(NAME),
-	};
-
-	return r;
-}
-
-static int post(struct peer *p, const char *name, uint64_t timeout_ns)
-{
-	struct coll_tensor t;
-	struct coll_cmd cmd;
-
-	raw_barrier(&cmd);
-	cmd.timeout_ns = timeout_ns;
-	raw_tensor(&t, name, &cmd, 5);
-	return raw_post(p->c.fd[0], &t, 1, NULL);
-}
-
-/* The result of the one tensor that is pending. */
-static int result(struct peer *p, struct coll_tensor_result *res)
-{
-	int n = raw_collect(p->c.fd[0], res, 1, 1, 20 * SECOND);
-
-	return n < 0 ? n : n == 1 ? res->result : -ENODATA;
-}
-
-/* The next record that the real node says. */
-static bool hear(struct peer *p, struct coll_coord_rec *r)
-{
-	struct coll_frame f;
-
-	return peer_read(p, 0, &f, 10000) && f.type == COLL_FRAME_TENSOR &&
-	       coll_coord_get(p->payload, f.length, r) == f.length;
+	ASSERT_TRUE(say_one(p, r));
 }
 
 static void play_barrier(struct __test_metadata *_metadata, struct peer *p, uint64_t seq)
@@ -109,17 +28,8 @@ static void play_barrier(struct __test_metadata *_metadata, struct peer *p, uint
 
 	raw_barrier(&cmd);
 	ASSERT_TRUE(peer_write(p, 1, buf, peer_put_op(p, &cmd, seq, 4096, buf)));
-	EXPECT_EQ(0, result(p, &res));
-	EXPECT_EQ(5, res.tag);
-}
-
-static void say(struct __test_metadata *_metadata, struct peer *p, const struct coll_coord_rec *r)
-{
-	struct talk t;
-
-	talk_begin(&t);
-	talk_add(&t, r);
-	ASSERT_TRUE(talk_send(&t, p, 0));
+	EXPECT_EQ(0, say_result(p, &res));
+	EXPECT_EQ(SAY_TAG, res.tag);
 }
 
 TEST(a_child_that_is_right)
@@ -130,21 +40,21 @@ TEST(a_child_that_is_right)
 
 	ASSERT_EQ(0, peer_start_named(&p, 0));
 	for (round = 0; round < 3; round++) {
-		ASSERT_EQ(0, post(&p, NAME, 0));
-		r = record(COLL_READY, !round ? 0 : got.id, round);
+		ASSERT_EQ(0, say_post(&p, SAY_NAME, 0));
+		r = say_record(COLL_READY, !round ? 0 : got.id, round);
 		if (round) {
 			r.name_len = 0;
 			r.has_params = false;
 		}
 		say(_metadata, &p, &r);
-		ASSERT_TRUE(hear(&p, &got));
+		ASSERT_TRUE(say_hear(&p, &got));
 		EXPECT_EQ(COLL_ORDER_START, got.kind);
 		EXPECT_EQ(round, got.round);
 		EXPECT_EQ(2, got.contributors);
 		EXPECT_NE(0, got.id);
 		/* Known parameters are not sent again. */
 		EXPECT_EQ(!round, got.has_params);
-		EXPECT_EQ(round ? 0 : strlen(NAME), got.name_len);
+		EXPECT_EQ(round ? 0 : strlen(SAY_NAME), got.name_len);
 		play_barrier(_metadata, &p, round + 1);
 	}
 	peer_stop(&p);
@@ -158,15 +68,15 @@ TEST(a_parent_that_is_right)
 
 	ASSERT_EQ(0, peer_start_named(&p, 1));
 	for (round = 0; round < 3; round++) {
-		ASSERT_EQ(0, post(&p, NAME, 0));
-		ASSERT_TRUE(hear(&p, &got));
+		ASSERT_EQ(0, say_post(&p, SAY_NAME, 0));
+		ASSERT_TRUE(say_hear(&p, &got));
 		EXPECT_EQ(COLL_READY, got.kind);
 		EXPECT_EQ(round, got.round);
 		EXPECT_EQ(1, got.contributors);
 		EXPECT_EQ(1, got.rank);
 		EXPECT_EQ(round ? 77 : 0, got.id);
 		EXPECT_EQ(!round, got.has_params);
-		r = record(COLL_ORDER_START, 77, round);
+		r = say_record(COLL_ORDER_START, 77, round);
 		if (round) {
 			r.name_len = 0;
 			r.has_params = false;
@@ -180,7 +90,7 @@ TEST(a_parent_that_is_right)
 /* The parent ends a name that the child has not posted: the next post hears of it. */
 TEST(bad_of_a_name_that_is_new)
 {
-	struct coll_coord_rec r = record(COLL_ORDER_BAD, 3, 0);
+	struct coll_coord_rec r = say_record(COLL_ORDER_BAD, 3, 0);
 	struct coll_tensor_result res;
 	struct peer p;
 
@@ -192,8 +102,8 @@ TEST(bad_of_a_name_that_is_new)
 	};
 	say(_metadata, &p, &r);
 	test_sleep_us(100000);
-	ASSERT_EQ(0, post(&p, NAME, 0));
-	EXPECT_EQ(-EBADE, result(&p, &res));
+	ASSERT_EQ(0, say_post(&p, SAY_NAME, 0));
+	EXPECT_EQ(-EBADE, say_result(&p, &res));
 	EXPECT_EQ(COLL_BAD_MISMATCH, res.cause);
 	EXPECT_EQ(COLL_FIELD_ROOT, res.field);
 	EXPECT_EQ(1, res.rank[1]);
@@ -205,7 +115,7 @@ TEST(bad_of_a_name_that_is_new)
 /* --- wrong in one thing --------------------------------------------------------- */
 
 #define CHANGE(name, statement) \
-	static void name(struct coll_coord_rec *r, struct talk *t) { statement; }
+	static void name(struct coll_coord_rec *r, struct say *t) { statement; }
 
 CHANGE(kind0, r->kind = 0)
 CHANGE(kind_beyond, r->kind = COLL_NR_KINDS)
@@ -230,6 +140,7 @@ CHANGE(far_future, r->round = 0x7fffffff)
 CHANGE(past, r->round = 0xffffffff)
 CHANGE(nobody, r->contributors = 0)
 CHANGE(crowd, r->contributors = ~0U)
+CHANGE(one_too_many, r->contributors = 3)
 CHANGE(no_params, r->has_params = false)
 CHANGE(ndim, r->params.field[COLL_FIELD_NDIM] = 9)
 CHANGE(ndim_huge, r->params.field[COLL_FIELD_NDIM] = ~0ULL)
@@ -242,6 +153,8 @@ CHANGE(shape, r->params.field[COLL_FIELD_NDIM] = 2;
 	      r->params.field[COLL_FIELD_DIM0 + 1] = 1ULL << 40)
 CHANGE(dtype_huge, r->params.field[COLL_FIELD_DTYPE] = ~0ULL)
 CHANGE(algorithm_huge, r->params.field[COLL_FIELD_ALGORITHM] = ~0ULL)
+CHANGE(wire_huge, r->params.field[COLL_FIELD_WIRE] = ~0ULL)
+CHANGE(wire_beyond, r->params.field[COLL_FIELD_WIRE] = COLL_NR_DTYPES)
 CHANGE(group_of_none, r->params.field[COLL_FIELD_GROUP] = 5)
 CHANGE(cause, r->bad.cause = COLL_NR_BAD)
 CHANGE(field, r->bad.cause = COLL_BAD_MISMATCH; r->bad.field = COLL_NR_FIELDS)
@@ -249,7 +162,7 @@ CHANGE(field, r->bad.cause = COLL_BAD_MISMATCH; r->bad.field = COLL_NR_FIELDS)
 #undef CHANGE
 /* Changes in the bytes of the record. */
 #define BYTES(name, statement) \
-	static void name(struct coll_coord_rec *r, struct talk *t) \
+	static void name(struct coll_coord_rec *r, struct say *t) \
 	{ uint8_t *b = t->buf + COLL_WIRE_HDR; (void)b; statement; }
 
 BYTES(flags, b[1] |= 0x10)
@@ -270,7 +183,7 @@ BYTES(too_long, t->len = COLL_WIRE_HDR + COLL_WIRE_TENSOR_MAX + 1)
 
 struct wrong {
 	const char *name;
-	void (*change)(struct coll_coord_rec *r, struct talk *t);
+	void (*change)(struct coll_coord_rec *r, struct say *t);
 	bool late;	/* it changes bytes */
 	bool ok;	/* that may be said */
 };
@@ -280,9 +193,11 @@ static const struct wrong of_child[] = {
 	W(joined, 0, 0), W(left, 0, 0), W(start, 0, 0), W(bad, 0, 0), W(fail, 0, 0),
 	W(no_name, 0, 0), W(unknown_id, 0, 0), W(name_and_new_id, 0, 0), W(nul_in_name, 0, 0),
 	W(other_name, 0, 1), W(future, 0, 0), W(far_future, 0, 0), W(past, 0, 1),
-	W(nobody, 0, 0), W(crowd, 0, 0), W(no_params, 0, 0), W(ndim, 0, 0), W(ndim_huge, 0, 0),
+	W(nobody, 0, 0), W(crowd, 0, 0), W(one_too_many, 0, 0), W(no_params, 0, 0), W(ndim, 0, 0),
+	W(ndim_huge, 0, 0),
 	W(collective0, 0, 0), W(collective_huge, 0, 0), W(priority, 0, 0), W(dims_behind, 0, 0),
-	W(shape, 0, 0), W(dtype_huge, 0, 0), W(algorithm_huge, 0, 0), W(group_of_none, 0, 0),
+	W(shape, 0, 0), W(dtype_huge, 0, 0), W(algorithm_huge, 0, 0), W(wire_huge, 0, 0),
+	W(wire_beyond, 0, 0), W(group_of_none, 0, 0),
 	W(cause, 0, 0), W(field, 0, 0), W(flags, 1, 0), W(flags_most, 1, 0), W(reserved, 1, 0),
 	W(reserved_end, 1, 0), W(name_longer, 1, 0), W(name_shorter, 1, 0), W(cut, 1, 0),
 	W(header_only, 1, 0), W(one_byte, 1, 0), W(empty, 1, 0), W(one_more, 1, 0),
@@ -296,29 +211,29 @@ static const struct wrong of_parent[] = {
 	W(past, 0, 0), W(no_params, 0, 0), W(ndim, 0, 0), W(collective0, 0, 0), W(shape, 0, 0),
 	W(cause, 0, 0), W(field, 0, 0), W(flags, 1, 0), W(reserved, 1, 0), W(cut, 1, 0),
 	W(header_only, 1, 0), W(empty, 1, 0), W(one_more, 1, 0), W(too_long, 1, 0),
-	W(nobody, 0, 0), W(crowd, 0, 0),
+	W(nobody, 0, 0), W(crowd, 0, 0), W(one_too_many, 0, 0),
 };
 
 static void one_wrong(struct __test_metadata *_metadata, uint32_t rank, const struct wrong *w)
 {
-	struct coll_coord_rec r = record(rank ? COLL_ORDER_START : COLL_READY, rank ? 7 : 0, 0);
+	struct coll_coord_rec r = say_record(rank ? COLL_ORDER_START : COLL_READY, rank ? 7 : 0, 0);
 	struct coll_tensor_result res;
 	struct coll_status s;
 	uint64_t when;
-	struct talk t;
+	struct say t;
 	struct peer p;
 
 	ASSERT_EQ(0, peer_start_named(&p, rank));
-	ASSERT_EQ(0, post(&p, NAME, w->ok ? 200 * MS : 5 * SECOND));
-	talk_begin(&t);
+	ASSERT_EQ(0, say_post(&p, SAY_NAME, w->ok ? 200 * MS : 5 * SECOND));
+	say_begin(&t);
 	if (!w->late)
 		w->change(&r, &t);
-	talk_add(&t, &r);
+	say_add(&t, &r);
 	if (w->late)
 		w->change(&r, &t);
 	when = test_now_ns();
-	talk_send(&t, &p, 0);
-	EXPECT_EQ(w->ok ? ETIMEDOUT : EPROTO, -result(&p, &res)) {
+	say_send(&t, &p, 0);
+	EXPECT_EQ(w->ok ? ETIMEDOUT : EPROTO, -say_result(&p, &res)) {
 		TH_LOG("%s", w->name);
 	}
 	EXPECT_FALSE(test_late(when + (w->ok ? 200 * MS : 0), test_now_ns())) {
@@ -341,15 +256,6 @@ TEST(a_child_that_is_wrong)
 
 /* --- a node whose rank has joined does what its parent says, if it can --------------- */
 
-static void of_sum(struct coll_coord_params *p)
-{
-	p->field[COLL_FIELD_COLLECTIVE] = COLL_ALLREDUCE;
-	p->field[COLL_FIELD_OP] = COLL_OP_SUM;
-	p->field[COLL_FIELD_DTYPE] = COLL_F32;
-	p->field[COLL_FIELD_NDIM] = 1;
-	p->field[COLL_FIELD_DIM0] = 9;
-}
-
 static const struct {
 	uint32_t field;
 	uint64_t value;
@@ -360,6 +266,7 @@ static const struct {
 	{ COLL_FIELD_DTYPE, 0 }, { COLL_FIELD_DTYPE, ~0U }, { COLL_FIELD_DTYPE, COLL_OPAQUE },
 	{ COLL_FIELD_ALGORITHM, COLL_ALG_BRUCK }, { COLL_FIELD_ALGORITHM, 1 << 16 },
 	{ COLL_FIELD_DIM0, 1ULL << 40 },
+	{ COLL_FIELD_WIRE, COLL_F32 }, { COLL_FIELD_WIRE, COLL_I8 }, { COLL_FIELD_WIRE, COLL_OPAQUE },
 };
 
 TEST(a_parent_starts_what_cannot_be_joined)
@@ -374,12 +281,12 @@ TEST(a_parent_starts_what_cannot_be_joined)
 	for (i = 0; i < sizeof(never_joined) / sizeof(never_joined[0]); i++) {
 		ASSERT_EQ(0, peer_start_named(&p, 1));
 		ASSERT_EQ(0, raw_post(p.c.fd[0], &join, 1, NULL));
-		r = record(COLL_ORDER_START, 7, 0);
-		of_sum(&r.params);
+		r = say_record(COLL_ORDER_START, 7, 0);
+		say_sum(&r, 9);
 		r.contributors = 1;
 		r.params.field[never_joined[i].field] = never_joined[i].value;
 		say(_metadata, &p, &r);
-		EXPECT_EQ(-EBADE, result(&p, &res)) {
+		EXPECT_EQ(-EBADE, say_result(&p, &res)) {
 			TH_LOG("%zu", i);
 		}
 		ASSERT_EQ(0, raw_status(p.c.fd[0], &s));
@@ -399,45 +306,45 @@ TEST(a_parent_that_is_wrong)
 /* Two barriers, which nobody may fuse; and a fusion whose end never comes. */
 TEST(a_parent_that_fuses_wrong)
 {
-	struct coll_coord_rec r = record(COLL_ORDER_START, 7, 0);
+	struct coll_coord_rec r = say_record(COLL_ORDER_START, 7, 0);
 	struct coll_tensor_result res;
 	struct coll_status s;
 	struct peer p;
 
 	ASSERT_EQ(0, peer_start_named(&p, 1));
-	ASSERT_EQ(0, post(&p, NAME, 0));
-	ASSERT_EQ(0, post(&p, "second", 0));
+	ASSERT_EQ(0, say_post(&p, SAY_NAME, 0));
+	ASSERT_EQ(0, say_post(&p, "second", 0));
 	r.last = false;
 	say(_metadata, &p, &r);
-	r = record(COLL_ORDER_START, 8, 0);
+	r = say_record(COLL_ORDER_START, 8, 0);
 	r.name = (const u8 *)"second";
 	r.name_len = 6;
 	say(_metadata, &p, &r);
-	EXPECT_EQ(-EBADE, result(&p, &res));
-	EXPECT_EQ(-EBADE, result(&p, &res));
+	EXPECT_EQ(-EBADE, say_result(&p, &res));
+	EXPECT_EQ(-EBADE, say_result(&p, &res));
 	ASSERT_EQ(0, raw_status(p.c.fd[0], &s));
 	EXPECT_EQ(COLL_CAUSE_MISMATCH, s.cause.kind);
 	peer_stop(&p);
 
 	ASSERT_EQ(0, peer_start_named(&p, 1));
-	ASSERT_EQ(0, post(&p, NAME, 0));
-	r = record(COLL_ORDER_START, 7, 0);
+	ASSERT_EQ(0, say_post(&p, SAY_NAME, 0));
+	r = say_record(COLL_ORDER_START, 7, 0);
 	r.last = false;
 	say(_metadata, &p, &r);
 	test_sleep_us(50000);
 	EXPECT_EQ(0, raw_collect(p.c.fd[0], &res, 1, 0, 0));
 	ASSERT_EQ(0, raw_abort(p.c.fd[0], 0));
-	EXPECT_EQ(-ESHUTDOWN, result(&p, &res));
+	EXPECT_EQ(-ESHUTDOWN, say_result(&p, &res));
 	peer_stop(&p);
 }
 
 /* The same twice, and orders before the child has said READY. */
 TEST(out_of_turn)
 {
-	struct coll_coord_rec r = record(COLL_READY, 0, 0);
+	struct coll_coord_rec r = say_record(COLL_READY, 0, 0);
 	struct coll_tensor_result res;
 	struct coll_status s;
-	struct talk t;
+	struct say t;
 	struct peer p;
 
 	ASSERT_EQ(0, peer_start_named(&p, 0));
@@ -448,7 +355,7 @@ TEST(out_of_turn)
 	peer_stop(&p);
 
 	ASSERT_EQ(0, peer_start_named(&p, 1));
-	r = record(COLL_ORDER_START, 7, 0);
+	r = say_record(COLL_ORDER_START, 7, 0);
 	say(_metadata, &p, &r);
 	ASSERT_EQ(0, raw_status_failed(p.c.fd[0], &s));
 	EXPECT_EQ(COLL_CAUSE_PROTO, s.cause.kind);
@@ -456,13 +363,13 @@ TEST(out_of_turn)
 
 	/* On the data stream, which is read when an op wants data. */
 	ASSERT_EQ(0, peer_start_named(&p, 0));
-	ASSERT_EQ(0, post(&p, NAME, 5 * SECOND));
-	r = record(COLL_READY, 0, 0);
+	ASSERT_EQ(0, say_post(&p, SAY_NAME, 5 * SECOND));
+	r = say_record(COLL_READY, 0, 0);
 	say(_metadata, &p, &r);
-	talk_begin(&t);
-	talk_add(&t, &r);
-	ASSERT_TRUE(talk_send(&t, &p, 1));
-	EXPECT_EQ(-EPROTO, result(&p, &res));
+	say_begin(&t);
+	say_add(&t, &r);
+	ASSERT_TRUE(say_send(&t, &p, 1));
+	EXPECT_EQ(-EPROTO, say_result(&p, &res));
 	peer_stop(&p);
 
 	/* Where collectives are numbered. */
@@ -476,22 +383,22 @@ TEST(out_of_turn)
 /* A peer that makes up names without end. */
 TEST(names_without_end)
 {
-	struct coll_coord_rec r = record(COLL_READY, 0, 0);
+	struct coll_coord_rec r = say_record(COLL_READY, 0, 0);
 	struct coll_status s;
 	char name[32];
 	uint32_t i, k;
-	struct talk t;
+	struct say t;
 	struct peer p;
 
 	ASSERT_EQ(0, peer_start_named(&p, 0));
 	for (i = 0; i < 70000; ) {
-		talk_begin(&t);
+		say_begin(&t);
 		for (k = 0; k < 4; k++, i++) {
 			r.name_len = snprintf(name, sizeof(name), "n%u", i);
 			r.name = (const u8 *)name;
-			talk_add(&t, &r);
+			say_add(&t, &r);
 		}
-		if (!talk_send(&t, &p, 0))
+		if (!say_send(&t, &p, 0))
 			break;
 	}
 	ASSERT_EQ(0, raw_status_failed(p.c.fd[0], &s));
@@ -508,23 +415,23 @@ static void fuzz_once(struct __test_metadata *_metadata, uint64_t seed)
 	struct coll_tensor_result res;
 	struct coll_coord_rec r;
 	uint64_t lots = seed, when;
-	struct talk t;
+	struct say t;
 	struct peer p;
 	int ret;
 
 	rank = test_below(&lots, 2);
 	ASSERT_EQ(0, peer_start_named(&p, rank));
-	ASSERT_EQ(0, post(&p, NAME, 100 * MS));
-	talk_begin(&t);
+	ASSERT_EQ(0, say_post(&p, SAY_NAME, 100 * MS));
+	say_begin(&t);
 	n = 1 + test_below(&lots, 2);
 	for (i = 0; i < n; i++) {
-		r = record(1 + test_below(&lots, 6), test_below(&lots, 3), test_below(&lots, 2));
+		r = say_record(1 + test_below(&lots, 6), test_below(&lots, 3), test_below(&lots, 2));
 		r.has_params = test_below(&lots, 4);
 		if (!test_below(&lots, 3))
 			r.name_len = 0;
 		if (!test_below(&lots, 3))
 			r.bad.cause = test_below(&lots, COLL_NR_BAD);
-		talk_add(&t, &r);
+		say_add(&t, &r);
 	}
 	n = test_below(&lots, 4);
 	for (i = 0; i < n; i++) {
@@ -534,12 +441,12 @@ static void fuzz_once(struct __test_metadata *_metadata, uint64_t seed)
 	if (t.len > COLL_WIRE_HDR + COLL_WIRE_TENSOR_MAX)
 		t.len = COLL_WIRE_HDR + COLL_WIRE_TENSOR_MAX;
 	when = test_now_ns();
-	talk_send(&t, &p, 0);
+	say_send(&t, &p, 0);
 	/* Where the peer is the parent, only that can end the tensor: it hangs up instead. */
 	test_sleep_us(1000);
 	peer_close(&p, 0, false);
 	peer_close(&p, 1, false);
-	ret = result(&p, &res);
+	ret = say_result(&p, &res);
 	EXPECT_TRUE(ret && ret != -ENODATA) {
 		TH_LOG("seed %llu: %d", (unsigned long long)seed, ret);
 	}

@@ -13,7 +13,7 @@
 #include "tap.h"
 
 #define BUCKETS		4
-#define ENTRY		1408
+#define ENTRY		1440
 #define CHANNEL		2
 #define REC		320
 #define FLYING		64
@@ -581,8 +581,8 @@ void world_check_end(void)
 			if (strchr(p->script, name_of[k]) && p->started[k] != w->starts)
 				fault("not started as often as it was submitted");
 		/* of a group: all or none */
-		if (!strncmp(p->script, "(ab", 3) && !strpbrk(p->script, "- ") &&
-		    p->started[0] != p->started[1])
+		if (p->script[0] == '(' && p->script[3] == ')' && !strpbrk(p->script, "- ") &&
+		    p->started[name_nr(p->script[1])] != p->started[name_nr(p->script[2])])
 			fault("a part of a group was started");
 	}
 	for (k = 1; k < w->nr_nodes; k++)
@@ -632,7 +632,7 @@ static void add_params(bool valid, const struct coll_coord_params *p)
 	add(p->field[COLL_FIELD_GROUP]);
 }
 
-static void add_entry(const struct coll_coord_entry *e, u32 nr_local)
+static void add_entry(const struct coll_coord_entry *e, u32 nr_local, u64 forgiven)
 {
 	add(e->name[0]);
 	add(e->id);
@@ -644,7 +644,8 @@ static void add_entry(const struct coll_coord_entry *e, u32 nr_local)
 	add_bad(&e->failing);
 	add(e->children);
 	add(e->contributors);
-	add((u64)e->leads << 2 | (u64)e->said << 1 | e->with_joined);
+	add((u64)e->going << 5 | (u64)e->whole << 4 | (u64)(e->forgiven == forgiven) << 3 |
+	    (u64)e->leads << 2 | (u64)e->said << 1 | e->with_joined);
 	add(e->ranks[0]);
 	add_bytes(e->ranks + 1, nr_local * sizeof(u32));
 	add(e->nr_members);
@@ -686,7 +687,7 @@ static void add_node(const struct node *n)
 
 	add(n->nr_used);
 	for (k = 0; k < n->nr_used; k++)
-		add_entry((const void *)n->entries[k], n->nr_local);
+		add_entry((const void *)n->entries[k], n->nr_local, c->forgiven);
 	add_chain(&c->pending, pending);
 	add(c->look ? (u64)((const char *)c->look - (const char *)w) : 0);
 	add(c->more);

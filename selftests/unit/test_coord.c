@@ -43,6 +43,8 @@ static const struct scene scenes[] = {
 	{ "a deadline in a chain", "0 1", "1 1 1", { "a a", "a a", "a! a" }, false },
 	{ "a deadline in a star", "0 0", "1 1 1", { "a! a", "a a", "a a!" }, false },
 	{ "a deadline of a group", "0", "1 1", { "(ab)! . (ab)", "(ab) (ab)" }, false },
+	{ "a deadline of an unlike group", "0", "1 1", { "(ag)!", "(ga)" }, false },
+	{ "room for one and a deadline of a group", "0", "1 1", { "(ag)!", "(ga)" }, false, 1 },
 	{ "a refused group, again", "0", "1 1", { "(ab~) (ab)", "(ba) (ab)" }, .starts = 1 },
 	{ "the first member refused", "0", "1 1", { "(a~b) (ab)", "(ab) (ba)" }, .starts = 1 },
 	{ "refused below", "0 1", "1 1 1", { "(ab) (ab)", "(ab) (ba)", "(b~a) (ab)" }, .starts = 1 },
@@ -489,6 +491,18 @@ static void test_priority(void)
 		wrong += pa < pb || (pa == pb && a > b);
 	}
 	tap_ok(lone.nr == MANY - 10 && !wrong, "%u of many priorities, in order", lone.nr);
+	/* Each hundred is sorted by itself. */
+	lone.nr = 0;
+	lone.c.sorts = 100;
+	for (i = 0; i < MANY - 10; i++) {
+		p.field[COLL_FIELD_PRIORITY] = i;
+		snprintf(name, sizeof(name), "n%u", i);
+		lone_put(name, p);
+	}
+	coll_coord_run(&lone.c);
+	for (i = 0, wrong = 0; i < lone.nr && i < 1900; i++)
+		wrong += (unsigned int)atoi(lone.order[i] + 1) != i / 100 * 100 + 99 - i % 100;
+	tap_ok(lone.nr == MANY - 10 && !wrong, "no more than %u are sorted at a time", lone.c.sorts);
 	lone_finish();
 }
 

@@ -238,6 +238,7 @@ static int coll_group_set_user(struct coll_group *g, kuid_t uid)
 		return -EMFILE;
 	}
 	g->user = user;
+	g->early.user = user;
 	return 0;
 }
 

@@ -90,6 +90,7 @@ struct coll_left {
  * @nr_local: ranks of this node
  * @most_local: largest number of ranks on one node
  * @memcg: that of the first rank to join. Schedules and scratch of all ranks are charged to it.
+ * @early: memory for what comes early; atomic
  * @node_of: node of each rank
  * @local_rank: rank of each local index, ascending
  * @host: host name, for causes
@@ -154,6 +155,7 @@ struct coll_group {
 	u32 nr_local;
 	u32 most_local;
 	struct mem_cgroup *memcg;
+	struct coll_early early;
 	u32 *node_of;
 	u32 *local_rank;
 	char host[COLL_HOST_SIZE];
@@ -261,10 +263,13 @@ struct coll_group_part {
 /**
  * struct coll_group_watch - a room above that is told of each op that ends
  * @over: an op has left the queue. Under group->lock.
+ * @again: the next op takes long to prepare: call coll_group_advance() by a work item. Process
+ *	context, no locks.
  * @after: called a moment later, once for one or several ops, without locks. Process context.
  */
 struct coll_group_watch {
 	void (*over)(struct coll_group *g, const struct coll_op *op);
+	void (*again)(struct coll_group *g);
 	void (*after)(struct coll_group *g);
 };
 

@@ -29,6 +29,8 @@ struct task_struct;
  * @kept: posted and not collected
  * @refused: members of groups that could not be posted, and whose rounds have not ended
  * @groups: those that have not started and belong to groups, by digest
+ * @calls: struct coll_tensor_group of calls that are posting
+ * @nr_calls: number of calls that have posted
  * @done: those that are to be collected
  * @nr_done: number of @done
  * @wq: a thread that collects sleeps here
@@ -41,6 +43,8 @@ struct coll_member_tensors {
 	u32 kept;
 	u32 refused;
 	struct rb_root groups;
+	struct rb_root calls;
+	u64 nr_calls;
 	struct list_head done;
 	u32 nr_done;
 	wait_queue_head_t wq;

@@ -8,7 +8,7 @@
 #include "group.h"
 #include "transport.h"
 
-void coll_group_facts(const struct coll_group *g, struct coll_group_facts *f)
+void coll_group_facts(struct coll_group *g, struct coll_group_facts *f)
 {
 	*f = (struct coll_group_facts){
 		.id = g->id,
@@ -19,6 +19,7 @@ void coll_group_facts(const struct coll_group *g, struct coll_group_facts *f)
 		.node = g->node,
 		.user = g->user,
 		.memcg = g->memcg,
+		.early = &g->early,
 	};
 	memcpy(f->key, g->key, sizeof(f->key));
 }

@@ -10,6 +10,7 @@
 #include <linux/types.h>
 #include <linux/coll.h>
 
+struct coll_early;
 struct coll_group;
 struct coll_user;
 struct mem_cgroup;
@@ -25,6 +26,7 @@ struct mem_cgroup;
  * @node: number of this node
  * @user: who pays for work and sockets; lives as long as the group
  * @memcg: what memory is charged to; lives as long as the group
+ * @early: counts memory for what comes early; lives as long as the group
  */
 struct coll_group_facts {
 	u32 id;
@@ -36,9 +38,10 @@ struct coll_group_facts {
 	u32 node;
 	struct coll_user *user;
 	struct mem_cgroup *memcg;
+	struct coll_early *early;
 };
 
-void coll_group_facts(const struct coll_group *g, struct coll_group_facts *f);
+void coll_group_facts(struct coll_group *g, struct coll_group_facts *f);
 
 /* Ranks of node @node. */
 u32 coll_group_ranks_of(const struct coll_group *g, u32 node);

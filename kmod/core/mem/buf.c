@@ -332,6 +332,40 @@ struct coll_buf *coll_buf_scratch(u64 len, bool killable)
 	return coll_scratch_area(&area, killable);
 }
 
+/* A lack of memory is an answer: nobody is killed for it. */
+#define COLL_GFP_MAYFAIL	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
+struct coll_buf *coll_buf_scratch_begin(u64 len)
+{
+	const struct coll_area area = coll_area_range(0, len);
+	struct coll_buf *buf = coll_buf_alloc(&area, true);
+
+	if (!buf)
+		return NULL;
+	buf->scratch = true;
+	buf->pages = kvmalloc_array(coll_area_pages(&area), sizeof(*buf->pages),
+				    COLL_GFP_MAYFAIL);
+	if (!buf->pages) {
+		coll_buf_put(buf);
+		return NULL;
+	}
+	return buf;
+}
+
+int coll_buf_scratch_more(struct coll_buf *buf, unsigned long most)
+{
+	unsigned long nr = coll_range_pages(buf->addr, buf->len);
+	struct page *page;
+
+	for (; most && buf->nr_pages < nr; most--) {
+		page = alloc_page(COLL_GFP_MAYFAIL);
+		if (!page)
+			return -ENOMEM;
+		buf->pages[buf->nr_pages++] = page;
+	}
+	return buf->nr_pages == nr;
+}
+
 /* Take the pages of @bvecs. But for the first and the last page, all must be whole. */
 static int coll_borrow_pages(struct coll_buf *buf, unsigned long nr,
 			     const struct bio_vec *bvecs, struct bvec_iter i)

@@ -164,6 +164,24 @@ struct coll_buf *coll_buf_window(const struct coll_memlock *ml, const struct col
 struct coll_buf *coll_buf_scratch(u64 len, bool killable);
 
 /**
+ * coll_buf_scratch_begin() - kernel memory, as a buffer that has no pages yet
+ * @len: bytes, not 0
+ *
+ * Nobody is killed for the memory. Return: the buffer with one reference, NULL if there is no
+ * memory.
+ */
+struct coll_buf *coll_buf_scratch_begin(u64 len);
+
+/**
+ * coll_buf_scratch_more() - some more pages
+ * @buf: from coll_buf_scratch_begin(), not in use yet
+ * @most: pages at most
+ *
+ * Return: 1 it has all of them; 0 not yet; -ENOMEM.
+ */
+int coll_buf_scratch_more(struct coll_buf *buf, unsigned long most);
+
+/**
  * coll_buf_borrow() - make a buffer of pages that io_uring keeps in memory
  * @bv: the pages; a piece may have several pages, and any offset
  * @skip: bytes of the first piece to leave out

@@ -7,9 +7,14 @@
 #include "../../pure/reduction/identity.h"
 #include "../group/op_state.h"
 #include "../group/req.h"
+#include "../limits.h"
 #include "absent.h"
 
-static int coll_fill_identity(struct coll_buf *buf, u32 op, u32 dtype)
+/* Pages of one call. */
+#define COLL_ABSENT_PAGES	(COLL_WORK_BUDGET >> PAGE_SHIFT)
+
+/* Fill the pages from @from on. */
+static int coll_fill_identity(struct coll_buf *buf, unsigned long from, u32 op, u32 dtype)
 {
 	u32 size = coll_dtype_size(dtype);
 	u8 elem[COLL_IDENTITY_MAX], *page;
@@ -18,7 +23,7 @@ static int coll_fill_identity(struct coll_buf *buf, u32 op, u32 dtype)
 
 	if (!size || !coll_identity(op, dtype, elem))
 		return -EBADE;
-	for (i = 0; i < buf->nr_pages; i++) {
+	for (i = from; i < buf->nr_pages; i++) {
 		page = page_address(buf->pages[i]);
 		for (at = 0; at < PAGE_SIZE; at += size)
 			memcpy(page + at, elem, size);
@@ -27,25 +32,33 @@ static int coll_fill_identity(struct coll_buf *buf, u32 op, u32 dtype)
 	return 0;
 }
 
+/* Return: 1 @buf has all its pages, 0 not yet, -ENOMEM, -EBADE. */
+static int coll_absent_more(struct coll_op *op, struct coll_buf *buf)
+{
+	unsigned long from = buf->nr_pages;
+	int ret = coll_buf_scratch_more(buf, COLL_ABSENT_PAGES);
+
+	if (ret < 0)
+		return ret;
+	return coll_fill_identity(buf, from, op->cmd.op, op->cmd.dtype) ?: ret;
+}
+
 int coll_absent_fill(struct coll_op *op)
 {
 	struct coll_req *req = list_first_entry(&op->reqs, struct coll_req, list);
-	struct coll_buf *buf;
 	int ret;
 
 	/* Others have vectors; or it was deferred, and has its one. */
-	if (op->nr_absent < op->group->nr_local || !req->bytes || req->in.buf)
+	if (op->nr_absent < op->group->nr_local || !req->bytes || req->out.buf)
 		return 0;
-	buf = coll_buf_scratch(req->bytes, false);
-	if (!buf)
+	if (!req->in.buf)
+		req->in.buf = coll_buf_scratch_begin(req->bytes);
+	if (!req->in.buf)
 		return -ENOMEM;
-	ret = coll_fill_identity(buf, op->cmd.op, op->cmd.dtype);
-	if (ret) {
-		coll_buf_put(buf);
-		return ret;
-	}
-	coll_buf_get(buf);
-	req->in = (struct coll_vec){ .buf = buf };
+	ret = coll_absent_more(op, req->in.buf);
+	if (ret <= 0)
+		return ret ?: -EINPROGRESS;
+	coll_buf_get(req->in.buf);
 	req->out = req->in;
 	req->in_bytes = req->bytes;
 	req->cmd.flags |= COLL_CMD_INPLACE;

@@ -9,8 +9,9 @@ struct coll_op;
  * coll_absent_fill() - give one rank the identity of the operator as its vector
  * @op: about to be prepared
  *
- * Does nothing if any local rank has a vector.
- * Return: 0; -ENOMEM; -EBADE if the operator has no identity.
+ * Does nothing if any local rank has a vector. Another node chooses how long the vector is, so one
+ * call makes COLL_WORK_BUDGET bytes of it.
+ * Return: 0; -EINPROGRESS: to be called again; -ENOMEM; -EBADE if the operator has no identity.
  */
 int coll_absent_fill(struct coll_op *op);
 

@@ -142,36 +142,36 @@ static void coll_op_defer(struct coll_op *op)
 
 /*
  * If it cannot, beside others, it is deferred: the memory it lacks may be what they have,
- * and if nothing helps they are to end well before it fails. It may have @room. Return:
- * false if it is deferred.
+ * and if nothing helps they are to end well before it fails. It may have @room. Return: 0;
+ * -EAGAIN: it is deferred; -EINPROGRESS: likewise, because there is more to prepare.
  */
-static bool coll_op_start(struct coll_op *op, bool beside, u64 room)
+static int coll_op_start(struct coll_op *op, bool beside, u64 room)
 {
 	struct coll_group *g = op->group;
 	struct mem_cgroup *memcg;
 	struct coll_cause cause;
 	int ret;
 
-	trace_coll_start(g->id, op->seq, op->cmd.collective, op->bytes);
 	memcg = set_active_memcg(g->memcg);
 	ret = op->nr_absent ? coll_absent_fill(op) : coll_fuse_vectors(op);
 	if (!ret)
 		ret = coll_exec_prepare(op, room);
 	set_active_memcg(memcg);
+	if (ret == -EINPROGRESS || (ret && beside)) {
+		coll_op_defer(op);
+		return ret == -EINPROGRESS ? ret : -EAGAIN;
+	}
+	trace_coll_start(g->id, op->seq, op->cmd.collective, op->bytes);
 	if (!ret) {
 		coll_exec_start(op);
-		return true;
-	}
-	if (beside) {
-		coll_op_defer(op);
-		return false;
+		return 0;
 	}
 	coll_group_cause(g, &cause, ret == -ENOTCONN ? COLL_CAUSE_LINK :
 			 ret == -EBADE ? COLL_CAUSE_MISMATCH :
 			 COLL_CAUSE_MEMORY, -ret, COLL_RANK_NONE,
 			 op->seq);
 	coll_group_fail(g, &cause);
-	return true;
+	return 0;
 }
 
 /*
@@ -180,8 +180,9 @@ static bool coll_op_start(struct coll_op *op, bool beside, u64 room)
  */
 void coll_group_advance(struct coll_group *g)
 {
-	bool on = true, beside;
 	struct coll_op *op;
+	int ret = 0;
+	bool beside;
 	u64 room;
 
 	spin_lock(&g->lock);
@@ -191,7 +192,7 @@ void coll_group_advance(struct coll_group *g)
 	}
 	g->advancing = true;
 	/* A deferred op waits for others; the last of them calls us, unless it has by now. */
-	while (!g->error && (on || !coll_op_has_company_locked(g))) {
+	while (!g->error && (!ret || !coll_op_has_company_locked(g))) {
 		op = coll_op_next_locked(g);
 		if (!op)
 			break;
@@ -199,12 +200,16 @@ void coll_group_advance(struct coll_group *g)
 		coll_op_started_locked(g, op);
 		room = coll_op_room_locked(g);
 		spin_unlock(&g->lock);
-		on = coll_op_start(op, beside, room);
+		ret = coll_op_start(op, beside, room);
 		coll_op_put(op);
 		spin_lock(&g->lock);
+		if (ret == -EINPROGRESS)
+			break;
 	}
 	g->advancing = false;
 	spin_unlock(&g->lock);
+	if (ret == -EINPROGRESS)
+		g->watch->again(g);
 }
 
 u32 coll_ops_running(struct coll_group *g, struct coll_op **ops)

@@ -182,7 +182,7 @@ struct coll_note *coll_note_alloc(struct coll_group *g)
 	struct mem_cgroup *memcg;
 	struct coll_note *n;
 
-	if (!coll_user_charge_early(g->user, sizeof(*n)))
+	if (!coll_early_charge(&g->early, sizeof(*n)))
 		return NULL;
 	memcg = set_active_memcg(g->memcg);
 	n = kzalloc(sizeof(*n), GFP_KERNEL_ACCOUNT);
@@ -190,7 +190,7 @@ struct coll_note *coll_note_alloc(struct coll_group *g)
 	if (n)
 		INIT_LIST_HEAD(&n->list);
 	else
-		coll_user_uncharge_early(g->user, sizeof(*n));
+		coll_early_uncharge(&g->early, sizeof(*n));
 	return n;
 }
 
@@ -198,6 +198,6 @@ void coll_note_free(struct coll_group *g, struct coll_note *n)
 {
 	if (!n)
 		return;
-	coll_user_uncharge_early(g->user, sizeof(*n));
+	coll_early_uncharge(&g->early, sizeof(*n));
 	kfree(n);
 }

@@ -304,8 +304,19 @@ static void coll_tensors_told(struct coll_group *g)
 		queue_work(g->user->wq, &g->tensors->work);
 }
 
+static void coll_tensors_again(struct coll_group *g)
+{
+	struct coll_tensors *ts = g->tensors;
+
+	spin_lock(&g->lock);
+	ts->to_advance = true;
+	spin_unlock(&g->lock);
+	queue_work(g->user->wq, &ts->work);
+}
+
 static const struct coll_group_watch coll_tensors_watch = {
 	.over	= coll_tensors_over_locked,
+	.again	= coll_tensors_again,
 	.after	= coll_tensors_told,
 };
 
@@ -501,6 +512,7 @@ static int coll_tensors_init(struct coll_group *g)
 	c->window = g->nr_nodes > 1 ? COLL_FUSE_WINDOW : 1;
 	c->looks = COLL_TENSOR_BATCH;
 	c->orders = COLL_TENSOR_BATCH;
+	c->sorts = COLL_TENSOR_SORT;
 	c->window_ops = g->nr_nodes > 1 ? COLL_FUSE_WINDOW_OPS : 2;
 	coll_tensors_plant(ts);
 	if (!c->names || !c->ids || !c->groups || !c->joined || !ts->first)

@@ -11,6 +11,7 @@
 #include "../group/group.h"
 #include "../group/member.h"
 #include "../limits.h"
+#include "tensor_call.h"
 #include "tensor_life.h"
 
 struct coll_coord_entry *coll_tensor_entry(struct coll_group *g)
@@ -247,6 +248,7 @@ void coll_tensor_end(struct coll_tensors *ts, struct coll_tensor_req *t,
 	lockdep_assert_held(&ts->group->lock);
 	t->bad = *bad;
 	t->result = coll_bad_errno(bad->cause);
+	coll_tensor_call_ended(t);
 	list_add_tail(&t->list, &ts->ended);
 }
 

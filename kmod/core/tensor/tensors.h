@@ -50,6 +50,7 @@ struct coll_member;
  * @bad: why it has ended by itself
  * @fused: of the first one of its rank in a fusion: the others
  * @group: digest of the group it belongs to; 0: of none
+ * @call: number of the call that has posted it
  * @last: of a join: the last rank that has joined
  * @result: 0 or -errno, once it has ended
  * @gave_up: its deadline has passed, and the coordinator has been told
@@ -69,6 +70,7 @@ struct coll_tensor_req {
 	struct coll_coord_bad bad;
 	struct coll_fusion fused;
 	u64 group;
+	u64 call;
 	u32 last;
 	int result;
 	bool gave_up;

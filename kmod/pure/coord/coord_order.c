@@ -102,6 +102,9 @@ static void coll_coord_clear(struct coll_coord *c, struct coll_coord_entry *e, u
 	e->bad.cause = COLL_BAD_NONE;
 	e->failing.cause = COLL_BAD_NONE;
 	e->nr_members = 0;
+	e->whole = false;
+	e->going = false;
+	e->starting = false;
 	if (c->ops->pending && !coll_chain_empty(&e->pending))
 		c->ops->pending(c, e, false);
 	coll_coord_not_pending(c, e);
@@ -200,17 +203,6 @@ void coll_coord_end(struct coll_coord *c, struct coll_coord_entry *e, u32 round,
 	coll_coord_end_groups(c, &e->end.bad, own);
 }
 
-/* A rank that joins does without what it has missed. */
-static void coll_coord_forgive(struct coll_coord *c)
-{
-	struct coll_coord_entry *e;
-	u32 k;
-
-	for (k = 0; k < c->nr_buckets; k++)
-		for (e = c->names[k]; e; e = e->by_name)
-			memset(coll_coord_owed(c, e), 0, c->nr_local * sizeof(u32));
-}
-
 void coll_coord_all_joined(struct coll_coord *c, u32 rank)
 {
 	u32 k;
@@ -225,7 +217,7 @@ void coll_coord_all_joined(struct coll_coord *c, u32 rank)
 	for (k = 0; k < c->nr_words; k++)
 		c->joined[k] = 0;
 	if (!coll_dropped(COLL_RULE_FORGIVE))
-		coll_coord_forgive(c);
+		c->forgiven++;
 	c->ops->joined(c, rank);
 }
 
@@ -268,9 +260,13 @@ static struct coll_coord_entry *coll_coord_of_ready(struct coll_chain *link)
 	return coll_chain_entry(link, struct coll_coord_entry, ready);
 }
 
+/* What is left of a group goes before all others. */
 static u64 coll_coord_priority(struct coll_chain *link)
 {
-	return coll_coord_of_ready(link)->want.field[COLL_FIELD_PRIORITY];
+	const struct coll_coord_entry *e = coll_coord_of_ready(link);
+
+	return e->want.field[COLL_FIELD_PRIORITY] +
+	       (e->going ? COLL_COORD_PRIORITY_MAX + 1ULL : 0);
 }
 
 /* Is it an entry, and to be started? */
@@ -285,7 +281,7 @@ static void coll_coord_make_ready(struct coll_coord *c, struct coll_coord_entry 
 	coll_chain_del(&e->ready);
 	if (coll_coord_startable(c, c->ready.prev) &&
 	    coll_coord_priority(c->ready.prev) < coll_coord_priority(&e->ready))
-		c->sorted = false;
+		c->sorted = 0;
 	coll_chain_add(&e->ready, &c->ready);
 }
 
@@ -310,9 +306,13 @@ static void coll_coord_hold(struct coll_coord *c, struct coll_coord_entry *e)
 	if (++leader->nr_members < e->want.field[COLL_FIELD_MEMBERS])
 		return;
 	coll_coord_group_unlead(c, leader);
+	leader->whole = true;
 	coll_coord_make_ready(c, leader);
-	while (!coll_chain_empty(&leader->members))
-		coll_coord_make_ready(c, coll_coord_of_ready(leader->members.next));
+	while (!coll_chain_empty(&leader->members)) {
+		e = coll_coord_of_ready(leader->members.next);
+		e->whole = true;
+		coll_coord_make_ready(c, e);
+	}
 }
 
 void coll_coord_complete(struct coll_coord *c, struct coll_coord_entry *e)
@@ -346,6 +346,88 @@ void coll_coord_complete_join(struct coll_coord *c)
 	coll_chain_del(&c->ready_join);
 	coll_chain_add(&c->ready_join,
 		       coll_dropped(COLL_RULE_JOIN_LAST) ? c->ready.next : &c->ready);
+}
+
+/* Merge run @b into run @a; of equal priority those of @a come first. */
+static void coll_coord_merge_runs(struct coll_chain *a, struct coll_chain *b)
+{
+	struct coll_chain *at = a->next, *l;
+	u64 priority;
+
+	while (!coll_chain_empty(b)) {
+		l = b->next;
+		priority = coll_coord_priority(l);
+		while (at != a && coll_coord_priority(at) >= priority)
+			at = at->next;
+		coll_chain_del(l);
+		coll_chain_add(l, at);
+	}
+}
+
+/* One more run doubles what a run of this number has at least. */
+#define COLL_COORD_RUNS	32
+
+/* Move the first run of @list to @run: no priority is above the one before. */
+static void coll_coord_take_run(struct coll_chain *list, struct coll_chain *run)
+{
+	u64 priority = ~0ULL, next;
+	struct coll_chain *l;
+
+	for (l = list->next; l != list; l = list->next) {
+		next = coll_coord_priority(l);
+		if (next > priority)
+			break;
+		priority = next;
+		coll_chain_del(l);
+		coll_chain_add(l, run);
+	}
+}
+
+/*
+ * Higher priorities first, otherwise in the order in which they became ready. The entries of a
+ * run are older than those of the run before it. A part that is sorted already is one run.
+ */
+static void coll_coord_sort(struct coll_chain *list)
+{
+	struct coll_chain runs[COLL_COORD_RUNS];
+	u32 k, top = COLL_COORD_RUNS - 1;
+
+	for (k = 0; k < COLL_COORD_RUNS; k++)
+		coll_chain_init(&runs[k]);
+	while (!coll_chain_empty(list)) {
+		struct coll_chain one;
+
+		coll_chain_init(&one);
+		coll_coord_take_run(list, &one);
+		for (k = 0; k < top && !coll_chain_empty(&runs[k]); k++) {
+			coll_coord_merge_runs(&runs[k], &one);
+			coll_chain_splice(&runs[k], &one);
+		}
+		coll_coord_merge_runs(&runs[k], &one);
+	}
+	for (k = top; k-- > 0; )
+		coll_coord_merge_runs(&runs[top], &runs[k]);
+	coll_chain_splice(&runs[top], list);
+}
+
+/*
+ * Sort what can be started at the front of coll_coord.ready, as much as one call may. What is
+ * behind has its turn when that has been started.
+ */
+static void coll_coord_sort_ready(struct coll_coord *c)
+{
+	struct coll_chain list;
+
+	coll_chain_init(&list);
+	while (coll_coord_startable(c, c->ready.next) && (!c->sorts || c->sorted < c->sorts)) {
+		struct coll_chain *l = c->ready.next;
+
+		coll_chain_del(l);
+		coll_chain_add(l, &list);
+		c->sorted++;
+	}
+	coll_coord_sort(&list);
+	coll_chain_splice(&list, c->ready.next);
 }
 
 /* A rank that has joined has no vector of a tensor, and may have one of another tensor. */
@@ -415,6 +497,44 @@ static void coll_coord_start_one(struct coll_coord *c, struct coll_coord_entry *
 	coll_coord_start(c, e, e->contributors, last, full);
 }
 
+/*
+ * One of a group starts: so do the others, whatever happens to them meanwhile. They come to the
+ * front of coll_coord.ready, but for those that start now.
+ */
+static void coll_coord_group_go(struct coll_coord *c, u64 group)
+{
+	struct coll_coord_entry *e = NULL;
+	struct coll_chain others;
+
+	coll_chain_init(&others);
+	while ((e = coll_coord_group_next(c, group, e))) {
+		if (!e->whole)
+			continue;
+		e->going = true;
+		if (e->starting)
+			continue;
+		coll_chain_del(&e->ready);
+		coll_chain_add(&e->ready, &others);
+	}
+	coll_coord_sort(&others);
+	coll_chain_splice(&others, c->ready.next);
+}
+
+/* All in @fusion are about to start. */
+static void coll_coord_groups_go(struct coll_coord *c, struct coll_chain *fusion)
+{
+	struct coll_coord_entry *e;
+	struct coll_chain *l;
+
+	for (l = fusion->next; l != fusion; l = l->next)
+		coll_coord_of_ready(l)->starting = true;
+	for (l = fusion->next; l != fusion; l = l->next) {
+		e = coll_coord_of_ready(l);
+		if (e->whole && !e->going && !coll_dropped(COLL_RULE_GROUP_GOING))
+			coll_coord_group_go(c, coll_coord_group(e));
+	}
+}
+
 static void coll_coord_start_fusion(struct coll_coord *c, struct coll_coord_entry *first)
 {
 	struct coll_coord_entry *e;
@@ -425,9 +545,11 @@ static void coll_coord_start_fusion(struct coll_coord *c, struct coll_coord_entr
 	coll_chain_add(&first->ready, &fusion);
 	if (coll_coord_fits(c, first, first))
 		coll_coord_gather(c, first, &fusion);
+	coll_coord_groups_go(c, &fusion);
 	while (!coll_chain_empty(&fusion)) {
 		e = coll_coord_of_ready(fusion.next);
 		coll_chain_del(&e->ready);
+		c->sorted -= !!c->sorted;
 		c->flying_bytes += coll_coord_bytes(&e->want);
 		coll_coord_start_one(c, e, coll_chain_empty(&fusion));
 	}
@@ -439,69 +561,6 @@ static void coll_coord_end_one(struct coll_coord *c, struct coll_coord_entry *e)
 	bool full = coll_coord_name(c, e);
 
 	coll_coord_end(c, e, e->round, &bad, full);
-}
-
-/* Merge run @b into run @a; of equal priority those of @a come first. */
-static void coll_coord_merge_runs(struct coll_chain *a, struct coll_chain *b)
-{
-	struct coll_chain *at = a->next, *l;
-	u64 priority;
-
-	while (!coll_chain_empty(b)) {
-		l = b->next;
-		priority = coll_coord_priority(l);
-		while (at != a && coll_coord_priority(at) >= priority)
-			at = at->next;
-		coll_chain_del(l);
-		coll_chain_add(l, at);
-	}
-}
-
-/* One more run doubles what a run of this number has at least. */
-#define COLL_COORD_RUNS	32
-
-/* Move the first run of what can be started to @run: no priority is above the one before. */
-static void coll_coord_take_run(struct coll_coord *c, struct coll_chain *run)
-{
-	u64 priority = COLL_COORD_PRIORITY_MAX, next;
-	struct coll_chain *l;
-
-	for (l = c->ready.next; coll_coord_startable(c, l); l = c->ready.next) {
-		next = coll_coord_priority(l);
-		if (next > priority)
-			break;
-		priority = next;
-		coll_chain_del(l);
-		coll_chain_add(l, run);
-	}
-}
-
-/*
- * Sort what can be started at the front of coll_coord.ready: higher priorities first,
- * otherwise in the order in which they became ready. The entries of a run are older than
- * those of the run before it. A part that is sorted already is one run.
- */
-static void coll_coord_sort(struct coll_coord *c)
-{
-	struct coll_chain runs[COLL_COORD_RUNS];
-	u32 k, top = COLL_COORD_RUNS - 1;
-
-	for (k = 0; k < COLL_COORD_RUNS; k++)
-		coll_chain_init(&runs[k]);
-	while (coll_coord_startable(c, c->ready.next)) {
-		struct coll_chain one;
-
-		coll_chain_init(&one);
-		coll_coord_take_run(c, &one);
-		for (k = 0; k < top && !coll_chain_empty(&runs[k]); k++) {
-			coll_coord_merge_runs(&runs[k], &one);
-			coll_chain_splice(&runs[k], &one);
-		}
-		coll_coord_merge_runs(&runs[k], &one);
-	}
-	for (k = top; k-- > 0; )
-		coll_coord_merge_runs(&runs[top], &runs[k]);
-	coll_chain_splice(&runs[top], c->ready.next);
 }
 
 /* One op may always be started, however large it is. */
@@ -517,14 +576,13 @@ static bool coll_coord_has_room(const struct coll_coord *c)
 static struct coll_chain *coll_coord_first(struct coll_coord *c)
 {
 	if (!coll_coord_startable(c, c->ready.next)) {
-		c->sorted = false;
+		c->sorted = 0;
 		return c->ready.next;
 	}
 	if (!coll_coord_has_room(c))
 		return NULL;
 	if (!c->sorted)
-		coll_coord_sort(c);
-	c->sorted = true;
+		coll_coord_sort_ready(c);
 	return c->ready.next;
 }
 

@@ -23,12 +23,13 @@ void coll_coord_submitted(struct coll_coord *c, struct coll_coord_entry *e)
 }
 
 /*
- * It is to be ended before it is ready. The root decides: it may have been started meanwhile.
+ * It is to be ended before it is ready. The root decides: it may have been started meanwhile, or
+ * a member of its group may, and then the others start as well.
  */
 void coll_coord_fail(struct coll_coord *c, struct coll_coord_entry *e,
 		     const struct coll_coord_bad *bad)
 {
-	if (e->failing.cause)
+	if (e->failing.cause || e->going)
 		return;
 	e->failing = *bad;
 	if (!e->failing.group[0])

@@ -26,6 +26,7 @@ enum coll_coord_rule {
 	COLL_RULE_FORGIVE,	/* but not when it has joined since */
 	COLL_RULE_GROUP,	/* a group is started when all of it is ready */
 	COLL_RULE_GROUP_END,	/* and ends as a whole */
+	COLL_RULE_GROUP_GOING,	/* or starts as a whole, once a member of it has started */
 	COLL_RULE_REFUSED,	/* a member that cannot be submitted counts as submitted */
 	COLL_RULE_MISMATCH,	/* ranks that disagree end the tensor */
 	COLL_RULE_DEADLINE,	/* the root is told when a rank gives a tensor up */
@@ -64,10 +65,18 @@ static inline void coll_bit_clear(u64 *map, u32 n)
 	map[n / 64] &= ~(1ULL << n % 64);
 }
 
-/* For each local rank: the number of rounds that have ended without it. */
+/*
+ * For each local rank: the number of rounds that have ended without it. A rank that joins does
+ * without what it has missed. That is seen to here, name by name: there may be very many.
+ */
 static inline u32 *coll_coord_owed(const struct coll_coord *c, struct coll_coord_entry *e)
 {
-	return (u32 *)(e->ranks + c->nr_words);
+	u32 *owed = (u32 *)(e->ranks + c->nr_words);
+
+	if (e->forgiven != c->forgiven)
+		memset(owed, 0, c->nr_local * sizeof(*owed));
+	e->forgiven = c->forgiven;
+	return owed;
 }
 
 /* The digest of the group that @e belongs to; 0: it belongs to none. */

@@ -87,6 +87,7 @@ int coll_coord_find(struct coll_coord *c, const void *name, u32 len,
 	e->hash = hash;
 	e->name_len = len;
 	memcpy(e->name, name, len);
+	e->forgiven = c->forgiven;
 	coll_chain_init(&e->pending);
 	coll_chain_init(&e->by_group);
 	coll_chain_init(&e->up);

@@ -124,10 +124,14 @@ struct coll_coord_order {
  * @pending: in coll_coord.pending, while somebody has submitted it
  * @by_group: in coll_coord.groups meanwhile, if it belongs to a group and is not @failing
  * @leads: at the root: it is the one of its group in coll_coord.held
+ * @whole: at the root: all of its group are ready
+ * @going: at the root: another member of its group has started, so it starts as well
+ * @starting: at the root: it starts in this call
  * @up: in coll_coord.up, while the parent is to be told something
  * @ready: at the root, in coll_coord.ready, in coll_coord.held, or in @members of one in there
  * @members: at the root, those of its group that are ready, but for this one
  * @nr_members: number of tensors in @members
+ * @forgiven: coll_coord.forgiven when the counts behind @ranks were cleared last
  * @start: its START
  * @end: its BAD. Both may be in the log: a child may have missed the START of a tensor
  *	that has ended elsewhere, has been submitted again, and has failed.
@@ -155,12 +159,16 @@ struct coll_coord_entry {
 	bool said;
 	bool with_joined;
 	bool leads;
+	bool whole;
+	bool going;
+	bool starting;
 	struct coll_chain pending;
 	struct coll_chain by_group;
 	struct coll_chain up;
 	struct coll_chain ready;
 	struct coll_chain members;
 	u32 nr_members;
+	u64 forgiven;
 	struct coll_coord_order start;
 	struct coll_coord_order end;
 	void *user;
@@ -249,6 +257,7 @@ struct coll_coord_ops {
  * @nr_joined: number of bits in @joined
  * @join_said: the parent has been told, or is about to be, that this subtree has joined
  * @last_joined: the last rank of the subtree to join
+ * @forgiven: how often all ranks have joined: they do without what they had missed before
  * @left: LEFT has been applied: a rank has left
  * @leave_said: the parent has been told, or is about to be, that a rank leaves
  * @left_rank: that rank
@@ -257,6 +266,7 @@ struct coll_coord_ops {
  *	since; NULL: all have
  * @looks: entries that are looked at in one call at most; 0: any number
  * @orders: orders of one call of coll_coord_run() at most; 0: any number
+ * @sorts: entries that one call sorts at most; 0: any number
  * @more: the last call of coll_coord_run() has left something to order
  * @up: entries that the parent is to be told about, in this order
  * @up_join: in @up if JOIN is to be sent
@@ -264,7 +274,8 @@ struct coll_coord_ops {
  * @ready: at the root: entries that may be ordered
  * @ready_join: in @ready if JOINED is to be ordered
  * @ready_leave: in @ready if LEFT is to be ordered
- * @sorted: what can be started at the front of @ready is in order of priority
+ * @sorted: number of entries at the front of @ready that are in order of priority, if nothing
+ *	more urgent has become ready since; 0: they may not be
  * @held: at the root: one ready member of each group that is not wholly ready
  * @log: orders that some child has not been sent yet
  * @cursor: of each child: the next order that it is sent is at or behind this one
@@ -299,6 +310,7 @@ struct coll_coord {
 	u32 nr_joined;
 	bool join_said;
 	u32 last_joined;
+	u64 forgiven;
 	bool left;
 	bool leave_said;
 	u32 left_rank;
@@ -306,10 +318,11 @@ struct coll_coord {
 	struct coll_chain *look;
 	u32 looks;
 	u32 orders;
+	u32 sorts;
 	bool more;
 	struct coll_chain up, up_join, up_leave;
 	struct coll_chain ready, ready_join, ready_leave;
-	bool sorted;
+	u32 sorted;
 	struct coll_chain held;
 	struct coll_chain log;
 	struct coll_chain *cursor[COLL_COORD_FANOUT];

@@ -8,7 +8,9 @@
  * Counts are in elements, lengths in bytes, timeouts in the unit that their name ends with. All
  * ranks call the collectives of one communicator in the same order with the same count, type,
  * operator and root. The calls of one thread are in the order in which it makes them, whether they
- * block or not. Several threads may use one communicator if they keep that order among themselves.
+ * block or not. Several threads may use one communicator if they keep that order among themselves:
+ * a collective may wait until that of another thread is over. EDEADLK if a signal handler, or the
+ * function of coll_comm_set_idle(), calls a collective while its own thread is in one.
  *
  * A collective that fails ends the communicator: all ranks get the error, and so do all later
  * calls. EHOSTDOWN if a rank or host is dead; ESHUTDOWN if the communicator was aborted; ETIMEDOUT

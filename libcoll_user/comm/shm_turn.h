@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Whose turn it is. Ranks match their collectives by number, so those of one rank follow each
+ * other: a thread that begins one waits for that of another thread, until it is over, or the
+ * kernel has numbered it.
+ */
+#ifndef LIBCOLL_SHM_TURN_H
+#define LIBCOLL_SHM_TURN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <coll/coll.h>
+
+struct shm;
+
+/**
+ * shm_turn_begin() - wait until the calling thread may begin a collective, and take the turn
+ * @s: shared memory
+ * @timeout_ns: how long; 0: for ever
+ *
+ * Return: 0; -ETIME; -EDEADLK: the caller is a signal handler, or the application's idle function,
+ * and its own thread is in a collective.
+ */
+int shm_turn_begin(struct shm *s, uint64_t timeout_ns);
+
+/* It is over. */
+void shm_turn_end(struct shm *s);
+
+/* It is for the kernel, which has not numbered it yet. */
+void shm_turn_give(struct shm *s);
+
+/* The kernel has it, or has refused it. Also if nothing was given. */
+void shm_turn_given(struct shm *s);
+
+/**
+ * shm_turn_wait() - wait until a command may be given to the kernel
+ * @comm: communicator
+ * @cmd: any command; messages need not wait
+ *
+ * For calls that do not go by shm_submit(). Return: 0 or -EDEADLK, as above.
+ */
+int shm_turn_wait(coll_comm_t *comm, const struct coll_cmd *cmd);
+
+#endif

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Many communicators on one link. All of them greet at once, and leave: the time that this takes
+ * is linear in their number.
+ */
+#include <sys/resource.h>
+
+#include "harness.h"
+#include "peer.h"
+
+#define MANY	1600U
+#define FEW	(MANY / 8)
+
+static struct peer first, others[MANY];
+
+/* @n frames of the real side. */
+static bool hear(uint32_t n)
+{
+	struct coll_frame f;
+
+	while (n--)
+		if (!peer_read(&first, 0, &f, 10000))
+			return false;
+	return true;
+}
+
+/*
+ * @n communicators come to the link, greet and leave. Nanoseconds from our greetings to the last
+ * answer, and from the first end to the last BYE; 0: error.
+ */
+static uint64_t time_them(uint32_t n)
+{
+	uint8_t buf[PEER_GREET];
+	uint64_t begin;
+	uint32_t k;
+
+	for (k = 0; k < n; k++) {
+		if (peer_second(&others[k], &first) ||
+		    raw_share(others[k].c.fd[0], 1, first.c.fd[0], 1) ||
+		    !peer_hear(&others[k], &first, 0))
+			return 0;
+	}
+	begin = test_now_ns();
+	for (k = 0; k < n; k++)
+		if (!peer_write(&first, 0, buf, peer_put_greet(&others[k], 0, buf)))
+			return 0;
+	/* HELLO once more, and PROOF. */
+	if (!hear(2 * n))
+		return 0;
+	for (k = 0; k < n; k++)
+		peer_leave(&others[k]);
+	return hear(n) ? test_now_ns() - begin : 0;
+}
+
+TEST(linear)
+{
+	struct rlimit files = { 4096, 4096 };
+	uint64_t few = ~0ULL, many, t;
+	int i;
+
+	setrlimit(RLIMIT_NOFILE, &files);
+	ASSERT_EQ(0, peer_start(&first, true));
+	for (i = 0; i < 3; i++) {
+		t = time_them(FEW);
+		ASSERT_NE(0, t);
+		few = t < few ? t : few;
+	}
+	many = time_them(MANY);
+	ASSERT_NE(0, many);
+	TH_LOG("%u take %llu us, %u take %llu us", FEW, (unsigned long long)few / 1000, MANY,
+	       (unsigned long long)many / 1000);
+	EXPECT_LE(many, 3 * few * (MANY / FEW));
+	peer_stop(&first);
+}
+
+TEST_HARNESS_MAIN
