@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
@@ -461,4 +462,32 @@ int raw_collect(int fd, struct coll_tensor_result *r, uint32_t nr, uint32_t min,
 	int ret = raw_ioctl(fd, COLL_IOC_TENSOR_WAIT, &w);
 
 	return ret ? ret : (int)w.got;
+}
+
+int raw_collect_all(const struct raw_comm *c, uint32_t n)
+{
+	struct coll_tensor_result *res = calloc(n, sizeof(*res));
+	int got = res ? 0 : -ENOMEM, bad = 0;
+	uint32_t r, k;
+
+	for (r = 0; r < c->size && got >= 0; r++) {
+		got = raw_collect(c->fd[r], res, n, n, 60000000000ULL);
+		if (got >= 0 && got != (int)n)
+			got = -ENODATA;
+		for (k = 0; got >= 0 && k < n; k++)
+			bad += res[k].result != 0;
+	}
+	free(res);
+	return got < 0 ? got : bad;
+}
+
+int raw_set_fusion(const struct raw_comm *c, uint64_t threshold, uint32_t most, uint32_t ahead)
+{
+	struct coll_tensor_fuse f = { .threshold = threshold, .most = most, .ahead = ahead };
+	int ret = 0;
+	uint32_t r;
+
+	for (r = 0; r < c->size && !ret; r++)
+		ret = raw_ioctl(c->fd[r], COLL_IOC_TENSOR_FUSE, &f);
+	return ret;
 }

@@ -104,6 +104,10 @@ int raw_post(int fd, const struct coll_tensor *t, uint32_t nr, uint32_t *posted)
 /* COLL_IOC_TENSOR_WAIT. Return: results there are, or -errno. */
 int raw_collect(int fd, struct coll_tensor_result *r, uint32_t nr, uint32_t min,
 		uint64_t timeout_ns);
+/* @n results of each rank. Return: 0, or how many of them are errors, or -errno. */
+int raw_collect_all(const struct raw_comm *c, uint32_t n);
+/* COLL_IOC_TENSOR_FUSE by each rank */
+int raw_set_fusion(const struct raw_comm *c, uint64_t threshold, uint32_t most, uint32_t ahead);
 /* Turns a send into an exchange. */
 void raw_and_recv(struct coll_cmd *cmd, void *buf, uint64_t count,
 		  uint32_t source, uint32_t tag, struct coll_message *got);

@@ -163,39 +163,11 @@ static int post_all(struct job *j)
 	return 0;
 }
 
-/* Return: 0, or how many results are errors, or -errno. */
-static int collect_all(struct job *j)
-{
-	struct coll_tensor_result res[NAMES];
-	uint32_t r;
-	int k, n, bad = 0;
-
-	for (r = 0; r < j->c.size; r++) {
-		n = raw_collect(j->c.fd[r], res, NAMES, NAMES, 60 * SECOND);
-		if (n != NAMES)
-			return n < 0 ? n : -ENODATA;
-		for (k = 0; k < n; k++)
-			bad += res[k].result != 0;
-	}
-	return bad;
-}
-
 static int round_of(struct job *j)
 {
 	int ret = post_all(j);
 
-	return ret ? ret : collect_all(j);
-}
-
-static int set_fusion(struct raw_comm *c, uint64_t threshold, uint32_t most, uint32_t ahead)
-{
-	struct coll_tensor_fuse f = { .threshold = threshold, .most = most, .ahead = ahead };
-	uint32_t r;
-
-	for (r = 0; r < c->size; r++)
-		if (ioctl(c->fd[r], COLL_IOC_TENSOR_FUSE, &f))
-			return -errno;
-	return 0;
+	return ret ? ret : raw_collect_all(&j->c, NAMES);
 }
 
 static void keep_results(struct job *j)
@@ -253,7 +225,7 @@ static void same_bits(struct __test_metadata *_metadata, uint32_t size, uint32_t
 
 	j = job_start(size, nodes);
 	ASSERT_NE(NULL, j);
-	ASSERT_EQ(0, set_fusion(&j->c, 0, 0, 0));
+	ASSERT_EQ(0, raw_set_fusion(&j->c, 0, 0, 0));
 	ASSERT_EQ(0, round_of(j));
 	EXPECT_EQ(0, stalls_count(COLL_NL_GROUP_FUSED));
 	keep_results(j);
@@ -266,7 +238,7 @@ static void same_bits(struct __test_metadata *_metadata, uint32_t size, uint32_t
 		uint32_t most = i ? test_below(&j->lots, 12) : 0;
 		uint32_t ahead = i ? test_below(&j->lots, 12) : 0;
 
-		ASSERT_EQ(0, set_fusion(&j->c, threshold, most, ahead));
+		ASSERT_EQ(0, raw_set_fusion(&j->c, threshold, most, ahead));
 		ASSERT_EQ(0, round_of(j));
 		EXPECT_EQ(0, wrong_bytes(j)) {
 			TH_LOG("seed %llu: %u ranks, %u nodes, threshold %u, most %u, ahead %u",

@@ -21,7 +21,6 @@
 #define ROUNDS	8
 #define MOST	900		/* elements that a rank gives */
 #define PLACE	(RANKS * MOST * 4 + 64)
-#define SECOND	1000000000ULL
 
 static const struct { uint32_t size, nodes; } shapes[] = {
 	{ 1, 1 }, { 3, 1 }, { 2, 2 }, { 5, 3 },
@@ -107,22 +106,6 @@ static int post_all(struct job *j)
 	return 0;
 }
 
-static int collect_all(struct job *j)
-{
-	struct coll_tensor_result res[NAMES];
-	uint32_t r;
-	int k, n, bad = 0;
-
-	for (r = 0; r < j->c.size; r++) {
-		n = raw_collect(j->c.fd[r], res, NAMES, NAMES, 60 * SECOND);
-		if (n != NAMES)
-			return n < 0 ? n : -ENODATA;
-		for (k = 0; k < n; k++)
-			bad += res[k].result != 0;
-	}
-	return bad;
-}
-
 static void expect(const struct job *j, uint32_t k, uint8_t *want)
 {
 	const struct one *o = &j->one[k];
@@ -162,13 +145,6 @@ static unsigned long wrong_bytes(const struct job *j)
 	return wrong;
 }
 
-static int set_fusion(struct raw_comm *c, uint64_t threshold, uint32_t most)
-{
-	struct coll_tensor_fuse f = { .threshold = threshold, .most = most };
-
-	return ioctl(c->fd[0], COLL_IOC_TENSOR_FUSE, &f) ? -errno : 0;
-}
-
 static void fuse(struct __test_metadata *_metadata, uint32_t size, uint32_t nodes)
 {
 	struct job *j = calloc(1, sizeof(*j));
@@ -183,9 +159,9 @@ static void fuse(struct __test_metadata *_metadata, uint32_t size, uint32_t node
 		threshold = i > 1 ? 1 + test_below(&j->lots, 1 << test_below(&j->lots, 18)) : i << 20;
 		most = i > 1 ? test_below(&j->lots, 12) : 0;
 		make_tensors(j);
-		ASSERT_EQ(0, set_fusion(&j->c, threshold, most));
+		ASSERT_EQ(0, raw_set_fusion(&j->c, threshold, most, 0));
 		ASSERT_EQ(0, post_all(j));
-		ASSERT_EQ(0, collect_all(j));
+		ASSERT_EQ(0, raw_collect_all(&j->c, NAMES));
 		EXPECT_EQ(0, wrong_bytes(j)) {
 			TH_LOG("seed %llu, round %u: %u ranks, %u nodes, threshold %u, most %u",
 			       (unsigned long long)j->seed, i, size, nodes, threshold, most);
