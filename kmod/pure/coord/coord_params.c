@@ -33,7 +33,7 @@ int coll_coord_check(const struct coll_coord_params *p)
 	    f[COLL_FIELD_PRIORITY] > COLL_COORD_PRIORITY_MAX ||
 	    !f[COLL_FIELD_COLLECTIVE] || f[COLL_FIELD_COLLECTIVE] >= COLL_NR_COLLECTIVES ||
 	    f[COLL_FIELD_DTYPE] >> 32 || f[COLL_FIELD_OP] >> 32 ||
-	    f[COLL_FIELD_ROOT] >> 32 || f[COLL_FIELD_WIRE] >> 32 ||
+	    f[COLL_FIELD_ROOT] >> 32 || f[COLL_FIELD_WIRE] >= COLL_NR_DTYPES ||
 	    f[COLL_FIELD_MEMBERS] >> 32 || f[COLL_FIELD_ALGORITHM] >> 32)
 		return -EINVAL;
 	/* A group has members, and what is in no group has none. */
