@@ -54,11 +54,14 @@ static bool coll_users_exiting;
 static void coll_user_release(struct work_struct *work)
 {
 	struct coll_user *u = container_of(to_delayed_work(work), struct coll_user, release);
+	bool dying;
 
 	mutex_lock(&coll_users_lock);
-	u->dying = !u->refs;
+	/* While this waited for the lock, a next job may have come, gone, and armed it again. */
+	u->dying = !u->refs && !delayed_work_pending(&u->release);
+	dying = u->dying;
 	mutex_unlock(&coll_users_lock);
-	if (!u->dying)
+	if (!dying)
 		return;
 	destroy_workqueue(u->wq);
 	destroy_workqueue(u->reap_wq);
