@@ -394,6 +394,11 @@ static int coll_wait_for(struct coll_member *m, u32 min, u64 expires)
 	coll_links_watch(g, &w);
 	while (!ret && !coll_tensors_collectable(m, min)) {
 		coll_wait_spin(m, min, &w, &spin_us);
+		/* What it could help with may not be its to do with a signal pending. */
+		if (signal_pending(current)) {
+			ret = -ERESTARTSYS;
+			break;
+		}
 		ret = coll_wait_sleep(m, min, &w, expires);
 		if (!ret)
 			coll_wait_work(m, &w);
