@@ -514,11 +514,13 @@ static int coll_window_page(const struct coll_buf *buf, u64 addr,
 
 	if (!mmget_not_zero(buf->mm))
 		return -ESRCH;
-	mmap_read_lock(buf->mm);
-	if (coll_vmas_ok(buf->mm, addr, 1, buf->write))
-		got = coll_pin_remote(buf->mm, addr & PAGE_MASK,
-				      buf->write ? FOLL_WRITE : 0, page);
-	mmap_read_unlock(buf->mm);
+	/* Another process may hold it for long, and a caller that helps can be killed. */
+	if (!mmap_read_lock_killable(buf->mm)) {
+		if (coll_vmas_ok(buf->mm, addr, 1, buf->write))
+			got = coll_pin_remote(buf->mm, addr & PAGE_MASK,
+					      buf->write ? FOLL_WRITE : 0, page);
+		mmap_read_unlock(buf->mm);
+	}
 	/* Not mmput(): the last one would tear the mm down under our locks. */
 	mmput_async(buf->mm);
 	if (got == 1)
