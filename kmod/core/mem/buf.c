@@ -483,17 +483,19 @@ static void coll_free_pieces(struct coll_buf *buf)
 static void coll_buf_release(struct kref *ref)
 {
 	struct coll_buf *buf = container_of(ref, struct coll_buf, ref);
+	unsigned long charged = buf->nr_pages;
 
-	if (buf->cred) {
-		coll_uncharge(buf->cred, buf->nr_pages);
-		put_cred(buf->cred);
-	}
 	if (buf->scratch)
 		coll_free_scratch(buf);
 	else if (buf->pieces)
 		coll_free_pieces(buf);
 	else if (buf->pages && !buf->borrowed)
 		unpin_user_pages_dirty_lock(buf->pages, buf->nr_pages, buf->write);
+	/* Only now: meanwhile the user could have pinned as much again. */
+	if (buf->cred) {
+		coll_uncharge(buf->cred, charged);
+		put_cred(buf->cred);
+	}
 	kvfree(buf->pages);
 	kvfree(buf->spans);
 	if (buf->mm)
