@@ -177,9 +177,12 @@ static int coll_pin_span(struct coll_buf *buf, const struct coll_span *s, unsign
 
 	while (done < nr) {
 		int want = min_t(unsigned long, nr - done, COLL_PIN_BATCH);
-		int got = pin_user_pages_fast((s->at & PAGE_MASK) + done * PAGE_SIZE, want,
-					      flags, buf->pages + buf->nr_pages);
+		int got;
 
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		got = pin_user_pages_fast((s->at & PAGE_MASK) + done * PAGE_SIZE, want, flags,
+					  buf->pages + buf->nr_pages);
 		if (got <= 0)
 			return got == -ENOMEM ? -ENOMEM : -EFAULT;
 		done += got;

@@ -139,8 +139,8 @@ struct coll_run {
  * neither pinned nor charged, nor does it matter whether there are any.
  *
  * Return: the buffer with one reference; -EFAULT if memory is not mapped or not writable;
- * -EDQUOT if it is beyond the limit; -ENOMEM; -EINVAL if it is too long. After an error nothing
- * stays charged.
+ * -EDQUOT if it is beyond the limit; -ENOMEM; -EINVAL if it is too long; -EINTR if the thread is
+ * killed. After an error nothing stays charged.
  */
 struct coll_buf *coll_buf_pin(const struct coll_memlock *ml, const struct coll_area *area,
 			      bool write);
