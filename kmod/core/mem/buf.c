@@ -192,14 +192,20 @@ static int coll_pin_span(struct coll_buf *buf, const struct coll_span *s, unsign
 	return 0;
 }
 
-/* Pin all of @buf; on error none of it stays pinned. */
-static int coll_pin_all(struct coll_buf *buf, const struct coll_area *area, unsigned int flags)
+/*
+ * Pin all of @buf; on error none of it stays pinned. The mappings have been checked before, so that
+ * no page of a wrong one is asked for, and are checked again: another thread may have changed them.
+ */
+static int coll_pin_all(struct coll_buf *buf, const struct coll_memlock *ml,
+			const struct coll_area *area, unsigned int flags)
 {
 	int ret = 0;
 	u32 i;
 
 	for (i = 0; !ret && i < area->nr; i++)
 		ret = coll_pin_span(buf, &coll_area_spans(area)[i], flags);
+	if (!ret)
+		ret = coll_check_vmas(ml, area, buf->write);
 	if (!ret)
 		return 0;
 	unpin_user_pages(buf->pages, buf->nr_pages);
@@ -233,10 +239,10 @@ struct coll_buf *coll_buf_pin(const struct coll_memlock *ml, const struct coll_a
 		ret = -ENOMEM;
 		goto uncharge;
 	}
-	ret = coll_pin_all(buf, area, coll_pin_flags(write));
+	ret = coll_pin_all(buf, ml, area, coll_pin_flags(write));
 	/* A shared read-only mapping cannot be forced, and need not be. */
 	if (ret == -EFAULT && !write)
-		ret = coll_pin_all(buf, area, FOLL_LONGTERM);
+		ret = coll_pin_all(buf, ml, area, FOLL_LONGTERM);
 	if (ret)
 		goto free_pages;
 	buf->cred = get_cred(ml->cred);
