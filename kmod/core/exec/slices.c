@@ -23,6 +23,7 @@
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/topology.h>
 
@@ -205,9 +206,14 @@ void coll_slices_nodes(const struct coll_exec *x, const struct coll_exec_step *s
 
 struct coll_sweep *coll_exec_sweep(const struct coll_exec *x)
 {
-	return coll_sweep_alloc(x->op->group->nr_local,
-				max(x->reducer.partial, x->reducer.elem),
-				x->reducer.widened);
+	const struct coll_group *g = x->op->group;
+	struct mem_cgroup *memcg = set_active_memcg(g->memcg);
+	struct coll_sweep *sw;
+
+	sw = coll_sweep_alloc(g->nr_local, max(x->reducer.partial, x->reducer.elem),
+			      x->reducer.widened);
+	set_active_memcg(memcg);
+	return sw;
 }
 
 int coll_sweep_slice(struct coll_exec *x, struct coll_exec_step *st,

@@ -63,7 +63,10 @@ u64 coll_slices_take(struct coll_exec *x, const struct coll_exec_step *st,
 void coll_slices_nodes(const struct coll_exec *x, const struct coll_exec_step *st,
 		       nodemask_t *nodes);
 
-/* Scratch for sweeps of an op. Return: NULL if there is no memory. */
+/*
+ * Scratch for sweeps of an op, charged to the communicator whatever task asks for it. Return: NULL
+ * if there is no memory.
+ */
 struct coll_sweep *coll_exec_sweep(const struct coll_exec *x);
 
 /**
