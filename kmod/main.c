@@ -7,7 +7,6 @@
 #include "core/group/group.h"
 #include "core/group/link.h"
 #include "core/group/shm.h"
-#include "core/mem/buf.h"
 #include "core/mem/reduce.h"
 #include "core/op/op.h"
 #include "core/p2p/walk.h"
@@ -42,12 +41,9 @@ static int __init coll_init(void)
 	ret = coll_reduce_init(simd);
 	if (ret)
 		return ret;
-	ret = coll_buf_init();
-	if (ret)
-		return ret;
 	ret = coll_group_init(coll_parts);
 	if (ret)
-		goto buf_exit;
+		return ret;
 	coll_stream_init();
 	coll_spin_init();
 	coll_link_set_transport(&coll_tcp_transport);
@@ -63,8 +59,6 @@ netlink_exit:
 	coll_netlink_exit();
 group_exit:
 	coll_group_exit();
-buf_exit:
-	coll_buf_exit();
 	return ret;
 }
 
@@ -74,7 +68,6 @@ static void __exit coll_exit(void)
 	coll_chardev_exit();
 	coll_netlink_exit();
 	coll_group_exit();
-	coll_buf_exit();
 	/* A socket callback may have begun just before it was taken off. */
 	synchronize_net();
 }

@@ -47,9 +47,9 @@ static struct workqueue_struct *coll_users_wq;
 static bool coll_users_exiting;
 
 /*
- * No group and no conn is left, so what is still on the queues are the last instructions
- * of work items: destroying the queues does not wait for the user. The user stays in the
- * list meanwhile, for the names of queues in sysfs are unique.
+ * No group, no conn and no kept pin is left, so what is still on the queues are the last
+ * instructions of work items: destroying the queues does not wait for the user. The user stays in
+ * the list meanwhile, for the names of queues in sysfs are unique.
  */
 static void coll_user_release(struct work_struct *work)
 {

@@ -11,9 +11,9 @@
  * nobody. It is counted here instead, for each CPU. A user that has spent its allowance on
  * a CPU is still served there, but at nice 19: its workers take what other tasks leave idle.
  *
- * Lifetime: a group and a conn hold a reference each. The last one arms the release, a
- * second later: the next job of the user finds the queues there. The release is a work
- * item of another queue, because it destroys these.
+ * Lifetime: a group and a conn hold a reference each, and so does what is kept pinned for a user
+ * (mem/pins_user.h). The last one arms the release, a second later: the next job of the user finds
+ * the queues there. The release is a work item of another queue, because it destroys these.
  */
 #ifndef COLL_CORE_USER_H
 #define COLL_CORE_USER_H
@@ -37,12 +37,13 @@ struct coll_user_cpu {
 
 /**
  * struct coll_user - see the top of this file
- * @refs: groups and conns; coll_users_lock
+ * @refs: groups, conns, and one for kept pins; coll_users_lock
  * @list: in coll_users; coll_users_lock
  * @dying: its queues are being destroyed; coll_users_lock
  * @uid: the user
  * @wq: progress of links, slices, local steps
- * @reap_wq: teardown of groups, which waits for work on @wq and for peers
+ * @reap_wq: teardown of groups, which waits for work on @wq and for peers; and of kept pins,
+ *	which waits for address spaces
  * @groups: groups that have not been freed, also those without members
  * @conns: conns that have not been freed
  * @commands: commands in flight beyond COLL_INFLIGHT_FREE of each rank

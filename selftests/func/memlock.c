@@ -141,4 +141,37 @@ TEST(registered_before_the_first_write)
 	raw_stop(&c);
 }
 
+/* One rank, in and out of place. */
+static int sum_alone(struct raw_comm *c, void *in, void *out, uint64_t pages)
+{
+	struct coll_cmd cmd;
+
+	raw_allreduce(&cmd, in, out, pages * PAGE / sizeof(int32_t), COLL_I32, COLL_OP_SUM);
+	return raw_submit(c->fd[0], &cmd);
+}
+
+/*
+ * What stays pinned from one op to the next gives way to what is beyond the limit, but only if
+ * that helps.
+ */
+TEST(kept_pins_give_way_if_that_helps)
+{
+	char *in = test_memory(PAGES * PAGE), *out = test_memory(PAGES * PAGE);
+	uint64_t limit = PAGES * PAGE, kept = PAGES / 2 * PAGE;
+	char *large = test_memory(3 * PAGES * PAGE);
+	struct coll_register r;
+	struct coll_status s;
+	struct raw_comm c;
+
+	ASSERT_EQ(0, test_become_nobody(limit));
+	ASSERT_EQ(0, raw_start(&c, 1, 1));
+	ASSERT_EQ(0, sum_alone(&c, in, out, PAGES / 4));
+	/* windows: dropping what is kept would not have made room for either vector */
+	ASSERT_EQ(0, sum_alone(&c, large, large + limit + limit / 2, PAGES + PAGES / 2));
+	ASSERT_EQ(0, raw_status(c.fd[0], &s));
+	EXPECT_EQ(limit + limit / 2 + kept, s.memlock_wanted);
+	EXPECT_EQ(0, reg(c.fd[0], large, limit, &r));
+	raw_stop(&c);
+}
+
 TEST_HARNESS_MAIN

@@ -18,8 +18,8 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include "../group/failure.h"
 #include "../limits.h"
-#include "../mem/buf.h"
 #include "../mem/reduce.h"
 #include "stream.h"
 
@@ -105,7 +105,7 @@ static u64 coll_stream_time(struct coll_stream_part *parts, u32 nr, float *v, si
 		parts[i].count = count;
 		parts[i].stream = stream;
 		if (i)
-			queue_work(coll_unpin_wq, &parts[i].work);
+			queue_work(coll_alarm_wq, &parts[i].work);
 	}
 	coll_stream_work(&parts[0].work);
 	for (i = 1; i < nr; i++)

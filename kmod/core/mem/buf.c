@@ -10,7 +10,6 @@
 #include <linux/sched/user.h>
 #include <linux/slab.h>
 #include <linux/userfaultfd_k.h>
-#include <linux/workqueue.h>
 
 #include "../../compat.h"
 #include "../limits.h"
@@ -20,19 +19,6 @@
 
 /* Pages handed to one pin call: bounds the time between two signal checks. */
 #define COLL_PIN_BATCH	1024
-
-struct workqueue_struct *coll_unpin_wq;
-
-int coll_buf_init(void)
-{
-	coll_unpin_wq = alloc_workqueue("coll_unpin", WQ_UNBOUND, 0);
-	return coll_unpin_wq ? 0 : -ENOMEM;
-}
-
-void coll_buf_exit(void)
-{
-	destroy_workqueue(coll_unpin_wq);
-}
 
 /*
  * Charge the user, not the process: forks share one allowance. The same

@@ -26,7 +26,6 @@ struct coll_area;
 struct coll_piece;
 struct coll_span;
 struct cred;
-struct workqueue_struct;
 
 /* Bytes of a buffer of pieces at most. */
 #define COLL_PIECES_BYTES	(1ULL << 48)
@@ -42,14 +41,6 @@ struct coll_memlock {
 	struct mm_struct *mm;
 	bool unlimited;
 };
-
-/* Unpins buffers after their last use, for all users. */
-extern struct workqueue_struct *coll_unpin_wq;
-
-/* Before any buffer is made. Return: 0, -ENOMEM. */
-int coll_buf_init(void);
-
-void coll_buf_exit(void);
 
 /**
  * struct coll_buf - a range of user memory

@@ -23,7 +23,8 @@
  * removed from inside itself, so a worker does these.
  *
  * Kept pages are charged to the user like any pin. If the limit is reached, by any member of
- * the same user, everything that is kept for this user is dropped first.
+ * the same user, everything that is kept for this user is dropped first (pins_user.h), unless it
+ * is too little to help.
  */
 #include <linux/cred.h>
 #include <linux/err.h>
@@ -34,13 +35,13 @@
 #include <linux/module.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
-#include <linux/srcu.h>
 
 #include "../limits.h"
 #include "area.h"
 #include "buf.h"
 #include "buf_span.h"
 #include "pins.h"
+#include "pins_user.h"
 
 void coll_pins_init(struct coll_pins *pins)
 {
@@ -53,95 +54,18 @@ static ulong pin_cache = COLL_PINS_BYTES;
 module_param(pin_cache, ulong, 0644);
 MODULE_PARM_DESC(pin_cache, "bytes of plain buffers that stay pinned for a rank between its collectives; 0: none");
 
-/**
- * struct coll_pin - a buffer that is kept
- * @mni: tells that its memory changes
- * @buf: the buffer, referenced
- * @pins: whose; NULL: not kept any more. Under coll_pins_lock.
- * @list: in pins->list, or in coll_pins_dead; coll_pins_lock
- * @by_addr: in pins->tree while it is kept; coll_pins_lock
- * @all: in coll_pins_all while it is kept; coll_pins_lock
- */
-struct coll_pin {
-	struct mmu_interval_notifier mni;
-	struct coll_buf *buf;
-	struct coll_pins *pins;
-	struct list_head list;
-	struct interval_tree_node by_addr;
-	struct list_head all;
-};
-
-/*
- * Protects all of the above. Taken inside of notifiers, so also while memory is being
- * reclaimed: nothing may be allocated under it.
- */
-static DEFINE_SPINLOCK(coll_pins_lock);
-static LIST_HEAD(coll_pins_all);
-static LIST_HEAD(coll_pins_dead);
-
-/*
- * Held for reading by a thread that takes pins off the lists, until they are unpinned. A thread
- * that needs the charge of these pins waits for all such threads, and blocks no other one.
- */
-DEFINE_STATIC_SRCU(coll_pins_burying);
-
-static void coll_pins_bury(struct list_head *dead)
-{
-	struct coll_pin *pin, *next;
-
-	list_for_each_entry_safe(pin, next, dead, list) {
-		mmu_interval_notifier_remove(&pin->mni);
-		coll_buf_put(pin->buf);
-		kfree(pin);
-	}
-}
-
-static void coll_pins_reap(struct work_struct *work)
-{
-	LIST_HEAD(dead);
-	int idx = srcu_read_lock(&coll_pins_burying);
-
-	spin_lock(&coll_pins_lock);
-	list_splice_init(&coll_pins_dead, &dead);
-	spin_unlock(&coll_pins_lock);
-	coll_pins_bury(&dead);
-	srcu_read_unlock(&coll_pins_burying, idx);
-}
-
-static DECLARE_WORK(coll_pins_work, coll_pins_reap);
-
-/* Bytes of the pin's pages. There are no pages in gaps. */
-static u64 coll_pin_bytes(const struct coll_pin *pin)
-{
-	return (u64)pin->buf->nr_pages << PAGE_SHIFT;
-}
-
-/* Keep it no longer; the caller gets it buried. Under the lock. */
-static void coll_pin_drop_locked(struct coll_pin *pin, struct list_head *dead)
-{
-	lockdep_assert_held(&coll_pins_lock);
-	pin->pins->bytes -= coll_pin_bytes(pin);
-	pin->pins->nr--;
-	interval_tree_remove(&pin->by_addr, &pin->pins->tree);
-	pin->pins = NULL;
-	list_del(&pin->all);
-	list_move(&pin->list, dead);
-}
-
 static bool coll_pin_invalidate(struct mmu_interval_notifier *mni,
 				const struct mmu_notifier_range *range,
 				unsigned long cur_seq)
 {
 	struct coll_pin *pin = container_of(mni, struct coll_pin, mni);
 
-	spin_lock(&coll_pins_lock);
+	spin_lock(&pin->user->lock);
 	mmu_interval_set_seq(mni, cur_seq);
 	/* The notifier is told of gaps, too. */
-	if (pin->pins && coll_buf_meets(pin->buf, range->start, range->end)) {
-		coll_pin_drop_locked(pin, &coll_pins_dead);
-		queue_work(coll_unpin_wq, &coll_pins_work);
-	}
-	spin_unlock(&coll_pins_lock);
+	if (pin->pins && coll_buf_meets(pin->buf, range->start, range->end))
+		coll_pin_drop_later_locked(pin);
+	spin_unlock(&pin->user->lock);
 	return true;
 }
 
@@ -185,7 +109,7 @@ static struct coll_pin *coll_pin_next_locked(struct coll_pins *pins, struct coll
 {
 	struct interval_tree_node *n;
 
-	lockdep_assert_held(&coll_pins_lock);
+	lockdep_assert_held(&pins->user->lock);
 	n = pin ? interval_tree_iter_next(&pin->by_addr, at, at + len - 1) :
 		  interval_tree_iter_first(&pins->tree, at, at + len - 1);
 	return n ? container_of(n, struct coll_pin, by_addr) : NULL;
@@ -194,15 +118,17 @@ static struct coll_pin *coll_pin_next_locked(struct coll_pins *pins, struct coll
 static struct coll_buf *coll_pins_find(struct coll_pins *pins, const struct coll_area *area,
 				       bool write)
 {
+	/* pairs with coll_pins_set_user() */
+	struct coll_pins_user *u = smp_load_acquire(&pins->user);
 	struct coll_buf *buf = NULL;
 	struct coll_pin *pin = NULL;
 	u64 at, len;
 
-	if (!area->nr)
+	if (!area->nr || !u)
 		return NULL;
 	at = coll_area_at(area);
 	len = coll_area_reach(area);
-	spin_lock(&coll_pins_lock);
+	spin_lock(&u->lock);
 	while ((pin = coll_pin_next_locked(pins, pin, at, len))) {
 		if (coll_buf_covers(pin->buf, area, write)) {
 			buf = pin->buf;
@@ -211,7 +137,7 @@ static struct coll_buf *coll_pins_find(struct coll_pins *pins, const struct coll
 			break;
 		}
 	}
-	spin_unlock(&coll_pins_lock);
+	spin_unlock(&u->lock);
 	/* Other spans may have the same digest. */
 	if (buf && !coll_buf_has(buf, coll_area_at(area), coll_area_reach(area)) &&
 	    !coll_buf_is(buf, area)) {
@@ -222,24 +148,21 @@ static struct coll_buf *coll_pins_find(struct coll_pins *pins, const struct coll
 }
 
 /*
- * Drop everything that is kept for this user, and wait until it is unpinned; and what others,
- * ranks that are in the same need perhaps, have dropped before.
+ * The charge of an area does not fit: what is kept for this user gives way, if that is enough.
+ * Return: try again.
  */
-static void coll_pins_evict(const struct user_struct *user)
+static bool coll_pins_evict(const struct coll_memlock *ml, const struct coll_area *area)
 {
-	struct coll_pin *pin, *next;
-	LIST_HEAD(dead);
-	int idx = srcu_read_lock(&coll_pins_burying);
+	u64 limit = rlimit(RLIMIT_MEMLOCK) & PAGE_MASK, wanted = coll_buf_memlock_wanted(ml, area);
+	struct coll_pins_user *u;
+	bool done;
 
-	spin_lock(&coll_pins_lock);
-	list_splice_init(&coll_pins_dead, &dead);
-	list_for_each_entry_safe(pin, next, &coll_pins_all, all)
-		if (pin->buf->cred->user == user)
-			coll_pin_drop_locked(pin, &dead);
-	spin_unlock(&coll_pins_lock);
-	coll_pins_bury(&dead);
-	srcu_read_unlock(&coll_pins_burying, idx);
-	synchronize_srcu(&coll_pins_burying);
+	if (wanted <= limit)
+		return true;
+	u = coll_pins_user_get(ml->cred, false);
+	done = u && coll_pins_user_evict(u, wanted - limit);
+	coll_pins_user_put(u);
+	return done;
 }
 
 struct coll_buf *coll_pins_pin(const struct coll_memlock *ml, const struct coll_area *area,
@@ -247,10 +170,8 @@ struct coll_buf *coll_pins_pin(const struct coll_memlock *ml, const struct coll_
 {
 	struct coll_buf *buf = coll_buf_pin(ml, area, write);
 
-	if (buf == ERR_PTR(-EDQUOT)) {
-		coll_pins_evict(ml->cred->user);
+	if (buf == ERR_PTR(-EDQUOT) && coll_pins_evict(ml, area))
 		buf = coll_buf_pin(ml, area, write);
-	}
 	return buf;
 }
 
@@ -259,10 +180,8 @@ struct coll_buf *coll_pins_save(const struct coll_memlock *ml, const struct coll
 {
 	struct coll_buf *buf = coll_buf_save(ml, v, addr, area);
 
-	if (buf == ERR_PTR(-EDQUOT)) {
-		coll_pins_evict(ml->cred->user);
+	if (buf == ERR_PTR(-EDQUOT) && coll_pins_evict(ml, area))
 		buf = coll_buf_save(ml, v, addr, area);
-	}
 	return buf;
 }
 
@@ -276,7 +195,7 @@ static void coll_pin_keep_locked(struct coll_pins *pins, struct coll_pin *pin,
 	u64 bytes = coll_pin_bytes(pin), at = pin->buf->addr, len = pin->buf->len;
 	struct coll_pin *old, *next;
 
-	lockdep_assert_held(&coll_pins_lock);
+	lockdep_assert_held(&pin->user->lock);
 	for (old = coll_pin_next_locked(pins, NULL, at, len); old; old = next) {
 		next = coll_pin_next_locked(pins, old, at, len);
 		if (coll_pin_replaces(pin->buf, area, old->buf))
@@ -291,42 +210,81 @@ static void coll_pin_keep_locked(struct coll_pins *pins, struct coll_pin *pin,
 	pin->by_addr.last = at + len - 1;
 	interval_tree_insert(&pin->by_addr, &pins->tree);
 	list_add(&pin->list, &pins->list);
-	list_add(&pin->all, &coll_pins_all);
+	list_add(&pin->all, &pin->user->kept);
+}
+
+/* Set it if it is not set yet. Return: it, or NULL: there is no memory. */
+static struct coll_pins_user *coll_pins_set_user(struct coll_pins *pins,
+						 const struct coll_memlock *ml)
+{
+	/* pairs with the cmpxchg() of another thread */
+	struct coll_pins_user *u = smp_load_acquire(&pins->user), *old;
+
+	if (u)
+		return u;
+	u = coll_pins_user_get(ml->cred, true);
+	if (!u)
+		return NULL;
+	old = cmpxchg(&pins->user, NULL, u);
+	if (!old)
+		return u;
+	coll_pins_user_put(u);
+	return old;
+}
+
+/* A pin that has no buffer yet; NULL: there can be none. */
+static struct coll_pin *coll_pin_alloc(struct coll_pins *pins, const struct coll_memlock *ml,
+				       const struct coll_area *area)
+{
+	struct coll_pins_user *u = coll_pins_set_user(pins, ml);
+	struct coll_pin *pin;
+
+	pin = u ? kzalloc(sizeof(*pin), GFP_KERNEL_ACCOUNT) : NULL;
+	if (!pin)
+		return NULL;
+	pin->user = u;
+	if (mmu_interval_notifier_insert(&pin->mni, ml->mm, coll_area_at(area),
+					 coll_area_reach(area), &coll_pin_ops)) {
+		kfree(pin);
+		return NULL;
+	}
+	coll_pins_user_hold(u);
+	return pin;
 }
 
 /* Pin, and keep it if nothing changes meanwhile. */
 static struct coll_buf *coll_pins_new(struct coll_pins *pins, const struct coll_memlock *ml,
 				      const struct coll_area *area, bool write, u64 most)
 {
-	struct coll_pin *pin = kzalloc(sizeof(*pin), GFP_KERNEL_ACCOUNT);
+	struct coll_pin *pin = coll_pin_alloc(pins, ml, area);
+	struct coll_pins_user *u;
 	struct coll_buf *buf;
 	unsigned long seq;
 	LIST_HEAD(dead);
-	int idx;
 
-	if (!pin || mmu_interval_notifier_insert(&pin->mni, ml->mm, coll_area_at(area),
-						 coll_area_reach(area), &coll_pin_ops)) {
-		kfree(pin);
+	if (!pin)
 		return coll_pins_pin(ml, area, write);
-	}
+	u = pin->user;
 	seq = mmu_interval_read_begin(&pin->mni);
 	buf = coll_pins_pin(ml, area, write);
 	if (IS_ERR(buf)) {
-		mmu_interval_notifier_remove(&pin->mni);
-		kfree(pin);
+		list_add(&pin->list, &dead);
+		coll_pins_remove(&dead);
 		return buf;
 	}
 	coll_buf_get(buf);
 	pin->buf = buf;
-	idx = srcu_read_lock(&coll_pins_burying);
-	spin_lock(&coll_pins_lock);
+	coll_pins_bury_begin(u);
+	spin_lock(&u->lock);
+	u->bytes += coll_pin_bytes(pin);
 	if (mmu_interval_read_retry(&pin->mni, seq))
 		list_add(&pin->list, &dead);
 	else
 		coll_pin_keep_locked(pins, pin, area, most, &dead);
-	spin_unlock(&coll_pins_lock);
-	coll_pins_bury(&dead);
-	srcu_read_unlock(&coll_pins_burying, idx);
+	spin_unlock(&u->lock);
+	coll_pins_bury_end(u, &dead);
+	/* All are of the address space of the caller: only the caller waits for it. */
+	coll_pins_remove(&dead);
 	return buf;
 }
 
@@ -355,16 +313,20 @@ struct coll_buf *coll_pins_take(struct coll_pins *pins, const struct coll_memloc
 
 void coll_pins_release(struct coll_pins *pins)
 {
+	struct coll_pins_user *u = pins->user;
 	struct coll_pin *pin, *next;
 	LIST_HEAD(dead);
-	int idx = srcu_read_lock(&coll_pins_burying);
 
-	spin_lock(&coll_pins_lock);
+	if (!u)
+		return;
+	coll_pins_bury_begin(u);
+	spin_lock(&u->lock);
 	list_for_each_entry_safe(pin, next, &pins->list, list)
 		coll_pin_drop_locked(pin, &dead);
-	spin_unlock(&coll_pins_lock);
-	coll_pins_bury(&dead);
-	srcu_read_unlock(&coll_pins_burying, idx);
+	spin_unlock(&u->lock);
+	coll_pins_bury_end(u, &dead);
+	coll_pins_remove_later(u, &dead);
+	coll_pins_user_put(u);
 }
 #else
 struct coll_buf *coll_pins_pin(const struct coll_memlock *ml, const struct coll_area *area,

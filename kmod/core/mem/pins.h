@@ -10,6 +10,7 @@
 struct coll_area;
 struct coll_buf;
 struct coll_memlock;
+struct coll_pins_user;
 struct coll_vec;
 
 /**
@@ -18,14 +19,16 @@ struct coll_vec;
  * @tree: the same, by address
  * @bytes: pinned by them
  * @nr: number of them
+ * @user: who pays, referenced; set once, with release; NULL: nothing has been kept yet
  *
- * All under the lock in pins.c.
+ * All but @user under user->lock.
  */
 struct coll_pins {
 	struct list_head list;
 	struct rb_root_cached tree;
 	u64 bytes;
 	u32 nr;
+	struct coll_pins_user *user;
 };
 
 void coll_pins_init(struct coll_pins *pins);

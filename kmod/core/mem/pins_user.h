@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is kept pinned for a user, by all members that the same locked memory is charged to.
+ *
+ * A kept buffer has an end of two steps. First its pages are unpinned and uncharged, which waits
+ * for nobody else. Then its notifier is removed. That waits until the address space has no
+ * invalidation in progress, for as long as the process makes it, so whoever needs the charge does
+ * not do it: a work item on the queue of the user does.
+ */
+#ifndef COLL_CORE_PINS_USER_H
+#define COLL_CORE_PINS_USER_H
+
+#include <linux/interval_tree.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mmu_notifier.h>
+#include <linux/rwsem.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#ifdef CONFIG_MMU_NOTIFIER
+struct coll_buf;
+struct coll_pins;
+struct coll_user;
+struct cred;
+
+/**
+ * struct coll_pins_user - see the top of this file
+ * @ref: members, pins, and work items that are queued
+ * @list: in coll_pins_users
+ * @cred: whose user pays; referenced
+ * @queue: the user's queues; referenced
+ * @lock: protects the rest, and the struct coll_pins of all its members. Taken inside of notifiers,
+ *	so also while memory is being reclaimed: nothing may be allocated under it.
+ * @kept: struct coll_pin of all members, the newest first
+ * @dead: not kept any more, and still pinned
+ * @unpinned: unpinned, and the notifier is to be removed
+ * @bytes: of pins that have not been unpinned
+ * @unpinning: held for reading by a thread that has taken pins off the lists, until they are
+ *	unpinned; so a thread that needs their charge waits for all of these
+ * @unpin: unpins @dead
+ * @remove: frees @unpinned
+ */
+struct coll_pins_user {
+	struct kref ref;
+	struct list_head list;
+	const struct cred *cred;
+	struct coll_user *queue;
+	spinlock_t lock;
+	struct list_head kept;
+	struct list_head dead;
+	struct list_head unpinned;
+	u64 bytes;
+	struct rw_semaphore unpinning;
+	struct work_struct unpin;
+	struct work_struct remove;
+};
+
+/**
+ * struct coll_pin - a buffer that is kept
+ * @mni: tells that its memory changes
+ * @user: who pays, referenced
+ * @buf: the buffer, referenced; NULL: unpinned
+ * @pins: whose; NULL: not kept any more. Under user->lock.
+ * @list: in pins->list, user->dead or user->unpinned; user->lock
+ * @by_addr: in pins->tree while it is kept; user->lock
+ * @all: in user->kept while it is kept; user->lock
+ */
+struct coll_pin {
+	struct mmu_interval_notifier mni;
+	struct coll_pins_user *user;
+	struct coll_buf *buf;
+	struct coll_pins *pins;
+	struct list_head list;
+	struct interval_tree_node by_addr;
+	struct list_head all;
+};
+
+/**
+ * coll_pins_user_get() - what is kept for a user
+ * @cred: whose user pays
+ * @make: make it if there is none
+ *
+ * Return: it, with a reference; NULL: there is none, or no memory. Sleeps.
+ */
+struct coll_pins_user *coll_pins_user_get(const struct cred *cred, bool make);
+
+void coll_pins_user_hold(struct coll_pins_user *u);
+
+/* Sleeps. @u may be NULL. */
+void coll_pins_user_put(struct coll_pins_user *u);
+
+/* Bytes of the pin's pages. There are no pages in gaps. */
+u64 coll_pin_bytes(const struct coll_pin *pin);
+
+/* Keep it no longer; the caller gets those in @dead buried. Under user->lock. */
+void coll_pin_drop_locked(struct coll_pin *pin, struct list_head *dead);
+
+/* Unpin it soon. Under user->lock; also in notifiers. */
+void coll_pin_drop_later_locked(struct coll_pin *pin);
+
+/* Begin to take pins off the lists. Sleeps. */
+void coll_pins_bury_begin(struct coll_pins_user *u);
+
+/*
+ * They are off: unpin them. Their notifiers are to be removed. @dead holds no reference to a buffer
+ * from here on. Sleeps.
+ */
+void coll_pins_bury_end(struct coll_pins_user *u, struct list_head *dead);
+
+/* Remove their notifiers, and free them. Waits for invalidations of their address spaces. */
+void coll_pins_remove(struct list_head *unpinned);
+
+/* The same by a work item: they may be of other processes. */
+void coll_pins_remove_later(struct coll_pins_user *u, struct list_head *unpinned);
+
+/**
+ * coll_pins_user_evict() - drop everything that is kept for a user
+ * @u: user
+ * @need: bytes that are needed
+ *
+ * Waits until it is unpinned, also what others have dropped. Nothing is dropped if it is less than
+ * @need.
+ *
+ * Return: false if nothing was dropped, or if the caller has been killed.
+ */
+bool coll_pins_user_evict(struct coll_pins_user *u, u64 need);
+#endif
+
+#endif /* COLL_CORE_PINS_USER_H */
