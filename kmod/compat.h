@@ -166,8 +166,11 @@ static inline bool coll_exec_waits(struct task_struct *p)
 
 	rcu_read_lock();
 	waits = READ_ONCE(p->signal->group_exec_task);
-	for_each_thread(p, t)
-		waits |= coll_task_waits_for_uring(t);
+	for_each_thread(p, t) {
+		if (waits)
+			break;
+		waits = coll_task_waits_for_uring(t);
+	}
 	rcu_read_unlock();
 	return waits;
 }

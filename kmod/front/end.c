@@ -17,11 +17,12 @@
  *
  * The references of rule 2 are counted by struct file, also those that any system call holds
  * for a moment. When such a call ends after the last close() there is no callback. So a close()
- * that finds commands in flight and other references starts the watch, which looks every 50
- * ms until no command is in flight.
+ * that finds commands in flight and other references starts the watch, which looks until no
+ * command is in flight: after 50 ms, and then after twice as long each time, up to a second.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/minmax.h>
 #include <linux/mmu_notifier.h>
 
 #include "../compat.h"
@@ -33,7 +34,8 @@
 #include "file.h"
 #include "refs.h"
 
-#define COLL_WATCH_INTERVAL	(HZ / 20)
+#define COLL_WATCH_FIRST	(HZ / 20)
+#define COLL_WATCH_MOST		HZ
 
 /* Rule 1. A thread that the kernel has put into the process does not keep it alive. */
 static bool coll_process_ends(struct task_struct *p)
@@ -44,8 +46,11 @@ static bool coll_process_ends(struct task_struct *p)
 	if (READ_ONCE(p->signal->flags) & SIGNAL_GROUP_EXIT)
 		return true;
 	rcu_read_lock();
-	for_each_thread(p, t)
-		alive |= !(READ_ONCE(t->flags) & (PF_EXITING | COLL_PF_KERNEL_MADE));
+	for_each_thread(p, t) {
+		alive = !(READ_ONCE(t->flags) & (PF_EXITING | COLL_PF_KERNEL_MADE));
+		if (alive)
+			break;
+	}
 	rcu_read_unlock();
 	return !alive;
 }
@@ -67,9 +72,22 @@ static bool coll_end_is_busy(struct coll_file *cf)
 	return coll_calls_running(cf) || coll_member_busy(cf->member);
 }
 
-static void coll_end_watch(struct coll_file *cf)
+static void coll_end_watch(struct coll_file *cf, unsigned long delay)
 {
-	queue_delayed_work(coll_alarm_wq, &cf->watch, COLL_WATCH_INTERVAL);
+	WRITE_ONCE(cf->watch_delay, delay);
+	queue_delayed_work(coll_alarm_wq, &cf->watch, delay);
+}
+
+/* There is something new to look for. */
+static void coll_end_watch_anew(struct coll_file *cf)
+{
+	/* Not if it is about to look anyway: each command of a file may come here. */
+	if (READ_ONCE(cf->watch_delay) > COLL_WATCH_FIRST) {
+		WRITE_ONCE(cf->watch_delay, COLL_WATCH_FIRST);
+		mod_delayed_work(coll_alarm_wq, &cf->watch, COLL_WATCH_FIRST);
+	} else {
+		coll_end_watch(cf, COLL_WATCH_FIRST);
+	}
 }
 
 static void coll_watch_work(struct work_struct *work)
@@ -85,7 +103,7 @@ static void coll_watch_work(struct work_struct *work)
 	else if (READ_ONCE(cf->closed) && coll_end_is_closed(cf, 0))
 		coll_member_gone(m, COLL_CAUSE_CLOSE);
 	else
-		coll_end_watch(cf);
+		coll_end_watch(cf, min(2 * READ_ONCE(cf->watch_delay), (unsigned long)COLL_WATCH_MOST));
 }
 
 void coll_end_flush(struct coll_file *cf, fl_owner_t files)
@@ -105,7 +123,7 @@ void coll_end_flush(struct coll_file *cf, fl_owner_t files)
 	if (coll_end_is_closed(cf, 1))
 		coll_member_gone(m, COLL_CAUSE_CLOSE);
 	else if (coll_end_is_busy(cf))
-		coll_end_watch(cf);
+		coll_end_watch_anew(cf);
 }
 
 void coll_end_posted(struct coll_file *cf, bool holds_file)
@@ -117,7 +135,7 @@ void coll_end_posted(struct coll_file *cf, bool holds_file)
 	 * a ring is removed without a callback.
 	 */
 	if (!COLL_URING_CAN_CANCEL || (!holds_file && READ_ONCE(cf->closed)))
-		coll_end_watch(cf);
+		coll_end_watch_anew(cf);
 }
 
 void coll_end_killed(struct coll_file *cf)

@@ -26,6 +26,7 @@ struct io_uring_cmd;
  * @refs: references to it that are held by commands in flight; see end.c
  * @closed: its process has closed a descriptor of it
  * @watch: polls for the end of the rank while commands are in flight, if no callback reports it
+ * @watch_delay: jiffies from the last look of @watch to the next; a hint
  * @mn: tells of the end of the address space (with CONFIG_MMU_NOTIFIER)
  * @lock: protects @calls to @spare
  * @calls: blocking calls, and those that have been parked
@@ -44,6 +45,7 @@ struct coll_file {
 	atomic64_t refs;
 	bool closed;
 	struct delayed_work watch;
+	unsigned long watch_delay;
 #ifdef CONFIG_MMU_NOTIFIER
 	struct mmu_notifier mn;
 #endif
