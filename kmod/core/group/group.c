@@ -24,6 +24,10 @@
 #include "parts.h"
 #include "ref.h"
 
+/* Jiffies between two looks at the oldest op: at first, and when there has been no news for long. */
+#define COLL_STALL_FIRST	msecs_to_jiffies(COLL_STALL_MS)
+#define COLL_STALL_REST		HZ
+
 /*
  * Protects coll_groups and coll_groups_by_key, and makes joining and leaving one at a time.
  * All users take it: nothing is allocated under it.
@@ -79,6 +83,7 @@ static void coll_group_stalled(struct work_struct *work)
 {
 	struct coll_group *g = container_of(to_delayed_work(work),
 					    struct coll_group, stall);
+	unsigned long delay = COLL_STALL_FIRST;
 	const struct coll_op *op;
 	bool announce = false;
 	bool again;
@@ -91,18 +96,34 @@ static void coll_group_stalled(struct work_struct *work)
 		WRITE_ONCE(g->announced_seq, op->seq);
 		announce = true;
 	}
+	/* Nothing is left to do until another op is the oldest one: coll_group_watch_next(). */
+	if (again && op->seq == g->stall_seq && !announce)
+		delay = min(2 * g->stall_delay, (unsigned long)COLL_STALL_REST);
 	if (again)
 		g->stall_seq = op->seq;
+	WRITE_ONCE(g->stall_delay, delay);
 	spin_unlock(&g->lock);
 	if (announce)
 		coll_links_call(g);
 	if (again)
-		coll_group_watch(g);
+		queue_delayed_work(coll_alarm_wq, &g->stall, delay);
 }
 
 void coll_group_watch(struct coll_group *g)
 {
-	queue_delayed_work(coll_alarm_wq, &g->stall, msecs_to_jiffies(COLL_STALL_MS));
+	if (READ_ONCE(g->stall_delay) > COLL_STALL_FIRST)
+		coll_group_watch_next(g);
+	else
+		queue_delayed_work(coll_alarm_wq, &g->stall, COLL_STALL_FIRST);
+}
+
+void coll_group_watch_next(struct coll_group *g)
+{
+	if (READ_ONCE(g->stall_delay) <= COLL_STALL_FIRST)
+		return;
+	/* Once: the timer is not to be put off by each op. */
+	WRITE_ONCE(g->stall_delay, COLL_STALL_FIRST);
+	mod_delayed_work(coll_alarm_wq, &g->stall, COLL_STALL_FIRST);
 }
 
 static struct coll_link *coll_group_nth_link(const struct coll_group *g, u32 i)

@@ -128,6 +128,7 @@ struct coll_left {
  * @tables: what COLL_ALG_AUTO means, by collective; NULL: what it always does
  * @stall: looks now and then whether the oldest running op is still the same one
  * @stall_seq: the op it saw last
+ * @stall_delay: jiffies until it looks again
  * @announced_seq: the op that the peers are told of because it takes long
  * @announced_sig: its signature
  * @stripes: see coll_group_stripe()
@@ -211,9 +212,10 @@ struct coll_group {
 	/* Choice of algorithms: protected by @lock */
 	struct coll_table *tables[COLL_NR_COLLECTIVES];
 
-	/* The oldest op: @stall_seq belongs to @stall, the rest is protected by @lock */
+	/* The oldest op: @stall_seq belongs to @stall, @stall_delay is a hint, others: @lock */
 	struct delayed_work stall;
 	u64 stall_seq;
+	unsigned long stall_delay;
 	u64 announced_seq;
 	u64 announced_sig;
 
@@ -306,6 +308,9 @@ void coll_group_leave(struct coll_member *m);
  * other because they disagree find out, whatever their schedules say.
  */
 void coll_group_watch(struct coll_group *g);
+
+/* Another op may be the oldest one now: look soon, if the one before has taken long. */
+void coll_group_watch_next(struct coll_group *g);
 
 /* Walk all groups under coll_groups_lock; stops when @fn returns non-zero. */
 int coll_groups_for_each(int (*fn)(struct coll_group *g, void *arg), void *arg);

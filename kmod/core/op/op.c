@@ -472,7 +472,7 @@ static void coll_op_finish(struct coll_group *g, struct coll_op *op,
 static void coll_op_ended(struct coll_op *op)
 {
 	struct coll_group *g = op->group;
-	bool failing, more;
+	bool failing, running, more;
 	LIST_HEAD(reqs);
 
 	spin_lock(&g->lock);
@@ -496,11 +496,14 @@ static void coll_op_ended(struct coll_op *op)
 	}
 	g->completing = false;
 	failing = g->pending_failure.kind;
+	running = g->nr_running;
 	/* The thread that starts ops looks again after we unlock. */
 	more = !list_empty(&g->ops) && !g->advancing;
 	spin_unlock(&g->lock);
 	if (failing)
 		coll_group_check_pending(g);
+	if (running)
+		coll_group_watch_next(g);
 	if (g->watch)
 		g->watch->after(g);
 	if (more)
