@@ -110,6 +110,7 @@ struct coll_left {
  * @nr_plans: number of @plans
  * @advancing: a thread is starting ops; see coll_group_advance()
  * @completing: a thread is completing ended ops, in order
+ * @go_on: starts and completes ops, after a thread has done so for long; has a reference
  * @started: ops started
  * @ended: ops ended
  * @ended_well: of these, with 0
@@ -183,6 +184,7 @@ struct coll_group {
 	u32 nr_plans;
 	bool advancing;
 	bool completing;
+	struct work_struct go_on;
 
 	/* Counters: protected by @lock; the times need no lock */
 	u64 started;

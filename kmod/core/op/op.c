@@ -8,6 +8,7 @@
 #include "../../pure/wire.h"
 #include "../deadline.h"
 #include "../exec/exec.h"
+#include "../group/account.h"
 #include "../group/failure.h"
 #include "../group/fusion.h"
 #include "../group/group.h"
@@ -120,7 +121,17 @@ static void coll_op_arm_locked(struct coll_op *op, u64 timeout_ns)
 
 static void coll_op_end_work(struct work_struct *work)
 {
-	coll_op_ended(container_of(work, struct coll_op, end_work));
+	struct coll_op *op = container_of(work, struct coll_op, end_work);
+	struct coll_group *g = op->group;
+	struct coll_worker w;
+
+	/* From its end on @op may be gone. */
+	coll_group_get(g);
+	coll_worker_begin(&w, g->user, &g->error);
+	coll_op_ended(op);
+	coll_account_work(g, w.begin);
+	coll_worker_end(&w);
+	coll_group_put(g);
 }
 
 struct coll_op *coll_op_alloc(gfp_t gfp)
@@ -166,10 +177,6 @@ static void coll_op_discard_spare(struct coll_group *g)
 {
 	coll_op_discard(g->spare);
 }
-
-const struct coll_group_part coll_op_part = {
-	.free = coll_op_discard_spare,
-};
 
 /*
  * The op a member posts next, if another local rank has posted it already: behind its last one,
@@ -464,36 +471,59 @@ static void coll_op_finish(struct coll_group *g, struct coll_op *op,
 	coll_group_put(g);
 }
 
-/*
- * Nothing touches the op any more: its pages are free. Ranks hear of their ops
- * in order, so it may have to wait for the ones before it, and only one at a
- * time completes ops of a group.
- */
-static void coll_op_ended(struct coll_op *op)
+/* The first op, if nothing touches it any more. Under group->lock. */
+static struct coll_op *coll_op_first_ended_locked(struct coll_group *g)
 {
-	struct coll_group *g = op->group;
-	bool failing, running, more;
+	struct coll_op *op = list_first_entry_or_null(&g->ops, struct coll_op, list);
+
+	lockdep_assert_held(&g->lock);
+	return op && (op->state == COLL_OP_ENDED || op->state == COLL_OP_DROPPED) ? op : NULL;
+}
+
+/*
+ * Complete ops that have ended, the first ones of the queue, until that is over. Under group->lock,
+ * which is let go of for each. Return: there may be more.
+ */
+static bool coll_ops_complete_locked(struct coll_group *g)
+{
+	unsigned long end = coll_ops_end();
+	struct coll_op *op;
+	bool over = false;
 	LIST_HEAD(reqs);
 
+	lockdep_assert_held(&g->lock);
+	while (!over && (op = coll_op_first_ended_locked(g))) {
+		coll_op_dequeue_locked(g, op, &reqs);
+		spin_unlock(&g->lock);
+		coll_op_finish(g, op, &reqs);
+		INIT_LIST_HEAD(&reqs);
+		over = coll_ops_are_over(end);
+		spin_lock(&g->lock);
+		coll_op_keep_locked(g, op);
+	}
+	return over && coll_op_first_ended_locked(g);
+}
+
+/*
+ * Ranks hear of their ops in order, so an op that has ended may have to wait for the ones before
+ * it, and only one at a time completes ops of a group. @ended: nothing touches it any more; or NULL:
+ * the caller has a reference to the group.
+ */
+static void coll_ops_complete(struct coll_group *g, struct coll_op *ended)
+{
+	bool failing, running, more, left;
+
 	spin_lock(&g->lock);
-	coll_op_set_state(op, coll_op_has_started(op) ? COLL_OP_ENDED : COLL_OP_DROPPED);
+	if (ended)
+		coll_op_set_state(ended, coll_op_has_started(ended) ? COLL_OP_ENDED :
+				  COLL_OP_DROPPED);
 	if (g->completing) {
 		spin_unlock(&g->lock);
 		return;
 	}
 	g->completing = true;
 	coll_group_get(g);
-	for (;;) {
-		op = list_first_entry_or_null(&g->ops, struct coll_op, list);
-		if (!op || (op->state != COLL_OP_ENDED && op->state != COLL_OP_DROPPED))
-			break;
-		coll_op_dequeue_locked(g, op, &reqs);
-		spin_unlock(&g->lock);
-		coll_op_finish(g, op, &reqs);
-		INIT_LIST_HEAD(&reqs);
-		spin_lock(&g->lock);
-		coll_op_keep_locked(g, op);
-	}
+	left = coll_ops_complete_locked(g);
 	g->completing = false;
 	failing = g->pending_failure.kind;
 	running = g->nr_running;
@@ -506,10 +536,42 @@ static void coll_op_ended(struct coll_op *op)
 		coll_group_watch_next(g);
 	if (g->watch)
 		g->watch->after(g);
-	if (more)
+	if (left)
+		coll_ops_go_on_later(g);
+	else if (more)
 		coll_group_advance(g);
 	coll_group_put(g);
 }
+
+/* Nothing touches the op any more: its pages are free. */
+static void coll_op_ended(struct coll_op *op)
+{
+	coll_ops_complete(op->group, op);
+}
+
+static void coll_ops_go_on(struct work_struct *work)
+{
+	struct coll_group *g = container_of(work, struct coll_group, go_on);
+	struct coll_worker w;
+
+	coll_worker_begin(&w, g->user, &g->error);
+	coll_ops_complete(g, NULL);
+	coll_group_advance(g);
+	coll_account_work(g, w.begin);
+	coll_worker_end(&w);
+	coll_group_put(g);
+}
+
+static int coll_op_init(struct coll_group *g, u32 flags)
+{
+	INIT_WORK(&g->go_on, coll_ops_go_on);
+	return 0;
+}
+
+const struct coll_group_part coll_op_part = {
+	.init = coll_op_init,
+	.free = coll_op_discard_spare,
+};
 
 void coll_op_put_later(struct coll_op *op)
 {

@@ -22,6 +22,7 @@
 #include "../group/failure.h"
 #include "../group/group.h"
 #include "../group/member.h"
+#include "../group/ref.h"
 #include "../limits.h"
 #include "../p2p/copy.h"
 #include "../plan/plan.h"
@@ -69,8 +70,8 @@ static bool coll_op_fits_locked(const struct coll_group *g, const struct coll_op
 	       g->running_bytes <= COLL_RUNNING_BYTES - op->bytes;
 }
 
-/* The op whose turn it is, with a ref; NULL: none may start. Under group->lock. */
-static struct coll_op *coll_op_next_locked(struct coll_group *g)
+/* The op whose turn it is; NULL: none may start. Under group->lock. */
+static struct coll_op *coll_op_turn_locked(struct coll_group *g)
 {
 	struct coll_op *op;
 
@@ -81,11 +82,20 @@ static struct coll_op *coll_op_next_locked(struct coll_group *g)
 		/* An op that cannot complete does not start. */
 		if (op->nr_posted < g->nr_local || coll_group_fails_at(g, op->seq) ||
 		    (op->state == COLL_OP_DEFERRED && coll_op_has_company_locked(g)) ||
-		    !coll_op_fits_locked(g, op) || !coll_op_tryget(op))
+		    !coll_op_fits_locked(g, op))
 			break;
 		return op;
 	}
 	return NULL;
+}
+
+/* The same, with a ref. Under group->lock. */
+static struct coll_op *coll_op_next_locked(struct coll_group *g)
+{
+	struct coll_op *op = coll_op_turn_locked(g);
+
+	lockdep_assert_held(&g->lock);
+	return op && coll_op_tryget(op) ? op : NULL;
 }
 
 /* Under group->lock. */
@@ -174,15 +184,23 @@ static int coll_op_start(struct coll_op *op, bool beside, u64 room)
 	return 0;
 }
 
+void coll_ops_go_on_later(struct coll_group *g)
+{
+	coll_group_get(g);
+	if (!queue_work(g->user->wq, &g->go_on))
+		coll_group_put(g);
+}
+
 /*
  * Starting an op may end it at once, and ending an op calls this function again. The inner call
  * returns and the outer one goes on in its loop, so that the stack does not grow.
  */
 void coll_group_advance(struct coll_group *g)
 {
+	unsigned long end = coll_ops_end();
+	bool beside, over = false;
 	struct coll_op *op;
 	int ret = 0;
-	bool beside;
 	u64 room;
 
 	spin_lock(&g->lock);
@@ -192,7 +210,7 @@ void coll_group_advance(struct coll_group *g)
 	}
 	g->advancing = true;
 	/* A deferred op waits for others; the last of them calls us, unless it has by now. */
-	while (!g->error && (!ret || !coll_op_has_company_locked(g))) {
+	while (!over && !g->error && (!ret || !coll_op_has_company_locked(g))) {
 		op = coll_op_next_locked(g);
 		if (!op)
 			break;
@@ -202,14 +220,18 @@ void coll_group_advance(struct coll_group *g)
 		spin_unlock(&g->lock);
 		ret = coll_op_start(op, beside, room);
 		coll_op_put(op);
+		over = coll_ops_are_over(end);
 		spin_lock(&g->lock);
 		if (ret == -EINPROGRESS)
 			break;
 	}
+	over = over && coll_op_turn_locked(g);
 	g->advancing = false;
 	spin_unlock(&g->lock);
 	if (ret == -EINPROGRESS)
 		g->watch->again(g);
+	else if (over)
+		coll_ops_go_on_later(g);
 }
 
 u32 coll_ops_running(struct coll_group *g, struct coll_op **ops)

@@ -3,9 +3,12 @@
 #ifndef COLL_CORE_OP_RUN_H
 #define COLL_CORE_OP_RUN_H
 
+#include <linux/jiffies.h>
+#include <linux/sched/signal.h>
 #include <linux/types.h>
 
 #include "../group/op_state.h"
+#include "../limits.h"
 
 struct coll_group;
 struct coll_op;
@@ -37,8 +40,29 @@ bool coll_group_can_help(struct coll_group *g);
 /* Work on an op of a group that is open for that. @w: as of coll_req_help(). */
 void coll_group_help(struct coll_group *g, struct coll_worker *w);
 
-/* Start ops whose turn has come. Process context, no locks. */
+/*
+ * Start ops whose turn has come. If there are many, a work item goes on with them after a while, or
+ * if the caller has a signal pending. Process context, no locks.
+ */
 void coll_group_advance(struct coll_group *g);
+
+/*
+ * A work item is to start and to complete ops: the caller is over. Process context; the caller has
+ * a reference to the group.
+ */
+void coll_ops_go_on_later(struct coll_group *g);
+
+/* When a thread that starts or completes ops one after the other is over, in jiffies. */
+static inline unsigned long coll_ops_end(void)
+{
+	return jiffies + msecs_to_jiffies(COLL_WORK_MS) + 1;
+}
+
+/* Is it over? Ranks are not kept from their signals by ops of others. */
+static inline bool coll_ops_are_over(unsigned long end)
+{
+	return time_after(jiffies, end) || task_sigpending(current);
+}
 
 /**
  * coll_ops_running() - the running ops of a group, each with a ref
