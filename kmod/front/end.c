@@ -152,11 +152,20 @@ void coll_end_cancelled(struct coll_file *cf)
 #ifdef CONFIG_MMU_NOTIFIER
 /*
  * Called at the very start of exit_mmap(): a large process is seen dead before
- * its memory is torn down, and also when a descriptor leaked to a child.
+ * its memory is torn down, and also when a descriptor leaked to a child. All users of mmu notifiers
+ * may have to wait for it: what can take long is left to a work item.
  */
 static void coll_mn_release(struct mmu_notifier *mn, struct mm_struct *mm)
 {
 	struct coll_file *cf = container_of(mn, struct coll_file, mn);
+
+	if (coll_member_exits(cf->member))
+		queue_work(coll_alarm_wq, &cf->exited);
+}
+
+static void coll_exited_work(struct work_struct *work)
+{
+	struct coll_file *cf = container_of(work, struct coll_file, exited);
 
 	coll_member_gone(cf->member, COLL_CAUSE_EXIT);
 }
@@ -169,6 +178,7 @@ static int coll_watch_mm(struct coll_file *cf)
 {
 	int ret;
 
+	INIT_WORK(&cf->exited, coll_exited_work);
 	cf->mn.ops = &coll_mn_ops;
 	ret = mmu_notifier_register(&cf->mn, cf->member->ml.mm);
 	/* io_uring's task work is a signal to it: come back after that. */
@@ -178,6 +188,7 @@ static int coll_watch_mm(struct coll_file *cf)
 static void coll_unwatch_mm(struct coll_file *cf)
 {
 	mmu_notifier_unregister(&cf->mn, cf->member->ml.mm);
+	flush_work(&cf->exited);
 }
 #else
 static int coll_watch_mm(struct coll_file *cf)

@@ -28,6 +28,7 @@ struct io_uring_cmd;
  * @watch: polls for the end of the rank while commands are in flight, if no callback reports it
  * @watch_delay: jiffies from the last look of @watch to the next; a hint
  * @mn: tells of the end of the address space (with CONFIG_MMU_NOTIFIER)
+ * @exited: does then what may take long
  * @lock: protects @calls to @spare
  * @calls: blocking calls, and those that have been parked
  * @nr_callers: number of @calls that a thread is in
@@ -48,6 +49,7 @@ struct coll_file {
 	unsigned long watch_delay;
 #ifdef CONFIG_MMU_NOTIFIER
 	struct mmu_notifier mn;
+	struct work_struct exited;
 #endif
 	spinlock_t lock;
 	struct list_head calls;

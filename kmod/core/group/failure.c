@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/compiler.h>
+#include <linux/container_of.h>
 #include <linux/errno.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
@@ -15,6 +17,9 @@
 #include "op_state.h"
 #include "parts.h"
 #include "ref.h"
+
+/* Ops that are ended while group->lock is held once. */
+#define COLL_END_SLICE	64
 
 struct workqueue_struct *coll_alarm_wq;
 
@@ -42,22 +47,58 @@ void coll_group_cause(const struct coll_group *g, struct coll_cause *c,
 		strscpy(c->host, g->host, sizeof(c->host));
 }
 
-/* Fix the result of every posted op; each ends when its last ref goes. */
+/*
+ * Fix the results of some posted ops. The last one of the slice before is still in @ending, with
+ * its ref, and so has its place in the queue. The few that run and are ending already do not count.
+ * Under group->lock. Return: there may be more.
+ */
+static bool coll_group_end_slice_locked(struct coll_group *g, struct list_head *ending)
+{
+	struct list_head *at = list_empty(ending) ? &g->ops :
+			       &list_last_entry(ending, struct coll_op, todo)->list;
+	struct coll_op *op = list_entry(at, struct coll_op, list);
+	u32 n = 0;
+
+	lockdep_assert_held(&g->lock);
+	list_for_each_entry_continue(op, &g->ops, list) {
+		if (!coll_op_end(op, -g->error))
+			continue;
+		list_add_tail(&op->todo, ending);
+		if (++n == COLL_END_SLICE)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Fix the result of every posted op; each ends when its last ref goes. None is posted any more, but
+ * there may be very many.
+ */
 static void coll_group_end_ops(struct coll_group *g)
 {
 	struct coll_op *op, *next;
 	LIST_HEAD(ending);
+	bool more = true;
 
-	spin_lock(&g->lock);
-	list_for_each_entry(op, &g->ops, list)
-		if (coll_op_end(op, -g->error))
-			list_add_tail(&op->todo, &ending);
-	spin_unlock(&g->lock);
-	list_for_each_entry_safe(op, next, &ending, todo)
-		coll_op_put(op);
+	while (more) {
+		spin_lock(&g->lock);
+		more = coll_group_end_slice_locked(g, &ending);
+		spin_unlock(&g->lock);
+		list_for_each_entry_safe(op, next, &ending, todo) {
+			if (more && list_is_last(&op->todo, &ending))
+				break;
+			list_del(&op->todo);
+			coll_op_put(op);
+		}
+		cond_resched();
+	}
 }
 
-void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
+/*
+ * The first failure is told to everybody. Return: true if it is the first. Then the caller owes
+ * coll_group_end(), and has a reference to the group until then.
+ */
+static bool coll_group_fail_begin(struct coll_group *g, const struct coll_cause *cause)
 {
 	/*
 	 * Ending ops may drop the last reference but ours. If there is none,
@@ -65,12 +106,12 @@ void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
 	 * wrong: nobody is left to hear of it.
 	 */
 	if (!kref_get_unless_zero(&g->ref))
-		return;
+		return false;
 	spin_lock(&g->lock);
 	if (g->error) {
 		spin_unlock(&g->lock);
 		coll_group_put(g);
-		return;
+		return false;
 	}
 	g->cause = *cause;
 	WRITE_ONCE(g->error, cause->error);
@@ -80,9 +121,33 @@ void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
 	coll_user_hurry(g->user);	/* they hold what is to end */
 	trace_coll_abort(g->id, cause->seq, cause->kind, cause->error, cause->rank);
 	coll_links_call(g);	/* ABORT goes first, our own ops after */
+	return true;
+}
+
+/* End everything that is in flight. */
+static void coll_group_end(struct coll_group *g)
+{
 	coll_group_end_ops(g);
 	coll_parts_fail(g);
 	coll_group_put(g);
+}
+
+void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
+{
+	if (coll_group_fail_begin(g, cause))
+		coll_group_end(g);
+}
+
+void coll_group_fail_soon(struct coll_group *g, const struct coll_cause *cause)
+{
+	/* There is one first failure only. */
+	if (coll_group_fail_begin(g, cause))
+		queue_work(coll_alarm_wq, &g->failing);
+}
+
+void coll_group_failing(struct work_struct *work)
+{
+	coll_group_end(container_of(work, struct coll_group, failing));
 }
 
 void coll_group_check_pending(struct coll_group *g)

@@ -10,6 +10,7 @@
 
 struct coll_cause;
 struct coll_group;
+struct work_struct;
 struct workqueue_struct;
 
 /*
@@ -32,6 +33,19 @@ void coll_failure_exit(void);
  * -cause->error, as soon as its pages are free. Process context.
  */
 void coll_group_fail(struct coll_group *g, const struct coll_cause *cause);
+
+/**
+ * coll_group_fail_soon() - the same where ending ops would take too long
+ * @g: group
+ * @cause: as of coll_group_fail()
+ *
+ * When it returns the error stands, and other nodes are being told. A work item of coll_alarm_wq
+ * ends what is in flight.
+ */
+void coll_group_fail_soon(struct coll_group *g, const struct coll_cause *cause);
+
+/* That work item: group->failing. */
+void coll_group_failing(struct work_struct *work);
 
 /**
  * coll_group_fail_later() - end the communicator at an op that cannot complete

@@ -296,6 +296,7 @@ static struct coll_group *coll_group_alloc(const struct coll_join_args *a, u32 n
 	INIT_LIST_HEAD(&g->ops);
 	INIT_DELAYED_WORK(&g->reap, coll_group_reap);
 	INIT_DELAYED_WORK(&g->stall, coll_group_stalled);
+	INIT_WORK(&g->failing, coll_group_failing);
 	memcpy(g->key, j->key, sizeof(g->key));
 	g->uid = a->uid;
 	g->epoch = j->epoch;

@@ -99,6 +99,7 @@ struct coll_left {
  * @nr_joined: members there are
  * @error: 0, or the sticky positive errno; may be read without the lock
  * @cause: why
+ * @failing: ends what is in flight, after coll_group_fail_soon(); has a reference
  * @pending_failure: a failure that waits for the ops before its ->seq to end; ->kind 0: none
  * @ops: posted and not ended, by seq
  * @spare: memory of an ended op, for the next one; NULL: none
@@ -172,6 +173,7 @@ struct coll_group {
 	int error;
 	struct coll_cause cause;
 	struct coll_cause pending_failure;
+	struct work_struct failing;
 
 	/* Ops and plans: protected by @lock; @nr_running and @nr_open may be read without it */
 	struct list_head ops;

@@ -3,6 +3,7 @@
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
+#include <linux/minmax.h>
 #include <linux/spinlock.h>
 
 #include <linux/coll.h>
@@ -15,16 +16,16 @@
 #include "op_state.h"
 #include "parts.h"
 
-/* The first op behind @seq, a rank's last one; 0: there is none. Under group->lock. */
+/*
+ * The first op behind @seq, a rank's last one; 0: there is none. No number is missing between the
+ * first op and the last one, and there may be very many. Under group->lock.
+ */
 static u64 coll_first_op_beyond_locked(const struct coll_group *g, u64 seq)
 {
-	const struct coll_op *op;
-
 	lockdep_assert_held(&g->lock);
-	list_for_each_entry(op, &g->ops, list)
-		if (op->seq > seq)
-			return op->seq;
-	return 0;
+	if (list_empty(&g->ops) || list_last_entry(&g->ops, struct coll_op, list)->seq <= seq)
+		return 0;
+	return max(list_first_entry(&g->ops, struct coll_op, list)->seq, seq + 1);
 }
 
 /* Op @beyond, which has been posted, needs a rank that has left. */

@@ -100,31 +100,51 @@ bool coll_member_busy(struct coll_member *m)
 	return busy;
 }
 
+/* How it ends, and whether that fails the group. */
+static bool coll_member_end_cause(const struct coll_member *m, struct coll_group *g, u32 kind,
+				  struct coll_cause *cause)
+{
+	bool pending;
+
+	spin_lock(&g->lock);
+	pending = coll_member_is_in_op_locked(m);
+	coll_group_cause(g, cause, kind, EHOSTDOWN, m->rank,
+			 m->posted != m->completed ? m->completed + 1 : m->posted);
+	spin_unlock(&g->lock);
+	cause->pid = m->tgid;
+	coll_exit_status(m, kind, cause);
+	return pending || cause->signal || cause->code;
+}
+
 void coll_member_gone(struct coll_member *m, u32 kind)
 {
 	struct coll_group *g = coll_member_group(m);
 	struct coll_cause cause;
-	bool pending;
 
 	if (!g || test_bit(0, &m->gone))
 		return;
-	spin_lock(&g->lock);
-	pending = coll_member_is_in_op_locked(m);
-	coll_group_cause(g, &cause, kind, EHOSTDOWN, m->rank,
-			 m->posted != m->completed ? m->completed + 1 : m->posted);
-	spin_unlock(&g->lock);
-	cause.pid = m->tgid;
-	coll_exit_status(m, kind, &cause);
-
 	/* An orderly end after the last op is news for later ops only. */
-	if (!pending && !cause.signal && !cause.code) {
+	if (!coll_member_end_cause(m, g, kind, &cause)) {
 		if (kind == COLL_CAUSE_EXIT)
 			coll_group_left(m);
 		return;
 	}
-	if (test_and_set_bit(0, &m->gone))
-		return;
-	coll_group_fail(g, &cause);
+	if (!test_and_set_bit(0, &m->gone))
+		coll_group_fail(g, &cause);
+}
+
+bool coll_member_exits(struct coll_member *m)
+{
+	struct coll_group *g = coll_member_group(m);
+	struct coll_cause cause;
+
+	if (!g || test_bit(0, &m->gone))
+		return false;
+	if (!coll_member_end_cause(m, g, COLL_CAUSE_EXIT, &cause))
+		return true;
+	if (!test_and_set_bit(0, &m->gone))
+		coll_group_fail_soon(g, &cause);
+	return false;
 }
 
 int coll_member_register(struct coll_member *m, struct coll_register *r)

@@ -158,6 +158,16 @@ bool coll_member_is_owner(const struct coll_member *m);
  */
 void coll_member_gone(struct coll_member *m, u32 kind);
 
+/**
+ * coll_member_exits() - the address space of this member's process goes
+ * @m: member
+ *
+ * As coll_member_gone(), for a caller that cannot wait until all ops have been ended.
+ *
+ * Return: call coll_member_gone() as well, a moment later.
+ */
+bool coll_member_exits(struct coll_member *m);
+
 /* Registered buffers: see COLL_IOC_REGISTER and COLL_IOC_UNREGISTER. */
 int coll_member_register(struct coll_member *m, struct coll_register *r);
 int coll_member_unregister(struct coll_member *m, u32 id);
