@@ -26,7 +26,6 @@ static void coll_call_enter_locked(struct coll_call *call, struct coll_file *cf)
 	lockdep_assert_held(&cf->lock);
 	call->files = current->files;
 	call->counted = false;
-	call->parked = false;
 	list_add(&call->list, &cf->calls);
 	cf->nr_callers++;
 }
@@ -146,7 +145,7 @@ void coll_call_park(struct coll_call *call, u64 arg, u32 len)
 	coll_call_delegate(call);
 	spin_lock(&cf->lock);
 	coll_call_leave_locked(call);
-	call->parked = true;
+	list_move_tail(&call->list, &cf->parked);
 	WRITE_ONCE(cf->nr_parked, cf->nr_parked + 1);
 	spin_unlock(&cf->lock);
 }
@@ -154,7 +153,7 @@ void coll_call_park(struct coll_call *call, u64 arg, u32 len)
 static bool coll_call_matches(const struct coll_call *call, u64 arg, u32 len,
 			      const struct coll_cmd *cmd)
 {
-	return call->parked && call->task == current && call->arg == arg && call->len == len &&
+	return call->task == current && call->arg == arg && call->len == len &&
 	       call->sp == current_user_stack_pointer() &&
 	       !memcmp(&call->cmd, cmd, sizeof(*cmd));
 }
@@ -169,7 +168,7 @@ struct coll_call *coll_call_resume(struct coll_file *cf, u64 arg, u32 len)
 	if (copy_from_user(&cmd, u64_to_user_ptr(arg), min_t(size_t, len, sizeof(cmd))))
 		memset(&cmd, 0, sizeof(cmd));
 	spin_lock(&cf->lock);
-	list_for_each_entry(call, &cf->calls, list) {
+	list_for_each_entry_reverse(call, &cf->parked, list) {
 		if (!coll_call_matches(call, arg, len, &cmd))
 			continue;
 		list_del(&call->list);
@@ -198,7 +197,7 @@ void coll_calls_closed(struct coll_file *cf, fl_owner_t files)
 
 	spin_lock(&cf->lock);
 	list_for_each_entry(call, &cf->calls, list) {
-		if (call->parked || call->counted || call->files != files)
+		if (call->counted || call->files != files)
 			continue;
 		call->counted = true;
 		coll_end_hold(cf);
@@ -210,9 +209,11 @@ bool coll_calls_in_flight(struct coll_file *cf)
 {
 	struct coll_call *call;
 
-	list_for_each_entry(call, &cf->calls, list)
+	list_for_each_entry(call, &cf->parked, list) {
 		if (!coll_call_is_done(call))
 			return true;
+		cond_resched();
+	}
 	return false;
 }
 
@@ -220,7 +221,7 @@ void coll_calls_release(struct coll_file *cf)
 {
 	struct coll_call *call, *next;
 
-	list_for_each_entry_safe(call, next, &cf->calls, list) {
+	list_for_each_entry_safe(call, next, &cf->parked, list) {
 		/* Its op has been failed, so this takes a slice of work, or until links let go. */
 		wait_event_idle(call->sleeper.wq, coll_call_is_done(call));
 		coll_call_clear(call);
@@ -228,6 +229,7 @@ void coll_calls_release(struct coll_file *cf)
 		if (call->req.slot)
 			coll_slot_put(&call->req.member->slots, call->req.slot);
 		kfree(call);
+		cond_resched();
 	}
 	kfree(cf->spare);
 }

@@ -34,11 +34,10 @@ struct task_struct;
 
 /**
  * struct coll_call - a blocking call
- * @list: in cf->calls; cf->lock
+ * @list: in cf->calls or cf->parked; cf->lock
  * @cf: file
  * @files: table of descriptors of the caller; to compare
  * @counted: its reference to the file counts as a command's; cf->lock
- * @parked: no thread is in the call; cf->lock
  * @stood_in: @stand_in has been used
  * @task: of a parked one: its thread, with a reference; NULL: it has never been parked
  * @arg: of a parked one: argument of the ioctl
@@ -62,7 +61,6 @@ struct coll_call {
 	struct coll_file *cf;
 	fl_owner_t files;
 	bool counted;
-	bool parked;
 	bool stood_in;
 	struct task_struct *task;
 	u64 arg;

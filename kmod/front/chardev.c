@@ -42,6 +42,7 @@ static int coll_open(struct inode *inode, struct file *file)
 	mutex_init(&cf->starting);
 	spin_lock_init(&cf->lock);
 	INIT_LIST_HEAD(&cf->calls);
+	INIT_LIST_HEAD(&cf->parked);
 	coll_posts_init(&cf->posts);
 	ret = coll_end_open(cf, file);
 	if (ret)

@@ -30,9 +30,10 @@ struct io_uring_cmd;
  * @mn: tells of the end of the address space (with CONFIG_MMU_NOTIFIER)
  * @exited: does then what may take long
  * @lock: protects @calls to @spare
- * @calls: blocking calls, and those that have been parked
- * @nr_callers: number of @calls that a thread is in
- * @nr_parked: number of the other @calls; also read without the lock
+ * @calls: blocking calls that a thread is in
+ * @nr_callers: number of @calls
+ * @parked: those that have been parked, of which there may be many; the newest last
+ * @nr_parked: number of @parked; also read without the lock
  * @spare: memory for the next call
  * @progress: its progress thread, set once, with release; NULL: none
  * @starting: held while that is made
@@ -54,6 +55,7 @@ struct coll_file {
 	spinlock_t lock;
 	struct list_head calls;
 	u32 nr_callers;
+	struct list_head parked;
 	u32 nr_parked;
 	struct coll_call *spare;
 	struct coll_progress *progress;
