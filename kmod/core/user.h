@@ -42,8 +42,8 @@ struct coll_user_cpu {
  * @dying: its queues are being destroyed; coll_users_lock
  * @uid: the user
  * @wq: progress of links, slices, local steps
- * @reap_wq: teardown of groups, which waits for work on @wq and for peers; and of kept pins,
- *	which waits for address spaces
+ * @reap_wq: teardown of groups, which waits for work on @wq and for peers; and of kept pins
+ *	and files, which waits for address spaces and progress threads
  * @groups: groups that have not been freed, also those without members
  * @conns: conns that have not been freed
  * @commands: commands in flight beyond COLL_INFLIGHT_FREE of each rank

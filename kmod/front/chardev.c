@@ -20,9 +20,6 @@
 #include "shm.h"
 #include "uring.h"
 
-/* For files whose progress threads, or commands, may not end soon. */
-static struct workqueue_struct *coll_close_wq;
-
 static bool world_access;
 module_param(world_access, bool, 0444);
 MODULE_PARM_DESC(world_access, "create /dev/coll with mode 0666 instead of 0660");
@@ -83,7 +80,7 @@ static void coll_close(struct coll_file *cf)
 static void coll_close_work(struct work_struct *work)
 {
 	coll_close(container_of(work, struct coll_file, closing));
-	/* Unloading waits for this work, so its text is there until it returns. */
+	/* Unloading waits for the user's queues, so this text is there until it returns. */
 	module_put(THIS_MODULE);
 }
 
@@ -114,7 +111,8 @@ static int coll_release(struct inode *inode, struct file *file)
 	set_bit(0, &cf->member->gone);
 	__module_get(THIS_MODULE);
 	INIT_WORK(&cf->closing, coll_close_work);
-	queue_work(coll_close_wq, &cf->closing);
+	/* What lingers belongs to a group. It delays the user of that only. */
+	queue_work(coll_member_group(cf->member)->user->reap_wq, &cf->closing);
 	return 0;
 }
 
@@ -139,21 +137,12 @@ static struct miscdevice coll_misc = {
 
 int coll_chardev_init(void)
 {
-	int ret;
-
-	coll_close_wq = alloc_workqueue("coll_close", WQ_UNBOUND, 0);
-	if (!coll_close_wq)
-		return -ENOMEM;
 	if (world_access)
 		coll_misc.mode = 0666;
-	ret = misc_register(&coll_misc);
-	if (ret)
-		destroy_workqueue(coll_close_wq);
-	return ret;
+	return misc_register(&coll_misc);
 }
 
 void coll_chardev_exit(void)
 {
 	misc_deregister(&coll_misc);
-	destroy_workqueue(coll_close_wq);
 }
