@@ -464,24 +464,36 @@ static int coll_wait_all(struct coll_member *m, struct coll_tensor_wait *w)
 	return w->got ? 0 : ret;
 }
 
-int coll_ioc_tensor_wait(struct coll_file *cf, void __user *arg, u32 size)
+int coll_wait_copy(struct coll_tensor_wait *w, const void __user *arg, u32 size)
 {
-	struct coll_tensor_wait __user *to = arg;
-	struct coll_member *m = cf->member;
-	struct coll_tensor_wait w;
-	int ret;
+	int ret = copy_struct_from_user(w, sizeof(*w), arg, size);
 
-	ret = copy_struct_from_user(&w, sizeof(w), arg, size);
 	if (ret)
 		return ret;
-	if (!w.nr || w.nr > COLL_TENSOR_CALL_MAX || w.min > w.nr || w.got || w.flags ||
-	    memchr_inv(w.reserved, 0, sizeof(w.reserved)))
+	if (!w->nr || w->nr > COLL_TENSOR_CALL_MAX || w->min > w->nr || w->got || w->flags ||
+	    memchr_inv(w->reserved, 0, sizeof(w->reserved)))
 		return -EINVAL;
-	ret = coll_tensor_check_member(m);
+	return 0;
+}
+
+int coll_wait_tensors(struct coll_file *cf, struct coll_tensor_wait __user *to,
+		      struct coll_tensor_wait *w)
+{
+	struct coll_member *m = cf->member;
+	int ret = coll_tensor_check_member(m);
+
 	if (ret)
 		return ret;
-	ret = coll_wait_all(m, &w);
-	if (put_user(w.got, &to->got))
+	ret = coll_wait_all(m, w);
+	if (put_user(w->got, &to->got))
 		return -EFAULT;
 	return ret;
+}
+
+int coll_ioc_tensor_wait(struct coll_file *cf, void __user *arg, u32 size)
+{
+	struct coll_tensor_wait w;
+	int ret = coll_wait_copy(&w, arg, size);
+
+	return ret ?: coll_wait_tensors(cf, arg, &w);
 }
