@@ -2,6 +2,7 @@
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/module.h>
+#include <linux/sched.h>
 #include <net/genetlink.h>
 #include <net/sock.h>
 
@@ -24,18 +25,36 @@ static struct genl_family coll_nl_family;
  * @skb: the message
  * @cb: the dump; args[0] counts objects already sent
  * @index: objects met in this pass
+ * @asked: @admin is set
+ * @admin: the reader may administer the machine
  */
 struct coll_nl_dump {
 	struct sk_buff *skb;
 	struct netlink_callback *cb;
 	long index;
+	bool asked;
+	bool admin;
 };
 
 /* Others' communicators are shown to those who may administer the machine. */
-static bool coll_nl_may_see(const struct coll_group *g, struct netlink_callback *cb)
+static bool coll_nl_may_see(const struct coll_group *g, struct coll_nl_dump *d)
 {
-	return uid_eq(g->uid, NETLINK_CREDS(cb->skb)->uid) ||
-	       netlink_capable(cb->skb, CAP_NET_ADMIN);
+	if (uid_eq(g->uid, NETLINK_CREDS(d->cb->skb)->uid))
+		return true;
+	/* Once, not for each of thousands of groups. */
+	if (!d->asked)
+		d->admin = netlink_capable(d->cb->skb, CAP_NET_ADMIN);
+	d->asked = true;
+	return d->admin;
+}
+
+/* Has the next object been sent already? Then it is passed over, before it is looked at. */
+static bool coll_nl_skip(struct coll_nl_dump *d)
+{
+	if (d->index >= d->cb->args[0])
+		return false;
+	d->index++;
+	return true;
 }
 
 /* Begin an object that has not been sent yet. NULL with *full = false: it has. */
@@ -44,8 +63,9 @@ static void *coll_nl_begin(struct coll_nl_dump *d, u8 cmd, bool *full)
 	void *hdr;
 
 	*full = false;
-	if (d->index++ < d->cb->args[0])
+	if (coll_nl_skip(d))
 		return NULL;
+	d->index++;
 	hdr = genlmsg_put(d->skb, NETLINK_CB(d->cb->skb).portid,
 			  d->cb->nlh->nlmsg_seq, &coll_nl_family, NLM_F_MULTI,
 			  cmd);
@@ -142,7 +162,7 @@ static int coll_nl_group(struct coll_group *g, void *arg)
 	bool full;
 	void *hdr;
 
-	if (!coll_nl_may_see(g, d->cb))
+	if (!coll_nl_may_see(g, d))
 		return 0;
 	hdr = coll_nl_begin(d, COLL_NL_CMD_GROUP_GET, &full);
 	if (!hdr)
@@ -190,7 +210,7 @@ static int coll_nl_members(struct coll_group *g, void *arg)
 	void *hdr;
 	u32 i;
 
-	if (!coll_nl_may_see(g, d->cb))
+	if (!coll_nl_may_see(g, d))
 		return 0;
 	/* Members come and go under coll_groups_lock, which we are called in. */
 	for (i = 0; i < g->nr_local && !ret; i++) {
@@ -260,7 +280,10 @@ static int coll_nl_link(struct coll_group *g, struct coll_nl_dump *d,
 	int ret = 0;
 	u32 i;
 
-	for (i = 0; !ret && link->ops->stat(link, i, &s); i++) {
+	for (i = 0; i < COLL_LINK_STREAMS && !ret; i++) {
+		if (coll_nl_skip(d))
+			continue;
+		link->ops->stat(link, i, &s);
 		hdr = coll_nl_begin(d, COLL_NL_CMD_LINK_GET, &full);
 		if (hdr)
 			ret = coll_nl_end(d, hdr, coll_nl_put_link(d->skb, g, &s));
@@ -276,13 +299,14 @@ static int coll_nl_links(struct coll_group *g, void *arg)
 	int ret = 0;
 	u32 i, per_node = READ_ONCE(g->nr_links);
 
-	if (!coll_nl_may_see(g, d->cb))
+	if (!coll_nl_may_see(g, d))
 		return 0;
 	for (i = 0; i < g->nr_nodes * per_node && !ret; i++) {
 		const struct coll_link *link = coll_group_link(g, i / per_node, i % per_node);
 
 		if (link)
 			ret = coll_nl_link(g, d, link);
+		cond_resched();
 	}
 	return ret;
 }
@@ -325,7 +349,7 @@ static int coll_nl_select(struct coll_group *g, void *arg)
 	int ret = 0;
 	u32 i;
 
-	if (!coll_nl_may_see(g, d->cb))
+	if (!coll_nl_may_see(g, d))
 		return 0;
 	for (i = 0; i < COLL_NR_COLLECTIVES && !ret; i++)
 		ret = coll_nl_table(g, d, i);
@@ -375,7 +399,7 @@ static int coll_nl_stalls(struct coll_group *g, void *arg)
 	long *args = d->cb->args;
 	int ret;
 
-	if (d->index++ < args[0] || !coll_nl_may_see(g, d->cb))
+	if (d->index++ < args[0] || !coll_nl_may_see(g, d))
 		return 0;
 	if (g->id == args[1])
 		at = (struct coll_stall_cursor){ args[2], args[3] };

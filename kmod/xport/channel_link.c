@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Channels as core sees them: its links. How they begin and end. */
 #include <linux/bits.h>
+#include <linux/build_bug.h>
 #include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/hashtable.h>
@@ -115,14 +116,13 @@ static u64 coll_ch_posted(const struct coll_link *link)
 	return READ_ONCE(to_channel(link)->peer_seq);
 }
 
-static bool coll_ch_stat(const struct coll_link *link, u32 i,
+static void coll_ch_stat(const struct coll_link *link, u32 i,
 			 struct coll_link_stat *s)
 {
 	const struct coll_channel *ch = to_channel(link);
 	const struct coll_stream *st;
 
-	if (i >= COLL_STRIPES)
-		return false;
+	BUILD_BUG_ON(COLL_LINK_STREAMS != COLL_STRIPES);
 	st = coll_conn_stream(ch->conn, i);
 	memset(s, 0, sizeof(*s));
 	if (st)
@@ -139,7 +139,6 @@ static bool coll_ch_stat(const struct coll_link *link, u32 i,
 	}
 	if (ch->shared && !READ_ONCE(ch->established) && s->state == COLL_NL_LINK_STATE_UP)
 		s->state = COLL_NL_LINK_STATE_GREETING;
-	return true;
 }
 
 /* Has the peer proved that it knows the key, or can it not do so any more? */

@@ -10,6 +10,7 @@
 #include <linux/minmax.h>
 #include <linux/nospec.h>
 #include <linux/printk.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/utsname.h>
 
@@ -461,6 +462,7 @@ int coll_groups_for_each(int (*fn)(struct coll_group *g, void *arg), void *arg)
 		ret = fn(g, arg);
 		if (ret)
 			break;
+		cond_resched();
 	}
 	mutex_unlock(&coll_groups_lock);
 	return ret;

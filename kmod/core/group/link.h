@@ -14,6 +14,9 @@
 struct coll_group;
 struct coll_link;
 
+/* Streams of a link, each with counters of its own. */
+#define COLL_LINK_STREAMS	2
+
 #define COLL_SEND_MODES	(COLL_NL_SEND_MODE_UBUF + 1)
 
 /**
@@ -77,7 +80,7 @@ struct coll_link_stat {
  * @connected: all streams that ops need have been handed over. Any context.
  * @ready: @connected, and the handshake of each stream is complete. Any context.
  * @posted: the last op the peer has announced, 0 for none. Any context.
- * @stat: fills @s for stream @i of the link; false past the last one.
+ * @stat: fills @s for stream @i of the link, one of COLL_LINK_STREAMS.
  * @flush: by the reaper, with no op left: waits for one pass of the link's work, which
  *	sends ABORT or BYE. Sleeps.
  * @lingers: must the link stay open for its peer's sake? Not forever: counts from
@@ -95,7 +98,7 @@ struct coll_link_ops {
 	bool (*connected)(const struct coll_link *link);
 	bool (*ready)(const struct coll_link *link);
 	u64 (*posted)(const struct coll_link *link);
-	bool (*stat)(const struct coll_link *link, u32 i,
+	void (*stat)(const struct coll_link *link, u32 i,
 		     struct coll_link_stat *s);
 	void (*flush)(struct coll_link *link);
 	bool (*lingers)(const struct coll_link *link, bool hard);
