@@ -11,12 +11,18 @@
  * but cannot be cancelled: it is in state COLL_MSG_HELD, or, on another node, no longer among
  * peer->offers. Held offers are dropped with the others when the rank leaves.
  */
+#include <linux/jiffies.h>
 #include <linux/lockdep.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
 
+#include "../group/account.h"
 #include "../group/group.h"
 #include "../group/link.h"
 #include "../group/member.h"
+#include "../group/ref.h"
+#include "../limits.h"
 #include "exchange.h"
 #include "mailbox.h"
 #include "peer.h"
@@ -97,11 +103,13 @@ static bool coll_probes_slice_locked(struct coll_group *g, const struct coll_not
 	return true;
 }
 
-void coll_probes_tell(struct coll_group *g, const struct coll_note *kept)
+/* Return: may there be more? Then the time is over. */
+static bool coll_probes_run(struct coll_group *g, const struct coll_note *kept)
 {
-	bool more = kept->order;
+	unsigned long end = jiffies + msecs_to_jiffies(COLL_WORK_MS) + 1;
+	bool more = true;
 
-	while (more) {
+	while (more && !time_after(jiffies, end)) {
 		LIST_HEAD(ending);
 
 		spin_lock(&g->lock);
@@ -109,6 +117,56 @@ void coll_probes_tell(struct coll_group *g, const struct coll_note *kept)
 		spin_unlock(&g->lock);
 		coll_msgs_finish(&ending);
 		cond_resched();
+	}
+	return more;
+}
+
+/**
+ * struct coll_probes - probes that a work item goes on to complete
+ * @work: on the queue of the user; frees this
+ * @g: group, referenced
+ * @kept: the offer, as of coll_probe_remember()
+ */
+struct coll_probes {
+	struct work_struct work;
+	struct coll_group *g;
+	struct coll_note kept;
+};
+
+static void coll_probes_work(struct work_struct *work)
+{
+	struct coll_probes *p = container_of(work, struct coll_probes, work);
+	struct coll_group *g = p->g;
+	struct coll_worker w;
+	bool more;
+
+	coll_worker_begin(&w, g->user, &g->error);
+	more = coll_probes_run(g, &p->kept);
+	coll_account_work(g, w.begin);
+	coll_worker_end(&w);
+	if (more) {
+		queue_work(g->user->wq, work);
+		return;
+	}
+	kfree(p);
+	coll_group_put(g);
+}
+
+void coll_probes_tell(struct coll_group *g, const struct coll_note *kept)
+{
+	struct coll_probes *p;
+
+	/* The caller may hold what others need: a connection. It completes all if it has to. */
+	while (kept->order && coll_probes_run(g, kept)) {
+		p = kmalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
+		if (!p)
+			continue;
+		INIT_WORK(&p->work, coll_probes_work);
+		p->kept = *kept;
+		p->g = g;
+		coll_group_get(g);
+		queue_work(g->user->wq, &p->work);
+		break;
 	}
 }
 

@@ -32,7 +32,7 @@ void coll_probe_remember(const struct coll_note *n, struct coll_note *kept);
  * @kept: by coll_msg_offer(); nothing happens if no probe waited
  *
  * Any number of probes may fit one offer. They are taken in slices, so that group->lock is
- * held for a short time only. Process context, no locks.
+ * held for a short time only. After a while a work item goes on. Process context, no locks.
  */
 void coll_probes_tell(struct coll_group *g, const struct coll_note *kept);
 
