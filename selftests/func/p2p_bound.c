@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Very many messages that end at once: cancelled, or because a rank leaves, or because the
- * communicator fails. The kernel looks at a slice of them, then lets others have the lock. How
+ * Very many messages, or collectives, that end at once: cancelled, or because a rank leaves, or
+ * because the communicator fails. The kernel looks at a slice of them, then lets others have the lock. How
  * many it looks at is counted by a tracepoint. Each command completes once.
  */
 #include <errno.h>
@@ -224,6 +224,24 @@ static void fails(struct __test_metadata *_metadata, uint32_t nodes)
 
 TEST(communicator_fails)	{ fails(_metadata, 1); }
 TEST(communicator_of_two_nodes_fails)	{ fails(_metadata, 2); }
+
+/* Collectives that a rank has posted alone. */
+TEST(communicator_with_many_ops_fails)
+{
+	struct coll_cmd cmd;
+	uint32_t i;
+
+	ASSERT_TRUE(begin(2, 1));
+	raw_barrier(&cmd);
+	for (i = 0; i < many; i++)
+		ASSERT_EQ(1, raw_post_cmd(c.fd[0], &cmd, i));
+	if (!trace_begin())
+		SKIP(return, "no tracepoint");
+	EXPECT_EQ(0, raw_abort(c.fd[1], 1));
+	all_end(_metadata, 0, many, -ESHUTDOWN);
+	bounded(_metadata, many);
+	end();
+}
 
 /* Three ranks leave while a fourth one has messages with all of them, and posts more. */
 static void *leave(void *arg)

@@ -65,9 +65,10 @@ static bool coll_group_end_slice_locked(struct coll_group *g, struct list_head *
 			continue;
 		list_add_tail(&op->todo, ending);
 		if (++n == COLL_END_SLICE)
-			return true;
+			break;
 	}
-	return false;
+	trace_coll_walk(g->id, n);
+	return n == COLL_END_SLICE;
 }
 
 /*
