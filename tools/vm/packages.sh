@@ -90,7 +90,8 @@ apt_mirror()
 
 # apt_private DIR SUITE...: sets up apt lists of our own in DIR, so that the
 # machine's stay as they are.  A suite that this machine's sources do not name
-# is looked for where they have their own release.
+# is looked for where they have their own release.  With $apt_kind=deb-src they
+# are lists of source packages.
 apt_private()
 {
 	local dir=$1 code uri key suite
@@ -105,7 +106,7 @@ apt_private()
 			read -r uri key < <(apt_mirror "$code-security")
 		[[ ${uri-} ]] || read -r uri key < <(apt_mirror "$code")
 		[[ ${uri-} ]] || { say "no apt source offers $code main"; return 1; }
-		echo "deb ${key:+[signed-by=$key] }$uri $suite main"
+		echo "${apt_kind:-deb} ${key:+[signed-by=$key] }$uri $suite main"
 	done >"$dir/sources.list"
 	cat >"$dir/apt.conf" <<-END
 	Dir::State "$dir/state";
