@@ -11,7 +11,7 @@
 #include "harness.h"
 #include "say.h"
 
-#define MEMBERS	4096U
+#define MEMBERS	16384U
 #define DIGEST	0x1234567800000001ULL
 
 static char names[MEMBERS][8];
@@ -103,7 +103,7 @@ TEST(ended_while_posted)
 	pthread_t thread;
 
 	make_group();
-	for (round = 0; round < 4; round++) {
+	for (round = 0; round < 6; round++) {
 		memset(&q, 0, sizeof(q));
 		ASSERT_EQ(0, peer_start_named(&q.p, 1));
 		ASSERT_EQ(0, pthread_create(&thread, NULL, listen_to, &q));
