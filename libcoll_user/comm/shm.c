@@ -69,23 +69,30 @@ static bool env_says(const char *value)
 	return v && !strcmp(v, value);
 }
 
+bool shm_always(void)
+{
+	return env_says("1");
+}
+
 /* COLL_SHM: 0 never, 1 whenever it can be; else where each rank has a CPU. */
 static bool is_wanted(const coll_comm_t *comm)
 {
 	if (!(comm->version.features & COLL_FEAT_SHM) || comm->nr_nodes > 1 || comm->size < 2 ||
 	    comm->named || env_says("0"))
 		return false;
-	return env_says("1") || has_cpus(comm->size);
+	return shm_always() || has_cpus(comm->size);
 }
 
-void shm_open_own(coll_comm_t *comm)
+bool shm_open_own(coll_comm_t *comm)
 {
 	struct coll_shm arg = { 0 };
 
 	if (!is_wanted(comm))
-		return;
-	if (ioctl(comm->fd, COLL_IOC_SHM, &arg))
-		coll_debug("no shared memory: %s", strerror(errno));
+		return false;
+	if (!ioctl(comm->fd, COLL_IOC_SHM, &arg))
+		return true;
+	coll_debug("no shared memory: %s", strerror(errno));
+	return false;
 }
 
 static void *map(coll_comm_t *comm, size_t size, uint64_t offset, int prot)
@@ -164,7 +171,7 @@ void shm_map(coll_comm_t *comm)
 		coll_debug("no shared memory");
 		return;
 	}
-	s->always = env_says("1");
+	s->always = shm_always();
 	s->limit = s->h->data_size;
 	s->looks_per_us = relax_per_us();
 	s->spins = has_cpus(s->n) ? s->h->spin_us * s->looks_per_us : 0;

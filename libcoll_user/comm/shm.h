@@ -36,7 +36,7 @@ struct shm_fold;
  * @spins: looks that are worth it before sleeping
  * @next_try: position from which on this way is tried again
  * @failures: how often in a row that failed
- * @limit: bytes of an op at most
+ * @limit: bytes of an op at most, see setup/shm_limit.c
  * @fold: the last reduction; NULL: none. Owned
  */
 struct shm {
@@ -60,11 +60,13 @@ struct shm {
 	struct shm_fold *fold;
 };
 
+/* Is the environment's COLL_SHM 1? */
+bool shm_always(void);
 /*
  * When this rank has joined: ask the kernel for its part of the memory. Without it every op
- * goes by the kernel, so there is no error.
+ * goes by the kernel. Return: this rank has its part.
  */
-void shm_open_own(coll_comm_t *comm);
+bool shm_open_own(coll_comm_t *comm);
 /* When all ranks have: map it. */
 void shm_map(coll_comm_t *comm);
 void shm_free(coll_comm_t *comm);

@@ -9,7 +9,8 @@
  *	streams over
  *	round 4: all is connected: nobody submits before
  *	then nodes may get another order, see order.c, algorithms are measured, see
- *	init_select.c, and it is found out whether more links are better, see stripes.c
+ *	init_select.c, so is up to which size shared memory is better, see shm_limit.c,
+ *	and it is found out whether more links are better, see stripes.c
  *
  * A failure on one rank is its status in the next round, and so ends coll_init on all ranks.
  */
@@ -31,6 +32,7 @@
 #include "nonblocking/async.h"
 #include "rendezvous/invite.h"
 #include "rendezvous/rendezvous.h"
+#include "shm_limit.h"
 
 /**
  * struct init - coll_init() under way
@@ -286,6 +288,16 @@ static int meet(struct init *in)
 	return ret;
 }
 
+static int settle_shm(struct init *in)
+{
+	struct shm_terms t;
+	uint32_t i;
+
+	for (i = 0; i < in->cfg.size; i++)
+		shm_hear(&t, i, in->blobs + (size_t)i * RDV_BLOB + SELECT_BLOB_SHM);
+	return shm_settle(in->comm, &t, in->deadline);
+}
+
 static int init_together(struct init *in)
 {
 	int ret;
@@ -311,7 +323,7 @@ static int init_together(struct init *in)
 		return ret;
 	ret = comm_join(in->comm, &in->secret, rdv_job(in->rdv));
 	if (!ret)
-		shm_open_own(in->comm);
+		ret = shm_offer(in->comm, in->mine + SELECT_BLOB_SHM);
 	ret = rdv_round(in->rdv, ret, in->mine, NULL);
 	if (ret)
 		return ret;
@@ -327,6 +339,8 @@ static int init_together(struct init *in)
 		return ret;
 	shm_map(in->comm);
 	ret = select_accept(&in->comm, &in->select, in->blobs, RDV_BLOB, in->deadline);
+	if (!ret)
+		ret = settle_shm(in);
 	return ret ? ret : measure_stripes(in);
 }
 

@@ -8,10 +8,12 @@
 #include "init_select.h"
 #include "order.h"
 #include "rendezvous/rendezvous.h"
+#include "shm_limit.h"
 
 /* The blob of the last round: all ranks fill it, and that of rank 0 decides. */
-enum { BLOB_CAN, BLOB_MODE, BLOB_ORDER, BLOB_HOST = 8 };
+enum { BLOB_CAN, BLOB_MODE, BLOB_ORDER, BLOB_HOST = SELECT_BLOB_SHM + SHM_BLOB };
 
+_Static_assert(SELECT_BLOB_SHM == BLOB_ORDER + 1, "on top of each other");
 _Static_assert(BLOB_HOST + sizeof(struct select_host) <= RDV_BLOB, "does not fit a round");
 
 int select_offer(coll_comm_t *comm, const char *node, struct select_plan *plan, uint8_t *blob)

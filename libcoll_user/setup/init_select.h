@@ -5,6 +5,9 @@
 
 #include "select/select.h"
 
+/* In the blob, for the caller: SHM_BLOB bytes. */
+#define SELECT_BLOB_SHM	3
+
 /**
  * select_offer() - before the last round of coll_init()
  * @node: COLL_NODE

@@ -31,6 +31,7 @@
 #include "comm/shm.h"
 #include "comm/topology.h"
 #include "select/select_inherit.h"
+#include "shm_limit.h"
 #include "split.h"
 
 /* Time of one attempt to connect before all are asked; doubled each time, up to MAX. */
@@ -371,9 +372,11 @@ static int join_child(struct split *sp)
 		ret = share_links(sp);
 	if (ret)
 		return ret;
-	shm_open_own(sp->child);
 	sp->lfd = links_listen(&sp->topo, &sp->child->here, blob);
-	return sp->lfd < -1 ? sp->lfd : 0;
+	if (sp->lfd < -1)
+		return sp->lfd;
+	/* A part on one node has no links: there is room in its blobs. */
+	return sp->topo.nr_nodes > 1 ? 0 : shm_offer(sp->child, blob);
 }
 
 /* ---- connections ---- */
@@ -421,6 +424,35 @@ static int connect_links(struct split *sp)
 	}
 }
 
+static int settle_shm(struct split *sp)
+{
+	struct shm_terms t;
+	uint32_t i;
+
+	if (sp->topo.nr_nodes > 1)
+		return 0;
+	for (i = 0; i < sp->size; i++)
+		shm_hear(&t, i, sp->blobs + (size_t)sp->members[i] * RDV_BLOB);
+	return shm_settle(sp->child, &t, sp->deadline);
+}
+
+/* The part is connected. Its ranks do their first ops on it. */
+static int tune_child(struct split *sp)
+{
+	int ret;
+
+	shm_map(sp->child);
+	if (sp->named)
+		return select_copy(sp->child, sp->parent);
+	ret = select_inherit(sp->child, sp->parent, sp->members, sp->deadline);
+	if (!ret)
+		ret = settle_shm(sp);
+	/* The others of the part may wait in such an op. */
+	if (ret)
+		coll_abort(sp->child, (uint32_t)-ret);
+	return ret;
+}
+
 static int run(struct split *sp, int status, int32_t color, int32_t key)
 {
 	int ret;
@@ -440,10 +472,7 @@ static int run(struct split *sp, int status, int32_t color, int32_t key)
 	if (ret)
 		return ret;
 	if (sp->child)
-		shm_map(sp->child);
-	if (sp->child)
-		ret = sp->named ? select_copy(sp->child, sp->parent) :
-		      select_inherit(sp->child, sp->parent, sp->members, sp->deadline);
+		ret = tune_child(sp);
 	return agree(sp, patience_ns(sp), ret);
 }
 

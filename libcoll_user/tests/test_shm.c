@@ -3,8 +3,8 @@
  * Collectives in shared memory, between threads. The test plays the kernel: it wakes all ranks now
  * and then, and takes no op. Tested are results of all collectives for any number of ranks, which
  * commands are for the kernel, ranks that use the kernel or disagree, and a rank that writes random
- * bytes into its part while a sanitizer watches the others; registered buffers; and, access by
- * access, a failure while a rank looks.
+ * bytes into its part while a sanitizer watches the others; registered buffers; up to which size
+ * ops are done there; and, access by access, a failure while a rank looks.
  *
  * usage: test_shm [SEED]
  */
@@ -23,10 +23,12 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "comm/buffers.h"
 #include "comm/comm.h"
 #include "comm/shm.h"
 #include "nonblocking/async.h"
+#include "setup/shm_limit.h"
 #include "shm/shm_run.h"
 
 #define MOST	8
@@ -45,6 +47,8 @@ static uint64_t lot;
 static _Atomic uint64_t sleeps, wakes;
 /* A registered buffer has this number. */
 static uint32_t next_id;
+/* Who sleeps for an op of this many bytes, or more, sleeps for long. 0: nobody does */
+static uint64_t shm_slow;
 /* The communicator with this header fails as soon as a rank sleeps. */
 static struct coll_shm_header *fails;
 
@@ -64,6 +68,8 @@ static uint32_t below(uint64_t *state, uint32_t n)
 
 /* ---- the kernel ---- */
 
+static bool is_slow(uint64_t pos);
+
 int ioctl(int fd, unsigned long request, ...)
 {
 	va_list ap;
@@ -73,7 +79,9 @@ int ioctl(int fd, unsigned long request, ...)
 		sleeps++;
 		if (fails)
 			__atomic_store_n(&fails->failed, ESHUTDOWN, __ATOMIC_RELEASE);
-		usleep(100);
+		va_start(ap, request);
+		usleep(is_slow(va_arg(ap, struct coll_shm_wait *)->pos) ? 5000 : 100);
+		va_end(ap);
 		return 0;
 	}
 	if (request == COLL_IOC_REGISTER) {
@@ -621,6 +629,216 @@ static bool registered(struct work *k)
 	return good;
 }
 
+/* ---- the limit ---- */
+
+/**
+ * struct kernel - allreduces of the ranks of a world
+ * @us: what it takes for an op of DATA bytes, and for a smaller one
+ * @fail_at: this op, from 1, fails; 0: none does
+ * @ops: until now
+ * @came: ranks of the next one
+ * @acc: its result, 64-bit maxima, or the minimum of one 32-bit word
+ */
+static struct kernel {
+	struct world *w;
+	unsigned int us_large, us_small;
+	uint64_t fail_at, ops;
+	uint32_t came;
+	uint64_t acc[4], result[4];
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+} kernel = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+/* Is the op at @pos one of those that shall take long? */
+static bool is_slow(uint64_t pos)
+{
+	const struct coll_shm_slot *slot;
+	uint32_t r;
+
+	for (r = 0; shm_slow && r < kernel.w->n; r++) {
+		slot = shm_slot(&kernel.w->shm[0], r, pos);
+		if (__atomic_load_n(&slot->pos, __ATOMIC_ACQUIRE) == pos)
+			return slot->count * 4 >= shm_slow;
+	}
+	return false;
+}
+
+static void kernel_fold(const struct coll_cmd *c, const void *v)
+{
+	const uint64_t *in = v;
+	uint64_t i, least;
+
+	if (c->op == COLL_OP_MIN) {
+		least = *(const uint32_t *)v;
+		if (!kernel.came || least < kernel.acc[0])
+			kernel.acc[0] = least;
+	}
+	for (i = 0; c->op == COLL_OP_MAX && i < c->count; i++)
+		if (!kernel.came || in[i] > kernel.acc[i])
+			kernel.acc[i] = in[i];
+}
+
+static void kernel_meet(const struct coll_cmd *c, void *v)
+{
+	uint64_t nth = kernel.ops;
+
+	kernel_fold(c, v);
+	if (++kernel.came == kernel.w->n) {
+		kernel.came = 0;
+		kernel.ops++;
+		memcpy(kernel.result, kernel.acc, sizeof(kernel.acc));
+		pthread_cond_broadcast(&kernel.changed);
+	}
+	while (kernel.ops == nth)
+		pthread_cond_wait(&kernel.changed, &kernel.lock);
+	if (c->op == COLL_OP_MAX)
+		memcpy(v, kernel.result, c->count * 8);
+	if (c->op == COLL_OP_MIN)
+		*(uint32_t *)v = (uint32_t)kernel.result[0];
+}
+
+/* By the kernel: a rank that is in shared memory meanwhile has to see it. */
+int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
+{
+	struct coll_shm_rank *r = told(kernel.w, comm->rank);
+	struct coll_shm_header *h = (void *)kernel.w->memory;
+	int ret = 0;
+
+	usleep(cmd->count * 4 == DATA ? kernel.us_large : kernel.us_small);
+	__atomic_store_n(&r->posted, r->posted + 1, __ATOMIC_RELEASE);
+	pthread_mutex_lock(&kernel.lock);
+	kernel_meet(cmd, (void *)(uintptr_t)cmd->recv_addr);
+	if (kernel.fail_at && kernel.ops >= kernel.fail_at) {
+		h->failed = EHOSTDOWN;
+		ret = -EHOSTDOWN;
+	}
+	pthread_mutex_unlock(&kernel.lock);
+	__atomic_store_n(&r->completed, r->completed + 1, __ATOMIC_RELEASE);
+	return ret;
+}
+
+/**
+ * struct settling - a rank that takes part in finding the limit
+ */
+struct settling {
+	pthread_t thread;
+	struct coll_comm *comm;
+	struct shm_terms terms;
+	int ret;
+};
+
+static void *do_settle(void *arg)
+{
+	struct settling *s = arg;
+
+	s->ret = shm_settle(s->comm, &s->terms, deadline_in(60000));
+	return NULL;
+}
+
+/* Return: what the ranks came to, or, should they differ, or one of them fail, ~0. */
+static size_t settle_all(const struct shm_terms *terms, int want)
+{
+	struct world *w = kernel.w;
+	struct settling s[MOST];
+	size_t limit = ~0UL;
+	uint32_t r;
+
+	kernel.ops = 0;
+	for (r = 0; r < w->n; r++) {
+		s[r] = (struct settling){ .comm = &w->comm[r], .terms = *terms };
+		pthread_create(&s[r].thread, NULL, do_settle, &s[r]);
+	}
+	for (r = 0; r < w->n; r++) {
+		pthread_join(s[r].thread, NULL);
+		if (w->comm[r].shm)
+			limit = w->shm[r].limit;
+	}
+	for (r = 0; r < w->n; r++)
+		if (s[r].ret != want || (w->comm[r].shm && w->shm[r].limit != limit) ||
+		    w->shm[r].always) {
+			printf("# rank %u: %d, limit %zu, not %zu\n", r, s[r].ret, w->shm[r].limit,
+			       limit);
+			limit = ~0UL;
+		}
+	return limit;
+}
+
+static bool settles(const char *what, bool good, size_t limit)
+{
+	if (!good)
+		printf("# %s: limit %zu, %llu ops of the kernel\n", what, limit,
+		       (unsigned long long)kernel.ops);
+	return good;
+}
+
+#define SETTLES(cond, ...)						\
+do {									\
+	kernel.w = world_new(3);					\
+	kernel.us_large = kernel.us_small = 0;				\
+	kernel.fail_at = 0;						\
+	t = (struct shm_terms){						\
+		.all = true, .limit = SHM_MEASURE, .budget_ns = ~0ULL / 4,\
+	};								\
+	want = 0;							\
+	__VA_ARGS__;							\
+	limit = settle_all(&t, want);					\
+	good &= settles(#__VA_ARGS__, cond, limit);			\
+	world_free(kernel.w);						\
+} while (0)
+
+static bool limits(void)
+{
+	struct shm_terms t;
+	bool good = true;
+	size_t limit;
+	int want;
+
+	/* What this machine is, all ranks agree about. */
+	SETTLES(limit <= DATA && kernel.ops);
+	SETTLES(limit == DATA && kernel.ops, kernel.us_large = 20000);
+	SETTLES(limit == DATA / 4, kernel.us_small = 20000, shm_slow = DATA);
+	SETTLES(limit < 64, shm_slow = 1);
+	shm_slow = 0;
+	/* One round, however long it takes, and the sum of its times. */
+	SETTLES(limit == DATA && kernel.ops == 1 + 4 + 1, t.budget_ns = 0, shm_slow = 1);
+	shm_slow = 0;
+	SETTLES(limit == 1000 && !kernel.ops, t.limit = 1000);
+	SETTLES(limit == DATA && !kernel.ops, t.limit = SHM_MEASURE - 1);
+	SETTLES(limit == DATA && !kernel.ops, t.all = false);
+	/* One has not been able to map it. */
+	SETTLES(limit == DATA && kernel.ops == 1, kernel.w->comm[1].shm = NULL);
+	SETTLES(limit == DATA, kernel.fail_at = 1, want = -EHOSTDOWN);
+	SETTLES(limit == DATA, kernel.fail_at = 4, want = -EHOSTDOWN);
+	return good;
+}
+
+static bool offers(const char *env, const char *always, int ret, uint32_t limit)
+{
+	struct world *w = world_new(2);
+	uint8_t blob[SHM_BLOB] = { 9, 9, 9, 9, 9 };
+	struct shm_terms t;
+	bool good;
+
+	setenv("COLL_SHM", always, 1);
+	setenv("COLL_SHM_LIMIT", env, 1);
+	good = shm_offer(&w->comm[0], blob) == ret;
+	/* This world has no such feature. */
+	good &= !blob[0];
+	shm_hear(&t, 0, blob);
+	good &= ret || (t.limit == limit && !t.all);
+	blob[0] = 1;
+	shm_hear(&t, 0, blob);
+	put_le32(blob + 1, 7);
+	shm_hear(&t, 1, blob);
+	good &= t.all && (ret || t.limit == limit);
+	blob[0] = 0;
+	shm_hear(&t, 2, blob);
+	shm_hear(&t, 3, blob);
+	good &= !t.all;
+	world_free(w);
+	return good;
+}
+
 /* ---- the second look ---- */
 
 #ifdef __x86_64__
@@ -798,6 +1016,11 @@ int main(int argc, char **argv)
 	ok(signal_handler(k), "a signal handler is refused");
 	ok(time_spent(k), "the time that was spent here");
 	ok(registered(k), "registered buffers");
+	ok(limits(), "a limit that all ranks agree about");
+	ok(offers("", "", 0, SHM_MEASURE) && offers("auto", "1", 0, SHM_MEASURE) &&
+	   offers("4096", "", 0, 4096) && offers("", "1", 0, SHM_MEASURE - 1) &&
+	   offers("0", "1", 0, 0) && offers("many", "", -EINVAL, 0) &&
+	   offers("-1", "", -EINVAL, 0), "a limit that the environment gives");
 #ifdef __x86_64__
 	ok(second_look(k), "a failure between two looks");
 #endif

@@ -45,7 +45,7 @@ stress()
 	ok $? "$3"
 }
 
-plan 28
+plan 34
 echo "# COLL_TEST_SEED=$seed"
 for n in 2 3 4; do
 	once "the same bits as by the kernel" $n bits
@@ -67,6 +67,25 @@ else
 	skip "ops without a system call" "one CPU"
 fi
 shm=0 once "switched off" 2 off
+COLL_SHM_LIMIT=1024 once "a limit that is given" 2 limit
+COLL_SHM_LIMIT=1024 once "a limit that is given" 4 limit
+
+# The ranks of a communicator have the same limit, and so have those of its duplicate.
+agree()
+{
+	local found
+
+	COLL_DEBUG=1 COLL_SHM_LIMIT=auto well "$1" "$2" dup || { ok 1 "$1, $2 ranks"; return; }
+	found=$(sed -n 's/.*shared memory for up to \([0-9]*\) bytes/\1/p' "$log" | sort | uniq -c)
+	awk -v n="$2" '$1 % n { exit 1 } { all += $1 } END { exit all != 2 * n }' <<<"$found" &&
+		grep -q 'shared memory [0-9]* ns, kernel [0-9]* ns' "$log"
+	ok $? "$1, $2 ranks"
+}
+agree "a limit that is measured" 2
+agree "a limit that is measured" 3
+for n in 2 3; do
+	COLL_SHM_LIMIT=auto dead=1 often "a rank is killed meanwhile" $n early 1
+done
 # says NAME WORDS COMMAND...: in the output of a run of small ops with registered buffers
 says()
 {

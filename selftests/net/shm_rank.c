@@ -15,6 +15,9 @@
  *	fork	a child may not use the communicator, and does no harm
  *	time	prints what an op takes, in a row and without a barrier between; no test
  *	off	nothing is done in shared memory
+ *	limit	COLL_SHM_LIMIT is 1024: what is larger is not done there, nor on a duplicate
+ *	dup	a duplicate finds a limit of its own, which COLL_DEBUG shows
+ *	early	rank N is killed while all make communicators
  *
  * Exit status 0: all was as it should be.
  */
@@ -372,6 +375,46 @@ static void off(void)
 		complain("%llu ops in shared memory\n", (unsigned long long)shm_ops());
 }
 
+/* Ops of @c in shared memory when 10 of @bytes are done. */
+static uint64_t ops_there(coll_comm_t *c, uint64_t bytes)
+{
+	static int32_t in[4096], out[4096];
+	struct coll_status before = { 0 }, after = { 0 };
+	int i, ret;
+
+	ret = coll_comm_status(c, &before);
+	for (i = 0; i < 10 && !ret; i++)
+		ret = coll_allreduce(c, in, out, bytes / 4, COLL_I32, COLL_OP_SUM);
+	if (!ret)
+		ret = coll_comm_status(c, &after);
+	if (ret)
+		complain("%llu bytes: %s\n", (unsigned long long)bytes, coll_strerror(ret));
+	return after.shm_ops - before.shm_ops;
+}
+
+static void check_limit(coll_comm_t *c)
+{
+	uint64_t small = ops_there(c, 1024), large = ops_there(c, 1028);
+
+	if (small != 10 || large)
+		complain("%llu of 10 small ops in shared memory, %llu of 10 large ones\n",
+			 (unsigned long long)small, (unsigned long long)large);
+}
+
+static void limited(bool check)
+{
+	coll_comm_t *copy = NULL;
+	int ret = coll_comm_dup(comm, &copy);
+
+	if (ret)
+		complain("dup: %s\n", coll_strerror(ret));
+	if (check) {
+		check_limit(comm);
+		check_limit(copy);
+	}
+	coll_finalize(copy);
+}
+
 /* ---- ends ---- */
 
 static void *end_soon(void *arg)
@@ -410,6 +453,18 @@ static void killed(uint32_t victim, const char *mode)
 		check_cause(ret, EHOSTDOWN, COLL_CAUSE_EXIT, victim);
 	else
 		check_cause(ret, ESHUTDOWN, COLL_CAUSE_ABORT, victim);
+}
+
+static void killed_early(uint32_t victim)
+{
+	coll_comm_t *copy;
+	pthread_t t;
+
+	if (me == victim)
+		pthread_create(&t, NULL, end_soon, (void *)"k");
+	while (!coll_comm_dup(comm, &copy))
+		coll_finalize(copy);
+	check_cause(until_error(~0ULL), EHOSTDOWN, COLL_CAUSE_EXIT, victim);
 }
 
 static void left(uint32_t victim)
@@ -554,6 +609,10 @@ int main(int argc, char **argv)
 		times();
 	else if (!strcmp(mode, "off"))
 		off();
+	else if (!strcmp(mode, "limit") || !strcmp(mode, "dup"))
+		limited(*mode == 'l');
+	else if (!strcmp(mode, "early"))
+		killed_early(victim);
 	else if (!strcmp(mode, "kill") || !strcmp(mode, "abort"))
 		killed(victim, mode);
 	else if (!strcmp(mode, "leave"))

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * An allreduce of the largest vector that a slot has room for is timed both ways, then one of a
+ * quarter of that, until shared memory is not slower. All ranks see the same times, by
+ * an allreduce of them, and so come to the same limit.
+ *
+ * Ranks with different limits would do no harm: they meet in the kernel, see shm_run.c. But each
+ * such op would cost both ways.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/debug.h"
+#include "base/env.h"
+#include "base/relax.h"
+#include "comm/comm.h"
+#include "comm/shm.h"
+#include "shm/shm_run.h"
+#include "shm_limit.h"
+
+/* The least vector that is timed. */
+#define LEAST		64
+/* From one vector to the next. */
+#define FACTOR		4
+/* The clock is read once for so many ops: it may cost as much as one. */
+#define OPS		4
+/* Each way is timed so often, and the best time counts. */
+#define ROUNDS		3
+/* No further round begins when this is over. */
+#define BUDGET_NS	4000000
+
+enum way { SHARED, KERNEL, NR_WAYS };
+
+/**
+ * struct trial - both ways for a vector
+ * @in: zeroes
+ * @out: as many bytes
+ * @deadline: of each op
+ * @end: when no further round begins, ns
+ */
+struct trial {
+	coll_comm_t *comm;
+	void *in, *out;
+	struct deadline deadline;
+	uint64_t end;
+};
+
+/* COLL_SHM_LIMIT. Without it: @always, what a slot has room for. */
+static int limit_env(bool always, uint32_t *limit)
+{
+	const char *v = env_get("COLL_SHM_LIMIT");
+
+	*limit = v || !always ? SHM_MEASURE : SHM_MEASURE - 1;
+	if (!v || !strcmp(v, "auto"))
+		return 0;
+	return env_u32("COLL_SHM_LIMIT", 0, SHM_MEASURE - 1, limit);
+}
+
+int shm_offer(coll_comm_t *comm, uint8_t *blob)
+{
+	uint32_t limit = 0;
+	int ret = limit_env(shm_always(), &limit);
+
+	blob[0] = !ret && shm_open_own(comm);
+	put_le32(blob + 1, limit);
+	return ret;
+}
+
+void shm_hear(struct shm_terms *t, uint32_t rank, const uint8_t *blob)
+{
+	if (!rank)
+		*t = (struct shm_terms){
+			.all = true, .limit = get_le32(blob + 1), .budget_ns = BUDGET_NS,
+		};
+	t->all = t->all && blob[0];
+}
+
+/* By the kernel. */
+static int submit(const struct trial *t, struct coll_cmd *cmd)
+{
+	struct shm *s = t->comm->shm;
+	int left = deadline_left(t->deadline), ret;
+
+	if (!left)
+		return -ETIMEDOUT;
+	cmd->timeout_ns = (uint64_t)left * 1000000;
+	t->comm->shm = NULL;
+	ret = coll_submit(t->comm, cmd);
+	t->comm->shm = s;
+	return ret;
+}
+
+/* *ns: what one op takes */
+static int run_batch(const struct trial *t, enum way way, size_t bytes, uint64_t *ns)
+{
+	uint64_t begin = relax_now_ns();
+	struct coll_cmd cmd;
+	int i, ret = 0;
+
+	coll_cmd_allreduce(t->comm, &cmd, t->in, t->out, bytes / 4, COLL_F32, COLL_OP_SUM);
+	cmd.timeout_ns = (uint64_t)deadline_left(t->deadline) * 1000000 + 1;
+	for (i = 0; i < OPS && !ret; i++)
+		if (way == KERNEL || !shm_submit(t->comm, &cmd, &ret))
+			ret = submit(t, &cmd);
+	*ns = (relax_now_ns() - begin) / OPS;
+	return ret;
+}
+
+/**
+ * struct times - of the slowest rank
+ * @ns: of an op, the best of all rounds, by way
+ * @late: no further round
+ */
+struct times {
+	uint64_t ns[NR_WAYS];
+	uint64_t late;
+};
+
+static int run_round(const struct trial *t, size_t bytes, struct times *mine)
+{
+	uint64_t took;
+	int way, ret = 0;
+
+	for (way = 0; way < NR_WAYS && !ret; way++) {
+		ret = run_batch(t, (enum way)way, bytes, &took);
+		if (took < mine->ns[way])
+			mine->ns[way] = took;
+	}
+	mine->late = relax_now_ns() > t->end;
+	return ret;
+}
+
+/* *all: the same on all ranks. */
+static int run_rounds(const struct trial *t, size_t bytes, struct times *all)
+{
+	struct times mine = { { ~0ULL, ~0ULL }, 0 };
+	struct coll_cmd cmd;
+	int i, ret = 0;
+
+	all->late = false;
+	for (i = 0; i < ROUNDS && !all->late && !ret; i++) {
+		ret = run_round(t, bytes, &mine);
+		*all = mine;
+		coll_cmd_allreduce(t->comm, &cmd, COLL_IN_PLACE, all, sizeof(*all) / 8, COLL_U64,
+				   COLL_OP_MAX);
+		if (!ret)
+			ret = submit(t, &cmd);
+	}
+	/* Only the rounds that have not been run would be late. */
+	if (i == ROUNDS)
+		all->late = false;
+	return ret;
+}
+
+/*
+ * Return: 1 shared memory is not slower; 0; -errno. When time is up, as it is on a machine with
+ * more work than CPUs, times mean nothing, and it counts as not slower. A quarter more is noise.
+ */
+static int try_bytes(const struct trial *t, size_t bytes)
+{
+	struct times all;
+	int ret = run_rounds(t, bytes, &all);
+
+	if (ret)
+		return ret;
+	coll_debug("%zu bytes: shared memory %llu ns, kernel %llu ns%s", bytes,
+		   (unsigned long long)all.ns[SHARED], (unsigned long long)all.ns[KERNEL],
+		   all.late ? ", and time is up" : "");
+	return all.late || all.ns[SHARED] <= all.ns[KERNEL] + all.ns[KERNEL] / 4;
+}
+
+/* Has every rank mapped the memory? It cannot be used before, and not without that. */
+static int all_have(const struct trial *t, bool mine)
+{
+	uint32_t have = mine;
+	struct coll_cmd cmd;
+	int ret;
+
+	coll_cmd_allreduce(t->comm, &cmd, COLL_IN_PLACE, &have, 1, COLL_U32, COLL_OP_MIN);
+	ret = submit(t, &cmd);
+	return ret ? ret : (int)have;
+}
+
+static int find_limit(const struct trial *t, size_t most, size_t *limit)
+{
+	size_t bytes;
+	int ret = 0;
+
+	for (bytes = most; bytes >= LEAST && !ret; bytes /= FACTOR) {
+		ret = try_bytes(t, bytes);
+		*limit = bytes;
+	}
+	if (!ret)
+		*limit = 0;
+	return ret < 0 ? ret : 0;
+}
+
+static int measure(coll_comm_t *comm, const struct shm_terms *terms, struct deadline deadline)
+{
+	struct shm *s = comm->shm;
+	size_t most = s ? s->h->data_size : 0, limit;
+	struct trial t = {
+		.comm = comm, .deadline = deadline, .end = relax_now_ns() + terms->budget_ns,
+	};
+	bool always = s && s->always;
+	int ret;
+
+	if (s)
+		t.in = calloc(2, most);
+	ret = all_have(&t, t.in);
+	if (ret > 0) {
+		t.out = (char *)t.in + most;
+		/* A rank that had to sleep shall go on trying. */
+		s->always = true;
+		ret = find_limit(&t, most, &limit);
+		s->always = always;
+		s->limit = ret ? s->limit : limit;
+	}
+	free(t.in);
+	return ret;
+}
+
+int shm_settle(coll_comm_t *comm, const struct shm_terms *t, struct deadline deadline)
+{
+	int ret = 0;
+
+	if (!t->all)
+		return 0;
+	if (t->limit == SHM_MEASURE)
+		ret = measure(comm, t, deadline);
+	else if (comm->shm && t->limit < comm->shm->limit)
+		comm->shm->limit = t->limit;
+	if (comm->shm && !ret)
+		coll_debug("shared memory for up to %zu bytes", comm->shm->limit);
+	return ret;
+}

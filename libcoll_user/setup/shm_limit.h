@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Up to how many bytes a collective goes through shared memory. */
+#ifndef LIBCOLL_SHM_LIMIT_H
+#define LIBCOLL_SHM_LIMIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <coll/coll.h>
+
+#include "base/deadline.h"
+
+/* Bytes that each rank tells all others while a communicator is made. */
+#define SHM_BLOB	5
+
+/**
+ * struct shm_terms - what all ranks have told
+ * @all: each rank has its part of the memory
+ * @limit: bytes of an op at most, as rank 0 wants it; SHM_MEASURE: to be measured
+ * @budget_ns: how long that may take; the round under way is brought to its end
+ */
+struct shm_terms {
+	bool all;
+	uint32_t limit;
+	uint64_t budget_ns;
+};
+
+#define SHM_MEASURE	(~0U)
+
+/**
+ * shm_offer() - when this rank has joined: ask the kernel for its part of the memory
+ * @blob: SHM_BLOB bytes to tell the others
+ *
+ * Without that memory every op goes by the kernel, so this is no error. Return: 0; -EINVAL
+ * COLL_SHM_LIMIT cannot be understood.
+ */
+int shm_offer(coll_comm_t *comm, uint8_t *blob);
+
+/* Take in what rank @rank has told. Called for rank 0 first, then for all others. */
+void shm_hear(struct shm_terms *t, uint32_t rank, const uint8_t *blob);
+
+/**
+ * shm_settle() - set the limit, the same on all ranks
+ * @t: the same on all ranks
+ * @deadline: of each op
+ *
+ * After shm_map(), before the application gets the communicator. Measures by ops on it, for a few
+ * milliseconds. Return: 0 or -errno, as an op.
+ */
+int shm_settle(coll_comm_t *comm, const struct shm_terms *t, struct deadline deadline);
+
+#endif
