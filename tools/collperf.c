@@ -144,6 +144,7 @@ int main(int argc, char **argv)
 		perf_usage(stderr);
 		return 2;
 	}
+	perf_clock_name();
 	ret = coll_init(NULL, &comm);
 	if (ret) {
 		fprintf(stderr, "collperf: %s: %s%s%s\n", getenv("COLL_RANK") ?

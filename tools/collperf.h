@@ -68,6 +68,8 @@ uint32_t name_dtype(const char *s);
 uint32_t name_op(const char *s);
 uint32_t name_collective(const char *s);
 
+/* The clock, whose first use takes 20 ms. */
+const char *perf_clock_name(void);
 /* Microseconds of a clock that only goes forward. */
 double perf_now_us(void);
 /* Median of @n numbers, which get sorted. */

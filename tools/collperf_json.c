@@ -29,6 +29,7 @@ static void print_begin(const struct show *s)
 	fprintf(s->json, "  \"kernel_path\": \"%s\",\n  \"shared_memory_limit\": %llu,\n",
 		path_name(path_kernel(s->comm, s->opt->ioctl)),
 		(unsigned long long)path_shm_limit(s->comm));
+	fprintf(s->json, "  \"clock\": \"%s\",\n", perf_clock_name());
 	print_options(s);
 	fputs("  \"results\": [", s->json);
 }

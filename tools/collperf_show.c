@@ -39,6 +39,7 @@ static void print_path(const struct show *s, const struct perf_row *row)
 		printf("shared memory, where a rank gives up to %llu B; else ",
 		       (unsigned long long)path_shm_limit(s->comm));
 	puts(path_name(path_kernel(s->comm, s->opt->ioctl)));
+	printf("# clock: %s\n", perf_clock_name());
 }
 
 static void print_what(const struct show *s)

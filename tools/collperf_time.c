@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Clock and medians. */
 #include <stdlib.h>
-#include <time.h>
 
+#include "clock.h"
 #include "collperf.h"
+
+const char *perf_clock_name(void)
+{
+	return clock_name();
+}
 
 double perf_now_us(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
+	return clock_now_us();
 }
 
 static int cmp_double(const void *x, const void *y)

@@ -15,87 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
-#ifdef __x86_64__
-#include <cpuid.h>
-#include <x86intrin.h>
-#endif
+
+#include "../clock.h"
 
 struct bench_size {
 	size_t bytes;
 	int iters, warmup;
 };
 
-static inline double bench_clock_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
-}
-
-#ifdef __x86_64__
-/* Does the cycle counter go at one speed, whatever the CPU does? */
-static inline int bench_has_cycles(void)
-{
-	unsigned int a, b, c, d;
-
-	return __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1 << 8;
-}
-
-/* Both at one moment: if it is interrupted between the two it tries again. */
-static inline uint64_t bench_cycles_at(double *us)
-{
-	uint64_t begin, end, least = UINT64_MAX, at = 0;
-	double now;
-	int i;
-
-	for (i = 0; i < 8; i++) {
-		begin = __rdtsc();
-		now = bench_clock_us();
-		end = __rdtsc();
-		if (end - begin >= least)
-			continue;
-		least = end - begin;
-		at = begin + least / 2;
-		*us = now;
-	}
-	return at;
-}
-
-/* How many microseconds a cycle takes; 0: bench_clock_us() is better. */
-static inline double bench_cycle_us(void)
-{
-	const struct timespec while_counting = { 0, 20000000 };
-	double begin = 0, end = 0;
-	uint64_t from;
-
-	if (!bench_has_cycles())
-		return 0;
-	from = bench_cycles_at(&begin);
-	nanosleep(&while_counting, NULL);
-	from = bench_cycles_at(&end) - from;
-	return (end - begin) / (double)from;
-}
-
-/*
- * Not by a system call, which every clock is in user-mode Linux: it would be counted as
- * the collective's, and only there.
- */
 static inline double bench_now_us(void)
 {
-	static double cycle = -1;
-
-	if (cycle < 0)
-		cycle = bench_cycle_us();
-	return cycle > 0 ? (double)__rdtsc() * cycle : bench_clock_us();
+	return clock_now_us();
 }
-#else
-static inline double bench_now_us(void)
-{
-	return bench_clock_us();
-}
-#endif
 
 static inline int bench_parse(const char *s, struct bench_size *z)
 {
