@@ -29,6 +29,7 @@ help:
 	@echo 'make faultinject            failing allocations and copies, each in turn (uml-debug)'
 	@echo 'make bench                  beside MPI and Gloo, into Documentation/performance.rst'
 	@echo '                            (BENCH_SETTING=uml|vm|native, see tools/bench/run)'
+	@echo 'make bench-each             every collective beside MPI, into Documentation/performance-each.rst'
 	@echo 'make bench-ops              speed of every reduction, into Documentation/reductions-speed.rst'
 	@echo 'make bench-select           is the chosen algorithm the best one? into Documentation/selection.rst'
 	@echo 'make bench-tensors          named tensors beside what Horovod does with MPI'
@@ -91,6 +92,9 @@ faultinject: user
 bench: user
 	$(Q)tools/bench/run
 
+bench-each: user
+	$(Q)tools/bench/each
+
 bench-ops: packages
 	$(Q)tools/bench/ops
 
@@ -109,4 +113,4 @@ clean:
 	rm -rf .build
 
 .PHONY: all help packages user modules demo layers unit static func net hosts check check-full check-programs \
-	stress-kill fuzz faultinject bench bench-ops bench-select bench-tensors timeline clean
+	stress-kill fuzz faultinject bench bench-each bench-ops bench-select bench-tensors timeline clean

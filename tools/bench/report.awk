@@ -419,6 +419,8 @@ function page(	i)
 	for (i = 1; i <= nr_settings; i++)
 		setting_page(settings[i])
 	print ".. include:: performance-where.rst"
+	print ""
+	print ".. include:: performance-each.rst"
 }
 
 function rounds_done(	i, text)

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Every collective, the same measurements for every contender. A program takes a task for each
+ * size, BYTES:ITERATIONS:WARMUP. Bytes are those of the vector, or of the blocks of all ranks, of
+ * which each has one float at least. Lines of results, with tabs:
+ *
+ *	ROW collective ranks bytes us VALUE		a barrier before each op, of each the time of the
+ *							slowest rank; the median
+ *	ROW collective ranks bytes switches VALUE	back to back: switches of context, of an op and
+ *							a rank
+ *	ROW collective ranks bytes calls VALUE		the same of system calls, where syscount counts
+ *
+ * Where system calls are counted nothing is timed, because that slows them down.
+ */
+#ifndef EACH_H
+#define EACH_H
+
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "bench.h"
+
+#define EACH_RANKS	64
+
+enum each_what {
+	EACH_BARRIER, EACH_BROADCAST, EACH_REDUCE, EACH_ALLREDUCE, EACH_REDUCE_SCATTER,
+	EACH_REDUCE_SCATTER_BLOCK, EACH_ALLGATHER, EACH_ALLGATHERV, EACH_GATHER, EACH_GATHERV,
+	EACH_SCATTER, EACH_SCATTERV, EACH_ALLTOALL, EACH_ALLTOALLV, EACH_SCAN, EACH_EXSCAN,
+	EACH_NR
+};
+
+static const char *const each_names[EACH_NR] = {
+	"barrier", "broadcast", "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block",
+	"allgather", "allgatherv", "gather", "gatherv", "scatter", "scatterv", "alltoall",
+	"alltoallv", "scan", "exscan",
+};
+
+/**
+ * struct each - a contender, in one rank of it
+ * @run: do a collective once, with rank 0 as root
+ * @collect: all ranks get the sum, or the largest, of each of @n numbers
+ */
+struct each {
+	int rank, ranks;
+	void (*run)(enum each_what what, float *in, float *out, size_t count);
+	void (*collect)(double *v, int n, int largest);
+};
+
+static inline int each_has_blocks(enum each_what what)
+{
+	return what >= EACH_REDUCE_SCATTER && what <= EACH_ALLTOALLV;
+}
+
+/* Elements of the vector, or of a block. */
+static inline size_t each_count(const struct each *e, enum each_what what, size_t bytes)
+{
+	size_t count = bytes / sizeof(float);
+
+	if (each_has_blocks(what))
+		count /= (size_t)e->ranks;
+	return count ? count : 1;
+}
+
+static inline void each_row(const struct each *e, enum each_what what, size_t bytes,
+			    const char *metric, double value)
+{
+	if (e->rank)
+		return;
+	printf("ROW\t%s\t%d\t%zu\t%s\t%.6g\n", each_names[what], e->ranks, bytes, metric, value);
+	fflush(stdout);
+}
+
+static inline double each_switches(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (double)(u.ru_nvcsw + u.ru_nivcsw);
+}
+
+/* Where syscount counts: twice the system calls of this process so far; else NULL. */
+static inline const volatile uint64_t *each_calls(void)
+{
+	const char *fd = getenv("SYSCOUNT_FD");
+	void *p;
+
+	if (!fd)
+		return NULL;
+	p = mmap(NULL, sizeof(uint64_t), PROT_READ, MAP_SHARED, atoi(fd), 0);
+	return p == MAP_FAILED ? NULL : (const volatile uint64_t *)p;
+}
+
+/* @n ops back to back. */
+static inline void each_batch(const struct each *e, enum each_what what, const struct bench_size *z,
+			      float *in, float *out, const volatile uint64_t *calls)
+{
+	size_t count = each_count(e, what, z->bytes);
+	double switches, v[2];
+	uint64_t before;
+	int i;
+
+	for (i = 0; i < z->warmup + 1; i++)
+		e->run(what, in, out, count);
+	e->run(EACH_BARRIER, in, out, 0);
+	switches = each_switches();
+	before = calls ? *calls : 0;
+	for (i = 0; i < z->iters; i++)
+		e->run(what, in, out, count);
+	v[1] = calls ? (double)(*calls - before) / 2 : 0;
+	v[0] = each_switches() - switches;
+	e->collect(v, 2, 0);
+	each_row(e, what, z->bytes, calls ? "calls" : "switches",
+		 v[calls ? 1 : 0] / z->iters / e->ranks);
+}
+
+static inline void each_time(const struct each *e, enum each_what what, const struct bench_size *z,
+			     float *in, float *out, double *times)
+{
+	size_t count = each_count(e, what, z->bytes);
+	double begin;
+	int i;
+
+	for (i = -z->warmup; i < z->iters; i++) {
+		e->run(EACH_BARRIER, in, out, 0);
+		begin = bench_now_us();
+		e->run(what, in, out, count);
+		if (i >= 0)
+			times[i] = bench_now_us() - begin;
+	}
+	e->collect(times, z->iters, 1);
+	each_row(e, what, z->bytes, "us", bench_median(times, z->iters));
+}
+
+static inline int each_is_wanted(enum each_what what)
+{
+	const char *some = getenv("BENCH_COLLECTIVES"), *at = some;
+	size_t len = strlen(each_names[what]);
+
+	if (!some || !*some)
+		return 1;
+	while ((at = strstr(at, each_names[what]))) {
+		if ((at == some || at[-1] == ' ') && (!at[len] || at[len] == ' '))
+			return 1;
+		at += len;
+	}
+	return 0;
+}
+
+static inline void each_run(const struct each *e, int n, char **plan)
+{
+	struct bench_size most = bench_largest(n, plan), z;
+	/* A block of each rank has one float at least. */
+	size_t bytes = most.bytes + EACH_RANKS * sizeof(float);
+	float *in = bench_buffer(bytes), *out = bench_buffer(bytes);
+	double *times = (double *)bench_alloc((size_t)most.iters, sizeof(*times));
+	const volatile uint64_t *calls = each_calls();
+	int what, i;
+
+	bench_now_us();
+	for (what = 0; what < EACH_NR; what++) {
+		for (i = 0; each_is_wanted((enum each_what)what) && i < n; i++) {
+			if (what == EACH_BARRIER && i)
+				break;
+			bench_parse(plan[i], &z);
+			if (!calls)
+				each_time(e, (enum each_what)what, &z, in, out, times);
+			if (z.bytes <= 4096)
+				each_batch(e, (enum each_what)what, &z, in, out, calls);
+		}
+	}
+	free(times);
+}
+
+#endif /* EACH_H */
