@@ -65,7 +65,7 @@ static int coll_copy_out(void __user *arg, u32 size, const void *s, size_t ours)
 	 COLL_FEAT_POST | COLL_FEAT_TENSORS | COLL_FEAT_TENSOR_JOIN |	\
 	 COLL_FEAT_TENSOR_GROUPS | COLL_FEAT_TENSORS_URING |		\
 	 COLL_FEAT_TENSOR_FUSE | COLL_FEAT_TENSOR_SCALE | COLL_FEAT_SHM |	\
-	 COLL_FEAT_WIRE_TYPES)
+	 COLL_FEAT_WIRE_TYPES | COLL_FEAT_RANK_ORDER)
 
 static u64 coll_features(void)
 {

@@ -210,6 +210,8 @@ enum coll_algorithm_id {
 #define COLL_FEAT_TENSOR_SCALE	(1ULL << 24)	/* struct coll_tensor.prescale, .postscale */
 #define COLL_FEAT_SHM		(1ULL << 25)	/* COLL_IOC_SHM, mmap() */
 #define COLL_FEAT_WIRE_TYPES	(1ULL << 26)	/* COLL_CMD_WIRE_F16, COLL_CMD_WIRE_BF16 */
+/* On one node all folds are in the order of ranks, unless an algorithm is named, or chosen */
+#define COLL_FEAT_RANK_ORDER	(1ULL << 27)
 
 /**
  * struct coll_version - COLL_IOC_VERSION
@@ -1227,8 +1229,8 @@ struct coll_shm_area {
  * @dtype: enum coll_dtype
  * @flags: COLL_SHM_*
  * @root: as of a command
- * @count: as of a command
- * @scalar: as of a command; the only field that may differ between ranks
+ * @count: as of a command; where blocks have counts of their own, what libcoll_user makes of them
+ * @scalar: as of a command; may differ between ranks
  */
 struct coll_shm_slot {
 	__u64	pos;

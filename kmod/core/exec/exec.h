@@ -50,6 +50,7 @@ struct coll_place {
  * @with: receives that reduce: what with, if that is not in @dst; see plan_alias.c
  * @in_at: byte offset of the range in the inputs
  * @out_at: byte offset of the range in the outputs
+ * @first: where the bytes of this step begin among those of all, see slices.c
  * @after: every step before this one of its participant must be complete first
  * @pair: receives from a local participant: its send step, which is performed
  *	together with this one; else COLL_DEP_NONE
@@ -76,6 +77,7 @@ struct coll_exec_step {
 	struct coll_place with;
 	u64 in_at;
 	u64 out_at;
+	u64 first;
 	u32 after;
 	u32 pair;
 	u32 prev;
@@ -183,7 +185,9 @@ struct coll_plan_key {
  * @in_order: partial results need not come first in a fold
  * @memory: bytes of scratch and of the table of steps
  * @todo: bytes of local steps
- * @alone: the only step, if any number of helpers may work on it; else NULL
+ * @pass: one pass over the vectors of all ranks, see plan_pass.c
+ * @abreast: the same bytes of all its steps go together, in the order of the steps
+ * @open: any number of helpers may work on the steps: there is just one, or they are a pass
  * @small: a thread that kicks a helper does its work itself, which is faster than to wake a worker
  * @stream: stores go past the caches, because the op writes many bytes that it does not read
  *	again
@@ -200,13 +204,13 @@ struct coll_plan_key {
  * @steps_left: not complete yet
  * @peers: traffic over each link that the schedules use, by node and number
  * @nr_peers: number of @peers
- * @team_step: local step that any number of helpers may work on, or NULL
- * @cursor: bytes of @team_step that have been given to helpers
- * @swept: bytes of @team_step that are done
- * @slice_next: of each part of @team_step, the first slice that has not been given, see slices.c
+ * @team: slices that any number of helpers may work on; 0: not yet
+ * @cursor: how many of these have been given to helpers
+ * @swept: how many of these are done
+ * @slice_next: of each part of the slices, the first one that has not been given, see slices.c
  * @slice_parts: number of these parts
  * @taken: with several memory nodes, bits of the slices that have been given; else NULL
- * @helpers: helpers for @team_step; the first @nr_helpers also have local steps
+ * @helpers: helpers for the slices; the first @nr_helpers also have local steps
  * @most_helpers: number of @helpers: one for each local rank, or each CPU
  * @nr_helpers: number of helpers with local steps; at most COLL_EXEC_DEALT
  * @local: the local steps of all helpers
@@ -220,7 +224,9 @@ struct coll_exec {
 	bool in_order;
 	u64 memory;
 	u64 todo;
-	struct coll_exec_step *alone;
+	bool pass;
+	bool abreast;
+	bool open;
 	bool small;
 	bool stream;
 	struct coll_part *parts;
@@ -235,7 +241,7 @@ struct coll_exec {
 	atomic_t steps_left;
 	struct coll_exec_peer *peers;
 	u32 nr_peers;
-	struct coll_exec_step *team_step;
+	u64 team;
 	atomic64_t cursor;
 	atomic64_t swept;
 	atomic64_t slice_next[COLL_SLICE_PARTS];

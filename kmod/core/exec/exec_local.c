@@ -2,7 +2,7 @@
 /*
  * Steps without a link: sweeps over the vectors of local ranks, and transfers from one local
  * participant to another. Helpers perform them, each those of its participants; a single
- * large sweep is open to everyone (team.c).
+ * large sweep, and a large pass, are open to everyone (team.c).
  */
 #include <linux/minmax.h>
 #include <linux/sched.h>
@@ -109,11 +109,35 @@ void coll_local_plan(struct coll_exec *x)
 			x->todo += x->steps[x->helpers[h].steps[i]].len;
 	}
 	x->small = x->todo <= COLL_SLICE;
-	x->alone = NULL;
-	if (x->nr_steps == 1 && x->helpers[0].nr && !x->small) {
-		x->alone = &x->steps[0];
-		x->helpers[0].nr = 0;
+	x->open = !x->small && (x->pass || (x->nr_steps == 1 && x->helpers[0].nr));
+	for (h = 0; h < x->nr_helpers && (x->open || x->pass); h++)
+		x->helpers[h].nr = 0;
+}
+
+/* A pass of few bytes: no other thread is faster than the one that starts the op. */
+static void coll_pass_run(struct coll_exec *x)
+{
+	struct coll_helper *h = &x->helpers[0];
+	int ret = 0;
+	u32 i;
+
+	if (!h->sweep)
+		h->sweep = coll_exec_sweep(x);
+	if (!h->sweep)
+		ret = -ENOMEM;
+	for (i = 0; i < x->nr_steps && !ret; i++) {
+		struct coll_exec_step *st = &x->steps[i];
+
+		if (st->idle)
+			continue;
+		if (coll_op_ending(x->op))
+			return;
+		ret = coll_sweep_slice(x, st, h->sweep, 0, st->len);
+		if (!ret)
+			coll_step_complete(x, st);
 	}
+	if (ret)
+		coll_exec_failed(x, ret);
 }
 
 void coll_exec_start(struct coll_op *op)
@@ -126,8 +150,12 @@ void coll_exec_start(struct coll_op *op)
 			coll_op_put(op);
 		return;
 	}
-	if (x->alone) {
-		coll_team_start(x, x->alone);
+	if (x->open) {
+		coll_team_start(x);
+		return;
+	}
+	if (x->pass) {
+		coll_pass_run(x);
 		return;
 	}
 	/* All peers, for frames of one that takes the op for another one. */

@@ -4,6 +4,10 @@
  * cursor says how many are out, so that all of them are done and none twice; which one it
  * is, a helper chooses.
  *
+ * Of several steps the bytes count one step after the other: a slice may be the end of one step, and
+ * the next ones, and the beginning of another one. Where steps go abreast a slice is the same range
+ * of each of them, in their order, and shorter.
+ *
  * On one memory node the sweep has as many parts as CPUs may come. A CPU begins with the
  * same part each time: what it wrote in the op before may still be in its caches. When
  * nothing is left there it goes on with the next part. A part gives out its slices in order.
@@ -39,9 +43,72 @@ u64 coll_slice(const struct coll_exec_step *st)
 	return COLL_SLICE - COLL_SLICE % st->unit;
 }
 
-static u64 coll_slices_nr(const struct coll_exec_step *st)
+/* Bytes of a step that are still to be done when the slices are made. */
+static u64 coll_step_width(const struct coll_exec_step *st)
 {
-	return div64_u64(st->len + coll_slice(st) - 1, coll_slice(st));
+	return st->idle ? 0 : st->len;
+}
+
+/* Bytes of a slice, as they are counted. */
+static u64 coll_slice_bytes(const struct coll_exec *x)
+{
+	return x->abreast ? max_t(u64, COLL_SLICE / x->nr_steps, PAGE_SIZE) : COLL_SLICE;
+}
+
+/* Count the bytes, and say where those of each step begin. Return: all of them. */
+static u64 coll_slices_count(struct coll_exec *x)
+{
+	u64 all = 0;
+	u32 i;
+
+	for (i = 0; i < x->nr_steps; i++) {
+		u64 width = coll_step_width(&x->steps[i]);
+
+		x->steps[i].first = x->abreast ? 0 : all;
+		all = x->abreast ? max(all, width) : all + width;
+	}
+	return all;
+}
+
+/* The step that byte @at is of; of steps that go abreast, the first one. */
+static u32 coll_slice_step(const struct coll_exec *x, u64 at)
+{
+	u32 lo = 0, hi = x->abreast ? 1 : x->nr_steps;
+
+	while (hi - lo > 1) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (x->steps[mid].first <= at)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Where byte @at is in a step: at the beginning of its element, or at one end of the step. */
+static u64 coll_slice_cut(const struct coll_exec_step *st, u64 at)
+{
+	if (at <= st->first)
+		return 0;
+	at -= st->first;
+	return at < coll_step_width(st) ? at - at % st->unit : coll_step_width(st);
+}
+
+int coll_slice_run(struct coll_exec *x, struct coll_sweep *sw, u64 i)
+{
+	u64 at = i * coll_slice_bytes(x), end = at + coll_slice_bytes(x);
+	u32 k = coll_slice_step(x, at);
+	int ret = 0;
+
+	for (; k < x->nr_steps && x->steps[k].first < end && !ret; k++) {
+		struct coll_exec_step *st = &x->steps[k];
+		u64 from = coll_slice_cut(st, at), to = coll_slice_cut(st, end);
+
+		if (from < to)
+			ret = coll_sweep_slice(x, st, sw, from, to - from);
+	}
+	return ret;
 }
 
 /* The first slice of part @i, and of the one after the last. */
@@ -50,9 +117,9 @@ static u64 coll_slices_begin(const struct coll_exec *x, u64 nr, u32 i)
 	return div_u64(nr * i, x->slice_parts);
 }
 
-void coll_slices_open(struct coll_exec *x, const struct coll_exec_step *st)
+u64 coll_slices_open(struct coll_exec *x)
 {
-	u64 nr = coll_slices_nr(st);
+	u64 nr = div64_u64(coll_slices_count(x) + coll_slice_bytes(x) - 1, coll_slice_bytes(x));
 	u32 i;
 
 	x->slice_parts = min3(num_online_cpus(), x->op->group->nr_local, COLL_SLICE_PARTS);
@@ -62,13 +129,14 @@ void coll_slices_open(struct coll_exec *x, const struct coll_exec_step *st)
 	if (num_node_state(N_MEMORY) < 2) {
 		kvfree(x->taken);
 		x->taken = NULL;
-		return;
+		return nr;
 	}
 	/* A plan that is kept has it from the op before, for as many slices. */
 	if (x->taken)
 		bitmap_zero(x->taken, nr);
 	else
 		x->taken = kvcalloc(BITS_TO_LONGS(nr), sizeof(long), GFP_KERNEL_ACCOUNT);
+	return nr;
 }
 
 /* How many of these vectors have element @elem on @nid? Windows are nowhere. */
@@ -86,32 +154,28 @@ static u32 coll_operands_on(const struct coll_operands *o, u64 elem, int nid, u3
 	return here;
 }
 
-static bool coll_slice_is_near(const struct coll_sweep_args *a, u64 elem, int nid)
+/* As far as the step tells that it begins in. */
+static bool coll_slice_is_near(const struct coll_exec *x, u64 i, int nid)
 {
+	u64 at = i * coll_slice_bytes(x), elem;
+	const struct coll_exec_step *st = &x->steps[coll_slice_step(x, at)];
+	struct coll_sweep_args a;
 	u32 all = 0, here;
 
-	here = coll_operands_on(&a->in[0], elem, nid, &all);
-	here += coll_operands_on(&a->in[1], elem, nid, &all);
-	here += coll_operands_on(&a->out, elem, nid, &all);
+	coll_step_args(x, st, &a);
+	/* as the operands count */
+	elem = coll_slice_cut(st, at);
+	if (a.reducer)
+		elem = div_u64(elem, st->unit);
+	here = coll_operands_on(&a.in[0], elem, nid, &all);
+	here += coll_operands_on(&a.in[1], elem, nid, &all);
+	here += coll_operands_on(&a.out, elem, nid, &all);
 	return here * num_node_state(N_MEMORY) >= all;
 }
 
-/* Its first element, as the operands count. */
-static u64 coll_slice_elem(const struct coll_exec_step *st, const struct coll_sweep_args *a,
-			   u64 i)
-{
-	u64 off = i * coll_slice(st);
-
-	return a->reducer ? div_u64(off, st->unit) : off;
-}
-
 /* Go on to the next slice that is near, and take it. Return: it, or @nr. */
-static u64 coll_slices_near(struct coll_exec *x, const struct coll_exec_step *st, u64 nr,
-			    struct coll_slices *s)
+static u64 coll_slices_near(struct coll_exec *x, u64 nr, struct coll_slices *s)
 {
-	struct coll_sweep_args args;
-
-	coll_step_args(x, st, &args);
 	for (; s->near < nr; s->near++) {
 		/* Far from all of them that is a long way. */
 		if (s->near % COLL_NEAR_PAUSE == 0) {
@@ -120,7 +184,7 @@ static u64 coll_slices_near(struct coll_exec *x, const struct coll_exec_step *st
 				return nr;
 		}
 		if (!test_bit(s->near, x->taken) &&
-		    coll_slice_is_near(&args, coll_slice_elem(st, &args, s->near), s->nid) &&
+		    coll_slice_is_near(x, s->near, s->nid) &&
 		    !test_and_set_bit(s->near, x->taken))
 			break;
 	}
@@ -157,17 +221,14 @@ static u64 coll_slices_next(struct coll_exec *x, u64 nr, struct coll_slices *s)
 	return nr;
 }
 
-u64 coll_slices_take(struct coll_exec *x, const struct coll_exec_step *st,
-		     struct coll_slices *s)
+u64 coll_slices_take(struct coll_exec *x, struct coll_slices *s)
 {
-	u64 nr = coll_slices_nr(st), off;
+	u64 nr = x->team, i;
 	bool near = true;
 	int nid;
 
-	if (!x->taken) {
-		off = coll_slices_next(x, nr, s);
-		return off < nr ? off * coll_slice(st) : st->len;
-	}
+	if (!x->taken)
+		return coll_slices_next(x, nr, s);
 	nid = numa_node_id();
 	/* Workers may be moved. */
 	if (s->nid != nid) {
@@ -177,30 +238,26 @@ u64 coll_slices_take(struct coll_exec *x, const struct coll_exec_step *st,
 		s->any = div_u64(nr * (nid % num_node_state(N_MEMORY)),
 				 num_node_state(N_MEMORY));
 	}
-	off = coll_slices_near(x, st, nr, s);
-	if (off == nr) {
+	i = coll_slices_near(x, nr, s);
+	if (i == nr) {
 		near = false;
-		off = coll_slices_any(x->taken, nr, s);
-		if (off >= nr)
-			return st->len;
+		i = coll_slices_any(x->taken, nr, s);
+		if (i >= nr)
+			return nr;
 	}
-	trace_coll_slice(x->op->group->id, x->op->seq, off, nid, near);
-	return off * coll_slice(st);
+	trace_coll_slice(x->op->group->id, x->op->seq, i, nid, near);
+	return i;
 }
 
-void coll_slices_nodes(const struct coll_exec *x, const struct coll_exec_step *st,
-		       nodemask_t *nodes)
+void coll_slices_nodes(const struct coll_exec *x, nodemask_t *nodes)
 {
-	u64 nr = coll_slices_nr(st), i;
-	struct coll_sweep_args args;
+	u64 nr = x->team, i;
 	int nid;
 
 	nodes_clear(*nodes);
-	coll_step_args(x, st, &args);
 	for_each_node_state(nid, N_MEMORY)
 		for (i = 0; i < COLL_NEAR_LOOKS && !node_isset(nid, *nodes); i++)
-			if (coll_slice_is_near(&args, coll_slice_elem(st, &args,
-						div_u64(i * nr, COLL_NEAR_LOOKS)), nid))
+			if (coll_slice_is_near(x, div_u64(i * nr, COLL_NEAR_LOOKS), nid))
 				node_set(nid, *nodes);
 }
 

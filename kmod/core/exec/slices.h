@@ -30,38 +30,42 @@ struct coll_slices {
 u64 coll_slice(const struct coll_exec_step *st);
 
 /**
- * coll_slices_open() - before a step is opened to helpers
- * @x: its schedule
- * @st: local step
+ * coll_slices_open() - cut the steps into slices, before they are opened to helpers
+ * @x: a schedule that is open to them, with bytes to do
  *
  * Where all memory is on one node, or none is left for a map of the slices, each CPU begins
- * with a part of its own.
+ * with a part of its own. Return: how many slices.
  */
-void coll_slices_open(struct coll_exec *x, const struct coll_exec_step *st);
+u64 coll_slices_open(struct coll_exec *x);
 
 /**
  * coll_slices_take() - the slice that a helper is to do
- * @x: of a running op, with a ref
- * @st: step that is open to helpers
+ * @x: of a running op, with a ref; ->team is set
  * @s: the helper's
  *
  * The caller has moved the cursor, which was not at the end, so a slice is left. The memory of
  * the slice is mostly on the node of this CPU, as long as there are such slices. On a machine
  * with one node the slice is of the part that this CPU had last time.
- * Return: offset of a slice that nobody else gets; not the end of the step, if the cursor
- * counts right.
+ * Return: a slice that nobody else gets; less than ->team, if the cursor counts right.
  */
-u64 coll_slices_take(struct coll_exec *x, const struct coll_exec_step *st,
-		     struct coll_slices *s);
+u64 coll_slices_take(struct coll_exec *x, struct coll_slices *s);
 
 /**
- * coll_slices_nodes() - the nodes whose CPUs a step is near to
- * @x: its schedule; ->taken is there
- * @st: step that is open to helpers
+ * coll_slice_run() - do a slice
+ * @x: of a running op, with a ref
+ * @sw: from coll_exec_sweep()
+ * @i: from coll_slices_take()
+ *
+ * Return: 0 or as coll_sweep().
+ */
+int coll_slice_run(struct coll_exec *x, struct coll_sweep *sw, u64 i);
+
+/**
+ * coll_slices_nodes() - the nodes whose CPUs the slices are near to
+ * @x: its schedule; ->taken is there, ->team is set
  * @nodes: result
  */
-void coll_slices_nodes(const struct coll_exec *x, const struct coll_exec_step *st,
-		       nodemask_t *nodes);
+void coll_slices_nodes(const struct coll_exec *x, nodemask_t *nodes);
 
 /*
  * Scratch for sweeps of an op, charged to the communicator whatever task asks for it. Return: NULL

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A single large sweep that nothing waits for is open to everyone who helps: threads of
- * ranks first, then workers, each on a CPU of its own.
+ * A large sweep that nothing waits for, or several of them, are open to everyone who helps:
+ * threads of ranks first, then workers, each on a CPU of its own.
  */
 #include <linux/cpumask.h>
 #include <linux/minmax.h>
@@ -21,27 +21,32 @@
 
 bool coll_exec_wants_help(const struct coll_exec *x)
 {
-	const struct coll_exec_step *st = READ_ONCE(x->team_step);
-
 	/* A sleeper must not spin on slices that nobody takes any more. */
-	return st && !coll_op_ending(x->op) &&
-	       atomic64_read(&x->cursor) < st->len;
+	return !coll_op_ending(x->op) && (u64)atomic64_read(&x->cursor) < READ_ONCE(x->team);
+}
+
+/* All slices are done. */
+static void coll_team_complete(struct coll_exec *x)
+{
+	u32 i;
+
+	for (i = 0; i < x->nr_steps; i++)
+		if (!x->steps[i].idle)
+			coll_step_complete(x, &x->steps[i]);
 }
 
 bool coll_exec_help(struct coll_exec *x, struct coll_worker *w)
 {
 	/* pairs with coll_team_start(): the map of the slices is there */
-	struct coll_exec_step *st = smp_load_acquire(&x->team_step);
+	u64 nr = smp_load_acquire(&x->team), i;
 	struct coll_slices s = { .nid = NUMA_NO_NODE };
 	struct coll_sweep *sw;
-	u64 off, len, slice;
 	bool more = false;
 	int ret;
 
 	/* It may have been another op that wanted help, and this one has just begun to. */
-	if (!st || !coll_exec_wants_help(x))
+	if (!nr || !coll_exec_wants_help(x))
 		return false;
-	slice = coll_slice(st);
 	sw = coll_exec_sweep(x);
 	if (!sw) {
 		coll_exec_failed(x, -ENOMEM);
@@ -54,20 +59,19 @@ bool coll_exec_help(struct coll_exec *x, struct coll_worker *w)
 		more = coll_worker_is_over(w);
 		if (more)
 			break;
-		if (atomic64_fetch_add(slice, &x->cursor) >= st->len)
+		if ((u64)atomic64_fetch_inc(&x->cursor) >= nr)
 			break;
-		off = coll_slices_take(x, st, &s);
-		if (WARN_ON_ONCE(off >= st->len))
+		i = coll_slices_take(x, &s);
+		if (WARN_ON_ONCE(i >= nr))
 			break;
-		len = min(st->len - off, slice);
-		ret = coll_sweep_slice(x, st, sw, off, len);
+		ret = coll_slice_run(x, sw, i);
 		if (ret) {
 			coll_exec_failed(x, ret);
 			break;
 		}
 		coll_worker_moved(w);
-		if (atomic64_add_return(len, &x->swept) == st->len)
-			coll_step_complete(x, st);
+		if ((u64)atomic64_inc_return(&x->swept) == nr)
+			coll_team_complete(x);
 	}
 	coll_sweep_free(sw);
 	return more;
@@ -228,12 +232,12 @@ static bool coll_node_is_helped(const struct coll_helping *h, int nid)
 }
 
 /* One for each memory node that has slices and no helper. Return: false if the op has ended. */
-static bool coll_queue_near(struct coll_helping *h, const struct coll_exec_step *st)
+static bool coll_queue_near(struct coll_helping *h)
 {
 	nodemask_t nodes;
 	int nid, cpu;
 
-	coll_slices_nodes(h->x, st, &nodes);
+	coll_slices_nodes(h->x, &nodes);
 	for_each_node_mask(nid, nodes) {
 		if (!coll_wants_helper(h))
 			break;
@@ -252,13 +256,12 @@ static bool coll_queue_near(struct coll_helping *h, const struct coll_exec_step 
  * Queue helpers, each on a CPU of its own: with several memory nodes on those that have
  * the vectors, then on any from here on.
  */
-static void coll_queue_helpers(struct coll_exec *x, const struct coll_exec_step *st, u32 want,
-			       bool self)
+static void coll_queue_helpers(struct coll_exec *x, u32 want, bool self)
 {
 	int first = raw_smp_processor_id(), cpu;
 	struct coll_helping h = { .x = x, .want = want, .here = self ? first : -1 };
 
-	if (x->taken && !coll_queue_near(&h, st))
+	if (x->taken && !coll_queue_near(&h))
 		return;
 	for_each_cpu_wrap(cpu, cpu_online_mask, first) {
 		if (!coll_wants_helper(&h))
@@ -278,29 +281,44 @@ static void coll_team_count(struct coll_op *op)
 	spin_unlock(&g->lock);
 }
 
+/* Bytes that are read and written. */
+static u64 coll_team_bytes(const struct coll_exec *x)
+{
+	u64 bytes = 0;
+	u32 i;
+
+	for (i = 0; i < x->nr_steps; i++) {
+		const struct coll_exec_step *st = &x->steps[i];
+		const struct coll_part *part = &x->parts[st->part];
+
+		if (!st->idle)
+			bytes += st->len * (part->nr_in + part->nr_out);
+	}
+	return bytes;
+}
+
 /*
- * Open a local step that nothing waits for to all who like to help: as many as what is
+ * Open local steps that nothing waits for to all who like to help: as many as what is
  * read and written is worth, no more than there are ranks.
  */
-void coll_team_start(struct coll_exec *x, struct coll_exec_step *st)
+void coll_team_start(struct coll_exec *x)
 {
-	const struct coll_part *part = &x->parts[st->part];
-	u64 bytes = st->len * (part->nr_in + part->nr_out);
 	const struct coll_req *req;
 	bool self = false;
 	u32 want;
+	u64 nr;
 
-	want = min_t(u64, div64_u64(bytes, COLL_HELPER_SHARE),
+	want = min_t(u64, div64_u64(coll_team_bytes(x), COLL_HELPER_SHARE),
 		     min(num_online_cpus(), x->op->group->nr_local)) ?: 1;
-	coll_slices_open(x, st);
+	nr = coll_slices_open(x);
 	coll_team_count(x->op);
 	/* pairs with coll_exec_help() */
-	smp_store_release(&x->team_step, st);
+	smp_store_release(&x->team, nr);
 	/* pairs with who goes away, or to sleep: one of us sees the other */
 	smp_mb();
 	list_for_each_entry(req, &x->op->reqs, list)
 		self |= coll_sleeper_is_me(req);
 	/* A caller that posts by ioctl helps as soon as we return. */
 	want = coll_wake_helpers(x, want - self, self);
-	coll_queue_helpers(x, st, min(want, x->most_helpers), self);
+	coll_queue_helpers(x, min(want, x->most_helpers), self);
 }

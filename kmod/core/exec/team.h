@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A single large sweep, done by everyone who helps. */
+/* Large sweeps that wait for nothing, done by everyone who helps. */
 #ifndef COLL_CORE_TEAM_H
 #define COLL_CORE_TEAM_H
 
 struct coll_exec;
-struct coll_exec_step;
+struct coll_worker;
 
 /**
- * coll_team_start() - open a local step to everyone who helps
- * @x: of an op that starts, with a ref
- * @st: its only step; no other waits for it
+ * coll_team_start() - open local steps to everyone who helps
+ * @x: of an op that starts, with a ref; ->open is set
  *
  * As many help as what is read and written is worth, no more than there are ranks.
  */
-void coll_team_start(struct coll_exec *x, struct coll_exec_step *st);
+void coll_team_start(struct coll_exec *x);
 
-/* Is a local sweep open to helpers, with slices left? */
+/* Are local steps open to helpers, with slices left? */
 bool coll_exec_wants_help(const struct coll_exec *x);
 
 /**
- * coll_exec_help() - take slices of the open local sweep while there are any
+ * coll_exec_help() - take slices of the open local steps while there are any
  * @x: of a running op, with a ref
  * @w: worker that does it, until it is over; NULL: a caller
  *

@@ -117,7 +117,7 @@ static void coll_op_stopped_locked(struct coll_group *g, struct coll_op *op)
 	if (!op->exec)
 		return;
 	g->running_memory -= op->exec->memory;
-	if (op->exec->team_step)
+	if (op->exec->team)
 		WRITE_ONCE(g->nr_open, g->nr_open - 1);
 }
 

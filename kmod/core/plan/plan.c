@@ -18,6 +18,7 @@
 #include "plan_alias.h"
 #include "plan_fuse.h"
 #include "plan_keep.h"
+#include "plan_pass.h"
 #include "plan_peers.h"
 #include "plan_place.h"
 #include "plan_priv.h"
@@ -99,8 +100,8 @@ static void coll_plan_vecs(struct coll_plan *p)
 	for (i = 0; i < x->nr_parts; i++) {
 		struct coll_part *part = &x->parts[i];
 
-		part->in = &x->vecs[2 * i];
-		part->out = &x->vecs[2 * i + (ranks ? 1 : g->nr_local)];
+		part->in = &x->vecs[i];
+		part->out = &x->vecs[g->nr_local + i];
 		part->scale = x->scales ? &x->scales[i] : NULL;
 		part->nr_in = 0;
 		part->nr_out = 0;
@@ -113,6 +114,8 @@ static void coll_plan_vecs(struct coll_plan *p)
 		coll_plan_rank(p, part, req);
 		i++;
 	}
+	if (x->pass)
+		coll_pass_vecs(p);
 }
 
 /* The participants of this node and their vectors. */
@@ -340,7 +343,7 @@ static void coll_plan_reset(struct coll_plan *p)
 		x->peers[i].send = x->peers[i].first_send;
 		x->peers[i].recv = x->peers[i].first_recv;
 	}
-	x->team_step = NULL;
+	x->team = 0;
 	atomic64_set(&x->cursor, 0);
 	atomic64_set(&x->swept, 0);
 	coll_plan_helpers(p);
@@ -358,7 +361,7 @@ static void coll_plan_stream(struct coll_plan *p)
 	u64 bytes = 0;
 	u32 i;
 
-	if (x->nr_peers || (x->reducer.part && x->nr_steps > 1))
+	if (x->nr_peers || (x->reducer.part && x->nr_steps > 1 && !x->pass))
 		return;
 	list_for_each_entry(req, &p->op->reqs, list) {
 		if (req->cmd.flags & COLL_CMD_INPLACE)
@@ -374,19 +377,11 @@ static void coll_plan_stream(struct coll_plan *p)
 	x->stream = true;
 }
 
-static int coll_plan_all(struct coll_plan *p)
+/* By the schedule of an algorithm. */
+static int coll_plan_schedule(struct coll_plan *p)
 {
 	int ret;
 
-	ret = coll_plan_reducer(p);
-	if (ret)
-		return ret;
-	ret = coll_plan_parts(p);
-	if (ret)
-		return ret;
-	p->alg = coll_choose_algorithm(p->op, p->n);
-	if (!p->alg)
-		return -EINVAL;
 	p->chunks = p->alg->chunks(p->n);
 	p->tmp = (p->alg->tmp ? p->alg->tmp(p->n) : 0) + coll_plan_is_wide(p);
 	ret = coll_plan_marks(p);
@@ -402,7 +397,24 @@ static int coll_plan_all(struct coll_plan *p)
 	ret = coll_plan_pairs(p);
 	if (ret)
 		return ret;
-	ret = coll_plan_scratch(p);
+	return coll_plan_scratch(p);
+}
+
+static int coll_plan_all(struct coll_plan *p)
+{
+	int ret;
+
+	ret = coll_plan_reducer(p);
+	if (ret)
+		return ret;
+	p->x->pass = coll_pass_fits(p);
+	ret = coll_plan_parts(p);
+	if (ret)
+		return ret;
+	p->alg = coll_choose_algorithm(p->op, p->n);
+	if (!p->alg)
+		return -EINVAL;
+	ret = p->x->pass ? coll_pass_steps(p) : coll_plan_schedule(p);
 	if (ret)
 		return ret;
 	ret = coll_plan_check(p);

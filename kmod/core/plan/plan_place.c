@@ -45,12 +45,6 @@ static u64 coll_block_start(const struct coll_plan *p, const struct coll_part *p
 	return at;
 }
 
-/* A part of @n elements: where it begins, and how many there are. */
-struct coll_cut {
-	u64 at;
-	u64 n;
-};
-
 static struct coll_cut coll_cut_of(u64 n, u32 blocks, u32 block)
 {
 	u64 at = coll_chunk_start(n, blocks, block);
@@ -73,9 +67,7 @@ static struct coll_cut coll_flat(const struct coll_plan *p, u64 count, u32 chunk
 	};
 }
 
-/* Which part of a buffer the rank has: COLL_HAS_*. */
-static u8 coll_part_has(const struct coll_plan *p, const struct coll_part *part,
-			bool out)
+u8 coll_part_has(const struct coll_plan *p, const struct coll_part *part, bool out)
 {
 	bool root = p->kind->flags & COLL_KIND_ROOTED && part->id == p->root;
 
@@ -96,6 +88,12 @@ static struct coll_cut coll_block_at(const struct coll_plan *p, const struct col
 	if (!own)
 		s.at += coll_block_start(p, part, out, i);
 	return s;
+}
+
+struct coll_cut coll_plan_block(const struct coll_plan *p, const struct coll_part *part,
+				bool out, u32 i)
+{
+	return coll_block_at(p, part, out, i, 0);
 }
 
 /* Elements of the range of a step, whichever space it is in. */

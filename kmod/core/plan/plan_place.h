@@ -5,7 +5,21 @@
 
 #include <linux/types.h>
 
+struct coll_part;
 struct coll_plan;
+
+/* A part of @n elements: where it begins, and how many there are. */
+struct coll_cut {
+	u64 at;
+	u64 n;
+};
+
+/* Which part of a buffer the rank has: COLL_HAS_*. */
+u8 coll_part_has(const struct coll_plan *p, const struct coll_part *part, bool out);
+
+/* Where chunk @i of a vector with blocks is in an input or output of an op in one block. */
+struct coll_cut coll_plan_block(const struct coll_plan *p, const struct coll_part *part,
+				bool out, u32 i);
 
 /**
  * coll_plan_blocks() - into how many blocks to cut the vectors
