@@ -36,6 +36,7 @@ struct shm_fold;
  * @spins: looks that are worth it before sleeping
  * @next_try: position from which on this way is tried again
  * @failures: how often in a row that failed
+ * @ranked: the kernel folds in the order of ranks, in all collectives
  * @limit: bytes of an op at most, see setup/shm_limit.c
  * @fold: the last reduction; NULL: none. Owned
  */
@@ -56,6 +57,7 @@ struct shm {
 	uint64_t spins;
 	uint64_t next_try;
 	uint32_t failures;
+	bool ranked;
 	size_t limit;
 	struct shm_fold *fold;
 };

@@ -17,7 +17,6 @@
 #include "base/relax.h"
 #include "comm/comm.h"
 #include "comm/shm.h"
-#include "shm/shm_run.h"
 #include "shm_limit.h"
 
 /* The least vector that is timed. */
@@ -102,8 +101,7 @@ static int run_batch(const struct trial *t, enum way way, size_t bytes, uint64_t
 	coll_cmd_allreduce(t->comm, &cmd, t->in, t->out, bytes / 4, COLL_F32, COLL_OP_SUM);
 	cmd.timeout_ns = (uint64_t)deadline_left(t->deadline) * 1000000 + 1;
 	for (i = 0; i < OPS && !ret; i++)
-		if (way == KERNEL || !shm_submit(t->comm, &cmd, &ret))
-			ret = submit(t, &cmd);
+		ret = way == KERNEL ? submit(t, &cmd) : coll_submit(t->comm, &cmd);
 	*ns = (relax_now_ns() - begin) / OPS;
 	return ret;
 }

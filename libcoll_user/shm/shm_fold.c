@@ -18,9 +18,10 @@ static bool has_padding(uint32_t dtype)
 }
 
 /*
- * The kernel folds an allreduce and a reduce of one node in the order of ranks, in one pass.
- * The bits of a scan or a reduce_scatter depend on its algorithm, which tables may change,
- * unless the fold has the same bits in any order, or has two operands.
+ * The kernel folds an allreduce and a reduce of one node in the order of ranks, in one pass, and
+ * with COLL_FEAT_RANK_ORDER all others, too. Where a table names an algorithm, and in
+ * older modules, the bits of a scan or a reduce_scatter depend on its algorithm, unless the fold has
+ * the same bits in any order, or has two operands.
  */
 static bool order_is_free(uint32_t op, uint32_t dtype, uint32_t ranks)
 {
@@ -43,16 +44,18 @@ static bool order_is_free(uint32_t op, uint32_t dtype, uint32_t ranks)
 	}
 }
 
-static bool bits_are_fixed(uint32_t collective, uint32_t op, uint32_t dtype, bool narrow,
-			   uint32_t ranks)
+static bool bits_are_fixed(const struct shm_fold *f, uint32_t ranks)
 {
+	uint32_t collective = f->collective, op = f->op, dtype = f->dtype;
 	bool scan = collective == COLL_SCAN || collective == COLL_EXSCAN;
 
 	/* The kernel copies elements as they are, with their padding. */
 	if (op == COLL_OP_REPLACE || op == COLL_OP_NO_OP)
 		return false;
+	if (f->ranked)
+		return !scan || op != COLL_OP_AVG;
 	/* There a rank with one input has it widened and narrowed: a NaN loses its payload. */
-	if (scan && !narrow && coll_wide_size(op, dtype))
+	if (scan && !f->narrow && coll_wide_size(op, dtype))
 		return false;
 	return collective == COLL_ALLREDUCE || collective == COLL_REDUCE ||
 	       (!has_padding(dtype) && order_is_free(op, dtype, ranks));
@@ -78,19 +81,20 @@ static void look_up(struct shm_fold *f, bool wide)
 }
 
 bool shm_fold_setup(struct shm_fold *f, uint32_t collective, uint32_t op, uint32_t dtype,
-		    bool narrow, uint32_t ranks)
+		    bool narrow, bool ranked, uint32_t ranks)
 {
 	if (f->collective == collective && f->op == op && f->dtype == dtype &&
-	    f->narrow == narrow)
+	    f->narrow == narrow && f->ranked == ranked)
 		return f->usable;
 	*f = (struct shm_fold){
 		.collective = (uint16_t)collective,
 		.op = (uint16_t)op,
 		.dtype = (uint16_t)dtype,
 		.narrow = narrow,
+		.ranked = ranked,
 	};
 	f->usable = op < COLL_NR_OPS && dtype < COLL_NR_DTYPES && coll_op_defined(op, dtype) &&
-		    bits_are_fixed(collective, op, dtype, narrow, ranks);
+		    bits_are_fixed(f, ranks);
 	if (f->usable)
 		look_up(f, !narrow);
 	return f->usable;

@@ -15,6 +15,7 @@
  * @op: enum coll_op_code
  * @dtype: enum coll_dtype
  * @narrow: COLL_CMD_NARROW
+ * @ranked: the kernel folds in the order of ranks, whatever the collective
  * @usable: the bits do not depend on which way an op goes
  * @elem: bytes of an element
  * @x87: it needs the x87
@@ -25,7 +26,7 @@
  */
 struct shm_fold {
 	uint16_t collective, op, dtype;
-	bool narrow;
+	bool narrow, ranked;
 	bool usable;
 	uint32_t elem;
 	bool x87;
@@ -42,12 +43,13 @@ struct shm_fold {
  * @op: enum coll_op_code, any number
  * @dtype: enum coll_dtype, any number
  * @narrow: COLL_CMD_NARROW is set
+ * @ranked: the kernel folds in the order of ranks, whatever the collective
  * @ranks: of the communicator
  *
  * Return: false: this is for the kernel.
  */
 bool shm_fold_setup(struct shm_fold *f, uint32_t collective, uint32_t op, uint32_t dtype,
-		    bool narrow, uint32_t ranks);
+		    bool narrow, bool ranked, uint32_t ranks);
 
 /**
  * shm_fold_run() - fold vectors, in the order of ranks

@@ -11,6 +11,7 @@
 #include "collective.h"
 #include "comm/shm.h"
 #include "optable.h"
+#include "shm_counts.h"
 #include "shm_fold.h"
 #include "shm_move.h"
 
@@ -28,22 +29,22 @@ static bool is_plain(const struct coll_cmd *c)
 	if ((c->send_buf && !(c->flags & COLL_CMD_REG_SEND)) ||
 	    (c->recv_buf && !(c->flags & COLL_CMD_REG_RECV)))
 		return false;
-	return !c->algorithm && !(c->flags & ~(uint32_t)FLAGS) &&
-	       !c->counts_addr && !c->displs_addr && !c->segment && !c->send_tag &&
+	if (shm_has_counts(c->collective) ? !!(c->flags & REGISTERED) :
+	    c->counts_addr || c->displs_addr)
+		return false;
+	return !c->algorithm && !(c->flags & ~(uint32_t)FLAGS) && !c->segment && !c->send_tag &&
 	       !c->recv_tag && !c->source && !c->recv_dtype && !c->recv_count &&
 	       !c->message_addr && !c->matched;
 }
 
 static bool is_rooted(uint32_t what)
 {
-	return what == COLL_BROADCAST || what == COLL_REDUCE || what == COLL_GATHER ||
-	       what == COLL_SCATTER;
+	return coll_kind_of(what)->flags & COLL_KIND_ROOTED;
 }
 
 static bool reduces(uint32_t what)
 {
-	return what == COLL_REDUCE || what == COLL_ALLREDUCE || what == COLL_SCAN ||
-	       what == COLL_EXSCAN || what == COLL_REDUCE_SCATTER_BLOCK;
+	return coll_kind_of(what)->flags & COLL_KIND_REDUCES;
 }
 
 /* Only the addresses and buffers that this rank needs: others are EINVAL in the kernel. */
@@ -57,7 +58,7 @@ static bool buffers_fit(const struct shm *s, const struct coll_cmd *c)
 	if (c->flags & COLL_CMD_INPLACE) {
 		if (!in || !out)
 			return false;
-		*(c->collective == COLL_SCATTER ? &out : &in) = false;
+		*(coll_plain_collective(c->collective) == COLL_SCATTER ? &out : &in) = false;
 	}
 	if (!in && (c->send_addr || c->flags & COLL_CMD_REG_SEND))
 		return false;
@@ -79,7 +80,7 @@ static bool kind_fits(struct shm *s, const struct coll_cmd *c)
 	if (reduces(c->collective))
 		return s->fold &&
 		       shm_fold_setup(s->fold, c->collective, c->op, c->dtype,
-				      c->flags & COLL_CMD_NARROW, s->n);
+				      c->flags & COLL_CMD_NARROW, s->ranked, s->n);
 	return !c->op && !(c->flags & COLL_CMD_NARROW);
 }
 
@@ -202,7 +203,22 @@ bool shm_move_setup(struct shm *s, const struct coll_cmd *c, struct shm_move *m)
 	if (c->count > s->limit || c->count * m->elem > s->limit)
 		return false;
 	m->unit = c->count * m->elem;
-	return lay_out(s, m) && m->most <= s->limit && memory_fits(m);
+	m->count = c->count;
+	return (shm_has_counts(c->collective) ? shm_counts_setup(s, m) : lay_out(s, m)) &&
+	       m->most <= s->limit && memory_fits(m);
+}
+
+void shm_move_write(const struct shm *s, const struct shm_move *m, struct coll_shm_slot *slot)
+{
+	if (shm_has_counts(m->cmd->collective))
+		shm_counts_write(s, m, slot);
+	else if (m->in_bytes)
+		memcpy(slot + 1, m->in, m->in_bytes);
+}
+
+bool shm_move_agrees(const struct shm *s, const struct shm_move *m, uint64_t pos)
+{
+	return !m->own_count || shm_counts_agree(s, m, pos);
 }
 
 /* The fold of ranks 0 .. @nr - 1, of what is @offset bytes from the beginning of their slots. */
@@ -213,13 +229,13 @@ static void fold(const struct shm *s, const struct shm_move *m, uint64_t pos, ui
 	uint64_t scales[COLL_SHM_RANKS];
 	uint32_t i;
 
-	if (!m->out || !m->unit)
+	if (!m->out || !m->out_bytes)
 		return;
 	for (i = 0; i < nr; i++) {
 		in[i] = shm_data(s, i, pos) + offset;
 		scales[i] = shm_slot(s, i, pos)->scalar;
 	}
-	shm_fold_run(s->fold, m->out, in, nr, scales, s->n, m->cmd->count);
+	shm_fold_run(s->fold, m->out, in, nr, scales, s->n, m->out_bytes / m->elem);
 }
 
 /* Block i of the result is what rank i has @offset bytes from the beginning of its slot. */
@@ -259,6 +275,9 @@ void shm_move_finish(const struct shm *s, const struct shm_move *m, uint64_t pos
 	case COLL_REDUCE_SCATTER_BLOCK:
 		fold(s, m, pos, s->n, s->me * m->unit);
 		break;
+	case COLL_REDUCE_SCATTER:
+		fold(s, m, pos, s->n, shm_counts_before(&m->give, s->me) * m->elem);
+		break;
 	case COLL_GATHER:
 	case COLL_ALLGATHER:
 		collect(s, m, pos, 0);
@@ -266,5 +285,8 @@ void shm_move_finish(const struct shm *s, const struct shm_move *m, uint64_t pos
 	case COLL_ALLTOALL:
 		collect(s, m, pos, s->me * m->unit);
 		break;
+	default:
+		if (shm_has_counts(c->collective))
+			shm_counts_finish(s, m, pos);
 	}
 }

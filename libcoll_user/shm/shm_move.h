@@ -12,15 +12,34 @@
 struct shm;
 
 /**
+ * struct shm_side - blocks with counts of their own, in a vector; all in elements
+ * @counts: of each rank; NULL: this side is one block
+ * @displs: where they begin; NULL: one behind the other
+ * @all: sum of @counts
+ * @end: where the last one ends
+ */
+struct shm_side {
+	const uint64_t *counts, *displs;
+	uint64_t all, end;
+};
+
+/**
  * struct shm_move - what an op moves
  * @cmd: the command
  * @in: what this rank gives; NULL: nothing
- * @in_bytes: its length
- * @most: the largest one of any rank
+ * @in_bytes: its length, gaps between blocks included
+ * @most: the largest one of any rank, without gaps; of a v-form, that of this rank
  * @out: where its result goes; NULL: it has none
- * @out_bytes: its length
+ * @out_bytes: its length, gaps between blocks included
  * @elem: bytes of an element
  * @unit: bytes of @cmd->count elements
+ * @count: what the slot says as its count
+ * @own_count: that is the rank's own, and others may say something else
+ * @head: v-forms: numbers that go before the data
+ * @nr_head: how many
+ * @room: v-forms: bytes from one block to the next, in a slot; 0: there is no gap
+ * @give: v-forms: blocks of the input
+ * @get: v-forms: blocks of the output
  */
 struct shm_move {
 	const struct coll_cmd *cmd;
@@ -31,10 +50,20 @@ struct shm_move {
 	size_t out_bytes;
 	size_t elem;
 	size_t unit;
+	uint64_t count;
+	bool own_count;
+	const uint64_t *head;
+	uint32_t nr_head;
+	size_t room;
+	struct shm_side give, get;
 };
 
 /* Can @cmd be done here? Fills in @m. */
 bool shm_move_setup(struct shm *s, const struct coll_cmd *cmd, struct shm_move *m);
+/* Write what this rank gives to its slot, behind the slot's head. */
+void shm_move_write(const struct shm *s, const struct shm_move *m, struct coll_shm_slot *slot);
+/* All ranks have written their slots for @pos, and these say the same: do their counts agree? */
+bool shm_move_agrees(const struct shm *s, const struct shm_move *m, uint64_t pos);
 /* All ranks have written their slots for @pos, and agree: make the result. */
 void shm_move_finish(const struct shm *s, const struct shm_move *m, uint64_t pos);
 

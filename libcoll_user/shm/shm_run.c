@@ -36,6 +36,7 @@ typedef uint64_t __attribute__((may_alias)) word;
  * @posted: own number of ops given to the kernel
  * @kind: what it is: the second word of the slot
  * @count: and the third
+ * @own_count: each rank says a count of its own
  * @next: ranks before this one are there, and agree
  */
 struct op {
@@ -43,6 +44,7 @@ struct op {
 	uint64_t posted;
 	uint64_t kind;
 	uint64_t count;
+	bool own_count;
 	uint32_t next;
 };
 
@@ -59,13 +61,13 @@ static uint64_t load(const uint64_t *p)
 	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
 
-/* Read once: the other rank may change them at any time. */
+/* Read once: the other rank may change them at any time. Own counts are compared later. */
 static bool says_the_same(const struct coll_shm_slot *slot, const struct op *o)
 {
 	const word *w = (const word *)slot;
 
 	return __atomic_load_n(&w[1], __ATOMIC_RELAXED) == o->kind &&
-	       __atomic_load_n(&w[2], __ATOMIC_RELAXED) == o->count;
+	       (o->own_count || __atomic_load_n(&w[2], __ATOMIC_RELAXED) == o->count);
 }
 
 /* A rank that is not there: will it come? In this order, see <linux/coll.h>. */
@@ -201,14 +203,14 @@ static void write_slot(const struct shm *s, const struct shm_move *m, struct op 
 		.dtype = (uint8_t)m->cmd->dtype,
 		.flags = m->cmd->flags & COLL_CMD_NARROW ? COLL_SHM_NARROW : 0,
 		.root = m->cmd->root,
-		.count = m->cmd->count,
+		.count = m->count,
 	};
 	word *w = (word *)slot, *from = (word *)&say;
 
 	o->kind = from[1];
 	o->count = from[2];
-	if (m->in_bytes)
-		memcpy(slot + 1, m->in, m->in_bytes);
+	o->own_count = m->own_count;
+	shm_move_write(s, m, slot);
 	__atomic_store_n(&w[1], o->kind, __ATOMIC_RELAXED);
 	__atomic_store_n(&w[2], o->count, __ATOMIC_RELAXED);
 	__atomic_store_n((uint64_t *)&slot->scalar, m->cmd->scalar, __ATOMIC_RELAXED);
@@ -283,6 +285,10 @@ static bool run(coll_comm_t *comm, const struct shm_move *m, struct op *o, int *
 		what = wait_asleep(comm, o, comm->idle ? 1 : m->cmd->timeout_ns, res);
 	if (what == COMPLETE) {
 		wake_others(comm, o);
+		if (!shm_move_agrees(s, m, o->pos))
+			what = DIFFERENT;
+	}
+	if (what == COMPLETE) {
 		shm_move_finish(s, m, o->pos);
 		count_op(s, m);
 		*res = 0;
@@ -328,6 +334,7 @@ bool shm_submit(coll_comm_t *comm, const struct coll_cmd *cmd, int *res, uint64_
 		*res = ret;
 		return true;
 	}
+	s->ranked = comm->version.features & COLL_FEAT_RANK_ORDER && !comm->select;
 	if (begin(comm, &o) && shm_move_setup(s, cmd, &m) && is_registered(comm, cmd) &&
 	    run(comm, &m, &o, res, spent)) {
 		shm_turn_end(s);

@@ -4,7 +4,7 @@
  * and then, and takes no op. Tested are results of all collectives for any number of ranks, which
  * commands are for the kernel, ranks that use the kernel or disagree, and a rank that writes random
  * bytes into its part while a sanitizer watches the others; registered buffers; up to which size
- * ops are done there; and, access by access, a failure while a rank looks.
+ * ops are done there; and, access by access, a failure while a rank looks. The blocks of v-forms have random counts and places.
  *
  * usage: test_shm [SEED]
  */
@@ -356,6 +356,185 @@ static bool results(uint32_t n, struct work *k)
 	return good;
 }
 
+/* ---- counts ---- */
+
+/**
+ * struct blocks - blocks with counts of their own, the same on all ranks
+ * @counts: what each rank gives and gets; of an alltoallv, by giver and taker
+ * @displs: where they begin, in vectors that have them all
+ */
+struct blocks {
+	uint64_t counts[MOST][MOST], displs[MOST];
+};
+
+/* As a command has them: of an alltoallv twice as many. */
+static uint64_t cmd_counts[MOST][2 * MOST], cmd_displs[MOST][2 * MOST];
+
+static void draw_blocks(struct blocks *b, uint32_t n, uint16_t what)
+{
+	uint64_t at = 0;
+	uint32_t i, k;
+
+	for (i = 0; i < n; i++) {
+		for (k = 0; k < n; k++) {
+			b->counts[k][i] = below(&lot, 4) ? below(&lot, 40) : 0;
+			/* Only there has each rank its own. */
+			if (what != COLL_ALLTOALLV)
+				b->counts[k][i] = b->counts[0][i];
+		}
+		b->displs[i] = at;
+		at += what == COLL_REDUCE_SCATTER ? b->counts[0][i] : 41 + below(&lot, 3);
+	}
+}
+
+/* Element @e of what rank @from gives to rank @to, or to all. */
+static uint32_t element(uint32_t from, uint32_t to, uint64_t e)
+{
+	return input(from, to * 1000 + (uint32_t)e);
+}
+
+static bool is_to_all(uint16_t what)
+{
+	return what == COLL_ALLGATHERV || what == COLL_GATHERV;
+}
+
+static void fill_in(struct work *k, const struct blocks *b, uint16_t what, uint32_t n, bool root)
+{
+	uint32_t me = k->rank, i, e;
+
+	for (i = 0; i < n && (what != COLL_SCATTERV || root); i++)
+		for (e = 0; e < b->counts[me][i] && !is_to_all(what); e++)
+			k->in[b->displs[i] + e] = element(me, i, e);
+	for (e = 0; is_to_all(what) && e < b->counts[me][me]; e++)
+		k->in[e] = element(me, 0, e);
+}
+
+static void prepare_counts(struct work *k, struct world *w, uint32_t rank, uint16_t what,
+			   const struct blocks *b, uint32_t root)
+{
+	bool rooted = what == COLL_GATHERV || what == COLL_SCATTERV, has = !rooted || rank == root;
+	struct coll_cmd *c = &k->cmd;
+	uint32_t i;
+
+	prepare(k, w, rank, what, 0, 0);
+	memset(c, 0, sizeof(*c));
+	c->collective = what;
+	c->dtype = COLL_U32;
+	c->op = what == COLL_REDUCE_SCATTER ? COLL_OP_SUM : 0;
+	c->root = rooted ? root : 0;
+	c->count = has ? 0 : b->counts[rank][rank];
+	c->send_addr = what == COLL_SCATTERV && rank != root ? 0 : (uintptr_t)k->in;
+	c->recv_addr = what == COLL_GATHERV && rank != root ? 0 : (uintptr_t)k->out;
+	fill_in(k, b, what, w->n, rank == root);
+	if (!has)
+		return;
+	for (i = 0; i < w->n; i++) {
+		cmd_counts[rank][i] = b->counts[rank][i];
+		cmd_counts[rank][w->n + i] = b->counts[i][rank];
+		cmd_displs[rank][i] = b->displs[i];
+		cmd_displs[rank][w->n + i] = b->displs[i];
+	}
+	c->counts_addr = (uintptr_t)cmd_counts[rank];
+	c->displs_addr = what == COLL_REDUCE_SCATTER ? 0 : (uintptr_t)cmd_displs[rank];
+}
+
+/* The result that a rank is to have, over what its output had before. */
+static void want_counts(const struct work *k, const struct blocks *b, uint32_t root, uint32_t *out)
+{
+	uint32_t me = k->rank, n = k->w->n, i, r, e, what = k->cmd.collective;
+
+	if (what == COLL_GATHERV && me != root)
+		return;
+	for (i = 0; i < n; i++)
+		for (e = 0; e < b->counts[i][me] && what == COLL_ALLTOALLV; e++)
+			out[b->displs[i] + e] = element(i, me, e);
+	for (i = 0; i < n; i++)
+		for (e = 0; e < b->counts[i][i] && is_to_all((uint16_t)what); e++)
+			out[b->displs[i] + e] = element(i, 0, e);
+	for (e = 0; e < b->counts[me][me] && what == COLL_SCATTERV; e++)
+		out[e] = element(root, me, e);
+	for (e = 0; e < b->counts[me][me] && what == COLL_REDUCE_SCATTER; e++)
+		for (r = 0, out[e] = 0; r < n; r++)
+			out[e] += element(r, me, e);
+}
+
+static bool check_counts(const struct work *k, const struct blocks *b, uint32_t root)
+{
+	static uint32_t want[ROOM / 4];
+	uint32_t i;
+
+	memset(want, 0xff, sizeof(want));
+	want_counts(k, b, root, want);
+	for (i = 0; i < ROOM / 4 && k->out[i] == want[i]; i++)
+		;
+	if (i < ROOM / 4 || !k->done || k->res)
+		printf("# collective %u, rank %u of %u, root %u: %s, element %u is %u, not %u\n",
+		       k->cmd.collective, k->rank, k->w->n, root, k->done ? "done" : "not done",
+		       i, k->out[i % (ROOM / 4)], want[i % (ROOM / 4)]);
+	return i == ROOM / 4 && k->done && !k->res;
+}
+
+static const uint16_t counted[] = {
+	COLL_ALLGATHERV, COLL_GATHERV, COLL_SCATTERV, COLL_ALLTOALLV, COLL_REDUCE_SCATTER,
+};
+
+static bool with_counts(struct work *k)
+{
+	struct world *w = NULL;
+	uint32_t i, r, n, root;
+	struct blocks b;
+	uint16_t what;
+	bool good = true;
+
+	for (i = 0; i < 200 && good; i++) {
+		n = 2 + i % (MOST - 1);
+		what = counted[below(&lot, 5)];
+		root = below(&lot, n);
+		w = world_new(n);
+		draw_blocks(&b, n, what);
+		for (r = 0; r < n; r++)
+			prepare_counts(&k[r], w, r, what, &b, root);
+		run_all(k, n);
+		for (r = 0; r < n; r++)
+			good &= check_counts(&k[r], &b, root);
+		world_free(w);
+	}
+	return good;
+}
+
+/* One rank has another count: none takes the op. */
+static bool counts_differ(struct work *k)
+{
+	uint32_t i, r, n, root, other;
+	struct world *w;
+	struct blocks b;
+	bool good = true;
+
+	for (i = 0; i < 40 && good; i++) {
+		n = 2 + i % (MOST - 1);
+		root = below(&lot, n);
+		other = below(&lot, n);
+		w = world_new(n);
+		draw_blocks(&b, n, counted[i % 5]);
+		for (r = 0; r < n; r++)
+			prepare_counts(&k[r], w, r, counted[i % 5], &b, root);
+		/* What a root gives to itself is its own affair. */
+		if (k[other].cmd.counts_addr)
+			cmd_counts[other][(other + 1 + below(&lot, n - 1)) % n]++;
+		else
+			k[other].cmd.count++;
+		run_all(k, n);
+		for (r = 0; r < n; r++) {
+			good &= !k[r].done;
+			if (k[r].done)
+				printf("# collective %u: rank %u of %u has done it, %u differs\n",
+				       counted[i % 5], r, n, other);
+		}
+		world_free(w);
+	}
+	return good;
+}
+
 /* ---- what is for the kernel ---- */
 
 /* A single rank asks: it would wait for the others if it took the op. */
@@ -375,7 +554,11 @@ static bool for_the_kernel(struct work *k)
 	struct world *w = world_new(2);
 	struct coll_cmd *c = &k->cmd;
 	bool good = true;
+	struct blocks b;
 
+	memset(&b, 0, sizeof(b));
+	b.counts[0][0] = b.counts[0][1] = b.counts[1][0] = b.counts[1][1] = 3;
+	b.displs[1] = 3;
 	/* If it takes one, it hears that the communicator has failed. */
 	fails = (void *)w->memory;
 	KERNEL(fails->failed = ESHUTDOWN);
@@ -391,6 +574,24 @@ static bool for_the_kernel(struct work *k)
 	KERNEL(c->dtype = 0xffff);
 	KERNEL(c->collective = COLL_SEND);
 	KERNEL(c->collective = COLL_ALLGATHERV);
+	KERNEL(c->op = 0, c->collective = COLL_ALLGATHERV);
+	KERNEL(prepare_counts(k, w, 0, COLL_ALLGATHERV, &b, 0), c->count = 1);
+	KERNEL(prepare_counts(k, w, 0, COLL_ALLGATHERV, &b, 0), c->flags = COLL_CMD_REG_RECV);
+	KERNEL(prepare_counts(k, w, 0, COLL_ALLGATHERV, &b, 0), cmd_displs[0][1] = 0);
+	KERNEL(prepare_counts(k, w, 0, COLL_ALLGATHERV, &b, 0), cmd_displs[0][1] = ~0ULL);
+	KERNEL(prepare_counts(k, w, 0, COLL_ALLGATHERV, &b, 0), cmd_counts[0][1] = ~0ULL);
+	KERNEL(prepare_counts(k, w, 0, COLL_ALLGATHERV, &b, 0), c->recv_addr = 0);
+	KERNEL(prepare_counts(k, w, 0, COLL_REDUCE_SCATTER, &b, 0), c->displs_addr = c->counts_addr);
+	KERNEL(prepare_counts(k, w, 0, COLL_REDUCE_SCATTER, &b, 0), cmd_counts[0][0] = 600,
+	       cmd_counts[0][1] = 600);
+	KERNEL(prepare_counts(k, w, 0, COLL_SCATTERV, &b, 0), cmd_counts[0][1] = DATA / 8);
+	KERNEL(prepare_counts(k, w, 0, COLL_SCATTERV, &b, 1), c->count = DATA / 8);
+	KERNEL(prepare_counts(k, w, 0, COLL_SCATTERV, &b, 1), c->displs_addr = 8);
+	KERNEL(prepare_counts(k, w, 0, COLL_GATHERV, &b, 1), c->count = DATA / 4 + 1);
+	KERNEL(prepare_counts(k, w, 0, COLL_GATHERV, &b, 0), cmd_counts[0][0] = DATA / 4);
+	KERNEL(prepare_counts(k, w, 0, COLL_ALLTOALLV, &b, 0), cmd_counts[0][2] = DATA / 8);
+	KERNEL(prepare_counts(k, w, 0, COLL_ALLTOALLV, &b, 0), c->flags = COLL_CMD_INPLACE,
+	       c->send_addr = 0);
 	KERNEL(c->collective = 0);
 	KERNEL(c->collective = 0xffff);
 	KERNEL(c->root = 1);
@@ -697,13 +898,16 @@ static void kernel_meet(const struct coll_cmd *c, void *v)
 		*(uint32_t *)v = (uint32_t)kernel.result[0];
 }
 
-/* By the kernel: a rank that is in shared memory meanwhile has to see it. */
+/* By the kernel, if not in shared memory: a rank that is there meanwhile has to see it. */
 int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
 {
 	struct coll_shm_rank *r = told(kernel.w, comm->rank);
 	struct coll_shm_header *h = (void *)kernel.w->memory;
+	uint64_t spent;
 	int ret = 0;
 
+	if (comm->shm && shm_submit(comm, cmd, &ret, &spent))
+		return ret;
 	usleep(cmd->count * 4 == DATA ? kernel.us_large : kernel.us_small);
 	__atomic_store_n(&r->posted, r->posted + 1, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&kernel.lock);
@@ -714,6 +918,8 @@ int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
 	}
 	pthread_mutex_unlock(&kernel.lock);
 	__atomic_store_n(&r->completed, r->completed + 1, __ATOMIC_RELEASE);
+	if (comm->shm)
+		shm_given(comm);
 	return ret;
 }
 
@@ -1005,6 +1211,8 @@ int main(int argc, char **argv)
 		snprintf(name, sizeof(name), "results of all collectives, %u ranks", n);
 		ok(results(n, k), name);
 	}
+	ok(with_counts(k), "blocks with counts of their own");
+	ok(counts_differ(k), "one rank has other counts");
 	ok(for_the_kernel(k), "what is for the kernel");
 	ok(astray(k, 0), "a rank goes the kernel's way");
 	ok(astray(k, 1), "a rank has left");
