@@ -150,7 +150,9 @@ static int coll_take_one(struct coll_member *m, const struct coll_fixed *fixed,
 			 struct coll_req *req, bool out, const struct coll_area *area)
 {
 	const struct coll_cmd *c = &req->cmd;
-	bool inplace = c->flags & COLL_CMD_INPLACE;
+	bool inplace = c->flags & COLL_CMD_INPLACE, one = coll_one_buffer(c->collective);
+	/* What has one buffer only reads that of its root. */
+	bool is_source = one && c->root == m->rank;
 	struct coll_vec *v = out ? &req->out : &req->in;
 	struct coll_range r = {
 		.fixed = fixed,
@@ -158,8 +160,8 @@ static int coll_take_one(struct coll_member *m, const struct coll_fixed *fixed,
 		.id = out ? c->recv_buf : c->send_buf,
 		.addr = out ? c->recv_addr : c->send_addr,
 		.area = area,
-		.read = !out || inplace || coll_one_buffer(c->collective),
-		.write = out || inplace,
+		.read = !out || inplace || one,
+		.write = (out && !is_source) || inplace,
 	};
 
 	if (!req->slot)

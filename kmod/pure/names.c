@@ -32,6 +32,7 @@ static const char *const feature_names[] = {
 	[24]	= "tensor-scale",
 	[25]	= "shm",
 	[26]	= "wire-types",
+	[27]	= "rank-order",
 };
 
 static const char *const state_names[] = {

@@ -638,7 +638,8 @@ struct coll_message {
  * @flags: COLL_CMD_*
  * @root: rank, of rooted collectives; destination of a message; else 0
  * @send_addr: input, if this rank has one; see below
- * @recv_addr: output, if it has one. Broadcast has this one buffer only.
+ * @recv_addr: output, if it has one. Broadcast has this one buffer only; that of its root is
+ *	only read.
  * @count: elements: of the vector (broadcast, reduce, allreduce, scan, exscan), or of one
  *	block (reduce_scatter_block, allgather, gather, scatter, alltoall); 0 where
  *	@counts_addr is given

@@ -85,6 +85,13 @@ static struct coll_operands coll_step_out(const struct coll_exec *x,
 	return (struct coll_operands){ st->dst.vec, 1, unit, st->dst.at };
 }
 
+bool coll_step_keeps_first(const struct coll_part *part, const struct coll_exec_step *st)
+{
+	return st->s.action == COLL_ACT_INPUT && st->s.flags & COLL_STEP_FINAL &&
+	       part->nr_in == 1 && part->nr_out && part->in[0].buf == part->out[0].buf &&
+	       part->in[0].start + st->in_at == part->out[0].start + st->out_at;
+}
+
 /* Operands of a step that copies: bytes. */
 static void coll_copy_args(const struct coll_exec *x,
 			   const struct coll_exec_step *st,
@@ -97,6 +104,11 @@ static void coll_copy_args(const struct coll_exec *x,
 		.wire = st->wire ? &x->reducer.wire : NULL,
 		.out = coll_step_out(x, st, st->wire ? x->op->elem : 1),
 	};
+	/* It may be read-only. Windows look a page up each time: it may be another one then. */
+	if (coll_step_keeps_first(part, st)) {
+		a->out.vec++;
+		a->out.nr--;
+	}
 	if (st->s.action == COLL_ACT_INPUT)
 		a->in[0] = (struct coll_operands){
 			part->in, part->nr_in, 1, st->in_at

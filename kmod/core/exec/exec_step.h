@@ -7,6 +7,7 @@
 
 struct coll_exec;
 struct coll_exec_step;
+struct coll_part;
 struct coll_sweep_args;
 
 /**
@@ -40,6 +41,9 @@ u64 coll_step_limit(struct coll_exec *x, const struct coll_exec_step *st, bool *
 
 /* Must its block wait for an earlier one? */
 bool coll_step_waits(struct coll_exec *x, const struct coll_exec_step *st);
+
+/* Is its only input the first output: the bytes of a broadcast's root, say? It stays as it is. */
+bool coll_step_keeps_first(const struct coll_part *part, const struct coll_exec_step *st);
 
 /* Operands of a local or receive step. */
 void coll_step_args(const struct coll_exec *x, const struct coll_exec_step *st,

@@ -19,6 +19,7 @@ struct coll_buf *coll_pieces_alloc(u32 most)
 		return NULL;
 	}
 	buf->most_pieces = most;
+	buf->write = true;
 	return buf;
 }
 
@@ -35,5 +36,6 @@ int coll_pieces_add(struct coll_buf *buf, const struct coll_vec *vec, u64 off, u
 	coll_buf_get(vec->buf);
 	buf->len += len;
 	buf->windows |= !vec->buf->pages;
+	buf->write &= vec->buf->write;
 	return 0;
 }

@@ -6,6 +6,7 @@
  */
 #include "../../pure/schedule.h"
 #include "../exec/exec.h"
+#include "../exec/exec_step.h"
 #include "../group/member.h"
 #include "plan_alias.h"
 #include "plan_priv.h"
@@ -109,9 +110,7 @@ static bool coll_alias_work(struct coll_plan *p, u32 i)
 	/* A result that is rounded is not its input any more. */
 	if (final && x->reducer.scaled)
 		return false;
-	if (final && (part->in[0].buf != part->out[0].buf ||
-		      part->in[0].start + st->in_at !=
-		      part->out[0].start + st->out_at))
+	if (final && !coll_step_keeps_first(part, st))
 		return false;
 	if (coll_needs_work(p, i))
 		return false;

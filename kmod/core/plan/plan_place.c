@@ -7,6 +7,7 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
+#include "../exec/exec_step.h"
 #include "../group/group.h"
 #include "../group/member.h"
 #include "../limits.h"
@@ -491,6 +492,19 @@ static bool coll_inside(const struct coll_vec *vec, u32 nr, u64 at, u64 bytes)
 	return true;
 }
 
+/* Does the step write only where that was allowed? */
+static bool coll_step_may_write(const struct coll_plan *p, const struct coll_exec_step *st)
+{
+	const struct coll_part *part = &p->x->parts[st->part];
+	u32 i = !p->x->reducer.part && coll_step_keeps_first(part, st);
+
+	if (!(st->s.flags & COLL_STEP_FINAL))
+		return !coll_step_has_dst(st) || st->dst.vec->buf->write;
+	while (i < part->nr_out && part->out[i].buf->write)
+		i++;
+	return i == part->nr_out;
+}
+
 static bool coll_step_has_input(const struct coll_exec_step *st)
 {
 	return st->s.action == COLL_ACT_INPUT || st->s.action == COLL_ACT_REDUCE_IN ||
@@ -530,7 +544,8 @@ int coll_plan_check(struct coll_plan *p)
 	for (i = 0; i < p->x->nr_steps; i++) {
 		const struct coll_exec_step *st = &p->x->steps[i];
 
-		if (st->len && !st->idle && !coll_step_inside(p, st))
+		if (st->len && !st->idle &&
+		    (!coll_step_inside(p, st) || !coll_step_may_write(p, st)))
 			return -EBADE;
 		/* A step may have a thousand vectors, and there are tens of thousands of steps. */
 		cond_resched();

@@ -42,7 +42,7 @@ void coll_plan_place(struct coll_plan *p, u32 i, u32 block);
 int coll_plan_scratch(struct coll_plan *p);
 
 /**
- * coll_plan_check() - do all steps stay inside of the vectors?
+ * coll_plan_check() - do all steps stay inside of the vectors, and write to outputs only?
  * @p: plan, all steps placed, pairs joined, scratch there
  *
  * They do, or counts disagree in a way that nothing before has seen: whatever the
