@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /* Collectives that move data from all ranks to all ranks. */
-#include <string.h>
-
 #include "forms.h"
 #include "sides.h"
 
@@ -71,10 +69,12 @@ static enum reason fill_Alltoall(struct call *c, const void *send, int scount,
 	why = call_decide(c, layout_bytes(&to));
 	if (why != TAKEN)
 		return why;
-	if (!in_place)
+	if (in_place)
+		copy_in(c, &to);
+	else
 		set_in(c, &from);
-	set_out(c, &to, in_place);
-	coll_cmd_alltoall(coll_of(c), &c->cmd, in_of(c, in_place), c->out.addr,
+	set_out(c, &to, false);
+	coll_cmd_alltoall(coll_of(c), &c->cmd, c->in.addr, c->out.addr,
 			  layout_bytes(&to) / (uint64_t)c->size, COLL_BYTE);
 	return TAKEN;
 }
@@ -95,14 +95,12 @@ static enum reason exchange(struct call *c, const struct layout *from, const str
 	if (why != TAKEN)
 		return why;
 	call_make_arrays(c, 2);
-	set_out(c, to, in_place);
-	if (in_place && !c->err) {
-		memcpy(c->in.counts, c->out.counts, (size_t)c->size * sizeof(uint64_t));
-		memcpy(c->in.displs, c->out.displs, (size_t)c->size * sizeof(uint64_t));
-	} else if (!c->err) {
+	if (in_place)
+		copy_in(c, to);
+	else
 		set_in(c, from);
-	}
-	coll_cmd_alltoallv(coll_of(c), &c->cmd, in_of(c, in_place), c->out.addr, c->arrays,
+	set_out(c, to, false);
+	coll_cmd_alltoallv(coll_of(c), &c->cmd, c->in.addr, c->out.addr, c->arrays,
 			   c->arrays ? c->in.displs : NULL, COLL_BYTE);
 	return TAKEN;
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "aside.h"
 #include "base/relax.h"
 #include "call.h"
 #include "drive.h"
 #include "error.h"
+#include "operators.h"
 
 /* Bytes of a call for the limit, if not every rank knows them */
 #define TAKE_AS		16384
@@ -24,7 +27,10 @@ static enum reason look_at_new(struct call *c)
 
 enum reason call_open(struct call *c, enum function fn, bool blocking, MPI_Comm comm)
 {
-	*c = (struct call){ .fn = fn, .blocking = blocking, .comm = comm };
+	*c = (struct call){
+		.fn = fn, .blocking = blocking, .comm = comm, .op = MPI_OP_NULL,
+		.type = MPI_DATATYPE_NULL,
+	};
 	if (comm == MPI_COMM_NULL)
 		return ARGUMENT;
 	c->mc = comms_get(comm, false);
@@ -33,6 +39,17 @@ enum reason call_open(struct call *c, enum function fn, bool blocking, MPI_Comm 
 	c->rank = c->mc->rank;
 	c->size = c->mc->size;
 	return c->mc->why;
+}
+
+/* Nothing here differs between ranks. */
+static bool is_too_large(const struct call *c, uint64_t bytes)
+{
+	const char *algorithm = NULL;
+
+	if (c->fn == FN_Alltoall)
+		algorithm = coll_comm_algorithm(c->mc->coll, COLL_ALLTOALL,
+						bytes / (uint64_t)c->size);
+	return !fits_call(&c->mc->fits, c->fn, c->op != MPI_OP_NULL, algorithm);
 }
 
 enum reason call_decide(struct call *c, uint64_t bytes)
@@ -45,6 +62,8 @@ enum reason call_decide(struct call *c, uint64_t bytes)
 		return EARLY;
 	if (c->mc->why != TAKEN)
 		return c->mc->why;
+	if (is_too_large(c, bytes))
+		return LARGE;
 	if (bytes == CALL_UNKNOWN)
 		bytes = TAKE_AS;
 	return bytes < c->mc->least ? SLOWER : TAKEN;
@@ -67,6 +86,16 @@ void call_make_arrays(struct call *c, int sides)
 	c->in.displs = c->arrays + 2 * n;
 }
 
+void call_copy_in(struct call *c, const void *from)
+{
+	c->in.tmp = malloc(c->in.len + 1);
+	c->in.addr = c->in.tmp;
+	if (c->in.tmp)
+		memcpy(c->in.tmp, from, c->in.len);
+	else
+		c->err = -ENOMEM;
+}
+
 /*
  * A command that was refused does not count: the next command of this rank would be matched with
  * the one in which the others wait. If the communicator has failed already, its cause stays.
@@ -77,12 +106,75 @@ static void give_up(struct call *c)
 	c->req = NULL;
 }
 
+static void store(const struct call *c)
+{
+	if (c->stores && c->out.home)
+		aside_store(&c->out, c->size);
+	else if (c->stores)
+		layout_store(&c->to, &c->out);
+}
+
+static int copy_aside(struct call *c, bool in, bool out)
+{
+	bool filled = c->cmd.flags & COLL_CMD_INPLACE ||
+		      (c->cmd.collective == COLL_BROADCAST && !c->stores);
+	int ret = in ? aside_begin(&c->in, c->size, true) : 0;
+
+	if (!ret && in)
+		c->cmd.send_addr = (uintptr_t)c->in.addr;
+	if (!ret && out)
+		ret = aside_begin(&c->out, c->size, filled);
+	if (!ret && out)
+		c->cmd.recv_addr = (uintptr_t)c->out.addr;
+	return ret;
+}
+
+/*
+ * The kernel does not work on any memory: not on files that others see, nor on what a program
+ * fills in. Then the command was refused, and does not count: it may come again, with copies.
+ * Return: it is to be submitted again.
+ */
+static bool is_put_aside(struct call *c)
+{
+	bool in = c->cmd.send_addr && !c->in.tmp, out = c->cmd.recv_addr && !c->out.tmp;
+	struct coll_status st;
+
+	/* Those with an operator of the application are several commands. */
+	if (c->err != -EFAULT || c->op != MPI_OP_NULL || (!in && !out))
+		return false;
+	if (coll_comm_status(c->mc->coll, &st) || st.state == COLL_STATE_FAILED)
+		return false;
+	if (copy_aside(c, in, out))
+		return false;
+	c->err = 0;
+	return true;
+}
+
+/* Begin it. If it was refused that is known at once, unless it waits for room in the kernel. */
+static void submit(struct call *c)
+{
+	int done = 0, ret;
+
+	c->err = coll_isubmit(c->mc->coll, &c->cmd, &c->req);
+	if (c->err)
+		return;
+	ret = coll_test(c->req, &done);
+	if (!done)
+		return;
+	c->err = ret;
+	c->req = NULL;
+}
+
 void call_start(struct call *c)
 {
 	if (!c->err)
-		c->err = coll_isubmit(c->mc->coll, &c->cmd, &c->req);
+		submit(c);
+	if (is_put_aside(c))
+		submit(c);
 	if (c->err)
 		give_up(c);
+	else if (!c->req)
+		store(c);
 }
 
 bool call_look(struct call *c, uint64_t ns)
@@ -101,7 +193,7 @@ bool call_look(struct call *c, uint64_t ns)
 	if (ret)
 		give_up(c);
 	else
-		layout_store(&c->to, &c->out);
+		store(c);
 	c->req = NULL;
 	return true;
 }
@@ -118,8 +210,11 @@ int call_end(struct call *c)
 {
 	free(c->in.tmp);
 	free(c->out.tmp);
+	free(c->in.home_displs);
+	free(c->out.home_displs);
 	free(c->arrays);
 	c->in.tmp = c->out.tmp = NULL;
+	c->in.home_displs = c->out.home_displs = NULL;
 	c->arrays = NULL;
 	return c->err ? error_code(c->err, count_name(c->fn), c->mc->coll) : MPI_SUCCESS;
 }
@@ -128,12 +223,16 @@ int call_run(struct call *c)
 {
 	int code;
 
-	if (!c->err)
+	if (!c->err && c->op != MPI_OP_NULL)
+		c->err = operators_run(c);
+	else if (!c->err)
+		c->err = coll_submit(c->mc->coll, &c->cmd);
+	if (is_put_aside(c))
 		c->err = coll_submit(c->mc->coll, &c->cmd);
 	if (c->err)
 		give_up(c);
 	else
-		layout_store(&c->to, &c->out);
+		store(c);
 	code = call_end(c);
 	if (code != MPI_SUCCESS) {
 		PMPI_Comm_call_errhandler(c->comm, code);

@@ -20,12 +20,15 @@
  * @rank: of this process
  * @size: ranks in all
  * @cmd: for coll
+ * @op: operator of the application, on elements of @type; MPI_OP_NULL: @cmd says it all
+ * @type: of elements
  * @req: coll's request while it is under way; NULL before and after
  * @err: negative errno of coll, when it is over; of a call that is not under way: why it
  *	could not begin
  * @in: where coll finds the input
  * @out: where it writes the result
  * @to: where the application wants the result, if @out is a copy
+ * @stores: it wants it
  * @arrays: counts and displacements of v-forms; owned
  */
 struct call {
@@ -35,10 +38,13 @@ struct call {
 	struct mpi_comm *mc;
 	int rank, size;
 	struct coll_cmd cmd;
+	MPI_Op op;
+	MPI_Datatype type;
 	coll_request_t *req;
 	int err;
 	struct bytes in, out;
 	struct layout to;
+	bool stores;
 	uint64_t *arrays;
 };
 
@@ -65,6 +71,15 @@ enum reason call_decide(struct call *c, uint64_t bytes);
  * Without memory @c->err is set.
  */
 void call_make_arrays(struct call *c, int sides);
+
+/**
+ * call_copy_in() - make @c->in a copy of input that lies where the results go
+ * @from: @c->in.len bytes
+ *
+ * If results come while it is still needed, the kernel would copy it to memory that counts as
+ * locked, of which users may have little. Without memory @c->err is set.
+ */
+void call_copy_in(struct call *c, const void *from);
 
 /** call_run() - do it, and wait. Return: for the application; its error handler has been called. */
 int call_run(struct call *c);

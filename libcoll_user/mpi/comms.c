@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/debug.h"
@@ -201,6 +202,24 @@ static bool set_least(struct mpi_comm *mc, MPI_Comm comm)
 	return good;
 }
 
+/* Hosts may have other modules: the least that any of them allows. */
+static void set_fits(struct mpi_comm *mc, MPI_Comm comm)
+{
+	struct coll_version version = { 0 };
+	uint64_t mine[2] = { 0, 0 }, most[2] = { 1, 0 };
+	uint32_t r, node = coll_comm_node(mc->coll);
+
+	for (r = 0; r < (uint32_t)mc->size; r++)
+		mine[0] += coll_comm_node_of(mc->coll, r) == node;
+	if (!ioctl(coll_comm_fd(mc->coll), COLL_IOC_VERSION, &version) && version.max_steps)
+		mine[1] = ~(uint64_t)version.max_steps;
+	PMPI_Allreduce(mine, most, 2, MPI_UINT64_T, MPI_MAX, comm);
+	mc->fits = (struct fits){
+		.size = (uint64_t)mc->size, .most_local = most[0], .max_steps = ~most[1],
+		.nodes = coll_comm_nodes(mc->coll),
+	};
+}
+
 static void make(struct mpi_comm *mc, MPI_Comm comm)
 {
 	struct meeting m = { .comm = comm, .size = mc->size };
@@ -216,6 +235,7 @@ static void make(struct mpi_comm *mc, MPI_Comm comm)
 	free(m.blobs);
 	if (all_say(comm, mc->coll)) {
 		coll_comm_set_idle(mc->coll, drive_idle, NULL);
+		set_fits(mc, comm);
 		if (set_least(mc, comm)) {
 			mc->why = TAKEN;
 			return;

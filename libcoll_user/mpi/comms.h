@@ -8,6 +8,7 @@
 #include <coll/coll.h>
 
 #include "count.h"
+#include "fits.h"
 
 /**
  * struct mpi_comm - what belongs to a communicator of MPI
@@ -16,6 +17,7 @@
  * @rank: of this process
  * @size: ranks in all
  * @refs: the communicator of MPI, and each call under way
+ * @fits: what @coll can do
  * @least: calls of fewer bytes go to the MPI underneath; the same on all ranks
  * @next: in a list of all of them
  */
@@ -24,6 +26,7 @@ struct mpi_comm {
 	enum reason why;
 	int rank, size;
 	int refs;
+	struct fits fits;
 	uint64_t least;
 	struct mpi_comm *next, **prev;
 };

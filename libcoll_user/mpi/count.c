@@ -23,6 +23,7 @@ static const char *const reasons[NR_REASONS] = {
 	[OPERATOR] = "operator or type",
 	[EMPTY] = "no bytes",
 	[SLOWER] = "slower",
+	[LARGE] = "too large",
 };
 
 void count_call(enum function fn, bool blocking, enum reason why)

@@ -29,6 +29,7 @@ enum function {
  * @OPERATOR: coll has no such operator for the type
  * @EMPTY: there are no bytes
  * @SLOWER: coll is slower for so few bytes
+ * @LARGE: the communicator is too large for this collective
  */
 enum reason {
 	TAKEN,
@@ -40,6 +41,7 @@ enum reason {
 	OPERATOR,
 	EMPTY,
 	SLOWER,
+	LARGE,
 	NR_REASONS
 };
 

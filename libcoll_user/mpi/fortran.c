@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * Fortran's names of blocking collectives, as Open MPI has them: its functions call PMPI
- * functions, which nothing can stand in for. MPICH's call MPI functions. Nonblocking ones stay
- * Open MPI's: so do the functions of Fortran that wait for them.
+ * Fortran's names of collectives, as Open MPI has them: its functions call PMPI functions, which
+ * nothing can stand in for. Most of MPICH's call MPI functions. Waits are in fortran_requests.c.
  *
  * mpi_X_() is what programs call that use mpif.h or the module mpi, ompi_X_f() what those of
  * mpi_f08 end in.
  */
-#include <mpi.h>
+#include <stdlib.h>
+
+#include "fortran.h"
 
 #ifdef OPEN_MPI
 
 /* Their addresses are what Fortran passes. */
 extern int mpi_fortran_in_place_ __attribute__((weak));
 extern int mpi_fortran_bottom_ __attribute__((weak));
-
-typedef MPI_Fint fint;
 
 static void *buffer(void *p)
 {
@@ -28,18 +27,34 @@ static void *buffer(void *p)
 #define TYPE(t)		PMPI_Type_f2c(*(t))
 #define OP		PMPI_Op_f2c(*op)
 
-/* A function with both names. */
 #define FORTRAN(name, args, ...)						\
-	void mpi_##name##_(__VA_ARGS__, fint *ierr);				\
-	void ompi_##name##_f(__VA_ARGS__, fint *ierr)				\
-		__attribute__((alias("mpi_" #name "_")));			\
-	void mpi_##name##_(__VA_ARGS__, fint *ierr)				\
+	FORTRAN_NAMES(name, __VA_ARGS__, fint *ierr)				\
 	{									\
 		int ret_ = args;						\
 										\
 		if (ierr)							\
 			*ierr = ret_;						\
 	}
+
+/* One that does not block; @args end in &req. */
+#define IFORTRAN(name, args, ...)						\
+	FORTRAN_NAMES(name, __VA_ARGS__, fint *request, fint *ierr)		\
+	{									\
+		MPI_Request req;						\
+		int ret_ = args;						\
+										\
+		if (!ret_)							\
+			*request = PMPI_Request_c2f(req);			\
+		if (ierr)							\
+			*ierr = ret_;						\
+	}
+
+/* Both, of the same arguments */
+#define FORTRAN_BOTH(name, cname, icname, args, ...)				\
+	FORTRAN(name, MPI_##cname args, __VA_ARGS__)				\
+	IFORTRAN(i##name, MPI_##icname EXPAND_WITH_REQUEST args, __VA_ARGS__)
+
+#define EXPAND_WITH_REQUEST(...)	(__VA_ARGS__, &req)
 
 #define SEND		void *send, fint *scount, fint *stype
 #define RECV		void *recv, fint *rcount, fint *rtype
@@ -53,25 +68,71 @@ static void *buffer(void *p)
 #define THE_RECVV	buffer(recv), rcounts, rdispls, TYPE(rtype)
 #define THE_VECTOR	buffer(send), buffer(recv), *count, TYPE(type), OP
 
-FORTRAN(barrier, MPI_Barrier(COMM), fint *comm)
-FORTRAN(bcast, MPI_Bcast(buffer(buf), *count, TYPE(type), *root, COMM),
-	void *buf, fint *count, fint *type, ROOT)
-FORTRAN(allreduce, MPI_Allreduce(THE_VECTOR, COMM), VECTOR, fint *comm)
-FORTRAN(reduce, MPI_Reduce(THE_VECTOR, *root, COMM), VECTOR, ROOT)
-FORTRAN(scan, MPI_Scan(THE_VECTOR, COMM), VECTOR, fint *comm)
-FORTRAN(exscan, MPI_Exscan(THE_VECTOR, COMM), VECTOR, fint *comm)
-FORTRAN(reduce_scatter_block, MPI_Reduce_scatter_block(THE_VECTOR, COMM), VECTOR, fint *comm)
-FORTRAN(reduce_scatter,
-	MPI_Reduce_scatter(buffer(send), buffer(recv), counts, TYPE(type), OP, COMM),
-	void *send, void *recv, fint *counts, fint *type, fint *op, fint *comm)
-FORTRAN(gather, MPI_Gather(THE_SEND, THE_RECV, *root, COMM), SEND, RECV, ROOT)
-FORTRAN(gatherv, MPI_Gatherv(THE_SEND, THE_RECVV, *root, COMM), SEND, RECVV, ROOT)
-FORTRAN(scatter, MPI_Scatter(THE_SEND, THE_RECV, *root, COMM), SEND, RECV, ROOT)
-FORTRAN(scatterv, MPI_Scatterv(THE_SENDV, THE_RECV, *root, COMM), SENDV, RECV, ROOT)
-FORTRAN(allgather, MPI_Allgather(THE_SEND, THE_RECV, COMM), SEND, RECV, fint *comm)
-FORTRAN(allgatherv, MPI_Allgatherv(THE_SEND, THE_RECVV, COMM), SEND, RECVV, fint *comm)
-FORTRAN(alltoall, MPI_Alltoall(THE_SEND, THE_RECV, COMM), SEND, RECV, fint *comm)
-FORTRAN(alltoallv, MPI_Alltoallv(THE_SENDV, THE_RECVV, COMM), SENDV, RECVV, fint *comm)
+FORTRAN_BOTH(barrier, Barrier, Ibarrier, (COMM), fint *comm)
+FORTRAN_BOTH(bcast, Bcast, Ibcast, (buffer(buf), *count, TYPE(type), *root, COMM),
+	     void *buf, fint *count, fint *type, ROOT)
+FORTRAN_BOTH(allreduce, Allreduce, Iallreduce, (THE_VECTOR, COMM), VECTOR, fint *comm)
+FORTRAN_BOTH(reduce, Reduce, Ireduce, (THE_VECTOR, *root, COMM), VECTOR, ROOT)
+FORTRAN_BOTH(scan, Scan, Iscan, (THE_VECTOR, COMM), VECTOR, fint *comm)
+FORTRAN_BOTH(exscan, Exscan, Iexscan, (THE_VECTOR, COMM), VECTOR, fint *comm)
+FORTRAN_BOTH(reduce_scatter_block, Reduce_scatter_block, Ireduce_scatter_block,
+	     (THE_VECTOR, COMM), VECTOR, fint *comm)
+FORTRAN_BOTH(reduce_scatter, Reduce_scatter, Ireduce_scatter,
+	     (buffer(send), buffer(recv), counts, TYPE(type), OP, COMM),
+	     void *send, void *recv, fint *counts, fint *type, fint *op, fint *comm)
+FORTRAN_BOTH(gather, Gather, Igather, (THE_SEND, THE_RECV, *root, COMM), SEND, RECV, ROOT)
+FORTRAN_BOTH(gatherv, Gatherv, Igatherv, (THE_SEND, THE_RECVV, *root, COMM), SEND, RECVV, ROOT)
+FORTRAN_BOTH(scatter, Scatter, Iscatter, (THE_SEND, THE_RECV, *root, COMM), SEND, RECV, ROOT)
+FORTRAN_BOTH(scatterv, Scatterv, Iscatterv, (THE_SENDV, THE_RECV, *root, COMM), SENDV, RECV, ROOT)
+FORTRAN_BOTH(allgather, Allgather, Iallgather, (THE_SEND, THE_RECV, COMM), SEND, RECV, fint *comm)
+FORTRAN_BOTH(allgatherv, Allgatherv, Iallgatherv, (THE_SEND, THE_RECVV, COMM), SEND, RECVV,
+	     fint *comm)
+FORTRAN_BOTH(alltoall, Alltoall, Ialltoall, (THE_SEND, THE_RECV, COMM), SEND, RECV, fint *comm)
+FORTRAN_BOTH(alltoallv, Alltoallv, Ialltoallv, (THE_SENDV, THE_RECVV, COMM), SENDV, RECVV,
+	     fint *comm)
+
+/* Types for each rank of @comm, those of the other group of an intercommunicator. */
+static int convert_types(MPI_Comm comm, const fint *from, MPI_Datatype **types)
+{
+	int between = 0, n = 0, i;
+
+	*types = NULL;
+	PMPI_Comm_test_inter(comm, &between);
+	if (between)
+		PMPI_Comm_remote_size(comm, &n);
+	else
+		PMPI_Comm_size(comm, &n);
+	*types = malloc((size_t)n * sizeof(**types) + 1);
+	if (!*types)
+		return MPI_ERR_NO_MEM;
+	for (i = 0; i < n; i++)
+		(*types)[i] = PMPI_Type_f2c(from[i]);
+	return MPI_SUCCESS;
+}
+
+/* Its nonblocking form is the MPI's own, as in C. */
+static int alltoallw(void *send, fint *scounts, fint *sdispls, fint *stypes, void *recv,
+		     fint *rcounts, fint *rdispls, fint *rtypes, MPI_Comm comm)
+{
+	MPI_Datatype *from = NULL, *to = NULL;
+	int ret = MPI_SUCCESS;
+
+	/* In place they are anything. */
+	if (send != MPI_IN_PLACE)
+		ret = convert_types(comm, stypes, &from);
+	if (!ret)
+		ret = convert_types(comm, rtypes, &to);
+	if (!ret)
+		ret = MPI_Alltoallw(send, scounts, sdispls, from, recv, rcounts, rdispls, to, comm);
+	free(from);
+	free(to);
+	return ret;
+}
+
+FORTRAN(alltoallw, alltoallw(buffer(send), scounts, sdispls, stypes, buffer(recv), rcounts, rdispls,
+			     rtypes, COMM),
+	void *send, fint *scounts, fint *sdispls, fint *stypes, void *recv, fint *rcounts,
+	fint *rdispls, fint *rtypes, fint *comm)
 
 void mpi_init_(fint *ierr);
 void ompi_init_f(fint *ierr) __attribute__((alias("mpi_init_")));
@@ -91,6 +152,32 @@ void ompi_finalize_f(fint *ierr) __attribute__((alias("mpi_finalize_")));
 void mpi_finalize_(fint *ierr)
 {
 	int ret = MPI_Finalize();
+
+	if (ierr)
+		*ierr = ret;
+}
+
+#endif
+
+/*
+ * MPICH's mpi_f08 calls PMPI functions where no buffer is an argument. Its handles are numbers, in C as
+ * in Fortran.
+ */
+#ifdef MPICH_VERSION
+
+void mpi_barrier_f08_(MPI_Comm *comm, fint *ierr);
+void mpi_barrier_f08_(MPI_Comm *comm, fint *ierr)
+{
+	int ret = MPI_Barrier(*comm);
+
+	if (ierr)
+		*ierr = ret;
+}
+
+void mpi_ibarrier_f08_(MPI_Comm *comm, MPI_Request *request, fint *ierr);
+void mpi_ibarrier_f08_(MPI_Comm *comm, MPI_Request *request, fint *ierr)
+{
+	int ret = MPI_Ibarrier(*comm, request);
 
 	if (ierr)
 		*ierr = ret;

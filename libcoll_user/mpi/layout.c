@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "layout.h"
 #include "types.h"
@@ -95,6 +96,10 @@ static void copy_block(const struct layout *l, int i, char *at, bool pack)
 	int64_t left = count_of(l, i), step = pack_step(size), extent = types_extent(type);
 	char *user = block(l, i);
 
+	if (left > 0 && types_is_dense(type)) {
+		memcpy(pack ? at : user, pack ? user : at, (size_t)left * size);
+		return;
+	}
 	for (; left > 0; left -= step) {
 		int n = (int)(left < step ? left : step), pos = 0;
 		int bytes = (int)((uint64_t)n * size);
@@ -139,7 +144,7 @@ static int open_copy(const struct layout *l, bool filled, struct bytes *b)
 	uint64_t at = 0;
 	int i;
 
-	b->tmp = malloc(layout_bytes(l) + 1);
+	b->tmp = malloc(b->len + 1);
 	if (!b->tmp)
 		return -ENOMEM;
 	b->addr = b->tmp;
@@ -155,10 +160,17 @@ static int open_copy(const struct layout *l, bool filled, struct bytes *b)
 int layout_open(const struct layout *l, bool filled, struct bytes *b)
 {
 	b->tmp = NULL;
+	b->len = layout_bytes(l);
 	if (!layout_is_dense(l))
 		return open_copy(l, filled, b);
 	open_direct(l, b);
 	return 0;
+}
+
+int layout_copy(const struct layout *l, struct bytes *b)
+{
+	b->len = layout_bytes(l);
+	return open_copy(l, true, b);
 }
 
 void layout_store(const struct layout *l, const struct bytes *b)

@@ -32,14 +32,20 @@ struct layout {
  * struct bytes - the same for coll
  * @addr: from which displacements count
  * @tmp: what was allocated for it, because the data have gaps or another order; or NULL
- * @counts: bytes of each block, of @n; owned by the caller
+ * @len: bytes of all blocks
+ * @counts: bytes of each block, of @n; owned by the caller. NULL: they are one block
  * @displs: of each block
+ * @home: the application's buffer, if @tmp stands in for it (aside.h); else NULL
+ * @home_displs: @displs there; owned
  */
 struct bytes {
 	void *addr;
 	void *tmp;
+	uint64_t len;
 	uint64_t *counts;
 	uint64_t *displs;
+	void *home;
+	uint64_t *home_displs;
 };
 
 /** layout_one() - one block */
@@ -65,6 +71,9 @@ bool layout_is_dense(const struct layout *l);
  * Return: 0 or -ENOMEM.
  */
 int layout_open(const struct layout *l, bool filled, struct bytes *b);
+
+/** layout_copy() - the same by a copy in any case, of input. Return: 0 or -ENOMEM */
+int layout_copy(const struct layout *l, struct bytes *b);
 
 /** layout_store() - bring results from the copy to where the application wants them */
 void layout_store(const struct layout *l, const struct bytes *b);

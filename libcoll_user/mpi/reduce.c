@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /* Barrier, and collectives that reduce. */
+#include <errno.h>
+#include <stdlib.h>
+
 #include "forms.h"
+#include "operators.h"
+#include "sides.h"
 #include "types.h"
 
 /* It takes as long as the smallest call with bytes. */
@@ -37,33 +42,72 @@ int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 	return why == TAKEN ? requests_start(&c, request) : PMPI_Ibarrier(comm, request);
 }
 
-static const void *send_of(const void *buf)
+/**
+ * struct operands - what a reduction works on
+ * @dtype: of coll
+ * @code: likewise
+ * @elem: bytes of an element
+ * @in_place: the input lies where the result goes
+ */
+struct operands {
+	enum coll_dtype dtype;
+	enum coll_op_code code;
+	uint64_t elem;
+	bool in_place;
+};
+
+/* Those of the application run in the thread that waits for them. */
+static bool is_users(struct call *c, MPI_Datatype type, MPI_Op op)
 {
-	return buf == MPI_IN_PLACE ? COLL_IN_PLACE : buf;
+	if (!c->blocking || !operators_can(op, type))
+		return false;
+	c->op = op;
+	c->type = type;
+	return true;
 }
 
-/* Vectors of @count elements. Types have no gaps that matter: nothing is copied. */
-static enum reason decide_reduction(struct call *c, int64_t count, MPI_Datatype type, MPI_Op op,
-				    enum coll_dtype *dtype, enum coll_op_code *code)
+/* Vectors of @count elements. Types have no gaps that matter: nothing is packed. */
+static enum reason decide_reduction(struct call *c, const void *send, int64_t count,
+				    MPI_Datatype type, MPI_Op op, struct operands *o)
 {
 	if (count < 0)
 		return ARGUMENT;
-	if (!types_find_op(op, type, code, dtype))
+	o->in_place = send == MPI_IN_PLACE;
+	if (types_find_op(op, type, &o->code, &o->dtype)) {
+		o->elem = coll_dtype_bytes(o->dtype);
+	} else if (is_users(c, type, op)) {
+		o->code = COLL_OP_USER;
+		o->dtype = COLL_OPAQUE;
+		o->elem = types_size(type);
+	} else {
 		return OPERATOR;
-	return call_decide(c, (uint64_t)count * coll_dtype_bytes(*dtype));
+	}
+	return call_decide(c, (uint64_t)count * o->elem);
+}
+
+/* The vectors, of so many elements. */
+static void set_vectors(struct call *c, const struct operands *o, const void *send, int64_t nr_in,
+			void *recv, int64_t nr_out)
+{
+	c->in.addr = o->in_place ? NULL : (void *)send;
+	c->in.len = (uint64_t)nr_in * o->elem;
+	c->out.addr = recv;
+	c->out.len = (uint64_t)nr_out * o->elem;
+	c->stores = true;
 }
 
 static enum reason fill_Allreduce(struct call *c, const void *send, void *recv, int count,
 				  MPI_Datatype type, MPI_Op op)
 {
-	enum coll_dtype dtype;
-	enum coll_op_code code;
-	enum reason why = decide_reduction(c, count, type, op, &dtype, &code);
+	struct operands o;
+	enum reason why = decide_reduction(c, send, count, type, op, &o);
 
-	if (why == TAKEN)
-		coll_cmd_allreduce(coll_of(c), &c->cmd, send_of(send), recv, (uint64_t)count,
-				   dtype, code);
-	return why;
+	if (why != TAKEN)
+		return why;
+	set_vectors(c, &o, send, count, recv, count);
+	coll_cmd_allreduce(coll_of(c), &c->cmd, in_of(c, o.in_place), recv, (uint64_t)count,
+			   o.dtype, o.code);
+	return TAKEN;
 }
 
 BOTH(Allreduce, Iallreduce, (send, recv, count, type, op),
@@ -72,17 +116,18 @@ BOTH(Allreduce, Iallreduce, (send, recv, count, type, op),
 static enum reason fill_Reduce(struct call *c, const void *send, void *recv, int count,
 			       MPI_Datatype type, MPI_Op op, int root)
 {
-	enum coll_dtype dtype;
-	enum coll_op_code code;
+	struct operands o;
 	enum reason why;
 
 	if (!is_rank(c, root))
 		return ARGUMENT;
-	why = decide_reduction(c, count, type, op, &dtype, &code);
-	if (why == TAKEN)
-		coll_cmd_reduce(coll_of(c), &c->cmd, send_of(send), recv, (uint64_t)count, dtype,
-				code, (uint32_t)root);
-	return why;
+	why = decide_reduction(c, send, count, type, op, &o);
+	if (why != TAKEN)
+		return why;
+	set_vectors(c, &o, send, count, recv, count);
+	coll_cmd_reduce(coll_of(c), &c->cmd, in_of(c, o.in_place), recv, (uint64_t)count, o.dtype,
+			o.code, (uint32_t)root);
+	return TAKEN;
 }
 
 BOTH(Reduce, Ireduce, (send, recv, count, type, op, root),
@@ -92,46 +137,71 @@ BOTH(Reduce, Ireduce, (send, recv, count, type, op, root),
 static enum reason fill_Scan(struct call *c, const void *send, void *recv, int count,
 			     MPI_Datatype type, MPI_Op op)
 {
-	enum coll_dtype dtype;
-	enum coll_op_code code;
-	enum reason why = decide_reduction(c, count, type, op, &dtype, &code);
+	struct operands o;
+	enum reason why = decide_reduction(c, send, count, type, op, &o);
 
-	if (why == TAKEN)
-		coll_cmd_scan(coll_of(c), &c->cmd, send_of(send), recv, (uint64_t)count, dtype,
-			      code);
-	return why;
+	if (why != TAKEN)
+		return why;
+	set_vectors(c, &o, send, count, recv, count);
+	coll_cmd_scan(coll_of(c), &c->cmd, in_of(c, o.in_place), recv, (uint64_t)count, o.dtype,
+		      o.code);
+	return TAKEN;
 }
 
 BOTH(Scan, Iscan, (send, recv, count, type, op),
      const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 
+/* Rank 0 has no result, and MPI allows anything as its buffer; coll wants one. */
+static void set_no_result(struct call *c)
+{
+	c->out.tmp = malloc(c->out.len);
+	c->out.addr = c->out.tmp;
+	if (!c->out.tmp)
+		c->err = -ENOMEM;
+	c->stores = false;
+}
+
 static enum reason fill_Exscan(struct call *c, const void *send, void *recv, int count,
 			       MPI_Datatype type, MPI_Op op)
 {
-	enum coll_dtype dtype;
-	enum coll_op_code code;
-	enum reason why = decide_reduction(c, count, type, op, &dtype, &code);
+	struct operands o;
+	enum reason why = decide_reduction(c, send, count, type, op, &o);
 
-	if (why == TAKEN)
-		coll_cmd_exscan(coll_of(c), &c->cmd, send_of(send), recv, (uint64_t)count, dtype,
-				code);
-	return why;
+	if (why != TAKEN)
+		return why;
+	set_vectors(c, &o, send, count, recv, count);
+	if (!c->rank && !o.in_place)
+		set_no_result(c);
+	coll_cmd_exscan(coll_of(c), &c->cmd, in_of(c, o.in_place), c->out.addr, (uint64_t)count,
+			o.dtype, o.code);
+	return TAKEN;
 }
 
 BOTH(Exscan, Iexscan, (send, recv, count, type, op),
      const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 
+/* The same of reduce_scatter. In place the input is still needed when results come. */
+static void set_scattered(struct call *c, const struct operands *o, const void *send,
+			  int64_t nr_in, void *recv, int64_t nr_out)
+{
+	set_vectors(c, o, send, nr_in, recv, nr_out);
+	if (o->in_place)
+		call_copy_in(c, recv);
+}
+
 static enum reason fill_Reduce_scatter_block(struct call *c, const void *send, void *recv,
 					     int count, MPI_Datatype type, MPI_Op op)
 {
-	enum coll_dtype dtype;
-	enum coll_op_code code;
-	enum reason why = decide_reduction(c, (int64_t)count * c->size, type, op, &dtype, &code);
+	struct operands o;
+	int64_t sum = (int64_t)count * c->size;
+	enum reason why = decide_reduction(c, send, sum, type, op, &o);
 
-	if (why == TAKEN)
-		coll_cmd_reduce_scatter_block(coll_of(c), &c->cmd, send_of(send), recv,
-					      (uint64_t)count, dtype, code);
-	return why;
+	if (why != TAKEN)
+		return why;
+	set_scattered(c, &o, send, sum, recv, count);
+	coll_cmd_reduce_scatter_block(coll_of(c), &c->cmd, c->in.addr, recv, (uint64_t)count,
+				      o.dtype, o.code);
+	return TAKEN;
 }
 
 BOTH(Reduce_scatter_block, Ireduce_scatter_block, (send, recv, count, type, op),
@@ -154,17 +224,21 @@ static int64_t sum_of(const int *counts, int n)
 static enum reason fill_Reduce_scatter(struct call *c, const void *send, void *recv,
 				       const int *counts, MPI_Datatype type, MPI_Op op)
 {
-	enum coll_dtype dtype;
-	enum coll_op_code code;
-	enum reason why = decide_reduction(c, sum_of(counts, c->size), type, op, &dtype, &code);
+	struct operands o;
+	int64_t sum = sum_of(counts, c->size);
+	enum reason why = decide_reduction(c, send, sum, type, op, &o);
 	int i;
 
 	if (why != TAKEN)
 		return why;
+	set_scattered(c, &o, send, sum, recv, counts[c->rank]);
 	call_make_arrays(c, 1);
+	/* Counts are of the input; the result is one block. */
+	c->out.counts = NULL;
+	c->out.displs = NULL;
 	for (i = 0; i < c->size && !c->err; i++)
 		c->arrays[i] = (uint64_t)counts[i];
-	coll_cmd_reduce_scatter(coll_of(c), &c->cmd, send_of(send), recv, c->arrays, dtype, code);
+	coll_cmd_reduce_scatter(coll_of(c), &c->cmd, c->in.addr, recv, c->arrays, o.dtype, o.code);
 	return TAKEN;
 }
 

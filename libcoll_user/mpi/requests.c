@@ -180,7 +180,7 @@ int requests_start(const struct call *c, MPI_Request *request)
 	p->call = *c;
 	p->told = false;
 	/* The application may free its type before the call is over. */
-	p->has_type = c->out.tmp && c->to.n && !c->to.types;
+	p->has_type = c->out.tmp && c->stores && !c->to.types;
 	if (p->has_type && PMPI_Type_dup(c->to.type, &p->call.to.type))
 		goto no_type;
 	if (start_of_mpi(p))
@@ -241,6 +241,25 @@ static void nap(struct pending *p, uint64_t start)
 {
 	if (p)
 		look(p, drive_pause_ns(relax_now_ns() - start));
+}
+
+enum requests_state requests_look(MPI_Request request)
+{
+	struct pending *p = find(request);
+
+	if (!p)
+		return REQUESTS_OTHER;
+	return look(p, 0) ? REQUESTS_OVER : REQUESTS_LIVE;
+}
+
+void requests_wait(MPI_Request request)
+{
+	wait_for_each(1, &request);
+}
+
+void requests_nap(MPI_Request request, uint64_t start)
+{
+	nap(find(request), start);
 }
 
 int MPI_Wait(MPI_Request *request, MPI_Status *status)

@@ -14,8 +14,7 @@ static enum reason fill_Bcast(struct call *c, void *buf, int count, MPI_Datatype
 	if (why != TAKEN)
 		return why;
 	set_out(c, &l, c->rank == root);
-	if (c->rank == root)
-		c->to.n = 0;
+	c->stores = c->rank != root;
 	coll_cmd_broadcast(coll_of(c), &c->cmd, c->out.addr, layout_bytes(&l), COLL_BYTE,
 			   (uint32_t)root);
 	return TAKEN;

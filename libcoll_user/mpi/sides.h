@@ -11,12 +11,20 @@ static inline void set_out(struct call *c, const struct layout *l, bool filled)
 	if (!c->err)
 		c->err = layout_open(l, filled, &c->out);
 	c->to = *l;
+	c->stores = true;
 }
 
 static inline void set_in(struct call *c, const struct layout *l)
 {
 	if (!c->err)
 		c->err = layout_open(l, true, &c->in);
+}
+
+/* The same of input that lies where the results go: see call_copy_in(). */
+static inline void copy_in(struct call *c, const struct layout *l)
+{
+	if (!c->err)
+		c->err = layout_copy(l, &c->in);
 }
 
 /* The input, or that it is where the results go. */

@@ -168,6 +168,12 @@ int coll_wait(coll_request_t *req)
 	return ret;
 }
 
+int coll_wait_for(coll_request_t *req, uint64_t ns, int *done)
+{
+	*done = 1;
+	return coll_wait(req);
+}
+
 /* --- operators --------------------------------------------------------------- */
 
 static _Atomic uint64_t folded;

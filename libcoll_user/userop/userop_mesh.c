@@ -24,6 +24,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/relax.h"
 #include "comm/comm.h"
 #include "userop.h"
 #include "userop_mesh.h"
@@ -310,9 +311,20 @@ static int run(const struct mesh *m, struct coll_cmd *cmd, coll_request_t **req)
 	       coll_isubmit(m->c->comm, cmd, req);
 }
 
-static int reap(coll_request_t **req)
+/* The application's function is called now and then, as in any blocking call. */
+static int wait_idle(coll_comm_t *comm, coll_request_t *req)
 {
-	int ret = coll_wait(*req);
+	uint64_t start = relax_now_ns(), ns = RELAX_FIRST_NS;
+	int done, ret;
+
+	while (ret = coll_wait_for(req, ns, &done), !done)
+		ns = comm->idle(comm->idle_arg, relax_now_ns() - start);
+	return ret;
+}
+
+static int reap(const struct call *c, coll_request_t **req)
+{
+	int ret = *req && c->comm->idle ? wait_idle(c->comm, *req) : coll_wait(*req);
 
 	*req = NULL;
 	return ret;
@@ -427,10 +439,10 @@ static int work(struct mesh *m)
 		struct slot *s = &m->slots[round % SLOTS];
 		struct slot *next = &m->slots[(round + 1) % SLOTS];
 
-		ret = reap(&s->bringing);
+		ret = reap(c, &s->bringing);
 		if (!ret && round + 1 < m->rounds) {
 			/* Two rounds ago: over, since what was just waited for came later. */
-			ret = reap(&next->taking);
+			ret = reap(c, &next->taking);
 			if (!ret)
 				ret = bring(m, round + 1);
 		}
@@ -448,9 +460,9 @@ static int drain(struct mesh *m)
 	int first = 0, ret, i;
 
 	for (i = 0; i < SLOTS; i++) {
-		ret = reap(&m->slots[i].bringing);
+		ret = reap(m->c, &m->slots[i].bringing);
 		first = first ? first : ret;
-		ret = reap(&m->slots[i].taking);
+		ret = reap(m->c, &m->slots[i].taking);
 		first = first ? first : ret;
 	}
 	return first;

@@ -5,18 +5,14 @@
 
 # shellcheck source=selftests/net/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=selftests/net/mpi_lib.sh
+. "$(dirname "$0")/mpi_lib.sh"
 
 build=${COLL_TEST_BUILD:?}
 seed=${COLL_TEST_SEED:-$RANDOM}
 lib=$top/.build/lib
 cases=300
 ((${COLL_TEST_SCALE:-100} >= 100)) || cases=60
-
-# The processes of a test are more than the CPUs: an MPI that only polls would take forever.
-export MPIR_CVAR_POLLS_BEFORE_YIELD=1 OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1
-ip link set lo up
 
 # launch KIND RANKS [VARIABLE=VALUE...] PROGRAM ARGUMENTS: without the library
 launch()
@@ -44,7 +40,7 @@ sum()
 	ok $? "$1, $2 ranks: the sum"
 }
 
-# results KIND RANKS NAME [VARIABLE=VALUE...]
+# results KIND RANKS NAME [VARIABLE=VALUE...] [COMMAND...]
 results()
 {
 	preloaded "$1" "$2" "${@:4}" "$build/mpi_rank_$1" results "$seed" "$cases" &&
@@ -52,6 +48,18 @@ results()
 		grep -q "MPI_Ibcast: taken [1-9]" "$log"
 	ok $? "$1, $2 ranks, seed $seed: results are those of the MPI$3"
 }
+
+# strange KIND RANKS
+strange()
+{
+	preloaded "$1" "$2" "$build/mpi_rank_$1" strange "$seed" "$cases" &&
+		grep -q "^right" "$log" && grep -q "MPI_Alltoallv: taken [1-9]" "$log" &&
+		grep -q "MPI_Ibcast: taken [1-9]" "$log"
+	ok $? "$1, $2 ranks, seed $seed: buffers that cannot be pinned"
+}
+
+# A user who may lock no memory.
+poor=(prlimit --memlock=0 setpriv --bounding-set=-ipc_lock)
 
 # mixed KIND RANKS
 mixed()
@@ -84,7 +92,9 @@ fortran()
 		return
 	fi
 	preloaded "$1" 4 "$build/mpi_fortran_$1" && grep -q "^right" "$log" &&
-		taken MPI_Allreduce 4 2 && taken MPI_Bcast 4 1 && taken MPI_Allgatherv 4 1
+		taken MPI_Allreduce 4 2 && taken MPI_Bcast 4 1 && taken MPI_Allgatherv 4 1 &&
+		taken MPI_Iallreduce 4 11 && taken MPI_Ibarrier 4 10 && taken MPI_Ibcast 4 9 &&
+		taken MPI_Alltoallw 4 1 && taken MPI_Barrier 4 1
 	ok $? "$1, 4 ranks: Fortran"
 }
 
@@ -92,7 +102,7 @@ fortran()
 all()
 {
 	if [[ ! -x $build/mpi_rank_$1 ]]; then
-		for _ in {1..11}; do skip "$1" "no mpicc.$1"; done
+		for _ in {1..13}; do skip "$1" "no mpicc.$1"; done
 		return
 	fi
 	sum "$1" 2
@@ -100,13 +110,15 @@ all()
 	results "$1" 2 ""
 	results "$1" 4 ""
 	results "$1" 4 ", by ioctl" COLL_NO_URING=1
+	results "$1" 4 ", without locked memory" "${poor[@]}"
+	strange "$1" 4
 	mixed "$1" 2
 	mixed "$1" 4
 	left "$1"
 	fortran "$1"
 }
 
-plan 22
+plan 26
 echo "# COLL_TEST_SEED=$seed"
 all mpich
 all openmpi

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mpi_rank results SEED N | mpi_rank mixed SEED: one rank of MPI, for mpi.sh.
+ * mpi_rank results|strange SEED N | mpi_rank mixed SEED: one rank of MPI, for mpi.sh.
  *
  * results: random collectives, each of them also by its PMPI_ name, which is always the MPI
  * underneath: both must have written the same bytes.
+ *
+ * strange: the same with buffers that the kernel does not pin, on every other rank.
  *
  * mixed: a message and a collective of two ranks in all orders that MPI allows, with 8 bytes to
  * 4 MiB. None may hang, though coll does the collective and the message is MPI's own.
  */
 #include <mpi.h>
 
+#include <linux/userfaultfd.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int me, size;
@@ -36,11 +41,15 @@ static uint32_t lot(uint32_t n)
 
 #define MOST	(1 << 16)
 
-/* Collectives, by the functions that make them: one_reduction(), one_move(), one_vector(). */
+/*
+ * Collectives, by the functions that make them: one_reduction(), one_move(), one_vector(),
+ * one_own_reduction().
+ */
 #define REDUCTIONS	6
 #define MOVES		5
 #define VECTORS		4
-#define COLLECTIVES	(REDUCTIONS + MOVES + VECTORS)
+#define OWN		6
+#define COLLECTIVES	(REDUCTIONS + MOVES + VECTORS + OWN)
 
 /* The case: a collective, and whether it blocks. */
 static uint32_t which;
@@ -62,7 +71,9 @@ static void next_case(void)
 	deck[k] = last;
 }
 
-static unsigned char in[MOST], by_coll[MOST], by_mpi[MOST], inside[MOST];
+#define PAGES	__attribute__((aligned(4096)))
+
+static unsigned char in[MOST] PAGES, by_coll[MOST] PAGES, by_mpi[MOST] PAGES, inside[MOST];
 
 /* Small numbers, so that sums of any order are exact; a value of the type in each element. */
 static void fill_doubles(void)
@@ -82,10 +93,14 @@ static void fill_bytes(void)
 		in[i] = (unsigned char)(i * 31 + (size_t)me * 17);
 }
 
+/* Bytes of a result that count; behind them an MPI may leave what it likes. */
+static size_t counts_to = MOST;
+
 static void compare(const char *what, uint64_t n)
 {
-	if (memcmp(by_coll, by_mpi, MOST))
+	if (memcmp(by_coll, by_mpi, counts_to))
 		fail(what, n);
+	counts_to = MOST;
 }
 
 /* Wait in one of the ways there are. */
@@ -141,12 +156,90 @@ static void finish(MPI_Request *req)
 	compare(#name, n);							\
 } while (0)
 
+/* An element is the function a x + b; the operator puts two together, and does not commute. */
+static void after(void *in_, void *inout_, int *n, MPI_Datatype *type)
+{
+	const unsigned int *f = in_;
+	unsigned int *g = inout_;
+	int i;
+
+	(void)type;
+	for (i = 0; i < *n; i++, f += 2, g += 2) {
+		g[1] += g[0] * f[1];
+		g[0] *= f[0];
+	}
+}
+
+static MPI_Op after_op;
+static MPI_Datatype after_type;
+
+static void make_after(void)
+{
+	if (after_op)
+		return;
+	MPI_Op_create(after, 0, &after_op);
+	MPI_Type_contiguous(2, MPI_UNSIGNED, &after_type);
+	MPI_Type_commit(&after_type);
+}
+
+/*
+ * Rank 0 of exscan has no result. coll takes NULL there, and MPICH does not: only where no call
+ * goes to the MPI underneath.
+ */
+static void *no_result(unsigned char *to, int may_be_null)
+{
+	const char *least = getenv("COLL_MPI_MIN");
+
+	return may_be_null && !me && to == by_coll && least && !strcmp(least, "0") ? NULL : to;
+}
+
+static void one_own_reduction(uint64_t n)
+{
+	int count = (int)lot(lot(2) ? 900 : 8000), root = (int)lot((uint32_t)size), counts[64], r;
+	const void *from = lot(2) ? MPI_IN_PLACE : in;
+	int none = (int)lot(2);
+
+	make_after();
+	fill_bytes();
+	memcpy(inside, in, MOST);
+	switch (which - REDUCTIONS - MOVES - VECTORS) {
+	case 0:
+		TWICE(Allreduce, Iallreduce, n, to, from, to, count, after_type, after_op);
+		break;
+	case 1:
+		TWICE(Reduce, Ireduce, n, to, me == root && !root ? from : in, to, count,
+		      after_type, after_op, root);
+		break;
+	case 2:
+		TWICE(Scan, Iscan, n, to, from, to, count, after_type, after_op);
+		break;
+	case 3:
+		TWICE(Exscan, Iexscan, n, to, in, no_result(to, blocks && none), count, after_type,
+		      after_op);
+		break;
+	case 4:
+		for (r = 0; r < size; r++)
+			counts[r] = (int)lot(200);
+		if (from != in)
+			counts_to = (size_t)counts[me] * 8;
+		TWICE(Reduce_scatter, Ireduce_scatter, n, to, from, to, counts, after_type,
+		      after_op);
+		break;
+	default:
+		if (from != in)
+			counts_to = (size_t)(count / size) * 8;
+		TWICE(Reduce_scatter_block, Ireduce_scatter_block, n, to, from, to,
+		      count / size, after_type, after_op);
+	}
+}
+
 static void one_reduction(uint64_t n)
 {
 	static const MPI_Op ops[] = { MPI_SUM, MPI_MAX, MPI_MIN };
 	MPI_Op op = ops[lot(3)];
 	int count = (int)lot(900), root = (int)lot((uint32_t)size), counts[64], r;
 	const void *from = lot(2) ? MPI_IN_PLACE : in;
+	int none = (int)lot(2);
 
 	fill_doubles();
 	memcpy(inside, in, MOST);
@@ -163,15 +256,19 @@ static void one_reduction(uint64_t n)
 		TWICE(Scan, Iscan, n, to, from, to, count, MPI_DOUBLE, op);
 		break;
 	case 3:
-		TWICE(Exscan, Iexscan, n, to, in, to, count, MPI_DOUBLE, op);
+		TWICE(Exscan, Iexscan, n, to, in, no_result(to, none), count, MPI_DOUBLE, op);
 		break;
 	case 4:
 		for (r = 0; r < size; r++)
 			counts[r] = (int)lot(200);
-		TWICE(Reduce_scatter, Ireduce_scatter, n, to, in, to, counts, MPI_DOUBLE, op);
+		if (from != in)
+			counts_to = (size_t)counts[me] * 8;
+		TWICE(Reduce_scatter, Ireduce_scatter, n, to, from, to, counts, MPI_DOUBLE, op);
 		break;
 	default:
-		TWICE(Reduce_scatter_block, Ireduce_scatter_block, n, to, in, to,
+		if (from != in)
+			counts_to = (size_t)(count / size) * 8;
+		TWICE(Reduce_scatter_block, Ireduce_scatter_block, n, to, from, to,
 		      count / size, MPI_DOUBLE, op);
 	}
 }
@@ -197,6 +294,7 @@ static void one_move(uint64_t n)
 {
 	MPI_Datatype a = pair_type(), b = pair_type();
 	int count = (int)lot(300), root = (int)lot((uint32_t)size);
+	const void *from = lot(2) ? MPI_IN_PLACE : in;
 
 	fill_bytes();
 	memset(inside, 0xee, MOST);
@@ -214,7 +312,9 @@ static void one_move(uint64_t n)
 		TWICE(Allgather, Iallgather, n, to, in, count, a, to, count, b);
 		break;
 	default:
-		TWICE(Alltoall, Ialltoall, n, to, in, count, a, to, count, b);
+		if (from != in)
+			memcpy(inside, in, MOST);
+		TWICE(Alltoall, Ialltoall, n, to, from, count, a, to, count, b);
 	}
 }
 
@@ -222,6 +322,20 @@ static void one_move(uint64_t n)
 static int amount(uint64_t n, int r, int to)
 {
 	return (int)((n * 31 + (uint64_t)r * 7 + (uint64_t)to * 3) % 50);
+}
+
+/* In place what two ranks give each other has the same size. */
+static void one_vector_in_place(uint64_t n, MPI_Datatype type)
+{
+	int counts[64], displs[64], r;
+
+	memcpy(inside, in, MOST);
+	for (r = 0; r < size; r++) {
+		counts[r] = amount(n, r < me ? r : me, r < me ? me : r);
+		displs[r] = 60 * (size - r);
+	}
+	TWICE(Alltoallv, Ialltoallv, n, to, MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, to,
+	      counts, displs, type);
 }
 
 static void one_vector(uint64_t n)
@@ -250,23 +364,57 @@ static void one_vector(uint64_t n)
 		TWICE(Allgatherv, Iallgatherv, n, to, in, mine[me], a, to, mine, into, b);
 		break;
 	default:
-		TWICE(Alltoallv, Ialltoallv, n, to, in, gives, from, a, to, gets, into, b);
+		if (lot(2))
+			one_vector_in_place(n, b);
+		else
+			TWICE(Alltoallv, Ialltoallv, n, to, in, gives, from, a, to, gets, into,
+			      b);
 	}
 }
 
-static void results(uint64_t n)
+/* Memory that the kernel does not pin. All of its pages are there. */
+static void watch_faults(void *mem)
+{
+	struct uffdio_register r = {
+		.range = { .start = (uintptr_t)mem, .len = MOST },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	static struct uffdio_api api = { .api = UFFD_API };
+	static int fd = -1;
+
+	if (fd < 0) {
+		fd = (int)syscall(SYS_userfaultfd, 0);
+		if (fd < 0 || ioctl(fd, UFFDIO_API, &api))
+			fail("userfaultfd", 0);
+	}
+	memset(mem, 1, MOST);
+	if (ioctl(fd, UFFDIO_REGISTER, &r))
+		fail("userfaultfd", 1);
+}
+
+static void results(uint64_t n, int strange)
 {
 	uint64_t i;
 
 	MPI_Barrier(MPI_COMM_WORLD);
+	/* on every other rank */
+	if (strange && me % 2 == 0) {
+		watch_faults(in);
+		watch_faults(by_coll);
+	}
 	for (i = 0; i < n; i++) {
 		next_case();
+		/* each of them is several commands */
+		if (strange && which >= REDUCTIONS + MOVES + VECTORS)
+			continue;
 		if (which < REDUCTIONS)
 			one_reduction(i);
 		else if (which < REDUCTIONS + MOVES)
 			one_move(i);
-		else
+		else if (which < REDUCTIONS + MOVES + VECTORS)
 			one_vector(i);
+		else
+			one_own_reduction(i);
 	}
 }
 
@@ -311,6 +459,21 @@ static void begin(int sending, const struct order *o, int bytes, MPI_Request *re
 		MPI_Irecv(message, bytes, MPI_BYTE, peer, 7, MPI_COMM_WORLD, req);
 }
 
+/* So large that coll takes it in several pieces, each of which is waited for */
+static void own_collective(void)
+{
+	static unsigned int from[3 << 18], into[3 << 18];
+	int n = (3 << 18) / 2;
+
+	make_after();
+	from[0] = from[2 * n - 2] = 3;
+	from[1] = from[2 * n - 1] = 1;
+	MPI_Allreduce(from, into, n, after_type, after_op, MPI_COMM_WORLD);
+	PMPI_Allreduce(MPI_IN_PLACE, from, 1, after_type, after_op, MPI_COMM_WORLD);
+	if (memcmp(from, into, 8) || memcmp(from, into + 2 * n - 2, 8))
+		fail("operator", (uint64_t)into[0]);
+}
+
 static void collective(uint32_t kind)
 {
 	MPI_Request req;
@@ -324,6 +487,9 @@ static void collective(uint32_t kind)
 		MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 		if (sum != size)
 			fail("sum", (uint64_t)sum);
+		return;
+	case 2:
+		own_collective();
 		return;
 	default:
 		MPI_Ibarrier(MPI_COMM_WORLD, &req);
@@ -356,7 +522,7 @@ static void one_mixture(uint64_t n, const struct order *o, int sending, int byte
 
 static void mixed(void)
 {
-	enum { NR = 5 * 5 * 3 * 5 * 2 };
+	enum { NR = 5 * 5 * 4 * 5 * 2 };
 	int cases[NR], i;
 
 	message = malloc(LARGE);
@@ -377,9 +543,9 @@ static void mixed(void)
 
 		if (!is_legal(s, r))
 			continue;
-		sending = (x / 375) == me % 2;
-		one_mixture((uint64_t)x, sending ? s : r, sending, sizes[x / 75 % 5],
-			    (uint32_t)(x / 25 % 3));
+		sending = (x / 500) == me % 2;
+		one_mixture((uint64_t)x, sending ? s : r, sending, sizes[x / 100 % 5],
+			    (uint32_t)(x / 25 % 4));
 	}
 }
 
@@ -394,7 +560,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "mixed"))
 		mixed();
 	else
-		results(argc > 3 ? strtoull(argv[3], NULL, 0) : 100);
+		results(argc > 3 ? strtoull(argv[3], NULL, 0) : 100, !strcmp(argv[1], "strange"));
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (!me)
 		printf("right\n");

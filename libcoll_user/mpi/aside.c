@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aside.h"
+
+static void *at(void *base, uint64_t bytes)
+{
+	return (void *)((uintptr_t)base + (uintptr_t)bytes);
+}
+
+/* Its blocks: one behind the other in the copy, which has @b->displs from now on. */
+static void take_blocks(struct bytes *b, int n, bool filled)
+{
+	uint64_t end = 0;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		b->home_displs[i] = b->displs[i];
+		if (filled)
+			memcpy(at(b->tmp, end), at(b->addr, b->displs[i]), b->counts[i]);
+		b->displs[i] = end;
+		end += b->counts[i];
+	}
+}
+
+int aside_begin(struct bytes *b, int n, bool filled)
+{
+	b->tmp = malloc(b->len + 1);
+	if (b->counts)
+		b->home_displs = malloc((size_t)n * sizeof(*b->home_displs));
+	if (!b->tmp || (b->counts && !b->home_displs)) {
+		free(b->tmp);
+		free(b->home_displs);
+		b->tmp = b->home_displs = NULL;
+		return -ENOMEM;
+	}
+	if (b->counts)
+		take_blocks(b, n, filled);
+	else if (filled)
+		memcpy(b->tmp, b->addr, b->len);
+	b->home = b->addr;
+	b->addr = b->tmp;
+	return 0;
+}
+
+void aside_store(const struct bytes *b, int n)
+{
+	int i;
+
+	if (!b->counts) {
+		memcpy(b->home, b->tmp, b->len);
+		return;
+	}
+	for (i = 0; i < n; i++)
+		memcpy(at(b->home, b->home_displs[i]), at(b->tmp, b->displs[i]), b->counts[i]);
+}

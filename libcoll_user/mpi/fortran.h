@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Functions of Fortran, under the names that Open MPI gives them. */
+#ifndef LIBCOLL_MPI_FORTRAN_H
+#define LIBCOLL_MPI_FORTRAN_H
+
+#include <mpi.h>
+
+typedef MPI_Fint fint;
+
+/* A function with both names: of mpif.h and the module mpi, and of mpi_f08. @... with types */
+#define FORTRAN_NAMES(name, ...)						\
+	void mpi_##name##_(__VA_ARGS__);					\
+	void ompi_##name##_f(__VA_ARGS__)					\
+		__attribute__((alias("mpi_" #name "_")));			\
+	void mpi_##name##_(__VA_ARGS__)
+
+#endif
