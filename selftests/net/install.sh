@@ -26,7 +26,7 @@ clean()
 		"$@") >"$log" 2>&1 </dev/null
 }
 
-plan 8
+plan 9
 clean collrun -n 2 collperf allreduce -c 1
 ok $? "collrun -n 2 collperf allreduce -c 1"
 clean collctl list
@@ -38,6 +38,15 @@ clean sh -c 'gcc -Werror $(pkg-config --cflags libcoll) -o '"$tmp/sum $top"'/too
 	$(pkg-config --libs libcoll)' && clean collrun -n 4 "$tmp/sum" &&
 	[[ $(grep -c "of 4: the sum is 10" "$log") == 4 ]]
 ok $? "a program built by pkg-config alone"
+if command -v gfortran >/dev/null; then
+	# shellcheck disable=SC2016
+	clean sh -c 'gfortran $(pkg-config --cflags libcoll_fortran) -J '"$tmp -o $tmp/sums $top"'/selftests/net/fortran_examples.f90 \
+		$(pkg-config --libs libcoll_fortran)' && clean collrun -n 2 "$tmp/sums" &&
+		[[ $(grep -c "right$" "$log") == 2 ]]
+	ok $? "a program of Fortran built by pkg-config alone"
+else
+	skip "a program of Fortran" "no gfortran"
+fi
 clean env PYTHONPATH=/opt/coll/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1 \
 	LD_LIBRARY_PATH= /usr/bin/python3 -c 'import coll; print(coll.__version__)'
 ok $? "python3 -c 'import coll'"
