@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The Python package: every call, compared with numpy, and its doctests.
+# The Python package: every call, compared with numpy; the examples in its texts; its types.
 
 # shellcheck source=selftests/net/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -8,6 +8,7 @@
 python=/usr/bin/python3
 package=$top/.build/lib/python3/dist-packages
 rank=$top/selftests/net/python_rank.py
+doc=$top/selftests/net/python_doc.py
 export PYTHONPATH=$package PYTHONDONTWRITEBYTECODE=1
 
 # calls RANKS NODES [VARIABLE=VALUE]
@@ -48,11 +49,12 @@ exchanged()
 	ok $bad "$1 ranks meet by a function of the application"
 }
 
-plan 8
+plan 9
 : >"$log"
-"$python" -c 'import doctest, coll._types as t; r = doctest.testmod(t); exit(r.failed or not r.attempted)' \
-	>"$log" 2>&1
-ok $? "doctests"
+"$tools/collrun" -t 200 -n 2 "$python" "$doc" >"$log" 2>&1 </dev/null
+ok $? "examples in its texts, 2 ranks"
+"$python" "$doc" hints >"$log" 2>&1
+ok $? "types of arguments and results"
 calls 1 1
 calls 2 1
 calls 4 1

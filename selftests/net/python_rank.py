@@ -4,8 +4,11 @@
 
 Arrays of random numbers, from COLL_TEST_SEED. Prints what is wrong; status 0, or 1.
 """
+import gc
 import os
 import sys
+import threading
+import weakref
 
 import numpy as np
 
@@ -197,6 +200,119 @@ def errors():
     raises("no such rank", IndexError, lambda: comm.node_of(comm.size))
 
 
+def foreign_pairs():
+    swapped = {"names": ["v", "p"], "formats": ["f8", "i4"], "offsets": [8, 0], "itemsize": 16}
+    for what in ([("v", ">f8"), ("p", ">i4")], [("v", "f8"), ("p", ">i4")]):
+        raises(f"pairs {what}", TypeError,
+               lambda w=what: comm.allreduce(np.zeros(2, np.dtype(w, align=True)), op=coll.MINLOC))
+    raises("pairs the other way round", TypeError,
+           lambda: comm.allreduce(np.zeros(2, np.dtype(swapped)), op=coll.MINLOC))
+    for first in ("f4", "f8", "i8", "i4", "i2", "longdouble"):
+        dtype = np.dtype([("v", first), ("p", "i4")], align=True)
+        ok(f"a pair of {first}", coll.op_supported(coll.MINLOC, dtype))
+
+
+def twice():
+    """What a request has said it says again."""
+    me, n = comm.rank, comm.size
+    request = comm.iallreduce(np.array([me]))
+    got = request.wait()
+    ok("a result twice", request.wait() is got and request.test())
+    into, sent = np.zeros(2, int), comm.isend(np.array([me, 3]), (me + 1) % n, 4)
+    request = comm.irecv(into, tag=4)
+    got = request.wait()
+    ok(f"a message twice: {got!r}", request.wait() == got and got[1:] == ((me - 1) % n, 4, 2))
+    sent.wait()
+    waits = comm.irecv(into, tag=78)
+    waits.cancel()
+    raises("an error", coll.Error, waits.wait, 125)
+    raises("the same error by wait", coll.Error, waits.wait, 125)
+    raises("the same error by test", coll.Error, waits.test, 125)
+
+
+def after_the_end():
+    other = comm.dup()
+    over, live = other.ibarrier(), other.irecv(np.empty(3))
+    over.wait()
+    other.finalize()
+    over.wait()
+    for call in live.wait, live.test, live.cancel:
+        raises(f"{call.__name__} after the end", ValueError, call)
+
+
+def threads():
+    """One thread waits for a receive that nothing comes for, the other one looks and ends it."""
+    def waiter(request, said):
+        try:
+            request.wait()
+        except (coll.Error, ValueError) as e:
+            said.append(e)
+
+    for end in "cancel", "finalize":
+        # a rank of its own: others would be missed when they have left
+        other, said = comm.split(comm.rank), []
+        request = other.irecv(np.empty(4))
+        thread = threading.Thread(target=waiter, args=(request, said), daemon=True)
+        thread.start()
+        for _ in range(1000):
+            ok("a test beside a wait", not request.test())
+        if end == "cancel":
+            request.cancel()
+        else:
+            other.finalize()
+        thread.join(20)
+        ok(f"{end} beside a wait: {said!r}", not thread.is_alive() and len(said) == 1 and
+           (isinstance(said[0], ValueError) if end == "finalize" else said[0].errno == 125))
+        other.finalize()
+
+
+def dropped():
+    """The arrays of a request that is dropped stay until it is over."""
+    me, n = comm.rank, comm.size
+    if n == 1:
+        return
+    recv = np.zeros(1 << 18)
+    seen = weakref.ref(recv)
+    if me:
+        request = comm.iallreduce(np.ones(1 << 18), recv)
+        del request, recv
+        gc.collect()
+        ok("arrays of a call under way", seen() is not None)
+        # rank 0 begins when the others have dropped theirs
+        comm.send(np.zeros(1), 0, 6)
+    else:
+        for r in range(1, n):
+            comm.recv(np.zeros(1), r, 6)
+        equal("a sum with ranks that have dropped theirs", comm.allreduce(np.ones(1 << 18), recv),
+              np.full(1 << 18, float(n)))
+        del recv
+    comm.barrier()
+    comm.barrier()
+    ok("arrays of a call that is over", seen() is None)
+    with comm.dup() as other:
+        recv = np.zeros(10)
+        seen = weakref.ref(recv)
+        other.irecv(recv)
+        del recv
+        ok("the array of a receive", seen() is not None)
+    ok("the array of a receive, after the end", seen() is None)
+
+
+def arguments():
+    """What says who a rank is comes together; the rest may replace what the environment says."""
+    for bad in {"rank": 0}, {"size": 2}, {"exchange": lambda mine, ms: [mine]}, \
+            {"rendezvous": "127.0.0.1:1"}, {"rendezvous": "127.0.0.1:1", "rank": 1}:
+        raises(f"arguments {list(bad)}", TypeError, lambda b=bad: coll.Comm(**b))
+    for name, answer in (("short", lambda mine, ms: [mine]),
+                         ("long", lambda mine, ms: [mine * 1000] * 2),
+                         ("uneven", lambda mine, ms: [mine[1:], mine + b"x"]),
+                         ("much", lambda mine, ms: [mine] * 1000)):
+        raises(f"{name} answer of an exchange", coll.Error,
+               lambda a=answer: coll.Comm(0, 2, exchange=a), 22)
+    with coll.Comm(timeout=60, uring=False) as other:
+        ok("size by the environment", (other.rank, other.size) == (comm.rank, comm.size))
+
+
 def parts():
     me, n = comm.rank, comm.size
     with comm.split(me % 2, -me) as half:
@@ -228,7 +344,13 @@ def main():
         crosswise(dtype)
     messages()
     pairs()
+    foreign_pairs()
     errors()
+    twice()
+    after_the_end()
+    threads()
+    dropped()
+    arguments()
     parts()
     comm.ibarrier().wait()
     comm.barrier()

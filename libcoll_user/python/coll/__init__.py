@@ -23,13 +23,13 @@ from ._types import (AVG, BAND, BOR, BXOR, LAND, LOR, LXOR, MAX, MAXLOC, MIN, MI
 from ._types import IN_PLACE
 
 #: As source or tag of a receive: any.
-ANY_SOURCE = _lib.COLL_RANK_ANY
-ANY_TAG = _lib.COLL_TAG_ANY
+ANY_SOURCE: int = _lib.COLL_RANK_ANY
+ANY_TAG: int = _lib.COLL_TAG_ANY
 
 #: As color of Comm.split(): in none of the new communicators.
-UNDEFINED = _lib.COLL_UNDEFINED
+UNDEFINED: int = _lib.COLL_UNDEFINED
 
-__version__ = _ffi.string(_lib.coll_version()).decode()
+__version__: str = _ffi.string(_lib.coll_version()).decode()
 
 __all__ = [
     "ANY_SOURCE", "ANY_TAG", "AVG", "BAND", "BOR", "BXOR", "Comm", "Error", "IN_PLACE", "LAND",

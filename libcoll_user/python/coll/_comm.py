@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 """Communicators."""
+import collections
+import errno
 import itertools
+import threading
+import weakref
 from typing import Any, Callable, Iterable, Optional, Tuple, Union
 
 import numpy as np
@@ -20,8 +24,11 @@ OpCode = Union[Op, int]
 @ffi.def_extern(onerror=lambda *_: -5)
 def coll_py_exchange(ctx, mine, everybody, length, timeout_ms):
     """Calls the function that Comm() was given."""
-    blobs = ffi.from_handle(ctx)(bytes(ffi.buffer(mine, length)), timeout_ms)
-    ffi.buffer(everybody, length * len(blobs))[:] = b"".join(blobs)
+    exchange, size = ffi.from_handle(ctx)
+    blobs = [bytes(b) for b in exchange(bytes(ffi.buffer(mine, length)), timeout_ms)]
+    if len(blobs) != size or any(len(b) != length for b in blobs):
+        return -errno.EINVAL
+    ffi.buffer(everybody, length * size)[:] = b"".join(blobs)
     return 0
 
 
@@ -41,21 +48,30 @@ def _starts(counts: list, displs: Optional[Iterable[int]]) -> Iterable[int]:
 class Comm:
     """A communicator: this process as one rank of it. Usable in a ``with`` statement.
 
-    Without arguments the environment says who we are, as coll_config_env() does. Else: rank,
-    size, and how to meet, which is ``rendezvous`` ("host:port") with ``key``, or ``exchange``, a
-    function (bytes, timeout_ms) -> list of the bytes of all ranks.
+    Without rank and size the environment says who we are, as coll_config_env() does; ``key``,
+    ``node``, ``device``, ``timeout`` and ``uring=False`` replace what it says. Else: rank, size, and
+    how to meet, which is ``rendezvous`` ("host:port") with ``key``, or ``exchange``, a function
+    (bytes, timeout_ms) -> list of the bytes of all ranks.
 
     All ranks call the collectives of a communicator in the same order. Arrays are contiguous,
     and are used in place; a call returns the array with its result.
+
+    In the examples ``comm`` has 2 ranks, ``me`` is ``comm.rank``, and all ranks do the same.
     """
 
     def __init__(self, rank: Optional[int] = None, size: Optional[int] = None, *,
                  rendezvous: Optional[str] = None, key: Optional[str] = None,
                  node: Optional[str] = None, device: Optional[str] = None, timeout: float = 0,
                  exchange: Optional[Callable[[bytes, int], list]] = None,
-                 uring: bool = True, _comm=None):
+                 uring: bool = True, _comm: Any = None) -> None:
         self._c = _NONE
         self._gone = False
+        # coll_finalize() has returned.
+        self._freed = False
+        # Requests that somebody has, and those that nobody waits for, with their arrays
+        self._live: Any = weakref.WeakSet()
+        self._left: Any = collections.deque()
+        self._sweeping = threading.Lock()
         if _comm is None:
             _comm = self._init(rank, size, rendezvous, key, node, device, timeout, exchange,
                                uring)
@@ -71,16 +87,28 @@ class Comm:
             keep.append(ffi.new("char[]", s.encode()))
             return keep[-1]
 
-        if rank is not None or size is not None:
+        if (rank is None) != (size is None):
+            raise TypeError("rank and size go together")
+        if rank is None and (rendezvous is not None or exchange is not None):
+            raise TypeError("rendezvous and exchange need rank and size")
+        if rank is not None or timeout or not uring or (key, node, device) != (None, None, None):
             config = ffi.new("struct coll_config *")
             config.struct_size = ffi.sizeof("struct coll_config")
-            config.rank, config.size = rank or 0, 1 if size is None else size
-            config.rendezvous, config.key = text(rendezvous), text(key)
-            config.node, config.device = text(node), text(device)
-            config.timeout_ms = int(timeout * 1000)
-            config.flags = 0 if uring else lib.COLL_CONFIG_NO_URING
-            if exchange:
-                keep.append(ffi.new_handle(exchange))
+            config.size = 1
+            if rank is None:
+                ret = lib.coll_config_env(config)
+                check(ret, "init", details=last_error() if ret else "")
+            else:
+                config.rank, config.size, config.rendezvous = rank, size, text(rendezvous)
+            for name, value in ("key", key), ("node", node), ("device", device):
+                if value is not None:
+                    setattr(config, name, text(value))
+            if timeout:
+                config.timeout_ms = int(timeout * 1000)
+            if not uring:
+                config.flags |= lib.COLL_CONFIG_NO_URING
+            if exchange is not None:
+                keep.append(ffi.new_handle((exchange, size)))
                 config.exchange, config.exchange_ctx = lib.coll_py_exchange, keep[-1]
         ret = lib.coll_init(config, result)
         check(ret, "init", details=last_error() if ret else "")
@@ -102,15 +130,54 @@ class Comm:
         return f"<coll.Comm, rank {self.rank} of {self.size}>"
 
     def finalize(self) -> None:
-        """Leaves, and frees everything. May be called again."""
-        c, self._c, self._gone = self._c, _NONE, True
-        if c != _NONE:
+        """Leaves, and frees everything. May be called again.
+
+        Requests are no more afterwards: their calls raise ValueError, unless they were over.
+        """
+        with self._sweeping:
+            c, self._c, self._gone = self._c, _NONE, True
+        if c == _NONE:
+            return
+        held = [request._forget() for request in list(self._live)]
+        try:
             check(lib.coll_finalize(c), "finalize")
+        finally:
+            self._freed = True
+            held.clear()
+            self._left.clear()
+
+    def _leave(self, *entry: Any) -> None:
+        """Nobody has this request any more: (request, arrays, int *done).
+
+        The kernel may still write to its arrays.
+        """
+        if not self._freed:
+            self._left.append(entry)
+
+    def _sweep(self) -> None:
+        """Lets go of those that nobody has and that are over meanwhile."""
+        if not self._left or not self._sweeping.acquire(blocking=False):
+            return
+        try:
+            for _i in range(len(self._left) if self._c != _NONE else 0):
+                # An exception may come behind any call, by a signal: the entry stays until then.
+                request, _keep, done = self._left[0]
+                if not done[0]:
+                    lib.coll_test(request, done)
+                if done[0]:
+                    self._left.popleft()
+                else:
+                    self._left.rotate(-1)
+        finally:
+            self._sweeping.release()
+
+    def _check_alive(self) -> None:
+        if self._c == _NONE:
+            raise ValueError("the communicator has been finalized")
 
     @property
     def _comm(self):
-        if self._c == _NONE:
-            raise ValueError("the communicator has been finalized")
+        self._check_alive()
         return self._c
 
     @property
@@ -134,48 +201,87 @@ class Comm:
         return lib.coll_comm_nodes(self._comm)
 
     def node_of(self, rank: int) -> int:
-        """Node of another rank."""
+        """Node of another rank.
+
+        >>> comm.node_of(me) == comm.node
+        True
+        >>> comm.node_of(2)
+        Traceback (most recent call last):
+            ...
+        IndexError: no rank 2
+        """
         node = lib.coll_comm_node_of(self._comm, rank)
         if node == lib.COLL_RANK_ANY:
             raise IndexError(f"no rank {rank}")
         return node
 
     def set_timeout(self, seconds: float) -> None:
-        """Deadline of later collectives; 0: none. One that passes fails the communicator."""
+        """Deadline of later collectives; 0: none. One that passes fails the communicator.
+
+        >>> comm.set_timeout(20)
+        """
         check(lib.coll_comm_set_timeout(self._comm, int(seconds * 1e9)), "set_timeout")
 
     def set_algorithm(self, collective: str, name: Optional[str]) -> None:
-        """One algorithm for all sizes of a collective, as ("allreduce", "ring"). A collective."""
+        """One algorithm for all sizes of a collective, as ("allreduce", "ring"). A collective.
+
+        >>> comm.set_algorithm("allreduce", "ring")
+        >>> comm.set_algorithm("allreduce", None)
+        """
         what = getattr(lib, "COLL_" + collective.upper())
         name_c = _NONE if name is None else ffi.new("char[]", name.encode())
         check(lib.coll_comm_set_algorithm(self._comm, what, name_c), "set_algorithm", self._c)
 
     def abort(self, code: int = 1) -> None:
-        """Ends the communicator on every rank."""
+        """Ends the communicator on every rank.
+
+        >>> with comm.dup() as other:
+        ...     other.abort(7)
+        ...     try:
+        ...         while True:
+        ...             other.barrier()
+        ...     except coll.Error as e:
+        ...         assert e.errno == errno.ESHUTDOWN and "7" in e.cause
+        """
         check(lib.coll_abort(self._comm, code), "abort")
 
     def split(self, color: int, key: int = 0) -> Optional["Comm"]:
-        """Communicators of parts of this one, as MPI_Comm_split. None for UNDEFINED."""
+        """Communicators of parts of this one, as MPI_Comm_split. None for UNDEFINED.
+
+        >>> with comm.split(me) as alone:
+        ...     alone.size
+        1
+        >>> comm.split(coll.UNDEFINED) is None
+        True
+        """
         result = ffi.new("coll_comm_t **")
         ret = lib.coll_comm_split(self._comm, color, key, result)
         check(ret, "split", self._c, last_error() if ret else "")
         return None if result[0] == _NONE else Comm(_comm=result[0])
 
     def dup(self) -> "Comm":
-        """One more with the same ranks."""
+        """One more with the same ranks.
+
+        >>> with comm.dup() as other:
+        ...     other		# doctest: +ELLIPSIS
+        <coll.Comm, rank ... of 2>
+        """
         result = ffi.new("coll_comm_t **")
         ret = lib.coll_comm_dup(self._comm, result)
         check(ret, "dup", self._c, last_error() if ret else "")
         return Comm(_comm=result[0])
 
     def _call(self, name: str, args: tuple, keep: tuple, result: Any) -> Any:
+        self._sweep()
         check(getattr(lib, "coll_" + name)(self._comm, *args), name, self._c)
         return result
 
     def _start(self, name: str, args: tuple, keep: tuple, result: Any) -> Request:
-        request = ffi.new("coll_request_t **")
-        check(getattr(lib, "coll_i" + name)(self._comm, *args, request), "i" + name, self._c)
-        return Request(self, request[0], result, (keep, args), name)
+        self._sweep()
+        request = Request(self, result, (keep, args), name)
+        self._live.add(request)
+        check(getattr(lib, "coll_i" + name)(self._comm, *args, request._at), "i" + name, self._c)
+        return request
 
     # Below, _x() makes the arguments of collective x: (name, arguments of the C function,
     # what has to stay alive, result).
@@ -195,15 +301,31 @@ class Comm:
             (send, recv), recv
 
     def allreduce(self, send: Any, recv: Optional[Array] = None, op: OpCode = SUM) -> Array:
-        """Reduces over all ranks, result everywhere. ``send`` may be IN_PLACE."""
+        """Reduces over all ranks, result everywhere. ``send`` may be IN_PLACE.
+
+        >>> comm.allreduce(np.array([me, 10]))
+        array([ 1, 20])
+        >>> a = np.array([me, 10])
+        >>> comm.allreduce(coll.IN_PLACE, a, coll.MAX) is a
+        True
+        """
         return self._call(*self._reduction("allreduce", send, recv, op))
 
     def iallreduce(self, send: Any, recv: Optional[Array] = None, op: OpCode = SUM) -> Request:
-        """As allreduce(), without waiting."""
+        """As allreduce(), without waiting.
+
+        >>> request = comm.iallreduce(np.array([me, 10]))
+        >>> request.wait()
+        array([ 1, 20])
+        """
         return self._start(*self._reduction("allreduce", send, recv, op))
 
     def scan(self, send: Any, recv: Optional[Array] = None, op: OpCode = SUM) -> Array:
-        """Result of rank r: the reduction over ranks 0 to r."""
+        """Result of rank r: the reduction over ranks 0 to r.
+
+        >>> int(comm.scan(np.array([5]))[0]) == 5 * (me + 1)
+        True
+        """
         return self._call(*self._reduction("scan", send, recv, op))
 
     def iscan(self, send: Any, recv: Optional[Array] = None, op: OpCode = SUM) -> Request:
@@ -211,7 +333,11 @@ class Comm:
         return self._start(*self._reduction("scan", send, recv, op))
 
     def exscan(self, send: Any, recv: Optional[Array] = None, op: OpCode = SUM) -> Array:
-        """Result of rank r: the reduction over ranks 0 to r - 1; that of rank 0 is left alone."""
+        """Result of rank r: the reduction over ranks 0 to r - 1; that of rank 0 is left alone.
+
+        >>> int(comm.exscan(np.array([5]), np.array([-1]))[0]) == (5 if me else -1)
+        True
+        """
         return self._call(*self._reduction("exscan", send, recv, op))
 
     def iexscan(self, send: Any, recv: Optional[Array] = None, op: OpCode = SUM) -> Request:
@@ -227,7 +353,12 @@ class Comm:
 
     def reduce(self, send: Any, recv: Optional[Array] = None, op: OpCode = SUM,
                root: int = 0) -> Optional[Array]:
-        """Reduces over all ranks, result at the root; None elsewhere."""
+        """Reduces over all ranks, result at the root; None elsewhere.
+
+        >>> total = comm.reduce(np.array([me, 10]), root=1)
+        >>> total.tolist() == [1, 20] if me == 1 else total is None
+        True
+        """
         return self._call(*self._reduce(send, recv, op, root))
 
     def ireduce(self, send: Any, recv: Optional[Array] = None, op: OpCode = SUM,
@@ -240,7 +371,11 @@ class Comm:
         return "broadcast", (pointer(buf), buf.size, dtype_of(buf.dtype), root), (buf,), buf
 
     def broadcast(self, buf: Array, root: int = 0) -> Array:
-        """The root's array into everybody's."""
+        """The root's array into everybody's.
+
+        >>> comm.broadcast(np.array([me, me]), root=1)
+        array([1, 1])
+        """
         return self._call(*self._broadcast(buf, root))
 
     def ibroadcast(self, buf: Array, root: int = 0) -> Request:
@@ -286,7 +421,12 @@ class Comm:
                             self._gathered)
 
     def allgather(self, send: Any, recv: Optional[Array] = None) -> Array:
-        """Block r of the result is ``send`` of rank r. A result made here has shape (size, ...)."""
+        """Block r of the result is ``send`` of rank r. A result made here has shape (size, ...).
+
+        >>> comm.allgather(np.array([me, 7]))
+        array([[0, 7],
+               [1, 7]])
+        """
         return self._call(*self._allgather(send, recv))
 
     def iallgather(self, send: Any, recv: Optional[Array] = None) -> Request:
@@ -302,7 +442,12 @@ class Comm:
             None
 
     def gather(self, send: Any, recv: Optional[Array] = None, root: int = 0) -> Optional[Array]:
-        """As allgather(), with the result at the root; None elsewhere."""
+        """As allgather(), with the result at the root; None elsewhere.
+
+        >>> both = comm.gather(np.array([me, 7]))
+        >>> both.tolist() == [[0, 7], [1, 7]] if me == 0 else both is None
+        True
+        """
         return self._call(*self._gather(send, recv, root))
 
     def igather(self, send: Any, recv: Optional[Array] = None, root: int = 0) -> Request:
@@ -325,7 +470,12 @@ class Comm:
             (send, recv), recv
 
     def scatter(self, send: Optional[Array], recv: Optional[Array] = None, root: int = 0) -> Array:
-        """Rank r gets block r of the root's ``send``. Other ranks need ``recv``."""
+        """Rank r gets block r of the root's ``send``. Other ranks need ``recv``.
+
+        >>> blocks = np.array([[1, 2], [3, 4]]) if me == 0 else None
+        >>> comm.scatter(blocks, np.empty(2, int)).tolist() == [[1, 2], [3, 4]][me]
+        True
+        """
         return self._call(*self._scatter(send, recv, root))
 
     def iscatter(self, send: Optional[Array], recv: Optional[Array] = None,
@@ -342,7 +492,11 @@ class Comm:
         return self._blocks("alltoall", send, recv, lambda a: a.shape, self._exchanged)
 
     def alltoall(self, send: Any, recv: Optional[Array] = None) -> Array:
-        """Block r of the result is block (this rank) of ``send`` of rank r."""
+        """Block r of the result is block (this rank) of ``send`` of rank r.
+
+        >>> comm.alltoall(np.array([10 * me, 10 * me + 1])).tolist() == [me, 10 + me]
+        True
+        """
         return self._call(*self._alltoall(send, recv))
 
     def ialltoall(self, send: Any, recv: Optional[Array] = None) -> Request:
@@ -370,7 +524,12 @@ class Comm:
     def alltoallv(self, send: Array, counts: Iterable[int], recv_counts: Iterable[int],
                   recv: Optional[Array] = None, displs: Optional[Iterable[int]] = None,
                   recv_displs: Optional[Iterable[int]] = None) -> Array:
-        """As alltoall(), with counts[r] elements for rank r and recv_counts[r] from it."""
+        """As alltoall(), with counts[r] elements for rank r and recv_counts[r] from it.
+
+        >>> comm.alltoallv(np.array([me, 8, 9]), [1, 2], [me + 1] * 2).tolist() == (
+        ...     [8, 9, 8, 9] if me else [0, 1])
+        True
+        """
         return self._call(*self._alltoallv(send, counts, recv_counts, recv, displs, recv_displs))
 
     def ialltoallv(self, send: Array, counts: Iterable[int], recv_counts: Iterable[int],
@@ -392,7 +551,11 @@ class Comm:
 
     def reduce_scatter_block(self, send: Array, recv: Optional[Array] = None,
                              op: OpCode = SUM) -> Array:
-        """Rank r gets block r of the reduction over all ranks."""
+        """Rank r gets block r of the reduction over all ranks.
+
+        >>> comm.reduce_scatter_block(np.array([1, 2])).tolist() == 2 * (me + 1)
+        True
+        """
         return self._call(*self._reduce_scatter_block(send, recv, op))
 
     def ireduce_scatter_block(self, send: Array, recv: Optional[Array] = None,
@@ -414,7 +577,12 @@ class Comm:
 
     def reduce_scatter(self, send: Array, counts: Iterable[int], recv: Optional[Array] = None,
                        op: OpCode = SUM) -> Array:
-        """As reduce_scatter_block(), with a block of counts[r] elements for rank r."""
+        """As reduce_scatter_block(), with a block of counts[r] elements for rank r.
+
+        >>> block = comm.reduce_scatter(np.array([1, 2, 3]), [1, 2])
+        >>> block.tolist() == ([4, 6] if me else [2])
+        True
+        """
         return self._call(*self._reduce_scatter(send, counts, recv, op))
 
     def ireduce_scatter(self, send: Array, counts: Iterable[int], recv: Optional[Array] = None,
@@ -451,7 +619,11 @@ class Comm:
 
     def allgatherv(self, send: Any, counts: Iterable[int], recv: Optional[Array] = None,
                    displs: Optional[Iterable[int]] = None) -> Array:
-        """As allgather(), with counts[r] elements of rank r, at displs[r] of the result."""
+        """As allgather(), with counts[r] elements of rank r, at displs[r] of the result.
+
+        >>> comm.allgatherv(np.full(me + 1, me), [1, 2])
+        array([0, 1, 1])
+        """
         return self._call(*self._allgatherv(send, counts, recv, displs))
 
     def iallgatherv(self, send: Any, counts: Iterable[int], recv: Optional[Array] = None,
@@ -476,7 +648,12 @@ class Comm:
     def gatherv(self, send: Array, counts: Optional[Iterable[int]] = None,
                 recv: Optional[Array] = None, displs: Optional[Iterable[int]] = None,
                 root: int = 0) -> Optional[Array]:
-        """As gather(), with counts[r] elements of rank r. Only the root needs ``counts``."""
+        """As gather(), with counts[r] elements of rank r. Only the root needs ``counts``.
+
+        >>> joined = comm.gatherv(np.full(me + 1, me), [1, 2])
+        >>> joined.tolist() == [0, 1, 1] if me == 0 else joined is None
+        True
+        """
         return self._call(*self._gatherv(send, counts, recv, displs, root))
 
     def igatherv(self, send: Array, counts: Optional[Iterable[int]] = None,
@@ -499,7 +676,12 @@ class Comm:
     def scatterv(self, send: Optional[Array], recv: Array,
                  counts: Optional[Iterable[int]] = None,
                  displs: Optional[Iterable[int]] = None, root: int = 0) -> Array:
-        """As scatter(), with counts[r] elements for rank r. Only the root needs ``counts``."""
+        """As scatter(), with counts[r] elements for rank r. Only the root needs ``counts``.
+
+        >>> part = comm.scatterv(np.array([1, 2, 3]), np.empty(me + 1, int), [1, 2])
+        >>> part.tolist() == ([2, 3] if me else [1])
+        True
+        """
         return self._call(*self._scatterv(send, recv, counts, displs, root))
 
     def iscatterv(self, send: Optional[Array], recv: Array,
@@ -532,17 +714,35 @@ class Comm:
 
     def recv(self, buf: Array, source: int = lib.COLL_RANK_ANY,
              tag: int = lib.COLL_TAG_ANY) -> Tuple[Array, int, int, int]:
-        """A message. Returns (buf, source, tag, elements that came)."""
+        """A message. Returns (buf, source, tag, elements that came).
+
+        >>> if me == 0:
+        ...     comm.send(np.array([1.5, 2.5]), 1)
+        ... else:
+        ...     buf, source, tag, n = comm.recv(np.empty(9))
+        ...     assert (buf[:n].tolist(), source, tag) == ([1.5, 2.5], 0, 0)
+        """
         return self._call(*self._recv(buf, source, tag))()
 
     def irecv(self, buf: Array, source: int = lib.COLL_RANK_ANY,
               tag: int = lib.COLL_TAG_ANY) -> Request:
-        """As recv(), without waiting."""
+        """As recv(), without waiting.
+
+        >>> request = comm.irecv(np.empty(3, int), source=1 - me)
+        >>> comm.send(np.array([me, 5]), 1 - me, tag=4)
+        >>> buf, source, tag, n = request.wait()
+        >>> (buf[:n].tolist(), source, tag) == ([1 - me, 5], 1 - me, 4)
+        True
+        """
         return self._start(*self._recv(buf, source, tag))
 
     def sendrecv(self, send: Array, dest: int, recv: Array, source: int = lib.COLL_RANK_ANY,
                  send_tag: int = 0, recv_tag: int = lib.COLL_TAG_ANY) -> Tuple[Array, int, int, int]:
-        """Both at once. Returns as recv()."""
+        """Both at once. Returns as recv().
+
+        >>> comm.sendrecv(np.array([me]), 1 - me, np.empty(1, int))[0].tolist() == [1 - me]
+        True
+        """
         got = ffi.new("struct coll_message *")
         args = (_vector(send, "send"), send.size, dtype_of(send.dtype), dest, send_tag,
                 _vector(recv, "recv", write=True), recv.size, dtype_of(recv.dtype), source,
@@ -551,7 +751,15 @@ class Comm:
 
     def probe(self, source: int = lib.COLL_RANK_ANY,
               tag: int = lib.COLL_TAG_ANY) -> Tuple[int, int, int]:
-        """Waits for a message, and leaves it. Returns (source, tag, bytes)."""
+        """Waits for a message, and leaves it. Returns (source, tag, bytes).
+
+        >>> if me == 0:
+        ...     comm.send(np.array([1.5, 2.5]), 1)
+        ... else:
+        ...     source, tag, length = comm.probe()
+        ...     assert (source, tag, length) == (0, 0, 16)
+        ...     assert comm.recv(np.empty(length // 8))[3] == 2
+        """
         got = ffi.new("struct coll_message *")
         check(lib.coll_probe(self._comm, source, tag, got), "probe", self._c)
         return got.source, got.tag, got.bytes

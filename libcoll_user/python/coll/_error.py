@@ -10,7 +10,7 @@ class Error(OSError):
     cause: one line about what ended the communicator; "" if it goes on
     """
 
-    def __init__(self, errno: int, text: str, cause: str = ""):
+    def __init__(self, errno: int, text: str, cause: str = "") -> None:
         super().__init__(errno, text)
         self.cause = cause
 

@@ -1,45 +1,129 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 """Nonblocking calls under way."""
+import errno
+import threading
 from typing import Any
 
 from ._coll import ffi, lib
-from ._error import check
+from ._error import Error, check
+
+# A wait looks so often whether the communicator is still there, and whether to cancel.
+_SLICE_NS = 50_000_000
 
 
 class Request:
-    """A nonblocking call under way. Its arrays belong to the kernel until it is over."""
+    """A nonblocking call under way. Its arrays belong to the kernel until it is over.
 
-    def __init__(self, comm, request, result: Any, keep: tuple, what: str):
+    Several threads may use one. If nobody waits, the communicator keeps the arrays until the call
+    is over.
+    """
+
+    def __init__(self, comm: Any, result: Any, keep: tuple, what: str) -> None:
         self._comm = comm
-        self._request = request
         self._result = result
         self._keep = keep
         self._what = what
+        self._error = None
+        self._over = False
+        self._to_cancel = False
+        # Held by the thread that is in a function of C with the request, which that may free.
+        self._lock = threading.Lock()
+        self._done = ffi.new("int *")
+        # Where the C function puts the request. An exception may come behind any call, by a
+        # signal, and finds it here.
+        self._at = ffi.new("coll_request_t **")
 
-    def _over(self, ret: int) -> Any:
-        self._request = None
+    def __del__(self):
+        at = getattr(self, "_at", None)
+        if at is not None and at[0] != ffi.NULL and not self._done[0]:
+            self._comm._leave(at[0], self._keep, self._done)
+
+    def _end(self, ret: int) -> None:
         self._keep = ()
-        check(ret, self._what, self._comm._c)
-        return self._result() if callable(self._result) else self._result
+        self._at[0] = ffi.NULL
+        try:
+            check(ret, self._what, self._comm._c)
+            if callable(self._result):
+                self._result = self._result()
+        except Error as e:
+            self._error = e.with_traceback(None)
+        self._over = True
+
+    def _step(self, ns: int) -> bool:
+        """Looks, for so many nanoseconds. The lock is held. Is it over?"""
+        if self._over:
+            return True
+        self._comm._check_alive()
+        if self._to_cancel:
+            self._to_cancel = False
+            lib.coll_cancel(self._at[0])
+        # An exception came behind this call, and nobody knows what it returned.
+        ret = -errno.EINTR if self._done[0] else lib.coll_wait_for(self._at[0], ns, self._done)
+        if self._done[0]:
+            self._end(ret)
+        return self._over
+
+    def _answer(self) -> Any:
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+    def _forget(self) -> tuple:
+        """coll_finalize() frees it. Returns what has to stay until then."""
+        with self._lock:
+            self._at[0] = ffi.NULL
+            return self._keep
 
     def wait(self) -> Any:
-        """Waits for the end. Returns what the blocking call would; raises Error as that would."""
-        if self._request is None:
-            return self._result
-        return self._over(lib.coll_wait(self._request))
+        """Waits for the end. Returns what the blocking call would; raises Error as that would.
+
+        >>> comm.ibroadcast(np.array([me])).wait()
+        array([0])
+        """
+        over = False
+        while not over:
+            with self._lock:
+                over = self._step(_SLICE_NS)
+        return self._answer()
 
     def test(self) -> bool:
-        """Is it over? Raises Error if it has failed."""
-        if self._request is None:
-            return True
-        done = ffi.new("int *")
-        ret = lib.coll_test(self._request, done)
-        if not done[0]:
+        """Is it over? Raises Error if it has failed.
+
+        >>> request = comm.ibarrier()
+        >>> while not request.test():
+        ...     pass
+        """
+        # Another thread waits for it.
+        if not self._lock.acquire(blocking=False):
             return False
-        self._result = self._over(ret)
+        try:
+            if not self._step(0):
+                return False
+        finally:
+            self._lock.release()
+        self._answer()
         return True
 
     def cancel(self) -> None:
-        """Takes a send or a receive back that has no partner yet; wait() tells, by ECANCELED."""
-        if self._request is not None:
-            check(lib.coll_cancel(self._request), "cancel", self._comm._c)
+        """Takes a send or a receive back that has no partner yet; wait() tells, by ECANCELED.
+
+        >>> request = comm.irecv(np.empty(1), tag=99)
+        >>> request.cancel()
+        >>> try:
+        ...     request.wait()
+        ... except coll.Error as e:
+        ...     e.errno == errno.ECANCELED
+        True
+        """
+        if self._what not in ("send", "recv") and not self._over:
+            check(-errno.EINVAL, "cancel", self._comm._c)
+        # The thread that waits for it looks.
+        if not self._lock.acquire(blocking=False):
+            self._to_cancel = True
+            return
+        try:
+            if not self._over and not self._done[0]:
+                self._comm._check_alive()
+                check(lib.coll_cancel(self._at[0]), "cancel", self._comm._c)
+        finally:
+            self._lock.release()

@@ -2,7 +2,6 @@
 """Arrays, their types, and operators."""
 import enum
 import errno
-import sys
 from typing import Any, Tuple, Union
 
 import numpy as np
@@ -58,15 +57,22 @@ _PAIRS = {
 }
 
 
+def _pair_of(dtype: np.dtype) -> int:
+    """The same of two fields, if they lie as those of a struct in C."""
+    fields = [dtype.fields[n] for n in dtype.names]
+    found = _PAIRS.get(tuple(f[0].name for f in fields), 0)
+    if not found:
+        return 0
+    first, second = fields[0][0], fields[1][0]
+    offset = (first.itemsize + second.alignment - 1) // second.alignment * second.alignment
+    return found if [f[1] for f in fields] == [0, offset] else 0
+
+
 def dtype_of(dtype: np.dtype) -> int:
     """The enum coll_dtype of elements of that type. Raises TypeError if there is none."""
     found = 0
-    native = dtype.byteorder in "=|" or dtype.byteorder == "<>"[sys.byteorder == "big"]
-    if dtype.fields:
-        names = tuple(dtype.fields[n][0].name for n in dtype.names)
-        found = _PAIRS.get(names, 0)
-    elif native:
-        found = _BY_NAME.get(dtype.name, 0)
+    if dtype.isnative:
+        found = _pair_of(dtype) if dtype.fields else _BY_NAME.get(dtype.name, 0)
     if not found or lib.coll_dtype_bytes(found) != dtype.itemsize:
         raise TypeError(f"libcoll has no type for elements of {dtype!r}")
     return found
