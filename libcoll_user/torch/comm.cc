@@ -35,15 +35,23 @@ void Comm::leave(std::unique_ptr<Op> op)
 
 void Comm::sweep()
 {
-	std::lock_guard<std::mutex> guard(lock_);
+	std::list<std::unique_ptr<Op>> mine;
+	{
+		std::lock_guard<std::mutex> guard(lock_);
 
-	left_.remove_if([this](const std::unique_ptr<Op> &op) {
+		mine.swap(left_);
+	}
+	/* Tensors are let go without the lock: that may take the GIL, whose owner may want it. */
+	mine.remove_if([this](const std::unique_ptr<Op> &op) {
 		if (!op->look(0))
 			return false;
 		if (op->error())
 			fail(*op);
 		return true;
 	});
+	std::lock_guard<std::mutex> guard(lock_);
+
+	left_.splice(left_.begin(), mine);
 }
 
 void Comm::close()

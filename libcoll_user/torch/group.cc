@@ -36,6 +36,8 @@ WorkPtr Group::start(Call &call)
 {
 	const std::chrono::milliseconds timeout =
 		call.timeout.count() < 0 ? timeout_ : call.timeout;
+	/* 0: none */
+	const uint64_t ns = is_for_ever(timeout) ? 0 : std::chrono::nanoseconds(timeout).count();
 	/* The name outlives the operation. */
 	const char *name = call.op->name();
 	int err;
@@ -45,7 +47,7 @@ WorkPtr Group::start(Call &call)
 	for (const Tensors &ts : call.outputs)
 		call.op->keep(ts);
 	for (const struct coll_cmd &cmd : call.cmds)
-		call.op->post(comm_->get(), cmd, std::chrono::nanoseconds(timeout).count());
+		call.op->post(comm_->get(), cmd, ns);
 	sequence_++;
 	err = call.op->error();
 	if (err) {

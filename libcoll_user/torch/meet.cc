@@ -18,6 +18,8 @@
 
 #include <unistd.h>
 
+#include "op.hh"
+
 namespace coll_torch {
 
 using Bytes = std::vector<uint8_t>;
@@ -202,8 +204,10 @@ coll_comm_t *meet(c10d::Store &store, int rank, int size, milliseconds timeout)
 	cfg.size = static_cast<uint32_t>(size);
 	cfg.node = env_get("COLL_NODE");
 	cfg.device = env_get("COLL_DEVICE");
-	cfg.timeout_ms = static_cast<uint32_t>(
-		std::min<int64_t>(std::max<int64_t>(timeout.count(), 1), UINT32_MAX));
+	cfg.timeout_ms = UINT32_MAX;
+	if (!is_for_ever(timeout))
+		cfg.timeout_ms = static_cast<uint32_t>(
+			std::min<int64_t>(std::max<int64_t>(timeout.count(), 1), UINT32_MAX));
 	cfg.exchange = exchange_by_store;
 	cfg.exchange_ctx = &meeting;
 	cfg.timeout_ms = env_number("COLL_TIMEOUT_MS", cfg.timeout_ms);

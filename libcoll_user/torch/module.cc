@@ -5,6 +5,7 @@
 
 #include <coll/coll.h>
 
+#include "gil.hh"
 #include "group.hh"
 
 namespace py = pybind11;
@@ -36,11 +37,23 @@ c10::intrusive_ptr<c10d::ProcessGroup> create(const c10::intrusive_ptr<c10d::Sto
 	return c10::make_intrusive<PyGroup>(*store, rank, size, timeout);
 }
 
+void wait_without_gil(const std::function<void()> &wait)
+{
+	if (!Py_IsInitialized() || !PyGILState_Check()) {
+		wait();
+		return;
+	}
+	py::gil_scoped_release no_gil;
+
+	wait();
+}
+
 } // namespace
 } // namespace coll_torch
 
 PYBIND11_MODULE(_c10d, m)
 {
+	coll_torch::set_without_gil(coll_torch::wait_without_gil);
 	m.doc() = "Groups of torch.distributed on coll";
 	/* Ranks wait for each other: the GIL is free meanwhile. */
 	m.def("create", &coll_torch::create, py::arg("store"), py::arg("rank"), py::arg("size"),

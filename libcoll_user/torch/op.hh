@@ -3,6 +3,7 @@
 #ifndef COLL_TORCH_OP_HH
 #define COLL_TORCH_OP_HH
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -13,6 +14,14 @@
 #include <coll/coll.h>
 
 namespace coll_torch {
+
+/* About 100 years: a longer time is no limit. What was too long for others' types is negative. */
+constexpr std::chrono::milliseconds A_LIFE = std::chrono::hours(24 * 36525);
+
+inline bool is_for_ever(std::chrono::milliseconds time)
+{
+	return time.count() < 0 || time > A_LIFE;
+}
 
 /* As time to wait: any. Nobody waits longer than that without looking again. */
 constexpr uint64_t A_WHILE_NS = 1000000000;

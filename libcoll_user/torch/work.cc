@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "gil.hh"
+
 namespace coll_torch {
 
 using Clock = std::chrono::steady_clock;
@@ -92,11 +94,13 @@ bool CollWork::run_until(Clock::time_point until, bool for_ever)
 	if (given_away && !comm_->waiter().is_me())
 		return await(until, for_ever);
 	for (;;) {
-		auto left = until - Clock::now();
 		uint64_t ns = A_WHILE_NS;
 
-		if (!for_ever)
+		if (!for_ever) {
+			auto left = until - Clock::now();
+
 			ns = std::min<int64_t>(std::max<int64_t>(left.count(), 0), A_WHILE_NS);
+		}
 		if (drive(ns))
 			return await(until, true);
 		if (!for_ever && !ns)
@@ -106,9 +110,10 @@ bool CollWork::run_until(Clock::time_point until, bool for_ever)
 
 bool CollWork::wait(std::chrono::milliseconds timeout)
 {
-	const bool for_ever = timeout == kNoTimeout;
+	const bool for_ever = timeout == kNoTimeout || is_for_ever(timeout);
+	const auto until = for_ever ? Clock::time_point() : Clock::now() + timeout;
 
-	if (!run_until(Clock::now() + timeout, for_ever))
+	if (!run_until(until, for_ever))
 		throw std::runtime_error(std::string("coll: ") + op_->name() +
 					 ": not over within the time of this wait");
 	if (exception())
@@ -153,7 +158,7 @@ c10::intrusive_ptr<c10::ivalue::Future> CollWork::getFuture()
 		given_away_ = !over && !comm_->waiter().is_me();
 	}
 	if (over) {
-		await(Clock::time_point(), true);
+		without_gil([this] { await(Clock::time_point(), true); });
 		set(*future_);
 		return future_;
 	}
@@ -163,8 +168,10 @@ c10::intrusive_ptr<c10::ivalue::Future> CollWork::getFuture()
 					       !op_->is_message()))
 		return future_;
 	/* There is no thread to complete it: a callback has asked for it, or the group has ended. */
-	while (!drive(A_WHILE_NS))
-		;
+	without_gil([this] {
+		while (!drive(A_WHILE_NS))
+			;
+	});
 	return future_;
 }
 

@@ -7,9 +7,11 @@ RANK, WORLD_SIZE and INIT say who and where. MODE: a function below. Prints "rig
 import os
 import signal
 import sys
+import threading
 import time
 from datetime import timedelta
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
@@ -255,6 +257,60 @@ def futures():
     del future, work
 
 
+def python_goes_on():
+    """A callback that asks for a future waits without the GIL, for a rank that is late."""
+    def again(_):
+        if me == 0:
+            time.sleep(1.5)
+        work = dist.all_reduce(torch.ones(2), async_op=True)
+        return work.get_future().wait()[0]
+
+    future = dist.all_reduce(torch.ones(1), async_op=True).get_future().then(again)
+    last, gap = time.monotonic(), 0.0
+    while not future.done():
+        time.sleep(0.01)
+        now = time.monotonic()
+        gap, last = max(gap, now - last), now
+    same(future.value(), torch.full((2,), float(n)))
+    assert gap < 1, gap
+
+
+def in_threads():
+    """One thread sends, one receives, and both drop works whose tensors have memory of Python."""
+    count, to, source = 400, (me + 1) % n, (me - 1) % n
+
+    def memory(value):
+        return torch.from_numpy(np.full(100, value))
+
+    def sends():
+        for i in range(count):
+            dist.isend(memory(float(i)), to, tag=7)
+
+    def receives():
+        for _ in range(count):
+            dist.irecv(memory(0.0), source, tag=7)
+
+    both = [threading.Thread(target=f, daemon=True) for f in (sends, receives)]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join(60)
+        assert not thread.is_alive(), "a thread hangs"
+    dist.barrier()
+
+
+def long_times():
+    """A time that is longer than any program is no limit."""
+    for days in 200000, timedelta.max.days:
+        long = timedelta(days=days)
+        group = dist.new_group(timeout=long)
+        t = torch.ones(1 << 18)
+        work = dist.all_reduce(t, group=group, async_op=True)
+        work.wait(long)
+        same(t, torch.full((1 << 18,), float(n)))
+        dist.barrier(group)
+
+
 def messages():
     """Tags keep messages apart; any source; many at once; both directions."""
     to, source = (me + 1) % n, (me - 1) % n
@@ -426,6 +482,9 @@ def everything():
     objects()
     many(group)
     futures()
+    python_goes_on()
+    in_threads()
+    long_times()
     messages()
     subgroups()
     refusals()
