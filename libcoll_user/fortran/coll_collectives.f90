@@ -598,5 +598,18 @@ module coll_collectives
             integer(c_int), value :: dtype
             integer(c_int) :: err
         end function
+
+        ! adasum of the nr tensors that lie one behind the other, counts elements each
+        function coll_adasum(comm, send, recv, counts, nr, dtype) bind(c) result(err)
+            import
+            !gcc$ attributes no_arg_check :: send, recv
+            type(coll_comm), value :: comm
+            type(*), intent(in) :: send(*)
+            type(*) :: recv(*)
+            integer(c_int64_t), intent(in) :: counts(*)
+            integer(c_int32_t), value :: nr
+            integer(c_int), value :: dtype
+            integer(c_int) :: err
+        end function
     end interface
 end module

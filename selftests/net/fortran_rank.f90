@@ -480,6 +480,8 @@ contains
             call finish(form, "sendrecv")
             call check(all(buf(:3) == of(left, 0, 3)) .and. got%source == left .and. got%tag == 5 &
                 .and. coll_message_count(got, COLL_I32) == 3, "sendrecv", form)
+        end do
+        do form = 1, 4
             call fill()
             select case (form)
             case (1)
