@@ -153,16 +153,19 @@ static struct coll_buf *coll_pins_find(struct coll_pins *pins, const struct coll
  */
 static bool coll_pins_evict(const struct coll_memlock *ml, const struct coll_area *area)
 {
-	u64 limit = rlimit(RLIMIT_MEMLOCK) & PAGE_MASK, wanted = coll_buf_memlock_wanted(ml, area);
-	struct coll_pins_user *u;
-	bool done;
+	struct coll_pins_user *u = coll_pins_user_get(ml->cred, false);
+	u64 limit = rlimit(RLIMIT_MEMLOCK) & PAGE_MASK, kept = 0, wanted;
+	bool again;
 
-	if (wanted <= limit)
-		return true;
-	u = coll_pins_user_get(ml->cred, false);
-	done = u && coll_pins_user_evict(u, wanted - limit);
+	/* In this order: others may unpin meanwhile, and then the charge is the smaller one. */
+	if (u)
+		kept = coll_pins_user_bytes(u);
+	wanted = coll_buf_memlock_wanted(ml, area);
+	again = wanted <= limit;
+	if (!again && kept && kept >= wanted - limit)
+		again = coll_pins_user_evict(u);
 	coll_pins_user_put(u);
-	return done;
+	return again;
 }
 
 struct coll_buf *coll_pins_pin(const struct coll_memlock *ml, const struct coll_area *area,

@@ -217,15 +217,20 @@ static bool coll_pins_evict_slice_locked(struct coll_pins_user *u, struct list_h
 	return n == COLL_PINS_SLICE;
 }
 
-bool coll_pins_user_evict(struct coll_pins_user *u, u64 need)
+u64 coll_pins_user_bytes(struct coll_pins_user *u)
 {
-	bool more;
+	u64 bytes;
 
 	spin_lock(&u->lock);
-	more = u->bytes && u->bytes >= need;
+	bytes = u->bytes;
 	spin_unlock(&u->lock);
-	if (!more)
-		return false;
+	return bytes;
+}
+
+bool coll_pins_user_evict(struct coll_pins_user *u)
+{
+	bool more = true;
+
 	while (more) {
 		LIST_HEAD(dead);
 

@@ -115,17 +115,18 @@ void coll_pins_remove(struct list_head *unpinned);
 /* The same by a work item: they may be of other processes. */
 void coll_pins_remove_later(struct coll_pins_user *u, struct list_head *unpinned);
 
+/* Bytes that are kept for the user, and those that are off but may still be pinned. */
+u64 coll_pins_user_bytes(struct coll_pins_user *u);
+
 /**
  * coll_pins_user_evict() - drop everything that is kept for a user
  * @u: user
- * @need: bytes that are needed
  *
- * Waits until it is unpinned, also what others have dropped. Nothing is dropped if it is less than
- * @need.
+ * Waits until it is unpinned, also what others have dropped.
  *
- * Return: false if nothing was dropped, or if the caller has been killed.
+ * Return: false if the caller has been killed.
  */
-bool coll_pins_user_evict(struct coll_pins_user *u, u64 need);
+bool coll_pins_user_evict(struct coll_pins_user *u);
 #endif
 
 #endif /* COLL_CORE_PINS_USER_H */
