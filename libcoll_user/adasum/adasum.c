@@ -14,9 +14,7 @@
 
 #include "comm/comm.h"
 #include "pair.h"
-
-#define FNV_BASIS	0xcbf29ce484222325ULL
-#define FNV_PRIME	0x100000001b3ULL
+#include "wire.h"
 
 /**
  * struct call - one call
@@ -231,23 +229,18 @@ static void release(struct call *c)
 	free(c->displs);
 }
 
-static uint64_t digest(uint64_t d, uint64_t value)
-{
-	return (d ^ value) * FNV_PRIME;
-}
-
 /* All ranks have called alike, or all of them return the error of the first one that has not. */
 static int agree(const struct call *c, int status)
 {
-	uint64_t *all = calloc(2 * c->size, sizeof(*all)), d = FNV_BASIS;
+	uint64_t *all = calloc(2 * c->size, sizeof(*all)), d;
 	uint32_t r, t;
 	int ret;
 
 	if (!all)
 		return coll_abort(c->comm, ENOMEM) ? -EIO : -ENOMEM;
-	d = digest(digest(d, c->dtype), c->nr);
+	d = coll_digest(coll_digest(0, c->dtype), c->nr);
 	for (t = 0; t < c->nr && !status; t++)
-		d = digest(d, c->counts[t]);
+		d = coll_digest(d, c->counts[t]);
 	all[2 * c->me] = (uint64_t)-status;
 	all[2 * c->me + 1] = d;
 	ret = coll_allgather(c->comm, COLL_IN_PLACE, all, 2, COLL_U64);

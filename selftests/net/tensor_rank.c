@@ -595,7 +595,6 @@ static void test_kill(void)
 		printf("rank %u: told\n", me);
 }
 
-/* One rank leaves in order; the others have posted what it has not. */
 /*
  * The last rank stops itself before it posts a tensor that all have posted before. When somebody
  * lets it go on, all is well.
@@ -608,6 +607,7 @@ static void test_stall(void)
 	check(!coll_tensor_allreduce(ts, "fc1.grad", x, y, 9, COLL_F32, COLL_OP_SUM, NULL), "second");
 }
 
+/* One rank leaves in order; the others have posted what it has not. */
 static void test_left(void)
 {
 	coll_tensor_t *t;
