@@ -485,6 +485,7 @@ static struct coll_op *coll_op_first_ended_locked(struct coll_group *g)
  * which is let go of for each. Return: there may be more.
  */
 static bool coll_ops_complete_locked(struct coll_group *g)
+	__must_hold(&g->lock)
 {
 	unsigned long end = coll_ops_end();
 	struct coll_op *op;
