@@ -15,6 +15,12 @@ test_no_workers()
 		skip "no worker runs for a rank that is not there" "no tracepoint"
 		return
 	fi
+	# This tracepoint changes code that every CPU runs at any time. QEMU before 8.1 may still
+	# execute a breakpoint that another CPU has removed: see emulator_broke() in tools/vm/run.sh.
+	if grep -q "^model name.*QEMU TCG" /proc/cpuinfo; then
+		skip "no worker runs for a rank that is not there" "the emulator may crash the kernel"
+		return
+	fi
 	echo >$tracing/trace
 	echo 1 >$event/enable
 	"$tools/collrun" -t 200 -n 4 --nodes 4 "${COLL_TEST_BUILD:?}/late_rank" 200 >"$log" 2>&1 </dev/null
