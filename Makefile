@@ -69,9 +69,10 @@ func net hosts: user
 check-programs: packages
 	$(Q)tools/packages programs
 	$(Q)$(MAKE) -s user
-	$(Q)COLL_MPICH_TESTS=$$(tools/mpich-tests) && export COLL_MPICH_TESTS && \
+	$(Q)COLL_MPICH_TESTS=$$(tools/mpich-tests) && COLL_SLURM=$$(tools/slurm) && \
+		export COLL_MPICH_TESTS COLL_SLURM && \
 		$(MAKE) -s -C selftests run-net KERNEL=$(KERNEL) VMFLAGS="$(or $(VMFLAGS),--mem 3072)" \
-		TESTS="$(or $(TESTS),mpi.sh mpi_programs.sh torch.sh mpich.sh)" LIMIT_PROG=7200 LIMIT_SUITE=10800
+		TESTS="$(or $(TESTS),mpi.sh mpi_programs.sh slurm.sh torch.sh mpich.sh)" LIMIT_PROG=7200 LIMIT_SUITE=10800
 
 check: user
 	$(Q)selftests/check.sh $(KERNELS)
