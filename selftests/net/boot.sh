@@ -126,6 +126,6 @@ ok $? "ranks that believe to share a kernel and do not are told"
 mode=
 
 nodes=$(largest 48 34)
-COLL_TIMEOUT_MS=60000 "$tools/collrun" -t 200 -n "$nodes" --nodes "$nodes" "$rank" >"$log" 2>&1 </dev/null
+COLL_TIMEOUT_MS=150000 "$tools/collrun" -t 300 -n "$nodes" --nodes "$nodes" "$rank" >"$log" 2>&1 </dev/null
 ok $? "$nodes nodes, all linked with all"
 finish
