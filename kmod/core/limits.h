@@ -151,6 +151,12 @@
  * an abort may have to wait for one slice.
  */
 #define COLL_SLICE		SZ_64K
+/*
+ * A slice is shorter if its bytes are of many vectors, or of many steps: it reads and writes about
+ * COLL_SLICE_TOUCHED bytes, and is of about COLL_SLICE_STEPS steps.
+ */
+#define COLL_SLICE_TOUCHED	SZ_2M
+#define COLL_SLICE_STEPS	4096U
 /* Parts of a sweep. Each CPU begins with another part, as far as there are enough. */
 #define COLL_SLICE_PARTS	8U
 /* Places of a sweep that are looked at to find out on which memory nodes its vectors are. */

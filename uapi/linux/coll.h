@@ -210,7 +210,10 @@ enum coll_algorithm_id {
 #define COLL_FEAT_TENSOR_SCALE	(1ULL << 24)	/* struct coll_tensor.prescale, .postscale */
 #define COLL_FEAT_SHM		(1ULL << 25)	/* COLL_IOC_SHM, mmap() */
 #define COLL_FEAT_WIRE_TYPES	(1ULL << 26)	/* COLL_CMD_WIRE_F16, COLL_CMD_WIRE_BF16 */
-/* On one node all folds are in the order of ranks, unless an algorithm is named, or chosen */
+/*
+ * On one node all folds are in the order of ranks, unless an algorithm is named, or chosen, or a
+ * scan is of more than COLL_SHM_RANKS ranks
+ */
 #define COLL_FEAT_RANK_ORDER	(1ULL << 27)
 
 /**

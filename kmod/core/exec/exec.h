@@ -207,6 +207,7 @@ struct coll_plan_key {
  * @team: slices that any number of helpers may work on; 0: not yet
  * @cursor: how many of these have been given to helpers
  * @swept: how many of these are done
+ * @slice: bytes of a slice, as slices.c counts them
  * @slice_next: of each part of the slices, the first one that has not been given, see slices.c
  * @slice_parts: number of these parts
  * @taken: with several memory nodes, bits of the slices that have been given; else NULL
@@ -244,6 +245,7 @@ struct coll_exec {
 	u64 team;
 	atomic64_t cursor;
 	atomic64_t swept;
+	u64 slice;
 	atomic64_t slice_next[COLL_SLICE_PARTS];
 	u32 slice_parts;
 	unsigned long *taken;

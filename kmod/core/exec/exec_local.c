@@ -42,7 +42,7 @@ static int coll_run_step(struct coll_exec *x, struct coll_exec_step *st,
 	if (!open || !from_open)
 		return 0;
 	while (st->done < limit) {
-		u64 len = min(limit - st->done, coll_slice(st));
+		u64 len = min(limit - st->done, coll_slice(x, st));
 		int ret;
 
 		if (coll_op_ending(x->op) || coll_helper_must_go(x) || coll_worker_is_over(w))
@@ -108,7 +108,8 @@ void coll_local_plan(struct coll_exec *x)
 		for (i = 0; i < x->helpers[h].nr; i++)
 			x->todo += x->steps[x->helpers[h].steps[i]].len;
 	}
-	x->small = x->todo <= COLL_SLICE;
+	x->small = x->todo <= COLL_SLICE && x->nr_steps <= COLL_SLICE_STEPS &&
+		   coll_slices_touched(x) <= COLL_SLICE_TOUCHED;
 	x->open = !x->small && (x->pass || (x->nr_steps == 1 && x->helpers[0].nr));
 	for (h = 0; h < x->nr_helpers && (x->open || x->pass); h++)
 		x->helpers[h].nr = 0;

@@ -38,9 +38,33 @@
 #include "exec_step.h"
 #include "slices.h"
 
-u64 coll_slice(const struct coll_exec_step *st)
+/* Bytes of each vector, where a slice is of @nr vectors. */
+static u64 coll_slice_of(u64 nr)
 {
-	return COLL_SLICE - COLL_SLICE % st->unit;
+	return clamp_t(u64, div64_u64(COLL_SLICE_TOUCHED, nr ?: 1), PAGE_SIZE, COLL_SLICE);
+}
+
+u64 coll_slice(const struct coll_exec *x, const struct coll_exec_step *st)
+{
+	const struct coll_part *part = &x->parts[st->part];
+	u64 len = coll_slice_of((u64)part->nr_in + part->nr_out);
+
+	return max_t(u64, len - len % st->unit, st->unit);
+}
+
+u64 coll_slices_touched(const struct coll_exec *x)
+{
+	u64 bytes = 0;
+	u32 i;
+
+	for (i = 0; i < x->nr_steps; i++) {
+		const struct coll_exec_step *st = &x->steps[i];
+		const struct coll_part *part = &x->parts[st->part];
+
+		if (!st->idle)
+			bytes += st->len * (part->nr_in + part->nr_out);
+	}
+	return bytes;
 }
 
 /* Bytes of a step that are still to be done when the slices are made. */
@@ -49,10 +73,14 @@ static u64 coll_step_width(const struct coll_exec_step *st)
 	return st->idle ? 0 : st->len;
 }
 
-/* Bytes of a slice, as they are counted. */
-static u64 coll_slice_bytes(const struct coll_exec *x)
+/* Bytes of a slice, as they are counted, of @all bytes. */
+static u64 coll_slice_bytes(const struct coll_exec *x, u64 all)
 {
-	return x->abreast ? max_t(u64, COLL_SLICE / x->nr_steps, PAGE_SIZE) : COLL_SLICE;
+	u64 len = coll_slice_of(div64_u64(coll_slices_touched(x), all ?: 1));
+
+	if (x->abreast)
+		return min_t(u64, len, max_t(u64, COLL_SLICE / x->nr_steps, PAGE_SIZE));
+	return clamp_t(u64, div_u64(all, DIV_ROUND_UP(x->nr_steps, COLL_SLICE_STEPS)), 1, len);
 }
 
 /* Count the bytes, and say where those of each step begin. Return: all of them. */
@@ -97,11 +125,11 @@ static u64 coll_slice_cut(const struct coll_exec_step *st, u64 at)
 
 int coll_slice_run(struct coll_exec *x, struct coll_sweep *sw, u64 i)
 {
-	u64 at = i * coll_slice_bytes(x), end = at + coll_slice_bytes(x);
+	u64 at = i * x->slice, end = at + x->slice;
 	u32 k = coll_slice_step(x, at);
 	int ret = 0;
 
-	for (; k < x->nr_steps && x->steps[k].first < end && !ret; k++) {
+	for (; k < x->nr_steps && x->steps[k].first < end && !ret && !coll_op_ending(x->op); k++) {
 		struct coll_exec_step *st = &x->steps[k];
 		u64 from = coll_slice_cut(st, at), to = coll_slice_cut(st, end);
 
@@ -119,9 +147,11 @@ static u64 coll_slices_begin(const struct coll_exec *x, u64 nr, u32 i)
 
 u64 coll_slices_open(struct coll_exec *x)
 {
-	u64 nr = div64_u64(coll_slices_count(x) + coll_slice_bytes(x) - 1, coll_slice_bytes(x));
+	u64 all = coll_slices_count(x), nr;
 	u32 i;
 
+	x->slice = coll_slice_bytes(x, all);
+	nr = div64_u64(all + x->slice - 1, x->slice);
 	x->slice_parts = min3(num_online_cpus(), x->op->group->nr_local, COLL_SLICE_PARTS);
 	for (i = 0; i < x->slice_parts; i++)
 		atomic64_set(&x->slice_next[i], coll_slices_begin(x, nr, i));
@@ -157,7 +187,7 @@ static u32 coll_operands_on(const struct coll_operands *o, u64 elem, int nid, u3
 /* As far as the step tells that it begins in. */
 static bool coll_slice_is_near(const struct coll_exec *x, u64 i, int nid)
 {
-	u64 at = i * coll_slice_bytes(x), elem;
+	u64 at = i * x->slice, elem;
 	const struct coll_exec_step *st = &x->steps[coll_slice_step(x, at)];
 	struct coll_sweep_args a;
 	u32 all = 0, here;

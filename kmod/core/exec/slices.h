@@ -27,7 +27,10 @@ struct coll_slices {
 };
 
 /* Whole elements, about as many bytes as a worker does in one go. */
-u64 coll_slice(const struct coll_exec_step *st);
+u64 coll_slice(const struct coll_exec *x, const struct coll_exec_step *st);
+
+/* Bytes that local steps read and write. */
+u64 coll_slices_touched(const struct coll_exec *x);
 
 /**
  * coll_slices_open() - cut the steps into slices, before they are opened to helpers

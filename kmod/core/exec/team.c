@@ -281,22 +281,6 @@ static void coll_team_count(struct coll_op *op)
 	spin_unlock(&g->lock);
 }
 
-/* Bytes that are read and written. */
-static u64 coll_team_bytes(const struct coll_exec *x)
-{
-	u64 bytes = 0;
-	u32 i;
-
-	for (i = 0; i < x->nr_steps; i++) {
-		const struct coll_exec_step *st = &x->steps[i];
-		const struct coll_part *part = &x->parts[st->part];
-
-		if (!st->idle)
-			bytes += st->len * (part->nr_in + part->nr_out);
-	}
-	return bytes;
-}
-
 /*
  * Open local steps that nothing waits for to all who like to help: as many as what is
  * read and written is worth, no more than there are ranks.
@@ -308,7 +292,7 @@ void coll_team_start(struct coll_exec *x)
 	u32 want;
 	u64 nr;
 
-	want = min_t(u64, div64_u64(coll_team_bytes(x), COLL_HELPER_SHARE),
+	want = min_t(u64, div64_u64(coll_slices_touched(x), COLL_HELPER_SHARE),
 		     min(num_online_cpus(), x->op->group->nr_local)) ?: 1;
 	nr = coll_slices_open(x);
 	coll_team_count(x->op);

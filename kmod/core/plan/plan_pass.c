@@ -56,6 +56,12 @@ bool coll_pass_fits(const struct coll_plan *p)
 		return false;
 	if (op->cmd.algorithm || op->chosen || op->fused || op->nr_absent || !op->elem)
 		return false;
+	/*
+	 * Rank r folds r vectors, where algorithms fold each result once more. That pays for a few
+	 * ranks only; and small ones, which shared memory does, must have the same bits here.
+	 */
+	if (coll_is_scan(p) && g->size > COLL_SHM_RANKS)
+		return false;
 	/* These are no folds: algorithms pass on the one input that counts. */
 	if (op->cmd.op == COLL_OP_REPLACE || op->cmd.op == COLL_OP_NO_OP)
 		return false;
