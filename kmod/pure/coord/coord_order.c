@@ -505,6 +505,7 @@ static void coll_coord_group_go(struct coll_coord *c, u64 group)
 {
 	struct coll_coord_entry *e = NULL;
 	struct coll_chain others;
+	u32 n = 0;
 
 	coll_chain_init(&others);
 	while ((e = coll_coord_group_next(c, group, e))) {
@@ -515,8 +516,13 @@ static void coll_coord_group_go(struct coll_coord *c, u64 group)
 			continue;
 		coll_chain_del(&e->ready);
 		coll_chain_add(&e->ready, &others);
+		n++;
 	}
-	coll_coord_sort(&others);
+	/* So many are sorted as their turn comes: nothing that was sorted is in front any more. */
+	if (c->sorts && n > c->sorts)
+		c->sorted = 0;
+	else
+		coll_coord_sort(&others);
 	coll_chain_splice(&others, c->ready.next);
 }
 
