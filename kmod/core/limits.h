@@ -17,6 +17,8 @@
  * half of what others have left.
  */
 #define COLL_USER_EARLY		SZ_256M
+/* Of these for frames. They can wait in the socket; a message that has no memory ends its group. */
+#define COLL_USER_EARLY_FRAMES	(COLL_USER_EARLY - COLL_USER_EARLY / 8)
 /*
  * Work items of one user that run at a time on a machine with fewer CPUs than this. An item that
  * its user blocks needs a slot, too. Each worker at nice 19 takes 15 parts of 1024 from an ordinary

@@ -232,13 +232,13 @@ bool coll_user_add_name(struct coll_user *u)
 	return coll_user_add(&u->names, min(READ_ONCE(max_names), (unsigned int)INT_MAX / 2));
 }
 
-bool coll_early_charge(struct coll_early *e, u64 bytes)
+bool coll_early_charge(struct coll_early *e, u64 bytes, u64 most)
 {
 	s64 mine = atomic64_add_return(bytes, &e->bytes);
 	s64 all = atomic64_add_return(bytes, &e->user->early_bytes);
 
 	/* Others may change meanwhile: then it is a little more, or less. */
-	if (all <= COLL_USER_EARLY && 2 * mine <= COLL_USER_EARLY - (all - mine))
+	if (all <= most && 2 * mine <= most - (all - mine))
 		return true;
 	coll_early_uncharge(e, bytes);
 	return false;

@@ -170,10 +170,12 @@ struct coll_early {
 };
 
 /*
- * Count @bytes of kernel memory for what came early. A group gets half of what others have left,
- * so that none of them takes all there is. Return: false at the limit.
+ * Count @bytes of kernel memory for what came early, @most for all groups of the user: it is
+ * COLL_USER_EARLY, or COLL_USER_EARLY_FRAMES for frames, which can wait in the socket. A group gets
+ * half of what others have left, so that none of them takes all there is. Return: false at the
+ * limit.
  */
-bool coll_early_charge(struct coll_early *e, u64 bytes);
+bool coll_early_charge(struct coll_early *e, u64 bytes, u64 most);
 
 void coll_early_uncharge(struct coll_early *e, u64 bytes);
 

@@ -5,6 +5,7 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
+#include "../core/limits.h"
 #include "../core/user.h"
 #include "../pure/wire.h"
 #include "backlog.h"
@@ -52,7 +53,7 @@ static struct coll_backlog_chunk *coll_backlog_alloc(struct coll_backlog *s)
 	struct coll_backlog_chunk *c;
 	struct mem_cgroup *memcg;
 
-	if (!coll_early_charge(s->early, sizeof(*c)))
+	if (!coll_early_charge(s->early, sizeof(*c), COLL_USER_EARLY_FRAMES))
 		return NULL;
 	/* The caller may be a worker, which belongs to no control group of the user. */
 	memcg = set_active_memcg(s->memcg);

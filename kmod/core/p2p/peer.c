@@ -7,6 +7,7 @@
 
 #include "../group/group.h"
 #include "../group/link.h"
+#include "../limits.h"
 #include "../trace.h"
 #include "mailbox.h"
 #include "peer.h"
@@ -182,7 +183,7 @@ struct coll_note *coll_note_alloc(struct coll_group *g)
 	struct mem_cgroup *memcg;
 	struct coll_note *n;
 
-	if (!coll_early_charge(&g->early, sizeof(*n)))
+	if (!coll_early_charge(&g->early, sizeof(*n), COLL_USER_EARLY))
 		return NULL;
 	memcg = set_active_memcg(g->memcg);
 	n = kzalloc(sizeof(*n), GFP_KERNEL_ACCOUNT);
