@@ -167,7 +167,7 @@ static void coll_exited_work(struct work_struct *work)
 {
 	struct coll_file *cf = container_of(work, struct coll_file, exited);
 
-	coll_member_gone(cf->member, COLL_CAUSE_EXIT);
+	coll_member_left(cf->member);
 }
 
 static const struct mmu_notifier_ops coll_mn_ops = {

@@ -147,6 +147,12 @@ bool coll_member_exits(struct coll_member *m)
 	return false;
 }
 
+void coll_member_left(struct coll_member *m)
+{
+	if (!test_bit(0, &m->gone))
+		coll_group_left(m);
+}
+
 int coll_member_register(struct coll_member *m, struct coll_register *r)
 {
 	const struct coll_area area = coll_area_range(r->addr, r->len);

@@ -164,9 +164,18 @@ void coll_member_gone(struct coll_member *m, u32 kind);
  *
  * As coll_member_gone(), for a caller that cannot wait until all ops have been ended.
  *
- * Return: call coll_member_gone() as well, a moment later.
+ * Return: call coll_member_left() as well, a moment later.
  */
 bool coll_member_exits(struct coll_member *m);
+
+/**
+ * coll_member_left() - this member has ended after its last op, and in good order
+ * @m: member
+ *
+ * coll_member_exits() has said so. It is not decided again: the process may have executed another
+ * program meanwhile, and how that ends is no matter of the group.
+ */
+void coll_member_left(struct coll_member *m);
 
 /* Registered buffers: see COLL_IOC_REGISTER and COLL_IOC_UNREGISTER. */
 int coll_member_register(struct coll_member *m, struct coll_register *r);
