@@ -42,14 +42,18 @@ static uint64_t digest(const uint64_t *counts, uint32_t n)
  * Blocks in a vector. Return: false: they overlap, or are not in order, or one is larger than what
  * can be done here: the kernel looks at it.
  */
-static bool side_setup(const struct shm *s, struct shm_side *side, const uint64_t *counts,
-		       const uint64_t *displs)
+static bool side_setup(const struct shm *s, const struct shm_move *m, struct shm_side *side,
+		       const uint64_t *counts, const uint64_t *displs)
 {
 	uint64_t end = 0, i;
 
 	*side = (struct shm_side){ .counts = counts, .displs = displs };
 	for (i = 0; i < s->n; i++) {
-		if (counts[i] > s->limit || (displs && (displs[i] < end || displs[i] > FAR)))
+		if (!counts[i])
+			continue;
+		/* A block of another rank is copied from its slot, whatever that rank says. */
+		if (counts[i] > s->limit || counts[i] * m->elem > s->limit ||
+		    (displs && (displs[i] < end || displs[i] > FAR)))
 			return false;
 		end = (displs ? displs[i] : end) + counts[i];
 		side->all += counts[i];
@@ -142,8 +146,11 @@ uint64_t shm_counts_before(const struct shm_side *side, uint32_t i)
 	return at;
 }
 
+/* The displacement of an empty block may be any number. */
 static uint64_t block_at(const struct shm_side *side, uint32_t i)
 {
+	if (!side->counts[i])
+		return 0;
 	return side->displs ? side->displs[i] : shm_counts_before(side, i);
 }
 
@@ -153,13 +160,13 @@ static bool setup_known(const struct shm *s, struct shm_move *m)
 
 	m->count = digest(counts, s->n);
 	if (m->cmd->collective == COLL_ALLGATHERV) {
-		if (!side_setup(s, &m->get, counts, displs))
+		if (!side_setup(s, m, &m->get, counts, displs))
 			return false;
 		gives_one(s, m, block_at(&m->get, s->me));
 		gets_all(m);
 		return true;
 	}
-	if (displs || !side_setup(s, &m->give, counts, NULL))
+	if (displs || !side_setup(s, m, &m->give, counts, NULL))
 		return false;
 	gives_all(m);
 	gets_one(s, m);
@@ -177,7 +184,7 @@ static bool setup_rooted(const struct shm *s, struct shm_move *m)
 	m->own_count = true;
 	m->head = counts;
 	m->nr_head = counts ? s->n : 0;
-	if (counts && !side_setup(s, gathers ? &m->get : &m->give, counts, displs))
+	if (counts && !side_setup(s, m, gathers ? &m->get : &m->give, counts, displs))
 		return false;
 	if (gathers)
 		gives_one(s, m, counts ? block_at(&m->get, s->me) : 0);
@@ -201,8 +208,8 @@ static bool setup_exchange(const struct shm *s, struct shm_move *m)
 	m->own_count = true;
 	m->head = counts;
 	m->nr_head = 2 * s->n;
-	if (!side_setup(s, &m->give, counts, displs) ||
-	    !side_setup(s, &m->get, counts + s->n, displs ? displs + s->n : NULL))
+	if (!side_setup(s, m, &m->give, counts, displs) ||
+	    !side_setup(s, m, &m->get, counts + s->n, displs ? displs + s->n : NULL))
 		return false;
 	gives_all(m);
 	gets_all(m);

@@ -387,6 +387,16 @@ static void draw_blocks(struct blocks *b, uint32_t n, uint16_t what)
 	}
 }
 
+/* Where an empty block lies does not matter. */
+static void misplace_empty_blocks(struct blocks *b, uint32_t n, uint16_t what)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		if (what != COLL_ALLTOALLV && what != COLL_REDUCE_SCATTER && !b->counts[0][i])
+			b->displs[i] = below(&lot, 2) ? 0 : ~0ULL;
+}
+
 /* Element @e of what rank @from gives to rank @to, or to all. */
 static uint32_t element(uint32_t from, uint32_t to, uint64_t e)
 {
@@ -492,6 +502,7 @@ static bool with_counts(struct work *k)
 		root = below(&lot, n);
 		w = world_new(n);
 		draw_blocks(&b, n, what);
+		misplace_empty_blocks(&b, n, what);
 		for (r = 0; r < n; r++)
 			prepare_counts(&k[r], w, r, what, &b, root);
 		run_all(k, n);
