@@ -274,6 +274,9 @@ int coll_adasum(coll_comm_t *comm, const void *send, void *recv, const uint64_t 
 		if (send != COLL_IN_PLACE)
 			memmove(recv, send, (size_t)c.count * c.elem);
 		ret = rounds(&c);
+		/* It may be an error of this rank alone, and others wait for it. */
+		if (ret)
+			coll_abort(comm, (uint32_t)-ret);
 	}
 	release(&c);
 	return ret;

@@ -280,6 +280,7 @@ int coll_isubmit(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t *
 {
 	int ret = shm_turn_wait(comm, cmd);
 
+	*out = NULL;
 	if (!ret)
 		ret = request_new(comm, cmd, out);
 	if (ret)

@@ -178,6 +178,7 @@ void tuner_see(coll_tensors_t *ts, const coll_tensor_t *tensor)
 		begin(t, tensor->name, when);
 	}
 	t->posts++;
-	if (c->collective == COLL_ALLREDUCE)
+	/* What can be fused. */
+	if (c->collective == COLL_ALLREDUCE || c->collective == COLL_ALLGATHER)
 		t->bytes += c->count * coll_dtype_size(c->dtype);
 }

@@ -27,7 +27,8 @@
  *
  * Vectors are combined in a binary tree of ranks: 0 with 1, 2 with 3, then these pairs, and so
  * on. The number of ranks must be a power of 2. Products are summed in f64, and each element of
- * a pair is computed in f64 and rounded once. All ranks get the same bits.
+ * a pair is computed in f64 and rounded once. All ranks get the same bits. A COLL_F64 tensor whose
+ * length is above 1e154 has a product that f64 cannot hold, and the result may be NaN.
  *
  * Each rank sends and receives about 2 (p - 1) / p times the vector, as for an allreduce, and log2 p
  * times 24 bytes for each tensor of each rank. It allocates half of the vector. A sequence of
@@ -36,7 +37,7 @@
  *
  * Errors: EINVAL, EOVERFLOW, ENOMEM of one rank, and EBADE if the ranks disagree about
  * @counts or @dtype, on all ranks; EOPNOTSUPP for another type, or if the number of ranks is no power
- * of 2; those of collectives.
+ * of 2; those of collectives. After one of these the communicator has failed.
  */
 int coll_adasum(coll_comm_t *comm, const void *send, void *recv, const uint64_t *counts,
 		uint32_t nr, enum coll_dtype dtype);
