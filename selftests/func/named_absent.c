@@ -109,15 +109,19 @@ TEST(the_rank_goes)
 {
 	uint64_t since;
 	struct peer p;
+	int i;
 
-	ASSERT_TRUE(starts_long(&p, 100 << 20));
-	test_sleep_us(20000);
-	since = test_now_ns();
-	close(p.c.fd[0]);
-	p.c.fd[0] = -1;
-	TH_LOG("close() took %llu us", (unsigned long long)(test_now_ns() - since) / 1000);
-	EXPECT_FALSE(test_late(since, test_now_ns()));
-	peer_stop(&p);
+	/* test_late() excuses one event, which the machine may have delayed. */
+	for (i = 0; i < 3; i++) {
+		ASSERT_TRUE(starts_long(&p, 100 << 20));
+		test_sleep_us(20000);
+		since = test_now_ns();
+		close(p.c.fd[0]);
+		p.c.fd[0] = -1;
+		TH_LOG("close() took %llu us", (unsigned long long)(test_now_ns() - since) / 1000);
+		EXPECT_FALSE(test_late(since, test_now_ns()));
+		peer_stop(&p);
+	}
 }
 
 TEST_HARNESS_MAIN
