@@ -47,6 +47,7 @@ const struct kind kind_group = {
 		F64(COLL_NL_GROUP_FUSED, "fused"),
 		F64(COLL_NL_GROUP_FUSIONS, "fusions"),
 		F64(COLL_NL_GROUP_COPIED, "copied"),
+		F64(COLL_NL_GROUP_EARLY, "early"),
 	},
 };
 

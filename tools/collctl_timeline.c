@@ -22,8 +22,8 @@
 #define RING_KIB	"8192"
 
 static const char *const events[] = {
-	"coll_tensor_post", "coll_tensor_start", "coll_submit", "coll_start", "coll_segment",
-	"coll_complete", "coll_abort",
+	"coll_tensor_post", "coll_tensor_start", "coll_tensor_over", "coll_submit", "coll_start",
+	"coll_segment", "coll_complete", "coll_abort",
 };
 
 static int put(const char *file, const char *text)

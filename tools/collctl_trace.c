@@ -369,6 +369,24 @@ static void end_op(unsigned long long group, unsigned long long seq, double now,
 	flush(RUNNING, group, seq, now, how);
 }
 
+/* A tensor of a rank has ended before its op. */
+static void on_tensor_over(const char *line, double now)
+{
+	unsigned long long group = field(line, "group"), seq = field(line, "seq");
+	unsigned long long rank = field(line, "rank");
+	char name[NAME];
+	struct item *i;
+
+	decode(hex_name(line), name, sizeof(name));
+	for (i = t.bucket[hash(POSTED, group, seq)]; i; i = i->next)
+		if (is(i, POSTED, group, seq) && i->sub == rank && !strcmp(i->name, name))
+			break;
+	if (!i)
+		return;
+	put_async(i, now, "ok");
+	drop(i);
+}
+
 static void on_complete(const char *line, double now)
 {
 	end_op(field(line, "group"), field(line, "seq"), now,
@@ -391,6 +409,7 @@ static const struct {
 } handlers[] = {
 	{ " coll_tensor_post: ", on_post },
 	{ " coll_tensor_start: ", on_tensor_start },
+	{ " coll_tensor_over: ", on_tensor_over },
 	{ " coll_submit: ", on_submit },
 	{ " coll_start: ", on_start },
 	{ " coll_segment: ", on_segment },

@@ -147,6 +147,27 @@ TRACE_EVENT(coll_tensor_start,
 		  __print_hex_str(__get_dynamic_array(name), __get_dynamic_array_len(name)))
 );
 
+/* A tensor of op @seq has ended, while others of its fusion have not. */
+TRACE_EVENT(coll_tensor_over,
+	TP_PROTO(u32 group, u64 seq, u32 rank, const u8 *name, u32 len),
+	TP_ARGS(group, seq, rank, name, len),
+	TP_STRUCT__entry(
+		__field(u32, group)
+		__field(u32, rank)
+		__field(u64, seq)
+		__dynamic_array(u8, name, len)
+	),
+	TP_fast_assign(
+		__entry->group = group;
+		__entry->rank = rank;
+		__entry->seq = seq;
+		memcpy(__get_dynamic_array(name), name, len);
+	),
+	TP_printk("group=%u seq=%llu rank=%u name=%s", __entry->group, __entry->seq,
+		  __entry->rank, __print_hex_str(__get_dynamic_array(name),
+						 __get_dynamic_array_len(name)))
+);
+
 /* Only where there are several memory nodes. */
 TRACE_EVENT(coll_slice,
 	TP_PROTO(u32 group, u64 seq, u64 slice, int nid, bool near),

@@ -106,7 +106,8 @@ static int coll_nl_put_tensors(struct sk_buff *skb, struct coll_group *g)
 				 COLL_NL_GROUP_PAD) ||
 	       nla_put_u64_64bit(skb, COLL_NL_GROUP_FUSED, n.fused, COLL_NL_GROUP_PAD) ||
 	       nla_put_u64_64bit(skb, COLL_NL_GROUP_FUSIONS, n.fusions, COLL_NL_GROUP_PAD) ||
-	       nla_put_u64_64bit(skb, COLL_NL_GROUP_COPIED, n.copied, COLL_NL_GROUP_PAD);
+	       nla_put_u64_64bit(skb, COLL_NL_GROUP_COPIED, n.copied, COLL_NL_GROUP_PAD) ||
+	       nla_put_u64_64bit(skb, COLL_NL_GROUP_EARLY, n.early, COLL_NL_GROUP_PAD);
 }
 
 static int coll_nl_put_group(struct sk_buff *skb, struct coll_group *g,

@@ -119,7 +119,7 @@ static void coll_progress_stand_in(struct work_struct *work)
 
 	coll_worker_begin(&w, g->user, &g->error);
 	while (!coll_worker_is_over(&w) && coll_group_can_help(g))
-		coll_group_help(g, &w);
+		coll_group_help(g, &w, NULL);
 	if (coll_group_can_help(g))
 		queue_work(g->user->wq, work);
 	coll_account_work(g, w.begin);
@@ -162,7 +162,7 @@ static void coll_progress_help(struct coll_progress *p)
 	p->helping = true;
 	coll_progress_unwatch_locked(p);
 	spin_unlock(&p->lock);
-	coll_group_help(coll_member_group(p->member), NULL);
+	coll_group_help(coll_member_group(p->member), NULL, NULL);
 	spin_lock(&p->lock);
 	p->helping = false;
 	coll_progress_watch_locked(p);

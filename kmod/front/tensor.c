@@ -321,15 +321,19 @@ int coll_ioc_tensor_post(struct coll_file *cf, void __user *arg, u32 size)
 /* --- WAIT ----------------------------------------------------------------------- */
 
 /* There is something to do, or nothing more to wait for. */
-static bool coll_wait_wakes(struct coll_member *m, u32 min, const struct coll_watcher *w)
+static bool coll_wait_wakes(struct coll_member *m, struct coll_tensors_waiter *t,
+			    const struct coll_watcher *w)
 {
 	struct coll_group *g = coll_member_group(m);
 
-	return coll_tensors_collectable(m, min) || coll_tensors_due(g) ||
+	return coll_tensors_wait_over(m, t) || coll_tensors_due(g) ||
 	       coll_group_can_help(g) || coll_links_due(g, w);
 }
 
-/* The waiting thread does the work of workers: those of its user may have to run at nice 19. */
+/*
+ * The waiting thread does the work of workers: those of its user may have to run at nice 19. Once
+ * it has its results it leaves the rest to them.
+ */
 static void coll_wait_work(struct coll_member *m, struct coll_watcher *w)
 {
 	struct coll_group *g = coll_member_group(m);
@@ -340,7 +344,7 @@ static void coll_wait_work(struct coll_member *m, struct coll_watcher *w)
 		/* Links are not to wait for that. */
 		coll_links_unwatch(g, w);
 		coll_tensors_settle(g);
-		coll_group_help(g, NULL);
+		coll_group_help(g, NULL, w->done);
 		coll_links_watch(g, w);
 	}
 	coll_account_call(m, begin);
@@ -367,18 +371,18 @@ static void coll_wait_spin(struct coll_member *m, u32 min, struct coll_watcher *
 }
 
 /* Sleep until there is something to do. Return: 0, or an error that ends the wait. */
-static int coll_wait_sleep(struct coll_member *m, u32 min, const struct coll_watcher *w,
-			   u64 expires)
+static int coll_wait_sleep(struct coll_member *m, struct coll_tensors_waiter *t,
+			   const struct coll_watcher *w, u64 expires)
 {
 	unsigned long left;
 	long ret;
 
 	if (!expires)
-		return wait_event_interruptible(m->tensors.wq, coll_wait_wakes(m, min, w));
+		return wait_event_interruptible(m->tensors.wq, coll_wait_wakes(m, t, w));
 	left = coll_deadline_delay(expires);
 	if (!left)
 		return -ETIMEDOUT;
-	ret = wait_event_interruptible_timeout(m->tensors.wq, coll_wait_wakes(m, min, w), left);
+	ret = wait_event_interruptible_timeout(m->tensors.wq, coll_wait_wakes(m, t, w), left);
 	return min_t(long, ret, 0);
 }
 
@@ -386,23 +390,25 @@ static int coll_wait_sleep(struct coll_member *m, u32 min, const struct coll_wat
 static int coll_wait_for(struct coll_member *m, u32 min, u64 expires)
 {
 	struct coll_group *g = coll_member_group(m);
-	bool done = false;
-	struct coll_watcher w = { .wq = &m->tensors.wq, .done = &done };
+	struct coll_tensors_waiter t = { .min = min };
+	struct coll_watcher w = { .wq = &m->tensors.wq, .done = &t.done };
 	u32 spin_us = coll_spin_group_us(g);
 	int ret = 0;
 
 	coll_links_watch(g, &w);
-	while (!ret && !coll_tensors_collectable(m, min)) {
+	coll_tensors_wait_begin(m, &t);
+	while (!ret && !coll_tensors_wait_over(m, &t)) {
 		coll_wait_spin(m, min, &w, &spin_us);
 		/* What it could help with may not be its to do with a signal pending. */
 		if (signal_pending(current)) {
 			ret = -ERESTARTSYS;
 			break;
 		}
-		ret = coll_wait_sleep(m, min, &w, expires);
+		ret = coll_wait_sleep(m, &t, &w, expires);
 		if (!ret)
 			coll_wait_work(m, &w);
 	}
+	coll_tensors_wait_end(m, &t);
 	coll_links_unwatch(g, &w);
 	return ret;
 }

@@ -111,6 +111,7 @@ struct coll_tx_mark {
  * @zc_since: jiffies when that was; the stream is broken off a moment later
  * @peer_rx_closed: the peer reads no DATA any more: it has failed, or left
  * @ubufs: sends with pages that the stack has not let go of
+ * @ubufs_out: these, oldest first
  * @byes_sent: local ranks that have left, as told to the peer
  * @byes_got: ranks of the peer that have left
  * @abort_got: the peer has sent its ABORT
@@ -186,6 +187,7 @@ struct coll_channel {
 
 	/* Zerocopy: protected by conn->ubuf_lock, read by anyone */
 	u32 ubufs;
+	struct list_head ubufs_out;
 
 	/*
 	 * Control: protected by conn->lock; all but @byes_sent, @abort_sent, @announced and

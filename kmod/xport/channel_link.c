@@ -272,6 +272,7 @@ static struct coll_channel *coll_ch_alloc(struct coll_group *g, u32 peer, u32 nr
 	ch->comm = coll_wire_comm(ch->name);
 	coll_backlog_init(&ch->backlog, ch->facts.early, ch->facts.memcg);
 	INIT_DELAYED_WORK(&ch->lost, coll_ch_lost);
+	INIT_LIST_HEAD(&ch->ubufs_out);
 	if (coll_desk_alloc(ch)) {
 		coll_sweep_free(ch->sweep);
 		kfree_sensitive(ch);

@@ -206,8 +206,8 @@ struct coll_tx_choice {
  * @rx_idle: data that comes is for an op that has not been posted: it waits in the socket,
  *	and need wake nobody. A thread that wants data kicks, which clears it.
  * @again: queues the work again after an allocation has failed
- * @ubuf_lock: what ubufs write when they come back: @zerocopied, and channels' @ubufs.
- *	Any context; only @watch_lock is taken under it.
+ * @ubuf_lock: what ubufs write when they come back: @zerocopied, and channels' @ubufs and
+ *	@ubufs_out. Any context; only @watch_lock is taken under it.
  * @choice: how large frames go; @lock
  * @zerocopied: bytes that were sent without a copy; read by anyone
  */

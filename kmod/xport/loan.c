@@ -7,7 +7,9 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "../core/exec/exec.h"
 #include "../core/mem/buf.h"
+#include "../core/op/op.h"
 #include "channel.h"
 #include "conn.h"
 #include "loan.h"
@@ -27,6 +29,8 @@ static DEFINE_HASHTABLE(coll_desks, 6);
  * @transfer: ordinal of that
  * @length: bytes
  * @done: of these, read
+ * @sent: where it begins among all that the op sends by the link
+ * @tells: the op waits for the end of each loan, not just for that of the last one
  */
 struct coll_loan {
 	struct list_head list;
@@ -37,6 +41,8 @@ struct coll_loan {
 	u32 transfer;
 	u32 length;
 	u32 done;
+	u64 sent;
+	bool tells;
 };
 
 static u64 coll_desk_hash(u64 comm, u32 epoch)
@@ -141,6 +147,7 @@ struct coll_desk *coll_desk_kin(struct coll_channel *ch)
 bool coll_loan_add(struct coll_channel *ch, const struct coll_frame *f,
 		   const struct coll_vec *vec, u64 at)
 {
+	struct coll_exec *x = ch->tx_op->exec;
 	struct mem_cgroup *memcg = set_active_memcg(ch->facts.memcg);
 	struct coll_loan *loan = kzalloc(sizeof(*loan), GFP_KERNEL_ACCOUNT);
 	struct coll_desk *d = ch->desk;
@@ -155,6 +162,8 @@ bool coll_loan_add(struct coll_channel *ch, const struct coll_frame *f,
 	loan->offset = f->offset;
 	loan->transfer = f->transfer;
 	loan->length = f->length;
+	loan->sent = coll_exec_sent_bytes(x, &ch->link);
+	loan->tells = coll_exec_tallies(x);
 	spin_lock(&d->lock);
 	list_add_tail(&loan->list, &d->loans);
 	spin_unlock(&d->lock);
@@ -171,13 +180,22 @@ void coll_loan_recall(struct coll_channel *ch)
 
 bool coll_loan_any(const struct coll_channel *ch)
 {
-	bool any;
+	lockdep_assert_held(&ch->conn->lock);
+	return coll_loan_first(ch) != U64_MAX;
+}
+
+u64 coll_loan_first(const struct coll_channel *ch)
+{
+	const struct coll_loan *loan;
+	u64 sent = U64_MAX;
 
 	lockdep_assert_held(&ch->conn->lock);
 	spin_lock(&ch->desk->lock);
-	any = !list_empty(&ch->desk->loans);
+	loan = list_first_entry_or_null(&ch->desk->loans, struct coll_loan, list);
+	if (loan)
+		sent = loan->sent;
 	spin_unlock(&ch->desk->lock);
-	return any;
+	return sent;
 }
 
 /* Under desk->lock. */
@@ -228,10 +246,13 @@ u32 coll_loan_read(struct coll_channel *ch, const struct coll_frame *f, u32 done
 	loan->done += len;
 	if (loan->done == loan->length) {
 		list_del(&loan->list);
-		kfree(loan);
-		/* Its op may end now. Only a channel that is there has lent something. */
-		if (list_empty(&d->loans))
+		/*
+		 * Its op, or a tensor of it, may end now. Only a channel that is there has lent
+		 * something.
+		 */
+		if (list_empty(&d->loans) || loan->tells)
 			coll_conn_kick(d->ch->conn);
+		kfree(loan);
 	}
 	spin_unlock(&d->lock);
 	return len;

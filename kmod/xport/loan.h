@@ -95,6 +95,12 @@ void coll_loan_recall(struct coll_channel *ch);
 /* Has the other end still something to read? Under conn->lock. */
 bool coll_loan_any(const struct coll_channel *ch);
 
+/*
+ * Where the first of it begins among all that the op sends by the link; U64_MAX: there is
+ * nothing. Under conn->lock.
+ */
+u64 coll_loan_first(const struct coll_channel *ch);
+
 /**
  * coll_loan_read() - the next bytes of a loan of the other end
  * @ch: the reading channel, under conn->lock

@@ -313,6 +313,7 @@ static void coll_tx_account(struct coll_stream *st, struct coll_tx_source *src,
 		WRITE_ONCE(st->stat.tx_saved, st->stat.tx_saved +
 			   payload * (ch->tx_op->elem - src->step->unit) / src->step->unit);
 	coll_exec_sent(ch->tx_op->exec, src->step, payload);
+	coll_tx_free(ch, ch->tx_op);
 }
 
 /* Elements in the type that they have on links. Return: as coll_tx_payload(). */
@@ -415,11 +416,13 @@ static int coll_tx_push(struct coll_stream *st)
 	payload = head_len && zerocopy ? 0 :
 		coll_tx_payload(st, &src, bv + head, COLL_TX_BVECS - head, &nr);
 	ret = payload;
-	if (payload >= 0 && zerocopy && !head_len)
+	if (payload >= 0 && zerocopy && !head_len) {
+		coll_tx_zerocopy(st->tx_ch);
 		ret = coll_tx_ubuf(st, bv, nr, payload, st->tx_left > payload);
-	else if (payload >= 0)
+	} else if (payload >= 0) {
 		ret = coll_tx_send(st, bv, head + nr, head_len + payload,
 				   st->tx_left > payload);
+	}
 	if (nr && st->tx_ch && !(src.step && src.step->wire))
 		coll_bvecs_put(src.vec, src.at, bv + head, nr);
 	if (ret > 0)

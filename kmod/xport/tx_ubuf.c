@@ -4,11 +4,14 @@
  * pages refers to: it comes back when the last of them has gone, that is when the bytes
  * are acknowledged, or copied, or the stream has been reset.
  *
- * The channel has a ref of the op (coll_tx_zerocopy()) while a ubuf is out. So channel and conn
- * live until the count of ubufs is seen as zero; see coll_conn_free() for the moment after
- * that.
+ * The channel has a ref of the op (coll_tx_zerocopy() of tx_zerocopy.c) while a ubuf is out. So
+ * channel and conn live until the count of ubufs is seen as zero; see coll_conn_free() for the
+ * moment after that.
  */
 #include <linux/bvec.h>
+#include <linux/limits.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/refcount.h>
 #include <linux/sched/mm.h>
 #include <linux/skbuff.h>
@@ -17,10 +20,11 @@
 #include <linux/uio.h>
 
 #include "../compat.h"
+#include "../core/exec/exec.h"
+#include "../core/op/op.h"
 #include "channel.h"
 #include "conn.h"
 #include "tx_ctrl.h"
-#include "tx_zerocopy.h"
 #include "tx_ubuf.h"
 #include "wake.h"
 
@@ -28,6 +32,9 @@
  * struct coll_ubuf - one send
  * @info: what socket buffers refer to
  * @ch: whose pages these are
+ * @list: in ch->ubufs_out
+ * @at: where it begins among all that the op sends by the link
+ * @tells: the op waits for each send to come back, not just for the last one
  * @bytes: bytes that the socket has taken
  * @sent: some went out from the pages
  * @copied: some were copied
@@ -35,6 +42,9 @@
 struct coll_ubuf {
 	struct ubuf_info info;
 	struct coll_channel *ch;
+	struct list_head list;
+	u64 at;
+	bool tells;
 	u32 bytes;
 	bool sent;
 	bool copied;
@@ -45,20 +55,22 @@ static void coll_ubuf_back(struct coll_ubuf *u)
 	struct coll_channel *ch = u->ch;
 	struct coll_conn *conn = ch->conn;
 	u64 bytes = u->sent && !u->copied ? u->bytes : 0;
-	bool took = u->bytes;
+	bool took = u->bytes, first;
 	unsigned long flags;
 	u32 left;
 
-	kfree(u);
 	spin_lock_irqsave(&conn->ubuf_lock, flags);
+	first = u->tells && list_is_first(&u->list, &ch->ubufs_out);
+	list_del(&u->list);
 	WRITE_ONCE(conn->zerocopied, conn->zerocopied + bytes);
 	/* Once it is seen as zero the channel may go: it is not looked at again. */
 	left = ch->ubufs - 1;
 	WRITE_ONCE(ch->ubufs, left);
 	/* If the socket had no room, the room will wake us, and not before. */
-	if (!left && took)
+	if ((!left || first) && took)
 		coll_conn_kick(conn);
 	spin_unlock_irqrestore(&conn->ubuf_lock, flags);
+	kfree(u);
 }
 
 /*
@@ -89,11 +101,27 @@ static struct coll_ubuf *coll_ubuf_alloc(struct coll_channel *ch)
 	u->info.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_DONT_ORPHAN;
 	coll_ubuf_set(&u->info, coll_ubuf_put);
 	u->ch = ch;
-	coll_tx_zerocopy(ch);
+	u->at = coll_exec_sent_bytes(ch->tx_op->exec, &ch->link);
+	u->tells = coll_exec_tallies(ch->tx_op->exec);
 	spin_lock_irq(&ch->conn->ubuf_lock);
+	list_add_tail(&u->list, &ch->ubufs_out);
 	WRITE_ONCE(ch->ubufs, ch->ubufs + 1);
 	spin_unlock_irq(&ch->conn->ubuf_lock);
 	return u;
+}
+
+u64 coll_ubuf_first(struct coll_channel *ch)
+{
+	const struct coll_ubuf *u;
+	u64 at = U64_MAX;
+
+	lockdep_assert_held(&ch->conn->lock);
+	spin_lock_irq(&ch->conn->ubuf_lock);
+	u = list_first_entry_or_null(&ch->ubufs_out, struct coll_ubuf, list);
+	if (u)
+		at = u->at;
+	spin_unlock_irq(&ch->conn->ubuf_lock);
+	return at;
 }
 
 int coll_tx_ubuf(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,

@@ -6,11 +6,12 @@
 #include <linux/types.h>
 
 struct bio_vec;
+struct coll_channel;
 struct coll_stream;
 
 /**
  * coll_tx_ubuf() - give pages to the socket without a copy
- * @st: data stream, in the middle of a frame of DATA
+ * @st: data stream, in the middle of a frame of DATA; its channel has a ref of the op for that
  * @bv: runs of pages that stay as they are
  * @nr: number of @bv
  * @bytes: in them
@@ -20,5 +21,11 @@ struct coll_stream;
  */
 int coll_tx_ubuf(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
 		 u32 bytes, bool more);
+
+/*
+ * Where the first send begins that the stack still has pages of, as coll_exec_sent_bytes() counts;
+ * U64_MAX: it has none. Under conn->lock.
+ */
+u64 coll_ubuf_first(struct coll_channel *ch);
 
 #endif /* COLL_XPORT_TX_UBUF_H */

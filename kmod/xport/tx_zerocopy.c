@@ -17,6 +17,7 @@
  */
 #include <linux/jiffies.h>
 #include <linux/lockdep.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
@@ -29,6 +30,7 @@
 #include "conn.h"
 #include "sock.h"
 #include "tx_choice.h"
+#include "tx_ubuf.h"
 #include "tx_zerocopy.h"
 #include "wake.h"
 
@@ -121,6 +123,20 @@ void coll_tx_zerocopy(struct coll_channel *ch)
 	}
 }
 
+void coll_tx_free(struct coll_channel *ch, struct coll_op *op)
+{
+	struct coll_exec *x = op->exec;
+	u64 sent;
+
+	lockdep_assert_held(&ch->conn->lock);
+	if (!coll_exec_tallies(x))
+		return;
+	sent = coll_exec_sent_bytes(x, &ch->link);
+	if (ch->zc_op == op)
+		sent = min3(sent, coll_loan_first(ch), coll_ubuf_first(ch));
+	coll_exec_freed(x, &ch->link, sent);
+}
+
 /* Is anything still with the other end, or with the stack? */
 static bool coll_tx_zerocopy_busy(const struct coll_channel *ch)
 {
@@ -170,10 +186,14 @@ void coll_tx_reclaim(struct coll_channel *ch)
 	struct coll_op *op = ch->zc_op;
 
 	lockdep_assert_held(&ch->conn->lock);
-	if (!op || (coll_tx_zerocopy_busy(ch) && !coll_tx_recall(ch)))
+	if (!op)
+		return;
+	coll_tx_free(ch, op);
+	if (coll_tx_zerocopy_busy(ch) && !coll_tx_recall(ch))
 		return;
 	ch->zc_op = NULL;
 	ch->zc_recalled = false;
+	coll_tx_free(ch, op);
 	atomic_dec(&op->zc_links);
 	coll_op_put(op);
 }

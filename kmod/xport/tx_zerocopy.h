@@ -8,6 +8,7 @@
 struct coll_channel;
 struct coll_conn;
 struct coll_exec_step;
+struct coll_op;
 struct coll_stream;
 
 /* The peer is not to get anything more by this stream. */
@@ -32,6 +33,13 @@ enum coll_nl_send_mode coll_tx_mode_now(const struct coll_conn *conn);
  * The op does not end before coll_tx_reclaim() has got them back.
  */
 void coll_tx_zerocopy(struct coll_channel *ch);
+
+/**
+ * coll_tx_free() - pages of an op that nobody reads any more: a tensor may be over
+ * @ch: channel, under conn->lock, that sends something of @op
+ * @op: with a ref
+ */
+void coll_tx_free(struct coll_channel *ch, struct coll_op *op);
 
 /**
  * coll_tx_reclaim() - let go of pages that nobody reads any more

@@ -12,6 +12,7 @@
 #include "exec_step.h"
 #include "helper.h"
 #include "kick.h"
+#include "tally.h"
 
 u32 coll_exec_awaited(const struct coll_exec *x)
 {
@@ -115,6 +116,8 @@ int coll_exec_recv(struct coll_exec *x, struct coll_exec_step *st,
 			return ret;
 		}
 		coll_step_advance(st, len);
+		if (x->tally)
+			coll_tally_count(x, st, before, st->done);
 	}
 	if (st->done == st->len) {
 		p = coll_exec_peer(x, st->node, st->link);
@@ -181,17 +184,42 @@ struct coll_exec_step *coll_exec_sending(struct coll_exec *x,
 
 void coll_exec_sent(struct coll_exec *x, struct coll_exec_step *st, u32 len)
 {
-	struct coll_exec_peer *p;
+	struct coll_exec_peer *p = coll_exec_peer(x, st->node, st->link);
 
 	coll_step_advance(st, len);
+	p->sent += len;
 	if (st->done < st->len)
 		return;
-	p = coll_exec_peer(x, st->node, st->link);
 	WRITE_ONCE(p->send, st->next);
 	coll_step_complete(x, st);
 	/* Its place in the scratch may be what a receive step waits for. */
 	if (coll_exec_reuses(x))
 		coll_exec_kick(x, st);
+}
+
+u64 coll_exec_sent_bytes(struct coll_exec *x, const struct coll_link *link)
+{
+	return coll_exec_peer(x, link->peer, link->nr)->sent;
+}
+
+void coll_exec_freed(struct coll_exec *x, const struct coll_link *link, u64 bytes)
+{
+	struct coll_exec_peer *p = coll_exec_peer(x, link->peer, link->nr);
+	const struct coll_exec_step *st;
+	u64 n;
+
+	/* Each step has bytes, or is a token, of which there is nothing to count. */
+	while (p->freed < bytes && p->freeing != COLL_DEP_NONE) {
+		st = &x->steps[p->freeing];
+		n = min(bytes - p->freed, st->len - p->freeing_at);
+		coll_tally_count(x, st, p->freeing_at, p->freeing_at + n);
+		p->freed += n;
+		p->freeing_at += n;
+		if (p->freeing_at < st->len)
+			break;
+		p->freeing = st->next;
+		p->freeing_at = 0;
+	}
 }
 
 void coll_exec_free(struct coll_exec *x)
@@ -207,6 +235,7 @@ void coll_exec_free(struct coll_exec *x)
 	for (i = 0; i < x->nr_helpers; i++)
 		coll_sweep_free(x->helpers[i].sweep);
 	bitmap_free(x->in_place);
+	coll_tally_free(x->tally);
 	kvfree(x->taken);
 	kvfree(x->helpers);
 	kvfree(x->local);

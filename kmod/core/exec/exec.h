@@ -21,6 +21,7 @@
 
 struct coll_helper;
 struct coll_link;
+struct coll_tally;
 
 /*
  * Number of helpers that local steps are dealt out to. The helpers of a small op call each other,
@@ -51,6 +52,7 @@ struct coll_place {
  * @in_at: byte offset of the range in the inputs
  * @out_at: byte offset of the range in the outputs
  * @first: where the bytes of this step begin among those of all, see slices.c
+ * @piece_at: of a fusion with a tally: where it begins, as the tally counts
  * @after: every step before this one of its participant must be complete first
  * @pair: receives from a local participant: its send step, which is performed
  *	together with this one; else COLL_DEP_NONE
@@ -78,6 +80,7 @@ struct coll_exec_step {
 	u64 in_at;
 	u64 out_at;
 	u64 first;
+	u64 piece_at;
 	u32 after;
 	u32 pair;
 	u32 prev;
@@ -149,6 +152,11 @@ static inline bool coll_step_is_complete(const struct coll_exec_step *st)
  * @recv: step to receive next; that link's work only
  * @first_send: the first step to send of this op
  * @first_recv: the first step to receive of this op
+ * @sent: of an op with a tally: bytes that have been sent, of all steps; so the next ones, and
+ *	all that link's work only
+ * @freed: of these, bytes that nobody reads any more
+ * @freeing: the step that the next byte of @freed is of
+ * @freeing_at: which byte of this step that is
  */
 struct coll_exec_peer {
 	u32 peer;
@@ -157,6 +165,10 @@ struct coll_exec_peer {
 	u32 recv;
 	u32 first_send;
 	u32 first_recv;
+	u64 sent;
+	u64 freed;
+	u32 freeing;
+	u64 freeing_at;
 };
 
 /**
@@ -215,6 +227,7 @@ struct coll_plan_key {
  * @most_helpers: number of @helpers: one for each local rank, or each CPU
  * @nr_helpers: number of helpers with local steps; at most COLL_EXEC_DEALT
  * @local: the local steps of all helpers
+ * @tally: of a fusion: what is left of each tensor; NULL: all end together
  */
 struct coll_exec {
 	struct coll_op *op;
@@ -253,6 +266,7 @@ struct coll_exec {
 	u32 most_helpers;
 	u32 nr_helpers;
 	u32 *local;
+	struct coll_tally *tally;
 };
 
 /* Free what coll_exec_prepare() made. NULL is fine. */
@@ -369,6 +383,25 @@ struct coll_exec_step *coll_exec_sending(struct coll_exec *x,
  * @len: bytes; 0: the token
  */
 void coll_exec_sent(struct coll_exec *x, struct coll_exec_step *st, u32 len);
+
+/* Do tensors of this op end one by one, so that coll_exec_freed() is to be called? */
+static inline bool coll_exec_tallies(const struct coll_exec *x)
+{
+	return x->tally;
+}
+
+/* Bytes that this op has sent to @link; it tallies. That link's work only. */
+u64 coll_exec_sent_bytes(struct coll_exec *x, const struct coll_link *link);
+
+/**
+ * coll_exec_freed() - nobody reads any more what was sent first
+ * @x: of an op with a ref; it tallies
+ * @link: that it went by
+ * @bytes: how much, counted as coll_exec_sent_bytes() does, and never less than before
+ *
+ * May complete tensors. That link's work only.
+ */
+void coll_exec_freed(struct coll_exec *x, const struct coll_link *link, u64 bytes);
 
 /*
  * A thread of a rank is to stop, or to run a handler, or dies: it finishes the slice it is

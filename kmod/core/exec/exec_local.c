@@ -16,8 +16,9 @@
 #include "exec_step.h"
 #include "helper.h"
 #include "kick.h"
-#include "team.h"
 #include "slices.h"
+#include "tally.h"
+#include "team.h"
 
 /*
  * Go on with a step as far as it may go, or until worker @w is over; NULL: a caller. A
@@ -52,6 +53,8 @@ static int coll_run_step(struct coll_exec *x, struct coll_exec_step *st,
 			return ret;
 		coll_worker_moved(w);
 		coll_step_advance(st, len);
+		if (x->tally)
+			coll_tally_count(x, st, st->done - len, st->done);
 		if (st->done < st->len)
 			coll_exec_kick(x, st);
 	}

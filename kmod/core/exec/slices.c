@@ -37,6 +37,7 @@
 #include "exec.h"
 #include "exec_step.h"
 #include "slices.h"
+#include "tally.h"
 
 /* Bytes of each vector, where a slice is of @nr vectors. */
 static u64 coll_slice_of(u64 nr)
@@ -135,6 +136,8 @@ int coll_slice_run(struct coll_exec *x, struct coll_sweep *sw, u64 i)
 
 		if (from < to)
 			ret = coll_sweep_slice(x, st, sw, from, to - from);
+		if (from < to && !ret && x->tally)
+			coll_tally_count(x, st, from, to);
 	}
 	return ret;
 }

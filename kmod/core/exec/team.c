@@ -35,7 +35,7 @@ static void coll_team_complete(struct coll_exec *x)
 			coll_step_complete(x, &x->steps[i]);
 }
 
-bool coll_exec_help(struct coll_exec *x, struct coll_worker *w)
+bool coll_exec_help(struct coll_exec *x, struct coll_worker *w, const bool *done)
 {
 	/* pairs with coll_team_start(): the map of the slices is there */
 	u64 nr = smp_load_acquire(&x->team), i;
@@ -54,7 +54,8 @@ bool coll_exec_help(struct coll_exec *x, struct coll_worker *w)
 	}
 	for (;;) {
 		/* Before a slice is taken: what is taken must be done. */
-		if (coll_op_ending(x->op) || signal_pending(current))
+		if (coll_op_ending(x->op) || signal_pending(current) ||
+		    (done && READ_ONCE(*done)))
 			break;
 		more = coll_worker_is_over(w);
 		if (more)
@@ -87,7 +88,7 @@ static void coll_team_work(struct work_struct *work)
 
 	coll_group_get(g);
 	coll_worker_begin(&w, g->user, &g->error);
-	more = coll_exec_help(h->x, &w);
+	more = coll_exec_help(h->x, &w, NULL);
 	coll_account_work(g, w.begin);
 	if (more)
 		queue_work(g->user->wq, &h->work);	/* with the same use */

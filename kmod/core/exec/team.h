@@ -21,9 +21,10 @@ bool coll_exec_wants_help(const struct coll_exec *x);
  * coll_exec_help() - take slices of the open local steps while there are any
  * @x: of a running op, with a ref
  * @w: worker that does it, until it is over; NULL: a caller
+ * @done: the caller stops when it is set; NULL: it does not
  *
  * Return: the worker is over, and there may be more slices.
  */
-bool coll_exec_help(struct coll_exec *x, struct coll_worker *w);
+bool coll_exec_help(struct coll_exec *x, struct coll_worker *w, const bool *done);
 
 #endif /* COLL_CORE_TEAM_H */

@@ -15,6 +15,8 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
+struct coll_req;
+
 /**
  * struct coll_fusion - the tensors of one rank that are one op
  * @others: struct coll_req of all but the first one, in the order of START
@@ -23,6 +25,10 @@
  * @bytes: of all
  * @digest: of what they have agreed on, in order
  * @joined: the vectors of the first request have been made those of all
+ * @over: called at most once for each request but the one that is over last, the first one
+ *	included, while the op still runs: nothing touches the vectors of this one any more. It
+ *	takes a request out of @others. Process context, with a ref of the op; not under
+ *	group->lock.
  */
 struct coll_fusion {
 	struct list_head others;
@@ -31,6 +37,7 @@ struct coll_fusion {
 	u64 bytes;
 	u64 digest;
 	bool joined;
+	void (*over)(struct coll_req *first, struct coll_req *req);
 };
 
 #endif /* COLL_CORE_FUSION_H */

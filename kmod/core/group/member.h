@@ -18,6 +18,7 @@
 struct coll_group;
 struct coll_op;
 struct coll_tensor_req;
+struct coll_tensors_waiter;
 struct task_struct;
 
 /**
@@ -33,6 +34,10 @@ struct task_struct;
  * @nr_calls: number of calls that have posted
  * @done: those that are to be collected
  * @nr_done: number of @done
+ * @waiters: number of threads that wait for results
+ * @least: number of results that is enough for one of them, or less: while a fusion runs they are
+ *	not woken for fewer
+ * @waiter: one of them; NULL: none
  * @wq: a thread that collects sleeps here
  */
 struct coll_member_tensors {
@@ -47,6 +52,9 @@ struct coll_member_tensors {
 	u64 nr_calls;
 	struct list_head done;
 	u32 nr_done;
+	u32 waiters;
+	u32 least;
+	struct coll_tensors_waiter *waiter;
 	wait_queue_head_t wq;
 };
 

@@ -272,7 +272,7 @@ static struct coll_op *coll_op_to_help_locked(struct coll_group *g)
 
 /* Work on @op, which may be NULL. Under group->lock, which is let go of. */
 static void coll_op_help_unlock(struct coll_group *g, struct coll_op *op,
-				struct coll_worker *w)
+				struct coll_worker *w, const bool *done)
 	__releases(&g->lock)
 {
 	bool used = op && coll_op_tryget(op);
@@ -281,7 +281,7 @@ static void coll_op_help_unlock(struct coll_group *g, struct coll_op *op,
 	spin_unlock(&g->lock);
 	if (!used)
 		return;
-	coll_exec_help(op->exec, w);
+	coll_exec_help(op->exec, w, done);
 	coll_op_put(op);
 }
 
@@ -295,13 +295,13 @@ bool coll_group_can_help(struct coll_group *g)
 	return can;
 }
 
-void coll_group_help(struct coll_group *g, struct coll_worker *w)
+void coll_group_help(struct coll_group *g, struct coll_worker *w, const bool *done)
 {
 	struct coll_op *op;
 
 	spin_lock(&g->lock);
 	op = coll_op_to_help_locked(g);
-	coll_op_help_unlock(g, op, w);
+	coll_op_help_unlock(g, op, w, done);
 }
 
 bool coll_req_can_help(struct coll_req *req)
@@ -333,5 +333,5 @@ void coll_req_help(struct coll_req *req, struct coll_worker *w)
 	op = req->op;
 	if (op && !coll_op_wants_help(op))
 		op = NULL;
-	coll_op_help_unlock(g, op, w);
+	coll_op_help_unlock(g, op, w, NULL);
 }

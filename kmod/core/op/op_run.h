@@ -37,8 +37,14 @@ bool coll_req_can_help(struct coll_req *req);
  */
 bool coll_group_can_help(struct coll_group *g);
 
-/* Work on an op of a group that is open for that. @w: as of coll_req_help(). */
-void coll_group_help(struct coll_group *g, struct coll_worker *w);
+/**
+ * coll_group_help() - work on an op of a group that is open for that
+ * @g: group
+ * @w: as of coll_req_help()
+ * @done: set by another thread when the caller has better things to do; workers do the rest. NULL:
+ *	never
+ */
+void coll_group_help(struct coll_group *g, struct coll_worker *w, const bool *done);
 
 /*
  * Start ops whose turn has come. If there are many, a work item goes on with them after a while, or

@@ -22,6 +22,7 @@
 #include "plan_peers.h"
 #include "plan_place.h"
 #include "plan_priv.h"
+#include "plan_tally.h"
 #include "support.h"
 
 /*
@@ -342,6 +343,10 @@ static void coll_plan_reset(struct coll_plan *p)
 	for (i = 0; i < x->nr_peers; i++) {
 		x->peers[i].send = x->peers[i].first_send;
 		x->peers[i].recv = x->peers[i].first_recv;
+		x->peers[i].sent = 0;
+		x->peers[i].freed = 0;
+		x->peers[i].freeing = x->peers[i].first_send;
+		x->peers[i].freeing_at = 0;
 	}
 	x->team = 0;
 	atomic64_set(&x->cursor, 0);
@@ -424,6 +429,7 @@ static int coll_plan_all(struct coll_plan *p)
 	if (ret)
 		return ret;
 	coll_plan_stream(p);
+	coll_plan_tally(p);
 	coll_plan_label(p);
 	return coll_plan_local(p);
 }

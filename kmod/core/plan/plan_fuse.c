@@ -34,8 +34,7 @@ struct coll_fused {
 	bool gathers;
 };
 
-/* The tensor behind @req in its fusion, which begins with @first; NULL: it is the last one. */
-static struct coll_req *coll_fused_next(const struct coll_req *first, struct coll_req *req)
+struct coll_req *coll_fused_next(const struct coll_req *first, struct coll_req *req)
 {
 	struct coll_fusion *f = first->fusion;
 

@@ -5,6 +5,7 @@
 
 struct coll_op;
 struct coll_plan;
+struct coll_req;
 
 /**
  * coll_fuse_vectors() - the vectors of a fusion, of pieces of those of its tensors
@@ -17,5 +18,8 @@ int coll_fuse_vectors(struct coll_op *op);
 
 /* The chunks of a plan are known: sets its @marks. Return: 0 or -ENOMEM. */
 int coll_plan_marks(struct coll_plan *p);
+
+/* The tensor behind @req in its fusion, which begins with @first; NULL: it is the last one. */
+struct coll_req *coll_fused_next(const struct coll_req *first, struct coll_req *req);
 
 #endif /* COLL_CORE_PLAN_FUSE_H */

@@ -112,7 +112,7 @@ static void coll_fusion_begin(struct coll_tensor_req *t)
 {
 	t->fused = (struct coll_fusion){
 		.nr = 1, .count = t->req.cmd.count, .bytes = t->req.bytes,
-		.digest = t->req.agreed,
+		.digest = t->req.agreed, .over = coll_tensor_over,
 	};
 	INIT_LIST_HEAD(&t->fused.others);
 }

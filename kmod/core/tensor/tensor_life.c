@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The life of a tensor: its memory, the table it waits in, its end. */
+#include <linux/kref.h>
 #include <linux/lockdep.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -11,6 +12,7 @@
 #include "../group/group.h"
 #include "../group/member.h"
 #include "../limits.h"
+#include "../trace.h"
 #include "tensor_call.h"
 #include "tensor_life.h"
 
@@ -52,6 +54,7 @@ struct coll_tensor_req *coll_tensor_alloc(struct coll_member *m)
 		kfree(t);
 		return NULL;
 	}
+	kref_init(&t->memory);
 	t->req.member = m;
 	t->req.named = true;
 	RB_CLEAR_NODE(&t->by_time);
@@ -59,23 +62,31 @@ struct coll_tensor_req *coll_tensor_alloc(struct coll_member *m)
 	return t;
 }
 
+static void coll_tensor_release(struct kref *ref)
+{
+	kfree(container_of(ref, struct coll_tensor_req, memory));
+}
+
 void coll_tensor_free(struct coll_tensor_req *t)
 {
 	coll_op_discard(t->op);
 	coll_slot_put(&t->req.member->slots, t->req.slot);
-	kfree(t);
+	kref_put(&t->memory, coll_tensor_release);
 }
 
 /* Under group->lock. */
 static void coll_tensor_land_locked(struct coll_tensor_req *t, int result)
 {
 	struct coll_member *m = t->req.member;
+	struct coll_tensors_waiter *w = m->tensors.waiter;
 
 	lockdep_assert_held(&coll_member_group(m)->lock);
 	t->result = result;
 	list_add_tail(&t->list, &m->tensors.done);
 	WRITE_ONCE(m->tensors.nr_done, m->tensors.nr_done + 1);
 	WRITE_ONCE(m->tensors.open, m->tensors.open - 1);
+	if (w && (m->tensors.nr_done >= w->min || !m->tensors.open))
+		WRITE_ONCE(w->done, true);
 }
 
 /* An op has ended with @result: release what the others of it hold, and set their results. */
@@ -106,15 +117,44 @@ void coll_tensor_done(struct coll_req *req, int result)
 	struct coll_tensor_req *t = container_of(req, struct coll_tensor_req, req);
 	struct coll_member *m = req->member;
 	struct coll_group *g = coll_member_group(m);
+	bool landed;
 
 	if (req->fusion)
 		coll_fusion_done(req->fusion, result);
 	spin_lock(&g->lock);
 	if (req->fusion)
 		coll_fusion_land_locked(g, req->fusion);
-	coll_tensor_land_locked(t, result);
+	landed = t->landed;
+	if (!landed)
+		coll_tensor_land_locked(t, result);
 	/* Under the lock: a waiter for the last one may free the member. */
 	wake_up(&m->tensors.wq);
+	spin_unlock(&g->lock);
+	if (landed)
+		kref_put(&t->memory, coll_tensor_release);
+}
+
+void coll_tensor_over(struct coll_req *first, struct coll_req *req)
+{
+	struct coll_tensor_req *t = container_of(req, struct coll_tensor_req, req);
+	struct coll_member *m = req->member;
+	struct coll_group *g = coll_member_group(m);
+
+	/* What the first one holds is the op's, up to its end. */
+	if (req != first)
+		coll_req_release(req, 0);
+	trace_coll_tensor_over(g->id, first->seq, m->rank, t->entry->name, t->entry->name_len);
+	spin_lock(&g->lock);
+	if (req == first) {
+		t->landed = true;
+		kref_get(&t->memory);
+	} else {
+		list_del(&req->list);
+	}
+	g->tensors->counts.early++;
+	coll_tensor_land_locked(t, 0);
+	if (m->tensors.nr_done >= m->tensors.least)
+		wake_up(&m->tensors.wq);
 	spin_unlock(&g->lock);
 }
 

@@ -20,6 +20,9 @@ void coll_tensor_entry_free(struct coll_group *g, struct coll_coord_entry *e);
 /* It is done: coll_req.done of tensors. */
 void coll_tensor_done(struct coll_req *req, int result);
 
+/* One of a fusion is over before the others: coll_fusion.over. */
+void coll_tensor_over(struct coll_req *first, struct coll_req *req);
+
 /* Put it into the table. Under group->lock. */
 void coll_tensor_wait(struct coll_tensors *ts, struct coll_tensor_req *t);
 

@@ -40,15 +40,39 @@ void coll_tensors_uncollect(struct coll_member *m, struct list_head *from)
 	spin_unlock(&g->lock);
 }
 
-bool coll_tensors_collectable(struct coll_member *m, u32 min)
+void coll_tensors_wait_begin(struct coll_member *m, struct coll_tensors_waiter *w)
 {
 	struct coll_group *g = coll_member_group(m);
-	bool can;
 
 	spin_lock(&g->lock);
-	can = m->tensors.nr_done >= min || !m->tensors.open;
+	if (!m->tensors.waiters++ || w->min < m->tensors.least)
+		m->tensors.least = w->min;
+	if (!m->tensors.waiter)
+		m->tensors.waiter = w;
 	spin_unlock(&g->lock);
-	return can;
+}
+
+bool coll_tensors_wait_over(struct coll_member *m, struct coll_tensors_waiter *w)
+{
+	struct coll_group *g = coll_member_group(m);
+	bool done;
+
+	spin_lock(&g->lock);
+	done = m->tensors.nr_done >= w->min || !m->tensors.open;
+	WRITE_ONCE(w->done, done);
+	spin_unlock(&g->lock);
+	return done;
+}
+
+void coll_tensors_wait_end(struct coll_member *m, struct coll_tensors_waiter *w)
+{
+	struct coll_group *g = coll_member_group(m);
+
+	spin_lock(&g->lock);
+	m->tensors.waiters--;
+	if (m->tensors.waiter == w)
+		m->tensors.waiter = NULL;
+	spin_unlock(&g->lock);
 }
 
 bool coll_tensors_seem_collectable(const struct coll_member *m, u32 min)

@@ -18,8 +18,13 @@ u32 coll_tensors_collect(struct coll_member *m, struct list_head *to, u32 most);
 /* They could not be told: the next ones to be collected. */
 void coll_tensors_uncollect(struct coll_member *m, struct list_head *from);
 
-/* Are there @min results, or is nothing posted that has not ended? */
-bool coll_tensors_collectable(struct coll_member *m, u32 min);
+/* The caller is going to wait until there is what it wants: from here on it is woken then. */
+void coll_tensors_wait_begin(struct coll_member *m, struct coll_tensors_waiter *w);
+
+/* Are there results enough, or is nothing posted that has not ended? */
+bool coll_tensors_wait_over(struct coll_member *m, struct coll_tensors_waiter *w);
+
+void coll_tensors_wait_end(struct coll_member *m, struct coll_tensors_waiter *w);
 
 /* The same, as far as can be seen without the lock, for a caller that polls. */
 bool coll_tensors_seem_collectable(const struct coll_member *m, u32 min);

@@ -18,6 +18,7 @@
 #ifndef COLL_CORE_TENSORS_H
 #define COLL_CORE_TENSORS_H
 
+#include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/rbtree.h>
 #include <linux/workqueue.h>
@@ -54,6 +55,8 @@ struct coll_member;
  * @last: of a join: the last rank that has joined
  * @result: 0 or -errno, once it has ended
  * @gave_up: its deadline has passed, and the coordinator has been told
+ * @landed: the first one of a fusion that still runs is over; group->lock
+ * @memory: references to the memory: of the owner, and while it has @landed of the op
  *
  * Owner: front, up to coll_tensor_post() and from coll_tensors_collect() on.
  */
@@ -74,17 +77,33 @@ struct coll_tensor_req {
 	u32 last;
 	int result;
 	bool gave_up;
+	bool landed;
+	struct kref memory;
+};
+
+/**
+ * struct coll_tensors_waiter - a thread that waits for results of its rank
+ * @min: how many it wants
+ * @done: there are so many, or nothing is posted that has not ended. Work that it does meanwhile
+ *	is left to others then. Of the waiter of the member, it is set when that becomes so; of any
+ *	other one when it asks. Written under group->lock.
+ */
+struct coll_tensors_waiter {
+	u32 min;
+	bool done;
 };
 
 /**
  * struct coll_tensor_counts - what has been done with tensors
  * @fused: tensors that have started in fusions
  * @fusions: ops of these
+ * @early: tensors, of each rank, that have ended before their fusions
  * @copied: bytes of small ones that are copied from or to their ranks' memory
  */
 struct coll_tensor_counts {
 	u64 fused;
 	u64 fusions;
+	u64 early;
 	u64 copied;
 };
 

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The tally of a fusion: which steps go through which tensors. */
+#ifndef COLL_CORE_PLAN_TALLY_H
+#define COLL_CORE_PLAN_TALLY_H
+
+struct coll_plan;
+
+/*
+ * All steps are laid out: sets the tally of the plan, if it is a fusion of more than is done in one
+ * go. Without memory for it, or if a step works on other pieces than it writes, there is none,
+ * and all tensors end with the op.
+ */
+void coll_plan_tally(struct coll_plan *p);
+
+#endif /* COLL_CORE_PLAN_TALLY_H */
