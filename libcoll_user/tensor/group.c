@@ -4,28 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "name.h"
 #include "post.h"
 #include "tensors.h"
 #include "text.h"
-#include "wire.h"
 
 static int compare(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static uint64_t digest_name(uint64_t digest, const char *name)
-{
-	size_t len = strnlen(name, COLL_TENSOR_NAME_MAX), k;
-	uint64_t word;
-
-	digest = coll_digest(digest, len);
-	for (k = 0; k < len; k += sizeof(word)) {
-		word = 0;
-		memcpy(&word, name + k, len - k < sizeof(word) ? len - k : sizeof(word));
-		digest = coll_digest(digest, word);
-	}
-	return digest;
 }
 
 /* The names are sorted, so that each rank may have an order of its own. */
@@ -36,7 +22,7 @@ static void make_group(struct tensor_group *group, const char **names, size_t n)
 
 	qsort(names, n, sizeof(*names), compare);
 	for (k = 0; k < n; k++)
-		digest = digest_name(digest, names[k]);
+		digest = tensor_digest_name(digest, names[k]);
 	group->digest = digest ? digest : 1;
 	group->members = (uint32_t)n;
 }

@@ -13,6 +13,7 @@
 
 #include "base/env.h"
 #include "kernel.h"
+#include "name.h"
 #include "optable.h"
 #include "text.h"
 #include "tune.h"
@@ -139,20 +140,10 @@ static void end(coll_tensors_t *ts, double when)
 		tensors_set_fusion(ts->comm, t->tune.now.threshold, t->tune.now.most);
 }
 
-/* FNV-1a (Fowler, Noll, Vo) of 64 bits */
-static uint64_t digest(const char *name)
-{
-	uint64_t h = 0xcbf29ce484222325ULL;
-
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 0x100000001b3ULL;
-	return h;
-}
-
 /* Has this name come before? It is remembered. */
 static bool has_come(struct tuner *t, const char *name)
 {
-	uint64_t h = digest(name), *place = &t->names[h % NAMES];
+	uint64_t h = tensor_digest_name(0, name), *place = &t->names[h % NAMES];
 	bool come = *place == h;
 
 	*place = h;
