@@ -81,6 +81,39 @@ TEST(posted_again_at_once)
 	peer_stop(&p);
 }
 
+/* The parent hangs up. Return: as end_late(). */
+static void *hang_up_late(void *arg)
+{
+	struct peer *p = arg;
+
+	test_sleep_us(LATE * 1000);
+	peer_close(p, 0, true);
+	return p;
+}
+
+/* The communicator fails meanwhile: no answer will come, and the post ends. */
+TEST(the_parent_goes)
+{
+	struct coll_status s;
+	uint64_t since, took;
+	pthread_t late;
+	struct peer p;
+
+	make_group();
+	ASSERT_EQ(0, peer_start_named(&p, 1));
+	group[BAD].cmd = 0;
+	since = test_now_ns();
+	ASSERT_EQ(0, pthread_create(&late, NULL, hang_up_late, &p));
+	EXPECT_EQ(-EFAULT, raw_post(p.c.fd[0], group, MEMBERS, NULL));
+	took = test_now_ns() - since;
+	EXPECT_LE(LATE * MS, took);
+	EXPECT_GT(4000 * MS, took);
+	pthread_join(late, NULL);
+	ASSERT_EQ(0, raw_status_failed(p.c.fd[0], &s));
+	EXPECT_EQ(COLL_CAUSE_LINK, s.cause.kind);
+	peer_stop(&p);
+}
+
 /* The parent never answers: the post ends after 5 s. */
 TEST(no_answer)
 {
