@@ -24,14 +24,15 @@ struct coll_fused_vec {
 /**
  * struct coll_fused - how the vectors of a fusion are made
  * @in: of the input
- * @out: of the output; of an allgather a chunk is the block of a rank
+ * @out: of the output
  * @elem: bytes of an element
- * @gathers: it is an allgather, whose input in place is only a part of the output
+ * @blocks: one of them has a block of each rank, which is a chunk, and the other one that of its
+ *	rank: no vector is both
  */
 struct coll_fused {
 	struct coll_fused_vec in, out;
 	u32 elem;
-	bool gathers;
+	bool blocks;
 };
 
 struct coll_req *coll_fused_next(const struct coll_req *first, struct coll_req *req)
@@ -107,7 +108,7 @@ static int coll_fuse_rank(struct coll_req *first, const struct coll_fused *f)
 	if (IS_ERR(out))
 		return PTR_ERR(out);
 	in = out;
-	if (all && !f->gathers)
+	if (all && !f->blocks)
 		coll_buf_get(in);
 	else
 		in = coll_fused_pieces(first, &f->in, f->elem, false);
@@ -123,7 +124,7 @@ static int coll_fuse_rank(struct coll_req *first, const struct coll_fused *f)
 	if (any)
 		first->cmd.flags |= COLL_CMD_INPLACE;
 	/* Its blocks have the elements of all tensors. */
-	if (f->gathers)
+	if (f->blocks)
 		first->cmd.count = first->fusion->count;
 	first->fusion->joined = true;
 	return 0;
@@ -131,17 +132,20 @@ static int coll_fuse_rank(struct coll_req *first, const struct coll_fused *f)
 
 static int coll_fused_cut(const struct coll_op *op, struct coll_fused *f)
 {
+	const struct coll_fused_vec own = { .chunks = 1, .blocks = 1 };
+	const struct coll_fused_vec all = { op->group->size, op->group->size };
 	const struct coll_algorithm *alg;
 	u32 chunks;
 
 	*f = (struct coll_fused){
-		.in = { .chunks = 1, .blocks = 1 },
-		.out = { .chunks = op->group->size, .blocks = op->group->size },
 		.elem = op->elem,
-		.gathers = op->cmd.collective == COLL_ALLGATHER,
+		.blocks = op->cmd.collective != COLL_ALLREDUCE,
 	};
-	if (f->gathers)
+	if (f->blocks) {
+		f->in = op->cmd.collective == COLL_ALLGATHER ? own : all;
+		f->out = op->cmd.collective == COLL_ALLGATHER ? all : own;
 		return 0;
+	}
 	alg = coll_choose_algorithm(op, op->group->nr_nodes);
 	if (!alg)
 		return -EINVAL;
@@ -177,7 +181,7 @@ int coll_plan_marks(struct coll_plan *p)
 	struct coll_req *first = list_first_entry(&p->op->reqs, struct coll_req, list), *req;
 	u32 c;
 
-	/* Blocks of an allgather are cut by their elements alone. */
+	/* Blocks of ranks are cut by their elements alone. */
 	if (!p->op->fused || p->kind->flags & COLL_KIND_BLOCKS)
 		return 0;
 	p->marks = kvcalloc(p->chunks + 1, sizeof(*p->marks), GFP_KERNEL_ACCOUNT);

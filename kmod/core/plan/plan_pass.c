@@ -54,7 +54,10 @@ bool coll_pass_fits(const struct coll_plan *p)
 
 	if (g->nr_local != g->size || !(p->kind->flags & COLL_KIND_RANKS))
 		return false;
-	if (op->cmd.algorithm || op->chosen || op->fused || op->nr_absent || !op->elem)
+	if (op->cmd.algorithm || op->chosen || op->nr_absent || !op->elem)
+		return false;
+	/* The order of a fold must not depend on fusion. */
+	if (op->fused && !coll_pass_reduces(p))
 		return false;
 	/*
 	 * Rank r folds r vectors, where algorithms fold each result once more. That pays for a few
@@ -173,6 +176,7 @@ static void coll_pass_fold(struct coll_plan *p, u32 i)
 	}
 	in = coll_plan_block(p, part, false, part->id);
 	st = coll_pass_add(p, i, COLL_ACT_INPUT, in.n);
+	st->s.chunk = part->id;
 	st->in_at = in.at * p->op->elem;
 }
 
@@ -194,6 +198,7 @@ int coll_pass_steps(struct coll_plan *p)
 	u32 i, k;
 	int ret = 0;
 
+	p->chunks = p->op->group->size;
 	x->blocks = 1;
 	x->at_once = 1;
 	x->abreast = coll_is_scan(p);

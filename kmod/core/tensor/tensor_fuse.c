@@ -54,11 +54,17 @@ static u64 coll_fused_scratch(const struct coll_cmd *c)
 	return c->count * size;
 }
 
+/* Has each rank a block of the vectors, and are these fused? */
+static bool coll_fuses_blocks(u32 collective)
+{
+	return collective == COLL_ALLGATHER || collective == COLL_REDUCE_SCATTER_BLOCK;
+}
+
 /* Would it be one block, whose chunks are those of its part in a fusion? */
 static bool coll_fused_is_whole(const struct coll_group *g, const struct coll_cmd *c)
 {
-	/* Nothing is folded. A rank needs a piece for each block of each tensor, though. */
-	if (c->collective == COLL_ALLGATHER)
+	/* A chunk is the block of a rank. A rank needs a piece for each block of each tensor. */
+	if (coll_fuses_blocks(c->collective))
 		return g->size <= COLL_FUSE_RANKS;
 	if (c->collective != COLL_ALLREDUCE)
 		return false;
@@ -125,7 +131,7 @@ static bool coll_fusion_bounded(const struct coll_tensor_req *first)
 	if (first->fused.count > COLL_FUSE_BYTES / (elem ?: 1))
 		return false;
 	return collective == COLL_ALLREDUCE ||
-	       (collective == COLL_ALLGATHER &&
+	       (coll_fuses_blocks(collective) &&
 		coll_member_group(first->req.member)->size <= COLL_FUSE_RANKS);
 }
 
