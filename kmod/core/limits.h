@@ -75,6 +75,12 @@
  */
 #define COLL_FUSE_WINDOW	SZ_8M
 #define COLL_FUSE_WINDOW_OPS	32
+/*
+ * On one node: an op of so many bytes (OP), which takes no longer than a slice, may run beside a larger
+ * one of lower priority; and so many ops (OPS) are in flight then.
+ */
+#define COLL_URGENT_OP		SZ_64K
+#define COLL_URGENT_OPS		8
 /* Ops in flight of a rank that has joined: more than any root starts ahead of the others. */
 #define COLL_TENSORS_ABSENT	128U
 /* Named collectives of a member that it has not collected. */

@@ -383,6 +383,7 @@ static const char *lone_order(void)
 	static char text[256];
 	unsigned int i, n = 0;
 
+	text[0] = 0;
 	for (i = 0; i < lone.nr; i++)
 		n += (unsigned int)snprintf(text + n, sizeof(text) - n, "%s%s", lone.order[i],
 					    lone.last[i] ? "|" : "");
@@ -503,6 +504,76 @@ static void test_priority(void)
 	for (i = 0, wrong = 0; i < lone.nr && i < 1900; i++)
 		wrong += (unsigned int)atoi(lone.order[i] + 1) != i / 100 * 100 + 99 - i % 100;
 	tap_ok(lone.nr == MANY - 10 && !wrong, "no more than %u are sorted at a time", lone.c.sorts);
+	lone_finish();
+}
+
+static struct coll_coord_params urgent(uint64_t elements, uint64_t priority)
+{
+	struct coll_coord_params p = tensor(elements);
+
+	p.field[COLL_FIELD_PRIORITY] = priority;
+	return p;
+}
+
+static void want_urgent(const char *want, const char *name)
+{
+	coll_coord_run(&lone.c);
+	want_order(want, name);
+}
+
+/* There is room for one op; an urgent one of up to 40 bytes need not wait for room. */
+static void test_urgent(void)
+{
+	lone_begin(1 << 20);
+	lone.c.window = 1;
+	lone.c.window_ops = 2;
+	lone.c.urgent = 40;
+	lone.c.urgent_ops = 4;
+	lone_put("a", tensor(1000));
+	want_urgent("a|", "one op");
+	lone_put("b", tensor(10));
+	want_urgent("", "another one waits for room");
+	lone_put("c", urgent(11, 5));
+	want_urgent("", "so does a large one of a higher priority");
+	lone_put("d", urgent(10, 5));
+	want_urgent("", "and a small one behind it");
+	lone_put("e", urgent(4, 6));
+	lone_put("f", urgent(4, 6));
+	lone_put("g", urgent(4, 6));
+	want_urgent("ef|", "not what is urgent, fused as far as it is small");
+	lone_put("h", urgent(1, 7));
+	want_urgent("h|", "nor what is more urgent still");
+	lone_put("i", urgent(1, 7));
+	want_urgent("", "what is no more urgent waits");
+	lone_put("j", urgent(1, 8));
+	want_urgent("j|", "a fourth one");
+	lone_put("k", urgent(1, 9));
+	want_urgent("", "and no more than so many");
+	coll_coord_over(&lone.c, 4);
+	want_urgent("k|", "until one is over");
+	coll_coord_over(&lone.c, 4);
+	coll_coord_over(&lone.c, 4);
+	coll_coord_over(&lone.c, 32);
+	want_urgent("", "and no one else");
+	coll_coord_over(&lone.c, 4000);
+	want_urgent("i|", "with room the order is that of priorities");
+	coll_coord_over(&lone.c, 4);
+	want_order("g|", "as ever");
+	coll_coord_over(&lone.c, 16);
+	want_order("cd|", "up to the threshold");
+	lone_put("l", urgent(1, 5));
+	want_urgent("", "what flies counts");
+	lone_put("m", urgent(1, 6));
+	want_urgent("m|", "and what flew before does not");
+	lone_finish();
+	lone_begin(1 << 20);
+	lone.c.window = 1;
+	lone_put("a", tensor(1000));
+	lone_put("b", urgent(1, 5));
+	coll_coord_run(&lone.c);
+	want_urgent("b|", "room for one: the most urgent one first");
+	lone_put("c", urgent(1, 6));
+	want_urgent("", "without a size nothing is urgent");
 	lone_finish();
 }
 
@@ -723,6 +794,7 @@ int main(void)
 		return play_one(one);
 	test_fusion();
 	test_priority();
+	test_urgent();
 	test_bad_input();
 	test_large_group();
 	test_rehash();

@@ -428,6 +428,7 @@ int coll_op_post(struct coll_req *req)
 static void coll_op_dequeue_locked(struct coll_group *g, struct coll_op *op,
 				   struct list_head *reqs)
 {
+	struct coll_op *before = list_is_first(&op->list, &g->ops) ? NULL : list_prev_entry(op, list);
 	struct coll_req *req;
 
 	lockdep_assert_held(&g->lock);
@@ -441,8 +442,9 @@ static void coll_op_dequeue_locked(struct coll_group *g, struct coll_op *op,
 	list_for_each_entry(req, reqs, list) {
 		WRITE_ONCE(req->op, NULL);
 		req->member->completed++;
+		/* If there is one before it, all ranks of this node have posted that. */
 		if (req->member->last == op)
-			req->member->last = NULL;
+			req->member->last = before;
 		if (!op->result)
 			req->member->bytes += op->bytes;
 		coll_shm_note(req->member);
@@ -471,13 +473,21 @@ static void coll_op_finish(struct coll_group *g, struct coll_op *op,
 	coll_group_put(g);
 }
 
-/* The first op, if nothing touches it any more. Under group->lock. */
+/*
+ * The first op, if nothing touches it any more; or one that has overtaken it. Under group->lock.
+ */
 static struct coll_op *coll_op_first_ended_locked(struct coll_group *g)
 {
-	struct coll_op *op = list_first_entry_or_null(&g->ops, struct coll_op, list);
+	struct coll_op *op;
 
 	lockdep_assert_held(&g->lock);
-	return op && (op->state == COLL_OP_ENDED || op->state == COLL_OP_DROPPED) ? op : NULL;
+	list_for_each_entry(op, &g->ops, list) {
+		if (op->state == COLL_OP_ENDED || op->state == COLL_OP_DROPPED)
+			return op;
+		if (op->state != COLL_OP_RUNNING || !coll_ops_overtake(g))
+			break;
+	}
+	return NULL;
 }
 
 /*
@@ -506,8 +516,8 @@ static bool coll_ops_complete_locked(struct coll_group *g)
 }
 
 /*
- * Ranks hear of their ops in order, so an op that has ended may have to wait for the ones before
- * it, and only one at a time completes ops of a group. @ended: nothing touches it any more; or NULL:
+ * Ranks hear of their ops in order, unless small ones may overtake others. So an op that has ended may
+ * have to wait for the ones before it, and only one thread at a time completes ops of a group. @ended: nothing touches it any more; or NULL:
  * the caller has a reference to the group.
  */
 static void coll_ops_complete(struct coll_group *g, struct coll_op *ended)

@@ -3,7 +3,7 @@
  * Which ops of a group run, and who helps them.
  *
  * They start in order. On one node one runs at a time: it is through at once, or keeps all
- * CPUs busy. Over links it is through when bytes have gone there and back, and the next
+ * CPUs busy. A small named one does not wait for a large one, though. Over links it is through when bytes have gone there and back, and the next
  * ones would wait for nothing but the distance: they start beside it, and each link takes
  * them in order (kmod/xport/channel.h). So an op never waits for a later one.
  */
@@ -65,6 +65,8 @@ static bool coll_op_fits_locked(const struct coll_group *g, const struct coll_op
 	lockdep_assert_held(&g->lock);
 	if (!g->nr_running)
 		return true;
+	if (coll_ops_overtake(g))
+		return g->nr_running < COLL_URGENT_OPS && op->bytes <= COLL_URGENT_OP;
 	return g->nr_nodes > 1 && g->nr_running < COLL_RUNNING_MAX &&
 	       op->bytes <= COLL_RUNNING_BYTES &&
 	       g->running_bytes <= COLL_RUNNING_BYTES - op->bytes;

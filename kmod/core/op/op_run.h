@@ -28,6 +28,15 @@ void coll_req_help(struct coll_req *req, struct coll_worker *w);
 /* Is there anything coll_req_help() could do just now? */
 bool coll_req_can_help(struct coll_req *req);
 
+/*
+ * May small ops of a group run beside a large one, and end before it? The coordinator of named
+ * collectives says when, all ranks are here, and their results come in any order.
+ */
+static inline bool coll_ops_overtake(const struct coll_group *g)
+{
+	return g->watch && g->nr_nodes == 1;
+}
+
 /**
  * coll_group_can_help() - is there anything coll_group_help() could do just now?
  * @g: group

@@ -514,6 +514,8 @@ static int coll_tensors_init(struct coll_group *g)
 	c->orders = COLL_TENSOR_BATCH;
 	c->sorts = COLL_TENSOR_SORT;
 	c->window_ops = g->nr_nodes > 1 ? COLL_FUSE_WINDOW_OPS : 2;
+	c->urgent = g->nr_nodes > 1 ? 0 : COLL_URGENT_OP;
+	c->urgent_ops = COLL_URGENT_OPS;
 	coll_tensors_plant(ts);
 	if (!c->names || !c->ids || !c->groups || !c->joined || !ts->first)
 		return -ENOMEM;

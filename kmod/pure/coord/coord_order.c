@@ -276,9 +276,18 @@ static bool coll_coord_startable(const struct coll_coord *c, struct coll_chain *
 	       !coll_coord_of_ready(link)->failing.cause;
 }
 
+/* Is it to be started, even if there is no room for it? */
+static bool coll_coord_is_urgent(const struct coll_coord *c, const struct coll_coord_entry *e)
+{
+	return coll_coord_bytes(&e->want) <= c->urgent &&
+	       e->want.field[COLL_FIELD_PRIORITY] > c->flying_most;
+}
+
 static void coll_coord_make_ready(struct coll_coord *c, struct coll_coord_entry *e)
 {
 	coll_chain_del(&e->ready);
+	if (c->urgent)
+		c->rush |= coll_coord_is_urgent(c, e);
 	if (coll_coord_startable(c, c->ready.prev) &&
 	    coll_coord_priority(c->ready.prev) < coll_coord_priority(&e->ready))
 		c->sorted = 0;
@@ -451,7 +460,7 @@ static bool coll_coord_fits(struct coll_coord *c, const struct coll_coord_entry 
  * Move what can be started with @first to @fusion: also behind one that does not fit, but
  * not behind one of another priority.
  */
-static void coll_coord_gather(struct coll_coord *c, struct coll_coord_entry *first,
+static void coll_coord_gather(struct coll_coord *c, struct coll_coord_entry *first, u64 threshold,
 			      struct coll_chain *fusion)
 {
 	u64 bytes = coll_coord_bytes(&first->want), more;
@@ -459,14 +468,14 @@ static void coll_coord_gather(struct coll_coord *c, struct coll_coord_entry *fir
 	struct coll_coord_entry *e;
 	u32 nr = 1, passed = 0;
 
-	for (; bytes < c->threshold && coll_coord_startable(c, l); l = next) {
+	for (; bytes < threshold && coll_coord_startable(c, l); l = next) {
 		next = l->next;
 		e = coll_coord_of_ready(l);
 		if (e->want.field[COLL_FIELD_PRIORITY] != first->want.field[COLL_FIELD_PRIORITY] ||
 		    nr == c->most)
 			break;
 		more = coll_coord_bytes(&e->want);
-		if (more > c->threshold - bytes || !coll_coord_fits(c, first, e)) {
+		if (more > threshold - bytes || !coll_coord_fits(c, first, e)) {
 			if (++passed == c->ahead)
 				break;
 			continue;
@@ -541,16 +550,31 @@ static void coll_coord_groups_go(struct coll_coord *c, struct coll_chain *fusion
 	}
 }
 
+/* One op may always be started, however large it is. */
+static bool coll_coord_has_room(const struct coll_coord *c)
+{
+	if (!c->flying || coll_dropped(COLL_RULE_WINDOW))
+		return true;
+	return (!c->window || c->flying_bytes < c->window) &&
+	       (!c->window_ops || c->flying < c->window_ops);
+}
+
 static void coll_coord_start_fusion(struct coll_coord *c, struct coll_coord_entry *first)
 {
+	u64 priority = first->want.field[COLL_FIELD_PRIORITY], threshold = c->threshold;
 	struct coll_coord_entry *e;
 	struct coll_chain fusion;
 
+	/* An op without room for it stays as small as that. */
+	if (!coll_coord_has_room(c) && threshold > c->urgent)
+		threshold = c->urgent;
+	if (!c->flying || priority > c->flying_most)
+		c->flying_most = priority;
 	c->flying++;
 	coll_chain_init(&fusion);
 	coll_chain_add(&first->ready, &fusion);
 	if (coll_coord_fits(c, first, first))
-		coll_coord_gather(c, first, &fusion);
+		coll_coord_gather(c, first, threshold, &fusion);
 	coll_coord_groups_go(c, &fusion);
 	while (!coll_chain_empty(&fusion)) {
 		e = coll_coord_of_ready(fusion.next);
@@ -569,15 +593,6 @@ static void coll_coord_end_one(struct coll_coord *c, struct coll_coord_entry *e)
 	coll_coord_end(c, e, e->round, &bad, full);
 }
 
-/* One op may always be started, however large it is. */
-static bool coll_coord_has_room(const struct coll_coord *c)
-{
-	if (!c->flying || coll_dropped(COLL_RULE_WINDOW))
-		return true;
-	return (!c->window || c->flying_bytes < c->window) &&
-	       (!c->window_ops || c->flying < c->window_ops);
-}
-
 /* The entry that is ordered next; NULL: there is no room for it. */
 static struct coll_chain *coll_coord_first(struct coll_coord *c)
 {
@@ -585,11 +600,14 @@ static struct coll_chain *coll_coord_first(struct coll_coord *c)
 		c->sorted = 0;
 		return c->ready.next;
 	}
-	if (!coll_coord_has_room(c))
+	if (!coll_coord_has_room(c) && !(c->rush && c->flying < c->urgent_ops))
 		return NULL;
 	if (!c->sorted)
 		coll_coord_sort_ready(c);
-	return c->ready.next;
+	if (coll_coord_has_room(c) || coll_coord_is_urgent(c, coll_coord_of_ready(c->ready.next)))
+		return c->ready.next;
+	c->rush = false;
+	return NULL;
 }
 
 static void coll_coord_order(struct coll_coord *c, struct coll_chain *l)

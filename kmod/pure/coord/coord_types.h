@@ -285,8 +285,13 @@ struct coll_coord_ops {
  * @window: at the root: bytes of ops that have been started and are not over, from which on
  *	no other one is started: an urgent tensor waits for no more; 0: no limit
  * @window_ops: the same in ops; 0: no limit
+ * @urgent: at the root: an op of no more bytes is started without room for it, if its priority is
+ *	above that of all that have been started since none was flying; 0: none is
+ * @urgent_ops: so many ops may fly then
  * @flying: at the root: ops that have been started and are not over
  * @flying_bytes: of these
+ * @flying_most: the highest priority of what has been started since none was flying
+ * @rush: such an op may have become ready
  */
 struct coll_coord {
 	const struct coll_coord_ops *ops;
@@ -332,8 +337,12 @@ struct coll_coord {
 	u32 ahead;
 	u64 window;
 	u32 window_ops;
+	u64 urgent;
+	u32 urgent_ops;
 	u32 flying;
 	u64 flying_bytes;
+	u64 flying_most;
+	bool rush;
 };
 
 /* Words of a bitmap of @nr ranks. */
