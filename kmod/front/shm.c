@@ -52,7 +52,7 @@ int coll_ioc_shm_wait(struct coll_file *cf, void __user *arg, u32 size)
 	ret = copy_struct_from_user(&w, sizeof(w), arg, size);
 	if (ret)
 		return ret;
-	if (w.reserved || !w.pos)
+	if (w.flags & ~COLL_SHM_WAIT_LOOK || !w.pos)
 		return -EINVAL;
 	ret = coll_shm_allowed(cf);
 	if (ret)

@@ -432,6 +432,21 @@ TEST_F(shm, a_sleeper_hears_of_a_failure)
 	EXPECT_EQ(ESHUTDOWN, header(&self->v[0])->failed);
 }
 
+TEST_F(shm, a_look_ends_and_nothing_else)
+{
+	struct coll_shm_wait w = {
+		.pos = 1, .timeout_ns = 20 * MS, .flags = COLL_SHM_WAIT_LOOK,
+	};
+
+	put_pos(&self->v[0], 1);
+	put_pos(&self->v[2], 1);
+	ASSERT_EQ(-1, ioctl(self->v[0].fd, COLL_IOC_SHM_WAIT, &w));
+	EXPECT_EQ(ETIME, errno);
+	EXPECT_EQ(0, header(&self->v[0])->failed);
+	put_pos(&self->v[1], 1);
+	EXPECT_EQ(0, ioctl(self->v[0].fd, COLL_IOC_SHM_WAIT, &w));
+}
+
 TEST_F(shm, a_deadline_ends_the_communicator)
 {
 	struct coll_status st;
@@ -564,7 +579,7 @@ TEST(bad_arguments)
 	REFUSED(COLL_IOC_SHM, s.reserved[1] = 1);
 	arg = &w;
 	REFUSED(COLL_IOC_SHM_WAIT, w.pos = 0);
-	REFUSED(COLL_IOC_SHM_WAIT, w.reserved = 1);
+	REFUSED(COLL_IOC_SHM_WAIT, w.flags = COLL_SHM_WAIT_LOOK << 1);
 	EXPECT_EQ(-1, ioctl(c.fd[0], COLL_IOC_SHM, NULL));
 	EXPECT_EQ(EFAULT, errno);
 	EXPECT_EQ(-1, ioctl(c.fd[0], COLL_IOC_SHM_WAIT, NULL));

@@ -1131,7 +1131,9 @@ struct coll_tensor_fuse {
  * that this rank has done in shared memory + its @posted. A rank does the op at position p
  * in shared memory as follows. It begins only if its @posted and @completed are equal, and then
  * @failed of the header is 0: another rank may still read the slots of an op before one that
- * has failed.
+ * has failed. It may begin an op before earlier ones have ended, but only if all up to
+ * p - COLL_SHM_DEPTH have: then no rank reads the slots of p - COLL_SHM_SLOTS any more. While
+ * one that it has begun here has not ended it gives no later one to the kernel.
  *
  * 1. It writes its input to its slot p % COLL_SHM_SLOTS, then what the op is, then, with
  *    release, @pos = p.
@@ -1149,8 +1151,10 @@ struct coll_tensor_fuse {
  * When @failed of the header is not 0, the communicator has failed with that errno.
  */
 #define COLL_SHM_MAGIC		0x4d48534cU
-#define COLL_SHM_VERSION	1
-#define COLL_SHM_SLOTS		2
+#define COLL_SHM_VERSION	2
+/* Ops that a rank may have begun, none of which has ended. */
+#define COLL_SHM_DEPTH		4
+#define COLL_SHM_SLOTS		(2 * COLL_SHM_DEPTH)
 /* Local ranks at most; a node with more has none. */
 #define COLL_SHM_RANKS		64
 /* Threads of a rank that may sleep at a time. */
@@ -1275,24 +1279,27 @@ struct coll_shm {
 	__u64	reserved[2];
 };
 
+/* struct coll_shm_wait.flags: @timeout_ns ends this call only, with ETIME */
+#define COLL_SHM_WAIT_LOOK	(1ULL << 0)
+
 /**
  * struct coll_shm_wait - COLL_IOC_SHM_WAIT: sleep until an op in shared memory can go on
  * @pos: its position
  * @timeout_ns: when that is over the communicator fails with ETIMEDOUT; 0: never
  * @posted: collectives that this rank had given to the kernel when it began the op
- * @reserved: 0
+ * @flags: COLL_SHM_WAIT_*
  *
  * Result: 0 when all local ranks have @pos in their slots; when one of them has more than
  * @posted, or has left; when the communicator has failed.
- * Errors: EINVAL, also if @posted is more than there are; EINTR; EBUSY COLL_SHM_SLEEPERS threads
- * of this rank are in this call; ENOMEM; EPERM not the process that opened the file; ENOTCONN no
+ * Errors: EINVAL, also if @posted is more than there are; EINTR; ETIME with COLL_SHM_WAIT_LOOK;
+ * EBUSY COLL_SHM_SLEEPERS threads of this rank are in this call; ENOMEM; EPERM not the process that opened the file; ENOTCONN no
  * shared memory.
  */
 struct coll_shm_wait {
 	__u64	pos;
 	__u64	timeout_ns;
 	__u64	posted;
-	__u64	reserved;
+	__u64	flags;
 };
 
 #define COLL_IOC_MAGIC		0xCB

@@ -459,8 +459,11 @@ int coll_shm_wait(struct coll_member *m, const struct coll_shm_wait *w)
 		return ret;
 	ret = coll_shm_sleep(m, w);
 	coll_shm_leave(m);
-	if (ret == -ETIME && !coll_shm_goes_on(g, m, w))
+	if (ret == -ETIME && !coll_shm_goes_on(g, m, w)) {
+		if (w->flags & COLL_SHM_WAIT_LOOK)
+			return -ETIME;
 		coll_shm_timed_out(m, w);
+	}
 	return ret == -ERESTARTSYS ? -EINTR : 0;
 }
 
