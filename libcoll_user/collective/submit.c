@@ -13,8 +13,11 @@ static int ioctl_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
 	return ioctl(comm->fd, COLL_IOC_SUBMIT, cmd) ? -errno : 0;
 }
 
-/* The kernel works, and the application's function is called now and then. */
-static int submit_idle(coll_comm_t *comm, const struct coll_cmd *cmd)
+/*
+ * As a nonblocking one: the application's function is called now and then, or commands that go by
+ * shortcuts are looked after.
+ */
+static int submit_and_look(coll_comm_t *comm, const struct coll_cmd *cmd)
 {
 	uint64_t start = relax_now_ns(), ns = RELAX_FIRST_NS;
 	coll_request_t *req;
@@ -22,6 +25,8 @@ static int submit_idle(coll_comm_t *comm, const struct coll_cmd *cmd)
 
 	if (ret)
 		return ret;
+	if (!comm->idle)
+		return coll_wait(req);
 	while (ret = coll_wait_for(req, ns, &done), !done)
 		ns = comm->idle(comm->idle_arg, relax_now_ns() - start);
 	return ret;
@@ -31,8 +36,8 @@ static int submit_to_kernel(coll_comm_t *comm, const struct coll_cmd *cmd)
 {
 	int ret;
 
-	if (comm->idle)
-		return submit_idle(comm, cmd);
+	if (comm->idle || async_any_flies())
+		return submit_and_look(comm, cmd);
 	/* The kernel numbers commands as they come. Those that wait in user space come first. */
 	if (async_in_use(comm)) {
 		async_flush(comm);
@@ -57,6 +62,8 @@ int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
 	}
 	if (!comm->shm)
 		return submit_to_kernel(comm, cmd);
+	if (async_any_flies())
+		return submit_and_look(comm, cmd);
 	if (shm_submit(comm, cmd, &ret, &spent))
 		return ret;
 	if (spent) {

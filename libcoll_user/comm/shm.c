@@ -151,6 +151,7 @@ static void unmap(struct shm *s)
 	if (s->alive)
 		munmap((void *)s->alive, (size_t)sysconf(_SC_PAGESIZE));
 	free(s->fold);
+	free(s->flights);
 	free(s);
 }
 

@@ -13,6 +13,8 @@
 
 #include <coll/coll.h>
 
+struct async_shortcut;
+struct shm_flights;
 struct shm_fold;
 
 /**
@@ -39,6 +41,8 @@ struct shm_fold;
  * @ranked: the kernel folds in the order of ranks, in all collectives
  * @limit: bytes of an op at most, see setup/shm_limit.c
  * @fold: the last reduction; NULL: none. Owned
+ * @shortcut: how nonblocking ops are done here; NULL: they are not
+ * @flights: those that have not ended; NULL: none yet. Owned; async->lock
  */
 struct shm {
 	const unsigned char *all;
@@ -60,6 +64,8 @@ struct shm {
 	bool ranked;
 	size_t limit;
 	struct shm_fold *fold;
+	const struct async_shortcut *shortcut;
+	struct shm_flights *flights;
 };
 
 /* Is the environment's COLL_SHM 1? */

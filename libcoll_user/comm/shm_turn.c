@@ -85,6 +85,11 @@ void shm_turn_give(struct shm *s)
 	atomic_store_explicit(&s->turn, self() | GIVEN, memory_order_release);
 }
 
+bool shm_turn_is_given(const struct shm *s)
+{
+	return atomic_load_explicit(&s->turn, memory_order_relaxed) == (self() | GIVEN);
+}
+
 void shm_turn_given(struct shm *s)
 {
 	uintptr_t turn = self() | GIVEN;

@@ -30,6 +30,9 @@ void shm_turn_end(struct shm *s);
 /* It is for the kernel, which has not numbered it yet. */
 void shm_turn_give(struct shm *s);
 
+/* Is the calling thread giving its op to the kernel? */
+bool shm_turn_is_given(const struct shm *s);
+
 /* The kernel has it, or has refused it. Also if nothing was given. */
 void shm_turn_given(struct shm *s);
 

@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "async.h"
 #include "base/debug.h"
 #include "base/relax.h"
+#include "collective.h"
+#include "comm/shm.h"
 #include "comm/shm_turn.h"
+
+/* A thread that has several things to look after looks so often. */
+#define SLICE_NS	500000ULL
+
+/* Those of all communicators, and how many commands go by shortcuts in all of them. */
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct async *all;
+static _Atomic uint32_t all_flying;
 
 /* Times of waits do not change with the time of day. */
 static void init_changed(pthread_cond_t *changed)
@@ -32,9 +43,29 @@ static struct async *async_new(coll_comm_t *comm, const struct async_backend *ba
 	a->queue_end = &a->queue;
 	/* One place stays free for a blocking call beside them. */
 	a->limit = max > 1 ? max - 1 : 1;
+	a->shortcut = comm->shm ? comm->shm->shortcut : NULL;
 	pthread_mutex_init(&a->lock, NULL);
 	init_changed(&a->changed);
 	return a;
+}
+
+static void enlist(struct async *a)
+{
+	pthread_mutex_lock(&all_lock);
+	a->next = all;
+	all = a;
+	pthread_mutex_unlock(&all_lock);
+}
+
+static void unlist(struct async *a)
+{
+	struct async **at = &all;
+
+	pthread_mutex_lock(&all_lock);
+	while (*at != a)
+		at = &(*at)->next;
+	*at = a->next;
+	pthread_mutex_unlock(&all_lock);
 }
 
 static void async_free(struct async *a)
@@ -52,11 +83,13 @@ static int async_try(coll_comm_t *comm, const struct async_backend *backend)
 	if (!a)
 		return -ENOMEM;
 	ret = backend->init(a);
-	if (ret)
+	if (ret) {
 		async_free(a);
-	else
-		comm->async = a;
-	return ret;
+		return ret;
+	}
+	enlist(a);
+	comm->async = a;
+	return 0;
 }
 
 static int async_get(coll_comm_t *comm, struct async **a)
@@ -81,12 +114,63 @@ static int async_get(coll_comm_t *comm, struct async **a)
 	return ret;
 }
 
-void async_complete(struct async *a, coll_request_t *req, int res)
+static void end(struct async *a, coll_request_t *req, int res)
 {
 	req->res = res;
 	req->done = true;
-	a->inflight--;
 	a->completed++;
+}
+
+void async_complete(struct async *a, coll_request_t *req, int res)
+{
+	a->inflight--;
+	end(a, req, res);
+}
+
+void async_fly(struct async *a)
+{
+	a->flying++;
+	all_flying++;
+}
+
+static void land(struct async *a)
+{
+	a->flying--;
+	all_flying--;
+}
+
+void async_flown(struct async *a, coll_request_t *req, int res)
+{
+	land(a);
+	end(a, req, res);
+}
+
+int async_give(struct async *a, coll_request_t *req)
+{
+	int ret = a->broken;
+
+	if (!ret && a->inflight >= a->limit)
+		return -EAGAIN;
+	if (!ret) {
+		a->inflight++;
+		ret = a->backend->push(a, req);
+		if (ret)
+			a->inflight--;
+	}
+	if (ret == -EAGAIN) {
+		a->refused = true;
+		return ret;
+	}
+	if (ret)
+		async_flown(a, req, ret);
+	else
+		land(a);
+	return 0;
+}
+
+bool async_any_flies(void)
+{
+	return atomic_load_explicit(&all_flying, memory_order_relaxed);
 }
 
 /*
@@ -127,6 +211,9 @@ static int put_back(struct async *a, coll_request_t *req)
 /* Submit what waits, as far as there is room; lock held. */
 static void push_queue(struct async *a)
 {
+	/* What goes by the shortcut may be for the kernel in the end, and comes first then. */
+	if (a->flying)
+		return;
 	a->refused = false;
 	while (a->queue && a->inflight < a->limit && !a->refused) {
 		coll_request_t *req = a->queue;
@@ -167,6 +254,8 @@ static void give_up(struct async *a, int err)
 	 * soon.
 	 */
 	coll_abort(a->comm, 0);
+	if (a->flying)
+		a->shortcut->drop(a, err);
 	while (a->queue)
 		drop_first(a, err);
 	for (req = a->live; req; req = req->live_next)
@@ -209,18 +298,43 @@ static void await_change(struct async *a, uint64_t ns)
 	pthread_cond_timedwait(&a->changed, &a->lock, &until);
 }
 
-/* Let something happen within @ns: reap, or wait for the thread that does. Lock held. */
-static void progress(struct async *a, uint64_t ns)
+/* See what can go on. Return: has anything ended? Lock held. */
+static bool look(struct async *a)
+{
+	uint64_t before = a->completed;
+
+	if (a->flying)
+		a->shortcut->look(a);
+	push_queue(a);
+	if (a->completed == before)
+		return false;
+	pthread_cond_broadcast(&a->changed);
+	return true;
+}
+
+/*
+ * Those of the other communicators. A thread may hold the lock of each; two threads may look at each
+ * other's: nobody waits.
+ */
+static void look_at_others(const struct async *a)
+{
+	struct async *b;
+
+	if (pthread_mutex_trylock(&all_lock))
+		return;
+	for (b = all; b; b = b->next) {
+		if (b == a || !b->flying || pthread_mutex_trylock(&b->lock))
+			continue;
+		look(b);
+		pthread_mutex_unlock(&b->lock);
+	}
+	pthread_mutex_unlock(&all_lock);
+}
+
+static void reap(struct async *a, uint64_t ns)
 {
 	int ret;
 
-	if (a->reaping) {
-		if (a->refused)
-			try_again(a, ns);
-		else if (ns)
-			await_change(a, ns);
-		return;
-	}
 	a->reaping = true;
 	ret = a->backend->reap(a, ns);
 	a->reaping = false;
@@ -229,6 +343,61 @@ static void progress(struct async *a, uint64_t ns)
 	push_queue(a);
 	/* Also when nothing completed: another waiter must reap from now on. */
 	pthread_cond_broadcast(&a->changed);
+}
+
+/* What waits behind a shortcut has a deadline, too; the kernel knows it not yet. Lock held. */
+static void mind_queue(struct async *a)
+{
+	if (a->flying && a->queue && is_late(a->queue))
+		coll_abort(a->comm, ETIMEDOUT);
+}
+
+/* Wait for the first one that goes by the shortcut, and look at the others now and then. */
+static void watch(struct async *a, uint64_t ns)
+{
+	bool more = a->inflight || a->queue || a->refused;
+
+	mind_queue(a);
+	if (more && ns > SLICE_NS)
+		ns = SLICE_NS;
+	if (a->watching && ns) {
+		await_change(a, ns < SLICE_NS ? ns : SLICE_NS);
+		return;
+	}
+	if (!a->watching) {
+		a->watching = true;
+		a->shortcut->await(a, ns);
+		a->watching = false;
+	}
+	if (a->inflight && !a->reaping)
+		reap(a, 0);
+	look(a);
+	/* Another waiter must watch from now on. */
+	if (ns)
+		pthread_cond_broadcast(&a->changed);
+}
+
+/* Let something happen within @ns: look, reap, or wait for the thread that does. Lock held. */
+static void progress(struct async *a, uint64_t ns)
+{
+	if (a->flying && look(a))
+		return;
+	if (async_any_flies() && atomic_load(&all_flying) != a->flying) {
+		look_at_others(a);
+		ns = ns < SLICE_NS ? ns : SLICE_NS;
+	}
+	if (a->flying) {
+		watch(a, ns);
+		return;
+	}
+	if (a->reaping) {
+		if (a->refused)
+			try_again(a, ns);
+		else if (ns)
+			await_change(a, ns);
+		return;
+	}
+	reap(a, ns);
 }
 
 static int request_new(coll_comm_t *comm, const struct coll_cmd *cmd,
@@ -252,12 +421,48 @@ static int request_new(coll_comm_t *comm, const struct coll_cmd *cmd,
 		req->cmd.handle = (uintptr_t)req;
 	if (!req->cmd.timeout_ns)
 		req->cmd.timeout_ns = comm->timeout_ns;
+	req->counts_addr = cmd->counts_addr;
+	req->displs_addr = cmd->displs_addr;
 	*out = req;
 	return 0;
 }
 
+static void request_delete(coll_request_t *req)
+{
+	free(req->numbers);
+	free(req);
+}
+
+/*
+ * The application may change its counts when the call has returned. Only the kernel can tell whether
+ * they are there, and reads them at once unless there is a shortcut.
+ */
+static int copy_counts(coll_comm_t *comm, coll_request_t *req)
+{
+	uint32_t kind = coll_kind_of(req->cmd.collective)->flags;
+	size_t n = comm->size, bytes;
+
+	if (!req->counts_addr || !(kind & COLL_KIND_COUNTS) ||
+	    (kind & COLL_KIND_ROOTED && req->cmd.root != comm->rank))
+		return 0;
+	if (coll_plain_collective(req->cmd.collective) == COLL_ALLTOALL)
+		n *= 2;
+	bytes = n * sizeof(*req->numbers);
+	if (!req->numbers)
+		req->numbers = malloc(2 * bytes);
+	if (!req->numbers)
+		return -ENOMEM;
+	memcpy(req->numbers, (const void *)(uintptr_t)req->counts_addr, bytes);
+	req->cmd.counts_addr = (uintptr_t)req->numbers;
+	if (!req->displs_addr)
+		return 0;
+	memcpy(req->numbers + n, (const void *)(uintptr_t)req->displs_addr, bytes);
+	req->cmd.displs_addr = (uintptr_t)(req->numbers + n);
+	return 0;
+}
+
 /* Lock held. */
-static void request_start(struct async *a, coll_request_t *req)
+static void request_begin(struct async *a, coll_request_t *req)
 {
 	req->active = true;
 	req->done = false;
@@ -268,6 +473,11 @@ static void request_start(struct async *a, coll_request_t *req)
 	if (a->live)
 		a->live->live_prev = req;
 	a->live = req;
+}
+
+/* To the kernel, when it is its turn. Lock held. */
+static void request_queue(struct async *a, coll_request_t *req)
+{
 	*a->queue_end = req;
 	a->queue_end = &req->next;
 	push_queue(a);
@@ -276,19 +486,77 @@ static void request_start(struct async *a, coll_request_t *req)
 		pthread_cond_broadcast(&a->changed);
 }
 
-int coll_isubmit(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t **out)
+/* The shortcut may be taken by this process, and by commands of this kind. */
+static bool has_shortcut(const struct async *a, const coll_request_t *req)
 {
-	int ret = shm_turn_wait(comm, cmd);
+	const struct shm *s = a->comm->shm;
 
-	*out = NULL;
-	if (!ret)
-		ret = request_new(comm, cmd, out);
+	return a->shortcut && *s->alive && !coll_is_message(req->cmd.collective) &&
+	       __atomic_load_n(&s->h->active, __ATOMIC_ACQUIRE) && !shm_turn_is_given(s);
+}
+
+static int start_in_kernel(struct async *a, coll_request_t *req)
+{
+	int ret = shm_turn_wait(a->comm, &req->cmd);
+
 	if (ret)
 		return ret;
-	pthread_mutex_lock(&(*out)->async->lock);
-	request_start((*out)->async, *out);
-	pthread_mutex_unlock(&(*out)->async->lock);
-	return 0;
+	pthread_mutex_lock(&a->lock);
+	if (req->active) {
+		ret = -EBUSY;
+	} else {
+		req->cmd.counts_addr = req->counts_addr;
+		req->cmd.displs_addr = req->displs_addr;
+		request_begin(a, req);
+		request_queue(a, req);
+	}
+	pthread_mutex_unlock(&a->lock);
+	return ret;
+}
+
+static int request_start(struct async *a, coll_request_t *req)
+{
+	struct shm *s = a->comm->shm;
+	bool taken = false;
+	int ret;
+
+	if (!has_shortcut(a, req))
+		return start_in_kernel(a, req);
+	ret = shm_turn_begin(s, 0);
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&a->lock);
+	if (req->active)
+		ret = -EBUSY;
+	if (!ret)
+		ret = copy_counts(a->comm, req);
+	if (!ret) {
+		request_begin(a, req);
+		taken = !a->queue && a->shortcut->post(a, req);
+	}
+	if (ret || taken) {
+		shm_turn_end(s);
+	} else {
+		shm_turn_give(s);
+		request_queue(a, req);
+		shm_turn_given(s);
+	}
+	pthread_mutex_unlock(&a->lock);
+	return ret;
+}
+
+int coll_isubmit(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t **out)
+{
+	int ret = request_new(comm, cmd, out);
+
+	if (ret)
+		return ret;
+	ret = request_start((*out)->async, *out);
+	if (ret) {
+		request_delete(*out);
+		*out = NULL;
+	}
+	return ret;
 }
 
 int coll_persist(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t **out)
@@ -302,21 +570,7 @@ int coll_persist(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t *
 
 int coll_start(coll_request_t *req)
 {
-	struct async *a = req->async;
-	int ret;
-
-	if (!req->persistent)
-		return -EINVAL;
-	ret = shm_turn_wait(a->comm, &req->cmd);
-	if (ret)
-		return ret;
-	pthread_mutex_lock(&a->lock);
-	if (req->active)
-		ret = -EBUSY;
-	else
-		request_start(a, req);
-	pthread_mutex_unlock(&a->lock);
-	return ret;
+	return req->persistent ? request_start(req->async, req) : -EINVAL;
 }
 
 int coll_startall(coll_request_t **reqs, size_t n)
@@ -344,7 +598,7 @@ int coll_request_free(coll_request_t *req)
 	pthread_mutex_unlock(&a->lock);
 	if (busy)
 		return -EBUSY;
-	free(req);
+	request_delete(req);
 	return 0;
 }
 
@@ -364,7 +618,7 @@ static int retire(struct async *a, coll_request_t *req)
 		req->live_next->live_prev = req->live_prev;
 	req->active = false;
 	if (!req->persistent)
-		free(req);
+		request_delete(req);
 	return res;
 }
 
@@ -536,7 +790,7 @@ bool async_is_queued(coll_comm_t *comm)
 	if (!a)
 		return false;
 	pthread_mutex_lock(&a->lock);
-	queued = a->queue;
+	queued = a->queue || a->flying;
 	pthread_mutex_unlock(&a->lock);
 	return queued;
 }
@@ -546,7 +800,7 @@ void async_flush(coll_comm_t *comm)
 	struct async *a = comm->async;
 
 	pthread_mutex_lock(&a->lock);
-	while (a->queue)
+	while (a->queue || a->flying)
 		progress(a, ASYNC_FOREVER);
 	pthread_mutex_unlock(&a->lock);
 }
@@ -573,13 +827,14 @@ void async_destroy(coll_comm_t *comm)
 	if (!a)
 		return;
 	pthread_mutex_lock(&a->lock);
-	while (a->inflight || a->queue) {
+	while (a->inflight || a->queue || a->flying) {
 		cancel_receives(a);
 		progress(a, ASYNC_FOREVER);
 	}
 	while (a->live)
 		retire(a, a->live);
 	pthread_mutex_unlock(&a->lock);
+	unlist(a);
 	a->backend->destroy(a);
 	async_free(a);
 	comm->async = NULL;

@@ -5,11 +5,17 @@
  *
  * The module takes a limited number of commands of one rank at a time; those
  * beyond wait here, and move on whenever the application calls for a result.
+ *
+ * Small collectives may take a shortcut, without the kernel: see shm/shm_flight.c. It moves on
+ * within calls only. Later commands wait here until it is over, if they cannot take it, too. So
+ * a thread that waits for anything looks at the shortcuts of all communicators of the process: the
+ * rank that it waits for may wait for one of these.
  */
 #ifndef LIBCOLL_ASYNC_H
 #define LIBCOLL_ASYNC_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/deadline.h"
@@ -29,6 +35,8 @@ struct async;
  * @done: the result is in @res; protected by async->lock, as the rest
  * @persistent: coll_wait() leaves it to coll_request_free()
  * @active: in async->queue or in async->live
+ * @numbers: copy of the counts and displacements of @cmd; NULL: it has none. Owned
+ * @counts_addr: where the application has them; with @displs_addr
  * @until: once the kernel has refused it: its own deadline
  * @next: in async->queue
  * @live_prev: in async->live, with @live_next
@@ -39,6 +47,8 @@ struct coll_request {
 	bool done;
 	bool persistent;
 	bool active;
+	uint64_t *numbers;
+	uint64_t counts_addr, displs_addr;
 	int res;
 	struct deadline until;
 	struct coll_request *next;
@@ -65,6 +75,25 @@ struct async_backend {
 extern const struct async_backend async_ring, async_post;
 
 /**
+ * struct async_shortcut - commands that are done without the kernel
+ * @post: begin @req, which is to follow all that has been posted. It is the caller's turn
+ *	(comm/shm_turn.h). False: it is for the kernel.
+ * @look: end what is complete, by async_flown(), and give what is for the kernel to it, by
+ *	async_give(). In the order of posts.
+ * @await: wait @ns nanoseconds until the first one can go on; dropped meanwhile is the lock. 0: see
+ *	whether its deadline has passed.
+ * @drop: nothing more will be done: end all with @err
+ *
+ * All with async->lock held.
+ */
+struct async_shortcut {
+	bool (*post)(struct async *a, coll_request_t *req);
+	void (*look)(struct async *a);
+	void (*await)(struct async *a, uint64_t ns);
+	void (*drop)(struct async *a, int err);
+};
+
+/**
  * struct async - nonblocking commands of one communicator
  * @lock: protects all below
  * @changed: something has completed, or nobody reaps any more
@@ -74,6 +103,11 @@ extern const struct async_backend async_ring, async_post;
  * @queue: not yet submitted, oldest first
  * @live: all requests, done or not, that coll_wait() has not freed
  * @inflight: submitted and not over, at most @limit
+ * @shortcut: NULL: there is none
+ * @flying: commands that have taken it and are not over. Changes with @lock held; grows in a turn
+ *	only (comm/shm_turn.h)
+ * @watching: a thread is in shortcut->await(); there is at most one
+ * @next: of the process
  * @completed: number of commands that have ever completed
  * @private: the backend's
  */
@@ -89,15 +123,32 @@ struct async {
 	coll_request_t *live;
 	uint32_t inflight, limit;
 	uint64_t completed;
+	const struct async_shortcut *shortcut;
+	_Atomic uint32_t flying;
+	bool watching;
+	struct async *next;
 	void *private;
 };
 
 /* For backends, lock held. */
 void async_complete(struct async *a, coll_request_t *req, int res);
 
+/* For shortcuts, lock held: one more is on its way. */
+void async_fly(struct async *a);
+/* It is over. */
+void async_flown(struct async *a, coll_request_t *req, int res);
+/*
+ * It has not been done, and is for the kernel. Return: 0: the kernel has it, or has refused it;
+ * -EAGAIN: not now, try again.
+ */
+int async_give(struct async *a, coll_request_t *req);
+
+/* Is anything under way by a shortcut, in any communicator of this process? */
+bool async_any_flies(void);
+
 /* For blocking calls: is there anything they have to mind? */
 bool async_in_use(coll_comm_t *comm);
-/* Does anything wait that the kernel has not got yet? */
+/* Is there anything that the kernel has not got yet, or that goes by a shortcut? */
 bool async_is_queued(coll_comm_t *comm);
 /* Wait until everything is submitted. */
 void async_flush(coll_comm_t *comm);

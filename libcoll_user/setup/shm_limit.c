@@ -17,6 +17,7 @@
 #include "base/relax.h"
 #include "comm/comm.h"
 #include "comm/shm.h"
+#include "shm/shm_flight.h"
 #include "shm_limit.h"
 
 /* The least vector that is timed. */
@@ -226,6 +227,7 @@ int shm_settle(coll_comm_t *comm, const struct shm_terms *t, struct deadline dea
 
 	if (!t->all)
 		return 0;
+	shm_flight_allow(comm);
 	if (t->limit == SHM_MEASURE)
 		ret = measure(comm, t, deadline);
 	else if (comm->shm && t->limit < comm->shm->limit)

@@ -5,7 +5,6 @@
  * All lengths come from the rank's own command. The commands of the others are the same, or the
  * op has gone to the kernel.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "collective.h"
@@ -66,7 +65,7 @@ static bool buffers_fit(const struct shm *s, const struct coll_cmd *c)
 }
 
 /* Operator, type and root; what is wrong is for the kernel to refuse. */
-static bool kind_fits(struct shm *s, const struct coll_cmd *c)
+static bool kind_fits(const struct shm *s, const struct coll_cmd *c, struct shm_fold *fold)
 {
 	if (c->root >= s->n || (c->root && !is_rooted(c->collective)))
 		return false;
@@ -75,11 +74,8 @@ static bool kind_fits(struct shm *s, const struct coll_cmd *c)
 		       !(c->flags & ~(uint32_t)COLL_CMD_SPIN);
 	if (!coll_dtype_size(c->dtype) || (c->scalar && c->op != COLL_OP_PREMULSUM))
 		return false;
-	if (reduces(c->collective) && !s->fold)
-		s->fold = calloc(1, sizeof(*s->fold));
 	if (reduces(c->collective))
-		return s->fold &&
-		       shm_fold_setup(s->fold, c->collective, c->op, c->dtype,
+		return shm_fold_setup(fold, c->collective, c->op, c->dtype,
 				      c->flags & COLL_CMD_NARROW, s->ranked, s->n);
 	return !c->op && !(c->flags & COLL_CMD_NARROW);
 }
@@ -194,11 +190,12 @@ static bool memory_fits(const struct shm_move *m)
 	return in + m->in_bytes <= out || out + m->out_bytes <= in;
 }
 
-bool shm_move_setup(struct shm *s, const struct coll_cmd *c, struct shm_move *m)
+bool shm_move_setup(const struct shm *s, const struct coll_cmd *c, struct shm_fold *fold,
+		    struct shm_move *m)
 {
-	if (!is_plain(c) || !kind_fits(s, c) || !buffers_fit(s, c))
+	if (!is_plain(c) || !kind_fits(s, c, fold) || !buffers_fit(s, c))
 		return false;
-	*m = (struct shm_move){ .cmd = c, .elem = coll_dtype_size(c->dtype) };
+	*m = (struct shm_move){ .cmd = c, .fold = fold, .elem = coll_dtype_size(c->dtype) };
 	/* So that nothing below overflows. */
 	if (c->count > s->limit || c->count * m->elem > s->limit)
 		return false;
@@ -235,7 +232,7 @@ static void fold(const struct shm *s, const struct shm_move *m, uint64_t pos, ui
 		in[i] = shm_data(s, i, pos) + offset;
 		scales[i] = shm_slot(s, i, pos)->scalar;
 	}
-	shm_fold_run(s->fold, m->out, in, nr, scales, s->n, m->out_bytes / m->elem);
+	shm_fold_run(m->fold, m->out, in, nr, scales, s->n, m->out_bytes / m->elem);
 }
 
 /* Block i of the result is what rank i has @offset bytes from the beginning of its slot. */

@@ -10,6 +10,7 @@
 #include <coll/coll.h>
 
 struct shm;
+struct shm_fold;
 
 /**
  * struct shm_side - blocks with counts of their own, in a vector; all in elements
@@ -26,6 +27,7 @@ struct shm_side {
 /**
  * struct shm_move - what an op moves
  * @cmd: the command
+ * @fold: its operator, if it reduces
  * @in: what this rank gives; NULL: nothing
  * @in_bytes: its length, gaps between blocks included
  * @most: the largest one of any rank, without gaps; of a v-form, that of this rank
@@ -43,6 +45,7 @@ struct shm_side {
  */
 struct shm_move {
 	const struct coll_cmd *cmd;
+	const struct shm_fold *fold;
 	const void *in;
 	size_t in_bytes;
 	size_t most;
@@ -58,8 +61,12 @@ struct shm_move {
 	struct shm_side give, get;
 };
 
-/* Can @cmd be done here? Fills in @m. */
-bool shm_move_setup(struct shm *s, const struct coll_cmd *cmd, struct shm_move *m);
+/*
+ * Can @cmd be done here? Fills in @m. @fold: as shm_fold_setup() wants it; @m refers to it, and to
+ * @cmd.
+ */
+bool shm_move_setup(const struct shm *s, const struct coll_cmd *cmd, struct shm_fold *fold,
+		    struct shm_move *m);
 /* Write what this rank gives to its slot, behind the slot's head. */
 void shm_move_write(const struct shm *s, const struct shm_move *m, struct coll_shm_slot *slot);
 /* All ranks have written their slots for @pos, and these say the same: do their counts agree? */

@@ -29,6 +29,7 @@
 #include "comm/shm.h"
 #include "nonblocking/async.h"
 #include "setup/shm_limit.h"
+#include "shm/shm_flight.h"
 #include "shm/shm_run.h"
 
 #define MOST	8
@@ -98,6 +99,12 @@ bool async_is_queued(coll_comm_t *comm)
 {
 	(void)comm;
 	return false;
+}
+
+/* There are no nonblocking ops. */
+void shm_flight_allow(coll_comm_t *comm)
+{
+	(void)comm;
 }
 
 /**
@@ -1166,7 +1173,7 @@ static void *scribble(void *arg)
 		at = below(&state, AREA_SIZE / 4) * 4;
 		v = below(&state, 2) ? below(&state, 2000) : below(&state, ~0U);
 		__atomic_store_n((uint32_t *)(own + at), v, __ATOMIC_RELAXED);
-		at = SLOT_OFFSET + below(&state, 2) * SLOT_SIZE;
+		at = SLOT_OFFSET + below(&state, COLL_SHM_SLOTS) * SLOT_SIZE;
 		__atomic_store_n((uint64_t *)(own + at), below(&state, 12000), __ATOMIC_RELAXED);
 	}
 	return NULL;

@@ -45,11 +45,12 @@ stress()
 	ok $? "$3"
 }
 
-plan 34
+plan 37
 echo "# COLL_TEST_SEED=$seed"
 for n in 2 3 4; do
 	once "the same bits as by the kernel" $n bits
 	once "every rank by a way of its own" $n mixed
+	once "several ops under way, in two communicators" $n posted
 	often "ranks that disagree hear it" $n differ 1
 	dead=1 often "the others hear of a rank that is killed" $n kill 1
 	once "a child has no part in it" $n fork

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Ranks that disagree about a collective, each by a way of its own: in shared memory, by ioctl, by
- * io_uring. All get EBADE, now and later, with the same cause, and no buffer changes. The
+ * Ranks that disagree about a collective, each by a way of its own: in shared memory, blocking or
+ * not, by ioctl, by io_uring. All get EBADE, now and later, with the same cause, and no buffer changes. The
  * disagreements are those of selftests/func/mismatch.c.
  */
 #include <errno.h>
@@ -19,11 +19,12 @@
 
 enum way {
 	LIBRARY,
+	FLIGHT,
 	KERNEL,
 	URING,
 };
 
-static const char ways[] = "lku";
+static const char ways[] = "lfku";
 
 static void less(struct coll_cmd *c)		{ c->count = COUNT - 1; }
 static void one_element(struct coll_cmd *c)	{ c->count = 1; }
@@ -89,7 +90,7 @@ struct disagreement {
 };
 
 /* Every second rank goes by shared memory: only if all do, their slots are compared. */
-static const enum way way_lots[] = { LIBRARY, LIBRARY, KERNEL, URING };
+static const enum way way_lots[] = { LIBRARY, FLIGHT, KERNEL, URING };
 
 #define NR_LOTS	4
 #define NR_CHOICES (NR_CHANGES * NR_LOTS * NR_LOTS * NR_LOTS * SIZE)
@@ -119,9 +120,9 @@ static int submit(struct job *j, struct coll_cmd *c, enum way way)
 	coll_request_t *req;
 	int ret;
 
-	if (way == KERNEL)
+	if (way == KERNEL || way == URING)
 		c->flags |= COLL_CMD_SLEEP;
-	if (way != URING)
+	if (way == LIBRARY || way == KERNEL)
 		return coll_submit(j->comm, c);
 	ret = coll_isubmit(j->comm, c, &req);
 	return ret ? ret : coll_wait(req);
@@ -149,7 +150,7 @@ static void run(struct job *j, uint32_t rank)
 	uint32_t i;
 
 	for (i = 0; i < d->before; i++)
-		if (job_random_op(j, rank, &lot, 0, true))
+		if (job_random_op(j, rank, &lot, 0, d->way[rank] % 2, true))
 			me->wrong++;
 	memset(in, 1 + rank, sizeof(in));
 	memset(out, 101 + rank, sizeof(out));

@@ -270,9 +270,11 @@ static uint64_t nr_wrong(const struct coll_cmd *c, uint32_t size, uint32_t rank,
 	return wrong;
 }
 
-int job_random_op(struct job *j, uint32_t rank, uint64_t *lot, uint32_t flags, bool check)
+int job_random_op(struct job *j, uint32_t rank, uint64_t *lot, uint32_t flags, bool posted,
+		  bool check)
 {
 	static uint32_t in[JOB_ROOM / 4], out[(JOB_ROOM + JOB_GUARD) / 4];
+	coll_request_t *req;
 	uint64_t wrong = 0;
 	struct coll_cmd c;
 	uint32_t i;
@@ -289,7 +291,9 @@ int job_random_op(struct job *j, uint32_t rank, uint64_t *lot, uint32_t flags, b
 		c.recv_addr = (uintptr_t)out;
 	if (c.collective == COLL_BROADCAST && rank == c.root)
 		memcpy(out, in, c.count * 4);
-	ret = coll_submit(j->comm, &c);
+	ret = posted ? coll_isubmit(j->comm, &c, &req) : coll_submit(j->comm, &c);
+	if (posted && !ret)
+		ret = coll_wait(req);
 	for (i = JOB_ROOM / 4; i < sizeof(out) / 4; i++)
 		wrong += out[i] != 0xa5a5a5a5;
 	if (!ret && check)

@@ -95,11 +95,13 @@ void job_note(struct job *j, uint32_t rank, int ret);
  * @rank: this one
  * @lot: state of the random numbers that all ranks draw
  * @flags: of the command
+ * @posted: a nonblocking one, and a wait
  * @check: whether its result is looked at
  *
  * Counts in what is wrong, bytes behind the buffer in any case. Return: 0 or -errno.
  */
-int job_random_op(struct job *j, uint32_t rank, uint64_t *lot, uint32_t flags, bool check);
+int job_random_op(struct job *j, uint32_t rank, uint64_t *lot, uint32_t flags, bool posted,
+		  bool check);
 
 /* What the program does; each prints, and returns an exit status. */
 int shm_kill(unsigned int times, uint64_t seed);

@@ -95,7 +95,7 @@ static void run(struct job *j, uint32_t rank)
 		if (in->moment != ANY && rank == in->victim && i == in->ops)
 			die(j, in);
 		before = ioctl_sleeps();
-		ret = job_random_op(j, rank, &lot, flags, true);
+		ret = job_random_op(j, rank, &lot, flags, (i + rank + in->seed) % 3 == 0, true);
 		me->sleeps = ioctl_sleeps() - before;
 		job_note(j, rank, ret);
 	}

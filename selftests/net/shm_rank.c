@@ -5,7 +5,8 @@
  *	bits	every collective, operator and type, there and by the kernel: the same bits
  *	mixed	every op by a way that each rank draws; results verified
  *	differ	ranks that disagree about an op, by ways that each draws: all hear EBADE
- *	calls	are there ops without a system call?
+ *	calls	are there ops without a system call, blocking and nonblocking?
+ *	posted	several ops under way, in two communicators; results verified
  *	kill	rank N is killed while the others go on: what do they hear?
  *	leave	rank N ends in order while the others go on
  *	stop	rank N is stopped; then the deadline of the others is over
@@ -43,6 +44,7 @@
 #include "ioctl_calls.h"
 #include "rand.h"
 #include "shm_kinds.h"
+#include "shm_posted.h"
 
 #define ROOM	(128 * 1024)
 #define SECOND	1000000000ULL
@@ -198,13 +200,13 @@ static void bits(void)
 
 /* ---- ways ---- */
 
-/* By the library, by the kernel, or nonblocking. */
+/* By the library, by the kernel, or nonblocking by either of them. */
 static int run(struct coll_cmd *c, uint32_t way)
 {
 	coll_request_t *req;
 	int ret;
 
-	if (way == 1)
+	if (way % 2)
 		c->flags |= COLL_CMD_SLEEP;
 	if (way < 2)
 		return coll_submit(comm, c);
@@ -249,7 +251,7 @@ static void mixed(void)
 
 	for (i = 0; i < 3000; i++) {
 		/* Long stretches of one way, and of all mixed. */
-		uint32_t ways = test_below(&lot, 2) ? 1 : 3, n = 1 + test_below(&lot, 20), j;
+		uint32_t ways = test_below(&lot, 2) ? 1 : 4, n = 1 + test_below(&lot, 20), j;
 
 		for (j = 0; j < n; j++, i++) {
 			ret = sum_round(i, test_below(&own_lot, ways), 1 + test_below(&lot, 4000));
@@ -299,13 +301,29 @@ static void differ(uint32_t victim)
 			c.count = sizeof(v) / 4;
 	}
 	if (!ret)
-		ret = run(&c, test_below(&own_lot, 3));
+		ret = run(&c, test_below(&own_lot, 4));
 	check_cause(ret, EBADE, COLL_CAUSE_MISMATCH, COLL_RANK_NONE);
+}
+
+static void posted(void)
+{
+	uint64_t before = shm_ops();
+	coll_comm_t *comms[2] = { comm, NULL };
+	int ret = coll_comm_dup(comm, &comms[1]);
+
+	if (ret) {
+		complain("dup: %s\n", coll_strerror(ret));
+		return;
+	}
+	bad += shm_posted(comms, 4000, &lot, &own_lot);
+	if (shm_ops() == before)
+		complain("no op in shared memory\n");
+	coll_finalize(comms[1]);
 }
 
 /* ---- calls ---- */
 
-static void without_calls(void)
+static void without_calls(uint32_t way)
 {
 	uint64_t before, most = 0, quiet = 0;
 	int i, j, ret = 0;
@@ -314,14 +332,14 @@ static void without_calls(void)
 	for (i = 0; i < 2000 && !ret; i++) {
 		before = ioctl_calls();
 		for (j = 0; j < 50 && !ret; j++)
-			ret = sum_round((uint64_t)j, 0, 2);
+			ret = sum_round((uint64_t)j, way, 2);
 		before = ioctl_calls() - before;
 		quiet += !before;
 		most = before > most ? before : most;
 	}
 	if (ret || !quiet)
-		complain("%s; %llu of %d times 50 ops without a call, %llu calls at most\n",
-			 coll_strerror(ret), (unsigned long long)quiet, i,
+		complain("way %u: %s; %llu of %d times 50 ops without a call, %llu calls at most\n",
+			 way, coll_strerror(ret), (unsigned long long)quiet, i,
 			 (unsigned long long)most);
 }
 
@@ -433,7 +451,7 @@ static int until_error(uint64_t rounds)
 	int ret = 0;
 
 	for (i = 0; i < rounds && !ret; i++)
-		ret = sum_round(i, 0, 2);
+		ret = sum_round(i, test_below(&own_lot, 2) * 2, 2);
 	return ret;
 }
 
@@ -604,7 +622,9 @@ int main(int argc, char **argv)
 	else if (!strcmp(mode, "differ"))
 		differ(victim);
 	else if (!strcmp(mode, "calls"))
-		without_calls();
+		without_calls(0), without_calls(2);
+	else if (!strcmp(mode, "posted"))
+		posted();
 	else if (!strcmp(mode, "time"))
 		times();
 	else if (!strcmp(mode, "off"))

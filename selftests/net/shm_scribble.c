@@ -104,7 +104,7 @@ static void scribble(struct job *j, uint32_t rank, uint64_t lot)
 static void run(struct job *j, uint32_t rank)
 {
 	const struct scribbling *s = j->arg;
-	uint64_t lot = s->seed * 0x9e3779b97f4a7c15ULL | 1;
+	uint64_t lot = s->seed * 0x9e3779b97f4a7c15ULL | 1, own = lot + 2 * rank + 2;
 	int ret = 0;
 	uint32_t i;
 
@@ -114,7 +114,7 @@ static void run(struct job *j, uint32_t rank)
 	}
 	coll_comm_set_timeout(j->comm, 100 * MS);
 	for (i = 0; i < OPS && !ret; i++) {
-		ret = job_random_op(j, rank, &lot, 0, false);
+		ret = job_random_op(j, rank, &lot, 0, test_below(&own, 2), false);
 		job_note(j, rank, ret);
 	}
 }

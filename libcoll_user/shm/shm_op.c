@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * A rank writes its slot and waits for the slots of the others. There is one answer to anything
+ * unexpected, and all ranks come to it: they give the op to the kernel. So ranks may come by
+ * different ways, disagree, leave and die here as they may there.
+ *
+ * Why there are twice as many slots as ops that a rank may have begun (COLL_SHM_DEPTH): a rank that
+ * begins op p has seen op p - DEPTH end well, here or in the kernel. All ranks have begun
+ * that op, so each has seen all up to p - 2 * DEPTH end, and has read its results. After an op
+ * that has failed this does not hold: then nothing more is done here.
+ */
+#include <errno.h>
+#include <sys/ioctl.h>
+
+#include "base/relax.h"
+#include "comm/buffers.h"
+#include "comm/comm.h"
+#include "comm/shm.h"
+#include "nonblocking/async.h"
+#include "shm_move.h"
+#include "shm_op.h"
+
+/* COLL_CMD_SPIN: so many microseconds awake. */
+#define LONG_SPIN_US	1000
+/* 2^this is the longest pause, in ops, after this way has been in vain. */
+#define PAUSE_MOST	6
+
+/* Two words of a slot that are read as numbers, whatever fields they are. */
+typedef uint64_t __attribute__((may_alias)) word;
+
+static uint64_t load(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+/* Read once: the other rank may change them at any time. Own counts are compared later. */
+static bool says_the_same(const struct coll_shm_slot *slot, const struct shm_op *o)
+{
+	const word *w = (const word *)slot;
+
+	return __atomic_load_n(&w[1], __ATOMIC_RELAXED) == o->kind &&
+	       (o->own_count || __atomic_load_n(&w[2], __ATOMIC_RELAXED) == o->count);
+}
+
+/* A rank that is not there: will it come? In this order, see <linux/coll.h>. */
+static bool is_astray(const struct shm *s, const struct shm_op *o, uint32_t rank)
+{
+	const struct coll_shm_rank *r = shm_rank(s, rank);
+	bool gone = load((const uint64_t *)&r->posted) > o->posted ||
+		    __atomic_load_n(&r->left, __ATOMIC_ACQUIRE);
+
+	return gone && load((const uint64_t *)&shm_slot(s, rank, o->pos)->pos) != o->pos;
+}
+
+/* The rest of the ranks, none of which has to be there. */
+static enum shm_outcome look_further(const struct shm *s, const struct shm_op *o)
+{
+	uint32_t r;
+
+	for (r = o->next; r < s->n; r++)
+		if (r != s->me && is_astray(s, o, r))
+			return SHM_ASTRAY;
+	return __atomic_load_n(&s->h->failed, __ATOMIC_ACQUIRE) ? SHM_FAILED : SHM_LATE;
+}
+
+static enum shm_outcome look_once(const struct shm *s, struct shm_op *o)
+{
+	const struct coll_shm_slot *slot;
+
+	for (; o->next < s->n; o->next++) {
+		if (o->next == s->me)
+			continue;
+		slot = shm_slot(s, o->next, o->pos);
+		if (load((const uint64_t *)&slot->pos) != o->pos)
+			return look_further(s, o);
+		if (!says_the_same(slot, o))
+			return SHM_DIFFERENT;
+	}
+	return SHM_COMPLETE;
+}
+
+enum shm_outcome shm_op_look(const struct shm *s, struct shm_op *o)
+{
+	enum shm_outcome what = look_once(s, o);
+
+	/*
+	 * The last rank may have come between the look at its slot and the failure. Then the op is
+	 * complete on the other ranks, and a later one has failed.
+	 */
+	return what == SHM_FAILED ? look_once(s, o) : what;
+}
+
+enum shm_outcome shm_op_spin(const struct shm *s, struct shm_op *o, uint64_t spins)
+{
+	enum shm_outcome what = shm_op_look(s, o);
+
+	while (what == SHM_LATE && spins--) {
+		relax();
+		what = shm_op_look(s, o);
+	}
+	return what;
+}
+
+uint64_t shm_op_spins(const struct shm *s, const struct coll_cmd *cmd)
+{
+	return cmd->flags & COLL_CMD_SPIN ? LONG_SPIN_US * s->looks_per_us : s->spins;
+}
+
+int shm_op_sleep(coll_comm_t *comm, const struct shm_op *o, uint64_t ns, uint64_t flags)
+{
+	struct coll_shm_wait w = {
+		.pos = o->pos, .posted = o->posted, .timeout_ns = ns, .flags = flags,
+	};
+	struct coll_shm_area *own = shm_own_area(comm->shm);
+	int ret;
+
+	/* The rank that comes last sees it, or the kernel sees that rank. */
+	__atomic_store_n((uint64_t *)&own->sleeps, o->pos, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	ret = ioctl(comm->fd, COLL_IOC_SHM_WAIT, &w) && errno != EINTR && errno != ETIME ?
+	      -errno : 0;
+	__atomic_store_n((uint64_t *)&own->sleeps, 0, __ATOMIC_RELAXED);
+	return ret;
+}
+
+/* All are there. Those that sleep do not know it. */
+static void wake_others(coll_comm_t *comm, const struct shm_op *o)
+{
+	const struct shm *s = comm->shm;
+	uint32_t r;
+
+	for (r = 0; r < s->n; r++) {
+		if (r == s->me ||
+		    load((const uint64_t *)&shm_area(s, r)->sleeps) != o->pos)
+			continue;
+		ioctl(comm->fd, COLL_IOC_SHM_WAKE);
+		return;
+	}
+}
+
+void shm_op_write(const struct shm *s, const struct shm_move *m, struct shm_op *o)
+{
+	struct coll_shm_slot *slot = shm_own_slot(s, o->pos), say = {
+		.collective = (uint8_t)m->cmd->collective,
+		.op = (uint8_t)m->cmd->op,
+		.dtype = (uint8_t)m->cmd->dtype,
+		.flags = m->cmd->flags & COLL_CMD_NARROW ? COLL_SHM_NARROW : 0,
+		.root = m->cmd->root,
+		.count = m->count,
+	};
+	word *w = (word *)slot, *from = (word *)&say;
+
+	o->kind = from[1];
+	o->count = from[2];
+	o->own_count = m->own_count;
+	shm_move_write(s, m, slot);
+	__atomic_store_n(&w[1], o->kind, __ATOMIC_RELAXED);
+	__atomic_store_n(&w[2], o->count, __ATOMIC_RELAXED);
+	__atomic_store_n((uint64_t *)&slot->scalar, m->cmd->scalar, __ATOMIC_RELAXED);
+	__atomic_store_n((uint64_t *)&slot->pos, o->pos, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void shm_op_retract(const struct shm *s, const struct shm_op *o)
+{
+	__atomic_store_n((uint64_t *)&shm_own_slot(s, o->pos)->pos, 0, __ATOMIC_SEQ_CST);
+}
+
+void shm_op_pause(struct shm *s, uint64_t pos)
+{
+	if (s->always)
+		return;
+	if (s->failures < PAUSE_MOST)
+		s->failures++;
+	s->next_try = (pos | ((1ULL << s->failures) - 1)) + 1;
+}
+
+void shm_op_no_pause(struct shm *s)
+{
+	if (s->failures)
+		s->failures--;
+}
+
+static void count_op(struct shm *s, const struct shm_move *m)
+{
+	struct coll_shm_area *own = shm_own_area(s);
+	size_t bytes = m->in_bytes > m->out_bytes ? m->in_bytes : m->out_bytes;
+
+	s->ops++;
+	__atomic_store_n((uint64_t *)&own->ops, s->ops, __ATOMIC_RELAXED);
+	__atomic_store_n((uint64_t *)&own->bytes, own->bytes + bytes, __ATOMIC_RELAXED);
+}
+
+enum shm_outcome shm_op_finish(coll_comm_t *comm, const struct shm_move *m, const struct shm_op *o)
+{
+	wake_others(comm, o);
+	if (!shm_move_agrees(comm->shm, m, o->pos))
+		return SHM_DIFFERENT;
+	shm_move_finish(comm->shm, m, o->pos);
+	count_op(comm->shm, m);
+	return SHM_COMPLETE;
+}
+
+int shm_op_error(const struct shm *s)
+{
+	return -(int)__atomic_load_n(&s->h->failed, __ATOMIC_ACQUIRE);
+}
+
+bool shm_op_begin(coll_comm_t *comm, struct shm_op *o, uint32_t before)
+{
+	struct shm *s = comm->shm;
+	const struct coll_shm_rank *own = shm_rank(s, s->me);
+
+	o->posted = load((const uint64_t *)&own->posted);
+	o->pos = s->ops + o->posted + before + 1;
+	o->next = 0;
+	/*
+	 * The kernel has refused what was given to it last, and the slot says that there is
+	 * such an op.
+	 */
+	if (s->gave == o->posted)
+		s->broken = true;
+	s->gave = ~0ULL;
+	return !s->broken && o->pos >= s->next_try &&
+	       load((const uint64_t *)&own->completed) == o->posted && !shm_op_error(s);
+}
+
+bool shm_op_buffers(coll_comm_t *comm, const struct coll_cmd *cmd)
+{
+	return !(cmd->flags & (COLL_CMD_REG_SEND | COLL_CMD_REG_RECV)) || buffers_hold(comm, cmd);
+}

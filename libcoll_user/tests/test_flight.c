@@ -1,0 +1,932 @@
+// SPDX-License-Identifier: LGPL-2.1 OR MIT
+/*
+ * Nonblocking collectives in shared memory, between threads, over a kernel that the test makes up: it
+ * numbers the commands of each rank, runs those with the same number, and lets ranks sleep. Tested
+ * are: any order of blocking, nonblocking and persistent ops, with some ranks in the kernel; more ops
+ * than there are slots; two communicators, where a rank waits in one for what it has left open
+ * in the other; ranks that disagree, leave, abort, or are late; commands that the kernel refuses.
+ *
+ * usage: test_flight [SEED]
+ */
+#define _GNU_SOURCE	/* pthread_timedjoin_np() */
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collective.h"
+#include "comm/comm.h"
+#include "comm/shm.h"
+#include "nonblocking/async.h"
+#include "shm/shm_flight.h"
+
+#define MOST	6
+#define DATA	1024
+#define ROOM	(MOST * 600)		/* elements of a vector */
+#define OPS	8192			/* commands of a rank */
+#define LARGE	500			/* elements, too many for a slot */
+
+/* The layout is that of the header, not that of a kernel. */
+#define RANK_OFFSET	128
+#define AREA_OFFSET	4096
+#define SLOT_OFFSET	192
+#define SLOT_SIZE	(sizeof(struct coll_shm_slot) + DATA + 64)
+#define AREA_SIZE	(SLOT_OFFSET + COLL_SHM_SLOTS * SLOT_SIZE)
+
+static int tests, failures;
+static uint64_t lot;
+
+static void ok(bool good, const char *name)
+{
+	tests++;
+	failures += !good;
+	printf("%sok %d - %s\n", good ? "" : "not ", tests, name);
+	fflush(stdout);
+}
+
+static uint32_t below(uint64_t *state, uint32_t n)
+{
+	*state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (uint32_t)((*state >> 33) % n);
+}
+
+/* ---- the kernel ---- */
+
+/**
+ * struct kcmd - a command of a rank
+ * @tag: of COLL_IOC_POST
+ * @posted: by COLL_IOC_POST
+ * @done: with @result
+ */
+struct kcmd {
+	struct coll_cmd cmd;
+	uint64_t tag;
+	bool posted, done, collected;
+	int result;
+};
+
+/**
+ * struct world - a communicator
+ * @memory: what the ranks share
+ * @cmds: of each rank, by number
+ * @nr: how many of them
+ * @refuse: so many commands of a rank are refused, with @refuse_err
+ */
+struct world {
+	uint32_t n;
+	uint8_t *memory;
+	struct coll_shm_header *h;
+	struct coll_comm comm[MOST];
+	struct shm shm[MOST];
+	unsigned char alive;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct kcmd *cmds[MOST];
+	uint64_t nr[MOST];
+	uint32_t refuse[MOST];
+	int refuse_err;
+};
+
+static struct world *worlds[2];
+static _Atomic uint64_t sleeps, looks;
+
+static struct coll_shm_rank *told(struct world *w, uint32_t r)
+{
+	return (void *)(w->memory + RANK_OFFSET + r * sizeof(struct coll_shm_rank));
+}
+
+static uint32_t *vec(uint64_t addr)
+{
+	return (uint32_t *)(uintptr_t)addr;
+}
+
+static void k_end(struct world *w, uint32_t r, uint64_t n, int result)
+{
+	struct kcmd *k = &w->cmds[r][n];
+
+	if (k->done)
+		return;
+	k->done = true;
+	k->result = result;
+	__atomic_store_n((uint64_t *)&told(w, r)->completed, told(w, r)->completed + 1,
+			 __ATOMIC_RELEASE);
+}
+
+static void k_fail(struct world *w, int err)
+{
+	uint64_t i;
+	uint32_t r;
+
+	if (!w->h->failed)
+		__atomic_store_n(&w->h->failed, (uint32_t)err, __ATOMIC_RELEASE);
+	for (r = 0; r < w->n; r++)
+		for (i = 0; i < w->nr[r]; i++)
+			k_end(w, r, i, -(int)w->h->failed);
+	pthread_cond_broadcast(&w->changed);
+}
+
+/* Elements of the block of rank @r. */
+static uint64_t block(const struct coll_cmd *c, uint32_t r)
+{
+	return ((const uint64_t *)(uintptr_t)c->counts_addr)[r];
+}
+
+static void k_allgatherv(struct world *w, uint64_t n)
+{
+	uint32_t r, to;
+	uint64_t at;
+
+	for (to = 0; to < w->n; to++)
+		for (r = 0, at = 0; r < w->n; at += block(&w->cmds[to][n].cmd, r), r++)
+			memcpy(vec(w->cmds[to][n].cmd.recv_addr) + at,
+			       vec(w->cmds[r][n].cmd.send_addr),
+			       block(&w->cmds[to][n].cmd, r) * 4);
+}
+
+static void k_data(struct world *w, uint64_t n)
+{
+	struct coll_cmd *c = &w->cmds[0][n].cmd;
+	uint32_t r, sum, root = c->root;
+	uint64_t i;
+
+	for (i = 0; i < c->count && c->collective == COLL_ALLREDUCE; i++) {
+		for (r = 0, sum = 0; r < w->n; r++)
+			sum += vec(w->cmds[r][n].cmd.send_addr)[i];
+		for (r = 0; r < w->n; r++)
+			vec(w->cmds[r][n].cmd.recv_addr)[i] = sum;
+	}
+	for (r = 0; r < w->n && c->collective == COLL_BROADCAST; r++)
+		if (r != root)
+			memcpy(vec(w->cmds[r][n].cmd.recv_addr),
+			       vec(w->cmds[root][n].cmd.recv_addr), c->count * 4);
+	if (c->collective == COLL_ALLGATHERV)
+		k_allgatherv(w, n);
+}
+
+/* Command @n of all ranks is there. */
+static void k_run(struct world *w, uint64_t n)
+{
+	const struct coll_cmd *c = &w->cmds[0][n].cmd, *d;
+	uint32_t r;
+
+	for (r = 1; r < w->n; r++) {
+		d = &w->cmds[r][n].cmd;
+		if (d->collective != c->collective || d->count != c->count || d->root != c->root) {
+			k_fail(w, EBADE);
+			return;
+		}
+	}
+	k_data(w, n);
+	for (r = 0; r < w->n; r++)
+		k_end(w, r, n, 0);
+	pthread_cond_broadcast(&w->changed);
+}
+
+/* The kernel reads counts at once. */
+static void k_copy_counts(struct world *w, struct coll_cmd *c)
+{
+	uint64_t *copy;
+
+	if (!c->counts_addr)
+		return;
+	copy = malloc(w->n * 8);
+	memcpy(copy, (void *)(uintptr_t)c->counts_addr, w->n * 8);
+	c->counts_addr = (uintptr_t)copy;
+}
+
+static int k_post(struct world *w, uint32_t r, const struct coll_cmd *c, uint64_t tag, bool posted)
+{
+	uint64_t n = w->nr[r];
+	uint32_t i;
+
+	if (w->h->failed)
+		return -(int)w->h->failed;
+	if (w->refuse[r] && w->refuse[r]--)
+		return -w->refuse_err;
+	if (n == OPS)
+		return -ENOBUFS;
+	w->cmds[r][n] = (struct kcmd){ .cmd = *c, .tag = tag, .posted = posted };
+	k_copy_counts(w, &w->cmds[r][n].cmd);
+	w->nr[r]++;
+	__atomic_store_n((uint64_t *)&told(w, r)->posted, w->nr[r], __ATOMIC_RELEASE);
+	pthread_cond_broadcast(&w->changed);
+	for (i = 0; i < w->n; i++) {
+		if (told(w, i)->left)
+			k_fail(w, EHOSTDOWN);
+		if (w->nr[i] <= n)
+			return 0;
+	}
+	if (!w->h->failed)
+		k_run(w, n);
+	return 0;
+}
+
+static bool k_goes_on(struct world *w, uint32_t me, const struct coll_shm_wait *a)
+{
+	bool missing = false;
+	uint32_t r;
+
+	if (w->h->failed)
+		return true;
+	for (r = 0; r < w->n; r++) {
+		bool gone = r != me && (told(w, r)->posted > a->posted || told(w, r)->left);
+
+		if (__atomic_load_n(&shm_slot(&w->shm[0], r, a->pos)->pos, __ATOMIC_ACQUIRE) == a->pos)
+			continue;
+		if (gone)
+			return true;
+		missing = true;
+	}
+	return !missing;
+}
+
+static struct timespec after(uint64_t ns)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	ns = ns < 1000000000000ULL ? ns : 1000000000000ULL;
+	t.tv_sec += (time_t)(ns / 1000000000);
+	t.tv_nsec += (long)(ns % 1000000000);
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	return t;
+}
+
+static int k_sleep(struct world *w, uint32_t me, const struct coll_shm_wait *a)
+{
+	struct timespec end = after(a->timeout_ns ? a->timeout_ns : ~0ULL);
+	int ret = 0;
+
+	sleeps++;
+	looks += a->flags & COLL_SHM_WAIT_LOOK;
+	while (!ret && !k_goes_on(w, me, a))
+		ret = pthread_cond_timedwait(&w->changed, &w->lock, &end);
+	if (!ret || k_goes_on(w, me, a))
+		return 0;
+	if (a->flags & COLL_SHM_WAIT_LOOK)
+		return -ETIME;
+	k_fail(w, ETIMEDOUT);
+	return 0;
+}
+
+static int k_submit(struct world *w, uint32_t r, const struct coll_cmd *c)
+{
+	uint64_t n = w->nr[r];
+	int ret = k_post(w, r, c, 0, false);
+
+	while (!ret && !w->cmds[r][n].done)
+		pthread_cond_wait(&w->changed, &w->lock);
+	return ret ? ret : w->cmds[r][n].result;
+}
+
+static int k_collect(struct world *w, uint32_t r, const struct coll_collect *c)
+{
+	struct coll_completion *to = (void *)(uintptr_t)c->completions;
+	struct timespec end = after(c->timeout_ns);
+	bool open;
+	uint64_t i;
+	uint32_t got = 0;
+	int ret = 0;
+
+	for (;;) {
+		for (i = 0, open = false; i < w->nr[r] && got < c->nr; i++) {
+			struct kcmd *k = &w->cmds[r][i];
+
+			open |= k->posted && !k->done;
+			if (!k->posted || !k->done || k->collected)
+				continue;
+			k->collected = true;
+			to[got++] = (struct coll_completion){ .tag = k->tag, .result = k->result };
+		}
+		if (got >= c->min || !open || ret)
+			return (int)got;
+		ret = pthread_cond_timedwait(&w->changed, &w->lock, &end);
+	}
+}
+
+static int k_call(struct world *w, uint32_t r, unsigned long request, void *arg)
+{
+	const struct coll_post_entry *e;
+
+	switch (request) {
+	case COLL_IOC_SHM_WAIT:
+		return k_sleep(w, r, arg);
+	case COLL_IOC_SHM_WAKE:
+		pthread_cond_broadcast(&w->changed);
+		return 0;
+	case COLL_IOC_SUBMIT:
+		return k_submit(w, r, arg);
+	case COLL_IOC_POST:
+		e = (void *)(uintptr_t)((struct coll_post *)arg)->entries;
+		return k_post(w, r, (void *)(uintptr_t)e->arg, e->tag, true) ?: 1;
+	case COLL_IOC_COLLECT:
+		return k_collect(w, r, arg);
+	case COLL_IOC_ABORT:
+		k_fail(w, ESHUTDOWN);
+		return 0;
+	default:
+		return -ENOTTY;
+	}
+}
+
+/* The descriptor has the communicator and the rank. */
+int ioctl(int fd, unsigned long request, ...)
+{
+	struct world *w = worlds[fd / 100];
+	va_list ap;
+	int ret;
+
+	va_start(ap, request);
+	pthread_mutex_lock(&w->lock);
+	ret = k_call(w, (uint32_t)fd % 100, request, va_arg(ap, void *));
+	pthread_mutex_unlock(&w->lock);
+	va_end(ap);
+	if (ret >= 0)
+		return ret;
+	errno = -ret;
+	return -1;
+}
+
+int coll_abort(coll_comm_t *comm, uint32_t code)
+{
+	(void)code;
+	return ioctl(comm->fd, COLL_IOC_ABORT, NULL);
+}
+
+uint32_t coll_comm_rank(const coll_comm_t *comm)
+{
+	return comm->rank;
+}
+
+static int no_ring(struct async *a)
+{
+	(void)a;
+	return -EPERM;
+}
+
+const struct async_backend async_ring = { .init = no_ring };
+
+/* ---- worlds ---- */
+
+static struct world *world_new(uint32_t n, uint32_t which)
+{
+	size_t bytes = (AREA_OFFSET + n * AREA_SIZE + 4095) / 4096 * 4096;
+	struct world *w = calloc(1, sizeof(*w));
+	uint32_t r;
+
+	w->n = n;
+	w->alive = 1;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->changed, NULL);
+	w->memory = aligned_alloc(4096, bytes);
+	memset(w->memory, 0, bytes);
+	w->h = (void *)w->memory;
+	*w->h = (struct coll_shm_header){
+		.magic = COLL_SHM_MAGIC, .version = COLL_SHM_VERSION, .nr_local = n,
+		.rank_offset = RANK_OFFSET, .rank_size = sizeof(struct coll_shm_rank),
+		.area_offset = AREA_OFFSET, .area_size = AREA_SIZE,
+		.slot_offset = SLOT_OFFSET, .slot_size = SLOT_SIZE, .data_size = DATA,
+		.active = 1,
+	};
+	for (r = 0; r < n; r++) {
+		w->shm[r] = (struct shm){
+			.all = w->memory, .own = w->memory + AREA_OFFSET + r * AREA_SIZE,
+			.n = n, .me = r, .h = w->h, .alive = &w->alive, .gave = ~0ULL,
+			.spins = 20, .limit = DATA, .always = true,
+		};
+		w->comm[r] = (struct coll_comm){
+			.fd = (int)(which * 100 + r), .size = n, .rank = r, .shm = &w->shm[r],
+			.flags = COLL_CONFIG_NO_URING,
+			.version = { .features = COLL_FEAT_POST, .max_inflight = 256 },
+		};
+		pthread_mutex_init(&w->comm[r].async_once_lock, NULL);
+		shm_flight_allow(&w->comm[r]);
+		w->cmds[r] = calloc(OPS, sizeof(struct kcmd));
+	}
+	worlds[which] = w;
+	return w;
+}
+
+static void world_free(struct world *w)
+{
+	uint64_t i;
+	uint32_t r;
+
+	for (r = 0; r < w->n; r++) {
+		async_destroy(&w->comm[r]);
+		free(w->shm[r].fold);
+		free(w->shm[r].flights);
+		for (i = 0; i < w->nr[r]; i++)
+			free((void *)(uintptr_t)w->cmds[r][i].cmd.counts_addr);
+		free(w->cmds[r]);
+	}
+	free(w->memory);
+	free(w);
+}
+
+static void post_at(struct world *w, uint32_t r)
+{
+	pthread_mutex_lock(&w->lock);
+	told(w, r)->left = 1;
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* ---- any order ---- */
+
+/**
+ * struct flown - an op that a rank has begun
+ * @req: NULL: none
+ * @kind: persistent: it stays
+ */
+struct flown {
+	coll_request_t *req;
+	bool persistent;
+	uint16_t what;
+	uint32_t count, root, nth;
+	uint32_t in[600], out[ROOM];
+};
+
+#define WINDOW	12
+
+/**
+ * struct rank - a thread
+ * @common: what all ranks draw alike
+ * @lot: what it draws by itself
+ * @kernel: one of so many ops is for the kernel, by its own choice; 0: none
+ */
+struct rank {
+	pthread_t thread;
+	struct world *w;
+	uint32_t me, ops, kernel;
+	uint64_t common, lot;
+	struct flown f[WINDOW];
+	bool good;
+	int ret;
+};
+
+static uint32_t value(uint32_t rank, uint32_t nth, uint32_t i)
+{
+	return rank * 7919 + nth * 104729 + i * 31 + 1;
+}
+
+static bool is_right(const struct rank *k, const struct flown *f)
+{
+	uint32_t i, r, at = 0, want;
+
+	for (i = 0; i < f->count && f->what == COLL_ALLREDUCE; i++) {
+		for (r = 0, want = 0; r < k->w->n; r++)
+			want += value(r, f->nth, i);
+		if (f->out[i] != want)
+			return false;
+	}
+	for (i = 0; i < f->count && f->what == COLL_BROADCAST; i++)
+		if (f->out[i] != value(f->root, f->nth, i))
+			return false;
+	for (r = 0; r < k->w->n && f->what == COLL_ALLGATHERV; r++)
+		for (i = 0; i < f->count + r; i++)
+			if (f->out[at++] != value(r, f->nth, i))
+				return false;
+	return true;
+}
+
+static void check(struct rank *k, struct flown *f, int ret)
+{
+	if (ret || !is_right(k, f)) {
+		printf("# rank %u of %u, op %u, collective %u, count %u: %d\n", k->me, k->w->n,
+		       f->nth, f->what, f->count, ret);
+		k->good = false;
+	}
+}
+
+/* Fill in the op that all ranks do now. */
+static void prepare(struct rank *k, struct flown *f, struct coll_cmd *c, uint64_t *counts,
+		    uint32_t nth)
+{
+	static const uint16_t whats[] = { COLL_ALLREDUCE, COLL_BROADCAST, COLL_ALLGATHERV, COLL_BARRIER };
+	uint32_t i;
+
+	f->what = whats[below(&k->common, 4)];
+	f->count = below(&k->common, 4) ? 1 + below(&k->common, 40) : LARGE;
+	f->root = below(&k->common, k->w->n);
+	f->nth = nth;
+	memset(c, 0, sizeof(*c));
+	c->collective = f->what;
+	memset(f->out, 0xff, sizeof(f->out));
+	if (f->what == COLL_BARRIER)
+		return;
+	c->dtype = COLL_U32;
+	c->op = f->what == COLL_ALLREDUCE ? COLL_OP_SUM : 0;
+	c->count = f->what == COLL_ALLGATHERV ? 0 : f->count;
+	c->root = f->what == COLL_BROADCAST ? f->root : 0;
+	for (i = 0; i < 600; i++)
+		f->in[i] = value(k->me, nth, i);
+	for (i = 0; i < k->w->n; i++)
+		counts[i] = f->count + i;
+	c->send_addr = f->what == COLL_BROADCAST ? 0 : (uintptr_t)f->in;
+	c->recv_addr = (uintptr_t)f->out;
+	if (f->what == COLL_BROADCAST)
+		memcpy(f->out, f->in, f->count * 4);
+	if (f->what == COLL_ALLGATHERV)
+		c->counts_addr = (uintptr_t)counts;
+}
+
+static void end_one(struct rank *k, struct flown *f)
+{
+	int done = 1, ret = 0;
+
+	if (!f->req)
+		return;
+	if (below(&k->lot, 2))
+		ret = coll_wait(f->req);
+	else
+		while (ret = below(&k->lot, 4) ? coll_test(f->req, &done) :
+		       coll_wait_for(f->req, 20000, &done), !done)
+			;
+	check(k, f, ret);
+	if (f->persistent)
+		coll_request_free(f->req);
+	f->req = NULL;
+}
+
+static void do_op(struct rank *k, uint32_t nth)
+{
+	struct flown *f = &k->f[below(&k->lot, WINDOW)];
+	uint64_t counts[MOST];
+	struct coll_cmd c;
+	uint32_t way = below(&k->lot, 4);
+	int ret;
+
+	end_one(k, f);
+	prepare(k, f, &c, counts, nth);
+	if (k->kernel && !below(&k->lot, k->kernel))
+		c.flags |= COLL_CMD_SLEEP;
+	if (!way) {
+		check(k, f, coll_submit(&k->w->comm[k->me], &c));
+		return;
+	}
+	f->persistent = way == 1;
+	if (way == 1) {
+		ret = coll_persist(&k->w->comm[k->me], &c, &f->req);
+		if (!ret)
+			ret = coll_start(f->req);
+	} else {
+		ret = coll_isubmit(&k->w->comm[k->me], &c, &f->req);
+	}
+	if (ret)
+		check(k, f, ret);
+	/* They have been read. */
+	memset(counts, 0xff, sizeof(counts));
+}
+
+static void *any_order(void *arg)
+{
+	struct rank *k = arg;
+	uint32_t i;
+
+	for (i = 0; i < k->ops && k->good; i++) {
+		do_op(k, i);
+		if (!below(&k->lot, 50))
+			usleep(below(&k->lot, 300));
+	}
+	for (i = 0; i < WINDOW; i++)
+		end_one(k, &k->f[i]);
+	return NULL;
+}
+
+static struct rank ranks[MOST];
+
+static void start(struct world *w, void *(*fn)(void *), uint32_t ops, uint32_t kernel)
+{
+	uint64_t common = below(&lot, ~0U);
+	uint32_t r;
+
+	for (r = 0; r < w->n; r++) {
+		memset(&ranks[r], 0, sizeof(ranks[r]));
+		ranks[r] = (struct rank){
+			.w = w, .me = r, .ops = ops, .common = common, .lot = below(&lot, ~0U),
+			.kernel = kernel, .good = true,
+		};
+		pthread_create(&ranks[r].thread, NULL, fn, &ranks[r]);
+	}
+}
+
+static bool join(uint32_t n)
+{
+	bool good = true;
+	uint32_t r;
+
+	for (r = 0; r < n; r++) {
+		pthread_join(ranks[r].thread, NULL);
+		good &= ranks[r].good;
+	}
+	return good;
+}
+
+static bool in_any_order(uint32_t n, uint32_t kernel, bool pauses)
+{
+	struct world *w = world_new(n, 0);
+	bool good;
+	uint32_t r;
+
+	for (r = 0; r < n; r++)
+		w->shm[r].always = !pauses;
+	start(w, any_order, 2000, kernel);
+	good = join(n);
+	printf("# %llu ops there, %llu by the kernel\n", (unsigned long long)w->shm[0].ops,
+	       (unsigned long long)w->nr[0]);
+	for (r = 0; r < n; r++)
+		good &= w->shm[r].ops + w->nr[r] == 2000 && w->shm[r].ops == w->shm[0].ops &&
+			(kernel || pauses || w->shm[r].ops);
+	world_free(w);
+	return good;
+}
+
+/* ---- single ops ---- */
+
+static coll_request_t *reqs[MOST][COLL_SHM_SLOTS + 2];
+static uint32_t ins[MOST][COLL_SHM_SLOTS + 2][LARGE], outs[MOST][COLL_SHM_SLOTS + 2][LARGE];
+
+static int begin(struct world *w, uint32_t r, uint32_t nth, uint32_t count, uint32_t flags)
+{
+	struct coll_cmd c = {
+		.collective = COLL_ALLREDUCE, .op = COLL_OP_SUM, .dtype = COLL_U32,
+		.count = count, .flags = flags,
+		.send_addr = (uintptr_t)ins[r][nth], .recv_addr = (uintptr_t)outs[r][nth],
+	};
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		ins[r][nth][i] = value(r, nth, i);
+	return coll_isubmit(&w->comm[r], &c, &reqs[r][nth]);
+}
+
+static bool finish(struct world *w, uint32_t r, uint32_t nth, uint32_t count)
+{
+	uint32_t i, q, want;
+	int ret = coll_wait(reqs[r][nth]);
+
+	for (i = 0; i < count && !ret; i++) {
+		for (q = 0, want = 0; q < w->n; q++)
+			want += value(q, nth, i);
+		if (outs[r][nth][i] != want)
+			ret = 1;
+	}
+	if (ret)
+		printf("# rank %u, op %u: %d\n", r, nth, ret);
+	return !ret;
+}
+
+/* No call waits, however many ops there are; those behind a large one are the kernel's. */
+static bool many(uint32_t large)
+{
+	struct world *w = world_new(2, 0);
+	const uint32_t n = COLL_SHM_SLOTS + 2;
+	bool good = true;
+	uint32_t i;
+
+	for (i = 0; i < 2 * n; i++)
+		good &= !begin(w, i / n, i % n, i % n == large ? LARGE : 3, 0);
+	for (i = 0; i < 2 * n && good; i++)
+		good = finish(w, i / n, i % n, i % n == large ? LARGE : 3);
+	good &= w->shm[0].ops >= (large < COLL_SHM_DEPTH ? large : COLL_SHM_DEPTH) &&
+		w->nr[0] == w->nr[1];
+	world_free(w);
+	return good;
+}
+
+static void *wait_first(void *arg)
+{
+	struct rank *k = arg;
+
+	k->good = finish(k->w, 0, 0, 3);
+	return NULL;
+}
+
+/* The last rank makes no further call: one that sleeps hears of it. */
+static bool woken(void)
+{
+	struct world *w = world_new(2, 0);
+	struct rank k = { .w = w };
+	struct timespec end = after(5000000000ULL);
+	bool good;
+
+	good = !begin(w, 0, 0, 3, 0);
+	pthread_create(&k.thread, NULL, wait_first, &k);
+	usleep(20000);
+	good &= !begin(w, 1, 0, 3, 0);
+	good &= !pthread_timedjoin_np(k.thread, NULL, &end);
+	/* Else that thread would use what is freed. */
+	if (!good)
+		k_call(w, 0, COLL_IOC_SHM_WAKE, NULL);
+	good = good && k.good && finish(w, 1, 0, 3);
+	world_free(w);
+	return good;
+}
+
+/* What waits behind a flight has a deadline, too. */
+static bool deadline_behind(void)
+{
+	struct world *w = world_new(2, 0);
+	bool good;
+
+	good = !begin(w, 0, 0, 3, 0) && !begin(w, 0, 1, LARGE, 0);
+	reqs[0][1]->cmd.timeout_ns = 20000000;
+	good &= coll_wait(reqs[0][1]) < 0 && coll_wait(reqs[0][0]) == -ESHUTDOWN;
+	world_free(w);
+	return good;
+}
+
+static void *rank_one(void *arg)
+{
+	struct rank *k = arg;
+	uint32_t x = 1, y;
+	struct coll_cmd c = {
+		.collective = COLL_ALLREDUCE, .op = COLL_OP_SUM, .dtype = COLL_U32, .count = 1,
+		.send_addr = (uintptr_t)&x, .recv_addr = (uintptr_t)&y, .flags = k->kernel,
+	};
+
+	/* The op of the first communicator is to end, then comes that of the second one. */
+	usleep(10000);
+	k->good = !begin(worlds[0], 1, 0, 3, COLL_CMD_SLEEP) && finish(worlds[0], 1, 0, 3) &&
+		  !coll_submit(&worlds[1]->comm[1], &c) && y == 2;
+	return NULL;
+}
+
+/*
+ * Rank 0 has an op in the first communicator, and waits in the second one. Rank 1 gives the first
+ * op to the kernel, and comes to the second communicator when it has ended.
+ */
+static bool two_worlds(uint32_t flags)
+{
+	struct world *w = world_new(2, 0), *v = world_new(2, 1);
+	struct rank k = { .kernel = flags };
+	uint32_t x = 1, y = 0;
+	struct coll_cmd c = {
+		.collective = COLL_ALLREDUCE, .op = COLL_OP_SUM, .dtype = COLL_U32, .count = 1,
+		.send_addr = (uintptr_t)&x, .recv_addr = (uintptr_t)&y, .flags = flags,
+	};
+	bool good;
+
+	pthread_create(&k.thread, NULL, rank_one, &k);
+	good = !begin(w, 0, 0, 3, 0) && w->comm[0].async->flying == 1;
+	good &= !coll_submit(&v->comm[0], &c) && y == 2;
+	pthread_join(k.thread, NULL);
+	good &= k.good && finish(w, 0, 0, 3);
+	world_free(w);
+	world_free(v);
+	return good;
+}
+
+/* What the ranks hear of two ops each, after @event. Both have the same. */
+static bool ends(int err, uint32_t count, void (*event)(struct world *w))
+{
+	struct world *w = world_new(2, 0);
+	bool good = true;
+	uint32_t i;
+	int ret;
+
+	for (i = 0; i < 2; i++)
+		good &= !begin(w, 0, i, 3, 0);
+	if (event)
+		event(w);
+	for (i = 0; i < 2 && count; i++)
+		begin(w, 1, i, i ? 3 : count, 0);
+	for (i = 0; i < 4 && good; i++) {
+		coll_request_t **req = &reqs[i % 2][i / 2];
+
+		if (i % 2 && !count)
+			continue;
+		ret = coll_wait(*req);
+		if (ret != err)
+			printf("# rank %u, op %u: %d, not %d\n", i % 2, i / 2, ret, err);
+		good &= ret == err;
+	}
+	world_free(w);
+	return good;
+}
+
+static void abort_it(struct world *w)
+{
+	coll_abort(&w->comm[1], 0);
+}
+
+static void leave(struct world *w)
+{
+	post_at(w, 1);
+}
+
+static void be_short(struct world *w)
+{
+	uint32_t i;
+
+	for (i = 0; i < 2; i++)
+		reqs[0][i]->cmd.timeout_ns = 2000000;
+	(void)w;
+}
+
+/* Nobody hears of it before the time is over, nor by a test before it. */
+static bool deadline(void)
+{
+	struct world *w = world_new(2, 0);
+	int done = 1, ret;
+	bool good;
+
+	good = !begin(w, 0, 0, 3, 0);
+	reqs[0][0]->cmd.timeout_ns = 30000000;
+	ret = coll_test(reqs[0][0], &done);
+	good &= !ret && !done && !coll_wait_for(reqs[0][0], 1000000, &done) && !done &&
+		!w->h->failed;
+	usleep(40000);
+	while (ret = coll_test(reqs[0][0], &done), !done)
+		;
+	good &= ret == -ETIMEDOUT && w->h->failed == ETIMEDOUT;
+	world_free(w);
+	return good;
+}
+
+/* The kernel refuses what turns out to be for it: the next one of that rank takes its number. */
+static bool refused(int err)
+{
+	struct world *w = world_new(2, 0);
+	bool good;
+	int ret;
+
+	good = !begin(w, 0, 0, 3, 0) && !begin(w, 0, 1, 3, 0);
+	w->refuse[0] = err == EAGAIN ? 3 : 1;
+	w->refuse_err = err;
+	good &= !begin(w, 1, 0, 3, COLL_CMD_SLEEP);
+	if (err == EAGAIN) {
+		good &= finish(w, 0, 0, 3) && finish(w, 1, 0, 3);
+		good &= !begin(w, 1, 1, 3, 0) && finish(w, 0, 1, 3) && finish(w, 1, 1, 3);
+		good &= w->nr[0] == 1 && w->shm[0].ops == 1;
+	} else {
+		ret = coll_wait(reqs[0][0]);
+		good &= ret == -err && !coll_wait(reqs[0][1]) && !coll_wait(reqs[1][0]);
+		good &= outs[1][0][0] == value(1, 0, 0) + value(0, 1, 0);
+		good &= !begin(w, 0, 2, 3, 0) && !begin(w, 1, 2, 3, 0) && finish(w, 0, 2, 3) &&
+			finish(w, 1, 2, 3) && w->shm[0].broken;
+	}
+	world_free(w);
+	return good;
+}
+
+/* An op of another thread comes behind the flights of the first one. */
+static bool blocking_behind(void)
+{
+	struct world *w = world_new(2, 0);
+	bool good;
+
+	good = !begin(w, 0, 0, 3, 0) && !begin(w, 0, 1, 3, 0);
+	start(w, any_order, 0, 0);
+	join(2);
+	good &= !begin(w, 0, 2, LARGE, 0) && !begin(w, 1, 0, 3, 0) && !begin(w, 1, 1, 3, 0) &&
+		!begin(w, 1, 2, LARGE, 0);
+	good &= finish(w, 1, 0, 3) && finish(w, 1, 1, 3);
+	good &= finish(w, 0, 2, LARGE) && finish(w, 1, 2, LARGE) && finish(w, 0, 1, 3) &&
+		finish(w, 0, 0, 3);
+	good &= w->shm[0].ops == 2 && w->nr[0] == 1;
+	world_free(w);
+	return good;
+}
+
+int main(int argc, char **argv)
+{
+	char name[80];
+	uint32_t n;
+
+	lot = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL);
+	printf("# seed %llu\n", (unsigned long long)lot);
+	/* A rank that waits forever is a failure, too. */
+	alarm(300);
+	for (n = 2; n <= MOST; n++) {
+		snprintf(name, sizeof(name), "ops in any order, %u ranks", n);
+		ok(in_any_order(n, 0, n % 2), name);
+		snprintf(name, sizeof(name), "some by the kernel, %u ranks", n);
+		ok(in_any_order(n, 10, n % 2), name);
+	}
+	ok(many(~0U), "more ops than slots");
+	ok(many(2), "a large op among them");
+	ok(blocking_behind(), "a large op behind others");
+	ok(woken(), "a rank that sleeps is woken");
+	ok(deadline_behind(), "a deadline behind another op");
+	ok(two_worlds(0), "a rank waits in another communicator");
+	ok(two_worlds(COLL_CMD_SLEEP), "a rank waits in another communicator, in the kernel");
+	ok(ends(-EBADE, 4, NULL), "ranks that disagree");
+	ok(ends(-ESHUTDOWN, 0, abort_it), "an abort");
+	ok(ends(-EHOSTDOWN, 0, leave), "a rank leaves");
+	ok(ends(-ETIMEDOUT, 0, be_short), "a rank is too late");
+	ok(deadline(), "a deadline is heard of when it is over");
+	ok(refused(EAGAIN), "the kernel takes a command later");
+	ok(refused(EINVAL), "the kernel refuses a command");
+	ok(sleeps && looks, "some slept");
+	printf("1..%d\n", tests);
+	return failures > 0;
+}
