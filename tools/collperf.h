@@ -32,6 +32,7 @@ enum perf_time { TIME_RANK0, TIME_MEAN, TIME_MIN, TIME_MAX, NR_TIMES };
  * @shown: the time that bandwidths are made of
  * @places: bit n: enum perf_place n is asked for
  * @ioctl: blocking calls; else nonblocking and wait
+ * @persistent: start and wait, if not @ioctl
  * @minmax: show the times of all ranks, too
  * @json: file for JSON; "-": print that, and no table; NULL: none
  */
@@ -48,7 +49,7 @@ struct perf_options {
 	int iters, warmup, aggregate, cycles, timeout_s;
 	enum perf_time shown;
 	unsigned int places;
-	bool check, ioctl, registered, narrow, minmax;
+	bool check, ioctl, persistent, registered, narrow, minmax;
 	const char *json;
 };
 

@@ -11,7 +11,7 @@
 
 enum {
 	OPT_IOCTL = 256, OPT_INPLACE, OPT_OUTOFPLACE, OPT_REGISTERED, OPT_NARROW, OPT_MINMAX,
-	OPT_JSON,
+	OPT_JSON, OPT_PERSISTENT,
 };
 
 static int parse_size(const char *s, uint64_t *out)
@@ -137,6 +137,7 @@ static int take_option(struct perf_options *o, int c)
 	case 'J': o->json = optarg; return 0;
 	case OPT_JSON: o->json = "-"; return 0;
 	case OPT_IOCTL: o->ioctl = true; return 0;
+	case OPT_PERSISTENT: o->persistent = true; return 0;
 	case OPT_INPLACE: o->places = 1U << IN_PLACE; return 0;
 	case OPT_OUTOFPLACE: o->places = 1U << OUT_OF_PLACE; return 0;
 	case OPT_REGISTERED: o->registered = true; return 0;
@@ -168,6 +169,7 @@ static const struct option longs[] = {
 	{ "output_file", required_argument, NULL, 'J' },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "ioctl", no_argument, NULL, OPT_IOCTL },
+	{ "persistent", no_argument, NULL, OPT_PERSISTENT },
 	{ "inplace", no_argument, NULL, OPT_INPLACE },
 	{ "outofplace", no_argument, NULL, OPT_OUTOFPLACE },
 	{ "registered", no_argument, NULL, OPT_REGISTERED },

@@ -85,7 +85,7 @@ static void fill_moving(coll_comm_t *comm, struct coll_cmd *cmd, enum coll_colle
 	}
 }
 
-void call_fill(struct call *c, int nth, const struct shape *s)
+int call_fill(struct call *c, int nth, const struct shape *s)
 {
 	const struct data_spec *spec = &c->spec;
 	struct coll_cmd *cmd = &c->cmds[nth];
@@ -109,6 +109,30 @@ void call_fill(struct call *c, int nth, const struct shape *s)
 		cmd->scalar = data_scalar(spec);
 	cmd->algorithm = c->opt->algorithm;
 	cmd->segment = c->opt->segment;
+	if (!c->opt->persistent)
+		return 0;
+	coll_request_free(c->reqs[nth]);
+	return coll_persist(c->comm, cmd, &c->reqs[nth]);
+}
+
+void call_end(struct call *c)
+{
+	int i;
+
+	for (i = 0; c->opt->persistent && c->reqs && i < c->opt->aggregate; i++)
+		coll_request_free(c->reqs[i]);
+}
+
+static int run_prepared(const struct call *c)
+{
+	int ret = coll_startall(c->reqs, (size_t)c->opt->aggregate), i, end;
+
+	/* Nothing is to be waited for where one has not been started. */
+	for (i = 0; i < c->opt->aggregate; i++) {
+		end = coll_wait(c->reqs[i]);
+		ret = ret ? ret : end;
+	}
+	return ret;
 }
 
 int call_run(const struct call *c)
@@ -120,6 +144,8 @@ int call_run(const struct call *c)
 			ret = coll_submit(c->comm, &c->cmds[i]);
 		return ret;
 	}
+	if (c->opt->persistent)
+		return run_prepared(c);
 	for (i = 0; !ret && i < n; i++)
 		ret = coll_isubmit(c->comm, &c->cmds[i], &c->reqs[i]);
 	/* The last one of them may not have been started. */

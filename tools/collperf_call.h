@@ -14,7 +14,7 @@
  * @stride: bytes
  * @counts: of blocks: two for each rank
  * @cmds: commands, opt->aggregate of them
- * @reqs: the same number
+ * @reqs: the same number; prepared, if opt->persistent
  */
 struct call {
 	coll_comm_t *comm;
@@ -27,10 +27,12 @@ struct call {
 	coll_request_t **reqs;
 };
 
-/* Fill in the command of op @nth. */
-void call_fill(struct call *c, int nth, const struct shape *s);
+/* Fill in the command of op @nth, and prepare it. 0 or a negative errno. */
+int call_fill(struct call *c, int nth, const struct shape *s);
 /* All ops, to their end. 0 or a negative errno. */
 int call_run(const struct call *c);
 int call_barrier(const struct call *c);
+/* Give back what was prepared. */
+void call_end(struct call *c);
 
 #endif

@@ -147,10 +147,12 @@ static int times_of_ranks(struct perf *p, double us[NR_TIMES])
 static int measure(struct perf *p, const struct shape *s, struct perf_figures *f)
 {
 	uint64_t shm = 0, own;
-	int ret, k;
+	int ret = 0, k;
 
-	for (k = 0; k < p->opt->aggregate; k++)
-		call_fill(&p->call, k, s);
+	for (k = 0; !ret && k < p->opt->aggregate; k++)
+		ret = call_fill(&p->call, k, s);
+	if (ret)
+		return fail(p, "preparing", ret);
 	ret = iterate(p, s, f, &shm);
 	if (!ret)
 		ret = times_of_ranks(p, f->us);
@@ -259,6 +261,7 @@ static void put_buffers(struct perf *p)
 		munmap(p->call.send, p->bytes ? p->bytes : 1);
 	if (p->call.recv)
 		munmap(p->call.recv, p->bytes ? p->bytes : 1);
+	call_end(&p->call);
 	free(p->call.counts);
 	free(p->call.cmds);
 	free(p->call.reqs);
