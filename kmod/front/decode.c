@@ -383,3 +383,17 @@ void coll_decode_undo(struct coll_req *req)
 	req->counts = NULL;
 	req->displs = NULL;
 }
+
+int coll_deliver(struct coll_req *req, int result)
+{
+	void __user *to = u64_to_user_ptr(req->cmd.message_addr);
+
+	if (req->slot)
+		return coll_small_store(req, result);
+	if (!req->cmd.message_addr || !req->has_got)
+		return result;
+	/* io_uring may run this for a task that has gone; then there is no memory to write to. */
+	if (!coll_member_is_owner(req->member) || copy_to_user(to, &req->got, sizeof(req->got)))
+		return result ?: -EFAULT;
+	return result;
+}

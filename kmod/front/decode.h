@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* From bytes of user space to a checked request: the same for ioctl and io_uring. */
+/*
+ * From bytes of user space to a checked request, and from its result back to user space: the
+ * same for ioctl and io_uring.
+ */
 #ifndef COLL_FRONT_DECODE_H
 #define COLL_FRONT_DECODE_H
 
@@ -49,5 +52,16 @@ int coll_refused(struct coll_member *m, int err);
 
 /* Give back what coll_decode() took, of a request that was not posted. */
 void coll_decode_undo(struct coll_req *req);
+
+/**
+ * coll_deliver() - give the caller the results that are not in its memory yet
+ * @req: complete
+ * @result: of the request
+ *
+ * That is a small result, or the description of a received message if the command asks for
+ * it. In the context of the caller. Return: the result; -EFAULT instead of 0 if the memory
+ * cannot be written.
+ */
+int coll_deliver(struct coll_req *req, int result);
 
 #endif /* COLL_FRONT_DECODE_H */

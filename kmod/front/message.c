@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Messages: their commands, and the word on what was received. */
+/* Messages: their commands are checked, and their buffers are pinned. */
 #include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/uaccess.h>
@@ -11,7 +11,6 @@
 #include "../core/plan/support.h"
 #include "decode.h"
 #include "message.h"
-#include "small.h"
 #include "take.h"
 
 /* A partner: a rank of the group, or one of two special values. */
@@ -207,18 +206,4 @@ int coll_decode_message(struct coll_member *m, const struct coll_fixed *fixed,
 	if (!ret && out)
 		ret = coll_take_received(m, fixed, req, out);
 	return ret;
-}
-
-int coll_deliver(struct coll_req *req, int result)
-{
-	void __user *to = u64_to_user_ptr(req->cmd.message_addr);
-
-	if (req->slot)
-		return coll_small_store(req, result);
-	if (!req->cmd.message_addr || !req->has_got)
-		return result;
-	/* io_uring may run this for a task that has gone; then there is no memory to write to. */
-	if (!coll_member_is_owner(req->member) || copy_to_user(to, &req->got, sizeof(req->got)))
-		return result ?: -EFAULT;
-	return result;
 }

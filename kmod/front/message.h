@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Messages: their commands are decoded, and what has been received is delivered. */
+/* Messages: their commands are decoded. */
 #ifndef COLL_FRONT_MESSAGE_H
 #define COLL_FRONT_MESSAGE_H
 
@@ -18,15 +18,5 @@ struct coll_req;
  */
 int coll_decode_message(struct coll_member *m, const struct coll_fixed *fixed,
 			struct coll_req *req);
-
-/**
- * coll_deliver() - give the caller what does not lie in its memory yet
- * @req: complete
- * @result: of the request
- *
- * Small results, and what has been received, if it asked. In the context of the caller.
- * Return: the result; -EFAULT instead of 0 if it cannot be told.
- */
-int coll_deliver(struct coll_req *req, int result);
 
 #endif /* COLL_FRONT_MESSAGE_H */

@@ -19,7 +19,6 @@
 #include "end.h"
 #include "file.h"
 #include "flight.h"
-#include "message.h"
 #include "post.h"
 
 /**

@@ -18,7 +18,6 @@
 #include "decode.h"
 #include "end.h"
 #include "file.h"
-#include "message.h"
 #include "spin.h"
 #include "submit.h"
 

@@ -29,7 +29,6 @@
 #include "../core/tensor/tensor_talk.h"
 #include "decode.h"
 #include "file.h"
-#include "message.h"
 #include "spin.h"
 #include "tensor.h"
 

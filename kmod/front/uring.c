@@ -14,7 +14,6 @@
 #include "file.h"
 #include "fixed.h"
 #include "flight.h"
-#include "message.h"
 #include "refs.h"
 #include "tensor_uring.h"
 #include "uring.h"

@@ -140,7 +140,7 @@ static inline u64 coll_step_done(const struct coll_exec_step *st)
 
 static inline bool coll_step_is_complete(const struct coll_exec_step *st)
 {
-	/* pairs with coll_step_complete() in exec.c */
+	/* pairs with coll_step_complete() in exec_step.c */
 	return smp_load_acquire(&st->complete);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One step: what it waits for, and what it works on. */
+/* One step: what it waits for, what it works on, and its end. */
 #include <linux/minmax.h>
 
 #include "../../pure/collective.h"
@@ -180,6 +180,14 @@ void coll_step_args(const struct coll_exec *x, const struct coll_exec_step *st,
 	a->recv_last = false;
 	if (a->in[0].vec == part->in && a->in[1].nr)
 		swap(a->in[0], a->in[1]);
+}
+
+void coll_step_complete(struct coll_exec *x, struct coll_exec_step *st)
+{
+	/* pairs with coll_step_is_complete() */
+	smp_store_release(&st->complete, true);
+	if (atomic_dec_and_test(&x->steps_left) && coll_op_end(x->op, 0))
+		coll_op_put(x->op);
 }
 
 u64 coll_exec_signature(const struct coll_exec *x, const struct coll_exec_step *st)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One step: what it waits for, and what it works on. */
+/* One step: what it waits for, what it works on, and its end. */
 #ifndef COLL_CORE_EXEC_STEP_H
 #define COLL_CORE_EXEC_STEP_H
 
@@ -48,5 +48,8 @@ bool coll_step_keeps_first(const struct coll_part *part, const struct coll_exec_
 /* Operands of a local or receive step. */
 void coll_step_args(const struct coll_exec *x, const struct coll_exec_step *st,
 		    struct coll_sweep_args *a);
+
+/* A step is over; the last one ends the op. The caller holds a ref. */
+void coll_step_complete(struct coll_exec *x, struct coll_exec_step *st);
 
 #endif /* COLL_CORE_EXEC_STEP_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A step has made progress: the steps that wait for it are told. The last step ends the op. */
+/* A step has made progress: links and helpers look at the steps that wait for it. */
 #include "../group/link.h"
 #include "exec.h"
 #include "helper.h"
@@ -28,12 +28,4 @@ void coll_exec_kick(struct coll_exec *x, const struct coll_exec_step *st)
 	for (i = 0; i < x->nr_helpers; i++)
 		if (READ_ONCE(x->helpers[i].nr))
 			coll_helper_kick(&x->helpers[i]);
-}
-
-void coll_step_complete(struct coll_exec *x, struct coll_exec_step *st)
-{
-	/* pairs with coll_step_is_complete() */
-	smp_store_release(&st->complete, true);
-	if (atomic_dec_and_test(&x->steps_left) && coll_op_end(x->op, 0))
-		coll_op_put(x->op);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A step has come further. */
+/* A step has made progress. */
 #ifndef COLL_CORE_KICK_H
 #define COLL_CORE_KICK_H
 
@@ -11,8 +11,5 @@ struct coll_exec_step;
  * itself, and helpers look.
  */
 void coll_exec_kick(struct coll_exec *x, const struct coll_exec_step *st);
-
-/* A step is over; the last one ends the op. The caller holds a ref. */
-void coll_step_complete(struct coll_exec *x, struct coll_exec_step *st);
 
 #endif /* COLL_CORE_KICK_H */

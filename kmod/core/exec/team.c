@@ -14,7 +14,6 @@
 #include "exec.h"
 #include "exec_step.h"
 #include "helper.h"
-#include "kick.h"
 #include "team.h"
 #include "sleeper.h"
 #include "slices.h"
