@@ -35,7 +35,7 @@ static int coll_area_add(struct coll_area *a, u64 at, u64 len, u32 most)
 		a->nr = 1;
 		return 0;
 	}
-	/* Usually a block begins where the one before ends. */
+	/* Usually a block begins at the end of the block before it. */
 	if (coll_area_last(a)->at + coll_area_last(a)->len == at) {
 		coll_area_last(a)->len += len;
 		return 0;
@@ -159,7 +159,7 @@ u64 coll_area_bytes(const struct coll_area *a)
 	return bytes;
 }
 
-/* A single range may be any two numbers of the user's: their sum may wrap. */
+/* Address and length of a single range come from the user: their sum may wrap. */
 static bool coll_spans_meet(const struct coll_span *a, const struct coll_span *b)
 {
 	return a->at <= b->at ? b->at - a->at < a->len : a->at - b->at < b->len;

@@ -74,10 +74,10 @@ static inline u64 coll_area_reach(const struct coll_area *a)
  * @displs: where each block begins, in elements
  * @nr: blocks
  * @elem: bytes of an element
- * @apart: no two blocks may have a byte in common
+ * @apart: refuse two blocks that have a byte in common
  *
- * Return: 0; -EINVAL if a block is too long, or blocks overlap that must not; -EFAULT if a block
- * is not user memory; -ENOMEM.
+ * Return: 0; -EINVAL if a block is too long, or if blocks overlap and @apart is set; -EFAULT if a
+ * block is not user memory; -ENOMEM.
  */
 int coll_area_blocks(struct coll_area *a, u64 addr, const u64 *counts, const u64 *displs,
 		     u32 nr, u32 elem, bool apart);
@@ -96,9 +96,9 @@ int coll_area_unite(struct coll_area *a, const struct coll_area *b, const struct
  * coll_area_join() - join spans for pinning
  * @a: area, not empty
  *
- * If there are several spans, each of them becomes a run of whole pages. Spans become one
- * where they have a page in common, or no page is between them. No page is added that has
- * no byte of the area.
+ * If there are several spans, each of them becomes a run of whole pages. Spans are joined if
+ * they have a page in common, or if there is no page between them. Every page of a joined span
+ * has a byte of the area.
  */
 void coll_area_join(struct coll_area *a);
 
@@ -108,10 +108,10 @@ unsigned long coll_area_pages(const struct coll_area *a);
 /* Bytes of all spans. */
 u64 coll_area_bytes(const struct coll_area *a);
 
-/* Have the two any byte in common? */
+/* Do the two areas have a byte in common? */
 bool coll_areas_meet(const struct coll_area *a, const struct coll_area *b);
 
-/* Are they the same bytes? Only before coll_area_join(). */
+/* Do the two areas have the same bytes? Only before coll_area_join(). */
 bool coll_areas_equal(const struct coll_area *a, const struct coll_area *b);
 
 /* Free the list. The area may be all zero. */
@@ -129,8 +129,8 @@ static inline unsigned long coll_range_pages(u64 at, u64 len)
  * @nr: number of @spans, not 0
  * @at: address
  *
- * Return: the last span that does not begin behind @at, else the first one. The caller
- * compares.
+ * Return: the last span that does not begin behind @at, else the first one. The caller has to
+ * check whether @at lies in it.
  */
 const struct coll_span *coll_span_find(const struct coll_span *spans, u32 nr, u64 at);
 

@@ -17,7 +17,7 @@
 #include "buf.h"
 #include "buf_span.h"
 
-/* Pages handed to one pin call: bounds the time between two signal checks. */
+/* Pages for one pin call: bounds the time between two signal checks. */
 #define COLL_PIN_BATCH	1024
 
 /*
@@ -45,7 +45,7 @@ static void coll_uncharge(const struct cred *cred, unsigned long pages)
 	atomic_long_sub(pages, &cred->user->locked_vm);
 }
 
-/* The spans are user memory, do not wrap, and are not absurd together. */
+/* The spans are user memory, do not wrap, and have COLL_MAX_BUFFER bytes at most. */
 static int coll_check_area(const struct coll_area *area)
 {
 	const struct coll_span *s = coll_area_spans(area);
@@ -103,16 +103,16 @@ static struct coll_buf *coll_buf_alloc(const struct coll_area *area, bool write)
 }
 
 /*
- * May collectives work on this mapping? Anonymous and shared memory, private
- * mappings of files, and inputs from any file. Not outputs to pages of a file that
- * others see, which must not be written behind the file system's back; nor what a
- * user-space server fills in: our workers cannot be killed while they wait for it.
+ * May collectives work on this mapping? Allowed are anonymous and shared memory, private
+ * mappings of files, and inputs from any file. An output may not be a shared mapping of a file:
+ * the file system has to know of each write. Memory that a user-space server fills in is refused,
+ * too: our workers cannot be killed while they wait for the server.
  */
 static bool coll_vma_ok(struct vm_area_struct *vma, bool write)
 {
 	unsigned long magic;
 
-	/* Before a forced pin asks nobody. */
+	/* A forced pin would not check this. */
 	if (!(vma->vm_flags & (write ? VM_WRITE : VM_READ)))
 		return false;
 	if (vma->vm_flags & (VM_IO | VM_PFNMAP) || userfaultfd_armed(vma))
@@ -126,7 +126,7 @@ static bool coll_vma_ok(struct vm_area_struct *vma, bool write)
 	       (!write || !(vma->vm_flags & VM_SHARED));
 }
 
-/* The same question of a whole range. Under mmap_lock. */
+/* The same check for a whole range. Under mmap_lock. */
 static bool coll_vmas_ok(struct mm_struct *mm, u64 addr, u64 len, bool write)
 {
 	u64 end = addr + len;
@@ -156,7 +156,7 @@ static int coll_check_vmas(const struct coll_memlock *ml, const struct coll_area
 	return ok ? 0 : -EFAULT;
 }
 
-/* Pin one span, behind the pages that @buf has. On error these stay. */
+/* Pin one span, behind the pages that @buf has. On error the pages of @buf stay pinned. */
 static int coll_pin_span(struct coll_buf *buf, const struct coll_span *s, unsigned int flags)
 {
 	unsigned long nr = coll_range_pages(s->at, s->len), done = 0;
@@ -179,8 +179,9 @@ static int coll_pin_span(struct coll_buf *buf, const struct coll_span *s, unsign
 }
 
 /*
- * Pin all of @buf; on error none of it stays pinned. The mappings have been checked before, so that
- * no page of a wrong one is asked for, and are checked again: another thread may have changed them.
+ * Pin all of @buf; on error none of it stays pinned. The caller has checked the mappings, so that
+ * no page of a wrong mapping is faulted in. They are checked again afterwards: another thread may
+ * have changed them.
  */
 static int coll_pin_all(struct coll_buf *buf, const struct coll_memlock *ml,
 			const struct coll_area *area, unsigned int flags)
@@ -272,7 +273,7 @@ struct coll_buf *coll_buf_window(const struct coll_memlock *ml, const struct col
 	mmgrab(ml->mm);
 	v.buf->mm = ml->mm;
 
-	/* The usual mistakes show at one of the ends: tell them at submit. */
+	/* Wrong addresses are usually found at one of the ends: then the submit call fails. */
 	for (i = 0; !ret && i < area->nr; i++) {
 		ret = coll_window_probe(&v, s[i].at - v.buf->addr);
 		if (!ret)
@@ -327,7 +328,7 @@ struct coll_buf *coll_buf_scratch(u64 len, bool killable)
 	return coll_scratch_area(&area, killable);
 }
 
-/* A lack of memory is an answer: nobody is killed for it. */
+/* The caller can handle a lack of memory: do not start the OOM killer. */
 #define COLL_GFP_MAYFAIL	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 struct coll_buf *coll_buf_scratch_begin(u64 len)
@@ -486,7 +487,7 @@ static void coll_buf_release(struct kref *ref)
 		coll_free_pieces(buf);
 	else if (buf->pages && !buf->borrowed)
 		unpin_user_pages_dirty_lock(buf->pages, buf->nr_pages, buf->write);
-	/* Only now: meanwhile the user could have pinned as much again. */
+	/* Not before the pages are unpinned: the user could pin as many pages meanwhile. */
 	if (buf->cred) {
 		coll_uncharge(buf->cred, charged);
 		put_cred(buf->cred);
@@ -511,7 +512,7 @@ static int coll_window_page(const struct coll_buf *buf, u64 addr,
 
 	if (!mmget_not_zero(buf->mm))
 		return -ESRCH;
-	/* Another process may hold it for long, and a caller that helps can be killed. */
+	/* Another process may hold mmap_lock for long. The helping caller must stay killable. */
 	if (!mmap_read_lock_killable(buf->mm)) {
 		if (coll_vmas_ok(buf->mm, addr, 1, buf->write))
 			got = coll_pin_remote(buf->mm, addr & PAGE_MASK,
@@ -552,7 +553,7 @@ int coll_vec_run(const struct coll_vec *v, u64 off, u32 max, struct coll_run *ru
 	} else {
 		i = coll_vec_page(v, off);
 		page = buf->pages[i];
-		/* neighbours in memory are one run: huge pages and luck */
+		/* pages that are contiguous in memory are one run: huge pages, or by chance */
 		while (len < max && page_to_pfn(buf->pages[i + 1]) ==
 				    page_to_pfn(buf->pages[i]) + 1) {
 			len += PAGE_SIZE;
@@ -571,7 +572,7 @@ void coll_run_put(struct coll_run *run)
 	run->page = NULL;
 }
 
-/* The buffer that a byte is in, if the vector's consists of pieces; else that. */
+/* The buffer of the vector; if it consists of pieces, the buffer of the piece with this byte. */
 static const struct coll_buf *coll_vec_buf(const struct coll_vec *v, u64 off)
 {
 	u64 left;
@@ -601,7 +602,7 @@ int coll_vec_bvecs(const struct coll_vec *v, u64 off, u32 len,
 		struct coll_run run;
 		int ret;
 
-		/* Either all of them are to be released, or none. */
+		/* coll_bvecs_put() releases either all entries or none. */
 		if (v->buf->windows && !coll_vec_buf(v, off + done)->pages != windows)
 			break;
 		ret = coll_vec_run(v, off + done, len - done, &run);
@@ -633,7 +634,7 @@ bool coll_buf_may_zerocopy(const struct coll_buf *buf)
 {
 	if (!buf->pieces)
 		return buf->pages;
-	/* A piece of its own for each few bytes takes longer than to copy them. */
+	/* Many small pieces: copying takes less time. */
 	return !buf->windows && buf->len >> PAGE_SHIFT >= buf->nr_pieces;
 }
 

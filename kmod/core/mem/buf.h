@@ -3,13 +3,12 @@
  * User memory that collectives read and write.
  *
  * A struct coll_buf is a range of one process's address space, or several spans of it with
- * gaps between them (area.h): what lies in a gap is never looked at. Usually all its
- * pages are pinned while it lives, charged to the user's locked memory. Where
- * RLIMIT_MEMLOCK forbids that, a plain op gets a buffer without pins: each page
- * is then pinned for the moment it is touched (a window of one page). Scratch is
- * memory of the kernel that ops use like a buffer. Borrowed pages are pinned by
- * io_uring, charged to its buffer, and stay pinned longer than our buffer lives. A buffer may
- * also consist of pieces of other buffers (pieces.h).
+ * gaps between them (area.h): pages in a gap are never touched. Usually all pages of a buffer
+ * are pinned while it lives, and charged to the user's locked memory. If RLIMIT_MEMLOCK forbids
+ * that, a plain op gets a buffer without pins: each page is pinned only while it is accessed (a
+ * window of one page). Scratch is memory of the kernel that ops use like a buffer. Borrowed
+ * pages are pinned by io_uring, charged to its buffer, and stay pinned longer than our buffer
+ * lives. A buffer may also consist of pieces of other buffers (pieces.h).
  *
  * Owner: the holder of the reference. Registered buffers are owned by their
  * member, and by each op that uses them.
@@ -27,7 +26,7 @@ struct coll_piece;
 struct coll_span;
 struct cred;
 
-/* Bytes of a buffer of pieces at most. */
+/* The most bytes that a buffer of pieces may have. */
 #define COLL_PIECES_BYTES	(1ULL << 48)
 
 /**
@@ -49,20 +48,20 @@ struct coll_memlock {
  * @len: bytes, not 0; from the first span to the last one, if there are several
  * @spans: sorted by address; owned. NULL: one span.
  * @nr_spans: number of @spans; 0: one
- * @digest: of the spans, for a quick look whether they are others
- * @pages: pinned pages from the one that holds @addr, those of one span behind those of
+ * @digest: of the spans, to compare them quickly
+ * @pages: pinned pages, from the page of @addr on; the pages of a span follow those of
  *	the span before; NULL: windows
  * @nr_pages: number of pages; also what is charged to @cred's user
  * @write: may be written
  * @cred: charged user, referenced; NULL if nothing is charged: scratch, windows,
  *	borrowed pages
  * @scratch: pages are the kernel's, not pinned ones
- * @borrowed: pages are not ours to unpin; of @addr only the place in a page counts
+ * @borrowed: io_uring has pinned the pages, and unpins them; @addr is only an offset in a page
  * @mm: address space, grabbed; windows only
  * @pieces: pieces that it consists of; owned. NULL: it consists of its pages.
  * @nr_pieces: number of @pieces
- * @most_pieces: room
- * @windows: of pieces: some of them are in windows
+ * @most_pieces: allocated size of @pieces
+ * @windows: some of @pieces are in windows
  */
 struct coll_buf {
 	struct kref ref;
@@ -99,7 +98,7 @@ struct coll_vec {
 /**
  * struct coll_piece - a part of a buffer that consists of pieces, up to the next one
  * @at: where it begins in the buffer
- * @vec: the part of another buffer that it is; that buffer is referenced
+ * @vec: its place in another buffer, which is referenced
  */
 struct coll_piece {
 	u64 at;
@@ -107,7 +106,7 @@ struct coll_piece {
 };
 
 /**
- * struct coll_run - bytes of a vector that lie together in kernel addresses
+ * struct coll_run - bytes of a vector that are contiguous in kernel addresses
  * @addr: first byte
  * @len: bytes
  * @page: pinned just for this run; NULL if the buffer pins it
@@ -123,11 +122,11 @@ struct coll_run {
 /**
  * coll_buf_pin() - make a buffer of the caller's memory, pages pinned
  * @ml: the account of the pins
- * @area: which memory; what coll_area_join() has made of it
+ * @area: which memory, after coll_area_join()
  * @write: collectives will write to it
  *
  * Sleeps. Called by the process that owns the memory. Pages between the spans of @area are
- * neither pinned nor charged, nor does it matter whether there are any.
+ * neither pinned nor charged, and may be unmapped.
  *
  * Return: the buffer with one reference; -EFAULT if memory is not mapped or not writable;
  * -EDQUOT if it is beyond the limit; -ENOMEM; -EINVAL if it is too long; -EINTR if the thread is
@@ -139,7 +138,7 @@ struct coll_buf *coll_buf_pin(const struct coll_memlock *ml, const struct coll_a
 /**
  * coll_buf_window() - make a buffer whose pages are pinned as they are touched
  *
- * As coll_buf_pin(), but charges nothing and looks only at the two ends of each span.
+ * As coll_buf_pin(), but charges nothing, and checks only the first and the last byte of each span.
  */
 struct coll_buf *coll_buf_window(const struct coll_memlock *ml, const struct coll_area *area,
 				 bool write);
@@ -148,7 +147,7 @@ struct coll_buf *coll_buf_window(const struct coll_memlock *ml, const struct col
  * coll_buf_scratch() - kernel memory, as a buffer
  * @len: bytes, not 0
  * @killable: give up when the caller is being killed. Not for ops in which other ranks wait:
- *	they have to hear of the end of the process, not of a lack of memory.
+ *	they have to get the end of the process as the cause, not a lack of memory.
  *
  * Return: the buffer with one reference, NULL if there is no memory.
  */
@@ -158,15 +157,15 @@ struct coll_buf *coll_buf_scratch(u64 len, bool killable);
  * coll_buf_scratch_begin() - kernel memory, as a buffer that has no pages yet
  * @len: bytes, not 0
  *
- * Nobody is killed for the memory. Return: the buffer with one reference, NULL if there is no
+ * Does not start the OOM killer. Return: the buffer with one reference, NULL if there is no
  * memory.
  */
 struct coll_buf *coll_buf_scratch_begin(u64 len);
 
 /**
- * coll_buf_scratch_more() - some more pages
+ * coll_buf_scratch_more() - allocate more pages of a buffer
  * @buf: from coll_buf_scratch_begin(), not in use yet
- * @most: pages at most
+ * @most: the most pages to allocate in this call
  *
  * Return: 1 it has all of them; 0 not yet; -ENOMEM.
  */
@@ -191,11 +190,11 @@ struct coll_buf *coll_buf_borrow(const struct bio_vec *bv, size_t skip, u64 len,
  * coll_buf_save() - a copy of a vector, in kernel memory
  * @ml: the account, as for pins, because this memory cannot be swapped either
  * @v: vector
- * @addr: where the vector begins, as @area counts
+ * @addr: address of the beginning of the vector, in the addresses of @area
  * @area: bytes to copy, not empty
  *
- * Sleeps. Byte x of the area is at offset x - @addr of the vector, and at offset x - the
- * copy's ->addr of the copy.
+ * Sleeps. The byte with address x in the area is at offset x - @addr of the vector, and at
+ * offset x - copy->addr of the copy.
  * Return: a buffer with one reference; -EDQUOT beyond the limit; -ENOMEM; -EINTR if the thread is
  * killed; or as coll_vec_run().
  */
@@ -210,7 +209,7 @@ void coll_buf_get(struct coll_buf *buf);
 /* May sleep. Unpins and uncharges with the last reference. NULL is fine. */
 void coll_buf_put(struct coll_buf *buf);
 
-/* Address of byte @off of a vector, as its buffer counts. */
+/* Address of byte @off of a vector, in the addresses of its buffer. */
 static inline u64 coll_vec_addr(const struct coll_vec *v, u64 off)
 {
 	return v->buf->addr + v->start + off;
@@ -220,11 +219,11 @@ static inline u64 coll_vec_addr(const struct coll_vec *v, u64 off)
  * coll_vec_run() - kernel address of a piece of a vector
  * @v: vector
  * @off: byte offset in the vector
- * @max: bytes wanted at most, not 0; the caller knows that they are inside
+ * @max: the most bytes wanted, not 0; the caller makes sure that they are inside the vector
  * @run: result; give it back with coll_run_put()
  *
  * Sleeps for windows. Return: 0. For windows only: -EFAULT if the memory is not mapped any more;
- * -ESRCH if the address space has gone: the end of its process is being reported then.
+ * -ESRCH if the address space has gone: then the end of the process is being reported anyway.
  */
 int coll_vec_run(const struct coll_vec *v, u64 off, u32 max, struct coll_run *run);
 
@@ -253,7 +252,7 @@ int coll_vec_bvecs(const struct coll_vec *v, u64 off, u32 len,
 /* @off: as it was given to coll_vec_bvecs(). */
 void coll_bvecs_put(const struct coll_vec *v, u64 off, struct bio_vec *bv, unsigned int nr);
 
-/* Do the pages stay for as long as the buffer, and is it worth while to send them from there? */
+/* Do the pages live as long as the buffer, and is sending them without a copy faster? */
 bool coll_buf_may_zerocopy(const struct coll_buf *buf);
 
 /**

@@ -6,7 +6,7 @@
 #include "buf.h"
 #include "buf_span.h"
 
-/* The span of a buffer with several that @at lies in; NULL: none. */
+/* The span that @at lies in, of a buffer with several spans; NULL: it lies in a gap. */
 static const struct coll_span *coll_buf_span(const struct coll_buf *buf, u64 at)
 {
 	const struct coll_span *s = coll_span_find(buf->spans, buf->nr_spans, at);
@@ -22,7 +22,7 @@ unsigned long coll_vec_page(const struct coll_vec *v, u64 off)
 
 	if (!buf->spans)
 		return pos >> PAGE_SHIFT;
-	/* One that is not inside would be found by coll_plan_check(), and end the op. */
+	/* The byte is in a span: coll_plan_check() ends ops with a step that is not. */
 	s = coll_span_find(buf->spans, buf->nr_spans, coll_vec_addr(v, off));
 	pos = (s->at & ~PAGE_MASK) + coll_vec_addr(v, off) - s->at;
 	return s->page + (pos >> PAGE_SHIFT);
@@ -49,7 +49,7 @@ bool coll_buf_meets(const struct coll_buf *buf, u64 begin, u64 end)
 
 	if (!buf->spans)
 		return begin < buf->addr + buf->len && end > buf->addr;
-	/* The last span that begins before @end reaches farthest. */
+	/* Spans do not overlap: of those that begin before @end, the last one ends last. */
 	s = coll_span_find(buf->spans, buf->nr_spans, end - 1);
 	return begin < s->at + s->len && end > s->at;
 }
@@ -77,7 +77,7 @@ const struct coll_vec *coll_piece_find(const struct coll_buf *buf, u64 at, u64 *
 	u32 lo = 0, hi = buf->nr_pieces;
 	u64 end;
 
-	/* The last one that does not begin behind @at. */
+	/* The last piece that does not begin behind @at. */
 	while (hi - lo > 1) {
 		u32 mid = lo + (hi - lo) / 2;
 

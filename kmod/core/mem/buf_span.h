@@ -9,19 +9,19 @@ struct coll_area;
 struct coll_buf;
 struct coll_vec;
 
-/* Are @len bytes from address @at on inside of the buffer, all in the same span? */
+/* Are the @len bytes at address @at inside of the buffer, all in the same span? */
 bool coll_buf_has(const struct coll_buf *buf, u64 at, u64 len);
 
 /* Is any byte of the buffer in [@begin, @end)? @end is not 0. */
 bool coll_buf_meets(const struct coll_buf *buf, u64 begin, u64 end);
 
-/* Has a buffer with several spans just those of the area? */
+/* Are the spans of the buffer exactly those of the area? */
 bool coll_buf_is(const struct coll_buf *buf, const struct coll_area *area);
 
-/* Are @len bytes from @off of a vector on inside of its buffer, in the same span? */
+/* Are the @len bytes at @off of a vector inside of its buffer, all in the same span? */
 bool coll_vec_has(const struct coll_vec *v, u64 off, u64 len);
 
-/* Index of the page that byte @off of a vector lies in. It is inside. */
+/* Index of the page that byte @off of a vector lies in. The byte is inside of the buffer. */
 unsigned long coll_vec_page(const struct coll_vec *v, u64 off);
 
 /**

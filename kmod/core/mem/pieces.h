@@ -9,15 +9,15 @@
  * coll_pieces_alloc() - a buffer without pieces
  * @most: largest number of pieces that it will have
  *
- * It counts from 0. Return: the buffer with one reference, NULL if there is no memory.
+ * Its addresses begin at 0. Return: the buffer with one reference, NULL if there is no memory.
  */
 struct coll_buf *coll_pieces_alloc(u32 most);
 
 /**
  * coll_pieces_add() - add a piece behind the others
  * @buf: from coll_pieces_alloc(), not in use yet
- * @vec: vector that it is a part of, which has no gaps
- * @off: where in that, in bytes
+ * @vec: vector that the piece is a part of; it has no gaps
+ * @off: offset of the piece in @vec
  * @len: bytes, not 0
  *
  * Return: 0; -EBADE if it is not all inside of the vector, or there are @most pieces already.

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pinning a page costs more than adding it up, and most programs give us the same
+ * Pinning a page takes longer than reducing its contents, and most programs use the same
  * buffers again and again. So the pins of the last ops are kept.
  *
- * The kept pages must be those that the process would find at these addresses. Its page tables
- * change in many ways, and each of them tells the MMU notifiers of the range before it happens:
- * munmap, mremap and exit; MADV_DONTNEED and holes punched into files; a page copied on write;
- * mprotect; fork, which write-protects private memory; migration and swapping, which find the
- * pins and give up, but tell first. In each case the entry is dropped, and a later op pins
- * anew. An op that has the buffer already keeps it to its end: it was posted before.
+ * The kept pages must be those that the process would find at these addresses. Page tables
+ * change for many reasons. In each case the MMU notifiers of the range are called before the
+ * change: munmap, mremap and exit; MADV_DONTNEED and holes punched into files; a page copied on
+ * write; mprotect; fork, which write-protects private memory; migration and swapping, which call
+ * the notifiers first, then find the pins and give up. The notifier drops the entry, and a later
+ * op pins again. An op that has the buffer already keeps it to its end: it was posted before.
  *
- * A page that changes without a change of page tables is the same page: the pins see
- * it. For that no other page may take its place unseen when the process writes, so a pin
- * that only reads must be one of a page that is exclusive to the process (or shared with
- * all). FOLL_LONGTERM sees to that, see coll_pin_flags(). After a fork the parent keeps
- * pinned pages, and the child gets copies: the entry goes all the same, only so that
- * what is kept does not make later forks copy.
+ * If the contents of a page change without a change of page tables, the page is the same, and ops
+ * read the new contents. But when the process writes, copy on write must not replace a page that
+ * was pinned for reading. So such a pin must be of a page that is exclusive to the process (or
+ * shared with all). FOLL_LONGTERM makes sure of that, see coll_pin_flags(). After a fork the
+ * parent keeps pinned pages, and the child gets copies. The entry would still be right; it is
+ * dropped so that later forks need not copy the kept pages.
  *
- * An entry is made thus: notifier on, begin to read, pin, and publish it under the
- * lock unless an invalidation has come meanwhile. That takes the same lock, and takes
- * the entry out. It must not sleep there: unpinning may, and a notifier cannot be
- * removed from inside itself, so a worker does these.
+ * An entry is made in these steps: insert the notifier, begin to read, pin, and publish the entry
+ * under the lock unless an invalidation has come meanwhile. An invalidation takes the same lock,
+ * and removes the entry. It must not sleep there. Unpinning may sleep, and a notifier cannot be
+ * removed from its own callback: a worker does both.
  *
- * Kept pages are charged to the user like any pin. If the limit is reached, by any member of
- * the same user, everything that is kept for this user is dropped first (pins_user.h), unless it
- * is too little to help.
+ * Kept pages are charged to the user like any pin. If any member of the same user reaches the
+ * limit, everything that is kept for this user is dropped first (pins_user.h), unless that would
+ * not be enough.
  */
 #include <linux/cred.h>
 #include <linux/err.h>
@@ -62,7 +62,7 @@ static bool coll_pin_invalidate(struct mmu_interval_notifier *mni,
 
 	spin_lock(&pin->user->lock);
 	mmu_interval_set_seq(mni, cur_seq);
-	/* The notifier is told of gaps, too. */
+	/* The notifier is also called for gaps of the buffer. */
 	if (pin->pins && coll_buf_meets(pin->buf, range->start, range->end))
 		coll_pin_drop_later_locked(pin);
 	spin_unlock(&pin->user->lock);
@@ -74,15 +74,15 @@ static const struct mmu_interval_notifier_ops coll_pin_ops = {
 };
 
 /*
- * Has @buf these very spans? Only the digest is compared: this runs under a lock that
- * everybody needs.
+ * Has @buf the same spans as @area? Only the digests are compared: this runs under a lock that
+ * all members of the user take.
  */
 static bool coll_buf_resembles(const struct coll_buf *buf, const struct coll_area *area)
 {
 	return area->nr > 1 && buf->nr_spans == area->nr && buf->digest == area->digest;
 }
 
-/* Does @buf have all of that? */
+/* Does @buf have all bytes of @area, as far as the digest tells? */
 static bool coll_buf_covers(const struct coll_buf *buf, const struct coll_area *area, bool write)
 {
 	if (write && !buf->write)
@@ -91,7 +91,7 @@ static bool coll_buf_covers(const struct coll_buf *buf, const struct coll_area *
 	       coll_buf_resembles(buf, area);
 }
 
-/* Is @old of no more use when @buf is kept, which has @area? */
+/* Can @buf, which has @area, replace @old? */
 static bool coll_pin_replaces(const struct coll_buf *buf, const struct coll_area *area,
 			      const struct coll_buf *old)
 {
@@ -101,8 +101,8 @@ static bool coll_pin_replaces(const struct coll_buf *buf, const struct coll_area
 }
 
 /*
- * The first one from @pin on that meets a range, @pin being NULL: of all. There may be a
- * thousand, of which few meet. Under the lock.
+ * The next pin after @pin that has a byte in a range; @pin NULL: the first one. There may be a
+ * thousand pins, and few of them have a byte in the range. Under user->lock.
  */
 static struct coll_pin *coll_pin_next_locked(struct coll_pins *pins, struct coll_pin *pin, u64 at,
 					     u64 len)
@@ -138,7 +138,7 @@ static struct coll_buf *coll_pins_find(struct coll_pins *pins, const struct coll
 		}
 	}
 	spin_unlock(&u->lock);
-	/* Other spans may have the same digest. */
+	/* Different spans may have the same digest: compare them without the lock. */
 	if (buf && !coll_buf_has(buf, coll_area_at(area), coll_area_reach(area)) &&
 	    !coll_buf_is(buf, area)) {
 		coll_buf_put(buf);
@@ -148,7 +148,7 @@ static struct coll_buf *coll_pins_find(struct coll_pins *pins, const struct coll
 }
 
 /*
- * The charge of an area does not fit: what is kept for this user gives way, if that is enough.
+ * The charge of an area does not fit: drop all kept pins of this user, if that is enough.
  * Return: try again.
  */
 static bool coll_pins_evict(const struct coll_memlock *ml, const struct coll_area *area)
@@ -157,7 +157,7 @@ static bool coll_pins_evict(const struct coll_memlock *ml, const struct coll_are
 	u64 limit = rlimit(RLIMIT_MEMLOCK) & PAGE_MASK, kept = 0, wanted;
 	bool again;
 
-	/* In this order: others may unpin meanwhile, and then the charge is the smaller one. */
+	/* In this order: if others unpin meanwhile, @wanted is smaller, and @kept is too large. */
 	if (u)
 		kept = coll_pins_user_bytes(u);
 	wanted = coll_buf_memlock_wanted(ml, area);
@@ -189,8 +189,8 @@ struct coll_buf *coll_pins_save(const struct coll_memlock *ml, const struct coll
 }
 
 /*
- * Keep @pin, which has @area, in the place of those it makes useless and of the oldest
- * ones. Under the lock.
+ * Keep @pin, which has @area. Drop the pins that it replaces, and the oldest ones if there are
+ * too many. Under user->lock.
  */
 static void coll_pin_keep_locked(struct coll_pins *pins, struct coll_pin *pin,
 				 const struct coll_area *area, u64 most, struct list_head *dead)
@@ -216,7 +216,7 @@ static void coll_pin_keep_locked(struct coll_pins *pins, struct coll_pin *pin,
 	list_add(&pin->all, &pin->user->kept);
 }
 
-/* Set it if it is not set yet. Return: it, or NULL: there is no memory. */
+/* Set pins->user if it is not set yet. Return: pins->user; NULL: no memory. */
 static struct coll_pins_user *coll_pins_set_user(struct coll_pins *pins,
 						 const struct coll_memlock *ml)
 {
@@ -235,7 +235,7 @@ static struct coll_pins_user *coll_pins_set_user(struct coll_pins *pins,
 	return old;
 }
 
-/* A pin that has no buffer yet; NULL: there can be none. */
+/* A pin that has no buffer yet; NULL: it cannot be made, so the buffer is not kept. */
 static struct coll_pin *coll_pin_alloc(struct coll_pins *pins, const struct coll_memlock *ml,
 				       const struct coll_area *area)
 {
@@ -286,7 +286,7 @@ static struct coll_buf *coll_pins_new(struct coll_pins *pins, const struct coll_
 		coll_pin_keep_locked(pins, pin, area, most, &dead);
 	spin_unlock(&u->lock);
 	coll_pins_bury_end(u, &dead);
-	/* All are of the address space of the caller: only the caller waits for it. */
+	/* All are of the caller's address space: only the caller waits for its invalidations. */
 	coll_pins_remove(&dead);
 	return buf;
 }
@@ -304,7 +304,7 @@ struct coll_buf *coll_pins_take(struct coll_pins *pins, const struct coll_memloc
 	if (!area->nr || coll_area_pages(area) > most >> PAGE_SHIFT ||
 	    check_add_overflow(coll_area_at(area), coll_area_reach(area) + PAGE_SIZE, &end))
 		return coll_pins_pin(ml, area, write);
-	/* Whole pages: they are pinned anyway. Several spans are such already. */
+	/* Whole pages are pinned, so keep whole pages. Several spans are whole pages already. */
 	if (area->nr == 1) {
 		const struct coll_span *s = coll_area_spans(area);
 		u64 start = s->at & PAGE_MASK;

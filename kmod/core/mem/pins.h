@@ -19,9 +19,9 @@ struct coll_vec;
  * @tree: the same, by address
  * @bytes: pinned by them
  * @nr: number of them
- * @user: who pays, referenced; set once, with release; NULL: nothing has been kept yet
+ * @user: charged user, referenced; set once, with release; NULL: nothing has been kept yet
  *
- * All but @user under user->lock.
+ * All members but @user: under user->lock.
  */
 struct coll_pins {
 	struct list_head list;
@@ -37,11 +37,11 @@ void coll_pins_init(struct coll_pins *pins);
  * coll_pins_take() - a buffer with these bytes of the caller's memory, pinned
  * @pins: what is kept for the caller
  * @ml: of the calling process
- * @area: which memory; what coll_area_join() has made of it
+ * @area: which memory, after coll_area_join()
  * @write: collectives will write to it
  *
- * One of an op before, if the memory is still the same; else a new one, which may be
- * kept. It may have more than @area.
+ * Returns the buffer of an earlier op, if the memory is still the same; else a new one, which may
+ * be kept. The buffer may have more bytes than @area.
  *
  * Return: as coll_buf_pin().
  */
@@ -49,21 +49,21 @@ struct coll_buf *coll_pins_take(struct coll_pins *pins, const struct coll_memloc
 				 const struct coll_area *area, bool write);
 
 /**
- * coll_pins_pin() - as coll_buf_pin(), but what is kept gives way
+ * coll_pins_pin() - as coll_buf_pin(), but drops kept pins if the charge does not fit
  * @ml: of the calling process
- * @area: which memory; what coll_area_join() has made of it
+ * @area: which memory, after coll_area_join()
  * @write: collectives will write to it
  *
- * Return: as coll_buf_pin(); -EDQUOT: what ops have, and what is registered, is too much.
+ * Return: as coll_buf_pin(); -EDQUOT: buffers of ops and registered buffers have too many pages.
  */
 struct coll_buf *coll_pins_pin(const struct coll_memlock *ml, const struct coll_area *area,
 				bool write);
 
 /**
- * coll_pins_save() - as coll_buf_save(), but what is kept gives way
+ * coll_pins_save() - as coll_buf_save(), but drops kept pins if the charge does not fit
  * @ml: of the calling process
  * @v: vector
- * @addr: where the vector begins, as @area counts
+ * @addr: address of the beginning of the vector, in the addresses of @area
  * @area: bytes to copy, not empty
  *
  * Return: as coll_buf_save().
@@ -71,7 +71,7 @@ struct coll_buf *coll_pins_pin(const struct coll_memlock *ml, const struct coll_
 struct coll_buf *coll_pins_save(const struct coll_memlock *ml, const struct coll_vec *v, u64 addr,
 				const struct coll_area *area);
 
-/* Drop what is kept for a member that goes. Sleeps. */
+/* Drop all kept pins of a member that is released. Sleeps. */
 void coll_pins_release(struct coll_pins *pins);
 
 #endif /* COLL_CORE_PINS_H */

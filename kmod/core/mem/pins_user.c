@@ -168,7 +168,7 @@ static struct coll_pins_user *coll_pins_user_alloc(const struct cred *cred)
 	return u;
 }
 
-/* The one of @user that there is, or @made; with a reference. Or NULL. */
+/* The existing entry of @user, else @made, which may be NULL; with a reference. */
 static struct coll_pins_user *coll_pins_user_find(const struct user_struct *user,
 						  struct coll_pins_user *made)
 {
@@ -205,7 +205,7 @@ struct coll_pins_user *coll_pins_user_get(const struct cred *cred, bool make)
 	return u;
 }
 
-/* Return: may there be more? */
+/* Return: true: there may be more. */
 static bool coll_pins_evict_slice_locked(struct coll_pins_user *u, struct list_head *dead)
 {
 	u32 n;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is kept pinned for a user, by all members that the same locked memory is charged to.
+ * The buffers that are kept pinned for a user: those of all members whose locked memory is charged
+ * to this user.
  *
- * A kept buffer has an end of two steps. First its pages are unpinned and uncharged, which waits
- * for nobody else. Then its notifier is removed. That waits until the address space has no
- * invalidation in progress, for as long as the process makes it, so whoever needs the charge does
- * not do it: a work item on the queue of the user does.
+ * A kept buffer is dropped in two steps. First its pages are unpinned and uncharged, which waits
+ * for no other process. Then its notifier is removed. That waits until the address space has no
+ * invalidation in progress, and the process can make this time long. So a thread that needs the
+ * charge does only the first step, and a work item on the queue of the user does the second.
  */
 #ifndef COLL_CORE_PINS_USER_H
 #define COLL_CORE_PINS_USER_H
@@ -29,16 +30,16 @@ struct cred;
  * struct coll_pins_user - see the top of this file
  * @ref: members, pins, and work items that are queued
  * @list: in coll_pins_users
- * @cred: whose user pays; referenced
+ * @cred: credentials of the charged user; referenced
  * @queue: the user's queues; referenced
- * @lock: protects the rest, and the struct coll_pins of all its members. Taken inside of notifiers,
- *	so also while memory is being reclaimed: nothing may be allocated under it.
+ * @lock: protects the rest, and the struct coll_pins of all its members. Notifiers take it, also
+ *	while memory is being reclaimed: nothing may be allocated under it.
  * @kept: struct coll_pin of all members, the newest first
  * @dead: not kept any more, and still pinned
  * @unpinned: unpinned, and the notifier is to be removed
  * @bytes: of pins that have not been unpinned
  * @unpinning: held for reading by a thread that has taken pins off the lists, until they are
- *	unpinned; so a thread that needs their charge waits for all of these
+ *	unpinned; a thread that needs their charge takes it for writing, and so waits for them
  * @unpin: unpins @dead
  * @remove: frees @unpinned
  */
@@ -59,10 +60,10 @@ struct coll_pins_user {
 
 /**
  * struct coll_pin - a buffer that is kept
- * @mni: tells that its memory changes
- * @user: who pays, referenced
+ * @mni: called when the mappings of its memory change
+ * @user: charged user, referenced
  * @buf: the buffer, referenced; NULL: unpinned
- * @pins: whose; NULL: not kept any more. Under user->lock.
+ * @pins: list of the member that it belongs to; NULL: not kept any more. Under user->lock.
  * @list: in pins->list, user->dead or user->unpinned; user->lock
  * @by_addr: in pins->tree while it is kept; user->lock
  * @all: in user->kept while it is kept; user->lock
@@ -78,11 +79,11 @@ struct coll_pin {
 };
 
 /**
- * coll_pins_user_get() - what is kept for a user
- * @cred: whose user pays
- * @make: make it if there is none
+ * coll_pins_user_get() - the kept pins of a user
+ * @cred: credentials of the charged user
+ * @make: make the entry if there is none
  *
- * Return: it, with a reference; NULL: there is none, or no memory. Sleeps.
+ * Return: the entry, with a reference; NULL: there is none, or no memory. Sleeps.
  */
 struct coll_pins_user *coll_pins_user_get(const struct cred *cred, bool make);
 
@@ -94,35 +95,35 @@ void coll_pins_user_put(struct coll_pins_user *u);
 /* Bytes of the pin's pages. There are no pages in gaps. */
 u64 coll_pin_bytes(const struct coll_pin *pin);
 
-/* Keep it no longer; the caller gets those in @dead buried. Under user->lock. */
+/* Stop keeping @pin: move it to @dead, for coll_pins_bury_end(). Under user->lock. */
 void coll_pin_drop_locked(struct coll_pin *pin, struct list_head *dead);
 
-/* Unpin it soon. Under user->lock; also in notifiers. */
+/* Stop keeping @pin; a work item unpins it. Under user->lock; also in notifiers. */
 void coll_pin_drop_later_locked(struct coll_pin *pin);
 
-/* Begin to take pins off the lists. Sleeps. */
+/* The caller is about to take pins off the lists. Sleeps. */
 void coll_pins_bury_begin(struct coll_pins_user *u);
 
 /*
- * They are off: unpin them. Their notifiers are to be removed. @dead holds no reference to a buffer
- * from here on. Sleeps.
+ * The pins in @dead are off the lists: unpin them. Afterwards they have no buffer, and
+ * coll_pins_remove() or coll_pins_remove_later() is to follow. Sleeps.
  */
 void coll_pins_bury_end(struct coll_pins_user *u, struct list_head *dead);
 
-/* Remove their notifiers, and free them. Waits for invalidations of their address spaces. */
+/* Remove the notifiers of the pins, and free the pins. Waits for invalidations. */
 void coll_pins_remove(struct list_head *unpinned);
 
-/* The same by a work item: they may be of other processes. */
+/* The same by a work item: for pins of other processes. */
 void coll_pins_remove_later(struct coll_pins_user *u, struct list_head *unpinned);
 
-/* Bytes that are kept for the user, and those that are off but may still be pinned. */
+/* Bytes of kept pins of the user, and of pins off the lists that may not be unpinned yet. */
 u64 coll_pins_user_bytes(struct coll_pins_user *u);
 
 /**
  * coll_pins_user_evict() - drop everything that is kept for a user
  * @u: user
  *
- * Waits until it is unpinned, also what others have dropped.
+ * Waits until all these pins are unpinned, also those that other threads have dropped.
  *
  * Return: false if the caller has been killed.
  */

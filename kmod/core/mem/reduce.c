@@ -48,12 +48,12 @@ static bool coll_cpu_has(const struct coll_simd *isa)
 	return true;
 }
 
-/* Sums that instruction sets are timed with. */
+/* Numbers of inputs and outputs of the sums by which instruction sets are timed. */
 static const struct coll_isa_shape {
 	unsigned int nr_in, nr_out;
 } coll_isa_shapes[] = {
 	{ 4, 4 },	/* a node with four ranks */
-	{ 2, 1 },	/* what comes over a link */
+	{ 2, 1 },	/* received bytes */
 };
 
 /* One pass over vectors in @v, a piece of each at a time. Return: nanoseconds. */
@@ -79,7 +79,7 @@ static u64 coll_isa_pass(const struct coll_simd *isa, const struct coll_isa_shap
 	return max_t(u64, ktime_get_ns() - start, 1);
 }
 
-/* The best of some passes, since others met interrupts; for all shapes together. */
+/* The best of some passes, because interrupts delay others. The sum over all shapes. */
 static u64 coll_isa_time(const struct coll_simd *isa, u8 *v)
 {
 	u64 t, sum = 0;
@@ -98,10 +98,10 @@ static u64 coll_isa_time(const struct coll_simd *isa, u8 *v)
 }
 
 /*
- * The widest set is not the fastest everywhere: emulators, CPUs that slow down for it, and many
- * vectors past the first cache. So the sets are timed on this CPU, as raid6 and xor do. A short
- * measurement does not show how they slow down the CPU, so the wider one has to be clearly
- * better.
+ * The widest set may be slower: in emulators, on CPUs that reduce their clock for it, and for many
+ * vectors beyond the first cache. So the sets are timed on this CPU, as raid6 and xor do. A short
+ * measurement does not show a reduced clock, so a wider set is chosen only if it is clearly
+ * faster.
  */
 static int coll_isa_choose(void)
 {
@@ -126,13 +126,13 @@ static int coll_isa_choose(void)
 	return 0;
 }
 
-/* One half of @v is copied to the other, as payload comes, in pieces. */
+/* Copy one half of @v to the other, in pieces of the size of received payload. */
 static u64 coll_copy_pass(const struct coll_simd *isa, u8 *v)
 {
 	size_t off, piece = COLL_ISA_PIECE;
 	u64 start = ktime_get_ns();
 
-	/* A copy of known size would be another instruction. */
+	/* With a constant size the compiler would not call memcpy(). */
 	OPTIMIZER_HIDE_VAR(piece);
 	for (off = 0; off < COLL_ISA_BYTES / 2; off += piece) {
 		const void *in = v + off;
@@ -150,8 +150,8 @@ static u64 coll_copy_pass(const struct coll_simd *isa, u8 *v)
 }
 
 /*
- * memcpy() is one instruction where the CPU says that it is good at it, and not all are
- * that say so, emulated ones least of all. It is left only for what is clearly faster.
+ * memcpy() is one instruction if the CPU reports that this is fast. On some CPUs, mostly emulated
+ * ones, it is slow nevertheless. Another copy replaces memcpy() only if it is clearly faster.
  */
 static int coll_copy_choose(void)
 {
@@ -242,7 +242,7 @@ void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype, bool wide)
 		return;
 	}
 	r->final = coll_kernel(op, dtype);
-	/* An average is a sum until the very end. */
+	/* An average is a sum that is divided at the end. */
 	r->part = op == COLL_OP_AVG ? coll_kernel(COLL_OP_SUM, dtype) : r->final;
 	r->partial = r->elem;
 	r->x87 = dtype == COLL_LDOUBLE || dtype == COLL_CLDOUBLE ||
@@ -266,7 +266,7 @@ void coll_reducer_scale(struct coll_reducer *r, u32 dtype, const struct coll_sca
 		r->after.scale = coll_kernel(COLL_OP_PREMULSUM, type);
 	r->scaled = r->after.divide || r->after.scale;
 	r->wide.wide_factors = s->wide;
-	/* It would round before that, and takes factors as elements. */
+	/* The plain kernel would round before scaling, and takes factors of the element type. */
 	if (r->scaled || s->wide)
 		r->plain = false;
 }
@@ -285,11 +285,11 @@ void coll_reducer_wire(struct coll_reducer *r, u32 type)
 	r->after.narrow = r->wire.narrow;
 	r->after.widen = r->wire.widen;
 	r->scaled = true;
-	/* The rest of a section is as slow as what it does last. */
+	/* A section has folds and conversions: the slower of the two limits its length. */
 	r->section = min(r->section, r->wire.section);
 }
 
-/* A conversion, in FPU sections of bounded length; the others have elements of f32. */
+/* Convert from or to f32, in FPU sections of bounded length. */
 static void coll_convert_run(const struct coll_wire_type *w, bool widen, void **out,
 			     unsigned int nr_out, const void *in, size_t count)
 {
@@ -318,7 +318,7 @@ void coll_widen_run(const struct coll_wire_type *w, void **out, unsigned int nr_
 	coll_convert_run(w, true, out, nr_out, in, count);
 }
 
-/* Does the plain kernel fold these as the wide ones do? It is one pass, and faster. */
+/* Has the plain kernel the same result as the wide ones here? It needs one pass, and is faster. */
 static bool coll_reduce_plain(const struct coll_reducer *r, bool final, unsigned int nr_in,
 			      const struct coll_reduce_arg *arg)
 {
@@ -344,7 +344,7 @@ static void coll_reduce_once(const struct coll_reducer *r, bool final, void **ou
 		coll_after_run(&r->after, out, nr_out, count);
 }
 
-/* One call after the other, as many in an FPU section as there is time for. */
+/* Call the kernel several times, as often in one FPU section as its length allows. */
 static void coll_reduce_pass(const struct coll_reducer *r, bool final,
 			     void **out, unsigned int nr_out, const void **in,
 			     unsigned int nr_in, const struct coll_reduce_arg *arg,
@@ -378,8 +378,8 @@ static void coll_reduce_pass(const struct coll_reducer *r, bool final,
 }
 
 /*
- * Elements up to where all outputs may be stored past the caches; these are in the
- * way of the others only if all outputs lie alike.
+ * Number of elements before the first aligned address of all outputs. From there on results may be
+ * stored past the caches. 0 if the outputs are aligned differently: then no start suits all.
  */
 static size_t coll_reduce_head(void **out, unsigned int nr_out, u32 size)
 {
@@ -423,7 +423,7 @@ void coll_reduce_run(const struct coll_reducer *r, bool final, void **out,
 	coll_reduce_pass(r, final, out, nr_out, in, nr_in, &arg, bounce, count);
 }
 
-/* The copy of an instruction set, in FPU sections as well. */
+/* Copy by the chosen instruction set, in FPU sections. */
 static void coll_copy_wide(void **out, unsigned int nr_out, const void *in, bool stream,
 			   size_t bytes)
 {

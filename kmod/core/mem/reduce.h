@@ -8,13 +8,13 @@
 #include "../../pure/reduction/wide.h"
 #include "../../simd/simd.h"
 
-/* Bytes of the largest element, and of the largest partial result, of any op. */
+/* Bytes of the largest element, and of the largest partial result, of all operators and types. */
 #define COLL_ELEM_MAX		32
 #define COLL_PARTIAL_MAX	COLL_EXACT_MAX
 
 /**
  * coll_reduce_init() - choose the instruction set, once, at load
- * @want: name of one, or "" for the one that is fastest just now
+ * @want: name of an instruction set; "": the one that is the fastest in a measurement
  *
  * Return: 0, or -EINVAL if @want is unknown or the CPU does not have it; -ENOMEM.
  */
@@ -25,9 +25,9 @@ const char *coll_reduce_name(void);
 
 /**
  * struct coll_wire_type - f32 in memory, and a type of 16 bits on links
- * @narrow: kernel to that type, rounded as reduce.h says
- * @widen: and back, exact
- * @elem: bytes of it; 0: elements go as they are
+ * @narrow: kernel that converts f32 to that type, rounded as pure/reduction/reduce.h says
+ * @widen: kernel that converts back, exactly
+ * @elem: bytes of an element of that type; 0: elements are sent as they are
  * @section: bytes that one FPU section may move
  */
 struct coll_wire_type {
@@ -41,18 +41,18 @@ struct coll_wire_type {
  * struct coll_reducer - an operator on a type, ready to run
  * @final: kernel whose result is the op's result
  * @part: kernel whose result is folded again; NULL: nothing is reduced
- * @wide: @widened: what does that instead, see wide.h
+ * @wide: if @widened: the kernels that are used instead, see wide.h
  * @widened: partial results have more room than elements
- * @plain: partial results have more room, but @final gives the same without any of them
+ * @plain: if @widened: @final has the same result in one pass without partial results
  * @elem: bytes of an element of the type
  * @partial: bytes of a partial result
  * @section: bytes that one FPU section may move; 0: it needs no FPU
- * @max_in: inputs of one call at most
+ * @max_in: the most inputs of one call
  * @x87: the FPU section needs the x87 as well
  * @divisor: avg: ranks of the communicator
- * @scaled: something is done to results, by @after
- * @after: what, see factor.h
- * @wire: type of elements on links, if not that of the vectors
+ * @scaled: results are changed by @after
+ * @after: how results are divided, multiplied and rounded, see factor.h
+ * @wire: type of elements on links, if it is not the type of the vectors
  */
 struct coll_reducer {
 	coll_reduce_fn *final;
@@ -73,9 +73,9 @@ struct coll_reducer {
 
 /**
  * struct coll_scaling - factors of a reduction besides those of premulsum
- * @wide: factors of premulsum have the type of partial results, where that is larger
+ * @wide: factors of premulsum have the type of partial results, if that is larger
  * @divide: results are divided as those of avg
- * @post: results are multiplied by it then: bits of an f64; 0: they are not
+ * @post: factor by which results are multiplied afterwards: bits of an f64; 0: none
  */
 struct coll_scaling {
 	bool wide;
@@ -88,16 +88,16 @@ struct coll_scaling {
  * @r: result; @divisor is left alone
  * @op: enum coll_op_code
  * @dtype: enum coll_dtype
- * @wide: give partial results more room, where wide.h knows how
+ * @wide: give partial results more room, for operators and types of wide.h
  *
- * @r->part is NULL where coll_op_defined() says no.
+ * @r->part is NULL if coll_op_defined() is false.
  */
 void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype, bool wide);
 
 /**
  * coll_reducer_scale() - add factors
- * @r: set up, for a float of one part, with @divisor set
- * @dtype: as it was set up
+ * @r: set up, for a real floating-point type, with @divisor set
+ * @dtype: as in coll_reducer_setup()
  * @s: factors; coll_factor() has passed @s->post
  */
 void coll_reducer_scale(struct coll_reducer *r, u32 dtype, const struct coll_scaling *s);
@@ -108,14 +108,14 @@ void coll_reducer_scale(struct coll_reducer *r, u32 dtype, const struct coll_sca
  *	coll_reducer_scale()
  * @type: COLL_F16 or COLL_BF16
  *
- * Results are rounded to that type, too: those that have been sent are.
+ * Results are rounded to that type, too: so local results equal those that have been sent.
  */
 void coll_reducer_wire(struct coll_reducer *r, u32 type);
 
-/* Round @count elements to what goes over a link. Process context. */
+/* Round @count elements of f32 to the type on links. Process context. */
 void coll_narrow_run(const struct coll_wire_type *w, void *out, const void *in, size_t count);
 
-/* And back, to @nr_out vectors. Process context. */
+/* Convert @count elements from the type on links to f32, into @nr_out vectors. Process context. */
 void coll_widen_run(const struct coll_wire_type *w, void **out, unsigned int nr_out,
 		    const void *in, size_t count);
 
@@ -128,9 +128,9 @@ void coll_widen_run(const struct coll_wire_type *w, void **out, unsigned int nr_
  * @in: see coll_reduce_fn; clobbered. Any number.
  * @nr_in: number of @in
  * @arg: see coll_reduce_fn; @arg->divisor is that of @r
- * @bounce: room outside the vectors. If @r->widened, COLL_WIDE_ROOM bytes; else for
- *	@count partial results, where there are more inputs than @r->max_in: they are folded
- *	in several passes, by way of it.
+ * @bounce: memory outside of the vectors. If @r->widened: COLL_WIDE_ROOM bytes. Else, if there are
+ *	more inputs than @r->max_in: room for @count partial results, because the inputs are
+ *	folded in several passes.
  * @count: elements
  *
  * Process context.

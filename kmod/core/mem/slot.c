@@ -56,7 +56,7 @@ static bool coll_slot_add(struct coll_buf *buf, u32 class, u32 start, struct lis
 	return true;
 }
 
-/* As many new slots as a page has, or one. Return: how many; 0: no memory. */
+/* Make as many slots as fit a page, at least one. Return: their number; 0: no memory. */
 static u32 coll_slots_make(u32 class, struct list_head *to)
 {
 	u32 size = 2 * coll_slot_halves[class], len = max_t(u32, size, PAGE_SIZE), at, nr = 0;
@@ -117,7 +117,7 @@ struct coll_slot *coll_slot_get(struct coll_slots *slots, u64 len)
 	return slot;
 }
 
-/* Free slots that a member keeps: the same bytes of each class. */
+/* Number of free slots of a class that a member keeps: the same number of bytes of each class. */
 static u32 coll_slots_kept(u32 class)
 {
 	return COLL_SLOTS_KEPT / (2 * coll_slot_halves[class]);

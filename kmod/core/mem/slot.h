@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Slots: small vectors are copied. That takes less time than to look for their pages,
- * let alone to pin them, and they need no place in the limit of locked memory.
+ * Slots: small vectors are copied. Copying takes less time than finding their pages or pinning
+ * them, and does not count in the limit of locked memory.
  *
- * A slot is two halves of the kernel's memory, the first for the input and the second for the
- * output, of a size that both fit in. Slots of less than two pages share a page with others
- * of their member. A request has one from coll_decode() to coll_deliver(), which both run for its
- * owner; then it goes back to the member.
+ * A slot is kernel memory of two equal halves, the first for the input and the second for the
+ * output. A slot of less than two pages shares a page with other slots of its member. A request
+ * has a slot from coll_decode() to coll_deliver(), which both run in the context of its process;
+ * then the slot goes back to the member.
  */
 #ifndef COLL_CORE_SLOT_H
 #define COLL_CORE_SLOT_H
@@ -23,13 +23,13 @@
 /**
  * struct coll_slot - room for one request
  * @list: in slots->free
- * @buf: what it lies in, referenced; vectors of the request have references of their own
+ * @buf: buffer that has its memory, referenced; vectors of the request have their own references
  * @start: offset in @buf of the half for the input
- * @half: bytes of a half: that for the output lies behind
- * @class: of its size
- * @back_addr: where the result goes, when there is one
- * @back_at: offset from @start that it comes from
- * @back_len: bytes; 0: nothing goes back
+ * @half: bytes of a half; the half for the output follows that for the input
+ * @class: size class
+ * @back_addr: user address to which the result is copied
+ * @back_at: offset of the result from @start
+ * @back_len: bytes of the result; 0: nothing is copied back
  */
 struct coll_slot {
 	struct list_head list;
@@ -56,7 +56,7 @@ struct coll_slots {
 
 void coll_slots_init(struct coll_slots *slots);
 
-/* Free all. None is in use any more. */
+/* Free all slots. No slot is in use any more. */
 void coll_slots_release(struct coll_slots *slots);
 
 /**
@@ -68,7 +68,7 @@ void coll_slots_release(struct coll_slots *slots);
  */
 struct coll_slot *coll_slot_get(struct coll_slots *slots, u64 len);
 
-/* Give it back. The op does not use it any more. NULL is fine. May sleep. */
+/* Give a slot back. The op does not use it any more. NULL is fine. May sleep. */
 void coll_slot_put(struct coll_slots *slots, struct coll_slot *slot);
 
 /* Kernel address of byte @at. No half crosses a page. */

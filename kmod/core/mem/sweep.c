@@ -10,11 +10,11 @@
 #include "sweep.h"
 
 /**
- * struct coll_track - a vector while it is gone through
+ * struct coll_track - position of a sweep in a vector
  * @vec: the vector
  * @at: byte offset of the next element
  * @size: bytes of an element
- * @run: what lies together from there on; ->len 0: to be found
+ * @run: contiguous bytes from @at on; ->len 0: to be looked up
  */
 struct coll_track {
 	const struct coll_vec *vec;
@@ -27,11 +27,11 @@ struct coll_track {
  * struct coll_sweep - see sweep.h
  * @out: kernel addresses of the outputs
  * @in: kernel addresses of the inputs, one more for received bytes
- * @tracks: what they come from: outputs first, then inputs
+ * @tracks: positions in the vectors: outputs first, then inputs
  * @nr: number of @tracks
- * @size: bytes of an element, if that is the same everywhere; else 0
- * @elems: one element of every vector, for those that straddle pages
- * @elem: room for each
+ * @size: bytes of an element, if it is the same in all vectors; else 0
+ * @elems: copy of one element of every vector, for elements that straddle pages
+ * @elem: bytes for each of these copies
  * @bounce: COLL_BOUNCE bytes for folds of more inputs than a kernel takes; else NULL
  * @room: COLL_WIDE_ROOM bytes for folds with wider partial results, or for received elements
  *	that are made wider; or NULL
@@ -48,15 +48,15 @@ struct coll_sweep {
 	u8 *room;
 };
 
-/* Received elements that are made wider at a time. */
+/* Number of received elements that are widened at a time. */
 #define COLL_WIDENED	(COLL_WIDE_SLOT / sizeof(u32))
 
-/* Partial results of a fold in several passes: a stretch that stays in the first cache. */
+/* Bytes of partial results of a fold in several passes: few enough for the first cache. */
 #define COLL_BOUNCE	SZ_4K
 
 struct coll_sweep *coll_sweep_alloc(unsigned int nr_local, u32 elem, bool wide)
 {
-	/* besides those of ranks: W, and what is folded into it or received */
+	/* besides the vectors of ranks: W, and the operand that is folded into it or received */
 	unsigned int in = nr_local + 2, out = max(nr_local, 1U), all = in + out;
 	struct coll_sweep *sw;
 	size_t size;
@@ -90,7 +90,7 @@ void coll_sweep_free(struct coll_sweep *sw)
 	kvfree(sw);
 }
 
-/* Begin with the vectors of one side, @off elements on. */
+/* Add the vectors of one side, from element @off on. */
 static void coll_track_side(struct coll_sweep *sw, const struct coll_operands *o, u64 off)
 {
 	unsigned int i;
@@ -114,7 +114,7 @@ static void coll_track_all(struct coll_sweep *sw, const struct coll_sweep_args *
 	coll_track_side(sw, &a->in[1], off);
 }
 
-/* Let go of the pages that are held for the moment only. */
+/* Release the pages of windows, which are pinned only while they are accessed. */
 static void coll_track_put(struct coll_sweep *sw)
 {
 	unsigned int i;
@@ -126,8 +126,8 @@ static void coll_track_put(struct coll_sweep *sw)
 }
 
 /*
- * Find the elements that lie together in every vector, @max at most. Return: elements,
- * 0 if the next one straddles pages in some vector, or -EFAULT or -ESRCH.
+ * Find how many elements are contiguous in every vector, @max at most. Return: that number;
+ * 0 if the next element straddles pages in some vector; -EFAULT or -ESRCH.
  */
 static s64 coll_track_next(struct coll_sweep *sw, u64 max)
 {
@@ -172,8 +172,8 @@ static void coll_track_advance(struct coll_sweep *sw, u64 count)
 }
 
 /*
- * Addresses of @recv, and of what runs have been found for, @skip elements on; of an element
- * that straddles, those of the copies.
+ * Collect the kernel addresses of all operands: of @recv, and of each run, @skip elements from its
+ * beginning; for an element that straddles pages, of its copies.
  */
 static unsigned int coll_gather(struct coll_sweep *sw, const struct coll_sweep_args *a,
 				const void *recv, size_t skip, bool straddling)
@@ -197,7 +197,7 @@ static unsigned int coll_gather(struct coll_sweep *sw, const struct coll_sweep_a
 	return nr_in;
 }
 
-/* @count elements that lie together, from @skip on; @recv is those that go with them. */
+/* Fold @count contiguous elements, from element @skip of each run on, with those in @recv. */
 static void coll_fold_some(struct coll_sweep *sw, const struct coll_sweep_args *a,
 			   const void *recv, size_t skip, size_t count, bool straddling)
 {
@@ -230,7 +230,7 @@ static void coll_fold_some(struct coll_sweep *sw, const struct coll_sweep_args *
 	}
 }
 
-/* The same, where what is received has a smaller type: it is made wider first. */
+/* The same for received elements of a smaller type: widen them first. */
 static void coll_fold_widened(struct coll_sweep *sw, const struct coll_sweep_args *a,
 			      const void *recv, size_t count, bool straddling)
 {
@@ -250,7 +250,7 @@ static void coll_fold_widened(struct coll_sweep *sw, const struct coll_sweep_arg
 	}
 }
 
-/* @count elements that lie together. */
+/* Fold @count contiguous elements. */
 static void coll_fold(struct coll_sweep *sw, const struct coll_sweep_args *a,
 		      const void *recv, size_t count, bool straddling)
 {
@@ -260,14 +260,14 @@ static void coll_fold(struct coll_sweep *sw, const struct coll_sweep_args *a,
 		coll_fold_some(sw, a, recv, 0, count, straddling);
 }
 
-/* One element that straddles a page border in some vector. */
+/* Fold one element that straddles a page border in some vector. */
 static int coll_fold_straddling(struct coll_sweep *sw, const struct coll_sweep_args *a,
 				const void *recv)
 {
 	unsigned int i;
 	int ret;
 
-	/* A window holds one page at a time, here of two. */
+	/* The element is in two pages, and a window holds one page at a time. */
 	coll_track_put(sw);
 	for (i = a->out.nr; i < sw->nr; i++) {
 		const struct coll_track *t = &sw->tracks[i];
@@ -326,13 +326,13 @@ int coll_sweep(struct coll_sweep *sw, const struct coll_sweep_args *a,
 	ret = coll_sweep_all(sw, a, recv, count);
 	coll_track_put(sw);
 	if (a->stream) {
-		/* A release does not order what went past the caches. */
+		/* A release does not order stores that bypass the caches. */
 		wmb();
 	}
 	return ret;
 }
 
-/* The elements that lie together at @at, or one that straddles pages. Return: how many. */
+/* Convert the contiguous elements at @at, or one that straddles pages. Return: their number. */
 static int coll_narrow_some(const struct coll_wire_type *w, const struct coll_vec *vec, u64 at,
 			    void *to, u32 count)
 {

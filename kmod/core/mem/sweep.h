@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One pass over several vectors: read every input, write every output. Knows
- * pages and elements, but neither ops nor sockets.
+ * One pass over several vectors: read every input, write every output. This file handles
+ * pages and elements; it does not use ops or sockets.
  */
 #ifndef COLL_CORE_SWEEP_H
 #define COLL_CORE_SWEEP_H
@@ -27,16 +27,16 @@ struct coll_operands {
  * struct coll_sweep_args - what to do
  * @reducer: the operator; NULL: copy the (only) input
  * @final: outputs are results, else partial results
- * @nr_folded: leading inputs that are partial results; received bytes count
+ * @nr_folded: number of leading inputs that are partial results, including received bytes
  * @scale: premulsum: factors of the other inputs
  * @recv_size: bytes of one received element
- * @wire: type of received elements, where that is another one than in memory; else NULL
- * @stream: outputs are not inputs, and not read again soon: past the caches
- * @recv_last: received elements come behind the inputs, else before them
+ * @wire: type of received elements, if it differs from the type in memory; else NULL
+ * @stream: store results past the caches: outputs are not inputs, and not read again soon
+ * @recv_last: received elements are folded after the inputs, else before them
  * @in: inputs, in the order of the fold
  * @out: outputs, at least 1
  *
- * Copies have elements of 1 byte, but with @wire.
+ * Elements of copies are bytes, except with @wire.
  */
 struct coll_sweep_args {
 	const struct coll_reducer *reducer;
@@ -60,9 +60,9 @@ struct coll_sweep;
 
 /**
  * coll_sweep_alloc() - allocate what a worker needs for sweeps
- * @nr_local: ranks of the node, bounds inputs and outputs of ranks
- * @elem: bytes of an element of any operand at most
- * @wide: there may be operators whose partial results have more room
+ * @nr_local: ranks of the node: the most inputs and outputs of ranks
+ * @elem: bytes of the largest element of all operands
+ * @wide: operators may have partial results with more room
  *
  * Return: NULL if there is no memory.
  */
@@ -85,8 +85,8 @@ int coll_sweep(struct coll_sweep *sw, const struct coll_sweep_args *a,
 	       const void *recv, u64 off, u64 count);
 
 /**
- * coll_sweep_narrow() - round elements of a vector to what goes over a link
- * @w: the type of those
+ * coll_sweep_narrow() - round elements of a vector to the type on links
+ * @w: the type on links
  * @vec: elements of f32
  * @at: byte offset of the first one
  * @to: result
