@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Time that commands cost, for the administrator of a machine. By the clock, not by the
- * scheduler, whose counters are not exported: a worker that was preempted counts the while.
- * Work items are bounded, so that is little. Two looks at the clock for each.
+ * Time that commands cost, for the administrator of a machine. It is measured by the clock, because
+ * the counters of the scheduler are not exported. So the time in which a worker is preempted
+ * counts, too; this is little, because work items are bounded. Each measurement reads the clock
+ * twice.
  *
  * The kernel charges the work of callers and progress threads to their control groups. The work
- * of workers is charged to no control group, so it is counted apart.
+ * of workers is charged to no control group, so it has a counter of its own.
  */
 #ifndef COLL_CORE_ACCOUNT_H
 #define COLL_CORE_ACCOUNT_H
@@ -27,15 +28,15 @@ static inline void coll_account_work(struct coll_group *g, u64 begin)
 	atomic64_add(ktime_get_ns() - begin, &g->work_ns);
 }
 
-/* A worker has spent @ns on it; where one work item serves several groups. */
+/* A worker has spent @ns on @g, in a work item that serves several groups. */
 static inline void coll_account_share(struct coll_group *g, u64 ns)
 {
 	atomic64_add(ns, &g->work_ns);
 }
 
 /*
- * So has a rank, in a system call or its progress thread; sleep for locks included, for its
- * op not.
+ * A rank has worked since @begin, in a system call or its progress thread. The time that it sleeps
+ * for locks counts; the time that it sleeps for its op does not.
  */
 static inline void coll_account_call(struct coll_member *m, u64 begin)
 {

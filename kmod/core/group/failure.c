@@ -48,9 +48,9 @@ void coll_group_cause(const struct coll_group *g, struct coll_cause *c,
 }
 
 /*
- * Fix the results of some posted ops. The last one of the slice before is still in @ending, with
- * its ref, and so has its place in the queue. The few that run and are ending already do not count.
- * Under group->lock. Return: there may be more.
+ * Fix the results of up to COLL_END_SLICE posted ops. The last op of the slice before is still in
+ * @ending: its ref keeps it in the queue, and the walk goes on behind it. The few running ops whose
+ * result is fixed already do not count. Under group->lock. Return: there may be more.
  */
 static bool coll_group_end_slice_locked(struct coll_group *g, struct list_head *ending)
 {
@@ -72,8 +72,8 @@ static bool coll_group_end_slice_locked(struct coll_group *g, struct list_head *
 }
 
 /*
- * Fix the result of every posted op; each ends when its last ref goes. None is posted any more, but
- * there may be very many.
+ * Fix the result of every posted op; each ends when its last ref goes. No further op is posted,
+ * because the group has failed. There may be very many ops.
  */
 static void coll_group_end_ops(struct coll_group *g)
 {
@@ -96,15 +96,15 @@ static void coll_group_end_ops(struct coll_group *g)
 }
 
 /*
- * The first failure is told to everybody. Return: true if it is the first. Then the caller owes
- * coll_group_end(), and has a reference to the group until then.
+ * Store the first failure, and tell it to the other nodes. Return: true if it is the first. Then
+ * the caller owes coll_group_end(), and has a reference to the group until then.
  */
 static bool coll_group_fail_begin(struct coll_group *g, const struct coll_cause *cause)
 {
 	/*
-	 * Ending ops may drop the last reference but ours. If there is none,
-	 * the group is being reaped and a link's last work has found something
-	 * wrong: nobody is left to hear of it.
+	 * Ending ops may drop all references but ours. If there is no reference
+	 * left, the group is being reaped, and the last work of a link has found
+	 * an error: no rank is left that could get it.
 	 */
 	if (!kref_get_unless_zero(&g->ref))
 		return false;
@@ -119,9 +119,9 @@ static bool coll_group_fail_begin(struct coll_group *g, const struct coll_cause 
 	coll_parts_failing_locked(g);
 	spin_unlock(&g->lock);
 
-	coll_user_hurry(g->user);	/* they hold what is to end */
+	coll_user_hurry(g->user);	/* its workers hold refs of ops that have to end */
 	trace_coll_abort(g->id, cause->seq, cause->kind, cause->error, cause->rank);
-	coll_links_call(g);	/* ABORT goes first, our own ops after */
+	coll_links_call(g);	/* ABORT is sent first, then our own ops end */
 	return true;
 }
 
@@ -141,7 +141,7 @@ void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
 
 void coll_group_fail_soon(struct coll_group *g, const struct coll_cause *cause)
 {
-	/* There is one first failure only. */
+	/* Queued once at most: there is only one first failure. */
 	if (coll_group_fail_begin(g, cause))
 		queue_work(coll_alarm_wq, &g->failing);
 }

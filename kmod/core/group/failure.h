@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The failure of a communicator: the first cause is kept, every op ends with its error, and
- * the other nodes are told (ABORT). A failure may also wait for the ops before it.
+ * The failure of a communicator: the first cause is stored, every op ends with the error of this
+ * cause, and the other nodes are told (ABORT). A failure may also be pending until the ops before
+ * it have ended.
  */
 #ifndef COLL_CORE_FAILURE_H
 #define COLL_CORE_FAILURE_H
@@ -35,16 +36,16 @@ void coll_failure_exit(void);
 void coll_group_fail(struct coll_group *g, const struct coll_cause *cause);
 
 /**
- * coll_group_fail_soon() - the same where ending ops would take too long
+ * coll_group_fail_soon() - as coll_group_fail(), for callers that must not wait until ops end
  * @g: group
  * @cause: as of coll_group_fail()
  *
- * When it returns the error stands, and other nodes are being told. A work item of coll_alarm_wq
- * ends what is in flight.
+ * When it returns the error is stored, and the links have been asked to send ABORT. A work item of
+ * coll_alarm_wq ends the ops and messages in flight.
  */
 void coll_group_fail_soon(struct coll_group *g, const struct coll_cause *cause);
 
-/* That work item: group->failing. */
+/* The work item of coll_group_fail_soon(): group->failing. */
 void coll_group_failing(struct work_struct *work);
 
 /**
@@ -52,21 +53,21 @@ void coll_group_failing(struct work_struct *work);
  * @g: group
  * @cause: why; ->seq is that op, ->error positive
  *
- * A rank has left after its last op. Ops before @cause->seq have all they need
- * and may end well; with the last of them the group fails. Process context.
+ * A rank has left after its last op. Ops before @cause->seq do not need this rank
+ * and may end well; when the last of them has ended the group fails. Process context.
  */
 void coll_group_fail_later(struct coll_group *g, const struct coll_cause *cause);
 
 /*
- * As coll_group_fail_later(), under group->lock; coll_group_check_pending() is to follow
- * without.
+ * As coll_group_fail_later(), under group->lock. The caller has to call
+ * coll_group_check_pending() after it has released the lock.
  */
 void coll_group_fail_later_locked(struct coll_group *g, const struct coll_cause *cause);
 
-/* An op has ended: is a failure due that waited for it? Process context. */
+/* An op has ended: if a pending failure waited for it, fail the group now. Process context. */
 void coll_group_check_pending(struct coll_group *g);
 
-/* Has the op @seq a pending failure at it or before it? Under group->lock. */
+/* Is there a pending failure at op @seq or before it? Under group->lock. */
 bool coll_group_fails_at(const struct coll_group *g, u64 seq);
 
 /**

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Fusions: several tensors are one op, over the pages where their ranks have them.
+ * Fusions: several tensors are one op, which works on the pages of the tensors in place.
  *
- * Its vector has the tensors' first chunks, one behind the other, then their second ones, and
- * so on: a chunk of the fusion is the union of those of the tensors, cut as if each tensor
- * were alone. So each element takes the same way through the schedule, and has the same bits,
- * fused or not.
+ * The vector of a fusion has the first chunk of each tensor, one behind the other, then the second
+ * chunk of each, and so on. So a chunk of the fusion is the union of these chunks of its tensors,
+ * and each tensor is cut as if it were alone. So each element takes the same way through the
+ * schedule, and has the same bits, fused or not.
  *
  * The algorithm is chosen for the first tensor of the rank, whose request is in the op.
  */
@@ -21,10 +21,10 @@ struct coll_req;
  * struct coll_fusion - the tensors of one rank that are one op
  * @others: struct coll_req of all but the first one, in the order of START
  * @nr: tensors, with the first one
- * @count: elements of all
- * @bytes: of all
- * @digest: of what they have agreed on, in order
- * @joined: the vectors of the first request have been made those of all
+ * @count: elements of all tensors together
+ * @bytes: bytes of all tensors together
+ * @digest: digest of coll_req.agreed of all tensors, in order
+ * @joined: the vectors of the first request now contain those of all tensors
  * @over: called at most once for each request but the one that is over last, the first one
  *	included, while the op still runs: nothing touches the vectors of this one any more. It
  *	takes a request out of @others. Process context, with a ref of the op; not under

@@ -25,12 +25,12 @@
 #include "parts.h"
 #include "ref.h"
 
-/* Jiffies between two looks at the oldest op: at first, and when there has been no news for long. */
+/* Jiffies between two looks at the oldest op: at first, and when it has been the same for long. */
 #define COLL_STALL_FIRST	msecs_to_jiffies(COLL_STALL_MS)
 #define COLL_STALL_REST		HZ
 
 /*
- * Protects coll_groups and coll_groups_by_key, and makes joining and leaving one at a time.
+ * Protects coll_groups and coll_groups_by_key, and serializes joining and leaving.
  * All users take it: nothing is allocated under it.
  */
 static DEFINE_MUTEX(coll_groups_lock);
@@ -51,8 +51,8 @@ int coll_group_init(const struct coll_group_part *const *parts)
 }
 
 /*
- * No file is open: but a worker may still have to put the last reference of a group, which
- * then has to be reaped. A user is freed after its last group.
+ * No file is open. But a worker may still hold the last reference of a group, which has to be
+ * reaped afterwards. A user is freed after its last group.
  */
 void coll_group_exit(void)
 {
@@ -97,7 +97,7 @@ static void coll_group_stalled(struct work_struct *work)
 		WRITE_ONCE(g->announced_seq, op->seq);
 		announce = true;
 	}
-	/* Nothing is left to do until another op is the oldest one: coll_group_watch_next(). */
+	/* Look rarely, until coll_group_watch_next() reports another oldest op. */
 	if (again && op->seq == g->stall_seq && !announce)
 		delay = min(2 * g->stall_delay, (unsigned long)COLL_STALL_REST);
 	if (again)
@@ -122,7 +122,7 @@ void coll_group_watch_next(struct coll_group *g)
 {
 	if (READ_ONCE(g->stall_delay) <= COLL_STALL_FIRST)
 		return;
-	/* Once: the timer is not to be put off by each op. */
+	/* Only once: otherwise each op would put the timer off again. */
 	WRITE_ONCE(g->stall_delay, COLL_STALL_FIRST);
 	mod_delayed_work(coll_alarm_wq, &g->stall, COLL_STALL_FIRST);
 }
@@ -159,8 +159,8 @@ static void coll_group_flush_links(const struct coll_group *g)
 }
 
 /*
- * A peer may take as long as dead_after. Many groups of one user may wait for theirs, so
- * none holds a worker meanwhile.
+ * A peer may take as long as dead_after. Many groups of one user may wait for their peers, so
+ * a group holds no worker while it waits: the work item queues itself again.
  */
 static void coll_group_reap(struct work_struct *work)
 {
@@ -189,7 +189,7 @@ static void coll_group_reap(struct work_struct *work)
 	coll_group_free(g);
 }
 
-/* Every node number is below nr_nodes and in use. Return: local ranks. */
+/* Check that every node number is below nr_nodes and in use. Return: number of local ranks. */
 static int coll_check_nodes(const struct coll_join_args *a)
 {
 	DECLARE_BITMAP(used, COLL_MAX_SIZE) = { };
@@ -232,7 +232,7 @@ static u32 coll_most_local(const struct coll_group *g)
 	return most;
 }
 
-/* Tables whose size depends on the number of nodes and ranks. */
+/* Allocate the tables whose size depends on the number of nodes and ranks. */
 static int coll_group_alloc_tables(struct coll_group *g)
 {
 	g->local_rank = kvcalloc(g->nr_local, sizeof(u32), GFP_KERNEL_ACCOUNT);
@@ -248,7 +248,7 @@ static int coll_group_alloc_tables(struct coll_group *g)
 	return 0;
 }
 
-/* Counted, and with the queues of its user. */
+/* Find the user of a new group, with its queues, and count the group. */
 static int coll_group_set_user(struct coll_group *g, kuid_t uid)
 {
 	struct coll_user *user = coll_user_get(uid);
@@ -316,7 +316,7 @@ static struct coll_group *coll_group_alloc(const struct coll_join_args *a, u32 n
 	return g;
 }
 
-/* A group of the same name is there: is it the one that is meant? */
+/* There is a group with this key: may the caller join it, and do the parameters agree? */
 static int coll_group_fits(const struct coll_group *g,
 			   const struct coll_join_args *a)
 {
@@ -339,8 +339,8 @@ static u32 coll_group_hash(const u8 *key)
 }
 
 /*
- * Under coll_groups_lock. Return: the group that is meant; NULL: there is none of that
- * name; an error: there is one, but not for the caller.
+ * Under coll_groups_lock. Return: the group of the key and the node; NULL: there is none; an
+ * error: there is one, but the caller cannot join it.
  */
 static struct coll_group *coll_group_find_locked(const struct coll_join_args *a)
 {
@@ -366,7 +366,7 @@ static u32 coll_local_index(const struct coll_group *g, u32 rank)
 	return i;
 }
 
-/* Under coll_groups_lock. @g: may have been made by the caller, and be known to nobody. */
+/* Under coll_groups_lock. @g: may be new; then no other thread knows it yet. */
 static int coll_group_enter_locked(struct coll_group *g, struct coll_member *m,
 				   const struct coll_join_args *a)
 {
@@ -394,8 +394,8 @@ static int coll_group_enter_locked(struct coll_group *g, struct coll_member *m,
 }
 
 /*
- * Join the group of the key if there is one, else @made if it is not NULL. Return: 0, -ENOENT
- * if there is neither, or as coll_group_enter_locked().
+ * Join the group of the key if there is one, else @made if it is not NULL. Return: 0; -ENOENT
+ * if there is no group and @made is NULL; or as coll_group_enter_locked().
  */
 static int coll_group_try_join(struct coll_member *m, const struct coll_join_args *a,
 			       struct coll_group **made)
@@ -424,7 +424,7 @@ int coll_group_join(struct coll_member *m, struct coll_join_args *a)
 	ret = coll_group_try_join(m, a, &made);
 	if (ret != -ENOENT || a->join.flags & COLL_JOIN_EXISTING)
 		return ret;
-	/* Allocating may take as long as the control group of the caller makes it. */
+	/* Without the lock: the control group of the caller may delay allocations. */
 	made = coll_group_alloc(a, nr_local);
 	if (IS_ERR(made))
 		return PTR_ERR(made);

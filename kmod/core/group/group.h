@@ -11,13 +11,13 @@
  * work, which may sleep for the links' work.
  *
  * Teardown, in this order
- *   1. the member leaves: an op that it will never post, but others have posted,
- *      fails the group; else they are told its last op (BYE). Had it ops of its
- *      own pending, coll_member_gone() has failed the group before.
+ *   1. the member leaves: if others have posted an op that it has not posted, the
+ *      group fails; else the other nodes are told its last op (BYE). If it had
+ *      pending ops, coll_member_gone() has failed the group before.
  *   2. every op ends: its refs drop to zero, pages are unpinned, requests are
  *      completed, once each
- *   3. last reference: callbacks are taken off the sockets, link works are
- *      cancelled, sockets put, memory freed
+ *   3. the last reference is dropped: callbacks are removed from the sockets, works
+ *      of links are cancelled, sockets are put, memory is freed
  *
  * Lock order, outermost first
  *   member->setup      setup verbs of one file
@@ -25,7 +25,7 @@
  *   conn->lock         the work of a connection, or its watcher; its streams and channels
  *   socket lock        held by tcp_read_sock() around our receive actor
  *   mmap_lock          of a window's address space
- *   group->lock        everything marked so below; a spinlock, never held
+ *   group->lock        see the parts of struct coll_group; a spinlock, never held
  *                      across a sweep, a callback to front or a socket call
  * Socket callbacks (softirq) take sk_callback_lock, and queue work or wake the watcher:
  * conn->watch_lock, and the lock of its wait queue. Completions of ubufs do the same under
@@ -55,9 +55,9 @@ struct coll_table;
 struct coll_tensors;
 
 /**
- * struct coll_stripes - into how many parts a large op is cut; the nodes have agreed on it
- * @links: parts at most
- * @least: bytes of a part at least
+ * struct coll_stripes - how a large op is cut into parts; the same on all nodes
+ * @links: the most parts
+ * @least: the least bytes of a part
  */
 struct coll_stripes {
 	u32 links;
@@ -65,8 +65,8 @@ struct coll_stripes {
 };
 
 /**
- * struct coll_left - a rank that has gone without harm
- * @rank: who
+ * struct coll_left - a rank that has left in order
+ * @rank: the rank
  * @seq: last op it takes part in
  */
 struct coll_left {
@@ -82,7 +82,7 @@ struct coll_left {
  * @id: number for netlink and traces; unique while the group lives
  * @key: of the communicator
  * @uid: owner; others may not join
- * @user: what all groups of @uid share, referenced; the work of this group is on its queues
+ * @user: shared by all groups of @uid, referenced; the work of this group runs on its queues
  * @size: ranks
  * @node: this node
  * @nr_nodes: nodes
@@ -90,23 +90,23 @@ struct coll_left {
  * @nr_local: ranks of this node
  * @most_local: largest number of ranks on one node
  * @memcg: that of the first rank to join. Schedules and scratch of all ranks are charged to it.
- * @early: memory for what comes early; atomic
+ * @early: bytes of frames and offers that came before they were needed; atomic
  * @node_of: node of each rank
  * @local_rank: rank of each local index, ascending
  * @host: host name, for causes
  * @lock: see the parts of the structure
  * @members: by local index; NULL: not joined, or left
- * @nr_joined: members there are
+ * @nr_joined: number of @members that are not NULL
  * @error: 0, or the sticky positive errno; may be read without the lock
- * @cause: why
- * @failing: ends what is in flight, after coll_group_fail_soon(); has a reference
+ * @cause: cause of @error
+ * @failing: ends ops and messages in flight, after coll_group_fail_soon(); has a reference
  * @pending_failure: a failure that waits for the ops before its ->seq to end; ->kind 0: none
  * @ops: posted and not ended, by seq
  * @spare: memory of an ended op, for the next one; NULL: none
- * @nr_running: of these, started
+ * @nr_running: number of ops that have started and not ended
  * @running_bytes: lengths of their vectors
  * @running_memory: kernel memory that they keep
- * @nr_open: of these, open to ranks that help
+ * @nr_open: number of running ops that any rank may help with
  * @plans: plans of ended ops, last used first
  * @nr_plans: number of @plans
  * @advancing: a thread is starting ops; see coll_group_advance()
@@ -114,7 +114,7 @@ struct coll_left {
  * @go_on: starts and completes ops, after a thread has done so for long; has a reference
  * @started: ops started
  * @ended: ops ended
- * @ended_well: of these, with 0
+ * @ended_well: ops that ended with result 0
  * @bytes: payload of ended ops
  * @work_ns: nanoseconds of workers; see account.h
  * @call_ns: nanoseconds of its ranks in system calls and progress threads
@@ -125,20 +125,20 @@ struct coll_left {
  * @memlock_wanted: see struct coll_status
  * @msgs: state of send, recv and sendrecv
  * @tensors: named collectives; NULL: the group has numbered ones
- * @watch: calls when an op has ended; NULL: there are none
+ * @watch: functions to be called when an op has ended; NULL: none
  * @shared: memory that the ranks of this node share, see shm.h; NULL: none
- * @tables: what COLL_ALG_AUTO means, by collective; NULL: what it always does
- * @stall: looks now and then whether the oldest running op is still the same one
- * @stall_seq: the op it saw last
- * @stall_delay: jiffies until it looks again
- * @announced_seq: the op that the peers are told of because it takes long
+ * @tables: which algorithm COLL_ALG_AUTO selects, by collective; NULL: the default one
+ * @stall: checks now and then whether the oldest running op is still the same one
+ * @stall_seq: the oldest running op at the last check
+ * @stall_delay: jiffies until the next check
+ * @announced_seq: the op that is announced to the peers (POST), because it takes long
  * @announced_sig: its signature
  * @stripes: see coll_group_stripe()
  * @links: by number and node; each is set once, and freed by the reaper only
- * @nr_links: to a node, at most; it only grows
+ * @nr_links: the largest number of links to one node; it only grows
  * @reap: last step of teardown; queues itself while links linger, and holds no worker
- * @reap_delay: jiffies until it looks again; 0: it has not looked yet
- * @reaped: jiffies when the last reference was dropped: every wait for links counts from then
+ * @reap_delay: jiffies until @reap runs again; 0: it has not run yet
+ * @reaped: jiffies when the last reference was dropped: the limits of waits for links count from it
  */
 struct coll_group {
 	/* References, and coll_groups: protected by coll_groups_lock */
@@ -201,11 +201,11 @@ struct coll_group {
 	struct coll_left *local_left;
 	u32 nr_left;
 
-	/* Turns and pins of the ranks of this node: protected by @lock */
+	/* CPUs and memory limit of the ranks of this node: protected by @lock */
 	struct coll_last_cpu *last_cpus;
 	u64 memlock_wanted;
 
-	/* Rooms above: set before anybody knows the group; each says what protects its own */
+	/* State of other rooms: set while the group is new; each room documents its own lock */
 	struct coll_msgs *msgs;
 	struct coll_tensors *tensors;
 	const struct coll_group_watch *watch;
@@ -247,15 +247,16 @@ struct coll_join_args {
 };
 
 /**
- * struct coll_group_part - what another room keeps in a group, and is told of it
- * @init: a group is being made; nobody knows it yet. @flags: COLL_JOIN_*. Return: 0, -errno
+ * struct coll_group_part - callbacks of another room that has state in each group
+ * @init: a group is being made; no other thread knows it. @flags: COLL_JOIN_*. Return: 0, -errno
  * @left: a rank will post no more
  * @failing_locked: ->error has just been set. Under group->lock.
  * @fail: the group has failed, and its ops have ended
- * @quiesce: the last reference has gone; stop what may still be queued. May sleep.
- * @free: free what @init and later calls have made; also if @init failed or never ran
+ * @quiesce: the last reference has gone; cancel work that may still be queued. May sleep.
+ * @free: free the memory of @init and later calls; also called if @init failed or never ran
  *
- * Any may be NULL. All are called in process context; all others without locks.
+ * Any of them may be NULL. All are called in process context, and all but @failing_locked without
+ * locks.
  */
 struct coll_group_part {
 	int (*init)(struct coll_group *g, u32 flags);
@@ -267,11 +268,11 @@ struct coll_group_part {
 };
 
 /**
- * struct coll_group_watch - a room above that is told of each op that ends
+ * struct coll_group_watch - callbacks of a room that needs to know when ops end
  * @over: an op has left the queue. Under group->lock.
  * @again: the next op takes long to prepare: call coll_group_advance() by a work item. Process
  *	context, no locks.
- * @after: called a moment later, once for one or several ops, without locks. Process context.
+ * @after: called after one or several calls of @over. Process context, no locks.
  */
 struct coll_group_watch {
 	void (*over)(struct coll_group *g, const struct coll_op *op);
@@ -313,13 +314,13 @@ void coll_group_leave(struct coll_member *m);
  */
 void coll_group_watch(struct coll_group *g);
 
-/* Another op may be the oldest one now: look soon, if the one before has taken long. */
+/* Another op may be the oldest one now: check it soon, if the op before it has taken long. */
 void coll_group_watch_next(struct coll_group *g);
 
 /* Walk all groups under coll_groups_lock; stops when @fn returns non-zero. */
 int coll_groups_for_each(int (*fn)(struct coll_group *g, void *arg), void *arg);
 
-/* Bytes of locked memory an op lacked; kept for status, said once in the log. */
+/* Note how many bytes of locked memory an op needs: for status, and once in the log. */
 void coll_group_note_memlock(struct coll_group *g, u64 wanted);
 
 #endif /* COLL_CORE_GROUP_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Ranks that share CPUs: a rank that waits for one on its own CPU does best to yield the CPU to
- * it.
+ * Ranks that share CPUs: a rank that waits for another rank on the same CPU should yield the CPU
+ * to it.
  */
 #ifndef COLL_CORE_LAST_CPU_H
 #define COLL_CORE_LAST_CPU_H
@@ -16,7 +16,7 @@ struct coll_req;
  * @seq: the op it posted last
  * @cpu: the CPU on which it posted that op
  *
- * Both are written under group->lock, and read by anyone: a guess is all that is needed.
+ * Both are written under group->lock, and read without it: a wrong value only costs time.
  */
 struct coll_last_cpu {
 	u64 seq;

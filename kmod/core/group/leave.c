@@ -17,8 +17,9 @@
 #include "parts.h"
 
 /*
- * The first op behind @seq, a rank's last one; 0: there is none. No number is missing between the
- * first op and the last one, and there may be very many. Under group->lock.
+ * Number of the first posted op after @seq, the last op of a rank; 0: there is none. Ops in the
+ * list have consecutive numbers, so there is no need to walk the list, which may be very long.
+ * Under group->lock.
  */
 static u64 coll_first_op_beyond_locked(const struct coll_group *g, u64 seq)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Ranks that post no more ops: of this node, and of others. */
+/* Ranks that post no more ops, on this node and on others. */
 #ifndef COLL_CORE_LEAVE_H
 #define COLL_CORE_LEAVE_H
 

@@ -117,7 +117,7 @@ void coll_links_stir(struct coll_group *g)
 	}
 }
 
-/* Looking at each takes time, between any two looks at whether the op has ended. */
+/* Links that a caller attends to. With very many links it would see the end of its op too late. */
 static u32 coll_links_watched(const struct coll_group *g)
 {
 	u32 nr = READ_ONCE(g->nr_links) * g->nr_nodes;
@@ -135,7 +135,7 @@ void coll_links_watch(struct coll_group *g, struct coll_watcher *w)
 		if (link)
 			w->got += link->ops->watch(link, w);
 	}
-	/* Links that are made from now on are not ours. */
+	/* The caller does not attend to links that are made later. */
 	w->nr = end;
 }
 

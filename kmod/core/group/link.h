@@ -14,21 +14,21 @@
 struct coll_group;
 struct coll_link;
 
-/* Streams of a link, each with counters of its own. */
+/* Streams of a link. Each has its own counters. */
 #define COLL_LINK_STREAMS	2
 
 #define COLL_SEND_MODES	(COLL_NL_SEND_MODE_UBUF + 1)
 
 /**
  * struct coll_watcher - a thread of a rank that does the work of its group's links itself
- * @wq: where it sleeps, woken when one of them has something to do. Its owner looks at
- *	coll_links_due(), too, before it falls asleep.
- * @at: link it is at, as the transport calls it; NULL: none. Read by anyone.
- * @done: what it waits for is over: it has to go
- * @alone: what it waits for is short: data of a link wakes nobody else while it is at
- *	another one
- * @nr: links it has looked at
- * @got: of these, attends to
+ * @wq: where the thread sleeps; woken when a link has something to do. The thread also checks
+ *	coll_links_due() before it falls asleep.
+ * @at: link that it works on now, as a pointer of the transport; NULL: none. Read without a lock.
+ * @done: the op that the thread waits for has ended: it has to stop attending
+ * @alone: the op is short: while the thread works on one link, data of another link wakes no
+ *	worker
+ * @nr: number of links that coll_links_watch() has tried
+ * @got: number of links that the thread attends to
  *
  * Owner: the caller, from coll_links_watch() to coll_links_unwatch().
  */
@@ -55,9 +55,9 @@ struct coll_link_stat {
 	u64 tx_stalls;
 	u64 tx_saved;	/* bytes that were not sent, because elements had a smaller type */
 	u64 tx_by[COLL_SEND_MODES];	/* of tx_bytes, by enum coll_nl_send_mode */
-	u64 zerocopied;	/* of those by ubuf, how many the stack did not copy */
-	u64 rate[COLL_SEND_MODES];	/* bytes per second, as measured; 0: not */
-	u32 send_mode;	/* enum coll_nl_send_mode: how large frames go */
+	u64 zerocopied;	/* bytes sent with a ubuf that the stack did not copy */
+	u64 rate[COLL_SEND_MODES];	/* measured bytes per second; 0: not measured */
+	u32 send_mode;	/* enum coll_nl_send_mode: how large frames are sent */
 	u32 users;	/* communicators that share it; the counts above are for all */
 	u64 spilled;	/* bytes of this communicator in the backlog */
 };
@@ -66,25 +66,25 @@ struct coll_link_stat {
  * struct coll_link_ops - a transport
  * @kick: there may be something to send, or room to receive. Any context. If the work runs
  *	already, it will see the change: no wake-up is lost.
- * @call: the same at once, by a worker: for what is to be said however busy a watcher
- *	is, and for messages, which may be of other ranks
+ * @call: as @kick, but a worker does it at once: for control frames that must not wait for a busy
+ *	watcher, and for messages, which may belong to other ranks
  * @stir: a receive or a probe waits for messages, which come without an op: look at all data.
  *	Any context.
  * @watch: until @unwatch the caller attends to the link, unless another caller does already,
- *	and @kick wakes it instead of a worker. Data may have to wait while a caller
- *	posts, where memory is short or a plan large. Return: does it?
- * @unwatch: what has been kicked and not attended to is the worker's now.
- * @due: has something been kicked that is this watcher's?
- * @attend: does what a worker would do, if there is anything. Between @watch and
- *	@unwatch; waits for a worker that is at it.
+ *	and @kick wakes the caller instead of a worker. Data may have to wait while a caller
+ *	posts, if memory is short or a plan large. Return: whether the caller attends now.
+ * @unwatch: the caller does not attend any more; a worker does the work that is left.
+ * @due: has the link been kicked, and is the work left to this watcher?
+ * @attend: do the work of the link in place of a worker, if there is any. Between @watch and
+ *	@unwatch; waits for a worker that does it already.
  * @connected: all streams that ops need have been handed over. Any context.
  * @ready: @connected, and the handshake of each stream is complete. Any context.
- * @posted: the last op the peer has announced, 0 for none. Any context.
+ * @posted: the last op that the peer has announced (POST); 0: none. Any context.
  * @stat: fills @s for stream @i of the link, one of COLL_LINK_STREAMS.
  * @flush: by the reaper, with no op left: waits for one pass of the link's work, which
  *	sends ABORT or BYE. Sleeps.
- * @lingers: must the link stay open for its peer's sake? Not forever: counts from
- *	group->reaped. @hard: what is unsent need not arrive. By the reaper.
+ * @lingers: must the link stay open because the peer needs it? The time limit counts from
+ *	group->reaped. @hard: unsent data may be dropped. By the reaper.
  * @close: called once, by the reaper: stops the link's work, gives the sockets back. Sleeps.
  */
 struct coll_link_ops {
@@ -110,8 +110,7 @@ struct coll_link_ops {
  * @ops: transport
  * @group: owner; outlives the link
  * @peer: node at the other end
- * @nr: which of the links to that node, from 0. Messages go over the first, and what it
- *	says of ranks that leave counts.
+ * @nr: number of the link to that node, from 0. Messages and BYE use link 0.
  */
 struct coll_link {
 	const struct coll_link_ops *ops;
@@ -123,9 +122,9 @@ struct coll_link {
 /**
  * struct coll_transport - what makes links
  * @add: give the group one connected stream. @fd is the caller's; the transport
- *	takes its own reference. Serialized by nothing. Errors as COLL_IOC_LINK.
- * @share: let the group use the link of another one, which stays while this runs, as its link
- *	@nr. Serialized by nothing. Errors as COLL_IOC_LINK.
+ *	takes its own reference. May run several times at once. Errors as COLL_IOC_LINK.
+ * @share: let the group use the link of another group, which stays while this runs, as its link
+ *	@nr. May run several times at once. Errors as COLL_IOC_LINK.
  */
 struct coll_transport {
 	int (*add)(struct coll_group *g, u32 peer, int fd, u32 stripe);
@@ -163,19 +162,19 @@ struct coll_link *coll_group_link(const struct coll_group *g, u32 peer, u32 nr);
 
 /**
  * coll_group_add_link() - a transport has made a link
- * @link: set up; its group's from now on, unless that has one of this number
+ * @link: set up; the group owns it from now on, unless there is a link with this number
  *
- * Return: false if it has.
+ * Return: false if there is a link with this number.
  */
 bool coll_group_add_link(struct coll_link *link);
 
 /* Wake the first @nr links to each node. Any context. */
 void coll_links_kick(struct coll_group *g, u32 nr);
 
-/* All links have something to say: ABORT, BYE or POST; workers say it. Any context. */
+/* Have workers send ABORT, BYE or POST on all links. Any context. */
 void coll_links_call(struct coll_group *g);
 
-/* A receive has been posted: look for offers of messages on all links, which no op asks for. */
+/* A receive has been posted: look for offers on link 0 to each node; no op would look there. */
 void coll_links_stir(struct coll_group *g);
 
 /**
@@ -183,27 +182,27 @@ void coll_links_stir(struct coll_group *g);
  * @g: group
  * @w: of the caller, zeroed but for @w->wq, @w->done, @w->alone
  *
- * A caller that waits for an op can send and receive itself: no worker has to be woken on
- * either side, what it does is charged to it, and is done on the CPUs it may use. One caller of
+ * A caller that waits for an op can send and receive itself. So no worker has to be woken, the
+ * work is charged to the caller, and it runs on the CPUs that the caller may use. One caller of
  * the group gets each link. Groups with very many links leave them to workers.
  */
 void coll_links_watch(struct coll_group *g, struct coll_watcher *w);
 
-/* Is there anything coll_links_attend() could do just now? */
+/* Is there work for coll_links_attend() now? */
 bool coll_links_due(struct coll_group *g, const struct coll_watcher *w);
 
-/* Do what the links have to do, each once, until the op is over. Sleeps. */
+/* Do the work of each link once, or until the op is over. Sleeps. */
 void coll_links_attend(struct coll_group *g, struct coll_watcher *w);
 
-/* Leave them to the workers again. */
+/* Leave the links to the workers again. */
 void coll_links_unwatch(struct coll_group *g, struct coll_watcher *w);
 
 /**
- * coll_links_count() - how far the links of a group have come
+ * coll_links_count() - count the links of a group
  * @g: group
  * @ready: result: links that are ready
  *
- * Return: links of which any stream has been handed over.
+ * Return: number of links with at least one stream that has been handed over.
  */
 u32 coll_links_count(struct coll_group *g, u32 *ready);
 

@@ -62,15 +62,15 @@ bool coll_member_is_owner(const struct coll_member *m)
 }
 
 /*
- * How the process of a member ends: wait status as the shell would say. It does not matter
- * which of its threads, or who else, has seen that.
+ * How the process of a member ends: signal and exit code, as a shell reports them. It does not
+ * matter which thread calls this.
  */
 static void coll_exit_status(const struct coll_member *m, u32 kind, struct coll_cause *cause)
 {
 	const struct signal_struct *sig = m->owner->signal;
 	int code = 0;
 
-	/* group_exit_code alone may also be the signal that stops a job. */
+	/* Without SIGNAL_GROUP_EXIT group_exit_code may be a signal that stopped the process. */
 	if (READ_ONCE(sig->flags) & SIGNAL_GROUP_EXIT)
 		code = READ_ONCE(sig->group_exit_code);
 	else if (kind == COLL_CAUSE_EXIT && READ_ONCE(m->owner->flags) & PF_EXITING)
@@ -100,7 +100,7 @@ bool coll_member_busy(struct coll_member *m)
 	return busy;
 }
 
-/* How it ends, and whether that fails the group. */
+/* Fill in the cause of the end of a member. Return: whether it fails the group. */
 static bool coll_member_end_cause(const struct coll_member *m, struct coll_group *g, u32 kind,
 				  struct coll_cause *cause)
 {
@@ -123,7 +123,7 @@ void coll_member_gone(struct coll_member *m, u32 kind)
 
 	if (!g || test_bit(0, &m->gone))
 		return;
-	/* An orderly end after the last op is news for later ops only. */
+	/* After an orderly end, only later ops fail. */
 	if (!coll_member_end_cause(m, g, kind, &cause)) {
 		if (kind == COLL_CAUSE_EXIT)
 			coll_group_left(m);

@@ -25,8 +25,8 @@ struct task_struct;
  * struct coll_member_tensors - named collectives of a member; group->lock
  * @waiting: posted and not started
  * @gathered: started, and in a fusion that has not been posted yet
- * @join: while it has joined, and not all have: what tells it. Counts in @waiting.
- * @open: posted, and their buffers are in use; stand-ins, too
+ * @join: while the rank has joined, and not all ranks have: the pending join. Counts in @waiting.
+ * @open: posted, and their buffers are in use; includes stand-ins
  * @kept: posted and not collected
  * @refused: members of groups that could not be posted, and whose rounds have not ended
  * @groups: those that have not started and belong to groups, by digest
@@ -60,33 +60,33 @@ struct coll_member_tensors {
 
 /**
  * struct coll_member - an open file of /dev/coll
- * @ml: credentials and address space it was opened with
- * @owner: leader of the process that opened it, as it was then; with a reference
- * @tgid: that process, in the initial pid namespace
+ * @ml: credentials and address space of the process that opened the file
+ * @owner: thread group leader of that process at the time of the open; with a reference
+ * @tgid: pid of that process, in the initial pid namespace
  * @setup: serializes setup verbs
  * @group: NULL until joined; set once under @setup, read with
  *	smp_load_acquire() by coll_member_group(). The member's reference.
  * @rank: valid with @group
  * @local: index among the node's ranks
  * @posted: ops posted; group->lock
- * @completed: of these, ended; group->lock
+ * @completed: posted ops that have ended; group->lock
  * @last: the op posted last, if it has not ended; group->lock
- * @bytes: payload of those that ended well; group->lock
+ * @bytes: payload of the ops that ended well; group->lock
  * @call_ns: nanoseconds in its system calls and its progress thread; see account.h
  * @shm_sleepers: its threads in coll_shm_wait(); group->lock
  * @shm_waits: position that the latest of them sleeps for; 0: none; group->lock
  * @talking: messages posted that are not over; group->lock
  * @messages: messages posted; group->lock
- * @handles: of these, those in flight that have a handle, by that; group->lock
+ * @handles: messages in flight that have a handle, by handle; group->lock
  * @tensors: named collectives
  * @pins: plain buffers that stay pinned
  * @slots: room for small vectors
- * @no_yields: blocking calls until one may let others have its CPU without falling asleep. A
- *	hint, which its threads change by READ_ONCE() and WRITE_ONCE().
+ * @no_yields: number of blocking calls that must not yield() their CPU. A hint, which the
+ *	threads of the rank change by READ_ONCE() and WRITE_ONCE().
  * @bufs: registered buffers by id; its own lock
  * @pinned: bytes they pin; @setup
  * @left: has been entered in group->local_left; group->lock
- * @gone: the process has been seen dead; only the first who sees it reports
+ * @gone: bit 0: the end of the process has been reported; the first thread that sets it reports
  */
 struct coll_member {
 	struct coll_memlock ml;
@@ -130,7 +130,7 @@ struct coll_member *coll_member_open(void);
  */
 void coll_member_release(struct coll_member *m);
 
-/* The group joined, or NULL. Stays valid while the file is open. */
+/* The group that the member has joined, or NULL. Valid while the file is open. */
 static inline struct coll_group *coll_member_group(struct coll_member *m)
 {
 	/* pairs with the store in coll_group_join() */
@@ -143,36 +143,36 @@ static inline u64 coll_member_inflight(const struct coll_member *m)
 	return m->posted - m->completed + m->talking + m->tensors.waiting + m->tensors.gathered;
 }
 
-/* Has it any command in flight? */
+/* Has the member commands in flight, or threads that sleep in coll_shm_wait()? */
 bool coll_member_busy(struct coll_member *m);
 
 /**
  * coll_member_is_owner() - may the current task act through this file?
  *
- * Only the address space that opened it may: a forked child or the receiver of
- * a passed fd may not. Not a matter of capabilities, so fit for SQPOLL.
+ * Only the address space that opened the file may: a forked child or the receiver of
+ * a passed fd may not. Does not depend on capabilities, so it works for SQPOLL threads.
  */
 bool coll_member_is_owner(const struct coll_member *m);
 
 /**
- * coll_member_gone() - the process of this member is ending, or has cut it off
+ * coll_member_gone() - the process is ending, or its file or its ring has been closed
  * @m: member
  * @kind: COLL_CAUSE_EXIT, _CLOSE or _CANCEL
  *
- * If an op or a message of it is pending, or it ends by a signal or with a non-zero status,
- * the group fails at once. Otherwise, with COLL_CAUSE_EXIT, it has left after its
- * last op. Any process context. May be called often; only the first call counts.
- * Front calls it from one place, kmod/front/end.c, and when a command is refused.
+ * If an op or a message of the rank is pending, or the process ends by a signal or with a non-zero
+ * status, the group fails at once. Otherwise, with COLL_CAUSE_EXIT, the rank has left after its
+ * last op. Any process context. May be called often; only the first call has an effect.
+ * kmod/front/end.c calls it, and coll_refused() when a command is refused.
  */
 void coll_member_gone(struct coll_member *m, u32 kind);
 
 /**
- * coll_member_exits() - the address space of this member's process goes
+ * coll_member_exits() - the address space of this member's process is being torn down
  * @m: member
  *
- * As coll_member_gone(), for a caller that cannot wait until all ops have been ended.
+ * As coll_member_gone(), for a caller that must not wait until all ops have been ended.
  *
- * Return: call coll_member_left() as well, a moment later.
+ * Return: true: the caller has to call coll_member_left() later, from a work item.
  */
 bool coll_member_exits(struct coll_member *m);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Ops: one collective as this node sees it. This is the part that every room knows; see op/op.h
- * for how one is posted.
+ * Ops: an op is one collective on this node. This file has the part that every room uses;
+ * op/op.h has the functions that post an op.
  *
- * Life: enum coll_op_state, under group->lock. Beside that, COLL_OPF_ENDING is set without the
- * lock, in any state before the end, by the last step or by a failure, whichever is first:
- * ->result is fixed. When ->refs is zero nothing touches its pages any more. When the ops
- * before it have gone, buffers are put, each request is completed exactly once, the op is
+ * Life: enum coll_op_state, under group->lock. In addition, COLL_OPF_ENDING is set without the
+ * lock, in any state before the end, by the last step or by a failure, whichever is first. It
+ * fixes ->result. When ->refs is zero nothing touches the pages of the op any more. When the ops
+ * before it have gone, buffers are put, each request is completed exactly once, and the op is
  * freed.
  *
  * A thread that reads or writes an op's pages or steps holds a ref. The first ref belongs to the
@@ -32,9 +32,9 @@ struct coll_exec;
 struct coll_req;
 
 /**
- * enum coll_op_state - where an op is in group->ops; see coll_op_set_state()
- * @COLL_OP_POSTED: some local ranks have posted it, or all, and it waits for its turn
- * @COLL_OP_DEFERRED: it could not start beside others, and waits until they have ended
+ * enum coll_op_state - state of an op in group->ops; see coll_op_set_state()
+ * @COLL_OP_POSTED: some local ranks have posted it, or all have and it waits for its turn
+ * @COLL_OP_DEFERRED: it could not start while other ops ran, and waits until they have ended
  * @COLL_OP_RUNNING: it has started, and counts in group->nr_running
  * @COLL_OP_ENDED: nothing touches it any more; it still counts
  * @COLL_OP_DROPPED: nothing touches it any more, and it never ran
@@ -59,9 +59,9 @@ enum coll_op_state {
  * @zc_links: number of links that send its pages without a copy, so that it may end much later
  * @flags: COLL_OPF_*
  * @list: in group->ops; group->lock
- * @todo: for the thread that ends all of them
+ * @todo: in the list of the thread that ends all ops after a failure
  * @group: with a reference
- * @seq: from 1
+ * @seq: number of the op, from 1
  * @sig: signature
  * @cmd: as the first local rank posted it; of a fusion, with the count of all
  * @agreed: as the first local rank posted it; of a fusion, for all
@@ -69,7 +69,7 @@ enum coll_op_state {
  * @table: digest of that table
  * @links: number of links to each node that it uses
  * @elem: bytes of an element; 0 for a barrier
- * @bytes: length of the vector; the longest one where ranks have blocks
+ * @bytes: length of the vector; if ranks have blocks, of the longest vector
  * @reqs: posted requests by local index; group->lock until it has started
  * @nr_posted: number of @reqs; group->lock
  * @nr_absent: requests that stand in for ranks that have joined; they count in @nr_posted
@@ -80,11 +80,11 @@ enum coll_op_state {
  * @state: group->lock
  * @result: 0 or -errno; fixed by the setter of COLL_OPF_ENDING
  * @deadline: fails the group; holds @ref while armed
- * @expires: the earliest one, as coll_deadline() says, 0: none; group->lock
+ * @expires: the earliest deadline of its requests, by coll_deadline(); 0: none; group->lock
  * @end_work: ends the op, when a work item of coll_alarm_wq has dropped the last ref
- * @exec: the schedule laid out; NULL before it runs
- * @on_complete: coll_op_ended(): called once, by the thread that drops the last ref. A pointer,
- *	as this room is below op/. Process context, no locks.
+ * @exec: the laid out schedule; NULL before the op runs
+ * @on_complete: coll_op_ended(): called once, by the thread that drops the last ref. It is a
+ *	pointer because this room must not call op/. Process context, no locks.
  */
 struct coll_op {
 	struct kref memory;
@@ -131,7 +131,7 @@ static inline bool coll_op_tryget(struct coll_op *op)
 
 /*
  * Drop a ref. The last one completes the op (coll_op_ended() of op/op.c), which may start the
- * next one. That touches pages of its user: process context, no locks.
+ * next op. That reads and writes user pages: process context, no locks.
  */
 static inline void coll_op_put(struct coll_op *op)
 {
@@ -161,7 +161,7 @@ static inline bool coll_op_ending(const struct coll_op *op)
 	return test_bit(COLL_OPF_ENDING, &op->flags);
 }
 
-/* It runs, or has run and waits for those before it. Under group->lock. */
+/* The op runs, or has run and waits for the ops before it. Under group->lock. */
 static inline bool coll_op_has_started(const struct coll_op *op)
 {
 	lockdep_assert_held(&op->group->lock);

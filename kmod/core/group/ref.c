@@ -12,7 +12,7 @@ static void coll_group_release(struct kref *ref)
 	struct coll_group *g = container_of(ref, struct coll_group, ref);
 
 	g->reaped = jiffies;
-	/* The caller may be a link's work, which the reaper has to wait for. */
+	/* By a work item: the caller may be the work of a link, and the reaper waits for that. */
 	queue_delayed_work(g->user->reap_wq, &g->reap, 0);
 }
 

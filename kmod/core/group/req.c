@@ -29,7 +29,7 @@ void coll_req_uncount(struct coll_req *req)
 
 int coll_req_release(struct coll_req *req, int result)
 {
-	/* A rank that was cut off itself hears that; the others hear of its death. */
+	/* A rank that was cut off itself gets ECANCELED; the others get the error of its death. */
 	if (result == -EHOSTDOWN && test_bit(0, &req->member->gone))
 		result = -ECANCELED;
 	coll_buf_put(req->in.buf);

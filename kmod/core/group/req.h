@@ -30,22 +30,22 @@ struct coll_slot;
  * @counts: v-forms: elements of each rank's block; alltoallv: those of the input,
  *	then those of the output; NULL: not given
  * @displs: where the blocks begin, in the same form; NULL: one behind the other
- * @agreed: what stands for the count in the signature
+ * @agreed: value that is used as the count in the signature
  * @seq: its number among the ops of the rank, from posting on; 0: a message
  * @slot: copy of small vectors while the op runs; NULL: vectors are not copied
  * @op: the op, from posting to its end; written under group->lock, compared by anyone
  * @exchange: of messages: the exchange, from posting to its end
- * @got: of messages: what was received
- * @has_got: a message was received
+ * @got: of messages: description of the received message
+ * @has_got: @got is valid
  * @counted: it counts in user->commands, see coll_req_count()
- * @named: the coordinator says when it is posted, see tensor.h; set by front before
+ * @named: the coordinator decides when it is posted, see tensor.h; set by front before
  *	it is decoded
  * @absent: the rank has joined, so the request has no vectors of its own
- * @divisor: avg: what the sum is divided by; 0: the ranks of the communicator
+ * @divisor: avg: divisor of the sum; 0: the number of ranks of the communicator
  * @scaling: factors besides those of premulsum
- * @weight: of a tensor: what the coordinator counts for it, or for its fusion
- * @fusion: it stands for several tensors, see fusion.h; NULL: for itself. @bytes and
- *	@in_bytes are those of all, @cmd and @agreed its own
+ * @weight: of a tensor: bytes that the coordinator counts for it, or for its fusion
+ * @fusion: the tensors of its fusion, see fusion.h; NULL: it is not fused. @bytes and
+ *	@in_bytes are those of the whole fusion, @cmd and @agreed those of the first tensor
  * @list: in the op, by local index; group->lock
  * @sleeper: a thread of the rank that can be woken to help; NULL: none
  * @done: called exactly once for a posted request, in process context, when the
@@ -87,18 +87,18 @@ struct coll_req {
  * coll_req_count() - a command is about to be in flight
  * @req: command; may have been counted
  *
- * A rank's first ones are free, the others count for the user. Under group->lock.
- * Return: 0, -ENOMEM: the user has as many in flight as are allowed.
+ * The first COLL_INFLIGHT_FREE commands of a rank are not counted, the others count for the user.
+ * Under group->lock. Return: 0; -ENOMEM: the user has as many in flight as are allowed.
  */
 int coll_req_count(struct coll_req *req);
 
-/* It is not in flight any more, or has not been posted. */
+/* Undo coll_req_count(): the command is over, or has not been posted. */
 void coll_req_uncount(struct coll_req *req);
 
-/* Release what a request that is complete holds. Return: the result as its rank is told it. */
+/* Release the buffers of a complete request. Return: the result for its rank. */
 int coll_req_release(struct coll_req *req, int result);
 
-/* Give back a request that is complete: its buffers, then ->done, which may free it. */
+/* Complete a request: release its buffers, then call ->done, which may free it. */
 void coll_req_done(struct coll_req *req, int result);
 
 #endif /* COLL_CORE_REQ_H */

@@ -48,16 +48,15 @@ static_assert(sizeof(struct coll_shm_slot) == 32);
 /**
  * struct coll_shared - the shared memory of a group
  * @header: at the beginning of the first page
- * @file: what mappings refer to. Not the file of the rank: that is released when its last
- *	descriptor is closed, mapped or not, see kmod/front/end.c.
+ * @file: file that mappings refer to. It is not the file of the rank: so the latter is released
+ *	when its last descriptor is closed, even if memory is mapped, see kmod/front/end.c.
  * @nr_areas: ranks that have an area; group->lock
  * @has_area: bit of each local index: the rank has an area; group->lock
  * @has_mapped: bit of each local index: the rank has mapped its own area; group->lock
  * @wq: tasks that sleep in coll_shm_wait()
  * @header_pages: pages before the first area
- * @nr_pages: in all
- * @pages: those of areas that no rank has yet are NULL. Does not change any more when there
- *	are all.
+ * @nr_pages: number of @pages
+ * @pages: NULL for an area that no rank has yet. Constant when all areas are there.
  */
 struct coll_shared {
 	struct coll_shm_header *header;
@@ -92,7 +91,7 @@ static const struct coll_shm_area *coll_shm_area_at(const struct coll_shared *s,
 	return coll_shm_at(s, coll_shm_area_offset(s, local));
 }
 
-/* The position that a rank has in its slot for @pos. Compare it; trust it for nothing else. */
+/* The position that a rank has written to its slot for @pos. Any value: only compare it. */
 static u64 coll_shm_pos(const struct coll_shared *s, u32 local, u64 pos)
 {
 	const struct coll_shm_slot *slot;
@@ -103,8 +102,8 @@ static u64 coll_shm_pos(const struct coll_shared *s, u32 local, u64 pos)
 }
 
 /*
- * Has every rank its area, so that areas may be read? Under group->lock; it stays true, so later
- * reads need no lock.
+ * Has every rank its area, so that areas may be read? Under group->lock. Once this is true it stays
+ * true, so later reads of areas need no lock.
  */
 static bool coll_shm_is_whole_locked(const struct coll_group *g, const struct coll_shared *s)
 {
@@ -121,7 +120,7 @@ static void coll_shm_put_pages(struct page **pages, u32 nr)
 	}
 }
 
-/* Zeroed, and charged to the caller. */
+/* Allocate pages: zeroed, and charged to the caller. */
 static int coll_shm_get_pages(struct page **pages, u32 nr)
 {
 	u32 i;
@@ -208,7 +207,7 @@ static void coll_shm_say(const struct coll_shared *s, const struct coll_member *
 	WRITE_ONCE(r->left, m->left);
 }
 
-/* Under group->lock: what has happened until now. */
+/* Write the present state of all ranks to the header. Under group->lock. */
 static void coll_shm_publish_locked(struct coll_group *g, struct coll_shared *s)
 {
 	u32 i;
@@ -229,7 +228,7 @@ static int coll_shm_check(const struct coll_group *g)
 	return READ_ONCE(g->error) ? -ESHUTDOWN : 0;
 }
 
-/* The first rank makes what all share. */
+/* The first rank makes the header. */
 static int coll_shm_make(struct coll_group *g, u32 spin_us)
 {
 	struct coll_shared *s;
@@ -282,7 +281,7 @@ int coll_shm_open(struct coll_member *m, u32 spin_us, struct coll_shm *out)
 		ret = coll_shm_make(g, spin_us);
 	if (ret)
 		return ret;
-	/* Only we set our bit: one setup verb of a file runs at a time. */
+	/* No other thread sets this bit: one setup verb of a file runs at a time. */
 	spin_lock(&g->lock);
 	there = test_bit(m->local, g->shared->has_area);
 	spin_unlock(&g->lock);
@@ -295,7 +294,7 @@ int coll_shm_open(struct coll_member *m, u32 spin_us, struct coll_shm *out)
 	return ret;
 }
 
-/* May @m have this part of the memory in this way? */
+/* May @m map this part of the memory with this protection? */
 static int coll_shm_check_vma(const struct coll_shared *s, const struct coll_member *m,
 			      struct vm_area_struct *vma, bool *own)
 {
@@ -310,7 +309,7 @@ static int coll_shm_check_vma(const struct coll_shared *s, const struct coll_mem
 	return 0;
 }
 
-/* A rank has mapped its area. With the last one the memory may be used. */
+/* A rank has mapped its area. When all ranks have, the memory may be used. */
 static void coll_shm_mapped(struct coll_group *g, struct coll_shared *s, u32 local)
 {
 	spin_lock(&g->lock);
@@ -342,7 +341,7 @@ int coll_shm_map(struct coll_member *m, struct vm_area_struct *vma)
 		return ret;
 	if (!whole)
 		return -EAGAIN;
-	/* VM_IO: MADV_DOFORK must not give it to a child */
+	/* VM_IO: so MADV_DOFORK cannot give the mapping to a child */
 	coll_vma_flags(vma, VM_IO | VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
 		       VM_MAYEXEC | (own ? 0 : VM_MAYWRITE));
 	vma_set_file(vma, s->file);
@@ -352,7 +351,7 @@ int coll_shm_map(struct coll_member *m, struct vm_area_struct *vma)
 	return ret;
 }
 
-/* Has a rank left the way of shared memory before @pos, or never comes to it? */
+/* Has a rank given more ops than @posted to the kernel, or has it left? */
 static bool coll_shm_is_astray(const struct coll_shared *s, u32 local, u64 posted)
 {
 	const struct coll_shm_rank *r = coll_shm_rank_at(s, local);
@@ -360,7 +359,7 @@ static bool coll_shm_is_astray(const struct coll_shared *s, u32 local, u64 poste
 	return READ_ONCE(r->posted) > posted || READ_ONCE(r->left);
 }
 
-/* May the op go on? As user space looks at it; see <linux/coll.h>. */
+/* May the op go on? The same check as in user space; see <linux/coll.h>. */
 static bool coll_shm_goes_on(struct coll_group *g, const struct coll_member *m,
 			     const struct coll_shm_wait *w)
 {
@@ -373,7 +372,7 @@ static bool coll_shm_goes_on(struct coll_group *g, const struct coll_member *m,
 	for (i = 0; i < g->nr_local; i++) {
 		bool astray = i != m->local && coll_shm_is_astray(s, i, w->posted);
 
-		/* In this order: what a rank does in shared memory it does before. */
+		/* In this order: a rank has written its slot before it posts a later op. */
 		smp_rmb();
 		if (coll_shm_pos(s, i, w->pos) == w->pos)
 			continue;
@@ -397,7 +396,7 @@ static void coll_shm_timed_out(struct coll_member *m, const struct coll_shm_wait
 	coll_group_fail(g, &cause);
 }
 
-/* A thread goes to sleep. Return: 0 or as COLL_IOC_SHM_WAIT. */
+/* A thread is about to sleep. Return: 0 or as COLL_IOC_SHM_WAIT. */
 static int coll_shm_enter_locked(struct coll_member *m, const struct coll_shm_wait *w)
 {
 	struct coll_group *g = m->group;
@@ -407,7 +406,7 @@ static int coll_shm_enter_locked(struct coll_member *m, const struct coll_shm_wa
 		return -ENOTCONN;
 	if (w->posted > m->posted)
 		return -EINVAL;
-	/* Each one looks at all ranks when it is woken. */
+	/* A bound: each sleeper checks all ranks when it is woken. */
 	if (m->shm_sleepers >= COLL_SHM_SLEEPERS)
 		return -EBUSY;
 	m->shm_sleepers++;
@@ -426,8 +425,8 @@ static void coll_shm_leave(struct coll_member *m)
 }
 
 /*
- * Look again now and then: a rank may have written its slot and been stopped before it could
- * wake the others. Return: 0; -ETIME; -ERESTARTSYS.
+ * Sleep until the op may go on, and check that now and then: a rank may have written its slot and
+ * been stopped before it could wake the others. Return: 0; -ETIME; -ERESTARTSYS.
  */
 static int coll_shm_sleep(struct coll_member *m, const struct coll_shm_wait *w)
 {
@@ -483,7 +482,7 @@ int coll_shm_wake(struct coll_member *m)
 
 static void coll_shm_wake_all(struct coll_shared *s)
 {
-	/* Has a full barrier: a rank that is about to sleep sees what has been written. */
+	/* Has a full barrier: a rank that is about to sleep sees the values written before. */
 	if (wq_has_sleeper(&s->wq))
 		wake_up_all(&s->wq);
 }
@@ -538,8 +537,8 @@ static void coll_shm_left(struct coll_group *g, u32 rank)
 }
 
 /*
- * In the same critical section as ->error: a rank that the kernel refuses for it must see it here
- * before it writes its next slot.
+ * In the critical section that sets ->error: a rank that gets this error from the kernel must see
+ * ->failed before it writes its next slot.
  */
 static void coll_shm_failing_locked(struct coll_group *g)
 {

@@ -3,12 +3,12 @@
  * Memory that the ranks of a node share, for collectives without a system call; see
  * "Shared memory of the ranks of a node" in <linux/coll.h>.
  *
- * The kernel tells each rank what the others have given to the kernel, whether they have
- * left, and whether the communicator has failed. It reads @pos and @sleeps of areas, as
- * numbers to compare and nothing else: ranks write there what they like.
+ * The kernel shows each rank how many ops the others have given to the kernel, whether they have
+ * left, and whether the communicator has failed. It reads @pos and @sleeps of areas, and only
+ * compares them: ranks may write any values there.
  *
- * The header is charged to the rank that comes first, an area to its rank. All of it is
- * freed with the group; pages that are still mapped live on until they are unmapped.
+ * The header is charged to the first rank that calls coll_shm_open(), an area to its rank. All
+ * memory is freed with the group; pages that are still mapped live until they are unmapped.
  */
 #ifndef COLL_CORE_SHM_H
 #define COLL_CORE_SHM_H
@@ -46,24 +46,24 @@ int coll_shm_map(struct coll_member *m, struct vm_area_struct *vma);
 /**
  * coll_shm_wait() - sleep until an op can go on
  * @m: member, whose process the caller is
- * @w: which
+ * @w: the op, and the deadline
  *
  * Return: 0 or as COLL_IOC_SHM_WAIT; -EINTR a signal is pending.
  */
 int coll_shm_wait(struct coll_member *m, const struct coll_shm_wait *w);
 
-/* Let those who sleep in coll_shm_wait() look again. Return: 0, -ENOTCONN. */
+/* Let the threads that sleep in coll_shm_wait() check again. Return: 0, -ENOTCONN. */
 int coll_shm_wake(struct coll_member *m);
 
 /* A rank has given a collective to the kernel, or one has ended. Under group->lock. */
 void coll_shm_note(struct coll_member *m);
 
-/* Ops that @m says it has done in shared memory. Under group->lock. */
+/* Number of ops in shared memory, as @m itself has written it. Under group->lock. */
 u64 coll_shm_ops(const struct coll_member *m);
 
 /*
- * Local ranks that others sleep for in coll_shm_wait(). Under group->lock. Return: how many;
- * *@first: the lowest one, if there is any.
+ * Count the local ranks that others wait for in coll_shm_wait(). Under group->lock. Return: their
+ * number; *@first: the lowest of them, if there is any.
  */
 u32 coll_shm_late(const struct coll_group *g, u32 *first);
 

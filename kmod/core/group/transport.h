@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All that a transport (kmod/xport) may ask of a group. It includes this, and not group.h: how
- * a group is made, and what its lock protects, is no matter of links. What it may do to a
- * group is in failure.h, leave.h and link.h.
+ * All functions by which a transport (kmod/xport) reads the state of a group. A transport includes
+ * this file, and not group.h: it must not depend on the fields of a group or on its lock. The
+ * functions by which it changes a group are in failure.h, leave.h and link.h.
  */
 #ifndef COLL_CORE_TRANSPORT_H
 #define COLL_CORE_TRANSPORT_H
@@ -16,7 +16,7 @@ struct coll_user;
 struct mem_cgroup;
 
 /**
- * struct coll_group_facts - what does not change while there are links
+ * struct coll_group_facts - facts about a group that do not change while there are links
  * @id: number for traces
  * @key: of the communicator
  * @epoch: incarnation
@@ -24,9 +24,9 @@ struct mem_cgroup;
  * @nr_nodes: nodes
  * @nr_local: ranks of this node
  * @node: number of this node
- * @user: who pays for work and sockets; lives as long as the group
- * @memcg: what memory is charged to; lives as long as the group
- * @early: counts memory for what comes early; lives as long as the group
+ * @user: user to whom work and sockets are charged; lives as long as the group
+ * @memcg: control group to which memory is charged; lives as long as the group
+ * @early: bytes of frames and offers that came early; lives as long as the group
  */
 struct coll_group_facts {
 	u32 id;
@@ -43,51 +43,51 @@ struct coll_group_facts {
 
 void coll_group_facts(struct coll_group *g, struct coll_group_facts *f);
 
-/* Ranks of node @node. */
+/* Number of ranks on node @node. */
 u32 coll_group_ranks_of(const struct coll_group *g, u32 node);
 
-/* Is there a rank @rank, whatever a peer says, and is it on node @node? */
+/* Is @rank, a number from a peer, a rank of the group, and is it on node @node? */
 bool coll_group_is_on(const struct coll_group *g, u32 rank, u32 node);
 
 /* Return: 0, or the positive errno with which the communicator has failed. Any context. */
 int coll_group_error(const struct coll_group *g);
 
-/* The first cause of that, or all zero. */
+/* The cause of this error, or all zero. */
 void coll_group_first_cause(struct coll_group *g, struct coll_cause *cause);
 
 /* Will the communicator fail before op @seq can end? */
 bool coll_group_will_fail(struct coll_group *g, u64 seq);
 
-/* Does no op run? A racy look: an op that starts kicks the links. */
+/* Does no op run? A racy check: an op that starts kicks the links. */
 bool coll_group_is_idle(const struct coll_group *g);
 
-/* The last op that has ended, and all before it have. */
+/* The last op that has ended; ops end in order. */
 u64 coll_group_ended(const struct coll_group *g);
 
-/* The op that is at its turn: the one after that, if it runs. */
+/* The op after the last ended one if it runs, else the last ended one. */
 u64 coll_group_now(const struct coll_group *g);
 
-/* The op that the peers are to be told of, because it takes long; 0: none. Any context. */
+/* The op that is announced to the peers because it takes long; 0: none. Any context. */
 u64 coll_group_announced(const struct coll_group *g);
 
-/* The same, with its signature. */
+/* The same op, and its signature. */
 u64 coll_group_announcement(struct coll_group *g, u64 *signature);
 
 /**
  * coll_group_goodbye() - a rank of this node that has left
  * @g: group
- * @i: which, in the order in which they have left
- * @rank: result
+ * @i: index, in the order in which ranks have left
+ * @rank: result: the rank
  * @seq: result: its last op
  *
- * Return: false if so many ranks have not left.
+ * Return: false if fewer than @i + 1 ranks have left.
  */
 bool coll_group_goodbye(struct coll_group *g, u32 i, u32 *rank, u64 *seq);
 
 /* Has it named collectives? */
 bool coll_group_has_tensors(const struct coll_group *g);
 
-/* Jiffies when the last reference went: closing links counts from there. By the reaper. */
+/* Jiffies when the last reference was dropped: limits for closing links count from it. Reaper. */
 unsigned long coll_group_reaped(const struct coll_group *g);
 
 #endif /* COLL_CORE_TRANSPORT_H */
