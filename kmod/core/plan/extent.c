@@ -70,7 +70,7 @@ int coll_check_use(const struct coll_cmd *c, u32 rank)
 		return -EINVAL;
 	if (!(k->flags & COLL_KIND_REDUCES) && c->op)
 		return -EINVAL;
-	/* In place needs both, and leaves one of the two addresses out. */
+	/* In place is for a rank with input and output; then one of the addresses must be 0. */
 	if (inplace && (!in || !out))
 		return -EINVAL;
 	if (inplace && coll_plain_collective(c->collective) == COLL_SCATTER)
@@ -88,7 +88,7 @@ int coll_check_use(const struct coll_cmd *c, u32 rank)
 	return counts && c->count ? -EINVAL : 0;
 }
 
-/* Elements of a buffer with all blocks, and where block @own is. */
+/* Number of elements of a buffer with all blocks, and the place of block @own in it. */
 static int coll_sum_blocks(const struct coll_req *req, u32 size, u32 first, u32 own,
 			   u64 *sum, u64 *own_at)
 {
@@ -111,7 +111,7 @@ static int coll_sum_blocks(const struct coll_req *req, u32 size, u32 first, u32 
 	return 0;
 }
 
-/* Elements of one buffer of a rank. */
+/* Number of elements of one buffer of a rank. */
 static int coll_extent_one(const struct coll_req *req, u8 has, u32 rank, u32 size,
 			   u32 first, u64 *sum, u64 *own_at)
 {
@@ -129,7 +129,7 @@ static int coll_extent_one(const struct coll_req *req, u8 has, u32 rank, u32 siz
 	return 0;
 }
 
-/* The value that all ranks must agree on: the count, or a digest of the counts. */
+/* The value on which all ranks must agree: the count, or a digest of the counts. */
 static u64 coll_agreed(const struct coll_req *req, u32 size)
 {
 	u32 flags = coll_kind_of(req->cmd.collective)->flags;
@@ -161,7 +161,7 @@ int coll_extent_of(struct coll_req *req, u32 rank, u32 size, struct coll_extent 
 	if (ret)
 		return ret;
 	e->written = e->out;
-	/* The vector to be scattered, or exchanged, lies where the result goes. */
+	/* In place, the input of these collectives is at the address of the output. */
 	if (coll_saves_input(c))
 		e->out = max(e->in, e->out);
 	return both && req->counts[rank] != req->counts[size + rank] ? -EINVAL : 0;

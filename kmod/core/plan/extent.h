@@ -14,8 +14,8 @@ struct coll_req;
  * @in: of the input, gaps between its blocks included; 0: none
  * @out: of the output, gaps between its blocks included; 0: none
  * @written: elements from the beginning of the output that the op writes
- * @own_in_out: in place: where in the output the rank's own block is
- * @own_out_in: in place, of a scatter: where in the input it is
+ * @own_in_out: in place: position of the rank's own block in the output
+ * @own_out_in: in place, scatter: position of the rank's own block in the input
  */
 struct coll_extent {
 	u64 in;
@@ -25,13 +25,13 @@ struct coll_extent {
 	u64 own_out_in;
 };
 
-/* How many counts a command brings, for each of its counts and displs; 0: none. */
+/* Number of counts that a command has; also of displacements, if it has any. 0: none. */
 u32 coll_nr_counts(const struct coll_cmd *c, u32 rank, u32 size);
 
-/* Does every rank bring counts, all of them the same ones? */
+/* Does every rank pass the same list of counts? */
 bool coll_counts_agreed(const struct coll_cmd *c);
 
-/* May it have displacements too? */
+/* May the command have displacements? */
 bool coll_takes_displs(const struct coll_cmd *c);
 
 /**
@@ -42,8 +42,8 @@ bool coll_takes_displs(const struct coll_cmd *c);
  * @e: result
  *
  * Sets req->agreed too.
- * Return: 0; -EINVAL a sum is too large, or what a rank sends to itself is not what
- * it receives from itself.
+ * Return: 0; -EINVAL: a sum is too large, or the length of the block that a rank sends to itself
+ * is not the length that it receives from itself.
  */
 int coll_extent_of(struct coll_req *req, u32 rank, u32 size, struct coll_extent *e);
 
@@ -63,7 +63,7 @@ int coll_extent_area(const struct coll_req *req, u32 rank, u32 size, bool out, u
 		     u64 bytes, struct coll_area *area);
 
 /**
- * coll_check_use() - are just those fields set that this collective uses?
+ * coll_check_use() - check that only those fields are set that this collective uses
  * @c: in range
  * @rank: rank
  *
@@ -71,7 +71,7 @@ int coll_extent_area(const struct coll_req *req, u32 rank, u32 size, bool out, u
  */
 int coll_check_use(const struct coll_cmd *c, u32 rank);
 
-/* In place means that the input lies all over the output, so that it must be saved. */
+/* In place, does the result overwrite input that is still needed? Then the input is saved. */
 bool coll_saves_input(const struct coll_cmd *c);
 
 #endif /* COLL_CORE_EXTENT_H */

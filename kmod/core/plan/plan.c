@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Laying a schedule out over the buffers of an op: exec.c runs it then. */
+/* Lays a schedule out over the buffers of an op. exec.c runs the plan. */
 #include <linux/bitmap.h>
 #include <linux/math64.h>
 #include <linux/overflow.h>
@@ -26,9 +26,9 @@
 #include "support.h"
 
 /*
- * The rank whose input is the result, if there is just one: the root of a broadcast, the last
- * and the first one for replace and no_op. A broadcast from that rank gives the same result, in
- * any placement of ranks.
+ * The rank whose input is the result, if there is such a rank: the root of a broadcast; the last
+ * rank for replace; the first rank for no_op. A broadcast from that rank gives the same result,
+ * however the ranks are distributed to nodes.
  */
 static u32 coll_plan_source(const struct coll_op *op)
 {
@@ -41,7 +41,7 @@ static u32 coll_plan_source(const struct coll_op *op)
 	return op->cmd.op == COLL_OP_NO_OP ? 0 : COLL_RANK_NONE;
 }
 
-/* The operator, with what it wants to know of the communicator. */
+/* Set up the operator, and the values of the communicator that it uses. */
 static int coll_plan_reducer(struct coll_plan *p)
 {
 	const struct coll_cmd *cmd = &p->op->cmd;
@@ -67,7 +67,7 @@ static int coll_plan_reducer(struct coll_plan *p)
 	return 0;
 }
 
-/* Inputs and outputs of one more rank of a participant. */
+/* Add the input and the output of one more rank of a participant. */
 static void coll_plan_rank(struct coll_plan *p, struct coll_part *part,
 			   struct coll_req *req)
 {
@@ -84,12 +84,12 @@ static void coll_plan_rank(struct coll_plan *p, struct coll_part *part,
 	if (!req->out.buf)
 		return;
 	part->out[part->nr_out++] = req->out;
-	/* A root sends its broadcast from where the data is. */
+	/* The first output is the one that is sent: for a broadcast, that of the root. */
 	if (one && p->source == rank)
 		swap(part->out[0], part->out[part->nr_out - 1]);
 }
 
-/* The vectors of those who take part here: of this op, the plan may be an older one. */
+/* Set the vectors of the participants of this node. The plan may be one of an earlier op. */
 static void coll_plan_vecs(struct coll_plan *p)
 {
 	struct coll_exec *x = p->x;
@@ -119,7 +119,7 @@ static void coll_plan_vecs(struct coll_plan *p)
 		coll_pass_vecs(p);
 }
 
-/* The participants of this node and their vectors. */
+/* Set up the participants of this node and their vectors. */
 static int coll_plan_parts(struct coll_plan *p)
 {
 	struct coll_exec *x = p->x;
@@ -129,7 +129,7 @@ static int coll_plan_parts(struct coll_plan *p)
 	p->n = ranks ? g->size : g->nr_nodes;
 	p->source = coll_plan_source(p->op);
 	p->root = p->source == COLL_RANK_NONE ? p->op->cmd.root : p->source;
-	/* Nodes are numbered as user space likes: that of rank 0 need not be the first. */
+	/* User space chooses the numbers of nodes: rank 0 may be on any node. */
 	if (!ranks)
 		p->root = p->source != COLL_RANK_NONE || p->kind->flags & COLL_KIND_ROOTED ?
 			g->node_of[p->root] : 0;
@@ -143,15 +143,15 @@ static int coll_plan_parts(struct coll_plan *p)
 }
 
 /*
- * Blocks of users' vectors need not lie one behind the other, so there a step over
- * several chunks is as many steps. Return: how many steps @s becomes.
+ * The blocks of a user's vector may have gaps between them. So for collectives with blocks, a step
+ * over several chunks becomes one step for each chunk. Return: number of steps that @s becomes.
  */
 static u32 coll_plan_width(const struct coll_plan *p, const struct coll_step *s)
 {
 	return p->kind->flags & COLL_KIND_BLOCKS ? max(s->nr_chunks, 1U) : 1;
 }
 
-/* Steps of participant @id, as emitted. Freed by the caller, also on errors. */
+/* Emit the steps of participant @id. The caller frees them, also on errors. */
 static int coll_plan_emit(struct coll_plan *p, u32 id, struct coll_emit *e)
 {
 	int ret;
@@ -170,7 +170,7 @@ static int coll_plan_emit(struct coll_plan *p, u32 id, struct coll_emit *e)
 	return p->alg->emit(e, p->n, id, p->root);
 }
 
-/* The steps of @part: for each block, each as often as it is wide. */
+/* Make the steps of @part from the emitted ones: for each block, coll_plan_width() of each. */
 static void coll_plan_unfold(struct coll_plan *p, u32 part, const struct coll_emit *e,
 			     const u32 *start)
 {
@@ -205,7 +205,7 @@ static void coll_plan_unfold(struct coll_plan *p, u32 part, const struct coll_em
 	}
 }
 
-/* Emit and lay out the steps of all participants that are here. */
+/* Emit and lay out the steps of all participants of this node. */
 static int coll_plan_steps(struct coll_plan *p)
 {
 	struct coll_exec *x = p->x;
@@ -265,7 +265,7 @@ static bool coll_step_is_local(const struct coll_exec_step *st)
 	       (st->s.kind == COLL_STEP_RECV && st->pair != COLL_DEP_NONE);
 }
 
-/* The local steps of helper @h, block by block: later blocks wait for earlier ones. */
+/* Collect the local steps of helper @h, block by block: later blocks wait for earlier ones. */
 static void coll_plan_helper(struct coll_plan *p, struct coll_helper *helper, u32 h)
 {
 	struct coll_exec *x = p->x;
@@ -286,7 +286,7 @@ static void coll_plan_helper(struct coll_plan *p, struct coll_helper *helper, u3
 	}
 }
 
-/* Deal the local steps out: those of one participant to one helper. */
+/* Distribute the local steps: one helper gets all local steps of a participant. */
 static void coll_plan_helpers(struct coll_plan *p)
 {
 	struct coll_exec *x = p->x;
@@ -356,8 +356,8 @@ static void coll_plan_reset(struct coll_plan *p)
 }
 
 /*
- * Where outputs are many they would only push inputs out of the caches that are still
- * to be read. But not if they are inputs, or passed on.
+ * Decide whether results are stored past the caches. Large outputs would evict inputs that are
+ * still to be read. Not if outputs are inputs, or if later steps read them.
  */
 static void coll_plan_stream(struct coll_plan *p)
 {
@@ -382,7 +382,7 @@ static void coll_plan_stream(struct coll_plan *p)
 	x->stream = true;
 }
 
-/* By the schedule of an algorithm. */
+/* Make a plan from the schedule of an algorithm. */
 static int coll_plan_schedule(struct coll_plan *p)
 {
 	int ret;
@@ -476,7 +476,7 @@ int coll_exec_prepare(struct coll_op *op, u64 room)
 	}
 	coll_plan_reset(&p);
 
-	/* From here on links may find it. */
+	/* From here on links may find the plan. */
 	spin_lock(&g->lock);
 	g->running_memory += p.x->memory;
 	op->exec = p.x;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Plans: the schedule of an op, laid out over its buffers. */
+/* Plans: a plan is the schedule of an op, laid out over its buffers. */
 #ifndef COLL_CORE_PLAN_H
 #define COLL_CORE_PLAN_H
 
@@ -10,9 +10,9 @@ struct coll_group_part;
 struct coll_op;
 
 /**
- * coll_exec_prepare() - lay out the schedule of an op whose ranks are all there
+ * coll_exec_prepare() - lay out the schedule of an op that all local ranks have posted
  * @op: about to start; op->exec is set on success
- * @room: bytes of memory that it may keep while it runs, else -ENOMEM
+ * @room: bytes of memory that the op may use while it runs; if it needs more: -ENOMEM
  *
  * Return: 0, -ENOMEM, -ENOTCONN a link is missing, -EINVAL, -EBADE local ranks do
  * not agree on the length of a transfer.

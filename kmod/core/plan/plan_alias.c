@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Schedules are made for nodes of any number of ranks, and say where each sum lies until it is
- * sent, or folded into. With a single rank many of these steps only copy. They are found here,
- * and the readers of the copy read its source instead.
+ * Schedules are made for nodes of any number of ranks. They say in which vector each sum is stored
+ * until it is sent or used as an operand. With a single rank on a node many of these steps only
+ * copy. This file finds such steps, and lets the readers of the copy read its source instead.
  */
 #include "../../pure/schedule.h"
 #include "../exec/exec.h"
@@ -24,7 +24,7 @@ static struct coll_range coll_range_to(const struct coll_exec_step *st)
 	return (struct coll_range){ st->s.space, st->s.chunk, st->len ? st->s.nr_chunks : 0 };
 }
 
-/* The range that it reads besides; may be empty. */
+/* The second range, which a step only reads; may be empty. */
 static struct coll_range coll_range_from(const struct coll_exec_step *st)
 {
 	if (st->s.action != COLL_ACT_FOLD && st->s.action != COLL_ACT_MOVE)
@@ -38,15 +38,16 @@ static bool coll_ranges_meet(struct coll_range a, struct coll_range b)
 	       a.chunk < b.chunk + b.nr && b.chunk < a.chunk + a.nr;
 }
 
-/* One that is touched at all is touched as a whole. */
+/* Do the ranges have chunks in common, and are they not equal? */
 static bool coll_ranges_part(struct coll_range a, struct coll_range b)
 {
 	return coll_ranges_meet(a, b) && (a.chunk != b.chunk || a.nr != b.nr);
 }
 
 /*
- * Is a single input a partial result as it is? Not if it has to be multiplied or widened first.
- * If only one rank gives it, the others get it as it is: without its padding.
+ * Can a single input be used as a partial result without a copy? Not if it has to be multiplied or
+ * widened first. Not if it is the only input of the op either: the step that copies it clears its
+ * padding.
  */
 static bool coll_input_is_partial(const struct coll_plan *p)
 {
@@ -69,7 +70,7 @@ static u32 coll_block_end(const struct coll_plan *p, u32 i)
 	return coll_block_begin(p, i) + (part->end - part->begin) / p->x->blocks;
 }
 
-/* Must the product of local step @i be in W, for others than sends that await it? */
+/* Does any step need the product of local step @i in W, other than sends that depend on @i? */
 static bool coll_needs_work(const struct coll_plan *p, u32 i)
 {
 	const struct coll_exec_step *st = &p->x->steps[i];
@@ -87,7 +88,7 @@ static bool coll_needs_work(const struct coll_plan *p, u32 i)
 		if (other->s.kind == COLL_STEP_SEND ? other->s.dep != i :
 		    other->s.action == COLL_ACT_REDUCE || other->s.action >= COLL_ACT_FOLD_INPUT)
 			return true;
-		/* Written anew. */
+		/* The range is written again: later steps do not read the product of @i. */
 		if (other->s.kind != COLL_STEP_SEND)
 			return false;
 	}
@@ -95,9 +96,8 @@ static bool coll_needs_work(const struct coll_plan *p, u32 i)
 }
 
 /*
- * A local step over one input need not copy it to W for the sake of those who
- * send it on: they may read the input itself. Return: true if the step itself
- * has nothing to do then.
+ * A local step over one input need not copy the input to W for steps that only send it: these may
+ * read the input itself. Return: true if the local step has nothing to do then.
  */
 static bool coll_alias_work(struct coll_plan *p, u32 i)
 {
@@ -107,7 +107,7 @@ static bool coll_alias_work(struct coll_plan *p, u32 i)
 	bool final = st->s.flags & COLL_STEP_FINAL;
 	u32 k;
 
-	/* A result that is rounded is not its input any more. */
+	/* A scaled or rounded result differs from its input. */
 	if (final && x->reducer.scaled)
 		return false;
 	if (final && !coll_step_keeps_first(part, st))
@@ -144,7 +144,7 @@ static bool coll_owns_range(const struct coll_plan *p, u32 i)
 	return true;
 }
 
-/* Are results written to where inputs still have to be read, by any rank? */
+/* May results overwrite inputs that are still to be read, on any rank? */
 static bool coll_in_place(const struct coll_plan *p)
 {
 	const struct coll_req *req;
@@ -155,7 +155,7 @@ static bool coll_in_place(const struct coll_plan *p)
 	return p->kind->flags & COLL_KIND_ONE_BUFFER;
 }
 
-/* The same of TMP, where one input is kept for those who send it on, or fold it. */
+/* The same for a copy of one input in TMP: steps that send or fold it read the input itself. */
 static bool coll_alias_tmp(struct coll_plan *p, u32 i)
 {
 	struct coll_exec *x = p->x;
@@ -178,7 +178,7 @@ static bool coll_alias_tmp(struct coll_plan *p, u32 i)
 	return true;
 }
 
-/* The receive that folds what step @i has moved, if nobody else wants it; else NULL. */
+/* The receive that folds the vector moved by step @i; NULL if another step reads this vector. */
 static struct coll_exec_step *coll_folds_moved(const struct coll_plan *p, u32 i)
 {
 	const struct coll_exec_step *st = &p->x->steps[i];
@@ -190,7 +190,7 @@ static struct coll_exec_step *coll_folds_moved(const struct coll_plan *p, u32 i)
 		struct coll_exec_step *other = &p->x->steps[k];
 		bool waits = other->s.dep == i;
 
-		/* It would be read later than it was to be. */
+		/* The source would be overwritten before the receive reads it. */
 		if (other->s.kind != COLL_STEP_SEND &&
 		    coll_ranges_meet(from, coll_range_to(other)))
 			return NULL;
@@ -211,8 +211,8 @@ static struct coll_exec_step *coll_folds_moved(const struct coll_plan *p, u32 i)
 }
 
 /*
- * A vector that is moved only to have another one folded into it can stay where it is:
- * the sum goes to where it was to be moved. Return: true if there is nothing to move then.
+ * Step @i may move a vector only so that another vector is folded into it. Then the fold can read
+ * the vector at its old place, and write the sum to the new one. Return: true if @i need not move.
  */
 static bool coll_fuse_move(struct coll_plan *p, u32 i)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Local steps that would only copy what can be read where it is. */
+/* Finds local steps that only copy data which can be read at its source. */
 #ifndef COLL_CORE_PLAN_ALIAS_H
 #define COLL_CORE_PLAN_ALIAS_H
 
@@ -8,8 +8,8 @@
 struct coll_plan;
 
 /*
- * Find the local steps that would only copy what can be read where it is: those are idle,
- * as are those without bytes. All steps are placed, pairs not joined.
+ * Mark local steps as idle if they only copy data which can be read at its source, or if they have
+ * no bytes. All steps have been placed, and pairs have not been joined yet.
  */
 void coll_plan_aliases(struct coll_plan *p);
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs repeat themselves: the same collective over vectors of the same length, a
- * persistent one by its nature. To lay out a small schedule takes longer than to run it,
- * so plans of ops that have ended stay with the group, and the next op like that only
- * gets its vectors put in.
+ * Programs often repeat the same collective over vectors of the same length; persistent
+ * collectives always do. Laying out a small schedule takes longer than running it. So the group
+ * keeps plans of ops that have ended, and the next op of the same kind only sets the vectors.
  *
- * A plan depends on the group, which does not change; on what the ranks have agreed on;
- * and on which of the ranks here work in place, for then a step may have nothing to do.
- * Counts of each block's own are not compared, nor who has joined, nor what a fusion consists
- * of: such ops are planned each time.
+ * A plan depends on the group, which does not change; on the parameters that all ranks agree on;
+ * and on which local ranks work in place, because then a step may have nothing to do. Plans are
+ * not kept for v-forms, for ops with ranks that have joined, and for fusions.
  */
 #include <linux/bitmap.h>
 #include <linux/string.h>
@@ -27,7 +25,7 @@ static bool coll_plan_key_of(const struct coll_op *op, struct coll_plan_key *key
 	if (coll_kind_of(op->cmd.collective)->flags & COLL_KIND_COUNTS || op->nr_absent ||
 	    op->fused)
 		return false;
-	/* Padding too, for keys are compared as bytes. */
+	/* Clear the padding, too: keys are compared as bytes. */
 	memset(key, 0, sizeof(*key));
 	key->cmd.collective = op->cmd.collective;
 	key->cmd.op = op->cmd.op;
@@ -88,7 +86,7 @@ void coll_plan_label(struct coll_plan *p)
 
 	if (!coll_plan_key_of(op, &p->x->key))
 		return;
-	/* Without memory for it, it will not be kept. */
+	/* Without memory for the bitmap the plan will not be kept. */
 	p->x->in_place = bitmap_zalloc(op->group->nr_local, GFP_KERNEL_ACCOUNT);
 	if (!p->x->in_place)
 		return;
@@ -134,7 +132,7 @@ void coll_exec_put(struct coll_exec *x)
 	coll_exec_free(old);
 }
 
-/* Nobody else looks at the group any more. */
+/* No other thread uses the group any more. */
 static void coll_plans_free(struct coll_group *g)
 {
 	struct coll_exec *x, *next;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Plans that are kept for ops like the last one. */
+/* Plans that are kept for further ops of the same kind. */
 #ifndef COLL_CORE_PLAN_KEEP_H
 #define COLL_CORE_PLAN_KEEP_H
 
@@ -13,16 +13,16 @@ struct coll_plan;
 extern const struct coll_group_part coll_plan_part;
 
 /**
- * coll_exec_put() - an op has ended: keep its plan for the next one like it, or free it
- * @x: of the op, which nobody uses any more; NULL is fine
+ * coll_exec_put() - an op has ended: keep its plan for an op of the same kind, or free it
+ * @x: plan of the op, which is not used any more; NULL is fine
  */
 void coll_exec_put(struct coll_exec *x);
 
 /**
- * coll_plans_take() - a plan that was made for an op like this one
+ * coll_plans_take() - take a kept plan of an op of the same kind
  * @op: about to start
  *
- * Return: the plan, the caller's now; its vectors are those of another op. NULL: there
+ * Return: the plan, which the caller owns now; its vectors are those of another op. NULL: there
  * is none.
  */
 struct coll_exec *coll_plans_take(const struct coll_op *op);
@@ -30,7 +30,7 @@ struct coll_exec *coll_plans_take(const struct coll_op *op);
 /* The key of a plan that is laid out. */
 u64 coll_plan_scratch_bytes(const struct coll_exec *x);
 
-/* Say in a new plan which ops it will do for. */
+/* Set the key of a new plan, so that it can be kept. */
 void coll_plan_label(struct coll_plan *p);
 
 #endif /* COLL_CORE_PLAN_KEEP_H */

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The node has the vectors of all ranks, so no rank need pass anything on: each step writes a
- * part of the result of one rank, and reads inputs only. No step waits for another one, so any
- * number of helpers may work on them (slices.c). Folds are in the order of ranks.
+ * A pass is for communicators with one node, which has the vectors of all ranks. So no rank has to
+ * forward data: each step writes a part of the result of one rank, and reads inputs only. No step
+ * waits for another one, so any number of helpers may work on them (slices.c). Folds are in the
+ * order of ranks. These are the steps:
  *
- *	allgather		rank r: its input, to all outputs
- *	gather, scatter,	of each pair of ranks the block that goes from one to the
+ *	allgather		one for each rank: copy its input to all outputs
+ *	gather, scatter,	one for each pair of ranks: copy the block from one rank to the
  *	alltoall, allgatherv	other
- *	reduce_scatter		rank r: block r of all inputs
- *	scan, exscan		rank r: the inputs up to r, or before r
+ *	reduce_scatter		one for each rank r: fold block r of all inputs
+ *	scan, exscan		one for each rank r: fold the inputs up to r, or before r
  *
- * Results do not lie where inputs still have to be read. In place, an input of alltoall and
- * reduce_scatter has been saved; a block of the others is where it will be; and a scan makes
- * the results of the last rank first, all ranks abreast.
+ * No result overwrites an input that is still to be read. In place, the input of alltoall and
+ * reduce_scatter has been saved. The other collectives without folds leave such a block where it
+ * is. A scan goes through the elements of all ranks at once ("abreast"), the last rank first.
  *
- * Broadcast, reduce and allreduce have nodes as participants, and on one node a schedule of one
- * step.
+ * Broadcast, reduce and allreduce have nodes as participants. On one node they have a schedule of
+ * one step instead of a pass.
  */
 #include <linux/slab.h>
 
@@ -36,7 +37,7 @@ static bool coll_pass_reduces(const struct coll_plan *p)
 	return p->kind->flags & COLL_KIND_REDUCES;
 }
 
-/* Steps at most. */
+/* The most steps that the pass may have. */
 static u64 coll_pass_most(const struct coll_plan *p)
 {
 	u64 n = p->op->group->size;
@@ -60,12 +61,13 @@ bool coll_pass_fits(const struct coll_plan *p)
 	if (op->fused && !coll_pass_reduces(p))
 		return false;
 	/*
-	 * Rank r folds r vectors, where algorithms fold each result once more. That pays for a few
-	 * ranks only; and small ones, which shared memory does, must have the same bits here.
+	 * In a pass rank r folds r vectors; in a schedule each result is folded once more. So a pass
+	 * is faster for few ranks only. Communicators with shared memory must use a pass: small scans
+	 * in shared memory have its bits.
 	 */
 	if (coll_is_scan(p) && g->size > COLL_SHM_RANKS)
 		return false;
-	/* These are no folds: algorithms pass on the one input that counts. */
+	/* replace and no_op fold nothing: algorithms forward the one input that is the result. */
 	if (op->cmd.op == COLL_OP_REPLACE || op->cmd.op == COLL_OP_NO_OP)
 		return false;
 	return coll_pass_most(p) <= COLL_MAX_STEPS;
@@ -93,7 +95,7 @@ void coll_pass_vecs(struct coll_plan *p)
 	}
 }
 
-/* The next step, of @n elements; the step's operands are the caller's to set. */
+/* Add a step of @n elements. The caller sets its operands. */
 static struct coll_exec_step *coll_pass_add(struct coll_plan *p, u32 part, u8 action, u64 n)
 {
 	struct coll_exec_step *st = &p->x->steps[p->x->nr_steps++];
@@ -117,7 +119,7 @@ static bool coll_is_same(const struct coll_vec *a, u64 a_at, const struct coll_v
 	return a->buf == b->buf && a->start + a_at == b->start + b_at;
 }
 
-/* The block that goes from rank @from to rank @to, if any does. */
+/* Add the step that copies the block from rank @from to rank @to, if there is such a block. */
 static int coll_pass_move(struct coll_plan *p, u32 from, u32 to)
 {
 	struct coll_part *a = &p->x->parts[from], *b = &p->x->parts[to];
@@ -152,7 +154,7 @@ static int coll_pass_moves(struct coll_plan *p, u32 to)
 	return ret;
 }
 
-/* The input of a rank to all. */
+/* Add the step that copies the input of a rank to all outputs. */
 static void coll_pass_spread(struct coll_plan *p, u32 i)
 {
 	const struct coll_part *part = &p->x->parts[i];
@@ -180,7 +182,7 @@ static void coll_pass_fold(struct coll_plan *p, u32 i)
 	st->in_at = in.at * p->op->elem;
 }
 
-/* The steps that write what rank @i gets, or in an allgather what it gives. */
+/* Add the steps that write the result of rank @i; of an allgather, that copy the input of @i. */
 static int coll_pass_part(struct coll_plan *p, u32 i)
 {
 	if (coll_pass_reduces(p))

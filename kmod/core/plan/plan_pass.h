@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* On one node: one pass over the vectors of all ranks, instead of a schedule. */
+/* With one node: one pass over the vectors of all ranks, instead of a schedule. */
 #ifndef COLL_CORE_PLAN_PASS_H
 #define COLL_CORE_PLAN_PASS_H
 
@@ -9,11 +9,11 @@ struct coll_plan;
 
 /*
  * Can the op be one pass? The reducer is set up. Not if the command, or a table, names an
- * algorithm: then that one is run.
+ * algorithm: then that algorithm runs.
  */
 bool coll_pass_fits(const struct coll_plan *p);
 
-/* The vectors of the participants are there: which ones their steps read and write. */
+/* The vectors of the participants are set: choose those that their steps read and write. */
 void coll_pass_vecs(struct coll_plan *p);
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pairs of transfers: participants of this node with each other, and
- * all of them with those of each peer node, over one link or several.
+ * Pairs of transfers: between participants of this node, and between these
+ * and the participants of each peer node, over one link or several.
  */
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -18,12 +18,12 @@ u32 coll_plan_node(const struct coll_plan *p, u32 participant)
 }
 
 /**
- * struct coll_transfer - one end of a transfer, as it is put in order
+ * struct coll_transfer - one end of a transfer, for sorting
  * @when: block and round
  * @who: sender and receiver
  * @peer: node at the other end
- * @link: which of those to it
- * @step: index
+ * @link: number of the link to that node
+ * @step: index of the step
  */
 struct coll_transfer {
 	u64 when;
@@ -48,7 +48,7 @@ static int coll_cmp_stream(const void *va, const void *vb)
 	       coll_cmp(a->who, b->who) ?: coll_cmp(a->step, b->step);
 }
 
-/* Both ends of the transfers of a pair of participants, first to last. */
+/* By pair of participants; the transfers of a pair in the order of its schedule. */
 static int coll_cmp_pair(const void *va, const void *vb)
 {
 	const struct coll_transfer *a = va, *b = vb;
@@ -66,7 +66,7 @@ static u32 coll_step_block(const struct coll_plan *p, u32 i)
 
 /*
  * Collect the transfers of one kind: within this node, or with other nodes.
- * @t has room for all steps. Return: how many.
+ * @t has room for all steps. Return: number of transfers.
  */
 static u32 coll_collect(const struct coll_plan *p, u8 kind, bool local,
 			struct coll_transfer *t)
@@ -107,7 +107,7 @@ int coll_plan_pairs(struct coll_plan *p)
 	u32 nr, i;
 	int ret = -ENOMEM;
 
-	/* A participant has nobody to pair with but others of its node. */
+	/* Pairs are made between participants of this node, and there is only one. */
 	if (p->x->nr_parts == 1)
 		return 0;
 	sends = coll_transfers_alloc(p);
@@ -126,7 +126,7 @@ int coll_plan_pairs(struct coll_plan *p)
 
 		if (sends[i].who != recvs[i].who || from->len != to->len)
 			goto out;
-		/* Blocks do not wait for each other here: what they share is in ->after. */
+		/* ->prev is within a block. Blocks that share scratch are ordered by ->after. */
 		if (i && recvs[i - 1].who == recvs[i].who &&
 		    recvs[i - 1].when >> 32 == recvs[i].when >> 32)
 			to->prev = recvs[i - 1].step;
@@ -141,13 +141,13 @@ out:
 	return ret;
 }
 
-/* Where a link stands in the tables of coll_plan_peers(). */
+/* Index of a link in the tables of coll_plan_peers(). */
 static u32 coll_link_index(const struct coll_plan *p, u32 peer, u32 link)
 {
 	return peer * p->op->links + link;
 }
 
-/* Chain the transfers in @t, sorted, of each link; note the first of each. */
+/* Chain the sorted transfers in @t of each link; store the first transfer of each link. */
 static void coll_chain(struct coll_plan *p, const struct coll_transfer *t, u32 nr,
 		       u32 *first)
 {

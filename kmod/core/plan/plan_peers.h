@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Transfers of a plan with each peer. */
+/* The transfers of a plan, sorted by peer. */
 #ifndef COLL_CORE_PLAN_PEERS_H
 #define COLL_CORE_PLAN_PEERS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where the bytes of a step are. Chunks are elements of the user's vectors and of
- * scratch; a block of the plan is the same part of every chunk.
+ * The places of the bytes of each step. A chunk is a range of elements of the user's vectors and
+ * of scratch. A block of the plan is the same part of every chunk.
  */
 #include <linux/math64.h>
 #include <linux/overflow.h>
@@ -16,7 +16,7 @@
 #include "plan_priv.h"
 #include "support.h"
 
-/* Elements of participant @i's block of a vector, as @part knows it. */
+/* Number of elements of participant @i's block of a vector, by the command of @part. */
 static u64 coll_block_count(const struct coll_plan *p, const struct coll_part *part,
 			    bool out, u32 i)
 {
@@ -28,7 +28,7 @@ static u64 coll_block_count(const struct coll_plan *p, const struct coll_part *p
 	return req->counts[both && out ? p->n + i : i];
 }
 
-/* Where it begins. */
+/* First element of this block. */
 static u64 coll_block_start(const struct coll_plan *p, const struct coll_part *part,
 			    bool out, u32 i)
 {
@@ -53,7 +53,7 @@ static struct coll_cut coll_cut_of(u64 n, u32 blocks, u32 block)
 	return (struct coll_cut){ at, coll_chunk_start(n, blocks, block + 1) - at };
 }
 
-/* Chunks [chunk, chunk + nr) of a flat vector, counted from the block's begin. */
+/* Chunks [chunk, chunk + nr) of a vector without blocks, from the beginning of the plan's block. */
 static struct coll_cut coll_flat(const struct coll_plan *p, u64 count, u32 chunk, u32 nr)
 {
 	u64 at;
@@ -97,7 +97,7 @@ struct coll_cut coll_plan_block(const struct coll_plan *p, const struct coll_par
 	return coll_block_at(p, part, out, i, 0);
 }
 
-/* Elements of the range of a step, whichever space it is in. */
+/* Number of elements of the range of a step, in any space. */
 static u64 coll_range_count(const struct coll_plan *p, const struct coll_part *part,
 			    const struct coll_step *s, u32 block)
 {
@@ -110,7 +110,7 @@ static u64 coll_range_count(const struct coll_plan *p, const struct coll_part *p
 		b = coll_cut_of(p->op->cmd.count, p->x->blocks, block);
 		return coll_flat(p, b.n, s->chunk % p->chunks, s->nr_chunks).n;
 	}
-	/* A vector that has every chunk tells; W is that of the output. */
+	/* The lengths of chunks are those of a vector with every chunk; W has the output's. */
 	out = s->space != COLL_SPACE_INPUT &&
 	      coll_part_has(p, part, true) != COLL_HAS_NONE;
 	return coll_block_at(p, part, out, s->chunk % p->chunks, block).n;
@@ -145,7 +145,7 @@ static u64 coll_user_at(const struct coll_plan *p, const struct coll_part *part,
 	return (b.at + coll_flat(p, b.n, chunk, 0).at) * p->op->elem;
 }
 
-/* Can W be the first output: is every chunk there, in the same size? */
+/* Can W be the first output? It can if the output has every chunk, in the size that W needs. */
 static bool coll_work_is_out(const struct coll_plan *p, const struct coll_part *part)
 {
 	const struct coll_reducer *r = &p->x->reducer;
@@ -179,15 +179,15 @@ static struct coll_place coll_space_at(const struct coll_plan *p,
 	}
 }
 
-/* Does the product of this step come as partial results? */
+/* Does this step produce partial results? */
 static bool coll_gives_partial(const struct coll_step *s)
 {
 	return !(s->flags & COLL_STEP_FINAL);
 }
 
 /*
- * Does a step that copies get a partial result, and the outputs the result? What it
- * copies is final only where all participants have the same result, each its own.
+ * Does a step that copies read a partial result, and write a final result to the outputs? In an
+ * allreduce all participants have the same result, so a step that copies there reads a final one.
  */
 static bool coll_step_finishes(const struct coll_plan *p, const struct coll_step *s)
 {
@@ -198,8 +198,8 @@ static bool coll_step_finishes(const struct coll_plan *p, const struct coll_step
 }
 
 /*
- * Is what a send reads a partial result? What the last step before it that wrote the
- * chunk has left there tells: the one it depends on, or one behind a fence.
+ * Does a send read a partial result? It does if the last step that wrote the chunk produced partial
+ * results. That is the step it depends on, or an earlier step before a fence.
  */
 static bool coll_send_is_partial(const struct coll_plan *p, const struct coll_exec_step *st)
 {
@@ -232,13 +232,13 @@ static bool coll_step_is_partial(const struct coll_plan *p,
 		return true;
 	if (s->kind == COLL_STEP_SEND)
 		return coll_send_is_partial(p, st);
-	/* A copy that is not final is of what others have folded. */
+	/* A copy that is not final gets the partial result of another participant. */
 	if (s->kind == COLL_STEP_RECV && s->action != COLL_ACT_COPY)
 		return true;
 	return coll_gives_partial(s);
 }
 
-/* Does it go over a link, in a smaller type? Participants of such an op are nodes. */
+/* Does the step use a link, with elements of a smaller type? Then participants are nodes. */
 static bool coll_step_narrows(const struct coll_plan *p, const struct coll_step *s)
 {
 	return p->x->reducer.wire.elem && s->kind != COLL_STEP_LOCAL;
@@ -285,13 +285,13 @@ void coll_plan_place(struct coll_plan *p, u32 i, u32 block)
 	}
 	if (s->action == COLL_ACT_FOLD || s->action == COLL_ACT_MOVE)
 		st->src = coll_space_at(p, part, s->from_space, s->from, block);
-	/* Its scratch has been that of an earlier block. */
+	/* An earlier block uses the same scratch: wait until it is done. */
 	if (block >= p->x->at_once && s->kind != COLL_STEP_SEND)
 		st->after = part->begin + (part->end - part->begin) / p->x->blocks *
 					  (block - p->x->at_once + 1);
 }
 
-/* Where the chunks of W begin in scratch: the largest part of each block. */
+/* Set where the chunks of W begin in scratch. Each has room for its part in the largest block. */
 static int coll_plan_starts(struct coll_plan *p)
 {
 	const struct coll_part *part = &p->x->parts[0];
@@ -317,8 +317,9 @@ static int coll_plan_starts(struct coll_plan *p)
 }
 
 /*
- * Blocks for scratch of @bytes that is enough for all of it, in @sets. Ranks share what a
- * node may take, all nodes alike.
+ * Number of blocks for a vector that would need scratch of @bytes, in @sets, if it were one block;
+ * 0: need not be cut. The local ranks share the scratch that a node may use. All nodes have to get
+ * the same number.
  */
 static u64 coll_blocks_wanted(const struct coll_plan *p, u64 bytes, u32 sets)
 {
@@ -335,7 +336,7 @@ static u64 coll_blocks_wanted(const struct coll_plan *p, u64 bytes, u32 sets)
 	return min(want, max3(small, node, links));
 }
 
-/* Steps of one block of participant @id, see coll_plan_width(). */
+/* Number of steps of participant @id in one block, see coll_plan_width(). */
 static u64 coll_count_steps(const struct coll_plan *p, u32 id)
 {
 	struct coll_emit e = {
@@ -343,15 +344,15 @@ static u64 coll_count_steps(const struct coll_plan *p, u32 id)
 		.wide = coll_plan_is_wide(p),
 	};
 
-	/* The error shows again when the steps are laid out. */
+	/* The same error occurs again when the steps are laid out. */
 	if (p->alg->emit(&e, p->n, id, p->root))
 		return 0;
 	return p->kind->flags & COLL_KIND_BLOCKS ? e.chunks + e.tokens : e.nr;
 }
 
 /*
- * Blocks at most, so that no node has too many steps. Everybody counts the steps of all,
- * for all have to cut alike. Return: 0 or -ENOMEM.
+ * The most blocks for which no node has too many steps. Each node counts the steps of all nodes,
+ * because all have to cut in the same way. Return: 0 or -ENOMEM.
  */
 static int coll_blocks_most(const struct coll_plan *p, u32 *most)
 {
@@ -374,8 +375,8 @@ static int coll_blocks_most(const struct coll_plan *p, u32 *most)
 }
 
 /*
- * A block for each link, and all at once. If their scratch would be too large, smaller
- * ones, and of each link two alternately.
+ * One block for each link, and all blocks run at once. If their scratch would be too large, there
+ * are more and smaller blocks, and two blocks of each link run at a time.
  */
 int coll_plan_blocks(struct coll_plan *p)
 {
@@ -391,7 +392,7 @@ int coll_plan_blocks(struct coll_plan *p)
 		return ret;
 	p->x->blocks = min(links, most);
 	p->x->at_once = 2 * links;
-	/* Nobody knows all counts, and nothing of these needs scratch. */
+	/* No rank knows all counts of these collectives, and they need no scratch. */
 	if (p->kind->flags & COLL_KIND_PRIVATE || !p->op->elem)
 		return 0;
 	if (p->kind->out != COLL_HAS_ALL || p->kind->root_out != COLL_HAS_ALL ||
@@ -400,7 +401,7 @@ int coll_plan_blocks(struct coll_plan *p)
 	if (!sets)
 		return 0;
 	ret = coll_plan_starts(p);
-	/* Tensors are fused where each of them would be one block. */
+	/* A fusion is one block: only such tensors are fused. */
 	if (ret || p->marks)
 		return ret;
 	want = coll_blocks_wanted(p, p->whole * p->x->blocks * sets *
@@ -417,7 +418,7 @@ int coll_plan_blocks(struct coll_plan *p)
 	return coll_plan_starts(p);
 }
 
-/* Does it write to its place, or read what is there? The last step gives to the outputs. */
+/* Does the step write or read ->dst? A final step writes to the outputs instead. */
 static bool coll_step_has_dst(const struct coll_exec_step *st)
 {
 	if (st->s.kind == COLL_STEP_SEND)
@@ -481,7 +482,7 @@ int coll_plan_scratch(struct coll_plan *p)
 	return 0;
 }
 
-/* Are @bytes from @at on inside of each of @nr vectors, and in no gap of any? */
+/* Are the @bytes at @at inside of each of @nr vectors, and not in a gap? */
 static bool coll_inside(const struct coll_vec *vec, u32 nr, u64 at, u64 bytes)
 {
 	u32 i;
@@ -492,7 +493,7 @@ static bool coll_inside(const struct coll_vec *vec, u32 nr, u64 at, u64 bytes)
 	return true;
 }
 
-/* Does the step write only where that was allowed? */
+/* Does the step write only to buffers that may be written? */
 static bool coll_step_may_write(const struct coll_plan *p, const struct coll_exec_step *st)
 {
 	const struct coll_part *part = &p->x->parts[st->part];
@@ -511,12 +512,12 @@ static bool coll_step_has_input(const struct coll_exec_step *st)
 	       st->s.action == COLL_ACT_FOLD_INPUT;
 }
 
-/* As coll_step_args() will take them. */
+/* Are all operands that coll_step_args() will use inside of their vectors? */
 static bool coll_step_inside(const struct coll_plan *p, const struct coll_exec_step *st)
 {
 	const struct coll_part *part = &p->x->parts[st->part];
 	u64 elems = st->len / st->unit * p->op->elem;
-	/* Of partial results, too: those of an op with a type of its own on links are elements. */
+	/* With a smaller type on links, partial results in memory have the size of elements. */
 	u64 bytes = st->wire ? elems : st->len;
 
 	if (st->src.vec && !coll_inside(st->src.vec, 1, st->src.at, bytes))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Laying a schedule out over the buffers of an op: what its files share. */
+/* Laying a schedule out over the buffers of an op: declarations for the files of this room. */
 #ifndef COLL_CORE_PLAN_PRIV_H
 #define COLL_CORE_PLAN_PRIV_H
 
@@ -7,18 +7,18 @@
 #include "../exec/exec.h"
 
 /**
- * struct coll_plan - known while a schedule is laid out, and not after
- * @x: what is being made
+ * struct coll_plan - state while a schedule is laid out
+ * @x: the plan that is being made
  * @op: its op
  * @kind: of its collective
  * @alg: algorithm
  * @n: participants
  * @root: participant that is the root, or 0
- * @source: rank whose input alone is the result, COLL_RANK_NONE: there is none
+ * @source: rank whose input is the result; COLL_RANK_NONE: there is no such rank
  * @chunks: of W
  * @tmp: chunks of TMP
- * @starts: blocks: where the chunks of W begin in scratch, in elements, and where they
- *	end; NULL: the vector is flat
+ * @starts: if the vector has blocks: where each chunk of W begins in scratch, in elements, and
+ *	where the last one ends; NULL: it has no blocks
  * @whole: elements of W in scratch, for one block of the plan
  * @marks: of a fusion: where each chunk begins, and the last one ends; else NULL
  */

@@ -28,7 +28,7 @@ static bool coll_table_ok(u32 collective, const struct coll_table *t)
 
 		if (row->reserved || (i && row->bytes <= t->rows[i - 1].bytes))
 			return false;
-		/* As of a command, but not rounded: tables are compared. */
+		/* The limits of a command's segment, but without rounding: tables are compared. */
 		if (row->segment % 64 || row->segment > SZ_1M)
 			return false;
 		if (!coll_has_algorithm(collective, COLL_OP_NONE, COLL_DTYPE_NONE,
@@ -59,7 +59,7 @@ static bool coll_table_same(const struct coll_table *a, const struct coll_table 
 	       !memcmp(a->rows, b->rows, array_size(a->nr, sizeof(*a->rows)));
 }
 
-/* Ops that are posted have chosen by the table there is, and told the others. */
+/* Posted ops have used the present table, and have signed its digest. */
 static int coll_table_swap(struct coll_group *g, u32 collective, struct coll_table **t)
 {
 	struct coll_table **at = &g->tables[collective];
@@ -95,8 +95,9 @@ int coll_group_select(struct coll_group *g, u32 collective, struct coll_table *t
 }
 
 /*
- * Bytes of an element on the way, about: half of what an algorithm sends are partial results,
- * the other half results. (A sum_exact is many times as long, and more work than bytes.)
+ * Estimate of the bytes that are sent for an element: half of the elements that an algorithm sends
+ * are partial results, the other half results. (Not for sum_exact: its partial results are many
+ * times as long, but its time is arithmetic rather than bytes.)
  */
 static u64 coll_travelling_size(const struct coll_cmd *c)
 {
@@ -107,7 +108,7 @@ static u64 coll_travelling_size(const struct coll_cmd *c)
 	return coll_is_wide(c) ? (size + coll_wide_size(c->op, c->dtype)) / 2 : size;
 }
 
-/* Bytes of a vector of the command. */
+/* Estimate of the bytes that are sent for a vector of @count elements. */
 static u64 coll_travelling_bytes(const struct coll_cmd *c, u64 count)
 {
 	u64 bytes;

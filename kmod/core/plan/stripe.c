@@ -14,7 +14,7 @@
 #include "select.h"
 #include "stripe.h"
 
-/* Ops that are posted have been signed with what there is. */
+/* The signatures of posted ops contain the present values. */
 static int coll_stripes_set(struct coll_group *g, struct coll_stripes s)
 {
 	if (g->error)

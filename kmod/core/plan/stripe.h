@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Stripes: a large collective is cut into parts, and each goes over a link of its own.
- * The same schedule runs for each part at once: nothing is shared between the links but
- * the op.
+ * Stripes: a large collective is cut into parts, and each part uses another link.
+ * The same schedule runs for all parts at once: the links share only the op.
  */
 #ifndef COLL_CORE_STRIPE_H
 #define COLL_CORE_STRIPE_H
@@ -19,7 +18,7 @@ struct coll_req;
  * @links: from the user
  * @least: from the user; 0: COLL_STRIPE_LEAST
  *
- * Return: 0, also if it is so already; -EINVAL; -EBUSY while an op is posted; -ESHUTDOWN.
+ * Return: 0, also if the values are set already; -EINVAL; -EBUSY while an op is posted; -ESHUTDOWN.
  */
 int coll_group_stripe(struct coll_group *g, u32 links, u64 least);
 
@@ -27,15 +26,15 @@ int coll_group_stripe(struct coll_group *g, u32 links, u64 least);
 u32 coll_stripe_links(const struct coll_group *g, u64 bytes);
 
 /**
- * coll_stripe_op() - over how many links does a new op go?
- * @op: its command and group are set; @op->links is
- * @req: the first one of it
+ * coll_stripe_op() - set the number of links that a new op uses
+ * @op: its command and group are set; result: @op->links
+ * @req: the first request of @op
  *
- * By what all ranks know. Under group->lock.
+ * Uses only values that all ranks know. Under group->lock.
  */
 void coll_stripe_op(struct coll_op *op, const struct coll_req *req);
 
-/* Parts are the same on all nodes only if these are: @sig with that. Under group->lock. */
+/* Mix the settings of stripes into @sig: they must be equal on all nodes. Under group->lock. */
 u64 coll_stripes_sign(const struct coll_group *g, u64 sig);
 
 #endif /* COLL_CORE_STRIPE_H */

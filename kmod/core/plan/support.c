@@ -20,8 +20,8 @@
 			 COLL_ALG_DIRECT | COLL_ALG_HAS_RADIX | COLL_ALG_ONE_PLACE)
 
 /*
- * replace and no_op want the order of ranks, which nodes may not be in; an allreduce
- * of them is a broadcast. Averages of the first ranks have no use, and no divisor.
+ * replace and no_op need the order of ranks, and the order of nodes may differ; an allreduce
+ * of them is a broadcast. A scan by avg is not supported: it would have no single divisor.
  */
 static bool coll_order_fits(const struct coll_algorithm *a, u32 collective, u32 op)
 {
@@ -39,8 +39,8 @@ static bool coll_order_fits(const struct coll_algorithm *a, u32 collective, u32 
 }
 
 /*
- * May this algorithm be used? One that sends inputs as they are must have one input
- * per participant, and the others must be able to fold it.
+ * May this algorithm be used? If it sends inputs without a copy, each participant must have one
+ * input, and the other participants must be able to fold this input.
  */
 static bool coll_algorithm_fits(const struct coll_algorithm *a, u32 collective, u32 op,
 				u32 dtype)
@@ -50,7 +50,7 @@ static bool coll_algorithm_fits(const struct coll_algorithm *a, u32 collective, 
 
 	if (a->flags & ~COLL_EXEC_CAN || (a->flags & COLL_ALG_RANKS && !ranks))
 		return false;
-	/* Blocks that only some know cannot be passed on by others. */
+	/* If only two ranks know the length of a block, no other rank can forward it. */
 	if (kind & COLL_KIND_PRIVATE && !(a->flags & COLL_ALG_DIRECT))
 		return false;
 	if (kind & COLL_KIND_COUNTS && a->flags & COLL_ALG_EQUAL)
@@ -62,7 +62,7 @@ static bool coll_algorithm_fits(const struct coll_algorithm *a, u32 collective, 
 	return true;
 }
 
-/* A radix is that of the algorithm named, and never goes with COLL_ALG_AUTO. */
+/* A radix belongs to the named algorithm, and is not allowed with COLL_ALG_AUTO. */
 static bool coll_radix_fits(const struct coll_algorithm *a, u32 algorithm)
 {
 	u32 radix = algorithm >> 8;
@@ -88,8 +88,8 @@ static const struct coll_algorithm *coll_find(u32 collective, u32 op, u32 dtype,
 }
 
 /*
- * A sum that is rounded on its way to another node, and not where it stays, is the same for all
- * only if it is made in one place.
+ * Operands that are sent to another node are rounded, local operands are not. So all nodes get the
+ * same sum only if one participant computes it and the others get a copy.
  */
 static u32 coll_wire_needs(const struct coll_cmd *c)
 {
@@ -116,7 +116,7 @@ const struct coll_algorithm *coll_choose_algorithm(const struct coll_op *op, u32
 	    (c->op == COLL_OP_REPLACE || c->op == COLL_OP_NO_OP))
 		return coll_find(COLL_BROADCAST, COLL_OP_NONE, c->dtype, COLL_ALG_AUTO, 0);
 	a = coll_find(c->collective, c->op, c->dtype, c->algorithm ?: op->chosen, needs);
-	/* Tables know nothing of operators: what this one says may not be fit. */
+	/* Tables do not depend on operators: the algorithm of the table may not fit this one. */
 	return a ?: coll_find(c->collective, c->op, c->dtype, c->algorithm, needs);
 }
 

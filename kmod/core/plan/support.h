@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Tells front what this module can do, so that front need not know schedules. */
+/* Which collectives, operators and types the module supports; for front, which has no schedules. */
 #ifndef COLL_CORE_SUPPORT_H
 #define COLL_CORE_SUPPORT_H
 
@@ -11,7 +11,7 @@ struct coll_op;
 
 /* Does the collective have any algorithm? Any number may be asked. */
 bool coll_supports(u32 collective);
-/* Is there this algorithm (or any, for COLL_ALG_AUTO), and is it fit for the op? */
+/* Does this algorithm (for COLL_ALG_AUTO: any) exist, and does it fit operator and type? */
 bool coll_has_algorithm(u32 collective, u32 op, u32 dtype, u32 algorithm);
 
 /**
@@ -19,34 +19,34 @@ bool coll_has_algorithm(u32 collective, u32 op, u32 dtype, u32 algorithm);
  * @op: op
  * @n: participants
  *
- * Depends on nothing but what all ranks agree on. Return: NULL if there is none.
+ * Depends only on values that all ranks agree on. Return: NULL if there is none.
  */
 const struct coll_algorithm *coll_choose_algorithm(const struct coll_op *op, u32 n);
 
-/* The radix that goes with it, 0 for its default. */
+/* The radix of the chosen algorithm; 0: its default. */
 u32 coll_chosen_radix(const struct coll_op *op, const struct coll_algorithm *a);
 
 /* Does the collective reduce? */
 bool coll_reduces(u32 collective);
-/* Is its one buffer input and output? */
+/* Has the collective one buffer, which is input and output? */
 bool coll_one_buffer(u32 collective);
 /* In place, does the output lie in the input, as a scatter's does? */
 bool coll_out_lies_in(u32 collective);
 /*
- * Is every byte of an output written? Not where blocks have counts of their own, and may
- * leave gaps between them, nor by an exscan, whose first rank has no result.
+ * Is every byte of an output written? Not by v-forms, whose blocks may have gaps between them,
+ * and not by an exscan, whose first rank has no result.
  */
 bool coll_fills_output(u32 collective);
 /*
- * Have partial results of this command more room than elements (pure/reduction/wide.h)? Not those
- * of scans: what a rank passes on is its result. Depends on nothing but what all ranks agree on.
+ * Have partial results of this command more room than elements (pure/reduction/wide.h)? Depends
+ * only on values that all ranks agree on.
  */
 bool coll_is_wide(const struct coll_cmd *c);
-/* What elements are on links: COLL_F16, COLL_BF16; COLL_DTYPE_NONE: what they are in memory. */
+/* Type of elements on links: COLL_F16, COLL_BF16; COLL_DTYPE_NONE: the type in memory. */
 u32 coll_wire_type(const struct coll_cmd *c);
-/* The flag that gives this type, a COLL_FIELD_WIRE; 0: there is none. */
+/* The flag of struct coll_cmd for this type, a value of COLL_FIELD_WIRE; 0: there is none. */
 u32 coll_wire_flag(u64 type);
-/* May a command with COLL_CMD_WIRE be? Any op, dtype and algorithm may be asked. */
+/* Is a command with COLL_CMD_WIRE valid? Its op, dtype and algorithm may be any numbers. */
 bool coll_wire_ok(const struct coll_cmd *c);
 /* Bytes of an element, 0 if the type has no size of its own. */
 u32 coll_elem_size(u32 dtype);
