@@ -92,7 +92,7 @@ static bool coll_stall_misses_local(const struct coll_coord *c, const struct col
 	return !((e->ranks[local / 64] | c->joined[local / 64]) >> local % 64 & 1);
 }
 
-/* Children that have said neither that the tensor is ready there nor that all have joined. */
+/* Children that have sent neither READY for the tensor nor JOIN. */
 static u32 coll_stall_children(const struct coll_coord *c, const struct coll_coord_entry *e)
 {
 	return c->all_children & ~(e->children | c->children_joined);
@@ -115,8 +115,8 @@ static void coll_stall_nobody_locked(const struct coll_tensors *ts, struct coll_
 }
 
 /*
- * Find what the tensor waits for, from @place on. Under group->lock. Return: the place behind;
- * 0: there is nothing more.
+ * Find a rank that the tensor waits for, from @place on. Under group->lock. Return: the place
+ * behind it; 0: there is no more.
  */
 static u32 coll_stall_from_locked(const struct coll_tensors *ts, const struct coll_tensor_name *n,
 			   u32 place, struct coll_stall_rank *r)
@@ -234,13 +234,13 @@ static u64 coll_stall_when(const struct coll_tensor_name *n, unsigned int sec)
 	return n && sec ? n->since + sec * (u64)NSEC_PER_SEC : 0;
 }
 
-/* The oldest one whose end has not been asked for. */
+/* The oldest tensor that coll_stalls_end_locked() has not ended yet. */
 static struct coll_tensor_name *coll_stalls_oldest(struct coll_stalls *st)
 {
 	return coll_stalls_first(st, COLL_STALL_TOLD) ?: coll_stalls_first(st, COLL_STALL_FRESH);
 }
 
-/* For what is due next, unless it is armed already. Under group->lock. */
+/* Arm the timer for the next report or end, unless it is armed already. Under group->lock. */
 static void coll_stalls_arm_locked(struct coll_tensors *ts)
 {
 	struct coll_stalls *st = &ts->stalls;
@@ -278,7 +278,7 @@ static bool coll_stall_is_over(const struct coll_tensor_name *n, unsigned int se
 	return when && !coll_deadline_delay(when);
 }
 
-/* Take down what is to be told of the next one. Under group->lock. False: there is none. */
+/* Collect the report about the next tensor that is due. Under group->lock. False: none is. */
 static bool coll_stalls_take_locked(struct coll_tensors *ts)
 {
 	struct coll_stalls *st = &ts->stalls;
@@ -295,7 +295,7 @@ static bool coll_stalls_take_locked(struct coll_tensors *ts)
 	st->more = 0;
 	for (;;) {
 		place = coll_stall_from_locked(ts, n, place, &r);
-		/* Another node tells of those that are missing there. */
+		/* Ranks of this node and below have posted it: another node makes the report. */
 		if (!place || r.state == COLL_NL_STALL_STATE_POSTED)
 			break;
 		if (st->nr < COLL_STALL_RANKS)
@@ -340,7 +340,7 @@ static void coll_stall_log(struct coll_group *g, struct coll_stalls *st)
 			    div_u64(st->stall.age_ns, NSEC_PER_SEC), st->text);
 }
 
-/* Report what is over the threshold, so many at most. */
+/* Report the tensors that are over the first threshold, up to a maximum per call. */
 static void coll_stalls_tell(struct coll_tensors *ts)
 {
 	struct coll_stalls *st = &ts->stalls;
@@ -361,7 +361,7 @@ static void coll_stalls_tell(struct coll_tensors *ts)
 	}
 }
 
-/* Each local rank that has posted it gives it up. Under group->lock. */
+/* Give a tensor up for each local rank that has posted it. Under group->lock. */
 static void coll_stall_end_locked(struct coll_tensors *ts, struct coll_tensor_name *n)
 {
 	u32 k;
@@ -373,7 +373,7 @@ static void coll_stall_end_locked(struct coll_tensors *ts, struct coll_tensor_na
 			coll_coord_give_up(&ts->coord, n->entry, k, COLL_BAD_TIMEOUT);
 }
 
-/* End what is over the second threshold. Under group->lock. Return: whether there is any. */
+/* End the tensors that are over the second threshold. Under group->lock. Return: is there any? */
 static bool coll_stalls_end_locked(struct coll_tensors *ts)
 {
 	struct coll_tensor_name *n;

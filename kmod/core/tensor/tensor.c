@@ -34,7 +34,7 @@ static void coll_tensor_start_locked(struct coll_tensors *ts, struct coll_tensor
 	ret = coll_tensor_post_op(t);
 	if (!ret)
 		return;
-	/* The digests of the counts agree and the counts do not: a digest is forged. */
+	/* The digests of the counts agree but the counts do not: a rank has forged a digest. */
 	t->result = ret;
 	list_add_tail(&t->list, &ts->ended);
 	ts->broken = -ret;
@@ -128,7 +128,7 @@ static struct coll_tensor_req *coll_tensors_late_locked(struct coll_tensors *ts)
 	return coll_deadline_delay(t->alarm) ? NULL : t;
 }
 
-/* The coordinator ends the tensor on all ranks. It has a time to answer. */
+/* Ask the coordinator to end the tensor on all ranks. The answer has a deadline. */
 static void coll_tensor_give_up_locked(struct coll_tensors *ts, struct coll_tensor_req *t)
 {
 	lockdep_assert_held(&ts->group->lock);
@@ -138,8 +138,8 @@ static void coll_tensor_give_up_locked(struct coll_tensors *ts, struct coll_tens
 }
 
 /*
- * Give up a batch of tensors that are late. Under group->lock. Return: whether one that was
- * given up before has no answer yet: the coordinator is out of reach.
+ * Give up a batch of tensors that are late. Under group->lock. Return: true if the answer for an
+ * earlier one has not come in time: the coordinator is out of reach.
  */
 static bool coll_tensors_give_up_locked(struct coll_tensors *ts)
 {
@@ -180,7 +180,7 @@ static void coll_tensors_unanswered(struct coll_tensors *ts)
 	coll_group_fail(g, &cause);
 }
 
-/* It does not settle: a work item of coll_alarm_wq takes no lock that a user may hold. */
+/* Does not call coll_tensors_settle(): work of coll_alarm_wq takes no lock that a user may hold. */
 static void coll_tensors_deadline(struct work_struct *work)
 {
 	struct coll_tensors *ts = container_of(to_delayed_work(work), struct coll_tensors,
@@ -237,7 +237,7 @@ static int coll_tensor_post_locked(struct coll_tensor_req *t, const void *name, 
 	if (!ret)
 		coll_tensor_posted_locked(ts, t, p);
 	else if (ret == -ECANCELED)
-		/* A round that has ended without this rank: it is told now. */
+		/* The round ended before this rank posted the name: it gets the result now. */
 		coll_tensor_end(ts, t, &t->entry->end.bad);
 	else
 		return ret;
@@ -274,18 +274,18 @@ int coll_tensor_post(struct coll_tensor_req *t, const void *name, u32 len,
 	return ret == -EDQUOT ? -ENOMEM : ret;
 }
 
-/* An op has ended: something else may start, which the caller sees to. Under group->lock. */
+/* An op has ended: another op may start, and the caller starts it. Under group->lock. */
 static void coll_tensors_over_locked(struct coll_group *g, const struct coll_op *op)
 {
 	lockdep_assert_held(&g->lock);
 	if (g->error)
 		return;
 	coll_coord_over(&g->tensors->coord, op->weight);
-	/* The caller does. */
+	/* The caller starts ops, see coll_ops_complete(). */
 	g->tensors->to_advance = false;
 }
 
-/* Has coll_coord_run() left something? Waiters need not know: coll_tensors_work() goes on. */
+/* Has coll_coord_run() left work over? No caller waits for it: coll_tensors_work() does it. */
 static bool coll_tensors_unordered(struct coll_group *g)
 {
 	bool more;
@@ -296,7 +296,7 @@ static bool coll_tensors_unordered(struct coll_group *g)
 	return more;
 }
 
-/* Tell other nodes what has started by that, and have the rest done. */
+/* Have the new records sent to other nodes, and leave other work to a work item. */
 static void coll_tensors_told(struct coll_group *g)
 {
 	coll_tensors_call(g);
@@ -508,7 +508,7 @@ static int coll_tensors_init(struct coll_group *g)
 	c->threshold = COLL_FUSE_THRESHOLD;
 	c->most = COLL_FUSE_MOST;
 	c->ahead = COLL_FUSE_AHEAD;
-	/* On one node one runs at a time, and the next one begins when it ends. */
+	/* On one node one op runs at a time, and the next op starts when it has ended. */
 	c->window = g->nr_nodes > 1 ? COLL_FUSE_WINDOW : 1;
 	c->looks = COLL_TENSOR_BATCH;
 	c->orders = COLL_TENSOR_BATCH;
@@ -523,7 +523,7 @@ static int coll_tensors_init(struct coll_group *g)
 	return 0;
 }
 
-/* No member and no op is left, and links are about to be closed: nobody calls them. Sleeps. */
+/* No member and no op is left. Links are about to be closed: do not call them. Sleeps. */
 static void coll_tensors_quiesce(struct coll_group *g)
 {
 	struct coll_tensors *ts = g->tensors;

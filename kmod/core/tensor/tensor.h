@@ -17,18 +17,18 @@ extern const struct coll_group_part coll_tensors_part;
  * @len: its bytes
  * @p: parameters
  *
- * coll_tensors_flush() is to follow, after one or several. Return: 0: it will be collected;
- * COLL_TENSOR_OVER: so it will, but it had ended before this rank posted it.
- * Otherwise nothing has been posted: as COLL_IOC_TENSOR_POST. Sleeps.
+ * The caller has to call coll_tensors_flush() after one or several posts. Return: 0: the result
+ * will be collected; COLL_TENSOR_OVER: so it will, but the tensor ended before this rank posted it.
+ * Otherwise the tensor has not been posted: an error of COLL_IOC_TENSOR_POST. Sleeps.
  */
 int coll_tensor_post(struct coll_tensor_req *t, const void *name, u32 len,
 		     const struct coll_coord_params *p);
 
-/* Order what is ready, start it, tell other nodes. Process context, no locks. */
+/* Order and start tensors that are ready, and have records sent. Process context, no locks. */
 void coll_tensors_flush(struct coll_group *g);
 
 /**
- * coll_tensors_settle() - do what had to wait until group->lock was free
+ * coll_tensors_settle() - do the work that had to wait until group->lock was free
  * @g: group
  *
  * Ends what has ended, starts ops, fails the group if a rank has left that others wait

@@ -25,7 +25,7 @@ bool coll_tensors_fit(struct coll_coord *c, const struct coll_coord_entry *first
 void coll_tensors_fuse(struct coll_tensors *ts, struct coll_coord_entry *e, u32 divisor,
 		       bool last);
 
-/* The group has failed: one that was gathered and not posted, to be ended; NULL: none is left. */
+/* The group has failed: take a tensor of an unfinished fusion, to end it; NULL: none is left. */
 struct coll_tensor_req *coll_tensors_unfuse(struct coll_tensors *ts);
 
 #endif /* COLL_CORE_TENSOR_FUSE_H */

@@ -89,7 +89,7 @@ static void coll_tensor_land_locked(struct coll_tensor_req *t, int result)
 		WRITE_ONCE(w->done, true);
 }
 
-/* An op has ended with @result: release what the others of it hold, and set their results. */
+/* An op has ended: release the other tensors of the fusion, and set their results to @result. */
 static void coll_fusion_done(struct coll_fusion *f, int result)
 {
 	struct coll_req *req;
@@ -99,7 +99,7 @@ static void coll_fusion_done(struct coll_fusion *f, int result)
 			coll_req_release(req, result);
 }
 
-/* The others of a fusion, up to COLL_FUSE_MOST, hold nothing any more. Under group->lock. */
+/* The other tensors of the fusion, up to COLL_FUSE_MOST, have been released. Under group->lock. */
 static void coll_fusion_land_locked(struct coll_group *g, struct coll_fusion *f)
 {
 	struct coll_tensor_req *t;

@@ -32,7 +32,7 @@ void coll_tensor_unwait(struct coll_tensors *ts, struct coll_tensor_req *t);
 /* Arm the timer for the first deadline. Under group->lock. */
 void coll_tensors_arm(struct coll_tensors *ts);
 
-/* Have coll_tensors_deadline() look at it then. Under group->lock. */
+/* Set the time at which coll_tensors_deadline() checks the tensor. Under group->lock. */
 void coll_tensor_set_alarm(struct coll_tensors *ts, struct coll_tensor_req *t, u64 when);
 
 /* Take one that waits out of a group of the member; NULL: none is left. Under group->lock. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Groups of which a member has been refused: the others are withdrawn, and those that have not
- * been posted count as posted and withdrawn. So all ranks hear of it at once, and the next post
- * of each name is about the same round on all ranks.
+ * Groups of which a member has been refused: the posted members are withdrawn, and members that
+ * have not been posted count as posted and withdrawn. So all ranks get the error at once, and the
+ * next post of each name is about the same round on all ranks.
  */
 #ifndef COLL_CORE_TENSOR_REFUSE_H
 #define COLL_CORE_TENSOR_REFUSE_H

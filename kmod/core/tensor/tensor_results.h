@@ -15,7 +15,7 @@
  */
 u32 coll_tensors_collect(struct coll_member *m, struct list_head *to, u32 most);
 
-/* They could not be told: the next ones to be collected. */
+/* Results that could not be stored: they are the next ones to be collected. */
 void coll_tensors_uncollect(struct coll_member *m, struct list_head *from);
 
 /* The caller is going to wait until there is what it wants: from here on it is woken then. */

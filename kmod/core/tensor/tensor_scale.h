@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Factors of named collectives: a sum with factors is a premulsum whose ranks have the same one. */
+/* Factors of named collectives: a sum with factors is a premulsum with the same factor on all. */
 #ifndef COLL_CORE_TENSOR_SCALE_H
 #define COLL_CORE_TENSOR_SCALE_H
 

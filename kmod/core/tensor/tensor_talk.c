@@ -131,7 +131,7 @@ u32 coll_tensors_say(struct coll_group *g, u32 node, u8 *buf, u32 room)
 	return len;
 }
 
-/* Can that be? Ranks leave by other ways. */
+/* Is the record allowed? LEAVE is not: ranks leave by BYE. */
 static bool coll_tensors_knows(const struct coll_group *g, const struct coll_coord_rec *r)
 {
 	switch (r->kind) {

@@ -52,7 +52,7 @@ struct coll_member;
  * @fused: of the first one of its rank in a fusion: the others
  * @group: digest of the group it belongs to; 0: of none
  * @call: number of the call that has posted it
- * @last: of a join: the last rank that has joined
+ * @last: of a join: the rank that joined last
  * @result: 0 or -errno, once it has ended
  * @gave_up: its deadline has passed, and the coordinator has been told
  * @landed: the first one of a fusion that still runs is over; group->lock
@@ -123,7 +123,7 @@ struct coll_tensor_counts {
  * @first: of a fusion that is being gathered: the first tensor of each local rank
  * @counts: for statistics
  * @to_advance: some of them since coll_group_advance()
- * @broken: errno of a START that could not be: the group is to fail
+ * @broken: errno of a START that could not be applied: the group has to fail
  * @deadline: for the first of @by_time
  * @work: runs coll_tensors_flush() for callers that may not run it
  * @stalls: what is pending, for reports
