@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * Tables of algorithms: rank 0 fills them, by a model whose numbers were measured on
- * this communicator's links and by timing algorithms as long as the budget lasts, and
- * tells the others; every rank gives them to its kernel. Commands meanwhile name their
- * algorithms, so no node looks at a table that another one does not have yet.
+ * Tables of algorithms. Rank 0 fills them: by a model whose numbers were measured on the links
+ * of this communicator, and by timing algorithms until the budget is used up. It broadcasts the
+ * tables, and every rank gives them to its kernel. Until then commands name their algorithms, so
+ * no node uses a table that another node does not have yet.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -47,7 +47,7 @@ static int measure(coll_comm_t *comm, const struct select_plan *plan, struct dea
 		if (!ret)
 			ret = select_end(&b);
 		else
-			/* The others would wait for what is measured next. */
+			/* The others wait for the next step: they have to get an error. */
 			coll_abort(comm, (uint32_t)-ret);
 	}
 	if (b.buf)
@@ -55,7 +55,7 @@ static int measure(coll_comm_t *comm, const struct select_plan *plan, struct dea
 	return ret;
 }
 
-/* How many ranks each node has; NULL: no memory. */
+/* Number of ranks of each node; NULL: no memory. */
 static uint32_t *count_ranks(const coll_comm_t *comm)
 {
 	uint32_t *on = calloc(comm->nr_nodes, sizeof(*on)), i;
@@ -107,7 +107,7 @@ static int take_from_file(const coll_comm_t *comm, const char *path, struct sele
 	return ret;
 }
 
-/* The same on all ranks, by rank 0's file. */
+/* Set tables from the file of rank 0, on all ranks. */
 static int find_in_file(coll_comm_t *comm, const char *path, struct deadline deadline,
 			struct select_tables *tables)
 {
@@ -151,7 +151,7 @@ int select_run_mode(coll_comm_t *comm, const struct select_plan *plan, enum sele
 	return 0;
 }
 
-/* ---- what users ask for ---- */
+/* ---- calls of the library ---- */
 
 static struct deadline comm_deadline(const coll_comm_t *comm)
 {
@@ -209,7 +209,7 @@ int coll_comm_load_tables(coll_comm_t *comm, const char *path)
 		coll_abort(comm, ENOMEM);
 		return -ENOMEM;
 	}
-	fp_enter(&fp, false);	/* costs are read as integers and kept as doubles */
+	fp_enter(&fp, false);	/* integers of the file become doubles */
 	ret = find_in_file(comm, path ? path : "", deadline, tables);
 	fp_leave(&fp);
 	if (ret == 1)
@@ -225,7 +225,7 @@ int coll_comm_load_tables(coll_comm_t *comm, const char *path)
 	return 0;
 }
 
-/* "# host host", and when: a digest tells the reader of the file nothing. */
+/* A comment with host names and date: the file has only a digest of the names. */
 static int hosts_note(const coll_comm_t *comm, char **text)
 {
 	size_t len = 0;
@@ -285,8 +285,9 @@ int coll_comm_select(coll_comm_t *comm, enum coll_collective what,
 	ret = select_agree(comm, deadline, mine);
 	if (ret && what < COLL_NR_COLLECTIVES) {
 		/*
-		 * All or none; nobody goes on before it is so. The first one of a node does
-		 * it for the others: theirs may be refused, for it has gone on.
+		 * Undo the change on all ranks; none goes on before that is done. The first rank
+		 * of a node does it for the whole node. The kernel may refuse the call of another
+		 * rank, because the first rank has gone on with an op.
 		 */
 		select_set_table(comm, what, t ? t->rows : NULL, t ? t->nr : 0, t ? t->source : 0);
 	} else if (!ret) {

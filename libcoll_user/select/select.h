@@ -17,7 +17,7 @@
  */
 enum select_mode { SELECT_MODE_NONE, SELECT_MODE_FIXED, SELECT_MODE_MEASURE, SELECT_MODE_FILE };
 
-/** select_read_file() - read a file of tables; COLL_DEBUG tells what is wrong with it */
+/** select_read_file() - read a file of tables; with COLL_DEBUG errors are reported */
 int select_read_file(struct select_file *f, const char *path);
 
 /**

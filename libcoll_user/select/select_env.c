@@ -22,13 +22,13 @@
 
 bool select_fits(uint32_t collective, const struct coll_algorithm *a)
 {
-	/* Blocks that only two ranks know cannot be passed on by others. */
+	/* If only two ranks know the length of a block, no other rank can forward it. */
 	if (coll_kind_of(collective)->flags & COLL_KIND_PRIVATE && !(a->flags & COLL_ALG_DIRECT))
 		return false;
 	return coll_algorithm_find(collective, a->id) == a;
 }
 
-/* Parse what follows a name: nothing, or ":RADIX". Return: bits of the number, negative: else. */
+/* Parse the rest after a name: nothing, or ":RADIX". Return: bits of the radix; negative: error. */
 static int32_t radix_bits(const struct coll_algorithm *a, const char *rest)
 {
 	unsigned long radix;
@@ -73,7 +73,7 @@ const char *select_name(uint32_t collective, uint16_t number, char buf[SELECT_NA
 	return buf;
 }
 
-/* COLL_ALGORITHM_ALLREDUCE and its like. */
+/* The variables COLL_ALGORITHM_X, for example COLL_ALGORITHM_ALLREDUCE. */
 static int env_fixed(struct select_plan *plan, uint32_t collective)
 {
 	const char *name = coll_collective_name(collective), *value;

@@ -6,11 +6,11 @@
 #include "select_tables.h"
 
 /**
- * struct select_plan - what rank 0's environment asks for
- * @budget_ms: to be spent on measuring algorithms, beyond finding out what a transfer
- *	costs; negative: measure nothing at all
+ * struct select_plan - settings from the environment of rank 0
+ * @budget_ms: time for measuring algorithms, after the costs of a transfer have been measured;
+ *	negative: measure nothing at all
  * @all: time all collectives; else the two that most programs use
- * @file: where tables are, else NULL; of the environment
+ * @file: name of a file of tables, in the memory of the environment; NULL: none
  * @fixed: algorithm by collective; 0: free
  */
 struct select_plan {
@@ -23,16 +23,17 @@ struct select_plan {
 #define SELECT_NAME	32
 
 /*
- * The number of an algorithm, as in a command, by its name, as "ring" or "knomial:8"; 0:
- * none, or not for this collective. And back: "auto" for 0, "?" for one there is not.
+ * The number of an algorithm, as in a command, from its name, for example "ring" or "knomial:8";
+ * 0: unknown, or not for this collective. And the name from the number: "auto" for 0, "?" for an
+ * unknown number.
  */
 uint16_t select_number(uint32_t collective, const char *name);
 const char *select_name(uint32_t collective, uint16_t number, char buf[SELECT_NAME]);
-/* Can @a run @collective at all? As the kernel decides; the operator may say no. */
+/* Can @a run @collective with any operator? The same decision as in the kernel. */
 bool select_fits(uint32_t collective, const struct coll_algorithm *a);
 int select_env(struct select_plan *plan);
 int select_host_of(const char *node, struct select_host *host);
-/* By its name, as select_host_of() makes it: the host's, and ":" and COLL_NODE, if set. */
+/* The entry for a name of select_host_of(): host name, and ":" and COLL_NODE if that is set. */
 int select_host_named(const char *name, struct select_host *host);
 
 #endif

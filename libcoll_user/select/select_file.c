@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
-/* Reading files of tables. Nothing in them is believed. */
+/* Reads files of tables. Every number in them is checked. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -18,11 +18,11 @@
 /* Limits of the kernel: see struct coll_select_row. */
 #define SEGMENT_UNIT	64
 #define SEGMENT_MAX	(1 << 20)
-/* A thousand seconds: more than any transfer should cost. */
+/* Largest cost: a thousand seconds. */
 #define COST_MAX	1000000000000000000ULL
 #define FEMTO		1e15
 
-/* A line, taken apart: words are not terminated. */
+/* The words of a line; they are not terminated. */
 struct line {
 	const char *word[MAX_WORDS];
 	size_t len[MAX_WORDS];
@@ -45,7 +45,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* Up to a comment; more words than there may be count, but are not kept. */
+/* Split a line, up to a comment. Words beyond the maximum are counted, but not stored. */
 static void split_line(struct line *l, const char *s, const char *end)
 {
 	const char *begin;
@@ -195,7 +195,7 @@ static int parse_costs(struct select_file *f, const struct line *l, struct selec
 			return wrong(f, "number %u of the costs is none, or too large", i + 1);
 		*to[i] = (double)v / FEMTO;
 	}
-	/* With transfers that cost nothing there is nothing to choose by. */
+	/* If transfers cost nothing, the model cannot compare algorithms. */
 	if (!(m->alpha > 0 && m->beta > 0))
 		return wrong(f, "messages and bytes that cost nothing");
 	return 0;

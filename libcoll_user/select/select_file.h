@@ -9,11 +9,11 @@
  *	allreduce 4096 recursive_doubling
  *	allreduce max chain 65536
  *
- * The first line says which version. A line "hosts" begins what belongs to a set of hosts: a
- * digest of their names, or "any"; how many nodes and ranks. Then rows: collective, largest
- * number of bytes, algorithm, bytes of a segment if that is not left to the kernel.
- * Rows of a collective ascend, up to "max". "costs" has the model's numbers, in
- * femtoseconds, so that no file depends on a language's decimal point.
+ * The first line has the version. A line "hosts" begins the lines of a set of hosts: a
+ * digest of their names, or "any", and the numbers of nodes and ranks. Rows follow: collective,
+ * largest number of bytes, algorithm, and the bytes of a segment unless the kernel chooses it.
+ * Rows of a collective ascend, up to "max". "costs" has the numbers of the model as integers, in
+ * femtoseconds, so that no file depends on the decimal point of a locale.
  */
 #ifndef LIBCOLL_SELECT_FILE_H
 #define LIBCOLL_SELECT_FILE_H
@@ -27,8 +27,8 @@
 #define SELECT_FILE_SETS	512
 
 /**
- * struct select_key - for whom tables are
- * @any: for any hosts, if their number is right; @digest is zeroes
+ * struct select_key - the set of hosts that tables are for
+ * @any: for all hosts, if the numbers of nodes and ranks are equal; @digest is zeroes
  */
 struct select_key {
 	uint8_t digest[SELECT_HOST_LEN];
@@ -77,17 +77,17 @@ int select_key_of(const struct select_host *hosts, const uint32_t *ranks_on, uin
 		  struct select_key *key);
 
 /**
- * select_file_parse() - understand a text
- * @text: @len bytes, from malloc(); taken over, in any case
+ * select_file_parse() - parse the text of a file
+ * @text: @len bytes, from malloc(); owned by @f afterwards, also on errors
  *
  * Return: 0; -EINVAL, @f->line and @f->what say why; -ENOMEM. Then select_file_free().
  */
 int select_file_parse(struct select_file *f, char *text, size_t len);
-/* The same of a file. Also -EFBIG and those of open() and read(). */
+/* Read and parse a file. Also -EFBIG, and the errors of open() and read(). */
 int select_file_read(struct select_file *f, const char *path);
 void select_file_free(struct select_file *f);
 
-/* The set for @key: that of these hosts, else that of any as many; NULL: there is none. */
+/* The set for @key: the one of these hosts, else "any" with the same numbers; NULL: none. */
 const struct select_set *select_file_find(const struct select_file *f,
 					  const struct select_key *key);
 

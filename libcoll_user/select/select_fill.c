@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * Filling tables, on rank 0: which algorithms come into question, how the time for
- * measuring is shared out, and what is made of the times.
+ * Fills tables, on rank 0: chooses the algorithms to be timed, divides the time for
+ * measuring between them, and makes tables from the times.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,20 +12,20 @@
 #include "comm/comm.h"
 #include "select_fill.h"
 
-/* A row of its own wants to be worth it. */
+/* Another algorithm gets a row only if it takes this part of the time, or less. */
 #define WORTH		0.98
-/* An algorithm estimated to be that much slower than the best is not timed: long vectors cost. */
+/* An algorithm with an estimate above this multiple of the best one is not timed. */
 #define HOPELESS	2.5
 #define HOPELESS_LONG	1.6
 #define IS_LONG		(1 << 20)
-/* From this size on, segments are tried, of those so near the best. */
+/* From this size on segments are tried, for up to NEAR_MAX algorithms within NEAR of the best. */
 #define SEGMENTED	(1 << 18)
 #define NEAR		1.1
 #define NEAR_MAX	2
-/* A segment that is not the kernel's wants to be worth it, too. */
+/* A segment other than the kernel's is chosen only if it takes this part of the time, or less. */
 #define SEGMENT_WORTH	0.96
 /*
- * The size by which an algorithm is chosen for v-forms of which no rank knows all counts: see
+ * Index of the size whose algorithm is used for v-forms of which no rank knows all counts: see
  * coll_select_op() in the kernel.
  */
 #define UNKNOWN_SIZE	3
@@ -59,8 +59,8 @@ static const struct {
 /**
  * struct field - the algorithms of one collective
  * @n: participants
- * @sizes: number of sizes that are looked at
- * @over: longer vectors take too long
+ * @sizes: number of sizes that are measured
+ * @over: do not measure longer vectors: they take too long
  */
 struct field {
 	uint32_t collective, n, nr, sizes;
@@ -106,7 +106,7 @@ static bool same_step(const struct coll_step *a, const struct coll_step *b, bool
 bool select_same_schedule(const struct coll_algorithm *a, const struct coll_algorithm *b,
 			  uint32_t n)
 {
-	/* Where ranks of a node share a stream, rounds order what is on it. */
+	/* If ranks share a stream, rounds decide the order of transfers on it. */
 	bool rounds = coll_kind_of(a->collective)->flags & COLL_KIND_RANKS, same = true;
 	struct coll_step *x, *y;
 	uint32_t p, i, nr_x = 0, nr_y = 0;
@@ -125,7 +125,7 @@ bool select_same_schedule(const struct coll_algorithm *a, const struct coll_algo
 	return same;
 }
 
-/* Many participants have no schedules in common worth looking for. */
+/* Up to this many participants, equal schedules are looked for; with more there are few. */
 #define FEW		4
 
 static bool is_double(const struct field *f, const struct coll_algorithm *a)
@@ -157,7 +157,7 @@ static void add(const struct select_bench *b, struct field *f, const struct coll
 	f->nr++;
 }
 
-/* All algorithms of a collective, each schedule once, with what the model says. */
+/* Collect all algorithms of a collective, each schedule once, with the times of the model. */
 static void field_init(const struct select_bench *b, struct field *f, uint32_t collective)
 {
 	uint32_t kind = coll_kind_of(collective)->flags, i;
@@ -175,7 +175,7 @@ static void field_init(const struct select_bench *b, struct field *f, uint32_t c
 	f->over = f->n < 2 || f->nr < 2;
 }
 
-/* Does anybody pass on what has not arrived yet? */
+/* Does any participant forward data before all of it has arrived? */
 static bool is_pipelined(const struct coll_algorithm *a, uint32_t n)
 {
 	const uint32_t who[] = { 0, n / 2, n - 1 };
@@ -196,8 +196,8 @@ static bool is_pipelined(const struct coll_algorithm *a, uint32_t n)
 /* ---- which of them are timed ---- */
 
 /*
- * Those that may be the best by what is known, the likeliest first, and no more than
- * there is time for: @left seconds.
+ * Collect the algorithms that may be the best by their estimates, sorted by these, and not more
+ * than can be timed in @left seconds.
  */
 static uint32_t hopeful(const struct select_bench *b, const struct field *f, uint32_t k,
 			double left, uint32_t *who)
@@ -233,7 +233,7 @@ static double best_time(const struct field *f, uint32_t k)
 	return best;
 }
 
-/* @nr of @who are there already, and @algorithm is in the field with this segment. */
+/* Add algorithm @a with this segment to @who, which has @nr entries, and to the field. */
 static uint32_t add_segment(const struct select_bench *b, struct field *f, uint32_t k,
 			    const struct coll_algorithm *a, uint32_t segment, uint32_t *who,
 			    uint32_t nr)
@@ -247,7 +247,7 @@ static uint32_t add_segment(const struct select_bench *b, struct field *f, uint3
 		return nr;
 	if (i == f->nr) {
 		add(b, f, a, segment);
-		/* Nothing is known of shorter vectors, and the model has not been corrected. */
+		/* For shorter vectors there is no measured time that could correct the model. */
 		for (j = 0; j < k; j++)
 			f->t[i].model[j] = 3600;
 	}
@@ -255,7 +255,7 @@ static uint32_t add_segment(const struct select_bench *b, struct field *f, uint3
 	return nr + 1;
 }
 
-/* The best ones, as they are and with other segments, if they pass anything on. */
+/* Time the best algorithms again, and with other segments if they forward data. */
 static int try_segments(struct select_bench *b, struct field *f, uint32_t k, double left)
 {
 	uint32_t who[SELECT_MAX_ALGS], nr = 0, i, j, tried = 0, all = f->nr;
@@ -278,7 +278,7 @@ static int try_segments(struct select_bench *b, struct field *f, uint32_t k, dou
 	}
 	if (!tried)
 		return 0;
-	/* No time for it: then with the kernel's. */
+	/* If there is no time for this, the segment of the kernel stays. */
 	return select_measure(b, f->t, who, nr, k, left);
 }
 
@@ -310,7 +310,7 @@ static int time_field(struct select_bench *b, struct field *f, uint32_t k, doubl
 	double end = now_s() + left;
 	int ret;
 
-	/* Segments come second, and have what is left. */
+	/* Segments are timed afterwards, in the rest of the time. */
 	nr = hopeful(b, f, k, left / 2, who);
 	ret = select_measure(b, f->t, who, nr, k, all ? left * 2 / 3 : left);
 	if (ret == 1) {
@@ -332,7 +332,7 @@ static int time_fields(struct select_bench *b, struct field *f, const struct sel
 		for (i = 0; i < nr && !ret; i++) {
 			uint32_t mine = weight_of(&f[i], i, k);
 
-			/* Long vectors get the time that short ones have left. */
+			/* Long vectors also get the time that short ones have not used. */
 			if (mine)
 				ret = time_field(b, &f[i], k, (end - now_s()) * mine /
 						 weight_left(f, nr, i, k), plan->all);
@@ -343,7 +343,7 @@ static int time_fields(struct select_bench *b, struct field *f, const struct sel
 
 /* ---- tables ---- */
 
-/* Seconds for 4 << @quarter bytes. Between the sizes looked at costs are straight lines. */
+/* Seconds for 4 << @quarter bytes, interpolated between the sizes that were measured. */
 static double between(const struct select_time *t, uint32_t quarter)
 {
 	double low = select_estimate(t, quarter / 4), high;
@@ -356,9 +356,9 @@ static double between(const struct select_time *t, uint32_t quarter)
 }
 
 /*
- * Is there more than a guess of @t at size @k? Where some have been timed, of those only;
- * beyond, of all, but with the kernel's segment: what another one is worth changes with
- * the size.
+ * Is the time of @t at size @k reliable? If algorithms have been timed at this size, only their
+ * times are. At larger sizes the times of all algorithms are, but only with the kernel's segment:
+ * the effect of another segment depends on the size.
  */
 static bool known_at(const struct field *f, const struct select_time *t, uint32_t k)
 {
@@ -370,7 +370,7 @@ static bool known_between(const struct field *f, const struct select_time *t, ui
 	return known_at(f, t, quarter / 4) && (!(quarter % 4) || known_at(f, t, quarter / 4 + 1));
 }
 
-/* The best for this size, @known or of all; @last if that is as good. */
+/* The best algorithm for this size, of all or only of the @known ones; @last if it is as good. */
 static uint32_t best_of(const struct field *f, uint32_t collective, uint32_t quarter,
 			uint32_t last, bool known)
 {
@@ -411,7 +411,7 @@ static void fill_table(struct select_table *out, const struct field *f, uint32_t
 			out->rows[out->nr++] = (struct coll_select_row){
 				.algorithm = f->t[best].alg->id, .segment = f->t[best].segment,
 			};
-		/* Halfway to the next size, whose own row may be another one. */
+		/* The row is valid up to the middle between this size and the next one. */
 		out->rows[out->nr - 1].bytes = (4ULL << quarter) * 3 / 2;
 		last = best;
 		if (unknown)

@@ -9,7 +9,7 @@
 #include "select_set.h"
 
 /*
- * Which tables of the parent hold in a part: some need the same nodes, others also the same
+ * Which tables of the parent are valid in a part: some need the same nodes, others also the same
  * ranks.
  */
 static void compare(const coll_comm_t *child, const coll_comm_t *parent,
@@ -78,7 +78,7 @@ int select_inherit(coll_comm_t *child, const coll_comm_t *parent, const uint32_t
 		if (!child->rank)
 			ret = make_tables(child, parent->select, nodes, ranks, tables);
 	}
-	/* The others wait for a broadcast; the caller will tell all of them. */
+	/* The other ranks wait for a broadcast. The caller tells the error to all of them. */
 	if (ret)
 		coll_abort(child, (uint32_t)-ret);
 	else

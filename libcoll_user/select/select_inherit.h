@@ -11,15 +11,15 @@
  * @child: all of its ranks call this, before anybody uses it
  * @members: by rank of @child, the rank in @parent
  *
- * The same nodes in the same order: @parent's tables. Else by the model, with the
- * numbers that were measured there.
+ * If @child has the same nodes in the same order, it gets the tables of @parent. Else they are made
+ * by the model, with the costs that were measured for @parent.
  */
 int select_inherit(coll_comm_t *child, const coll_comm_t *parent, const uint32_t *members,
 		   struct deadline deadline);
 
 /*
- * The tables of @parent for a @child of the same ranks on the same nodes, without a collective
- * of @child's; the caller lets nobody use it before all have them.
+ * Copy the tables of @parent to a @child with the same ranks on the same nodes. Needs no collective
+ * of @child. The caller makes sure that no rank uses @child before all have the tables.
  */
 int select_copy(coll_comm_t *child, const coll_comm_t *parent);
 

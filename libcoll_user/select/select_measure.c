@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * Measuring, over the links that will be used. Rank 0 decides what is measured next and
- * tells the others by a broadcast; all of them run it, and of each run the slowest rank
- * counts.
+ * Measures algorithms over the links that will be used. Rank 0 chooses the next step and
+ * broadcasts it; all ranks run it. The time of a run is that of the slowest rank.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,31 +14,32 @@
 #include "comm/comm.h"
 #include "select_measure.h"
 
-/* Runs of one algorithm at one size at most, and in one step. A run may be several ops. */
+/* The most runs of one algorithm at one size, and in one step. A run may be several ops. */
 #define MAX_RUNS	64
 #define MAX_REPS	32
 /* Runs of every algorithm before the first ones drop out. */
 #define FIRST_REPS	3
-/* Barriers that begin it all. */
+/* Barriers before all measurements. */
 #define BARRIERS	3
-/* Algorithms in one step. */
+/* The most algorithms in one step. */
 #define MAX_WHO		24
-/* Vectors that show the cost of a byte: long beside a message, short to wait for. */
+/* Bytes of vectors that show the costs of a message and of a byte. */
 #define SHORT		4
 #define LONG		65536
-/* Longer vectors are not run once more before those that count. */
+/* For longer vectors there is no extra run to warm up. */
 #define NO_WARM_UP	(1 << 20)
 /*
- * A run is so many ops on end, of the same algorithm, as take about this long, in seconds. A
- * single short op would only tell which rank was the first to leave the barrier.
+ * A run consists of ops of the same algorithm, one after the other, that take about this many
+ * seconds together. The time of a single short op would depend on which rank leaves the barrier
+ * first.
  */
 #define RUN_TIME	2e-3
 #define MAX_BATCH	64
-/* Elements of a sum, to see what a byte takes, and how often. */
+/* Elements of the sums that measure the time to fold a byte, and number of these sums. */
 #define FOLD		65536
 #define FOLDS		4
 
-/* Rank 0 says: run these algorithms so often; @what 0: it is over. */
+/* A step, as rank 0 broadcasts it: algorithms and number of runs; @what 0: no more steps. */
 struct step {
 	uint64_t what;
 	uint64_t bytes;
@@ -152,7 +152,7 @@ static int want_room(struct select_bench *b, uint64_t bytes)
 	return 0;
 }
 
-/* The slowest rank of each run. A sum of times would do as well, but for its unit. */
+/* Replace the time of each run by that of the slowest rank. */
 static int slowest(struct select_bench *b, double *times, uint64_t nr)
 {
 	struct coll_cmd cmd;
@@ -168,7 +168,7 @@ static int cmp(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* The median is what an application will see: it does not pick the good moments either. */
+/* The median, not the minimum: an application does not run at the best moments only. */
 static double median(const struct runs *r)
 {
 	double sorted[MAX_RUNS];
@@ -179,9 +179,9 @@ static double median(const struct runs *r)
 }
 
 /*
- * Another order each time, the same on all ranks: an algorithm leaves the caches in a state
- * that the next one profits from, and in a fixed order it would always be the same one.
- * Numbers: Knuth's MMIX.
+ * Another order each time, the same on all ranks: an algorithm may profit from the state of the
+ * caches that the algorithm before it leaves, and a fixed order would always favour the same one.
+ * The constants are those of Knuth's MMIX.
  */
 static void shuffle(uint32_t *ids, uint32_t nr, uint64_t lot)
 {
@@ -205,8 +205,8 @@ static uint64_t vector_bytes(const struct select_bench *b, const struct step *s)
 }
 
 /*
- * Has every rank the memory? Only asked when there is none yet, of which all have the same
- * idea. Return: 0; 1: somebody has not; or -errno.
+ * Has every rank the memory? The ranks only ask each other if @b->room is too small, and @b->room
+ * is the same on all ranks. Return: 0; 1: a rank has no memory; or -errno.
  */
 static int have_room(struct select_bench *b, uint64_t bytes)
 {
@@ -218,7 +218,7 @@ static int have_room(struct select_bench *b, uint64_t bytes)
 	missing = want_room(b, bytes) != 0;
 	ret = slowest(b, &missing, 1);
 	if (!ret && missing > 0) {
-		/* A rank that has the memory now must forget it before the next time. */
+		/* Free it on all ranks, so that @b->room stays the same on all. */
 		if (b->buf)
 			munmap(b->buf, 2 * b->room);
 		b->buf = NULL;
@@ -229,9 +229,9 @@ static int have_room(struct select_bench *b, uint64_t bytes)
 }
 
 /*
- * A run of one algorithm, behind a barrier; @seconds: of an op in it. Each op of a batch
- * has another root, else the root of a broadcast would be done with all of them before
- * the last rank has seen the first.
+ * A run of one algorithm, after a barrier; @seconds: time of one op of it. Each op of a batch has
+ * another root. Otherwise the root of broadcasts could finish all of them before the last rank has
+ * received the first one.
  */
 static int run_batch(struct select_bench *b, const struct step *s, uint32_t i, double *seconds)
 {
@@ -251,7 +251,7 @@ static int run_batch(struct select_bench *b, const struct step *s, uint32_t i, d
 	return ret;
 }
 
-/* Runs one turn; @times: of each of them. */
+/* Run each algorithm once; @times: result for each of them. */
 static int run_turn(struct select_bench *b, const struct step *s, const uint32_t *order,
 		    double *times)
 {
@@ -263,14 +263,14 @@ static int run_turn(struct select_bench *b, const struct step *s, const uint32_t
 	return ret;
 }
 
-/* Warm: one time before those that count: windows open, pages come in. */
+/* With ->warm there is a first run that does not count: it opens windows and faults in pages. */
 static int run_step(struct select_bench *b, const struct step *s, struct runs *result)
 {
 	double times[(MAX_REPS + 1) * MAX_WHO] = { 0 };
 	uint32_t order[MAX_WHO], i, rep, reps = s->reps + s->warm;
 	int ret;
 
-	/* It comes from rank 0, which we trust, but which may be another build. */
+	/* The step comes from rank 0, which is trusted but may run another version. */
 	if (s->reps > MAX_REPS || s->warm > 1 || s->nr > MAX_WHO || !s->batch ||
 	    s->batch > MAX_BATCH || s->what >= COLL_NR_COLLECTIVES ||
 	    s->bytes > SELECT_MAX_BYTES || vector_bytes(b, s) > SELECT_MAX_BYTES) {
@@ -301,7 +301,7 @@ static int announce(struct select_bench *b, struct step *s)
 			  sizeof(*s));
 }
 
-/* Rank 0: say it and do it. */
+/* Rank 0: broadcast a step and run it. */
 static int do_step(struct select_bench *b, struct step *s, struct runs *result)
 {
 	int ret = announce(b, s);
@@ -315,12 +315,12 @@ int select_follow(struct select_bench *b)
 	struct step s = { 0 };
 	int ret, i;
 
-	/* The others would wait for us. */
+	/* The others wait for this rank: they have to get an error. */
 	if (!unused) {
 		coll_abort(b->comm, ENOMEM);
 		return -ENOMEM;
 	}
-	/* As select_calibrate() begins. */
+	/* The barriers with which select_calibrate() begins. */
 	for (i = 0, ret = 0; i < BARRIERS && !ret; i++)
 		ret = barrier(b);
 	while (!ret) {
@@ -328,7 +328,7 @@ int select_follow(struct select_bench *b)
 		if (ret || !s.what)
 			break;
 		ret = run_step(b, &s, unused);
-		/* 1: a rank had no memory. Rank 0 knows that, and will ask for something else. */
+		/* 1: a rank has no memory. Rank 0 knows that, and chooses another step. */
 		ret = ret > 0 ? 0 : ret;
 		for (i = 0; i < MAX_WHO; i++)
 			unused[i].nr = 0;
@@ -345,9 +345,9 @@ int select_end(struct select_bench *b)
 }
 
 /*
- * Seconds per byte of a sum here, which is what it is in the kernel; of vectors beyond the
- * first cache, as those are where it matters. Reading the clock takes its time, too: in
- * user-mode Linux as long as the sum.
+ * Seconds per byte of a sum in user space, which takes as long as in the kernel. The vectors are
+ * larger than the first cache, because gamma matters for such vectors. The time to read the clock
+ * is subtracted: in user-mode Linux it is as long as the sum.
  */
 static int fold_byte(double *gamma)
 {
@@ -380,7 +380,7 @@ static double cost(struct select_bench *b, enum coll_collective what,
 	return select_cost(&b->model, coll_algorithm_find(what, alg), b->comm->nr_nodes, bytes, 0);
 }
 
-/* Times of one or two algorithms; @second COLL_ALG_AUTO: of one. */
+/* Times of two algorithms; if @second is COLL_ALG_AUTO, of one. */
 static int times_of(struct select_bench *b, enum coll_collective what, uint64_t bytes,
 		    uint32_t reps, enum coll_algorithm_id first,
 		    enum coll_algorithm_id second, double *t)
@@ -399,10 +399,10 @@ static int times_of(struct select_bench *b, enum coll_collective what, uint64_t 
 }
 
 /*
- * Messages: a chain is n - 1 hops there and, by tokens, back, of the way and the overhead
- * at both ends each; the root of a linear broadcast has the overhead of n - 1 tokens and
- * n - 1 messages. If all ranks send to all ranks and that takes longer than these say,
- * they have something in common.
+ * The costs of a message. A chain has n - 1 hops there and, by tokens, n - 1 hops back; each hop
+ * takes alpha and the overhead at both ends. The root of a linear broadcast has the overhead of
+ * n - 1 tokens and n - 1 messages. If all nodes send to all nodes, and that takes longer than these
+ * costs predict, they share something (a switch, or the processors of one host).
  */
 static int fit_messages(struct select_bench *b, double *linear)
 {
@@ -427,7 +427,7 @@ static int fit_messages(struct select_bench *b, double *linear)
 	return ret;
 }
 
-/* Bytes: of one sender, and of all. */
+/* The cost of a byte, with one sender and with all senders. */
 static int fit_bytes(struct select_bench *b, double linear)
 {
 	struct select_model *m = &b->model;
@@ -438,18 +438,18 @@ static int fit_bytes(struct select_bench *b, double linear)
 	if (ret)
 		return ret;
 	each = (t[0] - linear) / ((n - 1) * LONG);
-	/* The receiver copies or folds it; a smaller time is noise of two runs. */
+	/* The receiver copies or folds each byte, so a smaller time than gamma is noise. */
 	m->beta = each > m->gamma ? each : m->gamma;
 	small = cost(b, COLL_ALLREDUCE, COLL_ALG_MESH, SHORT);
 	ret = times_of(b, COLL_ALLREDUCE, 4 * LONG, 2, COLL_ALG_MESH, COLL_ALG_AUTO, t);
-	/* All of them send 2 (n - 1) vectors, and fold half of these. */
+	/* All nodes together send 2 (n - 1) vectors, and fold half of these bytes. */
 	busy = (t[0] - small) / (2 * (n - 1) * 4 * LONG) - m->gamma / 2;
 	if (!ret && t[0] > cost(b, COLL_ALLREDUCE, COLL_ALG_MESH, 4 * LONG) && busy > 0)
 		m->busy_byte = busy;
 	return ret;
 }
 
-/* On one node there are no links: just an order of what to try first. */
+/* On one node there are no links: guess costs, which only decide what is tried first. */
 static void guess(struct select_bench *b)
 {
 	b->model.alpha = b->barrier / 2;
@@ -496,7 +496,7 @@ struct race {
 	uint32_t nr, k;
 };
 
-/* The more has been seen the less is forgiven. */
+/* How much slower than the best an algorithm may be: less after more runs. */
 static double margin(uint32_t runs)
 {
 	return runs <= FIRST_REPS ? 1.6 : runs <= 3 * FIRST_REPS ? 1.25 : 1.1;
@@ -526,7 +526,7 @@ static void drop_out(struct race *r)
 	r->nr = left;
 }
 
-/* Seconds that one turn of all will take. */
+/* Estimate of the seconds for one run of each algorithm. */
 static double turn_time(const struct select_bench *b, const struct race *r, uint32_t batch)
 {
 	double once = 0;
@@ -538,8 +538,9 @@ static double turn_time(const struct select_bench *b, const struct race *r, uint
 }
 
 /*
- * Ops in a run: of short ones many, but so that the first runs and the one to warm up fit
- * into @left seconds; and if possible a round of roots.
+ * Number of ops in a run: many short ones, but the first runs and the run to warm up have to fit
+ * into @left seconds. If possible a multiple of the number of ranks, so that each is root equally
+ * often.
  */
 static uint32_t batch_of(const struct select_bench *b, const struct race *r, double left)
 {
@@ -586,7 +587,7 @@ static int run_race(struct select_bench *b, struct race *r, enum coll_collective
 	return 0;
 }
 
-/* Blocks of one size need no arrays. */
+/* The blocks have equal sizes, so no arrays of counts are needed. */
 static enum coll_collective timed_as(uint32_t collective)
 {
 	return collective == COLL_REDUCE_SCATTER ? COLL_REDUCE_SCATTER_BLOCK :

@@ -19,14 +19,14 @@ struct select_bench {
 	uint64_t room;
 };
 
-/* One command with an algorithm that is named: tables have no say. */
+/* Run one command with a named algorithm, so that tables have no effect. */
 int select_run(coll_comm_t *comm, struct deadline deadline, enum coll_collective what,
 	       enum coll_algorithm_id alg, void *in, void *out, uint64_t bytes);
 
-/* Rank 0: find out what transfers cost. The others: do what rank 0 says until it ends. */
+/* Rank 0: measure the costs of transfers. The others: run the steps of rank 0 to the end. */
 int select_calibrate(struct select_bench *b);
 int select_follow(struct select_bench *b);
-/* Rank 0: the others need not follow any more. */
+/* Rank 0: there are no more steps: select_follow() of the others returns. */
 int select_end(struct select_bench *b);
 
 /**

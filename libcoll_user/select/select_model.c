@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * The cost of a schedule. A participant sends one message after the other and receives
- * one after the other, both at the same time; messages on their way overlap; what a
- * step passes on it passes on by segments, as the executor does. That is Hockney's
- * model with the overhead of LogP. Beside it stands a bound: what all participants do
- * together goes through what they share.
+ * The cost of a schedule. A participant sends one message after the other, and at the same time
+ * receives one after the other. Messages that are on their way overlap. A step forwards data in
+ * segments, as the executor does. This is Hockney's model with the overhead of LogP. In addition
+ * there is a lower bound: the messages and bytes of all participants together use the switch or
+ * the processors that they share.
  */
 #include <stdlib.h>
 
@@ -25,10 +25,10 @@ struct timing {
  * @base: first step of each participant
  * @owner: participant of each step
  * @pair: of a receive: its send
- * @order: steps, none before what it waits for
- * @rank: of a step in that order
- * @out_free: when a participant may send again
- * @in_free: when it may receive again
+ * @order: steps, each one behind the steps that it waits for
+ * @rank: sort key of each step for @order
+ * @out_free: time at which a participant may send again
+ * @in_free: time at which a participant may receive again
  */
 struct sim {
 	const struct select_model *m;
@@ -50,7 +50,7 @@ static double step_bytes(const struct coll_step *s, u64 bytes, u32 chunks)
 {
 	u32 first = s->chunk % chunks;
 
-	/* TMP has chunks of the same sizes again and again. */
+	/* TMP repeats the chunk sizes of the vector. */
 	if (first + s->nr_chunks > chunks)
 		return (double)bytes * s->nr_chunks / chunks;
 	return (double)(coll_chunk_start(bytes, chunks, first + s->nr_chunks) -
@@ -108,7 +108,7 @@ static int load(struct sim *x, const struct coll_algorithm *a)
 	return 0;
 }
 
-/* The k-th send of one to the other goes with the k-th receive there. */
+/* The k-th send of one participant to another pairs with the k-th receive there. */
 static void find_pairs(struct sim *x)
 {
 	u32 p, q, i, k;
@@ -130,8 +130,8 @@ static void find_pairs(struct sim *x)
 }
 
 /*
- * By rounds; in a round local steps, which may wait for transfers of the one before,
- * then sends, then receives. Steps of equal rank keep their order.
+ * Sort keys: by rounds. Within a round local steps come first, because they may wait for transfers
+ * of the round before, then sends, then receives. Steps with equal keys keep their order.
  */
 static u32 rank_steps(struct sim *x)
 {
@@ -217,7 +217,7 @@ static double one_step(struct sim *x, u32 i)
 	}
 	t->begin = begin;
 	t->first = begin + part * cost;
-	/* Every further segment is a message of its own to those who handle it. */
+	/* Every further segment has the overhead of a message. */
 	t->last = dmax(begin + bytes * cost +
 		       (part > 0 && s->kind != COLL_STEP_LOCAL ?
 			(bytes / part - 1) * m->overhead : 0),
@@ -230,8 +230,8 @@ static double one_step(struct sim *x, u32 i)
 }
 
 /*
- * Participants that share processors share them for folding, too. If it is a switch instead,
- * its bytes take far longer than they do to fold.
+ * Participants that share processors share them for folding, too. If they share a switch instead,
+ * this is wrong, but makes little difference: a byte takes far longer there than folding it.
  */
 static double busy_fold(const struct select_model *m)
 {
@@ -263,7 +263,7 @@ static double simulate(struct sim *x, const struct coll_algorithm *a)
 			     folded * busy_fold(x->m));
 }
 
-/* The longest chain of transfers, and the bytes of the busiest of a few participants. */
+/* Estimate from the longest chain of transfers, and the busiest of three participants. */
 static double estimate(const struct sim *x, const struct coll_algorithm *a)
 {
 	const u32 who[] = { 0, x->n / 2, x->n - 1 };

@@ -5,19 +5,19 @@
 
 #include "schedule.h"
 
-/* The executor passes bytes on when it has this many, unless the segment is smaller. */
+/* The executor forwards bytes when it has this many, or a segment if that is smaller. */
 #define SELECT_GRAIN	65536
 
 /**
- * struct select_model - what transfers cost, in seconds
+ * struct select_model - the costs of transfers, in seconds
  * @alpha: from the start of a send until its first byte is there
  * @overhead: time for which a message occupies its sender, and its receiver
- * @beta: a byte leaving a participant, or coming in
- * @gamma: a byte folded
- * @busy_message: a message, when all participants are busy: what they have in common
- *	(processors of one host, a switch) gets all messages done in no less than
- *	this times their number
- * @busy_byte: the same of a byte. If there is such a thing, what is folded adds to it.
+ * @beta: time of a byte that a participant sends or receives
+ * @gamma: time to fold a byte
+ * @busy_message: time of a message when all participants are busy: the processors of one host, or
+ *	a switch, that they share need at least this time for each message of all participants
+ * @busy_byte: the same for a byte; 0: participants share nothing. If they do, folded bytes are
+ *	added.
  */
 struct select_model {
 	double alpha;
@@ -29,14 +29,14 @@ struct select_model {
 };
 
 /**
- * select_cost() - seconds an algorithm takes, root 0
+ * select_cost() - estimate of the seconds that an algorithm takes, with root 0
  * @a: algorithm
  * @n: participants
- * @bytes: of the vector; of collectives that have blocks, of one of these
- * @segment: bytes of the pipelining unit; 0: the executor's
+ * @bytes: of the vector; for collectives with blocks, of one block
+ * @segment: bytes of the pipelining unit; 0: that of the executor
  *
- * Few participants are simulated message by message, for many the busiest of a sample
- * has to do. Return: negative if there is no memory.
+ * Few participants are simulated message by message. For many, the estimate uses only the busiest
+ * of a sample. Return: negative if there is no memory.
  */
 double select_cost(const struct select_model *m, const struct coll_algorithm *a, u32 n,
 		   u64 bytes, u32 segment);

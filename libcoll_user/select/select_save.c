@@ -51,7 +51,7 @@ static void put_set(FILE *f, const struct select_key *key, const struct select_t
 	fprintf(f, "%s nodes %u ranks %u\n", key->any ? "any" : "", key->nodes, key->ranks);
 	for (i = 0; i < nr_notes; i++)
 		fprintf(f, "# %s\n", notes[i]);
-	/* A number that rounds to zero would not be read again. */
+	/* Reading refuses numbers that round to zero. */
 	if (femto(m->alpha) && femto(m->beta))
 		fprintf(f, "costs %llu %llu %llu %llu %llu %llu\n", femto(m->alpha),
 			femto(m->overhead), femto(m->beta), femto(m->gamma),
@@ -61,7 +61,7 @@ static void put_set(FILE *f, const struct select_key *key, const struct select_t
 			put_row(f, c, &tables->of[c].rows[i]);
 }
 
-/* The file as it shall be: what was there, with the set in its place. */
+/* Write the new text of the file: the old text, with the lines of this set replaced. */
 static int compose(FILE *f, const struct select_file *old, const struct select_key *key,
 		   const struct select_tables *tables, const char *const *notes,
 		   uint32_t nr_notes)
@@ -111,7 +111,7 @@ static int write_all(int fd, const char *text, size_t len)
 	return fsync(fd) ? -errno : 0;
 }
 
-/* Beside it, and then at once in its place. */
+/* Write a file beside the old one, and rename it, so that it is replaced at once. */
 static int replace(const char *path, const char *text, size_t len)
 {
 	size_t room = strlen(path) + 8;
@@ -129,7 +129,7 @@ static int replace(const char *path, const char *text, size_t len)
 		return ret;
 	}
 	ret = write_all(fd, text, len);
-	/* As any file that is made: mkostemp() lets nobody else read it. */
+	/* Usual permissions: mkostemp() makes a file that only its owner can read. */
 	if (!ret && fchmod(fd, stat(path, &st) ? 0644 : st.st_mode & 07777))
 		ret = -errno;
 	if (close(fd) && !ret)
@@ -153,7 +153,7 @@ int select_file_save(const char *path, const struct select_key *key,
 	int ret;
 
 	ret = select_file_read(&old, path);
-	/* The process that makes a temporary file first has an empty one. */
+	/* An empty file is allowed: programs make a temporary file before they write to it. */
 	if (ret == -ENOENT || (ret == -EINVAL && !old.len)) {
 		select_file_free(&old);
 		ret = 0;

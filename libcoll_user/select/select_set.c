@@ -22,7 +22,7 @@ int select_barrier(coll_comm_t *comm, struct deadline deadline)
 	return select_run(comm, deadline, COLL_BARRIER, COLL_ALG_DISSEMINATION, NULL, NULL, 0);
 }
 
-/* Nobody goes on before all have their tables, or a rank has failed to. */
+/* Returns on no rank before all have set their tables, or a rank has failed to. */
 int select_agree(coll_comm_t *comm, struct deadline deadline, int ret)
 {
 	int32_t worst = ret;
@@ -50,7 +50,7 @@ int select_put_tables(coll_comm_t *comm, const struct select_tables *t)
 	for (c = 1; c < COLL_NR_COLLECTIVES && !ret; c++) {
 		bool had = comm->select && comm->select->of[c].nr;
 
-		/* A module that lacks the collective does without. */
+		/* Skip collectives that the module does not have. */
 		if ((t->of[c].nr || had) && comm->version.collectives >> c & 1)
 			ret = select_set_table(comm, c, t->of[c].rows, t->of[c].nr, t->of[c].source);
 	}

@@ -9,12 +9,12 @@
 
 /* Few enough for all tables to be one small broadcast. */
 #define SELECT_MAX_ROWS	24
-/* Sizes looked at: 4 bytes times 16 to the k. */
+/* The sizes that are measured: 4 bytes times 16 to the k. */
 #define SELECT_SIZES	7
 #define SELECT_BYTES(k)	(4ULL << 4 * (k))
 /* Algorithms of one collective, and some of them with several segments. */
 #define SELECT_MAX_ALGS	40
-/* All blocks together, of collectives that have one for each rank. */
+/* The most bytes of all blocks together, of collectives with one block for each rank. */
 #define SELECT_MAX_BYTES SELECT_BYTES(SELECT_SIZES - 1)
 
 /**
@@ -29,7 +29,7 @@ struct select_table {
 
 /**
  * struct select_tables - of a communicator
- * @model: what transfers cost, for parts of it; all 0: not known
+ * @model: costs of transfers, for parts of the communicator; all 0: not known
  * @of: by collective
  */
 struct select_tables {
@@ -41,9 +41,9 @@ struct select_tables {
 #define SELECT_NAME_LEN	40
 
 /**
- * struct select_host - what files know a node by
- * @id: digest of host name and COLL_NODE; not of the boot, which the tables outlive
- * @name: for those who read the file
+ * struct select_host - how files of tables identify a node
+ * @id: digest of host name and COLL_NODE; not of the boot id, so it stays valid after a reboot
+ * @name: host name, for the comment in the file
  */
 struct select_host {
 	uint8_t id[SELECT_HOST_LEN];

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * Several links to each node. How many is measured: large allreduces over one link and
- * over two take turns, and of each run the slowest rank counts. If two are clearly better
- * there are two more, and so on. All ranks see the same times, so they decide alike.
+ * Several links to each node. The number is measured: large allreduces go over one link and over
+ * two links in turns, and the time of a run is that of the slowest rank. If two links are clearly
+ * faster, two more are made and compared, and so on. All ranks have the same times, so they decide
+ * alike.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,9 +18,10 @@
 #include "stripes.h"
 
 /*
- * A vector that takes so long over one link, in seconds, and so many times longer than
- * nothing does, but it need not take longer than that; nor may it, for this is to be over
- * soon: then there is one link. And so many bytes, times 4.
+ * The size of the vector: it should take LONG_ENOUGH seconds over one link, and BEYOND_LATENCY
+ * times as long as a barrier. A vector that takes TOO_LONG is long enough in any case. If it takes
+ * GIVE_UP seconds, one link is used, because measuring would take too long. Sizes go from
+ * BYTES_LEAST to BYTES_MOST, each four times the one before.
  */
 #define LONG_ENOUGH	4e-3
 #define BEYOND_LATENCY	3
@@ -28,30 +30,30 @@
 #define BYTES_LEAST	(256ULL << 10)
 #define BYTES_MOST	(4ULL << 20)
 /*
- * Pairs of runs, one over fewer and one over more links: at most; when so many seconds
- * have passed. More links may lose one of them, not two.
+ * Pairs of runs, one over fewer and one over more links: at most PAIRS, and PAIRS_LATE when BUDGET
+ * seconds have passed. More links may be slower in one pair, but not in two.
  */
 #define PAIRS		5
 #define PAIRS_LATE	3
 #define BUDGET		0.1
 /* Runs over new links that do not count. */
 #define WARM_MOST	6
-/* More links have to be that much better: they cost memory, and a worker each. */
+/* More links have to take this part of the time, or less: each costs memory and a worker. */
 #define WORTH		0.9
-/* Nodes that are too many for all of them to have many links to all. */
+/* With more nodes than this there is one link to each: many links to all would be too many. */
 #define NODES_MOST	16
 /*
- * Sizes that may be worth a link of their own: tried from here on, times 4, up to the default
- * of the kernel.
+ * Sizes of parts that are tried: from LEAST_LEAST on, each four times the one before, up to the
+ * default of the kernel.
  */
 #define LEAST_LEAST	(16ULL << 10)
 #define LEAST		(128ULL << 10)
 
 /**
  * struct trial - measuring under way
- * @buf: of BYTES_MOST
+ * @buf: vector of up to BYTES_MOST
  * @bytes: of the vector
- * @once: seconds it takes over one link
+ * @once: seconds that the vector takes over one link
  */
 struct trial {
 	coll_comm_t *comm;
@@ -90,7 +92,7 @@ int stripes_set(coll_comm_t *comm, const struct stripes *s)
 {
 	struct coll_stripe k = { .links = s->links ? s->links : 1, .least = s->least };
 
-	/* A module that knows nothing of it has one link. */
+	/* An older module has one link, and no COLL_IOC_STRIPE. */
 	if (k.links == 1 && !(comm->version.features & COLL_FEAT_STRIPE))
 		return 0;
 	if (ioctl(comm->fd, COLL_IOC_STRIPE, &k))
@@ -118,7 +120,7 @@ static int allreduce(struct trial *t, void *vec, uint64_t count, enum coll_dtype
 	return coll_submit(t->comm, &cmd);
 }
 
-/* The largest of all ranks'. */
+/* Replace @value by the largest value of all ranks. */
 static int largest(struct trial *t, double *value)
 {
 	return allreduce(t, value, 1, COLL_F64, COLL_OP_MAX, COLL_ALG_RECURSIVE_DOUBLING);
@@ -130,19 +132,19 @@ static int barrier(struct trial *t)
 			  0);
 }
 
-/* Seconds that a vector takes over that many links, on the slowest rank. */
+/* Measure the seconds that a vector takes over @links links, on the slowest rank. */
 static int run(struct trial *t, uint32_t links, double *seconds)
 {
 	const struct stripes s = { links, t->bytes / links };
 	double begin;
 	int ret;
 
-	/* Behind it nothing is posted, so that links may be set. */
+	/* COLL_IOC_STRIPE needs that no op is posted. */
 	ret = barrier(t);
 	if (!ret)
 		ret = stripes_set(t->comm, &s);
 	if (ret) {
-		/* The others would wait in what comes next. */
+		/* The others would wait in the allreduce: they have to get an error. */
 		coll_abort(t->comm, (uint32_t)-ret);
 		return ret;
 	}
@@ -174,7 +176,7 @@ static int find_bytes(struct trial *t)
 		ret = largest(t, &latency);
 	for (t->bytes = BYTES_LEAST; !ret; t->bytes *= 4) {
 		ret = run(t, 1, &t->once);
-		/* Not the one that pins pages and opens the window. */
+		/* Measure again: the first run pins pages and opens the window of TCP. */
 		if (!ret && t->once > LONG_ENOUGH)
 			ret = run(t, 1, &t->once);
 		if (t->bytes == BYTES_MOST ||
@@ -186,7 +188,7 @@ static int find_bytes(struct trial *t)
 }
 
 /*
- * Has the time come to stop? Not by every rank's own clock: by that of the slowest.
+ * Has the time passed on any rank? The ranks share the answer, because their clocks may differ.
  */
 static int is_late(struct trial *t, double end, bool *late)
 {
@@ -203,7 +205,7 @@ static double median(double *times, uint32_t nr)
 	return times[(nr - 1) / 2];
 }
 
-/* Windows of new connections open, which far away takes several runs. */
+/* Run until the TCP windows of new connections are open: over long distances several times. */
 static int warm_up(struct trial *t, uint32_t links)
 {
 	double last = 0, time = 0;
@@ -237,7 +239,7 @@ static int compare(struct trial *t, uint32_t few, uint32_t more, bool *better)
 	}
 	if (ret)
 		return ret;
-	/* Nearly always, and not by one moment, good or bad. */
+	/* Faster in all pairs but one, and by the median: single runs must not decide. */
 	*better = wins + 1 >= i && median(b, i) < WORTH * median(a, i);
 	coll_debug("%llu bytes: %.2f ms over %u links, %.2f over %u, which win %u times of %u",
 		   (unsigned long long)t->bytes, 1e3 * median(a, i), few, 1e3 * median(b, i),
@@ -245,7 +247,7 @@ static int compare(struct trial *t, uint32_t few, uint32_t more, bool *better)
 	return 0;
 }
 
-/* Over these links, how small may parts be? */
+/* Find the smallest size of parts for which these links are faster. */
 static int find_least(struct trial *t, struct stripes *s)
 {
 	bool better = false;

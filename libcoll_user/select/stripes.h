@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Over how many links to each node large collectives go: COLL_STRIPES. */
+/* The number of links to each node that large collectives use: COLL_STRIPES. */
 #ifndef LIBCOLL_STRIPES_H
 #define LIBCOLL_STRIPES_H
 
@@ -8,13 +8,13 @@
 #include "base/deadline.h"
 
 #define STRIPES_AUTO	0
-/* As auto, but not where all nodes are on one machine: there is no network to measure. */
+/* As auto, but not if all nodes are on one machine: there is no network to measure. */
 #define STRIPES_UNSET	255
 
 /**
  * struct stripes - of a communicator
- * @links: parts of a collective at most; 0 or 1: one link
- * @least: bytes that are worth a link; 0: as the kernel thinks
+ * @links: the most parts of a collective; 0 or 1: one link
+ * @least: the least bytes of a part; 0: the default of the kernel
  */
 struct stripes {
 	uint32_t links;
@@ -24,7 +24,7 @@ struct stripes {
 /* COLL_STRIPES: ->links may be STRIPES_AUTO or STRIPES_UNSET. Return: 0 or -EINVAL. */
 int stripes_env(struct stripes *s);
 
-/* Tell the kernel; all ranks do, before the next collective. Return: 0 or -errno. */
+/* Tell the kernel. All ranks have to, before the next collective. Return: 0 or -errno. */
 int stripes_set(coll_comm_t *comm, const struct stripes *s);
 
 /**
@@ -38,7 +38,7 @@ struct stripes_more {
 	void *ctx;
 };
 
-/* Is it worth measuring at all? The same on all ranks. */
+/* Should the number of links be measured? The same answer on all ranks. */
 bool stripes_may_profit(const coll_comm_t *comm);
 
 /**
