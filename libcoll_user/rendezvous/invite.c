@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * The blob of rank 0; that of the others is zeros:
+ * The blob of rank 0; the blobs of the other ranks are zeros:
  *
  *	0	magic (u32)
  *	4	status (u32): 0 or a positive errno
@@ -60,7 +60,7 @@ static int get_addr(const uint8_t *p, uint16_t port, struct sock_addr *a)
 	return 0;
 }
 
-/* Those of its interfaces, and the loopback one, for ranks of the same host. */
+/* Addresses of the interfaces, and the loopback address, for ranks of the same host. */
 static int find_addresses(struct sock_addr *addrs)
 {
 	struct sockaddr_in *in;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * How ranks meet that have coll_config.exchange instead of rendezvous and key: rank 0
- * listens, draws a key, and tells the others both by one exchange.
+ * How ranks meet if they have coll_config.exchange instead of rendezvous and key: rank 0
+ * listens, draws a key, and sends its addresses and the key to the others by one exchange.
  */
 #ifndef LIBCOLL_INVITE_H
 #define LIBCOLL_INVITE_H
@@ -27,7 +27,7 @@ struct invitation {
 
 /**
  * invite() - exchange where rank 0 listens, and the secret of the job
- * @secret: is drawn by rank 0, unless @cfg has a key
+ * @secret: result: drawn by rank 0, unless @cfg has a key
  *
  * Return: 0 or a negative errno. An error of rank 0 is the same on all ranks.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
-/* Ranks other than 0: connect, prove, then give and get round by round. */
+/* Ranks other than 0: connect, prove the key, then send a message and get the result each round. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -18,32 +18,32 @@
 
 #define BACKOFF_MIN_MS	5
 #define BACKOFF_MAX_MS	400
-#define STAGGER_MS	250	/* after which the next address is tried, too */
-#define FRESH_MS	2000	/* after which a name is looked up again */
-#define BACK_MIN_MS	50	/* backoff of one that comes back and finds no room */
-#define PATIENCE_MS	500	/* for a proof, where there are other addresses */
-#define EXISTS_MS	1000	/* in which rank 0 hears that who was here before has left */
-#define BACK_MS		60000	/* how long rank 0 may not answer one that comes back */
-#define REFUSED_MS	2000	/* how long nobody may listen where it was */
+#define STAGGER_MS	250	/* then the next address is tried, too */
+#define FRESH_MS	2000	/* then a name is looked up again */
+#define BACK_MIN_MS	50	/* first backoff of a rank that comes back and finds no room */
+#define PATIENCE_MS	500	/* for the proof of an address, if there are others */
+#define EXISTS_MS	1000	/* rank 0 notices by then that the process before has left */
+#define BACK_MS		60000	/* how long a rank that comes back waits for an answer */
+#define REFUSED_MS	2000	/* how long connections to rank 0 may be refused then */
 
 /**
- * struct rdv_client - the side of the other ranks
- * @cfg: as given; what it points to lives until coll_init() is over
- * @fd: to rank 0, -1: none
- * @round: of the last round begun
+ * struct rdv_client - state of a rank other than 0
+ * @cfg: as given; the memory it points to lives until coll_init() is over
+ * @fd: connection to rank 0; -1: none
+ * @round: number of the last round begun
  * @failed: negative errno: there are no more rounds
- * @refused: rank 0 has proved itself and said no
- * @token: that this is the process that was here before
- * @away: we have made room, and come back: to the same rank 0
- * @until: how long an attempt to reach rank 0 may take
- * @pause_ms: after which rank 0 wants us back; 0: at once
- * @here: our own address, of the last connection
- * @lookup: of its name, or NULL
- * @fresh: until then @addrs need not be looked up again
- * @exists: until then EEXIST may mean a process that ended just now
- * @patience_ms: how long one that accepts may take to prove that it is rank 0: less at first,
- *	for somebody else may have one of the ports
- * @addrs: of rank 0, @nr of them
+ * @refused: rank 0 has proved that it knows the key, and has refused this rank
+ * @token: number that identifies this process when it comes back
+ * @away: this rank has left to make room, and comes back to the same rank 0
+ * @until: deadline of the attempts to reach rank 0
+ * @pause_ms: time after which rank 0 wants this rank to come back; 0: at once
+ * @here: own address of the last connection
+ * @lookup: look-up of the name of rank 0, or NULL
+ * @fresh: time until which @addrs need not be looked up again
+ * @exists: time until which EEXIST may come from a process that has just ended
+ * @patience_ms: time that a program which accepts has to prove that it is rank 0. Short at first:
+ *	another program may listen at one of the addresses.
+ * @addrs: @nr addresses of rank 0
  */
 struct rdv_client {
 	struct rdv_config cfg;
@@ -69,8 +69,8 @@ struct rdv_client {
 /**
  * struct tries - one pass over all addresses
  * @started: number of addresses that have been tried
- * @fd: of each, -1 if it is none (any more)
- * @err: of each that has failed
+ * @fd: socket of each address; -1: none, or closed
+ * @err: error of each address that has failed
  */
 struct tries {
 	int started;
@@ -95,7 +95,7 @@ static void start_try(struct rdv_client *c, struct tries *t)
 		t->err[i] = t->fd[i];
 }
 
-/* Wait for one of those under way; its number, or -1: none yet. */
+/* Wait until one of the attempts has connected. Return: its number; -1: none yet. */
 static int poll_tries(struct tries *t, struct deadline d)
 {
 	struct pollfd p[RESOLVE_MAX];
@@ -127,8 +127,9 @@ static bool is_trying(const struct tries *t)
 }
 
 /*
- * The next address that TCP gets through to, or -1: none of the rest. Those that do not
- * answer do not hold up the others: after a moment the next one is tried beside them.
+ * Return: the number of the next address to which TCP has connected; -1: all others have failed.
+ * An address that does not answer does not delay the others: after STAGGER_MS the next one is
+ * tried in parallel.
  */
 static int next_connected(struct rdv_client *c, struct tries *t, struct deadline d)
 {
@@ -152,7 +153,7 @@ static int next_connected(struct rdv_client *c, struct tries *t, struct deadline
 	return -1;
 }
 
-/* TCP is there: is that rank 0? 0: @fd is the client's. */
+/* TCP has connected: run the handshake. Return: 0: it is rank 0, and @c owns @fd. */
 static int prove(struct rdv_client *c, int fd, struct deadline d)
 {
 	const struct hs_ask ask = {
@@ -175,7 +176,7 @@ static int prove(struct rdv_client *c, int fd, struct deadline d)
 	return ret;
 }
 
-/* Answers that another attempt at the same address would only get again. */
+/* Errors that another attempt at the same address would get again. */
 static bool is_final(int err)
 {
 	switch (-err) {
@@ -187,7 +188,7 @@ static bool is_final(int err)
 	}
 }
 
-/* How much an error tells: of several addresses, the most telling one is reported. */
+/* Importance of an error: of several addresses, the error with the highest one is reported. */
 static int weight(int err)
 {
 	switch (-err) {
@@ -204,7 +205,7 @@ static int weight(int err)
 	}
 }
 
-/* For this pass. Rank 0 may be slow, so each pass has twice as much, up to @most. */
+/* The patience of this pass. Rank 0 may be slow, so it doubles with each pass, up to @most. */
 static unsigned int more_patience(struct rdv_client *c, unsigned int most)
 {
 	unsigned int ms = c->patience_ms ? 2 * c->patience_ms : PATIENCE_MS;
@@ -215,7 +216,7 @@ static unsigned int more_patience(struct rdv_client *c, unsigned int most)
 	return ms;
 }
 
-/* One pass: 0, or what tells most of why not. @final: no address can do any better. */
+/* One pass. Return: 0, or the most important error. @final: another pass would fail, too. */
 static int try_all(struct rdv_client *c, bool *final)
 {
 	unsigned int ms = c->cfg.stranger_ms ? c->cfg.stranger_ms : RDV_STRANGER_MS;
@@ -247,7 +248,7 @@ static int try_all(struct rdv_client *c, bool *final)
 	if (c->fd >= 0)
 		return 0;
 	ret = c->refused ? ret : t.err[worst];
-	/* Rank 0 is there, but has no room. */
+	/* This is rank 0, but it has no place for this rank now. */
 	if (c->refused && ret == -EBUSY) {
 		*final = false;
 		return ret;
@@ -265,8 +266,8 @@ static void pause_ms(unsigned int ms)
 }
 
 /*
- * Its addresses: they may be known only later, and change as long as it is not reached.
- * Those we have are good while others are looked up. Return: 0: there are some.
+ * Look up the addresses of rank 0. They may become known later, and may change until rank 0 is
+ * reached. The known ones are used while a look-up runs. Return: 0: there are addresses.
  */
 static int refresh(struct rdv_client *c)
 {
@@ -295,8 +296,8 @@ static int refresh(struct rdv_client *c)
 }
 
 /*
- * Is this rank taken? It may be by a process that has ended, and rank 0 will know that soon. So
- * it is tried for a while.
+ * The number of this rank is taken (EEXIST). The other process may have ended, and rank 0 will
+ * notice that soon. Return: true: try again.
  */
 static bool may_be_gone(struct rdv_client *c, int err)
 {
@@ -307,7 +308,7 @@ static bool may_be_gone(struct rdv_client *c, int err)
 	return deadline_left(c->exists);
 }
 
-/* Try until it works, cannot work, or the time is over. Return: 0 or the last real error. */
+/* Try until there is a connection, a final error, or the deadline. Return: 0 or the error. */
 static int connect_to_zero(struct rdv_client *c)
 {
 	unsigned int backoff = c->away ? BACK_MIN_MS : BACKOFF_MIN_MS;
@@ -340,13 +341,13 @@ static int connect_to_zero(struct rdv_client *c)
 		if (ret == -ENODATA || ret == -EPIPE || ret == -ECONNRESET || busy)
 			ret = -ETIMEDOUT;
 		left = deadline_left(c->until);
-		/* A pass that was cut short tells less than the one before. */
+		/* The deadline cut this pass short: report the error of the pass before. */
 		if (!left)
 			return ret == -ETIMEDOUT && said ? said : ret;
 		if (ret != said)
 			coll_debug("rank 0 not reached (%s), trying again", strerror(-ret));
 		said = ret;
-		/* A thousand ranks must not knock in step. */
+		/* Random, so that a thousand ranks do not come at the same time. */
 		if (auth_random(&jitter, 1))
 			jitter = 0;
 		backoff += backoff * jitter / 256;
@@ -398,7 +399,7 @@ static int send_give(struct rdv_client *c, int status, const uint8_t *in)
 	int ret;
 
 	rdv_put_head(msg, &head);
-	if (status)		/* nobody will look at the blob: say more than a number */
+	if (status)		/* the blob is not used: send a text in its place */
 		strncpy((char *)msg + RDV_HDR, coll_last_error(), RDV_BLOB);
 	else
 		memcpy(msg + RDV_HDR, in, RDV_BLOB);
@@ -415,7 +416,7 @@ static void leave(struct rdv_client *c)
 	c->away = true;
 }
 
-/* We are to make room and come back later: 1. */
+/* Rank 0 wants this rank to leave and come back later. Return: 1, or a negative errno. */
 static int take_pause(struct rdv_client *c, const uint8_t *payload)
 {
 	uint32_t ms = get_le32(payload);
@@ -427,7 +428,7 @@ static int take_pause(struct rdv_client *c, const uint8_t *payload)
 	return 1;
 }
 
-/* May rank 0 say this in this round, with a payload of this length? */
+/* May rank 0 send a message of this type and length in this round? */
 static bool is_expected(const struct rdv_head *h, size_t want)
 {
 	if (h->type == RDV_LATER)
@@ -438,8 +439,8 @@ static bool is_expected(const struct rdv_head *h, size_t want)
 }
 
 /*
- * The result of this round; @out is written only as far as its size allows. 1: we have to
- * come back for it.
+ * Receive the result of this round into @out, whose size is checked. Return: 0; 1: this rank has
+ * to come back for the result; or a negative errno.
  */
 static int recv_result(struct rdv_client *c, uint8_t *out)
 {
@@ -481,7 +482,7 @@ static int recv_result(struct rdv_client *c, uint8_t *out)
 	return -(int)head.status;
 }
 
-/* A connection to rank 0 that breaks means that rank 0 is gone. */
+/* If the connection to rank 0 breaks, rank 0 is dead: convert such errors to EHOSTDOWN. */
 static int as_death(int err)
 {
 	switch (-err) {
@@ -493,8 +494,8 @@ static int as_death(int err)
 }
 
 /*
- * We were here before, and rank 0 expects us. Without an answer for a while, or with that
- * of another process, it is gone; what it answers itself holds.
+ * Come back to a rank 0 that expects this rank. If there is no answer for a while, or only another
+ * program answers, rank 0 is dead. An error that rank 0 itself sends is returned.
  */
 static int come_back(struct rdv_client *c)
 {
@@ -519,7 +520,7 @@ static int take_round(struct rdv_client *c, int status, const uint8_t *in, uint8
 	if (ret)
 		return ret;
 	sent = send_give(c, status, in);
-	/* Even if rank 0 took nothing more from us, it may have said why. */
+	/* Also if sending has failed: rank 0 may have sent the reason. */
 	ret = recv_result(c, out);
 	while (ret == 1) {
 		if (auth_random(&jitter, 1))
@@ -567,10 +568,10 @@ int rdv_client_check(struct rdv_client *c)
 	uint8_t byte;
 	ssize_t n;
 
-	if (c->fd < 0)		/* away: it will say so in the next round */
+	if (c->fd < 0)		/* away: an error of rank 0 comes in the next round */
 		return 0;
 	n = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-	/* Rank 0 speaks out of turn only to say that it is over. */
+	/* Between rounds rank 0 sends only failures. */
 	if (n >= 0 || (errno != EAGAIN && errno != EINTR))
 		return -ECANCELED;
 	return 0;

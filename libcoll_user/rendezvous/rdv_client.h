@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* The side of a rendezvous of every rank but 0; see rendezvous.h. */
+/* The rendezvous on every rank but 0; see rendezvous.h. */
 #ifndef LIBCOLL_RDV_CLIENT_H
 #define LIBCOLL_RDV_CLIENT_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
-/* Rank 0 needs a place to listen at, and descriptors. */
+/* Makes the listening socket of rank 0, and raises its limit of descriptors. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,9 +11,9 @@
 #include "net/resolve.h"
 #include "rdv_listen.h"
 
-#define BIND_RETRY_MS	2000	/* a job just ended may still hold the port */
+#define BIND_RETRY_MS	2000	/* a job that has just ended may still hold the port */
 
-/* Try the addresses of the name, one after the other. The host need not have all of them. */
+/* Listen at the first address of the name that this host has. */
 static int listen_by_name(const struct rdv_config *cfg, struct deadline until)
 {
 	struct sock_addr addrs[RESOLVE_MAX];
@@ -28,7 +28,7 @@ static int listen_by_name(const struct rdv_config *cfg, struct deadline until)
 	return fd;
 }
 
-/* The caller keeps its own. */
+/* Duplicate the socket of the caller, which keeps its own descriptor. */
 static int dup_listening(int fd)
 {
 	int ret = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -36,7 +36,7 @@ static int dup_listening(int fd)
 	return ret < 0 ? -errno : ret;
 }
 
-/* At the first port that is free. */
+/* Listen at all addresses, at the first free port of the range. */
 static int listen_everywhere(const struct ports *ports)
 {
 	uint32_t port;
@@ -48,10 +48,10 @@ static int listen_everywhere(const struct ports *ports)
 }
 
 /*
- * At all addresses of this host. The others may know it by another address than we do: Debian
- * has a host's own name as 127.0.1.1 there, and behind address translation this host does not
- * have it. If they are told 127.0.0.1 or localhost they are on this host, and nobody else has
- * to be able to knock.
+ * Listen at all addresses of this host, because other hosts may know it by another address: on
+ * Debian the own name of a host is 127.0.1.1 there, and behind address translation no interface has
+ * the public address. If the rendezvous is 127.0.0.1 or localhost, all ranks are on this host:
+ * listen only there, so that no other host can connect.
  */
 int rdv_listen(const struct rdv_config *cfg)
 {
@@ -67,7 +67,7 @@ int rdv_listen(const struct rdv_config *cfg)
 		return fd;
 	for (;;) {
 		fd = ports.local ? -EADDRINUSE : listen_everywhere(&ports);
-		/* Somebody else may have the port, at an address that is not asked for. */
+		/* Another program may have this port at another address only. */
 		if (fd == -EADDRINUSE)
 			fd = listen_by_name(cfg, until);
 		if (fd != -EADDRINUSE || !deadline_left(until))
@@ -76,13 +76,13 @@ int rdv_listen(const struct rdv_config *cfg)
 	}
 }
 
-/* Beside one for each rank: strangers, files of the library and those that come meanwhile */
+/* Descriptors besides those for ranks: for strangers, and for files of library and application. */
 #define MORE_FILES	128
 
 /*
- * A descriptor for each rank, where shells and services by default allow 1024 and up to
- * the hard limit those who ask. The application gets back its own limit with the end of
- * the rendezvous, when the high descriptors are closed.
+ * Raise the soft limit, so that there is a descriptor for each rank. Shells and services usually
+ * allow 1024, and a process may raise that to the hard limit. The application gets its old limit
+ * back at the end of the rendezvous, when the high descriptors are closed.
  */
 void rdv_raise_files(uint32_t size, uint64_t *before)
 {
@@ -92,7 +92,7 @@ void rdv_raise_files(uint32_t size, uint64_t *before)
 	*before = 0;
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == RLIM_INFINITY)
 		return;
-	/* All that there may be now, since any of them may be open, and ours. */
+	/* All descriptors below the present limit may be open: add ours to it. */
 	want = limit.rlim_cur + size + MORE_FILES;
 	if (size + MORE_FILES <= limit.rlim_cur / 2)
 		return;
@@ -119,7 +119,7 @@ void rdv_restore_files(uint64_t before)
 
 #define CHUNK	256
 
-/* poll() tells at once which of many are not open. */
+/* Count the descriptors that are not open: one poll() checks many of them. */
 static uint32_t nr_closed(int first, int end)
 {
 	struct pollfd p[CHUNK];
@@ -143,7 +143,7 @@ uint32_t rdv_free_files(uint32_t most)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT_MAX)
 		return most;
-	/* The highest are the ones that are most likely to be free. */
+	/* Begin with the highest descriptors: they are most likely free. */
 	for (end = (int)limit.rlim_cur; end > 0 && nr < most; end = first) {
 		first = end > CHUNK ? end - CHUNK : 0;
 		nr += nr_closed(first, end);

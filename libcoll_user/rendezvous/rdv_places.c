@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * More ranks than rank 0 may have descriptors. The lowest ranks keep their connection; the
- * others share places. A rank that has given its message leaves when another one needs
- * the place, and comes back for the result. A rank that has its result comes back with its
- * next message. So a rank that holds a place is about to give its message, or can be sent
+ * For jobs with more ranks than rank 0 may have descriptors. The lowest ranks keep their
+ * connection; the others share places. A rank that has sent its message leaves when another one
+ * needs the place, and comes back for the result. A rank that has its result leaves, and comes back
+ * with its next message. So each rank that holds a place will send its message soon, or can be sent
  * away.
  */
 #define _GNU_SOURCE
@@ -17,11 +17,11 @@
 #include "rdv_places.h"
 #include "rdv_server.h"
 
-#define KEEP_FILES	128	/* for strangers and what the library opens meanwhile */
-#define KEEP_STRANGER	1000	/* milliseconds it has before another one takes its place */
-#define PAUSE_MIN	20	/* milliseconds until it comes back */
+#define KEEP_FILES	128	/* for strangers, and files that the library opens meanwhile */
+#define KEEP_STRANGER	1000	/* milliseconds before another stranger may replace one */
+#define PAUSE_MIN	20	/* least milliseconds until a rank comes back */
 #define EACH_MS		4
-#define GRACE_MS	60000	/* that it may be late: all come at once, and wait their turn */
+#define GRACE_MS	60000	/* how late a rank may come back: many may come at once */
 
 int rdv_places_init(struct rdv_server *s)
 {
@@ -44,13 +44,13 @@ int rdv_places_init(struct rdv_server *s)
 	return 0;
 }
 
-/* A library of before does not know how to come back. */
+/* Does the rank keep its connection? A rank with an older library does: it cannot come back. */
 static bool has_seat(const struct rdv_server *s, const struct member *m)
 {
 	return (uint32_t)(m - s->members) <= s->seats || !m->token;
 }
 
-/* When one that leaves now is to come back: one of them each EACH_MS. */
+/* Pause of a rank that leaves now: one rank comes back every EACH_MS. */
 static uint32_t pause_of(const struct rdv_server *s)
 {
 	uint32_t ms = PAUSE_MIN + s->nr_away * EACH_MS;
@@ -75,7 +75,7 @@ void rdv_depart(struct rdv_server *s, struct member *m)
 	rdv_is_alive(m);
 }
 
-/* The rank waits and sends nothing, so the message fits, and no message of it is lost. */
+/* Send a rank away. It only waits, so the socket has room, and no message of it can be lost. */
 static bool send_away(struct rdv_server *s, struct member *m)
 {
 	struct rdv_head head = {
@@ -91,7 +91,7 @@ static bool send_away(struct rdv_server *s, struct member *m)
 	    rdv_proof(m->session, msg, digest, msg + RDV_HDR + RDV_LATER_LEN))
 		return false;
 	if (send(m->fd, msg, sizeof(msg), MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)sizeof(msg))
-		return false;	/* broken: its event comes */
+		return false;	/* broken: epoll will report that */
 	rdv_depart(s, m);
 	return true;
 }
@@ -120,7 +120,7 @@ int rdv_place_take(struct rdv_server *s, struct member *m)
 {
 	if (has_seat(s, m))
 		return 0;
-	/* A rank that would only wait does not get a place. */
+	/* A rank that would only wait for a result does not get a place. */
 	if (s->nr_placed >= s->places && ((m->given && !m->owed) || !make_room(s)))
 		return -EBUSY;
 	s->nr_placed++;
@@ -166,7 +166,7 @@ struct member *rdv_overdue(struct rdv_server *s)
 {
 	uint32_t i;
 
-	/* A rank that waits for nothing comes back only with its next message. */
+	/* A rank that has its result comes back with its next message, at any time. */
 	for (i = 1; s->nr_away && i < s->size; i++) {
 		struct member *m = &s->members[i];
 

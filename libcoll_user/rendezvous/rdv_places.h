@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Which ranks have a connection to rank 0. */
+/* Decides which ranks have a connection to rank 0. */
 #ifndef LIBCOLL_RDV_PLACES_H
 #define LIBCOLL_RDV_PLACES_H
 
 #include "rdv_server.h"
 
-/* Bound the number of connections by that of descriptors. Return: 0 or -errno. */
+/* Limit the number of connections to the number of descriptors. Return: 0 or -errno. */
 int rdv_places_init(struct rdv_server *s);
 
 /*
@@ -20,19 +20,19 @@ void rdv_place_free(struct rdv_server *s, struct member *m);
 /* Must the rank leave when it has its result? */
 bool rdv_must_leave(const struct rdv_server *s, const struct member *m);
 
-/* Close its connection: it comes back by itself. */
+/* Close the connection of a rank. The rank comes back by itself. */
 void rdv_depart(struct rdv_server *s, struct member *m);
 
-/* If its connection breaks, may that be because it has given up an attempt to come back? */
+/* If the connection of the rank breaks, may the rank come back once more? */
 bool rdv_can_come_back(const struct rdv_server *s, const struct member *m);
 
-/* A rank that is AWAY has shown that it lives: start its time anew. */
+/* A rank that is AWAY has connected: start its time limit anew. */
 void rdv_is_alive(struct member *m);
 
-/* A rank that was AWAY is given up: its message and its result count no more. */
+/* A rank that was AWAY is given up: its message and its result do not count any more. */
 void rdv_forget(struct rdv_server *s, struct member *m);
 
-/* Rank 0 was busy with other things: start the time of all ranks that are AWAY anew. */
+/* Rank 0 was busy between rounds: start the time limits of all ranks that are AWAY anew. */
 void rdv_excuse_all(struct rdv_server *s);
 
 /* Return: a rank that should have come back by now, or NULL. */

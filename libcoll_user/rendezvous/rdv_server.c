@@ -18,9 +18,9 @@
 #include "rdv_server.h"
 
 #define BATCH		64
-#define LINGER_MS	2000	/* how long members get to read why it failed */
-#define LATE_MS		5000	/* how long after that late ranks still hear it */
-#define ROLL_CALL_MS	500	/* how often those that are to come back are looked for */
+#define LINGER_MS	2000	/* time for members to read the reason of a failure */
+#define LATE_MS		5000	/* further time in which late ranks get the reason */
+#define ROLL_CALL_MS	500	/* period of the check for ranks that have not come back */
 
 static int start_result(struct rdv_server *s, struct member *m);
 static void recv_give(struct rdv_server *s, struct member *m);
@@ -37,10 +37,10 @@ static int decide_new(struct rdv_server *s, struct member *m, uint32_t token)
 {
 	int ret;
 
-	/* It may have come back before rank 0 has heard that it left. */
+	/* The rank may have come again before rank 0 has noticed that it left. */
 	if (m->state == MEMBER_HERE && may_come_again(s))
 		recv_give(s, m);
-	/* The rank that is AWAY may have died. If not, it comes back itself. */
+	/* The process that is AWAY may have died; if not, it comes back. Until then: try again. */
 	if (m->state == MEMBER_AWAY && may_come_again(s))
 		return -EBUSY;
 	if (m->state != MEMBER_ABSENT)
@@ -66,7 +66,7 @@ static int decide_back(struct rdv_server *s, struct member *m, uint32_t token)
 	if (m->state != MEMBER_AWAY || m->token != token)
 		return -EEXIST;
 	rdv_is_alive(m);
-	/* The round has failed, so that there is no result for it. */
+	/* The round has failed, so there is no result for this rank. */
 	if (s->failed && m->owed) {
 		rdv_forget(s, m);
 		m->state = MEMBER_GONE;
@@ -95,7 +95,7 @@ static int decide(void *ctx, const struct hs_ask *ask)
 	return decide_new(s, &s->members[ask->a], ask->c);
 }
 
-/* Keep what the user will want to know if that rank is missing in the end. */
+/* A stranger was refused: store the reason, for the error if that rank stays missing. */
 static void refused(void *ctx, const struct handshake *hs, int err)
 {
 	const struct hs_ask *ask = &hs->ask;
@@ -147,7 +147,7 @@ static int taken(void *ctx, const struct handshake *hs)
 	coll_debug("rank %u is here, %u of %u", hs->ask.a, s->nr_here + 1, s->size);
 	if (epoll_ctl(s->epfd, EPOLL_CTL_ADD, m->fd, &ev))
 		return -errno;
-	if (s->failed || m->owed)	/* failed: while its welcome was going out, or before */
+	if (s->failed || m->owed)	/* the failure may have come while its welcome was sent */
 		start_result(s, m);
 	return 0;
 }
@@ -169,7 +169,7 @@ static void drop_member(struct rdv_server *s, struct member *m)
 	m->fd = -1;
 }
 
-/* 0: it may come back all the same, and what it was to get is kept. */
+/* The connection has broken. Return: 0: the rank may come back, and its result is kept. */
 static int broken(struct rdv_server *s, struct member *m)
 {
 	if (!rdv_can_come_back(s, m))
@@ -196,7 +196,7 @@ static void watch_member(struct rdv_server *s, struct member *m, uint32_t events
 	epoll_ctl(s->epfd, EPOLL_CTL_MOD, m->fd, &ev);
 }
 
-/* A result: header, payload that all share, proof; from where it stands on. */
+/* Send the rest of a result: header, payload (the same for all), proof. */
 static ssize_t send_piece(struct rdv_server *s, struct member *m)
 {
 	struct iovec all[3] = {
@@ -217,7 +217,7 @@ static ssize_t send_piece(struct rdv_server *s, struct member *m)
 	return sendmsg(m->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* 0: all is out or the socket is full; else the connection has broken. */
+/* Return: 0: all has been sent, or the socket is full; else the connection has broken. */
 static int send_result(struct rdv_server *s, struct member *m)
 {
 	size_t want = RDV_HDR + s->result_len + AUTH_LEN;
@@ -243,7 +243,7 @@ static int send_result(struct rdv_server *s, struct member *m)
 	return 0;
 }
 
-/* Begin to send the result that stands in @s to one member. */
+/* Begin to send the result in @s to one member. */
 static int start_result(struct rdv_server *s, struct member *m)
 {
 	int ret;
@@ -263,7 +263,7 @@ static int start_result(struct rdv_server *s, struct member *m)
 	return ret;
 }
 
-/* Begin to send the result of the round under way to every rank. */
+/* Begin to send the result of the present round to every rank. */
 static int send_results(struct rdv_server *s, int status, const uint8_t *payload, size_t len)
 {
 	struct rdv_head head = {
@@ -290,7 +290,7 @@ static int send_results(struct rdv_server *s, int status, const uint8_t *payload
 			if (start_result(s, m))
 				ret = -EHOSTDOWN;
 		} else if (!status) {
-			/* It is to come back for it. A failure it hears in any case. */
+			/* The rank has to come back for the result. (It gets failures anyway.) */
 			m->owed = true;
 			s->nr_owed++;
 		}
@@ -324,7 +324,7 @@ static void fail(struct rdv_server *s, int err)
 	for (i = 1; i < s->size; i++) {
 		struct member *m = &s->members[i];
 
-		/* Half a result cannot be taken back; it sees the end of stream. */
+		/* A result was sent in part: the failure cannot follow it. End the stream. */
 		if (m->state == MEMBER_HERE && m->sending)
 			drop_member(s, m);
 	}
@@ -341,14 +341,14 @@ static void fail_member(struct rdv_server *s, struct member *m, int err)
 	fail(s, err);
 }
 
-/* The end of its stream, or it broke. */
+/* The stream of a member has ended or broken. */
 static void member_left(struct rdv_server *s, struct member *m)
 {
 	bool again = may_come_again(s);
 
 	if (!broken(s, m))
 		return;
-	/* It has its result, which may be all it wanted. Others have not. */
+	/* This rank has its result, and may be done. Others still need theirs. */
 	if (!s->failed && s->handing_out && !m->sending) {
 		s->left = (uint32_t)(m - s->members);
 		drop_member(s, m);
@@ -380,7 +380,7 @@ static void member_missing(struct rdv_server *s, struct member *m)
 	}
 }
 
-/* Its message is whole: check it and take what it says. */
+/* The message of a member is complete: check it, and store its blob or status. */
 static void take_give(struct rdv_server *s, struct member *m)
 {
 	uint8_t digest[AUTH_LEN], proof[AUTH_LEN];
@@ -413,7 +413,7 @@ static void take_give(struct rdv_server *s, struct member *m)
 	}
 }
 
-/* Readable: the rest of its message, the end, or something out of turn. */
+/* The socket is readable: the message of the member, the end, or unexpected bytes. */
 static void recv_give(struct rdv_server *s, struct member *m)
 {
 	while (m->state == MEMBER_HERE) {
@@ -444,7 +444,7 @@ static void recv_give(struct rdv_server *s, struct member *m)
 			take_give(s, m);
 			continue;
 		}
-		m->given = true;	/* too late to matter */
+		m->given = true;	/* the round has failed: ignore the contents */
 		s->nr_given++;
 	}
 }
@@ -452,7 +452,7 @@ static void recv_give(struct rdv_server *s, struct member *m)
 static void member_event(struct rdv_server *s, struct member *m, uint32_t events)
 {
 	if (m->state != MEMBER_HERE)
-		return;		/* dropped earlier in this batch */
+		return;		/* an earlier event of this batch has dropped it */
 	if ((events & EPOLLOUT) && m->sending) {
 		int ret = send_result(s, m);
 
@@ -465,7 +465,7 @@ static void member_event(struct rdv_server *s, struct member *m, uint32_t events
 		recv_give(s, m);
 }
 
-/* All that can be done within @ms; a passed stranger deadline is served too. */
+/* Handle one batch of events, or wait for them up to @ms; close strangers that are too late. */
 static int pump(struct rdv_server *s, int ms)
 {
 	struct epoll_event ev[BATCH];
@@ -481,7 +481,7 @@ static int pump(struct rdv_server *s, int ms)
 		else
 			listener = true;
 	}
-	/* Also without news: strangers whose time is up must go. */
+	/* Also without events: close strangers whose time has passed. */
 	return listener || s->acceptor.nr ? acceptor_pump(&s->acceptor) : 0;
 }
 
@@ -548,8 +548,8 @@ static bool has_given(const struct member *m)
 }
 
 /*
- * The deadline has passed: name the missing ranks, and the reason, as far as it is known. A
- * rank with another key, or another size, is a better reason than a deadline.
+ * The deadline has passed: make a text with the missing ranks and the known reasons. Another key,
+ * or another size, is reported rather than the deadline.
  */
 static int who_is_missing(struct rdv_server *s)
 {
@@ -591,7 +591,7 @@ static bool is_round_over(const struct rdv_server *s, bool gather)
 	return gather ? s->nr_given >= s->size - 1 : !s->nr_sending && !s->nr_owed;
 }
 
-/* Pump until all have given and nothing is going out any more, or failure. */
+/* Handle events until all messages are in (@gather) or all results are out, or a failure. */
 static void run_until(struct rdv_server *s, bool gather)
 {
 	struct deadline roll_call = deadline_in(ROLL_CALL_MS);
@@ -646,7 +646,7 @@ int rdv_server_round(struct rdv_server *s, int status, const uint8_t *in, uint8_
 		s->members[i].given = false;
 	s->nr_given = 0;
 	ret = send_results(s, 0, out, len);
-	s->round++;	/* members may give for the next from here on */
+	s->round++;	/* from here on members may send the message of the next round */
 	if (ret)
 		fail(s, ret);
 	run_until(s, false);
@@ -685,9 +685,9 @@ static bool everybody_left(const struct rdv_server *s)
 }
 
 /*
- * Closing a socket with unread bytes resets it, and a reset takes back what the
- * peer has not read yet. So after a failure: let every rank close first, and
- * tell those who come late; they would try until their own deadline.
+ * Closing a socket with unread bytes resets the connection, and a reset discards data
+ * that the peer has not read yet. So after a failure let every rank close first. Late
+ * ranks get the reason, too: otherwise they would try until their own deadline.
  */
 static void linger(struct rdv_server *s)
 {

@@ -8,27 +8,27 @@
 
 enum member_state {
 	MEMBER_ABSENT	= 0,	/* has not come yet */
-	MEMBER_CLAIMED	= 1,	/* proved, its welcome is going out */
+	MEMBER_CLAIMED	= 1,	/* has proved the key; its welcome is being sent */
 	MEMBER_HERE	= 2,	/* takes part */
 	MEMBER_GONE	= 3,	/* closed after a failure */
-	MEMBER_AWAY	= 4,	/* has made room for others, and comes back */
+	MEMBER_AWAY	= 4,	/* has left to make room for others, and comes back */
 };
 
 /**
  * struct member - one of the other ranks
  * @fd: its connection, in state HERE
- * @given: its message of this round is in
- * @have: bytes of it in @rx
- * @sending: a result is going out: @sent bytes so far
- * @leaves: that result tells it to leave and come back
- * @owed: it is AWAY, and has not had the result of the round before this one
+ * @given: its message of this round is complete
+ * @have: bytes of its message in @rx
+ * @sending: a result is being sent: @sent bytes so far
+ * @leaves: this result tells the rank to leave and come back
+ * @owed: it is AWAY, and has not got the result of the round before this one
  * @back: it is coming back: it was AWAY, not ABSENT
  * @broke: it is AWAY because its connection broke, and not because it was told to leave
- * @token: tells the process from others that say they are this rank; 0: it cannot come back
- * @back_by: time at which a rank that is AWAY with @given or @owed is taken for dead
- * @events: what epoll waits for
- * @refused: why the last process that said to be this rank was refused, or 0
- * @from: its address
+ * @token: identifies the process of the rank; 0: it cannot come back
+ * @back_by: time at which a rank that is AWAY with @given or @owed counts as dead
+ * @events: events that epoll reports
+ * @refused: error with which the last process that claimed this rank was refused, or 0
+ * @from: address of that process
  */
 struct member {
 	enum member_state state;
@@ -52,28 +52,28 @@ struct member {
 };
 
 /**
- * struct rdv_server - rank 0's side
+ * struct rdv_server - state of rank 0
  * @nr_here: members in state HERE, without rank 0
  * @nr_given: members HERE or AWAY whose message of @round is in
- * @nr_sending: members HERE to which a result is going out
+ * @nr_sending: members HERE to which a result is being sent
  * @nr_away: members in state AWAY
- * @nr_owed: members AWAY that have not had the result of the round before
+ * @nr_owed: members AWAY that have not got the result of the round before
  * @seats: ranks up to this one keep their connection
  * @places: number of other ranks that may have a connection at a time
- * @nr_placed: number of other ranks that have one
- * @next_to_leave: where to look for one that can make room
- * @round: the round members may give for now
- * @handing_out: results of a round are going out; no message is waited for
- * @left: a rank that left while results went out, 0: none
- * @failed: negative errno: what every round ends with
- * @head: of the result going out; with @leaves of the member as index
- * @result: its payload
- * @result_len: bytes of it
- * @digest: SHA-256 of it
- * @gather: @size blobs of the round under way
- * @why: what @failed is about, for people
- * @files_before: the limit of descriptors that the application had; 0: it has not been changed
- * @stranger_err: why the last process that is none of the missing ranks was refused
+ * @nr_placed: number of other ranks that have a connection
+ * @next_to_leave: rank at which the search for a rank that can leave begins
+ * @round: the round whose messages members may send
+ * @handing_out: results of a round are being sent; rank 0 does not wait for messages
+ * @left: a rank that left while results were sent; 0: none
+ * @failed: negative errno with which every round ends
+ * @head: header of the present result; with @leaves of the member as index
+ * @result: payload of the result
+ * @result_len: bytes of @result
+ * @digest: SHA-256 of @result
+ * @gather: @size blobs of the present round
+ * @why: text about @failed
+ * @files_before: the soft limit of descriptors before; 0: it has not been changed
+ * @stranger_err: error of the last refused process that is not one of the missing ranks
  * @stranger: text about that process; "": none
  */
 struct rdv_server {

@@ -19,14 +19,14 @@
 #define RDV_HDR		16
 #define RDV_GIVE	1	/* rank to rank 0: RDV_BLOB bytes; with a status, text */
 #define RDV_RESULT	2	/* rank 0 to rank: size * RDV_BLOB bytes, none, or text */
-#define RDV_LATER	3	/* rank 0 to rank that has given: make room, come back for the
+#define RDV_LATER	3	/* rank 0 to a rank whose message is in: leave, come back for the
 				 * result; milliseconds until then (u32) */
-#define RDV_RESULT_LEAVE 4	/* as RDV_RESULT; then make room, come back with the next */
+#define RDV_RESULT_LEAVE 4	/* as RDV_RESULT; then leave, come back with the next message */
 #define RDV_LATER_LEN	4
-#define RDV_PAUSE_MAX	3000	/* milliseconds of RDV_LATER at most */
+#define RDV_PAUSE_MAX	3000	/* the most milliseconds of RDV_LATER */
 #define RDV_GIVE_LEN	(RDV_HDR + RDV_BLOB + AUTH_LEN)
 #define RDV_STRANGER_MS	5000
-#define RDV_TEXT	256	/* bytes of such a line at most */
+#define RDV_TEXT	256	/* the most bytes of a text */
 
 struct rdv_head {
 	uint16_t type;
@@ -37,7 +37,7 @@ struct rdv_head {
 
 void rdv_put_head(uint8_t *p, const struct rdv_head *h);
 
-/* 0, or -EPROTO if this is not a header of @type and @round, or absurd. */
+/* Return: 0; -EPROTO if this is not a header of @type and @round, or a length is invalid. */
 int rdv_get_head(const uint8_t *p, uint16_t type, uint16_t round, struct rdv_head *h);
 
 /* @digest: SHA-256 of the payload */

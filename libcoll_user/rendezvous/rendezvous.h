@@ -2,11 +2,11 @@
 /*
  * The rendezvous: rank 0 listens, the others connect and prove the key, then
  * all take part in rounds. A round is an allgather of one small blob and one
- * status per rank through rank 0; the first status that is not 0, and every
- * rank that goes away, ends the round with that error on all ranks, so that
- * nobody waits for somebody who will not come.
+ * status per rank through rank 0. If a rank has a status other than 0, or goes
+ * away, the round ends with this error on all ranks. So no rank waits for one
+ * that will not come.
  *
- * Knows nothing of /dev/coll, so that it can be tested by itself.
+ * The rendezvous does not use /dev/coll, so it can be tested alone.
  */
 #ifndef LIBCOLL_RENDEZVOUS_H
 #define LIBCOLL_RENDEZVOUS_H
@@ -27,7 +27,7 @@ struct rendezvous;
  * @lfd: without @spec, rank 0: a listening socket; it is duplicated
  * @addrs: without @spec, the others: @nr_addrs addresses of rank 0; must outlive the rendezvous
  * @secret: job key; must outlive the rendezvous
- * @deadline: of everything until rdv_close()
+ * @deadline: of all calls until rdv_close()
  * @stranger_ms: how long a connection may take to prove itself; 0: 5000
  * @max_strangers: number of connections that may be proving themselves at a time; 0: 64 + @size
  */
@@ -55,8 +55,8 @@ struct rdv_config {
 int rdv_open(struct rendezvous **rdv, const struct rdv_config *cfg);
 
 /**
- * rdv_round() - exchange: every rank gives its message, and gets those of all ranks
- * @status: 0, or what went wrong here (negative errno)
+ * rdv_round() - exchange: every rank sends its message, and gets those of all ranks
+ * @status: 0, or the error of this rank (negative errno)
  * @in: RDV_BLOB bytes
  * @out: NULL, or room for size * RDV_BLOB bytes; NULL on all ranks or on none
  *
@@ -67,20 +67,20 @@ int rdv_round(struct rendezvous *rdv, int status, const uint8_t *in, uint8_t *ou
 
 /*
  * Between rounds: rdv_fd() polls readable when rdv_check() has something to
- * do; rdv_check() says -ECANCELED if this is bound to fail (the next round says
- * why). The strangers of rank 0 wait until then. -1: there is no connection between
- * rounds, since rank 0 is short of descriptors.
+ * do. rdv_check() returns -ECANCELED if the next round will fail; that round returns
+ * the reason. Strangers are served only in these calls. rdv_fd() is -1 if there is no
+ * connection between rounds, because rank 0 has too few descriptors.
  */
 int rdv_fd(const struct rendezvous *rdv);
 int rdv_check(struct rendezvous *rdv);
 
-/* Nonce rank 0 drew for this job; valid after the first round. */
+/* The nonce that rank 0 drew for this job; valid after the first round. */
 const uint8_t *rdv_job(const struct rendezvous *rdv);
 
 /*
- * Address the other ranks can reach this one at, port 0; -EADDRNOTAVAIL on rank
- * 0, which does not need to know: links go from lower to higher nodes, and its
- * node is the lowest.
+ * Address at which the other ranks can reach this one, port 0; -EADDRNOTAVAIL on rank
+ * 0, which needs no address: lower nodes connect to higher ones, and its node is the
+ * lowest.
  */
 int rdv_local_address(const struct rendezvous *rdv, struct sock_addr *a);
 
