@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * The blocks of an input are one behind the other in a slot, or, where the ranks that read them
- * do not know the counts, at equal distances: then each has the same room.
+ * The blocks of an input are one behind the other in a slot. If the ranks that read them do not
+ * know the counts, the blocks are at equal distances instead: then each has the same room.
  *
- * Where every rank knows all counts, @count of the slot is a digest of them. Else it is the count of
+ * If every rank knows all counts, @count of the slot is a digest of them. Else it is the count of
  * the rank's own block, and numbers come before the data: in the slot of a root the counts of all
- * blocks, in each slot of an alltoallv the counts of what the rank gives, then of what it gets.
- * Every rank compares all of them, also those that are not its own affair, so all come to the same
- * conclusion. They are compared and nothing else; all lengths are those of the own command.
+ * blocks; in each slot of an alltoallv the counts of its input blocks, then of its output blocks.
+ * Every rank compares all of these numbers, also those of other pairs of ranks, so all ranks come
+ * to the same answer. The numbers are only compared; all lengths come from the own command.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@
 
 /* Every rank compares as many numbers as the square of this. */
 #define ALLTOALLV_RANKS	16
-/* No vector reaches farther, in elements. */
+/* The last element of a vector, at most. */
 #define FAR		(1ULL << 40)
 
 bool shm_has_counts(uint32_t collective)
@@ -39,8 +39,8 @@ static uint64_t digest(const uint64_t *counts, uint32_t n)
 }
 
 /*
- * Blocks in a vector. Return: false: they overlap, or are not in order, or one is larger than what
- * can be done here: the kernel looks at it.
+ * Check the blocks of a vector. Return: false: they overlap, or are not in order, or one is too
+ * large: the op goes to the kernel.
  */
 static bool side_setup(const struct shm *s, const struct shm_move *m, struct shm_side *side,
 		       const uint64_t *counts, const uint64_t *displs)
@@ -78,7 +78,7 @@ static size_t head_bytes(const struct shm_move *m)
 	return m->nr_head * sizeof(uint64_t);
 }
 
-/* What is left of a slot for each block. */
+/* Bytes of a slot for each block, after the numbers. */
 static size_t room_of(const struct shm *s, const struct shm_move *m)
 {
 	size_t numbers = m->cmd->collective == COLL_SCATTERV ? s->n : 2 * s->n;
@@ -266,7 +266,7 @@ static uint64_t number_of(const struct shm *s, uint32_t rank, uint64_t pos, uint
 	return __atomic_load_n(&head[i], __ATOMIC_RELAXED);
 }
 
-/* Does rank @i give as much to rank @k as that wants? */
+/* Has the block from rank @i the length that rank @k expects? */
 static bool pair_agrees(const struct shm *s, uint64_t pos, uint32_t i, uint32_t k)
 {
 	return number_of(s, i, pos, k) == number_of(s, k, pos, s->n + i);

@@ -11,13 +11,13 @@ struct shm;
 struct shm_move;
 struct shm_side;
 
-/* Is @collective, any number, one of these? */
+/* Is @collective, which may be any number, a v-form? */
 bool shm_has_counts(uint32_t collective);
-/* Can @m->cmd, one of these, be done here? Fills in the rest of @m. */
+/* Can @m->cmd, a v-form, be done in shared memory? Fills in the rest of @m. */
 bool shm_counts_setup(const struct shm *s, struct shm_move *m);
-/* Write what this rank gives behind its slot. */
+/* Write the input of this rank behind the head of its slot. */
 void shm_counts_write(const struct shm *s, const struct shm_move *m, struct coll_shm_slot *slot);
-/* All slots for @pos are there: does each rank want what the others give? All see the same. */
+/* All slots for @pos are written: do all counts agree? The same answer on all ranks. */
 bool shm_counts_agree(const struct shm *s, const struct shm_move *m, uint64_t pos);
 /* Elements of the blocks before block @i. */
 uint64_t shm_counts_before(const struct shm_side *side, uint32_t i);

@@ -54,7 +54,7 @@ static bool bits_are_fixed(const struct shm_fold *f, uint32_t ranks)
 		return false;
 	if (f->ranked)
 		return !scan || op != COLL_OP_AVG;
-	/* There a rank with one input has it widened and narrowed: a NaN loses its payload. */
+	/* The kernel widens and narrows even a single input: a NaN loses its payload. */
 	if (scan && !f->narrow && coll_wide_size(op, dtype))
 		return false;
 	return collective == COLL_ALLREDUCE || collective == COLL_REDUCE ||
@@ -100,7 +100,7 @@ bool shm_fold_setup(struct shm_fold *f, uint32_t collective, uint32_t op, uint32
 	return f->usable;
 }
 
-/* By way of partial results, a stretch at a time. */
+/* Fold with wider partial results, some elements at a time. */
 static void run_wide(const struct shm_fold *f, void *out, const void *const *in, uint32_t nr,
 		     const struct coll_reduce_arg *arg, size_t count)
 {

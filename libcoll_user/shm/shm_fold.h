@@ -16,13 +16,13 @@
  * @dtype: enum coll_dtype
  * @narrow: COLL_CMD_NARROW
  * @ranked: the kernel folds in the order of ranks, whatever the collective
- * @usable: the bits do not depend on which way an op goes
+ * @usable: the bits are the same in shared memory and in the kernel
  * @elem: bytes of an element
  * @x87: it needs the x87
- * @plain: what does it, if not @widened
+ * @plain: kernel that folds, if not @widened
  * @widened: partial results have more room
- * @is_plain: likewise, but @plain gives the same
- * @wide: what does it then
+ * @is_plain: @widened, but @plain has the same result
+ * @wide: kernels that fold, if @widened
  */
 struct shm_fold {
 	uint16_t collective, op, dtype;

@@ -22,7 +22,7 @@ static void *at(uint64_t addr, size_t offset)
 	return addr ? (char *)(uintptr_t)addr + offset : NULL;
 }
 
-/* Is anything in it that makes it another command than those known here? */
+/* Has the command flags or fields that this file does not handle? */
 static bool is_plain(const struct coll_cmd *c)
 {
 	if ((c->send_buf && !(c->flags & COLL_CMD_REG_SEND)) ||
@@ -64,7 +64,7 @@ static bool buffers_fit(const struct shm *s, const struct coll_cmd *c)
 	return out || !(c->recv_addr || c->flags & COLL_CMD_REG_RECV);
 }
 
-/* Operator, type and root; what is wrong is for the kernel to refuse. */
+/* Check operator, type and root; the kernel refuses wrong ones. */
 static bool kind_fits(const struct shm *s, const struct coll_cmd *c, struct shm_fold *fold)
 {
 	if (c->root >= s->n || (c->root && !is_rooted(c->collective)))
@@ -80,7 +80,7 @@ static bool kind_fits(const struct shm *s, const struct coll_cmd *c, struct shm_
 	return !c->op && !(c->flags & COLL_CMD_NARROW);
 }
 
-/* The input in place: where the output will be. */
+/* In place, the input is at the address of the output. */
 static void in_place(struct shm_move *m, size_t offset)
 {
 	m->in = at(m->cmd->recv_addr, offset);
@@ -177,7 +177,7 @@ static bool lay_out(const struct shm *s, struct shm_move *m)
 	}
 }
 
-/* Memory that is not there, or input and output that overlap in part: an errno of the kernel. */
+/* Check addresses. If memory is missing, or input and output overlap, the kernel decides. */
 static bool memory_fits(const struct shm_move *m)
 {
 	uintptr_t in = (uintptr_t)m->in, out = (uintptr_t)m->out;
@@ -196,7 +196,7 @@ bool shm_move_setup(const struct shm *s, const struct coll_cmd *c, struct shm_fo
 	if (!is_plain(c) || !kind_fits(s, c, fold) || !buffers_fit(s, c))
 		return false;
 	*m = (struct shm_move){ .cmd = c, .fold = fold, .elem = coll_dtype_size(c->dtype) };
-	/* So that nothing below overflows. */
+	/* A bound, so that no product below overflows. */
 	if (c->count > s->limit || c->count * m->elem > s->limit)
 		return false;
 	m->unit = c->count * m->elem;

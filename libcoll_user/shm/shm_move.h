@@ -30,13 +30,13 @@ struct shm_side {
  * @fold: its operator, if it reduces
  * @in: what this rank gives; NULL: nothing
  * @in_bytes: its length, gaps between blocks included
- * @most: the largest one of any rank, without gaps; of a v-form, that of this rank
+ * @most: length of the longest input of all ranks, without gaps; for a v-form, of this rank
  * @out: where its result goes; NULL: it has none
  * @out_bytes: its length, gaps between blocks included
  * @elem: bytes of an element
  * @unit: bytes of @cmd->count elements
  * @count: what the slot says as its count
- * @own_count: that is the rank's own, and others may say something else
+ * @own_count: each rank has its own count there
  * @head: v-forms: numbers that go before the data
  * @nr_head: how many
  * @room: v-forms: bytes from one block to the next, in a slot; 0: there is no gap

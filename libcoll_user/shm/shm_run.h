@@ -9,7 +9,7 @@
 #include <coll/coll.h>
 
 /**
- * shm_submit() - do a collective in shared memory, if that can be
+ * shm_submit() - do a collective in shared memory, if possible
  * @comm: with such memory
  * @cmd: any command
  * @res: result: 0 or -errno; -EDEADLK: the calling thread is in another one

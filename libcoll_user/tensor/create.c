@@ -12,7 +12,7 @@
 #include "text.h"
 #include "tuner.h"
 
-/* The application's signals are not for a thread that it does not know of. */
+/* Block all signals: a thread of the library must not handle signals of the application. */
 static int start_thread(coll_tensors_t *ts)
 {
 	sigset_t all, old;
@@ -72,7 +72,7 @@ int coll_tensors_create(coll_comm_t *comm, uint32_t flags, coll_tensors_t **ts)
 		return ret;
 	}
 	ret = tensors_new(child, flags, ts);
-	/* The others have it: they hear of this one leaving. */
+	/* The other ranks have the communicator: they notice that this rank leaves. */
 	if (ret)
 		coll_finalize(child);
 	return ret;

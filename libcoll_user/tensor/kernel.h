@@ -5,13 +5,13 @@
 
 #include "tensors.h"
 
-/* Return: how many, or -errno; of posts, @posted has been set. */
+/* Return: number of tensors or results, or -errno. A post also sets @posted. */
 int tensors_post(coll_comm_t *comm, const struct coll_tensor *tensors, uint32_t nr,
 		 uint32_t *posted);
 int tensors_collect(coll_comm_t *comm, struct coll_tensor_result *to, uint32_t nr,
 		    uint32_t min);
 
-/* Return: 0 or -errno. It counts on the node of rank 0. */
+/* Return: 0 or -errno. Only the setting of the node of rank 0 has an effect. */
 int tensors_set_fusion(coll_comm_t *comm, uint64_t threshold, uint32_t most);
 
 #endif

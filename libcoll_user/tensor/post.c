@@ -71,7 +71,7 @@ static int arm_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr, uin
 	return ret;
 }
 
-/* @posted of @armed have been posted. Those that have may be gone by now. */
+/* @posted of @armed have been posted. These may have ended and may be freed already. */
 static void posted_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t armed,
 		       uint32_t posted)
 {
@@ -88,7 +88,7 @@ static void posted_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t arm
 	pthread_mutex_unlock(&ts->lock);
 }
 
-/* A command that is none: the kernel refuses the group, and the other ranks hear of it. */
+/* An invalid command: the kernel refuses it, so that the group ends on the other ranks, too. */
 static void refuse_group(coll_tensors_t *ts, struct coll_tensor *room, uint32_t nr)
 {
 	uint32_t k, posted;
@@ -277,7 +277,7 @@ int coll_tensor_submit(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
 	ret = make_all(ts, spec, 1, !out, &t);
 	if (ret)
 		return ret;
-	/* It is the caller's before its callback can see it. */
+	/* Set the caller's handle before the callback may use it. */
 	if (out)
 		*out = t;
 	ret = post_one(t);

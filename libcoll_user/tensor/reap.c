@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * Named tensors: results. One thread at a time takes them from the kernel, for all; the
- * others wait until it has theirs, or takes none any more.
+ * Named tensors: results. One thread at a time takes results from the kernel, for all threads.
+ * The others wait until it has taken theirs, or until it stops.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -60,7 +60,7 @@ static void give_up(coll_tensors_t *ts, int err)
 
 	ts->broken = err;
 	coll_abort(ts->comm, (uint32_t)-err);
-	/* They know theirs until the kernel has answered, and there are no new ones. */
+	/* Posting threads use their tensors until the kernel has answered. No new posts begin. */
 	while (ts->posting)
 		pthread_cond_wait(&ts->changed, &ts->lock);
 	do {
@@ -89,7 +89,7 @@ static void reap(coll_tensors_t *ts, bool wait)
 	if (nr < 0 && nr != -EINTR && nr != -ENOMEM)
 		give_up(ts, nr);
 	ts->reaping = false;
-	/* Also if none has come: another one must take them from now on. */
+	/* Also if no result has come: another thread has to take results from now on. */
 	pthread_cond_broadcast(&ts->changed);
 }
 

@@ -5,7 +5,7 @@
 
 #include "tensors.h"
 
-/* Let something happen, once; @wait: wait for it. Lock held. */
+/* Take results once, or wait for the thread that does; @wait: until there is one. Lock held. */
 void tensors_progress(coll_tensors_t *ts, bool wait);
 /* Is this a callback? Lock held. */
 bool tensors_in_callback(const coll_tensors_t *ts);

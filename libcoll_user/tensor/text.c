@@ -10,7 +10,7 @@
 #include "tensors.h"
 #include "text.h"
 
-/* A name, and what is said of it. */
+/* Make a text of the name of a tensor and a message. */
 #define TEXT_LEN	(COLL_TENSOR_NAME_MAX + EXPLAIN_LEN)
 
 static _Thread_local char text[TEXT_LEN];

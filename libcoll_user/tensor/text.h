@@ -6,7 +6,7 @@
 #include "tensors.h"
 
 void tensor_explain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* What the next tensor_refused() of this thread says instead of the text of an errno. */
+/* Set the text that the next tensor_refused() of this thread uses instead of that of the errno. */
 void tensor_because(const char *why);
 /* About a tensor that could not be posted; returns @err. */
 int tensor_refused(const char *name, int err);

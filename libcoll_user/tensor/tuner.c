@@ -24,7 +24,7 @@
 /* Names that are remembered while there is no anchor. */
 #define NAMES		1024
 
-/* What the kernel begins with: see struct coll_tensor_fuse. */
+/* The initial setting of the kernel: see struct coll_tensor_fuse. */
 static const struct tune_point first = { 4 << 20, COLL_TENSOR_FUSE_MAX };
 
 /**
