@@ -49,8 +49,8 @@ struct coll_slot;
  * @list: in the op, by local index; group->lock
  * @sleeper: a thread of the rank that can be woken to help; NULL: none
  * @done: called exactly once for a posted request, in process context, when the
- *	op has ended and its buffers are released. May free the request. Of blocking calls
- *	coll_waiting_done() of front/submit.c.
+ *	op has ended and its buffers are released. May free the request. For blocking calls it
+ *	is coll_waiting_done() of front/submit.c.
  *
  * Owner: front, which allocates it and gets it back through @done, or keeps it
  * when posting fails.

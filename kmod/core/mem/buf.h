@@ -30,7 +30,7 @@ struct cred;
 #define COLL_PIECES_BYTES	(1ULL << 48)
 
 /**
- * struct coll_memlock - who pays for pins
+ * struct coll_memlock - the account to which pins are charged
  * @cred: of the file; keeps the user_struct alive
  * @mm: address space of the buffers; mm_struct only, may be empty already
  * @unlimited: CAP_IPC_LOCK at open time

@@ -7,7 +7,7 @@
 #include "../group/member.h"
 #include "tensor_call.h"
 
-/* What identifies a struct coll_tensor_group. */
+/* The key of a struct coll_tensor_group. */
 struct coll_tensor_group_key {
 	u64 digest;
 	u64 call;
