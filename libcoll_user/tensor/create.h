@@ -5,7 +5,7 @@
 
 #include "tensors.h"
 
-/* @comm goes with it. Return: 0 or -errno, and @comm is the caller's. */
+/* Return: 0: @ts owns @comm; -errno: the caller still owns @comm. */
 int tensors_new(coll_comm_t *comm, uint32_t flags, coll_tensors_t **ts);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Tensors that start together are one op: which ones, and how it is put together. */
+/* Fusions: which tensors start together as one op, and how this op is made. */
 #ifndef COLL_CORE_TENSOR_FUSE_H
 #define COLL_CORE_TENSOR_FUSE_H
 
 #include "tensors.h"
 
-/* As struct coll_tensor_fuse says. The group has tensors. */
+/* Set the limits of fusions, see struct coll_tensor_fuse. The group has tensors. */
 void coll_tensors_set_fusion(struct coll_group *g, u64 threshold, u32 most, u32 ahead);
 
-/* Counts so far. The group has tensors. */
+/* The counts since the group was made. The group has tensors. */
 void coll_tensors_count(struct coll_group *g, struct coll_tensor_counts *n);
 
 /* May @e be in a fusion that begins with @first? See struct coll_coord_ops. */
