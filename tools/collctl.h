@@ -9,7 +9,7 @@
 
 #include <linux/coll_nl.h>
 
-#define MAX_FIELDS	32	/* above every attribute number we know */
+#define MAX_FIELDS	48	/* above every attribute number we know */
 
 enum field_type { FIELD_U32, FIELD_U64, FIELD_STRING };
 
