@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "harness.h"
 #include "util.h"
@@ -15,6 +18,9 @@
 #define SECOND	1000000000ULL
 #define RANKS	3
 #define LARGE	(16 << 20)	/* elements of the one that runs */
+#define SLICE	(64 << 10 >> 2)
+#define TRACING	"/sys/kernel/tracing/"
+#define EVENTS	TRACING "events/coll/"
 #define SMALL	2
 #define NAMES	12
 #define MOST	200000		/* elements of one of many */
@@ -41,20 +47,29 @@ struct pair {
 	int32_t in[2][SMALL], out[2][SMALL];
 };
 
-static int pair_start(struct pair *p)
+static void fill(struct pair *p)
 {
 	uint32_t r;
 	uint64_t i;
 
 	for (r = 0; r < 2; r++) {
-		p->large[r] = malloc(LARGE * sizeof(int32_t));
-		if (!p->large[r])
-			return -ENOMEM;
 		for (i = 0; i < LARGE; i++)
 			p->large[r][i] = test_value(r, i);
 		for (i = 0; i < SMALL; i++)
 			p->in[r][i] = test_value(r, i);
 	}
+}
+
+static int pair_start(struct pair *p)
+{
+	uint32_t r;
+
+	for (r = 0; r < 2; r++) {
+		p->large[r] = malloc(LARGE * sizeof(int32_t));
+		if (!p->large[r])
+			return -ENOMEM;
+	}
+	fill(p);
 	return raw_start_named(&p->c, 2, 1);
 }
 
@@ -93,91 +108,146 @@ static unsigned long wrong(const struct pair *p)
 	return n;
 }
 
-static void first_of_two(struct __test_metadata *_metadata, uint32_t priority, uint64_t tag)
+/* Return: the tag of the result that rank 0 and rank 1 get first; 0: they differ. */
+static uint64_t first_of_two(struct __test_metadata *_metadata, struct pair *p, uint32_t priority)
 {
-	struct coll_tensor_result res[2];
-	struct pair p = { };
+	struct coll_tensor_result res[2][2];
 	uint32_t r;
 
-	ASSERT_EQ(0, pair_start(&p));
-	ASSERT_EQ(0, post_both(&p, priority));
+	fill(p);
+	ASSERT_EQ(0, post_both(p, priority));
 	for (r = 0; r < 2; r++) {
-		ASSERT_EQ(2, raw_collect(p.c.fd[r], res, 2, 2, 60 * SECOND));
-		EXPECT_EQ(tag, res[0].tag);
-		EXPECT_EQ(LARGE_TAG + SMALL_TAG - tag, res[1].tag);
-		EXPECT_EQ(0, res[0].result);
-		EXPECT_EQ(0, res[1].result);
+		ASSERT_EQ(2, raw_collect(p->c.fd[r], res[r], 2, 2, 60 * SECOND));
+		EXPECT_EQ(LARGE_TAG + SMALL_TAG, res[r][0].tag + res[r][1].tag);
+		EXPECT_EQ(0, res[r][0].result);
+		EXPECT_EQ(0, res[r][1].result);
 	}
-	EXPECT_EQ(0, wrong(&p));
-	pair_stop(&p);
+	EXPECT_EQ(0, wrong(p));
+	return res[0][0].tag == res[1][0].tag ? res[0][0].tag : 0;
 }
 
+/* How often is the small one first? */
+static unsigned int small_first(struct __test_metadata *_metadata, uint32_t priority, unsigned int n)
+{
+	struct pair p = { };
+	unsigned int small = 0;
+
+	ASSERT_EQ(0, pair_start(&p));
+	while (n--)
+		small += first_of_two(_metadata, &p, priority) == SMALL_TAG;
+	pair_stop(&p);
+	return small;
+}
+
+/* But for when the large one is over before it has been posted. */
 TEST(the_urgent_one_first)
 {
-	first_of_two(_metadata, 6, SMALL_TAG);
+	EXPECT_LT(5, small_first(_metadata, 6, 10));
 }
 
 /* Of the same priority they come in the order in which they became ready. */
 TEST(the_others_in_order)
 {
-	first_of_two(_metadata, 5, LARGE_TAG);
+	EXPECT_EQ(0, small_first(_metadata, 5, 4));
 }
 
 /**
  * struct waiter - a thread that waits for the small one, and helps with the large one meanwhile
  * @fd: of its rank
+ * @tid: of the thread; 0: it has not begun
  * @first: result that it gets
- * @more: results that are there then
  */
 struct waiter {
 	int fd;
+	int tid;
 	struct coll_tensor_result first;
-	int more;
 };
 
 static void *wait_for_one(void *arg)
 {
 	struct waiter *w = arg;
-	struct coll_tensor_result res;
 
-	w->more = -1;
-	if (raw_collect(w->fd, &w->first, 1, 1, 60 * SECOND) == 1)
-		w->more = raw_collect(w->fd, &res, 1, 0, 0);
+	__atomic_store_n(&w->tid, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	raw_collect(w->fd, &w->first, 1, 1, 60 * SECOND);
 	return NULL;
 }
 
-/* Rank 0 waits before the last rank has posted the small one. Return: as struct waiter.more. */
-static int wait_short(struct __test_metadata *_metadata, struct pair *p)
+/* Percent of the large one that are done: one element of each slice tells. */
+static uint32_t percent_done(const struct pair *p)
+{
+	const volatile int32_t *large = p->large[0];
+	uint64_t i, n = 0;
+
+	for (i = 0; i < LARGE; i += SLICE)
+		n += large[i] == test_value_sum(2, i);
+	return (uint32_t)(n * 100 / (LARGE / SLICE));
+}
+
+/* Slices that thread @tid has begun before the end of the small one, which is op @seq, and after. */
+static void count_slices(int tid, unsigned int seq, unsigned int *before, unsigned int *after)
+{
+	FILE *f = fopen(TRACING "trace", "r");
+	char line[256], pid[16], end[32];
+	bool over = false;
+
+	snprintf(pid, sizeof(pid), "-%d ", tid);
+	snprintf(end, sizeof(end), " seq=%u ", seq);
+	while (f && fgets(line, sizeof(line), f)) {
+		if (strstr(line, "coll_complete: ") && strstr(line, end))
+			over = true;
+		if (strstr(line, "coll_segment: ") && strstr(line, pid))
+			++*(over ? after : before);
+	}
+	if (f)
+		fclose(f);
+}
+
+/* Rank 0 waits before the last rank has posted the small one, which is op @seq. */
+static void wait_and_count(struct __test_metadata *_metadata, struct pair *p, unsigned int seq,
+			   unsigned int *before, unsigned int *after)
 {
 	struct waiter w = { .fd = p->c.fd[0] };
 	struct coll_tensor_result res[2];
 	pthread_t thread;
 	uint32_t r;
 
+	fill(p);
+	ASSERT_TRUE(test_put(TRACING "trace", ""));
 	for (r = 0; r < 2; r++)
 		ASSERT_EQ(0, post(p->c.fd[r], "large", NULL, p->large[r], LARGE, 5, LARGE_TAG));
 	ASSERT_EQ(0, post(p->c.fd[0], "small", p->in[0], p->out[0], SMALL, 6, SMALL_TAG));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, wait_for_one, &w));
-	test_sleep_us(1000);
+	/* By then the thread helps. */
+	while (percent_done(p) < 25 || !__atomic_load_n(&w.tid, __ATOMIC_ACQUIRE))
+		test_sleep_us(100);
 	ASSERT_EQ(0, post(p->c.fd[1], "small", p->in[1], p->out[1], SMALL, 6, SMALL_TAG));
 	pthread_join(thread, NULL);
-	EXPECT_EQ(SMALL_TAG, w.first.tag);
-	EXPECT_EQ(2 - w.more - 1, raw_collect(p->c.fd[0], res, 2, 2 - w.more - 1, 60 * SECOND));
+	EXPECT_EQ(1, raw_collect(p->c.fd[0], res, 2, 1, 60 * SECOND));
 	EXPECT_EQ(2, raw_collect(p->c.fd[1], res, 2, 2, 60 * SECOND));
-	return w.more;
+	EXPECT_EQ(0, wrong(p));
+	count_slices(w.tid, seq, before, after);
 }
 
-/* Who waits for one result has it while the large one still runs. */
+/* Who waits for one result, and has it, leaves the large one to others. */
 TEST(the_wait_is_short)
 {
-	unsigned int i, alone = 0, n = 10;
+	unsigned int i, before = 0, after = 0, n = 10;
 	struct pair p = { };
 
+	mount("none", "/sys/kernel/tracing", "tracefs", 0, NULL);
+	if (!test_put(EVENTS "coll_segment/enable", "1") ||
+	    !test_put(EVENTS "coll_complete/enable", "1"))
+		SKIP(return, "no tracepoints");
 	ASSERT_EQ(0, pair_start(&p));
 	for (i = 0; i < n; i++)
-		alone += !wait_short(_metadata, &p);
-	/* Now and then the machine stands still. */
-	EXPECT_LT(n / 2, alone);
+		wait_and_count(_metadata, &p, 2 * i + 2, &before, &after);
+	test_put(EVENTS "coll_segment/enable", "0");
+	test_put(EVENTS "coll_complete/enable", "0");
+	EXPECT_LT(0, before);
+	/* The one that it has begun when it is told; and what that op told it to do. */
+	EXPECT_GE(2 * n, after) {
+		TH_LOG("%u slices before, %u after", before, after);
+	}
 	pair_stop(&p);
 }
 
