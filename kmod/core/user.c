@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/cpumask.h>
+#include <linux/cred.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
@@ -171,6 +172,18 @@ static struct coll_user *coll_user_find_locked(kuid_t uid)
 		WRITE_ONCE(coll_users_made, coll_users_made + 1);
 	}
 	return u;
+}
+
+kuid_t coll_user_payer(const struct cred *cred)
+{
+	const struct user_namespace *ns;
+	kuid_t payer = cred->euid;
+
+	/* The outermost one counts, so go on to the end. */
+	for (ns = cred->user_ns; ns != &init_user_ns; ns = ns->parent)
+		if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
+			payer = ns->owner;
+	return payer;
 }
 
 struct coll_user *coll_user_get(kuid_t uid)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Users: what the communicators of one uid share.
+ * Users: what the communicators of one uid share; see coll_user_payer() for user namespaces.
  *
  * Each user has work queues of its own. A work item that waits for something its user
  * controls (a socket lock, an mmap lock, a page that does not come) occupies a slot of
@@ -24,6 +24,8 @@
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
 #include <linux/workqueue.h>
+
+struct cred;
 
 /**
  * struct coll_user_cpu - time of a user's workers on one CPU, under coll_user.lock
@@ -108,6 +110,18 @@ struct coll_worker {
 	int call;
 	struct list_head list;
 };
+
+/**
+ * coll_user_payer() - whose limits and queues apply to a task
+ * @cred: of the task
+ *
+ * A user who makes a user namespace may have many uids in it (/etc/subuid), and they share what is
+ * the user's: it is the owner of the outermost namespace that was not made by root. What root has
+ * made is a container of its own users.
+ *
+ * Return: a uid for coll_user_get().
+ */
+kuid_t coll_user_payer(const struct cred *cred);
 
 /**
  * coll_user_get() - the user of a uid, made if there is none

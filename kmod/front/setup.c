@@ -56,6 +56,7 @@ int coll_ioc_join(struct coll_file *cf, void __user *arg, u32 size)
 		goto free;
 	}
 	a.uid = m->ml.cred->euid;
+	a.payer = coll_user_payer(m->ml.cred);
 	ret = coll_group_join(m, &a);
 free:
 	kvfree(a.node_of);

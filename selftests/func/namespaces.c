@@ -3,6 +3,7 @@
  * Namespaces give no rights: a user namespace in which one is root. And they are not held: a
  * network namespace whose sockets ranks use lives as long as they do, and no longer.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <netinet/in.h>
@@ -48,6 +49,64 @@ TEST(user_namespace)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT)
 		SKIP(return, "no user namespaces for nobody");
 	EXPECT_EQ(0, status);
+}
+
+/*
+ * Nobody makes a user namespace, and gets another uid there from root, as by /etc/subuid. Return:
+ * of two communicators, of nobody and of the other uid, how many there could be; or CANNOT.
+ */
+static int groups_of_two_uids(int ask, int told)
+{
+	struct raw_comm c[2];
+	char byte = 0;
+	int ret, i, n = 0;
+
+	for (i = 0; i < 2; i++)
+		raw_plan(&c[i], 1, 1);
+	if (setgroups(0, NULL) || setgid(65534) || setuid(65534))
+		return CANNOT;
+	for (i = 0; i < 2; i++) {
+		if (i && (unshare(CLONE_NEWUSER) || write(ask, &byte, 1) != 1 ||
+			  read(told, &byte, 1) != 1 || byte || setuid(0)))
+			return CANNOT;
+		c[i].fd[0] = raw_open();
+		ret = raw_join(c[i].fd[0], &c[i], 0);
+		if (ret && ret != -EMFILE)
+			return CANNOT - 1;
+		n += !ret;
+	}
+	return n;
+}
+
+TEST(uids_of_a_user_namespace_share_limits)
+{
+	int ask[2], told[2], status = 0;
+	char byte, map[64];
+	struct stat st;
+	pid_t pid;
+
+	ASSERT_EQ(0, stat("/dev/coll", &st));
+	ASSERT_EQ(0, chmod("/dev/coll", 0666));
+	ASSERT_TRUE(test_put("/sys/module/coll/parameters/max_groups", "1"));
+	ASSERT_EQ(0, pipe(ask));
+	ASSERT_EQ(0, pipe(told));
+	pid = fork();
+	if (!pid) {
+		close(ask[0]);
+		_exit(groups_of_two_uids(ask[1], told[0]));
+	}
+	close(ask[1]);
+	if (read(ask[0], &byte, 1) == 1) {
+		snprintf(map, sizeof(map), "/proc/%d/uid_map", pid);
+		byte = !test_put(map, "0 200000 1");
+		EXPECT_EQ(1, write(told[1], &byte, 1));
+	}
+	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(test_put("/sys/module/coll/parameters/max_groups", "16384"));
+	EXPECT_EQ(0, chmod("/dev/coll", st.st_mode & 07777));
+	if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT)
+		SKIP(return, "no user namespaces for nobody");
+	EXPECT_EQ(1, WEXITSTATUS(status));
 }
 
 TEST(mptcp_is_refused)

@@ -249,9 +249,9 @@ static int coll_group_alloc_tables(struct coll_group *g)
 }
 
 /* Find the user of a new group, with its queues, and count the group. */
-static int coll_group_set_user(struct coll_group *g, kuid_t uid)
+static int coll_group_set_user(struct coll_group *g, kuid_t payer)
 {
-	struct coll_user *user = coll_user_get(uid);
+	struct coll_user *user = coll_user_get(payer);
 
 	if (!user)
 		return -ENOMEM;
@@ -287,7 +287,7 @@ static struct coll_group *coll_group_alloc(const struct coll_join_args *a, u32 n
 	g->nr_nodes = j->nr_nodes;
 	g->nr_local = nr_local;
 	g->stripes.links = 1;
-	ret = coll_group_set_user(g, a->uid) ?: coll_group_alloc_tables(g);
+	ret = coll_group_set_user(g, a->payer) ?: coll_group_alloc_tables(g);
 	if (ret) {
 		coll_group_free(g);
 		return ERR_PTR(ret);

@@ -82,7 +82,8 @@ struct coll_left {
  * @id: number for netlink and traces; unique while the group lives
  * @key: of the communicator
  * @uid: owner; others may not join
- * @user: shared by all groups of @uid, referenced; the work of this group runs on its queues
+ * @user: shared by all groups of @uid, or of the owner of its user namespace, referenced; the work of
+ *	this group runs on its queues
  * @size: ranks
  * @node: this node
  * @nr_nodes: nodes
@@ -239,11 +240,13 @@ struct coll_group {
  * @join: the command
  * @node_of: node of each rank
  * @uid: of the caller
+ * @payer: whose limits and queues apply
  */
 struct coll_join_args {
 	struct coll_join join;
 	u32 *node_of;
 	kuid_t uid;
+	kuid_t payer;
 };
 
 /**

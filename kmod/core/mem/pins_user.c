@@ -150,7 +150,7 @@ static struct coll_pins_user *coll_pins_user_alloc(const struct cred *cred)
 
 	if (!u)
 		return NULL;
-	u->queue = coll_user_get(cred->user->uid);
+	u->queue = coll_user_get(coll_user_payer(cred));
 	if (!u->queue) {
 		kfree(u);
 		return NULL;
