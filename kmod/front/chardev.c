@@ -69,6 +69,7 @@ static int coll_flush(struct file *file, fl_owner_t id)
 static void coll_close(struct coll_file *cf)
 {
 	coll_calls_release(cf);
+	coll_uring_release(cf);
 	coll_posts_release(cf);
 	coll_tensors_release(cf->member);
 	coll_progress_release(cf);

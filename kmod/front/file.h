@@ -16,6 +16,7 @@
 struct coll_call;
 struct coll_member;
 struct coll_progress;
+struct coll_uring;
 struct file;
 struct io_uring_cmd;
 
@@ -29,12 +30,14 @@ struct io_uring_cmd;
  * @watch_delay: jiffies from the last look of @watch to the next; a hint
  * @mn: tells of the end of the address space (with CONFIG_MMU_NOTIFIER)
  * @exited: does then what may take long
- * @lock: protects @calls to @spare
+ * @lock: protects @calls to @nr_spare_urings
  * @calls: blocking calls that a thread is in
  * @nr_callers: number of @calls
  * @parked: those that have been parked, of which there may be many; the newest last
  * @nr_parked: number of @parked; also read without the lock
  * @spare: memory for the next call
+ * @spare_urings: memory for the next commands of io_uring
+ * @nr_spare_urings: number of @spare_urings
  * @progress: its progress thread, set once, with release; NULL: none
  * @starting: held while that is made
  * @progress_again: jiffies when it may be tried again; @starting
@@ -58,6 +61,8 @@ struct coll_file {
 	struct list_head parked;
 	u32 nr_parked;
 	struct coll_call *spare;
+	struct coll_uring *spare_urings;
+	u32 nr_spare_urings;
 	struct coll_progress *progress;
 	struct mutex starting;
 	unsigned long progress_again;

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/atomic.h>
 #include <linux/build_bug.h>
 #include <linux/fs.h>
 #include <linux/io_uring_types.h>
+#include <linux/ktime.h>
+#include <linux/processor.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/stat.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
 
 #include "../compat.h"
 #include "../core/group/account.h"
@@ -15,17 +22,37 @@
 #include "fixed.h"
 #include "flight.h"
 #include "refs.h"
+#include "spin.h"
 #include "tensor_uring.h"
 #include "uring.h"
 
-/*
- * An io_uring command in flight. Owner: core from posting on, then the task work
- * that completes the command. Exactly one CQE comes of it.
+/* Commands whose memory a file keeps. */
+#define COLL_URING_KEPT	16
+
+/* Where a command is: the one of its submission and its end that comes second completes it. */
+enum {
+	COLL_URING_ISSUED,	/* its submitter posts it */
+	COLL_URING_POSTED,	/* that has returned */
+	COLL_URING_LANDED,	/* it has ended before */
+};
+
+/**
+ * struct coll_uring - an io_uring command in flight
+ * @flight: the command
+ * @cmd: of io_uring
+ * @where: COLL_URING_*
+ * @holds_file: not a fixed file: counts, see end.h
+ * @next: in cf->spare_urings
+ *
+ * Owner: core from posting on, then who completes the command: its submitter, or task work.
+ * Exactly one CQE comes of it.
  */
 struct coll_uring {
 	struct coll_flight flight;
 	struct io_uring_cmd *cmd;
-	bool holds_file;	/* not a fixed file: counts, see end.h */
+	atomic_t where;
+	bool holds_file;
+	struct coll_uring *next;
 };
 
 static struct coll_uring **coll_pdu(struct io_uring_cmd *cmd)
@@ -34,11 +61,46 @@ static struct coll_uring **coll_pdu(struct io_uring_cmd *cmd)
 	return (struct coll_uring **)cmd->pdu;
 }
 
+/* Memory for a command: that of an earlier one, or new. Zeroed. */
+static struct coll_uring *coll_uring_alloc(struct coll_file *cf)
+{
+	struct coll_uring *u;
+
+	spin_lock(&cf->lock);
+	u = cf->spare_urings;
+	if (u) {
+		cf->spare_urings = u->next;
+		cf->nr_spare_urings--;
+	}
+	spin_unlock(&cf->lock);
+	if (!u)
+		return kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
+	memset(u, 0, sizeof(*u));
+	return u;
+}
+
+static void coll_uring_keep(struct coll_file *cf, struct coll_uring *u)
+{
+	spin_lock(&cf->lock);
+	if (cf->nr_spare_urings < COLL_URING_KEPT) {
+		u->next = cf->spare_urings;
+		cf->spare_urings = u;
+		cf->nr_spare_urings++;
+		u = NULL;
+	}
+	spin_unlock(&cf->lock);
+	kfree(u);
+}
+
 static void coll_uring_free(struct coll_uring *u)
 {
-	if (u->holds_file)
-		coll_end_drop(u->flight.cf);
-	kfree(u);
+	struct coll_file *cf = u->flight.cf;
+	bool holds_file = u->holds_file;
+
+	coll_uring_keep(cf, u);
+	/* Last: the file may go with it. */
+	if (holds_file)
+		coll_end_drop(cf);
 }
 
 /* In the task that submitted, or in whatever io_uring has in its place. */
@@ -55,8 +117,43 @@ static void coll_uring_finish(COLL_TW_ARGS)
 static void coll_uring_landed(struct coll_flight *f)
 {
 	struct coll_uring *u = container_of(f, struct coll_uring, flight);
+	struct io_uring_cmd *cmd = u->cmd;
 
-	coll_cmd_finish_in_task(u->cmd, coll_uring_finish);
+	/* While it is being submitted, the submitter completes it, and this is the last access. */
+	if (atomic_xchg(&u->where, COLL_URING_LANDED) == COLL_URING_POSTED)
+		coll_cmd_finish_in_task(cmd, coll_uring_finish);
+}
+
+/*
+ * COLL_CMD_SPIN: the caller will wait for the end at once. To stay awake for as long as falling
+ * asleep takes is cheaper then, and no task work is needed. With links that would keep them waiting.
+ */
+static void coll_uring_spin(struct coll_uring *u)
+{
+	const struct coll_req *req = &u->flight.req;
+	const struct coll_group *g = coll_member_group(req->member);
+	u64 end;
+
+	if (!(req->cmd.flags & COLL_CMD_SPIN) || g->nr_nodes > 1 ||
+	    coll_is_message(req->cmd.collective))
+		return;
+	end = ktime_get_ns() + (u64)coll_spin_group_us(g) * NSEC_PER_USEC;
+	while (atomic_read(&u->where) == COLL_URING_ISSUED && single_task_running() &&
+	       !need_resched() && !signal_pending(current) && ktime_get_ns() < end)
+		cpu_relax();
+}
+
+/* It has been posted. Has it ended by now? Then its CQE comes with the submission. */
+static void coll_uring_posted(struct coll_uring *u, unsigned int issue_flags)
+{
+	struct io_uring_cmd *cmd = u->cmd;
+	int result;
+
+	if (atomic_xchg(&u->where, COLL_URING_POSTED) == COLL_URING_ISSUED)
+		return;
+	result = coll_deliver(&u->flight.req, u->flight.result);
+	coll_uring_free(u);
+	coll_cmd_done(cmd, result, issue_flags);
 }
 
 /* The ring or the task goes, and asks for every command in flight. */
@@ -69,7 +166,7 @@ static int coll_uring_cancel(struct coll_file *cf)
 static int coll_uring_submit(struct coll_file *cf, struct io_uring_cmd *cmd,
 			     u64 arg, u32 len, unsigned int issue_flags)
 {
-	struct coll_uring *u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
+	struct coll_uring *u = coll_uring_alloc(cf);
 	struct coll_fixed fixed = { .cmd = cmd, .issue_flags = issue_flags };
 	u64 begin = coll_account_begin();
 	bool holds_file;
@@ -81,7 +178,7 @@ static int coll_uring_submit(struct coll_file *cf, struct io_uring_cmd *cmd,
 	ret = coll_flight_decode(&u->flight, cf, arg, len,
 				 cmd->flags & IORING_URING_CMD_FIXED ? &fixed : NULL);
 	if (ret) {
-		kfree(u);
+		coll_uring_keep(cf, u);
 		return ret;
 	}
 	u->cmd = cmd;
@@ -103,7 +200,19 @@ static int coll_uring_submit(struct coll_file *cf, struct io_uring_cmd *cmd,
 		return -EIOCBQUEUED;
 	}
 	coll_end_posted(cf, holds_file);
+	coll_uring_spin(u);
+	coll_uring_posted(u, issue_flags);
 	return -EIOCBQUEUED;
+}
+
+void coll_uring_release(struct coll_file *cf)
+{
+	struct coll_uring *u;
+
+	while ((u = cf->spare_urings)) {
+		cf->spare_urings = u->next;
+		kfree(u);
+	}
 }
 
 int coll_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)

@@ -585,8 +585,9 @@ struct coll_stripe {
 #define COLL_CMD_REG_RECV	(1U << 2)	/* recv_addr lies in registered recv_buf */
 /*
  * COLL_IOC_SUBMIT: look for the end for up to 1 ms before sleeping, as long as only another
- * rank wants the CPU; or sleep at once. Not both. They have no effect by io_uring, where
- * no call waits in the kernel.
+ * rank wants the CPU; or sleep at once. Not both. By io_uring, COLL_CMD_SPIN is for callers that
+ * will wait for this command at once: on one node its submission looks for the end for as long
+ * as falling asleep takes (module parameter spin_us).
  */
 #define COLL_CMD_SPIN		(1U << 3)
 #define COLL_CMD_SLEEP		(1U << 4)
