@@ -25,7 +25,7 @@ static enum reason fill_Allgather(struct call *c, const void *send, int scount,
 	return TAKEN;
 }
 
-BOTH(Allgather, Iallgather, (send, scount, stype, recv, rcount, rtype),
+ALL_FORMS(Allgather, Iallgather, (send, scount, stype, recv, rcount, rtype),
      const void *send, int scount, MPI_Datatype stype, void *recv, int rcount,
      MPI_Datatype rtype, MPI_Comm comm)
 
@@ -52,7 +52,7 @@ static enum reason fill_Allgatherv(struct call *c, const void *send, int scount,
 	return TAKEN;
 }
 
-BOTH(Allgatherv, Iallgatherv, (send, scount, stype, recv, rcounts, displs, rtype),
+ALL_FORMS(Allgatherv, Iallgatherv, (send, scount, stype, recv, rcounts, displs, rtype),
      const void *send, int scount, MPI_Datatype stype, void *recv, const int *rcounts,
      const int *displs, MPI_Datatype rtype, MPI_Comm comm)
 
@@ -79,7 +79,7 @@ static enum reason fill_Alltoall(struct call *c, const void *send, int scount,
 	return TAKEN;
 }
 
-BOTH(Alltoall, Ialltoall, (send, scount, stype, recv, rcount, rtype),
+ALL_FORMS(Alltoall, Ialltoall, (send, scount, stype, recv, rcount, rtype),
      const void *send, int scount, MPI_Datatype stype, void *recv, int rcount,
      MPI_Datatype rtype, MPI_Comm comm)
 
@@ -115,7 +115,7 @@ static enum reason fill_Alltoallv(struct call *c, const void *send, const int *s
 	return exchange(c, &from, &to, send == MPI_IN_PLACE);
 }
 
-BOTH(Alltoallv, Ialltoallv, (send, scounts, sdispls, stype, recv, rcounts, rdispls, rtype),
+ALL_FORMS(Alltoallv, Ialltoallv, (send, scounts, sdispls, stype, recv, rcounts, rdispls, rtype),
      const void *send, const int *scounts, const int *sdispls, MPI_Datatype stype, void *recv,
      const int *rcounts, const int *rdispls, MPI_Datatype rtype, MPI_Comm comm)
 
@@ -132,8 +132,12 @@ static enum reason fill_Alltoallw(struct call *c, const void *send, const int *s
 	return exchange(c, &from, &to, send == MPI_IN_PLACE);
 }
 
-/* Only this form: the application may free the types before a nonblocking one is over. */
-BLOCKING(Alltoallw, (send, scounts, sdispls, stypes, recv, rcounts, rdispls, rtypes),
-	 const void *send, const int *scounts, const int *sdispls, const MPI_Datatype *stypes,
-	 void *recv, const int *rcounts, const int *rdispls, const MPI_Datatype *rtypes,
-	 MPI_Comm comm)
+/* No nonblocking form: the application may free the types before it is over. */
+BLOCKING_FORM(Alltoallw, (send, scounts, sdispls, stypes, recv, rcounts, rdispls, rtypes),
+	      const void *send, const int *scounts, const int *sdispls, const MPI_Datatype *stypes,
+	      void *recv, const int *rcounts, const int *rdispls, const MPI_Datatype *rtypes,
+	      MPI_Comm comm)
+PERSISTENT_FORM(Alltoallw, (send, scounts, sdispls, stypes, recv, rcounts, rdispls, rtypes),
+		const void *send, const int *scounts, const int *sdispls,
+		const MPI_Datatype *stypes, void *recv, const int *rcounts, const int *rdispls,
+		const MPI_Datatype *rtypes, MPI_Comm comm)

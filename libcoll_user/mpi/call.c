@@ -25,11 +25,11 @@ static enum reason look_at_new(struct call *c)
 	return c->size == 1 ? ALONE : TAKEN;
 }
 
-enum reason call_open(struct call *c, enum function fn, bool blocking, MPI_Comm comm)
+enum reason call_open(struct call *c, enum function fn, enum form form, MPI_Comm comm)
 {
 	*c = (struct call){
-		.fn = fn, .blocking = blocking, .comm = comm, .op = MPI_OP_NULL,
-		.type = MPI_DATATYPE_NULL,
+		.fn = fn, .form = form, .probe = form == PERSISTENT, .comm = comm,
+		.op = MPI_OP_NULL, .type = MPI_DATATYPE_NULL,
 	};
 	if (comm == MPI_COMM_NULL)
 		return ARGUMENT;
@@ -57,7 +57,7 @@ enum reason call_decide(struct call *c, uint64_t bytes)
 	if (bytes == 0)
 		return EMPTY;
 	if (!c->mc)
-		c->mc = comms_get(c->comm, c->blocking);
+		c->mc = comms_get(c->comm, c->form != NONBLOCKING);
 	if (!c->mc)
 		return EARLY;
 	if (c->mc->why != TAKEN)
@@ -66,7 +66,11 @@ enum reason call_decide(struct call *c, uint64_t bytes)
 		return LARGE;
 	if (bytes == CALL_UNKNOWN)
 		bytes = TAKE_AS;
-	return bytes < c->mc->least ? SLOWER : TAKEN;
+	if (bytes < c->mc->least)
+		return SLOWER;
+	if (!c->coll)
+		c->coll = c->mc->coll;
+	return TAKEN;
 }
 
 void call_make_arrays(struct call *c, int sides)
@@ -88,6 +92,8 @@ void call_make_arrays(struct call *c, int sides)
 
 void call_copy_in(struct call *c, const void *from)
 {
+	if (c->probe)
+		return;
 	c->in.tmp = malloc(c->in.len + 1);
 	c->in.addr = c->in.tmp;
 	if (c->in.tmp)
@@ -102,7 +108,7 @@ void call_copy_in(struct call *c, const void *from)
  */
 static void give_up(struct call *c)
 {
-	coll_abort(c->mc->coll, (uint32_t)-c->err);
+	coll_abort(c->coll, (uint32_t)-c->err);
 	c->req = NULL;
 }
 
@@ -142,7 +148,7 @@ static bool is_put_aside(struct call *c)
 	/* Those with an operator of the application are several commands. */
 	if (c->err != -EFAULT || c->op != MPI_OP_NULL || (!in && !out))
 		return false;
-	if (coll_comm_status(c->mc->coll, &st) || st.state == COLL_STATE_FAILED)
+	if (coll_comm_status(c->coll, &st) || st.state == COLL_STATE_FAILED)
 		return false;
 	if (copy_aside(c, in, out))
 		return false;
@@ -155,7 +161,7 @@ static void submit(struct call *c)
 {
 	int done = 0, ret;
 
-	c->err = coll_isubmit(c->mc->coll, &c->cmd, &c->req);
+	c->err = coll_isubmit(c->coll, &c->cmd, &c->req);
 	if (c->err)
 		return;
 	ret = coll_test(c->req, &done);
@@ -216,7 +222,7 @@ int call_end(struct call *c)
 	c->in.tmp = c->out.tmp = NULL;
 	c->in.home_displs = c->out.home_displs = NULL;
 	c->arrays = NULL;
-	return c->err ? error_code(c->err, count_name(c->fn), c->mc->coll) : MPI_SUCCESS;
+	return c->err ? error_code(c->err, count_name(c->fn), c->coll) : MPI_SUCCESS;
 }
 
 int call_run(struct call *c)
@@ -226,9 +232,9 @@ int call_run(struct call *c)
 	if (!c->err && c->op != MPI_OP_NULL)
 		c->err = operators_run(c);
 	else if (!c->err)
-		c->err = coll_submit(c->mc->coll, &c->cmd);
+		c->err = coll_submit(c->coll, &c->cmd);
 	if (is_put_aside(c))
-		c->err = coll_submit(c->mc->coll, &c->cmd);
+		c->err = coll_submit(c->coll, &c->cmd);
 	if (c->err)
 		give_up(c);
 	else

@@ -14,11 +14,13 @@
 /**
  * struct call - one call
  * @fn: which collective
- * @blocking: else its nonblocking form
+ * @form: of it
+ * @probe: only see whether coll does it: buffers are not looked at
  * @comm: of the application
  * @mc: what belongs to it; NULL: nothing yet
  * @rank: of this process
  * @size: ranks in all
+ * @coll: what does it, once that has been decided
  * @cmd: for coll
  * @op: operator of the application, on elements of @type; MPI_OP_NULL: @cmd says it all
  * @type: of elements
@@ -27,23 +29,26 @@
  *	could not begin
  * @in: where coll finds the input
  * @out: where it writes the result
+ * @from: where the application has its input, if that is only moved
  * @to: where the application wants the result, if @out is a copy
  * @stores: it wants it
  * @arrays: counts and displacements of v-forms; owned
  */
 struct call {
 	enum function fn;
-	bool blocking;
+	enum form form;
+	bool probe;
 	MPI_Comm comm;
 	struct mpi_comm *mc;
 	int rank, size;
+	coll_comm_t *coll;
 	struct coll_cmd cmd;
 	MPI_Op op;
 	MPI_Datatype type;
 	coll_request_t *req;
 	int err;
 	struct bytes in, out;
-	struct layout to;
+	struct layout from, to;
 	bool stores;
 	uint64_t *arrays;
 };
@@ -53,7 +58,7 @@ struct call {
  *
  * Sets @c->rank and @c->size if the call may be one for coll. Nothing is communicated.
  */
-enum reason call_open(struct call *c, enum function fn, bool blocking, MPI_Comm comm);
+enum reason call_open(struct call *c, enum function fn, enum form form, MPI_Comm comm);
 
 /**
  * call_decide() - does coll do this call?

@@ -46,8 +46,11 @@ static struct mpi_comm *all;
 
 static int forget(MPI_Comm comm, int keyval, void *value, void *extra)
 {
+	struct mpi_comm *mc = value;
+
 	(void)comm, (void)keyval, (void)extra;
-	comms_put(value);
+	mc->freed = true;
+	comms_put(mc);
 	return MPI_SUCCESS;
 }
 
@@ -103,6 +106,7 @@ void comms_put(struct mpi_comm *mc)
 	pthread_mutex_unlock(&lock);
 	if (!last)
 		return;
+	lanes_end(&mc->lanes);
 	coll_finalize(mc->coll);
 	free(mc);
 }
@@ -112,6 +116,7 @@ void comms_end_all(void)
 	struct mpi_comm *mc;
 
 	for (mc = all; mc; mc = mc->next) {
+		lanes_end(&mc->lanes);
 		coll_finalize(mc->coll);
 		mc->coll = NULL;
 		mc->why = UNUSABLE;

@@ -9,6 +9,7 @@
 
 #include "count.h"
 #include "fits.h"
+#include "lanes.h"
 
 /**
  * struct mpi_comm - what belongs to a communicator of MPI
@@ -16,9 +17,11 @@
  * @why: TAKEN: @coll can be used
  * @rank: of this process
  * @size: ranks in all
- * @refs: the communicator of MPI, and each call under way
+ * @refs: the communicator of MPI, each call under way, and each persistent request
+ * @freed: the application has freed the communicator of MPI
  * @fits: what @coll can do
  * @least: calls of fewer bytes go to the MPI underneath; the same on all ranks
+ * @lanes: for persistent requests
  * @next: in a list of all of them
  */
 struct mpi_comm {
@@ -26,8 +29,10 @@ struct mpi_comm {
 	enum reason why;
 	int rank, size;
 	int refs;
+	bool freed;
 	struct fits fits;
 	uint64_t least;
+	struct lanes lanes;
 	struct mpi_comm *next, **prev;
 };
 
@@ -40,7 +45,7 @@ struct mpi_comm {
  */
 struct mpi_comm *comms_get(MPI_Comm comm, bool make);
 
-/** comms_hold() - a call is under way */
+/** comms_hold() - a call is under way, or there is a persistent request */
 void comms_hold(struct mpi_comm *mc);
 
 /** comms_put() - it is over; the last one ends the communicator of coll */

@@ -3,8 +3,6 @@
 #ifndef LIBCOLL_MPI_COUNT_H
 #define LIBCOLL_MPI_COUNT_H
 
-#include <stdbool.h>
-
 /* The collectives of MPI that this library looks at. */
 #define COUNT_FUNCTIONS(X)							\
 	X(Barrier) X(Bcast) X(Reduce) X(Allreduce) X(Reduce_scatter)		\
@@ -18,6 +16,9 @@ enum function {
 	NR_FUNCTIONS
 };
 
+/** enum form - MPI_X, MPI_IX, and MPI_X_init with MPI_Start */
+enum form { BLOCKING, NONBLOCKING, PERSISTENT, NR_FORMS };
+
 /**
  * enum reason - why a call goes to the MPI underneath
  * @TAKEN: it does not: coll does it
@@ -30,6 +31,8 @@ enum function {
  * @EMPTY: there are no bytes
  * @SLOWER: coll is slower for so few bytes
  * @LARGE: the communicator is too large for this collective
+ * @MANY: the communicator has as many persistent requests as coll does for one, or a rank has no
+ *	room for one more
  */
 enum reason {
 	TAKEN,
@@ -42,11 +45,15 @@ enum reason {
 	EMPTY,
 	SLOWER,
 	LARGE,
+	MANY,
 	NR_REASONS
 };
 
-/** count_call() - count one; @blocking: else it is the nonblocking form of @fn */
-void count_call(enum function fn, bool blocking, enum reason why);
+/** count_call() - count one; of the persistent form it is the call of MPI_X_init */
+void count_call(enum function fn, enum form form, enum reason why);
+
+/** count_start() - coll does a persistent request once more */
+void count_start(void);
 
 /** count_name() - name of a collective, without MPI_ */
 const char *count_name(enum function fn);

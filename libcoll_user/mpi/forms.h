@@ -12,42 +12,74 @@
 #define LIBCOLL_MPI_FORMS_H
 
 #include "call.h"
+#include "each.h"
+#include "persistent.h"
 #include "requests.h"
 
 /*
- * The functions MPI_X and MPI_IX, which <mpi.h> declares; fill_X() has their arguments without the
- * communicator.
+ * The functions MPI_X, MPI_IX and MPI_X_init, which <mpi.h> declares; fill_X() has their arguments
+ * without the communicator.
  */
 #define EXPAND(...)	__VA_ARGS__
 
-#define BLOCKING(name, args, ...)						\
+#define BLOCKING_FORM(name, args, ...)						\
 	int MPI_##name(__VA_ARGS__)						\
 	{									\
 		struct call c;							\
-		enum reason why = call_open(&c, FN_##name, true, comm);		\
+		enum reason why = call_open(&c, FN_##name, BLOCKING, comm);	\
 										\
 		if (why == TAKEN)						\
 			why = fill_##name(&c, EXPAND args);			\
-		count_call(FN_##name, true, why);				\
+		count_call(FN_##name, BLOCKING, why);				\
 		return why == TAKEN ? call_run(&c) : PMPI_##name(EXPAND args, comm); \
 	}
 
-#define NONBLOCKING(name, iname, args, ...)					\
+#define NONBLOCKING_FORM(name, iname, args, ...)				\
 	int MPI_##iname(__VA_ARGS__, MPI_Request *request)			\
 	{									\
 		struct call c;							\
-		enum reason why = call_open(&c, FN_##name, false, comm);	\
+		enum reason why = call_open(&c, FN_##name, NONBLOCKING, comm);	\
 										\
 		if (why == TAKEN)						\
 			why = fill_##name(&c, EXPAND args);			\
-		count_call(FN_##name, false, why);				\
+		count_call(FN_##name, NONBLOCKING, why);			\
 		return why == TAKEN ? requests_start(&c, request) :		\
 		       PMPI_##iname(EXPAND args, comm, request);		\
 	}
 
-#define BOTH(name, iname, args, ...)						\
-	BLOCKING(name, args, __VA_ARGS__)					\
-	NONBLOCKING(name, iname, args, __VA_ARGS__)
+/*
+ * Each start has the arguments of the init call, and looks at the buffers again. again_X() is
+ * what it calls.
+ */
+#ifdef PERSISTENT_NAME
+#define SAVE(arg)	.arg = arg,
+#define SAVED(arg)	, saved->arg
+
+#define PERSISTENT_FORM(name, args, ...)					\
+	static enum reason again_##name(struct call *c, const struct arguments *saved) \
+	{									\
+		return fill_##name(c EACH(SAVED, EXPAND args));			\
+	}									\
+										\
+	int PERSISTENT_NAME(MPI, name)(__VA_ARGS__, MPI_Info info, MPI_Request *request) \
+	{									\
+		const struct arguments saved = { EACH(SAVE, EXPAND args) };	\
+		enum reason why;						\
+		struct call c;							\
+		int ret = MPI_SUCCESS;						\
+										\
+		why = persistent_init(&c, FN_##name, again_##name, &saved, comm, request, &ret); \
+		return why == TAKEN ? ret :					\
+		       PERSISTENT_NAME(PMPI, name)(EXPAND args, comm, info, request); \
+	}
+#else
+#define PERSISTENT_FORM(name, args, ...)
+#endif
+
+#define ALL_FORMS(name, iname, args, ...)					\
+	BLOCKING_FORM(name, args, __VA_ARGS__)					\
+	NONBLOCKING_FORM(name, iname, args, __VA_ARGS__)			\
+	PERSISTENT_FORM(name, args, __VA_ARGS__)
 
 /* Is there such a rank? */
 static inline bool is_rank(const struct call *c, int root)
@@ -57,7 +89,7 @@ static inline bool is_rank(const struct call *c, int root)
 
 static inline coll_comm_t *coll_of(const struct call *c)
 {
-	return c->mc->coll;
+	return c->coll;
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "fortran.h"
+#include "persistent.h"
 
 #ifdef OPEN_MPI
 
@@ -49,12 +50,31 @@ static void *buffer(void *p)
 			*ierr = ret_;						\
 	}
 
-/* Both, of the same arguments */
-#define FORTRAN_BOTH(name, cname, icname, args, ...)				\
+/* A persistent one; @args end in info and &req. */
+#ifdef PERSISTENT_NAME
+#define PFORTRAN(name, args, ...)						\
+	FORTRAN_NAMES_X(name##_init, __VA_ARGS__, fint *info, fint *request, fint *ierr) \
+	{									\
+		MPI_Request req;						\
+		int ret_ = args;						\
+										\
+		if (!ret_)							\
+			*request = PMPI_Request_c2f(req);			\
+		if (ierr)							\
+			*ierr = ret_;						\
+	}
+#else
+#define PFORTRAN(name, args, ...)
+#endif
+
+/* All three, of the same arguments */
+#define FORTRAN_ALL(name, cname, icname, args, ...)				\
 	FORTRAN(name, MPI_##cname args, __VA_ARGS__)				\
-	IFORTRAN(i##name, MPI_##icname EXPAND_WITH_REQUEST args, __VA_ARGS__)
+	IFORTRAN(i##name, MPI_##icname EXPAND_WITH_REQUEST args, __VA_ARGS__)	\
+	PFORTRAN(name, PERSISTENT_NAME(MPI, cname) EXPAND_WITH_INFO args, __VA_ARGS__)
 
 #define EXPAND_WITH_REQUEST(...)	(__VA_ARGS__, &req)
+#define EXPAND_WITH_INFO(...)		(__VA_ARGS__, PMPI_Info_f2c(*info), &req)
 
 #define SEND		void *send, fint *scount, fint *stype
 #define RECV		void *recv, fint *rcount, fint *rtype
@@ -68,27 +88,27 @@ static void *buffer(void *p)
 #define THE_RECVV	buffer(recv), rcounts, rdispls, TYPE(rtype)
 #define THE_VECTOR	buffer(send), buffer(recv), *count, TYPE(type), OP
 
-FORTRAN_BOTH(barrier, Barrier, Ibarrier, (COMM), fint *comm)
-FORTRAN_BOTH(bcast, Bcast, Ibcast, (buffer(buf), *count, TYPE(type), *root, COMM),
+FORTRAN_ALL(barrier, Barrier, Ibarrier, (COMM), fint *comm)
+FORTRAN_ALL(bcast, Bcast, Ibcast, (buffer(buf), *count, TYPE(type), *root, COMM),
 	     void *buf, fint *count, fint *type, ROOT)
-FORTRAN_BOTH(allreduce, Allreduce, Iallreduce, (THE_VECTOR, COMM), VECTOR, fint *comm)
-FORTRAN_BOTH(reduce, Reduce, Ireduce, (THE_VECTOR, *root, COMM), VECTOR, ROOT)
-FORTRAN_BOTH(scan, Scan, Iscan, (THE_VECTOR, COMM), VECTOR, fint *comm)
-FORTRAN_BOTH(exscan, Exscan, Iexscan, (THE_VECTOR, COMM), VECTOR, fint *comm)
-FORTRAN_BOTH(reduce_scatter_block, Reduce_scatter_block, Ireduce_scatter_block,
+FORTRAN_ALL(allreduce, Allreduce, Iallreduce, (THE_VECTOR, COMM), VECTOR, fint *comm)
+FORTRAN_ALL(reduce, Reduce, Ireduce, (THE_VECTOR, *root, COMM), VECTOR, ROOT)
+FORTRAN_ALL(scan, Scan, Iscan, (THE_VECTOR, COMM), VECTOR, fint *comm)
+FORTRAN_ALL(exscan, Exscan, Iexscan, (THE_VECTOR, COMM), VECTOR, fint *comm)
+FORTRAN_ALL(reduce_scatter_block, Reduce_scatter_block, Ireduce_scatter_block,
 	     (THE_VECTOR, COMM), VECTOR, fint *comm)
-FORTRAN_BOTH(reduce_scatter, Reduce_scatter, Ireduce_scatter,
+FORTRAN_ALL(reduce_scatter, Reduce_scatter, Ireduce_scatter,
 	     (buffer(send), buffer(recv), counts, TYPE(type), OP, COMM),
 	     void *send, void *recv, fint *counts, fint *type, fint *op, fint *comm)
-FORTRAN_BOTH(gather, Gather, Igather, (THE_SEND, THE_RECV, *root, COMM), SEND, RECV, ROOT)
-FORTRAN_BOTH(gatherv, Gatherv, Igatherv, (THE_SEND, THE_RECVV, *root, COMM), SEND, RECVV, ROOT)
-FORTRAN_BOTH(scatter, Scatter, Iscatter, (THE_SEND, THE_RECV, *root, COMM), SEND, RECV, ROOT)
-FORTRAN_BOTH(scatterv, Scatterv, Iscatterv, (THE_SENDV, THE_RECV, *root, COMM), SENDV, RECV, ROOT)
-FORTRAN_BOTH(allgather, Allgather, Iallgather, (THE_SEND, THE_RECV, COMM), SEND, RECV, fint *comm)
-FORTRAN_BOTH(allgatherv, Allgatherv, Iallgatherv, (THE_SEND, THE_RECVV, COMM), SEND, RECVV,
+FORTRAN_ALL(gather, Gather, Igather, (THE_SEND, THE_RECV, *root, COMM), SEND, RECV, ROOT)
+FORTRAN_ALL(gatherv, Gatherv, Igatherv, (THE_SEND, THE_RECVV, *root, COMM), SEND, RECVV, ROOT)
+FORTRAN_ALL(scatter, Scatter, Iscatter, (THE_SEND, THE_RECV, *root, COMM), SEND, RECV, ROOT)
+FORTRAN_ALL(scatterv, Scatterv, Iscatterv, (THE_SENDV, THE_RECV, *root, COMM), SENDV, RECV, ROOT)
+FORTRAN_ALL(allgather, Allgather, Iallgather, (THE_SEND, THE_RECV, COMM), SEND, RECV, fint *comm)
+FORTRAN_ALL(allgatherv, Allgatherv, Iallgatherv, (THE_SEND, THE_RECVV, COMM), SEND, RECVV,
 	     fint *comm)
-FORTRAN_BOTH(alltoall, Alltoall, Ialltoall, (THE_SEND, THE_RECV, COMM), SEND, RECV, fint *comm)
-FORTRAN_BOTH(alltoallv, Alltoallv, Ialltoallv, (THE_SENDV, THE_RECVV, COMM), SENDV, RECVV,
+FORTRAN_ALL(alltoall, Alltoall, Ialltoall, (THE_SEND, THE_RECV, COMM), SEND, RECV, fint *comm)
+FORTRAN_ALL(alltoallv, Alltoallv, Ialltoallv, (THE_SENDV, THE_RECVV, COMM), SENDV, RECVV,
 	     fint *comm)
 
 /* Types for each rank of @comm, those of the other group of an intercommunicator. */
@@ -134,6 +154,33 @@ FORTRAN(alltoallw, alltoallw(buffer(send), scounts, sdispls, stypes, buffer(recv
 	void *send, fint *scounts, fint *sdispls, fint *stypes, void *recv, fint *rcounts,
 	fint *rdispls, fint *rtypes, fint *comm)
 
+#ifdef PERSISTENT_NAME
+/* The types are needed until it returns. */
+static int alltoallw_init(void *send, fint *scounts, fint *sdispls, fint *stypes, void *recv,
+			  fint *rcounts, fint *rdispls, fint *rtypes, MPI_Comm comm,
+			  MPI_Info info, MPI_Request *req)
+{
+	MPI_Datatype *from = NULL, *to = NULL;
+	int ret = MPI_SUCCESS;
+
+	if (send != MPI_IN_PLACE)
+		ret = convert_types(comm, stypes, &from);
+	if (!ret)
+		ret = convert_types(comm, rtypes, &to);
+	if (!ret)
+		ret = PERSISTENT_NAME(MPI, Alltoallw)(send, scounts, sdispls, from, recv, rcounts,
+						      rdispls, to, comm, info, req);
+	free(from);
+	free(to);
+	return ret;
+}
+#endif
+
+PFORTRAN(alltoallw, alltoallw_init(buffer(send), scounts, sdispls, stypes, buffer(recv), rcounts,
+				   rdispls, rtypes, COMM, PMPI_Info_f2c(*info), &req),
+	 void *send, fint *scounts, fint *sdispls, fint *stypes, void *recv, fint *rcounts,
+	 fint *rdispls, fint *rtypes, fint *comm)
+
 void mpi_init_(fint *ierr);
 void ompi_init_f(fint *ierr) __attribute__((alias("mpi_init_")));
 void mpi_init_(fint *ierr)
@@ -178,6 +225,15 @@ void mpi_ibarrier_f08_(MPI_Comm *comm, MPI_Request *request, fint *ierr);
 void mpi_ibarrier_f08_(MPI_Comm *comm, MPI_Request *request, fint *ierr)
 {
 	int ret = MPI_Ibarrier(*comm, request);
+
+	if (ierr)
+		*ierr = ret;
+}
+
+void mpi_barrier_init_f08_(MPI_Comm *comm, MPI_Info *info, MPI_Request *request, fint *ierr);
+void mpi_barrier_init_f08_(MPI_Comm *comm, MPI_Info *info, MPI_Request *request, fint *ierr)
+{
+	int ret = MPI_Barrier_init(*comm, *info, request);
 
 	if (ierr)
 		*ierr = ret;

@@ -14,4 +14,11 @@ typedef MPI_Fint fint;
 		__attribute__((alias("mpi_" #name "_")));			\
 	void mpi_##name##_(__VA_ARGS__)
 
+/* The same of an extension. */
+#define FORTRAN_NAMES_X(name, ...)						\
+	void mpix_##name##_(__VA_ARGS__);					\
+	void ompix_##name##_f(__VA_ARGS__)					\
+		__attribute__((alias("mpix_" #name "_")));			\
+	void mpix_##name##_(__VA_ARGS__)
+
 #endif

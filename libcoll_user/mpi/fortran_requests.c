@@ -1,50 +1,67 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * Fortran's waits and tests, under the names of Open MPI. They look at requests of ours as those of
- * C do, and leave the rest to the functions underneath, which know statuses of Fortran.
+ * Fortran's waits and tests, and what else takes a request. They look at requests of ours as
+ * those of C do, and leave the rest to the functions underneath, which know statuses of Fortran.
+ *
+ * Of Open MPI these are the names of all interfaces, of MPICH those of mpi_f08: its functions call
+ * PMPI functions where no buffer is an argument. MPICH's others call MPI functions.
  */
 #include "base/relax.h"
 #include "fortran.h"
-#include "requests.h"
+#include "waits.h"
 
 #ifdef OPEN_MPI
+#define NAMES(name, ...)	FORTRAN_NAMES(name, __VA_ARGS__)
+/* One that mpi_f08 does not call by any of these names. */
+#define NAMES_ALL(name, ...)							\
+	void mpi_##name##_f08_(__VA_ARGS__)					\
+		__attribute__((alias("mpi_" #name "_")));			\
+	NAMES(name, __VA_ARGS__)
+#define UNDERNEATH(name)	pmpi_##name##_
+#else
+/* Handles are numbers, in C as in Fortran. */
+#define NAMES(name, ...)							\
+	void mpi_##name##_f08_(__VA_ARGS__);					\
+	void mpi_##name##_f08_(__VA_ARGS__)
+#define NAMES_ALL(name, ...)	NAMES(name, __VA_ARGS__)
+#define UNDERNEATH(name)	pmpir_##name##_f08_
+#endif
 
 /* In the library that programs of Fortran have; others do not come here. */
-#define UNDERNEATH(name, ...)	\
-	extern void pmpi_##name##_(__VA_ARGS__, fint *ierr) __attribute__((weak))
+#define DECLARE(name, ...)	\
+	extern void UNDERNEATH(name)(__VA_ARGS__, fint *ierr) __attribute__((weak))
 
-UNDERNEATH(wait, fint *request, fint *status);
-UNDERNEATH(waitall, fint *n, fint *requests, fint *statuses);
-UNDERNEATH(waitany, fint *n, fint *requests, fint *index, fint *status);
-UNDERNEATH(waitsome, fint *n, fint *requests, fint *nr, fint *indices, fint *statuses);
-UNDERNEATH(test, fint *request, fint *flag, fint *status);
-UNDERNEATH(testall, fint *n, fint *requests, fint *flag, fint *statuses);
-UNDERNEATH(testany, fint *n, fint *requests, fint *index, fint *flag, fint *status);
-UNDERNEATH(testsome, fint *n, fint *requests, fint *nr, fint *indices, fint *statuses);
-UNDERNEATH(request_get_status, fint *request, fint *flag, fint *status);
+DECLARE(wait, fint *request, fint *status);
+DECLARE(waitall, fint *n, fint *requests, fint *statuses);
+DECLARE(waitany, fint *n, fint *requests, fint *index, fint *status);
+DECLARE(waitsome, fint *n, fint *requests, fint *nr, fint *indices, fint *statuses);
+DECLARE(test, fint *request, fint *flag, fint *status);
+DECLARE(testall, fint *n, fint *requests, fint *flag, fint *statuses);
+DECLARE(testany, fint *n, fint *requests, fint *index, fint *flag, fint *status);
+DECLARE(testsome, fint *n, fint *requests, fint *nr, fint *indices, fint *statuses);
+DECLARE(request_get_status, fint *request, fint *flag, fint *status);
 
 static void wait_for_each(int n, const fint *requests)
 {
 	int i;
 
 	for (i = 0; i < n; i++)
-		requests_wait(PMPI_Request_f2c(requests[i]));
+		waits_wait(PMPI_Request_f2c(requests[i]));
 }
 
-/* Look at all of ours. Return: there are any; @live: one that is under way, or null. */
+/* Look at all of ours. Return: one of them is under way: @live */
 static bool look_at_each(int n, const fint *requests, MPI_Request *live)
 {
 	bool any = false;
 	int i;
 
-	*live = MPI_REQUEST_NULL;
 	for (i = 0; i < n; i++) {
 		MPI_Request r = PMPI_Request_f2c(requests[i]);
-		enum requests_state state = requests_look(r);
 
-		any |= state != REQUESTS_OTHER;
-		if (state == REQUESTS_LIVE)
-			*live = r;
+		if (!waits_look(r))
+			continue;
+		any = true;
+		*live = r;
 	}
 	return any;
 }
@@ -56,90 +73,165 @@ static void look(int n, const fint *requests)
 	look_at_each(n, requests, &live);
 }
 
-FORTRAN_NAMES(wait, fint *request, fint *status, fint *ierr)
+static void give(int code, fint *ierr)
 {
+	if (ierr)
+		*ierr = code;
+}
+
+/**
+ * end() - these are over
+ * @err: what the function underneath says
+ * @n: of them
+ * @indices: of them in @requests, from 1 on; NULL: they are the first ones
+ * @in_status: the error of several is told so
+ */
+static void end(fint err, int n, const fint *indices, const fint *requests, bool in_status,
+		fint *ierr)
+{
+	int i, code;
+
+	for (i = 0; i < n && !err; i++) {
+		code = waits_raise(PMPI_Request_f2c(requests[indices ? indices[i] - 1 : i]));
+		if (code != MPI_SUCCESS)
+			err = in_status ? MPI_ERR_IN_STATUS : code;
+	}
+	give(err, ierr);
+}
+
+NAMES(wait, fint *request, fint *status, fint *ierr)
+{
+	fint err = MPI_SUCCESS;
+
 	wait_for_each(1, request);
-	pmpi_wait_(request, status, ierr);
+	UNDERNEATH(wait)(request, status, &err);
+	end(err, 1, NULL, request, false, ierr);
 }
 
-FORTRAN_NAMES(waitall, fint *n, fint *requests, fint *statuses, fint *ierr)
+NAMES(waitall, fint *n, fint *requests, fint *statuses, fint *ierr)
 {
+	fint err = MPI_SUCCESS;
+
 	wait_for_each(*n, requests);
-	pmpi_waitall_(n, requests, statuses, ierr);
+	UNDERNEATH(waitall)(n, requests, statuses, &err);
+	end(err, *n, NULL, requests, true, ierr);
 }
 
-FORTRAN_NAMES(waitany, fint *n, fint *requests, fint *index, fint *status, fint *ierr)
+NAMES(waitany, fint *n, fint *requests, fint *index, fint *status, fint *ierr)
 {
 	uint64_t start = relax_now_ns();
 	fint flag = 0, err = MPI_SUCCESS;
 	MPI_Request live;
 
-	if (!look_at_each(*n, requests, &live)) {
-		pmpi_waitany_(n, requests, index, status, ierr);
-		return;
-	}
-	for (;;) {
-		pmpi_testany_(n, requests, index, &flag, status, &err);
-		if (err || flag)
+	while (!flag && !err) {
+		if (!look_at_each(*n, requests, &live)) {
+			UNDERNEATH(waitany)(n, requests, index, status, &err);
 			break;
-		requests_nap(live, start);
-		look_at_each(*n, requests, &live);
+		}
+		UNDERNEATH(testany)(n, requests, index, &flag, status, &err);
+		if (!flag && !err)
+			waits_nap(live, start);
 	}
-	if (ierr)
-		*ierr = err;
+	end(err, *index > 0, index, requests, false, ierr);
 }
 
-FORTRAN_NAMES(waitsome, fint *n, fint *requests, fint *nr, fint *indices, fint *statuses,
-	      fint *ierr)
+NAMES(waitsome, fint *n, fint *requests, fint *nr, fint *indices, fint *statuses, fint *ierr)
 {
 	uint64_t start = relax_now_ns();
 	fint err = MPI_SUCCESS;
 	MPI_Request live;
 
-	if (!look_at_each(*n, requests, &live)) {
-		pmpi_waitsome_(n, requests, nr, indices, statuses, ierr);
-		return;
-	}
-	for (;;) {
-		pmpi_testsome_(n, requests, nr, indices, statuses, &err);
-		if (err || *nr)
+	for (*nr = 0; !*nr && !err; ) {
+		if (!look_at_each(*n, requests, &live)) {
+			UNDERNEATH(waitsome)(n, requests, nr, indices, statuses, &err);
 			break;
-		requests_nap(live, start);
-		look_at_each(*n, requests, &live);
+		}
+		UNDERNEATH(testsome)(n, requests, nr, indices, statuses, &err);
+		if (!*nr && !err)
+			waits_nap(live, start);
 	}
-	if (ierr)
-		*ierr = err;
+	end(err, *nr, indices, requests, true, ierr);
 }
 
-FORTRAN_NAMES(test, fint *request, fint *flag, fint *status, fint *ierr)
+NAMES_ALL(test, fint *request, fint *flag, fint *status, fint *ierr)
+{
+	fint err = MPI_SUCCESS;
+
+	look(1, request);
+	UNDERNEATH(test)(request, flag, status, &err);
+	end(err, *flag != 0, NULL, request, false, ierr);
+}
+
+NAMES_ALL(testall, fint *n, fint *requests, fint *flag, fint *statuses, fint *ierr)
+{
+	fint err = MPI_SUCCESS;
+
+	look(*n, requests);
+	UNDERNEATH(testall)(n, requests, flag, statuses, &err);
+	end(err, *flag ? *n : 0, NULL, requests, true, ierr);
+}
+
+NAMES_ALL(testany, fint *n, fint *requests, fint *index, fint *flag, fint *status, fint *ierr)
+{
+	fint err = MPI_SUCCESS;
+
+	look(*n, requests);
+	UNDERNEATH(testany)(n, requests, index, flag, status, &err);
+	end(err, *flag && *index > 0, index, requests, false, ierr);
+}
+
+NAMES_ALL(testsome, fint *n, fint *requests, fint *nr, fint *indices, fint *statuses, fint *ierr)
+{
+	fint err = MPI_SUCCESS;
+
+	look(*n, requests);
+	UNDERNEATH(testsome)(n, requests, nr, indices, statuses, &err);
+	end(err, *nr, indices, requests, true, ierr);
+}
+
+NAMES_ALL(request_get_status, fint *request, fint *flag, fint *status, fint *ierr)
 {
 	look(1, request);
-	pmpi_test_(request, flag, status, ierr);
+	UNDERNEATH(request_get_status)(request, flag, status, ierr);
 }
 
-FORTRAN_NAMES(testall, fint *n, fint *requests, fint *flag, fint *statuses, fint *ierr)
+NAMES(start, fint *request, fint *ierr)
 {
-	look(*n, requests);
-	pmpi_testall_(n, requests, flag, statuses, ierr);
+	MPI_Request r = PMPI_Request_f2c(*request);
+	int ret = MPI_Start(&r);
+
+	if (!ret)
+		*request = PMPI_Request_c2f(r);
+	give(ret, ierr);
 }
 
-FORTRAN_NAMES(testany, fint *n, fint *requests, fint *index, fint *flag, fint *status, fint *ierr)
+NAMES(startall, fint *n, fint *requests, fint *ierr)
 {
-	look(*n, requests);
-	pmpi_testany_(n, requests, index, flag, status, ierr);
+	int i, ret = MPI_SUCCESS;
+
+	for (i = 0; i < *n && !ret; i++) {
+		MPI_Request r = PMPI_Request_f2c(requests[i]);
+
+		ret = MPI_Start(&r);
+		if (!ret)
+			requests[i] = PMPI_Request_c2f(r);
+	}
+	give(ret, ierr);
 }
 
-FORTRAN_NAMES(testsome, fint *n, fint *requests, fint *nr, fint *indices, fint *statuses,
-	      fint *ierr)
+NAMES(request_free, fint *request, fint *ierr)
 {
-	look(*n, requests);
-	pmpi_testsome_(n, requests, nr, indices, statuses, ierr);
+	MPI_Request r = PMPI_Request_f2c(*request);
+	int ret = MPI_Request_free(&r);
+
+	if (!ret)
+		*request = PMPI_Request_c2f(MPI_REQUEST_NULL);
+	give(ret, ierr);
 }
 
-FORTRAN_NAMES(request_get_status, fint *request, fint *flag, fint *status, fint *ierr)
+NAMES(cancel, fint *request, fint *ierr)
 {
-	look(1, request);
-	pmpi_request_get_status_(request, flag, status, ierr);
-}
+	MPI_Request r = PMPI_Request_f2c(*request);
 
-#endif
+	give(MPI_Cancel(&r), ierr);
+}

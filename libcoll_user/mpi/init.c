@@ -5,6 +5,7 @@
 #include "comms.h"
 #include "count.h"
 #include "drive.h"
+#include "persistent.h"
 
 /*
  * The communicator of all ranks is made at once, so that nonblocking calls can use it from the
@@ -34,9 +35,11 @@ int MPI_Finalize(void)
 
 	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	count_print(rank);
+	persistent_finish();
 	/* A rank that leaves first must not hurt another one in its last collective. */
 	PMPI_Barrier(MPI_COMM_WORLD);
 	comms_end_all();
+	persistent_end();
 	drive_end();
 	return PMPI_Finalize();
 }

@@ -52,18 +52,18 @@ static int run(struct call *c, coll_op_t op)
 
 	switch (cmd->collective) {
 	case COLL_ALLREDUCE:
-		return coll_user_allreduce(c->mc->coll, send, recv, cmd->count, type, op);
+		return coll_user_allreduce(c->coll, send, recv, cmd->count, type, op);
 	case COLL_REDUCE:
-		return coll_user_reduce(c->mc->coll, send, recv, cmd->count, type, op, cmd->root);
+		return coll_user_reduce(c->coll, send, recv, cmd->count, type, op, cmd->root);
 	case COLL_REDUCE_SCATTER:
-		return coll_user_reduce_scatter(c->mc->coll, send, recv, c->arrays, type, op);
+		return coll_user_reduce_scatter(c->coll, send, recv, c->arrays, type, op);
 	case COLL_REDUCE_SCATTER_BLOCK:
-		return coll_user_reduce_scatter_block(c->mc->coll, send, recv, cmd->count, type,
+		return coll_user_reduce_scatter_block(c->coll, send, recv, cmd->count, type,
 						      op);
 	case COLL_SCAN:
-		return coll_user_scan(c->mc->coll, send, recv, cmd->count, type, op);
+		return coll_user_scan(c->coll, send, recv, cmd->count, type, op);
 	case COLL_EXSCAN:
-		return coll_user_exscan(c->mc->coll, send, recv, cmd->count, type, op);
+		return coll_user_exscan(c->coll, send, recv, cmd->count, type, op);
 	default:
 		return -EINVAL;
 	}

@@ -23,24 +23,43 @@ static enum reason fill_Barrier(struct call *c)
 int MPI_Barrier(MPI_Comm comm)
 {
 	struct call c;
-	enum reason why = call_open(&c, FN_Barrier, true, comm);
+	enum reason why = call_open(&c, FN_Barrier, BLOCKING, comm);
 
 	if (why == TAKEN)
 		why = fill_Barrier(&c);
-	count_call(FN_Barrier, true, why);
+	count_call(FN_Barrier, BLOCKING, why);
 	return why == TAKEN ? call_run(&c) : PMPI_Barrier(comm);
 }
 
 int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 {
 	struct call c;
-	enum reason why = call_open(&c, FN_Barrier, false, comm);
+	enum reason why = call_open(&c, FN_Barrier, NONBLOCKING, comm);
 
 	if (why == TAKEN)
 		why = fill_Barrier(&c);
-	count_call(FN_Barrier, false, why);
+	count_call(FN_Barrier, NONBLOCKING, why);
 	return why == TAKEN ? requests_start(&c, request) : PMPI_Ibarrier(comm, request);
 }
+
+#ifdef PERSISTENT_NAME
+static enum reason again_Barrier(struct call *c, const struct arguments *saved)
+{
+	(void)saved;
+	return fill_Barrier(c);
+}
+
+int PERSISTENT_NAME(MPI, Barrier)(MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+	const struct arguments saved = { 0 };
+	int ret = MPI_SUCCESS;
+	struct call c;
+
+	if (persistent_init(&c, FN_Barrier, again_Barrier, &saved, comm, request, &ret) == TAKEN)
+		return ret;
+	return PERSISTENT_NAME(PMPI, Barrier)(comm, info, request);
+}
+#endif
 
 /**
  * struct operands - what a reduction works on
@@ -59,7 +78,7 @@ struct operands {
 /* Those of the application run in the thread that waits for them. */
 static bool is_users(struct call *c, MPI_Datatype type, MPI_Op op)
 {
-	if (!c->blocking || !operators_can(op, type))
+	if (c->form != BLOCKING || !operators_can(op, type))
 		return false;
 	c->op = op;
 	c->type = type;
@@ -110,7 +129,7 @@ static enum reason fill_Allreduce(struct call *c, const void *send, void *recv, 
 	return TAKEN;
 }
 
-BOTH(Allreduce, Iallreduce, (send, recv, count, type, op),
+ALL_FORMS(Allreduce, Iallreduce, (send, recv, count, type, op),
      const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 
 static enum reason fill_Reduce(struct call *c, const void *send, void *recv, int count,
@@ -130,7 +149,7 @@ static enum reason fill_Reduce(struct call *c, const void *send, void *recv, int
 	return TAKEN;
 }
 
-BOTH(Reduce, Ireduce, (send, recv, count, type, op, root),
+ALL_FORMS(Reduce, Ireduce, (send, recv, count, type, op, root),
      const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, int root,
      MPI_Comm comm)
 
@@ -148,12 +167,14 @@ static enum reason fill_Scan(struct call *c, const void *send, void *recv, int c
 	return TAKEN;
 }
 
-BOTH(Scan, Iscan, (send, recv, count, type, op),
+ALL_FORMS(Scan, Iscan, (send, recv, count, type, op),
      const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 
 /* Rank 0 has no result, and MPI allows anything as its buffer; coll wants one. */
 static void set_no_result(struct call *c)
 {
+	if (c->probe)
+		return;
 	c->out.tmp = malloc(c->out.len);
 	c->out.addr = c->out.tmp;
 	if (!c->out.tmp)
@@ -177,7 +198,7 @@ static enum reason fill_Exscan(struct call *c, const void *send, void *recv, int
 	return TAKEN;
 }
 
-BOTH(Exscan, Iexscan, (send, recv, count, type, op),
+ALL_FORMS(Exscan, Iexscan, (send, recv, count, type, op),
      const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 
 /* The same of reduce_scatter. In place the input is still needed when results come. */
@@ -204,7 +225,7 @@ static enum reason fill_Reduce_scatter_block(struct call *c, const void *send, v
 	return TAKEN;
 }
 
-BOTH(Reduce_scatter_block, Ireduce_scatter_block, (send, recv, count, type, op),
+ALL_FORMS(Reduce_scatter_block, Ireduce_scatter_block, (send, recv, count, type, op),
      const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 
 /* Return: the sum; negative: one of them is. */
@@ -242,6 +263,6 @@ static enum reason fill_Reduce_scatter(struct call *c, const void *send, void *r
 	return TAKEN;
 }
 
-BOTH(Reduce_scatter, Ireduce_scatter, (send, recv, counts, type, op),
+ALL_FORMS(Reduce_scatter, Ireduce_scatter, (send, recv, counts, type, op),
      const void *send, void *recv, const int *counts, MPI_Datatype type, MPI_Op op,
      MPI_Comm comm)

@@ -20,7 +20,7 @@ static enum reason fill_Bcast(struct call *c, void *buf, int count, MPI_Datatype
 	return TAKEN;
 }
 
-BOTH(Bcast, Ibcast, (buf, count, type, root),
+ALL_FORMS(Bcast, Ibcast, (buf, count, type, root),
      void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm)
 
 static enum reason fill_Gather(struct call *c, const void *send, int scount, MPI_Datatype stype,
@@ -48,7 +48,7 @@ static enum reason fill_Gather(struct call *c, const void *send, int scount, MPI
 	return TAKEN;
 }
 
-BOTH(Gather, Igather, (send, scount, stype, recv, rcount, rtype, root),
+ALL_FORMS(Gather, Igather, (send, scount, stype, recv, rcount, rtype, root),
      const void *send, int scount, MPI_Datatype stype, void *recv, int rcount,
      MPI_Datatype rtype, int root, MPI_Comm comm)
 
@@ -77,7 +77,7 @@ static enum reason fill_Gatherv(struct call *c, const void *send, int scount, MP
 	return TAKEN;
 }
 
-BOTH(Gatherv, Igatherv, (send, scount, stype, recv, rcounts, displs, rtype, root),
+ALL_FORMS(Gatherv, Igatherv, (send, scount, stype, recv, rcounts, displs, rtype, root),
      const void *send, int scount, MPI_Datatype stype, void *recv, const int *rcounts,
      const int *displs, MPI_Datatype rtype, int root, MPI_Comm comm)
 
@@ -107,7 +107,7 @@ static enum reason fill_Scatter(struct call *c, const void *send, int scount, MP
 	return TAKEN;
 }
 
-BOTH(Scatter, Iscatter, (send, scount, stype, recv, rcount, rtype, root),
+ALL_FORMS(Scatter, Iscatter, (send, scount, stype, recv, rcount, rtype, root),
      const void *send, int scount, MPI_Datatype stype, void *recv, int rcount,
      MPI_Datatype rtype, int root, MPI_Comm comm)
 
@@ -138,6 +138,6 @@ static enum reason fill_Scatterv(struct call *c, const void *send, const int *sc
 	return TAKEN;
 }
 
-BOTH(Scatterv, Iscatterv, (send, scounts, displs, stype, recv, rcount, rtype, root),
+ALL_FORMS(Scatterv, Iscatterv, (send, scounts, displs, stype, recv, rcount, rtype, root),
      const void *send, const int *scounts, const int *displs, MPI_Datatype stype, void *recv,
      int rcount, MPI_Datatype rtype, int root, MPI_Comm comm)

@@ -8,7 +8,7 @@
 /* Results of a layout: coll's @out, and what is done when they are there. */
 static inline void set_out(struct call *c, const struct layout *l, bool filled)
 {
-	if (!c->err)
+	if (!c->err && !c->probe)
 		c->err = layout_open(l, filled, &c->out);
 	c->to = *l;
 	c->stores = true;
@@ -16,14 +16,15 @@ static inline void set_out(struct call *c, const struct layout *l, bool filled)
 
 static inline void set_in(struct call *c, const struct layout *l)
 {
-	if (!c->err)
+	if (!c->err && !c->probe)
 		c->err = layout_open(l, true, &c->in);
+	c->from = *l;
 }
 
 /* The same of input that lies where the results go: see call_copy_in(). */
 static inline void copy_in(struct call *c, const struct layout *l)
 {
-	if (!c->err)
+	if (!c->err && !c->probe)
 		c->err = layout_copy(l, &c->in);
 }
 

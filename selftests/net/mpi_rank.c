@@ -2,8 +2,8 @@
 /*
  * mpi_rank results|strange SEED N | mpi_rank mixed SEED: one rank of MPI, for mpi.sh.
  *
- * results: random collectives, each of them also by its PMPI_ name, which is always the MPI
- * underneath: both must have written the same bytes.
+ * results: random collectives, blocking, nonblocking and persistent, each of them also by its
+ * PMPI_ name, which is always the MPI underneath: both must have written the same bytes.
  *
  * strange: the same with buffers that the kernel does not pin, on every other rank.
  *
@@ -11,6 +11,12 @@
  * 4 MiB. None may hang, though coll does the collective and the message is MPI's own.
  */
 #include <mpi.h>
+#if MPI_VERSION < 4
+#include <mpi-ext.h>
+#define INIT(name)	MPIX_##name##_init
+#else
+#define INIT(name)	MPI_##name##_init
+#endif
 
 #include <linux/userfaultfd.h>
 #include <stdint.h>
@@ -47,33 +53,66 @@ static uint32_t lot(uint32_t n)
  */
 #define REDUCTIONS	6
 #define MOVES		5
-#define VECTORS		4
+#define VECTORS		5
 #define OWN		6
 #define COLLECTIVES	(REDUCTIONS + MOVES + VECTORS + OWN)
 
-/* The case: a collective, and whether it blocks. */
+/* The case: a collective and its form. */
+enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
 static uint32_t which;
-static int blocks;
+static enum form form;
 
-/* Every collective in both forms, in random order, before one of them comes again. */
+/* No call goes to the MPI underneath that coll can do. */
+static int all_go_through(void)
+{
+	const char *least = getenv("COLL_MPI_MIN");
+
+	return least && !strcmp(least, "0");
+}
+
+/*
+ * MPICH 4.0.2 itself goes wrong when some of its persistent collectives are started for the second
+ * time: so none of them may go to the MPI underneath. Open MPI can do it.
+ */
+static int is_safe(int goes_through)
+{
+	return form != PERSISTENT || MPI_VERSION < 4 || (goes_through && all_go_through());
+}
+
+/* Every collective in all forms, in random order, before one of them comes again. */
 static void next_case(void)
 {
-	static uint32_t deck[2 * COLLECTIVES], left;
+	static uint32_t deck[FORMS * COLLECTIVES], left;
 	uint32_t k, last;
 
 	if (!left)
-		for (; left < 2 * COLLECTIVES; left++)
+		for (; left < FORMS * COLLECTIVES; left++)
 			deck[left] = left;
 	k = lot(left);
 	last = deck[--left];
-	which = deck[k] / 2;
-	blocks = deck[k] % 2;
+	which = deck[k] / FORMS;
+	form = (enum form)(deck[k] % FORMS);
 	deck[k] = last;
+	if (!is_safe(which < REDUCTIONS + MOVES + VECTORS))
+		form = NONBLOCKING;
+}
+
+/* Nothing at all is never for coll. */
+static int some(uint32_t most)
+{
+	return (int)lot(most) + (form == PERSISTENT ? size : 0);
 }
 
 #define PAGES	__attribute__((aligned(4096)))
 
 static unsigned char in[MOST] PAGES, by_coll[MOST] PAGES, by_mpi[MOST] PAGES, inside[MOST];
+
+/* A persistent collective is started so often, with other input each time. */
+#define STARTS	3
+static size_t start;
+/* What fills it in. What lies where the result goes is the same. */
+static void (*fill)(void);
+static int is_in_place;
 
 /* Small numbers, so that sums of any order are exact; a value of the type in each element. */
 static void fill_doubles(void)
@@ -82,7 +121,7 @@ static void fill_doubles(void)
 	size_t i;
 
 	for (i = 0; i < MOST / sizeof(*d); i++)
-		d[i] = (double)((i * 7 + (size_t)me * 13) % 64);
+		d[i] = (double)((i * 7 + (size_t)me * 13 + start) % 64);
 }
 
 static void fill_bytes(void)
@@ -90,7 +129,33 @@ static void fill_bytes(void)
 	size_t i;
 
 	for (i = 0; i < MOST; i++)
-		in[i] = (unsigned char)(i * 31 + (size_t)me * 17);
+		in[i] = (unsigned char)(i * 31 + (size_t)me * 17 + start);
+}
+
+static void set_input(void (*how)(void), int in_place)
+{
+	start = 0;
+	fill = how;
+	is_in_place = in_place;
+	fill();
+	if (in_place)
+		memcpy(inside, in, MOST);
+	else
+		memset(inside, 0xee, MOST);
+}
+
+static void change_input(void)
+{
+	start++;
+	fill();
+	if (is_in_place)
+		memcpy(inside, in, MOST);
+}
+
+static void set_results(void)
+{
+	memcpy(by_coll, inside, MOST);
+	memcpy(by_mpi, inside, MOST);
 }
 
 /* Bytes of a result that count; behind them an MPI may leave what it likes. */
@@ -100,7 +165,6 @@ static void compare(const char *what, uint64_t n)
 {
 	if (memcmp(by_coll, by_mpi, counts_to))
 		fail(what, n);
-	counts_to = MOST;
 }
 
 /* Wait in one of the ways there are. */
@@ -110,7 +174,9 @@ static void finish(MPI_Request *req)
 	int flag = 0, index, indices[2], nr;
 	MPI_Status statuses[2];
 
-	switch (lot(6)) {
+	if (*req == MPI_REQUEST_NULL)
+		return;
+	switch (lot(7)) {
 	case 0:
 		MPI_Wait(req, MPI_STATUS_IGNORE);
 		return;
@@ -131,29 +197,42 @@ static void finish(MPI_Request *req)
 		while (!flag)
 			MPI_Test(req, &flag, MPI_STATUS_IGNORE);
 		return;
+	case 5:
+		while (!flag)
+			MPI_Request_get_status(*req, &flag, MPI_STATUS_IGNORE);
+		MPI_Wait(req, MPI_STATUS_IGNORE);
+		return;
 	default:
 		while (!flag)
 			MPI_Testall(2, two, &flag, statuses);
 	}
 }
 
-/* A collective by coll, blocking or not, and by the MPI underneath. */
+/* A collective by coll, in the form of this case, and by the MPI underneath. */
 #define TWICE(name, iname, n, recv, ...) do {					\
-	MPI_Request req_;							\
-	unsigned char *recv;							\
+	MPI_Request req_ = MPI_REQUEST_NULL;					\
+	unsigned char *recv = by_coll;						\
 										\
-	memcpy(by_coll, inside, MOST);						\
-	memcpy(by_mpi, inside, MOST);						\
-	recv = by_coll;								\
-	if (blocks) {								\
-		MPI_##name(__VA_ARGS__, MPI_COMM_WORLD);			\
-	} else {								\
-		MPI_##iname(__VA_ARGS__, MPI_COMM_WORLD, &req_);		\
+	if (form == PERSISTENT)							\
+		INIT(name)(__VA_ARGS__, MPI_COMM_WORLD, MPI_INFO_NULL, &req_);	\
+	do {									\
+		set_results();							\
+		recv = by_coll;							\
+		if (form == BLOCKING)						\
+			MPI_##name(__VA_ARGS__, MPI_COMM_WORLD);		\
+		else if (form == NONBLOCKING)					\
+			MPI_##iname(__VA_ARGS__, MPI_COMM_WORLD, &req_);	\
+		else								\
+			MPI_Start(&req_);					\
 		finish(&req_);							\
-	}									\
-	recv = by_mpi;								\
-	PMPI_##name(__VA_ARGS__, MPI_COMM_WORLD);				\
-	compare(#name, n);							\
+		recv = by_mpi;							\
+		PMPI_##name(__VA_ARGS__, MPI_COMM_WORLD);			\
+		compare(#name, n);						\
+		change_input();							\
+	} while (form == PERSISTENT && start < STARTS);				\
+	if (form == PERSISTENT)							\
+		MPI_Request_free(&req_);					\
+	counts_to = MOST;							\
 } while (0)
 
 /* An element is the function a x + b; the operator puts two together, and does not commute. */
@@ -182,26 +261,20 @@ static void make_after(void)
 	MPI_Type_commit(&after_type);
 }
 
-/*
- * Rank 0 of exscan has no result. coll takes NULL there, and MPICH does not: only where no call
- * goes to the MPI underneath.
- */
+/* Rank 0 of exscan has no result. coll takes NULL there, and MPICH does not. */
 static void *no_result(unsigned char *to, int may_be_null)
 {
-	const char *least = getenv("COLL_MPI_MIN");
-
-	return may_be_null && !me && to == by_coll && least && !strcmp(least, "0") ? NULL : to;
+	return may_be_null && !me && to == by_coll && all_go_through() ? NULL : to;
 }
 
 static void one_own_reduction(uint64_t n)
 {
-	int count = (int)lot(lot(2) ? 900 : 8000), root = (int)lot((uint32_t)size), counts[64], r;
+	int count = some(lot(2) ? 900 : 8000), root = (int)lot((uint32_t)size), counts[64], r;
 	const void *from = lot(2) ? MPI_IN_PLACE : in;
 	int none = (int)lot(2);
 
 	make_after();
-	fill_bytes();
-	memcpy(inside, in, MOST);
+	set_input(fill_bytes, 1);
 	switch (which - REDUCTIONS - MOVES - VECTORS) {
 	case 0:
 		TWICE(Allreduce, Iallreduce, n, to, from, to, count, after_type, after_op);
@@ -214,8 +287,8 @@ static void one_own_reduction(uint64_t n)
 		TWICE(Scan, Iscan, n, to, from, to, count, after_type, after_op);
 		break;
 	case 3:
-		TWICE(Exscan, Iexscan, n, to, in, no_result(to, blocks && none), count, after_type,
-		      after_op);
+		TWICE(Exscan, Iexscan, n, to, in, no_result(to, form == BLOCKING && none), count,
+		      after_type, after_op);
 		break;
 	case 4:
 		for (r = 0; r < size; r++)
@@ -237,12 +310,11 @@ static void one_reduction(uint64_t n)
 {
 	static const MPI_Op ops[] = { MPI_SUM, MPI_MAX, MPI_MIN };
 	MPI_Op op = ops[lot(3)];
-	int count = (int)lot(900), root = (int)lot((uint32_t)size), counts[64], r;
+	int count = some(900), root = (int)lot((uint32_t)size), counts[64], r;
 	const void *from = lot(2) ? MPI_IN_PLACE : in;
 	int none = (int)lot(2);
 
-	fill_doubles();
-	memcpy(inside, in, MOST);
+	set_input(fill_doubles, 1);
 	switch (which) {
 	case 0:
 		TWICE(Allreduce, Iallreduce, n, to, from, to, count, MPI_DOUBLE, op);
@@ -293,11 +365,10 @@ static MPI_Datatype pair_type(void)
 static void one_move(uint64_t n)
 {
 	MPI_Datatype a = pair_type(), b = pair_type();
-	int count = (int)lot(300), root = (int)lot((uint32_t)size);
+	int count = some(300), root = (int)lot((uint32_t)size);
 	const void *from = lot(2) ? MPI_IN_PLACE : in;
 
-	fill_bytes();
-	memset(inside, 0xee, MOST);
+	set_input(fill_bytes, which - REDUCTIONS == MOVES - 1 && from != in);
 	switch (which - REDUCTIONS) {
 	case 0:
 		TWICE(Bcast, Ibcast, n, to, me == root ? in : to, count, a, root);
@@ -312,8 +383,6 @@ static void one_move(uint64_t n)
 		TWICE(Allgather, Iallgather, n, to, in, count, a, to, count, b);
 		break;
 	default:
-		if (from != in)
-			memcpy(inside, in, MOST);
 		TWICE(Alltoall, Ialltoall, n, to, from, count, a, to, count, b);
 	}
 }
@@ -329,7 +398,7 @@ static void one_vector_in_place(uint64_t n, MPI_Datatype type)
 {
 	int counts[64], displs[64], r;
 
-	memcpy(inside, in, MOST);
+	set_input(fill_bytes, 1);
 	for (r = 0; r < size; r++) {
 		counts[r] = amount(n, r < me ? r : me, r < me ? me : r);
 		displs[r] = 60 * (size - r);
@@ -338,14 +407,30 @@ static void one_vector_in_place(uint64_t n, MPI_Datatype type)
 	      counts, displs, type);
 }
 
+/* Blocks of several types. @from and @into are in elements, which have up to three int. */
+static void one_of_types(uint64_t n, const int *gives, const int *from, const int *gets,
+			 const int *into)
+{
+	MPI_Datatype stypes[64], rtypes[64];
+	int sdispls[64], rdispls[64], r;
+
+	for (r = 0; r < size; r++) {
+		stypes[r] = pair_type();
+		rtypes[r] = pair_type();
+		sdispls[r] = 12 * from[r];
+		rdispls[r] = 12 * into[r];
+	}
+	TWICE(Alltoallw, Ialltoallw, n, to, in, gives, sdispls, stypes, to, gets, rdispls,
+	      rtypes);
+}
+
 static void one_vector(uint64_t n)
 {
 	MPI_Datatype a = pair_type(), b = pair_type();
 	int gives[64], gets[64], from[64], into[64], mine[64], r;
 	int root = (int)lot((uint32_t)size);
 
-	fill_bytes();
-	memset(inside, 0xee, MOST);
+	set_input(fill_bytes, 0);
 	for (r = 0; r < size; r++) {
 		gives[r] = amount(n, me, r);
 		gets[r] = amount(n, r, me);
@@ -362,6 +447,9 @@ static void one_vector(uint64_t n)
 		break;
 	case 2:
 		TWICE(Allgatherv, Iallgatherv, n, to, in, mine[me], a, to, mine, into, b);
+		break;
+	case 3:
+		one_of_types(n, gives, from, gets, into);
 		break;
 	default:
 		if (lot(2))

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Requests of MPI that are ours: found by their handles. */
+#ifndef LIBCOLL_MPI_PENDING_H
+#define LIBCOLL_MPI_PENDING_H
+
+#include <mpi.h>
+
+#include <stdbool.h>
+
+#include "call.h"
+
+/**
+ * struct pending - a request of ours
+ * @call: what it is for
+ * @request: as the application has it
+ * @tell: what makes MPI know that the call is over
+ * @told: it has been called; also: a persistent one that has not been started
+ * @persistent: else it is for one call
+ * @due: error of a persistent one that no wait has returned; MPI knows the others
+ * @next: with the same place in a table
+ */
+struct pending {
+	struct call call;
+	MPI_Request request;
+	void (*tell)(struct pending *p);
+	bool told;
+	bool persistent;
+	int due;
+	struct pending *next;
+};
+
+/** pending_find() - NULL: it is not ours */
+struct pending *pending_find(MPI_Request request);
+
+/** pending_insert() - it can be found from now on */
+void pending_insert(struct pending *p);
+
+/** pending_drop() - it cannot be found any more */
+void pending_drop(struct pending *p);
+
+/** pending_look() - is it over, after @ns at most? Then MPI knows it */
+bool pending_look(struct pending *p, uint64_t ns);
+
+/** pending_wait() - until it is over */
+void pending_wait(struct pending *p);
+
+/** pending_set_due() - the next wait that finds it over returns this error; or MPI_SUCCESS */
+void pending_set_due(struct pending *p, int code);
+
+/** pending_any_due() - has any request an error that is due? */
+bool pending_any_due(void);
+
+/** pending_raise() - call the error handler of its communicator */
+void pending_raise(const struct pending *p, int code);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Persistent requests: made once, and started any number of times. */
+#ifndef LIBCOLL_MPI_PERSISTENT_H
+#define LIBCOLL_MPI_PERSISTENT_H
+
+#include <mpi.h>
+
+#include "call.h"
+
+/*
+ * PERSISTENT_NAME(MPI, Bcast) is MPI_Bcast_init, which MPI has since 4.0. Before that Open MPI has
+ * MPIX_Bcast_init as an extension. Not defined: there are none.
+ */
+#if MPI_VERSION >= 4
+#define PERSISTENT_NAME(before, name)	before##_##name##_init
+#elif defined(OPEN_MPI)
+#include <mpi-ext.h>
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+#define PERSISTENT_NAME(before, name)	before##X_##name##_init
+#endif
+#endif
+
+/** struct arguments - what MPI_X_init was called with; each collective has some of them */
+struct arguments {
+	void *buf, *recv;
+	const void *send;
+	int count, scount, rcount;
+	const int *counts, *scounts, *rcounts;
+	const int *displs, *sdispls, *rdispls;
+	MPI_Datatype type, stype, rtype;
+	const MPI_Datatype *stypes, *rtypes;
+	MPI_Op op;
+	int root;
+};
+
+/** typedef again_fn - fill in a call by saved arguments, as fill_X() */
+typedef enum reason again_fn(struct call *c, const struct arguments *saved);
+
+/**
+ * persistent_init() - make a request, if coll does the call
+ * @c: room for it
+ * @saved: copied, and types that the application may free are duplicated
+ * @request: result
+ * @ret: result, if it is TAKEN; the error handler has been called
+ *
+ * All ranks come to the same answer, and it holds for all starts.
+ */
+enum reason persistent_init(struct call *c, enum function fn, again_fn *again,
+			    const struct arguments *saved, MPI_Comm comm, MPI_Request *request,
+			    int *ret);
+
+/** persistent_poll() - look at requests that were freed while they were under way */
+void persistent_poll(void);
+
+/** persistent_finish() - wait for these: MPI_Finalize() */
+void persistent_finish(void);
+
+/** persistent_end() - no request is started any more */
+void persistent_end(void);
+
+#endif

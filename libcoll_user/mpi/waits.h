@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* What the functions of MPI that wait for requests or test them do for ours. */
+#ifndef LIBCOLL_MPI_WAITS_H
+#define LIBCOLL_MPI_WAITS_H
+
+#include <mpi.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** waits_look() - is this request ours, and under way? One of ours that is over: MPI knows it */
+bool waits_look(MPI_Request request);
+
+/** waits_wait() - wait for a request, if it is ours */
+void waits_wait(MPI_Request request);
+
+/**
+ * waits_nap() - sleep a little, or until this request is over
+ * @request: of ours, under way
+ * @start: of the wait, as relax_now_ns()
+ */
+void waits_nap(MPI_Request request, uint64_t start);
+
+/**
+ * waits_raise() - MPI has told the application that this request is over
+ *
+ * Return: the error of a persistent request, the first time; its error handler has been called.
+ */
+int waits_raise(MPI_Request request);
+
+#endif
