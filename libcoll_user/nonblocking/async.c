@@ -208,20 +208,36 @@ static int put_back(struct async *a, coll_request_t *req)
 	return 0;
 }
 
+/*
+ * Where the next command for the kernel is in the queue. What goes by the shortcut may be for the
+ * kernel in the end, and the kernel numbers collectives as they come: so those in the queue wait for
+ * it. Messages have no numbers, and must not wait: another rank may wait for one before it takes
+ * part in what goes by the shortcut.
+ */
+static coll_request_t **next_to_push(struct async *a)
+{
+	coll_request_t **at = &a->queue;
+
+	while (*at && a->flying && !coll_is_message((*at)->cmd.collective))
+		at = &(*at)->next;
+	return at;
+}
+
 /* Submit what waits, as far as there is room; lock held. */
 static void push_queue(struct async *a)
 {
-	/* What goes by the shortcut may be for the kernel in the end, and comes first then. */
-	if (a->flying)
+	coll_request_t **at, *req;
+	int ret;
+
+	if (a->flying && !*next_to_push(a))
 		return;
 	a->refused = false;
-	while (a->queue && a->inflight < a->limit && !a->refused) {
-		coll_request_t *req = a->queue;
-		int ret = a->broken;
-
-		a->queue = req->next;
-		if (!a->queue)
-			a->queue_end = &a->queue;
+	while (*(at = next_to_push(a)) && a->inflight < a->limit && !a->refused) {
+		req = *at;
+		ret = a->broken;
+		*at = req->next;
+		if (!*at)
+			a->queue_end = at;
 		a->inflight++;
 		if (!ret)
 			ret = a->backend->push(a, req);

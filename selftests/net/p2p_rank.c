@@ -292,8 +292,9 @@ static void mode_mixed(void)
 	uint32_t i, r, partner = me ^ 1;
 	coll_request_t *req;
 
-	for (i = 0; i < 30; i++) {
-		uint64_t n = i % 3 ? 5 : count;
+	for (i = 0; i < 40; i++) {
+		/* Small ones first: after a large one they go to the kernel for a while. */
+		uint64_t n = i < 10 || i % 3 ? 5 : count;
 
 		for (r = 0; r < n; r++)
 			in[r] = (int32_t)(r + me + i);
