@@ -7,6 +7,9 @@ export MPIR_CVAR_POLLS_BEFORE_YIELD=1 OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1
 ip link set lo up
+build=${COLL_TEST_BUILD:?}
+seed=${COLL_TEST_SEED:-$RANDOM}
+lib=$top/.build/lib
 
 # calls LOG: how many calls of all ranks went through coll, and why others went to the MPI
 calls()
@@ -36,3 +39,28 @@ calls()
 		exit !taken
 	}' "$1"
 }
+
+# launch KIND RANKS [VARIABLE=VALUE...] PROGRAM ARGUMENTS: without the library
+launch()
+{
+	timeout -k 5 250 "mpirun.$1" -n "$2" env "${@:3}" >"$log" 2>&1 </dev/null
+}
+
+# preloaded KIND RANKS ...: with it
+preloaded()
+{
+	launch "$1" "$2" LD_PRELOAD="$lib/libcoll_mpi_$1.so" COLL_MPI_STATS=1 COLL_MPI_MIN=0 "${@:3}"
+}
+
+# taken FUNCTION RANKS COUNT: coll did COUNT calls of FUNCTION on each rank, and no others
+taken()
+{
+	[[ $(grep -c "^coll_mpi: rank [0-9]*: $1: taken $3\$" "$log") == "$2" ]]
+}
+
+# A user who may lock no memory.
+poor=(prlimit --memlock=0 setpriv --bounding-set=-ipc_lock)
+
+# Node of a rank: there are two of them for coll, and one for the MPI.
+# shellcheck disable=SC2016  # the rank's shell expands it
+two_nodes=(sh -c 'export COLL_NODE=$((${PMI_RANK:-$OMPI_COMM_WORLD_RANK} % 2)); exec "$@"' sh)
