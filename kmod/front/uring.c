@@ -29,11 +29,11 @@
 /* Commands whose memory a file keeps. */
 #define COLL_URING_KEPT	16
 
-/* Where a command is: the one of its submission and its end that comes second completes it. */
+/* State of a command. Its submission and its end change it; the later of the two completes it. */
 enum {
-	COLL_URING_ISSUED,	/* its submitter posts it */
-	COLL_URING_POSTED,	/* that has returned */
-	COLL_URING_LANDED,	/* it has ended before */
+	COLL_URING_ISSUED,	/* the submission is under way */
+	COLL_URING_POSTED,	/* the submission is over, the command has not ended */
+	COLL_URING_LANDED,	/* the command has ended */
 };
 
 /**

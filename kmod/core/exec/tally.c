@@ -100,7 +100,7 @@ void coll_tally_count(struct coll_exec *x, const struct coll_exec_step *st, u64 
 
 	for (i = coll_tally_piece(t, at); at < end && i < t->nr_pieces; i++, at = next) {
 		next = min(end, t->marks[i + 1]);
-		/* Ordered: who makes it zero sees all that was done to the vectors. */
+		/* The caller that makes it zero sees all that others did to the vectors: a full barrier. */
 		if (at < next && !atomic64_sub_return(next - at, &t->left[i % t->nr]))
 			coll_tally_over(x, i % t->nr);
 	}
