@@ -228,15 +228,22 @@ static const struct kind kinds[] = {
 	{ "IOPOLL", IORING_SETUP_IOPOLL, 0, false },
 };
 
-static int submit_kind(struct urank *u, const struct kind *k, unsigned int i)
+/*
+ * Was the SQE given to the kernel? io_uring_submit() returns how many SQEs the kernel has not
+ * taken off the ring. The thread of SQPOLL takes one off after its CQE, so that the SQE
+ * before this one may count as well.
+ */
+static bool submit_kind(struct urank *u, const struct kind *k, unsigned int i)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&u->ring);
+	int ret;
 
 	ring_prep(sqe, k->fixed ? 0 : u->fd, &u->cmds[i], i);
 	if (k->setup & IORING_SETUP_SQE128)
 		memset((char *)sqe + 64, 0, 64);
 	sqe->flags |= k->sqe | (k->fixed ? IOSQE_FIXED_FILE : 0);
-	return io_uring_submit(&u->ring);
+	ret = io_uring_submit(&u->ring);
+	return ret == 1 || (ret == 2 && k->setup & IORING_SETUP_SQPOLL);
 }
 
 static void try_kind(struct __test_metadata *_metadata, const struct kind *k)
@@ -260,7 +267,7 @@ static void try_kind(struct __test_metadata *_metadata, const struct kind *k)
 	}
 	for (i = 0; i < 3; i++) {
 		for (r = 0; r < 2; r++)
-			ASSERT_EQ(1, submit_kind(&u[r], k, i)) TH_LOG("%s", k->name);
+			ASSERT_TRUE(submit_kind(&u[r], k, i)) TH_LOG("%s", k->name);
 		for (r = 0; r < 2; r++) {
 			ret[r] = next_cqe(&u[r].ring, &ud);
 			EXPECT_EQ(i, ud);

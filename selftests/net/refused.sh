@@ -20,6 +20,9 @@ refused()
 	fi
 }
 
+# In shared memory there is nothing to refuse.
+export COLL_SHM=0
+
 plan 5
 refused 2 1 EAGAIN
 refused 2 2 EAGAIN
