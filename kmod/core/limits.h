@@ -113,10 +113,12 @@
 /* Kernel memory of all these ops but the first: some ops need much memory for few bytes. */
 #define COLL_RUNNING_MEMORY	SZ_8M
 /*
- * Most bytes of one rank in an op in shared memory. Each rank has two such parts: 36 KiB with their
- * headers.
+ * Most bytes of one rank in an op in shared memory: the same sum for all ranks of a node, within
+ * these bounds. Each rank has COLL_SHM_SLOTS such parts; their pages are allocated when they are used.
  */
-#define COLL_SHM_DATA		SZ_16K
+#define COLL_SHM_DATA_ALL	SZ_128K
+#define COLL_SHM_DATA_LEAST	SZ_16K
+#define COLL_SHM_DATA_MOST	SZ_64K
 /* Registered buffers of one member. */
 #define COLL_MAX_BUFFERS	1024
 /*

@@ -323,7 +323,7 @@ static int init_together(struct init *in)
 		return ret;
 	ret = comm_join(in->comm, &in->secret, rdv_job(in->rdv));
 	if (!ret)
-		ret = shm_offer(in->comm, in->mine + SELECT_BLOB_SHM);
+		ret = shm_offer(in->comm, NULL, in->mine + SELECT_BLOB_SHM);
 	ret = rdv_round(in->rdv, ret, in->mine, NULL);
 	if (ret)
 		return ret;

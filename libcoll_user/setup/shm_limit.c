@@ -58,11 +58,13 @@ static int limit_env(bool always, uint32_t *limit)
 	return env_u32("COLL_SHM_LIMIT", 0, SHM_MEASURE - 1, limit);
 }
 
-int shm_offer(coll_comm_t *comm, uint8_t *blob)
+int shm_offer(coll_comm_t *comm, const coll_comm_t *like, uint8_t *blob)
 {
 	uint32_t limit = 0;
 	int ret = limit_env(shm_always(), &limit);
 
+	if (like && like->shm && like->size == comm->size)
+		limit = (uint32_t)like->shm->limit;
 	blob[0] = !ret && shm_open_own(comm);
 	put_le32(blob + 1, limit);
 	return ret;

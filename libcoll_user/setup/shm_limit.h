@@ -29,12 +29,15 @@ struct shm_terms {
 
 /**
  * shm_offer() - when this rank has joined: ask the kernel for its part of the memory
+ * @comm: communicator that is being made
+ * @like: one that has been settled and has the same ranks, or more; NULL: there is none. With the same
+ *	number of ranks its limit is taken, and nothing is measured
  * @blob: SHM_BLOB bytes to tell the others
  *
  * Without that memory every op goes by the kernel, so this is no error. Return: 0; -EINVAL
  * COLL_SHM_LIMIT cannot be understood.
  */
-int shm_offer(coll_comm_t *comm, uint8_t *blob);
+int shm_offer(coll_comm_t *comm, const coll_comm_t *like, uint8_t *blob);
 
 /* Take in what rank @rank has told. Called for rank 0 first, then for all others. */
 void shm_hear(struct shm_terms *t, uint32_t rank, const uint8_t *blob);

@@ -376,7 +376,7 @@ static int join_child(struct split *sp)
 	if (sp->lfd < -1)
 		return sp->lfd;
 	/* A part on one node has no links: there is room in its blobs. */
-	return sp->topo.nr_nodes > 1 ? 0 : shm_offer(sp->child, blob);
+	return sp->topo.nr_nodes > 1 ? 0 : shm_offer(sp->child, sp->parent, blob);
 }
 
 /* ---- connections ---- */

@@ -1045,7 +1045,7 @@ static bool offers(const char *env, const char *always, int ret, uint32_t limit)
 
 	setenv("COLL_SHM", always, 1);
 	setenv("COLL_SHM_LIMIT", env, 1);
-	good = shm_offer(&w->comm[0], blob) == ret;
+	good = shm_offer(&w->comm[0], NULL, blob) == ret;
 	/* This world has no such feature. */
 	good &= !blob[0];
 	shm_hear(&t, 0, blob);
@@ -1061,6 +1061,25 @@ static bool offers(const char *env, const char *always, int ret, uint32_t limit)
 	good &= !t.all;
 	world_free(w);
 	return good;
+}
+
+/* A communicator of @ranks is made from another one, whose limit is 100. Return: what is offered. */
+static uint32_t inherited(uint32_t ranks, bool mapped)
+{
+	struct world *like = world_new(3), *w = world_new(ranks);
+	uint8_t blob[SHM_BLOB];
+	struct shm_terms t;
+
+	setenv("COLL_SHM", "", 1);
+	setenv("COLL_SHM_LIMIT", "", 1);
+	like->shm[0].limit = 100;
+	if (!mapped)
+		like->comm[0].shm = NULL;
+	shm_offer(&w->comm[0], &like->comm[0], blob);
+	shm_hear(&t, 0, blob);
+	world_free(like);
+	world_free(w);
+	return t.limit;
 }
 
 /* ---- the second look ---- */
@@ -1247,6 +1266,8 @@ int main(int argc, char **argv)
 	   offers("4096", "", 0, 4096) && offers("", "1", 0, SHM_MEASURE - 1) &&
 	   offers("0", "1", 0, 0) && offers("many", "", -EINVAL, 0) &&
 	   offers("-1", "", -EINVAL, 0), "a limit that the environment gives");
+	ok(inherited(3, true) == 100 && inherited(2, true) == SHM_MEASURE &&
+	   inherited(3, false) == SHM_MEASURE, "the limit of a parent with as many ranks");
 #ifdef __x86_64__
 	ok(second_look(k), "a failure between two looks");
 #endif

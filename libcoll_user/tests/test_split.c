@@ -326,7 +326,7 @@ int select_copy(coll_comm_t *child, const coll_comm_t *parent)
 }
 
 /* Shared memory is that of test_shm.c. Here each rank tells its own rank. */
-int shm_offer(coll_comm_t *comm, uint8_t *blob)
+int shm_offer(coll_comm_t *comm, const coll_comm_t *like, uint8_t *blob)
 {
 	blob[0] = 1;
 	put_le32(blob + 1, comm->rank);

@@ -17,7 +17,7 @@
  *	time	prints what an op takes, in a row and without a barrier between; no test
  *	off	nothing is done in shared memory
  *	limit	COLL_SHM_LIMIT is 1024: what is larger is not done there, nor on a duplicate
- *	dup	a duplicate finds a limit of its own, which COLL_DEBUG shows
+ *	dup	a duplicate has the limit of its parent; COLL_DEBUG shows both
  *	early	rank N is killed while all make communicators
  *
  * Exit status 0: all was as it should be.
@@ -93,6 +93,20 @@ static uint64_t shm_ops(void)
 
 /* ---- a random op ---- */
 
+/* Mostly few elements. Up to as many as the buffers have room for, of the largest type. */
+static uint64_t draw_count(void)
+{
+	switch (test_below(&lot, 16)) {
+	case 0:
+		return test_below(&lot, ROOM / 2 / 32 / size + 1);
+	case 1:
+	case 2:
+		return test_below(&lot, 300);
+	default:
+		return test_below(&lot, 70);
+	}
+}
+
 /* The part of the command that is the same on all ranks. */
 static void draw_cmd(struct coll_cmd *c, uint16_t what, uint16_t dtype, uint16_t op)
 {
@@ -101,7 +115,7 @@ static void draw_cmd(struct coll_cmd *c, uint16_t what, uint16_t dtype, uint16_t
 	if (what == COLL_BARRIER)
 		return;
 	c->dtype = dtype;
-	c->count = test_below(&lot, 8) ? test_below(&lot, 70) : test_below(&lot, 300);
+	c->count = draw_count();
 	if (shm_is_rooted(what))
 		c->root = test_below(&lot, size);
 	if (!shm_reduces(what))

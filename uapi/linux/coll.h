@@ -1261,7 +1261,8 @@ struct coll_shm_slot {
  * @own_size: result: its bytes
  * @reserved: 0
  *
- * Memory is charged to the caller. When all local ranks have called it, mmap() of the file
+ * Memory is charged to the caller, other than pages that no rank has touched: these are charged
+ * to the process that touches them first. When all local ranks have called it, mmap() of the file
  * maps any part of [0, @size) with PROT_READ, and of the own area also with PROT_WRITE.
  * Offsets are those in the shared memory; MAP_SHARED is needed. A child does not inherit the
  * mapping. Errors of mmap(): EAGAIN until all local ranks have called COLL_IOC_SHM; EACCES for

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/align.h>
+#include <linux/anon_inodes.h>
+#include <linux/build_bug.h>
+#include <linux/err.h>
+#include <linux/fcntl.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/gfp.h>
+#include <linux/log2.h>
+#include <linux/math.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+
+#include <linux/coll.h>
+
+#include "../../compat.h"
+#include "../limits.h"
+#include "group.h"
+#include "shm_memory.h"
+
+/* A cache line is written by one rank, or by the kernel. */
+static_assert(sizeof(struct coll_shm_header) == 64);
+static_assert(sizeof(struct coll_shm_rank) == 64);
+static_assert(sizeof(struct coll_shm_area) == 128);
+static_assert(sizeof(struct coll_shm_slot) == 32);
+
+static void *coll_shared_at(const struct coll_shared *s, u64 offset)
+{
+	return page_address(s->pages[offset >> PAGE_SHIFT]) + offset_in_page(offset);
+}
+
+struct coll_shm_rank *coll_shared_rank(const struct coll_shared *s, u32 local)
+{
+	return coll_shared_at(s, sizeof(struct coll_shm_header) +
+				 local * sizeof(struct coll_shm_rank));
+}
+
+const struct coll_shm_area *coll_shared_area(const struct coll_shared *s, u32 local)
+{
+	return coll_shared_at(s, coll_shared_area_offset(s, local));
+}
+
+/* Where a slot begins, in bytes. Its header does not cross a page. */
+static u64 coll_shared_slot_offset(const struct coll_shared *s, u32 local, u32 slot)
+{
+	return coll_shared_area_offset(s, local) + sizeof(struct coll_shm_area) +
+	       (u64)slot * s->slot_size;
+}
+
+u64 coll_shared_pos(const struct coll_shared *s, u32 local, u64 pos)
+{
+	const struct coll_shm_slot *slot;
+
+	slot = coll_shared_at(s, coll_shared_slot_offset(s, local, pos % COLL_SHM_SLOTS));
+	return READ_ONCE(slot->pos);
+}
+
+/* Allocate a page: zeroed, and charged to the caller. */
+static struct page *coll_shared_get_page(void)
+{
+	return alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+}
+
+static int coll_shared_release(struct inode *inode, struct file *file)
+{
+	struct coll_shared *s = file->private_data;
+	u32 i;
+
+	for (i = 0; i < s->nr_pages; i++)
+		if (s->pages[i])
+			__free_page(s->pages[i]);
+	kvfree(s);
+	return 0;
+}
+
+static const struct file_operations coll_shared_fops = {
+	.owner = THIS_MODULE,
+	.release = coll_shared_release,
+};
+
+void coll_shared_put(struct coll_shared *s)
+{
+	if (s)
+		fput(s->file);
+}
+
+/*
+ * The most bytes of data of a slot. The fewer ranks share the memory, the more. Before its blocks a
+ * v-form has two numbers for each rank.
+ */
+static u32 coll_shared_data_size(u32 ranks)
+{
+	return clamp_t(u32, COLL_SHM_DATA_ALL / roundup_pow_of_two(ranks), COLL_SHM_DATA_LEAST,
+		       COLL_SHM_DATA_MOST) + 2 * ranks * sizeof(u64);
+}
+
+static void coll_shared_fill_header(struct coll_shared *s, const struct coll_group *g, u32 spin_us)
+{
+	u32 i;
+
+	s->header = coll_shared_at(s, 0);
+	*s->header = (struct coll_shm_header) {
+		.magic = COLL_SHM_MAGIC,
+		.version = COLL_SHM_VERSION,
+		.nr_local = g->nr_local,
+		.spin_us = spin_us,
+		.rank_offset = sizeof(struct coll_shm_header),
+		.rank_size = sizeof(struct coll_shm_rank),
+		.area_offset = s->area_offset,
+		.area_size = s->area_size,
+		.slot_offset = sizeof(struct coll_shm_area),
+		.slot_size = s->slot_size,
+		.data_size = coll_shared_data_size(g->nr_local),
+	};
+	for (i = 0; i < g->nr_local; i++)
+		coll_shared_rank(s, i)->rank = g->local_rank[i];
+}
+
+struct coll_shared *coll_shared_alloc(const struct coll_group *g, u32 spin_us)
+{
+	u32 slot = ALIGN(sizeof(struct coll_shm_slot) + coll_shared_data_size(g->nr_local), 64);
+	u32 area = PAGE_ALIGN(sizeof(struct coll_shm_area) + COLL_SHM_SLOTS * slot);
+	u32 header = DIV_ROUND_UP(sizeof(struct coll_shm_header) +
+				  g->nr_local * sizeof(struct coll_shm_rank), PAGE_SIZE);
+	u32 i, nr = header + g->nr_local * (area >> PAGE_SHIFT);
+	struct coll_shared *s;
+
+	s = kvzalloc(struct_size(s, pages, nr), GFP_KERNEL_ACCOUNT);
+	if (!s)
+		return NULL;
+	s->area_offset = header * PAGE_SIZE;
+	s->area_size = area;
+	s->slot_size = slot;
+	s->nr_pages = nr;
+	init_waitqueue_head(&s->wq);
+	s->file = anon_inode_getfile("[coll]", &coll_shared_fops, s, O_RDWR);
+	if (IS_ERR(s->file)) {
+		kvfree(s);
+		return NULL;
+	}
+	for (i = 0; i < header; i++) {
+		s->pages[i] = coll_shared_get_page();
+		if (!s->pages[i]) {
+			coll_shared_put(s);
+			return NULL;
+		}
+	}
+	coll_shared_fill_header(s, g, spin_us);
+	return s;
+}
+
+static void coll_shared_drop_area(struct coll_shared *s, u32 local)
+{
+	u32 nr = s->area_size >> PAGE_SHIFT, i;
+	struct page **pages = s->pages + (coll_shared_area_offset(s, local) >> PAGE_SHIFT);
+
+	for (i = 0; i < nr; i++) {
+		if (pages[i])
+			__free_page(pages[i]);
+		pages[i] = NULL;
+	}
+}
+
+int coll_shared_add_area(struct coll_shared *s, u32 local)
+{
+	struct page **page;
+	u32 slot;
+
+	/* The page of the first slot begins with struct coll_shm_area. */
+	for (slot = 0; slot < COLL_SHM_SLOTS; slot++) {
+		page = &s->pages[coll_shared_slot_offset(s, local, slot) >> PAGE_SHIFT];
+		if (!*page)
+			*page = coll_shared_get_page();
+		if (!*page) {
+			coll_shared_drop_area(s, local);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* A process touches a page for the first time. */
+static vm_fault_t coll_shared_fault(struct vm_fault *vmf)
+{
+	struct coll_shared *s = vmf->vma->vm_file->private_data;
+	struct page *page, *other;
+
+	if (vmf->pgoff >= s->nr_pages)
+		return VM_FAULT_SIGBUS;
+	page = READ_ONCE(s->pages[vmf->pgoff]);
+	if (!page) {
+		page = coll_shared_get_page();
+		if (!page)
+			return VM_FAULT_OOM;
+		/* Another process may fault on the same page. */
+		other = cmpxchg(&s->pages[vmf->pgoff], NULL, page);
+		if (other) {
+			__free_page(page);
+			page = other;
+		}
+	}
+	get_page(page);
+	vmf->page = page;
+	return 0;
+}
+
+static const struct vm_operations_struct coll_shared_vm_ops = {
+	.fault = coll_shared_fault,
+};
+
+/* May a rank map this part of the memory with this protection? */
+static int coll_shared_check_vma(const struct coll_shared *s, u32 local,
+				 struct vm_area_struct *vma, bool *own)
+{
+	u64 nr = vma_pages(vma), first = vma->vm_pgoff;
+	u64 mine = coll_shared_area_offset(s, local) >> PAGE_SHIFT;
+
+	if (!(vma->vm_flags & VM_SHARED) || nr > s->nr_pages || first > s->nr_pages - nr)
+		return -EINVAL;
+	*own = first >= mine && first + nr <= mine + (s->area_size >> PAGE_SHIFT);
+	if (vma->vm_flags & VM_EXEC || (vma->vm_flags & VM_WRITE && !*own))
+		return -EACCES;
+	return 0;
+}
+
+int coll_shared_map(struct coll_shared *s, u32 local, struct vm_area_struct *vma)
+{
+	bool own;
+	int ret = coll_shared_check_vma(s, local, vma, &own);
+
+	if (ret)
+		return ret;
+	/* VM_IO: so MADV_DOFORK cannot give the mapping to a child */
+	coll_vma_flags(vma, VM_IO | VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
+		       VM_MAYEXEC | (own ? 0 : VM_MAYWRITE));
+	vma_set_file(vma, s->file);
+	vma->vm_ops = &coll_shared_vm_ops;
+	return 0;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The pages of the memory that the ranks of a node share: layout, allocation, mapping.
+ *
+ * The kernel reads the header and the beginning of each slot. These pages are there from the start,
+ * and charged to the rank whose area it is. All others are allocated and charged when a process
+ * touches them first, so a communicator that does no large ops costs few pages.
+ *
+ * The memory belongs to a file of its own, which the group and each mapping refer to.
+ */
+#ifndef COLL_CORE_SHM_MEMORY_H
+#define COLL_CORE_SHM_MEMORY_H
+
+#include <linux/bitmap.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+
+#include <linux/coll.h>
+
+struct coll_group;
+struct file;
+struct page;
+struct vm_area_struct;
+
+/**
+ * struct coll_shared - the shared memory of a group
+ * @header: at the beginning of the first page
+ * @file: file that mappings refer to. It is not the file of the rank: so the latter is released
+ *	when its last descriptor is closed, even if memory is mapped, see kmod/front/end.c.
+ * @nr_areas: ranks that have an area; group->lock
+ * @has_area: bit of each local index: the rank has an area; group->lock
+ * @has_mapped: bit of each local index: the rank has mapped its own area; group->lock
+ * @wq: tasks that sleep in coll_shm_wait()
+ * @area_offset: of the first area
+ * @area_size: from one area to the next, a multiple of the page size
+ * @slot_size: from one slot of an area to the next
+ * @nr_pages: number of @pages
+ * @pages: NULL: not allocated. The pages that the kernel reads are constant once all areas are
+ *	there; the fault handler adds others
+ */
+struct coll_shared {
+	struct coll_shm_header *header;
+	struct file *file;
+	u32 nr_areas;
+	DECLARE_BITMAP(has_area, COLL_SHM_RANKS);
+	DECLARE_BITMAP(has_mapped, COLL_SHM_RANKS);
+	wait_queue_head_t wq;
+	u32 area_offset;
+	u32 area_size;
+	u32 slot_size;
+	u32 nr_pages;
+	struct page *pages[];
+};
+
+/**
+ * coll_shared_alloc() - make the memory, with its header but without areas
+ * @g: group
+ * @spin_us: for the header
+ *
+ * Return: the memory, which the caller puts; NULL: ENOMEM
+ */
+struct coll_shared *coll_shared_alloc(const struct coll_group *g, u32 spin_us);
+
+/* Put the reference of the group. Mappings keep the memory. @s may be NULL. */
+void coll_shared_put(struct coll_shared *s);
+
+/**
+ * coll_shared_add_area() - allocate those pages of an area that the kernel reads
+ * @s: memory
+ * @local: local rank without an area. The caller is the only one that adds this area.
+ *
+ * Return: 0 or -ENOMEM
+ */
+int coll_shared_add_area(struct coll_shared *s, u32 local);
+
+/**
+ * coll_shared_map() - give a process a part of the memory
+ * @s: memory with all areas
+ * @local: the only area that may be mapped writable
+ * @vma: to be filled in
+ *
+ * Under mmap_lock. Return: 0 or as COLL_IOC_SHM says of mmap().
+ */
+int coll_shared_map(struct coll_shared *s, u32 local, struct vm_area_struct *vma);
+
+/* Where the area of a local rank begins, in bytes. */
+static inline u64 coll_shared_area_offset(const struct coll_shared *s, u32 local)
+{
+	return s->area_offset + (u64)local * s->area_size;
+}
+
+struct coll_shm_rank *coll_shared_rank(const struct coll_shared *s, u32 local);
+/* The rank must have an area. */
+const struct coll_shm_area *coll_shared_area(const struct coll_shared *s, u32 local);
+
+/*
+ * The position that a rank has written to its slot for @pos. The rank must have an area. Any value
+ * may be there: only compare it.
+ */
+u64 coll_shared_pos(const struct coll_shared *s, u32 local, u64 pos);
+
+#endif /* COLL_CORE_SHM_MEMORY_H */
