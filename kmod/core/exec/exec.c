@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The executor as links see it: the next step to receive or to send. */
+/* The part of the executor that links use: the next step to receive or to send. */
 #include <linux/bitmap.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -85,9 +85,9 @@ struct coll_exec_step *coll_exec_recv_step(struct coll_exec *x,
 }
 
 /*
- * Bytes come page by page, and every kick may wake somebody. Nobody sends on less than
- * COLL_SEGMENT_MIN, so all who wait for the watermark hear of each half of that, and of
- * the end. Has it come to one, from @before on?
+ * Bytes come page by page, and each kick may wake a thread. Links send no frame of less than
+ * COLL_SEGMENT_MIN before the end, so a kick is due after each half of that, and at the end.
+ * Has the watermark reached such a point since it was @before?
  */
 static bool coll_exec_tells(const struct coll_exec *x, const struct coll_exec_step *st,
 			    u64 before)
@@ -145,7 +145,7 @@ struct coll_exec_step *coll_exec_send_step(struct coll_exec *x,
 	left = st->len - st->done;
 	if (!open)
 		return NULL;
-	/* Small frames cost more than waiting for the next bytes does. */
+	/* A small frame costs more than waiting for the next bytes. */
 	if (have < left && have < min_t(u64, segment, COLL_SEGMENT_MIN))
 		return NULL;
 	*avail = min(have, segment);
@@ -156,7 +156,7 @@ bool coll_exec_may_zerocopy(const struct coll_exec *x, const struct coll_exec_st
 {
 	const struct coll_buf *buf = st->src.vec ? st->src.vec->buf : NULL;
 
-	/* What is sent is not what lies there. */
+	/* The bytes that are sent are not those in memory: elements are rounded. */
 	if (st->wire)
 		return false;
 	return buf && coll_buf_may_zerocopy(buf) && !(buf->scratch && coll_exec_reuses(x));
@@ -192,7 +192,7 @@ void coll_exec_sent(struct coll_exec *x, struct coll_exec_step *st, u32 len)
 		return;
 	WRITE_ONCE(p->send, st->next);
 	coll_step_complete(x, st);
-	/* Its place in the scratch may be what a receive step waits for. */
+	/* A receive step of a later block may wait for the scratch of this step. */
 	if (coll_exec_reuses(x))
 		coll_exec_kick(x, st);
 }
@@ -208,7 +208,7 @@ void coll_exec_freed(struct coll_exec *x, const struct coll_link *link, u64 byte
 	const struct coll_exec_step *st;
 	u64 n;
 
-	/* Each step has bytes, or is a token, of which there is nothing to count. */
+	/* A token has no bytes to count. */
 	while (p->freed < bytes && p->freeing != COLL_DEP_NONE) {
 		st = &x->steps[p->freeing];
 		n = min(bytes - p->freed, st->len - p->freeing_at);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The executor: runs any schedule. Links call it from their work with bytes and
- * for bytes; it calls links through their ops table to wake them.
+ * The executor runs any schedule. The work of a link gives it received bytes, and asks it for
+ * bytes to send. The executor wakes links through their ops table.
  *
  * One step is run by one worker at a time. The work of a link, or the caller that attends to the
  * link, runs its receives and sends. A worker of the op runs local steps and transfers between
- * local participants; if nothing depends on such a step, all helpers share it. Workers meet only
- * at the watermarks.
+ * local participants; if nothing depends on such a step, all helpers share it. Workers synchronize
+ * by the watermarks only.
  */
 #ifndef COLL_CORE_EXEC_H
 #define COLL_CORE_EXEC_H
@@ -24,45 +24,45 @@ struct coll_link;
 struct coll_tally;
 
 /*
- * Number of helpers that local steps are dealt out to. The helpers of a small op call each other,
- * so they may take that many frames of stack.
+ * Most helpers that local steps are divided among. The helpers of a small op call each other, so
+ * their calls may be nested this deep on the stack.
  */
 #define COLL_EXEC_DEALT	4
 
-/* A place in a vector: bytes from its start on. */
+/* A place in a vector: @at bytes from its start. */
 struct coll_place {
 	const struct coll_vec *vec;
 	u64 at;
 };
 
 /**
- * struct coll_exec_step - a step and how far it has come
+ * struct coll_exec_step - a step and its progress
  * @s: the step; ->dep is an index in the steps of the op
  * @part: the local participant it belongs to
- * @node: of a transfer with another node: that node
- * @link: number of the link to @node; of a local step, that of the block it belongs to
- * @unit: bytes of an element as this step counts them: of partial results where it
- *	moves or makes such, else of the type; with @wire, of an element on a link
- * @finish: it copies, but a partial result, of which the outputs get the result
+ * @node: transfers with another node: that node
+ * @link: number of the link to @node; local steps: number of the link of their block
+ * @unit: bytes of an element as this step counts them: of a partial result if it moves or makes
+ *	partial results, else of the type; with @wire, of an element on a link
+ * @finish: the step copies a partial result, and writes the result to the outputs
  * @wire: transfers: elements have a smaller type on links (struct coll_reducer.wire)
  * @len: bytes of the range
- * @src: what is sent, or moved or folded into @dst
+ * @src: the vector that is sent, moved to @dst or folded into @dst
  * @dst: where space[range] is; sends read @src
- * @with: receives that reduce: what with, if that is not in @dst; see plan_alias.c
+ * @with: reductions: the other operand, if it is not in @dst; see plan_alias.c
  * @in_at: byte offset of the range in the inputs
  * @out_at: byte offset of the range in the outputs
- * @first: where the bytes of this step begin among those of all, see slices.c
- * @piece_at: of a fusion with a tally: where it begins, as the tally counts
- * @after: every step before this one of its participant must be complete first
+ * @first: number of the first byte of this step among the bytes of all steps, see slices.c
+ * @piece_at: fusions with a tally: the element of the fusion where the step begins
+ * @after: all steps of its participant below this index must be complete first; 0: none
  * @pair: receives from a local participant: its send step, which is performed
  *	together with this one; else COLL_DEP_NONE
- * @prev: receives from a local participant: the receive before it from the same one; else
- *	COLL_DEP_NONE. Those of a pair happen in order, and schedules count on it.
+ * @prev: receives from a local participant: the receive from it before this one; else
+ *	COLL_DEP_NONE. Schedules rely on the order of the transfers of a pair.
  * @done: watermark: bytes done, in order. Written by the step's worker only,
- *	with release; what it covers may be read after an acquire.
+ *	with release; the bytes below it may be read after an acquire.
  * @complete: set once, with release, when there is nothing more to do
  * @idle: there was nothing to do from the start
- * @ordinal: among the transfers of its kind over this link
+ * @ordinal: its number among the transfers of its kind over this link
  * @next: next step of its kind over this link, COLL_DEP_NONE
  */
 struct coll_exec_step {
@@ -94,19 +94,19 @@ struct coll_exec_step {
 /**
  * struct coll_part - a participant that lives here: this node, or one of its ranks
  * @id: its number
- * @req: a rank's request; of a node, that of any of its ranks
+ * @req: request of the rank; if it is a node, of any of its ranks
  * @in: input vectors, by rank
  * @out: output vectors, by rank
  * @nr_in: number of @in
  * @nr_out: number of @out
  * @scale: premulsum: factors of the inputs; else NULL
- * @work: W: the first output, where the outputs have every chunk, or scratch
+ * @work: W: the first output, if the outputs have every chunk; else scratch
  * @tmp: TMP, scratch
- * @begin: its first step
- * @end: behind its last one
- * @fences: of each block: from its begin up to here all receive and local steps are
- *	complete; a hint where to go on looking
- * @drained: the same of all steps, from @begin on
+ * @begin: index of its first step
+ * @end: index after its last step
+ * @fences: for each block: its receive and local steps below this index are complete. A hint:
+ *	the next search begins here.
+ * @drained: the same for all steps from @begin on
  */
 struct coll_part {
 	u32 id;
@@ -152,11 +152,11 @@ static inline bool coll_step_is_complete(const struct coll_exec_step *st)
  * @recv: step to receive next; that link's work only
  * @first_send: the first step to send of this op
  * @first_recv: the first step to receive of this op
- * @sent: of an op with a tally: bytes that have been sent, of all steps; so the next ones, and
- *	all that link's work only
- * @freed: of these, bytes that nobody reads any more
- * @freeing: the step that the next byte of @freed is of
- * @freeing_at: which byte of this step that is
+ * @sent: bytes that all steps have sent. This field and the next three are for ops with a tally;
+ *	that link's work only
+ * @freed: bytes of @sent that are not read any more
+ * @freeing: the step that has the next byte to be freed
+ * @freeing_at: offset of this byte in the step
  */
 struct coll_exec_peer {
 	u32 peer;
@@ -191,43 +191,43 @@ struct coll_plan_key {
  * struct coll_exec - a schedule laid out over the buffers of an op
  * @op: the op; of a plan that is kept, the last one
  * @list: in group->plans while it is kept; group->lock
- * @key: which ops it will do for, see plan_keep.c
- * @in_place: by local index, of these
- * @reducer: the operator; its part is NULL where nothing is reduced
+ * @key: the ops that the plan fits, see plan_keep.c
+ * @in_place: the local ranks of these ops that work in place, as bits by local index
+ * @reducer: the operator; ->part is NULL if nothing is reduced
  * @in_order: partial results need not come first in a fold
  * @memory: bytes of scratch and of the table of steps
  * @todo: bytes of local steps
  * @pass: one pass over the vectors of all ranks, see plan_pass.c
- * @abreast: the same bytes of all its steps go together, in the order of the steps
- * @open: any number of helpers may work on the steps: there is just one, or they are a pass
- * @small: a thread that kicks a helper does its work itself, which is faster than to wake a worker
+ * @abreast: a slice is the same range of bytes of all steps, in the order of the steps
+ * @open: any number of helpers may work on the steps: there is one step, or the steps are a pass
+ * @small: a thread that kicks a helper does its work itself: this is faster than waking a worker
  * @stream: stores go past the caches, because the op writes many bytes that it does not read
  *	again
  * @parts: local participants
  * @nr_parts: number of @parts
- * @vecs: input and output vectors of all of them
- * @scales: factors of all of them, or NULL
- * @blocks: the vector is cut into these, and the schedule run for each; they go over
- *	the links alternately
- * @at_once: blocks that there is scratch for at the same time; a later one waits
+ * @vecs: input and output vectors of all @parts
+ * @scales: factors of all @parts, or NULL
+ * @blocks: number of blocks that the vector is cut into. The schedule runs for each block; blocks
+ *	use the links in turn.
+ * @at_once: number of blocks that have scratch at the same time; later blocks wait
  * @fences: of all parts and blocks
  * @steps: the schedules, participant by participant, each block by block
  * @nr_steps: number of @steps
- * @steps_left: not complete yet
+ * @steps_left: number of steps that are not complete
  * @peers: traffic over each link that the schedules use, by node and number
  * @nr_peers: number of @peers
- * @team: slices that any number of helpers may work on; 0: not yet
- * @cursor: how many of these have been given to helpers
- * @swept: how many of these are done
+ * @team: number of slices, which any number of helpers may take; 0: they are not open yet
+ * @cursor: number of slices that helpers have taken
+ * @swept: number of slices that are done
  * @slice: bytes of a slice, as slices.c counts them
- * @slice_next: of each part of the slices, the first one that has not been given, see slices.c
+ * @slice_next: for each part of the slices: the first slice that is not taken, see slices.c
  * @slice_parts: number of these parts
- * @taken: with several memory nodes, bits of the slices that have been given; else NULL
+ * @taken: with several memory nodes: bits of the slices that are taken; else NULL
  * @helpers: helpers for the slices; the first @nr_helpers also have local steps
  * @most_helpers: number of @helpers: one for each local rank, or each CPU
  * @nr_helpers: number of helpers with local steps; at most COLL_EXEC_DEALT
  * @local: the local steps of all helpers
- * @tally: of a fusion: what is left of each tensor; NULL: all end together
+ * @tally: fusions: what is left to do of each tensor; NULL: all tensors end together
  */
 struct coll_exec {
 	struct coll_op *op;
@@ -276,19 +276,19 @@ void coll_exec_free(struct coll_exec *x);
  * coll_exec_awaited() - the node that a running op waits for
  * @x: of a running op, with a ref
  *
- * Return: a peer that owes us a transfer, one that has not announced the op
- * before one that has; COLL_RANK_NONE if none owes any.
+ * Return: a peer that still has to send to this node; if possible, a peer that has not announced
+ * the op. COLL_RANK_NONE if there is no such peer.
  */
 u32 coll_exec_awaited(const struct coll_exec *x);
 
 /**
  * coll_exec_recv_step() - the step that takes the next bytes from a link
  * @x: of a running op, with a ref
- * @link: that it comes by
- * @room: result: bytes it may take now, counted from its watermark; 0 is
+ * @link: that the bytes come by
+ * @room: result: bytes that the step may take now, counted from its watermark; 0 is
  *	enough for a token if NULL is not returned
- * @blocked: result: a step is expected, but what it depends on is not there
- *	yet; the link is kicked when it is
+ * @blocked: result: a step is expected, but it has to wait for the step it depends on; the link
+ *	is kicked when that has made progress
  *
  * Return: the step, or NULL if none is expected. That link's work only.
  */
@@ -308,7 +308,7 @@ static inline bool coll_exec_reuses(const struct coll_exec *x)
 	return x->blocks > x->at_once;
 }
 
-/* Does this receive step compute with what comes, so that it wants whole elements? */
+/* Does this receive step compute with the received bytes? Then it needs whole elements. */
 static inline bool coll_exec_reduces(const struct coll_exec_step *st)
 {
 	return st->s.action == COLL_ACT_REDUCE ||
@@ -331,7 +331,7 @@ int coll_exec_recv(struct coll_exec *x, struct coll_exec_step *st,
 		   struct coll_sweep *sw, const void *data, u32 len);
 
 /**
- * coll_exec_send_step() - what to send to a link now
+ * coll_exec_send_step() - find the bytes to send to a link now
  * @x: of a running op, with a ref
  * @link: link
  * @avail: result: bytes from st->done on that make the next frame; 0: a token
@@ -346,9 +346,9 @@ struct coll_exec_step *coll_exec_send_step(struct coll_exec *x,
  * @x: of a running op, with a ref
  * @st: send step
  *
- * The schedules allow for it: what a send reads is not written again before its receive has
- * taken it (pure/check/races.c). Exceptions are scratch that later blocks use, and windows,
- * which are pinned for the moment only.
+ * Schedules permit it: they overwrite bytes of a send only after the receiver has taken them
+ * (pure/check/races.c). Exceptions are scratch that later blocks use, and windows, whose pages are
+ * pinned for a moment only.
  */
 bool coll_exec_may_zerocopy(const struct coll_exec *x, const struct coll_exec_step *st);
 
@@ -359,14 +359,14 @@ bool coll_exec_may_zerocopy(const struct coll_exec *x, const struct coll_exec_st
  * @to: result
  * @room: bytes there, two elements at least
  * @len: bytes that are wanted from st->done on
- * @skip: result: where in @to they begin: st->done may be inside of an element
+ * @skip: result: offset of these bytes in @to: st->done may be inside an element
  *
- * Return: how many of them are there; negative: as coll_vec_run(). Process context.
+ * Return: how many wanted bytes are in @to; negative: as coll_vec_run(). Process context.
  */
 int coll_exec_narrowed(const struct coll_exec *x, const struct coll_exec_step *st, void *to,
 		       u32 room, u32 len, u32 *skip);
 
-/* Do these bytes end what this op has for the link? */
+/* Are these the last bytes that this op sends to the link? */
 static inline bool coll_exec_is_last_send(const struct coll_exec_step *st, u64 len)
 {
 	return st->next == COLL_DEP_NONE && st->done + len == st->len;
@@ -377,7 +377,7 @@ struct coll_exec_step *coll_exec_sending(struct coll_exec *x,
 					 const struct coll_link *link);
 
 /**
- * coll_exec_sent() - bytes of a send step have left the pages, or go without a copy
+ * coll_exec_sent() - bytes of a send step have been copied, or are sent without a copy
  * @x: of a running op, with a ref
  * @st: from coll_exec_send_step()
  * @len: bytes; 0: the token
@@ -390,22 +390,22 @@ static inline bool coll_exec_tallies(const struct coll_exec *x)
 	return x->tally;
 }
 
-/* Bytes that this op has sent to @link; it tallies. That link's work only. */
+/* Bytes that this op, which has a tally, has sent to @link. That link's work only. */
 u64 coll_exec_sent_bytes(struct coll_exec *x, const struct coll_link *link);
 
 /**
- * coll_exec_freed() - nobody reads any more what was sent first
- * @x: of an op with a ref; it tallies
- * @link: that it went by
- * @bytes: how much, counted as coll_exec_sent_bytes() does, and never less than before
+ * coll_exec_freed() - the first bytes that were sent are not read any more
+ * @x: of an op with a ref and a tally
+ * @link: that the bytes were sent to
+ * @bytes: how many, counted as coll_exec_sent_bytes() does, and never less than before
  *
  * May complete tensors. That link's work only.
  */
 void coll_exec_freed(struct coll_exec *x, const struct coll_link *link, u64 bytes);
 
 /*
- * A thread of a rank is to stop, or to run a handler, or dies: it finishes the slice it is
- * at, and a worker does the rest. A small op is less than a slice.
+ * A thread of a rank that has to stop, to run a signal handler or to die finishes its slice, and a
+ * worker does the rest. A small op is less than a slice.
  */
 static inline bool coll_helper_must_go(const struct coll_exec *x)
 {

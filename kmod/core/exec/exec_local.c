@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Steps without a link: sweeps over the vectors of local ranks, and transfers from one local
- * participant to another. Helpers perform them, each those of its participants; a single
- * large sweep, and a large pass, are open to everyone (team.c).
+ * participant to another. Each helper performs the steps of its participants. Any number of
+ * helpers may work on a single large sweep, or on a large pass (team.c).
  */
 #include <linux/minmax.h>
 #include <linux/sched.h>
@@ -21,8 +21,8 @@
 #include "team.h"
 
 /*
- * Go on with a step as far as it may go, or until worker @w is over; NULL: a caller. A
- * transfer is both its steps at once: the bytes are read where the sender has them.
+ * Go on with a step up to its limit, or until the time of worker @w is over; NULL: a caller. A
+ * local transfer performs its send and its receive step at once: it reads the sender's memory.
  * Return: 0 or an error of the sweep.
  */
 static int coll_run_step(struct coll_exec *x, struct coll_exec_step *st,
@@ -37,7 +37,7 @@ static int coll_run_step(struct coll_exec *x, struct coll_exec_step *st,
 		return 0;
 	if (from)
 		limit = min(limit, coll_step_limit(x, from, &from_open));
-	/* The watermark of what was copied may stand inside an element. */
+	/* The watermark of a copy may be inside an element. */
 	if (limit < st->len)
 		limit -= limit % st->unit;
 	if (!open || !from_open)
@@ -68,9 +68,9 @@ static int coll_run_step(struct coll_exec *x, struct coll_exec_step *st,
 }
 
 /*
- * Look at every step that is left once, up to the first one whose block must wait:
- * what follows is of the same block or a later one. The ones looked at and not
- * complete move up to those not looked at. A worker that is over moves no more bytes.
+ * Look once at each step that is left, up to the first step whose block must wait: all steps
+ * behind it are of the same block or a later one. Then close the gap between the steps that are
+ * not complete and the others. A worker whose time is over moves no more bytes.
  */
 static int coll_helper_look(struct coll_helper *h, struct coll_sweep *sw,
 			    struct coll_worker *w)
@@ -118,7 +118,7 @@ void coll_local_plan(struct coll_exec *x)
 		x->helpers[h].nr = 0;
 }
 
-/* A pass of few bytes: no other thread is faster than the one that starts the op. */
+/* Do a pass of few bytes in the thread that starts the op: no other thread would be faster. */
 static void coll_pass_run(struct coll_exec *x)
 {
 	struct coll_helper *h = &x->helpers[0];
@@ -162,7 +162,7 @@ void coll_exec_start(struct coll_op *op)
 		coll_pass_run(x);
 		return;
 	}
-	/* All peers, for frames of one that takes the op for another one. */
+	/* Kick all peers: if a peer has posted another op, its frames may come by any link. */
 	coll_links_kick(op->group, op->links);
 	if (x->nr_peers)
 		coll_group_watch(op->group);

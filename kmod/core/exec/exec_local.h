@@ -15,12 +15,12 @@ struct coll_op;
 void coll_exec_start(struct coll_op *op);
 
 /*
- * How much there is to do locally, and by which helpers. Before the plan can be found: then
- * links may kick helpers, and the lists change.
+ * Count the bytes of local steps, and decide how helpers do them. Call this before other threads
+ * can find the plan: after that links may kick helpers, which change their lists of steps.
  */
 void coll_local_plan(struct coll_exec *x);
 
-/* Make the helpers able to be kicked, before other threads can find them. */
+/* Prepare the helpers for kicks, before other threads can find them. */
 void coll_helpers_init(struct coll_exec *x);
 
 #endif /* COLL_CORE_EXEC_LOCAL_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One step: what it waits for, what it works on, and its end. */
+/* One step: its dependencies, its operands, and its end. */
 #include <linux/minmax.h>
 
 #include "../../pure/collective.h"
@@ -12,7 +12,7 @@
 /* Are all steps of @part before number @end complete? */
 static bool coll_drained(struct coll_exec *x, struct coll_part *part, u32 end)
 {
-	/* pairs with the store below: the steps before are seen as complete */
+	/* pairs with the store below: steps before @i are seen as complete */
 	u32 i = smp_load_acquire(&part->drained);
 
 	while (i < end && coll_step_is_complete(&x->steps[i]))
@@ -31,7 +31,7 @@ static bool coll_fence_open(struct coll_exec *x, struct coll_part *part,
 {
 	u32 end = st - x->steps;
 	u32 *fence = &part->fences[(end - part->begin) / ((part->end - part->begin) / x->blocks)];
-	/* pairs with the store below: the steps before are seen as complete */
+	/* pairs with the store below: steps before @i are seen as complete */
 	u32 i = smp_load_acquire(fence);
 
 	for (; i < end; i++) {
@@ -72,7 +72,7 @@ u64 coll_step_limit(struct coll_exec *x, const struct coll_exec_step *st, bool *
 	return dep->unit == st->unit ? done : done / dep->unit * st->unit;
 }
 
-/* Where the product of a step goes, in elements of @unit bytes. */
+/* The vectors that a step writes, in elements of @unit bytes. */
 static struct coll_operands coll_step_out(const struct coll_exec *x,
 					  const struct coll_exec_step *st, u32 unit)
 {
@@ -104,7 +104,7 @@ static void coll_copy_args(const struct coll_exec *x,
 		.wire = st->wire ? &x->reducer.wire : NULL,
 		.out = coll_step_out(x, st, st->wire ? x->op->elem : 1),
 	};
-	/* It may be read-only. Windows look a page up each time: it may be another one then. */
+	/* Do not write it: it may be read-only, and a window may find another page there now. */
 	if (coll_step_keeps_first(part, st)) {
 		a->out.vec++;
 		a->out.nr--;
@@ -117,7 +117,7 @@ static void coll_copy_args(const struct coll_exec *x,
 		a->in[0] = (struct coll_operands){ st->src.vec, 1, 1, st->src.at };
 }
 
-/* Operands of a fold in order: @new first, unless it comes last. */
+/* Operands of a fold, in order: @new is first, unless the step says that it is last. */
 static void coll_fold_args(const struct coll_exec_step *st,
 			   struct coll_sweep_args *a, struct coll_operands new,
 			   struct coll_operands old)
@@ -137,7 +137,7 @@ void coll_step_args(const struct coll_exec *x, const struct coll_exec_step *st,
 	struct coll_operands input = { part->in, part->nr_in, r->elem, st->in_at };
 	const struct coll_place *old = st->with.vec ? &st->with : &st->dst;
 	struct coll_operands there = { old->vec, 1, r->partial, old->at };
-	/* Nothing, where it comes from a link. */
+	/* Without a vector if the bytes come from a link. */
 	struct coll_operands new = { st->src.vec, !!st->src.vec, r->partial, st->src.at };
 
 	if (!r->part || (!st->finish && (st->s.action == COLL_ACT_COPY ||
@@ -176,7 +176,7 @@ void coll_step_args(const struct coll_exec *x, const struct coll_exec_step *st,
 	}
 	if (x->in_order || a->nr_folded == 2)
 		return;
-	/* Kernels of these want partial results in front, and the order is no matter. */
+	/* The functions of these reductions need partial results first; any order is correct. */
 	a->recv_last = false;
 	if (a->in[0].vec == part->in && a->in[1].nr)
 		swap(a->in[0], a->in[1]);

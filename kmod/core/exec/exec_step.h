@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One step: what it waits for, what it works on, and its end. */
+/* One step: its dependencies, its operands, and its end. */
 #ifndef COLL_CORE_EXEC_STEP_H
 #define COLL_CORE_EXEC_STEP_H
 
@@ -15,15 +15,15 @@ struct coll_sweep_args;
  * @x: of a running op, with a ref
  * @st: a send or receive step
  *
- * Where the ranks do not know each other's counts the length of a transfer is in it.
+ * If the ranks do not know each other's counts, it includes the length of the transfer.
  */
 u64 coll_exec_signature(const struct coll_exec *x, const struct coll_exec_step *st);
 
 /**
  * coll_exec_failed() - a buffer has gone, or there is no memory
  * @x: of a running op, with a ref
- * @err: -EFAULT, -ENOMEM; -ESRCH does nothing, for the death of the process is
- *	on its way, and says more
+ * @err: -EFAULT, -ENOMEM; -ESRCH does nothing: the death of the process will be reported, and
+ *	is a better cause
  *
  * Fails the group.
  */
@@ -39,10 +39,10 @@ void coll_exec_failed(struct coll_exec *x, int err);
  */
 u64 coll_step_limit(struct coll_exec *x, const struct coll_exec_step *st, bool *open);
 
-/* Must its block wait for an earlier one? */
+/* Must the block of @st wait for an earlier block? */
 bool coll_step_waits(struct coll_exec *x, const struct coll_exec_step *st);
 
-/* Is its only input the first output: the bytes of a broadcast's root, say? It stays as it is. */
+/* Is the only input also the first output, as at the root of a broadcast? Then do not write it. */
 bool coll_step_keeps_first(const struct coll_part *part, const struct coll_exec_step *st);
 
 /* Operands of a local or receive step. */

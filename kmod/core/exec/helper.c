@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Helpers: who looks at the local steps of an op when something they wait for has come. */
+/* Helpers perform the local steps of an op. They look at them when a dependency has progressed. */
 #include <linux/errno.h>
 
 #include "../group/account.h"
@@ -12,9 +12,9 @@
 #include "slices.h"
 
 /*
- * The one who took @kicks from 0 to 1 does all there is to do, then and later, until it has
- * to go, or worker @w is over; NULL: a caller. Return: there may be more to do, and it is
- * still the caller's: somebody else has to go on.
+ * The thread that raises @kicks from 0 to 1 does all the work, also for later kicks, until it has
+ * to go, or the time of worker @w is over; NULL: a caller. Return: true if there may be more work.
+ * Then the caller still owns it, and has to give it to another thread.
  */
 static bool coll_helper_run(struct coll_helper *h, struct coll_worker *w)
 {
@@ -36,13 +36,13 @@ static bool coll_helper_run(struct coll_helper *h, struct coll_worker *w)
 	return false;
 }
 
-/* Look at the steps, with a ref of the op that is dropped. */
+/* Look at the steps, and drop the caller's ref of the op. */
 static void coll_helper_do(struct coll_helper *h)
 {
 	struct coll_op *op = h->x->op;
 
 	if (coll_helper_run(h, NULL))
-		queue_work(op->group->user->wq, &h->work);	/* with the same use */
+		queue_work(op->group->user->wq, &h->work);	/* with the same ref */
 	else
 		coll_op_put(op);
 }
@@ -57,7 +57,7 @@ static void coll_helper_work(struct work_struct *work)
 	coll_group_get(g);
 	coll_worker_begin(&w, g->user, &g->error);
 	if (coll_helper_run(h, &w))
-		queue_work(g->user->wq, &h->work);	/* with the same use */
+		queue_work(g->user->wq, &h->work);	/* with the same ref */
 	else
 		coll_op_put(op);
 	coll_account_work(g, w.begin);
@@ -71,7 +71,7 @@ void coll_helper_init(struct coll_helper *h, coll_helper_look_fn *look)
 	INIT_WORK(&h->work, coll_helper_work);
 }
 
-/* A rank that rests comes before a worker. */
+/* Prefer an idle thread of a rank to a worker. Return: false if there is no idle thread. */
 static bool coll_helper_give(struct coll_helper *h)
 {
 	struct coll_req *req;

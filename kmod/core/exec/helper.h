@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Helpers: who looks at the local steps of an op when something they wait for has come. */
+/* Helpers perform the local steps of an op. They look at them when a dependency has progressed. */
 #ifndef COLL_CORE_HELPER_H
 #define COLL_CORE_HELPER_H
 
@@ -14,20 +14,20 @@ struct coll_sweep;
 struct coll_worker;
 
 /*
- * Look at every step that is left once. @w: worker that does it, until it is over; NULL: a
+ * Look once at each step that is left. @w: the worker that does it, until its time is over; NULL: a
  * caller. Return: 0 or an error of the sweep.
  */
 typedef int coll_helper_look_fn(struct coll_helper *h, struct coll_sweep *sw,
 				struct coll_worker *w);
 
 /**
- * struct coll_helper - what does the local steps of some participants
+ * struct coll_helper - performs the local steps of some participants
  * @work: queued, with a ref of the op, if no thread of a rank does the steps
  * @x: the schedule
  * @steps: local steps, and receives from local participants, that are not complete
  * @nr: number of @steps
- * @cpu: where it is queued for the step of the team, or -1
- * @kicks: kicks since the last look; the thread that makes it 1 has the work done
+ * @cpu: where its work item is queued to take slices (team.c), or -1
+ * @kicks: kicks since the last look; the thread that raises it from 0 to 1 has the work done
  * @sweep: scratch memory; NULL: not needed so far
  * @look: looks at every step once; see coll_helper_look_fn
  */
@@ -42,16 +42,16 @@ struct coll_helper {
 	coll_helper_look_fn *look;
 };
 
-/* Make a helper able to be kicked, before other threads can find it. */
+/* Prepare a helper for kicks, before other threads can find it. */
 void coll_helper_init(struct coll_helper *h, coll_helper_look_fn *look);
 
 /*
- * Have local steps looked at, by a thread of a rank that has nothing else to do or by a
- * worker; of a small op that is the caller. Process context, a ref held.
+ * Have local steps looked at: by an idle thread of a rank, or by a worker. In a small op the caller
+ * looks itself. Process context, with a ref.
  */
 void coll_helper_kick(struct coll_helper *h);
 
-/* From here on jobs are not welcome: does the one that was given meanwhile. The caller's. */
+/* Take no more jobs, and do the job that was given before, if any. @s: of the calling thread. */
 void coll_sleeper_rise(struct coll_sleeper *s);
 
 #endif /* COLL_CORE_HELPER_H */

@@ -15,7 +15,7 @@ void coll_exec_kick(struct coll_exec *x, const struct coll_exec_step *st)
 		struct coll_exec_peer *p = &x->peers[i];
 		struct coll_link *link;
 
-		/* Blocks that come later may wait for the end of any before. */
+		/* If blocks reuse scratch, a later block may wait for any earlier one. */
 		if (p->link != st->link && !all)
 			continue;
 		/* Racy reads: the link's own work looks again. */

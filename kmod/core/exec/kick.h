@@ -7,8 +7,8 @@ struct coll_exec;
 struct coll_exec_step;
 
 /*
- * Something that waits for @st may go on: let the links of its block, which has a link to
- * itself, and helpers look.
+ * Steps that wait for @st may go on: wake the helpers, and the links of its block. All transfers of
+ * a block use links of one number.
  */
 void coll_exec_kick(struct coll_exec *x, const struct coll_exec_step *st);
 

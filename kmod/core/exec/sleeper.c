@@ -7,7 +7,7 @@
 struct coll_helper *coll_sleeper_take(struct coll_sleeper *s)
 {
 	WRITE_ONCE(s->idle, false);
-	/* pairs with coll_sleeper_give(): what we do not see here is taken back */
+	/* pairs with cmpxchg() in coll_sleeper_give(), which takes back a job that we do not see */
 	smp_mb();
 	return READ_ONCE(s->job) ? xchg(&s->job, NULL) : NULL;
 }
@@ -17,12 +17,12 @@ bool coll_sleeper_give(struct coll_sleeper *s, struct coll_helper *h)
 	if (!s || !READ_ONCE(s->idle) || cmpxchg(&s->job, NULL, h))
 		return false;
 	/*
-	 * A full barrier: pairs with coll_sleeper_take(). A thread that has risen may have
-	 * missed it.
+	 * cmpxchg() is a full barrier and pairs with coll_sleeper_take(). If the thread is not idle
+	 * any more, it may have missed the job.
 	 */
 	if (!READ_ONCE(s->idle) && cmpxchg(&s->job, h, NULL) == h)
 		return false;
-	/* From here on the op may end. The caller's own ref keeps it. */
+	/* The thread may drop the ref of @h from here on. The caller's own ref keeps the op. */
 	if (s->task != current)
 		wake_up(&s->wq);
 	return true;

@@ -16,15 +16,15 @@ struct task_struct;
  * struct coll_sleeper - such a thread
  * @wq: where it sleeps
  * @task: the thread; set before other threads see it
- * @away: it may not come for long: slices are not to wait for it. Written by its owner,
+ * @away: the thread may be absent for long: do not count on its help. Written by its owner,
  *	read by anyone; see coll_group_can_help().
- * @awake: it does not sleep, and looks at coll_req_can_help() before it does. Written by its
- * owner, read by anyone.
- * @idle: it sleeps, or is about to, or looks now and then, and has no links to attend to.
+ * @awake: the thread is awake, and checks coll_req_can_help() before it sleeps. Written by its
+ *	owner, read by anyone.
+ * @idle: the thread takes jobs: it sleeps, is about to sleep or polls, and attends to no link.
  *	Written by its owner, read by anyone.
- * @job: local steps that it has been given, with a ref of their op; taken by exchange
+ * @job: local steps that the thread has been given, with a ref of their op; taken by exchange
  *
- * Owner: front, until no request has it any more.
+ * Owner: front, which keeps it until no request points to it.
  */
 struct coll_sleeper {
 	wait_queue_head_t wq;
@@ -36,8 +36,8 @@ struct coll_sleeper {
 };
 
 /**
- * coll_sleeper_rest() - let other ranks hand jobs to this one from here on
- * @s: the caller's; it looks at coll_sleeper_has_job() before it falls asleep
+ * coll_sleeper_rest() - let other threads give jobs to this one from here on
+ * @s: of the caller, which looks at coll_sleeper_has_job() before it falls asleep
  */
 static inline void coll_sleeper_rest(struct coll_sleeper *s)
 {
@@ -49,15 +49,15 @@ static inline bool coll_sleeper_has_job(const struct coll_sleeper *s)
 	return READ_ONCE(s->job);
 }
 
-/* And now they are not. Return: the one that was given meanwhile, to be done; or NULL. */
+/* Take no more jobs. Return: the job that was given before, which the caller has to do; or NULL. */
 struct coll_helper *coll_sleeper_take(struct coll_sleeper *s);
 
 /**
  * coll_sleeper_give() - have local steps done
- * @s: of a request of the op; NULL: nobody is there
+ * @s: of a request of the op; NULL: no thread
  * @h: with a ref of the op, which is handed over
  *
- * Return: false if they are still the caller's.
+ * Return: false if the steps and the ref are still the caller's.
  */
 bool coll_sleeper_give(struct coll_sleeper *s, struct coll_helper *h);
 

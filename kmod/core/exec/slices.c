@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A large local sweep is cut into slices, and each helper takes one after the other. A
- * cursor says how many are out, so that all of them are done and none twice; which one it
- * is, a helper chooses.
+ * A large local sweep is cut into slices, and each helper takes one slice after the other. A
+ * cursor counts the slices that are taken, so each slice is done exactly once. The helper chooses
+ * which slice it takes.
  *
- * Of several steps the bytes count one step after the other: a slice may be the end of one step, and
- * the next ones, and the beginning of another one. Where steps go abreast a slice is the same range
- * of each of them, in their order, and shorter.
+ * The bytes of several steps are counted one step after the other: a slice may be the end of one
+ * step, some whole steps, and the beginning of another one. If steps go abreast, a slice is the
+ * same range of each step, in the order of the steps, and is shorter.
  *
- * On one memory node the sweep has as many parts as CPUs may come. A CPU begins with the
- * same part each time: what it wrote in the op before may still be in its caches. When
- * nothing is left there it goes on with the next part. A part gives out its slices in order.
+ * With one memory node the sweep has as many parts as CPUs may help. A CPU begins with the same
+ * part each time: its results of the op before may still be in its caches. When no slice is left
+ * there, it goes on with the next part. A part gives out its slices in order.
  *
- * With several memory nodes a helper takes first those whose memory is near, then any. The
- * pages of the vectors tell which node is near: the kernel takes memory of the node where a
- * rank first touches a page. A slice has a place in each vector of each rank; it is near to a
- * node that has its fair share of these places. So where the vectors lie on all nodes alike
- * nothing is far, and where they lie on one node, or each node has a part of all of them, the
- * CPUs there begin.
+ * With several memory nodes a helper first takes slices whose memory is near, then any slice. The
+ * pages of the vectors tell which node is near: the kernel allocates a page on the node where a
+ * rank first touches it. A slice has a place in each vector of each rank; it is near to a node
+ * that has a fair share of these places. So no slice is far if the vectors are spread evenly over
+ * all nodes. If they are on one node, or if each node has a part of all of them, the CPUs there
+ * begin.
  *
- * Every helper looks once at each part, or slice, and never waits: parts are only used up,
- * and the bits of the map are only set. A helper that has moved the cursor finds a slice, since
- * the cursor counts just the slices that there are.
+ * Every helper looks once at each part, or slice, and never waits: slices of a part are only used
+ * up, and bits of the map are only set. A helper that has advanced the cursor finds a slice,
+ * because the cursor counts exactly the slices that exist.
  */
 #include <linux/bitmap.h>
 #include <linux/math64.h>
@@ -39,7 +39,7 @@
 #include "slices.h"
 #include "tally.h"
 
-/* Bytes of each vector, where a slice is of @nr vectors. */
+/* Bytes of each vector in a slice of @nr vectors. */
 static u64 coll_slice_of(u64 nr)
 {
 	return clamp_t(u64, div64_u64(COLL_SLICE_TOUCHED, nr ?: 1), PAGE_SIZE, COLL_SLICE);
@@ -68,13 +68,13 @@ u64 coll_slices_touched(const struct coll_exec *x)
 	return bytes;
 }
 
-/* Bytes of a step that are still to be done when the slices are made. */
+/* Bytes of a step that slices have to do. */
 static u64 coll_step_width(const struct coll_exec_step *st)
 {
 	return st->idle ? 0 : st->len;
 }
 
-/* Bytes of a slice, as they are counted, of @all bytes. */
+/* Bytes of a slice, if @all bytes are counted. */
 static u64 coll_slice_bytes(const struct coll_exec *x, u64 all)
 {
 	u64 len = coll_slice_of(div64_u64(coll_slices_touched(x), all ?: 1));
@@ -84,7 +84,7 @@ static u64 coll_slice_bytes(const struct coll_exec *x, u64 all)
 	return clamp_t(u64, div_u64(all, DIV_ROUND_UP(x->nr_steps, COLL_SLICE_STEPS)), 1, len);
 }
 
-/* Count the bytes, and say where those of each step begin. Return: all of them. */
+/* Count the bytes, and set where those of each step begin. Return: the number of all bytes. */
 static u64 coll_slices_count(struct coll_exec *x)
 {
 	u64 all = 0;
@@ -99,7 +99,7 @@ static u64 coll_slices_count(struct coll_exec *x)
 	return all;
 }
 
-/* The step that byte @at is of; of steps that go abreast, the first one. */
+/* The step that has byte @at; if steps go abreast, the first step. */
 static u32 coll_slice_step(const struct coll_exec *x, u64 at)
 {
 	u32 lo = 0, hi = x->abreast ? 1 : x->nr_steps;
@@ -115,7 +115,7 @@ static u32 coll_slice_step(const struct coll_exec *x, u64 at)
 	return lo;
 }
 
-/* Where byte @at is in a step: at the beginning of its element, or at one end of the step. */
+/* Offset of byte @at in a step: the beginning of its element, or one end of the step. */
 static u64 coll_slice_cut(const struct coll_exec_step *st, u64 at)
 {
 	if (at <= st->first)
@@ -142,7 +142,7 @@ int coll_slice_run(struct coll_exec *x, struct coll_sweep *sw, u64 i)
 	return ret;
 }
 
-/* The first slice of part @i, and of the one after the last. */
+/* The first slice of part @i. For the part after the last one: the number of slices. */
 static u64 coll_slices_begin(const struct coll_exec *x, u64 nr, u32 i)
 {
 	return div_u64(nr * i, x->slice_parts);
@@ -158,13 +158,13 @@ u64 coll_slices_open(struct coll_exec *x)
 	x->slice_parts = min3(num_online_cpus(), x->op->group->nr_local, COLL_SLICE_PARTS);
 	for (i = 0; i < x->slice_parts; i++)
 		atomic64_set(&x->slice_next[i], coll_slices_begin(x, nr, i));
-	/* Memory nodes may go while a plan is kept. */
+	/* Memory nodes may go offline while a plan is kept. */
 	if (num_node_state(N_MEMORY) < 2) {
 		kvfree(x->taken);
 		x->taken = NULL;
 		return nr;
 	}
-	/* A plan that is kept has it from the op before, for as many slices. */
+	/* A kept plan has the map of the op before, which had the same number of slices. */
 	if (x->taken)
 		bitmap_zero(x->taken, nr);
 	else
@@ -172,7 +172,7 @@ u64 coll_slices_open(struct coll_exec *x)
 	return nr;
 }
 
-/* How many of these vectors have element @elem on @nid? Windows are nowhere. */
+/* Count vectors with element @elem on @nid; add those on any node to @all. Windows are on none. */
 static u32 coll_operands_on(const struct coll_operands *o, u64 elem, int nid, u32 *all)
 {
 	u32 here = 0;
@@ -187,7 +187,7 @@ static u32 coll_operands_on(const struct coll_operands *o, u64 elem, int nid, u3
 	return here;
 }
 
-/* As far as the step tells that it begins in. */
+/* Is slice @i near to @nid? Only the step that the slice begins in is looked at. */
 static bool coll_slice_is_near(const struct coll_exec *x, u64 i, int nid)
 {
 	u64 at = i * x->slice, elem;
@@ -196,7 +196,7 @@ static bool coll_slice_is_near(const struct coll_exec *x, u64 i, int nid)
 	u32 all = 0, here;
 
 	coll_step_args(x, st, &a);
-	/* as the operands count */
+	/* in the unit of the operands */
 	elem = coll_slice_cut(st, at);
 	if (a.reducer)
 		elem = div_u64(elem, st->unit);
@@ -206,11 +206,11 @@ static bool coll_slice_is_near(const struct coll_exec *x, u64 i, int nid)
 	return here * num_node_state(N_MEMORY) >= all;
 }
 
-/* Go on to the next slice that is near, and take it. Return: it, or @nr. */
+/* Find the next slice that is near, and take it. Return: the slice, or @nr. */
 static u64 coll_slices_near(struct coll_exec *x, u64 nr, struct coll_slices *s)
 {
 	for (; s->near < nr; s->near++) {
-		/* Far from all of them that is a long way. */
+		/* The search is long if no slice is near. */
 		if (s->near % COLL_NEAR_PAUSE == 0) {
 			cond_resched();
 			if (coll_op_ending(x->op))
@@ -224,7 +224,7 @@ static u64 coll_slices_near(struct coll_exec *x, u64 nr, struct coll_slices *s)
 	return s->near;
 }
 
-/* Return: a slice that was not taken, or @nr. */
+/* Take any slice. Return: the slice, or @nr if all are taken. */
 static u64 coll_slices_any(unsigned long *taken, u64 nr, struct coll_slices *s)
 {
 	do {
@@ -235,7 +235,7 @@ static u64 coll_slices_any(unsigned long *taken, u64 nr, struct coll_slices *s)
 	return s->any;
 }
 
-/* Return: a slice of the part it is at, or of one after it, or @nr. */
+/* Take a slice of the present part, or of the next part that has one. Return: it, or @nr. */
 static u64 coll_slices_next(struct coll_exec *x, u64 nr, struct coll_slices *s)
 {
 	u32 i;
@@ -263,7 +263,7 @@ u64 coll_slices_take(struct coll_exec *x, struct coll_slices *s)
 	if (!x->taken)
 		return coll_slices_next(x, nr, s);
 	nid = numa_node_id();
-	/* Workers may be moved. */
+	/* The scheduler may have moved the worker. */
 	if (s->nid != nid) {
 		s->nid = nid;
 		s->near = 0;

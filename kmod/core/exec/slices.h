@@ -12,11 +12,11 @@ struct coll_exec_step;
 
 /**
  * struct coll_slices - how far one helper has looked
- * @nid: for which memory node; NUMA_NO_NODE: not yet
- * @near: slices below are taken, or far from it
- * @any: where to go on looking for others
- * @begun: it has taken one
- * @part: where all memory is on one node, the part it takes from
+ * @nid: memory node of its CPU; NUMA_NO_NODE: not known yet
+ * @near: slices below this one are taken, or far from @nid
+ * @any: where to go on looking for any slice
+ * @begun: @part is set
+ * @part: if all memory is on one node: the part it takes slices from
  */
 struct coll_slices {
 	int nid;
@@ -26,7 +26,7 @@ struct coll_slices {
 	u32 part;
 };
 
-/* Whole elements, about as many bytes as a worker does in one go. */
+/* Bytes that a worker does in one go: whole elements, at least one. */
 u64 coll_slice(const struct coll_exec *x, const struct coll_exec_step *st);
 
 /* Bytes that local steps read and write. */
@@ -34,22 +34,22 @@ u64 coll_slices_touched(const struct coll_exec *x);
 
 /**
  * coll_slices_open() - cut the steps into slices, before they are opened to helpers
- * @x: a schedule that is open to them, with bytes to do
+ * @x: a schedule with ->open set and with bytes to do
  *
- * Where all memory is on one node, or none is left for a map of the slices, each CPU begins
- * with a part of its own. Return: how many slices.
+ * If all memory is on one node, or there is no memory for a map of the slices, each CPU begins
+ * with a part of its own. Return: number of slices.
  */
 u64 coll_slices_open(struct coll_exec *x);
 
 /**
- * coll_slices_take() - the slice that a helper is to do
+ * coll_slices_take() - take a slice for a helper
  * @x: of a running op, with a ref; ->team is set
- * @s: the helper's
+ * @s: of the helper
  *
- * The caller has moved the cursor, which was not at the end, so a slice is left. The memory of
+ * The caller has advanced the cursor, which was not at the end, so a slice is left. The memory of
  * the slice is mostly on the node of this CPU, as long as there are such slices. On a machine
  * with one node the slice is of the part that this CPU had last time.
- * Return: a slice that nobody else gets; less than ->team, if the cursor counts right.
+ * Return: a slice that no other helper gets; less than ->team, if the cursor is right.
  */
 u64 coll_slices_take(struct coll_exec *x, struct coll_slices *s);
 
@@ -64,14 +64,14 @@ u64 coll_slices_take(struct coll_exec *x, struct coll_slices *s);
 int coll_slice_run(struct coll_exec *x, struct coll_sweep *sw, u64 i);
 
 /**
- * coll_slices_nodes() - the nodes whose CPUs the slices are near to
- * @x: its schedule; ->taken is there, ->team is set
+ * coll_slices_nodes() - the memory nodes that slices are near to
+ * @x: schedule; ->taken and ->team are set
  * @nodes: result
  */
 void coll_slices_nodes(const struct coll_exec *x, nodemask_t *nodes);
 
 /*
- * Scratch for sweeps of an op, charged to the communicator whatever task asks for it. Return: NULL
+ * Scratch for sweeps of an op, charged to the communicator, whatever task calls. Return: NULL
  * if there is no memory.
  */
 struct coll_sweep *coll_exec_sweep(const struct coll_exec *x);

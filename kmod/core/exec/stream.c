@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When are stores past the caches worth it? A plain store first reads the line it
- * changes, and pushes another one out; one past the caches does neither, but what it
- * wrote has to come from memory when it is read again. Where that turns depends on caches
- * whose size says little, as they are shared with others: so it is measured, at load, by
- * as many CPUs as share a sweep: one alone fills neither the caches nor what memory can do.
+ * The size from which stores past the caches are faster. A plain store first reads the line that
+ * it changes, and evicts another line. A store past the caches does neither, but its bytes have to
+ * come from memory when they are read again. The sizes of caches do not tell which is faster, as
+ * other threads use the caches, too. So it is measured at load, on as many CPUs as share a sweep:
+ * one CPU uses up neither the caches nor the bandwidth of the memory.
  */
 #include <linux/cache.h>
 #include <linux/cpumask.h>
@@ -27,12 +27,12 @@ static ulong stream_from;
 module_param(stream_from, ulong, 0444);
 MODULE_PARM_DESC(stream_from, "bytes, read and written together, from which on collectives of one node store past the caches; default 0: measured at load");
 
-/* Set once at load, read only after. */
+/* Set once at load, not changed afterwards. */
 static u64 coll_stream_bytes = U64_MAX;
 
 /**
- * struct coll_stream_part - what one CPU does of a pass
- * @work: so that it does
+ * struct coll_stream_part - the part of one CPU in a pass
+ * @work: runs it on another CPU
  * @r: an operator that leaves numbers as they are
  * @v: COLL_ISA_VECTORS vectors, inputs first
  * @count: elements of each
@@ -46,7 +46,7 @@ struct coll_stream_part {
 	bool stream;
 };
 
-/* Numbers like any others: nothing but zeros is faster to read and to write on some CPUs. */
+/* Fill with ordinary numbers: some CPUs read and write zeros faster. */
 static void coll_stream_fill(float *v, size_t bytes)
 {
 	u32 *bits = (u32 *)v, x = 1;
@@ -60,7 +60,7 @@ static void coll_stream_fill(float *v, size_t bytes)
 	}
 }
 
-/* A node of half as many ranks as there are vectors. @back: from the outputs. */
+/* Reduce half of the vectors into the other half. @back: in the other direction. */
 static void coll_stream_pass(const struct coll_stream_part *p, bool back)
 {
 	const size_t chunk = PAGE_SIZE / sizeof(float);
@@ -78,11 +78,11 @@ static void coll_stream_pass(const struct coll_stream_part *p, bool back)
 				NULL, chunk);
 		cond_resched();
 	}
-	/* as those who use it have to: it is part of the price */
+	/* Sweeps with such stores need this barrier, too: its time counts. */
 	wmb();
 }
 
-/* Results are read again by somebody, here by the next pass: that is part of the price, too. */
+/* Each pass reads the results of the one before, as ranks read theirs: that time counts, too. */
 static void coll_stream_work(struct work_struct *work)
 {
 	const struct coll_stream_part *p = container_of(work, struct coll_stream_part, work);
@@ -92,7 +92,7 @@ static void coll_stream_work(struct work_struct *work)
 		coll_stream_pass(p, pass % 2);
 }
 
-/* Nanoseconds of passes over @bytes at @v, by as many as @parts, all at once. */
+/* Nanoseconds that passes over @bytes at @v take with @nr work items at the same time. */
 static u64 coll_stream_time(struct coll_stream_part *parts, u32 nr, float *v, size_t bytes,
 			    bool stream)
 {
@@ -113,7 +113,7 @@ static u64 coll_stream_time(struct coll_stream_part *parts, u32 nr, float *v, si
 	return max_t(u64, ktime_get_ns() - start, 1);
 }
 
-/* Do stores past the caches win by more than what measuring is unsure of? */
+/* Are stores past the caches faster by more than the error of the measurement? */
 static bool coll_stream_wins(struct coll_stream_part *parts, u32 nr, float *v, size_t bytes)
 {
 	u64 plain = U64_MAX, past = U64_MAX;
@@ -126,7 +126,7 @@ static bool coll_stream_wins(struct coll_stream_part *parts, u32 nr, float *v, s
 	return past < plain - plain / 16;
 }
 
-/* The least size from which on they always win; beyond what is tried, they do. */
+/* The least size from which on they are always faster. Beyond the measured sizes they are. */
 static u64 coll_stream_measure(struct coll_stream_part *parts, u32 nr, float *v)
 {
 	size_t bytes = COLL_STREAM_MOST;

@@ -37,7 +37,7 @@ void coll_tally_free(struct coll_tally *t)
 	kfree(t);
 }
 
-/* The piece that has element @at. Pieces without elements have none. */
+/* The piece that has element @at; never a piece without elements. */
 static u32 coll_tally_piece(const struct coll_tally *t, u64 at)
 {
 	u32 lo = 0, hi = t->nr_pieces;
@@ -74,17 +74,17 @@ void coll_tally_open(struct coll_tally *t)
 	atomic_set(&t->open, open);
 }
 
-/* Nothing touches the vectors of tensor @i any more, on this node. */
+/* No step of this node touches the vectors of tensor @i any more. */
 static void coll_tally_over(struct coll_exec *x, u32 i)
 {
 	struct coll_tally *t = x->tally;
 	struct coll_req *first;
 	u32 k = 0;
 
-	/* The op, and its ranks, are there as long as one of its tensors is not over. */
+	/* The last tensor ends with the op. Until then the op and its requests exist. */
 	if (atomic_dec_and_test(&t->open))
 		return;
-	/* A tensor of an op that has failed gets that result. */
+	/* If the op has failed, its end gives the error to the tensors. */
 	if (coll_op_ending(x->op) && READ_ONCE(x->op->result))
 		return;
 	list_for_each_entry(first, &x->op->reqs, list)
@@ -100,7 +100,7 @@ void coll_tally_count(struct coll_exec *x, const struct coll_exec_step *st, u64 
 
 	for (i = coll_tally_piece(t, at); at < end && i < t->nr_pieces; i++, at = next) {
 		next = min(end, t->marks[i + 1]);
-		/* The caller that makes it zero sees all that others did to the vectors: a full barrier. */
+		/* A full barrier: the thread that reaches zero sees all writes to the vectors. */
 		if (at < next && !atomic64_sub_return(next - at, &t->left[i % t->nr]))
 			coll_tally_over(x, i % t->nr);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A large sweep that nothing waits for, or several of them, are open to everyone who helps:
- * threads of ranks first, then workers, each on a CPU of its own.
+ * Any number of helpers may work on large sweeps that no step waits for: threads of ranks first,
+ * then workers, each on a CPU of its own.
  */
 #include <linux/cpumask.h>
 #include <linux/minmax.h>
@@ -20,11 +20,11 @@
 
 bool coll_exec_wants_help(const struct coll_exec *x)
 {
-	/* A sleeper must not spin on slices that nobody takes any more. */
+	/* No thread takes slices of an op that is ending, so no sleeper may stay awake for them. */
 	return !coll_op_ending(x->op) && (u64)atomic64_read(&x->cursor) < READ_ONCE(x->team);
 }
 
-/* All slices are done. */
+/* All slices are done: complete the steps. */
 static void coll_team_complete(struct coll_exec *x)
 {
 	u32 i;
@@ -36,14 +36,14 @@ static void coll_team_complete(struct coll_exec *x)
 
 bool coll_exec_help(struct coll_exec *x, struct coll_worker *w, const bool *done)
 {
-	/* pairs with coll_team_start(): the map of the slices is there */
+	/* pairs with coll_team_start(): the map of the slices is set up */
 	u64 nr = smp_load_acquire(&x->team), i;
 	struct coll_slices s = { .nid = NUMA_NO_NODE };
 	struct coll_sweep *sw;
 	bool more = false;
 	int ret;
 
-	/* It may have been another op that wanted help, and this one has just begun to. */
+	/* @nr may be 0: another op wanted help, and this one has been opened after the load. */
 	if (!nr || !coll_exec_wants_help(x))
 		return false;
 	sw = coll_exec_sweep(x);
@@ -52,7 +52,7 @@ bool coll_exec_help(struct coll_exec *x, struct coll_worker *w, const bool *done
 		return false;
 	}
 	for (;;) {
-		/* Before a slice is taken: what is taken must be done. */
+		/* Check before taking a slice: a slice that is taken must be done. */
 		if (coll_op_ending(x->op) || signal_pending(current) ||
 		    (done && READ_ONCE(*done)))
 			break;
@@ -90,14 +90,14 @@ static void coll_team_work(struct work_struct *work)
 	more = coll_exec_help(h->x, &w, NULL);
 	coll_account_work(g, w.begin);
 	if (more)
-		queue_work(g->user->wq, &h->work);	/* with the same use */
+		queue_work(g->user->wq, &h->work);	/* with the same ref */
 	else
 		coll_op_put(op);
 	coll_worker_end(&w);
 	coll_group_put(g);
 }
 
-/* Where a thread of a rank sleeps that comes when it is woken; -1: nowhere. */
+/* CPU of a rank's thread that helps when it is woken; -1: there is no such thread. */
 static int coll_sleeper_cpu(const struct coll_req *req)
 {
 	const struct coll_sleeper *s = req->sleeper;
@@ -110,7 +110,7 @@ static bool coll_sleeper_is_me(const struct coll_req *req)
 	return req->sleeper && req->sleeper->task == current;
 }
 
-/* Has a rank been woken that slept on @cpu, or is that ours, and we help? */
+/* Does a request before @end have a thread on @cpu? It has been woken, or is this thread. */
 static bool coll_cpu_taken(struct coll_exec *x, int cpu, const struct coll_req *end)
 {
 	const struct coll_req *req;
@@ -124,7 +124,7 @@ static bool coll_cpu_taken(struct coll_exec *x, int cpu, const struct coll_req *
 	return false;
 }
 
-/* Is there a thread of a rank on @cpu that comes without being woken? */
+/* Does a rank have a thread on @cpu that helps without being woken? */
 static bool coll_cpu_is_awake(struct coll_exec *x, int cpu)
 {
 	const struct coll_req *req;
@@ -136,9 +136,9 @@ static bool coll_cpu_is_awake(struct coll_exec *x, int cpu)
 }
 
 /*
- * Threads of ranks come first, no other one need wake up; but each on a CPU
- * of its own: two on one CPU do no more than one, and the scheduler moves no thread that has
- * so little to do. Return: how many are still wanted.
+ * Wake threads of ranks first, so that no worker need be woken, and each on a CPU of its own: two
+ * on one CPU do no more than one, and the scheduler does not move threads that have so little to
+ * do. Return: how many helpers are still wanted.
  */
 static u32 coll_wake_helpers(struct coll_exec *x, u32 want, bool self)
 {
@@ -152,7 +152,7 @@ static u32 coll_wake_helpers(struct coll_exec *x, u32 want, bool self)
 		if (cpu < 0 || cpu == here || coll_sleeper_is_me(req) ||
 		    coll_cpu_taken(x, cpu, req))
 			continue;
-		/* A woken thread would share the CPU with the one that is awake there. */
+		/* A woken thread would share the CPU with the thread that is awake there. */
 		if (!coll_cpu_is_awake(x, cpu))
 			wake_up(&req->sleeper->wq);
 		want--;
@@ -162,10 +162,10 @@ static u32 coll_wake_helpers(struct coll_exec *x, u32 want, bool self)
 
 /**
  * struct coll_helping - helpers being queued
- * @x: for its open step
- * @next: helper to be used next
- * @want: queue as many as make @next this
- * @here: CPU we help on ourselves, or -1
+ * @x: schedule whose steps are open
+ * @next: index of the helper to be used next
+ * @want: queue helpers until @next has this value
+ * @here: CPU of the calling thread, if it helps; or -1
  */
 struct coll_helping {
 	struct coll_exec *x;
@@ -175,8 +175,9 @@ struct coll_helping {
 };
 
 /*
- * If we are the helper of an op before this one, whose plan it has got, our work item begins
- * again only when we have returned. Another one begins earlier; with one rank there is none.
+ * Are more helpers wanted? This thread may itself be the work item of a helper: of an earlier op,
+ * whose plan this op has got. This item can run again only after it has returned, so skip it:
+ * another one begins earlier. With one rank there is no other.
  */
 static bool coll_wants_helper(struct coll_helping *h)
 {
@@ -189,7 +190,7 @@ static bool coll_wants_helper(struct coll_helping *h)
 	return h->next < h->want;
 }
 
-/* Neither a rank nor a worker there: an unbound queue may keep what is queued on a CPU there. */
+/* Does neither a rank nor a worker help on @cpu? An unbound queue may run an item where queued. */
 static bool coll_cpu_is_free(const struct coll_helping *h, int cpu)
 {
 	u32 i;
@@ -215,7 +216,7 @@ static bool coll_queue_helper(struct coll_helping *h, int cpu)
 	return true;
 }
 
-/* Does a thread help on a CPU of the node? All sleepers have been woken if one is wanted. */
+/* Does a rank help on a CPU of the node? If helpers are still wanted, all sleepers are woken. */
 static bool coll_node_is_helped(const struct coll_helping *h, int nid)
 {
 	const struct coll_req *req;
@@ -231,7 +232,7 @@ static bool coll_node_is_helped(const struct coll_helping *h, int nid)
 	return false;
 }
 
-/* One for each memory node that has slices and no helper. Return: false if the op has ended. */
+/* Queue one on each memory node with slices and no helper. Return: false if the op has ended. */
 static bool coll_queue_near(struct coll_helping *h)
 {
 	nodemask_t nodes;
@@ -253,8 +254,8 @@ static bool coll_queue_near(struct coll_helping *h)
 }
 
 /*
- * Queue helpers, each on a CPU of its own: with several memory nodes on those that have
- * the vectors, then on any from here on.
+ * Queue helpers, each on a CPU of its own: with several memory nodes first on nodes that have the
+ * vectors, then on any CPU, from this one on.
  */
 static void coll_queue_helpers(struct coll_exec *x, u32 want, bool self)
 {
@@ -271,7 +272,7 @@ static void coll_queue_helpers(struct coll_exec *x, u32 want, bool self)
 	}
 }
 
-/* The op is about to be open to all who help. coll_op_leave() takes it back. */
+/* Count an op that is about to be open to helpers. coll_op_leave() uncounts it. */
 static void coll_team_count(struct coll_op *op)
 {
 	struct coll_group *g = op->group;
@@ -282,8 +283,8 @@ static void coll_team_count(struct coll_op *op)
 }
 
 /*
- * Open local steps that nothing waits for to all who like to help: as many as what is
- * read and written is worth, no more than there are ranks.
+ * Open local steps that no step waits for to helpers. Their number follows from the bytes that are
+ * read and written, and is limited to the number of ranks and of CPUs.
  */
 void coll_team_start(struct coll_exec *x)
 {
@@ -298,11 +299,14 @@ void coll_team_start(struct coll_exec *x)
 	coll_team_count(x->op);
 	/* pairs with coll_exec_help() */
 	smp_store_release(&x->team, nr);
-	/* pairs with who goes away, or to sleep: one of us sees the other */
+	/*
+	 * Pairs with coll_waiting_leave(), coll_waiting_sleep() and coll_progress_finish(): either
+	 * this thread sees that the other one is away or asleep, or the other one sees ->team.
+	 */
 	smp_mb();
 	list_for_each_entry(req, &x->op->reqs, list)
 		self |= coll_sleeper_is_me(req);
-	/* A caller that posts by ioctl helps as soon as we return. */
+	/* A caller that posts by ioctl helps as soon as this function has returned. */
 	want = coll_wake_helpers(x, want - self, self);
 	coll_queue_helpers(x, min(want, x->most_helpers), self);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Large sweeps that wait for nothing, done by everyone who helps. */
+/* Large sweeps that no step waits for, done by any number of helpers. */
 #ifndef COLL_CORE_TEAM_H
 #define COLL_CORE_TEAM_H
 
@@ -7,10 +7,11 @@ struct coll_exec;
 struct coll_worker;
 
 /**
- * coll_team_start() - open local steps to everyone who helps
+ * coll_team_start() - open local steps to helpers
  * @x: of an op that starts, with a ref; ->open is set
  *
- * As many help as what is read and written is worth, no more than there are ranks.
+ * Their number follows from the bytes that are read and written, and is limited to the number of
+ * ranks and of CPUs.
  */
 void coll_team_start(struct coll_exec *x);
 
@@ -20,10 +21,10 @@ bool coll_exec_wants_help(const struct coll_exec *x);
 /**
  * coll_exec_help() - take slices of the open local steps while there are any
  * @x: of a running op, with a ref
- * @w: worker that does it, until it is over; NULL: a caller
- * @done: the caller stops when it is set; NULL: it does not
+ * @w: worker that does it, until its time is over; NULL: a caller
+ * @done: the caller stops when this is set; NULL: it does not
  *
- * Return: the worker is over, and there may be more slices.
+ * Return: true if the time of the worker is over and there may be more slices.
  */
 bool coll_exec_help(struct coll_exec *x, struct coll_worker *w, const bool *done);
 
