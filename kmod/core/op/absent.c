@@ -10,10 +10,10 @@
 #include "../limits.h"
 #include "absent.h"
 
-/* Pages of one call. */
+/* Pages that one call allocates and fills. */
 #define COLL_ABSENT_PAGES	(COLL_WORK_BUDGET >> PAGE_SHIFT)
 
-/* Fill the pages from @from on. */
+/* Fill pages of @buf with the identity of @op, from page @from on. */
 static int coll_fill_identity(struct coll_buf *buf, unsigned long from, u32 op, u32 dtype)
 {
 	u32 size = coll_dtype_size(dtype);
@@ -48,7 +48,7 @@ int coll_absent_fill(struct coll_op *op)
 	struct coll_req *req = list_first_entry(&op->reqs, struct coll_req, list);
 	int ret;
 
-	/* Others have vectors; or it was deferred, and has its one. */
+	/* A local rank has a vector; or the op was deferred after its vector had been made. */
 	if (op->nr_absent < op->group->nr_local || !req->bytes || req->out.buf)
 		return 0;
 	if (!req->in.buf)

@@ -125,7 +125,7 @@ static void coll_op_end_work(struct work_struct *work)
 	struct coll_group *g = op->group;
 	struct coll_worker w;
 
-	/* From its end on @op may be gone. */
+	/* coll_op_ended() may free @op. */
 	coll_group_get(g);
 	coll_worker_begin(&w, g->user, &g->error);
 	coll_op_ended(op);
@@ -143,7 +143,7 @@ struct coll_op *coll_op_alloc(gfp_t gfp)
 	return op;
 }
 
-/* Under group->lock: the one that was kept, or what the caller brings. NULL: neither. */
+/* Take memory for an op: the group's, else the caller's. NULL: there is none. Under group->lock. */
 static struct coll_op *coll_op_take_locked(struct coll_group *g, struct coll_op **spare)
 {
 	struct coll_op **from = g->spare ? &g->spare : spare, *op = *from;
@@ -154,9 +154,9 @@ static struct coll_op *coll_op_take_locked(struct coll_group *g, struct coll_op 
 }
 
 /*
- * Out of the queue, and nobody waits for it: the next one may have it, which allocating and
- * freeing takes longer than a small op does. Only if it is ours alone: a deadline that is
- * just now over has a reference. Under group->lock.
+ * Keep the memory of an op that has left the queue for the next op: to allocate and to free it
+ * takes longer than a small op. Not if a deadline that is expiring just now has a reference. Under
+ * group->lock.
  */
 static void coll_op_keep_locked(struct coll_group *g, struct coll_op *op)
 {
@@ -179,8 +179,9 @@ static void coll_op_discard_spare(struct coll_group *g)
 }
 
 /*
- * The op a member posts next, if another local rank has posted it already: behind its last one,
- * or, if all of its own have ended, the first there is. There may be thousands.
+ * The op that a member posts next, if another local rank has posted it already. It is behind the
+ * last op of the member, or first in the queue if all ops of the member have ended. There may be
+ * thousands of ops.
  */
 static struct coll_op *coll_op_find_locked(struct coll_group *g, const struct coll_member *m)
 {
@@ -204,20 +205,20 @@ static u64 coll_op_signature(const struct coll_op *op)
 
 	if (op->fused)
 		sig = coll_digest(sig, COLL_WIRE_FUSED) ?: 1;
-	/* Transfers are longer, and their bytes mean something else. */
+	/* With these flags transfers have another length, and other types of elements. */
 	if (coll_is_wide(c))
 		sig = coll_digest(sig, COLL_WIRE_WIDE) ?: 1;
 	if (c->flags & COLL_CMD_NARROW)
 		sig = coll_digest(sig, COLL_WIRE_NARROW) ?: 1;
 	if (c->flags & COLL_CMD_WIRE)
 		sig = coll_digest(sig, COLL_WIRE_SMALL + coll_wire_type(c)) ?: 1;
-	/* All nodes choose the same only if their tables are the same. */
+	/* Nodes choose the same algorithm only if their tables are the same. */
 	if (op->table)
 		sig = coll_digest(sig, op->table) ?: 1;
 	return coll_stripes_sign(op->group, sig);
 }
 
-/* First post of an op here: it joins the queue. Under group->lock. */
+/* The first local rank posts an op: put the op into the queue. Under group->lock. */
 static void coll_op_enqueue_locked(struct coll_group *g, struct coll_op *op,
 				   const struct coll_req *req, u64 seq)
 {
@@ -238,7 +239,7 @@ static void coll_op_enqueue_locked(struct coll_group *g, struct coll_op *op,
 	INIT_LIST_HEAD(&op->reqs);
 	INIT_DELAYED_WORK(&op->deadline, coll_op_deadline);
 	INIT_WORK(&op->end_work, coll_op_end_work);
-	/* A fusion goes as its first tensor would: only tensors that go alike are fused. */
+	/* Choose for the first tensor of a fusion: the choice for its other tensors is the same. */
 	coll_select_op(op, req);
 	coll_stripe_op(op, req);
 	if (req->fusion) {
@@ -251,13 +252,13 @@ static void coll_op_enqueue_locked(struct coll_group *g, struct coll_op *op,
 	list_add_tail(&op->list, &g->ops);
 }
 
-/* Keep op->reqs in the order of local ranks: sums are folded in it. */
+/* Keep op->reqs in the order of local ranks: sums are folded in this order. */
 static void coll_op_add_req_locked(struct coll_op *op, struct coll_req *req)
 {
 	struct coll_req *r;
 
 	lockdep_assert_held(&op->group->lock);
-	/* From the end: named collectives come in that order. */
+	/* Search from the end: requests of named collectives come in the order of ranks. */
 	list_for_each_entry_reverse(r, &op->reqs, list)
 		if (r->member->local < req->member->local)
 			break;
@@ -272,7 +273,7 @@ static void coll_op_add_req_locked(struct coll_op *op, struct coll_req *req)
 	coll_shm_note(req->member);
 }
 
-/* A rank that @seq needs has left before it. Under group->lock. */
+/* A rank that has left before op @seq, so that the op cannot complete. Under group->lock. */
 static u32 coll_op_missing_rank_locked(const struct coll_group *g, u64 seq)
 {
 	u32 i;
@@ -287,9 +288,9 @@ static u32 coll_op_missing_rank_locked(const struct coll_group *g, u64 seq)
 }
 
 /*
- * Do two local ranks ask for the same? Every field, not the signature, which a
- * malicious rank could make collide: the lengths of buffers follow from it. Where
- * ranks have counts of their own those of each transfer are compared as it is laid out.
+ * Does @req ask for the same as the request that was posted first? Compare every field, not the
+ * signatures: a malicious rank could make them collide, and the lengths of buffers follow from
+ * these fields. If ranks have counts of their own, the plan compares those of each transfer.
  */
 static bool coll_req_same(const struct coll_op *op, const struct coll_req *req)
 {
@@ -310,8 +311,8 @@ static bool coll_req_same(const struct coll_op *op, const struct coll_req *req)
 }
 
 /*
- * It needs a rank that has left before it: so it is posted, does not begin, and ends after
- * the ops before it, when the communicator fails. A rank that gets an error can ask for the cause.
+ * @op needs a rank that has left before it. So the op is posted, but does not start. It ends when
+ * the communicator fails, after the ops before it. A rank that gets an error can ask for the cause.
  * Under group->lock.
  */
 static void coll_op_fail_later_locked(struct coll_op *op, u32 missing)
@@ -325,9 +326,9 @@ static void coll_op_fail_later_locked(struct coll_op *op, u32 missing)
 }
 
 /*
- * Under group->lock, with a spare op that is taken if it is needed. Return: 0 posted,
- * *@failing: look whether the group fails by it; -EBADE disagrees with what others posted;
- * -ENOMEM: come back with a spare op.
+ * Under group->lock, with a spare op that is taken if it is needed. Return: 0: posted; if *@failing
+ * is set, the caller has to call coll_group_check_pending(). -EBADE: differs from what another rank
+ * posted. -ENOMEM: call again with a spare op.
  */
 static int coll_op_queue_locked(struct coll_req *req, struct coll_op **spare, bool *failing)
 {
@@ -356,7 +357,10 @@ static int coll_op_queue_locked(struct coll_req *req, struct coll_op **spare, bo
 	return 0;
 }
 
-/* Under group->lock. Return: also -EDQUOT: too many in flight; or the sticky error. */
+/*
+ * Under group->lock. Return: as coll_op_queue_locked(); -EDQUOT: too many commands are in flight;
+ * or the sticky error.
+ */
 static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare, bool *failing)
 {
 	struct coll_group *g = coll_member_group(req->member);
@@ -375,7 +379,7 @@ int coll_op_post_ordered(struct coll_req *req, struct coll_op **spare)
 	bool failing;
 
 	lockdep_assert_held(&g->lock);
-	/* What is queued after a failure never ends. */
+	/* An op that is queued after a failure would never end. */
 	return g->error ? -g->error : coll_op_queue_locked(req, spare, &failing);
 }
 
@@ -442,21 +446,21 @@ static void coll_op_dequeue_locked(struct coll_group *g, struct coll_op *op,
 	list_for_each_entry(req, reqs, list) {
 		WRITE_ONCE(req->op, NULL);
 		req->member->completed++;
-		/* If there is one before it, all ranks of this node have posted that. */
+		/* If there is an op before it, all ranks of this node have posted that one. */
 		if (req->member->last == op)
 			req->member->last = before;
 		if (!op->result)
 			req->member->bytes += op->bytes;
 		coll_shm_note(req->member);
 	}
-	/* Only now: no rank's last op is this one any more. */
+	/* Only now: @op is not the last op of any rank any more. */
 	if (g->watch)
 		g->watch->over(g, op);
 }
 
 /*
- * Give everything back that an op out of the queue holds, its reference of the group as well;
- * its own memory is the caller's.
+ * Release all that an op outside the queue holds, also its reference to the group. The caller still
+ * owns the memory of the op.
  */
 static void coll_op_finish(struct coll_group *g, struct coll_op *op,
 			   struct list_head *reqs)
@@ -464,7 +468,7 @@ static void coll_op_finish(struct coll_group *g, struct coll_op *op,
 	struct coll_req *req, *next;
 
 	trace_coll_complete(g->id, op->seq, op->result);
-	/* Only now: sleepers look through their request at op->exec. */
+	/* Only now: sleeping threads use op->exec through their request. */
 	coll_exec_put(op->exec);
 	list_for_each_entry_safe(req, next, reqs, list)
 		coll_req_done(req, op->result);
@@ -473,9 +477,7 @@ static void coll_op_finish(struct coll_group *g, struct coll_op *op,
 	coll_group_put(g);
 }
 
-/*
- * The first op, if nothing touches it any more; or one that has overtaken it. Under group->lock.
- */
+/* The first op, or one that has overtaken it, if nothing touches it any more. Under group->lock. */
 static struct coll_op *coll_op_first_ended_locked(struct coll_group *g)
 {
 	struct coll_op *op;
@@ -491,8 +493,8 @@ static struct coll_op *coll_op_first_ended_locked(struct coll_group *g)
 }
 
 /*
- * Complete ops that have ended, the first ones of the queue, until that is over. Under group->lock,
- * which is let go of for each. Return: there may be more.
+ * Complete ended ops at the head of the queue, until the time of this thread is over. Under
+ * group->lock, which is dropped for each op. Return: true if there is another ended op.
  */
 static bool coll_ops_complete_locked(struct coll_group *g)
 	__must_hold(&g->lock)
@@ -516,9 +518,9 @@ static bool coll_ops_complete_locked(struct coll_group *g)
 }
 
 /*
- * Ranks hear of their ops in order, unless small ones may overtake others. So an op that has ended may
- * have to wait for the ones before it, and only one thread at a time completes ops of a group. @ended: nothing touches it any more; or NULL:
- * the caller has a reference to the group.
+ * Ops complete in order, unless small ops may overtake others. So an op that has ended may have to
+ * wait for the ops before it, and one thread at a time completes ops of a group. @ended: an op that
+ * nothing touches any more; NULL: none, the caller has a reference to the group.
  */
 static void coll_ops_complete(struct coll_group *g, struct coll_op *ended)
 {

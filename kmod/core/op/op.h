@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How ops are posted, started, helped and ended; group/op_state.h has what an op is. */
+/* Functions to post and end ops. group/op_state.h defines an op. */
 #ifndef COLL_CORE_OP_H
 #define COLL_CORE_OP_H
 
@@ -19,25 +19,26 @@ extern const struct coll_group_part coll_op_part;
  * @req: filled in by front
  *
  * Return: 0: @req->done is called exactly once, later or before this returns. Negative: it is never
- * called, and the command does not count: -EAGAIN if too many are in flight; -ENOMEM; or the sticky
- * error of the group.
+ * called, and the command does not count: -ENOMEM if there is no memory or if too many commands are
+ * in flight; -EBADE if it differs from what other local ranks posted; or the sticky error of the
+ * group.
  */
 int coll_op_post(struct coll_req *req);
 
 /* Memory for an op, for coll_op_post_ordered(); charged. NULL: there is none. */
 struct coll_op *coll_op_alloc(gfp_t gfp);
 
-/* Free an op that is not in use, as when its group ends. @op may be NULL. */
+/* Free the memory of an op that is not in use. @op may be NULL. */
 void coll_op_discard(struct coll_op *op);
 
 /**
- * coll_op_post_ordered() - post a named collective, which counts already
+ * coll_op_post_ordered() - post a named collective, which is counted already
  * @req: its turn has come
  * @spare: memory for an op, which is taken if it is needed
  *
- * Under group->lock; coll_group_check_pending() and coll_group_advance() are to follow without.
- * Return: 0; -EBADE: disagrees with what other local ranks posted; the error of a group that has
- * failed.
+ * Under group->lock. The caller then drops the lock, and calls coll_group_check_pending() and
+ * coll_group_advance(). Return: 0; -EBADE: differs from what other local ranks posted; the error
+ * of a group that has failed.
  */
 int coll_op_post_ordered(struct coll_req *req, struct coll_op **spare);
 

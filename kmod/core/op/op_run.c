@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which ops of a group run, and who helps them.
+ * Which ops of a group run, and which threads help them.
  *
- * They start in order. On one node one runs at a time: it is through at once, or keeps all
- * CPUs busy. A small named one does not wait for a large one, though. Over links it is through when bytes have gone there and back, and the next
- * ones would wait for nothing but the distance: they start beside it, and each link takes
- * them in order (kmod/xport/channel.h). So an op never waits for a later one.
+ * Ops start in order. On one node one op runs at a time: it ends at once, or keeps all CPUs busy.
+ * But a small named op does not wait for a large one. Over links an op ends when bytes have gone to
+ * the peer and back. The next ops start beside it, because the CPUs are idle in that time. Each
+ * link takes ops in order (kmod/xport/channel.h). So an op never waits for a later one.
  */
 #include <linux/bits.h>
 #include <linux/bug.h>
@@ -33,8 +33,8 @@
 #include "op_run.h"
 
 /*
- * Are there ops before it that have not given everything back? Who completes them lets
- * others start afterwards. Under group->lock.
+ * Are there ops that have not released all they hold? The thread that completes them starts other
+ * ops afterwards. Under group->lock.
  */
 static bool coll_op_has_company_locked(const struct coll_group *g)
 {
@@ -42,7 +42,7 @@ static bool coll_op_has_company_locked(const struct coll_group *g)
 	return g->nr_running || g->completing;
 }
 
-/* Which states may follow which, as bits. */
+/* The states that may follow each state, as bits. */
 static const u8 coll_op_next_states[] = {
 	[COLL_OP_POSTED]	= BIT(COLL_OP_RUNNING) | BIT(COLL_OP_DROPPED),
 	[COLL_OP_DEFERRED]	= BIT(COLL_OP_RUNNING) | BIT(COLL_OP_DROPPED),
@@ -59,7 +59,7 @@ void coll_op_set_state(struct coll_op *op, enum coll_op_state state)
 	op->state = state;
 }
 
-/* May it start beside those that run? Under group->lock. */
+/* May @op start beside the ops that run? Under group->lock. */
 static bool coll_op_fits_locked(const struct coll_group *g, const struct coll_op *op)
 {
 	lockdep_assert_held(&g->lock);
@@ -132,7 +132,7 @@ void coll_op_leave(struct coll_group *g, struct coll_op *op)
 	coll_op_set_state(op, COLL_OP_GONE);
 }
 
-/* How much memory may one take that has just started? Under group->lock. */
+/* Bytes of memory that an op which has just started may take. Under group->lock. */
 static u64 coll_op_room_locked(const struct coll_group *g)
 {
 	lockdep_assert_held(&g->lock);
@@ -153,9 +153,10 @@ static void coll_op_defer(struct coll_op *op)
 }
 
 /*
- * If it cannot, beside others, it is deferred: the memory it lacks may be what they have,
- * and if nothing helps they are to end well before it fails. It may have @room. Return: 0;
- * -EAGAIN: it is deferred; -EINPROGRESS: likewise, because there is more to prepare.
+ * Start an op, which may take @room bytes of memory. If it cannot start beside other ops, it is
+ * deferred: they may hold the memory that it lacks, and have to end before it may fail the group.
+ * Return: 0: it has started or failed; -EAGAIN: it is deferred; -EINPROGRESS: it is deferred,
+ * because there is more to prepare.
  */
 static int coll_op_start(struct coll_op *op, bool beside, u64 room)
 {
@@ -211,7 +212,7 @@ void coll_group_advance(struct coll_group *g)
 		return;
 	}
 	g->advancing = true;
-	/* A deferred op waits for others; the last of them calls us, unless it has by now. */
+	/* The last of the ops that a deferred op waits for calls this function when it ends. */
 	while (!over && !g->error && (!ret || !coll_op_has_company_locked(g))) {
 		op = coll_op_next_locked(g);
 		if (!op)
@@ -265,14 +266,14 @@ static struct coll_op *coll_op_to_help_locked(struct coll_group *g)
 	lockdep_assert_held(&g->lock);
 	list_for_each_entry(op, &g->ops, list) {
 		if (!coll_op_has_started(op))
-			break;	/* nor has any behind it */
+			break;	/* no op behind it has started either */
 		if (coll_op_wants_help(op))
 			return op;
 	}
 	return NULL;
 }
 
-/* Work on @op, which may be NULL. Under group->lock, which is let go of. */
+/* Work on @op, which may be NULL. Under group->lock, which this function releases. */
 static void coll_op_help_unlock(struct coll_group *g, struct coll_op *op,
 				struct coll_worker *w, const bool *done)
 	__releases(&g->lock)
@@ -313,7 +314,7 @@ bool coll_req_can_help(struct coll_req *req)
 
 	if (coll_is_message(req->cmd.collective))
 		return coll_msg_can_help(req);
-	/* Not the lock, which those take who are waited for, as often as a spinner looks. */
+	/* Avoid the lock: a polling thread would contend with the ranks that it waits for. */
 	if (!READ_ONCE(g->nr_open))
 		return false;
 	spin_lock(&g->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which ops of a group run, and which callers help them. */
+/* Which ops of a group run, and which threads help them. */
 #ifndef COLL_CORE_OP_RUN_H
 #define COLL_CORE_OP_RUN_H
 
@@ -18,19 +18,19 @@ struct coll_worker;
 /**
  * coll_req_help() - work on the op of a request instead of sleeping
  * @req: posted, possibly done already
- * @w: worker that does it, until it is over; NULL: a caller
+ * @w: worker that does it, until its time is over; NULL: a caller
  *
- * Takes slices of an N-way sweep as long as there are any. The caller makes sure
- * that @req stays allocated.
+ * Takes slices of a large sweep as long as there are any. The caller makes sure that @req stays
+ * allocated.
  */
 void coll_req_help(struct coll_req *req, struct coll_worker *w);
 
-/* Is there anything coll_req_help() could do just now? */
+/* Is there work for coll_req_help() now? */
 bool coll_req_can_help(struct coll_req *req);
 
 /*
- * May small ops of a group run beside a large one, and end before it? The coordinator of named
- * collectives says when, all ranks are here, and their results come in any order.
+ * May small ops of a group run beside a large one, and end before it? Only for named collectives,
+ * which the coordinator orders and whose results may come in any order, and only on one node.
  */
 static inline bool coll_ops_overtake(const struct coll_group *g)
 {
@@ -38,42 +38,42 @@ static inline bool coll_ops_overtake(const struct coll_group *g)
 }
 
 /**
- * coll_group_can_help() - is there anything coll_group_help() could do just now?
+ * coll_group_can_help() - is there work for coll_group_help() now?
  * @g: group
  *
- * A rank that says that it is away, and asks after a full barrier, learns of every op that has
- * counted on it.
+ * A thread that sets ->away and calls this after a full barrier learns of every op that relies on
+ * its help.
  */
 bool coll_group_can_help(struct coll_group *g);
 
 /**
- * coll_group_help() - work on an op of a group that is open for that
+ * coll_group_help() - work on an op of a group that is open to helpers
  * @g: group
  * @w: as of coll_req_help()
- * @done: set by another thread when the caller has better things to do; workers do the rest. NULL:
- *	never
+ * @done: another thread sets it when the caller has to stop; workers do the rest. NULL: the caller
+ *	does not stop
  */
 void coll_group_help(struct coll_group *g, struct coll_worker *w, const bool *done);
 
 /*
- * Start ops whose turn has come. If there are many, a work item goes on with them after a while, or
- * if the caller has a signal pending. Process context, no locks.
+ * Start ops whose turn has come. After COLL_WORK_MS, or if the caller has a signal pending, a work
+ * item goes on with the rest. Process context, no locks.
  */
 void coll_group_advance(struct coll_group *g);
 
 /*
- * A work item is to start and to complete ops: the caller is over. Process context; the caller has
- * a reference to the group.
+ * Queue a work item that completes and starts further ops, because the time of the caller is over.
+ * Process context; the caller has a reference to the group.
  */
 void coll_ops_go_on_later(struct coll_group *g);
 
-/* When a thread that starts or completes ops one after the other is over, in jiffies. */
+/* Jiffies when a thread that starts or completes one op after the other has to stop. */
 static inline unsigned long coll_ops_end(void)
 {
 	return jiffies + msecs_to_jiffies(COLL_WORK_MS) + 1;
 }
 
-/* Is it over? Ranks are not kept from their signals by ops of others. */
+/* Has the thread to stop? Ops of other ranks must not keep a rank from its signals. */
 static inline bool coll_ops_are_over(unsigned long end)
 {
 	return time_after(jiffies, end) || task_sigpending(current);
@@ -84,13 +84,13 @@ static inline bool coll_ops_are_over(unsigned long end)
  * @g: group
  * @ops: result, oldest first: room for COLL_RUNNING_MAX
  *
- * Not those that are ending: links that look again and again would keep them from their end
- * by turns. None of a group that has failed.
- * Return: how many.
+ * Leaves out ops that are ending: several links that take refs in turn could delay their end
+ * forever. Returns none of a group that has failed.
+ * Return: number of ops.
  */
 u32 coll_ops_running(struct coll_group *g, struct coll_op **ops);
 
-/* The next state of an op, which has to be one that may follow. Under group->lock. */
+/* Set the state of an op. Warns if it may not follow the present state. Under group->lock. */
 void coll_op_set_state(struct coll_op *op, enum coll_op_state state);
 
 /* Take an op that has ended out of the queue, whether it has started or not. Under group->lock. */

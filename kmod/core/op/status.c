@@ -16,7 +16,7 @@ u32 coll_group_state(struct coll_group *g)
 
 	if (READ_ONCE(g->error))
 		return COLL_STATE_FAILED;
-	/* Which links there must be is user space's choice, but not none. */
+	/* User space decides which links it needs; with several nodes it needs one at least. */
 	links = coll_links_count(g, &ready);
 	if (READ_ONCE(g->nr_joined) != g->nr_local || ready != links ||
 	    (g->nr_nodes > 1 && !links))
