@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Deadlines of commands, by CLOCK_MONOTONIC. Delayed works go by jiffies, which stand still
- * while the CPU that counts them does not run (in a virtual machine that has to wait for
- * its own): one armed then comes early by as much, and has to be armed again.
+ * Deadlines of commands, by CLOCK_MONOTONIC. Delayed works use jiffies. These stand still while the
+ * CPU that counts them does not run, as in a virtual machine whose CPU is preempted. A work that is
+ * armed in that time runs too early by as much, and has to be armed again.
  */
 #ifndef COLL_CORE_DEADLINE_H
 #define COLL_CORE_DEADLINE_H
@@ -14,13 +14,13 @@
 /* No deadline is more than a year away. */
 #define COLL_DEADLINE_MOST	((u64)NSEC_PER_SEC * 86400 * 365)
 
-/* When a timeout that begins now is over; not 0. */
+/* The time when a timeout that begins now is over; not 0. */
 static inline u64 coll_deadline(u64 timeout_ns)
 {
 	return ktime_get_ns() + min(timeout_ns, COLL_DEADLINE_MOST);
 }
 
-/* Jiffies until then; 0: it is over. */
+/* Jiffies until the deadline @expires; 0: it is over. */
 static inline unsigned long coll_deadline_delay(u64 expires)
 {
 	u64 now = ktime_get_ns();

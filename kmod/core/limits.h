@@ -17,7 +17,7 @@
  * half of what others have left.
  */
 #define COLL_USER_EARLY		SZ_256M
-/* Of these for frames. They can wait in the socket; a message that has no memory ends its group. */
+/* The part for frames, which can wait in the socket. A message without memory fails its group. */
 #define COLL_USER_EARLY_FRAMES	(COLL_USER_EARLY - COLL_USER_EARLY / 8)
 /*
  * Work items of one user that run at a time on a machine with fewer CPUs than this. An item that
@@ -59,7 +59,7 @@
  * Fusions. THRESHOLD: bytes, unless user space sets them. BYTES: most bytes that it may set. MOST:
  * tensors. AHEAD: tensors that may be passed over to find one that fits. BLOCK: with links, bytes
  * of scratch up to which a tensor is never cut into blocks, so that it may be fused: COLL_SCRATCH
- * for the 16 sets of 65536 nodes.
+ * divided by the 16 sets of 65536 nodes.
  */
 #define COLL_FUSE_THRESHOLD	SZ_4M
 #define COLL_FUSE_BYTES		SZ_64M
@@ -70,8 +70,8 @@
 #define COLL_FUSE_BLOCK		SZ_512K
 /*
  * With links: no tensor starts while so many bytes (WINDOW) or ops (WINDOW_OPS) have started and
- * not ended. This is twice what runs at a time, so that nodes that hear of an end later have more
- * to do.
+ * not ended. This is twice the amount that runs at a time: a node that learns of an end later than
+ * others has further ops to do.
  */
 #define COLL_FUSE_WINDOW	SZ_8M
 #define COLL_FUSE_WINDOW_OPS	32
@@ -81,9 +81,9 @@
  */
 #define COLL_URGENT_OP		SZ_64K
 #define COLL_URGENT_OPS		8
-/* Ops in flight of a rank that has joined: more than any root starts ahead of the others. */
+/* Ops in flight of a rank that has joined. No root starts so many ahead of the other ranks. */
 #define COLL_TENSORS_ABSENT	128U
-/* Named collectives of a member that it has not collected. */
+/* Most named collectives that a member has not collected. */
 #define COLL_TENSORS_KEPT	65536U
 /*
  * SEC: seconds after which a tensor that some ranks have not posted is reported, unless the module
@@ -137,7 +137,7 @@
  */
 #define COLL_SPIN_MOST_US	1000U
 #define COLL_SPIN_RUNS		32
-/* Jiffies after which such a wake-up is given up. */
+/* Jiffies after which the measurement gives up such a wake-up. */
 #define COLL_SPIN_WAIT		(HZ / 10)
 /*
  * Over links the call polls this many times longer: bytes have to travel, and each side may have to
@@ -167,13 +167,13 @@
  */
 #define COLL_SLICE_TOUCHED	SZ_2M
 #define COLL_SLICE_STEPS	4096U
-/* Parts of a sweep. Each CPU begins with another part, as far as there are enough. */
+/* Most parts of a sweep. Each CPU begins with another part, as far as there are enough. */
 #define COLL_SLICE_PARTS	8U
 /* Places of a sweep that are looked at to find out on which memory nodes its vectors are. */
 #define COLL_NEAR_LOOKS		8
 /* Slices that a helper looks at before it lets others have the CPU. */
 #define COLL_NEAR_PAUSE		1024
-/* Bytes read and written by a local sweep for which one more helper pays. */
+/* One more helper for each so many bytes that a local sweep reads and writes. */
 #define COLL_HELPER_SHARE	SZ_512K
 /* Payload of a DATA frame: a segment of the pipeline, unless the op sets it. */
 #define COLL_SEGMENT		SZ_256K
@@ -193,15 +193,15 @@
  */
 #define COLL_STRIPE_LEAST	SZ_128K
 /*
- * A receiver is woken when this many more bytes of a frame have come, or its end. With several
- * nodes on a CPU each wake-up costs two context switches.
+ * A receiver is woken when this many more bytes of a frame have come, or the end of the frame. With
+ * several nodes on a CPU each wake-up costs two context switches.
  */
 #define COLL_RX_LOWAT		SZ_128K
-/* Most jiffies between two looks at a group whose links linger; they double each time. */
+/* Most jiffies between two checks of a group whose links linger. The interval doubles each time. */
 #define COLL_REAP_DELAY_MOST	(HZ / 4)
 /* Bytes a link's work moves before it lets others have the CPU. */
 #define COLL_WORK_BUDGET	SZ_2M
-/* Milliseconds after which it does so at the latest. */
+/* Milliseconds after which it lets others have the CPU at the latest. */
 #define COLL_WORK_MS		4
 /* Channels of a link that are looked at, for control frames, without regard to their user's share. */
 #define COLL_CTRL_CHANNELS	256U

@@ -124,7 +124,7 @@ TRACE_EVENT(coll_tensor_post,
 						  __get_dynamic_array_len(name)))
 );
 
-/* It is, or belongs to, the op @seq; with a @cause it has ended, and there is none. */
+/* A tensor has started as op @seq, or as part of it. With a @cause it has ended without an op. */
 TRACE_EVENT(coll_tensor_start,
 	TP_PROTO(u32 group, u64 seq, u32 round, u32 cause, const u8 *name, u32 len),
 	TP_ARGS(group, seq, round, cause, name, len),

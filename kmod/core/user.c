@@ -36,21 +36,21 @@ static unsigned int worker_share = COLL_USER_SHARE;
 module_param(worker_share, uint, 0644);
 MODULE_PARM_DESC(worker_share, "percent of the time of each CPU that workers take for one user at normal priority; beyond that at nice 19");
 
-/* Protects coll_users and what says so. Nothing that is charged to a user is allocated under it. */
+/* Protects coll_users, and fields as they say. Never allocate memory charged to a user under it. */
 static DEFINE_MUTEX(coll_users_lock);
 static LIST_HEAD(coll_users);
-/* Users that have been made and not freed; how many have been freed. Read without the lock, too. */
+/* Numbers of users that have been made and freed. Also read without the lock. */
 static u32 coll_users_made;
 static u32 coll_users_freed;
 static DECLARE_WAIT_QUEUE_HEAD(coll_users_gone);
 static struct workqueue_struct *coll_users_wq;
-/* The module goes: do not wait for a next job. Under the lock. */
+/* The module is unloaded: do not wait for a next job. Under the lock. */
 static bool coll_users_exiting;
 
 /*
- * No group, no conn and no kept pin is left, so what is still on the queues are the last
- * instructions of work items: destroying the queues does not wait for the user. The user stays in
- * the list meanwhile, for the names of queues in sysfs are unique.
+ * No group, no conn and no kept pin is left. So only the last instructions of work items are still
+ * to run: destroying the queues does not wait for anything that the user controls. The user stays
+ * in the list meanwhile, because the names of queues in sysfs are unique.
  */
 static void coll_user_release(struct work_struct *work)
 {
@@ -66,7 +66,7 @@ static void coll_user_release(struct work_struct *work)
 		return;
 	destroy_workqueue(u->wq);
 	destroy_workqueue(u->reap_wq);
-	/* None of its workers is left to be called. */
+	/* No worker of this user is left that could arm @hurry again. */
 	cancel_delayed_work_sync(&u->hurry);
 	mutex_lock(&coll_users_lock);
 	list_del(&u->list);
@@ -138,8 +138,8 @@ static struct coll_user *coll_user_alloc(kuid_t uid)
 	INIT_DELAYED_WORK(&u->hurry, coll_user_hurry_work);
 	INIT_DELAYED_WORK(&u->release, coll_user_release);
 	/*
-	 * In sysfs, so that an administrator may keep workers off some CPUs. As nice as
-	 * ranks are: a rank that a more urgent worker has woken could not go on before
+	 * WQ_SYSFS: an administrator may keep workers off some CPUs. Workers have the niceness
+	 * of ranks: a rank that is woken by a worker of higher priority could not go on before
 	 * the op is over.
 	 */
 	u->cpus = alloc_percpu(struct coll_user_cpu);
@@ -179,7 +179,7 @@ kuid_t coll_user_payer(const struct cred *cred)
 	const struct user_namespace *ns;
 	kuid_t payer = cred->euid;
 
-	/* The outermost one counts, so go on to the end. */
+	/* The outermost namespace decides, so go on to the end. */
 	for (ns = cred->user_ns; ns != &init_user_ns; ns = ns->parent)
 		if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
 			payer = ns->owner;
@@ -200,7 +200,7 @@ struct coll_user *coll_user_get(kuid_t uid)
 		if (u && !dying)
 			u->refs++;
 		mutex_unlock(&coll_users_lock);
-		/* As long as the last work items of the user's last job take to return. */
+		/* This waits until the last work items of the user's last job have returned. */
 		if (dying)
 			wait_event(coll_users_gone, READ_ONCE(coll_users_freed) != freed);
 	} while (dying);
@@ -250,7 +250,7 @@ bool coll_early_charge(struct coll_early *e, u64 bytes, u64 most)
 	s64 mine = atomic64_add_return(bytes, &e->bytes);
 	s64 all = atomic64_add_return(bytes, &e->user->early_bytes);
 
-	/* Others may change meanwhile: then it is a little more, or less. */
+	/* Racy: other groups may charge at the same time, so the limit is not exact. */
 	if (all <= most && 2 * mine <= most - (all - mine))
 		return true;
 	coll_early_uncharge(e, bytes);
@@ -271,7 +271,7 @@ static u64 coll_user_allowance(unsigned long ticks)
 	return percent * jiffies_to_nsecs(min_t(unsigned long, ticks, 10 * HZ)) / 100;
 }
 
-/* Subtract what has been allowed on a CPU since the last look. */
+/* Subtract the allowance on a CPU since the last call. */
 static void coll_user_settle_locked(struct coll_user *u, struct coll_user_cpu *c)
 {
 	unsigned long now = jiffies, ticks = now - c->seen;
@@ -335,13 +335,13 @@ void coll_worker_demote(struct coll_worker *w)
 	if (!w->over)
 		return;
 	spin_lock(&u->lock);
-	/* If the group fails after this, coll_user_hurry() finds us in the list. */
+	/* If the group fails after this, coll_user_hurry() finds this worker in the list. */
 	if (list_empty(&w->list) && !(w->failed && READ_ONCE(*w->failed))) {
 		list_add(&w->list, &u->demoted);
 		set_user_nice(current, MAX_NICE);
 	}
 	spin_unlock(&u->lock);
-	/* pairs with coll_user_hurry_soon(): we see the call, or it sees us */
+	/* pairs with coll_user_hurry_soon(): we see the call, or it sees us in the list */
 	smp_mb();
 	called = w->calls && test_bit(w->call, w->calls);
 	if (called)
@@ -361,7 +361,7 @@ void coll_user_hurry_soon(struct coll_user *u)
 {
 	/* pairs with coll_worker_demote() */
 	smp_mb();
-	/* A racy look. The bit has been set before. */
+	/* A racy check. The caller has set the bit before. */
 	if (!list_empty(&u->demoted) && !delayed_work_pending(&u->hurry))
 		queue_delayed_work(coll_users_wq, &u->hurry, COLL_USER_HURRY);
 }

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Users: what the communicators of one uid share; see coll_user_payer() for user namespaces.
+ * Users: work queues and limits that the communicators of one uid share. See coll_user_payer() for
+ * user namespaces.
  *
  * Each user has work queues of its own. A work item that waits for something its user
  * controls (a socket lock, an mmap lock, a page that does not come) occupies a slot of
  * that user's queue only. The number of slots is limited, and so are groups, conns, and
  * kernel memory for bytes that a peer has sent early.
  *
- * Kernel threads belong to the root control group, so the time of workers is charged to
- * nobody. It is counted here instead, for each CPU. A user that has spent its allowance on
- * a CPU is still served there, but at nice 19: its workers take what other tasks leave idle.
+ * Kernel threads belong to the root control group, so the time of workers is charged to no user. It
+ * is counted here instead, for each CPU. A user that has spent its allowance on a CPU is still
+ * served there, but at nice 19: its workers use the time that other tasks leave idle.
  *
- * Lifetime: a group and a conn hold a reference each, and so does what is kept pinned for a user
- * (mem/pins_user.h). The last one arms the release, a second later: the next job of the user finds
- * the queues there. The release is a work item of another queue, because it destroys these.
+ * Lifetime: each group and each conn hold a reference; memory that is kept pinned for a user holds
+ * one, too (mem/pins_user.h). When the last reference is dropped, the release is armed to run a
+ * second later, so that the next job of the user finds the queues. The release is a work item of
+ * another queue, because it destroys the queues of the user.
  */
 #ifndef COLL_CORE_USER_H
 #define COLL_CORE_USER_H
@@ -29,7 +31,7 @@ struct cred;
 
 /**
  * struct coll_user_cpu - time of a user's workers on one CPU, under coll_user.lock
- * @spent_ns: beyond what the allowance has covered
+ * @spent_ns: time that the allowance has not covered yet
  * @seen: jiffies when the allowance was last subtracted from @spent_ns
  */
 struct coll_user_cpu {
@@ -53,10 +55,10 @@ struct coll_user_cpu {
  *	COLL_INFLIGHT_FREE of each file
  * @names: names of tensors
  * @early_bytes: kernel memory for frames and messages that came early
- * @lock: protects the next two
+ * @lock: protects @cpus and @demoted
  * @cpus: time of its workers on each CPU
  * @demoted: workers at nice 19
- * @hurry: looks for workers at nice 19 that others wait for
+ * @hurry: looks for workers at nice 19 that other threads wait for
  * @release: frees the user, if there is no new reference by then
  */
 struct coll_user {
@@ -81,18 +83,18 @@ struct coll_user {
 
 /**
  * struct coll_worker - a work item of a user's queue that is running
- * @user: whose; valid until the item returns, for the queue is drained before the user
- *	is freed
+ * @user: owner of the queue; valid until the item returns, because the queue is drained before the
+ *	user is freed
  * @begin: nanoseconds when it began
  * @end: jiffies when it has to return and queue itself again
- * @moved: it has moved bytes: each run of an item makes progress, however long it looks
- *	for what it can do
+ * @moved: it has moved bytes. Its time is not over before that, so each run of an item makes
+ *	progress, even if it looks for work for long.
  * @over: the user had spent its allowance on the CPU when it began
  * @task: its thread
- * @nice: of the thread before
+ * @nice: niceness of the thread before the item began
  * @cpu: where it began; its time counts there
  * @failed: the error of its group, 0 as long as there is none; or NULL
- * @calls: bits, of which bit @call says that control work waits for it; or NULL
+ * @calls: bits; bit @call is set if control work waits for this item; or NULL
  * @call: see @calls
  * @list: in coll_user.demoted while it runs at nice 19, else empty; coll_user.lock
  */
@@ -112,12 +114,12 @@ struct coll_worker {
 };
 
 /**
- * coll_user_payer() - whose limits and queues apply to a task
+ * coll_user_payer() - the uid whose limits and queues apply to a task
  * @cred: of the task
  *
- * A user who makes a user namespace may have many uids in it (/etc/subuid), and they share what is
- * the user's: it is the owner of the outermost namespace that was not made by root. What root has
- * made is a container of its own users.
+ * A user who makes a user namespace may have many uids in it (/etc/subuid). They share the limits
+ * of that user, the owner of the outermost namespace that was not made by root. A namespace made by
+ * root is a container with users of its own.
  *
  * Return: a uid for coll_user_get().
  */
@@ -184,10 +186,10 @@ struct coll_early {
 };
 
 /*
- * Count @bytes of kernel memory for what came early, @most for all groups of the user: it is
- * COLL_USER_EARLY, or COLL_USER_EARLY_FRAMES for frames, which can wait in the socket. A group gets
- * half of what others have left, so that none of them takes all there is. Return: false at the
- * limit.
+ * Count @bytes of kernel memory for frames or messages that came early. @most is the limit for all
+ * groups of the user: COLL_USER_EARLY, or COLL_USER_EARLY_FRAMES for frames, which can wait in the
+ * socket. A group gets half of the memory that other groups have left, so that no group takes all.
+ * Return: false at the limit.
  */
 bool coll_early_charge(struct coll_early *e, u64 bytes, u64 most);
 
@@ -196,7 +198,7 @@ void coll_early_uncharge(struct coll_early *e, u64 bytes);
 /**
  * coll_worker_begin() - a work item of @u's queue begins
  * @w: of the caller
- * @u: whose queue it is on
+ * @u: owner of the queue
  * @failed: the error of the group it works for, valid until coll_worker_end()
  *
  * Lowers the priority of the worker if the user has spent its allowance and the group has
@@ -207,13 +209,13 @@ void coll_worker_begin(struct coll_worker *w, struct coll_user *u, const int *fa
 /**
  * coll_worker_begin_control() - a work item begins with control work
  * @w: of the caller
- * @u: whose queue it is on
+ * @u: owner of the queue
  * @calls: a bit in it is set when control work waits for this item; valid until
  *	coll_worker_end()
  * @call: number of the bit
  *
- * Control work is bounded in bytes and time by itself, and others wait for it: it runs at
- * normal priority, whatever the user has spent. coll_worker_demote() begins what is not.
+ * Control work is bounded in bytes and time, and other threads wait for it. So it runs at normal
+ * priority, whatever the user has spent. Call coll_worker_demote() before other work.
  */
 void coll_worker_begin_control(struct coll_worker *w, struct coll_user *u,
 			       const unsigned long *calls, int call);
@@ -225,19 +227,19 @@ void coll_worker_demote(struct coll_worker *w);
 void coll_worker_restore(struct coll_worker *w);
 
 /**
- * coll_user_hurry() - workers that others wait for get their priority back
+ * coll_user_hurry() - restore the priority of workers that other threads wait for
  * @u: user
  *
- * These are workers whose group has failed, and workers that have been called by a bit. A worker
- * at nice 19 may wait for a CPU for seconds, while it holds what others need to hear of a
+ * These are workers whose group has failed, and workers whose bit in ->calls is set. A worker at
+ * nice 19 may wait for a CPU for seconds, and hold locks or refs that delay the report of a
  * failure. With its priority back it ends soon: work for a failed group stops at the next slice,
  * and a worker that was called does control work next, and then lowers its priority again.
  */
 void coll_user_hurry(struct coll_user *u);
 
 /*
- * Do so in a moment, if that is still necessary: each frame of a peer calls, and most
- * workers have heard by then. From any context.
+ * Call coll_user_hurry() after COLL_USER_HURRY, if that is still necessary: each frame of a peer
+ * calls this, and most workers have seen their bit by then. From any context.
  */
 void coll_user_hurry_soon(struct coll_user *u);
 
