@@ -55,7 +55,7 @@ struct coll_call *coll_call_begin(struct coll_file *cf)
 	return call;
 }
 
-/* Its caller is not in the call any more. Under cf->lock. */
+/* The thread leaves the call. Under cf->lock. */
 static void coll_call_leave_locked(struct coll_call *call)
 {
 	struct coll_file *cf = call->cf;
@@ -67,7 +67,7 @@ static void coll_call_leave_locked(struct coll_call *call)
 	cf->nr_callers--;
 }
 
-/* Free what only a parked call has. It is not used any more. */
+/* Release the parts that only a parked call has. No thread uses the call any more. */
 static void coll_call_clear(struct coll_call *call)
 {
 	if (call->stood_in)
@@ -118,7 +118,7 @@ static void coll_call_stand_in(struct work_struct *work)
 	coll_worker_end(&w);
 }
 
-/* Slices that others have left to the caller, as it was awake. */
+/* A worker does slices that other threads have left to the caller because it was awake. */
 static void coll_call_delegate(struct coll_call *call)
 {
 	if (!coll_req_can_help(&call->req))
@@ -139,7 +139,7 @@ void coll_call_park(struct coll_call *call, u64 arg, u32 len)
 	call->sp = current_user_stack_pointer();
 	call->len = len;
 	memset(&call->cmd, 0, sizeof(call->cmd));
-	/* Unreadable by now: so it will be when the thread comes back, unless it is another one. */
+	/* If it is unreadable now, it is so when the thread comes back, or is another command. */
 	if (copy_from_user(&call->cmd, u64_to_user_ptr(arg), min_t(size_t, len, sizeof(call->cmd))))
 		memset(&call->cmd, 0, sizeof(call->cmd));
 	coll_call_delegate(call);
@@ -222,7 +222,7 @@ void coll_calls_release(struct coll_file *cf)
 	struct coll_call *call, *next;
 
 	list_for_each_entry_safe(call, next, &cf->parked, list) {
-		/* Its op has been failed, so this takes a slice of work, or until links let go. */
+		/* Its op has failed: wait for the present slice, and for links to release pages. */
 		wait_event_idle(call->sleeper.wq, coll_call_is_done(call));
 		coll_call_clear(call);
 		/* The thread has not come back for the result. */

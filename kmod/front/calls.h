@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Blocking calls: what is in flight for a COLL_IOC_SUBMIT, and how long that lives.
+ * Blocking calls: the command in flight of a COLL_IOC_SUBMIT, and its lifetime.
  *
  * A signal that is not fatal takes the thread out of the call: to stop, to be frozen or
  * traced, to run a handler, or to do task work. The command stays in flight and is parked;
- * the call returns -ERESTARTNOINTR, so that the kernel has the thread call again afterwards.
+ * the call returns -ERESTARTNOINTR, so that the kernel makes the thread call again afterwards.
  * That call finds the command by thread, file, stack pointer, address and bytes of the
  * command, and goes on to wait for it. A call from a handler has another stack pointer.
  *
@@ -36,22 +36,23 @@ struct task_struct;
  * struct coll_call - a blocking call
  * @list: in cf->calls or cf->parked; cf->lock
  * @cf: file
- * @files: table of descriptors of the caller; to compare
+ * @files: table of descriptors of the caller; only compared
  * @counted: its reference to the file counts as a command's; cf->lock
  * @stood_in: @stand_in has been used
- * @task: of a parked one: its thread, with a reference; NULL: it has never been parked
- * @arg: of a parked one: argument of the ioctl
- * @sp: of a parked one: user stack pointer
- * @len: of a parked one: size of the command
- * @cmd: of a parked one: what was at @arg
- * @stand_in: helps in the place of the caller while that is away
- * @req: from here on zeroed for each call; the request
+ * @task: of a parked call: its thread, with a reference; NULL: it has never been parked
+ * @arg: of a parked call: argument of the ioctl
+ * @sp: of a parked call: user stack pointer
+ * @len: of a parked call: size of the command
+ * @cmd: of a parked call: copy of the command at @arg
+ * @stand_in: helps in place of the caller while the caller is away
+ * @req: the request; from here on the fields are zeroed for each call
  * @watcher: attends to links
  * @sleeper: where the caller sleeps
  * @spin_us: how long to stay awake
  * @yields: how often the caller may yield the CPU
  * @helped: the caller has done slices
- * @done: @result is set; under sleeper.wq.lock, so that the waker is done with this struct
+ * @done: @result is set; under sleeper.wq.lock: a thread that has read it with the lock knows that
+ *	the waker does not use this struct any more
  * @result: of the request
  *
  * Owner: the file, from coll_call_begin() to coll_call_end() or coll_calls_release().
@@ -80,40 +81,40 @@ struct coll_call {
 };
 
 /**
- * coll_call_begin() - a call enters
+ * coll_call_begin() - a thread enters a call
  * @cf: file
  *
  * Return: the call, of which @req to @result are zero; NULL: no memory.
  */
 struct coll_call *coll_call_begin(struct coll_file *cf);
 
-/* The call is over, or nothing was posted: @call is gone. Sleeps. */
+/* End a call that is over, or that has posted nothing. @call must not be used any more. Sleeps. */
 void coll_call_end(struct coll_call *call);
 
-/* Has the request been completed, and is the thread that did so done with it? */
+/* Has the request been completed? Then the thread that did so does not use @call any more. */
 bool coll_call_is_done(struct coll_call *call);
 
 /**
  * coll_call_park() - the caller has to go, the command stays in flight
- * @call: call; may be done meanwhile
+ * @call: call; may have ended meanwhile
  * @arg: argument of the ioctl
- * @len: its size
+ * @len: size of the command
  *
  * The caller has left links and sleeper. From here on @call is not the caller's any more.
  */
 void coll_call_park(struct coll_call *call, u64 arg, u32 len);
 
 /**
- * coll_call_resume() - does a call go on that was parked?
+ * coll_call_resume() - find the parked call that the calling thread goes on with
  * @cf: file
  * @arg: argument of the ioctl
- * @len: its size
+ * @len: size of the command
  *
- * Return: the call, which is the caller's again; NULL: it is a new one.
+ * Return: the call, which belongs to the caller again; NULL: this is a new call.
  */
 struct coll_call *coll_call_resume(struct coll_file *cf, u64 arg, u32 len);
 
-/* Is there a caller in any call? A parked one counts by its command only. */
+/* Is a thread in any call? A parked call has none. */
 bool coll_calls_running(struct coll_file *cf);
 
 /**
@@ -121,15 +122,15 @@ bool coll_calls_running(struct coll_file *cf);
  * @cf: file
  * @files: table it was in
  *
- * Callers who share this table hold a reference of their own to the file, for somebody else
- * closes: these references count as those of commands from now on.
+ * Another thread closes it, so callers that use this table still hold references of their own to
+ * the file. From now on these references count as those of commands.
  */
 void coll_calls_closed(struct coll_file *cf, fl_owner_t files);
 
 /* Is a parked command still in flight? The file has been released. */
 bool coll_calls_in_flight(struct coll_file *cf);
 
-/* Wait until no parked command is in flight, and free all. The file has been released. */
+/* Wait until no parked command is in flight, and free all calls. The file has been released. */
 void coll_calls_release(struct coll_file *cf);
 
 #endif /* COLL_FRONT_CALLS_H */

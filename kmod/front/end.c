@@ -8,17 +8,17 @@
  *	- it is being killed, or has called exit_group(); or the last of its threads that run
  *	  code of the user's exits: coll_process_ends(); or
  *	- its address space goes, by exit or by exec: the mmu notifier; or io_uring cancels
- *	  what the process has in flight, which exec() waits for; or
+ *	  the commands of the process in flight, because exec() waits for them; or
  *	- a blocking call, or one that collects, is killed. If no signal has killed the
  *	  process, it execs.
  * Rule 2: the file has been closed when the only references to it that are left are those
  * of commands in flight. Then no one can ever collect or cancel these. Commands of
  * COLL_IOC_POST have no reference.
  *
- * The references of rule 2 are counted by struct file, also those that any system call holds
- * for a moment. When such a call ends after the last close() there is no callback. So a close()
- * that finds commands in flight and other references starts the watch, which looks until no
- * command is in flight: after 50 ms, and then after twice as long each time, up to a second.
+ * struct file counts the references of rule 2, but also those that any system call holds for a
+ * moment. When such a call ends after the last close() there is no callback. So a close() that
+ * finds commands in flight and other references starts the watch. It checks until no command is in
+ * flight: after 50 ms, and then after twice as long each time, up to a second.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -78,10 +78,10 @@ static void coll_end_watch(struct coll_file *cf, unsigned long delay)
 	queue_delayed_work(coll_alarm_wq, &cf->watch, delay);
 }
 
-/* There is something new to look for. */
+/* Something has changed: let the watch check soon. */
 static void coll_end_watch_anew(struct coll_file *cf)
 {
-	/* Not if it is about to look anyway: each command of a file may come here. */
+	/* Do not rearm a watch that is due soon: each command of a file may call this. */
 	if (READ_ONCE(cf->watch_delay) > COLL_WATCH_FIRST) {
 		WRITE_ONCE(cf->watch_delay, COLL_WATCH_FIRST);
 		mod_delayed_work(coll_alarm_wq, &cf->watch, COLL_WATCH_FIRST);
@@ -115,10 +115,10 @@ void coll_end_flush(struct coll_file *cf, fl_owner_t files)
 		coll_member_gone(m, COLL_CAUSE_EXIT);
 		return;
 	}
-	/* It may be a descriptor of another process, and the last one. */
+	/* A descriptor of another process may be the last one, too. */
 	coll_calls_closed(cf, files);
 	WRITE_ONCE(cf->closed, true);
-	/* pairs with coll_end_posted(): one of us sees the other */
+	/* pairs with coll_end_posted(): we see the command, or that sees ->closed */
 	smp_mb();
 	if (coll_end_is_closed(cf, 1))
 		coll_member_gone(m, COLL_CAUSE_CLOSE);
@@ -131,8 +131,8 @@ void coll_end_posted(struct coll_file *cf, bool holds_file)
 	/* pairs with coll_end_flush() */
 	smp_mb();
 	/*
-	 * A process that submits by a descriptor has to close that, too. A file in the table of
-	 * a ring is removed without a callback.
+	 * A command that holds the file came by a descriptor, and closing that calls
+	 * coll_end_flush(). A file in the table of a ring is removed without a callback.
 	 */
 	if (!COLL_URING_CAN_CANCEL || (!holds_file && READ_ONCE(cf->closed)))
 		coll_end_watch_anew(cf);
@@ -151,9 +151,9 @@ void coll_end_cancelled(struct coll_file *cf)
 
 #ifdef CONFIG_MMU_NOTIFIER
 /*
- * Called at the very start of exit_mmap(): a large process is seen dead before
- * its memory is torn down, and also when a descriptor leaked to a child. All users of mmu notifiers
- * may have to wait for it: what can take long is left to a work item.
+ * Called at the very start of exit_mmap(): reports the death of a large process before its memory
+ * is torn down, and even if a child has inherited a descriptor. All users of mmu notifiers may have
+ * to wait for this function, so a work item does the part that may take long.
  */
 static void coll_mn_release(struct mmu_notifier *mn, struct mm_struct *mm)
 {
@@ -181,7 +181,7 @@ static int coll_watch_mm(struct coll_file *cf)
 	INIT_WORK(&cf->exited, coll_exited_work);
 	cf->mn.ops = &coll_mn_ops;
 	ret = mmu_notifier_register(&cf->mn, cf->member->ml.mm);
-	/* io_uring's task work is a signal to it: come back after that. */
+	/* Task work of io_uring interrupts it like a signal: restart the call after that. */
 	return ret == -EINTR ? -ERESTARTNOINTR : ret;
 }
 
@@ -217,6 +217,6 @@ void coll_end_released(struct coll_file *cf)
 
 void coll_end_release(struct coll_file *cf)
 {
-	/* May report the end of the process once more: the group is there. */
+	/* This may report the end of the process once more: the group still exists. */
 	coll_unwatch_mm(cf);
 }

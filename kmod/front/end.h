@@ -9,7 +9,7 @@
 struct coll_file;
 
 /**
- * coll_end_open() - look out for the end of the process that opens a file
+ * coll_end_open() - watch for the end of the process that opens a file
  * @cf: with its member
  * @file: that file
  *
@@ -25,22 +25,22 @@ int coll_end_open(struct coll_file *cf, struct file *file);
 void coll_end_flush(struct coll_file *cf, fl_owner_t files);
 
 /**
- * coll_end_posted() - a nonblocking command is in flight, or has been
+ * coll_end_posted() - a nonblocking command has been posted, and may have ended
  * @cf: file, which the caller keeps alive
- * @holds_file: it has a reference to the file, see coll_end_hold()
+ * @holds_file: the command has a reference to the file, see coll_end_hold()
  */
 void coll_end_posted(struct coll_file *cf, bool holds_file);
 
-/* A blocking call, or the progress thread, has been killed. In that thread. */
+/* A blocking call, or the progress thread, has been killed. Called in that thread. */
 void coll_end_killed(struct coll_file *cf);
 
-/* io_uring asks for the end of a command, as its ring or its task goes. In that task. */
+/* io_uring cancels a command, because its ring or its task ends. Called in that task. */
 void coll_end_cancelled(struct coll_file *cf);
 
-/* The last reference to the file has gone: ends what is in flight. Sleeps. */
+/* The last reference to the file has gone: end the commands in flight. Sleeps. */
 void coll_end_released(struct coll_file *cf);
 
-/* No command of the file is in flight: look no more. Sleeps. */
+/* No command of the file is in flight: stop watching the process. Sleeps. */
 void coll_end_release(struct coll_file *cf);
 
 #endif /* COLL_FRONT_END_H */

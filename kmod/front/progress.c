@@ -23,25 +23,24 @@
 
 #if COLL_HAS_USER_THREADS
 
-/* Until it is tried again to make a thread. */
+/* Jiffies until the next attempt to make a thread. */
 #define COLL_PROGRESS_AGAIN	HZ
 
 /**
  * struct coll_progress - a progress thread, see progress.h
- * @cf: whose; outlives it
- * @member: its
- * @thread: of the kernel's making
- * @sleeper: where it sleeps; @sleeper.task is set, with a reference, when it has begun
+ * @cf: its file, which outlives it
+ * @member: member of @cf
+ * @thread: the thread, which the kernel has made
+ * @sleeper: where it sleeps; @sleeper.task is set, with a reference, when the thread has begun
  * @watcher: it attends to the links of the group while @watching
- * @lock: @pending to @helping, and whether the sleeper is away
- * @pending: collectives that count on it
- * @idle: there are none; may be read without the lock
- * @watching: see @watcher; written by the thread, and by the task that takes @pending from 0 to
- * 1
- * @helping: the thread is at a large sweep, and comes back to the links after it
- * @stop: the file goes; no lock, and so for the next
- * @stand_in: helps in its place when it has had to go
- * @over: the thread does nothing more, and ends in a moment: it has been killed, or @stop
+ * @lock: protects @pending to @helping, and @sleeper.away
+ * @pending: number of collectives in flight that rely on it
+ * @idle: @pending is 0; may be read without the lock
+ * @watching: see @watcher; written by the thread, and by the task that raises @pending from 0 to 1
+ * @helping: the thread works on a large sweep, and attends to the links again after it
+ * @stop: the file is being released; no lock
+ * @stand_in: helps in place of the thread when that had to go
+ * @over: the thread does nothing more: it has been killed, or has seen @stop; no lock
  *
  * Owner: the file. While it is away (it has not begun, a signal has stopped it, or it is dead)
  * workers have the links and are queued for slices.
@@ -69,7 +68,7 @@ static void coll_progress_watch_locked(struct coll_progress *p)
 		return;
 	coll_links_watch(coll_member_group(p->member), &p->watcher);
 	p->watching = true;
-	/* It does the job that it has been given before. */
+	/* Take no more jobs; the thread still does a job that it was given before. */
 	if (p->watcher.got)
 		WRITE_ONCE(p->sleeper.idle, false);
 }
@@ -82,7 +81,7 @@ static void coll_progress_unwatch_locked(struct coll_progress *p)
 	p->watching = false;
 }
 
-/* The thread is there, for the first time or again. */
+/* The thread begins, or comes back. */
 static void coll_progress_come(struct coll_progress *p)
 {
 	spin_lock(&p->lock);
@@ -93,7 +92,7 @@ static void coll_progress_come(struct coll_progress *p)
 	spin_unlock(&p->lock);
 }
 
-/* Links are not to wait for local steps, which another thread can do. */
+/* Take jobs, but not with links: they must not wait for local steps, which others can do. */
 static void coll_progress_rest(struct coll_progress *p)
 {
 	spin_lock(&p->lock);
@@ -126,13 +125,13 @@ static void coll_progress_stand_in(struct work_struct *work)
 	coll_worker_end(&w);
 }
 
-/* Others may have counted on us: what we are not going to do, a worker does. */
+/* Other threads may rely on this one: a worker does the work that it leaves undone. */
 static void coll_progress_finish(struct coll_progress *p)
 {
 	struct coll_group *g;
 
 	coll_sleeper_rise(&p->sleeper);
-	/* pairs with coll_team_start(): if it has not seen us go, we see what it has opened */
+	/* pairs with coll_team_start(): either that sees ->away, or we see the op that it opens */
 	smp_mb();
 	g = coll_member_group(p->member);
 	if (coll_group_can_help(g))
@@ -144,7 +143,7 @@ static bool coll_progress_can_help(const struct coll_progress *p)
 	return !READ_ONCE(p->idle) && coll_group_can_help(coll_member_group(p->member));
 }
 
-/* There is something to do, or nothing more. */
+/* Is there work to do, or are the links to be given up, or is the thread to stop? */
 static bool coll_progress_wakes(const struct coll_progress *p)
 {
 	return READ_ONCE(p->stop) || (READ_ONCE(p->idle) && READ_ONCE(p->watching)) ||
@@ -153,7 +152,7 @@ static bool coll_progress_wakes(const struct coll_progress *p)
 	       coll_progress_can_help(p);
 }
 
-/* Slices of a large sweep take long; meanwhile links are not to wait for us. */
+/* Help with slices of a large sweep. They take long, so leave the links to others meanwhile. */
 static void coll_progress_help(struct coll_progress *p)
 {
 	if (!coll_progress_can_help(p))
@@ -169,7 +168,7 @@ static void coll_progress_help(struct coll_progress *p)
 	spin_unlock(&p->lock);
 }
 
-/* Blocking callers and others may have the links when nothing needs us. */
+/* Leave the links to callers and workers if no collective relies on this thread. */
 static void coll_progress_settle(struct coll_progress *p)
 {
 	spin_lock(&p->lock);
@@ -194,7 +193,7 @@ static void coll_progress_work(struct coll_progress *p)
 	coll_progress_settle(p);
 }
 
-/* From here on it can be waited for. */
+/* The thread does nothing more: tell coll_progress_release(), which waits for that. */
 static void coll_progress_over(struct coll_progress *p)
 {
 	WRITE_ONCE(p->over, true);
@@ -202,8 +201,8 @@ static void coll_progress_over(struct coll_progress *p)
 }
 
 /*
- * Called again and again. Between any two calls signals are seen to, and may stop us for
- * long: we never return but away.
+ * The kernel calls this in a loop. Between two calls it handles signals, which may stop the thread
+ * for long. So ->away is always set when this function returns.
  */
 static bool coll_progress_run(void *data)
 {
@@ -211,7 +210,7 @@ static bool coll_progress_run(void *data)
 
 	if (READ_ONCE(p->stop)) {
 		coll_progress_over(p);
-		return false;	/* asleep until the kernel says so, too */
+		return false;	/* the thread sleeps until vhost_task_stop() */
 	}
 	__set_current_state(TASK_RUNNING);
 	coll_progress_come(p);
@@ -223,9 +222,8 @@ static bool coll_progress_run(void *data)
 }
 
 /*
- * The process is being killed, or executes another program: the thread makes no call after this
- * one. Other ranks are told now, as the process may close the file much later, when it has
- * dumped core for example.
+ * The process is being killed, or executes another program: the thread calls nothing after this.
+ * Tell other ranks now: the process may close the file much later, for example after a core dump.
  */
 static void coll_progress_killed(void *data)
 {
@@ -262,9 +260,9 @@ static struct coll_progress *coll_progress_alloc(struct coll_file *cf)
 }
 
 /*
- * The thread is to be like those of the process that has opened the file: what a thread of
- * io_uring's makes would be taken for one of these, and it takes over what the caller is
- * just then.
+ * The new thread inherits flags and credentials from its maker, and has to be like a thread of the
+ * process that has opened the file. If a thread of io_uring made it, the kernel would take it for
+ * one of io_uring's.
  */
 static bool coll_progress_may_start(const struct coll_file *cf)
 {
@@ -290,7 +288,7 @@ static struct coll_progress *coll_progress_start(struct coll_file *cf)
 	return p;
 }
 
-/* Links that have messages or serve others take no notice of us; what is small is done at once. */
+/* No rank attends to links for messages, and a small op on one node is done at once. */
 static bool coll_progress_wanted(const struct coll_group *g, const struct coll_req *req)
 {
 	return !coll_is_message(req->cmd.collective) &&
@@ -298,12 +296,13 @@ static bool coll_progress_wanted(const struct coll_group *g, const struct coll_r
 }
 
 /*
- * While it was made to attend, somebody may have told it of a link that it could not know
- * to be its own; and what was left of another one's is its own now, without a word.
+ * While the calling task gave links to the progress thread, a link may have woken that before it
+ * could see that the link is its own. And a link may have work left from another watcher, which
+ * wakes no one. So wake the thread if there is work.
  */
 static void coll_progress_tell(struct coll_progress *p)
 {
-	/* pairs with coll_conn_tell(): one of us sees the other */
+	/* pairs with coll_conn_tell(): we see its bit, or it sees the new watcher */
 	smp_mb();
 	if (coll_links_due(coll_member_group(p->member), &p->watcher))
 		wake_up(&p->sleeper.wq);
@@ -362,11 +361,11 @@ void coll_progress_release(struct coll_file *cf)
 		return;
 	WRITE_ONCE(p->stop, true);
 	wake_up(&p->sleeper.wq);
-	/* Its process may be stopped, and we are not to be blamed for hanging. */
+	/* The process of the thread may be stopped: wait without being reported as a hung task. */
 	wait_event_idle(p->sleeper.wq, READ_ONCE(p->over));
 	vhost_task_stop(p->thread);
 	cancel_work_sync(&p->stand_in);
-	/* It has not been waiting for links, but may have been stopped before it settled. */
+	/* The thread may have been stopped before it gave up the links. */
 	spin_lock(&p->lock);
 	coll_progress_unwatch_locked(p);
 	spin_unlock(&p->lock);

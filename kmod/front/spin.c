@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A thread that waits for a short op does better to stay awake, as long as that costs no more
- * than falling asleep and being woken would: then it never takes more than twice the CPU time
- * of the better choice, whatever comes. Falling asleep and waking costs a hundred times more on
- * some machines (virtual ones above all) than on others. So it is measured when the module is
- * loaded: a worker on another CPU is woken and wakes us. (One of our own CPU takes a tenth of
- * that: the CPU need not be told.)
+ * A thread that waits for a short op polls for as long as falling asleep and being woken would
+ * take. So it never takes more than twice the CPU time of the better choice. Falling asleep and
+ * being woken takes a hundred times longer on some (mostly virtual) machines than on others.
+ * So it is measured when the module is loaded: this thread wakes a worker on another CPU, and the
+ * worker wakes this thread. (On the same CPU a wake-up takes a tenth of that, as it needs no
+ * interrupt.)
  */
 #include <linux/completion.h>
 #include <linux/cpumask.h>
@@ -28,7 +28,7 @@ static int spin_us = -1;
 module_param(spin_us, int, 0644);
 MODULE_PARM_DESC(spin_us, "microseconds that a blocking call looks for its end before it sleeps, while nobody but another rank wants its CPU; 0: never; default -1: measured at load");
 
-/* Set once at load, read only after. */
+/* Set once at load, not changed afterwards. */
 static u32 coll_spin_measured;
 
 struct coll_wake {
@@ -53,7 +53,7 @@ static bool coll_wake_once(struct coll_wake *w, u64 *ns)
 	if (cpu >= nr_cpu_ids)
 		return false;
 	reinit_completion(&w->done);
-	/* Not on our own queue, which is not bound to a CPU. */
+	/* Not on a queue of this module: they are not bound to a CPU. */
 	schedule_work_on(cpu, &w->work);
 	if (!wait_for_completion_timeout(&w->done, COLL_SPIN_WAIT))
 		return false;
@@ -84,7 +84,7 @@ void coll_spin_init(void)
 	destroy_work_on_stack(&w.work);
 	if (!runs)
 		return;
-	/* One of the two wake-ups is the caller's. */
+	/* Half of the median: each run has two wake-ups. */
 	sort(took, runs, sizeof(*took), coll_wake_cmp, NULL);
 	coll_spin_measured = min_t(u64, took[runs / 2] / 2 / NSEC_PER_USEC + 1,
 				   COLL_SPIN_MOST_US);
@@ -121,12 +121,13 @@ u32 coll_spin_yields(const struct coll_req *req)
 	if (coll_is_message(req->cmd.collective))
 		return 0;
 	/*
-	 * With links, these would wait for the thread that polls. With more than two ranks
-	 * for each CPU, the same two ranks would get the CPU in turn, and the others wait.
+	 * With links, the other ranks would wait for this thread, which polls the links. With
+	 * more than two ranks for each CPU, the same two ranks would get the CPU in turn, and the
+	 * others would wait.
 	 */
 	if (g->nr_nodes > 1 || g->nr_local < 2 || g->nr_local > 2 * num_online_cpus())
 		return 0;
-	/* Lower priorities get nothing by it; a deadline task waits for its next period. */
+	/* yield() gives nothing to lower priorities; a deadline task waits for its next period. */
 	if (current->prio < MAX_RT_PRIO)
 		return 0;
 	if (!pause)

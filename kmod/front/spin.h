@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How long a blocking call stays awake to look for its end before it sleeps. */
+/* How long a blocking call polls for its end before it sleeps. */
 #ifndef COLL_FRONT_SPIN_H
 #define COLL_FRONT_SPIN_H
 
@@ -8,25 +8,25 @@
 struct coll_group;
 struct coll_req;
 
-/* At load: find out what falling asleep and being woken costs here. */
+/* At load: measure how long falling asleep and being woken takes on this machine. */
 void coll_spin_init(void);
 
 /**
- * coll_spin_us() - microseconds that a request is worth looking for
+ * coll_spin_us() - microseconds that a caller should poll for the end of a request
  * @req: posted by the caller
  *
- * Return: 0 where there is only one CPU, or the request says so.
+ * Return: 0 if there is only one CPU, or if the request says so.
  */
 u32 coll_spin_us(const struct coll_req *req);
 
-/* The same of a call that waits for tensors of a group. */
+/* The same for a call that waits for tensors of a group. */
 u32 coll_spin_group_us(const struct coll_group *g);
 
 /**
- * coll_spin_yields() - how often it may yield the CPU, without falling asleep
+ * coll_spin_yields() - how often a caller may yield the CPU while it polls
  * @req: posted by the caller
  *
- * Return: 0 where those are not likely to be the ranks that are waited for.
+ * Return: 0 if the CPU would probably not go to a rank that the caller waits for.
  */
 u32 coll_spin_yields(const struct coll_req *req);
 

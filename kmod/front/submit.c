@@ -34,44 +34,44 @@ static void coll_waiting_done(struct coll_req *req, int result)
 }
 
 /*
- * The caller leaves, and may never come back, so other threads may not wait for it. Of the steps
- * that it has been given it does one slice, and hands on the others.
+ * The caller leaves, and may never come back, so other threads must not wait for it. It does one
+ * slice of the steps that it has been given, and hands on the rest.
  */
 static void coll_waiting_leave(struct coll_call *w)
 {
 	coll_links_unwatch(coll_member_group(w->req.member), &w->watcher);
 	WRITE_ONCE(w->sleeper.away, true);
 	/*
-	 * A full barrier, too: pairs with code that counts on callers, such as
-	 * coll_team_start().
+	 * Also a full barrier: pairs with coll_team_start() and coll_msg_copy(), which rely on
+	 * callers that are not away.
 	 */
 	coll_sleeper_rise(&w->sleeper);
 }
 
-/* No op of ours is to end before this one: such a one may be large. */
+/* Is this op the next of the rank to end? An op before it may be large. */
 static bool coll_waiting_is_next(struct coll_call *w)
 {
-	/* Racy: it is about who had better do the work. */
+	/* Racy: this only decides which thread should do the work. */
 	return data_race(!coll_member_inflight(w->req.member));
 }
 
 /*
- * Attend to the links, until the end of the op. Not for a message: those of other ranks
- * come by the same link, and must not depend on us. See coll_conn_attend().
+ * Attend to the links, until the end of the op. Not for a message: messages of other ranks
+ * come by the same link, and must not depend on this thread. See coll_conn_attend().
  */
 static void coll_waiting_watch(struct coll_call *w)
 {
 	if (coll_is_message(w->req.cmd.collective))
 		return;
 	coll_links_watch(coll_member_group(w->req.member), &w->watcher);
-	/* Links are not to wait for local steps, which another one can do. */
+	/* Only without links: they must not wait for local steps, which another thread can do. */
 	if (!w->watcher.got)
 		coll_sleeper_rest(&w->sleeper);
 }
 
 /*
- * Slices of a large sweep take long; meanwhile links are not to wait for us. Return: has
- * anything been done?
+ * Help with slices of a large sweep. They take long, so leave the links to others meanwhile.
+ * Return: true if there was work.
  */
 static bool coll_waiting_help(struct coll_call *w)
 {
@@ -88,11 +88,11 @@ static bool coll_waiting_help(struct coll_call *w)
 }
 
 /*
- * Other threads want this CPU. If one of them is the awaited rank, yield(): we stay runnable,
- * and no wake-up from another CPU is needed. The scheduler decides which thread comes next.
- * Ranks that wait like this one give the CPU back at once, but one that helps may be at the
- * last slice. A thread that is no such rank keeps the CPU for longer; then a sleeper gets it
- * back sooner. @end moves by the time that the others have had. Return: false: time to sleep.
+ * Other threads want this CPU. If one of them is the awaited rank, yield(): this thread stays
+ * runnable, and needs no wake-up from another CPU. The scheduler decides which thread comes next.
+ * Ranks that wait like this one give the CPU back at once, but a rank that helps may be doing the
+ * last slice. Any other thread keeps the CPU for longer; a thread that sleeps gets it back sooner.
+ * @end moves by the time that the others have run. Return: false: the caller should sleep.
  */
 static bool coll_waiting_yield(struct coll_call *w, u64 *end)
 {
@@ -121,7 +121,7 @@ static bool coll_waiting_yield(struct coll_call *w, u64 *end)
 static void coll_waiting_spin(struct coll_call *w)
 {
 	struct coll_group *g = coll_member_group(w->req.member);
-	/* Not local_clock(): where that is jiffies, it stands still meanwhile. */
+	/* Not local_clock(): if that is based on jiffies, it may stand still in the loop. */
 	u64 end;
 
 	if (!w->spin_us || READ_ONCE(w->done))
@@ -131,18 +131,18 @@ static void coll_waiting_spin(struct coll_call *w)
 		if ((!single_task_running() || need_resched()) && !coll_waiting_yield(w, &end))
 			return;
 		coll_links_attend(g, &w->watcher);
-		/* An op is open for help once. And to look takes a lock that others need. */
+		/* An op is opened to helpers once. The check takes a lock that other ranks need. */
 		if ((!w->helped && coll_req_can_help(&w->req)) ||
 		    coll_sleeper_has_job(&w->sleeper))
 			return;
 		cpu_relax();
 	}
-	/* It did not help, and there may be many more wake-ups in this op. */
+	/* Polling was in vain, and this op may have many more wake-ups. */
 	if (!READ_ONCE(w->done) && ktime_get_ns() >= end)
 		w->spin_us /= 2;
 }
 
-/* Post it, and stay awake for a moment. Return: as coll_op_post(). */
+/* Post the request, and poll for its end for a while. Return: as coll_op_post(). */
 static int coll_waiting_post(struct coll_call *w)
 {
 	int ret;
@@ -158,7 +158,7 @@ static int coll_waiting_post(struct coll_call *w)
 	return ret;
 }
 
-/* There is something to do, or nothing more to wait for. */
+/* Is there work to do, or has the command ended? */
 static bool coll_waiting_wakes(struct coll_call *w)
 {
 	return coll_call_is_done(w) || coll_req_can_help(&w->req) ||
@@ -176,8 +176,8 @@ static void coll_waiting_sleep(struct coll_call *w)
 }
 
 /*
- * Do the work that the caller has been woken for; that may be the end of the op. The end is
- * near when the slices are used up, or when the op is short.
+ * Do the work that the caller has been woken for. Then poll if the end of the op is near: when the
+ * slices are used up, or when the op is short.
  */
 static void coll_waiting_work(struct coll_call *w)
 {
