@@ -81,11 +81,11 @@ static void coll_close(struct coll_file *cf)
 static void coll_close_work(struct work_struct *work)
 {
 	coll_close(container_of(work, struct coll_file, closing));
-	/* Unloading waits for the user's queues, so this text is there until it returns. */
+	/* Unloading waits for the user's queues, so this code stays until the work has returned. */
 	module_put(THIS_MODULE);
 }
 
-/* Would who drops the last reference have to wait for something of another process? */
+/* Would the task that drops the last reference have to wait for another process? */
 static bool coll_may_linger(struct coll_file *cf)
 {
 	return current->tgid != cf->member->tgid &&
@@ -94,9 +94,8 @@ static bool coll_may_linger(struct coll_file *cf)
 }
 
 /*
- * The last reference may be dropped by any process, or by a kernel thread that others need:
- * they do not wait for a progress thread whose process is stopped, nor for the end of a
- * command.
+ * Any process may drop the last reference, or a kernel thread that others need. They must not wait
+ * for a progress thread whose process is stopped, nor for the end of a command.
  */
 static int coll_release(struct inode *inode, struct file *file)
 {
@@ -108,11 +107,11 @@ static int coll_release(struct inode *inode, struct file *file)
 		return 0;
 	}
 	coll_group_left(cf->member);
-	/* However its process ends meanwhile. */
+	/* From here on it does not matter how its process ends. */
 	set_bit(0, &cf->member->gone);
 	__module_get(THIS_MODULE);
 	INIT_WORK(&cf->closing, coll_close_work);
-	/* What lingers belongs to a group. It delays the user of that only. */
+	/* If anything lingers, there is a group. The work delays only the user of that group. */
 	queue_work(coll_member_group(cf->member)->user->reap_wq, &cf->closing);
 	return 0;
 }

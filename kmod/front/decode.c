@@ -44,7 +44,7 @@ static int coll_check_fields(const struct coll_cmd *c, u32 rank)
 	if (c->flags & ~COLL_CMD_FLAGS || c->send_tag || c->recv_tag || c->source ||
 	    c->recv_dtype || c->recv_count || c->message_addr || c->matched)
 		return -EINVAL;
-	/* One element in the low bytes, and nothing above it. */
+	/* ->scalar has one element in its low bytes, and zeroes above it. */
 	if (c->scalar && (c->op != COLL_OP_PREMULSUM ||
 			  (coll_elem_size(c->dtype) < sizeof(c->scalar) &&
 			   c->scalar >> coll_elem_size(c->dtype) * 8)))
@@ -92,8 +92,8 @@ struct coll_areas {
 };
 
 /*
- * Input and output are either the same bytes or share none. Blocks of the one may lie in
- * gaps of the other.
+ * Input and output are either the same bytes, or have no byte in common. Blocks of one vector may
+ * lie in gaps of the other.
  */
 static int coll_check_overlap(struct coll_cmd *c, const struct coll_areas *a)
 {
@@ -101,7 +101,7 @@ static int coll_check_overlap(struct coll_cmd *c, const struct coll_areas *a)
 		return 0;
 	if (c->send_addr == c->recv_addr && coll_areas_equal(&a->in, &a->out) &&
 	    !coll_out_lies_in(c->collective)) {
-		/* Users of NCCL write "in place" like this. */
+		/* Users of NCCL ask for "in place" like this. */
 		c->flags |= COLL_CMD_INPLACE;
 		c->flags &= ~COLL_CMD_REG_SEND;
 		return 0;
@@ -151,7 +151,7 @@ static int coll_take_one(struct coll_member *m, const struct coll_fixed *fixed,
 {
 	const struct coll_cmd *c = &req->cmd;
 	bool inplace = c->flags & COLL_CMD_INPLACE, one = coll_one_buffer(c->collective);
-	/* What has one buffer only reads that of its root. */
+	/* A collective with one buffer reads it at the root, and does not write it there. */
 	bool is_source = one && c->root == m->rank;
 	struct coll_vec *v = out ? &req->out : &req->in;
 	struct coll_range r = {
@@ -173,8 +173,8 @@ static int coll_take_one(struct coll_member *m, const struct coll_fixed *fixed,
 }
 
 /*
- * In place, the input of an alltoallv has blocks of its own: its bytes have to be there, too,
- * until they are saved.
+ * In place, the input of an alltoallv has blocks of its own. Take its bytes, too: they have to be
+ * there until they are saved.
  */
 static int coll_take_output(struct coll_member *m, const struct coll_fixed *fixed,
 			    struct coll_req *req, struct coll_areas *a)
@@ -225,12 +225,12 @@ static int coll_take_buffers(struct coll_member *m, const struct coll_fixed *fix
 	return coll_save_input(m, req, &a->in);
 }
 
-/* Which bytes of the caller's memory the two vectors are: @in and @out bytes long. */
+/* Find the bytes of the two vectors, of @in and @out bytes, in the caller's memory. */
 static int coll_decode_areas(const struct coll_req *req, u64 in, u64 out, struct coll_areas *a)
 {
 	const struct coll_cmd *c = &req->cmd;
 	const struct coll_group *g = coll_member_group(req->member);
-	/* The saved bytes lie at the output's address. */
+	/* An input that has to be saved is at the address of the output. */
 	bool there = coll_saves_input(c);
 	int ret;
 
@@ -240,7 +240,7 @@ static int coll_decode_areas(const struct coll_req *req, u64 in, u64 out, struct
 				       &a->out);
 }
 
-/* The memory of a command: look at it, and take hold of it. */
+/* Check the memory of a command, and take references to its buffers. */
 static int coll_decode_memory(struct coll_member *m, const struct coll_fixed *fixed,
 			      struct coll_req *req, const struct coll_extent *e,
 			      struct coll_areas *a)
@@ -260,7 +260,7 @@ static int coll_decode_memory(struct coll_member *m, const struct coll_fixed *fi
 	ret = coll_one_buffer(c->collective) ? 0 : coll_check_overlap(c, a);
 	if (ret)
 		return ret;
-	/* A slot would be filled from the caller's address space, whatever is there now. */
+	/* No slot with @fixed: the address space that would fill it may have changed. */
 	if (!fixed)
 		coll_small_begin(req, in, out);
 	ret = req->slot ? coll_small_load(req, e) : 0;
@@ -290,7 +290,7 @@ static int coll_copy_counts(struct coll_req *req, u32 rank, u32 size)
 		-EFAULT : 0;
 }
 
-/* A pipelining unit that frames can be cut at: whole elements of any type. */
+/* Round a segment, so that it has whole elements of any type, and frames can be cut there. */
 static u64 coll_round_segment(u64 segment)
 {
 	if (!segment)
@@ -322,7 +322,7 @@ static int coll_decode_alive(struct coll_member *m, u64 arg, u32 len,
 	if ((c->flags & COLL_CMD_WAITS) == COLL_CMD_WAITS)
 		return -EINVAL;
 	c->collective = array_index_nospec(c->collective, COLL_NR_COLLECTIVES);
-	/* Ops of such a communicator are those that the coordinator starts, and no others. */
+	/* In a communicator with named collectives only the coordinator starts ops. */
 	if (req->named ? coll_is_message(c->collective) :
 	    g->tensors && !coll_is_message(c->collective))
 		return -EOPNOTSUPP;
@@ -334,7 +334,7 @@ static int coll_decode_alive(struct coll_member *m, u64 arg, u32 len,
 	ret = coll_check_fields(c, m->rank);
 	if (ret)
 		return ret;
-	/* In range, also where the CPU guesses: they index tables from here on. */
+	/* Keep them in range under speculation, too: they index tables from here on. */
 	c->op = array_index_nospec(c->op, COLL_NR_OPS);
 	c->dtype = array_index_nospec(c->dtype, COLL_NR_DTYPES);
 	c->root = array_index_nospec(c->root, g->size);
@@ -392,7 +392,7 @@ int coll_deliver(struct coll_req *req, int result)
 		return coll_small_store(req, result);
 	if (!req->cmd.message_addr || !req->has_got)
 		return result;
-	/* io_uring may run this for a task that has gone; then there is no memory to write to. */
+	/* io_uring may run this for a task that has exited: then there is no memory to write to. */
 	if (!coll_member_is_owner(req->member) || copy_to_user(to, &req->got, sizeof(req->got)))
 		return result ?: -EFAULT;
 	return result;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * From bytes of user space to a checked request, and from its result back to user space: the
- * same for ioctl and io_uring.
+ * Convert bytes of user space to a checked request, and give its result back to user space. Both
+ * are the same for ioctl and io_uring.
  */
 #ifndef COLL_FRONT_DECODE_H
 #define COLL_FRONT_DECODE_H
 
-/* First published size of struct coll_cmd: shorter ones have never been valid. */
+/* First published size of struct coll_cmd: shorter structs have never been valid. */
 #define COLL_CMD_SIZE_V0	120
 
 #include <linux/types.h>
 
-/* Flags that any command may have: how to wait, not what to do. */
+/* Flags that any command may have: they say how to wait. */
 #define COLL_CMD_WAITS	(COLL_CMD_SPIN | COLL_CMD_SLEEP)
 
 struct coll_area;
@@ -25,14 +25,14 @@ struct coll_vec;
  * @m: member it is for
  * @arg: user address of the command
  * @len: its size
- * @fixed: where its plain buffers lie; NULL: in the caller's memory
- * @req: zeroed; filled in but for ->done and ->sleeper on success. Its buffers
- *	are referenced: coll_op_post() takes them over, or coll_decode_undo().
+ * @fixed: buffer of io_uring that has its plain buffers; NULL: they are in the caller's memory
+ * @req: zeroed; filled in except ->done and ->sleeper on success. Its buffers
+ *	are referenced: coll_op_post() takes them over, or coll_decode_undo() puts them.
  *
  * Sleeps. Called by the process that opened the file, or a kernel thread that
  * works for it in its address space.
  *
- * Return: 0 or as documented at struct coll_cmd; nothing has changed then.
+ * Return: 0; or an error as documented at struct coll_cmd, and nothing has changed.
  */
 int coll_decode(struct coll_member *m, u64 arg, u32 len, const struct coll_fixed *fixed,
 		struct coll_req *req);
@@ -43,14 +43,14 @@ int coll_decode(struct coll_member *m, u64 arg, u32 len, const struct coll_fixed
  * @err: why, negative
  *
  * A command of a dying process fails for odd reasons, such as an interrupted
- * pin. It must not just be left out: the next one of its batch would then be
- * taken for it, and the others would hear of a disagreement, not of a death.
+ * pin. It must not just be left out: the next command of its batch would then get its number,
+ * and the other ranks would see a mismatch instead of a death.
  *
- * Return: what to tell the caller.
+ * Return: the error for the caller.
  */
 int coll_refused(struct coll_member *m, int err);
 
-/* Give back what coll_decode() took, of a request that was not posted. */
+/* Release what coll_decode() took, for a request that was not posted. */
 void coll_decode_undo(struct coll_req *req);
 
 /**

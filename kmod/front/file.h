@@ -23,24 +23,24 @@ struct io_uring_cmd;
 /**
  * struct coll_file - private_data of an open file
  * @member: owned
- * @file: itself, which outlives this; no reference
- * @refs: references to it that are held by commands in flight; see end.c
+ * @file: the struct file, which outlives this; no reference
+ * @refs: references to @file that commands in flight hold; see end.c
  * @closed: its process has closed a descriptor of it
  * @watch: polls for the end of the rank while commands are in flight, if no callback reports it
  * @watch_delay: jiffies from the last look of @watch to the next; a hint
- * @mn: tells of the end of the address space (with CONFIG_MMU_NOTIFIER)
- * @exited: does then what may take long
+ * @mn: reports the end of the address space (with CONFIG_MMU_NOTIFIER)
+ * @exited: does the part of that report that may take long
  * @lock: protects @calls to @nr_spare_urings
  * @calls: blocking calls that a thread is in
  * @nr_callers: number of @calls
- * @parked: those that have been parked, of which there may be many; the newest last
+ * @parked: calls that have been parked, the newest last; there may be many
  * @nr_parked: number of @parked; also read without the lock
  * @spare: memory for the next call
  * @spare_urings: memory for the next commands of io_uring
  * @nr_spare_urings: number of @spare_urings
  * @progress: its progress thread, set once, with release; NULL: none
- * @starting: held while that is made
- * @progress_again: jiffies when it may be tried again; @starting
+ * @starting: held while @progress is made
+ * @progress_again: jiffies from which on it may be tried again to make @progress; under @starting
  * @posts: nonblocking commands of COLL_IOC_POST
  * @closing: does the rest of the work after the last close()
  */

@@ -16,8 +16,8 @@ int coll_fixed_vec(const struct coll_range *r, struct coll_vec *v)
 	int ret = 0;
 
 	/*
-	 * Memory of the application allows both directions. A driver may have put memory into
-	 * the ring only to be filled; then its old content must not be read.
+	 * Memory of the application allows both directions. A driver may have registered memory
+	 * that may only be written; then its old content must not be read.
 	 */
 	if (r->read)
 		ret = coll_import_fixed(f->cmd, r->addr, r->len, ITER_SOURCE, &iter,
@@ -27,7 +27,7 @@ int coll_fixed_vec(const struct coll_range *r, struct coll_vec *v)
 					f->issue_flags);
 	if (ret)
 		return ret;
-	/* The array belongs to io_uring: what is needed of it is copied. */
+	/* The array belongs to io_uring: coll_buf_borrow() copies the entries that it needs. */
 	buf = coll_buf_borrow(iter.bvec, iter.iov_offset, r->len, r->write);
 	if (IS_ERR(buf))
 		return PTR_ERR(buf);

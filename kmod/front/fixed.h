@@ -10,7 +10,7 @@ struct io_uring_cmd;
 /**
  * struct coll_fixed - the one buffer that an SQE names by its index
  * @cmd: with IORING_URING_CMD_FIXED
- * @issue_flags: as they came with it
+ * @issue_flags: as io_uring gave them with @cmd
  *
  * Only to be used while the command is being issued.
  */
@@ -21,11 +21,11 @@ struct coll_fixed {
 
 /**
  * coll_fixed_vec() - a vector in that buffer
- * @r: where; ->fixed is not NULL
+ * @r: range; ->fixed is not NULL
  * @v: result; the buffer is referenced
  *
- * Nothing is pinned and nothing is charged: io_uring has done it. It also holds the
- * pages until the command is completed, whatever becomes of the registration.
+ * Nothing is pinned and nothing is charged: io_uring has done both. It also holds the
+ * pages until the command is completed, even if the buffer is unregistered before.
  *
  * Return: 0; -EFAULT if there is no such buffer, if the vector is not inside of it, or if it is
  * registered for the other direction only; or as coll_buf_borrow().

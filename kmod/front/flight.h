@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Nonblocking commands: what those of io_uring and those of COLL_IOC_POST have in common. */
+/* Nonblocking commands: the common part of those of io_uring and those of COLL_IOC_POST. */
 #ifndef COLL_FRONT_FLIGHT_H
 #define COLL_FRONT_FLIGHT_H
 
@@ -16,10 +16,10 @@ struct coll_progress;
  * @req: the request
  * @cf: file it was submitted to
  * @progress: its progress thread; NULL: none
- * @result: when it has landed
+ * @result: of the request; set before @landed is called
  * @landed: called exactly once for a command that was posted, in process context, when
- *	nothing touches its pages any more. May free it. The caller of the command gets
- *	what coll_deliver() makes of @result.
+ *	nothing touches its pages any more. May free it. User space gets the value that
+ *	coll_deliver() returns for @result.
  *
  * Owner: the submitter, until it is posted; then core, until @landed.
  */
@@ -33,13 +33,13 @@ struct coll_flight {
 
 /**
  * coll_flight_decode() - copy in, check and pin a command
- * @f: zeroed, but for @landed
+ * @f: zeroed, except @landed
  * @cf: file
  * @arg: user address of the command
  * @len: its size
  * @fixed: as coll_decode()
  *
- * Return: 0: coll_flight_post() is due; else as coll_decode().
+ * Return: 0: call coll_flight_post() next; else as coll_decode().
  */
 int coll_flight_decode(struct coll_flight *f, struct coll_file *cf, u64 arg, u32 len,
 		       const struct coll_fixed *fixed);
@@ -48,8 +48,8 @@ int coll_flight_decode(struct coll_flight *f, struct coll_file *cf, u64 arg, u32
  * coll_flight_post() - post a command that has been decoded
  * @f: command
  *
- * Return: 0: @f->landed is called, or has been: @f may be gone. Negative: it will not be,
- * and what was decoded has been given back.
+ * Return: 0: @f->landed will be called, or has been: @f may be gone. Negative: it will not be
+ * called, and the buffers of the command have been released.
  */
 int coll_flight_post(struct coll_flight *f);
 

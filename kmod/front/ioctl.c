@@ -24,7 +24,7 @@
  * struct coll_verb - an ioctl
  * @cmd: its number, with the direction and the size that it was first published with
  * @flags: COLL_VERB_*
- * @fn: what it does; size: of the struct at arg, at least that of @cmd
+ * @fn: its function; size: of the struct at arg, at least the size in @cmd
  */
 struct coll_verb {
 	unsigned int cmd;
@@ -83,7 +83,7 @@ static int coll_ioctl_setup(struct coll_file *cf, const struct coll_verb *v, voi
 
 	if (ret)
 		return ret;
-	/* Nothing has been done yet: come back after the signal. */
+	/* Nothing has been done yet: restart the call after the signal. */
 	if (mutex_lock_interruptible(&m->setup))
 		return -ERESTARTNOINTR;
 	ret = v->fn(cf, arg, size);

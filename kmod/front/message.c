@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Messages: their commands are checked, and their buffers are pinned. */
+/* Check the commands of messages, and pin their buffers. */
 #include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/uaccess.h>
@@ -31,7 +31,7 @@ static int coll_check_dtype(u32 dtype)
 	return coll_elem_size(dtype) ? 0 : -EOPNOTSUPP;
 }
 
-/* Return: 0 and the sending part is right, or is not there and zero. */
+/* Return: 0 if the sending part is valid; or if there is none, and its fields are zero. */
 static int coll_check_send(struct coll_cmd *c, u32 size)
 {
 	if (!coll_msg_sends(c->collective))
@@ -55,7 +55,7 @@ static int coll_check_probe(const struct coll_cmd *c)
 					     sizeof(struct coll_message)) ? -EFAULT : 0;
 }
 
-/* An mrecv is for the message that it names, or for COLL_MESSAGE_NULL. */
+/* An mrecv receives the message that it names, which may be COLL_MESSAGE_NULL. */
 static int coll_name_matched(struct coll_cmd *c)
 {
 	if (!c->matched || c->source || c->recv_tag)
@@ -152,7 +152,7 @@ static int coll_take_received(struct coll_member *m, const struct coll_fixed *fi
 	return coll_take_vec(m, &r, &req->out);
 }
 
-/* In place: of what is sent a copy is made, which the caller pays for. */
+/* In place: send from a copy, which is charged to the caller. */
 static int coll_take_both(struct coll_member *m, const struct coll_fixed *fixed,
 			  struct coll_req *req, u64 in, u64 out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Messages: their commands are decoded. */
+/* Decode the commands of messages. */
 #ifndef COLL_FRONT_MESSAGE_H
 #define COLL_FRONT_MESSAGE_H
 
@@ -13,8 +13,8 @@ struct coll_req;
  * @fixed: as coll_decode()
  * @req: the command has been copied; as coll_decode()
  *
- * In the command of a receive what is received is moved to @recv_count and @recv_dtype,
- * so that nobody else has to know the three forms.
+ * In the command of a receive, the count and the type are put into ->recv_count and ->recv_dtype,
+ * so that no other function has to know the three forms.
  */
 int coll_decode_message(struct coll_member *m, const struct coll_fixed *fixed,
 			struct coll_req *req);

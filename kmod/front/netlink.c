@@ -36,19 +36,19 @@ struct coll_nl_dump {
 	bool admin;
 };
 
-/* Others' communicators are shown to those who may administer the machine. */
+/* A reader without CAP_NET_ADMIN sees only communicators of its own user. */
 static bool coll_nl_may_see(const struct coll_group *g, struct coll_nl_dump *d)
 {
 	if (uid_eq(g->uid, NETLINK_CREDS(d->cb->skb)->uid))
 		return true;
-	/* Once, not for each of thousands of groups. */
+	/* Check this once, not for each of thousands of groups. */
 	if (!d->asked)
 		d->admin = netlink_capable(d->cb->skb, CAP_NET_ADMIN);
 	d->asked = true;
 	return d->admin;
 }
 
-/* Has the next object been sent already? Then it is passed over, before it is looked at. */
+/* Has the next object been sent already? Then skip it, before its values are read. */
 static bool coll_nl_skip(struct coll_nl_dump *d)
 {
 	if (d->index >= d->cb->args[0])
@@ -57,7 +57,7 @@ static bool coll_nl_skip(struct coll_nl_dump *d)
 	return true;
 }
 
-/* Begin an object that has not been sent yet. NULL with *full = false: it has. */
+/* Begin the next object. NULL: the message is *@full, or the object has been sent already. */
 static void *coll_nl_begin(struct coll_nl_dump *d, u8 cmd, bool *full)
 {
 	void *hdr;
@@ -213,7 +213,7 @@ static int coll_nl_members(struct coll_group *g, void *arg)
 
 	if (!coll_nl_may_see(g, d))
 		return 0;
-	/* Members come and go under coll_groups_lock, which we are called in. */
+	/* Members come and go under coll_groups_lock, which the caller holds. */
 	for (i = 0; i < g->nr_local && !ret; i++) {
 		if (!g->members[i])
 			continue;
@@ -388,8 +388,8 @@ static int coll_nl_stall(struct coll_nl_dump *d, struct coll_group *g,
 }
 
 /*
- * Where the dump is: args[0] counts groups that are through, args[1] is the id of the next one,
- * args[2] and args[3] are the next tensor and the place in it.
+ * The position of the dump: args[0] counts groups that have been sent, args[1] is the id of the
+ * next group, args[2] and args[3] are the next tensor and the place in it.
  */
 static int coll_nl_stalls(struct coll_group *g, void *arg)
 {
@@ -416,7 +416,7 @@ static int coll_nl_stalls(struct coll_group *g, void *arg)
 	return 0;
 }
 
-/* A full message is not an error: the core comes back for the rest. */
+/* A full message is not an error: the netlink core calls again for the rest. */
 static int coll_nl_run(struct sk_buff *skb, struct netlink_callback *cb,
 		       int (*fn)(struct coll_group *g, void *arg))
 {
@@ -468,7 +468,7 @@ static void coll_nl_tell_stall(struct coll_group *g, const struct coll_stall *s,
 	genlmsg_multicast(&coll_nl_family, skb, 0, 0, GFP_KERNEL);
 }
 
-/* A message that is lost for lack of memory: the dump has the same. */
+/* An event may be lost for lack of memory: the dump has the same information. */
 static void coll_nl_stalled(struct coll_group *g, const struct coll_stall *s,
 			    const struct coll_stall_rank *ranks, u32 nr)
 {
@@ -480,7 +480,7 @@ static void coll_nl_stalled(struct coll_group *g, const struct coll_stall *s,
 		coll_nl_tell_stall(g, s, &ranks[i]);
 }
 
-/* Events show tensors of all users. */
+/* Only for administrators: events show tensors of all users. */
 static const struct genl_multicast_group coll_nl_mcgrps[] = {
 	{ .name = COLL_MCGRP_STALLS, .flags = GENL_UNS_ADMIN_PERM },
 };

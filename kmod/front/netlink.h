@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Generic-netlink family "coll": dumps of groups, members and links. */
+/* Generic-netlink family "coll": dumps of groups, members, links, tables and stalled tensors. */
 #ifndef COLL_FRONT_NETLINK_H
 #define COLL_FRONT_NETLINK_H
 

@@ -24,7 +24,7 @@
 /**
  * struct coll_posted - a command of COLL_IOC_POST
  * @flight: the command
- * @tag: of the user's
+ * @tag: given by user space
  * @counted: it counts in user->posts until it is collected
  * @list: in posts->done when it is complete
  *
@@ -56,7 +56,7 @@ static void coll_posted_free(struct coll_posted *c)
 	spin_unlock(&cf->posts.lock);
 }
 
-/* Under the lock: in flight, or not any more. */
+/* Add @nr to the commands in flight. Under the lock. */
 static void coll_posts_add_flying_locked(struct coll_posts *p, int nr)
 {
 	lockdep_assert_held(&p->lock);
@@ -72,8 +72,8 @@ static void coll_posts_add_done_locked(struct coll_posts *p, int nr)
 }
 
 /*
- * All of it under the lock: the release of the file takes the lock to see that nothing is in
- * flight, and frees it then.
+ * Do all of this under the lock: the release of the file takes the lock to check that no command is
+ * in flight, and then frees the file.
  */
 static void coll_posted_landed(struct coll_flight *f)
 {
@@ -87,7 +87,7 @@ static void coll_posted_landed(struct coll_flight *f)
 	spin_unlock(&p->lock);
 }
 
-/* It has not been posted. */
+/* Free a command that has not been posted. */
 static void coll_posted_drop(struct coll_posts *p, struct coll_posted *c)
 {
 	coll_posted_free(c);
@@ -97,8 +97,8 @@ static void coll_posted_drop(struct coll_posts *p, struct coll_posted *c)
 }
 
 /*
- * A command counts from here until it is collected: what is complete takes memory, too. The
- * first ones of each file are free, as for commands in flight.
+ * A command counts from here until it is collected: a complete command takes memory, too. The
+ * first commands of each file do not count, as for commands in flight.
  */
 static struct coll_posted *coll_posted_alloc(struct coll_file *cf)
 {
@@ -179,7 +179,7 @@ static struct coll_posted *coll_posts_take(struct coll_posts *p)
 	return c;
 }
 
-/* The caller could not be told. Its results are where they belong: they stay so. */
+/* Put back a command whose completion could not be stored. Its results have been delivered. */
 static void coll_posts_put_back(struct coll_posts *p, struct coll_posted *c)
 {
 	spin_lock(&p->lock);
@@ -204,7 +204,7 @@ static int coll_collect_one(struct coll_file *cf, struct coll_posted *c,
 	return 0;
 }
 
-/* Store what there is, behind the first @nr, which are there. */
+/* Store the completions that there are, behind the first *@nr, which have been stored. */
 static int coll_collect_now(struct coll_file *cf, const struct coll_collect *a, u32 *nr)
 {
 	struct coll_completion __user *to = u64_to_user_ptr(a->completions);
@@ -222,7 +222,7 @@ static int coll_collect_now(struct coll_file *cf, const struct coll_collect *a, 
 	return ret;
 }
 
-/* There are @nr completions, or there is nothing that could become one. */
+/* Are there @nr completions, or is no command in flight? */
 static bool coll_posts_ready(struct coll_posts *p, u32 nr)
 {
 	bool ready;
@@ -266,7 +266,7 @@ static int coll_collect_wait(struct coll_file *cf, u32 nr, u64 expires)
 		}
 		ret = wait_event_interruptible_timeout(cf->posts.wq,
 						       coll_posts_ready(&cf->posts, nr), delay);
-		/* Either way the loop looks again. */
+		/* In both cases the loop checks again. */
 		if (ret > 0)
 			ret = 0;
 	}
@@ -276,7 +276,7 @@ static int coll_collect_wait(struct coll_file *cf, u32 nr, u64 expires)
 	return ret;
 }
 
-/* The rest of the time, for a call that begins again after a signal. */
+/* The rest of the time, for a call that is restarted after a signal. */
 static u64 coll_collect_left(u64 expires)
 {
 	u64 now = ktime_get_ns();
@@ -331,7 +331,7 @@ void coll_posts_release(struct coll_file *cf)
 	struct coll_posts *p = &cf->posts;
 	struct coll_posted *c;
 
-	/* Commands have been failed: this takes a slice of work, or until links let go. */
+	/* The commands have failed: wait for the present slice, and for links to release pages. */
 	wait_event_idle(p->wq, !coll_posts_in_flight(p));
 	while ((c = coll_posts_take(p))) {
 		if (c->flight.req.slot)
@@ -358,7 +358,7 @@ int coll_ioc_collect(struct coll_file *cf, void __user *arg, u32 size)
 
 	ret = copy_struct_from_user(&c, sizeof(c), arg, size);
 	ret = ret ?: coll_collect(cf, &c);
-	/* The call begins again after the signal: with what is left of its time. */
+	/* The call is restarted after the signal, with the time that is left. */
 	if (ret == -ERESTARTSYS && put_user(c.timeout_ns, &to->timeout_ns))
 		return -EFAULT;
 	return ret;

@@ -2,8 +2,8 @@
 /*
  * Nonblocking commands without io_uring: COLL_IOC_POST and COLL_IOC_COLLECT.
  *
- * A posted command holds no reference to the file. The end of the file ends what is in
- * flight (end.c), waits for it, and frees what nobody has collected.
+ * A posted command holds no reference to the file. The release of the file ends the commands in
+ * flight (end.c), waits for them, and frees commands that have not been collected.
  */
 #ifndef COLL_FRONT_POST_H
 #define COLL_FRONT_POST_H
@@ -36,10 +36,10 @@ struct coll_posts {
 
 void coll_posts_init(struct coll_posts *p);
 
-/* COLL_IOC_POST. Return: how many commands are in flight; or, if none is, why the first is not. */
+/* COLL_IOC_POST. Return: number of commands that were posted; if none, the error of the first. */
 int coll_ioc_post(struct coll_file *cf, void __user *arg, u32 size);
 
-/* COLL_IOC_COLLECT. Return: how many completions have been stored; negative: none. */
+/* COLL_IOC_COLLECT. Return: number of completions that have been stored; negative: none. */
 int coll_ioc_collect(struct coll_file *cf, void __user *arg, u32 size);
 
 /* poll() of the file: completions are there. */
@@ -48,7 +48,7 @@ __poll_t coll_posts_poll(struct coll_posts *p, struct file *file, poll_table *wa
 /* Is a posted command still in flight? The file has been released. */
 bool coll_posts_in_flight(struct coll_posts *p);
 
-/* Wait until nothing is in flight, and free all. The file has been released. Sleeps. */
+/* Wait until no command is in flight, and free all. The file has been released. Sleeps. */
 void coll_posts_release(struct coll_file *cf);
 
 #endif /* COLL_FRONT_POST_H */

@@ -5,12 +5,12 @@
 #include "file.h"
 #include "refs.h"
 
-/* In the low half of ->refs: how many. In the high half: how often that has changed. */
+/* The low half of ->refs is the number of references. The high half counts its changes. */
 #define COLL_REFS_CHANGED	(1LL << 32)
 
 void coll_end_hold(struct coll_file *cf)
 {
-	/* The reference is there before it counts: see coll_end_is_closed(). */
+	/* The reference exists before it is counted: pairs with coll_end_is_closed(). */
 	smp_mb__before_atomic();
 	atomic64_add(COLL_REFS_CHANGED + 1, &cf->refs);
 }
@@ -18,7 +18,7 @@ void coll_end_hold(struct coll_file *cf)
 void coll_end_drop(struct coll_file *cf)
 {
 	atomic64_add(COLL_REFS_CHANGED - 1, &cf->refs);
-	/* It counts no more before it goes. */
+	/* The reference is uncounted before it goes: pairs with coll_end_is_closed(). */
 	smp_mb__after_atomic();
 }
 

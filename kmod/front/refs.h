@@ -11,19 +11,19 @@ struct coll_file;
  * coll_end_hold() - a command has a reference to the file
  * @cf: file
  *
- * Called when it has the reference, until coll_end_drop(), which comes before that goes.
+ * Call it after taking the reference. Call coll_end_drop() before dropping the reference.
  */
 void coll_end_hold(struct coll_file *cf);
 void coll_end_drop(struct coll_file *cf);
 
 /**
- * coll_end_is_closed() - has its process closed the file, but for commands in flight?
+ * coll_end_is_closed() - do only commands in flight hold the file?
  * @cf: file
  * @own: references of the caller, which is about to drop them
  *
- * Rule 2 of end.c. References of commands are counted later than they exist, and no longer. So
- * if their number has not changed meanwhile, the file had at least as many of them when it was
- * looked at. If it has changed, somebody else looks again.
+ * Rule 2 of end.c. A reference of a command is counted only while it exists. So if the number of
+ * counted references has not changed meanwhile, the file had at least as many references of
+ * commands when its count was read. If the number has changed, a later call decides.
  */
 bool coll_end_is_closed(struct coll_file *cf, long own);
 

@@ -64,7 +64,7 @@ free:
 	return ret;
 }
 
-/* The parent's file is held meanwhile, as a command in flight holds its own. */
+/* Hold the parent's file meanwhile, as a command in flight holds its file. */
 static int coll_link_shared(struct coll_file *ours, const struct coll_link_add *l)
 {
 	struct file *file = fget(l->fd);

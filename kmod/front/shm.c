@@ -35,7 +35,7 @@ int coll_ioc_shm(struct coll_file *cf, void __user *arg, u32 size)
 	return copy_to_user(arg, &s, sizeof(s)) ? -EFAULT : 0;
 }
 
-/* Those who may use the shared memory: the process that opened the file. */
+/* Only the process that opened the file may use the shared memory. */
 static int coll_shm_allowed(const struct coll_file *cf)
 {
 	if (!coll_member_is_owner(cf->member))
@@ -57,7 +57,7 @@ int coll_ioc_shm_wait(struct coll_file *cf, void __user *arg, u32 size)
 	ret = coll_shm_allowed(cf);
 	if (ret)
 		return ret;
-	/* So that its reference to the file counts: another thread may close that. */
+	/* So the caller's reference to the file counts: another thread may close the file. */
 	call = coll_call_begin(cf);
 	if (!call)
 		return -ENOMEM;

@@ -22,8 +22,8 @@ void coll_small_begin(struct coll_req *req, u64 in, u64 out)
 }
 
 /*
- * Is the output writable? Better now, where the command does not count yet, than when the
- * others have their results. It belongs to the command: nobody else writes there.
+ * Is the output writable? Check it now, before the command counts, not when the other ranks have
+ * their results. The write is safe: no one may write to the output while the command runs.
  */
 static int coll_small_probe(u64 addr, u64 len)
 {
@@ -72,7 +72,7 @@ int coll_small_store(struct coll_req *req, int result)
 {
 	struct coll_slot *slot = req->slot;
 
-	/* io_uring may run this for a task that has gone; then there is no memory to write to. */
+	/* io_uring may run this for a task that has exited: then there is no memory to write to. */
 	if (!result && slot->back_len &&
 	    (!coll_member_is_owner(req->member) ||
 	     copy_to_user(u64_to_user_ptr(slot->back_addr), coll_slot_at(slot, slot->back_at),

@@ -10,18 +10,18 @@ struct coll_req;
 
 /**
  * coll_small_begin() - get a slot for a request whose vectors are small
- * @req: checked; ->slot is set if they are to be copied
+ * @req: checked; ->slot is set if the vectors are to be copied
  * @in: bytes of the input
  * @out: bytes of the output
  */
 void coll_small_begin(struct coll_req *req, u64 in, u64 out);
 
 /**
- * coll_small_load() - copy what the op will read
+ * coll_small_load() - copy the bytes that the op will read
  * @req: with a slot
  * @e: extents of its vectors
  *
- * Notes what is to be copied back. Return: 0; -EFAULT if an input is not readable or
+ * Notes in the slot which bytes to copy back. Return: 0; -EFAULT if an input is not readable or
  * an output not writable.
  */
 int coll_small_load(struct coll_req *req, const struct coll_extent *e);

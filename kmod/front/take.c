@@ -39,14 +39,14 @@ int coll_take_vec(struct coll_member *m, const struct coll_range *r, struct coll
 
 	reach.addr = coll_area_at(area);
 	reach.len = coll_area_reach(area);
-	/* A registered buffer has no gaps: with the first and the last block it has all. */
+	/* A registered buffer has no gaps: if it has the first and the last block, it has all. */
 	if (r->reg)
 		ret = coll_member_vec(m, r->id, reach.addr, reach.len, r->write, v);
 	else if (r->fixed)
 		ret = coll_fixed_vec(&reach, v);
 	else
 		ret = coll_take_plain(m, r, area, v);
-	/* The first block need not be at the beginning. */
+	/* Offsets count from r->addr; the first block need not be there. */
 	v->start -= reach.addr - r->addr;
 	return ret;
 }

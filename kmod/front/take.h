@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Vectors of a command are found in the memory of the caller. */
+/* Find the vectors of a command in the memory of the caller. */
 #ifndef COLL_FRONT_TAKE_H
 #define COLL_FRONT_TAKE_H
 
@@ -12,15 +12,15 @@ struct coll_vec;
 
 /**
  * struct coll_range - memory of the caller that a vector lies in
- * @fixed: buffer of io_uring's that it must lie in; NULL: anywhere
- * @reg: it lies in our registered buffer @id instead
+ * @fixed: buffer of io_uring that it must lie in; NULL: anywhere
+ * @reg: it lies in buffer @id that is registered with the member, instead
  * @id: from the user
  * @addr: first byte
  * @len: bytes, not 0
- * @area: the vector is these bytes only, and @addr is where its offsets count from;
- *	NULL: it is one piece
- * @read: what is there now will be read
- * @write: will be written
+ * @area: the bytes of a vector with gaps, whose offsets count from @addr; NULL: the vector is one
+ *	piece
+ * @read: the present content will be read
+ * @write: the memory will be written
  */
 struct coll_range {
 	const struct coll_fixed *fixed;
@@ -34,10 +34,10 @@ struct coll_range {
 };
 
 /**
- * coll_take_vec() - a vector of the caller's memory
+ * coll_take_vec() - get a vector in the caller's memory
  * @m: member
- * @r: where: in a registered buffer, of ours or io_uring's, or else pinned now, or seen
- *	through windows
+ * @r: range. It is in a buffer registered with the member or with io_uring; or it is pinned now;
+ *	or, if that fails for lack of memory, it is used through windows.
  * @v: result; the buffer is referenced
  */
 int coll_take_vec(struct coll_member *m, const struct coll_range *r, struct coll_vec *v);

@@ -32,7 +32,7 @@
 #include "spin.h"
 #include "tensor.h"
 
-/* Posts until the coordinator orders what is ready: what comes together is sorted. */
+/* The coordinator orders ready tensors after this many posts. It sorts those that come together. */
 #define COLL_POST_BATCH		64
 
 /* First published size. */
@@ -52,7 +52,7 @@ static int coll_tensor_check_member(struct coll_member *m)
 
 /* --- POST ----------------------------------------------------------------------- */
 
-/* Nothing but the tag. */
+/* A join has a tag, and no other field. */
 static int coll_tensor_check_join(const struct coll_tensor *t)
 {
 	const struct coll_tensor only = { .flags = COLL_TENSOR_JOIN, .tag = t->tag };
@@ -60,7 +60,7 @@ static int coll_tensor_check_join(const struct coll_tensor *t)
 	return memcmp(t, &only, sizeof(only)) ? -EINVAL : 0;
 }
 
-/* A group has a digest and members, and no more of them than one call can post. */
+/* A group has a digest, and as many members as one call can post, at most. */
 static bool coll_tensor_group_valid(const struct coll_tensor *t)
 {
 	return t->members <= COLL_TENSOR_CALL_MAX && !t->members == !t->group;
@@ -92,7 +92,7 @@ static bool coll_tensor_can_be(const struct coll_cmd *c)
 	       c->collective != COLL_ALLTOALLV;
 }
 
-/* The shape is that of the command. */
+/* Set the shape, which has to match the command. */
 static int coll_tensor_shape(const struct coll_tensor *t, const struct coll_req *req,
 			     struct coll_coord_params *p)
 {
@@ -195,7 +195,7 @@ free:
 	return ret;
 }
 
-/* A member of a group: all of it or none. Return: as coll_post_copied(). */
+/* Post a member of a group: all members or none are posted. Return: as coll_post_copied(). */
 static int coll_post_member(struct coll_tensor_call *call, const struct coll_tensor *tensor,
 			    int ret)
 {
@@ -205,7 +205,7 @@ static int coll_post_member(struct coll_tensor_call *call, const struct coll_ten
 		ret = group ? coll_post_copied(call, tensor) : -ENOMEM;
 	if (ret && group)
 		coll_tensor_call_refuse(call, group);
-	/* It may also have ended meanwhile. */
+	/* The group may also have ended meanwhile. */
 	if (ret || coll_tensor_call_is_over(call, tensor->group))
 		coll_tensors_withdraw(call->member, tensor->group);
 	return ret;
@@ -228,7 +228,7 @@ static int coll_post_one(struct coll_tensor_call *call, u64 arg, u32 size, u64 *
 	return min(ret, 0);
 }
 
-/* A tensor that this call does not post. @refused: a group that cannot be posted */
+/* Refuse a tensor that this call does not post, if its group is @refused or has ended. */
 static void coll_post_refuse(struct coll_tensor_call *call, u64 arg, u32 size, u64 refused)
 {
 	struct coll_tensor tensor = { };
@@ -249,8 +249,8 @@ static void coll_post_refuse(struct coll_tensor_call *call, u64 arg, u32 size, u
 }
 
 /*
- * One of @refused cannot be posted: so are those that follow, and all ranks are told. Likewise
- * those of groups that have ended while they were being posted.
+ * A member of group @refused cannot be posted: refuse the members that follow, and tell all ranks.
+ * Do the same for groups that have ended while they were being posted.
  */
 static void coll_post_refuse_rest(struct coll_tensor_call *call, const struct coll_tensor_post *p,
 				  u64 refused)
@@ -319,7 +319,7 @@ int coll_ioc_tensor_post(struct coll_file *cf, void __user *arg, u32 size)
 
 /* --- WAIT ----------------------------------------------------------------------- */
 
-/* There is something to do, or nothing more to wait for. */
+/* Is there work to do, or is the wait over? */
 static bool coll_wait_wakes(struct coll_member *m, struct coll_tensors_waiter *t,
 			    const struct coll_watcher *w)
 {
@@ -330,8 +330,8 @@ static bool coll_wait_wakes(struct coll_member *m, struct coll_tensors_waiter *t
 }
 
 /*
- * The waiting thread does the work of workers: those of its user may have to run at nice 19. Once
- * it has its results it leaves the rest to them.
+ * The waiting thread does the work of workers, because workers of its user may have to run at nice
+ * 19. Once it has its results it leaves the rest to them.
  */
 static void coll_wait_work(struct coll_member *m, struct coll_watcher *w)
 {
@@ -340,7 +340,7 @@ static void coll_wait_work(struct coll_member *m, struct coll_watcher *w)
 
 	coll_links_attend(g, w);
 	if (coll_tensors_due(g) || coll_group_can_help(g)) {
-		/* Links are not to wait for that. */
+		/* Links must not wait for this work. */
 		coll_links_unwatch(g, w);
 		coll_tensors_settle(g);
 		coll_group_help(g, NULL, w->done);
@@ -350,8 +350,8 @@ static void coll_wait_work(struct coll_member *m, struct coll_watcher *w)
 }
 
 /*
- * Wait awake for a while: to fall asleep and be woken takes longer than a small tensor. Not
- * if another process wants the CPU. @us is halved if the time was not enough.
+ * Poll for a while: falling asleep and being woken takes longer than a small tensor. Not if another
+ * thread wants the CPU. *@us is halved if the time was not enough.
  */
 static void coll_wait_spin(struct coll_member *m, u32 min, struct coll_watcher *w, u32 *us)
 {
@@ -398,7 +398,7 @@ static int coll_wait_for(struct coll_member *m, u32 min, u64 expires)
 	coll_tensors_wait_begin(m, &t);
 	while (!ret && !coll_tensors_wait_over(m, &t)) {
 		coll_wait_spin(m, min, &w, &spin_us);
-		/* What it could help with may not be its to do with a signal pending. */
+		/* A thread with a signal pending does not help: coll_wait_wakes() may stay true. */
 		if (signal_pending(current)) {
 			ret = -ERESTARTSYS;
 			break;
@@ -412,7 +412,7 @@ static int coll_wait_for(struct coll_member *m, u32 min, u64 expires)
 	return ret;
 }
 
-/* Tell one result. It is the caller's to free, if that works. */
+/* Store one result. If that works, the caller has to free @t. */
 static int coll_wait_tell(struct coll_tensor_req *t, struct coll_tensor_result __user *to)
 {
 	struct coll_tensor_result r = { .tag = t->tag };
@@ -432,7 +432,7 @@ static int coll_wait_tell(struct coll_tensor_req *t, struct coll_tensor_result _
 	return copy_to_user(to, &r, sizeof(r)) ? -EFAULT : 0;
 }
 
-/* Tell what there is. Return: 0 or -EFAULT. */
+/* Store the results that there are. Return: 0 or -EFAULT. */
 static int coll_wait_take(struct coll_member *m, struct coll_tensor_wait *w)
 {
 	struct coll_tensor_result __user *to = u64_to_user_ptr(w->results);

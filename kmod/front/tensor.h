@@ -12,7 +12,7 @@ int coll_ioc_tensor_post(struct coll_file *cf, void __user *arg, u32 size);
 int coll_ioc_tensor_wait(struct coll_file *cf, void __user *arg, u32 size);
 
 /**
- * coll_wait_copy() - copy in, once, what a wait is to do
+ * coll_wait_copy() - copy in, once, the arguments of a wait
  * @w: result
  * @arg: user memory, which may change at any time
  * @size: of the structure there
@@ -22,10 +22,10 @@ int coll_ioc_tensor_wait(struct coll_file *cf, void __user *arg, u32 size);
 int coll_wait_copy(struct coll_tensor_wait *w, const void __user *arg, u32 size);
 
 /**
- * coll_wait_tensors() - wait, and tell results
+ * coll_wait_tensors() - wait, and store results
  * @cf: file
  * @to: where @w was copied from
- * @w: from coll_wait_copy(); its got is set
+ * @w: from coll_wait_copy(); ->got is set
  *
  * Return: as COLL_IOC_TENSOR_WAIT.
  */

@@ -19,7 +19,7 @@
 #include "tensor.h"
 #include "tensor_uring.h"
 
-/* Return: how many results there were, or an error. */
+/* Return: number of results, or an error. */
 static int coll_uring_wait(struct coll_file *cf, u64 arg, struct coll_tensor_wait *w)
 {
 	int ret = coll_wait_tensors(cf, u64_to_user_ptr(arg), w);
@@ -42,7 +42,7 @@ int coll_uring_tensors(struct coll_file *cf, struct io_uring_cmd *cmd, u64 arg, 
 		return -EINVAL;
 	if (!post)
 		ret = coll_wait_copy(&w, u64_to_user_ptr(arg), len);
-	/* A thread of io_uring waits: who submits holds locks of the ring. */
+	/* Let a thread of io_uring wait: the submitter holds locks of the ring. */
 	if (!post && !ret && issue_flags & IO_URING_F_NONBLOCK && w.min)
 		return -EAGAIN;
 	if (holds_file)
@@ -53,7 +53,7 @@ int coll_uring_tensors(struct coll_file *cf, struct io_uring_cmd *cmd, u64 arg, 
 		ret = coll_uring_wait(cf, arg, &w);
 	if (holds_file)
 		coll_end_drop(cf);
-	/* Not by return value: io_uring would try -EAGAIN again, later. */
+	/* Do not return @ret: io_uring would retry -EAGAIN later. */
 	coll_cmd_done(cmd, ret, issue_flags);
 	return -EIOCBQUEUED;
 }

@@ -39,13 +39,13 @@ enum {
 /**
  * struct coll_uring - an io_uring command in flight
  * @flight: the command
- * @cmd: of io_uring
+ * @cmd: command of io_uring
  * @where: COLL_URING_*
- * @holds_file: not a fixed file: counts, see end.h
+ * @holds_file: it has a counted reference to the file, see refs.h; false: a fixed file
  * @next: in cf->spare_urings
  *
- * Owner: core from posting on, then who completes the command: its submitter, or task work.
- * Exactly one CQE comes of it.
+ * Owner: core from posting on, then the thread that completes the command: its submitter, or task
+ * work. Exactly one CQE is posted for it.
  */
 struct coll_uring {
 	struct coll_flight flight;
@@ -98,12 +98,12 @@ static void coll_uring_free(struct coll_uring *u)
 	bool holds_file = u->holds_file;
 
 	coll_uring_keep(cf, u);
-	/* Last: the file may go with it. */
+	/* Last: the file may go with this reference. */
 	if (holds_file)
 		coll_end_drop(cf);
 }
 
-/* In the task that submitted, or in whatever io_uring has in its place. */
+/* Runs in the task that submitted, or in the task that io_uring uses in its place. */
 static void coll_uring_finish(COLL_TW_ARGS)
 {
 	struct io_uring_cmd *cmd = coll_tw_cmd();
@@ -119,14 +119,14 @@ static void coll_uring_landed(struct coll_flight *f)
 	struct coll_uring *u = container_of(f, struct coll_uring, flight);
 	struct io_uring_cmd *cmd = u->cmd;
 
-	/* While it is being submitted, the submitter completes it, and this is the last access. */
+	/* While the submission is under way, the submitter completes @u: do not access it then. */
 	if (atomic_xchg(&u->where, COLL_URING_LANDED) == COLL_URING_POSTED)
 		coll_cmd_finish_in_task(cmd, coll_uring_finish);
 }
 
 /*
- * COLL_CMD_SPIN: the caller will wait for the end at once. To stay awake for as long as falling
- * asleep takes is cheaper then, and no task work is needed. With links that would keep them waiting.
+ * COLL_CMD_SPIN: the caller will wait for the end at once. Then it is cheaper to poll for as long
+ * as falling asleep takes, and no task work is needed. Not with links: they would have to wait.
  */
 static void coll_uring_spin(struct coll_uring *u)
 {
@@ -143,7 +143,7 @@ static void coll_uring_spin(struct coll_uring *u)
 		cpu_relax();
 }
 
-/* It has been posted. Has it ended by now? Then its CQE comes with the submission. */
+/* The command has been posted. If it has ended by now, complete it within the submission. */
 static void coll_uring_posted(struct coll_uring *u, unsigned int issue_flags)
 {
 	struct io_uring_cmd *cmd = u->cmd;
@@ -156,7 +156,7 @@ static void coll_uring_posted(struct coll_uring *u, unsigned int issue_flags)
 	coll_cmd_done(cmd, result, issue_flags);
 }
 
-/* The ring or the task goes, and asks for every command in flight. */
+/* The ring or the task ends: io_uring calls this for every command in flight. */
 static int coll_uring_cancel(struct coll_file *cf)
 {
 	coll_end_cancelled(cf);
@@ -195,7 +195,7 @@ static int coll_uring_submit(struct coll_file *cf, struct io_uring_cmd *cmd,
 	coll_account_call(cf->member, begin);
 	if (ret) {
 		coll_uring_free(u);
-		/* Not by return value: io_uring would try -EAGAIN again, later. */
+		/* Do not return @ret: io_uring would retry -EAGAIN later. */
 		coll_cmd_done(cmd, ret, issue_flags);
 		return -EIOCBQUEUED;
 	}
@@ -230,7 +230,7 @@ int coll_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	    cmd->cmd_op != COLL_URING_TENSOR_WAIT)
 		return -EOPNOTSUPP;
 
-	/* The SQE may be user memory that changes under us: one read each. */
+	/* The SQE may be in user memory, which may change at any time: read each field once. */
 	sqe = coll_sqe_cmd(cmd, struct coll_sqe);
 	arg = READ_ONCE(sqe->arg);
 	len = READ_ONCE(sqe->len);

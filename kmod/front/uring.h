@@ -9,7 +9,7 @@ struct coll_file;
 struct io_uring_cmd;
 
 int coll_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
-/* Free what is kept for commands. There are none any more. */
+/* Free the memory that is kept for commands. No command is in flight any more. */
 void coll_uring_release(struct coll_file *cf);
 
 #endif /* COLL_FRONT_URING_H */

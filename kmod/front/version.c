@@ -46,7 +46,7 @@ static_assert(offsetof(struct coll_status, cause) == 104);
 static_assert(offsetof(struct coll_cmd, timeout_ns) == 40);
 static_assert(offsetof(struct coll_cmd, message_addr) == 112);
 
-/* A caller with a larger struct than ours reads zeroes behind it. */
+/* If the caller's struct is larger than ours, the rest of it is cleared. */
 static int coll_copy_out(void __user *arg, u32 size, const void *s, size_t ours)
 {
 	if (copy_to_user(arg, s, min_t(size_t, size, ours)))
@@ -56,7 +56,7 @@ static int coll_copy_out(void __user *arg, u32 size, const void *s, size_t ours)
 	return 0;
 }
 
-/* On every kernel */
+/* Features on every kernel */
 #define COLL_FEATURES							\
 	(COLL_FEAT_IOCTL | COLL_FEAT_URING | COLL_FEAT_REGISTER |	\
 	 COLL_FEAT_LINKS | COLL_FEAT_NETLINK | COLL_FEAT_SELECT |	\

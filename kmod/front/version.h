@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Verbs that describe: what the module can do, and what it knows. */
+/* Verbs that report the features of the module, and the state of a communicator. */
 #ifndef COLL_FRONT_VERSION_H
 #define COLL_FRONT_VERSION_H
 
