@@ -32,15 +32,15 @@
 #define COLL_KEY_SIZE		16
 #define COLL_HOST_SIZE		32
 
-/* Ranks of one communicator at most; nodes cannot be more than ranks. */
+/* Most ranks of one communicator. It cannot have more nodes than ranks. */
 #define COLL_MAX_SIZE		1024
-/* Links of one pair of nodes at most. */
+/* Most links between two nodes. */
 #define COLL_MAX_LINKS		8
-/* Their streams: of link k stripe 2k carries control, 2k + 1 data. */
+/* Most streams of these links: stripe 2k carries control of link k, stripe 2k + 1 its data. */
 #define COLL_MAX_STRIPES	(2 * COLL_MAX_LINKS)
 
 #define COLL_RANK_NONE		(~(__u32)0)
-/* In messages: any source; and no partner: the message completes at once */
+/* In messages. ANY: any source. NULL: there is no partner, and the message completes at once */
 #define COLL_RANK_ANY		COLL_RANK_NONE
 #define COLL_RANK_NULL		(~(__u32)0 - 1)
 
@@ -48,11 +48,11 @@
 #define COLL_TAG_MAX		0x7fffffffU
 #define COLL_TAG_ANY		(~(__u32)0)
 
-/* struct coll_message.id: COLL_MPROBE of COLL_RANK_NULL; there is nothing to receive */
+/* struct coll_message.id after COLL_MPROBE of COLL_RANK_NULL: there is nothing to receive */
 #define COLL_MESSAGE_NULL	(~(__u64)0)
 
 /**
- * enum coll_collective - what a struct coll_cmd asks for
+ * enum coll_collective - the collective, or kind of message, of a struct coll_cmd
  *
  * The number is the bit number in struct coll_version.collectives. Zero is
  * never valid, so that a zeroed command is refused.
@@ -79,7 +79,7 @@ enum coll_collective {
 	COLL_SENDRECV			= 19,
 	COLL_PROBE			= 20,	/* is there a message to receive? */
 	COLL_MPROBE			= 21,	/* keep it for a COLL_MRECV */
-	COLL_MRECV			= 22,	/* receive what COLL_MPROBE has kept */
+	COLL_MRECV			= 22,	/* receive a message that COLL_MPROBE has kept */
 	COLL_NR_COLLECTIVES
 };
 
@@ -211,8 +211,8 @@ enum coll_algorithm_id {
 #define COLL_FEAT_SHM		(1ULL << 25)	/* COLL_IOC_SHM, mmap() */
 #define COLL_FEAT_WIRE_TYPES	(1ULL << 26)	/* COLL_CMD_WIRE_F16, COLL_CMD_WIRE_BF16 */
 /*
- * On one node all folds are in the order of ranks, unless an algorithm is named, or chosen, or a
- * scan is of more than COLL_SHM_RANKS ranks
+ * On one node all folds are in the order of ranks, unless a command or a table names an algorithm,
+ * or a scan has more than COLL_SHM_RANKS ranks
  */
 #define COLL_FEAT_RANK_ORDER	(1ULL << 27)
 
@@ -224,13 +224,13 @@ enum coll_algorithm_id {
  * @collectives: bit n set: enum coll_collective n works
  * @ops: bit n set: enum coll_op_code n works on some dtype
  * @dtypes: bit n set: enum coll_dtype n works with some op
- * @max_size: ranks of a communicator at most
- * @max_inflight: commands of one user in flight at most, beyond the first 64 of each
- *	member (then ENOMEM)
- * @simd: name of the instruction set reductions use, NUL-terminated
- * @max_steps: steps of one op on one node at most, all its ranks together (then ENOMEM).
+ * @max_size: most ranks of a communicator
+ * @max_inflight: most commands of one user in flight, beyond the first 64 of each member;
+ *	ENOMEM for more
+ * @simd: name of the instruction set that reductions use, NUL-terminated
+ * @max_steps: most steps of one op on one node, of all its ranks together; ENOMEM for more.
  *	In alltoall and allgather and their v-forms a rank takes two steps for each rank
- *	of the communicator. 0: an older module, which does not say.
+ *	of the communicator. 0: an older module, which does not report it.
  * @reserved32: 0
  *
  * Input: nothing. Result: the struct. Errors: EFAULT.
@@ -253,8 +253,8 @@ struct coll_version {
 /* struct coll_join.flags: join an existing group only, else ENOENT */
 #define COLL_JOIN_EXISTING	(1U << 0)
 /*
- * Collectives of this communicator have names: COLL_IOC_TENSOR_POST. Numbered ones are
- * refused (EOPNOTSUPP), messages are not. All ranks alike.
+ * Collectives of this communicator have names: COLL_IOC_TENSOR_POST. Collectives without a name are
+ * refused (EOPNOTSUPP), messages are not. All ranks must set it alike.
  */
 #define COLL_JOIN_NAMED		(1U << 1)
 
@@ -265,15 +265,15 @@ struct coll_version {
  * @rank: 0 .. size-1
  * @size: ranks in all
  * @node: node of this rank
- * @nr_nodes: nodes in all; they are numbered 0 .. nr_nodes-1, which is also their order in
- *	the schedules that nodes take part in: neighbours there had better be near
+ * @nr_nodes: nodes in all; they are numbered 0 .. nr_nodes-1, which is also their order in the
+ *	schedules of nodes: give neighbouring numbers to nodes that are near each other
  * @node_of: user address of __u32[size]: node of every rank
  * @flags: COLL_JOIN_*
  * @epoch: incarnation of the communicator; 0 for a fresh one
  *
  * The first local join makes the group of this node, later ones find it by
  * (key, node). Result: 0.
- * Errors: EINVAL if a number is out of range, or not the one that the group was made with;
+ * Errors: EINVAL if a number is out of range, or differs from that of the group;
  * EEXIST if this file has joined already, or the rank is taken; ENOENT if there is no such group
  * (COLL_JOIN_EXISTING); EPERM if the group belongs to another uid, or the file was opened by
  * another process; EMFILE if the user has too many communicators; ESHUTDOWN if the group has failed
@@ -299,30 +299,30 @@ struct coll_join {
  * @peer: node at the other end
  * @fd: established TCP socket; the kernel takes its own reference, the caller
  *      should close the fd and must not use it any more. With COLL_LINK_SHARE an open
- *      file of /dev/coll instead: the parent, which it stays
- * @stripe: which stream of which link: 2k for control of link k, 2k + 1 for its data;
- *	with COLL_LINK_SHARE 2k
+ *      file of /dev/coll instead: the parent, which stays usable
+ * @stripe: stream of a link: 2k for control of link k, 2k + 1 for its data; with
+ *	COLL_LINK_SHARE 2k
  * @flags: COLL_LINK_*
  * @parent_peer: COLL_LINK_SHARE: number that @peer has among the nodes of the parent;
  *	else 0
  * @reserved: 0
  *
- * A link is usable when both its streams are there and the other end has said
- * hello on both. Link 0 is the one that is needed; further ones carry parts of large
- * collectives, see COLL_IOC_STRIPE. Any one local member hands a given socket over.
+ * A link is usable when both its streams have been handed over and have complete handshakes.
+ * Link 0 is needed; further links carry parts of large collectives, see COLL_IOC_STRIPE. One
+ * local member, no matter which, hands over a given socket.
  * Errors: EINVAL if @peer or @stripe is out of range, or @peer is this node; ENOTCONN if the file
  * has not joined, or the socket is not connected; EBADF, ENOTSOCK; EPROTOTYPE if it is not TCP over
  * IPv4 or IPv6; EBUSY if a part of the kernel uses the socket, for instance TLS; EEXIST if the
  * stripe is taken; ESHUTDOWN if the group has failed.
  *
- * With COLL_LINK_SHARE link k of the parent to the same node carries both
- * communicators: no socket is made, neither blocks the other, either may end first.
- * Usable when the other end has done the same, in whatever order.
+ * With COLL_LINK_SHARE link k of the parent to the same node carries both communicators:
+ * no socket is made, neither communicator blocks the other, and either may end first.
+ * The link is usable when the other end has done the same, in any order.
  * Errors then: EINVAL as above, or if @parent_peer is out of range, or the parent is no file of
  * /dev/coll; EBADF; EPERM if the parent was opened by another process, or belongs to another uid;
  * ENOTCONN if the file has not joined, or the parent has no such link to that node, or lost it;
- * EEXIST if there is that link to @peer, or the communicator is on it already; ESHUTDOWN if one of
- * the groups has failed; ENOMEM.
+ * EEXIST if the communicator has this link to @peer, or uses the link of the parent already;
+ * ESHUTDOWN if one of the groups has failed; ENOMEM.
  */
 struct coll_link_add {
 	__u32	peer;
@@ -337,11 +337,11 @@ struct coll_link_add {
  * struct coll_register - COLL_IOC_REGISTER: pin a buffer once for many ops
  * @addr: first byte
  * @len: bytes, not 0
- * @flags: COLL_REG_WRITE if collectives shall write to it
+ * @flags: COLL_REG_WRITE if collectives may write to it
  * @id: result, for struct coll_cmd.send_buf/recv_buf and COLL_IOC_UNREGISTER
  *
- * Pages are charged to the user's locked memory. The mapping is fixed at this
- * moment: after munmap the id keeps meaning the old pages.
+ * Pages are charged to the user's locked memory. The buffer consists of the pages that are
+ * mapped now: after munmap() the id still means the old pages.
  * Errors: EFAULT if memory is not mapped, not readable or not writable, or wraps around; if a
  * user-space server fills it in (FUSE, userfaultfd); or if it is to be written and is a shared
  * mapping of a file (other than tmpfs and hugetlbfs). ENOMEM beyond RLIMIT_MEMLOCK: nothing is
@@ -379,23 +379,23 @@ struct coll_abort {
 	__u32	reserved[3];
 };
 
-/* struct coll_cancel.flags: all receives of this rank that nothing has come for */
+/* struct coll_cancel.flags: all receives of this rank that have no message yet */
 #define COLL_CANCEL_RECEIVES	(1U << 0)
 
 /**
  * struct coll_cancel - COLL_IOC_CANCEL: take back messages that have no partner yet
- * @handle: that of the command, not 0; 0 with COLL_CANCEL_RECEIVES
+ * @handle: handle of the command, not 0; 0 with COLL_CANCEL_RECEIVES
  * @flags: COLL_CANCEL_*
  * @reserved: 0
- * @cancelled: result, with COLL_CANCEL_RECEIVES: how many
+ * @cancelled: result, with COLL_CANCEL_RECEIVES: number of cancelled receives
  * @reserved2: 0
  *
- * The command completes with ECANCELED, once and soon, or, if the partner came first, as it
- * would have done: which of the two, its own result says. A send that has been offered to
- * another node takes a round trip. Until then its buffer belongs to the command.
+ * The command completes once and soon: with ECANCELED, or, if its partner came first, as it would
+ * have done without this call. Its own result tells which. A send that has been offered to another
+ * node takes a round trip. Until the command completes its buffer belongs to it.
  * COLL_CANCEL_RECEIVES also cancels the receiving half of COLL_SENDRECV. Errors: EINVAL, also
  * for a handle of COLL_SENDRECV; ENOENT if no message with that handle is in flight; EALREADY if
- * it has found its partner, and will complete as it is; ENOTCONN if the file has not joined.
+ * the message has found its partner, and is not cancelled; ENOTCONN if the file has not joined.
  */
 struct coll_cancel {
 	__u64	handle;
@@ -421,10 +421,10 @@ enum coll_cause_kind {
 };
 
 /**
- * struct coll_cause - what ended a communicator first
+ * struct coll_cause - the first failure of a communicator
  * @kind: enum coll_cause_kind
  * @error: the errno every op ends with, positive
- * @rank: the rank it began with, or COLL_RANK_NONE
+ * @rank: the rank where it began, or COLL_RANK_NONE
  * @node: its node, or COLL_RANK_NONE
  * @pid: process id in the initial pid namespace of its node, 0 if unknown
  * @signal: signal that ended it, 0 if none
@@ -462,16 +462,16 @@ enum coll_state {
  * @node: this node
  * @nr_nodes: nodes in all
  * @nr_local: ranks of this node
- * @nr_joined: of these, how many have joined
+ * @nr_joined: number of these ranks that have joined
  * @nr_links: links of all peers whose two streams are connected and have complete handshakes
  * @posted: ops this member has posted
- * @completed: of these, how many have ended
+ * @completed: number of these ops that have ended
  * @pinned: bytes this member's registered buffers pin
- * @memlock_wanted: RLIMIT_MEMLOCK that would have let every op of this node's
- *	ranks so far pin its buffers whole; 0 if none had to go through windows
- * @late_rank: lowest local rank that has not posted the op others wait in,
+ * @memlock_wanted: RLIMIT_MEMLOCK with which every op of this node's ranks so far could have
+ *	pinned all its buffers; 0 if no op had to use windows
+ * @late_rank: lowest local rank that has not posted the op that other ranks wait in,
  *	COLL_RANK_NONE if there is none
- * @nr_late: how many local ranks have not
+ * @nr_late: number of local ranks that have not posted that op
  * @messages: sends, receives and exchanges this member has posted
  * @match_steps: comparisons that the kernel has made to find partners for messages to this
  *	member
@@ -502,17 +502,17 @@ struct coll_status {
 	struct coll_cause cause;
 };
 
-/* Rows of one table at most */
+/* Most rows of one table */
 #define COLL_SELECT_ROWS	64
 
 /**
- * struct coll_select_row - what to take up to a size
+ * struct coll_select_row - the choice for vectors up to a size
  * @bytes: largest size this row is for: count times bytes of an element. For v-forms: the
  *	average of the counts if every rank has them all, else 0.
  * @algorithm: as of a command; COLL_ALG_AUTO: as without a table
  * @reserved: 0
- * @segment: bytes of the pipelining unit, where the command leaves it open: a
- *	multiple of 64 up to 1048576; 0: chosen
+ * @segment: bytes of the pipelining unit, if the command does not set it: a multiple of 64
+ *	up to 1048576; 0: the kernel chooses
  */
 struct coll_select_row {
 	__u64	bytes;
@@ -524,7 +524,7 @@ struct coll_select_row {
 /* struct coll_select.flags: where a table comes from */
 enum coll_select_source {
 	COLL_SELECT_USER	= 0,	/* set by hand */
-	COLL_SELECT_MODEL	= 1,	/* by what a transfer costs */
+	COLL_SELECT_MODEL	= 1,	/* computed from the cost of a transfer */
 	COLL_SELECT_MEASURED	= 2,	/* by timing the algorithms */
 	COLL_SELECT_FILE	= 3,	/* a file of tables */
 	COLL_SELECT_FIXED	= 4,	/* the environment: one algorithm for all sizes */
@@ -533,16 +533,16 @@ enum coll_select_source {
 
 /**
  * struct coll_select - COLL_IOC_SELECT: what COLL_ALG_AUTO means on this node
- * @collective: of which collective; a v-form has a table of its own
+ * @collective: collective that the table is for; a v-form has a table of its own
  * @nr: rows, up to COLL_SELECT_ROWS; 0: as without a table
- * @rows: user address of struct coll_select_row[nr], by ascending @bytes, of which
- *	the last are ~0
- * @flags: enum coll_select_source, else 0: for those who look at tables
+ * @rows: user address of struct coll_select_row[nr], by ascending @bytes; @bytes of the
+ *	last row is ~0
+ * @flags: enum coll_select_source, which is shown to readers of tables
  *
- * Holds for the commands posted from now on. Any local member may set it, for all of
- * them. Every node wants the same tables: where they differ, a command that leaves the
- * choice to them ends with EBADE. An algorithm that does not fit the operator or the
- * type of a command is passed over for what COLL_ALG_AUTO means without a table.
+ * Applies to commands posted from now on. Any local member may set it, for all local members.
+ * All nodes need the same tables: if they differ, a command that leaves the choice to them ends
+ * with EBADE. If an algorithm does not fit the operator or the type of a command, the command
+ * uses the algorithm that COLL_ALG_AUTO means without a table.
  * Errors: EINVAL if there is no such collective or algorithm of it, or sizes do not ascend; EBUSY
  * if an op has been posted and has not ended, and the table differs from the present one; ENOTCONN
  * if the file has not joined; ESHUTDOWN if the group has failed; EFAULT, ENOMEM.
@@ -556,18 +556,18 @@ struct coll_select {
 };
 
 /**
- * struct coll_stripe - COLL_IOC_STRIPE: over how many links a collective may go
- * @links: 1 .. COLL_MAX_LINKS; 1 to begin with
+ * struct coll_stripe - COLL_IOC_STRIPE: how many links a collective may use
+ * @links: 1 .. COLL_MAX_LINKS; 1 at first
  * @flags: 0
- * @least: bytes of its vector that are worth a link; 0: chosen
+ * @least: bytes of its vector for which a further link is used; 0: the kernel chooses
  * @reserved: 0
  *
- * Holds for the commands posted from now on. Any local member may set it, for all of them. A
- * collective is cut into as many parts as there are @least bytes for in its vector (of
- * collectives with blocks: in all of them together), at most @links, and part i goes over link
- * i. Collectives whose counts only some of the ranks know go over link 0, and so do barriers
- * and messages. Every node wants the same: where they differ, a command ends with EBADE. Also,
- * sums are folded in another order where there are more parts. Errors: EINVAL; EBUSY if
+ * Applies to commands posted from now on. Any local member may set it, for all local members. A
+ * collective is cut into one part for each @least bytes of its vector (for collectives with
+ * blocks: of all blocks together), but into @links parts at most. Part i goes over link i.
+ * Collectives whose counts only some of the ranks know go over link 0, and so do barriers
+ * and messages. All nodes need the same values: if they differ, a command ends with EBADE. The
+ * order in which a sum is folded depends on the number of parts. Errors: EINVAL; EBUSY if
  * an op has been posted and has not ended, and this would change something; ENOTCONN if the file
  * has not joined; ESHUTDOWN if the group has failed. If a link is missing, a command that needs it
  * ends with ENOTCONN.
@@ -584,17 +584,17 @@ struct coll_stripe {
 #define COLL_CMD_REG_SEND	(1U << 1)	/* send_addr lies in registered send_buf */
 #define COLL_CMD_REG_RECV	(1U << 2)	/* recv_addr lies in registered recv_buf */
 /*
- * COLL_IOC_SUBMIT: look for the end for up to 1 ms before sleeping, as long as only another
- * rank wants the CPU; or sleep at once. Not both. By io_uring, COLL_CMD_SPIN is for callers that
- * will wait for this command at once: on one node its submission looks for the end for as long
- * as falling asleep takes (module parameter spin_us).
+ * COLL_IOC_SUBMIT. SPIN: poll for the end for up to 1 ms before sleeping, as long as only other
+ * ranks want the CPU. SLEEP: sleep at once. Not both. By io_uring, COLL_CMD_SPIN is for callers
+ * that will wait for this command at once: on one node its submission polls for the end for as
+ * long as falling asleep takes (module parameter spin_us).
  */
 #define COLL_CMD_SPIN		(1U << 3)
 #define COLL_CMD_SLEEP		(1U << 4)
 /*
- * For reductions: partial results are of the type of the elements, even where they may overflow
- * on the way (reductions.rst). Fewer bytes for floats of 16 and 8 bits, and for averages of
- * integers. All ranks alike, else EBADE.
+ * For reductions: partial results have the type of the elements, even if they may overflow
+ * (reductions.rst). Floats of 16 and 8 bits and averages of integers then need fewer bytes. All
+ * ranks must set it alike, else EBADE.
  */
 #define COLL_CMD_NARROW		(1U << 5)
 /* COLL_PROBE, COLL_MPROBE: do not wait; ENOMSG if there is no message */
@@ -602,26 +602,26 @@ struct coll_stripe {
 /*
  * For allreduce of COLL_F32 by COLL_OP_SUM, COLL_OP_AVG, COLL_OP_MIN, COLL_OP_MAX and
  * COLL_OP_PREMULSUM: elements are COLL_F16 or COLL_BF16 between nodes, and f32 in memory. They
- * are summed in f32. What is sent is rounded before, and so is each result, also where nothing
- * is sent: all ranks get the same bits. The algorithm must sum up each element in one place.
- * Not both flags. EINVAL for anything else. All ranks alike, else EBADE. reductions.rst has the
- * formulas.
+ * are summed in f32. Elements are rounded before they are sent, and so is each result, even if
+ * nothing is sent: all ranks get the same bits. The algorithm must sum up each element in one
+ * place. Not both flags. EINVAL for anything else. All ranks must set it alike, else EBADE.
+ * reductions.rst has the formulas.
  */
 #define COLL_CMD_WIRE_F16	(1U << 7)
 #define COLL_CMD_WIRE_BF16	(1U << 8)
 #define COLL_CMD_WIRE		(COLL_CMD_WIRE_F16 | COLL_CMD_WIRE_BF16)
 
 /**
- * struct coll_message - what a receive has got
+ * struct coll_message - description of a message that was received or found
  * @bytes: length of the message, also if the buffer was too short for it
  * @source: rank that sent it
  * @tag: its tag
  * @dtype: enum coll_dtype it was sent as
  * @reserved: zero
- * @id: COLL_MPROBE: what COLL_MRECV is to name it by; else 0
+ * @id: COLL_MPROBE: number for struct coll_cmd.matched of COLL_MRECV; else 0
  *
- * Written when a message has been matched or found, before the command completes; from
- * COLL_RANK_NULL: @bytes 0, that source, COLL_TAG_ANY, COLL_DTYPE_NONE; of COLL_MPROBE
+ * Written when a message has been matched or found, before the command completes. For
+ * COLL_RANK_NULL it has @bytes 0, that source, COLL_TAG_ANY and COLL_DTYPE_NONE; for COLL_MPROBE
  * also COLL_MESSAGE_NULL.
  */
 struct coll_message {
@@ -652,21 +652,21 @@ struct coll_message {
  * @send_buf: registered buffer of @send_addr (COLL_CMD_REG_SEND)
  * @recv_buf: registered buffer of @recv_addr (COLL_CMD_REG_RECV)
  * @counts_addr: __u64[size]: elements of each rank's block: reduce_scatter, allgatherv,
- *	the root of gatherv and scatterv (other ranks say their own in @count), and
- *	alltoallv, where they are __u64[2 * size]: first of what is sent, then of what
- *	is received
+ *	the root of gatherv and scatterv (other ranks give their own in @count), and
+ *	alltoallv, where they are __u64[2 * size]: first of the blocks to send, then of
+ *	the blocks to receive
  * @displs_addr: in the same form, where each block begins, in elements; 0: one behind the
  *	other. Not for reduce_scatter.
  * @scalar: COLL_OP_PREMULSUM, one element in the low bytes
- * @segment: bytes of the pipelining unit; 0: chosen
- * @send_tag: tag of what is sent; this and the next five of messages only, else 0
- * @recv_tag: tag of what is received, or COLL_TAG_ANY
+ * @segment: bytes of the pipelining unit; 0: the kernel chooses
+ * @send_tag: tag of the message to send; this and the next five are for messages only, else 0
+ * @recv_tag: tag of the message to receive, or COLL_TAG_ANY
  * @source: rank it comes from, COLL_RANK_ANY or COLL_RANK_NULL
- * @recv_dtype: sendrecv: type of what is received; 0: @dtype
+ * @recv_dtype: sendrecv: type of the message to receive; 0: @dtype
  * @recv_count: sendrecv: elements that may be received
- * @message_addr: user address of a struct coll_message for what was received; 0: not
+ * @message_addr: user address of a struct coll_message for the received message; 0: not
  *	wanted
- * @handle: what COLL_IOC_CANCEL is to know it by, any number; 0: nothing. Of all commands
+ * @handle: any number, for COLL_IOC_CANCEL; 0: none. All commands may have one
  * @matched: COLL_MRECV: id of the message, from COLL_MPROBE; else 0
  *
  * Buffers, in elements; a rank without one sets its address to 0:
@@ -680,28 +680,28 @@ struct coll_message {
  *	scatter, v			send, of the root: all blocks; recv: own block
  *	alltoall, v			send, recv: all blocks
  *
- * In place, recv_addr has the input where the output will be: an own block at its place, the
- * vector of reduce_scatter at its beginning. A scatter's root in place has its block in
- * send_addr, and recv_addr is 0. In reduce, gather and scatter only the root may. alltoall and
- * reduce_scatter in place copy their input first, into memory that is charged like pinned
- * pages: ENOMEM over the limit.
+ * In place, the input is at recv_addr, where the output will be: an own block at its place among
+ * the blocks, the vector of reduce_scatter at the beginning. The root of a scatter in place has its
+ * block in send_addr, and recv_addr 0. In reduce, gather and scatter only the root may work in
+ * place. alltoall and reduce_scatter in place copy their input first, into memory that is charged
+ * like pinned pages: ENOMEM over the limit.
  *
  * Blocks with displacements: memory between them is not touched, and need not be mapped.
- * Blocks of an output may not overlap each other, nor, but in place, those of the input:
+ * Blocks of an output must not overlap each other, nor, except in place, those of the input:
  * EINVAL.
  *
  * Every rank posts its n-th command of the communicator with the same
  * collective, op, dtype, algorithm, count (or counts, where all ranks have them) and
- * root. Counts that only two ranks know are compared as their blocks travel: EBADE.
- * With @count 0 no memory is looked at;
+ * root. Counts that only two ranks know are compared when their blocks are sent: EBADE.
+ * With @count 0 no memory is accessed;
  * the op still synchronises as its algorithm does. A command that is refused does
- * not count: behind it in a batch, the next one takes its place, and the ranks
- * disagree. Ops of a communicator start and end in order, and may run side by side:
- * one that needs what another one gives has to wait for it.
+ * not count: the next command of a batch takes its place, and the ranks disagree.
+ * Ops of a communicator start and end in order, and may run side by side: wait for
+ * a command before you post another one that needs its result.
  * Result: 0. Errors before the command is posted, so that it does not count as the n-th one:
  * EINVAL, also for a buffer of more than 256 GiB, without the gaps between blocks; EFAULT;
  * EOPNOTSUPP if the number is known, but not supported for this dtype, or not yet; ENOENT if there
- * is no such registered buffer; ENOMEM; EAGAIN if too many commands are in flight; ENOTCONN if the
+ * is no such registered buffer; ENOMEM, also if too many commands are in flight; ENOTCONN if the
  * file has not joined; EPERM if the caller is not the process that opened the file.
  * Errors after that: see struct coll_cause; they are sticky. One of them is ENOTCONN again: the
  * algorithm needs a link that has not been handed over.
@@ -710,18 +710,18 @@ struct coll_message {
  * with @send_tag. COLL_RECV takes a message from rank @source with @recv_tag, up to
  * @count elements of @dtype, to @recv_addr. COLL_SENDRECV does both at once, and
  * receives up to @recv_count elements of @recv_dtype; with COLL_CMD_INPLACE both use
- * @recv_addr, and a copy of what is sent is made first, charged like pinned pages. What
- * a command does not use must be 0.
+ * @recv_addr, and the bytes to send are copied first, into memory that is charged like
+ * pinned pages. Fields that a command does not use must be 0.
  *
- * A message goes to the receive that was posted first of those it fits; a receive takes
- * the message that was sent first of those that fit. So messages from one rank to another
- * with the same tag do not overtake each other. A send completes when its memory is
- * free again, which is not before a receive has taken the message: as MPI_Ssend. A rank
+ * A message goes to the receive that was posted first among those that it fits. A receive
+ * takes the message that was sent first among those that fit. So messages from one rank to
+ * another with the same tag do not overtake each other. A send completes when its memory is
+ * free again, which is not before a receive has taken the message: like MPI_Ssend. A rank
  * may send to itself, if it receives by another command that is in flight.
  *
- * Messages are no collectives: they are not the n-th command of anything, do not wait
- * for collectives, nor these for them; they complete as they are done, in any order. But
- * the failure of the communicator ends them too, and they can fail it by their deadline.
+ * Messages are not collectives: they do not count as the n-th command, they do not wait for
+ * collectives, and collectives do not wait for them. They complete in any order. But a failure
+ * of the communicator ends them, too, and their deadlines can fail the communicator.
  * Errors that end a message on one side: ECANCELED by COLL_IOC_CANCEL; EHOSTDOWN if the partner
  * has left in order, or, for a receive from any rank, if all others have.
  * Errors that end a message on both sides: EMSGSIZE if it is longer than the buffer of the receive;
@@ -730,13 +730,13 @@ struct coll_message {
  * @message_addr cannot be written.
  *
  * Probes. COLL_PROBE waits until there is a message that a COLL_RECV with the same @source and
- * @recv_tag would take, and tells what it is; it takes nothing, and any receive may have the
- * message afterwards. With COLL_CMD_NOWAIT it does not wait: ENOMSG. COLL_MPROBE does the same
- * and takes the message away from all receives: only COLL_MRECV with @matched gets it, once. It
- * competes with receives as if it were one. Its sender cannot cancel the message any more, and
- * sees no difference otherwise. @message_addr is needed. COLL_MRECV is a COLL_RECV without
- * @source and @recv_tag; ENOENT: there is no such message. A message that a rank has not
- * received when it leaves or ends is lost: the sender ends as if the message had not been
+ * @recv_tag would take, and describes it in @message_addr. It does not take the message: any
+ * receive may take it afterwards. With COLL_CMD_NOWAIT it does not wait: ENOMSG. COLL_MPROBE does
+ * the same and takes the message away from all receives: only COLL_MRECV with @matched gets it,
+ * once. COLL_MPROBE competes with receives like a receive. The sender cannot cancel the message any
+ * more, and sees no other difference. @message_addr is needed. COLL_MRECV is a COLL_RECV without
+ * @source and @recv_tag; ENOENT: there is no such message. If a rank leaves or ends before it has
+ * received the message, the message is lost: the send ends as if the message had not been
  * probed. With @timeout_ns a probe fails the communicator like a receive.
  */
 struct coll_cmd {
@@ -774,17 +774,17 @@ struct coll_cmd {
  *
  * cmd_op is COLL_URING_SUBMIT. One CQE per SQE, res 0 or -errno.
  *
- * With IORING_URING_CMD_FIXED in uring_cmd_flags, the command's buffers lie in the one
- * that buf_index names of those registered with the ring (but for such with
- * COLL_CMD_REG_SEND or _RECV): it is pinned and charged already. EFAULT if they do not;
- * EOPNOTSUPP if it is a driver's, and not made of whole pages. Where a command has no
- * buffers it makes no difference.
+ * With IORING_URING_CMD_FIXED in uring_cmd_flags, the command's buffers (except those with
+ * COLL_CMD_REG_SEND or _RECV) lie in the buffer of the ring that buf_index names. That is
+ * pinned and charged already. EFAULT if they do not lie in it; EOPNOTSUPP if it belongs to a
+ * driver, and does not consist of whole pages. For a command without buffers the flag makes
+ * no difference.
  *
  * With COLL_FEAT_TENSORS_URING cmd_op may also be COLL_URING_TENSOR_POST or
  * COLL_URING_TENSOR_WAIT, and @arg the user address of a struct coll_tensor_post or struct
- * coll_tensor_wait, which is to stay there until the CQE. POST: res as of the ioctl; @posted
- * is there when the CQE is. WAIT: res is how many results there are, 0 to @nr, or -errno;
- * EINTR the ring goes. EINVAL IORING_URING_CMD_FIXED.
+ * coll_tensor_wait, which has to stay there until the CQE. POST: res as of the ioctl; @posted
+ * has been written when the CQE comes. WAIT: res is the number of results, 0 to @nr, or -errno;
+ * EINTR if the ring ends. EINVAL with IORING_URING_CMD_FIXED.
  */
 struct coll_sqe {
 	__u64	arg;
@@ -792,7 +792,7 @@ struct coll_sqe {
 	__u32	flags;
 };
 
-/* Entries of one COLL_IOC_POST, completions of one COLL_IOC_COLLECT, at most */
+/* Most entries of one COLL_IOC_POST, and most completions of one COLL_IOC_COLLECT */
 #define COLL_POST_MAX		1024
 
 /**
@@ -837,8 +837,7 @@ struct coll_post {
  * @result: 0 or -errno
  * @reserved: 0
  *
- * When it is stored, the outputs of the command are where the command says, and so is
- * its struct coll_message.
+ * When it is stored, the outputs of the command and its struct coll_message have been written.
  */
 struct coll_completion {
 	__u64	tag;
@@ -876,11 +875,11 @@ struct coll_collect {
 	__u32	reserved;
 };
 
-/* Bytes of a name at most; one has no NUL in it and does not end with one. */
+/* Most bytes of a name. It contains no NUL, and is not terminated by one. */
 #define COLL_TENSOR_NAME_MAX		255
 #define COLL_TENSOR_DIMS		8
 #define COLL_TENSOR_PRIORITY_MAX	1000000
-/* Tensors of one COLL_IOC_TENSOR_POST at most, and results of one COLL_IOC_TENSOR_WAIT */
+/* Most tensors of one COLL_IOC_TENSOR_POST, and most results of one COLL_IOC_TENSOR_WAIT */
 #define COLL_TENSOR_CALL_MAX		65536
 
 /**
@@ -891,16 +890,16 @@ struct coll_collect {
  * @COLL_FIELD_DTYPE: enum coll_dtype
  * @COLL_FIELD_COLLECTIVE: enum coll_collective
  * @COLL_FIELD_NDIM: number of dimensions, 0 to COLL_TENSOR_DIMS
- * @COLL_FIELD_DIM0: first dimension; 0 where each rank has a length of its own
+ * @COLL_FIELD_DIM0: first dimension; 0 if each rank has a length of its own
  * @COLL_FIELD_PRESCALE: bits of the factor for inputs, as f64; 0: 1
  * @COLL_FIELD_POSTSCALE: bits of the factor for results, as f64; 0: 1
  * @COLL_FIELD_OP: enum coll_op_code
  * @COLL_FIELD_ROOT: rank, of rooted collectives
- * @COLL_FIELD_WIRE: COLL_F16 or COLL_BF16 with COLL_CMD_WIRE_F16 or _BF16: what is sent between
+ * @COLL_FIELD_WIRE: COLL_F16 or COLL_BF16 with COLL_CMD_WIRE_F16 or _BF16: the type between
  *	nodes; 0: the type of the tensor
  * @COLL_FIELD_FLAGS: COLL_CMD_NARROW, COLL_FIELD_AVG_PRESENT
  * @COLL_FIELD_PRIORITY: up to COLL_TENSOR_PRIORITY_MAX; higher ones are started first
- * @COLL_FIELD_GROUP: digest of the names of the group it belongs to; 0: of none
+ * @COLL_FIELD_GROUP: digest of the names of the group it belongs to; 0: it is in none
  * @COLL_FIELD_MEMBERS: tensors of that group
  * @COLL_FIELD_ALGORITHM: as of a command
  * @COLL_FIELD_COUNTS: digest of the counts, where all ranks have them; else 0
@@ -939,11 +938,11 @@ enum coll_tensor_cause {
 };
 
 /*
- * struct coll_tensor.flags. JOIN: no collective; the rank posts nothing more until all have
- * joined. All but @tag is 0.
+ * struct coll_tensor.flags. JOIN: no collective; the rank posts nothing more until all ranks have
+ * joined. All other fields except @tag are 0.
  */
 #define COLL_TENSOR_JOIN	(1U << 0)
-/* COLL_OP_AVG: divide by the ranks that have posted it, not by all. All ranks alike. */
+/* COLL_OP_AVG: divide by the number of ranks that have posted it. All ranks must set it alike. */
 #define COLL_TENSOR_AVG_PRESENT	(1U << 1)
 
 /**
@@ -951,9 +950,10 @@ enum coll_tensor_cause {
  * @name: user address of its name; the same one on all ranks
  * @name_len: bytes, 1 to COLL_TENSOR_NAME_MAX
  * @cmd_len: size of the command
- * @cmd: user address of a struct coll_cmd: what to do
+ * @cmd: user address of the struct coll_cmd of the collective
  * @tag: comes back with the result
- * @priority: up to COLL_TENSOR_PRIORITY_MAX; of what is ready, higher ones start first
+ * @priority: up to COLL_TENSOR_PRIORITY_MAX; of the ready tensors, those with a higher one start
+ *	first
  * @ndim: dimensions; 0: one, of as many elements as the command says
  * @dims: their product is the count of the command; the rest are 0
  * @flags: COLL_TENSOR_*
@@ -983,39 +983,39 @@ struct coll_tensor {
  * struct coll_tensor_post - COLL_IOC_TENSOR_POST: post named collectives, in any order
  * @tensors: user address of struct coll_tensor[nr]
  * @nr: 1 to COLL_TENSOR_CALL_MAX
- * @size: of each of them
+ * @size: bytes of each struct coll_tensor
  * @posted: result: how many have been posted
  * @flags: 0
  * @reserved: 0
  *
  * Does not wait. A tensor starts when all ranks have posted its name; all nodes start
- * tensors in the same order. Each one that has been posted has one result, see
- * COLL_IOC_TENSOR_WAIT. Its memory is the kernel's until then, and what it receives is there
- * then. The n-th post of a name by a rank meets the n-th ones of the others. Messages and
+ * tensors in the same order. Each posted tensor has one result, see COLL_IOC_TENSOR_WAIT. Until
+ * then its memory belongs to the kernel; with the result its output has been written. The n-th
+ * posts of a name by all ranks belong together. Messages and
  * gatherv, scatterv and alltoallv cannot be named. timeout_ns of the command: if it
- * passes before the tensor has started, that tensor ends with ETIMEDOUT on all ranks; later
- * it ends the communicator.
+ * passes before the tensor has started, that tensor ends with ETIMEDOUT on all ranks; if it
+ * passes later, the communicator fails.
  *
  * A rank that has joined (COLL_TENSOR_JOIN) counts as if it had posted everything, until all
  * have joined. It contributes the identity of the operator to an allreduce, and nothing to a
  * barrier. The tensors that it has posted before go on. Allreduce with COLL_OP_REPLACE and
  * COLL_OP_NO_OP and other collectives need every rank: they end with EOPNOTSUPP and
  * COLL_BAD_JOINED on all ranks. The result of the join comes when all have joined, and says
- * which rank was the last one, the same everywhere. After it the ranks may post again.
+ * which rank was the last one; all ranks get the same answer. After it the ranks may post again.
  *
  * Tensors of one group start together, when all ranks have posted all of them, in any order;
- * if one of them cannot start, all end. If a member is refused, those of the group that this
- * rank has posted and that have not started are withdrawn: they end with ECANCELED and
- * COLL_BAD_GROUP on all ranks. So do, on the other ranks, that member and the members behind it
- * in the same call, which count as posted: the call waits until that is settled, for a round
- * trip to the node of rank 0, or 5 s at most. Then the group can be posted again.
+ * if one of them cannot start, all end. If a member is refused, the members that this rank has
+ * posted and that have not started are withdrawn: they end with ECANCELED and COLL_BAD_GROUP on all
+ * ranks. That member and the members behind it in the same call count as posted, and end in the
+ * same way on the other ranks. The call waits until that is settled, for a round trip to the node
+ * of rank 0, or 5 s at most. Then the group can be posted again.
  *
  * Factors are for allreduce of real floats up to 64 bits by COLL_OP_SUM and COLL_OP_AVG, without
  * COLL_CMD_NARROW; else EOPNOTSUPP. They are finite, and neither 0 nor too large or too small for
  * the type in which partial results are summed: f32 for f32 and smaller types, else f64. They are
- * rounded to that type. An input is multiplied before it is summed, a result behind the last step
- * of the sum or average, and before it is rounded to a smaller type. With @prescale an average has
- * partial results without more room: it may overflow as a sum does.
+ * rounded to that type. An input is multiplied before it is summed, a result after the last step
+ * of the sum or average, and before it is rounded to a smaller type. With @prescale the partial
+ * results of an average have no larger type: it may overflow like a sum.
  *
  * Errors: the first error ends the call. @posted says how many were posted before it; these stay
  * posted. EBUSY if this rank has joined, and not all have; EEXIST if this rank has posted the name
@@ -1061,16 +1061,16 @@ struct coll_tensor_result {
  * struct coll_tensor_wait - COLL_IOC_TENSOR_WAIT: collect results
  * @results: user address of struct coll_tensor_result[nr]
  * @nr: 1 to COLL_TENSOR_CALL_MAX
- * @min: wait for @min results, or until all that is posted has ended; 0: do not wait
- * @timeout_ns: wait no longer; 0: as long as it takes
- * @got: result: how many there are
+ * @min: wait for @min results, or until all posted tensors have ended; 0: do not wait
+ * @timeout_ns: longest time to wait; 0: no limit
+ * @got: result: number of results that have been stored
  * @flags: 0
  * @reserved: 0
  *
  * Each result is stored once, in the order in which they came. Errors: ETIMEDOUT if none came in
- * time; EINTR, or the call is made again and the time counts anew; ENOTCONN if the file has not
- * joined; EOPNOTSUPP without COLL_JOIN_NAMED; EPERM if the caller is not the process that opened
- * the file.
+ * time; EINTR if a signal handler without SA_RESTART has run (else the call is restarted, and its
+ * time begins anew); ENOTCONN if the file has not joined; EOPNOTSUPP without COLL_JOIN_NAMED; EPERM
+ * if the caller is not the process that opened the file.
  */
 struct coll_tensor_wait {
 	__u64	results;
@@ -1082,29 +1082,29 @@ struct coll_tensor_wait {
 	__u64	reserved[2];
 };
 
-/* Tensors of a fusion at most; bytes of one at most. */
+/* Most tensors of a fusion, and most bytes of a fusion. */
 #define COLL_TENSOR_FUSE_MAX	256
 #define COLL_TENSOR_FUSE_BYTES	(64ULL << 20)
 
 /**
  * struct coll_tensor_fuse - COLL_IOC_TENSOR_FUSE: which tensors become one op
- * @threshold: bytes of a fusion at most; 0: nothing is fused. More than
- *	COLL_TENSOR_FUSE_BYTES is as that. 4 MiB to begin with
- * @most: tensors of a fusion at most; 0, or more than COLL_TENSOR_FUSE_MAX: as that
- * @ahead: tensors that are passed over for one fusion at most, because they do not fit;
+ * @threshold: most bytes of a fusion; 0: nothing is fused. More than
+ *	COLL_TENSOR_FUSE_BYTES counts as that. 4 MiB at first
+ * @most: most tensors of a fusion; 0, or more than COLL_TENSOR_FUSE_MAX, counts as that
+ * @ahead: most tensors that one fusion passes over because they do not fit;
  *	0, or more than the kernel allows: as many as it allows
  * @flags: 0
  * @reserved: 0
  *
  * Tensors that start together, that all ranks have posted, and whose collective, operator,
- * type, flags, algorithm and priority are the same, may become one op. It works on the
- * memory where they are, and each ends by itself. Results have the same bits, fused or not.
+ * type, flags, algorithm and priority are the same, may become one op. It works on the memory
+ * of the tensors, and each tensor ends by itself. Results have the same bits, fused or not.
  * COLL_ALLGATHER of up to 64 ranks is fused, and COLL_ALLREDUCE, but not COLL_OP_PREMULSUM,
  * COLL_OP_REPLACE and COLL_OP_NO_OP; and with several nodes not COLL_OP_SUM_EXACT, nor an allreduce
- * that is larger than 512 KiB. @threshold counts the bytes that a rank gives.
+ * that is larger than 512 KiB. @threshold counts the bytes that a rank contributes.
  *
- * Holds for tensors that become ready from now on. Any member may set it; what counts is
- * what a member of the node of rank 0 has set. Errors: EINVAL; ENOTCONN if the
+ * Applies to tensors that become ready from now on. Any member may set it, but only the values
+ * that a member of the node of rank 0 has set take effect. Errors: EINVAL; ENOTCONN if the
  * file has not joined; EOPNOTSUPP without COLL_JOIN_NAMED.
  */
 struct coll_tensor_fuse {
@@ -1166,7 +1166,7 @@ struct coll_tensor_fuse {
  * @magic: COLL_SHM_MAGIC
  * @version: COLL_SHM_VERSION
  * @nr_local: ranks of the node
- * @spin_us: microseconds that are worth waiting awake
+ * @spin_us: microseconds that a waiting rank should poll before it sleeps
  * @rank_offset: of the first struct coll_shm_rank
  * @rank_size: from one to the next
  * @area_offset: of the first area
@@ -1196,7 +1196,7 @@ struct coll_shm_header {
 };
 
 /**
- * struct coll_shm_rank - what the kernel says of a local rank
+ * struct coll_shm_rank - what the kernel tells about a local rank
  * @posted: collectives that it has given to the kernel
  * @completed: of these, how many have ended
  * @left: 1: it posts no more
@@ -1294,8 +1294,8 @@ struct coll_shm {
  * Result: 0 when all local ranks have @pos in their slots; when one of them has more than
  * @posted, or has left; when the communicator has failed.
  * Errors: EINVAL, also if @posted is more than there are; EINTR; ETIME with COLL_SHM_WAIT_LOOK;
- * EBUSY COLL_SHM_SLEEPERS threads of this rank are in this call; ENOMEM; EPERM not the process that opened the file; ENOTCONN no
- * shared memory.
+ * EBUSY if COLL_SHM_SLEEPERS threads of this rank are in this call; ENOMEM; EPERM if the caller is
+ * not the process that opened the file; ENOTCONN if there is no shared memory.
  */
 struct coll_shm_wait {
 	__u64	pos;
@@ -1323,7 +1323,7 @@ struct coll_shm_wait {
 #define COLL_IOC_POST		_IOW(COLL_IOC_MAGIC, 0x11, struct coll_post)
 #define COLL_IOC_COLLECT	_IOWR(COLL_IOC_MAGIC, 0x12, struct coll_collect)
 #define COLL_IOC_SHM_WAIT	_IOW(COLL_IOC_MAGIC, 0x13, struct coll_shm_wait)
-/* Wake all ranks in COLL_IOC_SHM_WAIT, to look again. Errors: EPERM, ENOTCONN as there. */
+/* Wake all ranks in COLL_IOC_SHM_WAIT, to check again. Errors: EPERM, ENOTCONN as there. */
 #define COLL_IOC_SHM_WAKE	_IO(COLL_IOC_MAGIC, 0x14)
 
 /* io_uring cmd_op values: encoded as ioctls, so that they differ from those of other files */
