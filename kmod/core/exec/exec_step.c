@@ -104,7 +104,7 @@ static void coll_copy_args(const struct coll_exec *x,
 		.wire = st->wire ? &x->reducer.wire : NULL,
 		.out = coll_step_out(x, st, st->wire ? x->op->elem : 1),
 	};
-	/* Do not write it: it may be read-only, and a window may find another page there now. */
+	/* Do not write the first output: it may be read-only, or have another page now (windows). */
 	if (coll_step_keeps_first(part, st)) {
 		a->out.vec++;
 		a->out.nr--;
