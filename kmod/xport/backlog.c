@@ -47,7 +47,7 @@ static void coll_backlog_drop(struct coll_backlog *s, struct coll_backlog_chunk 
 	coll_early_uncharge(s->early, sizeof(*c));
 }
 
-/* The socket is locked, and the bytes can wait there: do not insist on memory. */
+/* The socket is locked, and the bytes can wait in it: so the allocation may fail. */
 static struct coll_backlog_chunk *coll_backlog_alloc(struct coll_backlog *s)
 {
 	struct coll_backlog_chunk *c;

@@ -16,10 +16,10 @@ struct mem_cgroup;
 
 /**
  * struct coll_backlog - a queue of bytes
- * @chunks: what they lie in, oldest first
- * @len: number of bytes in them
+ * @chunks: memory with the bytes, oldest first
+ * @len: number of bytes in @chunks
  * @early: counts the memory; of the channel's group
- * @memcg: that is charged; the channel's group holds a reference; may be NULL
+ * @memcg: control group that is charged; the channel's group holds a reference; may be NULL
  */
 struct coll_backlog {
 	struct list_head chunks;
@@ -28,10 +28,10 @@ struct coll_backlog {
 	struct mem_cgroup *memcg;
 };
 
-/* An empty queue. @early and @memcg stay longer than it does. */
+/* An empty queue. @early and @memcg outlive it. */
 void coll_backlog_init(struct coll_backlog *s, struct coll_early *early, struct mem_cgroup *memcg);
 
-/* Forget all of it. */
+/* Drop all bytes. */
 void coll_backlog_free(struct coll_backlog *s);
 
 /**

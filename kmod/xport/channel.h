@@ -36,20 +36,20 @@ enum coll_ch_rx {
 };
 
 /*
- * How long a peer may take to answer an ABORT: one that lives does so at once, with its
- * own. That its TCP has ours says nothing of who reads there, who may just be waiting for
- * a page.
+ * How long a peer may take to answer an ABORT. A live peer sends its own ABORT at once. An
+ * acknowledgement by the peer's TCP does not prove that the peer has read ours: its reader may
+ * be waiting for a page.
  */
 #define COLL_TX_GRACE		HZ
 
-/* Places in the stream that are known: see tx_ack.c. */
+/* Number of marks: see tx_ack.c. */
 #define COLL_TX_MARKS	32
 
 /**
  * struct coll_tx_mark - where a frame begins
  * @sent: DATA of the channel before it, as @tx_sent
  * @at: bytes of the stream before it
- * @zc: @tx_zc then
+ * @zc: @tx_zc before it
  */
 struct coll_tx_mark {
 	u64 sent;
@@ -61,71 +61,71 @@ struct coll_tx_mark {
  * struct coll_channel - see the top of this file
  * @link: what core knows
  * @facts: of the group
- * @conn: what it is a channel of
+ * @conn: the conn that it is on
  * @list: in conn->channels
  * @by_comm: in conn->by_comm
  * @comm: communicator, as frames name it
  * @name: communicator, as HELLO names it
  * @shared: it has joined the conn of another group
- * @desk: what is lent to the other end in this kernel
+ * @desk: loans to the other end, if that is in this kernel
  * @greet: @shared: the handshake
  * @established: @shared: the handshake is complete: the peer knows the key
  * @lost: a data stream has closed: gives the control stream a moment to say why
- * @kin: the desk of the other end, referenced; NULL: that is in another kernel
+ * @kin: the desk of the other end, referenced; NULL: the other end is in another kernel
  * @kin_sought: @kin has been looked for
  * @sweep: scratch of the work
- * @ops: the running ops with a ref each, oldest first, while the work is with data
- * @nr_ops: number of @ops; else 0
- * @rx_at: index in @ops: the ones before have no transfer left that comes by the link
- * @tx_at: index in @ops: the ones before have no transfer left that goes by the link
- * @busy: there was one in the last pass
+ * @ops: during a pass over data: the running ops, oldest first, with a ref each
+ * @nr_ops: number of @ops; 0 outside a pass over data
+ * @rx_at: index in @ops: earlier ops have no transfer left to receive on the link
+ * @tx_at: index in @ops: earlier ops have no transfer left to send on the link
+ * @busy: the last passes had a running op or a message; see coll_conn_account_locked()
  * @rx_state: see enum coll_ch_rx
  * @rx_frame: the DATA frame that is being taken
- * @rx_left: bytes of its payload still to take
- * @rx_op: the op it is for, once there is room
- * @rx_step: the step it is for, once there is room
+ * @rx_left: payload bytes of @rx_frame still to take
+ * @rx_op: the op that the frame is for, once there is room
+ * @rx_step: the step that the frame is for, once there is room
  * @rx_carry: first bytes of an element that straddles fragments
  * @rx_carried: number of bytes in @rx_carry
  * @rx_seen: bytes of DATA that have come, headers included
  * @rx_done: of these, taken
  * @rx_told: of these, acknowledged
  * @rx_ack_now: the peer waits for an ACK
- * @rx_lost: bytes could not be stored, because a rank is dying. Nothing more is taken, and
- *	nothing is held against the frames that follow, until the death fails the group.
+ * @rx_lost: bytes could not be stored, because a rank is dying, or a loan was taken back. The
+ *	group is about to fail: until then no bytes are taken, and no frame is found wrong.
  * @backlog: the rest of the frame that is being taken, then whole frames
  * @spilled: bytes that have ever been in @backlog
- * @piece: COLL_LOAN_PIECE bytes, for what is read of loans, or is sent in a smaller type; NULL:
- *	not yet needed. Nothing stays there from one use to the next.
- * @tx_msg_first: MSG has gone before DATA the last time
+ * @piece: COLL_LOAN_PIECE bytes of scratch, for reading loans and for sending in a smaller type;
+ *	NULL: not yet needed. No use relies on the content left by another.
+ * @tx_msg_first: the last time, MSG was tried before DATA
  * @tx_op: the op whose frame is being sent
  * @tx_sent: bytes of DATA sent, headers included; a frame counts when it begins
  * @tx_acked: of these, what the peer has consumed
- * @tx_asked: @tx_acked that the last ACK asked for with a frame will make it, or more
- * @tx_zc: of @tx_sent, payload that does not go by the stream
+ * @tx_asked: @tx_acked will be at least this when the last requested ACK has come
+ * @tx_zc: of @tx_sent, payload bytes that do not go through the stream
  * @tx_marks: where some of its frames begin, the newest COLL_TX_MARKS
  * @tx_nr_marks: number of marks that have ever been made
  * @tx_doubt: @tx_acked seems to be ahead of what the stack has sent
- * @tx_large: last op that large frames were sent of
+ * @tx_large: last op that sent large frames
  * @zc_op: op some of whose pages are sent without a copy, with a ref; or NULL
- * @zc_recalled: the pages are wanted back: no one waits for the stack forever
- * @zc_since: jiffies when that was; the stream is broken off a moment later
+ * @zc_recalled: the pages have been recalled: no thread waits for the stack forever
+ * @zc_since: jiffies when @zc_recalled was set; after COLL_TX_GRACE the stream is reset
  * @peer_rx_closed: the peer reads no DATA any more: it has failed, or left
- * @ubufs: sends with pages that the stack has not let go of
+ * @ubufs: number of sends whose pages the stack has not released
  * @ubufs_out: these, oldest first
- * @byes_sent: local ranks that have left, as told to the peer
- * @byes_got: ranks of the peer that have left
+ * @byes_sent: number of local ranks whose BYE has been sent
+ * @byes_got: number of ranks of the peer whose BYE has come
  * @abort_got: the peer has sent its ABORT
  * @abort_sent: ABORT has been put into the control stream
  * @lost_seq: op that still needed the data stream when the stream was seen closed
  * @lost_msg: a message still needed the data stream then
- * @announced: the op the peer was last told of by POST
- * @peer_seq: the op the peer has told us of
+ * @announced: last op that was announced to the peer (POST)
+ * @peer_seq: last op that the peer has announced
  * @peer_sig: its signature
  */
 struct coll_channel {
 	struct coll_link link;
 
-	/* Identity: constant once anyone knows of the channel */
+	/* Identity: constant once other threads can find the channel */
 	struct coll_group_facts facts;
 	struct coll_conn *conn;
 	u64 comm;
@@ -204,7 +204,7 @@ struct coll_channel {
 	u64 peer_sig;
 };
 
-/* The group has failed: what still comes is thrown away. */
+/* Has the group failed? Then bytes that still come are dropped. */
 static inline bool coll_ch_failed(const struct coll_channel *ch)
 {
 	return coll_group_error(ch->link.group);
@@ -217,13 +217,13 @@ static inline bool coll_ch_established(const struct coll_channel *ch)
 }
 
 /**
- * coll_ch_hello() - what a group says of itself
+ * coll_ch_hello() - the HELLO of a group
  * @ch: its channel, on the control stream
  * @h: result
  */
 void coll_ch_hello(const struct coll_channel *ch, struct coll_hello *h);
 
-/* Are bytes of a message due, here? To be sent? Either way? */
+/* Does the channel expect bytes of a message? Does it have some to send? Either of the two? */
 bool coll_ch_expects_msg(const struct coll_channel *ch);
 
 bool coll_ch_owes(const struct coll_channel *ch);
@@ -233,19 +233,19 @@ bool coll_ch_talks(const struct coll_channel *ch);
 /* Ranks of the peer. */
 u32 coll_ch_peer_ranks(const struct coll_channel *ch);
 
-/* The op that the end of a stream is reported for: the oldest that runs, or the last one. */
+/* The op that the end of a stream is reported for: the oldest running op, or the last ended one. */
 u64 coll_ch_now(const struct coll_channel *ch);
 
 /* Fail the group for what the peer sent (PROTO, MISMATCH) or did (LINK). */
 void coll_ch_fail(struct coll_channel *ch, u32 kind, int error, u64 seq, u32 code);
 
-/* The same for bytes that are wrong. */
+/* Fail the group because the peer sent wrong bytes (PROTO). */
 void coll_ch_proto(struct coll_channel *ch, u64 seq);
 
-/* The op that the channel is at, receiving; NULL: none, or it has failed. In a pass. */
+/* The op that the channel receives for; NULL: there is none, or it is ending. In a pass. */
 struct coll_op *coll_ch_receives(struct coll_channel *ch);
 
-/* The same, sending. */
+/* The op that the channel sends for; NULL: there is none, or it is ending. In a pass. */
 struct coll_op *coll_ch_sends(struct coll_channel *ch);
 
 #endif /* COLL_XPORT_CHANNEL_H */

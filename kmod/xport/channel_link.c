@@ -29,8 +29,8 @@
 #include "wake.h"
 
 /*
- * A channel, which is in no op, goes. @hard: bytes that it has sent need not arrive. Bytes that
- * still come for it are dropped. Its reference of the connection stays.
+ * Remove a channel that is in no op from its conn. @hard: bytes that it has sent need not arrive.
+ * Bytes that still come for it are dropped. Its reference to the conn stays.
  */
 static void coll_conn_leave(struct coll_conn *conn, struct coll_channel *ch, bool hard)
 {
@@ -54,7 +54,7 @@ static void coll_conn_leave(struct coll_conn *conn, struct coll_channel *ch, boo
 	coll_choice_leave(ch);
 	conn->soft |= !hard;
 	WRITE_ONCE(conn->users, conn->users - 1);
-	/* Somebody may wait for what its frame stood in the way of. */
+	/* A frame of the channel may have blocked other channels. */
 	coll_conn_queue(conn);
 	mutex_unlock(&conn->lock);
 }
@@ -158,7 +158,7 @@ static bool coll_ch_settled(const struct coll_channel *ch)
 	return coll_ch_established(ch);
 }
 
-/* Is there no frame of ours which only the peer's ABORT allows to end? */
+/* Is no frame of the channel waiting for the peer to read no more DATA? See coll_tx_find(). */
 static bool coll_ch_is_through(const struct coll_channel *ch)
 {
 	const struct coll_stream *data = coll_conn_stream(ch->conn, COLL_STRIPE_DATA);
@@ -167,7 +167,7 @@ static bool coll_ch_is_through(const struct coll_channel *ch)
 	       READ_ONCE(data->closed);
 }
 
-/* Does closing the streams no harm to what has been sent? See coll_ch_lingers(). */
+/* Can the streams be closed without losing sent bytes? See coll_ch_lingers(). */
 static bool coll_ch_may_close(const struct coll_channel *ch)
 {
 	const struct coll_stream *data = coll_conn_stream(ch->conn, COLL_STRIPE_DATA);
@@ -183,15 +183,15 @@ static void coll_ch_flush(struct coll_link *link)
 }
 
 /*
- * The last frames of members are tried once, in coll_ch_flush(). The waits of all links of a group
- * begin at the same time.
+ * coll_ch_flush() has tried once to send the last frames of members. The waits of all links of a
+ * group begin at the same time.
  */
 static bool coll_ch_lingers(const struct coll_link *link, bool hard)
 {
 	const struct coll_channel *ch = to_channel(link);
 	unsigned long since = coll_group_reaped(link->group);
 
-	/* If the group has failed. */
+	/* This is the case of a failed group. */
 	if (time_before(jiffies, since + COLL_TX_GRACE) && !coll_ch_is_through(ch))
 		return true;
 	if (!time_before(jiffies, since + coll_dead_after() * HZ))
@@ -205,8 +205,8 @@ static bool coll_ch_lingers(const struct coll_link *link, bool hard)
 	if (!hard && !coll_ch_may_close(ch))
 		return true;
 	/*
-	 * The peer is about to greet. Without an answer it would never hear that this group
-	 * has existed and why it has ended. It hears nothing before it has proved the key.
+	 * The peer may still send HELLO. Without an answer it would not learn that this group
+	 * existed and why it ended. It is told nothing before it has proved that it knows the key.
 	 */
 	return !coll_ch_settled(ch);
 }
@@ -230,7 +230,7 @@ static void coll_ch_close(struct coll_link *link, bool hard)
 		coll_conn_flush(conn);
 	coll_conn_leave(conn, ch, hard);
 	cancel_delayed_work_sync(&ch->lost);
-	/* The other end kicks the conn under the lock of the desk: the desk goes first. */
+	/* The other end kicks the conn while it holds desk->lock: free the desk before the conn. */
 	coll_ch_free(ch);
 	coll_conn_put(conn);
 }
@@ -281,7 +281,7 @@ static struct coll_channel *coll_ch_alloc(struct coll_group *g, u32 peer, u32 nr
 	return ch;
 }
 
-/* It becomes a link of its group. Its desk opens then, before it can greet. */
+/* Make the channel a link of its group. Then open its desk, before the channel can send HELLO. */
 static bool coll_ch_admit_locked(struct coll_channel *ch)
 {
 	lockdep_assert_held(&ch->conn->lock);
@@ -313,8 +313,8 @@ static struct coll_channel *coll_ch_alloc_own(struct coll_group *g, u32 peer, u3
 }
 
 /*
- * A link to a peer, made if it is its first stream. One without streams, left
- * by a refused socket, does no harm: it is not connected, so no op uses it.
+ * The link to a peer; made for its first stream. A refused socket leaves a link without
+ * streams. That does no harm: the link is not connected, so no op uses it.
  */
 static struct coll_channel *coll_ch_get(struct coll_group *g, u32 peer, u32 nr)
 {
@@ -327,7 +327,7 @@ static struct coll_channel *coll_ch_get(struct coll_group *g, u32 peer, u32 nr)
 	ch = coll_ch_alloc_own(g, peer, nr);
 	if (IS_ERR(ch))
 		return ch;
-	/* Who finds the link waits for the lock before it adds a stream. */
+	/* A thread that finds the link takes the lock before it adds a stream. */
 	mutex_lock(&ch->conn->lock);
 	admitted = coll_ch_admit_locked(ch);
 	mutex_unlock(&ch->conn->lock);

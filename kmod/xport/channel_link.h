@@ -10,7 +10,7 @@ struct coll_link;
 struct socket;
 
 /**
- * coll_ch_add() - COLL_IOC_LINK: a stream of a group's own
+ * coll_ch_add() - COLL_IOC_LINK: a stream for a link of the group's own
  * @g: group
  * @peer: node, in range
  * @stripe: as of COLL_IOC_LINK, in range
@@ -24,7 +24,7 @@ int coll_ch_add(struct coll_group *g, u32 peer, u32 stripe, struct socket *sock)
  * coll_ch_share() - COLL_IOC_LINK with COLL_LINK_SHARE: use a link of another group
  * @g: group
  * @peer: node, in range
- * @nr: number it shall have, in range
+ * @nr: number of the new link, in range
  * @via: the other group's link; stays while this runs
  *
  * Return: 0; -EEXIST if the group has that link to @peer, or is on that conn already; -ENOTCONN

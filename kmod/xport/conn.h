@@ -2,23 +2,23 @@
 /*
  * Connections: two TCP streams to another node, and the channels on them.
  *
- * One carries control frames, the other one data. Where a group has several links to a
- * node each is a conn of its own, and they share nothing. The group that handed the
- * sockets over uses them through its channel (channel.h), and so may further
- * groups: frames name their communicator. Frames of several channels take turns.
+ * One stream carries control frames, the other one data. If a group has several links to a
+ * node, each link is a conn of its own. The group that handed the sockets over uses them
+ * through its channel (channel.h). Other groups may do the same: each frame names its
+ * communicator. Frames of several channels take turns.
  *
  * One work item per conn does everything: it reads control, sends control, then
  * sends and reads data for the running ops. It is bounded, and queued by
  *   - the socket callbacks (softirq): bytes, room, end or error
  *   - the executor: a watermark that a step of a channel waits for has moved
  *   - core: an op has started, a group has failed, a member has left
- * While it runs nobody need queue it: what is wanted is noted, and it looks again before
- * it ends, so nothing is ever missed. A caller that waits in a system call for an op of the
- * only group attends instead: it is woken, and does the same in its own context. If it is
- * at another conn just then, the work takes this one, as long as we do not use all CPUs,
- * and unless what it waits for is short. Messages are the work's.
- * Both hold conn->lock; all state of streams and channels belongs to it, unless it says
- * otherwise.
+ * While the work runs, an event sets a bit in ->wanted instead. The work checks ->wanted
+ * before it ends, so no event is missed. If the conn has one group, a caller that waits for an
+ * op in a system call attends instead of the work: events wake the caller, and it does the same
+ * in its own context. If the caller is at another conn then, the work takes this one, unless
+ * all CPUs are in use or the op is short. Messages are always left to the work.
+ * The work and the caller hold conn->lock. It protects all state of streams and channels,
+ * unless a field says otherwise.
  *
  * No channel blocks another forever: see coll_conn_wanted_locked().
  */
@@ -64,37 +64,38 @@ enum coll_rx_state {
  * @conn: owner
  * @stripe: COLL_STRIPE_*
  * @sock: the socket, referenced
- * @saved_data_ready: callbacks as they were; set under sk_callback_lock, and so
- *	for the next four
+ * @saved_data_ready: callback of the socket before it was claimed; set under sk_callback_lock,
+ *	like the next four
  * @saved_write_space: see above
  * @saved_state_change: see above
  * @saved_error_report: see above
- * @saved_rcvlowat: see above; while we have the socket it is ours, see coll_rx()
- * @greet: the handshake; first on the stream in each direction
- * @established: it is over: the peer knows the key. Written by the work, read by anyone.
+ * @saved_rcvlowat: see above; coll_rx() sets the value while the socket is claimed
+ * @greet: the handshake: the first frames on the stream in each direction
+ * @established: the handshake is complete: the peer knows the key. Written by the work, read by
+ *	anyone.
  * @closed: no more bytes will come. Written by the work, read by anyone.
  * @bad: the peer has broken the protocol: it is not read any more. Written by the work, read by
  * anyone.
- * @error: errno the socket broke with, positive; 0: it closed in order
+ * @error: positive errno with which the socket failed; 0: it closed in order
  * @rx_state: see enum coll_rx_state
  * @rx_have: bytes in @rx_buf
- * @rx_frame: header being worked on
- * @rx_ch: its channel; NULL: not here, or not any more
+ * @rx_frame: header of the frame that is being received
+ * @rx_ch: channel of @rx_frame; NULL: it does not exist yet, or has gone
  * @rx_fresh: DATA: @rx_ch has not been given the header yet
- * @rx_left: bytes of its payload still to come
+ * @rx_left: payload bytes of @rx_frame still to come
  * @rx_buf: header, control payload
- * @tx_ch: whose DATA or MSG frame is being sent; NULL: none's, or zeroes end it
- * @tx_msg: number of its message; 0: it is DATA
+ * @tx_ch: channel whose DATA or MSG frame is being sent; NULL: none, or zeroes complete the frame
+ * @tx_msg: number of the message that the frame is of; 0: the frame is DATA
  * @tx_len: bytes in @tx_buf
  * @tx_off: of these, sent
- * @tx_pos: bytes that the socket has taken since we have it
+ * @tx_pos: bytes that the socket has accepted since it was claimed
  * @tx_left: payload bytes of the frame in @tx_buf still to send
- * @tx_waits: zeroes are to end it, once the peer's ABORT is there
- * @tx_since: jiffies when that was so first
- * @tx_token: that frame is a token: its step is done when the header is out
- * @tx_loan: bytes of its payload that are lent: they count as sent when the header is out
- * @tx_mode: how its payload goes
- * @tx_buf: header, control payload; page-backed, for it goes into bio_vecs
+ * @tx_waits: zeroes will complete the frame once the peer reads no more DATA
+ * @tx_since: jiffies when @tx_waits was set
+ * @tx_token: the frame is a token: its step is done when the header is sent
+ * @tx_loan: payload bytes of the frame that are lent: they count as sent when the header is sent
+ * @tx_mode: how the payload of the frame is sent
+ * @tx_buf: header, control payload; page-backed, because bio_vecs refer to it
  * @stat: counters; read by anyone, so each written with WRITE_ONCE()
  */
 struct coll_stream {
@@ -139,20 +140,20 @@ struct coll_stream {
 };
 
 /**
- * struct coll_tx_choice - how large frames go on a data stream; see tx_choice.c
- * @mode: as chosen; read by anyone
+ * struct coll_tx_choice - how large frames are sent on a data stream; see tx_choice.c
+ * @mode: the chosen mode; read by anyone
  * @kin: the other end is in this kernel
- * @direct: see coll_sock_is_direct(); else a ubuf is not chosen
- * @rate: best of each mode, bytes per second, 0: not known; read by anyone
+ * @direct: see coll_sock_is_direct(); if false, ubuf is not chosen
+ * @rate: best rate of each mode, in bytes per second; 0: not known; read by anyone
  * @tried: trials of each mode that have ended in this round
- * @ops: large ones since the last round
- * @small: ops of up to so many bytes send too few bytes to the peer to be timed
- * @ch: whose op is a trial, or NULL
- * @bytes: of that op
- * @trial: in this mode
- * @since: when it began to send
- * @from: its @tx_sent then
- * @until: @tx_acked that ends the trial; 0: not there yet
+ * @ops: large ops since the last round
+ * @small: ops of up to this number of bytes send too few bytes to the peer to be timed
+ * @ch: channel whose op is a trial, or NULL
+ * @bytes: of the op that is a trial
+ * @trial: mode of the trial
+ * @since: when the op began to send, in nanoseconds
+ * @from: @tx_sent of @ch at @since
+ * @until: @tx_acked that ends the trial; 0: not known yet
  */
 struct coll_tx_choice {
 	enum coll_nl_send_mode mode;
@@ -173,42 +174,41 @@ struct coll_tx_choice {
 /* struct coll_conn.wanted: bit numbers */
 #define COLL_CONN_KICKED	0	/* coll_conn_kick() */
 #define COLL_CONN_DATA		1	/* data has come, which running ops may want */
-#define COLL_CONN_URGENT	2	/* it may not wait for a watcher that is busy */
+#define COLL_CONN_URGENT	2	/* a busy watcher may not delay it */
 
 /**
  * struct coll_conn - see the top of this file
  * @ref: one for each channel, until it has let go of @lock
  * @lock: held by the work, and while streams and channels are added or removed
- * @channels: its channels, those first that have not sent control for longest; protected by @lock
- * @by_comm: the same, by communicator; protected by @lock
+ * @channels: its channels; the channel that sent least recently is first; protected by @lock
+ * @by_comm: @channels by communicator; protected by @lock
  * @users: number of @channels; written under @lock, read by anyone
  * @talks: messages were under way when the last pass ended. Written under @lock, read by
  * anyone.
- * @shared: there has been a second channel: frames of channels that have gone may still come.
+ * @shared: a second channel has existed: frames of channels that have gone may still come.
  *	Written under @lock.
  * @soft: a channel has ended in order: the bytes it sent must arrive. Written under @lock.
- * @hello: the HELLO of the group it was made for, which may be gone, on the control
- *	stream; without a nonce, of which each stream has its own
+ * @hello: HELLO, on the control stream, of the group that the conn was made for. That group may
+ *	be gone. The nonce is left out: each stream has its own.
  * @key: key of that group
  * @comm: that group's communicator, as frames name it
  * @epoch: incarnation of that group
- * @cred: of the maker of the conn: the sockets are used with these credentials, whichever
- * thread does the work
+ * @cred: credentials of the task that made the conn: every thread uses the sockets with them
  * @user: owner of all its groups, referenced; @work is on its queue
  * @streams: each set once, with release
  * @work: see the top of this file
  * @working: @work runs, and will look at @wanted before it ends. Written under @lock.
- * @watch_lock: protects @watcher. The watcher stays while it is woken, and no new watcher
- *	comes while one that leaves sets @rx_idle. Taken in any context. The lock of the wait
+ * @watch_lock: protects @watcher. The watcher cannot leave while it is woken, and no new watcher
+ *	can come while a leaving one sets @rx_idle. Taken in any context. The lock of the wait
  *	queue of the watcher is the only one taken under it.
  * @watcher: a caller that polls this conn, so that @work need not be queued; or NULL
  * @wanted: COLL_CONN_*: the reasons for which @work would have been queued
  * @rx_idle: data that comes is for an op that has not been posted: it waits in the socket,
- *	and need wake nobody. A thread that wants data kicks, which clears it.
+ *	and wakes no thread. A thread that wants data kicks, which clears @rx_idle.
  * @again: queues the work again after an allocation has failed
- * @ubuf_lock: what ubufs write when they come back: @zerocopied, and channels' @ubufs and
+ * @ubuf_lock: protects what a returning ubuf writes: @zerocopied, and channels' @ubufs and
  *	@ubufs_out. Any context; only @watch_lock is taken under it.
- * @choice: how large frames go; @lock
+ * @choice: how large frames are sent; protected by @lock
  * @zerocopied: bytes that were sent without a copy; read by anyone
  */
 struct coll_conn {
@@ -262,7 +262,7 @@ struct coll_conn *coll_conn_alloc(const struct coll_hello *hello, const u8 *key,
 
 /**
  * coll_conn_enter() - one more channel, and a reference for it
- * @conn: under conn->lock, or known to nobody
+ * @conn: under conn->lock, or not yet known to other threads
  * @ch: channel
  */
 void coll_conn_enter(struct coll_conn *conn, struct coll_channel *ch);
@@ -281,7 +281,7 @@ void coll_conn_put(struct coll_conn *conn);
 int coll_conn_add(struct coll_conn *conn, u32 stripe, struct socket *sock);
 
 /**
- * coll_conn_hello() - what a stream says first
+ * coll_conn_hello() - the HELLO of a stream
  * @st: stream
  * @h: result
  */
@@ -290,7 +290,7 @@ void coll_conn_hello(const struct coll_stream *st, struct coll_hello *h);
 /* Are all streams there? Any context. */
 bool coll_conn_complete(const struct coll_conn *conn);
 
-/* And has the peer proved on each that it knows the key? Any context. */
+/* Are all streams there, and has the peer proved on each that it knows the key? Any context. */
 static inline bool coll_conn_established(const struct coll_conn *conn)
 {
 	u32 i;

@@ -30,7 +30,7 @@ static int coll_greet_check(const struct coll_hello *h, const struct coll_hello 
 	    h->stripe != mine->stripe || h->wire_min > COLL_WIRE_VERSION ||
 	    h->wire_max < COLL_WIRE_VERSION)
 		return -EPROTO;
-	/* A peer does not draw our nonce by chance: it has been sent back to us. */
+	/* An equal nonce is no chance: the peer has sent our own HELLO back. */
 	return crypto_memneq(h->nonce, mine->nonce, sizeof(h->nonce)) ? 0 : -EPROTO;
 }
 
@@ -80,7 +80,7 @@ int coll_greet_proof(struct coll_greet *g, const u8 *payload, const struct coll_
 		return coll_greet_refuse(g);
 	coll_greet_mac(key, epoch, &g->peer, mine, mac);
 	right = !crypto_memneq(mac, payload, sizeof(mac));
-	/* It is what the peer should have sent: not to be left on the stack. */
+	/* The MAC is the PROOF that the peer should have sent: do not leave it on the stack. */
 	memzero_explicit(mac, sizeof(mac));
 	if (!right)
 		return coll_greet_refuse(g);

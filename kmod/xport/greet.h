@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * How two nodes prove to each other that they know the key of a communicator, without
- * sending it. Each says HELLO with a nonce of its own. When it has the HELLO of the other
- * one it sends PROOF: the MAC, under the key, of both HELLOs. Until it has the PROOF of the
- * other one it sends nothing else of the communicator, and obeys nothing else of it.
+ * sending it. Each node sends HELLO with a nonce of its own. When a node has the peer's HELLO,
+ * it sends PROOF: the MAC, under the key, of both HELLOs. Until it has the peer's PROOF, it
+ * sends and obeys no other frame of the communicator.
  *
  * There is one handshake for each stream, under the key of the communicator that the sockets
  * were handed over for, and one for each communicator that joins later (a shared channel), on the
@@ -24,9 +24,9 @@
 /* How far the handshake is on the peer's side. */
 enum coll_greet_state {
 	COLL_GREET_NONE,	/* nothing yet: HELLO must come */
-	COLL_GREET_HEARD,	/* HELLO, which was right: PROOF must come */
-	COLL_GREET_PROVEN,	/* PROOF, which was right: it knows the key */
-	COLL_GREET_REFUSED,	/* something else: nothing is believed any more */
+	COLL_GREET_HEARD,	/* a correct HELLO: PROOF must come */
+	COLL_GREET_PROVEN,	/* a correct PROOF: the peer knows the key */
+	COLL_GREET_REFUSED,	/* a wrong frame: no further one is accepted */
 };
 
 /**
@@ -35,7 +35,7 @@ enum coll_greet_state {
  * @hello_due: our HELLO is to be sent (once more)
  * @proof_due: our PROOF is to be sent, behind HELLO
  * @hellos: number of HELLOs that have come
- * @nonce: ours, the same for as long as there is the handshake
+ * @nonce: ours, constant during the handshake
  * @peer: HELLO of the peer; from COLL_GREET_HEARD on
  */
 struct coll_greet {
@@ -50,7 +50,7 @@ struct coll_greet {
 /**
  * coll_greet_name() - the public name of a communicator
  * @key: its key
- * @name: result, COLL_WIRE_NAME bytes; says nothing about the key
+ * @name: result, COLL_WIRE_NAME bytes; does not reveal the key
  */
 void coll_greet_name(const u8 *key, u8 *name);
 
@@ -65,9 +65,9 @@ void coll_greet_init(struct coll_greet *g);
  * @g: handshake
  * @payload: of the frame
  * @mine: ours, with the nonce
- * @most: how often it may come
+ * @most: how often HELLO may come
  *
- * The first one makes our PROOF due. Another one must be the same, and come before PROOF.
+ * The first HELLO makes our PROOF due. A second one must be identical, and come before PROOF.
  * Return: 0 or -EPROTO.
  */
 int coll_greet_hello(struct coll_greet *g, const u8 *payload, const struct coll_hello *mine,

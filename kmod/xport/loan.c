@@ -22,14 +22,14 @@ static DEFINE_HASHTABLE(coll_desks, 6);
 /**
  * struct coll_loan - payload of one frame
  * @list: in desk->loans
- * @vec: where it lies. The op has the buffer, and does not end while it is lent.
- * @at: where in it
- * @seq: op, as in the frame; so the next two
+ * @vec: where the payload lies. The op holds the buffer, and does not end before the loan.
+ * @at: offset of the payload in @vec
+ * @seq: op, as in the frame; so are the next two
  * @offset: of the payload in its transfer
- * @transfer: ordinal of that
+ * @transfer: ordinal of the transfer
  * @length: bytes
  * @done: of these, read
- * @sent: where it begins among all that the op sends by the link
+ * @sent: position of the payload among all bytes that the op sends on the link
  * @tells: the op waits for the end of each loan, not just for that of the last one
  */
 struct coll_loan {
@@ -115,7 +115,7 @@ static bool coll_desk_is_kin(const struct coll_desk *mine, const struct coll_des
 	       d->nr == mine->nr && !crypto_memneq(d->key, mine->key, sizeof(d->key));
 }
 
-/* Found at the first try or never: the desk of the other end opens before it greets. */
+/* Found at the first try or never: the other end opens its desk before it sends HELLO. */
 static struct coll_desk *coll_desk_find(const struct coll_channel *ch)
 {
 	struct coll_desk *d, *found = NULL;
@@ -204,7 +204,7 @@ static struct coll_loan *coll_loan_find_locked(struct coll_desk *d, const struct
 	struct coll_loan *loan;
 
 	lockdep_assert_held(&d->lock);
-	/* It is the first one unless a loan was taken back: frames come in order. */
+	/* The first loan matches unless a loan was taken back: frames come in order. */
 	list_for_each_entry(loan, &d->loans, list)
 		if (loan->seq == f->seq && loan->transfer == f->transfer &&
 		    loan->offset == f->offset && loan->length == f->length)
@@ -247,8 +247,8 @@ u32 coll_loan_read(struct coll_channel *ch, const struct coll_frame *f, u32 done
 	if (loan->done == loan->length) {
 		list_del(&loan->list);
 		/*
-		 * Its op, or a tensor of it, may end now. Only a channel that is there has lent
-		 * something.
+		 * The op, or a tensor of it, may end now. @ch is not NULL: a closed desk has no
+		 * loans.
 		 */
 		if (list_empty(&d->loans) || loan->tells)
 			coll_conn_kick(d->ch->conn);

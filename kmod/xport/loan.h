@@ -3,11 +3,11 @@
  * Loans: a channel lets the other end of its link read from its pages, if that is a
  * channel of this kernel. The payload then does not go through the socket.
  *
- * Nothing that comes from the wire says who the other end is. Each channel has a desk in a
- * table of this module. The other end of a channel is the one whose group has the same key
- * and epoch, and whose nodes and number of the link are ours the other way round. A peer
- * without the key finds no desk. A peer with it is a member, and may read what the op
- * sends while the op runs.
+ * No frame tells which channel is the other end. Each channel has a desk in a table of this
+ * module. The other end of a channel is the channel whose group has the same key and epoch,
+ * whose link has the same number, and whose node and peer are ours swapped. A peer without the
+ * key finds no desk. A peer with the key is a member, and may read the bytes that the op sends
+ * while the op runs.
  *
  * The reader copies one piece at a time, under the lock of the desk. So the lender can take
  * a loan back at any moment, without waiting for the reader, and no reference to a page
@@ -38,7 +38,8 @@ struct coll_vec;
  * @node: its node
  * @peer: the node at the other end
  * @nr: number of the link
- * @lock: for the rest; process context, innermost but for what coll_conn_kick() takes
+ * @lock: protects @ch and @loans; process context; only the locks of coll_conn_kick() are taken
+ *	under it
  * @ch: the channel; NULL: it has gone
  * @loans: what is lent, oldest first
  */
@@ -56,7 +57,7 @@ struct coll_desk {
 };
 
 /**
- * coll_desk_alloc() - a desk for a new channel, which nobody finds yet
+ * coll_desk_alloc() - a desk for a new channel; the other end cannot find it yet
  * @ch: with its group, peer and number
  *
  * Return: 0 and ch->desk is set; -ENOMEM.
@@ -66,7 +67,7 @@ int coll_desk_alloc(struct coll_channel *ch);
 /* The channel is a link of its group now: the other end may find its desk. */
 void coll_desk_open(struct coll_channel *ch);
 
-/* The channel is in no pass any more: it lends nothing, and is not found any more. */
+/* Drop the loans of a channel that is in no pass any more, and hide its desk from the other end. */
 void coll_desk_close(struct coll_channel *ch);
 
 /**
@@ -82,7 +83,7 @@ struct coll_desk *coll_desk_kin(struct coll_channel *ch);
  * @ch: channel, under conn->lock, with a ref of the op in ->zc_op
  * @f: DATA with COLL_FRAME_LOAN
  * @vec: where the payload lies; its buffer has pages of its own
- * @at: and where in it
+ * @at: offset of the payload in @vec
  *
  * Return: false if there is no memory.
  */
@@ -92,12 +93,12 @@ bool coll_loan_add(struct coll_channel *ch, const struct coll_frame *f,
 /* Take all loans back. Under conn->lock. No reader is left when it returns. */
 void coll_loan_recall(struct coll_channel *ch);
 
-/* Has the other end still something to read? Under conn->lock. */
+/* Does the other end still have loans to read? Under conn->lock. */
 bool coll_loan_any(const struct coll_channel *ch);
 
 /*
- * Where the first of it begins among all that the op sends by the link; U64_MAX: there is
- * nothing. Under conn->lock.
+ * Position of the oldest loan among all bytes that the op sends on the link; U64_MAX: there is no
+ * loan. Under conn->lock.
  */
 u64 coll_loan_first(const struct coll_channel *ch);
 
@@ -109,12 +110,12 @@ u64 coll_loan_first(const struct coll_channel *ch);
  * @to: COLL_LOAN_PIECE bytes
  * @len: wanted, not 0; fewer are read if there is no room in @to
  *
- * The last bytes end the loan. Return: bytes; 0: it has been taken back.
+ * The last bytes end the loan. Return: bytes; 0: the loan has been taken back.
  */
 u32 coll_loan_read(struct coll_channel *ch, const struct coll_frame *f, u32 done,
 		   void *to, u32 len);
 
-/* Is there memory at ch->piece, or can it be had? If not, the work is done again. In a pass. */
+/* Is there memory at ch->piece? If not, allocate it; if that fails, the work retries. In a pass. */
 bool coll_piece_ready(struct coll_channel *ch);
 
 #endif /* COLL_XPORT_LOAN_H */

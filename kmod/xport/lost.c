@@ -15,7 +15,7 @@
 #include "sock.h"
 
 /*
- * The peer's streams close: that is in order after its last rank has left, if
+ * It is in order that the peer's streams close after its last rank has left, if
  * no op or message needs them any more.
  */
 /* Time a control stream has to explain why its data stream closed. */
@@ -53,7 +53,7 @@ void coll_ch_lost(struct work_struct *work)
 	must = READ_ONCE(ch->byes_got) < coll_ch_peer_ranks(ch) ||
 	       (READ_ONCE(ch->lost_msg) && coll_ch_talks(ch));
 	failing = coll_group_will_fail(g, lost);
-	/* Ops before it may still end well; an op that cannot complete fails after them. */
+	/* Earlier ops may still end well; op @lost, which cannot complete, fails after them. */
 	if (!must && !coll_group_error(g) && (failing || lost > coll_ch_now(ch)))
 		queue_delayed_work(coll_alarm_wq, &ch->lost, COLL_LOST_GRACE);
 	else if (must || coll_group_ended(g) < lost)

@@ -10,7 +10,7 @@ struct coll_channel;
 /* A stream has ended: is that in order? Under conn->lock. */
 void coll_ch_check_lost(struct coll_channel *ch);
 
-/* Some time after that: nothing has explained it. The work ch->lost. */
+/* The work ch->lost: some time later, fail the group if the end is still not in order. */
 void coll_ch_lost(struct work_struct *work);
 
 #endif /* COLL_XPORT_LOST_H */

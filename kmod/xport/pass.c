@@ -32,25 +32,25 @@
 /* Before a pass over data: get hold of the running ops. */
 static void coll_ch_begin(struct coll_channel *ch)
 {
-	/* A racy look: a thread that starts an op kicks the links when it runs. */
+	/* A racy check: a thread that starts an op kicks the links afterwards. */
 	if (!coll_group_is_idle(ch->link.group))
 		ch->nr_ops = coll_ops_running(ch->link.group, ch->ops);
 	ch->rx_at = 0;
 	ch->tx_at = 0;
-	/* While the peer is there for sure: see coll_ch_may_read(). */
+	/* Look for the peer's desk early, while it surely exists: see coll_ch_may_read(). */
 	if (!ch->kin_sought && coll_ch_established(ch))
 		coll_desk_kin(ch);
 	ch->busy |= ch->nr_ops || coll_ch_talks(ch);
 }
 
-/* An op that the peer waits in is another one here: say so, or wait forever. */
+/* The peer's op with this number has another signature: fail, or both nodes wait forever. */
 static void coll_ch_check_post(struct coll_channel *ch, const struct coll_op *op)
 {
 	if (ch->peer_seq == op->seq && ch->peer_sig != op->sig)
 		coll_ch_fail(ch, COLL_CAUSE_MISMATCH, EBADE, op->seq, 0);
 }
 
-/* The data stream has ended, and the op needs more than has come by it. */
+/* The data stream has ended: does the op need more bytes than have come? */
 static bool coll_ch_starves(const struct coll_channel *ch, const struct coll_op *op)
 {
 	bool have = ch->backlog.len || (ch->rx_state == COLL_CH_MATCH && !ch->rx_left) ||
@@ -86,7 +86,7 @@ static void coll_ch_end(struct coll_channel *ch, bool closed)
 	ch->nr_ops = 0;
 }
 
-/* Control: a lock-step of sending, reading, and sending what that has asked for. */
+/* Control: send, read, and send the frames that became due by reading. */
 static bool coll_conn_ctrl(struct coll_stream *ctrl)
 {
 	bool more = coll_tx_ctrl(ctrl);
@@ -96,7 +96,7 @@ static bool coll_conn_ctrl(struct coll_stream *ctrl)
 	return more;
 }
 
-/* One pass over data, with what all running ops have and want. */
+/* One pass over data, for all running ops and messages. */
 static bool coll_conn_data(struct coll_conn *conn, struct coll_stream *data)
 {
 	struct coll_channel *ch;
@@ -116,7 +116,8 @@ static bool coll_conn_data(struct coll_conn *conn, struct coll_stream *data)
 }
 
 /*
- * Groups with an op on it pay for a pass in equal parts. If there is none, all groups pay.
+ * Groups with an op or a message on the conn pay for its passes in equal parts. If there is no
+ * such group, all groups of the conn pay.
  */
 static void coll_conn_account_locked(struct coll_conn *conn, u64 begin)
 {
@@ -134,9 +135,9 @@ static void coll_conn_account_locked(struct coll_conn *conn, u64 begin)
 }
 
 /*
- * A caller that is being killed gives up on windows. That is no matter to the op it is in,
- * which fails with it; but another group's, or a message of another rank, would be lost.
- * Those are for the worker.
+ * May the caller that attends do the pass? A caller that is being killed cannot access windows
+ * any more. Its own op fails anyway, but an op of another group, or a message of another rank,
+ * would be lost. A worker does those.
  */
 static bool coll_conn_is_mine(const struct coll_conn *conn)
 {
@@ -147,8 +148,8 @@ static bool coll_conn_is_mine(const struct coll_conn *conn)
 }
 
 /*
- * The two sorts of work in a pass of @worker; NULL: a watcher's. To look at very many channels
- * takes longer than others should wait for.
+ * Set the priority of @worker for control, or for data; NULL: a watcher does the pass. Very many
+ * channels are looked at with low priority, because that delays others for too long.
  */
 static void coll_conn_to_control(const struct coll_conn *conn, struct coll_worker *worker)
 {
@@ -167,8 +168,8 @@ static void coll_conn_to_data(struct coll_worker *worker)
 }
 
 /*
- * Everything there is to do now, or that watcher @w may do; NULL: @worker, a worker. Under
- * conn->lock. Return: there is more.
+ * One pass. If @w is NULL, @worker does all of it; else the watcher @w does what it may do. Under
+ * conn->lock. Return: there is more to do.
  */
 static bool coll_conn_pass_locked(struct coll_conn *conn, const struct coll_watcher *w,
 				  struct coll_worker *worker)
@@ -184,7 +185,7 @@ static bool coll_conn_pass_locked(struct coll_conn *conn, const struct coll_watc
 		more |= coll_conn_ctrl(ctrl);
 	coll_conn_to_data(worker);
 	coll_tx_settle_doubts(conn);
-	/* From here on bytes of a message may come that it has just accepted. */
+	/* Control may have accepted a message: its bytes may come from here on. */
 	if (w && !coll_conn_is_mine(conn))
 		return true;
 	list_for_each_entry(ch, &conn->channels, list)
@@ -205,8 +206,8 @@ static bool coll_conn_pass_locked(struct coll_conn *conn, const struct coll_watc
 }
 
 /*
- * Passes until there is nothing to do, or time is up, or what watcher @w waits for is over,
- * or it is not for a watcher to do; NULL: @worker, a worker. Return: there is more.
+ * Passes of @worker, or of watcher @w if it is not NULL, until nothing is left to do or time is
+ * up. Those of @w also end with its op, or if only a worker may go on. Return: there is more to do.
  */
 static bool coll_conn_passes_locked(struct coll_conn *conn, const struct coll_watcher *w,
 				    struct coll_worker *worker)
@@ -217,7 +218,7 @@ static bool coll_conn_passes_locked(struct coll_conn *conn, const struct coll_wa
 	bool more;
 
 	lockdep_assert_held(&conn->lock);
-	/* Any of the passes makes it so. */
+	/* Any of the passes may set it. */
 	list_for_each_entry(ch, &conn->channels, list)
 		ch->busy = false;
 	coll_conn_count_poller(1);

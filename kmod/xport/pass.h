@@ -11,7 +11,7 @@ struct work_struct;
 void coll_conn_work(struct work_struct *work);
 
 /**
- * coll_conn_attend() - do what the work would do, for as long as a caller waits
+ * coll_conn_attend() - do the passes of the work, for as long as a caller waits
  * @conn: connection that the caller watches
  * @w: the caller
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A stream cut into frames. */
+/* Cuts a stream into frames. */
 #include <linux/bits.h>
 #include <linux/cred.h>
 #include <linux/err.h>
@@ -35,10 +35,10 @@ static void coll_conn_fail_locked(struct coll_conn *conn, u64 seq)
 }
 
 /*
- * Does anyone want what is behind the head of the data stream? The frame there is for @ch and
- * cannot be taken now. This is the one place that says who might: channels whose running ops
- * could take bytes that have not come yet, or with a message on its way. If there are none, the
- * frame stays in the socket, which is flow control without a copy. Under conn->lock.
+ * Does a channel want bytes behind the frame at the head of the data stream? That frame is for
+ * @ch, which cannot take it now. A channel wants bytes if a running op of it can take some that
+ * have not come yet, or if it expects a message. If no channel does, the frame stays in the
+ * socket, which is flow control without a copy. Under conn->lock.
  */
 static bool coll_conn_wanted_locked(struct coll_conn *conn, const struct coll_channel *ch)
 {
@@ -54,7 +54,7 @@ static bool coll_conn_wanted_locked(struct coll_conn *conn, const struct coll_ch
 }
 
 /*
- * How long one call may take. Between two calls it is seen whether the peer has reset the
+ * How long one call may take. Between two calls a pass sees whether the peer has reset the
  * stream, which a peer does after COLL_TX_GRACE.
  */
 #define COLL_RX_TIME	(COLL_TX_GRACE / 8)
@@ -65,7 +65,7 @@ static bool coll_conn_wanted_locked(struct coll_conn *conn, const struct coll_ch
  * @budget: bytes that may still be read
  * @end: when to stop, in jiffies
  * @stop: leave the rest in the socket
- * @again: but come back at once: an op is about to end, or there is more
+ * @again: another pass follows at once: an op is about to end, or there is more
  */
 struct coll_rx {
 	struct coll_stream *st;
@@ -117,9 +117,9 @@ static bool coll_rx_greets(const struct coll_stream *st)
 }
 
 /*
- * May a frame of this type come here and now? Once the peer has proved that it knows the
- * key, frames of a communicator that is not here are those of one that has been, or will be:
- * only where there have been several.
+ * May a frame of this type come now? A peer that has proved that it knows the key may send HELLO
+ * of a communicator without a channel here. Other frames of such a communicator may come only on
+ * a conn that has been shared.
  */
 static bool coll_rx_legal(const struct coll_stream *st)
 {
@@ -128,8 +128,8 @@ static bool coll_rx_legal(const struct coll_stream *st)
 	if (!st->established)
 		return coll_rx_greets(st);
 	/*
-	 * From somebody who is not in this kernel. The last PROOF may come later than this, by
-	 * the other stream: then coll_ch_read_loan() sees to it.
+	 * Only a peer in this kernel can lend. The last PROOF may come later than this frame, on
+	 * the other stream: then coll_ch_read_loan() checks it.
 	 */
 	if (f->flags & COLL_FRAME_LOAN && st->rx_ch && coll_ch_established(st->rx_ch) &&
 	    !coll_ch_may_read(st->rx_ch))
@@ -141,8 +141,8 @@ static bool coll_rx_legal(const struct coll_stream *st)
 }
 
 /*
- * DATA: its bytes count. Return: false: there are more than the window allows, which is told. A
- * group that is about to be freed cannot fail: the bytes must not be kept either.
+ * Count the bytes of DATA. Return: false if they exceed the window. The group fails then; a group
+ * that is about to be freed cannot fail, so the caller has to drop the bytes.
  */
 static bool coll_rx_count(struct coll_stream *st)
 {
@@ -232,7 +232,7 @@ static void coll_rx_advance(struct coll_rx *rx, u32 n)
 		coll_rx_next_frame(rx->st);
 }
 
-/* Payload for the op, from where it lies. Return: bytes taken. */
+/* Payload for the op, straight from the socket buffer. Return: bytes taken. */
 static u32 coll_rx_payload(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 len)
 {
 	struct coll_stream *st = rx->st;
@@ -252,7 +252,7 @@ static u32 coll_rx_payload(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32
 	return n;
 }
 
-/* Into the memory of the channel: others want what comes behind. */
+/* Put bytes into the backlog of their channel: other channels want the bytes behind. */
 static u32 coll_rx_backlog(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 len)
 {
 	struct coll_stream *st = rx->st;
@@ -286,8 +286,8 @@ static u32 coll_rx_backlog(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32
 }
 
 /*
- * The frame at the head is DATA. Its channel takes it, if it is its turn; else it
- * stays here, unless it stands in somebody's way. Return: bytes taken.
+ * The frame at the head is DATA. Its channel takes it if a running op wants it. Else the frame
+ * stays in the socket, or goes to the backlog if it blocks a channel. Return: bytes taken.
  */
 static u32 coll_rx_data(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 len)
 {
@@ -360,7 +360,7 @@ static u32 coll_rx_collect(struct coll_stream *st, struct sk_buff *skb, u32 off,
 	return n;
 }
 
-/* Bytes of a header. No byte need follow a token, a POST, an ACK or a CTS. */
+/* Bytes of a header. A token, POST, ACK or CTS is complete with it: no more bytes need come. */
 static u32 coll_rx_head(struct coll_rx *rx, struct sk_buff *skb, u32 off, u32 len)
 {
 	struct coll_stream *st = rx->st;
@@ -416,7 +416,7 @@ static int coll_rx_actor(read_descriptor_t *desc, struct sk_buff *skb,
 		bool fresh = st->rx_fresh;
 		u32 n = coll_rx_step(rx, skb, off + taken, len - taken);
 
-		/* Bytes that cannot be read, as of device memory: no progress. */
+		/* No progress: the bytes cannot be read, for example those of device memory. */
 		if (!n && !rx->stop && st->rx_state == state && st->rx_fresh == fresh)
 			coll_rx_garbage(rx);
 		taken += n;
@@ -435,8 +435,8 @@ static int coll_rx_actor(read_descriptor_t *desc, struct sk_buff *skb,
 }
 
 /*
- * Nothing is read of a stream that was reset: what was to come behind it does not come. The
- * error alone does not tell, because a send or getsockopt() clears it.
+ * Has the data stream been reset? Then it is not read: the rest of its bytes will not come.
+ * sk_err alone does not tell, because a send or getsockopt() clears it.
  */
 static bool coll_rx_broken_off(const struct coll_stream *st)
 {
@@ -446,7 +446,7 @@ static bool coll_rx_broken_off(const struct coll_stream *st)
 	       (READ_ONCE(sk->sk_err) || st->error || READ_ONCE(sk->sk_state) == TCP_CLOSE);
 }
 
-/* The peer has ended the stream, or the network has. Under the socket lock. */
+/* Has the peer, or the network, ended the stream? Under the socket lock. */
 static bool coll_rx_ended(const struct coll_stream *st)
 {
 	const struct sock *sk = st->sock->sk;
@@ -457,7 +457,7 @@ static bool coll_rx_ended(const struct coll_stream *st)
 	       skb_queue_empty(&sk->sk_receive_queue);
 }
 
-/* Nothing has come, and nothing waits. The callback tells when more comes. */
+/* Has no byte come, and is no frame half read? The callback tells when more bytes come. */
 static bool coll_rx_idle(const struct coll_stream *st)
 {
 	const struct sock *sk = st->sock->sk;
@@ -468,24 +468,24 @@ static bool coll_rx_idle(const struct coll_stream *st)
 }
 
 /*
- * When is TCP to call us again? Within a frame no less than so much: its bytes are on
- * their way whatever happens here. If they do not fit into the socket TCP calls earlier.
- * Under the socket lock, so whatever comes later is measured by this.
+ * Set how many bytes must come before TCP calls data_ready. Within a frame these may be many:
+ * the rest of the frame comes in any case. If they do not fit into the socket, TCP calls earlier.
+ * Under the socket lock, so the value holds for all bytes that come later.
  */
 static void coll_rx_lowat(const struct coll_stream *st, bool stopped)
 {
 	struct sock *sk = st->sock->sk;
 	u32 least = 1;
 
-	/* Not while other channels are waited for: then what has come stays in the socket. */
+	/* Not if reading has stopped: then the bytes that have come stay in the socket. */
 	if (st->rx_state == COLL_RX_DATA && !stopped)
 		least = min3(st->rx_left, (u32)COLL_RX_LOWAT, (u32)READ_ONCE(sk->sk_rcvbuf) / 4);
 	WRITE_ONCE(sk->sk_rcvlowat, max(least, 1U));
 }
 
 /*
- * The handshake of the stream has failed. The peer, which may have done nothing wrong, gets
- * no ABORT, for it has not proved that it knows the key; but it is not left waiting.
+ * The handshake of the stream has failed. The peer gets no ABORT, because it has not proved that
+ * it knows the key. But it may have done nothing wrong: the shutdown ends its wait.
  */
 static void coll_rx_hang_up(struct coll_stream *st)
 {
@@ -493,7 +493,7 @@ static void coll_rx_hang_up(struct coll_stream *st)
 		kernel_sock_shutdown(st->sock, SHUT_WR);
 }
 
-/* Control is worked on at normal priority: it keeps to the time of a work item. */
+/* Control is read at normal priority, so its time limit is that of a work item. */
 static unsigned long coll_rx_time(const struct coll_stream *st)
 {
 	return st->stripe == COLL_STRIPE_CTRL ? msecs_to_jiffies(COLL_WORK_MS) : COLL_RX_TIME;

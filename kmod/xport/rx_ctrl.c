@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Control frames, whole: obeyed, or the end of their channel. */
+/* Obeys whole control frames. A wrong frame fails its channel. */
 #include <linux/lockdep.h>
 
 #include "../core/group/failure.h"
@@ -71,7 +71,7 @@ static int coll_rx_proof(struct coll_channel *ch, const u8 *payload)
 	return ret;
 }
 
-/* It reads nothing more: what we could not end before is to end now. */
+/* The peer reads no more DATA: a half-sent frame that waits for this may end now. */
 static void coll_rx_peer_closed(struct coll_channel *ch)
 {
 	WRITE_ONCE(ch->peer_rx_closed, true);
@@ -84,13 +84,13 @@ static int coll_rx_bye(struct coll_channel *ch, const u8 *payload)
 	if (coll_wire_get_bye(payload, &b) ||
 	    !coll_group_is_on(ch->link.group, b.rank, ch->link.peer))
 		return -EPROTO;
-	/* One for each rank, and one ABORT: each of them costs a walk through what is posted. */
+	/* One BYE for each rank, and one ABORT: each costs a walk through all that is posted. */
 	if (ch->byes_got >= coll_ch_peer_ranks(ch))
 		return -EPROTO;
 	WRITE_ONCE(ch->byes_got, ch->byes_got + 1);
 	if (ch->byes_got >= coll_ch_peer_ranks(ch))
 		coll_rx_peer_closed(ch);
-	/* The first link has what else it has said before. */
+	/* Link 0 counts: the earlier messages of the rank have come on it. */
 	if (!ch->link.nr)
 		coll_group_remote_bye(ch->link.group, b.rank, b.seq);
 	return 0;
@@ -104,7 +104,7 @@ static int coll_rx_abort(struct coll_channel *ch, const u8 *payload)
 	if (coll_wire_get_abort(payload, &c) || !c.error || c.error > 4095 || ch->abort_got)
 		return -EPROTO;
 	ch->abort_got = true;
-	/* Only a peer that has failed sends ABORT, whatever its kind. */
+	/* Only a peer that has failed sends ABORT, whatever the cause. */
 	coll_rx_peer_closed(ch);
 	if (c.kind == COLL_CAUSE_CLOSE && !coll_msgs_without(g, ch->link.peer))
 		coll_group_fail_later(g, &c);
@@ -113,7 +113,7 @@ static int coll_rx_abort(struct coll_channel *ch, const u8 *payload)
 	return 0;
 }
 
-/* The peer waits in an op: coll_ch_check_post() holds it against ours. */
+/* The peer waits in an op: coll_ch_check_post() compares its signature with ours. */
 static int coll_rx_post(struct coll_channel *ch, const struct coll_frame *f)
 {
 	if (f->seq <= ch->peer_seq)
@@ -123,7 +123,7 @@ static int coll_rx_post(struct coll_channel *ch, const struct coll_frame *f)
 	return 0;
 }
 
-/* The window moves on: forward only, and not beyond what the stack has sent. */
+/* The window moves on: forward only, and not beyond the bytes sent. See coll_tx_acked(). */
 static int coll_rx_ack(struct coll_channel *ch, const struct coll_frame *f)
 {
 	if (f->offset <= ch->tx_acked || f->offset > ch->tx_sent)
@@ -134,7 +134,7 @@ static int coll_rx_ack(struct coll_channel *ch, const struct coll_frame *f)
 	return 0;
 }
 
-/* The channel is here. Until the handshake is over it takes nothing else. */
+/* A frame for channel @ch. Until its handshake is complete it takes no other frame. */
 static int coll_rx_obey(struct coll_channel *ch, const struct coll_frame *f,
 			const u8 *payload)
 {
@@ -171,7 +171,7 @@ int coll_rx_ctrl(struct coll_stream *st)
 
 	if (!st->established)
 		return coll_rx_greet_locked(st);
-	/* Not here yet, or not any more: see coll_rx_legal(). */
+	/* No channel: it does not exist yet, or has gone. See coll_rx_legal(). */
 	if (st->rx_ch && coll_rx_obey(st->rx_ch, f, st->rx_buf + COLL_WIRE_HDR))
 		coll_ch_proto(st->rx_ch, f->seq);
 	return 0;

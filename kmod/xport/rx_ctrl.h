@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Control frames are obeyed. */
+/* Obeys control frames. */
 #ifndef COLL_XPORT_RX_CTRL_H
 #define COLL_XPORT_RX_CTRL_H
 
@@ -11,8 +11,8 @@ struct coll_stream;
  * coll_rx_ctrl() - obey a control frame that is whole
  * @st: stream with the frame
  *
- * Return: 0; -EPROTO if the stream is no use any more. Errors of its channel
- * alone have been reported.
+ * Return: 0; -EPROTO if the stream cannot be used any more. Errors that concern only the
+ * channel have been reported.
  */
 int coll_rx_ctrl(struct coll_stream *st);
 

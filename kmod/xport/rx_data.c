@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* DATA of a channel: which step it is for, and into its range. */
+/* DATA of a channel: finds the step of each frame, and puts the bytes into the step's range. */
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/skbuff.h>
@@ -27,7 +27,7 @@ void coll_ch_take_header(struct coll_channel *ch, const struct coll_frame *f)
 	ch->rx_state = COLL_CH_MATCH;
 }
 
-/* Bytes of the frame are done with; the last ones free the channel for the next. */
+/* @n payload bytes have been taken. The last ones end the frame. */
 static void coll_ch_took(struct coll_channel *ch, u32 n)
 {
 	ch->rx_left -= n;
@@ -40,7 +40,7 @@ static void coll_ch_took(struct coll_channel *ch, u32 n)
 		ch->rx_ack_now = true;
 }
 
-/* May running ops be given anything? */
+/* May the running ops take bytes? */
 static bool coll_ch_runs(const struct coll_channel *ch)
 {
 	return ch->nr_ops && coll_ch_established(ch) && !coll_ch_failed(ch) && !ch->rx_lost;
@@ -74,9 +74,9 @@ static void coll_ch_unasked(struct coll_channel *ch)
 }
 
 /*
- * Which step is the DATA frame for? Every number in it is held against what
- * our own schedule expects, before any of it is used. Return: the step is there;
- * a token has been taken with that.
+ * Find the step that the DATA frame is for. Every number in the frame is compared with our own
+ * schedule before it is used. Return: true if there is such a step. A token is taken at once,
+ * unless the step is blocked.
  */
 static bool coll_ch_match(struct coll_channel *ch)
 {
@@ -93,7 +93,7 @@ static bool coll_ch_match(struct coll_channel *ch)
 		return false;
 	}
 	step = coll_exec_recv_step(op->exec, &ch->link, &room, &blocked);
-	/* The peer has gone on to a later op: to it this one was another one. */
+	/* The peer has skipped our op, or its op with this number has another signature. */
 	if (f->seq > op->seq ||
 	    (f->seq == op->seq && f->signature != coll_exec_signature(op->exec, step))) {
 		coll_ch_mismatch(ch, op->seq);
@@ -129,7 +129,7 @@ u64 coll_ch_room(struct coll_channel *ch)
 		return 0;
 	if (ch->rx_state != COLL_CH_PAYLOAD)
 		return 0;
-	/* The same op as when the frame was begun: it has something left. */
+	/* The same op as when the frame was begun: it has transfers left. */
 	ch->rx_op = coll_ch_receives(ch);
 	if (!ch->rx_op)
 		return 0;
@@ -150,8 +150,8 @@ bool coll_ch_wants(struct coll_channel *ch)
 }
 
 /*
- * Contiguous payload bytes. A reduction wants whole elements: what is left of
- * the last one is kept, and completed from the next bytes.
+ * Contiguous payload bytes. A reduction wants whole elements: the part of an element at the end
+ * is kept, and completed from the next bytes.
  */
 static int coll_ch_feed(struct coll_channel *ch, const u8 *data, u32 len)
 {
@@ -189,7 +189,7 @@ static int coll_ch_feed(struct coll_channel *ch, const u8 *data, u32 len)
 	return 0;
 }
 
-/* A stretch of a buffer's bytes that may overlap the ones wanted. */
+/* Contiguous bytes of a buffer, which may overlap the wanted part. */
 static int coll_rx_stretch(struct coll_rx_walk *w, const u8 *data, u32 len)
 {
 	u32 from = min(w->skip, len);
@@ -201,8 +201,8 @@ static int coll_rx_stretch(struct coll_rx_walk *w, const u8 *data, u32 len)
 }
 
 /*
- * Head, fragments, further buffers. Not skb_seq_read(), which forbids sleeping
- * between its calls: windows of user memory do sleep.
+ * Head, fragments, further buffers. skb_seq_read() would forbid sleeping between its calls,
+ * and access to windows of user memory sleeps.
  */
 int coll_rx_walk(struct coll_rx_walk *w, struct sk_buff *skb)
 {
@@ -213,7 +213,7 @@ int coll_rx_walk(struct coll_rx_walk *w, struct sk_buff *skb)
 	for (i = 0; !ret && w->want && i < skb_shinfo(skb)->nr_frags; i++) {
 		const skb_frag_t *f = &skb_shinfo(skb)->frags[i];
 
-		/* device memory: nobody here can read it */
+		/* device memory: the CPU cannot read it */
 		if (!skb_frag_address_safe(f))
 			return -EPROTO;
 		ret = coll_rx_stretch(w, skb_frag_address(f), skb_frag_size(f));
@@ -250,7 +250,7 @@ int coll_ch_take_skb(struct coll_channel *ch, struct sk_buff *skb, u32 off, u32 
 
 bool coll_ch_may_read(struct coll_channel *ch)
 {
-	/* Also after the peer has gone: what it has sent before is no fault. */
+	/* Also after the peer has gone: frames that it sent before are legal. */
 	return coll_ch_established(ch) && (coll_desk_kin(ch) || ch->kin);
 }
 
@@ -276,7 +276,7 @@ u32 coll_ch_read_loan(struct coll_channel *ch, u32 most)
 		}
 		n = coll_loan_read(ch, &ch->rx_frame, ch->rx_frame.length - ch->rx_left,
 				   ch->piece, len);
-		/* Taken back: the sender has failed, and is about to say so. */
+		/* No bytes: the sender has failed, taken the loan back, and will send ABORT. */
 		if (!n || coll_ch_feed(ch, ch->piece, n)) {
 			ch->rx_lost = true;
 			break;

@@ -12,7 +12,7 @@ struct coll_frame;
 struct sk_buff;
 
 /**
- * struct coll_rx_walk - a part of a socket buffer, piece by piece
+ * struct coll_rx_walk - walks a part of a socket buffer, piece by piece
  * @feed: called for each piece; 0, or an error that ends the walk
  * @to: for @feed
  * @skip: bytes before the part; counts down
@@ -25,7 +25,7 @@ struct coll_rx_walk {
 	u32 want;
 };
 
-/* Return: 0; an error of @feed; -EPROTO bytes that cannot be read. May sleep. */
+/* Return: 0; an error of @feed; -EPROTO: bytes cannot be read. May sleep. */
 int coll_rx_walk(struct coll_rx_walk *w, struct sk_buff *skb);
 
 /**
@@ -58,7 +58,7 @@ int coll_ch_take_skb(struct coll_channel *ch, struct sk_buff *skb, u32 off, u32 
 /* May the peer lend to it, that is, is the peer in this kernel? */
 bool coll_ch_may_read(struct coll_channel *ch);
 
-/* Is the frame that it has begun a loan? */
+/* Is the frame that the channel has begun a loan? */
 bool coll_ch_on_loan(const struct coll_channel *ch);
 
 /**
@@ -79,13 +79,13 @@ u32 coll_ch_read_loan(struct coll_channel *ch, u32 most);
  */
 bool coll_ch_drain(struct coll_channel *ch);
 
-/* Has it a backlog, or a frame it has begun? Then these bytes come first. */
+/* Does the channel have a backlog, or a frame that it has begun? Then these bytes come first. */
 bool coll_ch_pending(const struct coll_channel *ch);
 
 /* Do its running ops want bytes that have not come yet? */
 bool coll_ch_wants(struct coll_channel *ch);
 
-/* Is one of them about to end, and make room for the next one? */
+/* Is one of its running ops about to end, and make room for the next op? */
 bool coll_ch_is_ending(const struct coll_channel *ch);
 
 #endif /* COLL_XPORT_RX_DATA_H */

@@ -80,7 +80,7 @@ int coll_ch_msg_ctrl(struct coll_channel *ch, const struct coll_frame *f,
 	ret = coll_msg_got_frame(g, ch->link.peer, &m);
 	if (ret != -ENOMEM)
 		return ret;
-	/* That is no fault of the peer's. */
+	/* This node is short of memory: that is no fault of the peer. */
 	coll_group_cause(g, &cause, COLL_CAUSE_MEMORY, ENOMEM, COLL_RANK_NONE, 0);
 	cause.node = ch->facts.node;
 	coll_group_fail(g, &cause);

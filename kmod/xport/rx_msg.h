@@ -14,14 +14,14 @@ struct sk_buff;
  * @ch: its channel
  * @f: header
  *
- * Return: false: throw it away; what is wrong has been reported, or is about to be.
+ * Return: false: drop it; the error has been reported, or is about to be.
  */
 bool coll_ch_expects(struct coll_channel *ch, const struct coll_frame *f);
 
 /**
  * coll_ch_take_msg() - payload of a MSG frame
  * @ch: its channel
- * @f: its header, which has been expected
+ * @f: its header, accepted by coll_ch_expects()
  * @skb: buffer
  * @off: from here on
  * @len: bytes
@@ -32,7 +32,7 @@ bool coll_ch_expects(struct coll_channel *ch, const struct coll_frame *f);
 int coll_ch_take_msg(struct coll_channel *ch, const struct coll_frame *f,
 		     struct sk_buff *skb, u32 off, u32 len);
 
-/* RTS or CTS, whole. Return: 0 or -EPROTO. */
+/* RTS, CTS or CANCEL, whole. Return: 0 or -EPROTO. */
 int coll_ch_msg_ctrl(struct coll_channel *ch, const struct coll_frame *f,
 		     const u8 *payload);
 

@@ -92,8 +92,8 @@ void coll_sock_tune(struct sock *sk, u32 stripe)
 }
 
 /*
- * Socket callbacks: softirq or process context. They only queue the work, or tell who
- * attends in its place; the end of a stream is for the work.
+ * Socket callbacks: softirq or process context. They only queue the work, or wake the caller
+ * that attends. The work handles the end of a stream.
  */
 static void coll_sk_state(struct sock *sk)
 {
@@ -134,11 +134,11 @@ static void coll_sk_write_space(struct sock *sk)
 }
 
 /*
- * No other user may put a protocol (TLS, a sockmap) between us and the
- * socket, save our callbacks, and call them when we are gone: a socket has one
- * upper layer protocol at most, and this is it. It is never registered, so it
- * cannot be asked for by name. And as it cannot be cloned, a claimed socket
- * cannot be made a listener.
+ * Keeps other protocols (TLS, a sockmap) off the socket: they would save our
+ * callbacks, and call them after we have gone. A socket has at most one upper
+ * layer protocol, and this is it. It is never registered, so user space cannot
+ * ask for it by name. It cannot be cloned, so a claimed socket cannot become a
+ * listener.
  */
 static struct tcp_ulp_ops coll_ulp __read_mostly = {
 	.name	= "coll",
@@ -151,7 +151,7 @@ static int coll_ulp_claim(struct sock *sk)
 	int ret = 0;
 
 	lock_sock(sk);
-	/* Once more: a listener would hand our callbacks to its children. */
+	/* Check again under the lock: a listener would hand our callbacks to its children. */
 	if (sk->sk_state != TCP_ESTABLISHED)
 		ret = -ENOTCONN;
 	else if (icsk->icsk_ulp_ops)

@@ -14,12 +14,12 @@ unsigned int coll_dead_after(void);
 /* Only plain, established TCP over IP. Return: 0, -EPROTOTYPE, -ENOTCONN. */
 int coll_sock_check(const struct socket *sock);
 
-/* Options for a stripe: how soon it goes, how soon a dead peer is noticed. */
+/* Set options of a stripe: send without delay, and how soon a dead peer is noticed. */
 void coll_sock_tune(struct sock *sk, u32 stripe);
 
 /*
- * The socket is about to be put, by a worker: its last put must not wait for the peer, as
- * SO_LINGER would have it. User space may have set that at any time.
+ * Clear SO_LINGER before a worker puts the socket: the last put must not wait for the peer. User
+ * space may have set the option at any time.
  */
 void coll_sock_no_wait(struct sock *sk);
 
@@ -35,13 +35,13 @@ bool coll_sock_is_direct(struct sock *sk);
 
 /**
  * coll_stream_claim() - make the socket of a stream ours
- * @st: with its socket and conn, whose work the callbacks queue from now on
+ * @st: with its socket and conn; the callbacks queue the work of the conn from now on
  *
  * Return: 0, -EBUSY if it is in use, -ENOTCONN if it is not connected.
  */
 int coll_stream_claim(struct coll_stream *st);
 
-/* Undo that. No callback comes any more when it returns. */
+/* Undo coll_stream_claim(). No callback comes after the return. */
 void coll_stream_disclaim(struct coll_stream *st);
 
 #endif /* COLL_XPORT_SOCK_H */

@@ -3,9 +3,9 @@
  * Can the peer have received what it acknowledges?
  *
  * ACK counts DATA of one channel, and TCP counts bytes of the stream. So for some frames a
- * channel notes at which byte of the stream they begin. All bytes that it has sent since, but
- * for those sent without a copy, are in the stream behind that place. An ACK can only be true
- * if the stack has sent as many bytes from there.
+ * channel notes at which byte of the stream they begin. All bytes that it has sent since, except
+ * lent ones (loan.h), are in the stream behind that place. An ACK can only be true if the stack
+ * has sent as many bytes from there.
  *
  * TCP counts bytes as sent just after it has sent them. If the ACK of a peer comes before that, it
  * is checked again under the socket lock.
@@ -48,7 +48,7 @@ static u64 coll_tx_must_have_left(const struct coll_channel *ch)
 			continue;
 		acked = ch->tx_acked - m->sent;
 		zc = ch->tx_zc - m->zc;
-		/* The header of the frame, if no more. */
+		/* At least the header of the frame. */
 		return m->at + max_t(u64, acked > zc ? acked - zc : 0, COLL_WIRE_HDR);
 	}
 	return 0;
@@ -59,7 +59,7 @@ static bool coll_tx_ack_holds(const struct coll_stream *st, const struct coll_ch
 	const struct tcp_sock *tp = tcp_sk(st->sock->sk);
 	u32 unsent;
 
-	/* The queue of what is to be sent has gone: TCP's counts say nothing. */
+	/* TCP has dropped its send queue: its counts mean nothing. */
 	if (st->closed || READ_ONCE(st->sock->sk->sk_state) == TCP_CLOSE)
 		return true;
 	unsent = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);

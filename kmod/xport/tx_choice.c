@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How large frames go is chosen for each data stream by timing real ops: of some, all
- * frames for the peer go in one mode, and it is seen how long the peer takes to consume
- * the first of them. Each mode is tried a few times, by turns, and the best time of each
- * counts: what else was slow (a peer that was late, a CPU that was taken) tells nothing
- * of the mode. One that has been far behind twice is not tried again: every trial is an
- * op that a rank waits for. A mode that looks much better than zerocopy is tried more
- * often before that is believed. Now and then it is all done again.
+ * The mode in which large frames are sent is chosen for each data stream by timing real ops.
+ * An op that is a trial sends all large frames for the peer in one mode; the time that the peer
+ * takes to consume the first of them is measured. Each mode is tried a few times, by turns, and
+ * its best time counts: delays by a late peer or a busy CPU tell nothing about the mode. A mode
+ * that has been far behind twice is not tried again, because a rank waits for every trial. A
+ * mode that looks much better than zerocopy is tried more often before it is chosen. All trials
+ * are repeated now and then.
  *
  * Everything here is under conn->lock. A wrong choice costs time, nothing else.
  */
@@ -27,11 +27,11 @@
 #define COLL_CHOICE_SURE	6
 /* Trials begin again after this number of large ops. */
 #define COLL_CHOICE_AGAIN	1000
-/* The first bytes of an op are timed, if it has this number of them. */
+/* The first bytes of an op are timed: how many, and the least that gives a result. */
 #define COLL_CHOICE_BYTES	SZ_1M
 #define COLL_CHOICE_LEAST	SZ_256K
 
-/* A ubuf whose bytes the stack has copied nevertheless, or which others might hold for ever. */
+/* Is the mode ubuf, but does the stack copy the bytes, or might others hold them forever? */
 static bool coll_choice_copies(const struct coll_conn *conn, u32 mode)
 {
 	return mode == COLL_NL_SEND_MODE_UBUF &&
@@ -39,7 +39,7 @@ static bool coll_choice_copies(const struct coll_conn *conn, u32 mode)
 		(conn->choice.tried[mode] && !READ_ONCE(conn->zerocopied)));
 }
 
-/* Is the mode too far behind to become the best? One measurement is not wrong by that much. */
+/* Is the mode too far behind to become the best? Measurements are not wrong by that much. */
 static bool coll_choice_lost(const struct coll_conn *conn, u32 mode)
 {
 	const struct coll_tx_choice *c = &conn->choice;
@@ -72,8 +72,8 @@ static bool coll_choice_gains(const struct coll_conn *conn, u32 mode, u32 than, 
 }
 
 /*
- * The best mode so far. Where the network is what is slow all are the same: then one that
- * does not copy. A copy has to gain more, for it takes time of a CPU that others want.
+ * The best mode so far. If the network is the bottleneck, all modes are equally fast: then one
+ * that does not copy is best. A copy has to gain more, because it takes CPU time.
  */
 static u32 coll_choice_best(const struct coll_conn *conn)
 {
@@ -105,7 +105,7 @@ static u32 coll_choice_next(const struct coll_conn *conn)
 	return next;
 }
 
-/* An op begins to send: a trial, or as was chosen. */
+/* An op begins to send: as a trial, or in the chosen mode. */
 static void coll_choice_begin(struct coll_conn *conn, struct coll_channel *ch)
 {
 	struct coll_tx_choice *c = &conn->choice;
@@ -114,7 +114,7 @@ static void coll_choice_begin(struct coll_conn *conn, struct coll_channel *ch)
 	if (ch->tx_large == ch->tx_op->seq)
 		return;
 	ch->tx_large = ch->tx_op->seq;
-	/* It ended before its time was to be taken. The peer's ACK is still awaited. */
+	/* The last trial ended before it was timed. If ->until is set, its ACK is still to come. */
 	if (c->ch == ch && !c->until)
 		c->ch = NULL;
 	if (c->ch)
@@ -175,7 +175,7 @@ void coll_choice_acked(struct coll_channel *ch)
 	}
 	ns = max_t(u64, ktime_get_ns() - c->since, 1);
 	rate = div64_u64(bytes * NSEC_PER_SEC, ns);
-	/* the first one of a round replaces what the last round has found */
+	/* the first trial of a round replaces the rate of the last round */
 	if (!c->tried[c->trial] || rate > c->rate[c->trial])
 		WRITE_ONCE(c->rate[c->trial], rate);
 	c->tried[c->trial]++;

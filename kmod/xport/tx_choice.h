@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How large frames go: the fastest way, by trials. All under conn->lock. */
+/* How large frames are sent: the fastest mode, found by trials. All under conn->lock. */
 #ifndef COLL_XPORT_TX_CHOICE_H
 #define COLL_XPORT_TX_CHOICE_H
 
@@ -7,10 +7,10 @@
 
 struct coll_channel;
 
-/* How this large frame of ->tx_op is to go, which may be a trial. */
+/* The mode of this large frame of ->tx_op, which may be a trial. */
 enum coll_nl_send_mode coll_choice_mode(struct coll_channel *ch);
 
-/* ->tx_op sends a frame otherwise: it is no trial any more. */
+/* ->tx_op sends a large frame without asking for a mode: no trial may begin with it. */
 void coll_choice_skip(struct coll_channel *ch);
 
 /**
@@ -23,7 +23,7 @@ bool coll_choice_asks(struct coll_channel *ch, bool last);
 /* The peer has consumed more: that may end a trial. */
 void coll_choice_acked(struct coll_channel *ch);
 
-/* The channel is no more. */
+/* The channel leaves the conn: its trial ends without a result. */
 void coll_choice_leave(struct coll_channel *ch);
 
 #endif /* COLL_XPORT_TX_CHOICE_H */

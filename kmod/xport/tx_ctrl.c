@@ -71,7 +71,7 @@ static bool coll_tx_shared_greet(struct coll_stream *st, struct coll_channel *ch
 	return coll_tx_put_greet(st, &ch->greet, &mine, ch->facts.key, ch->facts.epoch);
 }
 
-/* A frame without payload, or with one that is in its place already. */
+/* A frame without payload, or with a payload that is in ->tx_buf already. */
 static void coll_tx_put(struct coll_stream *st, const struct coll_channel *ch,
 			struct coll_frame *f, u8 type, u32 length)
 {
@@ -192,9 +192,9 @@ static bool coll_tx_due(struct coll_stream *st, struct coll_channel *ch)
 	if (coll_group_error(g) && !ch->abort_sent)
 		coll_tx_abort(st, ch);
 	else if (coll_tx_msg(st, ch))
-		return true;	/* before BYE: the last answers of who leaves */
+		return true;	/* before BYE: the last answers of a rank that leaves */
 	else if (coll_tx_tensor(st, ch))
-		return true;	/* likewise: what it has started */
+		return true;	/* before BYE: tensors that the rank has started */
 	else if (coll_tx_bye(st, ch))
 		return true;
 	else if (ch->announced != coll_group_announced(g))
@@ -216,7 +216,7 @@ static bool coll_tx_next_ctrl(struct coll_stream *st)
 		return false;
 	list_for_each_entry(ch, &st->conn->channels, list)
 		if (coll_tx_due(st, ch)) {
-			/* Others first now: a search finds the next one soon. */
+			/* Other channels come first now: a search soon finds the next due frame. */
 			list_move_tail(&ch->list, &st->conn->channels);
 			return true;
 		}
@@ -246,14 +246,14 @@ int coll_tx_result(struct coll_stream *st, int ret, enum coll_nl_send_mode mode)
 	if (ret == -EAGAIN || ret == -ENOMEM || ret == -ENOBUFS) {
 		WRITE_ONCE(st->stat.tx_stalls, st->stat.tx_stalls + 1);
 		/*
-		 * Room, but no memory, of the machine or of TCP (tcp_mem): nobody tells
-		 * when there is some, for nothing of ours may be on the way.
+		 * There is room, but no memory, of the machine or of TCP (tcp_mem). No callback
+		 * tells when there is memory again, because nothing may be in flight: retry.
 		 */
 		if (ret != -EAGAIN || sk_stream_is_writeable(st->sock->sk))
 			coll_conn_retry(st->conn);
 		return 0;
 	}
-	/* The first call that returns a socket's error clears it. */
+	/* The call that returns a socket's error clears it: save it. */
 	if (ret < 0 && ret != -EPIPE)
 		st->error = -ret;
 	return ret;
@@ -278,7 +278,7 @@ bool coll_tx_ctrl(struct coll_stream *st)
 		coll_tx_head_bvec(st, &bv);
 		ret = coll_tx_send(st, &bv, 1, bv.bv_len, false);
 		if (ret <= 0)
-			return false;	/* an error shows on the receive side */
+			return false;	/* coll_rx() sees an error of the socket */
 		st->tx_off += ret;
 	}
 	return false;

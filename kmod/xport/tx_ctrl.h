@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Control frames are sent as they are due. */
+/* Sends control frames as they are due. */
 #ifndef COLL_XPORT_TX_CTRL_H
 #define COLL_XPORT_TX_CTRL_H
 
@@ -30,12 +30,12 @@ int coll_tx_send(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
 /* Count and classify what a socket has returned. Return: as coll_tx_send(). */
 int coll_tx_result(struct coll_stream *st, int ret, enum coll_nl_send_mode mode);
 
-/* The rest of the buffer, as a piece. */
+/* The unsent rest of ->tx_buf, as a bio_vec. */
 void coll_tx_head_bvec(struct coll_stream *st, struct bio_vec *bv);
 
 /*
- * Send HELLO, PROOF, ABORT, RTS, CTS, BYE, POST and ACK of all channels as they are due, for
- * COLL_WORK_MS at most. Return: there is more.
+ * Send all control frames of all channels that are due, for COLL_WORK_MS at most. Return: there
+ * is more.
  */
 bool coll_tx_ctrl(struct coll_stream *st);
 

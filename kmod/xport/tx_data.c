@@ -26,10 +26,10 @@
 
 /* Pieces of one sendmsg: a header and 31 runs of payload. */
 #define COLL_TX_BVECS	32
-/* One channel has no more on its way than this part of what TCP has left. */
+/* A channel has at most this part of the memory that TCP has left in flight. */
 #define COLL_TX_SHARE	8
 
-/* The header is there: let the frame go. */
+/* Start a frame. Its header is complete but for the communicator. */
 static void coll_tx_start(struct coll_stream *st, struct coll_channel *ch,
 			  struct coll_frame *f, u64 msg)
 {
@@ -44,10 +44,10 @@ static void coll_tx_start(struct coll_stream *st, struct coll_channel *ch,
 }
 
 /*
- * So much of a channel may be on its way, by the memory that TCP has left (tcp_mem, or a
- * cgroup's): nobody is to take more than a part of it. Where it runs out TCP drops what it
- * has on its way, waits longer each time before it sends that again, and keeps what is not
- * in turn. Linux 6.12 may not get out at all then, if both sides were sending.
+ * Bytes that a channel may have in flight: a part of the memory that TCP has left (tcp_mem, or
+ * a cgroup's). If that memory runs out, TCP drops segments in flight, waits longer before each
+ * further retransmission, and keeps data that came out of order. Linux 6.12 may never recover
+ * from that if both sides were sending.
  */
 static u32 coll_tx_window(const struct coll_stream *st)
 {
@@ -60,7 +60,7 @@ static u32 coll_tx_window(const struct coll_stream *st)
 		     (long)COLL_WIRE_WINDOW >> PAGE_SHIFT) << PAGE_SHIFT;
 }
 
-/* In a window smaller than the peer's a frame may go if no ACK is being waited for. */
+/* A frame may exceed a window smaller than the peer's if no requested ACK is outstanding. */
 static bool coll_tx_fits(const struct coll_channel *ch, u32 bytes, u32 window)
 {
 	u64 after = ch->tx_sent - ch->tx_acked + bytes;
@@ -70,8 +70,8 @@ static bool coll_tx_fits(const struct coll_channel *ch, u32 bytes, u32 window)
 }
 
 /*
- * Does the frame that has just begun, in ->tx_sent already, ask for an ACK, for the peer does
- * not know how small the window is? Not each one of a small op does.
+ * Does the frame that has just begun, and is counted in ->tx_sent, ask for an ACK? The peer does
+ * not know how small the window is. One frame in each quarter of a small window asks.
  */
 static bool coll_tx_asks(const struct coll_channel *ch, u32 window)
 {
@@ -79,7 +79,7 @@ static bool coll_tx_asks(const struct coll_channel *ch, u32 window)
 	       ch->tx_sent - max(ch->tx_asked, ch->tx_acked) >= window / 4;
 }
 
-/* How the payload goes. If it is lent to the other end (loan.h), that is done here. */
+/* Choose how the payload is sent. If that is a loan to the other end (loan.h), add the loan. */
 static void coll_tx_set_mode(struct coll_stream *st, struct coll_channel *ch,
 			     const struct coll_exec_step *step, struct coll_frame *f)
 {
@@ -88,7 +88,7 @@ static void coll_tx_set_mode(struct coll_stream *st, struct coll_channel *ch,
 	st->tx_mode = mode;
 	if (mode != COLL_NL_SEND_MODE_SPLICE)
 		return;
-	/* Nothing but the header goes by the socket. */
+	/* Only the header goes through the socket. */
 	st->tx_mode = COLL_NL_SEND_MODE_COPY;
 	coll_tx_zerocopy(ch);
 	if (coll_loan_add(ch, f, step->src.vec, step->src.at + step->done))
@@ -113,7 +113,7 @@ static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 		return false;
 	ch->tx_op = op;
 	window = coll_tx_window(st);
-	/* Leave a message some of it, see coll_tx_msg_fits(). */
+	/* Leave half of it to a message, see coll_tx_msg_fits(). */
 	if (window < COLL_WIRE_WINDOW && coll_ch_owes(ch))
 		window /= 2;
 	avail = min(avail, window);
@@ -148,16 +148,16 @@ static u32 coll_tx_unacked(const struct coll_stream *st)
 }
 
 /*
- * A message needs no window, for its receive is there. Where memory is scarce TCP's own
- * count bounds what is on its way: the peer's ACK frames do not tell of messages.
+ * A message needs no window, because its receive has been posted. If memory is scarce, TCP's own
+ * count limits the bytes in flight: the peer's ACK frames do not count messages.
  */
 static bool coll_tx_msg_fits(struct coll_stream *st, u32 window)
 {
 	if (window >= COLL_WIRE_WINDOW || coll_tx_unacked(st) <= window / 2)
 		return true;
-	/* An ACK is to come, and tells us if we have asked first. */
+	/* An ACK of TCP will come. It calls write_space only if this bit is set. */
 	set_bit(SOCK_NOSPACE, &st->sock->flags);
-	/* pairs with that of tcp_check_space(), between the ACK and its look at the bit */
+	/* pairs with the barrier in tcp_check_space(), between the ACK and the test of the bit */
 	smp_mb__after_atomic();
 	return coll_tx_unacked(st) <= window / 2;
 }
@@ -188,7 +188,7 @@ static bool coll_tx_begin_msg(struct coll_stream *st, struct coll_channel *ch)
 /* Begin MSG or DATA. The other one goes first the next time. */
 static bool coll_tx_begin(struct coll_stream *st, struct coll_channel *ch)
 {
-	/* No byte of the user for a peer that has not proved that it knows the key. */
+	/* Send no data of a user to a peer that has not proved that it knows the key. */
 	if (!coll_ch_established(ch))
 		return false;
 	ch->tx_msg_first = !ch->tx_msg_first;
@@ -230,11 +230,11 @@ static int coll_tx_zeroes(u32 len, struct bio_vec *bv, unsigned int max,
 }
 
 /**
- * struct coll_tx_source - where the payload of the frame at hand lies
+ * struct coll_tx_source - where the payload of the current frame lies
  * @step: DATA
  * @msg: MSG; with a ref
  * @vec: the vector
- * @at: where in it
+ * @at: offset in @vec
  */
 struct coll_tx_source {
 	struct coll_exec_step *step;
@@ -244,16 +244,15 @@ struct coll_tx_source {
 };
 
 /*
- * Find it. The op or message of a frame that is half sent may have failed: its pages may
- * not be read any more, but the others on this stream want to go on. Zeroes make the
- * frame whole, but not before the peer has said that it reads nothing more: what tells it
- * not to use them goes another way, and may come later than they do. Return: false if
- * that is to be waited for.
+ * Find the payload. The op or message of a half-sent frame may have failed. Then its pages may
+ * not be read any more, but other channels still need the stream. Zeroes complete the frame, but
+ * only after the peer has said that it reads no more DATA: our ABORT goes on another stream, and
+ * may come later than the zeroes. Return: false if the caller has to wait for that.
  */
 static bool coll_tx_find(struct coll_stream *st, struct coll_tx_source *src)
 {
 	struct coll_channel *ch = st->tx_ch;
-	/* The same op as when the frame was begun: it has something left. */
+	/* The same op as when the frame was begun: it has transfers left. */
 	struct coll_op *op = ch && !st->tx_msg ? coll_ch_sends(ch) : NULL;
 	struct coll_msg *msg;
 
@@ -283,14 +282,14 @@ static bool coll_tx_find(struct coll_stream *st, struct coll_tx_source *src)
 	return true;
 }
 
-/* Zeroes are due, but the peer has not said yet that it takes them for nothing. */
+/* Zeroes are due, but the peer has not said yet that it reads no more DATA. */
 static void coll_tx_wait(struct coll_stream *st)
 {
 	if (!st->tx_waits) {
 		st->tx_waits = true;
 		st->tx_since = jiffies;
 	}
-	/* Its ABORT kicks us. */
+	/* The ABORT of the peer wakes the work earlier. */
 	if (time_before(jiffies, st->tx_since + COLL_TX_GRACE))
 		coll_conn_retry(st->conn);
 	else
@@ -358,7 +357,7 @@ static int coll_tx_payload(struct coll_stream *st, struct coll_tx_source *src,
 	return ret;
 }
 
-/* The header of a loan is out: for the op that is as if the payload were. */
+/* The header of a loan has been sent: for the op the payload counts as sent. */
 static void coll_tx_zerocopied(struct coll_stream *st, struct coll_tx_source *src)
 {
 	u64 *by = &st->stat.tx_by[COLL_NL_SEND_MODE_SPLICE];
@@ -369,7 +368,7 @@ static void coll_tx_zerocopied(struct coll_stream *st, struct coll_tx_source *sr
 	st->tx_loan = 0;
 }
 
-/* @n bytes of header and payload are out. */
+/* @bytes of header and payload have been sent. */
 static void coll_tx_sent(struct coll_stream *st, struct coll_tx_source *src, u32 bytes)
 {
 	u32 head_len = st->tx_len - st->tx_off;
@@ -393,7 +392,7 @@ static void coll_tx_sent(struct coll_stream *st, struct coll_tx_source *src, u32
 }
 
 /*
- * One sendmsg of the frame at hand: what is left of its header, then payload.
+ * One sendmsg of the current frame: the rest of its header, then payload.
  * Return: payload and header bytes sent, 0: no room, negative: broken.
  */
 static int coll_tx_push(struct coll_stream *st)
@@ -412,7 +411,7 @@ static int coll_tx_push(struct coll_stream *st)
 	if (head_len)
 		coll_tx_head_bvec(st, &bv[head++]);
 	zerocopy = st->tx_mode != COLL_NL_SEND_MODE_COPY;
-	/* A header that the socket refers to could not change for long: it is copied. */
+	/* Copy the header: if the socket referred to it, ->tx_buf could not be reused for long. */
 	payload = head_len && zerocopy ? 0 :
 		coll_tx_payload(st, &src, bv + head, COLL_TX_BVECS - head, &nr);
 	ret = payload;
@@ -443,7 +442,7 @@ bool coll_tx_data(struct coll_stream *st)
 			return false;
 		ret = coll_tx_push(st);
 		if (ret <= 0)
-			return false;	/* errors of the socket: see rx */
+			return false;	/* coll_rx() sees an error of the socket */
 		budget -= min_t(u32, budget, ret);
 	}
 	return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* DATA and MSG are sent. */
+/* Sends DATA and MSG. */
 #ifndef COLL_XPORT_TX_DATA_H
 #define COLL_XPORT_TX_DATA_H
 

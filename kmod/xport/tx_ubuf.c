@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sending with MSG_ZEROCOPY. Each send has a ubuf, which every socket buffer with its
- * pages refers to: it comes back when the last of them has gone, that is when the bytes
- * are acknowledged, or copied, or the stream has been reset.
+ * Sending with MSG_ZEROCOPY. Each send has a ubuf. Every socket buffer with pages of the send
+ * refers to it. The ubuf comes back when the last of these buffers is freed: when the bytes are
+ * acknowledged, or copied, or the stream has been reset.
  *
  * The channel has a ref of the op (coll_tx_zerocopy() of tx_zerocopy.c) while a ubuf is out. So
  * channel and conn live until the count of ubufs is seen as zero; see coll_conn_free() for the
@@ -31,9 +31,9 @@
 /**
  * struct coll_ubuf - one send
  * @info: what socket buffers refer to
- * @ch: whose pages these are
+ * @ch: channel that sends the pages
  * @list: in ch->ubufs_out
- * @at: where it begins among all that the op sends by the link
+ * @at: position of the send among all bytes that the op sends on the link
  * @tells: the op waits for each send to come back, not just for the last one
  * @bytes: bytes that the socket has taken
  * @sent: some went out from the pages
@@ -63,10 +63,10 @@ static void coll_ubuf_back(struct coll_ubuf *u)
 	first = u->tells && list_is_first(&u->list, &ch->ubufs_out);
 	list_del(&u->list);
 	WRITE_ONCE(conn->zerocopied, conn->zerocopied + bytes);
-	/* Once it is seen as zero the channel may go: it is not looked at again. */
+	/* Once another thread sees zero, the channel may be freed: do not use it after this. */
 	left = ch->ubufs - 1;
 	WRITE_ONCE(ch->ubufs, left);
-	/* If the socket had no room, the room will wake us, and not before. */
+	/* If the socket had no room, write_space wakes the work later. */
 	if ((!left || first) && took)
 		coll_conn_kick(conn);
 	spin_unlock_irqrestore(&conn->ubuf_lock, flags);

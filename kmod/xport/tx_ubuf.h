@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Zerocopy by the socket: the stack says when it is through with the pages. */
+/* Zerocopy by the socket: the stack tells when it has released the pages. */
 #ifndef COLL_XPORT_TX_UBUF_H
 #define COLL_XPORT_TX_UBUF_H
 
@@ -23,8 +23,8 @@ int coll_tx_ubuf(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
 		 u32 bytes, bool more);
 
 /*
- * Where the first send begins that the stack still has pages of, as coll_exec_sent_bytes() counts;
- * U64_MAX: it has none. Under conn->lock.
+ * Position of the first send whose pages the stack still has, as coll_exec_sent_bytes() counts;
+ * U64_MAX: there is none. Under conn->lock.
  */
 u64 coll_ubuf_first(struct coll_channel *ch);
 

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Zerocopy: sending without a copy. The pages of the op go
+ * Zerocopy: sending without a copy. The op gives its pages
  *   - splice: to the channel at the other end, if that is in this kernel, which reads them
  *     where they are (loan.c). The loan can be taken back at any moment.
- *   - ubuf: to the socket. The stack says when it is through with them (tx_ubuf.c). Where it
- *     would hand them to a socket of this machine it makes a copy.
- * Until they are back the channel has a ref of the op, so that it cannot end. No frame of the
- * peer (ACK, ABORT, BYE) ends a loan.
+ *   - ubuf: to the socket. The stack tells when it has released them (tx_ubuf.c). Before it
+ *     hands them to a socket of this machine it makes a copy.
+ * Until the pages are back the channel has a ref of the op, so the op cannot end. No frame of
+ * the peer (ACK, ABORT, BYE) ends a loan.
  *
- * Within the op nothing waits: schedules are proved for sends that have read only when
- * their receive is complete (kmod/pure/check/races.c).
+ * No step of the op waits for the pages: schedules are proved for sends that read their bytes
+ * as late as their receive completes (kmod/pure/check/races.c).
  *
- * When an op has failed, or a stream has closed, loans are taken back at once. If a ubuf
- * does not come back in a moment the stream is broken off, and with that the queue of what
- * is to be sent has gone.
+ * When an op has failed, or a stream has closed, loans are taken back at once. If a ubuf does
+ * not come back within COLL_TX_GRACE, the stream is reset, and TCP frees its send queue.
  */
 #include <linux/jiffies.h>
 #include <linux/lockdep.h>
@@ -34,7 +33,7 @@
 #include "tx_zerocopy.h"
 #include "wake.h"
 
-/* A choice is made, not a mode: behind those of enum coll_nl_send_mode. */
+/* The mode is chosen by trials. The number is behind those of enum coll_nl_send_mode. */
 #define COLL_SEND_AUTO	COLL_SEND_MODES
 
 static int send_mode = COLL_SEND_AUTO;
@@ -72,8 +71,8 @@ enum coll_nl_send_mode coll_tx_mode_now(const struct coll_conn *conn)
 }
 
 /*
- * A probe of the path's MTU refers to pages of the buffers that it is made of, and not to their
- * ubuf (since Linux 6.5): that may come back before the probe is acknowledged.
+ * A probe of the path's MTU refers to the pages of other socket buffers, but not to their ubuf
+ * (since Linux 6.5): the ubuf may come back before the probe is acknowledged.
  */
 static bool coll_tx_probes_mtu(const struct coll_conn *conn)
 {
@@ -94,7 +93,7 @@ enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 	if (bytes < COLL_LEND_MIN || ch->tx_op->bytes < least ||
 	    !coll_exec_may_zerocopy(ch->tx_op->exec, step))
 		return COLL_NL_SEND_MODE_COPY;
-	/* Pages of one op are out at a time: rather than wait for them the next one is copied. */
+	/* Only one op at a time has pages out: the next op does not wait for them, but copies. */
 	if (ch->zc_op && ch->zc_op != ch->tx_op) {
 		coll_choice_skip(ch);
 		return COLL_NL_SEND_MODE_COPY;
@@ -103,10 +102,10 @@ enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 	ch->conn->choice.direct = coll_sock_is_direct(data->sock->sk);
 	if (mode == COLL_SEND_AUTO)
 		mode = coll_choice_mode(ch);
-	/* The pages stay in this kernel, or the stack says when it is through with them. */
+	/* Pages can be lent inside this kernel only. */
 	if (mode == COLL_NL_SEND_MODE_SPLICE && !ch->conn->choice.kin)
 		mode = COLL_NL_SEND_MODE_UBUF;
-	/* Whoever asks for ubuf knows the devices. */
+	/* An administrator who sets ubuf knows the devices. */
 	if (mode == COLL_NL_SEND_MODE_UBUF &&
 	    ((asked != COLL_NL_SEND_MODE_UBUF && !ch->conn->choice.direct) ||
 	     coll_tx_probes_mtu(ch->conn)))
@@ -116,7 +115,7 @@ enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 
 void coll_tx_zerocopy(struct coll_channel *ch)
 {
-	/* There is a ref already, that of the pass: this one cannot fail. */
+	/* The pass has a ref already, so this one cannot fail. */
 	if (!ch->zc_op && coll_op_tryget(ch->tx_op)) {
 		ch->zc_op = ch->tx_op;
 		atomic_inc(&ch->tx_op->zc_links);
@@ -143,7 +142,7 @@ static bool coll_tx_zerocopy_busy(const struct coll_channel *ch)
 	return coll_loan_any(ch) || READ_ONCE(ch->ubufs);
 }
 
-/* RST, and nothing is sent or resent from pages that it refers to. */
+/* Send RST. After that TCP sends and resends nothing from the pages. */
 void coll_tx_break_off(struct coll_stream *st)
 {
 	struct sock *sk = st->sock->sk;
@@ -153,8 +152,8 @@ void coll_tx_break_off(struct coll_stream *st)
 }
 
 /*
- * Nobody needs them any more. Return: true if the pages are free. Those of a ubuf are when
- * it has come back, which resetting the stream sees to.
+ * Take back pages that the peer does not need any more. Return: true if they are free. Pages of a
+ * ubuf are free when it has come back; a reset of the stream brings it back.
  */
 static bool coll_tx_recall(struct coll_channel *ch)
 {

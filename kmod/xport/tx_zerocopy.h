@@ -11,19 +11,19 @@ struct coll_exec_step;
 struct coll_op;
 struct coll_stream;
 
-/* The peer is not to get anything more by this stream. */
+/* Reset the stream: the peer gets nothing more from it. */
 void coll_tx_break_off(struct coll_stream *st);
 
 /**
- * coll_tx_mode() - how is a frame to go?
+ * coll_tx_mode() - choose how a frame is sent
  * @ch: channel
- * @step: what it is of
+ * @step: step that the frame is of
  * @bytes: its payload
  */
 enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 				    const struct coll_exec_step *step, u32 bytes);
 
-/* How large frames go, as things stand. Any context. */
+/* How large frames are sent at present. Any context. */
 enum coll_nl_send_mode coll_tx_mode_now(const struct coll_conn *conn);
 
 /**
@@ -35,18 +35,18 @@ enum coll_nl_send_mode coll_tx_mode_now(const struct coll_conn *conn);
 void coll_tx_zerocopy(struct coll_channel *ch);
 
 /**
- * coll_tx_free() - pages of an op that nobody reads any more: a tensor may be over
+ * coll_tx_free() - report pages of an op that are not read any more: a tensor may end
  * @ch: channel, under conn->lock, that sends something of @op
  * @op: with a ref
  */
 void coll_tx_free(struct coll_channel *ch, struct coll_op *op);
 
 /**
- * coll_tx_reclaim() - let go of pages that nobody reads any more
+ * coll_tx_reclaim() - release pages that are not read any more
  * @ch: channel, under conn->lock
  *
  * May end the op that they belong to. Pages that are out when the op has failed, or a stream
- * has closed, are taken back; the stack gets a moment to let go by itself.
+ * has closed, are taken back; the stack gets COLL_TX_GRACE to release them by itself.
  */
 void coll_tx_reclaim(struct coll_channel *ch);
 

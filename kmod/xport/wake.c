@@ -16,10 +16,10 @@
 #include "sock.h"
 #include "wake.h"
 
-/* Time until memory for the backlog is looked for again. */
+/* Time until the work tries again after memory was short. */
 #define COLL_AGAIN	(HZ / 50)
 
-/* Threads, of workers and callers, that are at some conn. */
+/* Number of workers and callers that poll a conn. */
 static atomic_t coll_conns_at_work;
 
 void coll_conn_count_poller(int add)
@@ -34,10 +34,10 @@ void coll_conn_queue_pass(struct coll_conn *conn)
 
 void coll_conn_queue(struct coll_conn *conn)
 {
-	/* Work that runs and is queued wakes a second worker, which finds nothing to do. */
+	/* Queueing work that runs would wake a second worker, which finds nothing to do. */
 	if (READ_ONCE(conn->working)) {
 		set_bit(COLL_CONN_URGENT, &conn->wanted);
-		/* pairs with coll_conn_poll_end(): one of us sees the other */
+		/* pairs with coll_conn_poll_end(): it sees the bit, or we see !->working */
 		smp_mb__after_atomic();
 		coll_user_hurry_soon(conn->user);
 		if (READ_ONCE(conn->working))
@@ -48,12 +48,12 @@ void coll_conn_queue(struct coll_conn *conn)
 
 void coll_conn_flush(struct coll_conn *conn)
 {
-	/* Not by a note to work that runs: only what is queued is waited for. */
+	/* Queue it even if it runs: flush_work() does not wait for the pass that a note causes. */
 	coll_conn_queue_pass(conn);
 	flush_work(&conn->work);
 }
 
-/* A watcher may be delayed. That may delay its own collective, and nothing else. */
+/* A delayed watcher may delay its own collective only. Is other traffic on the conn? */
 static bool coll_conn_is_common(const struct coll_conn *conn)
 {
 	return READ_ONCE(conn->users) != 1 || READ_ONCE(conn->talks);
@@ -68,8 +68,8 @@ static bool coll_conn_attended(const struct coll_conn *conn)
 }
 
 /*
- * Is it the watcher's, or has a worker to come? Data may wait for what is short, and where
- * CPUs are all in use.
+ * May the event wait for the watcher, so that no worker is queued? Data may wait if the op of
+ * the watcher is short, or if all CPUs are in use.
  */
 static bool coll_conn_may_wait(const struct coll_conn *conn, const struct coll_watcher *w,
 			       bool urgent)
@@ -105,7 +105,7 @@ static bool coll_conn_tell(struct coll_conn *conn, int why, bool urgent)
 	if (!coll_conn_attended(conn))
 		return false;
 	set_bit(why, &conn->wanted);
-	/* pairs with coll_conn_poll_end(): one of us sees the other */
+	/* pairs with coll_conn_poll_end(): it sees the bit, or we see !->working */
 	smp_mb__after_atomic();
 	if (urgent)
 		coll_user_hurry_soon(conn->user);
@@ -113,8 +113,8 @@ static bool coll_conn_tell(struct coll_conn *conn, int why, bool urgent)
 }
 
 /*
- * The caller that attended has stopped, and other threads see that. A worker takes over what
- * was asked for meanwhile. Data for an op that has not been posted does not queue one.
+ * The work or the watcher has stopped, and other threads see that. Queue the work for events that
+ * were noted meanwhile, but not for data of an op that has not been posted.
  */
 static void coll_conn_hand_over(struct coll_conn *conn)
 {
@@ -128,7 +128,7 @@ static void coll_conn_hand_over(struct coll_conn *conn)
 
 void coll_conn_kick(struct coll_conn *conn)
 {
-	/* Before a pass looks at the socket: see coll_conn_data_ready(). */
+	/* Clear it before a pass looks at the socket: see coll_conn_data_ready(). */
 	if (READ_ONCE(conn->rx_idle))
 		WRITE_ONCE(conn->rx_idle, false);
 	if (!coll_conn_tell(conn, COLL_CONN_KICKED, false))
@@ -137,7 +137,7 @@ void coll_conn_kick(struct coll_conn *conn)
 
 void coll_conn_stir(struct coll_conn *conn)
 {
-	/* pairs with coll_conn_settle(): one of us sees the other */
+	/* pairs with coll_conn_settle(): it sees the receive or probe, or we see ->rx_idle */
 	smp_mb();
 	if (READ_ONCE(conn->rx_idle))
 		coll_conn_kick(conn);
@@ -145,7 +145,10 @@ void coll_conn_stir(struct coll_conn *conn)
 
 void coll_conn_data_ready(struct coll_conn *conn)
 {
-	/* The bytes are in the queue: who clears @rx_idle after this looks sees them. */
+	/*
+	 * The bytes are in the queue. Pairs with coll_conn_poll(): we see !->rx_idle, or the pass
+	 * that clears ->rx_idle sees the bytes.
+	 */
 	smp_mb();
 	if (!READ_ONCE(conn->rx_idle) && !coll_conn_tell(conn, COLL_CONN_DATA, false))
 		coll_conn_queue(conn);
@@ -158,8 +161,8 @@ void coll_conn_ctrl_ready(struct coll_conn *conn)
 }
 
 /*
- * Does no op want data? On a shared conn frames of one may stand before those of another,
- * so there they are looked at as they come. Under conn->lock, or a racy look.
+ * Does no op want data? On a shared conn a frame of one channel may block those of another, so
+ * frames are read as they come there. Under conn->lock, or a racy check.
  */
 static bool coll_conn_is_rx_idle(const struct coll_conn *conn, const struct coll_channel *ch)
 {
@@ -175,8 +178,8 @@ void coll_conn_settle(struct coll_conn *conn, const struct coll_channel *ch)
 	if (!coll_conn_is_rx_idle(conn, ch))
 		return;
 	/*
-	 * A thread that wants data after this sees ->rx_idle. One that wanted it before is seen
-	 * here, and may have missed some.
+	 * A thread that wants data after this sees ->rx_idle. The second check sees a thread that
+	 * wanted data before this, and may have missed an event.
 	 */
 	smp_store_mb(conn->rx_idle, true);
 	if (!coll_conn_is_rx_idle(conn, ch)) {
@@ -194,7 +197,7 @@ void coll_conn_poll_begin(struct coll_conn *conn)
 void coll_conn_poll(struct coll_conn *conn)
 {
 	lockdep_assert_held(&conn->lock);
-	/* A full barrier: what is wanted from here on is for the next pass. */
+	/* A full barrier: events noted from here on are for the next pass. */
 	xchg(&conn->wanted, 0);
 	/* pairs with coll_conn_data_ready(), coll_conn_settle() */
 	smp_store_mb(conn->rx_idle, false);
@@ -242,12 +245,12 @@ void coll_conn_unwatch(struct coll_channel *ch, struct coll_watcher *w)
 	mine = conn->watcher == w;
 	if (mine) {
 		WRITE_ONCE(conn->watcher, NULL);
-		/* Before there is another watcher: nothing that it waits for may be left. */
+		/* Under the lock: no other watcher may come first, and lose its data. */
 		if (!coll_conn_attended(conn))
 			coll_conn_settle(conn, ch);
 	}
 	spin_unlock_irq(&conn->watch_lock);
-	/* A thread that saw this watcher set ->wanted before that. Others see that it has left. */
+	/* Threads that saw this watcher have set ->wanted. Others see that it has left. */
 	if (mine && !coll_conn_attended(conn))
 		coll_conn_hand_over(conn);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Waking and polling: who looks at a connection next, and how it learns that there is
- * something to do. pass.c has what is done then.
+ * Waking and polling: which thread looks at a connection next, and how it learns that there is
+ * something to do. pass.c does it.
  *
  * A connection is looked at by a worker (conn->work), or by the caller that attends to it
  * (conn->watcher). This table says what each event does:
@@ -20,9 +20,9 @@
  *
  * Invariants
  * - A note is never missed. A poller clears ->wanted (coll_conn_poll()) before it looks at the
- *   sockets, and looks at ->wanted again after it has said that it leaves (->working, ->watcher).
- *   The other side sets the bit first and looks at ->working and ->watcher after that.
- *   Between the two there is a full barrier on both sides.
+ *   sockets, and looks at ->wanted again after it has cleared ->working or ->watcher. The thread
+ *   with the event sets the bit first, and looks at ->working and ->watcher after that. Both
+ *   sides have a full barrier between the two.
  * - ->working and the sockets are only touched under conn->lock.
  * - ->rx_idle is set only if no op wants data. A thread that wants data clears it by a kick
  *   before it counts on data.
@@ -42,7 +42,7 @@ struct coll_watcher;
 /* Something that a step waits for has changed: tell the work, or the caller that attends. */
 void coll_conn_kick(struct coll_conn *conn);
 
-/* An op has been posted that may want data: end ->rx_idle. See struct coll_link_ops. */
+/* A receive or a probe waits for messages: end ->rx_idle. See struct coll_link_ops. */
 void coll_conn_stir(struct coll_conn *conn);
 
 /* Data has come. */
@@ -68,7 +68,7 @@ void coll_conn_flush(struct coll_conn *conn);
 /* The work begins: events are notes from here on. */
 void coll_conn_poll_begin(struct coll_conn *conn);
 
-/* A pass begins: it sees what has been wanted so far. */
+/* A pass begins: clear ->wanted and ->rx_idle. The pass sees all events so far. */
 void coll_conn_poll(struct coll_conn *conn);
 
 /* The pass has left something to do. */
@@ -79,7 +79,7 @@ void coll_conn_note_more(struct coll_conn *conn);
  * @conn: connection
  * @more: there is more to do
  *
- * Events that have come meanwhile go to the caller that attends, or the work is queued again.
+ * Events noted meanwhile go to the caller that attends, or the work is queued again.
  */
 void coll_conn_poll_end(struct coll_conn *conn, bool more);
 
@@ -88,12 +88,12 @@ void coll_conn_poll_end(struct coll_conn *conn, bool more);
  * @conn: connection
  * @ch: its only channel
  *
- * Data that has come is for an op that has not been posted, and so is data to come until then.
+ * Then all data, in the socket or still to come, is for an op that has not been posted.
  * A pass that ends holds conn->lock; a caller that leaves holds conn->watch_lock.
  */
 void coll_conn_settle(struct coll_conn *conn, const struct coll_channel *ch);
 
-/* @add threads more poll some connection. If they use all CPUs, events wait for callers. */
+/* Add to the number of polling threads. If they use all CPUs, data waits for callers. */
 void coll_conn_count_poller(int add);
 
 /* --- callers that attend; see struct coll_link_ops ------------------------------------- */
