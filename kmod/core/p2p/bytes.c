@@ -6,7 +6,7 @@
 #include "exchange.h"
 #include "state.h"
 
-/* The first one whose turn it is, with a ref. */
+/* The first message of a queue, with a ref; NULL: there is none, or it has ended. */
 static struct coll_msg *coll_msg_first(struct coll_group *g, struct list_head *queue)
 {
 	struct coll_msg *msg;
@@ -59,7 +59,7 @@ const struct coll_vec *coll_msg_vec(const struct coll_msg *msg)
 	return &msg->vec;
 }
 
-/* The next one's turn comes before this one is over, which may take a while. */
+/* A message leaves its queue when all its bytes have moved: it may end much later. */
 static void coll_msg_moved(struct coll_msg *msg, u32 len)
 {
 	struct coll_group *g = msg->x->g;

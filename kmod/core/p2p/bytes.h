@@ -27,10 +27,10 @@ struct coll_msg *coll_msg_receiving(struct coll_group *g, u32 peer);
 /* Are bytes of any message due from this node? Racy: a change of that kicks the link. */
 bool coll_msg_expects(const struct coll_group *g, u32 peer);
 
-/* Are any due to it? */
+/* Are bytes of any message due to this node? Racy, too. */
 bool coll_msg_owes(const struct coll_group *g, u32 peer);
 
-/* Where it stands: its name, bytes moved, bytes in all, and the memory. */
+/* Id of a message, bytes moved, bytes in all, and its memory. */
 u64 coll_msg_id(const struct coll_msg *msg);
 
 u64 coll_msg_done(const struct coll_msg *msg);
@@ -39,7 +39,7 @@ u64 coll_msg_bytes(const struct coll_msg *msg);
 
 const struct coll_vec *coll_msg_vec(const struct coll_msg *msg);
 
-/* @len more bytes are out of its pages. */
+/* @len more bytes of the message have been sent. */
 void coll_msg_sent(struct coll_msg *msg, u32 len);
 
 /**

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Taking messages back that have no partner yet.
+ * Cancels messages that have no partner yet.
  *
  * A receive, and a send within the node, are cancelled on the spot, under group->lock. So is a
- * send to another node whose RTS has not gone out. Else the other node may be matching it just
- * now, so it is asked (CANCEL), and says which of the two came first by the CTS that the
- * RTS has to get anyway.
+ * send to another node whose RTS has not gone out. After RTS the other node may be matching the
+ * send just now. So this node sends CANCEL. The CTS, which the RTS gets anyway, tells which of
+ * the two came first.
  */
 #include <linux/lockdep.h>
 #include <linux/sched.h>
@@ -19,7 +19,7 @@
 #include "peer.h"
 #include "state.h"
 
-/* Ask the node that has the offer. Under group->lock. */
+/* Queue CANCEL to the node that has the offer. Under group->lock. */
 static void coll_msg_withdraw_locked(struct coll_group *g, struct coll_msg *msg)
 {
 	lockdep_assert_held(&g->lock);
@@ -29,7 +29,7 @@ static void coll_msg_withdraw_locked(struct coll_group *g, struct coll_msg *msg)
 	list_add_tail(&msg->note.list, &g->msgs->peers[g->node_of[msg->note.dest]].frames);
 }
 
-/* @kick: result: node that is asked; unchanged: none. Under group->lock. */
+/* @kick: result: node that CANCEL is due to; unchanged: none. Under group->lock. */
 static int coll_exchange_cancel_locked(struct coll_exchange *x, struct list_head *ending, u32 *kick)
 {
 	struct coll_msg *msg = x->send.state == COLL_MSG_NONE ? &x->recv : &x->send;

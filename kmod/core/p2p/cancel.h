@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Messages are taken back. */
+/* Cancels messages. */
 #ifndef COLL_CORE_CANCEL_H
 #define COLL_CORE_CANCEL_H
 
@@ -12,8 +12,8 @@ struct coll_member;
  * @m: member that has posted it, with a group
  * @handle: of its command; if several have it, the one posted first is cancelled
  *
- * Whether it is really cancelled shows when it completes: with -ECANCELED or with its own
- * result. The answer of another node may be needed for that. Process context, no locks.
+ * If it has been cancelled, it completes with -ECANCELED, else with its own result. The answer
+ * of another node may be needed for that. Process context, no locks.
  *
  * Return: 0; -ENOENT if no such message is in flight; -EALREADY if it has a partner, so that it
  * will complete by itself; -EINVAL if it sends and receives.
@@ -21,11 +21,11 @@ struct coll_member;
 int coll_msg_cancel(struct coll_member *m, u64 handle);
 
 /**
- * coll_msg_cancel_receives() - take back all receives that have no partner yet
+ * coll_msg_cancel_receives() - cancel all receives that have no partner yet
  * @m: member with a group
  *
- * Also probes, and those of commands that send as well: these end with -ECANCELED when their
- * other half is over. Process context, no locks. Return: how many receives.
+ * Cancels probes, too, and receives of commands that also send: such a command ends with
+ * -ECANCELED when its send is over. Process context, no locks. Return: number of receives.
  */
 u64 coll_msg_cancel_receives(struct coll_member *m);
 

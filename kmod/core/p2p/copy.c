@@ -61,8 +61,8 @@ static bool coll_msg_has_slices(const struct coll_msg *lead)
 }
 
 /*
- * Take slices while there are any, and until worker @w is over; NULL: a caller. Needs a
- * use. Return: there are more slices.
+ * Take slices until there are none left, or until the time of worker @w is over; @w is NULL in a
+ * system call. The thread holds a ref. Return: there are more slices.
  */
 static bool coll_msg_take_slices(struct coll_msg *lead, struct coll_worker *w)
 {
@@ -70,7 +70,7 @@ static bool coll_msg_take_slices(struct coll_msg *lead, struct coll_worker *w)
 	int ret;
 
 	for (;;) {
-		/* Before a slice is taken: a slice that has been taken must be done. */
+		/* Check before a slice is taken: a slice that has been taken must be copied. */
 		if (coll_msg_ending(lead) || signal_pending(current))
 			return false;
 		if (coll_worker_is_over(w))
@@ -102,7 +102,7 @@ static void coll_msg_helper_work(struct work_struct *work)
 	coll_worker_begin(&w, g->user, &g->error);
 	more = coll_msg_take_slices(lead, &w);
 	coll_account_work(g, w.begin);
-	/* With the same use: another message of the user may have its turn. */
+	/* Keep the ref, and queue again: another message of the user may have its turn first. */
 	if (more)
 		queue_work(g->user->wq, &h->work);
 	else
@@ -130,8 +130,8 @@ static void coll_msg_queue_helpers(struct coll_msg *lead, u32 nr)
 }
 
 /*
- * Large messages: the two ranks copy themselves, if they are asleep in ioctl, and so
- * do workers, as many as there are CPUs. Their requests are there: we hold a ref.
+ * Large messages: the two ranks copy if they wait in an ioctl, and so do workers, on up to
+ * all CPUs together. The requests of both ranks exist: the caller holds a ref.
  */
 static void coll_msg_share(struct coll_msg *lead)
 {
@@ -144,7 +144,7 @@ static void coll_msg_share(struct coll_msg *lead)
 	spin_lock(&g->lock);
 	lead->shared = true;
 	spin_unlock(&g->lock);
-	/* pairs with coll_waiting_leave(): one of us sees the other */
+	/* pairs with coll_sleeper_take(), after coll_waiting_leave() has set ->away */
 	smp_mb();
 	for (i = 0; i < (reqs[0] == reqs[1] ? 1 : 2); i++) {
 		struct coll_sleeper *s = reqs[i]->sleeper;

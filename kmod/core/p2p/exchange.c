@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The life of a message, from its command to its completion; state.h says who leads. */
+/* The life of a message, from its command to its completion; state.h says which end is the lead. */
 #include <linux/bitmap.h>
 #include <linux/lockdep.h>
 #include <linux/slab.h>
@@ -184,7 +184,7 @@ static struct coll_exchange *coll_msg_over_locked(struct coll_group *g, struct c
 	}
 	if (--x->left)
 		return NULL;
-	/* Only now: sleepers look through their request at it. */
+	/* Clear it only now: sleepers find the exchange through their request. */
 	x->req->exchange = NULL;
 	coll_exchange_unname(x);
 	x->req->member->talking--;

@@ -12,22 +12,22 @@ struct coll_note;
 struct coll_req;
 struct list_head;
 
-/* The two ends of a request, from its command. NULL: there is no memory. */
+/* Allocate the ends of a request, from its command. NULL: there is no memory. */
 struct coll_exchange *coll_exchange_alloc(struct coll_req *req);
 
 /* Drop a reference. */
 void coll_exchange_put(struct coll_exchange *x);
 
-/* Set the time by which it has to be complete; 0: none. It has been posted. */
+/* Set the time by which a posted request has to be complete; 0: none. */
 void coll_exchange_arm(struct coll_exchange *x, u64 timeout_ns);
 
-/* No byte of it may be touched any more, beyond what is being touched. */
+/* Is the result of a lead fixed? Then no thread may begin to touch its bytes. */
 bool coll_msg_ending(const struct coll_msg *msg);
 
 /* A buffer has gone: as coll_exec_failed(). */
 void coll_msg_failed(struct coll_msg *msg, int err);
 
-/* Drop a ref. The last one ends it: process context, no locks. */
+/* Drop a ref of a lead. The last one ends the message: process context, no locks. */
 void coll_msg_put(struct coll_msg *msg);
 
 /**
@@ -38,27 +38,27 @@ void coll_msg_put(struct coll_msg *msg);
  */
 bool coll_msg_end(struct coll_msg *lead, int result);
 
-/* Fix it, and drop the own ref. Process context, no locks. */
+/* Fix the result of a lead, and drop its own ref. Process context, no locks. */
 void coll_msg_finish(struct coll_msg *lead, int result);
 
 /**
- * coll_msg_give_up() - an end that waits for its partner is to end alone
+ * coll_msg_give_up() - end an end that waits for its partner, alone
  * @msg: an end in state COLL_MSG_POSTED
  * @result: negative errno
  * @ending: the end is added to this list, unless it is ending already
  *
- * Nobody can match it from here on. Under group->lock. The caller has to pass @ending to
+ * It cannot be matched from here on. Under group->lock. The caller has to pass @ending to
  * coll_msgs_finish() when it has dropped the lock.
  */
 void coll_msg_give_up(struct coll_msg *msg, int result, struct list_head *ending);
 
-/* Complete what coll_msg_give_up() has put on the list. Process context, no locks. */
+/* Complete the ends that coll_msg_give_up() has put on the list. Process context, no locks. */
 void coll_msgs_finish(struct list_head *ending);
 
 /* Fail the group: there is no memory here, or a buffer has gone. */
 void coll_group_memory(struct coll_group *g, int err);
 
-/* Keep for the caller of a receive or a probe what the offer says. Under group->lock. */
+/* Store the facts of the offer for the caller of a receive or a probe. Under group->lock. */
 void coll_msg_tell(struct coll_req *req, const struct coll_note *n);
 
 #endif /* COLL_CORE_EXCHANGE_H */

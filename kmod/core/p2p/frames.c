@@ -14,7 +14,7 @@
 #include "probe.h"
 #include "state.h"
 
-/* The kind of frame for a note that has its turn in the link. */
+/* The kind of the frame that a note is sent as. */
 static enum coll_msg_kind coll_note_kind(const struct coll_note *n)
 {
 	if (!n->msg)
@@ -36,7 +36,7 @@ bool coll_msg_next_frame(struct coll_group *g, u32 peer, struct coll_msg_frame *
 	}
 	list_del_init(&n->list);
 	kind = coll_note_kind(n);
-	/* The peer wants numbers without a gap: what is cancelled before it goes has none. */
+	/* The peer expects ids without a gap: a message that is cancelled before RTS gets none. */
 	if (kind == COLL_MSG_OFFER)
 		n->msg->id = ++p->last_id;
 	*f = (struct coll_msg_frame){
@@ -58,7 +58,7 @@ bool coll_msg_next_frame(struct coll_group *g, u32 peer, struct coll_msg_frame *
 	return true;
 }
 
-/* Is this what that node may offer to one of this node's ranks? */
+/* May node @peer offer this message to a rank of this node? */
 static bool coll_offer_ok(const struct coll_group *g, u32 peer,
 			  const struct coll_msg_frame *f)
 {
@@ -100,11 +100,11 @@ static int coll_msg_got_offer(struct coll_group *g, u32 peer,
 	spin_lock(&g->lock);
 	if (g->error)
 		ret = 0;
-	/* No offer comes twice. */
+	/* Each offer has the next id: none comes twice. */
 	else if (n->id == p->peer_id + 1 && !test_bit(n->source, g->msgs->left)) {
 		ret = 0;
 		p->peer_id = n->id;
-		/* A rank that has left takes nothing; our BYE, which is on its way, says so. */
+		/* A rank that has left takes nothing; the peer learns that from our BYE. */
 		if (!test_bit(n->dest, g->msgs->left)) {
 			lead = coll_msg_offer(g, n, &ending, &kept);
 			n = NULL;
@@ -130,13 +130,13 @@ static int coll_msg_got_answer(struct coll_group *g, u32 peer,
 		return -EPROTO;
 	spin_lock(&g->lock);
 	msg = coll_msg_find_asked(g, peer, f->id);
-	/* Nobody has asked for a withdrawal. */
+	/* This node has not asked for a withdrawal: the answer is wrong. */
 	if (msg && f->error == ECANCELED && !msg->withdrawn)
 		msg = NULL;
 	found = msg;
 	if (found) {
 		coll_msg_forget(g, msg);
-		/* A question that has not gone out yet has its answer. */
+		/* This answers a CANCEL that is still to be sent, too. */
 		coll_note_take(&msg->note);
 		msg->state = COLL_MSG_MATCHED;
 		over = f->error || !msg->bytes;
@@ -156,9 +156,9 @@ static int coll_msg_got_answer(struct coll_group *g, u32 peer,
 }
 
 /*
- * The sender wants message @f->id back. If a receive has taken it, the answer to the offer is
- * on its way, and is the answer to this, too. If a matched probe has, that answer comes when
- * the message is received.
+ * The sender wants message @f->id back. If a receive has taken it, the CTS for the offer is due
+ * or has been sent, and answers CANCEL, too. If a matched probe has taken it, the CTS is sent
+ * when the message is received.
  */
 static int coll_msg_got_withdrawal(struct coll_group *g, u32 peer,
 				   const struct coll_msg_frame *f)

@@ -9,7 +9,7 @@ struct coll_group;
 
 /* Kinds of frames about a message. */
 enum coll_msg_kind {
-	COLL_MSG_OFFER,		/* RTS: a rank has one for a rank of the other node */
+	COLL_MSG_OFFER,		/* RTS: a rank has a message for a rank of the other node */
 	COLL_MSG_ANSWER,	/* CTS: a receive has taken it, or it is withdrawn */
 	COLL_MSG_WITHDRAW,	/* CANCEL: the sender wants it back */
 };
@@ -17,7 +17,7 @@ enum coll_msg_kind {
 /**
  * struct coll_msg_frame - RTS, CTS or CANCEL, decoded
  * @kind: which
- * @id: names the message on its way from one node to the other
+ * @id: number of the message, in its direction between the two nodes
  * @source: RTS: sending rank, as the next ones
  * @dest: receiving rank
  * @tag: its tag
@@ -49,8 +49,8 @@ bool coll_msg_next_frame(struct coll_group *g, u32 peer, struct coll_msg_frame *
  * @peer: from this node
  * @f: checked for range against the wire format only
  *
- * Return: 0; -EPROTO if it does not fit what has come before; -ENOMEM if there is no room to keep
- * it.
+ * Return: 0; -EPROTO if it does not fit the frames before it. If there is no room to keep an offer,
+ * the group fails, and the result is 0.
  */
 int coll_msg_got_frame(struct coll_group *g, u32 peer, const struct coll_msg_frame *f);
 

@@ -17,7 +17,7 @@ void coll_exchange_name(struct coll_exchange *x);
  */
 struct coll_exchange *coll_exchange_by_handle(struct coll_member *m, u64 handle);
 
-/* It is complete; under group->lock. */
+/* The command of @x is complete: forget its handle; under group->lock. */
 void coll_exchange_unname(struct coll_exchange *x);
 
 #endif /* COLL_CORE_HANDLES_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which message a receive gets, and which receive a message gets: the oldest one that fits.
+ * A receive gets the oldest message that fits, and a message gets the oldest receive that fits.
  * There may be very many of both, and they may come in any order. So each of them is found
  * in a tree, in a time that grows with the logarithm of their number.
  *
@@ -9,9 +9,9 @@
  *			receive that names neither takes the first of box->offered
  *	a receive	an offer fits four kinds of receives: with its source or any, and with
  *			its tag or any; wildcards are values like others here
- *	a probe		as a receive. A matched probe is with the receives, for it takes the
- *			offer; others have a tree of their own, and an offer that nothing
- *			takes ends all that it fits
+ *	a probe		as a receive. A matched probe is in the tree of the receives, because it
+ *			takes the offer. Plain probes have a tree of their own: an offer that
+ *			no receive takes ends all plain probes that it fits
  *	a held offer	an mrecv names the order that the offer had
  * A tree is sorted by what the question names, then by age.
  */
@@ -34,7 +34,7 @@ void coll_mailbox_init(struct coll_mailbox *box, struct coll_group *g)
 		box->trees[i] = RB_ROOT;
 }
 
-/* The node of a note for a tree, and back. */
+/* Index, in ->nodes of a note, of its node for a tree. coll_match_note() goes back. */
 static u32 coll_match_index(enum coll_match_tree tree)
 {
 	return tree < COLL_MATCH_NODES ? tree : 0;
@@ -66,8 +66,8 @@ static u64 coll_note_key(enum coll_match_tree tree, const struct coll_note *n)
 }
 
 /*
- * Under group->lock. The note is the newest one, so it stands behind all with the same key; no two
- * that are held have the same.
+ * Under group->lock. The note is the newest one, so it goes behind all notes with the same key.
+ * Keys of held notes are unique.
  */
 static void coll_match_add_locked(struct coll_mailbox *box, enum coll_match_tree tree,
 				  struct coll_note *n)
@@ -187,7 +187,7 @@ void coll_note_take(struct coll_note *n)
 		rb_erase(&n->nodes[i], &box->trees[i]);
 }
 
-/* The receive, or probe, that was posted first of those in a tree that an offer fits. */
+/* The oldest receive or probe in a tree that an offer fits. */
 static struct coll_note *coll_match_fitting_locked(struct coll_mailbox *box,
 						   enum coll_match_tree tree,
 						   const struct coll_note *offer)

@@ -44,7 +44,7 @@ struct coll_msg *coll_msg_match(struct coll_group *g, struct coll_msg *r,
 	} else {
 		coll_msg_answer(g, r, n);
 	}
-	/* It may be ending, because the group is. */
+	/* The receive may be ending, because the group has failed. */
 	return coll_msg_tryget(r) ? r : NULL;
 }
 

@@ -44,7 +44,7 @@ void coll_msgs_free(struct coll_group *g)
 
 	if (!ms)
 		return;
-	/* With no request left, what there is are offers of other nodes. */
+	/* No request is left, so all notes are offers of other nodes. */
 	for (i = 0; ms->boxes && i < g->nr_local; i++) {
 		if (!ms->boxes[i].held.next)
 			continue;

@@ -10,7 +10,7 @@ struct coll_msg;
 
 /**
  * struct coll_msg_counts - of one group
- * @sent: messages that its ranks have sent, and that have arrived as far as is known
+ * @sent: messages of its ranks whose sending end is over without an error
  * @bytes: in these
  */
 struct coll_msg_counts {
@@ -21,13 +21,13 @@ struct coll_msg_counts {
 /* Under group->lock. */
 const struct coll_msg_counts *coll_msgs_counts(const struct coll_group *g);
 
-/* Is any message in flight? A look without the lock. */
+/* Is any message in flight? A check without the lock. */
 bool coll_msg_any(const struct coll_group *g);
 
-/* A new group has room for messages. Return: 0, -ENOMEM. */
+/* Allocate the message state of a new group. Return: 0, -ENOMEM. */
 int coll_msgs_init(struct coll_group *g);
 
-/* No request is left. */
+/* Free the message state of a group that has no request left. */
 void coll_msgs_free(struct coll_group *g);
 
 /* A message has been posted. Under group->lock. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Offers of other nodes, and notes that are to be sent to them. Lists only. */
+/* Offers of other nodes, and notes that are to be sent to them. Lists and trees only. */
 #include <linux/lockdep.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
@@ -66,7 +66,7 @@ void coll_msg_take_offer(struct coll_group *g, struct coll_note *n)
 }
 
 /*
- * A slice. Messages of this node leave the mailbox as well; the walk has ended them, or the
+ * Drop a slice. Sends of this node leave the mailbox as well: the walk has ended them, or the
  * failure of the group does. Return: may there be more?
  */
 static bool coll_msg_drop_slice_locked(struct coll_group *g, struct list_head *list,

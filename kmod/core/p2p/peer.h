@@ -14,7 +14,7 @@ struct list_head;
 /* The link to @node may have something to do. */
 void coll_msg_kick(struct coll_group *g, u32 node);
 
-/* Let a node know of a send; under group->lock. */
+/* Queue the RTS of a send to another node; under group->lock. */
 void coll_msg_ask(struct coll_group *g, struct coll_msg *msg);
 
 /**
@@ -27,7 +27,7 @@ void coll_msg_ask(struct coll_group *g, struct coll_msg *msg);
  */
 void coll_msg_answer(struct coll_group *g, struct coll_msg *lead, struct coll_note *n);
 
-/* Take the offer of another node out of all that could find it. Under group->lock. */
+/* Take the offer of another node out of its mailbox and of peer->offers. Under group->lock. */
 void coll_msg_take_offer(struct coll_group *g, struct coll_note *n);
 
 /*
@@ -39,23 +39,23 @@ struct coll_note *coll_note_alloc(struct coll_group *g);
 /* Free the offer of another node. @n may be NULL. */
 void coll_note_free(struct coll_group *g, struct coll_note *n);
 
-/* The other node has been asked to take a send, which has its id. Under group->lock. */
+/* Add a send, whose RTS goes out and which has its id, to peer->asked. Under group->lock. */
 void coll_msg_add_asked(struct coll_group *g, struct coll_msg *msg);
 
-/* The send that node @peer has been asked to take. Under group->lock. NULL: there is none. */
+/* The send with this id in peer->asked of node @peer. Under group->lock. NULL: there is none. */
 struct coll_msg *coll_msg_find_asked(struct coll_group *g, u32 peer, u64 id);
 
 /* An offer of node @peer that no receive has taken. Under group->lock. NULL: there is none. */
 struct coll_note *coll_msg_find_offer(struct coll_group *g, u32 peer, u64 id);
 
-/* Take an end that is over out of what links look at; under group->lock. */
+/* Take an end out of the lists and trees of its peer; under group->lock. */
 void coll_msg_forget(struct coll_group *g, struct coll_msg *msg);
 
 /* Keep the offer of another node until a receive takes it; under group->lock. */
 void coll_msg_keep_offer(struct coll_group *g, struct coll_note *n);
 
 /**
- * coll_msg_drop_offers() - a rank of this node has left: forget what it was offered
+ * coll_msg_drop_offers() - a rank of this node has left: drop the offers to it
  * @g: group
  * @box: its mailbox
  *
@@ -64,7 +64,7 @@ void coll_msg_keep_offer(struct coll_group *g, struct coll_note *n);
  */
 void coll_msg_drop_offers(struct coll_group *g, struct coll_mailbox *box);
 
-/* Free offers of other nodes that nobody else has a pointer to. */
+/* Free offers of other nodes that no other thread has a pointer to. */
 void coll_notes_free(struct coll_group *g, struct list_head *notes);
 
 #endif /* COLL_CORE_PEER_H */

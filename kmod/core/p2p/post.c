@@ -76,7 +76,7 @@ static void coll_exchange_start_locked(struct coll_group *g, struct coll_exchang
 		coll_msg_ask(g, s);
 }
 
-/* Nobody's message: there is nothing to wait for. */
+/* The partner is COLL_RANK_NULL: there is nothing to wait for. */
 static void coll_msg_tell_null(struct coll_req *req)
 {
 	req->got.source = COLL_RANK_NULL;

@@ -2,9 +2,9 @@
 /*
  * Probes: is there a message for this rank, and what is it?
  *
- * A probe that finds an offer at once needs no exchange. One that has to wait is a receiving
- * end like that of a receive: so a deadline, a cancel, the failure of the group and the
- * leaving of ranks end it in the same way. It is over as soon as an offer fits it.
+ * A probe that finds an offer at once needs no exchange. A probe that has to wait is a receiving
+ * end like that of a receive. So a deadline, a cancel, the failure of the group and the leaving
+ * of ranks end it in the same way. It is over as soon as an offer fits it.
  *
  * A matched probe takes the offer out of matching. The mailbox of the rank then holds the offer
  * by its order, which no other note of that mailbox ever has. The sender's end stays as it is,
@@ -47,7 +47,7 @@ static void coll_probe_hold_locked(struct coll_group *g, struct coll_mailbox *bo
 	coll_match_put_held(box, n);
 }
 
-/* Tell the probe what it has found, and take that if it wants it. Under group->lock. */
+/* Tell the probe about the offer; a matched probe takes the offer. Under group->lock. */
 static void coll_probe_take_locked(struct coll_group *g, struct coll_req *req, struct coll_note *n)
 {
 	lockdep_assert_held(&g->lock);
@@ -62,7 +62,7 @@ void coll_probe_found(struct coll_group *g, struct coll_msg *p, struct coll_note
 		      struct list_head *ending)
 {
 	lockdep_assert_held(&g->lock);
-	/* In any case a thread that has found it by its note looks for the next one. */
+	/* Also if the probe is ending already: it must not be found a second time. */
 	coll_note_take(&p->note);
 	coll_probe_take_locked(g, p->x->req, n);
 	coll_msg_give_up(p, 0, ending);
@@ -80,9 +80,9 @@ void coll_probe_remember(const struct coll_note *n, struct coll_note *kept)
 }
 
 /*
- * One slice. The offer may have gone since: a receive may have taken it. A probe that was
- * posted before the offer came saw it nevertheless; one posted later did not, and looks for
- * itself. Return: may there be more?
+ * One slice. A receive may have taken the offer since. Probes that are older than the offer are
+ * told about it nevertheless. Younger probes have looked at the mailbox when they were posted.
+ * Return: may there be more?
  */
 static bool coll_probes_slice_locked(struct coll_group *g, const struct coll_note *kept,
 				     struct list_head *ending)
@@ -156,7 +156,7 @@ void coll_probes_tell(struct coll_group *g, const struct coll_note *kept)
 {
 	struct coll_probes *p;
 
-	/* The caller may hold what others need: a connection. It completes all if it has to. */
+	/* The caller may hold a connection that others need. Without memory it completes all. */
 	while (kept->order && coll_probes_run(g, kept)) {
 		p = kmalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
 		if (!p)
@@ -195,7 +195,7 @@ int coll_probe_now(struct coll_req *req)
 		coll_msg_missed(g);
 	if (ret || !(c->flags & COLL_CMD_NOWAIT))
 		return ret;
-	/* The caller may come again and again, and nobody else may look at the links. */
+	/* The caller may poll with such probes, and no other thread may look at the links. */
 	coll_links_stir(g);
 	return -ENOMSG;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which ranks can still be sent to, and received from. */
+/* Finds out which ranks can still be sent to, and received from. */
 #include <linux/bitmap.h>
 #include <linux/lockdep.h>
 
@@ -9,7 +9,7 @@
 #include "ranks.h"
 #include "state.h"
 
-/* Local ranks ascend. */
+/* g->local_rank is in ascending order. */
 u32 coll_msg_local(const struct coll_group *g, u32 rank)
 {
 	u32 lo = 0, hi = g->nr_local - 1;

@@ -2,8 +2,8 @@
 /*
  * Messages: send, recv and sendrecv, and probes.
  *
- * A request has one or two ends: what it sends, what it receives. An end waits in its
- * group until its partner is known; then one of the two, the lead, stands for both:
+ * A request has a sending end, a receiving end, or both. An end waits in its group until its
+ * partner is known; then one of the two, the lead, stands for both:
  *   within the node	the receiving end; pages are copied to pages
  *   to another node	the sending end; its bytes go out by the link
  *   from another node	the receiving end; bytes come in by the link
@@ -11,10 +11,10 @@
  * ops. The first ref is the lead's own; the thread that fixes the result drops it. The last one
  * ends both ends. A request is complete with its last end.
  *
- * Between nodes: the sender's node asks (RTS), the receiver's keeps the question until
- * a receive fits and answers (CTS), then the bytes come (MSG), in the order of the
- * answers. So a MSG frame always has a place to go to. A sender that wants its message back
- * says so (CANCEL), and the answer tells which came first: each RTS gets exactly one CTS.
+ * Between nodes: the sender's node offers the message (RTS). The receiver's node keeps the offer
+ * until a receive fits, and answers (CTS). Then the bytes come (MSG), in the order of the
+ * answers. So each MSG frame finds its receive. A sender that wants its message back sends
+ * CANCEL. The CTS tells which came first: each RTS gets exactly one CTS.
  *
  * A probe is a receiving end that moves no bytes: it is over when a message has been found
  * (probe.c). A matched probe takes the offer out of matching. Then the mailbox holds the
@@ -33,8 +33,7 @@
 #include "messages.h"
 
 /*
- * Messages that are looked at while group->lock is held once, where all that wait are to be
- * looked at.
+ * Most messages that a loop over all messages handles before it drops group->lock for a moment.
  */
 #define COLL_MSG_SLICE		64
 
@@ -42,9 +41,9 @@
 #define COLL_MSG_HELPERS	4
 
 enum coll_msg_state {
-	COLL_MSG_NONE,		/* there is no such end, or it is nobody's */
+	COLL_MSG_NONE,		/* there is no such end, or its partner is COLL_RANK_NULL */
 	COLL_MSG_POSTED,	/* waits for its partner */
-	COLL_MSG_HELD,		/* a send: a matched probe has taken it, nothing has received it */
+	COLL_MSG_HELD,		/* a send: a matched probe has taken it, no receive has */
 	COLL_MSG_MATCHED,	/* bytes move, or may */
 	COLL_MSG_OVER,		/* nothing touches its pages any more */
 };
@@ -72,10 +71,10 @@ enum coll_note_place {
 
 /**
  * struct coll_note - a message that is offered, or wanted
- * @list: where it waits: for a receive, for a message, or for its turn in the link
+ * @list: list that it waits in: for a receive, for a message, or for its frame to be sent
  * @box: the mailbox that it waits in for its partner; NULL: in none
- * @order: in @box: its age; a later one has a greater number, and no two have the same. For an
- *	offer that is held: its id
+ * @order: in @box: a unique number; later notes have greater ones. For an offer that is held:
+ *	its id
  * @nodes: in @box: in the trees; only an offer that is not held uses more than the first one
  * @place: where in @box
  * @source: rank; wanted: may be COLL_RANK_ANY
@@ -83,11 +82,11 @@ enum coll_note_place {
  * @tag: wanted: may be COLL_TAG_ANY
  * @dtype: enum coll_dtype
  * @bytes: of the message; wanted: at most
- * @msg: the end it belongs to; NULL: the offer of another node, by itself in memory
- * @node: of such an offer
- * @id: of such an offer
- * @error: how it is to be answered
- * @by_id: such an offer, while no receive has taken it: in peer->offers
+ * @msg: the end that has this note; NULL: an offer of another node, allocated by itself
+ * @node: node of such an offer
+ * @id: id of such an offer
+ * @error: negative errno of the answer, or 0
+ * @by_id: of such an offer, while no receive has taken it: in peer->offers
  */
 struct coll_note {
 	struct list_head list;
@@ -112,25 +111,24 @@ struct coll_note {
 
 /**
  * struct coll_msg - one end of a message
- * @x: the request's
- * @state: group->lock
+ * @x: the exchange that it is an end of
+ * @state: see enum coll_msg_state; group->lock
  * @send: it is the sending end
  * @note: what it offers or wants; group->lock
  * @vec: its memory
  * @all: in msgs->all, from posting to its end; group->lock
- * @walked: the last walk that has looked at it, or does not have to; group->lock
+ * @walked: the last walk that has looked at it, or need not; group->lock
  * @lead: itself, or the receiving end of this node that has taken it; group->lock
  * @from: of a lead: the sending end, if it is of this node; group->lock
- * @bytes: of a lead: to be moved
+ * @bytes: of a lead: bytes to move
  * @refs: of a lead: refs
  * @flags: of a lead: COLL_MSGF_*
  * @result: of a lead: fixed by the setter of COLL_MSGF_ENDING
- * @todo: of a lead: for a thread that is about to end or to start several
+ * @todo: of a lead: in the list of a thread that is about to end several
  * @id: of a lead with another node
- * @asked: sends, RTS is out: in peer->asked; group->lock
- * @is_asked: it is there
- * @withdrawn: the sender has cancelled it since, and the receiver's node is asked or about
- *	to be asked whether it is still there; group->lock
+ * @asked: of a send whose RTS has been sent: in peer->asked; group->lock
+ * @is_asked: @asked is in the tree
+ * @withdrawn: the sender has cancelled it after RTS: CANCEL is due or has been sent; group->lock
  * @in_peer: of a lead with another node: in peer->sends or peer->recvs; group->lock
  * @done: of a lead with another node: bytes moved; the link's work only
  * @shared: helpers may take slices; group->lock
@@ -174,7 +172,7 @@ struct coll_msg_helper {
 
 /**
  * struct coll_exchange - a request of one or two ends
- * @ref: references to the memory, of the request until it is complete, of its poster, and of an
+ * @ref: references to the memory: by the request until it is complete, by its poster, and by an
  *	armed deadline
  * @g: group, referenced
  * @req: the request, until it is complete
@@ -204,10 +202,10 @@ struct coll_exchange {
 /**
  * struct coll_mailbox - of one local rank; all under group->lock
  * @group: whose rank it is
- * @wanted: its receives that nothing has come for, oldest first
+ * @wanted: its receives and probes that no message has fitted, oldest first
  * @offered: messages to it that no receive has fitted, oldest first
- * @held: messages that a matched probe has taken and nothing has received
- * @order: that of the note that came last
+ * @held: messages that a matched probe has taken and no receive has
+ * @order: order of the newest note
  * @trees: by enum coll_match_tree
  * @steps: notes that have been compared to find a place or a partner
  */
@@ -228,8 +226,8 @@ struct coll_mailbox {
  * @offers: offers of that node that no receive has taken, by id
  * @sends: sends whose CTS has come, in that order
  * @recvs: receives whose CTS is out or in @frames, in that order
- * @last_id: of our own RTS
- * @peer_id: of the peer's
+ * @last_id: id of our last RTS
+ * @peer_id: id of the last RTS of the peer
  */
 struct coll_msg_peer {
 	struct list_head frames;
@@ -252,7 +250,7 @@ struct coll_msg_peer {
  * @down: bit of each node: it has failed, see coll_msgs_without()
  * @node_failed: a bit of @down is set
  * @nr_asking: calls of coll_msgs_without() that are under way
- * @missed: meanwhile, a message was in flight that needs a node that has failed
+ * @missed: during such calls: a message in flight needs a node that has failed
  * @counts: statistics
  */
 struct coll_msgs {
@@ -269,13 +267,13 @@ struct coll_msgs {
 	struct coll_msg_counts counts;
 };
 
-/* The other side of an end, as far as it is known. */
+/* The rank at the other side of an end; a receive may have COLL_RANK_ANY. */
 static inline u32 coll_msg_partner(const struct coll_msg *msg)
 {
 	return msg->send ? msg->note.dest : msg->note.source;
 }
 
-/* Has nothing begun to receive this message, or to send what this receives? */
+/* Does this end still wait for a receive that takes it, or for a message that it receives? */
 static inline bool coll_msg_waits(const struct coll_msg *msg)
 {
 	return msg->state == COLL_MSG_POSTED || msg->state == COLL_MSG_HELD;
@@ -286,7 +284,7 @@ static inline bool coll_msg_tryget(struct coll_msg *lead)
 	return atomic_inc_not_zero(&lead->refs);
 }
 
-/* Does this end look for a message, and receive nothing? */
+/* Is this the end of a probe, which finds a message but does not receive it? */
 static inline bool coll_msg_probes(const struct coll_msg *msg)
 {
 	return coll_is_probe(msg->x->req->cmd.collective);

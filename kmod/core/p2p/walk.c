@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Looking at all messages of a group: it has failed, or a rank has left, or a node has gone.
+ * A walk over all messages of a group: the group has failed, or a rank has left, or a node has
+ * failed.
  *
- * There may be very many messages, so group->lock is dropped after each slice. Therefore a
- * message is not looked at by its place in a list. Each walk has a number, and each message the
- * number of the last walk that has looked at it. A walk takes the first message, looks at it,
- * gives it the number of the newest walk, and puts it at the end. So the list stays sorted by
- * that number, and a walk is over when the first message has its own number or a later one. A
- * message that is posted meanwhile counts as looked at: the poster has seen the reason for the
- * walk, and would have been refused.
+ * There may be very many messages, so group->lock is dropped after each slice, and a walk cannot
+ * keep its place in the list. Each walk has a number, and each message the number of the last
+ * walk that has looked at it. A walk takes the first message, looks at it, gives it the number of
+ * the newest walk, and puts it at the end. So the list stays sorted by that number, and a walk is
+ * over when the first message has its own number or a later one. A message that is posted
+ * meanwhile counts as looked at: its poster has seen the reason for the walk, and would have been
+ * refused.
  *
  * Two walks may run at once, and one may look at a message on behalf of the other. That is
- * right because both ask the same: what to do with a message follows from the state of the
- * group alone, and each walk begins when its reason stands there.
+ * correct, because each walk decides about a message by the state of the group alone, and the
+ * reason for a walk is in that state before the walk begins.
  */
 #include <linux/bitmap.h>
 #include <linux/lockdep.h>
@@ -38,7 +39,7 @@ static bool coll_msg_is_lost_locked(const struct coll_group *g, const struct col
 	return partner == COLL_RANK_ANY ? coll_msgs_alone(g) : test_bit(partner, g->msgs->left);
 }
 
-/* Does it need a node that has failed? */
+/* Does this end need a node that has failed? */
 static bool coll_msg_misses_locked(const struct coll_group *g, const struct coll_msg *msg)
 {
 	u32 partner = coll_msg_partner(msg);
@@ -49,8 +50,8 @@ static bool coll_msg_misses_locked(const struct coll_group *g, const struct coll
 }
 
 /*
- * Decide about a message. While somebody asks whether messages miss a node, one that
- * does is not ended: the communicator is about to fail.
+ * Decide about a message. During coll_msgs_without() a message that needs a failed node is not
+ * ended: the communicator is about to fail.
  */
 static void coll_msg_judge_locked(struct coll_group *g, struct coll_msg *msg,
 				  struct list_head *ending)
@@ -86,7 +87,7 @@ static bool coll_msgs_slice_locked(struct coll_group *g, u64 walk, struct list_h
 	return n == COLL_MSG_SLICE;
 }
 
-/* Begin one. Under group->lock, with the reason for it. */
+/* Begin a walk, whose reason is in the state of the group already. Under group->lock. */
 static u64 coll_msgs_walk_begin_locked(struct coll_group *g)
 {
 	lockdep_assert_held(&g->lock);
@@ -131,7 +132,7 @@ static bool coll_msgs_mark_left_locked(struct coll_group *g, u32 rank)
 
 /*
  * A rank has left in order. Messages that wait for it end with -EHOSTDOWN, and those for any
- * rank if all others have left. That ends no others, and not the communicator.
+ * rank if all others have left. No other message ends, and the communicator goes on.
  */
 static void coll_msgs_left(struct coll_group *g, u32 rank)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* All messages of a group are looked at, a slice at a time. */
+/* Walks over all messages of a group, a slice at a time. */
 #ifndef COLL_CORE_WALK_H
 #define COLL_CORE_WALK_H
 
@@ -11,11 +11,11 @@ struct coll_group_part;
 extern const struct coll_group_part coll_p2p_part;
 
 /**
- * coll_msgs_without() - a node is there no more, as far as messages go
+ * coll_msgs_without() - mark a node as unreachable for messages
  * @g: group
  * @node: its communicator has failed
  *
- * None to or from it can be posted any more. Return: true if one is in flight.
+ * No message to or from @node can be posted any more. Return: true if one is in flight.
  */
 bool coll_msgs_without(struct coll_group *g, u32 node);
 
