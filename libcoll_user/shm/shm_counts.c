@@ -6,8 +6,8 @@
  * If every rank knows all counts, @count of the slot is a digest of them. Else it is the count of
  * the rank's own block, and numbers come before the data: in the slot of a root the counts of all
  * blocks; in each slot of an alltoallv the counts of its input blocks, then of its output blocks.
- * Every rank compares all of these numbers, also those of other pairs of ranks, so all ranks come
- * to the same answer. The numbers are only compared; all lengths come from the own command.
+ * Every rank compares all of these numbers, also those of other pairs of ranks, so all ranks get
+ * the same answer. The numbers are only compared; all lengths come from the rank's own command.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@
 
 /* Every rank compares as many numbers as the square of this. */
 #define ALLTOALLV_RANKS	16
-/* The last element of a vector, at most. */
+/* The largest displacement of a block, in elements. */
 #define FAR		(1ULL << 40)
 
 bool shm_has_counts(uint32_t collective)
@@ -51,7 +51,7 @@ static bool side_setup(const struct shm *s, const struct shm_move *m, struct shm
 	for (i = 0; i < s->n; i++) {
 		if (!counts[i])
 			continue;
-		/* A block of another rank is copied from its slot, whatever that rank says. */
+		/* A block is copied from the slot of another rank, even if its count differs. */
 		if (counts[i] > s->limit || counts[i] * m->elem > s->limit ||
 		    (displs && (displs[i] < end || displs[i] > FAR)))
 			return false;
@@ -67,7 +67,7 @@ static const uint64_t *numbers(uint64_t addr)
 	return (const uint64_t *)(uintptr_t)addr;
 }
 
-/* Elements of the block of this rank, which a rank without counts has in its command. */
+/* Elements of the block of this rank; a rank without counts has them in @cmd->count. */
 static uint64_t own_count(const struct shm *s, const struct shm_move *m)
 {
 	return m->cmd->counts_addr ? numbers(m->cmd->counts_addr)[s->me] : m->cmd->count;
@@ -101,7 +101,7 @@ static void *address(uint64_t addr)
 	return (void *)(uintptr_t)addr;
 }
 
-/* A vector of one block, or of all. In place it lies in the other buffer. */
+/* A vector of one block, or of all. In place, the vector is in the other buffer. */
 static void gives_one(const struct shm *s, struct shm_move *m, uint64_t at)
 {
 	const struct coll_cmd *c = m->cmd;
@@ -258,7 +258,7 @@ void shm_counts_write(const struct shm *s, const struct shm_move *m, struct coll
 		memcpy(to + head_bytes(m), m->in, m->in_bytes);
 }
 
-/* The other rank may change it at any time. */
+/* Read once: the other rank may change the number at any time. */
 static uint64_t number_of(const struct shm *s, uint32_t rank, uint64_t pos, uint32_t i)
 {
 	const uint64_t *head = (const uint64_t *)shm_data(s, rank, pos);

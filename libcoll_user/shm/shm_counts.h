@@ -21,7 +21,7 @@ void shm_counts_write(const struct shm *s, const struct shm_move *m, struct coll
 bool shm_counts_agree(const struct shm *s, const struct shm_move *m, uint64_t pos);
 /* Elements of the blocks before block @i. */
 uint64_t shm_counts_before(const struct shm_side *side, uint32_t i);
-/* Make the result, but that of a reduce_scatter. */
+/* Make the result, except that of a reduce_scatter. */
 void shm_counts_finish(const struct shm *s, const struct shm_move *m, uint64_t pos);
 
 #endif

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * A nonblocking collective writes its slot when it is posted. What the others have written is looked
- * at when the application tests or waits, so nothing has to go on meanwhile: the others find what
- * they need in the slot. COLL_SHM_DEPTH of them may be under way. They end in the order of
- * posts, here or in the kernel.
+ * A nonblocking collective writes its slot when it is posted. It reads the slots of the other ranks
+ * when the application tests or waits. Nothing has to run in between: the other ranks find the
+ * input of this rank in its slot. COLL_SHM_DEPTH collectives may be under way. They end in the
+ * order of posts, here or in the kernel.
  *
- * The kernel numbers commands as they come. So a command that cannot be done here is not given to it
- * while there are flights: any of these may turn out to be the kernel's. It waits in async->queue,
- * for a later call. That costs overlap. After it has happened the next ops go to the
- * kernel at once (shm_op_pause()), where everything goes on by itself.
+ * The kernel numbers commands as they come. So a command that cannot be done here is not given to
+ * the kernel while there are flights: any flight may have to go to the kernel first. The command
+ * waits in async->queue for a later call. That costs overlap. So after it has happened the next ops
+ * go to the kernel at once (shm_op_pause()), where they progress without calls.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@
  * @req: request
  * @astray: it is for the kernel, which has not taken it yet
  * @held: a later command has had to wait for it
- * @until: when its time is over, if it has a deadline; 0: nobody has missed anything yet
+ * @until: time of its deadline, if it has one; 0: the op has not had to wait yet
  */
 struct flight {
 	struct shm_op o;
@@ -42,7 +42,7 @@ struct flight {
 };
 
 /**
- * struct shm_flights - ops in the order of posts; async->flying says how many there are
+ * struct shm_flights - ops in the order of posts; async->flying is their number
  * @f: each at its position modulo COLL_SHM_DEPTH
  * @first: position of the oldest
  */
@@ -61,7 +61,7 @@ static struct flight *first(const struct shm *s)
 	return at(s, s->flights->first);
 }
 
-/* The oldest one ends, here. */
+/* The oldest op ends here. */
 static void end_first(struct async *a, int res)
 {
 	struct shm *s = a->comm->shm;
@@ -71,7 +71,7 @@ static void end_first(struct async *a, int res)
 	async_flown(a, req, res);
 }
 
-/* What is left of the deadline goes with the command, and comes back for its next start. */
+/* Give the command to the kernel with the time that is left. Its next start has all of it. */
 static int give_in_time(struct async *a, struct flight *f)
 {
 	coll_request_t *req = f->req;
@@ -86,9 +86,9 @@ static int give_in_time(struct async *a, struct flight *f)
 }
 
 /*
- * The kernel has refused the command before. The next one of this rank takes its number. No rank
- * has found a later op complete: all wait in the kernel for that number. So what this rank has
- * written is taken back, and all goes to the kernel.
+ * The kernel has refused the command that it was just given, so the next command of this rank takes
+ * its number. No rank has found a later op complete: all wait in the kernel for that number. So
+ * retract the slots that this rank has written for later ops, and give these ops to the kernel.
  */
 static void retract_all(struct async *a)
 {
@@ -102,7 +102,7 @@ static void retract_all(struct async *a)
 	}
 }
 
-/* The oldest one is for the kernel. Return: false: not now. */
+/* Give the oldest op to the kernel. Return: false: not now. */
 static bool give_first(struct async *a)
 {
 	struct shm *s = a->comm->shm;
@@ -124,7 +124,7 @@ static bool give_first(struct async *a)
 	return true;
 }
 
-/* Can the oldest one end here, or go to the kernel? */
+/* End the oldest op here, or give it to the kernel. Return: false: neither is possible now. */
 static bool settle_first(struct async *a)
 {
 	struct shm *s = a->comm->shm;
@@ -167,7 +167,7 @@ static void look(struct async *a)
 		;
 }
 
-/* A place for one more, within the time that a sleep would take. */
+/* Is there a place for one more op? Waits at most for the time that a sleep would take. */
 static bool has_place(struct async *a)
 {
 	struct shm *s = a->comm->shm;
@@ -186,7 +186,7 @@ static bool has_place(struct async *a)
 	return a->flying < COLL_SHM_DEPTH;
 }
 
-/* It is for the kernel. It would have to wait: give those before it a little time. */
+/* A command for the kernel has to wait for the flights: give them a little time. Return: false. */
 static bool wait_before(struct async *a)
 {
 	struct shm *s = a->comm->shm;
@@ -230,12 +230,12 @@ static bool post(struct async *a, coll_request_t *req)
 	f->until = 0;
 	async_fly(a);
 	shm_op_write(s, &f->m, &f->o);
-	/* If it is complete the others may sleep, and know it not. */
+	/* If this completes the op, other ranks may sleep, and have to be woken. */
 	look(a);
 	return true;
 }
 
-/* The clock of a deadline begins when somebody is missed: nobody reads it for other ops. */
+/* The clock of a deadline starts when the op has to wait. Other ops do not read the clock. */
 static uint64_t time_left(struct flight *f)
 {
 	uint64_t now;
@@ -270,14 +270,14 @@ static void await(struct async *a, uint64_t ns)
 		return;
 	o = f->o;
 	pthread_mutex_unlock(&a->lock);
-	/* What ends at the deadline is the kernel's to say. */
+	/* The kernel fails the communicator at the deadline. */
 	if (!left)
 		ret = shm_op_sleep(a->comm, &o, 1, 0);
 	else if (ns == ASYNC_FOREVER && left == ASYNC_FOREVER)
 		ret = shm_op_sleep(a->comm, &o, 0, 0);
 	else
 		ret = shm_op_sleep(a->comm, &o, ns < left ? ns : left, COLL_SHM_WAIT_LOOK);
-	/* No sleep can be had: look now and then. */
+	/* The kernel refused the sleep: look now and then. */
 	if (ret && ns)
 		relax_sleep(RELAX_FIRST_NS);
 	pthread_mutex_lock(&a->lock);

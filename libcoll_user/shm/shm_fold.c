@@ -19,9 +19,9 @@ static bool has_padding(uint32_t dtype)
 
 /*
  * The kernel folds an allreduce and a reduce of one node in the order of ranks, in one pass, and
- * with COLL_FEAT_RANK_ORDER all others, too. Where a table names an algorithm, and in
- * older modules, the bits of a scan or a reduce_scatter depend on its algorithm, unless the fold has
- * the same bits in any order, or has two operands.
+ * with COLL_FEAT_RANK_ORDER all other reductions, too. If a table names an algorithm, and in older
+ * modules, the bits of a scan or a reduce_scatter depend on the algorithm, unless the fold has the
+ * same bits in any order, or has two operands.
  */
 static bool order_is_free(uint32_t op, uint32_t dtype, uint32_t ranks)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Reductions of what the ranks of a node have in shared memory: the bits of the kernel's way. */
+/* Reductions of the data of ranks in shared memory, with the same bits as in the kernel. */
 #ifndef LIBCOLL_SHM_FOLD_H
 #define LIBCOLL_SHM_FOLD_H
 
@@ -20,7 +20,7 @@
  * @elem: bytes of an element
  * @x87: it needs the x87
  * @plain: kernel that folds, if not @widened
- * @widened: partial results have more room
+ * @widened: partial results have a wider type
  * @is_plain: @widened, but @plain has the same result
  * @wide: kernels that fold, if @widened
  */
@@ -38,7 +38,7 @@ struct shm_fold {
 
 /**
  * shm_fold_setup() - look an operator up
- * @f: zeroed, or what an earlier call has left: the same one is not looked up again
+ * @f: zeroed, or left by an earlier call: the same operator is not looked up again
  * @collective: enum coll_collective, one that reduces
  * @op: enum coll_op_code, any number
  * @dtype: enum coll_dtype, any number
@@ -46,7 +46,7 @@ struct shm_fold {
  * @ranked: the kernel folds in the order of ranks, whatever the collective
  * @ranks: of the communicator
  *
- * Return: false: this is for the kernel.
+ * Return: false: the kernel has to do the command.
  */
 bool shm_fold_setup(struct shm_fold *f, uint32_t collective, uint32_t op, uint32_t dtype,
 		    bool narrow, bool ranked, uint32_t ranks);

@@ -2,8 +2,8 @@
 /*
  * Each collective writes its input to its slot, and makes its result from the slots of all ranks.
  *
- * All lengths come from the rank's own command. The commands of the others are the same, or the
- * op has gone to the kernel.
+ * All lengths come from the rank's own command. The commands of the other ranks are the same, or
+ * the op has gone to the kernel.
  */
 #include <string.h>
 
@@ -46,7 +46,7 @@ static bool reduces(uint32_t what)
 	return coll_kind_of(what)->flags & COLL_KIND_REDUCES;
 }
 
-/* Only the addresses and buffers that this rank needs: others are EINVAL in the kernel. */
+/* Does this rank need all addresses and buffers in the command? Others are EINVAL in the kernel. */
 static bool buffers_fit(const struct shm *s, const struct coll_cmd *c)
 {
 	const struct coll_kind *k = coll_kind_of(c->collective);
@@ -133,7 +133,7 @@ static void broadcast(struct shm_move *m, bool root)
 	m->out_bytes = root ? 0 : m->unit;
 }
 
-/* Return: false: not known here. */
+/* Return: false: this file does not know the collective. */
 static bool lay_out(const struct shm *s, struct shm_move *m)
 {
 	bool root = m->cmd->root == s->me;
@@ -218,7 +218,7 @@ bool shm_move_agrees(const struct shm *s, const struct shm_move *m, uint64_t pos
 	return !m->own_count || shm_counts_agree(s, m, pos);
 }
 
-/* The fold of ranks 0 .. @nr - 1, of what is @offset bytes from the beginning of their slots. */
+/* Fold the data of ranks 0 .. @nr - 1, from @offset bytes behind the heads of their slots. */
 static void fold(const struct shm *s, const struct shm_move *m, uint64_t pos, uint32_t nr,
 		 size_t offset)
 {
@@ -235,7 +235,7 @@ static void fold(const struct shm *s, const struct shm_move *m, uint64_t pos, ui
 	shm_fold_run(m->fold, m->out, in, nr, scales, s->n, m->out_bytes / m->elem);
 }
 
-/* Block i of the result is what rank i has @offset bytes from the beginning of its slot. */
+/* Block i of the result is the data of rank i, from @offset bytes behind the head of its slot. */
 static void collect(const struct shm *s, const struct shm_move *m, uint64_t pos, size_t offset)
 {
 	uint32_t i;

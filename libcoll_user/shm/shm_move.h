@@ -28,15 +28,15 @@ struct shm_side {
  * struct shm_move - what an op moves
  * @cmd: the command
  * @fold: its operator, if it reduces
- * @in: what this rank gives; NULL: nothing
+ * @in: input of this rank; NULL: it has none
  * @in_bytes: its length, gaps between blocks included
  * @most: length of the longest input of all ranks, without gaps; for a v-form, of this rank
  * @out: where its result goes; NULL: it has none
  * @out_bytes: its length, gaps between blocks included
  * @elem: bytes of an element
  * @unit: bytes of @cmd->count elements
- * @count: what the slot says as its count
- * @own_count: each rank has its own count there
+ * @count: the count in the slot
+ * @own_count: each rank has its own count in its slot
  * @head: v-forms: numbers that go before the data
  * @nr_head: how many
  * @room: v-forms: bytes from one block to the next, in a slot; 0: there is no gap
@@ -62,14 +62,14 @@ struct shm_move {
 };
 
 /*
- * Can @cmd be done here? Fills in @m. @fold: as shm_fold_setup() wants it; @m refers to it, and to
- * @cmd.
+ * Can @cmd be done in shared memory? Fills in @m. @fold: as shm_fold_setup() wants it; @m refers to
+ * it, and to @cmd.
  */
 bool shm_move_setup(const struct shm *s, const struct coll_cmd *cmd, struct shm_fold *fold,
 		    struct shm_move *m);
-/* Write what this rank gives to its slot, behind the slot's head. */
+/* Write the input of this rank to its slot, behind the slot's head. */
 void shm_move_write(const struct shm *s, const struct shm_move *m, struct coll_shm_slot *slot);
-/* All ranks have written their slots for @pos, and these say the same: do their counts agree? */
+/* All ranks have written their slots for @pos, and the heads match: do the own counts agree? */
 bool shm_move_agrees(const struct shm *s, const struct shm_move *m, uint64_t pos);
 /* All ranks have written their slots for @pos, and agree: make the result. */
 void shm_move_finish(const struct shm *s, const struct shm_move *m, uint64_t pos);

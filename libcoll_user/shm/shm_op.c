@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * A rank writes its slot and waits for the slots of the others. There is one answer to anything
- * unexpected, and all ranks come to it: they give the op to the kernel. So ranks may come by
- * different ways, disagree, leave and die here as they may there.
+ * A rank writes its slot and waits for the slots of the other ranks. If anything unexpected
+ * happens, all ranks find it, and all give the op to the kernel. So ranks may begin an op here or
+ * in the kernel, disagree, leave and die, as with ops in the kernel.
  *
- * Why there are twice as many slots as ops that a rank may have begun (COLL_SHM_DEPTH): a rank that
- * begins op p has seen op p - DEPTH end well, here or in the kernel. All ranks have begun
- * that op, so each has seen all up to p - 2 * DEPTH end, and has read its results. After an op
- * that has failed this does not hold: then nothing more is done here.
+ * There are twice as many slots as ops that a rank may have begun (COLL_SHM_DEPTH). A rank that
+ * begins op p has seen op p - DEPTH end well, here or in the kernel. All ranks have begun that op,
+ * so each has seen all ops up to p - 2 * DEPTH end, and has read their results. After an op that
+ * has failed this does not hold: then nothing more is done here.
  */
 #include <errno.h>
 #include <sys/ioctl.h>
@@ -20,9 +20,9 @@
 #include "shm_move.h"
 #include "shm_op.h"
 
-/* COLL_CMD_SPIN: so many microseconds awake. */
+/* COLL_CMD_SPIN: microseconds of looking before a sleep. */
 #define LONG_SPIN_US	1000
-/* 2^this is the longest pause, in ops, after this way has been in vain. */
+/* 2^this is the longest pause, in ops; see shm_op_pause(). */
 #define PAUSE_MOST	6
 
 /* Two words of a slot that are read as numbers, whatever fields they are. */
@@ -42,7 +42,7 @@ static bool says_the_same(const struct coll_shm_slot *slot, const struct shm_op 
 	       (o->own_count || __atomic_load_n(&w[2], __ATOMIC_RELAXED) == o->count);
 }
 
-/* A rank that is not there: will it come? In this order, see <linux/coll.h>. */
+/* Is it certain that a missing rank will not write its slot? Order of loads: see <linux/coll.h>. */
 static bool is_astray(const struct shm *s, const struct shm_op *o, uint32_t rank)
 {
 	const struct coll_shm_rank *r = shm_rank(s, rank);
@@ -52,7 +52,7 @@ static bool is_astray(const struct shm *s, const struct shm_op *o, uint32_t rank
 	return gone && load((const uint64_t *)&shm_slot(s, rank, o->pos)->pos) != o->pos;
 }
 
-/* The rest of the ranks, none of which has to be there. */
+/* A rank is missing: look at the other ranks, too, which may be missing as well. */
 static enum shm_outcome look_further(const struct shm *s, const struct shm_op *o)
 {
 	uint32_t r;
@@ -114,7 +114,7 @@ int shm_op_sleep(coll_comm_t *comm, const struct shm_op *o, uint64_t ns, uint64_
 	struct coll_shm_area *own = shm_own_area(comm->shm);
 	int ret;
 
-	/* The rank that comes last sees it, or the kernel sees that rank. */
+	/* Pairs with shm_op_write(): the last rank sees ->sleeps, or the kernel sees its slot. */
 	__atomic_store_n((uint64_t *)&own->sleeps, o->pos, __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	ret = ioctl(comm->fd, COLL_IOC_SHM_WAIT, &w) && errno != EINTR && errno != ETIME ?
@@ -123,7 +123,7 @@ int shm_op_sleep(coll_comm_t *comm, const struct shm_op *o, uint64_t ns, uint64_
 	return ret;
 }
 
-/* All are there. Those that sleep do not know it. */
+/* All ranks have written their slots. Ranks that sleep do not know it: wake them. */
 static void wake_others(coll_comm_t *comm, const struct shm_op *o)
 {
 	const struct shm *s = comm->shm;
@@ -215,7 +215,7 @@ bool shm_op_begin(coll_comm_t *comm, struct shm_op *o, uint32_t before)
 	o->pos = s->ops + o->posted + before + 1;
 	o->next = 0;
 	/*
-	 * The kernel has refused what was given to it last, and the slot says that there is
+	 * The kernel has refused the op that it was given last, but the slot says that there is
 	 * such an op.
 	 */
 	if (s->gave == o->posted)

@@ -14,11 +14,11 @@ struct shm_move;
 /**
  * struct shm_op - an op under way
  * @pos: its position
- * @posted: own number of ops that were given to the kernel before it
- * @kind: what it is: the second word of the slot
- * @count: and the third
- * @own_count: each rank says a count of its own
- * @next: ranks before this one are there, and agree
+ * @posted: number of ops that this rank had given to the kernel before it
+ * @kind: second word of the slot: collective, operator, type, flags, root
+ * @count: third word of the slot
+ * @own_count: each rank has a count of its own in its slot
+ * @next: ranks below this number have written their slots, and agree
  */
 struct shm_op {
 	uint64_t pos;
@@ -30,11 +30,11 @@ struct shm_op {
 };
 
 enum shm_outcome {
-	SHM_LATE,	/* somebody is missing */
-	SHM_COMPLETE,	/* all are there */
-	SHM_ASTRAY,	/* it is for the kernel: somebody has gone that way, or has left */
-	SHM_DIFFERENT,	/* likewise: ranks disagree */
-	SHM_FAILED,	/* the communicator has */
+	SHM_LATE,	/* a rank has not written its slot yet */
+	SHM_COMPLETE,	/* all ranks have written their slots */
+	SHM_ASTRAY,	/* for the kernel: a rank has given its op to the kernel, or has left */
+	SHM_DIFFERENT,	/* for the kernel: ranks disagree */
+	SHM_FAILED,	/* the communicator has failed */
 };
 
 /**
@@ -45,22 +45,22 @@ enum shm_outcome {
  */
 bool shm_op_begin(coll_comm_t *comm, struct shm_op *o, uint32_t before);
 
-/* What is wrong with a registered buffer of @cmd is the kernel's to say. Is all well? */
+/* Are the registered buffers of @cmd right? If not, the kernel has to report the error. */
 bool shm_op_buffers(coll_comm_t *comm, const struct coll_cmd *cmd);
 
-/* Write the own slot; with a full barrier behind it, see shm_op_sleep(). */
+/* Write the own slot. A full barrier follows, see shm_op_sleep(). */
 void shm_op_write(const struct shm *s, const struct shm_move *m, struct shm_op *o);
 
-/* The slot does not count any more. No other rank has found its op complete, or will. */
+/* Withdraw the own slot. No other rank has found the op complete, or will. */
 void shm_op_retract(const struct shm *s, const struct shm_op *o);
 
-/* Is it complete? */
+/* Is the op complete? */
 enum shm_outcome shm_op_look(const struct shm *s, struct shm_op *o);
 
-/* Look @spins times more. */
+/* Look at the op; up to @spins times more while it is SHM_LATE. */
 enum shm_outcome shm_op_spin(const struct shm *s, struct shm_op *o, uint64_t spins);
 
-/* How often it is worth looking before a sleep. */
+/* Number of looks that pay before a sleep. */
 uint64_t shm_op_spins(const struct shm *s, const struct coll_cmd *cmd);
 
 /**
@@ -70,13 +70,13 @@ uint64_t shm_op_spins(const struct shm *s, const struct coll_cmd *cmd);
  * @ns: how long at most; 0: no limit
  * @flags: COLL_SHM_WAIT_LOOK: else the communicator fails after @ns
  *
- * Return: 0, also if it was in vain; -errno of COLL_IOC_SHM_WAIT.
+ * Return: 0, also if the op cannot go on yet; -errno of COLL_IOC_SHM_WAIT.
  */
 int shm_op_sleep(coll_comm_t *comm, const struct shm_op *o, uint64_t ns, uint64_t flags);
 
 /*
- * All are there: wake those that sleep, make the result and count the op. Return: SHM_COMPLETE;
- * SHM_DIFFERENT: counts of blocks disagree, and there is no result.
+ * All ranks have written their slots: wake sleeping ranks, make the result and count the op.
+ * Return: SHM_COMPLETE; SHM_DIFFERENT: counts of blocks disagree, and there is no result.
  */
 enum shm_outcome shm_op_finish(coll_comm_t *comm, const struct shm_move *m, const struct shm_op *o);
 
@@ -84,13 +84,13 @@ enum shm_outcome shm_op_finish(coll_comm_t *comm, const struct shm_move *m, cons
 int shm_op_error(const struct shm *s);
 
 /*
- * What was tried here was in vain, or another rank went another way: the next ops go to the kernel
- * at once. Pauses end at positions that are multiples of their length, so those of all ranks
- * end together.
+ * The op at @pos did not end quickly in shared memory, or a rank gave it to the kernel: the next
+ * ops go to the kernel at once. Pauses end at positions that are multiples of their length, so the
+ * pauses of all ranks end together.
  */
 void shm_op_pause(struct shm *s, uint64_t pos);
 
-/* It was not in vain. */
+/* An op ended quickly in shared memory: the next pause is shorter. */
 void shm_op_no_pause(struct shm *s);
 
 #endif

@@ -14,7 +14,7 @@
 #include "shm_op.h"
 #include "shm_run.h"
 
-/* Sleep, and look, until it is not too early any more. */
+/* Sleep and look until the op is not SHM_LATE any more, or the sleep fails. */
 static enum shm_outcome wait_asleep(coll_comm_t *comm, struct shm_op *o, uint64_t timeout_ns,
 				    int *err)
 {
@@ -31,8 +31,8 @@ static enum shm_outcome wait_asleep(coll_comm_t *comm, struct shm_op *o, uint64_
 }
 
 /*
- * Look again and again, and call the application's function in between. The kernel cannot do
- * that: what ends its sleep early is the end of the communicator.
+ * Look again and again, and call the application's function in between. A sleep in the kernel
+ * cannot do that: when its time has passed, the communicator fails.
  */
 static enum shm_outcome wait_idle(coll_comm_t *comm, struct shm_op *o, uint64_t timeout_ns)
 {
@@ -64,7 +64,7 @@ static bool run(coll_comm_t *comm, const struct shm_move *m, struct shm_op *o, i
 	since = slept && m->cmd->timeout_ns ? relax_now_ns() : 0;
 	if (slept && comm->idle)
 		what = wait_idle(comm, o, m->cmd->timeout_ns);
-	/* What ends at the deadline is the kernel's to say. */
+	/* The kernel fails the communicator at the deadline. */
 	if (what == SHM_LATE)
 		what = wait_asleep(comm, o, comm->idle ? 1 : m->cmd->timeout_ns, res);
 	if (what == SHM_COMPLETE)
@@ -86,7 +86,7 @@ static bool run(coll_comm_t *comm, const struct shm_move *m, struct shm_op *o, i
 	return what != SHM_ASTRAY && what != SHM_DIFFERENT;
 }
 
-/* The operator of a reduction that was looked up last. False: there is no memory for it. */
+/* Allocate the operator of the last reduction. Return: false: there is no memory for it. */
 static bool has_fold(struct shm *s)
 {
 	if (!s->fold)
@@ -107,7 +107,7 @@ bool shm_submit(coll_comm_t *comm, const struct coll_cmd *cmd, int *res, uint64_
 		return false;
 	ret = shm_turn_begin(s, cmd->timeout_ns);
 	if (ret == -ETIME) {
-		/* That is the kernel's to say, at once. */
+		/* The kernel has to report that the time is over, at once. */
 		*spent = cmd->timeout_ns;
 		return false;
 	}

@@ -12,7 +12,7 @@
  * shm_submit() - do a collective in shared memory, if possible
  * @comm: with such memory
  * @cmd: any command
- * @res: result: 0 or -errno; -EDEADLK: the calling thread is in another one
+ * @res: result: 0 or -errno; -EDEADLK: the calling thread is in another collective
  * @spent: nanoseconds of the command's time that have passed, if it is for the kernel
  *
  * Waits for the collectives of other threads. Return: false: it has not been done, and is for the
