@@ -12,15 +12,15 @@
 #include "comm/shm.h"
 #include "comm/shm_turn.h"
 
-/* A thread that has several things to look after looks so often. */
+/* A thread that waits for several things looks at each of them at this interval. */
 #define SLICE_NS	500000ULL
 
-/* Those of all communicators, and how many commands go by shortcuts in all of them. */
+/* struct async of all communicators, and the number of commands on all shortcuts. */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct async *all;
 static _Atomic uint32_t all_flying;
 
-/* Times of waits do not change with the time of day. */
+/* Waits use the monotonic clock: a change of the time of day has no effect on them. */
 static void init_changed(pthread_cond_t *changed)
 {
 	pthread_condattr_t attr;
@@ -41,7 +41,7 @@ static struct async *async_new(coll_comm_t *comm, const struct async_backend *ba
 	a->comm = comm;
 	a->backend = backend;
 	a->queue_end = &a->queue;
-	/* One place stays free for a blocking call beside them. */
+	/* One place stays free for a blocking call. */
 	a->limit = max > 1 ? max - 1 : 1;
 	a->shortcut = comm->shm ? comm->shm->shortcut : NULL;
 	pthread_mutex_init(&a->lock, NULL);
@@ -174,8 +174,9 @@ bool async_any_flies(void)
 }
 
 /*
- * The kernel has not taken it, and does not count its time yet. Nobody reads the clock for
- * those that it takes at once: the time begins when it is first refused.
+ * Has the deadline of a command passed that the kernel has not taken, and whose time the kernel
+ * does not count yet? The time begins with the first call of this function. So the clock is not
+ * read for commands that the kernel takes at once.
  */
 static bool is_late(coll_request_t *req)
 {
@@ -189,8 +190,9 @@ static bool is_late(coll_request_t *req)
 }
 
 /*
- * There is no event when the kernel would take it: the thread that waits tries again. Return: 0, or
- * -ETIMEDOUT, and as when the kernel's clock has run out that is the communicator's end.
+ * Put a refused command back into the queue. No event tells when the kernel would take it: the
+ * thread that waits tries again. Return: 0; -ETIMEDOUT if its deadline has passed: then the
+ * communicator fails, as it does at the kernel's deadline.
  */
 static int put_back(struct async *a, coll_request_t *req)
 {
@@ -209,10 +211,10 @@ static int put_back(struct async *a, coll_request_t *req)
 }
 
 /*
- * Where the next command for the kernel is in the queue. What goes by the shortcut may be for the
- * kernel in the end, and the kernel numbers collectives as they come: so those in the queue wait for
- * it. Messages have no numbers, and must not wait: another rank may wait for one before it takes
- * part in what goes by the shortcut.
+ * The place in the queue of the next command for the kernel. A command on the shortcut may be for
+ * the kernel in the end, and the kernel numbers collectives as they come. So collectives in the
+ * queue wait for the shortcut. Messages have no numbers, and must not wait: another rank may wait
+ * for a message before it takes part in a collective on the shortcut.
  */
 static coll_request_t **next_to_push(struct async *a)
 {
@@ -223,7 +225,7 @@ static coll_request_t **next_to_push(struct async *a)
 	return at;
 }
 
-/* Submit what waits, as far as there is room; lock held. */
+/* Submit commands of the queue, as far as there is room; lock held. */
 static void push_queue(struct async *a)
 {
 	coll_request_t **at, *req;
@@ -266,8 +268,8 @@ static void give_up(struct async *a, int err)
 
 	a->broken = err;
 	/*
-	 * The kernel may still write to the buffers of its commands. Abort, so that it ends
-	 * soon.
+	 * The kernel may still write to the buffers of its commands. Abort, so that the commands
+	 * end soon.
 	 */
 	coll_abort(a->comm, 0);
 	if (a->flying)
@@ -280,8 +282,8 @@ static void give_up(struct async *a, int err)
 }
 
 /*
- * Post again what the kernel has refused. Another thread sleeps until a command completes, and
- * that may need a command that was refused.
+ * Submit refused commands again. Another thread sleeps until a command completes, which may need
+ * a command that was refused.
  */
 static void try_again(struct async *a, uint64_t ns)
 {
@@ -297,7 +299,7 @@ static void try_again(struct async *a, uint64_t ns)
 		pthread_cond_broadcast(&a->changed);
 }
 
-/* For the thread that reaps, @ns nanoseconds; lock held. */
+/* Wait up to @ns nanoseconds for a change by another thread; lock held. */
 static void await_change(struct async *a, uint64_t ns)
 {
 	struct timespec until;
@@ -314,7 +316,7 @@ static void await_change(struct async *a, uint64_t ns)
 	pthread_cond_timedwait(&a->changed, &a->lock, &until);
 }
 
-/* See what can go on. Return: has anything ended? Lock held. */
+/* Move commands on, without waiting. Return: has any command ended? Lock held. */
 static bool look(struct async *a)
 {
 	uint64_t before = a->completed;
@@ -329,8 +331,8 @@ static bool look(struct async *a)
 }
 
 /*
- * Those of the other communicators. A thread may hold the lock of each; two threads may look at each
- * other's: nobody waits.
+ * Look at the other communicators. Threads may hold their locks, and two threads may look at each
+ * other's communicator: so this thread does not wait for a lock.
  */
 static void look_at_others(const struct async *a)
 {
@@ -361,14 +363,14 @@ static void reap(struct async *a, uint64_t ns)
 	pthread_cond_broadcast(&a->changed);
 }
 
-/* What waits behind a shortcut has a deadline, too; the kernel knows it not yet. Lock held. */
+/* A command that waits behind a shortcut has a deadline, too, unknown to the kernel. Lock held. */
 static void mind_queue(struct async *a)
 {
 	if (a->flying && a->queue && is_late(a->queue))
 		coll_abort(a->comm, ETIMEDOUT);
 }
 
-/* Wait for the first one that goes by the shortcut, and look at the others now and then. */
+/* Wait for the first command on the shortcut, and look at all other commands now and then. */
 static void watch(struct async *a, uint64_t ns)
 {
 	bool more = a->inflight || a->queue || a->refused;
@@ -393,7 +395,7 @@ static void watch(struct async *a, uint64_t ns)
 		pthread_cond_broadcast(&a->changed);
 }
 
-/* Let something happen within @ns: look, reap, or wait for the thread that does. Lock held. */
+/* Make progress within @ns: look, reap, or wait for the thread that does. Lock held. */
 static void progress(struct async *a, uint64_t ns)
 {
 	if (a->flying && look(a))
@@ -450,8 +452,8 @@ static void request_delete(coll_request_t *req)
 }
 
 /*
- * The application may change its counts when the call has returned. Only the kernel can tell whether
- * they are there, and reads them at once unless there is a shortcut.
+ * Copy the counts for a shortcut: the application may change them when the call has returned.
+ * Without a shortcut the kernel reads them at once; only the kernel can check their addresses.
  */
 static int copy_counts(coll_comm_t *comm, coll_request_t *req)
 {
@@ -491,18 +493,18 @@ static void request_begin(struct async *a, coll_request_t *req)
 	a->live = req;
 }
 
-/* To the kernel, when it is its turn. Lock held. */
+/* Give a command to the kernel, after those in the queue. Lock held. */
 static void request_queue(struct async *a, coll_request_t *req)
 {
 	*a->queue_end = req;
 	a->queue_end = &req->next;
 	push_queue(a);
-	/* A thread that already waits does not know that something is to be tried again. */
+	/* A thread that already waits does not know that a command has to be tried again. */
 	if (a->refused)
 		pthread_cond_broadcast(&a->changed);
 }
 
-/* The shortcut may be taken by this process, and by commands of this kind. */
+/* May this process, and commands of this kind, take the shortcut? */
 static bool has_shortcut(const struct async *a, const coll_request_t *req)
 {
 	const struct shm *s = a->comm->shm;
@@ -618,12 +620,12 @@ int coll_request_free(coll_request_t *req)
 	return 0;
 }
 
-/* The request is over: its result, and its end, unless it may be started again. */
+/* A request is over: return its result, and free it unless it is persistent. */
 static int retire(struct async *a, coll_request_t *req)
 {
 	int res = req->res;
 
-	/* Prepared, and not started: nothing to wait for. */
+	/* A persistent request that has not been started: there is no result. */
 	if (!req->active)
 		return 0;
 	if (req->live_prev)
@@ -654,7 +656,7 @@ int coll_wait(coll_request_t *req)
 	return ret;
 }
 
-/* What is left of @ns since @start. */
+/* Nanoseconds that are left of @ns, counted from @start. */
 static uint64_t time_left(uint64_t start, uint64_t ns)
 {
 	uint64_t gone = relax_now_ns() - start;
@@ -691,7 +693,7 @@ int coll_test(coll_request_t *req, int *done)
 	return coll_wait_for(req, 0, done);
 }
 
-/* Take out of the queue what the kernel has not got yet. Lock held. */
+/* Cancel a request in the queue, which the kernel has not got yet. Lock held. */
 static bool unqueue(struct async *a, coll_request_t *req)
 {
 	coll_request_t **at = &a->queue;
@@ -734,7 +736,7 @@ int coll_cancel(coll_request_t *req)
 	return 0;
 }
 
-/* The application finalizes, so no message will come for these. Under the lock. */
+/* The application finalizes, so no message will come for its receives. Lock held. */
 static void cancel_receives(struct async *a)
 {
 	coll_request_t *req, *next;

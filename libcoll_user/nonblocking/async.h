@@ -3,13 +3,13 @@
  * Nonblocking commands: a private ring for each communicator, or, where
  * io_uring is not available, COLL_IOC_POST.
  *
- * The module takes a limited number of commands of one rank at a time; those
- * beyond wait here, and move on whenever the application calls for a result.
+ * The module takes a limited number of commands of one rank at a time; further
+ * commands wait here, and move on whenever the application calls for a result.
  *
- * Small collectives may take a shortcut, without the kernel: see shm/shm_flight.c. It moves on
- * within calls only. Later commands wait here until it is over, if they cannot take it, too. So
- * a thread that waits for anything looks at the shortcuts of all communicators of the process: the
- * rank that it waits for may wait for one of these.
+ * Small collectives may take a shortcut, without the kernel: see shm/shm_flight.c. A command on the
+ * shortcut progresses within calls only. Later collectives that cannot take the shortcut wait here
+ * until it is over. So a thread that waits for anything looks at the shortcuts of all communicators
+ * of the process: the rank that it waits for may be waiting for a command on one of these.
  */
 #ifndef LIBCOLL_ASYNC_H
 #define LIBCOLL_ASYNC_H
@@ -37,7 +37,7 @@ struct async;
  * @active: in async->queue or in async->live
  * @numbers: copy of the counts and displacements of @cmd; NULL: it has none. Owned
  * @counts_addr: where the application has them; with @displs_addr
- * @until: once the kernel has refused it: its own deadline
+ * @until: deadline, kept here once the command has to wait for the kernel
  * @next: in async->queue
  * @live_prev: in async->live, with @live_next
  */
@@ -57,11 +57,11 @@ struct coll_request {
 
 /**
  * struct async_backend - how commands get into the kernel
- * @init: 0, or -errno if this way is not available
- * @destroy: nothing is under way any more
- * @push: submit @req now; lock held. Completion comes from @reap. -EAGAIN: it is to be
- *	tried again.
- * @reap: take what completions there are, or wait @ns nanoseconds for one; lock held
+ * @init: 0, or -errno if this backend is not available
+ * @destroy: called when nothing is under way any more
+ * @push: submit @req now; lock held. Completion comes from @reap. -EAGAIN: try again
+ *	later.
+ * @reap: take all completions, or wait @ns nanoseconds for one; lock held
  *	at entry and exit, dropped while waiting. Negative errno: no more completions
  *	can be had.
  */
@@ -76,13 +76,13 @@ extern const struct async_backend async_ring, async_post;
 
 /**
  * struct async_shortcut - commands that are done without the kernel
- * @post: begin @req, which is to follow all that has been posted. It is the caller's turn
- *	(comm/shm_turn.h). False: it is for the kernel.
- * @look: end what is complete, by async_flown(), and give what is for the kernel to it, by
- *	async_give(). In the order of posts.
- * @await: wait @ns nanoseconds until the first one can go on; dropped meanwhile is the lock. 0: see
- *	whether its deadline has passed.
- * @drop: nothing more will be done: end all with @err
+ * @post: begin @req, which follows all commands posted so far. The caller has the turn
+ *	(comm/shm_turn.h). False: @req is for the kernel.
+ * @look: in the order of posts, end complete commands by async_flown(), and give commands that are
+ *	for the kernel to it by async_give().
+ * @await: wait @ns nanoseconds until the first command can go on; the lock is dropped meanwhile. 0:
+ *	see whether its deadline has passed.
+ * @drop: no command will complete any more: end all with @err
  *
  * All with async->lock held.
  */
@@ -96,7 +96,7 @@ struct async_shortcut {
 /**
  * struct async - nonblocking commands of one communicator
  * @lock: protects all below
- * @changed: something has completed, or nobody reaps any more
+ * @changed: a command has completed, or no thread reaps any more
  * @reaping: a thread is in backend->reap(); there is at most one
  * @broken: negative errno: nothing can be submitted any more
  * @refused: the first of @queue is to be tried again
@@ -104,10 +104,10 @@ struct async_shortcut {
  * @live: all requests, done or not, that coll_wait() has not freed
  * @inflight: submitted and not over, at most @limit
  * @shortcut: NULL: there is none
- * @flying: commands that have taken it and are not over. Changes with @lock held; grows in a turn
+ * @flying: commands on the shortcut that are not over. Changes with @lock held; grows in a turn
  *	only (comm/shm_turn.h)
  * @watching: a thread is in shortcut->await(); there is at most one
- * @next: of the process
+ * @next: in the list of the process
  * @completed: number of commands that have ever completed
  * @private: the backend's
  */
@@ -133,22 +133,22 @@ struct async {
 /* For backends, lock held. */
 void async_complete(struct async *a, coll_request_t *req, int res);
 
-/* For shortcuts, lock held: one more is on its way. */
+/* For shortcuts, lock held: one more command has taken the shortcut. */
 void async_fly(struct async *a);
-/* It is over. */
+/* A command on the shortcut is over. */
 void async_flown(struct async *a, coll_request_t *req, int res);
 /*
- * It has not been done, and is for the kernel. Return: 0: the kernel has it, or has refused it;
+ * A command on the shortcut is for the kernel. Return: 0: the kernel has it, or has refused it;
  * -EAGAIN: not now, try again.
  */
 int async_give(struct async *a, coll_request_t *req);
 
-/* Is anything under way by a shortcut, in any communicator of this process? */
+/* Is any command on a shortcut, in any communicator of this process? */
 bool async_any_flies(void);
 
-/* For blocking calls: is there anything they have to mind? */
+/* For blocking calls: has the communicator had nonblocking commands? */
 bool async_in_use(coll_comm_t *comm);
-/* Is there anything that the kernel has not got yet, or that goes by a shortcut? */
+/* Is there a command that the kernel has not got yet, or that is on a shortcut? */
 bool async_is_queued(coll_comm_t *comm);
 /* Wait until everything is submitted. */
 void async_flush(coll_comm_t *comm);

@@ -54,7 +54,7 @@ static void complete(struct async *a, const struct coll_completion *got, int nr)
 		async_complete(a, (coll_request_t *)(uintptr_t)got[i].tag, got[i].result);
 }
 
-/* Until something completes; a moment only, if there is something to be submitted again. */
+/* Wait until a command completes; only a moment, if a refused command has to be submitted again. */
 static int await(struct async *a, struct coll_completion *got, uint64_t ns)
 {
 	bool refused = a->refused;

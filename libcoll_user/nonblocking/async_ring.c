@@ -8,7 +8,7 @@
 
 #include "async.h"
 
-/* SQEs: one leaves the queue at once. */
+/* SQEs: the kernel takes each one at once. */
 #define ENTRIES		64
 #define COMPLETIONS	4096
 
@@ -30,7 +30,7 @@ static int check_ring(struct io_uring *ring)
 static int ring_init(struct async *a)
 {
 	/*
-	 * Room for many completions. io_uring keeps more of them in memory of its own until we
+	 * Room for many completions. io_uring keeps further ones in its own memory until we
 	 * look (IORING_FEAT_NODROP), and charges the application for it.
 	 */
 	struct io_uring_params p = {
@@ -68,13 +68,13 @@ static void ring_destroy(struct async *a)
 	free(a->private);
 }
 
-/* Make the kernel take what stands in the queue. -EAGAIN: not now. */
+/* Make the kernel take the SQEs in the queue. -EAGAIN: not now. */
 static int kick(struct io_uring *ring)
 {
 	while (io_uring_sq_ready(ring)) {
 		int ret = io_uring_submit(ring);
 
-		/* Full of unread completions, or short of memory. */
+		/* The ring is full of unread completions, or memory is short. */
 		if (ret == -EBUSY || ret == -ENOMEM)
 			return -EAGAIN;
 		if (ret < 0 && ret != -EINTR)
@@ -84,8 +84,8 @@ static int kick(struct io_uring *ring)
 }
 
 /*
- * An SQE that the kernel has not taken stays where it is, and goes with the next one:
- * what it was for may be over by then, or come again. It does nothing any more.
+ * An SQE that the kernel has not taken stays in the queue, and is submitted with the next
+ * one. By then its request may be over, or be pushed again. So turn it into a NOP.
  */
 static void blank(struct io_uring_sqe *sqe)
 {
@@ -126,7 +126,7 @@ static void drain(struct async *a)
 	}
 }
 
-/* Until something completes; a moment only, if there is something to be submitted again. */
+/* Wait until a command completes; only a moment, if a refused command has to be submitted again. */
 static int await(struct async *a, uint64_t ns)
 {
 	struct __kernel_timespec ts = {
