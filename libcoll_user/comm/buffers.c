@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
-/* Registered buffers, and using them without being told. */
+/* Registered buffers, and their use for commands that do not name them. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -68,14 +68,14 @@ int coll_unregister_buffer(coll_comm_t *comm, uint32_t id)
 	return ioctl(comm->fd, COLL_IOC_UNREGISTER, &u) ? -errno : 0;
 }
 
-/* Does it hold all of [addr, addr + len)? */
+/* Does a buffer hold all of [addr, addr + len)? */
 static bool holds(const struct buffer *b, uint64_t addr, uint64_t len, bool write)
 {
 	return addr >= b->addr && addr - b->addr <= b->len &&
 	       len <= b->len - (addr - b->addr) && (b->writable || !write);
 }
 
-/* The buffer that does; lock held. */
+/* A buffer that holds all of it, or NULL; lock held. */
 static const struct buffer *find(const coll_comm_t *comm, uint64_t addr, uint64_t len,
 				 bool write)
 {
@@ -87,7 +87,7 @@ static const struct buffer *find(const coll_comm_t *comm, uint64_t addr, uint64_
 	return NULL;
 }
 
-/* Does the buffer with this id? Lock held. */
+/* Does the buffer with this id hold all of it? Lock held. */
 static bool holds_by_id(const coll_comm_t *comm, uint32_t id, uint64_t addr, uint64_t len,
 			bool write)
 {
@@ -122,7 +122,7 @@ static uint64_t length(const coll_comm_t *comm, const struct coll_cmd *cmd, bool
 		return message_length(cmd, out);
 	if (k->flags & COLL_KIND_COUNTS)
 		return 0;
-	/* In place the longer one of the two counts. */
+	/* In place, both buffers have the longer one of the two lengths. */
 	if (cmd->flags & COLL_CMD_INPLACE)
 		in_has = out_has = in_has > out_has ? in_has : out_has;
 	if ((out ? out_has : in_has) == COLL_HAS_ALL && k->flags & COLL_KIND_BLOCKS)
@@ -138,7 +138,7 @@ void buffers_apply(coll_comm_t *comm, struct coll_cmd *cmd)
 	uint64_t in, out;
 	const struct buffer *b;
 
-	/* A stale glance at the list is as good as registering a moment later. */
+	/* No lock: after a stale read the buffer counts as registered a moment later. */
 	if (!__atomic_load_n(&comm->buffers, __ATOMIC_RELAXED))
 		return;
 	in = cmd->send_addr ? length(comm, cmd, false) : 0;

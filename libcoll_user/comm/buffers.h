@@ -12,9 +12,9 @@ void buffers_apply(coll_comm_t *comm, struct coll_cmd *cmd);
 
 /**
  * buffers_hold() - does the memory of @cmd lie in the registered buffers that it names?
- * @cmd: a collective without counts; what it names may be wrong
+ * @cmd: a collective without counts; the buffers that it names may be wrong
  *
- * Return: false: it does not, or the kernel has to say.
+ * Return: false: it does not, or only the kernel can tell.
  */
 bool buffers_hold(coll_comm_t *comm, const struct coll_cmd *cmd);
 

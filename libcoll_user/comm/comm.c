@@ -53,7 +53,7 @@ void comm_free(coll_comm_t *comm)
 	free(comm);
 }
 
-/* Leaves errno as it was. */
+/* Explain why the device cannot be opened. Leaves errno as it was. */
 static void explain_device(const char *device, int err)
 {
 	char buf[1024];

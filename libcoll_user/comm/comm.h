@@ -23,22 +23,22 @@ struct topology;
  * struct coll_comm - one rank
  * @fd: /dev/coll, joined
  * @node_of: node of each rank
- * @timeout_ns: deadline of commands that bring none
- * @version: what the module said
+ * @timeout_ns: timeout of commands that have none of their own
+ * @version: answer of the module to COLL_IOC_VERSION
  * @flags: COLL_CONFIG_*
  * @buffers_lock: protects @buffers
  * @buffers: registered memory, see buffers.c
  * @async: nonblocking calls, see async.c; made by the first of them, under
  *	@async_once_lock
- * @device: what was opened; owned
- * @timeout_ms: how long making it could take, and how long making a part of it may
+ * @device: path of the device that was opened; owned
+ * @timeout_ms: time limit for making it, and for making a part of it
  * @family: secret of its ranks, for its parts; never sent. See comm_join().
- * @here: address at which other hosts reach this rank; length 0: not known, which is
- *	so on rank 0 of coll_init(), and of size 1
- * @select: what the kernel was told of algorithms, see select.c; NULL: nothing
- * @hosts: of each node, by what files of tables know it; NULL: no tables; owned
+ * @here: address at which other hosts reach this rank; length 0: not known, as on rank 0 of
+ *	coll_init(), and with a size of 1
+ * @select: tables of algorithms that the kernel was given, see select.c; NULL: none
+ * @hosts: of each node, how files of tables identify it; NULL: no tables; owned
  * @origin: of each node its number in the communicator of coll_init(); owned
- * @stripes: what the kernel was told
+ * @stripes: setting that the kernel was given
  * @shm: memory that the ranks share, see shm.h; NULL: none
  * @narrow: see coll_comm_set_narrow()
  * @wire: see coll_comm_set_wire()
@@ -82,7 +82,7 @@ int comm_new(coll_comm_t **comm, uint32_t rank, uint32_t size);
 /** comm_free() - undo comm_new() and everything that followed */
 void comm_free(coll_comm_t *comm);
 
-/** comm_open() - open @device and read the version; says why it cannot */
+/** comm_open() - open @device and read the version; explains a failure */
 int comm_open(coll_comm_t *comm, const char *device);
 
 /** comm_set_nodes() - copy the numbers of nodes from @t */
@@ -93,8 +93,8 @@ int comm_set_nodes(coll_comm_t *comm, const struct topology *t);
  * @secret: the job's
  * @job: a nonce of AUTH_LEN bytes that belongs to this communicator alone
  *
- * The communicator's key and @comm->family are made from @secret and @job. The kernel shows
- * the key to the peer; nothing can be made from it.
+ * The communicator's key and @comm->family are made from @secret and @job. The kernel proves to
+ * peers that it knows the key, without sending it. No other secret can be made from the key.
  */
 int comm_join(coll_comm_t *comm, const struct job_secret *secret, const uint8_t *job);
 

@@ -18,7 +18,7 @@
 #define DIALLED_MOST	256	/* at a time: a listener has descriptors for others, too */
 
 enum stream_state {
-	STREAM_IDLE	= 0,	/* not needed, or to be accepted, not yet here */
+	STREAM_IDLE	= 0,	/* not needed, or to be accepted and not yet here */
 	STREAM_CLAIMED	= 1,	/* accepted, its welcome is going out */
 	STREAM_RETRY	= 2,	/* to be connected at @until */
 	STREAM_CONNECT	= 3,	/* TCP connects */
@@ -31,8 +31,8 @@ struct stream {
 	uint32_t peer;
 	uint32_t stripe;
 	uint32_t tries;		/* so far; each takes the next address of the peer */
-	uint32_t finals;	/* of the pass under way, which no other try will better */
-	int err;		/* of the last one that failed */
+	uint32_t finals;	/* tries of the present pass with an error that will not change */
+	int err;		/* error of the last try that failed */
 	int fd;			/* in CONNECT and PROVE */
 	struct deadline until;	/* RETRY: when; CONNECT, PROVE: how long */
 	struct handshake hs;
@@ -108,8 +108,8 @@ static uint32_t nr_addresses(const uint8_t *blob)
 }
 
 /*
- * @here is the one the route to rank 0 goes out by. It need not be the one that others
- * reach us at: a rank on rank 0's host may have come by 127.0.0.1.
+ * @here is the local address of the connection to rank 0. Other nodes may not reach this node at
+ * it: a rank on rank 0's host may have connected by 127.0.0.1.
  */
 static void put_addresses(uint8_t *blob, const struct sock_addr *here, uint16_t port)
 {
@@ -154,7 +154,7 @@ static const uint8_t *blob_of(const struct links *l, const struct stream *s)
 	return l->cfg->addrs + (size_t)l->cfg->topo->leader_of[s->peer] * RDV_BLOB;
 }
 
-/* The next address at once; after the last one a pause, and all of them again. */
+/* Try the next address at once; after the last one pause, and try all again. */
 static void retry_later(struct links *l, struct stream *s, int err)
 {
 	uint32_t nr = nr_addresses(blob_of(l, s));
@@ -232,7 +232,7 @@ static const struct acceptor_ops acceptor_ops = { decide, taken, lost, NULL };
 
 /* ---- the connecting side ---- */
 
-/* With one address all the time there is; else no long wait before each has been tried. */
+/* With several addresses, attempts of the first passes are short, so that each is tried soon. */
 static struct deadline attempt(const struct links *l, const struct stream *s, uint32_t nr)
 {
 	uint32_t pass = s->tries / nr, ms = ATTEMPT_MS;
@@ -277,7 +277,7 @@ static bool is_final(struct links *l, struct stream *s, int err)
 	return ++s->finals == nr_addresses(blob_of(l, s));
 }
 
-/* No time left: which link is missing, and what its last attempt came to. */
+/* No time left: explain which link is missing, and the error of its last attempt. */
 static int out_of_time(const struct links *l)
 {
 	char text[SOCK_TEXT];
@@ -328,16 +328,16 @@ static int step_stream(struct links *l, struct stream *s)
 	if (ret < 0)
 		retry_later(l, s, ret);
 	/*
-	 * A side that has shown its HELLO must not give up by itself: the other end may have handed
-	 * its stream to the kernel already, and would take that for our death. It hangs up if
-	 * it does not like us.
+	 * A side that has sent its HELLO must not give up by itself: the other end may have handed
+	 * its stream to the kernel already, which would take that for our death. The other end
+	 * hangs up if it refuses us.
 	 */
 	else if (s->hs.state == HS_RECV_WELCOME)
 		s->until = l->cfg->deadline;
 	return 0;
 }
 
-/* How many are being connected. */
+/* Number of streams that are being connected. */
 static uint32_t nr_dialled(const struct links *l)
 {
 	uint32_t nr = 0, i;
@@ -363,7 +363,7 @@ static int serve_clocks(struct links *l, struct deadline *next)
 				retry_later(l, s, -ETIMEDOUT);
 				dialled--;
 			}
-			/* One that is over makes room, and wakes us. */
+			/* A stream whose attempt ends makes room, and wakes this thread. */
 			if (dialled >= DIALLED_MOST)
 				continue;
 			ret = start_stream(l, s);
@@ -462,7 +462,7 @@ static int init_links(struct links *l, const struct links_config *cfg)
 	l->streams = calloc(l->nr_streams, sizeof(*l->streams));
 	l->polled = calloc(l->nr_streams + 2, sizeof(*l->polled));
 	l->which = calloc(l->nr_streams + 2, sizeof(*l->which));
-	/* First of all: a descriptor that is none is -1 from now on. */
+	/* Before any error: links_close() closes each descriptor that is not -1. */
 	if (l->streams)
 		init_streams(l);
 	if (!l->streams || !l->polled || !l->which) {

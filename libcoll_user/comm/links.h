@@ -20,7 +20,7 @@
  * @job: nonce of the job, AUTH_LEN bytes
  * @here: address of this rank, as given to links_listen()
  * @rdv: tells when another rank has failed; NULL: the caller finds out otherwise
- * @lfd: from links_listen(), or -1 if nobody will connect; taken over
+ * @lfd: from links_listen(), or -1 if no node will connect; taken over
  * @addrs: addresses of the leaders by rank, RDV_BLOB bytes each, as
  *	links_listen() wrote them
  * @first: number of the first link to make
@@ -59,7 +59,7 @@ int links_connect(const struct links_config *cfg);
  * The same in pieces, for a caller that does something else between them. @cfg is
  * used until links_close(). links_open() fails with nothing to close, @cfg->lfd is
  * closed then. links_work() returns 0: all are handed over; 1: @until has passed;
- * when @cfg->deadline has, what the last attempt at a missing link came to, or
+ * if @cfg->deadline has passed, the error of the last attempt at a missing link, or
  * -ETIMEDOUT; other errors.
  */
 struct links;

@@ -45,8 +45,8 @@ struct coll_shm_slot *shm_own_slot(const struct shm *s, uint64_t pos)
 }
 
 /*
- * May this process be on as many CPUs as there are ranks? One that may be on a single CPU
- * has been given that for itself, most likely.
+ * May this process run on as many CPUs as there are ranks? A process that may run on a single CPU
+ * most likely has that CPU for itself.
  */
 static bool has_cpus(uint32_t ranks)
 {
@@ -74,7 +74,7 @@ bool shm_always(void)
 	return env_says("1");
 }
 
-/* COLL_SHM: 0 never, 1 whenever it can be; else where each rank has a CPU. */
+/* COLL_SHM: 0 never, 1 whenever possible; else if each rank has a CPU. */
 static bool is_wanted(const coll_comm_t *comm)
 {
 	if (!(comm->version.features & COLL_FEAT_SHM) || comm->nr_nodes > 1 || comm->size < 2 ||
@@ -123,7 +123,7 @@ static bool map_all(coll_comm_t *comm, struct shm *s)
 {
 	struct coll_shm arg = { 0 };
 
-	/* It tells the same again. */
+	/* The second call tells the same as the first. */
 	if (ioctl(comm->fd, COLL_IOC_SHM, &arg))
 		return false;
 	s->size = arg.size;
@@ -143,7 +143,7 @@ static void unmap(struct shm *s)
 {
 	bool alive = s->alive && *s->alive;
 
-	/* In a child other things may be where the memory was. */
+	/* In a child other mappings may be at the addresses of the memory. */
 	if (s->all && (alive || !s->alive))
 		munmap((void *)s->all, s->size);
 	if (s->own && alive)

@@ -26,23 +26,23 @@ struct shm_fold;
  * @n: ranks, all of them on this node
  * @me: own rank
  * @h: the header, which is in @all
- * @alive: a byte that a child process sees as 0: it has no part in this
- * @turn: the thread whose op it is, and what it does; 0: none. See shm_turn.h
- * @given: own number of ops given to the kernel when that thread gave it its op
+ * @alive: a byte that is 0 in a child process, which must not use the memory
+ * @turn: the thread that has the turn, and a state; 0: no thread. See shm_turn.h
+ * @given: number of ops that this rank had given to the kernel when that thread gave it its op
  * @always: no pauses: COLL_SHM=1
- * @broken: what this rank says in its slots cannot be relied on; it uses them no more
+ * @broken: the slots of this rank may be wrong: it does not use shared memory any more
  * @ops: ops done here
- * @gave: own number of ops given to the kernel when the last one was given from here; its
- *	slot has been written. ~0: none
- * @looks_per_us: how often one can look in a microsecond
- * @spins: looks that are worth it before sleeping
- * @next_try: position from which on this way is tried again
- * @failures: how often in a row that failed
+ * @gave: number of ops that this rank had given to the kernel when it last gave it an op whose
+ *	slot has been written. ~0: there is none
+ * @looks_per_us: number of looks that take a microsecond
+ * @spins: number of looks that pay before a sleep
+ * @next_try: position from which on shared memory is tried again
+ * @failures: logarithm of the length of the next pause; see shm_op_pause()
  * @ranked: the kernel folds in the order of ranks, in all collectives
  * @limit: bytes of an op at most, see setup/shm_limit.c
  * @fold: the last reduction; NULL: none. Owned
  * @shortcut: how nonblocking ops are done here; NULL: they are not
- * @flights: those that have not ended; NULL: none yet. Owned; async->lock
+ * @flights: nonblocking ops that have not ended; NULL: none yet. Owned; async->lock
  */
 struct shm {
 	const unsigned char *all;
@@ -72,10 +72,10 @@ struct shm {
 bool shm_always(void);
 /*
  * When this rank has joined: ask the kernel for its part of the memory. Without it every op
- * goes by the kernel. Return: this rank has its part.
+ * goes to the kernel. Return: this rank has its part.
  */
 bool shm_open_own(coll_comm_t *comm);
-/* When all ranks have: map it. */
+/* When all ranks have their parts: map the memory. */
 void shm_map(coll_comm_t *comm);
 void shm_free(coll_comm_t *comm);
 

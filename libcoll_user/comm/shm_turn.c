@@ -15,7 +15,7 @@
 
 #define LOOKS		100		/* awake, before the first sleep */
 #define SLEEP_NS	1000UL		/* the first sleep */
-#define TWICE_MOST	10		/* so often the next one takes twice as long */
+#define TWICE_MOST	10		/* number of times that the sleep is doubled */
 
 /* A number of the calling thread, which leaves the bits of the state free. */
 static uintptr_t self(void)
@@ -23,7 +23,7 @@ static uintptr_t self(void)
 	return (uintptr_t)pthread_self() & ~(uintptr_t)STATES;
 }
 
-/* Has the kernel numbered what was given to it? */
+/* Has the kernel numbered the op that was given to it? */
 static bool is_numbered(const struct shm *s)
 {
 	return __atomic_load_n(&shm_rank(s, s->me)->posted, __ATOMIC_ACQUIRE) !=
@@ -109,7 +109,7 @@ int shm_turn_wait(coll_comm_t *comm, const struct coll_cmd *cmd)
 		return 0;
 	for (look = 0;; look += look < 2 * LOOKS) {
 		turn = atomic_load_explicit(&s->turn, memory_order_acquire);
-		/* What the caller itself gives to the kernel may come by this way. */
+		/* The op that the caller itself is giving to the kernel may come through here. */
 		if (is_free(s, turn) || turn == (self() | GIVEN))
 			return 0;
 		if (turn == (self() | HERE))

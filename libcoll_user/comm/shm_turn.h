@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Whose turn it is. Ranks match their collectives by number, so those of one rank follow each
- * other: a thread that begins one waits for that of another thread, until it is over, or the
- * kernel has numbered it.
+ * The turn of a thread to begin a collective. Ranks match their collectives by number, so the
+ * collectives of one rank follow each other: a thread that begins one waits until the collective of
+ * another thread is over, or the kernel has numbered it.
  */
 #ifndef LIBCOLL_SHM_TURN_H
 #define LIBCOLL_SHM_TURN_H
@@ -24,16 +24,16 @@ struct shm;
  */
 int shm_turn_begin(struct shm *s, uint64_t timeout_ns);
 
-/* It is over. */
+/* The collective of the calling thread is over. */
 void shm_turn_end(struct shm *s);
 
-/* It is for the kernel, which has not numbered it yet. */
+/* The collective of the calling thread is for the kernel, which has not numbered it yet. */
 void shm_turn_give(struct shm *s);
 
 /* Is the calling thread giving its op to the kernel? */
 bool shm_turn_is_given(const struct shm *s);
 
-/* The kernel has it, or has refused it. Also if nothing was given. */
+/* The kernel has that collective, or has refused it. May be called if none was given. */
 void shm_turn_given(struct shm *s);
 
 /**
@@ -41,7 +41,7 @@ void shm_turn_given(struct shm *s);
  * @comm: communicator
  * @cmd: any command; messages need not wait
  *
- * For calls that do not go by shm_submit(). Return: 0 or -EDEADLK, as above.
+ * For calls that do not use shm_submit(). Return: 0 or -EDEADLK, as above.
  */
 int shm_turn_wait(coll_comm_t *comm, const struct coll_cmd *cmd);
 

@@ -11,7 +11,6 @@
 #define BOOT_ID		"/proc/sys/kernel/random/boot_id"
 #define BOOT_ID_LEN	36
 #define NODE_MAX	64	/* with its NUL */
-/* Up to this many nodes all are linked with all. */
 
 int topology_identity(const char *node, uint8_t *id)
 {
@@ -70,10 +69,10 @@ static int mark_peers(const struct coll_algorithm *alg, u32 n, u32 me, u32 root,
 }
 
 /*
- * The links schedules ask for. Each send has its receive, so both ends of a link
- * find that they need it without asking each other. Some collectives have every pair
- * exchange something; with more nodes than this only the default algorithms of those
- * that do not are provided for, and the others hear ENOTCONN.
+ * Find the links that schedules need. Each send has its receive, so both ends of a link find that
+ * they need it without asking each other. In some collectives every pair of nodes exchanges
+ * something. With more than TOPOLOGY_FULL nodes there are links for the default algorithms of the
+ * other collectives only; all else fails with ENOTCONN.
  */
 static int find_links(struct topology *t)
 {

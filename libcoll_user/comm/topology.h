@@ -31,7 +31,7 @@ struct topology {
 	uint32_t *origin;
 };
 
-/* @id: AUTH_LEN bytes: what two ranks have in common if they share a node. */
+/* @id: AUTH_LEN bytes, which are equal for two ranks if they share a node. */
 int topology_identity(const char *node, uint8_t *id);
 
 /**
@@ -42,7 +42,7 @@ int topology_init(struct topology *t, uint32_t rank, uint32_t size,
 		  const uint8_t *ids, size_t stride);
 
 /**
- * topology_renumber() - other numbers for the nodes
+ * topology_renumber() - give the nodes other numbers
  * @number: [nr_nodes], of each its new one: a permutation
  *
  * Return: 0 or -ENOMEM.
@@ -51,8 +51,8 @@ int topology_renumber(struct topology *t, const uint32_t *number);
 
 /*
  * Does this node connect to @peer, or does it listen? Decided once for two hosts, by
- * coll_init(), and kept in all parts: what a firewall let through once it will again,
- * and rank 0's own address is never needed.
+ * coll_init(), and kept in all parts: a firewall that has let a connection through will do so
+ * again, and rank 0's own address is never needed.
  */
 bool topology_dials(const struct topology *t, uint32_t peer);
 
