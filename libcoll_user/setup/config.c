@@ -9,7 +9,7 @@
 #include "config.h"
 #include "launch/launch.h"
 
-/* COLL_RANK, COLL_SIZE and COLL_RENDEZVOUS, which go before any launcher's variables. */
+/* COLL_RANK, COLL_SIZE and COLL_RENDEZVOUS take precedence over any launcher's variables. */
 static int own_ranks(struct coll_config *cfg)
 {
 	int ret;
@@ -44,7 +44,7 @@ static int env_ranks(struct coll_config *cfg)
 	}
 	if (ret < 0)
 		return ret;
-	/* A place to meet that the user names goes before the launcher's. */
+	/* A rendezvous that the user names takes precedence over the launcher's. */
 	if (env_get("COLL_RENDEZVOUS")) {
 		cfg->rendezvous = env_get("COLL_RENDEZVOUS");
 		cfg->exchange = NULL;
@@ -52,7 +52,7 @@ static int env_ranks(struct coll_config *cfg)
 	return 0;
 }
 
-/* To a caller that may be older, and know fewer fields. */
+/* Copy to a caller that may be older, and know fewer fields. */
 static int config_copy_out(struct coll_config *full, struct coll_config *cfg)
 {
 	size_t size = cfg->struct_size < sizeof(*full) ? cfg->struct_size : sizeof(*full);
@@ -94,7 +94,7 @@ int coll_config_env(struct coll_config *cfg)
 	return config_copy_out(&full, cfg);
 }
 
-/* A caller newer than we are: fine as long as it asks for nothing new. */
+/* Copy from a caller that may be newer than this library: fields that are new must be zero. */
 static int config_copy_in(const struct coll_config *in, struct coll_config *cfg)
 {
 	const uint8_t *p = (const uint8_t *)in;
@@ -115,7 +115,7 @@ static int config_copy_in(const struct coll_config *in, struct coll_config *cfg)
 	return 0;
 }
 
-/* How the ranks meet. */
+/* Is it known how the ranks meet? */
 static int check_meeting(const struct coll_config *cfg)
 {
 	if (cfg->size == 1)

@@ -11,7 +11,7 @@
 /* sizeof(struct coll_config) of the first release. */
 #define CONFIG_SIZE_0	(offsetof(struct coll_config, flags) + sizeof(uint32_t))
 
-/* Defaults filled in, everything checked; @in NULL: the environment. */
+/* Copy @in, or the environment if it is NULL; fill in defaults, and check everything. */
 int config_resolve(const struct coll_config *in, struct coll_config *cfg);
 
 #endif

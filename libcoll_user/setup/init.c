@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * coll_init: what happens in which order.
+ * The steps of coll_init:
  *
  *	rank 0 listens, the others connect and prove the key
- *	round 1: who is on which node; leaders start to listen
+ *	round 1: which rank is on which node; leaders start to listen
  *	round 2: where leaders listen; every rank joins in the kernel
- *	round 3: all have joined: is each node one kernel? leaders connect and hand the
+ *	round 3: all ranks have joined: is each node one kernel? leaders connect and hand the
  *	streams over
- *	round 4: all is connected: nobody submits before
- *	then nodes may get another order, see order.c, algorithms are measured, see
- *	init_select.c, so is up to which size shared memory is better, see shm_limit.c,
- *	and it is found out whether more links are better, see stripes.c
+ *	round 4: all links are connected: no rank submits before
+ *	then nodes may get another order (order.c), and the ranks measure which algorithms are
+ *	best (init_select.c), up to which size shared memory is better (shm_limit.c), and
+ *	whether more links are better (stripes.c)
  *
  * A failure on one rank is its status in the next round, and so ends coll_init on all ranks.
  */
@@ -36,10 +36,10 @@
 
 /**
  * struct init - coll_init() under way
- * @blobs: what all ranks gave to the last round
- * @mine: what we give to the next
+ * @blobs: blobs of all ranks in the last round
+ * @mine: blob of this rank for the next round
  * @select: how algorithms are to be chosen
- * @stripes: COLL_STRIPES of rank 0, where all can; STRIPES_AUTO: to be measured
+ * @stripes: COLL_STRIPES of rank 0, if all ranks support it; STRIPES_AUTO: to be measured
  * @lfd: where lower nodes connect, -1 if they do not
  * @invitation: where rank 0 listens, as coll_config.exchange told
  */
@@ -58,13 +58,13 @@ struct init {
 	struct invitation invitation;
 };
 
-/* How long before the end leaders give up, to say why. */
+/* Leaders give up this long before the deadline, to report why links are missing. */
 #define TELLING_MS	2000
 
 /*
- * All ranks have joined. Those that take themselves for ranks of one node have shown each
- * other the same boot id, which virtual machines and containers may have in common. Only
- * the kernel knows who is there: without this the first collective would wait forever.
+ * All ranks have joined. Ranks count as ranks of one node if they have the same boot id, which
+ * virtual machines and containers may have in common. Only the kernel knows which ranks have
+ * joined it: without this check the first collective could wait forever.
  */
 static int check_node(coll_comm_t *comm)
 {
@@ -72,7 +72,7 @@ static int check_node(coll_comm_t *comm)
 
 	if (ioctl(comm->fd, COLL_IOC_STATUS, &st))
 		return -errno;
-	/* One that has joined and is dead by now is not there, but that is another error. */
+	/* A rank that has joined and is dead by now is missing, too, but that is another error. */
 	if (st.nr_joined == st.nr_local || st.cause.error)
 		return 0;
 	coll_explain("node %u has %u ranks, only %u of them in the kernel of rank %u",
@@ -80,7 +80,7 @@ static int check_node(coll_comm_t *comm)
 	return -EXDEV;
 }
 
-/* A communicator of one: nobody to meet. */
+/* A communicator of one rank, which has no other rank to meet. */
 static int init_alone(struct init *in)
 {
 	uint8_t job[AUTH_LEN];
@@ -97,7 +97,7 @@ static int init_alone(struct init *in)
 	return ret;
 }
 
-/* Some time is left for telling rank 0 why links are missing, before its own deadline. */
+/* Leave some time to tell rank 0 why links are missing, before its own deadline. */
 static struct deadline links_deadline(const struct init *in)
 {
 	int left = deadline_left(in->deadline);
@@ -130,7 +130,7 @@ static int connect_links(struct init *in, uint32_t from, uint32_t to)
 	return links_connect(&cfg);
 }
 
-/* Behind the identity, in round 1: can we, what rank 0 wants, and on which machine we are. */
+/* Offsets in the blob of round 1, behind the identity: support, rank 0's settings, machine. */
 enum { BLOB_CAN = AUTH_LEN, BLOB_LINKS, BLOB_LEAST, BLOB_MACHINE = BLOB_LEAST + 8 };
 
 #define MACHINE_LEN	(RDV_BLOB - BLOB_MACHINE)
@@ -173,13 +173,13 @@ static void accept_stripes(struct init *in)
 		in->stripes.links = STRIPES_AUTO;
 }
 
-/* To begin with. */
+/* Number of links to each node that are made at first. */
 static uint32_t nr_links(const struct init *in)
 {
 	return in->stripes.links == STRIPES_AUTO ? 1 : in->stripes.links;
 }
 
-/* Round 1 has told identities: number the nodes, and listen if we have to. */
+/* Round 1 has told identities: number the nodes, and listen if other nodes have to connect. */
 static int learn_nodes(struct init *in)
 {
 	coll_comm_t *comm = in->comm;
@@ -191,7 +191,7 @@ static int learn_nodes(struct init *in)
 	ret = comm_set_nodes(comm, &in->topo);
 	if (ret)
 		return ret;
-	/* Rank 0 does not know; its node is the lowest, to which nobody connects. */
+	/* Rank 0 does not know its address. Its node is the lowest, to which no node connects. */
 	if (comm->rank) {
 		ret = rdv_local_address(in->rdv, &comm->here);
 		if (ret)
@@ -201,7 +201,7 @@ static int learn_nodes(struct init *in)
 	return in->lfd < -1 ? in->lfd : 0;
 }
 
-/* Nodes may have got other numbers since the first links were made. */
+/* Renumber @in->topo: nodes may have got other numbers since the first links were made. */
 static int renumber(struct init *in)
 {
 	struct topology *t = &in->topo;
@@ -217,10 +217,10 @@ static int renumber(struct init *in)
 	return ret;
 }
 
-/* How long further links may take: the first ones are there. */
+/* Time limit for further links, after the first ones have been made. */
 #define MORE_LINKS_MS	10000
 
-/* Further links, while the rendezvous is there: two rounds more. */
+/* Make further links, in two more rounds of the rendezvous. */
 static int more_links(void *ctx, uint32_t from, uint32_t to)
 {
 	const struct deadline all = ((struct init *)ctx)->deadline;
@@ -241,7 +241,7 @@ static int more_links(void *ctx, uint32_t from, uint32_t to)
 	return rdv_round(in->rdv, ret, in->mine, NULL);
 }
 
-/* Set the requested number of links, on all ranks before anybody submits. */
+/* Set the requested number of links, on all ranks before any rank submits. */
 static int set_stripes(struct init *in)
 {
 	struct stripes s = in->stripes;
@@ -259,7 +259,7 @@ static int measure_stripes(struct init *in)
 	return stripes_measure(in->comm, in->deadline, &more);
 }
 
-/* By the exchange, or at the rendezvous and by the key that the configuration names. */
+/* Meet the other ranks: by coll_config.exchange, or at the rendezvous and by the key configured. */
 static int meet(struct init *in)
 {
 	struct rdv_config rc = {
@@ -378,7 +378,7 @@ int coll_init(const struct coll_config *cfg, coll_comm_t **out)
 		close(in.lfd);
 	if (ret)
 		coll_debug("coll_init: %s", coll_strerror(ret));
-	/* After a failure the others learn of it first: this may take a moment. */
+	/* After a failure this tells the other ranks first, which may take a moment. */
 	rdv_close(in.rdv);
 	topology_destroy(&in.topo);
 	auth_wipe(&in.secret, sizeof(in.secret));

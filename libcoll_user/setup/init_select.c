@@ -10,7 +10,7 @@
 #include "rendezvous/rendezvous.h"
 #include "shm_limit.h"
 
-/* The blob of the last round: all ranks fill it, and that of rank 0 decides. */
+/* The blob of the last round: all ranks fill in theirs, and the blob of rank 0 decides. */
 enum { BLOB_CAN, BLOB_MODE, BLOB_ORDER, BLOB_HOST = SELECT_BLOB_SHM + SHM_BLOB };
 
 _Static_assert(SELECT_BLOB_SHM == BLOB_ORDER + 1, "on top of each other");
@@ -28,7 +28,7 @@ int select_offer(coll_comm_t *comm, const char *node, struct select_plan *plan, 
 		return -ENOMEM;
 	ret = select_host_of(node, &host);
 	memcpy(blob + BLOB_HOST, &host, sizeof(host));
-	/* With more nodes not every algorithm has its links. */
+	/* With more nodes some algorithms have no links. */
 	blob[BLOB_CAN] = comm->nr_nodes <= TOPOLOGY_FULL &&
 			 comm->version.features & COLL_FEAT_SELECT;
 	blob[BLOB_MODE] = SELECT_MODE_NONE;
@@ -43,16 +43,16 @@ int select_offer(coll_comm_t *comm, const char *node, struct select_plan *plan, 
 	for (c = 1; c < COLL_NR_COLLECTIVES; c++)
 		if (plan->fixed[c])
 			blob[BLOB_MODE] = SELECT_MODE_FIXED;
-	/* On one node there is little to choose: not without being asked to. */
+	/* On one node there is little to choose: measure only if the user asks for it. */
 	if (plan->budget_ms >= 0 && (comm->nr_nodes > 1 || plan->all))
 		blob[BLOB_MODE] = SELECT_MODE_MEASURE;
 	if (ret || !plan->file)
 		return ret;
 	blob[BLOB_MODE] = SELECT_MODE_FILE;
-	/* An error in the file is reported now, when all ranks hear of it. */
+	/* Report an error in the file now, when all ranks learn of it. */
 	ret = select_read_file(&f, plan->file);
 	select_file_free(&f);
-	/* ENOENT would be the device. */
+	/* ENOENT would mean that the device is missing. */
 	return ret == -ENOENT ? -EINVAL : ret;
 }
 

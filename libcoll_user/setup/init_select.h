@@ -5,22 +5,22 @@
 
 #include "select/select.h"
 
-/* In the blob, for the caller: SHM_BLOB bytes. */
+/* Offset in the blob of SHM_BLOB bytes that the caller fills in. */
 #define SELECT_BLOB_SHM	3
 
 /**
  * select_offer() - before the last round of coll_init()
  * @node: COLL_NODE
- * @plan: filled in from the environment on rank 0, whose word it is
- * @blob: what to tell the others; has room for RDV_BLOB bytes
+ * @plan: filled in from the environment on rank 0, which decides for all
+ * @blob: result: bytes for the other ranks; has room for RDV_BLOB bytes
  *
- * Return: 0, -EINVAL for a name that there is not, of a file too, or a line of it that
- * cannot be understood; -ENOMEM; others of open().
+ * Return: 0; -EINVAL for an unknown name, a missing file, or a line of a file that cannot
+ * be understood; -ENOMEM; other errors of open().
  */
 int select_offer(coll_comm_t *comm, const char *node, struct select_plan *plan, uint8_t *blob);
 
 /**
- * select_accept() - after it: order the nodes, measure, or read, and set tables
+ * select_accept() - after that round: order the nodes; measure or read tables, and set them
  * @comm: may be replaced, see order_accept()
  * @blobs: of all ranks, @stride bytes each
  * @deadline: of every command

@@ -2,13 +2,13 @@
 /*
  * COLL_ORDER: nodes in another order than that of their first ranks.
  *
- * The number of a node is its place in schedules between nodes, and a program that makes a
- * communicator gives the numbers. So an order is another numbering; ranks keep theirs.
- * coll_init() makes a communicator as usual, by which the ranks agree on the order. If the
- * order is another one, a second communicator on the same connections takes its place.
+ * The number of a node is its place in schedules between nodes, and the program that makes a
+ * communicator gives the numbers. So another order is another numbering of the nodes; ranks
+ * keep their numbers. coll_init() makes a communicator as usual, and the ranks use it to agree
+ * on the order. If the order changes, a second communicator on the same connections replaces it.
  *
- * Measured: pairs of nodes take turns, as in a tournament, so that each node is in one pair
- * at a time, and exchange messages without bytes; the quickest exchange counts.
+ * To measure distances, pairs of nodes exchange messages without bytes; the quickest exchange
+ * counts. Pairs take turns, as in a tournament, so that each node is in one pair at a time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 
 /* Exchanges of a pair; the first ones wait for the partner to be there. */
 #define EXCHANGES	8
-/* Another order has to be that much shorter to be taken: measuring is not exact. */
+/* Another order is taken only if it is shorter by this factor: measuring is not exact. */
 #define WORTH		0.9
 /* The longest list that makes sense: as many names as there may be nodes. */
 #define LIST_MAX	(COLL_MAX_SIZE * 192)
@@ -43,7 +43,7 @@ static int read_all(const char *path, char *text, size_t room)
 
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		/* ENOENT would be the device. */
+		/* ENOENT would mean that the device is missing. */
 		return errno == ENOENT ? -EINVAL : -errno;
 	while (have < room && (n = read(fd, text + have, room - have)) > 0)
 		have += (size_t)n;
@@ -57,7 +57,7 @@ static int read_all(const char *path, char *text, size_t room)
 	return ret;
 }
 
-/* The list that @value is, or names: one name after the other, in @text. */
+/* Read a list of names into @text. @value is the list, or the path of a file with it. */
 static int read_list(const char *value, char *text)
 {
 	char *p;
@@ -72,7 +72,7 @@ static int read_list(const char *value, char *text)
 	} else {
 		return -EINVAL;
 	}
-	/* Comments of files go, up to the end of their lines. */
+	/* Blank out comments, up to the ends of their lines. */
 	for (p = strchr(text, '#'); p; p = strchr(p, '#'))
 		while (*p && *p != '\n')
 			*p++ = ' ';
@@ -110,7 +110,7 @@ static int node_by_name(const coll_comm_t *comm, const char *name)
 	return -1;
 }
 
-/* Rank 0: @order from the list. */
+/* Rank 0 sets @order from the list. */
 static int list_order(const coll_comm_t *comm, uint32_t *order)
 {
 	char *text = malloc(LIST_MAX), *name, *rest = NULL;
@@ -171,7 +171,7 @@ static double now_s(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* Nanoseconds that an exchange with another rank takes. */
+/* Measure the nanoseconds that an exchange with another rank takes. */
 static int exchange(coll_comm_t *comm, uint32_t rank, uint64_t *ns)
 {
 	double best = 1e9, begin, t;
@@ -189,7 +189,7 @@ static int exchange(coll_comm_t *comm, uint32_t rank, uint64_t *ns)
 	return ret;
 }
 
-/* How far all nodes are from each other, known to all ranks. */
+/* Measure how far all nodes are from each other. All ranks get the result. */
 static int measure(coll_comm_t *comm, uint64_t *far)
 {
 	uint32_t n = comm->nr_nodes, even = n + n % 2, round, peer;
@@ -201,7 +201,7 @@ static int measure(coll_comm_t *comm, uint64_t *far)
 			continue;
 		ret = exchange(comm, leader_of(comm, peer),
 			       &far[(size_t)comm->node * n + peer]);
-		/* The communicator has failed: so the others hear of it, too. */
+		/* The communicator has failed, so the other ranks learn of it, too. */
 		if (ret)
 			return ret;
 		far[(size_t)peer * n + comm->node] = far[(size_t)comm->node * n + peer];
@@ -218,7 +218,7 @@ static int measured_order(coll_comm_t *comm, uint32_t *order)
 	int ret;
 
 	ret = far && ways ? 0 : -ENOMEM;
-	/* No rank may enter the following part alone. */
+	/* A rank without memory does not take part: the others must not wait for it. */
 	if (ret)
 		coll_abort(comm, ENOMEM);
 	else
@@ -239,7 +239,7 @@ static int measured_order(coll_comm_t *comm, uint32_t *order)
 
 /* ---- applying it ---- */
 
-/* Rank 0's order, or its error, to all. */
+/* Tell rank 0's order, or its error, to all ranks. */
 static int tell_order(coll_comm_t *comm, int status, uint32_t *order)
 {
 	uint32_t n = comm->nr_nodes, *all = calloc(n + 1, sizeof(*all)), i;
@@ -277,7 +277,7 @@ static int find_order(coll_comm_t *comm, enum order_mode mode, uint32_t *order)
 	return tell_order(comm, ret, order);
 }
 
-/* A communicator with the nodes in that order takes the place of the one there is. */
+/* Replace the communicator by one with the nodes in that order. */
 static int replace(coll_comm_t **comm, const uint32_t *order)
 {
 	coll_comm_t *old = *comm, *new;

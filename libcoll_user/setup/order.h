@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* The order of nodes in schedules: near ones next to each other. */
+/* The order of nodes in schedules: nodes that are near each other are neighbours. */
 #ifndef LIBCOLL_ORDER_H
 #define LIBCOLL_ORDER_H
 
@@ -7,11 +7,11 @@
 
 #include "base/deadline.h"
 
-/* The order that is asked for, in rank 0's blob of the last round of coll_init(). */
+/* The order that the user asks for, in rank 0's blob of the last round of coll_init(). */
 enum order_mode { ORDER_NONE, ORDER_LIST, ORDER_MEASURE, ORDER_MODES };
 
 /**
- * order_offer() - what rank 0's environment asks for
+ * order_offer() - the order that rank 0's environment asks for
  *
  * Return: enum order_mode; -EINVAL, or an error of open().
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * Up to RING_EXACT hosts the best order is found by branch and bound. For more: the
- * nearest neighbour each time, from several starts, then 2-opt and moves of single hosts
+ * Up to RING_EXACT hosts the best order is found by branch and bound. For more hosts: go to
+ * the nearest neighbour each time, from several starts; then 2-opt and moves of single hosts
  * until nothing helps (Johnson, McGeoch, "The traveling salesman problem: a case study in
  * local optimization", 1997).
  */
@@ -46,7 +46,7 @@ static void keep(struct order *o, double length)
 	o->length = length;
 }
 
-/* All ways to go on from rank @at, which is @length from the first, if they can be better. */
+/* Try all ways to go on from place @at, which is @length from the first, if they can be better. */
 static void branch(struct order *o, uint32_t at, double length)
 {
 	uint32_t h;
@@ -105,7 +105,7 @@ static void reverse(uint32_t *host, uint32_t from, uint32_t to)
 	}
 }
 
-/* Take two ways out and put the ring together the other way round. */
+/* Take two edges out, and reverse the part of the ring between them, where that is shorter. */
 static bool two_opt(struct order *o)
 {
 	uint32_t i, j, a, b, c, d;
@@ -127,7 +127,7 @@ static bool two_opt(struct order *o)
 	return better;
 }
 
-/* Put the host of rank @i between ranks @j and @j + 1, where it is shorter. */
+/* Move the host at place @i between places @j and @j + 1, where that makes the ring shorter. */
 static bool move_one(struct order *o, uint32_t i)
 {
 	uint32_t n = o->n, h = o->host[i], before = o->host[i ? i - 1 : n - 1];

@@ -10,15 +10,15 @@
 #define RING_EXACT	9
 
 /**
- * ring_length() - distance from each host to the next, and from the last to the first, in all
+ * ring_length() - sum of the distances from each host to the next, and from the last to the first
  * @n: hosts
- * @far: [n * n], how far it is from one to another: the same both ways
+ * @far: [n * n], distance from one host to another, the same in both directions
  * @order: [n]
  */
 double ring_length(uint32_t n, const double *far, const uint32_t *order);
 
 /**
- * ring_order() - an order that makes it short
+ * ring_order() - find an order with a short ring
  * @all: look at all orders: the result is the best one, after n! steps at most; else a
  *	good one is found
  * @order: [n]; the order to beat, and the result, which begins with any host

@@ -2,20 +2,20 @@
 /*
  * coll_comm_split: communicators of parts of one.
  *
- *	round 1: all are here, their arguments are valid
- *	round 2: cards: color, key, a nonce; each finds its part, joins it in the kernel,
- *		 leaders let it use the links there are, and listen if they have to
+ *	round 1: all ranks have called, with valid arguments
+ *	round 2: cards: color, key, a nonce; each rank finds its part and joins it in the kernel,
+ *		 leaders let it use the links of the parent, and listen if they have to
  *	round 3: has that worked, and where do leaders listen?
- *	rounds 4...: connect for a moment, then: is every rank done, has anybody failed?
+ *	rounds 4...: connect for a moment, then: is every rank done, has any rank failed?
  *	last round: has every rank its tables of algorithms? See select_inherit.c.
  *
  * A round is an allreduce on the parent. A failure on one rank is its status in the next round,
- * and so ends the call on all ranks. Leaders that are still connecting hear of it after a
- * moment; the round itself tells them of a dead rank. An allreduce also where an allgather is
- * meant (one writes, the others have zeroes): beyond 128 nodes there are no links for
- * allgathers, see topology.c.
+ * and so ends the call on all ranks. Leaders that are still connecting learn of it after a
+ * moment; a dead rank fails the round itself. An allreduce also takes the place of an allgather
+ * (each rank writes its own part, which is zero on the others): beyond 128 nodes there are no
+ * links for allgathers, see topology.c.
  *
- * Nothing here refers to the parent when it is over.
+ * The new communicator does not need the parent after this call.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,21 +34,21 @@
 #include "shm_limit.h"
 #include "split.h"
 
-/* Time of one attempt to connect before all are asked; doubled each time, up to MAX. */
+/* Time to connect before the next round; doubled each time, up to MAX. */
 #define MOMENT_MIN_MS	20
 #define MOMENT_MAX_MS	200
 /*
- * Rounds of the parent wait so much longer than the work between them may take: if time
- * runs out, that is the result of a round, and not the end of the parent.
+ * Rounds wait this much longer than the work between them may take: if time runs out, a round
+ * reports that, and the parent does not fail.
  */
 #define GRACE_MS	5000
 
-/* Each rank of the parent tells this about itself, in whole words, because they are OR'ed. */
+/* Facts of one rank of the parent. Cards have whole words, because rounds combine them by OR. */
 struct card {
 	int32_t color;
 	int32_t key;
 	uint8_t nonce[AUTH_LEN];
-	uint32_t share;		/* links may be shared, as far as this rank is concerned */
+	uint32_t share;		/* this rank can share links */
 	uint32_t reserved;
 };
 
@@ -57,11 +57,11 @@ _Static_assert(sizeof(struct card) % 8 == 0 && RDV_BLOB % 8 == 0, "not in whole 
 /**
  * struct split - coll_comm_split() under way
  * @child: the new communicator, NULL for COLL_UNDEFINED
- * @deadline: of what is done between rounds
+ * @deadline: of the work between rounds
  * @cards: by rank of the parent
  * @members: the rank in the parent of each rank of the child
  * @size: number of ranks of the child
- * @named: the child's collectives are to have names
+ * @named: the child's collectives will have names
  * @place: position of each node of the parent in the child; NULL: as in the parent
  * @blobs: where leaders listen, by rank of the parent; RDV_BLOB bytes each
  * @addrs: the same by rank of the child
@@ -104,10 +104,10 @@ static uint64_t patience_ns(const struct split *sp)
 	return ((uint64_t)deadline_left(sp->deadline) + GRACE_MS) * 1000000;
 }
 
-/* @status of every rank: 0 if all are; 1 if some are 1; else an error, the same for all. */
+/* Combine @status of all ranks: 0 if all are 0; 1 if some are 1; else an error, equal on all. */
 static int agree(struct split *sp, uint64_t timeout_ns, int status)
 {
-	/* the errno, and: something is still to be done */
+	/* the errno, and whether there is more to be done */
 	int32_t vote[2] = { status < 0 ? -status : 0, status > 0 };
 	int ret;
 
@@ -117,14 +117,14 @@ static int agree(struct split *sp, uint64_t timeout_ns, int status)
 	return vote[0] ? -vote[0] : vote[1];
 }
 
-/* This rank has written its own part of @all, @each bytes for every rank. */
+/* Gather @all from the parts, of @each bytes, that the ranks have written. */
 static int gather(struct split *sp, void *all, size_t each)
 {
 	return round_of(sp, patience_ns(sp), all, sp->parent->size * each / 8, COLL_U64,
 			COLL_OP_BOR);
 }
 
-/* Those who call first wait for the others no longer than in any collective. */
+/* Ranks that call first wait for the others, but no longer than in any collective. */
 static int wait_for_all(struct split *sp, int status)
 {
 	uint64_t ns = (uint64_t)sp->parent->timeout_ms * 1000000;
@@ -138,7 +138,7 @@ static int wait_for_all(struct split *sp, int status)
 
 /* ---- members of the new communicator ---- */
 
-/* COLL_NO_SHARE is for those who want to compare. */
+/* COLL_NO_SHARE is for comparisons. */
 static bool may_share(const coll_comm_t *parent)
 {
 	const char *no = getenv("COLL_NO_SHARE");
@@ -204,7 +204,7 @@ static int find_members(struct split *sp)
 	return rank;
 }
 
-/* Nodes stand as they do in the parent, or as was asked for. */
+/* Put the nodes into the order of the parent, or into that of @sp->place. */
 static int order_nodes(struct split *sp)
 {
 	const coll_comm_t *parent = sp->parent;
@@ -250,9 +250,9 @@ static int find_nodes(struct split *sp)
 }
 
 /*
- * A secret of its own, made from that of the parent, which was never sent, and from a nonce and
- * the color, which were. A reader of the traffic does not know it. The parent's other ranks
- * could make it too; they are trusted not to.
+ * Make the secret of the child from the secret of the parent, which was never sent, and from a
+ * nonce and the color, which were sent. A reader of the traffic does not know it. Other ranks of
+ * the parent could make it, too; they are trusted not to.
  */
 static int make_secret(struct split *sp)
 {
@@ -292,13 +292,13 @@ static int make_child(struct split *sp)
 	return ret;
 }
 
-/* To each node as many as the parent uses. */
+/* Number of links to each node: as many as the parent uses. */
 static uint32_t nr_links(const struct split *sp)
 {
 	return sp->parent->stripes.links ? sp->parent->stripes.links : 1;
 }
 
-/* Both ends of a link have to do the same: all ranks agree, or nothing is shared. */
+/* Both ends of a link have to do the same: links are shared only if all ranks can share them. */
 static bool all_share(const struct split *sp)
 {
 	uint32_t i;
@@ -309,7 +309,7 @@ static bool all_share(const struct split *sp)
 	return true;
 }
 
-/* All links to one node. Return: 0; 1: there are none; or -errno. */
+/* Share all links to one node. Return: 0; 1: the parent has none; or -errno. */
 static int share_node(const struct split *sp, uint32_t peer, uint32_t parent_peer)
 {
 	uint32_t k;
@@ -330,8 +330,8 @@ static int share_node(const struct split *sp, uint32_t peer, uint32_t parent_pee
 }
 
 /*
- * Use the links of the parent: nodes that are linked there need not be connected to any
- * more. A pair that is not (ENOTCONN) is not on either side.
+ * Use the links of the parent: nodes that are linked there need no new connection. If two
+ * nodes are not linked there (ENOTCONN), both of them see that.
  */
 static int share_links(struct split *sp)
 {
@@ -353,7 +353,7 @@ static int share_links(struct split *sp)
 	return 0;
 }
 
-/* All that can be done before the others of the color are known to be there. */
+/* Do all that is possible before the other ranks of the color are known to have called. */
 static int join_child(struct split *sp)
 {
 	uint8_t *blob = sp->blobs + (size_t)sp->parent->rank * RDV_BLOB;
@@ -375,7 +375,7 @@ static int join_child(struct split *sp)
 	sp->lfd = links_listen(&sp->topo, &sp->child->here, blob);
 	if (sp->lfd < -1)
 		return sp->lfd;
-	/* A part on one node has no links: there is room in its blobs. */
+	/* A part on one node has no links, so there is room in its blobs. */
 	return sp->topo.nr_nodes > 1 ? 0 : shm_offer(sp->child, sp->parent, blob);
 }
 
@@ -447,7 +447,7 @@ static int tune_child(struct split *sp)
 	ret = select_inherit(sp->child, sp->parent, sp->members, sp->deadline);
 	if (!ret)
 		ret = settle_shm(sp);
-	/* The others of the part may wait in such an op. */
+	/* Other ranks of the part may wait in such an op. */
 	if (ret)
 		coll_abort(sp->child, (uint32_t)-ret);
 	return ret;

@@ -6,15 +6,15 @@
 
 /**
  * split_reorder() - coll_comm_dup() with the nodes in another order
- * @place: of each node of @comm its number in the new one: a permutation
+ * @place: number of each node of @comm in the new communicator: a permutation
  */
 int split_reorder(coll_comm_t *comm, const uint32_t *place, coll_comm_t **newcomm);
 
 /**
- * split_named() - coll_comm_dup(), and the collectives of the new one have names
+ * split_named() - coll_comm_dup(); the collectives of the new communicator have names
  * @status: an error of this rank, which ends the call on all ranks; else 0
  *
- * Errors, on all ranks: also EOPNOTSUPP by the module of any rank.
+ * Errors, on all ranks: also EOPNOTSUPP, if the module of any rank has no names.
  */
 int split_named(coll_comm_t *comm, int status, coll_comm_t **newcomm);
 
