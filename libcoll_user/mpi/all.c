@@ -132,7 +132,7 @@ static enum reason fill_Alltoallw(struct call *c, const void *send, const int *s
 	return exchange(c, &from, &to, send == MPI_IN_PLACE);
 }
 
-/* No nonblocking form: the application may free the types before it is over. */
+/* No nonblocking form: the application may free the types before the call is over. */
 BLOCKING_FORM(Alltoallw, (send, scounts, sdispls, stypes, recv, rcounts, rdispls, rtypes),
 	      const void *send, const int *scounts, const int *sdispls, const MPI_Datatype *stypes,
 	      void *recv, const int *rcounts, const int *rdispls, const MPI_Datatype *rtypes,

@@ -10,7 +10,7 @@
 #include "error.h"
 #include "operators.h"
 
-/* Bytes of a call for the limit, if not every rank knows them */
+/* Bytes that are compared with the limit, if not every rank knows those of the call */
 #define TAKE_AS		16384
 
 static enum reason look_at_new(struct call *c)
@@ -41,7 +41,7 @@ enum reason call_open(struct call *c, enum function fn, enum form form, MPI_Comm
 	return c->mc->why;
 }
 
-/* Nothing here differs between ranks. */
+/* All ranks get the same answer: all that this function reads is equal on all ranks. */
 static bool is_too_large(const struct call *c, uint64_t bytes)
 {
 	const char *algorithm = NULL;
@@ -103,8 +103,8 @@ void call_copy_in(struct call *c, const void *from)
 }
 
 /*
- * A command that was refused does not count: the next command of this rank would be matched with
- * the one in which the others wait. If the communicator has failed already, its cause stays.
+ * Abort. A command that was refused does not count: the next command of this rank would be matched
+ * with the one in which the others wait. If the communicator has failed already, its cause stays.
  */
 static void give_up(struct call *c)
 {
@@ -136,16 +136,16 @@ static int copy_aside(struct call *c, bool in, bool out)
 }
 
 /*
- * The kernel does not work on any memory: not on files that others see, nor on what a program
- * fills in. Then the command was refused, and does not count: it may come again, with copies.
- * Return: it is to be submitted again.
+ * The kernel refuses some memory, such as output in a shared mapping of a file, or memory with a
+ * userfaultfd. A command that was refused does not count: it may be submitted again, with copies.
+ * Return: whether to submit it again.
  */
 static bool is_put_aside(struct call *c)
 {
 	bool in = c->cmd.send_addr && !c->in.tmp, out = c->cmd.recv_addr && !c->out.tmp;
 	struct coll_status st;
 
-	/* Those with an operator of the application are several commands. */
+	/* A call with an operator of the application is several commands. */
 	if (c->err != -EFAULT || c->op != MPI_OP_NULL || (!in && !out))
 		return false;
 	if (coll_comm_status(c->coll, &st) || st.state == COLL_STATE_FAILED)
@@ -156,7 +156,7 @@ static bool is_put_aside(struct call *c)
 	return true;
 }
 
-/* Begin it. If it was refused that is known at once, unless it waits for room in the kernel. */
+/* Submit the command. A refusal is known at once, unless it waits for room in the kernel. */
 static void submit(struct call *c)
 {
 	int done = 0, ret;

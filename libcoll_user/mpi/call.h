@@ -14,24 +14,24 @@
 /**
  * struct call - one call
  * @fn: which collective
- * @form: of it
- * @probe: only see whether coll does it: buffers are not looked at
- * @comm: of the application
- * @mc: what belongs to it; NULL: nothing yet
+ * @form: form of the call
+ * @probe: only find out whether coll does the call: buffers are not looked at
+ * @comm: communicator of the application
+ * @mc: state that belongs to @comm; NULL: none yet
  * @rank: of this process
  * @size: ranks in all
- * @coll: what does it, once that has been decided
+ * @coll: communicator of coll that does the call, once that has been decided
  * @cmd: for coll
- * @op: operator of the application, on elements of @type; MPI_OP_NULL: @cmd says it all
+ * @op: operator of the application, on elements of @type; MPI_OP_NULL: @cmd has any operator
  * @type: of elements
  * @req: coll's request while it is under way; NULL before and after
- * @err: negative errno of coll, when it is over; of a call that is not under way: why it
+ * @err: negative errno of coll, when the call is over; for a call that is not under way: why it
  *	could not begin
  * @in: where coll finds the input
  * @out: where it writes the result
  * @from: where the application has its input, if that is only moved
  * @to: where the application wants the result, if @out is a copy
- * @stores: it wants it
+ * @stores: the application wants a result on this rank
  * @arrays: counts and displacements of v-forms; owned
  */
 struct call {
@@ -64,13 +64,13 @@ enum reason call_open(struct call *c, enum function fn, enum form form, MPI_Comm
  * call_decide() - does coll do this call?
  * @bytes: of all blocks of one rank, a number that every rank knows; or CALL_UNKNOWN
  *
- * Arguments are right on this rank: a call with wrong ones has gone to the MPI underneath.
+ * The arguments are correct on this rank: a call with wrong ones has gone to the MPI underneath.
  */
 #define CALL_UNKNOWN	UINT64_MAX
 enum reason call_decide(struct call *c, uint64_t bytes);
 
 /**
- * call_make_arrays() - room for counts and displacements of blocks
+ * call_make_arrays() - allocate counts and displacements of blocks
  * @sides: 1: those of @c->out; 2: also those of @c->in, which come first
  *
  * Without memory @c->err is set.
@@ -81,29 +81,29 @@ void call_make_arrays(struct call *c, int sides);
  * call_copy_in() - make @c->in a copy of input that lies where the results go
  * @from: @c->in.len bytes
  *
- * If results come while it is still needed, the kernel would copy it to memory that counts as
- * locked, of which users may have little. Without memory @c->err is set.
+ * If results come while the input is still needed, the kernel would copy the input to memory that
+ * counts as locked, of which users may have little. Without memory @c->err is set.
  */
 void call_copy_in(struct call *c, const void *from);
 
 /** call_run() - do it, and wait. Return: for the application; its error handler has been called. */
 int call_run(struct call *c);
 
-/** call_start() - begin it; if that fails it is over at once */
+/** call_start() - begin a call; if that fails it is over at once */
 void call_start(struct call *c);
 
 /**
- * call_look() - is it over?
- * @ns: wait for so long, and drive the MPI underneath at the end; 0: only look
+ * call_look() - is a call over?
+ * @ns: wait for this long, and drive the MPI underneath at the end; 0: only look
  *
  * When it is over the results are where the application wants them.
  */
 bool call_look(struct call *c, uint64_t ns);
 
-/** call_wait() - until it is over; the MPI underneath makes progress meanwhile */
+/** call_wait() - wait until a call is over; the MPI underneath makes progress meanwhile */
 void call_wait(struct call *c);
 
-/** call_end() - free what belongs to it, but not @c. Return: code for MPI */
+/** call_end() - free all that belongs to a call, but not @c. Return: code for MPI */
 int call_end(struct call *c);
 
 #endif

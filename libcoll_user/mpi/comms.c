@@ -16,7 +16,7 @@
 #include "drive.h"
 #include "measure.h"
 
-/* What the exchange of coll_init() sends, with room to grow. */
+/* Bytes that a rank sends in the exchange of coll_init(), with room to grow. */
 #define EXCHANGE_MOST	1024
 
 struct blob {
@@ -27,7 +27,7 @@ struct blob {
 
 /**
  * struct meeting - the exchange of one coll_init()
- * @comm: through which it goes
+ * @comm: communicator of MPI through which it goes
  * @size: ranks in all
  * @blobs: room for what each rank sends; owned
  * @over: it has taken place
@@ -123,7 +123,7 @@ void comms_end_all(void)
 	}
 }
 
-/* An allgather of one size, so that a rank with nothing to say can take part, too. */
+/* An allgather of blobs of one size: a rank with nothing to say can take part, too. */
 static int exchange_blobs(struct meeting *m, const void *mine, void *all_of_them, size_t len)
 {
 	struct blob own = { .ok = mine && len <= EXCHANGE_MOST };
@@ -149,7 +149,7 @@ static int exchange(void *ctx, const void *mine, void *all_of_them, size_t len, 
 	return exchange_blobs(ctx, mine, all_of_them, len);
 }
 
-/* Does every rank say so? */
+/* Do all ranks say yes? */
 static bool all_say(MPI_Comm comm, bool yes)
 {
 	int mine = yes, least = 0;
@@ -183,7 +183,7 @@ static void try_init(struct mpi_comm *mc, struct meeting *m)
 	ret = coll_init(&cfg, &mc->coll);
 	if (ret)
 		mc->coll = NULL;
-	/* It has failed before: the others are waiting for this rank. */
+	/* coll_init() has failed before the exchange, in which the others wait for this rank. */
 	if (!m->over)
 		exchange_blobs(m, NULL, NULL, 0);
 	if (ret)
@@ -207,7 +207,7 @@ static bool set_least(struct mpi_comm *mc, MPI_Comm comm)
 	return good;
 }
 
-/* Hosts may have other modules: the least that any of them allows. */
+/* Hosts may have different modules: the lowest limit of all of them counts. */
 static void set_fits(struct mpi_comm *mc, MPI_Comm comm)
 {
 	struct coll_version version = { 0 };
@@ -250,7 +250,7 @@ static void make(struct mpi_comm *mc, MPI_Comm comm)
 	mc->coll = NULL;
 }
 
-/* This rank has no memory. The others must hear of it. */
+/* This rank has no memory: tell the others. */
 static struct mpi_comm *refuse(MPI_Comm comm)
 {
 	static struct mpi_comm none = { .why = UNUSABLE, .refs = 1 << 30, .prev = &none.next };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* A communicator of coll for each communicator of MPI that wants one. */
+/* A communicator of coll for each communicator of MPI that uses one. */
 #ifndef LIBCOLL_MPI_COMMS_H
 #define LIBCOLL_MPI_COMMS_H
 
@@ -12,8 +12,8 @@
 #include "lanes.h"
 
 /**
- * struct mpi_comm - what belongs to a communicator of MPI
- * @coll: of the same ranks in the same order; NULL: @why not
+ * struct mpi_comm - state that belongs to a communicator of MPI
+ * @coll: communicator of the same ranks in the same order; NULL: @why tells the reason
  * @why: TAKEN: @coll can be used
  * @rank: of this process
  * @size: ranks in all
@@ -37,7 +37,7 @@ struct mpi_comm {
 };
 
 /**
- * comms_get() - what belongs to a communicator
+ * comms_get() - the state that belongs to a communicator
  * @make: make it if there is none. This is a collective of @comm: all ranks are in the
  *	same blocking collective
  *
@@ -48,10 +48,10 @@ struct mpi_comm *comms_get(MPI_Comm comm, bool make);
 /** comms_hold() - a call is under way, or there is a persistent request */
 void comms_hold(struct mpi_comm *mc);
 
-/** comms_put() - it is over; the last one ends the communicator of coll */
+/** comms_put() - drop such a reference; the last one ends the communicator of coll */
 void comms_put(struct mpi_comm *mc);
 
-/** comms_end_all() - MPI_Finalize() */
+/** comms_end_all() - end all communicators of coll, in MPI_Finalize() */
 void comms_end_all(void);
 
 #endif

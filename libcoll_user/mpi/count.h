@@ -49,7 +49,7 @@ enum reason {
 	NR_REASONS
 };
 
-/** count_call() - count one; of the persistent form it is the call of MPI_X_init */
+/** count_call() - count a call; for the persistent form that is the call of MPI_X_init */
 void count_call(enum function fn, enum form form, enum reason why);
 
 /** count_start() - coll does a persistent request once more */

@@ -18,8 +18,8 @@
 #define LATE_NS		1000000
 
 /*
- * Never complete: to test it is to drive the MPI. @lock protects both. A thread that finds it taken
- * need not wait: another thread drives the MPI already.
+ * A request that never completes: a test of it drives the MPI. @lock protects both variables. A
+ * thread that finds the lock taken need not wait: another thread drives the MPI already.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static MPI_Request never;

@@ -8,10 +8,10 @@
 /** drive_mpi() - let messages of the MPI underneath move on */
 void drive_mpi(void);
 
-/** drive_end() - MPI_Finalize() */
+/** drive_end() - called by MPI_Finalize() */
 void drive_end(void);
 
-/** drive_pause_ns() - how long to sleep until then, in a wait that has taken @waited_ns so far */
+/** drive_pause_ns() - time to sleep before the next drive_mpi(), after waiting @waited_ns so far */
 uint64_t drive_pause_ns(uint64_t waited_ns);
 
 /** drive_idle() - a coll_idle_fn: drive_mpi(), and drive_pause_ns() */

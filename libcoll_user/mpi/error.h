@@ -6,10 +6,10 @@
 #include <coll/coll.h>
 
 /**
- * error_code() - a code of MPI whose text says what coll said
+ * error_code() - a code of MPI with the text of an error of coll
  * @err: negative errno
  * @name: of the collective
- * @coll: what ended it is in the text; NULL: nothing
+ * @coll: communicator whose cause of failure goes into the text; NULL: none
  */
 int error_code(int err, const char *name, coll_comm_t *coll);
 

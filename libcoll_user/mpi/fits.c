@@ -4,7 +4,7 @@
 #include "comm/topology.h"
 #include "fits.h"
 
-/* Of these each rank gives something to each other one. */
+/* In these collectives each rank gives something to each other rank. */
 static bool is_full(enum function fn)
 {
 	switch (fn) {
@@ -17,7 +17,7 @@ static bool is_full(enum function fn)
 	}
 }
 
-/* Those that have the links that they need with any number of nodes. */
+/* These collectives have the links that they need with any number of nodes. */
 static bool is_sparse(enum function fn)
 {
 	return fn == FN_Barrier || fn == FN_Bcast || fn == FN_Reduce || fn == FN_Allreduce;
@@ -38,7 +38,7 @@ uint64_t fits_steps(enum function fn, uint64_t size, const char *algorithm)
 
 	if (!is_full(fn))
 		return 2 * (size + log2_ceil(size));
-	/* Blocks that pass through others are a step each. */
+	/* Each block that passes through another rank is a step. */
 	if (fn == FN_Alltoall)
 		return size * (bruck ? 2 * log2_ceil(size) + 2 : 2);
 	return size * (fn == FN_Alltoallv || fn == FN_Alltoallw ? 2 : 4);
@@ -46,7 +46,7 @@ uint64_t fits_steps(enum function fn, uint64_t size, const char *algorithm)
 
 bool fits_call(const struct fits *f, enum function fn, bool users, const char *algorithm)
 {
-	/* An operator of the application: allgather and alltoallv, whatever the call is. */
+	/* With an operator of the application every call is done by allgather and alltoallv. */
 	if (users)
 		return fits_call(f, FN_Allgather, false, NULL) &&
 		       fits_call(f, FN_Alltoallv, false, NULL);

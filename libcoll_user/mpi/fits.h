@@ -24,7 +24,7 @@ struct fits {
 
 /**
  * fits_steps() - how many steps one rank has at most
- * @algorithm: which coll takes; NULL: it may be any
+ * @algorithm: name of the algorithm that coll takes; NULL: it may be any
  */
 uint64_t fits_steps(enum function fn, uint64_t size, const char *algorithm);
 

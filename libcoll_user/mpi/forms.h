@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * MPI's collectives: what an application calls. Each function looks at its arguments and fills
- * in a command of coll; what is not for coll goes to the function of the MPI underneath.
+ * MPI's collectives, as an application calls them. Each function looks at its arguments and fills
+ * in a command of coll; a call that is not for coll goes to the function of the MPI underneath.
  *
- * Ranks must come to the same answer without asking each other. So they may look only at what
+ * Ranks must get the same answer without asking each other. So they may look only at facts that
  * MPI makes equal on all ranks: the communicator, the collective, the bytes of the type
- * signature where every rank knows them, and the operator with its type. Data that move only
+ * signature where every rank knows them, and the operator with its type. Data that are only moved
  * are bytes for coll; a rank whose type has gaps copies. See Documentation/mpi.rst.
  */
 #ifndef LIBCOLL_MPI_FORMS_H
@@ -48,8 +48,8 @@
 	}
 
 /*
- * Each start has the arguments of the init call, and looks at the buffers again. again_X() is
- * what it calls.
+ * Each start has the arguments of the init call, and looks at the buffers again: it calls
+ * again_X().
  */
 #ifdef PERSISTENT_NAME
 #define SAVE(arg)	.arg = arg,
@@ -81,7 +81,7 @@
 	NONBLOCKING_FORM(name, iname, args, __VA_ARGS__)			\
 	PERSISTENT_FORM(name, args, __VA_ARGS__)
 
-/* Is there such a rank? */
+/* Is @root a rank of the communicator? */
 static inline bool is_rank(const struct call *c, int root)
 {
 	return root >= 0 && root < c->size;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * Fortran's names of collectives, as Open MPI has them: its functions call PMPI functions, which
- * nothing can stand in for. Most of MPICH's call MPI functions. Waits are in fortran_requests.c.
+ * Fortran's names of collectives, as Open MPI has them: its own functions call PMPI functions,
+ * which no library can replace. Most of MPICH's call MPI functions. Waits are in
+ * fortran_requests.c.
  *
- * mpi_X_() is what programs call that use mpif.h or the module mpi, ompi_X_f() what those of
- * mpi_f08 end in.
+ * Programs that use mpif.h or the module mpi call mpi_X_(). Calls of programs that use mpi_f08
+ * end in ompi_X_f().
  */
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@
 
 #ifdef OPEN_MPI
 
-/* Their addresses are what Fortran passes. */
+/* Fortran passes the addresses of these. */
 extern int mpi_fortran_in_place_ __attribute__((weak));
 extern int mpi_fortran_bottom_ __attribute__((weak));
 
@@ -37,7 +38,7 @@ static void *buffer(void *p)
 			*ierr = ret_;						\
 	}
 
-/* One that does not block; @args end in &req. */
+/* A nonblocking function; @args end in &req. */
 #define IFORTRAN(name, args, ...)						\
 	FORTRAN_NAMES(name, __VA_ARGS__, fint *request, fint *ierr)		\
 	{									\
@@ -50,7 +51,7 @@ static void *buffer(void *p)
 			*ierr = ret_;						\
 	}
 
-/* A persistent one; @args end in info and &req. */
+/* A persistent function; @args end in info and &req. */
 #ifdef PERSISTENT_NAME
 #define PFORTRAN(name, args, ...)						\
 	FORTRAN_NAMES_X(name##_init, __VA_ARGS__, fint *info, fint *request, fint *ierr) \
@@ -67,7 +68,7 @@ static void *buffer(void *p)
 #define PFORTRAN(name, args, ...)
 #endif
 
-/* All three, of the same arguments */
+/* All three functions, with the same arguments */
 #define FORTRAN_ALL(name, cname, icname, args, ...)				\
 	FORTRAN(name, MPI_##cname args, __VA_ARGS__)				\
 	IFORTRAN(i##name, MPI_##icname EXPAND_WITH_REQUEST args, __VA_ARGS__)	\
@@ -111,7 +112,7 @@ FORTRAN_ALL(alltoall, Alltoall, Ialltoall, (THE_SEND, THE_RECV, COMM), SEND, REC
 FORTRAN_ALL(alltoallv, Alltoallv, Ialltoallv, (THE_SENDV, THE_RECVV, COMM), SENDV, RECVV,
 	     fint *comm)
 
-/* Types for each rank of @comm, those of the other group of an intercommunicator. */
+/* Convert types for each rank of @comm; of an intercommunicator, for those of the other group. */
 static int convert_types(MPI_Comm comm, const fint *from, MPI_Datatype **types)
 {
 	int between = 0, n = 0, i;
@@ -130,14 +131,14 @@ static int convert_types(MPI_Comm comm, const fint *from, MPI_Datatype **types)
 	return MPI_SUCCESS;
 }
 
-/* Its nonblocking form is the MPI's own, as in C. */
+/* The nonblocking form of alltoallw is the MPI's own, as in C. */
 static int alltoallw(void *send, fint *scounts, fint *sdispls, fint *stypes, void *recv,
 		     fint *rcounts, fint *rdispls, fint *rtypes, MPI_Comm comm)
 {
 	MPI_Datatype *from = NULL, *to = NULL;
 	int ret = MPI_SUCCESS;
 
-	/* In place they are anything. */
+	/* In place these types may be anything. */
 	if (send != MPI_IN_PLACE)
 		ret = convert_types(comm, stypes, &from);
 	if (!ret)
@@ -155,7 +156,7 @@ FORTRAN(alltoallw, alltoallw(buffer(send), scounts, sdispls, stypes, buffer(recv
 	fint *rdispls, fint *rtypes, fint *comm)
 
 #ifdef PERSISTENT_NAME
-/* The types are needed until it returns. */
+/* The converted types are needed only until the call returns. */
 static int alltoallw_init(void *send, fint *scounts, fint *sdispls, fint *stypes, void *recv,
 			  fint *rcounts, fint *rdispls, fint *rtypes, MPI_Comm comm,
 			  MPI_Info info, MPI_Request *req)

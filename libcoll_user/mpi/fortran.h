@@ -7,14 +7,14 @@
 
 typedef MPI_Fint fint;
 
-/* A function with both names: of mpif.h and the module mpi, and of mpi_f08. @... with types */
+/* A function with two names: for mpif.h and the module mpi, and for mpi_f08. @... with types */
 #define FORTRAN_NAMES(name, ...)						\
 	void mpi_##name##_(__VA_ARGS__);					\
 	void ompi_##name##_f(__VA_ARGS__)					\
 		__attribute__((alias("mpi_" #name "_")));			\
 	void mpi_##name##_(__VA_ARGS__)
 
-/* The same of an extension. */
+/* The same for an extension. */
 #define FORTRAN_NAMES_X(name, ...)						\
 	void mpix_##name##_(__VA_ARGS__);					\
 	void ompix_##name##_f(__VA_ARGS__)					\

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * Fortran's waits and tests, and what else takes a request. They look at requests of ours as
- * those of C do, and leave the rest to the functions underneath, which know statuses of Fortran.
+ * Fortran's waits and tests, and other functions that take a request. They look at requests of this
+ * library as the functions of C do, and leave the rest to the functions underneath, which know
+ * statuses of Fortran.
  *
- * Of Open MPI these are the names of all interfaces, of MPICH those of mpi_f08: its functions call
- * PMPI functions where no buffer is an argument. MPICH's others call MPI functions.
+ * For Open MPI these are the names of all interfaces. For MPICH they are those of mpi_f08, whose
+ * functions call PMPI functions if no buffer is an argument. MPICH's others call MPI functions.
  */
 #include "base/relax.h"
 #include "fortran.h"
@@ -12,7 +13,7 @@
 
 #ifdef OPEN_MPI
 #define NAMES(name, ...)	FORTRAN_NAMES(name, __VA_ARGS__)
-/* One that mpi_f08 does not call by any of these names. */
+/* A function that mpi_f08 calls by a third name. */
 #define NAMES_ALL(name, ...)							\
 	void mpi_##name##_f08_(__VA_ARGS__)					\
 		__attribute__((alias("mpi_" #name "_")));			\
@@ -27,7 +28,7 @@
 #define UNDERNEATH(name)	pmpir_##name##_f08_
 #endif
 
-/* In the library that programs of Fortran have; others do not come here. */
+/* These are in a library that programs of Fortran have. Other programs do not call this file. */
 #define DECLARE(name, ...)	\
 	extern void UNDERNEATH(name)(__VA_ARGS__, fint *ierr) __attribute__((weak))
 
@@ -49,7 +50,7 @@ static void wait_for_each(int n, const fint *requests)
 		waits_wait(PMPI_Request_f2c(requests[i]));
 }
 
-/* Look at all of ours. Return: one of them is under way: @live */
+/* Look at all requests of this library. Return: one of them is under way; it goes to @live. */
 static bool look_at_each(int n, const fint *requests, MPI_Request *live)
 {
 	bool any = false;
@@ -80,11 +81,11 @@ static void give(int code, fint *ierr)
 }
 
 /**
- * end() - these are over
- * @err: what the function underneath says
- * @n: of them
- * @indices: of them in @requests, from 1 on; NULL: they are the first ones
- * @in_status: the error of several is told so
+ * end() - some requests are over: report their errors
+ * @err: result of the function underneath
+ * @n: number of requests that are over
+ * @indices: their places in @requests, from 1 on; NULL: they are the first ones
+ * @in_status: report an error as MPI_ERR_IN_STATUS
  */
 static void end(fint err, int n, const fint *indices, const fint *requests, bool in_status,
 		fint *ierr)

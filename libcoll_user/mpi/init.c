@@ -9,7 +9,7 @@
 
 /*
  * The communicator of all ranks is made at once, so that nonblocking calls can use it from the
- * first one on. Others are made when they are wanted.
+ * first one on. Other communicators are made when they are needed.
  */
 int MPI_Init(int *argc, char ***argv)
 {

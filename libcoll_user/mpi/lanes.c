@@ -11,8 +11,8 @@
 #define LANES_ROOM	BIT(LANES_MOST)
 
 /*
- * Half of the files that are allowed are left to the application. Each lane has one, and from the
- * first start on another one.
+ * Half of the files that are allowed are left to the application. Each lane has one file, and from
+ * its first start on a second one.
  */
 static bool has_files(const struct lanes *l, coll_comm_t *coll)
 {

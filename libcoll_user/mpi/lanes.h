@@ -19,8 +19,8 @@
 #define LANES_MOST	63
 
 /**
- * struct lanes - those of one communicator of MPI
- * @colls: @nr of them
+ * struct lanes - lanes of one communicator of MPI
+ * @colls: communicators of the lanes, @nr of them
  * @nr: the same on all ranks
  * @idle: by bit: on this rank no request has the lane
  */

@@ -25,7 +25,7 @@ static MPI_Datatype type_of(const struct layout *l, int i)
 	return l->types ? l->types[i] : l->type;
 }
 
-/* Of block @i, in bytes. */
+/* Displacement of block @i, in bytes. */
 static int64_t displacement(const struct layout *l, int i)
 {
 	if (!l->displs)
@@ -82,13 +82,13 @@ bool layout_is_dense(const struct layout *l)
 	return true;
 }
 
-/* Elements at a time, so that their bytes are an int. */
+/* Number of elements to pack at a time, so that their bytes fit into an int. */
 static int64_t pack_step(uint64_t size)
 {
 	return size && size < PACK_MOST ? (int64_t)(PACK_MOST / size) : 1;
 }
 
-/* Between block @i and @at; positions of MPI_Pack are those of the bytes. */
+/* Copy between block @i and @at; positions of MPI_Pack are those of the bytes. */
 static void copy_block(const struct layout *l, int i, char *at, bool pack)
 {
 	MPI_Datatype type = type_of(l, i);
@@ -118,7 +118,7 @@ static void set_block(struct bytes *b, int i, uint64_t bytes, uint64_t displ)
 	if (!b->counts)
 		return;
 	b->counts[i] = bytes;
-	/* nobody looks at those of empty blocks */
+	/* displacements of empty blocks are not used */
 	b->displs[i] = bytes ? displ : 0;
 }
 

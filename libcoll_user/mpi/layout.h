@@ -30,8 +30,8 @@ struct layout {
 
 /**
  * struct bytes - the same for coll
- * @addr: from which displacements count
- * @tmp: what was allocated for it, because the data have gaps or another order; or NULL
+ * @addr: address from which displacements count
+ * @tmp: memory of a copy, because the data have gaps or another order; or NULL
  * @len: bytes of all blocks
  * @counts: bytes of each block, of @n; owned by the caller. NULL: they are one block
  * @displs: of each block
@@ -72,7 +72,7 @@ bool layout_is_dense(const struct layout *l);
  */
 int layout_open(const struct layout *l, bool filled, struct bytes *b);
 
-/** layout_copy() - the same by a copy in any case, of input. Return: 0 or -ENOMEM */
+/** layout_copy() - as layout_open(), but always make a copy, of input. Return: 0 or -ENOMEM */
 int layout_copy(const struct layout *l, struct bytes *b);
 
 /** layout_store() - bring results from the copy to where the application wants them */

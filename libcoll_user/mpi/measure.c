@@ -5,11 +5,11 @@
 #include "base/relax.h"
 #include "measure.h"
 
-/* Runs of each size, after one that does not count; of them the shortest holds. */
+/* Runs of each size, after one that does not count; the shortest of them counts. */
 #define RUNS		5
-/* After so long what is larger is not timed. */
+/* After this time no larger size is timed. */
 #define ENOUGH_NS	50000000
-/* The limit where coll is slower with all sizes */
+/* The limit if coll is slower with all sizes */
 #define NEVER_WON	(1 << 20)
 
 static const uint64_t sizes[] = { 8, 1024, 16384, 262144 };
@@ -37,14 +37,14 @@ static void keep_least(uint64_t *least, uint64_t start)
 		*least = took;
 }
 
-/* It may have been refused on this rank alone: the others are not to wait for it. */
+/* The op may have been refused on this rank alone: abort, so that the others do not wait for it. */
 static uint64_t give_up(coll_comm_t *coll)
 {
 	coll_abort(coll, ECANCELED);
 	return 1;
 }
 
-/* Both alternately: other load of the hosts then slows both. */
+/* Run both alternately, so that other load of the hosts slows both. */
 static void time_one(MPI_Comm comm, coll_comm_t *coll, const float *from, float *to, int n,
 		     struct measured *m)
 {
@@ -65,7 +65,7 @@ static void time_one(MPI_Comm comm, coll_comm_t *coll, const float *from, float 
 	}
 }
 
-/* Of all ranks the slowest. Return: do all go on? */
+/* The times of the slowest rank count. Return: do all ranks go on? */
 static int agree(MPI_Comm comm, uint64_t start, struct measured *m)
 {
 	uint64_t mine[4] = { m->by_coll, m->by_mpi, m->failed, relax_now_ns() - start }, most[4];

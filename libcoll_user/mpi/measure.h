@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* From which size on coll is not slower than the MPI underneath. */
+/* Measures from which size on coll is not slower than the MPI underneath. */
 #ifndef LIBCOLL_MPI_MEASURE_H
 #define LIBCOLL_MPI_MEASURE_H
 
@@ -8,7 +8,7 @@
 #include <coll/coll.h>
 
 /**
- * measure_least() - time allreduces of both
+ * measure_least() - time allreduces of coll and of the MPI underneath
  * @comm: of MPI
  * @coll: of the same ranks
  *

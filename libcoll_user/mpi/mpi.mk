@@ -5,7 +5,7 @@
 
 MPI_KINDS := $(foreach k,mpich openmpi,$(if $(shell command -v mpicc.$(k)),$(k)))
 MPI_LIBS := $(MPI_KINDS:%=$(OUT)/libcoll_mpi_%.so)
-# of the library's own parts these are in it once more
+# These parts of libcoll are in this library, too.
 MPI_SRC := $(sort $(wildcard mpi/*.c)) base/env.c base/debug.c base/error.c
 
 mpi: $(MPI_LIBS)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
-/* The MPI underneath knows what to call for an operator, also for one of Fortran: it is asked to. */
+/* The MPI underneath calls the operators: it knows the functions, also those of Fortran. */
 #include <errno.h>
 #include <limits.h>
 

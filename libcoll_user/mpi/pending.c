@@ -88,6 +88,6 @@ bool pending_any_due(void)
 
 void pending_raise(const struct pending *p, int code)
 {
-	/* A persistent request may outlive the handle. */
+	/* A persistent request may outlive the handle of its communicator. */
 	PMPI_Comm_call_errhandler(p->call.mc->freed ? MPI_COMM_SELF : p->call.comm, code);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Requests of MPI that are ours: found by their handles. */
+/* Requests of this library, found by their handles of MPI. */
 #ifndef LIBCOLL_MPI_PENDING_H
 #define LIBCOLL_MPI_PENDING_H
 
@@ -10,14 +10,14 @@
 #include "call.h"
 
 /**
- * struct pending - a request of ours
- * @call: what it is for
- * @request: as the application has it
- * @tell: what makes MPI know that the call is over
- * @told: it has been called; also: a persistent one that has not been started
+ * struct pending - a request of this library
+ * @call: the call that it is for
+ * @request: handle that the application has
+ * @tell: tells MPI that the call is over
+ * @told: @tell has been called; also true if a persistent request has not been started
  * @persistent: else it is for one call
- * @due: error of a persistent one that no wait has returned; MPI knows the others
- * @next: with the same place in a table
+ * @due: error of a persistent request that no wait has returned; MPI knows the other errors
+ * @next: in the same bucket of a table
  */
 struct pending {
 	struct call call;
@@ -29,7 +29,7 @@ struct pending {
 	struct pending *next;
 };
 
-/** pending_find() - NULL: it is not ours */
+/** pending_find() - the request with this handle; NULL: it is none of this library */
 struct pending *pending_find(MPI_Request request);
 
 /** pending_insert() - it can be found from now on */
@@ -38,10 +38,10 @@ void pending_insert(struct pending *p);
 /** pending_drop() - it cannot be found any more */
 void pending_drop(struct pending *p);
 
-/** pending_look() - is it over, after @ns at most? Then MPI knows it */
+/** pending_look() - is a request over, after @ns at most? Then MPI knows it */
 bool pending_look(struct pending *p, uint64_t ns);
 
-/** pending_wait() - until it is over */
+/** pending_wait() - wait until a request is over */
 void pending_wait(struct pending *p);
 
 /** pending_set_due() - the next wait that finds it over returns this error; or MPI_SUCCESS */

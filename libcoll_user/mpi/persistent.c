@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
  * A generalized request of MPI cannot be persistent. So the application has the request of a
- * persistent receive: of no bytes, from this process, on a communicator that nobody else knows.
- * When coll has done a start, the message is sent. So MPI has the right state of the request at
- * any time, and all of its functions know what to do with it.
+ * persistent receive: of no bytes, from this process, on a communicator that only this file uses.
+ * When coll has done a start, this library sends the message. So MPI has the right state of the
+ * request at any time, and all of its functions can handle it.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #include "pending.h"
 #include "persistent.h"
 
-/* MPI allows as many at least: MPI_TAG_UB. */
+/* MPI allows at least this many tags: see MPI_TAG_UB. */
 #define TAGS		32768
 
 /**
@@ -25,7 +25,7 @@
  * @copies: of arrays of types in @saved; owned
  * @kept: duplicates of types in @saved; owned
  * @nr_kept: how many
- * @tag: of the message that makes MPI know
+ * @tag: tag of the message that tells MPI that a start is over
  * @lane: of the communicator; it has @p.call.coll
  * @next: in @freed
  */
@@ -45,7 +45,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static MPI_Comm self = MPI_COMM_NULL;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t tags[TAGS / 64];
-/* Freed by the application, and under way. */
+/* Requests that are under way and that the application has freed. */
 static struct persistent *freed;
 static _Atomic size_t nr_freed;
 
@@ -66,7 +66,7 @@ static struct persistent *of(struct pending *p)
 
 /* --- tags -------------------------------------------------------------------- */
 
-/* Return: -1: there are none. */
+/* Return: a free tag; -1: there is none. */
 static int take_tag(void)
 {
 	int i, tag = -1;
@@ -93,7 +93,7 @@ static void give_tag(int tag)
 
 /* --- types ------------------------------------------------------------------- */
 
-/* The application may free it when it has made the request. Those of the language it cannot. */
+/* Duplicate a type that the application may free after the init call; named types it cannot. */
 static int keep_type(struct persistent *s, MPI_Datatype *type)
 {
 	int ni, na, nt, combiner;
@@ -126,7 +126,7 @@ static int keep_array(struct persistent *s, int side, const MPI_Datatype **types
 	return ret;
 }
 
-/* Is it of data of this rank? Other arguments may be anything, as those of a root elsewhere. */
+/* Is it a type of this rank's data? Other types, as those for another root, may be anything. */
 static bool is_used(const struct call *c, MPI_Datatype type)
 {
 	return (c->from.n && type == c->from.type) || (c->to.n && type == c->to.type);
@@ -203,7 +203,7 @@ static struct persistent *make(const struct call *c, again_fn *again,
 	return s;
 }
 
-/* The others come to the same answer: a rank that could not make its own says so. */
+/* All ranks get the same answer: a rank that could not make its request says so. */
 static enum reason agree(const struct call *c, struct persistent *s, MPI_Request *request,
 			 int *ret)
 {
@@ -246,7 +246,7 @@ enum reason persistent_init(struct call *c, enum function fn, again_fn *again,
 
 /* --- starts ------------------------------------------------------------------ */
 
-/* MPI may give it another handle. */
+/* MPI may give the request another handle. */
 static int start_of_mpi(struct persistent *s)
 {
 	MPI_Request request = s->p.request;
@@ -275,10 +275,10 @@ static int start(struct persistent *s)
 	};
 	s->p.told = false;
 	count_start();
-	/* It was so at the init call, and arrays may not have changed since. */
+	/* coll did the call at the init call, and arrays may not have changed since. */
 	if (s->again(c, &s->saved) != TAKEN)
 		c->err = -EINVAL;
-	/* An error is the request's. */
+	/* The request returns any error. */
 	call_start(c);
 	return MPI_SUCCESS;
 }
@@ -345,7 +345,7 @@ static struct persistent *take_freed(void)
 	return s;
 }
 
-/* Nobody waits for them: there is no call that would return an error. */
+/* The application does not wait for freed requests: no call would return their errors. */
 void persistent_poll(void)
 {
 	struct persistent *s, *left = NULL, *next;
@@ -372,7 +372,7 @@ int MPI_Request_free(MPI_Request *request)
 	if (!p || !p->persistent)
 		return PMPI_Request_free(request);
 	pending_drop(p);
-	/* One that is under way: MPI frees it when the message comes. */
+	/* If the request is under way, MPI frees it when the message comes. */
 	ret = PMPI_Request_free(request);
 	if (p->told)
 		release(of(p));
@@ -381,7 +381,7 @@ int MPI_Request_free(MPI_Request *request)
 	return ret;
 }
 
-/* MPI does not allow it for collectives. The receive must not end before coll does. */
+/* MPI does not allow to cancel collectives. The receive must not end before coll does. */
 int MPI_Cancel(MPI_Request *request)
 {
 	struct pending *p = pending_find(*request);

@@ -9,7 +9,7 @@
 
 /*
  * PERSISTENT_NAME(MPI, Bcast) is MPI_Bcast_init, which MPI has since 4.0. Before that Open MPI has
- * MPIX_Bcast_init as an extension. Not defined: there are none.
+ * MPIX_Bcast_init as an extension. Not defined: the MPI has no persistent collectives.
  */
 #if MPI_VERSION >= 4
 #define PERSISTENT_NAME(before, name)	before##_##name##_init
@@ -43,7 +43,7 @@ typedef enum reason again_fn(struct call *c, const struct arguments *saved);
  * @request: result
  * @ret: result, if it is TAKEN; the error handler has been called
  *
- * All ranks come to the same answer, and it holds for all starts.
+ * All ranks get the same answer, and it holds for all starts.
  */
 enum reason persistent_init(struct call *c, enum function fn, again_fn *again,
 			    const struct arguments *saved, MPI_Comm comm, MPI_Request *request,
@@ -52,10 +52,10 @@ enum reason persistent_init(struct call *c, enum function fn, again_fn *again,
 /** persistent_poll() - look at requests that were freed while they were under way */
 void persistent_poll(void);
 
-/** persistent_finish() - wait for these: MPI_Finalize() */
+/** persistent_finish() - wait for requests that were freed; called by MPI_Finalize() */
 void persistent_finish(void);
 
-/** persistent_end() - no request is started any more */
+/** persistent_end() - free the private communicator, when no request is started any more */
 void persistent_end(void);
 
 #endif

@@ -8,7 +8,7 @@
 #include "sides.h"
 #include "types.h"
 
-/* It takes as long as the smallest call with bytes. */
+/* A barrier takes as long as the smallest call with bytes. */
 #define BARRIER_BYTES	8
 
 static enum reason fill_Barrier(struct call *c)
@@ -62,9 +62,9 @@ int PERSISTENT_NAME(MPI, Barrier)(MPI_Comm comm, MPI_Info info, MPI_Request *req
 #endif
 
 /**
- * struct operands - what a reduction works on
- * @dtype: of coll
- * @code: likewise
+ * struct operands - operator and elements of a reduction
+ * @dtype: type of coll
+ * @code: operator of coll
  * @elem: bytes of an element
  * @in_place: the input lies where the result goes
  */
@@ -75,7 +75,7 @@ struct operands {
 	bool in_place;
 };
 
-/* Those of the application run in the thread that waits for them. */
+/* Operators of the application run in the thread that waits, so only in blocking calls. */
 static bool is_users(struct call *c, MPI_Datatype type, MPI_Op op)
 {
 	if (c->form != BLOCKING || !operators_can(op, type))
@@ -85,7 +85,7 @@ static bool is_users(struct call *c, MPI_Datatype type, MPI_Op op)
 	return true;
 }
 
-/* Vectors of @count elements. Types have no gaps that matter: nothing is packed. */
+/* For vectors of @count elements. Types have no gaps that matter: nothing is packed. */
 static enum reason decide_reduction(struct call *c, const void *send, int64_t count,
 				    MPI_Datatype type, MPI_Op op, struct operands *o)
 {
@@ -104,7 +104,7 @@ static enum reason decide_reduction(struct call *c, const void *send, int64_t co
 	return call_decide(c, (uint64_t)count * o->elem);
 }
 
-/* The vectors, of so many elements. */
+/* Set the vectors: @nr_in elements of input, @nr_out of output. */
 static void set_vectors(struct call *c, const struct operands *o, const void *send, int64_t nr_in,
 			void *recv, int64_t nr_out)
 {
@@ -170,7 +170,7 @@ static enum reason fill_Scan(struct call *c, const void *send, void *recv, int c
 ALL_FORMS(Scan, Iscan, (send, recv, count, type, op),
      const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 
-/* Rank 0 has no result, and MPI allows anything as its buffer; coll wants one. */
+/* Rank 0 has no result, and MPI allows anything as its buffer; coll needs a real buffer. */
 static void set_no_result(struct call *c)
 {
 	if (c->probe)
@@ -201,7 +201,7 @@ static enum reason fill_Exscan(struct call *c, const void *send, void *recv, int
 ALL_FORMS(Exscan, Iexscan, (send, recv, count, type, op),
      const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 
-/* The same of reduce_scatter. In place the input is still needed when results come. */
+/* set_vectors() of reduce_scatter. In place the input is still needed when results come. */
 static void set_scattered(struct call *c, const struct operands *o, const void *send,
 			  int64_t nr_in, void *recv, int64_t nr_out)
 {
@@ -228,7 +228,7 @@ static enum reason fill_Reduce_scatter_block(struct call *c, const void *send, v
 ALL_FORMS(Reduce_scatter_block, Ireduce_scatter_block, (send, recv, count, type, op),
      const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 
-/* Return: the sum; negative: one of them is. */
+/* Return: the sum; negative: one of the counts is negative. */
 static int64_t sum_of(const int *counts, int n)
 {
 	int64_t sum = 0;

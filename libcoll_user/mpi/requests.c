@@ -15,7 +15,7 @@ struct nonblocking {
 	bool has_type;
 };
 
-/* What MPI calls for a generalized request. */
+/* MPI calls this function and the next two for a generalized request. */
 static int query(void *state, MPI_Status *status)
 {
 	const struct pending *p = state;
@@ -55,7 +55,7 @@ static void tell(struct pending *p)
 
 /*
  * MPICH's Fortran 2008 calls MPI_I... and PMPI_Wait: this library has the request, and does not
- * see the wait. An extension of MPICH calls functions of ours in its waits.
+ * see the wait. With an extension of MPICH its waits call functions of this library.
  */
 #ifdef MPICH_VERSION
 static int poll(void *state, MPI_Status *status)
@@ -91,7 +91,7 @@ static int refuse(const struct call *c, int err)
 	struct call copy = *c;
 	int code;
 
-	/* The others wait for this rank. */
+	/* Abort: the other ranks wait for this rank. */
 	coll_abort(c->coll, (uint32_t)-err);
 	copy.err = err;
 	code = call_end(&copy);
@@ -118,7 +118,7 @@ int requests_start(const struct call *c, MPI_Request *request)
 	comms_hold(c->mc);
 	pending_insert(p);
 	*request = p->request;
-	/* An error is the request's. */
+	/* The request returns any error. */
 	call_start(&p->call);
 	return MPI_SUCCESS;
 

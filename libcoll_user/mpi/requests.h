@@ -12,7 +12,7 @@
  * @c: copied
  *
  * The request is a generalized one. All functions that wait for requests or test them are this
- * library's (waits.h): they tell MPI when it is over.
+ * library's (waits.h): they tell MPI when the request is over.
  *
  * Return: for the application; its error handler has been called.
  */

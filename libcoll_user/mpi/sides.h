@@ -5,7 +5,7 @@
 
 #include "call.h"
 
-/* Results of a layout: coll's @out, and what is done when they are there. */
+/* Set the layout of the results: @out for coll, @to for storing them. @filled: as layout_open() */
 static inline void set_out(struct call *c, const struct layout *l, bool filled)
 {
 	if (!c->err && !c->probe)
@@ -21,14 +21,14 @@ static inline void set_in(struct call *c, const struct layout *l)
 	c->from = *l;
 }
 
-/* The same of input that lies where the results go: see call_copy_in(). */
+/* set_in() of input that lies where the results go: see call_copy_in(). */
 static inline void copy_in(struct call *c, const struct layout *l)
 {
 	if (!c->err && !c->probe)
 		c->err = layout_copy(l, &c->in);
 }
 
-/* The input, or that it is where the results go. */
+/* The input; COLL_IN_PLACE if it lies where the results go. */
 static inline const void *in_of(const struct call *c, bool in_place)
 {
 	return in_place ? COLL_IN_PLACE : c->in.addr;

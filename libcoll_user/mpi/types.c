@@ -3,7 +3,7 @@
 
 #include "types.h"
 
-/* Kinds of types, as the text of MPI puts them together for operators. */
+/* Groups of types for operators, as in the MPI standard. */
 #define BIT(code)	(1U << (code))
 #define COMPLEX		(BIT(COLL_OP_SUM) | BIT(COLL_OP_PROD))
 #define FLOAT		(COMPLEX | BIT(COLL_OP_MIN) | BIT(COLL_OP_MAX))
@@ -12,7 +12,7 @@
 #define INTEGER		(FLOAT | LOGICAL | BYTES)
 #define PAIR		(BIT(COLL_OP_MINLOC) | BIT(COLL_OP_MAXLOC))
 
-/* Of these coll has several sizes, and the MPI underneath says which one it is. */
+/* A signed integer of coll, whose size is that of the type in the MPI underneath. */
 #define SIGNED_OF_SIZE	COLL_NR_DTYPES
 
 struct row {
@@ -182,7 +182,7 @@ static bool named_is_dense(MPI_Datatype type)
 
 static bool find_dense(MPI_Datatype type);
 
-/* Many elements of one other type, which is all that needs no order to be looked at. */
+/* Only types made of many elements of one other type are dense: others may change the order. */
 static bool made_is_dense(MPI_Datatype type, int combiner)
 {
 	MPI_Datatype base;

@@ -8,19 +8,19 @@
 #include <coll/coll.h>
 
 /**
- * types_find_op() - what coll calls an operator on a type
+ * types_find_op() - operator and type of coll for those of MPI
  *
  * All ranks of a reduction have the same operator and type, so they get the same answer. It is
  * false for operators of the application, for derived types, and for pairs of operator
- * and type that the text of MPI does not have.
+ * and type that the MPI standard does not have.
  */
 bool types_find_op(MPI_Op op, MPI_Datatype type, enum coll_op_code *code, enum coll_dtype *dtype);
 
 /**
  * types_is_dense() - is a vector of these elements its bytes in order, without gaps?
  *
- * Each rank may have a type of its own with the same signature, so this says how a rank
- * hands its data over, and never whether coll does the call.
+ * Each rank may have a type of its own with the same signature. So this may decide how a rank
+ * hands its data over, but never whether coll does the call.
  */
 bool types_is_dense(MPI_Datatype type);
 

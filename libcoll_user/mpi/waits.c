@@ -18,7 +18,7 @@ static void wait_for_each(int n, const MPI_Request *requests)
 	}
 }
 
-/* Look at all of ours. Return: one that is under way, or NULL. */
+/* Look at all requests of this library. Return: one that is under way, or NULL. */
 static struct pending *look_at_each(int n, const MPI_Request *requests)
 {
 	struct pending *p, *live = NULL;
@@ -33,7 +33,7 @@ static struct pending *look_at_each(int n, const MPI_Request *requests)
 	return live;
 }
 
-/* For those that wait for any: sleep a little, or until this one is over. */
+/* For waits for any request: sleep a little, or until this request is over. */
 static void nap(struct pending *p, uint64_t start)
 {
 	pending_look(p, drive_pause_ns(relax_now_ns() - start));
@@ -57,7 +57,7 @@ void waits_nap(MPI_Request request, uint64_t start)
 		nap(p, start);
 }
 
-/* Its error, once. */
+/* The error of a request; it is returned once. */
 static int take_due(MPI_Request request, struct pending **p)
 {
 	int code;
@@ -92,10 +92,10 @@ static void clear(int n, MPI_Status *statuses)
 }
 
 /**
- * raise_all() - these are over
- * @ret: what MPI says of them
- * @n: of them
- * @indices: of them in @requests; NULL: they are the first ones
+ * raise_all() - some requests are over: report their errors
+ * @ret: result of MPI for them
+ * @n: number of requests that are over
+ * @indices: their places in @requests; NULL: they are the first ones
  * @statuses: of each
  */
 static int raise_all(int ret, int n, const int *indices, const MPI_Request *requests,
@@ -120,7 +120,7 @@ static int raise_all(int ret, int n, const int *indices, const MPI_Request *requ
 	}
 	if (!first)
 		return ret;
-	/* A handler that ends the application prints it: so it is told what has happened. */
+	/* A handler that ends the application prints its code: give it the first error itself. */
 	pending_raise(first, of_first);
 	return MPI_ERR_IN_STATUS;
 }
@@ -140,7 +140,7 @@ int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
 	return raise_all(PMPI_Waitall(n, requests, statuses), n, NULL, requests, statuses);
 }
 
-/* One of them is over, unless @index is MPI_UNDEFINED. */
+/* The request at @index is over, unless @index is MPI_UNDEFINED. */
 static int raise_any(int ret, int index, const MPI_Request *requests)
 {
 	return ret || index < 0 ? ret : waits_raise(requests[index]);

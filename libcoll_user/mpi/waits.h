@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* What the functions of MPI that wait for requests or test them do for ours. */
+/* How functions of MPI that wait for requests or test them handle requests of this library. */
 #ifndef LIBCOLL_MPI_WAITS_H
 #define LIBCOLL_MPI_WAITS_H
 
@@ -8,15 +8,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** waits_look() - is this request ours, and under way? One of ours that is over: MPI knows it */
+/** waits_look() - is it a request of this library, and under way? If it is over, tell MPI */
 bool waits_look(MPI_Request request);
 
-/** waits_wait() - wait for a request, if it is ours */
+/** waits_wait() - wait for a request, if it is one of this library */
 void waits_wait(MPI_Request request);
 
 /**
  * waits_nap() - sleep a little, or until this request is over
- * @request: of ours, under way
+ * @request: a request of this library, under way
  * @start: of the wait, as relax_now_ns()
  */
 void waits_nap(MPI_Request request, uint64_t start);
