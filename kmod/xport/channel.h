@@ -5,7 +5,7 @@
  * The channel of the group that handed the sockets over is established with them. A channel
  * that joins a conn later is shared: it has a handshake of its own (greet.h) on the control
  * stream. It may receive HELLO twice, because both sides may send first: a side that gets the
- * first HELLO after it has sent its own sends it again. Before the peer has proved that it
+ * first HELLO after it has sent its own sends its own again. Before the peer has proved that it
  * knows the key the channel sends nothing else.
  *
  * DATA of a channel has a window, COLL_WIRE_WINDOW. It is taken in order: first the backlog,

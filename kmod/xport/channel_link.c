@@ -198,8 +198,8 @@ static bool coll_ch_lingers(const struct coll_link *link, bool hard)
 		return false;
 	/*
 	 * The peer has begun an op that this node has not, and may still be in an earlier
-	 * op. To close a stream with unread bytes resets it, and the peer loses what we have
-	 * sent. So wait until the peer has failed and says so. Over a slow link that takes
+	 * op. Closing a stream with unread bytes resets it, and the peer loses bytes that we
+	 * have sent. So wait until the peer has failed and says so. Over a slow link that takes
 	 * long.
 	 */
 	if (!hard && !coll_ch_may_close(ch))

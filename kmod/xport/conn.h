@@ -253,7 +253,7 @@ static inline struct coll_stream *coll_conn_stream(const struct coll_conn *conn,
  * @key: of that group, COLL_KEY_SIZE bytes
  * @epoch: of that group
  * @user: of that group
- * @pass: function of the work: it does all that there is to do
+ * @pass: function of the work, which does the passes
  *
  * Return: the conn; -ENOMEM; -EMFILE if the user has too many.
  */

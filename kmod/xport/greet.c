@@ -21,7 +21,7 @@ void coll_greet_init(struct coll_greet *g)
 	g->hello_due = true;
 }
 
-/* The communicator, the peer's place in it, and our version of the protocol. */
+/* Check the communicator, the peer's place in it, and the version of the protocol. */
 static int coll_greet_check(const struct coll_hello *h, const struct coll_hello *mine)
 {
 	if (crypto_memneq(h->name, mine->name, sizeof(h->name)) ||

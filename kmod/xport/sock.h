@@ -27,7 +27,7 @@ void coll_sock_no_wait(struct sock *sk);
  * coll_sock_is_direct() - do its packets go straight to hardware?
  * @sk: connected socket
  *
- * Then only the administrator of the machine can hold them up: by the queues of that device. A
+ * Then only the administrator of the machine can delay them: by the queues of that device. A
  * packet that goes through a veth, or out of a network namespace of a user namespace, may be held
  * by another user for ever. Return: false if that may be.
  */

@@ -21,7 +21,7 @@
 #include "conn.h"
 #include "tx_choice.h"
 
-/* How often each mode is tried: usually, if it is far behind, and to be sure of it. */
+/* How often a mode is tried: usually; if it is far behind; to be sure of the best mode. */
 #define COLL_CHOICE_TRIALS	3
 #define COLL_CHOICE_LOST	2
 #define COLL_CHOICE_SURE	6

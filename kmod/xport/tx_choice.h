@@ -14,7 +14,7 @@ enum coll_nl_send_mode coll_choice_mode(struct coll_channel *ch);
 void coll_choice_skip(struct coll_channel *ch);
 
 /**
- * coll_choice_asks() - is the peer to say when it has consumed the frame?
+ * coll_choice_asks() - should the peer acknowledge the frame when it has consumed it?
  * @ch: channel; ->tx_sent counts the frame
  * @last: it is the last one of the op for the peer
  */

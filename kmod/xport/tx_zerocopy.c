@@ -78,7 +78,7 @@ static bool coll_tx_probes_mtu(const struct coll_conn *conn)
 {
 	const struct sock *sk = conn->streams[COLL_STRIPE_DATA]->sock->sk;
 
-	/* A bit field, which the stack sets once, before or when the sysctl is on. */
+	/* ->enabled is a bit field, which the stack sets once, before or when the sysctl is on. */
 	return READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_mtu_probing) ||
 	       inet_csk(sk)->icsk_mtup.enabled;
 }
@@ -136,7 +136,7 @@ void coll_tx_free(struct coll_channel *ch, struct coll_op *op)
 	coll_exec_freed(x, &ch->link, sent);
 }
 
-/* Is anything still with the other end, or with the stack? */
+/* Does the other end, or the stack, still have pages? */
 static bool coll_tx_zerocopy_busy(const struct coll_channel *ch)
 {
 	return coll_loan_any(ch) || READ_ONCE(ch->ubufs);

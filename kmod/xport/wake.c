@@ -275,7 +275,7 @@ void coll_conn_wake_init(struct coll_conn *conn, work_func_t pass)
 
 void coll_conn_retry(struct coll_conn *conn)
 {
-	/* A pass after the last one has left: see coll_conn_free(). */
+	/* A pass after the last channel has left must not queue it: see coll_conn_free(). */
 	if (READ_ONCE(conn->users))
 		queue_delayed_work(conn->user->wq, &conn->again, COLL_AGAIN);
 }

@@ -105,7 +105,7 @@ bool coll_conn_due(const struct coll_conn *conn, const struct coll_watcher *w);
 /**
  * coll_conn_wake_init() - prepare a connection that no other thread knows yet
  * @conn: connection
- * @pass: function of the work: it does all that there is to do
+ * @pass: function of the work, which does the passes
  */
 void coll_conn_wake_init(struct coll_conn *conn, work_func_t pass);
 

@@ -55,7 +55,7 @@ static bool has_cpus(uint32_t ranks)
 
 	if (sysconf(_SC_NPROCESSORS_ONLN) < (long)ranks)
 		return false;
-	/* More CPUs than a set has room for are enough. */
+	/* The call fails if there are more CPUs than a set has room for: these are enough. */
 	if (sched_getaffinity(0, sizeof(set), &set))
 		return true;
 	n = CPU_COUNT(&set);

@@ -64,7 +64,7 @@ uint64_t layout_bytes(const struct layout *l);
 bool layout_is_dense(const struct layout *l);
 
 /**
- * layout_open() - make the bytes of @l
+ * layout_open() - give coll the data of @l as bytes
  * @filled: the data are input: they are copied, if a copy is made at all
  * @b: result; its arrays are filled in if they are not NULL
  *

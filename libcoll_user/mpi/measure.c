@@ -20,7 +20,7 @@ static const uint64_t sizes[] = { 8, 1024, 16384, 262144 };
 /**
  * struct measured - shortest times of one size
  * @by_coll: nanoseconds; of the slowest rank in the end
- * @by_mpi: likewise
+ * @by_mpi: the same for the MPI underneath
  * @failed: not zero: coll could not do it
  */
 struct measured {

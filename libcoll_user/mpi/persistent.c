@@ -311,7 +311,7 @@ int MPI_Startall(int n, MPI_Request requests[])
 
 /* --- the end ----------------------------------------------------------------- */
 
-/* MPI's own request has been freed. Nothing is under way. */
+/* Free a request that is not under way, and whose request of MPI has been freed. */
 static void release(struct persistent *s)
 {
 	struct mpi_comm *mc = s->p.call.mc;

@@ -174,7 +174,7 @@ int64_t types_extent(MPI_Datatype type)
 	return extent;
 }
 
-/* A type of the language: no gap in an element, and none behind it. */
+/* A named type of MPI: is there no gap in an element, and none behind it? */
 static bool named_is_dense(MPI_Datatype type)
 {
 	return (int64_t)types_size(type) == types_extent(type);

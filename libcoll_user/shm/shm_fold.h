@@ -58,7 +58,7 @@ bool shm_fold_setup(struct shm_fold *f, uint32_t collective, uint32_t op, uint32
  * @in: inputs
  * @nr: number of @in, at least 1
  * @scales: premulsum: factors of the inputs
- * @ranks: avg: what the sum is divided by
+ * @ranks: avg: divisor of the sum
  * @count: elements
  */
 void shm_fold_run(const struct shm_fold *f, void *out, const void *const *in, uint32_t nr,

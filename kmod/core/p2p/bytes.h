@@ -46,7 +46,7 @@ void coll_msg_sent(struct coll_msg *msg, u32 len);
  * coll_msg_received() - @len more bytes have come
  * @msg: from coll_msg_receiving()
  * @data: bytes
- * @len: inside what is left
+ * @len: no more than the bytes that are left
  *
  * Return: 0; an error has been reported with coll_msg_failed().
  */

@@ -26,7 +26,7 @@ void coll_mailbox_init(struct coll_mailbox *box, struct coll_group *g);
  */
 struct coll_note *coll_match_offered(struct coll_mailbox *box, u32 source, u32 tag);
 
-/* Take a note out of wherever it waits. Under group->lock. */
+/* Take a note out of the list and the trees that it waits in. Under group->lock. */
 void coll_note_take(struct coll_note *n);
 
 /**

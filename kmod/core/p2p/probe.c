@@ -103,7 +103,7 @@ static bool coll_probes_slice_locked(struct coll_group *g, const struct coll_not
 	return true;
 }
 
-/* Return: may there be more? Then the time is over. */
+/* Return: there may be more probes, because the time is over. */
 static bool coll_probes_run(struct coll_group *g, const struct coll_note *kept)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(COLL_WORK_MS) + 1;
