@@ -9,6 +9,7 @@
 #include <linux/gfp.h>
 #include <linux/log2.h>
 #include <linux/math.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -183,26 +184,76 @@ int coll_shared_add_area(struct coll_shared *s, u32 local)
 	return 0;
 }
 
+/* Return: page number @i, allocated if it has to be; NULL: there is no memory. */
+static struct page *coll_shared_page(struct coll_shared *s, u64 i)
+{
+	struct page *page = READ_ONCE(s->pages[i]), *other;
+
+	if (page)
+		return page;
+	page = coll_shared_get_page();
+	if (!page)
+		return NULL;
+	/* Another process may fault on the same page. */
+	other = cmpxchg(&s->pages[i], NULL, page);
+	if (!other)
+		return page;
+	__free_page(page);
+	return other;
+}
+
+/*
+ * The slot that page @i is a further page of. Return: where it begins, in bytes; 0: a slot begins in
+ * this page, or it is in no slot.
+ */
+static u64 coll_shared_slot_around(const struct coll_shared *s, u64 i)
+{
+	u32 first = s->area_offset >> PAGE_SHIFT, slot;
+	u64 area, end = (i + 1) * PAGE_SIZE - sizeof(struct coll_shm_area);
+
+	if (i < first)
+		return 0;
+	area = coll_shared_area_offset(s, 0) +
+	       div_u64(i - first, s->area_size >> PAGE_SHIFT) * s->area_size;
+	slot = min_t(u32, div_u64(end - 1 - area, s->slot_size), COLL_SHM_SLOTS - 1);
+	area += sizeof(struct coll_shm_area) + (u64)slot * s->slot_size;
+	return area >> PAGE_SHIFT == i ? 0 : area;
+}
+
+/*
+ * A vector that reaches the second page of a slot mostly needs further pages. Map all of them now,
+ * instead of one with each fault. A page that cannot be mapped here has a fault of its own.
+ */
+static void coll_shared_map_around(struct coll_shared *s, struct vm_area_struct *vma, u64 i)
+{
+	u64 begin = coll_shared_slot_around(s, i), at, end;
+	struct page *page;
+
+	if (!begin)
+		return;
+	at = max_t(u64, (begin >> PAGE_SHIFT) + 1, vma->vm_pgoff);
+	end = min3((begin + s->slot_size - 1) / PAGE_SIZE + 1, (u64)s->nr_pages,
+		   (u64)vma->vm_pgoff + vma_pages(vma));
+	for (; at < end; at++) {
+		page = at == i ? NULL : coll_shared_page(s, at);
+		if (page)
+			vmf_insert_page(vma, vma->vm_start + (at - vma->vm_pgoff) * PAGE_SIZE,
+					page);
+	}
+}
+
 /* A process touches a page for the first time. */
 static vm_fault_t coll_shared_fault(struct vm_fault *vmf)
 {
 	struct coll_shared *s = vmf->vma->vm_file->private_data;
-	struct page *page, *other;
+	struct page *page;
 
 	if (vmf->pgoff >= s->nr_pages)
 		return VM_FAULT_SIGBUS;
-	page = READ_ONCE(s->pages[vmf->pgoff]);
-	if (!page) {
-		page = coll_shared_get_page();
-		if (!page)
-			return VM_FAULT_OOM;
-		/* Another process may fault on the same page. */
-		other = cmpxchg(&s->pages[vmf->pgoff], NULL, page);
-		if (other) {
-			__free_page(page);
-			page = other;
-		}
-	}
+	page = coll_shared_page(s, vmf->pgoff);
+	if (!page)
+		return VM_FAULT_OOM;
+	coll_shared_map_around(s, vmf->vma, vmf->pgoff);
 	get_page(page);
 	vmf->page = page;
 	return 0;
@@ -234,8 +285,11 @@ int coll_shared_map(struct coll_shared *s, u32 local, struct vm_area_struct *vma
 
 	if (ret)
 		return ret;
-	/* VM_IO: so MADV_DOFORK cannot give the mapping to a child */
-	coll_vma_flags(vma, VM_IO | VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
+	/*
+	 * VM_IO: so MADV_DOFORK cannot give the mapping to a child. VM_MIXEDMAP: for
+	 * vmf_insert_page()
+	 */
+	coll_vma_flags(vma, VM_IO | VM_MIXEDMAP | VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
 		       VM_MAYEXEC | (own ? 0 : VM_MAYWRITE));
 	vma_set_file(vma, s->file);
 	vma->vm_ops = &coll_shared_vm_ops;
