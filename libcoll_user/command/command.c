@@ -29,12 +29,13 @@ static uint64_t address(const void *p)
 static void init(coll_comm_t *comm, struct coll_cmd *cmd, enum coll_collective what,
 		 enum coll_dtype dtype, uint64_t count, uint32_t root)
 {
-	memset(cmd, 0, sizeof(*cmd));
-	cmd->collective = (uint16_t)what;
-	cmd->dtype = (uint16_t)dtype;
-	cmd->count = count;
-	cmd->root = root;
-	cmd->timeout_ns = comm->timeout_ns;
+	*cmd = (struct coll_cmd){
+		.collective = (uint16_t)what,
+		.dtype = (uint16_t)dtype,
+		.count = count,
+		.root = root,
+		.timeout_ns = comm->timeout_ns,
+	};
 }
 
 /* Buffers; either may be COLL_IN_PLACE or, where the rank has none, anything. */

@@ -7,6 +7,9 @@
 #include "reduction/exact.h"
 #include "shm_fold.h"
 
+/* For so few elements vector instructions do not pay: all sets have the same bits. */
+#define FEW	4
+
 static bool is_integer(uint32_t dtype)
 {
 	return dtype >= COLL_I8 && dtype <= COLL_BYTE;
@@ -71,11 +74,13 @@ static void look_up(struct shm_fold *f, bool wide)
 	f->widened = false;
 	if (f->op == COLL_OP_SUM_EXACT) {
 		f->plain = f->dtype == COLL_F32 ? coll_exact_sum_f32 : coll_exact_sum_f64;
+		f->few = f->plain;
 		return;
 	}
+	f->few = coll_simd_scalar.fn[f->dtype][f->op];
 	f->plain = set->fn[f->dtype][f->op];
 	if (!f->plain)
-		f->plain = coll_simd_scalar.fn[f->dtype][f->op];
+		f->plain = f->few;
 	f->widened = wide && coll_wide_setup(&f->wide, set, f->op, f->dtype);
 	f->is_plain = f->widened && coll_wide_is_plain(&f->wide, f->dtype);
 }
@@ -130,7 +135,7 @@ void shm_fold_run(const struct shm_fold *f, void *out, const void *const *in, ui
 
 	fp_enter(&fp, f->x87);
 	if (!f->widened || f->is_plain)
-		f->plain(&out, 1, in, nr, count, &arg);
+		(count > FEW ? f->plain : f->few)(&out, 1, in, nr, count, &arg);
 	else
 		run_wide(f, out, in, nr, &arg, count);
 	fp_leave(&fp);

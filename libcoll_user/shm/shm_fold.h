@@ -20,6 +20,7 @@
  * @elem: bytes of an element
  * @x87: it needs the x87
  * @plain: kernel that folds, if not @widened
+ * @few: the same for few elements
  * @widened: partial results have a wider type
  * @is_plain: @widened, but @plain has the same result
  * @wide: kernels that fold, if @widened
@@ -30,7 +31,7 @@ struct shm_fold {
 	bool usable;
 	uint32_t elem;
 	bool x87;
-	coll_reduce_fn *plain;
+	coll_reduce_fn *plain, *few;
 	bool widened;
 	bool is_plain;
 	struct coll_wide wide;
