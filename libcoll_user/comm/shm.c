@@ -29,37 +29,24 @@ struct coll_shm_area *shm_own_area(const struct shm *s)
 	return (void *)s->own;
 }
 
-static size_t slot_offset(const struct shm *s, uint64_t pos)
-{
-	return s->h->slot_offset + pos % COLL_SHM_SLOTS * s->h->slot_size;
-}
-
-const struct coll_shm_slot *shm_slot(const struct shm *s, uint32_t rank, uint64_t pos)
-{
-	return (const void *)((const unsigned char *)shm_area(s, rank) + slot_offset(s, pos));
-}
-
-struct coll_shm_slot *shm_own_slot(const struct shm *s, uint64_t pos)
-{
-	return (void *)(s->own + slot_offset(s, pos));
-}
-
 /*
- * May this process run on as many CPUs as there are ranks? A process that may run on a single CPU
- * most likely has that CPU for itself.
+ * How many ranks share a CPU, rounded up? A process that may run on a single CPU most likely has
+ * that CPU for itself.
  */
-static bool has_cpus(uint32_t ranks)
+static uint32_t ranks_per_cpu(uint32_t ranks)
 {
+	uint32_t cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN), mine;
 	cpu_set_t set;
-	int n;
 
-	if (sysconf(_SC_NPROCESSORS_ONLN) < (long)ranks)
-		return false;
+	if (!cpus)
+		return 1;
 	/* The call fails if there are more CPUs than a set has room for: these are enough. */
-	if (sched_getaffinity(0, sizeof(set), &set))
-		return true;
-	n = CPU_COUNT(&set);
-	return n == 1 || (uint32_t)n >= ranks;
+	if (!sched_getaffinity(0, sizeof(set), &set)) {
+		mine = (uint32_t)CPU_COUNT(&set);
+		if (mine > 1 && mine < cpus)
+			cpus = mine;
+	}
+	return (ranks + cpus - 1) / cpus;
 }
 
 static bool env_says(const char *value)
@@ -80,7 +67,7 @@ static bool is_wanted(const coll_comm_t *comm)
 	if (!(comm->version.features & COLL_FEAT_SHM) || comm->nr_nodes > 1 || comm->size < 2 ||
 	    comm->named || env_says("0"))
 		return false;
-	return shm_always() || has_cpus(comm->size);
+	return shm_always() || ranks_per_cpu(comm->size) <= 1;
 }
 
 bool shm_open_own(coll_comm_t *comm)
@@ -150,7 +137,7 @@ static void unmap(struct shm *s)
 		munmap(s->own, s->own_size);
 	if (s->alive)
 		munmap((void *)s->alive, (size_t)sysconf(_SC_PAGESIZE));
-	free(s->fold);
+	free(s->plans);
 	free(s->flights);
 	free(s);
 }
@@ -175,7 +162,8 @@ void shm_map(coll_comm_t *comm)
 	s->always = shm_always();
 	s->limit = s->h->data_size;
 	s->looks_per_us = relax_per_us();
-	s->spins = has_cpus(s->n) ? s->h->spin_us * s->looks_per_us : 0;
+	s->spins = s->h->spin_us * s->looks_per_us;
+	s->crowd = ranks_per_cpu(s->n);
 	comm->shm = s;
 }
 

@@ -13,9 +13,15 @@
 
 #include <coll/coll.h>
 
+/*
+ * With more ranks for each CPU a rank does not yield its CPU to others: the scheduler may let the same
+ * two ranks yield to each other.
+ */
+#define SHM_CROWD_MOST	2
+
 struct async_shortcut;
 struct shm_flights;
-struct shm_fold;
+struct shm_plan;
 
 /**
  * struct shm - shared memory of a communicator
@@ -36,11 +42,12 @@ struct shm_fold;
  *	slot has been written. ~0: there is none
  * @looks_per_us: number of looks that take a microsecond
  * @spins: number of looks that pay before a sleep
+ * @crowd: ranks for each CPU, rounded up
  * @next_try: position from which on shared memory is tried again
  * @failures: logarithm of the length of the next pause; see shm_op_pause()
  * @ranked: the kernel folds in the order of ranks, in all collectives
- * @limit: bytes of an op at most, see setup/shm_limit.c
- * @fold: the last reduction; NULL: none. Owned
+ * @limit: bytes of an op at most, see setup/shm_limit.c; 0: nothing is done here, not even barriers
+ * @plans: blocking commands that have been done here; NULL: none yet. Owned
  * @shortcut: how nonblocking ops are done here; NULL: they are not
  * @flights: nonblocking ops that have not ended; NULL: none yet. Owned; async->lock
  */
@@ -59,11 +66,12 @@ struct shm {
 	uint64_t gave;
 	uint64_t looks_per_us;
 	uint64_t spins;
+	uint32_t crowd;
 	uint64_t next_try;
 	uint32_t failures;
 	bool ranked;
 	size_t limit;
-	struct shm_fold *fold;
+	struct shm_plan *plans;
 	const struct async_shortcut *shortcut;
 	struct shm_flights *flights;
 };
@@ -82,8 +90,22 @@ void shm_free(coll_comm_t *comm);
 const struct coll_shm_rank *shm_rank(const struct shm *s, uint32_t rank);
 const struct coll_shm_area *shm_area(const struct shm *s, uint32_t rank);
 struct coll_shm_area *shm_own_area(const struct shm *s);
-const struct coll_shm_slot *shm_slot(const struct shm *s, uint32_t rank, uint64_t pos);
-struct coll_shm_slot *shm_own_slot(const struct shm *s, uint64_t pos);
+
+static inline size_t shm_slot_offset(const struct shm *s, uint64_t pos)
+{
+	return s->h->slot_offset + pos % COLL_SHM_SLOTS * s->h->slot_size;
+}
+
+static inline const struct coll_shm_slot *shm_slot(const struct shm *s, uint32_t rank, uint64_t pos)
+{
+	return (const void *)(s->all + s->h->area_offset + (size_t)rank * s->h->area_size +
+			      shm_slot_offset(s, pos));
+}
+
+static inline struct coll_shm_slot *shm_own_slot(const struct shm *s, uint64_t pos)
+{
+	return (void *)(s->own + shm_slot_offset(s, pos));
+}
 
 static inline const unsigned char *shm_data(const struct shm *s, uint32_t rank, uint64_t pos)
 {

@@ -180,7 +180,8 @@ static bool has_place(struct async *a)
 	look(a);
 	if (a->flying == COLL_SHM_DEPTH) {
 		f = first(s);
-		shm_op_spin(s, &f->o, f->astray ? 0 : shm_op_spins(s, &f->req->cmd));
+		if (!f->astray)
+			shm_op_stay(s, &f->o, &f->req->cmd);
 		look(a);
 	}
 	return a->flying < COLL_SHM_DEPTH;
@@ -195,7 +196,8 @@ static bool wait_before(struct async *a)
 
 	while (a->flying) {
 		f = first(s);
-		shm_op_spin(s, &f->o, f->astray ? 0 : shm_op_spins(s, &f->req->cmd));
+		if (!f->astray)
+			shm_op_stay(s, &f->o, &f->req->cmd);
 		if (!settle_first(a))
 			break;
 	}
@@ -214,7 +216,7 @@ static bool post(struct async *a, coll_request_t *req)
 	struct flight *f;
 	struct shm_op o;
 
-	if (a->broken || !has_place(a))
+	if (!s->limit || a->broken || !has_place(a))
 		return wait_before(a);
 	s->ranked = comm->version.features & COLL_FEAT_RANK_ORDER && !comm->select;
 	if (!shm_op_begin(comm, &o, a->flying))
@@ -263,7 +265,7 @@ static void await(struct async *a, uint64_t ns)
 		pthread_mutex_lock(&a->lock);
 		return;
 	}
-	if (f->astray || (ns && shm_op_spin(s, &f->o, shm_op_spins(s, f->m.cmd)) != SHM_LATE))
+	if (f->astray || (ns && shm_op_stay(s, &f->o, f->m.cmd) != SHM_LATE))
 		return;
 	left = time_left(f);
 	if (left && !ns)

@@ -10,6 +10,7 @@
  * has failed this does not hold: then nothing more is done here.
  */
 #include <errno.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 
 #include "base/relax.h"
@@ -22,6 +23,8 @@
 
 /* COLL_CMD_SPIN: microseconds of looking before a sleep. */
 #define LONG_SPIN_US	1000
+/* With several ranks for each CPU, at least: some switches of context. */
+#define SHORT_YIELD_US	20
 /* 2^this is the longest pause, in ops; see shm_op_pause(). */
 #define PAUSE_MOST	6
 
@@ -90,9 +93,9 @@ enum shm_outcome shm_op_look(const struct shm *s, struct shm_op *o)
 	return what == SHM_FAILED ? look_once(s, o) : what;
 }
 
-enum shm_outcome shm_op_spin(const struct shm *s, struct shm_op *o, uint64_t spins)
+static enum shm_outcome spin(const struct shm *s, struct shm_op *o, uint64_t spins)
 {
-	enum shm_outcome what = shm_op_look(s, o);
+	enum shm_outcome what = SHM_LATE;
 
 	while (what == SHM_LATE && spins--) {
 		relax();
@@ -101,9 +104,34 @@ enum shm_outcome shm_op_spin(const struct shm *s, struct shm_op *o, uint64_t spi
 	return what;
 }
 
-uint64_t shm_op_spins(const struct shm *s, const struct coll_cmd *cmd)
+/*
+ * Let the other ranks on this CPU go on. A rank that comes back late has given its CPU to a thread that
+ * has much to do.
+ */
+static enum shm_outcome yield(const struct shm *s, struct shm_op *o, uint64_t ns)
 {
-	return cmd->flags & COLL_CMD_SPIN ? LONG_SPIN_US * s->looks_per_us : s->spins;
+	uint64_t end = relax_now_ns() + ns;
+	enum shm_outcome what;
+
+	do {
+		sched_yield();
+		what = shm_op_look(s, o);
+	} while (what == SHM_LATE && relax_now_ns() < end);
+	return what;
+}
+
+enum shm_outcome shm_op_stay(const struct shm *s, struct shm_op *o, const struct coll_cmd *cmd)
+{
+	bool longer = cmd->flags & COLL_CMD_SPIN;
+	enum shm_outcome what = shm_op_look(s, o);
+	uint64_t us;
+
+	if (what != SHM_LATE || s->crowd > SHM_CROWD_MOST)
+		return what;
+	if (s->crowd <= 1)
+		return spin(s, o, longer ? LONG_SPIN_US * s->looks_per_us : s->spins);
+	us = longer ? LONG_SPIN_US : s->h->spin_us > SHORT_YIELD_US ? s->h->spin_us : SHORT_YIELD_US;
+	return yield(s, o, us * 1000 * s->crowd);
 }
 
 int shm_op_sleep(coll_comm_t *comm, const struct shm_op *o, uint64_t ns, uint64_t flags)

@@ -57,11 +57,11 @@ void shm_op_retract(const struct shm *s, const struct shm_op *o);
 /* Is the op complete? */
 enum shm_outcome shm_op_look(const struct shm *s, struct shm_op *o);
 
-/* Look at the op; up to @spins times more while it is SHM_LATE. */
-enum shm_outcome shm_op_spin(const struct shm *s, struct shm_op *o, uint64_t spins);
-
-/* Number of looks that pay before a sleep. */
-uint64_t shm_op_spins(const struct shm *s, const struct coll_cmd *cmd);
+/*
+ * Look at the op, and while it is SHM_LATE stay awake for as long as that pays: poll, or let other
+ * ranks of the node have the CPU if there are more ranks than CPUs.
+ */
+enum shm_outcome shm_op_stay(const struct shm *s, struct shm_op *o, const struct coll_cmd *cmd);
 
 /**
  * shm_op_sleep() - one sleep, until the op can go on

@@ -2,6 +2,7 @@
 /* Blocking collectives in shared memory. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/relax.h"
 #include "collective.h"
@@ -9,6 +10,7 @@
 #include "comm/shm.h"
 #include "comm/shm_turn.h"
 #include "nonblocking/async.h"
+#include "shm_counts.h"
 #include "shm_fold.h"
 #include "shm_move.h"
 #include "shm_op.h"
@@ -59,7 +61,7 @@ static bool run(coll_comm_t *comm, const struct shm_move *m, struct shm_op *o, i
 
 	*res = 0;
 	shm_op_write(s, m, o);
-	what = shm_op_spin(s, o, shm_op_spins(s, m->cmd));
+	what = shm_op_stay(s, o, m->cmd);
 	slept = what == SHM_LATE;
 	since = slept && m->cmd->timeout_ns ? relax_now_ns() : 0;
 	if (slept && comm->idle)
@@ -86,23 +88,63 @@ static bool run(coll_comm_t *comm, const struct shm_move *m, struct shm_op *o, i
 	return what != SHM_ASTRAY && what != SHM_DIFFERENT;
 }
 
-/* Allocate the operator of the last reduction. Return: false: there is no memory for it. */
-static bool has_fold(struct shm *s)
+/* Programs repeat a few commands. This many of them are kept, with what follows from them. */
+#define PLANS	4
+
+/**
+ * struct shm_plan - a command that can be done in shared memory, and what follows from it
+ * @cmd: copy of the command
+ * @limit: limit of the communicator at that time
+ * @ranked: the kernel folded in the order of ranks
+ * @usable: @move follows from @cmd, @limit and @ranked alone
+ * @move: refers to @cmd and @fold
+ * @fold: the operator
+ */
+struct shm_plan {
+	struct coll_cmd cmd;
+	size_t limit;
+	bool ranked, usable;
+	struct shm_move move;
+	struct shm_fold fold;
+};
+
+static struct shm_plan *plan_of(struct shm *s, const struct coll_cmd *cmd)
 {
-	if (!s->fold)
-		s->fold = calloc(1, sizeof(*s->fold));
-	return s->fold;
+	if (!s->plans)
+		s->plans = calloc(PLANS, sizeof(*s->plans));
+	return s->plans ? &s->plans[(cmd->collective ^ cmd->recv_addr >> 4) % PLANS] : NULL;
+}
+
+/* Return: NULL: the command goes to the kernel. */
+static const struct shm_move *plan(struct shm *s, const struct coll_cmd *cmd)
+{
+	struct shm_plan *p = plan_of(s, cmd);
+
+	if (!p)
+		return NULL;
+	if (p->usable && p->limit == s->limit && p->ranked == s->ranked &&
+	    !memcmp(&p->cmd, cmd, sizeof(*cmd)))
+		return &p->move;
+	p->cmd = *cmd;
+	p->limit = s->limit;
+	p->ranked = s->ranked;
+	p->usable = false;
+	if (!shm_move_setup(s, &p->cmd, &p->fold, &p->move))
+		return NULL;
+	/* The counts in the caller's memory may be others next time. */
+	p->usable = !shm_has_counts(cmd->collective);
+	return &p->move;
 }
 
 bool shm_submit(coll_comm_t *comm, const struct coll_cmd *cmd, int *res, uint64_t *spent)
 {
 	struct shm *s = comm->shm;
-	struct shm_move m;
+	const struct shm_move *m;
 	struct shm_op o;
 	int ret;
 
 	*spent = 0;
-	if (!*s->alive || !__atomic_load_n(&s->h->active, __ATOMIC_ACQUIRE) ||
+	if (!s->limit || !*s->alive || !__atomic_load_n(&s->h->active, __ATOMIC_ACQUIRE) ||
 	    coll_is_message(cmd->collective))
 		return false;
 	ret = shm_turn_begin(s, cmd->timeout_ns);
@@ -116,9 +158,8 @@ bool shm_submit(coll_comm_t *comm, const struct coll_cmd *cmd, int *res, uint64_
 		return true;
 	}
 	s->ranked = comm->version.features & COLL_FEAT_RANK_ORDER && !comm->select;
-	if (!async_is_queued(comm) && shm_op_begin(comm, &o, 0) && has_fold(s) &&
-	    shm_move_setup(s, cmd, s->fold, &m) && shm_op_buffers(comm, cmd) &&
-	    run(comm, &m, &o, res, spent)) {
+	if (!async_is_queued(comm) && shm_op_begin(comm, &o, 0) && (m = plan(s, cmd)) &&
+	    shm_op_buffers(comm, cmd) && run(comm, m, &o, res, spent)) {
 		shm_turn_end(s);
 		return true;
 	}

@@ -399,7 +399,7 @@ static struct world *world_new(uint32_t n, uint32_t which)
 		w->shm[r] = (struct shm){
 			.all = w->memory, .own = w->memory + AREA_OFFSET + r * AREA_SIZE,
 			.n = n, .me = r, .h = w->h, .alive = &w->alive, .gave = ~0ULL,
-			.spins = 20, .limit = DATA, .always = true,
+			.spins = 20, .crowd = 1, .limit = DATA, .always = true,
 		};
 		w->comm[r] = (struct coll_comm){
 			.fd = (int)(which * 100 + r), .size = n, .rank = r, .shm = &w->shm[r],
@@ -421,7 +421,7 @@ static void world_free(struct world *w)
 
 	for (r = 0; r < w->n; r++) {
 		async_destroy(&w->comm[r]);
-		free(w->shm[r].fold);
+		free(w->shm[r].plans);
 		free(w->shm[r].flights);
 		for (i = 0; i < w->nr[r]; i++)
 			free((void *)(uintptr_t)w->cmds[r][i].cmd.counts_addr);

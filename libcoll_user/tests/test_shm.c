@@ -146,7 +146,7 @@ static struct world *world_new(uint32_t n)
 		w->shm[r] = (struct shm){
 			.all = w->memory, .own = w->memory + AREA_OFFSET + r * AREA_SIZE,
 			.n = n, .me = r, .h = h, .alive = &w->alive, .gave = ~0ULL,
-			.spins = 20, .limit = DATA,
+			.spins = 20, .crowd = 1, .limit = DATA,
 		};
 		w->comm[r].size = n;
 		w->comm[r].rank = r;
@@ -160,7 +160,7 @@ static void world_free(struct world *w)
 	uint32_t r;
 
 	for (r = 0; r < w->n; r++)
-		free(w->shm[r].fold);
+		free(w->shm[r].plans);
 	free(w->memory);
 	free(w);
 }
@@ -812,6 +812,66 @@ static bool time_spent(struct work *k)
 	return good;
 }
 
+/* ---- the same command again ---- */
+
+/* Both ranks submit what they have. Return: it has been done in shared memory, by both. */
+static bool again(struct work *k)
+{
+	run_all(k, 2);
+	return k[0].done && k[1].done && !k[0].res && !k[1].res;
+}
+
+/* The counts of an allgatherv are in memory that the program changes. */
+static bool other_counts(struct work *k, struct world *w)
+{
+	uint64_t counts[2];
+	bool good = true;
+	uint32_t r, i, n;
+
+	for (r = 0; r < 2; r++) {
+		prepare(&k[r], w, r, COLL_ALLGATHERV, 0, 0);
+		k[r].cmd.counts_addr = (uintptr_t)counts;
+	}
+	for (n = 1; n < 9; n++) {
+		counts[0] = n;
+		counts[1] = 9 - n;
+		good &= again(k);
+		for (r = 0; r < 2; r++)
+			for (i = 0; i < 9; i++)
+				good &= k[r].out[i] == (i < n ? input(0, i) : input(1, i - n));
+	}
+	return good;
+}
+
+/* What follows from a command is found out again when the communicator has changed. */
+static bool repeated(struct work *k)
+{
+	struct world *w = world_new(2);
+	uint32_t r, i;
+	bool good = true;
+
+	for (r = 0; r < 2; r++)
+		prepare(&k[r], w, r, COLL_ALLREDUCE, 5, 0);
+	for (i = 0; i < 3; i++)
+		good &= again(k) && check(&k[0], 2) && check(&k[1], 2);
+	w->shm[0].limit = w->shm[1].limit = 19;
+	good &= !again(k);
+	w->shm[0].limit = w->shm[1].limit = 20;
+	good &= again(k);
+	for (r = 0; r < 2; r++) {
+		prepare(&k[r], w, r, COLL_SCAN, 5, 0);
+		k[r].cmd.op = COLL_OP_PREMULSUM;
+		w->comm[r].version.features = COLL_FEAT_RANK_ORDER;
+	}
+	good &= again(k);
+	w->comm[0].version.features = w->comm[1].version.features = 0;
+	good &= !again(k);
+	w->shm[0].limit = w->shm[1].limit = DATA;
+	good &= other_counts(k, w);
+	world_free(w);
+	return good;
+}
+
 /* ---- registered buffers ---- */
 
 /* The memory of ranks that have registered it is used as any other. */
@@ -1260,6 +1320,7 @@ int main(int argc, char **argv)
 	ok(second_thread_behind(k), "a second thread does not overtake the first one");
 	ok(signal_handler(k), "a signal handler is refused");
 	ok(time_spent(k), "the time that was spent here");
+	ok(repeated(k), "the same command again");
 	ok(registered(k), "registered buffers");
 	ok(limits(), "a limit that all ranks agree about");
 	ok(offers("", "", 0, SHM_MEASURE) && offers("auto", "1", 0, SHM_MEASURE) &&

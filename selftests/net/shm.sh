@@ -45,7 +45,7 @@ stress()
 	ok $? "$3"
 }
 
-plan 37
+plan 38
 echo "# COLL_TEST_SEED=$seed"
 for n in 2 3 4; do
 	once "the same bits as by the kernel" $n bits
@@ -68,6 +68,7 @@ else
 	skip "ops without a system call" "one CPU"
 fi
 shm=0 once "switched off" 2 off
+COLL_SHM_LIMIT=0 once "a limit of 0" 2 off
 COLL_SHM_LIMIT=1024 once "a limit that is given" 2 limit
 COLL_SHM_LIMIT=1024 once "a limit that is given" 4 limit
 
