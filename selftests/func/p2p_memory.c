@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Where the bytes of a message go: buffers that the ranks copy themselves, registered buffers,
- * and an address for struct coll_message that is not mapped.
+ * memory that may not be pinned, and an address for struct coll_message that is not mapped.
  */
 #include <errno.h>
+#include <grp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "harness.h"
 #include "pattern.h"
@@ -101,6 +106,40 @@ TEST(nowhere_to_tell)
 		EXPECT_EQ(0, test_good(&t.c));
 		talk_stop(&t);
 	}
+}
+
+/* Memory that may not be pinned is seen through windows, on either side. */
+TEST(windows)
+{
+	struct rlimit rl = { 65536, 65536 };
+	const size_t bytes = 3 << 20;
+	uint8_t *in = malloc(bytes), *out = malloc(bytes);
+	struct coll_status s;
+	size_t b;
+	unsigned int i, x, y;
+
+	ASSERT_EQ(0, chmod("/dev/coll", 0666));
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &rl));
+	ASSERT_EQ(0, setgroups(0, NULL) || setgid(65534) || setuid(65534));
+	for (unsigned int sh = 0; sh < NR_SHAPES; sh++) {
+		uint32_t last = shapes[sh].size - 1;
+
+		ASSERT_EQ(0, talk_start(&t, shapes[sh].size, shapes[sh].nodes));
+		for (i = 0; i < 4; i++) {
+			for (b = 0; b < bytes; b++)
+				in[b] = (b * 40503 >> 7) + i;
+			x = talk_recv(&t, last, 0, 0, out, bytes, NULL);
+			y = talk_send(&t, 0, last, 0, in, bytes);
+			EXPECT_EQ(0, talk_result(&t, 0, y));
+			EXPECT_EQ(0, talk_result(&t, last, x));
+			EXPECT_EQ(0, memcmp(in, out, bytes));
+		}
+		ASSERT_EQ(0, raw_status(t.c.fd[0], &s));
+		EXPECT_GE(s.memlock_wanted, bytes);
+		talk_stop(&t);
+	}
+	free(in);
+	free(out);
 }
 
 TEST_HARNESS_MAIN
