@@ -1,33 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Plain buffers stay pinned from one op to the next. The process changes its memory in between
- * in all ways: an op always sees what the process sees.
+ * in all ways: an op always sees what the process sees, and is refused what the process may not
+ * touch any more.
  */
+#include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <sys/ioctl.h>
-
-#include "harness.h"
+#include "pins.h"
 #include "util.h"
-
-#define PAGE	4096UL
-#define PAGES	32UL
-#define BYTES	(PAGES * PAGE)
-#define COUNT	(BYTES / sizeof(int32_t))
-#define RANKS	2
-#define SECOND	1000000000ULL
-
-FIXTURE(pins)
-{
-	struct raw_comm c;
-	int32_t *in[RANKS], *out[RANKS];
-	int results[RANKS];
-};
-
-static int32_t *memory_at(void *at)
-{
-	return mmap(at, BYTES, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0), -1, 0);
-}
 
 FIXTURE_SETUP(pins)
 {
@@ -45,46 +27,6 @@ FIXTURE_SETUP(pins)
 FIXTURE_TEARDOWN(pins)
 {
 	raw_stop(&self->c);
-}
-
-static void fill(int32_t *v, uint64_t count, int32_t x)
-{
-	uint64_t i;
-
-	for (i = 0; i < count; i++)
-		v[i] = x + (int32_t)i;
-}
-
-/* One allreduce. Return: 0, the first error, or how many elements are not x + k * i. */
-static int64_t sum(FIXTURE_DATA(pins) *self, uint64_t first, uint64_t count, int32_t x,
-		   int32_t k)
-{
-	struct coll_cmd cmds[RANKS];
-	int64_t wrong = 0;
-	uint64_t i;
-	uint32_t r;
-	int ret;
-
-	for (r = 0; r < RANKS; r++) {
-		raw_allreduce(&cmds[r], self->in[r] + first, self->out[r] + first, count,
-			      COLL_I32, COLL_OP_SUM);
-		cmds[r].timeout_ns = 20 * SECOND;
-	}
-	ret = raw_all(&self->c, cmds, self->results);
-	for (r = 0; r < RANKS && !ret; r++)
-		ret = self->results[r];
-	for (r = 0; r < RANKS && !ret; r++)
-		for (i = 0; i < count; i++)
-			wrong += self->out[r][first + i] != x + k * (int32_t)(first + i);
-	return ret ? ret : wrong;
-}
-
-static void fill_all(FIXTURE_DATA(pins) *self, int32_t x)
-{
-	uint32_t r;
-
-	for (r = 0; r < RANKS; r++)
-		fill(self->in[r], COUNT, x + (int32_t)r);
 }
 
 TEST_F(pins, other_memory_at_the_same_address)
@@ -167,6 +109,26 @@ TEST_F(pins, fork_and_write)
 	}
 }
 
+/* Pieces of what is kept, and more than it; inputs that become outputs. */
+TEST_F(pins, pieces_and_more)
+{
+	uint64_t seed = test_seed(), first, count;
+	int32_t *swap;
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		fill_all(self, i);
+		first = test_below(&seed, COUNT);
+		count = 1 + test_below(&seed, (uint32_t)(COUNT - first));
+		ASSERT_EQ(0, sum(self, first, count, 2 * i + 1, 2));
+		if (i % 5)
+			continue;
+		swap = self->in[i % RANKS];
+		self->in[i % RANKS] = self->out[i % RANKS];
+		self->out[i % RANKS] = swap;
+	}
+}
+
 /*
  * Memory that a rank may not touch any more is refused, to this rank alone, before it has
  * posted.
@@ -218,99 +180,6 @@ TEST_F(pins, moved)
 	EXPECT_EQ(0, sum(self, 0, COUNT, 3, 2));
 	fill_all(self, 2);
 	EXPECT_EQ(0, sum(self, 0, COUNT, 5, 2));
-}
-
-/* Pieces of what is kept, and more than it; inputs that become outputs. */
-TEST_F(pins, pieces_and_more)
-{
-	uint64_t seed = test_seed(), first, count;
-	int32_t *swap;
-	int i;
-
-	for (i = 0; i < 200; i++) {
-		fill_all(self, i);
-		first = test_below(&seed, COUNT);
-		count = 1 + test_below(&seed, (uint32_t)(COUNT - first));
-		ASSERT_EQ(0, sum(self, first, count, 2 * i + 1, 2));
-		if (i % 5)
-			continue;
-		swap = self->in[i % RANKS];
-		self->in[i % RANKS] = self->out[i % RANKS];
-		self->out[i % RANKS] = swap;
-	}
-}
-
-/* Kept pins make room for needed ones: nothing has to go through windows. */
-TEST(within_the_limit)
-{
-	FIXTURE_DATA(pins) self;
-	struct coll_status s;
-	int round;
-	uint32_t r;
-
-	ASSERT_EQ(0, test_become_nobody(2 * RANKS * BYTES));
-	ASSERT_EQ(0, raw_start(&self.c, RANKS, 1));
-	for (round = 0; round < 10; round++) {
-		for (r = 0; r < RANKS; r++) {
-			self.in[r] = memory_at(NULL);
-			self.out[r] = memory_at(NULL);
-		}
-		fill_all(&self, round);
-		EXPECT_EQ(0, sum(&self, 0, COUNT, 2 * round + 1, 2));
-		/* gone, and charged no longer when the next ones are pinned */
-		for (r = 0; r < RANKS && round % 3; r++)
-			munmap(self.in[r], BYTES);
-	}
-	for (r = 0; r < RANKS; r++) {
-		ASSERT_EQ(0, raw_status(self.c.fd[r], &s));
-		EXPECT_EQ(0, s.memlock_wanted);
-	}
-	raw_stop(&self.c);
-}
-
-/* Each rank in place. Return: 0, or the first error. */
-static int in_place(struct raw_comm *c, unsigned int collective, int32_t **v, uint64_t count)
-{
-	struct coll_cmd cmds[RANKS];
-	int results[RANKS], ret;
-	uint32_t r;
-
-	for (r = 0; r < RANKS; r++) {
-		raw_allreduce(&cmds[r], NULL, v[r], count, COLL_I32, COLL_OP_SUM);
-		cmds[r].collective = collective;
-		cmds[r].timeout_ns = 10 * SECOND;
-	}
-	ret = raw_all(c, cmds, results);
-	for (r = 0; r < RANKS && !ret; r++)
-		ret = results[r];
-	return ret;
-}
-
-/* Kept pins that no op uses make room for a registration. */
-TEST(kept_pins_give_way)
-{
-	struct coll_register reg = { .len = BYTES };
-	FIXTURE_DATA(pins) self;
-	uint32_t r;
-
-	ASSERT_EQ(0, test_become_nobody(2 * RANKS * BYTES));
-	ASSERT_EQ(0, raw_start(&self.c, RANKS, 1));
-	for (r = 0; r < RANKS; r++) {
-		self.in[r] = memory_at(NULL);
-		self.out[r] = memory_at(NULL);
-	}
-	/* all of the limit is kept, and then copies of the inputs are wanted */
-	EXPECT_EQ(0, in_place(&self.c, COLL_ALLREDUCE, self.in, COUNT));
-	EXPECT_EQ(0, in_place(&self.c, COLL_ALLREDUCE, self.out, COUNT));
-	EXPECT_EQ(0, in_place(&self.c, COLL_REDUCE_SCATTER_BLOCK, self.in, COUNT / RANKS));
-	/* again, and then a registration */
-	EXPECT_EQ(0, in_place(&self.c, COLL_ALLREDUCE, self.in, COUNT));
-	EXPECT_EQ(0, in_place(&self.c, COLL_ALLREDUCE, self.out, COUNT));
-	reg.addr = (uintptr_t)memory_at(NULL);
-	EXPECT_EQ(0, ioctl(self.c.fd[0], COLL_IOC_REGISTER, &reg)) {
-		TH_LOG("%s", strerror(errno));
-	}
-	raw_stop(&self.c);
 }
 
 TEST_HARNESS_MAIN
