@@ -14,8 +14,8 @@
 #include <coll/coll.h>
 
 /*
- * With more ranks for each CPU a rank does not yield its CPU to others: the scheduler may let the same
- * two ranks yield to each other.
+ * With more ranks for each CPU a rank does not yield its CPU: the scheduler may let the same two
+ * ranks yield to each other.
  */
 #define SHM_CROWD_MOST	2
 

@@ -105,8 +105,8 @@ static enum shm_outcome spin(const struct shm *s, struct shm_op *o, uint64_t spi
 }
 
 /*
- * Let the other ranks on this CPU go on. A rank that comes back late has given its CPU to a thread that
- * has much to do.
+ * Let the other ranks on this CPU go on. A rank that comes back late has given its CPU to a thread
+ * that has much to do.
  */
 static enum shm_outcome yield(const struct shm *s, struct shm_op *o, uint64_t ns)
 {

@@ -203,8 +203,8 @@ static struct page *coll_shared_page(struct coll_shared *s, u64 i)
 }
 
 /*
- * The slot that page @i is a further page of. Return: where it begins, in bytes; 0: a slot begins in
- * this page, or it is in no slot.
+ * The slot that page @i is a further page of. Return: where it begins, in bytes; 0: a slot begins
+ * in this page, or it is in no slot.
  */
 static u64 coll_shared_slot_around(const struct coll_shared *s, u64 i)
 {
