@@ -241,11 +241,12 @@ int shm_settle(coll_comm_t *comm, const struct shm_terms *t, struct deadline dea
 
 	if (!t->all)
 		return 0;
-	shm_flight_allow(comm);
 	if (t->limit == SHM_MEASURE)
 		ret = measure(comm, t, deadline);
 	else if (comm->shm && t->limit < comm->shm->limit)
 		comm->shm->limit = t->limit;
+	if (comm->shm && comm->shm->limit)
+		shm_flight_allow(comm);
 	if (comm->shm && !ret)
 		coll_debug("shared memory for up to %zu bytes", comm->shm->limit);
 	return ret;

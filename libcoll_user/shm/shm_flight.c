@@ -216,7 +216,7 @@ static bool post(struct async *a, coll_request_t *req)
 	struct flight *f;
 	struct shm_op o;
 
-	if (!s->limit || a->broken || !has_place(a))
+	if (a->broken || !has_place(a))
 		return wait_before(a);
 	s->ranked = comm->version.features & COLL_FEAT_RANK_ORDER && !comm->select;
 	if (!shm_op_begin(comm, &o, a->flying))

@@ -126,9 +126,9 @@ enum shm_outcome shm_op_stay(const struct shm *s, struct shm_op *o, const struct
 	enum shm_outcome what = shm_op_look(s, o);
 	uint64_t us;
 
-	if (what != SHM_LATE || s->crowd > SHM_CROWD_MOST)
+	if (what != SHM_LATE || (s->crowd > SHM_CROWD_MOST && !longer))
 		return what;
-	if (s->crowd <= 1)
+	if (s->crowd <= 1 || s->crowd > SHM_CROWD_MOST)
 		return spin(s, o, longer ? LONG_SPIN_US * s->looks_per_us : s->spins);
 	us = longer ? LONG_SPIN_US : s->h->spin_us > SHORT_YIELD_US ? s->h->spin_us : SHORT_YIELD_US;
 	return yield(s, o, us * 1000 * s->crowd);

@@ -110,16 +110,22 @@ struct shm_plan {
 
 static struct shm_plan *plan_of(struct shm *s, const struct coll_cmd *cmd)
 {
+	uint64_t hash = (cmd->recv_addr ^ cmd->collective) * 0x9e3779b97f4a7c15ULL;
+
 	if (!s->plans)
 		s->plans = calloc(PLANS, sizeof(*s->plans));
-	return s->plans ? &s->plans[(cmd->collective ^ cmd->recv_addr >> 4) % PLANS] : NULL;
+	return s->plans ? &s->plans[(hash >> 32) % PLANS] : NULL;
 }
 
 /* Return: NULL: the command goes to the kernel. */
 static const struct shm_move *plan(struct shm *s, const struct coll_cmd *cmd)
 {
-	struct shm_plan *p = plan_of(s, cmd);
+	struct shm_plan *p;
 
+	/* The most common commands for the kernel take no plan away. */
+	if (cmd->count > s->limit || cmd->flags & COLL_CMD_SLEEP)
+		return NULL;
+	p = plan_of(s, cmd);
 	if (!p)
 		return NULL;
 	if (p->usable && p->limit == s->limit && p->ranked == s->ranked &&

@@ -40,51 +40,105 @@ static long long free_bytes(void)
 
 #define GROUPS	40
 
+/* A communicator of two ranks, each of which has mapped the memory. */
+static void begin_group(struct __test_metadata *_metadata, struct raw_comm *c, struct view *v)
+{
+	uint32_t r;
+
+	ASSERT_EQ(0, raw_start(c, 2, 1));
+	for (r = 0; r < 2; r++) {
+		memset(&v[r].s, 0, sizeof(v[r].s));
+		v[r].fd = c->fd[r];
+		ASSERT_EQ(0, shm_ioctl(v[r].fd, &v[r].s));
+	}
+	for (r = 0; r < 2; r++)
+		ASSERT_EQ(0, map_rank(&v[r]));
+}
+
+/* Most of @size bytes of shared memory are not allocated. */
+static void is_free(struct __test_metadata *_metadata, long long before, uint64_t size)
+{
+	EXPECT_GT((long long)size / 4, before - free_bytes()) {
+		TH_LOG("%llu bytes of shared memory, and %lld of the machine's are gone",
+		       (unsigned long long)size, before - free_bytes());
+	}
+}
+
 TEST(unused_memory_is_not_there)
 {
+	long long before = free_bytes();
 	struct raw_comm c[GROUPS];
 	struct view v[2] = { };
-	long long before;
 	uint64_t size = 0;
 	uint32_t i, r;
 
-	before = free_bytes();
 	ASSERT_LT(0, before);
 	for (i = 0; i < GROUPS; i++) {
-		ASSERT_EQ(0, raw_start(&c[i], 2, 1));
+		begin_group(_metadata, &c[i], v);
+		/* It is mapped, and not used. */
 		for (r = 0; r < 2; r++) {
-			memset(&v[r].s, 0, sizeof(v[r].s));
-			v[r].fd = c[i].fd[r];
-			ASSERT_EQ(0, shm_ioctl(v[r].fd, &v[r].s));
-		}
-		for (r = 0; r < 2; r++) {
-			ASSERT_EQ(0, map_rank(&v[r]));
-			/* It is mapped, and not used. */
 			munmap((void *)v[r].all, v[r].s.size);
 			munmap(v[r].own, v[r].s.own_size);
 		}
 		size += v[0].s.size;
 	}
-	EXPECT_GT(size / 4, before - free_bytes()) {
-		TH_LOG("%llu bytes of shared memory, and %lld of the machine's are gone",
-		       (unsigned long long)size, before - free_bytes());
-	}
+	is_free(_metadata, before, size);
 	for (i = 0; i < GROUPS; i++)
 		raw_stop(&c[i]);
 }
 
+/* A page that stays mapped when the communicator has gone keeps no other page of it. */
+TEST(a_page_keeps_no_other)
+{
+	uint64_t page = sysconf(_SC_PAGESIZE), size = 0;
+	long long before = free_bytes();
+	uint8_t *kept[GROUPS];
+	struct view v[2] = { };
+	struct raw_comm c;
+	uint32_t i, r;
+
+	ASSERT_LT(0, before);
+	for (i = 0; i < GROUPS; i++) {
+		begin_group(_metadata, &c, v);
+		for (r = 0; r < 2; r++) {
+			memset(v[r].own, 1, v[r].s.own_size);
+			munmap((void *)v[r].all, v[r].s.size);
+		}
+		munmap(v[1].own, v[1].s.own_size);
+		munmap(v[0].own + page, v[0].s.own_size - page);
+		kept[i] = v[0].own;
+		size += v[0].s.size;
+		raw_stop(&c);
+	}
+	/* A group is freed a moment later. */
+	test_sleep_us(300000);
+	is_free(_metadata, before, size);
+	for (i = 0; i < GROUPS; i++) {
+		EXPECT_EQ(1, *kept[i]);
+		munmap(kept[i], page);
+	}
+}
+
+/* Pages that have been touched. A page that is touched later is empty. */
 TEST_F(shm, memory_outlives_the_communicator)
 {
 	const struct view *v = &self->v[0];
+	const uint8_t *seen = self->v[1].all + v->s.own_offset;
+	uint64_t end = v->s.own_size - 1;
 	uint32_t r;
 
+	v->own[0] = 1;
+	EXPECT_EQ(1, seen[0]);
+	EXPECT_EQ(COLL_SHM_MAGIC, header(v)->magic);
 	for (r = 0; r < RANKS; r++)
 		close_rank(&self->c, r);
 	/* A group is freed a moment later. */
 	test_sleep_us(300000);
 	memset(v->own, 0x5a, v->s.own_size);
-	EXPECT_EQ(0x5a, self->v[1].all[v->s.own_offset]);
+	EXPECT_EQ(0x5a, seen[0]);
 	EXPECT_EQ(COLL_SHM_MAGIC, header(v)->magic);
+	EXPECT_EQ(0x5a, v->own[end]);
+	EXPECT_EQ(0, seen[end]);
 }
 
 TEST_HARNESS_MAIN

@@ -68,13 +68,7 @@ static struct page *coll_shared_get_page(void)
 
 static int coll_shared_release(struct inode *inode, struct file *file)
 {
-	struct coll_shared *s = file->private_data;
-	u32 i;
-
-	for (i = 0; i < s->nr_pages; i++)
-		if (s->pages[i])
-			__free_page(s->pages[i]);
-	kvfree(s);
+	kfree(file->private_data);
 	return 0;
 }
 
@@ -85,8 +79,20 @@ static const struct file_operations coll_shared_fops = {
 
 void coll_shared_put(struct coll_shared *s)
 {
-	if (s)
-		fput(s->file);
+	struct page **pages;
+	u32 i;
+
+	if (!s)
+		return;
+	spin_lock(&s->lock);
+	pages = s->pages;
+	s->pages = NULL;
+	spin_unlock(&s->lock);
+	for (i = 0; i < s->nr_pages; i++)
+		if (pages[i])
+			__free_page(pages[i]);
+	kvfree(pages);
+	fput(s->file);
 }
 
 /*
@@ -121,6 +127,28 @@ static void coll_shared_fill_header(struct coll_shared *s, const struct coll_gro
 		coll_shared_rank(s, i)->rank = g->local_rank[i];
 }
 
+static struct coll_shared *coll_shared_new(u32 nr_pages)
+{
+	struct coll_shared *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+
+	if (!s)
+		return NULL;
+	s->nr_pages = nr_pages;
+	spin_lock_init(&s->lock);
+	init_waitqueue_head(&s->wq);
+	s->pages = kvcalloc(nr_pages, sizeof(*s->pages), GFP_KERNEL_ACCOUNT);
+	if (!s->pages)
+		goto free;
+	s->file = anon_inode_getfile("[coll]", &coll_shared_fops, s, O_RDWR);
+	if (IS_ERR(s->file))
+		goto free;
+	return s;
+free:
+	kvfree(s->pages);
+	kfree(s);
+	return NULL;
+}
+
 struct coll_shared *coll_shared_alloc(const struct coll_group *g, u32 spin_us)
 {
 	u32 slot = ALIGN(sizeof(struct coll_shm_slot) + coll_shared_data_size(g->nr_local), 64);
@@ -130,19 +158,12 @@ struct coll_shared *coll_shared_alloc(const struct coll_group *g, u32 spin_us)
 	u32 i, nr = header + g->nr_local * (area >> PAGE_SHIFT);
 	struct coll_shared *s;
 
-	s = kvzalloc(struct_size(s, pages, nr), GFP_KERNEL_ACCOUNT);
+	s = coll_shared_new(nr);
 	if (!s)
 		return NULL;
 	s->area_offset = header * PAGE_SIZE;
 	s->area_size = area;
 	s->slot_size = slot;
-	s->nr_pages = nr;
-	init_waitqueue_head(&s->wq);
-	s->file = anon_inode_getfile("[coll]", &coll_shared_fops, s, O_RDWR);
-	if (IS_ERR(s->file)) {
-		kvfree(s);
-		return NULL;
-	}
 	for (i = 0; i < header; i++) {
 		s->pages[i] = coll_shared_get_page();
 		if (!s->pages[i]) {
@@ -184,22 +205,39 @@ int coll_shared_add_area(struct coll_shared *s, u32 local)
 	return 0;
 }
 
-/* Return: page number @i, allocated if it has to be; NULL: there is no memory. */
+/*
+ * Take a reference to page number @i. If it is not there, it is @new, which may be NULL. Return:
+ * the page; NULL: it is not there.
+ */
+static struct page *coll_shared_take(struct coll_shared *s, u64 i, struct page *new)
+{
+	struct page *page = new;
+
+	spin_lock(&s->lock);
+	/* The group has been freed: the page is that of the mapping alone. */
+	if (!s->pages)
+		goto out;
+	if (!s->pages[i])
+		s->pages[i] = new;
+	page = s->pages[i];
+	if (page)
+		get_page(page);
+out:
+	spin_unlock(&s->lock);
+	if (new && page != new)
+		__free_page(new);
+	return page;
+}
+
+/* Return: page number @i, with a reference, allocated if it has to be; NULL: there is no memory. */
 static struct page *coll_shared_page(struct coll_shared *s, u64 i)
 {
-	struct page *page = READ_ONCE(s->pages[i]), *other;
+	struct page *page = coll_shared_take(s, i, NULL);
 
 	if (page)
 		return page;
 	page = coll_shared_get_page();
-	if (!page)
-		return NULL;
-	/* Another process may fault on the same page. */
-	other = cmpxchg(&s->pages[i], NULL, page);
-	if (!other)
-		return page;
-	__free_page(page);
-	return other;
+	return page ? coll_shared_take(s, i, page) : NULL;
 }
 
 /*
@@ -229,16 +267,17 @@ static void coll_shared_map_around(struct coll_shared *s, struct vm_area_struct 
 	u64 begin = coll_shared_slot_around(s, i), at, end;
 	struct page *page;
 
-	if (!begin)
+	if (!begin || !READ_ONCE(s->pages))
 		return;
 	at = max_t(u64, (begin >> PAGE_SHIFT) + 1, vma->vm_pgoff);
 	end = min3((begin + s->slot_size - 1) / PAGE_SIZE + 1, (u64)s->nr_pages,
 		   (u64)vma->vm_pgoff + vma_pages(vma));
 	for (; at < end; at++) {
 		page = at == i ? NULL : coll_shared_page(s, at);
-		if (page)
-			vmf_insert_page(vma, vma->vm_start + (at - vma->vm_pgoff) * PAGE_SIZE,
-					page);
+		if (!page)
+			continue;
+		vmf_insert_page(vma, vma->vm_start + (at - vma->vm_pgoff) * PAGE_SIZE, page);
+		put_page(page);
 	}
 }
 
@@ -254,7 +293,6 @@ static vm_fault_t coll_shared_fault(struct vm_fault *vmf)
 	if (!page)
 		return VM_FAULT_OOM;
 	coll_shared_map_around(s, vmf->vma, vmf->pgoff);
-	get_page(page);
 	vmf->page = page;
 	return 0;
 }

@@ -3,15 +3,18 @@
  * The pages of the memory that the ranks of a node share: layout, allocation, mapping.
  *
  * The kernel reads the header and the beginning of each slot. These pages are there from the start,
- * and charged to the rank whose area it is. All others are allocated and charged when a process
- * touches them first, so a communicator that does no large ops costs few pages.
+ * and charged to the rank whose area it is. The further pages of a slot are allocated and charged
+ * when a process touches one of them first.
  *
- * The memory belongs to a file of its own, which the group and each mapping refer to.
+ * The memory belongs to a file of its own, which the group and each mapping refer to. When the
+ * group is freed the memory gives up its pages. Those that are mapped live until they are unmapped:
+ * a mapping keeps no page that is not in it.
  */
 #ifndef COLL_CORE_SHM_MEMORY_H
 #define COLL_CORE_SHM_MEMORY_H
 
 #include <linux/bitmap.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 
@@ -35,8 +38,10 @@ struct vm_area_struct;
  * @area_size: from one area to the next, a multiple of the page size
  * @slot_size: from one slot of an area to the next
  * @nr_pages: number of @pages
- * @pages: NULL: not allocated. The pages that the kernel reads are constant once all areas are
- *	there; the fault handler adds others
+ * @lock: the group goes, and faults come, at any time
+ * @pages: an entry is NULL if the page is not allocated. The pages that the kernel reads are
+ *	constant once all areas are there. The fault handler adds others, under @lock. NULL: the group has
+ *	been freed; written under @lock
  */
 struct coll_shared {
 	struct coll_shm_header *header;
@@ -49,7 +54,8 @@ struct coll_shared {
 	u32 area_size;
 	u32 slot_size;
 	u32 nr_pages;
-	struct page *pages[];
+	spinlock_t lock;
+	struct page **pages;
 };
 
 /**
@@ -61,7 +67,7 @@ struct coll_shared {
  */
 struct coll_shared *coll_shared_alloc(const struct coll_group *g, u32 spin_us);
 
-/* Put the reference of the group. Mappings keep the memory. @s may be NULL. */
+/* Give up the pages, and put the reference of the group. @s may be NULL. */
 void coll_shared_put(struct coll_shared *s);
 
 /**
