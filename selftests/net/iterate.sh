@@ -118,7 +118,8 @@ refused()
 {
 	local name=$1 text=$2 status
 
-	"$tools/collrun" -t 200 -n 4 --nodes 2 "$build/$3" "${@:4}" >"$log" 2>&1 </dev/null
+	# -k: a rank that hears of the error may end before the rank that has found it has said so
+	"$tools/collrun" -k -t 200 -n 4 --nodes 2 "$build/$3" "${@:4}" >"$log" 2>&1 </dev/null
 	status=$?
 	echo "status $status" >>"$log"
 	((status != 0 && status != 124)) && grep -q -F -e "$text" "$log"
