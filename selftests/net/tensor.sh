@@ -49,10 +49,11 @@ test_orders()
 	done
 	ranks 4:2 orders "$seed" "$steps" && grep -q ": 0 wrong" "$log"
 	ok $? "200 tensors, $steps steps, 4 ranks, 2 nodes: 0 wrong, seed $seed"
-	# The tuner changes what is fused between steps, and no result.
+	# The tuner changes what is fused between steps, and no result. How many settings it tries in
+	# 20 steps depends on their times.
 	COLL_TENSOR_TUNE=1 COLL_TENSOR_TUNE_LOG=$work/tuned ranks 4:2 orders "$seed" 20 &&
 		grep -q ": 0 wrong" "$log" && cat "$work/tuned" >>"$log" &&
-		(($(awk -F, 'NR > 1 { print $5 }' "$work/tuned" | sort -u | wc -l) >= 3))
+		(($(awk -F, 'NR > 1 { print $5 }' "$work/tuned" | sort -u | wc -l) >= 2))
 	ok $? "20 steps with the tuner: 0 wrong, and settings are tried, seed $seed"
 }
 
