@@ -81,7 +81,7 @@ int ioctl(int fd, unsigned long request, ...)
 		if (fails)
 			__atomic_store_n(&fails->failed, ESHUTDOWN, __ATOMIC_RELEASE);
 		va_start(ap, request);
-		usleep(is_slow(va_arg(ap, struct coll_shm_wait *)->pos) ? 5000 : 100);
+		usleep(is_slow(va_arg(ap, struct coll_shm_wait *)->pos) ? 25000 : 100);
 		va_end(ap);
 		return 0;
 	}
