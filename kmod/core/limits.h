@@ -114,7 +114,8 @@
 #define COLL_RUNNING_MEMORY	SZ_8M
 /*
  * Most bytes of one rank in an op in shared memory: the same sum for all ranks of a node, within
- * these bounds. Each rank has COLL_SHM_SLOTS such parts; their pages are allocated when they are used.
+ * these bounds. Each rank has COLL_SHM_SLOTS such parts. Their pages are allocated when they are
+ * used.
  */
 #define COLL_SHM_DATA_ALL	SZ_128K
 #define COLL_SHM_DATA_LEAST	SZ_16K

@@ -164,8 +164,8 @@ static unsigned int small_first(struct __test_metadata *_metadata, uint32_t prio
 }
 
 /*
- * But for when the large one is over before it has been posted: on a loaded machine that happens
- * often. With the same priority the small one is never first, see below.
+ * The small one is not first if it is posted after the end of the large one. On a loaded machine
+ * that may happen often. With the same priority the small one is never first, see below.
  */
 TEST(the_urgent_one_first)
 {

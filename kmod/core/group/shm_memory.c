@@ -246,21 +246,22 @@ static struct page *coll_shared_page(struct coll_shared *s, u64 i)
  */
 static u64 coll_shared_slot_around(const struct coll_shared *s, u64 i)
 {
-	u32 first = s->area_offset >> PAGE_SHIFT, slot;
-	u64 area, end = (i + 1) * PAGE_SIZE - sizeof(struct coll_shm_area);
+	u64 first = s->area_offset >> PAGE_SHIFT, area, slot;
+	u32 nr;
 
 	if (i < first)
 		return 0;
-	area = coll_shared_area_offset(s, 0) +
-	       div_u64(i - first, s->area_size >> PAGE_SHIFT) * s->area_size;
-	slot = min_t(u32, div_u64(end - 1 - area, s->slot_size), COLL_SHM_SLOTS - 1);
-	area += sizeof(struct coll_shm_area) + (u64)slot * s->slot_size;
-	return area >> PAGE_SHIFT == i ? 0 : area;
+	area = coll_shared_area_offset(s, div_u64(i - first, s->area_size >> PAGE_SHIFT));
+	/* the slot that the last byte of the page is in; behind the last slot there is padding */
+	nr = div_u64((i + 1) * PAGE_SIZE - 1 - area - sizeof(struct coll_shm_area), s->slot_size);
+	slot = area + sizeof(struct coll_shm_area) +
+	       (u64)min_t(u32, nr, COLL_SHM_SLOTS - 1) * s->slot_size;
+	return slot >> PAGE_SHIFT == i ? 0 : slot;
 }
 
 /*
- * A vector that reaches the second page of a slot mostly needs further pages. Map all of them now,
- * instead of one with each fault. A page that cannot be mapped here has a fault of its own.
+ * A vector that reaches the second page of a slot mostly needs the pages after it, too. Map all of
+ * them now, instead of one with each fault. A page that cannot be mapped here has a fault of its own.
  */
 static void coll_shared_map_around(struct coll_shared *s, struct vm_area_struct *vma, u64 i)
 {
