@@ -261,7 +261,8 @@ static u64 coll_shared_slot_around(const struct coll_shared *s, u64 i)
 
 /*
  * A vector that reaches the second page of a slot mostly needs the pages after it, too. Map all of
- * them now, instead of one with each fault. A page that cannot be mapped here has a fault of its own.
+ * them now, instead of one with each fault. A page that cannot be mapped here has a fault of its
+ * own.
  */
 static void coll_shared_map_around(struct coll_shared *s, struct vm_area_struct *vma, u64 i)
 {
