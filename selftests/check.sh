@@ -31,6 +31,15 @@ declare -A took			# seconds, by TITLE
 budget=${COLL_CHECK_SECONDS:-0}	# 0: as long as it takes
 grace=600			# for a suite that was begun and takes longer than thought
 
+# failed_tests LOG: their names
+failed_tests()
+{
+	awk '
+	/^# [a-z_0-9]+(\.sh)?$/ { prog = $2 }
+	/^not ok / { print prog ": " $0 }
+	' "$1"
+}
+
 # failures TITLE LOG: each failed test with the lines around it. A program prints its
 # reasons ahead of the result, a script behind it.
 failures()
@@ -76,6 +85,9 @@ count()
 	fi
 	[[ $status == 0 && ${BASH_REMATCH[2]-1} == 0 ]] && return
 	broken+=("$title: $line")
+	while read -r line; do
+		broken+=("  $line")
+	done < <(failed_tests "$log")
 	failures "$title" "$log" >>"$work/failures"
 }
 

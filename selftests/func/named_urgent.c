@@ -8,19 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "harness.h"
+#include "trace.h"
 #include "util.h"
 
 #define SECOND	1000000000ULL
 #define RANKS	3
 #define LARGE	(4 << 20)	/* elements of the one that runs: the x87 is slow */
 #define SLICE	(64 << 10 >> 4)
-#define TRACING	"/sys/kernel/tracing/"
-#define EVENTS	TRACING "events/coll/"
 #define SMALL	2
 #define NAMES	12
 #define ROUNDS	2		/* in which the wait is short */
@@ -214,7 +212,7 @@ static uint32_t percent_done(const struct pair *p)
 static unsigned int count_slices(const struct waiter *w)
 {
 	int tid = __atomic_load_n(&w->tid, __ATOMIC_ACQUIRE);
-	FILE *f = tid ? fopen(TRACING "trace", "r") : NULL;
+	FILE *f = tid ? fopen(TEST_TRACE, "r") : NULL;
 	char line[256], pid[16];
 	unsigned int n = 0;
 
@@ -239,7 +237,7 @@ static bool wait_is_short(struct __test_metadata *_metadata, struct pair *p)
 	pthread_t thread;
 
 	fill(p);
-	ASSERT_TRUE(test_put(TRACING "trace", ""));
+	ASSERT_TRUE(test_trace_empty());
 	for (r = 0; r < 2; r++)
 		ASSERT_EQ(0, post_large(p, r));
 	ASSERT_EQ(0, post(p->c.fd[0], "small", p->in[0], p->out[0], SMALL, 6, SMALL_TAG));
@@ -265,13 +263,12 @@ TEST(the_wait_is_short)
 	unsigned int i, good = 0;
 	struct pair p = { };
 
-	mount("none", "/sys/kernel/tracing", "tracefs", 0, NULL);
-	if (!test_put(EVENTS "coll_segment/enable", "1"))
+	if (!test_trace_start("coll_segment"))
 		SKIP(return, "no tracepoints");
 	ASSERT_EQ(0, pair_start(&p));
 	for (i = 0; i < MOST_ROUNDS && good < ROUNDS; i++)
 		good += wait_is_short(_metadata, &p);
-	test_put(EVENTS "coll_segment/enable", "0");
+	test_trace_stop("coll_segment");
 	EXPECT_EQ(ROUNDS, good);
 	TH_LOG("%u of %u rounds", good, i);
 	pair_stop(&p);

@@ -6,14 +6,13 @@
  */
 #include <pthread.h>
 #include <sched.h>
-#include <sys/mount.h>
 #include <sys/syscall.h>
 
 #include "harness.h"
+#include "trace.h"
 #include "ring.h"
 #include "util.h"
 
-#define TRACING		"/sys/kernel/tracing/"
 #define SLICE		65536UL
 #define BYTES		(8UL << 20)
 #define COUNT		(BYTES / 4)
@@ -84,14 +83,13 @@ FIXTURE_SETUP(numa)
 {
 	if (!node_there(1))
 		SKIP(return, "one memory node");
-	mount("none", "/sys/kernel/tracing", "tracefs", 0, NULL);
-	ASSERT_TRUE(test_put(TRACING "events/coll/coll_slice/enable", "1"));
+	ASSERT_TRUE(test_trace_start("coll_slice"));
 	ASSERT_EQ(0, raw_start(&self->c, RANKS, 1));
 }
 
 FIXTURE_TEARDOWN(numa)
 {
-	test_put(TRACING "events/coll/coll_slice/enable", "0");
+	test_trace_stop("coll_slice");
 	raw_stop(&self->c);
 }
 
@@ -180,7 +178,7 @@ static int by_uring(FIXTURE_DATA(numa) *self, struct coll_cmd *cmds)
 static bool look(FIXTURE_DATA(numa) *self, uint64_t slices, enum where where)
 {
 	unsigned int seen[BYTES / SLICE] = { };
-	FILE *f = fopen(TRACING "trace", "r");
+	FILE *f = fopen(TEST_TRACE, "r");
 	uint64_t slice, n = 0;
 	char line[512], *at;
 	int cpu, nid;
@@ -216,7 +214,7 @@ static int sum(FIXTURE_DATA(numa) *self, enum where where, uint64_t count, bool 
 			      COLL_OP_SUM);
 		cmds[r].timeout_ns = 40 * SECOND;
 	}
-	test_put(TRACING "trace", "");
+	test_trace_empty();
 	ret = uring ? by_uring(self, cmds) : by_ioctl(self, cmds);
 	for (r = 0; r < RANKS; r++)
 		for (i = 0; i < count; i += 1 + (i & 7))

@@ -8,10 +8,10 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <unistd.h>
 
 #include "harness.h"
+#include "trace.h"
 #include "raw.h"
 #include "util.h"
 
@@ -20,8 +20,7 @@
 /* COLL_MSG_SLICE of the module */
 #define SLICE		64U
 #define COLLECT_NS	60000000000ULL
-#define TRACING		"/sys/kernel/tracing/"
-#define EVENT		TRACING "events/coll/coll_walk/enable"
+#define EVENT		"coll_walk"
 
 static struct raw_comm c;
 static uint32_t many;
@@ -38,32 +37,26 @@ struct walked {
 static bool begin(uint32_t size, uint32_t nodes)
 {
 	many = test_scale(MANY) < MANY ? test_scale(MANY) : MANY;
-	mount("none", "/sys/kernel/tracing", "tracefs", 0, NULL);
 	max_inflight = raw_max_inflight(4 * MANY);
 	return max_inflight >= 0 && !raw_start(&c, size, nodes);
 }
 
 static void end(void)
 {
-	test_put(EVENT, "0");
+	test_trace_stop(EVENT);
 	raw_stop(&c);
 	raw_max_inflight(max_inflight);
 }
 
-static bool trace_begin(void)
-{
-	return test_put(TRACING "trace", "") && test_put(EVENT, "1");
-}
-
-/* Everything since trace_begin(). */
+/* Everything since test_trace_start(EVENT). */
 static void trace_end(struct walked *s)
 {
-	FILE *f = fopen(TRACING "trace", "r");
+	FILE *f = fopen(TEST_TRACE, "r");
 	char line[256], *at;
 	uint32_t n;
 
 	memset(s, 0, sizeof(*s));
-	test_put(EVENT, "0");
+	test_trace_stop(EVENT);
 	while (f && fgets(line, sizeof(line), f)) {
 		at = strstr(line, " messages=");
 		if (!strstr(line, "coll_walk: ") || !at || sscanf(at, " messages=%u", &n) != 1)
@@ -137,7 +130,7 @@ TEST(cancelled)
 	ASSERT_TRUE(begin(3, 1));
 	for (i = 0; i < many; i++)
 		ASSERT_EQ(1, recv_one(1, i & 1 ? 0 : COLL_RANK_ANY, i));
-	if (!trace_begin())
+	if (!test_trace_start(EVENT))
 		SKIP(return, "no tracepoint");
 	EXPECT_EQ((int)many, raw_cancel_receives(c.fd[1]));
 	bounded(_metadata, many);
@@ -193,7 +186,7 @@ static void leaves(struct __test_metadata *_metadata, uint32_t nodes)
 	/* The other node has them. */
 	if (nodes > 1)
 		test_sleep_us(300000);
-	if (!trace_begin())
+	if (!test_trace_start(EVENT))
 		SKIP(return, "no tracepoint");
 	close(c.fd[0]);
 	c.fd[0] = -1;
@@ -213,7 +206,7 @@ static void fails(struct __test_metadata *_metadata, uint32_t nodes)
 	for (r = 0; r < 2; r++)
 		for (i = 0; i < many; i++)
 			ASSERT_EQ(1, i & 1 ? recv_one(r, !r, many + i) : send_one(r, !r, i));
-	if (!trace_begin())
+	if (!test_trace_start(EVENT))
 		SKIP(return, "no tracepoint");
 	EXPECT_EQ(0, raw_abort(c.fd[0], 1));
 	for (r = 0; r < 2; r++)
@@ -235,7 +228,7 @@ TEST(communicator_with_many_ops_fails)
 	raw_barrier(&cmd);
 	for (i = 0; i < many; i++)
 		ASSERT_EQ(1, raw_post_cmd(c.fd[0], &cmd, i));
-	if (!trace_begin())
+	if (!test_trace_start(EVENT))
 		SKIP(return, "no tracepoint");
 	EXPECT_EQ(0, raw_abort(c.fd[1], 1));
 	all_end(_metadata, 0, many, -ESHUTDOWN);

@@ -5,12 +5,11 @@
  */
 #include <pthread.h>
 #include <sched.h>
-#include <sys/mount.h>
 
 #include "harness.h"
+#include "trace.h"
 #include "util.h"
 
-#define TRACING		"/sys/kernel/tracing/"
 #define SLICE		65536UL
 #define BYTES		(4UL << 20)
 #define COUNT		(BYTES / 4)
@@ -58,7 +57,6 @@ FIXTURE_SETUP(slices)
 
 	if (sysconf(_SC_NPROCESSORS_ONLN) != 2 || !access("/sys/devices/system/node/node1", F_OK))
 		SKIP(return, "not two CPUs and one memory node");
-	mount("none", "/sys/kernel/tracing", "tracefs", 0, NULL);
 	ASSERT_EQ(0, raw_start(&self->c, RANKS, 1));
 	for (r = 0; r < RANKS; r++) {
 		struct caller *c = &self->callers[r];
@@ -77,7 +75,7 @@ FIXTURE_TEARDOWN(slices)
 {
 	uint32_t r;
 
-	test_put(TRACING "events/coll/coll_segment/enable", "0");
+	test_trace_stop("coll_segment");
 	raw_stop(&self->c);
 	for (r = 0; r < RANKS; r++) {
 		free(self->callers[r].in);
@@ -90,7 +88,7 @@ static bool look(FIXTURE_DATA(slices) *self)
 {
 	static bool seen[OPS + 1][SLICES];
 	bool begun[OPS + 1] = { };
-	FILE *f = fopen(TRACING "trace", "r");
+	FILE *f = fopen(TEST_TRACE, "r");
 	char line[512], *at;
 	uint64_t seq, off;
 	int cpu;
@@ -118,8 +116,7 @@ TEST_F(slices, each_cpu_begins_with_its_part)
 {
 	uint32_t r, i, wrong = 0;
 
-	test_put(TRACING "trace", "");
-	ASSERT_TRUE(test_put(TRACING "events/coll/coll_segment/enable", "1"));
+	ASSERT_TRUE(test_trace_start("coll_segment"));
 	for (r = 0; r < RANKS; r++)
 		pthread_create(&self->callers[r].thread, NULL, call, &self->callers[r]);
 	for (r = 0; r < RANKS; r++) {
