@@ -31,6 +31,8 @@ static DEFINE_HASHTABLE(coll_desks, 6);
  * @done: of these, read
  * @sent: position of the payload among all bytes that the op sends on the link
  * @tells: the op waits for the end of each loan, not just for that of the last one
+ * @reading: the other end reads the bytes in place: it alone may free the loan
+ * @recalled: taken back while @reading
  */
 struct coll_loan {
 	struct list_head list;
@@ -43,6 +45,8 @@ struct coll_loan {
 	u32 done;
 	u64 sent;
 	bool tells;
+	bool reading;
+	bool recalled;
 };
 
 static u64 coll_desk_hash(u64 comm, u32 epoch)
@@ -81,13 +85,17 @@ void coll_desk_open(struct coll_channel *ch)
 	spin_unlock(&coll_desks_lock);
 }
 
-/* Under desk->lock. */
+/* Under desk->lock. Drop all loans but one that is being read. */
 static void coll_loans_drop_locked(struct coll_desk *d)
 {
 	struct coll_loan *loan, *next;
 
 	lockdep_assert_held(&d->lock);
 	list_for_each_entry_safe(loan, next, &d->loans, list) {
+		if (loan->reading) {
+			loan->recalled = true;
+			continue;
+		}
 		list_del(&loan->list);
 		kfree(loan);
 	}
@@ -102,6 +110,8 @@ void coll_desk_close(struct coll_channel *ch)
 	spin_unlock(&coll_desks_lock);
 	spin_lock(&d->lock);
 	coll_loans_drop_locked(d);
+	/* A loan that is read keeps its op, and so the group and its channels. */
+	WARN_ON_ONCE(!list_empty(&d->loans));
 	d->ch = NULL;
 	spin_unlock(&d->lock);
 	kref_put(&d->ref, coll_desk_free);
@@ -170,12 +180,16 @@ bool coll_loan_add(struct coll_channel *ch, const struct coll_frame *f,
 	return true;
 }
 
-void coll_loan_recall(struct coll_channel *ch)
+bool coll_loan_recall(struct coll_channel *ch)
 {
+	bool back;
+
 	lockdep_assert_held(&ch->conn->lock);
 	spin_lock(&ch->desk->lock);
 	coll_loans_drop_locked(ch->desk);
+	back = list_empty(&ch->desk->loans);
 	spin_unlock(&ch->desk->lock);
+	return back;
 }
 
 bool coll_loan_any(const struct coll_channel *ch)
@@ -212,6 +226,24 @@ static struct coll_loan *coll_loan_find_locked(struct coll_desk *d, const struct
 	return NULL;
 }
 
+/* Under desk->lock. @len bytes have been read. The last ones end the loan. */
+static void coll_loan_took_locked(struct coll_desk *d, struct coll_loan *loan, u32 len)
+{
+	lockdep_assert_held(&d->lock);
+	loan->done += len;
+	loan->reading = false;
+	if (loan->done < loan->length && !loan->recalled)
+		return;
+	list_del(&loan->list);
+	/*
+	 * The op, or a tensor of it, may end now. The channel is there: a closed desk has no
+	 * loans.
+	 */
+	if (list_empty(&d->loans) || loan->tells)
+		coll_conn_kick(d->ch->conn);
+	kfree(loan);
+}
+
 /* Under desk->lock. The buffer has pages, so that nothing here can sleep. */
 static bool coll_loan_copy_locked(const struct coll_desk *d, const struct coll_loan *loan, void *to,
 				  u32 len)
@@ -228,7 +260,7 @@ static bool coll_loan_copy_locked(const struct coll_desk *d, const struct coll_l
 	return true;
 }
 
-u32 coll_loan_read(struct coll_channel *ch, const struct coll_frame *f, u32 done,
+u32 coll_loan_copy(struct coll_channel *ch, const struct coll_frame *f, u32 done,
 		   void *to, u32 len)
 {
 	struct coll_desk *d = ch->kin;
@@ -243,19 +275,38 @@ u32 coll_loan_read(struct coll_channel *ch, const struct coll_frame *f, u32 done
 		spin_unlock(&d->lock);
 		return 0;
 	}
-	loan->done += len;
-	if (loan->done == loan->length) {
-		list_del(&loan->list);
-		/*
-		 * The op, or a tensor of it, may end now. @ch is not NULL: a closed desk has no
-		 * loans.
-		 */
-		if (list_empty(&d->loans) || loan->tells)
-			coll_conn_kick(d->ch->conn);
-		kfree(loan);
-	}
+	coll_loan_took_locked(d, loan, len);
 	spin_unlock(&d->lock);
 	return len;
+}
+
+struct coll_loan *coll_loan_begin(struct coll_channel *ch, const struct coll_frame *f, u32 done,
+				  u32 most, struct coll_run *run)
+{
+	struct coll_desk *d = ch->kin;
+	struct coll_loan *loan;
+
+	lockdep_assert_held(&ch->conn->lock);
+	spin_lock(&d->lock);
+	loan = coll_loan_find_locked(d, f);
+	/* The buffer has pages: this does not sleep. */
+	if (loan && (loan->done != done || most > loan->length - done ||
+		     coll_vec_run(&loan->vec, loan->at + done, most, run)))
+		loan = NULL;
+	if (loan)
+		loan->reading = true;
+	spin_unlock(&d->lock);
+	return loan;
+}
+
+void coll_loan_end(struct coll_channel *ch, struct coll_loan *loan, u32 len)
+{
+	struct coll_desk *d = ch->kin;
+
+	lockdep_assert_held(&ch->conn->lock);
+	spin_lock(&d->lock);
+	coll_loan_took_locked(d, loan, len);
+	spin_unlock(&d->lock);
 }
 
 bool coll_piece_ready(struct coll_channel *ch)

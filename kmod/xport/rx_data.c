@@ -259,25 +259,52 @@ bool coll_ch_on_loan(const struct coll_channel *ch)
 	return ch->rx_state != COLL_CH_IDLE && ch->rx_frame.flags & COLL_FRAME_LOAN;
 }
 
+/* Copy at most @len bytes, and take them. Return: bytes; 0: they cannot be read or stored. */
+static u32 coll_ch_copy_loan(struct coll_channel *ch, u32 done, u32 len)
+{
+	u32 n = coll_loan_copy(ch, &ch->rx_frame, done, ch->piece, len);
+
+	return n && !coll_ch_feed(ch, ch->piece, n) ? n : 0;
+}
+
+/* The same without a copy. */
+static u32 coll_ch_fold_loan(struct coll_channel *ch, u32 done, u32 len)
+{
+	struct coll_loan *loan;
+	struct coll_run run;
+	int ret;
+
+	loan = coll_loan_begin(ch, &ch->rx_frame, done, len, &run);
+	if (!loan)
+		return 0;
+	ret = coll_ch_feed(ch, run.addr, run.len);
+	coll_loan_end(ch, loan, run.len);
+	return ret ? 0 : run.len;
+}
+
 u32 coll_ch_read_loan(struct coll_channel *ch, u32 most)
 {
 	struct coll_stream *st = ch->conn->streams[COLL_STRIPE_DATA];
-	u32 sum = 0, len, n;
+	u32 sum = 0, done, len, n;
+	bool pinned;
 
 	lockdep_assert_held(&ch->conn->lock);
 	while (coll_ch_on_loan(ch)) {
 		len = min_t(u64, most - sum, coll_ch_room(ch));
-		if (!len || !coll_piece_ready(ch))
+		if (!len)
+			break;
+		pinned = coll_exec_is_pinned(ch->rx_op->exec, ch->rx_step);
+		if (!pinned && !coll_piece_ready(ch))
 			break;
 		/* See coll_rx_legal(): the frame may have come before the last PROOF. */
 		if (!coll_ch_may_read(ch)) {
 			coll_ch_proto(ch, ch->rx_frame.seq);
 			break;
 		}
-		n = coll_loan_read(ch, &ch->rx_frame, ch->rx_frame.length - ch->rx_left,
-				   ch->piece, len);
-		/* No bytes: the sender has failed, taken the loan back, and will send ABORT. */
-		if (!n || coll_ch_feed(ch, ch->piece, n)) {
+		done = ch->rx_frame.length - ch->rx_left;
+		n = pinned ? coll_ch_fold_loan(ch, done, len) : coll_ch_copy_loan(ch, done, len);
+		/* Most likely the sender has failed, taken the loan back, and will send ABORT. */
+		if (!n) {
 			ch->rx_lost = true;
 			break;
 		}

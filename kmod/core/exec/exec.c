@@ -98,6 +98,26 @@ static bool coll_exec_tells(const struct coll_exec *x, const struct coll_exec_st
 	return st->done == st->len || div64_u64(before, grain) != div64_u64(st->done, grain);
 }
 
+static bool coll_vecs_pinned(const struct coll_vec *vec, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		if (!coll_buf_is_pinned(vec[i].buf))
+			return false;
+	return true;
+}
+
+bool coll_exec_is_pinned(const struct coll_exec *x, const struct coll_exec_step *st)
+{
+	const struct coll_part *part = &x->parts[st->part];
+
+	return coll_vecs_pinned(part->in, part->nr_in) &&
+	       coll_vecs_pinned(part->out, part->nr_out) &&
+	       coll_vecs_pinned(st->dst.vec, !!st->dst.vec) &&
+	       coll_vecs_pinned(st->with.vec, !!st->with.vec);
+}
+
 int coll_exec_recv(struct coll_exec *x, struct coll_exec_step *st,
 		   struct coll_sweep *sw, const void *data, u32 len)
 {

@@ -315,6 +315,9 @@ static inline bool coll_exec_reduces(const struct coll_exec_step *st)
 	       st->s.action == COLL_ACT_REDUCE_IN || st->finish || st->wire;
 }
 
+/* Are all pages that a receive step reads and writes pinned? Then coll_exec_recv() does not fault. */
+bool coll_exec_is_pinned(const struct coll_exec *x, const struct coll_exec_step *st);
+
 /**
  * coll_exec_recv() - take received bytes
  * @x: of a running op, with a ref

@@ -252,6 +252,12 @@ int coll_vec_bvecs(const struct coll_vec *v, u64 off, u32 len,
 /* @off: as it was given to coll_vec_bvecs(). */
 void coll_bvecs_put(const struct coll_vec *v, u64 off, struct bio_vec *bv, unsigned int nr);
 
+/* Do the pages live as long as the buffer? NULL is no buffer, and needs no pages. */
+static inline bool coll_buf_is_pinned(const struct coll_buf *buf)
+{
+	return !buf || buf->pages || (buf->pieces && !buf->windows);
+}
+
 /* Do the pages live as long as the buffer, and is sending them without a copy faster? */
 bool coll_buf_may_zerocopy(const struct coll_buf *buf);
 
