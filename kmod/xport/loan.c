@@ -287,6 +287,8 @@ struct coll_loan *coll_loan_begin(struct coll_channel *ch, const struct coll_fra
 	struct coll_loan *loan;
 
 	lockdep_assert_held(&ch->conn->lock);
+	/* A reader with low priority may take long, and a lender that has failed waits for it. */
+	most = min_t(u32, most, COLL_LOAN_PIECE);
 	spin_lock(&d->lock);
 	loan = coll_loan_find_locked(d, f);
 	/* The buffer has pages: this does not sleep. */

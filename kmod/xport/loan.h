@@ -10,11 +10,11 @@
  * while the op runs.
  *
  * No reference to a page ever leaves the lender: no socket, pipe or packet has one. The reader
- * computes with the bytes where they are, one frame at a time at most, and marks the loan
- * meanwhile. A lender that takes its loans back gets a marked one when the reader is through
- * with these bytes. The reader touches only pinned pages while a loan is marked, so no page
- * fault of its user can hold the lender up. If its own memory is not pinned, it copies a piece
- * under the lock of the desk first, and computes with the copy.
+ * computes with the bytes where they are, a piece at a time, and marks the loan meanwhile. A
+ * lender that takes its loans back gets a marked one when the reader is through with the piece.
+ * The reader touches only pinned pages while a loan is marked, so no page fault of its user can
+ * hold the lender up. If its own memory is not pinned, it copies a piece under the lock of the
+ * desk first, and computes with the copy.
  */
 #ifndef COLL_XPORT_LOAN_H
 #define COLL_XPORT_LOAN_H
@@ -31,7 +31,7 @@ struct coll_loan;
 struct coll_run;
 struct coll_vec;
 
-/* Bytes copied at a time: they are in the cache when they are reduced. */
+/* Bytes read at a time. If they are copied, they are in the cache when they are reduced. */
 #define COLL_LOAN_PIECE		SZ_16K
 
 /**
@@ -116,7 +116,7 @@ u64 coll_loan_first(const struct coll_channel *ch);
  * @f: frame that announced the loan
  * @done: bytes of it that have been read
  * @most: the most bytes wanted, not 0
- * @run: result: where they are, contiguous
+ * @run: result: where they are, contiguous, COLL_LOAN_PIECE at most
  *
  * Do not sleep for a user while the loan is read. Return: the loan, for coll_loan_end(); NULL: it
  * has been taken back.
