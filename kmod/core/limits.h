@@ -237,6 +237,8 @@
 #define COLL_STREAM_LEAST	SZ_4M
 #define COLL_STREAM_RUNS	2
 #define COLL_STREAM_PASSES	4
+/* Vectors that are shorter, on average, are not stored past the caches. */
+#define COLL_STREAM_VECTOR	SZ_16K
 /* The bits of 1.0f. With any bits in the fraction it is a number from 1 to 2. */
 #define COLL_STREAM_ONE		0x3f800000U
 /*

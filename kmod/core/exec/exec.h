@@ -201,8 +201,9 @@ struct coll_plan_key {
  * @abreast: a slice is the same range of bytes of all steps, in the order of the steps
  * @open: any number of helpers may work on the steps: there is one step, or the steps are a pass
  * @small: a thread that kicks a helper does its work itself: this is faster than waking a worker
- * @stream: stores go past the caches, because the op writes many bytes that it does not read
- *	again
+ * @may_stream: no step reads what another one writes, and no vector is in place
+ * @stream: stores go past the caches: this op, or the ops that wait for it, use more bytes than
+ *	the caches hold
  * @parts: local participants
  * @nr_parts: number of @parts
  * @vecs: input and output vectors of all @parts
@@ -242,6 +243,7 @@ struct coll_exec {
 	bool abreast;
 	bool open;
 	bool small;
+	bool may_stream;
 	bool stream;
 	struct coll_part *parts;
 	u32 nr_parts;

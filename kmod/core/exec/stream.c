@@ -25,7 +25,7 @@
 
 static ulong stream_from;
 module_param(stream_from, ulong, 0444);
-MODULE_PARM_DESC(stream_from, "bytes, read and written together, from which on collectives of one node store past the caches; default 0: measured at load");
+MODULE_PARM_DESC(stream_from, "collectives of one node store past the caches if their vectors in flight have this many bytes; default 0: measured at load");
 
 /* Set once at load, not changed afterwards. */
 static u64 coll_stream_bytes = U64_MAX;

@@ -45,6 +45,7 @@ void coll_member_release(struct coll_member *m)
 
 	if (m->group)
 		coll_group_leave(m);
+	WARN_ON_ONCE(atomic64_read(&m->in_flight));
 	coll_pins_release(&m->pins);
 	coll_slots_release(&m->slots);
 	xa_for_each(&m->bufs, id, buf)

@@ -12,6 +12,10 @@ int coll_req_count(struct coll_req *req)
 	struct coll_group *g = coll_member_group(req->member);
 
 	lockdep_assert_held(&g->lock);
+	if (!req->in_flight) {
+		req->in_flight = req->in_bytes + req->bytes;
+		atomic64_add(req->in_flight, &req->member->in_flight);
+	}
 	if (req->counted || coll_member_inflight(req->member) < COLL_INFLIGHT_FREE)
 		return 0;
 	if (!coll_user_add_command(g->user))
@@ -25,6 +29,8 @@ void coll_req_uncount(struct coll_req *req)
 	if (req->counted)
 		coll_user_drop_command(coll_member_group(req->member)->user);
 	req->counted = false;
+	atomic64_sub(req->in_flight, &req->member->in_flight);
+	req->in_flight = 0;
 }
 
 int coll_req_release(struct coll_req *req, int result)

@@ -38,6 +38,7 @@ struct coll_slot;
  * @got: of messages: description of the received message
  * @has_got: @got is valid
  * @counted: it counts in user->commands, see coll_req_count()
+ * @in_flight: bytes of its vectors that count in member->in_flight
  * @named: the coordinator decides when it is posted, see tensor.h; set by front before
  *	it is decoded
  * @absent: the rank has joined, so the request has no vectors of its own
@@ -72,6 +73,7 @@ struct coll_req {
 	struct coll_message got;
 	bool has_got;
 	bool counted;
+	u64 in_flight;
 	bool named;
 	bool absent;
 	u32 divisor;
@@ -88,6 +90,7 @@ struct coll_req {
  * @req: command; may have been counted
  *
  * The first COLL_INFLIGHT_FREE commands of a rank are not counted, the others count for the user.
+ * The bytes of the vectors of all count in member->in_flight.
  * Under group->lock. Return: 0; -ENOMEM: the user has as many in flight as are allowed.
  */
 int coll_req_count(struct coll_req *req);

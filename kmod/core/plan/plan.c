@@ -11,6 +11,7 @@
 #include "../exec/exec_local.h"
 #include "../exec/helper.h"
 #include "../exec/stream.h"
+#include "../group/fusion.h"
 #include "../group/group.h"
 #include "../group/member.h"
 #include "../limits.h"
@@ -355,31 +356,43 @@ static void coll_plan_reset(struct coll_plan *p)
 	coll_local_plan(x);
 }
 
-/*
- * Decide whether results are stored past the caches. Large outputs would evict inputs that are
- * still to be read. Not if outputs are inputs, or if later steps read them.
- */
-static void coll_plan_stream(struct coll_plan *p)
+/* May results be stored past the caches? Not if outputs are inputs, or if later steps read them. */
+static bool coll_plan_may_stream(const struct coll_plan *p)
 {
-	struct coll_exec *x = p->x;
+	const struct coll_exec *x = p->x;
 	const struct coll_req *req;
-	u64 bytes = 0;
 	u32 i;
 
 	if (x->nr_peers || (x->reducer.part && x->nr_steps > 1 && !x->pass))
-		return;
-	list_for_each_entry(req, &p->op->reqs, list) {
+		return false;
+	list_for_each_entry(req, &p->op->reqs, list)
 		if (req->cmd.flags & COLL_CMD_INPLACE)
-			return;
-		bytes += req->in_bytes + req->bytes;
-	}
-	if (bytes < coll_stream_from())
-		return;
+			return false;
 	for (i = 0; i < x->nr_steps; i++)
 		if (x->steps[i].s.dep != COLL_DEP_NONE ||
 		    x->steps[i].s.flags & COLL_STEP_FENCE)
-			return;
-	x->stream = true;
+			return false;
+	return true;
+}
+
+/*
+ * Decide whether this op stores results past the caches. The outputs of a large op evict inputs that
+ * are still to be read. If other ops wait, they evict the outputs before the ranks read them: so
+ * all bytes in flight count. Short vectors consist of parts of cache lines mostly.
+ */
+static void coll_plan_stream(struct coll_exec *x)
+{
+	const struct coll_req *req;
+	u64 bytes = 0, in_flight = 0;
+	u32 vectors = 0;
+
+	list_for_each_entry(req, &x->op->reqs, list) {
+		bytes += req->in_bytes + req->bytes;
+		in_flight += atomic64_read(&req->member->in_flight);
+		vectors += 2 * (req->fusion ? req->fusion->nr : 1);
+	}
+	x->stream = x->may_stream && max(bytes, in_flight) >= coll_stream_from() &&
+		    bytes >= (u64)vectors * COLL_STREAM_VECTOR;
 }
 
 /* Make a plan from the schedule of an algorithm. */
@@ -428,7 +441,7 @@ static int coll_plan_all(struct coll_plan *p)
 	ret = coll_plan_peers(p);
 	if (ret)
 		return ret;
-	coll_plan_stream(p);
+	p->x->may_stream = coll_plan_may_stream(p);
 	coll_plan_tally(p);
 	coll_plan_label(p);
 	return coll_plan_local(p);
@@ -466,6 +479,7 @@ int coll_exec_prepare(struct coll_op *op, u64 room)
 		kvfree(p.marks);
 	}
 	if (!ret) {
+		coll_plan_stream(p.x);
 		p.x->memory = coll_plan_scratch_bytes(p.x) +
 			      p.x->nr_steps * sizeof(*p.x->steps);
 		ret = p.x->memory > room ? -ENOMEM : 0;
