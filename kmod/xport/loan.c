@@ -31,8 +31,6 @@ static DEFINE_HASHTABLE(coll_desks, 6);
  * @done: of these, read
  * @sent: position of the payload among all bytes that the op sends on the link
  * @tells: the op waits for the end of each loan, not just for that of the last one
- * @reading: the other end reads the bytes in place: it alone may free the loan
- * @recalled: taken back while @reading
  */
 struct coll_loan {
 	struct list_head list;
@@ -45,8 +43,6 @@ struct coll_loan {
 	u32 done;
 	u64 sent;
 	bool tells;
-	bool reading;
-	bool recalled;
 };
 
 static u64 coll_desk_hash(u64 comm, u32 epoch)
@@ -85,17 +81,13 @@ void coll_desk_open(struct coll_channel *ch)
 	spin_unlock(&coll_desks_lock);
 }
 
-/* Under desk->lock. Drop all loans but one that is being read. */
+/* Under desk->lock. */
 static void coll_loans_drop_locked(struct coll_desk *d)
 {
 	struct coll_loan *loan, *next;
 
 	lockdep_assert_held(&d->lock);
 	list_for_each_entry_safe(loan, next, &d->loans, list) {
-		if (loan->reading) {
-			loan->recalled = true;
-			continue;
-		}
 		list_del(&loan->list);
 		kfree(loan);
 	}
@@ -110,8 +102,6 @@ void coll_desk_close(struct coll_channel *ch)
 	spin_unlock(&coll_desks_lock);
 	spin_lock(&d->lock);
 	coll_loans_drop_locked(d);
-	/* A loan that is read keeps its op, and so the group and its channels. */
-	WARN_ON_ONCE(!list_empty(&d->loans));
 	d->ch = NULL;
 	spin_unlock(&d->lock);
 	kref_put(&d->ref, coll_desk_free);
@@ -180,16 +170,12 @@ bool coll_loan_add(struct coll_channel *ch, const struct coll_frame *f,
 	return true;
 }
 
-bool coll_loan_recall(struct coll_channel *ch)
+void coll_loan_recall(struct coll_channel *ch)
 {
-	bool back;
-
 	lockdep_assert_held(&ch->conn->lock);
 	spin_lock(&ch->desk->lock);
 	coll_loans_drop_locked(ch->desk);
-	back = list_empty(&ch->desk->loans);
 	spin_unlock(&ch->desk->lock);
-	return back;
 }
 
 bool coll_loan_any(const struct coll_channel *ch)
@@ -231,8 +217,7 @@ static void coll_loan_took_locked(struct coll_desk *d, struct coll_loan *loan, u
 {
 	lockdep_assert_held(&d->lock);
 	loan->done += len;
-	loan->reading = false;
-	if (loan->done < loan->length && !loan->recalled)
+	if (loan->done < loan->length)
 		return;
 	list_del(&loan->list);
 	/*
@@ -245,70 +230,37 @@ static void coll_loan_took_locked(struct coll_desk *d, struct coll_loan *loan, u
 }
 
 /* Under desk->lock. The buffer has pages, so that nothing here can sleep. */
-static bool coll_loan_copy_locked(const struct coll_desk *d, const struct coll_loan *loan, void *to,
-				  u32 len)
+static bool coll_loan_feed_locked(const struct coll_desk *d, const struct coll_loan *loan, u32 len,
+				  coll_loan_fn *fn, void *arg)
 {
 	struct coll_run run;
 	u32 n;
 
 	lockdep_assert_held(&d->lock);
-	for (n = 0; n < len; n += run.len) {
-		if (coll_vec_run(&loan->vec, loan->at + loan->done + n, len - n, &run))
+	for (n = 0; n < len; n += run.len)
+		if (coll_vec_run(&loan->vec, loan->at + loan->done + n, len - n, &run) ||
+		    fn(arg, run.addr, run.len))
 			return false;
-		memcpy(to + n, run.addr, run.len);
-	}
 	return true;
 }
 
-u32 coll_loan_copy(struct coll_channel *ch, const struct coll_frame *f, u32 done,
-		   void *to, u32 len)
+u32 coll_loan_read(struct coll_channel *ch, const struct coll_frame *f, u32 done, u32 len,
+		   coll_loan_fn *fn, void *arg)
 {
 	struct coll_desk *d = ch->kin;
 	struct coll_loan *loan;
 
 	lockdep_assert_held(&ch->conn->lock);
+	len = min_t(u32, len, COLL_LOAN_PIECE);
 	spin_lock(&d->lock);
 	loan = coll_loan_find_locked(d, f);
-	len = min_t(u32, len, COLL_LOAN_PIECE);
 	if (!loan || loan->done != done || len > loan->length - done ||
-	    !coll_loan_copy_locked(d, loan, to, len)) {
-		spin_unlock(&d->lock);
-		return 0;
-	}
-	coll_loan_took_locked(d, loan, len);
+	    !coll_loan_feed_locked(d, loan, len, fn, arg))
+		len = 0;
+	else
+		coll_loan_took_locked(d, loan, len);
 	spin_unlock(&d->lock);
 	return len;
-}
-
-struct coll_loan *coll_loan_begin(struct coll_channel *ch, const struct coll_frame *f, u32 done,
-				  u32 most, struct coll_run *run)
-{
-	struct coll_desk *d = ch->kin;
-	struct coll_loan *loan;
-
-	lockdep_assert_held(&ch->conn->lock);
-	/* A reader with low priority may take long, and a lender that has failed waits for it. */
-	most = min_t(u32, most, COLL_LOAN_PIECE);
-	spin_lock(&d->lock);
-	loan = coll_loan_find_locked(d, f);
-	/* The buffer has pages: this does not sleep. */
-	if (loan && (loan->done != done || most > loan->length - done ||
-		     coll_vec_run(&loan->vec, loan->at + done, most, run)))
-		loan = NULL;
-	if (loan)
-		loan->reading = true;
-	spin_unlock(&d->lock);
-	return loan;
-}
-
-void coll_loan_end(struct coll_channel *ch, struct coll_loan *loan, u32 len)
-{
-	struct coll_desk *d = ch->kin;
-
-	lockdep_assert_held(&ch->conn->lock);
-	spin_lock(&d->lock);
-	coll_loan_took_locked(d, loan, len);
-	spin_unlock(&d->lock);
 }
 
 bool coll_piece_ready(struct coll_channel *ch)

@@ -9,12 +9,11 @@
  * key finds no desk. A peer with the key is a member, and may read the bytes that the op sends
  * while the op runs.
  *
- * No reference to a page ever leaves the lender: no socket, pipe or packet has one. The reader
- * computes with the bytes where they are, a piece at a time, and marks the loan meanwhile. A
- * lender that takes its loans back gets a marked one when the reader is through with the piece.
- * The reader touches only pinned pages while a loan is marked, so no page fault of its user can
- * hold the lender up. If its own memory is not pinned, it copies a piece under the lock of the
- * desk first, and computes with the copy.
+ * The reader computes with the bytes where they are, one piece at a time, under the lock of the
+ * desk. So the lender can take a loan back at any moment, and waits for one piece at most. No
+ * reference to a page ever leaves the lender: no socket, pipe or packet has one. Nothing may
+ * sleep under the lock. If the reader's own memory is not pinned, where writing can fault, it only
+ * copies the piece under the lock.
  */
 #ifndef COLL_XPORT_LOAN_H
 #define COLL_XPORT_LOAN_H
@@ -27,11 +26,9 @@
 #include "../pure/wire.h"
 
 struct coll_channel;
-struct coll_loan;
-struct coll_run;
 struct coll_vec;
 
-/* Bytes read at a time. If they are copied, they are in the cache when they are reduced. */
+/* Bytes read under one hold of desk->lock. If they are copied, they stay in the cache. */
 #define COLL_LOAN_PIECE		SZ_16K
 
 /**
@@ -95,11 +92,8 @@ struct coll_desk *coll_desk_kin(struct coll_channel *ch);
 bool coll_loan_add(struct coll_channel *ch, const struct coll_frame *f,
 		   const struct coll_vec *vec, u64 at);
 
-/*
- * Take all loans back. Under conn->lock. Return: true if all are back; else one is being read, and
- * the end of that kicks the conn.
- */
-bool coll_loan_recall(struct coll_channel *ch);
+/* Take all loans back. Under conn->lock. No reader is left when it returns. */
+void coll_loan_recall(struct coll_channel *ch);
 
 /* Does the other end still have loans to read? Under conn->lock. */
 bool coll_loan_any(const struct coll_channel *ch);
@@ -110,35 +104,22 @@ bool coll_loan_any(const struct coll_channel *ch);
  */
 u64 coll_loan_first(const struct coll_channel *ch);
 
+/* Takes contiguous bytes of a loan. Under desk->lock: must not sleep. Return: 0 or -errno. */
+typedef int coll_loan_fn(void *arg, const u8 *data, u32 len);
+
 /**
- * coll_loan_begin() - read the next bytes of a loan in place
+ * coll_loan_read() - read the next bytes of a loan of the other end
  * @ch: the reading channel, under conn->lock
  * @f: frame that announced the loan
  * @done: bytes of it that have been read
- * @most: the most bytes wanted, not 0
- * @run: result: where they are, contiguous, COLL_LOAN_PIECE at most
+ * @len: wanted, not 0; COLL_LOAN_PIECE are read at most
+ * @fn: called for each contiguous part, in order
+ * @arg: of @fn
  *
- * Do not sleep for a user while the loan is read. Return: the loan, for coll_loan_end(); NULL: it
- * has been taken back.
+ * The last bytes end the loan. Return: bytes; 0: the loan has been taken back, or @fn has failed.
  */
-struct coll_loan *coll_loan_begin(struct coll_channel *ch, const struct coll_frame *f, u32 done,
-				  u32 most, struct coll_run *run);
-
-/* @len bytes have been read, and are not touched any more. The last bytes end the loan. */
-void coll_loan_end(struct coll_channel *ch, struct coll_loan *loan, u32 len);
-
-/**
- * coll_loan_copy() - copy the next bytes of a loan
- * @ch: the reading channel, under conn->lock
- * @f: frame that announced the loan
- * @done: bytes of it that have been read
- * @to: COLL_LOAN_PIECE bytes
- * @len: wanted, not 0; fewer are read if there is no room in @to
- *
- * The last bytes end the loan. Return: bytes; 0: the loan has been taken back.
- */
-u32 coll_loan_copy(struct coll_channel *ch, const struct coll_frame *f, u32 done,
-		   void *to, u32 len);
+u32 coll_loan_read(struct coll_channel *ch, const struct coll_frame *f, u32 done, u32 len,
+		   coll_loan_fn *fn, void *arg);
 
 /* Is there memory at ch->piece? If not, allocate it; if that fails, the work retries. In a pass. */
 bool coll_piece_ready(struct coll_channel *ch);

@@ -112,7 +112,7 @@ static bool coll_ch_match(struct coll_channel *ch)
 	if (f->length) {
 		ch->rx_state = COLL_CH_PAYLOAD;
 	} else if (!blocked) {
-		coll_exec_recv(op->exec, step, ch->sweep, NULL, 0);
+		coll_exec_took(op->exec, step, 0);
 		coll_ch_took(ch, 0);
 	}
 	return true;
@@ -149,12 +149,41 @@ bool coll_ch_wants(struct coll_channel *ch)
 	return op && coll_exec_recv_step(op->exec, &ch->link, &room, &blocked) && !blocked;
 }
 
+/**
+ * struct coll_ch_feed - payload on its way into a step
+ * @ch: the channel
+ * @folded: bytes from the watermark on that are where the step wants them
+ * @atomic: do not sleep
+ * @err: why the rest is not; or 0
+ */
+struct coll_ch_feed {
+	struct coll_channel *ch;
+	u32 folded;
+	bool atomic;
+	int err;
+};
+
+/* Whole elements. */
+static int coll_ch_fold(struct coll_ch_feed *feed, const u8 *data, u32 len)
+{
+	struct coll_channel *ch = feed->ch;
+	struct coll_exec_step *step = ch->rx_step;
+
+	feed->err = coll_exec_fold(ch->rx_op->exec, step, ch->sweep, data,
+				   step->done + feed->folded, len, feed->atomic);
+	if (!feed->err)
+		feed->folded += len;
+	return feed->err;
+}
+
 /*
  * Contiguous payload bytes. A reduction wants whole elements: the part of an element at the end
  * is kept, and completed from the next bytes.
  */
-static int coll_ch_feed(struct coll_channel *ch, const u8 *data, u32 len)
+static int coll_ch_take(void *arg, const u8 *data, u32 len)
 {
+	struct coll_ch_feed *feed = arg;
+	struct coll_channel *ch = feed->ch;
 	struct coll_exec_step *step = ch->rx_step;
 	struct coll_exec *x = ch->rx_op->exec;
 	u32 elem = coll_exec_reduces(step) ? step->unit : 1;
@@ -170,15 +199,15 @@ static int coll_ch_feed(struct coll_channel *ch, const u8 *data, u32 len)
 		if (ch->rx_carried < elem)
 			return 0;
 		ch->rx_carried = 0;
-		ret = coll_exec_recv(x, step, ch->sweep, ch->rx_carry, elem);
+		ret = coll_ch_fold(feed, ch->rx_carry, elem);
 		if (ret)
 			return ret;
 	}
 	n = len - len % elem;
 	if (n) {
 		trace_coll_segment(ch->facts.id, ch->rx_op->seq, ch->link.peer,
-				   step - x->steps, step->s.kind, step->done, n);
-		ret = coll_exec_recv(x, step, ch->sweep, data, n);
+				   step - x->steps, step->s.kind, step->done + feed->folded, n);
+		ret = coll_ch_fold(feed, data, n);
 		if (ret)
 			return ret;
 	}
@@ -187,6 +216,27 @@ static int coll_ch_feed(struct coll_channel *ch, const u8 *data, u32 len)
 		memcpy(ch->rx_carry, data + n, ch->rx_carried);
 	}
 	return 0;
+}
+
+/* The step has got what has been folded, and may complete. Return: 0 or -errno. */
+static int coll_ch_fed(struct coll_ch_feed *feed)
+{
+	struct coll_channel *ch = feed->ch;
+	struct coll_exec *x = ch->rx_op->exec;
+
+	if (feed->err)
+		coll_exec_failed(x, feed->err);
+	else if (feed->folded)
+		coll_exec_took(x, ch->rx_step, feed->folded);
+	return feed->err;
+}
+
+static int coll_ch_feed(struct coll_channel *ch, const u8 *data, u32 len)
+{
+	struct coll_ch_feed feed = { .ch = ch };
+
+	coll_ch_take(&feed, data, len);
+	return coll_ch_fed(&feed);
 }
 
 /* Contiguous bytes of a buffer, which may overlap the wanted part. */
@@ -259,27 +309,32 @@ bool coll_ch_on_loan(const struct coll_channel *ch)
 	return ch->rx_state != COLL_CH_IDLE && ch->rx_frame.flags & COLL_FRAME_LOAN;
 }
 
+static int coll_ch_copy(void *arg, const u8 *data, u32 len)
+{
+	u8 **to = arg;
+
+	memcpy(*to, data, len);
+	*to += len;
+	return 0;
+}
+
 /* Copy at most @len bytes, and take them. Return: bytes; 0: they cannot be read or stored. */
 static u32 coll_ch_copy_loan(struct coll_channel *ch, u32 done, u32 len)
 {
-	u32 n = coll_loan_copy(ch, &ch->rx_frame, done, ch->piece, len);
+	u8 *to = ch->piece;
+	u32 n = coll_loan_read(ch, &ch->rx_frame, done, len, coll_ch_copy, &to);
 
 	return n && !coll_ch_feed(ch, ch->piece, n) ? n : 0;
 }
 
-/* The same without a copy. */
+/* The same without a copy. The pages of the step are pinned. */
 static u32 coll_ch_fold_loan(struct coll_channel *ch, u32 done, u32 len)
 {
-	struct coll_loan *loan;
-	struct coll_run run;
-	int ret;
+	struct coll_ch_feed feed = { .ch = ch, .atomic = true };
+	u32 n = coll_loan_read(ch, &ch->rx_frame, done, len, coll_ch_take, &feed);
 
-	loan = coll_loan_begin(ch, &ch->rx_frame, done, len, &run);
-	if (!loan)
-		return 0;
-	ret = coll_ch_feed(ch, run.addr, run.len);
-	coll_loan_end(ch, loan, run.len);
-	return ret ? 0 : run.len;
+	/* Not under desk->lock: other steps may run now, which may sleep. */
+	return coll_ch_fed(&feed) ? 0 : n;
 }
 
 u32 coll_ch_read_loan(struct coll_channel *ch, u32 most)

@@ -160,13 +160,12 @@ static bool coll_tx_recall(struct coll_channel *ch)
 	struct coll_conn *conn = ch->conn;
 	const struct coll_stream *ctrl = conn->streams[COLL_STRIPE_CTRL];
 	struct coll_stream *data = conn->streams[COLL_STRIPE_DATA];
-	bool back;
 
 	if (!coll_ch_failed(ch) && !ch->peer_rx_closed && !data->closed && !ctrl->closed)
 		return false;
-	back = coll_loan_recall(ch);
+	coll_loan_recall(ch);
 	if (!READ_ONCE(ch->ubufs))
-		return back;
+		return true;
 	if (!coll_ch_failed(ch) && !data->closed && !ctrl->closed)
 		return false;
 	if (!ch->zc_recalled) {
@@ -178,7 +177,7 @@ static bool coll_tx_recall(struct coll_channel *ch)
 		return false;
 	}
 	coll_tx_break_off(data);
-	return back && !READ_ONCE(ch->ubufs);
+	return !READ_ONCE(ch->ubufs);
 }
 
 void coll_tx_reclaim(struct coll_channel *ch)

@@ -118,23 +118,24 @@ bool coll_exec_is_pinned(const struct coll_exec *x, const struct coll_exec_step 
 	       coll_vecs_pinned(st->with.vec, !!st->with.vec);
 }
 
-int coll_exec_recv(struct coll_exec *x, struct coll_exec_step *st,
-		   struct coll_sweep *sw, const void *data, u32 len)
+int coll_exec_fold(struct coll_exec *x, const struct coll_exec_step *st, struct coll_sweep *sw,
+		   const void *data, u64 at, u32 len, bool atomic)
+{
+	struct coll_sweep_args args;
+	u32 unit;
+
+	coll_step_args(x, st, &args);
+	args.atomic = atomic;
+	unit = args.reducer || args.wire ? st->unit : 1;
+	return coll_sweep(sw, &args, data, at / unit, len / unit);
+}
+
+void coll_exec_took(struct coll_exec *x, struct coll_exec_step *st, u32 len)
 {
 	u64 before = st->done;
 	struct coll_exec_peer *p;
-	struct coll_sweep_args args;
-	u32 unit;
-	int ret;
 
 	if (len) {
-		coll_step_args(x, st, &args);
-		unit = args.reducer || args.wire ? st->unit : 1;
-		ret = coll_sweep(sw, &args, data, st->done / unit, len / unit);
-		if (ret) {
-			coll_exec_failed(x, ret);
-			return ret;
-		}
 		coll_step_advance(st, len);
 		if (x->tally)
 			coll_tally_count(x, st, before, st->done);
@@ -146,7 +147,6 @@ int coll_exec_recv(struct coll_exec *x, struct coll_exec_step *st,
 	}
 	if (coll_exec_tells(x, st, before))
 		coll_exec_kick(x, st);
-	return 0;
 }
 
 struct coll_exec_step *coll_exec_send_step(struct coll_exec *x,

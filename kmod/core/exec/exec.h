@@ -317,23 +317,33 @@ static inline bool coll_exec_reduces(const struct coll_exec_step *st)
 	       st->s.action == COLL_ACT_REDUCE_IN || st->finish || st->wire;
 }
 
-/* Are all pages that a receive step reads and writes pinned? Then coll_exec_recv() does not fault. */
+/* Are all pages that a receive step reads and writes pinned? Then coll_exec_fold() does not fault. */
 bool coll_exec_is_pinned(const struct coll_exec *x, const struct coll_exec_step *st);
 
 /**
- * coll_exec_recv() - take received bytes
+ * coll_exec_fold() - put received bytes where the step wants them
  * @x: of a running op, with a ref
  * @st: from coll_exec_recv_step()
  * @sw: scratch
- * @data: bytes at offset st->done of the transfer
- * @len: how many, inside the room: whole elements if the step reduces; 0 for a
- *	token
+ * @data: received bytes
+ * @at: their offset in the transfer
+ * @len: how many, not 0, inside the room: whole elements if the step reduces
+ * @atomic: do not sleep; the pages are pinned (coll_exec_is_pinned())
  *
- * Moves the watermark; may complete the step, and with it the op.
- * Return: 0; an error has been reported with coll_exec_failed().
+ * Does not move the watermark. Return: 0 or -errno, which is for coll_exec_failed().
  */
-int coll_exec_recv(struct coll_exec *x, struct coll_exec_step *st,
-		   struct coll_sweep *sw, const void *data, u32 len);
+int coll_exec_fold(struct coll_exec *x, const struct coll_exec_step *st, struct coll_sweep *sw,
+		   const void *data, u64 at, u32 len, bool atomic);
+
+/**
+ * coll_exec_took() - the next bytes of a transfer are where the step wants them
+ * @x: of a running op, with a ref
+ * @st: from coll_exec_recv_step()
+ * @len: how many; 0 for a token
+ *
+ * Moves the watermark. May complete the step, and with it the op; may run other steps.
+ */
+void coll_exec_took(struct coll_exec *x, struct coll_exec_step *st, u32 len);
 
 /**
  * coll_exec_send_step() - find the bytes to send to a link now

@@ -72,7 +72,7 @@ struct coll_member_tensors {
  * @completed: posted ops that have ended; group->lock
  * @last: the op posted last, if it has not ended; group->lock
  * @bytes: payload of the ops that ended well; group->lock
- * @in_flight: bytes of the vectors of its commands in flight
+ * @in_flight: bytes of the vectors of its collectives in flight
  * @call_ns: nanoseconds in its system calls and its progress thread; see account.h
  * @shm_sleepers: its threads in coll_shm_wait(); group->lock
  * @shm_waits: position that the latest of them sleeps for; 0: none; group->lock

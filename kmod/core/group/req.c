@@ -12,7 +12,7 @@ int coll_req_count(struct coll_req *req)
 	struct coll_group *g = coll_member_group(req->member);
 
 	lockdep_assert_held(&g->lock);
-	if (!req->in_flight) {
+	if (!req->in_flight && !coll_is_message(req->cmd.collective)) {
 		req->in_flight = req->in_bytes + req->bytes;
 		atomic64_add(req->in_flight, &req->member->in_flight);
 	}

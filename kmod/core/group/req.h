@@ -90,7 +90,7 @@ struct coll_req {
  * @req: command; may have been counted
  *
  * The first COLL_INFLIGHT_FREE commands of a rank are not counted, the others count for the user.
- * The bytes of the vectors of all count in member->in_flight.
+ * The bytes of the vectors of all collectives count in member->in_flight.
  * Under group->lock. Return: 0; -ENOMEM: the user has as many in flight as are allowed.
  */
 int coll_req_count(struct coll_req *req);

@@ -312,7 +312,8 @@ static int coll_sweep_all(struct coll_sweep *sw, const struct coll_sweep_args *a
 		if (recv)
 			recv += n * a->recv_size;
 		count -= n;
-		cond_resched();
+		if (!a->atomic)
+			cond_resched();
 	}
 	return 0;
 }

@@ -32,6 +32,7 @@ struct coll_operands {
  * @recv_size: bytes of one received element
  * @wire: type of received elements, if it differs from the type in memory; else NULL
  * @stream: store results past the caches: outputs are not inputs, and not read again soon
+ * @atomic: the caller must not sleep; all pages are pinned, and few elements are swept
  * @recv_last: received elements are folded after the inputs, else before them
  * @in: inputs, in the order of the fold
  * @out: outputs, at least 1
@@ -42,6 +43,7 @@ struct coll_sweep_args {
 	const struct coll_reducer *reducer;
 	bool final;
 	bool stream;
+	bool atomic;
 	bool recv_last;
 	unsigned int nr_folded;
 	const u64 *scale;

@@ -386,12 +386,15 @@ static void coll_plan_stream(struct coll_exec *x)
 	u64 bytes = 0, in_flight = 0;
 	u32 vectors = 0;
 
+	x->stream = false;
+	if (!x->may_stream)
+		return;
 	list_for_each_entry(req, &x->op->reqs, list) {
 		bytes += req->in_bytes + req->bytes;
 		in_flight += atomic64_read(&req->member->in_flight);
 		vectors += 2 * (req->fusion ? req->fusion->nr : 1);
 	}
-	x->stream = x->may_stream && max(bytes, in_flight) >= coll_stream_from() &&
+	x->stream = max(bytes, in_flight) >= coll_stream_from() &&
 		    bytes >= (u64)vectors * COLL_STREAM_VECTOR;
 }
 
