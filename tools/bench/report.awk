@@ -88,7 +88,7 @@ function places(setting, list,	i, nr, all, part, found)
 
 function tails(setting,	i, k, w, nr, list, part, s)
 {
-	print "Latencies, us: median, and what 9 of 10 and 99 of 100 do not exceed:"
+	print "Latencies, us: median, 90th and 99th percentile:"
 	print ""
 	left_columns = 2
 	cell("where")
@@ -127,8 +127,8 @@ function seconds(v)
 
 function costs(setting,	i, w, nr, list, part)
 {
-	print "CPU seconds for 10^9 bytes of the vector at 16 MiB, of all ranks and of the"
-	print "kernel's workers:"
+	print "CPU seconds of all ranks and of the kernel's workers, for 10^9 bytes of the vector, at"
+	print "16 MiB:"
 	print ""
 	cell("where")
 	for (w = 1; w <= nr_shown; w++)
@@ -173,10 +173,11 @@ function overlaps(setting,	i, k, w, p, kinds, who, text, any, v)
 	text["overlap_test"] = "on the CPU, 16 looks"
 	text["overlap_away"] = "elsewhere"
 	print "Overlap: share of a nonblocking allreduce of 16 MiB by 2 ranks that is hidden behind"
-	print "a computation which takes as long, and its time alone, us. \"Looks\": MPI_Test() or"
-	print "coll_test() after each sixteenth of the computation; \"elsewhere\": the rank sleeps, as"
-	print "if another device computed. What it takes of each CPU (its CPU seconds, by the number of"
-	print "CPUs) cannot be hidden behind what needs all of them: \"at most\" is the rest of its time."
+	print "a computation of the same length, and the time of the allreduce alone, us. \"Looks\":"
+	print "MPI_Test() or coll_test() after each sixteenth of the computation; \"elsewhere\": the rank"
+	print "sleeps, as if another device computed. The CPU time of the allreduce (CPU seconds divided by"
+	print "the number of CPUs) cannot be hidden behind a computation on all CPUs: \"at most\" is the"
+	print "share that remains."
 	print ""
 	left_columns = 2
 	cell("where")
@@ -217,7 +218,7 @@ function bursts(setting,	i, k, w, p, s, who, any)
 	split("tcp shaped", p, " ")
 	split("8 4096 65536", s, " ")
 	split("coll-uring coll-thread openmpi mpich", who, " ")
-	print "Sixteen nonblocking allreduces by 2 ranks, started at once, and one alone, us:"
+	print "Sixteen nonblocking allreduces by 2 ranks, started together, and one alone, us:"
 	print ""
 	left_columns = 2
 	cell("where")
@@ -250,7 +251,7 @@ function bursts(setting,	i, k, w, p, s, who, any)
 function idles(setting,	w, who)
 {
 	split("coll-uring coll-thread openmpi mpich gloo", who, " ")
-	print "Nothing to do for 10 s, 2 ranks, each a node:"
+	print "Idle for 10 s, 2 ranks, each a node:"
 	print ""
 	cell("")
 	for (w = 1; w in who; w++)
@@ -302,21 +303,21 @@ function wheres(setting,	i, k, w, p, s, m, text)
 function favours(setting,	where)
 {
 	if (setting == "uml") {
-		print "What it favours: a system call takes " us(median("uml", "node", 2, "guest", "syscall", 0, "us")) \
+		print "This setting favours the peers. A system call takes " us(median("uml", "node", 2, "guest", "syscall", 0, "us")) \
 		      " us in user-mode Linux and " us(median("uml", "node", 2, "host", "syscall", 0, "us"))
-		print "us on the machine itself, waking another process up (a pipe, half a round trip) " \
+		print "us on the machine itself. To wake another process (a pipe, half a round trip) takes " \
 		      us(median("uml", "node", 2, "guest", "wakeup", 0, "us"))
-		print "and " us(median("uml", "node", 2, "host", "wakeup", 0, "us")) " us: small sizes favour the peers, which run there. So does"
-		print "TCP, where as much is woken up and interrupted. Memory has the same speed for all."
-		print "coll: " fact[setting "_guest_kernel"] " with tools/vm/uml.patch, " fact["guest_cpus"] " CPUs, each bound to one of"
-		print "the machine's, reductions by " fact[setting "_guest_simd"] ". Each program has a guest of its own:"
-		print "whoever came second to one had pages that lay worse."
+		print "and " us(median("uml", "node", 2, "host", "wakeup", 0, "us")) " us. So the peers, which run on the machine itself, gain at small sizes"
+		print "and over TCP, which needs many wake-ups and interrupts. Memory has the same speed for all."
+		print "coll: " fact[setting "_guest_kernel"] " with tools/vm/uml.patch, " fact["guest_cpus"] " CPUs, each bound to one CPU of"
+		print "the machine, reductions by " fact[setting "_guest_simd"] ". Each program has a guest of its own,"
+		print "because a program that ran second in a guest got worse placed pages."
 	} else {
 		where = setting == "vm" ? "guest" : "host"
-		print "What it favours: nobody. " (setting == "vm" ? "All run under emulation, which makes computing" : "")
+		print "This setting favours no library. " (setting == "vm" ? "All run under emulation: computing is slow compared" : "")
 		if (setting == "vm")
-			print "dear beside waiting, and vectors of 512 bits are not to be had."
-		print "A system call takes " us(median(setting, "node", 2, where, "syscall", 0, "us")) " us, waking another process up " \
+			print "with waiting, and vectors of 512 bits are not available."
+		print "A system call takes " us(median(setting, "node", 2, where, "syscall", 0, "us")) " us, to wake another process takes " \
 		      us(median(setting, "node", 2, where, "wakeup", 0, "us")) " us."
 	}
 	print ""
@@ -345,7 +346,7 @@ function streams(setting,	i, k, hows, w, v)
 	split("copy_one splice_one copy_both splice_both", hows, " ")
 	split("1048576 16777216", w, " ")
 	print "Raw TCP streams in the kernel, received bytes added in the socket buffer: GB/s of each"
-	print "direction, one way and both ways, by memory that is gone through:"
+	print "direction, one way and both ways, by the size of the memory used:"
 	print ""
 	cell("memory")
 	for (i = 1; i in hows; i++) {
@@ -369,34 +370,36 @@ function machine()
 	title("What was measured, where", "-")
 	print "- Machine: " fact["cpu"] ", " fact["cores"] " cores, L2 " fact["l2"] ", L3 " fact["l3"] ", memory " fact["memory"] ";"
 	print "  " (fact["hypervisor"] ? "itself a virtual machine (" fact["hypervisor"] ")" : "no hypervisor") "; " fact["host_os"] ", kernel " fact["host_kernel"] "."
-	print "- Load of the machine at the begin of each part: " load_min " to " load_max " (ours and others'); " fact["steal"] " % of the"
-	print "  CPU time stolen by the machine below."
-	print "- coll: ``coll_allreduce``, blocking calls with registered buffers; \"unregistered\": the"
-	print "  same without; \"io_uring\": nonblocking calls and a wait, registered buffers."
+	print "- Load of the machine at the beginning of each part: " load_min " to " load_max " (including other programs); " fact["steal"] " % of the"
+	print "  CPU time stolen by the hypervisor."
+	print "- coll: ``coll_allreduce``, blocking calls with registered buffers; \"unregistered\": the same"
+	print "  with buffers that are not registered; \"io_uring\": nonblocking calls and a wait, registered"
+	print "  buffers."
 	print "- Open MPI " fact["version_openmpi"] ": one node by ``vader``, TCP by ``pml ob1, btl tcp``; bound to cores, or, with"
 	print "  more ranks than cores, unbound, ``mpi_yield_when_idle``."
 	print "- MPICH " fact["version_mpich"] " (ch4:ucx): one node by shared memory, TCP by ``UCX_TLS=tcp``, ``MPIR_CVAR_NOLOCAL``;"
 	print "  bound to cores, or, with more ranks than cores, unbound, ``MPIR_CVAR_POLLS_BEFORE_YIELD=1``."
 	print "- Gloo " fact["version_gloo"] ": TCP, over loopback on one node; it has no shared memory."
-	print "- TCP: each rank in a network namespace of its own, joined by veth pairs and a bridge, for"
-	print "  everybody. Slow links: netem with 1 Gbit/s and 0.5 ms each way. coll copies payload into"
-	print "  the socket (``send_mode=copy``), as the peers do: nodes of one kernel would hand it over"
-	print "  in memory."
-	print "- limit: one node, the fastest of nine loops in the same kernel (coll_limit.ko: SSE2,"
-	print "  AVX2, AVX-512; usual stores, past the caches, the same with prefetching) that read"
-	print "  as many vectors as there are ranks and write as many, of single pages, by a worker on"
-	print "  each CPU. TCP: raw streams, see the end of each setting; n ranks send 2 (n - 1) vectors."
+	print "- TCP: for all libraries each rank is in its own network namespace, joined by veth pairs and a"
+	print "  bridge. Slow links: netem with 1 Gbit/s and 0.5 ms each way. coll copies payload into the"
+	print "  socket (``send_mode=copy``), as the peers do: otherwise nodes of one kernel would read it in"
+	print "  memory."
+	print "- limit: on one node, the fastest of nine loops in the same kernel (coll_limit.ko: SSE2, AVX2,"
+	print "  AVX-512; normal stores, stores past the caches, the latter with prefetching). A loop reads"
+	print "  one vector for each rank and writes one for each rank, in single pages, by a worker on each"
+	print "  CPU. TCP: raw streams, see the end of each setting; n ranks send 2 (n - 1) vectors."
 	if (list["absent"])
 		print "- Left out, because this machine could not install or build it: " list["absent"] "."
 	if (list["failed"])
 		print "- Ended with an error, and is missing: " list["failed"] "."
 	print ""
-	print "Allreduce of f32, sum, out of place. All programs measure alike (``tools/bench/peer.h``):"
-	print "buffers mapped and touched before; before each iteration a barrier; of each iteration"
-	print "the time of the slowest rank, of the iterations the median. That is one figure; each"
-	print "round gives one, in turns that move from round to round, and the tables show medians over"
-	print "the rounds. \"Spread\": half of the distance of the quartiles, as part of the median; of the"
-	print "peers, the widest. performance.csv has quartiles and extremes of everything."
+	print "Allreduce of f32, sum, out of place. All programs measure in the same way"
+	print "(``tools/bench/peer.h``): buffers are mapped and touched before, and a barrier comes before"
+	print "each iteration. The time of an iteration is the time of the slowest rank. The median of the"
+	print "iterations is one figure. Each round gives one figure per program, in an order that changes"
+	print "from round to round. The tables show medians over the rounds. \"Spread\": half of the distance"
+	print "of the quartiles, divided by the median; for the peers, the largest. performance.csv has"
+	print "quartiles and extremes of all figures."
 	print ""
 	print ".. image:: performance.svg"
 	print "   :alt: bandwidth by size, for each setting, place and number of ranks"
@@ -410,10 +413,10 @@ function page(	i)
 	print ".. Written by make bench (tools/bench); do not edit."
 	print ""
 	title("Performance", "=")
-	print "Where the data path stands, beside others and beside what the kernel could do at best,"
+	print "This page compares the data path with other libraries and with the limit of the kernel,"
 	print "on one machine and in one run. This page is written by ``make bench``, on " fact["date"] ","
 	print "at commit " fact["commit"] "; in " fact["took"] " seconds; rounds:" rounds_done() "."
-	print "performance-where.rst says where the time goes."
+	print "performance-where.rst explains where the time goes."
 	print ""
 	title("What was asked for", "-")
 	verdicts()

@@ -66,7 +66,7 @@ END {
 			noises[j - 1] = swap
 		}
 	if (nr_noises)
-		printf "\none schedule under several names, in the field: median ratio %.2f, largest %.2f (%d points)\n", noises[int((nr_noises + 1) / 2)], noises[nr_noises], nr_noises
+		printf "\none schedule with several names, in the field: median ratio %.2f, largest %.2f (%d points)\n", noises[int((nr_noises + 1) / 2)], noises[nr_noises], nr_noises
 	printf "\nwithin %.2f of the best: %d of %d points, %d of them decided by a duel\n", limit, within, points, duels
 	printf "worst ratio %.2f (%s), wanted at most %.2f: %s\n", worst, where, limit, points && worst <= limit ? "met" : "missed"
 }

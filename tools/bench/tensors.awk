@@ -112,7 +112,7 @@ $1 == "ROW" {
 END {
 	for (key in nr)
 		settle(key)
-	printf "\numl: coll in user-mode Linux, peers on the host, which is in their favour.\n"
+	printf "\numl: coll in user-mode Linux, peers on the host, which favours them.\n"
 	printf "vm: all in one emulated machine, debian-6.1.\n\n"
 	printf "%-8s %-10s", "ranks", "us"
 	for (i = 1; i <= nr_who; i++)

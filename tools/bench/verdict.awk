@@ -149,8 +149,8 @@ function verdicts_rest(setting)
 
 function verdicts(	i)
 {
-	print "\"Possible\" is what the limit would have had in the place of the worst figure, in the same"
-	print "run; of what is hidden behind computing, what its CPU time leaves (see \"at most\" below)."
+	print "\"Possible\" is the value that the limit would have instead of the worst figure, in the same run."
+	print "For the share hidden it is the share that the CPU time leaves (see \"at most\" below)."
 	print ""
 	left_columns = 1
 	cell("what")
