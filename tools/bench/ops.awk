@@ -203,7 +203,7 @@ function page(	j)
 	print ".. Written by make bench-ops (tools/bench); do not edit."
 	print ""
 	title("Speed of reductions", "=")
-	print "What one CPU reduces in a second, for every operator on every type, by the objects"
+	print "The bytes that one CPU reduces in a second, for every operator on every type, by the objects"
 	print "that coll.ko and the library ship. `reductions.rst <reductions.rst>`_ says what they"
 	print "compute. All of this page is written by ``make bench-ops``, on " fact["date"] ", at"
 	print "commit " fact["commit"] ", in " fact["took"] " seconds."
@@ -215,8 +215,8 @@ function page(	j)
 	print "- Load of the machine: " fact["load_before"] " before, " fact["load_after"] " after (ours and others')."
 	print "- Best set of this CPU, and so the chosen one: " best "."
 	print ""
-	print "What was asked for, in memory, as part of the speed of the loops below: f32, f64, i32"
-	print "and i64 sum, min and max 0.90; f16 and bf16 sum 0.80; any other pair 0.10, but long"
+	print "Required speed in memory, relative to the loops below: f32, f64, i32"
+	print "and i64 sum, min and max 0.90; f16 and bf16 sum 0.80; any other pair 0.10, except long"
 	print "double, fp8 and sum_exact. It is " (verdict() == "met" ? "met." : "not met by:")
 	print ""
 	if (failed) {
@@ -230,12 +230,12 @@ function page(	j)
 	title("What was measured", "-")
 	print "Two inputs, one output, " human(bytes["l1"]) " each (in the first cache), " human(bytes["l2"]) " each (in the"
 	print "second), and pieces of " human(bytes["memory"]) " each, every piece touched after all others (in"
-	print "memory). GB/s count what is read and what is written, 10\\ :sup:`9` bytes. A figure is the"
+	print "memory). GB/s count bytes read and bytes written, 10\\ :sup:`9` bytes. A figure is the"
 	print "median of seven samples of 3 ms or more of CPU time. Values are small whole numbers."
 	print ""
-	print "Ratios: to a loop written by hand that has the same traffic and computes an exclusive"
-	print "or; the fastest that is no wider than the registers of the set, measured in turns with the"
-	print "reduction. These loops, in GB/s:"
+	print "Ratios: relative to a hand-written loop with the same traffic that computes an exclusive"
+	print "or. The loop is the fastest one that is no wider than the registers of the set. It is measured"
+	print "in turn with the reduction. The speed of these loops in GB/s:"
 	print ""
 	ref_table()
 	print ".. image:: reductions-speed.svg"
@@ -246,8 +246,8 @@ function page(	j)
 	for (j = nr_names; j >= 1; j--) {
 		title(title_of[levels[j]] ": ratio, " best, "-")
 		if (j == nr_names) {
-			print "With a star: computed by the scalar reference, as the set has nothing better;"
-			print "sum_exact by itself. Two dots: not defined. *replace* and *no_op* count both"
+			print "A star: computed by the scalar reference, because the set has no faster function;"
+			print "sum_exact has its own code. Two dots: not defined. *replace* and *no_op* count both"
 			print "inputs, but need only one."
 			print ""
 		}
@@ -258,15 +258,15 @@ function page(	j)
 		set_table(levels[j])
 	}
 	title("sum_exact", "-")
-	print "How many times as long as the plain sum of the chosen set it takes, by the number of"
+	print "Time of an exact sum, divided by the time of the plain sum of the chosen set, by the number of"
 	print "inputs. *alike*: small whole numbers; *spread*: exponents from the smallest to the largest."
 	print ""
 	exact_table()
 	title("FPU sections", "-")
-	print "The kernel computes with the FPU in sections, as it cannot be interrupted by softirqs"
-	print "meanwhile: " human(section[best, "sum", "f32"]) " read and written (by the scalar set, and the x87: " human(section["scalar", "sum", "f32"]) "), kmod/core/limits.h. Here operands are"
-	print "cold and lie far from those of the section before; of 200 sections the median and the"
-	print "99th percentile, of all pairs the longest, with what the set leaves to the reference."
+	print "The kernel uses the FPU in short sections, because softirqs cannot interrupt a section."
+	print "A section has " human(section[best, "sum", "f32"]) " read and written (by the scalar set, and the x87: " human(section["scalar", "sum", "f32"]) "), kmod/core/limits.h. Here operands are"
+	print "cold and far from the operands of the previous section. The table has the median and the"
+	print "99th percentile of 200 sections, for the slowest pair, including pairs that use the reference."
 	print ""
 	section_table()
 }
