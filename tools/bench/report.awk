@@ -133,7 +133,7 @@ function costs(setting,	i, w, nr, list, part)
 	cell("where")
 	for (w = 1; w <= nr_shown; w++)
 		cell(name[shown[w]])
-	cell("coll / thriftiest peer")
+	cell("coll / least of a peer")
 	row_end()
 	nr = places(setting, list)
 	for (i = 1; i <= nr; i++) {

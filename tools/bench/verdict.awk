@@ -94,7 +94,7 @@ function ask_limit(setting, place, ranks, bytes, need,	i, k, nr_r, nr_b, r, b)
 function ask_cpu(setting, place, ranks,	i, nr, r)
 {
 	nr = split(ranks, r, " ")
-	ask(name[setting] ", " name[place] ": our CPU time / that of the thriftiest peer, " commas(ranks) \
+	ask(name[setting] ", " name[place] ": our CPU time / the least CPU time of peers, " commas(ranks) \
 	    " ranks, 16 MiB", 0.6, 1)
 	for (i = 1; i <= nr; i++)
 		answer(quotient(median(setting, place, r[i], "coll-registered", "cpu", 16777216,
