@@ -27,6 +27,14 @@ static inline uint64_t relax_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
 }
 
+/* Nanoseconds that are left of @ns, counted from @start. */
+static inline uint64_t relax_left_ns(uint64_t start, uint64_t ns)
+{
+	uint64_t gone = relax_now_ns() - start;
+
+	return gone < ns ? ns - gone : 0;
+}
+
 /* Sleep for @ns nanoseconds, less than a second. */
 static inline void relax_sleep(uint64_t ns)
 {

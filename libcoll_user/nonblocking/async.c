@@ -656,14 +656,6 @@ int coll_wait(coll_request_t *req)
 	return ret;
 }
 
-/* Nanoseconds that are left of @ns, counted from @start. */
-static uint64_t time_left(uint64_t start, uint64_t ns)
-{
-	uint64_t gone = relax_now_ns() - start;
-
-	return gone < ns ? ns - gone : 0;
-}
-
 int coll_wait_for(coll_request_t *req, uint64_t ns, int *done)
 {
 	uint64_t start = ns ? relax_now_ns() : 0, left = ns;
@@ -679,7 +671,7 @@ int coll_wait_for(coll_request_t *req, uint64_t ns, int *done)
 		progress(a, left);
 		if (!left)
 			break;
-		left = time_left(start, ns);
+		left = relax_left_ns(start, ns);
 	}
 	*done = !req->active || req->done;
 	if (*done)

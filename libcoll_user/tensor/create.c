@@ -39,6 +39,7 @@ static void tensors_free(coll_tensors_t *ts)
 int tensors_new(coll_comm_t *comm, uint32_t flags, coll_tensors_t **out)
 {
 	coll_tensors_t *ts = calloc(1, sizeof(*ts));
+	pthread_condattr_t attr;
 	int ret;
 
 	if (!ts) {
@@ -47,7 +48,10 @@ int tensors_new(coll_comm_t *comm, uint32_t flags, coll_tensors_t **out)
 	}
 	ts->comm = comm;
 	pthread_mutex_init(&ts->lock, NULL);
-	pthread_cond_init(&ts->changed, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&ts->changed, &attr);
+	pthread_condattr_destroy(&attr);
 	ret = tuner_new(comm, &ts->tuner);
 	if (!ret && flags & COLL_TENSORS_THREAD)
 		ret = start_thread(ts);
@@ -103,7 +107,7 @@ static void drain(coll_tensors_t *ts)
 {
 	pthread_mutex_lock(&ts->lock);
 	while (ts->open > 0)
-		tensors_progress(ts, true);
+		tensors_progress(ts, TENSORS_FOREVER);
 	ts->stop = true;
 	pthread_cond_broadcast(&ts->changed);
 	pthread_mutex_unlock(&ts->lock);

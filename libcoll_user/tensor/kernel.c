@@ -21,9 +21,14 @@ int tensors_post(coll_comm_t *comm, const struct coll_tensor *tensors, uint32_t 
 }
 
 int tensors_collect(coll_comm_t *comm, struct coll_tensor_result *to, uint32_t nr,
-		    uint32_t min)
+		    uint64_t ns)
 {
-	struct coll_tensor_wait w = { .results = (uintptr_t)to, .nr = nr, .min = min };
+	struct coll_tensor_wait w = {
+		.results = (uintptr_t)to,
+		.nr = nr,
+		.min = ns > 0,
+		.timeout_ns = ns == TENSORS_FOREVER ? 0 : ns,
+	};
 
 	return ioctl(comm->fd, COLL_IOC_TENSOR_WAIT, &w) ? -errno : (int)w.got;
 }

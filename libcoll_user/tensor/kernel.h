@@ -5,11 +5,16 @@
 
 #include "tensors.h"
 
-/* Return: number of tensors or results, or -errno. A post also sets @posted. */
+/* Return: 0 or -errno; @posted says how many were posted. */
 int tensors_post(coll_comm_t *comm, const struct coll_tensor *tensors, uint32_t nr,
 		 uint32_t *posted);
+
+/*
+ * Take results. @ns: how long to wait for one if there is none; 0: not at all. Return: number of
+ * results, or -errno; ETIMEDOUT only after a wait.
+ */
 int tensors_collect(coll_comm_t *comm, struct coll_tensor_result *to, uint32_t nr,
-		    uint32_t min);
+		    uint64_t ns);
 
 /* Return: 0 or -errno. Only the setting of the node of rank 0 has an effect. */
 int tensors_set_fusion(coll_comm_t *comm, uint64_t threshold, uint32_t most);

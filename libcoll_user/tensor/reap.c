@@ -4,8 +4,10 @@
  * The others wait until it has taken theirs, or until it stops.
  */
 #include <errno.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/relax.h"
 #include "handle.h"
 #include "kernel.h"
 #include "reap.h"
@@ -73,32 +75,49 @@ static void give_up(coll_tensors_t *ts, int err)
 }
 
 /* Take results, of this thread alone. Lock held at both ends, dropped meanwhile. */
-static void reap(coll_tensors_t *ts, bool wait)
+static void reap(coll_tensors_t *ts, uint64_t ns)
 {
 	struct coll_tensor_result got[TENSORS_BATCH];
 	int nr, k;
 
 	ts->reaping = true;
 	pthread_mutex_unlock(&ts->lock);
-	nr = tensors_collect(ts->comm, got, TENSORS_BATCH, wait);
-	if (nr == -ENOMEM && wait)
+	nr = tensors_collect(ts->comm, got, TENSORS_BATCH, ns);
+	if (nr == -ENOMEM && ns)
 		usleep(TENSORS_AGAIN_US);
 	pthread_mutex_lock(&ts->lock);
 	for (k = 0; k < nr; k++)
 		end(ts, (coll_tensor_t *)(uintptr_t)got[k].tag, &got[k]);
-	if (nr < 0 && nr != -EINTR && nr != -ENOMEM)
+	if (nr < 0 && nr != -EINTR && nr != -ENOMEM && nr != -ETIMEDOUT)
 		give_up(ts, nr);
 	ts->reaping = false;
 	/* Also if no result has come: another thread has to take results from now on. */
 	pthread_cond_broadcast(&ts->changed);
 }
 
-void tensors_progress(coll_tensors_t *ts, bool wait)
+/* Wait for the thread that takes results. Lock held at both ends. */
+static void wait_for_change(coll_tensors_t *ts, uint64_t ns)
+{
+	uint64_t until = relax_now_ns();
+	struct timespec at;
+
+	/* Nobody waits for centuries: that is no limit. */
+	if (ns >= TENSORS_FOREVER - until) {
+		pthread_cond_wait(&ts->changed, &ts->lock);
+		return;
+	}
+	until += ns;
+	at.tv_sec = (time_t)(until / 1000000000);
+	at.tv_nsec = (long)(until % 1000000000);
+	pthread_cond_timedwait(&ts->changed, &ts->lock, &at);
+}
+
+void tensors_progress(coll_tensors_t *ts, uint64_t ns)
 {
 	if (!ts->reaping && !ts->threaded)
-		reap(ts, wait);
-	else if (wait)
-		pthread_cond_wait(&ts->changed, &ts->lock);
+		reap(ts, ns);
+	else if (ns)
+		wait_for_change(ts, ns);
 }
 
 void *tensors_thread(void *arg)
@@ -108,7 +127,7 @@ void *tensors_thread(void *arg)
 	pthread_mutex_lock(&ts->lock);
 	while (!ts->stop)
 		if (ts->open > 0)
-			reap(ts, true);
+			reap(ts, TENSORS_FOREVER);
 		else
 			pthread_cond_wait(&ts->changed, &ts->lock);
 	pthread_mutex_unlock(&ts->lock);
@@ -149,7 +168,7 @@ static int wait_for(coll_tensor_t *t, bool explain)
 		ret = deadlock();
 	} else {
 		while (!is_over(t))
-			tensors_progress(ts, true);
+			tensors_progress(ts, TENSORS_FOREVER);
 		ret = take(t, explain);
 	}
 	pthread_mutex_unlock(&ts->lock);
@@ -161,8 +180,9 @@ int coll_tensor_wait(coll_tensor_t *t)
 	return t ? wait_for(t, true) : 0;
 }
 
-int coll_tensor_test(coll_tensor_t *t, int *done)
+int coll_tensor_wait_for(coll_tensor_t *t, uint64_t ns, int *done)
 {
+	uint64_t start = ns ? relax_now_ns() : 0, left = ns;
 	coll_tensors_t *ts;
 	int ret = 0;
 
@@ -175,14 +195,23 @@ int coll_tensor_test(coll_tensor_t *t, int *done)
 	if (tensors_in_callback(ts)) {
 		ret = deadlock();
 	} else {
-		if (!is_over(t))
-			tensors_progress(ts, false);
+		while (!is_over(t)) {
+			tensors_progress(ts, left);
+			if (!left)
+				break;
+			left = relax_left_ns(start, ns);
+		}
 		*done = is_over(t);
 		if (*done)
 			ret = take(t, true);
 	}
 	pthread_mutex_unlock(&ts->lock);
 	return ret;
+}
+
+int coll_tensor_test(coll_tensor_t *t, int *done)
+{
+	return coll_tensor_wait_for(t, 0, done);
 }
 
 /* The first one that has ended; else @pending says whether any is posted. Lock held. */
@@ -235,7 +264,7 @@ int coll_tensor_waitany(coll_tensor_t **tensors, size_t n, size_t *index)
 		ret = deadlock();
 	} else {
 		while ((*index = find_done(tensors, n, &pending)) == COLL_TENSOR_NONE && pending)
-			tensors_progress(ts, true);
+			tensors_progress(ts, TENSORS_FOREVER);
 	}
 	if (*index != COLL_TENSOR_NONE) {
 		made = tensors[*index]->made;
@@ -277,7 +306,7 @@ int coll_tensors_poll(coll_tensors_t *ts, int wait)
 		ret = deadlock();
 	} else {
 		open = ts->open;
-		tensors_progress(ts, wait && open > 0);
+		tensors_progress(ts, wait && open > 0 ? TENSORS_FOREVER : 0);
 		open = ts->open > 0 ? ts->open : 0;
 		ret = open < INT32_MAX ? (int)open : INT32_MAX;
 		if (ts->broken)

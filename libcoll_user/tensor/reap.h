@@ -5,8 +5,11 @@
 
 #include "tensors.h"
 
-/* Take results once, or wait for the thread that does; @wait: until there is one. Lock held. */
-void tensors_progress(coll_tensors_t *ts, bool wait);
+/*
+ * Take results once, or wait for the thread that does. @ns: how long to wait if there is no result;
+ * 0: not at all; TENSORS_FOREVER. Lock held.
+ */
+void tensors_progress(coll_tensors_t *ts, uint64_t ns);
 /* Is this a callback? Lock held. */
 bool tensors_in_callback(const coll_tensors_t *ts);
 /* Body of the thread. */

@@ -15,6 +15,9 @@
 /* If the kernel had no memory for a post, it is tried again after this time. */
 #define TENSORS_AGAIN_US	1000
 
+/* Nanoseconds of a wait without a limit. */
+#define TENSORS_FOREVER	UINT64_MAX
+
 /**
  * enum tensor_state - one named tensor
  * @TENSOR_IDLE: not posted; only of coll_tensor_create()

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/relax.h"
 #include "comm/buffers.h"
 #include "setup/split.h"
 #include "tensor/kernel.h"
@@ -123,13 +124,20 @@ int tensors_set_fusion(coll_comm_t *comm, uint64_t threshold, uint32_t most)
 }
 
 int tensors_collect(coll_comm_t *comm, struct coll_tensor_result *to, uint32_t nr,
-		    uint32_t min)
+		    uint64_t ns)
 {
+	uint64_t start = relax_now_ns();
 	uint32_t got = 0, k;
+	bool late = false;
 
 	pthread_mutex_lock(&kernel.lock);
-	while (min && kernel.hold && kernel.nr && !kernel.broken)
-		pthread_cond_wait(&kernel.changed, &kernel.lock);
+	while (ns && kernel.hold && kernel.nr && !kernel.broken && !late) {
+		/* looks again every millisecond */
+		pthread_mutex_unlock(&kernel.lock);
+		usleep(1000);
+		pthread_mutex_lock(&kernel.lock);
+		late = !relax_left_ns(start, ns);
+	}
 	while (!kernel.hold && !kernel.broken && kernel.nr && got < nr && (!got || below(4))) {
 		k = below(kernel.nr);
 		to[got] = kernel.next;
@@ -138,6 +146,8 @@ int tensors_collect(coll_comm_t *comm, struct coll_tensor_result *to, uint32_t n
 		kernel.posted[k] = kernel.posted[--kernel.nr];
 	}
 	pthread_mutex_unlock(&kernel.lock);
+	if (!kernel.broken && !got && late)
+		return -ETIMEDOUT;
 	return kernel.broken ? kernel.broken : (int)got;
 }
 
@@ -713,6 +723,39 @@ static void test_callbacks(uint32_t flags)
 	ok(back.calls == 13, "it did");
 }
 
+static void *waiter(void *t)
+{
+	return (void *)(intptr_t)coll_tensor_wait(t);
+}
+
+/* A thread waits for a limited time: alone, and while another thread takes the results. */
+static void test_wait_for(uint32_t flags)
+{
+	const uint64_t ms = 1000000, start_ns = relax_now_ns();
+	coll_tensors_t *ts = start(flags);
+	coll_tensor_t *t[2];
+	pthread_t other;
+	int done = 1;
+	void *ret;
+
+	hold(true);
+	ok(!coll_tensor_barrier(ts, "one", &t[0]) && !coll_tensor_barrier(ts, "two", &t[1]) &&
+	   !coll_tensor_wait_for(t[0], 0, &done) && !done, "no time: it has not ended");
+	ok(!coll_tensor_wait_for(t[0], 20 * ms, &done) && !done &&
+	   relax_now_ns() - start_ns >= 20 * ms && !ts->broken, "the time passes");
+	pthread_create(&other, NULL, waiter, t[0]);
+	usleep(5000);
+	ok(!coll_tensor_wait_for(t[1], 20 * ms, &done) && !done,
+	   "the time passes while another thread waits without a limit");
+	hold(false);
+	ok(!coll_tensor_wait_for(t[1], 10000 * ms, &done) && done, "it ends in time");
+	pthread_join(other, &ret);
+	ok(!ret && !coll_tensor_wait_for(NULL, 1, &done) && done, "nothing: done");
+	coll_tensor_barrier(ts, "three", &t[0]);
+	ok(!coll_tensor_wait_for(t[0], UINT64_MAX, &done) && done, "no limit");
+	stop(ts, "finalize after waits with a limit");
+}
+
 static void *poster(void *arg)
 {
 	coll_tensors_t *ts = arg;
@@ -828,6 +871,8 @@ int main(int argc, char **argv)
 	test_bad();
 	test_refused();
 	test_texts();
+	test_wait_for(0);
+	test_wait_for(COLL_TENSORS_THREAD);
 	test_callbacks(0);
 	test_callbacks(COLL_TENSORS_THREAD);
 	test_threads(0, "8 threads post and wait");

@@ -337,6 +337,15 @@ int coll_tensor_wait(coll_tensor_t *t);
  */
 int coll_tensor_test(coll_tensor_t *t, int *done);
 
+/**
+ * coll_tensor_wait_for() - wait for a tensor, but not forever
+ * @ns: nanoseconds; 0: as coll_tensor_test()
+ * @done: as of coll_tensor_test()
+ *
+ * The tensor goes on after the time has passed. Its own deadline is that of its command.
+ */
+int coll_tensor_wait_for(coll_tensor_t *t, uint64_t ns, int *done);
+
 /** As index: none of the tensors is posted. */
 #define COLL_TENSOR_NONE	SIZE_MAX
 
