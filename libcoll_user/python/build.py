@@ -24,7 +24,8 @@ STUBS = {
 
 # Macros are no declarations: these are used.
 MACROS = "".join(f"#define {name} ...\n" for name in (
-    "COLL_RANK_ANY", "COLL_TAG_ANY", "COLL_UNDEFINED", "COLL_CONFIG_NO_URING"))
+    "COLL_RANK_ANY", "COLL_TAG_ANY", "COLL_UNDEFINED", "COLL_CONFIG_NO_URING",
+    "COLL_TENSOR_AVG_PRESENT", "COLL_TENSOR_DIMS"))
 
 PYTHON = """
 extern "Python" int coll_py_exchange(void *ctx, const void *mine, void *all, size_t len,
@@ -33,7 +34,7 @@ extern "Python" int coll_py_exchange(void *ctx, const void *mine, void *all, siz
 
 
 def declarations(headers, uapi):
-    """The text of <coll/coll.h> without directives, bodies and attributes."""
+    """The text of <coll/tensor.h>, which includes <coll/coll.h>, without directives, bodies and attributes."""
     with tempfile.TemporaryDirectory() as stubs:
         for name, text in STUBS.items():
             path = os.path.join(stubs, name)
@@ -42,7 +43,7 @@ def declarations(headers, uapi):
                 f.write(text)
         text = subprocess.run(
             [*os.environ.get("CC", "cc").split(), "-E", "-P", "-nostdinc", f"-I{stubs}", f"-I{headers}", f"-I{uapi}", "-"],
-            input="#include <coll/coll.h>\n", check=True, capture_output=True, text=True).stdout
+            input="#include <coll/tensor.h>\n", check=True, capture_output=True, text=True).stdout
     text = re.sub(r"__attribute__\s*\(\(.*?\)\)", "", text)
     # functions that are defined in the headers
     text = re.sub(r"static inline [^;{}]*\{.*?^\}\n", "", text, flags=re.S | re.M)
@@ -54,7 +55,7 @@ def main():
     ffi = cffi.FFI()
     ffi.cdef(declarations(headers, uapi) + MACROS + PYTHON)
     ffi.set_source(
-        "coll._coll", "#include <coll/coll.h>\n", libraries=["coll"],
+        "coll._coll", "#include <coll/tensor.h>\n", libraries=["coll"],
         include_dirs=[headers, uapi], library_dirs=[library],
         # from coll/ to where libcoll.so is, built and installed
         extra_link_args=["-Wl,-rpath,$ORIGIN/../../.."], py_limited_api=True)

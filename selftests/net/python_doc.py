@@ -21,10 +21,10 @@ FUNCTIONS = 50
 
 
 def examples():
-    modules = [coll, *(sys.modules[f"coll._{m}"] for m in ("comm", "error", "request", "types"))]
+    modules = [coll, *(sys.modules[f"coll._{m}"] for m in ("comm", "error", "request", "tensors", "types"))]
     failed = tried = 0
-    with coll.Comm() as comm:
-        names = {"comm": comm, "me": comm.rank, "np": np, "coll": coll, "errno": errno}
+    with coll.Comm() as comm, coll.Tensors(comm) as tensors:
+        names = {"comm": comm, "tensors": tensors, "me": comm.rank, "np": np, "coll": coll, "errno": errno}
         for module in modules:
             # the package's own example makes a communicator of all ranks
             done = doctest.testmod(module, extraglobs=names)

@@ -1,0 +1,458 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+"""Named tensors: collectives that each rank posts in an order of its own."""
+import collections
+import threading
+import weakref
+from typing import Any, Iterable, List, Optional
+
+import numpy as np
+
+from ._coll import ffi, lib
+from ._comm import Array, Comm, OpCode
+from ._error import Error, check, last_error
+from ._types import SUM, dtype_of
+
+# A wait looks so often whether the communicator is still there, and lets signals in.
+_SLICE_NS = 50_000_000
+
+_DIMS = lib.COLL_TENSOR_DIMS
+
+
+def _check(ret: int, what: str, comm: Any = ffi.NULL) -> None:
+    """Raises Error unless @ret is 0. The text of the library is that of this thread's last call."""
+    if ret:
+        text = ffi.string(lib.coll_tensor_error()).decode(errors="replace")
+        check(ret, what, comm, text)
+
+
+class Tensor:
+    """A named tensor of a Tensors. Its arrays belong to the kernel while it is posted.
+
+    It may be posted again when it is over: then its arrays are used again. Several threads may use
+    one. If a program drops a tensor that is posted, its arrays stay until it is over.
+    """
+
+    def __init__(self, tensors: "Tensors", name: str, keep: tuple, result: Any) -> None:
+        self._ts = tensors
+        self._name = name
+        self._keep = keep
+        self._result = result
+        self._error: Optional[Error] = None
+        self._posted = False
+        # Held by the thread that is in a function of C with the tensor.
+        self._lock = threading.Lock()
+        self._done = ffi.new("int *")
+        self._at = ffi.new("coll_tensor_t **")
+
+    def __del__(self):
+        at = getattr(self, "_at", None)
+        if at is not None and at[0] != ffi.NULL:
+            self._ts._leave(at[0], self._keep)
+
+    @property
+    def name(self) -> str:
+        """Its name, by which ranks find each other.
+
+        >>> tensors.barrier("start", post=False).name
+        'start'
+        """
+        return self._name
+
+    def post(self) -> "Tensor":
+        """Posts it, and does not wait.
+
+        >>> a = np.ones(3)
+        >>> t = tensors.allreduce("again", coll.IN_PLACE, a, post=False)
+        >>> [t.post().wait()[0] for step in range(3)]
+        [2.0, 4.0, 8.0]
+        """
+        self._ts.post([self])
+        return self
+
+    def _step(self, ns: int) -> bool:
+        """Looks, for so many nanoseconds. The lock is held. Is it over?"""
+        if not self._posted:
+            return True
+        self._ts._check_alive()
+        ret = lib.coll_tensor_wait_for(self._at[0], ns, self._done)
+        if self._done[0]:
+            self._posted = False
+            self._error = None
+            try:
+                _check(ret, f"tensor {self._name!r}", self._ts._c)
+            except Error as e:
+                self._error = e.with_traceback(None)
+        return not self._posted
+
+    def _answer(self) -> Any:
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+    def wait(self) -> Any:
+        """Waits for the end of what was posted. Returns the array with the result.
+
+        >>> tensors.allreduce("sum", np.array([me, 10])).wait()
+        array([ 1, 20])
+        """
+        over = False
+        while not over:
+            with self._lock:
+                over = self._step(_SLICE_NS)
+        return self._answer()
+
+    def test(self) -> bool:
+        """Is it over? Raises Error if it has failed.
+
+        >>> t = tensors.barrier("b")
+        >>> while not t.test():
+        ...     pass
+        """
+        # Another thread waits for it.
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            if not self._step(0):
+                return False
+        finally:
+            self._lock.release()
+        self._answer()
+        return True
+
+    def _forget(self) -> tuple:
+        """The library frees it. Returns what has to stay until then."""
+        with self._lock:
+            self._at[0] = ffi.NULL
+            if self._posted:
+                self._posted = False
+                self._error = Error(0, f"tensor {self._name!r}: finalize() did not wait for it")
+            return self._keep
+
+
+class Tensors:
+    """A communicator for named tensors, with the ranks of @comm. A collective of @comm.
+
+    A tensor starts when all ranks have posted its name, whatever their orders. Small ones are
+    fused. Usable in a ``with`` statement, which ends it. See Documentation/tensors.rst.
+
+    >>> with coll.Tensors(comm) as other:
+    ...     names = ["a", "b"] if me else ["b", "a"]
+    ...     both = {name: other.allreduce(name, np.full(2, len(name))) for name in names}
+    ...     both["a"].wait(), both["b"].wait()
+    (array([2, 2]), array([2, 2]))
+    """
+
+    def __init__(self, comm: Comm, *, _made: Any = None) -> None:
+        self._ts = ffi.NULL
+        self._left: Any = collections.deque()
+        self._live: Any = weakref.WeakSet()
+        self._sweeping = threading.Lock()
+        if _made is None:
+            _made = ffi.new("coll_tensors_t **")
+            _check(lib.coll_tensors_create(comm._comm, 0, _made), "Tensors", comm._c)
+        self._ts = _made[0]
+        self._c = lib.coll_tensors_comm(self._ts)
+        # Makes the arguments of collectives. It is not this object's to finalize.
+        self._args = Comm(_comm=self._c)
+        self._args._gone = True
+
+    @staticmethod
+    def _of(what: str, ret: int, made: Any, comm: Comm) -> Optional["Tensors"]:
+        _check(ret, what, comm._c)
+        return None if made[0] == ffi.NULL else Tensors(comm, _made=made)
+
+    @staticmethod
+    def split(comm: Comm, color: int, key: int = 0) -> Optional["Tensors"]:
+        """For parts of @comm, as Comm.split(). None for UNDEFINED.
+
+        >>> with coll.Tensors.split(comm, me) as alone:
+        ...     alone.size
+        1
+        """
+        made = ffi.new("coll_tensors_t **")
+        return Tensors._of("split", lib.coll_tensors_split(comm._comm, color, key, 0, made), made,
+                           comm)
+
+    @staticmethod
+    def local(comm: Comm) -> "Tensors":
+        """For the ranks of this node.
+
+        >>> with coll.Tensors.local(comm) as local:
+        ...     local.nodes
+        1
+        """
+        made = ffi.new("coll_tensors_t **")
+        return Tensors._of("local", lib.coll_tensors_local(comm._comm, 0, made), made, comm)
+
+    @staticmethod
+    def cross(comm: Comm) -> "Tensors":
+        """For ranks that have equal places on their nodes.
+
+        >>> with coll.Tensors.cross(comm) as cross:
+        ...     cross.size == comm.nodes
+        True
+        """
+        made = ffi.new("coll_tensors_t **")
+        return Tensors._of("cross", lib.coll_tensors_cross(comm._comm, 0, made), made, comm)
+
+    def __enter__(self) -> "Tensors":
+        return self
+
+    def __exit__(self, kind, value, trace) -> None:
+        self.finalize()
+
+    def __del__(self):
+        if getattr(self, "_ts", ffi.NULL) != ffi.NULL:
+            self.finalize()
+
+    def __repr__(self) -> str:
+        if self._ts == ffi.NULL:
+            return "<coll.Tensors, finalized>"
+        return f"<coll.Tensors, rank {self.rank} of {self.size}>"
+
+    def finalize(self) -> None:
+        """Waits for all tensors that this rank has posted, and frees everything.
+
+        May be called again. Tensors that only other ranks have posted fail there.
+        """
+        with self._sweeping:
+            ts, self._ts = self._ts, ffi.NULL
+        if ts == ffi.NULL:
+            return
+        self._args._c = self._c = ffi.NULL
+        held = [t._forget() for t in list(self._live)]
+        try:
+            _check(lib.coll_tensors_finalize(ts), "finalize")
+        finally:
+            held.clear()
+            self._left.clear()
+
+    def _check_alive(self) -> None:
+        if self._ts == ffi.NULL:
+            raise ValueError("the communicator has been finalized")
+
+    def _leave(self, t: Any, keep: tuple) -> None:
+        """Nobody has this tensor any more. The kernel may still write to its arrays."""
+        if self._ts != ffi.NULL and lib.coll_tensor_free(t):
+            self._left.append((t, keep, ffi.new("int *")))
+
+    def _sweep(self) -> None:
+        """Lets go of tensors that nobody has and that are over meanwhile."""
+        if not self._left or not self._sweeping.acquire(blocking=False):
+            return
+        try:
+            for _i in range(len(self._left) if self._ts != ffi.NULL else 0):
+                t, _keep, done = self._left[0]
+                if not done[0]:
+                    lib.coll_tensor_test(t, done)
+                if done[0]:
+                    lib.coll_tensor_free(t)
+                    self._left.popleft()
+                else:
+                    self._left.rotate(-1)
+        finally:
+            self._sweeping.release()
+
+    @property
+    def rank(self) -> int:
+        """Rank of this process."""
+        return self._args.rank
+
+    @property
+    def size(self) -> int:
+        """Ranks in all."""
+        return self._args.size
+
+    @property
+    def nodes(self) -> int:
+        """Nodes in all."""
+        return self._args.nodes
+
+    def set_timeout(self, seconds: float) -> None:
+        """Deadline of tensors that are made later; 0: none.
+
+        A tensor that not all ranks have posted by then ends with ETIMEDOUT, and the communicator
+        goes on.
+
+        >>> tensors.set_timeout(20)
+        """
+        self._args.set_timeout(seconds)
+
+    def abort(self, code: int = 1) -> None:
+        """Ends all pending tensors of all ranks.
+
+        >>> with coll.Tensors(comm) as other:
+        ...     other.abort(7)
+        ...     try:
+        ...         other.barrier("b").wait()
+        ...     except coll.Error as e:
+        ...         assert e.errno == errno.ESHUTDOWN
+        """
+        self._check_alive()
+        _check(lib.coll_tensors_abort(self._ts, code), "abort")
+
+    def join(self) -> int:
+        """This rank has no more tensors: waits until no rank has. Returns the last one to join.
+
+        Until then it counts as if it had posted everything, and contributes nothing.
+
+        >>> tensors.join() in (0, 1)
+        True
+        """
+        self._check_alive()
+        last, t, done = ffi.new("uint32_t *"), ffi.new("coll_tensor_t **"), ffi.new("int *")
+        _check(lib.coll_tensors_ijoin(self._ts, last, ffi.NULL, ffi.NULL, t), "join", self._c)
+        try:
+            ret = 0
+            while not done[0]:
+                self._check_alive()
+                ret = lib.coll_tensor_wait_for(t[0], _SLICE_NS, done)
+        finally:
+            if not done[0]:
+                # An exception: the number may still be written.
+                self._left.append((t[0], (last, t), done))
+        _check(ret, "join", self._c)
+        return last[0]
+
+    def post(self, tensors: Iterable[Tensor], group: bool = False) -> None:
+        """Posts many in one system call.
+
+        ``group``: they start together or not at all: if one of them fails before, so do the others.
+        All ranks post a group in one call, each in an order of its own.
+
+        >>> all = [tensors.allreduce(f"g{i}", np.array([i]), post=False) for i in range(3)]
+        >>> tensors.post(all[::-1] if me else all, group=True)
+        >>> [int(t.wait()[0]) for t in all]
+        [0, 2, 4]
+        """
+        self._check_alive()
+        self._sweep()
+        several = list(tensors)
+        if not several:
+            return
+        if any(t._ts is not self for t in several):
+            raise ValueError("a tensor of another communicator")
+        posted = ffi.new("size_t *")
+        call = lib.coll_tensor_postgroup if group else lib.coll_tensor_postall
+        try:
+            ret = call([t._at[0] for t in several], len(several), posted)
+        finally:
+            for t in several[:posted[0]]:
+                t._posted = True
+        _check(ret, "post", self._c)
+
+    def _make(self, name: str, collective: tuple, shape: tuple, post: bool, priority: int = 0,
+              prescale: float = 1, postscale: float = 1, wire: Any = None,
+              present: bool = False) -> Tensor:
+        """A tensor from the arguments that a collective of Comm has, see there."""
+        what, args, keep, result = collective
+        self._check_alive()
+        spec = ffi.new("struct coll_tensor_spec *")
+        text = ffi.new("char[]", name.encode())
+        spec.struct_size = ffi.sizeof("struct coll_tensor_spec")
+        spec.name = text
+        getattr(lib, "coll_cmd_" + what)(self._c, ffi.addressof(spec, "cmd"), *args)
+        if 0 < len(shape) <= _DIMS:
+            spec.ndim = len(shape)
+            spec.dims[0:len(shape)] = list(shape)
+        spec.priority = priority
+        spec.prescale, spec.postscale = prescale, postscale
+        spec.flags = lib.COLL_TENSOR_AVG_PRESENT if present else 0
+        spec.wire = 0 if wire is None else dtype_of(np.dtype(wire))
+        t = Tensor(self, name, (keep, args), result)
+        _check(lib.coll_tensor_create(self._ts, spec, t._at), what, self._c)
+        self._live.add(t)
+        return t.post() if post else t
+
+    def allreduce(self, name: str, send: Any, recv: Optional[Array] = None, op: OpCode = SUM, *,
+                  priority: int = 0, prescale: float = 1, postscale: float = 1, wire: Any = None,
+                  present: bool = False, post: bool = True) -> Tensor:
+        """As Comm.allreduce(), by name.
+
+        ``priority``: of the tensors that all ranks have posted, higher ones start first.
+        ``prescale``, ``postscale``: factors of inputs and of results. ``wire``: the type of float32
+        between nodes, "float16" or "bfloat16". ``present``: AVG divides by the number of ranks that
+        have not joined. ``post=False``: only makes it, for Tensor.post() and post().
+
+        >>> tensors.allreduce("mean", np.array([me, 3.0]), op=coll.AVG).wait()
+        array([0.5, 3. ])
+        """
+        made = self._args._reduction("allreduce", send, recv, op)
+        return self._make(name, made, made[3].shape, post, priority, prescale, postscale, wire,
+                          present)
+
+    def broadcast(self, name: str, buf: Array, root: int = 0, *, priority: int = 0,
+                  post: bool = True) -> Tensor:
+        """As Comm.broadcast(), by name.
+
+        >>> tensors.broadcast("weights", np.array([me, me]), root=1).wait()
+        array([1, 1])
+        """
+        return self._make(name, self._args._broadcast(buf, root), buf.shape, post, priority)
+
+    def allgather(self, name: str, send: Any, recv: Optional[Array] = None, *, priority: int = 0,
+                  post: bool = True) -> Tensor:
+        """As Comm.allgather(), by name.
+
+        >>> tensors.allgather("ids", np.array([me, 7])).wait()
+        array([[0, 7],
+               [1, 7]])
+        """
+        return self._make(name, self._args._allgather(send, recv), (), post, priority)
+
+    def allgatherv(self, name: str, send: Any, counts: Iterable[int],
+                   recv: Optional[Array] = None, displs: Optional[Iterable[int]] = None, *,
+                   priority: int = 0, post: bool = True) -> Tensor:
+        """As Comm.allgatherv(), by name: rank r contributes counts[r] elements.
+
+        >>> tensors.allgatherv("some", np.full(me + 1, me), [1, 2]).wait()
+        array([0, 1, 1])
+        """
+        return self._make(name, self._args._allgatherv(send, counts, recv, displs), (), post,
+                          priority)
+
+    def alltoall(self, name: str, send: Any, recv: Optional[Array] = None, *, priority: int = 0,
+                 post: bool = True) -> Tensor:
+        """As Comm.alltoall(), by name.
+
+        >>> tensors.alltoall("swap", np.array([10 * me, 10 * me + 1])).wait().tolist() == [me, 10 + me]
+        True
+        """
+        return self._make(name, self._args._alltoall(send, recv), (), post, priority)
+
+    def reduce_scatter(self, name: str, send: Array, counts: Iterable[int],
+                       recv: Optional[Array] = None, op: OpCode = SUM, *, priority: int = 0,
+                       post: bool = True) -> Tensor:
+        """As Comm.reduce_scatter(), by name.
+
+        >>> block = tensors.reduce_scatter("parts", np.array([1, 2, 3]), [1, 2]).wait()
+        >>> block.tolist() == ([4, 6] if me else [2])
+        True
+        """
+        return self._make(name, self._args._reduce_scatter(send, counts, recv, op), (), post,
+                          priority)
+
+    def reduce_scatter_block(self, name: str, send: Array, recv: Optional[Array] = None,
+                             op: OpCode = SUM, *, priority: int = 0, post: bool = True) -> Tensor:
+        """As Comm.reduce_scatter_block(), by name.
+
+        >>> tensors.reduce_scatter_block("blocks", np.array([1, 2])).wait().tolist() == 2 * (me + 1)
+        True
+        """
+        return self._make(name, self._args._reduce_scatter_block(send, recv, op), (), post,
+                          priority)
+
+    def barrier(self, name: str, *, priority: int = 0, post: bool = True) -> Tensor:
+        """As Comm.barrier(), by name.
+
+        >>> tensors.barrier("end of epoch").wait()
+        """
+        return self._make(name, ("barrier", (), (), None), (), post, priority)
+
+    def wait(self, tensors: Iterable[Tensor]) -> List[Any]:
+        """The results of all of them, when they are there.
+
+        >>> tensors.wait([tensors.barrier("x"), tensors.allreduce("y", np.array([me]))])
+        [None, array([1])]
+        """
+        return [t.wait() for t in tensors]
