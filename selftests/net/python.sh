@@ -8,6 +8,7 @@
 python=/usr/bin/python3
 package=$top/.build/lib/python3/dist-packages
 rank=$top/selftests/net/python_rank.py
+tensors=$top/selftests/net/python_tensors.py
 doc=$top/selftests/net/python_doc.py
 export PYTHONPATH=$package PYTHONDONTWRITEBYTECODE=1
 
@@ -16,6 +17,13 @@ calls()
 {
 	env "${@:3}" "$tools/collrun" -t 200 -n "$1" --nodes "$2" "$python" "$rank" >"$log" 2>&1 </dev/null
 	ok $? "every call, $1 ranks, $2 nodes${3:+, $3}"
+}
+
+# named RANKS NODES
+named()
+{
+	"$tools/collrun" -t 200 -n "$1" --nodes "$2" "$python" "$tensors" >"$log" 2>&1 </dev/null
+	ok $? "named tensors, $1 ranks, $2 nodes"
 }
 
 # exchanged RANKS: they meet by a function of their own, over files
@@ -49,7 +57,7 @@ exchanged()
 	ok $bad "$1 ranks meet by a function of the application"
 }
 
-plan 9
+plan 12
 : >"$log"
 "$tools/collrun" -t 200 -n 2 "$python" "$doc" >"$log" 2>&1 </dev/null
 ok $? "examples in its texts, 2 ranks"
@@ -60,6 +68,9 @@ calls 2 1
 calls 4 1
 calls 3 2
 calls 4 2 COLL_NO_URING=1
+named 1 1
+named 3 1
+named 4 2
 : >"$log"
 exchanged 3
 # what is no device says so

@@ -16,8 +16,8 @@ import numpy as np
 import coll
 
 # fewer mean that they were not found
-EXAMPLES = 50
-FUNCTIONS = 50
+EXAMPLES = 75
+FUNCTIONS = 80
 
 
 def examples():
@@ -43,7 +43,7 @@ def public(owner):
 
 
 def hints():
-    owners = [coll.Comm, coll.Error, coll.Request]
+    owners = [coll.Comm, coll.Error, coll.Request, coll.Tensor, coll.Tensors]
     todo = [f for o in owners for f in public(o)]
     todo += [(n, f) for n, f in ((n, getattr(coll, n)) for n in coll.__all__)
              if inspect.isfunction(f)]

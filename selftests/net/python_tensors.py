@@ -1,0 +1,188 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""A rank that uses named tensors from Python, in random orders, and compares with numpy.
+
+Orders come from COLL_TEST_SEED. Prints what is wrong; status 0, or 1.
+"""
+import errno
+import gc
+import os
+import random
+import sys
+import threading
+import weakref
+
+import numpy as np
+
+import coll
+
+SEED = int(os.environ.get("COLL_TEST_SEED", "1"), 0)
+NAMES = 60
+wrong = 0
+
+
+def ok(what, good):
+    global wrong
+    if not good:
+        print(f"rank {comm.rank}: {what}")
+        wrong += 1
+
+
+def raises(what, kind, call, number=None, text=""):
+    try:
+        call()
+    except kind as e:
+        ok(f"{what}: {e!r}", (number is None or e.errno == number) and text in str(e))
+    else:
+        ok(f"{what}: no exception", False)
+
+
+def value(rank, i):
+    """Input of a rank for tensor i."""
+    return np.arange(i + 1, dtype="float64") + 100 * rank + i
+
+
+def sum_of(i):
+    return sum(value(r, i) for r in range(comm.size))
+
+
+def any_order():
+    """Each rank posts all of them in an order of its own, one by one, then in one call."""
+    order = list(range(NAMES))
+    random.Random(SEED * 1000 + comm.rank).shuffle(order)
+    made = {i: ts.allreduce(f"t{i}", value(comm.rank, i)) for i in order}
+    for i, t in sorted(made.items(), reverse=comm.rank % 2 == 0):
+        ok(f"tensor {i}", np.array_equal(t.wait(), sum_of(i)))
+        ok(f"tensor {i} again", t.test() and np.array_equal(t.wait(), sum_of(i)))
+    for i, t in made.items():
+        t.wait()[:] = 0
+    ts.post(made[i] for i in order)
+    for i, got in enumerate(ts.wait(made[i] for i in range(NAMES))):
+        ok(f"tensor {i} in one call", np.array_equal(got, sum_of(i)))
+
+
+def factors():
+    a = np.full(3, 2.0, "float32")
+    n = comm.size
+    ok("factors", np.array_equal(ts.allreduce("f", a, prescale=3, postscale=0.5).wait(), 3.0 * n * np.ones(3)))
+    ok("a smaller type", np.array_equal(ts.allreduce("w", a, wire="float16", priority=7).wait(), n * a))
+    raises("bytes that are not", coll.Error, lambda: ts.allreduce("w8", a, wire="int8"), errno.EINVAL)
+
+
+def mismatches():
+    n = comm.size
+    count = 3 + (comm.rank == n - 1)
+    t = ts.allreduce("uneven", np.zeros(count))
+    if n > 1:
+        raises("other shapes", coll.Error, t.wait, errno.EBADE, "dimension 0")
+        raises("the same error again", coll.Error, t.test, errno.EBADE, "'uneven'")
+    else:
+        t.wait()
+    ok("the communicator goes on", ts.barrier("after").wait() is None)
+    twice = ts.barrier("twice", post=False)
+    if comm.rank == 0 and n > 1:
+        twice.post()
+        raises("a name that is pending", coll.Error, lambda: ts.barrier("twice"), errno.EEXIST)
+        raises("a tensor that is posted", coll.Error, twice.post, errno.EBUSY)
+        comm.barrier()
+    else:
+        comm.barrier() if n > 1 else None
+        twice.post()
+    twice.wait()
+    raises("a name without letters", coll.Error, lambda: ts.barrier(""), errno.EINVAL)
+    raises("a name that is too long", coll.Error, lambda: ts.barrier("x" * 300), errno.EINVAL)
+    raises("a list", TypeError, lambda: ts.allreduce("l", [1]))
+
+
+def groups():
+    several = [ts.allreduce(f"g{i}", value(comm.rank, i), post=False) for i in range(5)]
+    mixed = several[:]
+    random.Random(SEED + comm.rank).shuffle(mixed)
+    ts.post(mixed, group=True)
+    for i, got in enumerate(ts.wait(several)):
+        ok(f"member {i}", np.array_equal(got, sum_of(i)))
+    ts.post([])
+    with coll.Tensors(comm) as other:
+        raises("members of two communicators", ValueError,
+               lambda: ts.post([several[0], other.barrier("b", post=False)]))
+
+
+def dropped():
+    """Arrays of tensors that nobody has stay until these are over."""
+    a = np.ones(1000)
+    seen = weakref.ref(a)
+    if comm.rank == 0:
+        ts.allreduce("dropped", coll.IN_PLACE, a)
+        del a
+        gc.collect()
+        ok("the array is kept", comm.size == 1 or seen() is not None)
+        comm.barrier()
+    else:
+        comm.barrier()
+        ts.allreduce("dropped", coll.IN_PLACE, a).wait()
+        del a
+    # a later call lets go of it, when the result has come
+    for i in range(100):
+        ts.barrier(f"later {i}").wait()
+        gc.collect()
+    ok("the array is free", seen() is None)
+
+
+def threads():
+    """Threads post and wait at the same time."""
+    def work(k):
+        for step in range(20):
+            got = ts.allreduce(f"thread {k} {step}", np.array([comm.rank + k])).wait()
+            if got[0] != sum(r + k for r in range(comm.size)):
+                bad.append(got)
+
+    bad, all_threads = [], [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in all_threads:
+        t.start()
+    for t in all_threads:
+        t.join(60)
+    ok(f"threads: {bad}", not bad and not any(t.is_alive() for t in all_threads))
+
+
+def joined():
+    """Rank r has r steps more than rank 0; who has joined contributes nothing."""
+    n = comm.size
+    for step in range(comm.rank + 1):
+        got = ts.allreduce(f"step {step}", np.array([1.0, comm.rank])).wait()
+        present = [r for r in range(n) if r >= step]
+        ok(f"step {step}: {got}", np.array_equal(got, [len(present), sum(present)]))
+    ok("the last one to join", ts.join() == n - 1 or n == 1)
+    ts.barrier("all are back").wait()
+
+
+def ends():
+    other = coll.Tensors(comm)
+    a = np.zeros(4)
+    t = other.allreduce("unfinished", coll.IN_PLACE, a)
+    other.finalize()
+    other.finalize()
+    ok("finalize waits", np.array_equal(a, np.zeros(4)))
+    raises("a tensor after the end", coll.Error, t.wait)
+    raises("a post after the end", ValueError, t.post)
+    raises("a call after the end", ValueError, lambda: other.barrier("b"))
+    with coll.Tensors(comm) as other:
+        t = other.barrier("never", post=False)
+        if comm.rank == 0:
+            other.abort(9)
+        try:
+            # others may have ended it meanwhile
+            t.post().wait()
+            ok("an abort", False)
+        except coll.Error as e:
+            ok(f"an abort: {e!r}", e.errno == errno.ESHUTDOWN)
+
+
+with coll.Comm() as comm:
+    with coll.Tensors(comm) as ts:
+        for test in any_order, factors, mismatches, groups, dropped, threads, joined, ends:
+            test()
+    with coll.Tensors.split(comm, comm.rank % 2) as half:
+        got = half.allreduce("r", np.array([comm.rank])).wait()[0]
+        ok("a sum over a part", got == sum(range(comm.rank % 2, comm.size, 2)))
+        ok("rank of a part", half.rank == comm.rank // 2)
+sys.exit(wrong != 0)
