@@ -322,12 +322,13 @@ def messages():
     for work in works:
         work.wait()
     if me:
-        dist.send(torch.tensor([me], dtype=torch.int32), 0)
+        # a tag of its own: rank n - 1 sends the next message before others have sent this one
+        dist.send(torch.tensor([me], dtype=torch.int32), 0, tag=5)
     else:
         seen = set()
         for _ in range(n - 1):
             t = torch.zeros(1, dtype=torch.int32)
-            rank = dist.recv(t)
+            rank = dist.recv(t, tag=5)
             assert int(t) == rank
             seen.add(rank)
         assert seen == set(range(1, n))
