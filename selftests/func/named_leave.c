@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A rank closes its file, or aborts, while named collectives are pending. Each pending one of the
+ * other rank ends with an error, once.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "named_pair.h"
+
+TEST(a_rank_leaves)
+{
+	struct coll_tensor_result res;
+	struct coll_status s;
+	uint32_t nodes, leaver;
+	bool before;
+	struct pair p;
+	int n;
+
+	for (n = 0; n < 8; n++) {
+		nodes = 1 + n % 2;
+		leaver = n / 2 % 2;
+		before = n / 4;
+		ASSERT_EQ(0, pair_start(&p, nodes));
+		expect_sum(_metadata, &p, "first");
+		pair_make(&p, "never", 3);
+		if (before)
+			ASSERT_EQ(0, raw_post(p.c.fd[!leaver], &p.t[!leaver], 1, NULL));
+		close(p.c.fd[leaver]);
+		p.c.fd[leaver] = -1;
+		if (!before)
+			ASSERT_EQ(0, raw_post(p.c.fd[!leaver], &p.t[!leaver], 1, NULL));
+		expect_result(_metadata, &p, !leaver, EHOSTDOWN, &res);
+		EXPECT_EQ(COLL_BAD_NONE, res.cause);
+		ASSERT_EQ(0, raw_status(p.c.fd[!leaver], &s));
+		EXPECT_EQ(COLL_CAUSE_CLOSE, s.cause.kind);
+		EXPECT_EQ(leaver, s.cause.rank);
+		raw_stop(&p.c);
+	}
+}
+
+TEST(abort_ends_all)
+{
+	struct coll_tensor_result res;
+	uint32_t nodes, r;
+	struct pair p;
+
+	for (nodes = 1; nodes <= 2; nodes++) {
+		for (r = 0; r < 2; r++) {
+			ASSERT_EQ(0, pair_start(&p, nodes));
+			pair_make(&p, "pending", 3000);
+			ASSERT_EQ(0, raw_post(p.c.fd[r], &p.t[r], 1, NULL));
+			ASSERT_EQ(0, raw_abort(p.c.fd[!r], 5));
+			expect_result(_metadata, &p, r, ESHUTDOWN, &res);
+			EXPECT_EQ(-ESHUTDOWN, raw_post(p.c.fd[r], &p.t[r], 1, NULL));
+			raw_stop(&p.c);
+		}
+	}
+}
+
+TEST(closing_with_pending_ones)
+{
+	struct coll_tensor_result res;
+	uint32_t nodes, r;
+	struct pair p;
+
+	for (nodes = 1; nodes <= 2; nodes++) {
+		for (r = 0; r < 2; r++) {
+			ASSERT_EQ(0, pair_start(&p, nodes));
+			pair_make(&p, "mine", 3000);
+			ASSERT_EQ(0, raw_post(p.c.fd[r], &p.t[r], 1, NULL));
+			pair_make(&p, "yours", 2000);
+			ASSERT_EQ(0, raw_post(p.c.fd[!r], &p.t[!r], 1, NULL));
+			close(p.c.fd[r]);
+			p.c.fd[r] = -1;
+			expect_result(_metadata, &p, !r, EHOSTDOWN, &res);
+			raw_stop(&p.c);
+		}
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * COLL_IOC_TENSOR_WAIT: when it waits, how long, and the order of the results. Also: a
+ * communicator has either named or numbered collectives, and refuses the others.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "named_pair.h"
+#include "util.h"
+
+TEST(numbers_and_names_do_not_mix)
+{
+	struct coll_tensor_result res;
+	struct coll_cmd barrier;
+	struct pair p;
+
+	raw_barrier(&barrier);
+	ASSERT_EQ(0, pair_start(&p, 1));
+	EXPECT_EQ(-EOPNOTSUPP, raw_submit(p.c.fd[0], &barrier));
+	expect_sum(_metadata, &p, "name");
+	raw_stop(&p.c);
+	ASSERT_EQ(0, raw_start(&p.c, 2, 1));
+	pair_make(&p, "name", 3);
+	EXPECT_EQ(-EOPNOTSUPP, raw_post(p.c.fd[0], &p.t[0], 1, NULL));
+	EXPECT_EQ(-EOPNOTSUPP, raw_collect(p.c.fd[0], &res, 1, 0, 0));
+	raw_stop(&p.c);
+	/* All ranks of a node must join with the same flags. */
+	raw_plan(&p.c, 2, 1);
+	p.c.fd[0] = raw_open();
+	p.c.fd[1] = raw_open();
+	EXPECT_EQ(0, raw_join(p.c.fd[0], &p.c, 0));
+	p.c.flags = COLL_JOIN_NAMED;
+	EXPECT_EQ(-EINVAL, raw_join(p.c.fd[1], &p.c, 1));
+	raw_stop(&p.c);
+	EXPECT_TRUE(raw_features() & COLL_FEAT_TENSORS);
+}
+
+TEST(waiting)
+{
+	struct coll_tensor_result res[2];
+	uint64_t when;
+	struct pair p;
+
+	ASSERT_EQ(0, pair_start(&p, 1));
+	/* Nothing is posted, so the call does not wait. */
+	EXPECT_EQ(0, raw_collect(p.c.fd[0], res, 2, 2, 0));
+	pair_make(&p, "x", 3);
+	ASSERT_EQ(0, raw_post(p.c.fd[0], &p.t[0], 1, NULL));
+	when = test_now_ns();
+	EXPECT_EQ(0, raw_collect(p.c.fd[0], res, 2, 0, 0));
+	EXPECT_EQ(-ETIMEDOUT, raw_collect(p.c.fd[0], res, 2, 1, 30 * MS));
+	EXPECT_GE(test_now_ns(), when + 30 * MS);
+	ASSERT_EQ(0, raw_post(p.c.fd[1], &p.t[1], 1, NULL));
+	/* The call asks for two results, but only one tensor is pending. */
+	EXPECT_EQ(1, raw_collect(p.c.fd[0], res, 2, 2, 0));
+	EXPECT_EQ(1, raw_collect(p.c.fd[1], res, 2, 1, 0));
+	raw_stop(&p.c);
+}
+
+#define URGENT	20
+
+TEST(priority)
+{
+	struct coll_tensor t[2][URGENT];
+	struct coll_tensor_result res[URGENT];
+	char names[URGENT][8];
+	struct coll_cmd cmd;
+	uint32_t r, k;
+	struct pair p;
+
+	raw_barrier(&cmd);
+	ASSERT_EQ(0, pair_start(&p, 1));
+	for (k = 0; k < URGENT; k++) {
+		snprintf(names[k], sizeof(names[k]), "p%u", k);
+		for (r = 0; r < 2; r++) {
+			raw_tensor(&t[r][k], names[k], &cmd, k);
+			t[r][k].priority = k / 2;
+		}
+	}
+	for (r = 0; r < 2; r++)
+		ASSERT_EQ(0, raw_post(p.c.fd[r], t[r], URGENT, NULL));
+	ASSERT_EQ(URGENT, raw_collect(p.c.fd[1], res, URGENT, URGENT, 20 * SECOND));
+	/* Higher priority first; order of posting where the priority is the same. */
+	for (k = 0; k < URGENT; k++)
+		EXPECT_EQ((URGENT - 1 - k) / 2 * 2 + k % 2, res[k].tag);
+	raw_stop(&p.c);
+}
+
+TEST_HARNESS_MAIN
