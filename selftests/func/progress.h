@@ -12,6 +12,7 @@
 
 #include "harness.h"
 #include "procs.h"
+#include "progress_ticks.h"
 #include "ring.h"
 #include "util.h"
 
@@ -103,12 +104,61 @@ static inline int post_and_wait(struct procs *p, uint32_t rank, struct io_uring 
 	return raw_submit(p->c.fd[rank], &cmd);
 }
 
+static inline void ops(struct procs *p, uint32_t rank)
+{
+	int32_t *buf = malloc(COUNT * sizeof(*buf));
+	struct io_uring ring = { };
+	int ret = buf ? 0 : -ENOMEM;
+	uint32_t i;
+
+	if (!ret && rank == 0)
+		ret = io_uring_queue_init(8, &ring, 0);
+	for (i = 0; !ret && i < scene->warm; i++)
+		ret = post_and_wait(p, rank, &ring, buf);
+	if (ret) {
+		procs_result(p, rank, ret);
+		return;
+	}
+	fill(buf, rank);
+	if (rank == 0) {
+		scene->ticks = progress_ticks();
+		scene->paid = number_in(p->arg ?: "/dev/null", "usage_usec");
+		ret = post(p, &ring, buf);
+		scene->posted = 1;
+		ret = ret ?: collect(&ring);
+	} else {
+		while (!scene->post && !p->sh->quit)
+			test_sleep_us(200);
+		ret = post_and_wait(p, rank, NULL, buf);
+	}
+	if (!ret)
+		check(buf);
+	procs_result(p, rank, ret);
+}
+
 static inline void make_scene(void)
 {
 	if (!scene)
 		scene = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	memset(scene, 0, sizeof(*scene));
+}
+
+static inline void begin(struct __test_metadata *_metadata, struct procs *p, uint32_t nodes,
+		  uint32_t warm)
+{
+	unsigned int ms;
+
+	make_scene();
+	scene->warm = warm;
+	p->ops = ops;
+	ASSERT_EQ(0, procs_start(p, 2, nodes));
+	ASSERT_TRUE(procs_wait(p, PROCS_JOINED, SETUP_MS));
+	p->sh->go = 1;
+	for (ms = 0; !scene->posted && ms < 10 * WAIT_MS && p->sh->rank[0].phase != PROCS_ENDED;
+	     ms++)
+		test_sleep_us(1000);
+	ASSERT_EQ(1, scene->posted) TH_LOG("result %d", p->sh->rank[0].result);
 }
 
 static inline void end_well(struct __test_metadata *_metadata, struct procs *p)
