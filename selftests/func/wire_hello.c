@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The test plays the peer node, and sends a wrong HELLO, a second one, or another frame first. The
+ * communicator fails with a protocol error.
+ */
+#include "wire_ctrl.h"
+
+/*
+ * Changes of one byte in HELLO. Its payload begins at offset 56. The PROOF that follows is that
+ * of the correct HELLO.
+ */
+static const struct {
+	const char *name;
+	int at;
+	int value;	/* -1: any other value than the correct one */
+} bad_hellos[] = {
+	{ "magic", 0, 1 }, { "old", 4, 1 }, { "version", 4, 3 }, { "type", 5, 7 },
+	{ "flags", 6, 1 }, { "comm", 8, -1 }, { "epoch", 16, 1 }, { "transfer", 20, 1 },
+	{ "seq", 24, 1 }, { "offset", 32, 1 }, { "length", 40, 63 },
+	{ "longer", 40, 65 }, { "crc", 44, 1 }, { "signature", 48, 1 },
+	{ "name", 56, -1 }, { "end of the name", 71, -1 }, { "nonce", 72, -1 },
+	{ "end of the nonce", 87, -1 }, { "size", 88, 3 },
+	{ "nr_nodes", 92, 1 }, { "src", 96, 0 }, { "src beyond", 96, 2 },
+	{ "dst", 100, 1 }, { "stripe", 104, 5 }, { "wire_min", 108, 3 },
+	{ "wire_max", 112, 1 }, { "reserved", 116, 1 },
+};
+
+TEST(bad_hello)
+{
+	uint8_t buf[PEER_GREET];
+	struct peer p;
+	size_t i, n;
+	int st;
+
+	for (st = 0; st < 2; st++) {
+		for (i = 0; i < sizeof(bad_hellos) / sizeof(bad_hellos[0]); i++) {
+			ASSERT_EQ(0, peer_start(&p, false));
+			n = peer_put_greet(&p, st, buf);
+			if (bad_hellos[i].value < 0)
+				buf[bad_hellos[i].at] ^= 0x10;
+			else
+				buf[bad_hellos[i].at] = bad_hellos[i].value;
+			op_fails(_metadata, &p, st, buf, n, EPROTO, bad_hellos[i].name);
+			peer_stop(&p);
+		}
+	}
+}
+
+TEST(hello_twice_or_not_first)
+{
+	uint8_t buf[256];
+	struct coll_cause cause = {
+		.kind = COLL_CAUSE_ABORT, .error = ESHUTDOWN,
+		.rank = 1, .node = 1,
+	};
+	struct coll_cmd barrier;
+	struct peer p;
+	size_t n;
+	int st;
+
+	raw_barrier(&barrier);
+	for (st = 0; st < 2; st++) {
+		ASSERT_EQ(0, peer_start(&p, true));
+		n = peer_put_hello(&p, st, buf);
+		op_fails(_metadata, &p, st, buf, n, EPROTO, "twice");
+		peer_stop(&p);
+		ASSERT_EQ(0, peer_start(&p, false));
+		n = peer_put_op(&p, &barrier, 1, 4096, buf);
+		op_fails(_metadata, &p, st, buf, n, EPROTO, "data first");
+		peer_stop(&p);
+		ASSERT_EQ(0, peer_start(&p, false));
+		n = peer_put_abort(&p, &cause, buf);
+		op_fails(_metadata, &p, st, buf, n, EPROTO, "abort first");
+		peer_stop(&p);
+		ASSERT_EQ(0, peer_start(&p, false));
+		n = peer_put_bye(&p, 1, 0, buf);
+		op_fails(_metadata, &p, st, buf, n, EPROTO, "bye first");
+		peer_stop(&p);
+	}
+	ASSERT_EQ(0, peer_start(&p, true));
+	n = peer_put_op(&p, &barrier, 1, 4096, buf);
+	op_fails(_metadata, &p, 0, buf, n, EPROTO, "data on control");
+	peer_stop(&p);
+	ASSERT_EQ(0, peer_start(&p, true));
+	n = peer_put_abort(&p, &cause, buf);
+	op_fails(_metadata, &p, 1, buf, n, EPROTO, "abort on data");
+	peer_stop(&p);
+	ASSERT_EQ(0, peer_start(&p, true));
+	n = peer_put_bye(&p, 1, 0, buf);
+	op_fails(_metadata, &p, 1, buf, n, EPROTO, "bye on data");
+	peer_stop(&p);
+}
+
+TEST_HARNESS_MAIN
