@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Two of three ranks have joined. The sum, minimum and maximum of the third rank are its own
+ * numbers: zeros keep their sign, and infinities are not changed.
+ */
+#include <math.h>
+
+#include "named_join.h"
+
+static void floats(struct __test_metadata *_metadata, struct world *w, unsigned int op,
+		   float value)
+{
+	struct coll_tensor_result res;
+	uint32_t last = w->c.size - 1;
+
+	w->fin[last][0] = value;
+	w->fin[last][1] = -value;
+	raw_allreduce(&w->cmd[last], w->fin[last], w->fout[last], 2, COLL_F32, op);
+	raw_tensor(&w->t[last], op == COLL_OP_MIN ? "fmin" : op == COLL_OP_MAX ? "fmax" :
+		   op == COLL_OP_SUM ? "fsum" : "fexact", &w->cmd[last], op);
+	ASSERT_EQ(0, raw_post(w->c.fd[last], &w->t[last], 1, NULL));
+	one_result(_metadata, w, last, &res);
+	EXPECT_EQ(0, res.result);
+	EXPECT_EQ(value, w->fout[last][0]);
+	EXPECT_EQ(-value, w->fout[last][1]);
+	EXPECT_EQ(signbit(value), signbit(w->fout[last][0]));
+	EXPECT_EQ(signbit(-value), signbit(w->fout[last][1]));
+}
+
+TEST(floats_alone)
+{
+	static const float values[] = { 0, 1, 3e38f, 1e-40f, INFINITY };
+	struct world *w = &world;
+	uint32_t nodes, r, k;
+
+	for (nodes = 1; nodes <= 3; nodes++) {
+		ASSERT_EQ(0, raw_start_named(&w->c, 3, nodes));
+		for (r = 0; r < 2; r++)
+			ASSERT_EQ(0, raw_post(w->c.fd[r], &a_join, 1, NULL));
+		for (k = 0; k < sizeof(values) / sizeof(values[0]); k++) {
+			floats(_metadata, w, COLL_OP_SUM, values[k]);
+			floats(_metadata, w, COLL_OP_MIN, values[k]);
+			floats(_metadata, w, COLL_OP_MAX, values[k]);
+		}
+		ASSERT_EQ(0, raw_post(w->c.fd[2], &a_join, 1, NULL));
+		all_joined(_metadata, w, 2);
+		raw_stop(&w->c);
+	}
+}
+
+TEST_HARNESS_MAIN
