@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events that do not end a rank: a thread with a table of descriptors of its own ends, the first
+ * thread of the process ends before the others, an execve() fails.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ends.h"
+
+/* A thread with its own table of descriptors. It closes its copy of the file, or just ends. */
+static void *leave_alone(void *arg)
+{
+	struct raw_comm *c = arg;
+
+	if (unshare(CLONE_FILES))
+		return c;
+	if (c->key[0] & 1)
+		close(c->fd[0]);
+	return NULL;
+}
+
+TEST(thread_with_descriptors_of_its_own)
+{
+	struct io_uring ring;
+	struct raw_comm c;
+	pthread_t t;
+	void *ret;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		begin(_metadata, &c, &ring);
+		c.key[0] = i;
+		ASSERT_EQ(0, pthread_create(&t, NULL, leave_alone, &c));
+		pthread_join(t, &ret);
+		EXPECT_EQ(NULL, ret);
+		end_well(_metadata, &c, &ring);
+		/* The same with nothing in flight. */
+		ASSERT_EQ(0, raw_start(&c, 2, 1));
+		c.key[0] = i;
+		ASSERT_EQ(0, pthread_create(&t, NULL, leave_alone, &c));
+		pthread_join(t, &ret);
+		EXPECT_EQ(0, test_good(&c));
+		raw_stop(&c);
+	}
+}
+
+/* The first thread of a process ends. Another thread starts two ranks and uses them. */
+static struct __test_metadata *meta;
+static pthread_t leader;
+
+static void *go_on(void *arg)
+{
+	struct io_uring ring;
+	struct raw_comm c;
+
+	pthread_join(leader, NULL);
+	begin(meta, &c, &ring);
+	end_well(meta, &c, &ring);
+	_exit(meta->exit_code);
+}
+
+TEST(leader_ends_first)
+{
+	pid_t pid = fork();
+	pthread_t t;
+	int status;
+
+	if (!pid) {
+		meta = _metadata;
+		leader = pthread_self();
+		pthread_create(&t, NULL, go_on, NULL);
+		pthread_exit(NULL);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+/* The first thread ends while an op is in flight that another thread has posted. */
+static struct raw_comm comm;
+
+static void *go_on_with(void *arg)
+{
+	struct io_uring *ring = arg;
+
+	pthread_join(leader, NULL);
+	end_well(meta, &comm, ring);
+	_exit(meta->exit_code);
+}
+
+static struct io_uring leaders_ring;
+
+static void *begin_and_go_on(void *arg)
+{
+	begin(meta, &comm, &leaders_ring);
+	*(volatile int *)arg = 1;
+	return go_on_with(&leaders_ring);
+}
+
+TEST(leader_ends_with_one_in_flight)
+{
+	volatile int begun = 0;
+	pid_t pid = fork();
+	pthread_t t;
+	int status;
+
+	if (!pid) {
+		meta = _metadata;
+		leader = pthread_self();
+		pthread_create(&t, NULL, begin_and_go_on, (void *)&begun);
+		while (!begun)
+			test_sleep_us(200);
+		pthread_exit(NULL);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+/* An execve() that fails */
+TEST(exec_fails)
+{
+	static char *argv[] = { "none", NULL }, *envp[] = { NULL };
+	struct io_uring ring;
+	struct raw_comm c;
+	uint64_t since;
+
+	begin(_metadata, &c, &ring);
+	since = test_now_ns();
+	while (test_now_ns() - since < 3 * WATCH_MS * 1000000ULL)
+		execve("/no/such/program", argv, envp);
+	end_well(_metadata, &c, &ring);
+}
+
+TEST_HARNESS_MAIN
