@@ -41,7 +41,7 @@ uint64_t raw_features(void);
 int raw_status(int fd, struct coll_status *s);
 /*
  * The status once the communicator has failed: what happens to a socket is heard of later
- * than by the call that did it. -ETIMEDOUT if it has not failed in ten times test_bound_ms().
+ * than by the call that did it. -ETIMEDOUT if it has not failed in fifty times test_bound_ms().
  */
 int raw_status_failed(int fd, struct coll_status *s);
 #define RAW_INFLIGHT_FREE	64
