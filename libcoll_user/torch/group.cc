@@ -32,12 +32,22 @@ uint32_t Group::root(const Call &call, int64_t rank) const
 	return static_cast<uint32_t>(rank);
 }
 
+/* As deadline of a command; 0: none */
+static uint64_t deadline(std::chrono::milliseconds timeout)
+{
+	return is_for_ever(timeout) ? 0 : std::chrono::nanoseconds(timeout).count();
+}
+
+uint64_t Group::timeout_ns() const
+{
+	return deadline(timeout_);
+}
+
 WorkPtr Group::start(Call &call)
 {
 	const std::chrono::milliseconds timeout =
 		call.timeout.count() < 0 ? timeout_ : call.timeout;
-	/* 0: none */
-	const uint64_t ns = is_for_ever(timeout) ? 0 : std::chrono::nanoseconds(timeout).count();
+	const uint64_t ns = deadline(timeout);
 	/* The name outlives the operation. */
 	const char *name = call.op->name();
 	int err;

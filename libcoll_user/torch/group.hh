@@ -62,6 +62,11 @@ public:
 	WorkPtr recv(Tensors &tensors, int from, int tag) override;
 	WorkPtr recvAnysource(Tensors &tensors, int tag) override;
 
+	/* For named tensors of these ranks. */
+	std::shared_ptr<Comm> comm() const { return comm_; }
+	/* Deadline of an operation; 0: none */
+	uint64_t timeout_ns() const;
+
 	/* How many operations this rank has begun: the same on all ranks when they agree. */
 	void setSequenceNumberForGroup() override {}
 	uint64_t getSequenceNumberForGroup() override { return sequence_; }

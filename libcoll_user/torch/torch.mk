@@ -31,7 +31,7 @@ $(TORCH_LIB): $(TORCH_SRC:%.cc=$(OUT)/obj/%.o) | $(OUT)/libcoll.so
 	@mkdir -p $(@D)
 	@echo '  CXX     $(notdir $@)'
 	$(Q)$(CXX) -shared -Wl,-z,relro,-z,now -Wl,-rpath,'$$ORIGIN/../../..' $(LDFLAGS) -o $@ \
-		$(filter %.o,$^) -L$(OUT) -lcoll -ltorch_cpu -lc10 -pthread
+		$(filter %.o,$^) -L$(OUT) -lcoll -ltorch_python -ltorch_cpu -lc10 -pthread
 endif
 
 torch: $(if $(TORCH),$(TORCH_LIB) $(TORCH_PY:torch/coll_torch/%=$(TORCH_OUT)/%))

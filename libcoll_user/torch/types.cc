@@ -11,7 +11,7 @@ namespace coll_torch {
 	throw std::invalid_argument(std::string("coll: ") + name + ": " + text);
 }
 
-static enum coll_dtype dtype_of(at::ScalarType type)
+enum coll_dtype dtype_of(at::ScalarType type)
 {
 	switch (type) {
 	case at::kByte:			return COLL_U8;

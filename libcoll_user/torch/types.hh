@@ -22,7 +22,10 @@ namespace coll_torch {
  */
 enum coll_dtype check_tensor(const char *name, const char *what, const at::Tensor &t);
 
-/* The same for each of @tensors, which have to be of type @dtype. */
+/* The type of coll; COLL_DTYPE_NONE: it has none. */
+enum coll_dtype dtype_of(at::ScalarType type);
+
+/* The same as check_tensor() for each of @tensors, which have to be of type @dtype. */
 void check_tensors(const char *name, const char *what, const std::vector<at::Tensor> &tensors,
 		   enum coll_dtype dtype);
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The backend "coll" of torch.distributed: every collective against a reference, models trained
-# by DistributedDataParallel against those of gloo, and what ranks see when one is missing.
+# by DistributedDataParallel against those of gloo, gradients by name, and what ranks see when one
+# is missing.
 
 # shellcheck source=selftests/net/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -10,7 +11,7 @@ python=/usr/bin/python3
 package=$top/.build/lib/python3/dist-packages
 rank=$top/selftests/net/torch_rank.py
 seed=${COLL_TEST_SEED:-$RANDOM}
-tests=12
+tests=15
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp" "$log"' EXIT
 
@@ -72,6 +73,9 @@ good "every collective" everything 3 1 COLL_NO_URING=1
 good "models as those of gloo" training 2 1
 good "models as those of gloo" training 4 2
 good "models as those of gloo" training 4 1
+good "gradients by name" by_name 2 1
+good "gradients by name" by_name 4 2
+good "gradients by name" by_name 3 1
 # as torchrun does it
 good "by the environment" total 4 1 INIT=env:// MASTER_ADDR=127.0.0.1 MASTER_PORT=29511
 good "a group of one rank" total 1 1

@@ -499,6 +499,98 @@ def training():
     dist.destroy_process_group()
 
 
+class TwoHeads(torch.nn.Module):
+    """A trunk, two heads, and a layer that nothing uses."""
+
+    def __init__(self):
+        super().__init__()
+        self.trunk = torch.nn.Sequential(torch.nn.Linear(12, 40), torch.nn.Tanh())
+        self.heads = torch.nn.ModuleList(torch.nn.Linear(40, 5) for _ in range(2))
+        self.unused = torch.nn.Linear(3, 3)
+
+    def losses(self, x, y):
+        middle = self.trunk(x)
+        return [torch.nn.functional.cross_entropy(head(middle), y) for head in self.heads]
+
+
+def by_hand(model):
+    """The mean of all gradients, by collectives without names."""
+    for p in model.parameters():
+        if p.grad is None:
+            p.grad = torch.zeros_like(p)
+        dist.all_reduce(p.grad, Op.AVG)
+
+
+def by_name():
+    """Gradients by name: models as those of a loop over the parameters."""
+    def learned(named, passes=1, dtype=torch.float64, **options):
+        torch.manual_seed(seed + 10 * me)
+        model = TwoHeads().to(dtype)
+        coll_torch.broadcast_parameters(model.state_dict(), root=n - 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        if named:
+            coll_torch.DistributedOptimizer(optimizer, model.named_parameters(), passes=passes, **options)
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 3)
+        torch.manual_seed(seed + me)
+        for step in range(8):
+            optimizer.zero_grad(set_to_none=step % 2 == 0)
+            losses = model.losses(torch.randn(6, 12, dtype=dtype), torch.randint(0, 5, (6,)))
+            # each rank reaches the heads in its own order
+            order = losses if me % 2 == 0 else losses[::-1]
+            if passes == 1:
+                sum(order).backward()
+            else:
+                order[0].backward(retain_graph=True)
+                order[1].backward()
+            if not named:
+                by_hand(model)
+            elif step % 3 == 0:
+                optimizer.gradients.wait()
+                assert all(p.grad is not None for p in model.parameters())
+            optimizer.step()
+            schedule.step()
+        return [p.detach().clone() for p in model.parameters()]
+
+    begin()
+    want = learned(False)
+    for passes in 1, 2:
+        for p, q in zip(learned(True, passes), want):
+            assert torch.allclose(p, q, rtol=1e-9, atol=1e-12), (p, q)
+    # half precision on the way is near, and alike on all ranks
+    want = learned(False, dtype=torch.float32)
+    narrow = learned(True, dtype=torch.float32, wire=torch.bfloat16)
+    for p, q in zip(narrow, want):
+        assert torch.allclose(p, q, rtol=0.1, atol=0.02), (p, q)
+        everyone = [torch.empty_like(p) for _ in range(n)]
+        dist.all_gather(everyone, p)
+        for other in everyone:
+            same(other, p)
+    by_name_errors()
+    dist.destroy_process_group()
+
+
+def by_name_errors():
+    """What is refused, and tensors on which the ranks disagree."""
+    p = torch.nn.Parameter(torch.zeros(2 + (me == n - 1)))
+    fails(ValueError, "two parameters", coll_torch.Gradients, [("a", p), ("a", p)])
+    fails(ValueError, "passes is 0", coll_torch.Gradients, [("a", p)], passes=0)
+    gradients = coll_torch.Gradients([("weight", p)])
+    (p * 2).sum().backward()
+    if n > 1:
+        fails(RuntimeError, "'weight'", gradients.wait)
+    gradients.remove()
+    q = torch.nn.Parameter(torch.ones(3, 4).t())
+    gradients = coll_torch.Gradients([("bias", q)], op=Op.SUM)
+    (q * (me + 1)).sum().backward()
+    gradients.wait()
+    same(q.grad, torch.full((4, 3), n * (n + 1) / 2))
+    (q * 1).sum().backward()
+    fails(RuntimeError, "more than 1 times", (q * 1).sum().backward)
+    gradients.wait()
+    gloo = dist.new_group(backend="gloo")
+    fails(ValueError, "the group is one of gloo", coll_torch.Gradients, [("a", q)], gloo)
+
+
 def total():
     """The sum of ranks."""
     begin()

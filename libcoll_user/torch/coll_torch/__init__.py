@@ -6,17 +6,19 @@
 
 	dist.init_process_group("coll", init_method=...)
 
-Importing the module is all there is to do. Documentation/torch.rst has the rest.
+Importing the module is all there is to do. Gradients, DistributedOptimizer and
+broadcast_parameters reduce by name. Documentation/torch.rst has the rest.
 """
 from datetime import timedelta
 
 import torch.distributed as dist
 
 from . import _c10d
+from ._gradients import DistributedOptimizer, Gradients, broadcast_parameters
 
 __version__ = _c10d.version()
 
-__all__ = []
+__all__ = ["DistributedOptimizer", "Gradients", "broadcast_parameters"]
 
 
 def _create(store: dist.Store, rank: int, size: int, timeout: timedelta) -> dist.ProcessGroup:

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+"""Gradients by name: each is reduced as soon as all ranks have it, in any order."""
+import types
+from typing import Any, Callable, Dict, Iterable, Optional, Tuple
+
+import torch
+import torch.distributed as dist
+
+from . import _c10d
+
+_NamedTensors = Iterable[Tuple[str, torch.Tensor]]
+
+
+def _group_of(group: Optional[dist.ProcessGroup]) -> dist.ProcessGroup:
+    return dist.distributed_c10d._get_default_group() if group is None else group
+
+
+class Gradients:
+    """Reduces the gradients of parameters over the ranks of a group, while backward() goes on.
+
+    named_parameters: as of torch.nn.Module.named_parameters(); the names are alike on all ranks
+    group: of the backend "coll"; the default group if it is None
+    op: of the reduction
+    wire: torch.float16 or torch.bfloat16 for float32 between nodes; sums stay float32
+    passes: how often backward() adds to a gradient before it is reduced
+
+    A collective of the group. A gradient is posted by its name when autograd has added it up, and
+    starts when all ranks have posted it. Call wait() before the gradients are used.
+    """
+
+    def __init__(self, named_parameters: _NamedTensors, group: Optional[dist.ProcessGroup] = None, *,
+                 op: Any = dist.ReduceOp.AVG, wire: Optional[torch.dtype] = None,
+                 passes: int = 1) -> None:
+        if passes < 1:
+            raise ValueError(f"passes is {passes}, and has to be 1 or more")
+        self._op, self._wire, self._passes = op, wire, passes
+        self._parameters: Dict[str, torch.Tensor] = {}
+        for name, p in named_parameters:
+            if name in self._parameters:
+                raise ValueError(f"two parameters have the name {name!r}")
+            if p.requires_grad:
+                self._parameters[name] = p
+        self._named = _c10d.Named(_group_of(group))
+        self._seen = dict.fromkeys(self._parameters, 0)
+        # wait() was called since the last step of a DistributedOptimizer().
+        self._waited = False
+        # (work, what is reduced, the gradient that gets it)
+        self._pending: Dict[str, Tuple[Any, torch.Tensor, torch.Tensor]] = {}
+        # autograd knows the hooks only as long as these nodes are there
+        self._nodes, self._hooks = [], []
+        for name, p in self._parameters.items():
+            node = p.view_as(p).grad_fn.next_functions[0][0]
+            self._nodes.append(node)
+            self._hooks.append(node.register_hook(self._hook(name)))
+
+    def _hook(self, name: str) -> Callable:
+        def added(*_args: Any) -> None:
+            self._seen[name] += 1
+            if self._seen[name] > self._passes:
+                raise RuntimeError(f"backward() has added to the gradient of {name!r} more than "
+                                   f"{self._passes} times since the last wait()")
+            if self._seen[name] == self._passes:
+                self._post(name)
+        return added
+
+    def _post(self, name: str) -> None:
+        p = self._parameters[name]
+        if p.grad is None:
+            p.grad = torch.zeros_like(p)
+        grad = p.grad.detach()
+        # a copy only if the elements do not lie one behind the other
+        whole = grad.contiguous()
+        work = self._named.allreduce(name, whole, self._op, wire=self._wire)
+        self._pending[name] = work, whole, grad
+
+    def wait(self) -> None:
+        """All gradients are reduced afterwards, also those that backward() has not reached.
+
+        Raises RuntimeError if one of them fails, with its name and the cause.
+        """
+        self._reduce()
+        self._waited = True
+
+    def _reduce(self) -> None:
+        for name in self._parameters:
+            if name not in self._pending:
+                self._post(name)
+        pending, self._pending = self._pending, {}
+        self._seen = dict.fromkeys(self._parameters, 0)
+        with torch.no_grad():
+            for work, whole, grad in pending.values():
+                work.wait()
+                if whole.data_ptr() != grad.data_ptr():
+                    grad.copy_(whole)
+
+    def remove(self) -> None:
+        """Autograd posts nothing any more."""
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks.clear()
+
+
+def DistributedOptimizer(optimizer: torch.optim.Optimizer, named_parameters: _NamedTensors,
+                         group: Optional[dist.ProcessGroup] = None,
+                         **options: Any) -> torch.optim.Optimizer:
+    """The optimizer, whose step() waits for the gradients of all ranks before it uses them.
+
+    options: those of Gradients. ``optimizer.gradients`` is that object: call its wait() before
+    gradients are clipped, for example; step() then waits for nothing.
+    """
+    gradients = Gradients(named_parameters, group, **options)
+    step = optimizer.step
+
+    def step_when_reduced(_self: Any, closure: Optional[Callable] = None) -> Any:
+        def evaluate() -> Any:
+            loss = closure()
+            gradients._reduce()
+            return loss
+
+        if closure is not None:
+            return step(evaluate)
+        if not gradients._waited:
+            gradients._reduce()
+        gradients._waited = False
+        return step()
+
+    optimizer.gradients = gradients
+    # bound to it, as schedulers of learning rates expect
+    optimizer.step = types.MethodType(step_when_reduced, optimizer)
+    return optimizer
+
+
+def broadcast_parameters(named_tensors: Any, root: int = 0,
+                         group: Optional[dist.ProcessGroup] = None) -> None:
+    """The tensors of one rank into everybody's: those of state_dict() or named_parameters()."""
+    items = named_tensors.items() if hasattr(named_tensors, "items") else named_tensors
+    named = _c10d.Named(_group_of(group))
+    copies = []
+    with torch.no_grad():
+        for name, t in items:
+            if torch.is_tensor(t):
+                t = t.detach()
+                whole = t.contiguous()
+                copies.append((named.broadcast(name, whole, root), whole, t))
+        for work, whole, t in copies:
+            work.wait()
+            if whole.data_ptr() != t.data_ptr():
+                t.copy_(whole)
