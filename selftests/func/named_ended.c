@@ -73,7 +73,7 @@ static void take(struct parent *q, const struct coll_coord_rec *r)
 	q->failed[k] = true;
 }
 
-/* Until nothing comes for a second, or all but the first one have failed. */
+/* Until nothing comes for ten seconds, or all but the first one have failed. */
 static void *listen_to(void *arg)
 {
 	struct parent *q = arg;
@@ -81,7 +81,7 @@ static void *listen_to(void *arg)
 	struct coll_frame f;
 	uint32_t at, n;
 
-	while (q->nr_failed < MEMBERS - 1 && peer_read(&q->p, 0, &f, 1000)) {
+	while (q->nr_failed < MEMBERS - 1 && peer_read(&q->p, 0, &f, 10000)) {
 		if (f.type != COLL_FRAME_TENSOR)
 			continue;
 		for (at = 0; at < f.length; at += n) {
