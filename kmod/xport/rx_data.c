@@ -152,9 +152,9 @@ bool coll_ch_wants(struct coll_channel *ch)
 /**
  * struct coll_ch_feed - payload on its way into a step
  * @ch: the channel
- * @folded: bytes from the watermark on that are where the step wants them
+ * @folded: bytes behind the watermark that have been folded
  * @atomic: do not sleep
- * @err: why the rest is not; or 0
+ * @err: error of the fold that failed; or 0
  */
 struct coll_ch_feed {
 	struct coll_channel *ch;
@@ -218,7 +218,7 @@ static int coll_ch_take(void *arg, const u8 *data, u32 len)
 	return 0;
 }
 
-/* The step has got what has been folded, and may complete. Return: 0 or -errno. */
+/* Move the watermark over the folded bytes; the step may complete. Return: 0 or -errno. */
 static int coll_ch_fed(struct coll_ch_feed *feed)
 {
 	struct coll_channel *ch = feed->ch;

@@ -43,7 +43,7 @@ Named::~Named()
 			break;
 		}
 	}
-	/* It waits for all that is under way, and frees it. */
+	/* Waits for all tensors that are posted, and frees them. */
 	coll_tensors_finalize(tensors_);
 }
 
@@ -58,7 +58,7 @@ std::shared_ptr<NamedWork> Named::post(struct coll_tensor_spec &spec, const at::
 		for (int64_t k = 0; k < t.dim(); k++)
 			spec.dims[k] = static_cast<uint64_t>(t.size(k));
 	}
-	/* It may throw: before anything is posted. */
+	/* This may throw, and nothing has been posted yet. */
 	auto work = std::make_shared<NamedWork>(shared_from_this(), nullptr, t);
 
 	err = coll_tensor_submit(tensors_, &spec, &handle);
@@ -80,7 +80,7 @@ std::shared_ptr<NamedWork> Named::allreduce(const std::string &name, const at::T
 	spec.prescale = options.prescale;
 	spec.postscale = options.postscale;
 	spec.priority = options.priority;
-	/* Only the bytes of float32 get fewer. */
+	/* Other types have no smaller type between nodes. */
 	spec.wire = dtype == COLL_F32 ? options.wire : COLL_DTYPE_NONE;
 	return post(spec, t);
 }
@@ -117,7 +117,7 @@ void Named::sweep()
 		auto next = std::next(it);
 		int done = 0;
 
-		/* Nobody wants the result. */
+		/* The result is dropped. */
 		coll_tensor_test(it->first, &done);
 		if (done)
 			over.splice(over.end(), mine, it);

@@ -22,7 +22,7 @@ namespace coll_torch {
 class NamedWork;
 
 /**
- * struct NamedOptions - what an allreduce by name does besides its operator
+ * struct NamedOptions - options of an allreduce by name
  * @prescale: factor of inputs
  * @postscale: factor of results
  * @wire: the type of float32 between nodes; COLL_DTYPE_NONE: float32
@@ -57,9 +57,9 @@ private:
 	using Left = std::pair<coll_tensor_t *, at::Tensor>;
 
 	std::shared_ptr<NamedWork> post(struct coll_tensor_spec &spec, const at::Tensor &t);
-	/* Nobody will wait for this one. Its memory stays until it is over. */
+	/* Take over a tensor that no caller waits for. Its memory stays until it is over. */
 	void leave(coll_tensor_t *handle, const at::Tensor &t);
-	/* Let those go that were left and are over meanwhile. */
+	/* Free the tensors of leave() that are over. */
 	void sweep();
 
 	std::shared_ptr<Comm> comm_;

@@ -321,7 +321,7 @@ static inline bool coll_exec_reduces(const struct coll_exec_step *st)
 bool coll_exec_is_pinned(const struct coll_exec *x, const struct coll_exec_step *st);
 
 /**
- * coll_exec_fold() - put received bytes where the step wants them
+ * coll_exec_fold() - copy or reduce received bytes into the vectors of a step
  * @x: of a running op, with a ref
  * @st: from coll_exec_recv_step()
  * @sw: scratch
@@ -336,7 +336,7 @@ int coll_exec_fold(struct coll_exec *x, const struct coll_exec_step *st, struct 
 		   const void *data, u64 at, u32 len, bool atomic);
 
 /**
- * coll_exec_took() - the next bytes of a transfer are where the step wants them
+ * coll_exec_took() - the next bytes of a transfer have been folded
  * @x: of a running op, with a ref
  * @st: from coll_exec_recv_step()
  * @len: how many; 0 for a token

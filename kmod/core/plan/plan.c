@@ -378,7 +378,7 @@ static bool coll_plan_may_stream(const struct coll_plan *p)
 /*
  * Decide whether this op stores results past the caches. The outputs of a large op evict inputs that
  * are still to be read. If other ops wait, they evict the outputs before the ranks read them: so
- * all bytes in flight count. Short vectors consist of parts of cache lines mostly.
+ * all bytes in flight count. Short vectors have too few whole cache lines.
  */
 static void coll_plan_stream(struct coll_exec *x)
 {

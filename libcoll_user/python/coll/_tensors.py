@@ -152,7 +152,7 @@ class Tensors:
             _check(lib.coll_tensors_create(comm._comm, 0, _made), "Tensors", comm._c)
         self._ts = _made[0]
         self._c = lib.coll_tensors_comm(self._ts)
-        # Makes the arguments of collectives. It is not this object's to finalize.
+        # Makes the arguments of collectives. It does not own the communicator.
         self._args = Comm(_comm=self._c)
         self._args._gone = True
 
@@ -232,12 +232,12 @@ class Tensors:
             raise ValueError("the communicator has been finalized")
 
     def _leave(self, t: Any, keep: tuple) -> None:
-        """Nobody has this tensor any more. The kernel may still write to its arrays."""
+        """The program has dropped this tensor. The kernel may still write to its arrays."""
         if self._ts != ffi.NULL and lib.coll_tensor_free(t):
             self._left.append((t, keep, ffi.new("int *")))
 
     def _sweep(self) -> None:
-        """Lets go of tensors that nobody has and that are over meanwhile."""
+        """Frees dropped tensors that are over."""
         if not self._left or not self._sweeping.acquire(blocking=False):
             return
         try:
