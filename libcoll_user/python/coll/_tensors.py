@@ -234,7 +234,7 @@ class Tensors:
     def _leave(self, t: Any, keep: tuple) -> None:
         """The program has dropped this tensor. The kernel may still write to its arrays."""
         if self._ts != ffi.NULL and lib.coll_tensor_free(t):
-            self._left.append((t, keep, ffi.new("int *")))
+            self._left.append((t, keep, ffi.new("int *"), True))
 
     def _sweep(self) -> None:
         """Frees dropped tensors that are over."""
@@ -242,11 +242,13 @@ class Tensors:
             return
         try:
             for _i in range(len(self._left) if self._ts != ffi.NULL else 0):
-                t, _keep, done = self._left[0]
+                t, _keep, done, made = self._left[0]
                 if not done[0]:
                     lib.coll_tensor_test(t, done)
                 if done[0]:
-                    lib.coll_tensor_free(t)
+                    # A join has been freed with its result.
+                    if made:
+                        lib.coll_tensor_free(t)
                     self._left.popleft()
                 else:
                     self._left.rotate(-1)
@@ -310,7 +312,7 @@ class Tensors:
         finally:
             if not done[0]:
                 # An exception: the number may still be written.
-                self._left.append((t[0], (last, t), done))
+                self._left.append((t[0], (last, t), done, False))
         _check(ret, "join", self._c)
         return last[0]
 
