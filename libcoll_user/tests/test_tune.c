@@ -120,17 +120,37 @@ static struct tune begin(uint64_t limit)
 	return t;
 }
 
+/*
+ * Two steps of three that take three times as long mislead a search, and this happens in about one
+ * of 50. So what is asserted holds for most of 100 searches.
+ */
+#define SEARCHES	100
+#define MOST_OF_THEM	90
+
 static void test_finds(program_fn *program, uint64_t threshold, uint32_t most, const char *name)
 {
-	struct tune t = begin(0);
-	struct run r = run(&t, program, 0.02, 200);
+	int k, found = 0, gentle = 0, kept = 0;
 	char text[128];
+	struct tune t;
+	struct run r;
 
-	snprintf(text, sizeof(text), "%s: the best setting is found", name);
-	ok(t.phase == TUNE_WATCH && t.best.threshold == threshold &&
-	   (!most || t.best.most == most) && program(&t.best) <= r.first, text);
-	snprintf(text, sizeof(text), "%s: %u steps in a row are much worse, at most 3", name, r.row);
-	ok(r.row <= TUNE_BAD + 1, text);
+	for (k = 0; k < SEARCHES; k++) {
+		t = begin(0);
+		r = run(&t, program, 0.02, 200);
+		found += t.phase == TUNE_WATCH && t.best.threshold == threshold &&
+			(!most || t.best.most == most);
+		gentle += r.row <= TUNE_BAD + 1;
+		kept += program(&t.best) <= r.first;
+	}
+	snprintf(text, sizeof(text), "%s: %d of %d searches find the best setting", name, found,
+		 SEARCHES);
+	ok(found >= MOST_OF_THEM, text);
+	snprintf(text, sizeof(text), "%s: at most 3 steps in a row are much worse, %d of %d searches",
+		 name, gentle, SEARCHES);
+	ok(gentle >= MOST_OF_THEM, text);
+	snprintf(text, sizeof(text), "%s: %d of %d searches end no worse than they began", name, kept,
+		 SEARCHES);
+	ok(kept >= MOST_OF_THEM, text);
 }
 
 /* Whatever the noise, what it keeps is not much worse than what it began with. */
@@ -163,24 +183,32 @@ static void test_equal(void)
 
 static void test_change(void)
 {
-	struct tune t = begin(0);
+	int k, first = 0, second = 0;
+	struct tune t;
 
-	run(&t, large, 0.02, 300);
-	ok(t.best.threshold == 64 << 20, "a program with large tensors");
-	run(&t, small, 0.02, 400);
-	ok(t.phase == TUNE_WATCH && t.best.threshold == 256 << 10,
-	   "becomes one with small ones: the search begins again");
+	for (k = 0; k < SEARCHES; k++) {
+		t = begin(0);
+		run(&t, large, 0.02, 300);
+		first += t.best.threshold == 64 << 20;
+		run(&t, small, 0.02, 400);
+		second += t.phase == TUNE_WATCH && t.best.threshold == 256 << 10;
+	}
+	ok(first >= MOST_OF_THEM, "a program with large tensors");
+	ok(second >= MOST_OF_THEM, "becomes one with small ones: the search begins again");
 }
 
 static void test_freeze(void)
 {
 	struct tune t = begin(150);
+	struct tune_point kept;
 	struct run r;
 
 	run(&t, large, 0.02, 150);
 	ok(t.phase == TUNE_FROZEN, "frozen after the number of steps that was asked for");
+	kept = t.now;
 	r = run(&t, small, 0.02, 500);
-	ok(!r.sets && t.best.threshold == 64 << 20, "then nothing changes");
+	ok(!r.sets && t.now.threshold == kept.threshold && t.now.most == kept.most,
+	   "then nothing changes");
 	t = begin(20);
 	run(&t, none, 0, 19);
 	ok(t.phase != TUNE_FROZEN, "not before");
