@@ -26,7 +26,7 @@
 
 static int spin_us = -1;
 module_param(spin_us, int, 0644);
-MODULE_PARM_DESC(spin_us, "microseconds that a blocking call looks for its end before it sleeps, while nobody but another rank wants its CPU; 0: never; default -1: measured at load");
+MODULE_PARM_DESC(spin_us, "microseconds that a blocking call polls before it sleeps, while no thread but another rank wants its CPU; 0: do not poll; default -1: measured at load");
 
 /* Set once at load, not changed afterwards. */
 static u32 coll_spin_measured;

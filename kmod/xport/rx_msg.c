@@ -3,7 +3,6 @@
 #include <linux/errno.h>
 #include <linux/skbuff.h>
 
-#include "../core/group/failure.h"
 #include "../core/p2p/bytes.h"
 #include "../core/p2p/exchange.h"
 #include "../core/p2p/frames.h"
@@ -57,10 +56,7 @@ int coll_ch_msg_ctrl(struct coll_channel *ch, const struct coll_frame *f,
 		     const u8 *payload)
 {
 	struct coll_msg_frame m = { .id = f->seq };
-	struct coll_group *g = ch->link.group;
-	struct coll_cause cause;
 	struct coll_rts r;
-	int ret;
 
 	if (f->type == COLL_FRAME_CTS) {
 		m.kind = COLL_MSG_ANSWER;
@@ -77,12 +73,5 @@ int coll_ch_msg_ctrl(struct coll_channel *ch, const struct coll_frame *f,
 		m.dtype = r.dtype;
 		m.bytes = r.bytes;
 	}
-	ret = coll_msg_got_frame(g, ch->link.peer, &m);
-	if (ret != -ENOMEM)
-		return ret;
-	/* This node is short of memory: that is no fault of the peer. */
-	coll_group_cause(g, &cause, COLL_CAUSE_MEMORY, ENOMEM, COLL_RANK_NONE, 0);
-	cause.node = ch->facts.node;
-	coll_group_fail(g, &cause);
-	return 0;
+	return coll_msg_got_frame(ch->link.group, ch->link.peer, &m);
 }

@@ -91,6 +91,20 @@ bool test_get(const char *path, char *text, size_t size)
 	return f && fgets(text, size, f) && !fclose(f);
 }
 
+long test_free_kib(void)
+{
+	char line[128];
+	long kib = -1;
+	FILE *f = fopen("/proc/meminfo", "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemFree: %ld kB", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kib;
+}
+
 unsigned int test_bound_ms(void)
 {
 	return env_number("COLL_TEST_BOUND_MS", 2000);

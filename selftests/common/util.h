@@ -38,6 +38,8 @@ bool test_late(uint64_t since, uint64_t when);
 bool test_put(const char *path, const char *text);
 /* Read the first line of such a file. */
 bool test_get(const char *path, char *text, size_t size);
+/* KiB of memory that are free, or -1. */
+long test_free_kib(void);
 
 /* Communicators that one user may have. */
 #define TEST_MAX_GROUPS	"/sys/module/coll/parameters/max_groups"

@@ -72,7 +72,6 @@ TEST(ring_exit)
 struct storm {
 	uint64_t seed;
 	uint64_t bytes;
-	uint32_t uring;
 };
 
 static void ops_storm(struct procs *p, uint32_t rank)

@@ -22,22 +22,6 @@ TEST_F(shm, pages_come_when_they_are_touched)
 	}
 }
 
-/* Return: bytes that are free, or -1. */
-static long long free_bytes(void)
-{
-	long long kib = -1;
-	char line[128];
-	FILE *f;
-
-	f = fopen("/proc/meminfo", "r");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "MemFree: %lld kB", &kib) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kib < 0 ? -1 : kib * 1024;
-}
-
 #define GROUPS	40
 
 /* A communicator of two ranks, each of which has mapped the memory. */
@@ -55,18 +39,18 @@ static void begin_group(struct __test_metadata *_metadata, struct raw_comm *c, s
 		ASSERT_EQ(0, map_rank(&v[r]));
 }
 
-/* Most of @size bytes of shared memory are not allocated. */
-static void is_free(struct __test_metadata *_metadata, long long before, uint64_t size)
+/* Most of @size bytes of shared memory are not allocated. @before: test_free_kib() */
+static void is_free(struct __test_metadata *_metadata, long before, uint64_t size)
 {
-	EXPECT_GT((long long)size / 4, before - free_bytes()) {
-		TH_LOG("%llu bytes of shared memory, and %lld of the machine's are gone",
-		       (unsigned long long)size, before - free_bytes());
+	EXPECT_GT((long)(size / 1024 / 4), before - test_free_kib()) {
+		TH_LOG("%llu bytes of shared memory, and %ld KiB of the machine's are gone",
+		       (unsigned long long)size, before - test_free_kib());
 	}
 }
 
 TEST(unused_memory_is_not_there)
 {
-	long long before = free_bytes();
+	long before = test_free_kib();
 	struct raw_comm c[GROUPS];
 	struct view v[2] = { };
 	uint64_t size = 0;
@@ -91,7 +75,7 @@ TEST(unused_memory_is_not_there)
 TEST(a_page_keeps_no_other)
 {
 	uint64_t page = sysconf(_SC_PAGESIZE), size = 0;
-	long long before = free_bytes();
+	long before = test_free_kib();
 	uint8_t *kept[GROUPS];
 	struct view v[2] = { };
 	struct raw_comm c;

@@ -9,24 +9,11 @@
 
 #include "harness.h"
 #include "two.h"
+#include "util.h"
 
 #define FRAME	65536U
 #define FRAMES	1024U		/* 64 MiB, 16 times the window */
 #define MOST	(24UL << 10)	/* KiB that the kernel may take meanwhile */
-
-static long free_kib(void)
-{
-	char line[128];
-	long kib = -1;
-	FILE *f = fopen("/proc/meminfo", "r");
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "MemFree: %ld kB", &kib) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kib;
-}
 
 TEST(more_than_the_window)
 {
@@ -46,7 +33,7 @@ TEST(more_than_the_window)
 	/* The other one wants what stands behind. */
 	ASSERT_TRUE(peer_op_init(&o, &t.a, PEER_ALLREDUCE, 1250, 50 * TWO_SECOND));
 	ASSERT_TRUE(peer_op_start(&o, &t.a));
-	before = free_kib();
+	before = test_free_kib();
 	peer_frame(&t.b, &f, COLL_FRAME_DATA, FRAME);
 	f.seq = 1;
 	f.signature = 5;
@@ -56,7 +43,7 @@ TEST(more_than_the_window)
 	n = peer_put_op(&t.a, &o.cmd, t.a.seq, 1000, op);
 	ASSERT_TRUE(peer_write(&t.a, 1, op, n));
 	EXPECT_EQ(0, peer_op_wait(&o));
-	after = free_kib();
+	after = test_free_kib();
 	TH_LOG("%ld KiB less are free", before - after);
 	EXPECT_LE(before - after, (long)MOST);
 	EXPECT_EQ(0, peer_op_wrong(&o));
