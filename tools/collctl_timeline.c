@@ -65,13 +65,10 @@ static int start(const char *kib)
 		fprintf(stderr, "collctl: " INSTANCE ": %s\n", strerror(errno));
 		return 1;
 	}
-	/*
-	 * Setting the clock empties the ring. Names of processes are not used; recording them would
-	 * cost a call in every switch between tasks.
-	 */
+	/* Setting the clock empties the ring. */
 	return put("tracing_on", "0") || put("trace_clock", "mono") ||
-	       put("options/record-cmd", "0") || put("buffer_size_kb", kib) || enable("1") ||
-	       put("trace", "") || put("tracing_on", "1");
+	       put("buffer_size_kb", kib) || enable("1") || put("trace", "") ||
+	       put("tracing_on", "1");
 }
 
 /* Events that the ring had no room for. */

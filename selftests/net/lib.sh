@@ -58,6 +58,14 @@ perf()
 	ok $? "$name"
 }
 
+# Tracing does not record names of processes: that would change code of schedule(), see common/trace.c.
+# New instances inherit the option, which they do not have themselves.
+trace_no_names()
+{
+	[[ -d /sys/kernel/tracing/events ]] || mount -t tracefs none /sys/kernel/tracing
+	echo 0 >/sys/kernel/tracing/options/record-cmd
+}
+
 # largest power of two to go to, smaller where it takes forever
 largest()
 {

@@ -10,10 +10,8 @@ test_no_copies()
 {
 	local tracing=/sys/kernel/tracing event how ranks nodes algorithm local_steps status
 
-	[[ -d $tracing/events ]] || mount -t tracefs none $tracing
 	event=$tracing/events/coll/coll_segment
-	# Recording names of processes would change code of schedule(): see common/trace.c.
-	echo 0 >$tracing/options/record-cmd
+	trace_no_names
 	for how in "2 2 mesh_full" "4 4 recursive_doubling" "4 2 mesh_full"; do
 		read -r ranks nodes algorithm <<<"$how"
 		if [[ ! -d $event ]]; then

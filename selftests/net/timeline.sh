@@ -34,6 +34,7 @@ whole()
 }
 
 plan 7
+trace_no_names
 whole 1 1
 whole 4 1
 whole 4 2
