@@ -9,6 +9,7 @@
 #include "../core/group/group.h"
 #include "../core/group/leave.h"
 #include "../core/group/member.h"
+#include "../core/group/proxy.h"
 #include "../core/tensor/tensor.h"
 #include "../core/tensor/tensor_results.h"
 #include "calls.h"
@@ -72,6 +73,7 @@ static void coll_close(struct coll_file *cf)
 	coll_uring_release(cf);
 	coll_posts_release(cf);
 	coll_tensors_release(cf->member);
+	coll_proxy_release(cf->member);
 	coll_progress_release(cf);
 	coll_end_release(cf);
 	coll_member_release(cf->member);
@@ -90,7 +92,8 @@ static bool coll_may_linger(struct coll_file *cf)
 {
 	return current->tgid != cf->member->tgid &&
 	       (coll_progress_may_linger(cf) || coll_calls_in_flight(cf) ||
-		coll_posts_in_flight(&cf->posts) || coll_tensors_open(cf->member));
+		coll_posts_in_flight(&cf->posts) || coll_tensors_open(cf->member) ||
+		coll_proxy_is_busy(cf->member));
 }
 
 /*

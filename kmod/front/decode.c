@@ -22,11 +22,12 @@
 #include "decode.h"
 #include "fixed.h"
 #include "message.h"
+#include "node.h"
 #include "small.h"
 #include "take.h"
 
 #define COLL_CMD_FLAGS	(COLL_CMD_INPLACE | COLL_CMD_REG_SEND | COLL_CMD_REG_RECV | COLL_CMD_WAITS | \
-			 COLL_CMD_NARROW | COLL_CMD_WIRE)
+			 COLL_CMD_NARROW | COLL_CMD_WIRE | COLL_CMD_NODE)
 
 static int coll_copy_cmd(struct coll_cmd *cmd, u64 arg, u32 len)
 {
@@ -53,7 +54,7 @@ static int coll_check_fields(const struct coll_cmd *c, u32 rank)
 	    (c->recv_buf && !(c->flags & COLL_CMD_REG_RECV)))
 		return -EINVAL;
 	if (c->collective == COLL_BARRIER &&
-	    (c->dtype || c->flags & ~COLL_CMD_WAITS || c->count))
+	    (c->dtype || c->flags & ~(COLL_CMD_WAITS | COLL_CMD_NODE) || c->count))
 		return -EINVAL;
 	if (c->flags & COLL_CMD_NARROW && !coll_reduces(c->collective))
 		return -EINVAL;
@@ -332,6 +333,7 @@ static int coll_decode_alive(struct coll_member *m, u64 arg, u32 len,
 	if (ret)
 		return ret;
 	ret = coll_check_fields(c, m->rank);
+	ret = ret ?: coll_node_check(req);
 	if (ret)
 		return ret;
 	/* Keep them in range under speculation, too: they index tables from here on. */

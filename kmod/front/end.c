@@ -29,6 +29,7 @@
 #include "../core/group/failure.h"
 #include "../core/group/group.h"
 #include "../core/group/member.h"
+#include "../core/group/proxy.h"
 #include "calls.h"
 #include "end.h"
 #include "file.h"
@@ -210,6 +211,8 @@ int coll_end_open(struct coll_file *cf, struct file *file)
 
 void coll_end_released(struct coll_file *cf)
 {
+	/* From here on no rank posts for this one. */
+	coll_proxy_close(cf->member);
 	if (coll_end_is_busy(cf))
 		coll_member_gone(cf->member, COLL_CAUSE_CLOSE);
 	cancel_delayed_work_sync(&cf->watch);

@@ -9,6 +9,7 @@
 #include "../core/group/group.h"
 #include "../core/group/member.h"
 #include "../core/group/shm.h"
+#include "../core/op/op.h"
 #include "calls.h"
 #include "end.h"
 #include "file.h"
@@ -52,7 +53,7 @@ int coll_ioc_shm_wait(struct coll_file *cf, void __user *arg, u32 size)
 	ret = copy_struct_from_user(&w, sizeof(w), arg, size);
 	if (ret)
 		return ret;
-	if (w.flags & ~COLL_SHM_WAIT_LOOK || !w.pos)
+	if (w.flags & ~(COLL_SHM_WAIT_LOOK | COLL_SHM_WAIT_FINISHED) || !w.pos)
 		return -EINVAL;
 	ret = coll_shm_allowed(cf);
 	if (ret)
@@ -62,6 +63,12 @@ int coll_ioc_shm_wait(struct coll_file *cf, void __user *arg, u32 size)
 	if (!call)
 		return -ENOMEM;
 	ret = coll_shm_wait(cf->member, &w);
+	if (ret == -ETIME && !(w.flags & COLL_SHM_WAIT_LOOK)) {
+		/* The op fails now, and says what it waits for. Wait for that. */
+		coll_op_expire(cf->member, w.pos);
+		w.timeout_ns = 0;
+		ret = coll_shm_wait(cf->member, &w);
+	}
 	coll_call_end(call);
 	if (ret == -EINTR && fatal_signal_pending(current))
 		coll_end_killed(cf);

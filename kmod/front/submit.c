@@ -18,6 +18,7 @@
 #include "decode.h"
 #include "end.h"
 #include "file.h"
+#include "node.h"
 #include "spin.h"
 #include "submit.h"
 
@@ -232,6 +233,24 @@ static int coll_submit_again(struct coll_call *w, u64 arg, u32 len)
 	return coll_waiting_wait(w, arg, len);
 }
 
+/*
+ * COLL_CMD_NODE: wait for the other local ranks. A signal ends the call with EINTR, since nothing
+ * has been posted: the caller makes it again with the time that is left.
+ */
+static int coll_waiting_gather(struct coll_call *w, u64 *begin)
+{
+	int ret;
+
+	if (!(w->req.cmd.flags & COLL_CMD_NODE))
+		return 0;
+	ret = coll_node_gather(&w->req);
+	/* The time asleep is not work. */
+	*begin = coll_account_begin();
+	if (ret == -EINTR && fatal_signal_pending(current))
+		coll_end_killed(w->cf);
+	return ret;
+}
+
 int coll_ioc_submit(struct coll_file *cf, void __user *user_cmd, u32 len)
 {
 	u64 arg = (unsigned long)user_cmd;
@@ -244,9 +263,13 @@ int coll_ioc_submit(struct coll_file *cf, void __user *user_cmd, u32 len)
 	w = coll_call_begin(cf);
 	if (!w)
 		return coll_refused(cf->member, -ENOMEM);
+	w->req.for_node = true;
 	ret = coll_decode(cf->member, arg, len, NULL, &w->req);
 	if (ret)
 		goto end;
+	ret = coll_waiting_gather(w, &begin);
+	if (ret)
+		goto undo;
 	w->req.done = coll_waiting_done;
 	init_waitqueue_head(&w->sleeper.wq);
 	w->sleeper.task = current;
@@ -260,6 +283,8 @@ int coll_ioc_submit(struct coll_file *cf, void __user *user_cmd, u32 len)
 	if (!ret)
 		return coll_waiting_wait(w, arg, len);
 	coll_links_unwatch(coll_member_group(cf->member), &w->watcher);
+	coll_node_drop(&w->req);
+undo:
 	coll_decode_undo(&w->req);
 end:
 	coll_call_end(w);

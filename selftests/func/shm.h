@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Three ranks of a node that have mapped their shared memory. */
+/* Three ranks of a node, or RANKS of NODES nodes, that have mapped their shared memory. */
 #ifndef SHM_H
 #define SHM_H
 
@@ -13,7 +13,10 @@
 #include "harness.h"
 #include "raw.h"
 
+#ifndef RANKS
 #define RANKS	3
+#define NODES	1
+#endif
 
 /**
  * struct view - the memory as one rank has it
@@ -101,7 +104,7 @@ FIXTURE_SETUP(shm)
 {
 	uint32_t r;
 
-	ASSERT_EQ(0, raw_start(&self->c, RANKS, 1));
+	ASSERT_EQ(0, raw_start(&self->c, RANKS, NODES));
 	for (r = 0; r < RANKS; r++) {
 		self->v[r].fd = self->c.fd[r];
 		ASSERT_EQ(0, shm_ioctl(self->c.fd[r], &self->v[r].s));

@@ -75,7 +75,7 @@ TEST(bad_arguments)
 	REFUSED(COLL_IOC_SHM, s.reserved[1] = 1);
 	arg = &w;
 	REFUSED(COLL_IOC_SHM_WAIT, w.pos = 0);
-	REFUSED(COLL_IOC_SHM_WAIT, w.flags = COLL_SHM_WAIT_LOOK << 1);
+	REFUSED(COLL_IOC_SHM_WAIT, w.flags = COLL_SHM_WAIT_FINISHED << 1);
 	EXPECT_EQ(-1, ioctl(c.fd[0], COLL_IOC_SHM, NULL));
 	EXPECT_EQ(EFAULT, errno);
 	EXPECT_EQ(-1, ioctl(c.fd[0], COLL_IOC_SHM_WAIT, NULL));

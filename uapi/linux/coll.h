@@ -215,6 +215,7 @@ enum coll_algorithm_id {
  * or a scan has more than COLL_SHM_RANKS ranks
  */
 #define COLL_FEAT_RANK_ORDER	(1ULL << 27)
+#define COLL_FEAT_SHM_NODES	(1ULL << 28)	/* COLL_IOC_SHM with several nodes, COLL_CMD_NODE */
 
 /**
  * struct coll_version - COLL_IOC_VERSION
@@ -475,7 +476,8 @@ enum coll_state {
  * @messages: sends, receives and exchanges this member has posted
  * @match_steps: comparisons that the kernel has made to find partners for messages to this
  *	member
- * @shm_ops: ops that this member says it has done in shared memory; not in @posted
+ * @shm_ops: ops that this member says it has done in shared memory; not in @posted. With several
+ *	nodes: ops that one rank has posted for all ranks of its node; they are in @posted
  * @cause: first failure
  *
  * Works in every state. Errors: EFAULT.
@@ -610,6 +612,11 @@ struct coll_stripe {
 #define COLL_CMD_WIRE_F16	(1U << 7)
 #define COLL_CMD_WIRE_BF16	(1U << 8)
 #define COLL_CMD_WIRE		(COLL_CMD_WIRE_F16 | COLL_CMD_WIRE_BF16)
+/*
+ * COLL_IOC_SUBMIT by the first local rank, with COLL_FEAT_SHM_NODES: wait until all local ranks
+ * have the command in their slots, then post it for each of them; see "Several nodes" below.
+ */
+#define COLL_CMD_NODE		(1U << 9)
 
 /**
  * struct coll_message - description of a message that was received or found
@@ -1150,6 +1157,18 @@ struct coll_tensor_fuse {
  *    full barrier behind its own step 1, and calls COLL_IOC_SHM_WAKE if one is p.
  *
  * When @failed of the header is not 0, the communicator has failed with that errno.
+ *
+ * Several nodes (COLL_FEAT_SHM_NODES): the kernel does all ops, but one system call is enough for
+ * all ranks of a node. The position of an op is then the @posted of a rank + 1. Step 1 is
+ * the same. Then the first local rank calls COLL_IOC_SUBMIT with COLL_CMD_NODE. The kernel waits
+ * for step 2, copies the inputs from the slots, and posts the op for each rank: @posted of all
+ * ranks grows. EINTR: a signal came before that. When the op has ended, the kernel writes the
+ * result of each rank but the first to the data of its slot, then @result, then p to @finished,
+ * with release. Step 3 holds as long as the own @posted is less than p. Before a rank gives the op
+ * to the kernel itself, it stores 0 in @pos. In step 4 the first rank calls COLL_IOC_SUBMIT when it
+ * wants to sleep, and the other ranks set COLL_SHM_WAIT_FINISHED.
+ *
+ * Not with several nodes: exscan, collectives whose ranks have counts, and COLL_CMD_WIRE.
  */
 #define COLL_SHM_MAGIC		0x4d48534cU
 #define COLL_SHM_VERSION	2
@@ -1201,6 +1220,8 @@ struct coll_shm_header {
  * @completed: of these, how many have ended
  * @left: 1: it posts no more
  * @rank: its rank
+ * @finished: position of the last op that another rank has posted for it, and that has ended
+ * @result: 0, or the errno of that op, positive
  * @reserved: 0
  */
 struct coll_shm_rank {
@@ -1208,7 +1229,10 @@ struct coll_shm_rank {
 	__u64	completed;
 	__u32	left;
 	__u32	rank;
-	__u64	reserved[5];
+	__u64	finished;
+	__u32	result;
+	__u32	reserved;
+	__u64	reserved2[3];
 };
 
 /**
@@ -1269,7 +1293,7 @@ struct coll_shm_slot {
  * PROT_WRITE beyond the own area, or PROT_EXEC; EINVAL without MAP_SHARED, or for a part beyond
  * @size; EPERM if the caller is not the process that opened the file; ENODEV before COLL_IOC_SHM.
  * Errors: EINVAL; ENOTCONN if the file has not joined; EOPNOTSUPP if there is no shared memory:
- * with several nodes, named collectives, one local rank or more than COLL_SHM_RANKS, or module
+ * with named collectives, one local rank or more than COLL_SHM_RANKS, or module
  * parameter shm=0; ESHUTDOWN if the group has failed; EFAULT, ENOMEM.
  */
 struct coll_shm {
@@ -1283,6 +1307,8 @@ struct coll_shm {
 
 /* struct coll_shm_wait.flags: @timeout_ns ends this call only, with ETIME */
 #define COLL_SHM_WAIT_LOOK	(1ULL << 0)
+/* with several nodes: wait for the end of the op, which the first local rank posts */
+#define COLL_SHM_WAIT_FINISHED	(1ULL << 1)
 
 /**
  * struct coll_shm_wait - COLL_IOC_SHM_WAIT: sleep until an op in shared memory can go on
@@ -1292,7 +1318,9 @@ struct coll_shm {
  * @flags: COLL_SHM_WAIT_*
  *
  * Result: 0 when all local ranks have @pos in their slots; when one of them has more than
- * @posted, or has left; when the communicator has failed.
+ * @posted, or has left; when the communicator has failed. With COLL_SHM_WAIT_FINISHED: 0 when
+ * @finished of this rank is @pos; or, while its own @posted is less than @pos, in the last two
+ *	cases.
  * Errors: EINVAL, also if @posted is more than there are; EINTR; ETIME with COLL_SHM_WAIT_LOOK;
  * EBUSY if COLL_SHM_SLEEPERS threads of this rank are in this call; ENOMEM; EPERM if the caller is
  * not the process that opened the file; ENOTCONN if there is no shared memory.

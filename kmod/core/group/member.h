@@ -17,6 +17,7 @@
 
 struct coll_group;
 struct coll_op;
+struct coll_proxy;
 struct coll_tensor_req;
 struct coll_tensors_waiter;
 struct task_struct;
@@ -76,6 +77,8 @@ struct coll_member_tensors {
  * @call_ns: nanoseconds in its system calls and its progress thread; see account.h
  * @shm_sleepers: its threads in coll_shm_wait(); group->lock
  * @shm_waits: position that the latest of them sleeps for; 0: none; group->lock
+ * @proxy: its request that another rank posts, see proxy.h; NULL: none. Set once, under group->lock
+ * @node_ops: ops that one rank has posted for all ranks of the node; group->lock
  * @talking: messages posted that are not over; group->lock
  * @messages: messages posted; group->lock
  * @handles: messages in flight that have a handle, by handle; group->lock
@@ -105,6 +108,8 @@ struct coll_member {
 	atomic64_t call_ns;
 	u32 shm_sleepers;
 	u64 shm_waits;
+	struct coll_proxy *proxy;
+	u64 node_ops;
 	u32 talking;
 	u64 messages;
 	struct rb_root handles;

@@ -39,6 +39,7 @@ struct coll_slot;
  * @has_got: @got is valid
  * @counted: it counts in user->commands, see coll_req_count()
  * @in_flight: bytes of its vectors that count in member->in_flight
+ * @for_node: may have COLL_CMD_NODE; set by front before it is decoded
  * @named: the coordinator decides when it is posted, see tensor.h; set by front before
  *	it is decoded
  * @absent: the rank has joined, so the request has no vectors of its own
@@ -74,6 +75,7 @@ struct coll_req {
 	bool has_got;
 	bool counted;
 	u64 in_flight;
+	bool for_node;
 	bool named;
 	bool absent;
 	u32 divisor;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
+#include <linux/hrtimer.h>
 #include <linux/ktime.h>
 #include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/wait.h>
 
@@ -15,6 +17,7 @@
 #include "failure.h"
 #include "group.h"
 #include "member.h"
+#include "proxy.h"
 #include "shm.h"
 #include "shm_memory.h"
 
@@ -62,7 +65,7 @@ static void coll_shm_publish_locked(struct coll_group *g, struct coll_shared *s)
 
 static int coll_shm_check(const struct coll_group *g)
 {
-	if (!READ_ONCE(shm) || g->nr_nodes > 1 || g->tensors || g->nr_local < 2 ||
+	if (!READ_ONCE(shm) || g->tensors || g->nr_local < 2 ||
 	    g->nr_local > COLL_SHM_RANKS)
 		return -EOPNOTSUPP;
 	return READ_ONCE(g->error) ? -ESHUTDOWN : 0;
@@ -92,15 +95,25 @@ static int coll_shm_make(struct coll_group *g, u32 spin_us)
 	return 0;
 }
 
-static int coll_shm_add_area(struct coll_group *g, u32 local)
+static int coll_shm_add_area(struct coll_group *g, struct coll_member *m)
 {
+	struct coll_proxy *proxy = NULL;
 	struct coll_shared *s = g->shared;
-	int ret = coll_shared_add_area(s, local);
+	int ret;
 
-	if (ret)
+	if (g->nr_nodes > 1 && m->local) {
+		proxy = coll_proxy_new(m);
+		if (!proxy)
+			return -ENOMEM;
+	}
+	ret = coll_shared_add_area(s, m->local);
+	if (ret) {
+		coll_proxy_free(m, proxy);
 		return ret;
+	}
 	spin_lock(&g->lock);
-	__set_bit(local, s->has_area);
+	m->proxy = proxy;
+	__set_bit(m->local, s->has_area);
 	s->nr_areas++;
 	spin_unlock(&g->lock);
 	return 0;
@@ -122,7 +135,7 @@ int coll_shm_open(struct coll_member *m, u32 spin_us, struct coll_shm *out)
 	there = test_bit(m->local, g->shared->has_area);
 	spin_unlock(&g->lock);
 	if (!there)
-		ret = coll_shm_add_area(g, m->local);
+		ret = coll_shm_add_area(g, m);
 	out->local = m->local;
 	out->size = (u64)g->shared->nr_pages * PAGE_SIZE;
 	out->own_offset = coll_shared_area_offset(g->shared, m->local);
@@ -173,7 +186,18 @@ static bool coll_shm_is_astray(const struct coll_shared *s, u32 local, u64 poste
 	return READ_ONCE(r->posted) > posted || READ_ONCE(r->left);
 }
 
-/* May the op go on? The same check as in user space; see <linux/coll.h>. */
+/* Has another rank posted the op for @m? Then only its end is of interest. */
+static bool coll_shm_is_posted(const struct coll_shared *s, const struct coll_member *m,
+			       const struct coll_shm_wait *w)
+{
+	return w->flags & COLL_SHM_WAIT_FINISHED &&
+	       READ_ONCE(coll_shared_rank(s, m->local)->posted) >= w->pos;
+}
+
+/*
+ * May the op go on? The same check as in user space; see <linux/coll.h>. Also called by threads
+ * that wake others, under the lock of the wait queue.
+ */
 static bool coll_shm_goes_on(struct coll_group *g, const struct coll_member *m,
 			     const struct coll_shm_wait *w)
 {
@@ -181,7 +205,12 @@ static bool coll_shm_goes_on(struct coll_group *g, const struct coll_member *m,
 	bool missing = false;
 	u32 i;
 
+	if (coll_shm_is_posted(s, m, w))
+		return READ_ONCE(coll_shared_rank(s, m->local)->finished) >= w->pos;
 	if (READ_ONCE(s->header->failed))
+		return true;
+	/* No rank posts the op for @m any more. */
+	if (w->flags & COLL_SHM_WAIT_FINISHED && READ_ONCE(coll_shared_rank(s, 0)->left))
 		return true;
 	for (i = 0; i < g->nr_local; i++) {
 		bool astray = i != m->local && coll_shm_is_astray(s, i, w->posted);
@@ -194,7 +223,7 @@ static bool coll_shm_goes_on(struct coll_group *g, const struct coll_member *m,
 			return true;
 		missing = true;
 	}
-	return !missing;
+	return !missing && !(w->flags & COLL_SHM_WAIT_FINISHED);
 }
 
 static void coll_shm_timed_out(struct coll_member *m, const struct coll_shm_wait *w)
@@ -238,23 +267,67 @@ static void coll_shm_leave(struct coll_member *m)
 	spin_unlock(&g->lock);
 }
 
+/**
+ * struct coll_shm_sleeper - a thread in coll_shm_sleep()
+ * @entry: in shared->wq
+ * @m: its member
+ * @w: its op
+ */
+struct coll_shm_sleeper {
+	struct wait_queue_entry entry;
+	struct coll_member *m;
+	const struct coll_shm_wait *w;
+};
+
+/* Every post and every end of an op comes here: wake only those for whom it matters. */
+static int coll_shm_wake_one(struct wait_queue_entry *entry, unsigned int mode, int sync, void *key)
+{
+	struct coll_shm_sleeper *s = container_of(entry, struct coll_shm_sleeper, entry);
+
+	if (!coll_shm_goes_on(s->m->group, s->m, s->w))
+		return 0;
+	return autoremove_wake_function(entry, mode, sync, key);
+}
+
+/* One sleep of at most @ns. Return: 0: the op may go on; -ETIME; -ERESTARTSYS. */
+static int coll_shm_sleep_once(struct coll_shm_sleeper *s, u64 ns)
+{
+	struct coll_group *g = s->m->group;
+	ktime_t expires = ns_to_ktime(min_t(u64, ns, KTIME_MAX));
+	int ret = 0;
+
+	prepare_to_wait(&g->shared->wq, &s->entry, TASK_INTERRUPTIBLE);
+	if (coll_shm_goes_on(g, s->m, s->w))
+		goto out;
+	if (signal_pending(current)) {
+		ret = -ERESTARTSYS;
+		goto out;
+	}
+	schedule_hrtimeout_range(&expires, current->timer_slack_ns, HRTIMER_MODE_REL);
+	ret = coll_shm_goes_on(g, s->m, s->w) ? 0 : -ETIME;
+out:
+	finish_wait(&g->shared->wq, &s->entry);
+	return ret;
+}
+
 /*
  * Sleep until the op may go on, and check that now and then: a rank may have written its slot and
  * been stopped before it could wake the others. Return: 0; -ETIME; -ERESTARTSYS.
  */
 static int coll_shm_sleep(struct coll_member *m, const struct coll_shm_wait *w)
 {
-	struct coll_group *g = m->group;
 	u64 expires = w->timeout_ns ? coll_deadline(w->timeout_ns) : U64_MAX;
 	u64 slice = COLL_SHM_LOOK_FIRST_NS, now, left;
+	struct coll_shm_sleeper s = { .m = m, .w = w };
 	int ret;
 
+	init_wait(&s.entry);
+	s.entry.func = coll_shm_wake_one;
 	for (;;) {
 		now = ktime_get_ns();
 		left = expires > now ? expires - now : 0;
-		ret = wait_event_interruptible_hrtimeout(g->shared->wq, coll_shm_goes_on(g, m, w),
-							 ns_to_ktime(min(left, slice)));
-		if (ret != -ETIME || left <= slice)
+		ret = coll_shm_sleep_once(&s, min(left, slice));
+		if (ret != -ETIME || !left)
 			return ret;
 		slice = min(2 * slice, COLL_SHM_LOOK_MOST_NS);
 	}
@@ -273,7 +346,7 @@ int coll_shm_wait(struct coll_member *m, const struct coll_shm_wait *w)
 	ret = coll_shm_sleep(m, w);
 	coll_shm_leave(m);
 	if (ret == -ETIME && !coll_shm_goes_on(g, m, w)) {
-		if (w->flags & COLL_SHM_WAIT_LOOK)
+		if (w->flags & COLL_SHM_WAIT_LOOK || coll_shm_is_posted(g->shared, m, w))
 			return -ETIME;
 		coll_shm_timed_out(m, w);
 	}
@@ -294,13 +367,6 @@ int coll_shm_wake(struct coll_member *m)
 	return 0;
 }
 
-static void coll_shm_wake_all(struct coll_shared *s)
-{
-	/* Has a full barrier: a rank that is about to sleep sees the values written before. */
-	if (wq_has_sleeper(&s->wq))
-		wake_up_all(&s->wq);
-}
-
 void coll_shm_note(struct coll_member *m)
 {
 	struct coll_group *g = m->group;
@@ -309,7 +375,9 @@ void coll_shm_note(struct coll_member *m)
 	if (!g->shared)
 		return;
 	coll_shm_say(g->shared, m);
-	coll_shm_wake_all(g->shared);
+	/* The rank that posts for this one wakes the sleepers, once for all ranks. */
+	if (!m->proxy || !m->proxy->busy)
+		coll_shared_wake(g->shared);
 }
 
 u64 coll_shm_ops(const struct coll_member *m)
@@ -317,6 +385,8 @@ u64 coll_shm_ops(const struct coll_member *m)
 	const struct coll_group *g = m->group;
 
 	lockdep_assert_held(&g->lock);
+	if (g->nr_nodes > 1)
+		return m->node_ops;
 	if (!g->shared || !test_bit(m->local, g->shared->has_area))
 		return 0;
 	return READ_ONCE(coll_shared_area(g->shared, m->local)->ops);
@@ -346,7 +416,7 @@ static void coll_shm_left(struct coll_group *g, u32 rank)
 		if (g->local_rank[i] == rank)
 			WRITE_ONCE(coll_shared_rank(g->shared, i)->left, 1);
 	if (g->shared)
-		coll_shm_wake_all(g->shared);
+		coll_shared_wake(g->shared);
 	spin_unlock(&g->lock);
 }
 
@@ -367,7 +437,7 @@ static void coll_shm_fail(struct coll_group *g)
 {
 	spin_lock(&g->lock);
 	if (g->shared)
-		coll_shm_wake_all(g->shared);
+		coll_shared_wake(g->shared);
 	spin_unlock(&g->lock);
 }
 

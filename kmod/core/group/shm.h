@@ -48,17 +48,19 @@ int coll_shm_map(struct coll_member *m, struct vm_area_struct *vma);
  * @m: member, whose process the caller is
  * @w: the op, and the deadline
  *
- * Return: 0 or as COLL_IOC_SHM_WAIT; -EINTR a signal is pending.
+ * Return: 0 or as COLL_IOC_SHM_WAIT; -EINTR a signal is pending; -ETIME: also if the op has been
+ * posted for
+ * @m: then it has a deadline of its own, see coll_op_expire().
  */
 int coll_shm_wait(struct coll_member *m, const struct coll_shm_wait *w);
 
-/* Let the threads that sleep in coll_shm_wait() check again. Return: 0, -ENOTCONN. */
+/* Wake the threads in coll_shm_wait() whose op can go on. Return: 0, -ENOTCONN. */
 int coll_shm_wake(struct coll_member *m);
 
 /* A rank has given a collective to the kernel, or one has ended. Under group->lock. */
 void coll_shm_note(struct coll_member *m);
 
-/* Number of ops in shared memory, as @m itself has written it. Under group->lock. */
+/* struct coll_status.shm_ops. Under group->lock. */
 u64 coll_shm_ops(const struct coll_member *m);
 
 /*

@@ -60,6 +60,53 @@ u64 coll_shared_pos(const struct coll_shared *s, u32 local, u64 pos)
 	return READ_ONCE(slot->pos);
 }
 
+void coll_shared_read_head(const struct coll_shared *s, u32 local, u64 pos,
+			   struct coll_shm_slot *head)
+{
+	memcpy(head, coll_shared_at(s, coll_shared_slot_offset(s, local, pos % COLL_SHM_SLOTS)),
+	       sizeof(*head));
+}
+
+/* Bytes from @at up to the end of its page, @len at most. */
+static u32 coll_shared_piece(u64 at, u32 len)
+{
+	return min_t(u32, len, PAGE_SIZE - offset_in_page(at));
+}
+
+static u64 coll_shared_data_offset(const struct coll_shared *s, u32 local, u64 pos)
+{
+	return coll_shared_slot_offset(s, local, pos % COLL_SHM_SLOTS) +
+	       sizeof(struct coll_shm_slot);
+}
+
+void coll_shared_read(const struct coll_shared *s, u32 local, u64 pos, void *to, u32 len)
+{
+	u64 at = coll_shared_data_offset(s, local, pos);
+	u32 n;
+
+	for (; len; at += n, to += n, len -= n) {
+		n = coll_shared_piece(at, len);
+		memcpy(to, coll_shared_at(s, at), n);
+	}
+}
+
+void coll_shared_write(const struct coll_shared *s, u32 local, u64 pos, const void *from, u32 len)
+{
+	u64 at = coll_shared_data_offset(s, local, pos);
+	u32 n;
+
+	for (; len; at += n, from += n, len -= n) {
+		n = coll_shared_piece(at, len);
+		memcpy(coll_shared_at(s, at), from, n);
+	}
+}
+
+void coll_shared_wake(struct coll_shared *s)
+{
+	if (wq_has_sleeper(&s->wq))
+		wake_up_all(&s->wq);
+}
+
 /* Allocate a page: zeroed, and charged to the caller. */
 static struct page *coll_shared_get_page(void)
 {
@@ -97,10 +144,14 @@ void coll_shared_put(struct coll_shared *s)
 
 /*
  * The most bytes of data of a slot. The fewer ranks share the memory, the more. Before its blocks a
- * v-form has two numbers for each rank.
+ * v-form has two numbers for each rank. With several nodes the kernel copies the vectors.
  */
-static u32 coll_shared_data_size(u32 ranks)
+static u32 coll_shared_data_size(const struct coll_group *g)
 {
+	u32 ranks = g->nr_local;
+
+	if (g->nr_nodes > 1)
+		return COLL_SMALL;
 	return clamp_t(u32, COLL_SHM_DATA_ALL / roundup_pow_of_two(ranks), COLL_SHM_DATA_LEAST,
 		       COLL_SHM_DATA_MOST) + 2 * ranks * sizeof(u64);
 }
@@ -121,7 +172,7 @@ static void coll_shared_fill_header(struct coll_shared *s, const struct coll_gro
 		.area_size = s->area_size,
 		.slot_offset = sizeof(struct coll_shm_area),
 		.slot_size = s->slot_size,
-		.data_size = coll_shared_data_size(g->nr_local),
+		.data_size = coll_shared_data_size(g),
 	};
 	for (i = 0; i < g->nr_local; i++)
 		coll_shared_rank(s, i)->rank = g->local_rank[i];
@@ -151,7 +202,7 @@ free:
 
 struct coll_shared *coll_shared_alloc(const struct coll_group *g, u32 spin_us)
 {
-	u32 slot = ALIGN(sizeof(struct coll_shm_slot) + coll_shared_data_size(g->nr_local), 64);
+	u32 slot = ALIGN(sizeof(struct coll_shm_slot) + coll_shared_data_size(g), 64);
 	u32 area = PAGE_ALIGN(sizeof(struct coll_shm_area) + COLL_SHM_SLOTS * slot);
 	u32 header = DIV_ROUND_UP(sizeof(struct coll_shm_header) +
 				  g->nr_local * sizeof(struct coll_shm_rank), PAGE_SIZE);
@@ -164,6 +215,7 @@ struct coll_shared *coll_shared_alloc(const struct coll_group *g, u32 spin_us)
 	s->area_offset = header * PAGE_SIZE;
 	s->area_size = area;
 	s->slot_size = slot;
+	s->whole_slots = g->nr_nodes > 1;
 	for (i = 0; i < header; i++) {
 		s->pages[i] = coll_shared_get_page();
 		if (!s->pages[i]) {
@@ -187,17 +239,30 @@ static void coll_shared_drop_area(struct coll_shared *s, u32 local)
 	}
 }
 
+/* Allocate the pages from @first to @last of the memory that are not there. */
+static bool coll_shared_fill(struct coll_shared *s, u64 first, u64 last)
+{
+	u64 i;
+
+	for (i = first; i <= last; i++) {
+		if (!s->pages[i])
+			s->pages[i] = coll_shared_get_page();
+		if (!s->pages[i])
+			return false;
+	}
+	return true;
+}
+
 int coll_shared_add_area(struct coll_shared *s, u32 local)
 {
-	struct page **page;
+	u64 begin, end;
 	u32 slot;
 
 	/* The page of the first slot begins with struct coll_shm_area. */
 	for (slot = 0; slot < COLL_SHM_SLOTS; slot++) {
-		page = &s->pages[coll_shared_slot_offset(s, local, slot) >> PAGE_SHIFT];
-		if (!*page)
-			*page = coll_shared_get_page();
-		if (!*page) {
+		begin = coll_shared_slot_offset(s, local, slot);
+		end = begin + (s->whole_slots ? s->slot_size : 1) - 1;
+		if (!coll_shared_fill(s, begin >> PAGE_SHIFT, end >> PAGE_SHIFT)) {
 			coll_shared_drop_area(s, local);
 			return -ENOMEM;
 		}

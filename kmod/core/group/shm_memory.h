@@ -2,9 +2,10 @@
 /*
  * The pages of the memory that the ranks of a node share: layout, allocation, mapping.
  *
- * The kernel reads the header and the beginning of each slot. These pages are there from the start,
- * and charged to the rank whose area it is. The further pages of a slot are allocated and charged
- * when a process touches one of them first.
+ * The kernel reads the header and the beginning of each slot; with several nodes, and smaller
+ * slots, it reads and writes all of them. These pages are there from the start, and charged to the
+ * rank whose area it is. The further pages of a slot are allocated and charged when a process
+ * touches one of them first.
  *
  * The memory belongs to a file of its own, which the group and each mapping refer to. When the
  * group is freed the memory gives up its pages. Those that are mapped live until they are unmapped:
@@ -37,6 +38,7 @@ struct vm_area_struct;
  * @area_offset: of the first area
  * @area_size: from one area to the next, a multiple of the page size
  * @slot_size: from one slot of an area to the next
+ * @whole_slots: the kernel uses all of each slot
  * @nr_pages: number of @pages
  * @lock: the group goes, and faults come, at any time
  * @pages: an entry is NULL if the page is not allocated. The pages that the kernel reads are
@@ -53,6 +55,7 @@ struct coll_shared {
 	u32 area_offset;
 	u32 area_size;
 	u32 slot_size;
+	bool whole_slots;
 	u32 nr_pages;
 	spinlock_t lock;
 	struct page **pages;
@@ -95,6 +98,12 @@ static inline u64 coll_shared_area_offset(const struct coll_shared *s, u32 local
 	return s->area_offset + (u64)local * s->area_size;
 }
 
+/*
+ * Wake the tasks that sleep in @s->wq. Has a full barrier: a task that is about to sleep sees the
+ * values written before.
+ */
+void coll_shared_wake(struct coll_shared *s);
+
 struct coll_shm_rank *coll_shared_rank(const struct coll_shared *s, u32 local);
 /* The rank must have an area. */
 const struct coll_shm_area *coll_shared_area(const struct coll_shared *s, u32 local);
@@ -104,5 +113,15 @@ const struct coll_shm_area *coll_shared_area(const struct coll_shared *s, u32 lo
  * may be there: only compare it.
  */
 u64 coll_shared_pos(const struct coll_shared *s, u32 local, u64 pos);
+
+/*
+ * With several nodes all pages of an area are there. Copy the head of the slot for @pos to @head,
+ * and the first @len bytes of its data to @to; or @len bytes to its data. Up to COLL_SMALL bytes.
+ * The rank may write to its slot at the same time.
+ */
+void coll_shared_read_head(const struct coll_shared *s, u32 local, u64 pos,
+			   struct coll_shm_slot *head);
+void coll_shared_read(const struct coll_shared *s, u32 local, u64 pos, void *to, u32 len);
+void coll_shared_write(const struct coll_shared *s, u32 local, u64 pos, const void *from, u32 len);
 
 #endif /* COLL_CORE_SHM_MEMORY_H */

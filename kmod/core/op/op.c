@@ -13,6 +13,7 @@
 #include "../group/fusion.h"
 #include "../group/group.h"
 #include "../group/member.h"
+#include "../group/proxy.h"
 #include "../group/ref.h"
 #include "../group/shm.h"
 #include "../group/last_cpu.h"
@@ -117,6 +118,16 @@ static void coll_op_arm_locked(struct coll_op *op, u64 timeout_ns)
 	kref_get(&op->memory);
 	if (mod_delayed_work(coll_alarm_wq, &op->deadline, coll_deadline_delay(expires)))
 		kref_put(&op->memory, coll_op_free);	/* was armed before */
+}
+
+void coll_op_expire(struct coll_member *m, u64 seq)
+{
+	struct coll_group *g = coll_member_group(m);
+
+	spin_lock(&g->lock);
+	if (m->last && m->last->seq == seq)
+		coll_op_arm_locked(m->last, 1);
+	spin_unlock(&g->lock);
 }
 
 static void coll_op_end_work(struct work_struct *work)
@@ -357,6 +368,46 @@ static int coll_op_queue_locked(struct coll_req *req, struct coll_op **spare, bo
 	return 0;
 }
 
+/* Count the requests of all local ranks. Under group->lock. Return: 0, -EDQUOT. */
+static int coll_node_count_locked(struct coll_group *g, struct coll_req *lead)
+{
+	int ret = coll_req_count(lead);
+	u32 i;
+
+	lockdep_assert_held(&g->lock);
+	for (i = 1; i < g->nr_local && !ret; i++)
+		ret = coll_req_count(&g->members[i]->proxy->req);
+	return ret ? -EDQUOT : 0;
+}
+
+/*
+ * COLL_CMD_NODE: post a request of each local rank, which all are for the same op. No other rank
+ * has posted that op. Under group->lock. Return: as coll_op_post_locked(); -ESTALE: a rank does not
+ * wait for that any more.
+ */
+static int coll_node_post_locked(struct coll_req *lead, struct coll_op **spare, bool *failing)
+{
+	struct coll_group *g = coll_member_group(lead->member);
+	bool late;
+	int ret;
+	u32 i;
+
+	lockdep_assert_held(&g->lock);
+	if (!coll_proxies_hold_locked(lead->member, lead->member->posted + 1))
+		return -ESTALE;
+	ret = coll_node_count_locked(g, lead);
+	ret = ret ?: coll_op_queue_locked(lead, spare, failing);
+	for (i = 1; i < g->nr_local && !ret; i++) {
+		/* The op is there, and is the same: this cannot fail. */
+		ret = coll_op_queue_locked(&g->members[i]->proxy->req, spare, &late);
+		WARN_ON_ONCE(ret);
+		*failing |= late;
+	}
+	for (i = 0; i < g->nr_local && !ret; i++)
+		g->members[i]->node_ops++;
+	return ret;
+}
+
 /*
  * Under group->lock. Return: as coll_op_queue_locked(); -EDQUOT: too many commands are in flight;
  * or the sticky error.
@@ -368,6 +419,8 @@ static int coll_op_post_locked(struct coll_req *req, struct coll_op **spare, boo
 	lockdep_assert_held(&g->lock);
 	if (g->error)
 		return -g->error;
+	if (req->cmd.flags & COLL_CMD_NODE)
+		return coll_node_post_locked(req, spare, failing);
 	if (coll_req_count(req))
 		return -EDQUOT;
 	return coll_op_queue_locked(req, spare, failing);
