@@ -24,7 +24,7 @@ const char *path_name(enum perf_path path)
 
 uint64_t path_shm_ops(const coll_comm_t *comm)
 {
-	return comm->shm ? comm->shm->ops : 0;
+	return comm->shm ? comm->shm->ops + comm->shm->node_ops : 0;
 }
 
 uint64_t path_shm_limit(const coll_comm_t *comm)

@@ -61,13 +61,30 @@ bool shm_always(void)
 	return env_says("1");
 }
 
+/* Ranks of the node of @comm that are less than @end. */
+static uint32_t local_below(const coll_comm_t *comm, uint32_t end)
+{
+	uint32_t r, nr = 0;
+
+	for (r = 0; r < end; r++)
+		nr += comm->nr_nodes < 2 || comm->node_of[r] == comm->node;
+	return nr;
+}
+
+bool shm_is_needed(const coll_comm_t *comm)
+{
+	return local_below(comm, comm->size) > 1;
+}
+
 /* COLL_SHM: 0 never, 1 whenever possible; else if each rank has a CPU. */
 static bool is_wanted(const coll_comm_t *comm)
 {
-	if (!(comm->version.features & COLL_FEAT_SHM) || comm->nr_nodes > 1 || comm->size < 2 ||
-	    comm->named || env_says("0"))
+	uint64_t feature = comm->nr_nodes > 1 ? COLL_FEAT_SHM_NODES : COLL_FEAT_SHM;
+
+	if (!(comm->version.features & feature) || !shm_is_needed(comm) || comm->named ||
+	    env_says("0"))
 		return false;
-	return shm_always() || ranks_per_cpu(comm->size) <= 1;
+	return shm_always() || ranks_per_cpu(local_below(comm, comm->size)) <= 1;
 }
 
 bool shm_open_own(coll_comm_t *comm)
@@ -120,7 +137,7 @@ static bool map_all(coll_comm_t *comm, struct shm *s)
 		return false;
 	s->h = (const void *)s->all;
 	if (s->h->magic != COLL_SHM_MAGIC || s->h->version != COLL_SHM_VERSION ||
-	    s->h->nr_local != comm->size || arg.local != comm->rank)
+	    s->h->nr_local != s->n || arg.local != s->me)
 		return false;
 	s->own = map(comm, s->own_size, arg.own_offset, PROT_READ | PROT_WRITE);
 	return s->own;
@@ -151,8 +168,11 @@ void shm_map(coll_comm_t *comm)
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return;
-	s->n = comm->size;
-	s->me = comm->rank;
+	s->n = local_below(comm, comm->size);
+	s->me = local_below(comm, comm->rank);
+	s->ranks = comm->size;
+	s->rank = comm->rank;
+	s->nodes = comm->nr_nodes > 1;
 	s->gave = ~0ULL;
 	if (!map_all(comm, s)) {
 		unmap(s);

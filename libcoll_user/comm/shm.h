@@ -19,6 +19,9 @@
  */
 #define SHM_CROWD_MOST	2
 
+/* Then a rank hardly looks at all. */
+#define SHM_DOUBTS_MOST	16
+
 struct async_shortcut;
 struct shm_flights;
 struct shm_plan;
@@ -29,19 +32,26 @@ struct shm_plan;
  * @own: the own area, writable
  * @size: bytes of @all
  * @own_size: bytes of @own
- * @n: ranks, all of them on this node
- * @me: own rank
+ * @n: ranks of this node
+ * @me: number of this rank among them
+ * @ranks: ranks of the communicator
+ * @rank: number of this rank among them
+ * @nodes: there are several nodes: ops are done by the kernel, for all ranks of this node at once;
+ *	see shm_node.h
  * @h: the header, which is in @all
  * @alive: a byte that is 0 in a child process, which must not use the memory
  * @turn: the thread that has the turn, and a state; 0: no thread. See shm_turn.h
  * @given: number of ops that this rank had given to the kernel when that thread gave it its op
  * @always: no pauses: COLL_SHM=1
  * @broken: the slots of this rank may be wrong: it does not use shared memory any more
- * @ops: ops done here
+ * @ops: ops done here, and not by the kernel
+ * @node_ops: with several nodes: ops that one rank has posted for all ranks of the node
  * @gave: number of ops that this rank had given to the kernel when it last gave it an op whose
  *	slot has been written. ~0: there is none
  * @looks_per_us: number of looks that take a microsecond
  * @spins: number of looks that pay before a sleep
+ * @doubts: with several nodes: how often in a row a rank looked in vain, at most SHM_DOUBTS_MOST:
+ *	each time it looks half as often before it sleeps
  * @crowd: ranks for each CPU, rounded up
  * @next_try: position from which on shared memory is tried again
  * @failures: logarithm of the length of the next pause; see shm_op_pause()
@@ -56,6 +66,8 @@ struct shm {
 	unsigned char *own;
 	size_t size, own_size;
 	uint32_t n, me;
+	uint32_t ranks, rank;
+	bool nodes;
 	const struct coll_shm_header *h;
 	volatile unsigned char *alive;
 	_Atomic uintptr_t turn;
@@ -63,9 +75,11 @@ struct shm {
 	bool always;
 	bool broken;
 	uint64_t ops;
+	uint64_t node_ops;
 	uint64_t gave;
 	uint64_t looks_per_us;
 	uint64_t spins;
+	uint32_t doubts;
 	uint32_t crowd;
 	uint64_t next_try;
 	uint32_t failures;
@@ -76,6 +90,8 @@ struct shm {
 	struct shm_flights *flights;
 };
 
+/* Has this node more than one rank? */
+bool shm_is_needed(const coll_comm_t *comm);
 /* Is the environment's COLL_SHM 1? */
 bool shm_always(void);
 /*

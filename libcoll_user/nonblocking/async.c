@@ -504,12 +504,15 @@ static void request_queue(struct async *a, coll_request_t *req)
 		pthread_cond_broadcast(&a->changed);
 }
 
-/* May this process, and commands of this kind, take the shortcut? */
-static bool has_shortcut(const struct async *a, const coll_request_t *req)
+/*
+ * Must the command wait for its turn among those in shared memory? The command of another thread
+ * there has a position already, which this one must not take.
+ */
+static bool takes_turn(const struct async *a, const coll_request_t *req)
 {
 	const struct shm *s = a->comm->shm;
 
-	return a->shortcut && *s->alive && !coll_is_message(req->cmd.collective) &&
+	return s && s->limit && *s->alive && !coll_is_message(req->cmd.collective) &&
 	       __atomic_load_n(&s->h->active, __ATOMIC_ACQUIRE) && !shm_turn_is_given(s);
 }
 
@@ -538,7 +541,7 @@ static int request_start(struct async *a, coll_request_t *req)
 	bool taken = false;
 	int ret;
 
-	if (!has_shortcut(a, req))
+	if (!takes_turn(a, req))
 		return start_in_kernel(a, req);
 	ret = shm_turn_begin(s, 0);
 	if (ret)
@@ -546,11 +549,11 @@ static int request_start(struct async *a, coll_request_t *req)
 	pthread_mutex_lock(&a->lock);
 	if (req->active)
 		ret = -EBUSY;
-	if (!ret)
+	if (!ret && a->shortcut)
 		ret = copy_counts(a->comm, req);
 	if (!ret) {
 		request_begin(a, req);
-		taken = !a->queue && a->shortcut->post(a, req);
+		taken = a->shortcut && !a->queue && a->shortcut->post(a, req);
 	}
 	if (ret || taken) {
 		shm_turn_end(s);

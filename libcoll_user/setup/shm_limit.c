@@ -28,6 +28,8 @@
 #define OPS		4
 /* Each way is timed so often, and the best time counts. */
 #define ROUNDS		3
+/* Bytes of a slot with several nodes, or more, for ranks that have none. */
+#define NODE_ROOM	4096
 /* No further round begins when this is over. */
 #define BUDGET_NS	4000000
 
@@ -58,6 +60,12 @@ static int limit_env(bool always, uint32_t *limit)
 	return env_u32("COLL_SHM_LIMIT", 0, SHM_MEASURE - 1, limit);
 }
 
+/* With several nodes, a node with one rank takes part in the ops, but shares no memory. */
+static bool needs_none(const coll_comm_t *comm)
+{
+	return comm->nr_nodes > 1 && !shm_is_needed(comm);
+}
+
 int shm_offer(coll_comm_t *comm, const coll_comm_t *like, uint8_t *blob)
 {
 	uint32_t limit = 0;
@@ -65,7 +73,7 @@ int shm_offer(coll_comm_t *comm, const coll_comm_t *like, uint8_t *blob)
 
 	if (like && like->shm && like->size == comm->size)
 		limit = (uint32_t)like->shm->limit;
-	blob[0] = !ret && shm_open_own(comm);
+	blob[0] = !ret && (shm_open_own(comm) || needs_none(comm));
 	put_le32(blob + 1, limit);
 	return ret;
 }
@@ -158,9 +166,11 @@ static int run_rounds(const struct trial *t, size_t bytes, struct times *all)
 /*
  * Return: 1 shared memory is not slower; 0; -errno. When time is up, as it is on a machine with
  * more work than CPUs, times mean nothing, and it counts as not slower. A quarter more is noise.
+ * With several nodes it has to be faster, since the op itself is done by the kernel in any case.
  */
 static int try_bytes(const struct trial *t, size_t bytes)
 {
+	bool nodes = t->comm->nr_nodes > 1;
 	struct times all;
 	int ret = run_rounds(t, bytes, &all);
 
@@ -169,19 +179,21 @@ static int try_bytes(const struct trial *t, size_t bytes)
 	coll_debug("%zu bytes: shared memory %llu ns, kernel %llu ns%s", bytes,
 		   (unsigned long long)all.ns[SHARED], (unsigned long long)all.ns[KERNEL],
 		   all.late ? ", and time is up" : "");
+	if (nodes)
+		return !all.late && all.ns[SHARED] < all.ns[KERNEL];
 	return all.late || all.ns[SHARED] <= all.ns[KERNEL] + all.ns[KERNEL] / 4;
 }
 
-/* Has every rank mapped the memory? It cannot be used before, and not without that. */
-static int all_have(const struct trial *t, bool mine)
+/*
+ * *most: the least that any rank has. 0: some rank has not mapped the memory. It cannot be used
+ * before, and not without that.
+ */
+static int agree_on_room(const struct trial *t, uint32_t *most)
 {
-	uint32_t have = mine;
 	struct coll_cmd cmd;
-	int ret;
 
-	coll_cmd_allreduce(t->comm, &cmd, COLL_IN_PLACE, &have, 1, COLL_U32, COLL_OP_MIN);
-	ret = submit(t, &cmd);
-	return ret ? ret : (int)have;
+	coll_cmd_allreduce(t->comm, &cmd, COLL_IN_PLACE, most, 1, COLL_U32, COLL_OP_MIN);
+	return submit(t, &cmd);
 }
 
 /* The first op in each slot touches pages that are not there yet. */
@@ -209,28 +221,39 @@ static int find_limit(const struct trial *t, size_t most, size_t *limit)
 	return ret < 0 ? ret : 0;
 }
 
+/* All ranks have room for @most bytes. */
+static int measure_up_to(struct trial *t, size_t most, uint64_t budget_ns, size_t *limit)
+{
+	int ret;
+
+	t->out = (char *)t->in + most;
+	ret = warm_up(t, most);
+	t->end = relax_now_ns() + budget_ns;
+	return ret ? ret : find_limit(t, most, limit);
+}
+
 static int measure(coll_comm_t *comm, const struct shm_terms *terms, struct deadline deadline)
 {
 	struct shm *s = comm->shm;
-	size_t most = s ? s->h->data_size : 0, limit;
+	uint32_t most = s ? s->h->data_size : needs_none(comm) ? NODE_ROOM : 0;
 	struct trial t = { .comm = comm, .deadline = deadline };
 	bool always = s && s->always;
+	size_t limit = 0;
 	int ret;
 
+	t.in = calloc(2, most + 1);
+	if (!t.in)
+		most = 0;
+	/* A rank that had to sleep shall go on trying. */
 	if (s)
-		t.in = calloc(2, most);
-	ret = all_have(&t, t.in);
-	if (ret > 0) {
-		t.out = (char *)t.in + most;
-		/* A rank that had to sleep shall go on trying. */
 		s->always = true;
-		ret = warm_up(&t, most);
-		t.end = relax_now_ns() + terms->budget_ns;
-		if (!ret)
-			ret = find_limit(&t, most, &limit);
+	ret = agree_on_room(&t, &most);
+	if (!ret && most)
+		ret = measure_up_to(&t, most, terms->budget_ns, &limit);
+	if (s)
 		s->always = always;
-		s->limit = ret ? s->limit : limit;
-	}
+	if (s && !ret && (most || s->nodes))
+		s->limit = limit;
 	free(t.in);
 	return ret;
 }
@@ -239,13 +262,18 @@ int shm_settle(coll_comm_t *comm, const struct shm_terms *t, struct deadline dea
 {
 	int ret = 0;
 
-	if (!t->all)
+	/* Some rank has no memory; or each rank is alone on its node, and needs none. */
+	if (!t->all || comm->size == comm->nr_nodes) {
+		/* On one node the memory is not active then. */
+		if (comm->shm && comm->shm->nodes)
+			comm->shm->limit = 0;
 		return 0;
+	}
 	if (t->limit == SHM_MEASURE)
 		ret = measure(comm, t, deadline);
 	else if (comm->shm && t->limit < comm->shm->limit)
 		comm->shm->limit = t->limit;
-	if (comm->shm && comm->shm->limit)
+	if (comm->shm && comm->shm->limit && !comm->shm->nodes)
 		shm_flight_allow(comm);
 	if (comm->shm && !ret)
 		coll_debug("shared memory for up to %zu bytes", comm->shm->limit);

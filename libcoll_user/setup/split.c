@@ -376,7 +376,10 @@ static int join_child(struct split *sp)
 	if (sp->lfd < -1)
 		return sp->lfd;
 	/* A part on one node has no links, so there is room in its blobs. */
-	return sp->topo.nr_nodes > 1 ? 0 : shm_offer(sp->child, sp->parent, blob);
+	if (sp->topo.nr_nodes == 1)
+		return shm_offer(sp->child, sp->parent, blob);
+	shm_open_own(sp->child);
+	return 0;
 }
 
 /* ---- connections ---- */
@@ -429,8 +432,12 @@ static int settle_shm(struct split *sp)
 	struct shm_terms t;
 	uint32_t i;
 
-	if (sp->topo.nr_nodes > 1)
+	/* With several nodes the ranks need not agree: a rank may post any op by itself. */
+	if (sp->topo.nr_nodes > 1) {
+		if (sp->child->shm)
+			sp->child->shm->limit = sp->parent->shm ? sp->parent->shm->limit : 0;
 		return 0;
+	}
 	for (i = 0; i < sp->size; i++)
 		shm_hear(&t, i, sp->blobs + (size_t)sp->members[i] * RDV_BLOB);
 	return shm_settle(sp->child, &t, sp->deadline);

@@ -50,7 +50,7 @@ static bool reduces(uint32_t what)
 static bool buffers_fit(const struct shm *s, const struct coll_cmd *c)
 {
 	const struct coll_kind *k = coll_kind_of(c->collective);
-	bool root = k->flags & COLL_KIND_ROOTED && c->root == s->me;
+	bool root = k->flags & COLL_KIND_ROOTED && c->root == s->rank;
 	bool in = (root ? k->root_in : k->in) && !(k->flags & COLL_KIND_ONE_BUFFER);
 	bool out = root ? k->root_out : k->out;
 
@@ -64,19 +64,44 @@ static bool buffers_fit(const struct shm *s, const struct coll_cmd *c)
 	return out || !(c->recv_addr || c->flags & COLL_CMD_REG_RECV);
 }
 
+/*
+ * With several nodes: results have to fit the slot of a rank, too, also that of a root. The same on
+ * all ranks.
+ */
+static bool blocks_fit(const struct shm *s, const struct coll_cmd *c)
+{
+	uint32_t blocks = coll_kind_of(c->collective)->flags & COLL_KIND_BLOCKS ? s->ranks : 1;
+
+	if (c->collective == COLL_EXSCAN || shm_has_counts(c->collective))
+		return false;
+	return c->count <= s->limit && c->count * blocks * coll_dtype_size(c->dtype) <= s->limit;
+}
+
+static bool folds(const struct shm *s, const struct coll_cmd *c, struct shm_fold *fold)
+{
+	/* The kernel folds. What it may refuse is for each rank to post. */
+	if (s->nodes)
+		return coll_op_defined(c->op, c->dtype) && c->op != COLL_OP_REPLACE &&
+		       c->op != COLL_OP_NO_OP &&
+		       (c->op != COLL_OP_AVG || c->collective != COLL_SCAN);
+	return shm_fold_setup(fold, c->collective, c->op, c->dtype, c->flags & COLL_CMD_NARROW,
+			      s->ranked, s->n);
+}
+
 /* Check operator, type and root; the kernel refuses wrong ones. */
 static bool kind_fits(const struct shm *s, const struct coll_cmd *c, struct shm_fold *fold)
 {
-	if (c->root >= s->n || (c->root && !is_rooted(c->collective)))
+	if (c->root >= s->ranks || (c->root && !is_rooted(c->collective)))
 		return false;
 	if (c->collective == COLL_BARRIER)
 		return !c->op && !c->dtype && !c->count && !c->scalar &&
 		       !(c->flags & ~(uint32_t)COLL_CMD_SPIN);
 	if (!coll_dtype_size(c->dtype) || (c->scalar && c->op != COLL_OP_PREMULSUM))
 		return false;
+	if (coll_dtype_size(c->dtype) < 8 && c->scalar >> coll_dtype_size(c->dtype) * 8)
+		return false;
 	if (reduces(c->collective))
-		return shm_fold_setup(fold, c->collective, c->op, c->dtype,
-				      c->flags & COLL_CMD_NARROW, s->ranked, s->n);
+		return folds(s, c, fold);
 	return !c->op && !(c->flags & COLL_CMD_NARROW);
 }
 
@@ -136,8 +161,8 @@ static void broadcast(struct shm_move *m, bool root)
 /* Return: false: this file does not know the collective. */
 static bool lay_out(const struct shm *s, struct shm_move *m)
 {
-	bool root = m->cmd->root == s->me;
-	size_t unit = m->unit, all = unit * s->n;
+	bool root = m->cmd->root == s->rank;
+	size_t unit = m->unit, all = unit * s->ranks;
 
 	switch (m->cmd->collective) {
 	case COLL_BARRIER:
@@ -149,7 +174,7 @@ static bool lay_out(const struct shm *s, struct shm_move *m)
 		all_to_one(m, root, unit, unit, 0);
 		return true;
 	case COLL_GATHER:
-		all_to_one(m, root, unit, all, s->me * unit);
+		all_to_one(m, root, unit, all, s->rank * unit);
 		return true;
 	case COLL_SCATTER:
 		one_to_all(m, root, all, unit);
@@ -160,14 +185,14 @@ static bool lay_out(const struct shm *s, struct shm_move *m)
 		return true;
 	case COLL_EXSCAN:
 		all_to_all(m, unit, unit, 0);
-		if (!s->me)
+		if (!s->rank)
 			no_output(m);
 		return true;
 	case COLL_REDUCE_SCATTER_BLOCK:
 		all_to_all(m, all, unit, 0);
 		return true;
 	case COLL_ALLGATHER:
-		all_to_all(m, unit, all, s->me * unit);
+		all_to_all(m, unit, all, s->rank * unit);
 		return true;
 	case COLL_ALLTOALL:
 		all_to_all(m, all, all, 0);
@@ -198,6 +223,8 @@ bool shm_move_setup(const struct shm *s, const struct coll_cmd *c, struct shm_fo
 	*m = (struct shm_move){ .cmd = c, .fold = fold, .elem = coll_dtype_size(c->dtype) };
 	/* A bound, so that no product below overflows. */
 	if (c->count > s->limit || c->count * m->elem > s->limit)
+		return false;
+	if (s->nodes && !blocks_fit(s, c))
 		return false;
 	m->unit = c->count * m->elem;
 	m->count = c->count;

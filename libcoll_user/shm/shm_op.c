@@ -82,7 +82,7 @@ static enum shm_outcome look_once(const struct shm *s, struct shm_op *o)
 	return SHM_COMPLETE;
 }
 
-enum shm_outcome shm_op_look(const struct shm *s, struct shm_op *o)
+enum shm_outcome shm_op_look_at_slots(const struct shm *s, struct shm_op *o)
 {
 	enum shm_outcome what = look_once(s, o);
 
@@ -91,6 +91,35 @@ enum shm_outcome shm_op_look(const struct shm *s, struct shm_op *o)
 	 * complete on the other ranks, and a later one has failed.
 	 */
 	return what == SHM_FAILED ? look_once(s, o) : what;
+}
+
+/* The first rank posts the op. Once it has, only the end matters, which comes in any case. */
+static enum shm_outcome look_for_end(const struct shm *s, struct shm_op *o)
+{
+	const struct coll_shm_rank *own = shm_rank(s, s->me);
+	enum shm_outcome what;
+
+	if (load((const uint64_t *)&own->finished) >= o->pos)
+		return SHM_COMPLETE;
+	if (load((const uint64_t *)&own->posted) >= o->pos)
+		return SHM_LATE;
+	/* From the beginning: a rank may have withdrawn its slot. */
+	o->next = 0;
+	what = shm_op_look_at_slots(s, o);
+	if (what == SHM_COMPLETE && shm_op_error(s))
+		what = SHM_FAILED;
+	else if (what == SHM_COMPLETE)
+		what = __atomic_load_n(&shm_rank(s, 0)->left, __ATOMIC_ACQUIRE) ? SHM_ASTRAY :
+		       SHM_LATE;
+	/* It may have been posted before that. No post comes after a failure or an end. */
+	if (what != SHM_LATE && load((const uint64_t *)&own->posted) >= o->pos)
+		return SHM_LATE;
+	return what;
+}
+
+enum shm_outcome shm_op_look(const struct shm *s, struct shm_op *o)
+{
+	return o->follows ? look_for_end(s, o) : shm_op_look_at_slots(s, o);
 }
 
 static enum shm_outcome spin(const struct shm *s, struct shm_op *o, uint64_t spins)
@@ -129,9 +158,22 @@ enum shm_outcome shm_op_stay(const struct shm *s, struct shm_op *o, const struct
 	if (what != SHM_LATE || (s->crowd > SHM_CROWD_MOST && !longer))
 		return what;
 	if (s->crowd <= 1 || s->crowd > SHM_CROWD_MOST)
-		return spin(s, o, longer ? LONG_SPIN_US * s->looks_per_us : s->spins);
+		return spin(s, o, longer ? LONG_SPIN_US * s->looks_per_us :
+			    s->spins >> s->doubts);
 	us = longer ? LONG_SPIN_US : s->h->spin_us > SHORT_YIELD_US ? s->h->spin_us : SHORT_YIELD_US;
 	return yield(s, o, us * 1000 * s->crowd);
+}
+
+void shm_op_sleeps(const struct shm *s, const struct shm_op *o)
+{
+	/* Pairs with shm_op_write(): the last rank sees ->sleeps, or the kernel sees its slot. */
+	__atomic_store_n((uint64_t *)&shm_own_area(s)->sleeps, o->pos, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void shm_op_is_awake(const struct shm *s)
+{
+	__atomic_store_n((uint64_t *)&shm_own_area(s)->sleeps, 0, __ATOMIC_RELAXED);
 }
 
 int shm_op_sleep(coll_comm_t *comm, const struct shm_op *o, uint64_t ns, uint64_t flags)
@@ -139,15 +181,12 @@ int shm_op_sleep(coll_comm_t *comm, const struct shm_op *o, uint64_t ns, uint64_
 	struct coll_shm_wait w = {
 		.pos = o->pos, .posted = o->posted, .timeout_ns = ns, .flags = flags,
 	};
-	struct coll_shm_area *own = shm_own_area(comm->shm);
 	int ret;
 
-	/* Pairs with shm_op_write(): the last rank sees ->sleeps, or the kernel sees its slot. */
-	__atomic_store_n((uint64_t *)&own->sleeps, o->pos, __ATOMIC_RELEASE);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	shm_op_sleeps(comm->shm, o);
 	ret = ioctl(comm->fd, COLL_IOC_SHM_WAIT, &w) && errno != EINTR && errno != ETIME ?
 	      -errno : 0;
-	__atomic_store_n((uint64_t *)&own->sleeps, 0, __ATOMIC_RELAXED);
+	shm_op_is_awake(comm->shm);
 	return ret;
 }
 
@@ -242,6 +281,7 @@ bool shm_op_begin(coll_comm_t *comm, struct shm_op *o, uint32_t before)
 	o->posted = load((const uint64_t *)&own->posted);
 	o->pos = s->ops + o->posted + before + 1;
 	o->next = 0;
+	o->follows = s->nodes && s->me;
 	/*
 	 * The kernel has refused the op that it was given last, but the slot says that there is
 	 * such an op.

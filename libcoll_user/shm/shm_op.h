@@ -19,6 +19,7 @@ struct shm_move;
  * @count: third word of the slot
  * @own_count: each rank has a count of its own in its slot
  * @next: ranks below this number have written their slots, and agree
+ * @follows: with several nodes: the first rank of the node posts it
  */
 struct shm_op {
 	uint64_t pos;
@@ -27,11 +28,12 @@ struct shm_op {
 	uint64_t count;
 	bool own_count;
 	uint32_t next;
+	bool follows;
 };
 
 enum shm_outcome {
 	SHM_LATE,	/* a rank has not written its slot yet */
-	SHM_COMPLETE,	/* all ranks have written their slots */
+	SHM_COMPLETE,	/* all ranks have written their slots; @follows: the op has ended */
 	SHM_ASTRAY,	/* for the kernel: a rank has given its op to the kernel, or has left */
 	SHM_DIFFERENT,	/* for the kernel: ranks disagree */
 	SHM_FAILED,	/* the communicator has failed */
@@ -54,6 +56,9 @@ void shm_op_write(const struct shm *s, const struct shm_move *m, struct shm_op *
 /* Withdraw the own slot. No other rank has found the op complete, or will. */
 void shm_op_retract(const struct shm *s, const struct shm_op *o);
 
+/* Have all ranks of the node written their slots? Also with @o->follows. */
+enum shm_outcome shm_op_look_at_slots(const struct shm *s, struct shm_op *o);
+
 /* Is the op complete? */
 enum shm_outcome shm_op_look(const struct shm *s, struct shm_op *o);
 
@@ -68,11 +73,15 @@ enum shm_outcome shm_op_stay(const struct shm *s, struct shm_op *o, const struct
  * @comm: communicator
  * @o: op
  * @ns: how long at most; 0: no limit
- * @flags: COLL_SHM_WAIT_LOOK: else the communicator fails after @ns
+ * @flags: COLL_SHM_WAIT_*. Without COLL_SHM_WAIT_LOOK the communicator fails after @ns
  *
  * Return: 0, also if the op cannot go on yet; -errno of COLL_IOC_SHM_WAIT.
  */
 int shm_op_sleep(coll_comm_t *comm, const struct shm_op *o, uint64_t ns, uint64_t flags);
+
+/* Tell the others, before the caller sleeps in the kernel, and after it. Has a full barrier. */
+void shm_op_sleeps(const struct shm *s, const struct shm_op *o);
+void shm_op_is_awake(const struct shm *s);
 
 /*
  * All ranks have written their slots: wake sleeping ranks, make the result and count the op.

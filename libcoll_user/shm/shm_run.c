@@ -13,6 +13,7 @@
 #include "shm_counts.h"
 #include "shm_fold.h"
 #include "shm_move.h"
+#include "shm_node.h"
 #include "shm_op.h"
 #include "shm_run.h"
 
@@ -150,8 +151,9 @@ bool shm_submit(coll_comm_t *comm, const struct coll_cmd *cmd, int *res, uint64_
 	int ret;
 
 	*spent = 0;
-	if (!s->limit || !*s->alive || !__atomic_load_n(&s->h->active, __ATOMIC_ACQUIRE) ||
-	    coll_is_message(cmd->collective))
+	/* With several nodes a call of the kernel cannot call the application in between. */
+	if (!s->limit || (s->nodes && comm->idle) || !*s->alive ||
+	    !__atomic_load_n(&s->h->active, __ATOMIC_ACQUIRE) || coll_is_message(cmd->collective))
 		return false;
 	ret = shm_turn_begin(s, cmd->timeout_ns);
 	if (ret == -ETIME) {
@@ -165,7 +167,7 @@ bool shm_submit(coll_comm_t *comm, const struct coll_cmd *cmd, int *res, uint64_
 	}
 	s->ranked = comm->version.features & COLL_FEAT_RANK_ORDER && !comm->select;
 	if (!async_is_queued(comm) && shm_op_begin(comm, &o, 0) && (m = plan(s, cmd)) &&
-	    shm_op_buffers(comm, cmd) && run(comm, m, &o, res, spent)) {
+	    shm_op_buffers(comm, cmd) && (s->nodes ? shm_node_run : run)(comm, m, &o, res, spent)) {
 		shm_turn_end(s);
 		return true;
 	}

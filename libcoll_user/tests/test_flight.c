@@ -398,7 +398,8 @@ static struct world *world_new(uint32_t n, uint32_t which)
 	for (r = 0; r < n; r++) {
 		w->shm[r] = (struct shm){
 			.all = w->memory, .own = w->memory + AREA_OFFSET + r * AREA_SIZE,
-			.n = n, .me = r, .h = w->h, .alive = &w->alive, .gave = ~0ULL,
+			.n = n, .me = r, .ranks = n, .rank = r,
+			.h = w->h, .alive = &w->alive, .gave = ~0ULL,
 			.spins = 20, .crowd = 1, .limit = DATA, .always = true,
 		};
 		w->comm[r] = (struct coll_comm){

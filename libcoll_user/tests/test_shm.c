@@ -145,7 +145,8 @@ static struct world *world_new(uint32_t n)
 	for (r = 0; r < n; r++) {
 		w->shm[r] = (struct shm){
 			.all = w->memory, .own = w->memory + AREA_OFFSET + r * AREA_SIZE,
-			.n = n, .me = r, .h = h, .alive = &w->alive, .gave = ~0ULL,
+			.n = n, .me = r, .ranks = n, .rank = r,
+			.h = h, .alive = &w->alive, .gave = ~0ULL,
 			.spins = 20, .crowd = 1, .limit = DATA,
 		};
 		w->comm[r].size = n;

@@ -10,7 +10,7 @@
 
 #include "ioctl_calls.h"
 
-static _Atomic uint64_t calls, sleeps;
+static _Atomic uint64_t calls, sleeps, submits;
 
 int ioctl(int fd, unsigned long request, ...)
 {
@@ -23,12 +23,19 @@ int ioctl(int fd, unsigned long request, ...)
 	atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
 	if (request == COLL_IOC_SHM_WAIT)
 		atomic_fetch_add_explicit(&sleeps, 1, memory_order_relaxed);
+	if (request == COLL_IOC_SUBMIT)
+		atomic_fetch_add_explicit(&submits, 1, memory_order_relaxed);
 	return (int)syscall(SYS_ioctl, fd, request, arg);
 }
 
 uint64_t ioctl_calls(void)
 {
 	return calls;
+}
+
+uint64_t ioctl_submits(void)
+{
+	return submits;
 }
 
 uint64_t ioctl_sleeps(void)

@@ -12,5 +12,7 @@
 uint64_t ioctl_calls(void);
 /* Number of them that were COLL_IOC_SHM_WAIT. */
 uint64_t ioctl_sleeps(void);
+/* Number of them that were COLL_IOC_SUBMIT. */
+uint64_t ioctl_submits(void);
 
 #endif /* COLL_SELFTESTS_IOCTL_CALLS_H */

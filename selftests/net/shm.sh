@@ -6,37 +6,8 @@
 # shellcheck source=selftests/net/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-rank=${COLL_TEST_BUILD:?}/shm_rank
-seed=${COLL_TEST_SEED:-$RANDOM}
-rounds=$(largest 20 3)
-
-# well NAME RANKS MODE [VICTIM]: every rank says that all was as it should be
-well()
-{
-	COLL_SHM=${shm-1} "$tools/collrun" -t 200 -k -n "$2" "$rank" "$3" "$seed" "${@:4}" \
-		>"$log" 2>&1 </dev/null
-	echo "status $?" >>"$log"
-	(($(grep -c 'is well$' "$log") == $2 - ${dead:-0}))
-}
-
-# once NAME RANKS MODE [VICTIM]
-once()
-{
-	well "$@"
-	ok $? "$1, $2 ranks"
-}
-
-# often NAME RANKS MODE [VICTIM]: with a seed of its own each time
-often()
-{
-	local i bad=0
-
-	for ((i = 0; i < rounds && !bad; i++)); do
-		well "$@" || bad=1
-		seed=$((seed + 1))
-	done
-	ok $bad "$1, $2 ranks"
-}
+# shellcheck source=selftests/net/shm_lib.sh
+. "$(dirname "$0")/shm_lib.sh"
 
 # stress MODE TIMES NAME
 stress()

@@ -6,6 +6,7 @@
  *	mixed	every op by a way that each rank draws; results verified
  *	differ	ranks that disagree about an op, by ways that each draws: all hear EBADE
  *	calls	are there ops without a system call, blocking and nonblocking?
+ *	node	with several nodes: the first rank of each node submits the ops for all
  *	posted	several ops under way, in two communicators; results verified
  *	kill	rank N is killed while the others go on: what do they hear?
  *	leave	rank N ends in order while the others go on
@@ -261,6 +262,7 @@ static int sum_round(uint64_t round, uint32_t way, uint64_t count)
 static void mixed(void)
 {
 	uint64_t i, before = shm_ops();
+	struct coll_shm s = { 0 };
 	int ret;
 
 	for (i = 0; i < 3000; i++) {
@@ -276,7 +278,8 @@ static void mixed(void)
 			}
 		}
 	}
-	if (shm_ops() == before)
+	/* With several nodes a rank may be alone on its node. */
+	if (shm_ops() == before && !ioctl(coll_comm_fd(comm), COLL_IOC_SHM, &s))
 		complain("no op in shared memory\n");
 }
 
@@ -355,6 +358,27 @@ static void without_calls(uint32_t way)
 		complain("way %u: %s; %llu of %d times 50 ops without a call, %llu calls at most\n",
 			 way, coll_strerror(ret), (unsigned long long)quiet, i,
 			 (unsigned long long)most);
+}
+
+/* Commands of this rank, and its sleeps, for @n ops. */
+static void for_the_node(uint64_t n)
+{
+	uint64_t submits = ioctl_submits(), sleeps = ioctl_sleeps(), i, want;
+	struct coll_shm s = { 0 };
+	int ret = 0;
+
+	for (i = 0; i < n && !ret; i++)
+		ret = sum_round(i, 0, 2);
+	submits = ioctl_submits() - submits;
+	sleeps = ioctl_sleeps() - sleeps;
+	if (ret || ioctl(coll_comm_fd(comm), COLL_IOC_SHM, &s))
+		complain("%s; %s\n", coll_strerror(ret), strerror(errno));
+	want = s.local ? 0 : n;
+	printf("# rank %u: %.3f commands, %.3f sleeps for each op\n", me,
+	       (double)submits / (double)n, (double)sleeps / (double)n);
+	if (submits != want)
+		complain("%llu commands for %llu ops\n", (unsigned long long)submits,
+			 (unsigned long long)n);
 }
 
 /* The mean of many ops, and how often the kernel has put this process to sleep meanwhile. */
@@ -637,6 +661,8 @@ int main(int argc, char **argv)
 		differ(victim);
 	else if (!strcmp(mode, "calls"))
 		without_calls(0), without_calls(2);
+	else if (!strcmp(mode, "node"))
+		for_the_node(5000);
 	else if (!strcmp(mode, "posted"))
 		posted();
 	else if (!strcmp(mode, "time"))
