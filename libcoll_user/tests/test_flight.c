@@ -716,13 +716,16 @@ static bool woken(void)
 {
 	struct world *w = world_new(2, 0);
 	struct rank k = { .w = w };
-	struct timespec end = after(5000000000ULL);
+	uint64_t before = sleeps;
+	struct timespec end;
 	bool good;
 
 	good = !begin(w, 0, 0, 3, 0);
 	pthread_create(&k.thread, NULL, wait_first, &k);
-	usleep(20000);
+	while (sleeps == before)
+		usleep(1000);
 	good &= !begin(w, 1, 0, 3, 0);
+	end = after(60000000000ULL);
 	good &= !pthread_timedjoin_np(k.thread, NULL, &end);
 	/* Else that thread would use what is freed. */
 	if (!good) {
@@ -784,8 +787,8 @@ static bool two_worlds(uint32_t flags)
 	};
 	bool good;
 
-	pthread_create(&k.thread, NULL, rank_one, &k);
 	good = !begin(w, 0, 0, 3, 0) && w->comm[0].async->flying == 1;
+	pthread_create(&k.thread, NULL, rank_one, &k);
 	good &= !coll_submit(&v->comm[0], &c) && y == 2;
 	pthread_join(k.thread, NULL);
 	good &= k.good && finish(w, 0, 0, 3);
@@ -930,7 +933,7 @@ int main(int argc, char **argv)
 	lot = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL);
 	printf("# seed %llu\n", (unsigned long long)lot);
 	/* A rank that waits forever is a failure, too. */
-	alarm(300);
+	alarm(1200);
 	for (n = 2; n <= MOST; n++) {
 		snprintf(name, sizeof(name), "ops in any order, %u ranks", n);
 		ok(in_any_order(n, 0, n % 2), name);
