@@ -668,13 +668,13 @@ static void callback(coll_tensor_t *t, int result, void *arg)
 		coll_tensor_post(t);
 }
 
-/* There is no tensor, or will be none within a second. */
+/* There is no tensor, or will be none within 20 seconds. */
 static bool is_empty(coll_tensors_t *ts)
 {
 	bool empty = false;
 	int k;
 
-	for (k = 0; !empty && k < 1000; k++) {
+	for (k = 0; !empty && k < 20000; k++) {
 		pthread_mutex_lock(&ts->lock);
 		empty = !ts->all;
 		pthread_mutex_unlock(&ts->lock);
