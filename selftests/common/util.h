@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "rand.h"
 #include "raw.h"
@@ -30,9 +31,15 @@ unsigned int test_bound_ms(void);
  * @when: when it showed
  *
  * The machine itself stands still now and then: one event of a test may take ten times as
- * long, and says so. Return: true for the next one, and for what takes longer still.
+ * long, and says so, and of many events one more in 20 calls. Return: true for the next one,
+ * and for what takes longer still.
  */
 bool test_late(uint64_t since, uint64_t when);
+
+/* Wait until a counter is @want, ten times as long as a fault may take at most. */
+void test_wait_count(const volatile uint32_t *counter, uint32_t want);
+/* Wait until a thread sleeps, ten seconds at most. @tid: of any process. Return: it does. */
+bool test_asleep(pid_t tid);
 
 /* Write a line of text to a file of the kernel. */
 bool test_put(const char *path, const char *text);
