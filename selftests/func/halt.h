@@ -11,12 +11,11 @@
 
 static inline void halt(struct __test_metadata *_metadata, pid_t pid)
 {
-	int ms;
+	uint64_t since = test_now_ns();
 
 	ASSERT_EQ(0, kill(pid, SIGSTOP));
-	ms = stops_wait(pid);
-	ASSERT_LE(0, ms) TH_LOG("it does not stop");
-	EXPECT_GE(test_bound_ms(), ms) TH_LOG("it stops late");
+	ASSERT_LE(0, stops_wait(pid)) TH_LOG("it does not stop");
+	EXPECT_FALSE(test_late(since, test_now_ns())) TH_LOG("it stops late");
 }
 
 #endif /* HALT_H */

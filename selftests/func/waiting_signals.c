@@ -11,7 +11,7 @@
 /* Threads of one process as ranks. */
 static struct raw_comm comm;
 static volatile int result, nested;
-static volatile unsigned int handled;
+static volatile uint32_t handled;
 static sigjmp_buf env;
 
 static void on_signal(int sig)
@@ -48,9 +48,12 @@ static void handlers(struct __test_metadata *_metadata, void (*handler)(int), in
 	for (i = 1; i <= signals; i++) {
 		test_sleep_us(20000);
 		pthread_kill(t, SIGUSR1);
-		test_sleep_us(test_bound_ms() * 1000);
+		test_wait_count(&handled, i);
 		EXPECT_EQ(i, handled) TH_LOG("the handler does not run");
 	}
+	/* The handler may post, after it has counted. */
+	for (i = 0; i < 10000 && test_posted(&comm, 0) != posted; i++)
+		test_sleep_us(1000);
 	EXPECT_EQ(posted, test_posted(&comm, 0));
 	raw_barrier(&cmd);
 	for (i = 0; i < posted; i++)

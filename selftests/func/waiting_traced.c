@@ -24,7 +24,7 @@ TEST(traced)
 	EXPECT_LE(0, stops_wait(pid)) TH_LOG("the tracer does not hear of a signal");
 	handled = waiters->handled;
 	ASSERT_EQ(0, ptrace(PTRACE_CONT, pid, 0, SIGUSR1));
-	test_sleep_us(test_bound_ms() * 1000);
+	test_wait_count(&waiters->handled, handled + 1);
 	EXPECT_EQ(handled + 1, waiters->handled);
 	/* And now not. */
 	ASSERT_EQ(0, kill(pid, SIGUSR1));

@@ -137,7 +137,7 @@ static void judge(const struct job *j, const struct injection *in, struct tally 
 			complain(in, r, k, "HANGS");
 			continue;
 		}
-		if (took > (int64_t)(test_bound_ms() * MS)) {
+		if (test_late(in->when, k->when)) {
 			t->late++;
 			complain(in, r, k, "is late");
 		}
