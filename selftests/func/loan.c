@@ -54,7 +54,7 @@ FIXTURE(loan)
 	uint64_t lots;
 };
 
-/* What a few ops take, here and now. */
+/* What a few ops take, here and now, in microseconds. */
 static unsigned int a_few_ops(struct __test_metadata *_metadata, FIXTURE_DATA(loan) *self)
 {
 	struct coll_cmd cmds[2];
@@ -74,6 +74,7 @@ static unsigned int a_few_ops(struct __test_metadata *_metadata, FIXTURE_DATA(lo
 
 FIXTURE_SETUP(loan)
 {
+	unsigned int us, i;
 	uint32_t r;
 
 	if (!test_put("/sys/module/coll/parameters/send_mode", "splice"))
@@ -84,7 +85,13 @@ FIXTURE_SETUP(loan)
 		self->ranks[r].out = aligned_alloc(4096, SIZE);
 		ASSERT_TRUE(self->ranks[r].in && self->ranks[r].out);
 	}
-	self->latest_us = a_few_ops(_metadata, self);
+	/* Half of it is the sleep of each round. The machine may stand still meanwhile. */
+	self->latest_us = ~0U;
+	for (i = 0; i < 3; i++) {
+		us = a_few_ops(_metadata, self);
+		if (us < self->latest_us)
+			self->latest_us = us;
+	}
 }
 
 FIXTURE_TEARDOWN(loan)

@@ -83,7 +83,7 @@ static uint64_t time_them(uint32_t n)
 TEST(linear)
 {
 	struct rlimit files = { 4096, 4096 };
-	uint64_t few = ~0ULL, many, t;
+	uint64_t few = ~0ULL, many = ~0ULL, most, t;
 	int i;
 
 	setrlimit(RLIMIT_NOFILE, &files);
@@ -93,11 +93,16 @@ TEST(linear)
 		ASSERT_NE(0, t);
 		few = t < few ? t : few;
 	}
-	many = time_them(MANY);
-	ASSERT_NE(0, many);
+	/* The machine may stand still meanwhile: the best of three times, if need be. */
+	most = 3 * few * (MANY / FEW);
+	for (i = 0; i < 3 && many > most; i++) {
+		t = time_them(MANY);
+		ASSERT_NE(0, t);
+		many = t < many ? t : many;
+	}
 	TH_LOG("%u take %llu us, %u take %llu us", FEW, (unsigned long long)few / 1000, MANY,
 	       (unsigned long long)many / 1000);
-	EXPECT_LE(many, 3 * few * (MANY / FEW));
+	EXPECT_LE(many, most);
 	peer_stop(&first);
 }
 
