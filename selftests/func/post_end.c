@@ -28,9 +28,10 @@ TEST_F(post, cancelled)
 	EXPECT_EQ(0, test_good(&c));
 }
 
+/* The main thread waits then. */
 static void *close_later(void *arg)
 {
-	test_sleep_us(100000);
+	test_asleep(getpid());
 	close(*(int *)arg);
 	return NULL;
 }
@@ -107,7 +108,7 @@ TEST_F(post, killed)
 		_exit(3);
 	}
 	ASSERT_EQ(1, read(pipe_fd[0], &byte, 1));
-	test_sleep_us(50000);
+	ASSERT_TRUE(test_asleep(pid));
 	ASSERT_EQ(0, kill(pid, SIGKILL));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_TRUE(WIFSIGNALED(status));

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
 
 #include "shm.h"
 #include "util.h"
@@ -25,6 +26,7 @@ static inline void put_pos(const struct view *v, uint64_t pos)
 /**
  * struct sleeper - a thread in COLL_IOC_SHM_WAIT
  * @thread: the thread
+ * @tid: its number; 0: it has not begun
  * @fd: the file of the rank
  * @pos: it waits until all ranks have come there
  * @timeout_ns: deadline; 0: none
@@ -32,6 +34,7 @@ static inline void put_pos(const struct view *v, uint64_t pos)
  */
 struct sleeper {
 	pthread_t thread;
+	atomic_int tid;
 	int fd;
 	uint64_t pos, timeout_ns;
 	atomic_int result;
@@ -41,6 +44,7 @@ static inline void *sleep_thread(void *arg)
 {
 	struct sleeper *s = arg;
 
+	s->tid = syscall(SYS_gettid);
 	s->result = shm_wait(s->fd, s->pos, s->timeout_ns);
 	return NULL;
 }
@@ -50,7 +54,9 @@ static inline void sleep_begin(struct sleeper *s, int fd, uint64_t pos, uint64_t
 {
 	*s = (struct sleeper){ .fd = fd, .pos = pos, .timeout_ns = timeout_ns, .result = 1 };
 	pthread_create(&s->thread, NULL, sleep_thread, s);
-	test_sleep_us(50000);
+	while (!s->tid)
+		test_sleep_us(200);
+	test_asleep(s->tid);
 }
 
 /* Wait until the sleep has ended. Return: its result; 1 if it has not ended after 20 seconds. */

@@ -22,7 +22,7 @@ static inline void waiting_begin(struct __test_metadata *_metadata, struct procs
 	p->sh->go = 1;
 	while (!p->sh->rank[0].asked)
 		test_sleep_us(200);
-	test_sleep_us(50000);
+	ASSERT_TRUE(test_asleep(p->pid[0]));
 }
 
 /* Let rank 1 post. Each rank has one result, whatever has happened meanwhile. */

@@ -114,7 +114,7 @@ FIXTURE_SETUP(waits)
 	self->p.sh->go = 1;
 	while (!self->p.sh->rank[0].asked)
 		test_sleep_us(200);
-	test_sleep_us(50000);
+	ASSERT_TRUE(test_asleep(self->p.pid[0]));
 }
 
 FIXTURE_TEARDOWN(waits)
