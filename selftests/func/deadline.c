@@ -18,28 +18,68 @@ static const struct { uint32_t size, nodes; } shapes[] = {
 
 #define NR_SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 
-/* All but one post; return the time they took. */
+/* A rank that waits, with a deadline far away. */
+struct waiter {
+	pthread_t thread;
+	int fd, result;
+};
+
+static void *wait_long(void *arg)
+{
+	struct waiter *w = arg;
+	struct coll_cmd cmd;
+
+	raw_barrier(&cmd);
+	cmd.timeout_ns = 20 * SECOND;
+	w->result = raw_submit(w->fd, &cmd);
+	return NULL;
+}
+
+/* A rank waits in its op number @op. */
+static bool has_posted(struct raw_comm *c, uint32_t r, int64_t op)
+{
+	uint64_t end = test_now_ns() + 10 * SECOND;
+
+	while (test_posted(c, r) != op) {
+		if (test_now_ns() > end)
+			return false;
+		test_sleep_us(200);
+	}
+	return true;
+}
+
+/*
+ * All but one post op 2. The last of them has the deadline, which begins when the others wait.
+ * Return: the time from there until all have an error; 0: a rank does not post.
+ */
 static uint64_t all_but(struct raw_comm *c, uint32_t missing, uint64_t timeout,
 			int *results)
 {
-	struct raw_comm some = *c;
-	struct coll_cmd cmds[RAW_MAX];
-	int some_results[RAW_MAX];
-	uint64_t start = test_now_ns();
-	uint32_t r, n = 0;
+	uint32_t r, last = missing == c->size - 1 ? missing - 1 : c->size - 1;
+	struct waiter w[RAW_MAX];
+	struct coll_cmd cmd;
+	bool posted = true;
+	uint64_t start;
 
 	for (r = 0; r < c->size; r++) {
-		if (r == missing)
-			continue;
-		some.fd[n] = c->fd[r];
-		raw_barrier(&cmds[n]);
-		cmds[n++].timeout_ns = timeout;
+		w[r] = (struct waiter){ .fd = c->fd[r] };
+		if (r != missing && r != last &&
+		    pthread_create(&w[r].thread, NULL, wait_long, &w[r]))
+			return 0;
 	}
-	some.size = n;
-	raw_all(&some, cmds, some_results);
-	for (r = 0, n = 0; r < c->size; r++)
-		results[r] = r == missing ? 0 : some_results[n++];
-	return test_now_ns() - start;
+	for (r = 0; r < c->size; r++)
+		if (r != missing && r != last)
+			posted &= has_posted(c, r, 2);
+	raw_barrier(&cmd);
+	cmd.timeout_ns = timeout;
+	start = test_now_ns();
+	w[last].result = raw_submit(w[last].fd, &cmd);
+	for (r = 0; r < c->size; r++) {
+		if (r != missing && r != last)
+			pthread_join(w[r].thread, NULL);
+		results[r] = w[r].result;
+	}
+	return posted ? test_now_ns() - start : 0;
 }
 
 static void one_missing(struct __test_metadata *_metadata, uint32_t size,
