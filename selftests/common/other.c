@@ -131,7 +131,7 @@ unsigned int other_loop_percent(void)
 	return best;
 }
 
-uint64_t other_time_deadline(uint64_t timeout_ns)
+static uint64_t time_once(uint64_t timeout_ns)
 {
 	struct raw_comm c;
 	struct coll_cmd cmd;
@@ -151,4 +151,17 @@ uint64_t other_time_deadline(uint64_t timeout_ns)
 	begin = test_now_ns() - begin;
 	close(c.fd[0]);
 	return ret == -ETIMEDOUT ? begin : 0;
+}
+
+uint64_t other_time_deadline(uint64_t timeout_ns)
+{
+	uint64_t best = UINT64_MAX, took;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		took = time_once(timeout_ns);
+		if (took < best)
+			best = took;
+	}
+	return best;
 }

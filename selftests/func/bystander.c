@@ -104,20 +104,6 @@ static int begin_idlers(void *arg)
 	return 0;
 }
 
-/* The best of a few: what the host of a virtual machine does can make one late. */
-static uint64_t best_deadline(void)
-{
-	uint64_t best = UINT64_MAX, late;
-	int i;
-
-	for (i = 0; i < 3; i++) {
-		late = other_time_deadline(DEADLINE);
-		if (late < best)
-			best = late;
-	}
-	return best;
-}
-
 TEST(messages_of_another_user)
 {
 	unsigned int alone, idlers, beside;
@@ -132,7 +118,7 @@ TEST(messages_of_another_user)
 		alone = idlers;
 	ASSERT_EQ(0, other_start(&o, begin_messages, NULL));
 	beside = other_loop_percent();
-	late = best_deadline();
+	late = other_time_deadline(DEADLINE);
 	other_stop(&o);
 	TH_LOG("time in percent of CPU time: alone, or beside idle loops, %u, beside messages %u; a deadline of 500 ms came after %llu ms",
 	       alone, beside, (unsigned long long)late / 1000000);
