@@ -7,6 +7,8 @@
 
 #include "beside.h"
 
+#define NEWS_US	1000000		/* the news travels */
+
 /* The last rank of the peer leaves after the first op: that op ends well. */
 static void leaves(struct __test_metadata *_metadata, bool bye_first, bool closes)
 {
@@ -44,8 +46,10 @@ static bool burst_bye(struct burst *b)
 {
 	uint8_t bye[COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX];
 
-	return peer_write(&b->p, 0, bye, peer_put_bye(&b->p, PEER_RANK, 1, bye)) &&
-	       !usleep(300000);
+	if (!peer_write(&b->p, 0, bye, peer_put_bye(&b->p, PEER_RANK, 1, bye)))
+		return false;
+	test_sleep_us(NEWS_US);
+	return true;
 }
 
 /* An op that is posted after that waits for the one before it, too. The status tells the cause. */
@@ -135,7 +139,7 @@ static void message_to_who_has_failed(struct __test_metadata *_metadata, bool be
 	while (before && !s.messages)
 		ASSERT_EQ(0, raw_status(b.p.c.fd[0], &s));
 	ASSERT_TRUE(peer_write(&b.p, 0, buf, peer_put_abort(&b.p, &cause, buf)));
-	test_sleep_us(300000);	/* the news travels */
+	test_sleep_us(NEWS_US);
 	if (!before)
 		ASSERT_TRUE(peer_op_start(&msg, &b.p));
 	EXPECT_EQ(-EHOSTDOWN, peer_op_wait(&msg));

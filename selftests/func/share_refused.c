@@ -131,7 +131,7 @@ TEST_F(bad, parents)
 	ASSERT_EQ(0, raw_start(&dead, 2, 2));
 	close(dead.fd[1]);
 	dead.fd[1] = -1;
-	test_sleep_us(50000);
+	test_sleep_us(1000000);		/* the news travels */
 	EXPECT_EQ(-ENOTCONN, raw_share(self->c.fd[0], 1, dead.fd[0], 1));
 	raw_stop(&dead);
 }

@@ -44,7 +44,7 @@ TEST(status)
 	int i;
 
 	ASSERT_EQ(0, raw_start_links(&c, 3, 3, 4));
-	for (i = 0; i < 1000 && s.nr_links != 8; i++) {
+	for (i = 0; i < 10000 && s.nr_links != 8; i++) {
 		ASSERT_EQ(0, raw_status(c.fd[0], &s));
 		test_sleep_us(1000);
 	}

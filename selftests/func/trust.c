@@ -5,6 +5,7 @@
  * early, and an impossible one is EPROTO.
  */
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -176,6 +177,7 @@ TEST_F(trust, ack_without_reading)
 /* The peer's socket has little room: the rest of a frame waits, and an ACK of it is a lie. */
 TEST_F(trust, ack_of_what_is_not_sent)
 {
+	struct pollfd pfd = { .events = POLLIN };
 	int room = 4096;
 	struct coll_status s;
 
@@ -187,6 +189,8 @@ TEST_F(trust, ack_of_what_is_not_sent)
 	ASSERT_TRUE(peer_op_start(&self->o, &self->p));
 	let_go(&self->p, &self->o);
 	/* The first byte of the frame has been sent, the last one has not. */
+	pfd.fd = self->p.sock[1];
+	ASSERT_EQ(1, poll(&pfd, 1, 10000));
 	ack(&self->p, 1);
 	test_sleep_us(100000);
 	ASSERT_EQ(0, raw_status(self->p.c.fd[0], &s));
