@@ -109,7 +109,7 @@ start b 1 2 alpha:$port "$tmp/several"
 all
 ok $? "nobody answers at the first two addresses of the name"
 
-COLL_TIMEOUT_MS=3000
+COLL_TIMEOUT_MS=15000
 start a 0 2 alpha:$port "$tmp/real"
 COLL_KEY=other start b 1 2 alpha:$port "$tmp/real"
 all

@@ -5,11 +5,22 @@
 # shellcheck source=selftests/net/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# As a rank: what node $MUTE sends is lost after 2 s.
+cut=$(mktemp)
+trap 'rm -f "$cut" "$log"' EXIT
+
+# As a rank: what node $MUTE sends is lost as soon as ops have run. The time of that is in $CUT.
 # shellcheck disable=SC2016  # the rank expands it
 rank='
 dev=$(ip -o link | sed -n "s/^[0-9]*: \([^:@]*\).*/\1/p" | grep -v "^lo$" | head -n 1)
-[ "$COLL_RANK" != "$MUTE" ] || { sleep 2; tc qdisc add dev "$dev" root netem loss 100%; } &
+mute()
+{
+	for i in $(seq 300); do
+		"$COLLCTL" --json show 2>&1 | grep -q "\"ops\": [1-9]" && break
+		sleep 0.2
+	done
+	tc qdisc add dev "$dev" root netem loss 100% && date +%s >"$CUT"
+}
+[ "$COLL_RANK" != "$MUTE" ] || mute &
 "$@"
 status=$?
 sleep 8		# collrun ends the other ranks when the first one has ended
@@ -18,13 +29,16 @@ exit $status'
 # one_way NAME RANK: both ranks say that the other one is dead, soon
 one_way()
 {
-	local start=$SECONDS status
+	local status took
 
-	MUTE=$2 "$tools/collrun" -t 40 -n 2 --nodes 2 -e "MUTE=$2" sh -c "$rank" rank \
+	: >"$cut"
+	"$tools/collrun" -t 100 -n 2 --nodes 2 -e "MUTE=$2" -e "CUT=$cut" \
+		-e "COLLCTL=$tools/collctl" sh -c "$rank" rank \
 		"$tools/collperf" allreduce -b 64K -e 64K -n 100000000 >"$log" 2>&1 </dev/null
 	status=$?
-	echo "status $status after $((SECONDS - start)) s" >>"$log"
-	((status != 0 && status != 124 && SECONDS - start <= 30)) &&
+	took=$(($(date +%s) - $(grep . "$cut" || echo 0)))
+	echo "status $status, $took s after the network was cut" >>"$log"
+	((status != 0 && status != 124 && took <= 30)) &&
 		grep -q 'rank 0: .* is dead' "$log" && grep -q 'rank 1: .* is dead' "$log"
 	ok $? "$1"
 }

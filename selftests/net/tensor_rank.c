@@ -394,7 +394,7 @@ static void test_errors(void)
 	coll_tensor_spec_init(&spec, "deadline");
 	spec.cmd.timeout_ns = 50000000;
 	if (me == size - 1)
-		usleep(300000);
+		usleep(2000000);
 	ret = coll_tensor_submit(ts, &spec, &t);
 	ret = ret ? ret : coll_tensor_wait(t);
 	check(ret == -ETIMEDOUT && strstr(coll_tensor_error(), "the deadline of rank "),

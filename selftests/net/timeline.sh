@@ -45,14 +45,33 @@ record "$work/one" 2 2 5 && record "$work/two" 2 1 5 &&
 	python3 "$check" "$work/both" --merged "$work/one" "$work/two" >>"$log" 2>&1
 ok $? "two recordings become one"
 
+steps()
+{
+	grep -c '^step ' "$work/steps"
+}
+
+# go_on: 0 when ten steps have begun and ended. A line comes after every tenth.
+go_on()
+{
+	local before i
+
+	before=$(steps)
+	for ((i = 0; i < 100; i++)); do
+		(($(steps) >= before + 2)) && return
+		sleep 0.2
+	done
+	return 1
+}
+
 # In the middle of a job that would never end.
-"$tools/collrun" -t 200 -n 2 --nodes 2 "$mlp" -i 1000000 "$cancer" >"$work/steps" 2>&1 </dev/null &
+"$tools/collrun" -t 200 -n 2 --nodes 2 stdbuf -oL "$mlp" -i 1000000 "$cancer" \
+	>"$work/steps" 2>&1 </dev/null &
 job=$!
 for ((i = 0; i < 300; i++)); do
 	grep -q '^step 10:' "$work/steps" && break
 	sleep 0.2
 done
-"$tools/collctl" timeline start >"$log" 2>&1 && sleep 0.3 &&
+"$tools/collctl" timeline start >"$log" 2>&1 && go_on &&
 	"$tools/collctl" timeline stop "$work/part" >>"$log" 2>&1
 status=$?
 kill -TERM $job

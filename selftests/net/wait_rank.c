@@ -11,7 +11,7 @@
 
 #include <coll/coll.h>
 
-#define LATE_US		300000
+#define LATE_US		1000000
 #define SHORT_NS	50000000ULL
 #define LONG_NS		60000000000ULL
 
@@ -44,20 +44,31 @@ static uint64_t idle(void *arg, uint64_t waited_ns)
 	return 10000000;
 }
 
+/* Rank 1 is late, from when rank 0 goes on. */
 static void be_late(void)
 {
-	if (coll_comm_rank(comm) == 1)
+	uint32_t word = 0;
+	int ret;
+
+	if (coll_comm_rank(comm) == 1) {
+		ret = coll_recv(comm, &word, 1, COLL_U32, 0, 0, NULL);
 		usleep(LATE_US);
+	} else {
+		ret = coll_send(comm, &word, 1, COLL_U32, 1, 0);
+	}
+	if (ret)
+		die("a message", ret);
 }
 
 /* The time passes, the collective goes on, and the next wait has its end. */
 static void timed(void)
 {
-	uint64_t begin = now_ns();
 	coll_request_t *req;
 	int ret, done = 1;
+	uint64_t begin;
 
 	be_late();
+	begin = now_ns();
 	ret = coll_ibarrier(comm, &req);
 	if (ret)
 		die("coll_ibarrier", ret);
@@ -86,8 +97,8 @@ static void with_idle(uint64_t count)
 	x[0] = x[count - 1] = 1;
 	calls = 0;
 	last_ns = 0;
-	coll_comm_set_idle(comm, idle, &calls);
 	be_late();
+	coll_comm_set_idle(comm, idle, &calls);
 	ret = coll_allreduce(comm, COLL_IN_PLACE, x, count, COLL_F32, COLL_OP_SUM);
 	coll_comm_set_idle(comm, NULL, NULL);
 	if (ret)
@@ -104,10 +115,10 @@ static void past_deadline(void)
 {
 	int ret;
 
+	be_late();
 	coll_comm_set_timeout(comm, SHORT_NS);
 	coll_comm_set_idle(comm, idle, &calls);
 	last_ns = 0;
-	be_late();
 	ret = coll_barrier(comm);
 	/* In shared memory it is complete for the rank that comes last. */
 	if (!ret && coll_comm_rank(comm))
