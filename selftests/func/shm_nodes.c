@@ -176,6 +176,10 @@ TEST_F(shm, what_is_refused)
 	ASSERT_EQ(0, raw_start(&one, 2, 1));
 	EXPECT_EQ(EINVAL, refused(one.fd[0], COLL_ALLREDUCE, 0, 0));
 	raw_stop(&one);
+	/* No rank has asked for the memory. */
+	ASSERT_EQ(0, raw_start(&one, 4, 2));
+	EXPECT_EQ(ENOTCONN, refused(one.fd[0], COLL_ALLREDUCE, 0, 0));
+	raw_stop(&one);
 	/* Nothing has been posted. */
 	EXPECT_EQ(0, test_good(&self->c));
 }
