@@ -9,6 +9,9 @@
 # shellcheck source=selftests/net/shm_lib.sh
 . "$(dirname "$0")/shm_lib.sh"
 
+# Starting a job of several nodes takes most of the time.
+rounds=$(largest 8 2)
+
 plan 20
 echo "# COLL_TEST_SEED=$seed"
 nodes=2
