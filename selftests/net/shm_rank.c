@@ -592,16 +592,20 @@ static void *scribble_thread(void *arg)
 /* Values or errors, and an end. */
 static void scribble(uint32_t victim)
 {
-	uint64_t i;
+	uint64_t i, rounds;
 	pthread_t t;
 	int ret = 0;
 	struct coll_cmd c;
+	struct coll_status st;
 	uint8_t v[512];
 
+	status(&st);
+	/* Ops over links take longer. */
+	rounds = st.nr_nodes > 1 ? 4000 : 20000;
 	coll_comm_set_timeout(comm, SECOND);
 	if (me == victim)
 		pthread_create(&t, NULL, scribble_thread, NULL);
-	for (i = 0; i < 20000 && !ret; i++) {
+	for (i = 0; i < rounds && !ret; i++) {
 		draw_cmd(&c, shm_kinds[test_below(&lot, SHM_NR_KINDS)], COLL_U32, COLL_OP_SUM);
 		place(&c, a, false);
 		ret = coll_submit(comm, &c);
