@@ -33,6 +33,7 @@ static const char *const feature_names[] = {
 	[25]	= "shm",
 	[26]	= "wire-types",
 	[27]	= "rank-order",
+	[28]	= "shm-nodes",
 };
 
 static const char *const state_names[] = {
