@@ -77,7 +77,7 @@ struct coll_member_tensors {
  * @call_ns: nanoseconds in its system calls and its progress thread; see account.h
  * @shm_sleepers: its threads in coll_shm_wait(); group->lock
  * @shm_waits: position that the latest of them sleeps for; 0: none; group->lock
- * @proxy: its request that another rank posts, see proxy.h; NULL: none. Set once, under group->lock
+ * @proxy: its request that another rank posts, see proxy.h; NULL: none. Written under group->lock
  * @node_ops: ops that one rank has posted for all ranks of the node; group->lock
  * @talking: messages posted that are not over; group->lock
  * @messages: messages posted; group->lock
