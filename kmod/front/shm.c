@@ -64,7 +64,7 @@ int coll_ioc_shm_wait(struct coll_file *cf, void __user *arg, u32 size)
 		return -ENOMEM;
 	ret = coll_shm_wait(cf->member, &w);
 	if (ret == -ETIME && !(w.flags & COLL_SHM_WAIT_LOOK)) {
-		/* The op fails now, and says what it waits for. Wait for that. */
+		/* The op fails now, with a cause that names what it waited for. */
 		coll_op_expire(cf->member, w.pos);
 		w.timeout_ns = 0;
 		ret = coll_shm_wait(cf->member, &w);

@@ -28,7 +28,7 @@
 #define OPS		4
 /* Each way is timed so often, and the best time counts. */
 #define ROUNDS		3
-/* Bytes of a slot with several nodes, or more, for ranks that have none. */
+/* A rank without a slot offers this: with several nodes no slot has more bytes. */
 #define NODE_ROOM	4096
 /* No further round begins when this is over. */
 #define BUDGET_NS	4000000

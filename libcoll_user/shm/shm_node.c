@@ -13,7 +13,7 @@
 /* Between two looks, if the kernel has no memory for a sleep. */
 #define PAUSE_NS	1000000
 
-/* Has this rank posted the op, or another one for it? */
+/* Has the op been posted for this rank, by this rank or by the first one? */
 static bool is_posted(const struct shm *s, const struct shm_op *o)
 {
 	return __atomic_load_n(&shm_rank(s, s->me)->posted, __ATOMIC_ACQUIRE) >= o->pos;

@@ -151,7 +151,7 @@ bool shm_submit(coll_comm_t *comm, const struct coll_cmd *cmd, int *res, uint64_
 	int ret;
 
 	*spent = 0;
-	/* With several nodes a call of the kernel cannot call the application in between. */
+	/* With several nodes the first rank waits in the kernel, which cannot call comm->idle. */
 	if (!s->limit || (s->nodes && comm->idle) || !*s->alive ||
 	    !__atomic_load_n(&s->h->active, __ATOMIC_ACQUIRE) || coll_is_message(cmd->collective))
 		return false;

@@ -29,9 +29,9 @@
 #define MAX_RANKS	64
 #define MANY_RANKS	200
 #define MAX_STRANGERS	600
-/* On a busy machine a case may take this long. Who waits for a stranger takes longer. */
+/* On a busy machine a case may take this long. A wait for a stranger takes longer. */
 #define BOUND_MS	15000
-/* Where ranks come and go, for want of descriptors. */
+/* The same where ranks disconnect and come back, because descriptors are few. */
 #define FEW_BOUND_MS	40000
 
 static int tests, failures;
@@ -181,7 +181,7 @@ static void start_all(struct rank *r, uint32_t n)
 		start(&r[i]);
 }
 
-/* Until rank 0 listens, or another one has been taken, or has an error. */
+/* Wait until rank 0 listens, or until another rank has been accepted or has failed. */
 static void wait_open(const struct rank *r)
 {
 	while (!r->opened)
