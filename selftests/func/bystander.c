@@ -23,8 +23,12 @@
 #define PARTS		200UL
 #define BYTES		(PART * PARTS)
 #define DEADLINE	500000000ULL
-/* The most that it may take, in percent of its time alone. */
-#define MOST		130
+/*
+ * The most that it may take, in percent of its time alone. Workers may take 10 percent of a CPU at
+ * the priority of their user (COLL_USER_SHARE) and 12 percent at nice 19 (COLL_USER_WORKERS), so
+ * 126 is allowed. One worker that keeps its priority makes it 200.
+ */
+#define MOST		160
 
 static struct raw_comm comm;
 static struct io_uring ring;
