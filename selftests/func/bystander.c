@@ -20,7 +20,7 @@
 
 #define MESSAGES	40
 #define PART		(2UL << 20)
-#define PARTS		200UL
+#define PARTS		1000UL
 #define BYTES		(PART * PARTS)
 #define DEADLINE	500000000ULL
 /*
