@@ -21,7 +21,6 @@
 #define SLICE	(64 << 10 >> 4)
 #define SMALL	2
 #define NAMES	12
-#define ROUNDS	2		/* in which the wait is short */
 #define MOST_ROUNDS	40
 #define MOST	200000		/* elements of one of many */
 
@@ -256,21 +255,23 @@ static bool wait_is_short(struct __test_metadata *_metadata, struct pair *p)
 /*
  * A thread that waits for one result leaves the large one to others when it has the result. On a
  * loaded machine it may not help at all, or the small one may be posted late, so not every round
- * tells. A thread that stays has its result at the end of the large one, in every round.
+ * tells. A thread that stays has its result at the end of the large one, in every round, so one
+ * round is proof.
  */
 TEST(the_wait_is_short)
 {
-	unsigned int i, good = 0;
 	struct pair p = { };
+	bool good = false;
+	unsigned int i;
 
 	if (!test_trace_start("coll_segment"))
 		SKIP(return, "no tracepoints");
 	ASSERT_EQ(0, pair_start(&p));
-	for (i = 0; i < MOST_ROUNDS && good < ROUNDS; i++)
-		good += wait_is_short(_metadata, &p);
+	for (i = 0; i < MOST_ROUNDS && !good; i++)
+		good = wait_is_short(_metadata, &p);
 	test_trace_stop("coll_segment");
-	EXPECT_EQ(ROUNDS, good);
-	TH_LOG("%u of %u rounds", good, i);
+	EXPECT_TRUE(good);
+	TH_LOG("%u rounds", i);
 	pair_stop(&p);
 }
 
