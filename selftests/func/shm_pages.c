@@ -22,7 +22,7 @@ TEST_F(shm, pages_come_when_they_are_touched)
 	}
 }
 
-#define GROUPS	40
+#define GROUPS	120
 
 /* A communicator of two ranks, each of which has mapped the memory. */
 static void begin_group(struct __test_metadata *_metadata, struct raw_comm *c, struct view *v)
