@@ -26,40 +26,46 @@
 #define ON_X87(ops)	0
 #endif
 
+#define INT		COLL_DTYPE_INTEGER
+#define FLOAT		COLL_DTYPE_FLOAT
+#define X87		COLL_DTYPE_X87
+#define PADDED		COLL_DTYPE_PADDED
+
 struct dtype_row {
 	const char *name;
 	u16 size;	/* bytes; 0: known, but without a size of its own */
 	u32 ops;	/* bit n: enum coll_op_code n is defined */
+	u32 flags;	/* of coll_dtype_flags() */
 };
 
 /* Sizes of pairs are those of the C struct on x86-64, padding included. */
 static const struct dtype_row dtypes[COLL_NR_DTYPES] = {
-	[COLL_I8]	   = { "i8",		1, INTEGER },
-	[COLL_U8]	   = { "u8",		1, INTEGER },
-	[COLL_I16]	   = { "i16",		2, INTEGER },
-	[COLL_U16]	   = { "u16",		2, INTEGER },
-	[COLL_I32]	   = { "i32",		4, INTEGER },
-	[COLL_U32]	   = { "u32",		4, INTEGER },
-	[COLL_I64]	   = { "i64",		8, INTEGER },
-	[COLL_U64]	   = { "u64",		8, INTEGER },
-	[COLL_BOOL]	   = { "bool",		1, LOGICAL },
-	[COLL_BYTE]	   = { "byte",		1, BYTES },
-	[COLL_F16]	   = { "f16",		2, FLOATING },
-	[COLL_BF16]	   = { "bf16",		2, FLOATING },
-	[COLL_F8E4M3]	   = { "f8e4m3",	1, FLOATING },
-	[COLL_F8E5M2]	   = { "f8e5m2",	1, FLOATING },
-	[COLL_F32]	   = { "f32",		4, FLOATING | BIT_OF(SUM_EXACT) },
-	[COLL_F64]	   = { "f64",		8, FLOATING | BIT_OF(SUM_EXACT) },
-	[COLL_LDOUBLE]	   = { "ldouble",	16, ON_X87(ADD | ORDER | ANY) },
+	[COLL_I8]	   = { "i8",		1, INTEGER, INT },
+	[COLL_U8]	   = { "u8",		1, INTEGER, INT },
+	[COLL_I16]	   = { "i16",		2, INTEGER, INT },
+	[COLL_U16]	   = { "u16",		2, INTEGER, INT },
+	[COLL_I32]	   = { "i32",		4, INTEGER, INT },
+	[COLL_U32]	   = { "u32",		4, INTEGER, INT },
+	[COLL_I64]	   = { "i64",		8, INTEGER, INT },
+	[COLL_U64]	   = { "u64",		8, INTEGER, INT },
+	[COLL_BOOL]	   = { "bool",		1, LOGICAL, INT },
+	[COLL_BYTE]	   = { "byte",		1, BYTES, INT },
+	[COLL_F16]	   = { "f16",		2, FLOATING, FLOAT },
+	[COLL_BF16]	   = { "bf16",		2, FLOATING, FLOAT },
+	[COLL_F8E4M3]	   = { "f8e4m3",	1, FLOATING, FLOAT },
+	[COLL_F8E5M2]	   = { "f8e5m2",	1, FLOATING, FLOAT },
+	[COLL_F32]	   = { "f32",		4, FLOATING | BIT_OF(SUM_EXACT), FLOAT },
+	[COLL_F64]	   = { "f64",		8, FLOATING | BIT_OF(SUM_EXACT), FLOAT },
+	[COLL_LDOUBLE]	   = { "ldouble",	16, ON_X87(ADD | ORDER | ANY), FLOAT | X87 | PADDED },
 	[COLL_C32]	   = { "c32",		8, COMPLEX | SCALED },
 	[COLL_C64]	   = { "c64",		16, COMPLEX },
-	[COLL_CLDOUBLE]	   = { "cldouble",	32, ON_X87(COMPLEX) },
+	[COLL_CLDOUBLE]	   = { "cldouble",	32, ON_X87(COMPLEX), X87 | PADDED },
 	[COLL_F32_I32]	   = { "f32_i32",	8, PAIR },
-	[COLL_F64_I32]	   = { "f64_i32",	16, PAIR },
-	[COLL_I64_I32]	   = { "i64_i32",	16, PAIR },
+	[COLL_F64_I32]	   = { "f64_i32",	16, PAIR, PADDED },
+	[COLL_I64_I32]	   = { "i64_i32",	16, PAIR, PADDED },
 	[COLL_I32_I32]	   = { "i32_i32",	8, PAIR },
-	[COLL_I16_I32]	   = { "i16_i32",	8, PAIR },
-	[COLL_LDOUBLE_I32] = { "ldouble_i32",	32, ON_X87(PAIR) },
+	[COLL_I16_I32]	   = { "i16_i32",	8, PAIR, PADDED },
+	[COLL_LDOUBLE_I32] = { "ldouble_i32",	32, ON_X87(PAIR), X87 | PADDED },
 	[COLL_F32_F32]	   = { "f32_f32",	8, PAIR },
 	[COLL_F64_F64]	   = { "f64_f64",	16, PAIR },
 	[COLL_OPAQUE]	   = { "opaque",	0 },
@@ -115,6 +121,11 @@ static const char *const collective_names[COLL_NR_COLLECTIVES] = {
 u32 coll_dtype_size(u32 dtype)
 {
 	return dtype < COLL_NR_DTYPES ? dtypes[dtype].size : 0;
+}
+
+u32 coll_dtype_flags(u32 dtype)
+{
+	return dtype < COLL_NR_DTYPES ? dtypes[dtype].flags : 0;
 }
 
 bool coll_op_defined(u32 op, u32 dtype)

@@ -8,6 +8,18 @@
 
 #include "env.h"
 
+/*
+ * Properties of a type: coll_dtype_flags().
+ * INTEGER: an integer, or bits; sums and products have the same bits in any order
+ * FLOAT: a real floating-point number
+ * X87: its operators need the x87
+ * PADDED: an element has bytes without a value
+ */
+#define COLL_DTYPE_INTEGER	(1U << 0)
+#define COLL_DTYPE_FLOAT	(1U << 1)
+#define COLL_DTYPE_X87		(1U << 2)
+#define COLL_DTYPE_PADDED	(1U << 3)
+
 /**
  * coll_dtype_size() - bytes of one element
  * @dtype: enum coll_dtype, any number
@@ -15,6 +27,9 @@
  * Return: the size, 0 for a number that is no dtype with a size of its own.
  */
 u32 coll_dtype_size(u32 dtype);
+
+/* Properties of @dtype, any number: COLL_DTYPE_*. 0 if it is no dtype. */
+u32 coll_dtype_flags(u32 dtype);
 
 /**
  * coll_op_defined() - may this operator be applied to this type, here and now?

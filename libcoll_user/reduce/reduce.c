@@ -142,11 +142,6 @@ static bool op_is_local(u32 op, u32 dtype)
 	return coll_op_defined(op, dtype) && op != COLL_OP_AVG && op != COLL_OP_PREMULSUM;
 }
 
-static bool uses_x87(u32 dtype)
-{
-	return dtype == COLL_LDOUBLE || dtype == COLL_CLDOUBLE || dtype == COLL_LDOUBLE_I32;
-}
-
 int coll_reduce_local(const void *in, void *inout, uint64_t count, enum coll_dtype dtype,
 		      enum coll_op_code op)
 {
@@ -172,7 +167,7 @@ int coll_reduce_local(const void *in, void *inout, uint64_t count, enum coll_dty
 	if (a != b && (a > b ? a - b : b - a) < bytes)
 		return -EINVAL;
 	reduce = kernel_of(o, t);
-	fp_enter(&fp, uses_x87(t));
+	fp_enter(&fp, coll_dtype_flags(t) & COLL_DTYPE_X87);
 	reduce(&inout, 1, inputs, 2, (size_t)count, NULL);
 	fp_leave(&fp);
 	return 0;

@@ -10,16 +10,6 @@
 /* For so few elements vector instructions do not pay: all sets have the same bits. */
 #define FEW	4
 
-static bool is_integer(uint32_t dtype)
-{
-	return dtype >= COLL_I8 && dtype <= COLL_BYTE;
-}
-
-static bool has_padding(uint32_t dtype)
-{
-	return dtype == COLL_LDOUBLE || dtype == COLL_CLDOUBLE || dtype >= COLL_F32_I32;
-}
-
 /*
  * The kernel folds an allreduce and a reduce of one node in the order of ranks, in one pass, and
  * with COLL_FEAT_RANK_ORDER all other reductions, too. If a table names an algorithm, and in older
@@ -41,7 +31,7 @@ static bool order_is_free(uint32_t op, uint32_t dtype, uint32_t ranks)
 		return true;
 	case COLL_OP_SUM:
 	case COLL_OP_PROD:
-		return ranks == 2 || is_integer(dtype);
+		return ranks == 2 || coll_dtype_flags(dtype) & COLL_DTYPE_INTEGER;
 	default:
 		return false;
 	}
@@ -61,7 +51,7 @@ static bool bits_are_fixed(const struct shm_fold *f, uint32_t ranks)
 	if (scan && !f->narrow && coll_wide_size(op, dtype))
 		return false;
 	return collective == COLL_ALLREDUCE || collective == COLL_REDUCE ||
-	       (!has_padding(dtype) && order_is_free(op, dtype, ranks));
+	       (!(coll_dtype_flags(dtype) & COLL_DTYPE_PADDED) && order_is_free(op, dtype, ranks));
 }
 
 static void look_up(struct shm_fold *f, bool wide)
@@ -69,8 +59,7 @@ static void look_up(struct shm_fold *f, bool wide)
 	const struct coll_simd *set = coll_simd_chosen();
 
 	f->elem = coll_dtype_size(f->dtype);
-	f->x87 = f->dtype == COLL_LDOUBLE || f->dtype == COLL_CLDOUBLE ||
-		 f->dtype == COLL_LDOUBLE_I32;
+	f->x87 = coll_dtype_flags(f->dtype) & COLL_DTYPE_X87;
 	f->widened = false;
 	if (f->op == COLL_OP_SUM_EXACT) {
 		f->plain = f->dtype == COLL_F32 ? coll_exact_sum_f32 : coll_exact_sum_f64;

@@ -14,24 +14,35 @@ struct ldouble_i32 { long double v; int i; };
 struct f32_f32 { float v, i; };
 struct f64_f64 { double v, i; };
 
+#define VALUE_OF_LDOUBLE	10	/* bytes of the x87's format */
+
+/* @padding: bytes of an element that are no part of its value */
 static const struct {
 	u32 dtype;
 	size_t size;
+	size_t padding;
 } sizes[] = {
 	{ COLL_I8, 1 }, { COLL_U8, 1 }, { COLL_I16, 2 }, { COLL_U16, 2 },
 	{ COLL_I32, 4 }, { COLL_U32, 4 }, { COLL_I64, 8 }, { COLL_U64, 8 },
 	{ COLL_BOOL, sizeof(_Bool) }, { COLL_BYTE, 1 }, { COLL_F16, 2 },
 	{ COLL_BF16, 2 }, { COLL_F8E4M3, 1 }, { COLL_F8E5M2, 1 },
 	{ COLL_F32, sizeof(float) }, { COLL_F64, sizeof(double) },
-	{ COLL_LDOUBLE, sizeof(long double) },
+	{ COLL_LDOUBLE, sizeof(long double), sizeof(long double) - VALUE_OF_LDOUBLE },
 	{ COLL_C32, sizeof(_Complex float) }, { COLL_C64, sizeof(_Complex double) },
-	{ COLL_CLDOUBLE, sizeof(_Complex long double) },
-	{ COLL_F32_I32, sizeof(struct f32_i32) },
-	{ COLL_F64_I32, sizeof(struct f64_i32) },
-	{ COLL_I64_I32, sizeof(struct i64_i32) },
-	{ COLL_I32_I32, sizeof(struct i32_i32) },
-	{ COLL_I16_I32, sizeof(struct i16_i32) },
-	{ COLL_LDOUBLE_I32, sizeof(struct ldouble_i32) },
+	{ COLL_CLDOUBLE, sizeof(_Complex long double),
+	  sizeof(_Complex long double) - 2 * VALUE_OF_LDOUBLE },
+	{ COLL_F32_I32, sizeof(struct f32_i32),
+	  sizeof(struct f32_i32) - sizeof(float) - sizeof(int) },
+	{ COLL_F64_I32, sizeof(struct f64_i32),
+	  sizeof(struct f64_i32) - sizeof(double) - sizeof(int) },
+	{ COLL_I64_I32, sizeof(struct i64_i32),
+	  sizeof(struct i64_i32) - sizeof(int64_t) - sizeof(int) },
+	{ COLL_I32_I32, sizeof(struct i32_i32),
+	  sizeof(struct i32_i32) - sizeof(int) - sizeof(int) },
+	{ COLL_I16_I32, sizeof(struct i16_i32),
+	  sizeof(struct i16_i32) - sizeof(short) - sizeof(int) },
+	{ COLL_LDOUBLE_I32, sizeof(struct ldouble_i32),
+	  sizeof(struct ldouble_i32) - VALUE_OF_LDOUBLE - sizeof(int) },
 	{ COLL_F32_F32, sizeof(struct f32_f32) },
 	{ COLL_F64_F64, sizeof(struct f64_f64) },
 };
@@ -117,6 +128,23 @@ static bool allowed(u32 op, u32 dtype)
 	return false;
 }
 
+/* The properties of a type, by its group and by what the compiler does. */
+static u32 flags_of(u32 dtype, size_t padding)
+{
+	char group = group_of(dtype);
+	u32 flags = padding ? COLL_DTYPE_PADDED : 0;
+
+	if (!group)
+		return 0;
+	if (strchr("ilb", group))
+		flags |= COLL_DTYPE_INTEGER;
+	if (strchr("fsx", group))
+		flags |= COLL_DTYPE_FLOAT;
+	if (strchr("xeq", group))
+		flags |= COLL_DTYPE_X87;
+	return flags;
+}
+
 /* All names are there, and no two are the same. */
 static bool names_ok(const char *(*name)(u32), u32 first, u32 end)
 {
@@ -146,6 +174,13 @@ int main(void)
 	tap_ok(!coll_dtype_size(COLL_DTYPE_NONE) && !coll_dtype_size(COLL_OPAQUE) &&
 	       !coll_dtype_size(COLL_NR_DTYPES) && !coll_dtype_size(~0U),
 	       "no size for none, opaque, and numbers out of range");
+
+	ok = !coll_dtype_flags(COLL_DTYPE_NONE) && !coll_dtype_flags(COLL_OPAQUE) &&
+	     !coll_dtype_flags(COLL_NR_DTYPES) && !coll_dtype_flags(~0U);
+	for (i = 0; i < NR_SIZES; i++)
+		ok &= coll_dtype_flags(sizes[i].dtype) ==
+		      flags_of(sizes[i].dtype, sizes[i].padding);
+	tap_ok(ok, "integers, floats, the x87 and padding are those of the C types");
 
 	ok = true;
 	for (op = 0; op < COLL_NR_OPS + 40; op++) {

@@ -245,8 +245,7 @@ void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype, bool wide)
 	/* An average is a sum that is divided at the end. */
 	r->part = op == COLL_OP_AVG ? coll_kernel(COLL_OP_SUM, dtype) : r->final;
 	r->partial = r->elem;
-	r->x87 = dtype == COLL_LDOUBLE || dtype == COLL_CLDOUBLE ||
-		 dtype == COLL_LDOUBLE_I32;
+	r->x87 = coll_dtype_flags(dtype) & COLL_DTYPE_X87;
 	r->section = coll_isa->fn[dtype][op] && coll_isa != &coll_simd_scalar ?
 		COLL_FPU_BYTES : COLL_FPU_BYTES_SLOW;
 	r->max_in = COLL_SIMD_MAX;

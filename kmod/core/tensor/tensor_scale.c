@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/errno.h>
 
+#include "../../pure/optable.h"
 #include "../../pure/reduction/factor.h"
 #include "../../pure/reduction/wide.h"
 #include "../plan/support.h"
@@ -28,13 +29,10 @@ u32 coll_tensor_op(const struct coll_coord_params *p)
 
 static bool coll_tensor_can_scale(const struct coll_cmd *c)
 {
-	switch (c->dtype) {
-	case COLL_F8E4M3: case COLL_F8E5M2: case COLL_F16: case COLL_BF16: case COLL_F32:
-	case COLL_F64:
-		return c->collective == COLL_ALLREDUCE && !(c->flags & COLL_CMD_NARROW) &&
-		       (c->op == COLL_OP_SUM || c->op == COLL_OP_AVG);
-	}
-	return false;
+	return coll_dtype_flags(c->dtype) & COLL_DTYPE_FLOAT &&
+	       coll_op_defined(COLL_OP_PREMULSUM, c->dtype) &&
+	       c->collective == COLL_ALLREDUCE && !(c->flags & COLL_CMD_NARROW) &&
+	       (c->op == COLL_OP_SUM || c->op == COLL_OP_AVG);
 }
 
 int coll_tensor_scale(struct coll_req *req, const struct coll_coord_params *p)
