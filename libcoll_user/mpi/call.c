@@ -161,6 +161,7 @@ static void submit(struct call *c)
 {
 	int done = 0, ret;
 
+	c->cmd.flags |= c->mc->no_wait;
 	c->err = coll_isubmit(c->coll, &c->cmd, &c->req);
 	if (c->err)
 		return;

@@ -207,22 +207,41 @@ static bool set_least(struct mpi_comm *mc, MPI_Comm comm)
 	return good;
 }
 
-/* Hosts may have different modules: the lowest limit of all of them counts. */
-static void set_fits(struct mpi_comm *mc, MPI_Comm comm)
+/*
+ * A command in shared memory makes progress only while this rank calls coll. But this rank may stay
+ * in a function of the MPI underneath while other ranks wait for it. A command with COLL_CMD_SLEEP
+ * goes to the kernel at once. A module that does not know the flag has no shared memory.
+ */
+static void set_no_wait(struct mpi_comm *mc, const struct coll_version *version)
 {
-	struct coll_version version = { 0 };
+	mc->no_wait = version->features & COLL_FEAT_SPIN ? COLL_CMD_SLEEP : 0;
+}
+
+/* Hosts may have different modules: the lowest limit of all of them counts. */
+static void set_fits(struct mpi_comm *mc, MPI_Comm comm, const struct coll_version *version)
+{
 	uint64_t mine[2] = { 0, 0 }, most[2] = { 1, 0 };
 	uint32_t r, node = coll_comm_node(mc->coll);
 
 	for (r = 0; r < (uint32_t)mc->size; r++)
 		mine[0] += coll_comm_node_of(mc->coll, r) == node;
-	if (!ioctl(coll_comm_fd(mc->coll), COLL_IOC_VERSION, &version) && version.max_steps)
-		mine[1] = ~(uint64_t)version.max_steps;
+	if (version->max_steps)
+		mine[1] = ~(uint64_t)version->max_steps;
 	PMPI_Allreduce(mine, most, 2, MPI_UINT64_T, MPI_MAX, comm);
 	mc->fits = (struct fits){
 		.size = (uint64_t)mc->size, .most_local = most[0], .max_steps = ~most[1],
 		.nodes = coll_comm_nodes(mc->coll),
 	};
+}
+
+static void look_at_module(struct mpi_comm *mc, MPI_Comm comm)
+{
+	struct coll_version version = { 0 };
+
+	if (ioctl(coll_comm_fd(mc->coll), COLL_IOC_VERSION, &version))
+		version = (struct coll_version){ 0 };
+	set_no_wait(mc, &version);
+	set_fits(mc, comm, &version);
 }
 
 static void make(struct mpi_comm *mc, MPI_Comm comm)
@@ -240,7 +259,7 @@ static void make(struct mpi_comm *mc, MPI_Comm comm)
 	free(m.blobs);
 	if (all_say(comm, mc->coll)) {
 		coll_comm_set_idle(mc->coll, drive_idle, NULL);
-		set_fits(mc, comm);
+		look_at_module(mc, comm);
 		if (set_least(mc, comm)) {
 			mc->why = TAKEN;
 			return;

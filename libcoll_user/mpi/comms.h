@@ -20,6 +20,7 @@
  * @refs: the communicator of MPI, each call under way, and each persistent request
  * @freed: the application has freed the communicator of MPI
  * @fits: what @coll can do
+ * @no_wait: flags of commands for which the call does not wait
  * @least: calls of fewer bytes go to the MPI underneath; the same on all ranks
  * @lanes: for persistent requests
  * @next: in a list of all of them
@@ -31,6 +32,7 @@ struct mpi_comm {
 	int refs;
 	bool freed;
 	struct fits fits;
+	uint32_t no_wait;
 	uint64_t least;
 	struct lanes lanes;
 	struct mpi_comm *next, **prev;

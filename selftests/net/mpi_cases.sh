@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Programs of MPI with the library preloaded, each of which has one subject: what it is about is in
+# the program.
+
+# shellcheck source=selftests/net/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=selftests/net/mpi_lib.sh
+. "$(dirname "$0")/mpi_lib.sh"
+
+# did FUNCTION RANKS: each rank did a call of FUNCTION through coll
+did()
+{
+	(($(grep -c "^coll_mpi: rank [0-9]*: $1: taken [1-9]" "$log") == $2))
+}
+
+# program KIND RANKS FUNCTION NAME [COMMAND...] PROGRAM [ARGUMENT...]: it says that all is right,
+# and FUNCTION went through coll
+program()
+{
+	preloaded "$1" "$2" "${@:5}" && grep -q "^right" "$log" && did "$3" "$2"
+	ok $? "$1, $2 ranks: $4"
+}
+
+# progress KIND: a rank has a CPU, so small collectives could go through shared memory
+progress()
+{
+	local run=(COLL_SHM=1 "$build/mpi_progress_$1")
+
+	program "$1" 2 MPI_Iallreduce "a queued collective ends without calls" "${run[@]}" queued
+	program "$1" 2 MPI_Iallgatherv "a collective in two ways ends without calls" "${run[@]}" order
+	program "$1" 2 MPI_Start "a persistent one ends without calls" "${run[@]}" persistent
+}
+
+# all KIND
+all()
+{
+	if [[ ! -x $build/mpi_progress_$1 ]]; then
+		for _ in {1..3}; do skip "$1" "no mpicc.$1"; done
+		return
+	fi
+	progress "$1"
+}
+
+plan 6
+all mpich
+all openmpi
+finish
