@@ -3,10 +3,32 @@
 
 #include <cerrno>
 
+#include <sys/ioctl.h>
+
 namespace coll_torch {
 
 /* What nobody has waited for may go on so long after the end of the group. */
 constexpr std::chrono::milliseconds GRACE{2000};
+
+/*
+ * A command in shared memory makes progress only while this rank calls coll. But until it waits for
+ * the work, this rank may wait for others outside of coll, while they wait for it here. A command
+ * with COLL_CMD_SLEEP goes to the kernel at once. A module that does not know the flag has no shared
+ * memory.
+ */
+static uint32_t flags_for(coll_comm_t *comm)
+{
+	struct coll_version version = {};
+
+	if (ioctl(coll_comm_fd(comm), COLL_IOC_VERSION, &version))
+		return 0;
+	return version.features & COLL_FEAT_SPIN ? COLL_CMD_SLEEP : 0;
+}
+
+Comm::Comm(coll_comm_t *comm)
+	: comm_(comm), flags_(flags_for(comm)), waiter_(std::make_shared<Waiter>())
+{
+}
 
 std::string Comm::explain(const char *name, int err) const
 {

@@ -16,13 +16,15 @@ namespace coll_torch {
 class Comm {
 public:
 	/* Takes @comm over. */
-	explicit Comm(coll_comm_t *comm) : comm_(comm), waiter_(std::make_shared<Waiter>()) {}
+	explicit Comm(coll_comm_t *comm);
 	~Comm();
 	Comm(const Comm &) = delete;
 	Comm &operator=(const Comm &) = delete;
 
 	coll_comm_t *get() const { return comm_; }
 	Waiter &waiter() const { return *waiter_; }
+	/* Flags of every command. */
+	uint32_t flags() const { return flags_; }
 
 	/* What an error of an operation means, and what ended the communicator, if anything did. */
 	std::string explain(const char *name, int err) const;
@@ -47,6 +49,7 @@ public:
 
 private:
 	coll_comm_t *comm_;
+	const uint32_t flags_;
 	std::shared_ptr<Waiter> waiter_;
 	std::mutex lock_;
 	std::list<std::unique_ptr<Op>> left_;

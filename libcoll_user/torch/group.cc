@@ -56,8 +56,10 @@ WorkPtr Group::start(Call &call)
 	call.op->keep(call.inputs);
 	for (const Tensors &ts : call.outputs)
 		call.op->keep(ts);
-	for (const struct coll_cmd &cmd : call.cmds)
+	for (struct coll_cmd &cmd : call.cmds) {
+		cmd.flags |= comm_->flags();
 		call.op->post(comm_->get(), cmd, ns);
+	}
 	sequence_++;
 	err = call.op->error();
 	if (err) {

@@ -22,7 +22,7 @@ program()
 	ok $? "$1, $2 ranks: $4"
 }
 
-# progress KIND: a rank has a CPU, so small collectives could go through shared memory
+# progress KIND. COLL_SHM: coll could do small collectives in shared memory, on any number of CPUs
 progress()
 {
 	local run=(COLL_SHM=1 "$build/mpi_progress_$1")

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The backend "coll" of torch.distributed: every collective against a reference, models trained
-# by DistributedDataParallel against those of gloo, gradients by name, and what ranks see when one
-# is missing.
+# by DistributedDataParallel against those of gloo, gradients by name, what ranks see when one is
+# missing, and waits that depend on each other.
 
 # shellcheck source=selftests/net/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -10,8 +10,9 @@
 python=/usr/bin/python3
 package=$top/.build/lib/python3/dist-packages
 rank=$top/selftests/net/torch_rank.py
+waits=$top/selftests/net/torch_waits.py
 seed=${COLL_TEST_SEED:-$RANDOM}
-tests=15
+tests=16
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp" "$log"' EXIT
 
@@ -89,4 +90,7 @@ right_ranks 1 && [[ ${statuses[1]} == 137 ]]
 ok $? "a rank that dies is named on the others, 2 ranks, 1 node"
 good "a rank that is late" late 3 1
 good "a rank without the device" missing 3 1
+rank=$waits
+# COLL_SHM: coll could do small collectives in shared memory, on any number of CPUs
+good "works end while a rank is elsewhere" elsewhere 2 1 COLL_SHM=1
 finish
