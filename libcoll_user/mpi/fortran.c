@@ -213,6 +213,33 @@ void mpi_finalize_(fint *ierr)
  */
 #ifdef MPICH_VERSION
 
+void mpi_init_f08_(fint *ierr);
+void mpi_init_f08_(fint *ierr)
+{
+	int ret = MPI_Init(NULL, NULL);
+
+	if (ierr)
+		*ierr = ret;
+}
+
+void mpi_init_thread_f08_(fint *required, fint *provided, fint *ierr);
+void mpi_init_thread_f08_(fint *required, fint *provided, fint *ierr)
+{
+	int ret = MPI_Init_thread(NULL, NULL, *required, provided);
+
+	if (ierr)
+		*ierr = ret;
+}
+
+void mpi_finalize_f08_(fint *ierr);
+void mpi_finalize_f08_(fint *ierr)
+{
+	int ret = MPI_Finalize();
+
+	if (ierr)
+		*ierr = ret;
+}
+
 void mpi_barrier_f08_(MPI_Comm *comm, fint *ierr);
 void mpi_barrier_f08_(MPI_Comm *comm, fint *ierr)
 {

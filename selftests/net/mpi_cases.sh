@@ -32,17 +32,43 @@ progress()
 	program "$1" 2 MPI_Start "a persistent one ends without calls" "${run[@]}" persistent
 }
 
+# sums KIND RANKS: all ranks have the sum, and coll did it
+sums()
+{
+	taken MPI_Allreduce "$2" 1 &&
+		[[ $(grep -c "of $2: the sum is $(($2 * ($2 + 1) / 2))" "$log") == "$2" ]]
+}
+
+# f08 KIND: programs of the module mpi_f08 alone, and one of them beside a program of C
+f08()
+{
+	local with=(env LD_PRELOAD="$lib/libcoll_mpi_$1.so" COLL_MPI_STATS=1 COLL_MPI_MIN=0)
+
+	if [[ ! -x $build/mpi_sum_f08_$1 ]]; then
+		for _ in {1..3}; do skip "$1: mpi_f08" "no mpif90.$1"; done
+		return
+	fi
+	preloaded "$1" 2 "$build/mpi_sum_f08_$1" && sums "$1" 2
+	ok $? "$1, 2 ranks: mpi_f08"
+	preloaded "$1" 2 "$build/mpi_sum_f08_$1" threads && sums "$1" 2
+	ok $? "$1, 2 ranks: mpi_f08, MPI_Init_thread"
+	launch "$1" 1 "${with[@]}" "$build/mpi_sum_$1" : \
+		-n 1 "${with[@]}" "$build/mpi_sum_f08_$1" && sums "$1" 2
+	ok $? "$1, 2 ranks: C on one, mpi_f08 on the other"
+}
+
 # all KIND
 all()
 {
 	if [[ ! -x $build/mpi_progress_$1 ]]; then
-		for _ in {1..3}; do skip "$1" "no mpicc.$1"; done
+		for _ in {1..6}; do skip "$1" "no mpicc.$1"; done
 		return
 	fi
 	progress "$1"
+	f08 "$1"
 }
 
-plan 6
+plan 12
 all mpich
 all openmpi
 finish
