@@ -14,6 +14,7 @@
 #include "error.h"
 #include "pending.h"
 #include "persistent.h"
+#include "types.h"
 
 /* MPI allows at least this many tags: see MPI_TAG_UB. */
 #define TAGS		32768
@@ -96,11 +97,12 @@ static void give_tag(int tag)
 /* Duplicate a type that the application may free after the init call; named types it cannot. */
 static int keep_type(struct persistent *s, MPI_Datatype *type)
 {
-	int ni, na, nt, combiner;
+	int combiner;
 
 	if (*type == MPI_DATATYPE_NULL)
 		return 0;
-	if (PMPI_Type_get_envelope(*type, &ni, &na, &nt, &combiner))
+	combiner = types_combiner(*type);
+	if (combiner == MPI_UNDEFINED)
 		return -EINVAL;
 	if (combiner == MPI_COMBINER_NAMED)
 		return 0;

@@ -180,32 +180,76 @@ static bool named_is_dense(MPI_Datatype type)
 	return (int64_t)types_size(type) == types_extent(type);
 }
 
+/* A type may have counts beyond int. The functions without _c must not be asked about it. */
+#if MPI_VERSION >= 4
+static int how_made(MPI_Datatype type, int *combiner)
+{
+	MPI_Count ints, addresses, counts, types;
+
+	return PMPI_Type_get_envelope_c(type, &ints, &addresses, &counts, &types, combiner);
+}
+
+/* The type of which a contiguous type or a duplicate is made. */
+static int made_of(MPI_Datatype type, MPI_Datatype *base)
+{
+	MPI_Aint address;
+	MPI_Count large;
+	int count;
+
+	return PMPI_Type_get_contents_c(type, 1, 1, 1, 1, &count, &address, &large, base);
+}
+#else
+static int how_made(MPI_Datatype type, int *combiner)
+{
+	int ints, addresses, types;
+
+	return PMPI_Type_get_envelope(type, &ints, &addresses, &types, combiner);
+}
+
+static int made_of(MPI_Datatype type, MPI_Datatype *base)
+{
+	MPI_Aint address;
+	int count;
+
+	return PMPI_Type_get_contents(type, 1, 1, 1, &count, &address, base);
+}
+#endif
+
+/* MPI_Type_create_f90_real() and its kin return predefined types without names. */
+int types_combiner(MPI_Datatype type)
+{
+	int combiner;
+
+	if (how_made(type, &combiner))
+		return MPI_UNDEFINED;
+	if (combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX ||
+	    combiner == MPI_COMBINER_F90_INTEGER)
+		return MPI_COMBINER_NAMED;
+	return combiner;
+}
+
 static bool find_dense(MPI_Datatype type);
 
 /* Only types made of many elements of one other type are dense: others may change the order. */
 static bool made_is_dense(MPI_Datatype type, int combiner)
 {
 	MPI_Datatype base;
-	MPI_Aint address;
-	int count, ni, na, nt, how;
 	bool dense;
 
 	if (combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP)
 		return false;
-	if (PMPI_Type_get_contents(type, 1, 1, 1, &count, &address, &base))
+	if (made_of(type, &base))
 		return false;
 	dense = find_dense(base);
-	if (!PMPI_Type_get_envelope(base, &ni, &na, &nt, &how) && how != MPI_COMBINER_NAMED)
+	if (types_combiner(base) != MPI_COMBINER_NAMED)
 		PMPI_Type_free(&base);
 	return dense;
 }
 
 static bool find_dense(MPI_Datatype type)
 {
-	int ni, na, nt, combiner;
+	int combiner = types_combiner(type);
 
-	if (PMPI_Type_get_envelope(type, &ni, &na, &nt, &combiner))
-		return false;
 	if (combiner == MPI_COMBINER_NAMED)
 		return named_is_dense(type);
 	return made_is_dense(type, combiner);
@@ -213,17 +257,15 @@ static bool find_dense(MPI_Datatype type)
 
 bool types_is_dense(MPI_Datatype type)
 {
-	int found = 0, ni, na, nt, combiner;
 	static char yes, no;
 	void *answer;
+	int found = 0;
 	bool dense;
 
 	if (type == MPI_DATATYPE_NULL)
 		return true;
 	pthread_once(&once, prepare);
-	if (PMPI_Type_get_envelope(type, &ni, &na, &nt, &combiner))
-		return false;
-	if (combiner == MPI_COMBINER_NAMED)
+	if (types_combiner(type) == MPI_COMBINER_NAMED)
 		return named_is_dense(type);
 	if (!PMPI_Type_get_attr(type, dense_key, &answer, &found) && found)
 		return answer == &yes;

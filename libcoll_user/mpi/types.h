@@ -24,6 +24,14 @@ bool types_find_op(MPI_Op op, MPI_Datatype type, enum coll_op_code *code, enum c
  */
 bool types_is_dense(MPI_Datatype type);
 
+/**
+ * types_combiner() - how was a type made?
+ *
+ * Return: as MPI_Type_get_envelope(). MPI_COMBINER_NAMED for all predefined types: they cannot be
+ * freed. MPI_UNDEFINED if MPI does not say.
+ */
+int types_combiner(MPI_Datatype type);
+
 /** types_size() - bytes of an element, without gaps; 0 if MPI does not say */
 uint64_t types_size(MPI_Datatype type);
 

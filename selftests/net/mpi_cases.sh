@@ -57,18 +57,30 @@ f08()
 	ok $? "$1, 2 ranks: C on one, mpi_f08 on the other"
 }
 
+# types KIND
+types()
+{
+	program "$1" 2 MPI_Bcast "types by precision and range" "$build/mpi_types_$1" f90
+	if "$build/mpi_types_$1" has-large; then
+		program "$1" 2 MPI_Bcast "types with large counts" "$build/mpi_types_$1" large
+	else
+		skip "$1: types with large counts" "MPI before 4.0"
+	fi
+}
+
 # all KIND
 all()
 {
 	if [[ ! -x $build/mpi_progress_$1 ]]; then
-		for _ in {1..6}; do skip "$1" "no mpicc.$1"; done
+		for _ in {1..8}; do skip "$1" "no mpicc.$1"; done
 		return
 	fi
 	progress "$1"
 	f08 "$1"
+	types "$1"
 }
 
-plan 12
+plan 16
 all mpich
 all openmpi
 finish
