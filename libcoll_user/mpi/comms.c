@@ -14,6 +14,7 @@
 #include "base/env.h"
 #include "comms.h"
 #include "drive.h"
+#include "files.h"
 #include "measure.h"
 
 /* Bytes that a rank sends in the exchange of coll_init(), with room to grow. */
@@ -85,6 +86,15 @@ static struct mpi_comm *new_one(MPI_Comm comm)
 	return mc;
 }
 
+static void end_coll(struct mpi_comm *mc)
+{
+	lanes_end(&mc->lanes);
+	if (mc->coll)
+		files_count(-1);
+	coll_finalize(mc->coll);
+	mc->coll = NULL;
+}
+
 void comms_hold(struct mpi_comm *mc)
 {
 	pthread_mutex_lock(&lock);
@@ -106,8 +116,7 @@ void comms_put(struct mpi_comm *mc)
 	pthread_mutex_unlock(&lock);
 	if (!last)
 		return;
-	lanes_end(&mc->lanes);
-	coll_finalize(mc->coll);
+	end_coll(mc);
 	free(mc);
 }
 
@@ -116,9 +125,7 @@ void comms_end_all(void)
 	struct mpi_comm *mc;
 
 	for (mc = all; mc; mc = mc->next) {
-		lanes_end(&mc->lanes);
-		coll_finalize(mc->coll);
-		mc->coll = NULL;
+		end_coll(mc);
 		mc->why = UNUSABLE;
 	}
 }
@@ -164,7 +171,7 @@ static bool is_wanted(void)
 
 	if (!env_u32("COLL_MPI_OFF", 0, 1, &off) && off)
 		return false;
-	return !access(device ? device : "/dev/coll", R_OK | W_OK);
+	return files_suffice() && !access(device ? device : "/dev/coll", R_OK | W_OK);
 }
 
 static void try_init(struct mpi_comm *mc, struct meeting *m)
@@ -183,6 +190,8 @@ static void try_init(struct mpi_comm *mc, struct meeting *m)
 	ret = coll_init(&cfg, &mc->coll);
 	if (ret)
 		mc->coll = NULL;
+	else
+		files_count(1);
 	/* coll_init() has failed before the exchange, in which the others wait for this rank. */
 	if (!m->over)
 		exchange_blobs(m, NULL, NULL, 0);
@@ -265,8 +274,7 @@ static void make(struct mpi_comm *mc, MPI_Comm comm)
 			return;
 		}
 	}
-	coll_finalize(mc->coll);
-	mc->coll = NULL;
+	end_coll(mc);
 }
 
 /* This rank has no memory: tell the others. */

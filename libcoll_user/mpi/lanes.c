@@ -1,32 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include "base/debug.h"
+#include "files.h"
 #include "lanes.h"
 
 #define BIT(n)		(1ULL << (n))
 /* This rank has room for one more lane. */
 #define LANES_ROOM	BIT(LANES_MOST)
-
-/*
- * Half of the files that are allowed are left to the application. Each lane has one file, and from
- * its first start on a second one.
- */
-static bool has_files(const struct lanes *l, coll_comm_t *coll)
-{
-	struct rlimit most;
-	int fd;
-
-	if (getrlimit(RLIMIT_NOFILE, &most))
-		return false;
-	fd = fcntl(coll_comm_fd(coll), F_DUPFD_CLOEXEC, 0);
-	if (fd < 0)
-		return false;
-	close(fd);
-	return (rlim_t)fd + l->nr < most.rlim_cur / 2;
-}
 
 static bool has_failed(coll_comm_t *coll)
 {
@@ -41,6 +20,7 @@ static int add(struct lanes *l, coll_comm_t *coll, int *lane)
 	int ret = coll_comm_dup(coll, &l->colls[l->nr]);
 
 	if (!ret) {
+		files_count(1);
 		*lane = (int)l->nr++;
 		return 0;
 	}
@@ -54,7 +34,7 @@ int lanes_take(struct lanes *l, coll_comm_t *coll, bool able, int *lane)
 	int ret;
 
 	*lane = -1;
-	if (able && l->nr < LANES_MOST && has_files(l, coll))
+	if (able && l->nr < LANES_MOST && files_suffice())
 		mine |= LANES_ROOM;
 	ret = coll_allreduce(coll, &mine, &all, 1, COLL_U64, COLL_OP_BAND);
 	if (ret)
@@ -76,6 +56,7 @@ void lanes_give(struct lanes *l, int lane)
 
 void lanes_end(struct lanes *l)
 {
+	files_count(-(int)l->nr);
 	while (l->nr)
 		coll_finalize(l->colls[--l->nr]);
 	l->idle = 0;

@@ -68,19 +68,29 @@ types()
 	fi
 }
 
+# many KIND: with many communicators half of the files are left to the program
+many()
+{
+	preloaded "$1" 2 prlimit --nofile=256 "$build/mpi_many_$1" && grep -q "^right" "$log" &&
+		did MPI_Ibarrier 2 &&
+		(($(grep -c "MPI_Barrier: .*no communicator of coll [1-9]" "$log") == 2))
+	ok $? "$1, 2 ranks: more communicators than files"
+}
+
 # all KIND
 all()
 {
 	if [[ ! -x $build/mpi_progress_$1 ]]; then
-		for _ in {1..8}; do skip "$1" "no mpicc.$1"; done
+		for _ in {1..9}; do skip "$1" "no mpicc.$1"; done
 		return
 	fi
 	progress "$1"
 	f08 "$1"
 	types "$1"
+	many "$1"
 }
 
-plan 16
+plan 18
 all mpich
 all openmpi
 finish
