@@ -7,6 +7,8 @@
  * For Open MPI these are the names of all interfaces. For MPICH they are those of mpi_f08, whose
  * functions call PMPI functions if no buffer is an argument. MPICH's others call MPI functions.
  */
+#include <stddef.h>
+
 #include "base/relax.h"
 #include "fortran.h"
 #include "waits.h"
@@ -19,6 +21,8 @@
 		__attribute__((alias("mpi_" #name "_")));			\
 	NAMES(name, __VA_ARGS__)
 #define UNDERNEATH(name)	pmpi_##name##_
+/* Fortran's address of MPI_STATUSES_IGNORE */
+#define IGNORED			MPI_F_STATUSES_IGNORE
 #else
 /* Handles are numbers, in C as in Fortran. */
 #define NAMES(name, ...)							\
@@ -26,6 +30,7 @@
 	void mpi_##name##_f08_(__VA_ARGS__)
 #define NAMES_ALL(name, ...)	NAMES(name, __VA_ARGS__)
 #define UNDERNEATH(name)	pmpir_##name##_f08_
+#define IGNORED			MPI_F08_STATUSES_IGNORE
 #endif
 
 /* These are in a library that programs of Fortran have. Other programs do not call this file. */
@@ -80,24 +85,49 @@ static void give(int code, fint *ierr)
 		*ierr = code;
 }
 
+/* A request is over, or none, if @index is not positive: report its error. */
+static void end_one(fint err, fint index, const fint *requests, fint *ierr)
+{
+	if (!err && index > 0)
+		err = waits_raise(PMPI_Request_f2c(requests[index - 1]));
+	give(err, ierr);
+}
+
+/* Indices of Fortran begin with 1. */
+static MPI_Request request_of(const struct waits_over *over, int i)
+{
+	const fint *requests = over->requests;
+
+	return PMPI_Request_f2c(requests[over->indices ? over->indices[i] - 1 : i]);
+}
+
+/* A status of Fortran has the integers of a status of C. */
+#define INTS_BEFORE(bytes)	((bytes) / sizeof(int))
+
+static void set_status(const struct waits_over *over, int i, int code)
+{
+	fint *status = (fint *)over->statuses + (size_t)i * INTS_BEFORE(sizeof(MPI_Status));
+
+	status[INTS_BEFORE(offsetof(MPI_Status, MPI_ERROR))] = code;
+}
+
 /**
- * end() - some requests are over: report their errors
+ * end_all() - some requests are over: report their errors
  * @err: result of the function underneath
  * @n: number of requests that are over
  * @indices: their places in @requests, from 1 on; NULL: they are the first ones
- * @in_status: report an error as MPI_ERR_IN_STATUS
+ * @statuses: of each
  */
-static void end(fint err, int n, const fint *indices, const fint *requests, bool in_status,
-		fint *ierr)
+static void end_all(fint err, int n, const fint *indices, const fint *requests, fint *statuses,
+		    fint *ierr)
 {
-	int i, code;
+	const struct waits_over over = {
+		.n = n, .requests = requests, .indices = indices,
+		.statuses = (void *)statuses == (void *)IGNORED ? NULL : statuses,
+		.request = request_of, .set_error = set_status,
+	};
 
-	for (i = 0; i < n && !err; i++) {
-		code = waits_raise(PMPI_Request_f2c(requests[indices ? indices[i] - 1 : i]));
-		if (code != MPI_SUCCESS)
-			err = in_status ? MPI_ERR_IN_STATUS : code;
-	}
-	give(err, ierr);
+	give(waits_raise_all(err, &over), ierr);
 }
 
 NAMES(wait, fint *request, fint *status, fint *ierr)
@@ -106,7 +136,7 @@ NAMES(wait, fint *request, fint *status, fint *ierr)
 
 	wait_for_each(1, request);
 	UNDERNEATH(wait)(request, status, &err);
-	end(err, 1, NULL, request, false, ierr);
+	end_one(err, 1, request, ierr);
 }
 
 NAMES(waitall, fint *n, fint *requests, fint *statuses, fint *ierr)
@@ -115,7 +145,7 @@ NAMES(waitall, fint *n, fint *requests, fint *statuses, fint *ierr)
 
 	wait_for_each(*n, requests);
 	UNDERNEATH(waitall)(n, requests, statuses, &err);
-	end(err, *n, NULL, requests, true, ierr);
+	end_all(err, *n, NULL, requests, statuses, ierr);
 }
 
 NAMES(waitany, fint *n, fint *requests, fint *index, fint *status, fint *ierr)
@@ -133,7 +163,7 @@ NAMES(waitany, fint *n, fint *requests, fint *index, fint *status, fint *ierr)
 		if (!flag && !err)
 			waits_nap(live, start);
 	}
-	end(err, *index > 0, index, requests, false, ierr);
+	end_one(err, *index, requests, ierr);
 }
 
 NAMES(waitsome, fint *n, fint *requests, fint *nr, fint *indices, fint *statuses, fint *ierr)
@@ -151,7 +181,7 @@ NAMES(waitsome, fint *n, fint *requests, fint *nr, fint *indices, fint *statuses
 		if (!*nr && !err)
 			waits_nap(live, start);
 	}
-	end(err, *nr, indices, requests, true, ierr);
+	end_all(err, *nr, indices, requests, statuses, ierr);
 }
 
 NAMES_ALL(test, fint *request, fint *flag, fint *status, fint *ierr)
@@ -160,7 +190,7 @@ NAMES_ALL(test, fint *request, fint *flag, fint *status, fint *ierr)
 
 	look(1, request);
 	UNDERNEATH(test)(request, flag, status, &err);
-	end(err, *flag != 0, NULL, request, false, ierr);
+	end_one(err, *flag ? 1 : 0, request, ierr);
 }
 
 NAMES_ALL(testall, fint *n, fint *requests, fint *flag, fint *statuses, fint *ierr)
@@ -169,7 +199,7 @@ NAMES_ALL(testall, fint *n, fint *requests, fint *flag, fint *statuses, fint *ie
 
 	look(*n, requests);
 	UNDERNEATH(testall)(n, requests, flag, statuses, &err);
-	end(err, *flag ? *n : 0, NULL, requests, true, ierr);
+	end_all(err, *flag ? *n : 0, NULL, requests, statuses, ierr);
 }
 
 NAMES_ALL(testany, fint *n, fint *requests, fint *index, fint *flag, fint *status, fint *ierr)
@@ -178,7 +208,7 @@ NAMES_ALL(testany, fint *n, fint *requests, fint *index, fint *flag, fint *statu
 
 	look(*n, requests);
 	UNDERNEATH(testany)(n, requests, index, flag, status, &err);
-	end(err, *flag && *index > 0, index, requests, false, ierr);
+	end_one(err, *flag ? *index : 0, requests, ierr);
 }
 
 NAMES_ALL(testsome, fint *n, fint *requests, fint *nr, fint *indices, fint *statuses, fint *ierr)
@@ -187,7 +217,7 @@ NAMES_ALL(testsome, fint *n, fint *requests, fint *nr, fint *indices, fint *stat
 
 	look(*n, requests);
 	UNDERNEATH(testsome)(n, requests, nr, indices, statuses, &err);
-	end(err, *nr, indices, requests, true, ierr);
+	end_all(err, *nr, indices, requests, statuses, ierr);
 }
 
 NAMES_ALL(request_get_status, fint *request, fint *flag, fint *status, fint *ierr)

@@ -83,37 +83,26 @@ int waits_raise(MPI_Request request)
 	return code;
 }
 
-static void clear(int n, MPI_Status *statuses)
+static void set_error(const struct waits_over *over, int i, int code)
 {
-	int i;
-
-	for (i = 0; i < n && statuses != MPI_STATUSES_IGNORE; i++)
-		statuses[i].MPI_ERROR = MPI_SUCCESS;
+	if (over->statuses)
+		over->set_error(over, i, code);
 }
 
-/**
- * raise_all() - some requests are over: report their errors
- * @ret: result of MPI for them
- * @n: number of requests that are over
- * @indices: their places in @requests; NULL: they are the first ones
- * @statuses: of each
- */
-static int raise_all(int ret, int n, const int *indices, const MPI_Request *requests,
-		     MPI_Status *statuses)
+int waits_raise_all(int ret, const struct waits_over *over)
 {
 	struct pending *p, *first = NULL;
-	int i, code, of_first = MPI_SUCCESS;
+	int i, k, code, of_first = MPI_SUCCESS;
 
 	if (!pending_any_due() || (ret && ret != MPI_ERR_IN_STATUS))
 		return ret;
-	for (i = 0; i < n; i++) {
-		code = take_due(requests[indices ? indices[i] : i], &p);
+	for (i = 0; i < over->n; i++) {
+		code = take_due(over->request(over, i), &p);
 		if (code == MPI_SUCCESS)
 			continue;
-		if (!first && !ret)
-			clear(n, statuses);
-		if (statuses != MPI_STATUSES_IGNORE)
-			statuses[i].MPI_ERROR = code;
+		for (k = 0; k < over->n && !first && !ret; k++)
+			set_error(over, k, MPI_SUCCESS);
+		set_error(over, i, code);
 		if (!first)
 			of_first = code;
 		first = first ? first : p;
@@ -123,6 +112,28 @@ static int raise_all(int ret, int n, const int *indices, const MPI_Request *requ
 	/* A handler that ends the application prints its code: give it the first error itself. */
 	pending_raise(first, of_first);
 	return MPI_ERR_IN_STATUS;
+}
+
+static MPI_Request request_of(const struct waits_over *over, int i)
+{
+	return ((const MPI_Request *)over->requests)[over->indices ? over->indices[i] : i];
+}
+
+static void set_status(const struct waits_over *over, int i, int code)
+{
+	((MPI_Status *)over->statuses)[i].MPI_ERROR = code;
+}
+
+static int raise_all(int ret, int n, const int *indices, const MPI_Request *requests,
+		     MPI_Status *statuses)
+{
+	const struct waits_over over = {
+		.n = n, .requests = requests, .indices = indices,
+		.statuses = statuses == MPI_STATUSES_IGNORE ? NULL : statuses,
+		.request = request_of, .set_error = set_status,
+	};
+
+	return waits_raise_all(ret, &over);
 }
 
 int MPI_Wait(MPI_Request *request, MPI_Status *status)

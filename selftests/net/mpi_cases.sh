@@ -45,7 +45,7 @@ f08()
 	local with=(env LD_PRELOAD="$lib/libcoll_mpi_$1.so" COLL_MPI_STATS=1 COLL_MPI_MIN=0)
 
 	if [[ ! -x $build/mpi_sum_f08_$1 ]]; then
-		for _ in {1..3}; do skip "$1: mpi_f08" "no mpif90.$1"; done
+		for _ in {1..4}; do skip "$1: mpi_f08" "no mpif90.$1"; done
 		return
 	fi
 	preloaded "$1" 2 "$build/mpi_sum_f08_$1" && sums "$1" 2
@@ -55,6 +55,7 @@ f08()
 	launch "$1" 1 "${with[@]}" "$build/mpi_sum_$1" : \
 		-n 1 "${with[@]}" "$build/mpi_sum_f08_$1" && sums "$1" 2
 	ok $? "$1, 2 ranks: C on one, mpi_f08 on the other"
+	program "$1" 2 MPI_Start "mpi_f08, errors in statuses" "$build/mpi_errors_f08_$1"
 }
 
 # types KIND
@@ -81,7 +82,7 @@ many()
 all()
 {
 	if [[ ! -x $build/mpi_progress_$1 ]]; then
-		for _ in {1..9}; do skip "$1" "no mpicc.$1"; done
+		for _ in {1..10}; do skip "$1" "no mpicc.$1"; done
 		return
 	fi
 	progress "$1"
@@ -90,7 +91,7 @@ all()
 	many "$1"
 }
 
-plan 18
+plan 20
 all mpich
 all openmpi
 finish
