@@ -3,11 +3,12 @@
 #include "forms.h"
 #include "sides.h"
 
-static enum reason fill_Allgather(struct call *c, const void *send, int scount,
-				  MPI_Datatype stype, void *recv, int rcount, MPI_Datatype rtype)
+static enum reason fill_Allgather(struct call *c, const void *send, int64_t scount,
+				  MPI_Datatype stype, void *recv, int64_t rcount,
+				  MPI_Datatype rtype)
 {
 	bool in_place = send == MPI_IN_PLACE;
-	struct layout to = layout_one(recv, (int64_t)rcount * c->size, rtype);
+	struct layout to = layout_one(recv, of_all(c, rcount), rtype);
 	struct layout from = layout_one(send, in_place ? rcount : scount,
 					in_place ? rtype : stype);
 	enum reason why;
@@ -25,13 +26,14 @@ static enum reason fill_Allgather(struct call *c, const void *send, int scount,
 	return TAKEN;
 }
 
-ALL_FORMS(Allgather, Iallgather, (send, scount, stype, recv, rcount, rtype),
-     const void *send, int scount, MPI_Datatype stype, void *recv, int rcount,
-     MPI_Datatype rtype, MPI_Comm comm)
+#define Allgather_ARGS(C, D)							\
+	const void *send, C scount, MPI_Datatype stype, void *recv, C rcount,	\
+	MPI_Datatype rtype, MPI_Comm comm
+ALL_FORMS(Allgather, Iallgather, (send, scount, stype, recv, rcount, rtype))
 
-static enum reason fill_Allgatherv(struct call *c, const void *send, int scount,
-				   MPI_Datatype stype, void *recv, const int *rcounts,
-				   const int *displs, MPI_Datatype rtype)
+static enum reason fill_Allgatherv(struct call *c, const void *send, int64_t scount,
+				   MPI_Datatype stype, void *recv, const void *rcounts,
+				   const void *displs, MPI_Datatype rtype)
 {
 	bool in_place = send == MPI_IN_PLACE;
 	struct layout to = layout_v(c, recv, rcounts, displs, rtype);
@@ -52,16 +54,17 @@ static enum reason fill_Allgatherv(struct call *c, const void *send, int scount,
 	return TAKEN;
 }
 
-ALL_FORMS(Allgatherv, Iallgatherv, (send, scount, stype, recv, rcounts, displs, rtype),
-     const void *send, int scount, MPI_Datatype stype, void *recv, const int *rcounts,
-     const int *displs, MPI_Datatype rtype, MPI_Comm comm)
+#define Allgatherv_ARGS(C, D)							\
+	const void *send, C scount, MPI_Datatype stype, void *recv,		\
+	const C *rcounts, const D *displs, MPI_Datatype rtype, MPI_Comm comm
+ALL_FORMS(Allgatherv, Iallgatherv, (send, scount, stype, recv, rcounts, displs, rtype))
 
-static enum reason fill_Alltoall(struct call *c, const void *send, int scount,
-				 MPI_Datatype stype, void *recv, int rcount, MPI_Datatype rtype)
+static enum reason fill_Alltoall(struct call *c, const void *send, int64_t scount,
+				 MPI_Datatype stype, void *recv, int64_t rcount, MPI_Datatype rtype)
 {
 	bool in_place = send == MPI_IN_PLACE;
-	struct layout to = layout_one(recv, (int64_t)rcount * c->size, rtype);
-	struct layout from = layout_one(send, (int64_t)scount * c->size, stype);
+	struct layout to = layout_one(recv, of_all(c, rcount), rtype);
+	struct layout from = layout_one(send, of_all(c, scount), stype);
 	enum reason why;
 
 	if (!layout_is_valid(&to) || (!in_place && !layout_is_valid(&from)))
@@ -79,9 +82,10 @@ static enum reason fill_Alltoall(struct call *c, const void *send, int scount,
 	return TAKEN;
 }
 
-ALL_FORMS(Alltoall, Ialltoall, (send, scount, stype, recv, rcount, rtype),
-     const void *send, int scount, MPI_Datatype stype, void *recv, int rcount,
-     MPI_Datatype rtype, MPI_Comm comm)
+#define Alltoall_ARGS(C, D)							\
+	const void *send, C scount, MPI_Datatype stype, void *recv, C rcount,	\
+	MPI_Datatype rtype, MPI_Comm comm
+ALL_FORMS(Alltoall, Ialltoall, (send, scount, stype, recv, rcount, rtype))
 
 /* Alltoallv and alltoallw: blocks of any size, which only their two ranks know. */
 static enum reason exchange(struct call *c, const struct layout *from, const struct layout *to,
@@ -105,9 +109,9 @@ static enum reason exchange(struct call *c, const struct layout *from, const str
 	return TAKEN;
 }
 
-static enum reason fill_Alltoallv(struct call *c, const void *send, const int *scounts,
-				  const int *sdispls, MPI_Datatype stype, void *recv,
-				  const int *rcounts, const int *rdispls, MPI_Datatype rtype)
+static enum reason fill_Alltoallv(struct call *c, const void *send, const void *scounts,
+				  const void *sdispls, MPI_Datatype stype, void *recv,
+				  const void *rcounts, const void *rdispls, MPI_Datatype rtype)
 {
 	struct layout from = layout_v(c, send, scounts, sdispls, stype);
 	struct layout to = layout_v(c, recv, rcounts, rdispls, rtype);
@@ -115,29 +119,29 @@ static enum reason fill_Alltoallv(struct call *c, const void *send, const int *s
 	return exchange(c, &from, &to, send == MPI_IN_PLACE);
 }
 
-ALL_FORMS(Alltoallv, Ialltoallv, (send, scounts, sdispls, stype, recv, rcounts, rdispls, rtype),
-     const void *send, const int *scounts, const int *sdispls, MPI_Datatype stype, void *recv,
-     const int *rcounts, const int *rdispls, MPI_Datatype rtype, MPI_Comm comm)
+#define Alltoallv_ARGS(C, D)							\
+	const void *send, const C *scounts, const D *sdispls, MPI_Datatype stype,	\
+	void *recv, const C *rcounts, const D *rdispls, MPI_Datatype rtype,	\
+	MPI_Comm comm
+ALL_FORMS(Alltoallv, Ialltoallv, (send, scounts, sdispls, stype, recv, rcounts, rdispls, rtype))
 
-static enum reason fill_Alltoallw(struct call *c, const void *send, const int *scounts,
-				  const int *sdispls, const MPI_Datatype *stypes, void *recv,
-				  const int *rcounts, const int *rdispls,
+static enum reason fill_Alltoallw(struct call *c, const void *send, const void *scounts,
+				  const void *sdispls, const MPI_Datatype *stypes, void *recv,
+				  const void *rcounts, const void *rdispls,
 				  const MPI_Datatype *rtypes)
 {
 	struct layout from = { .base = (void *)send, .n = c->size, .counts = scounts,
-			       .displs = sdispls, .types = stypes };
+			       .displs = sdispls, .wide = c->wide, .types = stypes };
 	struct layout to = { .base = recv, .n = c->size, .counts = rcounts,
-			     .displs = rdispls, .types = rtypes };
+			     .displs = rdispls, .wide = c->wide, .types = rtypes };
 
 	return exchange(c, &from, &to, send == MPI_IN_PLACE);
 }
 
+#define Alltoallw_ARGS(C, D)							\
+	const void *send, const C *scounts, const D *sdispls,			\
+	const MPI_Datatype *stypes, void *recv, const C *rcounts,		\
+	const D *rdispls, const MPI_Datatype *rtypes, MPI_Comm comm
+
 /* No nonblocking form: the application may free the types before the call is over. */
-BLOCKING_FORM(Alltoallw, (send, scounts, sdispls, stypes, recv, rcounts, rdispls, rtypes),
-	      const void *send, const int *scounts, const int *sdispls, const MPI_Datatype *stypes,
-	      void *recv, const int *rcounts, const int *rdispls, const MPI_Datatype *rtypes,
-	      MPI_Comm comm)
-PERSISTENT_FORM(Alltoallw, (send, scounts, sdispls, stypes, recv, rcounts, rdispls, rtypes),
-		const void *send, const int *scounts, const int *sdispls,
-		const MPI_Datatype *stypes, void *recv, const int *rcounts, const int *rdispls,
-		const MPI_Datatype *rtypes, MPI_Comm comm)
+MOST_FORMS(Alltoallw, (send, scounts, sdispls, stypes, recv, rcounts, rdispls, rtypes))

@@ -16,6 +16,7 @@
  * @fn: which collective
  * @form: form of the call
  * @probe: only find out whether coll does the call: buffers are not looked at
+ * @wide: arrays of numbers in the arguments are those of functions with _c; see struct layout
  * @comm: communicator of the application
  * @mc: state that belongs to @comm; NULL: none yet
  * @rank: of this process
@@ -38,6 +39,7 @@ struct call {
 	enum function fn;
 	enum form form;
 	bool probe;
+	bool wide;
 	MPI_Comm comm;
 	struct mpi_comm *mc;
 	int rank, size;

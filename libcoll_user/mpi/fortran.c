@@ -72,7 +72,7 @@ static void *buffer(void *p)
 #define FORTRAN_ALL(name, cname, icname, args, ...)				\
 	FORTRAN(name, MPI_##cname args, __VA_ARGS__)				\
 	IFORTRAN(i##name, MPI_##icname EXPAND_WITH_REQUEST args, __VA_ARGS__)	\
-	PFORTRAN(name, PERSISTENT_NAME(MPI, cname) EXPAND_WITH_INFO args, __VA_ARGS__)
+	PFORTRAN(name, PERSISTENT_NAME(MPI, cname, ) EXPAND_WITH_INFO args, __VA_ARGS__)
 
 #define EXPAND_WITH_REQUEST(...)	(__VA_ARGS__, &req)
 #define EXPAND_WITH_INFO(...)		(__VA_ARGS__, PMPI_Info_f2c(*info), &req)
@@ -169,8 +169,8 @@ static int alltoallw_init(void *send, fint *scounts, fint *sdispls, fint *stypes
 	if (!ret)
 		ret = convert_types(comm, rtypes, &to);
 	if (!ret)
-		ret = PERSISTENT_NAME(MPI, Alltoallw)(send, scounts, sdispls, from, recv, rcounts,
-						      rdispls, to, comm, info, req);
+		ret = PERSISTENT_NAME(MPI, Alltoallw, )(send, scounts, sdispls, from, recv, rcounts,
+							rdispls, to, comm, info, req);
 	free(from);
 	free(to);
 	return ret;

@@ -15,9 +15,14 @@ struct layout layout_one(const void *base, int64_t count, MPI_Datatype type)
 	return (struct layout){ .base = (void *)base, .n = 1, .count = count, .type = type };
 }
 
+int64_t layout_count_of(const void *counts, bool wide, int i)
+{
+	return wide ? (int64_t)((const MPI_Count *)counts)[i] : ((const int *)counts)[i];
+}
+
 static int64_t count_of(const struct layout *l, int i)
 {
-	return l->counts ? l->counts[i] : l->count;
+	return l->counts ? layout_count_of(l->counts, l->wide, i) : l->count;
 }
 
 static MPI_Datatype type_of(const struct layout *l, int i)
@@ -28,9 +33,12 @@ static MPI_Datatype type_of(const struct layout *l, int i)
 /* Displacement of block @i, in bytes. */
 static int64_t displacement(const struct layout *l, int i)
 {
+	int64_t d;
+
 	if (!l->displs)
 		return 0;
-	return l->types ? l->displs[i] : l->displs[i] * types_extent(l->type);
+	d = l->wide ? (int64_t)((const MPI_Aint *)l->displs)[i] : ((const int *)l->displs)[i];
+	return l->types ? d : (int64_t)((uint64_t)d * (uint64_t)types_extent(l->type));
 }
 
 static char *block(const struct layout *l, int i)
@@ -47,11 +55,20 @@ struct layout layout_block(const struct layout *l, int i)
 /* A block without elements may have a null type, as MPICH allows. */
 bool layout_is_valid(const struct layout *l)
 {
+	uint64_t left = INT64_MAX, size = 0;
+	int64_t count;
 	int i;
 
-	for (i = 0; i < l->n; i++)
-		if (count_of(l, i) < 0 || (count_of(l, i) && type_of(l, i) == MPI_DATATYPE_NULL))
+	for (i = 0; i < l->n; i++) {
+		count = count_of(l, i);
+		if (count < 0 || (count && type_of(l, i) == MPI_DATATYPE_NULL))
 			return false;
+		if (!i || l->types)
+			size = types_size(type_of(l, i));
+		if (size && (uint64_t)count > left / size)
+			return false;
+		left -= (uint64_t)count * size;
+	}
 	return true;
 }
 

@@ -13,8 +13,10 @@
  * @base: the application's buffer
  * @n: blocks; 0: this rank has none
  * @count: elements of the block, if @counts is NULL
- * @counts: of each block
- * @displs: of each block, in extents of its type; if @types is set, in bytes
+ * @counts: of each block: int, or, if @wide is set, MPI_Count
+ * @displs: of each block, in extents of its type; if @types is set, in bytes. They are int, or, if
+ *	@wide is set, MPI_Aint
+ * @wide: as in functions with _c
  * @type: of all blocks, if @types is NULL
  * @types: of each block
  */
@@ -22,8 +24,9 @@ struct layout {
 	void *base;
 	int n;
 	int64_t count;
-	const int *counts;
-	const int *displs;
+	const void *counts;
+	const void *displs;
+	bool wide;
 	MPI_Datatype type;
 	const MPI_Datatype *types;
 };
@@ -54,7 +57,10 @@ struct layout layout_one(const void *base, int64_t count, MPI_Datatype type);
 /** layout_block() - block @i of @l alone */
 struct layout layout_block(const struct layout *l, int i);
 
-/** layout_is_valid() - no negative count, no null type */
+/** layout_count_of() - number @i of an array of int; @wide: of MPI_Count */
+int64_t layout_count_of(const void *counts, bool wide, int i);
+
+/** layout_is_valid() - no negative count, no null type, and no more bytes than can be */
 bool layout_is_valid(const struct layout *l);
 
 /** layout_bytes() - of all blocks, without gaps */

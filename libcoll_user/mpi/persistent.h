@@ -8,25 +8,30 @@
 #include "call.h"
 
 /*
- * PERSISTENT_NAME(MPI, Bcast) is MPI_Bcast_init, which MPI has since 4.0. Before that Open MPI has
- * MPIX_Bcast_init as an extension. Not defined: the MPI has no persistent collectives.
+ * PERSISTENT_NAME(MPI, Bcast, ) is MPI_Bcast_init, and with _c it is MPI_Bcast_init_c. MPI has them
+ * since 4.0. Before that Open MPI has MPIX_Bcast_init as an extension. Not defined: the MPI has no
+ * persistent collectives.
  */
 #if MPI_VERSION >= 4
-#define PERSISTENT_NAME(before, name)	before##_##name##_init
+#define PERSISTENT_NAME(before, name, suffix)	before##_##name##_init##suffix
 #elif defined(OPEN_MPI)
 #include <mpi-ext.h>
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
-#define PERSISTENT_NAME(before, name)	before##X_##name##_init
+#define PERSISTENT_NAME(before, name, suffix)	before##X_##name##_init##suffix
 #endif
 #endif
 
-/** struct arguments - what MPI_X_init was called with; each collective has some of them */
+/**
+ * struct arguments - what MPI_X_init was called with; each collective has some of them
+ * @wide: arrays of numbers are those of functions with _c
+ */
 struct arguments {
+	bool wide;
 	void *buf, *recv;
 	const void *send;
-	int count, scount, rcount;
-	const int *counts, *scounts, *rcounts;
-	const int *displs, *sdispls, *rdispls;
+	int64_t count, scount, rcount;
+	const void *counts, *scounts, *rcounts;
+	const void *displs, *sdispls, *rdispls;
 	MPI_Datatype type, stype, rtype;
 	const MPI_Datatype *stypes, *rtypes;
 	MPI_Op op;

@@ -49,7 +49,7 @@ static enum reason again_Barrier(struct call *c, const struct arguments *saved)
 	return fill_Barrier(c);
 }
 
-int PERSISTENT_NAME(MPI, Barrier)(MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int PERSISTENT_NAME(MPI, Barrier, )(MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
 	const struct arguments saved = { 0 };
 	int ret = MPI_SUCCESS;
@@ -57,7 +57,7 @@ int PERSISTENT_NAME(MPI, Barrier)(MPI_Comm comm, MPI_Info info, MPI_Request *req
 
 	if (persistent_init(&c, FN_Barrier, again_Barrier, &saved, comm, request, &ret) == TAKEN)
 		return ret;
-	return PERSISTENT_NAME(PMPI, Barrier)(comm, info, request);
+	return PERSISTENT_NAME(PMPI, Barrier, )(comm, info, request);
 }
 #endif
 
@@ -101,6 +101,8 @@ static enum reason decide_reduction(struct call *c, const void *send, int64_t co
 	} else {
 		return OPERATOR;
 	}
+	if (o->elem && (uint64_t)count > INT64_MAX / o->elem)
+		return ARGUMENT;
 	return call_decide(c, (uint64_t)count * o->elem);
 }
 
@@ -115,7 +117,7 @@ static void set_vectors(struct call *c, const struct operands *o, const void *se
 	c->stores = true;
 }
 
-static enum reason fill_Allreduce(struct call *c, const void *send, void *recv, int count,
+static enum reason fill_Allreduce(struct call *c, const void *send, void *recv, int64_t count,
 				  MPI_Datatype type, MPI_Op op)
 {
 	struct operands o;
@@ -129,10 +131,12 @@ static enum reason fill_Allreduce(struct call *c, const void *send, void *recv, 
 	return TAKEN;
 }
 
-ALL_FORMS(Allreduce, Iallreduce, (send, recv, count, type, op),
-     const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+#define Allreduce_ARGS(C, D)							\
+	const void *send, void *recv, C count, MPI_Datatype type, MPI_Op op,	\
+	MPI_Comm comm
+ALL_FORMS(Allreduce, Iallreduce, (send, recv, count, type, op))
 
-static enum reason fill_Reduce(struct call *c, const void *send, void *recv, int count,
+static enum reason fill_Reduce(struct call *c, const void *send, void *recv, int64_t count,
 			       MPI_Datatype type, MPI_Op op, int root)
 {
 	struct operands o;
@@ -149,11 +153,12 @@ static enum reason fill_Reduce(struct call *c, const void *send, void *recv, int
 	return TAKEN;
 }
 
-ALL_FORMS(Reduce, Ireduce, (send, recv, count, type, op, root),
-     const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, int root,
-     MPI_Comm comm)
+#define Reduce_ARGS(C, D)							\
+	const void *send, void *recv, C count, MPI_Datatype type, MPI_Op op,	\
+	int root, MPI_Comm comm
+ALL_FORMS(Reduce, Ireduce, (send, recv, count, type, op, root))
 
-static enum reason fill_Scan(struct call *c, const void *send, void *recv, int count,
+static enum reason fill_Scan(struct call *c, const void *send, void *recv, int64_t count,
 			     MPI_Datatype type, MPI_Op op)
 {
 	struct operands o;
@@ -167,8 +172,10 @@ static enum reason fill_Scan(struct call *c, const void *send, void *recv, int c
 	return TAKEN;
 }
 
-ALL_FORMS(Scan, Iscan, (send, recv, count, type, op),
-     const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+#define Scan_ARGS(C, D)								\
+	const void *send, void *recv, C count, MPI_Datatype type, MPI_Op op,	\
+	MPI_Comm comm
+ALL_FORMS(Scan, Iscan, (send, recv, count, type, op))
 
 /* Rank 0 has no result, and MPI allows anything as its buffer; coll needs a real buffer. */
 static void set_no_result(struct call *c)
@@ -182,7 +189,7 @@ static void set_no_result(struct call *c)
 	c->stores = false;
 }
 
-static enum reason fill_Exscan(struct call *c, const void *send, void *recv, int count,
+static enum reason fill_Exscan(struct call *c, const void *send, void *recv, int64_t count,
 			       MPI_Datatype type, MPI_Op op)
 {
 	struct operands o;
@@ -198,8 +205,10 @@ static enum reason fill_Exscan(struct call *c, const void *send, void *recv, int
 	return TAKEN;
 }
 
-ALL_FORMS(Exscan, Iexscan, (send, recv, count, type, op),
-     const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+#define Exscan_ARGS(C, D)							\
+	const void *send, void *recv, C count, MPI_Datatype type, MPI_Op op,	\
+	MPI_Comm comm
+ALL_FORMS(Exscan, Iexscan, (send, recv, count, type, op))
 
 /* set_vectors() of reduce_scatter. In place the input is still needed when results come. */
 static void set_scattered(struct call *c, const struct operands *o, const void *send,
@@ -211,10 +220,10 @@ static void set_scattered(struct call *c, const struct operands *o, const void *
 }
 
 static enum reason fill_Reduce_scatter_block(struct call *c, const void *send, void *recv,
-					     int count, MPI_Datatype type, MPI_Op op)
+					     int64_t count, MPI_Datatype type, MPI_Op op)
 {
 	struct operands o;
-	int64_t sum = (int64_t)count * c->size;
+	int64_t sum = of_all(c, count);
 	enum reason why = decide_reduction(c, send, sum, type, op, &o);
 
 	if (why != TAKEN)
@@ -225,44 +234,48 @@ static enum reason fill_Reduce_scatter_block(struct call *c, const void *send, v
 	return TAKEN;
 }
 
-ALL_FORMS(Reduce_scatter_block, Ireduce_scatter_block, (send, recv, count, type, op),
-     const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+#define Reduce_scatter_block_ARGS(C, D)						\
+	const void *send, void *recv, C count, MPI_Datatype type, MPI_Op op,	\
+	MPI_Comm comm
+ALL_FORMS(Reduce_scatter_block, Ireduce_scatter_block, (send, recv, count, type, op))
 
-/* Return: the sum; negative: one of the counts is negative. */
-static int64_t sum_of(const int *counts, int n)
+/* Return: the sum; negative: one of the counts is, or the sum is too large. */
+static int64_t sum_of(const struct call *c, const void *counts)
 {
-	int64_t sum = 0;
+	int64_t sum = 0, count;
 	int i;
 
-	for (i = 0; i < n; i++) {
-		if (counts[i] < 0)
+	for (i = 0; i < c->size; i++) {
+		count = layout_count_of(counts, c->wide, i);
+		if (count < 0 || count > INT64_MAX - sum)
 			return -1;
-		sum += counts[i];
+		sum += count;
 	}
 	return sum;
 }
 
 static enum reason fill_Reduce_scatter(struct call *c, const void *send, void *recv,
-				       const int *counts, MPI_Datatype type, MPI_Op op)
+				       const void *counts, MPI_Datatype type, MPI_Op op)
 {
 	struct operands o;
-	int64_t sum = sum_of(counts, c->size);
+	int64_t sum = sum_of(c, counts);
 	enum reason why = decide_reduction(c, send, sum, type, op, &o);
 	int i;
 
 	if (why != TAKEN)
 		return why;
-	set_scattered(c, &o, send, sum, recv, counts[c->rank]);
+	set_scattered(c, &o, send, sum, recv, layout_count_of(counts, c->wide, c->rank));
 	call_make_arrays(c, 1);
 	/* Counts are of the input; the result is one block. */
 	c->out.counts = NULL;
 	c->out.displs = NULL;
 	for (i = 0; i < c->size && !c->err; i++)
-		c->arrays[i] = (uint64_t)counts[i];
+		c->arrays[i] = (uint64_t)layout_count_of(counts, c->wide, i);
 	coll_cmd_reduce_scatter(coll_of(c), &c->cmd, c->in.addr, recv, c->arrays, o.dtype, o.code);
 	return TAKEN;
 }
 
-ALL_FORMS(Reduce_scatter, Ireduce_scatter, (send, recv, counts, type, op),
-     const void *send, void *recv, const int *counts, MPI_Datatype type, MPI_Op op,
-     MPI_Comm comm)
+#define Reduce_scatter_ARGS(C, D)						\
+	const void *send, void *recv, const C *counts, MPI_Datatype type,	\
+	MPI_Op op, MPI_Comm comm
+ALL_FORMS(Reduce_scatter, Ireduce_scatter, (send, recv, counts, type, op))

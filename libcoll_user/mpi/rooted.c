@@ -3,7 +3,7 @@
 #include "forms.h"
 #include "sides.h"
 
-static enum reason fill_Bcast(struct call *c, void *buf, int count, MPI_Datatype type, int root)
+static enum reason fill_Bcast(struct call *c, void *buf, int64_t count, MPI_Datatype type, int root)
 {
 	struct layout l = layout_one(buf, count, type);
 	enum reason why;
@@ -20,14 +20,16 @@ static enum reason fill_Bcast(struct call *c, void *buf, int count, MPI_Datatype
 	return TAKEN;
 }
 
-ALL_FORMS(Bcast, Ibcast, (buf, count, type, root),
-     void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm)
+#define Bcast_ARGS(C, D)							\
+	void *buf, C count, MPI_Datatype type, int root, MPI_Comm comm
+ALL_FORMS(Bcast, Ibcast, (buf, count, type, root))
 
-static enum reason fill_Gather(struct call *c, const void *send, int scount, MPI_Datatype stype,
-			       void *recv, int rcount, MPI_Datatype rtype, int root)
+static enum reason fill_Gather(struct call *c, const void *send, int64_t scount,
+			       MPI_Datatype stype, void *recv, int64_t rcount, MPI_Datatype rtype,
+			       int root)
 {
 	bool is_root = c->rank == root, in_place = is_root && send == MPI_IN_PLACE;
-	struct layout to = layout_one(recv, (int64_t)rcount * c->size, rtype);
+	struct layout to = layout_one(recv, of_all(c, rcount), rtype);
 	struct layout from = in_place ? layout_one(recv, rcount, rtype) :
 			     layout_one(send, scount, stype);
 	uint64_t bytes;
@@ -48,13 +50,14 @@ static enum reason fill_Gather(struct call *c, const void *send, int scount, MPI
 	return TAKEN;
 }
 
-ALL_FORMS(Gather, Igather, (send, scount, stype, recv, rcount, rtype, root),
-     const void *send, int scount, MPI_Datatype stype, void *recv, int rcount,
-     MPI_Datatype rtype, int root, MPI_Comm comm)
+#define Gather_ARGS(C, D)							\
+	const void *send, C scount, MPI_Datatype stype, void *recv, C rcount,	\
+	MPI_Datatype rtype, int root, MPI_Comm comm
+ALL_FORMS(Gather, Igather, (send, scount, stype, recv, rcount, rtype, root))
 
-static enum reason fill_Gatherv(struct call *c, const void *send, int scount, MPI_Datatype stype,
-				void *recv, const int *rcounts, const int *displs,
-				MPI_Datatype rtype, int root)
+static enum reason fill_Gatherv(struct call *c, const void *send, int64_t scount,
+				MPI_Datatype stype, void *recv, const void *rcounts,
+				const void *displs, MPI_Datatype rtype, int root)
 {
 	bool is_root = c->rank == root, in_place = is_root && send == MPI_IN_PLACE;
 	struct layout to = layout_v(c, recv, rcounts, displs, rtype);
@@ -77,15 +80,18 @@ static enum reason fill_Gatherv(struct call *c, const void *send, int scount, MP
 	return TAKEN;
 }
 
-ALL_FORMS(Gatherv, Igatherv, (send, scount, stype, recv, rcounts, displs, rtype, root),
-     const void *send, int scount, MPI_Datatype stype, void *recv, const int *rcounts,
-     const int *displs, MPI_Datatype rtype, int root, MPI_Comm comm)
+#define Gatherv_ARGS(C, D)							\
+	const void *send, C scount, MPI_Datatype stype, void *recv,		\
+	const C *rcounts, const D *displs, MPI_Datatype rtype, int root,	\
+	MPI_Comm comm
+ALL_FORMS(Gatherv, Igatherv, (send, scount, stype, recv, rcounts, displs, rtype, root))
 
-static enum reason fill_Scatter(struct call *c, const void *send, int scount, MPI_Datatype stype,
-				void *recv, int rcount, MPI_Datatype rtype, int root)
+static enum reason fill_Scatter(struct call *c, const void *send, int64_t scount,
+				MPI_Datatype stype, void *recv, int64_t rcount, MPI_Datatype rtype,
+				int root)
 {
 	bool is_root = c->rank == root, in_place = is_root && recv == MPI_IN_PLACE;
-	struct layout from = layout_one(send, (int64_t)scount * c->size, stype);
+	struct layout from = layout_one(send, of_all(c, scount), stype);
 	struct layout to = in_place ? layout_one(send, scount, stype) :
 			   layout_one(recv, rcount, rtype);
 	uint64_t bytes;
@@ -107,12 +113,13 @@ static enum reason fill_Scatter(struct call *c, const void *send, int scount, MP
 	return TAKEN;
 }
 
-ALL_FORMS(Scatter, Iscatter, (send, scount, stype, recv, rcount, rtype, root),
-     const void *send, int scount, MPI_Datatype stype, void *recv, int rcount,
-     MPI_Datatype rtype, int root, MPI_Comm comm)
+#define Scatter_ARGS(C, D)							\
+	const void *send, C scount, MPI_Datatype stype, void *recv, C rcount,	\
+	MPI_Datatype rtype, int root, MPI_Comm comm
+ALL_FORMS(Scatter, Iscatter, (send, scount, stype, recv, rcount, rtype, root))
 
-static enum reason fill_Scatterv(struct call *c, const void *send, const int *scounts,
-				 const int *displs, MPI_Datatype stype, void *recv, int rcount,
+static enum reason fill_Scatterv(struct call *c, const void *send, const void *scounts,
+				 const void *displs, MPI_Datatype stype, void *recv, int64_t rcount,
 				 MPI_Datatype rtype, int root)
 {
 	bool is_root = c->rank == root, in_place = is_root && recv == MPI_IN_PLACE;
@@ -138,6 +145,7 @@ static enum reason fill_Scatterv(struct call *c, const void *send, const int *sc
 	return TAKEN;
 }
 
-ALL_FORMS(Scatterv, Iscatterv, (send, scounts, displs, stype, recv, rcount, rtype, root),
-     const void *send, const int *scounts, const int *displs, MPI_Datatype stype, void *recv,
-     int rcount, MPI_Datatype rtype, int root, MPI_Comm comm)
+#define Scatterv_ARGS(C, D)							\
+	const void *send, const C *scounts, const D *displs, MPI_Datatype stype,	\
+	void *recv, C rcount, MPI_Datatype rtype, int root, MPI_Comm comm
+ALL_FORMS(Scatterv, Iscatterv, (send, scounts, displs, stype, recv, rcount, rtype, root))

@@ -36,10 +36,10 @@ static inline const void *in_of(const struct call *c, bool in_place)
 
 /* Blocks of all ranks, of one type. */
 static inline struct layout layout_v(const struct call *c, const void *base,
-				     const int *counts, const int *displs, MPI_Datatype type)
+				     const void *counts, const void *displs, MPI_Datatype type)
 {
 	return (struct layout){ .base = (void *)base, .n = c->size, .counts = counts,
-				.displs = displs, .type = type };
+				.displs = displs, .wide = c->wide, .type = type };
 }
 
 #endif

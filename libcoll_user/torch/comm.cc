@@ -13,8 +13,8 @@ constexpr std::chrono::milliseconds GRACE{2000};
 /*
  * A command in shared memory makes progress only while this rank calls coll. But until it waits for
  * the work, this rank may wait for others outside of coll, while they wait for it here. A command
- * with COLL_CMD_SLEEP goes to the kernel at once. A module that does not know the flag has no shared
- * memory.
+ * with COLL_CMD_SLEEP goes to the kernel at once. A module that does not know the flag has no
+ * shared memory.
  */
 static uint32_t flags_for(coll_comm_t *comm)
 {
