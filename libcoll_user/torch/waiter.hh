@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * The thread of a group that completes futures.
+ * The threads of a group that complete futures.
  *
  * A work needs no thread: it is looked at when it is waited for or tested. A future of torch is
  * another thing. Whoever waits for one sleeps until somebody sets it, and so there has to be
- * somebody. The thread is started when the first future is asked for that is not yet there.
+ * somebody. A thread is started when the first future is asked for that is not yet there.
+ *
+ * One thread at a time looks at the operations, the driver. If one is over, the same thread completes
+ * it, which runs the callbacks of its future. A callback may wait for another future. So if the
+ * driver does not come back for a while, a further thread becomes the driver.
  */
 #ifndef COLL_TORCH_WAITER_HH
 #define COLL_TORCH_WAITER_HH
@@ -16,25 +20,32 @@
 #include <list>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 namespace coll_torch {
-
-/* Looks for so many nanoseconds. Return: it is over, and whoever waits has been told. */
-using Drive = std::function<bool(uint64_t ns)>;
 
 class Waiter : public std::enable_shared_from_this<Waiter> {
 public:
 	/**
-	 * add() - drive this until it is over
+	 * struct Entry - an operation
+	 * @look: looks for so many nanoseconds. Return: it is over
+	 * @complete: called once it is over, by the same thread: tells those who wait
 	 * @in_order: it does not end before those that were added before it
-	 *
-	 * Return: false: not any more, the group has ended.
 	 */
-	bool add(Drive drive, bool in_order);
+	struct Entry {
+		std::function<bool(uint64_t ns)> look;
+		std::function<void()> complete;
+		bool in_order;
+	};
 
-	/* Is this the calling thread? It must not wait for itself. */
-	bool is_me();
+	/**
+	 * add() - look at an operation until it is over, and complete it
+	 *
+	 * Return: false: there is no thread to do so, or the group has ended.
+	 */
+	bool add(Entry entry);
+
+	/* Is the caller a callback that a thread of this waiter runs? */
+	bool is_me() const;
 
 	/* Wait until all that was added is over. Return: it is. */
 	bool drain(std::chrono::milliseconds most);
@@ -43,25 +54,32 @@ public:
 	void stop();
 
 private:
-	struct Entry {
-		Drive drive;
-		bool in_order;
-	};
 	using Entries = std::list<Entry>;
+	using Guard = std::unique_lock<std::mutex>;
+	using Clock = std::chrono::steady_clock;
 
 	void run();
-	bool take_added(Entries &mine);
-	void look_at(Entries &mine);
-	bool step(Entries &mine, Entries::iterator it, uint64_t ns);
+	bool have_thread();
+	bool has_work() const;
+	bool become_driver(Guard &guard, bool is_back);
+	bool drive(Guard &guard, Entries &over);
+	bool look_at_all(Entries &over);
+	void complete(Guard &guard, Entries &over);
 
 	std::mutex lock_;
 	std::condition_variable changed_;
-	/* Added, and not yet seen by the thread */
+	/* Added, and not yet seen by a driver */
 	Entries added_;
-	/* Not yet over */
+	/* Under way; the driver looks at them without the lock. */
+	Entries entries_;
+	bool driven_ = false;
+	/* Until then the last driver may become the driver again before other threads. */
+	Clock::time_point away_until_;
+	/* Added, and not yet completed */
 	size_t nr_ = 0;
+	/* Threads, and those of them that are neither the driver nor in callbacks */
+	size_t threads_ = 0, idle_ = 0;
 	bool stopping_ = false;
-	std::thread thread_;
 };
 
 } // namespace coll_torch

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
  * A work has no thread. Whoever waits for it, or tests it, looks at the commands itself, one
- * thread at a time; others wait until that one has completed it. If a future was asked for, the
+ * thread at a time; others wait until that one has completed it. If a future was asked for, a
  * thread of the group does so (waiter.hh).
  */
 #include "work.hh"
@@ -28,16 +28,21 @@ CollWork::~CollWork()
 		comm_->leave(std::move(op_));
 }
 
-/* Look for @ns. Return: it is over, and completed, unless another thread is just doing that. */
-bool CollWork::drive(uint64_t ns)
+/* Look for @ns. Return: it is over. */
+bool CollWork::look(uint64_t ns)
 {
 	std::unique_lock<std::timed_mutex> driver(driving_, std::defer_lock);
 
 	if (ns ? !driver.try_lock_for(std::chrono::nanoseconds(ns)) : !driver.try_lock())
 		return false;
-	if (!op_->look(ns))
+	return op_->look(ns);
+}
+
+/* The same. If it is over, it is completed, unless another thread is just doing that. */
+bool CollWork::drive(uint64_t ns)
+{
+	if (!look(ns))
 		return false;
-	driver.unlock();
 	complete();
 	return true;
 }
@@ -90,7 +95,7 @@ bool CollWork::run_until(Clock::time_point until, bool for_ever)
 
 		given_away = given_away_;
 	}
-	/* A callback runs in the waiter's thread: it must not wait for itself. */
+	/* A callback looks itself: the waiter has another thread to do so only after a while. */
 	if (given_away && !comm_->waiter().is_me())
 		return await(until, for_ever);
 	for (;;) {
@@ -164,8 +169,8 @@ c10::intrusive_ptr<c10::ivalue::Future> CollWork::getFuture()
 	}
 	auto self = c10::intrusive_ptr<CollWork>::reclaim_copy(this);
 
-	if (given_away_ && comm_->waiter().add([self](uint64_t ns) { return self->drive(ns); },
-					       !op_->is_message()))
+	if (given_away_ && comm_->waiter().add({[self](uint64_t ns) { return self->look(ns); },
+						[self] { self->complete(); }, !op_->is_message()}))
 		return future_;
 	/* There is no thread to complete it: a callback has asked for it, or the group has ended. */
 	without_gil([this] {

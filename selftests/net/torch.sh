@@ -12,7 +12,7 @@ package=$top/.build/lib/python3/dist-packages
 rank=$top/selftests/net/torch_rank.py
 waits=$top/selftests/net/torch_waits.py
 seed=${COLL_TEST_SEED:-$RANDOM}
-tests=16
+tests=18
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp" "$log"' EXIT
 
@@ -93,4 +93,6 @@ good "a rank without the device" missing 3 1
 rank=$waits
 # COLL_SHM: coll could do small collectives in shared memory, on any number of CPUs
 good "works end while a rank is elsewhere" elsewhere 2 1 COLL_SHM=1
+good "callbacks that wait" callbacks 2 1
+good "callbacks that wait" callbacks 3 2
 finish
