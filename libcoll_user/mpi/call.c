@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "aside.h"
-#include "base/relax.h"
 #include "call.h"
 #include "drive.h"
 #include "error.h"
@@ -203,14 +202,6 @@ bool call_look(struct call *c, uint64_t ns)
 		store(c);
 	c->req = NULL;
 	return true;
-}
-
-void call_wait(struct call *c)
-{
-	uint64_t start = relax_now_ns(), waited = 0;
-
-	while (!call_look(c, drive_pause_ns(waited)))
-		waited = relax_now_ns() - start;
 }
 
 int call_end(struct call *c)

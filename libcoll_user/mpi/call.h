@@ -102,9 +102,6 @@ void call_start(struct call *c);
  */
 bool call_look(struct call *c, uint64_t ns);
 
-/** call_wait() - wait until a call is over; the MPI underneath makes progress meanwhile */
-void call_wait(struct call *c);
-
 /** call_end() - free all that belongs to a call, but not @c. Return: code for MPI */
 int call_end(struct call *c);
 

@@ -2,6 +2,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/relax.h"
+#include "drive.h"
 #include "pending.h"
 
 #define BUCKETS		256
@@ -53,7 +55,8 @@ void pending_drop(struct pending *p)
 	pthread_mutex_unlock(&lock);
 }
 
-bool pending_look(struct pending *p, uint64_t ns)
+/* No other thread looks. */
+static bool look(struct pending *p, uint64_t ns)
 {
 	if (p->told)
 		return true;
@@ -64,12 +67,33 @@ bool pending_look(struct pending *p, uint64_t ns)
 	return true;
 }
 
+bool pending_look(struct pending *p, uint64_t ns)
+{
+	bool over;
+
+	if (p->told)
+		return true;
+	if (atomic_exchange(&p->looking, true)) {
+		if (ns) {
+			relax_sleep(ns);
+			drive_mpi();
+		}
+		return false;
+	}
+	over = look(p, ns);
+	p->looking = false;
+	return over;
+}
+
 void pending_wait(struct pending *p)
 {
+	uint64_t start, waited = 0;
+
 	if (p->told)
 		return;
-	call_wait(&p->call);
-	pending_look(p, 0);
+	start = relax_now_ns();
+	while (!pending_look(p, drive_pause_ns(waited)))
+		waited = relax_now_ns() - start;
 }
 
 void pending_set_due(struct pending *p, int code)

@@ -15,6 +15,8 @@
  * @request: handle that the application has
  * @tell: tells MPI that the call is over
  * @told: @tell has been called; also true if a persistent request has not been started
+ * @looking: a thread looks at @call, or calls @tell. Others must not: several threads may ask for the
+ *	state of one request
  * @persistent: else it is for one call
  * @due: error of a persistent request that no wait has returned; MPI knows the other errors
  * @next: in the same bucket of a table
@@ -23,7 +25,8 @@ struct pending {
 	struct call call;
 	MPI_Request request;
 	void (*tell)(struct pending *p);
-	bool told;
+	_Atomic bool told;
+	_Atomic bool looking;
 	bool persistent;
 	int due;
 	struct pending *next;
@@ -41,7 +44,7 @@ void pending_drop(struct pending *p);
 /** pending_look() - is a request over, after @ns at most? Then MPI knows it */
 bool pending_look(struct pending *p, uint64_t ns);
 
-/** pending_wait() - wait until a request is over */
+/** pending_wait() - wait until a request is over; the MPI underneath makes progress meanwhile */
 void pending_wait(struct pending *p);
 
 /** pending_set_due() - the next wait that finds it over returns this error; or MPI_SUCCESS */

@@ -91,11 +91,18 @@ many()
 	ok $? "$1, 2 ranks: more communicators than files"
 }
 
+# threads KIND: memory that has been freed is filled with other bytes
+threads()
+{
+	program "$1" 2 MPI_Start "two threads ask for one request" MALLOC_PERTURB_=165 \
+		GLIBC_TUNABLES=glibc.malloc.tcache_count=0 "$build/mpi_threads_$1"
+}
+
 # all KIND
 all()
 {
 	if [[ ! -x $build/mpi_progress_$1 ]]; then
-		for _ in {1..12}; do skip "$1" "no mpicc.$1"; done
+		for _ in {1..13}; do skip "$1" "no mpicc.$1"; done
 		return
 	fi
 	progress "$1"
@@ -103,9 +110,10 @@ all()
 	types "$1"
 	large "$1"
 	many "$1"
+	threads "$1"
 }
 
-plan 24
+plan 26
 all mpich
 all openmpi
 finish
