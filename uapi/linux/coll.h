@@ -1007,8 +1007,9 @@ struct coll_tensor {
  * have joined. It contributes the identity of the operator to an allreduce, and nothing to a
  * barrier. The tensors that it has posted before go on. Allreduce with COLL_OP_REPLACE and
  * COLL_OP_NO_OP and other collectives need every rank: they end with EOPNOTSUPP and
- * COLL_BAD_JOINED on all ranks. The result of the join comes when all have joined, and says
- * which rank was the last one; all ranks get the same answer. After it the ranks may post again.
+ * COLL_BAD_JOINED on all ranks. The result of the join comes when all have joined, and the tensors
+ * that have started without this rank have ended. It says which rank was the last one; all ranks
+ * get the same answer. After it the ranks may post again, or leave.
  *
  * Tensors of one group start together, when all ranks have posted all of them, in any order;
  * if one of them cannot start, all end. If a member is refused, the members that this rank has
@@ -1025,10 +1026,11 @@ struct coll_tensor {
  * results of an average have no larger type: it may overflow like a sum.
  *
  * Errors: the first error ends the call. @posted says how many were posted before it; these stay
- * posted. EBUSY if this rank has joined, and not all have; EEXIST if this rank has posted the name
- * and it has not started; ENOSPC if there are too many names; EAGAIN if too many results have not
- * been collected; EOVERFLOW if the shape is too large; ENOTCONN also if there is no link to a node
- * that this one has to talk to; EOPNOTSUPP also without COLL_JOIN_NAMED; else as struct coll_cmd.
+ * posted. EBUSY if this rank has joined, and not all have, or if it joins before the last join has
+ * ended; EEXIST if this rank has posted the name and it has not started; ENOSPC if there are too
+ * many names; EAGAIN if too many results have not been collected; EOVERFLOW if the shape is too
+ * large; ENOTCONN also if there is no link to a node that this one has to talk to; EOPNOTSUPP also
+ * without COLL_JOIN_NAMED; else as struct coll_cmd.
  */
 struct coll_tensor_post {
 	__u64	tensors;

@@ -27,6 +27,8 @@ struct task_struct;
  * @waiting: posted and not started
  * @gathered: started, and in a fusion that has not been posted yet
  * @join: while the rank has joined, and not all ranks have: the pending join. Counts in @waiting.
+ * @stand_ins: requests that stand in for the rank and have not ended. They count in @open.
+ * @joined: all ranks have joined, and @stand_ins is not 0: the join, which ends after them
  * @open: posted, and their buffers are in use; includes stand-ins
  * @kept: posted and not collected
  * @refused: members of groups that could not be posted, and whose rounds have not ended
@@ -45,6 +47,8 @@ struct coll_member_tensors {
 	u32 waiting;
 	u32 gathered;
 	struct coll_tensor_req *join;
+	u32 stand_ins;
+	struct coll_tensor_req *joined;
 	u32 open;
 	u32 kept;
 	u32 refused;

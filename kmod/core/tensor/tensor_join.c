@@ -3,6 +3,9 @@
  * Ranks that have joined: until all have, each takes part in every tensor by a stand-in, a
  * request without vectors. So its node folds the inputs of the others only. Where all ranks
  * of a node have joined, one stand-in has a vector: the identity of the operator.
+ *
+ * A stand-in is a posted command of its rank. If the rank left meanwhile, the communicator would
+ * fail. So the join of a rank ends only when the stand-ins for this rank have ended.
  */
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
@@ -36,6 +39,8 @@ static int coll_tensor_join_locked(struct coll_tensor_req *t)
 	lockdep_assert_held(&g->lock);
 	if (g->error)
 		return -g->error;
+	if (m->tensors.joined)
+		return -EBUSY;
 	if (m->tensors.kept >= COLL_TENSORS_KEPT)
 		return -EAGAIN;
 	ret = coll_coord_join(&g->tensors->coord, m->local);
@@ -65,35 +70,54 @@ void coll_tensors_joined(struct coll_tensors *ts, u32 rank)
 {
 	struct coll_group *g = ts->group;
 	struct coll_tensor_req *t;
+	struct coll_member *m;
 	u32 k;
 
 	lockdep_assert_held(&g->lock);
 	for (k = 0; k < g->nr_local; k++) {
-		t = g->members[k] ? g->members[k]->tensors.join : NULL;
+		m = g->members[k];
+		t = m ? m->tensors.join : NULL;
 		if (!t)
 			continue;
 		coll_tensor_unwait(ts, t);
 		t->result = 0;
 		t->last = rank;
-		list_add_tail(&t->list, &ts->ended);
+		if (m->tensors.stand_ins)
+			m->tensors.joined = t;
+		else
+			list_add_tail(&t->list, &ts->ended);
 	}
 }
 
 /* --- stand-ins --------------------------------------------------------------------- */
 
+/* A stand-in has ended. Under group->lock. Return: a join that ends now; NULL: none. */
+static struct coll_tensor_req *coll_stand_in_over_locked(struct coll_member *m)
+{
+	struct coll_tensor_req *join = NULL;
+
+	lockdep_assert_held(&coll_member_group(m)->lock);
+	WRITE_ONCE(m->tensors.open, m->tensors.open - 1);
+	if (!--m->tensors.stand_ins)
+		swap(join, m->tensors.joined);
+	return join;
+}
+
 static void coll_stand_in_done(struct coll_req *req, int result)
 {
-	struct coll_tensor_req *t = container_of(req, struct coll_tensor_req, req);
+	struct coll_tensor_req *t = container_of(req, struct coll_tensor_req, req), *join;
 	struct coll_member *m = req->member;
 	struct coll_group *g = coll_member_group(m);
 
 	spin_lock(&g->lock);
-	WRITE_ONCE(m->tensors.open, m->tensors.open - 1);
+	join = coll_stand_in_over_locked(m);
 	/* Under the lock: a waiter for the last one may free the member. */
 	wake_up(&m->tensors.wq);
 	spin_unlock(&g->lock);
 	coll_op_discard(t->op);
 	kfree(t);
+	if (join)
+		coll_req_done(&join->req, join->result);
 }
 
 /*
@@ -155,6 +179,7 @@ static int coll_stand_in(struct coll_member *m, const struct coll_coord_params *
 		ret = coll_op_post_ordered(&t->req, &t->op);
 	if (!ret) {
 		WRITE_ONCE(m->tensors.open, m->tensors.open + 1);
+		m->tensors.stand_ins++;
 		return 0;
 	}
 	coll_op_discard(t->op);
