@@ -308,15 +308,16 @@ int coll_wire_get_abort(const u8 *buf, struct coll_cause *c)
 void coll_wire_put_bye(u8 *buf, const struct coll_bye *b)
 {
 	put32(buf, b->rank);
-	put32(buf + 4, 0);
+	put32(buf + 4, b->orders);
 	put64(buf + 8, b->seq);
 }
 
 int coll_wire_get_bye(const u8 *buf, struct coll_bye *b)
 {
 	b->rank = get32(buf);
+	b->orders = get32(buf + 4);
 	b->seq = get64(buf + 8);
-	return b->rank < COLL_MAX_SIZE && !get32(buf + 4) ? 0 : -EPROTO;
+	return b->rank < COLL_MAX_SIZE ? 0 : -EPROTO;
 }
 
 void coll_wire_put_rts(u8 *buf, const struct coll_rts *r)

@@ -139,12 +139,15 @@ struct coll_hello {
 /**
  * struct coll_bye - payload of BYE
  * @rank: the rank that leaves
+ * @orders: number of the last order about named collectives that its node had applied before, see
+ *	coll_coord.serial; 0: there was none
  * @seq: last op it takes part in
  *
- * Wire: rank 0, reserved 4 (zero), seq 8.
+ * Wire: rank 0, orders 4, seq 8.
  */
 struct coll_bye {
 	u32	rank;
+	u32	orders;
 	u64	seq;
 };
 

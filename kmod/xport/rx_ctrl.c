@@ -91,9 +91,7 @@ static int coll_rx_bye(struct coll_channel *ch, const u8 *payload)
 	if (ch->byes_got >= coll_ch_peer_ranks(ch))
 		coll_rx_peer_closed(ch);
 	/* Link 0 counts: the earlier messages of the rank have come on it. */
-	if (!ch->link.nr)
-		coll_group_remote_bye(ch->link.group, b.rank, b.seq);
-	return 0;
+	return ch->link.nr ? 0 : coll_group_remote_bye(ch->link.group, &b);
 }
 
 static int coll_rx_abort(struct coll_channel *ch, const u8 *payload)

@@ -107,9 +107,9 @@ static void coll_tx_abort(struct coll_stream *st, struct coll_channel *ch)
 static bool coll_tx_bye(struct coll_stream *st, struct coll_channel *ch)
 {
 	struct coll_frame f = { };
-	struct coll_bye bye = { };
+	struct coll_bye bye;
 
-	if (!coll_group_goodbye(ch->link.group, ch->byes_sent, &bye.rank, &bye.seq))
+	if (!coll_group_goodbye(ch->link.group, ch->byes_sent, &bye))
 		return false;
 	coll_wire_put_bye(st->tx_buf + COLL_WIRE_HDR, &bye);
 	coll_tx_put(st, ch, &f, COLL_FRAME_BYE, COLL_WIRE_BYE);

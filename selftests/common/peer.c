@@ -131,6 +131,19 @@ int peer_start_named(struct peer *p, uint32_t rank)
 	return peer_join(p, rank, true, NULL);
 }
 
+int peer_start_named_two(struct peer *p)
+{
+	struct raw_comm c;
+
+	raw_plan(&c, 3, 2);
+	c.flags = COLL_JOIN_NAMED;
+	c.node_of[0] = 1;
+	c.node_of[1] = 1;
+	c.node_of[2] = 0;
+	peer_plan_of(p, &c, 1);
+	return peer_join(p, 2, true, NULL);
+}
+
 int peer_start_children(struct peer *const *p, uint32_t n)
 {
 	struct raw_comm c;
@@ -308,7 +321,13 @@ size_t peer_put_abort(const struct peer *p, const struct coll_cause *c, uint8_t 
 
 size_t peer_put_bye(const struct peer *p, uint32_t rank, uint64_t seq, uint8_t *buf)
 {
-	struct coll_bye b = { .rank = rank, .seq = seq };
+	return peer_put_bye_after(p, rank, seq, 0, buf);
+}
+
+size_t peer_put_bye_after(const struct peer *p, uint32_t rank, uint64_t seq, uint32_t orders,
+			  uint8_t *buf)
+{
+	struct coll_bye b = { .rank = rank, .orders = orders, .seq = seq };
 
 	coll_wire_put_bye(buf + COLL_WIRE_HDR, &b);
 	return put_ctrl(p, COLL_FRAME_BYE, COLL_WIRE_BYE, buf);

@@ -53,6 +53,9 @@ int peer_start_with(struct peer *p, void (*prepare)(const int sv[2], int stripe)
  */
 int peer_start_named(struct peer *p, uint32_t rank);
 
+/* The same, but the peer is the parent and has ranks 0 and 1. The real rank is 2. */
+int peer_start_named_two(struct peer *p);
+
 /*
  * Named collectives of @n + 1 nodes: the real rank is 0, @p[k] plays node k + 1. All have the file
  * of the rank; peer_stop() of one of them closes it. Return: 0 or -errno.
@@ -112,6 +115,9 @@ size_t peer_put_proof(const struct peer *p, int stripe, uint8_t *buf);
 size_t peer_put_hello(const struct peer *p, int stripe, uint8_t *buf);
 size_t peer_put_abort(const struct peer *p, const struct coll_cause *c, uint8_t *buf);
 size_t peer_put_bye(const struct peer *p, uint32_t rank, uint64_t seq, uint8_t *buf);
+/* BYE of a rank whose node had applied so many orders about named collectives. */
+size_t peer_put_bye_after(const struct peer *p, uint32_t rank, uint64_t seq, uint32_t orders,
+			  uint8_t *buf);
 
 /**
  * peer_put_op() - all that rank 1 sends for an op, as one run of bytes

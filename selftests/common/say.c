@@ -10,9 +10,15 @@ void say_begin(struct say *t)
 	t->len = COLL_WIRE_HDR;
 }
 
+/* Orders are numbered in the order in which they are sent, if they have no number. */
 void say_add(struct say *t, const struct coll_coord_rec *r)
 {
-	t->len += coll_coord_put(t->buf + t->len, r);
+	struct coll_coord_rec numbered = *r;
+	static uint32_t serial;
+
+	if (r->kind < COLL_READY && !r->serial)
+		numbered.serial = ++serial;
+	t->len += coll_coord_put(t->buf + t->len, &numbered);
 }
 
 bool say_send(struct say *t, struct peer *p, int stripe)

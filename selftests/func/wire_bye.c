@@ -29,7 +29,7 @@ TEST(byes)
 	ASSERT_EQ(0, peer_start(&p, true));
 	n = peer_put_bye(&p, 1, 1, buf);
 	buf[60] = 1;
-	op_fails(_metadata, &p, 0, buf, n, EPROTO, "reserved");
+	op_fails(_metadata, &p, 0, buf, n, EPROTO, "orders, but numbered collectives");
 	peer_stop(&p);
 }
 

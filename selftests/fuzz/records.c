@@ -52,6 +52,7 @@ static void put_record(struct wire_bytes *b, uint32_t rank, uint32_t k, uint32_t
 		.kind = rank ? COLL_ORDER_START : COLL_READY,
 		.id = rank ? 10 + k : 0,
 		.round = round,
+		.serial = rank ? round * NAMES + k + 1 : 0,
 		.rank = !rank,
 		.contributors = rank ? 2 : 1,
 		.has_params = true,

@@ -586,7 +586,9 @@ void world_check_end(void)
 			fault("a part of a group was started");
 	}
 	for (k = 1; k < w->nr_nodes; k++)
-		if (w->nodes[k].nr_orders != w->nr_orders && !w->nodes[k].c.left)
+		if ((w->nodes[k].nr_orders != w->nr_orders ||
+		     !coll_coord_has_applied(&w->nodes[k].c, (u32)w->nodes[0].c.serial)) &&
+		    !w->nodes[k].c.left)
 			fault("an order is missing on a node");
 }
 
@@ -697,6 +699,8 @@ static void add_node(const struct node *n)
 	add_chain(&c->held, ready);
 	add_log(c);
 	add(c->children_joined);
+	add(c->serial);
+	add(c->counted);
 	add(n->joined[0]);
 	add(c->join_said ? c->last_joined : ~0ULL);
 	add(c->join_said);

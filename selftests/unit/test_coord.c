@@ -700,6 +700,7 @@ static uint32_t random_record(uint64_t *seed)
 	r.id = (uint32_t)(tap_random(seed) >> 40) % 4;
 	r.round = (uint32_t)(tap_random(seed) >> 40) % 3;
 	r.contributors = (uint32_t)(tap_random(seed) >> 40) % 3;
+	r.serial = (uint32_t)(tap_random(seed) >> 40) % 4;
 	if (tap_random(seed) >> 62 == 0)
 		r.bad.cause = (uint32_t)(tap_random(seed) >> 40) % (COLL_NR_BAD + 1);
 	r.params = tensor(1 + (tap_random(seed) >> 63));

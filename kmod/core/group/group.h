@@ -67,10 +67,13 @@ struct coll_stripes {
 /**
  * struct coll_left - a rank that has left in order
  * @rank: the rank
+ * @orders: of named collectives: number of the last order that its node had applied before, see
+ *	coll_coord.serial; else 0
  * @seq: last op it takes part in
  */
 struct coll_left {
 	u32 rank;
+	u32 orders;
 	u64 seq;
 };
 
@@ -252,17 +255,20 @@ struct coll_join_args {
 /**
  * struct coll_group_part - callbacks of another room that has state in each group
  * @init: a group is being made; no other thread knows it. @flags: COLL_JOIN_*. Return: 0, -errno
+ * @leaving_locked: a rank of this node will post no more; adds to @l what other nodes are told. Under
+ *	group->lock.
  * @left: a rank will post no more
  * @failing_locked: ->error has just been set. Under group->lock.
  * @fail: the group has failed, and its ops have ended
  * @quiesce: the last reference has gone; cancel work that may still be queued. May sleep.
  * @free: free the memory of @init and later calls; also called if @init failed or never ran
  *
- * Any of them may be NULL. All are called in process context, and all but @failing_locked without
- * locks.
+ * Any of them may be NULL. All are called in process context. Those whose name does not end in
+ * _locked are called without locks.
  */
 struct coll_group_part {
 	int (*init)(struct coll_group *g, u32 flags);
+	void (*leaving_locked)(struct coll_group *g, struct coll_left *l);
 	void (*left)(struct coll_group *g, u32 rank);
 	void (*failing_locked)(struct coll_group *g);
 	void (*fail)(struct coll_group *g);

@@ -8,6 +8,7 @@
 
 #include <linux/coll.h>
 
+#include "../../pure/wire.h"
 #include "failure.h"
 #include "group.h"
 #include "leave.h"
@@ -42,6 +43,7 @@ static void coll_group_misses(struct coll_group *g, u32 rank, u32 pid, u64 beyon
 void coll_group_left(struct coll_member *m)
 {
 	struct coll_group *g = m->group;
+	struct coll_left *l;
 	u64 beyond;
 
 	spin_lock(&g->lock);
@@ -50,8 +52,10 @@ void coll_group_left(struct coll_member *m)
 		return;
 	}
 	m->left = true;
-	g->local_left[g->nr_left].rank = m->rank;
-	g->local_left[g->nr_left].seq = m->posted;
+	l = &g->local_left[g->nr_left];
+	l->rank = m->rank;
+	l->seq = m->posted;
+	coll_parts_leaving_locked(g, l);
 	WRITE_ONCE(g->nr_left, g->nr_left + 1);
 	beyond = coll_first_op_beyond_locked(g, m->posted);
 	spin_unlock(&g->lock);
@@ -63,18 +67,27 @@ void coll_group_left(struct coll_member *m)
 		coll_links_call(g);	/* BYE */
 }
 
-void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq)
+/* Did the rank of @b leave before the rank of @l? */
+static bool coll_bye_is_earlier(const struct coll_bye *b, const struct coll_left *l)
+{
+	return b->seq < l->seq || (b->seq == l->seq && (s32)(b->orders - l->orders) < 0);
+}
+
+int coll_group_remote_bye(struct coll_group *g, const struct coll_bye *b)
 {
 	u64 beyond;
 
+	if (b->orders && !g->tensors)
+		return -EPROTO;
 	spin_lock(&g->lock);
-	if (seq < g->remote_left.seq) {
-		g->remote_left.rank = rank;
-		g->remote_left.seq = seq;
-	}
-	beyond = coll_first_op_beyond_locked(g, seq);
+	if (coll_bye_is_earlier(b, &g->remote_left))
+		g->remote_left = (struct coll_left){
+			.rank = b->rank, .orders = b->orders, .seq = b->seq,
+		};
+	beyond = coll_first_op_beyond_locked(g, b->seq);
 	spin_unlock(&g->lock);
-	coll_parts_left(g, rank);
+	coll_parts_left(g, b->rank);
 	if (beyond)
-		coll_group_misses(g, rank, 0, beyond);
+		coll_group_misses(g, b->rank, 0, beyond);
+	return 0;
 }

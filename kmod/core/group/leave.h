@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 
+struct coll_bye;
 struct coll_group;
 struct coll_member;
 
@@ -19,10 +20,12 @@ struct coll_member;
 void coll_group_left(struct coll_member *m);
 
 /**
- * coll_group_remote_bye() - a rank of another node leaves after op @seq
+ * coll_group_remote_bye() - a rank of another node leaves
+ * @g: group
+ * @b: from that node; the rank is on it
  *
- * As coll_group_left(), of a rank of another node.
+ * As coll_group_left(), of a rank of another node. Return: 0, or -EPROTO: this cannot be.
  */
-void coll_group_remote_bye(struct coll_group *g, u32 rank, u64 seq);
+int coll_group_remote_bye(struct coll_group *g, const struct coll_bye *b);
 
 #endif /* COLL_CORE_LEAVE_H */

@@ -24,6 +24,16 @@ int coll_parts_init(struct coll_group *g, u32 flags)
 	return ret;
 }
 
+void coll_parts_leaving_locked(struct coll_group *g, struct coll_left *l)
+{
+	const struct coll_group_part *const *p;
+
+	lockdep_assert_held(&g->lock);
+	for (p = coll_group_parts; *p; p++)
+		if ((*p)->leaving_locked)
+			(*p)->leaving_locked(g, l);
+}
+
 void coll_parts_left(struct coll_group *g, u32 rank)
 {
 	const struct coll_group_part *const *p;

@@ -10,12 +10,14 @@
 
 struct coll_group;
 struct coll_group_part;
+struct coll_left;
 
 /* Set the list, which ends with NULL. Once, at load. */
 void coll_parts_set(const struct coll_group_part *const *parts);
 
 /* Return: 0, or the first error, at which it stops. */
 int coll_parts_init(struct coll_group *g, u32 flags);
+void coll_parts_leaving_locked(struct coll_group *g, struct coll_left *l);
 void coll_parts_left(struct coll_group *g, u32 rank);
 void coll_parts_failing_locked(struct coll_group *g);
 void coll_parts_fail(struct coll_group *g);

@@ -4,6 +4,7 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 
+#include "../../pure/wire.h"
 #include "failure.h"
 #include "group.h"
 #include "transport.h"
@@ -93,8 +94,9 @@ u64 coll_group_announcement(struct coll_group *g, u64 *signature)
 	return seq;
 }
 
-bool coll_group_goodbye(struct coll_group *g, u32 i, u32 *rank, u64 *seq)
+bool coll_group_goodbye(struct coll_group *g, u32 i, struct coll_bye *b)
 {
+	const struct coll_left *l;
 	bool left;
 
 	if (i >= READ_ONCE(g->nr_left))
@@ -102,8 +104,8 @@ bool coll_group_goodbye(struct coll_group *g, u32 i, u32 *rank, u64 *seq)
 	spin_lock(&g->lock);
 	left = i < g->nr_left;
 	if (left) {
-		*rank = g->local_left[i].rank;
-		*seq = g->local_left[i].seq;
+		l = &g->local_left[i];
+		*b = (struct coll_bye){ .rank = l->rank, .orders = l->orders, .seq = l->seq };
 	}
 	spin_unlock(&g->lock);
 	return left;

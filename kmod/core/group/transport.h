@@ -10,6 +10,7 @@
 #include <linux/types.h>
 #include <linux/coll.h>
 
+struct coll_bye;
 struct coll_early;
 struct coll_group;
 struct coll_user;
@@ -77,12 +78,11 @@ u64 coll_group_announcement(struct coll_group *g, u64 *signature);
  * coll_group_goodbye() - a rank of this node that has left
  * @g: group
  * @i: index, in the order in which ranks have left
- * @rank: result: the rank
- * @seq: result: its last op
+ * @b: result: what its BYE says
  *
  * Return: false if fewer than @i + 1 ranks have left.
  */
-bool coll_group_goodbye(struct coll_group *g, u32 i, u32 *rank, u64 *seq);
+bool coll_group_goodbye(struct coll_group *g, u32 i, struct coll_bye *b);
 
 /* Has it named collectives? */
 bool coll_group_has_tensors(const struct coll_group *g);

@@ -20,6 +20,7 @@
 #include "tensor.h"
 #include "tensor_fuse.h"
 #include "tensor_join.h"
+#include "tensor_left.h"
 #include "tensor_life.h"
 #include "tensor_refuse.h"
 #include "tensor_talk.h"
@@ -386,41 +387,6 @@ static void coll_tensors_end(struct coll_group *g)
 	}
 }
 
-/* A rank that will not post anything more, and whose last op has started. Under group->lock. */
-static u32 coll_tensors_missing_locked(const struct coll_group *g)
-{
-	u64 started = g->tensors->started;
-	u32 i;
-
-	lockdep_assert_held(&g->lock);
-	if (g->remote_left.seq <= started)
-		return g->remote_left.rank;
-	for (i = 0; i < g->nr_left; i++)
-		if (g->local_left[i].seq <= started)
-			return g->local_left[i].rank;
-	return COLL_RANK_NONE;
-}
-
-/* A rank has left: fail the group after its last op, if anything waits. */
-static void coll_tensors_left(struct coll_group *g)
-{
-	u32 rank = COLL_RANK_NONE;
-	struct coll_cause cause;
-	u64 seq;
-
-	if (!g->tensors)
-		return;
-	spin_lock(&g->lock);
-	seq = g->tensors->started + 1;
-	if (!g->error && !list_empty(&g->tensors->waiting))
-		rank = coll_tensors_missing_locked(g);
-	spin_unlock(&g->lock);
-	if (rank == COLL_RANK_NONE)
-		return;
-	coll_group_cause(g, &cause, COLL_CAUSE_CLOSE, EHOSTDOWN, rank, seq);
-	coll_group_fail_later(g, &cause);
-}
-
 void coll_tensors_settle(struct coll_group *g)
 {
 	struct coll_tensors *ts = g->tensors;
@@ -573,6 +539,7 @@ static void coll_tensors_part_left(struct coll_group *g, u32 rank)
 
 const struct coll_group_part coll_tensors_part = {
 	.init = coll_tensors_part_init,
+	.leaving_locked = coll_tensors_leaving_locked,
 	.left = coll_tensors_part_left,
 	.fail = coll_tensors_fail,
 	.quiesce = coll_tensors_quiesce,

@@ -15,6 +15,7 @@
 #include "../group/group.h"
 #include "../group/link.h"
 #include "../group/ref.h"
+#include "tensor_left.h"
 #include "tensor_life.h"
 #include "tensor_talk.h"
 
@@ -214,9 +215,9 @@ static int coll_tensors_hear_all(struct coll_group *g, u32 node, const u8 *buf, 
 	spin_lock(&g->lock);
 	if (!g->error)
 		coll_coord_run(&ts->coord);
-	/* The work also looks at what a join has left to be done. */
+	/* The work also looks at what a join has left to be done, and for ranks that have left. */
 	settle = ts->to_advance || ts->broken || ts->coord.look || ts->coord.more ||
-		 !list_empty(&ts->ended);
+		 !list_empty(&ts->ended) || coll_tensors_miss_locked(ts);
 	spin_unlock(&g->lock);
 	if (settle)
 		queue_work(g->user->wq, &ts->work);

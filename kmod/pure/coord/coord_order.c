@@ -27,6 +27,9 @@ static void coll_coord_log(struct coll_coord *c, struct coll_coord_order *o)
 
 	if (!coll_chain_empty(&o->link))
 		coll_coord_unlog(c, o);
+	if (c->is_root)
+		c->serial++;
+	o->serial = c->serial;
 	o->waiting = c->all_children;
 	if (coll_dropped(COLL_RULE_FORWARD))
 		o->waiting &= o->waiting - 1;
@@ -52,6 +55,7 @@ static void coll_coord_fill(const struct coll_coord_order *o, struct coll_coord_
 		.last = o->last,
 		.id = e ? e->id : 0,
 		.round = o->round,
+		.serial = (u32)o->serial,
 		.rank = o->rank,
 		.contributors = o->contributors,
 		.bad = o->bad,
@@ -82,6 +86,11 @@ bool coll_coord_to_child(struct coll_coord *c, u32 child, struct coll_coord_rec 
 	if (!o->waiting)
 		coll_coord_unlog(c, o);
 	return true;
+}
+
+bool coll_coord_has_applied(const struct coll_coord *c, u32 serial)
+{
+	return (s32)((u32)c->serial - serial) >= 0 && c->counted >= c->serial;
 }
 
 /* --- orders are applied -------------------------------------------------------- */
@@ -127,6 +136,7 @@ void coll_coord_start(struct coll_coord *c, struct coll_coord_entry *e, u32 cont
 	e->start.round = e->round;
 	e->start.contributors = contributors;
 	coll_coord_log(c, &e->start);
+	c->counted++;
 	c->ops->start(c, e, contributors, last);
 	coll_coord_clear(c, e, e->round);
 }
@@ -195,6 +205,7 @@ void coll_coord_end(struct coll_coord *c, struct coll_coord_entry *e, u32 round,
 	e->end.round = round;
 	e->end.bad = *bad;
 	coll_coord_log(c, &e->end);
+	c->counted += round - e->round + 1;
 	if (!coll_dropped(COLL_RULE_OWED))
 		coll_coord_owe(c, e, round - e->round + 1);
 	if (coll_coord_any_local(c, e))
@@ -210,6 +221,7 @@ void coll_coord_all_joined(struct coll_coord *c, u32 rank)
 	c->join_order.kind = COLL_ORDER_JOINED;
 	c->join_order.rank = rank;
 	coll_coord_log(c, &c->join_order);
+	c->counted++;
 	c->join_said = false;
 	if (!coll_dropped(COLL_RULE_UNJOIN))
 		c->children_joined = 0;
@@ -233,6 +245,7 @@ void coll_coord_all_left(struct coll_coord *c, u32 rank)
 	c->left_order.kind = COLL_ORDER_LEFT;
 	c->left_order.rank = rank;
 	coll_coord_log(c, &c->left_order);
+	c->counted++;
 	while (!coll_chain_empty(&c->pending) && !coll_dropped(COLL_RULE_LEFT)) {
 		e = coll_chain_entry(c->pending.next, struct coll_coord_entry, pending);
 		if (coll_coord_any_local(c, e))

@@ -28,6 +28,9 @@ void coll_coord_over(struct coll_coord *c, u64 bytes);
 /* The next record for a child. Return: false if there is none. It counts as sent. */
 bool coll_coord_to_child(struct coll_coord *c, u32 child, struct coll_coord_rec *r);
 
+/* Has this node applied an order, and all orders before it? @serial: low bits of its number */
+bool coll_coord_has_applied(const struct coll_coord *c, u32 serial);
+
 /* At the root: an entry is ready in the whole tree. */
 void coll_coord_complete(struct coll_coord *c, struct coll_coord_entry *e);
 

@@ -115,6 +115,17 @@ int coll_coord_from_child(struct coll_coord *c, u32 child, const struct coll_coo
 
 /* --- from the parent ----------------------------------------------------------- */
 
+/* Orders are numbered. Some numbers are missing: a BAD may replace one that has not been sent. */
+static int coll_coord_parent_serial(struct coll_coord *c, const struct coll_coord_rec *r)
+{
+	u32 more = r->serial - (u32)c->serial;
+
+	if ((s32)more <= 0)
+		return -EPROTO;
+	c->serial += more;
+	return 0;
+}
+
 static int coll_coord_parent_start(struct coll_coord *c, const struct coll_coord_rec *r,
 				   struct coll_coord_entry *e)
 {
@@ -140,6 +151,8 @@ static int coll_coord_parent_entry(struct coll_coord *c, const struct coll_coord
 	struct coll_coord_entry *e;
 	int ret = r->id ? coll_coord_of_rec(c, r, spare, &e) : -EPROTO;
 
+	if (!ret)
+		ret = coll_coord_parent_serial(c, r);
 	if (ret)
 		return ret;
 	if (!e->id)
@@ -155,6 +168,8 @@ static int coll_coord_parent_entry(struct coll_coord *c, const struct coll_coord
 int coll_coord_from_parent(struct coll_coord *c, const struct coll_coord_rec *r,
 			   struct coll_coord_entry **spare)
 {
+	int ret;
+
 	if (c->is_root || !coll_coord_bad_is_valid(&r->bad))
 		return -EPROTO;
 	if (c->left)
@@ -164,13 +179,15 @@ int coll_coord_from_parent(struct coll_coord *c, const struct coll_coord_rec *r,
 	case COLL_ORDER_BAD:
 		return coll_coord_parent_entry(c, r, spare);
 	case COLL_ORDER_JOINED:
-		if (!c->join_said)
-			return -EPROTO;
-		coll_coord_all_joined(c, r->rank);
-		return 0;
+		ret = c->join_said ? coll_coord_parent_serial(c, r) : -EPROTO;
+		if (!ret)
+			coll_coord_all_joined(c, r->rank);
+		return ret;
 	case COLL_ORDER_LEFT:
-		coll_coord_all_left(c, r->rank);
-		return 0;
+		ret = coll_coord_parent_serial(c, r);
+		if (!ret)
+			coll_coord_all_left(c, r->rank);
+		return ret;
 	}
 	return -EPROTO;
 }

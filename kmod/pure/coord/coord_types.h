@@ -85,6 +85,7 @@ struct coll_coord_entry;
  * @kind: COLL_ORDER_*
  * @last: START: the next one does not belong to the same fusion
  * @full: START: with name and parameters, which nodes may not know
+ * @serial: number of the order: the root numbers all orders from 1 on
  * @round: of the entry
  * @rank: JOINED: the last one to join. LEFT: the rank that has left
  * @contributors: START: ranks that have submitted it
@@ -93,6 +94,7 @@ struct coll_coord_entry;
 struct coll_coord_order {
 	struct coll_chain link;
 	struct coll_coord_entry *entry;
+	u64 serial;
 	u32 waiting;
 	u8 kind;
 	bool last;
@@ -184,6 +186,7 @@ struct coll_coord_entry {
  * @with_joined: READY: some rank had joined instead
  * @id: of the entry; 0: it has a name only
  * @round: of the entry
+ * @serial: orders: number of the order, its low bits; else 0
  * @rank: READY: one that has submitted it. JOINED, LEFT, JOIN, LEAVE: see there
  * @contributors: READY, START: ranks that have submitted it
  * @has_params: @params is valid; otherwise they are those of the last START
@@ -199,6 +202,7 @@ struct coll_coord_rec {
 	bool has_params;
 	u32 id;
 	u32 round;
+	u32 serial;
 	u32 rank;
 	u32 contributors;
 	u32 name_len;
@@ -253,6 +257,9 @@ struct coll_coord_ops {
  * @is_root: this is the agent
  * @all_children: bit n: there is a child n
  * @children_joined: bit n: all ranks below child n have joined
+ * @serial: number of the last order that this node has applied
+ * @counted: number of rounds that have ended here, and of JOINED and LEFT applied. It is less than
+ *	@serial while an order is missing that a later one in the log of the parent has replaced
  * @joined: bitmap of local ranks that have joined; the caller's memory of @nr_words
  * @nr_joined: number of bits in @joined
  * @join_said: the parent has been told, or is about to be, that this subtree has joined
@@ -311,6 +318,8 @@ struct coll_coord {
 	bool is_root;
 	u32 all_children;
 	u32 children_joined;
+	u64 serial;
+	u64 counted;
 	u64 *joined;
 	u32 nr_joined;
 	bool join_said;

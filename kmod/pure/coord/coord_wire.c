@@ -10,7 +10,7 @@
  *	 8  4  round
  *	12  4  rank
  *	16  4  contributors
- *	20  4  0
+ *	20  4  serial
  *
  * and behind it, as the flags say, 48 bytes of struct coll_coord_bad, all fields of struct
  * coll_coord_params, 8 bytes each, and the name. Numbers are little-endian. Nothing is
@@ -56,6 +56,12 @@ static void coll_coord_get_bad(const u8 *p, struct coll_coord_bad *bad)
 	}
 }
 
+/* Records with a number: see struct coll_coord_rec. */
+static bool coll_coord_is_numbered(u8 kind)
+{
+	return kind < COLL_READY;
+}
+
 u32 coll_coord_put(u8 *buf, const struct coll_coord_rec *r)
 {
 	u32 n = REC_HDR, k;
@@ -69,6 +75,7 @@ u32 coll_coord_put(u8 *buf, const struct coll_coord_rec *r)
 	put32(buf + 8, r->round);
 	put32(buf + 12, r->rank);
 	put32(buf + 16, r->contributors);
+	put32(buf + 20, r->serial);
 	if (r->bad.cause) {
 		coll_coord_put_bad(buf + n, &r->bad);
 		n += REC_BAD_LEN;
@@ -89,8 +96,8 @@ u32 coll_coord_get(const u8 *buf, u32 len, struct coll_coord_rec *r)
 	flags = buf[1];
 	all = REC_HDR + (flags & REC_BAD ? REC_BAD_LEN : 0) +
 	      (flags & REC_PARAMS ? REC_PARAMS_LEN : 0) + buf[2];
-	if (flags & ~REC_FLAGS || buf[3] || get32(buf + 20) || !buf[0] ||
-	    buf[0] >= COLL_NR_KINDS || len < all)
+	if (flags & ~REC_FLAGS || buf[3] || !buf[0] || buf[0] >= COLL_NR_KINDS || len < all ||
+	    (get32(buf + 20) && !coll_coord_is_numbered(buf[0])))
 		return 0;
 	*r = (struct coll_coord_rec){
 		.kind = buf[0],
@@ -101,6 +108,7 @@ u32 coll_coord_get(const u8 *buf, u32 len, struct coll_coord_rec *r)
 		.round = get32(buf + 8),
 		.rank = get32(buf + 12),
 		.contributors = get32(buf + 16),
+		.serial = get32(buf + 20),
 		.name_len = buf[2],
 		.name = buf[2] ? buf + all - buf[2] : NULL,
 	};
