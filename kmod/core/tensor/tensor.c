@@ -297,12 +297,17 @@ static bool coll_tensors_unordered(struct coll_group *g)
 	return more;
 }
 
-/* Have the new records sent to other nodes, and leave other work to a work item. */
+/*
+ * Have the new records sent to other nodes, and leave other work to a work item.
+ * coll_tensors_over_locked() may have cleared to_advance after a START: so nobody calls
+ * coll_tensors_settle() because of that, and this function looks for ranks that have left.
+ */
 static void coll_tensors_told(struct coll_group *g)
 {
 	coll_tensors_call(g);
 	if (coll_tensors_due(g) || coll_tensors_unordered(g))
 		queue_work(g->user->wq, &g->tensors->work);
+	coll_tensors_left(g);
 }
 
 static void coll_tensors_again(struct coll_group *g)
