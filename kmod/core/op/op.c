@@ -299,6 +299,15 @@ static u32 coll_op_missing_rank_locked(const struct coll_group *g, u64 seq)
 }
 
 /*
+ * Have two ranks as many tensors in a fusion, and as many elements? Their digests may be equal by
+ * chance, or because somebody wanted that.
+ */
+static bool coll_fusion_same(const struct coll_fusion *a, const struct coll_fusion *b)
+{
+	return a->nr == b->nr && a->count == b->count;
+}
+
+/*
  * Does @req ask for the same as the request that was posted first? Compare every field, not the
  * signatures: a malicious rank could make them collide, and the lengths of buffers follow from
  * these fields. If ranks have counts of their own, the plan compares those of each transfer.
@@ -314,10 +323,11 @@ static bool coll_req_same(const struct coll_op *op, const struct coll_req *req)
 	    op->agreed != (req->fusion ? req->fusion->digest : req->agreed) ||
 	    (a->flags ^ b->flags) & (COLL_CMD_NARROW | COLL_CMD_WIRE))
 		return false;
-	if (!coll_counts_agreed(b))
-		return true;
 	first = list_first_entry(&op->reqs, struct coll_req, list);
-	return !memcmp(first->counts, req->counts,
+	if (req->fusion && !coll_fusion_same(first->fusion, req->fusion))
+		return false;
+	return !coll_counts_agreed(b) ||
+	       !memcmp(first->counts, req->counts,
 		       op->group->size * sizeof(*req->counts));
 }
 

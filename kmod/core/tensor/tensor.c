@@ -401,9 +401,9 @@ void coll_tensors_settle(struct coll_group *g)
 
 	spin_lock(&g->lock);
 	advance = ts->to_advance;
-	broken = ts->broken;
+	/* It stays set: no START may be applied between this and the failure of the group. */
+	broken = g->error ? 0 : ts->broken;
 	ts->to_advance = false;
-	ts->broken = 0;
 	spin_unlock(&g->lock);
 	if (broken) {
 		coll_group_cause(g, &cause, broken == ENOMEM ? COLL_CAUSE_MEMORY :
@@ -424,7 +424,7 @@ bool coll_tensors_due(struct coll_group *g)
 	bool due;
 
 	spin_lock(&g->lock);
-	due = ts->to_advance || ts->broken || !list_empty(&ts->ended);
+	due = ts->to_advance || (ts->broken && !g->error) || !list_empty(&ts->ended);
 	spin_unlock(&g->lock);
 	return due;
 }

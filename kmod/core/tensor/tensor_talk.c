@@ -154,7 +154,8 @@ static int coll_tensors_obey_locked(struct coll_tensors *ts, u32 node, const str
 	u32 child = coll_tensors_which(ts, node);
 
 	lockdep_assert_held(&ts->group->lock);
-	if (ts->group->error)
+	/* Ignore what comes after an order that could not be applied: the group is about to fail. */
+	if (ts->group->error || ts->broken)
 		return 0;
 	if (!coll_tensors_knows(ts->group, r))
 		return -EPROTO;
@@ -216,7 +217,7 @@ static int coll_tensors_hear_all(struct coll_group *g, u32 node, const u8 *buf, 
 	if (!g->error)
 		coll_coord_run(&ts->coord);
 	/* The work also looks at what a join has left to be done, and for ranks that have left. */
-	settle = ts->to_advance || ts->broken || ts->coord.look || ts->coord.more ||
+	settle = ts->to_advance || (ts->broken && !g->error) || ts->coord.look || ts->coord.more ||
 		 !list_empty(&ts->ended) || coll_tensors_miss_locked(ts);
 	spin_unlock(&g->lock);
 	if (settle)

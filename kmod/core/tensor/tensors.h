@@ -123,7 +123,7 @@ struct coll_tensor_counts {
  * @first: of a fusion that is being gathered: the first tensor of each local rank
  * @counts: for statistics
  * @to_advance: some of them since coll_group_advance()
- * @broken: errno of a START that could not be applied: the group has to fail
+ * @broken: errno of a START that could not be applied: the group fails with it. It is never cleared.
  * @deadline: for the first of @by_time
  * @work: runs coll_tensors_flush() for callers that may not run it
  * @stalls: what is pending, for reports
