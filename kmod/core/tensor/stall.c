@@ -9,8 +9,8 @@
 
 #include <linux/coll_nl.h>
 
-#include "../../pure/coord/coord.h"
 #include "../../pure/coord/coord_order.h"
+#include "../../pure/coord/coord_pending.h"
 #include "../../pure/names.h"
 #include "../deadline.h"
 #include "../group/failure.h"
@@ -105,6 +105,14 @@ static bool coll_stall_misses_remote(const struct coll_tensors *ts, u32 children
 	return child < COLL_COORD_FANOUT && children >> child & 1;
 }
 
+/* At the root: have all ranks posted it, and all tensors of its group? Its turn comes then. */
+static bool coll_stall_waits_turn(const struct coll_coord *c, const struct coll_coord_entry *e)
+{
+	bool grouped = e->is_wanted && e->want.field[COLL_FIELD_GROUP];
+
+	return c->is_root && e->said && (!grouped || e->whole);
+}
+
 /* All ranks of this node and of the nodes below have posted it. Under group->lock. */
 static void coll_stall_nobody_locked(const struct coll_tensors *ts, struct coll_stall_rank *r)
 {
@@ -142,7 +150,7 @@ static u32 coll_stall_from_locked(const struct coll_tensors *ts, const struct co
 		r->state = COLL_NL_STALL_STATE_REMOTE;
 		return g->nr_local + k + 1;
 	}
-	if (place || !n->entry->said)
+	if (place || !n->entry->said || coll_stall_waits_turn(c, n->entry))
 		return 0;
 	coll_stall_nobody_locked(ts, r);
 	return g->nr_local + g->size;
@@ -361,16 +369,34 @@ static void coll_stalls_tell(struct coll_tensors *ts)
 	}
 }
 
-/* Give a tensor up for each local rank that has posted it. Under group->lock. */
-static void coll_stall_end_locked(struct coll_tensors *ts, struct coll_tensor_name *n)
+/* The rank whose time is over: the first one of this node that waits, else any. */
+static u32 coll_stall_rank_of(const struct coll_tensors *ts, const struct coll_tensor_name *n)
 {
 	u32 k;
 
-	lockdep_assert_held(&ts->group->lock);
-	list_move_tail(&n->list, &ts->stalls.list[COLL_STALL_ENDED]);
 	for (k = 0; k < ts->group->nr_local; k++)
 		if (n->slots[k].waits)
-			coll_coord_give_up(&ts->coord, n->entry, k, COLL_BAD_TIMEOUT);
+			return ts->group->local_rank[k];
+	return n->entry->want_rank;
+}
+
+/*
+ * Have a tensor ended on all ranks, unless nothing is missing here: then the parent ends it, if
+ * something is missing there, or its turn comes. Under group->lock.
+ */
+static void coll_stall_end_locked(struct coll_tensors *ts, struct coll_tensor_name *n)
+{
+	const struct coll_coord_bad bad = {
+		.cause = COLL_BAD_TIMEOUT,
+		.rank = { coll_stall_rank_of(ts, n) },
+	};
+	struct coll_coord *c = &ts->coord;
+
+	lockdep_assert_held(&ts->group->lock);
+	list_move_tail(&n->list, &ts->stalls.list[COLL_STALL_ENDED]);
+	if (n->entry->said && (!c->is_root || coll_stall_waits_turn(c, n->entry)))
+		return;
+	coll_coord_fail(c, n->entry, &bad);
 }
 
 /* End the tensors that are over the second threshold. Under group->lock. Return: is there any? */

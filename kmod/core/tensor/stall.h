@@ -26,7 +26,7 @@ struct coll_tensors;
 enum coll_stall_list {
 	COLL_STALL_FRESH,	/* younger than the threshold */
 	COLL_STALL_TOLD,	/* has been reported */
-	COLL_STALL_ENDED,	/* the local ranks have given it up */
+	COLL_STALL_ENDED,	/* coll_stalls_end_locked() has dealt with it */
 	COLL_NR_STALL_LISTS
 };
 
