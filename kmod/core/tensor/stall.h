@@ -75,7 +75,7 @@ struct coll_stall_cursor {
  * @list: struct coll_tensor_name, by enum coll_stall_list
  * @next: serial number of the next one
  * @looks: how often the timer has run
- * @work: the timer; its work item has the rest to itself
+ * @work: the timer. Only its work item uses the fields below, so they need no lock.
  * @stall: the tensor that is reported
  * @ranks: what it waits for, the first @nr
  * @nr: number of ranks in @ranks

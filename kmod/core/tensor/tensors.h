@@ -55,7 +55,8 @@ struct coll_member;
  * @last: of a join: the rank that joined last
  * @result: 0 or -errno, once it has ended
  * @gave_up: its deadline has passed, and the coordinator has been told
- * @landed: the first one of a fusion that still runs is over; group->lock
+ * @landed: this tensor is the first one of a fusion. It is over and its result has been given, but the
+ *	op of the fusion still runs; group->lock
  * @memory: references to the memory: of the owner, and while it has @landed of the op
  *
  * Owner: front, up to coll_tensor_post() and from coll_tensors_collect() on.
@@ -84,9 +85,9 @@ struct coll_tensor_req {
 /**
  * struct coll_tensors_waiter - a thread that waits for results of its rank
  * @min: how many it wants
- * @done: there are so many, or nothing is posted that has not ended. Work that it does meanwhile
- *	is left to others then. Of the waiter of the member, it is set when that becomes so; of any
- *	other one when it asks. Written under group->lock.
+ * @done: there are @min results, or all posted tensors have ended. The thread then leaves the work it
+ *	is doing to others. For member->tensors.waiter it is set as soon as this becomes true; for
+ *	other waiters only when they call coll_tensors_wait_over(). Written under group->lock.
  */
 struct coll_tensors_waiter {
 	u32 min;
