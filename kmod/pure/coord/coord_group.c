@@ -37,7 +37,10 @@ void coll_coord_group_lead(struct coll_coord *c, struct coll_coord_entry *e)
 	struct coll_chain *list = coll_coord_group_list(c, coll_coord_group(e));
 
 	e->leads = true;
-	/* To the front: coll_coord_group_leader() looks no further than leaders go. */
+	/*
+	 * Leaders are at the front of the list: coll_coord_group_leader() stops at the first entry
+	 * that is not a leader.
+	 */
 	coll_chain_del(&e->by_group);
 	coll_chain_add(&e->by_group, list->next);
 }

@@ -386,7 +386,7 @@ static void coll_coord_merge_runs(struct coll_chain *a, struct coll_chain *b)
 	}
 }
 
-/* One more run doubles what a run of this number has at least. */
+/* Run k holds at least 2^k merged runs, so 32 are enough for any number of entries. */
 #define COLL_COORD_RUNS	32
 
 /* Move the first run of @list to @run: no priority is above the one before. */
@@ -406,8 +406,9 @@ static void coll_coord_take_run(struct coll_chain *list, struct coll_chain *run)
 }
 
 /*
- * Higher priorities first, otherwise in the order in which they became ready. The entries of a
- * run are older than those of the run before it. A part that is sorted already is one run.
+ * Higher priorities first, otherwise in the order in which they became ready. Bottom-up merge
+ * sort. runs[k] holds older entries than runs[k - 1], so entries of equal priority keep their
+ * order. Input that is already sorted is a single run.
  */
 static void coll_coord_sort(struct coll_chain *list)
 {

@@ -17,8 +17,8 @@ void coll_coord_run(struct coll_coord *c);
 /**
  * coll_coord_over() - an op has ended on this node
  * @c: coordinator
- * @bytes: coll_coord_bytes() of its tensors, which have been started one behind the other up to
- *	one that was the last of its fusion
+ * @bytes: sum of coll_coord_bytes() of the tensors of this op: one tensor, or all tensors of one
+ *	fusion
  *
  * Nothing touches their memory any more. At the root something else may be started now; does
  * nothing elsewhere.

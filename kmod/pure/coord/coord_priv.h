@@ -66,8 +66,9 @@ static inline void coll_bit_clear(u64 *map, u32 n)
 }
 
 /*
- * For each local rank: the number of rounds that have ended without it. A rank that joins does
- * without what it has missed. That is seen to here, name by name: there may be very many.
+ * For each local rank: the number of rounds that have ended without it. A rank that has joined does
+ * not get the errors of the rounds it missed. The counts are reset here, when a name is used next,
+ * because resetting all names at once would take too long.
  */
 static inline u32 *coll_coord_owed(const struct coll_coord *c, struct coll_coord_entry *e)
 {

@@ -281,24 +281,25 @@ struct coll_coord_ops {
  * @ready: at the root: entries that may be ordered
  * @ready_join: in @ready if JOINED is to be ordered
  * @ready_leave: in @ready if LEFT is to be ordered
- * @sorted: number of entries at the front of @ready that are in order of priority, if nothing
- *	more urgent has become ready since; 0: they may not be
+ * @sorted: the first @sorted entries of @ready are in order of priority. Set to 0 when a more
+ *	urgent entry is added; 0 means: sort before use
  * @held: at the root: one ready member of each group that is not wholly ready
  * @log: orders that some child has not been sent yet
  * @cursor: of each child: the next order that it is sent is at or behind this one
  * @threshold: bytes of a fusion at most; only that of the root counts
  * @most: tensors of a fusion at most; 0: any number
  * @ahead: tensors that are passed over for one fusion at most; 0: any number
- * @window: at the root: bytes of ops that have been started and are not over, from which on
- *	no other one is started: an urgent tensor waits for no more; 0: no limit
+ * @window: at the root: while the ops in flight have this many bytes or more, no further op is
+ *	started; 0: no limit
  * @window_ops: the same in ops; 0: no limit
  * @urgent: at the root: an op of no more bytes is started without room for it, if its priority is
  *	above that of all that have been started since none was flying; 0: none is
  * @urgent_ops: so many ops may fly then
  * @flying: at the root: ops that have been started and are not over
  * @flying_bytes: of these
- * @flying_most: the highest priority of what has been started since none was flying
- * @rush: such an op may have become ready
+ * @flying_most: the highest priority among the ops started since the last time no op was in
+ *	flight
+ * @rush: an entry that may start without room (see @urgent) may have become ready
  */
 struct coll_coord {
 	const struct coll_coord_ops *ops;
