@@ -639,6 +639,8 @@ static void add_entry(const struct coll_coord_entry *e, u32 nr_local, u64 forgiv
 	add(e->name[0]);
 	add(e->id);
 	add(e->round);
+	add(e->start.serial);
+	add(e->end.serial);
 	add_params(e->is_known, &e->known);
 	add_params(e->is_wanted, &e->want);
 	add(e->is_wanted ? e->want_rank : 0);
@@ -701,6 +703,9 @@ static void add_node(const struct node *n)
 	add(c->children_joined);
 	add(c->serial);
 	add(c->counted);
+	add_bytes(c->got, sizeof(c->got));
+	add(c->got_said);
+	add(c->behind);
 	add(n->joined[0]);
 	add(c->join_said ? c->last_joined : ~0ULL);
 	add(c->join_said);

@@ -144,7 +144,7 @@ static bool coll_tensors_knows(const struct coll_group *g, const struct coll_coo
 	case COLL_ORDER_START:
 		return r->contributors && r->contributors <= g->size;
 	}
-	return r->kind == COLL_FAIL || r->kind == COLL_ORDER_BAD;
+	return r->kind == COLL_FAIL || r->kind == COLL_ORDER_BAD || r->kind == COLL_GOT;
 }
 
 /* Under group->lock. */

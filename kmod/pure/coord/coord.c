@@ -66,17 +66,41 @@ static void coll_coord_move(struct coll_chain *link, struct coll_chain *list)
 	coll_chain_add(link, list);
 }
 
+u32 coll_coord_with(const struct coll_coord *c, const struct coll_coord_entry *e)
+{
+	u64 last = e->start.serial > e->end.serial ? e->start.serial : e->end.serial;
+	u32 with = c->children_joined, k;
+
+	for (k = 0; with >> k && !coll_dropped(COLL_RULE_GOT); k++)
+		if (c->got[k] < last)
+			with &= ~(1U << k);
+	return with;
+}
+
+u64 coll_coord_got(const struct coll_coord *c)
+{
+	u64 got = c->serial;
+	u32 k;
+
+	for (k = 0; c->all_children >> k && !coll_dropped(COLL_RULE_GOT_ALL); k++)
+		if (c->all_children >> k & 1 && c->got[k] < got)
+			got = c->got[k];
+	return got;
+}
+
 /* Something about it has changed: if it has become ready, the parent is to be told. */
 void coll_coord_look(struct coll_coord *c, struct coll_coord_entry *e)
 {
-	u32 missing = c->all_children & ~(e->children | c->children_joined);
+	u32 missing = c->all_children & ~(e->children | coll_coord_with(c, e));
 
 	if (e->said && !coll_dropped(COLL_RULE_ONCE))
 		return;
 	if (!coll_coord_local_ready(c, e) && !coll_dropped(COLL_RULE_LOCAL))
 		return;
-	if (missing && !coll_dropped(COLL_RULE_CHILDREN))
+	if (missing && !coll_dropped(COLL_RULE_CHILDREN)) {
+		c->behind |= !(missing & ~c->children_joined);
 		return;
+	}
 	e->said = true;
 	e->with_joined |= coll_coord_local_joined(c, e) || (c->children_joined & ~e->children);
 	if (c->is_root)
@@ -89,6 +113,8 @@ void coll_coord_look(struct coll_coord *c, struct coll_coord_entry *e)
 static void coll_coord_say_join(struct coll_coord *c)
 {
 	if (c->join_said || c->nr_joined < c->nr_local || c->children_joined != c->all_children)
+		return;
+	if (c->behind && !coll_dropped(COLL_RULE_GOT_JOIN))
 		return;
 	c->join_said = true;
 	if (c->is_root)
@@ -120,9 +146,10 @@ bool coll_coord_go_on(struct coll_coord *c)
 	return false;
 }
 
-/* A rank or a child has joined: what waits for it may be ready. */
+/* A rank or a child has joined, or received orders: what waits for it may be ready. */
 void coll_coord_look_joined(struct coll_coord *c)
 {
+	c->behind = false;
 	c->look = coll_dropped(COLL_RULE_REJOIN) ? &c->pending : c->pending.next;
 	coll_coord_go_on(c);
 }

@@ -82,6 +82,15 @@ void coll_coord_merge(struct coll_coord_entry *e, const struct coll_coord_params
 /* Something about the entry has changed: if it has become ready, tell the parent. */
 void coll_coord_look(struct coll_coord *c, struct coll_coord_entry *e);
 
+/*
+ * Children whose ranks have all joined, and which have received the last order about @e. The others
+ * that have joined could not store one more order of this name.
+ */
+u32 coll_coord_with(const struct coll_coord *c, const struct coll_coord_entry *e);
+
+/* All nodes of this subtree have received the orders up to this one. */
+u64 coll_coord_got(const struct coll_coord *c);
+
 /* A rank or a child has joined: look at what is pending, as coll_coord_go_on(). */
 void coll_coord_look_joined(struct coll_coord *c);
 

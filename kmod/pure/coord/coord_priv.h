@@ -21,6 +21,10 @@ enum coll_coord_rule {
 	COLL_RULE_JOIN_LAST,	/* READY and FAIL go before JOIN */
 	COLL_RULE_REJOIN,	/* a rank that joins may make ready what others wait for */
 	COLL_RULE_LOOK_ALL,	/* all of that is looked at before JOIN is said */
+	COLL_RULE_GOT,		/* one that has joined is ready once it has the last order */
+	COLL_RULE_GOT_ALL,	/* and all below it have */
+	COLL_RULE_GOT_LOOK,	/* what waits for that is looked at again */
+	COLL_RULE_GOT_JOIN,	/* JOIN is not said before */
 	COLL_RULE_UNJOIN,	/* when all have joined, nobody has any more */
 	COLL_RULE_OWED,		/* a rank that has missed a round is told */
 	COLL_RULE_FORGIVE,	/* but not when it has joined since */

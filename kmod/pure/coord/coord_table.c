@@ -13,6 +13,7 @@ void coll_coord_init(struct coll_coord *c)
 	coll_chain_init(&c->up);
 	coll_chain_init(&c->up_join);
 	coll_chain_init(&c->up_leave);
+	coll_chain_init(&c->up_got);
 	coll_chain_init(&c->ready);
 	coll_chain_init(&c->ready_join);
 	coll_chain_init(&c->ready_leave);

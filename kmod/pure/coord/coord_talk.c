@@ -44,6 +44,55 @@ static bool coll_coord_bad_is_valid(const struct coll_coord_bad *bad)
 
 /* --- from a child ------------------------------------------------------------- */
 
+/* Tell the parent, once it knows that this subtree has joined, which orders have been received. */
+static void coll_coord_say_got(struct coll_coord *c)
+{
+	if (c->is_root || !c->join_said || !coll_chain_empty(&c->up_join) ||
+	    coll_coord_got(c) == c->got_said)
+		return;
+	coll_chain_del(&c->up_got);
+	coll_chain_add(&c->up_got, &c->up);
+}
+
+/* The nodes below a child have received the orders up to r->serial. */
+static int coll_coord_child_got(struct coll_coord *c, u32 child, const struct coll_coord_rec *r)
+{
+	u32 more = r->serial - (u32)c->got[child];
+
+	if (more > c->serial - c->got[child])
+		return -EPROTO;
+	c->got[child] += more;
+	return 0;
+}
+
+static int coll_coord_child_goes_on(struct coll_coord *c, u32 child,
+				    const struct coll_coord_rec *r)
+{
+	int ret = coll_coord_child_got(c, child, r);
+
+	if (ret)
+		return ret;
+	if (c->behind && !coll_dropped(COLL_RULE_GOT_LOOK))
+		coll_coord_look_joined(c);
+	coll_coord_say_got(c);
+	return 0;
+}
+
+static int coll_coord_child_join(struct coll_coord *c, u32 child, const struct coll_coord_rec *r)
+{
+	int ret;
+
+	if (c->children_joined >> child & 1)
+		return -EPROTO;
+	ret = coll_coord_child_got(c, child, r);
+	if (ret)
+		return ret;
+	c->children_joined |= 1U << child;
+	c->last_joined = r->rank;
+	coll_coord_look_joined(c);
+	return 0;
+}
+
 static int coll_coord_child_ready(struct coll_coord *c, u32 child,
 				  const struct coll_coord_rec *r, struct coll_coord_entry *e)
 {
@@ -100,12 +149,9 @@ int coll_coord_from_child(struct coll_coord *c, u32 child, const struct coll_coo
 	case COLL_FAIL:
 		return coll_coord_child_entry(c, child, r, spare);
 	case COLL_JOIN:
-		if (c->children_joined >> child & 1)
-			return -EPROTO;
-		c->children_joined |= 1U << child;
-		c->last_joined = r->rank;
-		coll_coord_look_joined(c);
-		return 0;
+		return coll_coord_child_join(c, child, r);
+	case COLL_GOT:
+		return coll_coord_child_goes_on(c, child, r);
 	case COLL_LEAVE:
 		coll_coord_leaves(c, r->rank);
 		return 0;
@@ -129,11 +175,14 @@ static int coll_coord_parent_serial(struct coll_coord *c, const struct coll_coor
 static int coll_coord_parent_start(struct coll_coord *c, const struct coll_coord_rec *r,
 				   struct coll_coord_entry *e)
 {
-	u32 ready = e->children | c->children_joined;
+	u32 ready = e->children | coll_coord_with(c, e);
 
-	/* It is ready everywhere, so it is ready here, and the one before has been sent. */
+	/*
+	 * It is ready everywhere, so it is ready here. Each child has reported its part after it
+	 * received the orders before, so these are not in the log.
+	 */
 	if (r->round != e->round || !coll_coord_local_ready(c, e) || ready != c->all_children ||
-	    !coll_chain_empty(&e->start.link))
+	    !coll_chain_empty(&e->start.link) || !coll_chain_empty(&e->end.link))
 		return -EPROTO;
 	if (r->has_params ? coll_coord_check(&r->params) : !e->is_known)
 		return -EPROTO;
@@ -177,7 +226,9 @@ int coll_coord_from_parent(struct coll_coord *c, const struct coll_coord_rec *r,
 	switch (r->kind) {
 	case COLL_ORDER_START:
 	case COLL_ORDER_BAD:
-		return coll_coord_parent_entry(c, r, spare);
+		ret = coll_coord_parent_entry(c, r, spare);
+		coll_coord_say_got(c);
+		return ret;
 	case COLL_ORDER_JOINED:
 		ret = c->join_said ? coll_coord_parent_serial(c, r) : -EPROTO;
 		if (!ret)
@@ -216,6 +267,16 @@ static void coll_coord_say(const struct coll_coord_entry *e, struct coll_coord_r
 		r->params = e->want;
 }
 
+static void coll_coord_tell_got(struct coll_coord *c, u8 kind, struct coll_coord_rec *r)
+{
+	c->got_said = coll_coord_got(c);
+	*r = (struct coll_coord_rec){
+		.kind = kind,
+		.serial = (u32)c->got_said,
+		.rank = kind == COLL_JOIN ? c->last_joined : 0,
+	};
+}
+
 bool coll_coord_to_parent(struct coll_coord *c, struct coll_coord_rec *r)
 {
 	struct coll_chain *l = c->up.next;
@@ -224,7 +285,9 @@ bool coll_coord_to_parent(struct coll_coord *c, struct coll_coord_rec *r)
 		return false;
 	coll_chain_del(l);
 	if (l == &c->up_join)
-		*r = (struct coll_coord_rec){ .kind = COLL_JOIN, .rank = c->last_joined };
+		coll_coord_tell_got(c, COLL_JOIN, r);
+	else if (l == &c->up_got)
+		coll_coord_tell_got(c, COLL_GOT, r);
 	else if (l == &c->up_leave)
 		*r = (struct coll_coord_rec){ .kind = COLL_LEAVE, .rank = c->left_rank };
 	else

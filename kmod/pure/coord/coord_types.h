@@ -72,6 +72,7 @@ enum coll_coord_kind {
 	COLL_FAIL		= 6,	/* to the parent: end it by a BAD */
 	COLL_JOIN		= 7,	/* to the parent: this subtree has joined */
 	COLL_LEAVE		= 8,	/* to the parent: a rank leaves */
+	COLL_GOT		= 9,	/* to the parent: orders that this subtree has received */
 	COLL_NR_KINDS
 };
 
@@ -134,8 +135,8 @@ struct coll_coord_order {
  * @members: at the root, those of its group that are ready, but for this one
  * @nr_members: number of tensors in @members
  * @forgiven: coll_coord.forgiven when the counts behind @ranks were cleared last
- * @start: its START
- * @end: its BAD. Both may be in the log: a child may have missed the START of a tensor
+ * @start: its last START
+ * @end: its last BAD. Both may be in the log: a child may have missed the START of a tensor
  *	that has ended elsewhere, has been submitted again, and has failed.
  * @user: the caller's
  * @name_len: bytes of @name
@@ -186,7 +187,8 @@ struct coll_coord_entry {
  * @with_joined: READY: some rank had joined instead
  * @id: of the entry; 0: it has a name only
  * @round: of the entry
- * @serial: orders: number of the order, its low bits; else 0
+ * @serial: orders: number of the order. JOIN, GOT: each node of the subtree has received all
+ *	orders up to this one. The low bits
  * @rank: READY: one that has submitted it. JOINED, LEFT, JOIN, LEAVE: see there
  * @contributors: READY, START: ranks that have submitted it
  * @has_params: @params is valid; otherwise they are those of the last START
@@ -260,6 +262,10 @@ struct coll_coord_ops {
  * @serial: number of the last order that this node has applied
  * @counted: number of rounds that have ended here, and of JOINED and LEFT applied. It is less than
  *	@serial while an order is missing that a later one in the log of the parent has replaced
+ * @got: of each child: all nodes of its subtree have received the orders up to this number. A
+ *	child reports it only while its subtree has joined
+ * @got_said: what the parent has been told of this subtree
+ * @behind: an entry waits only until children that have joined receive its last order
  * @joined: bitmap of local ranks that have joined; the caller's memory of @nr_words
  * @nr_joined: number of bits in @joined
  * @join_said: the parent has been told, or is about to be, that this subtree has joined
@@ -278,6 +284,7 @@ struct coll_coord_ops {
  * @up: entries that the parent is to be told about, in this order
  * @up_join: in @up if JOIN is to be sent
  * @up_leave: in @up if LEAVE is to be sent
+ * @up_got: in @up if GOT is to be sent
  * @ready: at the root: entries that may be ordered
  * @ready_join: in @ready if JOINED is to be ordered
  * @ready_leave: in @ready if LEFT is to be ordered
@@ -321,6 +328,9 @@ struct coll_coord {
 	u32 children_joined;
 	u64 serial;
 	u64 counted;
+	u64 got[COLL_COORD_FANOUT];
+	u64 got_said;
+	bool behind;
 	u64 *joined;
 	u32 nr_joined;
 	bool join_said;
@@ -335,7 +345,7 @@ struct coll_coord {
 	u32 orders;
 	u32 sorts;
 	bool more;
-	struct coll_chain up, up_join, up_leave;
+	struct coll_chain up, up_join, up_leave, up_got;
 	struct coll_chain ready, ready_join, ready_leave;
 	u32 sorted;
 	struct coll_chain held;

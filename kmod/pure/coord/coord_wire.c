@@ -59,7 +59,7 @@ static void coll_coord_get_bad(const u8 *p, struct coll_coord_bad *bad)
 /* Records with a number: see struct coll_coord_rec. */
 static bool coll_coord_is_numbered(u8 kind)
 {
-	return kind < COLL_READY;
+	return kind < COLL_READY || kind == COLL_JOIN || kind == COLL_GOT;
 }
 
 u32 coll_coord_put(u8 *buf, const struct coll_coord_rec *r)
