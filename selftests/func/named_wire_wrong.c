@@ -18,6 +18,10 @@ CHANGE(leave, r->kind = COLL_LEAVE)
 CHANGE(joined, r->kind = COLL_ORDER_JOINED)
 CHANGE(join_of_nobody, r->kind = COLL_JOIN; r->rank = 2)
 CHANGE(left, r->kind = COLL_ORDER_LEFT)
+CHANGE(join_ahead, r->kind = COLL_JOIN; r->serial = 1)
+CHANGE(got_ahead, r->kind = COLL_GOT; r->serial = 1)
+CHANGE(got_behind, r->kind = COLL_GOT; r->serial = ~0U)
+CHANGE(got, r->kind = COLL_GOT)
 CHANGE(ready, r->kind = COLL_READY)
 CHANGE(fail, r->kind = COLL_FAIL)
 CHANGE(start, r->kind = COLL_ORDER_START)
@@ -62,6 +66,7 @@ BYTES(flags, b[1] |= 0x10)
 BYTES(flags_most, b[1] |= 0x80)
 BYTES(reserved, b[3] = 1)
 BYTES(reserved_end, b[23] = 1)
+BYTES(no_number, memset(b + 20, 0, 4))
 BYTES(name_longer, b[2] = 255)
 BYTES(name_shorter, b[2]--)
 BYTES(cut, t->len--)
@@ -83,7 +88,7 @@ struct wrong {
 
 static const struct wrong of_child[] = {
 	W(kind0, 0, 0), W(kind_beyond, 0, 0), W(kind_most, 0, 0), W(join_of_nobody, 0, 0),
-	W(leave, 0, 0),
+	W(join_ahead, 0, 0), W(got_ahead, 0, 0), W(got_behind, 0, 0), W(got, 0, 1), W(leave, 0, 0),
 	W(joined, 0, 0), W(left, 0, 0), W(start, 0, 0), W(bad, 0, 0), W(fail, 0, 0),
 	W(no_name, 0, 0), W(unknown_id, 0, 0), W(name_and_new_id, 0, 0), W(nul_in_name, 0, 0),
 	W(other_name, 0, 1), W(future, 0, 0), W(far_future, 0, 0), W(past, 0, 1),
@@ -105,7 +110,7 @@ static const struct wrong of_parent[] = {
 	W(past, 0, 0), W(no_params, 0, 0), W(ndim, 0, 0), W(collective0, 0, 0), W(shape, 0, 0),
 	W(cause, 0, 0), W(field, 0, 0), W(flags, 1, 0), W(reserved, 1, 0), W(cut, 1, 0),
 	W(header_only, 1, 0), W(empty, 1, 0), W(one_more, 1, 0), W(too_long, 1, 0),
-	W(nobody, 0, 0), W(crowd, 0, 0), W(one_too_many, 0, 0),
+	W(no_number, 1, 0), W(got, 0, 0), W(nobody, 0, 0), W(crowd, 0, 0), W(one_too_many, 0, 0),
 };
 
 static void one_wrong(struct __test_metadata *_metadata, uint32_t rank, const struct wrong *w)
