@@ -8,7 +8,9 @@
  */
 #include <linux/fs.h>
 #include <linux/io_uring_types.h>
+#include <linux/ioctl.h>
 #include <linux/kernel.h>
+#include <linux/mm.h>
 
 #include <linux/coll.h>
 
@@ -30,16 +32,30 @@ static int coll_uring_wait(struct coll_file *cf, u64 arg, struct coll_tensor_wai
 	return ret ?: (int)w->got;
 }
 
+/*
+ * The size that user memory has by the SQE: as large as it was first published, and, as the ring is
+ * locked while that memory is read, not larger than a page. The size of an ioctl has limits, too.
+ */
+static int coll_uring_check_len(bool post, u32 len)
+{
+	if (len > PAGE_SIZE)
+		return -E2BIG;
+	return len < _IOC_SIZE(post ? COLL_IOC_TENSOR_POST : COLL_IOC_TENSOR_WAIT) ? -EINVAL : 0;
+}
+
 int coll_uring_tensors(struct coll_file *cf, struct io_uring_cmd *cmd, u64 arg, u32 len,
 		       unsigned int issue_flags)
 {
 	bool holds_file = !(cmd_to_io_kiocb(cmd)->flags & REQ_F_FIXED_FILE);
 	bool post = cmd->cmd_op == COLL_URING_TENSOR_POST;
 	struct coll_tensor_wait w;
-	int ret = 0;
+	int ret;
 
 	if (cmd->flags & IORING_URING_CMD_FIXED)
 		return -EINVAL;
+	ret = coll_uring_check_len(post, len);
+	if (ret)
+		return ret;
 	if (!post)
 		ret = coll_wait_copy(&w, u64_to_user_ptr(arg), len);
 	/* Let a thread of io_uring wait: the submitter holds locks of the ring. */
