@@ -218,6 +218,9 @@ static int coll_post_one(struct coll_tensor_call *call, u64 arg, u32 size, u64 *
 	int ret;
 
 	ret = coll_copy_tensor(&tensor, arg, size);
+	/* Another thread has changed the tensor after coll_post_has_group(). */
+	if (tensor.group && call->no_groups)
+		return -EINVAL;
 	/* Other ranks can only wait for a group that is valid. */
 	if (tensor.group && coll_tensor_group_valid(&tensor))
 		ret = coll_post_member(call, &tensor, ret);
@@ -288,33 +291,64 @@ static int coll_post_all(struct coll_tensor_call *call, struct coll_tensor_post 
 	return ret;
 }
 
-int coll_ioc_tensor_post(struct coll_file *cf, void __user *arg, u32 size)
+int coll_post_copy(struct coll_tensor_post *p, const void __user *arg, u32 size)
 {
-	struct coll_tensor_post __user *to = arg;
+	int ret = copy_struct_from_user(p, sizeof(*p), arg, size);
+
+	if (ret)
+		return ret;
+	if (!p->nr || p->nr > COLL_TENSOR_CALL_MAX || p->size < COLL_TENSOR_SIZE_V0 ||
+	    p->size > PAGE_SIZE || p->posted || p->flags ||
+	    memchr_inv(p->reserved, 0, sizeof(p->reserved)))
+		return -EINVAL;
+	return 0;
+}
+
+bool coll_post_has_group(const struct coll_tensor_post *p)
+{
+	const struct coll_tensor __user *t;
+	u64 group;
+	u32 k;
+
+	for (k = 0; k < p->nr; k++) {
+		t = u64_to_user_ptr(p->tensors + (u64)k * p->size);
+		/* The post ends there as well. */
+		if (copy_from_user(&group, &t->group, sizeof(group)))
+			return false;
+		if (group)
+			return true;
+		if (!((k + 1) % COLL_POST_BATCH))
+			cond_resched();
+	}
+	return false;
+}
+
+int coll_post_tensors(struct coll_file *cf, struct coll_tensor_post __user *to,
+		      struct coll_tensor_post *p, bool no_groups)
+{
 	struct coll_member *m = cf->member;
 	u64 begin = coll_account_begin();
 	struct coll_tensor_call call;
-	struct coll_tensor_post p;
-	int ret;
+	int ret = coll_tensor_check_member(m);
 
-	ret = copy_struct_from_user(&p, sizeof(p), arg, size);
-	if (ret)
-		return ret;
-	if (!p.nr || p.nr > COLL_TENSOR_CALL_MAX || p.size < COLL_TENSOR_SIZE_V0 ||
-	    p.size > PAGE_SIZE || p.posted || p.flags ||
-	    memchr_inv(p.reserved, 0, sizeof(p.reserved)))
-		return -EINVAL;
-	ret = coll_tensor_check_member(m);
 	if (ret)
 		return ret;
 	if (!coll_tensors_linked(coll_member_group(m)))
 		return -ENOTCONN;
-	coll_tensor_call_begin(&call, m);
-	ret = coll_post_all(&call, &p);
+	coll_tensor_call_begin(&call, m, no_groups);
+	ret = coll_post_all(&call, p);
 	coll_tensor_call_end(&call);
 	coll_account_call(m, begin);
 	/* If this faults the caller does not learn how many were posted. */
-	return put_user(p.posted, &to->posted) ? -EFAULT : ret;
+	return put_user(p->posted, &to->posted) ? -EFAULT : ret;
+}
+
+int coll_ioc_tensor_post(struct coll_file *cf, void __user *arg, u32 size)
+{
+	struct coll_tensor_post p;
+	int ret = coll_post_copy(&p, arg, size);
+
+	return ret ?: coll_post_tensors(cf, arg, &p, false);
 }
 
 /* --- WAIT ----------------------------------------------------------------------- */

@@ -21,16 +21,11 @@
 #include "tensor.h"
 #include "tensor_uring.h"
 
-/* Return: number of results, or an error. */
-static int coll_uring_wait(struct coll_file *cf, u64 arg, struct coll_tensor_wait *w)
-{
-	int ret = coll_wait_tensors(cf, u64_to_user_ptr(arg), w);
-
-	/* io_uring does not restart calls. */
-	if (ret == -ERESTARTSYS)
-		return -EINTR;
-	return ret ?: (int)w->got;
-}
+/* A command, copied in. */
+union coll_uring_tensor_args {
+	struct coll_tensor_post post;
+	struct coll_tensor_wait wait;
+};
 
 /*
  * The size that user memory has by the SQE: as large as it was first published, and, as the ring is
@@ -43,30 +38,50 @@ static int coll_uring_check_len(bool post, u32 len)
 	return len < _IOC_SIZE(post ? COLL_IOC_TENSOR_POST : COLL_IOC_TENSOR_WAIT) ? -EINVAL : 0;
 }
 
+static int coll_uring_copy(union coll_uring_tensor_args *args, bool post, u64 arg, u32 len)
+{
+	int ret = coll_uring_check_len(post, len);
+
+	if (ret)
+		return ret;
+	return post ? coll_post_copy(&args->post, u64_to_user_ptr(arg), len) :
+		      coll_wait_copy(&args->wait, u64_to_user_ptr(arg), len);
+}
+
+/* Return: number of results, or an error. */
+static int coll_uring_wait(struct coll_file *cf, u64 arg, struct coll_tensor_wait *w)
+{
+	int ret = coll_wait_tensors(cf, u64_to_user_ptr(arg), w);
+
+	/* io_uring does not restart calls. */
+	if (ret == -ERESTARTSYS)
+		return -EINTR;
+	return ret ?: (int)w->got;
+}
+
 int coll_uring_tensors(struct coll_file *cf, struct io_uring_cmd *cmd, u64 arg, u32 len,
 		       unsigned int issue_flags)
 {
 	bool holds_file = !(cmd_to_io_kiocb(cmd)->flags & REQ_F_FIXED_FILE);
 	bool post = cmd->cmd_op == COLL_URING_TENSOR_POST;
-	struct coll_tensor_wait w;
+	bool nonblock = issue_flags & IO_URING_F_NONBLOCK;
+	union coll_uring_tensor_args args;
 	int ret;
 
 	if (cmd->flags & IORING_URING_CMD_FIXED)
 		return -EINVAL;
-	ret = coll_uring_check_len(post, len);
+	ret = coll_uring_copy(&args, post, arg, len);
 	if (ret)
 		return ret;
-	if (!post)
-		ret = coll_wait_copy(&w, u64_to_user_ptr(arg), len);
 	/* Let a thread of io_uring wait: the submitter holds locks of the ring. */
-	if (!post && !ret && issue_flags & IO_URING_F_NONBLOCK && w.min)
+	if (nonblock && (post ? coll_post_has_group(&args.post) : args.wait.min))
 		return -EAGAIN;
 	if (holds_file)
 		coll_end_hold(cf);
 	if (post)
-		ret = coll_ioc_tensor_post(cf, u64_to_user_ptr(arg), len);
-	else if (!ret)
-		ret = coll_uring_wait(cf, arg, &w);
+		ret = coll_post_tensors(cf, u64_to_user_ptr(arg), &args.post, nonblock);
+	else
+		ret = coll_uring_wait(cf, arg, &args.wait);
 	if (holds_file)
 		coll_end_drop(cf);
 	/* Do not return @ret: io_uring would retry -EAGAIN later. */

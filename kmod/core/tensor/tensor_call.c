@@ -42,11 +42,12 @@ static struct coll_tensor_group *coll_tensor_group_find_locked(struct coll_membe
 	return node ? rb_entry(node, struct coll_tensor_group, node) : NULL;
 }
 
-void coll_tensor_call_begin(struct coll_tensor_call *call, struct coll_member *m)
+void coll_tensor_call_begin(struct coll_tensor_call *call, struct coll_member *m, bool no_groups)
 {
 	struct coll_group *g = coll_member_group(m);
 
 	call->member = m;
+	call->no_groups = no_groups;
 	INIT_LIST_HEAD(&call->groups);
 	spin_lock(&g->lock);
 	call->nr = ++m->tensors.nr_calls;

@@ -29,14 +29,16 @@ struct coll_tensor_group {
  * @member: of the caller
  * @nr: number of the call
  * @groups: struct coll_tensor_group
+ * @no_groups: the call must not wait for the end of a group, so it posts no member of one
  */
 struct coll_tensor_call {
 	struct coll_member *member;
 	u64 nr;
 	struct list_head groups;
+	bool no_groups;
 };
 
-void coll_tensor_call_begin(struct coll_tensor_call *call, struct coll_member *m);
+void coll_tensor_call_begin(struct coll_tensor_call *call, struct coll_member *m, bool no_groups);
 
 /* Forget its groups. Sleeps. */
 void coll_tensor_call_end(struct coll_tensor_call *call);
