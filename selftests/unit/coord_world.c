@@ -332,7 +332,7 @@ static void refuse(struct rank *r, char letter, u64 group)
 /* Does this say something of the letter before it? */
 static bool is_mark(char c)
 {
-	return c == '\'' || c == '~';
+	return c == '\'' || c == '~' || c == '_';
 }
 
 /* A group is its letters. */
@@ -351,7 +351,7 @@ static const char *post_group(struct rank *r, const char *at)
 		group |= 1ULL << name_nr(*k);
 	}
 	for (k = at + 1; k < end; k++) {
-		if (is_mark(*k))
+		if (is_mark(*k) || k[1] == '_')
 			continue;
 		if (k[1] == '~')
 			break;
@@ -581,9 +581,11 @@ void world_check_end(void)
 			if (strchr(p->script, name_of[k]) && p->started[k] != w->starts)
 				fault("not started as often as it was submitted");
 		/* of a group: all or none */
-		if (p->script[0] == '(' && p->script[3] == ')' && !strpbrk(p->script, "- ") &&
-		    p->started[name_nr(p->script[1])] != p->started[name_nr(p->script[2])])
-			fault("a part of a group was started");
+		if (p->script[0] != '(' || strpbrk(p->script, "- '~_"))
+			continue;
+		for (k = 2; p->script[k] != ')'; k++)
+			if (p->started[name_nr(p->script[1])] != p->started[name_nr(p->script[k])])
+				fault("a part of a group was started");
 	}
 	for (k = 1; k < w->nr_nodes; k++)
 		if ((w->nodes[k].nr_orders != w->nr_orders ||
@@ -648,8 +650,8 @@ static void add_entry(const struct coll_coord_entry *e, u32 nr_local, u64 forgiv
 	add_bad(&e->failing);
 	add(e->children);
 	add(e->contributors);
-	add((u64)e->going << 5 | (u64)e->whole << 4 | (u64)(e->forgiven == forgiven) << 3 |
-	    (u64)e->leads << 2 | (u64)e->said << 1 | e->with_joined);
+	add((u64)e->starting << 6 | (u64)e->going << 5 | (u64)e->whole << 4 |
+	    (u64)(e->forgiven == forgiven) << 3 | (u64)e->leads << 2 | (u64)e->said << 1 | e->with_joined);
 	add(e->ranks[0]);
 	add_bytes(e->ranks + 1, nr_local * sizeof(u32));
 	add(e->nr_members);
@@ -697,8 +699,13 @@ static void add_node(const struct node *n)
 	add(c->more);
 	add_chain(&c->groups[0], by_group);
 	add_chain(&c->up, up);
+	add_chain(&c->fresh, ready);
 	add_chain(&c->ready, ready);
 	add_chain(&c->held, ready);
+	add_chain(&c->fusion, ready);
+	add_chain(&c->others, ready);
+	add((u64)((const char *)c->go - (const char *)w));
+	add(c->go_at ? (u64)((const char *)c->go_at - (const char *)w) : 0);
 	add_log(c);
 	add(c->children_joined);
 	add(c->serial);

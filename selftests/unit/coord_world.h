@@ -27,6 +27,7 @@
  *	(ab)	a group of two; the letters may have a ', too
  *	(ab)!	with deadlines
  *	(ab~)	the rank cannot submit b, and withdraws the group
+ *	(ab_)	a group of two, of which it does not submit b
  *	+	join, and wait for the others
  *	-	leave
  *	.	wait until all has ended

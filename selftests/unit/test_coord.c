@@ -13,6 +13,7 @@
 #include "coord_world.h"
 #include "pure/coord/coord.h"
 #include "pure/coord/coord_order.h"
+#include "pure/coord/coord_params.h"
 #include "pure/coord/coord_priv.h"
 #include "pure/coord/coord_table.h"
 #include "pure/coord/coord_talk.h"
@@ -44,6 +45,13 @@ static const struct scene scenes[] = {
 	{ "a deadline in a star", "0 0", "1 1 1", { "a! a", "a a", "a a!" }, false },
 	{ "a deadline of a group", "0", "1 1", { "(ab)! . (ab)", "(ab) (ab)" }, false },
 	{ "a deadline of an unlike group", "0", "1 1", { "(ag)!", "(ga)" }, false },
+	{ "a group of three", "0", "1 1", { "(abg)", "(gab)" }, true },
+	{ "a deadline of three", "0", "1 1", { "(abg)!", "(gab)" }, false },
+	{ "a deadline of three that are fused", "0", "1 1", { "(abc)", "(cab)!" }, false },
+	{ "a deadline of three, all at a time", "0", "1 1", { "(abg)!", "(gab)" }, false, 0, 3 },
+	{ "three of which one is refused", "0", "1 1", { "(abc~) (abc)", "(cab) (abc)" }, .starts = 1 },
+	{ "three that differ", "0", "1 1", { "(abc)", "(bac')" }, false },
+	{ "three of a group, and a join", "0", "1 1", { "(abc) +", "(abc~) +" }, false },
 	{ "room for one and a deadline of a group", "0", "1 1", { "(ag)!", "(ga)" }, false, 1 },
 	{ "a refused group, again", "0", "1 1", { "(ab~) (ab)", "(ba) (ab)" }, .starts = 1 },
 	{ "the first member refused", "0", "1 1", { "(a~b) (ab)", "(ab) (ba)" }, .starts = 1 },
@@ -84,6 +92,7 @@ static const struct scene scenes[] = {
 	  false },
 	{ "join twice", "0", "1 1", { "+ a + a", "a + + a" }, false },
 	{ "join and a group", "0", "1 1", { "(ab) +", "(ab) +" }, false },
+	{ "join and a part of a group", "0", "1 1", { "(abc_) + c", "(abc_) + c" }, false },
 	{ "join and what needs all", "0", "1 1", { "g a + a", "+ a" }, false },
 	{ "join and a deadline", "0", "1 1", { "a! + a", "+ a" }, false },
 	{ "a rank leaves", "0", "1 1", { "a b .", "a -" }, false },
@@ -305,6 +314,8 @@ static struct {
 	unsigned int nr, nr_bad;
 	struct coll_coord_bad bad;
 	const char *fits;	/* names that may be in a fusion; NULL: all */
+	unsigned int flying;	/* ops, and bytes of each */
+	uint64_t bytes[MANY + 1];
 } lone;
 
 static void lone_start(struct coll_coord *c, struct coll_coord_entry *e, uint32_t contributors,
@@ -313,6 +324,9 @@ static void lone_start(struct coll_coord *c, struct coll_coord_entry *e, uint32_
 	snprintf(lone.order[lone.nr], sizeof(lone.order[0]), "%.*s", (int)e->name_len,
 		 (const char *)e->name);
 	lone.last[lone.nr++] = last;
+	lone.bytes[lone.flying] += coll_coord_bytes(&e->known);
+	if (last && lone.flying < MANY)
+		lone.bytes[++lone.flying] = 0;
 }
 
 static void lone_end(struct coll_coord *c, struct coll_coord_entry *e,
@@ -386,6 +400,14 @@ static int lone_post(const char *name, uint32_t len, const struct coll_coord_par
 static int lone_put(const char *name, struct coll_coord_params p)
 {
 	return lone_post(name, (uint32_t)strlen(name), &p);
+}
+
+static void lone_give_up(const char *name)
+{
+	struct coll_coord_entry *none = NULL, *e;
+
+	if (!coll_coord_find(&lone.c, name, (uint32_t)strlen(name), &none, &e))
+		coll_coord_give_up(&lone.c, e, 0, COLL_BAD_TIMEOUT);
 }
 
 /* The names that were started, with a bar behind each fusion. */
@@ -632,40 +654,240 @@ static void test_bad_input(void)
 	lone_finish();
 }
 
-/* A large group, and a rank gives one up: all of it ends, and no call orders more than it may. */
-static void test_large_group(void)
+/* Entries that one call visited, at most, since visits_begin(). */
+static unsigned int visits_most;
+
+static void visits_count(void)
 {
-	const unsigned int members = MANY, most = 64;
-	struct coll_coord_params p = tensor(1), q;
-	struct coll_coord_bad bad = { .cause = COLL_BAD_TIMEOUT };
-	unsigned int i, before, calls = 0, over = 0;
+	if (coll_visited > visits_most)
+		visits_most = coll_visited;
+	coll_visited = 0;
+}
+
+static void visits_begin(void)
+{
+	visits_most = 0;
+	coll_visited = 0;
+}
+
+/* Run until nothing is left to do. Return: number of calls. */
+static unsigned int run_all(void)
+{
+	unsigned int calls = 0;
+	bool more;
+
+	visits_count();
+	do {
+		more = coll_coord_go_on(&lone.c);
+		coll_coord_run(&lone.c);
+		visits_count();
+		calls++;
+	} while (more || lone.c.more);
+	return calls;
+}
+
+#define STEP	64	/* entries of one call */
+
+static void large_begin(uint64_t threshold)
+{
+	lone_begin(threshold);
+	lone.c.orders = STEP;
+	lone.c.looks = STEP;
+	visits_begin();
+}
+
+/* Post @nr members of a group of @of, which have names from @from on. */
+static void large_post(unsigned int from, unsigned int nr, unsigned int of, uint64_t group)
+{
+	struct coll_coord_params p = tensor(1);
 	char name[8];
 
-	lone_begin(0);
-	lone.c.orders = most;
-	p.field[COLL_FIELD_GROUP] = 77;
-	p.field[COLL_FIELD_MEMBERS] = members + 1;
-	for (i = 0; i < members; i++) {
+	p.field[COLL_FIELD_GROUP] = group;
+	p.field[COLL_FIELD_MEMBERS] = of;
+	while (nr--) {
+		snprintf(name, sizeof(name), "%u", from++);
+		lone_put(name, p);
+		visits_count();
+	}
+}
+
+/* How many of what was started are in the order of their names? */
+static unsigned int large_in_order(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < lone.nr && (unsigned int)atoi(lone.order[i]) == i; i++)
+		;
+	return i;
+}
+
+/* A large group, and a rank gives one up: all of it ends, and no call visits more than it may. */
+static void test_large_group_ends(void)
+{
+	const unsigned int members = MANY;
+	unsigned int calls;
+
+	large_begin(0);
+	large_post(0, members, members + 1, 77);
+	run_all();
+	tap_ok(!lone.nr && !lone.c.more, "a member is missing: none starts");
+	lone_give_up("7");
+	calls = run_all();
+	tap_ok(lone.nr_bad == members && !lone.nr && visits_most <= 2 * STEP,
+	       "%u members end, in %u calls that visit %u at most", lone.nr_bad, calls,
+	       visits_most);
+	large_post(0, 2, 2, 77);
+	run_all();
+	tap_ok(large_in_order() == 2, "names can be submitted again, and a group of two starts");
+	lone_finish();
+}
+
+/* A large group is whole: all of it starts in order, before what became ready meanwhile. */
+static void test_large_group_starts(void)
+{
+	const unsigned int members = MANY - 1;
+	unsigned int calls, first;
+	char last[8];
+
+	snprintf(last, sizeof(last), "%u", members);
+	large_begin(0);
+	large_post(0, members, members, 77);
+	coll_coord_run(&lone.c);
+	visits_count();
+	first = lone.nr;
+	lone_put(last, tensor(1));
+	calls = run_all();
+	tap_ok(!first && large_in_order() == MANY && visits_most <= 3 * STEP,
+	       "%u members start, and then another one, in %u calls that visit %u at most",
+	       members, calls, visits_most);
+	lone_finish();
+	/* One has started, there is no room for the next one, and a rank gives one up. */
+	large_begin(0);
+	lone.c.window_ops = 1;
+	large_post(0, members, members, 77);
+	run_all();
+	lone.c.window_ops = 0;
+	lone_give_up("7");
+	run_all();
+	tap_ok(large_in_order() == members && !lone.nr_bad && visits_most <= 3 * STEP,
+	       "all of them, once one has started");
+	lone_finish();
+}
+
+/* Fusions of many tensors: a call ends one, and begins no other. */
+static void test_large_fusions(void)
+{
+	const unsigned int most = 256;
+	unsigned int i, calls;
+	char name[8];
+
+	large_begin(1 << 20);
+	lone.c.most = most;
+	for (i = 0; i < MANY; i++) {
 		snprintf(name, sizeof(name), "%u", i);
+		lone_put(name, tensor(1));
+	}
+	calls = run_all();
+	for (i = 0; i < MANY && lone.last[i] == (i % most == most - 1 || i == MANY - 1); i++)
+		;
+	tap_ok(i == MANY && large_in_order() == MANY && visits_most <= most + STEP,
+	       "%u are fused, in %u calls that visit %u at most", lone.nr, calls, visits_most);
+	lone_finish();
+}
+
+/* All have joined: groups that are not whole end, and the others start before. */
+static void test_large_join(void)
+{
+	unsigned int i, calls;
+
+	large_begin(0);
+	for (i = 0; i < MANY / 4; i++)
+		large_post(i, 1, 2, 1000 + i);
+	large_post(MANY / 4, MANY / 4, MANY, 77);
+	coll_coord_join(&lone.c, 0);
+	calls = run_all();
+	tap_ok(!lone.nr && lone.nr_bad == MANY / 2 && lone.c.forgiven == 1 && visits_most <= 3 * STEP,
+	       "a join ends %u, in %u calls that visit %u at most", lone.nr_bad, calls, visits_most);
+	lone_finish();
+}
+
+/* --- the order does not depend on how much one call does ------------------------------- */
+
+#define ACTS	200
+
+/* Another op may start at once. */
+static void end_newest(void)
+{
+	uint64_t bytes = lone.bytes[--lone.flying];
+
+	lone.bytes[lone.flying] = 0;
+	coll_coord_over(&lone.c, bytes);
+}
+
+/* Post a tensor of a random group, end an op, or give a tensor up. */
+static void act(uint64_t *seed)
+{
+	uint32_t what = (uint32_t)(tap_random(seed) >> 33), group = what % 7;
+	struct coll_coord_params p = tensor(1 + what / 7 % 20);
+	char name[8];
+
+	p.field[COLL_FIELD_PRIORITY] = what >> 8 & 3;
+	p.field[COLL_FIELD_GROUP] = group;
+	p.field[COLL_FIELD_MEMBERS] = group;
+	snprintf(name, sizeof(name), "%u.%u", group, what >> 10 & 7);
+	switch (what >> 13 & 7) {
+	case 0:
+		if (lone.flying)
+			end_newest();
+		break;
+	case 1:
+		lone_give_up(name);
+		break;
+	default:
 		lone_put(name, p);
 	}
-	coll_coord_run(&lone.c);
-	tap_ok(!lone.nr && !lone.c.more, "a member is missing: none starts");
-	coll_coord_give_up(&lone.c, lone.c.names[0], 0, bad.cause);
-	do {
-		before = lone.nr_bad;
-		coll_coord_run(&lone.c);
-		over += lone.nr_bad - before > most;
-		calls++;
-	} while (lone.c.more);
-	tap_ok(lone.nr_bad == members && !lone.nr && !over,
-	       "%u members end, in %u calls of %u at most", lone.nr_bad, calls, most);
-	q = p;
-	q.field[COLL_FIELD_MEMBERS] = 2;
-	tap_ok(!lone_put("0", q) && !lone_put("1", q), "names can be submitted again");
-	coll_coord_run(&lone.c);
-	tap_ok(lone.nr == 2, "and a group of two starts");
+	run_all();
+}
+
+/* Play @seed. Return: what has been started, with a bar behind each fusion. */
+static char *play_acts(uint64_t seed, uint32_t step)
+{
+	static char text[2][ACTS * 16];
+	char *to = text[!step];
+	unsigned int i, n;
+
+	lone_begin(200);
+	lone.c.looks = step;
+	lone.c.orders = step;
+	lone.c.window_ops = 3;
+	lone.c.urgent = 8;
+	lone.c.urgent_ops = 5;
+	for (i = 0; i < ACTS; i++)
+		act(&seed);
+	for (i = 0, n = 0, *to = 0; i < lone.nr; i++)
+		n += (unsigned int)snprintf(to + n, sizeof(text[0]) - n, "%s%s ", lone.order[i],
+					    lone.last[i] ? "|" : "");
+	snprintf(to + n, sizeof(text[0]) - n, "%u", lone.nr_bad);
 	lone_finish();
+	return to;
+}
+
+static void test_same_order(uint64_t seed)
+{
+	static const uint32_t steps[] = { 1, 2, 3, 7, STEP };
+	unsigned int i, k, wrong = 0, starts = 0, ends = 0;
+
+	for (i = 0; i < 400; i++) {
+		const char *all = play_acts(seed, 0);
+
+		starts += lone.nr;
+		ends += lone.nr_bad;
+		for (k = 0; k < sizeof(steps) / sizeof(steps[0]); k++)
+			wrong += strcmp(all, play_acts(seed, steps[k])) != 0;
+		tap_random(&seed);
+	}
+	tap_ok(!wrong && starts && ends, "%u start, and %u end, in the same order in small steps",
+	       starts, ends);
 }
 
 static void test_rehash(void)
@@ -808,7 +1030,11 @@ int main(void)
 	test_priority();
 	test_urgent();
 	test_bad_input();
-	test_large_group();
+	test_large_group_ends();
+	test_large_group_starts();
+	test_large_fusions();
+	test_large_join();
+	test_same_order(seed);
 	test_rehash();
 	test_hostile(seed);
 	for (k = 0; k < sizeof(scenes) / sizeof(scenes[0]); k++) {

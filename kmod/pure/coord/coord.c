@@ -9,6 +9,7 @@
 
 #ifdef COLL_CHECK_RULES
 int coll_rule_dropped;
+unsigned int coll_visited;
 #endif
 
 /* Has every local rank submitted it, or joined? */
@@ -137,6 +138,7 @@ bool coll_coord_go_on(struct coll_coord *c)
 			break;
 		l = c->look;
 		c->look = l->next;
+		coll_visit();
 		coll_coord_look(c, coll_chain_entry(l, struct coll_coord_entry, pending));
 	}
 	if (c->look != &c->pending && !coll_dropped(COLL_RULE_LOOK_ALL))
@@ -162,7 +164,7 @@ void coll_coord_leaves(struct coll_coord *c, u32 rank)
 	c->leave_said = true;
 	c->left_rank = rank;
 	if (c->is_root)
-		coll_coord_move(&c->ready_leave, &c->ready);
+		coll_coord_move(&c->ready_leave, &c->fresh);
 	else
 		coll_coord_move(&c->up_leave, &c->up);
 }

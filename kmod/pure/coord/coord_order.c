@@ -117,7 +117,7 @@ static void coll_coord_clear(struct coll_coord *c, struct coll_coord_entry *e, u
 	if (c->ops->pending && !coll_chain_empty(&e->pending))
 		c->ops->pending(c, e, false);
 	coll_coord_not_pending(c, e);
-	coll_coord_group_del(e);
+	coll_coord_group_del(c, e);
 	coll_chain_del(&e->up);
 	coll_chain_del(&e->ready);
 	coll_chain_del(&e->members);
@@ -154,30 +154,36 @@ static void coll_coord_owe(struct coll_coord *c, struct coll_coord_entry *e, u32
 			owed[k] += nr - coll_bit(e->ranks, k);
 }
 
-/* Ask for the end of the pending members of a group; 0: of none. */
-static void coll_coord_end_group(struct coll_coord *c, u64 group, const struct coll_coord_bad *bad)
+/*
+ * Ask for the end of pending members of a group; 0: of none. A group may be large. Each member that
+ * ends asks for the end of others in turn, and nothing is started meanwhile, because at the root
+ * those that fail come first. Return: number of members.
+ */
+static u32 coll_coord_end_group(struct coll_coord *c, u64 group, const struct coll_coord_bad *bad)
 {
-	struct coll_coord_entry *e, *next;
+	struct coll_coord_entry *e = group ? coll_coord_group_next(c, group, NULL) : NULL, *next;
+	u32 n = 0;
 
-	if (!group)
-		return;
-	for (e = coll_coord_group_next(c, group, NULL); e; e = next) {
+	for (; e && !(c->looks && n == c->looks); e = next, n++) {
 		next = coll_coord_group_next(c, group, e);
 		coll_coord_fail(c, e, bad);
 	}
+	return n;
 }
 
 /* The same for the groups in @bad, and for the group @own. */
-static void coll_coord_end_groups(struct coll_coord *c, const struct coll_coord_bad *bad,
-				  u64 own)
+static u32 coll_coord_end_groups(struct coll_coord *c, const struct coll_coord_bad *bad, u64 own)
 {
+	u32 n;
+
 	if (coll_dropped(COLL_RULE_GROUP_END))
-		return;
-	coll_coord_end_group(c, bad->group[0], bad);
+		return 0;
+	n = coll_coord_end_group(c, bad->group[0], bad);
 	if (bad->group[1] != bad->group[0])
-		coll_coord_end_group(c, bad->group[1], bad);
+		n += coll_coord_end_group(c, bad->group[1], bad);
 	if (own != bad->group[0] && own != bad->group[1])
-		coll_coord_end_group(c, own, bad);
+		n += coll_coord_end_group(c, own, bad);
+	return n;
 }
 
 static bool coll_coord_any_local(const struct coll_coord *c, const struct coll_coord_entry *e)
@@ -191,7 +197,7 @@ static bool coll_coord_any_local(const struct coll_coord *c, const struct coll_c
 }
 
 /* @round and all before it are over. */
-void coll_coord_end(struct coll_coord *c, struct coll_coord_entry *e, u32 round,
+u32 coll_coord_end(struct coll_coord *c, struct coll_coord_entry *e, u32 round,
 		    const struct coll_coord_bad *bad, bool full)
 {
 	/* Ranks here may have it in another group than those that ended it. */
@@ -211,7 +217,7 @@ void coll_coord_end(struct coll_coord *c, struct coll_coord_entry *e, u32 round,
 	if (coll_coord_any_local(c, e))
 		c->ops->end(c, e, &e->end.bad);
 	coll_coord_clear(c, e, round);
-	coll_coord_end_groups(c, &e->end.bad, own);
+	return coll_coord_end_groups(c, &e->end.bad, own);
 }
 
 void coll_coord_all_joined(struct coll_coord *c, u32 rank)
@@ -296,15 +302,42 @@ static bool coll_coord_is_urgent(const struct coll_coord *c, const struct coll_c
 	       e->want.field[COLL_FIELD_PRIORITY] > c->flying_most;
 }
 
-static void coll_coord_make_ready(struct coll_coord *c, struct coll_coord_entry *e)
+/* It may be ordered. */
+static void coll_coord_admit(struct coll_coord *c, struct coll_coord_entry *e)
 {
-	coll_chain_del(&e->ready);
+	e->whole = coll_coord_group(e) && !coll_dropped(COLL_RULE_GROUP);
 	if (c->urgent)
 		c->rush |= coll_coord_is_urgent(c, e);
 	if (coll_coord_startable(c, c->ready.prev) &&
 	    coll_coord_priority(c->ready.prev) < coll_coord_priority(&e->ready))
 		c->sorted = 0;
 	coll_chain_add(&e->ready, &c->ready);
+}
+
+/* Move entries from @c->fresh to @c->ready, as many as one call may. Return: there are more. */
+static bool coll_coord_admit_some(struct coll_coord *c)
+{
+	struct coll_chain *l;
+	u32 n = 0;
+
+	while (!coll_chain_empty(&c->fresh)) {
+		if (c->looks && n++ == c->looks)
+			return !coll_dropped(COLL_RULE_GROUP_ADMIT);
+		l = c->fresh.next;
+		coll_chain_del(l);
+		coll_visit();
+		if (l == &c->ready_join || l == &c->ready_leave)
+			coll_chain_add(l, &c->ready);
+		else
+			coll_coord_admit(c, coll_coord_of_ready(l));
+	}
+	return false;
+}
+
+static void coll_coord_make_ready(struct coll_coord *c, struct coll_coord_entry *e)
+{
+	coll_chain_del(&e->ready);
+	coll_chain_add(&e->ready, &c->fresh);
 }
 
 /* The first member of a group that is ready. */
@@ -328,13 +361,8 @@ static void coll_coord_hold(struct coll_coord *c, struct coll_coord_entry *e)
 	if (++leader->nr_members < e->want.field[COLL_FIELD_MEMBERS])
 		return;
 	coll_coord_group_unlead(c, leader);
-	leader->whole = true;
 	coll_coord_make_ready(c, leader);
-	while (!coll_chain_empty(&leader->members)) {
-		e = coll_coord_of_ready(leader->members.next);
-		e->whole = true;
-		coll_coord_make_ready(c, e);
-	}
+	coll_chain_splice(&leader->members, &c->fresh);
 }
 
 void coll_coord_complete(struct coll_coord *c, struct coll_coord_entry *e)
@@ -353,21 +381,32 @@ void coll_coord_complete(struct coll_coord *c, struct coll_coord_entry *e)
 		coll_coord_make_ready(c, e);
 }
 
-/* Groups of which some members are missing will not be whole any more. */
 void coll_coord_complete_join(struct coll_coord *c)
 {
-	struct coll_coord_bad joined = { .cause = COLL_BAD_JOINED };
-	struct coll_coord_entry *leader;
-
-	while (!coll_chain_empty(&c->held)) {
-		leader = coll_coord_of_ready(c->held.next);
-		while (!coll_chain_empty(&leader->members))
-			coll_coord_fail(c, coll_coord_of_ready(leader->members.next), &joined);
-		coll_coord_fail(c, leader, &joined);
-	}
 	coll_chain_del(&c->ready_join);
 	coll_chain_add(&c->ready_join,
-		       coll_dropped(COLL_RULE_JOIN_LAST) ? c->ready.next : &c->ready);
+		       coll_dropped(COLL_RULE_JOIN_LAST) ? c->ready.next : &c->fresh);
+}
+
+/*
+ * All ranks have joined: groups of which some members are missing will not be whole any more. Ask
+ * for the end of as many members as one call may. Return: there are more.
+ */
+static bool coll_coord_end_held(struct coll_coord *c)
+{
+	struct coll_coord_bad joined = { .cause = COLL_BAD_JOINED };
+	struct coll_chain *l;
+	u32 n = 0;
+
+	while (c->join_said && !coll_chain_empty(&c->held) && !coll_dropped(COLL_RULE_HELD)) {
+		if (c->looks && n++ == c->looks)
+			return true;
+		l = coll_coord_of_ready(c->held.next)->members.next;
+		if (l == &coll_coord_of_ready(c->held.next)->members)
+			l = c->held.next;
+		coll_coord_fail(c, coll_coord_of_ready(l), &joined);
+	}
+	return false;
 }
 
 /* Merge run @b into run @a; of equal priority those of @a come first. */
@@ -520,48 +559,62 @@ static void coll_coord_start_one(struct coll_coord *c, struct coll_coord_entry *
 	coll_coord_start(c, e, e->contributors, last, full);
 }
 
-/*
- * One of a group starts: so do the others, whatever happens to them meanwhile. They come to the
- * front of coll_coord.ready, but for those that start now.
- */
-static void coll_coord_group_go(struct coll_coord *c, u64 group)
+/* The group at hand has been marked: those that do not start now come to the front. */
+static void coll_coord_group_gone(struct coll_coord *c)
 {
-	struct coll_coord_entry *e = NULL;
-	struct coll_chain others;
-	u32 n = 0;
-
-	coll_chain_init(&others);
-	while ((e = coll_coord_group_next(c, group, e))) {
-		if (!e->whole)
-			continue;
-		e->going = true;
-		if (e->starting)
-			continue;
-		coll_chain_del(&e->ready);
-		coll_chain_add(&e->ready, &others);
-		n++;
-	}
 	/* So many are sorted as their turn comes: nothing that was sorted is in front any more. */
-	if (c->sorts && n > c->sorts)
+	if (c->sorts && c->nr_others > c->sorts)
 		c->sorted = 0;
 	else
-		coll_coord_sort(&others);
-	coll_chain_splice(&others, c->ready.next);
+		coll_coord_sort(&c->others);
+	coll_chain_splice(&c->others, c->ready.next);
+	c->nr_others = 0;
+	c->go = c->go->next;
 }
 
-/* All in @fusion are about to start. */
-static void coll_coord_groups_go(struct coll_coord *c, struct coll_chain *fusion)
+/*
+ * One of a group starts: so do the others, whatever happens to them meanwhile. Visit the next entry
+ * of the list of the group at hand. A group may be large.
+ */
+static void coll_coord_group_go(struct coll_coord *c)
+{
+	struct coll_coord_entry *first = coll_coord_of_ready(c->go), *e;
+
+	e = coll_coord_group_walk_next(c, first);
+	if (!e) {
+		coll_coord_group_gone(c);
+		return;
+	}
+	coll_visit();
+	if (!e->whole || coll_coord_group(e) != coll_coord_group(first))
+		return;
+	e->going = true;
+	coll_coord_group_del(c, e);
+	if (e->starting)
+		return;
+	coll_chain_del(&e->ready);
+	coll_chain_add(&e->ready, &c->others);
+	c->nr_others++;
+}
+
+/* All in @c->fusion are about to start: mark their groups. Return: entries visited, up to @most. */
+static u32 coll_coord_groups_go(struct coll_coord *c, u32 most)
 {
 	struct coll_coord_entry *e;
-	struct coll_chain *l;
+	u32 n = 0;
 
-	for (l = fusion->next; l != fusion; l = l->next)
-		coll_coord_of_ready(l)->starting = true;
-	for (l = fusion->next; l != fusion; l = l->next) {
-		e = coll_coord_of_ready(l);
-		if (e->whole && !e->going && !coll_dropped(COLL_RULE_GROUP_GOING))
-			coll_coord_group_go(c, coll_coord_group(e));
+	while (c->go != &c->fusion && n < most) {
+		e = coll_coord_of_ready(c->go);
+		if (c->go_at) {
+			coll_coord_group_go(c);
+			n++;
+		} else if (e->whole && !e->going && !coll_dropped(COLL_RULE_GROUP_GOING)) {
+			coll_coord_group_walk(c, e);
+		} else {
+			c->go = c->go->next;
+		}
 	}
+	return n;
 }
 
 /* One op may always be started, however large it is. */
@@ -573,11 +626,11 @@ static bool coll_coord_has_room(const struct coll_coord *c)
 	       (!c->window_ops || c->flying < c->window_ops);
 }
 
-static void coll_coord_start_fusion(struct coll_coord *c, struct coll_coord_entry *first)
+/* Choose what starts next, with @first. */
+static void coll_coord_choose(struct coll_coord *c, struct coll_coord_entry *first)
 {
 	u64 priority = first->want.field[COLL_FIELD_PRIORITY], threshold = c->threshold;
-	struct coll_coord_entry *e;
-	struct coll_chain fusion;
+	struct coll_chain *l;
 
 	/* An op without room for it stays as small as that. */
 	if (!coll_coord_has_room(c) && threshold > c->urgent)
@@ -585,26 +638,47 @@ static void coll_coord_start_fusion(struct coll_coord *c, struct coll_coord_entr
 	if (!c->flying || priority > c->flying_most)
 		c->flying_most = priority;
 	c->flying++;
-	coll_chain_init(&fusion);
-	coll_chain_add(&first->ready, &fusion);
+	coll_chain_add(&first->ready, &c->fusion);
 	if (coll_coord_fits(c, first, first))
-		coll_coord_gather(c, first, threshold, &fusion);
-	coll_coord_groups_go(c, &fusion);
-	while (!coll_chain_empty(&fusion)) {
-		e = coll_coord_of_ready(fusion.next);
-		coll_chain_del(&e->ready);
-		c->sorted -= !!c->sorted;
-		c->flying_bytes += coll_coord_bytes(&e->want);
-		coll_coord_start_one(c, e, coll_chain_empty(&fusion));
-	}
+		coll_coord_gather(c, first, threshold, &c->fusion);
+	for (l = c->fusion.next; l != &c->fusion; l = l->next)
+		coll_coord_of_ready(l)->starting = true;
+	c->go = c->fusion.next;
 }
 
-static void coll_coord_end_one(struct coll_coord *c, struct coll_coord_entry *e)
+/* Return: number of tensors. */
+static u32 coll_coord_start_fusion(struct coll_coord *c)
+{
+	struct coll_coord_entry *e;
+	u32 n = 0;
+
+	for (; !coll_chain_empty(&c->fusion); n++) {
+		e = coll_coord_of_ready(c->fusion.next);
+		coll_chain_del(&e->ready);
+		coll_visit();
+		c->sorted -= !!c->sorted;
+		c->flying_bytes += coll_coord_bytes(&e->want);
+		coll_coord_start_one(c, e, coll_chain_empty(&c->fusion));
+	}
+	return n;
+}
+
+/* Start what has been chosen, once its groups are marked. Return: entries visited. */
+static u32 coll_coord_go(struct coll_coord *c, u32 most)
+{
+	u32 n = coll_coord_groups_go(c, most);
+
+	return c->go == &c->fusion ? n + coll_coord_start_fusion(c) : n;
+}
+
+/* Return: entries visited. */
+static u32 coll_coord_end_one(struct coll_coord *c, struct coll_coord_entry *e)
 {
 	struct coll_coord_bad bad = e->failing;
 	bool full = coll_coord_name(c, e);
 
-	coll_coord_end(c, e, e->round, &bad, full);
+	coll_visit();
+	return 1 + coll_coord_end(c, e, e->round, &bad, full);
 }
 
 /* The entry that is ordered next; NULL: there is no room for it. */
@@ -624,35 +698,47 @@ static struct coll_chain *coll_coord_first(struct coll_coord *c)
 	return NULL;
 }
 
-static void coll_coord_order(struct coll_coord *c, struct coll_chain *l)
+/* Return: entries visited. What is chosen to start is counted by coll_coord_go(). */
+static u32 coll_coord_order(struct coll_coord *c, struct coll_chain *l)
 {
+	u32 n = 0;
+
 	coll_chain_del(l);
 	if (l == &c->ready_join)
 		coll_coord_all_joined(c, c->last_joined);
 	else if (l == &c->ready_leave)
 		coll_coord_all_left(c, c->left_rank);
 	else if (coll_coord_of_ready(l)->failing.cause)
-		coll_coord_end_one(c, coll_coord_of_ready(l));
+		n = coll_coord_end_one(c, coll_coord_of_ready(l));
 	else
-		coll_coord_start_fusion(c, coll_coord_of_ready(l));
+		coll_coord_choose(c, coll_coord_of_ready(l));
+	return n;
+}
+
+/* Order as much as one call may. Return: there is more. */
+static bool coll_coord_order_some(struct coll_coord *c)
+{
+	u32 most = c->orders ? c->orders : ~0U, n = 0;
+	struct coll_chain *l;
+
+	while (!c->left) {
+		l = NULL;
+		if (coll_chain_empty(&c->fusion)) {
+			l = coll_chain_empty(&c->ready) ? NULL : coll_coord_first(c);
+			if (!l)
+				break;
+		}
+		if (n >= most)
+			return true;
+		n += l ? coll_coord_order(c, l) : coll_coord_go(c, most - n);
+	}
+	return false;
 }
 
 void coll_coord_run(struct coll_coord *c)
 {
-	struct coll_chain *l;
-	u32 n = 0;
-
-	c->more = false;
-	while (c->is_root && !c->left && !coll_chain_empty(&c->ready)) {
-		l = coll_coord_first(c);
-		if (!l)
-			break;
-		if (c->orders && n++ == c->orders) {
-			c->more = true;
-			break;
-		}
-		coll_coord_order(c, l);
-	}
+	c->more = c->is_root && !c->left &&
+		  (coll_coord_admit_some(c) || coll_coord_end_held(c) || coll_coord_order_some(c));
 }
 
 void coll_coord_over(struct coll_coord *c, u64 bytes)

@@ -55,8 +55,10 @@ void coll_coord_start(struct coll_coord *c, struct coll_coord_entry *e, u32 cont
  * @round: the round that ends
  * @bad: why
  * @full: children are sent the name
+ *
+ * Return: members of its groups that it causes to fail.
  */
-void coll_coord_end(struct coll_coord *c, struct coll_coord_entry *e, u32 round,
+u32 coll_coord_end(struct coll_coord *c, struct coll_coord_entry *e, u32 round,
 		    const struct coll_coord_bad *bad, bool full);
 
 /* Apply JOINED, and log it: @rank is the last one to join. */

@@ -22,6 +22,25 @@ void coll_coord_submitted(struct coll_coord *c, struct coll_coord_entry *e)
 	coll_coord_group_add(c, e);
 }
 
+/* At the root: a member of its group starts, or is about to, so the others start as well. */
+static bool coll_coord_will_start(const struct coll_coord *c, const struct coll_coord_entry *e)
+{
+	const struct coll_chain *l;
+
+	if (e->going)
+		return true;
+	if (coll_dropped(COLL_RULE_GROUP_BUSY))
+		return false;
+	if (e->starting)
+		return true;
+	/* The group may not have been marked yet. */
+	for (l = c->fusion.next; e->whole && l != &c->fusion; l = l->next)
+		if (coll_coord_group(coll_chain_entry(l, struct coll_coord_entry, ready)) ==
+		    coll_coord_group(e))
+			return true;
+	return false;
+}
+
 /*
  * It is to be ended before it is ready. The root decides: it may have been started meanwhile, or
  * a member of its group may, and then the others start as well.
@@ -29,12 +48,13 @@ void coll_coord_submitted(struct coll_coord *c, struct coll_coord_entry *e)
 void coll_coord_fail(struct coll_coord *c, struct coll_coord_entry *e,
 		     const struct coll_coord_bad *bad)
 {
-	if (e->failing.cause || e->going)
+	if (e->failing.cause || coll_coord_will_start(c, e))
 		return;
+	coll_visit();
 	e->failing = *bad;
 	if (!e->failing.group[0])
 		e->failing.group[0] = coll_coord_group(e);
-	coll_coord_group_del(e);
+	coll_coord_group_del(c, e);
 	/*
 	 * This must go before JOIN. A parent that gets JOIN first counts our ranks as joined,
 	 * and starts the tensor without them.

@@ -31,6 +31,9 @@ enum coll_coord_rule {
 	COLL_RULE_GROUP,	/* a group is started when all of it is ready */
 	COLL_RULE_GROUP_END,	/* and ends as a whole */
 	COLL_RULE_GROUP_GOING,	/* or starts as a whole, once a member of it has started */
+	COLL_RULE_GROUP_ADMIT,	/* none of it starts before all are where they can be started */
+	COLL_RULE_GROUP_BUSY,	/* none of it ends while its members are marked as going */
+	COLL_RULE_HELD,		/* a group that is not whole ends when all have joined */
 	COLL_RULE_REFUSED,	/* a member that cannot be submitted counts as submitted */
 	COLL_RULE_MISMATCH,	/* ranks that disagree end the tensor */
 	COLL_RULE_DEADLINE,	/* the root is told when a rank gives a tensor up */
@@ -46,11 +49,18 @@ enum coll_coord_rule {
 
 #ifdef COLL_CHECK_RULES
 extern int coll_rule_dropped;
+/* Entries that were visited. A test measures how many one call visits. */
+extern unsigned int coll_visited;
+#define coll_visit()		((void)coll_visited++)
 #define coll_dropped(rule)	(coll_rule_dropped == (rule))
 #else
 static inline bool coll_dropped(enum coll_coord_rule rule)
 {
 	return false;
+}
+
+static inline void coll_visit(void)
+{
 }
 #endif
 

@@ -14,10 +14,14 @@ void coll_coord_init(struct coll_coord *c)
 	coll_chain_init(&c->up_join);
 	coll_chain_init(&c->up_leave);
 	coll_chain_init(&c->up_got);
+	coll_chain_init(&c->fresh);
 	coll_chain_init(&c->ready);
 	coll_chain_init(&c->ready_join);
 	coll_chain_init(&c->ready_leave);
 	coll_chain_init(&c->held);
+	coll_chain_init(&c->fusion);
+	c->go = &c->fusion;
+	coll_chain_init(&c->others);
 	coll_chain_init(&c->log);
 	coll_chain_init(&c->join_order.link);
 	coll_chain_init(&c->left_order.link);

@@ -125,13 +125,15 @@ struct coll_coord_order {
  * @said: it is ready here; the parent has been told, or is about to be
  * @with_joined: some rank had joined instead
  * @pending: in coll_coord.pending, while somebody has submitted it
- * @by_group: in coll_coord.groups meanwhile, if it belongs to a group and is not @failing
+ * @by_group: in coll_coord.groups meanwhile, if it belongs to a group and is neither @failing nor
+ *	@going
  * @leads: at the root: it is the one of its group in coll_coord.held
  * @whole: at the root: all of its group are ready
- * @going: at the root: another member of its group has started, so it starts as well
- * @starting: at the root: it starts in this call
+ * @going: at the root: another member of its group starts, so it starts as well
+ * @starting: at the root: it is in coll_coord.fusion
  * @up: in coll_coord.up, while the parent is to be told something
- * @ready: at the root, in coll_coord.ready, in coll_coord.held, or in @members of one in there
+ * @ready: at the root, in coll_coord.fresh, .ready, .held, .fusion or .others, or in @members of
+ *	one in .held
  * @members: at the root, those of its group that are ready, but for this one
  * @nr_members: number of tensors in @members
  * @forgiven: coll_coord.forgiven when the counts behind @ranks were cleared last
@@ -277,20 +279,30 @@ struct coll_coord_ops {
  * @pending: entries that somebody has submitted
  * @look: a rank or a child has joined: of @pending, the first one that has not been looked at
  *	since; NULL: all have
- * @looks: entries that are looked at in one call at most; 0: any number
- * @orders: orders of one call of coll_coord_run() at most; 0: any number
+ * @looks: most entries that one call looks at, most that it moves from @fresh to @ready, and most
+ *	that one BAD or JOIN causes to fail at once; 0: any number
+ * @orders: coll_coord_run() returns when it has visited so many entries in order to start or end
+ *	them. It always starts the whole of a fusion; 0: any number
  * @sorts: entries that one call sorts at most; 0: any number
  * @more: the last call of coll_coord_run() has left something to order
  * @up: entries that the parent is to be told about, in this order
  * @up_join: in @up if JOIN is to be sent
  * @up_leave: in @up if LEAVE is to be sent
  * @up_got: in @up if GOT is to be sent
+ * @fresh: at the root: entries that have become ready, oldest first. All of them go to the end of
+ *	@ready before anything is ordered
  * @ready: at the root: entries that may be ordered
- * @ready_join: in @ready if JOINED is to be ordered
- * @ready_leave: in @ready if LEFT is to be ordered
+ * @ready_join: in @fresh or @ready if JOINED is to be ordered
+ * @ready_leave: in @fresh or @ready if LEFT is to be ordered
  * @sorted: the first @sorted entries of @ready are in order of priority. Set to 0 when a more
  *	urgent entry is added; 0 means: sort before use
  * @held: at the root: one ready member of each group that is not wholly ready
+ * @fusion: at the root: the entries that start next. Before that all members of their groups are
+ *	marked as going. Nothing else is ordered meanwhile
+ * @go: the one in @fusion whose group is marked now; &@fusion: all groups are marked
+ * @go_at: the next entry in the list of that group; NULL: marking it has not begun
+ * @others: those of that group that have been marked and are not in @fusion
+ * @nr_others: number of them
  * @log: orders that some child has not been sent yet
  * @cursor: of each child: the next order that it is sent is at or behind this one
  * @threshold: bytes of a fusion at most; only that of the root counts
@@ -346,9 +358,13 @@ struct coll_coord {
 	u32 sorts;
 	bool more;
 	struct coll_chain up, up_join, up_leave, up_got;
-	struct coll_chain ready, ready_join, ready_leave;
+	struct coll_chain fresh, ready, ready_join, ready_leave;
 	u32 sorted;
 	struct coll_chain held;
+	struct coll_chain fusion;
+	struct coll_chain *go, *go_at;
+	struct coll_chain others;
+	u32 nr_others;
 	struct coll_chain log;
 	struct coll_chain *cursor[COLL_COORD_FANOUT];
 	struct coll_coord_order join_order, left_order;
