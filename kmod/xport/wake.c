@@ -36,6 +36,8 @@ void coll_conn_queue(struct coll_conn *conn)
 {
 	/* Queueing work that runs would wake a second worker, which finds nothing to do. */
 	if (READ_ONCE(conn->working)) {
+		/* pairs with the xchg() of a pass: if it takes the bit, it sees the event */
+		smp_mb__before_atomic();
 		set_bit(COLL_CONN_URGENT, &conn->wanted);
 		/* pairs with coll_conn_poll_end(): it sees the bit, or we see !->working */
 		smp_mb__after_atomic();
@@ -104,6 +106,8 @@ static bool coll_conn_tell(struct coll_conn *conn, int why, bool urgent)
 {
 	if (!coll_conn_attended(conn))
 		return false;
+	/* pairs with the xchg() of a pass: if it takes the bit, it sees the event */
+	smp_mb__before_atomic();
 	set_bit(why, &conn->wanted);
 	/* pairs with coll_conn_poll_end(): it sees the bit, or we see !->working */
 	smp_mb__after_atomic();

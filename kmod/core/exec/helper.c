@@ -24,7 +24,8 @@ static bool coll_helper_run(struct coll_helper *h, struct coll_worker *w)
 		h->sweep = coll_exec_sweep(h->x);
 	ret = h->sweep ? 0 : -ENOMEM;
 	do {
-		seen = atomic_read(&h->kicks);
+		/* We see what was done before each kick that we count. */
+		seen = atomic_read_acquire(&h->kicks);
 		if (!ret && !coll_op_ending(h->x->op))
 			ret = h->look(h, h->sweep, w);
 		if (!ret && !coll_op_ending(h->x->op) &&
