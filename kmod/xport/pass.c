@@ -195,6 +195,11 @@ static bool coll_conn_pass_locked(struct coll_conn *conn, const struct coll_watc
 	if (ctrl && data)
 		more |= coll_tx_ctrl(ctrl);	/* ACK */
 	list_for_each_entry(ch, &conn->channels, list) {
+		/*
+		 * Nothing may be out: if memory was short, bytes were copied that should have been
+		 * sent without a copy. Then no end of a send would cause another pass.
+		 */
+		coll_tx_reclaim(ch);
 		coll_ch_check_lost(ch);
 		talks |= coll_ch_talks(ch);
 	}
