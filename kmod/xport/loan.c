@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <crypto/algapi.h>
-#include <linux/hashtable.h>
+#include <linux/hash.h>
+#include <linux/jhash.h>
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
+#include <linux/once.h>
+#include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -15,9 +18,12 @@
 #include "loan.h"
 #include "wake.h"
 
-/* All desks, by communicator and epoch. Lookups are rare: one for each channel. */
-static DEFINE_SPINLOCK(coll_desks_lock);
-static DEFINE_HASHTABLE(coll_desks, 6);
+/*
+ * All desks. Lookups are rare: one for each channel. A user may have many thousands of desks, so each
+ * bucket has a lock of its own, and no user can choose the bucket.
+ */
+#define COLL_DESK_BITS	10
+static struct hlist_bl_head coll_desks[1 << COLL_DESK_BITS];
 
 /**
  * struct coll_loan - payload of one frame
@@ -45,9 +51,29 @@ struct coll_loan {
 	bool tells;
 };
 
-static u64 coll_desk_hash(u64 comm, u32 epoch)
+/* The bucket of the desk of @node, for its link number @nr to @peer. */
+static struct hlist_bl_head *coll_desk_bucket(u64 comm, u32 epoch, u32 node, u32 peer, u32 nr)
 {
-	return comm ^ epoch;
+	const u32 words[] = { lower_32_bits(comm), upper_32_bits(comm), epoch, node, peer, nr };
+	static u32 seed;
+
+	get_random_once(&seed, sizeof(seed));
+	return &coll_desks[jhash2(words, ARRAY_SIZE(words), seed) >> (32 - COLL_DESK_BITS)];
+}
+
+static struct hlist_bl_head *coll_desk_own_bucket(const struct coll_channel *ch)
+{
+	const struct coll_desk *d = ch->desk;
+
+	return coll_desk_bucket(ch->comm, d->epoch, d->node, d->peer, d->nr);
+}
+
+/* The bucket of the desk of the other end. */
+static struct hlist_bl_head *coll_desk_kin_bucket(const struct coll_channel *ch)
+{
+	const struct coll_desk *d = ch->desk;
+
+	return coll_desk_bucket(ch->comm, d->epoch, d->peer, d->node, d->nr);
 }
 
 static void coll_desk_free(struct kref *ref)
@@ -76,9 +102,11 @@ int coll_desk_alloc(struct coll_channel *ch)
 
 void coll_desk_open(struct coll_channel *ch)
 {
-	spin_lock(&coll_desks_lock);
-	hash_add(coll_desks, &ch->desk->list, coll_desk_hash(ch->comm, ch->desk->epoch));
-	spin_unlock(&coll_desks_lock);
+	struct hlist_bl_head *b = coll_desk_own_bucket(ch);
+
+	hlist_bl_lock(b);
+	hlist_bl_add_head(&ch->desk->list, b);
+	hlist_bl_unlock(b);
 }
 
 /* Under desk->lock. */
@@ -95,11 +123,12 @@ static void coll_loans_drop_locked(struct coll_desk *d)
 
 void coll_desk_close(struct coll_channel *ch)
 {
+	struct hlist_bl_head *b = coll_desk_own_bucket(ch);
 	struct coll_desk *d = ch->desk;
 
-	spin_lock(&coll_desks_lock);
-	hash_del(&d->list);
-	spin_unlock(&coll_desks_lock);
+	hlist_bl_lock(b);
+	hlist_bl_del_init(&d->list);
+	hlist_bl_unlock(b);
 	spin_lock(&d->lock);
 	coll_loans_drop_locked(d);
 	d->ch = NULL;
@@ -118,11 +147,13 @@ static bool coll_desk_is_kin(const struct coll_desk *mine, const struct coll_des
 /* Found at the first try or never: the other end opens its desk before it sends HELLO. */
 static struct coll_desk *coll_desk_find(const struct coll_channel *ch)
 {
+	struct hlist_bl_head *b = coll_desk_kin_bucket(ch);
 	struct coll_desk *d, *found = NULL;
+	struct hlist_bl_node *pos;
 	u32 n = 0;
 
-	spin_lock(&coll_desks_lock);
-	hash_for_each_possible(coll_desks, d, list, coll_desk_hash(ch->comm, ch->desk->epoch)) {
+	hlist_bl_lock(b);
+	hlist_bl_for_each_entry(d, pos, b, list) {
 		if (!coll_desk_is_kin(ch->desk, d))
 			continue;
 		found = d;
@@ -130,7 +161,7 @@ static struct coll_desk *coll_desk_find(const struct coll_channel *ch)
 	}
 	if (n == 1)
 		kref_get(&found->ref);
-	spin_unlock(&coll_desks_lock);
+	hlist_bl_unlock(b);
 	return n == 1 ? found : NULL;
 }
 

@@ -20,6 +20,7 @@
 
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/list_bl.h>
 #include <linux/sizes.h>
 #include <linux/spinlock.h>
 
@@ -30,11 +31,14 @@ struct coll_vec;
 
 /* Bytes read under one hold of desk->lock. If they are copied, they stay in the cache. */
 #define COLL_LOAN_PIECE		SZ_16K
+/* If they are folded: bytes read and written at most, in all vectors; but at least so many read. */
+#define COLL_LOAN_TOUCHED	SZ_256K
+#define COLL_LOAN_LEAST		256U
 
 /**
  * struct coll_desk - what a channel has lent
  * @ref: the channel, and the other end once it has found it
- * @list: in the table of desks
+ * @list: in the table of desks, under the lock of its bucket
  * @key: key of the group
  * @epoch: its epoch
  * @node: its node
@@ -47,7 +51,7 @@ struct coll_vec;
  */
 struct coll_desk {
 	struct kref ref;
-	struct hlist_node list;
+	struct hlist_bl_node list;
 	u8 key[COLL_KEY_SIZE];
 	u32 epoch;
 	u32 node;

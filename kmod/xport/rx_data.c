@@ -331,8 +331,11 @@ static u32 coll_ch_copy_loan(struct coll_channel *ch, u32 done, u32 len)
 static u32 coll_ch_fold_loan(struct coll_channel *ch, u32 done, u32 len)
 {
 	struct coll_ch_feed feed = { .ch = ch, .atomic = true };
-	u32 n = coll_loan_read(ch, &ch->rx_frame, done, len, coll_ch_take, &feed);
+	u32 vectors = coll_exec_vectors(ch->rx_op->exec, ch->rx_step), n;
 
+	/* Under desk->lock: with many local ranks each byte is folded and stored many times. */
+	len = min(len, max(COLL_LOAN_TOUCHED / vectors, COLL_LOAN_LEAST));
+	n = coll_loan_read(ch, &ch->rx_frame, done, len, coll_ch_take, &feed);
 	/* Not under desk->lock: other steps may run now, which may sleep. */
 	return coll_ch_fed(&feed) ? 0 : n;
 }
@@ -365,6 +368,7 @@ u32 coll_ch_read_loan(struct coll_channel *ch, u32 most)
 		}
 		coll_ch_took(ch, n);
 		sum += n;
+		cond_resched();
 	}
 	WRITE_ONCE(st->stat.rx_bytes, st->stat.rx_bytes + sum);
 	return sum;

@@ -108,6 +108,13 @@ static bool coll_vecs_pinned(const struct coll_vec *vec, u32 nr)
 	return true;
 }
 
+u32 coll_exec_vectors(const struct coll_exec *x, const struct coll_exec_step *st)
+{
+	const struct coll_part *part = &x->parts[st->part];
+
+	return 1 + part->nr_in + part->nr_out + !!st->dst.vec + !!st->with.vec;
+}
+
 bool coll_exec_is_pinned(const struct coll_exec *x, const struct coll_exec_step *st)
 {
 	const struct coll_part *part = &x->parts[st->part];

@@ -317,6 +317,9 @@ static inline bool coll_exec_reduces(const struct coll_exec_step *st)
 	       st->s.action == COLL_ACT_REDUCE_IN || st->finish || st->wire;
 }
 
+/* Vectors that a receive step reads and writes, with the received bytes. */
+u32 coll_exec_vectors(const struct coll_exec *x, const struct coll_exec_step *st);
+
 /* Are all pages that a receive step reads and writes pinned? Then coll_exec_fold() does not fault. */
 bool coll_exec_is_pinned(const struct coll_exec *x, const struct coll_exec_step *st);
 
