@@ -162,6 +162,23 @@ TEST(before_start)
 	peer_stop(&p);
 }
 
+/* Both ranks of the parent leave, and say that they have applied orders that never come. */
+TEST(no_order_can_come)
+{
+	uint64_t since;
+	uint8_t buf[256];
+	struct peer p;
+
+	ASSERT_EQ(0, peer_start_named_two(&p));
+	ASSERT_EQ(0, say_post(&p, SAY_NAME, 0));
+	ASSERT_TRUE(leaves(&p, 1000, 1000));
+	nothing_ends(_metadata, &p);
+	since = test_now_ns();
+	ASSERT_TRUE(peer_write(&p, 0, buf, peer_put_bye_after(&p, 0, 2000, 2000, buf)));
+	fails(_metadata, &p, since);
+	peer_stop(&p);
+}
+
 /* What a real rank says when it leaves. */
 TEST(bye_of_a_real_rank)
 {

@@ -306,6 +306,7 @@ static struct coll_group *coll_group_alloc(const struct coll_join_args *a, u32 n
 		if (g->node_of[i] == g->node)
 			g->local_rank[n++] = i;
 	g->most_local = coll_most_local(g);
+	g->remote_left.rank = COLL_RANK_NONE;
 	g->remote_left.seq = U64_MAX;
 	strscpy(g->host, utsname()->nodename, sizeof(g->host));
 	ret = coll_parts_init(g, j->flags);

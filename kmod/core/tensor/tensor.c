@@ -537,11 +537,6 @@ static int coll_tensors_part_init(struct coll_group *g, u32 flags)
 	return flags & COLL_JOIN_NAMED ? coll_tensors_init(g) : 0;
 }
 
-static void coll_tensors_part_left(struct coll_group *g, u32 rank)
-{
-	coll_tensors_left(g);
-}
-
 const struct coll_group_part coll_tensors_part = {
 	.init = coll_tensors_part_init,
 	.leaving_locked = coll_tensors_leaving_locked,

@@ -4,6 +4,7 @@
 #include "../../pure/coord/coord_order.h"
 #include "../group/failure.h"
 #include "../group/group.h"
+#include "../group/transport.h"
 #include "tensor_left.h"
 
 void coll_tensors_leaving_locked(struct coll_group *g, struct coll_left *l)
@@ -13,11 +14,24 @@ void coll_tensors_leaving_locked(struct coll_group *g, struct coll_left *l)
 		l->orders = g->tensors->coord.serial;
 }
 
-/* Has this node applied all orders that the node of the rank had applied? Under group->lock. */
+/* Can no order come any more? The root makes them itself. Under group->lock. */
+static bool coll_tensors_has_all_orders_locked(const struct coll_tensors *ts)
+{
+	lockdep_assert_held(&ts->group->lock);
+	return ts->coord.is_root || ts->parent_left >= coll_group_ranks_of(ts->group, ts->parent);
+}
+
+/*
+ * Has this node applied all orders that the node of the rank had applied? If no order can come any
+ * more, it has, whatever the other node says. Under group->lock.
+ */
 static bool coll_tensors_followed_locked(const struct coll_tensors *ts, const struct coll_left *l)
 {
 	lockdep_assert_held(&ts->group->lock);
-	return l->seq <= ts->started && coll_coord_has_applied(&ts->coord, l->orders);
+	if (l->rank == COLL_RANK_NONE)
+		return false;
+	return coll_tensors_has_all_orders_locked(ts) ||
+	       (l->seq <= ts->started && coll_coord_has_applied(&ts->coord, l->orders));
 }
 
 /* A rank that has left and that a tensor waits for; COLL_RANK_NONE: none. Under group->lock. */
@@ -41,6 +55,17 @@ bool coll_tensors_miss_locked(const struct coll_tensors *ts)
 {
 	lockdep_assert_held(&ts->group->lock);
 	return coll_tensors_missing_locked(ts) != COLL_RANK_NONE;
+}
+
+void coll_tensors_part_left(struct coll_group *g, u32 rank)
+{
+	if (!g->tensors)
+		return;
+	spin_lock(&g->lock);
+	if (coll_group_is_on(g, rank, g->tensors->parent))
+		g->tensors->parent_left++;
+	spin_unlock(&g->lock);
+	coll_tensors_left(g);
 }
 
 void coll_tensors_left(struct coll_group *g)

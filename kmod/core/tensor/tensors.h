@@ -113,6 +113,7 @@ struct coll_tensor_counts {
  * @coord: the coordinator of this node
  * @group: owner
  * @parent: node; of the root itself
+ * @parent_left: number of ranks of the parent that have left
  * @first_child: children are this node and the next ones in the order of the tree
  * @nr_children: number of children
  * @waiting: tensors that have not started
@@ -133,6 +134,7 @@ struct coll_tensors {
 	struct coll_coord coord;
 	struct coll_group *group;
 	u32 parent;
+	u32 parent_left;
 	u32 first_child;
 	u32 nr_children;
 	struct list_head waiting;
