@@ -113,6 +113,44 @@ static bool text_of_coll(unsigned long *from, unsigned long *to)
 	return *from < *to;
 }
 
+/* Where the text of a function of the kernel itself begins and ends. */
+static bool text_of(const char *function, unsigned long *from, unsigned long *to)
+{
+	FILE *f = fopen("/proc/kallsyms", "r");
+	unsigned long at, last = 0;
+	char line[512], type, name[256];
+
+	*from = 0;
+	*to = 0;
+	/* These symbols come in the order of their addresses. */
+	while (f && !*to && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx %c %255s", &at, &type, name) != 3 || at < last)
+			continue;
+		last = at;
+		if (*from && at > *from)
+			*to = at;
+		else if (!strcmp(name, function))
+			*from = at;
+	}
+	if (f)
+		fclose(f);
+	return *from && *to;
+}
+
+/*
+ * vmalloc() warns (WARN_ON_ONCE) if it has no memory to note an address. That is no fault of coll:
+ * fail no allocation there.
+ */
+static void spare_vmalloc(const char *what)
+{
+	unsigned long from, to;
+
+	if (text_of("alloc_vmap_area", &from, &to)) {
+		put_hex(what, "reject-start", from);
+		put_hex(what, "reject-end", to);
+	}
+}
+
 bool inject_coll(const char *what, unsigned int percent)
 {
 	unsigned long from, to;
@@ -123,6 +161,7 @@ bool inject_coll(const char *what, unsigned int percent)
 	}
 	if (!text_of_coll(&from, &to))
 		return false;
+	spare_vmalloc(what);
 	return put_hex(what, "require-start", from) && put_hex(what, "require-end", to) &&
 		put(what, "stacktrace-depth", 32) && put(what, "times", TIMES) &&
 		put(what, "probability", percent);
