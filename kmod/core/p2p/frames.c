@@ -172,6 +172,9 @@ static int coll_msg_got_withdrawal(struct coll_group *g, u32 peer,
 		ret = g->error ? 0 : -EPROTO;
 	else
 		n = coll_msg_find_offer(g, peer, f->id);
+	/* If the receiver has left, BYE is the answer. It may have been sent: no CTS may follow. */
+	if (n && test_bit(n->dest, g->msgs->left))
+		n = NULL;
 	if (n) {
 		coll_msg_take_offer(g, n);
 		n->error = -ECANCELED;

@@ -131,21 +131,33 @@ static bool coll_msgs_mark_left_locked(struct coll_group *g, u32 rank)
 }
 
 /*
+ * A rank of this node leaves. Its mark is set before BYE may be sent: from then on no offer to the
+ * rank is answered by CTS, because BYE answers them all.
+ */
+static void coll_msgs_leaving_locked(struct coll_group *g, struct coll_left *l)
+{
+	lockdep_assert_held(&g->lock);
+	coll_msgs_mark_left_locked(g, l->rank);
+}
+
+/*
  * A rank has left in order. Messages that wait for it end with -EHOSTDOWN, and those for any
  * rank if all others have left. No other message ends, and the communicator goes on.
  */
 static void coll_msgs_left(struct coll_group *g, u32 rank)
 {
+	bool local = g->node_of[rank] == g->node;
 	u64 walk = 0;
 
 	spin_lock(&g->lock);
-	if (coll_msgs_mark_left_locked(g, rank))
+	/* A rank of this node has been marked already, and leaves once. */
+	if (local || coll_msgs_mark_left_locked(g, rank))
 		walk = coll_msgs_walk_begin_locked(g);
 	spin_unlock(&g->lock);
 	if (!walk)
 		return;
 	coll_msgs_walk(g, walk);
-	if (g->node_of[rank] == g->node)
+	if (local)
 		coll_msg_drop_offers(g, &g->msgs->boxes[coll_msg_local(g, rank)]);
 }
 
@@ -180,6 +192,7 @@ static int coll_p2p_init(struct coll_group *g, u32 flags)
 
 const struct coll_group_part coll_p2p_part = {
 	.init = coll_p2p_init,
+	.leaving_locked = coll_msgs_leaving_locked,
 	.left = coll_msgs_left,
 	.fail = coll_msgs_fail,
 	.free = coll_msgs_free,

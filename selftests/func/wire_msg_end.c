@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The test plays the peer node. The real rank leaves: each message of the peer is answered by CTS
+ * before BYE, or by BYE.
+ */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "wire_msg.h"
+
+#define WITHDRAWN	20000
+
+static struct coll_rts empty(uint32_t tag)
+{
+	return (struct coll_rts){ .source = 1, .dest = 0, .tag = tag, .dtype = COLL_BYTE };
+}
+
+/* The rank receives an empty message, which the peer has offered. */
+static int take(struct peer *p, uint32_t tag)
+{
+	struct coll_cmd cmd;
+
+	raw_recv(&cmd, frame, 0, COLL_BYTE, COLL_RANK_ANY, tag, NULL);
+	cmd.timeout_ns = 10 * SECOND;
+	return raw_submit(p->c.fd[0], &cmd);
+}
+
+/*
+ * Frames of the real rank until BYE: @answers counts those of type CTS. Return: was there a BYE?
+ * Frames of other communicators on the same streams do not count.
+ */
+static bool read_to_bye(struct peer *p, uint32_t *answers)
+{
+	struct coll_frame f;
+
+	*answers = 0;
+	while (peer_read(p, 0, &f, 5000)) {
+		if (f.comm != coll_wire_comm(p->name))
+			continue;
+		if (f.type == COLL_FRAME_BYE)
+			return true;
+		*answers += f.type == COLL_FRAME_CTS;
+	}
+	return false;
+}
+
+/* Cancel all offers, the newest first: the rank drops the oldest first when it leaves. */
+static void *withdraw(void *arg)
+{
+	struct peer *p = arg;
+	uint64_t i;
+
+	for (i = WITHDRAWN; i; i--)
+		send_cancel(p, i);
+	return NULL;
+}
+
+/* The rank leaves while the peer cancels its offers. No CTS comes after BYE. */
+TEST(withdrawn_from_a_rank_that_leaves)
+{
+	struct coll_frame f;
+	pthread_t thread;
+	uint32_t answers;
+	struct peer p;
+	uint64_t i;
+
+	ASSERT_EQ(0, peer_start(&p, true));
+	for (i = 1; i <= WITHDRAWN; i++)
+		send_rts(&p, i, empty(TAG));
+	/* The rank has all of them when it has the last one. */
+	send_rts(&p, i, empty(TAG + 1));
+	ASSERT_EQ(0, take(&p, TAG + 1));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, withdraw, &p));
+	test_sleep_us(1000);
+	peer_leave(&p);
+	EXPECT_TRUE(read_to_bye(&p, &answers));
+	TH_LOG("%u answers before BYE", answers);
+	while (peer_read(&p, 0, &f, 5000))
+		ASSERT_NE(COLL_FRAME_CTS, f.type);
+	pthread_join(thread, NULL);
+	peer_stop(&p);
+}
+
+TEST_HARNESS_MAIN
