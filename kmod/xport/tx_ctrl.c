@@ -103,13 +103,17 @@ static void coll_tx_abort(struct coll_stream *st, struct coll_channel *ch)
 	ch->abort_sent = true;
 }
 
-/* BYE, if one is due. */
+/*
+ * BYE, if one is due. The answers of the rank come before it. They may have become due after
+ * coll_tx_msg() has looked, or may wait for PROVEN of the data stream.
+ */
 static bool coll_tx_bye(struct coll_stream *st, struct coll_channel *ch)
 {
 	struct coll_frame f = { };
 	struct coll_bye bye;
 
-	if (!coll_group_goodbye(ch->link.group, ch->byes_sent, &bye))
+	if (!coll_group_goodbye(ch->link.group, ch->byes_sent, &bye) ||
+	    (!ch->link.nr && coll_msg_has_frames(ch->link.group, ch->link.peer)))
 		return false;
 	coll_wire_put_bye(st->tx_buf + COLL_WIRE_HDR, &bye);
 	coll_tx_put(st, ch, &f, COLL_FRAME_BYE, COLL_WIRE_BYE);

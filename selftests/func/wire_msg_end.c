@@ -44,6 +44,28 @@ static bool read_to_bye(struct peer *p, uint32_t *answers)
 	return false;
 }
 
+/* The peer has not proved yet on the data stream that it has the key: CTS waits, so does BYE. */
+TEST(answer_before_data_is_proven)
+{
+	uint8_t buf[PEER_GREET];
+	struct coll_frame f;
+	struct peer p;
+
+	ASSERT_EQ(0, peer_start(&p, false));
+	ASSERT_TRUE(peer_write(&p, 0, buf, peer_put_greet(&p, 0, buf)));
+	ASSERT_TRUE(peer_is_proved(&p, &p, 0));
+	send_rts(&p, 1, empty(TAG));
+	ASSERT_EQ(0, take(&p, TAG));
+	peer_leave(&p);
+	EXPECT_FALSE(peer_read(&p, 0, &f, 200));
+	ASSERT_TRUE(peer_write(&p, 1, buf, peer_put_greet(&p, 1, buf)));
+	ASSERT_TRUE(peer_read(&p, 0, &f, 5000));
+	EXPECT_EQ(COLL_FRAME_CTS, f.type);
+	ASSERT_TRUE(peer_read(&p, 0, &f, 5000));
+	EXPECT_EQ(COLL_FRAME_BYE, f.type);
+	peer_stop(&p);
+}
+
 /* Cancel all offers, the newest first: the rank drops the oldest first when it leaves. */
 static void *withdraw(void *arg)
 {

@@ -58,6 +58,16 @@ bool coll_msg_next_frame(struct coll_group *g, u32 peer, struct coll_msg_frame *
 	return true;
 }
 
+bool coll_msg_has_frames(struct coll_group *g, u32 peer)
+{
+	bool has;
+
+	spin_lock(&g->lock);
+	has = !list_empty(&g->msgs->peers[peer].frames) && !g->error;
+	spin_unlock(&g->lock);
+	return has;
+}
+
 /* May node @peer offer this message to a rank of this node? */
 static bool coll_offer_ok(const struct coll_group *g, u32 peer,
 			  const struct coll_msg_frame *f)

@@ -43,6 +43,9 @@ struct coll_msg_frame {
 /* The next RTS, CTS or CANCEL to send to a node. Return: false for none. */
 bool coll_msg_next_frame(struct coll_group *g, u32 peer, struct coll_msg_frame *f);
 
+/* Is an RTS, a CTS or a CANCEL to a node due? */
+bool coll_msg_has_frames(struct coll_group *g, u32 peer);
+
 /**
  * coll_msg_got_frame() - an RTS, a CTS or a CANCEL has come
  * @g: group
