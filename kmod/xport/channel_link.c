@@ -16,6 +16,7 @@
 #include "../core/limits.h"
 #include "../core/op/op.h"
 #include "../core/p2p/bytes.h"
+#include "../core/p2p/frames.h"
 #include "../core/p2p/messages.h"
 #include "channel.h"
 #include "channel_link.h"
@@ -177,13 +178,47 @@ static bool coll_ch_may_close(const struct coll_channel *ch)
 	       skb_queue_empty_lockless(&data->sock->sk->sk_receive_queue);
 }
 
+/* Is a control frame of the channel due, or sent in part? Under conn->lock. */
+static bool coll_ch_has_ctrl_locked(const struct coll_channel *ch, const struct coll_stream *ctrl)
+{
+	struct coll_group *g = ch->link.group;
+	struct coll_bye bye;
+
+	lockdep_assert_held(&ch->conn->lock);
+	if (ctrl->tx_off < ctrl->tx_len)
+		return true;
+	if (coll_group_error(g))
+		return !ch->abort_sent;
+	return coll_group_goodbye(g, ch->byes_sent, &bye) ||
+	       (!ch->link.nr && coll_msg_has_frames(g, ch->link.peer));
+}
+
+/*
+ * Does the peer wait for a control frame? Its sends may wait for CTS, and all that it has posted
+ * for BYE or ABORT. The stream may be full, so that one pass does not send them all.
+ */
+static bool coll_ch_owes_ctrl(const struct coll_channel *ch)
+{
+	const struct coll_stream *ctrl = coll_conn_stream(ch->conn, COLL_STRIPE_CTRL);
+	bool owes;
+
+	if (!ctrl || READ_ONCE(ctrl->closed) || READ_ONCE(ctrl->bad) ||
+	    READ_ONCE(ch->peer_rx_closed) || !coll_ch_established(ch))
+		return false;
+	mutex_lock(&ch->conn->lock);
+	owes = coll_ch_has_ctrl_locked(ch, ctrl);
+	mutex_unlock(&ch->conn->lock);
+	return owes;
+}
+
 static void coll_ch_flush(struct coll_link *link)
 {
 	coll_conn_flush(to_channel(link)->conn);
 }
 
 /*
- * coll_ch_flush() has tried once to send the last frames of members. The waits of all links of a
+ * coll_ch_flush() has tried once to send the last frames of members. Passes that follow send the
+ * rest while the channel lingers. The waits of all links of a
  * group begin at the same time.
  */
 static bool coll_ch_lingers(const struct coll_link *link, bool hard)
@@ -196,6 +231,8 @@ static bool coll_ch_lingers(const struct coll_link *link, bool hard)
 		return true;
 	if (!time_before(jiffies, since + coll_dead_after() * HZ))
 		return false;
+	if (coll_ch_owes_ctrl(ch))
+		return true;
 	/*
 	 * The peer has begun an op that this node has not, and may still be in an earlier
 	 * op. Closing a stream with unread bytes resets it, and the peer loses bytes that we

@@ -4,10 +4,12 @@
  * before BYE, or by BYE.
  */
 #include <pthread.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "wire_msg.h"
 
+#define EMPTY		5000
 #define WITHDRAWN	20000
 
 static struct coll_rts empty(uint32_t tag)
@@ -42,6 +44,52 @@ static bool read_to_bye(struct peer *p, uint32_t *answers)
 		*answers += f.type == COLL_FRAME_CTS;
 	}
 	return false;
+}
+
+/* Few frames fit into the buffers. */
+static void make_narrow(const int sv[2], int stripe)
+{
+	int size = 1 << 15;
+
+	setsockopt(sv[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	setsockopt(sv[1], SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+}
+
+/* The rank takes many messages and leaves, while the peer reads nothing. */
+static void answers_come(struct __test_metadata *_metadata, struct peer *p)
+{
+	uint32_t answers;
+	uint64_t i;
+
+	for (i = 1; i <= EMPTY; i++)
+		send_rts(p, i, empty(TAG));
+	for (i = 1; i <= EMPTY; i++)
+		ASSERT_EQ(0, take(p, TAG));
+	peer_leave(p);
+	test_sleep_us(300000);
+	EXPECT_TRUE(read_to_bye(p, &answers));
+	EXPECT_EQ(EMPTY, answers);
+}
+
+TEST(answers_before_the_end)
+{
+	struct peer p;
+
+	ASSERT_EQ(0, peer_start_with(&p, make_narrow));
+	answers_come(_metadata, &p);
+	peer_stop(&p);
+}
+
+TEST(answers_before_the_end_of_a_share)
+{
+	struct peer p, q;
+
+	ASSERT_EQ(0, peer_start_with(&p, make_narrow));
+	ASSERT_EQ(0, peer_second(&q, &p));
+	ASSERT_EQ(0, raw_share(q.c.fd[0], 1, p.c.fd[0], 1));
+	ASSERT_TRUE(peer_second_establish(&q, &p));
+	answers_come(_metadata, &q);
+	peer_stop(&p);
 }
 
 /* The peer has not proved yet on the data stream that it has the key: CTS waits, so does BYE. */
