@@ -68,6 +68,16 @@ bool coll_msg_has_frames(struct coll_group *g, u32 peer)
 	return has;
 }
 
+/*
+ * May rank @source of node @peer still offer messages? The ABORT of its node may have come on
+ * another link before RTS that had been sent earlier.
+ */
+static bool coll_offer_in_time_locked(const struct coll_group *g, u32 peer, u32 source)
+{
+	lockdep_assert_held(&g->lock);
+	return !test_bit(source, g->msgs->left) || test_bit(peer, g->msgs->down);
+}
+
 /* May node @peer offer this message to a rank of this node? */
 static bool coll_offer_ok(const struct coll_group *g, u32 peer,
 			  const struct coll_msg_frame *f)
@@ -111,11 +121,14 @@ static int coll_msg_got_offer(struct coll_group *g, u32 peer,
 	if (g->error)
 		ret = 0;
 	/* Each offer has the next id: none comes twice. */
-	else if (n->id == p->peer_id + 1 && !test_bit(n->source, g->msgs->left)) {
+	else if (n->id == p->peer_id + 1 && coll_offer_in_time_locked(g, peer, n->source)) {
 		ret = 0;
 		p->peer_id = n->id;
-		/* A rank that has left takes nothing; the peer learns that from our BYE. */
-		if (!test_bit(n->dest, g->msgs->left)) {
+		/*
+		 * A rank that has left takes nothing; the peer learns that from our BYE. From a
+		 * node that has failed nothing is taken.
+		 */
+		if (!test_bit(n->dest, g->msgs->left) && !test_bit(peer, g->msgs->down)) {
 			lead = coll_msg_offer(g, n, &ending, &kept);
 			n = NULL;
 		}
