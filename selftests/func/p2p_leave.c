@@ -80,6 +80,41 @@ TEST(all_have_left)
 	}
 }
 
+/* A rank that is alone receives from anybody what it has sent to itself. */
+TEST(alone_with_its_own_message)
+{
+	struct coll_cmd cmd;
+	unsigned int r, s;
+	uint32_t i;
+
+	for (unsigned int sh = 0; sh < NR_SHAPES; sh++) {
+		ASSERT_EQ(0, talk_start(&t, shapes[sh].size, shapes[sh].nodes));
+		ASSERT_EQ(0, test_good(&t.c));
+		r = talk_recv(&t, 0, COLL_RANK_ANY, COLL_TAG_ANY, mem, 16, NULL);
+		for (i = 1; i < shapes[sh].size; i++) {
+			close(t.c.fd[i]);
+			t.c.fd[i] = -1;
+		}
+		/* Then all have left. */
+		EXPECT_EQ(-EHOSTDOWN, talk_result(&t, 0, r));
+		s = talk_send(&t, 0, 0, 1, other, 16);
+		r = talk_recv(&t, 0, COLL_RANK_ANY, 2, mem, 16, NULL);
+		EXPECT_EQ(-EHOSTDOWN, talk_result(&t, 0, r));
+		r = talk_recv(&t, 0, COLL_RANK_ANY, 1, mem, 16, NULL);
+		EXPECT_EQ(0, talk_result(&t, 0, r)) TH_LOG("shape %u", sh);
+		EXPECT_EQ(0, talk_result(&t, 0, s)) TH_LOG("shape %u", sh);
+		raw_send(&cmd, mem, 4, COLL_I32, 0, 1);
+		raw_and_recv(&cmd, other, 4, COLL_RANK_ANY, COLL_TAG_ANY, NULL);
+		r = talk_post(&t, 0, &cmd);
+		EXPECT_EQ(0, talk_result(&t, 0, r)) TH_LOG("shape %u", sh);
+		raw_send(&cmd, mem, 4, COLL_I32, 0, 1);
+		raw_and_recv(&cmd, other, 4, COLL_RANK_ANY, 2, NULL);
+		r = talk_post(&t, 0, &cmd);
+		EXPECT_EQ(-EHOSTDOWN, talk_result(&t, 0, r));
+		talk_stop(&t);
+	}
+}
+
 /*
  * A rank that is through leaves while another one, which has a receive for anybody, still waits
  * for the end of a collective that both take part in: that ends well.

@@ -17,10 +17,26 @@
 #include "ranks.h"
 #include "state.h"
 
+/* Is a message of the rank to itself there for its receive from any rank, or comes with it? */
+static bool coll_recv_has_own_locked(const struct coll_group *g, const struct coll_msg *msg)
+{
+	const struct coll_msg *send = &msg->x->send;
+	const struct coll_req *req = msg->x->req;
+
+	lockdep_assert_held(&g->lock);
+	if (msg->send || msg->note.source != COLL_RANK_ANY)
+		return false;
+	if (coll_match_offered(&g->msgs->boxes[req->member->local], COLL_RANK_ANY, msg->note.tag))
+		return true;
+	return send->state == COLL_MSG_POSTED && send->note.dest == req->member->rank &&
+	       (msg->note.tag == COLL_TAG_ANY || msg->note.tag == send->note.tag);
+}
+
 /* Can there ever be a partner for this end? */
 static int coll_msg_check_partner_locked(const struct coll_group *g, const struct coll_msg *msg)
 {
 	const struct coll_req *req = msg->x->req;
+	int ret;
 
 	lockdep_assert_held(&g->lock);
 	if (msg->state == COLL_MSG_NONE)
@@ -28,7 +44,8 @@ static int coll_msg_check_partner_locked(const struct coll_group *g, const struc
 	if (req->cmd.collective == COLL_MRECV)
 		return coll_match_held(&g->msgs->boxes[req->member->local], req->cmd.matched) ?
 		       0 : -ENOENT;
-	return coll_msg_check_rank(g, coll_msg_partner(msg));
+	ret = coll_msg_check_rank(g, coll_msg_partner(msg));
+	return ret && coll_recv_has_own_locked(g, msg) ? 0 : ret;
 }
 
 /* May it be posted? Under group->lock. */
