@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 
 #include "base/relax.h"
+#include "collective.h"
 #include "comm/comm.h"
 #include "nonblocking/async.h"
 #include "shm/shm_run.h"
@@ -32,15 +33,27 @@ static int submit_and_look(coll_comm_t *comm, const struct coll_cmd *cmd)
 	return ret;
 }
 
+/*
+ * The kernel numbers collectives, and matches messages, as they come. Those that wait in user space
+ * come first. A message must not wait for a collective on the shortcut, which another thread may
+ * have begun just now: another rank may wait for the message before it takes part.
+ */
+static void flush_before(coll_comm_t *comm, const struct coll_cmd *cmd)
+{
+	if (coll_is_message(cmd->collective))
+		async_flush_messages(comm);
+	else
+		async_flush(comm);
+}
+
 static int submit_to_kernel(coll_comm_t *comm, const struct coll_cmd *cmd)
 {
 	int ret;
 
 	if (comm->idle || async_any_flies())
 		return submit_and_look(comm, cmd);
-	/* The kernel numbers commands as they come. Those that wait in user space come first. */
 	if (async_in_use(comm)) {
-		async_flush(comm);
+		flush_before(comm, cmd);
 		/* No room in the kernel: what is under way will make some. */
 		while ((ret = ioctl_submit(comm, cmd)) == -EAGAIN && async_reap_one(comm))
 			;

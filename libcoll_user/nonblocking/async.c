@@ -818,6 +818,25 @@ void async_flush(coll_comm_t *comm)
 	pthread_mutex_unlock(&a->lock);
 }
 
+static bool has_queued_message(const struct async *a)
+{
+	const coll_request_t *req = a->queue;
+
+	while (req && !coll_is_message(req->cmd.collective))
+		req = req->next;
+	return req;
+}
+
+void async_flush_messages(coll_comm_t *comm)
+{
+	struct async *a = comm->async;
+
+	pthread_mutex_lock(&a->lock);
+	while (has_queued_message(a))
+		progress(a, ASYNC_FOREVER);
+	pthread_mutex_unlock(&a->lock);
+}
+
 bool async_reap_one(coll_comm_t *comm)
 {
 	struct async *a = comm->async;

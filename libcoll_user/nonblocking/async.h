@@ -152,6 +152,8 @@ bool async_in_use(coll_comm_t *comm);
 bool async_is_queued(coll_comm_t *comm);
 /* Wait until everything is submitted. */
 void async_flush(coll_comm_t *comm);
+/* Wait until all messages are submitted. They wait for no collective on the shortcut. */
+void async_flush_messages(coll_comm_t *comm);
 /* Wait for one completion; false: nothing is under way. */
 bool async_reap_one(coll_comm_t *comm);
 

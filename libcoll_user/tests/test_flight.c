@@ -4,7 +4,8 @@
  * numbers the commands of each rank, runs those with the same number, and lets ranks sleep. Tested
  * are: any order of blocking, nonblocking and persistent ops, with some ranks in the kernel; more ops
  * than there are slots; two communicators, where a rank waits in one for what it has left open
- * in the other; ranks that disagree, leave, abort, or are late; commands that the kernel refuses.
+ * in the other; a message beside an op; ranks that disagree, leave, abort, or are late; commands
+ * that the kernel refuses.
  *
  * usage: test_flight [SEED]
  */
@@ -94,7 +95,7 @@ struct world {
 };
 
 static struct world *worlds[2];
-static _Atomic uint64_t sleeps, looks;
+static _Atomic uint64_t sleeps, looks, messages;
 
 static struct coll_shm_rank *told(struct world *w, uint32_t r)
 {
@@ -279,8 +280,14 @@ static int k_sleep(struct world *w, uint32_t me, const struct coll_shm_wait *a)
 static int k_submit(struct world *w, uint32_t r, const struct coll_cmd *c)
 {
 	uint64_t n = w->nr[r];
-	int ret = k_post(w, r, c, 0, false);
+	int ret;
 
+	/* A message has no number. It is over at once. */
+	if (coll_is_message(c->collective)) {
+		messages++;
+		return 0;
+	}
+	ret = k_post(w, r, c, 0, false);
 	while (!ret && !w->cmds[r][n].done)
 		pthread_cond_wait(&w->changed, &w->lock);
 	return ret ? ret : w->cmds[r][n].result;
@@ -925,6 +932,56 @@ static bool blocking_behind(void)
 	return good;
 }
 
+static void *receive(void *arg)
+{
+	struct rank *k = arg;
+	struct coll_cmd cmd = { .collective = COLL_RECV, .dtype = COLL_U32 };
+
+	k->good = !coll_submit(&k->w->comm[0], &cmd);
+	return NULL;
+}
+
+/*
+ * A thread receives. When it has seen that nothing is on a shortcut, another thread begins an op
+ * there. The message comes to the kernel nevertheless before the op is over.
+ */
+static bool message_beside(uint32_t nth)
+{
+	struct world *w = world_new(2, 0);
+	struct rank k = { .w = w };
+	uint64_t before = messages;
+	bool good;
+	int i;
+
+	/* There is an async from here on. */
+	good = !begin(w, 0, 0, 3, 0) && !begin(w, 1, 0, 3, 0) && finish(w, 0, 0, 3) &&
+	       finish(w, 1, 0, 3);
+	pthread_mutex_lock(&w->comm[0].async->lock);
+	pthread_create(&k.thread, NULL, receive, &k);
+	usleep(10000 * (1 + nth % 3));
+	/* In most cases this thread gets the lock again before the one that sleeps. */
+	pthread_mutex_unlock(&w->comm[0].async->lock);
+	good &= !begin(w, 0, 1, 3, 0);
+	for (i = 0; i < 10000 && messages == before; i++)
+		usleep(1000);
+	good &= messages == before + 1;
+	good &= !begin(w, 1, 1, 3, 0) && finish(w, 0, 1, 3) && finish(w, 1, 1, 3);
+	pthread_join(k.thread, NULL);
+	good &= k.good;
+	world_free(w);
+	return good;
+}
+
+static bool messages_beside(void)
+{
+	bool good = true;
+	uint32_t i;
+
+	for (i = 0; i < 30 && good; i++)
+		good = message_beside(i);
+	return good;
+}
+
 int main(int argc, char **argv)
 {
 	char name[80];
@@ -943,6 +1000,7 @@ int main(int argc, char **argv)
 	ok(many(~0U), "more ops than slots");
 	ok(many(2), "a large op among them");
 	ok(blocking_behind(), "a large op behind others");
+	ok(messages_beside(), "a message beside an op");
 	ok(woken(), "a rank that sleeps is woken");
 	ok(deadline_behind(), "a deadline behind another op");
 	ok(two_worlds(0), "a rank waits in another communicator");
