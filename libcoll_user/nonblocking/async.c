@@ -370,6 +370,18 @@ static void mind_queue(struct async *a)
 		coll_abort(a->comm, ETIMEDOUT);
 }
 
+/*
+ * Another thread waits for the first command on the shortcut. It may sleep without limit, and
+ * this command may need one that the kernel has now: so this thread collects those. Lock held.
+ */
+static void watch_kernel(struct async *a, uint64_t ns)
+{
+	if (a->inflight && !a->reaping)
+		reap(a, ns);
+	else
+		await_change(a, ns);
+}
+
 /* Wait for the first command on the shortcut, and look at all other commands now and then. */
 static void watch(struct async *a, uint64_t ns)
 {
@@ -379,7 +391,7 @@ static void watch(struct async *a, uint64_t ns)
 	if (more && ns > SLICE_NS)
 		ns = SLICE_NS;
 	if (a->watching && ns) {
-		await_change(a, ns < SLICE_NS ? ns : SLICE_NS);
+		watch_kernel(a, ns < SLICE_NS ? ns : SLICE_NS);
 		return;
 	}
 	if (!a->watching) {

@@ -4,8 +4,8 @@
  * numbers the commands of each rank, runs those with the same number, and lets ranks sleep. Tested
  * are: any order of blocking, nonblocking and persistent ops, with some ranks in the kernel; more ops
  * than there are slots; two communicators, where a rank waits in one for what it has left open
- * in the other; a message beside an op; ranks that disagree, leave, abort, or are late; commands
- * that the kernel refuses.
+ * in the other; a message beside an op; two threads of a rank, one of which waits for a message; ranks
+ * that disagree, leave, abort, or are late; commands that the kernel refuses.
  *
  * usage: test_flight [SEED]
  */
@@ -77,6 +77,7 @@ struct kcmd {
  * @memory: what the ranks share
  * @cmds: of each rank, by number
  * @nr: how many of them
+ * @message: the last message of each rank, which has no number
  * @refuse: so many commands of a rank are refused, with @refuse_err
  */
 struct world {
@@ -90,6 +91,7 @@ struct world {
 	pthread_cond_t changed;
 	struct kcmd *cmds[MOST];
 	uint64_t nr[MOST];
+	struct kcmd message[MOST];
 	uint32_t refuse[MOST];
 	int refuse_err;
 };
@@ -210,6 +212,10 @@ static int k_post(struct world *w, uint32_t r, const struct coll_cmd *c, uint64_
 		return -(int)w->h->failed;
 	if (w->refuse[r] && w->refuse[r]--)
 		return -w->refuse_err;
+	if (coll_is_message(c->collective)) {
+		w->message[r] = (struct kcmd){ .cmd = *c, .tag = tag, .posted = posted };
+		return 0;
+	}
 	if (n == OPS)
 		return -ENOBUFS;
 	w->cmds[r][n] = (struct kcmd){ .cmd = *c, .tag = tag, .posted = posted };
@@ -303,8 +309,8 @@ static int k_collect(struct world *w, uint32_t r, const struct coll_collect *c)
 	int ret = 0;
 
 	for (;;) {
-		for (i = 0, open = false; i < w->nr[r] && got < c->nr; i++) {
-			struct kcmd *k = &w->cmds[r][i];
+		for (i = 0, open = false; i <= w->nr[r] && got < c->nr; i++) {
+			struct kcmd *k = i < w->nr[r] ? &w->cmds[r][i] : &w->message[r];
 
 			open |= k->posted && !k->done;
 			if (!k->posted || !k->done || k->collected)
@@ -744,6 +750,59 @@ static bool woken(void)
 	return good;
 }
 
+static void *receive(void *arg)
+{
+	struct rank *k = arg;
+	struct coll_cmd c = { .collective = COLL_RECV, .source = 1 };
+
+	k->good = !coll_submit(&k->w->comm[k->me], &c);
+	return NULL;
+}
+
+/* The message of rank @r: wait until it has been posted, and end it. */
+static void deliver(struct world *w, uint32_t r)
+{
+	bool posted = false;
+
+	while (!posted) {
+		usleep(1000);
+		pthread_mutex_lock(&w->lock);
+		posted = w->message[r].posted;
+		w->message[r].done = posted;
+		pthread_cond_broadcast(&w->changed);
+		pthread_mutex_unlock(&w->lock);
+	}
+}
+
+/*
+ * A thread of rank 0 sleeps until rank 1 comes to a collective. Rank 1 comes when another thread of
+ * rank 0 has received a message.
+ */
+static bool message_first(void)
+{
+	struct world *w = world_new(2, 0);
+	struct rank k = { .w = w }, other = { .w = w };
+	uint64_t before = sleeps;
+	struct timespec end;
+	bool good;
+
+	good = !begin(w, 0, 0, 3, 0);
+	pthread_create(&k.thread, NULL, wait_first, &k);
+	while (sleeps == before)
+		usleep(1000);
+	pthread_create(&other.thread, NULL, receive, &other);
+	deliver(w, 0);
+	end = after(60000000000ULL);
+	good &= !pthread_timedjoin_np(other.thread, NULL, &end);
+	good &= !begin(w, 1, 0, 3, 0);
+	pthread_join(k.thread, NULL);
+	if (!good)
+		pthread_join(other.thread, NULL);
+	good = good && k.good && other.good && finish(w, 1, 0, 3);
+	world_free(w);
+	return good;
+}
+
 /* What waits behind a flight has a deadline, too. */
 static bool deadline_behind(void)
 {
@@ -932,7 +991,7 @@ static bool blocking_behind(void)
 	return good;
 }
 
-static void *receive(void *arg)
+static void *receive_beside(void *arg)
 {
 	struct rank *k = arg;
 	struct coll_cmd cmd = { .collective = COLL_RECV, .dtype = COLL_U32 };
@@ -957,7 +1016,7 @@ static bool message_beside(uint32_t nth)
 	good = !begin(w, 0, 0, 3, 0) && !begin(w, 1, 0, 3, 0) && finish(w, 0, 0, 3) &&
 	       finish(w, 1, 0, 3);
 	pthread_mutex_lock(&w->comm[0].async->lock);
-	pthread_create(&k.thread, NULL, receive, &k);
+	pthread_create(&k.thread, NULL, receive_beside, &k);
 	usleep(10000 * (1 + nth % 3));
 	/* In most cases this thread gets the lock again before the one that sleeps. */
 	pthread_mutex_unlock(&w->comm[0].async->lock);
@@ -1002,6 +1061,7 @@ int main(int argc, char **argv)
 	ok(blocking_behind(), "a large op behind others");
 	ok(messages_beside(), "a message beside an op");
 	ok(woken(), "a rank that sleeps is woken");
+	ok(message_first(), "a thread receives while another one sleeps");
 	ok(deadline_behind(), "a deadline behind another op");
 	ok(two_worlds(0), "a rank waits in another communicator");
 	ok(two_worlds(COLL_CMD_SLEEP), "a rank waits in another communicator, in the kernel");
