@@ -323,7 +323,9 @@ static void watch(struct job *job)
 
 /*
  * Descendants that made groups of their own are ours now (subreaper): end them
- * one by one. Stops when there is none, or they come faster than they go.
+ * one by one. Each is waited for alone, as its own children become ours when it
+ * ends: a wait for any child would wait for those, which the next round ends.
+ * Stops when there is none, or they come faster than they go.
  */
 static void end_orphans(void)
 {
@@ -339,13 +341,12 @@ static void end_orphans(void)
 		while (f && fscanf(f, "%d", &pid) == 1) {
 			any = true;
 			kill(pid, SIGKILL);
+			waitpid(pid, NULL, 0);
 		}
 		if (f)
 			fclose(f);
 		if (!any)
 			return;
-		while (waitpid(-1, NULL, 0) > 0)
-			;
 	}
 }
 

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# collrun ends all that its ranks have started, and then itself.
+
+# shellcheck source=selftests/net/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp" "$log"' EXIT
+
+# A process that does not end by itself, and whose id is known
+cat >"$tmp/stay" <<END
+echo \$\$ >$tmp/new; mv $tmp/new $tmp/pid; exec sleep 1000
+END
+# The job is over when that process has started.
+until_there="until [ -e $tmp/pid ]; do sleep 0.1; done"
+
+# ends NAME STATUS OPTION... -- SCRIPT: a job whose script starts that process
+ends()
+{
+	local name=$1 status=$2 run=() pid
+
+	shift 2
+	while [[ $1 != -- ]]; do
+		run+=("$1")
+		shift
+	done
+	rm -f "$tmp/pid"
+	timeout -k 5 60 "$tools/collrun" "${run[@]}" sh -c "$2" >"$log" 2>&1 </dev/null
+	(($? == status)) && [[ -s $tmp/pid ]] && ! kill -0 "$(<"$tmp/pid")" 2>>"$log"
+	ok $? "$name"
+	[[ -s $tmp/pid ]] && pid=$(<"$tmp/pid") && kill -KILL "$pid" 2>/dev/null
+}
+
+daemon="setsid sh -c 'sh $tmp/stay & wait; :' & $until_there"
+
+plan 4
+ends "a daemon" 0 -n 1 -- "setsid sh $tmp/stay & $until_there"
+ends "the child of a daemon" 0 -n 1 -- "$daemon"
+ends "children of a daemon, many generations" 0 -n 1 -- "setsid sh -c '
+	deep() { if [ \$1 = 0 ]; then sh $tmp/stay; else (deep \$((\$1 - 1)); :); fi; :; }
+	deep 20' & $until_there"
+ends "the child of a daemon, when the time of the job is over" 124 -n 1 -t 3 -- "$daemon; sleep 1000"
+finish
