@@ -17,10 +17,14 @@
 
 int comm_new(coll_comm_t **out, uint32_t rank, uint32_t size)
 {
-	coll_comm_t *comm = calloc(1, sizeof(*comm));
+	coll_comm_t *comm;
 
+	if (forks_watch())
+		return -ENOMEM;
+	comm = calloc(1, sizeof(*comm));
 	if (!comm)
 		return -ENOMEM;
+	comm->forks = forks_count();
 	comm->fd = -1;
 	comm->rank = rank;
 	comm->size = size;

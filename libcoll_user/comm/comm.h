@@ -5,9 +5,11 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include <coll/coll.h>
 
+#include "base/forks.h"
 #include "net/auth.h"
 #include "net/sock.h"
 #include "select/stripes.h"
@@ -44,6 +46,7 @@ struct topology;
  * @wire: see coll_comm_set_wire()
  * @idle: see coll_comm_set_idle(); with @idle_arg
  * @named: its collectives have names: see coll/tensor.h
+ * @forks: forks_count() in the process that made it
  */
 struct coll_comm {
 	int fd;
@@ -70,7 +73,19 @@ struct coll_comm {
 	coll_idle_fn *idle;
 	void *idle_arg;
 	bool named;
+	uint32_t forks;
 };
+
+/**
+ * comm_is_forked() - is this process a forked child of the one that made @comm?
+ *
+ * The kernel refuses its commands. Locks of the library may be held by threads that the child does
+ * not have, so it must not take one.
+ */
+static inline bool comm_is_forked(const coll_comm_t *comm)
+{
+	return comm->forks != forks_count();
+}
 
 /**
  * comm_new() - make an object that has no file yet

@@ -20,6 +20,23 @@ static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct async *all;
 static _Atomic uint32_t all_flying;
 
+static pthread_once_t forks_once = PTHREAD_ONCE_INIT;
+static int forks_error = -ENOMEM;
+
+/* In a child: it has no commands. A thread that it does not have may have held the lock. */
+static void forget_all(void)
+{
+	pthread_mutex_init(&all_lock, NULL);
+	all = NULL;
+	all_flying = 0;
+}
+
+static void watch_forks(void)
+{
+	if (!pthread_atfork(NULL, NULL, forget_all))
+		forks_error = 0;
+}
+
 /* Waits use the monotonic clock: a change of the time of day has no effect on them. */
 static void init_changed(pthread_cond_t *changed)
 {
@@ -77,9 +94,11 @@ static void async_free(struct async *a)
 
 static int async_try(coll_comm_t *comm, const struct async_backend *backend)
 {
-	struct async *a = async_new(comm, backend);
+	struct async *a;
 	int ret;
 
+	pthread_once(&forks_once, watch_forks);
+	a = forks_error ? NULL : async_new(comm, backend);
 	if (!a)
 		return -ENOMEM;
 	ret = backend->init(a);
@@ -96,6 +115,8 @@ static int async_get(coll_comm_t *comm, struct async **a)
 {
 	int ret = 0;
 
+	if (comm_is_forked(comm))
+		return -EPERM;
 	*a = comm->async;
 	if (*a)
 		return 0;
@@ -603,6 +624,8 @@ int coll_persist(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t *
 
 int coll_start(coll_request_t *req)
 {
+	if (comm_is_forked(req->async->comm))
+		return -EPERM;
 	return req->persistent ? request_start(req->async, req) : -EINVAL;
 }
 
@@ -626,9 +649,13 @@ int coll_request_free(coll_request_t *req)
 	if (!req->persistent)
 		return -EINVAL;
 	a = req->async;
-	pthread_mutex_lock(&a->lock);
-	busy = req->active;
-	pthread_mutex_unlock(&a->lock);
+	if (comm_is_forked(a->comm)) {
+		busy = req->active;
+	} else {
+		pthread_mutex_lock(&a->lock);
+		busy = req->active;
+		pthread_mutex_unlock(&a->lock);
+	}
 	if (busy)
 		return -EBUSY;
 	request_delete(req);
@@ -663,6 +690,8 @@ int coll_wait(coll_request_t *req)
 	if (!req)
 		return 0;
 	a = req->async;
+	if (comm_is_forked(a->comm))
+		return -EPERM;
 	pthread_mutex_lock(&a->lock);
 	while (req->active && !req->done)
 		progress(a, ASYNC_FOREVER);
@@ -681,6 +710,8 @@ int coll_wait_for(coll_request_t *req, uint64_t ns, int *done)
 	if (!req)
 		return 0;
 	a = req->async;
+	if (comm_is_forked(a->comm))
+		return -EPERM;
 	pthread_mutex_lock(&a->lock);
 	while (req->active && !req->done) {
 		progress(a, left);
@@ -736,6 +767,8 @@ int coll_cancel(coll_request_t *req)
 	if (!req->cmd.handle)
 		return -EOPNOTSUPP;
 	a = req->async;
+	if (comm_is_forked(a->comm))
+		return -EPERM;
 	pthread_mutex_lock(&a->lock);
 	if (req->active && !req->done && !unqueue(a, req))
 		ioctl_cancel(a->comm, req->cmd.handle, 0);
@@ -804,7 +837,7 @@ int coll_ibarrier(coll_comm_t *comm, coll_request_t **req)
 
 bool async_in_use(coll_comm_t *comm)
 {
-	return comm->async;
+	return comm->async && !comm_is_forked(comm);
 }
 
 bool async_is_queued(coll_comm_t *comm)
@@ -812,7 +845,7 @@ bool async_is_queued(coll_comm_t *comm)
 	struct async *a = comm->async;
 	bool queued;
 
-	if (!a)
+	if (!a || comm_is_forked(comm))
 		return false;
 	pthread_mutex_lock(&a->lock);
 	queued = a->queue || a->flying;
@@ -864,12 +897,34 @@ bool async_reap_one(coll_comm_t *comm)
 	return any;
 }
 
+/*
+ * A child frees its copies, and does nothing that the parent would notice. A thread that the child
+ * does not have may hold the lock, or wait for a change: so it does not destroy these.
+ */
+static void abandon(struct async *a)
+{
+	coll_request_t *req, *next;
+
+	for (req = a->live; req; req = next) {
+		next = req->live_next;
+		if (!req->persistent)
+			request_delete(req);
+	}
+	a->backend->destroy(a);
+	free(a);
+}
+
 void async_destroy(coll_comm_t *comm)
 {
 	struct async *a = comm->async;
 
 	if (!a)
 		return;
+	if (comm_is_forked(comm)) {
+		abandon(a);
+		comm->async = NULL;
+		return;
+	}
 	pthread_mutex_lock(&a->lock);
 	while (a->inflight || a->queue || a->flying) {
 		cancel_receives(a);

@@ -64,8 +64,14 @@ out_free:
 
 static void ring_destroy(struct async *a)
 {
-	io_uring_queue_exit(a->private);
-	free(a->private);
+	struct io_uring *ring = a->private;
+
+	/* A child does not have the mappings of the ring: others may be at their addresses. */
+	if (comm_is_forked(a->comm))
+		close(ring->ring_fd);
+	else
+		io_uring_queue_exit(ring);
+	free(ring);
 }
 
 /* Make the kernel take the SQEs in the queue. -EAGAIN: not now. */

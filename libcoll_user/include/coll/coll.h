@@ -12,6 +12,9 @@
  * a collective may wait until that of another thread is over. EDEADLK if a signal handler, or the
  * function of coll_comm_set_idle(), calls a collective while its own thread is in one.
  *
+ * A forked child has no part in the communicators of its parent: calls return EPERM, also those for
+ * requests, which go on in the parent. coll_finalize() frees the copies of the child.
+ *
  * A collective that fails ends the communicator: all ranks get the error, and so do all later
  * calls. EHOSTDOWN if a rank or host is dead; ESHUTDOWN if the communicator was aborted; ETIMEDOUT
  * if a deadline passed; ECANCELED if this rank cancelled it; EPROTO if a peer broke the protocol;
@@ -164,7 +167,7 @@ const char *coll_init_error(void);
  * sendrecv. Waits for all other nonblocking calls that are still under way (a send that
  * nobody is going to receive has to be cancelled before), and frees their requests too, but
  * for those of prepared collectives: they end by coll_request_free(), before this. Also right
- * after a failure.
+ * after a failure. A forked child does not wait, and its parent does not notice.
  */
 int coll_finalize(coll_comm_t *comm);
 
