@@ -297,15 +297,16 @@ static int refresh(struct rdv_client *c)
 
 /*
  * The number of this rank is taken (EEXIST). The other process may have ended, and rank 0 will
- * notice that soon. Return: true: try again.
+ * notice that soon. A rank 0 that is busy does not say that the number is taken. Return: true: try
+ * again.
  */
 static bool may_be_gone(struct rdv_client *c, int err)
 {
-	if (err != -EEXIST)
-		return false;
-	if (!c->exists.at_ms)
+	if (err == -EBUSY)
+		c->exists.at_ms = 0;
+	else if (err == -EEXIST && !c->exists.at_ms)
 		c->exists = deadline_in(EXISTS_MS);
-	return deadline_left(c->exists);
+	return c->exists.at_ms && deadline_left(c->exists);
 }
 
 /* Try until there is a connection, a final error, or the deadline. Return: 0 or the error. */
@@ -325,8 +326,10 @@ static int connect_to_zero(struct rdv_client *c)
 			final = ret == -EINVAL || ret == -ENOMEM;
 		else
 			ret = try_all(c, &final);
-		if (!ret)
+		if (!ret) {
+			c->exists.at_ms = 0;
 			return 0;
+		}
 		if (may_be_gone(c, ret))
 			final = false;
 		else if (c->exists.at_ms)

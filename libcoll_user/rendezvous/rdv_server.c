@@ -38,10 +38,13 @@ static int decide_new(struct rdv_server *s, struct member *m, uint32_t token)
 	int ret;
 
 	/* The rank may have come again before rank 0 has noticed that it left. */
-	if (m->state == MEMBER_HERE && may_come_again(s))
+	if (m->state == MEMBER_HERE && !s->failed)
 		recv_give(s, m);
 	/* The process that is AWAY may have died; if not, it comes back. Until then: try again. */
 	if (m->state == MEMBER_AWAY && may_come_again(s))
+		return -EBUSY;
+	/* The rank has its result or error, and is in another coll_init(), which rank 0 will begin. */
+	if (m->state == MEMBER_GONE || (s->failed && m->state != MEMBER_ABSENT))
 		return -EBUSY;
 	if (m->state != MEMBER_ABSENT)
 		return -EEXIST;

@@ -808,6 +808,38 @@ static void test_comes_again(uint32_t who, const char *text)
 	ok(all_are(r, 6, 0, BOUND_MS), text);
 }
 
+/*
+ * Rank 2 fails before rank 3 is there. Ranks 1 and 2 call again, while rank 0 still waits to tell
+ * rank 3. They are in the next attempt, which rank 0 begins then.
+ */
+static void test_second_attempt(void)
+{
+	struct rank r[4], again[4];
+	int port = free_port();
+	uint32_t i;
+	bool good;
+
+	for (i = 0; i < 4; i++)
+		set_rank(&r[i], i, 4, port, "secret");
+	memcpy(again, r, sizeof(r));
+	r[2].fail_round = 1;
+	start_all(r, 3);
+	join(&r[1]);
+	join(&r[2]);
+	start(&again[1]);
+	start(&again[2]);
+	/* Longer than a rank whose number is taken tries. */
+	usleep(1500 * 1000);
+	start(&r[3]);
+	join(&r[0]);
+	join(&r[3]);
+	start(&again[0]);
+	start(&again[3]);
+	join_all(again, 4);
+	good = all_are(r, 4, -ENOSPC, BOUND_MS);
+	ok(good && all_are(again, 4, 0, BOUND_MS), "a second attempt after a failure");
+}
+
 /* ---- what rank 0 says about those who are missing ---- */
 
 static void test_who_is_missing(uint32_t rank, uint32_t size, const char *key, int want,
@@ -880,6 +912,7 @@ int main(int argc, char **argv)
 	test_comes_again(2, "rank 2 leaves before all are there, and comes again");
 	test_comes_again(3, "rank 3 does, after it has given its message");
 	test_comes_again(0, "rank 0 does");
+	test_second_attempt();
 	test_who_is_missing(3, 4, "wrong", -EKEYREJECTED, "another key");
 	test_who_is_missing(3, 5, "secret", -EINVAL, "expects 5 ranks");
 	test_false_server(false);
