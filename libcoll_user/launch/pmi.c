@@ -16,10 +16,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/debug.h"
 #include "base/env.h"
+#include "base/forks.h"
 #include "hex.h"
 #include "launch.h"
 #include "net/sock.h"
@@ -33,6 +35,7 @@
  * @lock: protects all of it; held for a whole exchange
  * @rank: PMI_RANK; set once, before the first exchange
  * @fd: PMI_FD, -1: not begun
+ * @forks: forks_count() in the process that has begun
  * @serial: exchanges so far; each has a key of its own
  * @max: bytes of a value
  * @kvs: name of the space of keys
@@ -42,6 +45,7 @@ static struct pmi {
 	pthread_mutex_t lock;
 	uint32_t rank;
 	int fd;
+	uint32_t forks;
 	unsigned int serial;
 	uint32_t max;
 	char kvs[NAME_LEN];
@@ -85,6 +89,14 @@ static char *word(const char *name)
 	return NULL;
 }
 
+/* The process manager may have closed its end: that is an error, and no signal. */
+static ssize_t put(const char *ask, size_t len)
+{
+	ssize_t n = send(pmi.fd, ask, len, MSG_NOSIGNAL);
+
+	return n < 0 && errno == ENOTSOCK ? write(pmi.fd, ask, len) : n;
+}
+
 /* Send @ask, and wait for the answer @expect. */
 static int call(const char *ask, const char *expect, struct deadline d)
 {
@@ -92,7 +104,7 @@ static int call(const char *ask, const char *expect, struct deadline d)
 	const char *cmd, *rc;
 	int ret = 0;
 
-	if (write(pmi.fd, ask, len) != (ssize_t)len)
+	if (put(ask, len) != (ssize_t)len)
 		ret = -ECONNRESET;
 	if (!ret)
 		ret = read_line(d);
@@ -111,9 +123,14 @@ static int call(const char *ask, const char *expect, struct deadline d)
 	return -EPROTO;
 }
 
-/* The process manager takes an end without this for a crash. */
+/*
+ * The process manager takes an end without this for a crash. The end of a forked child is no end of
+ * the rank.
+ */
 static void finalize(void)
 {
+	if (pmi.forks != forks_count())
+		return;
 	pthread_mutex_lock(&pmi.lock);
 	if (pmi.fd >= 0)
 		call("cmd=finalize\n", "finalize_ack", deadline_in(START_MS));
@@ -155,8 +172,12 @@ static int start(void)
 	uint32_t fd;
 	int ret;
 
-	if (pmi.fd >= 0)
+	if (pmi.fd >= 0 && pmi.forks == forks_count())
 		return 0;
+	if (pmi.fd >= 0) {
+		coll_explain("PMI_FD is used by the parent of this process");
+		return -EBUSY;
+	}
 	if (mpi_is_there()) {
 		coll_explain("PMI_FD is used by MPI: give coll_config.exchange a function that calls MPI_Allgather");
 		return -EBUSY;
@@ -168,6 +189,10 @@ static int start(void)
 		coll_explain("PMI_FD is %u, which is not open", fd);
 		return -EBADF;
 	}
+	ret = forks_watch();
+	if (ret)
+		return ret;
+	pmi.forks = forks_count();
 	pmi.fd = (int)fd;
 	ret = say_hello(deadline_in(START_MS));
 	if (ret)

@@ -15,6 +15,7 @@
 
 #include "base/debug.h"
 #include "base/env.h"
+#include "base/forks.h"
 #include "launch.h"
 
 static bool pmix_present(void)
@@ -32,12 +33,14 @@ static bool pmix_present(void)
  * @lock: held for a whole exchange
  * @me: this process
  * @serial: exchanges so far; each has a key of its own
+ * @forks: forks_count() in the process that has loaded it
  */
 static struct pmix {
 	pthread_mutex_t lock;
 	void *library;
 	pmix_proc_t me;
 	unsigned int serial;
+	uint32_t forks;
 	__typeof__(&PMIx_Init) init;
 	__typeof__(&PMIx_Finalize) finalize;
 	__typeof__(&PMIx_Put) put;
@@ -138,9 +141,14 @@ static int take(pmix_proc_t root, const char *key, void *blob, size_t len)
 	return ret;
 }
 
-/* A job whose processes end without this has failed. */
+/*
+ * A job whose processes end without this has failed. A forked child does not have the thread that
+ * PMIx waits for here, and its end is no end of the rank.
+ */
 static void finalize(void)
 {
+	if (pmix.forks != forks_count())
+		return;
 	pmix.finalize(NULL, 0);
 }
 
@@ -149,8 +157,16 @@ static int start(void)
 {
 	int ret;
 
-	if (pmix.library)
+	if (pmix.library && pmix.forks == forks_count())
 		return 0;
+	if (pmix.library) {
+		coll_explain("PMIx is used by the parent of this process");
+		return -EBUSY;
+	}
+	ret = forks_watch();
+	if (ret)
+		return ret;
+	pmix.forks = forks_count();
 	ret = load();
 	if (ret)
 		return ret;

@@ -34,6 +34,18 @@ launched()
 	ok $? "$1"
 }
 
+# forks NAME PROGRAM OPTION...: a child of a rank ends, and the rank goes on
+forks()
+{
+	if ! command -v "$2" >/dev/null; then
+		skip "$1: a child ends" "no $2"
+		return
+	fi
+	timeout -k 5 120 "${@:2}" "$COLL_TEST_BUILD/launch_fork" >"$log" 2>&1 </dev/null &&
+		[[ $(grep -c "^ok$" "$log") == 2 ]]
+	ok $? "$1: a child ends"
+}
+
 # occupied PORT...: somebody else listens there
 occupied()
 {
@@ -102,9 +114,11 @@ not_permitted()
 	chmod "$before" /dev/coll
 }
 
-plan 16
+plan 18
 launched "mpirun of Open MPI" mpirun.openmpi --allow-run-as-root --oversubscribe -n 4
 launched "mpirun of MPICH" mpirun.mpich -n 4
+forks "mpirun of Open MPI" mpirun.openmpi --allow-run-as-root --oversubscribe -n 2
+forks "mpirun of MPICH" mpirun.mpich -n 2
 torch
 exchange "an exchange of one's own" "^ok$"
 exchange "the same with a key" "^ok$" secret
