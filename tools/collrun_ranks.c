@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -30,6 +31,7 @@
  * @ending: SIGTERM has been sent to all
  * @kill_at: when SIGKILL follows (ms, monotonic); 0: never
  * @end_at: when the job is too late; 0: never
+ * @files: limit of descriptors of the ranks
  */
 struct job {
 	const struct options *opt;
@@ -41,6 +43,7 @@ struct job {
 	bool ending;
 	int64_t kill_at;
 	int64_t end_at;
+	struct rlimit files;
 	int sigfd;
 	sigset_t old_mask;
 	char key[2 * KEY_BYTES + 1];
@@ -112,6 +115,7 @@ child(const struct job *job, const struct network *net, int rank, const int *fds
 	if (getppid() != parent)
 		_exit(CANNOT_START);
 	sigprocmask(SIG_SETMASK, &job->old_mask, NULL);
+	setrlimit(RLIMIT_NOFILE, &job->files);
 	if (network_enter(net, node)) {
 		fprintf(stderr, "collrun: node %d: %s\n", node, strerror(errno));
 		_exit(CANNOT_START);
@@ -365,6 +369,18 @@ static void block_signals(struct job *job)
 	job->sigfd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* collrun has two pipes for each rank, which may be more files than a shell allows. */
+static void raise_files(struct job *job)
+{
+	struct rlimit most;
+
+	getrlimit(RLIMIT_NOFILE, &job->files);
+	most = job->files;
+	most.rlim_cur = most.rlim_max;
+	if (job->out)
+		setrlimit(RLIMIT_NOFILE, &most);
+}
+
 int ranks_run(const struct options *opt, const struct network *net)
 {
 	struct job job = { .opt = opt };
@@ -378,6 +394,7 @@ int ranks_run(const struct options *opt, const struct network *net)
 		return CANNOT_START;
 	}
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	raise_files(&job);
 	block_signals(&job);
 	if (opt->timeout_s > 0)
 		job.end_at = now_ms() + (int64_t)(opt->timeout_s * 1000);

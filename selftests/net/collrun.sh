@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# collrun ends all that its ranks have started, and then itself.
+# collrun by itself: it ends all that its ranks have started, and has room for many of them.
 
 # shellcheck source=selftests/net/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -34,11 +34,22 @@ ends()
 
 daemon="setsid sh -c 'sh $tmp/stay & wait; :' & $until_there"
 
-plan 4
+# Each rank has the limit of the shell that started collrun.
+many_pipes()
+{
+	local few=64 ranks=100
+
+	(ulimit -Sn $few; "$tools/collrun" -t 100 -l -n $ranks sh -c 'ulimit -Sn') >"$log" 2>&1 </dev/null &&
+		[[ $(grep -c "^\[[0-9]*\] $few$" "$log") == "$ranks" ]]
+	ok $? "more pipes than descriptors, of which more may be had"
+}
+
+plan 5
 ends "a daemon" 0 -n 1 -- "setsid sh $tmp/stay & $until_there"
 ends "the child of a daemon" 0 -n 1 -- "$daemon"
 ends "children of a daemon, many generations" 0 -n 1 -- "setsid sh -c '
 	deep() { if [ \$1 = 0 ]; then sh $tmp/stay; else (deep \$((\$1 - 1)); :); fi; :; }
 	deep 20' & $until_there"
 ends "the child of a daemon, when the time of the job is over" 124 -n 1 -t 3 -- "$daemon; sleep 1000"
+many_pipes
 finish
