@@ -62,7 +62,7 @@ static int get_ports(const char *s, struct ports *ports)
 	}
 	if (!get_port(s, '-', &ports->first) || !get_port(dash + 1, '\0', &ports->last))
 		return -EINVAL;
-	if (ports->last < ports->first || ports->last - ports->first >= RESOLVE_MAX)
+	if (ports->last < ports->first || ports->last - ports->first >= RESOLVE_PORTS)
 		return -EINVAL;
 	return 0;
 }
@@ -91,31 +91,56 @@ static int split_spec(const char *spec, char *host, struct ports *ports)
 	return 0;
 }
 
-/* Append @ai with each of @ports. */
-static int add_ports(const struct addrinfo *ai, const struct ports *ports,
-		     struct sock_addr *addrs, int n)
+static bool is_inet(const struct addrinfo *ai)
 {
-	uint32_t port;
+	return ai->ai_family == AF_INET || ai->ai_family == AF_INET6;
+}
 
-	for (port = ports->first; port <= ports->last && n < RESOLVE_MAX; port++) {
+/* Fill in up to @hosts addresses with @port. Return: how many. */
+static int add_hosts(const struct addrinfo *ai, int hosts, uint16_t port, struct sock_addr *addrs)
+{
+	int n = 0;
+
+	for (; ai && n < hosts; ai = ai->ai_next) {
+		if (!is_inet(ai))
+			continue;
 		memset(&addrs[n], 0, sizeof(addrs[n]));
 		memcpy(&addrs[n].sa, ai->ai_addr, ai->ai_addrlen);
 		addrs[n].len = ai->ai_addrlen;
-		sock_set_port(&addrs[n++], (uint16_t)port);
+		sock_set_port(&addrs[n++], port);
 	}
 	return n;
 }
 
+/*
+ * Fill in the first port at all addresses, then the next one: rank 0 most likely has the first, and
+ * an address that does not answer delays the others once for each port. Return: how many of @max.
+ */
+static int add_all(const struct addrinfo *list, const struct ports *ports,
+		   struct sock_addr *addrs, int max)
+{
+	int hosts = max / (ports->last - ports->first + 1), n = 0;
+	uint32_t port;
+
+	if (hosts > RESOLVE_HOSTS)
+		hosts = RESOLVE_HOSTS;
+	if (!hosts)
+		hosts = 1;
+	for (port = ports->first; port <= ports->last && n + hosts <= max; port++)
+		n += add_hosts(list, hosts, (uint16_t)port, addrs + n);
+	return n;
+}
+
 static int look_up(const char *host, const struct ports *ports, int flags,
-		   struct sock_addr *addrs)
+		   struct sock_addr *addrs, int max)
 {
 	struct addrinfo hints = {
 		.ai_family = AF_UNSPEC,
 		.ai_socktype = SOCK_STREAM,
 		.ai_flags = flags,
 	};
-	struct addrinfo *list, *ai;
-	int n = 0, ret;
+	struct addrinfo *list;
+	int n, ret;
 
 	ret = getaddrinfo(host, NULL, &hints, &list);
 	if (ret) {
@@ -123,24 +148,22 @@ static int look_up(const char *host, const struct ports *ports, int flags,
 			coll_debug("%s: %s", host, gai_strerror(ret));
 		return ret == EAI_MEMORY ? -ENOMEM : -EHOSTUNREACH;
 	}
-	for (ai = list; ai; ai = ai->ai_next)
-		if (ai->ai_family == AF_INET || ai->ai_family == AF_INET6)
-			n = add_ports(ai, ports, addrs, n);
+	n = add_all(list, ports, addrs, max);
 	freeaddrinfo(list);
 	return n ? n : -EHOSTUNREACH;
 }
 
 int resolve_ports(const char *spec, struct ports *ports)
 {
-	struct sock_addr addrs[RESOLVE_MAX];
 	char host[HOST_LEN];
+	struct sock_addr a;
 	int ret;
 
 	ret = split_spec(spec, host, ports);
 	if (ret)
 		return ret;
-	ret = look_up(host, ports, AI_NUMERICHOST, addrs);
-	ports->local = ret > 0 ? sock_is_loopback(&addrs[0]) : !strcasecmp(host, "localhost");
+	ret = look_up(host, ports, AI_NUMERICHOST, &a, 1);
+	ports->local = ret > 0 ? sock_is_loopback(&a) : !strcasecmp(host, "localhost");
 	return 0;
 }
 
@@ -158,7 +181,7 @@ static void *lookup_thread(void *arg)
 	bool dropped;
 	int nr;
 
-	nr = look_up(l->host, &l->ports, 0, addrs);
+	nr = look_up(l->host, &l->ports, 0, addrs, RESOLVE_MAX);
 	pthread_mutex_lock(&l->lock);
 	l->nr = nr;
 	if (nr > 0)
@@ -205,7 +228,7 @@ int lookup_begin(struct lookup **out, const char *spec)
 	pthread_condattr_destroy(&attr);
 	ret = split_spec(spec, l->host, &l->ports);
 	if (!ret) {
-		l->nr = look_up(l->host, &l->ports, AI_NUMERICHOST, l->addrs);
+		l->nr = look_up(l->host, &l->ports, AI_NUMERICHOST, l->addrs, RESOLVE_MAX);
 		l->done = l->nr > 0;
 		if (!l->done)
 			ret = start_thread(l);

@@ -7,7 +7,9 @@
 
 #include "sock.h"
 
-#define RESOLVE_MAX	32	/* addresses of one name that are looked at */
+#define RESOLVE_HOSTS	32	/* addresses of one name that are looked at */
+#define RESOLVE_PORTS	32	/* ports of a range */
+#define RESOLVE_MAX	256	/* addresses with their ports */
 
 /**
  * struct ports - of "host:port" or "host:first-last", either with "[v6]"
@@ -38,7 +40,8 @@ int lookup_begin(struct lookup **l, const char *spec);
  * lookup_wait() - wait for the addresses until @d
  *
  * Return: number of addresses; -EAGAIN: not yet, call again; -EHOSTUNREACH: there is no such name
- * now; -ENOMEM. Unless it is -EAGAIN the lookup is over, and *@l is NULL.
+ * now; -ENOMEM. Unless it is -EAGAIN the lookup is over, and *@l is NULL. After an error @addrs is
+ * as before.
  */
 int lookup_wait(struct lookup **l, struct deadline d, struct sock_addr *addrs, int max);
 

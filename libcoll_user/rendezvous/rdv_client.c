@@ -271,18 +271,17 @@ static void pause_ms(unsigned int ms)
  */
 static int refresh(struct rdv_client *c)
 {
-	struct sock_addr addrs[RESOLVE_MAX];
 	int ret = 0;
 
 	if (!c->cfg.spec)
 		return c->nr ? 0 : -EINVAL;
 	if (!c->lookup && (!c->nr || !deadline_left(c->fresh)))
 		ret = lookup_begin(&c->lookup, c->cfg.spec);
+	/* Without a result it leaves those that are known. */
 	if (c->lookup)
 		ret = lookup_wait(&c->lookup, c->nr ? deadline_in(0) : c->until,
-				  addrs, RESOLVE_MAX);
+				  c->addrs, RESOLVE_MAX);
 	if (ret > 0) {
-		memcpy(c->addrs, addrs, (size_t)ret * sizeof(*addrs));
 		c->nr = ret;
 		c->fresh = deadline_in(FRESH_MS);
 	}

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -16,15 +17,18 @@
 /* Listen at the first address of the name that this host has. */
 static int listen_by_name(const struct rdv_config *cfg, struct deadline until)
 {
-	struct sock_addr addrs[RESOLVE_MAX];
+	struct sock_addr *addrs = calloc(RESOLVE_MAX, sizeof(*addrs));
 	int n, i, fd = -EADDRINUSE;
 
+	if (!addrs)
+		return -ENOMEM;
 	n = resolve_until(cfg->spec, until, addrs, RESOLVE_MAX);
 	for (i = 0; i < n; i++) {
 		fd = sock_listen(&addrs[i]);
 		if (fd >= 0)
-			return fd;
+			break;
 	}
+	free(addrs);
 	return fd;
 }
 

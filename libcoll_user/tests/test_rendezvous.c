@@ -686,18 +686,30 @@ static _Atomic int64_t name_from_ms;	/* the name is there from then on */
 static _Atomic unsigned int name_blocks_ms;
 static char name_is[64] = "127.0.0.1";
 
-/* In the place of the C library's: "late.test" is what the test wants it to be. */
+/* In the place of the C library's: "late.test" has the addresses that the test wants it to have. */
 int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints,
 		struct addrinfo **list)
 {
 	int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **) =
 		(int (*)(const char *, const char *, const struct addrinfo *,
 			 struct addrinfo **))dlsym(RTLD_NEXT, "getaddrinfo");
+	char names[sizeof(name_is)], *one, *rest;
 
 	if (strcmp(host, "late.test") || hints->ai_flags & AI_NUMERICHOST)
 		return real(host, port, hints, list);
 	usleep(name_blocks_ms * 1000);
-	return now_ms() < name_from_ms ? EAI_NONAME : real(name_is, port, hints, list);
+	if (now_ms() < name_from_ms)
+		return EAI_NONAME;
+	*list = NULL;
+	strcpy(names, name_is);
+	/* freeaddrinfo() frees one after the other. */
+	for (one = strtok_r(names, " ", &rest); one; one = strtok_r(NULL, " ", &rest)) {
+		while (*list)
+			list = &(*list)->ai_next;
+		if (real(one, port, hints, list))
+			abort();
+	}
+	return 0;
 }
 
 static void set_name(struct rank *r, int port)
@@ -745,6 +757,30 @@ static void test_no_name(bool blocks)
 	ok(good, blocks ? "a look-up that blocks ends at the deadline" :
 	   "a name that never comes is what the user reads");
 	name_blocks_ms = 0;
+}
+
+/* Of each address all ports, those of one port together */
+static void test_many_ports(void)
+{
+	static const char *const hosts[] = { "127.0.0.3", "127.0.0.2", "127.0.0.1" };
+	struct sock_addr *a = calloc(RESOLVE_MAX, sizeof(*a));
+	const struct sockaddr_in *in;
+	bool good;
+	int i;
+
+	name_from_ms = 0;
+	strcpy(name_is, "127.0.0.3 127.0.0.2 127.0.0.1");
+	good = resolve_until("late.test:100-131", deadline_in(BOUND_MS), a, RESOLVE_MAX) == 3 * 32;
+	for (i = 0; i < 3 * 32 && good; i++) {
+		in = (const struct sockaddr_in *)&a[i].sa;
+		good = sock_port(&a[i]) == 100 + i / 3 &&
+		       in->sin_addr.s_addr == inet_addr(hosts[i % 3]);
+	}
+	ok(good, "32 ports of three addresses");
+	good = resolve_until("late.test:100", deadline_in(BOUND_MS), a, RESOLVE_MAX) == 3;
+	ok(good, "one port of three addresses");
+	strcpy(name_is, "127.0.0.1");
+	free(a);
 }
 
 /* Others have the first two ports of a range, and say nothing. */
@@ -907,6 +943,7 @@ int main(int argc, char **argv)
 	test_late_name("::1", 0, "rank 0 can be reached by IPv6, too");
 	test_late_name("127.0.1.1", 0, "its name may be an address it would not listen at");
 	test_range();
+	test_many_ports();
 	test_no_name(false);
 	test_no_name(true);
 	test_comes_again(2, "rank 2 leaves before all are there, and comes again");
