@@ -14,10 +14,14 @@
 
 #define BIND_RETRY_MS	2000	/* a job that has just ended may still hold the port */
 
-/* Listen at the first address of the name that this host has. */
+/*
+ * Listen at the first address of the name that this host has. Of several errors EADDRINUSE counts:
+ * the caller tries again.
+ */
 static int listen_by_name(const struct rdv_config *cfg, struct deadline until)
 {
 	struct sock_addr *addrs = calloc(RESOLVE_MAX, sizeof(*addrs));
+	bool busy = false;
 	int n, i, fd = -EADDRINUSE;
 
 	if (!addrs)
@@ -27,9 +31,10 @@ static int listen_by_name(const struct rdv_config *cfg, struct deadline until)
 		fd = sock_listen(&addrs[i]);
 		if (fd >= 0)
 			break;
+		busy |= fd == -EADDRINUSE;
 	}
 	free(addrs);
-	return fd;
+	return fd < 0 && busy ? -EADDRINUSE : fd;
 }
 
 /* Duplicate the socket of the caller, which keeps its own descriptor. */
@@ -38,6 +43,12 @@ static int dup_listening(int fd)
 	int ret = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
 	return ret < 0 ? -errno : ret;
+}
+
+/* Does this host not have the address, or not its family? */
+static bool is_not_here(int err)
+{
+	return err == -EADDRNOTAVAIL || err == -EAFNOSUPPORT;
 }
 
 /* Listen at all addresses, at the first free port of the range. */
@@ -62,6 +73,7 @@ int rdv_listen(const struct rdv_config *cfg)
 	struct deadline until = deadline_min(deadline_in(BIND_RETRY_MS), cfg->deadline);
 	struct timespec nap = { .tv_nsec = 20 * 1000 * 1000 };
 	struct ports ports;
+	bool busy;
 	int fd;
 
 	if (!cfg->spec)
@@ -71,9 +83,13 @@ int rdv_listen(const struct rdv_config *cfg)
 		return fd;
 	for (;;) {
 		fd = ports.local ? -EADDRINUSE : listen_everywhere(&ports);
+		busy = fd == -EADDRINUSE && !ports.local;
 		/* Another program may have this port at another address only. */
 		if (fd == -EADDRINUSE)
 			fd = listen_by_name(cfg, until);
+		/* The name may be that of no interface: all others are to become free. */
+		if (busy && is_not_here(fd))
+			fd = -EADDRINUSE;
 		if (fd != -EADDRINUSE || !deadline_left(until))
 			return fd;
 		nanosleep(&nap, NULL);

@@ -814,6 +814,35 @@ static void test_range(void)
 	close(held[1]);
 }
 
+/* Another program has the port, for less time than rank 0 tries, which has this name. */
+static void test_busy_port(const char *addresses, const char *text)
+{
+	struct sock_addr a = { .len = sizeof(struct sockaddr_in) };
+	struct sockaddr_in *in = (struct sockaddr_in *)&a.sa;
+	struct rank r[2];
+	int held, port;
+	uint32_t i;
+
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	do {
+		port = free_port();
+		sock_set_port(&a, (uint16_t)port);
+		held = sock_listen(&a);
+	} while (held < 0);
+	name_from_ms = 0;
+	strcpy(name_is, addresses);
+	for (i = 0; i < 2; i++)
+		set_rank(&r[i], i, 2, port, "secret");
+	set_name(&r[0], port);
+	start_all(r, 2);
+	usleep(300 * 1000);
+	close(held);
+	join_all(r, 2);
+	strcpy(name_is, "127.0.0.1");
+	ok(all_are(r, 2, 0, BOUND_MS), text);
+}
+
 /* ---- ranks that leave before all are there ---- */
 
 static void test_comes_again(uint32_t who, const char *text)
@@ -944,6 +973,8 @@ int main(int argc, char **argv)
 	test_late_name("127.0.1.1", 0, "its name may be an address it would not listen at");
 	test_range();
 	test_many_ports();
+	test_busy_port("127.0.0.1 192.0.2.1", "a port that is busy for a moment");
+	test_busy_port("192.0.2.1", "the same, and the name is the address of no interface");
 	test_no_name(false);
 	test_no_name(true);
 	test_comes_again(2, "rank 2 leaves before all are there, and comes again");
