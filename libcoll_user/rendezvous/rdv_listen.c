@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -99,42 +100,67 @@ int rdv_listen(const struct rdv_config *cfg)
 /* Descriptors besides those for ranks: for strangers, and for files of library and application. */
 #define MORE_FILES	128
 
-/*
- * Raise the soft limit, so that there is a descriptor for each rank. Shells and services usually
- * allow 1024, and a process may raise that to the hard limit. The application gets its old limit
- * back at the end of the rendezvous, when the high descriptors are closed.
+/**
+ * struct raised - the limit is of the process, whose threads may each be rank 0 of another job
+ * @users: rendezvous that have raised it
+ * @before: the soft limit before the first of them
  */
-void rdv_raise_files(uint32_t size, uint64_t *before)
+static struct {
+	pthread_mutex_t lock;
+	unsigned int users;
+	rlim_t before;
+} raised = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static bool raise_files_locked(uint32_t size)
 {
 	struct rlimit limit;
-	rlim_t want;
+	rlim_t before, want;
 
-	*before = 0;
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == RLIM_INFINITY)
-		return;
+		return false;
+	before = raised.users ? raised.before : limit.rlim_cur;
+	if (size + MORE_FILES <= before / 2)
+		return false;
 	/* All descriptors below the present limit may be open: add ours to it. */
 	want = limit.rlim_cur + size + MORE_FILES;
-	if (size + MORE_FILES <= limit.rlim_cur / 2)
-		return;
 	if (limit.rlim_max < want)
 		want = limit.rlim_max;
 	if (want < size + MORE_FILES)
 		coll_debug("%u ranks, but no more than %llu descriptors (ulimit -Hn)", size,
 			   (unsigned long long)want);
-	*before = limit.rlim_cur;
 	limit.rlim_cur = want;
 	if (setrlimit(RLIMIT_NOFILE, &limit))
-		*before = 0;
+		return false;
+	raised.before = before;
+	raised.users++;
+	return true;
 }
 
-void rdv_restore_files(uint64_t before)
+/*
+ * Raise the soft limit, so that there is a descriptor for each rank. Shells and services usually
+ * allow 1024, and a process may raise that to the hard limit. The application gets its old limit
+ * back at the end of the last rendezvous, when the high descriptors are closed.
+ */
+bool rdv_raise_files(uint32_t size)
+{
+	bool done;
+
+	pthread_mutex_lock(&raised.lock);
+	done = raise_files_locked(size);
+	pthread_mutex_unlock(&raised.lock);
+	return done;
+}
+
+void rdv_restore_files(void)
 {
 	struct rlimit limit;
 
-	if (!before || getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = before;
-	setrlimit(RLIMIT_NOFILE, &limit);
+	pthread_mutex_lock(&raised.lock);
+	if (!--raised.users && !getrlimit(RLIMIT_NOFILE, &limit)) {
+		limit.rlim_cur = raised.before;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	pthread_mutex_unlock(&raised.lock);
 }
 
 #define CHUNK	256

@@ -8,9 +8,10 @@
 /* Rank 0's listening socket, or -errno. */
 int rdv_listen(const struct rdv_config *cfg);
 
-/* Raise the soft limit of descriptors for @size ranks; @before: for rdv_restore_files(). */
-void rdv_raise_files(uint32_t size, uint64_t *before);
-void rdv_restore_files(uint64_t before);
+/* Raise the soft limit of descriptors for @size ranks. Return: was that needed, and possible? */
+bool rdv_raise_files(uint32_t size);
+/* Once for each rdv_raise_files() that has returned true; the last call restores the limit. */
+void rdv_restore_files(void);
 
 /* Number of descriptors that this process may still open, @most at most. */
 uint32_t rdv_free_files(uint32_t most);

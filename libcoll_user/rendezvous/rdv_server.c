@@ -500,7 +500,7 @@ int rdv_server_open(struct rdv_server **out, const struct rdv_config *cfg)
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	rdv_raise_files(cfg->size, &s->files_before);
+	s->more_files = rdv_raise_files(cfg->size);
 	s->epfd = -1;
 	s->acceptor.lfd = -1;
 	s->acceptor.epfd = -1;
@@ -721,7 +721,8 @@ void rdv_server_close(struct rdv_server *s)
 	acceptor_destroy(&s->acceptor);
 	if (s->epfd >= 0)
 		close(s->epfd);
-	rdv_restore_files(s->files_before);
+	if (s->more_files)
+		rdv_restore_files();
 	free(s->members);
 	free(s->gather);
 	free(s->result);

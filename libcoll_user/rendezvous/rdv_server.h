@@ -72,7 +72,7 @@ struct member {
  * @digest: SHA-256 of @result
  * @gather: @size blobs of the present round
  * @why: text about @failed
- * @files_before: the soft limit of descriptors before; 0: it has not been changed
+ * @more_files: the soft limit of descriptors has been raised
  * @stranger_err: error of the last refused process that is not one of the missing ranks
  * @stranger: text about that process; "": none
  */
@@ -94,7 +94,7 @@ struct rdv_server {
 	size_t result_len;
 	uint8_t *gather;
 	char why[RDV_TEXT];
-	uint64_t files_before;
+	bool more_files;
 	int stranger_err;
 	char stranger[SOCK_TEXT + 48];
 	struct member *members;

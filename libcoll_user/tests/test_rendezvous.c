@@ -305,6 +305,37 @@ static void test_descriptors(void)
 	   "more ranks than descriptors, of which more may be had");
 }
 
+/* Two threads are rank 0 of a job each. The first job ends while the other one begins. */
+static void test_descriptors_twice(void)
+{
+	static struct rank first[MAX_RANKS], second[MAX_RANKS];
+	int ports[2] = { free_port(), free_port() };
+	struct rlimit before, few, after;
+	uint32_t i;
+
+	getrlimit(RLIMIT_NOFILE, &before);
+	few = before;
+	few.rlim_cur = 48;
+	setrlimit(RLIMIT_NOFILE, &few);
+	for (i = 0; i < MAX_RANKS; i++) {
+		set_rank(&first[i], i, MAX_RANKS, ports[0], "secret");
+		set_rank(&second[i], i, MAX_RANKS, ports[1], "secret");
+	}
+	start(&first[0]);
+	wait_open(&first[0]);
+	start(&second[0]);
+	wait_open(&second[0]);
+	start_all(first + 1, MAX_RANKS - 1);
+	join_all(first, MAX_RANKS);
+	start_all(second + 1, MAX_RANKS - 1);
+	join_all(second, MAX_RANKS);
+	getrlimit(RLIMIT_NOFILE, &after);
+	setrlimit(RLIMIT_NOFILE, &before);
+	ok(all_are(first, MAX_RANKS, 0, BOUND_MS) && after.rlim_cur == 48,
+	   "two jobs with rank 0 in one process, one after the other");
+	ok(all_are(second, MAX_RANKS, 0, 2 * BOUND_MS), "the second of them");
+}
+
 /*
  * Rank 0 in a process of its own, with so few descriptors that a third of the ranks can be
  * connected at a time.
@@ -948,6 +979,7 @@ int main(int argc, char **argv)
 	test_plain(8, "8 ranks");
 	test_plain(MAX_RANKS, "64 ranks");
 	test_descriptors();
+	test_descriptors_twice();
 	test_few_descriptors(MANY_RANKS, 64, "200 ranks, a hard limit of 64 descriptors");
 	test_few_descriptors(70, 24, "70 ranks, a hard limit of 24");
 	test_few_fail(60, 1, -ENOSPC, "few descriptors: one that comes and goes fails in round 1");
