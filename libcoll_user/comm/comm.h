@@ -35,8 +35,8 @@ struct topology;
  * @device: path of the device that was opened; owned
  * @timeout_ms: time limit for making it, and for making a part of it
  * @family: secret of its ranks, for its parts; never sent. See comm_join().
- * @here: address at which other hosts reach this rank; length 0: not known, as on rank 0 of
- *	coll_init(), and with a size of 1
+ * @here: address at which other hosts reach this rank; length 0: not known, as with a size
+ *	of 1
  * @select: tables of algorithms that the kernel was given, see select.c; NULL: none
  * @hosts: of each node, how files of tables identify it; NULL: no tables; owned
  * @origin: of each node its number in the communicator of coll_init(); owned

@@ -194,6 +194,20 @@ int sock_local(int fd, struct sock_addr *a)
 	return getsockname(fd, (struct sockaddr *)&a->sa, &a->len) ? -errno : 0;
 }
 
+void sock_unmap(struct sock_addr *a)
+{
+	const struct sockaddr_in6 in6 = *(const struct sockaddr_in6 *)&a->sa;
+	struct sockaddr_in *in = (struct sockaddr_in *)&a->sa;
+
+	if (a->sa.ss_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr))
+		return;
+	memset(a, 0, sizeof(*a));
+	in->sin_family = AF_INET;
+	in->sin_port = in6.sin6_port;
+	memcpy(&in->sin_addr, in6.sin6_addr.s6_addr + 12, 4);
+	a->len = sizeof(*in);
+}
+
 int sock_peer(int fd, struct sock_addr *a)
 {
 	memset(a, 0, sizeof(*a));

@@ -39,6 +39,8 @@ int sock_send_all(int fd, const void *buf, size_t len, struct deadline d);
 int sock_recv_all(int fd, void *buf, size_t len, struct deadline d);
 
 int sock_local(int fd, struct sock_addr *a);
+/* IPv4 in the form of IPv6, as accepted sockets have it, becomes plain IPv4. */
+void sock_unmap(struct sock_addr *a);
 int sock_peer(int fd, struct sock_addr *a);
 void sock_set_port(struct sock_addr *a, uint16_t port);
 uint16_t sock_port(const struct sock_addr *a);

@@ -134,6 +134,18 @@ static void lost(void *ctx, const struct hs_ask *ask)
 	s->nr_away += m->back;
 }
 
+static void learn_here(struct rdv_server *s, int fd)
+{
+	struct sock_addr a;
+
+	if (s->here.len && !sock_is_loopback(&s->here))
+		return;
+	if (sock_local(fd, &a))
+		return;
+	sock_unmap(&a);
+	s->here = a;
+}
+
 static int taken(void *ctx, const struct handshake *hs)
 {
 	struct rdv_server *s = ctx;
@@ -147,6 +159,7 @@ static int taken(void *ctx, const struct handshake *hs)
 	m->events = EPOLLIN;
 	memcpy(m->session, hs->session, AUTH_LEN);
 	s->nr_here++;
+	learn_here(s, m->fd);
 	coll_debug("rank %u is here, %u of %u", hs->ask.a, s->nr_here + 1, s->size);
 	if (epoll_ctl(s->epfd, EPOLL_CTL_ADD, m->fd, &ev))
 		return -errno;
@@ -670,6 +683,11 @@ int rdv_server_check(struct rdv_server *s)
 	if (ret)
 		fail(s, ret);
 	return s->failed || s->left ? -ECANCELED : 0;
+}
+
+const struct sock_addr *rdv_server_here(const struct rdv_server *s)
+{
+	return &s->here;
 }
 
 const uint8_t *rdv_server_job(const struct rdv_server *s)

@@ -73,6 +73,8 @@ struct member {
  * @gather: @size blobs of the present round
  * @why: text about @failed
  * @more_files: the soft limit of descriptors has been raised
+ * @here: own address of a connection, by another interface than loopback if there is one; length 0:
+ *	none yet
  * @stranger_err: error of the last refused process that is not one of the missing ranks
  * @stranger: text about that process; "": none
  */
@@ -95,6 +97,7 @@ struct rdv_server {
 	uint8_t *gather;
 	char why[RDV_TEXT];
 	bool more_files;
+	struct sock_addr here;
 	int stranger_err;
 	char stranger[SOCK_TEXT + 48];
 	struct member *members;
@@ -104,6 +107,7 @@ int rdv_server_open(struct rdv_server **s, const struct rdv_config *cfg);
 int rdv_server_round(struct rdv_server *s, int status, const uint8_t *in, uint8_t *out);
 int rdv_server_fd(const struct rdv_server *s);
 int rdv_server_check(struct rdv_server *s);
+const struct sock_addr *rdv_server_here(const struct rdv_server *s);
 const uint8_t *rdv_server_job(const struct rdv_server *s);
 void rdv_server_close(struct rdv_server *s);
 

@@ -59,9 +59,9 @@ const uint8_t *rdv_job(const struct rendezvous *rdv)
 
 int rdv_local_address(const struct rendezvous *rdv, struct sock_addr *a)
 {
-	if (rdv->server)
+	*a = *(rdv->server ? rdv_server_here(rdv->server) : rdv_client_here(rdv->client));
+	if (!a->len)
 		return -EADDRNOTAVAIL;
-	*a = *rdv_client_here(rdv->client);
 	sock_set_port(a, 0);
 	return 0;
 }

@@ -77,11 +77,7 @@ int rdv_check(struct rendezvous *rdv);
 /* The nonce that rank 0 drew for this job; valid after the first round. */
 const uint8_t *rdv_job(const struct rendezvous *rdv);
 
-/*
- * Address at which the other ranks can reach this one, port 0; -EADDRNOTAVAIL on rank
- * 0, which needs no address: lower nodes connect to higher ones, and its node is the
- * lowest.
- */
+/* Own address of a connection to another rank, port 0; -EADDRNOTAVAIL if there was none. */
 int rdv_local_address(const struct rendezvous *rdv, struct sock_addr *a);
 
 void rdv_close(struct rendezvous *rdv);

@@ -191,12 +191,10 @@ static int learn_nodes(struct init *in)
 	ret = comm_set_nodes(comm, &in->topo);
 	if (ret)
 		return ret;
-	/* Rank 0 does not know its address. Its node is the lowest, to which no node connects. */
-	if (comm->rank) {
-		ret = rdv_local_address(in->rdv, &comm->here);
-		if (ret)
-			return ret;
-	}
+	/* Rank 0 needs it for its scope only: its node is the lowest, to which no node connects. */
+	ret = rdv_local_address(in->rdv, &comm->here);
+	if (ret)
+		return ret;
 	in->lfd = links_listen(&in->topo, &comm->here, in->mine);
 	return in->lfd < -1 ? in->lfd : 0;
 }

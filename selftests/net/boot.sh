@@ -65,7 +65,7 @@ hosts()
 	printf '%s\n' "127.0.0.1 localhost" "$@" >"$tmp/$name"
 }
 
-plan 9
+plan 10
 pids=()
 mode=
 
@@ -124,6 +124,16 @@ all
 [[ $(grep -c "error -18" "$log") == 3 ]]
 ok $? "ranks that believe to share a kernel and do not are told"
 mode=
+
+# The hosts have link-local addresses alone, with the name of the interface of each host.
+ip addr flush dev v0 scope global
+"${there[@]}" ip addr flush dev v1 scope global
+local6=$(ip -6 -o addr show dev v0 scope link | awk '{ sub("/.*", "", $4); print $4 }')
+start a 0 3 "[$local6%v0]:$port" "$tmp/real" x
+start b 1 3 "[$local6%v1]:$port" "$tmp/real" y
+start a 2 3 "[$local6%v0]:$port" "$tmp/real" z
+all
+ok $? "hosts that have link-local addresses alone"
 
 nodes=$(largest 48 34)
 COLL_TIMEOUT_MS=150000 "$tools/collrun" -t 300 -n "$nodes" --nodes "$nodes" "$rank" >"$log" 2>&1 </dev/null
