@@ -218,8 +218,7 @@ static void coll_ch_flush(struct coll_link *link)
 
 /*
  * coll_ch_flush() has tried once to send the last frames of members. Passes that follow send the
- * rest while the channel lingers. The waits of all links of a
- * group begin at the same time.
+ * rest while the channel lingers. The waits of all links of a group begin at the same time.
  */
 static bool coll_ch_lingers(const struct coll_link *link, bool hard)
 {

@@ -70,7 +70,8 @@ void coll_group_left(struct coll_member *m)
 /* Did the rank of @b leave before the rank of @l? */
 static bool coll_bye_is_earlier(const struct coll_bye *b, const struct coll_left *l)
 {
-	return l->rank == COLL_RANK_NONE || b->seq < l->seq || (b->seq == l->seq && (s32)(b->orders - l->orders) < 0);
+	return l->rank == COLL_RANK_NONE || b->seq < l->seq ||
+	       (b->seq == l->seq && (s32)(b->orders - l->orders) < 0);
 }
 
 int coll_group_remote_bye(struct coll_group *g, const struct coll_bye *b)
