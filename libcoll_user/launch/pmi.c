@@ -29,6 +29,9 @@
 #define LINE_LEN	4096
 #define NAME_LEN	256
 #define START_MS	10000	/* for answers that need no other rank */
+#define FINALIZE	"cmd=finalize\n"
+#define BARRIER_IN	"cmd=barrier_in\n"
+#define BARRIER_OUT	"barrier_out"
 
 /**
  * struct pmi - the process manager of this process
@@ -40,6 +43,8 @@
  * @max: bytes of a value
  * @kvs: name of the space of keys
  * @line: the last answer
+ * @have: bytes of an answer in @line whose rest has not come
+ * @owed: answer of a call that has timed out: it comes before that of the next call; NULL: none
  */
 static struct pmi {
 	pthread_mutex_t lock;
@@ -50,11 +55,12 @@ static struct pmi {
 	uint32_t max;
 	char kvs[NAME_LEN];
 	char line[LINE_LEN];
+	size_t have;
+	const char *owed;
 } pmi = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1 };
 
 static int read_line(struct deadline d)
 {
-	size_t n = 0;
 	int ret;
 
 	for (;;) {
@@ -62,14 +68,17 @@ static int read_line(struct deadline d)
 		if (ret)
 			return ret;
 		/* Byte by byte: nothing may be read that belongs to the next answer. */
-		if (read(pmi.fd, pmi.line + n, 1) != 1)
+		if (read(pmi.fd, pmi.line + pmi.have, 1) != 1)
 			return -ECONNRESET;
-		if (pmi.line[n] == '\n')
+		if (pmi.line[pmi.have] == '\n')
 			break;
-		if (++n == LINE_LEN)
+		if (++pmi.have == LINE_LEN) {
+			pmi.have = 0;
 			return -EPROTO;
+		}
 	}
-	pmi.line[n] = '\0';
+	pmi.line[pmi.have] = '\0';
+	pmi.have = 0;
 	return 0;
 }
 
@@ -97,17 +106,14 @@ static ssize_t put(const char *ask, size_t len)
 	return n < 0 && errno == ENOTSOCK ? write(pmi.fd, ask, len) : n;
 }
 
-/* Send @ask, and wait for the answer @expect. */
-static int call(const char *ask, const char *expect, struct deadline d)
+/* Wait for the answer @expect to @ask. */
+static int answer(const char *ask, const char *expect, struct deadline d)
 {
-	size_t len = strlen(ask), n = strlen(expect);
+	size_t n = strlen(expect);
 	const char *cmd, *rc;
-	int ret = 0;
+	int ret = read_line(d);
 
-	if (put(ask, len) != (ssize_t)len)
-		ret = -ECONNRESET;
-	if (!ret)
-		ret = read_line(d);
+	pmi.owed = ret == -ETIMEDOUT ? expect : NULL;
 	if (ret) {
 		coll_explain("PMI_FD %d, %.*s: %s", pmi.fd, (int)strcspn(ask, " \n"), ask,
 			     strerror(-ret));
@@ -123,6 +129,25 @@ static int call(const char *ask, const char *expect, struct deadline d)
 	return -EPROTO;
 }
 
+/* Send @ask, and wait for the answer @expect. */
+static int call(const char *ask, const char *expect, struct deadline d)
+{
+	size_t len = strlen(ask);
+
+	/* The answer of an earlier call comes first. */
+	if (pmi.owed) {
+		int ret = answer("cmd=late", pmi.owed, d);
+
+		if (ret == -ETIMEDOUT || ret == -ECONNRESET)
+			return ret;
+	}
+	if (put(ask, len) == (ssize_t)len)
+		return answer(ask, expect, d);
+	coll_explain("PMI_FD %d, %.*s: %s", pmi.fd, (int)strcspn(ask, " \n"), ask,
+		     strerror(ECONNRESET));
+	return -ECONNRESET;
+}
+
 /*
  * The process manager takes an end without this for a crash. The end of a forked child is no end of
  * the rank.
@@ -132,8 +157,11 @@ static void finalize(void)
 	if (pmi.forks != forks_count())
 		return;
 	pthread_mutex_lock(&pmi.lock);
-	if (pmi.fd >= 0)
-		call("cmd=finalize\n", "finalize_ack", deadline_in(START_MS));
+	/* An answer may be owed that does not come: the process manager is told without waiting. */
+	if (pmi.fd >= 0 && pmi.owed)
+		put(FINALIZE, strlen(FINALIZE));
+	else if (pmi.fd >= 0)
+		call(FINALIZE, "finalize_ack", deadline_in(START_MS));
 	pmi.fd = -1;
 	pthread_mutex_unlock(&pmi.lock);
 }
@@ -202,15 +230,54 @@ static int start(void)
 	return ret;
 }
 
+static bool is_barrier_owed(void)
+{
+	return pmi.owed && !strcmp(pmi.owed, BARRIER_OUT);
+}
+
+/* Get the blob that rank 0 has put before the last barrier. */
+static int take(uint8_t *blob, size_t len)
+{
+	char ask[LINE_LEN / 2];
+	char *value;
+	int ret;
+
+	snprintf(ask, sizeof(ask), "cmd=get kvsname=%s key=coll-%u\n", pmi.kvs, pmi.serial);
+	ret = call(ask, "get_result", deadline_in(START_MS));
+	if (ret)
+		return ret;
+	value = word("value");
+	if (!value)
+		return -EPROTO;
+	value[strcspn(value, " ")] = '\0';
+	return hex_get(value, blob, len);
+}
+
+/*
+ * A barrier that has timed out is still to be passed: it counts for the process manager. All ranks
+ * pass the same number of barriers. A rank that is late there takes what rank 0 has put before it,
+ * and rank 0 puts something new before the next one.
+ */
+static int late_barrier(bool give, uint8_t *blob, size_t len, struct deadline d)
+{
+	int ret = answer(BARRIER_IN, BARRIER_OUT, d);
+
+	return ret || give ? ret : take(blob, len);
+}
+
 static int share(bool give, uint8_t *blob, size_t len, struct deadline d)
 {
 	char ask[LINE_LEN / 2], text[LINE_LEN / 4];
-	char *value;
 	int ret;
 
 	if (2 * len + 1 > sizeof(text) || 2 * len >= pmi.max) {
 		coll_explain("the process manager takes values of %u bytes only", pmi.max);
 		return -EOPNOTSUPP;
+	}
+	if (is_barrier_owed()) {
+		ret = late_barrier(give, blob, len, d);
+		if (ret || !give)
+			return ret;
 	}
 	pmi.serial++;
 	ret = 0;
@@ -221,18 +288,8 @@ static int share(bool give, uint8_t *blob, size_t len, struct deadline d)
 		ret = call(ask, "put_result", deadline_in(START_MS));
 	}
 	if (!ret)
-		ret = call("cmd=barrier_in\n", "barrier_out", d);
-	if (ret || give)
-		return ret;
-	snprintf(ask, sizeof(ask), "cmd=get kvsname=%s key=coll-%u\n", pmi.kvs, pmi.serial);
-	ret = call(ask, "get_result", deadline_in(START_MS));
-	if (ret)
-		return ret;
-	value = word("value");
-	if (!value)
-		return -EPROTO;
-	value[strcspn(value, " ")] = '\0';
-	return hex_get(value, blob, len);
+		ret = call(BARRIER_IN, BARRIER_OUT, d);
+	return ret || give ? ret : take(blob, len);
 }
 
 /* Only the data of rank 0 is passed on: coll_init() looks at no other. */
