@@ -111,7 +111,8 @@ static struct {
 	rlim_t before;
 } raised = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static bool raise_files_locked(uint32_t size)
+/* Lock held. */
+static bool raise_limit(uint32_t size)
 {
 	struct rlimit limit;
 	rlim_t before, want;
@@ -146,7 +147,7 @@ bool rdv_raise_files(uint32_t size)
 	bool done;
 
 	pthread_mutex_lock(&raised.lock);
-	done = raise_files_locked(size);
+	done = raise_limit(size);
 	pthread_mutex_unlock(&raised.lock);
 	return done;
 }
