@@ -78,6 +78,7 @@ struct kcmd {
  * @cmds: of each rank, by number
  * @nr: how many of them
  * @message: the last message of each rank, which has no number
+ * @messages_end: a message that is posted is over at once
  * @refuse: so many commands of a rank are refused, with @refuse_err
  */
 struct world {
@@ -92,6 +93,7 @@ struct world {
 	struct kcmd *cmds[MOST];
 	uint64_t nr[MOST];
 	struct kcmd message[MOST];
+	bool messages_end;
 	uint32_t refuse[MOST];
 	int refuse_err;
 };
@@ -213,7 +215,11 @@ static int k_post(struct world *w, uint32_t r, const struct coll_cmd *c, uint64_
 	if (w->refuse[r] && w->refuse[r]--)
 		return -w->refuse_err;
 	if (coll_is_message(c->collective)) {
-		w->message[r] = (struct kcmd){ .cmd = *c, .tag = tag, .posted = posted };
+		w->message[r] = (struct kcmd){
+			.cmd = *c, .tag = tag, .posted = posted, .done = w->messages_end,
+		};
+		messages++;
+		pthread_cond_broadcast(&w->changed);
 		return 0;
 	}
 	if (n == OPS)
@@ -1012,6 +1018,8 @@ static bool message_beside(uint32_t nth)
 	bool good;
 	int i;
 
+	/* The op may be on the shortcut before the thread looks: then the message is posted. */
+	w->messages_end = true;
 	/* There is an async from here on. */
 	good = !begin(w, 0, 0, 3, 0) && !begin(w, 1, 0, 3, 0) && finish(w, 0, 0, 3) &&
 	       finish(w, 1, 0, 3);
