@@ -17,7 +17,10 @@
 #include "ranks.h"
 #include "state.h"
 
-/* Is a message of the rank to itself there for its receive from any rank, or comes with it? */
+/*
+ * Can a receive from any rank take a message that the rank has sent to itself, or sends with the
+ * same command?
+ */
 static bool coll_recv_has_own_locked(const struct coll_group *g, const struct coll_msg *msg)
 {
 	const struct coll_msg *send = &msg->x->send;

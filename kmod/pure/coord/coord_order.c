@@ -302,7 +302,7 @@ static bool coll_coord_is_urgent(const struct coll_coord *c, const struct coll_c
 	       e->want.field[COLL_FIELD_PRIORITY] > c->flying_most;
 }
 
-/* It may be ordered. */
+/* From now on this entry may be ordered. */
 static void coll_coord_admit(struct coll_coord *c, struct coll_coord_entry *e)
 {
 	e->whole = coll_coord_group(e) && !coll_dropped(COLL_RULE_GROUP);
