@@ -28,7 +28,7 @@ static void print_begin(const struct show *s)
 		coll_comm_size(s->comm), coll_comm_nodes(s->comm), s->simd);
 	fprintf(s->json, "  \"kernel_path\": \"%s\",\n  \"shared_memory_limit\": %llu,\n",
 		path_name(path_kernel(s->comm, s->opt->ioctl)),
-		(unsigned long long)path_shm_limit(s->comm));
+		(unsigned long long)path_shm_limit(s->comm, s->opt->what));
 	fprintf(s->json, "  \"clock\": \"%s\",\n", perf_clock_name());
 	print_options(s);
 	fputs("  \"results\": [", s->json);

@@ -7,6 +7,7 @@
 #include "comm/comm.h"
 #include "comm/shm.h"
 #include "nonblocking/async.h"
+#include "shm/shm_move.h"
 
 const char *path_name(enum perf_path path)
 {
@@ -27,9 +28,9 @@ uint64_t path_shm_ops(const coll_comm_t *comm)
 	return comm->shm ? comm->shm->ops + comm->shm->node_ops : 0;
 }
 
-uint64_t path_shm_limit(const coll_comm_t *comm)
+uint64_t path_shm_limit(const coll_comm_t *comm, enum coll_collective what)
 {
-	return comm->shm ? comm->shm->limit : 0;
+	return comm->shm ? shm_move_limit(comm->shm, what) : 0;
 }
 
 enum perf_path path_kernel(const coll_comm_t *comm, bool blocking)

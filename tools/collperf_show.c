@@ -37,7 +37,7 @@ static void print_path(const struct show *s, const struct perf_row *row)
 	printf("# path: ");
 	if (first == PATH_SHM || first == PATH_MIXED)
 		printf("shared memory, where a rank gives up to %llu B; else ",
-		       (unsigned long long)path_shm_limit(s->comm));
+		       (unsigned long long)path_shm_limit(s->comm, s->opt->what));
 	puts(path_name(path_kernel(s->comm, s->opt->ioctl)));
 	printf("# clock: %s\n", perf_clock_name());
 }

@@ -14,8 +14,8 @@ enum perf_path { PATH_NONE, PATH_SHM, PATH_IOCTL, PATH_URING, PATH_POST, PATH_MI
 const char *path_name(enum perf_path path);
 /* Ops that this rank has done in shared memory so far. */
 uint64_t path_shm_ops(const coll_comm_t *comm);
-/* Bytes that go through shared memory at most; 0: there is none. */
-uint64_t path_shm_limit(const coll_comm_t *comm);
+/* Bytes that go through shared memory at most, in this collective; 0: there is none. */
+uint64_t path_shm_limit(const coll_comm_t *comm, enum coll_collective what);
 /* How the kernel gets what does not go through shared memory. */
 enum perf_path path_kernel(const coll_comm_t *comm, bool blocking);
 /* The path of @ops ops, of which @shm went through shared memory. */

@@ -180,7 +180,7 @@ void shm_map(coll_comm_t *comm)
 		return;
 	}
 	s->always = shm_always();
-	s->limit = s->h->data_size;
+	shm_set_limits(s, s->h->data_size);
 	s->looks_per_us = relax_per_us();
 	s->spins = s->h->spin_us * s->looks_per_us;
 	s->crowd = ranks_per_cpu(s->n);

@@ -22,6 +22,13 @@
 /* Then a rank hardly looks at all. */
 #define SHM_DOUBTS_MOST	16
 
+/* Kinds of collectives, by what they do with data: each has a limit of its own. */
+enum shm_kind {
+	SHM_COPIES,	/* also barriers */
+	SHM_FOLDS,	/* it reduces */
+	SHM_KINDS
+};
+
 struct async_shortcut;
 struct shm_flights;
 struct shm_plan;
@@ -56,7 +63,8 @@ struct shm_plan;
  * @next_try: position from which on shared memory is tried again
  * @failures: logarithm of the length of the next pause; see shm_op_pause()
  * @ranked: the kernel folds in the order of ranks, in all collectives
- * @limit: bytes of an op at most, see setup/shm_limit.c; 0: nothing is done here, not even barriers
+ * @limit: bytes of an op at most, by its kind; see setup/shm_limit.c. If all are 0, nothing is done
+ *	here, not even barriers
  * @plans: blocking commands that have been done here; NULL: none yet. Owned
  * @shortcut: how nonblocking ops are done here; NULL: they are not
  * @flights: nonblocking ops that have not ended; NULL: none yet. Owned; async->lock
@@ -84,7 +92,7 @@ struct shm {
 	uint64_t next_try;
 	uint32_t failures;
 	bool ranked;
-	size_t limit;
+	size_t limit[SHM_KINDS];
 	struct shm_plan *plans;
 	const struct async_shortcut *shortcut;
 	struct shm_flights *flights;
@@ -106,6 +114,19 @@ void shm_free(coll_comm_t *comm);
 const struct coll_shm_rank *shm_rank(const struct shm *s, uint32_t rank);
 const struct coll_shm_area *shm_area(const struct shm *s, uint32_t rank);
 struct coll_shm_area *shm_own_area(const struct shm *s);
+
+/* The larger limit. */
+static inline size_t shm_most(const struct shm *s)
+{
+	return s->limit[SHM_COPIES] > s->limit[SHM_FOLDS] ? s->limit[SHM_COPIES] :
+							    s->limit[SHM_FOLDS];
+}
+
+static inline void shm_set_limits(struct shm *s, size_t limit)
+{
+	s->limit[SHM_COPIES] = limit;
+	s->limit[SHM_FOLDS] = limit;
+}
 
 static inline size_t shm_slot_offset(const struct shm *s, uint64_t pos)
 {

@@ -545,7 +545,7 @@ static bool takes_turn(const struct async *a, const coll_request_t *req)
 {
 	const struct shm *s = a->comm->shm;
 
-	return s && s->limit && *s->alive && !coll_is_message(req->cmd.collective) &&
+	return s && shm_most(s) && *s->alive && !coll_is_message(req->cmd.collective) &&
 	       __atomic_load_n(&s->h->active, __ATOMIC_ACQUIRE) && !shm_turn_is_given(s);
 }
 

@@ -15,7 +15,7 @@
 #include "net/auth.h"
 #include "net/sock.h"
 
-#define RDV_BLOB	64	/* bytes each rank gives to a round */
+#define RDV_BLOB	72	/* bytes each rank gives to a round */
 
 struct rendezvous;
 

@@ -2,7 +2,9 @@
 /*
  * An allreduce of the largest vector that a slot has room for is timed both ways, then one of a
  * quarter of that, until shared memory is not slower. All ranks see the same times, by
- * an allreduce of them, and so come to the same limit.
+ * an allreduce of them, and so come to the same limit. The same is done for collectives that only
+ * copy, with an allgather. In shared memory each rank folds all elements that it needs, and the
+ * kernel shares that work out among the ranks, so copies pay for larger vectors.
  *
  * Ranks with different limits would do no harm: they meet in the kernel, see shm_run.c. But each
  * such op would cost both ways.
@@ -37,13 +39,15 @@ enum way { SHARED, KERNEL, NR_WAYS };
 
 /**
  * struct trial - both ways for a vector
+ * @kind: of the collective
  * @in: zeroes
- * @out: as many bytes
+ * @out: room for the result
  * @deadline: of each op
  * @end: when no further round begins, ns
  */
 struct trial {
 	coll_comm_t *comm;
+	enum shm_kind kind;
 	void *in, *out;
 	struct deadline deadline;
 	uint64_t end;
@@ -68,22 +72,24 @@ static bool needs_none(const coll_comm_t *comm)
 
 int shm_offer(coll_comm_t *comm, const coll_comm_t *like, uint8_t *blob)
 {
-	uint32_t limit = 0;
+	bool inherits = like && like->shm && like->size == comm->size;
+	uint32_t limit = 0, k;
 	int ret = limit_env(shm_always(), &limit);
 
-	if (like && like->shm && like->size == comm->size)
-		limit = (uint32_t)like->shm->limit;
 	blob[0] = !ret && (shm_open_own(comm) || needs_none(comm));
-	put_le32(blob + 1, limit);
+	for (k = 0; k < SHM_KINDS; k++)
+		put_le32(blob + 1 + 4 * k, inherits ? (uint32_t)like->shm->limit[k] : limit);
 	return ret;
 }
 
 void shm_hear(struct shm_terms *t, uint32_t rank, const uint8_t *blob)
 {
+	uint32_t k;
+
 	if (!rank)
-		*t = (struct shm_terms){
-			.all = true, .limit = get_le32(blob + 1), .budget_ns = BUDGET_NS,
-		};
+		*t = (struct shm_terms){ .all = true, .budget_ns = BUDGET_NS };
+	for (k = 0; k < SHM_KINDS && !rank; k++)
+		t->limit[k] = get_le32(blob + 1 + 4 * k);
 	t->all = t->all && blob[0];
 }
 
@@ -102,6 +108,19 @@ static int submit(const struct trial *t, struct coll_cmd *cmd)
 	return ret;
 }
 
+/*
+ * An op with @bytes of input. With several nodes the limit applies to the result, too: see
+ * blocks_fit() in shm/shm_move.c.
+ */
+static void command(const struct trial *t, size_t bytes, struct coll_cmd *cmd)
+{
+	if (t->kind == SHM_FOLDS)
+		coll_cmd_allreduce(t->comm, cmd, t->in, t->out, bytes / 4, COLL_F32, COLL_OP_SUM);
+	else
+		coll_cmd_allgather(t->comm, cmd, t->in, t->out,
+				   t->comm->nr_nodes > 1 ? bytes / t->comm->size : bytes, COLL_BYTE);
+}
+
 /* *ns: what one op takes */
 static int run_batch(const struct trial *t, enum way way, size_t bytes, uint64_t *ns)
 {
@@ -109,7 +128,7 @@ static int run_batch(const struct trial *t, enum way way, size_t bytes, uint64_t
 	struct coll_cmd cmd;
 	int i, ret = 0;
 
-	coll_cmd_allreduce(t->comm, &cmd, t->in, t->out, bytes / 4, COLL_F32, COLL_OP_SUM);
+	command(t, bytes, &cmd);
 	cmd.timeout_ns = (uint64_t)deadline_left(t->deadline) * 1000000 + 1;
 	for (i = 0; i < OPS && !ret; i++)
 		ret = way == KERNEL ? submit(t, &cmd) : coll_submit(t->comm, &cmd);
@@ -176,7 +195,8 @@ static int try_bytes(const struct trial *t, size_t bytes)
 
 	if (ret)
 		return ret;
-	coll_debug("%zu bytes: shared memory %llu ns, kernel %llu ns%s", bytes,
+	coll_debug("%s of %zu bytes: shared memory %llu ns, kernel %llu ns%s",
+		   t->kind == SHM_FOLDS ? "allreduce" : "allgather", bytes,
 		   (unsigned long long)all.ns[SHARED], (unsigned long long)all.ns[KERNEL],
 		   all.late ? ", and time is up" : "");
 	if (nodes)
@@ -221,15 +241,20 @@ static int find_limit(const struct trial *t, size_t most, size_t *limit)
 	return ret < 0 ? ret : 0;
 }
 
-/* All ranks have room for @most bytes. */
+/* All ranks have room for @most bytes. @limit: by kind. */
 static int measure_up_to(struct trial *t, size_t most, uint64_t budget_ns, size_t *limit)
 {
-	int ret;
+	int ret, k;
 
 	t->out = (char *)t->in + most;
+	t->kind = SHM_FOLDS;
 	ret = warm_up(t, most);
-	t->end = relax_now_ns() + budget_ns;
-	return ret ? ret : find_limit(t, most, limit);
+	for (k = 0; k < SHM_KINDS && !ret; k++) {
+		t->kind = (enum shm_kind)k;
+		t->end = relax_now_ns() + budget_ns;
+		ret = find_limit(t, most, &limit[k]);
+	}
+	return ret;
 }
 
 static int measure(coll_comm_t *comm, const struct shm_terms *terms, struct deadline deadline)
@@ -237,11 +262,12 @@ static int measure(coll_comm_t *comm, const struct shm_terms *terms, struct dead
 	struct shm *s = comm->shm;
 	uint32_t most = s ? s->h->data_size : needs_none(comm) ? NODE_ROOM : 0;
 	struct trial t = { .comm = comm, .deadline = deadline };
+	uint32_t blocks = comm->nr_nodes > 1 ? 1 : comm->size;
 	bool always = s && s->always;
-	size_t limit = 0;
+	size_t limit[SHM_KINDS] = { 0 };
 	int ret;
 
-	t.in = calloc(2, most + 1);
+	t.in = calloc(1 + blocks, most + 1);
 	if (!t.in)
 		most = 0;
 	/* A rank that had to sleep shall go on trying. */
@@ -249,33 +275,36 @@ static int measure(coll_comm_t *comm, const struct shm_terms *terms, struct dead
 		s->always = true;
 	ret = agree_on_room(&t, &most);
 	if (!ret && most)
-		ret = measure_up_to(&t, most, terms->budget_ns, &limit);
+		ret = measure_up_to(&t, most, terms->budget_ns, limit);
 	if (s)
 		s->always = always;
 	if (s && !ret && (most || s->nodes))
-		s->limit = limit;
+		memcpy(s->limit, limit, sizeof(limit));
 	free(t.in);
 	return ret;
 }
 
 int shm_settle(coll_comm_t *comm, const struct shm_terms *t, struct deadline deadline)
 {
-	int ret = 0;
+	struct shm *s = comm->shm;
+	int ret = 0, k;
 
 	/* Some rank has no memory; or each rank is alone on its node, and needs none. */
 	if (!t->all || comm->size == comm->nr_nodes) {
 		/* On one node the memory is not active then. */
-		if (comm->shm && comm->shm->nodes)
-			comm->shm->limit = 0;
+		if (s && s->nodes)
+			shm_set_limits(s, 0);
 		return 0;
 	}
-	if (t->limit == SHM_MEASURE)
+	if (t->limit[0] == SHM_MEASURE)
 		ret = measure(comm, t, deadline);
-	else if (comm->shm && t->limit < comm->shm->limit)
-		comm->shm->limit = t->limit;
-	if (comm->shm && comm->shm->limit && !comm->shm->nodes)
+	for (k = 0; k < SHM_KINDS && s; k++)
+		if (t->limit[k] < s->limit[k])
+			s->limit[k] = t->limit[k];
+	if (s && shm_most(s) && !s->nodes)
 		shm_flight_allow(comm);
-	if (comm->shm && !ret)
-		coll_debug("shared memory for up to %zu bytes", comm->shm->limit);
+	if (s && !ret)
+		coll_debug("shared memory for up to %zu bytes, %zu for reductions",
+			   s->limit[SHM_COPIES], s->limit[SHM_FOLDS]);
 	return ret;
 }

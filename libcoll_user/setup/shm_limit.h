@@ -9,19 +9,21 @@
 #include <coll/coll.h>
 
 #include "base/deadline.h"
+#include "comm/shm.h"
 
 /* Bytes that each rank tells all others while a communicator is made. */
-#define SHM_BLOB	5
+#define SHM_BLOB	(1 + 4 * SHM_KINDS)
 
 /**
  * struct shm_terms - what all ranks have told
  * @all: each rank has its part of the memory
- * @limit: bytes of an op at most, as rank 0 wants it; SHM_MEASURE: to be measured
+ * @limit: bytes of an op at most, by its kind, as rank 0 wants it; SHM_MEASURE: to be measured, which
+ *	is so for all kinds or for none
  * @budget_ns: how long that may take; the round under way is brought to its end
  */
 struct shm_terms {
 	bool all;
-	uint32_t limit;
+	uint32_t limit[SHM_KINDS];
 	uint64_t budget_ns;
 };
 
@@ -31,7 +33,7 @@ struct shm_terms {
  * shm_offer() - when this rank has joined: ask the kernel for its part of the memory
  * @comm: communicator that is being made
  * @like: one that has been settled and has the same ranks, or more; NULL: there is none. With the
- *	same number of ranks its limit is taken, and nothing is measured
+ *	same number of ranks its limits are taken, and nothing is measured
  * @blob: SHM_BLOB bytes to tell the others
  *
  * Without that memory every op goes by the kernel, so this is no error. Return: 0; -EINVAL
@@ -43,7 +45,7 @@ int shm_offer(coll_comm_t *comm, const coll_comm_t *like, uint8_t *blob);
 void shm_hear(struct shm_terms *t, uint32_t rank, const uint8_t *blob);
 
 /**
- * shm_settle() - set the limit, the same on all ranks
+ * shm_settle() - set the limits, the same on all ranks
  * @t: the same on all ranks
  * @deadline: of each op
  *

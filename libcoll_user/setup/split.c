@@ -434,8 +434,11 @@ static int settle_shm(struct split *sp)
 
 	/* With several nodes the ranks need not agree: a rank may post any op by itself. */
 	if (sp->topo.nr_nodes > 1) {
-		if (sp->child->shm)
-			sp->child->shm->limit = sp->parent->shm ? sp->parent->shm->limit : 0;
+		if (sp->child->shm && sp->parent->shm)
+			memcpy(sp->child->shm->limit, sp->parent->shm->limit,
+			       sizeof(sp->child->shm->limit));
+		else if (sp->child->shm)
+			shm_set_limits(sp->child->shm, 0);
 		return 0;
 	}
 	for (i = 0; i < sp->size; i++)

@@ -52,7 +52,7 @@ static bool side_setup(const struct shm *s, const struct shm_move *m, struct shm
 		if (!counts[i])
 			continue;
 		/* A block is copied from the slot of another rank, even if its count differs. */
-		if (counts[i] > s->limit || counts[i] * m->elem > s->limit ||
+		if (counts[i] > m->limit || counts[i] * m->elem > m->limit ||
 		    (displs && (displs[i] < end || displs[i] > FAR)))
 			return false;
 		end = (displs ? displs[i] : end) + counts[i];
@@ -178,7 +178,7 @@ static bool setup_rooted(const struct shm *s, struct shm_move *m)
 	const uint64_t *counts = numbers(m->cmd->counts_addr), *displs = numbers(m->cmd->displs_addr);
 	bool gathers = m->cmd->collective == COLL_GATHERV;
 
-	if (own_count(s, m) > s->limit)
+	if (own_count(s, m) > m->limit)
 		return false;
 	m->count = own_count(s, m);
 	m->own_count = true;
@@ -229,7 +229,7 @@ bool shm_counts_setup(const struct shm *s, struct shm_move *m)
 		good = setup_exchange(s, m);
 	else
 		good = rooted ? setup_rooted(s, m) : setup_known(s, m);
-	return good && head_bytes(m) + m->most <= s->limit &&
+	return good && head_bytes(m) + m->most <= m->limit &&
 	       head_bytes(m) + m->room * s->n <= s->h->data_size;
 }
 

@@ -46,6 +46,11 @@ static bool reduces(uint32_t what)
 	return coll_kind_of(what)->flags & COLL_KIND_REDUCES;
 }
 
+size_t shm_move_limit(const struct shm *s, uint32_t collective)
+{
+	return s->limit[reduces(collective) ? SHM_FOLDS : SHM_COPIES];
+}
+
 /* Does this rank need all addresses and buffers in the command? Others are EINVAL in the kernel. */
 static bool buffers_fit(const struct shm *s, const struct coll_cmd *c)
 {
@@ -71,10 +76,11 @@ static bool buffers_fit(const struct shm *s, const struct coll_cmd *c)
 static bool blocks_fit(const struct shm *s, const struct coll_cmd *c)
 {
 	uint32_t blocks = coll_kind_of(c->collective)->flags & COLL_KIND_BLOCKS ? s->ranks : 1;
+	size_t limit = shm_move_limit(s, c->collective);
 
 	if (c->collective == COLL_EXSCAN || shm_has_counts(c->collective))
 		return false;
-	return c->count <= s->limit && c->count * blocks * coll_dtype_size(c->dtype) <= s->limit;
+	return c->count <= limit && c->count * blocks * coll_dtype_size(c->dtype) <= limit;
 }
 
 static bool folds(const struct shm *s, const struct coll_cmd *c, struct shm_fold *fold)
@@ -218,18 +224,22 @@ static bool memory_fits(const struct shm_move *m)
 bool shm_move_setup(const struct shm *s, const struct coll_cmd *c, struct shm_fold *fold,
 		    struct shm_move *m)
 {
+	size_t limit = shm_move_limit(s, c->collective);
+
 	if (!is_plain(c) || !kind_fits(s, c, fold) || !buffers_fit(s, c))
 		return false;
-	*m = (struct shm_move){ .cmd = c, .fold = fold, .elem = coll_dtype_size(c->dtype) };
+	*m = (struct shm_move){
+		.cmd = c, .fold = fold, .limit = limit, .elem = coll_dtype_size(c->dtype),
+	};
 	/* A bound, so that no product below overflows. */
-	if (c->count > s->limit || c->count * m->elem > s->limit)
+	if (c->count > limit || c->count * m->elem > limit)
 		return false;
 	if (s->nodes && !blocks_fit(s, c))
 		return false;
 	m->unit = c->count * m->elem;
 	m->count = c->count;
 	return (shm_has_counts(c->collective) ? shm_counts_setup(s, m) : lay_out(s, m)) &&
-	       m->most <= s->limit && memory_fits(m);
+	       m->most <= limit && memory_fits(m);
 }
 
 void shm_move_write(const struct shm *s, const struct shm_move *m, struct coll_shm_slot *slot)

@@ -28,6 +28,7 @@ struct shm_side {
  * struct shm_move - what an op moves
  * @cmd: the command
  * @fold: its operator, if it reduces
+ * @limit: bytes of its input at most
  * @in: input of this rank; NULL: it has none
  * @in_bytes: its length, gaps between blocks included
  * @most: length of the longest input of all ranks, without gaps; for a v-form, of this rank
@@ -46,6 +47,7 @@ struct shm_side {
 struct shm_move {
 	const struct coll_cmd *cmd;
 	const struct shm_fold *fold;
+	size_t limit;
 	const void *in;
 	size_t in_bytes;
 	size_t most;
@@ -67,6 +69,8 @@ struct shm_move {
  */
 bool shm_move_setup(const struct shm *s, const struct coll_cmd *cmd, struct shm_fold *fold,
 		    struct shm_move *m);
+/* Bytes of an input at most, for a collective. */
+size_t shm_move_limit(const struct shm *s, uint32_t collective);
 /* Write the input of this rank to its slot, behind the slot's head. */
 void shm_move_write(const struct shm *s, const struct shm_move *m, struct coll_shm_slot *slot);
 /* All ranks have written their slots for @pos, and the heads match: do the own counts agree? */

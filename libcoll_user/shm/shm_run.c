@@ -95,7 +95,7 @@ static bool run(coll_comm_t *comm, const struct shm_move *m, struct shm_op *o, i
 /**
  * struct shm_plan - a command that can be done in shared memory, and what follows from it
  * @cmd: copy of the command
- * @limit: limit of the communicator at that time
+ * @limit: limits of the communicator at that time
  * @ranked: the kernel folded in the order of ranks
  * @usable: @move follows from @cmd, @limit and @ranked alone
  * @move: refers to @cmd and @fold
@@ -103,7 +103,7 @@ static bool run(coll_comm_t *comm, const struct shm_move *m, struct shm_op *o, i
  */
 struct shm_plan {
 	struct coll_cmd cmd;
-	size_t limit;
+	size_t limit[SHM_KINDS];
 	bool ranked, usable;
 	struct shm_move move;
 	struct shm_fold fold;
@@ -124,16 +124,16 @@ static const struct shm_move *plan(struct shm *s, const struct coll_cmd *cmd)
 	struct shm_plan *p;
 
 	/* The most common commands for the kernel take no plan away. */
-	if (cmd->count > s->limit || cmd->flags & COLL_CMD_SLEEP)
+	if (cmd->count > shm_most(s) || cmd->flags & COLL_CMD_SLEEP)
 		return NULL;
 	p = plan_of(s, cmd);
 	if (!p)
 		return NULL;
-	if (p->usable && p->limit == s->limit && p->ranked == s->ranked &&
-	    !memcmp(&p->cmd, cmd, sizeof(*cmd)))
+	if (p->usable && !memcmp(p->limit, s->limit, sizeof(p->limit)) &&
+	    p->ranked == s->ranked && !memcmp(&p->cmd, cmd, sizeof(*cmd)))
 		return &p->move;
 	p->cmd = *cmd;
-	p->limit = s->limit;
+	memcpy(p->limit, s->limit, sizeof(p->limit));
 	p->ranked = s->ranked;
 	p->usable = false;
 	if (!shm_move_setup(s, &p->cmd, &p->fold, &p->move))
@@ -152,7 +152,7 @@ bool shm_submit(coll_comm_t *comm, const struct coll_cmd *cmd, int *res, uint64_
 
 	*spent = 0;
 	/* With several nodes the first rank waits in the kernel, which cannot call comm->idle. */
-	if (!s->limit || (s->nodes && comm->idle) || !*s->alive ||
+	if (!shm_most(s) || (s->nodes && comm->idle) || !*s->alive ||
 	    !__atomic_load_n(&s->h->active, __ATOMIC_ACQUIRE) || coll_is_message(cmd->collective))
 		return false;
 	ret = shm_turn_begin(s, cmd->timeout_ns);

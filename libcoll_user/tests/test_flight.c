@@ -419,7 +419,7 @@ static struct world *world_new(uint32_t n, uint32_t which)
 			.all = w->memory, .own = w->memory + AREA_OFFSET + r * AREA_SIZE,
 			.n = n, .me = r, .ranks = n, .rank = r,
 			.h = w->h, .alive = &w->alive, .gave = ~0ULL,
-			.spins = 20, .crowd = 1, .limit = DATA, .always = true,
+			.spins = 20, .crowd = 1, .limit = { DATA, DATA }, .always = true,
 		};
 		w->comm[r] = (struct coll_comm){
 			.fd = (int)(which * 100 + r), .size = n, .rank = r, .shm = &w->shm[r],

@@ -48,8 +48,10 @@ static uint64_t lot;
 static _Atomic uint64_t sleeps, wakes;
 /* A registered buffer has this number. */
 static uint32_t next_id;
-/* Who sleeps for an op of this many bytes, or more, sleeps for long. 0: nobody does */
+/* A rank sleeps for long for an op of this many bytes, or more. 0: no op is slow */
 static uint64_t shm_slow;
+/* Only if it reduces. */
+static bool slow_folds;
 /* What takes long takes so many times as long. */
 static unsigned int slowness = 1;
 /* The communicator with this header fails as soon as a rank sleeps. */
@@ -149,7 +151,7 @@ static struct world *world_new(uint32_t n)
 			.all = w->memory, .own = w->memory + AREA_OFFSET + r * AREA_SIZE,
 			.n = n, .me = r, .ranks = n, .rank = r,
 			.h = h, .alive = &w->alive, .gave = ~0ULL,
-			.spins = 20, .crowd = 1, .limit = DATA,
+			.spins = 20, .crowd = 1, .limit = { DATA, DATA },
 		};
 		w->comm[r].size = n;
 		w->comm[r].rank = r;
@@ -857,6 +859,13 @@ static bool other_counts(struct work *k, struct world *w)
 	return good;
 }
 
+/* Of two ranks. */
+static void set_limits(struct world *w, size_t limit)
+{
+	shm_set_limits(&w->shm[0], limit);
+	shm_set_limits(&w->shm[1], limit);
+}
+
 /* What follows from a command is found out again when the communicator has changed. */
 static bool repeated(struct work *k)
 {
@@ -868,9 +877,9 @@ static bool repeated(struct work *k)
 		prepare(&k[r], w, r, COLL_ALLREDUCE, 5, 0);
 	for (i = 0; i < 3; i++)
 		good &= again(k) && check(&k[0], 2) && check(&k[1], 2);
-	w->shm[0].limit = w->shm[1].limit = 19;
+	set_limits(w, 19);
 	good &= !again(k);
-	w->shm[0].limit = w->shm[1].limit = 20;
+	set_limits(w, 20);
 	good &= again(k);
 	for (r = 0; r < 2; r++) {
 		prepare(&k[r], w, r, COLL_SCAN, 5, 0);
@@ -880,7 +889,7 @@ static bool repeated(struct work *k)
 	good &= again(k);
 	w->comm[0].version.features = w->comm[1].version.features = 0;
 	good &= !again(k);
-	w->shm[0].limit = w->shm[1].limit = DATA;
+	set_limits(w, DATA);
 	good &= other_counts(k, w);
 	world_free(w);
 	return good;
@@ -951,7 +960,8 @@ static bool is_slow(uint64_t pos)
 	for (r = 0; shm_slow && r < kernel.w->n; r++) {
 		slot = shm_slot(&kernel.w->shm[0], r, pos);
 		if (__atomic_load_n(&slot->pos, __ATOMIC_ACQUIRE) == pos)
-			return slot->count * 4 >= shm_slow;
+			return slot->count * coll_dtype_bytes(slot->dtype) >= shm_slow &&
+			       (!slow_folds || slot->op);
 	}
 	return false;
 }
@@ -1000,7 +1010,7 @@ int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
 
 	if (comm->shm && shm_submit(comm, cmd, &ret, &spent))
 		return ret;
-	usleep(cmd->count * 4 == DATA ? kernel.us_large : kernel.us_small);
+	usleep(cmd->count * coll_dtype_bytes(cmd->dtype) == DATA ? kernel.us_large : kernel.us_small);
 	__atomic_store_n(&r->posted, r->posted + 1, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&kernel.lock);
 	kernel_meet(cmd, (void *)(uintptr_t)cmd->recv_addr);
@@ -1033,12 +1043,14 @@ static void *do_settle(void *arg)
 	return NULL;
 }
 
-/* Return: what the ranks came to, or, should they differ, or one of them fail, ~0. */
-static size_t settle_all(const struct shm_terms *terms, int want)
+/*
+ * @limit: result: what the ranks came to. ~0: they differ, or one of them has failed
+ */
+static void settle_all(const struct shm_terms *terms, int want, size_t *limit)
 {
 	struct world *w = kernel.w;
 	struct settling s[MOST];
-	size_t limit = ~0UL;
+	const struct shm *one = NULL;
 	uint32_t r;
 
 	kernel.ops = 0;
@@ -1049,25 +1061,28 @@ static size_t settle_all(const struct shm_terms *terms, int want)
 	for (r = 0; r < w->n; r++) {
 		pthread_join(s[r].thread, NULL);
 		if (w->comm[r].shm)
-			limit = w->shm[r].limit;
+			one = w->comm[r].shm;
 	}
+	memcpy(limit, one->limit, sizeof(one->limit));
 	for (r = 0; r < w->n; r++)
-		if (s[r].ret != want || (w->comm[r].shm && w->shm[r].limit != limit) ||
-		    w->shm[r].always) {
-			printf("# rank %u: %d, limit %zu, not %zu\n", r, s[r].ret, w->shm[r].limit,
-			       limit);
-			limit = ~0UL;
+		if (s[r].ret != want || w->shm[r].always ||
+		    (w->comm[r].shm && memcmp(w->shm[r].limit, one->limit, sizeof(one->limit)))) {
+			printf("# rank %u: %d, limits %zu %zu, not %zu %zu\n", r, s[r].ret,
+			       w->shm[r].limit[SHM_COPIES], w->shm[r].limit[SHM_FOLDS],
+			       one->limit[SHM_COPIES], one->limit[SHM_FOLDS]);
+			limit[SHM_COPIES] = limit[SHM_FOLDS] = ~0UL;
 		}
-	return limit;
 }
 
-static bool settles(const char *what, bool good, size_t limit)
+static bool settles(const char *what, bool good, const size_t *limit)
 {
 	if (!good)
-		printf("# %s: limit %zu, %llu ops of the kernel\n", what, limit,
-		       (unsigned long long)kernel.ops);
+		printf("# %s: limits %zu %zu, %llu ops of the kernel\n", what, limit[SHM_COPIES],
+		       limit[SHM_FOLDS], (unsigned long long)kernel.ops);
 	return good;
 }
+
+#define ARE(limit, n)	((limit)[0] == (n) && (limit)[1] == (n))
 
 #define SETTLES(cond, ...)						\
 do {									\
@@ -1075,11 +1090,12 @@ do {									\
 	kernel.us_large = kernel.us_small = 0;				\
 	kernel.fail_at = 0;						\
 	t = (struct shm_terms){						\
-		.all = true, .limit = SHM_MEASURE, .budget_ns = ~0ULL / 4,\
+		.all = true, .limit = { SHM_MEASURE, SHM_MEASURE },	\
+		.budget_ns = ~0ULL / 4,					\
 	};								\
 	want = 0;							\
 	__VA_ARGS__;							\
-	limit = settle_all(&t, want);					\
+	settle_all(&t, want, limit);					\
 	good &= settles(#__VA_ARGS__, cond, limit);			\
 	world_free(kernel.w);						\
 } while (0)
@@ -1087,26 +1103,31 @@ do {									\
 static bool limits_once(void)
 {
 	struct shm_terms t;
+	size_t limit[SHM_KINDS];
 	bool good = true;
-	size_t limit;
 	int want;
 
-	/* What this machine is, all ranks agree about. */
-	SETTLES(limit <= DATA && kernel.ops);
-	SETTLES(limit == DATA && kernel.ops, kernel.us_large = 20000 * slowness);
-	SETTLES(limit == DATA / 4, kernel.us_small = 20000 * slowness, shm_slow = DATA);
-	SETTLES(limit < 64, shm_slow = 1);
+	/* Whatever this machine is like, all ranks agree. */
+	SETTLES(limit[0] <= DATA && limit[1] <= DATA && kernel.ops);
+	SETTLES(ARE(limit, DATA) && kernel.ops, kernel.us_large = 20000 * slowness);
+	SETTLES(ARE(limit, DATA / 4), kernel.us_small = 20000 * slowness, shm_slow = DATA);
+	slow_folds = true;
+	SETTLES(limit[SHM_FOLDS] == DATA / 4 && limit[SHM_COPIES] == DATA,
+		kernel.us_small = 20000 * slowness, kernel.us_large = 10000 * slowness);
+	slow_folds = false;
+	SETTLES(limit[0] < 64 && limit[1] < 64, shm_slow = 1);
 	shm_slow = 0;
-	/* One round, however long it takes, and the sum of its times. */
-	SETTLES(limit == DATA && kernel.ops == 1 + 4 + 1, t.budget_ns = 0, shm_slow = 1);
+	/* One round for each kind, however long it takes, and the sum of its times. */
+	SETTLES(ARE(limit, DATA) && kernel.ops == 1 + 2 * (4 + 1), t.budget_ns = 0, shm_slow = 1);
 	shm_slow = 0;
-	SETTLES(limit == 1000 && !kernel.ops, t.limit = 1000);
-	SETTLES(limit == DATA && !kernel.ops, t.limit = SHM_MEASURE - 1);
-	SETTLES(limit == DATA && !kernel.ops, t.all = false);
+	SETTLES(ARE(limit, 1000) && !kernel.ops, t.limit[0] = t.limit[1] = 1000);
+	SETTLES(limit[0] == 1000 && limit[1] == 900, t.limit[0] = 1000, t.limit[1] = 900);
+	SETTLES(ARE(limit, DATA) && !kernel.ops, t.limit[0] = t.limit[1] = SHM_MEASURE - 1);
+	SETTLES(ARE(limit, DATA) && !kernel.ops, t.all = false);
 	/* One has not been able to map it. */
-	SETTLES(limit == DATA && kernel.ops == 1, kernel.w->comm[1].shm = NULL);
-	SETTLES(limit == DATA, kernel.fail_at = 1, want = -EHOSTDOWN);
-	SETTLES(limit == DATA, kernel.fail_at = 4, want = -EHOSTDOWN);
+	SETTLES(ARE(limit, DATA) && kernel.ops == 1, kernel.w->comm[1].shm = NULL);
+	SETTLES(ARE(limit, DATA), kernel.fail_at = 1, want = -EHOSTDOWN);
+	SETTLES(ARE(limit, DATA), kernel.fail_at = 4, want = -EHOSTDOWN);
 	return good;
 }
 
@@ -1124,9 +1145,11 @@ static bool limits(void)
 static bool offers(const char *env, const char *always, int ret, uint32_t limit)
 {
 	struct world *w = world_new(2);
-	uint8_t blob[SHM_BLOB] = { 9, 9, 9, 9, 9 };
+	uint8_t blob[SHM_BLOB];
 	struct shm_terms t;
 	bool good;
+
+	memset(blob, 9, sizeof(blob));
 
 	setenv("COLL_SHM", always, 1);
 	setenv("COLL_SHM_LIMIT", env, 1);
@@ -1134,12 +1157,12 @@ static bool offers(const char *env, const char *always, int ret, uint32_t limit)
 	/* This world has no such feature. */
 	good &= !blob[0];
 	shm_hear(&t, 0, blob);
-	good &= ret || (t.limit == limit && !t.all);
+	good &= ret || (ARE(t.limit, limit) && !t.all);
 	blob[0] = 1;
 	shm_hear(&t, 0, blob);
 	put_le32(blob + 1, 7);
 	shm_hear(&t, 1, blob);
-	good &= t.all && (ret || t.limit == limit);
+	good &= t.all && (ret || ARE(t.limit, limit));
 	blob[0] = 0;
 	shm_hear(&t, 2, blob);
 	shm_hear(&t, 3, blob);
@@ -1148,8 +1171,11 @@ static bool offers(const char *env, const char *always, int ret, uint32_t limit)
 	return good;
 }
 
-/* A communicator of @ranks is made from another one, whose limit is 100. Return: what is offered. */
-static uint32_t inherited(uint32_t ranks, bool mapped)
+/*
+ * A communicator of @ranks is made from another one, whose limits are 100 and 50. Return: the sum of
+ * what is offered.
+ */
+static uint64_t inherited(uint32_t ranks, bool mapped)
 {
 	struct world *like = world_new(3), *w = world_new(ranks);
 	uint8_t blob[SHM_BLOB];
@@ -1157,14 +1183,15 @@ static uint32_t inherited(uint32_t ranks, bool mapped)
 
 	setenv("COLL_SHM", "", 1);
 	setenv("COLL_SHM_LIMIT", "", 1);
-	like->shm[0].limit = 100;
+	like->shm[0].limit[0] = 100;
+	like->shm[0].limit[1] = 50;
 	if (!mapped)
 		like->comm[0].shm = NULL;
 	shm_offer(&w->comm[0], &like->comm[0], blob);
 	shm_hear(&t, 0, blob);
 	world_free(like);
 	world_free(w);
-	return t.limit;
+	return (uint64_t)t.limit[0] + t.limit[1];
 }
 
 /* ---- the second look ---- */
@@ -1355,8 +1382,8 @@ int main(int argc, char **argv)
 	   offers("4096", "", 0, 4096) && offers("", "1", 0, SHM_MEASURE - 1) &&
 	   offers("0", "1", 0, 0) && offers("many", "", -EINVAL, 0) &&
 	   offers("-1", "", -EINVAL, 0), "a limit that the environment gives");
-	ok(inherited(3, true) == 100 && inherited(2, true) == SHM_MEASURE &&
-	   inherited(3, false) == SHM_MEASURE, "the limit of a parent with as many ranks");
+	ok(inherited(3, true) == 150 && inherited(2, true) == 2ULL * SHM_MEASURE &&
+	   inherited(3, false) == 2ULL * SHM_MEASURE, "the limit of a parent with as many ranks");
 #ifdef __x86_64__
 	ok(second_look(k), "a failure between two looks");
 #endif

@@ -340,13 +340,13 @@ void shm_hear(struct shm_terms *t, uint32_t rank, const uint8_t *blob)
 {
 	if (!rank)
 		*t = (struct shm_terms){ .all = true };
-	t->all = t->all && blob[0] == 1 && get_le32(blob + 1) == rank && t->limit == rank;
-	t->limit++;
+	t->all = t->all && blob[0] == 1 && get_le32(blob + 1) == rank && t->limit[0] == rank;
+	t->limit[0]++;
 }
 
 int shm_settle(coll_comm_t *comm, const struct shm_terms *t, struct deadline deadline)
 {
-	return t->all && t->limit == comm->size ? 0 : -EBADE;
+	return t->all && t->limit[0] == comm->size ? 0 : -EBADE;
 }
 
 int coll_abort(coll_comm_t *comm, uint32_t code)

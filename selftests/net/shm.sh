@@ -49,9 +49,9 @@ agree()
 	local found measured
 
 	COLL_DEBUG=1 COLL_SHM_LIMIT=auto well "$1" "$2" dup || { ok 1 "$1, $2 ranks"; return; }
-	found=$(sed -n 's/.*shared memory for up to \([0-9]*\) bytes/\1/p' "$log" | sort | uniq -c)
+	found=$(sed -n 's/.*shared memory for up to //p' "$log" | sort | uniq -c)
 	awk -v n="$2" 'END { exit NR != 1 || $1 != 2 * n }' <<<"$found" &&
-		measured=$(sed -n 's/.* \([0-9]* bytes\): shared memory [0-9]* ns, kernel [0-9]* ns.*/\1/p' \
+		measured=$(sed -n 's/.* \(all.* of [0-9]* bytes\): shared memory [0-9]* ns, kernel .*/\1/p' \
 			"$log" | sort | uniq -c) &&
 		awk -v n="$2" '$1 != n { exit 1 } END { exit !NR }' <<<"$measured"
 	ok $? "$1, $2 ranks"
