@@ -118,6 +118,7 @@ struct coll_tx_mark {
  * @abort_sent: ABORT has been put into the control stream
  * @lost_seq: op that still needed the data stream when the stream was seen closed
  * @lost_msg: a message still needed the data stream then
+ * @lost_soon: @lost has been queued with the short delay
  * @announced: last op that was announced to the peer (POST)
  * @peer_seq: last op that the peer has announced
  * @peer_sig: its signature
@@ -199,6 +200,7 @@ struct coll_channel {
 	bool abort_sent;
 	u64 lost_seq;
 	bool lost_msg;
+	bool lost_soon;
 	u64 announced;
 	u64 peer_seq;
 	u64 peer_sig;

@@ -211,6 +211,20 @@ static bool coll_ch_owes_ctrl(const struct coll_channel *ch)
 	return owes;
 }
 
+/*
+ * Has the peer's TCP all control frames? If we closed the stream before, and a late byte of the
+ * peer met the closed socket, a RST would answer it, and a frame that has to be sent again would
+ * be lost. Other channels of the conn keep it open.
+ */
+static bool coll_ch_is_confirmed(const struct coll_channel *ch)
+{
+	const struct coll_stream *ctrl = coll_conn_stream(ch->conn, COLL_STRIPE_CTRL);
+
+	return !ctrl || READ_ONCE(ctrl->closed) || READ_ONCE(ctrl->bad) ||
+	       READ_ONCE(ch->conn->users) != 1 || !coll_ch_established(ch) ||
+	       coll_sock_is_confirmed(ctrl->sock->sk);
+}
+
 static void coll_ch_flush(struct coll_link *link)
 {
 	coll_conn_flush(to_channel(link)->conn);
@@ -226,11 +240,12 @@ static bool coll_ch_lingers(const struct coll_link *link, bool hard)
 	unsigned long since = coll_group_reaped(link->group);
 
 	/* This is the case of a failed group. */
-	if (time_before(jiffies, since + COLL_TX_GRACE) && !coll_ch_is_through(ch))
+	if (time_before(jiffies, since + COLL_TX_GRACE) &&
+	    !(coll_ch_is_through(ch) && coll_ch_is_confirmed(ch)))
 		return true;
 	if (!time_before(jiffies, since + coll_dead_after() * HZ))
 		return false;
-	if (coll_ch_owes_ctrl(ch))
+	if (coll_ch_owes_ctrl(ch) || (!hard && !coll_ch_is_confirmed(ch)))
 		return true;
 	/*
 	 * The peer has begun an op that this node has not, and may still be in an earlier

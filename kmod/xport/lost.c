@@ -14,13 +14,35 @@
 #include "rx.h"
 #include "sock.h"
 
+/* Time a control stream has to explain why its data stream closed. */
+#define COLL_LOST_GRACE	(HZ / 20)
+
+/*
+ * The data stream has ended: when must the reason be known? If the stream has ended in order, and no
+ * op or message waits for it, the peer's last rank has probably left. Then BYE is on its way, but
+ * packets of the two streams may overtake each other, and one that is lost is sent again after
+ * 200 ms or more.
+ */
+static void coll_ch_await_reason_locked(struct coll_channel *ch,
+					const struct coll_stream *data)
+{
+	bool soon = data->error || ch->lost_seq || ch->lost_msg ||
+		    ch->byes_got >= coll_ch_peer_ranks(ch);
+
+	lockdep_assert_held(&ch->conn->lock);
+	if (!soon)
+		queue_delayed_work(coll_alarm_wq, &ch->lost, coll_dead_after() * HZ);
+	else if (!ch->lost_soon)
+		mod_delayed_work(coll_alarm_wq, &ch->lost, COLL_LOST_GRACE);
+	else
+		queue_delayed_work(coll_alarm_wq, &ch->lost, COLL_LOST_GRACE);
+	ch->lost_soon = soon;
+}
+
 /*
  * It is in order that the peer's streams close after its last rank has left, if
  * no op or message needs them any more.
  */
-/* Time a control stream has to explain why its data stream closed. */
-#define COLL_LOST_GRACE	(HZ / 20)
-
 void coll_ch_check_lost(struct coll_channel *ch)
 {
 	struct coll_stream *ctrl = coll_conn_stream(ch->conn, COLL_STRIPE_CTRL);
@@ -38,7 +60,7 @@ void coll_ch_check_lost(struct coll_channel *ch)
 		coll_ch_fail(ch, COLL_CAUSE_LINK, EHOSTDOWN, coll_ch_now(ch),
 			     ctrl->error);
 	else if (data && data->closed)
-		queue_delayed_work(coll_alarm_wq, &ch->lost, COLL_LOST_GRACE);
+		coll_ch_await_reason_locked(ch, data);
 }
 
 void coll_ch_lost(struct work_struct *work)

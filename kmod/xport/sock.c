@@ -74,6 +74,14 @@ bool coll_sock_is_direct(struct sock *sk)
 	return direct;
 }
 
+bool coll_sock_is_confirmed(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	return READ_ONCE(tp->snd_una) == READ_ONCE(tp->write_seq) ||
+	       READ_ONCE(sk->sk_state) == TCP_CLOSE;
+}
+
 void coll_sock_tune(struct sock *sk, u32 stripe)
 {
 	unsigned int sec = coll_dead_after();

@@ -33,6 +33,9 @@ void coll_sock_no_wait(struct sock *sk);
  */
 bool coll_sock_is_direct(struct sock *sk);
 
+/* Has the peer's TCP confirmed all that was sent? A connection that has ended is asked no more. */
+bool coll_sock_is_confirmed(const struct sock *sk);
+
 /**
  * coll_stream_claim() - make the socket of a stream ours
  * @st: with its socket and conn; the callbacks queue the work of the conn from now on

@@ -50,6 +50,7 @@ long test_free_kib(void);
 
 /* Communicators that one user may have. */
 #define TEST_MAX_GROUPS	"/sys/module/coll/parameters/max_groups"
+#define TEST_DEAD_AFTER	"/sys/module/coll/parameters/dead_after"
 
 /* Monotonic. */
 uint64_t test_now_ns(void);

@@ -13,7 +13,6 @@
 #include "peer.h"
 
 #define GROUPS		100
-#define DEAD_AFTER	"/sys/module/coll/parameters/dead_after"
 
 /* A group whose peer has sent DATA of an op that nobody has posted; its file is closed. */
 static int leave_one(void)
@@ -69,15 +68,15 @@ TEST(groups_that_linger)
 	int ret = 0;
 
 	ASSERT_TRUE(test_get(TEST_MAX_GROUPS, limit, sizeof(limit)));
-	ASSERT_TRUE(test_get(DEAD_AFTER, dead, sizeof(dead)));
+	ASSERT_TRUE(test_get(TEST_DEAD_AFTER, dead, sizeof(dead)));
 	setrlimit(RLIMIT_NOFILE, &files);
 	ASSERT_TRUE(test_put(TEST_MAX_GROUPS, "100"));
 	/* None of them is freed before the limit is reached. */
-	EXPECT_TRUE(test_put(DEAD_AFTER, "60"));
+	EXPECT_TRUE(test_put(TEST_DEAD_AFTER, "60"));
 	for (i = 0; i < 2 * GROUPS && !ret; i++)
 		ret = leave_one();
 	test_put(TEST_MAX_GROUPS, limit);
-	test_put(DEAD_AFTER, dead);
+	test_put(TEST_DEAD_AFTER, dead);
 	TH_LOG("%u groups of %u were allowed, then %d", i - !!ret, 2 * GROUPS, ret);
 	EXPECT_EQ(-EMFILE, ret);
 	EXPECT_LE(i - 1, GROUPS);

@@ -251,13 +251,19 @@ TEST(garbage_fails_all)
 	}
 }
 
-/* The streams end: a communicator that has got BYE is well, the other fails. */
+/*
+ * The streams end: a communicator that has got BYE is well, the other fails. If the data stream ends
+ * and nothing needs it, a BYE may still come for dead_after seconds.
+ */
 TEST(streams_end)
 {
+	char dead[16] = "";
 	uint8_t buf[256];
 	struct two t;
 	int st;
 
+	ASSERT_TRUE(test_get(TEST_DEAD_AFTER, dead, sizeof(dead)));
+	ASSERT_TRUE(test_put(TEST_DEAD_AFTER, "2"));
 	for (st = 0; st < 2; st++) {
 		ASSERT_EQ(0, two_establish(&t));
 		ASSERT_TRUE(peer_write(&t.a, 0, buf, peer_put_bye(&t.a, 1, 0, buf)));
@@ -266,6 +272,7 @@ TEST(streams_end)
 		EXPECT_EQ(0, two_error(&t.a));
 		two_stop(&t);
 	}
+	test_put(TEST_DEAD_AFTER, dead);
 }
 
 TEST_HARNESS_MAIN

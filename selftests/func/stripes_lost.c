@@ -10,14 +10,20 @@
 #include "procs.h"
 #include "stripes.h"
 
-/* A broken stream of any link ends the communicator, also if the link is not used. */
+/*
+ * A broken stream of any link ends the communicator, also if the link is not used: the control
+ * stream at once, the data stream when no BYE has come for dead_after seconds.
+ */
 TEST(lost)
 {
 	struct coll_status s;
+	char dead[16] = "";
 	struct raw_comm c;
 	uint32_t stripe;
 	int sv[2];
 
+	ASSERT_TRUE(test_get(TEST_DEAD_AFTER, dead, sizeof(dead)));
+	ASSERT_TRUE(test_put(TEST_DEAD_AFTER, "2"));
 	for (stripe = 2; stripe < 8; stripe++) {
 		ASSERT_EQ(0, raw_start_links(&c, 2, 2, stripe / 2));
 		ASSERT_EQ(0, raw_tcp_pair(sv));
@@ -32,6 +38,7 @@ TEST(lost)
 		close(sv[1]);
 		raw_stop(&c);
 	}
+	test_put(TEST_DEAD_AFTER, dead);
 }
 
 /* When a rank could get the error first: at the kill, or with its next call. */

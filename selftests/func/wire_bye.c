@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The test plays the peer node, and sends BYE: right and wrong, before the data of the last op, and
- * before streams that end too early.
+ * The test plays the peer node, and sends BYE: right and wrong, before the data of the last op,
+ * after the end of the data stream, and before streams that end too early. BYE of the real rank is
+ * lost on its way.
  */
+#include <stdlib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "wire_ctrl.h"
 
@@ -83,6 +86,63 @@ TEST(bye_overtakes_data)
 	EXPECT_EQ(1, s.cause.rank);
 	peer_op_exit(&o);
 	peer_stop(&p);
+}
+
+/*
+ * A rank leaves after op 1. The end of its data stream overtakes its BYE, as it may in a network
+ * that loses or delays packets. Nobody else is hurt by that.
+ */
+TEST(end_overtakes_bye)
+{
+	static uint8_t buf[8192];
+	struct coll_status s;
+	struct peer_op o;
+	struct peer p;
+
+	ASSERT_EQ(0, peer_start(&p, true));
+	ASSERT_TRUE(peer_op_init(&o, &p, PEER_BCAST_IN, 1000, 5 * SECOND));
+	ASSERT_TRUE(peer_op_start(&o, &p));
+	ASSERT_TRUE(peer_write(&p, 1, buf, peer_put_op(&p, &o.cmd, 1, 999, buf)));
+	EXPECT_EQ(0, peer_op_wait(&o));
+	peer_op_exit(&o);
+	drain(&p, COLL_WIRE_HDR);
+	peer_close(&p, 1, false);
+	test_sleep_us(500000);
+	ASSERT_EQ(0, raw_status(p.c.fd[0], &s));
+	EXPECT_EQ(0, s.cause.error);
+	ASSERT_TRUE(peer_write(&p, 0, buf, peer_put_bye(&p, 1, 1, buf)));
+	peer_close(&p, 0, false);
+	test_sleep_us(200000);
+	ASSERT_TRUE(peer_op_init(&o, &p, PEER_BARRIER, 0, 5 * SECOND));
+	ASSERT_TRUE(peer_op_start(&o, &p));
+	EXPECT_EQ(-EHOSTDOWN, peer_op_wait(&o));
+	ASSERT_EQ(0, raw_status(p.c.fd[0], &s));
+	EXPECT_EQ(COLL_CAUSE_CLOSE, s.cause.kind);
+	peer_op_exit(&o);
+	peer_stop(&p);
+}
+
+/*
+ * The packet with BYE is lost. Before it is sent again the peer sends a byte. A socket that is closed
+ * by then would answer with a RST, and BYE would never come.
+ */
+TEST(bye_is_lost_once)
+{
+	uint8_t byte = 0;
+	struct coll_frame f;
+	struct peer p;
+
+	ASSERT_EQ(0, peer_start(&p, true));
+	if (system("tc qdisc add dev lo root netem loss 100% 2>/dev/null"))
+		SKIP(return, "no netem");
+	close(p.c.fd[0]);
+	test_sleep_us(50000);
+	ASSERT_EQ(0, system("tc qdisc del dev lo root"));
+	ASSERT_TRUE(peer_write(&p, 0, &byte, 1));
+	EXPECT_TRUE(peer_read(&p, 0, &f, 5000));
+	EXPECT_EQ(COLL_FRAME_BYE, f.type);
+	close(p.sock[0]);
+	close(p.sock[1]);
 }
 
 /* BYE says that the rank takes part in op 1, but it closes its streams before. */
