@@ -44,6 +44,17 @@ static void coll_tx_start(struct coll_stream *st, struct coll_channel *ch,
 }
 
 /*
+ * If all other nodes send DATA that a node does not want yet, but want to send it messages behind
+ * that, the DATA has to fit in the memory that one group of a user may have for early frames.
+ */
+static u32 coll_ch_window(const struct coll_channel *ch)
+{
+	u32 part = COLL_USER_EARLY_FRAMES / 2 / ch->facts.nr_nodes;
+
+	return clamp(part, COLL_SEGMENT_MIN, COLL_WIRE_WINDOW);
+}
+
+/*
  * Bytes that a channel may have in flight: a part of the memory that TCP has left (tcp_mem, or
  * a cgroup's). If that memory runs out, TCP drops segments in flight, waits longer before each
  * further retransmission, and keeps data that came out of order. Linux 6.12 may never recover
@@ -116,6 +127,7 @@ static bool coll_tx_begin_data(struct coll_stream *st, struct coll_channel *ch)
 	/* Leave half of it to a message, see coll_tx_msg_fits(). */
 	if (window < COLL_WIRE_WINDOW && coll_ch_owes(ch))
 		window /= 2;
+	window = min(window, coll_ch_window(ch));
 	avail = min(avail, window);
 	bytes = COLL_WIRE_HDR + avail;
 	if (!coll_tx_fits(ch, bytes, window)) {

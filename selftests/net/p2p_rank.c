@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <liburing.h>
 
@@ -559,6 +560,46 @@ static void mode_probe(uint64_t n)
 	free(reqs);
 }
 
+/*
+ * All ranks but 0 send data of a collective, and a message behind it. Rank 0 wants all messages
+ * first. The data has to be put aside meanwhile.
+ */
+static void mode_behind(uint64_t bytes)
+{
+	coll_request_t **reqs = calloc(size, sizeof(*reqs)), *gather;
+	uint8_t *in = malloc(bytes), *all = me ? NULL : malloc(bytes * size);
+	const uint64_t len = 100000;
+	uint8_t *mem = malloc(me ? len : len * size);
+	uint32_t r;
+
+	if (!reqs || !in || !mem || (!me && !all))
+		must(-ENOMEM, "memory");
+	must(coll_comm_set_algorithm(comm, COLL_GATHER, "linear"), "set_algorithm");
+	must(coll_barrier(comm), "barrier");
+	fill(in, bytes, me);
+	if (me) {
+		must(coll_igather(comm, in, all, bytes, COLL_U8, 0, &gather), "igather");
+		usleep(500000);
+		fill(mem, len, size + me);
+		must(coll_send(comm, mem, len, COLL_U8, 0, 1), "send");
+	} else {
+		for (r = 1; r < size; r++)
+			must(coll_irecv(comm, mem + r * len, len, COLL_U8, r, 1, NULL, &reqs[r]),
+			     "irecv");
+		must(coll_waitall(&reqs[1], size - 1), "waitall");
+		must(coll_igather(comm, in, all, bytes, COLL_U8, 0, &gather), "igather");
+	}
+	must(coll_wait(gather), "gather");
+	for (r = 0; r < size && !me; r++)
+		if (!right(all + r * bytes, bytes, r) ||
+		    (r && !right(mem + r * len, len, size + r)))
+			complain("wrong bytes of rank %u", r);
+	free(mem);
+	free(all);
+	free(in);
+	free(reqs);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -581,8 +622,10 @@ int main(int argc, char **argv)
 		mode_flood(n);
 	else if (!strcmp(mode, "probe"))
 		mode_probe(seed);
+	else if (!strcmp(mode, "behind"))
+		mode_behind(seed);
 	else
-		complain("usage: p2p_rank ring|storm|mixed|ways|flood|probe [SEED [N]]");
+		complain("usage: p2p_rank ring|storm|mixed|ways|flood|probe|behind [SEED [N]]");
 	must(coll_barrier(comm), "the end");
 	must(coll_finalize(comm), "finalize");
 	return bad != 0;

@@ -16,6 +16,7 @@ steps=$(largest 100 20)
 kills=$(largest 30 5)
 ((${COLL_TEST_SCALE:-100} < 1000)) || { steps=500 kills=300; }
 worlds='1:1 2:1 4:1 2:2 4:2 6:3'
+((${COLL_TEST_SCALE:-100} >= 100)) || worlds='1:1 4:1 6:3'
 nr_worlds=$(wc -w <<<"$worlds")
 
 # ranks WORLD ARGUMENTS
