@@ -15,6 +15,7 @@
 #include "../core/mem/area.h"
 #include "../core/mem/buf.h"
 #include "../core/mem/slot.h"
+#include "../core/mem/store.h"
 #include "../core/op/op.h"
 #include "../core/plan/extent.h"
 #include "../core/plan/support.h"
@@ -388,14 +389,12 @@ void coll_decode_undo(struct coll_req *req)
 
 int coll_deliver(struct coll_req *req, int result)
 {
-	void __user *to = u64_to_user_ptr(req->cmd.message_addr);
+	int ret;
 
 	if (req->slot)
 		return coll_small_store(req, result);
 	if (!req->cmd.message_addr || !req->has_got)
 		return result;
-	/* io_uring may run this for a task that has exited: then there is no memory to write to. */
-	if (!coll_member_is_owner(req->member) || copy_to_user(to, &req->got, sizeof(req->got)))
-		return result ?: -EFAULT;
-	return result;
+	ret = coll_store(&req->member->ml, req->cmd.message_addr, &req->got, sizeof(req->got));
+	return result ?: ret;
 }

@@ -6,6 +6,7 @@
 #include "../core/group/member.h"
 #include "../core/limits.h"
 #include "../core/mem/slot.h"
+#include "../core/mem/store.h"
 #include "../core/op/op.h"
 #include "../core/plan/extent.h"
 #include "../core/plan/support.h"
@@ -72,12 +73,9 @@ int coll_small_store(struct coll_req *req, int result)
 {
 	struct coll_slot *slot = req->slot;
 
-	/* io_uring may run this for a task that has exited: then there is no memory to write to. */
-	if (!result && slot->back_len &&
-	    (!coll_member_is_owner(req->member) ||
-	     copy_to_user(u64_to_user_ptr(slot->back_addr), coll_slot_at(slot, slot->back_at),
-			  slot->back_len)))
-		result = -EFAULT;
+	if (!result)
+		result = coll_store(&req->member->ml, slot->back_addr,
+				    coll_slot_at(slot, slot->back_at), slot->back_len);
 	coll_slot_put(&req->member->slots, slot);
 	req->slot = NULL;
 	return result;
