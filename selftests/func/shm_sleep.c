@@ -70,6 +70,22 @@ TEST_F(shm, a_sleeper_knows_what_was_posted_before)
 	EXPECT_EQ(0, sleep_end(&s));
 }
 
+/* Another thread of this rank has ended the op, and has begun one that has the same slot. */
+TEST_F(shm, a_sleeper_is_late)
+{
+	struct sleeper s;
+	uint32_t r;
+
+	put_pos(&self->v[0], 1);
+	sleep_begin(&s, self->v[0].fd, 1, 0);
+	EXPECT_EQ(1, s.result);
+	for (r = 0; r < RANKS; r++)
+		put_pos(&self->v[r], 1 + COLL_SHM_SLOTS);
+	EXPECT_EQ(0, sleep_end(&s));
+	EXPECT_EQ(0, shm_wait(self->v[0].fd, 1, 10 * SECOND));
+	EXPECT_EQ(0, header(&self->v[0])->failed);
+}
+
 TEST_F(shm, a_look_ends_and_nothing_else)
 {
 	struct coll_shm_wait w = {

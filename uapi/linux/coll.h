@@ -1322,9 +1322,10 @@ struct coll_shm {
  * @flags: COLL_SHM_WAIT_*
  *
  * Result: 0 when all local ranks have @pos in their slots; when one of them has more than
- * @posted, or has left; when the communicator has failed. With COLL_SHM_WAIT_FINISHED: 0 when the
+ * @posted, or has left; when this rank has a later position in that slot, as another thread has ended
+ * the op; when the communicator has failed. With COLL_SHM_WAIT_FINISHED: 0 when the
  * number in @finished of this rank is @pos; and, while its own @posted is less than @pos, also in
- * the last two cases.
+ * the last three cases.
  * Errors: EINVAL, also if @posted is more than there are; EINTR; ETIME with COLL_SHM_WAIT_LOOK;
  * EBUSY if COLL_SHM_SLEEPERS threads of this rank are in this call; ENOMEM; EPERM if the caller is
  * not the process that opened the file; ENOTCONN if there is no shared memory.

@@ -209,6 +209,9 @@ static bool coll_shm_goes_on(struct coll_group *g, const struct coll_member *m,
 		return READ_ONCE(coll_shared_rank(s, m->local)->finished) >= w->pos;
 	if (READ_ONCE(s->header->failed))
 		return true;
+	/* Another thread of this rank has ended the op, and begun a later one in the same slot. */
+	if (coll_shared_pos(s, m->local, w->pos) > w->pos)
+		return true;
 	/* No rank posts the op for @m any more. */
 	if (w->flags & COLL_SHM_WAIT_FINISHED && READ_ONCE(coll_shared_rank(s, 0)->left))
 		return true;
