@@ -46,11 +46,17 @@ static void flush_before(coll_comm_t *comm, const struct coll_cmd *cmd)
 		async_flush(comm);
 }
 
+/* Are there commands on shortcuts that need this thread while it waits? */
+static bool has_to_look(const coll_comm_t *comm)
+{
+	return !comm->settles && async_any_flies();
+}
+
 static int submit_to_kernel(coll_comm_t *comm, const struct coll_cmd *cmd)
 {
 	int ret;
 
-	if (comm->idle || async_any_flies())
+	if (comm->idle || has_to_look(comm))
 		return submit_and_look(comm, cmd);
 	if (async_in_use(comm)) {
 		flush_before(comm, cmd);
@@ -75,7 +81,7 @@ int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
 	}
 	if (!comm->shm)
 		return submit_to_kernel(comm, cmd);
-	if (async_any_flies())
+	if (has_to_look(comm))
 		return submit_and_look(comm, cmd);
 	if (shm_submit(comm, cmd, &ret, &spent))
 		return ret;

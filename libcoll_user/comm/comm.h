@@ -45,6 +45,7 @@ struct topology;
  * @narrow: see coll_comm_set_narrow()
  * @wire: see coll_comm_set_wire()
  * @idle: see coll_comm_set_idle(); with @idle_arg
+ * @settles: the ways of small ops are being timed: commands of other communicators have to wait
  * @named: its collectives have names: see coll/tensor.h
  * @forks: forks_count() in the process that made it
  */
@@ -72,6 +73,7 @@ struct coll_comm {
 	_Atomic uint32_t wire;
 	coll_idle_fn *idle;
 	void *idle_arg;
+	bool settles;
 	bool named;
 	uint32_t forks;
 };

@@ -47,7 +47,7 @@ struct shm_plan;
  *	see shm_node.h
  * @h: the header, which is in @all
  * @alive: a byte that is 0 in a child process, which must not use the memory
- * @turn: the thread that has the turn, and a state; 0: no thread. See shm_turn.h
+ * @turn: the thread that has the turn, and a state; see shm_turn.c
  * @given: number of ops that this rank had given to the kernel when that thread gave it its op
  * @always: no pauses: COLL_SHM=1
  * @broken: the slots of this rank may be wrong: it does not use shared memory any more
@@ -78,7 +78,7 @@ struct shm {
 	bool nodes;
 	const struct coll_shm_header *h;
 	volatile unsigned char *alive;
-	_Atomic uintptr_t turn;
+	_Atomic uint64_t turn;
 	_Atomic uint64_t given;
 	bool always;
 	bool broken;

@@ -14,6 +14,12 @@
 
 struct shm;
 
+/*
+ * @look is called now and then by threads that wait for a turn. They hold no lock. It may be called
+ * by several threads at a time.
+ */
+void shm_turn_look_around(void (*look)(void));
+
 /**
  * shm_turn_begin() - wait until the calling thread may begin a collective, and take the turn
  * @s: shared memory

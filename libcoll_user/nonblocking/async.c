@@ -60,10 +60,15 @@ static struct async *async_new(coll_comm_t *comm, const struct async_backend *ba
 	a->queue_end = &a->queue;
 	/* One place stays free for a blocking call. */
 	a->limit = max > 1 ? max - 1 : 1;
-	a->shortcut = comm->shm ? comm->shm->shortcut : NULL;
 	pthread_mutex_init(&a->lock, NULL);
 	init_changed(&a->changed);
 	return a;
+}
+
+/* NULL: there is none. A command may come before the shortcut is allowed. */
+static const struct async_shortcut *shortcut_of(const struct async *a)
+{
+	return a->comm->shm ? a->comm->shm->shortcut : NULL;
 }
 
 static void enlist(struct async *a)
@@ -294,7 +299,7 @@ static void give_up(struct async *a, int err)
 	 */
 	coll_abort(a->comm, 0);
 	if (a->flying)
-		a->shortcut->drop(a, err);
+		shortcut_of(a)->drop(a, err);
 	while (a->queue)
 		drop_first(a, err);
 	for (req = a->live; req; req = req->live_next)
@@ -343,7 +348,7 @@ static bool look(struct async *a)
 	uint64_t before = a->completed;
 
 	if (a->flying)
-		a->shortcut->look(a);
+		shortcut_of(a)->look(a);
 	push_queue(a);
 	if (a->completed == before)
 		return false;
@@ -368,6 +373,12 @@ static void look_at_others(const struct async *a)
 		pthread_mutex_unlock(&b->lock);
 	}
 	pthread_mutex_unlock(&all_lock);
+}
+
+void async_look_around(void)
+{
+	if (async_any_flies())
+		look_at_others(NULL);
 }
 
 static void reap(struct async *a, uint64_t ns)
@@ -417,7 +428,7 @@ static void watch(struct async *a, uint64_t ns)
 	}
 	if (!a->watching) {
 		a->watching = true;
-		a->shortcut->await(a, ns);
+		shortcut_of(a)->await(a, ns);
 		a->watching = false;
 	}
 	if (a->inflight && !a->reaping)
@@ -582,11 +593,11 @@ static int request_start(struct async *a, coll_request_t *req)
 	pthread_mutex_lock(&a->lock);
 	if (req->active)
 		ret = -EBUSY;
-	if (!ret && a->shortcut)
+	if (!ret && shortcut_of(a))
 		ret = copy_counts(a->comm, req);
 	if (!ret) {
 		request_begin(a, req);
-		taken = a->shortcut && !a->queue && a->shortcut->post(a, req);
+		taken = shortcut_of(a) && !a->queue && shortcut_of(a)->post(a, req);
 	}
 	if (ret || taken) {
 		shm_turn_end(s);

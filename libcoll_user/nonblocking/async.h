@@ -103,7 +103,6 @@ struct async_shortcut {
  * @queue: not yet submitted, oldest first
  * @live: all requests, done or not, that coll_wait() has not freed
  * @inflight: submitted and not over, at most @limit
- * @shortcut: NULL: there is none
  * @flying: commands on the shortcut that are not over. Changes with @lock held; grows in a turn
  *	only (comm/shm_turn.h)
  * @watching: a thread is in shortcut->await(); there is at most one
@@ -123,7 +122,6 @@ struct async {
 	coll_request_t *live;
 	uint32_t inflight, limit;
 	uint64_t completed;
-	const struct async_shortcut *shortcut;
 	_Atomic uint32_t flying;
 	bool watching;
 	struct async *next;
@@ -142,6 +140,12 @@ void async_flown(struct async *a, coll_request_t *req, int res);
  * -EAGAIN: not now, try again.
  */
 int async_give(struct async *a, coll_request_t *req);
+
+/*
+ * Move the commands on shortcuts of all communicators on: other ranks may wait for them while the
+ * calling thread waits for its turn. It holds no lock.
+ */
+void async_look_around(void);
 
 /* Is any command on a shortcut, in any communicator of this process? */
 bool async_any_flies(void);

@@ -273,9 +273,11 @@ static int measure(coll_comm_t *comm, const struct shm_terms *terms, struct dead
 	/* A rank that had to sleep shall go on trying. */
 	if (s)
 		s->always = true;
+	comm->settles = true;
 	ret = agree_on_room(&t, &most);
 	if (!ret && most)
 		ret = measure_up_to(&t, most, terms->budget_ns, limit);
+	comm->settles = false;
 	if (s)
 		s->always = always;
 	if (s && !ret && (most || s->nodes))

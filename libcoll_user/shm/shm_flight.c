@@ -16,6 +16,7 @@
 #include "base/relax.h"
 #include "comm/comm.h"
 #include "comm/shm.h"
+#include "comm/shm_turn.h"
 #include "nonblocking/async.h"
 #include "shm_flight.h"
 #include "shm_fold.h"
@@ -259,6 +260,9 @@ static void await(struct async *a, uint64_t ns)
 	uint64_t left;
 	int ret;
 
+	/* The kernel has not taken it for so long: it cannot know the deadline. */
+	if (f->astray && !time_left(f))
+		coll_abort(a->comm, ETIMEDOUT);
 	if (f->astray && ns) {
 		pthread_mutex_unlock(&a->lock);
 		relax_sleep(ns < ASYNC_REFUSED_US * 1000 ? ns : ASYNC_REFUSED_US * 1000);
@@ -294,6 +298,8 @@ static const struct async_shortcut shortcut = {
 
 void shm_flight_allow(coll_comm_t *comm)
 {
-	if (comm->shm)
-		comm->shm->shortcut = &shortcut;
+	if (!comm->shm)
+		return;
+	shm_turn_look_around(async_look_around);
+	comm->shm->shortcut = &shortcut;
 }

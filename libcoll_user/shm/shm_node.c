@@ -51,7 +51,7 @@ static bool lead(coll_comm_t *comm, const struct shm_move *m, struct shm_op *o,
 			cmd.timeout_ns = now < until ? until - now : 1;
 	}
 	if (what == SHM_LATE)
-		shm_op_is_awake(comm->shm);
+		shm_op_is_awake(comm->shm, o);
 	return !*res || is_posted(comm->shm, o);
 }
 

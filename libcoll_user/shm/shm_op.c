@@ -166,14 +166,24 @@ enum shm_outcome shm_op_stay(const struct shm *s, struct shm_op *o, const struct
 
 void shm_op_sleeps(const struct shm *s, const struct shm_op *o)
 {
+	uint64_t *sleeps = (uint64_t *)&shm_own_area(s)->sleeps;
+	uint64_t was = __atomic_load_n(sleeps, __ATOMIC_RELAXED);
+
+	/* Another thread of this rank may sleep for a later op already. */
+	while (was < o->pos && !__atomic_compare_exchange_n(sleeps, &was, o->pos, false,
+							    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
 	/* Pairs with shm_op_write(): the last rank sees ->sleeps, or the kernel sees its slot. */
-	__atomic_store_n((uint64_t *)&shm_own_area(s)->sleeps, o->pos, __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-void shm_op_is_awake(const struct shm *s)
+void shm_op_is_awake(const struct shm *s, const struct shm_op *o)
 {
-	__atomic_store_n((uint64_t *)&shm_own_area(s)->sleeps, 0, __ATOMIC_RELAXED);
+	uint64_t was = o->pos;
+
+	/* Another thread may have begun to sleep for a later op. */
+	__atomic_compare_exchange_n((uint64_t *)&shm_own_area(s)->sleeps, &was, 0, false,
+				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 int shm_op_sleep(coll_comm_t *comm, const struct shm_op *o, uint64_t ns, uint64_t flags)
@@ -186,7 +196,7 @@ int shm_op_sleep(coll_comm_t *comm, const struct shm_op *o, uint64_t ns, uint64_
 	shm_op_sleeps(comm->shm, o);
 	ret = ioctl(comm->fd, COLL_IOC_SHM_WAIT, &w) && errno != EINTR && errno != ETIME ?
 	      -errno : 0;
-	shm_op_is_awake(comm->shm);
+	shm_op_is_awake(comm->shm, o);
 	return ret;
 }
 

@@ -81,7 +81,7 @@ int shm_op_sleep(coll_comm_t *comm, const struct shm_op *o, uint64_t ns, uint64_
 
 /* Tell the others, before the caller sleeps in the kernel, and after it. Has a full barrier. */
 void shm_op_sleeps(const struct shm *s, const struct shm_op *o);
-void shm_op_is_awake(const struct shm *s);
+void shm_op_is_awake(const struct shm *s, const struct shm_op *o);
 
 /*
  * All ranks have written their slots: wake sleeping ranks, make the result and count the op.

@@ -17,6 +17,12 @@
 #include "shm_op.h"
 #include "shm_run.h"
 
+/* May the kernel let the thread sleep some time later? */
+static bool is_refused_for_now(int err)
+{
+	return err == -ENOMEM || err == -EBUSY;
+}
+
 /* Sleep and look until the op is not SHM_LATE any more, or the sleep fails. */
 static enum shm_outcome wait_asleep(coll_comm_t *comm, struct shm_op *o, uint64_t timeout_ns,
 				    int *err)
@@ -25,12 +31,20 @@ static enum shm_outcome wait_asleep(coll_comm_t *comm, struct shm_op *o, uint64_
 	uint64_t until = timeout_ns < ~0ULL - now ? now + timeout_ns : ~0ULL;
 	enum shm_outcome what;
 
-	do {
+	for (;;) {
 		now = timeout_ns ? relax_now_ns() : 0;
 		*err = shm_op_sleep(comm, o, !timeout_ns ? 0 : now < until ? until - now : 1, 0);
 		what = shm_op_look(comm->shm, o);
-	} while (what == SHM_LATE && !*err);
-	return what;
+		if (what != SHM_LATE)
+			*err = 0;
+		if (what != SHM_LATE || (*err && !is_refused_for_now(*err)))
+			return what;
+		/* The slot says that this rank takes part: it cannot go back. */
+		if (*err && timeout_ns && now >= until)
+			coll_abort(comm, ETIMEDOUT);
+		else if (*err)
+			relax_sleep(RELAX_FIRST_NS);
+	}
 }
 
 /*

@@ -27,9 +27,11 @@
 #include "comm/buffers.h"
 #include "comm/comm.h"
 #include "comm/shm.h"
+#include "comm/shm_turn.h"
 #include "nonblocking/async.h"
 #include "setup/shm_limit.h"
 #include "shm/shm_flight.h"
+#include "shm/shm_op.h"
 #include "shm/shm_run.h"
 
 #define MOST	8
@@ -56,6 +58,11 @@ static bool slow_folds;
 static unsigned int slowness = 1;
 /* The communicator with this header fails as soon as a rank sleeps. */
 static struct coll_shm_header *fails;
+/* So many sleeps are refused, with this errno. */
+static _Atomic int refusals;
+static int refused_with;
+/* A rank called coll_abort(). */
+static _Atomic bool aborted;
 
 static void ok(bool good, const char *name)
 {
@@ -82,6 +89,10 @@ int ioctl(int fd, unsigned long request, ...)
 	(void)fd;
 	if (request == COLL_IOC_SHM_WAIT) {
 		sleeps++;
+		if (refusals > 0 && refusals--) {
+			errno = refused_with;
+			return -1;
+		}
 		if (fails)
 			__atomic_store_n(&fails->failed, ESHUTDOWN, __ATOMIC_RELEASE);
 		va_start(ap, request);
@@ -103,6 +114,13 @@ bool async_is_queued(coll_comm_t *comm)
 {
 	(void)comm;
 	return false;
+}
+
+int coll_abort(coll_comm_t *comm, uint32_t code)
+{
+	aborted = true;
+	__atomic_store_n((uint32_t *)&comm->shm->h->failed, code, __ATOMIC_RELEASE);
+	return 0;
 }
 
 /* There are no nonblocking ops. */
@@ -828,6 +846,114 @@ static bool time_spent(struct work *k)
 	return good;
 }
 
+/*
+ * The kernel refuses a sleep. The slot of the rank says that it takes part in the op, so it must not
+ * go back: it tries again, until its deadline.
+ */
+static bool sleep_refused(struct work *k, int err)
+{
+	struct world *w = world_new(2);
+	bool good;
+
+	refusals = 20;
+	refused_with = err;
+	begin_work(&k[0], w, 0, 5);
+	while (refusals && !k[0].over)
+		usleep(1000);
+	refusals = 0;
+	good = !k[0].over;
+	prepare(&k[1], w, 1, COLL_ALLREDUCE, 5, 0);
+	do_work(&k[1]);
+	pthread_join(k[0].thread, NULL);
+	good &= check(&k[0], 2) && check(&k[1], 2) && !aborted;
+	refusals = 1 << 30;
+	prepare(&k[0], w, 0, COLL_ALLREDUCE, 5, 0);
+	k[0].cmd.timeout_ns = 20000000;
+	do_work(&k[0]);
+	good &= aborted && k[0].done && k[0].res == -ETIMEDOUT;
+	refusals = 0;
+	aborted = false;
+	world_free(w);
+	return good;
+}
+
+/*
+ * Two threads of a rank sleep for one op each. The word that says so is about the later op, and one
+ * thread must not clear it for the other one.
+ */
+static bool two_sleepers(void)
+{
+	struct world *w = world_new(2);
+	struct shm_op first = { .pos = 5 }, later = { .pos = 6 };
+	const struct shm *s = &w->shm[0];
+	bool good;
+
+	shm_op_sleeps(s, &first);
+	good = shm_own_area(s)->sleeps == 5;
+	shm_op_sleeps(s, &later);
+	shm_op_is_awake(s, &first);
+	good &= shm_own_area(s)->sleeps == 6;
+	shm_op_sleeps(s, &first);
+	good &= shm_own_area(s)->sleeps == 6;
+	shm_op_is_awake(s, &later);
+	good &= !shm_own_area(s)->sleeps;
+	world_free(w);
+	return good;
+}
+
+/* ---- turns ---- */
+
+static _Atomic unsigned int looks_around;
+
+static void look_around(void)
+{
+	looks_around++;
+}
+
+/* A thread gives two ops to the kernel, one after the other: that is not the same turn. */
+static bool turns_differ(void)
+{
+	struct world *w = world_new(2);
+	struct shm *s = &w->shm[0];
+	uint64_t turn[2];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		shm_turn_begin(s, 0);
+		shm_turn_give(s);
+		turn[i] = s->turn;
+		told(w, 0)->posted = i + 1;
+		shm_turn_given(s);
+	}
+	world_free(w);
+	return turn[0] != turn[1];
+}
+
+/* A thread that waits for its turn looks after other commands. */
+static bool turn_looks_around(struct work *k)
+{
+	struct world *w = world_new(2);
+	struct shm *s = &w->shm[0];
+	bool good;
+	int i;
+
+	shm_turn_look_around(look_around);
+	shm_turn_begin(s, 0);
+	good = !looks_around;
+	begin_work(&k[0], w, 0, 5);
+	for (i = 0; i < 5000 && !looks_around; i++)
+		usleep(1000);
+	good &= looks_around && !k[0].over;
+	shm_turn_end(s);
+	prepare(&k[1], w, 1, COLL_ALLREDUCE, 5, 0);
+	do_work(&k[1]);
+	pthread_join(k[0].thread, NULL);
+	good &= check(&k[0], 2) && check(&k[1], 2);
+	shm_turn_look_around(NULL);
+	world_free(w);
+	return good;
+}
+
 /* ---- the same command again ---- */
 
 /* Both ranks submit what they have. Return: it has been done in shared memory, by both. */
@@ -1375,6 +1501,10 @@ int main(int argc, char **argv)
 	ok(second_thread_behind(k), "a second thread does not overtake the first one");
 	ok(signal_handler(k), "a signal handler is refused");
 	ok(time_spent(k), "the time that was spent here");
+	ok(sleep_refused(k, ENOMEM) && sleep_refused(k, EBUSY), "a sleep that is refused");
+	ok(two_sleepers(), "two threads that sleep");
+	ok(turns_differ(), "a turn is not taken for a later one of the same thread");
+	ok(turn_looks_around(k), "a thread that waits for its turn looks around");
 	ok(repeated(k), "the same command again");
 	ok(registered(k), "registered buffers");
 	ok(limits(), "a limit that all ranks agree about");

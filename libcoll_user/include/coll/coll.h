@@ -435,7 +435,8 @@ int coll_waitall(coll_request_t **reqs, size_t n);
  * returned), not until completion. user_data is the application's and is not
  * touched. The CQE's res is 0 or a negative errno. There is one CQE per SQE.
  *
- * The kernel numbers commands in the order it takes them: no IOSQE_ASYNC.
+ * The kernel numbers commands in the order it takes them: no IOSQE_ASYNC. The nonblocking collectives
+ * of @comm that came before must have ended: the kernel may not know of them.
  */
 void coll_prep_cmd(struct io_uring_sqe *sqe, coll_comm_t *comm, const struct coll_cmd *cmd);
 void coll_prep_allreduce(struct io_uring_sqe *sqe, coll_comm_t *comm, struct coll_cmd *cmd,
