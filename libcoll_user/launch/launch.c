@@ -44,20 +44,44 @@ static int refuse_unusable(void)
 	return 0;
 }
 
+static int configure(const struct launcher *l, struct coll_config *cfg)
+{
+	int ret = l->configure(cfg);
+
+	if (ret)
+		return ret;
+	coll_debug("started by %s: rank %u of %u", l->name, cfg->rank, cfg->size);
+	return 1;
+}
+
+/* The variables of torch, too, may say how many processes there are. */
+static int compare_sizes(const struct launcher *l, const struct coll_config *cfg)
+{
+	uint32_t n = cfg->size;
+	int ret = launch_torch.present() ? env_u32("WORLD_SIZE", 1, COLL_MAX_SIZE, &n) : 0;
+
+	if (ret || n == cfg->size)
+		return ret;
+	coll_explain("WORLD_SIZE is %u, but by %s there are %u ranks: set only one of the two, or set COLL_RANK, COLL_SIZE, COLL_RENDEZVOUS and COLL_KEY",
+		     n, l->name, cfg->size);
+	return -EINVAL;
+}
+
 int launch_configure(struct coll_config *cfg)
 {
 	size_t i;
 	int ret;
 
+	/* torchrun sets this for the processes that it starts, which may be started by srun itself. */
+	if (env_get("TORCHELASTIC_RUN_ID") && launch_torch.present())
+		return configure(&launch_torch, cfg);
 	for (i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
 		if (!launchers[i]->present())
 			continue;
-		ret = launchers[i]->configure(cfg);
-		if (ret)
-			return ret;
-		coll_debug("started by %s: rank %u of %u", launchers[i]->name, cfg->rank,
-			   cfg->size);
-		return 1;
+		ret = configure(launchers[i], cfg);
+		if (ret > 0 && launchers[i] != &launch_torch)
+			ret = compare_sizes(launchers[i], cfg) ?: ret;
+		return ret;
 	}
 	return refuse_unusable();
 }

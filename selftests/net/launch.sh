@@ -75,6 +75,26 @@ torch()
 	ok $? "torchrun's variables; others have the first two ports"
 }
 
+# torchrun as the only process of another launcher, whose variables its processes inherit
+torch_inside()
+{
+	if ! command -v mpirun.mpich >/dev/null; then
+		skip "torchrun inside mpirun" "no mpirun.mpich"
+		skip "two launchers disagree" "no mpirun.mpich"
+		return
+	fi
+	# shellcheck disable=SC2016 # the inner shell expands it
+	timeout -k 5 120 mpirun.mpich -n 1 env WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 MASTER_PORT=29600 \
+		TORCHELASTIC_RUN_ID=any bash -c '
+		for r in 0 1 2 3; do RANK=$r "$0" & done
+		wait' "$sum" >"$log" 2>&1 </dev/null && sums 4 "$log"
+	ok $? "torchrun inside mpirun"
+	timeout -k 5 120 mpirun.mpich -n 1 env RANK=0 WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 \
+		MASTER_PORT=29600 "$sum" >"$log" 2>&1 </dev/null
+	grep -q "WORLD_SIZE is 4, but by PMI (PMI_FD) there are 1 ranks" "$log"
+	ok $? "two launchers disagree"
+}
+
 # exchange NAME EXPECTED [MODE]: 4 ranks, 2 nodes; all of them print EXPECTED
 exchange()
 {
@@ -114,12 +134,13 @@ not_permitted()
 	chmod "$before" /dev/coll
 }
 
-plan 18
+plan 20
 launched "mpirun of Open MPI" mpirun.openmpi --allow-run-as-root --oversubscribe -n 4
 launched "mpirun of MPICH" mpirun.mpich -n 4
 forks "mpirun of Open MPI" mpirun.openmpi --allow-run-as-root --oversubscribe -n 2
 forks "mpirun of MPICH" mpirun.mpich -n 2
 torch
+torch_inside
 exchange "an exchange of one's own" "^ok$"
 exchange "the same with a key" "^ok$" secret
 exchange "an exchange that fails" "^error -100: coll_config.exchange: Network is down$" --fail
