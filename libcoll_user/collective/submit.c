@@ -70,10 +70,13 @@ static int submit_to_kernel(coll_comm_t *comm, const struct coll_cmd *cmd)
 
 int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
 {
-	uint64_t timeout_ns = cmd->timeout_ns ? cmd->timeout_ns : comm->timeout_ns, spent;
+	uint64_t timeout_ns, spent;
 	struct coll_cmd copy;
 	int ret;
 
+	if (!comm || !cmd)
+		return -EINVAL;
+	timeout_ns = cmd->timeout_ns ? cmd->timeout_ns : comm->timeout_ns;
 	if (timeout_ns != cmd->timeout_ns) {
 		copy = *cmd;
 		copy.timeout_ns = timeout_ns;

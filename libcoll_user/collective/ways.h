@@ -32,8 +32,9 @@ int coll_i##name(coll_comm_t *comm, UNPACK params, coll_request_t **req)	\
 	struct coll_cmd cmd;							\
 										\
 	coll_cmd_##name(comm, &cmd, UNPACK args);				\
-	*req = NULL;								\
-	if (ways_lack_factor(&cmd))						\
+	if (req)								\
+		*req = NULL;							\
+	if (!req || ways_lack_factor(&cmd))						\
 		return -EINVAL;							\
 	return coll_isubmit(comm, &cmd, req);					\
 }										\
@@ -46,8 +47,9 @@ int coll_##name##_init(coll_comm_t *comm, UNPACK params, coll_request_t **req)	\
 	struct coll_cmd cmd;							\
 										\
 	coll_cmd_##name(comm, &cmd, UNPACK args);				\
-	*req = NULL;								\
-	if (ways_lack_factor(&cmd))						\
+	if (req)								\
+		*req = NULL;							\
+	if (!req || ways_lack_factor(&cmd))						\
 		return -EINVAL;							\
 	return coll_persist(comm, &cmd, req);					\
 }

@@ -28,6 +28,8 @@ int coll_register_buffer(coll_comm_t *comm, void *addr, size_t len, uint32_t fla
 	struct buffer *b;
 	int ret;
 
+	if (!comm || !id)
+		return -EINVAL;
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
@@ -53,6 +55,8 @@ int coll_unregister_buffer(coll_comm_t *comm, uint32_t id)
 	struct coll_unregister u = { .id = id };
 	struct buffer **p, *b = NULL;
 
+	if (!comm)
+		return -EINVAL;
 	if (comm_is_forked(comm))
 		return -EPERM;
 	pthread_mutex_lock(&comm->buffers_lock);
@@ -141,7 +145,7 @@ void buffers_apply(coll_comm_t *comm, struct coll_cmd *cmd)
 	const struct buffer *b;
 
 	/* No lock: after a stale read the buffer counts as registered a moment later. */
-	if (!__atomic_load_n(&comm->buffers, __ATOMIC_RELAXED) || comm_is_forked(comm))
+	if (!comm || !__atomic_load_n(&comm->buffers, __ATOMIC_RELAXED) || comm_is_forked(comm))
 		return;
 	in = cmd->send_addr ? length(comm, cmd, false) : 0;
 	out = cmd->recv_addr ? length(comm, cmd, true) : 0;

@@ -153,42 +153,46 @@ int comm_link(void *ctx, uint32_t peer, uint32_t stripe, int fd)
 
 uint32_t coll_comm_rank(const coll_comm_t *comm)
 {
-	return comm->rank;
+	return comm ? comm->rank : COLL_RANK_NONE;
 }
 
 uint32_t coll_comm_size(const coll_comm_t *comm)
 {
-	return comm->size;
+	return comm ? comm->size : 0;
 }
 
 uint32_t coll_comm_node(const coll_comm_t *comm)
 {
-	return comm->node;
+	return comm ? comm->node : COLL_RANK_NONE;
 }
 
 uint32_t coll_comm_nodes(const coll_comm_t *comm)
 {
-	return comm->nr_nodes;
+	return comm ? comm->nr_nodes : 0;
 }
 
 uint32_t coll_comm_node_of(const coll_comm_t *comm, uint32_t rank)
 {
-	return rank < comm->size ? comm->node_of[rank] : COLL_RANK_NONE;
+	return rank < coll_comm_size(comm) ? comm->node_of[rank] : COLL_RANK_NONE;
 }
 
 int coll_comm_fd(const coll_comm_t *comm)
 {
-	return comm->fd;
+	return comm ? comm->fd : -EINVAL;
 }
 
 int coll_comm_set_timeout(coll_comm_t *comm, uint64_t ns)
 {
+	if (!comm)
+		return -EINVAL;
 	comm->timeout_ns = ns;
 	return 0;
 }
 
 int coll_comm_set_narrow(coll_comm_t *comm, bool narrow)
 {
+	if (!comm)
+		return -EINVAL;
 	if (!(comm->version.features & COLL_FEAT_NARROW))
 		return -EOPNOTSUPP;
 	comm->narrow = narrow;
@@ -197,7 +201,7 @@ int coll_comm_set_narrow(coll_comm_t *comm, bool narrow)
 
 int coll_comm_set_wire(coll_comm_t *comm, enum coll_dtype type)
 {
-	if (type != COLL_DTYPE_NONE && type != COLL_F16 && type != COLL_BF16)
+	if (!comm || (type != COLL_DTYPE_NONE && type != COLL_F16 && type != COLL_BF16))
 		return -EINVAL;
 	if (!(comm->version.features & COLL_FEAT_WIRE_TYPES))
 		return -EOPNOTSUPP;
@@ -207,6 +211,8 @@ int coll_comm_set_wire(coll_comm_t *comm, enum coll_dtype type)
 
 void coll_comm_set_idle(coll_comm_t *comm, coll_idle_fn *fn, void *arg)
 {
+	if (!comm)
+		return;
 	comm->idle = fn;
 	comm->idle_arg = arg;
 }
@@ -215,5 +221,7 @@ int coll_abort(coll_comm_t *comm, uint32_t code)
 {
 	struct coll_abort a = { .code = code };
 
+	if (!comm)
+		return -EINVAL;
 	return ioctl(comm->fd, COLL_IOC_ABORT, &a) ? -errno : 0;
 }

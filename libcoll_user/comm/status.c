@@ -10,11 +10,15 @@
 
 int coll_comm_status(coll_comm_t *comm, struct coll_status *st)
 {
+	if (!comm)
+		return -EINVAL;
 	return ioctl(comm->fd, COLL_IOC_STATUS, st) ? -errno : 0;
 }
 
 int coll_device_version(coll_comm_t *comm, struct coll_version *v)
 {
+	if (!comm || !v)
+		return -EINVAL;
 	*v = comm->version;
 	return 0;
 }
@@ -98,6 +102,8 @@ int coll_cause_str(const struct coll_cause *c, char *buf, size_t len)
 {
 	struct line l = { buf, len, 0 };
 
+	if (!c || (len && !buf))
+		return -EINVAL;
 	if (len)
 		buf[0] = '\0';
 	if (c->kind == COLL_CAUSE_NONE) {

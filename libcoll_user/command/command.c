@@ -10,14 +10,14 @@
 /* Reduce in the narrow type if the application wants that and it makes a difference. */
 static void set_narrow(coll_comm_t *comm, struct coll_cmd *cmd)
 {
-	if (comm->narrow && coll_wide_size(cmd->op, cmd->dtype))
+	if (comm && comm->narrow && coll_wide_size(cmd->op, cmd->dtype))
 		cmd->flags |= COLL_CMD_NARROW;
 }
 
 /* The same of a smaller type between nodes, where a command can have that. */
 static void set_wire(coll_comm_t *comm, struct coll_cmd *cmd)
 {
-	if (comm->wire && !wire_type_refusal(cmd))
+	if (comm && comm->wire && !wire_type_refusal(cmd))
 		cmd->flags |= wire_type_flag(comm->wire);
 }
 
@@ -26,6 +26,7 @@ static uint64_t address(const void *p)
 	return (uint64_t)(uintptr_t)p;
 }
 
+/* With the communicator NULL, too: coll_submit() and the like refuse that. */
 static void init(coll_comm_t *comm, struct coll_cmd *cmd, enum coll_collective what,
 		 enum coll_dtype dtype, uint64_t count, uint32_t root)
 {
@@ -34,7 +35,7 @@ static void init(coll_comm_t *comm, struct coll_cmd *cmd, enum coll_collective w
 		.dtype = (uint16_t)dtype,
 		.count = count,
 		.root = root,
-		.timeout_ns = comm->timeout_ns,
+		.timeout_ns = comm ? comm->timeout_ns : 0,
 	};
 }
 

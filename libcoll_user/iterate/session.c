@@ -370,5 +370,6 @@ const char *coll_iter_error(const coll_iter_t *it)
 
 void coll_iter_stats(const coll_iter_t *it, struct coll_iter_stats *st)
 {
-	*st = it->stats;
+	if (it && st)
+		*st = it->stats;
 }

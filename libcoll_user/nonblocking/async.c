@@ -469,7 +469,11 @@ static int request_new(coll_comm_t *comm, const struct coll_cmd *cmd,
 	struct async *a;
 	int ret;
 
+	if (!out)
+		return -EINVAL;
 	*out = NULL;
+	if (!comm || !cmd)
+		return -EINVAL;
 	ret = async_get(comm, &a);
 	if (ret)
 		return ret;
@@ -635,6 +639,8 @@ int coll_persist(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t *
 
 int coll_start(coll_request_t *req)
 {
+	if (!req)
+		return -EINVAL;
 	if (comm_is_forked(req->async->comm))
 		return -EPERM;
 	return req->persistent ? request_start(req->async, req) : -EINVAL;
@@ -642,7 +648,7 @@ int coll_start(coll_request_t *req)
 
 int coll_startall(coll_request_t **reqs, size_t n)
 {
-	int ret = 0;
+	int ret = n && !reqs ? -EINVAL : 0;
 	size_t i;
 
 	for (i = 0; i < n && !ret; i++)
@@ -717,6 +723,8 @@ int coll_wait_for(coll_request_t *req, uint64_t ns, int *done)
 	struct async *a;
 	int ret = 0;
 
+	if (!done)
+		return -EINVAL;
 	*done = 1;
 	if (!req)
 		return 0;
@@ -807,6 +815,8 @@ int coll_waitall(coll_request_t **reqs, size_t n)
 	int first = 0;
 	size_t i;
 
+	if (n && !reqs)
+		return -EINVAL;
 	for (i = 0; i < n; i++) {
 		int ret = coll_wait(reqs[i]);
 
@@ -822,6 +832,8 @@ int coll_iallreduce(coll_comm_t *comm, const void *send, void *recv, uint64_t co
 {
 	struct coll_cmd cmd;
 
+	if (!req)
+		return -EINVAL;
 	*req = NULL;
 	if (op == COLL_OP_PREMULSUM)
 		return -EINVAL;

@@ -15,7 +15,7 @@ static void init(coll_comm_t *comm, struct coll_cmd *cmd, enum coll_collective w
 	cmd->collective = (uint16_t)what;
 	cmd->dtype = (uint16_t)dtype;
 	cmd->count = count;
-	cmd->timeout_ns = comm->timeout_ns;
+	cmd->timeout_ns = comm ? comm->timeout_ns : 0;
 }
 
 static void sending(struct coll_cmd *cmd, const void *buf, uint32_t dest, uint32_t tag)
@@ -99,6 +99,8 @@ static int probe(coll_comm_t *comm, enum coll_collective what, uint32_t source, 
 {
 	struct coll_cmd cmd;
 
+	if (!comm)
+		return -EINVAL;
 	if (!(comm->version.features & COLL_FEAT_PROBE))
 		return -EOPNOTSUPP;
 	init(comm, &cmd, what, 0, COLL_DTYPE_NONE);
@@ -110,9 +112,10 @@ static int probe(coll_comm_t *comm, enum coll_collective what, uint32_t source, 
 static int probe_now(coll_comm_t *comm, enum coll_collective what, uint32_t source,
 		     uint32_t tag, int *found, struct coll_message *got)
 {
-	int ret = probe(comm, what, source, tag, COLL_CMD_NOWAIT, got);
+	int ret = found ? probe(comm, what, source, tag, COLL_CMD_NOWAIT, got) : -EINVAL;
 
-	*found = !ret;
+	if (found)
+		*found = !ret;
 	return ret == -ENOMSG ? 0 : ret;
 }
 

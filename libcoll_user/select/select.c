@@ -162,7 +162,7 @@ static struct deadline comm_deadline(const coll_comm_t *comm)
 
 static bool can_select(const coll_comm_t *comm)
 {
-	return comm->nr_nodes <= TOPOLOGY_FULL && comm->version.features & COLL_FEAT_SELECT;
+	return comm && comm->nr_nodes <= TOPOLOGY_FULL && comm->version.features & COLL_FEAT_SELECT;
 }
 
 /* Algorithms that the environment has fixed stay. */
@@ -194,13 +194,14 @@ int coll_comm_tune(coll_comm_t *comm, uint32_t ms)
 
 int coll_comm_load_tables(coll_comm_t *comm, const char *path)
 {
-	struct deadline deadline = comm_deadline(comm);
 	struct select_tables *tables;
+	struct deadline deadline;
 	struct fp_state fp;
 	int ret;
 
 	if (!can_select(comm))
 		return -EOPNOTSUPP;
+	deadline = comm_deadline(comm);
 	/* One rank alone. */
 	if (!comm->hosts)
 		return -ENODATA;
@@ -266,10 +267,13 @@ int coll_comm_save_tables(coll_comm_t *comm, const char *path)
 int coll_comm_select(coll_comm_t *comm, enum coll_collective what,
 		     const struct coll_select_row *rows, uint32_t nr)
 {
-	struct deadline deadline = comm_deadline(comm);
 	struct select_table *t;
+	struct deadline deadline;
 	int ret, mine;
 
+	if (!comm)
+		return -EINVAL;
+	deadline = comm_deadline(comm);
 	if (!comm->select)
 		comm->select = calloc(1, sizeof(*comm->select));
 	ret = select_barrier(comm, deadline);
@@ -278,7 +282,7 @@ int coll_comm_select(coll_comm_t *comm, enum coll_collective what,
 	t = comm->select && what < COLL_NR_COLLECTIVES ? &comm->select->of[what] : NULL;
 	if (!comm->select)
 		mine = -ENOMEM;
-	else if (!t || nr > SELECT_MAX_ROWS)
+	else if (!t || nr > SELECT_MAX_ROWS || (nr && !rows))
 		mine = -EINVAL;
 	else
 		mine = select_set_table(comm, what, rows, nr, COLL_SELECT_USER);
@@ -317,6 +321,8 @@ int coll_comm_choice(const coll_comm_t *comm, enum coll_collective what, uint64_
 	const struct select_table *t;
 	uint32_t i = 0;
 
+	if (!comm || !row)
+		return -EINVAL;
 	*row = (struct coll_select_row){ .bytes = UINT64_MAX };
 	if (comm->select && what < COLL_NR_COLLECTIVES) {
 		t = &comm->select->of[what];

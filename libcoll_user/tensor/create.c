@@ -87,6 +87,8 @@ int coll_tensors_init(const struct coll_config *cfg, uint32_t flags, coll_tensor
 	coll_comm_t *base;
 	int ret;
 
+	if (!ts)
+		return tensor_refused("", -EINVAL);
 	*ts = NULL;
 	ret = coll_init(cfg, &base);
 	if (ret) {
@@ -137,15 +139,15 @@ int coll_tensors_finalize(coll_tensors_t *ts)
 
 int coll_tensors_abort(coll_tensors_t *ts, uint32_t code)
 {
-	return coll_abort(ts->comm, code);
+	return coll_abort(coll_tensors_comm(ts), code);
 }
 
 coll_comm_t *coll_tensors_comm(coll_tensors_t *ts)
 {
-	return ts->comm;
+	return ts ? ts->comm : NULL;
 }
 
 coll_comm_t *coll_tensors_base(coll_tensors_t *ts)
 {
-	return ts->base;
+	return ts ? ts->base : NULL;
 }

@@ -51,6 +51,8 @@ int coll_tensor_postgroup(coll_tensor_t *const *tensors, size_t n, size_t *poste
 
 	if (posted)
 		*posted = 0;
+	if (n && !tensors)
+		return tensor_refused("", -EINVAL);
 	for (k = 0; k < n; k++)
 		if (!tensors[k] || !tensors[k]->made)
 			return tensor_refused(tensors[k] ? tensors[k]->name : "", -EINVAL);
@@ -77,6 +79,8 @@ int coll_tensor_submitgroup(coll_tensors_t *ts, const struct coll_tensor_spec *s
 
 	if (posted)
 		*posted = 0;
+	if (!ts || (n && !specs))
+		return tensor_refused("", -EINVAL);
 	names = room_for(n, &ret);
 	if (!names)
 		return ret;

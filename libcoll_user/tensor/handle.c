@@ -122,6 +122,8 @@ int coll_tensor_create(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
 {
 	int ret;
 
+	if (!ts || !spec || !t)
+		return tensor_refused("", -EINVAL);
 	pthread_mutex_lock(&ts->lock);
 	ret = tensor_new(ts, spec, t);
 	if (!ret)

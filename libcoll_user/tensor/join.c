@@ -35,6 +35,8 @@ int coll_tensors_ijoin(coll_tensors_t *ts, uint32_t *last, coll_tensor_fn *fn, v
 	size_t posted;
 	int ret;
 
+	if (!ts || !t)
+		return tensor_refused("", -EINVAL);
 	*t = NULL;
 	ret = make_join(ts, last, fn, arg, t);
 	if (ret)
@@ -55,6 +57,8 @@ int coll_tensors_join(coll_tensors_t *ts, uint32_t *last)
 	bool inside;
 	int ret;
 
+	if (!ts)
+		return tensor_refused("", -EINVAL);
 	pthread_mutex_lock(&ts->lock);
 	inside = tensors_in_callback(ts);
 	pthread_mutex_unlock(&ts->lock);

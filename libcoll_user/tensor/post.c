@@ -178,7 +178,7 @@ static int post_one(coll_tensor_t *t)
 
 int coll_tensor_post(coll_tensor_t *t)
 {
-	return t->made ? post_one(t) : tensor_refused(t->name, -EINVAL);
+	return t && t->made ? post_one(t) : tensor_refused(t ? t->name : "", -EINVAL);
 }
 
 int coll_tensor_postall(coll_tensor_t *const *tensors, size_t n, size_t *posted)
@@ -188,6 +188,8 @@ int coll_tensor_postall(coll_tensor_t *const *tensors, size_t n, size_t *posted)
 
 	if (posted)
 		*posted = 0;
+	if (n && !tensors)
+		return tensor_refused("", -EINVAL);
 	for (k = 0; k < n; k++)
 		if (!tensors[k] || !tensors[k]->made)
 			return tensor_refused(tensors[k] ? tensors[k]->name : "", -EINVAL);
@@ -237,12 +239,15 @@ int tensor_submit_many(coll_tensors_t *ts, const struct coll_tensor_spec *specs,
 		       const struct tensor_group *group, coll_tensor_t **tensors,
 		       size_t *posted)
 {
-	coll_tensor_t **t = tensors ? tensors : calloc(n ? n : 1, sizeof(*t));
+	coll_tensor_t **t;
 	size_t done = 0;
 	int ret;
 
 	if (posted)
 		*posted = 0;
+	if (!ts || (n && !specs))
+		return tensor_refused("", -EINVAL);
+	t = tensors ? tensors : calloc(n ? n : 1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
 	memset(t, 0, n * sizeof(*t));
@@ -274,6 +279,8 @@ int coll_tensor_submit(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
 
 	if (out)
 		*out = NULL;
+	if (!ts || !spec)
+		return tensor_refused("", -EINVAL);
 	ret = make_all(ts, spec, 1, !out, &t);
 	if (ret)
 		return ret;
@@ -314,7 +321,7 @@ int coll_tensor_##form(coll_tensors_t *ts, const char *name, UNPACK params,	\
 	struct coll_tensor_spec spec;						\
 										\
 	coll_tensor_spec_init(&spec, name);					\
-	coll_cmd_##form(ts->comm, &spec.cmd, UNPACK args);			\
+	coll_cmd_##form(coll_tensors_comm(ts), &spec.cmd, UNPACK args);		\
 	return submit_named(ts, &spec, t);					\
 }
 
@@ -341,6 +348,6 @@ int coll_tensor_barrier(coll_tensors_t *ts, const char *name, coll_tensor_t **t)
 	struct coll_tensor_spec spec;
 
 	coll_tensor_spec_init(&spec, name);
-	coll_cmd_barrier(ts->comm, &spec.cmd);
+	coll_cmd_barrier(coll_tensors_comm(ts), &spec.cmd);
 	return submit_named(ts, &spec, t);
 }

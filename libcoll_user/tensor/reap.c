@@ -186,6 +186,8 @@ int coll_tensor_wait_for(coll_tensor_t *t, uint64_t ns, int *done)
 	coll_tensors_t *ts;
 	int ret = 0;
 
+	if (!done)
+		return tensor_refused(t ? t->name : "", -EINVAL);
 	*done = 1;
 	if (!t)
 		return 0;
@@ -255,6 +257,8 @@ int coll_tensor_waitany(coll_tensor_t **tensors, size_t n, size_t *index)
 	bool pending, made;
 	int ret;
 
+	if (!index || (n && !tensors))
+		return tensor_refused("", -EINVAL);
 	*index = COLL_TENSOR_NONE;
 	ts = common(tensors, n, &ret);
 	if (!ts)
@@ -281,6 +285,8 @@ int coll_tensor_waitall(coll_tensor_t **tensors, size_t n)
 	int first = 0, ret;
 	size_t k;
 
+	if (n && !tensors)
+		return tensor_refused("", -EINVAL);
 	for (k = 0; k < n; k++) {
 		bool made = tensors[k] && tensors[k]->made;
 
@@ -301,6 +307,8 @@ int coll_tensors_poll(coll_tensors_t *ts, int wait)
 	int64_t open;
 	int ret;
 
+	if (!ts)
+		return tensor_refused("", -EINVAL);
 	pthread_mutex_lock(&ts->lock);
 	if (tensors_in_callback(ts)) {
 		ret = deadlock();

@@ -11,6 +11,8 @@ int coll_tensors_split(coll_comm_t *comm, int32_t color, int32_t key, uint32_t f
 	coll_comm_t *part;
 	int ret;
 
+	if (!comm || !ts)
+		return tensor_refused("", -EINVAL);
 	*ts = NULL;
 	ret = coll_comm_split(comm, color, key, &part);
 	if (ret) {
@@ -27,7 +29,7 @@ int coll_tensors_split(coll_comm_t *comm, int32_t color, int32_t key, uint32_t f
 
 int coll_tensors_local(coll_comm_t *comm, uint32_t flags, coll_tensors_t **ts)
 {
-	return coll_tensors_split(comm, (int32_t)comm->node, 0, flags, ts);
+	return coll_tensors_split(comm, comm ? (int32_t)comm->node : 0, 0, flags, ts);
 }
 
 int coll_tensors_cross(coll_comm_t *comm, uint32_t flags, coll_tensors_t **ts)
@@ -35,7 +37,7 @@ int coll_tensors_cross(coll_comm_t *comm, uint32_t flags, coll_tensors_t **ts)
 	int32_t before = 0;
 	uint32_t r;
 
-	for (r = 0; r < comm->rank; r++)
+	for (r = 0; comm && r < comm->rank; r++)
 		before += comm->node_of[r] == comm->node;
 	return coll_tensors_split(comm, before, 0, flags, ts);
 }

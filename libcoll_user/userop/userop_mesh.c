@@ -581,14 +581,15 @@ static int check_buffers(struct call *c, const void *send, void *recv, uint64_t 
 
 static int run_call(struct call *c, const void *send, void *recv, coll_op_t op)
 {
-	uint64_t timeout = c->comm->timeout_ns, bytes;
+	uint64_t timeout, bytes;
 	int ret;
 
-	if (userop_get(op, &c->op) || userop_type(&c->type) || c->root >= c->size)
+	if (!c->comm || userop_get(op, &c->op) || userop_type(&c->type) || c->root >= c->size)
 		return -EINVAL;
 	ret = check_buffers(c, send, recv, &bytes);
 	if (ret)
 		return ret;
+	timeout = c->comm->timeout_ns;
 	if (timeout && __builtin_add_overflow(now(), timeout, &c->deadline))
 		c->deadline = UINT64_MAX;
 	return bytes <= userop_small / c->size ? run_small(c, bytes) : run_mesh(c);
