@@ -302,7 +302,7 @@ static u64 coll_round_segment(u64 segment)
 
 int coll_refused(struct coll_member *m, int err)
 {
-	if (!fatal_signal_pending(current))
+	if (!fatal_signal_pending(current) || !coll_member_is_mine(m))
 		return err;
 	coll_member_gone(m, COLL_CAUSE_EXIT);
 	return -ECANCELED;

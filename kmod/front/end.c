@@ -141,7 +141,9 @@ void coll_end_posted(struct coll_file *cf, bool holds_file)
 
 void coll_end_killed(struct coll_file *cf)
 {
-	coll_member_gone(cf->member, COLL_CAUSE_EXIT);
+	/* A process that shares the memory with the rank has a life of its own. */
+	if (coll_member_is_mine(cf->member))
+		coll_member_gone(cf->member, COLL_CAUSE_EXIT);
 }
 
 void coll_end_cancelled(struct coll_file *cf)

@@ -231,8 +231,7 @@ static void coll_progress_killed(void *data)
 
 	coll_progress_go_away(p);
 	coll_progress_over(p);
-	if (current->tgid == p->member->tgid)
-		coll_end_killed(p->cf);
+	coll_end_killed(p->cf);
 }
 
 static struct coll_progress *coll_progress_alloc(struct coll_file *cf)

@@ -27,7 +27,9 @@
 #include "../core/tensor/tensor_results.h"
 #include "../core/tensor/tensor_scale.h"
 #include "../core/tensor/tensor_talk.h"
+#include "calls.h"
 #include "decode.h"
+#include "end.h"
 #include "file.h"
 #include "spin.h"
 #include "tensor.h"
@@ -532,7 +534,20 @@ int coll_wait_tensors(struct coll_file *cf, struct coll_tensor_wait __user *to,
 int coll_ioc_tensor_wait(struct coll_file *cf, void __user *arg, u32 size)
 {
 	struct coll_tensor_wait w;
+	struct coll_call *call;
 	int ret = coll_wait_copy(&w, arg, size);
 
-	return ret ?: coll_wait_tensors(cf, arg, &w);
+	if (ret || !w.min)
+		return ret ?: coll_wait_tensors(cf, arg, &w);
+	if (!coll_member_is_owner(cf->member))
+		return -EPERM;
+	/* The caller's reference to the file counts: another thread may close the last descriptor. */
+	call = coll_call_begin(cf);
+	if (!call)
+		return -ENOMEM;
+	ret = coll_wait_tensors(cf, arg, &w);
+	coll_call_end(call);
+	if (ret < 0 && fatal_signal_pending(current))
+		coll_end_killed(cf);
+	return ret;
 }

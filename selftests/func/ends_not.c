@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Events that do not end a rank: a thread with a table of descriptors of its own ends, the first
- * thread of the process ends before the others, an execve() fails.
+ * thread of the process ends before the others, a process that shares its memory is killed, an
+ * execve() fails.
  */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,6 +122,37 @@ TEST(leader_ends_with_one_in_flight)
 }
 
 /* An execve() that fails */
+/* A process that shares the memory waits in an op, and is killed. */
+static int submit_shared(void *arg)
+{
+	struct coll_cmd cmd;
+
+	raw_barrier(&cmd);
+	return !!raw_submit(*(int *)arg, &cmd);
+}
+
+TEST(killed_process_that_shares_memory)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	struct coll_cmd cmd;
+	struct raw_comm c;
+	pid_t pid;
+
+	ASSERT_EQ(0, raw_start(&c, 2, 1));
+	pid = clone(submit_shared, stack + sizeof(stack), CLONE_VM | SIGCHLD, &c.fd[0]);
+	ASSERT_LT(0, pid);
+	while (test_posted(&c, 0) != 1)
+		test_sleep_us(200);
+	ASSERT_EQ(0, kill(pid, SIGKILL));
+	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+	expect_alive(_metadata, &c);
+	/* Its command goes on. */
+	raw_barrier(&cmd);
+	EXPECT_EQ(0, raw_submit(c.fd[1], &cmd));
+	EXPECT_EQ(0, test_good(&c));
+	raw_stop(&c);
+}
+
 TEST(exec_fails)
 {
 	static char *argv[] = { "none", NULL }, *envp[] = { NULL };

@@ -4,6 +4,8 @@
  * other rank ends with an error, once.
  */
 #include <errno.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "named_pair.h"
@@ -76,6 +78,50 @@ TEST(closing_with_pending_ones)
 			expect_result(_metadata, &p, !r, EHOSTDOWN, &res);
 			raw_stop(&p.c);
 		}
+	}
+}
+
+/* Waits without limit. Return: the number of results, or -errno. */
+static void *wait_for_result(void *arg)
+{
+	struct coll_tensor_result res;
+	struct coll_tensor_wait w = {
+		.results = (uintptr_t)&res, .nr = 1, .min = 1, .timeout_ns = 0,
+	};
+
+	if (ioctl(*(int *)arg, COLL_IOC_TENSOR_WAIT, &w))
+		return (void *)(long)-errno;
+	return (void *)(long)(w.got == 1 ? res.result : 1000);
+}
+
+/*
+ * Another thread waits in TENSOR_WAIT when the last descriptor is closed. The other rank, which waits
+ * for something else, hears of it, and so does that thread.
+ */
+TEST(closing_while_another_waits)
+{
+	struct coll_status s;
+	uint32_t nodes;
+	struct pair p;
+	pthread_t t;
+	void *ret;
+	int fd;
+
+	for (nodes = 1; nodes <= 2; nodes++) {
+		ASSERT_EQ(0, pair_start(&p, nodes));
+		pair_make(&p, "mine", 3000);
+		fd = p.c.fd[0];
+		ASSERT_EQ(0, raw_post(fd, &p.t[0], 1, NULL));
+		ASSERT_EQ(0, pthread_create(&t, NULL, wait_for_result, &fd));
+		test_sleep_us(50000);
+		close(fd);
+		p.c.fd[0] = -1;
+		ASSERT_EQ(0, raw_status_failed(p.c.fd[1], &s)) TH_LOG("%u nodes", nodes);
+		EXPECT_EQ(COLL_CAUSE_CLOSE, s.cause.kind);
+		EXPECT_EQ(0, s.cause.rank);
+		pthread_join(t, &ret);
+		EXPECT_NE(0, (long)ret);
+		raw_stop(&p.c);
 	}
 }
 

@@ -62,6 +62,11 @@ bool coll_member_is_owner(const struct coll_member *m)
 	return current->mm == m->ml.mm;
 }
 
+bool coll_member_is_mine(const struct coll_member *m)
+{
+	return current->tgid == m->tgid;
+}
+
 /*
  * How the process of a member ends: signal and exit code, as a shell reports them. It does not
  * matter which thread calls this.

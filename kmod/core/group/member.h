@@ -165,6 +165,9 @@ bool coll_member_busy(struct coll_member *m);
  */
 bool coll_member_is_owner(const struct coll_member *m);
 
+/* Is the current task a thread of the process that opened the file? */
+bool coll_member_is_mine(const struct coll_member *m);
+
 /**
  * coll_member_gone() - the process is ending, or its file or its ring has been closed
  * @m: member
