@@ -57,7 +57,51 @@ exchanged()
 	ok $bad "$1 ranks meet by a function of the application"
 }
 
-plan 12
+# An exception leaves the with statement, and a message has no partner yet.
+gives_up()
+{
+	local program
+
+	program=$(mktemp)
+	cat >"$program" <<-'END'
+		import errno, sys
+		import numpy as np
+		import coll
+		with coll.Comm() as comm:
+		    if comm.rank == 0:
+		        comm.isend(np.zeros(100000), 1, tag=1)
+		        raise ValueError("the program is wrong")
+		    try:
+		        comm.barrier()
+		    except coll.Error as e:
+		        print("rank 1 is told", e.errno == errno.ESHUTDOWN)
+	END
+	"$tools/collrun" -k -t 60 -n 2 "$python" "$program" >"$log" 2>&1 </dev/null
+	rm -f "$program"
+	grep -q "^ValueError: the program is wrong" "$log" && grep -q "^rank 1 is told True" "$log"
+	ok $? "an exception behind a message without partner"
+}
+
+# The function that lets ranks meet raises: that is the cause.
+exchange_raises()
+{
+	"$python" - >"$log" 2>&1 <<-'END'
+		import coll
+		def fails(kind):
+		    def exchange(mine, timeout_ms):
+		        raise kind("no network")
+		    try:
+		        coll.Comm(0, 2, exchange=exchange)
+		    except BaseException as e:
+		        return e
+		e = fails(OSError)
+		assert isinstance(e, coll.Error) and isinstance(e.__cause__, OSError), repr(e)
+		assert isinstance(fails(KeyboardInterrupt), KeyboardInterrupt)
+	END
+	ok $? "an exchange that raises"
+}
+
+plan 14
 : >"$log"
 "$tools/collrun" -t 200 -n 2 "$python" "$doc" >"$log" 2>&1 </dev/null
 ok $? "examples in its texts, 2 ranks"
@@ -72,6 +116,8 @@ named 1 1
 named 3 1
 named 4 2
 : >"$log"
+gives_up
+exchange_raises
 exchanged 3
 # what is no device says so
 COLL_DEVICE=/dev/null "$python" -c 'import coll; coll.Comm()' >"$log" 2>&1

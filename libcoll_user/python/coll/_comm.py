@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterable, Optional, Tuple, Union
 import numpy as np
 
 from ._coll import ffi, lib
-from ._error import check, last_error
+from ._error import Error, check, last_error
 from ._request import Request
 from ._types import IN_PLACE, SUM, Op, array, counts_of, dtype_of, pointer, same_type
 
@@ -24,12 +24,23 @@ OpCode = Union[Op, int]
 @ffi.def_extern(onerror=lambda *_: -5)
 def coll_py_exchange(ctx, mine, everybody, length, timeout_ms):
     """Calls the function that Comm() was given."""
-    exchange, size = ffi.from_handle(ctx)
-    blobs = [bytes(b) for b in exchange(bytes(ffi.buffer(mine, length)), timeout_ms)]
+    exchange, size, raised = ffi.from_handle(ctx)
+    try:
+        blobs = [bytes(b) for b in exchange(bytes(ffi.buffer(mine, length)), timeout_ms)]
+    except BaseException as e:  # Comm() raises it again
+        raised.append(e)
+        return -errno.EIO
     if len(blobs) != size or any(len(b) != length for b in blobs):
         return -errno.EINVAL
     ffi.buffer(everybody, length * size)[:] = b"".join(blobs)
     return 0
+
+
+def _is_over(request: Request) -> bool:
+    try:
+        return request.test()
+    except Error:
+        return True
 
 
 def _vector(a: Any, what: str, write: bool = False):
@@ -79,7 +90,7 @@ class Comm:
 
     @staticmethod
     def _init(rank, size, rendezvous, key, node, device, timeout, exchange, uring):
-        config, keep, result = _NONE, [], ffi.new("coll_comm_t **")
+        config, keep, result, raised = _NONE, [], ffi.new("coll_comm_t **"), []
 
         def text(s):
             if s is None:
@@ -108,21 +119,38 @@ class Comm:
             if not uring:
                 config.flags |= lib.COLL_CONFIG_NO_URING
             if exchange is not None:
-                keep.append(ffi.new_handle((exchange, size)))
+                keep.append(ffi.new_handle((exchange, size, raised)))
                 config.exchange, config.exchange_ctx = lib.coll_py_exchange, keep[-1]
         ret = lib.coll_init(config, result)
-        check(ret, "init", details=last_error() if ret else "")
+        if raised and not isinstance(raised[0], Exception):
+            raise raised[0]
+        try:
+            check(ret, "init", details=last_error() if ret else "")
+        except Error as e:
+            raise e from (raised[0] if raised else None)
         return result[0]
 
     def __enter__(self) -> "Comm":
         return self
 
     def __exit__(self, kind, value, trace) -> None:
+        if kind is not None:
+            self._give_up()
         self.finalize()
 
     def __del__(self):
         if not getattr(self, "_gone", True):
+            self._give_up()
             self.finalize()
+
+    def _give_up(self) -> None:
+        """This rank does not get to the partners of its calls under way any more.
+
+        finalize() would wait for them: for ever, if they wait for this rank.
+        """
+        self._sweep()
+        if self._c != _NONE and (self._left or not all(map(_is_over, list(self._live)))):
+            lib.coll_abort(self._c, 1)
 
     def __repr__(self) -> str:
         if self._c == _NONE:
