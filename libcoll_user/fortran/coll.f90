@@ -47,6 +47,11 @@ module coll
             type(coll_comm), intent(out) :: comm
             integer(c_int) :: err
         end function
+        function c_config_env(cfg) bind(c, name="coll_config_env") result(err)
+            import
+            type(c_ptr), value :: cfg
+            integer(c_int) :: err
+        end function
         function c_last_error() bind(c, name="coll_last_error") result(text)
             import
             type(c_ptr) :: text
@@ -107,7 +112,7 @@ module coll
             integer(c_size_t) :: length
         end function
     end interface
-    private :: c_init, c_last_error, c_strerror, c_version, c_status, c_cause_str, &
+    private :: c_init, c_config_env, c_last_error, c_strerror, c_version, c_status, c_cause_str, &
         c_set_algorithm, c_algorithm, c_save_tables, c_load_tables, c_strlen, text_of, of_text, keep
 
 contains
@@ -125,11 +130,14 @@ contains
         character(kind=c_char), dimension(:), allocatable, target :: t1, t2, t3, t4
 
         call c_f_pointer(transfer(-1_c_intptr_t, c_null_ptr), COLL_IN_PLACE, [1])
-        if (.not. present(rank) .and. .not. present(size)) then
-            err = c_init(c_null_ptr, comm)
-            return
-        end if
         cfg%struct_size = c_sizeof(cfg)
+        if (.not. present(rank) .and. .not. present(size)) then
+            ! how to meet follows from rank and size
+            err = -22
+            if (present(rendezvous) .or. present(exchange)) return
+            err = c_config_env(c_loc(cfg))
+            if (err /= 0) return
+        end if
         if (present(rank)) cfg%rank = rank
         if (present(size)) cfg%size = size
         if (present(timeout_ms)) cfg%timeout_ms = timeout_ms

@@ -13,7 +13,7 @@ import sys
 # Functions of coll.h that take a struct of the kernel, or memory of io_uring; and those that the
 # module has as a procedure of its own, whose interface to C is checked.
 LEFT_OUT = re.compile("coll_(cmd_|prep_).*|coll_(i?submit|persist|comm_fd|comm_set_idle|comm_select"
-                      "|comm_choice|config_env|config_init|init_error|device_version|type_of"
+                      "|comm_choice|config_init|init_error|device_version|type_of"
                       "|type_opaque)$")
 KINDS_C = {
     "coll_comm_t *": "comm", "coll_comm_t **": "comm *",

@@ -688,6 +688,10 @@ contains
         call check(index(coll_version(), ".") > 0, "version", 1)
         err = coll_init(other, rank=3, size=2)
         call check(err /= 0 .and. len(coll_last_error()) > 0, "a rank that cannot be", 1)
+        err = coll_init(other, device="/dev/nothing")
+        call check(err == -2, "a device, and the rest by the environment", 1)
+        err = coll_init(other, rendezvous="127.0.0.1:1")
+        call check(err == -22, "a rendezvous without rank and size", 1)
         err = 0
     end subroutine
 end program
