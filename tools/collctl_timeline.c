@@ -130,7 +130,10 @@ static int stop(const char *to)
 		fprintf(stderr, "collctl: %llu events are lost: give start a larger ring\n",
 			info.lost);
 	enable("0");
-	rmdir(INSTANCE);
+	if (ret)
+		fprintf(stderr, "collctl: the recording is kept: stop it again\n");
+	else
+		rmdir(INSTANCE);
 	return ret;
 }
 

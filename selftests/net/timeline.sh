@@ -33,7 +33,7 @@ whole()
 	ok $? "the example, $1 ranks, $2 nodes: every tick of 12 steps"
 }
 
-plan 7
+plan 8
 trace_no_names
 whole 1 1
 whole 4 1
@@ -84,4 +84,11 @@ ok $? "started and stopped while a job runs"
 	grep -q 'events are lost' "$log" && ! grep -q '"lost":0}' "$work/lost" &&
 	python3 "$check" "$work/lost" >>"$log" 2>&1
 ok $? "what has been lost is said"
+
+"$tools/collctl" timeline start >"$log" 2>&1 && train 4 2 10 &&
+	! "$tools/collctl" timeline stop /dev/full >>"$log" 2>&1 &&
+	grep -q 'the recording is kept' "$log" &&
+	"$tools/collctl" timeline stop "$work/kept" >>"$log" 2>&1 &&
+	python3 "$check" "$work/kept" --ranks 4 --nodes 2 >>"$log" 2>&1
+ok $? "a disk that is full, and another try"
 finish
