@@ -59,6 +59,8 @@ class Gradients:
             if self._seen[name] > self._passes:
                 raise RuntimeError(f"backward() has added to the gradient of {name!r} more than "
                                    f"{self._passes} times since the last wait()")
+            # step() may have been left out after the last wait()
+            self._waited = False
             if self._seen[name] == self._passes:
                 self._post(name)
         return added
