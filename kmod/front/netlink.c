@@ -23,14 +23,18 @@ static struct genl_family coll_nl_family;
 /**
  * struct coll_nl_dump - one pass over the groups for one message buffer
  * @skb: the message
- * @cb: the dump; args[0] counts objects already sent
- * @index: objects met in this pass
+ * @cb: the dump. Its position: args[0] is the serial of a group, earlier groups are done. Of that
+ *	group args[1] objects have been sent; or, of stalls, args[1] and args[2] are the next
+ *	tensor and the place in it
+ * @fn: writes the objects of a group
+ * @index: objects of the group met in this pass
  * @asked: @admin is set
  * @admin: the reader may administer the machine
  */
 struct coll_nl_dump {
 	struct sk_buff *skb;
 	struct netlink_callback *cb;
+	int (*fn)(struct coll_group *g, struct coll_nl_dump *d);
 	long index;
 	bool asked;
 	bool admin;
@@ -51,7 +55,7 @@ static bool coll_nl_may_see(const struct coll_group *g, struct coll_nl_dump *d)
 /* Has the next object been sent already? Then skip it, before its values are read. */
 static bool coll_nl_skip(struct coll_nl_dump *d)
 {
-	if (d->index >= d->cb->args[0])
+	if (d->index >= d->cb->args[1])
 		return false;
 	d->index++;
 	return true;
@@ -80,7 +84,7 @@ static int coll_nl_end(struct coll_nl_dump *d, void *hdr, int err)
 		return -EMSGSIZE;
 	}
 	genlmsg_end(d->skb, hdr);
-	d->cb->args[0]++;
+	d->cb->args[1]++;
 	return 0;
 }
 
@@ -157,14 +161,11 @@ static int coll_nl_put_group(struct sk_buff *skb, struct coll_group *g,
 	       (cause.error && coll_nl_put_cause(skb, &cause));
 }
 
-static int coll_nl_group(struct coll_group *g, void *arg)
+static int coll_nl_group(struct coll_group *g, struct coll_nl_dump *d)
 {
-	struct coll_nl_dump *d = arg;
 	bool full;
 	void *hdr;
 
-	if (!coll_nl_may_see(g, d))
-		return 0;
 	hdr = coll_nl_begin(d, COLL_NL_CMD_GROUP_GET, &full);
 	if (!hdr)
 		return full ? -EMSGSIZE : 0;
@@ -203,17 +204,14 @@ static int coll_nl_put_member(struct sk_buff *skb, struct coll_group *g,
 				 COLL_NL_MEMBER_PAD);
 }
 
-static int coll_nl_members(struct coll_group *g, void *arg)
+static int coll_nl_members(struct coll_group *g, struct coll_nl_dump *d)
 {
-	struct coll_nl_dump *d = arg;
 	int ret = 0;
 	bool full;
 	void *hdr;
 	u32 i;
 
-	if (!coll_nl_may_see(g, d))
-		return 0;
-	/* Members come and go under coll_groups_lock, which the caller holds. */
+	/* coll_groups_for_each() is told that members must stay. */
 	for (i = 0; i < g->nr_local && !ret; i++) {
 		if (!g->members[i])
 			continue;
@@ -294,14 +292,11 @@ static int coll_nl_link(struct coll_group *g, struct coll_nl_dump *d,
 	return ret;
 }
 
-static int coll_nl_links(struct coll_group *g, void *arg)
+static int coll_nl_links(struct coll_group *g, struct coll_nl_dump *d)
 {
-	struct coll_nl_dump *d = arg;
 	int ret = 0;
 	u32 i, per_node = READ_ONCE(g->nr_links);
 
-	if (!coll_nl_may_see(g, d))
-		return 0;
 	for (i = 0; i < g->nr_nodes * per_node && !ret; i++) {
 		const struct coll_link *link = coll_group_link(g, i / per_node, i % per_node);
 
@@ -344,14 +339,11 @@ static int coll_nl_table(struct coll_group *g, struct coll_nl_dump *d, u32 colle
 	return ret;
 }
 
-static int coll_nl_select(struct coll_group *g, void *arg)
+static int coll_nl_select(struct coll_group *g, struct coll_nl_dump *d)
 {
-	struct coll_nl_dump *d = arg;
 	int ret = 0;
 	u32 i;
 
-	if (!coll_nl_may_see(g, d))
-		return 0;
 	for (i = 0; i < COLL_NR_COLLECTIVES && !ret; i++)
 		ret = coll_nl_table(g, d, i);
 	return ret;
@@ -387,68 +379,85 @@ static int coll_nl_stall(struct coll_nl_dump *d, struct coll_group *g,
 	return 0;
 }
 
-/*
- * The position of the dump: args[0] counts groups that have been sent, args[1] is the id of the
- * next group, args[2] and args[3] are the next tensor and the place in it.
- */
-static int coll_nl_stalls(struct coll_group *g, void *arg)
+static int coll_nl_stalls(struct coll_group *g, struct coll_nl_dump *d)
 {
-	struct coll_nl_dump *d = arg;
-	struct coll_stall_cursor at = { };
+	long *args = d->cb->args;
+	struct coll_stall_cursor at = { args[1], args[2] };
 	struct coll_stall_rank r;
 	struct coll_stall s;
-	long *args = d->cb->args;
 	int ret;
 
-	if (d->index++ < args[0] || !coll_nl_may_see(g, d))
-		return 0;
-	if (g->id == args[1])
-		at = (struct coll_stall_cursor){ args[2], args[3] };
 	while (coll_stall_next(g, &at, &s, &r)) {
 		ret = coll_nl_stall(d, g, &s, &r);
 		if (ret)
 			return ret;
-		args[1] = g->id;
-		args[2] = at.serial;
-		args[3] = at.place;
+		args[1] = at.serial;
+		args[2] = at.place;
 	}
-	args[0] = d->index;
 	return 0;
 }
 
-/* A full message is not an error: the netlink core calls again for the rest. */
-static int coll_nl_run(struct sk_buff *skb, struct netlink_callback *cb,
-		       int (*fn)(struct coll_group *g, void *arg))
+static void coll_nl_seek(struct netlink_callback *cb, u64 serial)
 {
-	struct coll_nl_dump d = { .skb = skb, .cb = cb };
-	int ret = coll_groups_for_each(fn, &d);
+	cb->args[0] = serial;
+	cb->args[1] = 0;
+	cb->args[2] = 0;
+}
+
+static int coll_nl_visit(struct coll_group *g, void *arg)
+{
+	struct coll_nl_dump *d = arg;
+	int ret;
+
+	if (!coll_nl_may_see(g, d))
+		return 0;
+	/* The group of the last message may have gone: this is a later one then. */
+	if (g->serial != d->cb->args[0])
+		coll_nl_seek(d->cb, g->serial);
+	d->index = 0;
+	ret = d->fn(g, d);
+	if (!ret)
+		coll_nl_seek(d->cb, g->serial + 1);
+	return ret;
+}
+
+/*
+ * A full message is not an error: the netlink core calls again for the rest. No lock is held for
+ * longer than one group takes: one user may have thousands, and others join meanwhile.
+ */
+static int coll_nl_run(struct sk_buff *skb, struct netlink_callback *cb, bool locked,
+		       int (*fn)(struct coll_group *g, struct coll_nl_dump *d))
+{
+	struct coll_nl_dump d = { .skb = skb, .cb = cb, .fn = fn };
+	int ret = coll_groups_for_each(cb->args[0], locked, coll_nl_visit, &d);
 
 	return ret && !skb->len ? ret : skb->len;
 }
 
 static int coll_nl_dump_groups(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return coll_nl_run(skb, cb, coll_nl_group);
+	return coll_nl_run(skb, cb, true, coll_nl_group);
 }
 
 static int coll_nl_dump_members(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return coll_nl_run(skb, cb, coll_nl_members);
+	return coll_nl_run(skb, cb, true, coll_nl_members);
 }
 
 static int coll_nl_dump_links(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return coll_nl_run(skb, cb, coll_nl_links);
+	/* The reaper frees links, after the last reference. They are many. */
+	return coll_nl_run(skb, cb, false, coll_nl_links);
 }
 
 static int coll_nl_dump_select(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return coll_nl_run(skb, cb, coll_nl_select);
+	return coll_nl_run(skb, cb, true, coll_nl_select);
 }
 
 static int coll_nl_dump_stalls(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	return coll_nl_run(skb, cb, coll_nl_stalls);
+	return coll_nl_run(skb, cb, true, coll_nl_stalls);
 }
 
 static void coll_nl_tell_stall(struct coll_group *g, const struct coll_stall *s,
@@ -520,6 +529,7 @@ static struct genl_family coll_nl_family __ro_after_init = {
 	.name		= COLL_FAMILY_NAME,
 	.version	= COLL_FAMILY_VERSION,
 	.netnsok	= true,
+	.parallel_ops	= true,
 	.module		= THIS_MODULE,
 	.ops		= coll_nl_ops,
 	.n_ops		= ARRAY_SIZE(coll_nl_ops),

@@ -179,6 +179,26 @@ int64_t stalls_count(int attr)
 	return dump(COLL_NL_CMD_GROUP_GET, add_count, &attr);
 }
 
+struct visitor {
+	void (*fn)(uint32_t id, void *arg);
+	void *arg;
+};
+
+static void visit(struct nlmsghdr *h, void *arg, int64_t *sum)
+{
+	struct visitor *v = arg;
+
+	v->fn(number(msg_attrs(h), msg_end(h), COLL_NL_GROUP_ID), v->arg);
+	++*sum;
+}
+
+int64_t stalls_groups(void (*fn)(uint32_t id, void *arg), void *arg)
+{
+	struct visitor v = { fn, arg };
+
+	return dump(COLL_NL_CMD_GROUP_GET, visit, &v);
+}
+
 int64_t stalls_looks(void)
 {
 	return stalls_count(COLL_NL_GROUP_STALL_LOOKS);

@@ -33,6 +33,11 @@ int stalls_open(void);
 int stalls_dump(struct stalls_one *s, int nr);
 /* The sum of an attribute of all groups, COLL_NL_GROUP_*; stalls_open() has been called. */
 int64_t stalls_count(int attr);
+/*
+ * Call @fn with the number of each group as it is read; stalls_open() has been called. Return: how
+ * many there are, or -1.
+ */
+int64_t stalls_groups(void (*fn)(uint32_t id, void *arg), void *arg);
 /* Runs of the timers of all groups. */
 int64_t stalls_looks(void);
 /* The next event. False: there is none within @ms. */

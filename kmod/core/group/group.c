@@ -30,11 +30,12 @@
 #define COLL_STALL_REST		HZ
 
 /*
- * Protects coll_groups and coll_groups_by_key, and serializes joining and leaving.
+ * Protects coll_groups, coll_groups_by_key and coll_group_serial, and serializes joining and leaving.
  * All users take it: nothing is allocated under it.
  */
 static DEFINE_MUTEX(coll_groups_lock);
 static LIST_HEAD(coll_groups);
+static u64 coll_group_serial;
 static DEFINE_HASHTABLE(coll_groups_by_key, 10);
 static DEFINE_IDA(coll_group_ids);
 
@@ -378,6 +379,7 @@ static int coll_group_enter_locked(struct coll_group *g, struct coll_member *m,
 		return -EEXIST;
 	if (!g->nr_joined) {
 		/* born with one reference */
+		g->serial = ++coll_group_serial;
 		list_add_tail(&g->list, &coll_groups);
 		hash_add(coll_groups_by_key, &g->by_key, coll_group_hash(g->key));
 	} else {
@@ -446,26 +448,62 @@ void coll_group_leave(struct coll_member *m)
 	g->nr_joined--;
 	spin_unlock(&g->lock);
 	if (!g->nr_joined) {
-		list_del(&g->list);
+		list_del_init(&g->list);
 		hash_del(&g->by_key);
 	}
 	mutex_unlock(&coll_groups_lock);
 	coll_group_put(g);
 }
 
-int coll_groups_for_each(int (*fn)(struct coll_group *g, void *arg), void *arg)
+/* The first group from @serial on that is still there, with a reference. @last: the one before. */
+static struct coll_group *coll_groups_next_locked(struct coll_group *last, u64 serial)
 {
 	struct coll_group *g;
-	int ret = 0;
+
+	lockdep_assert_held(&coll_groups_lock);
+	/* It may have left the list meanwhile: then begin at the front. */
+	g = last && !list_empty(&last->list) ? last :
+	    list_entry(&coll_groups, struct coll_group, list);
+	list_for_each_entry_continue(g, &coll_groups, list) {
+		if (g->serial < serial)
+			continue;
+		coll_group_get(g);
+		return g;
+	}
+	return NULL;
+}
+
+static struct coll_group *coll_groups_next(struct coll_group *last, u64 serial)
+{
+	struct coll_group *g;
 
 	mutex_lock(&coll_groups_lock);
-	list_for_each_entry(g, &coll_groups, list) {
-		ret = fn(g, arg);
-		if (ret)
-			break;
-		cond_resched();
-	}
+	g = coll_groups_next_locked(last, serial);
 	mutex_unlock(&coll_groups_lock);
+	if (last)
+		coll_group_put(last);
+	return g;
+}
+
+int coll_groups_for_each(u64 serial, bool locked, int (*fn)(struct coll_group *g, void *arg),
+			 void *arg)
+{
+	struct coll_group *g = coll_groups_next(NULL, serial);
+	int ret = 0;
+
+	while (g) {
+		if (locked)
+			mutex_lock(&coll_groups_lock);
+		ret = fn(g, arg);
+		if (locked)
+			mutex_unlock(&coll_groups_lock);
+		if (ret) {
+			coll_group_put(g);
+			break;
+		}
+		cond_resched();
+		g = coll_groups_next(g, g->serial + 1);
+	}
 	return ret;
 }
 

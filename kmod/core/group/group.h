@@ -81,6 +81,7 @@ struct coll_left {
  * struct coll_group - see the top of this file
  * @ref: members, ops, and readers of its state
  * @list: in coll_groups, while any member is there; coll_groups_lock
+ * @serial: number of this group among all that were ever in coll_groups, which is in this order
  * @by_key: in coll_groups_by_key, for as long as in @list; coll_groups_lock
  * @id: number for netlink and traces; unique while the group lives
  * @key: of the communicator
@@ -148,6 +149,7 @@ struct coll_group {
 	/* References, and coll_groups: protected by coll_groups_lock */
 	struct kref ref;
 	struct list_head list;
+	u64 serial;
 	struct hlist_node by_key;
 
 	/* Identity: constant once the group is in coll_groups */
@@ -326,8 +328,17 @@ void coll_group_watch(struct coll_group *g);
 /* Another op may be the oldest one now: check it soon, if the op before it has taken long. */
 void coll_group_watch_next(struct coll_group *g);
 
-/* Walk all groups under coll_groups_lock; stops when @fn returns non-zero. */
-int coll_groups_for_each(int (*fn)(struct coll_group *g, void *arg), void *arg);
+/**
+ * coll_groups_for_each() - walk all groups
+ * @serial: from this one on
+ * @locked: members neither come nor go during a call of @fn
+ * @fn: called with a reference to the group
+ * @arg: for @fn
+ *
+ * Other threads may join and leave between two calls. Stops when @fn returns non-zero. Return: that.
+ */
+int coll_groups_for_each(u64 serial, bool locked, int (*fn)(struct coll_group *g, void *arg),
+			 void *arg);
 
 /* Note how many bytes of locked memory an op needs: for status, and once in the log. */
 void coll_group_note_memlock(struct coll_group *g, u64 wanted);
