@@ -4,6 +4,7 @@ import collections
 import errno
 import itertools
 import threading
+import time
 import weakref
 from typing import Any, Callable, Iterable, Optional, Tuple, Union
 
@@ -16,6 +17,8 @@ from ._types import IN_PLACE, SUM, Op, array, counts_of, dtype_of, pointer, same
 
 _NONE = ffi.NULL
 _HERE = ffi.cast("void *", -1)		# COLL_IN_PLACE
+# Seconds in which messages without a partner have been taken back, if they can be.
+_CANCELLED_WITHIN = 0.2
 
 Array = np.ndarray
 OpCode = Union[Op, int]
@@ -148,9 +151,20 @@ class Comm:
 
         finalize() would wait for them: for ever, if they wait for this rank.
         """
-        self._sweep()
-        if self._c != _NONE and (self._left or not all(map(_is_over, list(self._live)))):
-            lib.coll_abort(self._c, 1)
+        for request, _keep, done in list(self._left):
+            if not done[0]:
+                lib.coll_cancel(request)
+        for request in list(self._live):
+            request._take_back()
+        until = time.monotonic() + _CANCELLED_WITHIN
+        while self._c != _NONE:
+            self._sweep()
+            if not self._left and all(map(_is_over, list(self._live))):
+                return
+            if time.monotonic() > until:
+                lib.coll_abort(self._c, 1)
+                return
+            time.sleep(0.001)
 
     def __repr__(self) -> str:
         if self._c == _NONE:

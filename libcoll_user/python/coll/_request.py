@@ -74,6 +74,15 @@ class Request:
             self._at[0] = ffi.NULL
             return self._keep
 
+    def _take_back(self) -> None:
+        """Cancels it, if that is possible."""
+        if self._what in ("send", "recv") and self._lock.acquire(blocking=False):
+            try:
+                if not self._over and not self._done[0] and self._at[0] != ffi.NULL:
+                    lib.coll_cancel(self._at[0])
+            finally:
+                self._lock.release()
+
     def wait(self) -> Any:
         """Waits for the end. Returns what the blocking call would; raises Error as that would.
 
