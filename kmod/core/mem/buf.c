@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/bvec.h>
 #include <linux/cred.h>
+#include <linux/delay.h>
 #include <linux/fs.h>
+#include <linux/lockdep.h>
 #include <linux/magic.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -19,6 +21,8 @@
 
 /* Pages for one pin call: bounds the time between two signal checks. */
 #define COLL_PIN_BATCH	1024
+/* Tries to get mmap_lock, 1 to 2 ms apart. */
+#define COLL_PIN_TRIES	100
 
 /*
  * Charge the user, not the process: forks share one allowance. The same
@@ -505,6 +509,31 @@ void coll_buf_put(struct coll_buf *buf)
 		kref_put(&buf->ref, coll_buf_release);
 }
 
+/* One page of another address space. Return: 1, or what is no page for us. */
+static long coll_pin_page_locked(struct mm_struct *mm, u64 addr, bool write, struct page **page)
+{
+	lockdep_assert_held(&mm->mmap_lock);
+	if (!coll_vmas_ok(mm, addr, 1, write))
+		return -EFAULT;
+	return coll_pin_remote(mm, addr & PAGE_MASK, write ? FOLL_WRITE : 0, page);
+}
+
+int coll_pin_page(struct mm_struct *mm, u64 addr, struct page **page)
+{
+	unsigned int i;
+	long got;
+
+	for (i = 0; i < COLL_PIN_TRIES; i++) {
+		if (mmap_read_trylock(mm)) {
+			got = coll_pin_page_locked(mm, addr, true, page);
+			mmap_read_unlock(mm);
+			return got == 1 ? 0 : -EFAULT;
+		}
+		usleep_range(1000, 2000);
+	}
+	return -EFAULT;
+}
+
 static int coll_window_page(const struct coll_buf *buf, u64 addr,
 			    struct page **page)
 {
@@ -514,9 +543,7 @@ static int coll_window_page(const struct coll_buf *buf, u64 addr,
 		return -ESRCH;
 	/* Another process may hold mmap_lock for long. The helping caller must stay killable. */
 	if (!mmap_read_lock_killable(buf->mm)) {
-		if (coll_vmas_ok(buf->mm, addr, 1, buf->write))
-			got = coll_pin_remote(buf->mm, addr & PAGE_MASK,
-					      buf->write ? FOLL_WRITE : 0, page);
+		got = coll_pin_page_locked(buf->mm, addr, buf->write, page);
 		mmap_read_unlock(buf->mm);
 	}
 	/* Not mmput(): the last one would tear the mm down under our locks. */

@@ -1,43 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <linux/err.h>
-#include <linux/sched.h>
-#include <linux/string.h>
+#include <linux/highmem.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/uaccess.h>
 
-#include "area.h"
 #include "buf.h"
 #include "store.h"
 
-/* The pages are pinned one at a time, as they are written. */
-static int coll_store_remote(const struct coll_memlock *ml, u64 to, const void *from, u32 len)
+static int coll_store_remote(struct mm_struct *mm, u64 to, const void *from, u32 len)
 {
-	struct coll_area area = coll_area_range(to, len);
-	struct coll_vec v = { .buf = coll_buf_window(ml, &area, true) };
-	struct coll_run run;
-	u32 done;
-	int ret = 0;
+	struct page *page;
+	u32 n;
+	int ret;
 
-	if (IS_ERR(v.buf))
-		return PTR_ERR(v.buf);
-	for (done = 0; done < len; done += run.len) {
-		ret = coll_vec_run(&v, done, len - done, &run);
+	for (; len; to += n, from += n, len -= n) {
+		ret = coll_pin_page(mm, to, &page);
 		if (ret)
-			break;
-		memcpy(run.addr, from + done, run.len);
-		coll_run_put(&run);
+			return ret;
+		n = min_t(u32, len, PAGE_SIZE - offset_in_page(to));
+		memcpy_to_page(page, offset_in_page(to), from, n);
+		unpin_user_pages_dirty_lock(&page, 1, true);
 	}
-	coll_buf_put(v.buf);
-	return ret;
+	return 0;
 }
 
 int coll_store(const struct coll_memlock *ml, u64 to, const void *from, u32 len)
 {
 	int ret;
 
-	if (!len)
-		return 0;
 	if (current->mm == ml->mm)
 		return copy_to_user(u64_to_user_ptr(to), from, len) ? -EFAULT : 0;
-	ret = coll_store_remote(ml, to, from, len);
-	return ret == -ENOMEM ? ret : ret ? -EFAULT : 0;
+	if (!mmget_not_zero(ml->mm))
+		return -EFAULT;
+	ret = coll_store_remote(ml->mm, to, from, len);
+	/* Not mmput(): the last one tears the address space down, which takes long. */
+	mmput_async(ml->mm);
+	return ret;
 }
