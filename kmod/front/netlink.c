@@ -61,6 +61,17 @@ static bool coll_nl_skip(struct coll_nl_dump *d)
 	return true;
 }
 
+/* Places without objects count, too: objects may have been there for an earlier message. */
+static void coll_nl_pass(struct coll_nl_dump *d, u32 nr)
+{
+	for (; nr; nr--) {
+		if (coll_nl_skip(d))
+			continue;
+		d->index++;
+		d->cb->args[1]++;
+	}
+}
+
 /* Begin the next object. NULL: the message is *@full, or the object has been sent already. */
 static void *coll_nl_begin(struct coll_nl_dump *d, u8 cmd, bool *full)
 {
@@ -213,8 +224,10 @@ static int coll_nl_members(struct coll_group *g, struct coll_nl_dump *d)
 
 	/* coll_groups_for_each() is told that members must stay. */
 	for (i = 0; i < g->nr_local && !ret; i++) {
-		if (!g->members[i])
+		if (!g->members[i]) {
+			coll_nl_pass(d, 1);
 			continue;
+		}
 		hdr = coll_nl_begin(d, COLL_NL_CMD_MEMBER_GET, &full);
 		if (!hdr) {
 			ret = full ? -EMSGSIZE : 0;
@@ -294,14 +307,18 @@ static int coll_nl_link(struct coll_group *g, struct coll_nl_dump *d,
 
 static int coll_nl_links(struct coll_group *g, struct coll_nl_dump *d)
 {
+	u32 i, end = READ_ONCE(g->nr_links) * g->nr_nodes;
 	int ret = 0;
-	u32 i, per_node = READ_ONCE(g->nr_links);
 
-	for (i = 0; i < g->nr_nodes * per_node && !ret; i++) {
-		const struct coll_link *link = coll_group_link(g, i / per_node, i % per_node);
+	/* In an order that does not change when links are added. */
+	for (i = 0; i < end && !ret; i++) {
+		const struct coll_link *link =
+			coll_group_link(g, i % g->nr_nodes, i / g->nr_nodes);
 
 		if (link)
 			ret = coll_nl_link(g, d, link);
+		else
+			coll_nl_pass(d, COLL_LINK_STREAMS);
 		cond_resched();
 	}
 	return ret;

@@ -30,12 +30,12 @@ static void coll_ch_await_reason_locked(struct coll_channel *ch,
 		    ch->byes_got >= coll_ch_peer_ranks(ch);
 
 	lockdep_assert_held(&ch->conn->lock);
-	if (!soon)
-		queue_delayed_work(coll_alarm_wq, &ch->lost, coll_dead_after() * HZ);
-	else if (!ch->lost_soon)
+	/* Later passes must not put the shorter delay off. */
+	if (soon && !ch->lost_soon)
 		mod_delayed_work(coll_alarm_wq, &ch->lost, COLL_LOST_GRACE);
 	else
-		queue_delayed_work(coll_alarm_wq, &ch->lost, COLL_LOST_GRACE);
+		queue_delayed_work(coll_alarm_wq, &ch->lost,
+				   soon ? COLL_LOST_GRACE : coll_dead_after() * HZ);
 	ch->lost_soon = soon;
 }
 
