@@ -184,7 +184,7 @@ static int coll_take_output(struct coll_member *m, const struct coll_fixed *fixe
 	struct coll_area both;
 	int ret;
 
-	if (!req->displs || !coll_saves_input(&req->cmd) || !a->in.nr) {
+	if (!req->has_displs || !coll_saves_input(&req->cmd) || !a->in.nr) {
 		coll_area_join(&a->out);
 		return coll_take_one(m, fixed, req, true, &a->out);
 	}
@@ -280,15 +280,17 @@ static int coll_copy_counts(struct coll_req *req, u32 rank, u32 size)
 
 	if (!nr)
 		return 0;
-	req->counts = kvmalloc_array(2 * nr, sizeof(u64), GFP_KERNEL_ACCOUNT);
+	req->counts = kvcalloc(2 * nr, sizeof(u64), GFP_KERNEL_ACCOUNT);
 	if (!req->counts)
 		return -ENOMEM;
 	if (copy_from_user(req->counts, u64_to_user_ptr(c->counts_addr), bytes))
 		return -EFAULT;
+	req->starts = req->counts + nr;
+	req->has_displs = c->displs_addr;
+	/* Without displacements coll_extent_of() fills them in. */
 	if (!c->displs_addr)
 		return 0;
-	req->displs = req->counts + nr;
-	return copy_from_user(req->displs, u64_to_user_ptr(c->displs_addr), bytes) ?
+	return copy_from_user(req->starts, u64_to_user_ptr(c->displs_addr), bytes) ?
 		-EFAULT : 0;
 }
 
@@ -384,7 +386,8 @@ void coll_decode_undo(struct coll_req *req)
 	req->in.buf = NULL;
 	req->out.buf = NULL;
 	req->counts = NULL;
-	req->displs = NULL;
+	req->starts = NULL;
+	req->has_displs = false;
 }
 
 int coll_deliver(struct coll_req *req, int result)

@@ -44,6 +44,7 @@ int coll_req_release(struct coll_req *req, int result)
 	req->in.buf = NULL;
 	req->out.buf = NULL;
 	req->counts = NULL;
+	req->starts = NULL;
 	coll_req_uncount(req);
 	return result;
 }

@@ -29,7 +29,8 @@ struct coll_slot;
  * @bytes: length of the longer vector
  * @counts: v-forms: elements of each rank's block; alltoallv: those of the input,
  *	then those of the output; NULL: not given
- * @displs: where the blocks begin, in the same form; NULL: one behind the other
+ * @starts: first element of each block, in the same form; NULL if @counts is
+ * @has_displs: @starts is from the caller, so blocks may overlap, and there may be gaps
  * @agreed: value that is used as the count in the signature
  * @seq: its number among the ops of the rank, from posting on; 0: a message
  * @slot: copy of small vectors while the op runs; NULL: vectors are not copied
@@ -65,7 +66,8 @@ struct coll_req {
 	u64 in_bytes;
 	u64 bytes;
 	u64 *counts;
-	u64 *displs;
+	u64 *starts;
+	bool has_displs;
 	u64 agreed;
 	u64 seq;
 	struct coll_slot *slot;

@@ -88,7 +88,10 @@ int coll_check_use(const struct coll_cmd *c, u32 rank)
 	return counts && c->count ? -EINVAL : 0;
 }
 
-/* Number of elements of a buffer with all blocks, and the place of block @own in it. */
+/*
+ * Number of elements of a buffer with all blocks, and the place of block @own in it. Without
+ * displacements the blocks lie one behind the other.
+ */
 static int coll_sum_blocks(const struct coll_req *req, u32 size, u32 first, u32 own,
 			   u64 *sum, u64 *own_at)
 {
@@ -98,8 +101,10 @@ static int coll_sum_blocks(const struct coll_req *req, u32 size, u32 first, u32 
 	for (i = 0; i < size; i++) {
 		u64 n = req->counts ? req->counts[first + i] : req->cmd.count;
 
-		if (req->displs)
-			at = req->displs[first + i];
+		if (req->has_displs)
+			at = req->starts[first + i];
+		else if (req->counts)
+			req->starts[first + i] = at;
 		if (i == own)
 			*own_at = at;
 		if (check_add_overflow(at, n, &end))
@@ -175,8 +180,8 @@ int coll_extent_area(const struct coll_req *req, u32 rank, u32 size, bool out, u
 	u32 first = out && c->collective == COLL_ALLTOALLV ? size : 0;
 
 	*area = coll_area_range(addr, bytes);
-	if (!bytes || !req->displs || has != COLL_HAS_ALL)
+	if (!bytes || !req->has_displs || has != COLL_HAS_ALL)
 		return 0;
-	return coll_area_blocks(area, addr, req->counts + first, req->displs + first, size,
+	return coll_area_blocks(area, addr, req->counts + first, req->starts + first, size,
 				coll_elem_size(c->dtype), out);
 }

@@ -36,7 +36,7 @@ bool coll_takes_displs(const struct coll_cmd *c);
 
 /**
  * coll_extent_of() - lengths of a rank's buffers
- * @req: ->cmd, ->counts and ->displs are set
+ * @req: ->cmd, ->counts and ->starts are set; this completes ->starts
  * @rank: rank
  * @size: ranks in all
  * @e: result

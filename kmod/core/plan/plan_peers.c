@@ -3,6 +3,7 @@
  * Pairs of transfers: between participants of this node, and between these
  * and the participants of each peer node, over one link or several.
  */
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 
@@ -38,14 +39,24 @@ static int coll_cmp(u64 a, u64 b)
 	return a < b ? -1 : a > b;
 }
 
+/*
+ * sort() does not schedule, and there may be a million transfers. So the functions that compare
+ * two of them do.
+ */
+static int coll_cmp_resched(int order)
+{
+	cond_resched();
+	return order;
+}
+
 /* The order in which a stream carries the transfers of all participants. */
 static int coll_cmp_stream(const void *va, const void *vb)
 {
 	const struct coll_transfer *a = va, *b = vb;
 
-	return coll_cmp(a->peer, b->peer) ?: coll_cmp(a->link, b->link) ?:
-	       coll_cmp(a->when, b->when) ?:
-	       coll_cmp(a->who, b->who) ?: coll_cmp(a->step, b->step);
+	return coll_cmp_resched(coll_cmp(a->peer, b->peer) ?: coll_cmp(a->link, b->link) ?:
+				coll_cmp(a->when, b->when) ?:
+				coll_cmp(a->who, b->who) ?: coll_cmp(a->step, b->step));
 }
 
 /* By pair of participants; the transfers of a pair in the order of its schedule. */
@@ -53,7 +64,7 @@ static int coll_cmp_pair(const void *va, const void *vb)
 {
 	const struct coll_transfer *a = va, *b = vb;
 
-	return coll_cmp(a->who, b->who) ?: coll_cmp(a->step, b->step);
+	return coll_cmp_resched(coll_cmp(a->who, b->who) ?: coll_cmp(a->step, b->step));
 }
 
 static u32 coll_step_block(const struct coll_plan *p, u32 i)

@@ -34,16 +34,10 @@ static u64 coll_block_start(const struct coll_plan *p, const struct coll_part *p
 {
 	const struct coll_req *req = part->req;
 	bool both = p->op->cmd.collective == COLL_ALLTOALLV;
-	u64 at = 0;
-	u32 k;
 
-	if (req->displs)
-		return req->displs[both && out ? p->n + i : i];
 	if (!req->counts)
 		return i * req->cmd.count;
-	for (k = 0; k < i; k++)
-		at += coll_block_count(p, part, out, k);
-	return at;
+	return req->starts[both && out ? p->n + i : i];
 }
 
 static struct coll_cut coll_cut_of(u64 n, u32 blocks, u32 block)
