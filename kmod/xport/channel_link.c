@@ -212,9 +212,10 @@ static bool coll_ch_owes_ctrl(const struct coll_channel *ch)
 }
 
 /*
- * Has the peer's TCP all control frames? If we closed the stream before, and a late byte of the
- * peer met the closed socket, a RST would answer it, and a frame that has to be sent again would
- * be lost. Other channels of the conn keep it open.
+ * Has the peer's TCP all control frames that the peer needs? If we closed the stream before, and a
+ * late byte of the peer met the closed socket, a RST would answer it, and a frame that has to be
+ * sent again would be lost. After BYE of all its ranks the peer needs none. Other channels of the
+ * conn keep it open.
  */
 static bool coll_ch_is_confirmed(const struct coll_channel *ch)
 {
@@ -222,6 +223,7 @@ static bool coll_ch_is_confirmed(const struct coll_channel *ch)
 
 	return !ctrl || READ_ONCE(ctrl->closed) || READ_ONCE(ctrl->bad) ||
 	       READ_ONCE(ch->conn->users) != 1 || !coll_ch_established(ch) ||
+	       READ_ONCE(ch->byes_got) >= coll_ch_peer_ranks(ch) ||
 	       coll_sock_is_confirmed(ctrl->sock->sk);
 }
 

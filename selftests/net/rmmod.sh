@@ -53,6 +53,22 @@ busy()
 	load
 }
 
+# Both nodes have said good-bye, and then their network has gone.
+after_jobs()
+{
+	local start bad=0
+
+	for _ in $(seq 6); do
+		"$tools/collrun" -t 60 -n 4 --nodes 2 "$tools/collperf" allreduce -b 8 -e 8 \
+			>"$log" 2>&1 </dev/null || bad=1
+		start=$SECONDS
+		unload 5 && ((SECONDS - start < 5)) || bad=1
+		load || bad=1
+	done
+	((!bad))
+	ok $? "unloaded right after a job, six times"
+}
+
 # The last packets come long after everything is closed.
 late_packets()
 {
@@ -75,14 +91,15 @@ again()
 	ok $? "unloaded and loaded three times, then it works"
 }
 
-plan 3
+plan 4
 if [[ ! -r $module ]]; then
-	for name in busy late again; do
+	for name in busy jobs late again; do
 		skip "$name" "no $module"
 	done
 	finish
 fi
 busy
+after_jobs
 late_packets 700ms "packets under way when all is closed"
 again
 finish

@@ -30,8 +30,8 @@
 #define COLL_STALL_REST		HZ
 
 /*
- * Protects coll_groups, coll_groups_by_key and coll_group_serial, and serializes joining and leaving.
- * All users take it: nothing is allocated under it.
+ * Protects coll_groups, coll_groups_by_key and coll_group_serial, and serializes joining and
+ * leaving. All users take it: nothing is allocated under it.
  */
 static DEFINE_MUTEX(coll_groups_lock);
 static LIST_HEAD(coll_groups);

@@ -262,7 +262,8 @@ struct coll_join_args {
  * @left: a rank will post no more
  * @failing_locked: ->error has just been set. Under group->lock.
  * @fail: the group has failed, and its ops have ended
- * @quiesce: the last reference has gone; cancel work that may still be queued. May sleep.
+ * @quiesce: the last reference has gone; cancel work that may still be queued. Links may
+ *	linger for long after this. May sleep.
  * @free: free the memory of @init and later calls; also called if @init failed or never ran
  *
  * Any of them may be NULL. All are called in process context. Those whose name does not end in

@@ -444,14 +444,21 @@ static void coll_shm_fail(struct coll_group *g)
 	spin_unlock(&g->lock);
 }
 
-static void coll_shm_free(struct coll_group *g)
+/* The links may linger for long, and the file of the memory keeps the module. */
+static void coll_shm_quiesce(struct coll_group *g)
 {
-	coll_shared_put(g->shared);
+	struct coll_shared *s;
+
+	spin_lock(&g->lock);
+	s = g->shared;
+	g->shared = NULL;
+	spin_unlock(&g->lock);
+	coll_shared_put(s);
 }
 
 const struct coll_group_part coll_shm_part = {
 	.left = coll_shm_left,
 	.failing_locked = coll_shm_failing_locked,
 	.fail = coll_shm_fail,
-	.free = coll_shm_free,
+	.quiesce = coll_shm_quiesce,
 };
