@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""usage: build.py HEADERS UAPI LIBRARY OUT
+"""usage: build.py HEADERS UAPI LIBRARY OUT WAY
 
 Builds coll/_coll.abi3.so in OUT, by cffi in API mode. The declarations are those of the C
-headers below HEADERS and UAPI, so none is written twice. LIBRARY has libcoll.so.
+headers below HEADERS and UAPI, so none is written twice. LIBRARY has libcoll.so. WAY is the
+relative path from the package to libcoll.so.0, where both will be.
 """
 import os
 import re
@@ -51,14 +52,13 @@ def declarations(headers, uapi):
 
 
 def main():
-    headers, uapi, library, out = map(os.path.abspath, sys.argv[1:])
+    headers, uapi, library, out = map(os.path.abspath, sys.argv[1:5])
     ffi = cffi.FFI()
     ffi.cdef(declarations(headers, uapi) + MACROS + PYTHON)
     ffi.set_source(
         "coll._coll", "#include <coll/tensor.h>\n", libraries=["coll"],
         include_dirs=[headers, uapi], library_dirs=[library],
-        # from coll/ to where libcoll.so is, built and installed
-        extra_link_args=["-Wl,-rpath,$ORIGIN/../../.."], py_limited_api=True)
+        extra_link_args=[f"-Wl,-rpath,$ORIGIN/{sys.argv[5]}"], py_limited_api=True)
     with tempfile.TemporaryDirectory() as work:
         built = ffi.compile(tmpdir=work)
         os.makedirs(out, exist_ok=True)

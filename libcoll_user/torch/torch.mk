@@ -26,12 +26,14 @@ $(OUT)/obj/torch/%.o: torch/%.cc Makefile torch/torch.mk
 	@echo '  CXX     $(notdir $@)'
 	$(Q)$(CXX) $(TORCH_CXXFLAGS) -MMD -MP -c -o $@ $<
 
-# It finds libcoll.so.0 where that is, built and installed.
+# $(call torch_link,FILE,WAY): WAY leads from the directory of FILE to libcoll.so.0.
+torch_link = $(CXX) -shared -Wl,-z,relro,-z,now -Wl,-rpath,'$$ORIGIN/$(2)' $(LDFLAGS) -o $(1) \
+	$(TORCH_SRC:%.cc=$(OUT)/obj/%.o) -L$(OUT) -lcoll -ltorch_python -ltorch_cpu -lc10 -pthread
+
 $(TORCH_LIB): $(TORCH_SRC:%.cc=$(OUT)/obj/%.o) | $(OUT)/libcoll.so
 	@mkdir -p $(@D)
 	@echo '  CXX     $(notdir $@)'
-	$(Q)$(CXX) -shared -Wl,-z,relro,-z,now -Wl,-rpath,'$$ORIGIN/../../..' $(LDFLAGS) -o $@ \
-		$(filter %.o,$^) -L$(OUT) -lcoll -ltorch_python -ltorch_cpu -lc10 -pthread
+	$(Q)$(call torch_link,$@,../../..)
 endif
 
 torch: $(if $(TORCH),$(TORCH_LIB) $(TORCH_PY:torch/coll_torch/%=$(TORCH_OUT)/%))

@@ -47,7 +47,8 @@ if command -v gfortran >/dev/null; then
 else
 	skip "a program of Fortran" "no gfortran"
 fi
-clean env PYTHONPATH=/opt/coll/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1 \
+packages=(/opt/coll/lib/python3*/*-packages)
+clean env PYTHONPATH="${packages[0]}" PYTHONDONTWRITEBYTECODE=1 \
 	LD_LIBRARY_PATH= /usr/bin/python3 -c 'import coll; print(coll.__version__)'
 ok $? "python3 -c 'import coll'"
 ! grep -rlI "$top" "$root" >"$log"
