@@ -15,6 +15,7 @@ says what ended the communicator, if anything has.
 from ._coll import ffi as _ffi, lib as _lib
 from ._comm import Comm, init
 from ._error import Error, last_error
+from ._messages import Message
 from ._request import Request
 from ._tensors import Tensor, Tensors
 from ._types import (AVG, BAND, BOR, BXOR, LAND, LOR, LXOR, MAX, MAXLOC, MIN, MINLOC, NO_OP, PROD,
@@ -34,6 +35,7 @@ __version__: str = _ffi.string(_lib.coll_version()).decode()
 
 __all__ = [
     "ANY_SOURCE", "ANY_TAG", "AVG", "BAND", "BOR", "BXOR", "Comm", "Error", "IN_PLACE", "LAND",
-    "LOR", "LXOR", "MAX", "MAXLOC", "MIN", "MINLOC", "NO_OP", "Op", "PROD", "REPLACE", "Request",
-    "SUM", "SUM_EXACT", "Tensor", "Tensors", "UNDEFINED", "init", "last_error", "op_supported", "reduce_local",
+    "LOR", "LXOR", "MAX", "MAXLOC", "MIN", "MINLOC", "Message", "NO_OP", "Op", "PROD",
+    "REPLACE", "Request", "SUM", "SUM_EXACT", "Tensor", "Tensors", "UNDEFINED", "init",
+    "last_error", "op_supported", "reduce_local",
 ]

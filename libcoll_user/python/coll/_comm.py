@@ -12,6 +12,7 @@ import numpy as np
 
 from ._coll import ffi, lib
 from ._error import Error, check, last_error
+from ._messages import Messages
 from ._request import Request
 from ._types import IN_PLACE, SUM, Op, array, counts_of, dtype_of, pointer, same_type
 
@@ -46,10 +47,6 @@ def _is_over(request: Request) -> bool:
         return True
 
 
-def _vector(a: Any, what: str, write: bool = False):
-    return pointer(array(a, what, write))
-
-
 def _offsets(displs: Optional[Iterable[int]], size: int):
     return _NONE if displs is None else counts_of(displs, size, "displs")[0]
 
@@ -59,7 +56,7 @@ def _starts(counts: list, displs: Optional[Iterable[int]]) -> Iterable[int]:
     return itertools.accumulate([0] + counts[:-1]) if displs is None else displs
 
 
-class Comm:
+class Comm(Messages):
     """A communicator: this process as one rank of it. Usable in a ``with`` statement.
 
     Without rank and size the environment says who we are, as coll_config_env() does; ``key``,
@@ -731,80 +728,6 @@ class Comm:
                   displs: Optional[Iterable[int]] = None, root: int = 0) -> Request:
         """As scatterv(), without waiting."""
         return self._start(*self._scatterv(send, recv, counts, displs, root))
-
-    def _message(self, name: str, args: tuple, keep: tuple, recv: Array, got):
-        def result():
-            return recv, got.source, got.tag, lib.coll_message_count(got, dtype_of(recv.dtype))
-
-        return name, args, keep, result
-
-    def send(self, buf: Array, dest: int, tag: int = 0) -> None:
-        """A message to one rank. Returns when ``buf`` may be used again."""
-        array(buf, "buf")
-        self._call("send", (pointer(buf), buf.size, dtype_of(buf.dtype), dest, tag), (buf,), None)
-
-    def isend(self, buf: Array, dest: int, tag: int = 0) -> Request:
-        """As send(), without waiting."""
-        array(buf, "buf")
-        return self._start("send", (pointer(buf), buf.size, dtype_of(buf.dtype), dest, tag),
-                           (buf,), None)
-
-    def _recv(self, buf: Array, source: int, tag: int):
-        got = ffi.new("struct coll_message *")
-        args = (_vector(buf, "buf", write=True), buf.size, dtype_of(buf.dtype), source, tag, got)
-        return self._message("recv", args, (buf, got), buf, got)
-
-    def recv(self, buf: Array, source: int = lib.COLL_RANK_ANY,
-             tag: int = lib.COLL_TAG_ANY) -> Tuple[Array, int, int, int]:
-        """A message. Returns (buf, source, tag, elements that came).
-
-        >>> if me == 0:
-        ...     comm.send(np.array([1.5, 2.5]), 1)
-        ... else:
-        ...     buf, source, tag, n = comm.recv(np.empty(9))
-        ...     assert (buf[:n].tolist(), source, tag) == ([1.5, 2.5], 0, 0)
-        """
-        return self._call(*self._recv(buf, source, tag))()
-
-    def irecv(self, buf: Array, source: int = lib.COLL_RANK_ANY,
-              tag: int = lib.COLL_TAG_ANY) -> Request:
-        """As recv(), without waiting.
-
-        >>> request = comm.irecv(np.empty(3, int), source=1 - me)
-        >>> comm.send(np.array([me, 5]), 1 - me, tag=4)
-        >>> buf, source, tag, n = request.wait()
-        >>> (buf[:n].tolist(), source, tag) == ([1 - me, 5], 1 - me, 4)
-        True
-        """
-        return self._start(*self._recv(buf, source, tag))
-
-    def sendrecv(self, send: Array, dest: int, recv: Array, source: int = lib.COLL_RANK_ANY,
-                 send_tag: int = 0, recv_tag: int = lib.COLL_TAG_ANY) -> Tuple[Array, int, int, int]:
-        """Both at once. Returns as recv().
-
-        >>> comm.sendrecv(np.array([me]), 1 - me, np.empty(1, int))[0].tolist() == [1 - me]
-        True
-        """
-        got = ffi.new("struct coll_message *")
-        args = (_vector(send, "send"), send.size, dtype_of(send.dtype), dest, send_tag,
-                _vector(recv, "recv", write=True), recv.size, dtype_of(recv.dtype), source,
-                recv_tag, got)
-        return self._call(*self._message("sendrecv", args, (send, recv, got), recv, got))()
-
-    def probe(self, source: int = lib.COLL_RANK_ANY,
-              tag: int = lib.COLL_TAG_ANY) -> Tuple[int, int, int]:
-        """Waits for a message, and leaves it. Returns (source, tag, bytes).
-
-        >>> if me == 0:
-        ...     comm.send(np.array([1.5, 2.5]), 1)
-        ... else:
-        ...     source, tag, length = comm.probe()
-        ...     assert (source, tag, length) == (0, 0, 16)
-        ...     assert comm.recv(np.empty(length // 8))[3] == 2
-        """
-        got = ffi.new("struct coll_message *")
-        check(lib.coll_probe(self._comm, source, tag, got), "probe", self._c)
-        return got.source, got.tag, got.bytes
 
 
 def init(**config) -> Comm:

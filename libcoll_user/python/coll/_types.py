@@ -94,6 +94,11 @@ def pointer(a: np.ndarray):
     return ffi.cast("void *", a.ctypes.data)
 
 
+def vector(a: Any, what: str, write: bool = False):
+    """The same, of what the caller gave us as an array."""
+    return pointer(array(a, what, write))
+
+
 def same_type(a: np.ndarray, b: np.ndarray) -> int:
     """The common enum coll_dtype. Raises TypeError if they differ."""
     if a.dtype != b.dtype:
