@@ -231,10 +231,9 @@ static void show_module(void)
 	close(fd);
 }
 
-static int show(const struct objects *groups, const struct objects *members,
+static void show(const struct objects *groups, const struct objects *members,
 		const struct objects *links, const struct objects *select, int64_t id)
 {
-	bool any = false;
 	size_t i;
 
 	show_module();
@@ -243,7 +242,6 @@ static int show(const struct objects *groups, const struct objects *members,
 
 		if (id >= 0 && get(g, COLL_NL_GROUP_ID) != (uint64_t)id)
 			continue;
-		any = true;
 		printf("group %llu: node %llu of %llu, %llu ranks, %llu of %llu local ones joined, "
 		       "%llu links, %s, uid %llu, epoch %llu\n",
 		       get(g, COLL_NL_GROUP_ID), get(g, COLL_NL_GROUP_NODE),
@@ -266,9 +264,6 @@ static int show(const struct objects *groups, const struct objects *members,
 		show_links(links, get(g, COLL_NL_GROUP_ID));
 		show_select(select, get(g, COLL_NL_GROUP_ID));
 	}
-	if (!any && id >= 0)
-		fprintf(stderr, "collctl: no group %lld\n", (long long)id);
-	return any || id < 0 ? 0 : 1;
 }
 
 static int run(bool all, bool json, int64_t id)
@@ -283,7 +278,7 @@ static int run(bool all, bool json, int64_t id)
 		    collctl_dump(sk, family, &kind_link, &links) ||
 		    collctl_dump(sk, family, &kind_select, &select)))
 		return 1;
-	ret = 0;
+	ret = !collctl_has(&groups, id);
 	if (json) {
 		puts("{");
 		json_objects(&kind_group, &groups, COLL_NL_GROUP_ID, id, "  ");
@@ -297,7 +292,7 @@ static int run(bool all, bool json, int64_t id)
 		}
 		puts("\n}");
 	} else if (all) {
-		ret = show(&groups, &members, &links, &select, id);
+		show(&groups, &members, &links, &select, id);
 	} else {
 		list(&groups);
 	}

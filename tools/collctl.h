@@ -47,6 +47,9 @@ struct nl_sock;
 int collctl_open(struct nl_sock **sk, int *family);
 int collctl_dump(struct nl_sock *sk, int family, const struct kind *kind, struct objects *out);
 
+/* collctl_nl.c: is group @id (-1: all) there? Otherwise says that it is not. */
+bool collctl_has(const struct objects *groups, int64_t id);
+
 /* collctl_stalls.c: tensors that have waited for @seconds, of @group (of all: -1); exit status. */
 int collctl_stalls(bool json, int64_t group, double seconds);
 

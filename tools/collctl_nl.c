@@ -214,3 +214,16 @@ int collctl_dump(struct nl_sock *sk, int family, const struct kind *kind, struct
 		ret = d.error;
 	return ret < 0 ? complain(kind->name, ret) : 0;
 }
+
+bool collctl_has(const struct objects *groups, int64_t id)
+{
+	size_t i;
+
+	if (id < 0)
+		return true;
+	for (i = 0; i < groups->nr; i++)
+		if (groups->at[i].value[COLL_NL_GROUP_ID] == (uint64_t)id)
+			return true;
+	fprintf(stderr, "collctl: no group %lld\n", (long long)id);
+	return false;
+}

@@ -84,12 +84,14 @@ static void choose(struct objects *stalls, int64_t group, double seconds)
 
 int collctl_stalls(bool json, int64_t group, double seconds)
 {
-	struct objects stalls;
+	struct objects stalls, groups;
 	struct nl_sock *sk;
-	int family;
+	int family, ret;
 
-	if (collctl_open(&sk, &family) || collctl_dump(sk, family, &kind_stall, &stalls))
+	if (collctl_open(&sk, &family) || collctl_dump(sk, family, &kind_group, &groups) ||
+	    collctl_dump(sk, family, &kind_stall, &stalls))
 		return 1;
+	ret = !collctl_has(&groups, group);
 	choose(&stalls, group, seconds);
 	if (json) {
 		puts("{");
@@ -99,6 +101,7 @@ int collctl_stalls(bool json, int64_t group, double seconds)
 		print_all(&stalls);
 	}
 	nl_socket_free(sk);
+	free(groups.at);
 	free(stalls.at);
-	return 0;
+	return ret;
 }

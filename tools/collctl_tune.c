@@ -94,7 +94,11 @@ static int fail(const char *what, int err)
 {
 	const char *rank = getenv("COLL_RANK");
 
-	fprintf(stderr, "collctl: rank %s: %s: %s\n", rank ? rank : "0", what, coll_strerror(err));
+	fprintf(stderr, "collctl: ");
+	if (rank)
+		fprintf(stderr, "rank %s: ", rank);
+	fprintf(stderr, "%s: %s%s%s\n", what, coll_strerror(err), *coll_last_error() ? "; " : "",
+		coll_last_error());
 	return 1;
 }
 
@@ -118,7 +122,7 @@ static int tune_rank(const char *path, uint32_t seconds)
 	}
 	ret = coll_comm_tune(comm, seconds * 1000);
 	if (ret) {
-		fail("tune", ret);
+		fail("coll_comm_tune", ret);
 	} else if (!coll_comm_rank(comm)) {
 		ret = coll_comm_save_tables(comm, path);
 		if (ret == -EINVAL)

@@ -34,6 +34,7 @@ enum perf_time { TIME_RANK0, TIME_MEAN, TIME_MIN, TIME_MAX, NR_TIMES };
  * @ioctl: blocking calls; else nonblocking and wait
  * @persistent: start and wait, if not @ioctl
  * @minmax: show the times of all ranks, too
+ * @no_message: an option that was given, and that sendrecv does not have; NULL: none
  * @json: file for JSON; "-": print that, and no table; NULL: none
  */
 struct perf_options {
@@ -50,6 +51,7 @@ struct perf_options {
 	enum perf_time shown;
 	unsigned int places;
 	bool check, ioctl, persistent, registered, narrow, minmax;
+	const char *no_message;
 	const char *json;
 };
 

@@ -191,6 +191,18 @@ static int take_check(struct perf_options *o, int argc, char **argv)
 	return 0;
 }
 
+/* Note an option that is no use with messages, which are bytes, one at a time and in two buffers. */
+static void note_option(struct perf_options *o, int c)
+{
+	const struct option *l = longs;
+
+	while (l->name && l->val != c)
+		l++;
+	if (l->name && ((c < OPT_IOCTL && strchr("dorAsm", c)) || c == OPT_PERSISTENT ||
+			c == OPT_INPLACE || c == OPT_NARROW))
+		o->no_message = l->name;
+}
+
 static int parse_options(struct perf_options *o, int argc, char **argv)
 {
 	int c, ret;
@@ -201,6 +213,7 @@ static int parse_options(struct perf_options *o, int argc, char **argv)
 			perf_usage(stdout);
 			exit(0);
 		}
+		note_option(o, c);
 		ret = c == 'c' ? take_check(o, argc, argv) : take_option(o, c);
 		if (!ret)
 			continue;
@@ -273,14 +286,25 @@ static void limit_places(struct perf_options *o)
 	o->places = o->places & has ? o->places & has : has;
 }
 
+/* Options that make no sense together. */
+static int check_options(const struct perf_options *o)
+{
+	if (o->ioctl && o->persistent)
+		fputs("collperf: --ioctl and --persistent: calls are either blocking or started\n",
+		      stderr);
+	else if (o->what == COLL_SENDRECV && o->no_message)
+		fprintf(stderr, "collperf: sendrecv takes no --%s\n", o->no_message);
+	else
+		return 0;
+	return -1;
+}
+
 bool perf_parse(struct perf_options *o, int argc, char **argv)
 {
 	if (parse_options(o, argc, argv) || parse_collective(o, argv[optind]) ||
-	    parse_algorithm(o))
+	    check_options(o) || parse_algorithm(o))
 		return false;
 	limit_places(o);
-	if (o->what == COLL_SENDRECV)
-		o->aggregate = 1;
 	if (o->what == COLL_BARRIER)
 		o->min = o->max = 0;
 	else if (o->what != COLL_SENDRECV && check_pairs(o))

@@ -17,6 +17,17 @@ static void print_options(const struct show *s)
 		o->iters, o->warmup, o->aggregate);
 	fprintf(s->json, "  \"check\": %s,\n  \"registered\": %s,\n  \"narrow\": %s,\n",
 		yes(o->check), yes(o->registered), yes(o->narrow));
+	fprintf(s->json, "  \"ioctl\": %s,\n  \"persistent\": %s,\n", yes(o->ioctl),
+		yes(o->persistent));
+	/* null: what the tables of the communicator say */
+	if (o->algorithm)
+		fprintf(s->json, "  \"algorithm\": \"%s\",\n", o->name);
+	else
+		fputs("  \"algorithm\": null,\n", s->json);
+	if (o->segment)
+		fprintf(s->json, "  \"segment\": %llu,\n", (unsigned long long)o->segment);
+	else
+		fputs("  \"segment\": null,\n", s->json);
 	fprintf(s->json, "  \"bandwidth_of\": \"%s\",\n", shown[o->shown]);
 }
 

@@ -37,6 +37,23 @@ test_collctl()
 	ok $? "SIGTERM to collrun ends the job"
 }
 
-plan 4
+# A number that no communicator has
+test_unknown()
+{
+	local args bad=0
+
+	: >"$log"
+	for args in "show 999999" "--json show 999999" "stalls 999999" "--json stalls 999999"; do
+		# shellcheck disable=SC2086	# words
+		"$tools/collctl" $args >/tmp/unknown 2>&1
+		[[ $? == 1 ]] && grep -q "no group 999999" /tmp/unknown ||
+			{ echo "collctl $args:"; cat /tmp/unknown; bad=1; } >>"$log"
+	done
+	((!bad))
+	ok $? "collctl fails for a communicator that is not there"
+}
+
+plan 5
 test_collctl
+test_unknown
 finish

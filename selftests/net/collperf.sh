@@ -115,6 +115,7 @@ if command -v python3 >/dev/null; then
 	with open(sys.argv[1]) as f:
 	    d = json.load(f)
 	assert d["collective"] == "allgather" and d["ranks"] == 4 and d["wrong"] == 0, d
+	assert not d["persistent"] and d["algorithm"] is None and d["segment"] is None, d
 	assert [r["size"] for r in d["results"]] == [16, 1024], d
 	for r in d["results"]:
 	    for p in (r["out_of_place"], r["in_place"]):
@@ -125,7 +126,9 @@ else
 	skip "JSON" "no python3"
 fi
 ! run allreduce -g 2 && grep -q "a rank is one thread" "$log" && ! run nothing &&
-	grep -q 'unknown collective "nothing"' "$log"
+	grep -q 'unknown collective "nothing"' "$log" &&
+	! run sendrecv -m 2 && grep -q "sendrecv takes no --agg_iters" "$log" &&
+	! run barrier --ioctl --persistent && grep -q "either blocking or started" "$log"
 ok $? "what is not to be had is refused"
 ! run allreduce -J /nowhere/file && grep -q "/nowhere/file: No such file" "$log"
 ok $? "a file that cannot be written is an error"
