@@ -34,7 +34,7 @@ int coll_i##name(coll_comm_t *comm, UNPACK params, coll_request_t **req)	\
 	coll_cmd_##name(comm, &cmd, UNPACK args);				\
 	if (req)								\
 		*req = NULL;							\
-	if (!req || ways_lack_factor(&cmd))						\
+	if (!req || ways_lack_factor(&cmd))					\
 		return -EINVAL;							\
 	return coll_isubmit(comm, &cmd, req);					\
 }										\
@@ -49,7 +49,7 @@ int coll_##name##_init(coll_comm_t *comm, UNPACK params, coll_request_t **req)	\
 	coll_cmd_##name(comm, &cmd, UNPACK args);				\
 	if (req)								\
 		*req = NULL;							\
-	if (!req || ways_lack_factor(&cmd))						\
+	if (!req || ways_lack_factor(&cmd))					\
 		return -EINVAL;							\
 	return coll_persist(comm, &cmd, req);					\
 }
