@@ -214,8 +214,8 @@ static bool coll_ch_owes_ctrl(const struct coll_channel *ch)
 /*
  * Has the peer's TCP all control frames that the peer needs? If we closed the stream before, and a
  * late byte of the peer met the closed socket, a RST would answer it, and a frame that has to be
- * sent again would be lost. After BYE of all its ranks the peer needs none. Other channels of the
- * conn keep it open.
+ * sent again would be lost. After BYE of all its ranks no process of the peer waits for one. Other
+ * channels of the conn keep it open.
  */
 static bool coll_ch_is_confirmed(const struct coll_channel *ch)
 {

@@ -30,7 +30,7 @@ static void coll_ch_await_reason_locked(struct coll_channel *ch,
 		    ch->byes_got >= coll_ch_peer_ranks(ch);
 
 	lockdep_assert_held(&ch->conn->lock);
-	/* Later passes must not put the shorter delay off. */
+	/* A later pass must not restart the shorter delay. */
 	if (soon && !ch->lost_soon)
 		mod_delayed_work(coll_alarm_wq, &ch->lost, COLL_LOST_GRACE);
 	else

@@ -201,6 +201,8 @@ static bool coll_tx_due(struct coll_stream *st, struct coll_channel *ch)
 		return true;	/* before BYE: tensors that the rank has started */
 	else if (coll_tx_bye(st, ch))
 		return true;
+	else if (ch->byes_sent >= g->nr_local)
+		return false;	/* nothing after the last BYE: the peer may close its sockets then */
 	else if (ch->announced != coll_group_announced(g))
 		coll_tx_post(st, ch);
 	else if (coll_tx_ack_due(ch))

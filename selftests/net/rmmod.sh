@@ -53,7 +53,7 @@ busy()
 	load
 }
 
-# Both nodes have said good-bye, and then their network has gone.
+# The ranks of both nodes have left, and then the network of the nodes is removed.
 after_jobs()
 {
 	local start bad=0
