@@ -3,6 +3,7 @@
 #include <linux/cred.h>
 #include <linux/delay.h>
 #include <linux/fs.h>
+#include <linux/jiffies.h>
 #include <linux/lockdep.h>
 #include <linux/magic.h>
 #include <linux/mm.h>
@@ -21,8 +22,6 @@
 
 /* Pages for one pin call: bounds the time between two signal checks. */
 #define COLL_PIN_BATCH	1024
-/* Tries to get mmap_lock, 1 to 2 ms apart. */
-#define COLL_PIN_TRIES	100
 
 /*
  * Charge the user, not the process: forks share one allowance. The same
@@ -509,7 +508,7 @@ void coll_buf_put(struct coll_buf *buf)
 		kref_put(&buf->ref, coll_buf_release);
 }
 
-/* One page of another address space. Return: 1, or what is no page for us. */
+/* Pin one page of another address space. Return: 1; any other value: it is not pinned. */
 static long coll_pin_page_locked(struct mm_struct *mm, u64 addr, bool write, struct page **page)
 {
 	lockdep_assert_held(&mm->mmap_lock);
@@ -518,20 +517,18 @@ static long coll_pin_page_locked(struct mm_struct *mm, u64 addr, bool write, str
 	return coll_pin_remote(mm, addr & PAGE_MASK, write ? FOLL_WRITE : 0, page);
 }
 
-int coll_pin_page(struct mm_struct *mm, u64 addr, struct page **page)
+int coll_pin_page(struct mm_struct *mm, u64 addr, unsigned long until, struct page **page)
 {
-	unsigned int i;
 	long got;
 
-	for (i = 0; i < COLL_PIN_TRIES; i++) {
-		if (mmap_read_trylock(mm)) {
-			got = coll_pin_page_locked(mm, addr, true, page);
-			mmap_read_unlock(mm);
-			return got == 1 ? 0 : -EFAULT;
-		}
+	while (!mmap_read_trylock(mm)) {
+		if (time_after(jiffies, until))
+			return -EFAULT;
 		usleep_range(1000, 2000);
 	}
-	return -EFAULT;
+	got = coll_pin_page_locked(mm, addr, true, page);
+	mmap_read_unlock(mm);
+	return got == 1 ? 0 : -EFAULT;
 }
 
 static int coll_window_page(const struct coll_buf *buf, u64 addr,

@@ -219,12 +219,13 @@ static inline u64 coll_vec_addr(const struct coll_vec *v, u64 off)
  * coll_pin_page() - pin a page of another process, to write to it
  * @mm: its address space; the caller has a reference to its users
  * @addr: any address in the page
+ * @until: time in jiffies, when it gives up if it cannot get mmap_lock
  * @page: result; unpin_user_pages_dirty_lock() gives it back
  *
- * For workers that serve all users. Another thread of that process may hold mmap_lock for as long as
- * it likes, so this function gives up after 200 ms at most. Return: 0 or -EFAULT.
+ * Used by workers that serve all users: another thread of that process may hold mmap_lock for a long
+ * time. The page fault itself may take longer. Return: 0 or -EFAULT.
  */
-int coll_pin_page(struct mm_struct *mm, u64 addr, struct page **page);
+int coll_pin_page(struct mm_struct *mm, u64 addr, unsigned long until, struct page **page);
 
 /**
  * coll_vec_run() - kernel address of a piece of a vector

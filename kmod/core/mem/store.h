@@ -15,7 +15,7 @@ struct coll_memlock;
  * @len: bytes; may be 0
  *
  * Sleeps. The caller may be a thread of the rank, or a worker: io_uring uses a worker if the thread
- * that submitted has exited. Return: 0; -EFAULT, also if the address space is busy for 200 ms.
+ * that submitted has exited. Return: 0; -EFAULT, also if mmap_lock is not free for a second.
  */
 int coll_store(const struct coll_memlock *ml, u64 to, const void *from, u32 len);
 
