@@ -232,7 +232,7 @@ static void show_module(void)
 }
 
 static void show(const struct objects *groups, const struct objects *members,
-		const struct objects *links, const struct objects *select, int64_t id)
+		 const struct objects *links, const struct objects *select, int64_t id)
 {
 	size_t i;
 

@@ -47,7 +47,7 @@ struct nl_sock;
 int collctl_open(struct nl_sock **sk, int *family);
 int collctl_dump(struct nl_sock *sk, int family, const struct kind *kind, struct objects *out);
 
-/* collctl_nl.c: is group @id (-1: all) there? Otherwise says that it is not. */
+/* collctl_nl.c: is group @id there (-1: always true)? If not, prints an error. */
 bool collctl_has(const struct objects *groups, int64_t id);
 
 /* collctl_stalls.c: tensors that have waited for @seconds, of @group (of all: -1); exit status. */

@@ -90,15 +90,14 @@ static void print_choices(const coll_comm_t *comm)
 	}
 }
 
-static int fail(const char *what, int err)
+static int fail(const char *what, int err, const char *details)
 {
 	const char *rank = getenv("COLL_RANK");
 
 	fprintf(stderr, "collctl: ");
 	if (rank)
 		fprintf(stderr, "rank %s: ", rank);
-	fprintf(stderr, "%s: %s%s%s\n", what, coll_strerror(err), *coll_last_error() ? "; " : "",
-		coll_last_error());
+	fprintf(stderr, "%s: %s%s%s\n", what, coll_strerror(err), *details ? "; " : "", details);
 	return 1;
 }
 
@@ -112,7 +111,7 @@ static int tune_rank(const char *path, uint32_t seconds)
 	setenv("COLL_SELECT", "model", 1);
 	ret = coll_init(NULL, &comm);
 	if (ret)
-		return fail("coll_init", ret);
+		return fail("coll_init", ret, coll_last_error());
 	if (coll_comm_size(comm) == 1) {
 		fputs("collctl: one rank alone has nothing to choose: have tune started by a launcher, "
 		      "or\ngive the arguments of collrun: collctl tune -o FILE -- -n RANKS --nodes N\n",
@@ -122,7 +121,7 @@ static int tune_rank(const char *path, uint32_t seconds)
 	}
 	ret = coll_comm_tune(comm, seconds * 1000);
 	if (ret) {
-		fail("coll_comm_tune", ret);
+		fail("coll_comm_tune", ret, "");
 	} else if (!coll_comm_rank(comm)) {
 		ret = coll_comm_save_tables(comm, path);
 		if (ret == -EINVAL)

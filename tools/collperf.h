@@ -32,7 +32,7 @@ enum perf_time { TIME_RANK0, TIME_MEAN, TIME_MIN, TIME_MAX, NR_TIMES };
  * @shown: the time that bandwidths are made of
  * @places: bit n: enum perf_place n is asked for
  * @ioctl: blocking calls; else nonblocking and wait
- * @persistent: start and wait, if not @ioctl
+ * @persistent: start and wait; not with @ioctl
  * @minmax: show the times of all ranks, too
  * @no_message: an option that was given, and that sendrecv does not have; NULL: none
  * @json: file for JSON; "-": print that, and no table; NULL: none

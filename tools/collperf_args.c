@@ -191,7 +191,10 @@ static int take_check(struct perf_options *o, int argc, char **argv)
 	return 0;
 }
 
-/* Note an option that is no use with messages, which are bytes, one at a time and in two buffers. */
+/*
+ * Remember an option that makes no sense with sendrecv. Its messages are bytes, sent one at a time,
+ * from one buffer to another.
+ */
 static void note_option(struct perf_options *o, int c)
 {
 	const struct option *l = longs;

@@ -23,11 +23,11 @@ static struct genl_family coll_nl_family;
 /**
  * struct coll_nl_dump - one pass over the groups for one message buffer
  * @skb: the message
- * @cb: the dump. Its position: args[0] is the serial of a group, earlier groups are done. Of that
- *	group args[1] objects have been sent; or, of stalls, args[1] and args[2] are the next
- *	tensor and the place in it
+ * @cb: the dump. Its position: args[0] is the serial of a group, earlier groups are done. The
+ *	first args[1] places of that group are done, too; or, of stalls, args[1] and args[2] are
+ *	the next tensor and the place in it
  * @fn: writes the objects of a group
- * @index: objects of the group met in this pass
+ * @index: places of the group passed so far, in this pass
  * @asked: @admin is set
  * @admin: the reader may administer the machine
  */
@@ -61,7 +61,7 @@ static bool coll_nl_skip(struct coll_nl_dump *d)
 	return true;
 }
 
-/* Places without objects count, too: objects may have been there for an earlier message. */
+/* Empty places count, too: they may not have been empty when an earlier message was written. */
 static void coll_nl_pass(struct coll_nl_dump *d, u32 nr)
 {
 	for (; nr; nr--) {

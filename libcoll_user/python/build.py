@@ -4,7 +4,7 @@
 
 Builds coll/_coll.abi3.so in OUT, by cffi in API mode. The declarations are those of the C
 headers below HEADERS and UAPI, so none is written twice. LIBRARY has libcoll.so. WAY is the
-relative path from the package to libcoll.so.0, where both will be.
+relative path from the directory of the package to that of libcoll.so.0.
 """
 import os
 import re

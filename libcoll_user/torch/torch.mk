@@ -26,7 +26,8 @@ $(OUT)/obj/torch/%.o: torch/%.cc Makefile torch/torch.mk
 	@echo '  CXX     $(notdir $@)'
 	$(Q)$(CXX) $(TORCH_CXXFLAGS) -MMD -MP -c -o $@ $<
 
-# $(call torch_link,FILE,WAY): WAY leads from the directory of FILE to libcoll.so.0.
+# $(call torch_link,FILE,WAY): WAY is the relative path from the directory of FILE to that of
+# libcoll.so.0.
 torch_link = $(CXX) -shared -Wl,-z,relro,-z,now -Wl,-rpath,'$$ORIGIN/$(2)' $(LDFLAGS) -o $(1) \
 	$(TORCH_SRC:%.cc=$(OUT)/obj/%.o) -L$(OUT) -lcoll -ltorch_python -ltorch_cpu -lc10 -pthread
 

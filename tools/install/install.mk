@@ -3,7 +3,7 @@
 # Included by the Makefile at the top: make install, uninstall and modules_install. All files go
 # below $(DESTDIR). Programs are stripped, and need nothing of this tree.
 
-# Other makefiles run in other directories.
+# Make it absolute: the other makefiles run in other directories.
 override DESTDIR := $(if $(DESTDIR),$(abspath $(DESTDIR)))
 
 PREFIX		?= /usr/local
@@ -33,7 +33,7 @@ install: user
 	$(Q)install -s -m 755 $(INSTALL_TOOLS:%=.build/tools/%) $(DESTDIR)$(BINDIR)
 	$(Q)$(if $(UDEV_RULES),install -m 644 tools/install/60-coll.rules $(DESTDIR)$(UDEV_RULES))
 	$(Q)$(if $(SYSUSERS),install -m 644 tools/install/coll.sysusers $(DESTDIR)$(SYSUSERS))
-	$(Q)$(if $(DESTDIR)$(filter-out 0,$(shell id -u)),,ldconfig)
+	$(Q)$(if $(DESTDIR)$(filter-out 0,$(shell id -u)),,PATH=$$PATH:/usr/sbin:/sbin ldconfig || :)
 
 # Files of ours only: directories may be others' as well.
 uninstall:

@@ -216,7 +216,7 @@ struct coll_group {
 	struct coll_tensors *tensors;
 	const struct coll_group_watch *watch;
 
-	/* Shared memory: set once, protected by @lock */
+	/* Shared memory: set once, cleared when the last reference has gone; protected by @lock */
 	struct coll_shared *shared;
 
 	/* Choice of algorithms: protected by @lock */

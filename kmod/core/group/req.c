@@ -45,6 +45,7 @@ int coll_req_release(struct coll_req *req, int result)
 	req->out.buf = NULL;
 	req->counts = NULL;
 	req->starts = NULL;
+	req->has_displs = false;
 	coll_req_uncount(req);
 	return result;
 }

@@ -30,7 +30,7 @@ struct coll_slot;
  * @counts: v-forms: elements of each rank's block; alltoallv: those of the input,
  *	then those of the output; NULL: not given
  * @starts: first element of each block, in the same form; NULL if @counts is
- * @has_displs: @starts is from the caller, so blocks may overlap, and there may be gaps
+ * @has_displs: the caller gave displacements: blocks may overlap, and there may be gaps
  * @agreed: value that is used as the count in the signature
  * @seq: its number among the ops of the rank, from posting on; 0: a message
  * @slot: copy of small vectors while the op runs; NULL: vectors are not copied

@@ -444,7 +444,10 @@ static void coll_shm_fail(struct coll_group *g)
 	spin_unlock(&g->lock);
 }
 
-/* The links may linger for long, and the file of the memory keeps the module. */
+/*
+ * Not in ->free: links may keep the group for long after this, and the file of the memory holds a
+ * reference to the module.
+ */
 static void coll_shm_quiesce(struct coll_group *g)
 {
 	struct coll_shared *s;

@@ -279,7 +279,7 @@ static struct page *coll_shared_take(struct coll_shared *s, u64 i, struct page *
 	struct page *page = new;
 
 	spin_lock(&s->lock);
-	/* The group has been freed: the page is that of the mapping alone. */
+	/* The group has no reference any more: the page is that of the mapping alone. */
 	if (!s->pages)
 		goto out;
 	if (!s->pages[i])

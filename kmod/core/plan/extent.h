@@ -36,7 +36,8 @@ bool coll_takes_displs(const struct coll_cmd *c);
 
 /**
  * coll_extent_of() - lengths of a rank's buffers
- * @req: ->cmd, ->counts and ->starts are set; this completes ->starts
+ * @req: ->cmd, ->counts, ->starts and ->has_displs are set; without displacements this
+ *	function fills in ->starts
  * @rank: rank
  * @size: ranks in all
  * @e: result

@@ -40,8 +40,8 @@ static int coll_cmp(u64 a, u64 b)
 }
 
 /*
- * sort() does not schedule, and there may be a million transfers. So the functions that compare
- * two of them do.
+ * sort() never calls cond_resched(), and there may be a million transfers. So the comparison
+ * functions call it.
  */
 static int coll_cmp_resched(int order)
 {

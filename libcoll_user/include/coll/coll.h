@@ -2,9 +2,9 @@
 /*
  * libcoll: collective communication through /dev/coll.
  *
- * Every function returns 0 or a negative errno unless it says otherwise; EINVAL if a communicator or
- * a place for a result is NULL. The library never ends the process and prints nothing unless
- * COLL_DEBUG is set.
+ * Every function returns 0 or a negative errno unless it says otherwise. It returns -EINVAL if the
+ * communicator is NULL, or a pointer for a result that may not be NULL. The library never ends the
+ * process, and prints nothing unless COLL_DEBUG is set.
  *
  * Counts are in elements, lengths in bytes, timeouts in the unit that their name ends with. All
  * ranks call the collectives of one communicator in the same order with the same count, type,

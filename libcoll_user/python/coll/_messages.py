@@ -147,7 +147,7 @@ class Messages:
         return got and (got.source, got.tag, got.bytes)
 
     def mprobe(self, source: int = lib.COLL_RANK_ANY, tag: int = lib.COLL_TAG_ANY) -> "Message":
-        """Waits for a message, and keeps it: no other receive or probe gets it.
+        """Waits for a message, and reserves it: no other receive or probe gets it.
 
         >>> request = comm.isend(np.array([me]), 1 - me)
         >>> message = comm.mprobe()
@@ -176,7 +176,7 @@ class Messages:
 
 
 class Message:
-    """A message that mprobe() or improbe() keeps. It is to be received, once.
+    """A message that mprobe() or improbe() reserves. Receive it once: its sender waits until then.
 
     source, tag, bytes: what it is
     """

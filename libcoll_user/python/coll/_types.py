@@ -95,7 +95,7 @@ def pointer(a: np.ndarray):
 
 
 def vector(a: Any, what: str, write: bool = False):
-    """The same, of what the caller gave us as an array."""
+    """Checks an argument as array() does, and returns its address."""
     return pointer(array(a, what, write))
 
 
