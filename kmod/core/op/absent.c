@@ -36,11 +36,11 @@ static int coll_fill_identity(struct coll_buf *buf, unsigned long from, u32 op, 
 static int coll_absent_more(struct coll_op *op, struct coll_buf *buf)
 {
 	unsigned long from = buf->nr_pages;
-	int ret = coll_buf_scratch_more(buf, COLL_ABSENT_PAGES);
+	int more = coll_buf_scratch_more(buf, COLL_ABSENT_PAGES);
+	/* Also after an error: the pages that are there stay, and the op may try again later. */
+	int ret = coll_fill_identity(buf, from, op->cmd.op, op->cmd.dtype);
 
-	if (ret < 0)
-		return ret;
-	return coll_fill_identity(buf, from, op->cmd.op, op->cmd.dtype) ?: ret;
+	return ret ?: more;
 }
 
 int coll_absent_fill(struct coll_op *op)
