@@ -103,17 +103,26 @@ static void coll_tx_abort(struct coll_stream *st, struct coll_channel *ch)
 	ch->abort_sent = true;
 }
 
+/* Is a frame due that comes before BYE: an answer of the rank, or records about tensors? */
+static bool coll_tx_owes(struct coll_channel *ch)
+{
+	struct coll_group *g = ch->link.group;
+
+	return !ch->link.nr && (coll_msg_has_frames(g, ch->link.peer) ||
+				(coll_group_has_tensors(g) && coll_tensors_owe(g, ch->link.peer)));
+}
+
 /*
- * BYE, if one is due. The answers of the rank come before it. They may have become due after
- * coll_tx_msg() has looked, or may wait for PROVEN of the data stream.
+ * BYE, if one is due. Other frames may have become due after coll_tx_msg() and coll_tx_tensor() have
+ * looked, or may wait for PROVEN of the data stream.
  */
 static bool coll_tx_bye(struct coll_stream *st, struct coll_channel *ch)
 {
 	struct coll_frame f = { };
 	struct coll_bye bye;
 
-	if (!coll_group_goodbye(ch->link.group, ch->byes_sent, &bye) ||
-	    (!ch->link.nr && coll_msg_has_frames(ch->link.group, ch->link.peer)))
+	/* In this order: the last frames of a rank are due before the rank has left. */
+	if (!coll_group_goodbye(ch->link.group, ch->byes_sent, &bye) || coll_tx_owes(ch))
 		return false;
 	coll_wire_put_bye(st->tx_buf + COLL_WIRE_HDR, &bye);
 	coll_tx_put(st, ch, &f, COLL_FRAME_BYE, COLL_WIRE_BYE);

@@ -111,6 +111,23 @@ void coll_tensors_call(struct coll_group *g)
 			coll_tensors_call_node(g, coll_tensors_child(ts, i));
 }
 
+bool coll_tensors_owe(struct coll_group *g, u32 node)
+{
+	const struct coll_tensors *ts = g->tensors;
+	u32 child = coll_tensors_which(ts, node);
+	bool owe = false;
+
+	spin_lock(&g->lock);
+	if (g->error)
+		owe = false;
+	else if (child < COLL_COORD_FANOUT)
+		owe = ts->coord.cursor[child] != &ts->coord.log;
+	else if (!ts->coord.is_root && node == ts->parent)
+		owe = !coll_chain_empty(&ts->coord.up);
+	spin_unlock(&g->lock);
+	return owe;
+}
+
 u32 coll_tensors_say(struct coll_group *g, u32 node, u8 *buf, u32 room)
 {
 	struct coll_tensors *ts = g->tensors;

@@ -28,6 +28,12 @@ void coll_tensors_call(struct coll_group *g);
  */
 u32 coll_tensors_say(struct coll_group *g, u32 node, u8 *buf, u32 room);
 
+/*
+ * May coll_tensors_say() have records for another node? If it has none after all, the next call is
+ * false. False if the group has failed.
+ */
+bool coll_tensors_owe(struct coll_group *g, u32 node);
+
 /**
  * coll_tensors_hear() - records of another node
  * @g: group
