@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Named collectives: posts, deadlines, starts and ends. */
 #include <linux/lockdep.h>
+#include <linux/minmax.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -11,6 +12,7 @@
 #include "../../pure/coord/coord_params.h"
 #include "../../pure/coord/coord_table.h"
 #include "../deadline.h"
+#include "../group/account.h"
 #include "../group/failure.h"
 #include "../group/group.h"
 #include "../group/member.h"
@@ -326,24 +328,28 @@ static const struct coll_group_watch coll_tensors_watch = {
 	.after	= coll_tensors_told,
 };
 
-void coll_tensors_flush(struct coll_group *g)
+/* Return: is there more to do? */
+static bool coll_tensors_round(struct coll_group *g)
 {
 	struct coll_tensors *ts = g->tensors;
-	bool more;
+	bool more = false;
 
-	do {
-		spin_lock(&g->lock);
-		more = false;
-		if (!g->error) {
-			more = coll_coord_go_on(&ts->coord);
-			coll_coord_run(&ts->coord);
-			more |= ts->coord.more;
-		}
-		spin_unlock(&g->lock);
-		coll_tensors_call(g);
-		coll_tensors_settle(g);
+	spin_lock(&g->lock);
+	if (!g->error) {
+		more = coll_coord_go_on(&ts->coord);
+		coll_coord_run(&ts->coord);
+		more |= ts->coord.more;
+	}
+	spin_unlock(&g->lock);
+	coll_tensors_call(g);
+	coll_tensors_settle(g);
+	return more;
+}
+
+void coll_tensors_flush(struct coll_group *g)
+{
+	while (coll_tensors_round(g))
 		cond_resched();
-	} while (more);
 }
 
 /* --- ending --------------------------------------------------------------------- */
@@ -431,7 +437,14 @@ bool coll_tensors_due(struct coll_group *g)
 
 static void coll_tensors_work(struct work_struct *work)
 {
-	coll_tensors_flush(container_of(work, struct coll_tensors, work)->group);
+	struct coll_group *g = container_of(work, struct coll_tensors, work)->group;
+	struct coll_worker w;
+
+	coll_worker_begin(&w, g->user, &g->error);
+	if (coll_tensors_round(g))
+		queue_work(g->user->wq, work);
+	coll_account_work(g, w.begin);
+	coll_worker_end(&w);
 }
 
 /* The group has failed: whatever waits ends. */
@@ -444,6 +457,11 @@ static void coll_tensors_fail(struct coll_group *g)
 }
 
 /* --- the group ------------------------------------------------------------------ */
+
+u32 coll_tensors_bound(const struct coll_group *g, u32 nr)
+{
+	return max_t(u32, nr * COLL_TENSOR_LOCAL / max_t(u32, g->nr_local, COLL_TENSOR_LOCAL), 1);
+}
 
 /* Set up a new group whose collectives have names. Return: 0 or -ENOMEM. */
 static int coll_tensors_init(struct coll_group *g)
@@ -477,12 +495,12 @@ static int coll_tensors_init(struct coll_group *g)
 	c->joined = kvcalloc(coll_coord_words(c->nr_local), sizeof(u64), GFP_KERNEL_ACCOUNT);
 	ts->first = kvcalloc(c->nr_local, sizeof(*ts->first), GFP_KERNEL_ACCOUNT);
 	c->threshold = COLL_FUSE_THRESHOLD;
-	c->most = COLL_FUSE_MOST;
+	c->most = coll_tensors_bound(g, COLL_FUSE_MOST);
 	c->ahead = COLL_FUSE_AHEAD;
 	/* On one node one op runs at a time, and the next op starts when it has ended. */
 	c->window = g->nr_nodes > 1 ? COLL_FUSE_WINDOW : 1;
 	c->looks = COLL_TENSOR_BATCH;
-	c->orders = COLL_TENSOR_BATCH;
+	c->orders = coll_tensors_bound(g, COLL_TENSOR_BATCH);
 	c->sorts = COLL_TENSOR_SORT;
 	c->window_ops = g->nr_nodes > 1 ? COLL_FUSE_WINDOW_OPS : 2;
 	c->urgent = g->nr_nodes > 1 ? 0 : COLL_URGENT_OP;

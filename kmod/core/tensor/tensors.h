@@ -33,6 +33,8 @@ struct coll_member;
 
 /* Tensors that are worked on before others get the lock, or the CPU. */
 #define COLL_TENSOR_BATCH	64
+/* With more local ranks, fewer tensors are handled in one critical section. */
+#define COLL_TENSOR_LOCAL	64
 
 /* Time that other nodes have to answer a rank that has given a tensor up, or refused it */
 #define COLL_TENSOR_ANSWER_NS	(5 * (u64)NSEC_PER_SEC)
@@ -187,5 +189,11 @@ static inline struct coll_tensor_slot *coll_tensor_slot(struct coll_coord_entry 
 
 	return &n->slots[local];
 }
+
+/*
+ * Tensors that the root starts, or ends, in one critical section: @nr, each for all local ranks, and
+ * fewer if there are very many of these. Other nodes have as many local ranks, mostly.
+ */
+u32 coll_tensors_bound(const struct coll_group *g, u32 nr);
 
 #endif /* COLL_CORE_TENSORS_H */
