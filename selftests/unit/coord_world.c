@@ -655,6 +655,8 @@ static void add_entry(const struct coll_coord_entry *e, u32 nr_local, u64 forgiv
 	add(e->ranks[0]);
 	add_bytes(e->ranks + 1, nr_local * sizeof(u32));
 	add(e->nr_members);
+	add(e->edge ? (u64)((const char *)e->edge - (const char *)w) : 0);
+	add(e->opens);
 }
 
 #define add_chain(head, member)							\

@@ -306,7 +306,7 @@ static void drop_rule(int rule)
 static struct {
 	struct coll_coord c;
 	struct coll_coord_entry *names[64], *ids[64];
-	struct coll_chain groups[4];
+	struct coll_chain groups[256];
 	uint64_t joined[1];
 	uint32_t local[1];
 	char order[MANY][8];
@@ -359,7 +359,7 @@ static void lone_begin(uint64_t threshold)
 	lone.c.ids = lone.ids;
 	lone.c.nr_buckets = 64;
 	lone.c.groups = lone.groups;
-	lone.c.nr_groups = 4;
+	lone.c.nr_groups = 256;
 	lone.c.max_names = MANY;
 	lone.c.nr_local = 1;
 	lone.c.local = lone.local;
@@ -742,6 +742,29 @@ static void test_large_group_ends(void)
 	lone_finish();
 }
 
+/* Members of a group end one after the other, and a large group that waits shares its list. */
+static void test_large_group_beside(void)
+{
+	unsigned int i, calls;
+	char name[8];
+
+	large_begin(0);
+	lone.c.nr_groups = 1;
+	large_post(0, MANY - STEP, MANY, 77);
+	large_post(MANY - STEP, STEP, MANY, 78);
+	run_all();
+	for (i = 0; i < STEP; i++) {
+		snprintf(name, sizeof(name), "%u", MANY - STEP + i);
+		lone_give_up(name);
+		visits_count();
+	}
+	calls = run_all();
+	tap_ok(lone.nr_bad == STEP && !lone.nr && visits_most <= 4 * STEP,
+	       "%u members of a small group end, in %u calls that visit %u at most", lone.nr_bad,
+	       calls, visits_most);
+	lone_finish();
+}
+
 /* A large group is whole: all of it starts in order, before what became ready meanwhile. */
 static void test_large_group_starts(void)
 {
@@ -1031,6 +1054,7 @@ int main(void)
 	test_urgent();
 	test_bad_input();
 	test_large_group_ends();
+	test_large_group_beside();
 	test_large_group_starts();
 	test_large_fusions();
 	test_large_join();

@@ -23,9 +23,8 @@ struct coll_coord_entry *coll_coord_group_leader(struct coll_coord *c, u64 group
 /* At the root: begin to visit the entries of the group of @e, at c->go_at. */
 void coll_coord_group_walk(struct coll_coord *c, struct coll_coord_entry *e);
 
-/* The next one, of any group of that list. NULL: there is none, and c->go_at is NULL. */
-struct coll_coord_entry *coll_coord_group_walk_next(struct coll_coord *c,
-						    struct coll_coord_entry *e);
+/* The next one. NULL: there is none, and c->go_at is NULL. */
+struct coll_coord_entry *coll_coord_group_walk_next(struct coll_coord *c);
 
 /* The entry of a group behind @e; NULL: the first one. Return: NULL if there is none. */
 struct coll_coord_entry *coll_coord_group_next(struct coll_coord *c, u64 group,

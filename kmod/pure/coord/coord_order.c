@@ -574,19 +574,19 @@ static void coll_coord_group_gone(struct coll_coord *c)
 
 /*
  * One of a group starts: so do the others, whatever happens to them meanwhile. Visit the next entry
- * of the list of the group at hand. A group may be large.
+ * of the group at hand. A group may be large.
  */
 static void coll_coord_group_go(struct coll_coord *c)
 {
-	struct coll_coord_entry *first = coll_coord_of_ready(c->go), *e;
+	struct coll_coord_entry *e;
 
-	e = coll_coord_group_walk_next(c, first);
+	e = coll_coord_group_walk_next(c);
 	if (!e) {
 		coll_coord_group_gone(c);
 		return;
 	}
 	coll_visit();
-	if (!e->whole || coll_coord_group(e) != coll_coord_group(first))
+	if (!e->whole)
 		return;
 	e->going = true;
 	coll_coord_group_del(c, e);

@@ -95,6 +95,8 @@ int coll_coord_find(struct coll_coord *c, const void *name, u32 len,
 	e->forgiven = c->forgiven;
 	coll_chain_init(&e->pending);
 	coll_chain_init(&e->by_group);
+	e->edge = NULL;
+	e->opens = false;
 	coll_chain_init(&e->up);
 	coll_chain_init(&e->ready);
 	coll_chain_init(&e->members);

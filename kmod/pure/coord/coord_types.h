@@ -127,6 +127,8 @@ struct coll_coord_order {
  * @pending: in coll_coord.pending, while somebody has submitted it
  * @by_group: in coll_coord.groups meanwhile, if it belongs to a group and is neither @failing nor
  *	@going
+ * @edge: the first entry of a group in that list: the last one; the last one: the first; else NULL
+ * @opens: it is the first entry of its group there
  * @leads: at the root: it is the one of its group in coll_coord.held
  * @whole: at the root: all of its group are ready
  * @going: at the root: another member of its group starts, so it starts as well
@@ -169,6 +171,8 @@ struct coll_coord_entry {
 	bool starting;
 	struct coll_chain pending;
 	struct coll_chain by_group;
+	struct coll_coord_entry *edge;
+	bool opens;
 	struct coll_chain up;
 	struct coll_chain ready;
 	struct coll_chain members;
@@ -300,7 +304,7 @@ struct coll_coord_ops {
  * @fusion: at the root: the entries that start next. Before that all members of their groups are
  *	marked as going. Nothing else is ordered meanwhile
  * @go: the one in @fusion whose group is marked now; &@fusion: all groups are marked
- * @go_at: the next entry in the list of that group; NULL: marking it has not begun
+ * @go_at: the next entry of that group; @groups: there is none; NULL: marking it has not begun
  * @others: those of that group that have been marked and are not in @fusion
  * @nr_others: number of them
  * @log: orders that some child has not been sent yet
