@@ -28,4 +28,12 @@ static inline unsigned long coll_deadline_delay(u64 expires)
 	return now < expires ? nsecs_to_jiffies(expires - now) + 1 : 0;
 }
 
+/* Nanoseconds until the deadline @expires; 0: it is over. */
+static inline u64 coll_deadline_left(u64 expires)
+{
+	u64 now = ktime_get_ns();
+
+	return now < expires ? expires - now : 0;
+}
+
 #endif /* COLL_CORE_DEADLINE_H */

@@ -279,11 +279,7 @@ static int coll_collect_wait(struct coll_file *cf, u32 nr, u64 expires)
 /* The rest of the time, for a call that is restarted after a signal. */
 static u64 coll_collect_left(u64 expires)
 {
-	u64 now = ktime_get_ns();
-
-	if (!expires)
-		return COLL_COLLECT_FOREVER;
-	return now < expires ? expires - now : 0;
+	return expires ? coll_deadline_left(expires) : COLL_COLLECT_FOREVER;
 }
 
 static int coll_collect(struct coll_file *cf, struct coll_collect *a)

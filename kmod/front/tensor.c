@@ -502,6 +502,9 @@ static int coll_wait_all(struct coll_member *m, struct coll_tensor_wait *w)
 		if (coll_wait_take(m, w))
 			return -EFAULT;
 	} while (!ret && w->got < w->min && coll_tensors_open(m));
+	/* For a call that is restarted after a signal. 0 means no limit. */
+	if (expires)
+		w->timeout_ns = max(coll_deadline_left(expires), 1ULL);
 	return w->got ? 0 : ret;
 }
 
@@ -533,6 +536,7 @@ int coll_wait_tensors(struct coll_file *cf, struct coll_tensor_wait __user *to,
 
 int coll_ioc_tensor_wait(struct coll_file *cf, void __user *arg, u32 size)
 {
+	struct coll_tensor_wait __user *to = arg;
 	struct coll_tensor_wait w;
 	struct coll_call *call;
 	int ret = coll_wait_copy(&w, arg, size);
@@ -545,8 +549,10 @@ int coll_ioc_tensor_wait(struct coll_file *cf, void __user *arg, u32 size)
 	call = coll_call_begin(cf);
 	if (!call)
 		return -ENOMEM;
-	ret = coll_wait_tensors(cf, arg, &w);
+	ret = coll_wait_tensors(cf, to, &w);
 	coll_call_end(call);
+	if (ret == -ERESTARTSYS && w.timeout_ns && put_user(w.timeout_ns, &to->timeout_ns))
+		return -EFAULT;
 	if (ret < 0 && fatal_signal_pending(current))
 		coll_end_killed(cf);
 	return ret;

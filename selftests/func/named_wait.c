@@ -4,7 +4,9 @@
  * communicator has either named or numbered collectives, and refuses the others.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "named_pair.h"
 #include "util.h"
@@ -55,6 +57,38 @@ TEST(waiting)
 	/* The call asks for two results, but only one tensor is pending. */
 	EXPECT_EQ(1, raw_collect(p.c.fd[0], res, 2, 2, 0));
 	EXPECT_EQ(1, raw_collect(p.c.fd[1], res, 2, 1, 0));
+	raw_stop(&p.c);
+}
+
+static void nothing(int sig)
+{
+	(void)sig;
+}
+
+/* Signals that restart the call do not make it longer. */
+TEST(signals)
+{
+	struct itimerspec often = {
+		.it_value.tv_nsec = 20 * MS, .it_interval.tv_nsec = 20 * MS,
+	};
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
+	struct sigaction sa = { .sa_handler = nothing, .sa_flags = SA_RESTART };
+	struct coll_tensor_result res;
+	uint64_t when;
+	struct pair p;
+	timer_t timer;
+
+	sigaction(SIGUSR1, &sa, NULL);
+	ASSERT_EQ(0, timer_create(CLOCK_MONOTONIC, &event, &timer));
+	ASSERT_EQ(0, pair_start(&p, 1));
+	pair_make(&p, "x", 3);
+	ASSERT_EQ(0, raw_post(p.c.fd[0], &p.t[0], 1, NULL));
+	ASSERT_EQ(0, timer_settime(timer, 0, &often, NULL));
+	when = test_now_ns();
+	EXPECT_EQ(-ETIMEDOUT, raw_collect(p.c.fd[0], &res, 1, 1, 300 * MS));
+	EXPECT_GE(test_now_ns(), when + 300 * MS);
+	EXPECT_FALSE(test_late(when + 300 * MS, test_now_ns()));
+	timer_delete(timer);
 	raw_stop(&p.c);
 }
 

@@ -1079,8 +1079,8 @@ struct coll_tensor_result {
  * @reserved: 0
  *
  * Each result is stored once, in the order in which they came. Errors: ETIMEDOUT if none came in
- * time; EINTR if a signal handler without SA_RESTART has run (else the call is restarted, and its
- * time begins anew); ENOTCONN if the file has not joined; EOPNOTSUPP without COLL_JOIN_NAMED; EPERM
+ * time; EINTR if a signal handler without SA_RESTART has run (else the call is restarted for the rest of
+ * its time, which is then in @timeout_ns); ENOTCONN if the file has not joined; EOPNOTSUPP without COLL_JOIN_NAMED; EPERM
  * if the caller is not the process that opened the file.
  */
 struct coll_tensor_wait {
