@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Named collectives: posts, deadlines, starts and ends. */
 #include <linux/lockdep.h>
-#include <linux/minmax.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -458,11 +457,6 @@ static void coll_tensors_fail(struct coll_group *g)
 
 /* --- the group ------------------------------------------------------------------ */
 
-u32 coll_tensors_bound(const struct coll_group *g, u32 nr)
-{
-	return max_t(u32, nr * COLL_TENSOR_LOCAL / max_t(u32, g->nr_local, COLL_TENSOR_LOCAL), 1);
-}
-
 /* Set up a new group whose collectives have names. Return: 0 or -ENOMEM. */
 static int coll_tensors_init(struct coll_group *g)
 {
@@ -495,12 +489,12 @@ static int coll_tensors_init(struct coll_group *g)
 	c->joined = kvcalloc(coll_coord_words(c->nr_local), sizeof(u64), GFP_KERNEL_ACCOUNT);
 	ts->first = kvcalloc(c->nr_local, sizeof(*ts->first), GFP_KERNEL_ACCOUNT);
 	c->threshold = COLL_FUSE_THRESHOLD;
-	c->most = coll_tensors_bound(g, COLL_FUSE_MOST);
+	c->most = coll_tensors_bound(COLL_FUSE_MOST, c->nr_local);
 	c->ahead = COLL_FUSE_AHEAD;
 	/* On one node one op runs at a time, and the next op starts when it has ended. */
 	c->window = g->nr_nodes > 1 ? COLL_FUSE_WINDOW : 1;
 	c->looks = COLL_TENSOR_BATCH;
-	c->orders = coll_tensors_bound(g, COLL_TENSOR_BATCH);
+	c->orders = coll_tensors_bound(COLL_TENSOR_BATCH, c->nr_local);
 	c->sorts = COLL_TENSOR_SORT;
 	c->window_ops = g->nr_nodes > 1 ? COLL_FUSE_WINDOW_OPS : 2;
 	c->urgent = g->nr_nodes > 1 ? 0 : COLL_URGENT_OP;

@@ -99,7 +99,7 @@ void coll_tensors_set_fusion(struct coll_group *g, u64 threshold, u32 most, u32 
 	BUILD_BUG_ON(COLL_FUSE_BYTES != COLL_TENSOR_FUSE_BYTES);
 	spin_lock(&g->lock);
 	c->threshold = min_t(u64, threshold, COLL_FUSE_BYTES);
-	c->most = coll_fuse_limit(most, coll_tensors_bound(g, COLL_FUSE_MOST));
+	c->most = coll_fuse_limit(most, coll_tensors_bound(COLL_FUSE_MOST, c->nr_local));
 	c->ahead = coll_fuse_limit(ahead, COLL_FUSE_AHEAD);
 	spin_unlock(&g->lock);
 }

@@ -20,6 +20,7 @@
 
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/minmax.h>
 #include <linux/rbtree.h>
 #include <linux/workqueue.h>
 
@@ -194,6 +195,9 @@ static inline struct coll_tensor_slot *coll_tensor_slot(struct coll_coord_entry 
  * Tensors that the root starts, or ends, in one critical section: @nr, each for all local ranks, and
  * fewer if there are very many of these. Other nodes have as many local ranks, mostly.
  */
-u32 coll_tensors_bound(const struct coll_group *g, u32 nr);
+static inline u32 coll_tensors_bound(u32 nr, u32 nr_local)
+{
+	return max_t(u32, nr * COLL_TENSOR_LOCAL / max_t(u32, nr_local, COLL_TENSOR_LOCAL), 1);
+}
 
 #endif /* COLL_CORE_TENSORS_H */
