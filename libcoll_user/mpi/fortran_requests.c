@@ -7,7 +7,10 @@
  * For Open MPI these are the names of all interfaces. For MPICH they are those of mpi_f08, whose
  * functions call PMPI functions if no buffer is an argument. MPICH's others call MPI functions.
  */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/relax.h"
 #include "fortran.h"
@@ -33,9 +36,27 @@
 #define IGNORED			MPI_F08_STATUSES_IGNORE
 #endif
 
-/* These are in a library that programs of Fortran have. Other programs do not call this file. */
-#define DECLARE(name, ...)	\
-	extern void UNDERNEATH(name)(__VA_ARGS__, fint *ierr) __attribute__((weak))
+/*
+ * These are in a library that programs of Fortran have, or that comes later, by dlopen(), with a part
+ * of the program that is written in Fortran. Then the weak symbol stays NULL.
+ */
+#define DECLARE(name, ...)							\
+	typedef void name##_fn(__VA_ARGS__, fint *ierr);			\
+	extern name##_fn UNDERNEATH(name) __attribute__((weak))
+
+#define TEXT_OF(symbol)		#symbol
+#define TEXT(symbol)		TEXT_OF(symbol)
+
+/* Call the function underneath, from the function that Fortran has called. */
+#define UNDER(name, ...)							\
+do {										\
+	name##_fn *fn_ = UNDERNEATH(name);					\
+										\
+	if (!fn_)								\
+		fn_ = (name##_fn *)find_late(TEXT(UNDERNEATH(name)),		\
+					     __builtin_return_address(0));	\
+	fn_(__VA_ARGS__);							\
+} while (0)
 
 DECLARE(wait, fint *request, fint *status);
 DECLARE(waitall, fint *n, fint *requests, fint *statuses);
@@ -46,6 +67,27 @@ DECLARE(testall, fint *n, fint *requests, fint *flag, fint *statuses);
 DECLARE(testany, fint *n, fint *requests, fint *index, fint *flag, fint *status);
 DECLARE(testsome, fint *n, fint *requests, fint *nr, fint *indices, fint *statuses);
 DECLARE(request_get_status, fint *request, fint *flag, fint *status);
+
+/* A function of the libraries that the object at @caller, which is not the program, needs. */
+static void *find_late(const char *name, const void *caller)
+{
+	void *object = NULL, *fn = NULL;
+	Dl_info info;
+
+	if (dladdr(caller, &info))
+		object = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (object) {
+		fn = dlsym(object, name);
+		/* It stays: it has called us. */
+		dlclose(object);
+	}
+	if (!fn) {
+		fprintf(stderr, "coll_mpi: no %s in the libraries of %s\n", name,
+			object ? info.dli_fname : "the caller");
+		PMPI_Abort(MPI_COMM_WORLD, 1);
+	}
+	return fn;
+}
 
 static void wait_for_each(int n, const fint *requests)
 {
@@ -135,7 +177,7 @@ NAMES(wait, fint *request, fint *status, fint *ierr)
 	fint err = MPI_SUCCESS;
 
 	wait_for_each(1, request);
-	UNDERNEATH(wait)(request, status, &err);
+	UNDER(wait, request, status, &err);
 	end_one(err, 1, request, ierr);
 }
 
@@ -144,7 +186,7 @@ NAMES(waitall, fint *n, fint *requests, fint *statuses, fint *ierr)
 	fint err = MPI_SUCCESS;
 
 	wait_for_each(*n, requests);
-	UNDERNEATH(waitall)(n, requests, statuses, &err);
+	UNDER(waitall, n, requests, statuses, &err);
 	end_all(err, *n, NULL, requests, statuses, ierr);
 }
 
@@ -156,10 +198,10 @@ NAMES(waitany, fint *n, fint *requests, fint *index, fint *status, fint *ierr)
 
 	while (!flag && !err) {
 		if (!look_at_each(*n, requests, &live)) {
-			UNDERNEATH(waitany)(n, requests, index, status, &err);
+			UNDER(waitany, n, requests, index, status, &err);
 			break;
 		}
-		UNDERNEATH(testany)(n, requests, index, &flag, status, &err);
+		UNDER(testany, n, requests, index, &flag, status, &err);
 		if (!flag && !err)
 			waits_nap(live, start);
 	}
@@ -174,10 +216,10 @@ NAMES(waitsome, fint *n, fint *requests, fint *nr, fint *indices, fint *statuses
 
 	for (*nr = 0; !*nr && !err; ) {
 		if (!look_at_each(*n, requests, &live)) {
-			UNDERNEATH(waitsome)(n, requests, nr, indices, statuses, &err);
+			UNDER(waitsome, n, requests, nr, indices, statuses, &err);
 			break;
 		}
-		UNDERNEATH(testsome)(n, requests, nr, indices, statuses, &err);
+		UNDER(testsome, n, requests, nr, indices, statuses, &err);
 		if (!*nr && !err)
 			waits_nap(live, start);
 	}
@@ -189,7 +231,7 @@ NAMES_ALL(test, fint *request, fint *flag, fint *status, fint *ierr)
 	fint err = MPI_SUCCESS;
 
 	look(1, request);
-	UNDERNEATH(test)(request, flag, status, &err);
+	UNDER(test, request, flag, status, &err);
 	end_one(err, *flag ? 1 : 0, request, ierr);
 }
 
@@ -198,7 +240,7 @@ NAMES_ALL(testall, fint *n, fint *requests, fint *flag, fint *statuses, fint *ie
 	fint err = MPI_SUCCESS;
 
 	look(*n, requests);
-	UNDERNEATH(testall)(n, requests, flag, statuses, &err);
+	UNDER(testall, n, requests, flag, statuses, &err);
 	end_all(err, *flag ? *n : 0, NULL, requests, statuses, ierr);
 }
 
@@ -207,7 +249,7 @@ NAMES_ALL(testany, fint *n, fint *requests, fint *index, fint *flag, fint *statu
 	fint err = MPI_SUCCESS;
 
 	look(*n, requests);
-	UNDERNEATH(testany)(n, requests, index, flag, status, &err);
+	UNDER(testany, n, requests, index, flag, status, &err);
 	end_one(err, *flag ? *index : 0, requests, ierr);
 }
 
@@ -216,14 +258,14 @@ NAMES_ALL(testsome, fint *n, fint *requests, fint *nr, fint *indices, fint *stat
 	fint err = MPI_SUCCESS;
 
 	look(*n, requests);
-	UNDERNEATH(testsome)(n, requests, nr, indices, statuses, &err);
+	UNDER(testsome, n, requests, nr, indices, statuses, &err);
 	end_all(err, *nr, indices, requests, statuses, ierr);
 }
 
 NAMES_ALL(request_get_status, fint *request, fint *flag, fint *status, fint *ierr)
 {
 	look(1, request);
-	UNDERNEATH(request_get_status)(request, flag, status, ierr);
+	UNDER(request_get_status, request, flag, status, ierr);
 }
 
 NAMES(start, fint *request, fint *ierr)

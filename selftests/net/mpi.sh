@@ -87,6 +87,7 @@ fortran()
 {
 	if [[ ! -x $build/mpi_fortran_$1 ]]; then
 		skip "$1: Fortran" "no mpif90.$1"
+		skip "$1: Fortran that comes later" "no mpif90.$1"
 		return
 	fi
 	preloaded "$1" 4 "$build/mpi_fortran_$1" && grep -q "^right" "$log" &&
@@ -95,13 +96,16 @@ fortran()
 		taken MPI_Alltoallw 4 1 && taken MPI_Barrier 4 1 &&
 		taken MPI_Allreduce_init 4 2 && taken MPI_Alltoallw_init 4 1 && taken MPI_Start 4 22
 	ok $? "$1, 4 ranks: Fortran"
+	preloaded "$1" 3 "$build/mpi_loaded_$1" "$build/mpi_loaded_f_$1.so" &&
+		[[ $(grep -c "^right" "$log") == 3 ]] && taken MPI_Iallreduce 3 1
+	ok $? "$1, 3 ranks: Fortran that comes later"
 }
 
 # all KIND
 all()
 {
 	if [[ ! -x $build/mpi_rank_$1 ]]; then
-		for _ in {1..14}; do skip "$1" "no mpicc.$1"; done
+		for _ in {1..15}; do skip "$1" "no mpicc.$1"; done
 		return
 	fi
 	sum "$1" 2
@@ -118,7 +122,7 @@ all()
 	fortran "$1"
 }
 
-plan 28
+plan 30
 echo "# COLL_TEST_SEED=$seed"
 all mpich
 all openmpi
