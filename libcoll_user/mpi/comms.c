@@ -176,6 +176,7 @@ static bool is_wanted(void)
 
 static void try_init(struct mpi_comm *mc, struct meeting *m)
 {
+	const char *no_uring = env_get("COLL_NO_URING");
 	struct coll_config cfg;
 	int ret;
 
@@ -187,6 +188,8 @@ static void try_init(struct mpi_comm *mc, struct meeting *m)
 	cfg.exchange = exchange;
 	cfg.exchange_ctx = m;
 	env_u32("COLL_TIMEOUT_MS", 1, UINT32_MAX, &cfg.timeout_ms);
+	if (no_uring && strcmp(no_uring, "0"))
+		cfg.flags |= COLL_CONFIG_NO_URING;
 	ret = coll_init(&cfg, &mc->coll);
 	if (ret)
 		mc->coll = NULL;
