@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 namespace coll_torch {
 
@@ -26,7 +27,7 @@ static uint32_t flags_for(coll_comm_t *comm)
 }
 
 Comm::Comm(coll_comm_t *comm)
-	: comm_(comm), flags_(flags_for(comm)), waiter_(std::make_shared<Waiter>())
+	: comm_(comm), pid_(getpid()), flags_(flags_for(comm)), waiter_(std::make_shared<Waiter>())
 {
 }
 
@@ -76,8 +77,16 @@ void Comm::sweep()
 	left_.splice(left_.begin(), mine);
 }
 
+/* A child that was forked has none of our threads, and its calls are refused. */
+bool Comm::is_copy() const
+{
+	return getpid() != pid_;
+}
+
 void Comm::close()
 {
+	if (is_copy())
+		return;
 	if (!waiter_->is_me() && !waiter_->drain(GRACE))
 		coll_abort(comm_, ECANCELED);
 	waiter_->stop();
@@ -87,6 +96,14 @@ Comm::~Comm()
 {
 	const auto until = std::chrono::steady_clock::now() + GRACE;
 
+	if (is_copy()) {
+		/* It is not destroyed: its condition variable has waiters that the child does not have. */
+		new std::shared_ptr<Waiter>(waiter_);
+		coll_finalize(comm_);
+		for (auto &op : left_)
+			op->forget();
+		return;
+	}
 	waiter_->stop();
 	for (auto &op : left_)
 		op->cancel();

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <string>
 
+#include <sys/types.h>
+
 #include "op.hh"
 #include "waiter.hh"
 
@@ -48,7 +50,11 @@ public:
 	void close();
 
 private:
+	bool is_copy() const;
+
 	coll_comm_t *comm_;
+	/* The process that has made it */
+	const pid_t pid_;
 	const uint32_t flags_;
 	std::shared_ptr<Waiter> waiter_;
 	std::mutex lock_;

@@ -194,6 +194,7 @@ std::string text_of_init(int err)
 coll_comm_t *meet(c10d::Store &store, int rank, int size, milliseconds timeout)
 {
 	Meeting meeting(store, rank, size);
+	const char *no_uring = env_get("COLL_NO_URING");
 	struct coll_config cfg;
 	coll_comm_t *comm = nullptr;
 	std::string text;
@@ -210,10 +211,15 @@ coll_comm_t *meet(c10d::Store &store, int rank, int size, milliseconds timeout)
 			std::min<int64_t>(std::max<int64_t>(timeout.count(), 1), UINT32_MAX));
 	cfg.exchange = exchange_by_store;
 	cfg.exchange_ctx = &meeting;
-	cfg.timeout_ms = env_number("COLL_TIMEOUT_MS", cfg.timeout_ms);
-	if (env_number("COLL_NO_URING", 0))
+	if (no_uring && std::strcmp(no_uring, "0"))
 		cfg.flags |= COLL_CONFIG_NO_URING;
-	text = look_at_device(cfg.device);
+	/* What goes wrong here is told to the others: they wait for this rank. */
+	try {
+		cfg.timeout_ms = env_number("COLL_TIMEOUT_MS", cfg.timeout_ms);
+		text = look_at_device(cfg.device);
+	} catch (const std::invalid_argument &e) {
+		text = e.what();
+	}
 	if (text.empty()) {
 		ret = coll_init(&cfg, &comm);
 		if (!ret)

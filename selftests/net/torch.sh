@@ -12,7 +12,7 @@ package=$top/.build/lib/python3/dist-packages
 rank=$top/selftests/net/torch_rank.py
 waits=$top/selftests/net/torch_waits.py
 seed=${COLL_TEST_SEED:-$RANDOM}
-tests=18
+tests=21
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp" "$log"' EXIT
 
@@ -90,6 +90,9 @@ right_ranks 1 && [[ ${statuses[1]} == 137 ]]
 ok $? "a rank that dies is named on the others, 2 ranks, 1 node"
 good "a rank that is late" late 3 1
 good "a rank without the device" missing 3 1
+good "a rank with a wrong variable" wrong 3 1
+good "a closure that waits for gradients" closure 2 1
+good "a child that was forked" forked 2 1
 rank=$waits
 # COLL_SHM: coll could do small collectives in shared memory, on any number of CPUs
 good "works end while a rank is elsewhere" elsewhere 2 1 COLL_SHM=1

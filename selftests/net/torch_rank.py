@@ -591,6 +591,49 @@ def by_name_errors():
     fails(ValueError, "the group is one of gloo", coll_torch.Gradients, [("a", q)], gloo)
 
 
+def closure():
+    """step() with a closure reduces once, whether the closure waits for the gradients or not."""
+    begin()
+    for waits in False, True:
+        p = torch.nn.Parameter(torch.zeros(3))
+        optimizer = torch.optim.SGD([p], lr=1.0)
+        coll_torch.DistributedOptimizer(optimizer, [("weight", p)], op=Op.SUM)
+
+        def evaluate():
+            optimizer.zero_grad()
+            loss = (p * (me + 1)).sum()
+            loss.backward()
+            if waits:
+                optimizer.gradients.wait()
+            return loss
+
+        for step in 1, 2:
+            optimizer.step(evaluate)
+            same(p.detach(), torch.full((3,), -step * n * (n + 1) / 2))
+        optimizer.gradients.remove()
+    dist.destroy_process_group()
+
+
+def forked():
+    """A child gives up its copy of the group, and the group of the parent goes on."""
+    begin()
+    t = torch.ones(10)
+    dist.all_reduce(t, async_op=True).get_future().wait()
+    child = os.fork()
+    if not child:
+        dist.destroy_process_group()
+        os._exit(0)
+    pid, until = 0, time.monotonic() + 20
+    while not pid and time.monotonic() < until:
+        time.sleep(0.05)
+        pid, status = os.waitpid(child, os.WNOHANG)
+    if not pid:
+        os.kill(child, signal.SIGKILL)
+    assert pid and not status, (pid, status)
+    dist.all_reduce(t)
+    same(t, torch.full((10,), float(n * n)))
+
+
 def total():
     """The sum of ranks."""
     begin()
@@ -649,6 +692,18 @@ def missing():
         assert "/dev/nothing: No such file" in str(error), error
         return
     raise AssertionError("a group without a device")
+
+
+def wrong():
+    """One rank has a variable that is no number: all of them say so."""
+    if me == n - 1:
+        os.environ["COLL_TIMEOUT_MS"] = "60s"
+    try:
+        begin(timeout=30.0)
+    except RuntimeError as error:
+        assert 'COLL_TIMEOUT_MS is "60s"' in str(error), error
+        return
+    raise AssertionError("a group without a number")
 
 
 globals()[sys.argv[1]]()

@@ -114,16 +114,19 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer, named_parameters: _Na
     step = optimizer.step
 
     def step_when_reduced(_self: Any, closure: Optional[Callable] = None) -> Any:
+        def reduce_once() -> None:
+            if not gradients._waited:
+                gradients._reduce()
+            gradients._waited = False
+
         def evaluate() -> Any:
             loss = closure()
-            gradients._reduce()
+            reduce_once()
             return loss
 
         if closure is not None:
             return step(evaluate)
-        if not gradients._waited:
-            gradients._reduce()
-        gradients._waited = False
+        reduce_once()
         return step()
 
     optimizer.gradients = gradients
