@@ -15,6 +15,7 @@
 #include "../group/failure.h"
 #include "../group/group.h"
 #include "../group/member.h"
+#include "../group/ref.h"
 #include "../limits.h"
 #include "../op/op_run.h"
 #include "../trace.h"
@@ -439,11 +440,15 @@ static void coll_tensors_work(struct work_struct *work)
 	struct coll_group *g = container_of(work, struct coll_tensors, work)->group;
 	struct coll_worker w;
 
+	/* Without a reference no member and no op is left, and the reaper waits for this item. */
+	if (!kref_get_unless_zero(&g->ref))
+		return;
 	coll_worker_begin(&w, g->user, &g->error);
 	if (coll_tensors_round(g))
 		queue_work(g->user->wq, work);
 	coll_account_work(g, w.begin);
 	coll_worker_end(&w);
+	coll_group_put(g);
 }
 
 /* The group has failed: whatever waits ends. */
