@@ -118,12 +118,11 @@ bool coll_tensors_owe(struct coll_group *g, u32 node)
 	bool owe = false;
 
 	spin_lock(&g->lock);
-	if (g->error)
-		owe = false;
-	else if (child < COLL_COORD_FANOUT)
+	if (child < COLL_COORD_FANOUT)
 		owe = ts->coord.cursor[child] != &ts->coord.log;
 	else if (!ts->coord.is_root && node == ts->parent)
-		owe = !coll_chain_empty(&ts->coord.up);
+		owe = !coll_chain_empty(&ts->coord.up) && !ts->coord.left;
+	owe &= !g->error;
 	spin_unlock(&g->lock);
 	return owe;
 }
