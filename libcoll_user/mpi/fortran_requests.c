@@ -37,8 +37,8 @@
 #endif
 
 /*
- * These are in a library that programs of Fortran have, or that comes later, by dlopen(), with a part
- * of the program that is written in Fortran. Then the weak symbol stays NULL.
+ * Programs of Fortran are linked with the library that has these functions. A program of C may load
+ * that library later, by dlopen(), with an object of Fortran. Then the weak symbols stay NULL.
  */
 #define DECLARE(name, ...)							\
 	typedef void name##_fn(__VA_ARGS__, fint *ierr);			\
@@ -68,7 +68,7 @@ DECLARE(testany, fint *n, fint *requests, fint *index, fint *flag, fint *status)
 DECLARE(testsome, fint *n, fint *requests, fint *nr, fint *indices, fint *statuses);
 DECLARE(request_get_status, fint *request, fint *flag, fint *status);
 
-/* A function of the libraries that the object at @caller, which is not the program, needs. */
+/* Find a function in the libraries that were loaded with the object that contains @caller. */
 static void *find_late(const char *name, const void *caller)
 {
 	void *object = NULL, *fn = NULL;

@@ -192,8 +192,9 @@ static inline struct coll_tensor_slot *coll_tensor_slot(struct coll_coord_entry 
 }
 
 /*
- * Tensors that the root starts, or ends, in one critical section: @nr, each for all local ranks, and
- * fewer if there are very many of these. Other nodes have as many local ranks, mostly.
+ * How many tensors the root may start or end in one critical section. Each takes time for all local
+ * ranks: @nr for up to COLL_TENSOR_LOCAL ranks, fewer for more. Other nodes have as many local ranks,
+ * mostly.
  */
 static inline u32 coll_tensors_bound(u32 nr, u32 nr_local)
 {
