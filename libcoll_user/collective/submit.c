@@ -15,8 +15,8 @@ static int ioctl_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
 }
 
 /*
- * As a nonblocking one: the application's function is called now and then, or commands that go by
- * shortcuts are looked after.
+ * As a nonblocking one: the application's function is called now and then, or commands that the
+ * kernel has not got are looked after.
  */
 static int submit_and_look(coll_comm_t *comm, const struct coll_cmd *cmd)
 {
@@ -46,10 +46,10 @@ static void flush_before(coll_comm_t *comm, const struct coll_cmd *cmd)
 		async_flush(comm);
 }
 
-/* Are there commands on shortcuts that need this thread while it waits? */
+/* Are there commands that need this thread while it waits? */
 static bool has_to_look(const coll_comm_t *comm)
 {
-	return !comm->settles && async_any_flies();
+	return !comm->settles && async_any_held();
 }
 
 static int submit_to_kernel(coll_comm_t *comm, const struct coll_cmd *cmd)

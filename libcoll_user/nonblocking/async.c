@@ -15,10 +15,10 @@
 /* A thread that waits for several things looks at each of them at this interval. */
 #define SLICE_NS	500000ULL
 
-/* struct async of all communicators, and the number of commands on all shortcuts. */
+/* struct async of all communicators, and the number of commands that they hold: async_held(). */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct async *all;
-static _Atomic uint32_t all_flying;
+static _Atomic uint32_t all_held;
 
 static pthread_once_t forks_once = PTHREAD_ONCE_INIT;
 static int forks_error = -ENOMEM;
@@ -28,7 +28,7 @@ static void forget_all(void)
 {
 	pthread_mutex_init(&all_lock, NULL);
 	all = NULL;
-	all_flying = 0;
+	all_held = 0;
 }
 
 static void watch_forks(void)
@@ -156,13 +156,13 @@ void async_complete(struct async *a, coll_request_t *req, int res)
 void async_fly(struct async *a)
 {
 	a->flying++;
-	all_flying++;
+	all_held++;
 }
 
 static void land(struct async *a)
 {
 	a->flying--;
-	all_flying--;
+	all_held--;
 }
 
 void async_flown(struct async *a, coll_request_t *req, int res)
@@ -194,9 +194,39 @@ int async_give(struct async *a, coll_request_t *req)
 	return 0;
 }
 
-bool async_any_flies(void)
+bool async_any_held(void)
 {
-	return atomic_load_explicit(&all_flying, memory_order_relaxed);
+	return atomic_load_explicit(&all_held, memory_order_relaxed);
+}
+
+/* Commands that only threads of this process move on: on the shortcut, or in the queue. */
+static uint32_t async_held(const struct async *a)
+{
+	return a->flying + a->queued;
+}
+
+/* Put a command into the queue; lock held. */
+static void enqueue(struct async *a, coll_request_t **at, coll_request_t *req)
+{
+	req->next = *at;
+	if (!*at)
+		a->queue_end = &req->next;
+	*at = req;
+	a->queued++;
+	all_held++;
+}
+
+/* Take the command at this place of the queue; lock held. */
+static coll_request_t *dequeue(struct async *a, coll_request_t **at)
+{
+	coll_request_t *req = *at;
+
+	*at = req->next;
+	if (!*at)
+		a->queue_end = at;
+	a->queued--;
+	all_held--;
+	return req;
 }
 
 /*
@@ -229,10 +259,7 @@ static int put_back(struct async *a, coll_request_t *req)
 	}
 	a->inflight--;
 	a->refused = true;
-	req->next = a->queue;
-	if (!a->queue)
-		a->queue_end = &req->next;
-	a->queue = req;
+	enqueue(a, &a->queue, req);
 	return 0;
 }
 
@@ -261,11 +288,8 @@ static void push_queue(struct async *a)
 		return;
 	a->refused = false;
 	while (*(at = next_to_push(a)) && a->inflight < a->limit && !a->refused) {
-		req = *at;
+		req = dequeue(a, at);
 		ret = a->broken;
-		*at = req->next;
-		if (!*at)
-			a->queue_end = at;
 		a->inflight++;
 		if (!ret)
 			ret = a->backend->push(a, req);
@@ -278,11 +302,8 @@ static void push_queue(struct async *a)
 
 static void drop_first(struct async *a, int err)
 {
-	coll_request_t *req = a->queue;
+	coll_request_t *req = dequeue(a, &a->queue);
 
-	a->queue = req->next;
-	if (!a->queue)
-		a->queue_end = &a->queue;
 	a->inflight++;
 	async_complete(a, req, err);
 }
@@ -356,31 +377,6 @@ static bool look(struct async *a)
 	return true;
 }
 
-/*
- * Look at the other communicators. Threads may hold their locks, and two threads may look at each
- * other's communicator: so this thread does not wait for a lock.
- */
-static void look_at_others(const struct async *a)
-{
-	struct async *b;
-
-	if (pthread_mutex_trylock(&all_lock))
-		return;
-	for (b = all; b; b = b->next) {
-		if (b == a || !b->flying || pthread_mutex_trylock(&b->lock))
-			continue;
-		look(b);
-		pthread_mutex_unlock(&b->lock);
-	}
-	pthread_mutex_unlock(&all_lock);
-}
-
-void async_look_around(void)
-{
-	if (async_any_flies())
-		look_at_others(NULL);
-}
-
 static void reap(struct async *a, uint64_t ns)
 {
 	int ret;
@@ -393,6 +389,34 @@ static void reap(struct async *a, uint64_t ns)
 	push_queue(a);
 	/* Also when nothing completed: another waiter must reap from now on. */
 	pthread_cond_broadcast(&a->changed);
+}
+
+/*
+ * Look at the other communicators. Threads may hold their locks, and two threads may look at each
+ * other's communicator: so this thread does not wait for a lock. Commands in a queue wait for room:
+ * completions make some.
+ */
+static void look_at_others(const struct async *a)
+{
+	struct async *b;
+
+	if (pthread_mutex_trylock(&all_lock))
+		return;
+	for (b = all; b; b = b->next) {
+		if (b == a || !async_held(b) || pthread_mutex_trylock(&b->lock))
+			continue;
+		if (b->queue && b->inflight && !b->reaping)
+			reap(b, 0);
+		look(b);
+		pthread_mutex_unlock(&b->lock);
+	}
+	pthread_mutex_unlock(&all_lock);
+}
+
+void async_look_around(void)
+{
+	if (async_any_held())
+		look_at_others(NULL);
 }
 
 /* A command that waits behind a shortcut has a deadline, too, unknown to the kernel. Lock held. */
@@ -444,7 +468,7 @@ static void progress(struct async *a, uint64_t ns)
 {
 	if (a->flying && look(a))
 		return;
-	if (async_any_flies() && atomic_load(&all_flying) != a->flying) {
+	if (async_any_held() && atomic_load(&all_held) != async_held(a)) {
 		look_at_others(a);
 		ns = ns < SLICE_NS ? ns : SLICE_NS;
 	}
@@ -544,8 +568,7 @@ static void request_begin(struct async *a, coll_request_t *req)
 /* Give a command to the kernel, after those in the queue. Lock held. */
 static void request_queue(struct async *a, coll_request_t *req)
 {
-	*a->queue_end = req;
-	a->queue_end = &req->next;
+	enqueue(a, a->queue_end, req);
 	push_queue(a);
 	/* A thread that already waits does not know that a command has to be tried again. */
 	if (a->refused)
@@ -759,9 +782,7 @@ static bool unqueue(struct async *a, coll_request_t *req)
 		at = &(*at)->next;
 	if (!*at)
 		return false;
-	*at = req->next;
-	if (!*at)
-		a->queue_end = at;
+	dequeue(a, at);
 	a->inflight++;
 	async_complete(a, req, -ECANCELED);
 	pthread_cond_broadcast(&a->changed);

@@ -4,12 +4,12 @@
  * io_uring is not available, COLL_IOC_POST.
  *
  * The module takes a limited number of commands of one rank at a time; further
- * commands wait here, and move on whenever the application calls for a result.
+ * commands wait here, and move on whenever the application waits for anything.
  *
  * Small collectives may take a shortcut, without the kernel: see shm/shm_flight.c. A command on the
  * shortcut progresses within calls only. Later collectives that cannot take the shortcut wait here
- * until it is over. So a thread that waits for anything looks at the shortcuts of all communicators
- * of the process: the rank that it waits for may be waiting for a command on one of these.
+ * until it is over. So a thread that waits for anything looks at the shortcuts and queues of all
+ * communicators of the process: the rank that it waits for may be waiting for a command of these.
  */
 #ifndef LIBCOLL_ASYNC_H
 #define LIBCOLL_ASYNC_H
@@ -100,7 +100,7 @@ struct async_shortcut {
  * @reaping: a thread is in backend->reap(); there is at most one
  * @broken: negative errno: nothing can be submitted any more
  * @refused: the first of @queue is to be tried again
- * @queue: not yet submitted, oldest first
+ * @queue: not yet submitted, oldest first; @queued is their number
  * @live: all requests, done or not, that coll_wait() has not freed
  * @inflight: submitted and not over, at most @limit
  * @flying: commands on the shortcut that are not over. Changes with @lock held; grows in a turn
@@ -119,6 +119,7 @@ struct async {
 	int broken;
 	bool refused;
 	coll_request_t *queue, **queue_end;
+	_Atomic uint32_t queued;
 	coll_request_t *live;
 	uint32_t inflight, limit;
 	uint64_t completed;
@@ -142,13 +143,13 @@ void async_flown(struct async *a, coll_request_t *req, int res);
 int async_give(struct async *a, coll_request_t *req);
 
 /*
- * Move the commands on shortcuts of all communicators on: other ranks may wait for them while the
- * calling thread waits for its turn. It holds no lock.
+ * Move the commands on shortcuts and in queues of all communicators on: other ranks may wait for
+ * them while the calling thread waits for its turn. It holds no lock.
  */
 void async_look_around(void);
 
-/* Is any command on a shortcut, in any communicator of this process? */
-bool async_any_flies(void);
+/* Is any command on a shortcut or in a queue, in any communicator of this process? */
+bool async_any_held(void);
 
 /* For blocking calls: has the communicator had nonblocking commands? */
 bool async_in_use(coll_comm_t *comm);

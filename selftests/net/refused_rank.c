@@ -3,13 +3,15 @@
  * collrun ... refused_rank ERROR [late]: a thread of rank 0, to which io_uring_enter() gives ERROR,
  * as it does when it has no memory, starts a collective. It is submitted by whoever waits
  * for it, and before what comes after it; also while another thread sleeps until a message
- * comes, which is sent after the collective. With "late" nobody can submit it, and its own
+ * comes, which is sent after the collective; also by a call on another communicator, where rank 0
+ * waits for ranks that wait for the collective first. With "late" nobody can submit it, and its own
  * deadline ends it, for all. Exit status 4: there is no seccomp.
  */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +114,31 @@ static void beside_a_message(void)
 	}
 }
 
+/* Rank 0 waits for the collective after the barrier, the others before. */
+static void beside_a_barrier(bool blocks)
+{
+	coll_request_t *barrier;
+	coll_comm_t *other;
+
+	must(coll_comm_dup(comm, &other), "dup");
+	memset(out, 0xff, sizeof(out));
+	if (me) {
+		must(start(), "start");
+		must(coll_wait(req), "wait");
+	} else {
+		start_elsewhere();
+	}
+	if (blocks) {
+		must(coll_barrier(other), "barrier");
+	} else {
+		must(coll_ibarrier(other, &barrier), "start of the barrier");
+		must(coll_wait(barrier), "barrier");
+	}
+	if (!me)
+		must(coll_wait(req), "wait");
+	must(coll_finalize(other), "end of the other");
+}
+
 static void check(const uint32_t *v, uint32_t n)
 {
 	uint32_t i, sum = coll_comm_size(comm) * (coll_comm_size(comm) - 1) / 2;
@@ -197,6 +224,10 @@ int main(int argc, char **argv)
 	}
 	beside_a_message();
 	check(out, COUNT);
+	for (i = 0; i < 2; i++) {
+		beside_a_barrier(i);
+		check(out, COUNT);
+	}
 	must(coll_finalize(comm), "finalize");
 	return 0;
 }
