@@ -97,7 +97,7 @@ fortran()
 		taken MPI_Allreduce_init 4 2 && taken MPI_Alltoallw_init 4 1 && taken MPI_Start 4 22
 	ok $? "$1, 4 ranks: Fortran"
 	preloaded "$1" 3 "$build/mpi_loaded_$1" "$build/mpi_loaded_f_$1.so" &&
-		[[ $(grep -c "^right" "$log") == 3 ]] && taken MPI_Iallreduce 3 1
+		grep -q "^right" "$log" && taken MPI_Iallreduce 3 1
 	ok $? "$1, 3 ranks: Fortran that comes later"
 }
 
