@@ -13,7 +13,7 @@ trap 'rm -f "$log" "$report"' EXIT
 ops=$((4 + ${COLL_TEST_SCALE:-100} / 5))
 loss=5
 dead_after=5
-most_ms=$((dead_after * 1000 + ${COLL_TEST_BOUND_MS:-2000}))
+most_ms=$((dead_after * 1000 + 10 * ${COLL_TEST_BOUND_MS:-2000}))
 
 COLL_KEY=$(od -An -N 16 -t x8 /dev/urandom | tr -d ' \n')
 export COLL_KEY COLL_SELECT=off
@@ -55,7 +55,7 @@ exit 0'
 # vms SCRIPT: two of them, $report says how they do
 vms()
 {
-	"$tools/collvm" run --kernel "$kernel" --vms 2 --cpus 1 --mem 512 --timeout 200 \
+	"$tools/collvm" run --kernel "$kernel" --vms 2 --cpus 1 --mem 512 --timeout 800 \
 		--grace 60 --report "$report" -- bash -c "$1" guest "$rank" "$ops" 2>&1 </dev/null
 }
 
@@ -73,7 +73,7 @@ watch()
 	ms=''
 	: >"$log"
 	exec {out}< <(vms "$1")
-	while read -r -t 210 -u "$out" line; do
+	while read -r -t 810 -u "$out" line; do
 		echo "$line" >>"$log"
 		if [[ $line == "[0] rank 0: op 3 is done" ]]; then
 			sleep 0.2	# into the next one

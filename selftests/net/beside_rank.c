@@ -198,6 +198,7 @@ static void leave(void)
 {
 	struct job one = { .what = BROADCAST, .count = LEAVE, .root = 1, .salt = 1 };
 	struct job two = { .what = ALLREDUCE, .count = 1000, .salt = 2 };
+	uint32_t word = 0;
 	int ret;
 
 	one.in = buffer(LEAVE);
@@ -206,10 +207,12 @@ static void leave(void)
 	two.out = buffer(two.count);
 	/* The first rank has begun both by then. */
 	if (me)
-		usleep(300000);
+		must(coll_recv(comm, &word, 1, COLL_U32, 0, 0, NULL), "a word");
 	begin(&one);
-	if (!me)
+	if (!me) {
 		begin(&two);
+		must(coll_send(comm, &word, 1, COLL_U32, 1, 0), "a word");
+	}
 	end(&one);
 	if (me)
 		return;

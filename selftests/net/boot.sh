@@ -136,6 +136,6 @@ all
 ok $? "hosts that have link-local addresses alone"
 
 nodes=$(largest 48 34)
-COLL_TIMEOUT_MS=150000 "$tools/collrun" -t 300 -n "$nodes" --nodes "$nodes" "$rank" >"$log" 2>&1 </dev/null
+COLL_TIMEOUT_MS=280000 "$tools/collrun" -t 600 -n "$nodes" --nodes "$nodes" "$rank" >"$log" 2>&1 </dev/null
 ok $? "$nodes nodes, all linked with all"
 finish

@@ -9,10 +9,10 @@ test_collctl()
 {
 	local pid
 
-	"$tools/collrun" -t 60 -n 4 --nodes 2 "$tools/collperf" allreduce \
+	"$tools/collrun" -t 200 -n 4 --nodes 2 "$tools/collperf" allreduce \
 		-b 64K -e 64K -n 100000000 >"$log" 2>&1 </dev/null &
 	pid=$!
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		"$tools/collctl" list >/tmp/list 2>&1
 		(($(grep -c . /tmp/list) >= 3)) &&
 			"$tools/collctl" --json show 2>/dev/null | grep -q '"ops": [1-9][0-9]' && break

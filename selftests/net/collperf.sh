@@ -85,13 +85,19 @@ path 0 "ioctl" --ioctl
 path 0 "io_uring"
 
 # Whatever the clock is, the iterations take most of the time that collperf takes.
-begin=$(date +%s%N)
-"$tools/collrun" -t 100 -n 1 "$tools/collperf" allreduce -b 4M -e 4M -n 200 -w 0 -c 0 --outofplace \
-	--ioctl >"$log" 2>&1 </dev/null
-end=$(date +%s%N)
-grep -q '^# clock: ' "$log" && awk -v wall=$(((end - begin) / 1000)) '
-	/^ *[0-9]/ { all = 200 * $6 }
-	END { exit !(all < wall && all > wall / 20) }' "$log"
+clock()
+{
+	local begin end
+
+	begin=$(date +%s%N)
+	"$tools/collrun" -t 200 -n 1 "$tools/collperf" allreduce -b 4M -e 4M -n 200 -w 0 -c 0 \
+		--outofplace --ioctl >"$log" 2>&1 </dev/null
+	end=$(date +%s%N)
+	grep -q '^# clock: ' "$log" && awk -v wall=$(((end - begin) / 1000)) '
+		/^ *[0-9]/ { all = 200 * $6 }
+		END { exit !(all < wall && all > wall / 20) }' "$log"
+}
+clock || clock || clock
 ok $? "a clock of the right rate"
 
 run allreduce -g 1 -b 8 -e 24 -i 8 -N 2 -T 60 -a 1 -d float &&

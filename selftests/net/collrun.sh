@@ -50,6 +50,6 @@ ends "the child of a daemon" 0 -n 1 -- "$daemon"
 ends "children of a daemon, many generations" 0 -n 1 -- "setsid sh -c '
 	deep() { if [ \$1 = 0 ]; then sh $tmp/stay; else (deep \$((\$1 - 1)); :); fi; :; }
 	deep 20' & $until_there"
-ends "the child of a daemon, when the time of the job is over" 124 -n 1 -t 3 -- "$daemon; sleep 1000"
+ends "the child of a daemon, when the time of the job is over" 124 -n 1 -t 20 -- "$daemon; sleep 1000"
 many_pipes
 finish

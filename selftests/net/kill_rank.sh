@@ -9,7 +9,7 @@ test_kill()
 {
 	local start=$SECONDS pid victim status
 
-	"$tools/collrun" -t 60 -n 6 --nodes 3 -r /tmp/ranks "$tools/collperf" allreduce \
+	"$tools/collrun" -k -t 200 -n 6 --nodes 3 -r /tmp/ranks "$tools/collperf" allreduce \
 		-b 64K -e 64K -n 100000000 >"$log" 2>&1 </dev/null &
 	pid=$!
 	until [[ -s /tmp/ranks ]] || ((SECONDS - start > 30)); do sleep 0.1; done
@@ -20,14 +20,9 @@ test_kill()
 	wait "$pid"
 	status=$?
 	echo "status $status after $((SECONDS - start)) s" >>"$log"
-	((status != 0 && status != 124 && SECONDS - start <= 10))
+	((status != 0 && status != 124 && SECONDS - start <= 40))
 	ok $? "kill -9 of a rank ends the job"
-	# Files that commands in flight hold go with the ring, after the process.
-	for _ in $(seq 50); do
-		! "$tools/collctl" list 2>/dev/null | tail -n +2 | grep -q . && break
-		sleep 0.1
-	done
-	! "$tools/collctl" list 2>/dev/null | tail -n +2 | grep -q .
+	nothing_left
 	ok $? "nothing of it is left in the kernel"
 }
 

@@ -30,7 +30,7 @@ launched()
 		skip "$1" "no $2"
 		return
 	fi
-	timeout -k 5 120 "${@:2}" "$sum" >"$log" 2>&1 </dev/null && sums 4 "$log"
+	apart "$log" timeout -k 5 120 "${@:2}" sh -c "$to_a_file" "$log" "$sum" && sums 4 "$log"
 	ok $? "$1"
 }
 
@@ -41,7 +41,8 @@ forks()
 		skip "$1: a child ends" "no $2"
 		return
 	fi
-	timeout -k 5 120 "${@:2}" "$COLL_TEST_BUILD/launch_fork" >"$log" 2>&1 </dev/null &&
+	apart "$log" timeout -k 5 120 "${@:2}" sh -c "$to_a_file" "$log" \
+		"$COLL_TEST_BUILD/launch_fork" &&
 		[[ $(grep -c "^ok$" "$log") == 2 ]]
 	ok $? "$1: a child ends"
 }

@@ -29,6 +29,38 @@ ok()
 	fi
 }
 
+# What mpirun is given as: sh -c "$to_a_file" LOG PROGRAM ARGUMENTS: each process writes to a file of
+# its own. mpirun may put the lines of several ranks into one.
+# shellcheck disable=SC2034,SC2016  # for scripts, and the rank's shell expands it
+to_a_file='exec "$@" >"$0.$$" 2>&1'
+
+# apart LOG COMMAND...: its output, and after it what its processes have written to files
+apart()
+{
+	local status
+
+	rm -f "$1".[0-9]*
+	"${@:2}" >"$1" 2>&1 </dev/null
+	status=$?
+	cat "$1".[0-9]* >>"$1" 2>/dev/null
+	rm -f "$1".[0-9]*
+	return $status
+}
+
+# nothing_left: no group is in the kernel any more. Files that commands in flight hold go with the
+# ring, after the process
+nothing_left()
+{
+	local _
+
+	for _ in {1..300}; do
+		"$tools/collctl" list >"$log" 2>&1
+		tail -n +2 "$log" | grep -q . || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
 skip()
 {
 	results=$((results + 1))

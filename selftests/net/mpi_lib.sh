@@ -10,6 +10,7 @@ ip link set lo up
 build=${COLL_TEST_BUILD:?}
 seed=${COLL_TEST_SEED:-$RANDOM}
 lib=$top/.build/lib
+each=(sh -c "$to_a_file" "$log")
 
 # calls LOG: how many calls of all ranks went through coll, and why others went to the MPI
 calls()
@@ -43,7 +44,7 @@ calls()
 # launch KIND RANKS [VARIABLE=VALUE...] PROGRAM ARGUMENTS: without the library
 launch()
 {
-	timeout -k 5 250 "mpirun.$1" -n "$2" env "${@:3}" >"$log" 2>&1 </dev/null
+	apart "$log" timeout -k 5 "${limit:-250}" "mpirun.$1" -n "$2" "${each[@]}" env "${@:3}"
 }
 
 # preloaded KIND RANKS ...: with it

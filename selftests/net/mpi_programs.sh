@@ -12,15 +12,9 @@ input=/usr/share/doc/hpcc/examples/_hpccinf.txt
 # Each of PBLAS for one level; LU and Cholesky (LLT) factorizations. d: real, z: complex numbers
 scalapack="PBLAS/dpb1tst PBLAS/dpb2tst PBLAS/dpb3tst PBLAS/zpb1tst PBLAS/zpb2tst PBLAS/zpb3tst"
 scalapack+=" xdlu xzlu xdllt xzllt"
+limit=600
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp" "$log"' EXIT
-
-# preloaded KIND RANKS PROGRAM ARGUMENTS
-preloaded()
-{
-	timeout -k 5 600 "mpirun.$1" -n "$2" env LD_PRELOAD="$top/.build/lib/libcoll_mpi_$1.so" \
-		COLL_MPI_STATS=1 COLL_MPI_MIN=0 "${@:3}" >"$log" 2>&1 </dev/null
-}
 
 # have KIND
 have()

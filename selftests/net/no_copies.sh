@@ -20,7 +20,7 @@ test_no_copies()
 		fi
 		echo >$tracing/trace
 		echo 1 >$event/enable
-		COLL_SELECT=off "$tools/collrun" -t 60 -n "$ranks" --nodes "$nodes" "$tools/collperf" \
+		COLL_SELECT=off "$tools/collrun" -t 200 -n "$ranks" --nodes "$nodes" "$tools/collperf" \
 			allreduce --check --outofplace --ioctl -A "$algorithm" -b 256K -e 256K -n 3 -w 0 \
 			>"$log" 2>&1 </dev/null
 		status=$?

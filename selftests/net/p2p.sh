@@ -14,7 +14,7 @@ talk()
 	local ranks=$1 nodes=$2 name=$3
 
 	shift 3
-	"$tools/collrun" -t 200 -n "$ranks" --nodes "$nodes" "$rank" "$@" >"$log" 2>&1 </dev/null
+	"$tools/collrun" -t 400 -n "$ranks" --nodes "$nodes" "$rank" "$@" >"$log" 2>&1 </dev/null
 	ok $? "$name, $ranks ranks, $nodes nodes"
 }
 
@@ -52,7 +52,7 @@ talk 2 2 "many at once" flood "$(($(many 4) * 2))"
 tcp=/proc/sys/net/ipv4
 rmem=$(<$tcp/tcp_rmem) wmem=$(<$tcp/tcp_wmem)
 echo 4096 $((8 << 20)) $((8 << 20)) | tee $tcp/tcp_wmem >$tcp/tcp_rmem
-talk 36 36 "messages behind data" behind "$((5 << 20))"
+COLL_TIMEOUT_MS=150000 talk 36 36 "messages behind data" behind "$((5 << 20))"
 echo "$rmem" >$tcp/tcp_rmem
 echo "$wmem" >$tcp/tcp_wmem
 export COLL_NO_URING=1

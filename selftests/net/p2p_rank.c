@@ -609,7 +609,7 @@ int main(int argc, char **argv)
 	must(coll_init(NULL, &comm), "coll_init");
 	me = coll_comm_rank(comm);
 	size = coll_comm_size(comm);
-	must(coll_comm_set_timeout(comm, 40000000000ULL), "set_timeout");
+	must(coll_comm_set_timeout(comm, 150000000000ULL), "set_timeout");
 	if (!strcmp(mode, "ring"))
 		mode_ring();
 	else if (!strcmp(mode, "storm"))

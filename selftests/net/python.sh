@@ -76,7 +76,7 @@ gives_up()
 		    except coll.Error as e:
 		        print("rank 1 is told", e.errno in (errno.ESHUTDOWN, errno.EHOSTDOWN))
 	END
-	"$tools/collrun" -k -t 60 -n 2 "$python" "$program" >"$log" 2>&1 </dev/null
+	"$tools/collrun" -k -t 200 -n 2 "$python" "$program" >"$log" 2>&1 </dev/null
 	rm -f "$program"
 	grep -q "^ValueError: the program is wrong" "$log" && grep -q "^rank 1 is told True" "$log"
 	ok $? "an exception behind a message without partner"

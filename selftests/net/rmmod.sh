@@ -35,10 +35,10 @@ busy()
 {
 	local pid bad=0
 
-	"$tools/collrun" -t 60 -n 4 --nodes 2 "$tools/collperf" allreduce -b 64K -e 64K \
+	"$tools/collrun" -t 200 -n 4 --nodes 2 "$tools/collperf" allreduce -b 64K -e 64K \
 		-n 100000000 >/dev/null 2>&1 </dev/null &
 	pid=$!
-	for _ in $(seq 100); do
+	for _ in $(seq 1000); do
 		[[ $(cat /sys/module/coll/refcnt) == 0 ]] || break
 		sleep 0.1
 	done
@@ -53,16 +53,17 @@ busy()
 	load
 }
 
-# The ranks of both nodes have left, and then the network of the nodes is removed.
+# The ranks of both nodes have left, and then the network of the nodes is removed. A node that
+# waits for the other one does so for a minute.
 after_jobs()
 {
-	local start bad=0
+	local bad=0
 
 	for _ in $(seq 6); do
-		"$tools/collrun" -t 60 -n 4 --nodes 2 "$tools/collperf" allreduce -b 8 -e 8 \
+		echo 60 >/sys/module/coll/parameters/dead_after
+		"$tools/collrun" -t 200 -n 4 --nodes 2 "$tools/collperf" allreduce -b 8 -e 8 \
 			>"$log" 2>&1 </dev/null || bad=1
-		start=$SECONDS
-		unload 5 && ((SECONDS - start < 5)) || bad=1
+		unload 30 || bad=1
 		load || bad=1
 	done
 	((!bad))
@@ -86,7 +87,7 @@ again()
 	for _ in $(seq 3); do
 		unload 10 && load || break
 	done
-	loaded && "$tools/collrun" -t 30 -n 2 "$tools/collperf" allreduce -b 4 -e 4K -f 16 \
+	loaded && "$tools/collrun" -t 200 -n 2 "$tools/collperf" allreduce -b 4 -e 4K -f 16 \
 		-n 3 --check >"$log" 2>&1 </dev/null && right "$log"
 	ok $? "unloaded and loaded three times, then it works"
 }

@@ -13,7 +13,7 @@
 #include "util.h"
 
 #define MS	1000000ULL
-#define HANG_MS	20000
+#define HANG_MS	60000
 #define COUNT	1000
 #define SIZE	3
 
@@ -137,7 +137,7 @@ static void make_cmd(struct job *j, struct coll_cmd *c, const struct disagreemen
 		coll_cmd_allreduce(j->comm, c, in, out, COUNT, COLL_I32, COLL_OP_SUM);
 	if (rank == d->odd)
 		d->change->apply(c);
-	c->timeout_ns = 3000 * MS;
+	c->timeout_ns = 20000 * MS;
 }
 
 static void run(struct job *j, uint32_t rank)

@@ -20,7 +20,7 @@
 
 #define MS	1000000ULL
 /* A survivor that has heard nothing by then never will. */
-#define HANG_MS	20000
+#define HANG_MS	60000
 
 enum moment {
 	ANY,

@@ -16,7 +16,7 @@
 #include "util.h"
 
 #define MS	1000000ULL
-#define HANG_MS	20000
+#define HANG_MS	60000
 #define OPS	400
 
 /**

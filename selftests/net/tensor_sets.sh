@@ -14,7 +14,7 @@ plan $((4 * $(wc -w <<<"$worlds")))
 echo "# seed $seed"
 for what in join groups factors sets; do
 	for world in $worlds; do
-		"$tools/collrun" -t 60 -n "${world%:*}" --nodes "${world#*:}" "$rank" "$what" \
+		"$tools/collrun" -t 200 -n "${world%:*}" --nodes "${world#*:}" "$rank" "$what" \
 			"$seed" >"$log" 2>&1 </dev/null && grep -q "^$what: .*: 0 wrong$" "$log"
 		ok $? "$what, ${world%:*} ranks, ${world#*:} nodes, seed $seed"
 	done

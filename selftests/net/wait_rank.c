@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * wait_rank: two ranks of a job, for wait.sh. Rank 1 comes late to every collective, so rank 0
- * waits: by coll_wait_for(), and with a function of coll_comm_set_idle().
+ * wait_rank: two ranks of a job, for wait.sh. Rank 1 comes to every collective when rank 0 has
+ * waited: by coll_wait_for(), and with a function of coll_comm_set_idle().
  */
 #include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -18,6 +20,8 @@
 static coll_comm_t *comm;
 static unsigned int calls;
 static uint64_t last_ns;
+static pid_t other;
+static bool told;
 
 static void die(const char *what, int64_t n)
 {
@@ -41,23 +45,60 @@ static uint64_t idle(void *arg, uint64_t waited_ns)
 		die("time that has passed", (int64_t)waited_ns);
 	last_ns = waited_ns;
 	calls++;
+	if (!told && calls >= 3 && waited_ns >= SHORT_NS)
+		told = !kill(other, SIGUSR1);
 	return 10000000;
 }
 
-/* Rank 1 is late, from when rank 0 goes on. */
-static void be_late(void)
+/* Rank 1 goes on when rank 0 has come so far. */
+static void after_rank_0(void)
 {
 	uint32_t word = 0;
 	int ret;
 
-	if (coll_comm_rank(comm) == 1) {
+	if (coll_comm_rank(comm) == 1)
 		ret = coll_recv(comm, &word, 1, COLL_U32, 0, 0, NULL);
-		usleep(LATE_US);
-	} else {
+	else
 		ret = coll_send(comm, &word, 1, COLL_U32, 1, 0);
-	}
 	if (ret)
 		die("a message", ret);
+}
+
+/* Rank 1 goes on when the function of rank 0 says so. */
+static void await_idle(void)
+{
+	sigset_t set;
+	int got;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	if (coll_comm_rank(comm) == 1 && sigwait(&set, &got))
+		die("sigwait", errno);
+}
+
+/* Before there is any thread. */
+static void block_signal(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static void exchange_pids(void)
+{
+	uint32_t peer = !coll_comm_rank(comm);
+	int32_t pid = getpid(), got = 0;
+	coll_request_t *req;
+	int ret;
+
+	ret = coll_isend(comm, &pid, 1, COLL_I32, peer, 0, &req);
+	ret = ret ? ret : coll_recv(comm, &got, 1, COLL_I32, peer, 0, NULL);
+	ret = ret ? ret : coll_wait(req);
+	if (ret)
+		die("pids", ret);
+	other = got;
 }
 
 /* The time passes, the collective goes on, and the next wait has its end. */
@@ -67,7 +108,8 @@ static void timed(void)
 	int ret, done = 1;
 	uint64_t begin;
 
-	be_late();
+	if (coll_comm_rank(comm))
+		after_rank_0();
 	begin = now_ns();
 	ret = coll_ibarrier(comm, &req);
 	if (ret)
@@ -78,6 +120,7 @@ static void timed(void)
 			die("coll_wait_for: over, and the other rank has not come", ret);
 		if (now_ns() - begin < SHORT_NS)
 			die("coll_wait_for: too short", (int64_t)(now_ns() - begin));
+		after_rank_0();
 	}
 	ret = coll_wait_for(req, LONG_NS, &done);
 	if (ret || !done)
@@ -97,7 +140,8 @@ static void with_idle(uint64_t count)
 	x[0] = x[count - 1] = 1;
 	calls = 0;
 	last_ns = 0;
-	be_late();
+	told = coll_comm_rank(comm);
+	await_idle();
 	coll_comm_set_idle(comm, idle, &calls);
 	ret = coll_allreduce(comm, COLL_IN_PLACE, x, count, COLL_F32, COLL_OP_SUM);
 	coll_comm_set_idle(comm, NULL, NULL);
@@ -115,7 +159,10 @@ static void past_deadline(void)
 {
 	int ret;
 
-	be_late();
+	after_rank_0();
+	if (coll_comm_rank(comm))
+		usleep(LATE_US);
+	told = true;
 	coll_comm_set_timeout(comm, SHORT_NS);
 	coll_comm_set_idle(comm, idle, &calls);
 	last_ns = 0;
@@ -129,14 +176,17 @@ static void past_deadline(void)
 
 int main(void)
 {
-	int ret = coll_init(NULL, &comm);
+	int ret;
 
+	block_signal();
+	ret = coll_init(NULL, &comm);
 	if (ret) {
 		fprintf(stderr, "coll_init: %s; %s\n", coll_strerror(ret), coll_last_error());
 		return 1;
 	}
 	if (coll_comm_size(comm) != 2)
 		die("ranks", coll_comm_size(comm));
+	exchange_pids();
 	timed();
 	with_idle(2);
 	with_idle(1 << 18);
