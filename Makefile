@@ -10,6 +10,8 @@ DEBUG_KERNEL ?= uml-debug
 TOP	:= $(CURDIR)
 Q	:= $(if $(V),,@)
 COLLVM	:= $(TOP)/tools/collvm
+# as many jobs as CPUs, unless make was told how many
+jobs	= $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # The kernel way works too: make -C $KDIR M=$PWD modules reads Kbuild, not this.
 
@@ -42,8 +44,8 @@ packages:
 	$(Q)tools/packages
 
 user: packages
-	$(Q)$(MAKE) -s -C libcoll_user
-	$(Q)$(MAKE) -s -C tools
+	$(Q)$(MAKE) $(jobs) -s -C libcoll_user
+	$(Q)$(MAKE) $(jobs) -s -C tools
 
 modules: packages
 	$(Q)$(COLLVM) fetch $(KERNEL)
