@@ -241,11 +241,21 @@ bool peer_read(struct peer *p, int stripe, struct coll_frame *f, int ms)
 	return true;
 }
 
+bool peer_read_ctrl(struct peer *p, int stripe, struct coll_frame *f, int ms)
+{
+	bool got;
+
+	do {
+		got = peer_read(p, stripe, f, ms);
+	} while (got && f->type == COLL_FRAME_POST);
+	return got;
+}
+
 bool peer_hear(struct peer *p, struct peer *via, int stripe)
 {
 	struct coll_frame f;
 
-	return peer_read(via, stripe, &f, HEAR_MS) && f.type == COLL_FRAME_HELLO &&
+	return peer_read_ctrl(via, stripe, &f, HEAR_MS) && f.type == COLL_FRAME_HELLO &&
 	       f.comm == coll_wire_comm(p->name) &&
 	       !coll_wire_get_hello(via->payload, &p->theirs[stripe]);
 }
@@ -256,7 +266,7 @@ bool peer_is_proved(struct peer *p, struct peer *via, int stripe)
 	struct coll_frame f;
 
 	greet_put_proof(p->c.key, &p->theirs[stripe], &p->mine[stripe], mac);
-	return peer_read(via, stripe, &f, HEAR_MS) && f.type == COLL_FRAME_PROOF &&
+	return peer_read_ctrl(via, stripe, &f, HEAR_MS) && f.type == COLL_FRAME_PROOF &&
 	       f.comm == coll_wire_comm(p->name) && !memcmp(mac, via->payload, sizeof(mac));
 }
 

@@ -85,6 +85,9 @@ bool peer_second_establish(struct peer *p, struct peer *parent);
  */
 bool peer_read(struct peer *p, int stripe, struct coll_frame *f, int ms);
 
+/* As peer_read(), but skip POST, which the rank sends if an op takes long. */
+bool peer_read_ctrl(struct peer *p, int stripe, struct coll_frame *f, int ms);
+
 /* Write all; false if the stream is broken. */
 bool peer_write(struct peer *p, int stripe, const void *bytes, size_t len);
 

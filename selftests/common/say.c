@@ -95,6 +95,6 @@ bool say_hear(struct peer *p, struct coll_coord_rec *r)
 {
 	struct coll_frame f;
 
-	return peer_read(p, 0, &f, 10000) && f.type == COLL_FRAME_TENSOR &&
+	return peer_read_ctrl(p, 0, &f, 10000) && f.type == COLL_FRAME_TENSOR &&
 	       coll_coord_get(p->payload, f.length, r) == f.length;
 }

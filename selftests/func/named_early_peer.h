@@ -92,7 +92,7 @@ static inline bool is_fused(struct pair *j)
 	struct coll_frame f;
 	int n;
 
-	if (!peer_read(&j->p, 0, &f, 10000) || f.type != COLL_FRAME_TENSOR)
+	if (!peer_read_ctrl(&j->p, 0, &f, 10000) || f.type != COLL_FRAME_TENSOR)
 		return false;
 	n = coll_coord_get(j->p.payload, f.length, &a);
 	return n > 0 && coll_coord_get(j->p.payload + n, f.length - n, &b) > 0 &&

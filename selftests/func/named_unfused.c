@@ -60,7 +60,7 @@ TEST(the_rank_goes)
 	test_sleep_us(100000);
 	close(p.c.fd[0]);
 	p.c.fd[0] = -1;
-	ASSERT_TRUE(peer_read(&p, 0, &f, 10000));
+	ASSERT_TRUE(peer_read_ctrl(&p, 0, &f, 10000));
 	EXPECT_EQ(COLL_FRAME_ABORT, f.type);
 	peer_stop(&p);
 }
