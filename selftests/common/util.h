@@ -30,13 +30,13 @@ unsigned int test_bound_ms(void);
  * @since: when it happened, as test_now_ns()
  * @when: when it showed
  *
- * The machine itself stands still now and then: one event of a test may take ten times as
+ * The machine itself stands still now and then: one event of a test may take 50 times as
  * long, and says so, and of many events one more in 20 calls. Return: true for the next one,
  * and for what takes longer still.
  */
 bool test_late(uint64_t since, uint64_t when);
 
-/* Wait until a counter is @want, ten times as long as a fault may take at most. */
+/* Wait until a counter is @want, 50 times as long as a fault may take at most. */
 void test_wait_count(const volatile uint32_t *counter, uint32_t want);
 /* Wait until a thread sleeps, ten seconds at most. @tid: of any process. Return: it does. */
 bool test_asleep(pid_t tid);
