@@ -38,7 +38,33 @@ static int all_communicators(int *error)
 		if (*error)
 			break;
 	}
+	if (*error && fd >= 0)
+		close(fd);
 	return n;
+}
+
+/* The groups of a process that has ended count until a work item has freed them: 20 s at most. */
+static int communicators_again(int *error)
+{
+	int n = all_communicators(error), k;
+
+	for (k = 0; !n && *error == -EMFILE && k < 2000; k++) {
+		test_sleep_us(10000);
+		n = all_communicators(error);
+	}
+	return n;
+}
+
+static int start_again(struct raw_comm *c)
+{
+	int ret = raw_start(c, 2, 1), k;
+
+	for (k = 0; ret == -EMFILE && k < 2000; k++) {
+		raw_stop(c);
+		test_sleep_us(10000);
+		ret = raw_start(c, 2, 1);
+	}
+	return ret;
 }
 
 /* Receives that nobody will ever match, until that is refused. */
@@ -51,7 +77,7 @@ static int all_commands(void)
 	struct raw_comm c;
 	int n, refused = 0;
 
-	if (raw_start(&c, 2, 1) || io_uring_queue_init(64, &ring, 0))
+	if (start_again(&c) || io_uring_queue_init(64, &ring, 0))
 		return 0;
 	raw_recv(&cmd, buf, 1, COLL_I32, 1, 7, NULL);
 	for (n = 0; n < MOST && !refused; n++) {
@@ -75,7 +101,7 @@ static int greedy(int say, int until)
 	if (!become(65533))
 		return 1;
 	cmds = all_commands();
-	n = all_communicators(&error);
+	n = communicators_again(&error);
 	printf("# %d communicators, then %d; %d commands\n", n, error, cmds);
 	fflush(stdout);
 	if (!n || !cmds)
