@@ -170,6 +170,11 @@ void procs_stop(struct procs *p)
 	munmap(p->sh, sizeof(*p->sh));
 }
 
+uint64_t procs_asked_after(const struct procs_rank *k, uint64_t since)
+{
+	return k->asked > since ? k->asked : since;
+}
+
 void procs_result(struct procs *p, uint32_t rank, int result)
 {
 	struct procs_rank *me = &p->sh->rank[rank];

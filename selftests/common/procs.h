@@ -26,7 +26,7 @@ enum procs_phase {
  * @done: ops that ended well
  * @wrong: wrong elements in them
  * @when: time the last result came, ns
- * @asked: of streams: time of the last call into the kernel, ns; what a rank does before
+ * @asked: time of the last call into the kernel, ns, if @ops sets it; what a rank does before
  *	it is its own affair
  * @status: taken right then
  */
@@ -87,6 +87,9 @@ bool procs_wait(struct procs *p, uint32_t phase, unsigned int ms);
 void procs_stop(struct procs *p);
 /* Wait for one rank's process. Return: wait status, or -1 after @ms. */
 int procs_reap(struct procs *p, uint32_t rank, unsigned int ms);
+
+/* When rank @k could hear of an event of time @since first: then, or with its next call. */
+uint64_t procs_asked_after(const struct procs_rank *k, uint64_t since);
 
 /* In the child: record a result, with time and status. */
 void procs_result(struct procs *p, uint32_t rank, int result);

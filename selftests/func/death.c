@@ -29,7 +29,7 @@ static void expect_all_heard(struct __test_metadata *_metadata, struct procs *p,
 			continue;
 		EXPECT_EQ(-error, k->result) TH_LOG("rank %u", r);
 		EXPECT_EQ(0, k->wrong);
-		EXPECT_FALSE(test_late(since, k->when)) {
+		EXPECT_FALSE(test_late(procs_asked_after(k, since), k->when)) {
 			TH_LOG("rank %u of %u on %u nodes heard late", r,
 			       p->c.size, p->c.nodes);
 		}

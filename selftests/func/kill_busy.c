@@ -123,7 +123,7 @@ static uint64_t kill_one(struct __test_metadata *_metadata, uint64_t *lots)
 			continue;
 		EXPECT_EQ(-EHOSTDOWN, k->result);
 		EXPECT_EQ(victim, k->status.cause.rank);
-		since = k->asked > when ? k->asked : when;
+		since = procs_asked_after(k, when);
 		if (k->when > since && k->when - since > took)
 			took = k->when - since;
 	}

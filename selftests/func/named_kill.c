@@ -172,7 +172,7 @@ static uint64_t kill_one(struct __test_metadata *_metadata, uint64_t seed)
 		if (r == victim)
 			continue;
 		/* In the first round all CPUs are busy with memory: who gets one when is luck. */
-		since = k->asked > when ? k->asked : when;
+		since = procs_asked_after(k, when);
 		EXPECT_TRUE(k->phase == PROCS_ENDED && !k->wrong && k->result == -EHOSTDOWN &&
 			    k->status.cause.kind == COLL_CAUSE_EXIT &&
 			    k->status.cause.rank == victim &&
@@ -209,7 +209,7 @@ TEST(kill_at_random)
 	}
 	TH_LOG("%u kills, %u of %u known later than %u ms; %llu ms at most", n, late, judged,
 	       test_bound_ms(), (unsigned long long)most / 1000000);
-	EXPECT_LE(most, 10 * bound);
+	EXPECT_LE(most, 50 * bound);
 	EXPECT_LE(late * 4, judged);
 }
 

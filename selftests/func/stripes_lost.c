@@ -41,11 +41,6 @@ TEST(lost)
 	test_put(TEST_DEAD_AFTER, dead);
 }
 
-/* When a rank could get the error first: at the kill, or with its next call. */
-static uint64_t asked_after(const struct procs_rank *k, uint64_t killed)
-{
-	return k->asked > killed ? k->asked : killed;
-}
 
 /* A rank is killed while parts are in flight. */
 TEST(killed)
@@ -79,7 +74,7 @@ TEST(killed)
 			EXPECT_EQ(-EHOSTDOWN, k->result);
 			EXPECT_EQ(0, k->wrong);
 			EXPECT_EQ(1, k->status.cause.rank);
-			EXPECT_FALSE(test_late(asked_after(k, begin), k->when))
+			EXPECT_FALSE(test_late(procs_asked_after(k, begin), k->when))
 				TH_LOG("round %u, rank %u", i, r);
 		}
 		procs_stop(&p);
