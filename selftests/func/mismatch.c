@@ -87,7 +87,7 @@ static void make_cmds(struct world *w, const struct change *ch, uint32_t odd)
 				      COUNT, COLL_I32, COLL_OP_SUM);
 		if (r == odd)
 			ch->apply(&w->cmds[r]);
-		w->cmds[r].timeout_ns = 3 * SECOND;
+		w->cmds[r].timeout_ns = 20 * SECOND;
 	}
 }
 
@@ -236,7 +236,7 @@ TEST(order)
 		ASSERT_TRUE(world_start(&w, shapes[s].size, shapes[s].nodes));
 		make_cmds(&w, &changes[0], RAW_MAX);
 		raw_broadcast(&w.cmds[0], w.out[0].mem, COUNT, COLL_I32, 0);
-		w.cmds[0].timeout_ns = 3 * SECOND;
+		w.cmds[0].timeout_ns = 20 * SECOND;
 		ASSERT_EQ(0, raw_all(&w.c, w.cmds, w.first));
 		make_cmds(&w, &changes[0], RAW_MAX);
 		ASSERT_EQ(0, raw_all(&w.c, w.cmds, w.next));

@@ -123,7 +123,7 @@ static void stalls(struct __test_metadata *_metadata, struct procs *p, int event
 	rounds[0]++;
 	ASSERT_TRUE(stalls_event(events, &s, AFTER_MS + WAIT_MS)) TH_LOG("no event");
 	EXPECT_LE(AFTER_MS * 1000000ULL, s.age_ns);
-	EXPECT_GE(AFTER_MS + 1000 + test_bound_ms(), (test_now_ns() - since) / 1000000);
+	EXPECT_FALSE(test_late(since + (AFTER_MS + 1000) * 1000000ULL, test_now_ns()));
 	is_it(_metadata, p, &s, state, known);
 	EXPECT_EQ(1, stalls_dump(&s, 1));
 	EXPECT_LE(AFTER_MS * 1000000ULL, s.age_ns);
@@ -194,20 +194,23 @@ TEST_F(stall, dump_regardless_of_age)
 	goes_on(_metadata, &self->p);
 }
 
-/* Nothing is pending: nothing is reported, and the timer does not run. */
+/* Nothing is pending: nothing is reported, and the timer stops. */
 TEST_F(stall, idle)
 {
 	struct stalls_one s;
 	int64_t looks;
+	int i;
 
 	rounds[0] = 50;
 	goes_on(_metadata, &self->p);
-	/* The one that has been armed for one of them. */
-	test_sleep_us(2 * AFTER_MS * 1000);
-	looks = stalls_looks();
-	EXPECT_LE(1, looks);
-	EXPECT_FALSE(stalls_event(self->events, &s, 3 * AFTER_MS));
-	EXPECT_EQ(looks, stalls_looks());
+	/* The one that has been armed for one of them runs, late if the machine is busy. */
+	for (i = 0; i < 5; i++) {
+		looks = stalls_looks();
+		EXPECT_FALSE(stalls_event(self->events, &s, 3 * AFTER_MS));
+		if (looks > 0 && looks == stalls_looks())
+			break;
+	}
+	EXPECT_GT(5, i);
 }
 
 /* With the second threshold the tensor ends, and the communicator goes on. */
