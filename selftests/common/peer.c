@@ -56,6 +56,22 @@ bool peer_is_believed(struct peer *p)
 	return s.nr_links;
 }
 
+bool peer_has_left(struct peer *p)
+{
+	uint64_t until = test_now_ns() + HEAR_MS * 1000000ULL;
+	struct coll_cmd cmd;
+	int ret;
+
+	for (;;) {
+		raw_probe(&cmd, COLL_PROBE, PEER_RANK, COLL_TAG_ANY, NULL);
+		cmd.flags = COLL_CMD_NOWAIT;
+		ret = raw_submit(p->c.fd[0], &cmd);
+		if (ret == -EHOSTDOWN || test_now_ns() > until)
+			return ret == -EHOSTDOWN;
+		test_sleep_us(1000);
+	}
+}
+
 /* Greet on both streams. */
 static int peer_greet(struct peer *p)
 {

@@ -107,6 +107,9 @@ bool peer_hear(struct peer *p, struct peer *via, int stripe);
 /* Read PROOF, the answer to HELLO of @p, from the sockets of @via. Return: whether it is right. */
 bool peer_is_proved(struct peer *p, struct peer *via, int stripe);
 
+/* Wait until the real rank knows that PEER_RANK has left: ten seconds at most. Does it? */
+bool peer_has_left(struct peer *p);
+
 /* The real rank comes to know that the peer has the key. */
 bool peer_is_believed(struct peer *p);
 

@@ -48,8 +48,7 @@ static bool burst_bye(struct burst *b)
 
 	if (!peer_write(&b->p, 0, bye, peer_put_bye(&b->p, PEER_RANK, 1, bye)))
 		return false;
-	test_sleep_us(NEWS_US);
-	return true;
+	return peer_has_left(&b->p);
 }
 
 /* An op that is posted after that waits for the one before it, too. The status tells the cause. */
