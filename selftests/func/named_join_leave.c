@@ -29,6 +29,17 @@ static bool start_and_join(struct peer *p)
 	return say_send(&t, p, 0);
 }
 
+/* Wait until the real node says that it has got the records. */
+static bool are_got(struct peer *p)
+{
+	struct coll_coord_rec got;
+
+	while (say_hear(p, &got))
+		if (got.kind == COLL_GOT)
+			return true;
+	return false;
+}
+
 /* Type of the next frame on the control stream that is BYE or ABORT; 0: none has come. */
 static uint8_t last_word(struct peer *p)
 {
@@ -79,6 +90,7 @@ TEST(the_barrier_fails)
 	ASSERT_EQ(0, raw_post(p.c.fd[0], &a_join, 1, NULL));
 	ASSERT_TRUE(say_hear(&p, &got));
 	ASSERT_TRUE(start_and_join(&p));
+	EXPECT_TRUE(are_got(&p));
 	EXPECT_EQ(-ETIMEDOUT, raw_collect(p.c.fd[0], &res, 1, 1, 200 * MS));
 	ASSERT_EQ(0, raw_abort(p.c.fd[0], 0));
 	/* All ranks had joined before. */

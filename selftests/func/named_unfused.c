@@ -5,8 +5,11 @@
  */
 #include <errno.h>
 
+#include <linux/coll_nl.h>
+
 #include "harness.h"
 #include "say.h"
+#include "stalls.h"
 
 #define SECOND	1000000000ULL
 
@@ -55,9 +58,12 @@ TEST(the_rank_goes)
 {
 	struct coll_frame f;
 	struct peer p;
+	int i;
 
+	ASSERT_LE(0, stalls_open());
 	ASSERT_EQ(0, begin(&p));
-	test_sleep_us(100000);
+	for (i = 0; i < 1000 && stalls_count(COLL_NL_GROUP_FUSED) < 1; i++)
+		test_sleep_us(10000);
 	close(p.c.fd[0]);
 	p.c.fd[0] = -1;
 	ASSERT_TRUE(peer_read_ctrl(&p, 0, &f, 10000));
