@@ -9,7 +9,7 @@
 #define TWO_SECOND	1000000000ULL
 #define TWO_MS		10000	/* patience with frames that come */
 #define TWO_QUIET	100	/* patience with frames that must not come */
-#define TWO_SILENCE	1000	/* when nothing comes for so long, all has been sent */
+#define TWO_SILENCE	3000	/* when nothing comes for so long, all has been sent */
 
 /**
  * struct two - a real rank in two communicators
