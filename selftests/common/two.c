@@ -68,7 +68,7 @@ int two_works(struct peer *p, enum peer_kind kind)
 	struct peer_op o;
 	int ret;
 
-	if (!peer_op_init(&o, p, kind, 1250, 5 * TWO_SECOND) || !peer_op_start(&o, p))
+	if (!peer_op_init(&o, p, kind, 1250, 20 * TWO_SECOND) || !peer_op_start(&o, p))
 		return -ENOMEM;
 	peer_write(p, 1, buf, peer_put_op(p, &o.cmd, p->seq, 1000, buf));
 	ret = peer_op_wait(&o);

@@ -23,7 +23,7 @@ static void *submit_other(void *arg)
 	static struct coll_cmd cmd;
 
 	raw_barrier(&cmd);
-	cmd.timeout_ns = 5 * SECOND;
+	cmd.timeout_ns = 20 * SECOND;
 	return (void *)(long)raw_submit(c->fd[1], &cmd);
 }
 
@@ -37,7 +37,7 @@ TEST_F(bad, struct_sizes)
 	int err;
 
 	raw_barrier(cmd);
-	cmd->timeout_ns = 5 * SECOND;
+	cmd->timeout_ns = 20 * SECOND;
 	/* All that was published first; what has been added since may be left out. */
 	err = submit_sized(self->c.fd[0], buf, offsetof(struct coll_cmd, handle) - 8);
 	EXPECT_TRUE(err == -EINVAL || err == -ENOTTY) TH_LOG("%d", err);

@@ -205,7 +205,7 @@ TEST(nothing_before_proof)
 		int st = i == 3;
 
 		ASSERT_EQ(0, peer_start(&p, false));
-		ASSERT_TRUE(peer_op_init(&o, &p, PEER_BCAST_IN, 1000, 5 * SECOND));
+		ASSERT_TRUE(peer_op_init(&o, &p, PEER_BCAST_IN, 1000, 20 * SECOND));
 		ASSERT_TRUE(peer_op_start(&o, &p));
 		n = i == 4 ? 0 : peer_put_hello(&p, st, buf);
 		if (i == 0)
@@ -253,7 +253,7 @@ TEST(nothing_sent_before_proof)
 	p.c.fd[0] = -1;
 	EXPECT_FALSE(peer_read(&p, 0, &f, QUIET)) TH_LOG("type %u", f.type);
 	ASSERT_TRUE(peer_write(&p, 0, buf, peer_put_proof(&p, 0, buf)));
-	ASSERT_TRUE(peer_read(&p, 0, &f, 2000));
+	ASSERT_TRUE(peer_read(&p, 0, &f, PATIENT));
 	EXPECT_EQ(COLL_FRAME_ABORT, f.type);
 	EXPECT_EQ(0, peer_op_exit(&o));
 	peer_stop(&p);
@@ -322,7 +322,7 @@ TEST(key_is_not_sent)
 	ASSERT_EQ(0, peer_second(&second, &p));
 	ASSERT_EQ(0, raw_share(second.c.fd[0], 1, p.c.fd[0], 1));
 	ASSERT_TRUE(peer_write(&p, 0, buf, peer_put_hello(&second, 0, buf)));
-	ASSERT_TRUE(peer_op_init(&o, &p, PEER_ALLREDUCE, 1000, 5 * SECOND));
+	ASSERT_TRUE(peer_op_init(&o, &p, PEER_ALLREDUCE, 1000, 20 * SECOND));
 	ASSERT_TRUE(peer_op_start(&o, &p));
 	ASSERT_TRUE(peer_write(&p, 1, buf, peer_put_op(&p, &o.cmd, 1, 4096, buf)));
 	EXPECT_EQ(0, peer_op_wait(&o));

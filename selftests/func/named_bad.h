@@ -38,7 +38,7 @@ FIXTURE_VARIANT_ADD(named_bad, two_nodes) { .nodes = 2 };
 static inline void make(FIXTURE_DATA(named_bad) *self)
 {
 	raw_allreduce(&self->cmd, self->in, self->out, 8, COLL_I32, COLL_OP_SUM);
-	self->cmd.timeout_ns = 5 * SECOND;
+	self->cmd.timeout_ns = 20 * SECOND;
 	raw_tensor(&self->t, "right", &self->cmd, 1);
 	self->p = (struct coll_tensor_post){
 		.tensors = (uintptr_t)&self->t,

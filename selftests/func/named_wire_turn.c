@@ -33,7 +33,7 @@ TEST(out_of_turn)
 
 	/* A record on the data stream, which is read when an op wants data. */
 	ASSERT_EQ(0, peer_start_named(&p, 0));
-	ASSERT_EQ(0, say_post(&p, SAY_NAME, 5 * SECOND));
+	ASSERT_EQ(0, say_post(&p, SAY_NAME, 20 * SECOND));
 	r = say_record(COLL_READY, 0, 0);
 	send_record(_metadata, &p, &r);
 	say_begin(&t);

@@ -123,7 +123,7 @@ static void one_wrong(struct __test_metadata *_metadata, uint32_t rank, const st
 	struct peer p;
 
 	ASSERT_EQ(0, peer_start_named(&p, rank));
-	ASSERT_EQ(0, say_post(&p, SAY_NAME, w->ok ? 200 * MS : 5 * SECOND));
+	ASSERT_EQ(0, say_post(&p, SAY_NAME, w->ok ? 200 * MS : 20 * SECOND));
 	say_begin(&t);
 	if (!w->late)
 		w->change(&r, &t);

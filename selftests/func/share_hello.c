@@ -151,7 +151,7 @@ TEST(before_proof)
 	ASSERT_EQ(0, two_start(&t));
 	ASSERT_EQ(0, two_attach(&t));
 	ASSERT_TRUE(peer_hear(&t.b, &t.a, 0));
-	ASSERT_TRUE(peer_op_init(&o, &t.b, PEER_BCAST_IN, 1000, 5 * TWO_SECOND));
+	ASSERT_TRUE(peer_op_init(&o, &t.b, PEER_BCAST_IN, 1000, 20 * TWO_SECOND));
 	ASSERT_TRUE(peer_op_start(&o, &t.b));
 	n = peer_put_op(&t.b, &o.cmd, 1, 999, buf);
 	ASSERT_TRUE(peer_write(&t.a, 1, buf, n));

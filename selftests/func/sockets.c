@@ -56,7 +56,7 @@ static int sum(struct raw_comm *c, uint64_t count)
 		for (i = 0; i < count; i++)
 			in[r][i] = test_value(r, i);
 		raw_allreduce(&cmds[r], in[r], out[r], count, COLL_I32, COLL_OP_SUM);
-		cmds[r].timeout_ns = 5 * SECOND;
+		cmds[r].timeout_ns = 20 * SECOND;
 	}
 	ret = raw_all(c, cmds, results);
 	for (r = 0; r < 2 && !ret; r++) {

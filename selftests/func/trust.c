@@ -211,7 +211,7 @@ TEST_F(trust, loan_by_a_program)
 	struct coll_status s;
 
 	ASSERT_EQ(0, peer_start(&self->p, true));
-	ASSERT_TRUE(peer_op_init(&self->o, &self->p, PEER_BCAST_IN, 1000, 5 * SECOND));
+	ASSERT_TRUE(peer_op_init(&self->o, &self->p, PEER_BCAST_IN, 1000, 20 * SECOND));
 	ASSERT_TRUE(peer_op_start(&self->o, &self->p));
 	peer_put_op(&self->p, &self->o.cmd, 1, 4096, buf);
 	ASSERT_EQ(0, coll_wire_get_header(buf, &f));

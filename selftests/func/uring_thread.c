@@ -87,7 +87,7 @@ static void leaves(struct __test_metadata *_metadata, unsigned char *page, const
 	if (want[0])
 		ASSERT_EQ(0, munmap(page, 4096));
 	for (i = 0; i < 3; i++) {
-		other[i].timeout_ns = 5 * SECOND;
+		other[i].timeout_ns = 20 * SECOND;
 		EXPECT_EQ(0, raw_submit(c.fd[1], &other[i])) TH_LOG("%u", i);
 	}
 	reap(_metadata, res);

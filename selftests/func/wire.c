@@ -31,13 +31,13 @@ static void wrong_frame(struct __test_metadata *_metadata, enum peer_kind kind,
 
 	ASSERT_EQ(0, peer_start(&p, true));
 	/* an op that is right, so that there are old numbers */
-	ASSERT_TRUE(peer_op_init(&first, &p, PEER_BARRIER, 0, 5 * SECOND));
+	ASSERT_TRUE(peer_op_init(&first, &p, PEER_BARRIER, 0, 20 * SECOND));
 	ASSERT_TRUE(peer_op_start(&first, &p));
 	n = peer_put_op(&p, &first.cmd, 1, 4096, buf);
 	ASSERT_TRUE(peer_write(&p, 1, buf, n));
 	ASSERT_EQ(0, peer_op_wait(&first));
 
-	ASSERT_TRUE(peer_op_init(&o, &p, kind, COUNT, 5 * SECOND));
+	ASSERT_TRUE(peer_op_init(&o, &p, kind, COUNT, 20 * SECOND));
 	ASSERT_TRUE(peer_op_start(&o, &p));
 	n = peer_put_op(&p, &o.cmd, 2, 4096, buf);
 	ASSERT_EQ(0, coll_wire_get_header(buf, &f));
@@ -283,13 +283,13 @@ TEST(duplicate_data)
 
 	for (kind = 0; kind < PEER_NR_KINDS; kind++) {
 		ASSERT_EQ(0, peer_start(&p, true));
-		ASSERT_TRUE(peer_op_init(&o, &p, kind, 200, 5 * SECOND));
+		ASSERT_TRUE(peer_op_init(&o, &p, kind, 200, 20 * SECOND));
 		ASSERT_TRUE(peer_op_start(&o, &p));
 		n = peer_put_op(&p, &o.cmd, 1, 4096, buf);
 		ASSERT_TRUE(peer_write(&p, 1, buf, n));
 		ASSERT_EQ(0, peer_op_wait(&o));
 		ASSERT_TRUE(peer_write(&p, 1, buf, n));
-		ASSERT_TRUE(peer_op_init(&next, &p, kind, 200, 5 * SECOND));
+		ASSERT_TRUE(peer_op_init(&next, &p, kind, 200, 20 * SECOND));
 		ASSERT_TRUE(peer_op_start(&next, &p));
 		EXPECT_EQ(-EPROTO, peer_op_wait(&next)) TH_LOG("kind %d", kind);
 		EXPECT_EQ(0, peer_op_exit(&o));

@@ -16,7 +16,7 @@ static inline void op_fails(struct __test_metadata *_metadata, struct peer *p, i
 	struct peer_op o;
 	uint64_t when;
 
-	ASSERT_TRUE(peer_op_init(&o, p, PEER_BCAST_IN, 1000, 5 * SECOND));
+	ASSERT_TRUE(peer_op_init(&o, p, PEER_BCAST_IN, 1000, 20 * SECOND));
 	ASSERT_TRUE(peer_op_start(&o, p));
 	test_sleep_us(2000);
 	when = test_now_ns();

@@ -69,7 +69,7 @@ static inline bool read_all(int fd, void *buf, size_t len)
 		struct pollfd pfd = { .fd = fd, .events = POLLIN };
 		ssize_t n;
 
-		if (poll(&pfd, 1, 5000) != 1)
+		if (poll(&pfd, 1, 20000) != 1)
 			return false;
 		n = read(fd, p, len);
 		if (n <= 0)
@@ -106,7 +106,7 @@ static inline bool start(struct peer *p, struct peer_op *o, bool send, uint64_t 
 		raw_send(&o->cmd, o->out.mem, bytes, COLL_BYTE, 1, tag);
 	else
 		raw_recv(&o->cmd, o->out.mem, bytes, COLL_BYTE, COLL_RANK_ANY, tag, NULL);
-	o->cmd.timeout_ns = 10 * SECOND;
+	o->cmd.timeout_ns = 30 * SECOND;
 	return peer_op_start(o, p);
 }
 

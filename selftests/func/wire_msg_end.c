@@ -36,7 +36,7 @@ static bool read_to_bye(struct peer *p, uint32_t *answers)
 	struct coll_frame f;
 
 	*answers = 0;
-	while (peer_read(p, 0, &f, 5000)) {
+	while (peer_read(p, 0, &f, 20000)) {
 		if (f.comm != coll_wire_comm(p->name))
 			continue;
 		if (f.type == COLL_FRAME_BYE)
@@ -107,9 +107,9 @@ TEST(answer_before_data_is_proven)
 	peer_leave(&p);
 	EXPECT_FALSE(peer_read(&p, 0, &f, 200));
 	ASSERT_TRUE(peer_write(&p, 1, buf, peer_put_greet(&p, 1, buf)));
-	ASSERT_TRUE(peer_read(&p, 0, &f, 5000));
+	ASSERT_TRUE(peer_read(&p, 0, &f, 20000));
 	EXPECT_EQ(COLL_FRAME_CTS, f.type);
-	ASSERT_TRUE(peer_read(&p, 0, &f, 5000));
+	ASSERT_TRUE(peer_read(&p, 0, &f, 20000));
 	EXPECT_EQ(COLL_FRAME_BYE, f.type);
 	peer_stop(&p);
 }

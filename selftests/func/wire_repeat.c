@@ -42,7 +42,7 @@ TEST(one_abort)
 	size_t n;
 
 	ASSERT_EQ(0, peer_start(&p, true));
-	ASSERT_TRUE(peer_op_init(&o, &p, PEER_BARRIER, 0, 5 * SECOND));
+	ASSERT_TRUE(peer_op_init(&o, &p, PEER_BARRIER, 0, 20 * SECOND));
 	ASSERT_TRUE(peer_op_start(&o, &p));
 	test_sleep_us(50000);
 	n = peer_put_abort(&p, &later, buf);

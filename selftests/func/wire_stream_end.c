@@ -21,7 +21,7 @@ static void stream_ends(struct __test_metadata *_metadata, int stripe, bool hard
 	uint64_t when;
 
 	ASSERT_EQ(0, peer_start(&p, true));
-	ASSERT_TRUE(peer_op_init(&o, &p, PEER_BCAST_IN, 1000, 5 * SECOND));
+	ASSERT_TRUE(peer_op_init(&o, &p, PEER_BCAST_IN, 1000, 20 * SECOND));
 	ASSERT_TRUE(peer_op_start(&o, &p));
 	peer_put_op(&p, &o.cmd, 1, 4096, buf);
 	ASSERT_TRUE(peer_write(&p, 1, buf, have));
@@ -63,7 +63,7 @@ TEST(urgent_byte)
 
 	for (st = 0; st < 2; st++) {
 		ASSERT_EQ(0, peer_start(&p, true));
-		ASSERT_TRUE(peer_op_init(&o, &p, PEER_ALLREDUCE, 1000, 5 * SECOND));
+		ASSERT_TRUE(peer_op_init(&o, &p, PEER_ALLREDUCE, 1000, 20 * SECOND));
 		ASSERT_TRUE(peer_op_start(&o, &p));
 		ASSERT_EQ(1, send(p.sock[st], "x", 1, MSG_OOB | MSG_NOSIGNAL));
 		EXPECT_EQ(-EPROTO, peer_op_wait(&o)) TH_LOG("stream %d", st);
