@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
+#define TEST_SECONDS	900
+
 #include "harness.h"
 #include "peer.h"
 

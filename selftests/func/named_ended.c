@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define TEST_SECONDS	900
+
 #include "harness.h"
 #include "say.h"
 

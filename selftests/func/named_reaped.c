@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
+#define TEST_SECONDS	900
+
 #include "harness.h"
 #include "say.h"
 

@@ -8,6 +8,8 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
+#define TEST_SECONDS	900
+
 #include "harness.h"
 #include "trace.h"
 #include "ring.h"

@@ -3,6 +3,8 @@
  * Allreduces of f32 that are sent as f16 or bf16. The test plays the schedule of each algorithm,
  * and every bit of the results must be the same. All ranks get the same bits.
  */
+#define TEST_SECONDS	900
+
 #include "wire_types_play.h"
 
 static const uint16_t algorithms[] = {
