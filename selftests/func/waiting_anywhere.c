@@ -8,10 +8,9 @@
 
 #define WAIT_MS	20000
 
-/* A communicator that has no stopped rank goes on. */
-static void anywhere(struct __test_metadata *_metadata, uint32_t nodes)
+/* A communicator that has no stopped rank goes on. Return: how often a rank was stopped. */
+static uint32_t anywhere_once(struct __test_metadata *_metadata, uint32_t nodes, uint64_t lots)
 {
-	uint64_t lots = test_seed();
 	struct procs_stream st = {
 		.seed = lots, .max_bytes = 16 << 20, .count = 20 + test_scale(60),
 	};
@@ -33,7 +32,6 @@ static void anywhere(struct __test_metadata *_metadata, uint32_t nodes)
 		EXPECT_EQ(0, test_good(&by));
 		kill(p.pid[who], SIGCONT);
 	}
-	EXPECT_LE(1, i) TH_LOG("the stream was over too soon");
 	ASSERT_TRUE(procs_wait(&p, PROCS_ENDED, 2 * WAIT_MS));
 	for (r = 0; r < 4; r++) {
 		EXPECT_EQ(0, p.sh->rank[r].result);
@@ -42,6 +40,19 @@ static void anywhere(struct __test_metadata *_metadata, uint32_t nodes)
 	}
 	procs_stop(&p);
 	raw_stop(&by);
+	return i;
+}
+
+/* The stream may be over before the first stop, if this process stands still. */
+static void anywhere(struct __test_metadata *_metadata, uint32_t nodes)
+{
+	uint64_t lots = test_seed();
+	uint32_t stops = 0;
+	int i;
+
+	for (i = 0; i < 5 && !stops; i++)
+		stops = anywhere_once(_metadata, nodes, lots);
+	EXPECT_LE(1, stops) TH_LOG("the stream was over too soon");
 }
 
 TEST(stopped_anywhere_one_node)		{ anywhere(_metadata, 1); }
