@@ -72,7 +72,7 @@ TEST(groups_that_linger)
 	setrlimit(RLIMIT_NOFILE, &files);
 	ASSERT_TRUE(test_put(TEST_MAX_GROUPS, "100"));
 	/* None of them is freed before the limit is reached. */
-	EXPECT_TRUE(test_put(TEST_DEAD_AFTER, "60"));
+	EXPECT_TRUE(test_put(TEST_DEAD_AFTER, "600"));
 	for (i = 0; i < 2 * GROUPS && !ret; i++)
 		ret = leave_one();
 	test_put(TEST_MAX_GROUPS, limit);

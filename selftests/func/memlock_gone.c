@@ -121,9 +121,10 @@ TEST(window_that_ends)
 		_exit(send_what_ends() ? 1 : 0);
 	ASSERT_EQ(child, waitpid(child, &status, 0));
 	EXPECT_EQ(0, status);
-	for (i = 0; i < 100 && pages_pinned() != before; i++)
+	/* Those of the test before may have been let go of meanwhile, too. */
+	for (i = 0; i < 2000 && pages_pinned() > before; i++)
 		test_sleep_us(10000);
-	EXPECT_EQ(before, pages_pinned());
+	EXPECT_GE(before, pages_pinned());
 }
 
 TEST_HARNESS_MAIN

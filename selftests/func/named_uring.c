@@ -184,7 +184,7 @@ TEST(a_wait_in_flight)
 	prep_wait(0, 1, 0, 0);
 	EXPECT_EQ(0, go(0));
 	one_each(_metadata, 0);
-	prep_wait(1, NAMES, NAMES, SECOND);
+	prep_wait(1, NAMES, NAMES, 3 * SECOND);
 	EXPECT_EQ(1, go(1));
 	prep_wait(1, NAMES, 1, SECOND / 10);
 	EXPECT_EQ(-ETIMEDOUT, go(1));

@@ -51,7 +51,7 @@ TEST(its_group_pays)
 		SKIP(return, "this kernel gives us no threads of the process");
 	ASSERT_TRUE(enter_group(stat, sizeof(stat)));
 	p.arg = stat;
-	begin(_metadata, &p, 2, 50 * WARM);
+	begin(_metadata, &p, 2, test_scale(50 * WARM));
 	/* The thread has used CPU time, and its control group has paid for that. */
 	EXPECT_GE(scene->ticks, 5);
 	EXPECT_GE(scene->paid, (scene->ticks - 1) * tick_us / 2) {

@@ -16,7 +16,7 @@ static bool stream_ended(struct peer *p, int stripe)
 	struct pollfd pfd = { .fd = p->sock[stripe], .events = POLLIN };
 	char junk[1024];
 
-	while (poll(&pfd, 1, 10 * test_bound_ms()) == 1)
+	while (poll(&pfd, 1, 50 * test_bound_ms()) == 1)
 		if (recv(pfd.fd, junk, sizeof(junk), MSG_DONTWAIT) <= 0)
 			return true;
 	return false;
