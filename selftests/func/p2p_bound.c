@@ -173,6 +173,23 @@ TEST(cancelled_while_others_come)
 	end();
 }
 
+/* Wait until rank 0 has heard of a message of rank 1, and of all that were sent before. */
+static bool has_heard(uint64_t tag)
+{
+	struct coll_message got;
+	struct coll_cmd cmd;
+	int i, ret = -ENOMSG;
+
+	for (i = 0; i < 10000 && ret == -ENOMSG; i++) {
+		raw_probe(&cmd, COLL_PROBE, 1, tag, &got);
+		cmd.flags = COLL_CMD_NOWAIT;
+		ret = raw_submit(c.fd[0], &cmd);
+		if (ret)
+			test_sleep_us(1000);
+	}
+	return !ret;
+}
+
 /* Rank 0 leaves: receives from it end, and so do sends to it, which wait for its receives. */
 static void leaves(struct __test_metadata *_metadata, uint32_t nodes)
 {
@@ -183,9 +200,7 @@ static void leaves(struct __test_metadata *_metadata, uint32_t nodes)
 		ASSERT_EQ(1, recv_one(1, 0, i));
 		ASSERT_EQ(1, send_one(1, 0, many + i));
 	}
-	/* The other node has them. */
-	if (nodes > 1)
-		test_sleep_us(300000);
+	ASSERT_TRUE(has_heard(2 * many - 1));
 	if (!test_trace_start(EVENT))
 		SKIP(return, "no tracepoint");
 	close(c.fd[0]);
