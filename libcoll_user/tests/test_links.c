@@ -18,8 +18,8 @@
 #include "schedule.h"
 
 #define MAX_RANKS	32
-/* On a busy machine connecting may take this long. Ranks that miss each other wait for 15 s. */
-#define BOUND_MS	14000
+/* On a busy machine connecting may take this long. Ranks that miss each other wait for 60 s. */
+#define BOUND_MS	55000
 
 static int tests, failures;
 
@@ -154,7 +154,7 @@ static void *rank_main(void *arg)
 	char spec[32];
 	struct rdv_config rc = {
 		.rank = r->rank, .size = r->job->size, .spec = spec,
-		.secret = &r->job->secret, .deadline = deadline_in(15000),
+		.secret = &r->job->secret, .deadline = deadline_in(60000),
 	};
 	struct rendezvous *rdv;
 	int64_t begin = now_ms();

@@ -19,7 +19,7 @@
 #define BLOB		40
 #define RANKS		2
 #define LONG_MS		20000
-#define SHORT_MS	300
+#define SHORT_MS	1000
 
 static int tests, failures;
 
