@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "named_pair.h"
+#include "util.h"
 
 TEST(a_rank_leaves)
 {
@@ -81,6 +83,8 @@ TEST(closing_with_pending_ones)
 	}
 }
 
+static volatile pid_t waiter;
+
 /* Waits without limit. Return: the number of results, or -errno. */
 static void *wait_for_result(void *arg)
 {
@@ -89,6 +93,7 @@ static void *wait_for_result(void *arg)
 		.results = (uintptr_t)&res, .nr = 1, .min = 1, .timeout_ns = 0,
 	};
 
+	waiter = syscall(SYS_gettid);
 	if (ioctl(*(int *)arg, COLL_IOC_TENSOR_WAIT, &w))
 		return (void *)(long)-errno;
 	return (void *)(long)(w.got == 1 ? res.result : 1000);
@@ -112,15 +117,18 @@ TEST(closing_while_another_waits)
 		pair_make(&p, "mine", 3000);
 		fd = p.c.fd[0];
 		ASSERT_EQ(0, raw_post(fd, &p.t[0], 1, NULL));
+		waiter = 0;
 		ASSERT_EQ(0, pthread_create(&t, NULL, wait_for_result, &fd));
-		test_sleep_us(50000);
+		while (!waiter)
+			test_sleep_us(200);
+		ASSERT_TRUE(test_asleep(waiter));
 		close(fd);
 		p.c.fd[0] = -1;
 		ASSERT_EQ(0, raw_status_failed(p.c.fd[1], &s)) TH_LOG("%u nodes", nodes);
 		EXPECT_EQ(COLL_CAUSE_CLOSE, s.cause.kind);
 		EXPECT_EQ(0, s.cause.rank);
 		pthread_join(t, &ret);
-		EXPECT_NE(0, (long)ret);
+		EXPECT_EQ(-ECANCELED, (long)ret);
 		raw_stop(&p.c);
 	}
 }

@@ -6,6 +6,8 @@
  */
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "harness.h"
 #include "ring.h"
@@ -21,6 +23,7 @@ static struct thread_job {
 	struct coll_cmd cmd[3];
 	int fd;
 	int submitted;
+	pid_t tid;
 } job;
 
 static void *submit(void *arg)
@@ -31,7 +34,20 @@ static void *submit(void *arg)
 	for (i = 0; i < 3; i++)
 		ring_prep(io_uring_get_sqe(&job.ring), job.fd, &job.cmd[i], i);
 	job.submitted = io_uring_submit(&job.ring);
+	job.tid = syscall(SYS_gettid);
 	return NULL;
+}
+
+/* The task of a thread ends some time after pthread_join(): wait for ten seconds at most. */
+static bool has_ended(pid_t tid)
+{
+	char path[64];
+	int i;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d", tid);
+	for (i = 0; i < 10000 && !access(path, F_OK); i++)
+		test_sleep_us(1000);
+	return i < 10000;
 }
 
 /* The result of each command of the thread, in the order of @res. */
@@ -82,8 +98,7 @@ static void leaves(struct __test_metadata *_metadata, unsigned char *page, const
 	ASSERT_EQ(0, pthread_create(&thread, NULL, submit, NULL));
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	ASSERT_EQ(3, job.submitted);
-	/* The task of the thread ends some time after pthread_join(). */
-	test_sleep_us(50000);
+	ASSERT_TRUE(has_ended(job.tid));
 	if (want[0])
 		ASSERT_EQ(0, munmap(page, 4096));
 	for (i = 0; i < 3; i++) {
