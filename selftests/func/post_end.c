@@ -28,12 +28,13 @@ TEST_F(post, cancelled)
 	EXPECT_EQ(0, test_good(&c));
 }
 
-/* The main thread waits then. */
+/* The main thread waits then. Return: @arg; NULL: it did not. */
 static void *close_later(void *arg)
 {
-	test_asleep(getpid());
+	bool waits = test_asleep(getpid());
+
 	close(*(int *)arg);
-	return NULL;
+	return waits ? arg : NULL;
 }
 
 /* Another thread closes the file of who waits: the wait ends, and the others hear of it. */
@@ -43,12 +44,14 @@ TEST_F(post, closed_under)
 	struct coll_status s;
 	int32_t o = 0;
 	pthread_t t;
+	void *waits;
 
 	ASSERT_EQ(1, post_recv(1, 0, 0, &o, 4, NULL));
 	ASSERT_EQ(0, pthread_create(&t, NULL, close_later, &c.fd[1]));
 	EXPECT_EQ(1, raw_collect_cmds(c.fd[1], &got, 1, 1, 10000 * MS));
 	EXPECT_GT(0, got.result);
-	pthread_join(t, NULL);
+	pthread_join(t, &waits);
+	EXPECT_NE(NULL, waits);
 	c.fd[1] = -1;
 	ASSERT_EQ(0, raw_status_failed(c.fd[0], &s));
 	EXPECT_EQ(COLL_CAUSE_CLOSE, s.cause.kind);

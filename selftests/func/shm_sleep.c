@@ -11,7 +11,7 @@ TEST_F(shm, a_sleeper_is_woken_when_all_are_there)
 	struct sleeper s;
 
 	put_pos(&v[0], 7);
-	sleep_begin(&s, v[0].fd, 7, 0);
+	ASSERT_TRUE(sleep_begin(&s, v[0].fd, 7, 0));
 	EXPECT_EQ(1, s.result);
 	put_pos(&v[1], 7);
 	EXPECT_EQ(0, shm_wake(v[1].fd));
@@ -28,7 +28,7 @@ TEST_F(shm, a_sleeper_hears_of_who_goes_by_the_kernel)
 	int results[RANKS];
 	struct sleeper s;
 
-	sleep_begin(&s, self->v[0].fd, 1, 0);
+	ASSERT_TRUE(sleep_begin(&s, self->v[0].fd, 1, 0));
 	raw_barrier(&cmd);
 	ASSERT_EQ(1, raw_post_cmd(self->v[2].fd, &cmd, 0));
 	EXPECT_EQ(0, sleep_end(&s));
@@ -49,7 +49,7 @@ TEST_F(shm, a_sleeper_looks_by_itself)
 	struct sleeper s;
 	uint32_t r;
 
-	sleep_begin(&s, self->v[0].fd, 1, 0);
+	ASSERT_TRUE(sleep_begin(&s, self->v[0].fd, 1, 0));
 	for (r = 0; r < RANKS; r++)
 		put_pos(&self->v[r], 1);
 	EXPECT_EQ(0, sleep_end(&s));
@@ -61,7 +61,7 @@ TEST_F(shm, a_sleeper_knows_what_was_posted_before)
 	struct coll_cmd cmd;
 	struct sleeper s;
 
-	sleep_begin(&s, self->v[0].fd, 1, 0);
+	ASSERT_TRUE(sleep_begin(&s, self->v[0].fd, 1, 0));
 	raw_barrier(&cmd);
 	ASSERT_EQ(1, raw_post_cmd(self->v[0].fd, &cmd, 0));
 	test_sleep_us(50000);
@@ -77,7 +77,7 @@ TEST_F(shm, a_sleeper_is_late)
 	uint32_t r;
 
 	put_pos(&self->v[0], 1);
-	sleep_begin(&s, self->v[0].fd, 1, 0);
+	ASSERT_TRUE(sleep_begin(&s, self->v[0].fd, 1, 0));
 	EXPECT_EQ(1, s.result);
 	for (r = 0; r < RANKS; r++)
 		put_pos(&self->v[r], 1 + COLL_SHM_SLOTS);
@@ -107,7 +107,7 @@ TEST_F(shm, few_may_sleep)
 	int i;
 
 	for (i = 0; i < COLL_SHM_SLEEPERS; i++)
-		sleep_begin(&s[i], self->v[0].fd, 1, 0);
+		ASSERT_TRUE(sleep_begin(&s[i], self->v[0].fd, 1, 0));
 	EXPECT_EQ(-EBUSY, shm_wait(self->v[0].fd, 1, 0));
 	EXPECT_EQ(-ETIMEDOUT, shm_wait(self->v[1].fd, 1, MS) ?: -(int)header(self->v)->failed);
 	for (i = 0; i < COLL_SHM_SLEEPERS; i++)

@@ -12,7 +12,7 @@ TEST_F(shm, close_ends_a_sleep)
 {
 	struct sleeper s;
 
-	sleep_begin(&s, self->v[0].fd, 1, 0);
+	ASSERT_TRUE(sleep_begin(&s, self->v[0].fd, 1, 0));
 	close_rank(&self->c, 0);
 	EXPECT_EQ(0, sleep_end(&s));
 	EXPECT_EQ(EHOSTDOWN, header(&self->v[1])->failed);
@@ -22,7 +22,7 @@ TEST_F(shm, a_sleeper_hears_of_who_leaves)
 {
 	struct sleeper s;
 
-	sleep_begin(&s, self->v[0].fd, 1, 0);
+	ASSERT_TRUE(sleep_begin(&s, self->v[0].fd, 1, 0));
 	close_rank(&self->c, 1);
 	EXPECT_EQ(0, sleep_end(&s));
 	EXPECT_EQ(0, header(&self->v[0])->failed);
@@ -32,7 +32,7 @@ TEST_F(shm, a_sleeper_hears_of_a_failure)
 {
 	struct sleeper s;
 
-	sleep_begin(&s, self->v[0].fd, 1, 0);
+	ASSERT_TRUE(sleep_begin(&s, self->v[0].fd, 1, 0));
 	ASSERT_EQ(0, raw_abort(self->v[1].fd, 1));
 	EXPECT_EQ(0, sleep_end(&s));
 	EXPECT_EQ(ESHUTDOWN, header(&self->v[0])->failed);
@@ -45,7 +45,7 @@ TEST_F(shm, a_deadline_ends_the_communicator)
 
 	put_pos(&self->v[0], 1);
 	put_pos(&self->v[2], 1);
-	sleep_begin(&s, self->v[0].fd, 1, 0);
+	ASSERT_TRUE(sleep_begin(&s, self->v[0].fd, 1, 0));
 	ASSERT_EQ(0, raw_status(self->v[0].fd, &st));
 	EXPECT_EQ(1, st.late_rank);
 	EXPECT_EQ(1, st.nr_late);
@@ -68,7 +68,7 @@ TEST_F(shm, a_signal_ends_the_sleep)
 	struct sleeper s;
 
 	sigaction(SIGUSR1, &act, NULL);
-	sleep_begin(&s, self->v[0].fd, 1, 0);
+	ASSERT_TRUE(sleep_begin(&s, self->v[0].fd, 1, 0));
 	pthread_kill(s.thread, SIGUSR1);
 	EXPECT_EQ(-EINTR, sleep_end(&s));
 }

@@ -49,14 +49,14 @@ static inline void *sleep_thread(void *arg)
 	return NULL;
 }
 
-/* Returns when the thread sleeps. */
-static inline void sleep_begin(struct sleeper *s, int fd, uint64_t pos, uint64_t timeout_ns)
+/* Wait until the thread sleeps. Return: does it? */
+static inline bool sleep_begin(struct sleeper *s, int fd, uint64_t pos, uint64_t timeout_ns)
 {
 	*s = (struct sleeper){ .fd = fd, .pos = pos, .timeout_ns = timeout_ns, .result = 1 };
 	pthread_create(&s->thread, NULL, sleep_thread, s);
 	while (!s->tid)
 		test_sleep_us(200);
-	test_asleep(s->tid);
+	return test_asleep(s->tid);
 }
 
 /* Wait until the sleep has ended. Return: its result; 1 if it has not ended after 20 seconds. */
