@@ -129,6 +129,18 @@ bool test_late(uint64_t since, uint64_t when)
 	return took > 50 * bound || excused > 1 + calls / 20;
 }
 
+bool test_remove_group(const char *dir)
+{
+	int i;
+
+	for (i = 0; i < 100 && rmdir(dir); i++) {
+		if (errno != EBUSY)
+			return false;
+		test_sleep_us(10000);
+	}
+	return i < 100;
+}
+
 void test_wait_count(const volatile uint32_t *counter, uint32_t want)
 {
 	uint64_t until = test_now_ns() + test_bound_ms() * 50000000ULL;

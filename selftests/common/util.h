@@ -36,6 +36,9 @@ unsigned int test_bound_ms(void);
  */
 bool test_late(uint64_t since, uint64_t when);
 
+/* Remove a control group: its last process may leave it some time after it has been waited for. */
+bool test_remove_group(const char *dir);
+
 /* Wait until a counter is @want, 50 times as long as a fault may take at most. */
 void test_wait_count(const volatile uint32_t *counter, uint32_t want);
 /* Wait until a thread sleeps, ten seconds at most. @tid: of any process. Return: it does. */

@@ -100,7 +100,7 @@ TEST(a_long_one)
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_TRUE(WIFEXITED(status));
 	EXPECT_EQ(0, WEXITSTATUS(status));
-	EXPECT_EQ(0, rmdir(CGROUP));
+	EXPECT_TRUE(test_remove_group(CGROUP));
 	test_put("/sys/fs/cgroup/cgroup.subtree_control", "-memory");
 }
 

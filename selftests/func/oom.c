@@ -68,7 +68,7 @@ TEST(killed_for_memory)
 		EXPECT_EQ(SIGKILL, k->status.cause.signal);
 	}
 	procs_stop(&p);
-	EXPECT_EQ(0, rmdir(GROUP));
+	EXPECT_TRUE(test_remove_group(GROUP));
 	test_put("/sys/fs/cgroup/cgroup.subtree_control", "-memory");
 }
 
