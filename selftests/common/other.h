@@ -49,8 +49,9 @@ unsigned int other_loop_percent(void);
 
 /*
  * A communicator of two ranks, one of which is not there, and a barrier with a deadline.
- * Return: nanoseconds until -ETIMEDOUT, the least of three times: what the host of a virtual
- * machine does can make one late; 0 for another result.
+ * Return: nanoseconds until -ETIMEDOUT, the first of ten times that is within the bound of a fault,
+ * or the least of them: what the host of a virtual machine does can make some late; 0 for another
+ * result.
  */
 uint64_t other_time_deadline(uint64_t timeout_ns);
 

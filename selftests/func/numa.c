@@ -244,20 +244,33 @@ TEST_F(numa, each_slice_once)
 	EXPECT_EQ(0, self->wrong);
 }
 
-/* With no regard to memory it would be half of them. */
-static void mostly_near(struct __test_metadata *_metadata, FIXTURE_DATA(numa) *self, bool uring)
+/* Return: did both nodes take part, and mostly near? With no regard to memory it would be half. */
+static bool are_near(struct __test_metadata *_metadata, FIXTURE_DATA(numa) *self, bool uring)
 {
 	unsigned int round;
 
-	vectors(self, HALVES);
+	self->nr = 0;
+	self->near = 0;
+	memset(self->by_node, 0, sizeof(self->by_node));
 	for (round = 0; round < 16; round++)
 		ASSERT_EQ(0, sum(self, HALVES, COUNT, uring));
-	EXPECT_EQ(0, self->wrong);
 	TH_LOG("%lu of %lu slices by CPUs of their node; node 0 did %lu, node 1 %lu",
 	       self->near, self->nr, self->by_node[0], self->by_node[1]);
-	EXPECT_LT(self->nr * 2 / 3, self->near);
-	EXPECT_LT(self->nr / 8, self->by_node[0]);
-	EXPECT_LT(self->nr / 8, self->by_node[1]);
+	return self->near > self->nr * 2 / 3 && self->by_node[0] > self->nr / 8 &&
+	       self->by_node[1] > self->nr / 8;
+}
+
+/* Something else may use the CPUs of one node meanwhile. */
+static void mostly_near(struct __test_metadata *_metadata, FIXTURE_DATA(numa) *self, bool uring)
+{
+	bool near = false;
+	int i;
+
+	vectors(self, HALVES);
+	for (i = 0; i < 5 && !near; i++)
+		near = are_near(_metadata, self, uring);
+	EXPECT_TRUE(near);
+	EXPECT_EQ(0, self->wrong);
 	unmap(self);
 }
 

