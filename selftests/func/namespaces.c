@@ -173,7 +173,7 @@ TEST(network_namespace_deleted)
 	EXPECT_EQ(0, access("/sys/class/net/coll0", F_OK));
 	EXPECT_EQ(0, test_good(&c));
 	raw_stop(&c);
-	for (k = 0; k < 200 && !access("/sys/class/net/coll0", F_OK); k++)
+	for (k = 0; k < 1200 && !access("/sys/class/net/coll0", F_OK); k++)
 		test_sleep_us(50000);
 	EXPECT_NE(0, access("/sys/class/net/coll0", F_OK)) {
 		TH_LOG("the namespace is still there");

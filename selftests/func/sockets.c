@@ -83,7 +83,7 @@ TEST(low_water_mark)
 			struct timespec pause = { .tv_nsec = 10000000 };
 
 			/* The group is reaped a moment after its last file has gone. */
-			for (turn = 0; turn < 500 && low_water(sv[s][node]) != MUCH; turn++)
+			for (turn = 0; turn < 2000 && low_water(sv[s][node]) != MUCH; turn++)
 				nanosleep(&pause, NULL);
 			EXPECT_EQ(MUCH, low_water(sv[s][node]));
 			close(sv[s][node]);
