@@ -69,10 +69,23 @@ void CollWork::complete()
 		set(*future);
 }
 
+/* What was asked for; NULL: nothing. */
+c10::intrusive_ptr<c10::ivalue::Future> CollWork::future()
+{
+	std::lock_guard<std::mutex> guard(state_);
+
+	return future_;
+}
+
+/* A work that is over has a future that is over, as with the other backends. */
 bool CollWork::isCompleted()
 {
 	drive(0);
-	return c10d::Work::isCompleted();
+	if (!c10d::Work::isCompleted())
+		return false;
+	auto promised = future();
+
+	return !promised || promised->completed();
 }
 
 /* Until another thread has completed it. */
@@ -121,6 +134,9 @@ bool CollWork::wait(std::chrono::milliseconds timeout)
 	if (!run_until(until, for_ever))
 		throw std::runtime_error(std::string("coll: ") + op_->name() +
 					 ": not over within the time of this wait");
+	/* Another thread may be about to set it. It is over before its callbacks are called. */
+	if (auto promised = future())
+		promised->wait();
 	if (exception())
 		std::rethrow_exception(exception());
 	return true;

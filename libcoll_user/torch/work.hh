@@ -35,6 +35,7 @@ public:
 private:
 	bool run_until(std::chrono::steady_clock::time_point until, bool for_ever);
 	bool await(std::chrono::steady_clock::time_point until, bool for_ever);
+	c10::intrusive_ptr<c10::ivalue::Future> future();
 	bool look(uint64_t ns);
 	bool drive(uint64_t ns);
 	void complete();
