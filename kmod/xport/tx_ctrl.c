@@ -211,7 +211,7 @@ static bool coll_tx_due(struct coll_stream *st, struct coll_channel *ch)
 	else if (coll_tx_bye(st, ch))
 		return true;
 	else if (ch->byes_sent >= g->nr_local)
-		return false;	/* nothing after the last BYE: the peer may close its sockets then */
+		return false;	/* no POST and no ACK after the last BYE: the peer may close then */
 	else if (ch->announced != coll_group_announced(g))
 		coll_tx_post(st, ch);
 	else if (coll_tx_ack_due(ch))

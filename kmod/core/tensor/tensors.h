@@ -130,7 +130,8 @@ struct coll_tensor_counts {
  * @to_advance: some of them since coll_group_advance()
  * @broken: errno of a START that could not be applied: the group fails with it. It is never cleared.
  * @deadline: for the first of @by_time
- * @work: runs coll_tensors_flush() for callers that may not run it
+ * @work: for callers that may not run coll_tensors_flush(). It runs one round of that, and is queued
+ *	again while there is more to do
  * @stalls: what is pending, for reports
  */
 struct coll_tensors {
