@@ -267,6 +267,8 @@ int coll_adasum(coll_comm_t *comm, const void *send, void *recv, const uint64_t 
 	};
 	int ret;
 
+	if (!comm)
+		return -EINVAL;
 	if (!is_power_of_2(c.size))
 		return -EOPNOTSUPP;
 	ret = agree(&c, prepare(&c, send, recv));

@@ -10,7 +10,7 @@
 
 int coll_comm_status(coll_comm_t *comm, struct coll_status *st)
 {
-	if (!comm)
+	if (!comm || !st)
 		return -EINVAL;
 	return ioctl(comm->fd, COLL_IOC_STATUS, st) ? -errno : 0;
 }

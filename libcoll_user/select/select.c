@@ -162,7 +162,7 @@ static struct deadline comm_deadline(const coll_comm_t *comm)
 
 static bool can_select(const coll_comm_t *comm)
 {
-	return comm && comm->nr_nodes <= TOPOLOGY_FULL && comm->version.features & COLL_FEAT_SELECT;
+	return comm->nr_nodes <= TOPOLOGY_FULL && comm->version.features & COLL_FEAT_SELECT;
 }
 
 /* Algorithms that the environment has fixed stay. */
@@ -183,6 +183,8 @@ int coll_comm_tune(coll_comm_t *comm, uint32_t ms)
 	struct fp_state fp;
 	int ret;
 
+	if (!comm)
+		return -EINVAL;
 	if (!can_select(comm))
 		return -EOPNOTSUPP;
 	keep_fixed(comm, &plan);
@@ -199,6 +201,8 @@ int coll_comm_load_tables(coll_comm_t *comm, const char *path)
 	struct fp_state fp;
 	int ret;
 
+	if (!comm)
+		return -EINVAL;
 	if (!can_select(comm))
 		return -EOPNOTSUPP;
 	deadline = comm_deadline(comm);
@@ -247,7 +251,7 @@ int coll_comm_save_tables(coll_comm_t *comm, const char *path)
 	char *text = NULL;
 	int ret;
 
-	if (!path)
+	if (!comm || !path)
 		return -EINVAL;
 	if (!comm->select || !comm->hosts)
 		return -ENODATA;
