@@ -7,13 +7,11 @@
  * For Open MPI these are the names of all interfaces. For MPICH they are those of mpi_f08, whose
  * functions call PMPI functions if no buffer is an argument. MPICH's others call MPI functions.
  */
-#define _GNU_SOURCE
-#include <dlfcn.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "base/relax.h"
 #include "fortran.h"
+#include "late.h"
 #include "waits.h"
 
 #ifdef OPEN_MPI
@@ -42,6 +40,7 @@
  */
 #define DECLARE(name, ...)							\
 	typedef void name##_fn(__VA_ARGS__, fint *ierr);			\
+	static _Atomic(void *) late_##name;					\
 	extern name##_fn UNDERNEATH(name) __attribute__((weak))
 
 #define TEXT_OF(symbol)		#symbol
@@ -53,7 +52,7 @@ do {										\
 	name##_fn *fn_ = UNDERNEATH(name);					\
 										\
 	if (!fn_)								\
-		fn_ = (name##_fn *)find_late(TEXT(UNDERNEATH(name)),		\
+		fn_ = (name##_fn *)late_find(&late_##name, TEXT(UNDERNEATH(name)), \
 					     __builtin_return_address(0));	\
 	fn_(__VA_ARGS__);							\
 } while (0)
@@ -67,27 +66,6 @@ DECLARE(testall, fint *n, fint *requests, fint *flag, fint *statuses);
 DECLARE(testany, fint *n, fint *requests, fint *index, fint *flag, fint *status);
 DECLARE(testsome, fint *n, fint *requests, fint *nr, fint *indices, fint *statuses);
 DECLARE(request_get_status, fint *request, fint *flag, fint *status);
-
-/* Find a function in the libraries that were loaded with the object that contains @caller. */
-static void *find_late(const char *name, const void *caller)
-{
-	void *object = NULL, *fn = NULL;
-	Dl_info info;
-
-	if (dladdr(caller, &info))
-		object = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-	if (object) {
-		fn = dlsym(object, name);
-		/* It stays: it has called us. */
-		dlclose(object);
-	}
-	if (!fn) {
-		fprintf(stderr, "coll_mpi: no %s in the libraries of %s\n", name,
-			object ? info.dli_fname : "the caller");
-		PMPI_Abort(MPI_COMM_WORLD, 1);
-	}
-	return fn;
-}
 
 static void wait_for_each(int n, const fint *requests)
 {

@@ -24,3 +24,13 @@ function calls_of_fortran() bind(c, name='calls_of_fortran') result(wrong)
 		call MPI_Test(requests(1), over, MPI_STATUS_IGNORE, ierr)
 	end do
 end function
+
+! With optimisation the last call is a jump: MPI_Wait returns to the caller, which is no Fortran.
+subroutine wait_by_jump(request, statuses, ierr) bind(c, name='wait_by_jump')
+	use, intrinsic :: iso_c_binding
+	implicit none
+	include 'mpif.h'
+	integer(c_int) :: request, statuses(MPI_STATUS_SIZE), ierr
+
+	call MPI_Wait(request, statuses, ierr)
+end subroutine
