@@ -25,7 +25,7 @@ STUBS = {
 
 # Macros are no declarations: these are used.
 MACROS = "".join(f"#define {name} ...\n" for name in (
-    "COLL_RANK_ANY", "COLL_TAG_ANY", "COLL_UNDEFINED", "COLL_CONFIG_NO_URING",
+    "COLL_RANK_ANY", "COLL_RANK_NULL", "COLL_TAG_ANY", "COLL_UNDEFINED", "COLL_CONFIG_NO_URING",
     "COLL_TENSOR_AVG_PRESENT", "COLL_TENSOR_DIMS"))
 
 PYTHON = """

@@ -6,8 +6,10 @@ Arrays of random numbers, from COLL_TEST_SEED. Prints what is wrong; status 0, o
 """
 import gc
 import os
+import signal
 import sys
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -18,6 +20,8 @@ SEED = int(os.environ.get("COLL_TEST_SEED", "1"), 0)
 DTYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool",
           "float16", "float32", "float64", "complex64", "complex128")
 wrong = 0
+# Does alarm() raise?
+armed = [False]
 
 
 def ok(what, good):
@@ -175,6 +179,110 @@ def messages():
     waits = comm.irecv(into, tag=77)
     waits.cancel()
     raises("a receive that was cancelled", coll.Error, waits.wait, 125)
+
+
+class Alarm(Exception):
+    """By a handler of a signal"""
+
+
+def alarm(*_args):
+    if armed[0]:
+        raise Alarm
+
+
+def found_within(seconds, tag):
+    """A message from rank 0, or None."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        message = comm.improbe(0, tag)
+        if message:
+            return message
+    return None
+
+
+def interrupted_early():
+    """A handler raises while there is no message."""
+    start, said = time.monotonic(), None
+    armed[0] = True
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        comm.mprobe(0, 21)
+    except Alarm:
+        said = time.monotonic() - start
+    armed[0] = False
+    ok(f"a handler during mprobe: {said} s", said is not None and said < 0.8)
+
+
+def interrupted_late():
+    """A handler raises when a message has been reserved."""
+    def raises_behind(*args):
+        check(*args)
+        alarm()
+
+    check, coll._messages.check = coll._messages.check, raises_behind
+    comm.probe(0, 22)
+    armed[0] = True
+    raises("a handler behind improbe", Alarm, lambda: comm.improbe(0, 22))
+    armed[0] = False
+    coll._messages.check = check
+    ok("what is left over has another tag", comm.improbe(0, 24) is None)
+    ok("what is left over has another source", comm.improbe(1, 22) is None)
+
+
+def interrupted_often(count):
+    """Handlers raise at any time."""
+    for i in range(count):
+        message = None
+        try:
+            armed[0] = True
+            signal.setitimer(signal.ITIMER_REAL, 0.00002 * (i % 25 + 1))
+            message = comm.mprobe(0, 23)
+            armed[0] = False
+        except Alarm:
+            armed[0] = False
+        message = message or found_within(5, 23)
+        ok(f"message {i} of many", message is not None)
+        if not message:
+            return
+        got = message.recv(np.zeros(1, int))
+        ok(f"message {i} of many: {got!r}", got[0][0] == i)
+
+
+def interrupted():
+    """A message whose mprobe() a handler has ended is for the next one."""
+    if comm.size == 1 or comm.rank > 1:
+        return
+    count = 200
+    if comm.rank == 0:
+        time.sleep(1)
+        requests = [comm.isend(np.array([tag]), 1, tag) for tag in (21, 22)]
+        requests += [comm.isend(np.array([i]), 1, 23) for i in range(count)]
+        until = time.monotonic() + 30
+        while not all([r.test() for r in requests]) and time.monotonic() < until:
+            time.sleep(0.001)
+        ok("what rank 1 has probed is received", all([r.test() for r in requests]))
+        return
+    before = signal.signal(signal.SIGALRM, alarm)
+    interrupted_early()
+    interrupted_late()
+    for tag in 21, 22:
+        message = found_within(5, tag)
+        ok(f"a message after a handler, tag {tag}", message and
+           message.recv(np.zeros(1, int))[0][0] == tag)
+    interrupted_often(count)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def late_probe():
+    """The deadline of the communicator is that of mprobe(), too."""
+    other = comm.dup()
+    other.set_timeout(0.3)
+    start = time.monotonic()
+    raises("an mprobe past the deadline", coll.Error, other.mprobe, 110)
+    ok("an mprobe with a deadline", time.monotonic() - start < 10)
+    raises("an mprobe after that", coll.Error, other.improbe, 110)
+    other.finalize()
 
 
 def pairs():
@@ -343,6 +451,8 @@ def main():
         unequal(dtype)
         crosswise(dtype)
     messages()
+    interrupted()
+    late_probe()
     pairs()
     foreign_pairs()
     errors()

@@ -83,6 +83,8 @@ class Comm(Messages):
         self._live: Any = weakref.WeakSet()
         self._left: Any = collections.deque()
         self._sweeping = threading.Lock()
+        # Messages that are reserved, and that nobody has: see _reserve()
+        self._reserved: Any = {}
         if _comm is None:
             _comm = self._init(rank, size, rendezvous, key, node, device, timeout, exchange,
                                uring)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 """Messages between two ranks."""
-from typing import Any, Optional, Tuple
+import time
+from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
 
@@ -12,15 +13,18 @@ from ._types import array, dtype_of, pointer, vector
 Array = np.ndarray
 # buffer, source, tag, elements that came
 Received = Tuple[Array, int, int, int]
+# The longest time between two looks of mprobe(), in seconds
+_NAP = 0.001
 
 
 class Messages:
-    """The methods of a communicator for messages. Comm has _comm, _c, _call and _start."""
+    """The methods of a communicator for messages. Comm has _comm, _c, _call, _start, _reserved."""
 
     _comm: Any
     _c: Any
     _call: Any
     _start: Any
+    _reserved: Dict[int, Any]
 
     def _message(self, name: str, args: tuple, keep: tuple, recv: Array, got):
         def result():
@@ -118,7 +122,7 @@ class Messages:
     def _look(self, name: str, source: int, tag: int) -> Any:
         """What a probe has found, or None."""
         got, found = ffi.new("struct coll_message *"), ffi.new("int *", 1)
-        more = (found,) if name in ("iprobe", "improbe") else ()
+        more = (found,) if name == "iprobe" else ()
         check(getattr(lib, "coll_" + name)(self._comm, source, tag, *more, got), name, self._c)
         return got if found[0] else None
 
@@ -149,6 +153,9 @@ class Messages:
     def mprobe(self, source: int = lib.COLL_RANK_ANY, tag: int = lib.COLL_TAG_ANY) -> "Message":
         """Waits for a message, and reserves it: no other receive or probe gets it.
 
+        Receives that wait meanwhile get messages first. If the handler of a signal raises an
+        exception, a message that is reserved already is for the next mprobe() or improbe().
+
         >>> request = comm.isend(np.array([me]), 1 - me)
         >>> message = comm.mprobe()
         >>> (message.source, message.tag, message.bytes) == (1 - me, 0, 8)
@@ -157,7 +164,18 @@ class Messages:
         True
         >>> request.wait()
         """
-        return Message(self, self._look("mprobe", source, tag))
+        # The C function would let no handler of a signal run, and end with a message that the
+        # exception of a handler would lose.
+        start = time.monotonic()
+        command, ns = self._last_probe(source, tag)
+        while True:
+            message = self._reserve("mprobe", source, tag)
+            if message is not None:
+                return message
+            waited = time.monotonic() - start
+            if ns and waited * 1e9 > ns:
+                check(lib.coll_submit(self._comm, command[0]), "mprobe", self._c)
+            time.sleep(min(waited / 8, _NAP))
 
     def improbe(self, source: int = lib.COLL_RANK_ANY,
                 tag: int = lib.COLL_TAG_ANY) -> Optional["Message"]:
@@ -166,8 +184,46 @@ class Messages:
         >>> comm.improbe(tag=98) is None
         True
         """
-        got = self._look("improbe", source, tag)
-        return got and Message(self, got)
+        return self._reserve("improbe", source, tag)
+
+    def _last_probe(self, source: int, tag: int) -> Tuple[tuple, int]:
+        """((command, ...), deadline of the communicator in nanoseconds).
+
+        The command ends the communicator, as that deadline does, if there is no message.
+        """
+        got, command = ffi.new("struct coll_message *"), ffi.new("struct coll_cmd *")
+        lib.coll_cmd_recv(self._comm, command, ffi.NULL, 0, lib.COLL_DTYPE_NONE, source, tag, got)
+        ns = command.timeout_ns
+        command.collective, command.timeout_ns = lib.COLL_PROBE, 1
+        return (command, got), ns
+
+    def _reserve(self, name: str, source: int, tag: int) -> Optional["Message"]:
+        """A message that nobody else gets, or None.
+
+        An exception may come behind any call, by a signal. Then the message waits in _reserved.
+        """
+        comm, message = self._comm, self._left_over(source, tag)
+        if message is not None:
+            return message
+        got, found = ffi.new("struct coll_message *"), ffi.new("int *")
+        try:
+            check(lib.coll_improbe(comm, source, tag, found, got), name, self._c)
+            return Message(self, got) if found[0] else None
+        except BaseException:
+            if found[0] and got.source != lib.COLL_RANK_NULL:
+                self._reserved[got.id] = got
+            raise
+
+    def _left_over(self, source: int, tag: int) -> Optional["Message"]:
+        """A message that an earlier call has reserved, or None."""
+        for number, got in list(self._reserved.items()):
+            if source in (lib.COLL_RANK_ANY, got.source) and tag in (lib.COLL_TAG_ANY, got.tag):
+                message = Message(self, got)
+                # No call from here on: neither a signal nor another thread comes between.
+                if number in self._reserved:
+                    del self._reserved[number]
+                    return message
+        return None
 
     def _mrecv(self, buf: Array, found: Any):
         got = ffi.new("struct coll_message *")
