@@ -12,7 +12,7 @@ package=$top/.build/lib/python3/dist-packages
 rank=$top/selftests/net/torch_rank.py
 waits=$top/selftests/net/torch_waits.py
 seed=${COLL_TEST_SEED:-$RANDOM}
-tests=21
+tests=23
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp" "$log"' EXIT
 
@@ -92,6 +92,8 @@ good "a rank that is late" late 3 1
 good "a rank without the device" missing 3 1
 good "a rank with a wrong variable" wrong 3 1
 good "a closure that waits for gradients" closure 2 1
+good "step() is left out" left_out 2 1
+good "step() is left out" left_out 3 2
 good "a child that was forked" forked 2 1
 rank=$waits
 # COLL_SHM: coll could do small collectives in shared memory, on any number of CPUs

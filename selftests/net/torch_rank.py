@@ -614,6 +614,42 @@ def closure():
     dist.destroy_process_group()
 
 
+def left_out():
+    """All ranks leave step() out after wait(); then backward() reaches nothing on one rank."""
+    begin(timeout=20.0)
+    everyone = n * (n + 1) // 2
+    for empty in range(n):
+        p, other = (torch.nn.Parameter(torch.zeros(3)) for _ in range(2))
+        optimizer = torch.optim.SGD([p], lr=1.0)
+        coll_torch.DistributedOptimizer(optimizer, [("weight", p)], op=Op.SUM)
+        want = 0
+
+        def backward(reached):
+            # as module.zero_grad(), which the optimizer knows nothing of
+            p.grad = None
+            ((p if reached else other) * (me + 1)).sum().backward()
+
+        for waits in False, True:
+            backward(True)
+            optimizer.gradients.wait()
+            same(p.grad, torch.full((3,), float(everyone)))
+            # step() is left out
+            backward(me != empty)
+            if waits:
+                optimizer.gradients.wait()
+            optimizer.step()
+            want -= everyone - (empty + 1)
+            same(p.detach(), torch.full((3,), float(want)))
+            # as usual
+            backward(True)
+            optimizer.gradients.wait()
+            optimizer.step()
+            want -= everyone
+            same(p.detach(), torch.full((3,), float(want)))
+        optimizer.gradients.remove()
+    dist.destroy_process_group()
+
+
 def forked():
     """A child gives up its copy of the group, and the group of the parent goes on."""
     begin()

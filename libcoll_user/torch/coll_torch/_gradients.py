@@ -9,6 +9,8 @@ import torch.distributed as dist
 from . import _c10d
 
 _NamedTensors = Iterable[Tuple[str, torch.Tensor]]
+# The name of a question among the ranks: see Gradients._added_by_any()
+_QUESTION = "gradients added after wait()"
 
 
 def _group_of(group: Optional[dist.ProcessGroup]) -> dist.ProcessGroup:
@@ -42,8 +44,10 @@ class Gradients:
                 self._parameters[name] = p
         self._named = _c10d.Named(_group_of(group))
         self._seen = dict.fromkeys(self._parameters, 0)
-        # wait() was called since the last step of a DistributedOptimizer().
+        # wait() was called since the last step of a DistributedOptimizer(). Alike on all ranks.
         self._waited = False
+        # backward() has added to a gradient since the last wait(). Each rank has its own answer.
+        self._added = False
         # (work, what is reduced, the gradient that gets it)
         self._pending: Dict[str, Tuple[Any, torch.Tensor, torch.Tensor]] = {}
         # autograd knows the hooks only as long as these nodes are there
@@ -59,8 +63,7 @@ class Gradients:
             if self._seen[name] > self._passes:
                 raise RuntimeError(f"backward() has added to the gradient of {name!r} more than "
                                    f"{self._passes} times since the last wait()")
-            # step() may have been left out after the last wait()
-            self._waited = False
+            self._added = True
             if self._seen[name] == self._passes:
                 self._post(name)
         return added
@@ -81,7 +84,23 @@ class Gradients:
         Raises RuntimeError if one of them fails, with its name and the cause.
         """
         self._reduce()
-        self._waited = True
+        self._waited, self._added = True, False
+
+    def _reduce_for_step(self) -> None:
+        """Reduces, unless wait() has done so and no rank has anything new."""
+        waited, self._waited = self._waited, False
+        if not waited or self._added_by_any():
+            self._reduce()
+
+    def _added_by_any(self) -> bool:
+        """Has backward() added to a gradient on any rank since the last wait()?
+
+        All ranks have to get the same answer, and on some of them backward() may have reached no
+        parameter: so they ask each other.
+        """
+        answer = torch.tensor([self._added], dtype=torch.int32)
+        self._named.allreduce(_QUESTION, answer, dist.ReduceOp.MAX).wait()
+        return bool(answer)
 
     def _reduce(self) -> None:
         for name in self._parameters:
@@ -108,25 +127,25 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer, named_parameters: _Na
     """The optimizer, whose step() waits for the gradients of all ranks before it uses them.
 
     options: those of Gradients. ``optimizer.gradients`` is that object: call its wait() before
-    gradients are clipped, for example; step() then waits for nothing.
+    gradients are clipped, for example. All ranks call wait() and step() alike.
+
+    step() after wait() reduces nothing, unless backward() has added to a gradient on any rank
+    meanwhile. So step() may be left out after wait(), if all ranks leave it out: the next step()
+    reduces what backward() adds after that. The ranks ask each other by one number. For users of
+    Horovod: wait() is synchronize(), and skip_synchronize() is not needed.
     """
     gradients = Gradients(named_parameters, group, **options)
     step = optimizer.step
 
     def step_when_reduced(_self: Any, closure: Optional[Callable] = None) -> Any:
-        def reduce_once() -> None:
-            if not gradients._waited:
-                gradients._reduce()
-            gradients._waited = False
-
         def evaluate() -> Any:
             loss = closure()
-            reduce_once()
+            gradients._reduce_for_step()
             return loss
 
         if closure is not None:
             return step(evaluate)
-        reduce_once()
+        gradients._reduce_for_step()
         return step()
 
     optimizer.gradients = gradients
