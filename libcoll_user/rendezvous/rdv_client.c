@@ -146,6 +146,9 @@ static int next_connected(struct rdv_client *c, struct tries *t, struct deadline
 		}
 		if (t->started < c->nr)
 			start_try(c, t);
+		/* It has failed at once: there is nothing to wait for. */
+		if (!is_trying(t))
+			continue;
 		i = poll_tries(t, t->started < c->nr ? deadline_min(d, deadline_in(STAGGER_MS)) : d);
 		if (i >= 0)
 			return i;

@@ -768,6 +768,29 @@ static void test_late_name(const char *address, int64_t ms, const char *text)
 	ok(all_are(r, 4, 0, BOUND_MS) && r[1].ended_ms >= name_from_ms, text);
 }
 
+/*
+ * Rank 0 is late, and its name has a second address, to which connect() fails at once. The ranks try
+ * the first one again soon, however long they would wait for one that does not answer.
+ */
+static void test_unreachable(void)
+{
+	struct rank r[4];
+	int port = free_port();
+	uint32_t i;
+
+	name_from_ms = 0;
+	strcpy(name_is, "127.0.0.1 255.255.255.255");
+	for (i = 0; i < 4; i++) {
+		set_rank(&r[i], i, 4, port, "secret");
+		set_name(&r[i], port);
+		r[i].cfg.stranger_ms = r[i].timeout_ms = 4 * BOUND_MS;
+	}
+	r[0].delay_ms = 700;
+	start_all(r, 4);
+	join_all(r, 4);
+	ok(all_are(r, 4, 0, BOUND_MS), "another address of rank 0 fails at once");
+}
+
 static void test_no_name(bool blocks)
 {
 	struct rank r;
@@ -1005,6 +1028,7 @@ int main(int argc, char **argv)
 	test_late_name("127.0.0.1", 700, "a name that can be resolved only later");
 	test_late_name("::1", 0, "rank 0 can be reached by IPv6, too");
 	test_late_name("127.0.1.1", 0, "its name may be an address it would not listen at");
+	test_unreachable();
 	test_range();
 	test_many_ports();
 	test_busy_port("127.0.0.1 192.0.2.1", "a port that is busy for a moment");
