@@ -117,12 +117,33 @@ static void drain(coll_tensors_t *ts)
 		pthread_join(ts->thread, NULL);
 }
 
+/* A child frees its copies. It waits for no lock and no thread: it may not have the owner. */
+static void abandon(coll_tensors_t *ts)
+{
+	coll_tensor_t *t, *next;
+
+	for (t = ts->all; t; t = next) {
+		next = t->next;
+		free(t);
+	}
+	coll_finalize(ts->comm);
+	coll_finalize(ts->base);
+	tuner_free(ts->tuner);
+	free(ts);
+}
+
 int coll_tensors_finalize(coll_tensors_t *ts)
 {
 	bool inside;
 
 	if (!ts)
 		return 0;
+	if (comm_is_forked(ts->comm)) {
+		if (tensors_in_callback(ts))
+			return -EDEADLK;
+		abandon(ts);
+		return 0;
+	}
 	pthread_mutex_lock(&ts->lock);
 	inside = tensors_in_callback(ts);
 	pthread_mutex_unlock(&ts->lock);

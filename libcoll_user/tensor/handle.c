@@ -124,6 +124,9 @@ int coll_tensor_create(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
 
 	if (!ts || !spec || !t)
 		return tensor_refused("", -EINVAL);
+	ret = tensors_refuse_child(ts, spec->name);
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&ts->lock);
 	ret = tensor_new(ts, spec, t);
 	if (!ret)
@@ -140,6 +143,9 @@ int coll_tensor_free(coll_tensor_t *t)
 	if (!t)
 		return 0;
 	ts = t->ts;
+	/* coll_tensors_finalize() frees the copies of a child. */
+	if (comm_is_forked(ts->comm))
+		return 0;
 	pthread_mutex_lock(&ts->lock);
 	if (!t->made)
 		ret = -EINVAL;

@@ -13,7 +13,11 @@ static int make_join(coll_tensors_t *ts, uint32_t *last, coll_tensor_fn *fn, voi
 		     coll_tensor_t **out)
 {
 	coll_tensor_t *t;
+	int ret = tensors_refuse_child(ts, "(join)");
 
+	*out = NULL;
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&ts->lock);
 	t = tensor_alloc(ts);
 	if (t) {
@@ -59,6 +63,9 @@ int coll_tensors_join(coll_tensors_t *ts, uint32_t *last)
 
 	if (!ts)
 		return tensor_refused("", -EINVAL);
+	ret = tensors_refuse_child(ts, "(join)");
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&ts->lock);
 	inside = tensors_in_callback(ts);
 	pthread_mutex_unlock(&ts->lock);

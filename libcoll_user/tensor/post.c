@@ -125,9 +125,12 @@ static int post_some(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr,
 		     uint32_t *posted)
 {
 	uint32_t armed, k;
-	int refused, ret = 0;
+	int refused, ret;
 
 	*posted = 0;
+	ret = tensors_refuse_child(ts, t[0]->name);
+	if (ret)
+		return ret;
 	refused = arm_all(ts, t, nr, &armed);
 	if (group && refused) {
 		for (k = 0; k < nr; k++)
@@ -203,9 +206,11 @@ int coll_tensor_postall(coll_tensor_t *const *tensors, size_t n, size_t *posted)
 static int make_all(coll_tensors_t *ts, const struct coll_tensor_spec *specs, size_t n,
 		    bool unwaited, coll_tensor_t **t)
 {
+	int ret = n ? tensors_refuse_child(ts, specs[0].name) : 0;
 	size_t k;
-	int ret = 0;
 
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&ts->lock);
 	for (k = 0; k < n && !ret; k++) {
 		ret = unwaited && !specs[k].fn ? -EINVAL : tensor_new(ts, &specs[k], &t[k]);

@@ -161,8 +161,10 @@ static int deadlock(void)
 static int wait_for(coll_tensor_t *t, bool explain)
 {
 	coll_tensors_t *ts = t->ts;
-	int ret;
+	int ret = tensors_refuse_child(ts, t->name);
 
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&ts->lock);
 	if (tensors_in_callback(ts)) {
 		ret = deadlock();
@@ -192,6 +194,9 @@ int coll_tensor_wait_for(coll_tensor_t *t, uint64_t ns, int *done)
 	if (!t)
 		return 0;
 	ts = t->ts;
+	ret = tensors_refuse_child(ts, t->name);
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&ts->lock);
 	*done = 0;
 	if (tensors_in_callback(ts)) {
@@ -263,6 +268,9 @@ int coll_tensor_waitany(coll_tensor_t **tensors, size_t n, size_t *index)
 	ts = common(tensors, n, &ret);
 	if (!ts)
 		return ret;
+	ret = tensors_refuse_child(ts, "");
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&ts->lock);
 	if (tensors_in_callback(ts)) {
 		ret = deadlock();
@@ -309,6 +317,9 @@ int coll_tensors_poll(coll_tensors_t *ts, int wait)
 
 	if (!ts)
 		return tensor_refused("", -EINVAL);
+	ret = tensors_refuse_child(ts, "");
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&ts->lock);
 	if (tensors_in_callback(ts)) {
 		ret = deadlock();

@@ -54,6 +54,14 @@ int tensor_refused(const char *name, int err)
 	return err;
 }
 
+int tensors_refuse_child(const coll_tensors_t *ts, const char *name)
+{
+	if (!comm_is_forked(ts->comm))
+		return 0;
+	tensor_because("a forked child has no part in the communicators of its parent");
+	return tensor_refused(name, -EPERM);
+}
+
 static const char *field_name(uint32_t field)
 {
 	static const char *const names[COLL_NR_FIELDS] = {

@@ -10,6 +10,11 @@ void tensor_explain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void tensor_because(const char *why);
 /* About a tensor that could not be posted; returns @err. */
 int tensor_refused(const char *name, int err);
+/*
+ * For calls that lock: in a forked child a thread that it does not have may hold the lock. Return: 0;
+ * -EPERM: this is such a child.
+ */
+int tensors_refuse_child(const coll_tensors_t *ts, const char *name);
 /* Make the text about a tensor that has ended with an error. */
 void tensor_explain_end(const coll_tensor_t *t);
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A rank forks while it has nonblocking commands: the child gets errors, and does no harm.
+# A rank forks while it has nonblocking commands, or named tensors: the child gets errors, and does
+# no harm.
 
 # shellcheck source=selftests/net/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -21,7 +22,7 @@ once()
 	ok $? "$name"
 }
 
-plan 8
+plan 11
 for way in "" ", by ioctl"; do
 	env=(-e COLL_SHM=1)
 	[[ -z $way ]] || env+=(-e COLL_NO_URING=1)
@@ -30,4 +31,8 @@ for way in "" ", by ioctl"; do
 	once "a child ends the communicator, nothing is under way$way" "${env[@]}" -- idle
 	once "a child has a communicator of its own$way" "${env[@]}" -- own
 done
+rank=$COLL_TEST_BUILD/tensor_fork_rank
+once "named tensors: another thread waits" -- wait
+once "named tensors: a thread of the library takes results" -- thread
+once "named tensors: nobody waits" -- idle
 finish
