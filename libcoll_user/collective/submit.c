@@ -49,7 +49,7 @@ static void flush_before(coll_comm_t *comm, const struct coll_cmd *cmd)
 /* Are there commands that need this thread while it waits? */
 static bool has_to_look(const coll_comm_t *comm)
 {
-	return !comm->settles && async_any_held();
+	return !comm->settles && async_any_held_beside(comm);
 }
 
 static int submit_to_kernel(coll_comm_t *comm, const struct coll_cmd *cmd)

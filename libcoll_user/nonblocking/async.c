@@ -194,7 +194,7 @@ int async_give(struct async *a, coll_request_t *req)
 	return 0;
 }
 
-bool async_any_held(void)
+static uint32_t any_held(void)
 {
 	return atomic_load_explicit(&all_held, memory_order_relaxed);
 }
@@ -205,6 +205,21 @@ static uint32_t async_held(const struct async *a)
 	return a->flying + a->queued;
 }
 
+bool async_any_held_beside(const coll_comm_t *comm)
+{
+	uint32_t held = any_held();
+
+	return held && (!comm->async || held != comm->async->queued);
+}
+
+static void count(struct async *a, const coll_request_t *req, int n)
+{
+	a->queued += (uint32_t)n;
+	all_held += (uint32_t)n;
+	if (coll_is_message(req->cmd.collective))
+		a->messages += (uint32_t)n;
+}
+
 /* Put a command into the queue; lock held. */
 static void enqueue(struct async *a, coll_request_t **at, coll_request_t *req)
 {
@@ -212,8 +227,7 @@ static void enqueue(struct async *a, coll_request_t **at, coll_request_t *req)
 	if (!*at)
 		a->queue_end = &req->next;
 	*at = req;
-	a->queued++;
-	all_held++;
+	count(a, req, 1);
 }
 
 /* Take the command at this place of the queue; lock held. */
@@ -224,8 +238,7 @@ static coll_request_t *dequeue(struct async *a, coll_request_t **at)
 	*at = req->next;
 	if (!*at)
 		a->queue_end = at;
-	a->queued--;
-	all_held--;
+	count(a, req, -1);
 	return req;
 }
 
@@ -273,6 +286,8 @@ static coll_request_t **next_to_push(struct async *a)
 {
 	coll_request_t **at = &a->queue;
 
+	if (a->flying && !a->messages)
+		return a->queue_end;
 	while (*at && a->flying && !coll_is_message((*at)->cmd.collective))
 		at = &(*at)->next;
 	return at;
@@ -393,8 +408,8 @@ static void reap(struct async *a, uint64_t ns)
 
 /*
  * Look at the other communicators. Threads may hold their locks, and two threads may look at each
- * other's communicator: so this thread does not wait for a lock. Commands in a queue wait for room:
- * completions make some.
+ * other's communicator: so this thread does not wait for a lock. Commands may wait for room in the
+ * kernel: completions make some.
  */
 static void look_at_others(const struct async *a)
 {
@@ -405,7 +420,7 @@ static void look_at_others(const struct async *a)
 	for (b = all; b; b = b->next) {
 		if (b == a || !async_held(b) || pthread_mutex_trylock(&b->lock))
 			continue;
-		if (b->queue && b->inflight && !b->reaping)
+		if (b->inflight && !b->reaping)
 			reap(b, 0);
 		look(b);
 		pthread_mutex_unlock(&b->lock);
@@ -415,7 +430,7 @@ static void look_at_others(const struct async *a)
 
 void async_look_around(void)
 {
-	if (async_any_held())
+	if (any_held())
 		look_at_others(NULL);
 }
 
@@ -468,7 +483,7 @@ static void progress(struct async *a, uint64_t ns)
 {
 	if (a->flying && look(a))
 		return;
-	if (async_any_held() && atomic_load(&all_held) != async_held(a)) {
+	if (any_held() != async_held(a)) {
 		look_at_others(a);
 		ns = ns < SLICE_NS ? ns : SLICE_NS;
 	}
@@ -483,6 +498,9 @@ static void progress(struct async *a, uint64_t ns)
 			await_change(a, ns);
 		return;
 	}
+	/* coll_cancel() of another thread may end a command in the queue. */
+	if (a->queue && ns > SLICE_NS)
+		ns = SLICE_NS;
 	reap(a, ns);
 }
 
@@ -907,21 +925,12 @@ void async_flush(coll_comm_t *comm)
 	pthread_mutex_unlock(&a->lock);
 }
 
-static bool has_queued_message(const struct async *a)
-{
-	const coll_request_t *req = a->queue;
-
-	while (req && !coll_is_message(req->cmd.collective))
-		req = req->next;
-	return req;
-}
-
 void async_flush_messages(coll_comm_t *comm)
 {
 	struct async *a = comm->async;
 
 	pthread_mutex_lock(&a->lock);
-	while (has_queued_message(a))
+	while (a->messages)
 		progress(a, ASYNC_FOREVER);
 	pthread_mutex_unlock(&a->lock);
 }

@@ -100,7 +100,7 @@ struct async_shortcut {
  * @reaping: a thread is in backend->reap(); there is at most one
  * @broken: negative errno: nothing can be submitted any more
  * @refused: the first of @queue is to be tried again
- * @queue: not yet submitted, oldest first; @queued is their number
+ * @queue: not yet submitted, oldest first; @queued is their number, @messages of them are messages
  * @live: all requests, done or not, that coll_wait() has not freed
  * @inflight: submitted and not over, at most @limit
  * @flying: commands on the shortcut that are not over. Changes with @lock held; grows in a turn
@@ -120,6 +120,7 @@ struct async {
 	bool refused;
 	coll_request_t *queue, **queue_end;
 	_Atomic uint32_t queued;
+	uint32_t messages;
 	coll_request_t *live;
 	uint32_t inflight, limit;
 	uint64_t completed;
@@ -148,8 +149,11 @@ int async_give(struct async *a, coll_request_t *req);
  */
 void async_look_around(void);
 
-/* Is any command on a shortcut or in a queue, in any communicator of this process? */
-bool async_any_held(void);
+/*
+ * Is any command on a shortcut, or in the queue of a communicator of this process other than @comm?
+ * A blocking call submits what is in the queue of its own.
+ */
+bool async_any_held_beside(const coll_comm_t *comm);
 
 /* For blocking calls: has the communicator had nonblocking commands? */
 bool async_in_use(coll_comm_t *comm);

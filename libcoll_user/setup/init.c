@@ -29,7 +29,6 @@
 #include "comm/topology.h"
 #include "config.h"
 #include "init_select.h"
-#include "nonblocking/async.h"
 #include "rendezvous/invite.h"
 #include "rendezvous/rendezvous.h"
 #include "shm_limit.h"
@@ -382,18 +381,9 @@ int coll_init(const struct coll_config *cfg, coll_comm_t **out)
 	auth_wipe(&in.secret, sizeof(in.secret));
 	free(in.blobs);
 	if (ret) {
-		comm_free(in.comm);
+		coll_finalize(in.comm);
 		return ret;
 	}
 	*out = in.comm;
-	return 0;
-}
-
-int coll_finalize(coll_comm_t *comm)
-{
-	if (!comm)
-		return 0;
-	async_destroy(comm);
-	comm_free(comm);
 	return 0;
 }

@@ -294,7 +294,7 @@ static int replace(coll_comm_t **comm, const uint32_t *order)
 	free(place);
 	if (ret)
 		return ret;
-	comm_free(old);
+	coll_finalize(old);
 	*comm = new;
 	return 0;
 }

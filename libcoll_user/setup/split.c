@@ -520,8 +520,8 @@ static int make_part(struct split *sp, int status, int32_t color, int32_t key,
 	split_destroy(sp);
 	if (!ret)
 		*newcomm = sp->child;
-	else if (sp->child)
-		comm_free(sp->child);
+	else
+		coll_finalize(sp->child);
 	return ret;
 }
 

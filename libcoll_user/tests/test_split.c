@@ -138,6 +138,13 @@ void comm_free(coll_comm_t *comm)
 	free(comm);
 }
 
+int coll_finalize(coll_comm_t *comm)
+{
+	if (comm)
+		comm_free(comm);
+	return 0;
+}
+
 int comm_open(coll_comm_t *comm, const char *device)
 {
 	comm->device = strdup(device);
