@@ -445,11 +445,13 @@ static int coll_tx_push(struct coll_stream *st)
 
 bool coll_tx_data(struct coll_stream *st)
 {
+	unsigned long end = jiffies + msecs_to_jiffies(COLL_WORK_MS) + 1;
 	u32 budget = COLL_WORK_BUDGET;
 	int ret;
 
 	lockdep_assert_held(&st->conn->lock);
-	while (budget) {
+	/* Small frames take long for their bytes, and coll_tx_next() looks at all channels. */
+	while (budget && !time_after(jiffies, end)) {
 		if (st->tx_off == st->tx_len && !st->tx_left && !coll_tx_next(st))
 			return false;
 		ret = coll_tx_push(st);
