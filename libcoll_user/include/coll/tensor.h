@@ -21,6 +21,9 @@
  * on: EBADE if the ranks disagree about it; ETIMEDOUT if its deadline passed before all ranks had
  * posted it. Errors of the communicator end all tensors, as those of coll.h: EHOSTDOWN,
  * ESHUTDOWN, ETIMEDOUT after the start, EPROTO.
+ *
+ * A forked child has no part in the communicators of its parent: calls return EPERM, and none of
+ * its callbacks is called. coll_tensors_finalize() frees the copies that the child has.
  */
 #ifndef COLL_TENSOR_H
 #define COLL_TENSOR_H
@@ -96,6 +99,7 @@ int coll_tensors_init(const struct coll_config *cfg, uint32_t flags, coll_tensor
  * other ranks have posted and this rank has not can never start: they end there with
  * EHOSTDOWN. Frees tensors that nobody has waited for, and also those of
  * coll_tensor_create(). No other thread may use @ts any more.
+ * A forked child waits for nothing, and its parent does not notice.
  * Errors: EDEADLK if called from a callback; nothing has happened then.
  */
 int coll_tensors_finalize(coll_tensors_t *ts);
