@@ -11,7 +11,8 @@ struct coll_stream;
  * coll_tx_data() - send what running ops and messages have for the peer, in turns
  * @st: data stream, under conn->lock
  *
- * Return: true if the budget was used up.
+ * Ends after COLL_WORK_BUDGET bytes or COLL_WORK_MS, whichever comes first.
+ * Return: true if there may be more to send.
  */
 bool coll_tx_data(struct coll_stream *st);
 

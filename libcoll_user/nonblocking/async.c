@@ -212,7 +212,8 @@ bool async_any_held_beside(const coll_comm_t *comm)
 	return held && (!comm->async || held != comm->async->queued);
 }
 
-static void count(struct async *a, const coll_request_t *req, int n)
+/* @n: 1: @req comes into the queue; -1: it leaves it. Lock held. */
+static void count_queued(struct async *a, const coll_request_t *req, int n)
 {
 	a->queued += (uint32_t)n;
 	all_held += (uint32_t)n;
@@ -227,7 +228,7 @@ static void enqueue(struct async *a, coll_request_t **at, coll_request_t *req)
 	if (!*at)
 		a->queue_end = &req->next;
 	*at = req;
-	count(a, req, 1);
+	count_queued(a, req, 1);
 }
 
 /* Take the command at this place of the queue; lock held. */
@@ -238,7 +239,7 @@ static coll_request_t *dequeue(struct async *a, coll_request_t **at)
 	*at = req->next;
 	if (!*at)
 		a->queue_end = at;
-	count(a, req, -1);
+	count_queued(a, req, -1);
 	return req;
 }
 

@@ -117,7 +117,10 @@ static void drain(coll_tensors_t *ts)
 		pthread_join(ts->thread, NULL);
 }
 
-/* A child frees its copies. It waits for no lock and no thread: it may not have the owner. */
+/*
+ * A forked child frees its copies. It takes no lock and waits for no thread: only the parent may have
+ * the thread that holds the lock.
+ */
 static void abandon(coll_tensors_t *ts)
 {
 	coll_tensor_t *t, *next;

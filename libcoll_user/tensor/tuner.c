@@ -69,6 +69,8 @@ static int open_log(struct tuner *t)
 		return -err;
 	}
 	fprintf(t->log, "step,seconds,bytes,phase,threshold,most,best_threshold,best_most\n");
+	/* A forked child closes its copy: nothing may be left for it to write. */
+	fflush(t->log);
 	return 0;
 }
 

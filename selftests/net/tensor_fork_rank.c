@@ -6,8 +6,8 @@
  *	thread	a thread of the library takes results
  *	idle	nobody waits for it
  *
- * The child calls everything that locks, and ends the communicator. Nobody calls its callback. The
- * tensor of the parent completes afterwards.
+ * The child calls everything that locks, and ends the communicator. No callback runs in the child.
+ * The tensor of the parent completes afterwards.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -112,7 +112,7 @@ int main(int argc, char **argv)
 		while (!waits)
 			usleep(1000);
 	}
-	/* Threads are asleep in the kernel by then, or hold the lock just now: both must be right. */
+	/* Most threads sleep in the kernel then. If one holds the lock, the child must be right, too. */
 	usleep(100000);
 	pid = fork();
 	if (!pid)

@@ -76,7 +76,7 @@ static void await_idle(void)
 		die("sigwait", errno);
 }
 
-/* Before there is any thread. */
+/* Called before any thread is made: threads inherit the mask. */
 static void block_signal(void)
 {
 	sigset_t set;
