@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "handle.h"
 #include "name.h"
 #include "post.h"
 #include "tensors.h"
@@ -79,7 +80,7 @@ int coll_tensor_submitgroup(coll_tensors_t *ts, const struct coll_tensor_spec *s
 
 	if (posted)
 		*posted = 0;
-	if (!ts || (n && !specs))
+	if (!ts || (n && !specs) || tensor_check_sizes(specs, n))
 		return tensor_refused("", -EINVAL);
 	names = room_for(n, &ret);
 	if (!names)
@@ -87,7 +88,7 @@ int coll_tensor_submitgroup(coll_tensors_t *ts, const struct coll_tensor_spec *s
 	if (tensors)
 		memset(tensors, 0, n * sizeof(*tensors));
 	for (k = 0; k < n && !ret; k++) {
-		names[k] = specs[k].name;
+		names[k] = tensor_spec_at(specs, k)->name;
 		if (!names[k])
 			ret = tensor_refused("", -EINVAL);
 	}

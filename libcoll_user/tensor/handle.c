@@ -12,6 +12,28 @@
 /* First published size. */
 #define SPEC_SIZE_V0	offsetof(struct coll_tensor_spec, prescale)
 
+static bool known_size(const struct coll_tensor_spec *spec)
+{
+	return spec->struct_size >= SPEC_SIZE_V0 && spec->struct_size <= sizeof(*spec);
+}
+
+const struct coll_tensor_spec *tensor_spec_at(const struct coll_tensor_spec *specs, size_t k)
+{
+	return (const void *)((const char *)specs + k * specs->struct_size);
+}
+
+int tensor_check_sizes(const struct coll_tensor_spec *specs, size_t n)
+{
+	size_t k;
+
+	if (n && !known_size(specs))
+		return -EINVAL;
+	for (k = 1; k < n; k++)
+		if (tensor_spec_at(specs, k)->struct_size != specs->struct_size)
+			return -EINVAL;
+	return 0;
+}
+
 static int check_dims(const struct coll_tensor_spec *spec)
 {
 	uint64_t n = 1;
@@ -28,7 +50,7 @@ static int check_dims(const struct coll_tensor_spec *spec)
 /* An older program has a shorter one: what it does not have is 0. */
 static int take_spec(struct coll_tensor_spec *to, const struct coll_tensor_spec *spec)
 {
-	if (spec->struct_size < SPEC_SIZE_V0 || spec->struct_size > sizeof(*spec))
+	if (!known_size(spec))
 		return -EINVAL;
 	memset(to, 0, sizeof(*to));
 	memcpy(to, spec, spec->struct_size);

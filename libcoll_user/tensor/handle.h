@@ -7,6 +7,15 @@
 
 /* In and out of the list. Lock held, or nobody else knows @ts. NULL: no memory. */
 coll_tensor_t *tensor_alloc(coll_tensors_t *ts);
+
+/*
+ * Specs of a caller: those of an older program are shorter, so they do not lie where an array of
+ * ours would have them. Check the sizes first. Return: 0; -EINVAL for a size that cannot be, or if
+ * they are not all of one size.
+ */
+int tensor_check_sizes(const struct coll_tensor_spec *specs, size_t n);
+const struct coll_tensor_spec *tensor_spec_at(const struct coll_tensor_spec *specs, size_t k);
+
 int tensor_new(coll_tensors_t *ts, const struct coll_tensor_spec *spec, coll_tensor_t **t);
 void tensor_free(coll_tensor_t *t);
 

@@ -110,8 +110,10 @@ static void refuse_specs(coll_tensors_t *ts, const struct coll_tensor_spec *spec
 	if (!room)
 		return;
 	for (k = 0; k < n; k++) {
-		room[k].name = (uintptr_t)specs[k].name;
-		room[k].name_len = (uint32_t)strnlen(specs[k].name, COLL_TENSOR_NAME_MAX + 1);
+		const char *name = tensor_spec_at(specs, k)->name;
+
+		room[k].name = (uintptr_t)name;
+		room[k].name_len = (uint32_t)strnlen(name, COLL_TENSOR_NAME_MAX + 1);
 		room[k].members = group->members;
 		room[k].group = group->digest;
 	}
@@ -213,12 +215,14 @@ static int make_all(coll_tensors_t *ts, const struct coll_tensor_spec *specs, si
 		return ret;
 	pthread_mutex_lock(&ts->lock);
 	for (k = 0; k < n && !ret; k++) {
-		ret = unwaited && !specs[k].fn ? -EINVAL : tensor_new(ts, &specs[k], &t[k]);
+		const struct coll_tensor_spec *spec = tensor_spec_at(specs, k);
+
+		ret = unwaited && !spec->fn ? -EINVAL : tensor_new(ts, spec, &t[k]);
 		if (!ret)
 			t[k]->unwaited = unwaited;
 	}
 	if (ret) {
-		tensor_refused(specs[--k].name, ret);
+		tensor_refused(tensor_spec_at(specs, --k)->name, ret);
 		while (k-- > 0) {
 			tensor_free(t[k]);
 			t[k] = NULL;
@@ -250,7 +254,7 @@ int tensor_submit_many(coll_tensors_t *ts, const struct coll_tensor_spec *specs,
 
 	if (posted)
 		*posted = 0;
-	if (!ts || (n && !specs))
+	if (!ts || (n && !specs) || tensor_check_sizes(specs, n))
 		return tensor_refused("", -EINVAL);
 	t = tensors ? tensors : calloc(n ? n : 1, sizeof(*t));
 	if (!t)
@@ -284,7 +288,7 @@ int coll_tensor_submit(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
 
 	if (out)
 		*out = NULL;
-	if (!ts || !spec)
+	if (!ts || !spec || tensor_check_sizes(spec, 1))
 		return tensor_refused("", -EINVAL);
 	ret = make_all(ts, spec, 1, !out, &t);
 	if (ret)

@@ -422,6 +422,34 @@ static void test_join(void)
 	stop(ts, "finalize after joining");
 }
 
+/* An array of specs of a program that knows the first @size bytes of each. */
+static void test_old_specs(coll_tensors_t *ts, size_t size)
+{
+	static const char *const older[] = { "older.0", "older.1", "older.2" };
+	struct coll_tensor_spec spec, specs[3];
+	coll_tensor_t *t[3];
+	size_t k, posted;
+
+	memset(specs, 0xff, sizeof(specs));
+	for (k = 0; k < 3; k++) {
+		coll_tensor_spec_init(&spec, older[k]);
+		spec.struct_size = size;
+		memcpy((char *)specs + k * size, &spec, size);
+	}
+	ok(!coll_tensor_submitall(ts, specs, 3, t, &posted) && posted == 3 &&
+	   !strcmp(coll_tensor_name(t[2]), older[2]) && !coll_tensor_waitall(t, 3),
+	   "an array of specs of an older program");
+	ok(!coll_tensor_submitgroup(ts, specs, 3, t, &posted) && posted == 3 &&
+	   !strcmp(coll_tensor_name(t[1]), older[1]) && !coll_tensor_waitall(t, 3),
+	   "a group of them");
+	for (k = 0; k < 3; k++)
+		coll_tensor_spec_init(&specs[k], older[k]);
+	specs[2].struct_size = size;
+	ok(coll_tensor_submitall(ts, specs, 3, t, &posted) == -EINVAL && !posted &&
+	   coll_tensor_submitgroup(ts, specs, 3, t, &posted) == -EINVAL && !posted,
+	   "specs of two sizes");
+}
+
 /* A program that knows the first fields of a spec only. */
 static void test_old_spec(void)
 {
@@ -435,6 +463,7 @@ static void test_old_spec(void)
 	memset((char *)&spec + v0, 0xff, sizeof(spec) - v0);
 	ok(!coll_tensor_submit(ts, &spec, &t) && !coll_tensor_wait(t) && !kernel.last.flags &&
 	   !kernel.last.prescale && !kernel.last.postscale, "a spec of an older program");
+	test_old_specs(ts, v0);
 	coll_tensor_spec_init(&spec, "flags");
 	spec.flags = 1;
 	ok(coll_tensor_submit(ts, &spec, &t) == -EINVAL, "flags that nobody knows");
