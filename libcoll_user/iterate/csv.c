@@ -94,7 +94,8 @@ static int open_file(struct csv_file *f, const char *path)
 {
 	struct stat st;
 
-	f->fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* O_NONBLOCK: open() of a FIFO would wait for a writer. */
+	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (f->fd < 0 || fstat(f->fd, &st))
 		return -errno;
 	if (!S_ISREG(st.st_mode))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /* The CSV loader: parts of every size, and lines that are wrong. */
 #define _GNU_SOURCE
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -173,6 +174,27 @@ static void load_other(coll_comm_t *comm, void *arg)
 	job.ret[r] = coll_csv_load(comm, r == 1 ? arg : path, NULL, &job.csv[r], job.why[r], 256);
 }
 
+/* Nobody writes to it: a rank that waited for a writer would wait forever. */
+static void test_fifo(void)
+{
+	bool good = true;
+	char fifo[64];
+	uint32_t r;
+
+	snprintf(fifo, sizeof(fifo), "%s.fifo", path);
+	if (mkfifo(fifo, 0600))
+		abort();
+	alarm(20);
+	world_init(&world, 3);
+	world_run(&world, load_other, fifo);
+	alarm(0);
+	for (r = 0; r < 3; r++)
+		good &= job.ret[r] == -EINVAL && strstr(job.why[r], fifo);
+	ok(good, "a file that is a FIFO on one rank: %s", job.why[2]);
+	end();
+	unlink(fifo);
+}
+
 static void test_files(void)
 {
 	struct coll_csv_options opt = { .struct_size = sizeof(opt), .separator = '\t',
@@ -206,6 +228,7 @@ static void test_files(void)
 		good &= job.ret[r] == -EBADE;
 	ok(good, "a file of another size on one rank");
 	end();
+	test_fifo();
 }
 
 int main(void)
