@@ -16,7 +16,11 @@
 
 #include "late.h"
 
-/* The object that is to be named: so many come before it. */
+/**
+ * struct nth_object - one of the loaded objects
+ * @before: number of objects before it in the list
+ * @path: result: its file
+ */
 struct nth_object {
 	size_t before;
 	char path[PATH_MAX];

@@ -438,7 +438,7 @@ static int fit_bytes(struct select_bench *b, double linear)
 	if (ret)
 		return ret;
 	each = (t[0] - linear) / ((n - 1) * LONG);
-	/* The receiver copies or folds each byte, so a smaller time than gamma is noise. */
+	/* The receiver copies or folds each byte: a time below gamma is an error of measurement. */
 	m->beta = each > m->gamma ? each : m->gamma;
 	small = cost(b, COLL_ALLREDUCE, COLL_ALG_MESH, SHORT);
 	ret = times_of(b, COLL_ALLREDUCE, 4 * LONG, 2, COLL_ALG_MESH, COLL_ALG_AUTO, t);

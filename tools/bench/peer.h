@@ -379,7 +379,7 @@ static inline void peer_burst(struct peer_run *r)
 
 	if (!r->p->start)
 		return;
-	/* Others before it have left there what is right. */
+	/* An earlier measurement has left the right values there: a burst that does nothing must fail. */
 	memset(r->out, 0, r->task.z.bytes * PEER_BURST);
 	peer_row(r, "one_us", peer_together(r, 1));
 	peer_row(r, "us", peer_together(r, PEER_BURST));
@@ -429,7 +429,7 @@ static inline void peer_idle(struct peer_run *r)
 	cpu = peer_clock(CLOCK_PROCESS_CPUTIME_ID);
 	nanosleep(&ts, NULL);
 	r->times[0] = peer_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-	/* one is our own, from this sleep */
+	/* This nanosleep() is one switch. */
 	r->times[1] = (double)(peer_switches() - n - 1);
 	nanosleep(&settle, NULL);
 	r->p->collect(r->times, 2, 0);

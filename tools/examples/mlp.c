@@ -25,9 +25,10 @@
 #define THREADS	3
 
 /**
- * struct part - some units of a layer: one tensor
+ * struct part - some weights of a layer: one tensor
  * @grad: for each weight a sum of a grid, two doubles
- * @n: weights of it, from the one number @first of the layer on
+ * @first: number of its first weight in the layer
+ * @n: number of its weights
  */
 struct part {
 	coll_tensor_t *t;
