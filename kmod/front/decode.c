@@ -129,7 +129,7 @@ static int coll_save_input(struct coll_member *m, struct coll_req *req,
 	u64 addr = req->cmd.recv_addr;
 	struct coll_buf *saved;
 
-	if (!req->in.buf || !coll_saves_input(&req->cmd))
+	if (!req->in.buf || !in->nr || !coll_saves_input(&req->cmd))
 		return 0;
 	if (req->slot) {
 		memcpy(coll_slot_at(req->slot, 0), coll_slot_at(req->slot, req->slot->half),
@@ -255,6 +255,11 @@ static int coll_decode_memory(struct coll_member *m, const struct coll_fixed *fi
 	    check_mul_overflow(e->out, (u64)coll_elem_size(c->dtype), &out))
 		return -EINVAL;
 	ret = coll_decode_areas(req, in, out, a);
+	if (ret)
+		return ret;
+	ret = a->in.nr ? coll_area_check(&a->in) : 0;
+	if (!ret && a->out.nr)
+		ret = coll_area_check(&a->out);
 	if (ret)
 		return ret;
 	req->in_bytes = coll_area_bytes(&a->in);

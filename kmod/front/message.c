@@ -6,6 +6,7 @@
 
 #include "../core/group/group.h"
 #include "../core/group/member.h"
+#include "../core/limits.h"
 #include "../core/mem/area.h"
 #include "../core/op/op.h"
 #include "../core/plan/support.h"
@@ -195,6 +196,8 @@ int coll_decode_message(struct coll_member *m, const struct coll_fixed *fixed,
 	ret = coll_message_bytes(c, &in, &out);
 	if (ret)
 		return ret;
+	if (in > COLL_MAX_BUFFER || out > COLL_MAX_BUFFER)
+		return -EINVAL;
 	req->in_bytes = in;
 	req->bytes = max(in, out);
 	if (c->flags & COLL_CMD_INPLACE)

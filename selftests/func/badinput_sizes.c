@@ -42,6 +42,41 @@ TEST_F(bad, sizes_beyond_the_mapping)
 	test_unguard(&g);
 }
 
+/* Lengths that wrap when they are rounded to pages, from any place in a page. */
+TEST_F(bad, sizes_near_the_largest)
+{
+	static const uint64_t less[] = { 0, 1, 2047, 2048, 2049, 4094, 4095, 4096, 4097, 8192 };
+	static const unsigned int at[] = { 0, 1, 2048, 4095 };
+	struct test_guarded g;
+	unsigned int i, k;
+
+	ASSERT_TRUE(test_guard(&g, 2 * self->page, true));
+	for (i = 0; i < sizeof(less) / sizeof(less[0]); i++) {
+		for (k = 0; k < sizeof(at) / sizeof(at[0]); k++) {
+			char *mem = (char *)g.mem + at[k];
+			uint64_t count = ~0ULL - less[i];
+
+			REFUSED(EINVAL, cmd.count = count; cmd.dtype = COLL_U8; cmd.send_addr = 0;
+				cmd.flags = COLL_CMD_INPLACE; cmd.recv_addr = (uintptr_t)mem);
+			REFUSED(EINVAL, cmd.collective = COLL_ALLTOALL; cmd.op = 0;
+				cmd.count = count / self->c.size; cmd.dtype = COLL_U8;
+				cmd.send_addr = 0; cmd.flags = COLL_CMD_INPLACE;
+				cmd.recv_addr = (uintptr_t)mem);
+			BROADCAST_REFUSED(EINVAL, cmd.count = count; cmd.dtype = COLL_BYTE;
+					  cmd.recv_addr = (uintptr_t)mem);
+			REFUSED(EINVAL, raw_recv(&cmd, mem, count, COLL_BYTE, 1, 0, NULL);
+				cmd.timeout_ns = SECOND / 2);
+			REFUSED(EINVAL, raw_send(&cmd, mem, count, COLL_BYTE, 1, 0);
+				cmd.timeout_ns = SECOND / 2);
+			REFUSED(EINVAL, raw_send(&cmd, mem, 8, COLL_BYTE, 1, 0);
+				raw_and_recv(&cmd, mem + 8, count, 1, 0, NULL);
+				cmd.timeout_ns = SECOND / 2);
+		}
+	}
+	EXPECT_EQ(0, test_guard_hurt(&g));
+	test_unguard(&g);
+}
+
 /* A count of zero needs no buffer, and looks at none. */
 TEST_F(bad, zero_count_is_good)
 {

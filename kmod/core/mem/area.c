@@ -8,6 +8,7 @@
 #include <linux/uaccess.h>
 
 #include "../../pure/wire.h"
+#include "../limits.h"
 #include "area.h"
 
 static struct coll_span *coll_area_last(struct coll_area *a)
@@ -135,6 +136,26 @@ void coll_area_join(struct coll_area *a)
 	a->digest = 0;
 	for (i = 0; i < a->nr; i++)
 		a->digest = coll_digest(coll_digest(a->digest, a->many[i].at), a->many[i].len);
+}
+
+int coll_area_check(const struct coll_area *a)
+{
+	const struct coll_span *s = coll_area_spans(a);
+	u64 bytes = 0, end;
+	u32 i;
+
+	if (!a->nr)
+		return -EINVAL;
+	for (i = 0; i < a->nr; i++) {
+		if (s[i].len > COLL_MAX_BUFFER - bytes)
+			return -EINVAL;
+		bytes += s[i].len;
+		if (check_add_overflow(s[i].at, s[i].len, &end))
+			return -EFAULT;
+		if (!access_ok(u64_to_user_ptr(s[i].at), s[i].len))
+			return -EFAULT;
+	}
+	return 0;
 }
 
 unsigned long coll_area_pages(const struct coll_area *a)

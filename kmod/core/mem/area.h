@@ -63,7 +63,7 @@ static inline u64 coll_area_reach(const struct coll_area *a)
 {
 	const struct coll_span *last = coll_area_spans(a) + a->nr - 1;
 
-	return last->at + last->len - coll_area_at(a);
+	return a->nr ? last->at + last->len - coll_area_at(a) : 0;
 }
 
 /**
@@ -102,6 +102,16 @@ int coll_area_unite(struct coll_area *a, const struct coll_area *b, const struct
  */
 void coll_area_join(struct coll_area *a);
 
+/**
+ * coll_area_check() - can the area be memory of the caller?
+ * @a: area
+ *
+ * The result of all functions that count bytes or pages is right only if this has returned 0.
+ * Return: 0; -EINVAL if there are no bytes, or more than COLL_MAX_BUFFER; -EFAULT if a span wraps,
+ * or is not user memory.
+ */
+int coll_area_check(const struct coll_area *a);
+
 /* Pages that the spans lie in. Exact if no two spans have a page in common. */
 unsigned long coll_area_pages(const struct coll_area *a);
 
@@ -117,10 +127,12 @@ bool coll_areas_equal(const struct coll_area *a, const struct coll_area *b);
 /* Free the list. The area may be all zero. */
 void coll_area_free(struct coll_area *a);
 
-/* Pages that a range lies in. @len is not 0. */
+/* Pages that a range lies in. @len is not 0. It may be any other number: nothing here wraps. */
 static inline unsigned long coll_range_pages(u64 at, u64 len)
 {
-	return ((at & ~PAGE_MASK) + len + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	u64 last = len - 1;
+
+	return (last >> PAGE_SHIFT) + ((offset_in_page(at) + offset_in_page(last)) >> PAGE_SHIFT) + 1;
 }
 
 /**

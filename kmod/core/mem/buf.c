@@ -48,27 +48,6 @@ static void coll_uncharge(const struct cred *cred, unsigned long pages)
 	atomic_long_sub(pages, &cred->user->locked_vm);
 }
 
-/* The spans are user memory, do not wrap, and have COLL_MAX_BUFFER bytes at most. */
-static int coll_check_area(const struct coll_area *area)
-{
-	const struct coll_span *s = coll_area_spans(area);
-	u64 bytes = 0, end;
-	u32 i;
-
-	if (!area->nr)
-		return -EINVAL;
-	for (i = 0; i < area->nr; i++) {
-		if (s[i].len > COLL_MAX_BUFFER - bytes)
-			return -EINVAL;
-		bytes += s[i].len;
-		if (check_add_overflow(s[i].at, s[i].len, &end))
-			return -EFAULT;
-		if (!access_ok((void __user *)(unsigned long)s[i].at, s[i].len))
-			return -EFAULT;
-	}
-	return 0;
-}
-
 /* A buffer keeps its own list of spans, if there are several. */
 static int coll_buf_spans(struct coll_buf *buf, const struct coll_area *area)
 {
@@ -210,7 +189,7 @@ struct coll_buf *coll_buf_pin(const struct coll_memlock *ml, const struct coll_a
 	struct coll_buf *buf;
 	int ret;
 
-	ret = coll_check_area(area);
+	ret = coll_area_check(area);
 	if (ret)
 		return ERR_PTR(ret);
 	ret = coll_check_vmas(ml, area, write);
@@ -267,7 +246,7 @@ struct coll_buf *coll_buf_window(const struct coll_memlock *ml, const struct col
 	int ret;
 	u32 i;
 
-	ret = coll_check_area(area);
+	ret = coll_area_check(area);
 	if (ret)
 		return ERR_PTR(ret);
 	v.buf = coll_buf_alloc(area, write);
@@ -433,12 +412,16 @@ struct coll_buf *coll_buf_save(const struct coll_memlock *ml, const struct coll_
 			       u64 addr, const struct coll_area *area)
 {
 	const struct coll_span *s = coll_area_spans(area);
-	unsigned long nr = coll_area_pages(area);
 	struct coll_buf *buf;
 	struct coll_vec to;
+	unsigned long nr;
 	int ret;
 	u32 i;
 
+	ret = coll_area_check(area);
+	if (ret)
+		return ERR_PTR(ret);
+	nr = coll_area_pages(area);
 	ret = coll_charge(ml, nr);
 	if (ret)
 		return ERR_PTR(ret);

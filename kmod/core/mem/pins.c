@@ -297,11 +297,15 @@ struct coll_buf *coll_pins_take(struct coll_pins *pins, const struct coll_memloc
 	u64 most = READ_ONCE(pin_cache), end;
 	struct coll_area pages = *area;
 	struct coll_buf *buf;
+	int ret = coll_area_check(area);
 
+	/* Before the range is rounded to pages: a length near 2^64 would wrap. */
+	if (ret)
+		return ERR_PTR(ret);
 	buf = coll_pins_find(pins, area, write);
 	if (buf)
 		return buf;
-	if (!area->nr || coll_area_pages(area) > most >> PAGE_SHIFT ||
+	if (coll_area_pages(area) > most >> PAGE_SHIFT ||
 	    check_add_overflow(coll_area_at(area), coll_area_reach(area) + PAGE_SIZE, &end))
 		return coll_pins_pin(ml, area, write);
 	/* Whole pages are pinned, so keep whole pages. Several spans are whole pages already. */
