@@ -12,6 +12,7 @@
 
 #include <coll/coll.h>
 
+#include "base/fpstate.h"
 #include "comm/comm.h"
 #include "pair.h"
 #include "wire.h"
@@ -107,15 +108,18 @@ static void multiply(const struct call *c, uint32_t distance, const struct part 
 	struct adasum_products *sums = c->sums + (size_t)c->me * c->nr;
 	const void *a, *b;
 	uint64_t t_at = 0;
+	struct fp_state fp;
 	struct part p;
 	uint32_t t;
 
+	fp_enter(&fp, false);
 	for (t = 0; t < c->nr; t++) {
 		p = common(mine, t_at, c->counts[t]);
 		operands(c, distance, mine, &p, &a, &b);
 		sums[t] = adasum_products(a, b, p.len, c->wide);
 		t_at += c->counts[t];
 	}
+	fp_leave(&fp);
 }
 
 /* Of tensor @t, over the ranks that have parts of this pair of vectors; in their order. */
@@ -139,9 +143,11 @@ static void combine(const struct call *c, uint32_t distance, const struct part *
 	struct adasum_factors f;
 	const void *a, *b;
 	uint64_t t_at = 0;
+	struct fp_state fp;
 	struct part p;
 	uint32_t t;
 
+	fp_enter(&fp, false);
 	for (t = 0; t < c->nr; t++) {
 		p = common(mine, t_at, c->counts[t]);
 		t_at += c->counts[t];
@@ -152,6 +158,7 @@ static void combine(const struct call *c, uint32_t distance, const struct part *
 		operands(c, distance, mine, &p, &a, &b);
 		adasum_combine(at(c, p.at), a, b, p.len, &f, c->wide);
 	}
+	fp_leave(&fp);
 }
 
 static int one_round(const struct call *c, uint32_t distance)

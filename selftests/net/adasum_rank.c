@@ -4,6 +4,7 @@
  * come out, from the vectors of all ranks, by the tree of whole vectors.
  */
 #include <errno.h>
+#include <fenv.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -132,6 +133,8 @@ static void compare(const void *got, const uint64_t *counts, enum kind kind, uin
 	}
 }
 
+static const int roundings[] = { FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO, FE_TONEAREST };
+
 static void one(int n)
 {
 	uint64_t counts[TENSORS], total = 0, i, seed = state;
@@ -166,6 +169,14 @@ static void one(int n)
 	ret = coll_broadcast(comm, same, total * (wide ? 8 : 4), COLL_U8, 0);
 	if (ret || memcmp(same, out, total * (wide ? 8 : 4)))
 		fail("other bits than rank 0", n);
+	/* The application's rounding, another one on each rank, makes no difference. */
+	fesetround(roundings[me % 4]);
+	ret = coll_adasum(comm, in, same, counts, TENSORS, wide ? COLL_F64 : COLL_F32);
+	if (fegetround() != roundings[me % 4])
+		fail("another rounding than before", n);
+	fesetround(FE_TONEAREST);
+	if (ret || memcmp(same, out, total * (wide ? 8 : 4)))
+		fail("other bits with another rounding", n);
 	free(in);
 	free(out);
 	free(same);
