@@ -76,7 +76,7 @@ void shm_turn_look_around(void (*look)(void))
 
 int shm_turn_begin(struct shm *s, uint64_t timeout_ns)
 {
-	uint64_t until = 0;
+	uint64_t until = 0, now;
 	unsigned int look;
 	uint64_t turn;
 
@@ -92,8 +92,10 @@ int shm_turn_begin(struct shm *s, uint64_t timeout_ns)
 		}
 		if ((turn & WHOSE & ~STATES) == self())
 			return -EDEADLK;
-		if (timeout_ns && !until)
-			until = relax_now_ns() + timeout_ns;
+		if (timeout_ns && !until) {
+			now = relax_now_ns();
+			until = timeout_ns < ~0ULL - now ? now + timeout_ns : ~0ULL;
+		}
 		if (until && look >= LOOKS && relax_now_ns() > until)
 			return -ETIME;
 		pause_once(look);

@@ -291,17 +291,35 @@ int select_file_parse(struct select_file *f, char *text, size_t len)
 	return ret;
 }
 
-int select_file_read(struct select_file *f, const char *path)
+/* Return: a descriptor or -errno. */
+static int open_regular(const char *path)
 {
-	char *text;
-	ssize_t n = 0;
-	size_t len = 0;
-	int fd, ret;
+	/* The file is read twice. And open() of a FIFO would wait for a writer. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret = 0;
+	struct stat st;
 
-	memset(f, 0, sizeof(*f));
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
+	if (fstat(fd, &st))
+		ret = -errno;
+	else if (!S_ISREG(st.st_mode))
+		ret = -EINVAL;
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+int select_file_read(struct select_file *f, const char *path)
+{
+	int fd = open_regular(path), ret;
+	ssize_t n = 0;
+	size_t len = 0;
+	char *text;
+
+	memset(f, 0, sizeof(*f));
+	if (fd < 0)
+		return fd;
 	text = malloc(SELECT_FILE_MAX + 1);
 	while (text && len <= SELECT_FILE_MAX &&
 	       (n = read(fd, text + len, SELECT_FILE_MAX + 1 - len)) > 0)

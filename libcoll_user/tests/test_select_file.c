@@ -239,6 +239,21 @@ static bool has(const char *path, const struct select_key *key, const struct sel
 	return good;
 }
 
+/* Nobody writes to it: the reader must not wait for a writer. */
+static void test_fifo(const char *dir)
+{
+	struct select_file f;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/fifo", dir);
+	if (mkfifo(path, 0600))
+		abort();
+	alarm(20);
+	ok(select_file_read(&f, path) == -EINVAL, "a FIFO");
+	alarm(0);
+	unlink(path);
+}
+
 static void test_save(const char *dir)
 {
 	struct select_key a = { .digest = { 1 }, .nodes = 2, .ranks = 4 };
@@ -312,10 +327,10 @@ int main(int argc, char **argv)
 	test_bounds();
 	test_noise(seed);
 	test_key();
-	if (mkdtemp(dir))
-		test_save(dir);
-	else
-		ok(false, "a directory");
+	if (!mkdtemp(dir))
+		abort();
+	test_fifo(dir);
+	test_save(dir);
 	printf("1..%d\n", tests);
 	return failures != 0;
 }

@@ -929,6 +929,35 @@ static bool turns_differ(void)
 	return turn[0] != turn[1];
 }
 
+static atomic_bool turn_taken;
+
+static void *hold_turn(void *arg)
+{
+	shm_turn_begin(arg, 0);
+	turn_taken = true;
+	usleep(50000);
+	shm_turn_end(arg);
+	return NULL;
+}
+
+/* The longest time limit there is is none: a thread waits for its turn. */
+static bool turn_waits_for_long(void)
+{
+	struct world *w = world_new(2);
+	struct shm *s = &w->shm[0];
+	pthread_t other;
+	bool good;
+
+	pthread_create(&other, NULL, hold_turn, s);
+	while (!turn_taken)
+		usleep(100);
+	good = !shm_turn_begin(s, UINT64_MAX);
+	pthread_join(other, NULL);
+	shm_turn_end(s);
+	world_free(w);
+	return good;
+}
+
 /* A thread that waits for its turn looks after other commands. */
 static bool turn_looks_around(struct work *k)
 {
@@ -1504,6 +1533,7 @@ int main(int argc, char **argv)
 	ok(sleep_refused(k, ENOMEM) && sleep_refused(k, EBUSY), "a sleep that is refused");
 	ok(two_sleepers(), "two threads that sleep");
 	ok(turns_differ(), "a turn is not taken for a later one of the same thread");
+	ok(turn_waits_for_long(), "a thread with the longest time limit waits for its turn");
 	ok(turn_looks_around(k), "a thread that waits for its turn looks around");
 	ok(repeated(k), "the same command again");
 	ok(registered(k), "registered buffers");
