@@ -25,7 +25,6 @@ void coll_ch_hello(const struct coll_channel *ch, struct coll_hello *h)
 		.wire_max = COLL_WIRE_VERSION,
 	};
 	memcpy(h->name, ch->name, sizeof(h->name));
-	/* Only a shared channel has a handshake of its own. */
 	memcpy(h->nonce, ch->greet.nonce, sizeof(h->nonce));
 }
 

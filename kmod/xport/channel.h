@@ -68,7 +68,7 @@ struct coll_tx_mark {
  * @name: communicator, as HELLO names it
  * @shared: it has joined the conn of another group
  * @desk: loans to the other end, if that is in this kernel
- * @greet: @shared: the handshake
+ * @greet: @shared: the handshake; else only the nonce, which is that of the control stream
  * @established: @shared: the handshake is complete: the peer knows the key
  * @lost: a data stream has closed: gives the control stream a moment to say why
  * @kin: the desk of the other end, referenced; NULL: the other end is in another kernel

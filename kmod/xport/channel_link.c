@@ -329,6 +329,7 @@ static struct coll_channel *coll_ch_alloc(struct coll_group *g, u32 peer, u32 nr
 	if (coll_desk_alloc(ch)) {
 		coll_sweep_free(ch->sweep);
 		kfree_sensitive(ch);
+	coll_greet_init(&ch->greet);
 		return NULL;
 	}
 	return ch;
@@ -430,7 +431,6 @@ int coll_ch_share(struct coll_group *g, u32 peer, u32 nr, struct coll_link *via)
 	if (!ch)
 		return -ENOMEM;
 	ch->shared = true;
-	coll_greet_init(&ch->greet);
 	ch->conn = conn;
 	mutex_lock(&conn->lock);
 	ret = coll_ch_may_share_locked(ch, conn);

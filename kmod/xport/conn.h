@@ -189,7 +189,7 @@ struct coll_tx_choice {
  *	Written under @lock.
  * @soft: a channel has ended in order: the bytes it sent must arrive. Written under @lock.
  * @hello: HELLO, on the control stream, of the group that the conn was made for. That group may
- *	be gone. The nonce is left out: each stream has its own.
+ *	be gone. The data stream has a nonce of its own.
  * @key: key of that group
  * @comm: that group's communicator, as frames name it
  * @epoch: incarnation of that group

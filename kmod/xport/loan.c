@@ -91,6 +91,7 @@ int coll_desk_alloc(struct coll_channel *ch)
 	spin_lock_init(&d->lock);
 	INIT_LIST_HEAD(&d->loans);
 	memcpy(d->key, ch->facts.key, sizeof(d->key));
+	memcpy(d->nonce, ch->greet.nonce, sizeof(d->nonce));
 	d->epoch = ch->facts.epoch;
 	d->node = ch->facts.node;
 	d->peer = ch->link.peer;
@@ -138,31 +139,34 @@ void coll_desk_close(struct coll_channel *ch)
 		kref_put(&ch->kin->ref, coll_desk_free);
 }
 
-static bool coll_desk_is_kin(const struct coll_desk *mine, const struct coll_desk *d)
+/* @nonce: of the HELLO of the other end. */
+static bool coll_desk_is_kin(const struct coll_desk *mine, const struct coll_desk *d,
+			     const u8 *nonce)
 {
 	return d->epoch == mine->epoch && d->node == mine->peer && d->peer == mine->node &&
-	       d->nr == mine->nr && !crypto_memneq(d->key, mine->key, sizeof(d->key));
+	       d->nr == mine->nr && !memcmp(d->nonce, nonce, sizeof(d->nonce)) &&
+	       !crypto_memneq(d->key, mine->key, sizeof(d->key));
 }
 
 /* Found at the first try or never: the other end opens its desk before it sends HELLO. */
 static struct coll_desk *coll_desk_find(const struct coll_channel *ch)
 {
+	const struct coll_stream *ctrl = coll_conn_stream(ch->conn, COLL_STRIPE_CTRL);
+	const struct coll_greet *greet = ch->shared ? &ch->greet : &ctrl->greet;
 	struct hlist_bl_head *b = coll_desk_kin_bucket(ch);
 	struct coll_desk *d, *found = NULL;
 	struct hlist_bl_node *pos;
-	u32 n = 0;
 
 	hlist_bl_lock(b);
 	hlist_bl_for_each_entry(d, pos, b, list) {
-		if (!coll_desk_is_kin(ch->desk, d))
+		if (!coll_desk_is_kin(ch->desk, d, greet->peer.nonce))
 			continue;
 		found = d;
-		n++;
+		kref_get(&d->ref);
+		break;
 	}
-	if (n == 1)
-		kref_get(&found->ref);
 	hlist_bl_unlock(b);
-	return n == 1 ? found : NULL;
+	return found;
 }
 
 struct coll_desk *coll_desk_kin(struct coll_channel *ch)

@@ -3,11 +3,11 @@
  * Loans: a channel lets the other end of its link read from its pages, if that is a
  * channel of this kernel. The payload then does not go through the socket.
  *
- * No frame tells which channel is the other end. Each channel has a desk in a table of this
- * module. The other end of a channel is the channel whose group has the same key and epoch,
- * whose link has the same number, and whose node and peer are ours swapped. A peer without the
- * key finds no desk. A peer with the key is a member, and may read the bytes that the op sends
- * while the op runs.
+ * Each channel has a desk in a table of this module. The other end of a channel is the channel whose
+ * group has the same key and epoch, whose link has the same number, whose node and peer are ours
+ * swapped, and whose HELLO had the nonce that has come. The nonce tells it from the channel of a
+ * group that has ended, and whose links linger. A peer without the key finds no desk. A peer with
+ * the key is a member, and may read the bytes that the op sends while the op runs.
  *
  * The reader computes with the bytes where they are, one piece at a time, under the lock of the
  * desk. So the lender can take a loan back at any moment, and waits for one piece at most. No
@@ -40,6 +40,7 @@ struct coll_vec;
  * @ref: the channel, and the other end once it has found it
  * @list: in the table of desks, under the lock of its bucket
  * @key: key of the group
+ * @nonce: of its HELLO
  * @epoch: its epoch
  * @node: its node
  * @peer: the node at the other end
@@ -53,6 +54,7 @@ struct coll_desk {
 	struct kref ref;
 	struct hlist_bl_node list;
 	u8 key[COLL_KEY_SIZE];
+	u8 nonce[COLL_WIRE_NONCE];
 	u32 epoch;
 	u32 node;
 	u32 peer;
@@ -64,7 +66,7 @@ struct coll_desk {
 
 /**
  * coll_desk_alloc() - a desk for a new channel; the other end cannot find it yet
- * @ch: with its group, peer and number
+ * @ch: with its group, peer, number and nonce
  *
  * Return: 0 and ch->desk is set; -ENOMEM.
  */

@@ -221,15 +221,13 @@ static int raw_connect(struct raw_comm *c, uint32_t a, uint32_t b, uint32_t link
 	return 0;
 }
 
-static int raw_start_as(struct raw_comm *c, uint32_t size, uint32_t nodes, uint32_t links,
-			uint32_t flags)
+/* Join the ranks of a plan, and link the nodes. */
+static int raw_join_all(struct raw_comm *c, uint32_t links)
 {
 	uint32_t r, a, b;
 	int ret;
 
-	raw_plan(c, size, nodes);
-	c->flags = flags;
-	for (r = 0; r < size; r++) {
+	for (r = 0; r < c->size; r++) {
 		c->fd[r] = raw_open();
 		if (c->fd[r] < 0)
 			return c->fd[r];
@@ -237,14 +235,27 @@ static int raw_start_as(struct raw_comm *c, uint32_t size, uint32_t nodes, uint3
 		if (ret)
 			return ret;
 	}
-	for (a = 0; a < nodes; a++) {
-		for (b = a + 1; b < nodes; b++) {
+	for (a = 0; a < c->nodes; a++) {
+		for (b = a + 1; b < c->nodes; b++) {
 			ret = raw_connect(c, a, b, links);
 			if (ret)
 				return ret;
 		}
 	}
 	return 0;
+}
+
+static int raw_start_as(struct raw_comm *c, uint32_t size, uint32_t nodes, uint32_t links,
+			uint32_t flags)
+{
+	raw_plan(c, size, nodes);
+	c->flags = flags;
+	return raw_join_all(c, links);
+}
+
+int raw_start_again(struct raw_comm *c)
+{
+	return raw_join_all(c, 1);
 }
 
 int raw_start_links(struct raw_comm *c, uint32_t size, uint32_t nodes, uint32_t links)

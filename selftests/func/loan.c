@@ -13,6 +13,7 @@
 #define COUNT		(SIZE / sizeof(long double))
 #define SIZE		(128UL << 10)
 #define ROUNDS		150
+#define AGAIN		50
 #define POISON		1e200
 #define SECOND		1000000000ULL
 
@@ -141,6 +142,29 @@ TEST_F(loan, taken_back_while_read)
 	for (i = 0; i < ROUNDS && !late; i++)
 		late += abort_at_work(_metadata, self);
 	EXPECT_EQ(0, late) TH_LOG("%u elements were read after the end, in round %u", late, i);
+}
+
+/*
+ * A communicator ends, and begins again with the same key, while the links of the old one may
+ * linger. A rank must not take the old rank for the other end of its link.
+ */
+TEST_F(loan, joined_again)
+{
+	struct coll_cmd cmds[2];
+	int results[2] = { };
+	unsigned int i, r;
+
+	ASSERT_EQ(0, raw_start(&self->c, 2, 2));
+	for (r = 0; r < 2; r++)
+		command(&self->ranks[r], &cmds[r]);
+	for (i = 0; i < AGAIN && !results[0] && !results[1]; i++) {
+		ASSERT_EQ(0, raw_all(&self->c, cmds, results));
+		raw_stop(&self->c);
+		ASSERT_EQ(0, raw_start_again(&self->c));
+	}
+	EXPECT_EQ(0, results[0]) TH_LOG("at the start number %u", i);
+	EXPECT_EQ(0, results[1]);
+	raw_stop(&self->c);
 }
 
 TEST_HARNESS_MAIN
