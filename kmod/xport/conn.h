@@ -49,6 +49,8 @@ struct coll_user;
 
 /* Header and the largest control payload. */
 #define COLL_STREAM_BUF		(COLL_WIRE_HDR + COLL_WIRE_CTRL_MAX)
+/* Control frames that one sendmsg takes: a few small ones, and one of the largest behind them. */
+#define COLL_TX_BUF		(2 * COLL_STREAM_BUF)
 
 /* State of the receive side of a stream. */
 enum coll_rx_state {
@@ -87,7 +89,7 @@ enum coll_rx_state {
  * @tx_ch: channel whose DATA or MSG frame is being sent; NULL: none, or zeroes complete the frame
  * @tx_msg: number of the message that the frame is of; 0: the frame is DATA
  * @tx_len: bytes in @tx_buf
- * @tx_off: of these, sent
+ * @tx_off: of these, sent; the buffer is filled again when all are sent
  * @tx_pos: bytes that the socket has accepted since it was claimed
  * @tx_left: payload bytes of the frame in @tx_buf still to send
  * @tx_waits: zeroes will complete the frame once the peer reads no more DATA
@@ -95,7 +97,7 @@ enum coll_rx_state {
  * @tx_token: the frame is a token: its step is done when the header is sent
  * @tx_loan: payload bytes of the frame that are lent: they count as sent when the header is sent
  * @tx_mode: how the payload of the frame is sent
- * @tx_buf: header, control payload; page-backed, because bio_vecs refer to it
+ * @tx_buf: control: whole frames; data: a header. Page-backed, because bio_vecs refer to it
  * @stat: counters; read by anyone, so each written with WRITE_ONCE()
  */
 struct coll_stream {
@@ -134,7 +136,7 @@ struct coll_stream {
 	u32 tx_len;
 	u32 tx_off;
 	u32 tx_left;
-	u8 tx_buf[COLL_STREAM_BUF];
+	u8 tx_buf[COLL_TX_BUF];
 
 	struct coll_link_stat stat;
 };

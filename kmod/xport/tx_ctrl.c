@@ -19,11 +19,22 @@
 /* Bytes that have been consumed before an ACK is sent unasked. */
 #define COLL_ACK_BYTES	(COLL_WIRE_WINDOW / 4)
 
+void coll_tx_rewind(struct coll_stream *st)
+{
+	st->tx_off = 0;
+	st->tx_len = 0;
+}
+
+/* Where the payload of the next frame goes. */
+static u8 *coll_tx_ctrl_payload(struct coll_stream *st)
+{
+	return st->tx_buf + st->tx_len + COLL_WIRE_HDR;
+}
+
 void coll_tx_frame(struct coll_stream *st, const struct coll_frame *f)
 {
-	coll_wire_put_header(st->tx_buf, f);
-	st->tx_off = 0;
-	st->tx_len = COLL_WIRE_HDR;
+	coll_wire_put_header(st->tx_buf + st->tx_len, f);
+	st->tx_len += COLL_WIRE_HDR;
 	WRITE_ONCE(st->stat.tx_frames, st->stat.tx_frames + 1);
 }
 
@@ -32,7 +43,7 @@ static bool coll_tx_put_greet(struct coll_stream *st, struct coll_greet *g,
 			      const struct coll_hello *mine, const u8 *key, u32 epoch)
 {
 	struct coll_frame f = { .comm = coll_wire_comm(mine->name), .epoch = epoch };
-	u8 *payload = st->tx_buf + COLL_WIRE_HDR;
+	u8 *payload = coll_tx_ctrl_payload(st);
 
 	if (g->hello_due) {
 		f.type = COLL_FRAME_HELLO;
@@ -71,7 +82,7 @@ static bool coll_tx_shared_greet(struct coll_stream *st, struct coll_channel *ch
 	return coll_tx_put_greet(st, &ch->greet, &mine, ch->facts.key, ch->facts.epoch);
 }
 
-/* A frame without payload, or with a payload that is in ->tx_buf already. */
+/* A frame without payload, or with a payload that is at coll_tx_ctrl_payload() already. */
 static void coll_tx_put(struct coll_stream *st, const struct coll_channel *ch,
 			struct coll_frame *f, u8 type, u32 length)
 {
@@ -98,7 +109,7 @@ static void coll_tx_abort(struct coll_stream *st, struct coll_channel *ch)
 	struct coll_cause cause;
 
 	coll_group_first_cause(ch->link.group, &cause);
-	coll_wire_put_abort(st->tx_buf + COLL_WIRE_HDR, &cause);
+	coll_wire_put_abort(coll_tx_ctrl_payload(st), &cause);
 	coll_tx_put(st, ch, &f, COLL_FRAME_ABORT, COLL_WIRE_ABORT);
 	ch->abort_sent = true;
 }
@@ -124,7 +135,7 @@ static bool coll_tx_bye(struct coll_stream *st, struct coll_channel *ch)
 	/* In this order: the last frames of a rank are due before the rank has left. */
 	if (!coll_group_goodbye(ch->link.group, ch->byes_sent, &bye) || coll_tx_owes(ch))
 		return false;
-	coll_wire_put_bye(st->tx_buf + COLL_WIRE_HDR, &bye);
+	coll_wire_put_bye(coll_tx_ctrl_payload(st), &bye);
 	coll_tx_put(st, ch, &f, COLL_FRAME_BYE, COLL_WIRE_BYE);
 	ch->byes_sent++;
 	return true;
@@ -163,7 +174,7 @@ static bool coll_tx_msg(struct coll_stream *st, struct coll_channel *ch)
 			.bytes = m.bytes,
 		};
 
-		coll_wire_put_rts(st->tx_buf + COLL_WIRE_HDR, &r);
+		coll_wire_put_rts(coll_tx_ctrl_payload(st), &r);
 		coll_tx_put(st, ch, &f, COLL_FRAME_RTS, COLL_WIRE_RTS);
 	}
 	return true;
@@ -178,8 +189,7 @@ static bool coll_tx_tensor(struct coll_stream *st, struct coll_channel *ch)
 
 	if (!coll_group_has_tensors(g) || ch->link.nr)
 		return false;
-	len = coll_tensors_say(g, ch->link.peer, st->tx_buf + COLL_WIRE_HDR,
-			       COLL_WIRE_TENSOR_MAX);
+	len = coll_tensors_say(g, ch->link.peer, coll_tx_ctrl_payload(st), COLL_WIRE_TENSOR_MAX);
 	if (!len)
 		return false;
 	coll_tx_put(st, ch, &f, COLL_FRAME_TENSOR, len);
@@ -193,7 +203,7 @@ static bool coll_tx_ack_due(const struct coll_channel *ch)
 	return news >= COLL_ACK_BYTES || (news && ch->rx_ack_now);
 }
 
-/* The control frame of a channel that is due, into tx_buf. Return: false for none. */
+/* Append the control frame of a channel that is due. Return: false for none. */
 static bool coll_tx_due(struct coll_stream *st, struct coll_channel *ch)
 {
 	struct coll_group *g = ch->link.group;
@@ -221,21 +231,32 @@ static bool coll_tx_due(struct coll_stream *st, struct coll_channel *ch)
 	return true;
 }
 
-static bool coll_tx_next_ctrl(struct coll_stream *st)
+static bool coll_tx_has_room(const struct coll_stream *st)
 {
-	struct coll_channel *ch;
+	return st->tx_len + COLL_STREAM_BUF <= sizeof(st->tx_buf);
+}
 
-	if (coll_tx_greet(st))
-		return true;
-	if (!st->established)
-		return false;
-	list_for_each_entry(ch, &st->conn->channels, list)
-		if (coll_tx_due(st, ch)) {
-			/* Other channels come first now: a search soon finds the next due frame. */
+/*
+ * Fill the empty buffer with frames that are due. A channel that had some goes to the end of the
+ * queue: if there is no room for all, other channels come first the next time.
+ */
+static void coll_tx_fill(struct coll_stream *st)
+{
+	struct coll_channel *ch, *next;
+
+	coll_tx_rewind(st);
+	if (coll_tx_greet(st) || !st->established)
+		return;
+	list_for_each_entry_safe(ch, next, &st->conn->channels, list) {
+		u32 before = st->tx_len;
+
+		while (coll_tx_has_room(st) && coll_tx_due(st, ch))
+			;
+		if (st->tx_len > before)
 			list_move_tail(&ch->list, &st->conn->channels);
-			return true;
-		}
-	return false;
+		if (!coll_tx_has_room(st))
+			return;
+	}
 }
 
 int coll_tx_send(struct coll_stream *st, struct bio_vec *bv, unsigned int nr,
@@ -287,7 +308,11 @@ bool coll_tx_ctrl(struct coll_stream *st)
 	struct bio_vec bv;
 	int ret;
 
-	while (st->tx_off < st->tx_len || coll_tx_next_ctrl(st)) {
+	for (;;) {
+		if (st->tx_off == st->tx_len)
+			coll_tx_fill(st);
+		if (st->tx_off == st->tx_len)
+			return false;
 		if (time_after(jiffies, end))
 			return true;
 		coll_tx_head_bvec(st, &bv);
@@ -296,5 +321,4 @@ bool coll_tx_ctrl(struct coll_stream *st)
 			return false;	/* coll_rx() sees an error of the socket */
 		st->tx_off += ret;
 	}
-	return false;
 }

@@ -11,7 +11,7 @@ struct bio_vec;
 struct coll_frame;
 struct coll_stream;
 
-/* The first frames of each stream: HELLO and PROOF. Return: false if none is due. */
+/* Append one of the first frames of a stream, HELLO and PROOF. Return: false if none is due. */
 bool coll_tx_greet(struct coll_stream *st);
 
 /**
@@ -39,7 +39,10 @@ void coll_tx_head_bvec(struct coll_stream *st, struct bio_vec *bv);
  */
 bool coll_tx_ctrl(struct coll_stream *st);
 
-/* Put a header into the buffer of a stream; payload may follow there. */
+/* All in the buffer of a stream has been sent: begin it anew. */
+void coll_tx_rewind(struct coll_stream *st);
+
+/* Append a header to what is in the buffer of a stream; payload may follow there. */
 void coll_tx_frame(struct coll_stream *st, const struct coll_frame *f);
 
 #endif /* COLL_XPORT_TX_CTRL_H */

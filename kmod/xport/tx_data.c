@@ -215,6 +215,7 @@ static bool coll_tx_next(struct coll_stream *st)
 	struct coll_conn *conn = st->conn;
 	struct coll_channel *ch;
 
+	coll_tx_rewind(st);
 	if (coll_tx_greet(st))
 		return true;
 	list_for_each_entry(ch, &conn->channels, list) {
