@@ -63,6 +63,7 @@ struct coll_tx_mark {
  * @facts: of the group
  * @conn: the conn that it is on
  * @list: in conn->channels
+ * @active: in conn->active
  * @by_comm: in conn->by_comm
  * @comm: communicator, as frames name it
  * @name: communicator, as HELLO names it
@@ -136,6 +137,7 @@ struct coll_channel {
 
 	/* Its place among channels: protected by conn->lock; @established is read by anyone */
 	struct list_head list;
+	struct list_head active;
 	struct hlist_node by_comm;
 	struct coll_greet greet;
 	bool established;

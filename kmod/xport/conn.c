@@ -51,6 +51,7 @@ struct coll_conn *coll_conn_alloc(const struct coll_hello *hello, const u8 *key,
 	kref_init(&conn->ref);
 	mutex_init(&conn->lock);
 	INIT_LIST_HEAD(&conn->channels);
+	INIT_LIST_HEAD(&conn->active);
 	hash_init(conn->by_comm);
 	coll_conn_wake_init(conn, pass);
 	spin_lock_init(&conn->ubuf_lock);

@@ -184,6 +184,8 @@ struct coll_tx_choice {
  * @lock: held by the work, and while streams and channels are added or removed
  * @channels: its channels; the channel that sent least recently is first; protected by @lock
  * @by_comm: @channels by communicator; protected by @lock
+ * @active: during a pass over data: channels that have an op or a message; in the order of
+ *	@channels; protected by @lock
  * @users: number of @channels; written under @lock, read by anyone
  * @talks: messages were under way when the last pass ended. Written under @lock, read by
  * anyone.
@@ -218,6 +220,7 @@ struct coll_conn {
 	struct mutex lock;
 	struct list_head channels;
 	DECLARE_HASHTABLE(by_comm, COLL_CONN_HASH_BITS);
+	struct list_head active;
 	u32 users;
 	bool talks;
 	bool shared;

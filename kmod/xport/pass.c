@@ -29,7 +29,7 @@
 #include "tx_zerocopy.h"
 #include "wake.h"
 
-/* Before a pass over data: get hold of the running ops. */
+/* Before a pass over data: get hold of the running ops. A channel without any is not active. */
 static void coll_ch_begin(struct coll_channel *ch)
 {
 	/* A racy check: a thread that starts an op kicks the links afterwards. */
@@ -40,7 +40,10 @@ static void coll_ch_begin(struct coll_channel *ch)
 	/* Look for the peer's desk early, while it surely exists: see coll_ch_may_read(). */
 	if (!ch->kin_sought && coll_ch_established(ch))
 		coll_desk_kin(ch);
-	ch->busy |= ch->nr_ops || coll_ch_talks(ch);
+	if (!ch->nr_ops && !coll_ch_talks(ch))
+		return;
+	ch->busy = true;
+	list_add_tail(&ch->active, &ch->conn->active);
 }
 
 /* The peer's op with this number has another signature: fail, or both nodes wait forever. */
@@ -62,8 +65,8 @@ static bool coll_ch_starves(const struct coll_channel *ch, const struct coll_op 
 }
 
 /*
- * After a pass over data: let go of the running ops. @closed: no more bytes come, and those
- * that have come have been looked at.
+ * After a pass over data: let go of the running ops of an active channel. @closed: no more bytes
+ * come, and those that have come have been looked at.
  */
 static void coll_ch_end(struct coll_channel *ch, bool closed)
 {
@@ -85,6 +88,7 @@ static void coll_ch_end(struct coll_channel *ch, bool closed)
 		coll_op_put(ch->ops[i]);
 	ch->nr_ops = 0;
 }
+	list_del(&ch->active);
 
 /* Control: send, read, and send the frames that became due by reading. */
 static bool coll_conn_ctrl(struct coll_stream *ctrl)
@@ -99,7 +103,7 @@ static bool coll_conn_ctrl(struct coll_stream *ctrl)
 /* One pass over data, for all running ops and messages. */
 static bool coll_conn_data(struct coll_conn *conn, struct coll_stream *data)
 {
-	struct coll_channel *ch;
+	struct coll_channel *ch, *next;
 	bool more;
 
 	list_for_each_entry(ch, &conn->channels, list)
@@ -110,7 +114,7 @@ static bool coll_conn_data(struct coll_conn *conn, struct coll_stream *data)
 	more |= coll_rx(data);
 	/* Bytes received just now may be due to be sent. */
 	more |= coll_tx_data(data);
-	list_for_each_entry(ch, &conn->channels, list)
+	list_for_each_entry_safe(ch, next, &conn->active, active)
 		coll_ch_end(ch, data->closed && !more);
 	return more;
 }

@@ -218,8 +218,9 @@ static bool coll_tx_next(struct coll_stream *st)
 	coll_tx_rewind(st);
 	if (coll_tx_greet(st))
 		return true;
-	list_for_each_entry(ch, &conn->channels, list) {
+	list_for_each_entry(ch, &conn->active, active) {
 		if (coll_tx_begin(st, ch)) {
+			list_move_tail(&ch->active, &conn->active);
 			list_move_tail(&ch->list, &conn->channels);
 			return true;
 		}
@@ -451,7 +452,7 @@ bool coll_tx_data(struct coll_stream *st)
 	int ret;
 
 	lockdep_assert_held(&st->conn->lock);
-	/* Small frames take long for their bytes, and coll_tx_next() looks at all channels. */
+	/* Small frames take long for their bytes, and coll_tx_next() looks at many channels. */
 	while (budget && !time_after(jiffies, end)) {
 		if (st->tx_off == st->tx_len && !st->tx_left && !coll_tx_next(st))
 			return false;
