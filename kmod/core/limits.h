@@ -28,7 +28,7 @@
 /*
  * Workers of a user run at nice 19 after they have taken COLL_USER_SHARE percent of a CPU, over
  * COLL_USER_BURST jiffies. A user has to make up for the allowance of COLL_USER_DEBT jiffies at
- * most. Each CPU counts by itself: a share of all CPUs together could be spent on one of them,
+ * most. Control frames have the same share once more. Each CPU counts by itself: a share of all CPUs together could be spent on one of them,
  * which on two CPUs would cost another task there 20 percent.
  */
 #define COLL_USER_SHARE		10U

@@ -2,19 +2,17 @@
 #include <linux/cpumask.h>
 #include <linux/cred.h>
 #include <linux/jiffies.h>
-#include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/smp.h>
 #include <linux/user_namespace.h>
 #include <linux/wait.h>
 
 #include "limits.h"
 #include "user.h"
+#include "worker.h"
 
 static unsigned int max_groups = COLL_USER_GROUPS;
 module_param(max_groups, uint, 0644);
@@ -32,10 +30,6 @@ static unsigned int max_names = COLL_USER_NAMES;
 module_param(max_names, uint, 0644);
 MODULE_PARM_DESC(max_names, "names of tensors of one user, counted until their communicator is freed");
 
-static unsigned int worker_share = COLL_USER_SHARE;
-module_param(worker_share, uint, 0644);
-MODULE_PARM_DESC(worker_share, "percent of the time of each CPU that workers take for one user at normal priority; beyond that at nice 19");
-
 /* Protects coll_users, and fields as they say. Never allocate memory charged to a user under it. */
 static DEFINE_MUTEX(coll_users_lock);
 static LIST_HEAD(coll_users);
@@ -43,7 +37,7 @@ static LIST_HEAD(coll_users);
 static u32 coll_users_made;
 static u32 coll_users_freed;
 static DECLARE_WAIT_QUEUE_HEAD(coll_users_gone);
-static struct workqueue_struct *coll_users_wq;
+struct workqueue_struct *coll_users_wq;
 /* The module is unloaded: do not wait for a next job. Under the lock. */
 static bool coll_users_exiting;
 
@@ -97,32 +91,6 @@ struct coll_user *coll_user_hold(struct coll_user *u)
 	u->refs++;
 	mutex_unlock(&coll_users_lock);
 	return u;
-}
-
-static void coll_worker_restore_locked(struct coll_worker *w)
-{
-	lockdep_assert_held(&w->user->lock);
-	if (list_empty(&w->list))
-		return;
-	list_del_init(&w->list);
-	set_user_nice(w->task, w->nice);
-}
-
-void coll_user_hurry(struct coll_user *u)
-{
-	struct coll_worker *w, *next;
-
-	spin_lock(&u->lock);
-	list_for_each_entry_safe(w, next, &u->demoted, list)
-		if ((w->failed && READ_ONCE(*w->failed)) ||
-		    (w->calls && test_bit(w->call, w->calls)))
-			coll_worker_restore_locked(w);
-	spin_unlock(&u->lock);
-}
-
-static void coll_user_hurry_work(struct work_struct *work)
-{
-	coll_user_hurry(container_of(to_delayed_work(work), struct coll_user, hurry));
 }
 
 static struct coll_user *coll_user_alloc(kuid_t uid)
@@ -261,123 +229,6 @@ void coll_early_uncharge(struct coll_early *e, u64 bytes)
 {
 	atomic64_sub(bytes, &e->user->early_bytes);
 	atomic64_sub(bytes, &e->bytes);
-}
-
-/* Time of workers on a CPU at normal priority in @ticks jiffies. */
-static u64 coll_user_allowance(unsigned long ticks)
-{
-	u64 percent = min(READ_ONCE(worker_share), 100U);
-
-	return percent * jiffies_to_nsecs(min_t(unsigned long, ticks, 10 * HZ)) / 100;
-}
-
-/* Subtract the allowance on a CPU since the last call. */
-static void coll_user_settle_locked(struct coll_user *u, struct coll_user_cpu *c)
-{
-	unsigned long now = jiffies, ticks = now - c->seen;
-
-	lockdep_assert_held(&u->lock);
-	if (!ticks)
-		return;
-	c->seen = now;
-	c->spent_ns -= min(c->spent_ns, coll_user_allowance(ticks));
-}
-
-/* Have its workers spent more on this CPU than they are allowed, by more than a short burst? */
-static bool coll_user_is_over(struct coll_user *u, int cpu)
-{
-	struct coll_user_cpu *c = per_cpu_ptr(u->cpus, cpu);
-	bool over;
-
-	if (READ_ONCE(worker_share) >= 100)
-		return false;
-	spin_lock(&u->lock);
-	coll_user_settle_locked(u, c);
-	over = c->spent_ns > coll_user_allowance(COLL_USER_BURST);
-	spin_unlock(&u->lock);
-	return over;
-}
-
-static void coll_worker_init(struct coll_worker *w, struct coll_user *u)
-{
-	*w = (struct coll_worker){
-		.user = u,
-		.begin = ktime_get_ns(),
-		.end = jiffies + msecs_to_jiffies(COLL_WORK_MS) + 1,
-		.task = current,
-		.nice = task_nice(current),
-		.cpu = raw_smp_processor_id(),
-	};
-	w->over = w->nice < MAX_NICE && coll_user_is_over(u, w->cpu);
-	INIT_LIST_HEAD(&w->list);
-}
-
-void coll_worker_begin(struct coll_worker *w, struct coll_user *u, const int *failed)
-{
-	coll_worker_init(w, u);
-	w->failed = failed;
-	coll_worker_demote(w);
-}
-
-void coll_worker_begin_control(struct coll_worker *w, struct coll_user *u,
-			       const unsigned long *calls, int call)
-{
-	coll_worker_init(w, u);
-	w->calls = calls;
-	w->call = call;
-}
-
-void coll_worker_demote(struct coll_worker *w)
-{
-	struct coll_user *u = w->user;
-	bool called;
-
-	if (!w->over)
-		return;
-	spin_lock(&u->lock);
-	/* If the group fails after this, coll_user_hurry() finds this worker in the list. */
-	if (list_empty(&w->list) && !(w->failed && READ_ONCE(*w->failed))) {
-		list_add(&w->list, &u->demoted);
-		set_user_nice(current, MAX_NICE);
-	}
-	spin_unlock(&u->lock);
-	/* pairs with coll_user_hurry_soon(): we see the call, or it sees us in the list */
-	smp_mb();
-	called = w->calls && test_bit(w->call, w->calls);
-	if (called)
-		coll_user_hurry_soon(u);
-}
-
-void coll_worker_restore(struct coll_worker *w)
-{
-	if (!w->over)
-		return;
-	spin_lock(&w->user->lock);
-	coll_worker_restore_locked(w);
-	spin_unlock(&w->user->lock);
-}
-
-void coll_user_hurry_soon(struct coll_user *u)
-{
-	/* pairs with coll_worker_demote() */
-	smp_mb();
-	/* A racy check. The caller has set the bit before. */
-	if (!list_empty(&u->demoted) && !delayed_work_pending(&u->hurry))
-		queue_delayed_work(coll_users_wq, &u->hurry, COLL_USER_HURRY);
-}
-
-void coll_worker_end(struct coll_worker *w)
-{
-	struct coll_user *u = w->user;
-	struct coll_user_cpu *c = per_cpu_ptr(u->cpus, w->cpu);
-	u64 ns = ktime_get_ns() - w->begin;
-
-	spin_lock(&u->lock);
-	coll_worker_restore_locked(w);
-	coll_user_settle_locked(u, c);
-	/* A demoted worker may have been preempted for long: the debt has a limit. */
-	c->spent_ns = min(c->spent_ns + ns, coll_user_allowance(COLL_USER_DEBT));
-	spin_unlock(&u->lock);
 }
 
 int coll_user_init(void)

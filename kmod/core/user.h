@@ -9,8 +9,7 @@
  * kernel memory for bytes that a peer has sent early.
  *
  * Kernel threads belong to the root control group, so the time of workers is charged to no user. It
- * is counted here instead, for each CPU. A user that has spent its allowance on a CPU is still
- * served there, but at nice 19: its workers use the time that other tasks leave idle.
+ * is counted here instead, for each CPU; see worker.h.
  *
  * Lifetime: each group and each conn hold a reference; memory that is kept pinned for a user holds
  * one, too (mem/pins_user.h). When the last reference is dropped, the release is armed to run a
@@ -32,10 +31,12 @@ struct cred;
 /**
  * struct coll_user_cpu - time of a user's workers on one CPU, under coll_user.lock
  * @spent_ns: time that the allowance has not covered yet
- * @seen: jiffies when the allowance was last subtracted from @spent_ns
+ * @control_ns: of control work at normal priority: time that its allowance has not covered yet
+ * @seen: jiffies when the allowances were last subtracted
  */
 struct coll_user_cpu {
 	u64 spent_ns;
+	u64 control_ns;
 	unsigned long seen;
 };
 
@@ -79,38 +80,6 @@ struct coll_user {
 	struct list_head demoted;
 	struct delayed_work hurry;
 	struct delayed_work release;
-};
-
-/**
- * struct coll_worker - a work item of a user's queue that is running
- * @user: owner of the queue; valid until the item returns, because the queue is drained before the
- *	user is freed
- * @begin: nanoseconds when it began
- * @end: jiffies when it has to return and queue itself again
- * @moved: it has moved bytes. Its time is not over before that, so each run of an item makes
- *	progress, even if it looks for work for long.
- * @over: the user had spent its allowance on the CPU when it began
- * @task: its thread
- * @nice: niceness of the thread before the item began
- * @cpu: where it began; its time counts there
- * @failed: the error of its group, 0 as long as there is none; or NULL
- * @calls: bits; bit @call is set if control work waits for this item; or NULL
- * @call: see @calls
- * @list: in coll_user.demoted while it runs at nice 19, else empty; coll_user.lock
- */
-struct coll_worker {
-	struct coll_user *user;
-	u64 begin;
-	unsigned long end;
-	bool moved;
-	bool over;
-	struct task_struct *task;
-	int nice;
-	int cpu;
-	const int *failed;
-	const unsigned long *calls;
-	int call;
-	struct list_head list;
 };
 
 /**
@@ -195,74 +164,8 @@ bool coll_early_charge(struct coll_early *e, u64 bytes, u64 most);
 
 void coll_early_uncharge(struct coll_early *e, u64 bytes);
 
-/**
- * coll_worker_begin() - a work item of @u's queue begins
- * @w: of the caller
- * @u: owner of the queue
- * @failed: the error of the group it works for, valid until coll_worker_end()
- *
- * Lowers the priority of the worker if the user has spent its allowance and the group has
- * not failed.
- */
-void coll_worker_begin(struct coll_worker *w, struct coll_user *u, const int *failed);
-
-/**
- * coll_worker_begin_control() - a work item begins with control work
- * @w: of the caller
- * @u: owner of the queue
- * @calls: a bit in it is set when control work waits for this item; valid until
- *	coll_worker_end()
- * @call: number of the bit
- *
- * Control work is bounded in bytes and time, and other threads wait for it. So it runs at normal
- * priority, whatever the user has spent. Call coll_worker_demote() before other work.
- */
-void coll_worker_begin_control(struct coll_worker *w, struct coll_user *u,
-			       const unsigned long *calls, int call);
-
-/* Lower the priority if the user has spent its allowance: control work is over. */
-void coll_worker_demote(struct coll_worker *w);
-
-/* Back to normal priority: control work begins. */
-void coll_worker_restore(struct coll_worker *w);
-
-/**
- * coll_user_hurry() - restore the priority of workers that other threads wait for
- * @u: user
- *
- * These are workers whose group has failed, and workers whose bit in ->calls is set. A worker at
- * nice 19 may wait for a CPU for seconds, and hold locks or refs that delay the report of a
- * failure. With its priority back it ends soon: work for a failed group stops at the next slice,
- * and a worker that was called does control work next, and then lowers its priority again.
- */
-void coll_user_hurry(struct coll_user *u);
-
-/*
- * Call coll_user_hurry() after COLL_USER_HURRY, if that is still necessary: each frame of a peer
- * calls this, and most workers have seen their bit by then. From any context.
- */
-void coll_user_hurry_soon(struct coll_user *u);
-
-/**
- * coll_worker_end() - the work item is about to return
- * @w: from coll_worker_begin()
- *
- * Counts the time, and restores the priority of the worker.
- */
-void coll_worker_end(struct coll_worker *w);
-
-/* The item has moved a slice. NULL: a caller does the work. */
-static inline void coll_worker_moved(struct coll_worker *w)
-{
-	if (w)
-		w->moved = true;
-}
-
-/* Has the item run for so long that others should get the worker? NULL: a caller, never. */
-static inline bool coll_worker_is_over(const struct coll_worker *w)
-{
-	return w && w->moved && time_after(jiffies, w->end);
-}
+/* Runs what may not wait for the queues of users. */
+extern struct workqueue_struct *coll_users_wq;
 
 int coll_user_init(void);
 

@@ -16,6 +16,7 @@
 #include "../core/mem/slot.h"
 #include "../core/op/op_run.h"
 #include "calls.h"
+#include "../core/worker.h"
 #include "end.h"
 #include "file.h"
 #include "refs.h"

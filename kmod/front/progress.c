@@ -17,6 +17,7 @@
 #include "../core/limits.h"
 #include "../core/op/op.h"
 #include "../core/op/op_run.h"
+#include "../core/worker.h"
 #include "end.h"
 #include "file.h"
 #include "progress.h"

@@ -75,6 +75,11 @@ static void coll_ch_call(struct coll_link *link)
 	coll_conn_queue(to_channel(link)->conn);
 }
 
+static void coll_ch_alert(struct coll_link *link)
+{
+	coll_conn_alert(to_channel(link)->conn);
+}
+
 static void coll_ch_stir(struct coll_link *link)
 {
 	coll_conn_stir(to_channel(link)->conn);
@@ -291,6 +296,7 @@ static void coll_ch_close(struct coll_link *link, bool hard)
 static const struct coll_link_ops coll_ch_ops = {
 	.kick	= coll_ch_kick,
 	.call	= coll_ch_call,
+	.alert	= coll_ch_alert,
 	.stir	= coll_ch_stir,
 	.watch	= coll_ch_watch,
 	.unwatch = coll_ch_unwatch,
@@ -323,13 +329,13 @@ static struct coll_channel *coll_ch_alloc(struct coll_group *g, u32 peer, u32 nr
 	ch->link.nr = nr;
 	coll_greet_name(ch->facts.key, ch->name);
 	ch->comm = coll_wire_comm(ch->name);
+	coll_greet_init(&ch->greet);
 	coll_backlog_init(&ch->backlog, ch->facts.early, ch->facts.memcg);
 	INIT_DELAYED_WORK(&ch->lost, coll_ch_lost);
 	INIT_LIST_HEAD(&ch->ubufs_out);
 	if (coll_desk_alloc(ch)) {
 		coll_sweep_free(ch->sweep);
 		kfree_sensitive(ch);
-	coll_greet_init(&ch->greet);
 		return NULL;
 	}
 	return ch;

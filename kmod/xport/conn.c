@@ -123,10 +123,10 @@ static struct coll_stream *coll_stream_alloc(struct coll_conn *conn, u32 stripe,
 	st->sock = sock;
 	st->rx_state = COLL_RX_HEADER;
 	coll_greet_init(&st->greet);
-	return st;
 	/* The nonce of the channel that the conn was made for: its desk is found by it. */
 	if (stripe == COLL_STRIPE_CTRL)
 		memcpy(st->greet.nonce, conn->hello.nonce, sizeof(st->greet.nonce));
+	return st;
 }
 
 static int coll_conn_add_locked(struct coll_conn *conn, u32 stripe,

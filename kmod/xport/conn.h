@@ -177,15 +177,16 @@ struct coll_tx_choice {
 #define COLL_CONN_KICKED	0	/* coll_conn_kick() */
 #define COLL_CONN_DATA		1	/* data has come, which running ops may want */
 #define COLL_CONN_URGENT	2	/* a busy watcher may not delay it */
+#define COLL_CONN_ALERT	3	/* coll_conn_alert() */
 
 /**
  * struct coll_conn - see the top of this file
  * @ref: one for each channel, until it has let go of @lock
  * @lock: held by the work, and while streams and channels are added or removed
  * @channels: its channels; the channel that sent least recently is first; protected by @lock
- * @by_comm: @channels by communicator; protected by @lock
  * @active: during a pass over data: channels that have an op or a message; in the order of
  *	@channels; protected by @lock
+ * @by_comm: @channels by communicator; protected by @lock
  * @users: number of @channels; written under @lock, read by anyone
  * @talks: messages were under way when the last pass ended. Written under @lock, read by
  * anyone.
@@ -219,8 +220,8 @@ struct coll_conn {
 	struct kref ref;
 	struct mutex lock;
 	struct list_head channels;
-	DECLARE_HASHTABLE(by_comm, COLL_CONN_HASH_BITS);
 	struct list_head active;
+	DECLARE_HASHTABLE(by_comm, COLL_CONN_HASH_BITS);
 	u32 users;
 	bool talks;
 	bool shared;

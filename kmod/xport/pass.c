@@ -16,6 +16,7 @@
 #include "../core/op/op_run.h"
 #include "../core/p2p/bytes.h"
 #include "../core/p2p/messages.h"
+#include "../core/worker.h"
 #include "channel.h"
 #include "conn.h"
 #include "lost.h"
@@ -87,8 +88,8 @@ static void coll_ch_end(struct coll_channel *ch, bool closed)
 	for (i = 0; i < ch->nr_ops; i++)
 		coll_op_put(ch->ops[i]);
 	ch->nr_ops = 0;
-}
 	list_del(&ch->active);
+}
 
 /* Control: send, read, and send the frames that became due by reading. */
 static bool coll_conn_ctrl(struct coll_stream *ctrl)
@@ -153,14 +154,16 @@ static bool coll_conn_is_mine(const struct coll_conn *conn)
 
 /*
  * Set the priority of @worker for control, or for data; NULL: a watcher does the pass. Very many
- * channels are looked at with low priority, because that delays others for too long.
+ * channels are looked at with low priority, because that delays others for too long. @alert: this
+ * node has something to tell.
  */
-static void coll_conn_to_control(const struct coll_conn *conn, struct coll_worker *worker)
+static void coll_conn_to_control(const struct coll_conn *conn, struct coll_worker *worker,
+				 bool alert)
 {
 	if (!worker)
 		return;
 	if (conn->users <= COLL_CTRL_CHANNELS)
-		coll_worker_restore(worker);
+		coll_worker_control(worker, alert);
 	else
 		coll_worker_demote(worker);
 }
@@ -172,11 +175,11 @@ static void coll_conn_to_data(struct coll_worker *worker)
 }
 
 /*
- * One pass. If @w is NULL, @worker does all of it; else the watcher @w does what it may do. Under
- * conn->lock. Return: there is more to do.
+ * One pass. If @w is NULL, @worker does all of it; else the watcher @w does what it may do.
+ * @alert: as coll_conn_to_control(). Under conn->lock. Return: there is more to do.
  */
 static bool coll_conn_pass_locked(struct coll_conn *conn, const struct coll_watcher *w,
-				  struct coll_worker *worker)
+				  struct coll_worker *worker, bool alert)
 {
 	struct coll_stream *ctrl = coll_conn_stream(conn, COLL_STRIPE_CTRL);
 	struct coll_stream *data = coll_conn_stream(conn, COLL_STRIPE_DATA);
@@ -184,7 +187,7 @@ static bool coll_conn_pass_locked(struct coll_conn *conn, const struct coll_watc
 	bool more = false, talks = false;
 
 	lockdep_assert_held(&conn->lock);
-	coll_conn_to_control(conn, worker);
+	coll_conn_to_control(conn, worker, alert);
 	if (ctrl)
 		more |= coll_conn_ctrl(ctrl);
 	coll_conn_to_data(worker);
@@ -232,8 +235,9 @@ static bool coll_conn_passes_locked(struct coll_conn *conn, const struct coll_wa
 		ch->busy = false;
 	coll_conn_count_poller(1);
 	do {
-		coll_conn_poll(conn);
-		more = coll_conn_pass_locked(conn, w, worker);
+		bool alert = coll_conn_poll(conn);
+
+		more = coll_conn_pass_locked(conn, w, worker, alert);
 	} while ((more || READ_ONCE(conn->wanted)) && time_before(jiffies, end) &&
 		 (!w || (coll_conn_is_mine(conn) && !READ_ONCE(*w->done))));
 	coll_conn_count_poller(-1);
@@ -247,7 +251,8 @@ void coll_conn_work(struct work_struct *work)
 	struct coll_worker w;
 	bool more;
 
-	coll_worker_begin_control(&w, conn->user, &conn->wanted, COLL_CONN_URGENT);
+	coll_worker_begin_control(&w, conn->user, &conn->wanted, BIT(COLL_CONN_URGENT),
+				  BIT(COLL_CONN_ALERT));
 	mutex_lock(&conn->lock);
 	coll_conn_poll_begin(conn);
 	more = coll_conn_passes_locked(conn, NULL, &w);

@@ -10,6 +10,7 @@
 #include "../core/limits.h"
 #include "../core/op/op.h"
 #include "../core/p2p/messages.h"
+#include "../core/worker.h"
 #include "channel.h"
 #include "conn.h"
 #include "rx.h"
@@ -46,6 +47,16 @@ void coll_conn_queue(struct coll_conn *conn)
 			return;
 	}
 	coll_conn_queue_pass(conn);
+}
+
+void coll_conn_alert(struct coll_conn *conn)
+{
+	/* pairs with the xchg() of a pass: if it takes the bit, it sees the event */
+	smp_mb__before_atomic();
+	set_bit(COLL_CONN_ALERT, &conn->wanted);
+	/* The work may have begun at nice 19, and wait for a CPU before it sets ->working. */
+	coll_user_hurry_soon(conn->user);
+	coll_conn_queue(conn);
 }
 
 void coll_conn_flush(struct coll_conn *conn)
@@ -198,13 +209,16 @@ void coll_conn_poll_begin(struct coll_conn *conn)
 	WRITE_ONCE(conn->working, true);
 }
 
-void coll_conn_poll(struct coll_conn *conn)
+bool coll_conn_poll(struct coll_conn *conn)
 {
+	unsigned long was;
+
 	lockdep_assert_held(&conn->lock);
 	/* A full barrier: events noted from here on are for the next pass. */
-	xchg(&conn->wanted, 0);
+	was = xchg(&conn->wanted, 0);
 	/* pairs with coll_conn_data_ready(), coll_conn_settle() */
 	smp_store_mb(conn->rx_idle, false);
+	return was & BIT(COLL_CONN_ALERT);
 }
 
 void coll_conn_note_more(struct coll_conn *conn)

@@ -54,6 +54,12 @@ void coll_conn_ctrl_ready(struct coll_conn *conn);
 /* Queue the work, also while a caller attends. */
 void coll_conn_queue(struct coll_conn *conn);
 
+/*
+ * The same, and this node has something to tell: a group has failed, a rank has left, an op waits
+ * for long. The next pass sends control frames at normal priority.
+ */
+void coll_conn_alert(struct coll_conn *conn);
+
 /* Queue the work, also if it runs: a pass follows that begins after this. */
 void coll_conn_queue_pass(struct coll_conn *conn);
 
@@ -68,8 +74,11 @@ void coll_conn_flush(struct coll_conn *conn);
 /* The work begins: events are notes from here on. */
 void coll_conn_poll_begin(struct coll_conn *conn);
 
-/* A pass begins: clear ->wanted and ->rx_idle. The pass sees all events so far. */
-void coll_conn_poll(struct coll_conn *conn);
+/*
+ * A pass begins: clear ->wanted and ->rx_idle. The pass sees all events so far. Return: one of them
+ * is coll_conn_alert().
+ */
+bool coll_conn_poll(struct coll_conn *conn);
 
 /* The pass has left something to do. */
 void coll_conn_note_more(struct coll_conn *conn);

@@ -11,6 +11,7 @@
 #include "../group/group.h"
 #include "../group/link.h"
 #include "../limits.h"
+#include "../worker.h"
 #include "exec.h"
 #include "exec_local.h"
 #include "exec_step.h"

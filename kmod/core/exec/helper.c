@@ -5,6 +5,7 @@
 #include "../group/account.h"
 #include "../group/group.h"
 #include "../group/ref.h"
+#include "../worker.h"
 #include "exec.h"
 #include "exec_step.h"
 #include "helper.h"

@@ -11,6 +11,7 @@
 #include <linux/workqueue.h>
 
 #include "../trace.h"
+#include "../worker.h"
 #include "failure.h"
 #include "group.h"
 #include "link.h"
@@ -121,7 +122,7 @@ static bool coll_group_fail_begin(struct coll_group *g, const struct coll_cause 
 
 	coll_user_hurry(g->user);	/* its workers hold refs of ops that have to end */
 	trace_coll_abort(g->id, cause->seq, cause->kind, cause->error, cause->rank);
-	coll_links_call(g);	/* ABORT is sent first, then our own ops end */
+	coll_links_alert(g);	/* ABORT is sent first, then our own ops end */
 	return true;
 }
 

@@ -64,7 +64,7 @@ void coll_group_left(struct coll_member *m)
 	if (beyond)
 		coll_group_misses(g, m->rank, m->tgid, beyond);
 	else
-		coll_links_call(g);	/* BYE */
+		coll_links_alert(g);	/* BYE */
 }
 
 /* Did the rank of @b leave before the rank of @l? */

@@ -68,6 +68,8 @@ struct coll_link_stat {
  *	already, it will see the change: no wake-up is lost.
  * @call: as @kick, but a worker does it at once: for control frames that must not wait for a busy
  *	watcher, and for messages, which may belong to other ranks
+ * @alert: as @call, for what this node has to tell in any case, however much worker time its user
+ *	has spent: ABORT, BYE, POST
  * @stir: a receive or a probe waits for messages, which come without an op: look at all data.
  *	Any context.
  * @watch: until @unwatch the caller attends to the link, unless another caller does already,
@@ -90,6 +92,7 @@ struct coll_link_stat {
 struct coll_link_ops {
 	void (*kick)(struct coll_link *link);
 	void (*call)(struct coll_link *link);
+	void (*alert)(struct coll_link *link);
 	void (*stir)(struct coll_link *link);
 	bool (*watch)(struct coll_link *link, struct coll_watcher *w);
 	void (*unwatch)(struct coll_link *link, struct coll_watcher *w);
@@ -172,7 +175,7 @@ bool coll_group_add_link(struct coll_link *link);
 void coll_links_kick(struct coll_group *g, u32 nr);
 
 /* Have workers send ABORT, BYE or POST on all links. Any context. */
-void coll_links_call(struct coll_group *g);
+void coll_links_alert(struct coll_group *g);
 
 /* A receive has been posted: look for offers on link 0 to each node; no op would look there. */
 void coll_links_stir(struct coll_group *g);

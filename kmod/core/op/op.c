@@ -25,6 +25,7 @@
 #include "../plan/stripe.h"
 #include "../plan/support.h"
 #include "../trace.h"
+#include "../worker.h"
 #include "op.h"
 #include "op_run.h"
 

@@ -11,6 +11,7 @@
 #include "../group/member.h"
 #include "../group/ref.h"
 #include "../limits.h"
+#include "../worker.h"
 #include "copy.h"
 #include "exchange.h"
 #include "peer.h"

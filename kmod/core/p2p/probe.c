@@ -23,6 +23,7 @@
 #include "../group/member.h"
 #include "../group/ref.h"
 #include "../limits.h"
+#include "../worker.h"
 #include "exchange.h"
 #include "mailbox.h"
 #include "peer.h"

@@ -19,6 +19,7 @@
 #include "../limits.h"
 #include "../op/op_run.h"
 #include "../trace.h"
+#include "../worker.h"
 #include "tensor.h"
 #include "tensor_fuse.h"
 #include "tensor_join.h"
