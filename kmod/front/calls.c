@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/err.h>
 #include <linux/fdtable.h>
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
@@ -15,11 +16,17 @@
 #include "../core/group/member.h"
 #include "../core/mem/slot.h"
 #include "../core/op/op_run.h"
-#include "calls.h"
 #include "../core/worker.h"
+#include "calls.h"
 #include "end.h"
 #include "file.h"
 #include "refs.h"
+
+/*
+ * Calls of one thread that are parked, and whose ops are in flight. Only a thread that jumps out of
+ * signal handlers has more than a few. This bounds the walks under cf->lock.
+ */
+#define COLL_PARKED_MOST	256U
 
 /* Under cf->lock. */
 static void coll_call_enter_locked(struct coll_call *call, struct coll_file *cf)
@@ -130,9 +137,45 @@ static void coll_call_delegate(struct coll_call *call)
 	queue_work(coll_member_group(call->req.member)->user->wq, &call->stand_in);
 }
 
+/* Free a parked call that is in no list any more, when its op has ended. */
+static void coll_call_drop(struct coll_call *call)
+{
+	/* If the op has failed: wait for the present slice, and for links to release pages. */
+	wait_event_idle(call->sleeper.wq, coll_call_is_done(call));
+	coll_call_clear(call);
+	/* The thread has not come back for the result. */
+	if (call->req.slot)
+		coll_slot_put(&call->req.member->slots, call->req.slot);
+	kfree(call);
+}
+
+/*
+ * A call that is done, and whose thread will not come back for it: the thread has ended; or it is
+ * the caller, which has parked more calls than signal handlers nest, so it has jumped out of the
+ * oldest ones. NULL: there is none.
+ */
+static struct coll_call *coll_call_abandoned_locked(struct coll_file *cf)
+{
+	struct coll_call *call, *oldest = NULL;
+	u32 mine = 0;
+
+	lockdep_assert_held(&cf->lock);
+	list_for_each_entry(call, &cf->parked, list) {
+		mine += call->task == current;
+		if (!READ_ONCE(call->done))
+			continue;
+		if (READ_ONCE(call->task->exit_state))
+			return call;
+		if (!oldest && call->task == current)
+			oldest = call;
+	}
+	return mine > COLL_PARKED_MOST ? oldest : NULL;
+}
+
 void coll_call_park(struct coll_call *call, u64 arg, u32 len)
 {
 	struct coll_file *cf = call->cf;
+	struct coll_call *old;
 
 	if (!call->task)
 		call->task = get_task_struct(current);
@@ -147,8 +190,13 @@ void coll_call_park(struct coll_call *call, u64 arg, u32 len)
 	spin_lock(&cf->lock);
 	coll_call_leave_locked(call);
 	list_move_tail(&call->list, &cf->parked);
-	WRITE_ONCE(cf->nr_parked, cf->nr_parked + 1);
+	old = coll_call_abandoned_locked(cf);
+	if (old)
+		list_del(&old->list);
+	WRITE_ONCE(cf->nr_parked, cf->nr_parked + !old);
 	spin_unlock(&cf->lock);
+	if (old)
+		coll_call_drop(old);
 }
 
 static bool coll_call_matches(const struct coll_call *call, u64 arg, u32 len,
@@ -163,6 +211,7 @@ struct coll_call *coll_call_resume(struct coll_file *cf, u64 arg, u32 len)
 {
 	struct coll_call *call;
 	struct coll_cmd cmd = { };
+	u32 mine = 0;
 
 	if (!READ_ONCE(cf->nr_parked))
 		return NULL;
@@ -170,6 +219,7 @@ struct coll_call *coll_call_resume(struct coll_file *cf, u64 arg, u32 len)
 		memset(&cmd, 0, sizeof(cmd));
 	spin_lock(&cf->lock);
 	list_for_each_entry_reverse(call, &cf->parked, list) {
+		mine += call->task == current && !READ_ONCE(call->done);
 		if (!coll_call_matches(call, arg, len, &cmd))
 			continue;
 		list_del(&call->list);
@@ -179,7 +229,7 @@ struct coll_call *coll_call_resume(struct coll_file *cf, u64 arg, u32 len)
 		return call;
 	}
 	spin_unlock(&cf->lock);
-	return NULL;
+	return mine < COLL_PARKED_MOST ? NULL : ERR_PTR(-ENOMEM);
 }
 
 bool coll_calls_running(struct coll_file *cf)
@@ -223,13 +273,7 @@ void coll_calls_release(struct coll_file *cf)
 	struct coll_call *call, *next;
 
 	list_for_each_entry_safe(call, next, &cf->parked, list) {
-		/* Its op has failed: wait for the present slice, and for links to release pages. */
-		wait_event_idle(call->sleeper.wq, coll_call_is_done(call));
-		coll_call_clear(call);
-		/* The thread has not come back for the result. */
-		if (call->req.slot)
-			coll_slot_put(&call->req.member->slots, call->req.slot);
-		kfree(call);
+		coll_call_drop(call);
 		cond_resched();
 	}
 	kfree(cf->spare);

@@ -10,7 +10,8 @@
  *
  * A thread may never come back: it was killed, or a handler jumped elsewhere. Then the
  * command goes on nevertheless, since other ranks need it. It is freed with the file, even if
- * its result has not been fetched.
+ * its result has not been fetched; or earlier, if its thread has ended, or has parked many more
+ * calls.
  *
  * A call of COLL_IOC_COLLECT that waits is a call here, too, so that its reference to the file
  * counts. It has no command, and is never parked.
@@ -110,7 +111,8 @@ void coll_call_park(struct coll_call *call, u64 arg, u32 len);
  * @arg: argument of the ioctl
  * @len: size of the command
  *
- * Return: the call, which belongs to the caller again; NULL: this is a new call.
+ * Return: the call, which belongs to the caller again; NULL: this is a new call; -ENOMEM: the thread
+ * has jumped out of too many calls whose ops are in flight.
  */
 struct coll_call *coll_call_resume(struct coll_file *cf, u64 arg, u32 len);
 

@@ -258,6 +258,8 @@ int coll_ioc_submit(struct coll_file *cf, void __user *user_cmd, u32 len)
 	u64 begin = coll_account_begin();
 	int ret;
 
+	if (IS_ERR(w))
+		return coll_refused(cf->member, PTR_ERR(w));
 	if (w)
 		return coll_submit_again(w, arg, len);
 	w = coll_call_begin(cf);

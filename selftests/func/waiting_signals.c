@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Signals for a thread that waits in COLL_IOC_SUBMIT: their handler runs, and the call goes on. */
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/time.h>
 
 #include "harness.h"
 #include "raw.h"
@@ -92,5 +94,54 @@ static void on_signal_jump(int sig)
 }
 
 TEST(handler_jumps)	{ handlers(_metadata, on_signal_jump, 2, 1); }
+
+/* Calls of one thread that it may leave by a jump while they are in flight. */
+#define LEFT_MOST	256
+#define ROUNDS		300
+
+/* Submit a barrier of rank 0, and jump out of the call. Return: 0, or why it was refused. */
+static int leave_by_jump(struct coll_cmd *cmd)
+{
+	const struct itimerval soon = { .it_value = { .tv_usec = 3000 } }, never = { };
+	int64_t posted = test_posted(&comm, 0);
+	volatile int ret = 0;
+
+	/* The signal may come before the call has posted, and the call may go on with an old one. */
+	while (!ret && test_posted(&comm, 0) == posted) {
+		if (sigsetjmp(env, 1))
+			continue;
+		setitimer(ITIMER_REAL, &soon, NULL);
+		ret = raw_submit(comm.fd[0], cmd);
+		setitimer(ITIMER_REAL, &never, NULL);
+	}
+	return ret;
+}
+
+/* A program that ends calls of its own by a jump, as a time limit, and never comes back to them. */
+TEST(jumps_away)
+{
+	struct sigaction sa = { .sa_handler = on_signal_jump };
+	static struct coll_cmd cmds[LEFT_MOST + 1], cmd;
+	int i, ret = 0;
+
+	sigaction(SIGALRM, &sa, NULL);
+	ASSERT_EQ(0, raw_start(&comm, 2, 1));
+	raw_barrier(&cmd);
+	for (i = 0; i <= LEFT_MOST && !ret; i++) {
+		raw_barrier(&cmds[i]);
+		ret = leave_by_jump(&cmds[i]);
+	}
+	EXPECT_EQ(-ENOMEM, ret);
+	EXPECT_EQ(LEFT_MOST, test_posted(&comm, 0));
+	for (i = 0; i < LEFT_MOST; i++)
+		EXPECT_EQ(0, raw_submit(comm.fd[1], &cmd));
+	/* All are done. There is room for any number of further ones. */
+	for (i = 0; i < ROUNDS; i++) {
+		ASSERT_EQ(0, leave_by_jump(&cmds[i % LEFT_MOST]));
+		ASSERT_EQ(0, raw_submit(comm.fd[1], &cmd));
+	}
+	EXPECT_EQ(0, test_good(&comm));
+	raw_stop(&comm);
+}
 
 TEST_HARNESS_MAIN

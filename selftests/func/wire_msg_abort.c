@@ -54,7 +54,8 @@ TEST(offer_overtaken_by_abort)
 	/* Op 1 goes on: the communicator has not failed yet. */
 	ASSERT_TRUE(peer_op_init(&o, &p, PEER_BARRIER, 0, 10 * SECOND));
 	ASSERT_TRUE(peer_op_start(&o, &p));
-	test_sleep_us(20000);
+	while (test_posted(&p.c, 0) != 1)
+		test_sleep_us(200);
 	ASSERT_TRUE(peer_write(&q, 0, buf, peer_put_abort(&q, &cause, buf)));
 	test_sleep_us(100000);
 	send_rts(&p, 1, offer);

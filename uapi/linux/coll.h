@@ -791,9 +791,9 @@ struct coll_cmd {
  * COLL_URING_TENSOR_WAIT, and @arg the user address of a struct coll_tensor_post or struct
  * coll_tensor_wait, which has to stay there until the CQE. POST: res as of the ioctl; @posted
  * has been written when the CQE comes; until then what @tensors points to must not change, either.
- * WAIT: res is the number of results, 0 to @nr, or -errno; EINTR if the ring ends. EINVAL with
- * IORING_URING_CMD_FIXED, and if @len is smaller than the struct was when it was first published;
- * E2BIG if @len is larger than a page.
+ * WAIT: res is the number of results, 0 to @nr, or -errno; EINTR if the ring ends, or if the process
+ * is stopped or frozen: then submit it again. EINVAL with IORING_URING_CMD_FIXED, and if @len is
+ * smaller than the struct was when it was first published; E2BIG if @len is larger than a page.
  */
 struct coll_sqe {
 	__u64	arg;

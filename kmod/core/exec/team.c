@@ -108,7 +108,9 @@ static int coll_sleeper_cpu(const struct coll_req *req)
 
 static bool coll_sleeper_is_me(const struct coll_req *req)
 {
-	return req->sleeper && req->sleeper->task == current;
+	const struct coll_sleeper *s = req->sleeper;
+
+	return s && !READ_ONCE(s->away) && s->task == current;
 }
 
 /* Does a request before @end have a thread on @cpu? It has been woken, or is this thread. */
