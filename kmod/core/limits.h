@@ -28,8 +28,8 @@
 /*
  * Workers of a user run at nice 19 after they have taken COLL_USER_SHARE percent of a CPU, over
  * COLL_USER_BURST jiffies. A user has to make up for the allowance of COLL_USER_DEBT jiffies at
- * most. Control frames have the same share once more. Each CPU counts by itself: a share of all CPUs together could be spent on one of them,
- * which on two CPUs would cost another task there 20 percent.
+ * most. Each CPU counts by itself: a share of all CPUs together could be spent on one of them, which
+ * on two CPUs would cost another task there 20 percent. Control frames have the same share once more.
  */
 #define COLL_USER_SHARE		10U
 #define COLL_USER_BURST		(HZ / 10)
@@ -204,7 +204,7 @@
 #define COLL_WORK_BUDGET	SZ_2M
 /* Milliseconds after which it lets others have the CPU at the latest. */
 #define COLL_WORK_MS		4
-/* Channels of a link that are looked at, for control frames, without regard to their user's share. */
+/* Channels of a link that are looked at, for control frames, at normal priority. */
 #define COLL_CTRL_CHANNELS	256U
 /* Milliseconds after which the oldest op of a group is announced to the peers. */
 #define COLL_STALL_MS		20

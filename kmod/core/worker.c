@@ -56,8 +56,8 @@ static void coll_worker_look_locked(struct coll_worker *w)
 	}
 	coll_user_settle_locked(u, c);
 	w->looked = jiffies;
-	w->over = c->spent_ns + ktime_get_ns() - w->begin > burst;
-	w->control_over = c->control_ns + w->control_ns > burst;
+	w->over = c->spent_ns + ktime_get_ns() - w->begin >= burst;
+	w->control_over = c->control_ns + w->control_ns >= burst;
 }
 
 /* Start or stop the clock of control work. */
@@ -97,13 +97,16 @@ static bool coll_worker_called(const struct coll_worker *w, unsigned long by)
 	return w->calls && READ_ONCE(*w->calls) & by;
 }
 
-/* Does another thread wait for this worker, which is at nice 19? May it have its priority back? */
+/*
+ * Does another thread wait for this worker, which is at nice 19? May it have its priority back? If it
+ * does control work, the call has been seen, but not answered.
+ */
 static bool coll_worker_may_hurry_locked(struct coll_worker *w, bool *waits)
 {
 	lockdep_assert_held(&w->user->lock);
 	if ((w->failed && READ_ONCE(*w->failed)) || coll_worker_called(w, w->own_calls))
 		return true;
-	if (!coll_worker_called(w, w->peer_calls))
+	if (!w->control && !coll_worker_called(w, w->peer_calls))
 		return false;
 	coll_worker_look_locked(w);
 	*waits |= w->control_over;
@@ -120,7 +123,7 @@ bool coll_user_hurry(struct coll_user *u)
 		if (!coll_worker_may_hurry_locked(w, &waits))
 			continue;
 		/* What it does until the control work begins counts as control work. */
-		w->control = w->calls;
+		w->control = !!w->calls;
 		coll_worker_restore_locked(w);
 	}
 	spin_unlock(&u->lock);
@@ -144,12 +147,12 @@ void coll_user_hurry_soon(struct coll_user *u)
 		queue_delayed_work(coll_users_wq, &u->hurry, COLL_USER_HURRY);
 }
 
-/* @w may have joined the list of workers at nice 19. */
+/* @w may have joined the list of workers at nice 19. By its own thread. */
 static void coll_worker_lowered(const struct coll_worker *w)
 {
 	/* pairs with coll_user_hurry_soon(): we see the call, or it sees us in the list */
 	smp_mb();
-	if (coll_worker_called(w, w->peer_calls | w->own_calls))
+	if (w->control || coll_worker_called(w, w->peer_calls | w->own_calls))
 		coll_user_hurry_soon(w->user);
 }
 
@@ -173,7 +176,7 @@ static void coll_worker_turn(struct coll_worker *w, bool control, bool own)
 	bool lower;
 
 	spin_lock(&w->user->lock);
-	if (w->looked != jiffies)
+	if (time_after(jiffies, w->looked))
 		coll_worker_look_locked(w);
 	w->control = control;
 	lower = control ? w->control_over && !own : w->over;
@@ -201,7 +204,14 @@ void coll_worker_begin_control(struct coll_worker *w, struct coll_user *u,
 	w->calls = calls;
 	w->peer_calls = peer_calls;
 	w->own_calls = own_calls;
-	coll_worker_turn(w, true, coll_worker_called(w, own_calls));
+	/* The clock does not run yet: the item may have to wait for a lock. */
+	spin_lock(&u->lock);
+	coll_worker_look_locked(w);
+	w->control = true;
+	if (w->control_over && !coll_worker_called(w, own_calls))
+		coll_worker_demote_locked(w);
+	spin_unlock(&u->lock);
+	coll_worker_lowered(w);
 }
 
 void coll_worker_control(struct coll_worker *w, bool own)

@@ -38,8 +38,8 @@ struct work_struct;
  * @cpu: where it began; its time counts there
  * @failed: the error of its group, 0 as long as there is none; or NULL
  * @calls: bits that say what waits for this item; or NULL
- * @peer_calls: bits of @calls: control frames of a peer have come
- * @own_calls: bits of @calls: this node has something to tell: a group has failed, a rank has left
+ * @peer_calls: bits of @calls: there may be control frames to read or to send
+ * @own_calls: bits of @calls: a group of this node has failed, or a rank of it has left
  * @control: it does control work, or another thread has restored its priority for that
  * @since: nanoseconds when it began control work at normal priority; 0: it does none
  * @control_ns: time of control work at normal priority before @since
@@ -83,10 +83,11 @@ void coll_worker_begin(struct coll_worker *w, struct coll_user *u, const int *fa
  * @u: owner of the queue
  * @calls: bits that other threads set when they wait for this item; valid until
  *	coll_worker_end()
- * @peer_calls: which of them mean control frames of a peer
- * @own_calls: which of them mean that this node has something to tell
+ * @peer_calls: as in struct coll_worker
+ * @own_calls: as in struct coll_worker
  *
- * Works as coll_worker_control().
+ * Sets the priority as coll_worker_control() does. No time counts as control work before that is
+ * called.
  */
 void coll_worker_begin_control(struct coll_worker *w, struct coll_user *u,
 			       const unsigned long *calls, unsigned long peer_calls,
@@ -95,15 +96,16 @@ void coll_worker_begin_control(struct coll_worker *w, struct coll_user *u,
 /**
  * coll_worker_control() - control work begins
  * @w: from coll_worker_begin_control()
- * @own: this node has something to tell
+ * @own: a group has failed, or a rank has left, which other nodes have to learn
  *
  * Control work of one item is bounded in bytes and time, and other threads wait for it. So it has
- * normal priority as long as the user has not spent its allowance for control work on the CPU. What
- * this node has to tell always has it. Call coll_worker_demote() before other work.
+ * normal priority as long as the user has not spent its allowance for control work on the CPU. With
+ * @own it always has it; call this again, without @own, when these frames have been sent. Call
+ * coll_worker_demote() before other work.
  */
 void coll_worker_control(struct coll_worker *w, bool own);
 
-/* Other work begins: lower the priority if the user has spent its allowance. */
+/* Other work begins: lower the priority if the user has spent its allowance, else restore it. */
 void coll_worker_demote(struct coll_worker *w);
 
 /**

@@ -6,7 +6,7 @@
  * Each channel has a desk in a table of this module. The other end of a channel is the channel whose
  * group has the same key and epoch, whose link has the same number, whose node and peer are ours
  * swapped, and whose HELLO had the nonce that has come. The nonce tells it from the channel of a
- * group that has ended, and whose links linger. A peer without the key finds no desk. A peer with
+ * group that has ended, but whose links linger. A peer without the key finds no desk. A peer with
  * the key is a member, and may read the bytes that the op sends while the op runs.
  *
  * The reader computes with the bytes where they are, one piece at a time, under the lock of the

@@ -154,8 +154,8 @@ static bool coll_conn_is_mine(const struct coll_conn *conn)
 
 /*
  * Set the priority of @worker for control, or for data; NULL: a watcher does the pass. Very many
- * channels are looked at with low priority, because that delays others for too long. @alert: this
- * node has something to tell.
+ * channels are looked at with low priority, because that delays others for too long. @alert: see
+ * coll_conn_alert().
  */
 static void coll_conn_to_control(const struct coll_conn *conn, struct coll_worker *worker,
 				 bool alert)
@@ -187,7 +187,11 @@ static bool coll_conn_pass_locked(struct coll_conn *conn, const struct coll_watc
 	bool more = false, talks = false;
 
 	lockdep_assert_held(&conn->lock);
-	coll_conn_to_control(conn, worker, alert);
+	if (ctrl && alert) {
+		coll_conn_to_control(conn, worker, true);
+		more |= coll_tx_ctrl(ctrl);
+	}
+	coll_conn_to_control(conn, worker, false);
 	if (ctrl)
 		more |= coll_conn_ctrl(ctrl);
 	coll_conn_to_data(worker);
@@ -272,7 +276,9 @@ void coll_conn_attend(struct coll_conn *conn, struct coll_watcher *w)
 	if (coll_conn_is_mine(conn) && coll_conn_passes_locked(conn, w, NULL))
 		coll_conn_note_more(conn);
 	if (!coll_conn_is_mine(conn)) {
-		coll_conn_poll(conn);
+		/* The alert is for the work. */
+		if (coll_conn_poll(conn))
+			set_bit(COLL_CONN_ALERT, &conn->wanted);
 		coll_conn_queue_pass(conn);
 	}
 	mutex_unlock(&conn->lock);

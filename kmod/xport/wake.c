@@ -275,8 +275,9 @@ void coll_conn_unwatch(struct coll_channel *ch, struct coll_watcher *w)
 
 bool coll_conn_due(const struct coll_conn *conn, const struct coll_watcher *w)
 {
-	return READ_ONCE(conn->watcher) == w && READ_ONCE(conn->wanted) &&
-	       !READ_ONCE(conn->working);
+	/* For an alert the work is queued in any case. */
+	return READ_ONCE(conn->watcher) == w &&
+	       READ_ONCE(conn->wanted) & ~BIT(COLL_CONN_ALERT) && !READ_ONCE(conn->working);
 }
 
 static void coll_conn_again(struct work_struct *work)

@@ -55,8 +55,9 @@ void coll_conn_ctrl_ready(struct coll_conn *conn);
 void coll_conn_queue(struct coll_conn *conn);
 
 /*
- * The same, and this node has something to tell: a group has failed, a rank has left, an op waits
- * for long. The next pass sends control frames at normal priority.
+ * The same, and a group has failed, or a rank has left. The next pass first sends control frames, at
+ * normal priority however much worker time the user has spent. If the socket is full, the rest
+ * follows within the allowance.
  */
 void coll_conn_alert(struct coll_conn *conn);
 

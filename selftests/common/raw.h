@@ -67,7 +67,7 @@ int raw_tcp_pair(int sv[2]);
 void raw_plan(struct raw_comm *c, uint32_t size, uint32_t nodes);
 /* Join all ranks, and link every pair of nodes. */
 int raw_start(struct raw_comm *c, uint32_t size, uint32_t nodes);
-/* After raw_stop(): once more, with the same key. */
+/* After raw_stop(): once more, with the same key, and one link to each node. */
 int raw_start_again(struct raw_comm *c);
 /* As raw_start(), with several links to each node; they are not used before raw_stripes(). */
 int raw_start_links(struct raw_comm *c, uint32_t size, uint32_t nodes, uint32_t links);

@@ -155,8 +155,11 @@ TEST_F(loan, joined_again)
 	unsigned int i, r;
 
 	ASSERT_EQ(0, raw_start(&self->c, 2, 2));
-	for (r = 0; r < 2; r++)
+	for (r = 0; r < 2; r++) {
+		for (i = 0; i < COUNT; i++)
+			self->ranks[r].in[i] = i;
 		command(&self->ranks[r], &cmds[r]);
+	}
 	for (i = 0; i < AGAIN && !results[0] && !results[1]; i++) {
 		ASSERT_EQ(0, raw_all(&self->c, cmds, results));
 		raw_stop(&self->c);
@@ -164,6 +167,7 @@ TEST_F(loan, joined_again)
 	}
 	EXPECT_EQ(0, results[0]) TH_LOG("at the start number %u", i);
 	EXPECT_EQ(0, results[1]);
+	EXPECT_TRUE(self->ranks[1].out[COUNT - 1] == 2 * (COUNT - 1));
 	raw_stop(&self->c);
 }
 

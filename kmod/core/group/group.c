@@ -106,7 +106,7 @@ static void coll_group_stalled(struct work_struct *work)
 	WRITE_ONCE(g->stall_delay, delay);
 	spin_unlock(&g->lock);
 	if (announce)
-		coll_links_alert(g);
+		coll_links_call(g);
 	if (again)
 		queue_delayed_work(coll_alarm_wq, &g->stall, delay);
 }

@@ -93,6 +93,18 @@ void coll_links_kick(struct coll_group *g, u32 nr)
 	}
 }
 
+void coll_links_call(struct coll_group *g)
+{
+	u32 i, end = READ_ONCE(g->nr_links) * g->nr_nodes;
+
+	for (i = 0; i < end; i++) {
+		struct coll_link *link = coll_links_nth(g, i);
+
+		if (link)
+			link->ops->call(link);
+	}
+}
+
 void coll_links_alert(struct coll_group *g)
 {
 	u32 i, end = READ_ONCE(g->nr_links) * g->nr_nodes;

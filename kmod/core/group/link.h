@@ -68,8 +68,8 @@ struct coll_link_stat {
  *	already, it will see the change: no wake-up is lost.
  * @call: as @kick, but a worker does it at once: for control frames that must not wait for a busy
  *	watcher, and for messages, which may belong to other ranks
- * @alert: as @call, for what this node has to tell in any case, however much worker time its user
- *	has spent: ABORT, BYE, POST
+ * @alert: as @call, for ABORT and BYE, which do not depend on the worker time that the user has
+ *	spent
  * @stir: a receive or a probe waits for messages, which come without an op: look at all data.
  *	Any context.
  * @watch: until @unwatch the caller attends to the link, unless another caller does already,
@@ -174,7 +174,10 @@ bool coll_group_add_link(struct coll_link *link);
 /* Wake the first @nr links to each node. Any context. */
 void coll_links_kick(struct coll_group *g, u32 nr);
 
-/* Have workers send ABORT, BYE or POST on all links. Any context. */
+/* Have workers send POST on all links. Any context. */
+void coll_links_call(struct coll_group *g);
+
+/* Have workers send ABORT or BYE on all links. Any context. */
 void coll_links_alert(struct coll_group *g);
 
 /* A receive has been posted: look for offers on link 0 to each node; no op would look there. */
