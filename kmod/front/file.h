@@ -38,6 +38,8 @@ struct io_uring_cmd;
  * @spare: memory for the next call
  * @spare_urings: memory for the next commands of io_uring
  * @nr_spare_urings: number of @spare_urings
+ * @cancelled: the command of io_uring that was cancelled first in a round, see
+ *	coll_uring_cancel(); only compared
  * @progress: its progress thread, set once, with release; NULL: none
  * @starting: held while @progress is made
  * @progress_again: jiffies from which on it may be tried again to make @progress; under @starting
@@ -63,6 +65,7 @@ struct coll_file {
 	struct coll_call *spare;
 	struct coll_uring *spare_urings;
 	u32 nr_spare_urings;
+	const struct coll_uring *cancelled;
 	struct coll_progress *progress;
 	struct mutex starting;
 	unsigned long progress_again;

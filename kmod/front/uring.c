@@ -97,6 +97,8 @@ static void coll_uring_free(struct coll_uring *u)
 	struct coll_file *cf = u->flight.cf;
 	bool holds_file = u->holds_file;
 
+	/* Another command is the first of the next round. */
+	cmpxchg(&cf->cancelled, u, NULL);
 	coll_uring_keep(cf, u);
 	/* Last: the file may go with this reference. */
 	if (holds_file)
@@ -156,10 +158,19 @@ static void coll_uring_posted(struct coll_uring *u, unsigned int issue_flags)
 	coll_cmd_done(cmd, result, issue_flags);
 }
 
-/* The ring or the task ends: io_uring calls this for every command in flight. */
-static int coll_uring_cancel(struct coll_file *cf)
+/*
+ * The ring or the task ends: io_uring calls this for every command in flight, again and again
+ * until all of them are complete. That may take long, because a command completes in the task that
+ * submitted it, which may be stopped. io_uring does not sleep meanwhile, and may be a kernel
+ * thread. So sleep here, once for each round: when the same command comes again.
+ */
+static int coll_uring_cancel(struct coll_file *cf, struct io_uring_cmd *cmd)
 {
+	const struct coll_uring *u = *coll_pdu(cmd);
+
 	coll_end_cancelled(cf);
+	if (cmpxchg(&cf->cancelled, NULL, u) == u)
+		schedule_timeout_uninterruptible(1);
 	return 0;
 }
 
@@ -223,7 +234,7 @@ int coll_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	u64 arg;
 
 	if (issue_flags & IO_URING_F_CANCEL)
-		return coll_uring_cancel(cf);
+		return coll_uring_cancel(cf, cmd);
 	if (issue_flags & IO_URING_F_IOPOLL)
 		return -EOPNOTSUPP;
 	if (cmd->cmd_op != COLL_URING_SUBMIT && cmd->cmd_op != COLL_URING_TENSOR_POST &&
