@@ -59,7 +59,7 @@ struct output *output_create(int ranks);
 int output_pipes(struct output *o, int rank, int fds[2]);
 /* Readable fds for poll(); *n of them. */
 const struct pollfd *output_polled(struct output *o, size_t *n);
-/* Take what there is; @final: there will be no more, print unfinished lines. */
+/* Take a piece of each; @final: take what there is, and print unfinished lines. */
 void output_pump(struct output *o, bool final);
 
 /* Starts, watches and ends the ranks; returns the exit status (collrun_ranks.c). */

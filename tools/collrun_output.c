@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "collrun.h"
@@ -97,25 +98,44 @@ static void split(struct stream *s)
 	}
 }
 
-static void pump_stream(struct stream *s)
+static void close_stream(struct stream *s)
 {
-	for (;;) {
-		ssize_t n = read(s->fd, s->line + s->len, sizeof(s->line) - s->len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
-			return;
-		if (n <= 0)
-			break;
-		s->len += (size_t)n;
-		split(s);
-	}
 	close(s->fd);
 	s->fd = -1;
 	if (s->len)
 		print_line(s, s->len);
 	s->len = 0;
+}
+
+/* One read, as some ranks write without end. Return: bytes; 0: none, for now or for ever. */
+static size_t pump_stream(struct stream *s)
+{
+	ssize_t n;
+
+	do
+		n = read(s->fd, s->line + s->len, sizeof(s->line) - s->len);
+	while (n < 0 && errno == EINTR);
+	if (n > 0) {
+		s->len += (size_t)n;
+		split(s);
+		return (size_t)n;
+	}
+	if (!n || errno != EAGAIN)
+		close_stream(s);
+	return 0;
+}
+
+/* What is there by now: somebody who is no rank may have the pipe, and write on. */
+static void drain_stream(struct stream *s)
+{
+	int there = 0;
+	size_t left, n;
+
+	ioctl(s->fd, FIONREAD, &there);
+	for (left = (size_t)there; left && (n = pump_stream(s)); left -= n < left ? n : left)
+		;
+	if (s->fd >= 0)
+		close_stream(s);
 }
 
 void output_pump(struct output *o, bool final)
@@ -127,13 +147,10 @@ void output_pump(struct output *o, bool final)
 
 		if (s->fd < 0)
 			continue;
-		pump_stream(s);
-		if (final && s->fd >= 0) {
-			if (s->len)
-				print_line(s, s->len);
-			close(s->fd);
-			s->fd = -1;
-		}
+		if (final)
+			drain_stream(s);
+		else
+			pump_stream(s);
 	}
 	fflush(stdout);
 	fflush(stderr);

@@ -44,7 +44,40 @@ many_pipes()
 	ok $? "more pipes than descriptors, of which more may be had"
 }
 
-plan 5
+# Takes output so slowly that the ranks' pipes are never empty.
+slowly()
+{
+	while read -r _; do :; done
+}
+
+# A rank that writes without end is ended as any other.
+endless()
+{
+	timeout -k 5 40 "$tools/collrun" -l -t 1 -n 1 yes 2>"$log" </dev/null | slowly
+	((PIPESTATUS[0] == 124)) && grep -q "^collrun: timeout" "$log"
+	ok $? "a rank that writes without end, when the time of the job is over"
+}
+
+# A process that is not of the job has a rank's pipe, and writes on when the rank is over.
+pipe_of_others()
+{
+	local job writer
+
+	rm -f "$tmp/pid"
+	timeout -k 5 40 "$tools/collrun" -l -n 1 sh -c "echo \$\$ >$tmp/new; mv $tmp/new $tmp/pid
+		until [ -e $tmp/writes ]; do sleep 0.1; done" 2>"$log" </dev/null > >(slowly) &
+	job=$!
+	until [[ -e $tmp/pid ]]; do sleep 0.1; done
+	yes >"/proc/$(<"$tmp/pid")/fd/1" 2>/dev/null &
+	writer=$!
+	sleep 0.5
+	: >"$tmp/writes"
+	wait $job
+	ok $? "a pipe that others write to when its rank is over"
+	kill $writer 2>/dev/null
+}
+
+plan 7
 ends "a daemon" 0 -n 1 -- "setsid sh $tmp/stay & $until_there"
 ends "the child of a daemon" 0 -n 1 -- "$daemon"
 ends "children of a daemon, many generations" 0 -n 1 -- "setsid sh -c '
@@ -52,4 +85,6 @@ ends "children of a daemon, many generations" 0 -n 1 -- "setsid sh -c '
 	deep 20' & $until_there"
 ends "the child of a daemon, when the time of the job is over" 124 -n 1 -t 20 -- "$daemon; sleep 1000"
 many_pipes
+endless
+pipe_of_others
 finish
