@@ -77,7 +77,12 @@ const struct pollfd *output_polled(struct output *o, size_t *n)
 
 static void print_line(const struct stream *s, size_t len)
 {
-	fprintf(s->to, "[%d] %.*s\n", s->rank, (int)len, s->line);
+	char out[LINE_MAX_BYTES + 16];
+	int n = snprintf(out, sizeof(out), "[%d] ", s->rank);
+
+	memcpy(out + n, s->line, len);
+	out[(size_t)n + len] = '\n';
+	fwrite(out, (size_t)n + len + 1, 1, s->to);
 }
 
 /* Print the whole lines there are, and keep the rest. */

@@ -77,7 +77,15 @@ pipe_of_others()
 	kill $writer 2>/dev/null
 }
 
-plan 7
+# Bytes that are 0 are bytes of a line.
+zeros()
+{
+	"$tools/collrun" -l -n 1 sh -c "printf 'a\\0b\\n\\0end'" 2>&1 </dev/null | tr '\0' . >"$log"
+	[[ $(<"$log") == $'[0] a.b\n[0] .end' ]]
+	ok $? "output with bytes that are 0"
+}
+
+plan 8
 ends "a daemon" 0 -n 1 -- "setsid sh $tmp/stay & $until_there"
 ends "the child of a daemon" 0 -n 1 -- "$daemon"
 ends "children of a daemon, many generations" 0 -n 1 -- "setsid sh -c '
@@ -87,4 +95,5 @@ ends "the child of a daemon, when the time of the job is over" 124 -n 1 -t 20 --
 many_pipes
 endless
 pipe_of_others
+zeros
 finish
