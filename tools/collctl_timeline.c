@@ -103,6 +103,14 @@ static double epoch_us(void)
 	       1e-3 * (double)(wall.tv_nsec - mono.tv_nsec);
 }
 
+/* Only then it is known that everything has been written. */
+static int finish(FILE *out)
+{
+	int bad = ferror(out);
+
+	return (out == stdout ? fflush(out) : fclose(out)) || bad;
+}
+
 static int stop(const char *to)
 {
 	struct timeline_info info = { .epoch_us = epoch_us() };
@@ -122,8 +130,9 @@ static int stop(const char *to)
 	}
 	ret = timeline_write(in, out, &info);
 	fclose(in);
-	if (ferror(out) || (out != stdout && fclose(out))) {
-		fprintf(stderr, "collctl: %s: %s\n", to, strerror(errno));
+	if (finish(out)) {
+		fprintf(stderr, "collctl: %s: %s\n", out == stdout ? "stdout" : to,
+			strerror(errno));
 		ret = 1;
 	}
 	if (info.lost)

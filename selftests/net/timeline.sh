@@ -33,7 +33,7 @@ whole()
 	ok $? "the example, $1 ranks, $2 nodes: every tick of 12 steps"
 }
 
-plan 8
+plan 9
 trace_no_names
 whole 1 1
 whole 4 1
@@ -95,4 +95,12 @@ ok $? "what has been lost is said"
 	"$tools/collctl" timeline stop "$work/kept" >>"$log" 2>&1 &&
 	python3 "$check" "$work/kept" --ranks 4 --nodes 2 >>"$log" 2>&1
 ok $? "a disk that is full, and another try"
+
+# So little that it stays in the buffer until the end
+"$tools/collctl" timeline start >"$log" 2>&1 &&
+	! "$tools/collctl" timeline stop 2>>"$log" >/dev/full &&
+	grep -q 'the recording is kept' "$log" &&
+	"$tools/collctl" timeline stop - >"$work/kept" 2>>"$log" &&
+	grep -q '^{"traceEvents":' "$work/kept"
+ok $? "little for a disk that is full, by stdout"
 finish
