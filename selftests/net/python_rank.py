@@ -305,6 +305,11 @@ def errors():
            lambda: comm.allreduce(a, np.frombuffer(bytes(32))))
     raises("bits of floats", coll.Error, lambda: comm.allreduce(a, op=coll.BAND), 95)
     raises("counts of too few ranks", coll.Error, lambda: comm.reduce_scatter(a, []), 22)
+    counts = [1] * comm.size
+    raises("a list with counts", TypeError, lambda: comm.allgatherv([1], counts))
+    raises("in place of nothing", TypeError, lambda: comm.allgather(coll.IN_PLACE))
+    raises("in place of nothing, with counts", TypeError,
+           lambda: comm.allgatherv(coll.IN_PLACE, counts))
     raises("no such rank", IndexError, lambda: comm.node_of(comm.size))
 
 

@@ -645,14 +645,15 @@ class Comm(Messages):
     def _allgatherv(self, send: Any, counts: Iterable[int], recv: Optional[Array],
                     displs: Optional[Iterable[int]]):
         counts = list(counts)
-        if recv is None:
-            recv = np.empty(sum(counts), send.dtype)
+        if send is not IN_PLACE:
+            array(send, "send")
+            if recv is None:
+                recv = np.empty(sum(counts), send.dtype)
         array(recv, "recv", write=True)
         c, d, numbers = self._layout(counts, displs, recv.size, "recv")
         if send is IN_PLACE:
             return "allgatherv", (_HERE, pointer(recv), c, d, dtype_of(recv.dtype)), \
                 (recv, c, d), recv
-        array(send, "send")
         if send.size != numbers[self.rank]:
             raise ValueError("counts do not fit send")
         return "allgatherv", (pointer(send), pointer(recv), c, d, same_type(send, recv)), \
