@@ -65,7 +65,9 @@ def factors():
     a = np.full(3, 2.0, "float32")
     n = comm.size
     ok("factors", np.array_equal(ts.allreduce("f", a, prescale=3, postscale=0.5).wait(), 3.0 * n * np.ones(3)))
-    ok("a smaller type", np.array_equal(ts.allreduce("w", a, wire="float16", priority=7).wait(), n * a))
+    for wire in "float16", "bfloat16", np.float16, np.dtype("float16"):
+        got = ts.allreduce(f"w {wire}", a, wire=wire, priority=7).wait()
+        ok(f"a smaller type, {wire}: {got}", np.array_equal(got, n * a))
     raises("bytes that are not", coll.Error, lambda: ts.allreduce("w8", a, wire="int8"), errno.EINVAL)
 
 

@@ -17,6 +17,16 @@ _SLICE_NS = 50_000_000
 
 _DIMS = lib.COLL_TENSOR_DIMS
 
+# By name: numpy has no bfloat16 of its own.
+_WIRES = {"float16": lib.COLL_F16, "bfloat16": lib.COLL_BF16}
+
+
+def _wire_of(wire: Any) -> int:
+    if wire is None:
+        return 0
+    found = _WIRES.get(wire) if isinstance(wire, str) else None
+    return found or dtype_of(np.dtype(wire))
+
 
 def _check(ret: int, what: str, comm: Any = ffi.NULL) -> None:
     """Raises Error unless @ret is 0. The text of the library is that of this thread's last call."""
@@ -360,7 +370,7 @@ class Tensors:
         spec.priority = priority
         spec.prescale, spec.postscale = prescale, postscale
         spec.flags = lib.COLL_TENSOR_AVG_PRESENT if present else 0
-        spec.wire = 0 if wire is None else dtype_of(np.dtype(wire))
+        spec.wire = _wire_of(wire)
         t = Tensor(self, name, (keep, args), result)
         _check(lib.coll_tensor_create(self._ts, spec, t._at), what, self._c)
         self._live.add(t)
