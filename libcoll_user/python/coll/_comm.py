@@ -18,8 +18,8 @@ from ._types import IN_PLACE, SUM, Op, array, counts_of, dtype_of, pointer, same
 
 _NONE = ffi.NULL
 _HERE = ffi.cast("void *", -1)		# COLL_IN_PLACE
-# Seconds in which messages without a partner have been taken back, if they can be.
-_CANCELLED_WITHIN = 0.2
+# Seconds in which calls under way are over, or have been taken back, if they can be.
+GIVEN_UP_WITHIN = 0.2
 
 Array = np.ndarray
 OpCode = Union[Op, int]
@@ -40,7 +40,8 @@ def coll_py_exchange(ctx, mine, everybody, length, timeout_ms):
     return 0
 
 
-def _is_over(request: Request) -> bool:
+def is_over(request: Any) -> bool:
+    """Is this request or tensor over, however it has ended?"""
     try:
         return request.test()
     except Error:
@@ -155,10 +156,10 @@ class Comm(Messages):
                 lib.coll_cancel(request)
         for request in list(self._live):
             request._take_back()
-        until = time.monotonic() + _CANCELLED_WITHIN
+        until = time.monotonic() + GIVEN_UP_WITHIN
         while self._c != _NONE:
             self._sweep()
-            if not self._left and all(map(_is_over, list(self._live))):
+            if not self._left and all(map(is_over, list(self._live))):
                 return
             if time.monotonic() > until:
                 lib.coll_abort(self._c, 1)

@@ -2,13 +2,14 @@
 """Named tensors: collectives that each rank posts in an order of its own."""
 import collections
 import threading
+import time
 import weakref
 from typing import Any, Iterable, List, Optional
 
 import numpy as np
 
 from ._coll import ffi, lib
-from ._comm import Array, Comm, OpCode
+from ._comm import GIVEN_UP_WITHIN, Array, Comm, OpCode, is_over
 from ._error import Error, check, last_error
 from ._types import SUM, dtype_of
 
@@ -143,7 +144,8 @@ class Tensors:
     """A communicator for named tensors, with the ranks of @comm. A collective of @comm.
 
     A tensor starts when all ranks have posted its name, whatever their orders. Small ones are
-    fused. Usable in a ``with`` statement, which ends it. See Documentation/tensors.rst.
+    fused. Usable in a ``with`` statement, which ends it; an exception there also ends tensors that
+    are pending, on all ranks. See Documentation/tensors.rst.
 
     >>> with coll.Tensors(comm) as other:
     ...     names = ["a", "b"] if me else ["b", "a"]
@@ -209,11 +211,29 @@ class Tensors:
         return self
 
     def __exit__(self, kind, value, trace) -> None:
+        if kind is not None:
+            self._give_up()
         self.finalize()
 
     def __del__(self):
         if getattr(self, "_ts", ffi.NULL) != ffi.NULL:
+            self._give_up()
             self.finalize()
+
+    def _give_up(self) -> None:
+        """This rank posts no more, and finalize() would wait for what others do not post.
+
+        As Comm._give_up().
+        """
+        until = time.monotonic() + GIVEN_UP_WITHIN
+        while self._ts != ffi.NULL:
+            self._sweep()
+            if not self._left and all(map(is_over, list(self._live))):
+                return
+            if time.monotonic() > until:
+                lib.coll_tensors_abort(self._ts, 1)
+                return
+            time.sleep(0.001)
 
     def __repr__(self) -> str:
         if self._ts == ffi.NULL:
