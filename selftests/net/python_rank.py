@@ -4,6 +4,7 @@
 
 Arrays of random numbers, from COLL_TEST_SEED. Prints what is wrong; status 0, or 1.
 """
+import errno
 import gc
 import os
 import signal
@@ -35,11 +36,11 @@ def equal(what, got, want):
     ok(f"{what}: {got!r}, not {want!r}", got.dtype == want.dtype and np.array_equal(got, want))
 
 
-def raises(what, kind, call, errno=None):
+def raises(what, kind, call, number=None):
     try:
         call()
     except kind as e:
-        ok(f"{what}: {e!r}", errno is None or e.errno == errno)
+        ok(f"{what}: {e!r}", number is None or e.errno == number)
     else:
         ok(f"{what}: no exception", False)
 
@@ -379,6 +380,30 @@ def threads():
         other.finalize()
 
 
+def in_a_handler():
+    """A handler of a signal cannot wait for what it has interrupted."""
+    other, done = comm.split(comm.rank), []
+    request = other.irecv(np.empty(4))
+
+    def handler(_number, frame):
+        while frame and frame.f_code.co_name != "_step":
+            frame = frame.f_back
+        if done or not frame:
+            return
+        done.append(True)
+        raises("a wait in a handler", coll.Error, request.wait, errno.EDEADLK)
+        raises("a finalize in a handler", coll.Error, other.finalize, errno.EDEADLK)
+        ok("a test in a handler", not request.test())
+        request.cancel()
+
+    before = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+    raises("a wait that a handler ends", coll.Error, request.wait, errno.ECANCELED)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+    other.finalize()
+
+
 def dropped():
     """The arrays of a request that is dropped stay until it is over."""
     me, n = comm.rank, comm.size
@@ -464,6 +489,7 @@ def main():
     twice()
     after_the_end()
     threads()
+    in_a_handler()
     dropped()
     arguments()
     parts()

@@ -8,6 +8,7 @@ import errno
 import gc
 import os
 import random
+import signal
 import sys
 import threading
 import weakref
@@ -146,6 +147,34 @@ def threads():
     ok(f"threads: {bad}", not bad and not any(t.is_alive() for t in all_threads))
 
 
+def in_a_handler():
+    """A handler of a signal cannot wait for what it has interrupted. Rank 0 waits for others."""
+    other, done = coll.Tensors(comm), []
+    t = other.barrier("late", post=False)
+
+    def handler(_number, frame):
+        while frame and frame.f_code.co_name != "_step":
+            frame = frame.f_back
+        if done or not frame:
+            return
+        done.append(True)
+        raises("a wait in a handler", coll.Error, t.wait, errno.EDEADLK)
+        raises("a finalize in a handler", coll.Error, other.finalize, errno.EDEADLK)
+        ok("a test in a handler", not t.test())
+        comm.barrier()
+
+    if comm.rank == 0 and comm.size > 1:
+        before = signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+        ok("a wait with a handler", t.post().wait() is None)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    else:
+        comm.barrier()
+        t.post().wait()
+    other.finalize()
+
+
 def joined():
     """Rank r has r steps more than rank 0; who has joined contributes nothing."""
     n = comm.size
@@ -181,7 +210,8 @@ def ends():
 
 with coll.Comm() as comm:
     with coll.Tensors(comm) as ts:
-        for test in any_order, factors, mismatches, groups, dropped, threads, joined, ends:
+        for test in any_order, factors, mismatches, groups, dropped, threads, in_a_handler, \
+                joined, ends:
             test()
     with coll.Tensors.split(comm, comm.rank % 2) as half:
         got = half.allreduce("r", np.array([comm.rank])).wait()[0]

@@ -13,7 +13,7 @@ import numpy as np
 from ._coll import ffi, lib
 from ._error import Error, check, last_error
 from ._messages import Messages
-from ._request import Request
+from ._request import Request, is_own, not_inside
 from ._types import IN_PLACE, SUM, Op, array, counts_of, dtype_of, pointer, same_type
 
 _NONE = ffi.NULL
@@ -83,7 +83,7 @@ class Comm(Messages):
         # Requests that somebody has, and those that nobody waits for, with their arrays
         self._live: Any = weakref.WeakSet()
         self._left: Any = collections.deque()
-        self._sweeping = threading.Lock()
+        self._sweeping: Any = threading.RLock()
         # Messages that are reserved, and that nobody has: see _reserve()
         self._reserved: Any = {}
         if _comm is None:
@@ -174,8 +174,12 @@ class Comm(Messages):
     def finalize(self) -> None:
         """Leaves, and frees everything. May be called again.
 
-        Requests are no more afterwards: their calls raise ValueError, unless they were over.
+        Requests are no more afterwards: their calls raise ValueError, unless they were over. In a
+        signal handler: EDEADLK if that has interrupted a wait; nothing has happened then.
         """
+        if self._c != _NONE:
+            for lock in [self._sweeping] + [r._lock for r in list(self._live)]:
+                not_inside(lock, "finalize", self._c)
         with self._sweeping:
             c, self._c, self._gone = self._c, _NONE, True
         if c == _NONE:
@@ -198,7 +202,7 @@ class Comm(Messages):
 
     def _sweep(self) -> None:
         """Lets go of those that nobody has and that are over meanwhile."""
-        if not self._left or not self._sweeping.acquire(blocking=False):
+        if not self._left or is_own(self._sweeping) or not self._sweeping.acquire(blocking=False):
             return
         try:
             for _i in range(len(self._left) if self._c != _NONE else 0):

@@ -11,11 +11,26 @@ from ._error import Error, check
 _SLICE_NS = 50_000_000
 
 
+def is_own(lock: Any) -> bool:
+    """Does this thread hold it? Then this is a signal handler, which has interrupted the holder.
+
+    Locks are RLocks because these know their thread: none is taken twice.
+    """
+    return lock._is_owned()
+
+
+def not_inside(lock: Any, what: str, comm: Any = ffi.NULL) -> None:
+    """Raises Error if this thread would wait for itself."""
+    if is_own(lock):
+        check(-errno.EDEADLK, what, comm)
+
+
 class Request:
     """A nonblocking call under way. Its arrays belong to the kernel until it is over.
 
     Several threads may use one. If nobody waits, the communicator keeps the arrays until the call
-    is over.
+    is over. In a signal handler wait() fails with EDEADLK if that has interrupted a wait() for the
+    same request.
     """
 
     def __init__(self, comm: Any, result: Any, keep: tuple, what: str) -> None:
@@ -27,7 +42,7 @@ class Request:
         self._over = False
         self._to_cancel = False
         # Held by the thread that is in a function of C with the request, which that may free.
-        self._lock = threading.Lock()
+        self._lock: Any = threading.RLock()
         self._done = ffi.new("int *")
         # Where the C function puts the request. An exception may come behind any call, by a
         # signal, and finds it here.
@@ -76,7 +91,8 @@ class Request:
 
     def _take_back(self) -> None:
         """Cancels it, if that is possible."""
-        if self._what in ("send", "recv") and self._lock.acquire(blocking=False):
+        if self._what in ("send", "recv") and not is_own(self._lock) and \
+                self._lock.acquire(blocking=False):
             try:
                 if not self._over and not self._done[0] and self._at[0] != ffi.NULL:
                     lib.coll_cancel(self._at[0])
@@ -90,6 +106,7 @@ class Request:
         array([0])
         """
         over = False
+        not_inside(self._lock, "wait", self._comm._c)
         while not over:
             with self._lock:
                 over = self._step(_SLICE_NS)
@@ -103,7 +120,7 @@ class Request:
         ...     pass
         """
         # Another thread waits for it.
-        if not self._lock.acquire(blocking=False):
+        if is_own(self._lock) or not self._lock.acquire(blocking=False):
             return False
         try:
             if not self._step(0):
@@ -127,7 +144,7 @@ class Request:
         if self._what not in ("send", "recv") and not self._over:
             check(-errno.EINVAL, "cancel", self._comm._c)
         # The thread that waits for it looks.
-        if not self._lock.acquire(blocking=False):
+        if is_own(self._lock) or not self._lock.acquire(blocking=False):
             self._to_cancel = True
             return
         try:

@@ -10,7 +10,8 @@ import numpy as np
 
 from ._coll import ffi, lib
 from ._comm import GIVEN_UP_WITHIN, Array, Comm, OpCode, is_over
-from ._error import Error, check, last_error
+from ._error import Error, check
+from ._request import is_own, not_inside
 from ._types import SUM, dtype_of
 
 # A wait looks so often whether the communicator is still there, and lets signals in.
@@ -40,7 +41,8 @@ class Tensor:
     """A named tensor of a Tensors. Its arrays belong to the kernel while it is posted.
 
     It may be posted again when it is over: then its arrays are used again. Several threads may use
-    one. If a program drops a tensor that is posted, its arrays stay until it is over.
+    one. If a program drops a tensor that is posted, its arrays stay until it is over. In a signal
+    handler wait() fails with EDEADLK if that has interrupted a wait() for the same tensor.
     """
 
     def __init__(self, tensors: "Tensors", name: str, keep: tuple, result: Any) -> None:
@@ -51,7 +53,7 @@ class Tensor:
         self._error: Optional[Error] = None
         self._posted = False
         # Held by the thread that is in a function of C with the tensor.
-        self._lock = threading.Lock()
+        self._lock: Any = threading.RLock()
         self._done = ffi.new("int *")
         self._at = ffi.new("coll_tensor_t **")
 
@@ -107,6 +109,7 @@ class Tensor:
         array([ 1, 20])
         """
         over = False
+        not_inside(self._lock, f"tensor {self._name!r}", self._ts._c)
         while not over:
             with self._lock:
                 over = self._step(_SLICE_NS)
@@ -120,7 +123,7 @@ class Tensor:
         ...     pass
         """
         # Another thread waits for it.
-        if not self._lock.acquire(blocking=False):
+        if is_own(self._lock) or not self._lock.acquire(blocking=False):
             return False
         try:
             if not self._step(0):
@@ -158,7 +161,7 @@ class Tensors:
         self._ts = ffi.NULL
         self._left: Any = collections.deque()
         self._live: Any = weakref.WeakSet()
-        self._sweeping = threading.Lock()
+        self._sweeping: Any = threading.RLock()
         if _made is None:
             _made = ffi.new("coll_tensors_t **")
             _check(lib.coll_tensors_create(comm._comm, 0, _made), "Tensors", comm._c)
@@ -243,8 +246,12 @@ class Tensors:
     def finalize(self) -> None:
         """Waits for all tensors that this rank has posted, and frees everything.
 
-        May be called again. Tensors that only other ranks have posted fail there.
+        May be called again. Tensors that only other ranks have posted fail there. In a signal
+        handler: EDEADLK if that has interrupted a wait; nothing has happened then.
         """
+        if self._ts != ffi.NULL:
+            for lock in [self._sweeping] + [t._lock for t in list(self._live)]:
+                not_inside(lock, "finalize", self._c)
         with self._sweeping:
             ts, self._ts = self._ts, ffi.NULL
         if ts == ffi.NULL:
@@ -268,7 +275,7 @@ class Tensors:
 
     def _sweep(self) -> None:
         """Frees dropped tensors that are over."""
-        if not self._left or not self._sweeping.acquire(blocking=False):
+        if not self._left or is_own(self._sweeping) or not self._sweeping.acquire(blocking=False):
             return
         try:
             for _i in range(len(self._left) if self._ts != ffi.NULL else 0):
