@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* One step: its dependencies, its operands, and its end. */
 #include <linux/minmax.h>
+#include <linux/sched/signal.h>
 
 #include "../../pure/collective.h"
 #include "../../pure/wire.h"
 #include "../group/failure.h"
 #include "../group/group.h"
+#include "../group/member.h"
 #include "exec.h"
 #include "exec_step.h"
 
@@ -197,12 +199,30 @@ u64 coll_exec_signature(const struct coll_exec *x, const struct coll_exec_step *
 	return flags & COLL_KIND_PRIVATE ? coll_digest(x->op->sig, st->len) : x->op->sig;
 }
 
+/* Is the caller a thread of the process of a rank? */
+static bool coll_exec_is_mine(const struct coll_exec *x)
+{
+	const struct coll_req *req;
+
+	list_for_each_entry(req, &x->op->reqs, list)
+		if (coll_member_is_mine(req->member))
+			return true;
+	return false;
+}
+
 void coll_exec_failed(struct coll_exec *x, int err)
 {
 	struct coll_cause cause;
 
-	if (err == -ESRCH)
-		return;
+	if (err == -ESRCH) {
+		/*
+		 * The end of a rank is reported. But if a helper is being killed that only shares
+		 * the memory of a rank, nothing is reported, and the op would never end.
+		 */
+		if (!fatal_signal_pending(current) || coll_exec_is_mine(x))
+			return;
+		err = -EFAULT;
+	}
 	coll_group_cause(x->op->group, &cause, COLL_CAUSE_MEMORY, -err,
 			 COLL_RANK_NONE, x->op->seq);
 	cause.node = x->op->group->node;
