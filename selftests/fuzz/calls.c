@@ -94,7 +94,7 @@ static uint64_t interesting(uint64_t *lots)
 		0, 1, 2, 3, 4, 7, 8, 16, 63, 64, 65, 127, 255, 256, 1023, 1024, 1025, 4095, 4096,
 		4097, 65535, 65536, 1 << 20, (1U << 31) - 1, 1U << 31, ~0U, 1ULL << 32,
 		(1ULL << 32) + 1, 1ULL << 38, 1ULL << 61, 1ULL << 62, (1ULL << 63) - 1, 1ULL << 63,
-		~0ULL - 1, ~0ULL,
+		~0ULL - 4096, ~0ULL - 2047, ~0ULL - 1, ~0ULL,
 	};
 
 	switch (test_below(lots, 4)) {
@@ -109,7 +109,9 @@ static uint64_t interesting(uint64_t *lots)
 
 static void make_cmd(struct coll_cmd *cmd, uint64_t *lots)
 {
-	static const unsigned int types[] = { COLL_I32, COLL_F32, COLL_F64, COLL_BF16, COLL_BYTE };
+	static const unsigned int types[] = {
+		COLL_I32, COLL_F32, COLL_F64, COLL_BF16, COLL_U8, COLL_BYTE,
+	};
 	unsigned int kind = 1 + test_below(lots, COLL_NR_COLLECTIVES - 1), i;
 	bool reduces = kind == COLL_REDUCE || kind == COLL_ALLREDUCE || kind == COLL_SCAN ||
 		kind == COLL_EXSCAN || kind == COLL_REDUCE_SCATTER ||
@@ -120,10 +122,12 @@ static void make_cmd(struct coll_cmd *cmd, uint64_t *lots)
 	cmd->collective = kind;
 	if (kind == COLL_BARRIER)
 		return;
-	cmd->dtype = types[test_below(lots, reduces ? 4 : 5)];
+	cmd->dtype = types[test_below(lots, reduces ? 5 : 6)];
 	cmd->op = reduces ? (test_below(lots, 4) ? COLL_OP_SUM : test_below(lots, COLL_NR_OPS)) : 0;
 	cmd->algorithm = test_below(lots, 3) ? 0 : test_below(lots, COLL_NR_ALGS);
 	cmd->count = test_below(lots, 3) ? test_below(lots, 64) : test_below(lots, 8192);
+	if (!test_below(lots, 32))
+		cmd->count = interesting(lots);
 	cmd->recv_addr = calls_address(lots);
 	if (kind != COLL_BROADCAST)
 		cmd->send_addr = POOL + POOL_RW / 2 + POOL_PART;
