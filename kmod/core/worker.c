@@ -147,12 +147,12 @@ void coll_user_hurry_soon(struct coll_user *u)
 		queue_delayed_work(coll_users_wq, &u->hurry, COLL_USER_HURRY);
 }
 
-/* @w may have joined the list of workers at nice 19. By its own thread. */
-static void coll_worker_lowered(const struct coll_worker *w)
+/* @w may have joined the list of workers at nice 19, before work that is @control or not. */
+static void coll_worker_lowered(const struct coll_worker *w, bool control)
 {
 	/* pairs with coll_user_hurry_soon(): we see the call, or it sees us in the list */
 	smp_mb();
-	if (w->control || coll_worker_called(w, w->peer_calls | w->own_calls))
+	if (control || coll_worker_called(w, w->peer_calls | w->own_calls))
 		coll_user_hurry_soon(w->user);
 }
 
@@ -186,7 +186,7 @@ static void coll_worker_turn(struct coll_worker *w, bool control, bool own)
 		coll_worker_restore_locked(w);
 	spin_unlock(&w->user->lock);
 	if (lower)
-		coll_worker_lowered(w);
+		coll_worker_lowered(w, control);
 }
 
 void coll_worker_begin(struct coll_worker *w, struct coll_user *u, const int *failed)
@@ -211,7 +211,7 @@ void coll_worker_begin_control(struct coll_worker *w, struct coll_user *u,
 	if (w->control_over && !coll_worker_called(w, own_calls))
 		coll_worker_demote_locked(w);
 	spin_unlock(&u->lock);
-	coll_worker_lowered(w);
+	coll_worker_lowered(w, true);
 }
 
 void coll_worker_control(struct coll_worker *w, bool own)
