@@ -16,12 +16,14 @@ fi
 libs=$(dirname "$(compgen -G "$slurm/usr/lib/*/slurm-wlm/libslurmfull.so")")
 tmp=$(mktemp -d /tmp/slurm.XXXXXX)
 pids=()
-trap 'kill -9 "${pids[@]}"; wait 2>/dev/null; rm -rf "$tmp" "$log"' EXIT
+own=10.255.0.1/32
+trap 'kill -9 "${pids[@]}"; wait 2>/dev/null; rm -rf "$tmp" "$log"; ip addr del $own dev lo' EXIT
 export LD_LIBRARY_PATH=$libs:${libs%/*} SLURM_CONF=$tmp/slurm.conf
 ip link set lo up
 # Slurm binds to what getaddrinfo() returns with AI_ADDRCONFIG, which is nothing as long as the
-# machine has addresses of the loopback network only.
-ip addr add 10.255.0.1/32 dev lo
+# machine has addresses of the loopback network only. Open MPI of a later test would find no
+# network with this address.
+ip addr add $own dev lo
 
 # slurmd starts this one, by this name. The file system is the machine's own.
 ln -sf "$slurm/usr/sbin/slurmstepd-wlm" /usr/sbin/slurmstepd
