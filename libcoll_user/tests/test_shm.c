@@ -940,7 +940,7 @@ static void *hold_turn(void *arg)
 	return NULL;
 }
 
-/* The longest time limit there is is none: a thread waits for its turn. */
+/* The largest time limit must not overflow: the thread waits until it gets its turn. */
 static bool turn_waits_for_long(void)
 {
 	struct world *w = world_new(2);
