@@ -15,6 +15,7 @@
 #include <linux/sched.h>
 #include <linux/skbuff.h>
 #include <linux/socket.h>
+#include <linux/uaccess.h>
 #include <linux/uio.h>
 #include <linux/version.h>
 #include <net/sock.h>
@@ -149,14 +150,21 @@ static inline unsigned int coll_pin_flags(bool write)
 static inline bool coll_task_waits_for_uring(struct task_struct *t)
 {
 	const struct io_uring_task *u = READ_ONCE(t->io_uring);
+	atomic_t waits;
 
 	if (!u || !t->in_execve)
 		return false;
+	/*
+	 * The task frees *u when it has waited. Then this reads anything, and either answer is
+	 * right: no exec that has come so far returns to the old program.
+	 */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
-	return atomic_read(&u->in_cancel);
+	if (copy_from_kernel_nofault(&waits, &u->in_cancel, sizeof(waits)))
 #else
-	return atomic_read(&u->in_idle);
+	if (copy_from_kernel_nofault(&waits, &u->in_idle, sizeof(waits)))
 #endif
+		return true;
+	return atomic_read(&waits);
 }
 
 static inline bool coll_exec_waits(struct task_struct *p)
