@@ -229,8 +229,20 @@ void coll_group_memory(struct coll_group *g, int err)
 	coll_group_fail(g, &cause);
 }
 
+/* Is the caller a thread of the process of a rank that has an end of @msg? */
+static bool coll_msg_is_mine(const struct coll_msg *msg)
+{
+	return coll_member_is_mine(msg->x->req->member) ||
+	       (msg->from && coll_member_is_mine(msg->from->x->req->member));
+}
+
 void coll_msg_failed(struct coll_msg *msg, int err)
 {
-	if (err != -ESRCH)
-		coll_group_memory(msg->x->g, err);
+	if (err == -ESRCH) {
+		/* As coll_exec_failed(): nothing reports a helper that only shares the memory. */
+		if (!fatal_signal_pending(current) || coll_msg_is_mine(msg))
+			return;
+		err = -EFAULT;
+	}
+	coll_group_memory(msg->x->g, err);
 }
