@@ -81,40 +81,47 @@ static struct coll_link *coll_links_nth(const struct coll_group *g, u32 i)
 	return coll_group_link(g, i % g->nr_nodes, i / g->nr_nodes);
 }
 
+/* Find the next link that exists, from number *i to before number @end. NULL: there is none. */
+static struct coll_link *coll_links_find(const struct coll_group *g, u32 *i, u32 end)
+{
+	struct coll_link *link;
+
+	for (; *i < end; (*i)++) {
+		link = coll_links_nth(g, *i);
+		if (link)
+			return link;
+	}
+	return NULL;
+}
+
+#define coll_links_for_each(g, i, end, link) \
+	for ((i) = 0; ((link) = coll_links_find(g, &(i), end)); (i)++)
+
 void coll_links_kick(struct coll_group *g, u32 nr)
 {
 	u32 i, end = min(nr, READ_ONCE(g->nr_links)) * g->nr_nodes;
+	struct coll_link *link;
 
-	for (i = 0; i < end; i++) {
-		struct coll_link *link = coll_links_nth(g, i);
-
-		if (link)
-			link->ops->kick(link);
-	}
+	coll_links_for_each(g, i, end, link)
+		link->ops->kick(link);
 }
 
 void coll_links_call(struct coll_group *g)
 {
 	u32 i, end = READ_ONCE(g->nr_links) * g->nr_nodes;
+	struct coll_link *link;
 
-	for (i = 0; i < end; i++) {
-		struct coll_link *link = coll_links_nth(g, i);
-
-		if (link)
-			link->ops->call(link);
-	}
+	coll_links_for_each(g, i, end, link)
+		link->ops->call(link);
 }
 
 void coll_links_alert(struct coll_group *g)
 {
 	u32 i, end = READ_ONCE(g->nr_links) * g->nr_nodes;
+	struct coll_link *link;
 
-	for (i = 0; i < end; i++) {
-		struct coll_link *link = coll_links_nth(g, i);
-
-		if (link)
-			link->ops->alert(link);
-	}
+	coll_links_for_each(g, i, end, link)
+		link->ops->alert(link);
 }
 
 void coll_links_stir(struct coll_group *g)
@@ -140,27 +147,22 @@ static u32 coll_links_watched(const struct coll_group *g)
 void coll_links_watch(struct coll_group *g, struct coll_watcher *w)
 {
 	u32 i, end = coll_links_watched(g);
+	struct coll_link *link;
 
-	for (i = 0; i < end; i++) {
-		struct coll_link *link = coll_links_nth(g, i);
-
-		if (link)
-			w->got += link->ops->watch(link, w);
-	}
+	coll_links_for_each(g, i, end, link)
+		w->got += link->ops->watch(link, w);
 	/* The caller does not attend to links that are made later. */
 	w->nr = end;
 }
 
 bool coll_links_due(struct coll_group *g, const struct coll_watcher *w)
 {
+	const struct coll_link *link;
 	u32 i;
 
-	for (i = 0; i < w->nr; i++) {
-		const struct coll_link *link = coll_links_nth(g, i);
-
-		if (link && link->ops->due(link, w))
+	coll_links_for_each(g, i, w->nr, link)
+		if (link->ops->due(link, w))
 			return true;
-	}
 	return false;
 }
 
@@ -180,14 +182,11 @@ void coll_links_attend(struct coll_group *g, struct coll_watcher *w)
 
 void coll_links_unwatch(struct coll_group *g, struct coll_watcher *w)
 {
+	struct coll_link *link;
 	u32 i;
 
-	for (i = 0; i < w->nr; i++) {
-		struct coll_link *link = coll_links_nth(g, i);
-
-		if (link)
-			link->ops->unwatch(link, w);
-	}
+	coll_links_for_each(g, i, w->nr, link)
+		link->ops->unwatch(link, w);
 	w->nr = 0;
 	w->got = 0;
 }
@@ -195,14 +194,11 @@ void coll_links_unwatch(struct coll_group *g, struct coll_watcher *w)
 u32 coll_links_count(struct coll_group *g, u32 *ready)
 {
 	u32 i, end = READ_ONCE(g->nr_links) * g->nr_nodes;
+	struct coll_link *link;
 	u32 nr = 0;
 
 	*ready = 0;
-	for (i = 0; i < end; i++) {
-		struct coll_link *link = coll_links_nth(g, i);
-
-		if (!link)
-			continue;
+	coll_links_for_each(g, i, end, link) {
 		nr++;
 		*ready += link->ops->ready(link);
 	}
