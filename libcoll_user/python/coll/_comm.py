@@ -48,6 +48,19 @@ def is_over(request: Any) -> bool:
         return True
 
 
+def ends_soon(owner: Any) -> bool:
+    """Do all calls of a Comm, or all tensors of a Tensors, end within GIVEN_UP_WITHIN?"""
+    until = time.monotonic() + GIVEN_UP_WITHIN
+    while owner._c:
+        owner._sweep()
+        if not owner._left and all(map(is_over, list(owner._live))):
+            return True
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.001)
+    return True
+
+
 def _offsets(displs: Optional[Iterable[int]], size: int):
     return _NONE if displs is None else counts_of(displs, size, "displs")[0]
 
@@ -156,15 +169,8 @@ class Comm(Messages):
                 lib.coll_cancel(request)
         for request in list(self._live):
             request._take_back()
-        until = time.monotonic() + GIVEN_UP_WITHIN
-        while self._c != _NONE:
-            self._sweep()
-            if not self._left and all(map(is_over, list(self._live))):
-                return
-            if time.monotonic() > until:
-                lib.coll_abort(self._c, 1)
-                return
-            time.sleep(0.001)
+        if not ends_soon(self):
+            lib.coll_abort(self._c, 1)
 
     def __repr__(self) -> str:
         if self._c == _NONE:

@@ -2,14 +2,13 @@
 """Named tensors: collectives that each rank posts in an order of its own."""
 import collections
 import threading
-import time
 import weakref
 from typing import Any, Iterable, List, Optional
 
 import numpy as np
 
 from ._coll import ffi, lib
-from ._comm import GIVEN_UP_WITHIN, Array, Comm, OpCode, is_over
+from ._comm import Array, Comm, OpCode, ends_soon
 from ._error import Error, check
 from ._request import is_own, not_inside
 from ._types import SUM, dtype_of
@@ -228,15 +227,8 @@ class Tensors:
 
         As Comm._give_up().
         """
-        until = time.monotonic() + GIVEN_UP_WITHIN
-        while self._ts != ffi.NULL:
-            self._sweep()
-            if not self._left and all(map(is_over, list(self._live))):
-                return
-            if time.monotonic() > until:
-                lib.coll_tensors_abort(self._ts, 1)
-                return
-            time.sleep(0.001)
+        if not ends_soon(self):
+            lib.coll_tensors_abort(self._ts, 1)
 
     def __repr__(self) -> str:
         if self._ts == ffi.NULL:
