@@ -3,6 +3,7 @@
 #include <linux/bits.h>
 #include <linux/cred.h>
 #include <linux/err.h>
+#include <linux/file.h>
 #include <linux/lockdep.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -71,7 +72,7 @@ static void coll_conn_free(struct kref *ref)
 
 	for (i = 0; i < COLL_STRIPES; i++)
 		if (conn->streams[i])
-			coll_stream_disclaim(conn->streams[i]);
+			coll_stream_unhook(conn->streams[i]);
 	/* The ubuf that came back last may still be about to queue the work. */
 	spin_lock_irq(&conn->ubuf_lock);
 	spin_unlock_irq(&conn->ubuf_lock);
@@ -83,11 +84,17 @@ static void coll_conn_free(struct kref *ref)
 
 		if (!st)
 			continue;
+		/* Only now: a pass that was queued before may have used the sockets until here. */
+		coll_stream_disclaim(st);
 		coll_sock_no_wait(st->sock->sk);
 		/* Data of a failed op is of no use to anyone: drop it. */
 		if (!conn->soft && i == COLL_STRIPE_DATA)
 			sock_no_linger(st->sock->sk);
-		sockfd_put(st->sock);
+		/*
+		 * We are a kernel thread: fput() would leave the last put to a work item that all of
+		 * the kernel shares. User space may have set SO_LINGER again, so it may wait.
+		 */
+		__fput_sync(st->sock->file);
 		kfree_sensitive(st);
 	}
 	put_cred(conn->cred);

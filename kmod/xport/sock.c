@@ -170,6 +170,10 @@ static int coll_ulp_claim(struct sock *sk)
 	return ret;
 }
 
+/*
+ * getsockopt(TCP_ULP) reads the pointer twice without a lock, and may find NULL the second time. On
+ * x86 copy_to_user() returns -EFAULT then.
+ */
 static void coll_ulp_disclaim(struct sock *sk)
 {
 	lock_sock(sk);
@@ -209,7 +213,7 @@ unlock:
 	return ret;
 }
 
-void coll_stream_disclaim(struct coll_stream *st)
+void coll_stream_unhook(struct coll_stream *st)
 {
 	struct sock *sk = st->sock->sk;
 
@@ -218,8 +222,14 @@ void coll_stream_disclaim(struct coll_stream *st)
 	sk->sk_write_space = st->saved_write_space;
 	sk->sk_state_change = st->saved_state_change;
 	sk->sk_error_report = st->saved_error_report;
-	WRITE_ONCE(sk->sk_rcvlowat, st->saved_rcvlowat);
 	sk->sk_user_data = NULL;
 	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+void coll_stream_disclaim(struct coll_stream *st)
+{
+	struct sock *sk = st->sock->sk;
+
+	WRITE_ONCE(sk->sk_rcvlowat, st->saved_rcvlowat);
 	coll_ulp_disclaim(sk);
 }

@@ -44,7 +44,10 @@ bool coll_sock_is_confirmed(const struct sock *sk);
  */
 int coll_stream_claim(struct coll_stream *st);
 
-/* Undo coll_stream_claim(). No callback comes after the return. */
+/* Undo the first half of coll_stream_claim(). No callback comes after the return. */
+void coll_stream_unhook(struct coll_stream *st);
+
+/* Undo the rest. The stream must not use the socket any more: another protocol may claim it. */
 void coll_stream_disclaim(struct coll_stream *st);
 
 #endif /* COLL_XPORT_SOCK_H */
