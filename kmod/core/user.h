@@ -51,6 +51,7 @@ struct coll_user_cpu {
  *	and files, which waits for address spaces and progress threads
  * @groups: groups that have not been freed, also those without members
  * @conns: conns that have not been freed
+ * @polled: conns that a worker or a caller polls. If these use all CPUs, data waits for callers.
  * @commands: commands in flight beyond COLL_INFLIGHT_FREE of each rank
  * @posts: commands of COLL_IOC_POST that have not been collected, beyond
  *	COLL_INFLIGHT_FREE of each file
@@ -71,6 +72,7 @@ struct coll_user {
 	struct workqueue_struct *reap_wq;
 	atomic_t groups;
 	atomic_t conns;
+	atomic_t polled;
 	atomic_t commands;
 	atomic_t posts;
 	atomic_t names;

@@ -237,14 +237,14 @@ static bool coll_conn_passes_locked(struct coll_conn *conn, const struct coll_wa
 	/* Any of the passes may set it. */
 	list_for_each_entry(ch, &conn->channels, list)
 		ch->busy = false;
-	coll_conn_count_poller(1);
+	atomic_inc(&conn->user->polled);
 	do {
 		bool alert = coll_conn_poll(conn);
 
 		more = coll_conn_pass_locked(conn, w, worker, alert);
 	} while ((more || READ_ONCE(conn->wanted)) && time_before(jiffies, end) &&
 		 (!w || (coll_conn_is_mine(conn) && !READ_ONCE(*w->done))));
-	coll_conn_count_poller(-1);
+	atomic_dec(&conn->user->polled);
 	revert_creds(cred);
 	return more;
 }

@@ -20,14 +20,6 @@
 /* Time until the work tries again after memory was short. */
 #define COLL_AGAIN	(HZ / 50)
 
-/* Number of workers and callers that poll a conn. */
-static atomic_t coll_conns_at_work;
-
-void coll_conn_count_poller(int add)
-{
-	atomic_add(add, &coll_conns_at_work);
-}
-
 void coll_conn_queue_pass(struct coll_conn *conn)
 {
 	queue_work(conn->user->wq, &conn->work);
@@ -93,7 +85,7 @@ static bool coll_conn_may_wait(const struct coll_conn *conn, const struct coll_w
 		return true;
 	if (urgent)
 		return wq_has_sleeper(w->wq);
-	return !at || w->alone || atomic_read(&coll_conns_at_work) >= num_online_cpus();
+	return !at || w->alone || atomic_read(&conn->user->polled) >= num_online_cpus();
 }
 
 /* ->wanted has been set. Return: the watcher is going to see it. */

@@ -103,9 +103,6 @@ void coll_conn_poll_end(struct coll_conn *conn, bool more);
  */
 void coll_conn_settle(struct coll_conn *conn, const struct coll_channel *ch);
 
-/* Add to the number of polling threads. If they use all CPUs, data waits for callers. */
-void coll_conn_count_poller(int add);
-
 /* --- callers that attend; see struct coll_link_ops ------------------------------------- */
 
 bool coll_conn_watch(struct coll_conn *conn, struct coll_watcher *w);
