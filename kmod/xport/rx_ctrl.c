@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Obeys whole control frames. A wrong frame fails its channel. */
 #include <linux/lockdep.h>
+#include <linux/nospec.h>
 
 #include "../core/group/failure.h"
 #include "../core/group/leave.h"
@@ -84,6 +85,7 @@ static int coll_rx_bye(struct coll_channel *ch, const u8 *payload)
 	if (coll_wire_get_bye(payload, &b) ||
 	    !coll_group_is_on(ch->link.group, b.rank, ch->link.peer))
 		return -EPROTO;
+	b.rank = array_index_nospec(b.rank, ch->facts.size);
 	/* One BYE for each rank, and one ABORT: each costs a walk through all that is posted. */
 	if (ch->byes_got >= coll_ch_peer_ranks(ch))
 		return -EPROTO;
