@@ -71,7 +71,10 @@ static int arm_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr, uin
 	return ret;
 }
 
-/* @posted of @armed have been posted. These may have ended and may be freed already. */
+/*
+ * @posted of @armed have been posted. These may have ended and may be freed already. A tensor that
+ * could not be posted in its own callback is as before: the callback still runs.
+ */
 static void posted_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t armed,
 		       uint32_t posted)
 {
@@ -79,7 +82,7 @@ static void posted_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t arm
 
 	pthread_mutex_lock(&ts->lock);
 	for (k = posted; k < armed; k++)
-		t[k]->state = TENSOR_IDLE;
+		t[k]->state = t[k] == ts->calling ? TENSOR_CALLING : TENSOR_IDLE;
 	ts->open += posted;
 	ts->posting--;
 	/* The thread has something to wait for; or see give_up(). */
@@ -137,7 +140,9 @@ static int post_some(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr,
 	if (group && refused) {
 		for (k = 0; k < nr; k++)
 			fill(&room[k], t[k], group);
-		refuse_group(ts, room, nr);
+		/* The caller has not taken the results of the last time: other ranks do not mind. */
+		if (refused != -EBUSY)
+			refuse_group(ts, room, nr);
 		posted_all(ts, t, armed, 0);
 		return tensor_refused(t[armed]->name, refused);
 	}

@@ -23,14 +23,14 @@ bool tensors_in_callback(const coll_tensors_t *ts)
 static void call_back(coll_tensors_t *ts, coll_tensor_t *t)
 {
 	t->state = TENSOR_CALLING;
-	ts->calling = true;
+	ts->calling = t;
 	ts->caller = pthread_self();
 	pthread_mutex_unlock(&ts->lock);
 	if (t->how.result)
 		tensor_explain_end(t);
 	t->spec.fn(t, t->how.result, t->spec.arg);
 	pthread_mutex_lock(&ts->lock);
-	ts->calling = false;
+	ts->calling = NULL;
 	/* It may have been posted again. */
 	if (t->state == TENSOR_CALLING)
 		t->state = TENSOR_DONE;

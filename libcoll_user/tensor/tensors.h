@@ -61,7 +61,7 @@ struct coll_tensor_handle {
  * @open: posted, and not ended. Negative for a moment if a result comes before the post
  *	has returned.
  * @reaping: a thread takes results; there is at most one
- * @calling: that thread, @caller, runs a callback
+ * @calling: the tensor whose callback that thread, @caller, runs; or NULL
  * @posting: threads between arming tensors and the kernel's answer
  * @broken: negative errno: no result can come any more
  * @threaded: only @thread takes results
@@ -76,7 +76,7 @@ struct coll_tensors {
 	int64_t open;
 	uint32_t posting;
 	bool reaping;
-	bool calling;
+	coll_tensor_t *calling;
 	pthread_t caller;
 	int broken;
 	bool threaded, stop;

@@ -342,7 +342,7 @@ static uint64_t digest(coll_tensor_t *a, coll_tensor_t *b, coll_tensor_t *c)
 
 static void test_groups(void)
 {
-	coll_tensors_t *ts = start(0);
+	coll_tensors_t *ts = start(0), *more = NULL;
 	coll_tensor_t *a = group_of(ts, "a", 1), *b = group_of(ts, "b", 0.5);
 	coll_tensor_t *c = group_of(ts, "ab", 0), *t[2] = { a, b };
 	uint64_t abc = digest(a, b, c), ab = digest(a, b, NULL), posts;
@@ -366,7 +366,13 @@ static void test_groups(void)
 	posts = kernel.posts;
 	ok(coll_tensor_postgroup(t, 2, &posted) == -EBUSY && !posted && kernel.posts == posts &&
 	   !coll_tensor_wait(a), "a member that is posted: nothing is posted");
-	ok(kernel.nr_told == 2 && kernel.told == ab, "and the kernel is told, for the other ranks");
+	ok(!kernel.nr_told, "and other ranks are not told");
+	coll_tensors_create(ts->base, 0, &more);
+	t[1] = group_of(more, "b", 0.5);
+	ok(coll_tensor_postgroup(t, 2, &posted) == -EINVAL && !posted && kernel.posts == posts &&
+	   kernel.nr_told == 2 && kernel.told == ab,
+	   "a member of another communicator: the kernel is told, for the other ranks");
+	coll_tensors_finalize(more);
 	hold(false);
 	ok(!coll_tensor_wait(b) && !coll_tensor_post(a) && !kernel.last.group &&
 	   !kernel.last.members && !coll_tensor_wait(a), "it may be posted alone again");
@@ -752,6 +758,36 @@ static void test_callbacks(uint32_t flags)
 	ok(back.calls == 13, "it did");
 }
 
+/* In its callback a tensor is refused. It stays what it was. */
+static void refused_again(coll_tensor_t *t, int result, void *arg)
+{
+	back.result = result;
+	kernel.refuse = "call";
+	kernel.error = -ENOMEM;
+	back.wait = coll_tensor_post(t);
+	kernel.refuse = NULL;
+	back.again = -coll_tensor_free(t);
+}
+
+static void test_refused_again(uint32_t flags)
+{
+	coll_tensors_t *ts = start(flags);
+	struct coll_tensor_spec spec;
+	coll_tensor_t *t;
+
+	memset(&back, 0, sizeof(back));
+	coll_tensor_spec_init(&spec, "call");
+	spec.fn = refused_again;
+	coll_tensor_create(ts, &spec, &t);
+	kernel.next = (struct coll_tensor_result){ .result = -EBADE };
+	coll_tensor_post(t);
+	ok(coll_tensor_wait(t) == -EBADE && back.result == -EBADE,
+	   "a tensor that could not be posted again in its callback keeps its result");
+	ok(back.wait == -ENOMEM && back.again == EBUSY, "it cannot be freed there");
+	ok(!coll_tensor_free(t), "and can be afterwards");
+	stop(ts, "finalize after a callback that was refused");
+}
+
 static void *waiter(void *t)
 {
 	return (void *)(intptr_t)coll_tensor_wait(t);
@@ -904,6 +940,8 @@ int main(int argc, char **argv)
 	test_wait_for(COLL_TENSORS_THREAD);
 	test_callbacks(0);
 	test_callbacks(COLL_TENSORS_THREAD);
+	test_refused_again(0);
+	test_refused_again(COLL_TENSORS_THREAD);
 	test_threads(0, "8 threads post and wait");
 	test_threads(COLL_TENSORS_THREAD, "8 threads post and wait, one of the library takes results");
 	test_broken(0);

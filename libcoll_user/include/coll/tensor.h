@@ -261,7 +261,8 @@ int coll_tensor_submitall(coll_tensors_t *ts, const struct coll_tensor_spec *spe
  * On an error all members end with ECANCELED on the other ranks, and on this one the first
  * @posted, which have been posted: wait for them. Then the group can be posted again, by all
  * ranks: the n-th post of a group meets the n-th ones of the others. Without memory (ENOMEM)
- * it may be that the others are not told, and wait until a deadline. Errors: those of
+ * it may be that the others are not told, and wait until a deadline. EBUSY and EEXIST change
+ * nothing: a member is still posted, or its result has not been taken. Other errors: those of
  * coll_tensor_post().
  */
 int coll_tensor_postgroup(coll_tensor_t *const *tensors, size_t n, size_t *posted);
