@@ -246,7 +246,19 @@ static void on_left(struct coll_coord *c, u32 rank)
 	}
 }
 
+/* FNV-1a (Fowler, Noll, Vo; RFC 9923), its upper half folded into the lower. */
+u64 name_hash(const struct coll_coord *c, const void *name, u32 len)
+{
+	const u8 *p = name;
+	u64 h = 0xcbf29ce484222325ULL;
+
+	while (len--)
+		h = (h ^ *p++) * 0x100000001b3ULL;
+	return h ^ h >> 32;
+}
+
 static const struct coll_coord_ops ops = {
+	.hash = name_hash,
 	.start = on_start,
 	.end = on_end,
 	.joined = on_joined,

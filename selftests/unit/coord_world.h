@@ -63,6 +63,9 @@ int world_step(uint32_t n);
 /* No step is possible: has everything ended? Sets world_fault. */
 void world_check_end(void);
 
+/* A hash of a name: names that collide are no matter here. */
+u64 name_hash(const struct coll_coord *c, const void *name, u32 len);
+
 /* Two hashes of the state. */
 void world_hash(uint64_t *h);
 

@@ -347,6 +347,7 @@ static bool lone_fits(struct coll_coord *c, const struct coll_coord_entry *first
 }
 
 static const struct coll_coord_ops lone_ops = {
+	.hash = name_hash,
 	.start = lone_start, .end = lone_end, .joined = lone_rank, .left = lone_rank,
 	.fits = lone_fits,
 };

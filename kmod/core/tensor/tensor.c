@@ -3,6 +3,7 @@
 #include <linux/lockdep.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
+#include <linux/siphash.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
 
@@ -27,6 +28,13 @@
 #include "tensor_life.h"
 #include "tensor_refuse.h"
 #include "tensor_talk.h"
+
+static u64 coll_tensors_op_hash(const struct coll_coord *c, const void *name, u32 len)
+{
+	const struct coll_tensors *ts = c->user;
+
+	return siphash(name, len, &ts->key);
+}
 
 /* Under group->lock. */
 static void coll_tensor_start_locked(struct coll_tensors *ts, struct coll_tensor_req *t)
@@ -109,6 +117,7 @@ static void coll_tensors_op_left(struct coll_coord *c, u32 rank)
 }
 
 static const struct coll_coord_ops coll_tensors_ops = {
+	.hash	= coll_tensors_op_hash,
 	.start	= coll_tensors_op_start,
 	.end	= coll_tensors_op_end,
 	.joined	= coll_tensors_op_joined,
@@ -486,6 +495,7 @@ static int coll_tensors_init(struct coll_group *g)
 	c->nr_buckets = COLL_TENSOR_BUCKETS;
 	c->max_names = COLL_TENSOR_NAMES;
 	c->seed = get_random_u64();
+	get_random_bytes(&ts->key, sizeof(ts->key));
 	c->nr_local = g->nr_local;
 	c->local = g->local_rank;
 	c->nr_groups = COLL_TENSOR_GROUPS;

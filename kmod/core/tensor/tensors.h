@@ -22,6 +22,7 @@
 #include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/rbtree.h>
+#include <linux/siphash.h>
 #include <linux/workqueue.h>
 
 #include "../../pure/coord/coord_types.h"
@@ -114,6 +115,7 @@ struct coll_tensor_counts {
 /**
  * struct coll_tensors - named collectives of a group; all under group->lock
  * @coord: the coordinator of this node
+ * @key: of the hash of names; random
  * @group: owner
  * @parent: node; of the root itself
  * @parent_left: number of ranks of the parent that have left
@@ -136,6 +138,7 @@ struct coll_tensor_counts {
  */
 struct coll_tensors {
 	struct coll_coord coord;
+	siphash_key_t key;
 	struct coll_group *group;
 	u32 parent;
 	u32 parent_left;

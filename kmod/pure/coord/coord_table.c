@@ -31,16 +31,6 @@ void coll_coord_init(struct coll_coord *c)
 		c->cursor[k] = &c->log;
 }
 
-/* FNV-1a (Fowler, Noll, Vo; RFC 9923), its upper half folded into the lower. */
-static u64 coll_coord_hash(const struct coll_coord *c, const u8 *name, u32 len)
-{
-	u64 h = 0xcbf29ce484222325ULL ^ c->seed;
-
-	while (len--)
-		h = (h ^ *name++) * 0x100000001b3ULL;
-	return h ^ h >> 32;
-}
-
 static void coll_coord_link(struct coll_coord *c, struct coll_coord_entry *e)
 {
 	struct coll_coord_entry **b = &c->names[e->hash & (c->nr_buckets - 1)];
@@ -63,6 +53,24 @@ static void coll_coord_link_id(struct coll_coord *c, struct coll_coord_entry *e)
 	*b = e;
 }
 
+static struct coll_coord_entry *coll_coord_by_name(const struct coll_coord *c, u64 hash,
+						   const void *name, u32 len)
+{
+	struct coll_coord_entry *e;
+
+	for (e = c->names[hash & (c->nr_buckets - 1)]; e; e = e->by_name)
+		if (e->hash == hash && e->name_len == len && !memcmp(e->name, name, len))
+			break;
+	return e;
+}
+
+bool coll_coord_is_pending(const struct coll_coord *c, u32 local, const void *name, u32 len)
+{
+	struct coll_coord_entry *e = coll_coord_by_name(c, c->ops->hash(c, name, len), name, len);
+
+	return e && coll_bit(e->ranks, local);
+}
+
 /*
  * The entry of a name, made of the spare one if there is none. Return: 0; -EINVAL if
  * this is no name; -ENOMEM if a spare one is needed; -ENOSPC for too many names.
@@ -75,10 +83,8 @@ int coll_coord_find(struct coll_coord *c, const void *name, u32 len,
 
 	if (!len || len > COLL_COORD_NAME_MAX || memchr(name, 0, len))
 		return -EINVAL;
-	hash = coll_coord_hash(c, name, len);
-	for (e = c->names[hash & (c->nr_buckets - 1)]; e; e = e->by_name)
-		if (e->hash == hash && e->name_len == len && !memcmp(e->name, name, len))
-			break;
+	hash = c->ops->hash(c, name, len);
+	e = coll_coord_by_name(c, hash, name, len);
 	*entry = e;
 	if (e)
 		return 0;

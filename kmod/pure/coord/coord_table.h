@@ -42,6 +42,9 @@ struct coll_coord_entry *coll_coord_take(struct coll_coord *c);
 int coll_coord_find(struct coll_coord *c, const void *name, u32 len,
 		    struct coll_coord_entry **spare, struct coll_coord_entry **entry);
 
+/* Has local rank @local posted this name, and the round has not ended? */
+bool coll_coord_is_pending(const struct coll_coord *c, u32 local, const void *name, u32 len);
+
 /* The entry with an id, or NULL. */
 struct coll_coord_entry *coll_coord_by_id(struct coll_coord *c, u32 id);
 

@@ -223,6 +223,8 @@ struct coll_coord;
 
 /**
  * struct coll_coord_ops - what happens; called from within calls, must not call back
+ * @hash: hash of a name of @len bytes. Ranks choose the names: they must not be able to find names
+ *	whose hashes are equal.
  * @start: all ranks have submitted @e, or have joined: start it here. Bit n of @e->ranks says
  *	whether local rank n has submitted it. In a fusion, @last is set for the last one.
  *	Called once for each round on each node, in the same order everywhere.
@@ -235,6 +237,7 @@ struct coll_coord;
  *	coll_coord_fuse() says. NULL: it may.
  */
 struct coll_coord_ops {
+	u64 (*hash)(const struct coll_coord *c, const void *name, u32 len);
 	void (*start)(struct coll_coord *c, struct coll_coord_entry *e, u32 contributors,
 		      bool last);
 	void (*end)(struct coll_coord *c, struct coll_coord_entry *e,
@@ -255,7 +258,7 @@ struct coll_coord_ops {
  * @nr_buckets: see @names
  * @groups: hash table of groups, of @nr_groups lists; the caller's memory
  * @nr_groups: a power of two
- * @seed: of the hash, a random number, so that nobody can make names collide
+ * @seed: of the hashes of ids and groups, a random number, so that nobody can make them collide
  * @nr_names: entries
  * @max_names: entries at most
  * @last_id: at the root
