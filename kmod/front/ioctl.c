@@ -14,7 +14,8 @@
 #include "setup.h"
 #include "shm.h"
 #include "submit.h"
-#include "tensor.h"
+#include "tensor_post.h"
+#include "tensor_wait.h"
 #include "version.h"
 
 /* A setup verb: the opener calls it, and one at a time per file */

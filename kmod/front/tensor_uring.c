@@ -18,8 +18,9 @@
 #include "end.h"
 #include "file.h"
 #include "refs.h"
-#include "tensor.h"
+#include "tensor_post.h"
 #include "tensor_uring.h"
+#include "tensor_wait.h"
 
 /* A command, copied in. */
 union coll_uring_tensor_args {

@@ -98,6 +98,118 @@ TEST(refused_and_posted_again)
 	}
 }
 
+/*
+ * Rank 0 posts a group again that waits for rank 1: with and without another mistake. Nothing
+ * happens to the first post.
+ */
+TEST(posted_twice)
+{
+	uint32_t nodes, r, bad, posted;
+	struct world *w;
+	uint64_t cmd;
+
+	for (nodes = 1; nodes <= 2; nodes++) {
+		w = start(2, nodes);
+		ASSERT_NE(NULL, w);
+		ASSERT_EQ(0, raw_post(w->c.fd[0], w->t[0], MEMBERS, NULL));
+		EXPECT_EQ(-EEXIST, raw_post(w->c.fd[0], w->t[0], MEMBERS, &posted));
+		EXPECT_EQ(0, posted);
+		/* The members that are pending are behind the one that cannot be posted. */
+		for (bad = 0; bad < 2; bad++) {
+			cmd = w->t[0][bad].cmd;
+			w->t[0][bad].cmd = 0;
+			EXPECT_GT(0, raw_post(w->c.fd[0], w->t[0], MEMBERS, &posted));
+			EXPECT_EQ(0, posted);
+			w->t[0][bad].cmd = cmd;
+		}
+		ASSERT_EQ(0, raw_post(w->c.fd[1], w->t[1], MEMBERS, NULL));
+		for (r = 0; r < 2; r++)
+			EXPECT_EQ(0x1fU, results(_metadata, w, r, MEMBERS, 0, COLL_BAD_NONE));
+		again(_metadata, w, 3, 0, false);
+		EXPECT_TRUE(not_failed(w));
+		raw_stop(&w->c);
+	}
+}
+
+#define LARGE	(2U << 20)	/* elements */
+
+/*
+ * On a node one op runs at a time. While an op of the group runs, another member waits for its turn
+ * and is pending. A rank that has the result of the first member posts the group again, which is
+ * too early. This must not count for some of the members only: the next post of all ranks has to
+ * succeed.
+ */
+TEST(posted_too_early)
+{
+	static int32_t in[2][LARGE], out[2][LARGE];
+	uint32_t i, r, posted, early = 0;
+	struct world *w;
+	int ret;
+
+	w = start(2, 1);
+	ASSERT_NE(NULL, w);
+	for (r = 0; r < 2; r++)
+		for (i = 1; i < MEMBERS; i++)
+			raw_allreduce(&w->cmd[r][i], in[r], out[r], i == 1 ? LARGE : LARGE / 8,
+				      COLL_I32, COLL_OP_SUM);
+	for (i = 0; i < 20 && !early; i++) {
+		for (r = 0; r < 2; r++)
+			ASSERT_EQ(0, raw_post(w->c.fd[r], w->t[r], MEMBERS, NULL));
+		ASSERT_LE(1, raw_collect(w->c.fd[0], w->res, 1, 1, 20 * SECOND));
+		EXPECT_EQ(0, w->res[0].result);
+		ret = raw_post(w->c.fd[0], w->t[0], MEMBERS, &posted);
+		if (!ret) {
+			ASSERT_EQ(0, raw_post(w->c.fd[1], w->t[1], MEMBERS, NULL));
+		} else {
+			ASSERT_EQ(-EEXIST, ret);
+		}
+		early += ret != 0;
+		EXPECT_EQ(ret ? 0 : MEMBERS, posted);
+		results(_metadata, w, 0, (ret ? 1 : 2) * MEMBERS - 1, 0, COLL_BAD_NONE);
+		results(_metadata, w, 1, (ret ? 1 : 2) * MEMBERS, 0, COLL_BAD_NONE);
+	}
+	TH_LOG("posted too early: %u of %u times", early, i);
+	for (i = 0; i < 2; i++) {
+		for (r = 0; r < 2; r++)
+			ASSERT_EQ(0, raw_post(w->c.fd[r], w->t[r], MEMBERS, NULL));
+		for (r = 0; r < 2; r++)
+			EXPECT_EQ(0x1fU, results(_metadata, w, r, MEMBERS, 0, COLL_BAD_NONE));
+	}
+	EXPECT_TRUE(not_failed(w));
+	raw_stop(&w->c);
+}
+
+/* A call ends at a tensor of no group. The group of which it has posted a member ends. */
+TEST(broken_off)
+{
+	struct coll_tensor t[3];
+	uint32_t nodes, posted, r;
+	struct world *w;
+
+	for (nodes = 1; nodes <= 2; nodes++) {
+		w = start(2, nodes);
+		ASSERT_NE(NULL, w);
+		for (r = 0; r < 2; r++)
+			w->t[r][0].members = w->t[r][1].members = 2;
+		t[0] = w->t[0][0];
+		t[1] = w->t[0][2];
+		t[1].group = t[1].members = 0;
+		t[1].cmd = 0;
+		t[2] = w->t[0][1];
+		ASSERT_EQ(0, raw_post(w->c.fd[1], w->t[1], 2, NULL));
+		EXPECT_EQ(-EFAULT, raw_post(w->c.fd[0], t, 3, &posted));
+		EXPECT_EQ(1, posted);
+		EXPECT_EQ(1U, results(_metadata, w, 0, 1, ECANCELED, COLL_BAD_GROUP));
+		EXPECT_EQ(3U, results(_metadata, w, 1, 2, ECANCELED, COLL_BAD_GROUP));
+		for (r = 0; r < 2; r++)
+			ASSERT_EQ(0, raw_post(w->c.fd[r], w->t[r], 2, NULL));
+		for (r = 0; r < 2; r++)
+			EXPECT_EQ(3U, results(_metadata, w, r, 2, 0, COLL_BAD_NONE));
+		EXPECT_TRUE(not_failed(w));
+		raw_stop(&w->c);
+	}
+}
+
 #define BIG	200	/* members */
 
 /* Two groups of BIG members, which are barriers */

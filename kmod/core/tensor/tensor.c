@@ -217,6 +217,17 @@ static void coll_tensors_deadline(struct work_struct *work)
 
 /* --- posting -------------------------------------------------------------------- */
 
+int coll_tensors_check(struct coll_member *m)
+{
+	struct coll_group *g = coll_member_group(m);
+
+	if (!coll_member_is_owner(m))
+		return -EPERM;
+	if (!g)
+		return -ENOTCONN;
+	return g->tensors ? 0 : -EOPNOTSUPP;
+}
+
 /* Under group->lock. */
 static void coll_tensor_posted_locked(struct coll_tensors *ts, struct coll_tensor_req *t,
 				      const struct coll_coord_params *p)
@@ -285,6 +296,17 @@ int coll_tensor_post(struct coll_tensor_req *t, const void *name, u32 len,
 	if (ret < 0)
 		coll_req_uncount(&t->req);
 	return ret == -EDQUOT ? -ENOMEM : ret;
+}
+
+bool coll_tensor_is_pending(struct coll_member *m, const void *name, u32 len)
+{
+	struct coll_group *g = coll_member_group(m);
+	bool pending;
+
+	spin_lock(&g->lock);
+	pending = coll_coord_is_pending(&g->tensors->coord, m->local, name, len);
+	spin_unlock(&g->lock);
+	return pending;
 }
 
 /* An op has ended: another op may start, and the caller starts it. Under group->lock. */

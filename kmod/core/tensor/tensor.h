@@ -7,6 +7,9 @@
 
 extern const struct coll_group_part coll_tensors_part;
 
+/* May this member use named collectives? Return: 0, -EPERM, -ENOTCONN or -EOPNOTSUPP. */
+int coll_tensors_check(struct coll_member *m);
+
 /* coll_tensor_post(): it had ended before this rank posted it. */
 #define COLL_TENSOR_OVER	1
 
@@ -23,6 +26,9 @@ extern const struct coll_group_part coll_tensors_part;
  */
 int coll_tensor_post(struct coll_tensor_req *t, const void *name, u32 len,
 		     const struct coll_coord_params *p);
+
+/* Has the rank posted or refused the tensor @name, of @len bytes, which has not started or ended? */
+bool coll_tensor_is_pending(struct coll_member *m, const void *name, u32 len);
 
 /* Order and start tensors that are ready, and have records sent. Process context, no locks. */
 void coll_tensors_flush(struct coll_group *g);

@@ -48,6 +48,7 @@ void coll_tensor_call_begin(struct coll_tensor_call *call, struct coll_member *m
 
 	call->member = m;
 	call->no_groups = no_groups;
+	call->looked = false;
 	INIT_LIST_HEAD(&call->groups);
 	spin_lock(&g->lock);
 	call->nr = ++m->tensors.nr_calls;
@@ -90,6 +91,29 @@ struct coll_tensor_group *coll_tensor_call_group(struct coll_tensor_call *call, 
 	rb_add(&tg->node, &m->tensors.calls, coll_tensor_group_is_less);
 	spin_unlock(&g->lock);
 	return tg;
+}
+
+void coll_tensor_call_pending(struct coll_tensor_call *call, u64 digest)
+{
+	struct coll_tensor_group *tg = coll_tensor_call_group(call, digest);
+
+	if (tg)
+		tg->pending = true;
+}
+
+bool coll_tensor_call_breaks_off(struct coll_tensor_call *call, u64 digest)
+{
+	struct coll_group *g = coll_member_group(call->member);
+	struct coll_tensor_group *tg;
+	bool breaks_off;
+
+	spin_lock(&g->lock);
+	tg = coll_tensor_group_find_locked(call->member, digest, call->nr);
+	breaks_off = tg && tg->begun && !tg->over;
+	if (breaks_off)
+		tg->over = true;
+	spin_unlock(&g->lock);
+	return breaks_off;
 }
 
 void coll_tensor_call_refuse(struct coll_tensor_call *call, struct coll_tensor_group *group)

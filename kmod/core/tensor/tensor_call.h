@@ -15,6 +15,8 @@
  * @digest: of the group
  * @call: number of the call
  * @over: a member has ended by itself, or could not be posted: so do the others; group->lock
+ * @begun: the call has posted a member; of the call alone, like @pending
+ * @pending: the rank has posted a member before, and that is pending: nothing of the group is posted
  */
 struct coll_tensor_group {
 	struct rb_node node;
@@ -22,6 +24,8 @@ struct coll_tensor_group {
 	u64 digest;
 	u64 call;
 	bool over;
+	bool begun;
+	bool pending;
 };
 
 /**
@@ -30,12 +34,14 @@ struct coll_tensor_group {
  * @nr: number of the call
  * @groups: struct coll_tensor_group
  * @no_groups: the call must not wait for the end of a group, so it posts no member of one
+ * @looked: it has looked for groups that have a member that is pending
  */
 struct coll_tensor_call {
 	struct coll_member *member;
 	u64 nr;
 	struct list_head groups;
 	bool no_groups;
+	bool looked;
 };
 
 void coll_tensor_call_begin(struct coll_tensor_call *call, struct coll_member *m, bool no_groups);
@@ -45,6 +51,12 @@ void coll_tensor_call_end(struct coll_tensor_call *call);
 
 /* The call posts a member of this group. Return: the group; NULL: no memory. Sleeps. */
 struct coll_tensor_group *coll_tensor_call_group(struct coll_tensor_call *call, u64 digest);
+
+/* A member of the group is pending from an earlier call. Without memory it is forgotten. Sleeps. */
+void coll_tensor_call_pending(struct coll_tensor_call *call, u64 digest);
+
+/* The call ends. Has it posted a member of this group, which has not ended? Then it is over now. */
+bool coll_tensor_call_breaks_off(struct coll_tensor_call *call, u64 digest);
 
 /* A member of the group could not be posted. */
 void coll_tensor_call_refuse(struct coll_tensor_call *call, struct coll_tensor_group *group);

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Named collectives by ioctl. */
-#ifndef COLL_FRONT_TENSOR_H
-#define COLL_FRONT_TENSOR_H
+/* Named collectives: posting. */
+#ifndef COLL_FRONT_TENSOR_POST_H
+#define COLL_FRONT_TENSOR_POST_H
 
 #include <linux/types.h>
 
 struct coll_file;
 struct coll_tensor_post;
-struct coll_tensor_wait;
 
 int coll_ioc_tensor_post(struct coll_file *cf, void __user *arg, u32 size);
-int coll_ioc_tensor_wait(struct coll_file *cf, void __user *arg, u32 size);
 
 /**
  * coll_post_copy() - copy in, once, the arguments of a post
@@ -37,25 +35,4 @@ bool coll_post_has_group(const struct coll_tensor_post *p);
 int coll_post_tensors(struct coll_file *cf, struct coll_tensor_post __user *to,
 		      struct coll_tensor_post *p, bool no_groups);
 
-/**
- * coll_wait_copy() - copy in, once, the arguments of a wait
- * @w: result
- * @arg: user memory, which may change at any time
- * @size: of the structure there
- *
- * Return: 0, -EFAULT, -EINVAL, -E2BIG.
- */
-int coll_wait_copy(struct coll_tensor_wait *w, const void __user *arg, u32 size);
-
-/**
- * coll_wait_tensors() - wait, and store results
- * @cf: file
- * @to: where @w was copied from
- * @w: from coll_wait_copy(); ->got is set
- *
- * Return: as COLL_IOC_TENSOR_WAIT.
- */
-int coll_wait_tensors(struct coll_file *cf, struct coll_tensor_wait __user *to,
-		      struct coll_tensor_wait *w);
-
-#endif /* COLL_FRONT_TENSOR_H */
+#endif /* COLL_FRONT_TENSOR_POST_H */
