@@ -99,6 +99,18 @@ static int coll_tensor_shape(const struct coll_tensor *t, const struct coll_req 
 	return 0;
 }
 
+/* The sum of all counts. One that is too large is refused by coll_coord_check(). */
+static u64 coll_tensor_total(const struct coll_req *req)
+{
+	u32 size = coll_member_group(req->member)->size, k;
+	u64 sum = 0;
+
+	for (k = 0; k < size; k++)
+		if (check_add_overflow(sum, req->counts[k], &sum))
+			return U64_MAX;
+	return sum;
+}
+
 static int coll_tensor_params(const struct coll_tensor *t, const struct coll_req *req,
 			      struct coll_coord_params *p)
 {
@@ -120,7 +132,10 @@ static int coll_tensor_params(const struct coll_tensor *t, const struct coll_req
 	p->field[COLL_FIELD_GROUP] = t->group;
 	p->field[COLL_FIELD_MEMBERS] = t->members;
 	p->field[COLL_FIELD_ALGORITHM] = c->algorithm;
-	p->field[COLL_FIELD_COUNTS] = req->counts ? req->agreed : 0;
+	if (req->counts) {
+		p->field[COLL_FIELD_COUNTS] = req->agreed;
+		p->field[COLL_FIELD_TOTAL] = coll_tensor_total(req);
+	}
 	p->field[COLL_FIELD_PRESCALE] = coll_tensor_factor(t->prescale);
 	p->field[COLL_FIELD_POSTSCALE] = coll_tensor_factor(t->postscale);
 	return coll_tensor_shape(t, req, p);

@@ -21,7 +21,7 @@
 #include "env.h"
 
 #define COLL_WIRE_MAGIC		0x4c4c4f43U	/* "COLL" */
-#define COLL_WIRE_VERSION	2
+#define COLL_WIRE_VERSION	3
 #define COLL_WIRE_HDR		56		/* bytes of a header */
 #define COLL_WIRE_HELLO		64		/* bytes of each payload */
 #define COLL_WIRE_ABORT		72

@@ -79,6 +79,7 @@ static const char *field_name(uint32_t field)
 		[COLL_FIELD_MEMBERS] = "the size of the group",
 		[COLL_FIELD_ALGORITHM] = "the algorithm",
 		[COLL_FIELD_COUNTS] = "the counts",
+		[COLL_FIELD_TOTAL] = "the sum of the counts",
 	};
 
 	return field < COLL_NR_FIELDS && names[field] ? names[field] : "something";

@@ -53,6 +53,9 @@ CHANGE(algorithm_huge, r->params.field[COLL_FIELD_ALGORITHM] = ~0ULL)
 CHANGE(wire_huge, r->params.field[COLL_FIELD_WIRE] = ~0ULL)
 CHANGE(wire_beyond, r->params.field[COLL_FIELD_WIRE] = COLL_NR_DTYPES)
 CHANGE(group_of_none, r->params.field[COLL_FIELD_GROUP] = 5)
+CHANGE(total_of_none, r->params.field[COLL_FIELD_TOTAL] = 5)
+CHANGE(total_huge, r->params.field[COLL_FIELD_COUNTS] = 1;
+	      r->params.field[COLL_FIELD_TOTAL] = ~0ULL)
 CHANGE(cause, r->bad.cause = COLL_NR_BAD)
 CHANGE(field, r->bad.cause = COLL_BAD_MISMATCH; r->bad.field = COLL_NR_FIELDS)
 
@@ -96,7 +99,7 @@ static const struct wrong of_child[] = {
 	W(ndim_huge, 0, 0),
 	W(collective0, 0, 0), W(collective_huge, 0, 0), W(priority, 0, 0), W(dims_behind, 0, 0),
 	W(shape, 0, 0), W(dtype_huge, 0, 0), W(algorithm_huge, 0, 0), W(wire_huge, 0, 0),
-	W(wire_beyond, 0, 0), W(group_of_none, 0, 0),
+	W(wire_beyond, 0, 0), W(group_of_none, 0, 0), W(total_of_none, 0, 0), W(total_huge, 0, 0),
 	W(cause, 0, 0), W(field, 0, 0), W(flags, 1, 0), W(flags_most, 1, 0), W(reserved, 1, 0),
 	W(reserved_end, 1, 0), W(name_longer, 1, 0), W(name_shorter, 1, 0), W(cut, 1, 0),
 	W(header_only, 1, 0), W(one_byte, 1, 0), W(empty, 1, 0), W(one_more, 1, 0),

@@ -79,8 +79,8 @@ static void change_##what(struct coll_frame *f, uint8_t *buf)		\
 BYTES(magic, buf[0] ^= 1)
 BYTES(magic_end, buf[3] ^= 0x80)
 BYTES(version0, buf[4] = 0)
-BYTES(version1, buf[4] = 1)
-BYTES(version3, buf[4] = 3)
+BYTES(version_last, buf[4] = COLL_WIRE_VERSION - 1)
+BYTES(version_next, buf[4] = COLL_WIRE_VERSION + 1)
 CHANGE(type0, f->type = 0)
 CHANGE(type_big, f->type = 0xff)
 CHANGE(flags, f->flags = COLL_FRAME_ACK_NOW << 1)
@@ -117,7 +117,7 @@ BYTES(ones, memset(buf, 0xff, COLL_WIRE_HDR))
 
 static const struct wrong everywhere[] = {
 	W(magic, EPROTO), W(magic_end, EPROTO), W(version0, EPROTO),
-	W(version1, EPROTO), W(version3, EPROTO), W(type0, EPROTO), W(type_big, EPROTO),
+	W(version_last, EPROTO), W(version_next, EPROTO), W(type0, EPROTO), W(type_big, EPROTO),
 	W(flags, EPROTO), W(ack, EPROTO), W(flags_high, EPROTO), W(comm, EPROTO),
 	W(epoch, EPROTO), W(transfer, EPROTO), W(transfer_big, EPROTO),
 	W(seq0, EPROTO), W(seq_old, EPROTO), W(seq_future, EBADE),

@@ -14,15 +14,16 @@ static const struct {
 	int at;
 	int value;	/* -1: any other value than the correct one */
 } bad_hellos[] = {
-	{ "magic", 0, 1 }, { "old", 4, 1 }, { "version", 4, 3 }, { "type", 5, 7 },
-	{ "flags", 6, 1 }, { "comm", 8, -1 }, { "epoch", 16, 1 }, { "transfer", 20, 1 },
+	{ "magic", 0, 1 }, { "old", 4, COLL_WIRE_VERSION - 1 },
+	{ "version", 4, COLL_WIRE_VERSION + 1 }, { "type", 5, 7 }, { "flags", 6, 1 },
+	{ "comm", 8, -1 }, { "epoch", 16, 1 }, { "transfer", 20, 1 },
 	{ "seq", 24, 1 }, { "offset", 32, 1 }, { "length", 40, 63 },
 	{ "longer", 40, 65 }, { "crc", 44, 1 }, { "signature", 48, 1 },
 	{ "name", 56, -1 }, { "end of the name", 71, -1 }, { "nonce", 72, -1 },
 	{ "end of the nonce", 87, -1 }, { "size", 88, 3 },
 	{ "nr_nodes", 92, 1 }, { "src", 96, 0 }, { "src beyond", 96, 2 },
-	{ "dst", 100, 1 }, { "stripe", 104, 5 }, { "wire_min", 108, 3 },
-	{ "wire_max", 112, 1 }, { "reserved", 116, 1 },
+	{ "dst", 100, 1 }, { "stripe", 104, 5 }, { "wire_min", 108, COLL_WIRE_VERSION + 1 },
+	{ "wire_max", 112, COLL_WIRE_VERSION - 1 }, { "reserved", 116, 1 },
 };
 
 TEST(bad_hello)

@@ -549,6 +549,17 @@ static struct coll_coord_params urgent(uint64_t elements, uint64_t priority)
 	return p;
 }
 
+/* Each rank has a length of its own, so there is no shape. */
+static struct coll_coord_params counted(uint64_t elements, uint64_t priority)
+{
+	struct coll_coord_params p = urgent(0, priority);
+
+	p.field[COLL_FIELD_COLLECTIVE] = COLL_ALLGATHERV;
+	p.field[COLL_FIELD_COUNTS] = 1;
+	p.field[COLL_FIELD_TOTAL] = elements;
+	return p;
+}
+
 static void want_urgent(const char *want, const char *name)
 {
 	coll_coord_run(&lone.c);
@@ -609,6 +620,21 @@ static void test_urgent(void)
 	lone_put("c", urgent(1, 6));
 	want_urgent("", "without a size nothing is urgent");
 	lone_finish();
+	lone_begin(1 << 20);
+	lone.c.window = 1;
+	lone.c.urgent = 40;
+	lone.c.urgent_ops = 4;
+	lone_put("a", counted(1000, 0));
+	want_urgent("a|", "an op with counts");
+	lone_put("b", counted(11, 5));
+	want_urgent("", "a large one is not urgent");
+	lone_put("c", counted(10, 6));
+	want_urgent("c|", "a small one is");
+	coll_coord_over(&lone.c, 40);
+	want_urgent("", "all blocks of the first one count");
+	coll_coord_over(&lone.c, 4000);
+	want_urgent("b|", "until it is over");
+	lone_finish();
 }
 
 static void test_bad_input(void)
@@ -642,6 +668,12 @@ static void test_bad_input(void)
 	q = p;
 	q.field[COLL_FIELD_GROUP] = 5;
 	tap_ok(lone_put("a", q) == -EINVAL, "a group of size 0");
+	q = p;
+	q.field[COLL_FIELD_TOTAL] = 5;
+	tap_ok(lone_put("a", q) == -EINVAL, "a sum of counts without counts");
+	q.field[COLL_FIELD_COUNTS] = 1;
+	q.field[COLL_FIELD_TOTAL] = 1ULL << 62;
+	tap_ok(lone_put("a", q) == -EOVERFLOW, "counts whose bytes do not fit");
 	q = p;
 	q.field[COLL_FIELD_COLLECTIVE] = COLL_NR_COLLECTIVES;
 	tap_ok(lone_put("a", q) == -EINVAL, "an unknown collective");

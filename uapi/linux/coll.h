@@ -912,6 +912,7 @@ struct coll_collect {
  * @COLL_FIELD_MEMBERS: tensors of that group
  * @COLL_FIELD_ALGORITHM: as of a command
  * @COLL_FIELD_COUNTS: digest of the counts, where all ranks have them; else 0
+ * @COLL_FIELD_TOTAL: sum of these counts; else 0
  */
 enum coll_tensor_field {
 	COLL_FIELD_DTYPE	= 0,
@@ -929,6 +930,7 @@ enum coll_tensor_field {
 	COLL_FIELD_MEMBERS	= 19,
 	COLL_FIELD_ALGORITHM	= 20,
 	COLL_FIELD_COUNTS	= 21,
+	COLL_FIELD_TOTAL	= 22,
 	COLL_NR_FIELDS
 };
 

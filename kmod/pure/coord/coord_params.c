@@ -4,15 +4,18 @@
 #include "coord_params.h"
 #include "coord_priv.h"
 
-/* Bytes of the shape. Return: false if they are too many. Without dimensions it has one element. */
+/*
+ * Bytes of the shape, or of all blocks if each rank has a length of its own. Without dimensions the
+ * shape has one element. Return: false if they are too many.
+ */
 static bool coll_coord_shape(const struct coll_coord_params *p, u64 *bytes)
 {
 	u64 n = coll_dtype_size(p->field[COLL_FIELD_DTYPE]) ?: 1, d;
-	bool empty = false;
-	u32 k;
+	bool counts = p->field[COLL_FIELD_COUNTS], empty = false;
+	u32 nr = counts ? 1 : p->field[COLL_FIELD_NDIM], k;
 
-	for (k = 0; k < p->field[COLL_FIELD_NDIM]; k++) {
-		d = p->field[COLL_FIELD_DIM0 + k];
+	for (k = 0; k < nr; k++) {
+		d = p->field[counts ? COLL_FIELD_TOTAL : COLL_FIELD_DIM0 + k];
 		empty |= !d;
 		if (d && __builtin_mul_overflow(n, d, &n))
 			return false;
@@ -38,6 +41,8 @@ int coll_coord_check(const struct coll_coord_params *p)
 		return -EINVAL;
 	/* A group has members, and what is in no group has none. */
 	if (!f[COLL_FIELD_GROUP] != !f[COLL_FIELD_MEMBERS])
+		return -EINVAL;
+	if (f[COLL_FIELD_TOTAL] && !f[COLL_FIELD_COUNTS])
 		return -EINVAL;
 	for (k = f[COLL_FIELD_NDIM]; k < COLL_COORD_DIMS; k++)
 		if (f[COLL_FIELD_DIM0 + k])
