@@ -16,11 +16,13 @@ static enum reason look_at_new(struct call *c)
 {
 	int between = 0;
 
-	PMPI_Comm_test_inter(c->comm, &between);
+	/* For an invalid handle these fail. The MPI reports the error of the call. */
+	if (PMPI_Comm_test_inter(c->comm, &between))
+		return ARGUMENT;
 	if (between)
 		return BETWEEN;
-	PMPI_Comm_size(c->comm, &c->size);
-	PMPI_Comm_rank(c->comm, &c->rank);
+	if (PMPI_Comm_size(c->comm, &c->size) || PMPI_Comm_rank(c->comm, &c->rank))
+		return ARGUMENT;
 	return c->size == 1 ? ALONE : TAKEN;
 }
 

@@ -98,11 +98,21 @@ threads()
 		GLIBC_TUNABLES=glibc.malloc.tcache_count=0 "$build/mpi_threads_$1"
 }
 
+# wrong KIND: Open MPI does not know that a communicator has been freed
+wrong()
+{
+	if [[ $1 == openmpi ]]; then
+		skip "$1: a communicator that has been freed" "undefined"
+		return
+	fi
+	program "$1" 2 MPI_Allgather "a communicator that has been freed" "$build/mpi_wrong_$1"
+}
+
 # all KIND
 all()
 {
 	if [[ ! -x $build/mpi_progress_$1 ]]; then
-		for _ in {1..13}; do skip "$1" "no mpicc.$1"; done
+		for _ in {1..14}; do skip "$1" "no mpicc.$1"; done
 		return
 	fi
 	progress "$1"
@@ -111,9 +121,10 @@ all()
 	large "$1"
 	many "$1"
 	threads "$1"
+	wrong "$1"
 }
 
-plan 26
+plan 28
 all mpich
 all openmpi
 finish
