@@ -47,6 +47,34 @@ Blocks blocks_of(const char *name, const char *what, const std::vector<at::Tenso
 	return b;
 }
 
+void check_apart(const char *name, const char *what, const Blocks &blocks)
+{
+	std::vector<size_t> order(blocks.counts.size());
+	uint64_t end = 0;
+
+	std::iota(order.begin(), order.end(), 0);
+	std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+		return blocks.displs[a] < blocks.displs[b];
+	});
+	for (size_t i : order) {
+		if (!blocks.counts[i])
+			continue;
+		if (blocks.displs[i] < end)
+			refuse(name, what, "has two entries that share memory");
+		end = blocks.displs[i] + blocks.counts[i];
+	}
+}
+
+at::Tensor apart(const at::Tensor &t, const std::vector<at::Tensor> &outputs)
+{
+	at::NoGradGuard no_grad;
+
+	for (const at::Tensor &out : outputs)
+		if (address(t) < address(out) + out.nbytes() && address(out) < address(t) + t.nbytes())
+			return t.clone();
+	return t;
+}
+
 static std::vector<int64_t> equal_splits(const char *name, const char *what, int64_t rows,
 					 size_t nr)
 {

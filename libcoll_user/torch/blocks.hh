@@ -29,6 +29,12 @@ struct Blocks {
 Blocks blocks_of(const char *name, const char *what, const std::vector<at::Tensor> &tensors,
 		 size_t nr);
 
+/* No two blocks of an output may share memory. Throws std::invalid_argument. */
+void check_apart(const char *name, const char *what, const Blocks &blocks);
+
+/* @t, or a copy if it shares memory with one of @outputs. */
+at::Tensor apart(const at::Tensor &t, const std::vector<at::Tensor> &outputs);
+
 /**
  * blocks_in() - the blocks of one tensor, along its first dimension
  * @splits: rows of each block; empty: all alike

@@ -53,6 +53,19 @@ WorkPtr Group::broadcast(Tensors &tensors, const c10d::BroadcastOptions &opts)
 	return start(call);
 }
 
+/* The input, which may be its block of the output already, and overlaps no other block. */
+static const void *input_of(Op &op, const at::Tensor &input, const Blocks &out,
+			    const Tensors &outputs, size_t rank)
+{
+	if (in_place(input, out, rank, input.element_size()))
+		return COLL_IN_PLACE;
+
+	at::Tensor from = apart(input, outputs);
+
+	op.keep(from);
+	return from.data_ptr();
+}
+
 void Group::add_allgather(Call &call, Tensors &outputs, at::Tensor &input)
 {
 	const char *name = call.op->name();
@@ -63,10 +76,10 @@ void Group::add_allgather(Call &call, Tensors &outputs, at::Tensor &input)
 	Blocks out = blocks_of(name, "the list of outputs", outputs, size_);
 
 	check_block(name, out, rank_, input);
+	check_apart(name, "the list of outputs", out);
 	coll_cmd_allgatherv(comm_->get(), &command(call),
-			    in_place(input, out, rank_, input.element_size()) ? COLL_IN_PLACE :
-									       input.data_ptr(),
-			    out.base, call.op->keep(out.counts), call.op->keep(out.displs), dtype);
+			    input_of(*call.op, input, out, outputs, rank_), out.base,
+			    call.op->keep(out.counts), call.op->keep(out.displs), dtype);
 	call.outputs.push_back(outputs);
 }
 
@@ -119,9 +132,11 @@ WorkPtr Group::_allgather_base(at::Tensor &output, at::Tensor &input,
 			"coll: allgather_base: the output has to be the input's size for each rank");
 
 	char *own = static_cast<char *>(output.data_ptr()) + rank_ * input.nbytes();
+	at::Tensor from = input.data_ptr() == own ? input : apart(input, {output});
 
+	call.op->keep(from);
 	coll_cmd_allgather(comm_->get(), &command(call),
-			   input.data_ptr() == own ? COLL_IN_PLACE : input.data_ptr(),
+			   input.data_ptr() == own ? COLL_IN_PLACE : from.data_ptr(),
 			   output.data_ptr(), input.numel(), dtype);
 	call.inputs = {input};
 	call.outputs = {{output}};
@@ -150,9 +165,8 @@ WorkPtr Group::gather(std::vector<Tensors> &outputs, Tensors &inputs, const c10d
 	Blocks out = blocks_of("gather", "the list of outputs", list, size_);
 
 	check_block("gather", out, rank_, input);
-	coll_cmd_gatherv(comm_->get(), &command(call),
-			 in_place(input, out, rank_, input.element_size()) ? COLL_IN_PLACE :
-									    input.data_ptr(),
+	check_apart("gather", "the list of outputs", out);
+	coll_cmd_gatherv(comm_->get(), &command(call), input_of(*call.op, input, out, list, rank_),
 			 input.numel(), out.base, call.op->keep(out.counts),
 			 call.op->keep(out.displs), dtype, to);
 	call.outputs = outputs;
@@ -175,13 +189,18 @@ WorkPtr Group::scatter(Tensors &outputs, std::vector<Tensors> &inputs,
 		return start(call);
 	}
 
-	Tensors &list = only_list("scatter", inputs);
+	Tensors list = only_list("scatter", inputs);
 
 	check_tensors("scatter", "an input", list, dtype);
 
 	Blocks in = blocks_of("scatter", "the list of inputs", list, size_);
 
 	check_block("scatter", in, rank_, output);
+	if (!in_place(output, in, rank_, output.element_size())) {
+		for (at::Tensor &t : list)
+			t = apart(t, {output});
+		in = blocks_of("scatter", "the list of inputs", list, size_);
+	}
 	coll_cmd_scatterv(comm_->get(), &command(call), in.base, call.op->keep(in.counts),
 			  call.op->keep(in.displs),
 			  in_place(output, in, rank_, output.element_size()) ? IN_PLACE :
@@ -210,7 +229,8 @@ WorkPtr Group::alltoall_base(at::Tensor &output, at::Tensor &input,
 
 	check_tensors(name, "the output", {output}, dtype);
 
-	Blocks in = blocks_in(name, "the input", input, input_splits, size_);
+	const at::Tensor from = apart(input, {output});
+	Blocks in = blocks_in(name, "the input", from, input_splits, size_);
 	Blocks out = blocks_in(name, "the output", output, output_splits, size_);
 
 	if (output_splits.empty() && input_splits.empty()) {
@@ -223,7 +243,7 @@ WorkPtr Group::alltoall_base(at::Tensor &output, at::Tensor &input,
 				   call.op->keep(both(in.counts, out.counts)),
 				   call.op->keep(both(in.displs, out.displs)), dtype);
 	}
-	call.inputs = {input};
+	call.inputs = {from};
 	call.outputs = {{output}};
 	return start(call);
 }
@@ -237,13 +257,19 @@ WorkPtr Group::alltoall(Tensors &outputs, Tensors &inputs, const c10d::AllToAllO
 	check_tensors("alltoall", "an input", inputs, dtype);
 	check_tensors("alltoall", "an output", outputs, dtype);
 
-	Blocks in = blocks_of("alltoall", "the list of inputs", inputs, size_);
+	Tensors from = inputs;
+
+	for (at::Tensor &t : from)
+		t = apart(t, outputs);
+
+	Blocks in = blocks_of("alltoall", "the list of inputs", from, size_);
 	Blocks out = blocks_of("alltoall", "the list of outputs", outputs, size_);
 
+	check_apart("alltoall", "the list of outputs", out);
 	coll_cmd_alltoallv(comm_->get(), &command(call), in.base, out.base,
 			   call.op->keep(both(in.counts, out.counts)),
 			   call.op->keep(both(in.displs, out.displs)), dtype);
-	call.inputs = inputs;
+	call.inputs = from;
 	call.outputs = {outputs};
 	return start(call);
 }

@@ -157,8 +157,15 @@ def moves():
         got[me].copy_(mine)
         dist.all_gather(got, got[me])
         same(torch.stack(got), torch.stack(all_of_them))
+        # the input is where the block of rank 0 will be
+        got[0].copy_(mine)
+        dist.all_gather(got, got[0])
+        same(torch.stack(got), torch.stack(all_of_them))
         flat = torch.empty((n, *shape), dtype=dtype)
         dist.all_gather_into_tensor(flat, mine)
+        same(flat, torch.stack(all_of_them))
+        flat[0].copy_(mine)
+        dist.all_gather_into_tensor(flat, flat[0])
         same(flat, torch.stack(all_of_them))
         got = [torch.empty(shape, dtype=dtype) for _ in range(n)] if me == root else None
         dist.gather(mine, got, dst=root)
@@ -168,9 +175,19 @@ def moves():
         t = torch.empty(shape, dtype=dtype)
         dist.scatter(t, [b.clone() for b in give[root].unbind(0)] if me == root else None, src=root)
         same(t, give[root][me].clone())
+        blocks = [b.clone() for b in give[root].unbind(0)] if me == root else None
+        t = blocks[(me + 1) % n] if me == root else t
+        dist.scatter(t, blocks, src=root)
+        same(t, give[root][me].clone())
         t = torch.empty((n, *shape), dtype=dtype)
         dist.all_to_all_single(t, give[me])
         same(t, torch.stack([give[r][me] for r in range(n)]))
+        t = give[me].clone()
+        dist.all_to_all_single(t, t)
+        same(t, torch.stack([give[r][me] for r in range(n)]))
+        got = [b.clone() for b in give[me].unbind(0)]
+        dist.all_to_all(got, list(got))
+        same(torch.stack(got), torch.stack([give[r][me] for r in range(n)]))
         got = [torch.empty(shape, dtype=dtype) for _ in range(n)]
         dist.all_to_all(got, [b.clone() for b in give[me].unbind(0)])
         same(torch.stack(got), torch.stack([give[r][me] for r in range(n)]))
@@ -366,6 +383,7 @@ def refusals():
     fails(ValueError, "entries, one for each rank", dist.all_gather, [square.clone()] * (n + 1),
           square)
     fails(ValueError, "another size", dist.all_gather, [torch.ones(2) for _ in range(n)], square)
+    fails(ValueError, "share memory", dist.all_gather, [square.clone()] * n, square)
     fails(ValueError, "cannot divide", dist.all_to_all_single, torch.ones(n + 1), torch.ones(n + 1))
     fails(ValueError, "splits", dist.all_to_all_single, torch.ones(n), torch.ones(n), [1] * n,
           [2] * n)
