@@ -17,6 +17,21 @@ struct buffer {
 	bool writable;
 };
 
+#define REGISTERED	(COLL_CMD_REG_SEND | COLL_CMD_REG_RECV)
+
+/* How often a communicator of this process has got or lost a buffer. */
+static _Atomic uint64_t changes = 1;
+
+/*
+ * The last collective of this thread whose buffers were looked for, and what was found. Programs
+ * repeat their commands, and a small one takes less time than to look for its buffers.
+ */
+static _Thread_local struct {
+	uint64_t changes;
+	const coll_comm_t *comm;
+	struct coll_cmd cmd;
+} last;
+
 int coll_register_buffer(coll_comm_t *comm, void *addr, size_t len, uint32_t flags,
 			 uint32_t *id)
 {
@@ -45,6 +60,7 @@ int coll_register_buffer(coll_comm_t *comm, void *addr, size_t len, uint32_t fla
 	pthread_mutex_lock(&comm->buffers_lock);
 	b->next = comm->buffers;
 	comm->buffers = b;
+	changes++;
 	pthread_mutex_unlock(&comm->buffers_lock);
 	*id = r.id;
 	return 0;
@@ -64,6 +80,7 @@ int coll_unregister_buffer(coll_comm_t *comm, uint32_t id)
 		if ((*p)->id == id) {
 			b = *p;
 			*p = b->next;
+			changes++;
 			break;
 		}
 	}
@@ -139,16 +156,23 @@ static uint64_t length(const coll_comm_t *comm, const struct coll_cmd *cmd, bool
 	return len;
 }
 
-void buffers_apply(coll_comm_t *comm, struct coll_cmd *cmd)
+/* Has this collective the same buffers as the last one, and are the same ones registered? */
+static bool is_last(const coll_comm_t *comm, const struct coll_cmd *cmd)
 {
-	uint64_t in, out;
+	const struct coll_cmd *c = &last.cmd;
+
+	return last.comm == comm && last.changes == changes && c->send_addr == cmd->send_addr &&
+	       c->recv_addr == cmd->recv_addr && c->count == cmd->count &&
+	       c->collective == cmd->collective && c->dtype == cmd->dtype &&
+	       c->root == cmd->root && !((c->flags ^ cmd->flags) & COLL_CMD_INPLACE);
+}
+
+static void look_up(coll_comm_t *comm, struct coll_cmd *cmd)
+{
+	uint64_t in = cmd->send_addr ? length(comm, cmd, false) : 0;
+	uint64_t out = cmd->recv_addr ? length(comm, cmd, true) : 0;
 	const struct buffer *b;
 
-	/* No lock: after a stale read the buffer counts as registered a moment later. */
-	if (!comm || !__atomic_load_n(&comm->buffers, __ATOMIC_RELAXED) || comm_is_forked(comm))
-		return;
-	in = cmd->send_addr ? length(comm, cmd, false) : 0;
-	out = cmd->recv_addr ? length(comm, cmd, true) : 0;
 	pthread_mutex_lock(&comm->buffers_lock);
 	b = in ? find(comm, cmd->send_addr, in, false) : NULL;
 	if (b) {
@@ -163,11 +187,43 @@ void buffers_apply(coll_comm_t *comm, struct coll_cmd *cmd)
 	pthread_mutex_unlock(&comm->buffers_lock);
 }
 
+void buffers_apply(coll_comm_t *comm, struct coll_cmd *cmd)
+{
+	uint64_t before = changes;
+
+	/* No lock: after a stale read the buffer counts as registered a moment later. */
+	if (!comm || !__atomic_load_n(&comm->buffers, __ATOMIC_RELAXED) || comm_is_forked(comm))
+		return;
+	if (is_last(comm, cmd)) {
+		cmd->flags |= last.cmd.flags & REGISTERED;
+		cmd->send_buf = last.cmd.send_buf;
+		cmd->recv_buf = last.cmd.recv_buf;
+		return;
+	}
+	look_up(comm, cmd);
+	if (coll_is_message(cmd->collective))
+		return;
+	last.changes = before;
+	last.comm = comm;
+	last.cmd = *cmd;
+}
+
+/* Does the last collective name the same registered buffers? They hold its memory. */
+static bool last_names(const struct coll_cmd *cmd)
+{
+	return !((last.cmd.flags ^ cmd->flags) & REGISTERED) &&
+	       last.cmd.send_buf == cmd->send_buf && last.cmd.recv_buf == cmd->recv_buf;
+}
+
 bool buffers_hold(coll_comm_t *comm, const struct coll_cmd *cmd)
 {
-	uint64_t in = length(comm, cmd, false), out = length(comm, cmd, true);
+	uint64_t in, out;
 	bool held = true;
 
+	if (is_last(comm, cmd) && last_names(cmd))
+		return true;
+	in = length(comm, cmd, false);
+	out = length(comm, cmd, true);
 	pthread_mutex_lock(&comm->buffers_lock);
 	if (cmd->flags & COLL_CMD_REG_SEND)
 		held = holds_by_id(comm, cmd->send_buf, cmd->send_addr, in, false);
@@ -183,6 +239,7 @@ void buffers_free(coll_comm_t *comm)
 
 	while ((b = comm->buffers)) {
 		comm->buffers = b->next;
+		changes++;
 		free(b);
 	}
 }

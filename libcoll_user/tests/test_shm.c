@@ -1080,6 +1080,15 @@ static bool registered(struct work *k)
 	k[0].cmd.recv_addr += sizeof(k[0].out) - 32;
 	do_work(k);
 	good &= !k->done;
+	/* What a thread remembers of its last command ends with the buffer. */
+	for (r = 0; r < 3; r++) {
+		if (r == 2)
+			coll_unregister_buffer(w->comm, 3);
+		prepare(&k[0], w, 0, COLL_ALLREDUCE, 9, 0);
+		buffers_apply(w->comm, &k[0].cmd);
+		good &= k[0].cmd.flags == (r == 2 ? COLL_CMD_REG_SEND :
+					   COLL_CMD_REG_SEND | COLL_CMD_REG_RECV);
+	}
 	for (r = 0; r < 2; r++)
 		buffers_free(&w->comm[r]);
 	world_free(w);

@@ -78,7 +78,7 @@ FIXTURE_TEARDOWN(race)
 	test_unguard(&self->out);
 }
 
-/* A failed one is no good for racing on. */
+/* A communicator that has failed cannot be used for the next race. */
 static int again(struct raw_comm *c)
 {
 	struct coll_status s;

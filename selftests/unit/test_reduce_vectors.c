@@ -88,7 +88,7 @@ static u32 next_count(u32 count)
 	return count + 1 + tap_random(&rnd) % (LONG / it.size / 8);
 }
 
-/* New inputs, and by the reference what they give. */
+/* Make new inputs, and compute their results by the reference. */
 static void make_inputs(void)
 {
 	const struct gen g = any_gen();
