@@ -74,10 +74,10 @@ static void coll_group_free(struct coll_group *g)
 	kvfree(g->local_rank);
 	kvfree(g->node_of);
 	mem_cgroup_put(g->memcg);
-	if (g->user) {
+	if (g->counted)
 		atomic_dec(&g->user->groups);
+	if (g->user)
 		coll_user_put(g->user);
-	}
 	kfree_sensitive(g);
 }
 
@@ -249,17 +249,13 @@ static int coll_group_alloc_tables(struct coll_group *g)
 	return 0;
 }
 
-/* Find the user of a new group, with its queues, and count the group. */
+/* Find the user of a new group, with its queues. */
 static int coll_group_set_user(struct coll_group *g, kuid_t payer)
 {
 	struct coll_user *user = coll_user_get(payer);
 
 	if (!user)
 		return -ENOMEM;
-	if (!coll_user_add_group(user)) {
-		coll_user_put(user);
-		return -EMFILE;
-	}
 	g->user = user;
 	g->early.user = user;
 	return 0;
@@ -378,6 +374,10 @@ static int coll_group_enter_locked(struct coll_group *g, struct coll_member *m,
 	if (g->members[local])
 		return -EEXIST;
 	if (!g->nr_joined) {
+		/* Not earlier: ranks that come together make a group each, and use one of them. */
+		g->counted = coll_user_add_group(g->user);
+		if (!g->counted)
+			return -EMFILE;
 		/* born with one reference */
 		g->serial = ++coll_group_serial;
 		list_add_tail(&g->list, &coll_groups);
@@ -397,8 +397,9 @@ static int coll_group_enter_locked(struct coll_group *g, struct coll_member *m,
 }
 
 /*
- * Join the group of the key if there is one, else @made if it is not NULL. Return: 0; -ENOENT
- * if there is no group and @made is NULL; or as coll_group_enter_locked().
+ * Join the group of the key if there is one, else *@made if it is not NULL, and then set *@made to
+ * NULL. Return: 0; -ENOENT if there is no group and *@made is NULL; or as
+ * coll_group_enter_locked().
  */
 static int coll_group_try_join(struct coll_member *m, const struct coll_join_args *a,
 			       struct coll_group **made)
@@ -408,11 +409,11 @@ static int coll_group_try_join(struct coll_member *m, const struct coll_join_arg
 
 	mutex_lock(&coll_groups_lock);
 	g = coll_group_find_locked(a);
-	if (!g) {
+	if (!g)
 		g = *made ?: ERR_PTR(-ENOENT);
-		*made = NULL;
-	}
 	ret = IS_ERR(g) ? PTR_ERR(g) : coll_group_enter_locked(g, m, a);
+	if (!ret && g == *made)
+		*made = NULL;
 	mutex_unlock(&coll_groups_lock);
 	return ret;
 }
@@ -433,7 +434,7 @@ int coll_group_join(struct coll_member *m, struct coll_join_args *a)
 		return PTR_ERR(made);
 	ret = coll_group_try_join(m, a, &made);
 	if (made)
-		coll_group_free(made);	/* another rank was faster */
+		coll_group_free(made);	/* another rank was faster, or there was an error */
 	return ret;
 }
 

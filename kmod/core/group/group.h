@@ -88,6 +88,7 @@ struct coll_left {
  * @uid: owner; others may not join
  * @user: shared by all groups of @uid, or of the owner of its user namespace, referenced; the work of
  *	this group runs on its queues
+ * @counted: among the groups of @user; under coll_groups_lock, or nobody else knows the group
  * @size: ranks
  * @node: this node
  * @nr_nodes: nodes
@@ -157,6 +158,7 @@ struct coll_group {
 	u8 key[COLL_KEY_SIZE];
 	kuid_t uid;
 	struct coll_user *user;
+	bool counted;
 	u32 size;
 	u32 node;
 	u32 nr_nodes;
