@@ -202,21 +202,26 @@ static u32 coll_copy_member(struct coll_tensor *t, u8 *name, u64 arg, u32 size)
 	return copy_from_user(name, u64_to_user_ptr(t->name), len) ? 0 : len;
 }
 
-/* Find out which groups of the tensors that follow have a member that is pending. */
-static void coll_post_look(struct coll_tensor_call *call, const struct coll_tensor_post *p)
+/*
+ * Find out which groups of the tensors that follow have a member that is pending. Return: 0 or
+ * -ENOMEM.
+ */
+static int coll_post_look(struct coll_tensor_call *call, const struct coll_tensor_post *p)
 {
 	struct coll_tensor tensor;
 	u8 name[COLL_TENSOR_NAME_MAX];
+	int ret = 0;
 	u32 k, len;
 
-	for (k = p->posted; k < p->nr; k++) {
+	for (k = p->posted; k < p->nr && !ret; k++) {
 		len = coll_copy_member(&tensor, name, p->tensors + (u64)k * p->size, p->size);
 		if (len && coll_tensor_is_pending(call->member, name, len))
-			coll_tensor_call_pending(call, tensor.group);
+			ret = coll_tensor_call_pending(call, tensor.group);
 		if (!((k + 1) % COLL_POST_BATCH))
 			cond_resched();
 	}
 	call->looked = true;
+	return ret;
 }
 
 /*
@@ -231,6 +236,8 @@ static int coll_post_member(struct coll_tensor_call *call, const struct coll_ten
 	/* The caller's mistake: as if it had not called. The earlier post of the group goes on. */
 	if (group && group->pending)
 		return ret ?: -EEXIST;
+	if (group)
+		group->members = tensor->members;
 	if (!ret)
 		ret = group ? coll_post_copied(call, tensor) : -ENOMEM;
 	if (ret && group)
@@ -241,7 +248,7 @@ static int coll_post_member(struct coll_tensor_call *call, const struct coll_ten
 	if (ret < 0)
 		*refused = tensor->group;
 	else
-		group->begun = true;
+		group->posted++;
 	return ret;
 }
 
@@ -250,7 +257,7 @@ static int coll_post_one(struct coll_tensor_call *call, const struct coll_tensor
 			 u64 *refused)
 {
 	struct coll_tensor tensor = { };
-	int ret;
+	int ret, err = 0;
 
 	ret = coll_copy_tensor(&tensor, p->tensors + (u64)p->posted * p->size, p->size);
 	/* Another thread has changed the tensor after coll_post_has_group(). */
@@ -259,7 +266,10 @@ static int coll_post_one(struct coll_tensor_call *call, const struct coll_tensor
 	/* Other ranks can only wait for a group that is valid. */
 	if (tensor.group && coll_tensor_group_valid(&tensor)) {
 		if (!call->looked)
-			coll_post_look(call, p);
+			err = coll_post_look(call, p);
+		/* Nothing of any group has been posted or refused. */
+		if (err)
+			return err;
 		ret = coll_post_member(call, &tensor, ret, refused);
 	} else if (!ret) {
 		ret = coll_post_copied(call, &tensor);
@@ -267,23 +277,27 @@ static int coll_post_one(struct coll_tensor_call *call, const struct coll_tensor
 	return min(ret, 0);
 }
 
-/*
- * Refuse a tensor that this call does not post, if its group is @refused, has ended, or has been
- * begun by this call.
- */
+/* Refuse a tensor that this call does not post, if its group is @refused, or has ended. */
 static void coll_post_refuse(struct coll_tensor_call *call, u64 arg, u32 size, u64 refused)
 {
 	struct coll_tensor tensor;
 	u8 name[COLL_TENSOR_NAME_MAX];
 	u32 len = coll_copy_member(&tensor, name, arg, size);
 
-	if (!len)
-		return;
-	if (coll_tensor_call_breaks_off(call, tensor.group))
-		coll_tensors_withdraw(call->member, tensor.group);
-	else if (tensor.group != refused && !coll_tensor_call_is_over(call, tensor.group))
-		return;
-	coll_tensor_refuse(call->member, name, len, tensor.group);
+	if (len && (tensor.group == refused || coll_tensor_call_is_over(call, tensor.group)))
+		coll_tensor_refuse(call->member, name, len, tensor.group);
+}
+
+/* Withdraw groups of which this call has posted some members only. */
+static void coll_post_break_off(struct coll_tensor_call *call)
+{
+	struct coll_tensor_group *group;
+
+	list_for_each_entry(group, &call->groups, list) {
+		if (coll_tensor_call_breaks_off(call, group))
+			coll_tensors_withdraw(call->member, group->digest);
+		cond_resched();
+	}
 }
 
 /*
@@ -295,6 +309,7 @@ static void coll_post_refuse_rest(struct coll_tensor_call *call, const struct co
 {
 	u32 k;
 
+	coll_post_break_off(call);
 	for (k = p->posted; k < p->nr; k++) {
 		coll_post_refuse(call, p->tensors + (u64)k * p->size, p->size, refused);
 		if (k + 1 == p->nr || !((k + 1) % COLL_POST_BATCH)) {

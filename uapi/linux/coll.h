@@ -1020,7 +1020,9 @@ struct coll_tensor {
  * posted and that have not started are withdrawn: they end with ECANCELED and COLL_BAD_GROUP on all
  * ranks. That member and the members behind it in the same call count as posted, and end in the
  * same way on the other ranks. The call waits until that is settled, for a round trip to the node
- * of rank 0, or 5 s at most. Then the group can be posted again.
+ * of rank 0, or 5 s at most. Then the group can be posted again. If this rank has posted a member
+ * in an earlier call, and it is pending, no member is posted or refused (EEXIST). If the call ends
+ * at another tensor, the groups of which it has posted some members only are refused.
  *
  * Factors are for allreduce of real floats up to 64 bits by COLL_OP_SUM and COLL_OP_AVG, without
  * COLL_CMD_NARROW; else EOPNOTSUPP. They are finite, and neither 0 nor too large or too small for
@@ -1030,7 +1032,7 @@ struct coll_tensor {
  * results of an average have no larger type: it may overflow like a sum.
  *
  * Errors: the first error ends the call. @posted says how many were posted before it; these stay
- * posted. EBUSY if this rank has joined, and not all have, or if it joins before the last join has
+ * posted, except for members of groups that are refused. EBUSY if this rank has joined, and not all have, or if it joins before the last join has
  * ended; EEXIST if this rank has posted the name and it has not started; ENOSPC if there are too
  * many names; EAGAIN if too many results have not been collected; EOVERFLOW if the shape is too
  * large; ENOTCONN also if there is no link to a node that this one has to talk to; EOPNOTSUPP also

@@ -93,25 +93,25 @@ struct coll_tensor_group *coll_tensor_call_group(struct coll_tensor_call *call, 
 	return tg;
 }
 
-void coll_tensor_call_pending(struct coll_tensor_call *call, u64 digest)
+int coll_tensor_call_pending(struct coll_tensor_call *call, u64 digest)
 {
 	struct coll_tensor_group *tg = coll_tensor_call_group(call, digest);
 
-	if (tg)
-		tg->pending = true;
+	if (!tg)
+		return -ENOMEM;
+	tg->pending = true;
+	return 0;
 }
 
-bool coll_tensor_call_breaks_off(struct coll_tensor_call *call, u64 digest)
+bool coll_tensor_call_breaks_off(struct coll_tensor_call *call, struct coll_tensor_group *group)
 {
 	struct coll_group *g = coll_member_group(call->member);
-	struct coll_tensor_group *tg;
 	bool breaks_off;
 
 	spin_lock(&g->lock);
-	tg = coll_tensor_group_find_locked(call->member, digest, call->nr);
-	breaks_off = tg && tg->begun && !tg->over;
+	breaks_off = group->posted && group->posted < group->members && !group->over;
 	if (breaks_off)
-		tg->over = true;
+		group->over = true;
 	spin_unlock(&g->lock);
 	return breaks_off;
 }

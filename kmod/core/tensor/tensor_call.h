@@ -15,7 +15,8 @@
  * @digest: of the group
  * @call: number of the call
  * @over: a member has ended by itself, or could not be posted: so do the others; group->lock
- * @begun: the call has posted a member; of the call alone, like @pending
+ * @posted: members that the call has posted; of the call alone, like @members and @pending
+ * @members: of the group
  * @pending: the rank has posted a member before, and that is pending: nothing of the group is posted
  */
 struct coll_tensor_group {
@@ -24,7 +25,8 @@ struct coll_tensor_group {
 	u64 digest;
 	u64 call;
 	bool over;
-	bool begun;
+	u32 posted;
+	u32 members;
 	bool pending;
 };
 
@@ -52,11 +54,11 @@ void coll_tensor_call_end(struct coll_tensor_call *call);
 /* The call posts a member of this group. Return: the group; NULL: no memory. Sleeps. */
 struct coll_tensor_group *coll_tensor_call_group(struct coll_tensor_call *call, u64 digest);
 
-/* A member of the group is pending from an earlier call. Without memory it is forgotten. Sleeps. */
-void coll_tensor_call_pending(struct coll_tensor_call *call, u64 digest);
+/* A member of the group is pending from an earlier call. Return: 0 or -ENOMEM. Sleeps. */
+int coll_tensor_call_pending(struct coll_tensor_call *call, u64 digest);
 
-/* The call ends. Has it posted a member of this group, which has not ended? Then it is over now. */
-bool coll_tensor_call_breaks_off(struct coll_tensor_call *call, u64 digest);
+/* The call ends. Has it posted some members only, and the group has not ended? Then it is over. */
+bool coll_tensor_call_breaks_off(struct coll_tensor_call *call, struct coll_tensor_group *group);
 
 /* A member of the group could not be posted. */
 void coll_tensor_call_refuse(struct coll_tensor_call *call, struct coll_tensor_group *group);
