@@ -91,8 +91,9 @@ static void coll_conn_free(struct kref *ref)
 		if (!conn->soft && i == COLL_STRIPE_DATA)
 			sock_no_linger(st->sock->sk);
 		/*
-		 * We are a kernel thread: fput() would leave the last put to a work item that all of
-		 * the kernel shares. User space may have set SO_LINGER again, so it may wait.
+		 * A conn with streams is freed by the reaper of its user, a kernel thread, as
+		 * __fput_sync() demands. fput() would leave the last put to a work item that all of
+		 * the kernel shares, and it may wait: user space may have set SO_LINGER again.
 		 */
 		__fput_sync(st->sock->file);
 		kfree_sensitive(st);

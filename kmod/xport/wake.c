@@ -74,7 +74,7 @@ static bool coll_conn_attended(const struct coll_conn *conn)
 
 /*
  * May the event wait for the watcher, so that no worker is queued? Data may wait if the op of
- * the watcher is short, or if all CPUs are in use.
+ * the watcher is short, or if the polled conns of the user are as many as the CPUs.
  */
 static bool coll_conn_may_wait(const struct coll_conn *conn, const struct coll_watcher *w,
 			       bool urgent)
