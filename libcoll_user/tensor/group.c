@@ -15,17 +15,26 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The names are sorted, so that each rank may have an order of its own. */
-static void make_group(struct tensor_group *group, const char **names, size_t n)
+/*
+ * The names are sorted, so that each rank may have an order of its own. Return: 0; -EINVAL: two
+ * members have one name.
+ */
+static int make_group(struct tensor_group *group, const char **names, size_t n)
 {
 	uint64_t digest = n;
 	size_t k;
 
 	qsort(names, n, sizeof(*names), compare);
-	for (k = 0; k < n; k++)
+	for (k = 0; k < n; k++) {
+		if (k && !strcmp(names[k - 1], names[k])) {
+			tensor_explain("tensor '%s' is in its group twice", names[k]);
+			return -EINVAL;
+		}
 		digest = tensor_digest_name(digest, names[k]);
+	}
 	group->digest = digest ? digest : 1;
 	group->members = (uint32_t)n;
+	return 0;
 }
 
 /* Room for the names of a group. Return: NULL, and @ret says why. */
@@ -62,9 +71,10 @@ int coll_tensor_postgroup(coll_tensor_t *const *tensors, size_t n, size_t *poste
 		return ret;
 	for (k = 0; k < n; k++)
 		names[k] = tensors[k]->name;
-	make_group(&group, names, n);
+	ret = make_group(&group, names, n);
 	free(names);
-	ret = tensor_post_many(tensors[0]->ts, tensors, n, &group, &done);
+	if (!ret)
+		ret = tensor_post_many(tensors[0]->ts, tensors, n, &group, &done);
 	if (posted)
 		*posted = done;
 	return ret;
@@ -92,10 +102,10 @@ int coll_tensor_submitgroup(coll_tensors_t *ts, const struct coll_tensor_spec *s
 		if (!names[k])
 			ret = tensor_refused("", -EINVAL);
 	}
-	if (!ret) {
-		make_group(&group, names, n);
+	if (!ret)
+		ret = make_group(&group, names, n);
+	if (!ret)
 		ret = tensor_submit_many(ts, specs, n, &group, tensors, posted);
-	}
 	free(names);
 	return ret;
 }

@@ -157,6 +157,11 @@ static int post_some(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr,
 		return ret;
 	}
 	ret = ret ? ret : refused;
+	if (ret == -EEXIST && group) {
+		tensor_explain("tensor '%s': a member of its group is posted, and has not started",
+			       t[*posted]->name);
+		return ret;
+	}
 	return ret ? tensor_refused(t[*posted]->name, ret) : 0;
 }
 

@@ -222,7 +222,7 @@ int coll_tensor_post(coll_tensor_t *t);
 
 /**
  * coll_tensor_postall() - post many in one system call
- * @tensors: of one communicator and of coll_tensor_create(), no two of them the same
+ * @tensors: of one communicator and of coll_tensor_create(), no two of them with the same name
  * @posted: result: how many have been posted, from the first one on; NULL is allowed
  *
  * The first one that is refused ends the call with its error, and those before it stay
