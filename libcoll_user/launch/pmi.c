@@ -268,7 +268,7 @@ static int late_barrier(bool give, uint8_t *blob, size_t len, struct deadline d)
 static int share(bool give, uint8_t *blob, size_t len, struct deadline d)
 {
 	char ask[LINE_LEN / 2], text[LINE_LEN / 4];
-	int ret;
+	int ret, met;
 
 	if (2 * len + 1 > sizeof(text) || 2 * len >= pmi.max) {
 		coll_explain("the process manager takes values of %u bytes only", pmi.max);
@@ -287,8 +287,9 @@ static int share(bool give, uint8_t *blob, size_t len, struct deadline d)
 			 pmi.serial, text);
 		ret = call(ask, "put_result", deadline_in(START_MS));
 	}
-	if (!ret)
-		ret = call(BARRIER_IN, BARRIER_OUT, d);
+	/* Also after an error of the put: the others wait there. */
+	met = call(BARRIER_IN, BARRIER_OUT, d);
+	ret = ret ? ret : met;
 	return ret || give ? ret : take(blob, len);
 }
 

@@ -84,10 +84,24 @@ static int error_of(const char *what, pmix_status_t status)
 	return status == PMIX_ERR_TIMEOUT ? -ETIMEDOUT : -EPROTO;
 }
 
-/* A value of the whole job, or of one rank. The caller frees what is in *@value. */
-static int get(pmix_proc_t who, const char *key, pmix_value_t **value)
+/* Milliseconds for a value that the server of this node has. */
+#define JOB_SIZE_MS	10000
+
+static void limit_time(pmix_info_t *info, uint32_t timeout_ms)
 {
-	int ret = error_of(key, pmix.get(&who, key, NULL, 0, value));
+	strcpy(info->key, PMIX_TIMEOUT);
+	info->value.type = PMIX_INT;
+	info->value.data.integer = (int)(timeout_ms / 1000) + 1;
+}
+
+/* A value of the whole job, or of one rank. The caller frees what is in *@value. */
+static int get(pmix_proc_t who, const char *key, uint32_t timeout_ms, pmix_value_t **value)
+{
+	pmix_info_t info = { 0 };
+	int ret;
+
+	limit_time(&info, timeout_ms);
+	ret = error_of(key, pmix.get(&who, key, &info, 1, value));
 
 	return !ret && !*value ? -EPROTO : ret;
 }
@@ -111,26 +125,23 @@ static int give(const char *key, const void *blob, size_t len)
 
 static int fence(uint32_t timeout_ms)
 {
-	int seconds = (int)(timeout_ms / 1000) + 1;
 	pmix_info_t info[2];
 
 	memset(info, 0, sizeof(info));
 	strcpy(info[0].key, PMIX_COLLECT_DATA);
 	info[0].value.type = PMIX_BOOL;
 	info[0].value.data.flag = true;
-	strcpy(info[1].key, PMIX_TIMEOUT);
-	info[1].value.type = PMIX_INT;
-	info[1].value.data.integer = seconds;
+	limit_time(&info[1], timeout_ms);
 	return error_of("PMIx_Fence", pmix.fence(NULL, 0, info, 2));
 }
 
-static int take(pmix_proc_t root, const char *key, void *blob, size_t len)
+static int take(pmix_proc_t root, const char *key, void *blob, size_t len, uint32_t timeout_ms)
 {
 	pmix_value_t *v;
 	int ret;
 
 	root.rank = 0;
-	ret = get(root, key, &v);
+	ret = get(root, key, timeout_ms, &v);
 	if (ret)
 		return ret;
 	if (v->type == PMIX_BYTE_OBJECT && v->data.bo.size == len)
@@ -182,18 +193,22 @@ static int start(void)
 
 static int share(const void *mine, void *all, size_t len, uint32_t timeout_ms)
 {
+	int ret = 0, met;
 	char key[32];
-	int ret = 0;
 
-	snprintf(key, sizeof(key), "coll-%u", ++pmix.serial);
+	/* Ranks that have met count alike: an exchange that has failed may be tried again. */
+	snprintf(key, sizeof(key), "coll-%u", pmix.serial + 1);
 	if (pmix.me.rank == 0) {
 		memcpy(all, mine, len);
 		ret = give(key, mine, len);
 	}
-	if (!ret)
-		ret = fence(timeout_ms);
+	/* Also after an error: the others wait there. */
+	met = fence(timeout_ms);
+	if (met)
+		return ret ? ret : met;
+	pmix.serial++;
 	if (!ret && pmix.me.rank)
-		ret = take(pmix.me, key, all, len);
+		ret = take(pmix.me, key, all, len, timeout_ms);
 	return ret;
 }
 
@@ -204,7 +219,10 @@ static int pmix_exchange(void *ctx, const void *mine, void *all, size_t len, uin
 
 	(void)ctx;
 	pthread_mutex_lock(&pmix.lock);
-	ret = share(mine, all, len, timeout_ms);
+	/* A forked child of the process that was configured does not have the thread of PMIx. */
+	ret = start();
+	if (!ret)
+		ret = share(mine, all, len, timeout_ms);
 	pthread_mutex_unlock(&pmix.lock);
 	return ret;
 }
@@ -218,7 +236,7 @@ static int job_size(struct coll_config *cfg)
 
 	cfg->rank = pmix.me.rank;
 	job.rank = PMIX_RANK_WILDCARD;
-	ret = get(job, PMIX_JOB_SIZE, &v);
+	ret = get(job, PMIX_JOB_SIZE, JOB_SIZE_MS, &v);
 	if (ret)
 		return ret;
 	cfg->size = v->type == PMIX_UINT32 ? v->data.uint32 : 0;

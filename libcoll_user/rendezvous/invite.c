@@ -128,18 +128,17 @@ int invite(const struct coll_config *cfg, struct deadline d, struct invitation *
 	   struct job_secret *secret)
 {
 	uint8_t mine[BLOB_LEN] = { 0 }, *all;
-	int ret = 0, status = 0;
+	int ret, status;
 
 	inv->lfd = -1;
-	if (cfg->key)
-		ret = auth_secret(secret, cfg->key);
-	if (ret)
-		return ret;
+	/* After an error, too, there is an exchange: the other ranks wait for it. */
+	status = cfg->key ? auth_secret(secret, cfg->key) : 0;
 	all = calloc(cfg->size, BLOB_LEN);
 	if (!all)
 		return -ENOMEM;
 	if (!cfg->rank) {
-		status = write_invitation(mine, inv, cfg, secret);
+		if (!status)
+			status = write_invitation(mine, inv, cfg, secret);
 		put_le32(mine, MAGIC);
 		put_le32(mine + 4, (uint32_t)-status);
 	}
