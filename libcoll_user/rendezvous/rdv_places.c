@@ -25,13 +25,18 @@
 
 int rdv_places_init(struct rdv_server *s)
 {
-	uint32_t others = s->size - 1, free = rdv_free_files(others + 2 * KEEP_FILES);
+	uint32_t others = s->size - 1, most = others + (uint32_t)s->acceptor.cap + 2 * KEEP_FILES;
+	uint32_t free = rdv_free_files(most);
 	uint32_t keep = free < 2 * KEEP_FILES ? free / 2 : KEEP_FILES;
 	uint32_t room = free - keep;
 
 	s->seats = others;
-	if (room >= others)
+	if (room >= others) {
+		/* Strangers must not use up the descriptors that the process needs otherwise. */
+		if (s->acceptor.cap > free - others - keep / 2)
+			s->acceptor.cap = free - others - keep / 2;
 		return 0;
+	}
 	if (room < 4)
 		return -EMFILE;
 	s->seats = room / 2;
