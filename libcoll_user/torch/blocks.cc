@@ -5,6 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <ATen/ATen.h>
 
@@ -47,32 +48,51 @@ Blocks blocks_of(const char *name, const char *what, const std::vector<at::Tenso
 	return b;
 }
 
-void check_apart(const char *name, const char *what, const Blocks &blocks)
-{
-	std::vector<size_t> order(blocks.counts.size());
-	uint64_t end = 0;
+/* The memory of tensors that have some, by address. */
+using Range = std::pair<char *, char *>;
 
-	std::iota(order.begin(), order.end(), 0);
-	std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-		return blocks.displs[a] < blocks.displs[b];
-	});
-	for (size_t i : order) {
-		if (!blocks.counts[i])
-			continue;
-		if (blocks.displs[i] < end)
-			refuse(name, what, "has two entries that share memory");
-		end = blocks.displs[i] + blocks.counts[i];
-	}
+static std::vector<Range> ranges_of(const std::vector<at::Tensor> &tensors)
+{
+	std::vector<Range> ranges;
+
+	for (const at::Tensor &t : tensors)
+		if (t.nbytes())
+			ranges.emplace_back(address(t), address(t) + t.nbytes());
+	std::sort(ranges.begin(), ranges.end());
+	return ranges;
 }
 
-at::Tensor apart(const at::Tensor &t, const std::vector<at::Tensor> &outputs)
+void check_apart(const char *name, const char *what, const std::vector<at::Tensor> &outputs)
 {
-	at::NoGradGuard no_grad;
+	const std::vector<Range> ranges = ranges_of(outputs);
 
-	for (const at::Tensor &out : outputs)
-		if (address(t) < address(out) + out.nbytes() && address(out) < address(t) + t.nbytes())
-			return t.clone();
-	return t;
+	for (size_t i = 1; i < ranges.size(); i++)
+		if (ranges[i].first < ranges[i - 1].second)
+			refuse(name, what, "has two entries that share memory");
+}
+
+std::vector<at::Tensor> apart(const std::vector<at::Tensor> &inputs,
+			      const std::vector<at::Tensor> &outputs)
+{
+	const std::vector<Range> in = ranges_of(inputs), out = ranges_of(outputs);
+	std::vector<at::Tensor> copies;
+	at::NoGradGuard no_grad;
+	bool share = false;
+
+	/* Both are sorted. What ends before an output begins is before all later outputs, too. */
+	for (size_t i = 0, o = 0; i < in.size() && o < out.size() && !share;) {
+		if (in[i].second <= out[o].first)
+			i++;
+		else if (out[o].second <= in[i].first)
+			o++;
+		else
+			share = true;
+	}
+	if (!share)
+		return inputs;
+	for (const at::Tensor &t : inputs)
+		copies.push_back(t.clone());
+	return copies;
 }
 
 static std::vector<int64_t> equal_splits(const char *name, const char *what, int64_t rows,

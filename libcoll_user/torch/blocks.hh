@@ -29,11 +29,12 @@ struct Blocks {
 Blocks blocks_of(const char *name, const char *what, const std::vector<at::Tensor> &tensors,
 		 size_t nr);
 
-/* No two blocks of an output may share memory. Throws std::invalid_argument. */
-void check_apart(const char *name, const char *what, const Blocks &blocks);
+/* No two outputs may share memory. Throws std::invalid_argument. */
+void check_apart(const char *name, const char *what, const std::vector<at::Tensor> &outputs);
 
-/* @t, or a copy if it shares memory with one of @outputs. */
-at::Tensor apart(const at::Tensor &t, const std::vector<at::Tensor> &outputs);
+/* @inputs, or copies of all of them if one shares memory with one of @outputs. */
+std::vector<at::Tensor> apart(const std::vector<at::Tensor> &inputs,
+			      const std::vector<at::Tensor> &outputs);
 
 /**
  * blocks_in() - the blocks of one tensor, along its first dimension

@@ -53,20 +53,20 @@ WorkPtr Group::broadcast(Tensors &tensors, const c10d::BroadcastOptions &opts)
 	return start(call);
 }
 
-/* The input, which may be its block of the output already, and overlaps no other block. */
+/* The input, which may be its block of @out already. Else it shares no memory with @outputs. */
 static const void *input_of(Op &op, const at::Tensor &input, const Blocks &out,
 			    const Tensors &outputs, size_t rank)
 {
 	if (in_place(input, out, rank, input.element_size()))
 		return COLL_IN_PLACE;
 
-	at::Tensor from = apart(input, outputs);
+	const Tensors from = apart({input}, outputs);
 
 	op.keep(from);
-	return from.data_ptr();
+	return from[0].data_ptr();
 }
 
-void Group::add_allgather(Call &call, Tensors &outputs, at::Tensor &input)
+void Group::add_allgather(Call &call, Tensors &outputs, at::Tensor &input, const Tensors &all)
 {
 	const char *name = call.op->name();
 	enum coll_dtype dtype = check_tensor(name, "the input", input);
@@ -76,9 +76,8 @@ void Group::add_allgather(Call &call, Tensors &outputs, at::Tensor &input)
 	Blocks out = blocks_of(name, "the list of outputs", outputs, size_);
 
 	check_block(name, out, rank_, input);
-	check_apart(name, "the list of outputs", out);
 	coll_cmd_allgatherv(comm_->get(), &command(call),
-			    input_of(*call.op, input, out, outputs, rank_), out.base,
+			    input_of(*call.op, input, out, all, rank_), out.base,
 			    call.op->keep(out.counts), call.op->keep(out.displs), dtype);
 	call.outputs.push_back(outputs);
 }
@@ -87,8 +86,10 @@ WorkPtr Group::allgather(std::vector<Tensors> &outputs, Tensors &inputs,
 			 const c10d::AllgatherOptions &opts)
 {
 	Call call("allgather", "coll:all_gather", c10d::OpType::ALLGATHER, opts.timeout);
+	Tensors &list = only_list("allgather", outputs);
 
-	add_allgather(call, only_list("allgather", outputs), only("allgather", "input", inputs));
+	add_allgather(call, list, only("allgather", "input", inputs), list);
+	check_apart("allgather", "the list of outputs", list);
 	call.inputs = inputs;
 	return start(call);
 }
@@ -99,6 +100,8 @@ WorkPtr Group::allgather_coalesced(std::vector<Tensors> &outputs, Tensors &input
 	Call call("allgather_coalesced", "coll:all_gather", c10d::OpType::ALLGATHER_COALESCED,
 		  opts.timeout);
 
+	Tensors all;
+
 	/* One list for each rank, with a tensor for each input */
 	if (outputs.size() != static_cast<size_t>(size_))
 		throw std::invalid_argument(
@@ -107,12 +110,15 @@ WorkPtr Group::allgather_coalesced(std::vector<Tensors> &outputs, Tensors &input
 		if (ts.size() != inputs.size())
 			throw std::invalid_argument("coll: allgather_coalesced: each list has to have "
 						    "one tensor for each input");
+	for (const Tensors &ts : outputs)
+		all.insert(all.end(), ts.begin(), ts.end());
+	check_apart("allgather_coalesced", "the list of outputs", all);
 	for (size_t i = 0; i < inputs.size(); i++) {
 		Tensors column;
 
 		for (const Tensors &ts : outputs)
 			column.push_back(ts[i]);
-		add_allgather(call, column, inputs[i]);
+		add_allgather(call, column, inputs[i], all);
 	}
 	call.inputs = inputs;
 	call.outputs = outputs;
@@ -132,7 +138,7 @@ WorkPtr Group::_allgather_base(at::Tensor &output, at::Tensor &input,
 			"coll: allgather_base: the output has to be the input's size for each rank");
 
 	char *own = static_cast<char *>(output.data_ptr()) + rank_ * input.nbytes();
-	at::Tensor from = input.data_ptr() == own ? input : apart(input, {output});
+	at::Tensor from = input.data_ptr() == own ? input : apart({input}, {output})[0];
 
 	call.op->keep(from);
 	coll_cmd_allgather(comm_->get(), &command(call),
@@ -165,7 +171,7 @@ WorkPtr Group::gather(std::vector<Tensors> &outputs, Tensors &inputs, const c10d
 	Blocks out = blocks_of("gather", "the list of outputs", list, size_);
 
 	check_block("gather", out, rank_, input);
-	check_apart("gather", "the list of outputs", out);
+	check_apart("gather", "the list of outputs", list);
 	coll_cmd_gatherv(comm_->get(), &command(call), input_of(*call.op, input, out, list, rank_),
 			 input.numel(), out.base, call.op->keep(out.counts),
 			 call.op->keep(out.displs), dtype, to);
@@ -197,8 +203,7 @@ WorkPtr Group::scatter(Tensors &outputs, std::vector<Tensors> &inputs,
 
 	check_block("scatter", in, rank_, output);
 	if (!in_place(output, in, rank_, output.element_size())) {
-		for (at::Tensor &t : list)
-			t = apart(t, {output});
+		list = apart(list, {output});
 		in = blocks_of("scatter", "the list of inputs", list, size_);
 	}
 	coll_cmd_scatterv(comm_->get(), &command(call), in.base, call.op->keep(in.counts),
@@ -229,7 +234,7 @@ WorkPtr Group::alltoall_base(at::Tensor &output, at::Tensor &input,
 
 	check_tensors(name, "the output", {output}, dtype);
 
-	const at::Tensor from = apart(input, {output});
+	const at::Tensor from = apart({input}, {output})[0];
 	Blocks in = blocks_in(name, "the input", from, input_splits, size_);
 	Blocks out = blocks_in(name, "the output", output, output_splits, size_);
 
@@ -257,15 +262,11 @@ WorkPtr Group::alltoall(Tensors &outputs, Tensors &inputs, const c10d::AllToAllO
 	check_tensors("alltoall", "an input", inputs, dtype);
 	check_tensors("alltoall", "an output", outputs, dtype);
 
-	Tensors from = inputs;
-
-	for (at::Tensor &t : from)
-		t = apart(t, outputs);
-
+	const Tensors from = apart(inputs, outputs);
 	Blocks in = blocks_of("alltoall", "the list of inputs", from, size_);
 	Blocks out = blocks_of("alltoall", "the list of outputs", outputs, size_);
 
-	check_apart("alltoall", "the list of outputs", out);
+	check_apart("alltoall", "the list of outputs", outputs);
 	coll_cmd_alltoallv(comm_->get(), &command(call), in.base, out.base,
 			   call.op->keep(both(in.counts, out.counts)),
 			   call.op->keep(both(in.displs, out.displs)), dtype);

@@ -57,14 +57,6 @@ WorkPtr Group::reduce(Tensors &tensors, const c10d::ReduceOptions &opts)
 	return start(call);
 }
 
-static bool share_memory(const at::Tensor &output, const Tensors &inputs)
-{
-	for (const at::Tensor &t : inputs)
-		if (output.is_alias_of(t))
-			return true;
-	return false;
-}
-
 WorkPtr Group::reduce_scatter(Tensors &outputs, std::vector<Tensors> &inputs,
 			      const c10d::ReduceScatterOptions &opts)
 {
@@ -83,16 +75,10 @@ WorkPtr Group::reduce_scatter(Tensors &outputs, std::vector<Tensors> &inputs,
 	if (in.counts[rank_] != static_cast<uint64_t>(output.numel()))
 		throw std::invalid_argument(
 			"coll: reduce_scatter: the output has another size than the input for this rank");
-	call.inputs = inputs[0];
 	call.outputs = {outputs};
 	/* The command reads its input, which is in one piece, while it writes the output. */
-	if (share_memory(output, inputs[0])) {
-		at::NoGradGuard no_grad;
-
-		for (at::Tensor &t : call.inputs)
-			t = t.clone();
-		in = blocks_of(name, "the list of inputs", call.inputs, size_);
-	}
+	call.inputs = apart(inputs[0], {output});
+	in = blocks_of(name, "the list of inputs", call.inputs, size_);
 
 	void *send = packed(*call.op, call.inputs, in);
 
@@ -107,17 +93,14 @@ WorkPtr Group::_reduce_scatter_base(at::Tensor &output, at::Tensor &input,
 	const char *name = "reduce_scatter_base";
 	Call call(name, "coll:_reduce_scatter_base", c10d::OpType::_REDUCE_SCATTER_BASE, opts.timeout);
 	enum coll_dtype dtype = check_tensor(name, "the output", output);
-	at::Tensor from = input;
 
 	check_tensors(name, "the input", {input}, dtype);
 	if (input.numel() != output.numel() * size_)
 		throw std::invalid_argument(
 			"coll: reduce_scatter_base: the input has to be the output's size for each rank");
-	if (share_memory(output, {input})) {
-		at::NoGradGuard no_grad;
 
-		from = input.clone();
-	}
+	const at::Tensor from = apart({input}, {output})[0];
+
 	coll_cmd_reduce_scatter_block(comm_->get(), &command(call), from.data_ptr(),
 				      output.data_ptr(), output.numel(), dtype,
 				      op_of(name, opts.reduceOp, dtype));
