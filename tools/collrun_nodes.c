@@ -81,9 +81,9 @@ static int run_ip(int ns, const char *script)
 #define MAC	"02:c0:11:00:00:%02x"	/* of a node's eth0 */
 
 /*
- * All others, as neighbours that are known for good. The table of neighbours is one for
- * all namespaces of the kernel, and has room for 1024 (gc_thresh3) that had to be asked
- * for: with 33 nodes or more connections would be lost at random. These do not count.
+ * Add all other nodes as permanent neighbours. All namespaces of the kernel share one table of
+ * neighbours, which has room for 1024 (gc_thresh3) that ARP has found: with 33 nodes or more,
+ * connections would be lost at random. Permanent neighbours do not count.
  */
 static int add_neighbours(const struct network *net, int node)
 {

@@ -54,7 +54,7 @@ static inline u32 coll_knomial_parent(const struct coll_knomial *t)
 	return coll_knomial_peer(t, t->rel - t->digit * (u32)t->span);
 }
 
-/* Numbers from @rel on that hang below it, itself too, if its span is @span. */
+/* Number of participants in the subtree of @rel, with @rel itself, if its span is @span. */
 static inline u32 coll_knomial_below(const struct coll_knomial *t, u32 rel, u64 span)
 {
 	return span < t->n - rel ? span : t->n - rel;
