@@ -59,8 +59,11 @@ struct output *output_create(int ranks);
 int output_pipes(struct output *o, int rank, int fds[2]);
 /* Readable fds for poll(); *n of them. */
 const struct pollfd *output_polled(struct output *o, size_t *n);
-/* Take a piece of each; @final: take what there is, and print unfinished lines. */
-void output_pump(struct output *o, bool final);
+/*
+ * Take a piece of each; @final: take what there is, and print unfinished lines. Return: false: our own
+ * output cannot be written any more.
+ */
+bool output_pump(struct output *o, bool final);
 
 /* Starts, watches and ends the ranks; returns the exit status (collrun_ranks.c). */
 int ranks_run(const struct options *opt, const struct network *net);

@@ -143,7 +143,7 @@ static void drain_stream(struct stream *s)
 		close_stream(s);
 }
 
-void output_pump(struct output *o, bool final)
+bool output_pump(struct output *o, bool final)
 {
 	int i;
 
@@ -159,4 +159,5 @@ void output_pump(struct output *o, bool final)
 	}
 	fflush(stdout);
 	fflush(stderr);
+	return !ferror(stdout);
 }

@@ -302,6 +302,17 @@ static void serve_clocks(struct job *job)
 	}
 }
 
+/* Pass on what the ranks have written. End the job if nobody reads it. */
+static void pass_on(struct job *job)
+{
+	if (output_pump(job->out, false) || job->ending)
+		return;
+	fprintf(stderr, "collrun: the output cannot be written\n");
+	if (!job->status)
+		job->status = 128 + SIGPIPE;
+	end_all(job, SIGTERM);
+}
+
 static void watch(struct job *job)
 {
 	struct pollfd *p = calloc((size_t)job->opt->ranks * 2 + 1, sizeof(*p));
@@ -317,7 +328,7 @@ static void watch(struct job *job)
 		p[0] = (struct pollfd){ .fd = job->sigfd, .events = POLLIN };
 		poll(p, n + 1, next_clock(job));
 		if (job->out)
-			output_pump(job->out, false);
+			pass_on(job);
 		take_signals(job);
 		reap(job);
 		serve_clocks(job);
@@ -401,6 +412,8 @@ int ranks_run(const struct options *opt, const struct network *net)
 	for (i = 0; i < opt->ranks; i++)
 		if (start_rank(&job, net, i))
 			break;
+	/* The ranks do not inherit this: they have been started. */
+	signal(SIGPIPE, SIG_IGN);
 	if (i < opt->ranks || report(&job)) {
 		job.status = CANNOT_START;
 		end_all(&job, SIGTERM);

@@ -77,6 +77,19 @@ pipe_of_others()
 	kill $writer 2>/dev/null
 }
 
+# A job whose output nobody reads any more ends, with all that it has started.
+unread()
+{
+	local line status
+
+	rm -f "$tmp/pid"
+	timeout -k 5 40 "$tools/collrun" -l -n 2 sh -c "sh $tmp/stay & $until_there
+		while echo more; do sleep 0.1; done; wait" 2>"$log" </dev/null | head -n 1 >"$tmp/line"
+	status=${PIPESTATUS[0]} line=$(<"$tmp/line")
+	((status == 141)) && [[ $line == "["?"] more" ]] && ! kill -0 "$(<"$tmp/pid")" 2>>"$log"
+	ok $? "output that nobody reads any more"
+}
+
 # Bytes that are 0 are bytes of a line.
 zeros()
 {
@@ -85,7 +98,7 @@ zeros()
 	ok $? "output with bytes that are 0"
 }
 
-plan 8
+plan 9
 ends "a daemon" 0 -n 1 -- "setsid sh $tmp/stay & $until_there"
 ends "the child of a daemon" 0 -n 1 -- "$daemon"
 ends "children of a daemon, many generations" 0 -n 1 -- "setsid sh -c '
@@ -95,5 +108,6 @@ ends "the child of a daemon, when the time of the job is over" 124 -n 1 -t 20 --
 many_pipes
 endless
 pipe_of_others
+unread
 zeros
 finish
