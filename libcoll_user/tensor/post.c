@@ -140,7 +140,7 @@ static int post_some(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr,
 	if (group && refused) {
 		for (k = 0; k < nr; k++)
 			fill(&room[k], t[k], group);
-		/* The caller has not taken the results of the last time: other ranks do not mind. */
+		/* A member is under way, or its result has not been taken: do not tell other ranks. */
 		if (refused != -EBUSY)
 			refuse_group(ts, room, nr);
 		posted_all(ts, t, armed, 0);
