@@ -211,7 +211,8 @@ leave_out()
 # suite HOW SUITE KERNEL: in a VM, by HOW, which is part or beside
 suite()
 {
-	local how=$1 suite=$2 kernel=$3 left=$((budget + grace - SECONDS)) limits=()
+	local how=$1 suite=$2 kernel=$3 left=$((budget + grace - SECONDS))
+	local limits=("${full[@]+"${full[@]}"}")
 
 	if ((budget && SECONDS + $(estimate "$suite" "$kernel") > budget)); then
 		leave_out "$suite" "$kernel"
@@ -227,7 +228,11 @@ cd "$top" || exit 1
 first=$1
 seed=${COLL_CHECK_SEED:-$(git rev-parse --short=12 HEAD 2>/dev/null || date +%s)}
 sampled=(SAMPLE="$seed")
-[[ $seed != all ]] || sampled=()
+full=()
+if [[ $seed == all ]]; then
+	sampled=()
+	full=(LIMIT_SUITE=14400)	# seconds; a whole suite in an emulator takes hours
+fi
 titles=()
 queue=()
 # Before anything runs side by side: two makes must not build the same files at a time.
