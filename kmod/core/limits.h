@@ -152,6 +152,12 @@
 #define COLL_SPIN_YIELD_NS	(1000U * 1000)
 #define COLL_SPIN_YIELD_PAUSE	1024U
 /*
+ * A rank that waits for named collectives yields once. If that takes longer than this, it does not
+ * yield in the next calls, as many as PAUSE. Other ranks post in less time.
+ */
+#define COLL_WAIT_YIELD_NS	(2U * 1000 * 1000)
+#define COLL_WAIT_YIELD_PAUSE	64U
+/*
  * A caller attends to up to COLL_WATCH_LINKS links of its group itself. If its op has up to
  * COLL_WATCH_ALONE bytes, it does so without a worker.
  */
@@ -176,6 +182,12 @@
 #define COLL_NEAR_PAUSE		1024
 /* One more helper for each so many bytes that a local sweep reads and writes. */
 #define COLL_HELPER_SHARE	SZ_512K
+/*
+ * Ranks help with a large named op. When none does any more, workers begin after COLL_STAFF_US; they
+ * join ranks after COLL_STAFF_MS, which is longer than most ops take.
+ */
+#define COLL_STAFF_US		100U
+#define COLL_STAFF_MS		20U
 /* Payload of a DATA frame: a segment of the pipeline, unless the op sets it. */
 #define COLL_SEGMENT		SZ_256K
 /* A sender does not cut frames smaller than this while more is coming. */

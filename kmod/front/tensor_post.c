@@ -14,6 +14,7 @@
 #include "../core/plan/support.h"
 #include "../core/tensor/tensor.h"
 #include "../core/tensor/tensor_call.h"
+#include "../core/tensor/tensor_hands.h"
 #include "../core/tensor/tensor_join.h"
 #include "../core/tensor/tensor_life.h"
 #include "../core/tensor/tensor_refuse.h"
@@ -385,7 +386,9 @@ int coll_post_tensors(struct coll_file *cf, struct coll_tensor_post __user *to,
 	if (!coll_tensors_linked(coll_member_group(m)))
 		return -ENOTCONN;
 	coll_tensor_call_begin(&call, m, no_groups);
+	coll_tensors_post_begin(coll_member_group(m));
 	ret = coll_post_all(&call, p);
+	coll_tensors_post_end(coll_member_group(m));
 	coll_tensor_call_end(&call);
 	coll_account_call(m, begin);
 	/* If this faults the caller does not learn how many were posted. */

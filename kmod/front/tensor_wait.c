@@ -2,6 +2,7 @@
 /* Named collectives: COLL_IOC_TENSOR_WAIT. */
 #include <linux/ktime.h>
 #include <linux/sched.h>
+#include <linux/sched/prio.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/stat.h>
 #include <linux/string.h>
@@ -13,6 +14,7 @@
 #include "../core/group/group.h"
 #include "../core/group/link.h"
 #include "../core/group/member.h"
+#include "../core/limits.h"
 #include "../core/op/op_run.h"
 #include "../core/tensor/tensor.h"
 #include "../core/tensor/tensor_life.h"
@@ -90,6 +92,30 @@ static int coll_wait_sleep(struct coll_member *m, struct coll_tensors_waiter *t,
 	return min_t(long, ret, 0);
 }
 
+/*
+ * Another rank may want this CPU, to post what this thread waits for. So it goes first, before this
+ * thread helps with a large op. If that takes long, another program has got the CPU: do not yield()
+ * in the next calls.
+ */
+static void coll_wait_give_way(struct coll_member *m)
+{
+	struct coll_group *g = coll_member_group(m);
+	u32 pause = READ_ONCE(m->no_yields);
+	u64 begin;
+
+	if (g->nr_nodes > 1 || g->nr_local < 2 || !READ_ONCE(g->nr_open) ||
+	    single_task_running() || current->prio < MAX_RT_PRIO)
+		return;
+	if (pause) {
+		WRITE_ONCE(m->no_yields, pause - 1);
+		return;
+	}
+	begin = ktime_get_ns();
+	yield();
+	if (ktime_get_ns() - begin > COLL_WAIT_YIELD_NS)
+		WRITE_ONCE(m->no_yields, COLL_WAIT_YIELD_PAUSE);
+}
+
 /* Wait until there are @min results. Return: 0 there are, or there will be no more. */
 static int coll_wait_for(struct coll_member *m, u32 min, u64 expires)
 {
@@ -101,6 +127,7 @@ static int coll_wait_for(struct coll_member *m, u32 min, u64 expires)
 
 	coll_links_watch(g, &w);
 	coll_tensors_wait_begin(m, &t);
+	coll_wait_give_way(m);
 	while (!ret && !coll_tensors_wait_over(m, &t)) {
 		coll_wait_spin(m, min, &w, &spin_us);
 		/* A thread with a signal pending does not help: coll_wait_wakes() may stay true. */

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "pages.h"
 #include "util.h"
@@ -33,4 +41,27 @@ long pages_pinned(void)
 	long acquired = pages_pinned_ever(), released = vmstat("nr_foll_pin_released");
 
 	return acquired < 0 || released < 0 ? -1 : acquired - released;
+}
+
+char *pages_map_absent(size_t ahead, int *fd)
+{
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	struct uffdio_api api = { .api = UFFD_API };
+	size_t page = sysconf(_SC_PAGESIZE);
+	char *at;
+
+	*fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	if (*fd < 0)
+		return NULL;
+	at = mmap(NULL, ahead + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED)
+		goto close;
+	reg.range.start = (uintptr_t)at + ahead;
+	reg.range.len = page;
+	if (!ioctl(*fd, UFFDIO_API, &api) && !ioctl(*fd, UFFDIO_REGISTER, &reg))
+		return at;
+	munmap(at, ahead + page);
+close:
+	close(*fd);
+	return NULL;
 }

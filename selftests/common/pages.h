@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Counters of pinned pages. */
+/* Pinned pages, and pages that never come. */
 #ifndef COLL_SELFTESTS_PAGES_H
 #define COLL_SELFTESTS_PAGES_H
+
+#include <stddef.h>
 
 /* Count the pages that anybody has pinned now. Return: -1 if the kernel does not tell. */
 long pages_pinned(void);
 /* Count the pages that anybody has pinned since boot. Return: -1 if the kernel does not tell. */
 long pages_pinned_ever(void);
+
+/*
+ * Map @ahead bytes, a multiple of the page size, and one page behind them that nobody faults in: a
+ * thread that touches it sleeps until *@fd is closed. Return: where they are; NULL: there is no userfaultfd.
+ */
+char *pages_map_absent(size_t ahead, int *fd);
 
 #endif /* COLL_SELFTESTS_PAGES_H */

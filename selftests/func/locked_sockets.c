@@ -6,18 +6,16 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "harness.h"
 #include "other.h"
+#include "pages.h"
 #include "procs.h"
 #include "util.h"
 
@@ -34,21 +32,6 @@ static void *send_absent(void *fd)
 	return NULL;
 }
 
-/* A page that is faulted in by nobody. Return: 0 or -errno. */
-static int map_absent(void)
-{
-	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
-	struct uffdio_api api = { .api = UFFD_API };
-	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
-
-	if (fd < 0 || ioctl(fd, UFFDIO_API, &api))
-		return -EOPNOTSUPP;
-	absent = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	reg.range.start = (uintptr_t)absent;
-	reg.range.len = PAGE;
-	return ioctl(fd, UFFDIO_REGISTER, &reg) ? -errno : 0;
-}
-
 /* In the other's process: one communicator with many links, each of them locked. */
 static int begin_locks(void *arg)
 {
@@ -59,9 +42,9 @@ static int begin_locks(void *arg)
 	pthread_t t;
 
 	(void)arg;
-	ret = map_absent();
-	if (ret)
-		return ret;
+	absent = pages_map_absent(0, &fd);
+	if (!absent)
+		return -EOPNOTSUPP;
 	if (setrlimit(RLIMIT_NOFILE, &files))
 		return -errno;
 	for (i = 0; i < NODES; i++)

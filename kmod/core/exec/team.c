@@ -256,23 +256,83 @@ static bool coll_queue_near(struct coll_helping *h)
 	return true;
 }
 
-/*
- * Queue helpers, each on a CPU of its own: with several memory nodes first on nodes that have the
- * vectors, then on any CPU, from this one on.
- */
-static void coll_queue_helpers(struct coll_exec *x, u32 want, bool self)
+/* Return: false if the op has ended. */
+static bool coll_queue_anywhere(struct coll_helping *h, int first)
 {
-	int first = raw_smp_processor_id(), cpu;
-	struct coll_helping h = { .x = x, .want = want, .here = self ? first : -1 };
+	int cpu;
+
+	for_each_cpu_wrap(cpu, cpu_online_mask, first) {
+		if (!coll_wants_helper(h))
+			break;
+		if (coll_cpu_is_free(h, cpu) && !coll_queue_helper(h, cpu))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Queue helpers until there are @want, each on a CPU of its own: with several memory nodes first on
+ * nodes that have the vectors, then on any CPU, from this one on. Return: false if the op has ended.
+ */
+static bool coll_queue_helpers(struct coll_exec *x, u32 want, bool self)
+{
+	int first = raw_smp_processor_id();
+	struct coll_helping h = {
+		.x = x, .next = x->queued, .want = want, .here = self ? first : -1,
+	};
 
 	if (x->taken && !coll_queue_near(&h))
+		return false;
+	if (!coll_queue_anywhere(&h, first))
+		return false;
+	x->queued = h.next;
+	return true;
+}
+
+/* Threads of ranks that help with the op, though no request of it has a sleeper. */
+static u32 coll_team_hands(const struct coll_exec *x)
+{
+	struct coll_group *g = x->op->group;
+
+	return g->watch && g->watch->hands ? g->watch->hands(g) : 0;
+}
+
+/* CPUs that are left if each local rank has one. */
+static u32 coll_team_spare(const struct coll_group *g)
+{
+	u32 cpus = num_online_cpus();
+
+	return cpus - min(cpus, g->nr_local);
+}
+
+void coll_team_staff(struct coll_exec *x)
+{
+	u32 want = xchg(&x->staff, 0);
+
+	if (want)
+		coll_queue_helpers(x, want, false);
+}
+
+/*
+ * Queue workers, @want in all. If a rank helps, leave the other ranks their CPUs: a worker there
+ * would hold up what these do, for example a post that the next op waits for.
+ */
+static void coll_team_queue(struct coll_exec *x, u32 want, bool self)
+{
+	u32 hands = coll_team_hands(x);
+
+	if (!hands) {
+		coll_queue_helpers(x, want, self);
 		return;
-	for_each_cpu_wrap(cpu, cpu_online_mask, first) {
-		if (!coll_wants_helper(&h))
-			return;
-		if (coll_cpu_is_free(&h, cpu) && !coll_queue_helper(&h, cpu))
-			return;
 	}
+	if (!coll_queue_helpers(x, min(want - min(want, hands), coll_team_spare(x->op->group)),
+				self))
+		return;
+	/* pairs with the xchg() of coll_team_staff(): it sees ->queued */
+	smp_store_release(&x->staff, want);
+	/* The threads that help may have left before they could see ->staff. */
+	if (!coll_team_hands(x))
+		coll_team_staff(x);
 }
 
 /* Count an op that is about to be open to helpers. coll_op_leave() uncounts it. */
@@ -299,6 +359,8 @@ void coll_team_start(struct coll_exec *x)
 	want = min_t(u64, div64_u64(coll_slices_touched(x), COLL_HELPER_SHARE),
 		     min(num_online_cpus(), x->op->group->nr_local)) ?: 1;
 	nr = coll_slices_open(x);
+	x->queued = 0;
+	x->staff = 0;
 	coll_team_count(x->op);
 	/* pairs with coll_exec_help() */
 	smp_store_release(&x->team, nr);
@@ -311,5 +373,5 @@ void coll_team_start(struct coll_exec *x)
 		self |= coll_sleeper_is_me(req);
 	/* A caller that posts by ioctl helps as soon as this function has returned. */
 	want = coll_wake_helpers(x, want - self, self);
-	coll_queue_helpers(x, min(want, x->most_helpers), self);
+	coll_team_queue(x, min(want, x->most_helpers), self);
 }

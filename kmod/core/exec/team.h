@@ -15,6 +15,12 @@ struct coll_worker;
  */
 void coll_team_start(struct coll_exec *x);
 
+/**
+ * coll_team_staff() - queue the workers that an op has not got because ranks helped with it
+ * @x: of a running op, with a ref
+ */
+void coll_team_staff(struct coll_exec *x);
+
 /* Are local steps open to helpers, with slices left? */
 bool coll_exec_wants_help(const struct coll_exec *x);
 

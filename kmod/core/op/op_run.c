@@ -307,6 +307,36 @@ void coll_group_help(struct coll_group *g, struct coll_worker *w, const bool *do
 	coll_op_help_unlock(g, op, w, done);
 }
 
+/* Take a ref of an op that has no workers and wants some. Under group->lock. */
+static struct coll_op *coll_op_to_staff_locked(struct coll_group *g)
+{
+	struct coll_op *op;
+
+	lockdep_assert_held(&g->lock);
+	list_for_each_entry(op, &g->ops, list) {
+		if (!coll_op_has_started(op))
+			break;
+		if (coll_op_wants_help(op) && READ_ONCE(op->exec->staff) && coll_op_tryget(op))
+			return op;
+	}
+	return NULL;
+}
+
+void coll_group_staff(struct coll_group *g)
+{
+	struct coll_op *op;
+
+	do {
+		spin_lock(&g->lock);
+		op = g->nr_open ? coll_op_to_staff_locked(g) : NULL;
+		spin_unlock(&g->lock);
+		if (op) {
+			coll_team_staff(op->exec);
+			coll_op_put(op);
+		}
+	} while (op);
+}
+
 bool coll_req_can_help(struct coll_req *req)
 {
 	struct coll_group *g = coll_member_group(req->member);

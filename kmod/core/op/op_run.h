@@ -55,6 +55,9 @@ bool coll_group_can_help(struct coll_group *g);
  */
 void coll_group_help(struct coll_group *g, struct coll_worker *w, const bool *done);
 
+/* Queue workers for ops that have none because threads of ranks helped: these have left. */
+void coll_group_staff(struct coll_group *g);
+
 /*
  * Start ops whose turn has come. After COLL_WORK_MS, or if the caller has a signal pending, a work
  * item goes on with the rest. Process context, no locks.

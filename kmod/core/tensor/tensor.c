@@ -23,6 +23,7 @@
 #include "../worker.h"
 #include "tensor.h"
 #include "tensor_fuse.h"
+#include "tensor_hands.h"
 #include "tensor_join.h"
 #include "tensor_left.h"
 #include "tensor_life.h"
@@ -358,6 +359,7 @@ static const struct coll_group_watch coll_tensors_watch = {
 	.over	= coll_tensors_over_locked,
 	.again	= coll_tensors_again,
 	.after	= coll_tensors_told,
+	.hands	= coll_tensors_hands,
 };
 
 /* Return: is there more to do? */
@@ -510,6 +512,7 @@ static int coll_tensors_init(struct coll_group *g)
 	ts->by_time = RB_ROOT_CACHED;
 	INIT_DELAYED_WORK(&ts->deadline, coll_tensors_deadline);
 	INIT_WORK(&ts->work, coll_tensors_work);
+	INIT_DELAYED_WORK(&ts->staff, coll_tensors_staff);
 	coll_stalls_init(ts);
 	c = &ts->coord;
 	c->ops = &coll_tensors_ops;
@@ -553,6 +556,7 @@ static void coll_tensors_quiesce(struct coll_group *g)
 		return;
 	/* Its deadlines have gone with the tensors; the timer may still be armed for one. */
 	cancel_delayed_work_sync(&ts->deadline);
+	cancel_delayed_work_sync(&ts->staff);
 	coll_stalls_quiesce(ts);
 	cancel_work_sync(&ts->work);
 }

@@ -6,6 +6,7 @@
 
 #include "../group/group.h"
 #include "../group/member.h"
+#include "tensor_hands.h"
 #include "tensor_life.h"
 #include "tensor_results.h"
 
@@ -49,6 +50,7 @@ void coll_tensors_wait_begin(struct coll_member *m, struct coll_tensors_waiter *
 		m->tensors.least = w->min;
 	if (!m->tensors.waiter)
 		m->tensors.waiter = w;
+	coll_tensors_hand_locked(g);
 	spin_unlock(&g->lock);
 }
 
@@ -72,6 +74,7 @@ void coll_tensors_wait_end(struct coll_member *m, struct coll_tensors_waiter *w)
 	m->tensors.waiters--;
 	if (m->tensors.waiter == w)
 		m->tensors.waiter = NULL;
+	coll_tensors_unhand_locked(g);
 	spin_unlock(&g->lock);
 }
 

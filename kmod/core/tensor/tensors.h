@@ -135,6 +135,9 @@ struct coll_tensor_counts {
  * @work: for callers that may not run coll_tensors_flush(). It runs one round of that, and is queued
  *	again while there is more to do
  * @stalls: what is pending, for reports
+ * @hands: threads that wait, and posts that have begun; see tensor_hands.h
+ * @staff: queues workers that an op has not got because of @hands; armed under group->lock
+ * @staff_by: when it does so although there are @hands, jiffies
  */
 struct coll_tensors {
 	struct coll_coord coord;
@@ -157,6 +160,9 @@ struct coll_tensors {
 	struct delayed_work deadline;
 	struct work_struct work;
 	struct coll_stalls stalls;
+	u32 hands;
+	struct delayed_work staff;
+	unsigned long staff_by;
 };
 
 /**

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * On one node, ranks that wait for named collectives do the work of these. A rank that has not come
+ * to its wait computes, or posts: a worker on its CPU would hold it up, and an urgent tensor that it
+ * has not posted yet.
+ */
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/kref.h>
+#include <linux/lockdep.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "../group/account.h"
+#include "../group/group.h"
+#include "../group/member.h"
+#include "../group/ref.h"
+#include "../limits.h"
+#include "../op/op_run.h"
+#include "../user.h"
+#include "../worker.h"
+#include "tensor_hands.h"
+#include "tensors.h"
+
+void coll_tensors_hand_locked(struct coll_group *g)
+{
+	lockdep_assert_held(&g->lock);
+	g->tensors->hands++;
+}
+
+void coll_tensors_unhand_locked(struct coll_group *g)
+{
+	lockdep_assert_held(&g->lock);
+	if (!--g->tensors->hands && g->nr_open && !g->error)
+		mod_delayed_work(g->user->wq, &g->tensors->staff, 0);
+}
+
+void coll_tensors_post_begin(struct coll_group *g)
+{
+	spin_lock(&g->lock);
+	coll_tensors_hand_locked(g);
+	spin_unlock(&g->lock);
+}
+
+void coll_tensors_post_end(struct coll_group *g)
+{
+	spin_lock(&g->lock);
+	coll_tensors_unhand_locked(g);
+	spin_unlock(&g->lock);
+}
+
+u32 coll_tensors_hands(struct coll_group *g)
+{
+	unsigned long patience = msecs_to_jiffies(COLL_STAFF_MS);
+	struct coll_tensors *ts = g->tensors;
+	struct coll_member *m;
+	u32 hands, k;
+
+	/* Workers have the links. A rank that waited for one could not help. */
+	if (g->nr_nodes > 1)
+		return 0;
+	spin_lock(&g->lock);
+	hands = ts->hands;
+	for (k = 0; hands && k < g->nr_local; k++) {
+		m = g->members[k];
+		if (m && m->tensors.waiters)
+			wake_up(&m->tensors.wq);
+	}
+	/* A post may block in user memory, and a thread that helps may get little time. */
+	if (hands && !g->error) {
+		ts->staff_by = jiffies + patience;
+		mod_delayed_work(g->user->wq, &ts->staff, patience);
+	}
+	spin_unlock(&g->lock);
+	return hands;
+}
+
+/* Do ranks help, and for a short time only? Then look again later. */
+static bool coll_tensors_helped(struct coll_group *g)
+{
+	struct coll_tensors *ts = g->tensors;
+	bool helped;
+
+	spin_lock(&g->lock);
+	helped = ts->hands && time_before(jiffies, ts->staff_by);
+	if (helped)
+		queue_delayed_work(g->user->wq, &ts->staff, ts->staff_by - jiffies);
+	spin_unlock(&g->lock);
+	return helped;
+}
+
+void coll_tensors_staff(struct work_struct *work)
+{
+	struct coll_tensors *ts = container_of(to_delayed_work(work), struct coll_tensors, staff);
+	struct coll_group *g = ts->group;
+	struct coll_worker w;
+
+	/* Without a reference no op is left, and the reaper waits for this item. */
+	if (!kref_get_unless_zero(&g->ref))
+		return;
+	/* A rank that has posted mostly comes back at once, to post more or to wait. */
+	usleep_range(COLL_STAFF_US, 2 * COLL_STAFF_US);
+	coll_worker_begin(&w, g->user, &g->error);
+	if (!coll_tensors_helped(g))
+		coll_group_staff(g);
+	coll_account_work(g, w.begin);
+	coll_worker_end(&w);
+	coll_group_put(g);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Threads of ranks that do the work of named collectives themselves, or are about to. While there
+ * are any, large ops get no workers, because these would take CPUs from the ranks.
+ */
+#ifndef COLL_CORE_TENSOR_HANDS_H
+#define COLL_CORE_TENSOR_HANDS_H
+
+#include <linux/types.h>
+
+struct coll_group;
+struct work_struct;
+
+/* The caller waits, or posts: from here on it is counted. Under group->lock. */
+void coll_tensors_hand_locked(struct coll_group *g);
+
+/* It is not counted any more. Under group->lock. */
+void coll_tensors_unhand_locked(struct coll_group *g);
+
+/* A thread begins to post, and ends it. No locks. */
+void coll_tensors_post_begin(struct coll_group *g);
+void coll_tensors_post_end(struct coll_group *g);
+
+/* As &coll_group_watch.hands. */
+u32 coll_tensors_hands(struct coll_group *g);
+
+/* Queue workers if no rank helps, or ranks have helped for long: function of coll_tensors.staff. */
+void coll_tensors_staff(struct work_struct *work);
+
+#endif /* COLL_CORE_TENSOR_HANDS_H */

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * On one node ranks do the work of a large named collective. Workers do it if no rank waits, and if
+ * ranks that have come to do it take long.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness.h"
+#include "pages.h"
+#include "raw.h"
+#include "util.h"
+
+#define SECOND	1000000000ULL
+#define COUNT	(4 << 20)	/* elements of a large one */
+#define ALONE	20000000ULL	/* ns after which workers join ranks, COLL_STAFF_MS */
+#define BATCH	64		/* tensors of a call before the first ones start */
+
+struct both {
+	struct raw_comm c;
+	int32_t *in[2], *out[2];
+	pthread_t thread;
+	char *posts;
+};
+
+static int make(struct both *b)
+{
+	uint64_t i;
+	uint32_t r;
+
+	memset(b, 0, sizeof(*b));
+	for (r = 0; r < 2; r++) {
+		b->in[r] = malloc(COUNT * sizeof(int32_t));
+		b->out[r] = malloc(COUNT * sizeof(int32_t));
+		if (!b->in[r] || !b->out[r])
+			return -1;
+		for (i = 0; i < COUNT; i++)
+			b->in[r][i] = test_value(r, i);
+		memset(b->out[r], 0, COUNT * sizeof(int32_t));
+	}
+	return raw_start_named(&b->c, 2, 1);
+}
+
+static void end(struct both *b)
+{
+	uint32_t r;
+
+	raw_stop(&b->c);
+	for (r = 0; r < 2; r++) {
+		free(b->in[r]);
+		free(b->out[r]);
+	}
+}
+
+static uint64_t wrong(const struct both *b)
+{
+	uint64_t i, n = 0;
+	uint32_t r;
+
+	for (r = 0; r < 2; r++)
+		for (i = 0; i < COUNT; i++)
+			n += b->out[r][i] != test_value_sum(2, i);
+	return n;
+}
+
+static int post_large(struct both *b, uint32_t r)
+{
+	struct coll_tensor t;
+	struct coll_cmd cmd;
+
+	raw_allreduce(&cmd, b->in[r], b->out[r], COUNT, COLL_I32, COLL_OP_SUM);
+	raw_tensor(&t, "large", &cmd, r);
+	return raw_post(b->c.fd[r], &t, 1, NULL);
+}
+
+/* Look for the results of both ranks without a wait. */
+static bool come(struct both *b, bool both)
+{
+	uint64_t until = test_now_ns() + 10 * SECOND;
+	struct coll_tensor_result res;
+	uint32_t left = both ? 3 : 2, r;
+
+	while (left && test_now_ns() < until) {
+		for (r = 0; r < 2; r++)
+			if (left & 1 << r && raw_collect(b->c.fd[r], &res, 1, 0, 0) == 1 &&
+			    !res.result)
+				left &= ~(1 << r);
+		test_sleep_us(1000);
+	}
+	return !left;
+}
+
+/* If no rank waits, workers do it. */
+TEST(ranks_that_look)
+{
+	struct both b;
+
+	ASSERT_EQ(0, make(&b));
+	ASSERT_EQ(0, post_large(&b, 0));
+	ASSERT_EQ(0, post_large(&b, 1));
+	EXPECT_TRUE(come(&b, true));
+	EXPECT_EQ(0, wrong(&b));
+	end(&b);
+}
+
+/* The large one, others up to the end of a batch, and one that is not there. */
+static void *post_blocked(void *arg)
+{
+	static char names[BATCH][8];
+	struct both *b = arg;
+	struct coll_tensor *t = (struct coll_tensor *)b->posts;
+	struct coll_cmd cmd, barrier;
+	uint32_t k;
+
+	raw_allreduce(&cmd, b->in[0], b->out[0], COUNT, COLL_I32, COLL_OP_SUM);
+	raw_tensor(&t[0], "large", &cmd, 0);
+	raw_barrier(&barrier);
+	for (k = 1; k < BATCH; k++) {
+		snprintf(names[k], sizeof(names[k]), "x%u", k);
+		raw_tensor(&t[k], names[k], &barrier, k);
+	}
+	/* This call ends with an error: the last one is zeroes. */
+	raw_post(b->c.fd[0], t, BATCH + 1, NULL);
+	return NULL;
+}
+
+/*
+ * The rank whose call has started the op is blocked in its own memory, and nobody waits. Workers do
+ * not take its CPU at once, but do so in the end.
+ */
+TEST(post_that_blocks)
+{
+	size_t page = sysconf(_SC_PAGESIZE), bytes = BATCH * sizeof(struct coll_tensor);
+	size_t ahead = (bytes + page - 1) / page * page;
+	uint64_t begin;
+	struct both b;
+	char *mem;
+	int fd;
+
+	mem = pages_map_absent(ahead, &fd);
+	if (!mem)
+		SKIP(return, "there is no userfaultfd");
+	ASSERT_EQ(0, make(&b));
+	b.posts = mem + ahead - bytes;
+	ASSERT_EQ(0, post_large(&b, 1));
+	begin = test_now_ns();
+	ASSERT_EQ(0, pthread_create(&b.thread, NULL, post_blocked, &b));
+	EXPECT_TRUE(come(&b, false));
+	/* a jiffy less: timers count whole ones */
+	EXPECT_GE(test_now_ns() - begin, ALONE / 2);
+	close(fd);
+	pthread_join(b.thread, NULL);
+	EXPECT_EQ(0, wrong(&b));
+	end(&b);
+}
+
+TEST_HARNESS_MAIN
