@@ -107,8 +107,8 @@ static bool coll_alias_work(struct coll_plan *p, u32 i)
 	bool final = st->s.flags & COLL_STEP_FINAL;
 	u32 k;
 
-	/* A scaled or rounded result differs from its input. */
-	if (final && x->reducer.scaled)
+	/* A scaled, rounded or divided result differs from its input. */
+	if (final && (x->reducer.scaled || x->reducer.final != x->reducer.part))
 		return false;
 	if (final && !coll_step_keeps_first(part, st))
 		return false;
