@@ -2,9 +2,10 @@
 /*
  * Events that do not end a rank: a thread with a table of descriptors of its own ends, the first
  * thread of the process ends before the others, a process that shares its memory is killed, an
- * execve() fails.
+ * execve() fails. And how a program ends that a rank has executed after its last op.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -121,7 +122,6 @@ TEST(leader_ends_with_one_in_flight)
 	EXPECT_EQ(0, status);
 }
 
-/* An execve() that fails */
 /* A process that shares the memory waits in an op, and is killed. */
 static int submit_shared(void *arg)
 {
@@ -153,6 +153,7 @@ TEST(killed_process_that_shares_memory)
 	raw_stop(&c);
 }
 
+/* An execve() that fails */
 TEST(exec_fails)
 {
 	static char *argv[] = { "none", NULL }, *envp[] = { NULL };
@@ -165,6 +166,45 @@ TEST(exec_fails)
 	while (test_now_ns() - since < 3 * WATCH_MS * 1000000ULL)
 		execve("/no/such/program", argv, envp);
 	end_well(_metadata, &c, &ring);
+}
+
+/* Rank 1 of three joins, and executes a program that keeps the file, and fails. */
+static int become_another(const struct raw_comm *c)
+{
+	int fd = open("/dev/coll", O_RDWR);
+
+	if (fd < 0 || raw_join(fd, c, 1))
+		return 1;
+	execl("/bin/sh", "sh", "-c", "sleep 0.3; exit 3", NULL);
+	return 2;
+}
+
+/* How another program ends does not matter to the group of the one before. */
+TEST(another_program_fails)
+{
+	struct coll_status s;
+	struct raw_comm c;
+	uint32_t r;
+	int status;
+	pid_t pid;
+
+	raw_plan(&c, 3, 1);
+	for (r = 0; r < 3; r += 2) {
+		c.fd[r] = raw_open();
+		ASSERT_LE(0, c.fd[r]);
+		ASSERT_EQ(0, raw_join(c.fd[r], &c, r));
+	}
+	pid = fork();
+	if (!pid)
+		_exit(become_another(&c));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_EQ(3, WEXITSTATUS(status));
+	test_sleep_us(2 * WATCH_MS * 1000);
+	ASSERT_EQ(0, raw_status(c.fd[2], &s));
+	EXPECT_NE(COLL_STATE_FAILED, s.state) {
+		TH_LOG("cause %u of rank %d, code %u", s.cause.kind, (int)s.cause.rank, s.cause.code);
+	}
+	raw_stop(&c);
 }
 
 TEST_HARNESS_MAIN

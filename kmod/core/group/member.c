@@ -110,16 +110,18 @@ bool coll_member_busy(struct coll_member *m)
 static bool coll_member_end_cause(const struct coll_member *m, struct coll_group *g, u32 kind,
 				  struct coll_cause *cause)
 {
-	bool pending;
+	bool pending, left;
 
 	spin_lock(&g->lock);
 	pending = coll_member_is_in_op_locked(m);
+	left = m->left;
 	coll_group_cause(g, cause, kind, EHOSTDOWN, m->rank,
 			 m->posted != m->completed ? m->completed + 1 : m->posted);
 	spin_unlock(&g->lock);
 	cause->pid = m->tgid;
 	coll_exit_status(m, kind, cause);
-	return pending || cause->signal || cause->code;
+	/* A rank that has left may have executed another program: its end is no matter of the group. */
+	return pending || (!left && (cause->signal || cause->code));
 }
 
 void coll_member_gone(struct coll_member *m, u32 kind)
