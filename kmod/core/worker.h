@@ -146,10 +146,16 @@ static inline void coll_worker_moved(struct coll_worker *w)
 		w->moved = true;
 }
 
-/* Has the item run for so long that others should get the worker? NULL: a caller, never. */
+/* Is the time of the item over? NULL: a caller, never. */
+static inline bool coll_worker_is_late(const struct coll_worker *w)
+{
+	return w && time_after(jiffies, w->end);
+}
+
+/* The same, for an item that goes on until it has moved a slice. */
 static inline bool coll_worker_is_over(const struct coll_worker *w)
 {
-	return w && w->moved && time_after(jiffies, w->end);
+	return coll_worker_is_late(w) && w->moved;
 }
 
 #endif /* COLL_CORE_WORKER_H */

@@ -87,18 +87,21 @@ static void coll_close_work(struct work_struct *work)
 	module_put(THIS_MODULE);
 }
 
-/* Would the task that drops the last reference have to wait for another process? */
+/* Would the task that drops the last reference have to wait for another process, or for one stopped? */
 static bool coll_may_linger(struct coll_file *cf)
 {
-	return current->tgid != cf->member->tgid &&
-	       (coll_progress_may_linger(cf) || coll_calls_in_flight(cf) ||
-		coll_posts_in_flight(&cf->posts) || coll_tensors_open(cf->member) ||
-		coll_proxy_is_busy(cf->member));
+	/* A thread of the process waits for what it has posted itself. */
+	if (current->tgid == cf->member->tgid)
+		return !coll_progress_stop(cf);
+	return coll_progress_may_linger(cf) || coll_calls_in_flight(cf) ||
+	       coll_posts_in_flight(&cf->posts) || coll_tensors_open(cf->member) ||
+	       coll_proxy_is_busy(cf->member);
 }
 
 /*
  * Any process may drop the last reference, or a kernel thread that others need. They must not wait
- * for a progress thread whose process is stopped, nor for the end of a command.
+ * for the end of a command, nor for a progress thread that is stopped. The process of the thread must
+ * not do that either: the debugger or freezer that has stopped the thread waits for all threads.
  */
 static int coll_release(struct inode *inode, struct file *file)
 {

@@ -26,6 +26,8 @@
 
 /* Jiffies until the next attempt to make a thread. */
 #define COLL_PROGRESS_AGAIN	HZ
+/* A thread that does not stop within so many jiffies has been stopped, traced or frozen. */
+#define COLL_PROGRESS_STOP	(HZ / 10 + 1)
 
 /**
  * struct coll_progress - a progress thread, see progress.h
@@ -219,6 +221,11 @@ static bool coll_progress_run(void *data)
 		coll_progress_work(p);
 	coll_progress_go_away(p);
 	coll_progress_finish(p);
+	/* Say so before a signal stops the thread. */
+	if (READ_ONCE(p->stop)) {
+		coll_progress_over(p);
+		return false;
+	}
 	return true;
 }
 
@@ -351,6 +358,17 @@ bool coll_progress_may_linger(const struct coll_file *cf)
 	const struct coll_progress *p = cf->progress;
 
 	return p && !READ_ONCE(p->over);
+}
+
+bool coll_progress_stop(struct coll_file *cf)
+{
+	struct coll_progress *p = cf->progress;
+
+	if (!p)
+		return true;
+	WRITE_ONCE(p->stop, true);
+	wake_up(&p->sleeper.wq);
+	return wait_event_idle_timeout(p->sleeper.wq, READ_ONCE(p->over), COLL_PROGRESS_STOP);
 }
 
 void coll_progress_release(struct coll_file *cf)

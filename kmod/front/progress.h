@@ -38,6 +38,9 @@ void coll_progress_end(struct coll_progress *p);
  */
 bool coll_progress_may_linger(const struct coll_file *cf);
 
+/* Tell the thread to stop, and wait a moment. Return: it has, or there is none. */
+bool coll_progress_stop(struct coll_file *cf);
+
 /* End the thread of a file that is being released, with nothing in flight. Sleeps. */
 void coll_progress_release(struct coll_file *cf);
 #else
@@ -54,6 +57,11 @@ static inline void coll_progress_end(struct coll_progress *p)
 static inline bool coll_progress_may_linger(const struct coll_file *cf)
 {
 	return false;
+}
+
+static inline bool coll_progress_stop(struct coll_file *cf)
+{
+	return true;
 }
 
 static inline void coll_progress_release(struct coll_file *cf)

@@ -276,6 +276,13 @@ struct coll_exec {
 	struct coll_tally *tally;
 };
 
+/* In a loop over all steps, of which there may be a million, after step @i. */
+static inline void coll_steps_pause(u32 i)
+{
+	if (!((i + 1) % COLL_SLICE_STEPS))
+		cond_resched();
+}
+
 /* Free what coll_exec_prepare() made. NULL is fine. */
 void coll_exec_free(struct coll_exec *x);
 

@@ -64,6 +64,7 @@ u64 coll_slices_touched(const struct coll_exec *x)
 
 		if (!st->idle)
 			bytes += st->len * (part->nr_in + part->nr_out);
+		coll_steps_pause(i);
 	}
 	return bytes;
 }
@@ -95,6 +96,7 @@ static u64 coll_slices_count(struct coll_exec *x)
 
 		x->steps[i].first = x->abreast ? 0 : all;
 		all = x->abreast ? max(all, width) : all + width;
+		coll_steps_pause(i);
 	}
 	return all;
 }

@@ -30,9 +30,11 @@ static void coll_team_complete(struct coll_exec *x)
 {
 	u32 i;
 
-	for (i = 0; i < x->nr_steps; i++)
+	for (i = 0; i < x->nr_steps; i++) {
 		if (!x->steps[i].idle)
 			coll_step_complete(x, &x->steps[i]);
+		coll_steps_pause(i);
+	}
 }
 
 bool coll_exec_help(struct coll_exec *x, struct coll_worker *w, const bool *done)

@@ -282,6 +282,7 @@ static void coll_plan_helper(struct coll_plan *p, struct coll_helper *helper, u3
 				if (!x->steps[i].idle &&
 				    coll_step_is_local(&x->steps[i]))
 					helper->steps[helper->nr++] = i;
+				coll_steps_pause(i);
 			}
 		}
 	}
@@ -331,6 +332,7 @@ static void coll_plan_reset(struct coll_plan *p)
 		st->done = st->idle ? st->len : 0;
 		st->complete = st->idle;
 		left += !st->idle;
+		coll_steps_pause(i);
 	}
 	atomic_set(&x->steps_left, left);
 	for (i = 0; i < x->nr_parts; i++) {
@@ -368,10 +370,12 @@ static bool coll_plan_may_stream(const struct coll_plan *p)
 	list_for_each_entry(req, &p->op->reqs, list)
 		if (req->cmd.flags & COLL_CMD_INPLACE)
 			return false;
-	for (i = 0; i < x->nr_steps; i++)
+	for (i = 0; i < x->nr_steps; i++) {
 		if (x->steps[i].s.dep != COLL_DEP_NONE ||
 		    x->steps[i].s.flags & COLL_STEP_FENCE)
 			return false;
+		coll_steps_pause(i);
+	}
 	return true;
 }
 

@@ -514,6 +514,9 @@ static bool coll_step_inside(const struct coll_plan *p, const struct coll_exec_s
 	/* With a smaller type on links, partial results in memory have the size of elements. */
 	u64 bytes = st->wire ? elems : st->len;
 
+	/* The result of the last fold has the size of elements, but partial results are read. */
+	if (st->s.action == COLL_ACT_FOLD && !st->wire)
+		bytes = st->len / st->unit * p->x->reducer.partial;
 	if (st->src.vec && !coll_inside(st->src.vec, 1, st->src.at, bytes))
 		return false;
 	if (st->s.kind == COLL_STEP_SEND)
