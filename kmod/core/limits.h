@@ -3,7 +3,15 @@
 #ifndef COLL_CORE_LIMITS_H
 #define COLL_CORE_LIMITS_H
 
+#include <linux/gfp.h>
 #include <linux/sizes.h>
+
+/*
+ * Memory of a user that the module can do without: it tries again, or fails an op. The OOM killer
+ * would end a process because of what its peers send, or while other ops are about to free memory.
+ * kvmalloc() does not start the OOM killer either with these flags; with __GFP_NORETRY it does.
+ */
+#define COLL_GFP_MAYFAIL	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /*
  * Groups and conns of one user, unless module parameters say otherwise. MPI libraries allow

@@ -43,7 +43,7 @@ static struct coll_backlog_chunk *coll_backlog_first(struct coll_backlog *s)
 static void coll_backlog_drop(struct coll_backlog *s, struct coll_backlog_chunk *c)
 {
 	list_del(&c->list);
-	kvfree(c);
+	kfree(c);
 	coll_early_uncharge(s->early, sizeof(*c));
 }
 
@@ -57,7 +57,7 @@ static struct coll_backlog_chunk *coll_backlog_alloc(struct coll_backlog *s)
 		return NULL;
 	/* The caller may be a worker, which belongs to no control group of the user. */
 	memcg = set_active_memcg(s->memcg);
-	c = kvmalloc(sizeof(*c), GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
+	c = kmalloc(sizeof(*c), COLL_GFP_MAYFAIL);
 	set_active_memcg(memcg);
 	if (!c)
 		coll_early_uncharge(s->early, sizeof(*c));

@@ -283,9 +283,9 @@ static struct coll_buf *coll_scratch_area(const struct coll_area *area, bool kil
 	if (!buf)
 		return NULL;
 	buf->scratch = true;
-	buf->pages = kvmalloc_array(nr, sizeof(*buf->pages), GFP_KERNEL_ACCOUNT);
+	buf->pages = kvmalloc_array(nr, sizeof(*buf->pages), COLL_GFP_MAYFAIL);
 	while (buf->pages && buf->nr_pages < nr) {
-		struct page *page = alloc_page(GFP_KERNEL_ACCOUNT);
+		struct page *page = alloc_page(COLL_GFP_MAYFAIL);
 
 		if (!page || (killable && fatal_signal_pending(current))) {
 			if (page)
@@ -309,9 +309,6 @@ struct coll_buf *coll_buf_scratch(u64 len, bool killable)
 
 	return coll_scratch_area(&area, killable);
 }
-
-/* The caller can handle a lack of memory: do not start the OOM killer. */
-#define COLL_GFP_MAYFAIL	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 struct coll_buf *coll_buf_scratch_begin(u64 len)
 {

@@ -186,7 +186,7 @@ struct coll_note *coll_note_alloc(struct coll_group *g)
 	if (!coll_early_charge(&g->early, sizeof(*n), COLL_USER_EARLY))
 		return NULL;
 	memcg = set_active_memcg(g->memcg);
-	n = kzalloc(sizeof(*n), GFP_KERNEL_ACCOUNT);
+	n = kzalloc(sizeof(*n), COLL_GFP_MAYFAIL);
 	set_active_memcg(memcg);
 	if (n)
 		INIT_LIST_HEAD(&n->list);
