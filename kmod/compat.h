@@ -125,16 +125,11 @@ static inline void coll_vma_flags(struct vm_area_struct *vma, unsigned long set,
 }
 
 /*
- * How to pin a buffer for long. Before 6.2 a page that is only read may be the
- * zero page or one of the page cache, which a later write of the process leaves
- * behind: there the pin has to break the sharing itself.
+ * Before 6.2 a page of a private mapping that is only read may be the zero page
+ * or one of the page cache, which a later write of the process leaves behind:
+ * there the pin has to break the sharing itself. 6.2 does that for FOLL_LONGTERM.
  */
-static inline unsigned int coll_pin_flags(bool write)
-{
-	if (LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0) && !write)
-		return FOLL_LONGTERM | FOLL_WRITE | FOLL_FORCE;
-	return FOLL_LONGTERM | (write ? FOLL_WRITE : 0);
-}
+#define COLL_PIN_UNSHARES	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0))
 
 /*
  * Does execve() of a process wait for io_uring commands? Only asked where io_uring does not

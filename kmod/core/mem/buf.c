@@ -138,6 +138,44 @@ static int coll_check_vmas(const struct coll_memlock *ml, const struct coll_area
 	return ok ? 0 : -EFAULT;
 }
 
+/* Is all of @area in shared mappings? Their pages stay where they are when the process writes. */
+static bool coll_area_is_shared(const struct coll_memlock *ml, const struct coll_area *area)
+{
+	const struct coll_span *s = coll_area_spans(area);
+	bool shared = true;
+	u32 i;
+
+	if (mmap_read_lock_killable(ml->mm))
+		return false;
+	for (i = 0; shared && i < area->nr; i++) {
+		u64 at = s[i].at, end = at + s[i].len;
+
+		while (shared && at < end) {
+			struct vm_area_struct *vma = find_vma(ml->mm, at);
+
+			shared = vma && vma->vm_start <= at && vma->vm_flags & VM_SHARED;
+			if (shared)
+				at = vma->vm_end;
+		}
+	}
+	mmap_read_unlock(ml->mm);
+	return shared;
+}
+
+/*
+ * How to pin a buffer for long. A forced write fault would make all pages of a shared mapping dirty,
+ * and fill the holes of its file.
+ */
+static unsigned int coll_pin_flags(const struct coll_memlock *ml, const struct coll_area *area,
+				   bool write)
+{
+	if (write)
+		return FOLL_LONGTERM | FOLL_WRITE;
+	if (COLL_PIN_UNSHARES || coll_area_is_shared(ml, area))
+		return FOLL_LONGTERM;
+	return FOLL_LONGTERM | FOLL_WRITE | FOLL_FORCE;
+}
+
 /* Pin one span, behind the pages that @buf has. On error the pages of @buf stay pinned. */
 static int coll_pin_span(struct coll_buf *buf, const struct coll_span *s, unsigned int flags)
 {
@@ -208,8 +246,8 @@ struct coll_buf *coll_buf_pin(const struct coll_memlock *ml, const struct coll_a
 		ret = -ENOMEM;
 		goto uncharge;
 	}
-	ret = coll_pin_all(buf, ml, area, coll_pin_flags(write));
-	/* A shared read-only mapping cannot be forced, and need not be. */
+	ret = coll_pin_all(buf, ml, area, coll_pin_flags(ml, area, write));
+	/* A part that is shared and read-only cannot be forced, and need not be. */
 	if (ret == -EFAULT && !write)
 		ret = coll_pin_all(buf, ml, area, FOLL_LONGTERM);
 	if (ret)
