@@ -65,7 +65,7 @@ struct coll_file {
 	struct coll_call *spare;
 	struct coll_uring *spare_urings;
 	u32 nr_spare_urings;
-	const struct coll_uring *cancelled;
+	const void *cancelled;
 	struct coll_progress *progress;
 	struct mutex starting;
 	unsigned long progress_again;

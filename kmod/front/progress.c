@@ -340,6 +340,29 @@ struct coll_progress *coll_progress_begin(struct coll_file *cf, struct coll_req 
 	return p;
 }
 
+struct coll_progress *coll_progress_hold(struct coll_file *cf)
+{
+	/* pairs with coll_progress_start() */
+	struct coll_progress *p = smp_load_acquire(&cf->progress);
+
+	if (!p)
+		p = coll_progress_start(cf);
+	if (!p || READ_ONCE(p->over))
+		return NULL;
+	spin_lock(&p->lock);
+	p->pending++;
+	WRITE_ONCE(p->idle, false);
+	coll_progress_watch_locked(p);
+	spin_unlock(&p->lock);
+	coll_progress_tell(p);
+	return p;
+}
+
+void coll_progress_wake(struct coll_progress *p)
+{
+	wake_up(&p->sleeper.wq);
+}
+
 void coll_progress_end(struct coll_progress *p)
 {
 	if (!p)

@@ -29,8 +29,17 @@ struct coll_req;
  */
 struct coll_progress *coll_progress_begin(struct coll_file *cf, struct coll_req *req);
 
-/* The collective has ended, or was not posted. Process context; once for each begin. */
+/*
+ * The same for a wait for named collectives, which has no request. The caller is the task that
+ * submits. Return: the thread, for coll_progress_end(); or NULL.
+ */
+struct coll_progress *coll_progress_hold(struct coll_file *cf);
+
+/* The collective has ended, or was not posted. Process context; once for each begin and hold. */
 void coll_progress_end(struct coll_progress *p);
+
+/* There may be work for the thread. Any context. */
+void coll_progress_wake(struct coll_progress *p);
 
 /*
  * May coll_progress_release() have to wait for long? It waits for as long as the process of the
@@ -50,7 +59,16 @@ static inline struct coll_progress *coll_progress_begin(struct coll_file *cf,
 	return NULL;
 }
 
+static inline struct coll_progress *coll_progress_hold(struct coll_file *cf)
+{
+	return NULL;
+}
+
 static inline void coll_progress_end(struct coll_progress *p)
+{
+}
+
+static inline void coll_progress_wake(struct coll_progress *p)
 {
 }
 

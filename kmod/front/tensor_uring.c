@@ -18,6 +18,7 @@
 #include "end.h"
 #include "file.h"
 #include "refs.h"
+#include "tensor_await.h"
 #include "tensor_post.h"
 #include "tensor_uring.h"
 #include "tensor_wait.h"
@@ -74,8 +75,10 @@ int coll_uring_tensors(struct coll_file *cf, struct io_uring_cmd *cmd, u64 arg, 
 	ret = coll_uring_copy(&args, post, arg, len);
 	if (ret)
 		return ret;
+	if (nonblock && !post && args.wait.min)
+		return coll_await_begin(cf, cmd, arg, &args.wait, issue_flags);
 	/* Let a thread of io_uring wait: the submitter holds locks of the ring. */
-	if (nonblock && (post ? coll_post_has_group(&args.post) : args.wait.min))
+	if (nonblock && post && coll_post_has_group(&args.post))
 		return -EAGAIN;
 	if (holds_file)
 		coll_end_hold(cf);

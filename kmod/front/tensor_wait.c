@@ -164,8 +164,7 @@ static int coll_wait_tell(struct coll_tensor_req *t, struct coll_tensor_result _
 	return copy_to_user(to, &r, sizeof(r)) ? -EFAULT : 0;
 }
 
-/* Store the results that there are. Return: 0 or -EFAULT. */
-static int coll_wait_take(struct coll_member *m, struct coll_tensor_wait *w)
+int coll_wait_take(struct coll_member *m, struct coll_tensor_wait *w)
 {
 	struct coll_tensor_result __user *to = u64_to_user_ptr(w->results);
 	struct coll_tensor_req *t, *next;

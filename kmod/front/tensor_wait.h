@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 struct coll_file;
+struct coll_member;
 struct coll_tensor_wait;
 
 int coll_ioc_tensor_wait(struct coll_file *cf, void __user *arg, u32 size);
@@ -19,6 +20,9 @@ int coll_ioc_tensor_wait(struct coll_file *cf, void __user *arg, u32 size);
  * Return: 0, -EFAULT, -EINVAL, -E2BIG.
  */
 int coll_wait_copy(struct coll_tensor_wait *w, const void __user *arg, u32 size);
+
+/* Store the results that there are, up to ->nr, and count them in ->got. Return: 0 or -EFAULT. */
+int coll_wait_take(struct coll_member *m, struct coll_tensor_wait *w);
 
 /**
  * coll_wait_tensors() - wait, and store results

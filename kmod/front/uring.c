@@ -23,6 +23,7 @@
 #include "flight.h"
 #include "refs.h"
 #include "spin.h"
+#include "tensor_await.h"
 #include "tensor_uring.h"
 #include "uring.h"
 
@@ -166,9 +167,13 @@ static void coll_uring_posted(struct coll_uring *u, unsigned int issue_flags)
  */
 static int coll_uring_cancel(struct coll_file *cf, struct io_uring_cmd *cmd)
 {
-	const struct coll_uring *u = *coll_pdu(cmd);
+	const void *u = *coll_pdu(cmd);
 
-	coll_end_cancelled(cf);
+	/* The end of a wait is not the end of what is waited for. */
+	if (cmd->cmd_op == COLL_URING_TENSOR_WAIT)
+		coll_await_cancel(cmd);
+	else
+		coll_end_cancelled(cf);
 	if (cmpxchg(&cf->cancelled, NULL, u) == u)
 		schedule_timeout_uninterruptible(1);
 	return 0;

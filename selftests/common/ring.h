@@ -21,15 +21,11 @@
 #define IORING_SETUP_DEFER_TASKRUN	(1U << 13)
 #endif
 
-/* A command in the next free SQE. The caller has made sure that there is one. */
-static inline void ring_prep(struct io_uring_sqe *sqe, int fd,
-			     struct coll_cmd *cmd, uint64_t user_data)
+/* COLL_URING_*, with the address and the size of its struct. The caller has made sure of an SQE. */
+static inline void ring_prep_op(struct io_uring_sqe *sqe, int fd, uint32_t op, void *arg,
+				uint32_t len, uint64_t user_data)
 {
-	struct coll_sqe c = {
-		.arg = (uintptr_t)cmd,
-		.len = sizeof(*cmd),
-	};
-	uint32_t op = COLL_URING_SUBMIT;
+	struct coll_sqe c = { .arg = (uintptr_t)arg, .len = len };
 
 	if (!sqe)
 		__builtin_trap();
@@ -39,6 +35,13 @@ static inline void ring_prep(struct io_uring_sqe *sqe, int fd,
 	sqe->user_data = user_data;
 	memcpy((char *)sqe + RING_CMD_OP, &op, sizeof(op));
 	memcpy((char *)sqe + RING_CMD_BYTES, &c, sizeof(c));
+}
+
+/* A numbered command. */
+static inline void ring_prep(struct io_uring_sqe *sqe, int fd,
+			     struct coll_cmd *cmd, uint64_t user_data)
+{
+	ring_prep_op(sqe, fd, COLL_URING_SUBMIT, cmd, sizeof(*cmd), user_data);
 }
 
 #endif /* COLL_SELFTESTS_RING_H */

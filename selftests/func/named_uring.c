@@ -62,11 +62,8 @@ static void stop(void)
 static struct io_uring_sqe *prep(uint32_t r, uint32_t op, void *arg, uint32_t len)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&job.ring[r]);
-	struct coll_sqe c = { .arg = (uintptr_t)arg, .len = len };
 
-	ring_prep(sqe, job.c.fd[r], NULL, ++job.sent[r]);
-	memcpy((char *)sqe + RING_CMD_OP, &op, sizeof(op));
-	memcpy((char *)sqe + RING_CMD_BYTES, &c, sizeof(c));
+	ring_prep_op(sqe, job.c.fd[r], op, arg, len, ++job.sent[r]);
 	return sqe;
 }
 

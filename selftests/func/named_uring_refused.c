@@ -36,16 +36,10 @@ static void make_group(void)
 
 static void prep_post(struct io_uring *ring, int fd, uint32_t nr)
 {
-	const struct coll_sqe c = { .arg = (uintptr_t)&post, .len = sizeof(post) };
-	struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
-	const uint32_t op = COLL_URING_TENSOR_POST;
-
 	post = (struct coll_tensor_post){
 		.tensors = (uintptr_t)group, .nr = nr, .size = sizeof(group[0]),
 	};
-	ring_prep(sqe, fd, NULL, POSTS);
-	memcpy((char *)sqe + RING_CMD_OP, &op, sizeof(op));
-	memcpy((char *)sqe + RING_CMD_BYTES, &c, sizeof(c));
+	ring_prep_op(io_uring_get_sqe(ring), fd, COLL_URING_TENSOR_POST, &post, sizeof(post), POSTS);
 }
 
 static void prep_other(struct io_uring *ring)

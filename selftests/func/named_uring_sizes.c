@@ -18,14 +18,10 @@ static struct coll_tensor tensor;
 /* One SQE. Return: res of its CQE. */
 static int go(struct io_uring *ring, int fd, uint32_t op, void *arg, uint32_t len)
 {
-	struct coll_sqe c = { .arg = (uintptr_t)arg, .len = len };
-	struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
 	struct io_uring_cqe *cqe;
 	int ret;
 
-	ring_prep(sqe, fd, NULL, len);
-	memcpy((char *)sqe + RING_CMD_OP, &op, sizeof(op));
-	memcpy((char *)sqe + RING_CMD_BYTES, &c, sizeof(c));
+	ring_prep_op(io_uring_get_sqe(ring), fd, op, arg, len, len);
 	ret = io_uring_submit_and_wait(ring, 1);
 	if (ret != 1 || io_uring_wait_cqe(ring, &cqe))
 		return -EXFULL;

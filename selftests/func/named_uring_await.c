@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * COLL_URING_TENSOR_WAIT occupies no thread: any number may be in flight, and other commands do not
+ * wait for them. On kernels without progress threads it does occupy one.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "harness.h"
+#include "ring.h"
+#include "util.h"
+
+#define SECOND	1000000000ULL
+#define WAITS	12	/* more than io_uring has workers for a ring of two entries */
+#define GROUP	0x1234567
+
+FIXTURE(await)
+{
+	struct raw_comm c;
+	struct io_uring ring;
+	struct coll_cmd barrier;
+	struct coll_tensor_wait wait[WAITS];
+	struct coll_tensor_result res[WAITS][4];
+	struct coll_tensor_post post;
+};
+
+/* Threads of this process with such a name */
+static int threads(const char *name)
+{
+	char path[300], text[64];
+	struct dirent *e;
+	int n = 0;
+	FILE *f;
+	DIR *d = opendir("/proc/self/task");
+
+	while (d && (e = readdir(d))) {
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", e->d_name);
+		f = fopen(path, "r");
+		if (f && fgets(text, sizeof(text), f))
+			n += !strncmp(text, name, strlen(name));
+		if (f)
+			fclose(f);
+	}
+	if (d)
+		closedir(d);
+	return n;
+}
+
+static bool no_progress_threads(void)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname u;
+
+	return uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2 ||
+	       major < 6 || (major == 6 && minor < 10);
+}
+
+FIXTURE_SETUP(await)
+{
+	memset(self, 0, sizeof(*self));
+	/* The first ring of the thread sets the number of workers. */
+	ASSERT_EQ(0, io_uring_queue_init(2, &self->ring, 0));
+	ASSERT_EQ(0, raw_start_named(&self->c, 2, 1));
+	raw_barrier(&self->barrier);
+}
+
+FIXTURE_TEARDOWN(await)
+{
+	raw_stop(&self->c);
+	if (self->ring.ring_fd >= 0)
+		io_uring_queue_exit(&self->ring);
+}
+
+/* Rank @r posts @name by ioctl; its result has tag @tag. */
+static int post(FIXTURE_DATA(await) *self, uint32_t r, const char *name, uint64_t tag)
+{
+	struct coll_tensor t;
+
+	raw_tensor(&t, name, &self->barrier, tag);
+	return raw_post(self->c.fd[r], &t, 1, NULL);
+}
+
+/* Wait @k of rank 0 */
+static int submit_wait(FIXTURE_DATA(await) *self, uint32_t k, uint32_t min, uint64_t ns)
+{
+	self->wait[k] = (struct coll_tensor_wait){
+		.results = (uintptr_t)self->res[k], .nr = 4, .min = min, .timeout_ns = ns,
+	};
+	ring_prep_op(io_uring_get_sqe(&self->ring), self->c.fd[0], COLL_URING_TENSOR_WAIT,
+		     &self->wait[k], sizeof(self->wait[k]), k);
+	return io_uring_submit(&self->ring);
+}
+
+/* The next CQE within 5 s; -ETIME: there is none. */
+static int next(FIXTURE_DATA(await) *self, uint64_t *which)
+{
+	struct __kernel_timespec ts = { .tv_sec = 5 };
+	struct io_uring_cqe *cqe;
+	int ret = io_uring_wait_cqe_timeout(&self->ring, &cqe, &ts);
+
+	if (ret)
+		return ret;
+	*which = cqe->user_data;
+	ret = cqe->res;
+	io_uring_cqe_seen(&self->ring, cqe);
+	return ret;
+}
+
+TEST_F(await, no_thread)
+{
+	uint64_t which = 99;
+
+	ASSERT_EQ(0, post(self, 0, "x", 7));
+	ASSERT_EQ(1, submit_wait(self, 0, 1, 0));
+	test_sleep_us(20000);
+	if (no_progress_threads())
+		SKIP(return, "before Linux 6.10 there are no progress threads");
+	EXPECT_EQ(0, threads("iou-wrk"));
+	ASSERT_EQ(0, post(self, 1, "x", 8));
+	EXPECT_EQ(1, next(self, &which));
+	EXPECT_EQ(0, which);
+	EXPECT_EQ(7, self->res[0][0].tag);
+	EXPECT_EQ(1, self->wait[0].got);
+}
+
+/* Many waits, and behind them a group, which a thread of io_uring posts. */
+TEST_F(await, many_before_a_group)
+{
+	struct coll_tensor t[2], other[2];
+	uint32_t k, results = 0;
+	uint64_t which;
+	int ret;
+
+	ASSERT_EQ(0, post(self, 0, "x", 1));
+	for (k = 0; k < WAITS; k++)
+		ASSERT_EQ(1, submit_wait(self, k, 1, 0));
+	test_sleep_us(20000);
+	if (no_progress_threads())
+		SKIP(return, "before Linux 6.10 there are no progress threads");
+	for (k = 0; k < 2; k++) {
+		raw_tensor(&t[k], k ? "b" : "a", &self->barrier, 2 + k);
+		t[k].group = GROUP;
+		t[k].members = 2;
+		other[k] = t[k];
+	}
+	self->post = (struct coll_tensor_post){
+		.tensors = (uintptr_t)t, .nr = 2, .size = sizeof(t[0]),
+	};
+	ring_prep_op(io_uring_get_sqe(&self->ring), self->c.fd[0], COLL_URING_TENSOR_POST,
+		     &self->post, sizeof(self->post), WAITS);
+	ASSERT_EQ(1, io_uring_submit(&self->ring));
+	ASSERT_EQ(0, next(self, &which)) TH_LOG("the post waits for a thread");
+	EXPECT_EQ(WAITS, which);
+	ASSERT_EQ(0, raw_post(self->c.fd[1], other, 2, NULL));
+	ASSERT_EQ(0, post(self, 1, "x", 1));
+	/* All have ended: each wait gets some results, or there are none left. */
+	for (k = 0; k < WAITS; k++) {
+		ret = next(self, &which);
+		ASSERT_LE(0, ret);
+		ASSERT_GT(WAITS, which);
+		EXPECT_EQ(ret, (int)self->wait[which].got);
+		results += ret;
+	}
+	EXPECT_EQ(3, results);
+}
+
+TEST_F(await, timeout)
+{
+	uint64_t begin = test_now_ns(), which = 99;
+
+	ASSERT_EQ(0, post(self, 0, "x", 1));
+	ASSERT_EQ(1, submit_wait(self, 3, 1, SECOND / 20));
+	EXPECT_EQ(-ETIMEDOUT, next(self, &which));
+	EXPECT_EQ(3, which);
+	EXPECT_LE(SECOND / 20, test_now_ns() - begin);
+	/* The tensor has not ended. */
+	ASSERT_EQ(0, post(self, 1, "x", 1));
+	EXPECT_EQ(1, raw_collect(self->c.fd[0], self->res[0], 4, 1, 5 * SECOND));
+}
+
+/* Its results are taken by others: it goes on. */
+TEST_F(await, taken_by_others)
+{
+	static const char *const names[] = { "a", "b", "c", "d" };
+	uint64_t which = 99;
+	uint32_t k;
+
+	for (k = 0; k < 4; k++)
+		ASSERT_EQ(0, post(self, 0, names[k], k));
+	ASSERT_EQ(1, submit_wait(self, 0, 2, 0));
+	for (k = 0; k < 2; k++) {
+		ASSERT_EQ(0, post(self, 1, names[k], k));
+		ASSERT_EQ(1, raw_collect(self->c.fd[0], self->res[1], 1, 1, 5 * SECOND));
+	}
+	for (; k < 4; k++)
+		ASSERT_EQ(0, post(self, 1, names[k], k));
+	EXPECT_EQ(2, next(self, &which));
+	EXPECT_EQ(5, self->res[0][0].tag + self->res[0][1].tag);
+}
+
+/* The ring ends before the wait. The tensors do not end. */
+TEST_F(await, ring_ends)
+{
+	struct coll_status s;
+
+	ASSERT_EQ(0, post(self, 0, "x", 1));
+	ASSERT_EQ(1, submit_wait(self, 0, 1, 0));
+	io_uring_queue_exit(&self->ring);
+	self->ring.ring_fd = -1;
+	ASSERT_EQ(0, post(self, 1, "x", 1));
+	/* On Linux 6.1 the result may go to the wait. */
+	EXPECT_LE(0, raw_collect(self->c.fd[0], self->res[0], 4, 1, 5 * SECOND));
+	ASSERT_EQ(0, raw_status(self->c.fd[1], &s));
+	EXPECT_NE(COLL_STATE_FAILED, s.state);
+}
+
+/* The process ends with waits in flight. The other rank learns why its tensor ends. */
+TEST_F(await, process_ends)
+{
+	ASSERT_EQ(0, post(self, 0, "x", 1));
+	ASSERT_EQ(1, submit_wait(self, 0, 1, 0));
+	ASSERT_EQ(1, submit_wait(self, 1, 1, 20 * SECOND));
+	close(self->c.fd[0]);
+	close(self->c.fd[1]);
+	exit(_metadata->exit_code);
+}
+
+TEST_HARNESS_MAIN
