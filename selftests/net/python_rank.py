@@ -147,6 +147,35 @@ def unequal(dtype):
          lambda: comm.iscatterv(spread, recv, counts, displs, root), blocks[me])
 
 
+def kinds_of_counts():
+    """Counts and displacements are lists, arrays of numpy, tuples, or iterators."""
+    me, n, root = comm.rank, comm.size, 0
+    numbers, starts = [r % 3 for r in range(n)], [2 * r for r in range(n)]
+    mine, spread = np.full(numbers[me], me), np.repeat(np.arange(n), 2)
+    want = np.repeat(np.arange(n), numbers)
+    for kind in np.array, tuple, iter:
+        name = kind.__name__
+        equal(f"allgatherv, counts {name}", comm.allgatherv(mine, kind(numbers)), want)
+        equal(f"reduce_scatter, counts {name}",
+              comm.reduce_scatter(np.ones(sum(numbers)), kind(numbers)), np.full(numbers[me], n * 1.0))
+        got, later = comm.gatherv(mine, kind(numbers)), comm.igatherv(mine, kind(numbers)).wait()
+        if me == root:
+            equal(f"gatherv, counts {name}", got, want)
+            equal(f"igatherv, counts {name}", later, want)
+        got = comm.gatherv(mine, kind(numbers), np.zeros(2 * n, int), kind(starts))
+        if me == root:
+            equal(f"gatherv with gaps, counts {name}", np.concatenate(
+                [got[s:s + c] for s, c in zip(starts, numbers)]), want)
+        both(f"scatterv, counts {name}",
+             lambda k=kind: comm.scatterv(spread, np.zeros_like(mine), k(numbers), k(starts)),
+             lambda k=kind: comm.iscatterv(spread, np.zeros_like(mine), k(numbers), k(starts)), mine)
+    to, back = np.repeat(np.arange(n), 2), np.repeat(np.full(n, me), 2)
+    for kind in np.array, tuple, iter:
+        each = [2] * n
+        equal(f"alltoallv, counts {kind.__name__}",
+              comm.alltoallv(back, kind(each), kind(each), None, kind(starts), kind(starts)), to)
+
+
 def crosswise(dtype):
     """Rank s gives rank r (s + 2 r) % 4 elements; what comes lies in the opposite order."""
     me, n = comm.rank, comm.size
@@ -480,6 +509,7 @@ def main():
         moves(dtype)
         unequal(dtype)
         crosswise(dtype)
+    kinds_of_counts()
     messages()
     interrupted()
     late_probe()

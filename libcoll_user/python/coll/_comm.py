@@ -690,7 +690,8 @@ class Comm(Messages):
         if self.rank != root:
             return "gatherv", (pointer(send), send.size, _NONE, _NONE, _NONE,
                                dtype_of(send.dtype), root), (send,), None
-        counts = list(counts or ())
+        # An array of numpy has no truth value.
+        counts = () if counts is None else list(counts)
         if recv is None:
             recv = np.empty(sum(counts), send.dtype)
         array(recv, "recv", write=True)
@@ -722,7 +723,9 @@ class Comm(Messages):
             return "scatterv", (_NONE, _NONE, _NONE, pointer(recv), recv.size,
                                 dtype_of(recv.dtype), root), (recv,), recv
         array(send, "send")
-        c, d, _ = self._layout(counts or (), displs, send.size, "send")
+        # An array of numpy has no truth value.
+        counts = () if counts is None else list(counts)
+        c, d, _ = self._layout(counts, displs, send.size, "send")
         return "scatterv", (pointer(send), c, d, pointer(recv), recv.size,
                             same_type(send, recv), root), (send, recv, c, d), recv
 
