@@ -109,6 +109,11 @@ static void command(coll_comm_t *comm, enum coll_collective what, void *in, void
 	default:
 		coll_cmd_barrier(comm, cmd);
 	}
+	/*
+	 * These are for the commands of the application. Only some algorithms can send smaller
+	 * elements between nodes, and all are timed.
+	 */
+	cmd->flags &= ~(COLL_CMD_WIRE | COLL_CMD_NARROW);
 }
 
 static int run_one(coll_comm_t *comm, struct deadline deadline, struct coll_cmd *cmd,

@@ -72,6 +72,22 @@ static void check_all(const char *what)
 		check(counts[i], what);
 }
 
+/* Settings of the communicator are for the commands of the application. */
+static void settings(void)
+{
+	float one = 1, sum;
+
+	want(coll_comm_set_wire(comm, COLL_F16), 0, "f16 between nodes");
+	want(coll_comm_set_narrow(comm, true), 0, "narrow");
+	want(coll_comm_tune(comm, 20), 0, "tune with f16 between nodes");
+	want(coll_allreduce(comm, &one, &sum, 1, COLL_F32, COLL_OP_SUM), 0, "f16 between nodes");
+	if (sum != (float)size)
+		die("f16 between nodes", -EBADMSG);
+	check_all("tuned with f16 between nodes");
+	want(coll_comm_set_wire(comm, COLL_DTYPE_NONE), 0, "f32 between nodes");
+	want(coll_comm_set_narrow(comm, false), 0, "wide");
+}
+
 static void right(void)
 {
 	const struct coll_select_row rows[] = {
@@ -109,6 +125,7 @@ static void right(void)
 	check_all("none");
 	want(coll_comm_tune(comm, 20), 0, "tune");
 	check_all("tuned");
+	settings();
 }
 
 static void differ(void)
