@@ -155,7 +155,7 @@ int select_run_mode(coll_comm_t *comm, const struct select_plan *plan, enum sele
 
 static struct deadline comm_deadline(const coll_comm_t *comm)
 {
-	uint64_t ms = comm->timeout_ns / 1000000;
+	uint64_t ms = comm->timeout_ns / 1000000 + !!(comm->timeout_ns % 1000000);
 
 	return deadline_in(ms && ms < 1U << 30 ? (uint32_t)ms : 1U << 30);
 }

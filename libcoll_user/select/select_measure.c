@@ -166,6 +166,20 @@ static int slowest(struct select_bench *b, double *times, uint64_t nr)
 	return run_one(b->comm, b->deadline, &cmd, COLL_ALG_RECURSIVE_DOUBLING, 0);
 }
 
+/*
+ * Have the earliest deadline of all ranks on every rank: ranks begin at different times, and rank 0
+ * decides how long to measure. After a barrier: else a rank would wait for others meanwhile.
+ */
+static int share_deadline(struct select_bench *b)
+{
+	double least = -deadline_left(b->deadline);
+	int ret = slowest(b, &least, 1);
+
+	if (!ret && least <= 0)
+		b->deadline = deadline_min(b->deadline, deadline_in((uint32_t)-least));
+	return ret;
+}
+
 static int cmp(const void *x, const void *y)
 {
 	double a = *(const double *)x, b = *(const double *)y;
@@ -325,9 +339,11 @@ int select_follow(struct select_bench *b)
 		coll_abort(b->comm, ENOMEM);
 		return -ENOMEM;
 	}
-	/* The barriers with which select_calibrate() begins. */
+	/* The commands with which select_calibrate() begins. */
 	for (i = 0, ret = 0; i < BARRIERS && !ret; i++)
 		ret = barrier(b);
+	if (!ret)
+		ret = share_deadline(b);
 	while (!ret) {
 		ret = announce(b, &s);
 		if (ret || !s.what)
@@ -475,6 +491,8 @@ int select_calibrate(struct select_bench *b)
 		begin = now() - begin;
 		b->barrier = begin < b->barrier ? begin : b->barrier;
 	}
+	if (!ret)
+		ret = share_deadline(b);
 	if (!ret)
 		ret = fold_byte(&m->gamma);
 	if (b->comm->nr_nodes == 1)

@@ -8,6 +8,7 @@
 
 /**
  * struct select_bench - measuring under way
+ * @deadline: of every command; after the first of them, the earliest of all ranks
  * @buf: two vectors of @room bytes
  */
 struct select_bench {

@@ -23,12 +23,14 @@ static int tests, failures;
  * @seed: of how much better or worse each algorithm is than its model
  * @segment: whose cost is @gain of that with the kernel's segment
  * @measured: calls that timed something
+ * @longest: the most seconds that a call was given
  */
 static struct {
 	uint64_t seed;
 	uint32_t segment;
 	double gain;
 	uint32_t measured;
+	double longest;
 } world;
 
 static void ok(bool good, const char *name)
@@ -81,6 +83,7 @@ int select_measure(struct select_bench *b, struct select_time *t, const uint32_t
 	for (i = 0; i < nr; i++)
 		t[who[i]].measured[k] = truth(b, t[who[i]].alg, t[who[i]].segment, k);
 	world.measured++;
+	world.longest = left > world.longest ? left : world.longest;
 	return 0;
 }
 
@@ -143,6 +146,7 @@ static void test_fill(uint32_t nodes, uint32_t size, int32_t ms, const char *nam
 	struct coll_comm comm = { .nr_nodes = nodes, .size = size };
 	struct select_bench b = {
 		.comm = &comm, .model = { 5e-5, 2e-6, 1e-9, 1e-10, 0, 0 }, .barrier = 1e-4,
+		.deadline = deadline_in(1U << 30),
 	};
 	struct select_plan plan = { .budget_ms = ms, .all = ms > 0 };
 	struct select_tables *t = calloc(1, sizeof(*t));
@@ -185,6 +189,7 @@ static bool has_segment(uint32_t nodes, uint32_t segment)
 	struct coll_comm comm = { .nr_nodes = nodes, .size = nodes };
 	struct select_bench b = {
 		.comm = &comm, .model = { 5e-5, 2e-6, 1e-9, 1e-10, 0, 0 }, .barrier = 1e-4,
+		.deadline = deadline_in(1U << 30),
 	};
 	const struct select_plan plan = { .budget_ms = 1000000, .all = true };
 	struct select_tables *t = calloc(1, sizeof(*t));
@@ -207,6 +212,33 @@ static void test_segments(void)
 	ok(has_segment(8, 0), "one that hardly pays is not");
 	world.segment = 0;
 	world.gain = 1;
+}
+
+/* Seconds that the longest measurement gets if the deadline is in @ms. */
+static double longest(uint32_t ms)
+{
+	struct coll_comm comm = { .nr_nodes = 3, .size = 3 };
+	struct select_bench b = {
+		.comm = &comm, .model = { 5e-5, 2e-6, 1e-9, 1e-10, 0, 0 }, .barrier = 1e-4,
+		.deadline = deadline_in(ms),
+	};
+	const struct select_plan plan = { .budget_ms = 1000000, .all = true };
+	struct select_tables *t = calloc(1, sizeof(*t));
+
+	world.longest = 0;
+	if (!t || select_fill(&b, &plan, t))
+		abort();
+	free(t);
+	return world.longest;
+}
+
+static void test_deadline(void)
+{
+	double free = longest(1U << 30), soon = longest(1000);
+
+	ok(free > 10, "without a deadline the budget counts");
+	ok(soon > 0 && soon <= 0.5, "half of the time until the deadline is spare");
+	ok(longest(0) == 0, "after the deadline nothing is timed");
 }
 
 static void test_same(void)
@@ -241,6 +273,7 @@ int main(void)
 		test_fill(nodes[i], sizes[i], 1000000, "by times");
 	}
 	test_segments();
+	test_deadline();
 	test_same();
 	printf("1..%d\n", tests);
 	return failures != 0;

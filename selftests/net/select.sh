@@ -42,7 +42,7 @@ said()
 dir=$(mktemp -d)
 trap 'rm -rf "$log" "$dir"' EXIT
 
-plan 33
+plan 35
 run 2 2 right
 ok $? "right results, 2 nodes"
 run 5 3 right -e COLL_SELECT=model
@@ -119,6 +119,10 @@ run 5 3 parts -e COLL_SELECT=off
 ok $? "parts of what has none have none"
 run 4 2 "keep $dir/b" -e COLL_SELECT=off
 ok $? "measured, saved and loaded without any to begin with"
+run 2 2 late
+ok $? "tuned as long as the deadline allows"
+run 2 2 right -e COLL_SELECT=tune:60 -e COLL_TIMEOUT_MS=12000
+ok $? "and as long as that of coll_init() allows"
 run 2 2 piece
 ok $? "a mesh has pieces of the size of its segment"
 finish

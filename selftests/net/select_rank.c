@@ -10,6 +10,8 @@
  *	  select_rank keep FILE	tables are saved and loaded again, and are the same
  *	  select_rank parts	what parts of a communicator have of its tables; rank 0 prints
  *				what the kernel has
+ *	  select_rank late	there is less time until the deadline than to tune, and least on
+ *				the ranks that begin first
  *	  select_rank piece	the segment of a mesh is the size of its pieces: rank 0 counts
  *				frames
  */
@@ -271,6 +273,20 @@ static void parts(void)
 	coll_finalize(dup);
 }
 
+/* Seconds of the deadline, and by how many rank 0 is late. Half of the rest is spare time. */
+#define DEADLINE	20
+#define LATE		12
+
+static void late(void)
+{
+	want(coll_comm_set_timeout(comm, DEADLINE * 1000000000ULL), 0, "set_timeout");
+	want(coll_barrier(comm), 0, "barrier");
+	if (!rank)
+		sleep(LATE);
+	want(coll_comm_tune(comm, 60000), 0, "tune longer than the deadline");
+	check_all("tuned");
+}
+
 /* Frames that all links of this kernel have sent. */
 static uint64_t frames(void)
 {
@@ -335,6 +351,8 @@ int main(int argc, char **argv)
 		keep(argv[2]);
 	else if (!strcmp(argv[1], "parts"))
 		parts();
+	else if (!strcmp(argv[1], "late"))
+		late();
 	else if (!strcmp(argv[1], "piece"))
 		for (i = 0; i < 4; i++)
 			piece_of(4096 << 2 * (i % 3));

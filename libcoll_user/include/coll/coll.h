@@ -302,7 +302,9 @@ int coll_comm_select(coll_comm_t *comm, enum coll_collective what,
 /**
  * coll_comm_tune() - measure again, all collectives
  * @ms: how long algorithms may be timed. The time to measure transfers comes on top. A longer
- *	time allows for larger vectors.
+ *	time allows for larger vectors. At most half of the time that is left until the deadline
+ *	is used, on the rank where it is shortest: the deadline of coll_comm_set_timeout() is
+ *	for the whole call.
  *
  * Algorithms that the environment has fixed stay. Errors: EOPNOTSUPP if the module cannot do it
  * or there are more than 128 nodes; those of collectives.
