@@ -47,20 +47,29 @@ static enum shm_outcome wait_asleep(coll_comm_t *comm, struct shm_op *o, uint64_
 	}
 }
 
-/*
- * Look again and again, and call the application's function in between. A sleep in the kernel
- * cannot do that: when its time has passed, the communicator fails.
- */
+/* Sleep for @ns, or until the op can go on. If the kernel refuses that, look now and then. */
+static void pause_idle(coll_comm_t *comm, const struct shm_op *o, uint64_t ns)
+{
+	if (shm_op_sleep(comm, o, ns ? ns : 1, COLL_SHM_WAIT_LOOK))
+		relax_sleep(ns < RELAX_FIRST_NS ? ns : RELAX_FIRST_NS);
+}
+
+/* Sleep and look, and call the application's function whenever its pause is over. */
 static enum shm_outcome wait_idle(coll_comm_t *comm, struct shm_op *o, uint64_t timeout_ns)
 {
-	uint64_t start = relax_now_ns(), waited = 0, ns = RELAX_FIRST_NS;
+	uint64_t start = relax_now_ns(), waited = 0, next = RELAX_FIRST_NS, ns;
+	uint64_t most = timeout_ns ? timeout_ns : ~0ULL;
 	enum shm_outcome what;
 
-	while ((what = shm_op_look(comm->shm, o)) == SHM_LATE &&
-	       (!timeout_ns || waited < timeout_ns)) {
-		relax_sleep(ns);
-		waited = relax_now_ns() - start;
-		ns = comm->idle(comm->idle_arg, waited);
+	while ((what = shm_op_look(comm->shm, o)) == SHM_LATE && waited < most) {
+		if (waited >= next) {
+			ns = comm->idle(comm->idle_arg, waited);
+			waited = relax_now_ns() - start;
+			next = ns < ~0ULL - waited ? waited + ns : ~0ULL;
+		} else {
+			pause_idle(comm, o, (next < most ? next : most) - waited);
+			waited = relax_now_ns() - start;
+		}
 	}
 	return what;
 }

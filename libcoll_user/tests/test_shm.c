@@ -846,15 +846,23 @@ static bool time_spent(struct work *k)
 	return good;
 }
 
+/* As the function of coll_comm_set_idle() */
+static uint64_t idle_for_a_minute(void *arg, uint64_t waited_ns)
+{
+	(void)arg, (void)waited_ns;
+	return 60000000000ULL;
+}
+
 /*
  * The kernel refuses a sleep. The slot of the rank says that it takes part in the op, so it must not
  * go back: it tries again, until its deadline.
  */
-static bool sleep_refused(struct work *k, int err)
+static bool sleep_refused(struct work *k, int err, coll_idle_fn *idle)
 {
 	struct world *w = world_new(2);
 	bool good;
 
+	w->comm[0].idle = idle;
 	refusals = 20;
 	refused_with = err;
 	begin_work(&k[0], w, 0, 5);
@@ -1539,7 +1547,9 @@ int main(int argc, char **argv)
 	ok(second_thread_behind(k), "a second thread does not overtake the first one");
 	ok(signal_handler(k), "a signal handler is refused");
 	ok(time_spent(k), "the time that was spent here");
-	ok(sleep_refused(k, ENOMEM) && sleep_refused(k, EBUSY), "a sleep that is refused");
+	ok(sleep_refused(k, ENOMEM, NULL) && sleep_refused(k, EBUSY, NULL),
+	   "a sleep that is refused");
+	ok(sleep_refused(k, EBUSY, idle_for_a_minute), "and one between calls of a function");
 	ok(two_sleepers(), "two threads that sleep");
 	ok(turns_differ(), "a turn is not taken for a later one of the same thread");
 	ok(turn_waits_for_long(), "a thread with the longest time limit waits for its turn");

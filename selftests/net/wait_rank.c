@@ -16,6 +16,8 @@
 #define LATE_US		1000000
 #define SHORT_NS	50000000ULL
 #define LONG_NS		60000000000ULL
+/* Calls that wait with a function that pauses for a second: this many seconds, if that counts. */
+#define PAUSES		8
 
 static coll_comm_t *comm;
 static unsigned int calls;
@@ -154,6 +156,35 @@ static void with_idle(uint64_t count)
 	free(x);
 }
 
+/* It is called once, and then not for a second. */
+static uint64_t idle_once(void *arg, uint64_t waited_ns)
+{
+	(void)arg;
+	(void)waited_ns;
+	if (!told)
+		told = !kill(other, SIGUSR1);
+	return 999999999;
+}
+
+/* The last rank ends a wait, however long the function wants to be left alone. */
+static void with_pauses(void)
+{
+	uint64_t begin = now_ns();
+	int i, ret;
+
+	coll_comm_set_idle(comm, idle_once, NULL);
+	for (i = 0; i < PAUSES; i++) {
+		told = coll_comm_rank(comm);
+		await_idle();
+		ret = coll_barrier(comm);
+		if (ret)
+			die("coll_barrier", ret);
+	}
+	coll_comm_set_idle(comm, NULL, NULL);
+	if (now_ns() - begin > PAUSES * 999999999ULL / 2)
+		die("calls that pause last too long", (int64_t)(now_ns() - begin));
+}
+
 /* A deadline holds as without the function. It ends the communicator. */
 static void past_deadline(void)
 {
@@ -190,6 +221,7 @@ int main(void)
 	timed();
 	with_idle(2);
 	with_idle(1 << 18);
+	with_pauses();
 	past_deadline();
 	coll_finalize(comm);
 	return 0;
