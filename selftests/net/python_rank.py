@@ -157,7 +157,8 @@ def kinds_of_counts():
         name = kind.__name__
         equal(f"allgatherv, counts {name}", comm.allgatherv(mine, kind(numbers)), want)
         equal(f"reduce_scatter, counts {name}",
-              comm.reduce_scatter(np.ones(sum(numbers)), kind(numbers)), np.full(numbers[me], n * 1.0))
+              comm.reduce_scatter(np.ones(sum(numbers)), kind(numbers)),
+              np.full(numbers[me], n * 1.0))
         got, later = comm.gatherv(mine, kind(numbers)), comm.igatherv(mine, kind(numbers)).wait()
         if me == root:
             equal(f"gatherv, counts {name}", got, want)
@@ -409,6 +410,66 @@ def threads():
         other.finalize()
 
 
+def ends_in_child(body):
+    """Calls body() in a forked child. Does that end, and all is well there?"""
+    global wrong
+    sys.stdout.flush()
+    pid = os.fork()
+    if not pid:
+        wrong = 0
+        try:
+            body()
+        finally:
+            sys.stdout.flush()
+            os._exit(wrong != 0)
+    until, got, status = time.monotonic() + 20, 0, None
+    while not got and time.monotonic() < until:
+        got, status = os.waitpid(pid, os.WNOHANG)
+        time.sleep(0.01)
+    if not got:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    return got and not status
+
+
+def forked():
+    """A child of a rank whose other thread waits: calls fail at once, and finalize() works."""
+    def calls():
+        raises("a test in a child", coll.Error, request.test, errno.EPERM)
+        raises("a wait in a child", coll.Error, request.wait, errno.EPERM)
+        raises("a call in a child", coll.Error, other.barrier, errno.EPERM)
+        other.finalize()
+
+    def leaves():
+        try:
+            with other:
+                raise KeyError("leaves")
+        except KeyError:
+            pass
+
+    def waiter():
+        try:
+            request.wait()
+        except coll.Error as e:
+            said.append(e)
+
+    other, said = comm.split(comm.rank), []
+    request = other.irecv(np.empty(4))
+    thread = threading.Thread(target=waiter, daemon=True)
+    thread.start()
+    for name, body in ("calls", calls), ("finalize", other.finalize), ("exception", leaves):
+        # The thread holds the lock, but for a moment every 50 ms.
+        while request._lock.acquire(blocking=False):
+            request._lock.release()
+            time.sleep(0.01)
+        ok(f"a child, {name}", ends_in_child(body))
+    ok("a parent after that", not request.test() and thread.is_alive())
+    request.cancel()
+    thread.join(20)
+    ok(f"the thread of the parent: {said!r}", len(said) == 1 and said[0].errno == errno.ECANCELED)
+    other.finalize()
+
+
 def in_a_handler():
     """A handler of a signal cannot wait for what it has interrupted."""
     other, done = comm.split(comm.rank), []
@@ -519,6 +580,7 @@ def main():
     twice()
     after_the_end()
     threads()
+    forked()
     in_a_handler()
     dropped()
     arguments()

@@ -11,6 +11,7 @@ import random
 import signal
 import sys
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -147,6 +148,39 @@ def threads():
     ok(f"threads: {bad}", not bad and not any(t.is_alive() for t in all_threads))
 
 
+def forked():
+    """A child of rank 0 whose other thread waits: calls fail at once, and finalize() works."""
+    if comm.rank:
+        comm.barrier()
+        ts.barrier("late").wait()
+        return
+    if comm.size == 1:
+        return
+    t = ts.barrier("late")
+    thread = threading.Thread(target=t.wait, daemon=True)
+    thread.start()
+    for body in t.test, t.wait, ts.finalize:
+        # The thread holds the lock, but for a moment every 50 ms.
+        while t._lock.acquire(blocking=False):
+            t._lock.release()
+            time.sleep(0.01)
+        sys.stdout.flush()
+        pid = os.fork()
+        if not pid:
+            signal.alarm(20)
+            try:
+                body()
+                os._exit(0)
+            except coll.Error as e:
+                os._exit(e.errno)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        ok(f"{body.__name__} in a child: {status}",
+           status == (0 if body == ts.finalize else errno.EPERM))
+    comm.barrier()
+    thread.join(20)
+    ok("the thread of the parent", not thread.is_alive() and t.test())
+
+
 def in_a_handler():
     """A handler of a signal cannot wait for what it has interrupted. Rank 0 waits for others."""
     other, done = coll.Tensors(comm), []
@@ -210,8 +244,8 @@ def ends():
 
 with coll.Comm() as comm:
     with coll.Tensors(comm) as ts:
-        for test in any_order, factors, mismatches, groups, dropped, threads, in_a_handler, \
-                joined, ends:
+        for test in any_order, factors, mismatches, groups, dropped, threads, forked, \
+                in_a_handler, joined, ends:
             test()
     with coll.Tensors.split(comm, comm.rank % 2) as half:
         got = half.allreduce("r", np.array([comm.rank])).wait()[0]

@@ -13,7 +13,7 @@ import numpy as np
 from ._coll import ffi, lib
 from ._error import Error, check, last_error
 from ._messages import Messages
-from ._request import Request, is_own, not_inside
+from ._request import Request, is_own, not_inside, watch_forks
 from ._types import IN_PLACE, SUM, Op, array, counts_of, dtype_of, pointer, same_type
 
 _NONE = ffi.NULL
@@ -99,6 +99,7 @@ class Comm(Messages):
         self._sweeping: Any = threading.RLock()
         # Messages that are reserved, and that nobody has: see _reserve()
         self._reserved: Any = {}
+        watch_forks(self)
         if _comm is None:
             _comm = self._init(rank, size, rendezvous, key, node, device, timeout, exchange,
                                uring)

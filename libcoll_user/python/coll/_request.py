@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 """Nonblocking calls under way."""
 import errno
+import os
 import threading
+import weakref
 from typing import Any
 
 from ._coll import ffi, lib
@@ -23,6 +25,36 @@ def not_inside(lock: Any, what: str, comm: Any = ffi.NULL) -> None:
     """Raises Error if this thread would wait for itself."""
     if is_own(lock):
         check(-errno.EDEADLK, what, comm)
+
+
+# All Comm and Tensors: they have locks, and so have their calls under way.
+_holders: Any = weakref.WeakSet()
+
+
+def watch_forks(holder: Any) -> None:
+    """In a forked child its locks are free: see _renew_locks()."""
+    _holders.add(holder)
+
+
+def _renew_lock(owner: Any, name: str) -> None:
+    if not is_own(getattr(owner, name)):
+        setattr(owner, name, threading.RLock())
+
+
+def _renew_locks() -> None:
+    """In a child: a thread of the parent, which the child does not have, may hold any lock.
+
+    The functions of C need no lock there: they return EPERM, or free the copy of the child.
+    """
+    for holder in list(_holders):
+        _renew_lock(holder, "_sweeping")
+        for call in list(holder._live):
+            _renew_lock(call, "_lock")
+            if isinstance(call, Request):
+                call._leave_to_parent()
+
+
+os.register_at_fork(after_in_child=_renew_locks)
 
 
 class Request:
@@ -88,6 +120,11 @@ class Request:
         with self._lock:
             self._at[0] = ffi.NULL
             return self._keep
+
+    def _leave_to_parent(self) -> None:
+        """In a child. A thread of the parent may be in a function of C that writes _done."""
+        if not self._over:
+            self._end(-errno.EPERM)
 
     def _take_back(self) -> None:
         """Cancels it, if that is possible."""

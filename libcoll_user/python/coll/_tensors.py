@@ -10,7 +10,7 @@ import numpy as np
 from ._coll import ffi, lib
 from ._comm import Array, Comm, OpCode, ends_soon
 from ._error import Error, check
-from ._request import is_own, not_inside
+from ._request import is_own, not_inside, watch_forks
 from ._types import SUM, dtype_of
 
 # A wait looks so often whether the communicator is still there, and lets signals in.
@@ -161,6 +161,7 @@ class Tensors:
         self._left: Any = collections.deque()
         self._live: Any = weakref.WeakSet()
         self._sweeping: Any = threading.RLock()
+        watch_forks(self)
         if _made is None:
             _made = ffi.new("coll_tensors_t **")
             _check(lib.coll_tensors_create(comm._comm, 0, _made), "Tensors", comm._c)
