@@ -190,6 +190,8 @@
 #define COLL_NEAR_PAUSE		1024
 /* One more helper for each so many bytes that a local sweep reads and writes. */
 #define COLL_HELPER_SHARE	SZ_512K
+/* Waits of io_uring of one rank that occupy no thread. Each result walks all of them under a lock. */
+#define COLL_AWAITS_MAX		64
 /*
  * Ranks help with a large named op. When none does any more, workers begin after COLL_STAFF_US; they
  * join ranks after COLL_STAFF_MS, which is longer than most ops take.

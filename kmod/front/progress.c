@@ -221,11 +221,6 @@ static bool coll_progress_run(void *data)
 		coll_progress_work(p);
 	coll_progress_go_away(p);
 	coll_progress_finish(p);
-	/* Say so before a signal stops the thread. */
-	if (READ_ONCE(p->stop)) {
-		coll_progress_over(p);
-		return false;
-	}
 	return true;
 }
 
@@ -360,7 +355,8 @@ struct coll_progress *coll_progress_hold(struct coll_file *cf)
 
 void coll_progress_wake(struct coll_progress *p)
 {
-	wake_up(&p->sleeper.wq);
+	if (p)
+		wake_up(&p->sleeper.wq);
 }
 
 void coll_progress_end(struct coll_progress *p)

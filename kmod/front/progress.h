@@ -38,7 +38,7 @@ struct coll_progress *coll_progress_hold(struct coll_file *cf);
 /* The collective has ended, or was not posted. Process context; once for each begin and hold. */
 void coll_progress_end(struct coll_progress *p);
 
-/* There may be work for the thread. Any context. */
+/* There may be work for the thread; NULL: there is none. Any context. */
 void coll_progress_wake(struct coll_progress *p);
 
 /*

@@ -16,6 +16,7 @@
 #include "../core/group/failure.h"
 #include "../core/group/group.h"
 #include "../core/group/member.h"
+#include "../core/limits.h"
 #include "../core/tensor/tensor.h"
 #include "../core/tensor/tensor_results.h"
 #include "file.h"
@@ -30,11 +31,11 @@
  * @cmd: command of io_uring
  * @to: where @w was copied from
  * @w: what is waited for
- * @waiter: counts as a waiting thread
- * @entry: in member->tensors.wq
+ * @waiter: counts among the waits of the rank
+ * @entry: in member->tensors.awaits
  * @deadline: ends the wait
  * @expires: when; 0: never
- * @progress: the thread that works for it
+ * @progress: the thread that works for it; NULL: workers do
  * @claimed: the wait is over. The thread that sets this has the command completed, once.
  * @result: if there are no results
  * @holds_file: it has a counted reference to the file, see refs.h
@@ -87,7 +88,7 @@ static int coll_await_wake_locked(struct wait_queue_entry *entry, unsigned int m
 	struct coll_await *a = container_of(entry, struct coll_await, entry);
 	struct coll_member *m = a->cf->member;
 
-	lockdep_assert_held(&m->tensors.wq.lock);
+	lockdep_assert_held(&m->tensors.awaits.lock);
 	if (coll_tensors_seem_collectable(m, a->waiter.min))
 		coll_await_end(a, 0);
 	else if (READ_ONCE(coll_member_group(m)->nr_open))
@@ -109,9 +110,12 @@ static void coll_await_arm(struct coll_await *a)
 	a->waiter = (struct coll_tensors_waiter){ .min = a->w.min - a->w.got };
 	coll_tensors_wait_begin(m, &a->waiter);
 	atomic_set(&a->claimed, 0);
-	add_wait_queue(&m->tensors.wq, &a->entry);
+	add_wait_queue(&m->tensors.awaits, &a->entry);
 	if (a->expires)
 		queue_delayed_work(coll_alarm_wq, &a->deadline, coll_deadline_delay(a->expires));
+	/* An op that is open already woke no one for this wait. */
+	if (READ_ONCE(coll_member_group(m)->nr_open))
+		coll_progress_wake(a->progress);
 }
 
 /* The wait has been claimed by the caller, or for it. */
@@ -119,7 +123,7 @@ static void coll_await_disarm(struct coll_await *a)
 {
 	struct coll_member *m = a->cf->member;
 
-	remove_wait_queue(&m->tensors.wq, &a->entry);
+	remove_wait_queue(&m->tensors.awaits, &a->entry);
 	cancel_delayed_work_sync(&a->deadline);
 	coll_tensors_wait_end(m, &a->waiter);
 }
@@ -139,7 +143,6 @@ static bool coll_await_take(struct coll_await *a)
 		return true;
 	if (coll_wait_take(m, &a->w)) {
 		a->result = -EFAULT;
-		a->w.got = 0;
 		return true;
 	}
 	return a->w.got >= a->w.min || a->result || !coll_tensors_open(m);
@@ -166,6 +169,7 @@ static void coll_await_complete(struct coll_await *a, unsigned int issue_flags)
 		a->result = -EFAULT;
 	result = a->w.got && a->result != -EFAULT ? (int)a->w.got : a->result;
 	coll_progress_end(a->progress);
+	atomic_dec(&cf->member->tensors.nr_awaits);
 	/* io_uring cancels under the lock of the ring, which this thread holds. */
 	*coll_await_of(cmd) = NULL;
 	cmpxchg(&cf->cancelled, a, NULL);
@@ -201,6 +205,14 @@ static struct coll_await *coll_await_alloc(struct coll_file *cf, struct io_uring
 	return a;
 }
 
+static bool coll_await_count(struct coll_member *m)
+{
+	if (atomic_inc_return(&m->tensors.nr_awaits) <= COLL_AWAITS_MAX)
+		return true;
+	atomic_dec(&m->tensors.nr_awaits);
+	return false;
+}
+
 int coll_await_begin(struct coll_file *cf, struct io_uring_cmd *cmd, u64 arg,
 		     const struct coll_tensor_wait *w, unsigned int issue_flags)
 {
@@ -211,14 +223,14 @@ int coll_await_begin(struct coll_file *cf, struct io_uring_cmd *cmd, u64 arg,
 		coll_cmd_done(cmd, ret, issue_flags);
 		return -EIOCBQUEUED;
 	}
-	a = COLL_URING_CAN_CANCEL ? coll_await_alloc(cf, cmd, arg, w) : NULL;
-	if (!a)
+	if (!COLL_URING_CAN_CANCEL || !coll_await_count(cf->member))
 		return -EAGAIN;
-	a->progress = coll_progress_hold(cf);
-	if (!a->progress) {
-		kfree(a);
+	a = coll_await_alloc(cf, cmd, arg, w);
+	if (!a) {
+		atomic_dec(&cf->member->tensors.nr_awaits);
 		return -EAGAIN;
 	}
+	a->progress = coll_progress_hold(cf);
 	*coll_await_of(cmd) = a;
 	if (a->holds_file)
 		coll_end_hold(cf);

@@ -17,10 +17,10 @@ struct io_uring_cmd;
  * @w: copy of it, with ->min
  * @issue_flags: of the issue
  *
- * The progress thread does the work that a waiting thread would do.
+ * The progress thread, or workers, do the work that a waiting thread would do.
  *
  * Return: -EIOCBQUEUED: exactly one CQE has been posted or will be; -EAGAIN: this kernel cannot
- * cancel commands, or there is no progress thread: a thread has to wait.
+ * cancel commands, or the rank has COLL_AWAITS_MAX waits: a thread has to wait.
  */
 int coll_await_begin(struct coll_file *cf, struct io_uring_cmd *cmd, u64 arg,
 		     const struct coll_tensor_wait *w, unsigned int issue_flags);

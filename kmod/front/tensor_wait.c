@@ -120,7 +120,7 @@ static void coll_wait_give_way(struct coll_member *m)
 static int coll_wait_for(struct coll_member *m, u32 min, u64 expires)
 {
 	struct coll_group *g = coll_member_group(m);
-	struct coll_tensors_waiter t = { .min = min };
+	struct coll_tensors_waiter t = { .min = min, .hand = true };
 	struct coll_watcher w = { .wq = &m->tensors.wq, .done = &t.done };
 	u32 spin_us = coll_spin_group_us(g);
 	int ret = 0;

@@ -3,7 +3,9 @@
  * On one node ranks do the work of a large named collective. Workers do it if no rank waits, and if
  * ranks that have come to do it take long.
  */
+#include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,6 +25,7 @@ struct both {
 	int32_t *in[2], *out[2];
 	pthread_t thread;
 	char *posts;
+	int ret[2];
 };
 
 static int make(struct both *b)
@@ -102,6 +105,64 @@ TEST(ranks_that_look)
 	ASSERT_EQ(0, post_large(&b, 1));
 	EXPECT_TRUE(come(&b, true));
 	EXPECT_EQ(0, wrong(&b));
+	end(&b);
+}
+
+#define MANY	8
+#define MIDDLE	(32 << 10)	/* elements: one worker is enough */
+
+/* Post many, one by one, and look for their results without a wait. */
+static int post_and_look(struct both *b, uint32_t r)
+{
+	uint64_t until = test_now_ns() + 10 * SECOND;
+	struct coll_tensor_result res[MANY];
+	uint32_t k, left = MANY;
+	struct coll_tensor t;
+	struct coll_cmd cmd;
+	char name[8];
+	int n, ret = 0;
+
+	for (k = 0; k < MANY && !ret; k++) {
+		snprintf(name, sizeof(name), "m%u", k);
+		raw_allreduce(&cmd, b->in[r] + k * MIDDLE, b->out[r] + k * MIDDLE, MIDDLE, COLL_I32,
+			      COLL_OP_SUM);
+		raw_tensor(&t, name, &cmd, k);
+		ret = raw_post(b->c.fd[r], &t, 1, NULL);
+	}
+	while (!ret && left && test_now_ns() < until) {
+		n = raw_collect(b->c.fd[r], res, left, 0, 0);
+		left -= n > 0 ? n : 0;
+	}
+	return ret ?: left ? -ETIMEDOUT : 0;
+}
+
+static void *look_often(void *arg)
+{
+	struct both *b = arg;
+	uint32_t i, n = test_scale(1000);
+
+	for (i = 0; i < n && !b->ret[1]; i++)
+		b->ret[1] = post_and_look(b, 1);
+	return NULL;
+}
+
+/*
+ * The work item of one op starts the next one, while a rank posts. That op gets another item of the
+ * same plan when the post is over.
+ */
+TEST(ranks_that_only_post)
+{
+	uint32_t i, n = test_scale(1000);
+	struct both b;
+
+	ASSERT_EQ(0, make(&b));
+	ASSERT_EQ(0, raw_set_fusion(&b.c, 0, 1, 1));
+	ASSERT_EQ(0, pthread_create(&b.thread, NULL, look_often, &b));
+	for (i = 0; i < n && !b.ret[0]; i++)
+		b.ret[0] = post_and_look(&b, 0);
+	pthread_join(b.thread, NULL);
+	EXPECT_EQ(0, b.ret[0]);
+	EXPECT_EQ(0, b.ret[1]);
 	end(&b);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * COLL_URING_TENSOR_WAIT occupies no thread: any number may be in flight, and other commands do not
- * wait for them. On kernels without progress threads it does occupy one.
+ * COLL_URING_TENSOR_WAIT occupies no thread: many may be in flight, and other commands do not wait
+ * for them. Before Linux 6.7 it does occupy one.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -17,6 +17,7 @@
 
 #define SECOND	1000000000ULL
 #define WAITS	12	/* more than io_uring has workers for a ring of two entries */
+#define MOST	64	/* that occupy no thread */
 #define GROUP	0x1234567
 
 FIXTURE(await)
@@ -24,8 +25,8 @@ FIXTURE(await)
 	struct raw_comm c;
 	struct io_uring ring;
 	struct coll_cmd barrier;
-	struct coll_tensor_wait wait[WAITS];
-	struct coll_tensor_result res[WAITS][4];
+	struct coll_tensor_wait wait[MOST + 6];
+	struct coll_tensor_result res[MOST + 6][4];
 	struct coll_tensor_post post;
 };
 
@@ -51,13 +52,13 @@ static int threads(const char *name)
 	return n;
 }
 
-static bool no_progress_threads(void)
+static bool waits_in_threads(void)
 {
 	unsigned int major = 0, minor = 0;
 	struct utsname u;
 
 	return uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2 ||
-	       major < 6 || (major == 6 && minor < 10);
+	       major < 6 || (major == 6 && minor < 7);
 }
 
 FIXTURE_SETUP(await)
@@ -118,8 +119,8 @@ TEST_F(await, no_thread)
 	ASSERT_EQ(0, post(self, 0, "x", 7));
 	ASSERT_EQ(1, submit_wait(self, 0, 1, 0));
 	test_sleep_us(20000);
-	if (no_progress_threads())
-		SKIP(return, "before Linux 6.10 there are no progress threads");
+	if (waits_in_threads())
+		SKIP(return, "before Linux 6.7 it waits in a thread");
 	EXPECT_EQ(0, threads("iou-wrk"));
 	ASSERT_EQ(0, post(self, 1, "x", 8));
 	EXPECT_EQ(1, next(self, &which));
@@ -140,8 +141,8 @@ TEST_F(await, many_before_a_group)
 	for (k = 0; k < WAITS; k++)
 		ASSERT_EQ(1, submit_wait(self, k, 1, 0));
 	test_sleep_us(20000);
-	if (no_progress_threads())
-		SKIP(return, "before Linux 6.10 there are no progress threads");
+	if (waits_in_threads())
+		SKIP(return, "before Linux 6.7 it waits in a thread");
 	for (k = 0; k < 2; k++) {
 		raw_tensor(&t[k], k ? "b" : "a", &self->barrier, 2 + k);
 		t[k].group = GROUP;
@@ -167,6 +168,44 @@ TEST_F(await, many_before_a_group)
 		results += ret;
 	}
 	EXPECT_EQ(3, results);
+}
+
+/* Of a ring whose thread cannot make a progress thread */
+TEST_F(await, no_thread_of_a_polled_ring)
+{
+	struct io_uring plain = self->ring;
+	uint64_t which = 99;
+
+	ASSERT_EQ(0, io_uring_queue_init(4, &self->ring, IORING_SETUP_SQPOLL));
+	ASSERT_EQ(0, post(self, 0, "x", 7));
+	ASSERT_EQ(1, submit_wait(self, 0, 1, 0));
+	test_sleep_us(50000);
+	if (!waits_in_threads())
+		EXPECT_EQ(0, threads("iou-wrk"));
+	ASSERT_EQ(0, post(self, 1, "x", 8));
+	EXPECT_EQ(1, next(self, &which));
+	io_uring_queue_exit(&self->ring);
+	self->ring = plain;
+}
+
+/* The last ones wait in threads of io_uring, if there are threads enough. */
+TEST_F(await, more_than_may_be)
+{
+	uint32_t k, results = 0;
+	uint64_t which;
+	int ret;
+
+	ASSERT_EQ(0, post(self, 0, "x", 7));
+	for (k = 0; k < MOST + 6; k++)
+		ASSERT_EQ(1, submit_wait(self, k, 1, 0));
+	test_sleep_us(20000);
+	ASSERT_EQ(0, post(self, 1, "x", 8));
+	for (k = 0; k < MOST + 6; k++) {
+		ret = next(self, &which);
+		ASSERT_LE(0, ret);
+		results += ret;
+	}
+	EXPECT_EQ(1, results);
 }
 
 TEST_F(await, timeout)

@@ -226,7 +226,8 @@ struct coll_plan_key {
  * @taken: with several memory nodes: bits of the slices that are taken; else NULL
  * @helpers: helpers for the slices; the first @nr_helpers also have local steps
  * @most_helpers: number of @helpers: one for each local rank, or each CPU
- * @queued: number of @helpers that have been queued as workers
+ * @queued: the first @queued of @helpers have been queued as workers, or skipped
+ * @skipped: number of those skipped: their work item was still running
  * @staff: ranks help with the slices, and workers are queued, up to this number in all, when none
  *	does any more; 0: workers have been queued. Taken by exchange.
  * @nr_helpers: number of helpers with local steps; at most COLL_EXEC_DEALT
@@ -270,6 +271,7 @@ struct coll_exec {
 	struct coll_helper *helpers;
 	u32 most_helpers;
 	u32 queued;
+	u32 skipped;
 	u32 staff;
 	u32 nr_helpers;
 	u32 *local;

@@ -169,7 +169,7 @@ static u32 coll_wake_helpers(struct coll_exec *x, u32 want, bool self)
  * struct coll_helping - helpers being queued
  * @x: schedule whose steps are open
  * @next: index of the helper to be used next
- * @want: queue helpers until @next has this value
+ * @want: queue helpers until there are so many, not counting those that are skipped
  * @here: CPU of the calling thread, if it helps; or -1
  */
 struct coll_helping {
@@ -190,9 +190,9 @@ static bool coll_wants_helper(struct coll_helping *h)
 
 	if (h->next + 1 < x->most_helpers && current_work() == &x->helpers[h->next].work) {
 		x->helpers[h->next++].cpu = -1;
-		h->want = min(h->want + 1, x->most_helpers);
+		x->skipped++;
 	}
-	return h->next < h->want;
+	return h->next < min(h->want + x->skipped, x->most_helpers);
 }
 
 /* Does neither a rank nor a worker help on @cpu? An unbound queue may run an item where queued. */
@@ -362,6 +362,7 @@ void coll_team_start(struct coll_exec *x)
 		     min(num_online_cpus(), x->op->group->nr_local)) ?: 1;
 	nr = coll_slices_open(x);
 	x->queued = 0;
+	x->skipped = 0;
 	x->staff = 0;
 	coll_team_count(x->op);
 	/* pairs with coll_exec_help() */

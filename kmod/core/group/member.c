@@ -34,6 +34,7 @@ struct coll_member *coll_member_open(void)
 	coll_slots_init(&m->slots);
 	INIT_LIST_HEAD(&m->tensors.done);
 	init_waitqueue_head(&m->tensors.wq);
+	init_waitqueue_head(&m->tensors.awaits);
 	xa_init_flags(&m->bufs, XA_FLAGS_ALLOC1);
 	return m;
 }

@@ -42,6 +42,8 @@ struct task_struct;
  *	not woken for fewer
  * @waiter: one of them; NULL: none
  * @wq: a thread that collects sleeps here
+ * @awaits: waits of io_uring; no thread sleeps here
+ * @nr_awaits: number of them, at most COLL_AWAITS_MAX; atomic
  */
 struct coll_member_tensors {
 	u32 waiting;
@@ -61,6 +63,8 @@ struct coll_member_tensors {
 	u32 least;
 	struct coll_tensors_waiter *waiter;
 	wait_queue_head_t wq;
+	wait_queue_head_t awaits;
+	atomic_t nr_awaits;
 };
 
 /**

@@ -22,6 +22,14 @@
 #include "tensor_hands.h"
 #include "tensors.h"
 
+void coll_tensors_wake(struct coll_member *m)
+{
+	wake_up(&m->tensors.wq);
+	/* pairs with the lock that add_wait_queue() takes, before the wait looks for results */
+	if (wq_has_sleeper(&m->tensors.awaits))
+		wake_up(&m->tensors.awaits);
+}
+
 void coll_tensors_hand_locked(struct coll_group *g)
 {
 	lockdep_assert_held(&g->lock);
@@ -31,7 +39,7 @@ void coll_tensors_hand_locked(struct coll_group *g)
 void coll_tensors_unhand_locked(struct coll_group *g)
 {
 	lockdep_assert_held(&g->lock);
-	if (!--g->tensors->hands && g->nr_open && !g->error)
+	if (!--g->tensors->hands && g->nr_open && g->nr_nodes == 1 && !g->error)
 		mod_delayed_work(g->user->wq, &g->tensors->staff, 0);
 }
 
@@ -61,10 +69,10 @@ u32 coll_tensors_hands(struct coll_group *g)
 		return 0;
 	spin_lock(&g->lock);
 	hands = ts->hands;
-	for (k = 0; hands && k < g->nr_local; k++) {
+	for (k = 0; k < g->nr_local; k++) {
 		m = g->members[k];
 		if (m && m->tensors.waiters)
-			wake_up(&m->tensors.wq);
+			coll_tensors_wake(m);
 	}
 	/* A post may block in user memory, and a thread that helps may get little time. */
 	if (hands && !g->error) {

@@ -9,7 +9,11 @@
 #include <linux/types.h>
 
 struct coll_group;
+struct coll_member;
 struct work_struct;
+
+/* Wake threads that wait for results of the member, and end waits of io_uring that are over. */
+void coll_tensors_wake(struct coll_member *m);
 
 /* The caller waits, or posts: from here on it is counted. Under group->lock. */
 void coll_tensors_hand_locked(struct coll_group *g);

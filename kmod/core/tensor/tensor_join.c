@@ -24,6 +24,7 @@
 #include "../limits.h"
 #include "../op/op.h"
 #include "../plan/support.h"
+#include "tensor_hands.h"
 #include "tensor_join.h"
 #include "tensor_life.h"
 #include "tensor_scale.h"
@@ -112,7 +113,7 @@ static void coll_stand_in_done(struct coll_req *req, int result)
 	spin_lock(&g->lock);
 	join = coll_stand_in_over_locked(m);
 	/* Under the lock: a waiter for the last one may free the member. */
-	wake_up(&m->tensors.wq);
+	coll_tensors_wake(m);
 	spin_unlock(&g->lock);
 	coll_op_discard(t->op);
 	kfree(t);

@@ -14,6 +14,7 @@
 #include "../limits.h"
 #include "../trace.h"
 #include "tensor_call.h"
+#include "tensor_hands.h"
 #include "tensor_life.h"
 
 struct coll_coord_entry *coll_tensor_entry(struct coll_group *g)
@@ -128,7 +129,7 @@ void coll_tensor_done(struct coll_req *req, int result)
 	if (!landed)
 		coll_tensor_land_locked(t, result);
 	/* Under the lock: a waiter for the last one may free the member. */
-	wake_up(&m->tensors.wq);
+	coll_tensors_wake(m);
 	spin_unlock(&g->lock);
 	if (landed)
 		kref_put(&t->memory, coll_tensor_release);
@@ -154,7 +155,7 @@ void coll_tensor_over(struct coll_req *first, struct coll_req *req)
 	g->tensors->counts.early++;
 	coll_tensor_land_locked(t, 0);
 	if (m->tensors.nr_done >= m->tensors.least)
-		wake_up(&m->tensors.wq);
+		coll_tensors_wake(m);
 	spin_unlock(&g->lock);
 }
 

@@ -7,6 +7,7 @@
 #include "../deadline.h"
 #include "../group/group.h"
 #include "../group/member.h"
+#include "tensor_hands.h"
 #include "tensor_life.h"
 #include "tensor_refuse.h"
 
@@ -88,7 +89,7 @@ void coll_tensor_refusal_over(struct coll_tensors *ts, struct coll_coord_entry *
 		return;
 	slot->refused = false;
 	if (m && !--m->tensors.refused)
-		wake_up(&m->tensors.wq);
+		coll_tensors_wake(m);
 }
 
 /* Has all that has been refused ended, or will there be no answer? */
@@ -116,6 +117,6 @@ void coll_tensors_wake_refused(struct coll_group *g)
 	spin_lock(&g->lock);
 	for (k = 0; k < g->nr_local; k++)
 		if (g->members[k] && g->members[k]->tensors.refused)
-			wake_up(&g->members[k]->tensors.wq);
+			coll_tensors_wake(g->members[k]);
 	spin_unlock(&g->lock);
 }

@@ -37,7 +37,7 @@ void coll_tensors_uncollect(struct coll_member *m, struct list_head *from)
 	list_splice_init(from, &m->tensors.done);
 	WRITE_ONCE(m->tensors.nr_done, m->tensors.nr_done + n);
 	m->tensors.kept += n;
-	wake_up(&m->tensors.wq);
+	coll_tensors_wake(m);
 	spin_unlock(&g->lock);
 }
 
@@ -48,9 +48,10 @@ void coll_tensors_wait_begin(struct coll_member *m, struct coll_tensors_waiter *
 	spin_lock(&g->lock);
 	if (!m->tensors.waiters++ || w->min < m->tensors.least)
 		m->tensors.least = w->min;
-	if (!m->tensors.waiter)
+	if (w->hand && !m->tensors.waiter)
 		m->tensors.waiter = w;
-	coll_tensors_hand_locked(g);
+	if (w->hand)
+		coll_tensors_hand_locked(g);
 	spin_unlock(&g->lock);
 }
 
@@ -74,7 +75,8 @@ void coll_tensors_wait_end(struct coll_member *m, struct coll_tensors_waiter *w)
 	m->tensors.waiters--;
 	if (m->tensors.waiter == w)
 		m->tensors.waiter = NULL;
-	coll_tensors_unhand_locked(g);
+	if (w->hand)
+		coll_tensors_unhand_locked(g);
 	spin_unlock(&g->lock);
 }
 

@@ -87,14 +87,16 @@ struct coll_tensor_req {
 };
 
 /**
- * struct coll_tensors_waiter - a thread that waits for results of its rank
+ * struct coll_tensors_waiter - a wait for results of a rank
  * @min: how many it wants
+ * @hand: it is a thread, and helps with ops meanwhile; false: a wait of io_uring
  * @done: there are @min results, or all posted tensors have ended. The thread then leaves the work it
  *	is doing to others. For member->tensors.waiter it is set as soon as this becomes true; for
  *	other waiters only when they call coll_tensors_wait_over(). Written under group->lock.
  */
 struct coll_tensors_waiter {
 	u32 min;
+	bool hand;
 	bool done;
 };
 
@@ -135,7 +137,7 @@ struct coll_tensor_counts {
  * @work: for callers that may not run coll_tensors_flush(). It runs one round of that, and is queued
  *	again while there is more to do
  * @stalls: what is pending, for reports
- * @hands: threads that wait, and posts that have begun; see tensor_hands.h
+ * @hands: threads that wait, and posts that have begun, on one node; see tensor_hands.h
  * @staff: queues workers that an op has not got because of @hands; armed under group->lock
  * @staff_by: when it does so although there are @hands, jiffies
  */
