@@ -233,6 +233,26 @@ bool buffers_hold(coll_comm_t *comm, const struct coll_cmd *cmd)
 	return held;
 }
 
+uint64_t buffers_as_of(coll_comm_t *comm, const struct coll_cmd *cmd)
+{
+	uint64_t now = changes;
+
+	return cmd->flags & REGISTERED && buffers_hold(comm, cmd) ? now : 0;
+}
+
+void buffers_renew(coll_comm_t *comm, struct coll_cmd *cmd, uint64_t *as_of)
+{
+	uint64_t now = changes;
+
+	if (!*as_of || *as_of == now)
+		return;
+	*as_of = now;
+	cmd->flags &= ~(uint32_t)REGISTERED;
+	cmd->send_buf = 0;
+	cmd->recv_buf = 0;
+	buffers_apply(comm, cmd);
+}
+
 void buffers_free(coll_comm_t *comm)
 {
 	struct buffer *b;

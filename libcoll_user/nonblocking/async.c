@@ -9,6 +9,7 @@
 #include "base/debug.h"
 #include "base/relax.h"
 #include "collective.h"
+#include "comm/buffers.h"
 #include "comm/shm.h"
 #include "comm/shm_turn.h"
 
@@ -171,6 +172,13 @@ void async_flown(struct async *a, coll_request_t *req, int res)
 	end(a, req, res);
 }
 
+/* Give a command to the kernel; lock held. Return: as async_backend.push */
+static int push(struct async *a, coll_request_t *req)
+{
+	buffers_renew(a->comm, &req->cmd, &req->buffers_as_of);
+	return a->backend->push(a, req);
+}
+
 int async_give(struct async *a, coll_request_t *req)
 {
 	int ret = a->broken;
@@ -179,7 +187,7 @@ int async_give(struct async *a, coll_request_t *req)
 		return -EAGAIN;
 	if (!ret) {
 		a->inflight++;
-		ret = a->backend->push(a, req);
+		ret = push(a, req);
 		if (ret)
 			a->inflight--;
 	}
@@ -308,7 +316,7 @@ static void push_queue(struct async *a)
 		ret = a->broken;
 		a->inflight++;
 		if (!ret)
-			ret = a->backend->push(a, req);
+			ret = push(a, req);
 		if (ret == -EAGAIN)
 			ret = put_back(a, req);
 		if (ret)
@@ -530,6 +538,7 @@ static int request_new(coll_comm_t *comm, const struct coll_cmd *cmd,
 		req->cmd.handle = (uintptr_t)req;
 	if (!req->cmd.timeout_ns)
 		req->cmd.timeout_ns = comm->timeout_ns;
+	req->buffers_as_of = buffers_as_of(comm, cmd);
 	req->counts_addr = cmd->counts_addr;
 	req->displs_addr = cmd->displs_addr;
 	*out = req;

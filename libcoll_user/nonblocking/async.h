@@ -36,6 +36,7 @@ struct async;
  * @persistent: coll_wait() leaves it to coll_request_free()
  * @active: in async->queue or in async->live
  * @numbers: copy of the counts and displacements of @cmd; NULL: it has none. Owned
+ * @buffers_as_of: when the registered buffers of @cmd were right: see comm/buffers.h
  * @counts_addr: where the application has them; with @displs_addr
  * @until: deadline, kept here once the command has to wait for the kernel
  * @next: in async->queue
@@ -48,6 +49,7 @@ struct coll_request {
 	bool persistent;
 	bool active;
 	uint64_t *numbers;
+	uint64_t buffers_as_of;
 	uint64_t counts_addr, displs_addr;
 	int res;
 	struct deadline until;

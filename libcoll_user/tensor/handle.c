@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "command/wire_type.h"
+#include "comm/buffers.h"
 #include "handle.h"
 #include "tensors.h"
 #include "text.h"
@@ -118,6 +119,7 @@ int tensor_new(coll_tensors_t *ts, const struct coll_tensor_spec *from, coll_ten
 	if (!t)
 		return -ENOMEM;
 	t->spec = spec;
+	t->buffers_as_of = buffers_as_of(ts->comm, &spec.cmd);
 	strcpy(t->name, spec.name);
 	t->spec.name = t->name;
 	if (!t->spec.cmd.timeout_ns)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collective/ways.h"
+#include "comm/buffers.h"
 #include "handle.h"
 #include "kernel.h"
 #include "post.h"
@@ -22,6 +23,7 @@ static void fill(struct coll_tensor *to, coll_tensor_t *t, const struct tensor_g
 		*to = (struct coll_tensor){ .flags = COLL_TENSOR_JOIN, .tag = (uintptr_t)t };
 		return;
 	}
+	buffers_renew(t->ts->comm, &t->spec.cmd, &t->buffers_as_of);
 	*to = (struct coll_tensor){
 		.name = (uintptr_t)t->name,
 		.name_len = (uint32_t)strlen(t->name),

@@ -30,6 +30,7 @@ enum tensor_state { TENSOR_IDLE, TENSOR_POSTED, TENSOR_CALLING, TENSOR_DONE };
 /**
  * struct coll_tensor_handle - a named tensor
  * @spec: with @name for its name
+ * @buffers_as_of: when the registered buffers of its command were right: see comm/buffers.h
  * @made: by coll_tensor_create(): stays until coll_tensor_free()
  * @unwaited: freed after its callback
  * @joins: this is no collective, but a join of the rank
@@ -40,6 +41,7 @@ enum tensor_state { TENSOR_IDLE, TENSOR_POSTED, TENSOR_CALLING, TENSOR_DONE };
 struct coll_tensor_handle {
 	coll_tensors_t *ts;
 	struct coll_tensor_spec spec;
+	uint64_t buffers_as_of;
 	bool made;
 	bool unwaited;
 	bool joins;

@@ -170,6 +170,15 @@ void buffers_apply(coll_comm_t *comm, struct coll_cmd *cmd)
 {
 }
 
+uint64_t buffers_as_of(coll_comm_t *comm, const struct coll_cmd *cmd)
+{
+	return 0;
+}
+
+void buffers_renew(coll_comm_t *comm, struct coll_cmd *cmd, uint64_t *as_of)
+{
+}
+
 int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
 {
 	return -EOPNOTSUPP;

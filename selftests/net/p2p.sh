@@ -34,7 +34,7 @@ export COLL_SHM_LIMIT=16384
 cases='1:1 2:1 4:1 2:2 4:2 4:4 5:3'
 ((${COLL_TEST_SCALE:-100} >= 100)) || cases='1:1 4:1 4:2 5:3'
 
-plan $(($(wc -w <<<"$cases") * 5 + 9))
+plan $(($(wc -w <<<"$cases") * 5 + 10))
 echo "# COLL_TEST_SEED=$seed"
 for one in $cases; do
 	ranks=${one%:*} nodes=${one#*:}
@@ -61,6 +61,7 @@ talk "${one%:*}" "${one#*:}" "without io_uring: ring" ring
 talk "${one%:*}" "${one#*:}" "without io_uring: random messages" storm "$seed" "$(many "$one")"
 talk "${one%:*}" "${one#*:}" "without io_uring: between collectives" mixed
 talk "${one%:*}" "${one#*:}" "without io_uring: probes" probe 50
+talk "${one%:*}" "${one#*:}" "without io_uring: persistent, in place" ways
 talk 2 1 "without io_uring: many at once" flood "$(($(many 4) * 2))"
 talk 2 2 "without io_uring: many at once" flood "$(($(many 4) * 2))"
 finish

@@ -374,6 +374,55 @@ static void replace(void)
 	free(buf);
 }
 
+/* A prepared call outlives the registration of its buffers. */
+static void prepared_unregistered(void)
+{
+	uint64_t mem[2] = { me, 0 };
+	coll_request_t *req;
+	uint32_t id, i;
+
+	must(coll_register_buffer(comm, mem, sizeof(mem), COLL_REG_WRITE, &id), "register");
+	must(coll_allreduce_init(comm, &mem[0], &mem[1], 1, COLL_U64, COLL_OP_SUM, &req), "init");
+	for (i = 0; i < 3; i++) {
+		must(coll_start(req), "start");
+		must(coll_wait(req), i ? "a call without its registration" : "a prepared call");
+		if (mem[1] != (uint64_t)size * (size - 1) / 2)
+			complain("sum of a prepared call: %llu", (unsigned long long)mem[1]);
+		mem[1] = 0;
+		if (!i)
+			must(coll_unregister_buffer(comm, id), "unregister");
+	}
+	must(coll_request_free(req), "free");
+}
+
+/*
+ * So does a call that waits in the library: on rank 0 behind a small one in shared memory, which
+ * the others begin later.
+ */
+static void queued_unregistered(void)
+{
+	const uint64_t n = 1 << 17;
+	uint64_t *mem = calloc(n, sizeof(*mem)), one = 1;
+	coll_request_t *reqs[2];
+	uint32_t id, r;
+
+	if (!mem)
+		must(-ENOMEM, "memory");
+	mem[n - 1] = 1;
+	must(coll_register_buffer(comm, mem, n * sizeof(*mem), COLL_REG_WRITE, &id), "register");
+	if (me)
+		must(coll_recv(comm, NULL, 0, COLL_U64, 0, 66, NULL), "recv");
+	must(coll_iallreduce(comm, COLL_IN_PLACE, &one, 1, COLL_U64, COLL_OP_SUM, &reqs[0]), "small");
+	must(coll_iallreduce(comm, COLL_IN_PLACE, mem, n, COLL_U64, COLL_OP_SUM, &reqs[1]), "large");
+	must(coll_unregister_buffer(comm, id), "unregister");
+	for (r = 1; !me && r < size; r++)
+		must(coll_send(comm, NULL, 0, COLL_U64, r, 66), "send");
+	must(coll_waitall(reqs, 2), "calls without their registration");
+	if (one != size || mem[n - 1] != size)
+		complain("sums of calls without their registration");
+	free(mem);
+}
+
 /* @fixed: with buffers that are registered with the ring */
 static void own_ring(bool fixed)
 {
@@ -483,6 +532,8 @@ static void mode_flood(uint64_t n)
 static void mode_ways(void)
 {
 	persistent();
+	prepared_unregistered();
+	queued_unregistered();
 	replace();
 	own_ring(false);
 	own_ring(true);

@@ -139,10 +139,11 @@ test_mlp()
 	done
 }
 
-plan $((nr_worlds + 2 + 2 * 6 + 4 + 1 + 6))
+plan $((nr_worlds + 2 + 2 * 7 + 4 + 1 + 6))
 echo "# seed $seed"
 test_orders
 both "six types, three shapes" forms 1
+both "memory that is not registered any more" unregistered 1
 both "errors of one tensor" errors 1
 both "four threads, callbacks" threads 10
 both "two communicators" sets 1

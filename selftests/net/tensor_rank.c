@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * usage: tensor_rank orders|forms|errors|threads|sets|names|left|stall|kill SEED [STEPS]
+ * usage: tensor_rank orders|forms|unregistered|errors|threads|sets|names|left|stall|kill SEED [STEPS]
  *
  * Named tensors by the library, one of any number of ranks. All ranks get the same SEED. Rank 0
  * prints a line with what was done; status 0: 0 wrong.
@@ -313,6 +313,32 @@ static void test_forms(void)
 			else
 				check(out[k][i * types[k % 6].bytes] == size, "type %u", k);
 	}
+}
+
+/* A tensor outlives the registration of its buffers. */
+static void test_unregistered(void)
+{
+	coll_comm_t *comm = coll_tensors_comm(ts);
+	uint64_t mem[2] = { me, 0 };
+	struct coll_tensor_spec spec;
+	coll_tensor_t *t;
+	uint32_t id, i;
+	int ret;
+
+	check(!coll_register_buffer(comm, mem, sizeof(mem), COLL_REG_WRITE, &id), "register");
+	coll_tensor_spec_init(&spec, "registered");
+	coll_cmd_allreduce(comm, &spec.cmd, &mem[0], &mem[1], 1, COLL_U64, COLL_OP_SUM);
+	check(!coll_tensor_create(ts, &spec, &t), "create");
+	for (i = 0; i < 3; i++) {
+		ret = coll_tensor_post(t);
+		ret = ret ? ret : coll_tensor_wait(t);
+		check(!ret, "post %u of registered memory: %s", i, coll_strerror(ret));
+		check(mem[1] == (uint64_t)size * (size - 1) / 2, "sum in registered memory");
+		mem[1] = 0;
+		if (!i)
+			check(!coll_unregister_buffer(comm, id), "unregister");
+	}
+	check(!coll_tensor_free(t), "free");
 }
 
 /* --- errors of one tensor --------------------------------------------------------- */
@@ -640,6 +666,8 @@ int main(int argc, char **argv)
 		test_orders();
 	else if (!strcmp(what, "forms"))
 		test_forms();
+	else if (!strcmp(what, "unregistered"))
+		test_unregistered();
 	else if (!strcmp(what, "errors"))
 		test_errors();
 	else if (!strcmp(what, "threads"))

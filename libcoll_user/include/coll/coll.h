@@ -468,7 +468,11 @@ void coll_prep_fixed(struct io_uring_sqe *sqe, unsigned int buf_index);
  * @id: result
  *
  * Calls whose buffers lie inside use it by themselves. The memory must stay
- * mapped where it is until coll_unregister_buffer().
+ * mapped where it is until coll_unregister_buffer(). That may be called when all calls that
+ * use the memory have been started: those under way have it pinned. Prepared calls, named
+ * tensors, and nonblocking calls that the library has not given to the kernel yet pin their
+ * memory themselves from then on. But a command that was filled in before and is given to
+ * coll_submit(), coll_isubmit() or a ring of the application fails with ENOENT.
  * Errors: EFAULT, EINVAL, ENOMEM over RLIMIT_MEMLOCK, ENOSPC.
  */
 int coll_register_buffer(coll_comm_t *comm, void *addr, size_t len, uint32_t flags,
