@@ -10,9 +10,13 @@
  * ranks call the collectives of one communicator in the same order with the same count, type,
  * operator and root. The calls of one thread are in the order in which it makes them, whether they
  * block or not. Several threads may use one communicator if they keep that order among themselves:
- * a collective may wait until that of another thread is over. EDEADLK if a signal handler, or the
- * function of coll_comm_set_idle(), calls a collective while its own thread is in one. A thread may
- * not leave a call by pthread_cancel() or longjmp(): other threads might wait for it without end.
+ * a collective may wait until that of another thread is over. A thread may not leave a call by
+ * pthread_cancel() or longjmp(): other threads might wait for it without end.
+ *
+ * Signal handlers, and the function of coll_comm_set_idle(), must not call collectives, nor start or
+ * wait for nonblocking calls: these may wait without end for a lock of the thread that was
+ * interrupted. The library finds only one such case: a collective fails with EDEADLK if its own
+ * thread is in a blocking collective of the same communicator, and that is done in shared memory.
  *
  * A forked child has no part in the communicators of its parent: calls return EPERM, also those for
  * requests, which go on in the parent. coll_finalize() frees the copies of the child.
