@@ -502,6 +502,64 @@ static void run_ops(coll_comm_t *comm, void *arg)
 	coll_iter_free(it);
 }
 
+/* --- steps with collectives of their own ---------------------------------------- */
+
+struct own_job {
+	int ret[WORLD_MAX];
+	char text[WORLD_MAX][256];
+};
+
+static int own(coll_iter_ctx_t *ctx, void *arg)
+{
+	uint64_t one = 1;
+	int ret = coll_allreduce(coll_iter_comm(ctx), COLL_IN_PLACE, &one, 1, COLL_U64, COLL_OP_SUM);
+
+	return ret ? ret : one == coll_iter_nr_tasks(ctx) ? 0 : -EBADMSG;
+}
+
+static int fails_at_last(coll_iter_ctx_t *ctx, void *arg)
+{
+	return coll_iter_step_no(ctx) == 3 && coll_iter_task_id(ctx) == 1 ? -ERANGE : 0;
+}
+
+/* Where such a step may be: see coll_iter_comm(). */
+static void run_own(coll_comm_t *comm, void *arg)
+{
+	struct own_job *job = arg;
+	coll_iter_t *it;
+	double x = 0;
+
+	if (coll_iter_create(comm, &it))
+		abort();
+	coll_iter_set_progress(it, COLL_ITER_PROGRESS_OFF);
+	coll_iter_init_with_broadcast_data(it, "x", &x, sizeof(x));
+	coll_iter_add(it, "first", own, NULL);
+	coll_iter_add(it, "fails", fails_at_last, NULL);
+	coll_iter_add_allreduce(it, "x", NULL, COLL_F64, COLL_OP_SUM);
+	coll_iter_add(it, "behind", own, NULL);
+	coll_iter_set_max_iter(it, 3);
+	coll_iter_close_with(it, own, NULL);
+	job->ret[comm->rank] = coll_iter_exec(it);
+	snprintf(job->text[comm->rank], 256, "%s", coll_iter_error(it));
+	coll_iter_free(it);
+}
+
+static void test_own(void)
+{
+	static struct own_job job;
+	char text[256];
+	bool good = true;
+	uint32_t r;
+
+	snprintf(text, sizeof(text), "iteration 3, step 2 (fails), rank 1: %s", coll_strerror(-ERANGE));
+	world_init(&world, 3);
+	world_run(&world, run_own, &job);
+	for (r = 0; r < 3; r++)
+		good &= job.ret[r] == -ERANGE && !strcmp(job.text[r], text);
+	ok(good && !world.mixed_up && !world.aborted,
+	   "steps with collectives of their own, first and behind an allreduce");
+}
+
 static void test_others(void)
 {
 	busy = 0;
@@ -524,6 +582,7 @@ int main(void)
 	test_runs();
 	test_errors();
 	test_faults();
+	test_own();
 	test_others();
 	printf("1..%d\n", tests);
 	return failures ? 1 : 0;

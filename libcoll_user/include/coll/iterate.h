@@ -236,7 +236,16 @@ uint64_t coll_iter_step_no(const coll_iter_ctx_t *ctx);
 /** Number of this run in the process of task 0, the same on all tasks. */
 uint64_t coll_iter_session_id(const coll_iter_ctx_t *ctx);
 
-/** The communicator, for collectives of a step's own, which all tasks must call. */
+/**
+ * coll_iter_comm() - the communicator, for collectives of a step's own
+ *
+ * All tasks must call them. A task that has failed skips its compute steps until the tasks tell each
+ * other, in the next step that communicates or at the end of the iteration. Meanwhile
+ * the others would be in a collective of their own, and the communicator would be lost (EBADE). So
+ * such a step must be the first of the queue, or follow a step of the session that communicates, or
+ * be the function of coll_iter_close_with(). Its own errors must not keep a task from
+ * a collective that the others call in that step.
+ */
 coll_comm_t *coll_iter_comm(const coll_iter_ctx_t *ctx);
 
 /**
