@@ -82,7 +82,7 @@ static void complain(const struct injection *in, uint32_t r,
 	       c->error, (int)c->rank, (int)c->node, c->pid, c->signal, c->code);
 }
 
-/* Is what a survivor was told what happened? */
+/* Is the cause that a survivor got the right one? */
 static bool cause_right(const struct injection *in, const struct procs_rank *k)
 {
 	const struct coll_cause *c = &k->status.cause;
