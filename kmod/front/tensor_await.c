@@ -98,8 +98,14 @@ static int coll_await_wake_locked(struct wait_queue_entry *entry, unsigned int m
 
 static void coll_await_deadline(struct work_struct *work)
 {
-	coll_await_end(container_of(to_delayed_work(work), struct coll_await, deadline),
-		       -ETIMEDOUT);
+	struct coll_await *a = container_of(to_delayed_work(work), struct coll_await, deadline);
+	unsigned long left = coll_deadline_delay(a->expires);
+
+	/* The timer was early. */
+	if (left)
+		queue_delayed_work(coll_alarm_wq, &a->deadline, left);
+	else
+		coll_await_end(a, -ETIMEDOUT);
 }
 
 /* From here on any thread may claim the wait. */
@@ -111,6 +117,8 @@ static void coll_await_arm(struct coll_await *a)
 	coll_tensors_wait_begin(m, &a->waiter);
 	atomic_set(&a->claimed, 0);
 	add_wait_queue(&m->tensors.awaits, &a->entry);
+	/* pairs with coll_tensors_wake(): that sees the entry, or the caller sees the results */
+	smp_mb();
 	if (a->expires)
 		queue_delayed_work(coll_alarm_wq, &a->deadline, coll_deadline_delay(a->expires));
 	/* An op that is open already woke no one for this wait. */
@@ -145,7 +153,7 @@ static bool coll_await_take(struct coll_await *a)
 		a->result = -EFAULT;
 		return true;
 	}
-	return a->w.got >= a->w.min || a->result || !coll_tensors_open(m);
+	return a->w.got >= a->w.min || a->result || !coll_tensors_more(m);
 }
 
 /* Complete the command, unless the wait has to go on. In the task that submitted. */

@@ -196,7 +196,7 @@ static int coll_wait_all(struct coll_member *m, struct coll_tensor_wait *w)
 		/* Results that are there are returned, however the wait has ended. */
 		if (coll_wait_take(m, w))
 			return -EFAULT;
-	} while (!ret && w->got < w->min && coll_tensors_open(m));
+	} while (!ret && w->got < w->min && coll_tensors_more(m));
 	/* For a call that is restarted after a signal. 0 means no limit. */
 	if (expires)
 		w->timeout_ns = max(coll_deadline_left(expires), 1ULL);

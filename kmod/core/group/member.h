@@ -37,7 +37,7 @@ struct task_struct;
  * @nr_calls: number of calls that have posted
  * @done: those that are to be collected
  * @nr_done: number of @done
- * @waiters: number of threads that wait for results
+ * @waiters: number of waits for results, by threads and by io_uring
  * @least: number of results that is enough for one of them, or less: while a fusion runs they are
  *	not woken for fewer
  * @waiter: one of them; NULL: none

@@ -25,7 +25,7 @@
 void coll_tensors_wake(struct coll_member *m)
 {
 	wake_up(&m->tensors.wq);
-	/* pairs with the lock that add_wait_queue() takes, before the wait looks for results */
+	/* pairs with coll_await_arm() */
 	if (wq_has_sleeper(&m->tensors.awaits))
 		wake_up(&m->tensors.awaits);
 }

@@ -98,6 +98,17 @@ bool coll_tensors_open(struct coll_member *m)
 	return open;
 }
 
+bool coll_tensors_more(struct coll_member *m)
+{
+	struct coll_group *g = coll_member_group(m);
+	bool more;
+
+	spin_lock(&g->lock);
+	more = m->tensors.open || m->tensors.nr_done;
+	spin_unlock(&g->lock);
+	return more;
+}
+
 void coll_tensors_release(struct coll_member *m)
 {
 	struct coll_group *g = coll_member_group(m);

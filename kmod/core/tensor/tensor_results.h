@@ -32,6 +32,9 @@ bool coll_tensors_seem_collectable(const struct coll_member *m, u32 min);
 /* Has the member posted tensors whose buffers are still in use? */
 bool coll_tensors_open(struct coll_member *m);
 
+/* Has the member results to collect, or will it have some? */
+bool coll_tensors_more(struct coll_member *m);
+
 /* Wait until there is none, and free all results. The file goes. Sleeps. */
 void coll_tensors_release(struct coll_member *m);
 
