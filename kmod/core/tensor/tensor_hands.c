@@ -62,7 +62,7 @@ u32 coll_tensors_hands(struct coll_group *g)
 	unsigned long patience = msecs_to_jiffies(COLL_STAFF_MS);
 	struct coll_tensors *ts = g->tensors;
 	struct coll_member *m;
-	u32 hands, k;
+	u32 hands, k, waiting = 0;
 
 	/* Workers have the links. A rank that waited for one could not help. */
 	if (g->nr_nodes > 1)
@@ -73,7 +73,11 @@ u32 coll_tensors_hands(struct coll_group *g)
 		m = g->members[k];
 		if (m && m->tensors.waiters)
 			coll_tensors_wake(m);
+		waiting += m && m->tensors.waiter;
 	}
+	/* If all ranks wait, workers disturb none of them. */
+	if (waiting == g->nr_local)
+		hands = 0;
 	/* A post may block in user memory, and a thread that helps may get little time. */
 	if (hands && !g->error) {
 		ts->staff_by = jiffies + patience;
