@@ -178,9 +178,9 @@ bool coll_member_is_mine(const struct coll_member *m);
  * @kind: COLL_CAUSE_EXIT, _CLOSE or _CANCEL
  *
  * If an op or a message of the rank is pending, or the process ends by a signal or with a non-zero
- * status before the rank has left, the group fails at once. Otherwise, with COLL_CAUSE_EXIT, the rank has left after its
- * last op. Any process context. May be called often; only the first call has an effect.
- * kmod/front/end.c calls it, and coll_refused() when a command is refused.
+ * status before the rank has left, the group fails at once. Otherwise, with COLL_CAUSE_EXIT, the
+ * rank has left after its last op. Any process context. May be called often; only the first call
+ * has an effect. kmod/front/end.c calls it, and coll_refused() when a command is refused.
  */
 void coll_member_gone(struct coll_member *m, u32 kind);
 
