@@ -87,7 +87,7 @@ static void coll_close_work(struct work_struct *work)
 	module_put(THIS_MODULE);
 }
 
-/* Would the task that drops the last reference have to wait for another process, or for one stopped? */
+/* Would the task that drops the last reference have to wait for a process that may be stopped? */
 static bool coll_may_linger(struct coll_file *cf)
 {
 	/* A thread of the process waits for what it has posted itself. */

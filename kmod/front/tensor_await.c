@@ -83,7 +83,8 @@ static void coll_await_end(struct coll_await *a, int result)
  * A thread that waits is woken: by results, or by an op that it could help with. Under the lock of
  * the queue, and mostly under group->lock.
  */
-static int coll_await_wake_locked(struct wait_queue_entry *entry, unsigned int mode, int flags, void *key)
+static int coll_await_wake_locked(struct wait_queue_entry *entry, unsigned int mode, int flags,
+				  void *key)
 {
 	struct coll_await *a = container_of(entry, struct coll_await, entry);
 	struct coll_member *m = a->cf->member;
