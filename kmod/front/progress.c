@@ -37,7 +37,7 @@
  * @sleeper: where it sleeps; @sleeper.task is set, with a reference, when the thread has begun
  * @watcher: it attends to the links of the group while @watching
  * @lock: protects @pending to @helping, and @sleeper.away
- * @pending: number of collectives in flight that rely on it
+ * @pending: number of collectives and waits in flight that rely on it
  * @idle: @pending is 0; may be read without the lock
  * @watching: see @watcher; written by the thread, and by the task that raises @pending from 0 to 1
  * @helping: the thread works on a large sweep, and attends to the links again after it
@@ -310,6 +310,15 @@ static void coll_progress_tell(struct coll_progress *p)
 		wake_up(&p->sleeper.wq);
 }
 
+/* One more collective or wait relies on the thread. */
+static void coll_progress_use_locked(struct coll_progress *p)
+{
+	lockdep_assert_held(&p->lock);
+	p->pending++;
+	WRITE_ONCE(p->idle, false);
+	coll_progress_watch_locked(p);
+}
+
 struct coll_progress *coll_progress_begin(struct coll_file *cf, struct coll_req *req)
 {
 	/* pairs with coll_progress_start() */
@@ -326,9 +335,7 @@ struct coll_progress *coll_progress_begin(struct coll_file *cf, struct coll_req 
 		spin_unlock(&p->lock);
 		return NULL;
 	}
-	p->pending++;
-	WRITE_ONCE(p->idle, false);
-	coll_progress_watch_locked(p);
+	coll_progress_use_locked(p);
 	spin_unlock(&p->lock);
 	coll_progress_tell(p);
 	req->sleeper = &p->sleeper;
@@ -345,9 +352,7 @@ struct coll_progress *coll_progress_hold(struct coll_file *cf)
 	if (!p || READ_ONCE(p->over))
 		return NULL;
 	spin_lock(&p->lock);
-	p->pending++;
-	WRITE_ONCE(p->idle, false);
-	coll_progress_watch_locked(p);
+	coll_progress_use_locked(p);
 	spin_unlock(&p->lock);
 	coll_progress_tell(p);
 	return p;

@@ -17,7 +17,7 @@
 /**
  * struct round - one run of the stream
  * @st: what the ranks do
- * @p: they
+ * @p: the ranks
  * @times: calls of the disturbance
  * @longest: ns that the longest of them took, with the sleep after it
  */

@@ -64,7 +64,7 @@ u32 coll_tensors_hands(struct coll_group *g)
 	struct coll_member *m;
 	u32 hands, k, waiting = 0;
 
-	/* Workers have the links. A rank that waited for one could not help. */
+	/* With links, ops of one node alone are rare: keep to workers. */
 	if (g->nr_nodes > 1)
 		return 0;
 	spin_lock(&g->lock);

@@ -21,7 +21,7 @@ void coll_tensors_hand_locked(struct coll_group *g);
 /* It is not counted any more. Under group->lock. */
 void coll_tensors_unhand_locked(struct coll_group *g);
 
-/* A thread begins to post, and ends it. No locks. */
+/* Before and after a call that posts: the caller counts meanwhile. No locks. */
 void coll_tensors_post_begin(struct coll_group *g);
 void coll_tensors_post_end(struct coll_group *g);
 
