@@ -63,6 +63,12 @@ static inline void io_uring_cmd_mark_cancelable(struct io_uring_cmd *c,
 #endif
 
 /*
+ * Does task work of a command hold the lock of its ring, as a cancel does? Before 6.10 it only tries
+ * to take the lock, and runs without it while another thread cancels.
+ */
+#define COLL_URING_TASK_LOCKS	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0))
+
+/*
  * Let @done complete a command in its task. In a ring with IORING_SETUP_DEFER_TASKRUN, a waiter
  * for several completions is woken when all of them are there (before 6.5: by each one).
  */

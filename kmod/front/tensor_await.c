@@ -179,7 +179,7 @@ static void coll_await_complete(struct coll_await *a, unsigned int issue_flags)
 	result = a->w.got && a->result != -EFAULT ? (int)a->w.got : a->result;
 	coll_progress_end(a->progress);
 	atomic_dec(&cf->member->tensors.nr_awaits);
-	/* io_uring cancels under the lock of the ring, which this thread holds. */
+	/* COLL_URING_TASK_LOCKS: io_uring cancels under the lock of the ring, which this thread holds. */
 	*coll_await_of(cmd) = NULL;
 	cmpxchg(&cf->cancelled, a, NULL);
 	kfree(a);
@@ -232,7 +232,7 @@ int coll_await_begin(struct coll_file *cf, struct io_uring_cmd *cmd, u64 arg,
 		coll_cmd_done(cmd, ret, issue_flags);
 		return -EIOCBQUEUED;
 	}
-	if (!COLL_URING_CAN_CANCEL || !coll_await_count(cf->member))
+	if (!COLL_URING_TASK_LOCKS || !coll_await_count(cf->member))
 		return -EAGAIN;
 	a = coll_await_alloc(cf, cmd, arg, w);
 	if (!a) {
