@@ -139,6 +139,15 @@ void coll_user_hurry_work(struct work_struct *work);
  */
 void coll_worker_end(struct coll_worker *w);
 
+/*
+ * A caller that helps until @end, in jiffies, and does one slice at least. It is not a work item, so
+ * no other field is set.
+ */
+static inline struct coll_worker coll_worker_until(unsigned long end)
+{
+	return (struct coll_worker){ .end = end };
+}
+
 /* The item has moved a slice. NULL: a caller does the work. */
 static inline void coll_worker_moved(struct coll_worker *w)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Named collectives: COLL_IOC_TENSOR_WAIT. */
+#include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/sched.h>
 #include <linux/sched/prio.h>
@@ -19,6 +20,7 @@
 #include "../core/tensor/tensor.h"
 #include "../core/tensor/tensor_life.h"
 #include "../core/tensor/tensor_results.h"
+#include "../core/worker.h"
 #include "calls.h"
 #include "decode.h"
 #include "end.h"
@@ -38,10 +40,11 @@ static bool coll_wait_wakes(struct coll_member *m, struct coll_tensors_waiter *t
 
 /*
  * The waiting thread does the work of workers, because workers of its user may have to run at nice
- * 19. Once it has its results it leaves the rest to them.
+ * 19. Once it has its results, or @expires has passed, it leaves the rest to them.
  */
-static void coll_wait_work(struct coll_member *m, struct coll_watcher *w)
+static void coll_wait_work(struct coll_member *m, struct coll_watcher *w, u64 expires)
 {
+	struct coll_worker until = coll_worker_until(jiffies + coll_deadline_delay(expires));
 	struct coll_group *g = coll_member_group(m);
 	u64 begin = coll_account_begin();
 
@@ -50,7 +53,7 @@ static void coll_wait_work(struct coll_member *m, struct coll_watcher *w)
 		/* Links must not wait for this work. */
 		coll_links_unwatch(g, w);
 		coll_tensors_settle(g);
-		coll_group_help(g, NULL, w->done);
+		coll_group_help(g, expires ? &until : NULL, w->done);
 		coll_links_watch(g, w);
 	}
 	coll_account_call(m, begin);
@@ -137,7 +140,7 @@ static int coll_wait_for(struct coll_member *m, u32 min, u64 expires)
 		}
 		ret = coll_wait_sleep(m, &t, &w, expires);
 		if (!ret)
-			coll_wait_work(m, &w);
+			coll_wait_work(m, &w, expires);
 	}
 	coll_tensors_wait_end(m, &t);
 	coll_links_unwatch(g, &w);
@@ -229,6 +232,35 @@ int coll_wait_tensors(struct coll_file *cf, struct coll_tensor_wait __user *to,
 	return ret;
 }
 
+/*
+ * Do one slice of an op that is open. Workers of the user may have to run at nice 19, so they get no
+ * CPU from a rank that asks for results again and again.
+ */
+static void coll_poll_help(struct coll_member *m)
+{
+	struct coll_worker slice = coll_worker_until(jiffies - 1);
+	struct coll_group *g = coll_member_group(m);
+	u64 begin;
+
+	if (coll_tensors_seem_collectable(m, 1) || !READ_ONCE(g->nr_open))
+		return;
+	begin = coll_account_begin();
+	coll_group_help(g, &slice, NULL);
+	coll_account_call(m, begin);
+}
+
+/* Do not wait. */
+static int coll_poll_tensors(struct coll_file *cf, struct coll_tensor_wait __user *to,
+			     struct coll_tensor_wait *w)
+{
+	int ret = coll_tensors_check(cf->member);
+
+	if (ret)
+		return ret;
+	coll_poll_help(cf->member);
+	return coll_wait_tensors(cf, to, w);
+}
+
 int coll_ioc_tensor_wait(struct coll_file *cf, void __user *arg, u32 size)
 {
 	struct coll_tensor_wait __user *to = arg;
@@ -237,7 +269,7 @@ int coll_ioc_tensor_wait(struct coll_file *cf, void __user *arg, u32 size)
 	int ret = coll_wait_copy(&w, arg, size);
 
 	if (ret || !w.min)
-		return ret ?: coll_wait_tensors(cf, arg, &w);
+		return ret ?: coll_poll_tensors(cf, arg, &w);
 	if (!coll_member_is_owner(cf->member))
 		return -EPERM;
 	/* The caller's reference to the file counts: another thread may close the last descriptor. */

@@ -132,9 +132,6 @@ static int post_and_look(struct both *b, uint32_t r)
 	while (!ret && left && test_now_ns() < until) {
 		n = raw_collect(b->c.fd[r], res, left, 0, 0);
 		left -= n > 0 ? n : 0;
-		/* Workers may be at nice 19: leave them the CPU. */
-		if (n <= 0)
-			test_sleep_us(100);
 	}
 	return ret ?: left ? -ETIMEDOUT : 0;
 }
@@ -147,6 +144,57 @@ static void *look_often(void *arg)
 	for (i = 0; i < n && !b->ret[1]; i++)
 		b->ret[1] = post_and_look(b, 1);
 	return NULL;
+}
+
+#define SLOW	(4 << 20)	/* elements of a slow one */
+#define SLOW_RANKS	4
+
+/* One rank posts and waits after the others have posted; @ns: 0: no limit. */
+static int wait_alone(struct raw_comm *c, long double *const *buf, uint64_t ns)
+{
+	struct coll_tensor_result res;
+	struct coll_tensor t;
+	struct coll_cmd cmd;
+	uint32_t r;
+	int ret = 0;
+
+	for (r = 0; r < SLOW_RANKS && !ret; r++) {
+		raw_allreduce(&cmd, NULL, buf[r], SLOW, COLL_LDOUBLE, COLL_OP_SUM);
+		raw_tensor(&t, "slow", &cmd, r);
+		ret = raw_post(c->fd[r], &t, 1, NULL);
+	}
+	return ret ?: raw_collect(c->fd[0], &res, 1, 1, ns);
+}
+
+/* A rank that does the work of an op itself stops when the time of its wait is over. */
+TEST(wait_with_a_limit)
+{
+	long double *buf[SLOW_RANKS];
+	struct coll_tensor_result res;
+	uint64_t begin, whole, limited;
+	struct raw_comm c;
+	uint32_t r;
+
+	for (r = 0; r < SLOW_RANKS; r++) {
+		buf[r] = calloc(SLOW, sizeof(*buf[r]));
+		ASSERT_NE(NULL, buf[r]);
+	}
+	ASSERT_EQ(0, raw_start_named(&c, SLOW_RANKS, 1));
+	begin = test_now_ns();
+	ASSERT_EQ(1, wait_alone(&c, buf, 0));
+	for (r = 1; r < SLOW_RANKS; r++)
+		ASSERT_EQ(1, raw_collect(c.fd[r], &res, 1, 1, 0));
+	whole = test_now_ns() - begin;
+	begin = test_now_ns();
+	EXPECT_EQ(-ETIMEDOUT, wait_alone(&c, buf, 1000000));
+	limited = test_now_ns() - begin;
+	TH_LOG("%llu us without a limit, %llu with one", (unsigned long long)whole / 1000,
+	       (unsigned long long)limited / 1000);
+	for (r = 0; r < SLOW_RANKS; r++)
+		EXPECT_EQ(1, raw_collect(c.fd[r], &res, 1, 1, 0));
+	raw_stop(&c);
+	for (r = 0; r < SLOW_RANKS; r++)
+		free(buf[r]);
 }
 
 /*

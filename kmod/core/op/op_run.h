@@ -49,7 +49,7 @@ bool coll_group_can_help(struct coll_group *g);
 /**
  * coll_group_help() - work on an op of a group that is open to helpers
  * @g: group
- * @w: as of coll_req_help()
+ * @w: as of coll_req_help(), or from coll_worker_until()
  * @done: another thread sets it when the caller has to stop; workers do the rest. NULL: the caller
  *	does not stop
  */
