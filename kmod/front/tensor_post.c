@@ -3,7 +3,7 @@
 #include <linux/build_bug.h>
 #include <linux/nospec.h>
 #include <linux/overflow.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
@@ -321,21 +321,33 @@ static void coll_post_refuse_rest(struct coll_tensor_call *call, const struct co
 	coll_tensors_refused(call->member);
 }
 
+/*
+ * Has the caller a signal to handle, or is it to stop, before the rest is posted? A group is posted by
+ * one call. A command of io_uring posts all.
+ */
+static bool coll_post_stops(const struct coll_tensor_call *call, const struct coll_tensor_post *p)
+{
+	return p->posted && !call->no_groups && list_empty(&call->groups) &&
+	       task_sigpending(current);
+}
+
 static int coll_post_all(struct coll_tensor_call *call, struct coll_tensor_post *p)
 {
 	struct coll_group *g = coll_member_group(call->member);
 	u64 refused = 0;
 	int ret = 0;
 
-	while (p->posted < p->nr && !ret) {
+	while (p->posted < p->nr && !ret && !coll_post_stops(call, p)) {
 		ret = coll_post_one(call, p, &refused);
 		if (!ret)
 			p->posted++;
-		if (ret || p->posted == p->nr || !(p->posted % COLL_POST_BATCH)) {
+		if (ret || !(p->posted % COLL_POST_BATCH)) {
 			coll_tensors_flush(g);
 			cond_resched();
 		}
 	}
+	if (!ret)
+		coll_tensors_flush(g);
 	if (ret && (refused || !list_empty(&call->groups)))
 		coll_post_refuse_rest(call, p, refused);
 	return ret;

@@ -92,6 +92,60 @@ TEST(signals)
 	raw_stop(&p.c);
 }
 
+#define MANY	2000
+#define ROUNDS	1000
+
+/* Post all in as many calls as it takes. Return: calls, or -errno. */
+static int post_rest(int fd, const struct coll_tensor *t, uint32_t nr)
+{
+	uint32_t done = 0, posted;
+	int calls = 0, ret;
+
+	while (done < nr) {
+		ret = raw_post(fd, t + done, nr - done, &posted);
+		if (ret)
+			return ret;
+		done += posted;
+		calls++;
+	}
+	return calls;
+}
+
+/* A signal ends a call that posts many, and the rest can be posted. */
+TEST(signals_of_posts)
+{
+	struct itimerspec often = { .it_value.tv_nsec = MS, .it_interval.tv_nsec = MS };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
+	struct sigaction sa = { .sa_handler = nothing, .sa_flags = SA_RESTART };
+	static struct coll_tensor t[MANY];
+	static char names[MANY][8];
+	struct coll_cmd cmd;
+	struct pair p;
+	timer_t timer;
+	int calls = 0;
+	uint32_t k, i;
+
+	sigaction(SIGUSR1, &sa, NULL);
+	raw_barrier(&cmd);
+	for (k = 0; k < MANY; k++) {
+		snprintf(names[k], sizeof(names[k]), "s%u", k);
+		raw_tensor(&t[k], names[k], &cmd, k);
+	}
+	ASSERT_EQ(0, pair_start(&p, 1));
+	ASSERT_EQ(0, timer_create(CLOCK_MONOTONIC, &event, &timer));
+	for (i = 0; i < ROUNDS && calls < 2; i++) {
+		ASSERT_EQ(0, timer_settime(timer, 0, &often, NULL));
+		calls = post_rest(p.c.fd[0], t, MANY);
+		timer_settime(timer, 0, &(struct itimerspec){ }, NULL);
+		ASSERT_LT(0, calls);
+		ASSERT_LT(0, post_rest(p.c.fd[1], t, MANY));
+		ASSERT_EQ(0, raw_collect_all(&p.c, MANY));
+	}
+	EXPECT_LE(2, calls);
+	timer_delete(timer);
+	raw_stop(&p.c);
+}
+
 #define URGENT	20
 
 TEST(priority)

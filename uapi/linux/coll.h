@@ -1031,9 +1031,12 @@ struct coll_tensor {
  * of the sum or average, and before it is rounded to a smaller type. With @prescale the partial
  * results of an average have no larger type: it may overflow like a sum.
  *
+ * A signal may end the call before all are posted, as soon as one is, unless one of them is in a
+ * group. Post the rest again.
+ *
  * Errors: the first error ends the call. @posted says how many were posted before it; these stay
- * posted, except for members of groups that are refused. EBUSY if this rank has joined, and not all have, or if it joins before the last join has
- * ended; EEXIST if this rank has posted the name and it has not started; ENOSPC if there are too
+ * posted, except for members of groups that are refused. EBUSY if this rank has joined, and not all
+ * have, or if it joins before the last join has ended; EEXIST if this rank has posted the name and it has not started; ENOSPC if there are too
  * many names; EAGAIN if too many results have not been collected; EOVERFLOW if the shape is too
  * large; ENOTCONN also if there is no link to a node that this one has to talk to; EOPNOTSUPP also
  * without COLL_JOIN_NAMED; else as struct coll_cmd.
