@@ -296,15 +296,17 @@ static u32 coll_team_hands(const struct coll_exec *x)
 {
 	struct coll_group *g = x->op->group;
 
-	return g->watch && g->watch->hands ? g->watch->hands(g) : 0;
+	return g->watch && g->watch->hands ? g->watch->hands(g, !coll_op_is_small(x->op)) : 0;
 }
 
-/* CPUs that are left if each local rank has one. */
-static u32 coll_team_spare(const struct coll_group *g)
+/* Workers of an op that wants @want threads at once, while so many threads of ranks help. */
+static u32 coll_team_workers(const struct coll_exec *x, u32 want, u32 hands)
 {
-	u32 cpus = num_online_cpus();
+	u32 cpus = num_online_cpus(), spare = cpus - min(cpus, x->op->group->nr_local);
+	u32 workers = min(want - min(want, hands), spare);
 
-	return cpus - min(cpus, g->nr_local);
+	/* These threads may all be busy with a large op that this one overtakes. */
+	return coll_op_is_small(x->op) ? max(workers, 1U) : workers;
 }
 
 void coll_team_staff(struct coll_exec *x)
@@ -327,8 +329,7 @@ static void coll_team_queue(struct coll_exec *x, u32 want, bool self)
 		coll_queue_helpers(x, want, self);
 		return;
 	}
-	if (!coll_queue_helpers(x, min(want - min(want, hands), coll_team_spare(x->op->group)),
-				self))
+	if (!coll_queue_helpers(x, coll_team_workers(x, want, hands), self))
 		return;
 	/* pairs with the xchg() of coll_team_staff(): it sees ->queued */
 	smp_store_release(&x->staff, want);

@@ -288,14 +288,15 @@ struct coll_group_part {
  *	context, no locks.
  * @after: called after one or several calls of @over. Process context, no locks.
  * @hands: an op is open to helpers. Wake ranks that wait, which help with it. Return: number of
- *	threads of ranks that help or are about to. When they have gone coll_group_staff() is
- *	called. 0: the caller has to queue workers. Process context, no locks.
+ *	threads of ranks that help or are about to. When they have gone, or have helped with
+ *	a @large op for long, coll_group_staff() is called. 0: the caller has to queue workers.
+ *	Process context, no locks.
  */
 struct coll_group_watch {
 	void (*over)(struct coll_group *g, const struct coll_op *op);
 	void (*again)(struct coll_group *g);
 	void (*after)(struct coll_group *g);
-	u32 (*hands)(struct coll_group *g);
+	u32 (*hands)(struct coll_group *g, bool large);
 };
 
 /**

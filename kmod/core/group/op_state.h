@@ -25,6 +25,7 @@
 
 #include <linux/coll.h>
 
+#include "../limits.h"
 #include "../mem/reduce.h"
 #include "group.h"
 
@@ -118,6 +119,12 @@ struct coll_op {
 	struct coll_exec *exec;
 	void (*on_complete)(struct coll_op *op);
 };
+
+/* May it run beside a large op and end before it, see coll_ops_overtake()? */
+static inline bool coll_op_is_small(const struct coll_op *op)
+{
+	return op->bytes <= COLL_URGENT_OP;
+}
 
 /**
  * coll_op_tryget() - get a ref, if the op has not ended

@@ -66,7 +66,7 @@ static bool coll_op_fits_locked(const struct coll_group *g, const struct coll_op
 	if (!g->nr_running)
 		return true;
 	if (coll_ops_overtake(g))
-		return g->nr_running < COLL_URGENT_OPS && op->bytes <= COLL_URGENT_OP;
+		return g->nr_running < COLL_URGENT_OPS && coll_op_is_small(op);
 	return g->nr_nodes > 1 && g->nr_running < COLL_RUNNING_MAX &&
 	       op->bytes <= COLL_RUNNING_BYTES &&
 	       g->running_bytes <= COLL_RUNNING_BYTES - op->bytes;
@@ -258,19 +258,22 @@ static bool coll_op_wants_help(const struct coll_op *op)
 	return coll_op_has_started(op) && op->exec && coll_exec_wants_help(op->exec);
 }
 
-/* Under group->lock. */
+/* The oldest op, unless a small one overtakes it. Under group->lock. */
 static struct coll_op *coll_op_to_help_locked(struct coll_group *g)
 {
-	struct coll_op *op;
+	struct coll_op *op, *oldest = NULL;
 
 	lockdep_assert_held(&g->lock);
 	list_for_each_entry(op, &g->ops, list) {
 		if (!coll_op_has_started(op))
 			break;	/* no op behind it has started either */
-		if (coll_op_wants_help(op))
+		if (!coll_op_wants_help(op))
+			continue;
+		if (!coll_ops_overtake(g) || coll_op_is_small(op))
 			return op;
+		oldest = oldest ?: op;
 	}
-	return NULL;
+	return oldest;
 }
 
 /* Work on @op, which may be NULL. Under group->lock, which this function releases. */

@@ -47,17 +47,19 @@ void coll_tensors_post_begin(struct coll_group *g)
 {
 	spin_lock(&g->lock);
 	coll_tensors_hand_locked(g);
+	g->tensors->posts++;
 	spin_unlock(&g->lock);
 }
 
 void coll_tensors_post_end(struct coll_group *g)
 {
 	spin_lock(&g->lock);
+	g->tensors->posts--;
 	coll_tensors_unhand_locked(g);
 	spin_unlock(&g->lock);
 }
 
-u32 coll_tensors_hands(struct coll_group *g)
+u32 coll_tensors_hands(struct coll_group *g, bool large)
 {
 	unsigned long patience = msecs_to_jiffies(COLL_STAFF_MS);
 	struct coll_tensors *ts = g->tensors;
@@ -75,11 +77,11 @@ u32 coll_tensors_hands(struct coll_group *g)
 			coll_tensors_wake(m);
 		waiting += m && m->tensors.waiter;
 	}
-	/* If all ranks wait, workers disturb none of them. */
-	if (waiting == g->nr_local)
+	/* If all ranks wait, and no other thread of them posts, workers disturb none of them. */
+	if (waiting == g->nr_local && !ts->posts)
 		hands = 0;
 	/* A post may block in user memory, and a thread that helps may get little time. */
-	if (hands && !g->error) {
+	if (hands && large && !g->error) {
 		ts->staff_by = jiffies + patience;
 		mod_delayed_work(g->user->wq, &ts->staff, patience);
 	}

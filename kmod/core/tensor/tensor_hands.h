@@ -26,7 +26,7 @@ void coll_tensors_post_begin(struct coll_group *g);
 void coll_tensors_post_end(struct coll_group *g);
 
 /* As &coll_group_watch.hands. */
-u32 coll_tensors_hands(struct coll_group *g);
+u32 coll_tensors_hands(struct coll_group *g, bool large);
 
 /* Queue workers if no rank helps, or ranks have helped for long: function of coll_tensors.staff. */
 void coll_tensors_staff(struct work_struct *work);

@@ -138,6 +138,7 @@ struct coll_tensor_counts {
  *	again while there is more to do
  * @stalls: what is pending, for reports
  * @hands: threads that wait, and posts that have begun, on one node; see tensor_hands.h
+ * @posts: of @hands, posts that have begun
  * @staff: queues workers that an op has not got because of @hands; armed under group->lock
  * @staff_by: when it does so although there are @hands, jiffies
  */
@@ -163,6 +164,7 @@ struct coll_tensors {
 	struct work_struct work;
 	struct coll_stalls stalls;
 	u32 hands;
+	u32 posts;
 	struct delayed_work staff;
 	unsigned long staff_by;
 };
