@@ -62,6 +62,8 @@ build_locked()
 
 	kdir=$(kernel_path "$kernel" kdir)
 	[[ $kernel == uml* ]] && args+=(ARCH=um)
+	# The kernel may set variables to 0 that the module forgets to set: here they get garbage.
+	[[ $kernel == uml-debug ]] && args+=(KCFLAGS=-ftrivial-auto-var-init=pattern)
 	# Another kernel under the same name: nothing of the old build holds.
 	if [[ $(cat "$out/kdir" 2>/dev/null) != "$kdir" ]]; then
 		rm -rf "$out/src"

@@ -143,7 +143,7 @@ void coll_stream_init(void)
 {
 	u32 nr = min(num_online_cpus(), COLL_SLICE_PARTS), i;
 	struct coll_stream_part *parts;
-	struct coll_reducer r;
+	struct coll_reducer r = { };
 	float *v;
 
 	coll_stream_bytes = stream_from ?: 2 * COLL_STREAM_MOST;

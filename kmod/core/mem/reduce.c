@@ -233,7 +233,7 @@ static void coll_reducer_setup_wide(struct coll_reducer *r, u32 dtype)
 
 void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype, bool wide)
 {
-	r->part = NULL;
+	*r = (struct coll_reducer){ };
 	if (!coll_op_defined(op, dtype))
 		return;
 	r->elem = coll_dtype_size(dtype);
