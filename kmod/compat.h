@@ -198,6 +198,23 @@ static inline bool coll_exec_waits(struct task_struct *p)
  */
 #ifdef CONFIG_X86_64
 #include <asm/fpu/api.h>
+#ifdef CONFIG_UML
+/* The host saves the registers. User-mode Linux knows the CPU by name, not by OSXSAVE. */
+static inline bool coll_cpu_saves_vectors(bool zmm)
+{
+	return true;
+}
+#else
+#include <asm/cpufeature.h>
+#include <asm/fpu/types.h>
+/* Are registers of 32 bytes, with @zmm of 64, switched on? A hypervisor may report instructions only. */
+static inline bool coll_cpu_saves_vectors(bool zmm)
+{
+	u64 want = XFEATURE_MASK_SSE | XFEATURE_MASK_YMM | (zmm ? XFEATURE_MASK_AVX512 : 0);
+
+	return boot_cpu_has(X86_FEATURE_OSXSAVE) && cpu_has_xfeatures(want, NULL);
+}
+#endif
 static inline void coll_fpu_begin(bool x87)
 {
 #ifdef CONFIG_UML

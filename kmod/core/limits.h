@@ -235,6 +235,8 @@
  * `make bench-ops` measures that time.
  */
 #define COLL_FPU_BYTES		SZ_32K
+/* The same for sums that are folded once more, by scalar code, where they are infinite or NaN. */
+#define COLL_FPU_BYTES_EXT	SZ_8K
 /* The same for the x87 and for the scalar reference, which are slower by this factor. */
 #define COLL_FPU_BYTES_SLOW	SZ_4K
 /*

@@ -32,14 +32,11 @@ static const struct coll_simd *const coll_isas[] = {
 static bool coll_cpu_has(const struct coll_simd *isa)
 {
 #ifdef CONFIG_X86_64
-	/* User-mode Linux knows its host's CPU by name, not by OSXSAVE. */
-	bool wide = IS_ENABLED(CONFIG_UML) || boot_cpu_has(X86_FEATURE_OSXSAVE);
-
 	if (isa == &coll_simd_avx2)
-		return wide && boot_cpu_has(X86_FEATURE_AVX2) &&
+		return coll_cpu_saves_vectors(false) && boot_cpu_has(X86_FEATURE_AVX2) &&
 		       boot_cpu_has(X86_FEATURE_F16C);
 	if (isa == &coll_simd_avx512)
-		return wide && boot_cpu_has(X86_FEATURE_AVX512F) &&
+		return coll_cpu_saves_vectors(true) && boot_cpu_has(X86_FEATURE_AVX512F) &&
 		       boot_cpu_has(X86_FEATURE_AVX512BW) &&
 		       boot_cpu_has(X86_FEATURE_AVX512DQ) &&
 		       boot_cpu_has(X86_FEATURE_AVX512VL) &&
@@ -226,7 +223,7 @@ static void coll_reducer_setup_wide(struct coll_reducer *r, u32 dtype)
 	if (dtype == COLL_I64 || dtype == COLL_U64)
 		r->section = 0;
 	else if (coll_isa != &coll_simd_scalar && (!r->wide.widen || coll_isa->widen[dtype]))
-		r->section = COLL_FPU_BYTES;
+		r->section = r->wide.part_ext ? COLL_FPU_BYTES_EXT : COLL_FPU_BYTES;
 	else
 		r->section = COLL_FPU_BYTES_SLOW;
 }
