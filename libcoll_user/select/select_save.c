@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -142,6 +143,17 @@ static int replace(const char *path, const char *text, size_t len)
 	return ret;
 }
 
+/* Reading refuses a file with more sets, and then every job that is told to read it fails. */
+static bool has_room(const struct select_file *old, const struct select_key *key)
+{
+	uint32_t i;
+
+	for (i = 0; i < old->nr; i++)
+		if (select_key_same(&old->sets[i].key, key))
+			return true;
+	return old->nr < SELECT_FILE_SETS;
+}
+
 int select_file_save(const char *path, const struct select_key *key,
 		     const struct select_tables *tables, const char *const *notes,
 		     uint32_t nr_notes)
@@ -158,12 +170,16 @@ int select_file_save(const char *path, const struct select_key *key,
 		select_file_free(&old);
 		ret = 0;
 	}
+	if (!ret && !has_room(&old, key))
+		ret = -EFBIG;
 	if (!ret) {
 		f = open_memstream(&text, &len);
 		ret = f ? compose(f, &old, key, tables, notes, nr_notes) : -ENOMEM;
 		if (f && fclose(f))
 			ret = -ENOMEM;
 	}
+	if (!ret && len > SELECT_FILE_MAX)
+		ret = -EFBIG;
 	if (!ret)
 		ret = replace(path, text, len);
 	free(text);

@@ -301,6 +301,40 @@ static void test_save(const char *dir)
 	ok(!rmdir(dir), "nothing is left beside it");
 }
 
+/* A file is never written that cannot be read again. */
+static void test_full(const char *dir)
+{
+	struct select_key key = { .nodes = 2, .ranks = 4 };
+	struct select_tables t;
+	const char *long_note;
+	char path[256], *note;
+	struct select_file f;
+	int ret = 0;
+	uint32_t i;
+
+	fill(&t, COLL_ALG_MESH);
+	snprintf(path, sizeof(path), "%s/full", dir);
+	for (i = 0; i < SELECT_FILE_SETS && !ret; i++) {
+		key.digest[0] = (uint8_t)i;
+		key.digest[1] = (uint8_t)(i >> 8);
+		ret = select_file_save(path, &key, &t, NULL, 0);
+	}
+	ok(!ret && has(path, &key, &t), "as many sets as a file may have");
+	ok(!select_file_save(path, &key, &t, NULL, 0), "one of them again");
+	key.digest[2] = 1;
+	ok(select_file_save(path, &key, &t, NULL, 0) == -EFBIG, "one more");
+	ret = select_file_read(&f, path);
+	ok(!ret && f.nr == SELECT_FILE_SETS, "the file is as before");
+	select_file_free(&f);
+	unlink(path);
+	note = calloc(1, SELECT_FILE_MAX + 1);
+	memset(note, 'x', SELECT_FILE_MAX);
+	long_note = note;
+	ok(select_file_save(path, &key, &t, &long_note, 1) == -EFBIG && access(path, F_OK),
+	   "too many bytes");
+	free(note);
+}
+
 static void test_key(void)
 {
 	struct select_host hosts[3] = { { { 1 }, "a" }, { { 2 }, "b" }, { { 3 }, "c" } };
@@ -330,6 +364,7 @@ int main(int argc, char **argv)
 	if (!mkdtemp(dir))
 		abort();
 	test_fifo(dir);
+	test_full(dir);
 	test_save(dir);
 	printf("1..%d\n", tests);
 	return failures != 0;
