@@ -247,6 +247,9 @@ static void on_tensor_start(const char *line, double now)
 	struct item **at = &t.bucket[hash(POSTED, group, 0)], *i, *op;
 	char name[NAME];
 
+	/* An op has a number. */
+	if (!seq && !cause)
+		return;
 	decode(hex_name(line), name, sizeof(name));
 	while ((i = *at)) {
 		if (!is(i, POSTED, group, 0) || i->round != round || strcmp(i->name, name)) {
@@ -417,21 +420,39 @@ static const struct {
 	{ " coll_abort: ", on_abort },
 };
 
-/* "  task-pid [cpu] flags seconds.microseconds: event: ..." */
+/* The last place where @what is in @line. */
+static const char *last(const char *line, const char *what)
+{
+	const char *found = NULL, *at = line;
+
+	while ((at = strstr(at, what)))
+		found = at++;
+	return found;
+}
+
+/*
+ * "  task-pid [cpu] flags seconds.microseconds: event: ..." A task may have the name of an event. The
+ * event is the last one: its fields are numbers, hexadecimal digits, and words without colons.
+ */
 static void take(const char *line, double *now)
 {
 	const char *event = NULL, *at;
-	size_t k;
+	size_t k, of = 0;
 
-	for (k = 0; k < sizeof(handlers) / sizeof(handlers[0]) && !event; k++)
-		event = strstr(line, handlers[k].name);
+	for (k = 0; k < sizeof(handlers) / sizeof(handlers[0]); k++) {
+		at = last(line, handlers[k].name);
+		if (at && (!event || at > event)) {
+			event = at;
+			of = k;
+		}
+	}
 	if (!event)
 		return;
 	for (at = event; at > line && at[-1] != ' '; at--)
 		;
 	*now = 1e6 * strtod(at, NULL);
 	/* One blank stays, so that each key has one before it. */
-	handlers[k - 1].fn(event + strlen(handlers[k - 1].name) - 1, *now);
+	handlers[of].fn(event + strlen(handlers[of].name) - 1, *now);
 }
 
 /* What has not ended yet. */
