@@ -10,7 +10,7 @@
  *	avg		integers as sum: what is left over is cut off; floats: the
  *			sum is a multiple of the number of ranks
  *	sum_exact	two ranks have +-2^60, beside which a sum forgets the others
- *	prod		one rank has 2, or 1 + 2i, the others units
+ *	prod		one rank has 2 to 7, or such a number + 1i to 6i, the others units
  *	minloc, maxloc	few values and so many ties
  *	land, lor	one rank in some elements decides
  *
@@ -62,9 +62,10 @@ static int64_t addend(const struct data_spec *d, const struct format *f, uint32_
 {
 	int64_t m = format_limit(f) / 8 / share;
 
-	s += (uint32_t)part * 5;
+	/* 1024 ranks that each multiply by 2 + i stay below 2^24. */
 	if (is_wide(f))
-		return (int64_t)(s * 7 & 15) - 8 * f->is_signed + (int64_t)r * ((s & 3) + 1);
+		return (int64_t)(hash(r, s, (uint64_t)part) & 4095) - 2048 * f->is_signed;
+	s += (uint32_t)part * 5;
 	r = (r + s) % d->size;
 	m = m ? m : 1;
 	return r < 4 ? (int64_t)(hash(r, s, 0) % (uint64_t)(2 * m + 1)) - m : 0;
@@ -97,22 +98,24 @@ static struct value factor(const struct elem_type *t, uint32_t r)
 static struct value product_input(const struct data_spec *d, const struct elem_type *t,
 				  uint32_t r, uint32_t s)
 {
-	/* Zeroes of units may be negative; beside 1 + 2i nothing is left of them. */
+	/* Zeroes of units may be negative; beside 2 + i nothing is left of them. */
 	static const struct value unit[4] = { { { 1, 0 } }, { { 0, 1 } }, { { -1, 0 } }, { { 0, -1 } } };
 	bool other = r != (is_scan(d) ? 0 : s % d->size);
+	uint64_t h = hash(r, s, 0);
 
-	if (t->part[1])
-		return other ? unit[(r + s) & 3] : (struct value){ { 1, 2 } };
 	if (!other)
-		return (struct value){ { 2 } };
-	return unit[t->part[0]->is_signed && ((r + s) & 1) ? 2 : 0];
+		return (struct value){ { 2 + (int64_t)(h % 6),
+					 t->part[1] ? 1 + (int64_t)(h / 6 % 6) : 0 } };
+	if (t->part[1])
+		return unit[h & 3];
+	return unit[t->part[0]->is_signed && (h & 1) ? 2 : 0];
 }
 
 /* Bits and truth values; all that follow are stored as integers. */
 static int64_t bits_input(const struct data_spec *d, uint32_t r, uint32_t s)
 {
 	uint64_t h = hash(r, s, 0), common = hash(0, s, 1);
-	bool decides = r == s % d->size && !(s & 3);
+	bool decides = r == s % d->size && !(hash(0, s, 2) & 1);
 
 	switch (d->op) {
 	case COLL_OP_LAND:
