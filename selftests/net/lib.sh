@@ -54,7 +54,7 @@ nothing_left()
 	local _
 
 	for _ in {1..300}; do
-		"$tools/collctl" list >"$log" 2>&1
+		"$tools/collctl" list >"$log" 2>&1 || return 1
 		tail -n +2 "$log" | grep -q . || return 0
 		sleep 0.1
 	done
