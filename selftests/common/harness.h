@@ -16,4 +16,12 @@
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT TEST_SECONDS
 
+/* SKIP() after checks would hide that one of them has failed. Then the test has failed. */
+#define SKIP_REST(statement, fmt, ...) do { \
+	if (!__test_passed(_metadata)) { \
+		statement; \
+	} \
+	SKIP(statement, fmt, ##__VA_ARGS__); \
+} while (0)
+
 #endif /* COLL_SELFTESTS_HARNESS_H */

@@ -105,7 +105,7 @@ static void kill_large(struct __test_metadata *_metadata, uint32_t nodes)
 	       (unsigned long long)few.heard / 1000, LARGE >> 20,
 	       (unsigned long long)much.heard / 1000, (unsigned long long)much.gone / 1000);
 	if (much.gone < LEAST_NS)
-		SKIP(return, "memory is given back too fast to tell");
+		SKIP_REST(return, "memory is given back too fast to tell");
 	EXPECT_LT(much.heard, few.heard + much.gone / 4) {
 		TH_LOG("heard only when its memory was given back");
 	}

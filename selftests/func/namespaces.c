@@ -47,7 +47,7 @@ TEST(user_namespace)
 	EXPECT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, chmod("/dev/coll", st.st_mode & 07777));
 	if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT)
-		SKIP(return, "no user namespaces for nobody");
+		SKIP_REST(return, "no user namespaces for nobody");
 	EXPECT_EQ(0, status);
 }
 
@@ -105,7 +105,7 @@ TEST(uids_of_a_user_namespace_share_limits)
 	EXPECT_TRUE(test_put("/sys/module/coll/parameters/max_groups", "16384"));
 	EXPECT_EQ(0, chmod("/dev/coll", st.st_mode & 07777));
 	if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT)
-		SKIP(return, "no user namespaces for nobody");
+		SKIP_REST(return, "no user namespaces for nobody");
 	EXPECT_EQ(1, WEXITSTATUS(status));
 }
 
