@@ -7,13 +7,17 @@ rank=${COLL_TEST_BUILD:?}/shm_rank
 seed=${COLL_TEST_SEED:-$RANDOM}
 rounds=$(largest 20 3)
 
-# well NAME RANKS MODE [VICTIM]: every rank says that all was as it should be
+# well NAME RANKS MODE [VICTIM]: every rank says that all was as it should be, and ends well
 well()
 {
+	local status want=0
+
+	[[ $3 != kill && $3 != early ]] || want=137	# 128 + SIGKILL
 	COLL_SHM=${shm-1} "$tools/collrun" -t 200 -k -n "$2" ${nodes:+--nodes "$nodes"} \
 		"$rank" "$3" "$seed" "${@:4}" >"$log" 2>&1 </dev/null
-	echo "status $?" >>"$log"
-	(($(grep -c 'is well$' "$log") == $2 - ${dead:-0}))
+	status=$?
+	echo "status $status" >>"$log"
+	((status == want && $(grep -c 'is well$' "$log") == $2 - ${dead:-0}))
 }
 
 # once NAME RANKS MODE [VICTIM]
