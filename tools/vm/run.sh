@@ -3,6 +3,7 @@
 # collvm run: boots a kernel, runs a command in it, passes judgement.
 
 SPLAT='BUG:|WARNING:|Oops|KASAN:|KCSAN:|UBSAN:|KMSAN:|INFO: task|INFO: possible|suspicious RCU'
+SPLAT+='|INFO: rcu_[a-z_]+ (self-)?detected '	# stalls
 SPLAT+='|general protection|refcount_t|list_(add|del) corruption|unreferenced object'
 SPLAT+='|Kernel panic'
 
