@@ -28,6 +28,7 @@ run()
 	fi
 }
 
+(($#)) || { echo "not ok - no programs" && failed=1; }
 for prog in "$@"; do
 	echo "# $prog"
 	start=$SECONDS
