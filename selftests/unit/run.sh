@@ -3,8 +3,10 @@
 #
 # Run test programs that speak TAP, JOBS of them at a time, show what they say, and
 # count. A program that dies, or does not say as many results as it planned, is one
-# failure more.
+# failure more. ARGS are arguments of each; TITLE is that of the last line.
 
+title=${TITLE:-unit}
+limit=3600	# seconds for one; beside a whole check they have little of the CPUs
 passed=0
 failed=0
 dir=$(mktemp -d) || exit 1
@@ -13,8 +15,8 @@ trap 'rm -rf "$dir"' EXIT
 # shellcheck disable=SC2016 # the inner shell's
 printf '%s\n' "$@" | xargs -P "${JOBS:-1}" -I{} sh -c '
 	out=$1/$(basename "$2")
-	"$2" >"$out" 2>&1
-	echo $? >"$out.status"' sh "$dir" {}
+	timeout -k 5 "$3" "$2" $4 >"$out" 2>&1
+	echo $? >"$out.status"' sh "$dir" {} "$limit" "${ARGS-}"
 
 for prog in "$@"; do
 	out=$dir/$(basename "$prog")
@@ -32,5 +34,5 @@ for prog in "$@"; do
 	failed=$((failed + bad))
 done
 
-echo "unit: $passed passed, $failed failed"
+echo "$title: $passed passed, $failed failed"
 [ $failed -eq 0 ]
