@@ -14,6 +14,7 @@ out=$(mktemp) || exit 1
 trap 'rm -f "$out"' EXIT
 passed=0
 failed=0
+skipped=0
 broken=
 # where scripts find what was built for them
 export COLL_TEST_BUILD=$dir
@@ -45,9 +46,11 @@ for prog in "$@"; do
 	echo "# $prog: $((SECONDS - start)) s"
 	passed=$((passed + good))
 	failed=$((failed + bad))
+	skipped=$((skipped + $(grep -c '^ok .*# SKIP' "$out")))
 	((bad == 0)) || broken+=" $prog"
 done
 
 [[ -z $broken ]] || echo "# failures in:$broken"
-echo "$title: $passed passed, $failed failed"
+((!skipped)) || skips=" (skipped: $skipped)"
+echo "$title: $passed passed, $failed failed${skips-}"
 ((failed == 0))

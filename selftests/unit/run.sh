@@ -9,6 +9,7 @@ title=${TITLE:-unit}
 limit=3600	# seconds for one; beside a whole check they have little of the CPUs
 passed=0
 failed=0
+skipped=0
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
@@ -32,7 +33,9 @@ for prog in "$@"; do
 	fi
 	passed=$((passed + good))
 	failed=$((failed + bad))
+	skipped=$((skipped + $(grep -c '^ok .*# SKIP' "$out")))
 done
 
-echo "$title: $passed passed, $failed failed"
+[ $skipped -eq 0 ] && skips= || skips=" (skipped: $skipped)"
+echo "$title: $passed passed, $failed failed$skips"
 [ $failed -eq 0 ]
