@@ -16,6 +16,9 @@
 
 #include <coll/coll.h>
 
+#include "algorithms/table.h"
+#include "collective.h"
+
 #define UNTOUCHED	0x5a5a5a5aU
 #define GAP		3
 
@@ -368,6 +371,44 @@ static int run(const struct coll_cmd *cmd, struct call *c)
 	}
 }
 
+static bool reduces(enum coll_collective what)
+{
+	return what == COLL_REDUCE || what == COLL_ALLREDUCE || what == COLL_SCAN ||
+	       what == COLL_EXSCAN || what == COLL_REDUCE_SCATTER ||
+	       what == COLL_REDUCE_SCATTER_BLOCK;
+}
+
+/* May the kernel use this algorithm, as the flags say? Its own rules are in support.c. */
+static bool fits(const struct coll_algorithm *a, enum coll_collective what, enum coll_op_code op)
+{
+	uint32_t kind = coll_kind_of(what)->flags;
+	bool ranks = kind & COLL_KIND_RANKS;
+
+	/* Participants are ranks; two ranks know a count; blocks differ; inputs are sent. */
+	if ((a->flags & COLL_ALG_RANKS && !ranks) ||
+	    (kind & COLL_KIND_PRIVATE && !(a->flags & COLL_ALG_DIRECT)) ||
+	    (kind & COLL_KIND_COUNTS && a->flags & COLL_ALG_EQUAL) ||
+	    (a->flags & COLL_ALG_INPUT &&
+	     (!ranks || op == COLL_OP_PREMULSUM || op == COLL_OP_SUM_EXACT)))
+		return false;
+	if (op == COLL_OP_REPLACE)
+		return what == COLL_ALLREDUCE || (ranks && a->flags & COLL_ALG_ORDERED);
+	return op != COLL_OP_AVG || (what != COLL_SCAN && what != COLL_EXSCAN);
+}
+
+/* The error of a call that no algorithm may do; 0: one may. */
+static int refusal(enum coll_collective what, uint32_t algorithm, enum coll_op_code op)
+{
+	uint32_t id = algorithm & COLL_ALG_ID_MASK, i;
+	const struct coll_algorithm *a;
+
+	for (i = 0; (a = coll_algorithm_of(what, i)); i++)
+		if ((!id || (a->id == id && (algorithm == id || a->flags & COLL_ALG_HAS_RADIX))) &&
+		    fits(a, what, reduces(what) ? op : COLL_OP_NONE))
+			return 0;
+	return algorithm ? -EINVAL : -EOPNOTSUPP;
+}
+
 static void complain(const struct call *c, const char *what, uint64_t i, uint32_t got,
 		     uint32_t want)
 {
@@ -400,8 +441,8 @@ static bool check(struct call *c)
 {
 	bool skip = c->inplace && (c->what == COLL_SCATTER || c->what == COLL_SCATTERV);
 	struct coll_cmd cmd;
+	int ret, want;
 	uint64_t i;
-	int ret;
 
 	c->in_len = length(c, false);
 	c->out_len = length(c, true);
@@ -414,13 +455,14 @@ static bool check(struct call *c)
 	prepare(c);
 	make_cmd(c, &cmd);
 	ret = run(&cmd, c);
-	if ((ret == -EINVAL && c->algorithm) || (ret == -EOPNOTSUPP && reduction))
-		return false;
-	if (ret) {
-		fprintf(stderr, "rank %u: collective %u, op %u, algorithm %u: %s\n", me, c->what,
-			reductions[reduction].op, c->algorithm, coll_strerror(ret));
+	want = refusal(c->what, c->algorithm, reductions[reduction].op);
+	if (ret != want) {
+		fprintf(stderr, "rank %u: collective %u, op %u, algorithm %#x: %d, not %d\n", me,
+			c->what, reductions[reduction].op, c->algorithm, ret, want);
 		exit(1);
 	}
+	if (ret)
+		return false;
 	checked++;
 	for (i = 0; i < c->out_len && !skip; i++)
 		if (c->out[i] != c->want[i])
@@ -445,13 +487,6 @@ static bool may_inplace(enum coll_collective what, uint32_t root)
 	default:
 		return true;
 	}
-}
-
-static bool reduces(enum coll_collective what)
-{
-	return what == COLL_REDUCE || what == COLL_ALLREDUCE || what == COLL_SCAN ||
-	       what == COLL_EXSCAN || what == COLL_REDUCE_SCATTER ||
-	       what == COLL_REDUCE_SCATTER_BLOCK;
 }
 
 static bool is_rooted(enum coll_collective what)
@@ -508,7 +543,7 @@ static void check_bits(void)
 		coll_cmd_allreduce(comm, &cmd, in, out, N, COLL_F32, COLL_OP_SUM);
 		cmd.algorithm = alg;
 		ret = coll_submit(comm, &cmd);
-		if (ret == -EINVAL)
+		if (ret && ret == refusal(COLL_ALLREDUCE, alg, COLL_OP_SUM))
 			continue;
 		if (!ret)
 			ret = coll_allreduce(comm, out, low, N, COLL_U32, COLL_OP_MIN);
