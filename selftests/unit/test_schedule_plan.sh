@@ -87,15 +87,15 @@ racks()
 bad=0
 for seed in 1 2 3 4 5 6 7 8 9 10 11 12; do
 	racks $seed 8 3 >"$work/topology"
-	[ "$(stretch "$work/topology" --exact)" = "$(stretch "$work/topology" --heuristic)" ] ||
-		bad=1
+	best=$(stretch "$work/topology" --exact)
+	[ "$best" ] && [ "$(stretch "$work/topology" --heuristic)" = "$best" ] || bad=1
 done
 result $bad 'order: the heuristic finds the best of 8 hosts, 12 times'
 
 for r in 2 16; do
 	racks 5 512 $r >"$work/topology"
 	stretch "$work/topology" >"$work/stretch"
-	awk '{ exit !($2 <= 1.1 * $3 && $2 < $1) }' "$work/stretch"
+	awk '{ good = $2 <= 1.1 * $3 && $2 < $1 } END { exit !good }' "$work/stretch"
 	result $? "order: 512 hosts in $r racks, $(cat "$work/stretch")"
 done
 
