@@ -4,6 +4,7 @@
  * does not disturb another user. When the processes of the first user have ended, it may begin
  * again.
  */
+#include <errno.h>
 #include <sys/wait.h>
 #include <sys/stat.h>
 #include <grp.h>
@@ -15,6 +16,7 @@
 
 #define SECOND	1000000000ULL
 #define MOST	5000
+#define INFLIGHT	1000
 
 static bool become(uid_t uid)
 {
@@ -67,44 +69,46 @@ static int start_again(struct raw_comm *c)
 	return ret;
 }
 
-/* Receives that nobody will ever match, until that is refused. */
-static int all_commands(void)
+/* Receives that nobody will ever match, until that is refused. Return: their number. */
+static int all_commands(int *error)
 {
 	static struct coll_cmd cmd;
 	static int32_t buf[4];
 	struct io_uring_cqe *cqe;
 	struct io_uring ring;
 	struct raw_comm c;
-	int n, refused = 0;
+	int n;
 
+	*error = 0;
 	if (start_again(&c) || io_uring_queue_init(64, &ring, 0))
 		return 0;
 	raw_recv(&cmd, buf, 1, COLL_I32, 1, 7, NULL);
-	for (n = 0; n < MOST && !refused; n++) {
+	for (n = 0; n < MOST; n++) {
 		ring_prep(io_uring_get_sqe(&ring), c.fd[0], &cmd, n);
 		if (io_uring_submit(&ring) != 1)
 			break;
 		if (!io_uring_peek_cqe(&ring, &cqe)) {
-			refused = cqe->res;
+			*error = cqe->res;
 			io_uring_cqe_seen(&ring, cqe);
+			break;
 		}
 	}
 	return n;
 }
 
-/* Takes all, says so, and holds it until the other end is closed. */
+/* Takes all that the limits allow, says so, and holds it until the other end is closed. */
 static int greedy(int say, int until)
 {
-	int error, n, cmds;
+	int error, refused, n, cmds;
 	char byte = 0;
 
 	if (!become(65533))
 		return 1;
-	cmds = all_commands();
+	cmds = all_commands(&refused);
 	n = communicators_again(&error);
-	printf("# %d communicators, then %d; %d commands\n", n, error, cmds);
+	printf("# %d communicators, then %d; %d commands, then %d\n", n, error, cmds, refused);
 	fflush(stdout);
-	if (!n || !cmds)
+	if (!n || error != -EMFILE || cmds < INFLIGHT || refused != -ENOMEM)
 		return 2;
 	if (write(say, &byte, 1) != 1)
 		return 3;
@@ -144,7 +148,7 @@ static int child(int (*f)(void))
 
 TEST(second_user_does_not_notice)
 {
-	int say[2], until[2], status, round;
+	int say[2], until[2], status, round, inflight;
 	char limit[16] = "";
 	struct stat st;
 	char byte;
@@ -154,6 +158,8 @@ TEST(second_user_does_not_notice)
 	ASSERT_EQ(0, chmod("/dev/coll", 0666));
 	ASSERT_TRUE(test_get(TEST_MAX_GROUPS, limit, sizeof(limit)));
 	ASSERT_TRUE(test_put(TEST_MAX_GROUPS, "100"));
+	inflight = raw_max_inflight(INFLIGHT);
+	ASSERT_LT(0, inflight);
 	for (round = 0; round < 2; round++) {
 		ASSERT_EQ(0, pipe(say));
 		ASSERT_EQ(0, pipe(until));
@@ -164,13 +170,14 @@ TEST(second_user_does_not_notice)
 		}
 		close(until[0]);
 		close(say[1]);
-		ASSERT_EQ(1, read(say[0], &byte, 1));
+		ASSERT_EQ(1, read(say[0], &byte, 1)) TH_LOG("no limit has stopped the other user");
 		EXPECT_EQ(0, child(bystander)) TH_LOG("round %d", round);
 		close(until[1]);
 		close(say[0]);
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		EXPECT_EQ(0, status);
 	}
+	EXPECT_LT(0, raw_max_inflight(inflight));
 	EXPECT_TRUE(test_put(TEST_MAX_GROUPS, limit));
 	EXPECT_EQ(0, chmod("/dev/coll", st.st_mode & 07777));
 }
