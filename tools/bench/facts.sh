@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154  # of who sources it: top, out
-# Facts about this machine, as lines "name value" of $out/facts.tsv.
+# Facts about this machine, as lines "name value" of $facts, or of $out/facts.tsv. Benchmarks
+# that share a directory need files of their own: make bench, if resumed, needs what it has written.
 
 fact()
 {
-	printf '%s\t%s\n' "$1" "${*:2}" >>"$out/facts.tsv"
+	printf '%s\t%s\n' "$1" "${*:2}" >>"${facts:-$out/facts.tsv}"
 }
 
 lscpu_field()
