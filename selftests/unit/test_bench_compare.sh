@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# tools/bench/compare on small tables: what is slower in all rounds is worse, and nothing else.
+# tools/bench/compare on small tables: what is slower in all rounds is worse, and what is not there
+# is missing; nothing else is.
 
 compare=$(cd "$(dirname "$0")/../.." && pwd)/tools/bench/compare
 dir=$(mktemp -d) || exit 1
@@ -32,16 +33,19 @@ result() {
 	fi
 }
 
-echo 1..5
+echo 1..6
 table old 4 5 6
 table new 5 6 7
-result 0 "compare: 1 rows, 0 better, 1 the same within their spread, 0 worse" "rounds overlap"
+result 0 "compare: 1 rows, 0 better, 1 the same within their spread, 0 worse, 0 missing" "rounds overlap"
 table new 6.1 7 8
-result 1 "compare: 1 rows, 0 better, 0 the same within their spread, 1 worse" "all rounds slower"
+result 1 "compare: 1 rows, 0 better, 0 the same within their spread, 1 worse, 0 missing" "all rounds slower"
 table new 2 3 3.9
-result 0 "compare: 1 rows, 1 better, 0 the same within their spread, 0 worse" "all rounds faster"
+result 0 "compare: 1 rows, 1 better, 0 the same within their spread, 0 worse, 0 missing" "all rounds faster"
 cp "$dir/old" "$dir/new"
-result 0 "compare: 1 rows, 0 better, 1 the same within their spread, 0 worse" "the same"
+result 0 "compare: 1 rows, 0 better, 1 the same within their spread, 0 worse, 0 missing" "the same"
 grep -v coll-ioctl "$dir/old" >"$dir/new"
-result 1 "compare: 0 rows, 0 better, 0 the same within their spread, 0 worse" "nothing in common"
+result 1 "compare: 0 rows, 0 better, 0 the same within their spread, 0 worse, 1 missing" "nothing in common"
+cp "$dir/old" "$dir/new"
+sed -n 's/coll-ioctl,time,8,p50/coll-uring,time,8,p50/p' "$dir/new" >>"$dir/old"
+result 1 "compare: 1 rows, 0 better, 1 the same within their spread, 0 worse, 1 missing" "a row is missing"
 exit $status
