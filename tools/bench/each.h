@@ -10,7 +10,8 @@
  *							a rank
  *	ROW collective ranks bytes calls VALUE		the same of system calls, where syscount counts
  *
- * Where system calls are counted nothing is timed, because that slows them down.
+ * Where system calls are counted nothing is timed, because that slows them down. After the times of
+ * a size, and outside of them, one result is verified; a wrong element ends the program.
  */
 #ifndef EACH_H
 #define EACH_H
@@ -132,6 +133,82 @@ static inline void each_time(const struct each *e, enum each_what what, const st
 	each_row(e, what, z->bytes, "us", bench_median(times, z->iters));
 }
 
+/* Whole numbers, so that sums are exact. They repeat after a prime number of elements. */
+static inline float each_value(int rank, size_t i)
+{
+	return (float)(i % 4093 + 5 * (size_t)rank);
+}
+
+static inline float each_sum(int ranks, size_t i)
+{
+	return (float)((size_t)ranks * (i % 4093) + 5 * (size_t)(ranks * (ranks - 1) / 2));
+}
+
+/* How many elements of the output this rank gets. */
+static inline size_t each_length(const struct each *e, enum each_what what, size_t count)
+{
+	switch (what) {
+	case EACH_BARRIER:
+		return 0;
+	case EACH_REDUCE:
+		return e->rank ? 0 : count;
+	case EACH_EXSCAN:
+		return e->rank ? count : 0;
+	case EACH_GATHER: case EACH_GATHERV:
+		return e->rank ? 0 : count * (size_t)e->ranks;
+	case EACH_ALLGATHER: case EACH_ALLGATHERV: case EACH_ALLTOALL: case EACH_ALLTOALLV:
+		return count * (size_t)e->ranks;
+	default:
+		return count;
+	}
+}
+
+/* Element @i of it. */
+static inline float each_wanted(const struct each *e, enum each_what what, size_t count, size_t i)
+{
+	size_t own = count * (size_t)e->rank;
+
+	switch (what) {
+	case EACH_BROADCAST:
+		return each_value(0, i);
+	case EACH_REDUCE: case EACH_ALLREDUCE:
+		return each_sum(e->ranks, i);
+	case EACH_REDUCE_SCATTER: case EACH_REDUCE_SCATTER_BLOCK:
+		return each_sum(e->ranks, own + i);
+	case EACH_SCAN:
+		return each_sum(e->rank + 1, i);
+	case EACH_EXSCAN:
+		return each_sum(e->rank, i);
+	case EACH_SCATTER: case EACH_SCATTERV:
+		return each_value(0, own + i);
+	case EACH_ALLTOALL: case EACH_ALLTOALLV:
+		return each_value((int)(i / count), own + i % count);
+	default:
+		return each_value((int)(i / count), i % count);
+	}
+}
+
+/* One op more: is the result right on all ranks? */
+static inline void each_check(const struct each *e, enum each_what what, size_t bytes,
+			      float *in, float *out)
+{
+	size_t count = each_count(e, what, bytes), length = each_length(e, what, count), i;
+	double wrong = 0;
+
+	/* The root of a broadcast has its input there. */
+	for (i = 0; i < length; i++)
+		out[i] = what == EACH_BROADCAST && !e->rank ? each_value(0, i) : -1;
+	e->run(what, in, out, count);
+	for (i = 0; i < length; i++)
+		wrong += out[i] != each_wanted(e, what, count, i);
+	e->collect(&wrong, 1, 0);
+	if (wrong == 0)
+		return;
+	fprintf(stderr, "rank %d: %s, %zu bytes: %.0f elements are wrong\n", e->rank,
+		each_names[what], bytes, wrong);
+	exit(3);
+}
+
 static inline int each_is_wanted(enum each_what what)
 {
 	const char *some = getenv("BENCH_COLLECTIVES"), *at = some;
@@ -155,16 +232,21 @@ static inline void each_run(const struct each *e, int n, char **plan)
 	float *in = bench_buffer(bytes), *out = bench_buffer(bytes);
 	double *times = (double *)bench_alloc((size_t)most.iters, sizeof(*times));
 	const volatile uint64_t *calls = each_calls();
+	size_t k;
 	int what, i;
 
+	for (k = 0; k < bytes / sizeof(float); k++)
+		in[k] = each_value(e->rank, k);
 	bench_now_us();
 	for (what = 0; what < EACH_NR; what++) {
 		for (i = 0; each_is_wanted((enum each_what)what) && i < n; i++) {
 			if (what == EACH_BARRIER && i)
 				break;
 			bench_parse(plan[i], &z);
-			if (!calls)
+			if (!calls) {
 				each_time(e, (enum each_what)what, &z, in, out, times);
+				each_check(e, (enum each_what)what, z.bytes, in, out);
+			}
 			if (z.bytes <= 4096)
 				each_batch(e, (enum each_what)what, &z, in, out, calls);
 		}
