@@ -252,6 +252,20 @@ static uint64_t time_left(struct flight *f)
 	return now < f->until ? f->until - now : 0;
 }
 
+/*
+ * The time of @f, the op at @pos, is over, and the kernel was to fail the communicator. It has not if
+ * it refused the sleep, or if a rank changes its slot all the time.
+ */
+static void end_late(struct async *a, struct flight *f, uint64_t pos)
+{
+	struct shm *s = a->comm->shm;
+
+	/* Another thread may have ended it meanwhile. */
+	if (a->flying && s->flights->first == pos && !f->astray &&
+	    shm_op_look(s, &f->o) == SHM_LATE)
+		coll_abort(a->comm, ETIMEDOUT);
+}
+
 static void await(struct async *a, uint64_t ns)
 {
 	struct shm *s = a->comm->shm;
@@ -287,6 +301,9 @@ static void await(struct async *a, uint64_t ns)
 	if (ret && ns)
 		relax_sleep(RELAX_FIRST_NS);
 	pthread_mutex_lock(&a->lock);
+	f->o.next = 0;
+	if (!left)
+		end_late(a, f, o.pos);
 }
 
 static const struct async_shortcut shortcut = {

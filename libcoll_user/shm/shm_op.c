@@ -186,7 +186,7 @@ void shm_op_is_awake(const struct shm *s, const struct shm_op *o)
 				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-int shm_op_sleep(coll_comm_t *comm, const struct shm_op *o, uint64_t ns, uint64_t flags)
+int shm_op_sleep(coll_comm_t *comm, struct shm_op *o, uint64_t ns, uint64_t flags)
 {
 	struct coll_shm_wait w = {
 		.pos = o->pos, .posted = o->posted, .timeout_ns = ns, .flags = flags,
@@ -197,6 +197,8 @@ int shm_op_sleep(coll_comm_t *comm, const struct shm_op *o, uint64_t ns, uint64_
 	ret = ioctl(comm->fd, COLL_IOC_SHM_WAIT, &w) && errno != EINTR && errno != ETIME ?
 	      -errno : 0;
 	shm_op_is_awake(comm->shm, o);
+	/* The kernel looks at all slots, and a rank may have changed its own. */
+	o->next = 0;
 	return ret;
 }
 

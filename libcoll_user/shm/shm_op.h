@@ -77,7 +77,7 @@ enum shm_outcome shm_op_stay(const struct shm *s, struct shm_op *o, const struct
  *
  * Return: 0, also if the op cannot go on yet; -errno of COLL_IOC_SHM_WAIT.
  */
-int shm_op_sleep(coll_comm_t *comm, const struct shm_op *o, uint64_t ns, uint64_t flags);
+int shm_op_sleep(coll_comm_t *comm, struct shm_op *o, uint64_t ns, uint64_t flags);
 
 /* Tell the others, before the caller sleeps in the kernel, and after it. Has a full barrier. */
 void shm_op_sleeps(const struct shm *s, const struct shm_op *o);

@@ -39,16 +39,23 @@ static enum shm_outcome wait_asleep(coll_comm_t *comm, struct shm_op *o, uint64_
 			*err = 0;
 		if (what != SHM_LATE || (*err && !is_refused_for_now(*err)))
 			return what;
-		/* The slot says that this rank takes part: it cannot go back. */
-		if (*err && timeout_ns && now >= until)
+		/*
+		 * The kernel has not failed the communicator: it has refused the sleep, or a rank
+		 * changes its slot all the time. The own slot says that this rank takes part: it
+		 * cannot go back.
+		 */
+		if (timeout_ns && now >= until) {
 			coll_abort(comm, ETIMEDOUT);
-		else if (*err)
+			*err = -ETIMEDOUT;
+			return SHM_FAILED;
+		}
+		if (*err)
 			relax_sleep(RELAX_FIRST_NS);
 	}
 }
 
 /* Sleep for @ns, or until the op can go on. If the kernel refuses that, look now and then. */
-static void pause_idle(coll_comm_t *comm, const struct shm_op *o, uint64_t ns)
+static void pause_idle(coll_comm_t *comm, struct shm_op *o, uint64_t ns)
 {
 	if (shm_op_sleep(comm, o, ns ? ns : 1, COLL_SHM_WAIT_LOOK))
 		relax_sleep(ns < RELAX_FIRST_NS ? ns : RELAX_FIRST_NS);

@@ -16,7 +16,7 @@ stress()
 	ok $? "$3"
 }
 
-plan 38
+plan 39
 echo "# COLL_TEST_SEED=$seed"
 for n in 2 3 4; do
 	once "the same bits as by the kernel" $n bits
@@ -33,6 +33,7 @@ once "a rank that is stopped for long" 3 stop 2
 once "a rank that is stopped for a while" 3 slow 2
 often "a rank that writes what it likes there" 2 scribble 0
 often "a rank that writes what it likes there" 3 scribble 1
+rounds=4 often "a rank that takes its part in an op back" 3 liar
 if (($(nproc) > 1)); then
 	shm='' once "ops without a system call" 2 calls
 else

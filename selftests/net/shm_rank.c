@@ -14,6 +14,7 @@
  *	slow	rank N is stopped and goes on; all is well
  *	abort	rank N aborts while the others wait
  *	scribble rank N writes random bytes over its part of the memory
+ *	liar	rank 0 takes its part in an op back, and the last rank does not come: the others end
  *	fork	a child may not use the communicator, and does no harm
  *	time	prints what an op takes, in a row and without a barrier between; no test
  *	off	nothing is done in shared memory
@@ -629,10 +630,63 @@ static void scribble(uint32_t victim)
 		ret = coll_submit(comm, &c);
 	}
 	memset(v, 0, sizeof(v));
-	if (ret && ret != -ETIMEDOUT && ret != -EBADE && ret != -EHOSTDOWN)
+	/* A rank whose deadline passes while another one changes its slot aborts. */
+	if (ret && ret != -ETIMEDOUT && ret != -EBADE && ret != -EHOSTDOWN && ret != -ESHUTDOWN)
 		complain("round %llu: %s\n", (unsigned long long)i, coll_strerror(ret));
 	if (me == victim)
 		pthread_join(t, NULL);
+}
+
+static void *barrier_thread(void *arg)
+{
+	coll_barrier(comm);
+	return NULL;
+}
+
+/* Empty the own slots, which other ranks have seen, and post an op by the kernel. */
+static void take_back(void)
+{
+	struct coll_shm s = { 0 };
+	struct coll_cmd cmd;
+	pthread_t t;
+	void *own;
+
+	if (ioctl(coll_comm_fd(comm), COLL_IOC_SHM, &s))
+		return;
+	own = mmap(NULL, s.own_size, PROT_READ | PROT_WRITE, MAP_SHARED, coll_comm_fd(comm),
+		   (off_t)s.own_offset);
+	if (own == MAP_FAILED)
+		return;
+	pthread_create(&t, NULL, barrier_thread, NULL);
+	usleep(300000);
+	memset(own, 0, s.own_size);
+	coll_cmd_barrier(comm, &cmd);
+	ioctl(coll_comm_fd(comm), COLL_IOC_SUBMIT, &cmd);
+	pthread_join(t, NULL);
+}
+
+static void liar(void)
+{
+	uint64_t begin;
+	int i, ret = 0;
+
+	for (i = 0; i < 200 && !ret; i++)
+		ret = coll_barrier(comm);
+	if (ret)
+		complain("barrier: %s\n", coll_strerror(ret));
+	/* Only the ranks between have a deadline. */
+	coll_comm_set_timeout(comm, me && me < size - 1 ? SECOND : 0);
+	begin = now_ns();
+	if (!me) {
+		take_back();
+	} else if (me == size - 1) {
+		sleep(3);
+	} else {
+		ret = coll_barrier(comm);
+		if (!ret || now_ns() - begin > 2 * SECOND)
+			complain("%s after %llu ms\n", coll_strerror(ret),
+				 (unsigned long long)(now_ns() - begin) / 1000000);
+	}
 }
 
 static void forked(void)
@@ -703,6 +757,8 @@ int main(int argc, char **argv)
 		stopped(victim, mode[1] == 't');
 	else if (!strcmp(mode, "scribble"))
 		scribble(victim);
+	else if (!strcmp(mode, "liar"))
+		liar();
 	else if (!strcmp(mode, "fork"))
 		forked();
 	else
