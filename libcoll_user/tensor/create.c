@@ -104,11 +104,11 @@ int coll_tensors_init(const struct coll_config *cfg, uint32_t flags, coll_tensor
 	return ret;
 }
 
-/* All results have come. */
+/* Return when all results have come. The last callback may post more. */
 static void drain(coll_tensors_t *ts)
 {
 	pthread_mutex_lock(&ts->lock);
-	while (ts->open > 0)
+	while (ts->open > 0 || ts->calling)
 		tensors_progress(ts, TENSORS_FOREVER);
 	ts->stop = true;
 	pthread_cond_broadcast(&ts->changed);

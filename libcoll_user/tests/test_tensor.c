@@ -767,6 +767,43 @@ static void test_callbacks(uint32_t flags)
 	ok(back.calls == 13, "it did");
 }
 
+/* Posts the second stage late: finalize would not have waited so long for nothing. */
+static void first_stage(coll_tensor_t *t, int result, void *arg)
+{
+	coll_tensors_t *ts = arg;
+	struct coll_tensor_spec spec;
+	int k;
+
+	back.calls++;
+	for (k = 0; k < 100; k++) {
+		usleep(1000);
+		pthread_mutex_lock(&ts->lock);
+		if (ts->stop)
+			k = 100;
+		pthread_mutex_unlock(&ts->lock);
+	}
+	coll_tensor_spec_init(&spec, "second");
+	spec.fn = callback;
+	spec.arg = ts;
+	coll_tensor_submit(ts, &spec, NULL);
+}
+
+static void test_stages(uint32_t flags)
+{
+	coll_tensors_t *ts = start(flags);
+	struct coll_tensor_spec spec;
+
+	memset(&back, 0, sizeof(back));
+	coll_tensor_spec_init(&spec, "first");
+	spec.fn = first_stage;
+	spec.arg = ts;
+	coll_tensor_submit(ts, &spec, NULL);
+	while (flags && !back.calls)
+		usleep(100);
+	stop(ts, "finalize during a callback");
+	ok(back.calls == 2 && !kernel.nr, "what the callback posts ends, too");
+}
+
 /* In its callback a tensor is refused. It stays what it was. */
 static void refused_again(coll_tensor_t *t, int result, void *arg)
 {
@@ -949,6 +986,8 @@ int main(int argc, char **argv)
 	test_wait_for(COLL_TENSORS_THREAD);
 	test_callbacks(0);
 	test_callbacks(COLL_TENSORS_THREAD);
+	test_stages(0);
+	test_stages(COLL_TENSORS_THREAD);
 	test_refused_again(0);
 	test_refused_again(COLL_TENSORS_THREAD);
 	test_threads(0, "8 threads post and wait");
