@@ -551,32 +551,48 @@ static void request_delete(coll_request_t *req)
 	free(req);
 }
 
-/*
- * Copy the counts for a shortcut: the application may change them when the call has returned.
- * Without a shortcut the kernel reads them at once; only the kernel can check their addresses.
- */
-static int copy_counts(coll_comm_t *comm, coll_request_t *req)
+/* How many counts the command has here, and as many displacements; 0: none are read. */
+static size_t nr_counts(const coll_comm_t *comm, const coll_request_t *req)
 {
 	uint32_t kind = coll_kind_of(req->cmd.collective)->flags;
-	size_t n = comm->size, bytes;
 
 	if (!req->counts_addr || !(kind & COLL_KIND_COUNTS) ||
 	    (kind & COLL_KIND_ROOTED && req->cmd.root != comm->rank))
 		return 0;
 	if (coll_plain_collective(req->cmd.collective) == COLL_ALLTOALL)
-		n *= 2;
-	bytes = n * sizeof(*req->numbers);
-	if (!req->numbers)
-		req->numbers = malloc(2 * bytes);
-	if (!req->numbers)
-		return -ENOMEM;
+		return 2 * (size_t)comm->size;
+	return comm->size;
+}
+
+/* Before each start: make room for copies. For now the counts are those of the application. */
+static int prepare_counts(coll_comm_t *comm, coll_request_t *req)
+{
+	size_t n = nr_counts(comm, req);
+
+	req->cmd.counts_addr = req->counts_addr;
+	req->cmd.displs_addr = req->displs_addr;
+	if (n && !req->numbers)
+		req->numbers = malloc(2 * n * sizeof(*req->numbers));
+	return n && !req->numbers ? -ENOMEM : 0;
+}
+
+/*
+ * Copy the counts for a shortcut, or because the command stays in the queue: the application may
+ * change them when the call has returned. A command that the kernel takes at once needs no copy:
+ * the kernel reads them, and only the kernel can check their addresses.
+ */
+static void copy_counts(coll_comm_t *comm, coll_request_t *req)
+{
+	size_t n = nr_counts(comm, req), bytes = n * sizeof(*req->numbers);
+
+	if (!n)
+		return;
 	memcpy(req->numbers, (const void *)(uintptr_t)req->counts_addr, bytes);
 	req->cmd.counts_addr = (uintptr_t)req->numbers;
 	if (!req->displs_addr)
-		return 0;
+		return;
 	memcpy(req->numbers + n, (const void *)(uintptr_t)req->displs_addr, bytes);
 	req->cmd.displs_addr = (uintptr_t)(req->numbers + n);
-	return 0;
 }
 
 /* Lock held. */
@@ -598,6 +614,9 @@ static void request_queue(struct async *a, coll_request_t *req)
 {
 	enqueue(a, a->queue_end, req);
 	push_queue(a);
+	/* Is it still there? */
+	if (a->queue_end == &req->next)
+		copy_counts(a->comm, req);
 	/* A thread that already waits does not know that a command has to be tried again. */
 	if (a->refused)
 		pthread_cond_broadcast(&a->changed);
@@ -622,11 +641,8 @@ static int start_in_kernel(struct async *a, coll_request_t *req)
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&a->lock);
-	if (req->active) {
-		ret = -EBUSY;
-	} else {
-		req->cmd.counts_addr = req->counts_addr;
-		req->cmd.displs_addr = req->displs_addr;
+	ret = req->active ? -EBUSY : prepare_counts(a->comm, req);
+	if (!ret) {
 		request_begin(a, req);
 		request_queue(a, req);
 	}
@@ -646,11 +662,10 @@ static int request_start(struct async *a, coll_request_t *req)
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&a->lock);
-	if (req->active)
-		ret = -EBUSY;
-	if (!ret && shortcut_of(a))
-		ret = copy_counts(a->comm, req);
+	ret = req->active ? -EBUSY : prepare_counts(a->comm, req);
 	if (!ret) {
+		if (shortcut_of(a))
+			copy_counts(a->comm, req);
 		request_begin(a, req);
 		taken = shortcut_of(a) && !a->queue && shortcut_of(a)->post(a, req);
 	}

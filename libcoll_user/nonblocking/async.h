@@ -35,7 +35,8 @@ struct async;
  * @done: the result is in @res; protected by async->lock, as the rest
  * @persistent: coll_wait() leaves it to coll_request_free()
  * @active: in async->queue or in async->live
- * @numbers: copy of the counts and displacements of @cmd; NULL: it has none. Owned
+ * @numbers: room for a copy of the counts and displacements of @cmd, which points there once it is
+ *	copied; NULL: it has none. Owned
  * @buffers_as_of: when the registered buffers of @cmd were right: see comm/buffers.h
  * @counts_addr: where the application has them; with @displs_addr
  * @until: deadline, kept here once the command has to wait for the kernel

@@ -978,6 +978,70 @@ static bool refused(int err)
 	return good;
 }
 
+static int gather(struct world *w, uint32_t r, uint64_t *counts, coll_request_t **req)
+{
+	struct coll_cmd c = {
+		.collective = COLL_ALLGATHERV, .dtype = COLL_U32,
+		.send_addr = (uintptr_t)ins[r][1], .recv_addr = (uintptr_t)outs[r][1],
+		.counts_addr = (uintptr_t)counts,
+	};
+
+	ins[r][1][0] = ins[r][1][1] = 5 + r;
+	return coll_persist(&w->comm[r], &c, req);
+}
+
+/* Both ranks start: rank 0 has one element, and rank 1 has @n. Counts change after the call. */
+static bool gather_once(struct world *w, coll_request_t **req, uint64_t *counts, uint64_t n)
+{
+	const uint32_t *out = outs[0][1];
+	bool good = true;
+	uint32_t r;
+
+	memset(outs[0][1], 0, sizeof(outs[0][1]));
+	for (r = 0; r < 2; r++) {
+		counts[0] = 1;
+		counts[1] = n;
+		good &= !coll_start(req[r]);
+		good &= w->comm[r].async->queued == !r;
+		memset(counts, 0, 2 * sizeof(*counts));
+	}
+	for (r = 0; r < 2; r++)
+		good &= !coll_wait(req[r]);
+	return good && out[0] == 5 && out[1] == 6 && out[2] == (n == 2 ? 6 : 0);
+}
+
+/*
+ * A v-form has to wait in the queue of rank 0: the kernel refuses it at first, or has another
+ * command and takes no more. No memory is shared.
+ */
+static bool counts_in_queue(bool full)
+{
+	struct world *w = world_new(2, 0);
+	coll_request_t *req[2];
+	uint64_t counts[2], n;
+	bool good = true;
+	uint32_t r;
+
+	w->comm[0].version.max_inflight = 2;
+	w->refuse_err = EAGAIN;
+	for (r = 0; r < 2; r++) {
+		w->comm[r].shm = NULL;
+		good &= !gather(w, r, counts, &req[r]);
+	}
+	for (n = 1; n <= 2; n++) {
+		for (r = 0; r < 2 && full; r++)
+			good &= !begin(w, r, 0, 3, 0);
+		w->refuse[0] = !full;
+		good &= gather_once(w, req, counts, n);
+		for (r = 0; r < 2 && full; r++)
+			good &= finish(w, r, 0, 3);
+	}
+	for (r = 0; r < 2; r++)
+		coll_request_free(req[r]);
+	world_free(w);
+	return good;
+}
+
 /* An op of another thread comes behind the flights of the first one. */
 static bool blocking_behind(void)
 {
@@ -1078,6 +1142,7 @@ int main(int argc, char **argv)
 	ok(ends(-EHOSTDOWN, 0, leave), "a rank leaves");
 	ok(ends(-ETIMEDOUT, 0, be_short), "a rank is too late");
 	ok(deadline(), "a deadline is heard of when it is over");
+	ok(counts_in_queue(true) && counts_in_queue(false), "counts of a command in the queue");
 	ok(refused(EAGAIN), "the kernel takes a command later");
 	ok(refused(EINVAL), "the kernel refuses a command");
 	ok(sleeps && looks, "some slept");

@@ -16,7 +16,8 @@
  * output out. Results are 0 or a negative errno, as coll.h says.
  *
  * Arrays of counts and displacements (in elements; NULL: one block behind the other)
- * have one entry per rank, and are read when the command is submitted. Memory between
+ * have one entry per rank, and are read when the command is submitted: they may change
+ * when that call has returned. Memory between
  * blocks is not touched, and need not be mapped: send blocks may lie between receive
  * blocks. Receive blocks that overlap are EINVAL.
  */
