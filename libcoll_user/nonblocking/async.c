@@ -267,18 +267,21 @@ static bool is_late(coll_request_t *req)
 	return !deadline_left(req->until);
 }
 
+int async_expire(struct async *a)
+{
+	coll_abort(a->comm, ETIMEDOUT);
+	a->broken = -ETIMEDOUT;
+	return a->broken;
+}
+
 /*
  * Put a refused command back into the queue. No event tells when the kernel would take it: the
- * thread that waits tries again. Return: 0; -ETIMEDOUT if its deadline has passed: then the
- * communicator fails, as it does at the kernel's deadline.
+ * thread that waits tries again. Return: 0; -ETIMEDOUT if its deadline has passed.
  */
 static int put_back(struct async *a, coll_request_t *req)
 {
-	if (is_late(req)) {
-		coll_abort(a->comm, ETIMEDOUT);
-		a->broken = -ETIMEDOUT;
-		return a->broken;
-	}
+	if (is_late(req))
+		return async_expire(a);
 	a->inflight--;
 	a->refused = true;
 	enqueue(a, &a->queue, req);
@@ -446,8 +449,10 @@ void async_look_around(void)
 /* A command that waits behind a shortcut has a deadline, too, unknown to the kernel. Lock held. */
 static void mind_queue(struct async *a)
 {
-	if (a->flying && a->queue && is_late(a->queue))
-		coll_abort(a->comm, ETIMEDOUT);
+	if (!a->flying || !a->queue || a->broken || !is_late(a->queue))
+		return;
+	drop_first(a, async_expire(a));
+	pthread_cond_broadcast(&a->changed);
 }
 
 /*

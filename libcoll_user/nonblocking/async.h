@@ -145,6 +145,12 @@ void async_flown(struct async *a, coll_request_t *req, int res);
  * -EAGAIN: not now, try again.
  */
 int async_give(struct async *a, coll_request_t *req);
+/*
+ * The deadline of a command has passed that the kernel has not taken. The communicator fails, as it
+ * does at the kernel's deadline. What this rank gives to the kernel from now on ends with
+ * -ETIMEDOUT, as that command shall. Return: -ETIMEDOUT
+ */
+int async_expire(struct async *a);
 
 /*
  * Move the commands on shortcuts and in queues of all communicators on: other ranks may wait for

@@ -274,9 +274,11 @@ static void await(struct async *a, uint64_t ns)
 	uint64_t left;
 	int ret;
 
-	/* The kernel has not taken it for so long: it cannot know the deadline. */
-	if (f->astray && !time_left(f))
-		coll_abort(a->comm, ETIMEDOUT);
+	/* The kernel has not taken it: it cannot know the deadline. The next look ends the op. */
+	if (f->astray && !time_left(f)) {
+		async_expire(a);
+		return;
+	}
 	if (f->astray && ns) {
 		pthread_mutex_unlock(&a->lock);
 		relax_sleep(ns < ASYNC_REFUSED_US * 1000 ? ns : ASYNC_REFUSED_US * 1000);

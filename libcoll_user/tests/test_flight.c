@@ -817,7 +817,24 @@ static bool deadline_behind(void)
 
 	good = !begin(w, 0, 0, 3, 0) && !begin(w, 0, 1, LARGE, 0);
 	reqs[0][1]->cmd.timeout_ns = 20000000;
-	good &= coll_wait(reqs[0][1]) < 0 && coll_wait(reqs[0][0]) == -ESHUTDOWN;
+	good &= coll_wait(reqs[0][1]) == -ETIMEDOUT && coll_wait(reqs[0][0]) == -ESHUTDOWN;
+	world_free(w);
+	return good;
+}
+
+/* So has what the kernel has to take from the shortcut, and does not take. */
+static bool deadline_refused(void)
+{
+	struct world *w = world_new(2, 0);
+	bool good;
+
+	good = !begin(w, 0, 0, 3, 0) && !begin(w, 0, 1, 3, 0);
+	reqs[0][0]->cmd.timeout_ns = 20000000;
+	w->refuse[0] = ~0U;
+	w->refuse_err = EAGAIN;
+	good &= !begin(w, 1, 0, 3, COLL_CMD_SLEEP);
+	good &= coll_wait(reqs[0][0]) == -ETIMEDOUT && coll_wait(reqs[0][1]) == -ETIMEDOUT;
+	good &= coll_wait(reqs[1][0]) == -ESHUTDOWN;
 	world_free(w);
 	return good;
 }
@@ -1135,6 +1152,7 @@ int main(int argc, char **argv)
 	ok(woken(), "a rank that sleeps is woken");
 	ok(message_first(), "a thread receives while another one sleeps");
 	ok(deadline_behind(), "a deadline behind another op");
+	ok(deadline_refused(), "a deadline of a command that the kernel does not take");
 	ok(two_worlds(0), "a rank waits in another communicator");
 	ok(two_worlds(COLL_CMD_SLEEP), "a rank waits in another communicator, in the kernel");
 	ok(ends(-EBADE, 4, NULL), "ranks that disagree");

@@ -230,7 +230,8 @@ int coll_comm_fd(const coll_comm_t *comm);
  * A prepared collective (coll_persist(), coll_X_init()) keeps the one of when it was
  * prepared. A deadline that passes fails the communicator. So does that of a nonblocking
  * one which the kernel has not taken yet, for lack of memory, and which is tried again
- * until then: its own rank has -ETIMEDOUT, for the others coll_abort() was called.
+ * until then, or which waits in the library for earlier ones: its own rank has
+ * -ETIMEDOUT, for the others coll_abort() was called.
  */
 int coll_comm_set_timeout(coll_comm_t *comm, uint64_t ns);
 
