@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * Operators of the user's own: handles, what is refused, and the schedule, for 1 to 9
+ * Operators of the user's own: handles, forks, what is refused, and the schedule, for 1 to 9
  * ranks, each a thread, over a kernel made up here that moves bytes and counts them.
  */
 #include <errno.h>
@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "comm/buffers.h"
 #include "comm/comm.h"
@@ -231,6 +233,51 @@ static void test_handles(void)
 	for (i = 0; i < 100; i++)
 		bad |= again == op[i] || coll_op_free(op[i]) != -EINVAL;
 	ok(!bad && !coll_op_free(again), "the one that takes a place is not the one before");
+}
+
+static _Atomic bool over;
+
+static void *make_and_free(void *arg)
+{
+	coll_op_t op;
+
+	while (!over)
+		if (coll_op_create(subtract, true, NULL, &op) || coll_op_free(op))
+			abort();
+	return NULL;
+}
+
+/* Does the child of a fork make and free an operator, and have that of its parent? */
+static bool child_can(coll_op_t mine)
+{
+	pid_t child = fork();
+	coll_op_t op;
+	int status;
+
+	if (!child) {
+		alarm(10);
+		_exit(coll_op_create(subtract, true, NULL, &op) || coll_op_free(op) ||
+		      coll_op_free(mine));
+	}
+	return child > 0 && waitpid(child, &status, 0) == child && !status;
+}
+
+/* Another thread is in the middle of a call in most cases. */
+static void test_fork(void)
+{
+	pthread_t thread;
+	coll_op_t mine;
+	bool good = true;
+	int i;
+
+	if (coll_op_create(subtract, true, NULL, &mine) ||
+	    pthread_create(&thread, NULL, make_and_free, NULL))
+		abort();
+	for (i = 0; i < 30 && good; i++)
+		good = child_can(mine);
+	over = true;
+	pthread_join(thread, NULL);
+	ok(good && !coll_op_free(mine), "a child forked during calls of another thread");
 }
 
 static void test_local(void)
@@ -615,6 +662,7 @@ static void test_disagree(void)
 int main(void)
 {
 	test_handles();
+	test_fork();
 	test_local();
 	if (coll_op_create(matrices, false, &folded, &job.op))
 		return 2;

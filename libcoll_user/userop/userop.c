@@ -26,6 +26,26 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct entry *table;
 static uint32_t nr_entries, first_free;
 
+static pthread_once_t forks_once = PTHREAD_ONCE_INIT;
+static int forks_error = -ENOMEM;
+
+static void take_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void drop_lock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+/* A child has the operators of its parent: no other thread may change the table during the fork. */
+static void watch_forks(void)
+{
+	if (!pthread_atfork(take_lock, drop_lock, drop_lock))
+		forks_error = 0;
+}
+
 /* Lock held. Handles are never 0, nor the number of an operator of coll. */
 static struct entry *find(coll_op_t op)
 {
@@ -67,12 +87,14 @@ static int grow(void)
 int coll_op_create(coll_user_fn *fn, bool commute, void *arg, coll_op_t *op)
 {
 	struct entry *e;
-	int ret = 0;
+	int ret;
 
 	if (!fn || !op)
 		return -EINVAL;
-	pthread_mutex_lock(&lock);
-	if (!first_free)
+	pthread_once(&forks_once, watch_forks);
+	take_lock();
+	ret = forks_error;
+	if (!ret && !first_free)
 		ret = grow();
 	if (!ret) {
 		uint32_t index = first_free - 1;
@@ -82,7 +104,7 @@ int coll_op_create(coll_user_fn *fn, bool commute, void *arg, coll_op_t *op)
 		e->op = (struct userop){ .fn = fn, .arg = arg, .commute = commute };
 		*op = (uint64_t)e->generation << 32 | index;
 	}
-	pthread_mutex_unlock(&lock);
+	drop_lock();
 	return ret;
 }
 
@@ -90,7 +112,7 @@ int coll_op_free(coll_op_t op)
 {
 	struct entry *e;
 
-	pthread_mutex_lock(&lock);
+	take_lock();
 	e = find(op);
 	if (e) {
 		e->op.fn = NULL;
@@ -98,7 +120,7 @@ int coll_op_free(coll_op_t op)
 		if (e->generation++ < UINT32_MAX)
 			put_free((uint32_t)op);
 	}
-	pthread_mutex_unlock(&lock);
+	drop_lock();
 	return e ? 0 : -EINVAL;
 }
 
@@ -106,11 +128,11 @@ int coll_op_set_piece(coll_op_t op, uint64_t bytes)
 {
 	struct entry *e;
 
-	pthread_mutex_lock(&lock);
+	take_lock();
 	e = find(op);
 	if (e)
 		e->op.piece = bytes;
-	pthread_mutex_unlock(&lock);
+	drop_lock();
 	return e ? 0 : -EINVAL;
 }
 
@@ -118,11 +140,11 @@ int userop_get(coll_op_t op, struct userop *u)
 {
 	struct entry *e;
 
-	pthread_mutex_lock(&lock);
+	take_lock();
 	e = find(op);
 	if (e)
 		*u = e->op;
-	pthread_mutex_unlock(&lock);
+	drop_lock();
 	return e ? 0 : -EINVAL;
 }
 
