@@ -64,6 +64,14 @@ static int limit_env(bool always, uint32_t *limit)
 	return env_u32("COLL_SHM_LIMIT", 0, SHM_MEASURE - 1, limit);
 }
 
+/* Does COLL_SHM_LIMIT name a number? */
+static bool is_set(void)
+{
+	const char *v = env_get("COLL_SHM_LIMIT");
+
+	return v && strcmp(v, "auto");
+}
+
 /* With several nodes, a node with one rank takes part in the ops, but shares no memory. */
 static bool needs_none(const coll_comm_t *comm)
 {
@@ -72,7 +80,7 @@ static bool needs_none(const coll_comm_t *comm)
 
 int shm_offer(coll_comm_t *comm, const coll_comm_t *like, uint8_t *blob)
 {
-	bool inherits = like && like->shm && like->size == comm->size;
+	bool inherits = like && like->shm && like->size == comm->size && !is_set();
 	uint32_t limit = 0, k;
 	int ret = limit_env(shm_always(), &limit);
 

@@ -33,7 +33,8 @@ struct shm_terms {
  * shm_offer() - when this rank has joined: ask the kernel for its part of the memory
  * @comm: communicator that is being made
  * @like: one that has been settled and has the same ranks, or more; NULL: there is none. With the
- *	same number of ranks its limits are taken, and nothing is measured
+ *	same number of ranks its limits are taken, and nothing is measured. COLL_SHM_LIMIT goes
+ *	before that if it is a number
  * @blob: SHM_BLOB bytes to tell the others
  *
  * Without that memory every op goes by the kernel, so this is no error. Return: 0; -EINVAL

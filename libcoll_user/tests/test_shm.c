@@ -1344,17 +1344,17 @@ static bool offers(const char *env, const char *always, int ret, uint32_t limit)
 }
 
 /*
- * A communicator of @ranks is made from another one, whose limits are 100 and 50. Return: the sum of
- * what is offered.
+ * A communicator of @ranks is made from another one, whose limits are 100 and 50. @env:
+ * COLL_SHM_LIMIT. Return: the sum of what is offered.
  */
-static uint64_t inherited(uint32_t ranks, bool mapped)
+static uint64_t inherited(uint32_t ranks, bool mapped, const char *env)
 {
 	struct world *like = world_new(3), *w = world_new(ranks);
 	uint8_t blob[SHM_BLOB];
 	struct shm_terms t;
 
 	setenv("COLL_SHM", "", 1);
-	setenv("COLL_SHM_LIMIT", "", 1);
+	setenv("COLL_SHM_LIMIT", env, 1);
 	like->shm[0].limit[0] = 100;
 	like->shm[0].limit[1] = 50;
 	if (!mapped)
@@ -1561,8 +1561,11 @@ int main(int argc, char **argv)
 	   offers("4096", "", 0, 4096) && offers("", "1", 0, SHM_MEASURE - 1) &&
 	   offers("0", "1", 0, 0) && offers("many", "", -EINVAL, 0) &&
 	   offers("-1", "", -EINVAL, 0), "a limit that the environment gives");
-	ok(inherited(3, true) == 150 && inherited(2, true) == 2ULL * SHM_MEASURE &&
-	   inherited(3, false) == 2ULL * SHM_MEASURE, "the limit of a parent with as many ranks");
+	ok(inherited(3, true, "") == 150 && inherited(2, true, "") == 2ULL * SHM_MEASURE &&
+	   inherited(3, true, "auto") == 150 && inherited(3, false, "") == 2ULL * SHM_MEASURE,
+	   "the limit of a parent with as many ranks");
+	ok(inherited(3, true, "40") == 80 && inherited(3, true, "4096") == 8192 &&
+	   !inherited(3, true, "0"), "a number in the environment goes before it");
 #ifdef __x86_64__
 	ok(second_look(k), "a failure between two looks");
 #endif
