@@ -261,9 +261,11 @@ static void end_late(struct async *a, struct flight *f, uint64_t pos)
 	struct shm *s = a->comm->shm;
 
 	/* Another thread may have ended it meanwhile. */
-	if (a->flying && s->flights->first == pos && !f->astray &&
-	    shm_op_look(s, &f->o) == SHM_LATE)
-		coll_abort(a->comm, ETIMEDOUT);
+	if (!a->flying || s->flights->first != pos || f->astray ||
+	    shm_op_look(s, &f->o) != SHM_LATE)
+		return;
+	s->broken = true;
+	end_first(a, async_expire(a));
 }
 
 static void await(struct async *a, uint64_t ns)
