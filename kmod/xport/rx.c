@@ -127,13 +127,6 @@ static bool coll_rx_legal(const struct coll_stream *st)
 
 	if (!st->established)
 		return coll_rx_greets(st);
-	/*
-	 * Only a peer in this kernel can lend. The last PROOF may come later than this frame, on
-	 * the other stream: then coll_ch_read_loan() checks it.
-	 */
-	if (f->flags & COLL_FRAME_LOAN && st->rx_ch && coll_ch_established(st->rx_ch) &&
-	    !coll_ch_may_read(st->rx_ch))
-		return false;
 	if ((f->type == COLL_FRAME_DATA || f->type == COLL_FRAME_MSG) !=
 	    (st->stripe == COLL_STRIPE_DATA))
 		return false;
@@ -153,6 +146,24 @@ static bool coll_rx_count(struct coll_stream *st)
 		return true;
 	coll_ch_proto(ch, st->rx_frame.seq);
 	return false;
+}
+
+/*
+ * Only a peer in this kernel can lend. An honest peer whose group has failed meanwhile cannot be found
+ * any more. So only the group of the frame fails, if it has not. The last PROOF may come later than
+ * this frame, on the other stream: then coll_ch_read_loan() checks it.
+ */
+static bool coll_rx_refuses_loan(struct coll_stream *st)
+{
+	const struct coll_frame *f = &st->rx_frame;
+	struct coll_channel *ch = st->rx_ch;
+
+	if (!(f->flags & COLL_FRAME_LOAN) || !ch || !coll_ch_established(ch) ||
+	    coll_ch_may_read(ch))
+		return false;
+	if (!coll_ch_failed(ch))
+		coll_ch_proto(ch, f->seq);
+	return true;
 }
 
 static void coll_rx_header(struct coll_rx *rx)
@@ -175,6 +186,8 @@ static void coll_rx_header(struct coll_rx *rx)
 		st->rx_state = COLL_RX_CTRL;
 	} else if (f->type == COLL_FRAME_MSG && st->rx_ch) {
 		st->rx_state = coll_ch_expects(st->rx_ch, f) ? COLL_RX_MSG : COLL_RX_DROP;
+	} else if (coll_rx_refuses_loan(st)) {
+		st->rx_state = COLL_RX_DROP;
 	} else if (st->rx_ch && coll_rx_count(st)) {
 		st->rx_fresh = true;
 		st->rx_state = COLL_RX_DATA;

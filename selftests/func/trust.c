@@ -230,4 +230,47 @@ TEST_F(trust, loan_by_a_program)
 	peer_stop(&self->p);
 }
 
+/* Errno of a communicator that is to fail; 0: it has not within 10 s. */
+static uint32_t failure(int fd)
+{
+	uint64_t until = test_now_ns() + 10 * SECOND;
+	struct coll_status s;
+
+	while (!raw_status(fd, &s) && !s.cause.error && test_now_ns() < until)
+		test_sleep_us(1000);
+	return s.cause.error;
+}
+
+/* An honest peer may have closed the communicator of a loan: the others on the streams go on. */
+TEST(loan_beside_another)
+{
+	static struct peer first, second;
+	uint8_t buf[COLL_WIRE_HDR + 4096];
+	struct coll_status s;
+	struct coll_frame f;
+	struct peer_op o;
+
+	ASSERT_EQ(0, peer_start(&first, true));
+	ASSERT_EQ(0, peer_second(&second, &first));
+	ASSERT_EQ(0, raw_share(second.c.fd[0], 1, first.c.fd[0], 1));
+	ASSERT_TRUE(peer_second_establish(&second, &first));
+	peer_frame(&second, &f, COLL_FRAME_DATA, 4096);
+	f.seq = 1;
+	f.signature = 7;
+	f.flags |= COLL_FRAME_LOAN;
+	coll_wire_put_header(buf, &f);
+	ASSERT_TRUE(peer_write(&second, 1, buf, COLL_WIRE_HDR));
+	EXPECT_EQ(EPROTO, failure(second.c.fd[0]));
+	ASSERT_EQ(0, raw_status(first.c.fd[0], &s));
+	EXPECT_EQ(0, s.cause.error);
+	ASSERT_TRUE(peer_op_init(&o, &first, PEER_BCAST_IN, 1000, 20 * SECOND));
+	ASSERT_TRUE(peer_op_start(&o, &first));
+	ASSERT_NE(0, peer_put_op(&first, &o.cmd, 1, 4000, buf));
+	ASSERT_TRUE(peer_write(&first, 1, buf, COLL_WIRE_HDR + 4000));
+	EXPECT_EQ(0, peer_op_wait(&o));
+	EXPECT_EQ(0, peer_op_exit(&o));
+	peer_leave(&second);
+	peer_stop(&first);
+}
+
 TEST_HARNESS_MAIN
