@@ -9,7 +9,9 @@
 #include <linux/memcontrol.h>
 #include <linux/minmax.h>
 #include <linux/nospec.h>
+#include <linux/once.h>
 #include <linux/printk.h>
+#include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/utsname.h>
@@ -331,9 +333,13 @@ static int coll_group_fits(const struct coll_group *g,
 	return 0;
 }
 
-static u32 coll_group_hash(const u8 *key)
+/* The seed is random: no user can fill a bucket, which all users that join would walk. */
+static u32 coll_group_hash(const u8 *key, u32 node)
 {
-	return jhash(key, COLL_KEY_SIZE, 0);
+	static u32 seed __read_mostly;
+
+	get_random_once(&seed, sizeof(seed));
+	return jhash_1word(node, jhash(key, COLL_KEY_SIZE, seed));
 }
 
 /*
@@ -346,7 +352,8 @@ static struct coll_group *coll_group_find_locked(const struct coll_join_args *a)
 	int ret;
 
 	lockdep_assert_held(&coll_groups_lock);
-	hash_for_each_possible(coll_groups_by_key, g, by_key, coll_group_hash(a->join.key)) {
+	hash_for_each_possible(coll_groups_by_key, g, by_key,
+			       coll_group_hash(a->join.key, a->join.node)) {
 		if (g->node != a->join.node || memcmp(g->key, a->join.key, sizeof(g->key)))
 			continue;
 		ret = coll_group_fits(g, a);
@@ -381,7 +388,7 @@ static int coll_group_enter_locked(struct coll_group *g, struct coll_member *m,
 		/* born with one reference */
 		g->serial = ++coll_group_serial;
 		list_add_tail(&g->list, &coll_groups);
-		hash_add(coll_groups_by_key, &g->by_key, coll_group_hash(g->key));
+		hash_add(coll_groups_by_key, &g->by_key, coll_group_hash(g->key, g->node));
 	} else {
 		coll_group_get(g);
 	}
