@@ -327,8 +327,8 @@ static void coll_post_refuse_rest(struct coll_tensor_call *call, const struct co
  */
 static bool coll_post_stops(const struct coll_tensor_call *call, const struct coll_tensor_post *p)
 {
-	return p->posted && !call->no_groups && list_empty(&call->groups) &&
-	       task_sigpending(current);
+	return p->posted && !call->no_groups && !(current->flags & PF_IO_WORKER) &&
+	       list_empty(&call->groups) && task_sigpending(current);
 }
 
 static int coll_post_all(struct coll_tensor_call *call, struct coll_tensor_post *p)

@@ -1031,8 +1031,8 @@ struct coll_tensor {
  * of the sum or average, and before it is rounded to a smaller type. With @prescale the partial
  * results of an average have no larger type: it may overflow like a sum.
  *
- * A signal may end the call before all are posted, as soon as one is, unless one of them is in a
- * group. Post the rest again.
+ * A signal may end the ioctl before all are posted, as soon as one is, unless it has posted a member
+ * of a group. Post the rest again.
  *
  * Errors: the first error ends the call. @posted says how many were posted before it; these stay
  * posted, except for members of groups that are refused. EBUSY if this rank has joined, and not all
