@@ -158,7 +158,9 @@ static int post_some(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr,
 			       t[*posted]->name);
 		return ret;
 	}
-	ret = ret ? ret : refused;
+	/* A signal may have ended the call before the one that is refused: the caller comes back. */
+	if (!ret && *posted == armed)
+		ret = refused;
 	if (ret == -EEXIST && group) {
 		tensor_explain("tensor '%s': a member of its group is posted, and has not started",
 			       t[*posted]->name);
