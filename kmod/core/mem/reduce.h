@@ -85,7 +85,7 @@ struct coll_scaling {
 
 /**
  * coll_reducer_setup() - look an operator on a type up
- * @r: result; @divisor is left alone
+ * @r: result; the caller sets @divisor afterwards
  * @op: enum coll_op_code
  * @dtype: enum coll_dtype
  * @wide: give partial results more room, for operators and types of wide.h
