@@ -36,7 +36,7 @@
  * leaving. All users take it: nothing is allocated under it.
  */
 static DEFINE_MUTEX(coll_groups_lock);
-static LIST_HEAD(coll_groups);
+static struct rb_root coll_groups = RB_ROOT;
 static u64 coll_group_serial;
 static DEFINE_HASHTABLE(coll_groups_by_key, 10);
 static DEFINE_IDA(coll_group_ids);
@@ -362,6 +362,12 @@ static struct coll_group *coll_group_find_locked(const struct coll_join_args *a)
 	return NULL;
 }
 
+static bool coll_group_is_older(struct rb_node *a, const struct rb_node *b)
+{
+	return rb_entry(a, struct coll_group, by_serial)->serial <
+	       rb_entry(b, struct coll_group, by_serial)->serial;
+}
+
 static u32 coll_local_index(const struct coll_group *g, u32 rank)
 {
 	u32 i = 0;
@@ -387,7 +393,7 @@ static int coll_group_enter_locked(struct coll_group *g, struct coll_member *m,
 			return -EMFILE;
 		/* born with one reference */
 		g->serial = ++coll_group_serial;
-		list_add_tail(&g->list, &coll_groups);
+		rb_add(&g->by_serial, &coll_groups, coll_group_is_older);
 		hash_add(coll_groups_by_key, &g->by_key, coll_group_hash(g->key, g->node));
 	} else {
 		coll_group_get(g);
@@ -456,61 +462,57 @@ void coll_group_leave(struct coll_member *m)
 	g->nr_joined--;
 	spin_unlock(&g->lock);
 	if (!g->nr_joined) {
-		list_del_init(&g->list);
+		rb_erase(&g->by_serial, &coll_groups);
 		hash_del(&g->by_key);
 	}
 	mutex_unlock(&coll_groups_lock);
 	coll_group_put(g);
 }
 
-/* The first group from @serial on that is still there, with a reference. @last: the one before. */
-static struct coll_group *coll_groups_next_locked(struct coll_group *last, u64 serial)
+/* Under coll_groups_lock, for a short time only, however many groups there are: all users wait. */
+static struct coll_group *coll_groups_from_locked(u64 serial)
 {
-	struct coll_group *g;
+	struct rb_node *node = coll_groups.rb_node;
+	struct coll_group *g, *found = NULL;
 
 	lockdep_assert_held(&coll_groups_lock);
-	/* It may have left the list meanwhile: then begin at the front. */
-	g = last && !list_empty(&last->list) ? last :
-	    list_entry(&coll_groups, struct coll_group, list);
-	list_for_each_entry_continue(g, &coll_groups, list) {
-		if (g->serial < serial)
-			continue;
-		coll_group_get(g);
-		return g;
+	while (node) {
+		g = rb_entry(node, struct coll_group, by_serial);
+		if (g->serial >= serial)
+			found = g;
+		node = g->serial >= serial ? node->rb_left : node->rb_right;
 	}
-	return NULL;
+	return found;
 }
 
-static struct coll_group *coll_groups_next(struct coll_group *last, u64 serial)
+/* The first group from @serial on that is still there, with a reference. */
+static struct coll_group *coll_groups_next(u64 serial)
 {
 	struct coll_group *g;
 
 	mutex_lock(&coll_groups_lock);
-	g = coll_groups_next_locked(last, serial);
+	g = coll_groups_from_locked(serial);
+	if (g)
+		coll_group_get(g);
 	mutex_unlock(&coll_groups_lock);
-	if (last)
-		coll_group_put(last);
 	return g;
 }
 
 int coll_groups_for_each(u64 serial, bool locked, int (*fn)(struct coll_group *g, void *arg),
 			 void *arg)
 {
-	struct coll_group *g = coll_groups_next(NULL, serial);
+	struct coll_group *g;
 	int ret = 0;
 
-	while (g) {
+	while (!ret && (g = coll_groups_next(serial))) {
 		if (locked)
 			mutex_lock(&coll_groups_lock);
 		ret = fn(g, arg);
 		if (locked)
 			mutex_unlock(&coll_groups_lock);
-		if (ret) {
-			coll_group_put(g);
-			break;
-		}
+		serial = g->serial + 1;
+		coll_group_put(g);
 		cond_resched();
-		g = coll_groups_next(g, g->serial + 1);
 	}
 	return ret;
 }

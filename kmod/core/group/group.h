@@ -21,7 +21,7 @@
  *
  * Lock order, outermost first
  *   member->setup      setup verbs of one file
- *   coll_groups_lock   the list of groups; joins
+ *   coll_groups_lock   the tree of groups; joins
  *   conn->lock         the work of a connection, or its watcher; its streams and channels
  *   socket lock        held by tcp_read_sock() around our receive actor
  *   mmap_lock          of a window's address space
@@ -37,6 +37,7 @@
 #include <linux/atomic.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/rbtree.h>
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
 #include <linux/workqueue.h>
@@ -80,9 +81,9 @@ struct coll_left {
 /**
  * struct coll_group - see the top of this file
  * @ref: members, ops, and readers of its state
- * @list: in coll_groups, while any member is there; coll_groups_lock
+ * @by_serial: in coll_groups, while any member is there; coll_groups_lock
  * @serial: number of this group among all that were ever in coll_groups, which is in this order
- * @by_key: in coll_groups_by_key, for as long as in @list; coll_groups_lock
+ * @by_key: in coll_groups_by_key, for as long as in coll_groups; coll_groups_lock
  * @id: number for netlink and traces; unique while the group lives
  * @key: of the communicator
  * @uid: owner; others may not join
@@ -149,7 +150,7 @@ struct coll_left {
 struct coll_group {
 	/* References, and coll_groups: protected by coll_groups_lock */
 	struct kref ref;
-	struct list_head list;
+	struct rb_node by_serial;
 	u64 serial;
 	struct hlist_node by_key;
 
