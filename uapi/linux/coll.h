@@ -1036,7 +1036,8 @@ struct coll_tensor {
  *
  * Errors: the first error ends the call. @posted says how many were posted before it; these stay
  * posted, except for members of groups that are refused. EBUSY if this rank has joined, and not all
- * have, or if it joins before the last join has ended; EEXIST if this rank has posted the name and it has not started; ENOSPC if there are too
+ * have, or if it joins before the last join has ended; EEXIST if this rank has posted the name and
+ * it has not started; ENOSPC if there are too
  * many names; EAGAIN if too many results have not been collected; EOVERFLOW if the shape is too
  * large; ENOTCONN also if there is no link to a node that this one has to talk to; EOPNOTSUPP also
  * without COLL_JOIN_NAMED; else as struct coll_cmd.
