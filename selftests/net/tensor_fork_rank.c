@@ -7,7 +7,7 @@
  *	idle	nobody waits for it
  *
  * The child calls everything that locks, and ends the communicator. No callback runs in the child.
- * The tensor of the parent completes afterwards.
+ * The tensor of the parent completes when the children of both ranks have ended.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -79,7 +79,7 @@ static void *wait_thread(void *arg)
 	return NULL;
 }
 
-/* Each rank posts a tensor that the other one posts when its child has ended. */
+/* Each rank posts a tensor that the other one posts when both children have ended. */
 static void begin(void)
 {
 	struct coll_tensor_spec spec;
@@ -121,6 +121,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "rank %u: the child ended with %x\n", me, status);
 		return 1;
 	}
+	/* The tensor of a slower rank must stay pending until its child has ended, too. */
+	must(coll_barrier(comm), "barrier");
 	must(coll_tensor_allreduce(ts, me ? "zero" : "one", &one, &again, 1, COLL_I32, COLL_OP_SUM,
 				   NULL), "the tensor of the other rank");
 	if (thread)
