@@ -5,6 +5,7 @@
 
 #include "base/relax.h"
 #include "collective.h"
+#include "comm/buffers.h"
 #include "comm/comm.h"
 #include "nonblocking/async.h"
 #include "shm/shm_run.h"
@@ -70,7 +71,7 @@ static int submit_to_kernel(coll_comm_t *comm, const struct coll_cmd *cmd)
 
 int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
 {
-	uint64_t timeout_ns, spent;
+	uint64_t timeout_ns, spent, as_of;
 	struct coll_cmd copy;
 	int ret;
 
@@ -86,14 +87,15 @@ int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
 		return submit_to_kernel(comm, cmd);
 	if (has_to_look(comm))
 		return submit_and_look(comm, cmd);
+	as_of = buffers_now(cmd);
 	if (shm_submit(comm, cmd, &ret, &spent))
 		return ret;
-	if (spent) {
-		copy = *cmd;
+	copy = *cmd;
+	if (spent)
 		copy.timeout_ns = spent < timeout_ns ? timeout_ns - spent : 1;
-		cmd = &copy;
-	}
-	ret = submit_to_kernel(comm, cmd);
+	/* While it waited, another thread may have unregistered its buffers. */
+	buffers_renew(comm, &copy, &as_of);
+	ret = submit_to_kernel(comm, &copy);
 	shm_given(comm);
 	return ret;
 }

@@ -233,11 +233,16 @@ bool buffers_hold(coll_comm_t *comm, const struct coll_cmd *cmd)
 	return held;
 }
 
+uint64_t buffers_now(const struct coll_cmd *cmd)
+{
+	return cmd->flags & REGISTERED ? changes : 0;
+}
+
 uint64_t buffers_as_of(coll_comm_t *comm, const struct coll_cmd *cmd)
 {
-	uint64_t now = changes;
+	uint64_t now = buffers_now(cmd);
 
-	return cmd->flags & REGISTERED && buffers_hold(comm, cmd) ? now : 0;
+	return now && buffers_hold(comm, cmd) ? now : 0;
 }
 
 void buffers_renew(coll_comm_t *comm, struct coll_cmd *cmd, uint64_t *as_of)

@@ -26,8 +26,16 @@ bool buffers_hold(coll_comm_t *comm, const struct coll_cmd *cmd);
 uint64_t buffers_as_of(coll_comm_t *comm, const struct coll_cmd *cmd);
 
 /**
+ * buffers_now() - for a command that may wait for another rank before the kernel gets it
+ *
+ * Cheaper than buffers_as_of(): its buffers may be wrong. Return: for buffers_renew(). 0: it names
+ * none.
+ */
+uint64_t buffers_now(const struct coll_cmd *cmd);
+
+/**
  * buffers_renew() - just before the kernel gets a command that was kept
- * @as_of: of buffers_as_of(); changed
+ * @as_of: of buffers_as_of() or buffers_now(); changed
  *
  * The application may have unregistered its buffers since then. It may not know that the command
  * names them: the library chose them. Then they are looked for again.

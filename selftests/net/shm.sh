@@ -16,7 +16,7 @@ stress()
 	ok $? "$3"
 }
 
-plan 39
+plan 41
 echo "# COLL_TEST_SEED=$seed"
 for n in 2 3 4; do
 	once "the same bits as by the kernel" $n bits
@@ -73,6 +73,15 @@ says()
 	ok $? "$name"
 }
 says "registered buffers, too" "^# path: shared memory" env COLL_SHM=1
+# unregister NAME OPTION...
+unregister()
+{
+	COLL_SHM=1 "$tools/collrun" -t 100 "${@:2}" "$COLL_TEST_BUILD/shm_unregister_rank" \
+		>"$log" 2>&1 </dev/null
+	ok $? "a buffer is unregistered while a call sleeps, $1"
+}
+unregister "2 ranks" -n 2
+unregister "4 ranks on 2 nodes" -n 4 --nodes 2
 stress kill "$(largest 60 12)" "a rank is killed while others copy, look or sleep"
 stress scribble "$(largest 10000 1000)" "a rank writes random bytes over all its memory"
 stress differ "$(largest 60 12)" "ranks that disagree, each by a way of its own"
