@@ -106,10 +106,13 @@ static int coll_rx_abort(struct coll_channel *ch, const u8 *payload)
 	ch->abort_got = true;
 	/* Only a peer that has failed sends ABORT, whatever the cause. */
 	coll_rx_peer_closed(ch);
-	if (c.kind == COLL_CAUSE_CLOSE && !coll_msgs_without(g, ch->link.peer))
+	if (c.kind == COLL_CAUSE_CLOSE) {
+		/* First, for the cause of messages that are refused from now on. */
 		coll_group_fail_later(g, &c);
-	else
-		coll_group_fail(g, &c);
+		if (!coll_msgs_without(g, ch->link.peer))
+			return 0;
+	}
+	coll_group_fail(g, &c);
 	return 0;
 }
 

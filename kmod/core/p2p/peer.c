@@ -106,6 +106,41 @@ static void coll_msg_drop_list(struct coll_group *g, struct list_head *list)
 	}
 }
 
+/* As coll_msg_drop_slice_locked(), for offers of a node. */
+static bool coll_msg_drop_from_locked(struct coll_group *g, u32 node, struct list_head *notes)
+{
+	struct rb_node *first;
+	struct coll_note *n;
+	u32 nr;
+
+	lockdep_assert_held(&g->lock);
+	for (nr = 0; nr < COLL_MSG_SLICE; nr++) {
+		first = rb_first(&g->msgs->peers[node].offers);
+		if (!first)
+			break;
+		n = rb_entry(first, struct coll_note, by_id);
+		coll_msg_take_offer(g, n);
+		list_add_tail(&n->list, notes);
+	}
+	trace_coll_walk(g->id, nr);
+	return nr == COLL_MSG_SLICE;
+}
+
+void coll_msg_drop_offers_from(struct coll_group *g, u32 node)
+{
+	bool more = true;
+
+	while (more) {
+		LIST_HEAD(notes);
+
+		spin_lock(&g->lock);
+		more = coll_msg_drop_from_locked(g, node, &notes);
+		spin_unlock(&g->lock);
+		coll_notes_free(g, &notes);
+		cond_resched();
+	}
+}
+
 void coll_msg_drop_offers(struct coll_group *g, struct coll_mailbox *box)
 {
 	coll_msg_drop_list(g, &box->offered);

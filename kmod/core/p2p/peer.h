@@ -64,6 +64,16 @@ void coll_msg_keep_offer(struct coll_group *g, struct coll_note *n);
  */
 void coll_msg_drop_offers(struct coll_group *g, struct coll_mailbox *box);
 
+/**
+ * coll_msg_drop_offers_from() - a node has failed: drop its offers
+ * @g: group
+ * @node: in msgs->down, so no further offer of it is kept
+ *
+ * An offer that a matched probe has taken stays: coll_msg_post() refuses the receive that names it.
+ * Process context, no locks; group->lock is held for a slice at a time.
+ */
+void coll_msg_drop_offers_from(struct coll_group *g, u32 node);
+
 /* Free offers of other nodes that no other thread has a pointer to. */
 void coll_notes_free(struct coll_group *g, struct list_head *notes);
 

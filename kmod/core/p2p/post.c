@@ -18,10 +18,10 @@
 #include "state.h"
 
 /*
- * Can a receive from any rank take a message that the rank has sent to itself, or sends with the
- * same command?
+ * All others have left, or a node has failed. Can a receive from any rank take a message that has
+ * been offered, or that its rank sends to itself with the same command?
  */
-static bool coll_recv_has_own_locked(const struct coll_group *g, const struct coll_msg *msg)
+static bool coll_recv_has_offer_locked(const struct coll_group *g, const struct coll_msg *msg)
 {
 	const struct coll_msg *send = &msg->x->send;
 	const struct coll_req *req = msg->x->req;
@@ -35,6 +35,19 @@ static bool coll_recv_has_own_locked(const struct coll_group *g, const struct co
 	       (msg->note.tag == COLL_TAG_ANY || msg->note.tag == send->note.tag);
 }
 
+/* Can the message be received that a matched probe has taken? */
+static int coll_msg_check_held_locked(const struct coll_group *g, const struct coll_req *req)
+{
+	const struct coll_note *n;
+
+	lockdep_assert_held(&g->lock);
+	n = coll_match_held(&g->msgs->boxes[req->member->local], req->cmd.matched);
+	if (!n)
+		return -ENOENT;
+	/* The bytes are still in the memory of the sender. */
+	return !n->msg && test_bit(n->node, g->msgs->down) ? -EHOSTDOWN : 0;
+}
+
 /* Can there ever be a partner for this end? */
 static int coll_msg_check_partner_locked(const struct coll_group *g, const struct coll_msg *msg)
 {
@@ -45,10 +58,9 @@ static int coll_msg_check_partner_locked(const struct coll_group *g, const struc
 	if (msg->state == COLL_MSG_NONE)
 		return 0;
 	if (req->cmd.collective == COLL_MRECV)
-		return coll_match_held(&g->msgs->boxes[req->member->local], req->cmd.matched) ?
-		       0 : -ENOENT;
+		return coll_msg_check_held_locked(g, req);
 	ret = coll_msg_check_rank(g, coll_msg_partner(msg));
-	return ret && coll_recv_has_own_locked(g, msg) ? 0 : ret;
+	return ret && coll_recv_has_offer_locked(g, msg) ? 0 : ret;
 }
 
 /* May it be posted? Under group->lock. */

@@ -28,8 +28,9 @@ u32 coll_msg_local(const struct coll_group *g, u32 rank)
 int coll_msg_check_rank(const struct coll_group *g, u32 rank)
 {
 	lockdep_assert_held(&g->lock);
+	/* A rank of a node that has failed may be the one that would have sent. */
 	if (rank == COLL_RANK_ANY)
-		return coll_msgs_alone(g) ? -EHOSTDOWN : 0;
+		return coll_msgs_alone(g) || g->msgs->node_failed ? -EHOSTDOWN : 0;
 	if (test_bit(rank, g->msgs->left))
 		return -EHOSTDOWN;
 	if (g->node_of[rank] != g->node && !coll_link_usable(g, g->node_of[rank], 0))

@@ -39,14 +39,14 @@ static bool coll_msg_is_lost_locked(const struct coll_group *g, const struct col
 	return partner == COLL_RANK_ANY ? coll_msgs_alone(g) : test_bit(partner, g->msgs->left);
 }
 
-/* Does this end need a node that has failed? */
+/* Does this end need a node that has failed, or may it wait for a rank of such a node? */
 static bool coll_msg_misses_locked(const struct coll_group *g, const struct coll_msg *msg)
 {
 	u32 partner = coll_msg_partner(msg);
 
 	lockdep_assert_held(&g->lock);
-	return coll_msg_is_lost_locked(g, msg) ||
-	       (partner != COLL_RANK_ANY && test_bit(g->node_of[partner], g->msgs->down));
+	return partner == COLL_RANK_ANY ? coll_msg_waits(msg) :
+	       test_bit(g->node_of[partner], g->msgs->down);
 }
 
 /*
@@ -175,6 +175,10 @@ bool coll_msgs_without(struct coll_group *g, u32 node)
 	for (i = 0; i < g->size; i++)
 		if (g->node_of[i] == node)
 			coll_msgs_mark_left_locked(g, i);
+	spin_unlock(&g->lock);
+	coll_msg_drop_offers_from(g, node);
+	/* The walk begins after that: it finds a receive that has taken such an offer meanwhile. */
+	spin_lock(&g->lock);
 	walk = coll_msgs_walk_begin_locked(g);
 	spin_unlock(&g->lock);
 	coll_msgs_walk(g, walk);

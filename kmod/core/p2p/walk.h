@@ -15,7 +15,8 @@ extern const struct coll_group_part coll_p2p_part;
  * @g: group
  * @node: its communicator has failed
  *
- * No message to or from @node can be posted any more. Return: true if one is in flight.
+ * No message to or from @node can be posted any more, and its offers are dropped. A receive from
+ * any rank may have waited for one of its ranks. Return: true if such a message is in flight.
  */
 bool coll_msgs_without(struct coll_group *g, u32 node);
 
