@@ -4,6 +4,7 @@
  * until it is sent or used as an operand. With a single rank on a node many of these steps only
  * copy. This file finds such steps, and lets the readers of the copy read its source instead.
  */
+#include "../../pure/optable.h"
 #include "../../pure/schedule.h"
 #include "../exec/exec.h"
 #include "../exec/exec_step.h"
@@ -111,6 +112,9 @@ static bool coll_alias_work(struct coll_plan *p, u32 i)
 	if (final && (x->reducer.scaled || x->reducer.final != x->reducer.part))
 		return false;
 	if (final && !coll_step_keeps_first(part, st))
+		return false;
+	/* The step clears the padding of the result, although that is its input. */
+	if (final && x->reducer.part && coll_dtype_flags(p->op->cmd.dtype) & COLL_DTYPE_PADDED)
 		return false;
 	if (coll_needs_work(p, i))
 		return false;
