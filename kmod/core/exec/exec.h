@@ -195,7 +195,7 @@ struct coll_plan_key {
  * @in_place: the local ranks of these ops that work in place, as bits by local index
  * @reducer: the operator; ->part is NULL if nothing is reduced
  * @in_order: partial results need not come first in a fold
- * @memory: bytes of scratch and of the table of steps
+ * @memory: bytes of scratch and of the table of steps; 0 if the op has started alone
  * @todo: bytes of local steps
  * @pass: one pass over the vectors of all ranks, see plan_pass.c
  * @abreast: a slice is the same range of bytes of all steps, in the order of the steps

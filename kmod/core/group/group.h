@@ -112,7 +112,7 @@ struct coll_left {
  * @spare: memory of an ended op, for the next one; NULL: none
  * @nr_running: number of ops that have started and not ended
  * @running_bytes: lengths of their vectors
- * @running_memory: kernel memory that they keep
+ * @running_memory: kernel memory of those that have started beside others
  * @nr_open: number of running ops that any rank may help with
  * @plans: plans of ended ops, last used first
  * @nr_plans: number of @plans

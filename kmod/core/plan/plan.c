@@ -232,7 +232,7 @@ static int coll_plan_steps(struct coll_plan *p)
 					  coll_plan_width(p, &e[i].steps[k]);
 		if (check_mul_overflow(start[i][e[i].cap], x->blocks, &nr) ||
 		    check_add_overflow(x->nr_steps, nr, &nr) ||
-		    nr > COLL_MAX_STEPS)
+		    nr > COLL_MAX_STEPS || nr * sizeof(*x->steps) > p->room)
 			goto out;
 		x->parts[i].begin = x->nr_steps;
 		x->parts[i].end = nr;
@@ -468,9 +468,10 @@ static int coll_plan_again(struct coll_plan *p)
 int coll_exec_prepare(struct coll_op *op, u64 room)
 {
 	struct coll_plan p = {
-		.op = op, .kind = coll_kind_of(op->cmd.collective),
+		.op = op, .kind = coll_kind_of(op->cmd.collective), .room = room,
 	};
 	struct coll_group *g = op->group;
+	u64 memory;
 	int ret;
 
 	p.x = coll_plans_take(op);
@@ -485,16 +486,17 @@ int coll_exec_prepare(struct coll_op *op, u64 room)
 		kvfree(p.starts);
 		kvfree(p.marks);
 	}
-	if (!ret) {
-		coll_plan_stream(p.x);
-		p.x->memory = coll_plan_scratch_bytes(p.x) +
-			      p.x->nr_steps * sizeof(*p.x->steps);
-		ret = p.x->memory > room ? -ENOMEM : 0;
-	}
 	if (ret) {
 		coll_exec_free(p.x);
 		return ret;
 	}
+	memory = coll_plan_scratch_bytes(p.x) + p.x->nr_steps * sizeof(*p.x->steps);
+	if (memory > room) {
+		coll_exec_put(p.x);
+		return -ENOMEM;
+	}
+	p.x->memory = room == COLL_ROOM_FOR_ALL ? 0 : memory;
+	coll_plan_stream(p.x);
 	coll_plan_reset(&p);
 
 	/* From here on links may find the plan. */

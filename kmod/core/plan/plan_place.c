@@ -450,11 +450,26 @@ static bool coll_scratch_used(const struct coll_plan *p, const struct coll_part 
 	return false;
 }
 
+/* Allocate @vec of a participant if a step uses it. @left: bytes that may be taken. */
+static int coll_plan_scratch_of(struct coll_plan *p, struct coll_part *part, struct coll_vec *vec,
+				u64 bytes, u64 *left)
+{
+	if (!coll_scratch_used(p, part, vec))
+		return 0;
+	if (bytes > *left)
+		return -ENOMEM;
+	*left -= bytes;
+	vec->buf = coll_buf_scratch(bytes, false);
+	return vec->buf ? 0 : -ENOMEM;
+}
+
 int coll_plan_scratch(struct coll_plan *p)
 {
 	u64 half = p->whole * max(DIV_ROUND_UP(p->tmp, p->chunks), 1U);
+	u64 left = p->room - p->x->nr_steps * sizeof(*p->x->steps);
 	u32 size = p->x->reducer.partial;
 	u32 i;
+	int ret;
 
 	half *= min(p->x->blocks, p->x->at_once);
 	if (half && half > COLL_SCRATCH_MAX / size)
@@ -462,16 +477,11 @@ int coll_plan_scratch(struct coll_plan *p)
 	for (i = 0; i < p->x->nr_parts; i++) {
 		struct coll_part *part = &p->x->parts[i];
 
-		if (coll_scratch_used(p, part, &part->work)) {
-			part->work.buf = coll_buf_scratch(half * size, false);
-			if (!part->work.buf)
-				return -ENOMEM;
-		}
-		if (coll_scratch_used(p, part, &part->tmp)) {
-			part->tmp.buf = coll_buf_scratch(half * size, false);
-			if (!part->tmp.buf)
-				return -ENOMEM;
-		}
+		ret = coll_plan_scratch_of(p, part, &part->work, half * size, &left);
+		if (!ret)
+			ret = coll_plan_scratch_of(p, part, &part->tmp, half * size, &left);
+		if (ret)
+			return ret;
 	}
 	return 0;
 }

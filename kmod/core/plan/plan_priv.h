@@ -21,6 +21,7 @@
  *	where the last one ends; NULL: it has no blocks
  * @whole: elements of W in scratch, for one block of the plan
  * @marks: of a fusion: where each chunk begins, and the last one ends; else NULL
+ * @room: bytes that steps and scratch may take
  */
 struct coll_plan {
 	struct coll_exec *x;
@@ -35,6 +36,7 @@ struct coll_plan {
 	u64 *starts;
 	u64 whole;
 	u64 *marks;
+	u64 room;
 };
 
 /* Is it a scan whose partial results are larger than results? See struct coll_emit. */
