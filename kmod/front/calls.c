@@ -177,6 +177,8 @@ void coll_call_park(struct coll_call *call, u64 arg, u32 len)
 	struct coll_file *cf = call->cf;
 	struct coll_call *old;
 
+	/* First: reading the page of the command may take long, and other ranks wait for its slices. */
+	coll_call_delegate(call);
 	if (!call->task)
 		call->task = get_task_struct(current);
 	call->arg = arg;
@@ -186,7 +188,6 @@ void coll_call_park(struct coll_call *call, u64 arg, u32 len)
 	/* If it is unreadable now, it is so when the thread comes back, or is another command. */
 	if (copy_from_user(&call->cmd, u64_to_user_ptr(arg), min_t(size_t, len, sizeof(call->cmd))))
 		memset(&call->cmd, 0, sizeof(call->cmd));
-	coll_call_delegate(call);
 	spin_lock(&cf->lock);
 	coll_call_leave_locked(call);
 	list_move_tail(&call->list, &cf->parked);
