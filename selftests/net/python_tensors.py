@@ -132,6 +132,108 @@ def dropped():
     ok("the array is free", seen() is None)
 
 
+class Interrupted(Exception):
+    """As from a signal handler, behind a call of the library."""
+
+
+class Library:
+    """The library, with some functions replaced."""
+
+    def __init__(self, **functions):
+        self._lib = coll._tensors.lib
+        self.__dict__.update(functions)
+
+    def __getattr__(self, name):
+        return getattr(self._lib, name)
+
+    def __enter__(self):
+        coll._tensors.lib = self
+        return self._lib
+
+    def __exit__(self, *_args):
+        coll._tensors.lib = self._lib
+
+
+def lost_result():
+    """An exception comes behind the call that has the result: it is unknown, and not 0."""
+    def wait_for(*args):
+        ret = real.coll_tensor_wait_for(*args)
+        if args[2][0]:
+            raise Interrupted
+        return ret
+
+    t = ts.barrier("lost")
+    with Library(coll_tensor_wait_for=wait_for) as real:
+        raises("an exception behind a call", Interrupted, t.wait)
+    raises("a lost result", coll.Error, t.wait, errno.EINTR)
+    raises("the same error again", coll.Error, t.test, errno.EINTR)
+    ok("it can be posted again", t.post().wait() is None)
+
+
+def freed_once():
+    """An exception comes behind the call that frees a dropped tensor."""
+    def free(t):
+        ret = real.coll_tensor_free(t)
+        if not ret:
+            freed.append(int(coll._tensors.ffi.cast("uintptr_t", t)))
+            raise Interrupted
+        return ret
+
+    freed = []
+    if comm.rank or comm.size == 1:
+        comm.barrier()
+        ts.barrier("freed once").wait()
+        return
+    t = ts.barrier("freed once")
+    at = int(coll._tensors.ffi.cast("uintptr_t", t._at[0]))
+    del t
+    gc.collect()
+    comm.barrier()
+    with Library(coll_tensor_free=free) as real:
+        for _i in range(1000):
+            try:
+                ts.post([])
+            except Interrupted:
+                pass
+            if not ts._left:
+                break
+            time.sleep(0.01)
+        ts.post([])
+    ok(f"a dropped tensor is freed {freed.count(at)} times", freed.count(at) == 1)
+
+
+def dropped_in_finalize():
+    """The garbage collector finds a posted tensor when finalize() has begun."""
+    class Live(weakref.WeakSet):
+        def __iter__(self):
+            if other._ts == coll._tensors.ffi.NULL:
+                gc.collect()
+            return super().__iter__()
+
+    def finalize(c):
+        there.append(seen() is not None)
+        return real.coll_tensors_finalize(c)
+
+    there, box = [], []
+    other = coll.Tensors(comm)
+    a = np.ones(1000)
+    seen = weakref.ref(a)
+    if comm.rank == 0:
+        other._live = Live()
+        gc.disable()
+        box += [box, other.allreduce("in a cycle", coll.IN_PLACE, a)]
+        del a, box
+        with Library(coll_tensors_finalize=finalize) as real:
+            other.finalize()
+        gc.enable()
+        ok(f"its array is kept: {there}", there == [True])
+        gc.collect()
+        ok("and free then", seen() is None)
+    else:
+        other.allreduce("in a cycle", coll.IN_PLACE, a).wait()
+        other.finalize()
+
+
 def threads():
     """Threads post and wait at the same time."""
     def work(k):
@@ -244,7 +346,8 @@ def ends():
 
 with coll.Comm() as comm:
     with coll.Tensors(comm) as ts:
-        for test in any_order, factors, mismatches, groups, dropped, threads, forked, \
+        for test in any_order, factors, mismatches, groups, dropped, lost_result, \
+                freed_once, dropped_in_finalize, threads, forked, \
                 in_a_handler, joined, ends:
             test()
     with coll.Tensors.split(comm, comm.rank % 2) as half:

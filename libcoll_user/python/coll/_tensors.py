@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 """Named tensors: collectives that each rank posts in an order of its own."""
 import collections
+import errno
 import threading
 import weakref
 from typing import Any, Iterable, List, Optional
@@ -86,15 +87,23 @@ class Tensor:
         if not self._posted:
             return True
         self._ts._check_alive()
-        ret = lib.coll_tensor_wait_for(self._at[0], ns, self._done)
+        # An exception came behind this call, and nobody knows what it returned.
+        lost = self._done[0]
+        ret = -errno.EINTR if lost else lib.coll_tensor_wait_for(self._at[0], ns, self._done)
         if self._done[0]:
+            self._error = self._error_of(ret, lost)
             self._posted = False
-            self._error = None
-            try:
-                _check(ret, f"tensor {self._name!r}", self._ts._c)
-            except Error as e:
-                self._error = e.with_traceback(None)
         return not self._posted
+
+    def _error_of(self, ret: int, lost: int) -> Optional[Error]:
+        what = f"tensor {self._name!r}"
+        try:
+            if lost:
+                check(ret, what, self._ts._c)
+            _check(ret, what, self._ts._c)
+        except Error as e:
+            return e.with_traceback(None)
+        return None
 
     def _answer(self) -> Any:
         if self._error is not None:
@@ -158,6 +167,8 @@ class Tensors:
 
     def __init__(self, comm: Comm, *, _made: Any = None) -> None:
         self._ts = ffi.NULL
+        # coll_tensors_finalize() has returned.
+        self._freed = False
         self._left: Any = collections.deque()
         self._live: Any = weakref.WeakSet()
         self._sweeping: Any = threading.RLock()
@@ -254,6 +265,7 @@ class Tensors:
         try:
             _check(lib.coll_tensors_finalize(ts), "finalize")
         finally:
+            self._freed = True
             held.clear()
             self._left.clear()
 
@@ -263,7 +275,10 @@ class Tensors:
 
     def _leave(self, t: Any, keep: tuple) -> None:
         """The program has dropped this tensor. The kernel may still write to its arrays."""
-        if self._ts != ffi.NULL and lib.coll_tensor_free(t):
+        if self._freed:
+            return
+        # finalize() has begun: it frees the tensor.
+        if self._ts == ffi.NULL or lib.coll_tensor_free(t):
             self._left.append((t, keep, ffi.new("int *"), True))
 
     def _sweep(self) -> None:
@@ -276,10 +291,11 @@ class Tensors:
                 if not done[0]:
                     lib.coll_tensor_test(t, done)
                 if done[0]:
+                    # An exception may come behind any call, by a signal: free it once.
+                    self._left.popleft()
                     # A join has been freed with its result.
                     if made:
                         lib.coll_tensor_free(t)
-                    self._left.popleft()
                 else:
                     self._left.rotate(-1)
         finally:
@@ -365,6 +381,9 @@ class Tensors:
         if any(t._ts is not self for t in several):
             raise ValueError("a tensor of another communicator")
         posted = ffi.new("size_t *")
+        for t in several:
+            if not t._posted:
+                t._done[0] = 0
         call = lib.coll_tensor_postgroup if group else lib.coll_tensor_postall
         try:
             ret = call([t._at[0] for t in several], len(several), posted)
