@@ -36,6 +36,7 @@ WorkPtr Group::allreduce_coalesced(Tensors &tensors, const c10d::AllreduceCoales
 
 	for (const at::Tensor &t : tensors)
 		add_allreduce(call, t, opts.reduceOp);
+	check_apart("allreduce_coalesced", "the list", tensors);
 	call.inputs = tensors;
 	call.outputs = {tensors};
 	return start(call);

@@ -384,6 +384,7 @@ def refusals():
           square)
     fails(ValueError, "another size", dist.all_gather, [torch.ones(2) for _ in range(n)], square)
     fails(ValueError, "share memory", dist.all_gather, [square.clone()] * n, square)
+    fails(ValueError, "share memory", dist.all_reduce_coalesced, [square, square[1:]])
     fails(ValueError, "cannot divide", dist.all_to_all_single, torch.ones(n + 1), torch.ones(n + 1))
     fails(ValueError, "splits", dist.all_to_all_single, torch.ones(n), torch.ones(n), [1] * n,
           [2] * n)
