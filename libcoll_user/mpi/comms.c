@@ -167,9 +167,14 @@ static bool all_say(MPI_Comm comm, bool yes)
 static bool is_wanted(void)
 {
 	const char *device = env_get("COLL_DEVICE");
+	int initialized = 0;
 	uint32_t off;
 
 	if (!env_u32("COLL_MPI_OFF", 0, 1, &off) && off)
+		return false;
+	/* A program that has sessions alone has no MPI_COMM_SELF, and never calls MPI_Finalize(). */
+	PMPI_Initialized(&initialized);
+	if (!initialized)
 		return false;
 	return files_suffice() && !access(device ? device : "/dev/coll", R_OK | W_OK);
 }

@@ -62,6 +62,7 @@ f08()
 types()
 {
 	program "$1" 2 MPI_Bcast "types by precision and range" "$build/mpi_types_$1" f90
+	program "$1" 2 MPI_Bcast "types with attributes" "$build/mpi_types_$1" attributes
 }
 
 # large KIND: what MPI has for counts beyond int
@@ -108,11 +109,22 @@ wrong()
 	program "$1" 2 MPI_Allgather "a communicator that has been freed" "$build/mpi_wrong_$1"
 }
 
+# sessions KIND: without MPI_Init() all calls go to the MPI
+sessions()
+{
+	if ! "$build/mpi_types_$1" has-large; then
+		skip "$1: sessions" "MPI before 4.0"
+		return
+	fi
+	preloaded "$1" 2 "$build/mpi_sessions_$1" && grep -q "^right" "$log"
+	ok $? "$1, 2 ranks: sessions"
+}
+
 # all KIND
 all()
 {
 	if [[ ! -x $build/mpi_progress_$1 ]]; then
-		for _ in {1..14}; do skip "$1" "no mpicc.$1"; done
+		for _ in {1..16}; do skip "$1" "no mpicc.$1"; done
 		return
 	fi
 	progress "$1"
@@ -122,9 +134,10 @@ all()
 	many "$1"
 	threads "$1"
 	wrong "$1"
+	sessions "$1"
 }
 
-plan 28
+plan 32
 all mpich
 all openmpi
 finish

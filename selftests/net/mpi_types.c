@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mpi_types large|f90|has-large: types that are not made as others are, in broadcasts of all forms.
+ * mpi_types large|f90|attributes|has-large: types that are not made as others are, in broadcasts of
+ * all forms.
  *
  * large: made by functions whose counts may be beyond int. has-large: does the MPI have them?
  *
  * f90: of Fortran, by precision and range. They are predefined, but have no names.
+ *
+ * attributes: with an attribute of the application, which nobody else copies or deletes.
  */
 #include <mpi.h>
 #if MPI_VERSION < 4
@@ -131,6 +134,42 @@ static void f90(void)
 	broadcast_all(type, 81);
 }
 
+static int copies, deletes;
+
+/* A copy is refused. */
+static int copy(MPI_Datatype type, int key, void *extra, void *in, void *out, int *flag)
+{
+	(void)type, (void)key, (void)extra, (void)in, (void)out;
+	copies++;
+	*flag = 0;
+	return MPI_ERR_OTHER;
+}
+
+static int delete(MPI_Datatype type, int key, void *value, void *extra)
+{
+	(void)type, (void)key, (void)value, (void)extra;
+	deletes++;
+	return MPI_SUCCESS;
+}
+
+static void attributes(void)
+{
+	int key, value;
+	MPI_Datatype type;
+
+	MPI_Type_create_keyval(copy, delete, &key, NULL);
+	MPI_Type_vector(2, 1, 2, MPI_INT, &type);
+	MPI_Type_commit(&type);
+	MPI_Type_set_attr(type, key, &value);
+	broadcast(type, 1);
+	if (copies || deletes)
+		fail("attributes copied or deleted", copies + deletes);
+	MPI_Type_free(&type);
+	if (deletes != 1)
+		fail("attributes deleted", deletes);
+	MPI_Type_free_keyval(&key);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "has-large"))
@@ -141,6 +180,8 @@ int main(int argc, char **argv)
 		fail("usage", 0);
 	if (!strcmp(argv[1], "large"))
 		large();
+	else if (!strcmp(argv[1], "attributes"))
+		attributes();
 	else
 		f90();
 	MPI_Barrier(WORLD);
