@@ -6,7 +6,10 @@
 
 #include "files.h"
 
-/* Each has one file, and from its first nonblocking call on a second one. */
+/*
+ * Each has one file, and from its first call on that does not end in shared memory a second one.
+ * Which ones have it already is not known here: all are counted twice.
+ */
 static _Atomic int nr_comms;
 
 bool files_suffice(void)

@@ -94,7 +94,7 @@ static void give_tag(int tag)
 
 /* --- types ------------------------------------------------------------------- */
 
-/* Duplicate a type that the application may free after the init call; named types it cannot. */
+/* Copy a type that the application may free after the init call; named types it cannot. */
 static int keep_type(struct persistent *s, MPI_Datatype *type)
 {
 	int combiner;
@@ -106,7 +106,7 @@ static int keep_type(struct persistent *s, MPI_Datatype *type)
 		return -EINVAL;
 	if (combiner == MPI_COMBINER_NAMED)
 		return 0;
-	if (PMPI_Type_dup(*type, type))
+	if (!types_keep(*type, type))
 		return -ENOMEM;
 	s->kept[s->nr_kept++] = *type;
 	return 0;

@@ -5,10 +5,11 @@
 #include "error.h"
 #include "pending.h"
 #include "requests.h"
+#include "types.h"
 
 /**
  * struct nonblocking - a request for one call
- * @has_type: the type of the results is a duplicate of its own
+ * @has_type: the type of the results is its own
  */
 struct nonblocking {
 	struct pending p;
@@ -111,7 +112,7 @@ int requests_start(const struct call *c, MPI_Request *request)
 	p->due = MPI_SUCCESS;
 	/* The application may free its type before the call is over. */
 	n->has_type = c->out.tmp && c->stores && !c->to.types;
-	if (n->has_type && PMPI_Type_dup(c->to.type, &p->call.to.type))
+	if (n->has_type && !types_keep(c->to.type, &p->call.to.type))
 		goto no_type;
 	if (start_of_mpi(p))
 		goto no_request;

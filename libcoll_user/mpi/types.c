@@ -273,3 +273,17 @@ bool types_is_dense(MPI_Datatype type)
 	PMPI_Type_set_attr(type, dense_key, dense ? &yes : &no);
 	return dense;
 }
+
+bool types_keep(MPI_Datatype type, MPI_Datatype *kept)
+{
+	MPI_Datatype copy;
+
+	if (PMPI_Type_contiguous(1, type, &copy))
+		return false;
+	if (PMPI_Type_commit(&copy)) {
+		PMPI_Type_free(&copy);
+		return false;
+	}
+	*kept = copy;
+	return true;
+}

@@ -32,6 +32,16 @@ bool types_is_dense(MPI_Datatype type);
  */
 int types_combiner(MPI_Datatype type);
 
+/**
+ * types_keep() - a type with the same layout, for a call that outlives the application's type
+ * @type: derived
+ * @kept: result; to be freed by PMPI_Type_free()
+ *
+ * MPI_Type_dup() would copy attributes: it calls functions of the application, and the copy calls
+ * others when it is freed. Return: false: MPI has no memory.
+ */
+bool types_keep(MPI_Datatype type, MPI_Datatype *kept);
+
 /** types_size() - bytes of an element, without gaps; 0 if MPI does not say */
 uint64_t types_size(MPI_Datatype type);
 
