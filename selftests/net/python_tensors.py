@@ -168,6 +168,9 @@ def lost_result():
     raises("a lost result", coll.Error, t.wait, errno.EINTR)
     raises("the same error again", coll.Error, t.test, errno.EINTR)
     ok("it can be posted again", t.post().wait() is None)
+    with Library(coll_tensor_wait_for=wait_for) as real:
+        raises("an exception behind the next call", Interrupted, t.post().wait)
+    ok("posted again without a wait", t.post().wait() is None)
 
 
 def freed_once():

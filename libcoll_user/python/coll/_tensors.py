@@ -275,11 +275,17 @@ class Tensors:
 
     def _leave(self, t: Any, keep: tuple) -> None:
         """The program has dropped this tensor. The kernel may still write to its arrays."""
-        if self._freed:
-            return
-        # finalize() has begun: it frees the tensor.
-        if self._ts == ffi.NULL or lib.coll_tensor_free(t):
+        if not self._freed and not self._free_now(t):
             self._left.append((t, keep, ffi.new("int *"), True))
+
+    def _free_now(self, t: Any) -> bool:
+        """Frees it, unless it is posted. Once finalize() has begun, that frees all."""
+        if is_own(self._sweeping) or not self._sweeping.acquire(blocking=False):
+            return False
+        try:
+            return self._ts != ffi.NULL and not lib.coll_tensor_free(t)
+        finally:
+            self._sweeping.release()
 
     def _sweep(self) -> None:
         """Frees dropped tensors that are over."""
@@ -381,14 +387,12 @@ class Tensors:
         if any(t._ts is not self for t in several):
             raise ValueError("a tensor of another communicator")
         posted = ffi.new("size_t *")
-        for t in several:
-            if not t._posted:
-                t._done[0] = 0
         call = lib.coll_tensor_postgroup if group else lib.coll_tensor_postall
         try:
             ret = call([t._at[0] for t in several], len(several), posted)
         finally:
             for t in several[:posted[0]]:
+                t._done[0] = 0
                 t._posted = True
         _check(ret, "post", self._c)
 
