@@ -77,12 +77,27 @@ static unsigned int receive(struct talk *t, void *buf, uint32_t tag)
 	return talk_recv(t, 1, COLL_RANK_ANY, tag, buf, 16, NULL);
 }
 
-static unsigned int probe(struct talk *t, unsigned int what, struct coll_message *got)
+static int probe(struct talk *t, unsigned int what, struct coll_message *got)
 {
 	struct coll_cmd cmd;
 
 	raw_probe(&cmd, what, COLL_RANK_ANY, TAG, got);
-	return talk_post(t, 1, &cmd);
+	return talk_result(t, 1, talk_post(t, 1, &cmd));
+}
+
+/* The node of this rank may hear of the failure later. */
+static int probe_until_error(struct talk *t, struct coll_message *got, uint32_t tag)
+{
+	uint64_t end = test_now_ns() + 10000000000ULL;
+	struct coll_cmd cmd;
+	int ret;
+
+	do {
+		raw_probe(&cmd, COLL_PROBE, COLL_RANK_ANY, tag, got);
+		cmd.flags |= COLL_CMD_NOWAIT;
+		ret = raw_submit(t->c.fd[1], &cmd);
+	} while ((!ret || ret == -ENOMSG) && test_now_ns() < end);
+	return ret;
 }
 
 /* The message has been offered before the node failed. */
@@ -90,7 +105,7 @@ TEST_F(down, offered)
 {
 	struct talk *t = &self->t;
 
-	ASSERT_EQ(0, talk_result(t, 1, probe(t, COLL_PROBE, &self->got)));
+	ASSERT_EQ(0, probe(t, COLL_PROBE, &self->got));
 	ASSERT_TRUE(fail_node(t, self->out));
 	EXPECT_EQ(-EHOSTDOWN, talk_result(t, 1, receive(t, self->out, TAG)));
 	EXPECT_TRUE(failed_with_cause(t));
@@ -100,9 +115,19 @@ TEST_F(down, offered_and_probed)
 {
 	struct talk *t = &self->t;
 
-	ASSERT_EQ(0, talk_result(t, 1, probe(t, COLL_PROBE, &self->got)));
+	ASSERT_EQ(0, probe(t, COLL_PROBE, &self->got));
 	ASSERT_TRUE(fail_node(t, self->out));
-	EXPECT_EQ(-EHOSTDOWN, talk_result(t, 1, probe(t, COLL_PROBE, &self->got)));
+	EXPECT_EQ(-EHOSTDOWN, probe_until_error(t, &self->got, TAG));
+	EXPECT_TRUE(failed_with_cause(t));
+}
+
+/* There is no message, and a rank of that node may have been the one to send it. */
+TEST_F(down, polled)
+{
+	struct talk *t = &self->t;
+
+	ASSERT_TRUE(fail_node(t, self->out));
+	EXPECT_EQ(-EHOSTDOWN, probe_until_error(t, &self->got, TAG + 1));
 	EXPECT_TRUE(failed_with_cause(t));
 }
 
@@ -112,7 +137,7 @@ TEST_F(down, held)
 	struct talk *t = &self->t;
 	struct coll_cmd cmd;
 
-	ASSERT_EQ(0, talk_result(t, 1, probe(t, COLL_MPROBE, &self->got)));
+	ASSERT_EQ(0, probe(t, COLL_MPROBE, &self->got));
 	ASSERT_TRUE(fail_node(t, self->out));
 	raw_mrecv(&cmd, self->out, 16, COLL_BYTE, self->got.id, NULL);
 	EXPECT_EQ(-EHOSTDOWN, talk_result(t, 1, talk_post(t, 1, &cmd)));
@@ -138,8 +163,8 @@ TEST_F(down, of_this_node)
 	unsigned int s;
 
 	ASSERT_TRUE(fail_node(t, self->out));
-	s = talk_send(t, 0, 1, TAG, self->in, sizeof(self->in));
-	EXPECT_EQ(0, talk_result(t, 1, receive(t, self->out, TAG)));
+	s = talk_send(t, 0, 1, TAG + 1, self->in, sizeof(self->in));
+	EXPECT_EQ(0, talk_result(t, 1, receive(t, self->out, TAG + 1)));
 	EXPECT_EQ(0, talk_result(t, 0, s));
 	EXPECT_EQ(-EHOSTDOWN, talk_result(t, 1, receive(t, self->out, TAG)));
 	EXPECT_TRUE(failed_with_cause(t));

@@ -250,7 +250,7 @@ struct coll_msg_peer {
  * @down: bit of each node: it has failed, see coll_msgs_without()
  * @node_failed: a bit of @down is set
  * @nr_asking: calls of coll_msgs_without() that are under way
- * @missed: during such calls: a message in flight needs a node that has failed
+ * @missed: during such calls: a message in flight needs a node that has failed, or may need it
  * @counts: statistics
  */
 struct coll_msgs {

@@ -39,14 +39,18 @@ static bool coll_msg_is_lost_locked(const struct coll_group *g, const struct col
 	return partner == COLL_RANK_ANY ? coll_msgs_alone(g) : test_bit(partner, g->msgs->left);
 }
 
-/* Does this end need a node that has failed, or may it wait for a rank of such a node? */
+/*
+ * Does this end need a node that has failed, or may it wait for a rank of such a node? An end that
+ * has been cancelled, or a probe that has found its message, is about to end and waits for nobody.
+ */
 static bool coll_msg_misses_locked(const struct coll_group *g, const struct coll_msg *msg)
 {
 	u32 partner = coll_msg_partner(msg);
 
 	lockdep_assert_held(&g->lock);
-	return partner == COLL_RANK_ANY ? coll_msg_waits(msg) :
-	       test_bit(g->node_of[partner], g->msgs->down);
+	if (partner == COLL_RANK_ANY)
+		return coll_msg_waits(msg) && !coll_msg_ending(msg->lead);
+	return test_bit(g->node_of[partner], g->msgs->down);
 }
 
 /*
