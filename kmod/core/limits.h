@@ -118,7 +118,7 @@
  */
 #define COLL_RUNNING_MAX	16
 #define COLL_RUNNING_BYTES	SZ_4M
-/* Kernel memory of the ops that have started beside others: some ops need much memory for few bytes. */
+/* Kernel memory of ops that have started beside others: some need much memory for few bytes. */
 #define COLL_RUNNING_MEMORY	SZ_8M
 /*
  * Most bytes of one rank in an op in shared memory: the same sum for all ranks of a node, within

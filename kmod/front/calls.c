@@ -177,7 +177,7 @@ void coll_call_park(struct coll_call *call, u64 arg, u32 len)
 	struct coll_file *cf = call->cf;
 	struct coll_call *old;
 
-	/* First: reading the page of the command may take long, and other ranks wait for its slices. */
+	/* First: to read the command may take long, and other ranks wait for these slices. */
 	coll_call_delegate(call);
 	if (!call->task)
 		call->task = get_task_struct(current);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The bound on kernel memory is for the ops that start beside others. What the first op needs does not
- * count.
+ * The bound on kernel memory is for the ops that start beside others. What the first op needs does
+ * not count.
  */
 #include <stdio.h>
 #include <string.h>

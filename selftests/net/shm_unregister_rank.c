@@ -24,6 +24,7 @@
 static coll_comm_t *comm;
 static int32_t mem[N];
 static int result;
+static _Atomic int begun;
 
 static uint64_t shm_ops(void)
 {
@@ -46,6 +47,7 @@ static int sum(uint32_t flags)
 static void *sum_thread(void *arg)
 {
 	(void)arg;
+	begun = 1;
 	result = sum(0);
 	return NULL;
 }
@@ -56,7 +58,10 @@ static void first_rank(uint32_t size)
 	uint32_t id, r;
 
 	must(coll_register_buffer(comm, mem, sizeof(mem), COLL_REG_WRITE, &id), "register");
+	begun = 0;
 	must(-pthread_create(&t, NULL, sum_thread, NULL), "thread");
+	while (!begun)
+		usleep(1000);
 	usleep(100000);
 	must(coll_unregister_buffer(comm, id), "unregister");
 	for (r = 1; r < size; r++)
