@@ -228,6 +228,9 @@ static int try_all(struct rdv_client *c, bool *final)
 	struct tries t = { 0 };
 	char text[SOCK_TEXT];
 
+	/* The deadline may come before all addresses have a socket, and 0 is a descriptor. */
+	for (i = 0; i < c->nr; i++)
+		t.fd[i] = -1;
 	c->refused = false;
 	for (;;) {
 		i = next_connected(c, &t, deadline_min(deadline_in(ms), c->until));

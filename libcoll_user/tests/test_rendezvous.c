@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -791,6 +792,40 @@ static void test_unreachable(void)
 	ok(all_are(r, 4, 0, BOUND_MS), "another address of rank 0 fails at once");
 }
 
+/*
+ * All addresses connect, and nobody answers. The deadline ends the pass before the last address has
+ * been tried: the descriptors of the application are not closed.
+ */
+static void test_untried(void)
+{
+	struct sock_addr a = { .len = sizeof(struct sockaddr_in) };
+	struct sockaddr_in *in = (struct sockaddr_in *)&a.sa;
+	int port, lfd, null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct rank r;
+
+	dup2(null, 0);
+	if (null)
+		close(null);
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(INADDR_ANY);
+	do {
+		port = free_port();
+		sock_set_port(&a, (uint16_t)port);
+		lfd = sock_listen(&a);
+	} while (lfd < 0);
+	name_from_ms = 0;
+	strcpy(name_is, "127.0.0.1 127.0.0.2 127.0.0.3");
+	set_rank(&r, 1, 2, port, "secret");
+	set_name(&r, port);
+	r.timeout_ms = 700;	/* the first address has 500 ms of it */
+	start(&r);
+	join(&r);
+	strcpy(name_is, "127.0.0.1");
+	close(lfd);
+	ok(all_are(&r, 1, -ETIMEDOUT, BOUND_MS) && fcntl(0, F_GETFD) >= 0,
+	   "the deadline comes before the last address is tried: descriptor 0 stays open");
+}
+
 static void test_no_name(bool blocks)
 {
 	struct rank r;
@@ -1029,6 +1064,7 @@ int main(int argc, char **argv)
 	test_late_name("::1", 0, "rank 0 can be reached by IPv6, too");
 	test_late_name("127.0.1.1", 0, "its name may be an address it would not listen at");
 	test_unreachable();
+	test_untried();
 	test_range();
 	test_many_ports();
 	test_busy_port("127.0.0.1 192.0.2.1", "a port that is busy for a moment");
