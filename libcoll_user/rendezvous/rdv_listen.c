@@ -17,7 +17,8 @@
 
 /*
  * Listen at the first address of the name that this host has. Of several errors EADDRINUSE counts:
- * the caller tries again.
+ * the caller tries again. Return: a socket, or an error: EHOSTUNREACH and ETIMEDOUT are from the
+ * look-up.
  */
 static int listen_by_name(const struct rdv_config *cfg, struct deadline until)
 {
@@ -28,6 +29,8 @@ static int listen_by_name(const struct rdv_config *cfg, struct deadline until)
 	if (!addrs)
 		return -ENOMEM;
 	n = resolve_until(cfg->spec, until, addrs, RESOLVE_MAX);
+	if (n < 0)
+		fd = n;
 	for (i = 0; i < n; i++) {
 		fd = sock_listen(&addrs[i]);
 		if (fd >= 0)
@@ -50,6 +53,11 @@ static int dup_listening(int fd)
 static bool is_not_here(int err)
 {
 	return err == -EADDRNOTAVAIL || err == -EAFNOSUPPORT;
+}
+
+static bool is_unknown(int err)
+{
+	return err == -EHOSTUNREACH || err == -ETIMEDOUT;
 }
 
 /* Listen at all addresses, at the first free port of the range. */
@@ -88,13 +96,17 @@ int rdv_listen(const struct rdv_config *cfg)
 		/* Another program may have this port at another address only. */
 		if (fd == -EADDRINUSE)
 			fd = listen_by_name(cfg, until);
-		/* The name may be that of no interface: all others are to become free. */
-		if (busy && is_not_here(fd))
+		/* The name may be unknown, or of no interface: all others are to become free. */
+		if (busy && (is_not_here(fd) || is_unknown(fd)))
 			fd = -EADDRINUSE;
 		if (fd != -EADDRINUSE || !deadline_left(until))
-			return fd;
+			break;
 		nanosleep(&nap, NULL);
 	}
+	if (is_unknown(fd))
+		coll_explain("%s: %s", cfg->spec, fd == -ETIMEDOUT ?
+			     "the look-up took too long" : "no such name");
+	return fd;
 }
 
 /* Descriptors besides those for ranks: for strangers, and for files of library and application. */

@@ -719,6 +719,7 @@ static void test_specs(void)
 static _Atomic int64_t name_from_ms;	/* the name is there from then on */
 static _Atomic unsigned int name_blocks_ms;
 static char name_is[64] = "127.0.0.1";
+static _Atomic bool no_localhost;
 
 /* In the place of the C library's: "late.test" has the addresses that the test wants it to have. */
 int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints,
@@ -729,6 +730,8 @@ int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints
 			 struct addrinfo **))dlsym(RTLD_NEXT, "getaddrinfo");
 	char names[sizeof(name_is)], *one, *rest;
 
+	if (no_localhost && !strcmp(host, "localhost"))
+		return EAI_NONAME;
 	if (strcmp(host, "late.test") || hints->ai_flags & AI_NUMERICHOST)
 		return real(host, port, hints, list);
 	usleep(name_blocks_ms * 1000);
@@ -905,7 +908,10 @@ static void test_range(void)
 	close(held[1]);
 }
 
-/* Another program has the port, for less time than rank 0 tries, which has this name. */
+/*
+ * Another program has the port, for less time than rank 0 tries, whose name has these addresses.
+ * NULL: there is no such name.
+ */
 static void test_busy_port(const char *addresses, const char *text)
 {
 	struct sock_addr a = { .len = sizeof(struct sockaddr_in) };
@@ -921,8 +927,9 @@ static void test_busy_port(const char *addresses, const char *text)
 		sock_set_port(&a, (uint16_t)port);
 		held = sock_listen(&a);
 	} while (held < 0);
-	name_from_ms = 0;
-	strcpy(name_is, addresses);
+	name_from_ms = addresses ? 0 : INT64_MAX;
+	if (addresses)
+		strcpy(name_is, addresses);
 	for (i = 0; i < 2; i++)
 		set_rank(&r[i], i, 2, port, "secret");
 	set_name(&r[0], port);
@@ -932,6 +939,22 @@ static void test_busy_port(const char *addresses, const char *text)
 	join_all(r, 2);
 	strcpy(name_is, "127.0.0.1");
 	ok(all_are(r, 2, 0, BOUND_MS), text);
+}
+
+/* Rank 0 listens at localhost only, and this name has no address. */
+static void test_no_localhost(void)
+{
+	struct rank r;
+	int port = free_port();
+
+	set_rank(&r, 0, 2, port, "secret");
+	snprintf(r.spec, sizeof(r.spec), "localhost:%d", port);
+	no_localhost = true;
+	start(&r);
+	join(&r);
+	no_localhost = false;
+	ok(all_are(&r, 1, -EHOSTUNREACH, BOUND_MS) && strstr(r.said, "localhost"),
+	   "rank 0 cannot look up the name at which it is to listen");
 }
 
 /* ---- ranks that leave before all are there ---- */
@@ -1069,6 +1092,8 @@ int main(int argc, char **argv)
 	test_many_ports();
 	test_busy_port("127.0.0.1 192.0.2.1", "a port that is busy for a moment");
 	test_busy_port("192.0.2.1", "the same, and the name is the address of no interface");
+	test_busy_port(NULL, "the same, and there is no such name");
+	test_no_localhost();
 	test_no_name(false);
 	test_no_name(true);
 	test_comes_again(2, "rank 2 leaves before all are there, and comes again");
