@@ -27,7 +27,8 @@
  * @pid: of each rank, also the id of its process group; 0: it is over
  * @running: number of ranks that still run
  * @status: exit status of the first that failed, 0 so far
- * @killed: that one was ended by a signal not ours
+ * @settled: @status stays: a signal not ours ended that one, or collrun itself ends the job
+ * @sent: signals that collrun has sent to end the ranks, bit number - 1
  * @ending: SIGTERM has been sent to all
  * @kill_at: when SIGKILL follows (ms, monotonic); 0: never
  * @end_at: when the job is too late; 0: never
@@ -39,7 +40,8 @@ struct job {
 	pid_t *pid;
 	int running;
 	int status;
-	bool killed;
+	bool settled;
+	uint64_t sent;
 	bool ending;
 	int64_t kill_at;
 	int64_t end_at;
@@ -167,6 +169,17 @@ static void signal_all(const struct job *job, int sig)
 			kill(-job->pid[i], sig);
 }
 
+static uint64_t bit_of(int sig)
+{
+	return 1ULL << (sig - 1);	/* there is a signal 64 */
+}
+
+static void end_by(struct job *job, int sig)
+{
+	job->sent |= bit_of(sig);
+	signal_all(job, sig);
+}
+
 /* SIGTERM now (unless the user sent something), SIGKILL after the grace. */
 static void end_all(struct job *job, int sig)
 {
@@ -174,8 +187,16 @@ static void end_all(struct job *job, int sig)
 		return;
 	job->ending = true;
 	job->kill_at = now_ms() + job->opt->grace_ms;
-	signal_all(job, sig);
+	end_by(job, sig);
 	signal_all(job, SIGCONT);	/* a stopped rank cannot end */
+}
+
+/* It is not the ranks that end the job: how they end then is no failure of theirs. */
+static void settle(struct job *job, int status)
+{
+	if (!job->status)
+		job->status = status;
+	job->settled = true;
 }
 
 static int report(const struct job *job)
@@ -198,12 +219,7 @@ static int report(const struct job *job)
 /* Did a signal end the rank that cannot have come from us? */
 static bool killed_by_others(const struct job *job, int status)
 {
-	if (!WIFSIGNALED(status))
-		return false;
-	if (!job->ending)
-		return true;
-	return WTERMSIG(status) != SIGTERM &&
-	       (WTERMSIG(status) != SIGKILL || now_ms() < job->kill_at);
+	return WIFSIGNALED(status) && !(job->sent & bit_of(WTERMSIG(status)));
 }
 
 /*
@@ -213,14 +229,13 @@ static bool killed_by_others(const struct job *job, int status)
 static void rank_over(struct job *job, int rank, int status)
 {
 	int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-	bool killed = killed_by_others(job, status);
 
 	job->pid[rank] = 0;
 	job->running--;
 	if (!code)
 		return;
-	if (killed && !job->killed) {
-		job->killed = true;
+	if (killed_by_others(job, status) && !job->settled) {
+		job->settled = true;
 		job->status = code;
 		fprintf(stderr, "collrun: rank %d was ended by signal %d (%s)\n",
 			rank, WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -262,10 +277,9 @@ static void take_signals(struct job *job)
 		case SIGCHLD:
 			break;		/* reap() is called anyway */
 		case SIGINT: case SIGTERM: case SIGHUP: case SIGQUIT:
-			if (!job->status)
-				job->status = 128 + sig;
+			settle(job, 128 + sig);
 			if (job->ending)	/* asked twice: at once */
-				signal_all(job, SIGKILL);
+				end_by(job, SIGKILL);
 			end_all(job, sig);
 			break;
 		default:
@@ -292,12 +306,11 @@ static void serve_clocks(struct job *job)
 
 	if (!job->ending && job->end_at && now >= job->end_at) {
 		fprintf(stderr, "collrun: timeout after %g s\n", job->opt->timeout_s);
-		if (!job->status)
-			job->status = 124;
+		settle(job, 124);
 		end_all(job, SIGTERM);
 	}
 	if (job->kill_at && now >= job->kill_at) {
-		signal_all(job, SIGKILL);
+		end_by(job, SIGKILL);
 		job->kill_at = now + 100;	/* a fork may have slipped through */
 	}
 }
@@ -308,8 +321,7 @@ static void pass_on(struct job *job)
 	if (output_pump(job->out, false) || job->ending)
 		return;
 	fprintf(stderr, "collrun: the output cannot be written\n");
-	if (!job->status)
-		job->status = 128 + SIGPIPE;
+	settle(job, 128 + SIGPIPE);
 	end_all(job, SIGTERM);
 }
 
@@ -415,7 +427,7 @@ int ranks_run(const struct options *opt, const struct network *net)
 	/* The ranks do not inherit this: they have been started. */
 	signal(SIGPIPE, SIG_IGN);
 	if (i < opt->ranks || report(&job)) {
-		job.status = CANNOT_START;
+		settle(&job, CANNOT_START);
 		end_all(&job, SIGTERM);
 	}
 	watch(&job);

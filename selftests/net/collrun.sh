@@ -98,7 +98,48 @@ zeros()
 	ok $? "output with bytes that are 0"
 }
 
-plan 9
+# returns NAME STATUS ARGUMENT...: the exit status of collrun with these arguments
+returns()
+{
+	local status
+
+	rm -f "$tmp/there"
+	(ulimit -c 0; exec timeout -k 5 60 "$tools/collrun" "${@:3}") >"$log" 2>&1 </dev/null
+	status=$?
+	echo "exit status $status" >>"$log"
+	((status == $2))
+	ok $? "$1"
+}
+
+stays="trap '' TERM; : >$tmp/there; while :; do sleep 0.1; done"
+
+# wait_there: until a rank has made that file
+wait_there()
+{
+	until [[ -e $tmp/there ]]; do sleep 0.1; done
+	rm "$tmp/there"
+}
+
+# The first signal ends the job. The second one does not wait for the ranks.
+asked_twice()
+{
+	local job status
+
+	rm -f "$tmp/there"
+	"$tools/collrun" -t 60 -g 50 -n 1 sh -c "$stays" >"$log" 2>&1 </dev/null &
+	job=$!
+	wait_there
+	kill $job
+	sleep 0.5
+	kill $job
+	wait $job
+	status=$?
+	echo "exit status $status" >>"$log"
+	((status == 143))
+	ok $? "a rank that ignores SIGTERM, and collrun gets it twice"
+}
+
+plan 13
 ends "a daemon" 0 -n 1 -- "setsid sh $tmp/stay & $until_there"
 ends "the child of a daemon" 0 -n 1 -- "$daemon"
 ends "children of a daemon, many generations" 0 -n 1 -- "setsid sh -c '
@@ -110,4 +151,12 @@ endless
 pipe_of_others
 unread
 zeros
+returns "a rank that ignores SIGTERM, when the time of the job is over" 124 \
+	-t 1 -g 1 -n 1 sh -c "$stays"
+returns "a rank that ignores SIGTERM, when another has failed" 3 -g 1 -n 2 sh -c "
+	[ \$COLL_RANK = 1 ] || { $stays; }
+	until [ -e $tmp/there ]; do sleep 0.1; done; exit 3"
+asked_twice
+returns "a rank that SIGTERM makes abort, when the time of the job is over" 124 \
+	-t 1 -n 1 sh -c 'trap "kill -ABRT \$\$" TERM; while :; do sleep 0.1; done'
 finish
