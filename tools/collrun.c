@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +131,8 @@ int main(int argc, char **argv)
 	struct network net;
 	int status;
 
+	/* If the caller ignores it, and we with it, children leave nothing to wait for. */
+	signal(SIGCHLD, SIG_DFL);
 	if (parse(&opt, argc, argv)) {
 		usage(stderr);
 		return 125;

@@ -139,7 +139,15 @@ asked_twice()
 	ok $? "a rank that ignores SIGTERM, and collrun gets it twice"
 }
 
-plan 13
+# A shell may be told to ignore SIGCHLD, and collrun inherits that. Not by way of tools/collrun: its
+# shell may set the signal back.
+no_sigchld()
+{
+	timeout -k 5 20 bash -c "trap '' CHLD; exec '$top/.build/tools/collrun' -n 2 true" >"$log" 2>&1 </dev/null
+	ok $? "SIGCHLD that is ignored"
+}
+
+plan 14
 ends "a daemon" 0 -n 1 -- "setsid sh $tmp/stay & $until_there"
 ends "the child of a daemon" 0 -n 1 -- "$daemon"
 ends "children of a daemon, many generations" 0 -n 1 -- "setsid sh -c '
@@ -159,4 +167,5 @@ returns "a rank that ignores SIGTERM, when another has failed" 3 -g 1 -n 2 sh -c
 asked_twice
 returns "a rank that SIGTERM makes abort, when the time of the job is over" 124 \
 	-t 1 -n 1 sh -c 'trap "kill -ABRT \$\$" TERM; while :; do sleep 0.1; done'
+no_sigchld
 finish
