@@ -377,6 +377,14 @@ static void end_orphans(void)
 	}
 }
 
+/* nohup or a shell has made us ignore it. A blocked signal would arrive all the same. */
+static bool is_ignored(int sig)
+{
+	struct sigaction now;
+
+	return !sigaction(sig, NULL, &now) && now.sa_handler == SIG_IGN;
+}
+
 static void block_signals(struct job *job)
 {
 	static const int sigs[] = {
@@ -387,7 +395,8 @@ static void block_signals(struct job *job)
 
 	sigemptyset(&set);
 	for (i = 0; i < sizeof(sigs) / sizeof(sigs[0]); i++)
-		sigaddset(&set, sigs[i]);
+		if (!is_ignored(sigs[i]))
+			sigaddset(&set, sigs[i]);
 	sigprocmask(SIG_BLOCK, &set, &job->old_mask);
 	job->sigfd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }

@@ -147,7 +147,28 @@ no_sigchld()
 	ok $? "SIGCHLD that is ignored"
 }
 
-plan 14
+# nohup makes collrun ignore SIGHUP, a shell without job control SIGINT and SIGQUIT of what it starts
+# in the background: they do not end the job.
+ignored()
+{
+	local job sig status
+
+	rm -f "$tmp/there"
+	nohup "$tools/collrun" -t 60 -n 1 sh -c ": >$tmp/there
+		until [ -e $tmp/go ]; do sleep 0.1; done; exit 7" >"$log" 2>&1 </dev/null &
+	job=$!
+	wait_there
+	for sig in HUP INT QUIT; do kill -$sig $job; done
+	sleep 0.5
+	: >"$tmp/go"
+	wait $job
+	status=$?
+	echo "exit status $status" >>"$log"
+	((status == 7))
+	ok $? "signals that collrun ignores when it starts"
+}
+
+plan 15
 ends "a daemon" 0 -n 1 -- "setsid sh $tmp/stay & $until_there"
 ends "the child of a daemon" 0 -n 1 -- "$daemon"
 ends "children of a daemon, many generations" 0 -n 1 -- "setsid sh -c '
@@ -168,4 +189,5 @@ asked_twice
 returns "a rank that SIGTERM makes abort, when the time of the job is over" 124 \
 	-t 1 -n 1 sh -c 'trap "kill -ABRT \$\$" TERM; while :; do sleep 0.1; done'
 no_sigchld
+ignored
 finish
