@@ -176,6 +176,19 @@ int coll_wait_for(coll_request_t *req, uint64_t ns, int *done)
 	return coll_wait(req);
 }
 
+/* --- memory ------------------------------------------------------------------ */
+
+static __thread int malloc_fails_in;
+
+void *__real_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes);
+
+/* The linker puts it in the place of malloc(). */
+void *__wrap_malloc(size_t bytes)
+{
+	return malloc_fails_in && !--malloc_fails_in ? NULL : __real_malloc(bytes);
+}
+
 /* --- operators --------------------------------------------------------------- */
 
 static _Atomic uint64_t folded;
@@ -583,6 +596,24 @@ static void test_errors(void)
 	userop_piece = 256 << 10;
 }
 
+/* One rank has no memory: the others must not wait for it. @last: number of its allocations */
+static void test_memory(const char *name, int last)
+{
+	uint8_t in[30] = { 0 }, out[30];
+	int i, bad = 0;
+
+	set_ranks(2);
+	commands = 0;
+	for (i = 1; i <= last; i++) {
+		aborted = 0;
+		malloc_fails_in = i;
+		bad |= coll_user_allreduce(&comms[0], in, out, 10, coll_type_opaque(3),
+					   job.op) != -ENOMEM || aborted != 1 || malloc_fails_in;
+	}
+	malloc_fails_in = 0;
+	ok(!bad && !commands, name);
+}
+
 /* Pieces of the operator's own, by which a vector comes in so many windows. */
 static void test_piece(void)
 {
@@ -670,6 +701,11 @@ int main(void)
 	test_cost();
 	test_piece();
 	test_errors();
+	test_memory("no memory for a small vector: the communicator is aborted", 1);
+	userop_small = 0;
+	/* Descriptions, and three arrays of the one window */
+	test_memory("no memory for a window: likewise", 4);
+	userop_small = 16 << 10;
 	test_disagree();
 	printf("1..%d\n", tests);
 	return failures != 0;

@@ -217,6 +217,13 @@ static int exchange(const struct call *c, uint8_t *all, uint64_t stride, uint64_
 	return all_agree(c, all, stride) ? 0 : -EBADE;
 }
 
+/* The others are in their exchange(), and must not wait for this rank. */
+static int no_memory(const struct call *c)
+{
+	coll_abort(c->comm, ENOMEM);
+	return -ENOMEM;
+}
+
 /* All inputs are here: the part of the result that this rank gets. */
 static void fold_small(const struct call *c, uint8_t *pieces, uint64_t stride)
 {
@@ -245,7 +252,7 @@ static int run_small(const struct call *c, uint64_t bytes)
 	int ret;
 
 	if (!all)
-		return -ENOMEM;
+		return no_memory(c);
 	ret = exchange(c, all, stride, bytes);
 	if (!ret && bytes)
 		fold_small(c, all + sizeof(struct call_id), stride);
@@ -535,12 +542,12 @@ static int run_mesh(const struct call *c)
 {
 	struct mesh m = { .c = c };
 	uint8_t *ids = malloc(c->size * sizeof(struct call_id));
-	int ret = ids ? 0 : -ENOMEM;
+	int ret;
 
 	mesh_cut(&m);
-	if (!ret)
-		ret = mesh_alloc(&m);
-	if (!ret)
+	if (!ids || mesh_alloc(&m))
+		ret = no_memory(c);
+	else
 		ret = exchange(c, ids, sizeof(struct call_id), 0);
 	free(ids);
 	if (!ret)

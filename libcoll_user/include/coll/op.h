@@ -95,8 +95,9 @@ int coll_op_set_piece(coll_op_t op, uint64_t bytes);
  * or buffers that overlap in part; EFAULT if a buffer is NULL; EBADE if the ranks disagree on
  * collective, count, type, root, @commute or piece. All ranks check that first, and it may or may
  * not fail the communicator. If a call fails on this rank when others may have gone
- * on already, it aborts the communicator: the code of the abort is the errno. The deadline of
- * coll_comm_set_timeout() is one for the whole call, and does not interrupt the function.
+ * on already, or with ENOMEM, it aborts the communicator: the code of the abort is the errno. The
+ * deadline of coll_comm_set_timeout() is one for the whole call, and does not interrupt the
+ * function.
  */
 
 /** coll_user_allreduce() - the fold of all @send, everywhere, and the same bits */
