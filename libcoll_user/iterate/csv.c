@@ -18,6 +18,7 @@
 #include "csv.h"
 #include "csv_parse.h"
 #include "vote.h"
+#include "wire.h"
 
 #define CHUNK	65536
 
@@ -208,6 +209,27 @@ static int take_rows(struct csv_file *f, struct csv_part *p, struct coll_csv *cs
 	return settle(f, &v, say(f, p->error, p->why));
 }
 
+/* What must be the same on all ranks, which count and cut lines by it. */
+static uint64_t digest(const struct csv_file *f)
+{
+	uint64_t d = coll_digest(0, f->length);
+
+	d = coll_digest(d, f->header);
+	return coll_digest(d, (uint64_t)f->columns << 32 | (uint8_t)f->separator);
+}
+
+/* The digests differ: all ranks come here. */
+static int differ(struct csv_file *f)
+{
+	struct iter_vote v = { .mine = f->length };
+	int ret = settle(f, &v, 0);
+
+	if (ret)
+		return ret;
+	return say(f, -EBADE, v.min != v.max ? "the ranks' files have different sizes" :
+					       "the ranks have different options");
+}
+
 static int load(struct csv_file *f, struct coll_csv *csv, bool good)
 {
 	struct csv_part part = { 0 };
@@ -220,10 +242,10 @@ static int load(struct csv_file *f, struct coll_csv *csv, bool good)
 		ret = say(f, -ENOMEM, NULL);
 	else
 		ret = say(f, open_file(f, f->path), NULL);
-	v.mine = f->length;
+	v.mine = digest(f);
 	ret = settle(f, &v, ret);
 	if (!ret && v.min != v.max)
-		ret = say(f, -EBADE, "the ranks' files have different sizes");
+		ret = differ(f);
 	if (!ret)
 		ret = count(f);
 	if (!ret)

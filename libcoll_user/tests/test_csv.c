@@ -174,6 +174,49 @@ static void load_other(coll_comm_t *comm, void *arg)
 	job.ret[r] = coll_csv_load(comm, r == 1 ? arg : path, NULL, &job.csv[r], job.why[r], 256);
 }
 
+static void load_options(coll_comm_t *comm, void *arg)
+{
+	uint32_t r = comm->rank;
+
+	job.ret[r] = coll_csv_load(comm, path, r == 1 ? arg : NULL, &job.csv[r], job.why[r], 256);
+}
+
+/* Rank 1 has other options: without a comparison rows would be missing, without an error. */
+static void test_options(const struct coll_csv_options *opt, int ret, const char *name)
+{
+	bool good = true;
+	uint32_t r;
+
+	run(3, "1,2\n3,4\n5,6\n", 12, NULL);
+	end();
+	alarm(20);
+	world_init(&world, 3);
+	world_run(&world, load_options, (void *)opt);
+	alarm(0);
+	for (r = 0; r < 3; r++) {
+		good &= job.ret[r] == ret && (!ret || strstr(job.why[r], "different options"));
+		if (!good)
+			printf("# %d '%s'\n", job.ret[r], job.why[r]);
+	}
+	ok(good && !world.mixed_up, "rank 1 has other options: %s", name);
+	end();
+}
+
+static void test_all_options(void)
+{
+	struct coll_csv_options opt = { .struct_size = sizeof(opt), .separator = ',' };
+
+	test_options(&opt, 0, "none is different in effect");
+	opt.header_lines = 1;
+	test_options(&opt, -EBADE, "header lines");
+	opt.header_lines = 0;
+	opt.columns = 2;
+	test_options(&opt, -EBADE, "columns");
+	opt.columns = 0;
+	opt.separator = ';';
+	test_options(&opt, -EBADE, "separator");
+}
+
 /* Nobody writes to it: a rank that waited for a writer would wait forever. */
 static void test_fifo(void)
 {
@@ -225,7 +268,7 @@ static void test_files(void)
 	world_init(&world, 3);
 	world_run(&world, load_other, "/etc/passwd");
 	for (r = 0, good = true; r < 3; r++)
-		good &= job.ret[r] == -EBADE;
+		good &= job.ret[r] == -EBADE && strstr(job.why[r], "different sizes");
 	ok(good, "a file of another size on one rank");
 	end();
 	test_fifo();
@@ -242,6 +285,7 @@ int main(void)
 	test_own_part();
 	test_bad();
 	test_files();
+	test_all_options();
 	unlink(path);
 	printf("1..%d\n", tests);
 	return failures ? 1 : 0;

@@ -343,8 +343,8 @@ struct coll_csv {
  * point in every locale. A line may end with CR LF. There are no quotes and no comments.
  * Errors, the same on all ranks: ENODATA if there are no rows; EINVAL if a line has another number
  * of columns, or a field is no number: @why names line and column, of the first such line in the
- * file; EBADE if the files of the ranks have different sizes; those of open() and read(); ENOMEM;
- * those of collectives.
+ * file; EBADE if the files of the ranks have different sizes, or @opt differs; those of open() and
+ * read(); ENOMEM; those of collectives.
  */
 int coll_csv_load(coll_comm_t *comm, const char *path, const struct coll_csv_options *opt,
 		  struct coll_csv *csv, char *why, size_t len);
