@@ -112,7 +112,7 @@ child(const struct job *job, const struct network *net, int rank, const int *fds
 	int node = (int)((long)rank * job->opt->nodes / job->opt->ranks);
 
 	setpgid(0, 0);
-	/* If collrun is killed, nothing of the job stays. */
+	/* If collrun is killed, the ranks are killed, too. What a rank has started is not. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(CANNOT_START);
