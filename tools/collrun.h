@@ -3,8 +3,10 @@
 #ifndef COLLRUN_H
 #define COLLRUN_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define COLLRUN_MAX_RANKS	1024
@@ -57,13 +59,29 @@ struct output;
 struct output *output_create(int ranks);
 /* Two fds for the child's stdout and stderr; the parent closes them. */
 int output_pipes(struct output *o, int rank, int fds[2]);
-/* Readable fds for poll(); *n of them. */
-const struct pollfd *output_polled(struct output *o, size_t *n);
-/*
- * Take a piece of each; @final: take what there is, and print unfinished lines. Return: false: our own
- * output cannot be written any more.
- */
-bool output_pump(struct output *o, bool final);
+/* Fill in what poll() is to wait for: 2 for each rank at most. Return: how many. */
+size_t output_polled(struct output *o, struct pollfd *p);
+/* Take a piece of each, unless our own output is full. */
+void output_pump(struct output *o);
+/* The ranks are over: output_pump() takes what is there now, and prints unfinished lines. */
+void output_end(struct output *o);
+/* Has all of that been taken? */
+bool output_over(const struct output *o);
+
+/* Our own output, 1 or 2, for which we do not wait (collrun_sink.c). */
+void sinks_open(void);
+bool sink_has_room(int fd, size_t len);
+void sink_put(int fd, const char *text, size_t len);
+/* Write as much as is possible now. */
+void sinks_flush(void);
+bool sinks_empty(void);
+/* Bytes so far */
+uint64_t sinks_written(void);
+bool sink_failed(int fd);
+/* Fill in what poll() is to wait for: 2 at most. Return: how many. */
+size_t sinks_polled(struct pollfd *p);
+/* A line of collrun itself on stderr */
+void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Starts, watches and ends the ranks; returns the exit status (collrun_ranks.c). */
 int ranks_run(const struct options *opt, const struct network *net);

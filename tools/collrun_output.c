@@ -13,19 +13,36 @@
 #include "collrun.h"
 
 #define LINE_MAX_BYTES	8192	/* longer lines come in pieces */
+#define RANK_BYTES	16	/* "[rank] " and the end of a line */
+/* One read brings this at most: each byte may be an empty line, which becomes "[1023] \n". */
+#define READ_MAX_BYTES	(9 * LINE_MAX_BYTES)
 
+/**
+ * struct stream - stdout or stderr of a rank
+ * @fd: -1: at its end
+ * @to: 1 or 2, our own
+ * @ending: the rank is over, and @left bytes are still to be read
+ * @len: bytes in @line, which is not complete
+ */
 struct stream {
-	int fd;			/* -1: at its end */
-	FILE *to;
+	int fd;
+	int to;
 	int rank;
+	bool ending;
+	size_t left;
 	size_t len;
 	char line[LINE_MAX_BYTES];
 };
 
+/**
+ * struct output - of all ranks
+ * @nr: number of @streams: two for each rank
+ * @first: the stream that is served first: the last time our own output was full then
+ */
 struct output {
-	int ranks;
-	struct stream *streams;	/* stdout and stderr of each rank */
-	struct pollfd *polled;
+	int nr;
+	int first;
+	struct stream *streams;
 };
 
 struct output *output_create(int ranks)
@@ -35,14 +52,13 @@ struct output *output_create(int ranks)
 
 	if (!o)
 		return NULL;
-	o->ranks = ranks;
-	o->streams = calloc((size_t)ranks * 2, sizeof(*o->streams));
-	o->polled = calloc((size_t)ranks * 2, sizeof(*o->polled));
-	if (!o->streams || !o->polled)
+	o->nr = 2 * ranks;
+	o->streams = calloc((size_t)o->nr, sizeof(*o->streams));
+	if (!o->streams)
 		return NULL;
-	for (i = 0; i < 2 * ranks; i++) {
+	for (i = 0; i < o->nr; i++) {
 		o->streams[i].fd = -1;
-		o->streams[i].to = i % 2 ? stderr : stdout;
+		o->streams[i].to = 1 + i % 2;
 		o->streams[i].rank = i / 2;
 	}
 	return o;
@@ -62,27 +78,30 @@ int output_pipes(struct output *o, int rank, int fds[2])
 	return 0;
 }
 
-const struct pollfd *output_polled(struct output *o, size_t *n)
+static bool can_take(const struct stream *s)
 {
+	return s->fd >= 0 && sink_has_room(s->to, READ_MAX_BYTES);
+}
+
+size_t output_polled(struct output *o, struct pollfd *p)
+{
+	size_t n = 0;
 	int i;
 
-	*n = 0;
-	for (i = 0; i < 2 * o->ranks; i++)
-		if (o->streams[i].fd >= 0)
-			o->polled[(*n)++] = (struct pollfd){
-				.fd = o->streams[i].fd, .events = POLLIN
-			};
-	return o->polled;
+	for (i = 0; i < o->nr; i++)
+		if (can_take(&o->streams[i]))
+			p[n++] = (struct pollfd){ .fd = o->streams[i].fd, .events = POLLIN };
+	return n;
 }
 
 static void print_line(const struct stream *s, size_t len)
 {
-	char out[LINE_MAX_BYTES + 16];
+	char out[LINE_MAX_BYTES + RANK_BYTES];
 	int n = snprintf(out, sizeof(out), "[%d] ", s->rank);
 
 	memcpy(out + n, s->line, len);
 	out[(size_t)n + len] = '\n';
-	fwrite(out, (size_t)n + len + 1, 1, s->to);
+	sink_put(s->to, out, (size_t)n + len + 1);
 }
 
 /* Print the whole lines there are, and keep the rest. */
@@ -112,8 +131,8 @@ static void close_stream(struct stream *s)
 	s->len = 0;
 }
 
-/* One read, as some ranks write without end. Return: bytes; 0: none, for now or for ever. */
-static size_t pump_stream(struct stream *s)
+/* One read, as some ranks write without end. */
+static void pump_stream(struct stream *s)
 {
 	ssize_t n;
 
@@ -122,42 +141,61 @@ static size_t pump_stream(struct stream *s)
 	while (n < 0 && errno == EINTR);
 	if (n > 0) {
 		s->len += (size_t)n;
+		s->left -= (size_t)n < s->left ? (size_t)n : s->left;
 		split(s);
-		return (size_t)n;
+	} else if (!n || errno != EAGAIN) {
+		close_stream(s);
+	} else {
+		s->left = 0;
 	}
-	if (!n || errno != EAGAIN)
-		close_stream(s);
-	return 0;
 }
 
-/* What is there by now: somebody who is no rank may have the pipe, and write on. */
-static void drain_stream(struct stream *s)
+void output_pump(struct output *o)
 {
-	int there = 0;
-	size_t left, n;
+	int i, full = -1;
 
-	ioctl(s->fd, FIONREAD, &there);
-	for (left = (size_t)there; left && (n = pump_stream(s)); left -= n < left ? n : left)
-		;
-	if (s->fd >= 0)
-		close_stream(s);
-}
-
-bool output_pump(struct output *o, bool final)
-{
-	int i;
-
-	for (i = 0; i < 2 * o->ranks; i++) {
-		struct stream *s = &o->streams[i];
+	for (i = 0; i < o->nr; i++) {
+		struct stream *s = &o->streams[(o->first + i) % o->nr];
 
 		if (s->fd < 0)
 			continue;
-		if (final)
-			drain_stream(s);
-		else
+		if (!can_take(s) && full < 0)
+			sinks_flush();
+		if (!can_take(s)) {
+			full = full < 0 ? (o->first + i) % o->nr : full;
+			continue;
+		}
+		if (!s->ending || s->left)
 			pump_stream(s);
+		if (s->fd >= 0 && s->ending && !s->left)
+			close_stream(s);
 	}
-	fflush(stdout);
-	fflush(stderr);
-	return !ferror(stdout);
+	if (full >= 0)
+		o->first = full;
+}
+
+/* What is there by now: somebody who is no rank may have the pipe, and write on. */
+void output_end(struct output *o)
+{
+	int i, there;
+
+	for (i = 0; i < o->nr; i++) {
+		struct stream *s = &o->streams[i];
+
+		there = 0;
+		if (s->fd >= 0)
+			ioctl(s->fd, FIONREAD, &there);
+		s->left = (size_t)there;
+		s->ending = true;
+	}
+}
+
+bool output_over(const struct output *o)
+{
+	int i;
+
+	for (i = 0; i < o->nr; i++)
+		if (o->streams[i].fd >= 0)
+			return false;
+	return true;
 }

@@ -30,6 +30,7 @@
  * @settled: @status stays: a signal not ours ended that one, or collrun itself ends the job
  * @sent: signals that collrun has sent to end the ranks, bit number - 1
  * @ending: SIGTERM has been sent to all
+ * @hurry: a signal has asked twice for the end
  * @kill_at: when SIGKILL follows (ms, monotonic); 0: never
  * @end_at: when the job is too late; 0: never
  * @files: limit of descriptors of the ranks
@@ -43,6 +44,7 @@ struct job {
 	bool settled;
 	uint64_t sent;
 	bool ending;
+	bool hurry;
 	int64_t kill_at;
 	int64_t end_at;
 	struct rlimit files;
@@ -140,7 +142,7 @@ static int start_rank(struct job *job, const struct network *net, int rank)
 	pid_t pid;
 
 	if (job->out && output_pipes(job->out, rank, fds)) {
-		fprintf(stderr, "collrun: pipe: %s\n", strerror(errno));
+		say("pipe: %s", strerror(errno));
 		return -1;
 	}
 	pid = fork();
@@ -151,7 +153,7 @@ static int start_rank(struct job *job, const struct network *net, int rank)
 		close(fds[1]);
 	}
 	if (pid < 0) {
-		fprintf(stderr, "collrun: fork: %s\n", strerror(errno));
+		say("fork: %s", strerror(errno));
 		return -1;
 	}
 	setpgid(pid, pid);	/* parent and child both do it, as either may be first */
@@ -210,7 +212,7 @@ static int report(const struct job *job)
 	for (i = 0; f && i < job->opt->ranks; i++)
 		fprintf(f, "%d %d\n", i, (int)job->pid[i]);
 	if (!f || fclose(f)) {
-		fprintf(stderr, "collrun: %s: %s\n", job->opt->report, strerror(errno));
+		say("%s: %s", job->opt->report, strerror(errno));
 		return -1;
 	}
 	return 0;
@@ -237,11 +239,11 @@ static void rank_over(struct job *job, int rank, int status)
 	if (killed_by_others(job, status) && !job->settled) {
 		job->settled = true;
 		job->status = code;
-		fprintf(stderr, "collrun: rank %d was ended by signal %d (%s)\n",
-			rank, WTERMSIG(status), strsignal(WTERMSIG(status)));
+		say("rank %d was ended by signal %d (%s)", rank, WTERMSIG(status),
+		    strsignal(WTERMSIG(status)));
 	} else if (!job->status) {
 		job->status = code;
-		fprintf(stderr, "collrun: rank %d ended with status %d\n", rank, code);
+		say("rank %d ended with status %d", rank, code);
 	}
 	if (!job->opt->keep_going)
 		end_all(job, SIGTERM);
@@ -278,8 +280,10 @@ static void take_signals(struct job *job)
 			break;		/* reap() is called anyway */
 		case SIGINT: case SIGTERM: case SIGHUP: case SIGQUIT:
 			settle(job, 128 + sig);
-			if (job->ending)	/* asked twice: at once */
+			if (job->ending) {	/* asked twice: at once */
+				job->hurry = true;
 				end_by(job, SIGKILL);
+			}
 			end_all(job, sig);
 			break;
 		default:
@@ -288,16 +292,19 @@ static void take_signals(struct job *job)
 	}
 }
 
+static int ms_until(int64_t at)
+{
+	int64_t left = at - now_ms();
+
+	return left < 0 ? 0 : left > 1000000 ? 1000000 : (int)left;
+}
+
 /* Milliseconds until a clock of the job runs out, -1: none does. */
 static int next_clock(const struct job *job)
 {
 	int64_t at = job->kill_at ? job->kill_at : job->end_at;
-	int64_t left;
 
-	if (!at)
-		return -1;
-	left = at - now_ms();
-	return left < 0 ? 0 : left > 1000000 ? 1000000 : (int)left;
+	return at ? ms_until(at) : -1;
 }
 
 static void serve_clocks(struct job *job)
@@ -305,7 +312,7 @@ static void serve_clocks(struct job *job)
 	int64_t now = now_ms();
 
 	if (!job->ending && job->end_at && now >= job->end_at) {
-		fprintf(stderr, "collrun: timeout after %g s\n", job->opt->timeout_s);
+		say("timeout after %g s", job->opt->timeout_s);
 		settle(job, 124);
 		end_all(job, SIGTERM);
 	}
@@ -318,34 +325,72 @@ static void serve_clocks(struct job *job)
 /* Pass on what the ranks have written. End the job if nobody reads it. */
 static void pass_on(struct job *job)
 {
-	if (output_pump(job->out, false) || job->ending)
+	if (job->out)
+		output_pump(job->out);
+	sinks_flush();
+	if (!sink_failed(1) || job->ending)
 		return;
-	fprintf(stderr, "collrun: the output cannot be written\n");
+	say("the output cannot be written");
 	settle(job, 128 + SIGPIPE);
 	end_all(job, SIGTERM);
 }
 
-static void watch(struct job *job)
+/* Room for a signalfd, our own output, and that of all ranks */
+static struct pollfd *room_to_poll(const struct job *job)
 {
-	struct pollfd *p = calloc((size_t)job->opt->ranks * 2 + 1, sizeof(*p));
-	size_t n;
+	return calloc((size_t)job->opt->ranks * 2 + 3, sizeof(struct pollfd));
+}
 
-	while (p && job->running) {
-		n = 0;
-		if (job->out) {
-			const struct pollfd *more = output_polled(job->out, &n);
+/* Wait until something happens, @ms at most (-1: as long as it takes), and see to it. */
+static void turn(struct job *job, struct pollfd *p, int ms)
+{
+	size_t n = 1;
 
-			memcpy(p + 1, more, n * sizeof(*p));
-		}
-		p[0] = (struct pollfd){ .fd = job->sigfd, .events = POLLIN };
-		poll(p, n + 1, next_clock(job));
-		if (job->out)
-			pass_on(job);
-		take_signals(job);
-		reap(job);
-		serve_clocks(job);
+	p[0] = (struct pollfd){ .fd = job->sigfd, .events = POLLIN };
+	n += sinks_polled(p + n);
+	if (job->out)
+		n += output_polled(job->out, p + n);
+	poll(p, n, ms);
+	pass_on(job);
+	take_signals(job);
+	reap(job);
+	serve_clocks(job);
+}
+
+static void watch(struct job *job, struct pollfd *p)
+{
+	while (job->running)
+		turn(job, p, next_clock(job));
+}
+
+/* How long the reader of our output may pause when it is to be the end */
+static int patience_ms(const struct job *job)
+{
+	return job->hurry ? 100 : job->opt->grace_ms;
+}
+
+/*
+ * The ranks are over: write what is left of their output. The reader has the time that the job has.
+ * When collrun ends the job, the reader has to go on reading.
+ */
+static void write_rest(struct job *job, struct pollfd *p)
+{
+	uint64_t written = sinks_written();
+	int64_t read_at = now_ms();
+
+	if (job->out)
+		output_end(job->out);
+	pass_on(job);
+	while ((job->out && !output_over(job->out)) || !sinks_empty()) {
+		bool bounded = job->ending;
+
+		turn(job, p, bounded ? ms_until(read_at + patience_ms(job)) : next_clock(job));
+		if (!bounded || sinks_written() != written)
+			read_at = now_ms();
+		written = sinks_written();
+		if (now_ms() >= read_at + patience_ms(job))
+			break;
 	}
-	free(p);
 }
 
 /*
@@ -416,17 +461,19 @@ static void raise_files(struct job *job)
 int ranks_run(const struct options *opt, const struct network *net)
 {
 	struct job job = { .opt = opt };
+	struct pollfd *polled = room_to_poll(&job);
 	int i;
 
 	job.pid = calloc((size_t)opt->ranks, sizeof(*job.pid));
 	if (opt->prefix)
 		job.out = output_create(opt->ranks);
-	if (!job.pid || (opt->prefix && !job.out) || make_key(job.key)) {
+	if (!polled || !job.pid || (opt->prefix && !job.out) || make_key(job.key)) {
 		fprintf(stderr, "collrun: out of memory\n");
 		return CANNOT_START;
 	}
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	raise_files(&job);
+	sinks_open();
 	block_signals(&job);
 	if (opt->timeout_s > 0)
 		job.end_at = now_ms() + (int64_t)(opt->timeout_s * 1000);
@@ -439,11 +486,11 @@ int ranks_run(const struct options *opt, const struct network *net)
 		settle(&job, CANNOT_START);
 		end_all(&job, SIGTERM);
 	}
-	watch(&job);
+	watch(&job, polled);
 	end_orphans();
-	if (job.out)
-		output_pump(job.out, true);
+	write_rest(&job, polled);
 	close(job.sigfd);
+	free(polled);
 	free(job.pid);
 	return job.status;
 }

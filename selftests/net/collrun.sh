@@ -168,7 +168,58 @@ ignored()
 	ok $? "signals that collrun ignores when it starts"
 }
 
-plan 15
+# stalls NAME STATUS REDIRECT ARGUMENT...: stdout and stderr go by REDIRECT, where 5 is a pipe that
+# nobody reads. collrun ends all the same, and soon.
+stalls()
+{
+	local reader status
+
+	exec 5> >(exec sleep 1000)
+	reader=$!
+	(eval "exec $3"; exec timeout -k 5 30 "$tools/collrun" "${@:4}") 2>"$log" </dev/null
+	status=$?
+	exec 5>&-
+	kill $reader
+	echo "exit status $status" >>"$log"
+	((status == $2))
+	ok $? "output that nobody reads: $1"
+}
+
+# stalls_at KIND: the same for a terminal or a socket
+stalls_at()
+{
+	timeout -k 5 60 python3 - "$tools/collrun" "$1" >"$log" 2>&1 </dev/null <<-END
+		import os, socket, subprocess, sys
+		if sys.argv[2] == "terminal":
+		    keep, fd = os.openpty()
+		else:
+		    keep, other = socket.socketpair()
+		    fd = other.fileno()
+		sys.exit(subprocess.run([sys.argv[1], *"-l -t 1 -g 1 -n 2 yes".split()],
+		                        stdout=fd, timeout=30).returncode != 124)
+	END
+	ok $? "output that nobody reads: a $1"
+}
+
+# More output than fits into pipes and buffers, and a reader that comes late
+late()
+{
+	"$tools/collrun" -l -n 4 seq 200000 2>"$log" </dev/null | (sleep 2; cat) >"$tmp/late"
+	((PIPESTATUS[0] == 0)) && for rank in {0..3}; do
+		sed -n "s/^\[$rank\] //p" "$tmp/late" | cmp - <(seq 200000) >>"$log" 2>&1 || break
+	done && (($(wc -l <"$tmp/late") == 4 * 200000))
+	ok $? "output whose reader is late: all of it, in whole lines"
+}
+
+# stdout and stderr share a file.
+to_file()
+{
+	"$tools/collrun" -l -n 1 sh -c 'seq 100000; seq 100000 >&2' >"$log" 2>&1 </dev/null
+	(($(grep -c '^\[0\] [0-9]*$' "$log") == 200000 && $(wc -l <"$log") == 200000))
+	ok $? "output that goes to a file"
+}
+
+plan 24
 ends "a daemon" 0 -n 1 -- "setsid sh $tmp/stay & $until_there"
 ends "the child of a daemon" 0 -n 1 -- "$daemon"
 ends "children of a daemon, many generations" 0 -n 1 -- "setsid sh -c '
@@ -190,4 +241,13 @@ returns "a rank that SIGTERM makes abort, when the time of the job is over" 124 
 	-t 1 -n 1 sh -c 'trap "kill -ABRT \$\$" TERM; while :; do sleep 0.1; done'
 no_sigchld
 ignored
+stalls "the time of the job is over" 124 '>&5' -l -t 1 -g 1 -n 2 yes
+stalls "the same, and messages of collrun go there, too" 124 '>&5 2>&5' -l -t 1 -g 1 -n 2 yes
+stalls "the same, without -l" 124 '>&5 2>&5' -t 1 -g 1 -n 2 yes
+stalls "a rank has failed" 3 '>&5' -l -t 20 -g 1 -n 2 sh -c "yes & sleep 1; exit 3"
+stalls "the ranks have ended before" 124 '>&5' -l -t 2 -g 1 -n 2 seq 20000
+stalls_at terminal
+stalls_at socket
+late
+to_file
 finish
