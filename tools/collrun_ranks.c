@@ -322,13 +322,16 @@ static void serve_clocks(struct job *job)
 	}
 }
 
-/* Pass on what the ranks have written. End the job if nobody reads it. */
+/*
+ * Pass on what the ranks have written. End the job if nobody reads it. Lines of collrun itself may go
+ * to the same file: without output of ranks that is no reason to end the job.
+ */
 static void pass_on(struct job *job)
 {
 	if (job->out)
 		output_pump(job->out);
 	sinks_flush();
-	if (!sink_failed(1) || job->ending)
+	if (!job->out || !sink_failed(1) || job->ending)
 		return;
 	say("the output cannot be written");
 	settle(job, 128 + SIGPIPE);

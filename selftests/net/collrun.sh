@@ -113,11 +113,16 @@ returns()
 
 stays="trap '' TERM; : >$tmp/there; while :; do sleep 0.1; done"
 
-# wait_there: until a rank has made that file
+# wait_there: until a rank has made that file, for 20 seconds at most
 wait_there()
 {
-	until [[ -e $tmp/there ]]; do sleep 0.1; done
-	rm "$tmp/there"
+	local _
+
+	for _ in {1..200}; do
+		[[ ! -e $tmp/there ]] || break
+		sleep 0.1
+	done
+	rm -f "$tmp/there"
 }
 
 # The first signal ends the job. The second one does not wait for the ranks.
@@ -204,11 +209,26 @@ stalls_at()
 # More output than fits into pipes and buffers, and a reader that comes late
 late()
 {
+	local rank status
+
 	"$tools/collrun" -l -n 4 seq 200000 2>"$log" </dev/null | (sleep 2; cat) >"$tmp/late"
-	((PIPESTATUS[0] == 0)) && for rank in {0..3}; do
-		sed -n "s/^\[$rank\] //p" "$tmp/late" | cmp - <(seq 200000) >>"$log" 2>&1 || break
-	done && (($(wc -l <"$tmp/late") == 4 * 200000))
+	status=${PIPESTATUS[0]}
+	for rank in {0..3}; do
+		sed -n "s/^\[$rank\] //p" "$tmp/late" | cmp - <(seq 200000) >>"$log" 2>&1 || status=1
+	done
+	((status == 0 && $(wc -l <"$tmp/late") == 4 * 200000))
 	ok $? "output whose reader is late: all of it, in whole lines"
+}
+
+# Nobody reads what collrun says about a rank that has failed. With -k the others go on.
+no_stderr()
+{
+	rm -f "$tmp/end"
+	# shellcheck disable=SC2016  # the ranks' shell expands it
+	"$tools/collrun" -k -n 3 sh -c 'sleep $((3 - COLL_RANK)); [ $COLL_RANK = 0 ] || exit 3; : >'"$tmp/end" \
+		2>&1 </dev/null | true
+	((PIPESTATUS[0] == 3)) && [[ -e $tmp/end ]]
+	ok $? "messages that nobody reads do not end the job"
 }
 
 # stdout and stderr share a file.
@@ -219,7 +239,7 @@ to_file()
 	ok $? "output that goes to a file"
 }
 
-plan 24
+plan 25
 ends "a daemon" 0 -n 1 -- "setsid sh $tmp/stay & $until_there"
 ends "the child of a daemon" 0 -n 1 -- "$daemon"
 ends "children of a daemon, many generations" 0 -n 1 -- "setsid sh -c '
@@ -249,5 +269,6 @@ stalls "the ranks have ended before" 124 '>&5' -l -t 2 -g 1 -n 2 seq 20000
 stalls_at terminal
 stalls_at socket
 late
+no_stderr
 to_file
 finish
