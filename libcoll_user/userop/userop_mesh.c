@@ -193,6 +193,13 @@ static bool all_agree(const struct call *c, const uint8_t *all, uint64_t stride)
 	return true;
 }
 
+/* The others are in their exchange(), and must not wait for this rank. */
+static int no_memory(const struct call *c)
+{
+	coll_abort(c->comm, ENOMEM);
+	return -ENOMEM;
+}
+
 /*
  * Every rank's description, with @bytes of its input behind it, to @all, which has @stride
  * bytes for each. The kernel finds a rank that asks for another length.
@@ -212,16 +219,12 @@ static int exchange(const struct call *c, uint8_t *all, uint64_t stride, uint64_
 	coll_cmd_allgather(c->comm, &cmd, COLL_IN_PLACE, all, stride, COLL_BYTE);
 	set_timeout(c, &cmd);
 	ret = coll_submit(c->comm, &cmd);
+	/* The kernel may have refused the command: then the others do not hear of it. */
+	if (ret == -ENOMEM)
+		return no_memory(c);
 	if (ret)
 		return ret;
 	return all_agree(c, all, stride) ? 0 : -EBADE;
-}
-
-/* The others are in their exchange(), and must not wait for this rank. */
-static int no_memory(const struct call *c)
-{
-	coll_abort(c->comm, ENOMEM);
-	return -ENOMEM;
 }
 
 /* All inputs are here: the part of the result that this rank gets. */
