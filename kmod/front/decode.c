@@ -175,6 +175,20 @@ static int coll_take_one(struct coll_member *m, const struct coll_fixed *fixed,
 }
 
 /*
+ * Memory that is pinned now is taken in whole pages. A buffer that is registered with the member or
+ * with io_uring begins and ends anywhere: there the vector has the bytes that the command names.
+ */
+static int coll_take_area(struct coll_member *m, const struct coll_fixed *fixed,
+			  struct coll_req *req, bool out, struct coll_area *area)
+{
+	u32 reg = out ? COLL_CMD_REG_RECV : COLL_CMD_REG_SEND;
+
+	if (!fixed && !(req->cmd.flags & reg))
+		coll_area_join(area);
+	return coll_take_one(m, fixed, req, out, area);
+}
+
+/*
  * In place, the input of an alltoallv has blocks of its own. Take its bytes, too: they have to be
  * there until they are saved.
  */
@@ -184,15 +198,11 @@ static int coll_take_output(struct coll_member *m, const struct coll_fixed *fixe
 	struct coll_area both;
 	int ret;
 
-	if (!req->has_displs || !coll_saves_input(&req->cmd) || !a->in.nr) {
-		coll_area_join(&a->out);
-		return coll_take_one(m, fixed, req, true, &a->out);
-	}
+	if (!req->has_displs || !coll_saves_input(&req->cmd) || !a->in.nr)
+		return coll_take_area(m, fixed, req, true, &a->out);
 	ret = coll_area_unite(&both, &a->in, &a->out);
-	if (!ret) {
-		coll_area_join(&both);
-		ret = coll_take_one(m, fixed, req, true, &both);
-	}
+	if (!ret)
+		ret = coll_take_area(m, fixed, req, true, &both);
 	coll_area_free(&both);
 	return ret;
 }
@@ -214,8 +224,7 @@ static int coll_take_buffers(struct coll_member *m, const struct coll_fixed *fix
 			return ret;
 	}
 	if (e->in && !in_inside) {
-		coll_area_join(&a->in);
-		ret = coll_take_one(m, fixed, req, false, &a->in);
+		ret = coll_take_area(m, fixed, req, false, &a->in);
 		if (ret)
 			return ret;
 	}
