@@ -19,8 +19,9 @@
  * layout is the same for 32- and 64-bit callers.
  *
  * Errors of every verb: ENOTTY if there is no such verb (EOPNOTSUPP by io_uring); EINVAL if the
- * struct is shorter than its first published size or longer than a page; EFAULT. Setup verbs also:
- * EPERM if the caller is not the process that opened the file.
+ * struct is shorter than its first published size, or is a struct coll_cmd longer than a page;
+ * EFAULT. Setup verbs and mmap() also: EPERM if the caller is not the process that opened the file,
+ * or if its effective uid is not that of open().
  */
 #ifndef _UAPI_LINUX_COLL_H
 #define _UAPI_LINUX_COLL_H
@@ -320,10 +321,10 @@ struct coll_join {
  * no socket is made, neither communicator blocks the other, and either may end first.
  * The link is usable when the other end has done the same, in any order.
  * Errors then: EINVAL as above, or if @parent_peer is out of range, or the parent is no file of
- * /dev/coll; EBADF; EPERM if the parent was opened by another process, or belongs to another uid;
- * ENOTCONN if the file has not joined, or the parent has no such link to that node, or lost it;
- * EEXIST if the communicator has this link to @peer, or uses the link of the parent already;
- * ESHUTDOWN if one of the groups has failed; ENOMEM.
+ * /dev/coll; EBADF; EPERM if the parent was opened by another process or effective uid, or belongs
+ * to another uid; ENOTCONN if the file has not joined, or the parent has no such link to that node,
+ * or lost it; EEXIST if the communicator has this link to @peer, or uses the link of the parent
+ * already; ESHUTDOWN if one of the groups has failed; ENOMEM.
  */
 struct coll_link_add {
 	__u32	peer;

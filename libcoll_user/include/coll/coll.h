@@ -4,7 +4,8 @@
  *
  * Every function returns 0 or a negative errno unless it says otherwise. It returns -EINVAL if the
  * communicator is NULL, or a pointer for a result that may not be NULL. The library never ends the
- * process, and prints nothing unless COLL_DEBUG is set.
+ * process. It prints nothing unless COLL_DEBUG is set, with one exception: sessions (iterate.h)
+ * show their progress on a terminal.
  *
  * Counts are in elements, lengths in bytes, timeouts in the unit that their name ends with. All
  * ranks call the collectives of one communicator in the same order with the same count, type,
@@ -24,9 +25,10 @@
  * A collective that fails ends the communicator: all ranks get the error, and so do all later
  * calls. EHOSTDOWN if a rank or host is dead; ESHUTDOWN if the communicator was aborted; ETIMEDOUT
  * if a deadline passed; ECANCELED if this rank cancelled it; EPROTO if a peer broke the protocol;
- * EBADE if the ranks disagree on the call. coll_comm_status() says what happened first. Other
- * errors are of one call, and leave the communicator as it was: EINVAL, EFAULT, EOPNOTSUPP, ENOMEM,
- * EAGAIN.
+ * EBADE if the ranks disagree on the call. coll_comm_status() says what happened first. EINVAL,
+ * EOPNOTSUPP and EAGAIN are of one call, and leave the communicator as it was. EFAULT and ENOMEM
+ * may be of one call. They, and ENOTCONN, may also have ended the communicator: coll_comm_status()
+ * tells which.
  */
 #ifndef COLL_COLL_H
 #define COLL_COLL_H
@@ -190,8 +192,9 @@ int coll_finalize(coll_comm_t *comm);
  * @comm. The results are communicators by themselves: they have a file and failures of
  * their own, can be used at the same time as @comm and each other, in any order, though
  * they use its connections; can be split again, and may outlive @comm; each is ended by
- * coll_finalize(). The deadline of
- * coll_comm_set_timeout() is that of @comm at the moment.
+ * coll_finalize(). The deadline of coll_comm_set_timeout() is that of @comm at the moment. What
+ * coll_comm_set_narrow(), coll_comm_set_wire() and coll_comm_set_idle() have set is not taken over:
+ * set it again.
  *
  * Time: the others have to call within the deadline of @comm's collectives, and within
  * the timeout_ms of coll_init(); else @comm fails with ETIMEDOUT, as in any collective.
@@ -472,12 +475,13 @@ void coll_prep_fixed(struct io_uring_sqe *sqe, unsigned int buf_index);
  * @flags: COLL_REG_WRITE if collectives shall write to it
  * @id: result
  *
- * Calls whose buffers lie inside use it by themselves. The memory must stay
- * mapped where it is until coll_unregister_buffer(). That may be called when all calls that
- * use the memory have been started: those under way have it pinned. Prepared calls, named
- * tensors, and nonblocking calls that the library has not given to the kernel yet pin their
- * memory themselves from then on. But a command that was filled in before and is given to
- * coll_submit(), coll_isubmit() or a ring of the application fails with ENOENT.
+ * Calls whose buffers lie inside use it by themselves. Collectives with counts (reduce_scatter and
+ * the v-forms) do not: set COLL_CMD_REG_SEND and send_buf, or COLL_CMD_REG_RECV and recv_buf, in
+ * their commands. The memory must stay mapped where it is until coll_unregister_buffer(). That may
+ * be called when all calls that use the memory have been started: those under way have it pinned.
+ * Prepared calls, named tensors, and nonblocking calls that the library has not given to the kernel
+ * yet pin their memory themselves from then on. But a command that was filled in before and is
+ * given to coll_submit(), coll_isubmit() or a ring of the application fails with ENOENT.
  * Errors: EFAULT, EINVAL, ENOMEM over RLIMIT_MEMLOCK, ENOSPC.
  */
 int coll_register_buffer(coll_comm_t *comm, void *addr, size_t len, uint32_t flags,

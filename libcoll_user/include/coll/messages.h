@@ -12,8 +12,9 @@
  * other: that is what sendrecv is for.
  *
  * As many nonblocking messages may be under way as memory allows, and the max_inflight of
- * coll_device_version() for all processes of a user; one more ends with ENOMEM. Where there is
- * no io_uring 255 are, and later ones wait in the process until one of those is over.
+ * coll_device_version() for all processes of a user. One more ends with ENOMEM, or waits in the
+ * process if there is no io_uring. A communicator gives the kernel max_inflight - 1 nonblocking
+ * calls at most: later ones wait in the process until one of those is over.
  */
 #ifndef COLL_MESSAGES_H
 #define COLL_MESSAGES_H
