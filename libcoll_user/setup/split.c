@@ -529,6 +529,7 @@ int coll_comm_split(coll_comm_t *comm, int32_t color, int32_t key, coll_comm_t *
 {
 	struct split sp = { .parent = comm };
 
+	coll_explain("%s", "");
 	return make_part(&sp, 0, color, key, newcomm);
 }
 
