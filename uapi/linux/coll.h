@@ -829,7 +829,8 @@ struct coll_post_entry {
  * For programs that may not use io_uring. Commands are posted in order, until one is
  * refused. Result of the call: how many have been posted. Each of them gets one
  * struct coll_completion. The first one that was not posted gets none, and may be posted
- * again.
+ * again. A signal may end the call early, after the first command. The next command was not
+ * refused then: post the rest again.
  * Errors, with none posted: those of a struct coll_cmd before it is posted; EAGAIN if too many
  * commands have not been collected, which count like those in flight; EINVAL; EPERM if the caller
  * is not the process that opened the file; ENOTCONN if the file has not joined.

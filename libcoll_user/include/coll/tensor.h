@@ -53,7 +53,9 @@ typedef struct coll_tensor_handle coll_tensor_t;
  *
  * A collective of @comm, as coll_comm_dup(). The result may outlive @comm.
  * Errors, on all ranks: EOPNOTSUPP if the module of a rank has no named tensors; EINVAL for unknown
- * flags; those of coll_comm_dup().
+ * flags; those of coll_comm_dup(). Errors of one rank: EAGAIN if its thread cannot be made; EINVAL
+ * if its COLL_TENSOR_TUNE or COLL_TENSOR_TUNE_STEPS is wrong; those of open() if rank 0 cannot open
+ * COLL_TENSOR_TUNE_LOG; ENOMEM. Then the other ranks succeed, and their later calls get EHOSTDOWN.
  */
 int coll_tensors_create(coll_comm_t *comm, uint32_t flags, coll_tensors_t **ts);
 
