@@ -315,7 +315,8 @@ struct coll_join {
  * Errors: EINVAL if @peer or @stripe is out of range, or @peer is this node; ENOTCONN if the file
  * has not joined, or the socket is not connected; EBADF, ENOTSOCK; EPROTOTYPE if it is not TCP over
  * IPv4 or IPv6; EBUSY if a part of the kernel uses the socket, for instance TLS; EEXIST if the
- * stripe is taken; ESHUTDOWN if the group has failed.
+ * stripe is taken; ESHUTDOWN if the group has failed; EMFILE if the user has too many connections;
+ * ENOMEM.
  *
  * With COLL_LINK_SHARE link k of the parent to the same node carries both communicators:
  * no socket is made, neither communicator blocks the other, and either may end first.
@@ -342,8 +343,10 @@ struct coll_link_add {
  * @flags: COLL_REG_WRITE if collectives may write to it
  * @id: result, for struct coll_cmd.send_buf/recv_buf and COLL_IOC_UNREGISTER
  *
- * Pages are charged to the user's locked memory. The buffer consists of the pages that are
- * mapped now: after munmap() the id still means the old pages.
+ * Pages are charged to the user's locked memory, as those of io_uring and AF_XDP: RLIMIT_MEMLOCK
+ * limits the sum over all processes of the user. It does not apply if the process had CAP_IPC_LOCK
+ * at open(). The buffer consists of the pages that are mapped now: after munmap() the id still
+ * means the old pages.
  * Errors: EFAULT if memory is not mapped, not readable or not writable, or wraps around; if a
  * user-space server fills it in (FUSE, userfaultfd); or if it is to be written and is a shared
  * mapping of a file (other than tmpfs and hugetlbfs). ENOMEM beyond RLIMIT_MEMLOCK: nothing is
@@ -1120,9 +1123,13 @@ struct coll_tensor_wait {
  * Tensors that start together, that all ranks have posted, and whose collective, operator,
  * type, flags, algorithm and priority are the same, may become one op. It works on the memory
  * of the tensors, and each tensor ends by itself. Results have the same bits, fused or not.
- * COLL_ALLGATHER of up to 64 ranks is fused, and COLL_ALLREDUCE, but not COLL_OP_PREMULSUM,
- * COLL_OP_REPLACE and COLL_OP_NO_OP; and with several nodes not COLL_OP_SUM_EXACT, nor an allreduce
- * that is larger than 512 KiB. @threshold counts the bytes that a rank contributes.
+ * COLL_ALLREDUCE is fused, and COLL_ALLGATHER and COLL_REDUCE_SCATTER_BLOCK of up to 64 ranks.
+ * COLL_OP_PREMULSUM, COLL_OP_REPLACE and COLL_OP_NO_OP are not fused. With several nodes these
+ * allreduces are not fused: with COLL_OP_SUM_EXACT, over several links, or with more than 512 KiB
+ * of partial results. Partial results of sums, products and averages of floats of 16 and 8 bits are
+ * f32 without COLL_CMD_NARROW: the limit is 256 KiB of f16 and bf16, and 128 KiB of f8e4m3 and
+ * f8e5m2. @threshold counts the bytes that a rank contributes; for COLL_REDUCE_SCATTER_BLOCK, those
+ * of its result.
  *
  * Applies to tensors that become ready from now on. Any member may set it, but only the values
  * that a member of the node of rank 0 has set take effect. Errors: EINVAL; ENOTCONN if the
