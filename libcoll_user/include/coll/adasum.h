@@ -35,9 +35,10 @@
  * collectives of @comm: all ranks must call it in the same order, and no named communicator can be
  * @comm.
  *
- * Errors: EINVAL, EOVERFLOW, ENOMEM of one rank, and EBADE if the ranks disagree about
- * @counts or @dtype, on all ranks; EOPNOTSUPP for another type, or if the number of ranks is no power
- * of 2; those of collectives. After one of these the communicator has failed.
+ * Errors, on all ranks: EINVAL, EOVERFLOW or ENOMEM of one rank; EBADE if the ranks disagree about
+ * @counts or @dtype; EOPNOTSUPP for another type, or if the number of ranks is no power of 2. These
+ * leave the communicator as it was; but if a rank has no memory even to tell the others, it aborts.
+ * Other errors are those of collectives. After them the communicator has failed.
  */
 int coll_adasum(coll_comm_t *comm, const void *send, void *recv, const uint64_t *counts,
 		uint32_t nr, enum coll_dtype dtype);

@@ -429,7 +429,8 @@ int coll_wait_for(coll_request_t *req, uint64_t ns, int *done);
  *
  * Does not wait. The result of the request is ECANCELED if it was cancelled and no partner has seen
  * it. Otherwise its partner came first, and it ends as without this call.
- * Errors: EINVAL if @req is a collective or a sendrecv; EOPNOTSUPP if the module is too old.
+ * Errors: EINVAL if @req is a collective, a sendrecv, or of coll_imrecv(); EOPNOTSUPP if the module
+ * is too old.
  */
 int coll_cancel(coll_request_t *req);
 

@@ -71,11 +71,12 @@ int coll_iter_create(coll_comm_t *comm, coll_iter_t **it);
 void coll_iter_free(coll_iter_t *it);
 
 /*
- * Filling the session. Names of objects and steps are copied; all ranks make the same
- * calls in the same order with the same names, types and operators, else
- * coll_iter_exec() ends with EBADE. Errors of all of these: EINVAL for a wrong argument;
- * EBUSY if the session runs; ENOMEM. coll_iter_exec() returns the first of these errors, too, so a
- * program need not check the single calls.
+ * Filling the session. Names of objects and steps are copied; all ranks make the same calls in the
+ * same order with the same names, types and operators, else coll_iter_exec() ends with EBADE.
+ * Errors of all of these: EINVAL for a wrong argument, or the name of an object that is longer than
+ * 127 bytes; EEXIST for a second object of a name; EBUSY if the session runs; ENOMEM.
+ * coll_iter_exec() returns the first of these errors, too, so a program need not check the single
+ * calls.
  */
 
 /**
