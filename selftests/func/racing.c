@@ -4,9 +4,16 @@
  * what it has checked. Nothing outside of what is mapped is touched, every call ends, and
  * each SQE has one CQE.
  */
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "harness.h"
+#include "pages.h"
 #include "ring.h"
 #include "util.h"
 
@@ -120,6 +127,121 @@ TEST_F(race, uring)
 		ASSERT_EQ(0, again(&self->c));
 	}
 	io_uring_queue_exit(&ring);
+}
+
+/* --- a change between two reads, for certain --- */
+
+/*
+ * The page border lies here in a command. Behind it all bytes are 0 in a plain allreduce: as in the
+ * page that comes when the userfaultfd is closed.
+ */
+#define HEAD	offsetof(struct coll_cmd, counts_addr)
+
+enum way { BY_IOCTL, BY_POST, BY_RING, WAYS };
+
+/**
+ * struct split - a command whose second page comes late
+ * @head: its first part
+ * @fd: userfaultfd of the page of the second part
+ * @at: word of the first part that becomes another one when the kernel has read it
+ * @waited: the kernel has waited for the page
+ */
+struct split {
+	volatile uint32_t *head;
+	int fd;
+	unsigned int at;
+	bool waited;
+};
+
+static void *change_behind(void *arg)
+{
+	struct split *s = arg;
+	struct pollfd p = { .fd = s->fd, .events = POLLIN };
+
+	/* Without it poll() reports an error. */
+	fcntl(s->fd, F_SETFL, O_NONBLOCK);
+	s->waited = poll(&p, 1, 20000) == 1 && p.revents == POLLIN;
+	s->head[s->at] = ~s->head[s->at];
+	close(s->fd);
+	return NULL;
+}
+
+static int by_post(int fd, const struct coll_cmd *cmd)
+{
+	struct coll_completion done;
+	int ret = raw_post_cmd(fd, cmd, 7);
+
+	if (ret == 1)
+		ret = raw_collect_cmds(fd, &done, 1, 1, 20 * SECOND);
+	return ret == 1 ? done.result : -EIO;
+}
+
+static int by_ring(struct io_uring *ring, int fd, struct coll_cmd *cmd)
+{
+	struct __kernel_timespec ts = { .tv_sec = 20 };
+	struct io_uring_cqe *cqe;
+	int res;
+
+	ring_prep(io_uring_get_sqe(ring), fd, cmd, 0);
+	if (io_uring_submit(ring) != 1 || io_uring_wait_cqe_timeout(ring, &cqe, &ts))
+		return -EIO;
+	res = cqe->res;
+	io_uring_cqe_seen(ring, cqe);
+	return res;
+}
+
+/* The result of the command; @s->waited is set if it has been changed. */
+static int run_split(struct split *s, struct raw_comm *c, struct io_uring *ring,
+		     const struct coll_cmd *good, enum way way)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	char *mem = pages_map_absent(page, &s->fd);
+	struct coll_cmd *cmd = (void *)(mem + page - HEAD);
+	pthread_t thread;
+	int ret;
+
+	if (!mem)
+		return -EIO;
+	memcpy(cmd, good, HEAD);
+	s->head = (void *)cmd;
+	s->waited = false;
+	if (pthread_create(&thread, NULL, change_behind, s))
+		return -EIO;
+	ret = way == BY_IOCTL ? raw_submit(c->fd[0], cmd) :
+	      way == BY_POST ? by_post(c->fd[0], cmd) : by_ring(ring, c->fd[0], cmd);
+	pthread_join(thread, NULL);
+	munmap(mem, 2 * page);
+	return ret;
+}
+
+TEST(read_once)
+{
+	static int32_t in[COUNT], out[COUNT];
+	struct split s = { };
+	struct io_uring ring;
+	struct coll_cmd good;
+	struct raw_comm c;
+	unsigned int way;
+	char *probe;
+
+	probe = pages_map_absent(sysconf(_SC_PAGESIZE), &s.fd);
+	if (!probe)
+		SKIP(return, "no userfaultfd");
+	close(s.fd);
+	munmap(probe, 2 * sysconf(_SC_PAGESIZE));
+	ASSERT_EQ(0, raw_start(&c, 1, 1));
+	ASSERT_EQ(0, io_uring_queue_init(8, &ring, 0));
+	raw_allreduce(&good, in, out, COUNT, COLL_I32, COLL_OP_SUM);
+	for (way = 0; way < WAYS; way++)
+		for (s.at = 0; s.at < HEAD / 4; s.at++) {
+			memset(out, 0x5a, sizeof(out));
+			EXPECT_EQ(0, run_split(&s, &c, &ring, &good, way))
+				TH_LOG("way %u, word %u", way, s.at);
+			EXPECT_TRUE(s.waited);
+			EXPECT_EQ(0, memcmp(out, in, sizeof(out)));
+		}
+	io_uring_queue_exit(&ring);
+	raw_stop(&c);
 }
 
 TEST_HARNESS_MAIN
