@@ -131,7 +131,7 @@ int main(int argc, char **argv)
 	struct network net;
 	int status;
 
-	/* If the caller ignores it, and we with it, children leave nothing to wait for. */
+	/* If it is ignored at our start, the kernel reaps the ranks, and waitid() finds none. */
 	signal(SIGCHLD, SIG_DFL);
 	if (parse(&opt, argc, argv)) {
 		usage(stderr);

@@ -193,7 +193,7 @@ static void end_all(struct job *job, int sig)
 	signal_all(job, SIGCONT);	/* a stopped rank cannot end */
 }
 
-/* It is not the ranks that end the job: how they end then is no failure of theirs. */
+/* collrun ends the job: the exit status says why, and not how the ranks end. */
 static void settle(struct job *job, int status)
 {
 	if (!job->status)
@@ -366,15 +366,15 @@ static void watch(struct job *job, struct pollfd *p)
 		turn(job, p, next_clock(job));
 }
 
-/* How long the reader of our output may pause when it is to be the end */
+/* When collrun ends the job: how long the reader of our output may pause */
 static int patience_ms(const struct job *job)
 {
 	return job->hurry ? 100 : job->opt->grace_ms;
 }
 
 /*
- * The ranks are over: write what is left of their output. The reader has the time that the job has.
- * When collrun ends the job, the reader has to go on reading.
+ * The ranks are over: write what is left of their output. Wait for the reader until the time of the
+ * job is over. When collrun ends the job, give up as soon as the reader pauses for too long.
  */
 static void write_rest(struct job *job, struct pollfd *p)
 {

@@ -44,7 +44,7 @@ static struct sink *sink_of(int fd)
 	return fd == 1 ? out : err;
 }
 
-/* The side of the program that plays the terminal is none here: it cannot be opened again. */
+/* The master of a pseudo-terminal does not count: it cannot be opened again. */
 static bool is_terminal(int fd)
 {
 	unsigned int number;
@@ -54,8 +54,8 @@ static bool is_terminal(int fd)
 
 /*
  * Pipes and terminals are opened again: O_NONBLOCK is then ours alone, and not of the processes
- * with which we share the descriptor. If that is not allowed, poll() has to do: a pipe with POLLOUT
- * takes PIPE_BUF bytes, unless another process is faster.
+ * with which we share the descriptor. If that is not allowed, we rely on poll(): a pipe with
+ * POLLOUT takes PIPE_BUF bytes. But a write may wait if another process fills the pipe first.
  */
 static void sink_open(struct sink *k, int fd, const struct stat *st)
 {
@@ -156,7 +156,7 @@ bool sink_failed(int fd)
 	return sink_of(fd)->error;
 }
 
-/* Little may be waiting: a slow reader has to read it all before collrun can end. */
+/* Keep the waiting output short: a slow reader has to read it before collrun can end. */
 bool sink_has_room(int fd, size_t len)
 {
 	size_t waiting = sink_of(fd)->len;

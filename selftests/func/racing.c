@@ -190,7 +190,7 @@ static int by_ring(struct io_uring *ring, int fd, struct coll_cmd *cmd)
 	return res;
 }
 
-/* The result of the command; @s->waited is set if it has been changed. */
+/* Return: the result of the command. @s->waited is set if it was changed between two reads. */
 static int run_split(struct split *s, struct raw_comm *c, struct io_uring *ring,
 		     const struct coll_cmd *good, enum way way)
 {

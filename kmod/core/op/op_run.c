@@ -137,7 +137,7 @@ static u64 coll_op_room_locked(const struct coll_group *g)
 {
 	lockdep_assert_held(&g->lock);
 	if (g->nr_running <= 1)
-		return COLL_ROOM_FOR_ALL;
+		return COLL_ROOM_ALONE;
 	return COLL_RUNNING_MEMORY - min_t(u64, g->running_memory, COLL_RUNNING_MEMORY);
 }
 

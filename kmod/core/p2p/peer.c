@@ -65,11 +65,24 @@ void coll_msg_take_offer(struct coll_group *g, struct coll_note *n)
 	coll_note_take(n);
 }
 
+/* The first note of @list, or, if that is NULL, the first offer of @node. */
+static struct coll_note *coll_msg_to_drop_locked(const struct coll_group *g, struct list_head *list,
+						 u32 node)
+{
+	struct rb_node *first;
+
+	lockdep_assert_held(&g->lock);
+	if (list)
+		return list_first_entry_or_null(list, struct coll_note, list);
+	first = rb_first(&g->msgs->peers[node].offers);
+	return first ? rb_entry(first, struct coll_note, by_id) : NULL;
+}
+
 /*
  * Drop a slice. Sends of this node leave the mailbox as well: the walk has ended them, or the
  * failure of the group does. Return: may there be more?
  */
-static bool coll_msg_drop_slice_locked(struct coll_group *g, struct list_head *list,
+static bool coll_msg_drop_slice_locked(struct coll_group *g, struct list_head *list, u32 node,
 				       struct list_head *notes)
 {
 	struct coll_note *n;
@@ -77,7 +90,7 @@ static bool coll_msg_drop_slice_locked(struct coll_group *g, struct list_head *l
 
 	lockdep_assert_held(&g->lock);
 	for (nr = 0; nr < COLL_MSG_SLICE; nr++) {
-		n = list_first_entry_or_null(list, struct coll_note, list);
+		n = coll_msg_to_drop_locked(g, list, node);
 		if (!n)
 			break;
 		if (n->msg) {
@@ -91,7 +104,8 @@ static bool coll_msg_drop_slice_locked(struct coll_group *g, struct list_head *l
 	return nr == COLL_MSG_SLICE;
 }
 
-static void coll_msg_drop_list(struct coll_group *g, struct list_head *list)
+/* @list and @node as in coll_msg_to_drop_locked() */
+static void coll_msg_drop(struct coll_group *g, struct list_head *list, u32 node)
 {
 	bool more = true;
 
@@ -99,52 +113,22 @@ static void coll_msg_drop_list(struct coll_group *g, struct list_head *list)
 		LIST_HEAD(notes);
 
 		spin_lock(&g->lock);
-		more = coll_msg_drop_slice_locked(g, list, &notes);
+		more = coll_msg_drop_slice_locked(g, list, node, &notes);
 		spin_unlock(&g->lock);
 		coll_notes_free(g, &notes);
 		cond_resched();
 	}
-}
-
-/* As coll_msg_drop_slice_locked(), for offers of a node. */
-static bool coll_msg_drop_from_locked(struct coll_group *g, u32 node, struct list_head *notes)
-{
-	struct rb_node *first;
-	struct coll_note *n;
-	u32 nr;
-
-	lockdep_assert_held(&g->lock);
-	for (nr = 0; nr < COLL_MSG_SLICE; nr++) {
-		first = rb_first(&g->msgs->peers[node].offers);
-		if (!first)
-			break;
-		n = rb_entry(first, struct coll_note, by_id);
-		coll_msg_take_offer(g, n);
-		list_add_tail(&n->list, notes);
-	}
-	trace_coll_walk(g->id, nr);
-	return nr == COLL_MSG_SLICE;
 }
 
 void coll_msg_drop_offers_from(struct coll_group *g, u32 node)
 {
-	bool more = true;
-
-	while (more) {
-		LIST_HEAD(notes);
-
-		spin_lock(&g->lock);
-		more = coll_msg_drop_from_locked(g, node, &notes);
-		spin_unlock(&g->lock);
-		coll_notes_free(g, &notes);
-		cond_resched();
-	}
+	coll_msg_drop(g, NULL, node);
 }
 
 void coll_msg_drop_offers(struct coll_group *g, struct coll_mailbox *box)
 {
-	coll_msg_drop_list(g, &box->offered);
-	coll_msg_drop_list(g, &box->held);
+	coll_msg_drop(g, &box->offered, 0);
+	coll_msg_drop(g, &box->held, 0);
 }
 
 void coll_msg_answer(struct coll_group *g, struct coll_msg *lead, struct coll_note *n)

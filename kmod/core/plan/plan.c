@@ -495,7 +495,7 @@ int coll_exec_prepare(struct coll_op *op, u64 room)
 		coll_exec_put(p.x);
 		return -ENOMEM;
 	}
-	p.x->memory = room == COLL_ROOM_FOR_ALL ? 0 : memory;
+	p.x->memory = room == COLL_ROOM_ALONE ? 0 : memory;
 	coll_plan_stream(p.x);
 	coll_plan_reset(&p);
 

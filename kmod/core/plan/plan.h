@@ -9,13 +9,14 @@ struct coll_exec;
 struct coll_group_part;
 struct coll_op;
 
-#define COLL_ROOM_FOR_ALL	U64_MAX
+/* @room of an op that starts alone: it has no bound. */
+#define COLL_ROOM_ALONE		U64_MAX
 
 /**
  * coll_exec_prepare() - lay out the schedule of an op that all local ranks have posted
  * @op: about to start; op->exec is set on success
  * @room: bytes of memory that the op may use while it runs; if it needs more: -ENOMEM.
- *	COLL_ROOM_FOR_ALL: it starts alone, and its memory does not count for those beside it
+ *	COLL_ROOM_ALONE: its memory does not count in group->running_memory
  *
  * Return: 0, -ENOMEM, -ENOTCONN a link is missing, -EINVAL, -EBADE local ranks do
  * not agree on the length of a transfer.

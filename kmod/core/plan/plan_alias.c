@@ -113,7 +113,7 @@ static bool coll_alias_work(struct coll_plan *p, u32 i)
 		return false;
 	if (final && !coll_step_keeps_first(part, st))
 		return false;
-	/* The step clears the padding of the result, although that is its input. */
+	/* Padding of the result has to be cleared, also if the input is there already. */
 	if (final && x->reducer.part && coll_dtype_flags(p->op->cmd.dtype) & COLL_DTYPE_PADDED)
 		return false;
 	if (coll_needs_work(p, i))
