@@ -46,8 +46,11 @@ static int coll_uring_copy(union coll_uring_tensor_args *args, bool post, u64 ar
 
 	if (ret)
 		return ret;
-	return post ? coll_post_copy(&args->post, u64_to_user_ptr(arg), len) :
-		      coll_wait_copy(&args->wait, u64_to_user_ptr(arg), len);
+	if (post)
+		return coll_post_copy(&args->post, u64_to_user_ptr(arg), len);
+	ret = coll_wait_copy(&args->wait, u64_to_user_ptr(arg), len);
+	/* Two SQEs of one io_uring_enter() do that. */
+	return ret ?: args->wait.post ? -EINVAL : 0;
 }
 
 /* Return: number of results, or an error. */

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Named collectives: COLL_IOC_TENSOR_WAIT. */
+#include <linux/ioctl.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
+#include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/sched/prio.h>
 #include <linux/sched/signal.h>
@@ -26,6 +28,7 @@
 #include "end.h"
 #include "file.h"
 #include "spin.h"
+#include "tensor_post.h"
 #include "tensor_wait.h"
 
 /* Is there work to do, or is the wait over? */
@@ -213,7 +216,7 @@ int coll_wait_copy(struct coll_tensor_wait *w, const void __user *arg, u32 size)
 	if (ret)
 		return ret;
 	if (!w->nr || w->nr > COLL_TENSOR_CALL_MAX || w->min > w->nr || w->got || w->flags ||
-	    memchr_inv(w->reserved, 0, sizeof(w->reserved)))
+	    w->reserved)
 		return -EINVAL;
 	return 0;
 }
@@ -261,6 +264,42 @@ static int coll_poll_tensors(struct coll_file *cf, struct coll_tensor_wait __use
 	return coll_wait_tensors(cf, to, w);
 }
 
+/*
+ * Post the tensors of @w. Return: 1: all have been posted; 0: a signal has ended the post; else its
+ * error.
+ */
+static int coll_wait_post(struct coll_file *cf, struct coll_tensor_wait __user *to,
+			  const struct coll_tensor_wait *w)
+{
+	struct coll_tensor_post __user *arg = u64_to_user_ptr(w->post);
+	struct coll_tensor_post p;
+	int ret;
+
+	if (w->post_size > PAGE_SIZE)
+		return -E2BIG;
+	/* The result is written there: the user's structure has to have that field. */
+	if (w->post_size < _IOC_SIZE(COLL_IOC_TENSOR_POST))
+		return -EINVAL;
+	ret = coll_post_copy(&p, arg, w->post_size);
+	if (ret)
+		return ret;
+	/* The call may be restarted after a signal: do not post again. */
+	if (put_user(0, &to->post))
+		return -EFAULT;
+	ret = coll_post_tensors(cf, arg, &p, false);
+	return ret ?: p.posted == p.nr;
+}
+
+static int coll_wait_run(struct coll_file *cf, struct coll_tensor_wait __user *to,
+			 struct coll_tensor_wait *w)
+{
+	int ret = w->post ? coll_wait_post(cf, to, w) : 1;
+
+	if (ret <= 0)
+		return ret;
+	return w->min ? coll_wait_tensors(cf, to, w) : coll_poll_tensors(cf, to, w);
+}
+
 int coll_ioc_tensor_wait(struct coll_file *cf, void __user *arg, u32 size)
 {
 	struct coll_tensor_wait __user *to = arg;
@@ -268,15 +307,17 @@ int coll_ioc_tensor_wait(struct coll_file *cf, void __user *arg, u32 size)
 	struct coll_call *call;
 	int ret = coll_wait_copy(&w, arg, size);
 
-	if (ret || !w.min)
-		return ret ?: coll_poll_tensors(cf, arg, &w);
+	if (ret)
+		return ret;
+	if (!w.min && !w.post)
+		return coll_poll_tensors(cf, arg, &w);
 	if (!coll_member_is_owner(cf->member))
 		return -EPERM;
 	/* The caller's reference to the file counts: another thread may close the last descriptor. */
 	call = coll_call_begin(cf);
 	if (!call)
 		return -ENOMEM;
-	ret = coll_wait_tensors(cf, to, &w);
+	ret = coll_wait_run(cf, to, &w);
 	coll_call_end(call);
 	if (ret == -ERESTARTSYS && w.timeout_ns && put_user(w.timeout_ns, &to->timeout_ns))
 		return -EFAULT;

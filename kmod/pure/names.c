@@ -34,6 +34,7 @@ static const char *const feature_names[] = {
 	[26]	= "wire-types",
 	[27]	= "rank-order",
 	[28]	= "shm-nodes",
+	[29]	= "tensor-post-wait",
 };
 
 static const char *const state_names[] = {

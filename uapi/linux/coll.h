@@ -217,6 +217,7 @@ enum coll_algorithm_id {
  */
 #define COLL_FEAT_RANK_ORDER	(1ULL << 27)
 #define COLL_FEAT_SHM_NODES	(1ULL << 28)	/* COLL_IOC_SHM with several nodes, COLL_CMD_NODE */
+#define COLL_FEAT_TENSOR_POST_WAIT (1ULL << 29)	/* struct coll_tensor_wait.post */
 
 /**
  * struct coll_version - COLL_IOC_VERSION
@@ -1089,7 +1090,14 @@ struct coll_tensor_result {
  * @timeout_ns: longest time to wait; 0: no limit
  * @got: result: number of results that have been stored
  * @flags: 0
+ * @post: user address of a struct coll_tensor_post: post these tensors first. Set to 0 before
+ *	that, so that a call that is restarted does not post again; 0: post nothing. With
+ *	COLL_FEAT_TENSOR_POST_WAIT, and not by io_uring
+ * @post_size: sizeof(struct coll_tensor_post); ignored without @post
  * @reserved: 0
+ *
+ * If a tensor of @post is refused, or a signal ends the post before all are posted, the call ends
+ * there as COLL_IOC_TENSOR_POST does, and does not wait.
  *
  * Each result is stored once, in the order in which they came. Errors: ETIMEDOUT if none came in
  * time; EINTR if a signal handler without SA_RESTART has run (else the call is restarted for the rest of
@@ -1103,7 +1111,9 @@ struct coll_tensor_wait {
 	__u64	timeout_ns;
 	__u32	got;
 	__u32	flags;
-	__u64	reserved[2];
+	__u64	post;
+	__u32	post_size;
+	__u32	reserved;
 };
 
 /* Most tensors of a fusion, and most bytes of a fusion. */
