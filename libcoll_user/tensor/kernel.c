@@ -33,6 +33,32 @@ int tensors_collect(coll_comm_t *comm, struct coll_tensor_result *to, uint32_t n
 	return ioctl(comm->fd, COLL_IOC_TENSOR_WAIT, &w) ? -errno : (int)w.got;
 }
 
+bool tensors_can_post_collect(const coll_comm_t *comm)
+{
+	return comm->version.features & COLL_FEAT_TENSOR_POST_WAIT;
+}
+
+int tensors_post_collect(coll_comm_t *comm, const struct coll_tensor *tensor, uint32_t *posted,
+			 struct coll_tensor_result *to, uint32_t nr)
+{
+	struct coll_tensor_post p = {
+		.tensors = (uintptr_t)tensor,
+		.nr = 1,
+		.size = sizeof(*tensor),
+	};
+	struct coll_tensor_wait w = {
+		.results = (uintptr_t)to,
+		.nr = nr,
+		.min = 1,
+		.post = (uintptr_t)&p,
+		.post_size = sizeof(p),
+	};
+	int ret = ioctl(comm->fd, COLL_IOC_TENSOR_WAIT, &w) ? -errno : (int)w.got;
+
+	*posted = p.posted;
+	return ret;
+}
+
 int tensors_set_fusion(coll_comm_t *comm, uint64_t threshold, uint32_t most)
 {
 	struct coll_tensor_fuse f = { .threshold = threshold, .most = most };

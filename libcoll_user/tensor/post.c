@@ -126,10 +126,35 @@ static void refuse_specs(coll_tensors_t *ts, const struct coll_tensor_spec *spec
 	free(room);
 }
 
-/* Post @nr tensors by one system call. */
+/**
+ * struct first_results - the results that the system call of a post returns
+ * @nr: how many, or the error of the wait
+ * @got: these
+ */
+struct first_results {
+	int nr;
+	struct coll_tensor_result got[TENSORS_BATCH];
+};
+
+/* Post the tensors in @room by one system call, and with @results wait for results there. */
+static int post_armed(coll_tensors_t *ts, const struct coll_tensor *room, uint32_t nr,
+		      uint32_t *posted, struct first_results *results)
+{
+	int ret;
+
+	if (!results)
+		return tensors_post(ts->comm, room, nr, posted);
+	ret = tensors_post_collect(ts->comm, room, posted, results->got, TENSORS_BATCH);
+	if (!*posted)
+		return ret;
+	results->nr = ret;
+	return 0;
+}
+
+/* Post @nr tensors by one system call. @results: NULL, or for one tensor that is in no group. */
 static int post_some(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr,
 		     const struct tensor_group *group, struct coll_tensor *room,
-		     uint32_t *posted)
+		     uint32_t *posted, struct first_results *results)
 {
 	uint32_t armed, k;
 	int refused, ret;
@@ -151,7 +176,7 @@ static int post_some(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr,
 	for (k = 0; k < armed; k++)
 		fill(&room[k], t[k], group);
 	if (armed)
-		ret = tensors_post(ts->comm, room, armed, posted);
+		ret = post_armed(ts, room, armed, posted, results);
 	posted_all(ts, t, armed, *posted);
 	if (ret == -EBUSY) {
 		tensor_explain("tensor '%s': this rank has joined, and not all ranks have",
@@ -180,7 +205,7 @@ int tensor_post_many(coll_tensors_t *ts, coll_tensor_t *const *t, size_t n,
 	while (!ret && *posted < n) {
 		if (n - *posted < some)
 			some = (uint32_t)(n - *posted);
-		ret = post_some(ts, t + *posted, some, group, room, &got);
+		ret = post_some(ts, t + *posted, some, group, room, &got, NULL);
 		*posted += got;
 	}
 	free(room);
@@ -192,12 +217,59 @@ static int post_one(coll_tensor_t *t)
 	struct coll_tensor room;
 	uint32_t posted;
 
-	return post_some(t->ts, &t, 1, NULL, &room, &posted);
+	return post_some(t->ts, &t, 1, NULL, &room, &posted, NULL);
+}
+
+/* May the post of a blocking call take results as well? Return: 1, 0, or -EDEADLK. */
+static int begin_reap(coll_tensors_t *ts)
+{
+	int ret;
+
+	pthread_mutex_lock(&ts->lock);
+	if (tensors_in_callback(ts))
+		ret = tensors_deadlock();
+	else
+		ret = tensors_can_post_collect(ts->comm) && tensors_begin_reap(ts);
+	pthread_mutex_unlock(&ts->lock);
+	return ret;
+}
+
+/* Post a tensor and wait for a result, not always its own, if no other thread takes results. */
+static int post_and_reap(coll_tensor_t *t)
+{
+	struct first_results results;
+	coll_tensors_t *ts = t->ts;
+	struct coll_tensor room;
+	uint32_t posted;
+	int ret;
+
+	ret = tensors_refuse_child(ts, t->name);
+	if (ret)
+		return ret;
+	ret = begin_reap(ts);
+	if (ret <= 0)
+		return ret ? ret : post_one(t);
+	results.nr = 0;
+	ret = post_some(ts, &t, 1, NULL, &room, &posted, &results);
+	pthread_mutex_lock(&ts->lock);
+	tensors_end_reap(ts, results.got, results.nr);
+	pthread_mutex_unlock(&ts->lock);
+	return ret;
 }
 
 int coll_tensor_post(coll_tensor_t *t)
 {
 	return t && t->made ? post_one(t) : tensor_refused(t ? t->name : "", -EINVAL);
+}
+
+int coll_tensor_run(coll_tensor_t *t)
+{
+	int ret;
+
+	if (!t || !t->made)
+		return tensor_refused(t ? t->name : "", -EINVAL);
+	ret = post_and_reap(t);
+	return ret ? ret : coll_tensor_wait(t);
 }
 
 int coll_tensor_postall(coll_tensor_t *const *tensors, size_t n, size_t *posted)
@@ -294,8 +366,9 @@ int coll_tensor_submitall(coll_tensors_t *ts, const struct coll_tensor_spec *spe
 	return tensor_submit_many(ts, specs, n, NULL, tensors, posted);
 }
 
-int coll_tensor_submit(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
-		       coll_tensor_t **out)
+/* Make a tensor and post it by @post. */
+static int submit_by(int (*post)(coll_tensor_t *t), coll_tensors_t *ts,
+		     const struct coll_tensor_spec *spec, coll_tensor_t **out)
 {
 	coll_tensor_t *t = NULL;
 	int ret;
@@ -310,13 +383,19 @@ int coll_tensor_submit(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
 	/* Set the caller's handle before the callback may use it. */
 	if (out)
 		*out = t;
-	ret = post_one(t);
+	ret = post(t);
 	if (ret) {
 		free_rest(ts, &t, 0, 1);
 		if (out)
 			*out = NULL;
 	}
 	return ret;
+}
+
+int coll_tensor_submit(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
+		       coll_tensor_t **t)
+{
+	return submit_by(post_one, ts, spec, t);
 }
 
 static int submit_named(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
@@ -332,7 +411,7 @@ static int submit_named(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
 	}
 	if (out)
 		return coll_tensor_submit(ts, spec, out);
-	ret = coll_tensor_submit(ts, spec, &t);
+	ret = submit_by(post_and_reap, ts, spec, &t);
 	return ret ? ret : coll_tensor_wait(t);
 }
 

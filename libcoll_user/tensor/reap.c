@@ -74,18 +74,18 @@ static void give_up(coll_tensors_t *ts, int err)
 	ts->open = 0;
 }
 
-/* Take results, of this thread alone. Lock held at both ends, dropped meanwhile. */
-static void reap(coll_tensors_t *ts, uint64_t ns)
+bool tensors_begin_reap(coll_tensors_t *ts)
 {
-	struct coll_tensor_result got[TENSORS_BATCH];
-	int nr, k;
-
+	if (ts->reaping || ts->threaded)
+		return false;
 	ts->reaping = true;
-	pthread_mutex_unlock(&ts->lock);
-	nr = tensors_collect(ts->comm, got, TENSORS_BATCH, ns);
-	if (nr == -ENOMEM && ns)
-		usleep(TENSORS_AGAIN_US);
-	pthread_mutex_lock(&ts->lock);
+	return true;
+}
+
+void tensors_end_reap(coll_tensors_t *ts, const struct coll_tensor_result *got, int nr)
+{
+	int k;
+
 	for (k = 0; k < nr; k++)
 		end(ts, (coll_tensor_t *)(uintptr_t)got[k].tag, &got[k]);
 	if (nr < 0 && nr != -EINTR && nr != -ENOMEM && nr != -ETIMEDOUT)
@@ -93,6 +93,21 @@ static void reap(coll_tensors_t *ts, uint64_t ns)
 	ts->reaping = false;
 	/* Also if no result has come: another thread has to take results from now on. */
 	pthread_cond_broadcast(&ts->changed);
+}
+
+/* Take results, of this thread alone. Lock held at both ends, dropped meanwhile. */
+static void reap(coll_tensors_t *ts, uint64_t ns)
+{
+	struct coll_tensor_result got[TENSORS_BATCH];
+	int nr;
+
+	ts->reaping = true;
+	pthread_mutex_unlock(&ts->lock);
+	nr = tensors_collect(ts->comm, got, TENSORS_BATCH, ns);
+	if (nr == -ENOMEM && ns)
+		usleep(TENSORS_AGAIN_US);
+	pthread_mutex_lock(&ts->lock);
+	tensors_end_reap(ts, got, nr);
 }
 
 /* Wait for the thread that takes results. Lock held at both ends. */
@@ -152,7 +167,7 @@ static int take(coll_tensor_t *t, bool explain)
 	return result;
 }
 
-static int deadlock(void)
+int tensors_deadlock(void)
 {
 	tensor_explain("a callback must not wait");
 	return -EDEADLK;
@@ -167,7 +182,7 @@ static int wait_for(coll_tensor_t *t, bool explain)
 		return ret;
 	pthread_mutex_lock(&ts->lock);
 	if (tensors_in_callback(ts)) {
-		ret = deadlock();
+		ret = tensors_deadlock();
 	} else {
 		while (!is_over(t))
 			tensors_progress(ts, TENSORS_FOREVER);
@@ -200,7 +215,7 @@ int coll_tensor_wait_for(coll_tensor_t *t, uint64_t ns, int *done)
 	pthread_mutex_lock(&ts->lock);
 	*done = 0;
 	if (tensors_in_callback(ts)) {
-		ret = deadlock();
+		ret = tensors_deadlock();
 	} else {
 		while (!is_over(t)) {
 			tensors_progress(ts, left);
@@ -273,7 +288,7 @@ int coll_tensor_waitany(coll_tensor_t **tensors, size_t n, size_t *index)
 		return ret;
 	pthread_mutex_lock(&ts->lock);
 	if (tensors_in_callback(ts)) {
-		ret = deadlock();
+		ret = tensors_deadlock();
 	} else {
 		while ((*index = find_done(tensors, n, &pending)) == COLL_TENSOR_NONE && pending)
 			tensors_progress(ts, TENSORS_FOREVER);
@@ -322,7 +337,7 @@ int coll_tensors_poll(coll_tensors_t *ts, int wait)
 		return ret;
 	pthread_mutex_lock(&ts->lock);
 	if (tensors_in_callback(ts)) {
-		ret = deadlock();
+		ret = tensors_deadlock();
 	} else {
 		open = ts->open;
 		tensors_progress(ts, wait && open > 0 ? TENSORS_FOREVER : 0);

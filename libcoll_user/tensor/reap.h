@@ -12,6 +12,15 @@
 void tensors_progress(coll_tensors_t *ts, uint64_t ns);
 /* Is this a callback? Lock held. */
 bool tensors_in_callback(const coll_tensors_t *ts);
+/* Refuse to wait in a callback. Return: -EDEADLK. */
+int tensors_deadlock(void);
+
+/*
+ * Does no thread take results? Then this thread is the one, until tensors_end_reap(). Lock held.
+ */
+bool tensors_begin_reap(coll_tensors_t *ts);
+/* The kernel has answered with @nr results, or an error of a wait. Lock held. */
+void tensors_end_reap(coll_tensors_t *ts, const struct coll_tensor_result *got, int nr);
 /* Body of the thread. */
 void *tensors_thread(void *ts);
 

@@ -40,6 +40,8 @@ static void ok(int good, const char *name)
  * @fusions: how often it was told what to fuse
  * @refuse: the post of this name is refused with @error
  * @broken: collecting fails so
+ * @separate: it cannot post and collect in one call
+ * @both: calls that did both
  * @next: the next result to be told is this one, but for its tag
  * @told: of the last group that could not be posted at all: its digest, and how many are told of
  * @nr_told: see @told
@@ -56,7 +58,8 @@ static struct kernel {
 	uint32_t nr;
 	uint64_t lots;
 	uint64_t calls, posts, fusions;
-	bool hold;
+	bool hold, separate;
+	uint64_t both;
 	const char *refuse;
 	int error, broken;
 	struct coll_tensor_result next;
@@ -149,6 +152,20 @@ int tensors_collect(coll_comm_t *comm, struct coll_tensor_result *to, uint32_t n
 	if (!kernel.broken && !got && late)
 		return -ETIMEDOUT;
 	return kernel.broken ? kernel.broken : (int)got;
+}
+
+bool tensors_can_post_collect(const coll_comm_t *comm)
+{
+	return !kernel.separate;
+}
+
+int tensors_post_collect(coll_comm_t *comm, const struct coll_tensor *tensor, uint32_t *posted,
+			 struct coll_tensor_result *to, uint32_t nr)
+{
+	int ret = tensors_post(comm, tensor, 1, posted);
+
+	__atomic_add_fetch(&kernel.both, 1, __ATOMIC_RELAXED);
+	return *posted ? tensors_collect(comm, to, nr, TENSORS_FOREVER) : ret;
 }
 
 static void hold(bool on)
@@ -834,6 +851,85 @@ static void test_refused_again(uint32_t flags)
 	stop(ts, "finalize after a callback that was refused");
 }
 
+static void run_in_callback(coll_tensor_t *t, int result, void *arg)
+{
+	back.calls++;
+	back.wait = coll_tensor_run(t);
+	back.result = coll_tensor_barrier(t->ts, "inside", NULL);
+}
+
+/* A post and a wait in one call of the kernel, unless another thread takes the results. */
+static void test_run(uint32_t flags, bool separate)
+{
+	coll_tensors_t *ts = start(flags);
+	uint64_t both = kernel.both, one = !flags && !separate;
+	struct coll_tensor_spec spec;
+	coll_tensor_t *t, *shot;
+
+	memset(&back, 0, sizeof(back));
+	kernel.separate = separate;
+	coll_tensor_spec_init(&spec, "run");
+	coll_tensor_create(ts, &spec, &t);
+	ok(!coll_tensor_run(t) && !coll_tensor_run(t) && kernel.posts == 2 &&
+	   kernel.both == both + 2 * one, "a tensor is run twice");
+	ok(!coll_tensor_barrier(ts, "name", NULL) && kernel.both == both + 3 * one,
+	   "a blocking call by name");
+	kernel.next = (struct coll_tensor_result){ .result = -EBADE };
+	ok(coll_tensor_run(t) == -EBADE && !coll_tensor_run(t), "a result that is an error");
+	kernel.refuse = "run";
+	kernel.error = -ENOSPC;
+	ok(coll_tensor_run(t) == -ENOSPC && *coll_tensor_error(), "a post that is refused");
+	kernel.refuse = NULL;
+	ok(!coll_tensor_run(t) && !coll_tensor_free(t), "and that is tried again");
+	coll_tensor_barrier(ts, "shot", &shot);
+	ok(coll_tensor_run(shot) == -EINVAL && coll_tensor_run(NULL) == -EINVAL &&
+	   !coll_tensor_wait(shot), "what a call has made is not run");
+	spec.fn = run_in_callback;
+	coll_tensor_create(ts, &spec, &t);
+	ok(!coll_tensor_run(t) && back.calls == 1 && back.wait == -EDEADLK &&
+	   back.result == -EDEADLK && !kernel.nr, "a callback cannot run tensors");
+	ok(!coll_tensor_free(t) && !ts->all, "nothing is left of that");
+	kernel.separate = false;
+	stop(ts, "finalize after runs");
+}
+
+/* Results of other tensors may come first. */
+static void test_run_others(void)
+{
+	coll_tensors_t *ts = start(0);
+	struct coll_tensor_spec spec;
+	coll_tensor_t *t;
+
+	make_specs(specs, names, MANY);
+	coll_tensor_submitall(ts, specs, MANY, tensors, NULL);
+	coll_tensor_spec_init(&spec, "run");
+	coll_tensor_create(ts, &spec, &t);
+	ok(!coll_tensor_run(t) && !coll_tensor_waitall(tensors, MANY) && !kernel.nr,
+	   "a tensor is run while others are pending");
+	kernel.broken = -EHOSTDOWN;
+	aborted = 0;
+	ok(coll_tensor_run(t) == -EHOSTDOWN && aborted && coll_tensor_run(t) == -EHOSTDOWN,
+	   "the wait fails: no result will come");
+	ok(!coll_tensor_free(t), "the tensor can be freed");
+	stop(ts, "finalize after a failure");
+}
+
+static void *runner(void *arg)
+{
+	struct coll_tensor_spec spec;
+	coll_tensor_t *t;
+	char name[32];
+	int k, ret = 0;
+
+	snprintf(name, sizeof(name), "%lx", (unsigned long)pthread_self());
+	coll_tensor_spec_init(&spec, name);
+	if (coll_tensor_create(arg, &spec, &t))
+		return (void *)1;
+	for (k = 0; k < MANY * 4 && !ret; k++)
+		ret = coll_tensor_run(t);
+	return (void *)(intptr_t)(ret ? ret : coll_tensor_free(t));
+}
+
 static void *waiter(void *t)
 {
 	return (void *)(intptr_t)coll_tensor_wait(t);
@@ -886,7 +982,7 @@ static void *poster(void *arg)
 	return NULL;
 }
 
-static void test_threads(uint32_t flags, const char *name)
+static void test_threads(uint32_t flags, void *(*body)(void *arg), const char *name)
 {
 	coll_tensors_t *ts = start(flags);
 	pthread_t threads[THREADS];
@@ -895,7 +991,7 @@ static void test_threads(uint32_t flags, const char *name)
 	int k;
 
 	for (k = 0; k < THREADS; k++)
-		pthread_create(&threads[k], NULL, poster, ts);
+		pthread_create(&threads[k], NULL, body, ts);
 	for (k = 0; k < THREADS; k++) {
 		pthread_join(threads[k], &ret);
 		good &= !ret;
@@ -982,6 +1078,10 @@ int main(int argc, char **argv)
 	test_bad();
 	test_refused();
 	test_texts();
+	test_run(0, false);
+	test_run(0, true);
+	test_run(COLL_TENSORS_THREAD, false);
+	test_run_others();
 	test_wait_for(0);
 	test_wait_for(COLL_TENSORS_THREAD);
 	test_callbacks(0);
@@ -990,8 +1090,10 @@ int main(int argc, char **argv)
 	test_stages(COLL_TENSORS_THREAD);
 	test_refused_again(0);
 	test_refused_again(COLL_TENSORS_THREAD);
-	test_threads(0, "8 threads post and wait");
-	test_threads(COLL_TENSORS_THREAD, "8 threads post and wait, one of the library takes results");
+	test_threads(0, poster, "8 threads post and wait");
+	test_threads(COLL_TENSORS_THREAD, poster, "8 threads post and wait, one of the library takes results");
+	test_threads(0, runner, "8 threads run tensors");
+	test_threads(COLL_TENSORS_THREAD, runner, "8 threads run tensors, one of the library takes results");
 	test_broken(0);
 	test_broken(COLL_TENSORS_THREAD);
 	test_tuner("/dev/shm/test_tensor.log");

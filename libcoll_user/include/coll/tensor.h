@@ -233,6 +233,15 @@ int coll_tensor_post(coll_tensor_t *t);
 int coll_tensor_postall(coll_tensor_t *const *tensors, size_t n, size_t *posted);
 
 /**
+ * coll_tensor_run() - post a tensor of coll_tensor_create(), and wait for its result
+ *
+ * One system call, unless another thread takes results, or the result of another tensor comes
+ * first. Errors: those of coll_tensor_post() and coll_tensor_wait(). After EDEADLK nothing is
+ * posted.
+ */
+int coll_tensor_run(coll_tensor_t *t);
+
+/**
  * coll_tensor_submit() - make a tensor and post it
  * @spec: copied
  * @t: result: give it to coll_tensor_wait(), or coll_tensor_test() until that says done. NULL:
