@@ -5,7 +5,6 @@
 
 #include "../../pure/collective.h"
 #include "../../pure/wire.h"
-#include "../group/failure.h"
 #include "../group/group.h"
 #include "../group/member.h"
 #include "exec.h"
@@ -212,8 +211,6 @@ static bool coll_exec_is_mine(const struct coll_exec *x)
 
 void coll_exec_failed(struct coll_exec *x, int err)
 {
-	struct coll_cause cause;
-
 	if (err == -ESRCH) {
 		/*
 		 * The end of a rank is reported. But if a helper is being killed that only shares
@@ -223,8 +220,5 @@ void coll_exec_failed(struct coll_exec *x, int err)
 			return;
 		err = -EFAULT;
 	}
-	coll_group_cause(x->op->group, &cause, COLL_CAUSE_MEMORY, -err,
-			 COLL_RANK_NONE, x->op->seq);
-	cause.node = x->op->group->node;
-	coll_group_fail(x->op->group, &cause);
+	coll_group_no_memory(x->op->group, err, x->op->seq);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/lockdep.h>
 #include <linux/nospec.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -88,9 +89,9 @@ static void coll_exit_status(const struct coll_member *m, u32 kind, struct coll_
 }
 
 /* Commands in flight, or ops in shared memory that its threads wait for. */
-static bool coll_member_is_in_op_locked(const struct coll_member *m)
+static bool coll_member_is_in_op_locked(const struct coll_member *m, const struct coll_group *g)
 {
-	lockdep_assert_held(&m->group->lock);
+	lockdep_assert_held(&g->lock);
 	return coll_member_inflight(m) || m->shm_sleepers;
 }
 
@@ -102,27 +103,67 @@ bool coll_member_busy(struct coll_member *m)
 	if (!g)
 		return false;
 	spin_lock(&g->lock);
-	busy = coll_member_is_in_op_locked(m);
+	busy = coll_member_is_in_op_locked(m, g);
 	spin_unlock(&g->lock);
 	return busy;
 }
 
 /* Fill in the cause of the end of a member. Return: whether it fails the group. */
-static bool coll_member_end_cause(const struct coll_member *m, struct coll_group *g, u32 kind,
-				  struct coll_cause *cause)
+static bool coll_member_end_cause_locked(const struct coll_member *m, struct coll_group *g, u32 kind,
+					 struct coll_cause *cause)
 {
-	bool pending, left;
-
-	spin_lock(&g->lock);
-	pending = coll_member_is_in_op_locked(m);
-	left = m->left;
+	lockdep_assert_held(&g->lock);
 	coll_group_cause(g, cause, kind, EHOSTDOWN, m->rank,
 			 m->posted != m->completed ? m->completed + 1 : m->posted);
-	spin_unlock(&g->lock);
 	cause->pid = m->tgid;
 	coll_exit_status(m, kind, cause);
 	/* A rank that has left may have executed another program: its end is no matter of the group. */
-	return pending || (!left && (cause->signal || cause->code));
+	return coll_member_is_in_op_locked(m, g) || (!m->left && (cause->signal || cause->code));
+}
+
+static bool coll_member_end_cause(const struct coll_member *m, struct coll_group *g, u32 kind,
+				  struct coll_cause *cause)
+{
+	bool fails;
+
+	spin_lock(&g->lock);
+	fails = coll_member_end_cause_locked(m, g, kind, cause);
+	spin_unlock(&g->lock);
+	return fails;
+}
+
+/* Is the calling thread being killed, and its process a rank of the group? Fill in the cause. */
+static bool coll_group_caller_dies(struct coll_group *g, struct coll_cause *cause)
+{
+	struct coll_member *m;
+	bool fails = false;
+	u32 i;
+
+	if (!fatal_signal_pending(current))
+		return false;
+	spin_lock(&g->lock);
+	for (i = 0; i < g->nr_local && !fails; i++) {
+		m = g->members[i];
+		/* Another thread may have found this out, and not have failed the group yet. */
+		if (!m || !coll_member_is_mine(m))
+			continue;
+		fails = coll_member_end_cause_locked(m, g, COLL_CAUSE_EXIT, cause);
+		if (fails)
+			set_bit(0, &m->gone);
+	}
+	spin_unlock(&g->lock);
+	return fails;
+}
+
+void coll_group_no_memory(struct coll_group *g, int err, u64 seq)
+{
+	struct coll_cause cause;
+
+	if (!coll_group_caller_dies(g, &cause)) {
+		coll_group_cause(g, &cause, COLL_CAUSE_MEMORY, -err, COLL_RANK_NONE, seq);
+		cause.node = g->node;
+	}
+	coll_group_fail(g, &cause);
 }
 
 void coll_member_gone(struct coll_member *m, u32 kind)

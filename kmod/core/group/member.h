@@ -203,6 +203,17 @@ bool coll_member_exits(struct coll_member *m);
  */
 void coll_member_left(struct coll_member *m);
 
+/**
+ * coll_group_no_memory() - fail the communicator: there is no memory here, or a buffer has gone
+ * @g: group
+ * @err: -ENOMEM, -EFAULT or -ENOSPC
+ * @seq: the op that fails; 0: none
+ *
+ * A thread that the OOM killer has chosen gets no memory. If it is a thread of a rank, the cause is
+ * the death of that rank, which is the first thing that users have to know. Process context.
+ */
+void coll_group_no_memory(struct coll_group *g, int err, u64 seq);
+
 /* Registered buffers: see COLL_IOC_REGISTER and COLL_IOC_UNREGISTER. */
 int coll_member_register(struct coll_member *m, struct coll_register *r);
 int coll_member_unregister(struct coll_member *m, u32 id);

@@ -179,10 +179,12 @@ static int coll_op_start(struct coll_op *op, bool beside, u64 room)
 		coll_exec_start(op);
 		return 0;
 	}
-	coll_group_cause(g, &cause, ret == -ENOTCONN ? COLL_CAUSE_LINK :
-			 ret == -EBADE ? COLL_CAUSE_MISMATCH :
-			 COLL_CAUSE_MEMORY, -ret, COLL_RANK_NONE,
-			 op->seq);
+	if (ret != -ENOTCONN && ret != -EBADE) {
+		coll_group_no_memory(g, ret, op->seq);
+		return 0;
+	}
+	coll_group_cause(g, &cause, ret == -ENOTCONN ? COLL_CAUSE_LINK : COLL_CAUSE_MISMATCH, -ret,
+			 COLL_RANK_NONE, op->seq);
 	coll_group_fail(g, &cause);
 	return 0;
 }

@@ -220,15 +220,6 @@ void coll_msg_put(struct coll_msg *lead)
 	coll_exchange_done(done[1]);
 }
 
-void coll_group_memory(struct coll_group *g, int err)
-{
-	struct coll_cause cause;
-
-	coll_group_cause(g, &cause, COLL_CAUSE_MEMORY, -err, COLL_RANK_NONE, 0);
-	cause.node = g->node;
-	coll_group_fail(g, &cause);
-}
-
 /* Is the caller a thread of the process of a rank that has an end of @msg? */
 static bool coll_msg_is_mine(const struct coll_msg *msg)
 {
@@ -244,5 +235,5 @@ void coll_msg_failed(struct coll_msg *msg, int err)
 			return;
 		err = -EFAULT;
 	}
-	coll_group_memory(msg->x->g, err);
+	coll_group_no_memory(msg->x->g, err, 0);
 }

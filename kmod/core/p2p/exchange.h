@@ -55,9 +55,6 @@ void coll_msg_give_up(struct coll_msg *msg, int result, struct list_head *ending
 /* Complete the ends that coll_msg_give_up() has put on the list. Process context, no locks. */
 void coll_msgs_finish(struct list_head *ending);
 
-/* Fail the group: there is no memory here, or a buffer has gone. */
-void coll_group_memory(struct coll_group *g, int err);
-
 /* Store the facts of the offer for the caller of a receive or a probe. Under group->lock. */
 void coll_msg_tell(struct coll_req *req, const struct coll_note *n);
 

@@ -3,6 +3,7 @@
 #include <linux/nospec.h>
 
 #include "../group/group.h"
+#include "../group/member.h"
 #include "../limits.h"
 #include "../plan/support.h"
 #include "copy.h"
@@ -106,7 +107,7 @@ static int coll_msg_got_offer(struct coll_group *g, u32 peer,
 		return ret;
 	n = coll_note_alloc(g);
 	if (!n) {
-		coll_group_memory(g, -ENOMEM);
+		coll_group_no_memory(g, -ENOMEM, 0);
 		return 0;
 	}
 	RB_CLEAR_NODE(&n->by_id);

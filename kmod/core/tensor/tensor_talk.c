@@ -11,9 +11,9 @@
 #include "../../pure/coord/coord_talk.h"
 #include "../../pure/coord/coord_wire.h"
 #include "../../pure/wire.h"
-#include "../group/failure.h"
 #include "../group/group.h"
 #include "../group/link.h"
+#include "../group/member.h"
 #include "../group/ref.h"
 #include "tensor_left.h"
 #include "tensor_life.h"
@@ -182,15 +182,6 @@ static int coll_tensors_obey_locked(struct coll_tensors *ts, u32 node, const str
 	return coll_coord_from_parent(&ts->coord, r, spare);
 }
 
-/* No room for a name that another node has posted. */
-static void coll_tensors_no_room(struct coll_group *g, int error)
-{
-	struct coll_cause cause;
-
-	coll_group_cause(g, &cause, COLL_CAUSE_MEMORY, error, COLL_RANK_NONE, 0);
-	coll_group_fail(g, &cause);
-}
-
 static int coll_tensors_hear_one(struct coll_group *g, u32 node, const struct coll_coord_rec *r)
 {
 	struct coll_tensors *ts = g->tensors;
@@ -210,7 +201,8 @@ static int coll_tensors_hear_one(struct coll_group *g, u32 node, const struct co
 	coll_tensor_entry_free(g, spare);
 	if (ret == -EPROTO || !ret)
 		return ret;
-	coll_tensors_no_room(g, -ret);
+	/* There is no room for a name that another node has posted. */
+	coll_group_no_memory(g, ret, 0);
 	return 0;
 }
 
