@@ -162,8 +162,12 @@ static void coll_mn_release(struct mmu_notifier *mn, struct mm_struct *mm)
 {
 	struct coll_file *cf = container_of(mn, struct coll_file, mn);
 
+	struct coll_group *g = coll_member_group(cf->member);
+
 	if (coll_member_exits(cf->member))
 		queue_work(coll_alarm_wq, &cf->exited);
+	if (g)
+		queue_work(g->user->reap_wq, &cf->unregister);
 }
 
 static void coll_exited_work(struct work_struct *work)
@@ -171,6 +175,17 @@ static void coll_exited_work(struct work_struct *work)
 	struct coll_file *cf = container_of(work, struct coll_file, exited);
 
 	coll_member_left(cf->member);
+}
+
+/*
+ * A child may keep the file open: do not keep the memory of a dead rank for that long. It takes locks
+ * of pages, so it runs on a queue of the user.
+ */
+static void coll_unregister_work(struct work_struct *work)
+{
+	struct coll_file *cf = container_of(work, struct coll_file, unregister);
+
+	coll_member_unregister_all(cf->member);
 }
 
 static const struct mmu_notifier_ops coll_mn_ops = {
@@ -182,6 +197,7 @@ static int coll_watch_mm(struct coll_file *cf)
 	int ret;
 
 	INIT_WORK(&cf->exited, coll_exited_work);
+	INIT_WORK(&cf->unregister, coll_unregister_work);
 	cf->mn.ops = &coll_mn_ops;
 	ret = mmu_notifier_register(&cf->mn, cf->member->ml.mm);
 	/* Task work of io_uring interrupts it like a signal: restart the call after that. */
@@ -192,6 +208,8 @@ static void coll_unwatch_mm(struct coll_file *cf)
 {
 	mmu_notifier_unregister(&cf->mn, cf->member->ml.mm);
 	flush_work(&cf->exited);
+	/* Do not wait for a slot of the queue: this may run on the same one. */
+	cancel_work_sync(&cf->unregister);
 }
 #else
 static int coll_watch_mm(struct coll_file *cf)

@@ -30,6 +30,7 @@ struct io_uring_cmd;
  * @watch_delay: jiffies from the last look of @watch to the next; a hint
  * @mn: reports the end of the address space (with CONFIG_MMU_NOTIFIER)
  * @exited: does the part of that report that may take long
+ * @unregister: unpins the registered buffers after the end of the address space
  * @lock: protects @calls to @nr_spare_urings
  * @calls: blocking calls that a thread is in
  * @nr_callers: number of @calls
@@ -56,6 +57,7 @@ struct coll_file {
 #ifdef CONFIG_MMU_NOTIFIER
 	struct mmu_notifier mn;
 	struct work_struct exited;
+	struct work_struct unregister;
 #endif
 	spinlock_t lock;
 	struct list_head calls;

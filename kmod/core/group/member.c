@@ -40,18 +40,28 @@ struct coll_member *coll_member_open(void)
 	return m;
 }
 
-void coll_member_release(struct coll_member *m)
+void coll_member_unregister_all(struct coll_member *m)
 {
 	struct coll_buf *buf;
 	unsigned long id;
 
+	WRITE_ONCE(m->pinned, 0);
+	xa_for_each(&m->bufs, id, buf) {
+		buf = xa_erase(&m->bufs, id);
+		if (buf)
+			coll_buf_put(buf);
+		cond_resched();
+	}
+}
+
+void coll_member_release(struct coll_member *m)
+{
 	if (m->group)
 		coll_group_leave(m);
 	WARN_ON_ONCE(atomic64_read(&m->in_flight));
 	coll_pins_release(&m->pins);
 	coll_slots_release(&m->slots);
-	xa_for_each(&m->bufs, id, buf)
-		coll_buf_put(buf);
+	coll_member_unregister_all(m);
 	xa_destroy(&m->bufs);
 	mmdrop(m->ml.mm);
 	put_cred(m->ml.cred);

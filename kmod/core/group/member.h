@@ -218,6 +218,12 @@ void coll_group_no_memory(struct coll_group *g, int err, u64 seq);
 int coll_member_register(struct coll_member *m, struct coll_register *r);
 int coll_member_unregister(struct coll_member *m, u32 id);
 
+/*
+ * Unregister all buffers of a process that has ended. A child may keep its file open. Ops in flight
+ * have references of their own. Nothing registers or submits meanwhile. Sleeps.
+ */
+void coll_member_unregister_all(struct coll_member *m);
+
 /**
  * coll_member_vec() - a vector in a registered buffer
  * @m: member
