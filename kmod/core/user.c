@@ -79,10 +79,19 @@ static void coll_user_arm_release_locked(struct coll_user *u)
 
 void coll_user_put(struct coll_user *u)
 {
+	bool last;
+
 	mutex_lock(&coll_users_lock);
-	if (!--u->refs)
+	last = !--u->refs;
+	if (last)
 		coll_user_arm_release_locked(u);
 	mutex_unlock(&coll_users_lock);
+	/*
+	 * This code stays until the caller has returned: callers are work items of the user's
+	 * queues, for which unloading waits, or calls of a file, which holds the module.
+	 */
+	if (last)
+		module_put(THIS_MODULE);
 }
 
 struct coll_user *coll_user_hold(struct coll_user *u)
@@ -165,8 +174,9 @@ struct coll_user *coll_user_get(kuid_t uid)
 		freed = coll_users_freed;
 		u = coll_user_find_locked(uid);
 		dying = u && u->dying;
-		if (u && !dying)
-			u->refs++;
+		/* A group may outlive its files. The caller has a reference to the module. */
+		if (u && !dying && !u->refs++)
+			__module_get(THIS_MODULE);
 		mutex_unlock(&coll_users_lock);
 		/* This waits until the last work items of the user's last job have returned. */
 		if (dying)

@@ -54,8 +54,8 @@ int coll_group_init(const struct coll_group_part *const *parts)
 }
 
 /*
- * No file is open. But a worker may still hold the last reference of a group, which has to be
- * reaped afterwards. A user is freed after its last group.
+ * No file is open, and there is no group: each holds a user, which holds the module. A user is freed
+ * after its last group.
  */
 void coll_group_exit(void)
 {
@@ -526,6 +526,6 @@ void coll_group_note_memlock(struct coll_group *g, u64 wanted)
 	g->memlock_wanted = max(g->memlock_wanted, wanted);
 	spin_unlock(&g->lock);
 	if (first)
-		pr_info_ratelimited("coll: group %u: RLIMIT_MEMLOCK is too low to pin buffers whole, %llu bytes would do\n",
+		pr_info_ratelimited("coll: group %u: RLIMIT_MEMLOCK is too low: pages are pinned one by one, which is slow; %llu bytes would be enough\n",
 				    g->id, wanted);
 }
