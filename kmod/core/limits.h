@@ -137,6 +137,12 @@
  */
 #define COLL_PINS_BYTES		SZ_256M
 #define COLL_PINS_MAX		1024
+/*
+ * Seconds that a plain buffer stays pinned after its last op, unless the parameter says otherwise,
+ * and the most that the parameter may say. Pinning a buffer again takes milliseconds at most.
+ */
+#define COLL_PINS_IDLE		30U
+#define COLL_PINS_IDLE_MOST	86400U
 /* Bytes of one pinned buffer. This bounds its array of pages to 512 MiB of vmalloc. */
 #define COLL_MAX_BUFFER		(SZ_1G * 256ULL)
 

@@ -22,6 +22,9 @@
  * and removes the entry. It must not sleep there. Unpinning may sleep, and a notifier cannot be
  * removed from its own callback: a worker does both.
  *
+ * Reclaim and compaction pass over pinned pages. So a pin that no op has used for some time
+ * (pin_idle) is dropped: a communicator that is idle does not keep memory from other programs.
+ *
  * Kept pages are charged to the user like any pin. If any member of the same user reaches the
  * limit, everything that is kept for this user is dropped first (pins_user.h), unless that would
  * not be enough.
@@ -134,6 +137,7 @@ static struct coll_buf *coll_pins_find(struct coll_pins *pins, const struct coll
 			buf = pin->buf;
 			coll_buf_get(buf);
 			list_move(&pin->list, &pins->list);
+			coll_pin_used_locked(pin);
 			break;
 		}
 	}
@@ -214,6 +218,7 @@ static void coll_pin_keep_locked(struct coll_pins *pins, struct coll_pin *pin,
 	interval_tree_insert(&pin->by_addr, &pins->tree);
 	list_add(&pin->list, &pins->list);
 	list_add(&pin->all, &pin->user->kept);
+	coll_pin_used_locked(pin);
 }
 
 /* Set pins->user if it is not set yet. Return: pins->user; NULL: no memory. */
@@ -286,6 +291,7 @@ static struct coll_buf *coll_pins_new(struct coll_pins *pins, const struct coll_
 		coll_pin_keep_locked(pins, pin, area, most, &dead);
 	spin_unlock(&u->lock);
 	coll_pins_bury_end(u, &dead);
+	coll_pins_user_watch(u);
 	/* All are of the caller's address space: only the caller waits for its invalidations. */
 	coll_pins_remove(&dead);
 	return buf;
@@ -332,6 +338,7 @@ void coll_pins_release(struct coll_pins *pins)
 		coll_pin_drop_locked(pin, &dead);
 	spin_unlock(&u->lock);
 	coll_pins_bury_end(u, &dead);
+	coll_pins_user_unwatch(u);
 	coll_pins_remove_later(u, &dead);
 	coll_pins_user_put(u);
 }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/cred.h>
+#include <linux/jiffies.h>
 #include <linux/lockdep.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/sched/user.h>
 #include <linux/slab.h>
 
+#include "../limits.h"
 #include "../user.h"
 #include "buf.h"
 #include "pins.h"
@@ -132,6 +136,147 @@ static void coll_pins_unpin_work(struct work_struct *work)
 	coll_pins_user_put(u);
 }
 
+void coll_pin_used_locked(struct coll_pin *pin)
+{
+	lockdep_assert_held(&pin->user->lock);
+	pin->used = jiffies;
+	list_move(&pin->all, &pin->user->kept);
+}
+
+static uint pin_idle = COLL_PINS_IDLE;
+
+static unsigned long coll_pins_idle_time(void)
+{
+	return min(READ_ONCE(pin_idle), COLL_PINS_IDLE_MOST) * (unsigned long)HZ;
+}
+
+/*
+ * Let the timer end after @delay, unless no pin is kept: it holds a reference. A timer that is armed
+ * already is changed.
+ */
+static void coll_pins_user_arm(struct coll_pins_user *u, unsigned long delay)
+{
+	bool armed = true;
+
+	coll_pins_user_hold(u);
+	spin_lock(&u->lock);
+	if (!list_empty(&u->kept))
+		armed = mod_delayed_work(u->queue->reap_wq, &u->idle, delay);
+	spin_unlock(&u->lock);
+	if (armed)
+		coll_pins_user_put(u);
+}
+
+void coll_pins_user_watch(struct coll_pins_user *u)
+{
+	unsigned long delay = coll_pins_idle_time();
+
+	if (delay && !delayed_work_pending(&u->idle))
+		coll_pins_user_arm(u, delay);
+}
+
+void coll_pins_user_unwatch(struct coll_pins_user *u)
+{
+	bool armed;
+
+	spin_lock(&u->lock);
+	armed = list_empty(&u->kept) && cancel_delayed_work(&u->idle);
+	spin_unlock(&u->lock);
+	if (armed)
+		coll_pins_user_put(u);
+}
+
+/* A new limit counts for what is pinned already. */
+static int coll_pins_set_idle(const char *text, const struct kernel_param *kp)
+{
+	struct coll_pins_user *u;
+	unsigned long delay;
+	int ret;
+
+	ret = param_set_uint(text, kp);
+	if (ret)
+		return ret;
+	delay = coll_pins_idle_time();
+	/* Each user in the list has a reference, so none is released here. */
+	mutex_lock(&coll_pins_users_lock);
+	list_for_each_entry(u, &coll_pins_users, list)
+		if (delay)
+			coll_pins_user_arm(u, min(delay, (unsigned long)HZ));
+	mutex_unlock(&coll_pins_users_lock);
+	return 0;
+}
+
+static const struct kernel_param_ops coll_pin_idle_ops = {
+	.set = coll_pins_set_idle,
+	.get = param_get_uint,
+};
+
+module_param_cb(pin_idle, &coll_pin_idle_ops, &pin_idle, 0644);
+MODULE_PARM_DESC(pin_idle, "seconds that a plain buffer stays pinned after its last collective; 0: no limit");
+
+/* Has an op the buffer? The first reference is that of the pin. */
+static bool coll_pin_is_in_use(const struct coll_pin *pin)
+{
+	return kref_read(&pin->buf->ref) > 1;
+}
+
+/* Drop pins that have been idle for @time, up to a slice of them. Return: true: there may be more. */
+static bool coll_pins_idle_slice_locked(struct coll_pins_user *u, unsigned long time,
+					struct list_head *dead)
+{
+	struct coll_pin *pin;
+	u32 n;
+
+	lockdep_assert_held(&u->lock);
+	for (n = 0; n < COLL_PINS_SLICE && !list_empty(&u->kept); n++) {
+		pin = list_last_entry(&u->kept, struct coll_pin, all);
+		if (time_before(jiffies, pin->used + time))
+			return false;
+		if (coll_pin_is_in_use(pin))
+			coll_pin_used_locked(pin);
+		else
+			coll_pin_drop_locked(pin, dead);
+	}
+	return n == COLL_PINS_SLICE;
+}
+
+/* Jiffies until the next pin has been idle for @time; 0: no pin is kept. */
+static unsigned long coll_pins_idle_next(struct coll_pins_user *u, unsigned long time)
+{
+	unsigned long left = 0, due;
+
+	spin_lock(&u->lock);
+	if (!list_empty(&u->kept)) {
+		due = list_last_entry(&u->kept, struct coll_pin, all)->used + time;
+		left = time_before(jiffies, due) ? due - jiffies : 1;
+	}
+	spin_unlock(&u->lock);
+	return left;
+}
+
+static void coll_pins_idle_work(struct work_struct *work)
+{
+	struct coll_pins_user *u = container_of(to_delayed_work(work), struct coll_pins_user, idle);
+	unsigned long time = coll_pins_idle_time(), next = 0;
+	bool more = time;
+
+	while (more) {
+		LIST_HEAD(dead);
+
+		coll_pins_bury_begin(u);
+		spin_lock(&u->lock);
+		more = coll_pins_idle_slice_locked(u, time, &dead);
+		spin_unlock(&u->lock);
+		coll_pins_bury_end(u, &dead);
+		coll_pins_remove_later(u, &dead);
+	}
+	if (time)
+		next = coll_pins_idle_next(u, time);
+	if (next)
+		coll_pins_user_arm(u, next);
+	coll_pins_user_put(u);
+}
+
 static void coll_pins_remove_work(struct work_struct *work)
 {
 	struct coll_pins_user *u = container_of(work, struct coll_pins_user, remove);
@@ -165,6 +310,7 @@ static struct coll_pins_user *coll_pins_user_alloc(const struct cred *cred)
 	init_rwsem(&u->unpinning);
 	INIT_WORK(&u->unpin, coll_pins_unpin_work);
 	INIT_WORK(&u->remove, coll_pins_remove_work);
+	INIT_DELAYED_WORK(&u->idle, coll_pins_idle_work);
 	return u;
 }
 

@@ -34,7 +34,7 @@ struct cred;
  * @queue: the user's queues; referenced
  * @lock: protects the rest, and the struct coll_pins of all its members. Notifiers take it, also
  *	while memory is being reclaimed: nothing may be allocated under it.
- * @kept: struct coll_pin of all members, the newest first
+ * @kept: struct coll_pin of all members, most recently used first
  * @dead: not kept any more, and still pinned
  * @unpinned: unpinned, and the notifier is to be removed
  * @bytes: of pins that have not been unpinned
@@ -42,6 +42,7 @@ struct cred;
  *	unpinned; a thread that needs their charge takes it for writing, and so waits for them
  * @unpin: unpins @dead
  * @remove: frees @unpinned
+ * @idle: drops pins that no op has used for some time; armed while pins are kept
  */
 struct coll_pins_user {
 	struct kref ref;
@@ -56,6 +57,7 @@ struct coll_pins_user {
 	struct rw_semaphore unpinning;
 	struct work_struct unpin;
 	struct work_struct remove;
+	struct delayed_work idle;
 };
 
 /**
@@ -67,6 +69,7 @@ struct coll_pins_user {
  * @list: in pins->list, user->dead or user->unpinned; user->lock
  * @by_addr: in pins->tree while it is kept; user->lock
  * @all: in user->kept while it is kept; user->lock
+ * @used: jiffies when an op took it, or was seen to have it, for the last time; user->lock
  */
 struct coll_pin {
 	struct mmu_interval_notifier mni;
@@ -76,6 +79,7 @@ struct coll_pin {
 	struct list_head list;
 	struct interval_tree_node by_addr;
 	struct list_head all;
+	unsigned long used;
 };
 
 /**
@@ -94,6 +98,15 @@ void coll_pins_user_put(struct coll_pins_user *u);
 
 /* Bytes of the pin's pages. There are no pages in gaps. */
 u64 coll_pin_bytes(const struct coll_pin *pin);
+
+/* An op takes @pin, which is kept. Under user->lock. */
+void coll_pin_used_locked(struct coll_pin *pin);
+
+/* Pins are kept: arm the timer that drops idle ones, unless it is armed. */
+void coll_pins_user_watch(struct coll_pins_user *u);
+
+/* Disarm that timer if no pin is kept. */
+void coll_pins_user_unwatch(struct coll_pins_user *u);
 
 /* Stop keeping @pin: move it to @dead, for coll_pins_bury_end(). Under user->lock. */
 void coll_pin_drop_locked(struct coll_pin *pin, struct list_head *dead);

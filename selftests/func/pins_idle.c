@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Plain buffers that no op has used for some time do not stay pinned: see pin_idle. */
+#include <string.h>
+
+#include "pages.h"
+#include "pins.h"
+#include "util.h"
+
+#define PIN_IDLE	"/sys/module/coll/parameters/pin_idle"
+/* Pages of all buffers of this test; other pins of the machine come and go. */
+#define ALL		(2 * RANKS * (long)PAGES)
+#define MS		1000000ULL
+
+FIXTURE_SETUP(pins)
+{
+	uint32_t r;
+
+	ASSERT_EQ(0, raw_start(&self->c, RANKS, 1));
+	for (r = 0; r < RANKS; r++) {
+		self->in[r] = memory_at(NULL);
+		self->out[r] = memory_at(NULL);
+		ASSERT_NE(MAP_FAILED, self->in[r]);
+		ASSERT_NE(MAP_FAILED, self->out[r]);
+	}
+}
+
+FIXTURE_TEARDOWN(pins)
+{
+	raw_stop(&self->c);
+	test_put(PIN_IDLE, "30");
+}
+
+/* Are so few pages pinned within @ms? */
+static bool pinned_at_most(long most, unsigned int ms)
+{
+	unsigned int i;
+
+	for (i = 0; i < ms / 20 && pages_pinned() > most; i++)
+		test_sleep_us(20000);
+	return pages_pinned() <= most;
+}
+
+TEST_F(pins, dropped_when_idle)
+{
+	long before = pages_pinned();
+
+	if (before < 0 || !test_put(PIN_IDLE, "1"))
+		SKIP(return, "nothing stays pinned here");
+	fill_all(self, 1);
+	ASSERT_EQ(0, sum(self, 0, COUNT, 3, 2));
+	EXPECT_LE(before + ALL, pages_pinned());
+	EXPECT_TRUE(pinned_at_most(before, 10000));
+	/* And pinned again. */
+	fill_all(self, 2);
+	ASSERT_EQ(0, sum(self, 0, COUNT, 5, 2));
+	EXPECT_LE(before + ALL, pages_pinned());
+	EXPECT_TRUE(pinned_at_most(before, 10000));
+}
+
+TEST_F(pins, kept_while_used)
+{
+	uint64_t end;
+	long ever;
+	int ops = 0;
+
+	if (pages_pinned() < 0 || !test_put(PIN_IDLE, "2"))
+		SKIP(return, "nothing stays pinned here");
+	fill_all(self, 1);
+	ASSERT_EQ(0, sum(self, 0, COUNT, 3, 2));
+	ever = pages_pinned_ever();
+	/* Longer than the limit, but an op comes far more often. */
+	for (end = test_now_ns() + 5000 * MS; test_now_ns() < end; ops++) {
+		ASSERT_EQ(0, sum(self, 0, COUNT, 3, 2));
+		test_sleep_us(20000);
+	}
+	/* On a machine that stands still for seconds they are dropped once or twice. */
+	EXPECT_LT(pages_pinned_ever() - ever, ops * ALL / 4) TH_LOG("%d ops", ops);
+}
+
+/* Without a limit they stay until the communicator ends. */
+TEST_F(pins, no_limit)
+{
+	long before = pages_pinned();
+
+	if (before < 0 || !test_put(PIN_IDLE, "0"))
+		SKIP(return, "nothing stays pinned here");
+	fill_all(self, 1);
+	ASSERT_EQ(0, sum(self, 0, COUNT, 3, 2));
+	test_sleep_us(3000000);
+	EXPECT_LE(before + ALL, pages_pinned());
+	raw_stop(&self->c);
+	EXPECT_TRUE(pinned_at_most(before, 10000));
+}
+
+TEST_HARNESS_MAIN
