@@ -3,12 +3,18 @@
  * Memory that cannot be pinned for long, or not at all: the command is refused, does not
  * count, and nothing stays pinned.
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #include "harness.h"
 #include "util.h"
@@ -33,16 +39,16 @@ static int try_register(struct raw_comm *c, void *mem, unsigned long len)
 	return ioctl(c->fd[0], COLL_IOC_REGISTER, &r) ? -errno : 0;
 }
 
-/* Neither registered nor sent; the communicator is as it was. */
-static void refused(struct __test_metadata *_metadata, void *mem, unsigned long len,
+/* Neither registered nor sent, both with @error; the communicator is as it was. */
+static void refused(struct __test_metadata *_metadata, void *mem, unsigned long len, int error,
 		    const char *what)
 {
 	struct coll_status s;
 	struct raw_comm c;
 
 	ASSERT_EQ(0, raw_start(&c, 1, 1));
-	EXPECT_GT(0, try_register(&c, mem, len)) TH_LOG("%s registered", what);
-	EXPECT_GT(0, try_send(&c, mem, len)) TH_LOG("%s sent", what);
+	EXPECT_EQ(error, -try_register(&c, mem, len)) TH_LOG("%s registered", what);
+	EXPECT_EQ(error, -try_send(&c, mem, len)) TH_LOG("%s sent", what);
 	ASSERT_EQ(0, raw_status(c.fd[0], &s));
 	EXPECT_EQ(0, s.posted);
 	EXPECT_EQ(0, s.pinned);
@@ -66,7 +72,7 @@ TEST(secret_memory)
 	if (mem == MAP_FAILED)
 		SKIP(return, "secret memory cannot be locked here");
 	memset(mem, 1, LEN);
-	refused(_metadata, mem, LEN, "secret memory");
+	refused(_metadata, mem, LEN, EFAULT, "secret memory");
 	munmap(mem, LEN);
 	close(fd);
 }
@@ -85,37 +91,84 @@ TEST(pfn_map)
 	fclose(f);
 	if (!found)
 		SKIP(return, "no [vvar] here");
-	refused(_metadata, (void *)from, to - from, "[vvar]");
+	refused(_metadata, (void *)from, to - from, EFAULT, "[vvar]");
 }
 
-/*
- * Pages of a page cache that is written back: a receive would make pages dirty without its
- * knowledge.
- */
-TEST(file_of_a_disk)
+/* An allreduce of one rank, whose output is a shared mapping of @fd. */
+static int write_to(struct __test_metadata *_metadata, int fd)
 {
-	char name[] = "/var/tmp/coll-XXXXXX";
-	struct raw_comm c;
 	struct coll_cmd cmd;
-	int fd = mkstemp(name), ret;
+	struct raw_comm c;
 	void *mem;
+	int ret;
 
-	if (fd < 0 || ftruncate(fd, LEN))
-		SKIP(return, "no file");
-	unlink(name);
 	mem = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (mem == MAP_FAILED)
-		SKIP(return, "no shared mapping of a file");
-	memset(mem, 1, LEN);
-	ASSERT_EQ(0, raw_start(&c, 1, 1));
+		return -errno;
+	EXPECT_EQ(0, raw_start(&c, 1, 1));
 	raw_allreduce(&cmd, NULL, mem, LEN / 4, COLL_I32, COLL_OP_SUM);
 	ret = raw_submit(c.fd[0], &cmd);
-	/* tmpfs is memory, and good; what is on a disk is not. */
-	TH_LOG("a shared mapping of a file: %d", ret);
-	EXPECT_TRUE(!ret || ret == -EFAULT || ret == -EOPNOTSUPP);
 	EXPECT_EQ(0, test_good(&c));
 	raw_stop(&c);
 	munmap(mem, LEN);
+	return ret;
+}
+
+/* A file in @dir is an output, or not. */
+static void write_to_file(struct __test_metadata *_metadata, const char *dir, int error)
+{
+	char name[64];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/coll-XXXXXX", dir);
+	fd = mkstemp(name);
+	ASSERT_LE(0, fd);
+	unlink(name);
+	ASSERT_EQ(0, ftruncate(fd, LEN));
+	EXPECT_EQ(error, -write_to(_metadata, fd));
+	close(fd);
+}
+
+/* tmpfs is memory, and good. */
+TEST(file_in_memory)
+{
+	struct statfs fs;
+
+	if (statfs("/dev/shm", &fs) || fs.f_type != TMPFS_MAGIC)
+		SKIP(return, "no tmpfs in /dev/shm");
+	write_to_file(_metadata, "/dev/shm", 0);
+}
+
+/*
+ * A page cache of another file system: it may be written back, and a receive would make pages dirty
+ * without its knowledge. ramfs is one that any machine has.
+ */
+TEST(file_of_another_fs)
+{
+	char dir[] = "/tmp/coll-XXXXXX";
+
+	ASSERT_NE(NULL, mkdtemp(dir));
+	if (mount("coll", dir, "ramfs", 0, NULL)) {
+		rmdir(dir);
+		SKIP(return, "ramfs cannot be mounted");
+	}
+	write_to_file(_metadata, dir, EFAULT);
+	EXPECT_EQ(0, umount(dir));
+	rmdir(dir);
+}
+
+/* The file system of its node is one in memory, but the pages are those of the device. */
+TEST(block_device)
+{
+	static const char *const names[] = { "/dev/loop0", "/dev/ram0", "/dev/ubda", "/dev/vda" };
+	int fd = -1;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names) && fd < 0; i++)
+		fd = open(names[i], O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		SKIP(return, "no block device");
+	EXPECT_EQ(-EFAULT, write_to(_metadata, fd)) TH_LOG("%s", names[i - 1]);
 	close(fd);
 }
 

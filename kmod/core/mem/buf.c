@@ -92,6 +92,7 @@ static struct coll_buf *coll_buf_alloc(const struct coll_area *area, bool write)
  */
 static bool coll_vma_ok(struct vm_area_struct *vma, bool write)
 {
+	const struct inode *inode;
 	unsigned long magic;
 
 	/* A forced pin would not check this. */
@@ -101,8 +102,10 @@ static bool coll_vma_ok(struct vm_area_struct *vma, bool write)
 		return false;
 	if (!vma->vm_file)
 		return true;
-	magic = file_inode(vma->vm_file)->i_sb->s_magic;
-	if (magic == TMPFS_MAGIC || magic == HUGETLBFS_MAGIC)
+	inode = file_inode(vma->vm_file);
+	magic = inode->i_sb->s_magic;
+	/* devtmpfs has the number of tmpfs, and its block devices are no memory. */
+	if (!S_ISBLK(inode->i_mode) && (magic == TMPFS_MAGIC || magic == HUGETLBFS_MAGIC))
 		return true;
 	return magic != FUSE_SUPER_MAGIC &&
 	       (!write || !(vma->vm_flags & VM_SHARED));
