@@ -51,9 +51,10 @@ static uint64_t block(uint32_t from, uint32_t to)
 	return (from + to) % 4 == 3 ? 0 : 1 + (from * 1733 + to * 2411) % 5000;
 }
 
-static int32_t value(uint32_t from, uint32_t to, uint64_t i)
+/* Another one in each round, so that what an earlier op has left is wrong. */
+static int32_t value(const struct gaps *g, uint32_t from, uint32_t to, uint64_t i)
 {
-	return (int32_t)((from + 1) << 24 | (to + 1) << 16 | (i & 0xffff));
+	return (int32_t)((from + 1) << 24 | g->round % 32 << 19 | (to + 1) << 16 | (i & 0xffff));
 }
 
 char *gaps_slot(struct gaps *g, uint32_t rank, uint32_t slot)
@@ -93,20 +94,20 @@ static bool has_all_out(uint32_t kind, uint32_t rank)
 	       (kind == COLL_GATHERV && !rank);
 }
 
-static void put_block(char *at, uint32_t from, uint32_t to)
+static void put_block(const struct gaps *g, char *at, uint32_t from, uint32_t to)
 {
 	uint64_t i;
 
 	for (i = 0; i < block(from, to); i++)
-		((int32_t *)at)[i] = value(from, to, i);
+		((int32_t *)at)[i] = value(g, from, to, i);
 }
 
-uint64_t gaps_wrong_block(const char *at, uint32_t from, uint32_t to)
+uint64_t gaps_wrong_block(const struct gaps *g, const char *at, uint32_t from, uint32_t to)
 {
 	uint64_t i, wrong = 0;
 
 	for (i = 0; i < block(from, to); i++)
-		wrong += ((int32_t *)at)[i] != value(from, to, i);
+		wrong += ((int32_t *)at)[i] != value(g, from, to, i);
 	return wrong;
 }
 
@@ -115,9 +116,9 @@ static void put_input(struct gaps *g, uint32_t kind, uint32_t r)
 	uint32_t i;
 
 	if (!has_all_in(kind, r) && kind != COLL_SCATTERV)
-		put_block(gaps_slot(g, r, 0), r, 0);
+		put_block(g, gaps_slot(g, r, 0), r, 0);
 	for (i = 0; has_all_in(kind, r) && i < g->c.size; i++)
-		put_block(gaps_slot(g, r, gaps_in_slot(i)), r, i);
+		put_block(g, gaps_slot(g, r, gaps_in_slot(i)), r, i);
 }
 
 uint64_t gaps_wrong_output(struct gaps *g, uint32_t kind, uint32_t r)
@@ -126,11 +127,26 @@ uint64_t gaps_wrong_output(struct gaps *g, uint32_t kind, uint32_t r)
 	uint32_t i;
 
 	if (kind == COLL_SCATTERV)
-		return gaps_wrong_block(gaps_slot(g, r, gaps_out_slot(g, 0)), 0, r);
+		return gaps_wrong_block(g, gaps_slot(g, r, gaps_out_slot(g, 0)), 0, r);
 	for (i = 0; has_all_out(kind, r) && i < g->c.size; i++)
-		wrong += gaps_wrong_block(gaps_slot(g, r, gaps_out_slot(g, i)), i,
+		wrong += gaps_wrong_block(g, gaps_slot(g, r, gaps_out_slot(g, i)), i,
 					  for_each_other(kind) ? r : 0);
 	return wrong;
+}
+
+static void poison_block(char *at, uint32_t from, uint32_t to)
+{
+	memset(at, 0xee, block(from, to) * sizeof(int32_t));
+}
+
+static void poison_output(struct gaps *g, uint32_t kind, uint32_t r)
+{
+	uint32_t i;
+
+	if (kind == COLL_SCATTERV)
+		poison_block(gaps_slot(g, r, gaps_out_slot(g, 0)), 0, r);
+	for (i = 0; has_all_out(kind, r) && i < g->c.size; i++)
+		poison_block(gaps_slot(g, r, gaps_out_slot(g, i)), i, for_each_other(kind) ? r : 0);
 }
 
 /* The command of rank @r: input and output in the same array. */
@@ -179,9 +195,11 @@ void gaps_prepare(struct gaps *g, uint32_t kind)
 {
 	uint32_t r;
 
+	g->round++;
 	for (r = 0; r < g->c.size; r++) {
 		prepare(g, kind, r);
 		put_input(g, kind, r);
+		poison_output(g, kind, r);
 	}
 }
 

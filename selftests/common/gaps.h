@@ -32,6 +32,7 @@ extern const uint32_t gaps_kinds[GAPS_KINDS];
  * @counts: of each rank: elements of the blocks
  * @displs: of each rank: displacements of the blocks
  * @cmds: made by gaps_prepare()
+ * @round: number of its calls; inputs depend on it
  */
 struct gaps {
 	struct raw_comm c;
@@ -40,6 +41,7 @@ struct gaps {
 	uint64_t counts[GAPS_MAX][2 * GAPS_MAX];
 	uint64_t displs[GAPS_MAX][2 * GAPS_MAX];
 	struct coll_cmd cmds[GAPS_MAX];
+	uint32_t round;
 };
 
 /* Return: 0 or -errno. */
@@ -60,7 +62,7 @@ uint64_t gaps_displ(struct gaps *g, uint32_t slot);
 /* Make the commands and the inputs of all ranks. Each rank has both vectors in one array. */
 void gaps_prepare(struct gaps *g, uint32_t kind);
 /* Count the elements at @at that differ from the block of @from for @to. */
-uint64_t gaps_wrong_block(const char *at, uint32_t from, uint32_t to);
+uint64_t gaps_wrong_block(const struct gaps *g, const char *at, uint32_t from, uint32_t to);
 /* Count the wrong elements in the output of rank @r. */
 uint64_t gaps_wrong_output(struct gaps *g, uint32_t kind, uint32_t r);
 /* Run the prepared commands. Return: 0, the first error, or the number of wrong elements. */

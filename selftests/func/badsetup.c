@@ -2,6 +2,7 @@
 /* Joins with wrong arguments. */
 #include <grp.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "harness.h"
@@ -210,6 +211,49 @@ TEST(join_foreign_uid)
 	EXPECT_EQ(0, WEXITSTATUS(status));
 	close(passed);
 	close(a);
+}
+
+/* A rank that has given up its rights. Return: bits of what is wrong. */
+static int become_another(void)
+{
+	static int32_t v[4] = { 1, 2, 3, 4 };
+	struct coll_register reg = { .addr = (uintptr_t)v, .len = sizeof(v) };
+	struct coll_abort end = { .code = 1 };
+	struct coll_select select = { };
+	struct coll_shm shm = { };
+	struct coll_cmd cmd;
+	struct raw_comm c;
+	int bad = 0, fd;
+
+	if (raw_start(&c, 1, 1))
+		return 64;
+	fd = c.fd[0];
+	/* Not in a group that may do it. */
+	if (setgroups(0, NULL) || setgid(65534) || setuid(65534))
+		return 65;
+	bad |= (ioc(fd, COLL_IOC_REGISTER, &reg) != -EPERM) << 0;
+	bad |= (ioc(fd, COLL_IOC_ABORT, &end) != -EPERM) << 1;
+	bad |= (ioc(fd, COLL_IOC_SELECT, &select) != -EPERM) << 2;
+	bad |= (ioc(fd, COLL_IOC_SHM, &shm) != -EPERM) << 3;
+	errno = 0;
+	bad |= (mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED || errno != EPERM) << 4;
+	raw_allreduce(&cmd, NULL, v, 4, COLL_I32, COLL_OP_SUM);
+	bad |= (raw_submit(fd, &cmd) != 0 || v[3] != 4) << 5;
+	return bad;
+}
+
+/* The rank submits as before, but changes nothing of the communicator. */
+TEST(uid_changes)
+{
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(become_another());
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
 }
 
 TEST(not_joined)

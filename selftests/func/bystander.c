@@ -84,7 +84,11 @@ static int begin_messages(void *arg)
 		ring_prep(io_uring_get_sqe(&ring), comm.fd[0], &cmds[2 * i + 1], i);
 	}
 	ret = io_uring_submit(&ring);
-	return ret == 2 * MESSAGES ? 0 : -EIO;
+	if (ret != 2 * MESSAGES)
+		return -EIO;
+	/* They take far longer: a CQE now is an error. */
+	test_sleep_us(100000);
+	return io_uring_cq_ready(&ring) ? -EIO : 0;
 }
 
 /*

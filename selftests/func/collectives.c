@@ -158,29 +158,38 @@ TEST(allreduce_misaligned)
 	}
 }
 
+/* A byte that differs from those near it, and from those a page or a slice away. */
+static uint8_t broadcast_byte(uint32_t root, uint64_t i)
+{
+	return (uint8_t)(i * 7 + i / 251 + root * 31);
+}
+
 static long do_broadcast(struct raw_comm *c, uint64_t count, uint32_t root)
 {
 	struct coll_cmd cmds[RAW_MAX];
 	int results[RAW_MAX];
 	struct buffers b;
 	long wrong = 0;
+	uint64_t i;
 	uint32_t r;
 	int ret;
 
 	get_buffers(&b, c->size, count, 1);
 	for (r = 0; r < c->size; r++) {
-		memset(b.mem[r][0], r == root ? 0x60 + (int)root : 0xee, count);
+		uint8_t *p = b.mem[r][0];
+
+		for (i = 0; i < count; i++)
+			p[i] = broadcast_byte(root, i) ^ (r == root ? 0 : 0xff);
 		raw_broadcast(&cmds[r], b.mem[r][0], count, COLL_BYTE, root);
 	}
 	ret = raw_all(c, cmds, results);
 	for (r = 0; r < c->size; r++) {
 		const uint8_t *p = b.mem[r][0];
-		uint64_t i;
 
 		if (!ret)
 			ret = results[r];
 		for (i = 0; i < count; i++)
-			wrong += p[i] != 0x60 + root;
+			wrong += p[i] != broadcast_byte(root, i);
 	}
 	put_buffers(&b, c->size, 1);
 	return ret ? ret : wrong;

@@ -24,7 +24,7 @@ static int64_t in_place(struct gaps *g, uint32_t turn, uint64_t shift)
 		ret = results[r];
 	for (r = 0; !ret && r < n; r++)
 		for (i = 0; i < n; i++)
-			wrong += gaps_wrong_block(gaps_slot(g, r, gaps_in_slot((i + turn) % n)) +
+			wrong += gaps_wrong_block(g, gaps_slot(g, r, gaps_in_slot((i + turn) % n)) +
 						  shift * sizeof(int32_t), i, r);
 	return ret ? ret : (int64_t)wrong;
 }

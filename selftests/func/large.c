@@ -20,7 +20,7 @@
 #define WINDOW	(16UL << 20)
 /* Bytes of the tail that are used. */
 #define TAIL	4099UL
-#define BODY	(1UL << 31)
+#define BODY	(1UL << 32)
 #define COUNT	(BODY + TAIL)
 #define ROOM	(BODY + 2 * PAGE)
 
@@ -124,7 +124,7 @@ TEST_F(large, counts)
 
 	if (test_scale(100) < 100)
 		SKIP(return, "a slow machine");
-	/* 2 GiB over TCP take minutes where threads of a process run by turns. */
+	/* 4 GiB over TCP take minutes where threads of a process run by turns. */
 	if (variant->nodes > 1)
 		SKIP(return, "one node only");
 	for (r = 0; r < RANKS; r++) {

@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -32,17 +34,34 @@ static void *send_absent(void *fd)
 	return NULL;
 }
 
+/* Wait until so many threads wait for the page. Each of them says so once. */
+static int wait_for_faults(int fd, uint32_t n)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct uffd_msg msg;
+
+	if (fcntl(fd, F_SETFL, O_NONBLOCK))
+		return -errno;
+	while (n) {
+		if (poll(&p, 1, 20000) != 1)
+			return -ETIME;
+		if (read(fd, &msg, sizeof(msg)) == sizeof(msg))
+			n -= msg.event == UFFD_EVENT_PAGEFAULT;
+	}
+	return 0;
+}
+
 /* In the other's process: one communicator with many links, each of them locked. */
 static int begin_locks(void *arg)
 {
 	struct coll_join j = { .size = NODES, .nr_nodes = NODES };
 	struct rlimit files = { 2 * CONNS + 100, 2 * CONNS + 100 };
 	uint32_t node_of[NODES], i;
-	int fd, ret, sv[2];
+	int page, fd, ret, sv[2];
 	pthread_t t;
 
 	(void)arg;
-	absent = pages_map_absent(0, &fd);
+	absent = pages_map_absent(0, &page);
 	if (!absent)
 		return -EOPNOTSUPP;
 	if (setrlimit(RLIMIT_NOFILE, &files))
@@ -67,9 +86,10 @@ static int begin_locks(void *arg)
 		if (pthread_create(&t, NULL, send_absent, (void *)(long)sv[0]))
 			return -EAGAIN;
 	}
-	test_sleep_us(500000);
+	/* Each thread has locked its socket, and waits for the page. */
+	ret = wait_for_faults(page, CONNS);
 	/* Every link has to say ABORT. */
-	return raw_abort(fd, 1);
+	return ret ?: raw_abort(fd, 1);
 }
 
 static void wait_for_ops(struct procs *p, uint32_t rank)

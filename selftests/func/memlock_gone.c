@@ -35,23 +35,35 @@ static void *unmap_later(void *arg)
 	return NULL;
 }
 
+/* Elements of a rank's memory that are not the sum of all four. */
+static uint64_t wrong_sums(const int32_t *v, uint64_t count)
+{
+	uint64_t i, n = 0;
+
+	for (i = 0; i < count; i++)
+		n += v[i] != test_value_sum(4, i);
+	return n;
+}
+
 /* If a window is not mapped any more the communicator fails, and nothing worse happens. */
 TEST(window_unmapped_on_the_way)
 {
 	const uint64_t bytes = 1 << 20;
-	uint64_t seed = test_seed();
+	uint64_t seed = test_seed(), begin, took = 20000, i;
+	uint32_t r, n, hit = 0, bad;
 	struct coll_cmd cmds[4];
 	struct unmapper u;
 	struct raw_comm c;
 	int results[4];
-	uint32_t r, n;
 
 	ASSERT_EQ(0, test_become_nobody(0));
-	for (n = 0; n < test_scale(20); n++) {
+	for (n = 0; n < test_scale(20) || (!hit && n < 500); n++) {
 		ASSERT_EQ(0, raw_start(&c, 4, 1 + n % 3));
 		for (r = 0; r < 4; r++) {
 			char *mem = test_memory(bytes);
 
+			for (i = 0; i < bytes / 4; i++)
+				((int32_t *)mem)[i] = test_value(r, i);
 			raw_allreduce(&cmds[r], NULL, mem, bytes / 4, COLL_I32,
 				      COLL_OP_SUM);
 			cmds[r].timeout_ns = 20 * SECOND;
@@ -59,18 +71,28 @@ TEST(window_unmapped_on_the_way)
 			u.fd = c.fd[r];
 		}
 		u.bytes = bytes;
-		u.delay = test_below(&seed, 20000);
+		/* While the op runs, which takes about as long as the last one that was not hit. */
+		u.delay = test_below(&seed, (uint32_t)took + 1);
 		ASSERT_EQ(0, pthread_create(&u.thread, NULL, unmap_later, &u));
+		begin = test_now_ns();
 		ASSERT_EQ(0, raw_all(&c, cmds, results));
+		took = (test_now_ns() - begin) / 1000;
 		pthread_join(u.thread, NULL);
-		for (r = 0; r < 4; r++) {
+		for (r = 0, bad = 0; r < 4; r++) {
 			EXPECT_TRUE(results[r] == 0 || results[r] == -EFAULT) {
 				TH_LOG("rank %u: %d", r, results[r]);
 			}
-			munmap((void *)cmds[r].recv_addr, bytes);
+			bad += results[r] != 0;
 		}
+		hit += bad > 0;
+		/* The memory of the last rank has been unmapped. */
+		for (r = 0; r < 3 && !bad; r++)
+			EXPECT_EQ(0, wrong_sums((void *)cmds[r].recv_addr, bytes / 4));
+		for (r = 0; r < 4; r++)
+			munmap((void *)cmds[r].recv_addr, bytes);
 		raw_stop(&c);
 	}
+	EXPECT_NE(0, hit) TH_LOG("no op of %u was hit", n);
 }
 
 /* Mapped all through, but some pages in the middle are behind the end of a file. */

@@ -31,6 +31,7 @@ TEST(any_order)
 		w = start(RANKS, nodes);
 		ASSERT_NE(NULL, w);
 		for (round = 0; round < 6; round++) {
+			memset(w->out, 0xee, sizeof(w->out));
 			for (r = 0; r < RANKS; r++) {
 				shuffle(w, r);
 				ASSERT_EQ(0, raw_post(w->c.fd[r], w->t[r], NAMES, NULL));

@@ -120,7 +120,7 @@ static int post_and_look(struct both *b, uint32_t r)
 	struct coll_tensor t;
 	struct coll_cmd cmd;
 	char name[8];
-	int n, ret = 0;
+	int n, i, ret = 0;
 
 	for (k = 0; k < MANY && !ret; k++) {
 		snprintf(name, sizeof(name), "m%u", k);
@@ -132,8 +132,25 @@ static int post_and_look(struct both *b, uint32_t r)
 	while (!ret && left && test_now_ns() < until) {
 		n = raw_collect(b->c.fd[r], res, left, 0, 0);
 		left -= n > 0 ? n : 0;
+		for (i = 0; i < n; i++)
+			ret = ret ?: res[i].result;
 	}
 	return ret ?: left ? -ETIMEDOUT : 0;
+}
+
+/* The same, and now and then look at the sums: more often, the ranks would post far apart. */
+static int post_and_check(struct both *b, uint32_t r, uint32_t round)
+{
+	bool checks = round % 16 == 0;
+	uint64_t i, n = 0;
+	int ret;
+
+	if (checks)
+		memset(b->out[r], 0xee, MANY * MIDDLE * sizeof(int32_t));
+	ret = post_and_look(b, r);
+	for (i = 0; checks && i < MANY * MIDDLE; i++)
+		n += b->out[r][i] != test_value_sum(2, i);
+	return ret ?: n ? -EBADMSG : 0;
 }
 
 static void *look_often(void *arg)
@@ -142,7 +159,7 @@ static void *look_often(void *arg)
 	uint32_t i, n = test_scale(1000);
 
 	for (i = 0; i < n && !b->ret[1]; i++)
-		b->ret[1] = post_and_look(b, 1);
+		b->ret[1] = post_and_check(b, 1, i);
 	return NULL;
 }
 
@@ -173,11 +190,14 @@ TEST(wait_with_a_limit)
 	struct coll_tensor_result res;
 	uint64_t begin, whole, limited;
 	struct raw_comm c;
-	uint32_t r;
+	uint64_t wrong = 0;
+	uint32_t r, i;
 
 	for (r = 0; r < SLOW_RANKS; r++) {
-		buf[r] = calloc(SLOW, sizeof(*buf[r]));
+		buf[r] = malloc(SLOW * sizeof(*buf[r]));
 		ASSERT_NE(NULL, buf[r]);
+		for (i = 0; i < SLOW; i++)
+			buf[r][i] = r + 1;
 	}
 	ASSERT_EQ(0, raw_start_named(&c, SLOW_RANKS, 1));
 	begin = test_now_ns();
@@ -190,11 +210,20 @@ TEST(wait_with_a_limit)
 	limited = test_now_ns() - begin;
 	TH_LOG("%llu us without a limit, %llu with one", (unsigned long long)whole / 1000,
 	       (unsigned long long)limited / 1000);
-	for (r = 0; r < SLOW_RANKS; r++)
+	/* A rank that does all of it, and then says that its time is over, takes as long. */
+	EXPECT_LT(limited, whole / 2);
+	for (r = 0; r < SLOW_RANKS; r++) {
 		EXPECT_EQ(1, raw_collect(c.fd[r], &res, 1, 1, 0));
+		EXPECT_EQ(0, res.result);
+	}
 	raw_stop(&c);
-	for (r = 0; r < SLOW_RANKS; r++)
+	/* The second sum is of four ranks that all have the first one, which is 10. */
+	for (r = 0; r < SLOW_RANKS; r++) {
+		for (i = 0; i < SLOW; i++)
+			wrong += buf[r][i] != 10 * SLOW_RANKS;
 		free(buf[r]);
+	}
+	EXPECT_EQ(0, wrong);
 }
 
 /*
@@ -210,7 +239,7 @@ TEST(ranks_that_only_post)
 	ASSERT_EQ(0, raw_set_fusion(&b.c, 0, 1, 1));
 	ASSERT_EQ(0, pthread_create(&b.thread, NULL, look_often, &b));
 	for (i = 0; i < n && !b.ret[0]; i++)
-		b.ret[0] = post_and_look(&b, 0);
+		b.ret[0] = post_and_check(&b, 0, i);
 	pthread_join(b.thread, NULL);
 	EXPECT_EQ(0, b.ret[0]);
 	EXPECT_EQ(0, b.ret[1]);

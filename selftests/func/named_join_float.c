@@ -15,6 +15,7 @@ static void floats(struct __test_metadata *_metadata, struct world *w, unsigned 
 
 	w->fin[last][0] = value;
 	w->fin[last][1] = -value;
+	w->fout[last][0] = w->fout[last][1] = NAN;
 	raw_allreduce(&w->cmd[last], w->fin[last], w->fout[last], 2, COLL_F32, op);
 	raw_tensor(&w->t[last], op == COLL_OP_MIN ? "fmin" : op == COLL_OP_MAX ? "fmax" :
 		   op == COLL_OP_SUM ? "fsum" : "fexact", &w->cmd[last], op);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness.h"
@@ -258,15 +259,60 @@ TEST_F(await, ring_ends)
 	EXPECT_NE(COLL_STATE_FAILED, s.state);
 }
 
-/* The process ends with waits in flight. The other rank learns why its tensor ends. */
-TEST_F(await, process_ends)
+/* A rank of its own: it posts, waits by its ring, and ends when @go is closed. */
+static int end_while_waiting(struct raw_comm *c, int go)
 {
-	ASSERT_EQ(0, post(self, 0, "x", 1));
-	ASSERT_EQ(1, submit_wait(self, 0, 1, 0));
-	ASSERT_EQ(1, submit_wait(self, 1, 1, 20 * SECOND));
-	close(self->c.fd[0]);
-	close(self->c.fd[1]);
-	exit(_metadata->exit_code);
+	FIXTURE_DATA(await) self = { .c = *c };
+	char byte;
+
+	self.c.fd[0] = raw_open();
+	raw_barrier(&self.barrier);
+	if (raw_join(self.c.fd[0], &self.c, 0) || io_uring_queue_init(4, &self.ring, 0) ||
+	    post(&self, 0, "x", 1) || submit_wait(&self, 0, 1, 0) != 1 ||
+	    submit_wait(&self, 1, 1, 20 * SECOND) != 1)
+		return 1;
+	return read(go, &byte, 1);
+}
+
+/* The process ends with waits in flight. The other rank learns why its tensor ends. */
+TEST(process_ends)
+{
+	struct coll_tensor_result res;
+	struct coll_cmd barrier;
+	struct coll_tensor t;
+	struct coll_status s;
+	struct raw_comm c;
+	int go[2], status;
+	pid_t child;
+
+	raw_plan(&c, 2, 1);
+	c.flags = COLL_JOIN_NAMED;
+	ASSERT_EQ(0, pipe(go));
+	child = fork();
+	ASSERT_LE(0, child);
+	if (!child) {
+		close(go[1]);
+		_exit(end_while_waiting(&c, go[0]));
+	}
+	close(go[0]);
+	c.fd[1] = raw_open();
+	ASSERT_EQ(0, raw_join(c.fd[1], &c, 1));
+	raw_barrier(&barrier);
+	raw_tensor(&t, "y", &barrier, 7);
+	ASSERT_EQ(0, raw_post(c.fd[1], &t, 1, NULL));
+	/* Rank 0 has not ended yet. */
+	EXPECT_EQ(-ETIMEDOUT, raw_collect(c.fd[1], &res, 1, 1, SECOND / 5));
+	close(go[1]);
+	ASSERT_EQ(1, raw_collect(c.fd[1], &res, 1, 1, 20 * SECOND));
+	EXPECT_EQ(-EHOSTDOWN, res.result);
+	EXPECT_EQ(7, res.tag);
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
+	ASSERT_EQ(0, raw_status(c.fd[1], &s));
+	EXPECT_EQ(COLL_CAUSE_EXIT, s.cause.kind);
+	EXPECT_EQ(0, s.cause.rank);
+	EXPECT_EQ(child, s.cause.pid);
+	raw_stop(&c);
 }
 
 TEST_HARNESS_MAIN

@@ -11,6 +11,16 @@
 #define STREAM_COUNT	(256 << 10)
 #define STREAM_DEPTH	4
 
+/* Count the wrong sums, and make all wrong. */
+static void check_stream(int32_t *out)
+{
+	uint32_t i;
+
+	for (i = 0; i < STREAM_COUNT; i++)
+		scene->wrong += out[i] != test_value_sum(2, i);
+	memset(out, 0xee, STREAM_COUNT * sizeof(*out));
+}
+
 static int post_stream(struct procs *p, struct io_uring *ring, int32_t *buf)
 {
 	static struct coll_cmd cmd[STREAM_DEPTH];
@@ -18,7 +28,7 @@ static int post_stream(struct procs *p, struct io_uring *ring, int32_t *buf)
 	int ret = 0;
 
 	for (i = 0; !ret && i < STREAM_DEPTH; i++) {
-		raw_allreduce(&cmd[i], NULL, buf + i * STREAM_COUNT, STREAM_COUNT, COLL_I32,
+		raw_allreduce(&cmd[i], buf, buf + (i + 1) * STREAM_COUNT, STREAM_COUNT, COLL_I32,
 			      COLL_OP_SUM);
 		ring_prep(io_uring_get_sqe(ring), p->c.fd[0], &cmd[i], i);
 		ret = io_uring_submit(ring) == 1 ? 0 : -EIO;
@@ -26,15 +36,22 @@ static int post_stream(struct procs *p, struct io_uring *ring, int32_t *buf)
 	}
 	while (!ret && left--)
 		ret = collect(ring);
+	for (i = 0; !ret && i < STREAM_DEPTH; i++)
+		check_stream(buf + (i + 1) * STREAM_COUNT);
 	return ret;
 }
 
 static void ops_stream(struct procs *p, uint32_t rank)
 {
-	int32_t *buf = calloc(STREAM_DEPTH * STREAM_COUNT, sizeof(*buf));
+	int32_t *buf = calloc((STREAM_DEPTH + 1) * STREAM_COUNT, sizeof(*buf));
 	struct io_uring ring = { };
 	struct coll_cmd cmd;
 	int ret = buf ? 0 : -ENOMEM;
+	uint32_t i;
+
+	/* The input; outputs follow. */
+	for (i = 0; !ret && i < STREAM_COUNT; i++)
+		buf[i] = test_value(rank, i);
 
 	if (!ret && rank == 0)
 		ret = io_uring_queue_init(8, &ring, 0);
@@ -49,8 +66,10 @@ static void ops_stream(struct procs *p, uint32_t rank)
 			test_sleep_us(50);
 			continue;
 		}
-		raw_allreduce(&cmd, NULL, buf, STREAM_COUNT, COLL_I32, COLL_OP_SUM);
+		raw_allreduce(&cmd, buf, buf + STREAM_COUNT, STREAM_COUNT, COLL_I32, COLL_OP_SUM);
 		ret = raw_submit(p->c.fd[rank], &cmd);
+		if (!ret)
+			check_stream(buf + STREAM_COUNT);
 		p->sh->rank[1].done += !ret;
 	}
 	procs_result(p, rank, ret);

@@ -177,20 +177,41 @@ TEST(busy)
 	raw_stop(&c);
 }
 
-/* Results of an allreduce of @count f64 on all of @c, as or'ed errno or wrong sums. */
+static double value(uint32_t rank, uint64_t k)
+{
+	return (double)((k * 13 + rank * 101) % 1009);
+}
+
+/* Element @k of the result. COLL_OP_REPLACE leaves the value of the last rank. */
+static double expected(uint32_t size, uint64_t k, uint16_t op)
+{
+	double sum = 0, most = 0;
+	uint32_t r;
+
+	for (r = 0; r < size; r++) {
+		sum += value(r, k);
+		most = value(r, k) > most ? value(r, k) : most;
+	}
+	return op == COLL_OP_SUM ? sum : op == COLL_OP_MAX ? most : value(size - 1, k);
+}
+
+/* Results of an allreduce of @count f64 on all of @c, as or'ed errno or wrong results. */
 static int allreduce(struct raw_comm *c, uint64_t count, uint16_t algorithm, uint16_t op)
 {
-	double *in = calloc(count, sizeof(*in)), *out[RAW_MAX];
+	double *in[RAW_MAX], *out[RAW_MAX];
 	struct coll_cmd cmds[RAW_MAX];
 	int results[RAW_MAX], bad = 0;
 	uint64_t k;
 	uint32_t i;
 
-	for (k = 0; k < count; k++)
-		in[k] = 1;
 	for (i = 0; i < c->size; i++) {
-		out[i] = calloc(count, sizeof(double));
-		raw_allreduce(&cmds[i], in, out[i], count, COLL_F64, op);
+		in[i] = calloc(count, sizeof(double));
+		out[i] = malloc(count * sizeof(double));
+		for (k = 0; k < count; k++) {
+			in[i][k] = value(i, k);
+			out[i][k] = -1;
+		}
+		raw_allreduce(&cmds[i], in[i], out[i], count, COLL_F64, op);
 		cmds[i].algorithm = algorithm;
 		cmds[i].timeout_ns = 20 * SECOND;
 	}
@@ -198,10 +219,10 @@ static int allreduce(struct raw_comm *c, uint64_t count, uint16_t algorithm, uin
 	for (i = 0; i < c->size; i++) {
 		bad = bad ?: results[i];
 		for (k = 0; !bad && k < count; k++)
-			bad |= out[i][k] != (op == COLL_OP_SUM ? c->size : 1);
+			bad |= out[i][k] != expected(c->size, k, op);
+		free(in[i]);
 		free(out[i]);
 	}
-	free(in);
 	return bad;
 }
 

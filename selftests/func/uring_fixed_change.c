@@ -58,6 +58,7 @@ TEST_F(fixed, unregistered_in_flight)
 	for (round = 0; round < 3; round++) {
 		for (r = 0; r < size; r++) {
 			fixed_fill(&f[r], r, 0, n);
+			memset(f[r].mem + 4 * n, 0xee, 4 * n);
 			raw_allreduce(&f[r].cmd, f[r].mem, f[r].mem + 4 * n, n, COLL_I32,
 				      COLL_OP_SUM);
 		}

@@ -28,7 +28,8 @@ test_no_workers()
 	echo 0 >$event/enable
 	passes=$(grep -c "function coll_conn_work" $tracing/trace)
 	echo "$passes times a worker came for a link, in 200 barriers of 4 ranks" | tee -a "$log"
-	grep -q "^exit status 0" "$log" && ((passes < 400))
+	# Some must come: else the function has another name, or nothing is recorded.
+	grep -q "^exit status 0" "$log" && ((passes > 0 && passes < 400))
 	ok $? "no worker runs for a rank that is not there"
 }
 

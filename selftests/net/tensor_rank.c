@@ -273,29 +273,43 @@ static void test_orders(void)
 
 /* --- types, as Horovod's test of fused allreduces --------------------------------- */
 
+static const struct { enum coll_dtype dtype; size_t bytes; } types[] = {
+	{ COLL_U8, 1 }, { COLL_I8, 1 }, { COLL_I32, 4 }, { COLL_I64, 8 }, { COLL_F32, 4 },
+	{ COLL_F64, 8 },
+};
+
+/* A small number, so that the sum of all ranks fits an i8. */
+static int form_value(uint32_t rank, uint32_t k, uint32_t i)
+{
+	return (int)((i * 7 + rank * 3 + k) % 13);
+}
+
+/* A little-endian integer, or a float, of that type. */
+static void form_set(uint8_t *at, uint32_t type, int value)
+{
+	memset(at, 0, types[type].bytes);
+	if (types[type].dtype == COLL_F32)
+		*(float *)at = (float)value;
+	else if (types[type].dtype == COLL_F64)
+		*(double *)at = value;
+	else
+		*at = (uint8_t)value;
+}
+
 static void test_forms(void)
 {
-	static const struct { enum coll_dtype dtype; size_t bytes; } types[] = {
-		{ COLL_U8, 1 }, { COLL_I8, 1 }, { COLL_I32, 4 }, { COLL_I64, 8 },
-		{ COLL_F32, 4 }, { COLL_F64, 8 },
-	};
 	static uint8_t in[18][17 * 17 * 17 * 8], out[18][17 * 17 * 17 * 8];
+	uint8_t want[8] __attribute__((aligned(8)));
 	coll_tensor_t *t[18];
-	uint32_t k, i, n;
+	uint32_t k, i, n, r;
 	char name[32];
-	int ret = 0;
+	int ret = 0, sum;
 
 	for (k = 0; k < 18; k++) {
 		n = k / 6 == 0 ? 17 : k / 6 == 1 ? 17 * 17 : 17 * 17 * 17;
-		memset(in[k], 0, sizeof(in[k]));
-		/* An integer of 1 per element; 1.0 of floating point has other bytes. */
+		memset(out[k], 0xee, sizeof(out[k]));
 		for (i = 0; i < n; i++)
-			if (types[k % 6].dtype == COLL_F32)
-				((float *)in[k])[i] = 1;
-			else if (types[k % 6].dtype == COLL_F64)
-				((double *)in[k])[i] = 1;
-			else
-				in[k][i * types[k % 6].bytes] = 1;
+			form_set(in[k] + i * types[k % 6].bytes, k % 6, form_value(me, k, i));
 		snprintf(name, sizeof(name), "type%u", k);
 		ret = ret ? ret : coll_tensor_allreduce(ts, name, in[k], out[k], n,
 							types[k % 6].dtype, COLL_OP_SUM, &t[k]);
@@ -305,13 +319,13 @@ static void test_forms(void)
 	check(!ret, "wait");
 	for (k = 0; k < 18; k++) {
 		n = k / 6 == 0 ? 17 : k / 6 == 1 ? 17 * 17 : 17 * 17 * 17;
-		for (i = 0; i < n; i++)
-			if (types[k % 6].dtype == COLL_F32)
-				check(((float *)out[k])[i] == size, "f32 %u", i);
-			else if (types[k % 6].dtype == COLL_F64)
-				check(((double *)out[k])[i] == size, "f64 %u", i);
-			else
-				check(out[k][i * types[k % 6].bytes] == size, "type %u", k);
+		for (i = 0; i < n; i++) {
+			for (r = 0, sum = 0; r < size; r++)
+				sum += form_value(r, k, i);
+			form_set(want, k % 6, sum);
+			check(!memcmp(out[k] + i * types[k % 6].bytes, want, types[k % 6].bytes),
+			      "type %u, element %u", k % 6, i);
+		}
 	}
 }
 
@@ -393,7 +407,7 @@ static void test_errors(void)
 	refused("operators", ret, t, "the operator: ");
 	ret = me ? coll_tensor_allgather(ts, "kind", x, y, 17, COLL_F32, &t) :
 	      coll_tensor_allreduce(ts, "kind", x, y, 17, COLL_F32, COLL_OP_SUM, &t);
-	refused("collectives", ret, t, "");
+	refused("collectives", ret, t, "the collective: ");
 	ret = coll_tensor_broadcast(ts, "root", x, 17, COLL_F32, me ? 0 : 1, &t);
 	refused("roots", ret, t, "the root: ");
 	ret = coll_tensor_broadcast(ts, "btype", x, 17, me ? COLL_F32 : COLL_I32, 0, &t);
