@@ -55,8 +55,12 @@ static int arm(coll_tensors_t *ts, coll_tensor_t *t)
 	return 0;
 }
 
-/* The first ones that can be armed. Return: 0, or the error of the next one. */
-static int arm_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr, uint32_t *armed)
+/*
+ * The first ones that can be armed. With @waits they count as open from now on: the call that posts
+ * them returns late. Return: 0, or the error of the next one.
+ */
+static int arm_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr, bool waits,
+		   uint32_t *armed)
 {
 	int ret = 0;
 
@@ -69,15 +73,18 @@ static int arm_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr, uin
 			tuner_see(ts, t[*armed]);
 	}
 	ts->posting++;
+	if (waits)
+		ts->open += *armed;
 	pthread_mutex_unlock(&ts->lock);
 	return ret;
 }
 
 /*
  * @posted of @armed have been posted. These may have ended and may be freed already. A tensor that
- * could not be posted in its own callback is as before: the callback still runs.
+ * could not be posted in its own callback is as before: the callback still runs. @waits: as of
+ * arm_all()
  */
-static void posted_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t armed,
+static void posted_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t armed, bool waits,
 		       uint32_t posted)
 {
 	uint32_t k;
@@ -86,6 +93,8 @@ static void posted_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t arm
 	for (k = posted; k < armed; k++)
 		t[k]->state = t[k] == ts->calling ? TENSOR_CALLING : TENSOR_IDLE;
 	ts->open += posted;
+	if (waits)
+		ts->open -= armed;
 	ts->posting--;
 	/* The thread has something to wait for; or see give_up(). */
 	if (ts->threaded || ts->broken)
@@ -163,21 +172,21 @@ static int post_some(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr,
 	ret = tensors_refuse_child(ts, t[0]->name);
 	if (ret)
 		return ret;
-	refused = arm_all(ts, t, nr, &armed);
+	refused = arm_all(ts, t, nr, results, &armed);
 	if (group && refused) {
 		for (k = 0; k < nr; k++)
 			fill(&room[k], t[k], group);
 		/* A member is under way, or its result has not been taken: do not tell other ranks. */
 		if (refused != -EBUSY)
 			refuse_group(ts, room, nr);
-		posted_all(ts, t, armed, 0);
+		posted_all(ts, t, armed, results, 0);
 		return tensor_refused(t[armed]->name, refused);
 	}
 	for (k = 0; k < armed; k++)
 		fill(&room[k], t[k], group);
 	if (armed)
 		ret = post_armed(ts, room, armed, posted, results);
-	posted_all(ts, t, armed, *posted);
+	posted_all(ts, t, armed, results, *posted);
 	if (ret == -EBUSY) {
 		tensor_explain("tensor '%s': this rank has joined, and not all ranks have",
 			       t[*posted]->name);

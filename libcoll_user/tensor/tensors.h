@@ -60,11 +60,11 @@ struct coll_tensor_handle {
  * @changed: a result has come, or nobody takes results any more, or there is more to do for
  *	@thread
  * @all: all tensors
- * @open: posted, and not ended. Negative for a moment if a result comes before the post
- *	has returned.
+ * @open: posted, and not ended; a tensor that is run counts from the call on. Negative for a moment
+ *	if a result comes before the post has returned.
  * @reaping: a thread takes results; there is at most one
  * @calling: the tensor whose callback that thread, @caller, runs; or NULL
- * @posting: threads between arming tensors and the kernel's answer
+ * @posting: threads between arming tensors and the kernel's answer, which may be that of a wait
  * @broken: negative errno: no result can come any more
  * @threaded: only @thread takes results
  * @stop: @thread is to end

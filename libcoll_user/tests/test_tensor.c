@@ -914,6 +914,35 @@ static void test_run_others(void)
 	stop(ts, "finalize after a failure");
 }
 
+static void *run_made(void *t)
+{
+	return (void *)(intptr_t)coll_tensor_run(t);
+}
+
+/* A tensor that another thread runs counts for coll_tensors_poll() and for finalize. */
+static void test_run_counts(void)
+{
+	coll_tensors_t *ts = start(0);
+	struct coll_tensor_spec spec;
+	pthread_t other;
+	coll_tensor_t *t;
+	void *ret;
+	int open;
+
+	coll_tensor_spec_init(&spec, "run");
+	coll_tensor_create(ts, &spec, &t);
+	hold(true);
+	pthread_create(&other, NULL, run_made, t);
+	while (!__atomic_load_n(&kernel.posts, __ATOMIC_RELAXED))
+		usleep(100);
+	open = coll_tensors_poll(ts, 0);
+	hold(false);
+	pthread_join(other, &ret);
+	ok(!ret && open == 1 && !ts->open, "a tensor that another thread runs is open");
+	ok(!coll_tensors_poll(ts, 1) && !coll_tensor_free(t), "and then it is not");
+	stop(ts, "finalize after a run by another thread");
+}
+
 static void *runner(void *arg)
 {
 	struct coll_tensor_spec spec;
@@ -1082,6 +1111,7 @@ int main(int argc, char **argv)
 	test_run(0, true);
 	test_run(COLL_TENSORS_THREAD, false);
 	test_run_others();
+	test_run_counts();
 	test_wait_for(0);
 	test_wait_for(COLL_TENSORS_THREAD);
 	test_callbacks(0);
