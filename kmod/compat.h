@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The bridge between kernels 6.1, 6.12 and 7.2, and the only place that tests
- * for a kernel version. Written for the newest kernel; older ones are bent to
- * it. See Documentation/kernel-versions.rst for the facts behind each entry.
+ * Compatibility wrappers for Linux 6.1 and 6.12. The module is written for 7.2. Only this file
+ * tests for a kernel version. Documentation/kernel-versions.rst has the reason for each wrapper.
  */
 #ifndef COLL_COMPAT_H
 #define COLL_COMPAT_H

@@ -29,11 +29,11 @@ static void print_one(const struct object *o)
 
 	switch (o->value[COLL_NL_STALL_STATE]) {
 	case COLL_NL_STALL_STATE_REMOTE:
-		printf("  rank %llu on node %llu, or others there\n", rank,
+		printf("  rank %llu or others on node %llu: run collctl stalls there\n", rank,
 		       (unsigned long long)o->value[COLL_NL_STALL_NODE]);
 		return;
 	case COLL_NL_STALL_STATE_POSTED:
-		printf("  nothing here: node %llu knows more\n",
+		printf("  no rank is missing here: run collctl stalls on node %llu\n",
 		       (unsigned long long)o->value[COLL_NL_STALL_NODE]);
 		return;
 	case COLL_NL_STALL_STATE_GROUP:

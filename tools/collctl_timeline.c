@@ -140,7 +140,7 @@ static int stop(const char *to)
 			info.lost);
 	enable("0");
 	if (ret)
-		fprintf(stderr, "collctl: the recording is kept: stop it again\n");
+		fprintf(stderr, "collctl: the recording is kept: run collctl timeline stop again\n");
 	else
 		rmdir(INSTANCE);
 	return ret;

@@ -160,7 +160,7 @@ static int launch(const char *file, uint32_t seconds, int nr, char **args)
 	int i, n = 0;
 
 	if (!argv || neighbour("collrun", self, collrun, sizeof(self))) {
-		fprintf(stderr, "collctl: where is collrun?\n");
+		fprintf(stderr, "collctl: collrun is not in the directory of collctl\n");
 		return 1;
 	}
 	snprintf(time, sizeof(time), "%u", seconds);

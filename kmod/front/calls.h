@@ -13,8 +13,8 @@
  * its result has not been fetched; or earlier, if its thread has ended, or has parked many more
  * calls.
  *
- * A call of COLL_IOC_COLLECT that waits is a call here, too, so that its reference to the file
- * counts. It has no command, and is never parked.
+ * A call of COLL_IOC_COLLECT or COLL_IOC_TENSOR_WAIT that waits is a call here, too, so that its
+ * reference to the file counts. It has no command, and is never parked.
  */
 #ifndef COLL_FRONT_CALLS_H
 #define COLL_FRONT_CALLS_H

@@ -88,7 +88,7 @@ void coll_spin_init(void)
 	sort(took, runs, sizeof(*took), coll_wake_cmp, NULL);
 	coll_spin_measured = min_t(u64, took[runs / 2] / 2 / NSEC_PER_USEC + 1,
 				   COLL_SPIN_MOST_US);
-	pr_info("coll: blocking calls stay awake for %u us\n", coll_spin_measured);
+	pr_info("coll: blocking calls poll for %u us before they sleep\n", coll_spin_measured);
 }
 
 u32 coll_spin_group_us(const struct coll_group *g)

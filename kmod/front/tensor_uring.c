@@ -30,8 +30,8 @@ union coll_uring_tensor_args {
 };
 
 /*
- * The size that user memory has by the SQE: as large as it was first published, and, as the ring is
- * locked while that memory is read, not larger than a page. The size of an ioctl has limits, too.
+ * Check the struct size that the SQE gives: at least the first published size. At most a page,
+ * because the ring is locked while the struct is read.
  */
 static int coll_uring_check_len(bool post, u32 len)
 {
@@ -49,7 +49,7 @@ static int coll_uring_copy(union coll_uring_tensor_args *args, bool post, u64 ar
 	if (post)
 		return coll_post_copy(&args->post, u64_to_user_ptr(arg), len);
 	ret = coll_wait_copy(&args->wait, u64_to_user_ptr(arg), len);
-	/* Two SQEs of one io_uring_enter() do that. */
+	/* Post and wait in one command is for ioctl only: with io_uring submit two SQEs. */
 	return ret ?: args->wait.post ? -EINVAL : 0;
 }
 

@@ -98,7 +98,7 @@ static void coll_uring_free(struct coll_uring *u)
 	struct coll_file *cf = u->flight.cf;
 	bool holds_file = u->holds_file;
 
-	/* Another command is the first of the next round. */
+	/* @u no longer marks the round of coll_uring_cancel(): its memory will be used again. */
 	cmpxchg(&cf->cancelled, u, NULL);
 	coll_uring_keep(cf, u);
 	/* Last: the file may go with this reference. */
@@ -169,7 +169,7 @@ static int coll_uring_cancel(struct coll_file *cf, struct io_uring_cmd *cmd)
 {
 	const void *u = *coll_pdu(cmd);
 
-	/* The end of a wait is not the end of what is waited for. */
+	/* Cancelling a wait does not end the rank: its tensors stay posted. */
 	if (cmd->cmd_op == COLL_URING_TENSOR_WAIT)
 		coll_await_cancel(cmd);
 	else

@@ -77,14 +77,14 @@ static bool data_ok(const struct coll_frame *f)
 	       f->offset <= ~(u64)0 - f->length;
 }
 
-/* POST is all header. */
+/* POST has no payload. */
 static bool post_ok(const struct coll_frame *f)
 {
 	return !f->length && !f->transfer && !f->offset && f->seq &&
 	       f->signature;
 }
 
-/* So is ACK. */
+/* ACK has no payload; @offset is the number of bytes consumed. */
 static bool ack_ok(const struct coll_frame *f)
 {
 	return !f->length && !f->transfer && !f->seq && f->offset &&
@@ -103,7 +103,7 @@ static bool cts_ok(const struct coll_frame *f)
 	       !f->signature;
 }
 
-/* So is CANCEL. */
+/* CANCEL has no payload. */
 static bool cancel_ok(const struct coll_frame *f)
 {
 	return !f->length && !f->transfer && f->seq && !f->offset && !f->signature;

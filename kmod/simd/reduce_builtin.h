@@ -89,9 +89,8 @@ typedef long long vec_l64 __attribute__((vector_size(VEC_BYTES)));
 #endif
 
 /*
- * IEEE 754-2019 minimum: where both orders give the same, that is it; of zeros, -0
- * if there is one; where there is a NaN, all bits of it are in the result, and that
- * is a NaN.
+ * IEEE 754-2019 minimum. MIN_F32() returns its second operand if both are zero or one is a NaN. So
+ * compute both orders and OR the bits: the sign of -0 survives, and a NaN stays a NaN.
  */
 static coll_always_inline vec least_f32(vec a, vec b)
 {

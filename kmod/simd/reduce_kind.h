@@ -135,9 +135,9 @@ static coll_always_inline size_t K(sweep)(u32 op, unsigned int n, unsigned int f
 }
 
 /*
- * @n: vectors at a time. Two inputs: one rank and what was received; three: two ranks
- * of a node. If @hot, so common that each has a loop of its own; of others the simplest
- * has. The last loop is for what is left, and where more at a time do not pay.
+ * @n: vectors per iteration. @hot: a common operator, with loops for two inputs (one rank and
+ * received bytes) and for three (two ranks and received bytes). Other operators have a loop for two
+ * inputs and one output. The last call folds the rest, or all bytes if @n is the minimum.
  */
 static coll_always_inline void K(reduce)(u32 op, unsigned int n, bool hot,
 					 void *const *out, unsigned int nr_out,

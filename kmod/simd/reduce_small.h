@@ -26,8 +26,8 @@ static coll_always_inline void widen_bf16(vec v, vec *a, vec *b)
 }
 
 /*
- * Half of the last place, but a bit less if it is even, is added, and cut off. A NaN
- * stays one: its payload is that of an input, or none, so it has no bits to cut off.
+ * Round to nearest even: add 0x7fff plus the lowest bit that stays. The caller drops the low 16
+ * bits. A NaN stays a NaN: its low 16 bits are 0, so nothing carries into the exponent.
  */
 static coll_always_inline vec round_bf16(vec a)
 {

@@ -143,7 +143,7 @@ AVG(kind, size, AT_LEAST(kind, 2))						\
 ORDER(kind, size, n, hot_order)							\
 PREMULSUM(kind, size, AT_LEAST(kind, 2), widened)
 
-/* Sums do not care what is real and what is imaginary. */
+/* Fold the real and the imaginary parts as separate elements. */
 #define AS_PARTS(name, kind, part)						\
 static void name##_##kind(REDUCE_ARGS)						\
 {										\
@@ -176,7 +176,7 @@ AVG(s16, 2, 1)
 AVG(s32, 4, 1)
 AVG(s64, 8, 1)
 
-/* Bits do not care where an element begins: all are done as u64, the last maybe not whole. */
+/* Bitwise ops ignore element boundaries: fold the bytes as u64. The last u64 may be partial. */
 #define BITWISE(name, op)							\
 static coll_noinline void name##_bytes(REDUCE_ARGS)			\
 {										\

@@ -3,10 +3,10 @@
  * Reduction kernels, one object per instruction set; pure/reduction/reduce.h says what they
  * compute. The only header of simd for others.
  *
- * Callers in the kernel bracket calls with kernel_fpu_begin/end, also those of
- * the scalar objects (x86-64 has no other floats); the functions themselves
- * neither know nor care where they run. MXCSR, and for long double the x87's control
- * word, have to be as the ABI has them (KFPU_MXCSR, KFPU_387).
+ * The functions may run in any context in which the FPU may be used. In the kernel the caller
+ * brackets each call with kernel_fpu_begin() and kernel_fpu_end(), also for the scalar objects:
+ * x86-64 computes floats in SSE registers. MXCSR, and for long double the x87 control word, have
+ * to be as the ABI has them (KFPU_MXCSR, KFPU_387).
  */
 #ifndef COLL_SIMD_H
 #define COLL_SIMD_H

@@ -164,7 +164,10 @@ static bool coll_ch_settled(const struct coll_channel *ch)
 	return coll_ch_established(ch);
 }
 
-/* Is no frame of the channel waiting for the peer to read no more DATA? See coll_tx_find(). */
+/*
+ * Return: false if the channel has sent a part of a frame, and has to wait for the peer before it
+ * completes the frame with zeroes. See coll_tx_find().
+ */
 static bool coll_ch_is_through(const struct coll_channel *ch)
 {
 	const struct coll_stream *data = coll_conn_stream(ch->conn, COLL_STRIPE_DATA);

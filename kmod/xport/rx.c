@@ -149,9 +149,10 @@ static bool coll_rx_count(struct coll_stream *st)
 }
 
 /*
- * Only a peer in this kernel can lend. An honest peer whose group has failed meanwhile cannot be found
- * any more. So only the group of the frame fails, if it has not. The last PROOF may come later than
- * this frame, on the other stream: then coll_ch_read_loan() checks it.
+ * Refuse a loan from a peer that is not in this kernel. A peer in this kernel whose group has
+ * failed is not found either, but has done nothing wrong. So fail only the group of this frame, not
+ * all groups of the conn. If the last PROOF comes later, on the other stream,
+ * coll_ch_read_loan() checks.
  */
 static bool coll_rx_refuses_loan(struct coll_stream *st)
 {

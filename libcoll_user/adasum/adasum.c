@@ -44,7 +44,7 @@ struct part {
 	uint64_t at, len;
 };
 
-/* What rank @r has in round @distance: the parts of ranks differ by their bits below it. */
+/* The part of the vector that rank @r has in round @distance. Bits of @r below it choose halves. */
 static struct part part_of(const struct call *c, uint32_t r, uint32_t distance)
 {
 	struct part p = { 0, c->count };
@@ -122,7 +122,7 @@ static void multiply(const struct call *c, uint32_t distance, const struct part 
 	fp_leave(&fp);
 }
 
-/* Of tensor @t, over the ranks that have parts of this pair of vectors; in their order. */
+/* Add the products of tensor @t of all ranks that have parts of this pair of vectors. */
 static struct adasum_products sum(const struct call *c, uint32_t distance, uint32_t t)
 {
 	uint32_t first = c->me & ~(2 * distance - 1), r;

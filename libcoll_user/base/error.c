@@ -28,15 +28,15 @@ static const struct {
 	{ ENOMEM, "out of memory, or over the limit of locked memory" },
 	{ EAGAIN, "too many operations under way" },
 	{ EEXIST, "that rank or stream exists already" },
-	{ ENOENT, "no such device or communicator; is the module loaded?" },
+	{ ENOENT, "no such device, communicator, registered buffer or message" },
 	{ ENOTCONN, "not joined to a communicator, or not connected" },
 	{ EPERM, "not permitted: another user's, or opened by another process" },
 	{ EMFILE, "too many files or communicators" },
 	{ EADDRINUSE, "the rendezvous port is in use" },
 	{ ECONNREFUSED, "nobody listens at the rendezvous" },
 	{ EHOSTUNREACH, "no such host, or no way to it" },
-	{ EXDEV, "ranks that look as if they shared a kernel do not: give them COLL_NODE" },
-	{ ENOSPC, "no number left for a registered buffer" },
+	{ EXDEV, "ranks with the same boot id run on different kernels: set COLL_NODE on each" },
+	{ ENOSPC, "too many registered buffers or operators: free some" },
 };
 
 const char *coll_strerror(int err)

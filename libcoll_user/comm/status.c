@@ -84,7 +84,7 @@ static void add_what(struct line *l, const struct coll_cause *c)
 		add(l, " was late: the deadline passed");
 		break;
 	case COLL_CAUSE_ABORT:
-		add(l, " called coll_abort(%u)", c->code);
+		add(l, " aborted the communicator, code %u", c->code);
 		break;
 	case COLL_CAUSE_MEMORY:
 		add(l, " lost a buffer or ran out of memory");

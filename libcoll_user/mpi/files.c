@@ -7,8 +7,8 @@
 #include "files.h"
 
 /*
- * Each has one file, and from its first call on that does not end in shared memory a second one.
- * Which ones have it already is not known here: all are counted twice.
+ * Number of communicators of coll. Each has a file open, and opens a second one in its first call
+ * that does not end in shared memory. Assume that all of them need the second one.
  */
 static _Atomic int nr_comms;
 

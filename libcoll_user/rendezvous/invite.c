@@ -108,7 +108,7 @@ static int read_invitation(const uint8_t *blob, struct invitation *inv,
 	int ret = 0;
 
 	if (get_le32(blob) != MAGIC || status >= 4096 || get_le16(blob + AT_NR) > INVITE_ADDRS) {
-		coll_explain("coll_config.exchange did not bring what rank 0 gave");
+		coll_explain("coll_config.exchange returned wrong data: it must be an allgather");
 		return -EPROTO;
 	}
 	if (status) {

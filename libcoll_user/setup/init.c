@@ -350,7 +350,7 @@ int coll_init(const struct coll_config *cfg, coll_comm_t **out)
 
 	coll_explain("%s", "");
 	if (!out) {
-		coll_explain("coll_init(): no place for the communicator");
+		coll_explain("coll_init(): the pointer for the result is NULL");
 		return -EINVAL;
 	}
 	*out = NULL;

@@ -213,8 +213,8 @@ static int try_bytes(const struct trial *t, size_t bytes)
 }
 
 /*
- * *most: the least that any rank has. 0: some rank has not mapped the memory. It cannot be used
- * before, and not without that.
+ * Set *@most to the smallest room that any rank has; 0: a rank has not mapped the memory. This op
+ * goes to the kernel: shared memory may be used only after all ranks have mapped it.
  */
 static int agree_on_room(const struct trial *t, uint32_t *most)
 {

@@ -116,7 +116,7 @@ static void wait_for_change(coll_tensors_t *ts, uint64_t ns)
 	uint64_t until = relax_now_ns();
 	struct timespec at;
 
-	/* Nobody waits for centuries: that is no limit. */
+	/* The end would overflow: wait without a limit. */
 	if (ns >= TENSORS_FOREVER - until) {
 		pthread_cond_wait(&ts->changed, &ts->lock);
 		return;

@@ -30,9 +30,9 @@ unsigned int test_bound_ms(void);
  * @since: when it happened, as test_now_ns()
  * @when: when it showed
  *
- * The machine itself stands still now and then: one event of a test may take 50 times as
- * long, and says so, and of many events one more in 20 calls. Return: true for the next one,
- * and for what takes longer still.
+ * A virtual machine may stop for a moment. So one late event of a test is excused, and one more
+ * for each 20 calls, unless it takes more than 50 times the bound. Late events are printed.
+ * Return: true for a late event that is not excused.
  */
 bool test_late(uint64_t since, uint64_t when);
 

@@ -97,7 +97,7 @@ static void next_case(void)
 		form = NONBLOCKING;
 }
 
-/* Nothing at all is never for coll. */
+/* coll never does a call without elements. A persistent call must go to coll: see is_safe(). */
 static int some(uint32_t most)
 {
 	return (int)lot(most) + (form == PERSISTENT ? size : 0);

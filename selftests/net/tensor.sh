@@ -75,7 +75,7 @@ test_stall()
 	job=$!
 	for ((k = 0; k < 300; k++)); do
 		"$tools/collctl" stalls --age 1 >"$work/stalls" 2>>"$log"
-		stalled "rank 3, pid [0-9]+: stopped" && stalled "rank 3 on node 1, or others there" &&
+		stalled "rank 3, pid [0-9]+: stopped" && stalled "rank 3 or others on node 1: run collctl stalls there" &&
 			good=0 && break
 		sleep 0.1
 	done

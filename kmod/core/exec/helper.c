@@ -29,7 +29,7 @@ static bool coll_helper_run(struct coll_helper *h, struct coll_worker *w)
 		seen = atomic_read_acquire(&h->kicks);
 		if (!ret && !coll_op_ending(h->x->op))
 			ret = h->look(h, h->sweep, w);
-		/* A look is enough for one item: kicks may come as long as a peer sends. */
+		/* Check the time after each look: a peer may send, and so kick, without end. */
 		if (!ret && !coll_op_ending(h->x->op) &&
 		    (coll_helper_must_go(h->x) || coll_worker_is_late(w)))
 			return true;

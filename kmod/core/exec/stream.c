@@ -160,7 +160,7 @@ void coll_stream_init(void)
 	}
 	coll_stream_fill(v, COLL_STREAM_MOST);
 	coll_stream_bytes = coll_stream_measure(parts, nr, v);
-	pr_info("coll: stores go past the caches from %llu KiB on\n",
+	pr_info("coll: non-temporal stores from %llu KiB on\n",
 		coll_stream_bytes >> 10);
 out:
 	kvfree(v);

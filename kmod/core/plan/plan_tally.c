@@ -14,7 +14,10 @@
 #include "plan_priv.h"
 #include "plan_tally.h"
 
-/* Elements of a tensor in each block: those of the first one have become those of all. */
+/*
+ * Elements of a tensor in each block. coll_fuse_rank() has set the count of the first request to
+ * that of the whole fusion: subtract the other tensors to get its own.
+ */
 static u64 coll_tally_own(const struct coll_req *first, const struct coll_req *req)
 {
 	u64 own = first->fusion->count;
@@ -57,7 +60,7 @@ static void coll_tally_reqs(const struct coll_plan *p, struct coll_tally *t)
 			t->reqs[k++] = req;
 }
 
-/* Is a step performed together with that of another participant here, which counts? */
+/* Is it a send to a local participant? The receive step is counted instead. */
 static bool coll_step_is_passive(const struct coll_plan *p, const struct coll_exec_step *st)
 {
 	return st->s.kind == COLL_STEP_SEND &&
@@ -65,8 +68,8 @@ static bool coll_step_is_passive(const struct coll_plan *p, const struct coll_ex
 }
 
 /*
- * Does it read what it works with from elsewhere than where it puts it? Where all chunks are
- * alike that is the same tensor.
+ * Does the step read another chunk than it writes? Without blocks the same place in two chunks may
+ * belong to different tensors.
  */
 static bool coll_step_shifts(const struct coll_plan *p, const struct coll_exec_step *st)
 {

@@ -78,8 +78,8 @@ static int emit(const struct coll_check *c, struct coll_emit *e, u32 me)
 	return c->alg->emit(e, c->n, me, c->root);
 }
 
-/* W of these is no output, so no input lies there. */
-static bool has_place(u32 collective)
+/* Can inputs lie in W? Not in these collectives: their W is not an output. */
+static bool may_be_in_place(u32 collective)
 {
 	return collective != COLL_ALLTOALL && collective != COLL_SCATTER &&
 	       collective != COLL_REDUCE_SCATTER;
@@ -92,7 +92,7 @@ static int measure(struct check *k, const struct coll_check *c, u64 *all, u32 *m
 	u32 p;
 
 	k->n = c->n;
-	k->in_place = c->in_place && has_place(c->alg->collective);
+	k->in_place = c->in_place && may_be_in_place(c->alg->collective);
 	*all = 0;
 	*most = 0;
 	if (!c->n || c->n > COLL_MAX_PARTICIPANTS)

@@ -91,7 +91,7 @@ static bool all_known(const struct check *k, const u64 *set)
 	return !(k->n % 64) || set[w] == (1ULL << k->n % 64) - 1;
 }
 
-/* Add what all before step @end of @p know to the set of the participant. */
+/* Add who is known to have started after the steps of @p before @end to the fence set of @p. */
 static void gather_fence(struct check *k, u32 p, u32 end)
 {
 	u64 *set = k->fence_know + (u64)p * k->words;

@@ -6,8 +6,8 @@
 #include "values.h"
 
 /*
- * Forest 0: where the bytes of a step come from. Forest 1: a receive's parent is its
- * dependency, if it has one: what was there before. NONE: from the inputs.
+ * The parent of step @x. Forest 0: the step that its bytes come from; of a receive, the send.
+ * Forest 1: the same, but of a receive with a dependency that dependency. NONE: there is none.
  */
 static u32 parent(const struct check *k, u32 x, u32 forest)
 {
@@ -129,8 +129,8 @@ static int read_cell(struct check *k, u32 x, u32 i, u32 cell, u32 *from)
 }
 
 /*
- * A send has read when its receive is complete: no copy is made on the way. Places: a
- * transfer and a local step have both their ranges in step.
+ * Nothing is copied on the way: a send reads its bytes until the receive is complete. A step walks
+ * both of its ranges from the beginning, so equal places are worked on at the same time.
  */
 static int write_cell(struct check *k, u32 x, u32 i, u32 cell)
 {

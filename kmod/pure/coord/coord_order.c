@@ -95,7 +95,7 @@ bool coll_coord_has_applied(const struct coll_coord *c, u32 serial)
 
 /* --- orders are applied -------------------------------------------------------- */
 
-/* The round is over: nobody has submitted it. */
+/* Round @round has ended: reset the entry for the next round. */
 static void coll_coord_clear(struct coll_coord *c, struct coll_coord_entry *e, u32 round)
 {
 	u32 k;
@@ -142,8 +142,8 @@ void coll_coord_start(struct coll_coord *c, struct coll_coord_entry *e, u32 cont
 }
 
 /*
- * @nr rounds are over. Local ranks that have not submitted it in one of them have the error
- * coming when they do: the n-th time that a rank submits a name is about round n for all.
+ * @nr rounds have ended. A local rank that did not submit the name in such a round gets the error
+ * of that round with a later submission: on all ranks the n-th submission belongs to round n.
  */
 static void coll_coord_owe(struct coll_coord *c, struct coll_coord_entry *e, u32 nr)
 {
@@ -263,7 +263,7 @@ void coll_coord_all_left(struct coll_coord *c, u32 rank)
 
 /* --- the root ------------------------------------------------------------------ */
 
-/* Barriers need nothing of a rank but that it comes; others the operator's identity. */
+/* Can ranks that have joined be left out? An allreduce uses the operator's identity for them. */
 static bool coll_coord_joinable(const struct coll_coord_entry *e)
 {
 	const u64 *f = e->want.field;
@@ -492,7 +492,7 @@ static void coll_coord_sort_ready(struct coll_coord *c)
 	coll_chain_splice(&list, c->ready.next);
 }
 
-/* A rank that has joined has no vector of a tensor, and may have one of another tensor. */
+/* Has every rank submitted it? Else do not fuse it: the other tensors may have other ranks. */
 static bool coll_coord_of_all(const struct coll_coord_entry *e)
 {
 	return !e->with_joined || coll_dropped(COLL_RULE_FUSE_ALL);
@@ -559,10 +559,10 @@ static void coll_coord_start_one(struct coll_coord *c, struct coll_coord_entry *
 	coll_coord_start(c, e, e->contributors, last, full);
 }
 
-/* The group at hand has been marked: those that do not start now come to the front. */
+/* All members of this group are marked. Move those that are not in the fusion to the front. */
 static void coll_coord_group_gone(struct coll_coord *c)
 {
-	/* So many are sorted as their turn comes: nothing that was sorted is in front any more. */
+	/* Too many to sort in one call: coll_coord_sort_ready() sorts them in slices. */
 	if (c->sorts && c->nr_others > c->sorts)
 		c->sorted = 0;
 	else
@@ -632,7 +632,7 @@ static void coll_coord_choose(struct coll_coord *c, struct coll_coord_entry *fir
 	u64 priority = first->want.field[COLL_FIELD_PRIORITY], threshold = c->threshold;
 	struct coll_chain *l;
 
-	/* An op without room for it stays as small as that. */
+	/* The window is full, so this op is an urgent one: limit its fusion to c->urgent bytes. */
 	if (!coll_coord_has_room(c) && threshold > c->urgent)
 		threshold = c->urgent;
 	if (!c->flying || priority > c->flying_most)

@@ -4,7 +4,7 @@
 #include "coord_pending.h"
 #include "coord_priv.h"
 
-/* Nobody waits for it, or it goes to the end of what is pending. */
+/* Take the entry out of c->pending. If c->look points to it, move c->look to the next one. */
 void coll_coord_not_pending(struct coll_coord *c, struct coll_coord_entry *e)
 {
 	if (c->look == &e->pending)

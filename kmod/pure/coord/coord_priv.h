@@ -20,18 +20,18 @@ enum coll_coord_rule {
 	COLL_RULE_FORWARD,	/* each child gets each order */
 	COLL_RULE_JOIN_LAST,	/* READY and FAIL go before JOIN */
 	COLL_RULE_REJOIN,	/* a rank that joins may make ready what others wait for */
-	COLL_RULE_LOOK_ALL,	/* all of that is looked at before JOIN is said */
-	COLL_RULE_GOT,		/* one that has joined is ready once it has the last order */
-	COLL_RULE_GOT_ALL,	/* and all below it have */
-	COLL_RULE_GOT_LOOK,	/* what waits for that is looked at again */
-	COLL_RULE_GOT_JOIN,	/* JOIN is not said before */
-	COLL_RULE_UNJOIN,	/* when all have joined, nobody has any more */
+	COLL_RULE_LOOK_ALL,	/* all entries are checked for that before JOIN is said */
+	COLL_RULE_GOT,		/* a node that has joined is ready once it has the last order */
+	COLL_RULE_GOT_ALL,	/* and once all nodes below it have the last order */
+	COLL_RULE_GOT_LOOK,	/* a GOT makes the node check the entries that wait for it again */
+	COLL_RULE_GOT_JOIN,	/* JOIN is not said before all nodes below have the last order */
+	COLL_RULE_UNJOIN,	/* JOINED clears children_joined */
 	COLL_RULE_OWED,		/* a rank that has missed a round is told */
-	COLL_RULE_FORGIVE,	/* but not when it has joined since */
+	COLL_RULE_FORGIVE,	/* a rank that has joined gets no error of a round it missed */
 	COLL_RULE_GROUP,	/* a group is started when all of it is ready */
 	COLL_RULE_GROUP_END,	/* and ends as a whole */
 	COLL_RULE_GROUP_GOING,	/* or starts as a whole, once a member of it has started */
-	COLL_RULE_GROUP_ADMIT,	/* none of it starts before all are where they can be started */
+	COLL_RULE_GROUP_ADMIT,	/* nothing is ordered before all of c->fresh is in c->ready */
 	COLL_RULE_GROUP_BUSY,	/* none of it ends while its members are marked as going */
 	COLL_RULE_HELD,		/* a group that is not whole ends when all have joined */
 	COLL_RULE_REFUSED,	/* a member that cannot be submitted counts as submitted */

@@ -279,7 +279,7 @@ struct coll_coord_ops {
  * @nr_joined: number of bits in @joined
  * @join_said: the parent has been told, or is about to be, that this subtree has joined
  * @last_joined: the last rank of the subtree to join
- * @forgiven: how often all ranks have joined: they do without what they had missed before
+ * @forgiven: number of JOINED orders applied. Each cancels the errors that ranks were still to get
  * @left: LEFT has been applied: a rank has left
  * @leave_said: the parent has been told, or is about to be, that a rank leaves
  * @left_rank: that rank
@@ -318,9 +318,9 @@ struct coll_coord_ops {
  * @window: at the root: while the ops in flight have this many bytes or more, no further op is
  *	started; 0: no limit
  * @window_ops: the same in ops; 0: no limit
- * @urgent: at the root: an op of no more bytes is started without room for it, if its priority is
- *	above that of all that have been started since none was flying; 0: none is
- * @urgent_ops: so many ops may fly then
+ * @urgent: at the root: an op of at most this many bytes may start although the window is full, if
+ *	its priority is above @flying_most; 0: no op may
+ * @urgent_ops: such an op starts only if fewer ops than this are in flight
  * @flying: at the root: ops that have been started and are not over
  * @flying_bytes: of these
  * @flying_most: the highest priority among the ops started since the last time no op was in

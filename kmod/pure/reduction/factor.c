@@ -32,7 +32,7 @@ static u32 to_f32(u64 f64)
 		return (u32)F32_SPECIAL << F32_FRACTION;
 	if (exponent < -F32_FRACTION)
 		return 0;
-	/* A number that is too small for an exponent has fewer bits. */
+	/* The result is a denormal f32: it has fewer bits. */
 	if (exponent < 1)
 		return round_shift(fraction, shift + 1 - exponent);
 	/* The leading bit counts as one of the exponent, and so does a carry. */
@@ -48,7 +48,7 @@ bool coll_factor(u32 dtype, u64 f64, u64 *elem)
 	*elem = f64;
 	if (dtype == COLL_F64)
 		return true;
-	/* Those without an exponent are far too small. */
+	/* A denormal f64 is 0 as f32. */
 	f32 = exponent ? to_f32(f64) : 0;
 	*elem = f32 | (f64 >> 63) << 31;
 	return f32 && f32 >> F32_FRACTION != F32_SPECIAL;

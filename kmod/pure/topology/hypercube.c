@@ -30,9 +30,9 @@ struct coll_core coll_core_at(u32 n, u32 me, u32 root, u32 radix, u32 chunks)
 }
 
 /*
- * Level @s groups apart: send the partner's half, take mine. The last half is taken
- * chunk by chunk, since only one of them may be final here; a fence before the first is
- * one before all, because those of a link go in order.
+ * Exchange halves with the leader @s groups away: send the partner's half, receive mine. The last
+ * exchange (@s is 1) goes chunk by chunk, because only one chunk may be final here. The fence of
+ * the first transfer also holds for the others: transfers on a link keep their order.
  */
 static void halve(struct coll_emit *e, const struct coll_core *c, u32 s, u32 final,
 		  bool fresh)
