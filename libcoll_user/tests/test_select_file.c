@@ -170,6 +170,9 @@ static void test_bounds(void)
 	free(text);
 }
 
+/* Each text takes up to 10 ms: with AddressSanitizer, memory for the tables is mapped anew. */
+#define NOISE	2000
+
 /* A good text with bytes changed, cut and repeated: never more than an error. */
 static void test_noise(uint64_t seed)
 {
@@ -181,7 +184,7 @@ static void test_noise(uint64_t seed)
 	struct select_file f;
 	size_t len;
 
-	for (i = 0; i < 20000; i++) {
+	for (i = 0; i < NOISE; i++) {
 		memcpy(text, good, sizeof(good));
 		len = sizeof(good) - 1;
 		for (k = 0; k <= i % 3; k++) {
@@ -196,7 +199,7 @@ static void test_noise(uint64_t seed)
 			refused++;
 		select_file_free(&f);
 	}
-	ok(fine && refused > fine / 100, "20000 texts with wrong bytes in them");
+	ok(fine && refused > fine / 100, "texts with wrong bytes in them");
 }
 
 static void fill(struct select_tables *t, uint16_t algorithm)
