@@ -3,7 +3,7 @@
 #include <linux/module.h>
 #include <linux/netdevice.h>
 
-#include "core/exec/stream.h"
+#include "core/exec/nt_store.h"
 #include "core/group/group.h"
 #include "core/group/link.h"
 #include "core/group/shm.h"
@@ -44,7 +44,7 @@ static int __init coll_init(void)
 	ret = coll_group_init(coll_parts);
 	if (ret)
 		return ret;
-	coll_stream_init();
+	coll_nt_init();
 	coll_spin_init();
 	coll_link_set_transport(&coll_tcp_transport);
 	ret = coll_netlink_init();

@@ -209,12 +209,12 @@
 /* A sender does not cut frames smaller than this while more is coming. */
 #define COLL_SEGMENT_MIN	SZ_64K
 /* A frame with less payload is copied into the socket, which is cheaper than to give pages. */
-#define COLL_LEND_MIN		SZ_16K
+#define COLL_ZEROCOPY_MIN	SZ_16K
 /*
  * A smaller op is copied, unless a parameter says otherwise: to wait until its pages are free
  * takes longer than to copy them (measured: 130 us, or 650 KiB, in user-mode Linux).
  */
-#define COLL_LEND_OP		SZ_1M
+#define COLL_ZEROCOPY_OP	SZ_1M
 /*
  * Smallest part of a collective that goes over a link of its own, unless user space sets it. Each
  * part wakes one more worker on either side. If flows are limited to 1 or 4 Gbit/s, smaller parts
@@ -258,19 +258,19 @@
 /* A shorter copy does not use vectors, which need an FPU section. */
 #define COLL_COPY_WIDE		SZ_1K
 /* Bytes of the widest vector. Stores past the caches need addresses that are multiples of it. */
-#define COLL_STREAM_ALIGN	64
+#define COLL_NT_ALIGN		64
 /*
  * Stores past the caches are timed at load as well, from MOST bytes down to LEAST. Less fits into
  * the second-level cache of any CPU. The best of RUNS runs of PASSES passes counts.
  */
-#define COLL_STREAM_MOST	SZ_32M
-#define COLL_STREAM_LEAST	SZ_4M
-#define COLL_STREAM_RUNS	2
-#define COLL_STREAM_PASSES	4
+#define COLL_NT_MOST		SZ_32M
+#define COLL_NT_LEAST		SZ_4M
+#define COLL_NT_RUNS		2
+#define COLL_NT_PASSES		4
 /* Vectors that are shorter, on average, are not stored past the caches. */
-#define COLL_STREAM_VECTOR	SZ_16K
+#define COLL_NT_VECTOR		SZ_16K
 /* The bits of 1.0f. With any bits in the fraction it is a number from 1 to 2. */
-#define COLL_STREAM_ONE		0x3f800000U
+#define COLL_NT_ONE		0x3f800000U
 /*
  * Plans that a group keeps for later ops of the same kind, and their largest size in steps and in
  * bytes of scratch. For a larger op planning is a small part of the time.

@@ -38,7 +38,7 @@ static void coll_ch_begin(struct coll_channel *ch)
 		ch->nr_ops = coll_ops_running(ch->link.group, ch->ops);
 	ch->rx_at = 0;
 	ch->tx_at = 0;
-	/* Look for the peer's desk early, while it surely exists: see coll_ch_may_read(). */
+	/* Look for the peer's desk early, while it surely exists: see coll_ch_may_read_loans(). */
 	if (!ch->kin_sought && coll_ch_established(ch))
 		coll_desk_kin(ch);
 	if (!ch->nr_ops && !coll_ch_talks(ch))

@@ -160,7 +160,7 @@ static bool coll_rx_refuses_loan(struct coll_stream *st)
 	struct coll_channel *ch = st->rx_ch;
 
 	if (!(f->flags & COLL_FRAME_LOAN) || !ch || !coll_ch_established(ch) ||
-	    coll_ch_may_read(ch))
+	    coll_ch_may_read_loans(ch))
 		return false;
 	if (!coll_ch_failed(ch))
 		coll_ch_proto(ch, f->seq);

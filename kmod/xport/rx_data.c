@@ -298,7 +298,7 @@ int coll_ch_take_skb(struct coll_channel *ch, struct sk_buff *skb, u32 off, u32 
 	return len - w.want;
 }
 
-bool coll_ch_may_read(struct coll_channel *ch)
+bool coll_ch_may_read_loans(struct coll_channel *ch)
 {
 	/* Also after the peer has gone: frames that it sent before are legal. */
 	return coll_ch_established(ch) && (coll_desk_kin(ch) || ch->kin);
@@ -355,7 +355,7 @@ u32 coll_ch_read_loan(struct coll_channel *ch, u32 most)
 		if (!pinned && !coll_piece_ready(ch))
 			break;
 		/* See coll_rx_legal(): the frame may have come before the last PROOF. */
-		if (!coll_ch_may_read(ch)) {
+		if (!coll_ch_may_read_loans(ch)) {
 			coll_ch_proto(ch, ch->rx_frame.seq);
 			break;
 		}

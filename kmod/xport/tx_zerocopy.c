@@ -88,9 +88,9 @@ enum coll_nl_send_mode coll_tx_mode(struct coll_channel *ch,
 {
 	const struct coll_stream *data = ch->conn->streams[COLL_STRIPE_DATA];
 	int asked = READ_ONCE(send_mode), mode = asked;
-	u64 least = mode == COLL_SEND_AUTO ? COLL_LEND_OP : COLL_LEND_MIN;
+	u64 least = mode == COLL_SEND_AUTO ? COLL_ZEROCOPY_OP : COLL_ZEROCOPY_MIN;
 
-	if (bytes < COLL_LEND_MIN || ch->tx_op->bytes < least ||
+	if (bytes < COLL_ZEROCOPY_MIN || ch->tx_op->bytes < least ||
 	    !coll_exec_may_zerocopy(ch->tx_op->exec, step))
 		return COLL_NL_SEND_MODE_COPY;
 	/* Only one op at a time has pages out: the next op does not wait for them, but copies. */

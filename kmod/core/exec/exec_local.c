@@ -166,7 +166,7 @@ void coll_exec_start(struct coll_op *op)
 	/* Kick all peers: if a peer has posted another op, its frames may come by any link. */
 	coll_links_kick(op->group, op->links);
 	if (x->nr_peers)
-		coll_group_watch(op->group);
+		coll_group_time_oldest(op->group);
 	for (h = 0; h < x->nr_helpers; h++)
 		if (READ_ONCE(x->helpers[h].nr))
 			coll_helper_kick(&x->helpers[h]);

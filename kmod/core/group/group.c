@@ -100,7 +100,7 @@ static void coll_group_stalled(struct work_struct *work)
 		WRITE_ONCE(g->announced_seq, op->seq);
 		announce = true;
 	}
-	/* Look rarely, until coll_group_watch_next() reports another oldest op. */
+	/* Look rarely, until coll_group_time_next_oldest() reports another oldest op. */
 	if (again && op->seq == g->stall_seq && !announce)
 		delay = min(2 * g->stall_delay, (unsigned long)COLL_STALL_REST);
 	if (again)
@@ -113,15 +113,15 @@ static void coll_group_stalled(struct work_struct *work)
 		queue_delayed_work(coll_alarm_wq, &g->stall, delay);
 }
 
-void coll_group_watch(struct coll_group *g)
+void coll_group_time_oldest(struct coll_group *g)
 {
 	if (READ_ONCE(g->stall_delay) > COLL_STALL_FIRST)
-		coll_group_watch_next(g);
+		coll_group_time_next_oldest(g);
 	else
 		queue_delayed_work(coll_alarm_wq, &g->stall, COLL_STALL_FIRST);
 }
 
-void coll_group_watch_next(struct coll_group *g)
+void coll_group_time_next_oldest(struct coll_group *g)
 {
 	if (READ_ONCE(g->stall_delay) <= COLL_STALL_FIRST)
 		return;

@@ -327,15 +327,15 @@ int coll_group_join(struct coll_member *m, struct coll_join_args *args);
 void coll_group_leave(struct coll_member *m);
 
 /**
- * coll_group_watch() - an op that needs other nodes has started
+ * coll_group_time_oldest() - an op that needs other nodes has started
  *
  * If it takes long, the peers are told its signature: ranks that wait for each
  * other because they disagree find out, whatever their schedules say.
  */
-void coll_group_watch(struct coll_group *g);
+void coll_group_time_oldest(struct coll_group *g);
 
 /* Another op may be the oldest one now: check it soon, if the op before it has taken long. */
-void coll_group_watch_next(struct coll_group *g);
+void coll_group_time_next_oldest(struct coll_group *g);
 
 /**
  * coll_groups_for_each() - walk all groups

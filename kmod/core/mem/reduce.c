@@ -379,13 +379,13 @@ static void coll_reduce_pass(const struct coll_reducer *r, bool final,
  */
 static size_t coll_reduce_head(void **out, unsigned int nr_out, u32 size)
 {
-	size_t past = (unsigned long)out[0] % COLL_STREAM_ALIGN;
+	size_t past = (unsigned long)out[0] % COLL_NT_ALIGN;
 	unsigned int i;
 
 	for (i = 1; i < nr_out; i++)
-		if ((unsigned long)out[i] % COLL_STREAM_ALIGN != past)
+		if ((unsigned long)out[i] % COLL_NT_ALIGN != past)
 			return 0;
-	past = past ? COLL_STREAM_ALIGN - past : 0;
+	past = past ? COLL_NT_ALIGN - past : 0;
 	return past % size ? 0 : past / size;
 }
 

@@ -610,7 +610,7 @@ static void coll_ops_complete(struct coll_group *g, struct coll_op *ended)
 	if (failing)
 		coll_group_check_pending(g);
 	if (running)
-		coll_group_watch_next(g);
+		coll_group_time_next_oldest(g);
 	if (g->watch)
 		g->watch->after(g);
 	if (left)

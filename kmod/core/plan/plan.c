@@ -10,7 +10,7 @@
 #include "../exec/exec.h"
 #include "../exec/exec_local.h"
 #include "../exec/helper.h"
-#include "../exec/stream.h"
+#include "../exec/nt_store.h"
 #include "../group/fusion.h"
 #include "../group/group.h"
 #include "../group/member.h"
@@ -398,8 +398,8 @@ static void coll_plan_stream(struct coll_exec *x)
 		in_flight += atomic64_read(&req->member->in_flight);
 		vectors += 2 * (req->fusion ? req->fusion->nr : 1);
 	}
-	x->stream = max(bytes, in_flight) >= coll_stream_from() &&
-		    bytes >= (u64)vectors * COLL_STREAM_VECTOR;
+	x->stream = max(bytes, in_flight) >= coll_nt_from() &&
+		    bytes >= (u64)vectors * COLL_NT_VECTOR;
 }
 
 /* Make a plan from the schedule of an algorithm. */

@@ -13,36 +13,36 @@
 #include "plan_priv.h"
 
 /* Chunks of W or TMP. */
-struct coll_range {
+struct coll_chunk_range {
 	u32 space;
 	u32 chunk;
 	u32 nr;
 };
 
 /* The range that a step writes, or sends. */
-static struct coll_range coll_range_to(const struct coll_exec_step *st)
+static struct coll_chunk_range coll_chunk_range_to(const struct coll_exec_step *st)
 {
-	return (struct coll_range){ st->s.space, st->s.chunk, st->len ? st->s.nr_chunks : 0 };
+	return (struct coll_chunk_range){ st->s.space, st->s.chunk, st->len ? st->s.nr_chunks : 0 };
 }
 
 /* The second range, which a step only reads; may be empty. */
-static struct coll_range coll_range_from(const struct coll_exec_step *st)
+static struct coll_chunk_range coll_chunk_range_from(const struct coll_exec_step *st)
 {
 	if (st->s.action != COLL_ACT_FOLD && st->s.action != COLL_ACT_MOVE)
-		return (struct coll_range){ };
-	return (struct coll_range){ st->s.from_space, st->s.from, st->len ? st->s.nr_chunks : 0 };
+		return (struct coll_chunk_range){ };
+	return (struct coll_chunk_range){ st->s.from_space, st->s.from, st->len ? st->s.nr_chunks : 0 };
 }
 
-static bool coll_ranges_meet(struct coll_range a, struct coll_range b)
+static bool coll_chunk_ranges_meet(struct coll_chunk_range a, struct coll_chunk_range b)
 {
 	return a.space == b.space && a.nr && b.nr &&
 	       a.chunk < b.chunk + b.nr && b.chunk < a.chunk + a.nr;
 }
 
 /* Do the ranges have chunks in common, and are they not equal? */
-static bool coll_ranges_part(struct coll_range a, struct coll_range b)
+static bool coll_chunk_ranges_part(struct coll_chunk_range a, struct coll_chunk_range b)
 {
-	return coll_ranges_meet(a, b) && (a.chunk != b.chunk || a.nr != b.nr);
+	return coll_chunk_ranges_meet(a, b) && (a.chunk != b.chunk || a.nr != b.nr);
 }
 
 /*
@@ -82,9 +82,9 @@ static bool coll_needs_work(const struct coll_plan *p, u32 i)
 
 		if (other->s.dep == i && other->s.kind != COLL_STEP_SEND)
 			return true;
-		if (coll_range_from(other).nr && other->s.from_space == COLL_SPACE_WORK)
+		if (coll_chunk_range_from(other).nr && other->s.from_space == COLL_SPACE_WORK)
 			return true;
-		if (!coll_ranges_meet(coll_range_to(st), coll_range_to(other)))
+		if (!coll_chunk_ranges_meet(coll_chunk_range_to(st), coll_chunk_range_to(other)))
 			continue;
 		if (other->s.kind == COLL_STEP_SEND ? other->s.dep != i :
 		    other->s.action == COLL_ACT_REDUCE || other->s.action >= COLL_ACT_FOLD_INPUT)
@@ -130,7 +130,7 @@ static bool coll_alias_work(struct coll_plan *p, u32 i)
 /* Is step @i the only writer of its range, and does every reader use exactly this range? */
 static bool coll_owns_range(const struct coll_plan *p, u32 i)
 {
-	struct coll_range mine = coll_range_to(&p->x->steps[i]);
+	struct coll_chunk_range mine = coll_chunk_range_to(&p->x->steps[i]);
 	u32 k;
 
 	for (k = coll_block_begin(p, i); k < coll_block_end(p, i); k++) {
@@ -138,11 +138,11 @@ static bool coll_owns_range(const struct coll_plan *p, u32 i)
 
 		if (k == i)
 			continue;
-		if (coll_ranges_part(mine, coll_range_to(other)) ||
-		    coll_ranges_part(mine, coll_range_from(other)))
+		if (coll_chunk_ranges_part(mine, coll_chunk_range_to(other)) ||
+		    coll_chunk_ranges_part(mine, coll_chunk_range_from(other)))
 			return false;
 		if (other->s.kind != COLL_STEP_SEND &&
-		    coll_ranges_meet(mine, coll_range_to(other)))
+		    coll_chunk_ranges_meet(mine, coll_chunk_range_to(other)))
 			return false;
 	}
 	return true;
@@ -166,7 +166,7 @@ static bool coll_alias_tmp(struct coll_plan *p, u32 i)
 	struct coll_exec_step *st = &x->steps[i];
 	struct coll_part *part = &x->parts[st->part];
 	struct coll_place in = { &part->in[0], st->in_at };
-	struct coll_range mine = coll_range_to(st);
+	struct coll_chunk_range mine = coll_chunk_range_to(st);
 	u32 k;
 
 	if (st->s.flags & COLL_STEP_FINAL || p->kind->flags & COLL_KIND_BLOCKS ||
@@ -175,8 +175,8 @@ static bool coll_alias_tmp(struct coll_plan *p, u32 i)
 	for (k = i + 1; k < coll_block_end(p, i); k++) {
 		struct coll_exec_step *other = &x->steps[k];
 
-		if (coll_ranges_meet(mine, other->s.kind == COLL_STEP_SEND ?
-				     coll_range_to(other) : coll_range_from(other)))
+		if (coll_chunk_ranges_meet(mine, other->s.kind == COLL_STEP_SEND ?
+				     coll_chunk_range_to(other) : coll_chunk_range_from(other)))
 			other->src = in;
 	}
 	return true;
@@ -186,7 +186,7 @@ static bool coll_alias_tmp(struct coll_plan *p, u32 i)
 static struct coll_exec_step *coll_folds_moved(const struct coll_plan *p, u32 i)
 {
 	const struct coll_exec_step *st = &p->x->steps[i];
-	struct coll_range to = coll_range_to(st), from = coll_range_from(st);
+	struct coll_chunk_range to = coll_chunk_range_to(st), from = coll_chunk_range_from(st);
 	struct coll_exec_step *found = NULL;
 	u32 k;
 
@@ -196,18 +196,18 @@ static struct coll_exec_step *coll_folds_moved(const struct coll_plan *p, u32 i)
 
 		/* The source would be overwritten before the receive reads it. */
 		if (other->s.kind != COLL_STEP_SEND &&
-		    coll_ranges_meet(from, coll_range_to(other)))
+		    coll_chunk_ranges_meet(from, coll_chunk_range_to(other)))
 			return NULL;
 		/* Steps after the found one read its result. */
 		if (found && !waits)
 			continue;
-		if (!waits && !coll_ranges_meet(to, coll_range_to(other)) &&
-		    !coll_ranges_meet(to, coll_range_from(other)))
+		if (!waits && !coll_chunk_ranges_meet(to, coll_chunk_range_to(other)) &&
+		    !coll_chunk_ranges_meet(to, coll_chunk_range_from(other)))
 			continue;
 		if (found || !waits || other->s.kind != COLL_STEP_RECV ||
 		    other->s.action != COLL_ACT_REDUCE ||
 		    other->len / other->unit != st->len / st->unit ||
-		    coll_ranges_part(to, coll_range_to(other)))
+		    coll_chunk_ranges_part(to, coll_chunk_range_to(other)))
 			return NULL;
 		found = other;
 	}

@@ -156,29 +156,29 @@ static inline u32 coll_emit_token(struct coll_emit *e, u8 kind, u32 peer, u8 fla
 }
 
 /* A range of chunks, and in which space. */
-struct coll_span {
+struct coll_chunks {
 	u8	space;
 	u32	chunk;
 	u32	nr;
 };
 
-static inline struct coll_span coll_work(u32 chunk, u32 nr)
+static inline struct coll_chunks coll_work(u32 chunk, u32 nr)
 {
-	return (struct coll_span){ COLL_SPACE_WORK, chunk, nr };
+	return (struct coll_chunks){ COLL_SPACE_WORK, chunk, nr };
 }
 
-static inline struct coll_span coll_input(u32 chunk, u32 nr)
+static inline struct coll_chunks coll_input(u32 chunk, u32 nr)
 {
-	return (struct coll_span){ COLL_SPACE_INPUT, chunk, nr };
+	return (struct coll_chunks){ COLL_SPACE_INPUT, chunk, nr };
 }
 
-static inline struct coll_span coll_scratch(u32 chunk, u32 nr)
+static inline struct coll_chunks coll_scratch(u32 chunk, u32 nr)
 {
-	return (struct coll_span){ COLL_SPACE_TMP, chunk, nr };
+	return (struct coll_chunks){ COLL_SPACE_TMP, chunk, nr };
 }
 
 /* Append a send of @s, which step @dep produces. */
-static inline u32 coll_emit_send_span(struct coll_emit *e, u32 peer, struct coll_span s,
+static inline u32 coll_emit_send_span(struct coll_emit *e, u32 peer, struct coll_chunks s,
 				      u32 dep, u8 flags)
 {
 	struct coll_step step = {
@@ -195,7 +195,7 @@ static inline u32 coll_emit_send_span(struct coll_emit *e, u32 peer, struct coll
 }
 
 /* Append a receive into @s. */
-static inline u32 coll_emit_recv_span(struct coll_emit *e, u32 peer, struct coll_span s,
+static inline u32 coll_emit_recv_span(struct coll_emit *e, u32 peer, struct coll_chunks s,
 				      u8 action, u32 dep, u8 flags)
 {
 	struct coll_step step = {
@@ -213,8 +213,8 @@ static inline u32 coll_emit_recv_span(struct coll_emit *e, u32 peer, struct coll
 }
 
 /* Append a local sweep into @s that reads @from, if its action does. */
-static inline u32 coll_emit_local(struct coll_emit *e, struct coll_span s, u8 action,
-				  struct coll_span from, u32 dep, u8 flags)
+static inline u32 coll_emit_local(struct coll_emit *e, struct coll_chunks s, u8 action,
+				  struct coll_chunks from, u32 dep, u8 flags)
 {
 	struct coll_step step = {
 		.kind = COLL_STEP_LOCAL,
@@ -232,13 +232,13 @@ static inline u32 coll_emit_local(struct coll_emit *e, struct coll_span s, u8 ac
 }
 
 /* Append the sweep that makes the result of the wide partial result in @from. */
-static inline void coll_emit_result(struct coll_emit *e, struct coll_span from, u32 dep)
+static inline void coll_emit_result(struct coll_emit *e, struct coll_chunks from, u32 dep)
 {
 	coll_emit_local(e, coll_work(0, 1), COLL_ACT_MOVE, from, dep, COLL_STEP_FINAL);
 }
 
 /* Append the sweep that puts the inputs into @s. */
-static inline u32 coll_emit_inputs(struct coll_emit *e, struct coll_span s, u8 flags)
+static inline u32 coll_emit_inputs(struct coll_emit *e, struct coll_chunks s, u8 flags)
 {
 	return coll_emit_local(e, s, COLL_ACT_INPUT, coll_work(0, 0), COLL_DEP_NONE, flags);
 }
@@ -260,7 +260,7 @@ static inline u32 coll_before(u32 n, u32 me, u32 d)
  * where it runs over the end.
  */
 static inline void coll_emit_send_circle(struct coll_emit *e, u32 peer, u32 n,
-					 struct coll_span s, u8 flags)
+					 struct coll_chunks s, u8 flags)
 {
 	u32 head = s.nr < n - s.chunk ? s.nr : n - s.chunk, rest = s.nr - head;
 
@@ -274,7 +274,7 @@ static inline void coll_emit_send_circle(struct coll_emit *e, u32 peer, u32 n,
 
 /* Append the receive of such a range, as it is. */
 static inline void coll_emit_recv_circle(struct coll_emit *e, u32 peer, u32 n,
-					 struct coll_span s, u8 flags)
+					 struct coll_chunks s, u8 flags)
 {
 	u32 head = s.nr < n - s.chunk ? s.nr : n - s.chunk, rest = s.nr - head;
 

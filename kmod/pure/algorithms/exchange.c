@@ -19,7 +19,7 @@ struct exchange {
 	u32 dep;	/* step that produces A */
 };
 
-static struct coll_span place(const struct coll_core *c, u32 level)
+static struct coll_chunks place(const struct coll_core *c, u32 level)
 {
 	return level < c->levels ? coll_scratch(level, 1) : coll_work(0, 1);
 }
@@ -83,7 +83,7 @@ static void level_rounds(struct coll_emit *e, struct exchange *x, u32 level, u32
 	const struct coll_core *c = x->c;
 	u32 k = c->radix, d = c->me / s % k, round = group_rounds(c) + level * k;
 	u32 q, acc = x->dep, last = d == k - 1 && d < 2 ? k - 2 : k - 1;
-	struct coll_span from = place(c, level), to = place(c, level + 1);
+	struct coll_chunks from = place(c, level), to = place(c, level + 1);
 	u8 flags;
 
 	if (d < 2)

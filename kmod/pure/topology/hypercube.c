@@ -38,11 +38,11 @@ static void halve(struct coll_emit *e, const struct coll_core *c, u32 s, u32 fin
 		  bool fresh)
 {
 	u32 other = c->me ^ s, peer = coll_core_leader(c, other), dep = COLL_DEP_NONE, i;
-	struct coll_span mine = coll_core_span(c, c->me & ~(s - 1), s);
-	struct coll_span theirs = coll_core_span(c, other & ~(s - 1), s);
+	struct coll_chunks mine = coll_core_span(c, c->me & ~(s - 1), s);
+	struct coll_chunks theirs = coll_core_span(c, other & ~(s - 1), s);
 	u8 fence = fresh ? 0 : COLL_STEP_FENCE;
 	u8 action = fresh ? COLL_ACT_REDUCE_IN : COLL_ACT_REDUCE;
-	struct coll_span one;
+	struct coll_chunks one;
 	u8 flags;
 
 	for (i = 0; i < (s > 1 ? 1 : theirs.nr); i++) {
@@ -62,7 +62,7 @@ static void halve(struct coll_emit *e, const struct coll_core *c, u32 s, u32 fin
 
 void coll_emit_halving(struct coll_emit *e, const struct coll_core *c, u32 final)
 {
-	struct coll_span all = coll_work(0, c->chunks);
+	struct coll_chunks all = coll_work(0, c->chunks);
 	u32 s;
 
 	e->round = 0;

@@ -69,7 +69,7 @@ static inline u32 coll_core_leader(const struct coll_core *c, u32 i)
 }
 
 /* Chunks of groups @i to @i + @nr - 1. */
-static inline struct coll_span coll_core_span(const struct coll_core *c, u32 i, u32 nr)
+static inline struct coll_chunks coll_core_span(const struct coll_core *c, u32 i, u32 nr)
 {
 	u32 start = coll_chunk_start(c->chunks, c->nr, i);
 

@@ -39,7 +39,7 @@ static u32 rabenseifner_chunks(u32 n)
 static int rabenseifner_emit(struct coll_emit *e, u32 n, u32 me, u32 root)
 {
 	struct coll_core c;
-	struct coll_span all;
+	struct coll_chunks all;
 
 	if (!coll_emit_args_ok(n, me, root) || root)
 		return -EINVAL;

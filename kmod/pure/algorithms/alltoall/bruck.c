@@ -40,7 +40,7 @@ static u32 area(u32 n, u32 k)
 }
 
 /* Where block @i came in last, if @bits are those that it has gone by. */
-static struct coll_span arrived(u32 n, u32 i, u32 bits)
+static struct coll_chunks arrived(u32 n, u32 i, u32 bits)
 {
 	u32 k = coll_log2_floor(bits);
 
@@ -50,7 +50,7 @@ static struct coll_span arrived(u32 n, u32 i, u32 bits)
 static void one_round(struct coll_emit *e, u32 n, u32 me, u32 k)
 {
 	u32 bit = 1U << k, nr = in_round(n, k), at = area(n, k), i, gone;
-	struct coll_span to, from;
+	struct coll_chunks to, from;
 
 	for (i = bit; i < n; i++) {
 		if (!(i & bit))

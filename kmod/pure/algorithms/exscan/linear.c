@@ -20,8 +20,8 @@ static u32 linear_tmp(u32 n)
 static int linear_emit(struct coll_emit *e, u32 n, u32 me, u32 root)
 {
 	bool wide = e->wide && me + 1 < n;
-	struct coll_span came = wide ? coll_scratch(linear_tmp(n), 1) : coll_work(0, 1);
-	struct coll_span sum = coll_scratch(0, 1);
+	struct coll_chunks came = wide ? coll_scratch(linear_tmp(n), 1) : coll_work(0, 1);
+	struct coll_chunks sum = coll_scratch(0, 1);
 	u32 dep;
 
 	if (!coll_emit_args_ok(n, me, root) || root)

@@ -14,7 +14,7 @@
 static int linear_emit(struct coll_emit *e, u32 n, u32 me, u32 root)
 {
 	bool wide = e->wide && me + 1 < n;
-	struct coll_span sum = wide ? coll_scratch(0, 1) : coll_work(0, 1);
+	struct coll_chunks sum = wide ? coll_scratch(0, 1) : coll_work(0, 1);
 	u8 flags = wide ? 0 : COLL_STEP_FINAL;
 	u32 dep;
 

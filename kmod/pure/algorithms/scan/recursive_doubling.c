@@ -23,7 +23,7 @@ static u32 recursive_doubling_tmp(u32 n)
 
 static int recursive_doubling_emit(struct coll_emit *e, u32 n, u32 me, u32 root)
 {
-	struct coll_span sum = coll_work(0, 1), at, to;
+	struct coll_chunks sum = coll_work(0, 1), at, to;
 	u8 final = e->wide ? 0 : COLL_STEP_FINAL;
 	u32 k, bit, dep = COLL_DEP_NONE;
 

@@ -19,7 +19,7 @@
 static void pass_on(struct coll_emit *e, const struct coll_knomial *t, u32 rel, u64 span)
 {
 	u32 to = coll_knomial_peer(t, rel), below = coll_knomial_below(t, rel, span) - 1;
-	struct coll_span own = coll_work(to, 1), rest = coll_work(coll_after(t->n, to, 1), below);
+	struct coll_chunks own = coll_work(to, 1), rest = coll_work(coll_after(t->n, to, 1), below);
 	u8 flags = t->rel ? COLL_STEP_FENCE : 0;
 
 	if (!t->rel) {
