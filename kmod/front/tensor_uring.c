@@ -23,6 +23,22 @@
 #include "tensor_uring.h"
 #include "tensor_wait.h"
 
+/**
+ * struct coll_uring_args - what the SQE says, kept in the command
+ * @arg: user address
+ * @len: of what is there
+ */
+struct coll_uring_args {
+	u64 arg;
+	u32 len;
+};
+
+static struct coll_uring_args *coll_uring_args_of(struct io_uring_cmd *cmd)
+{
+	BUILD_BUG_ON(sizeof(struct coll_uring_args) > sizeof(cmd->pdu));
+	return (struct coll_uring_args *)cmd->pdu;
+}
+
 /* A command, copied in. */
 union coll_uring_tensor_args {
 	struct coll_tensor_post post;
@@ -64,8 +80,9 @@ static int coll_uring_wait(struct coll_file *cf, u64 arg, struct coll_tensor_wai
 	return ret ?: (int)w->got;
 }
 
-int coll_uring_tensors(struct coll_file *cf, struct io_uring_cmd *cmd, u64 arg, u32 len,
-		       unsigned int issue_flags)
+/* Return: -EIOCBQUEUED; -EAGAIN: a thread of io_uring has to wait; another error of the arguments. */
+static int coll_uring_run(struct coll_file *cf, struct io_uring_cmd *cmd, u64 arg, u32 len,
+			  unsigned int issue_flags)
 {
 	bool holds_file = !(cmd_to_io_kiocb(cmd)->flags & REQ_F_FIXED_FILE);
 	bool post = cmd->cmd_op == COLL_URING_TENSOR_POST;
@@ -94,4 +111,28 @@ int coll_uring_tensors(struct coll_file *cf, struct io_uring_cmd *cmd, u64 arg, 
 	/* Do not return @ret: io_uring would retry -EAGAIN later. */
 	coll_cmd_done(cmd, ret, issue_flags);
 	return -EIOCBQUEUED;
+}
+
+int coll_uring_tensors(struct coll_file *cf, struct io_uring_cmd *cmd, u64 arg, u32 len,
+		       unsigned int issue_flags)
+{
+	int ret = coll_uring_run(cf, cmd, arg, len, issue_flags);
+
+	if (ret == -EAGAIN)
+		*coll_uring_args_of(cmd) = (struct coll_uring_args){ .arg = arg, .len = len };
+	return ret;
+}
+
+bool coll_uring_is_again(struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+	/* A command with IOSQE_ASYNC comes to a thread at once. */
+	return cmd->cmd_op != COLL_URING_SUBMIT && !(issue_flags & IO_URING_F_NONBLOCK) &&
+	       !(cmd_to_io_kiocb(cmd)->flags & REQ_F_FORCE_ASYNC);
+}
+
+int coll_uring_again(struct coll_file *cf, struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+	const struct coll_uring_args args = *coll_uring_args_of(cmd);
+
+	return coll_uring_run(cf, cmd, args.arg, args.len, issue_flags);
 }

@@ -189,6 +189,55 @@ TEST_F(await, no_thread_of_a_polled_ring)
 	self->ring = plain;
 }
 
+/* Two tensors of one group */
+static void group_of_two(FIXTURE_DATA(await) *self, struct coll_tensor *t)
+{
+	raw_tensor(&t[0], "g0", &self->barrier, 0);
+	raw_tensor(&t[1], "g1", &self->barrier, 1);
+	t[0].group = t[1].group = GROUP;
+	t[0].members = t[1].members = 2;
+}
+
+/*
+ * A post of a group goes on in a thread of io_uring. The application may use the SQE again as soon as
+ * it has been submitted.
+ */
+TEST_F(await, sqe_used_again)
+{
+	struct io_uring plain = self->ring, *ring = &self->ring;
+	struct coll_tensor t[2];
+	struct io_uring_cqe *cqe;
+	struct io_uring_sqe *sqe;
+	int i, k;
+
+	group_of_two(self, t);
+	/* One entry: the next SQE is in the same place. */
+	ASSERT_EQ(0, io_uring_queue_init(1, ring, 0));
+	for (i = 0; i < 100; i++) {
+		self->post = (struct coll_tensor_post){
+			.tensors = (uintptr_t)t, .nr = 2, .size = sizeof(t[0]),
+		};
+		ring_prep_op(io_uring_get_sqe(ring), self->c.fd[0], COLL_URING_TENSOR_POST,
+			     &self->post, sizeof(self->post), 1);
+		ASSERT_EQ(1, io_uring_submit(ring));
+		sqe = io_uring_get_sqe(ring);
+		memset(sqe, 0xff, sizeof(*sqe));
+		io_uring_prep_nop(sqe);
+		sqe->user_data = 2;
+		ASSERT_EQ(1, io_uring_submit(ring));
+		for (k = 0; k < 2; k++) {
+			ASSERT_EQ(0, io_uring_wait_cqe(ring, &cqe));
+			EXPECT_EQ(0, cqe->res) TH_LOG("command %llu", cqe->user_data);
+			io_uring_cqe_seen(ring, cqe);
+		}
+		ASSERT_EQ(2, self->post.posted);
+		ASSERT_EQ(0, raw_post(self->c.fd[1], t, 2, NULL));
+		ASSERT_EQ(0, raw_collect_all(&self->c, 2));
+	}
+	io_uring_queue_exit(ring);
+	self->ring = plain;
+}
+
 /* The last ones wait in threads of io_uring, if there are threads enough. */
 TEST_F(await, more_than_may_be)
 {
