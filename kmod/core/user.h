@@ -13,9 +13,9 @@
  *
  * Lifetime: each group and each conn hold a reference; memory that is kept pinned for a user holds
  * one, too (mem/pins_user.h). While there are references the user holds the module, so that rmmod
- * does not wait for what a user can delay. When the last reference is dropped, the release is armed to run a
- * second later, so that the next job of the user finds the queues. The release is a work item of
- * another queue, because it destroys the queues of the user.
+ * does not wait for what a user can delay. When the last reference is dropped, the release is armed
+ * to run a second later, so that the next job of the user finds the queues. The release is a work
+ * item of another queue, because it destroys the queues of the user.
  */
 #ifndef COLL_CORE_USER_H
 #define COLL_CORE_USER_H

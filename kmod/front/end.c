@@ -161,7 +161,6 @@ void coll_end_cancelled(struct coll_file *cf)
 static void coll_mn_release(struct mmu_notifier *mn, struct mm_struct *mm)
 {
 	struct coll_file *cf = container_of(mn, struct coll_file, mn);
-
 	struct coll_group *g = coll_member_group(cf->member);
 
 	if (coll_member_exits(cf->member))
