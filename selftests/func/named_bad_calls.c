@@ -86,8 +86,8 @@ TEST_F(named_bad, waits)
 	WAIT_REFUSED(EINVAL, self->w.min = 5);
 	WAIT_REFUSED(EINVAL, self->w.got = 1);
 	WAIT_REFUSED(EINVAL, self->w.flags = 1);
-	WAIT_REFUSED(EINVAL, self->w.reserved[0] = 1);
-	WAIT_REFUSED(EINVAL, self->w.reserved[1] = 1);
+	WAIT_REFUSED(EINVAL, self->w.reserved = 1);
+	WAIT_REFUSED(EINVAL, self->w.post = 8);
 	/* A result that cannot be told is not lost. */
 	make(self);
 	EXPECT_EQ(0, raw_post(self->c.fd[0], &self->t, 1, NULL));
