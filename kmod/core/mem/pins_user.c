@@ -152,19 +152,15 @@ static unsigned long coll_pins_idle_time(void)
 
 /*
  * Let the timer end after @delay, unless no pin is kept: it holds a reference. A timer that is armed
- * already is changed.
+ * already has one, and is changed. Nothing is dropped here: a caller may hold coll_pins_users_lock.
+ * Each kept pin has a reference, so the work item cannot drop the last one before this gets its own.
  */
 static void coll_pins_user_arm(struct coll_pins_user *u, unsigned long delay)
 {
-	bool armed = true;
-
-	coll_pins_user_hold(u);
 	spin_lock(&u->lock);
-	if (!list_empty(&u->kept))
-		armed = mod_delayed_work(u->queue->reap_wq, &u->idle, delay);
+	if (!list_empty(&u->kept) && !mod_delayed_work(u->queue->reap_wq, &u->idle, delay))
+		coll_pins_user_hold(u);
 	spin_unlock(&u->lock);
-	if (armed)
-		coll_pins_user_put(u);
 }
 
 void coll_pins_user_watch(struct coll_pins_user *u)
@@ -197,7 +193,6 @@ static int coll_pins_set_idle(const char *text, const struct kernel_param *kp)
 	if (ret)
 		return ret;
 	delay = coll_pins_idle_time();
-	/* Each user in the list has a reference, so none is released here. */
 	mutex_lock(&coll_pins_users_lock);
 	list_for_each_entry(u, &coll_pins_users, list)
 		if (delay)
