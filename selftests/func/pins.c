@@ -13,15 +13,7 @@
 
 FIXTURE_SETUP(pins)
 {
-	uint32_t r;
-
-	ASSERT_EQ(0, raw_start(&self->c, RANKS, 1));
-	for (r = 0; r < RANKS; r++) {
-		self->in[r] = memory_at(NULL);
-		self->out[r] = memory_at(NULL);
-		ASSERT_NE(MAP_FAILED, self->in[r]);
-		ASSERT_NE(MAP_FAILED, self->out[r]);
-	}
+	pins_start(_metadata, self);
 }
 
 FIXTURE_TEARDOWN(pins)

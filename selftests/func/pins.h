@@ -30,6 +30,20 @@ static inline int32_t *memory_at(void *at)
 		    MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0), -1, 0);
 }
 
+/* The communicator, and memory for each rank. */
+static inline void pins_start(struct __test_metadata *_metadata, FIXTURE_DATA(pins) *self)
+{
+	uint32_t r;
+
+	ASSERT_EQ(0, raw_start(&self->c, RANKS, 1));
+	for (r = 0; r < RANKS; r++) {
+		self->in[r] = memory_at(NULL);
+		self->out[r] = memory_at(NULL);
+		ASSERT_NE(MAP_FAILED, self->in[r]);
+		ASSERT_NE(MAP_FAILED, self->out[r]);
+	}
+}
+
 static inline void fill(int32_t *v, uint64_t count, int32_t x)
 {
 	uint64_t i;
