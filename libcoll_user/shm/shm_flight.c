@@ -259,13 +259,19 @@ static uint64_t time_left(struct flight *f)
 static void end_late(struct async *a, struct flight *f, uint64_t pos)
 {
 	struct shm *s = a->comm->shm;
+	enum shm_outcome what;
+	int err;
 
 	/* Another thread may have ended it meanwhile. */
-	if (!a->flying || s->flights->first != pos || f->astray ||
-	    shm_op_look(s, &f->o) != SHM_LATE)
+	if (!a->flying || s->flights->first != pos || f->astray)
+		return;
+	what = shm_op_look(s, &f->o);
+	/* If it has, the last rank may have come just then. */
+	err = shm_op_error(s);
+	if (what != SHM_LATE && (what != SHM_COMPLETE || !err))
 		return;
 	s->broken = true;
-	end_first(a, async_expire(a));
+	end_first(a, what == SHM_LATE ? async_expire(a) : err);
 }
 
 static void await(struct async *a, uint64_t ns)

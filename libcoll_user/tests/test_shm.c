@@ -63,6 +63,9 @@ static _Atomic int refusals;
 static int refused_with;
 /* A rank called coll_abort(). */
 static _Atomic bool aborted;
+struct work;
+/* This rank comes at the deadline of one that sleeps, as the kernel fails the communicator. */
+static struct work *comer;
 
 static void ok(bool good, const char *name)
 {
@@ -81,6 +84,7 @@ static uint32_t below(uint64_t *state, uint32_t n)
 /* ---- the kernel ---- */
 
 static bool is_slow(uint64_t pos);
+static void come_at_the_deadline(void);
 
 int ioctl(int fd, unsigned long request, ...)
 {
@@ -95,6 +99,7 @@ int ioctl(int fd, unsigned long request, ...)
 		}
 		if (fails)
 			__atomic_store_n(&fails->failed, ESHUTDOWN, __ATOMIC_RELEASE);
+		come_at_the_deadline();
 		va_start(ap, request);
 		usleep(is_slow(va_arg(ap, struct coll_shm_wait *)->pos) ? 25000 * slowness : 100);
 		va_end(ap);
@@ -846,6 +851,37 @@ static bool time_spent(struct work *k)
 	return good;
 }
 
+static void come_at_the_deadline(void)
+{
+	struct work *k = comer;
+
+	if (!k)
+		return;
+	comer = NULL;
+	usleep(25000);
+	do_work(k);
+	__atomic_store_n((uint32_t *)&k->w->comm[0].shm->h->failed, ETIMEDOUT, __ATOMIC_RELEASE);
+}
+
+/*
+ * The last rank comes at the deadline of the other one. It succeeds. The other one is told that the
+ * communicator has failed.
+ */
+static bool in_time_too_late(struct work *k)
+{
+	struct world *w = world_new(2);
+	bool good;
+
+	prepare(&k[1], w, 1, COLL_ALLREDUCE, 5, 0);
+	prepare(&k[0], w, 0, COLL_ALLREDUCE, 5, 0);
+	k[0].cmd.timeout_ns = 20000000;
+	comer = &k[1];
+	do_work(&k[0]);
+	good = !comer && check(&k[1], 2) && k[0].done && k[0].res == -ETIMEDOUT;
+	world_free(w);
+	return good;
+}
+
 /* As the function of coll_comm_set_idle() */
 static uint64_t idle_for_a_minute(void *arg, uint64_t waited_ns)
 {
@@ -1547,6 +1583,7 @@ int main(int argc, char **argv)
 	ok(second_thread_behind(k), "a second thread does not overtake the first one");
 	ok(signal_handler(k), "a signal handler is refused");
 	ok(time_spent(k), "the time that was spent here");
+	ok(in_time_too_late(k), "the last rank comes at the deadline of the other one");
 	ok(sleep_refused(k, ENOMEM, NULL) && sleep_refused(k, EBUSY, NULL),
 	   "a sleep that is refused");
 	ok(sleep_refused(k, EBUSY, idle_for_a_minute), "and one between calls of a function");

@@ -96,34 +96,46 @@ static void coll_group_end_ops(struct coll_group *g)
 	}
 }
 
+bool coll_group_fail_locked(struct coll_group *g, const struct coll_cause *cause)
+{
+	lockdep_assert_held(&g->lock);
+	/*
+	 * Ending ops may drop all references but ours. If there is no reference
+	 * left, the group is being reaped, and the last work of a link has found
+	 * an error: no rank is left that could get it.
+	 */
+	if (g->error || !kref_get_unless_zero(&g->ref))
+		return false;
+	g->cause = *cause;
+	WRITE_ONCE(g->error, cause->error);
+	coll_parts_failing_locked(g);
+	return true;
+}
+
+/* Tell the first failure to the other nodes. */
+static void coll_group_tell(struct coll_group *g)
+{
+	const struct coll_cause *cause = &g->cause;
+
+	coll_user_hurry(g->user);	/* its workers hold refs of ops that have to end */
+	trace_coll_abort(g->id, cause->seq, cause->kind, cause->error, cause->rank);
+	coll_links_alert(g);	/* ABORT is sent first, then our own ops end */
+}
+
 /*
  * Store the first failure, and tell it to the other nodes. Return: true if it is the first. Then
  * the caller owes coll_group_end(), and has a reference to the group until then.
  */
 static bool coll_group_fail_begin(struct coll_group *g, const struct coll_cause *cause)
 {
-	/*
-	 * Ending ops may drop all references but ours. If there is no reference
-	 * left, the group is being reaped, and the last work of a link has found
-	 * an error: no rank is left that could get it.
-	 */
-	if (!kref_get_unless_zero(&g->ref))
-		return false;
-	spin_lock(&g->lock);
-	if (g->error) {
-		spin_unlock(&g->lock);
-		coll_group_put(g);
-		return false;
-	}
-	g->cause = *cause;
-	WRITE_ONCE(g->error, cause->error);
-	coll_parts_failing_locked(g);
-	spin_unlock(&g->lock);
+	bool first;
 
-	coll_user_hurry(g->user);	/* its workers hold refs of ops that have to end */
-	trace_coll_abort(g->id, cause->seq, cause->kind, cause->error, cause->rank);
-	coll_links_alert(g);	/* ABORT is sent first, then our own ops end */
-	return true;
+	spin_lock(&g->lock);
+	first = coll_group_fail_locked(g, cause);
+	spin_unlock(&g->lock);
+	if (first)
+		coll_group_tell(g);
+	return first;
 }
 
 /* End everything that is in flight. */
@@ -138,6 +150,12 @@ void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
 {
 	if (coll_group_fail_begin(g, cause))
 		coll_group_end(g);
+}
+
+void coll_group_failed(struct coll_group *g)
+{
+	coll_group_tell(g);
+	coll_group_end(g);
 }
 
 void coll_group_fail_soon(struct coll_group *g, const struct coll_cause *cause)

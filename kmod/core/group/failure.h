@@ -36,6 +36,21 @@ void coll_failure_exit(void);
 void coll_group_fail(struct coll_group *g, const struct coll_cause *cause);
 
 /**
+ * coll_group_fail_locked() - store the first failure
+ * @g: group
+ * @cause: as of coll_group_fail()
+ *
+ * For callers that decide under group->lock whether the group has to fail.
+ *
+ * Return: true if it is the first. Then the caller has a reference to the group, and has to call
+ * coll_group_failed() after it has released the lock.
+ */
+bool coll_group_fail_locked(struct coll_group *g, const struct coll_cause *cause);
+
+/* The second half of coll_group_fail(), after coll_group_fail_locked(): puts its reference. */
+void coll_group_failed(struct coll_group *g);
+
+/**
  * coll_group_fail_soon() - as coll_group_fail(), for callers that must not wait until ops end
  * @g: group
  * @cause: as of coll_group_fail()

@@ -52,6 +52,27 @@ static u32 coll_op_late_rank_locked(const struct coll_op *op)
 	return i < g->nr_local ? g->local_rank[i] : COLL_RANK_NONE;
 }
 
+/*
+ * Fail the group at the deadline of an op with a ref. An op whose result is fixed ends in a moment
+ * and is in time, unless another node has not taken its pages yet.
+ */
+static void coll_op_fail_late(struct coll_op *op, const struct coll_cause *cause)
+{
+	struct coll_group *g = op->group;
+	bool claimed, first = false;
+
+	spin_lock(&g->lock);
+	/* Fix the result here: between the error and coll_group_failed() the op could end well. */
+	claimed = !g->error && coll_op_end(op, -cause->error);
+	if (claimed || atomic_read(&op->zc_links))
+		first = coll_group_fail_locked(g, cause);
+	spin_unlock(&g->lock);
+	if (first)
+		coll_group_failed(g);
+	if (claimed)
+		coll_op_put_later(op);
+}
+
 /* The deadline of an op with a ref. If the timer was early, it is armed again. */
 static void coll_op_timed_out(struct coll_op *op)
 {
@@ -86,7 +107,7 @@ static void coll_op_timed_out(struct coll_op *op)
 		cause.node = coll_exec_awaited(first->exec);
 	if (failing)
 		cause = pending;
-	coll_group_fail(g, &cause);
+	coll_op_fail_late(op, &cause);
 	if (first)
 		coll_op_put_later(first);
 }

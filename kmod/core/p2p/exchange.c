@@ -30,13 +30,56 @@ void coll_exchange_put(struct coll_exchange *x)
 	kref_put(&x->ref, coll_exchange_free);
 }
 
+/* Is this end neither over nor about to be? Under group->lock. */
+static bool coll_msg_is_open_locked(const struct coll_msg *msg)
+{
+	lockdep_assert_held(&msg->x->g->lock);
+	return msg->state != COLL_MSG_NONE && msg->state != COLL_MSG_OVER &&
+	       !coll_msg_ending(msg->lead);
+}
+
+/*
+ * The end of @x that is late: preferably the one that has no partner yet. An end whose result is
+ * fixed is over in a moment, and is in time. NULL: none. Under group->lock.
+ */
+static struct coll_msg *coll_exchange_late_locked(struct coll_exchange *x)
+{
+	struct coll_msg *recv = &x->recv, *send = &x->send, *late;
+
+	lockdep_assert_held(&x->g->lock);
+	late = recv->state == COLL_MSG_POSTED ||
+	       (recv->state == COLL_MSG_MATCHED && !coll_msg_waits(send)) ? recv : send;
+	if (!coll_msg_is_open_locked(late))
+		late = late == recv ? send : recv;
+	return coll_msg_is_open_locked(late) ? late : NULL;
+}
+
+/*
+ * Fail the group, because an end of @x is late. Its result is fixed under the same lock: otherwise
+ * it could end well before the group fails. Under group->lock. Return: the lead to put after
+ * coll_group_failed(); NULL: nothing is late, or the group has failed already.
+ */
+static struct coll_msg *coll_exchange_fail_locked(struct coll_exchange *x)
+{
+	struct coll_msg *late = coll_exchange_late_locked(x);
+	struct coll_group *g = x->g;
+	struct coll_cause cause;
+
+	lockdep_assert_held(&g->lock);
+	if (!late || g->error || !coll_msg_end(late->lead, -ETIMEDOUT))
+		return NULL;
+	coll_group_cause(g, &cause, COLL_CAUSE_TIMEOUT, ETIMEDOUT, coll_msg_partner(late), 0);
+	/* It is the first failure, and the exchange has a reference to the group. */
+	coll_group_fail_locked(g, &cause);
+	return late->lead;
+}
+
 static void coll_exchange_deadline(struct work_struct *work)
 {
 	struct coll_exchange *x = container_of(to_delayed_work(work),
 					       struct coll_exchange, deadline);
 	struct coll_group *g = x->g;
-	struct coll_cause cause;
-	const struct coll_msg *late = NULL;
+	struct coll_msg *lead = NULL;
 	unsigned long delay = 0;
 
 	spin_lock(&g->lock);
@@ -45,17 +88,14 @@ static void coll_exchange_deadline(struct work_struct *work)
 	if (delay) {
 		kref_get(&x->ref);
 		queue_delayed_work(coll_alarm_wq, &x->deadline, delay);
+	} else if (x->left) {
+		lead = coll_exchange_fail_locked(x);
 	}
-	if (x->left && !delay)
-		late = x->recv.state == COLL_MSG_POSTED ||
-		       (x->recv.state == COLL_MSG_MATCHED &&
-			!coll_msg_waits(&x->send)) ? &x->recv : &x->send;
-	if (late)
-		coll_group_cause(g, &cause, COLL_CAUSE_TIMEOUT, ETIMEDOUT,
-				 coll_msg_partner(late), 0);
 	spin_unlock(&g->lock);
-	if (late)
-		coll_group_fail(g, &cause);
+	if (lead) {
+		coll_group_failed(g);
+		coll_msg_put(lead);
+	}
 	coll_exchange_put(x);
 }
 

@@ -179,19 +179,19 @@ static bool coll_tensors_fusion_is_late_locked(const struct coll_tensors *ts)
 	return ts->fuse_expires && !coll_deadline_delay(ts->fuse_expires);
 }
 
-/* The group fails: a local rank has not joined, or the next node does not answer. */
-static void coll_tensors_unanswered(struct coll_tensors *ts)
+/*
+ * The group fails: a local rank has not joined, or the next node does not answer. Under
+ * group->lock. Return: as coll_group_fail_locked().
+ */
+static bool coll_tensors_unanswered_locked(struct coll_tensors *ts)
 {
 	struct coll_group *g = ts->group;
 	struct coll_cause cause;
-	u64 seq;
 
-	spin_lock(&g->lock);
-	seq = ts->started + 1;
-	spin_unlock(&g->lock);
-	coll_group_cause(g, &cause, COLL_CAUSE_TIMEOUT, ETIMEDOUT, COLL_RANK_NONE, seq);
+	lockdep_assert_held(&g->lock);
+	coll_group_cause(g, &cause, COLL_CAUSE_TIMEOUT, ETIMEDOUT, COLL_RANK_NONE, ts->started + 1);
 	cause.node = ts->parent;
-	coll_group_fail(g, &cause);
+	return coll_group_fail_locked(g, &cause);
 }
 
 /* Does not call coll_tensors_settle(): work of coll_alarm_wq takes no lock that a user may hold. */
@@ -200,18 +200,19 @@ static void coll_tensors_deadline(struct work_struct *work)
 	struct coll_tensors *ts = container_of(to_delayed_work(work), struct coll_tensors,
 					       deadline);
 	struct coll_group *g = ts->group;
-	bool unanswered;
+	bool failed = false;
 
 	spin_lock(&g->lock);
-	unanswered = coll_tensors_give_up_locked(ts) || coll_tensors_fusion_is_late_locked(ts);
+	if (coll_tensors_give_up_locked(ts) || coll_tensors_fusion_is_late_locked(ts))
+		failed = coll_tensors_unanswered_locked(ts);
 	/* An op that starts after a failure would never end. */
 	if (!g->error) {
 		coll_coord_run(&ts->coord);
 		coll_tensors_arm(ts);
 	}
 	spin_unlock(&g->lock);
-	if (unanswered)
-		coll_tensors_unanswered(ts);
+	if (failed)
+		coll_group_failed(g);
 	queue_work(g->user->wq, &ts->work);
 	coll_tensors_call(g);
 }
