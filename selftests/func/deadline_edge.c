@@ -100,7 +100,7 @@ static uint64_t next_step(uint64_t step, bool passed)
 /* Look for the moment of the deadline: later after a success, earlier after a failure. */
 static void at_the_edge(struct __test_metadata *_metadata, const struct edge_cmds *e)
 {
-	unsigned int i, good = 0, rounds = test_scale(400);
+	unsigned int i, good = 0, rounds = 40 + test_scale(360);
 	uint64_t late = TIMEOUT, step = STEP_MOST;
 	int ret, last = 0, other;
 	struct raw_comm c;
