@@ -344,6 +344,19 @@ def errors():
     raises("no such rank", IndexError, lambda: comm.node_of(comm.size))
 
 
+def own_counts():
+    """The count of the root itself does not fit its array: nothing beside the array is touched."""
+    with comm.split(comm.rank) as alone:
+        big, many = np.full(1000, -1.0), np.arange(999.0)
+        for scatter in alone.scatterv, alone.iscatterv:
+            raises("a block that is too large", ValueError, lambda: scatter(many, big[:1], [999]))
+            raises("a block that is too small", ValueError, lambda: scatter(many, big, [999]))
+        for gather in alone.gatherv, alone.igatherv:
+            raises("more than there is", ValueError, lambda: gather(big[:1], [999]))
+            raises("less than there is", ValueError, lambda: gather(big, [999]))
+        equal("what is beside the array", big, np.full(1000, -1.0))
+
+
 def foreign_pairs():
     swapped = {"names": ["v", "p"], "formats": ["f8", "i4"], "offsets": [8, 0], "itemsize": 16}
     for what in ([("v", ">f8"), ("p", ">i4")], [("v", "f8"), ("p", ">i4")]):
@@ -407,6 +420,51 @@ def threads():
         thread.join(20)
         ok(f"{end} beside a wait: {said!r}", not thread.is_alive() and len(said) == 1 and
            (isinstance(said[0], ValueError) if end == "finalize" else said[0].errno == 125))
+        other.finalize()
+
+
+def blocked_threads():
+    """finalize() while another thread is in a blocking call that nobody else makes."""
+    def waiter(call, said):
+        try:
+            call()
+        except (coll.Error, ValueError) as e:
+            said.append(e)
+
+    alone, both, buf = comm.split(comm.rank), comm.dup(), np.empty(4)
+    for other, call in (alone, lambda: alone.recv(buf)), (both, both.barrier):
+        said = []
+        if other is both and (comm.rank or comm.size == 1):
+            continue
+        thread = threading.Thread(target=waiter, args=(call, said), daemon=True)
+        thread.start()
+        while not other._calls._threads or all(c.test() for c in other._calls.all()):
+            time.sleep(0.001)
+        # Before it is in the function of C, or there.
+        time.sleep(0.1 * (comm.rank % 2))
+        other.finalize()
+        thread.join(20)
+        ok(f"finalize beside {other!r}: {said!r}", not thread.is_alive() and len(said) == 1 and
+           isinstance(said[0], (ValueError, coll.Error)))
+    comm.barrier()
+    both.finalize()
+
+
+def in_a_cycle():
+    """The garbage collector finds a communicator and a call of it that rank 1 never makes."""
+    if comm.size == 1:
+        return
+    other = comm.dup()
+    if comm.rank == 0:
+        box = [other, other.iallreduce(np.ones(3))]
+        box.append(box)
+        del other, box
+        gc.collect()
+        comm.barrier()
+    else:
+        comm.barrier()
+        raises("a communicator that rank 0 has dropped", coll.Error, other.barrier,
+               errno.ESHUTDOWN)
         other.finalize()
 
 
@@ -577,9 +635,12 @@ def main():
     pairs()
     foreign_pairs()
     errors()
+    own_counts()
     twice()
     after_the_end()
     threads()
+    blocked_threads()
+    in_a_cycle()
     forked()
     in_a_handler()
     dropped()

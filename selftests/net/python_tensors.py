@@ -222,7 +222,7 @@ def dropped_in_finalize():
     a = np.ones(1000)
     seen = weakref.ref(a)
     if comm.rank == 0:
-        other._live = Live()
+        other._calls.live = Live()
         gc.disable()
         box += [box, other.allreduce("in a cycle", coll.IN_PLACE, a)]
         del a, box
@@ -235,6 +235,45 @@ def dropped_in_finalize():
     else:
         other.allreduce("in a cycle", coll.IN_PLACE, a).wait()
         other.finalize()
+
+
+def in_a_cycle():
+    """The garbage collector finds tensors and one that is posted, which rank 1 never posts."""
+    if comm.size == 1:
+        return
+    other = coll.Tensors(comm)
+    if comm.rank == 0:
+        box = [other, other.allreduce("in a cycle", coll.IN_PLACE, np.ones(1000))]
+        box.append(box)
+        del other, box
+        gc.collect()
+        comm.barrier()
+    else:
+        comm.barrier()
+        raises("tensors that rank 0 has dropped", coll.Error, lambda: other.barrier("b").wait(),
+               errno.ESHUTDOWN)
+        other.finalize()
+
+
+def joins():
+    """finalize() while another thread waits until all ranks have joined: rank 1 does not."""
+    def join():
+        try:
+            other.join()
+        except (coll.Error, ValueError) as e:
+            said.append(e)
+
+    said = []
+    with coll.Tensors(comm) as other:
+        if comm.rank == 0 and comm.size > 1:
+            thread = threading.Thread(target=join, daemon=True)
+            thread.start()
+            while not other._calls._threads:
+                time.sleep(0.001)
+            other.finalize()
+            thread.join(20)
+            ok(f"a join beside finalize(): {said!r}", not thread.is_alive() and len(said) == 1)
+        comm.barrier()
 
 
 def threads():
@@ -350,7 +389,7 @@ def ends():
 with coll.Comm() as comm:
     with coll.Tensors(comm) as ts:
         for test in any_order, factors, mismatches, groups, dropped, lost_result, \
-                freed_once, dropped_in_finalize, threads, forked, \
+                freed_once, dropped_in_finalize, in_a_cycle, joins, threads, forked, \
                 in_a_handler, joined, ends:
             test()
     with coll.Tensors.split(comm, comm.rank % 2) as half:

@@ -5,7 +5,6 @@ import errno
 import itertools
 import threading
 import time
-import weakref
 from typing import Any, Callable, Iterable, Optional, Tuple, Union
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from ._coll import ffi, lib
 from ._error import Error, check, last_error
 from ._messages import Messages
-from ._request import Request, is_own, not_inside, watch_forks
+from ._request import Calls, Request, is_own, not_inside, watch_forks
 from ._types import IN_PLACE, SUM, Op, array, counts_of, dtype_of, pointer, same_type
 
 _NONE = ffi.NULL
@@ -53,7 +52,7 @@ def ends_soon(owner: Any) -> bool:
     until = time.monotonic() + GIVEN_UP_WITHIN
     while owner._c:
         owner._sweep()
-        if not owner._left and all(map(is_over, list(owner._live))):
+        if not owner._left and all(map(is_over, owner._calls.all())) and owner._lost_are_over():
             return True
         if time.monotonic() > until:
             return False
@@ -93,8 +92,8 @@ class Comm(Messages):
         self._gone = False
         # coll_finalize() has returned.
         self._freed = False
-        # Requests that somebody has, and those that nobody waits for, with their arrays
-        self._live: Any = weakref.WeakSet()
+        self._calls = Calls()
+        # Requests that nobody waits for, with their arrays
         self._left: Any = collections.deque()
         self._sweeping: Any = threading.RLock()
         # Messages that are reserved, and that nobody has: see _reserve()
@@ -103,6 +102,8 @@ class Comm(Messages):
         if _comm is None:
             _comm = self._init(rank, size, rendezvous, key, node, device, timeout, exchange,
                                uring)
+        self._rank: int = lib.coll_comm_rank(_comm)
+        self._size: int = lib.coll_comm_size(_comm)
         self._c = _comm
 
     @staticmethod
@@ -168,8 +169,11 @@ class Comm(Messages):
         for request, _keep, done in list(self._left):
             if not done[0]:
                 lib.coll_cancel(request)
-        for request in list(self._live):
-            request._take_back()
+        for call in self._calls.all():
+            call._take_back()
+        for at, done, _keep in self._calls.lost():
+            if not done[0] and at[0] != _NONE:
+                lib.coll_cancel(at[0])
         if not ends_soon(self):
             lib.coll_abort(self._c, 1)
 
@@ -181,22 +185,34 @@ class Comm(Messages):
     def finalize(self) -> None:
         """Leaves, and frees everything. May be called again.
 
-        Requests are no more afterwards: their calls raise ValueError, unless they were over. In a
-        signal handler: EDEADLK if that has interrupted a wait; nothing has happened then.
+        Requests are no more afterwards: their calls raise ValueError, unless they were over. If
+        other threads do not come out of blocking calls, the communicator is aborted. In a signal
+        handler: EDEADLK if that has interrupted a call; nothing has happened then.
         """
         if self._c != _NONE:
-            for lock in [self._sweeping] + [r._lock for r in list(self._live)]:
+            for lock in [self._sweeping] + [call._lock for call in self._calls.all()]:
                 not_inside(lock, "finalize", self._c)
         with self._sweeping:
             c, self._c, self._gone = self._c, _NONE, True
         if c == _NONE:
             return
-        held = [request._forget() for request in list(self._live)]
+        try:
+            if not self._calls.threads_leave(GIVEN_UP_WITHIN):
+                lib.coll_abort(c, 1)
+            held = [call._forget() for call in self._calls.all()]
+            held += self._calls.open.values()
+        except BaseException:
+            # By a signal: threads may be in functions of C.
+            lib.coll_abort(c, 1)
+            with self._sweeping:
+                self._c, self._gone = c, False
+            raise
         try:
             check(lib.coll_finalize(c), "finalize")
         finally:
             self._freed = True
             held.clear()
+            self._calls.open.clear()
             self._left.clear()
 
     def _leave(self, *entry: Any) -> None:
@@ -224,6 +240,18 @@ class Comm(Messages):
         finally:
             self._sweeping.release()
 
+    def _lost_are_over(self) -> bool:
+        """Are those over that the collector of garbage has found together with this one?"""
+        if is_own(self._sweeping):
+            return False
+        with self._sweeping:
+            for at, done, _keep in self._calls.lost():
+                if self._c != _NONE and at[0] != _NONE and not done[0]:
+                    lib.coll_test(at[0], done)
+                    if not done[0]:
+                        return False
+        return True
+
     def _check_alive(self) -> None:
         if self._c == _NONE:
             raise ValueError("the communicator has been finalized")
@@ -236,22 +264,26 @@ class Comm(Messages):
     @property
     def rank(self) -> int:
         """Rank of this process."""
-        return lib.coll_comm_rank(self._comm)
+        self._check_alive()
+        return self._rank
 
     @property
     def size(self) -> int:
         """Ranks in all."""
-        return lib.coll_comm_size(self._comm)
+        self._check_alive()
+        return self._size
 
     @property
     def node(self) -> int:
         """Node of this rank."""
-        return lib.coll_comm_node(self._comm)
+        with self._calls.inside():
+            return lib.coll_comm_node(self._comm)
 
     @property
     def nodes(self) -> int:
         """Nodes in all."""
-        return lib.coll_comm_nodes(self._comm)
+        with self._calls.inside():
+            return lib.coll_comm_nodes(self._comm)
 
     def node_of(self, rank: int) -> int:
         """Node of another rank.
@@ -263,7 +295,8 @@ class Comm(Messages):
             ...
         IndexError: no rank 2
         """
-        node = lib.coll_comm_node_of(self._comm, rank)
+        with self._calls.inside():
+            node = lib.coll_comm_node_of(self._comm, rank)
         if node == lib.COLL_RANK_ANY:
             raise IndexError(f"no rank {rank}")
         return node
@@ -273,7 +306,8 @@ class Comm(Messages):
 
         >>> comm.set_timeout(20)
         """
-        check(lib.coll_comm_set_timeout(self._comm, int(seconds * 1e9)), "set_timeout")
+        with self._calls.inside():
+            check(lib.coll_comm_set_timeout(self._comm, int(seconds * 1e9)), "set_timeout")
 
     def set_algorithm(self, collective: str, name: Optional[str]) -> None:
         """One algorithm for all sizes of a collective, as ("allreduce", "ring"). A collective.
@@ -283,7 +317,9 @@ class Comm(Messages):
         """
         what = getattr(lib, "COLL_" + collective.upper())
         name_c = _NONE if name is None else ffi.new("char[]", name.encode())
-        check(lib.coll_comm_set_algorithm(self._comm, what, name_c), "set_algorithm", self._c)
+        with self._calls.inside():
+            c = self._comm
+            check(lib.coll_comm_set_algorithm(c, what, name_c), "set_algorithm", c)
 
     def abort(self, code: int = 1) -> None:
         """Ends the communicator on every rank.
@@ -296,7 +332,8 @@ class Comm(Messages):
         ...     except coll.Error as e:
         ...         assert e.errno == errno.ESHUTDOWN and "7" in e.cause
         """
-        check(lib.coll_abort(self._comm, code), "abort")
+        with self._calls.inside():
+            check(lib.coll_abort(self._comm, code), "abort")
 
     def split(self, color: int, key: int = 0) -> Optional["Comm"]:
         """Communicators of parts of this one, as MPI_Comm_split. None for UNDEFINED.
@@ -308,8 +345,10 @@ class Comm(Messages):
         True
         """
         result = ffi.new("coll_comm_t **")
-        ret = lib.coll_comm_split(self._comm, color, key, result)
-        check(ret, "split", self._c, last_error() if ret else "")
+        with self._calls.inside():
+            c = self._comm
+            ret = lib.coll_comm_split(c, color, key, result)
+            check(ret, "split", c, last_error() if ret else "")
         return None if result[0] == _NONE else Comm(_comm=result[0])
 
     def dup(self) -> "Comm":
@@ -320,20 +359,27 @@ class Comm(Messages):
         <coll.Comm, rank ... of 2>
         """
         result = ffi.new("coll_comm_t **")
-        ret = lib.coll_comm_dup(self._comm, result)
-        check(ret, "dup", self._c, last_error() if ret else "")
+        with self._calls.inside():
+            c = self._comm
+            ret = lib.coll_comm_dup(c, result)
+            check(ret, "dup", c, last_error() if ret else "")
         return Comm(_comm=result[0])
 
     def _call(self, name: str, args: tuple, keep: tuple, result: Any) -> Any:
         self._sweep()
-        check(getattr(lib, "coll_" + name)(self._comm, *args), name, self._c)
+        with self._calls.inside():
+            c = self._comm
+            check(getattr(lib, "coll_" + name)(c, *args), name, c)
         return result
 
     def _start(self, name: str, args: tuple, keep: tuple, result: Any) -> Request:
         self._sweep()
         request = Request(self, result, (keep, args), name)
-        self._live.add(request)
-        check(getattr(lib, "coll_i" + name)(self._comm, *args, request._at), "i" + name, self._c)
+        self._calls.live.add(request)
+        self._calls.open[id(request._at)] = request._at, request._done, request._keep
+        with request._lock:
+            c = self._comm
+            check(getattr(lib, "coll_i" + name)(c, *args, request._at), "i" + name, c)
         return request
 
     # Below, _x() makes the arguments of collective x: (name, arguments of the C function,
@@ -696,7 +742,9 @@ class Comm(Messages):
         if recv is None:
             recv = np.empty(sum(counts), send.dtype)
         array(recv, "recv", write=True)
-        c, d, _ = self._layout(counts, displs, recv.size, "recv")
+        c, d, numbers = self._layout(counts, displs, recv.size, "recv")
+        if send.size != numbers[self.rank]:
+            raise ValueError("counts do not fit send")
         return "gatherv", (pointer(send), send.size, pointer(recv), c, d,
                            same_type(send, recv), root), (send, recv, c, d), recv
 
@@ -726,7 +774,9 @@ class Comm(Messages):
         array(send, "send")
         # An array of numpy has no truth value.
         counts = () if counts is None else list(counts)
-        c, d, _ = self._layout(counts, displs, send.size, "send")
+        c, d, numbers = self._layout(counts, displs, send.size, "send")
+        if recv.size != numbers[self.rank]:
+            raise ValueError("counts do not fit recv")
         return "scatterv", (pointer(send), c, d, pointer(recv), recv.size,
                             same_type(send, recv), root), (send, recv, c, d), recv
 

@@ -18,10 +18,13 @@ _NAP = 0.001
 
 
 class Messages:
-    """The methods of a communicator for messages. Comm has _comm, _c, _call, _start, _reserved."""
+    """The methods of a communicator for messages.
+
+    Comm has _comm, _calls, _call, _start, _reserved.
+    """
 
     _comm: Any
-    _c: Any
+    _calls: Any
     _call: Any
     _start: Any
     _reserved: Dict[int, Any]
@@ -123,7 +126,9 @@ class Messages:
         """What a probe has found, or None."""
         got, found = ffi.new("struct coll_message *"), ffi.new("int *", 1)
         more = (found,) if name == "iprobe" else ()
-        check(getattr(lib, "coll_" + name)(self._comm, source, tag, *more, got), name, self._c)
+        with self._calls.inside():
+            c = self._comm
+            check(getattr(lib, "coll_" + name)(c, source, tag, *more, got), name, c)
         return got if found[0] else None
 
     def probe(self, source: int = lib.COLL_RANK_ANY,
@@ -174,7 +179,9 @@ class Messages:
                 return message
             waited = time.monotonic() - start
             if ns and waited * 1e9 > ns:
-                check(lib.coll_submit(self._comm, command[0]), "mprobe", self._c)
+                with self._calls.inside():
+                    c = self._comm
+                    check(lib.coll_submit(c, command[0]), "mprobe", c)
             time.sleep(min(waited / 8, _NAP))
 
     def improbe(self, source: int = lib.COLL_RANK_ANY,
@@ -192,7 +199,9 @@ class Messages:
         The command ends the communicator, as that deadline does, if there is no message.
         """
         got, command = ffi.new("struct coll_message *"), ffi.new("struct coll_cmd *")
-        lib.coll_cmd_recv(self._comm, command, ffi.NULL, 0, lib.COLL_DTYPE_NONE, source, tag, got)
+        with self._calls.inside():
+            lib.coll_cmd_recv(self._comm, command, ffi.NULL, 0, lib.COLL_DTYPE_NONE, source, tag,
+                              got)
         ns = command.timeout_ns
         command.collective, command.timeout_ns = lib.COLL_PROBE, 1
         return (command, got), ns
@@ -202,12 +211,14 @@ class Messages:
 
         An exception may come behind any call, by a signal. Then the message waits in _reserved.
         """
-        comm, message = self._comm, self._left_over(source, tag)
+        message = self._left_over(source, tag)
         if message is not None:
             return message
         got, found = ffi.new("struct coll_message *"), ffi.new("int *")
         try:
-            check(lib.coll_improbe(comm, source, tag, found, got), name, self._c)
+            with self._calls.inside():
+                c = self._comm
+                check(lib.coll_improbe(c, source, tag, found, got), name, c)
             return Message(self, got) if found[0] else None
         except BaseException:
             if found[0] and got.source != lib.COLL_RANK_NULL:

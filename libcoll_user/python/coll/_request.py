@@ -3,8 +3,9 @@
 import errno
 import os
 import threading
+import time
 import weakref
-from typing import Any
+from typing import Any, Dict
 
 from ._coll import ffi, lib
 from ._error import Error, check
@@ -25,6 +26,69 @@ def not_inside(lock: Any, what: str, comm: Any = ffi.NULL) -> None:
     """Raises Error if this thread would wait for itself."""
     if is_own(lock):
         check(-errno.EDEADLK, what, comm)
+
+
+class Call:
+    """The functions of C that one thread is in. Its lock is held there."""
+
+    def __init__(self) -> None:
+        self._lock: Any = threading.RLock()
+
+    def test(self) -> bool:
+        """Is the thread in none?"""
+        if is_own(self._lock):
+            return True
+        if not self._lock.acquire(blocking=False):
+            return False
+        self._lock.release()
+        return True
+
+    def _forget(self) -> tuple:
+        """Waits until the thread is in none."""
+        with self._lock:
+            return ()
+
+    def _take_back(self) -> None:
+        """Nothing: see Request._take_back()."""
+
+
+class Calls:
+    """What is under way in a Comm or a Tensors, so that finalize() frees nothing that is in use."""
+
+    def __init__(self) -> None:
+        # Requests or tensors that somebody has.
+        self.live: Any = weakref.WeakSet()
+        # By id of their _at: (_at, _done, arrays) of those that are not over. The collector of
+        # garbage takes all weak references to a cycle away before it calls a __del__ there.
+        self.open: Dict[int, tuple] = {}
+        # Functions of C, by thread.
+        self._threads: Dict[int, Call] = {}
+
+    def inside(self) -> Any:
+        """A lock: hold it in each function of C. Look before that whether there is something to use."""
+        me = threading.get_ident()
+        found = self._threads.get(me)
+        if found is None:
+            found = self._threads[me] = Call()
+        return found._lock
+
+    def all(self) -> list:
+        """What has a lock."""
+        return list(self.live) + list(self._threads.values())
+
+    def lost(self) -> list:
+        """Entries of open whose objects are garbage."""
+        live = {id(call._at) for call in list(self.live)}
+        return [entry for key, entry in list(self.open.items()) if key not in live]
+
+    def threads_leave(self, seconds: float) -> bool:
+        """Is no other thread in a function of C, at the latest after so many seconds?"""
+        until = time.monotonic() + seconds
+        while not all(call.test() for call in list(self._threads.values())):
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.001)
+        return True
 
 
 # All Comm and Tensors: they have locks, and so have their calls under way.
@@ -48,7 +112,7 @@ def _renew_locks() -> None:
     """
     for holder in list(_holders):
         _renew_lock(holder, "_sweeping")
-        for call in list(holder._live):
+        for call in holder._calls.all():
             _renew_lock(call, "_lock")
             if isinstance(call, Request):
                 call._leave_to_parent()
@@ -84,10 +148,13 @@ class Request:
         at = getattr(self, "_at", None)
         if at is not None and at[0] != ffi.NULL and not self._done[0]:
             self._comm._leave(at[0], self._keep, self._done)
+        if at is not None:
+            self._comm._calls.open.pop(id(at), None)
 
     def _end(self, ret: int) -> None:
         self._keep = ()
         self._at[0] = ffi.NULL
+        self._comm._calls.open.pop(id(self._at), None)
         try:
             check(ret, self._what, self._comm._c)
             if callable(self._result):
@@ -179,7 +246,7 @@ class Request:
         True
         """
         if self._what not in ("send", "recv") and not self._over:
-            check(-errno.EINVAL, "cancel", self._comm._c)
+            check(-errno.EINVAL, "cancel")
         # The thread that waits for it looks.
         if is_own(self._lock) or not self._lock.acquire(blocking=False):
             self._to_cancel = True

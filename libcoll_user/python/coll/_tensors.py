@@ -3,15 +3,14 @@
 import collections
 import errno
 import threading
-import weakref
 from typing import Any, Iterable, List, Optional
 
 import numpy as np
 
 from ._coll import ffi, lib
-from ._comm import Array, Comm, OpCode, ends_soon
+from ._comm import GIVEN_UP_WITHIN, Array, Comm, OpCode, ends_soon
 from ._error import Error, check
-from ._request import is_own, not_inside, watch_forks
+from ._request import Calls, is_own, not_inside, watch_forks
 from ._types import SUM, dtype_of
 
 # A wait looks so often whether the communicator is still there, and lets signals in.
@@ -61,6 +60,8 @@ class Tensor:
         at = getattr(self, "_at", None)
         if at is not None and at[0] != ffi.NULL:
             self._ts._leave(at[0], self._keep)
+        if at is not None:
+            self._ts._calls.open.pop(id(at), None)
 
     @property
     def name(self) -> str:
@@ -93,6 +94,7 @@ class Tensor:
         if self._done[0]:
             self._error = self._error_of(ret, lost)
             self._posted = False
+            self._ts._calls.open.pop(id(self._at), None)
         return not self._posted
 
     def _error_of(self, ret: int, lost: int) -> Optional[Error]:
@@ -170,21 +172,31 @@ class Tensors:
         # coll_tensors_finalize() has returned.
         self._freed = False
         self._left: Any = collections.deque()
-        self._live: Any = weakref.WeakSet()
+        self._calls = Calls()
+        # By id: done of each join() that a thread is in.
+        self._joins: Any = {}
         self._sweeping: Any = threading.RLock()
         watch_forks(self)
         if _made is None:
-            _made = ffi.new("coll_tensors_t **")
-            _check(lib.coll_tensors_create(comm._comm, 0, _made), "Tensors", comm._c)
+            _made = Tensors._new("Tensors", comm, lib.coll_tensors_create, 0)
         self._ts = _made[0]
         self._c = lib.coll_tensors_comm(self._ts)
         # Makes the arguments of collectives. It does not own the communicator.
         self._args = Comm(_comm=self._c)
         self._args._gone = True
+        self._args._calls = self._calls
 
     @staticmethod
-    def _of(what: str, ret: int, made: Any, comm: Comm) -> Optional["Tensors"]:
-        _check(ret, what, comm._c)
+    def _new(what: str, comm: Comm, make: Any, *args: Any) -> Any:
+        """Where the C function @make, a collective of @comm, has put its result."""
+        made = ffi.new("coll_tensors_t **")
+        with comm._calls.inside():
+            c = comm._comm
+            _check(make(c, *args, made), what, c)
+        return made
+
+    @staticmethod
+    def _of(comm: Comm, made: Any) -> Optional["Tensors"]:
         return None if made[0] == ffi.NULL else Tensors(comm, _made=made)
 
     @staticmethod
@@ -195,9 +207,7 @@ class Tensors:
         ...     alone.size
         1
         """
-        made = ffi.new("coll_tensors_t **")
-        return Tensors._of("split", lib.coll_tensors_split(comm._comm, color, key, 0, made), made,
-                           comm)
+        return Tensors._of(comm, Tensors._new("split", comm, lib.coll_tensors_split, color, key, 0))
 
     @staticmethod
     def local(comm: Comm) -> "Tensors":
@@ -207,8 +217,7 @@ class Tensors:
         ...     local.nodes
         1
         """
-        made = ffi.new("coll_tensors_t **")
-        return Tensors._of("local", lib.coll_tensors_local(comm._comm, 0, made), made, comm)
+        return Tensors._of(comm, Tensors._new("local", comm, lib.coll_tensors_local, 0))
 
     @staticmethod
     def cross(comm: Comm) -> "Tensors":
@@ -218,8 +227,7 @@ class Tensors:
         ...     cross.size == comm.nodes
         True
         """
-        made = ffi.new("coll_tensors_t **")
-        return Tensors._of("cross", lib.coll_tensors_cross(comm._comm, 0, made), made, comm)
+        return Tensors._of(comm, Tensors._new("cross", comm, lib.coll_tensors_cross, 0))
 
     def __enter__(self) -> "Tensors":
         return self
@@ -250,24 +258,50 @@ class Tensors:
     def finalize(self) -> None:
         """Waits for all tensors that this rank has posted, and frees everything.
 
-        May be called again. Tensors that only other ranks have posted fail there. In a signal
-        handler: EDEADLK if that has interrupted a wait; nothing has happened then.
+        May be called again. Tensors that only other ranks have posted fail there. If other threads
+        do not come out of blocking calls, all pending tensors are aborted, on all ranks. In a signal
+        handler: EDEADLK if that has interrupted a call; nothing has happened then.
         """
         if self._ts != ffi.NULL:
-            for lock in [self._sweeping] + [t._lock for t in list(self._live)]:
+            for lock in [self._sweeping] + [call._lock for call in self._calls.all()]:
                 not_inside(lock, "finalize", self._c)
         with self._sweeping:
             ts, self._ts = self._ts, ffi.NULL
         if ts == ffi.NULL:
             return
-        self._args._c = self._c = ffi.NULL
-        held = [t._forget() for t in list(self._live)]
+        c, self._args._c, self._c = self._c, ffi.NULL, ffi.NULL
+        try:
+            # A thread in join() goes, but other ranks may wait for what this one does not post.
+            joins = list(self._joins.values())
+            if not self._calls.threads_leave(GIVEN_UP_WITHIN) or not all(d[0] for d in joins):
+                lib.coll_tensors_abort(ts, 1)
+            held = [call._forget() for call in self._calls.all()]
+            held += self._calls.open.values()
+        except BaseException:
+            # As in Comm.finalize().
+            lib.coll_tensors_abort(ts, 1)
+            with self._sweeping:
+                self._ts, self._args._c, self._c = ts, c, c
+            raise
         try:
             _check(lib.coll_tensors_finalize(ts), "finalize")
         finally:
             self._freed = True
             held.clear()
+            self._calls.open.clear()
             self._left.clear()
+
+    def _lost_are_over(self) -> bool:
+        """As Comm._lost_are_over()."""
+        if is_own(self._sweeping):
+            return False
+        with self._sweeping:
+            for at, done, _keep in self._calls.lost():
+                if self._ts != ffi.NULL and at[0] != ffi.NULL and not done[0]:
+                    lib.coll_tensor_test(at[0], done)
+                    if not done[0]:
+                        return False
+        return True
 
     def _check_alive(self) -> None:
         if self._ts == ffi.NULL:
@@ -342,8 +376,9 @@ class Tensors:
         ...     except coll.Error as e:
         ...         assert e.errno == errno.ESHUTDOWN
         """
-        self._check_alive()
-        _check(lib.coll_tensors_abort(self._ts, code), "abort")
+        with self._calls.inside():
+            self._check_alive()
+            _check(lib.coll_tensors_abort(self._ts, code), "abort")
 
     def join(self) -> int:
         """This rank has no more tensors: waits until no rank has. Returns the last one to join.
@@ -353,19 +388,24 @@ class Tensors:
         >>> tensors.join() in (0, 1)
         True
         """
-        self._check_alive()
         last, t, done = ffi.new("uint32_t *"), ffi.new("coll_tensor_t **"), ffi.new("int *")
-        _check(lib.coll_tensors_ijoin(self._ts, last, ffi.NULL, ffi.NULL, t), "join", self._c)
+        self._joins[id(t)] = done
         try:
-            ret = 0
-            while not done[0]:
+            with self._calls.inside():
                 self._check_alive()
-                ret = lib.coll_tensor_wait_for(t[0], _SLICE_NS, done)
+                _check(lib.coll_tensors_ijoin(self._ts, last, ffi.NULL, ffi.NULL, t), "join",
+                       self._c)
+            while not done[0]:
+                with self._calls.inside():
+                    self._check_alive()
+                    ret = lib.coll_tensor_wait_for(t[0], _SLICE_NS, done)
+                    if done[0]:
+                        _check(ret, "join", self._c)
         finally:
-            if not done[0]:
+            if t[0] != ffi.NULL and not done[0]:
                 # An exception: the number may still be written.
                 self._left.append((t[0], (last, t), done, False))
-        _check(ret, "join", self._c)
+            self._joins.pop(id(t), None)
         return last[0]
 
     def post(self, tensors: Iterable[Tensor], group: bool = False) -> None:
@@ -388,25 +428,29 @@ class Tensors:
             raise ValueError("a tensor of another communicator")
         posted = ffi.new("size_t *")
         call = lib.coll_tensor_postgroup if group else lib.coll_tensor_postall
-        try:
-            ret = call([t._at[0] for t in several], len(several), posted)
-        finally:
-            for t in several[:posted[0]]:
-                t._done[0] = 0
-                t._posted = True
-        _check(ret, "post", self._c)
+        with self._calls.inside():
+            self._check_alive()
+            try:
+                ret = call([t._at[0] for t in several], len(several), posted)
+            finally:
+                for t in several[:posted[0]]:
+                    t._done[0] = 0
+                    t._posted = True
+                    self._calls.open[id(t._at)] = t._at, t._done, t._keep
+            _check(ret, "post", self._c)
 
     def _make(self, name: str, collective: tuple, shape: tuple, post: bool, priority: int = 0,
               prescale: float = 1, postscale: float = 1, wire: Any = None,
               present: bool = False) -> Tensor:
         """A tensor from the arguments that a collective of Comm has, see there."""
         what, args, keep, result = collective
-        self._check_alive()
         spec = ffi.new("struct coll_tensor_spec *")
         text = ffi.new("char[]", name.encode())
         spec.struct_size = ffi.sizeof("struct coll_tensor_spec")
         spec.name = text
-        getattr(lib, "coll_cmd_" + what)(self._c, ffi.addressof(spec, "cmd"), *args)
+        with self._calls.inside():
+            self._check_alive()
+            getattr(lib, "coll_cmd_" + what)(self._c, ffi.addressof(spec, "cmd"), *args)
         if 0 < len(shape) <= _DIMS:
             spec.ndim = len(shape)
             spec.dims[0:len(shape)] = list(shape)
@@ -415,8 +459,10 @@ class Tensors:
         spec.flags = lib.COLL_TENSOR_AVG_PRESENT if present else 0
         spec.wire = _wire_of(wire)
         t = Tensor(self, name, (keep, args), result)
-        _check(lib.coll_tensor_create(self._ts, spec, t._at), what, self._c)
-        self._live.add(t)
+        with self._calls.inside():
+            self._check_alive()
+            _check(lib.coll_tensor_create(self._ts, spec, t._at), what, self._c)
+        self._calls.live.add(t)
         return t.post() if post else t
 
     def allreduce(self, name: str, send: Any, recv: Optional[Array] = None, op: OpCode = SUM, *,
