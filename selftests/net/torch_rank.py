@@ -598,6 +598,15 @@ def by_name_errors():
     if n > 1:
         fails(RuntimeError, "'weight'", gradients.wait)
     gradients.remove()
+    # the other gradient is reduced all the same, whichever a rank has first
+    q = torch.nn.Parameter(torch.ones(3, 4).t())
+    gradients = coll_torch.Gradients([("weight", p), ("bias", q)], op=Op.SUM)
+    for loss in [(p * 2).sum(), (q * (me + 1)).sum()][::-1 if me % 2 else 1]:
+        loss.backward()
+    if n > 1:
+        fails(RuntimeError, "'weight'", gradients.wait)
+        same(q.grad, torch.full((4, 3), n * (n + 1) / 2))
+    gradients.remove()
     q = torch.nn.Parameter(torch.ones(3, 4).t())
     gradients = coll_torch.Gradients([("bias", q)], op=Op.SUM)
     (q * (me + 1)).sum().backward()

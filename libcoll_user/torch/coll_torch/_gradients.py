@@ -17,6 +17,25 @@ def _group_of(group: Optional[dist.ProcessGroup]) -> dist.ProcessGroup:
     return dist.distributed_c10d._get_default_group() if group is None else group
 
 
+def _wait_for_all(works: Iterable[Tuple[Any, torch.Tensor, torch.Tensor]]) -> None:
+    """Waits for each work, and copies what it has moved to where it belongs.
+
+    If some fail, the others are complete nevertheless, on all ranks. Then raises the first error.
+    """
+    failed = None
+    with torch.no_grad():
+        for work, whole, target in works:
+            try:
+                work.wait()
+            except RuntimeError as e:
+                failed = failed or e
+                continue
+            if whole.data_ptr() != target.data_ptr():
+                target.copy_(whole)
+    if failed is not None:
+        raise failed
+
+
 class Gradients:
     """Reduces the gradients of parameters over the ranks of a group, while backward() goes on.
 
@@ -81,7 +100,8 @@ class Gradients:
     def wait(self) -> None:
         """All gradients are reduced afterwards, also those that backward() has not reached.
 
-        Raises RuntimeError if one of them fails, with its name and the cause.
+        Raises RuntimeError if one of them fails, with its name and the cause. The others are
+        reduced nevertheless.
         """
         self._reduce()
         self._waited, self._added = True, False
@@ -108,11 +128,7 @@ class Gradients:
                 self._post(name)
         pending, self._pending = self._pending, {}
         self._seen = dict.fromkeys(self._parameters, 0)
-        with torch.no_grad():
-            for work, whole, grad in pending.values():
-                work.wait()
-                if whole.data_ptr() != grad.data_ptr():
-                    grad.copy_(whole)
+        _wait_for_all(pending.values())
 
     def remove(self) -> None:
         """Autograd posts nothing any more."""
@@ -166,7 +182,4 @@ def broadcast_parameters(named_tensors: Any, root: int = 0,
                 t = t.detach()
                 whole = t.contiguous()
                 copies.append((named.broadcast(name, whole, root), whole, t))
-        for work, whole, t in copies:
-            work.wait()
-            if whole.data_ptr() != t.data_ptr():
-                t.copy_(whole)
+    _wait_for_all(copies)
