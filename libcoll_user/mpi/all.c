@@ -21,6 +21,7 @@ static enum reason fill_Allgather(struct call *c, const void *send, int64_t scou
 	if (!in_place)
 		set_in(c, &from);
 	set_out(c, &to, in_place);
+	check_own_block(c, layout_bytes(&from) * (uint64_t)c->size == layout_bytes(&to));
 	coll_cmd_allgather(coll_of(c), &c->cmd, in_of(c, in_place), c->out.addr,
 			   layout_bytes(&from), COLL_BYTE);
 	return TAKEN;
@@ -49,6 +50,8 @@ static enum reason fill_Allgatherv(struct call *c, const void *send, int64_t sco
 	if (!in_place)
 		set_in(c, &from);
 	set_out(c, &to, in_place);
+	if (!in_place && has_counts(c))
+		check_own_block(c, c->out.counts[c->rank] <= layout_bytes(&from));
 	coll_cmd_allgatherv(coll_of(c), &c->cmd, in_of(c, in_place), c->out.addr, c->out.counts,
 			    c->out.displs, COLL_BYTE);
 	return TAKEN;
@@ -77,6 +80,8 @@ static enum reason fill_Alltoall(struct call *c, const void *send, int64_t scoun
 	else
 		set_in(c, &from);
 	set_out(c, &to, false);
+	if (!in_place)
+		check_own_block(c, layout_bytes(&from) == layout_bytes(&to));
 	coll_cmd_alltoall(coll_of(c), &c->cmd, c->in.addr, c->out.addr,
 			  layout_bytes(&to) / (uint64_t)c->size, COLL_BYTE);
 	return TAKEN;

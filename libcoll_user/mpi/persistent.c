@@ -265,7 +265,9 @@ static int start_of_mpi(struct persistent *s)
 static int start(struct persistent *s)
 {
 	struct call *c = &s->p.call;
-	int ret = s->p.told ? start_of_mpi(s) : MPI_ERR_REQUEST;
+	/* In MPI_Finalize() coll ends before the MPI does, and its lanes have been freed. */
+	bool ended = c->mc->why != TAKEN;
+	int ret = s->p.told && !ended ? start_of_mpi(s) : MPI_ERR_REQUEST;
 
 	if (ret) {
 		pending_raise(&s->p, ret);

@@ -45,6 +45,8 @@ static enum reason fill_Gather(struct call *c, const void *send, int64_t scount,
 		set_in(c, &from);
 	if (is_root)
 		set_out(c, &to, in_place);
+	if (is_root && !in_place)
+		check_own_block(c, bytes * (uint64_t)c->size == layout_bytes(&to));
 	coll_cmd_gather(coll_of(c), &c->cmd, in_of(c, in_place), c->out.addr, bytes, COLL_BYTE,
 			(uint32_t)root);
 	return TAKEN;
@@ -74,6 +76,8 @@ static enum reason fill_Gatherv(struct call *c, const void *send, int64_t scount
 		set_out(c, &to, in_place);
 	if (!in_place)
 		set_in(c, &from);
+	if (is_root && !in_place && has_counts(c))
+		check_own_block(c, c->out.counts[root] <= layout_bytes(&from));
 	coll_cmd_gatherv(coll_of(c), &c->cmd, in_of(c, in_place),
 			 in_place && !c->err ? c->out.counts[root] : layout_bytes(&from),
 			 c->out.addr, c->out.counts, c->out.displs, COLL_BYTE, (uint32_t)root);
@@ -107,6 +111,8 @@ static enum reason fill_Scatter(struct call *c, const void *send, int64_t scount
 		set_in(c, &from);
 	if (!in_place)
 		set_out(c, &to, false);
+	if (is_root && !in_place)
+		check_own_block(c, bytes * (uint64_t)c->size == layout_bytes(&from));
 	coll_cmd_scatter(coll_of(c), &c->cmd, c->in.addr,
 			 in_place ? (void *)COLL_IN_PLACE : c->out.addr, bytes, COLL_BYTE,
 			 (uint32_t)root);
@@ -138,6 +144,8 @@ static enum reason fill_Scatterv(struct call *c, const void *send, const void *s
 		set_in(c, &from);
 	if (!in_place)
 		set_out(c, &to, false);
+	if (is_root && !in_place && has_counts(c))
+		check_own_block(c, c->in.counts[root] <= layout_bytes(&to));
 	coll_cmd_scatterv(coll_of(c), &c->cmd, c->in.addr, c->in.counts, c->in.displs,
 			  in_place ? (void *)COLL_IN_PLACE : c->out.addr,
 			  in_place && !c->err ? c->in.counts[root] : layout_bytes(&to), COLL_BYTE,

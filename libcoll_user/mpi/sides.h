@@ -3,6 +3,8 @@
 #ifndef LIBCOLL_MPI_SIDES_H
 #define LIBCOLL_MPI_SIDES_H
 
+#include <errno.h>
+
 #include "call.h"
 
 /* Set the layout of the results: @out for coll, @to for storing them. @filled: as layout_open() */
@@ -26,6 +28,22 @@ static inline void copy_in(struct call *c, const struct layout *l)
 {
 	if (!c->err && !c->probe)
 		c->err = layout_copy(l, &c->in);
+}
+
+/*
+ * @fits: both sides of the rank's own block have the bytes that are moved. In a wrong program they may
+ * not. Then nothing is touched, and all ranks get an error: others may wait for this one already.
+ */
+static inline void check_own_block(struct call *c, bool fits)
+{
+	if (!c->err && !c->probe && !fits)
+		c->err = -EINVAL;
+}
+
+/* May counts of blocks be looked at? */
+static inline bool has_counts(const struct call *c)
+{
+	return !c->err && !c->probe;
 }
 
 /* The input; COLL_IN_PLACE if it lies where the results go. */

@@ -109,6 +109,12 @@ wrong()
 	program "$1" 2 MPI_Allgather "a communicator that has been freed" "$build/mpi_wrong_$1"
 }
 
+# own KIND: the MPI underneath would write beyond the array, too
+own()
+{
+	program "$1" 2 MPI_Scatterv "two lengths of one block" "$build/mpi_own_$1"
+}
+
 # sessions KIND: without MPI_Init() all calls go to the MPI
 sessions()
 {
@@ -124,7 +130,7 @@ sessions()
 all()
 {
 	if [[ ! -x $build/mpi_progress_$1 ]]; then
-		for _ in {1..16}; do skip "$1" "no mpicc.$1"; done
+		for _ in {1..17}; do skip "$1" "no mpicc.$1"; done
 		return
 	fi
 	progress "$1"
@@ -134,10 +140,11 @@ all()
 	many "$1"
 	threads "$1"
 	wrong "$1"
+	own "$1"
 	sessions "$1"
 }
 
-plan 32
+plan 34
 all mpich
 all openmpi
 finish
