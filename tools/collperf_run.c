@@ -118,7 +118,7 @@ static int iterate(struct perf *p, const struct shape *s, struct perf_figures *f
 	return 0;
 }
 
-/* Of each iteration one figure of all ranks, and the median of these. */
+/* Reduce the times of each iteration over the ranks with @op. *us: the median of the results. */
 static int median_of(struct perf *p, enum coll_op_code op, double *us)
 {
 	size_t n = (size_t)p->opt->iters;

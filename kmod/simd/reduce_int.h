@@ -75,7 +75,9 @@ static coll_always_inline vec divide32(vec x, vec d)
 	return (vec)((vec_u32)(vec)rounded - (vec_u32)magic + (vec_u32)up);
 }
 
-/* The same with x < 2^32 in lanes of 64 bits: n/2^33, and 53 bits. */
+/*
+ * As divide32(), for lanes x < 2^32 in f64: here n/(x + d) > n/2^33, and rounding is to 53 bits.
+ */
 static coll_always_inline vec divide64(vec x, vec d)
 {
 	const vec magic = splat64(0x4330000000000000ULL);

@@ -249,7 +249,7 @@ static bool coll_ch_lingers(const struct coll_link *link, bool hard)
 	const struct coll_channel *ch = to_channel(link);
 	unsigned long since = coll_group_reaped(link->group);
 
-	/* This is the case of a failed group. */
+	/* A failed group may still have to send the rest of a frame, and its ABORT. */
 	if (time_before(jiffies, since + COLL_TX_GRACE) &&
 	    !(coll_ch_is_through(ch) && coll_ch_is_confirmed(ch)))
 		return true;

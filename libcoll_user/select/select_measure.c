@@ -388,7 +388,7 @@ static int fold_byte(double *gamma)
 	}
 	free(x);
 	*gamma = (best > 2 * clock ? best - clock : best / 2) / (FOLD * sizeof(*x));
-	/* The clock may have stood still, but no cost is zero. */
+	/* A coarse clock may show no time at all, but a cost is never 0. */
 	if (*gamma < 1e-12)
 		*gamma = 1e-12;
 	return 0;

@@ -26,7 +26,7 @@ TEST_F(gaps, begin_anywhere)
 {
 	self->g.before = 1ULL << 28;
 	EXPECT_EQ(0, gaps_each_kind(&self->g));
-	/* Below the address 0. */
+	/* The vector would begin below the address 0. */
 	self->g.before = ((uintptr_t)self->g.mem[0] + (1ULL << 30)) / sizeof(int32_t);
 	EXPECT_EQ(-EFAULT, gaps_each_kind(&self->g));
 }

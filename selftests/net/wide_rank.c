@@ -144,7 +144,7 @@ static int excess(uint32_t end)
 	return n;
 }
 
-/* Does this rank know what the first @end ranks give? Then @want is it. */
+/* Set *@want to the result of the first @end ranks. Return: false: this rank does not know it. */
 static bool of_first(const struct sum *s, uint32_t end, uint64_t *want)
 {
 	*want = end == size ? s->sum : s->plus;
