@@ -44,6 +44,8 @@
 #define COLL_USER_DEBT		(HZ / 2)
 /* Jiffies that control work waits for a worker at nice 19 before that gets its priority back. */
 #define COLL_USER_HURRY		(HZ / 50)
+/* Jiffies that another node may keep pages of an op whose result was known at its deadline. */
+#define COLL_OP_GRACE		HZ
 /*
  * Commands of one user in flight, unless the module parameter says otherwise; one more fails with
  * ENOMEM. Each takes 1 to 2 KiB, which is charged to the control group of the caller, so most jobs

@@ -108,7 +108,7 @@ static void coll_tx_abort(struct coll_stream *st, struct coll_channel *ch)
 	struct coll_frame f = { };
 	struct coll_cause cause;
 
-	coll_group_first_cause(ch->link.group, &cause);
+	coll_group_cause_for_peers(ch->link.group, &cause);
 	coll_wire_put_abort(coll_tx_ctrl_payload(st), &cause);
 	coll_tx_put(st, ch, &f, COLL_FRAME_ABORT, COLL_WIRE_ABORT);
 	ch->abort_sent = true;

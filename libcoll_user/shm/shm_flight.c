@@ -253,25 +253,20 @@ static uint64_t time_left(struct flight *f)
 }
 
 /*
- * The time of @f, the op at @pos, is over, and the kernel was to fail the communicator. It has not if
- * it refused the sleep, or if a rank changes its slot all the time.
+ * The time of @f, the op at @pos, is over. @failed: so the kernel has failed the communicator, even
+ * if the last rank has come since. It has not if it refused the sleep, or if a rank changes its slot
+ * all the time.
  */
-static void end_late(struct async *a, struct flight *f, uint64_t pos)
+static void end_late(struct async *a, struct flight *f, uint64_t pos, bool failed)
 {
 	struct shm *s = a->comm->shm;
-	enum shm_outcome what;
-	int err;
 
 	/* Another thread may have ended it meanwhile. */
-	if (!a->flying || s->flights->first != pos || f->astray)
-		return;
-	what = shm_op_look(s, &f->o);
-	/* If it has, the last rank may have come just then. */
-	err = shm_op_error(s);
-	if (what != SHM_LATE && (what != SHM_COMPLETE || !err))
+	if (!a->flying || s->flights->first != pos || f->astray ||
+	    (!failed && shm_op_look(s, &f->o) != SHM_LATE))
 		return;
 	s->broken = true;
-	end_first(a, what == SHM_LATE ? async_expire(a) : err);
+	end_first(a, failed ? -ETIMEDOUT : async_expire(a));
 }
 
 static void await(struct async *a, uint64_t ns)
@@ -308,12 +303,12 @@ static void await(struct async *a, uint64_t ns)
 	else
 		ret = shm_op_sleep(a->comm, &o, ns < left ? ns : left, COLL_SHM_WAIT_LOOK);
 	/* The kernel refused the sleep: look now and then. */
-	if (ret && ns)
+	if (ret && ret != -ETIMEDOUT && ns)
 		relax_sleep(RELAX_FIRST_NS);
 	pthread_mutex_lock(&a->lock);
 	f->o.next = 0;
 	if (!left)
-		end_late(a, f, o.pos);
+		end_late(a, f, o.pos, ret == -ETIMEDOUT);
 }
 
 static const struct async_shortcut shortcut = {

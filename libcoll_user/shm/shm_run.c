@@ -34,11 +34,10 @@ static enum shm_outcome wait_asleep(coll_comm_t *comm, struct shm_op *o, uint64_
 	for (;;) {
 		now = timeout_ns ? relax_now_ns() : 0;
 		*err = shm_op_sleep(comm, o, !timeout_ns ? 0 : now < until ? until - now : 1, 0);
+		/* The communicator has failed for this op, even if the last rank has come since. */
+		if (*err == -ETIMEDOUT)
+			return SHM_FAILED;
 		what = shm_op_look(comm->shm, o);
-		/* The last rank came just when the kernel failed the communicator for its absence. */
-		if (what == SHM_COMPLETE && timeout_ns && shm_op_error(comm->shm) &&
-		    relax_now_ns() >= until)
-			what = SHM_FAILED;
 		if (what != SHM_LATE)
 			*err = 0;
 		if (what != SHM_LATE || (*err && !is_refused_for_now(*err)))

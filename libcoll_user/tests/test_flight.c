@@ -286,7 +286,7 @@ static int k_sleep(struct world *w, uint32_t me, const struct coll_shm_wait *a)
 	if (a->flags & COLL_SHM_WAIT_LOOK)
 		return -ETIME;
 	k_fail(w, ETIMEDOUT);
-	return 0;
+	return -ETIMEDOUT;
 }
 
 static int k_submit(struct world *w, uint32_t r, const struct coll_cmd *c)

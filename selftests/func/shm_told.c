@@ -89,7 +89,8 @@ TEST_F(shm, random_bytes_do_no_harm)
 	}
 	w.pos = test_rand(&lot) | 1;
 	w.posted = rank_of(&self->v[0], 0)->posted;
-	ASSERT_EQ(0, ioctl(self->v[0].fd, COLL_IOC_SHM_WAIT, &w));
+	ASSERT_EQ(-1, ioctl(self->v[0].fd, COLL_IOC_SHM_WAIT, &w));
+	EXPECT_EQ(ETIMEDOUT, errno);
 	ASSERT_EQ(0, raw_status(self->v[0].fd, &s));
 	EXPECT_EQ(ETIMEDOUT, s.cause.error);
 }

@@ -1354,6 +1354,8 @@ struct coll_shm {
  * number in @finished of this rank is @pos; and, while its own @posted is less than @pos, also in
  * the last three cases.
  * Errors: EINVAL, also if @posted is more than there are; EINTR; ETIME with COLL_SHM_WAIT_LOOK;
+ * ETIMEDOUT if the communicator has failed because @timeout_ns of this call was over, but not if
+ * another rank had posted the op for this one: its end is in @result of this rank then;
  * EBUSY if COLL_SHM_SLEEPERS threads of this rank are in this call; ENOMEM; EPERM if the caller is
  * not the process that opened the file; ENOTCONN if there is no shared memory.
  */

@@ -107,6 +107,7 @@ bool coll_group_fail_locked(struct coll_group *g, const struct coll_cause *cause
 	if (g->error || !kref_get_unless_zero(&g->ref))
 		return false;
 	g->cause = *cause;
+	g->first_open = g->ended + 1;
 	WRITE_ONCE(g->error, cause->error);
 	coll_parts_failing_locked(g);
 	return true;
@@ -122,22 +123,6 @@ static void coll_group_tell(struct coll_group *g)
 	coll_links_alert(g);	/* ABORT is sent first, then our own ops end */
 }
 
-/*
- * Store the first failure, and tell it to the other nodes. Return: true if it is the first. Then
- * the caller owes coll_group_end(), and has a reference to the group until then.
- */
-static bool coll_group_fail_begin(struct coll_group *g, const struct coll_cause *cause)
-{
-	bool first;
-
-	spin_lock(&g->lock);
-	first = coll_group_fail_locked(g, cause);
-	spin_unlock(&g->lock);
-	if (first)
-		coll_group_tell(g);
-	return first;
-}
-
 /* End everything that is in flight. */
 static void coll_group_end(struct coll_group *g)
 {
@@ -146,23 +131,28 @@ static void coll_group_end(struct coll_group *g)
 	coll_group_put(g);
 }
 
-void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
-{
-	if (coll_group_fail_begin(g, cause))
-		coll_group_end(g);
-}
-
 void coll_group_failed(struct coll_group *g)
 {
 	coll_group_tell(g);
 	coll_group_end(g);
 }
 
-void coll_group_fail_soon(struct coll_group *g, const struct coll_cause *cause)
+void coll_group_failed_soon(struct coll_group *g)
 {
+	coll_group_tell(g);
 	/* Queued once at most: there is only one first failure. */
-	if (coll_group_fail_begin(g, cause))
-		queue_work(coll_alarm_wq, &g->failing);
+	queue_work(coll_alarm_wq, &g->failing);
+}
+
+void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
+{
+	bool first;
+
+	spin_lock(&g->lock);
+	first = coll_group_fail_locked(g, cause);
+	spin_unlock(&g->lock);
+	if (first)
+		coll_group_failed(g);
 }
 
 void coll_group_failing(struct work_struct *work)
@@ -170,20 +160,32 @@ void coll_group_failing(struct work_struct *work)
 	coll_group_end(container_of(work, struct coll_group, failing));
 }
 
+/*
+ * Have all ops before @seq ended? If no op is posted, those that have ended count: the ranks of this
+ * node may post further ops that need nothing of the node that has failed. Named collectives are
+ * not posted by ranks, and none starts any more. Under group->lock.
+ */
+static bool coll_ops_before_have_ended_locked(struct coll_group *g, u64 seq)
+{
+	const struct coll_op *op = list_first_entry_or_null(&g->ops, struct coll_op, list);
+
+	lockdep_assert_held(&g->lock);
+	if (op)
+		return op->seq >= seq;
+	return g->tensors || g->ended + 1 >= seq;
+}
+
 void coll_group_check_pending(struct coll_group *g)
 {
-	struct coll_cause cause;
-	struct coll_op *op;
-	bool due;
+	const struct coll_cause *cause = &g->pending_failure;
+	bool first;
 
 	spin_lock(&g->lock);
-	op = list_first_entry_or_null(&g->ops, struct coll_op, list);
-	due = g->pending_failure.kind && !g->error && (!op || op->seq >= g->pending_failure.seq);
-	if (due)
-		cause = g->pending_failure;
+	first = cause->kind && coll_ops_before_have_ended_locked(g, cause->seq) &&
+		coll_group_fail_locked(g, cause);
 	spin_unlock(&g->lock);
-	if (due)
-		coll_group_fail(g, &cause);
+	if (first)
+		coll_group_failed(g);
 }
 
 void coll_group_fail_later_locked(struct coll_group *g, const struct coll_cause *cause)

@@ -43,24 +43,20 @@ void coll_group_fail(struct coll_group *g, const struct coll_cause *cause);
  * For callers that decide under group->lock whether the group has to fail.
  *
  * Return: true if it is the first. Then the caller has a reference to the group, and has to call
- * coll_group_failed() after it has released the lock.
+ * coll_group_failed() or coll_group_failed_soon() after it has released the lock.
  */
 bool coll_group_fail_locked(struct coll_group *g, const struct coll_cause *cause);
 
-/* The second half of coll_group_fail(), after coll_group_fail_locked(): puts its reference. */
+/* The second half of coll_group_fail(): tells the other nodes, ends all, puts the reference. */
 void coll_group_failed(struct coll_group *g);
 
-/**
- * coll_group_fail_soon() - as coll_group_fail(), for callers that must not wait until ops end
- * @g: group
- * @cause: as of coll_group_fail()
- *
- * When it returns the error is stored, and the links have been asked to send ABORT. A work item of
- * coll_alarm_wq ends the ops and messages in flight.
+/*
+ * As coll_group_failed(), for callers that must not wait until ops end. When it returns the links
+ * have been asked to send ABORT. A work item of coll_alarm_wq does the rest.
  */
-void coll_group_fail_soon(struct coll_group *g, const struct coll_cause *cause);
+void coll_group_failed_soon(struct coll_group *g);
 
-/* The work item of coll_group_fail_soon(): group->failing. */
+/* The work item of coll_group_failed_soon(): group->failing. */
 void coll_group_failing(struct work_struct *work);
 
 /**

@@ -106,7 +106,8 @@ struct coll_left {
  * @nr_joined: number of @members that are not NULL
  * @error: 0, or the sticky positive errno; may be read without the lock
  * @cause: cause of @error
- * @failing: ends ops and messages in flight, after coll_group_fail_soon(); has a reference
+ * @first_open: number of the first op that had not ended then
+ * @failing: ends ops and messages in flight, after coll_group_failed_soon(); has a reference
  * @pending_failure: a failure that waits for the ops before its ->seq to end; ->kind 0: none
  * @ops: posted and not ended, by seq
  * @spare: memory of an ended op, for the next one; NULL: none
@@ -181,6 +182,7 @@ struct coll_group {
 	/* Failure: protected by @lock; @error may be read without it */
 	int error;
 	struct coll_cause cause;
+	u64 first_open;
 	struct coll_cause pending_failure;
 	struct work_struct failing;
 

@@ -131,15 +131,26 @@ static bool coll_member_end_cause_locked(const struct coll_member *m, struct col
 	return coll_member_is_in_op_locked(m, g) || (!m->left && (cause->signal || cause->code));
 }
 
-static bool coll_member_end_cause(const struct coll_member *m, struct coll_group *g, u32 kind,
-				  struct coll_cause *cause)
-{
-	bool fails;
+/* What the end of a member does to its group. */
+enum coll_member_end {
+	COLL_END_IN_ORDER,	/* only later ops fail */
+	COLL_END_FAILS,		/* the caller owes coll_group_failed() */
+	COLL_END_KNOWN,		/* the group has failed */
+};
 
+/* A member has ended: store the failure, if it is one. */
+static enum coll_member_end coll_member_ended(struct coll_member *m, struct coll_group *g, u32 kind)
+{
+	enum coll_member_end end = COLL_END_IN_ORDER;
+	struct coll_cause cause;
+
+	/* In one section: what is in flight here cannot be over before the group fails. */
 	spin_lock(&g->lock);
-	fails = coll_member_end_cause_locked(m, g, kind, cause);
+	if (coll_member_end_cause_locked(m, g, kind, &cause))
+		end = !test_and_set_bit(0, &m->gone) && coll_group_fail_locked(g, &cause) ?
+		      COLL_END_FAILS : COLL_END_KNOWN;
 	spin_unlock(&g->lock);
-	return fails;
+	return end;
 }
 
 /* Is the calling thread being killed, and its process a rank of the group? Fill in the cause. */
@@ -179,32 +190,28 @@ void coll_group_no_memory(struct coll_group *g, int err, u64 seq)
 void coll_member_gone(struct coll_member *m, u32 kind)
 {
 	struct coll_group *g = coll_member_group(m);
-	struct coll_cause cause;
+	enum coll_member_end end;
 
 	if (!g || test_bit(0, &m->gone))
 		return;
-	/* After an orderly end, only later ops fail. */
-	if (!coll_member_end_cause(m, g, kind, &cause)) {
-		if (kind == COLL_CAUSE_EXIT)
-			coll_group_left(m);
-		return;
-	}
-	if (!test_and_set_bit(0, &m->gone))
-		coll_group_fail(g, &cause);
+	end = coll_member_ended(m, g, kind);
+	if (end == COLL_END_FAILS)
+		coll_group_failed(g);
+	else if (end == COLL_END_IN_ORDER && kind == COLL_CAUSE_EXIT)
+		coll_group_left(m);
 }
 
 bool coll_member_exits(struct coll_member *m)
 {
 	struct coll_group *g = coll_member_group(m);
-	struct coll_cause cause;
+	enum coll_member_end end;
 
 	if (!g || test_bit(0, &m->gone))
 		return false;
-	if (!coll_member_end_cause(m, g, COLL_CAUSE_EXIT, &cause))
-		return true;
-	if (!test_and_set_bit(0, &m->gone))
-		coll_group_fail_soon(g, &cause);
-	return false;
+	end = coll_member_ended(m, g, COLL_CAUSE_EXIT);
+	if (end == COLL_END_FAILS)
+		coll_group_failed_soon(g);
+	return end == COLL_END_IN_ORDER;
 }
 
 void coll_member_left(struct coll_member *m)

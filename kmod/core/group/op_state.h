@@ -82,6 +82,7 @@ enum coll_op_state {
  * @result: 0 or -errno; fixed by the setter of COLL_OPF_ENDING
  * @deadline: fails the group; holds @ref while armed
  * @expires: the earliest deadline of its requests, by coll_deadline(); 0: none; group->lock
+ * @grace: that has passed, and @expires is COLL_OP_GRACE later; group->lock
  * @end_work: ends the op, when a work item of coll_alarm_wq has dropped the last ref
  * @exec: the laid out schedule; NULL before the op runs
  * @on_complete: coll_op_ended(): called once, by the thread that drops the last ref. It is a
@@ -115,6 +116,7 @@ struct coll_op {
 	int result;
 	struct delayed_work deadline;
 	u64 expires;
+	bool grace;
 	struct work_struct end_work;
 	struct coll_exec *exec;
 	void (*on_complete)(struct coll_op *op);

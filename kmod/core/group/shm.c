@@ -229,17 +229,42 @@ static bool coll_shm_goes_on(struct coll_group *g, const struct coll_member *m,
 	return !missing && !(w->flags & COLL_SHM_WAIT_FINISHED);
 }
 
-static void coll_shm_timed_out(struct coll_member *m, const struct coll_shm_wait *w)
+/* The first rank that is missing at @w->pos. If none is, the first one has to post the op. */
+static u32 coll_shm_late_rank(const struct coll_group *g, const struct coll_shm_wait *w)
+{
+	u32 i;
+
+	for (i = 0; i < g->nr_local; i++)
+		if (coll_shared_pos(g->shared, i, w->pos) != w->pos)
+			return g->local_rank[i];
+	return g->local_rank[0];
+}
+
+/*
+ * The time of a wait is over. No op is posted while group->lock is held, so an op that another rank
+ * has just posted for @m is not failed here. Return: as coll_shm_wait().
+ */
+static int coll_shm_timed_out(struct coll_member *m, const struct coll_shm_wait *w)
 {
 	struct coll_group *g = coll_member_group(m);
-	u32 i, late = COLL_RANK_NONE;
 	struct coll_cause cause;
+	bool failed = false;
+	int ret = 0;
 
-	for (i = g->nr_local; i--;)
-		if (coll_shared_pos(g->shared, i, w->pos) != w->pos)
-			late = g->local_rank[i];
-	coll_group_cause(g, &cause, COLL_CAUSE_TIMEOUT, ETIMEDOUT, late, w->posted + 1);
-	coll_group_fail(g, &cause);
+	spin_lock(&g->lock);
+	if (!coll_shm_goes_on(g, m, w)) {
+		ret = -ETIME;
+		if (!(w->flags & COLL_SHM_WAIT_LOOK) && !coll_shm_is_posted(g->shared, m, w)) {
+			coll_group_cause(g, &cause, COLL_CAUSE_TIMEOUT, ETIMEDOUT,
+					 coll_shm_late_rank(g, w), w->posted + 1);
+			failed = coll_group_fail_locked(g, &cause);
+			ret = failed ? -ETIMEDOUT : 0;
+		}
+	}
+	spin_unlock(&g->lock);
+	if (failed)
+		coll_group_failed(g);
+	return ret;
 }
 
 /* A thread is about to sleep. Return: 0 or as COLL_IOC_SHM_WAIT. */
@@ -348,12 +373,9 @@ int coll_shm_wait(struct coll_member *m, const struct coll_shm_wait *w)
 		return ret;
 	ret = coll_shm_sleep(m, w);
 	coll_shm_leave(m);
-	if (ret == -ETIME && !coll_shm_goes_on(g, m, w)) {
-		if (w->flags & COLL_SHM_WAIT_LOOK || coll_shm_is_posted(g->shared, m, w))
-			return -ETIME;
-		coll_shm_timed_out(m, w);
-	}
-	return ret == -ERESTARTSYS ? -EINTR : 0;
+	if (ret == -ETIME)
+		return coll_shm_timed_out(m, w);
+	return ret == -ERESTARTSYS ? -EINTR : ret;
 }
 
 int coll_shm_wake(struct coll_member *m)

@@ -48,8 +48,9 @@ int coll_shm_map(struct coll_member *m, struct vm_area_struct *vma);
  * @m: member, whose process the caller is
  * @w: the op, and the deadline
  *
- * Return: 0 or as COLL_IOC_SHM_WAIT; -EINTR a signal is pending; -ETIME: also if another rank has
- * posted the op for this one. That op has a deadline of its own, see coll_op_expire().
+ * Return: 0 or as COLL_IOC_SHM_WAIT; -EINTR a signal is pending; -ETIMEDOUT the communicator has
+ * failed, because the time is over; -ETIME: also if another rank has posted the op for this one.
+ * That op has a deadline of its own, see coll_op_expire().
  */
 int coll_shm_wait(struct coll_member *m, const struct coll_shm_wait *w);
 

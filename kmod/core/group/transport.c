@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/compiler.h>
+#include <linux/minmax.h>
 #include <linux/nospec.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -44,10 +45,12 @@ int coll_group_error(const struct coll_group *g)
 	return READ_ONCE(g->error);
 }
 
-void coll_group_first_cause(struct coll_group *g, struct coll_cause *cause)
+void coll_group_cause_for_peers(struct coll_group *g, struct coll_cause *cause)
 {
 	spin_lock(&g->lock);
 	*cause = g->cause;
+	if (cause->kind == COLL_CAUSE_CLOSE)
+		cause->seq = min(cause->seq, g->first_open);
 	spin_unlock(&g->lock);
 }
 

@@ -53,8 +53,11 @@ bool coll_group_is_on(const struct coll_group *g, u32 rank, u32 node);
 /* Return: 0, or the positive errno with which the communicator has failed. Any context. */
 int coll_group_error(const struct coll_group *g);
 
-/* The cause of this error, or all zero. */
-void coll_group_first_cause(struct coll_group *g, struct coll_cause *cause);
+/*
+ * The cause of this error for an ABORT. Peers end the ops before the number of a cause of kind CLOSE, if
+ * they can: this node has ended them.
+ */
+void coll_group_cause_for_peers(struct coll_group *g, struct coll_cause *cause);
 
 /* Will the communicator fail before op @seq can end? */
 bool coll_group_will_fail(struct coll_group *g, u64 seq);

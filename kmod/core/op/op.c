@@ -52,20 +52,45 @@ static u32 coll_op_late_rank_locked(const struct coll_op *op)
 	return i < g->nr_local ? g->local_rank[i] : COLL_RANK_NONE;
 }
 
+/* Arm the deadline again, whose work runs. Under group->lock. */
+static void coll_op_rearm_locked(struct coll_op *op, unsigned long delay)
+{
+	lockdep_assert_held(&op->group->lock);
+	kref_get(&op->memory);
+	if (!queue_delayed_work(coll_alarm_wq, &op->deadline, delay))
+		kref_put(&op->memory, coll_op_free);	/* brought forward meanwhile */
+}
+
 /*
- * Fail the group at the deadline of an op with a ref. An op whose result is fixed ends in a moment
- * and is in time, unless another node has not taken its pages yet.
+ * The result of @op was known at its deadline, so it is in time. But another node may still have its
+ * pages. Under group->lock. Return: true: it has had them for too long.
  */
+static bool coll_op_lingers_locked(struct coll_op *op)
+{
+	lockdep_assert_held(&op->group->lock);
+	if (!atomic_read(&op->zc_links))
+		return false;
+	if (op->grace)
+		return true;
+	op->grace = true;
+	op->expires = coll_deadline(jiffies_to_nsecs(COLL_OP_GRACE));
+	coll_op_rearm_locked(op, coll_deadline_delay(op->expires));
+	return false;
+}
+
+/* Fail the group at the deadline of an op with a ref, unless the op is about to end. */
 static void coll_op_fail_late(struct coll_op *op, const struct coll_cause *cause)
 {
 	struct coll_group *g = op->group;
-	bool claimed, first = false;
+	bool claimed = false, first = false;
 
 	spin_lock(&g->lock);
-	/* Fix the result here: between the error and coll_group_failed() the op could end well. */
-	claimed = !g->error && coll_op_end(op, -cause->error);
-	if (claimed || atomic_read(&op->zc_links))
-		first = coll_group_fail_locked(g, cause);
+	if (!g->error) {
+		/* Fix the result under the lock. Later the op could end well before the group fails. */
+		claimed = coll_op_end(op, -cause->error);
+		if (claimed || coll_op_lingers_locked(op))
+			first = coll_group_fail_locked(g, cause);
+	}
 	spin_unlock(&g->lock);
 	if (first)
 		coll_group_failed(g);
@@ -88,11 +113,8 @@ static void coll_op_timed_out(struct coll_op *op)
 	pending = g->pending_failure;
 	failing = coll_group_fails_at(g, op->seq);
 	delay = coll_deadline_delay(op->expires);
-	if (delay) {
-		kref_get(&op->memory);
-		if (!queue_delayed_work(coll_alarm_wq, &op->deadline, delay))
-			kref_put(&op->memory, coll_op_free);	/* brought forward meanwhile */
-	}
+	if (delay)
+		coll_op_rearm_locked(op, delay);
 	late = coll_op_late_rank_locked(op);
 	/* The op may wait for the end of the oldest one. */
 	if (!delay && late == COLL_RANK_NONE)
@@ -125,21 +147,40 @@ static void coll_op_deadline(struct work_struct *work)
 	kref_put(&op->memory, coll_op_free);
 }
 
-/* Arm the deadline, or bring it forward. Under group->lock. */
-static void coll_op_arm_locked(struct coll_op *op, u64 timeout_ns)
+/* Arm the deadline, or bring it forward, to the time @expires. Under group->lock. */
+static void coll_op_arm_at_locked(struct coll_op *op, u64 expires)
 {
-	u64 expires;
-
 	lockdep_assert_held(&op->group->lock);
-	if (!timeout_ns)
-		return;
-	expires = coll_deadline(timeout_ns);
-	if (op->expires && expires >= op->expires)
+	if (op->grace || (op->expires && expires >= op->expires))
 		return;
 	op->expires = expires;
 	kref_get(&op->memory);
 	if (mod_delayed_work(coll_alarm_wq, &op->deadline, coll_deadline_delay(expires)))
 		kref_put(&op->memory, coll_op_free);	/* was armed before */
+}
+
+/* As coll_op_arm_at_locked(), @timeout_ns from now; 0: no deadline. Under group->lock. */
+static void coll_op_arm_locked(struct coll_op *op, u64 timeout_ns)
+{
+	lockdep_assert_held(&op->group->lock);
+	if (timeout_ns)
+		coll_op_arm_at_locked(op, coll_deadline(timeout_ns));
+}
+
+/*
+ * @op has ended, and completes after the ops before it, unless ops overtake others. So its deadline is
+ * theirs, too. All of them have started: these are few. Under group->lock.
+ */
+static void coll_op_hurry_others_locked(struct coll_op *op)
+{
+	struct coll_op *before = op;
+
+	lockdep_assert_held(&op->group->lock);
+	if (!op->expires || op->group->error || coll_ops_overtake(op->group))
+		return;
+	list_for_each_entry_continue_reverse(before, &op->group->ops, list)
+		if (before->state == COLL_OP_RUNNING)
+			coll_op_arm_at_locked(before, op->expires);
 }
 
 void coll_op_expire(struct coll_member *m, u64 seq)
@@ -468,14 +509,13 @@ int coll_op_post_ordered(struct coll_req *req, struct coll_op **spare)
 	return g->error ? -g->error : coll_op_queue_locked(req, spare, &failing);
 }
 
-/* Fail the group: a rank has posted a different op than the others. */
-static void coll_post_mismatch(const struct coll_req *req)
+/* Fail the group: a rank has posted a different op @seq than the others. */
+static void coll_post_mismatch(const struct coll_req *req, u64 seq)
 {
 	struct coll_group *g = coll_member_group(req->member);
 	struct coll_cause cause;
 
-	coll_group_cause(g, &cause, COLL_CAUSE_MISMATCH, EBADE, req->member->rank,
-			 req->member->posted + 1);
+	coll_group_cause(g, &cause, COLL_CAUSE_MISMATCH, EBADE, req->member->rank, seq);
 	coll_group_fail(g, &cause);
 }
 
@@ -485,12 +525,14 @@ int coll_op_post(struct coll_req *req)
 	struct coll_op *spare = NULL;
 	bool failed, failing = false;
 	int ret;
+	u64 seq;
 
 	if (coll_is_message(req->cmd.collective))
 		return coll_msg_post(req);
 	for (;;) {
 		spin_lock(&g->lock);
 		failed = g->error;
+		seq = req->member->posted + 1;
 		ret = coll_op_post_locked(req, &spare, &failing);
 		spin_unlock(&g->lock);
 		if (ret != -ENOMEM || failed)
@@ -503,7 +545,7 @@ int coll_op_post(struct coll_req *req)
 	if (ret) {
 		coll_req_uncount(req);
 		if (!failed && ret == -EBADE)
-			coll_post_mismatch(req);
+			coll_post_mismatch(req, seq);
 		return ret == -EDQUOT ? -ENOMEM : ret;
 	}
 	/* From here on @req may be gone. */
@@ -612,9 +654,11 @@ static void coll_ops_complete(struct coll_group *g, struct coll_op *ended)
 	bool failing, running, more, left;
 
 	spin_lock(&g->lock);
-	if (ended)
+	if (ended) {
 		coll_op_set_state(ended, coll_op_has_started(ended) ? COLL_OP_ENDED :
 				  COLL_OP_DROPPED);
+		coll_op_hurry_others_locked(ended);
+	}
 	if (g->completing) {
 		spin_unlock(&g->lock);
 		return;

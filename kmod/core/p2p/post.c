@@ -152,12 +152,12 @@ int coll_msg_post(struct coll_req *req)
 	coll_msgs_finish(&ending);
 	coll_probes_tell(g, &kept);
 	if (ret || none) {
+		if (ret == -EHOSTDOWN)
+			coll_msg_missed(g, &req->cmd);
 		if (!ret)
 			coll_req_done(req, 0);
 		else
 			coll_req_uncount(req);
-		if (ret == -EHOSTDOWN)
-			coll_msg_missed(g);
 		coll_exchange_put(x);
 	} else {
 		/* From here on @req may be gone. */

@@ -193,7 +193,7 @@ int coll_probe_now(struct coll_req *req)
 		return 1;
 	}
 	if (ret == -EHOSTDOWN)
-		coll_msg_missed(g);
+		coll_msg_missed(g, c);
 	if (ret || !(c->flags & COLL_CMD_NOWAIT))
 		return ret;
 	/* The caller may poll with such probes, and no other thread may look at the links. */

@@ -2,6 +2,7 @@
 /* Finds out which ranks can still be sent to, and received from. */
 #include <linux/bitmap.h>
 #include <linux/lockdep.h>
+#include <linux/nospec.h>
 
 #include "../group/failure.h"
 #include "../group/group.h"
@@ -38,16 +39,29 @@ int coll_msg_check_rank(const struct coll_group *g, u32 rank)
 	return 0;
 }
 
-void coll_msg_missed(struct coll_group *g)
+/* Is @rank of a node that has failed, or may it be one, if it is any rank? */
+static bool coll_rank_is_down_locked(const struct coll_group *g, u32 rank)
 {
-	struct coll_cause cause = { };
+	lockdep_assert_held(&g->lock);
+	if (rank == COLL_RANK_ANY)
+		return g->msgs->node_failed;
+	return rank < g->size &&
+	       test_bit(g->node_of[array_index_nospec(rank, g->size)], g->msgs->down);
+}
+
+void coll_msg_missed(struct coll_group *g, const struct coll_cmd *c)
+{
+	bool down = false, first;
 
 	spin_lock(&g->lock);
-	if (g->msgs->node_failed)
-		cause = g->pending_failure;
+	if (coll_msg_sends(c->collective))
+		down = coll_rank_is_down_locked(g, c->root);
+	if (c->collective != COLL_SEND)
+		down |= coll_rank_is_down_locked(g, c->source);
+	first = down && g->pending_failure.kind && coll_group_fail_locked(g, &g->pending_failure);
 	spin_unlock(&g->lock);
-	if (cause.kind)
-		coll_group_fail(g, &cause);
+	if (first)
+		coll_group_failed(g);
 }
 
 bool coll_msgs_alone(const struct coll_group *g)

@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 
+struct coll_cmd;
 struct coll_group;
 
 /* Local index of @rank, which is on this node. */
@@ -16,12 +17,13 @@ int coll_msg_check_rank(const struct coll_group *g, u32 rank);
 /**
  * coll_msg_missed() - a command has been refused with -EHOSTDOWN
  * @g: group
+ * @c: the command
  *
- * If all ranks that are missing have left in order, only this command fails. If a node has failed
- * because of a collective, it is unknown for which messages its ranks still wait: the
+ * If the ranks that it needs have left in order, only this command fails. If the node of one of them
+ * has failed because of a collective, it is unknown for which messages its ranks still wait: the
  * communicator fails with the cause of that node. No locks.
  */
-void coll_msg_missed(struct coll_group *g);
+void coll_msg_missed(struct coll_group *g, const struct coll_cmd *c);
 
 /* Have all other ranks left? Under group->lock. */
 bool coll_msgs_alone(const struct coll_group *g);
