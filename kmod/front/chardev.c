@@ -82,7 +82,11 @@ static void coll_close(struct coll_file *cf)
 
 static void coll_close_work(struct work_struct *work)
 {
-	coll_close(container_of(work, struct coll_file, closing));
+	struct coll_file *cf = container_of(work, struct coll_file, closing);
+	struct coll_user *u = cf->closing_user;
+
+	coll_close(cf);
+	coll_user_put(u);
 	/* Unloading waits for the user's queues, so this code stays until the work has returned. */
 	module_put(THIS_MODULE);
 }
@@ -117,8 +121,12 @@ static int coll_release(struct inode *inode, struct file *file)
 	set_bit(0, &cf->member->gone);
 	__module_get(THIS_MODULE);
 	INIT_WORK(&cf->closing, coll_close_work);
-	/* If anything lingers, there is a group. The work delays only the user of that group. */
-	queue_work(coll_member_group(cf->member)->user->reap_wq, &cf->closing);
+	/*
+	 * If anything lingers, there is a group. The work delays only the user of that group. Its
+	 * reference: a user without references waits for its queues, which this may keep busy.
+	 */
+	cf->closing_user = coll_user_hold(coll_member_group(cf->member)->user);
+	queue_work(cf->closing_user->reap_wq, &cf->closing);
 	return 0;
 }
 

@@ -46,6 +46,7 @@ struct io_uring_cmd;
  * @progress_again: jiffies from which on it may be tried again to make @progress; under @starting
  * @posts: nonblocking commands of COLL_IOC_POST
  * @closing: does the rest of the work after the last close()
+ * @closing_user: whose queue @closing is on, with a reference
  */
 struct coll_file {
 	struct coll_member *member;
@@ -73,6 +74,7 @@ struct coll_file {
 	unsigned long progress_again;
 	struct coll_posts posts;
 	struct work_struct closing;
+	struct coll_user *closing_user;
 };
 
 #endif /* COLL_FRONT_FILE_H */

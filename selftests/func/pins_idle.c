@@ -7,6 +7,8 @@
 #include "util.h"
 
 #define PIN_IDLE	"/sys/module/coll/parameters/pin_idle"
+#define PIN_CACHE	"/sys/module/coll/parameters/pin_cache"
+#define PIN_CACHE_DEFAULT "268435456"
 /* Pages of all buffers of this test. Linux may drop some pins at once: 6.1 does. */
 #define ALL		(2 * RANKS * (long)PAGES)
 #define MS		1000000ULL
@@ -20,6 +22,7 @@ FIXTURE_TEARDOWN(pins)
 {
 	raw_stop(&self->c);
 	test_put(PIN_IDLE, "30");
+	test_put(PIN_CACHE, PIN_CACHE_DEFAULT);
 }
 
 /* Are so few pages pinned within @ms? */
@@ -82,6 +85,23 @@ TEST_F(pins, no_limit)
 	EXPECT_LE(before + ALL / 2, pages_pinned());
 	raw_stop(&self->c);
 	EXPECT_TRUE(pinned_at_most(before, 10000));
+}
+
+/* A smaller cache counts for what is pinned already, and for buffers that are used again. */
+TEST_F(pins, no_cache_any_more)
+{
+	long before = pages_pinned();
+
+	if (before < 0 || !test_put(PIN_IDLE, "0"))
+		SKIP(return, "nothing stays pinned here");
+	fill_all(self, 1);
+	ASSERT_EQ(0, sum(self, 0, COUNT, 3, 2));
+	EXPECT_LE(before + ALL / 2, pages_pinned());
+	ASSERT_TRUE(test_put(PIN_CACHE, "0"));
+	EXPECT_TRUE(pinned_at_most(before, 10000));
+	fill_all(self, 2);
+	ASSERT_EQ(0, sum(self, 0, COUNT, 5, 2));
+	EXPECT_TRUE(pinned_at_most(before, 2000));
 }
 
 TEST_HARNESS_MAIN

@@ -153,6 +153,7 @@ static u64 coll_slices_begin(const struct coll_exec *x, u64 nr, u32 i)
 u64 coll_slices_open(struct coll_exec *x)
 {
 	u64 all = coll_slices_count(x), nr;
+	struct mem_cgroup *memcg;
 	u32 i;
 
 	x->slice = coll_slice_bytes(x, all);
@@ -167,10 +168,13 @@ u64 coll_slices_open(struct coll_exec *x)
 		return nr;
 	}
 	/* A kept plan has the map of the op before, which had the same number of slices. */
-	if (x->taken)
+	if (x->taken) {
 		bitmap_zero(x->taken, nr);
-	else
-		x->taken = kvcalloc(BITS_TO_LONGS(nr), sizeof(long), GFP_KERNEL_ACCOUNT);
+		return nr;
+	}
+	memcg = set_active_memcg(x->op->group->memcg);
+	x->taken = kvcalloc(BITS_TO_LONGS(nr), sizeof(long), GFP_KERNEL_ACCOUNT);
+	set_active_memcg(memcg);
 	return nr;
 }
 

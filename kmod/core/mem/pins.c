@@ -35,7 +35,6 @@
 #include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
-#include <linux/module.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
@@ -53,10 +52,6 @@ void coll_pins_init(struct coll_pins *pins)
 }
 
 #ifdef CONFIG_MMU_NOTIFIER
-static ulong pin_cache = COLL_PINS_BYTES;
-module_param(pin_cache, ulong, 0644);
-MODULE_PARM_DESC(pin_cache, "bytes of plain buffers that stay pinned for a rank between its collectives; 0: none");
-
 static bool coll_pin_invalidate(struct mmu_interval_notifier *mni,
 				const struct mmu_notifier_range *range,
 				unsigned long cur_seq)
@@ -300,7 +295,7 @@ static struct coll_buf *coll_pins_new(struct coll_pins *pins, const struct coll_
 struct coll_buf *coll_pins_take(struct coll_pins *pins, const struct coll_memlock *ml,
 				  const struct coll_area *area, bool write)
 {
-	u64 most = READ_ONCE(pin_cache), end;
+	u64 most = coll_pins_most(), end;
 	struct coll_area pages = *area;
 	struct coll_buf *buf;
 	int ret = coll_area_check(area);
@@ -308,11 +303,12 @@ struct coll_buf *coll_pins_take(struct coll_pins *pins, const struct coll_memloc
 	/* Before the range is rounded to pages: a length near 2^64 would wrap. */
 	if (ret)
 		return ERR_PTR(ret);
+	if (coll_area_pages(area) > most >> PAGE_SHIFT)
+		return coll_pins_pin(ml, area, write);
 	buf = coll_pins_find(pins, area, write);
 	if (buf)
 		return buf;
-	if (coll_area_pages(area) > most >> PAGE_SHIFT ||
-	    check_add_overflow(coll_area_at(area), coll_area_reach(area) + PAGE_SIZE, &end))
+	if (check_add_overflow(coll_area_at(area), coll_area_reach(area) + PAGE_SIZE, &end))
 		return coll_pins_pin(ml, area, write);
 	/* Whole pages are pinned, so keep whole pages. Several spans are whole pages already. */
 	if (area->nr == 1) {

@@ -182,6 +182,38 @@ void coll_pins_user_unwatch(struct coll_pins_user *u)
 		coll_pins_user_put(u);
 }
 
+static ulong pin_cache = COLL_PINS_BYTES;
+
+u64 coll_pins_most(void)
+{
+	return READ_ONCE(pin_cache);
+}
+
+/* After a new limit all pins are dropped once: those that an op uses again are kept anew. */
+static int coll_pins_set_cache(const char *text, const struct kernel_param *kp)
+{
+	int ret = param_set_ulong(text, kp);
+	struct coll_pins_user *u;
+
+	if (ret)
+		return ret;
+	mutex_lock(&coll_pins_users_lock);
+	list_for_each_entry(u, &coll_pins_users, list) {
+		WRITE_ONCE(u->drop_all, true);
+		coll_pins_user_arm(u, 0);
+	}
+	mutex_unlock(&coll_pins_users_lock);
+	return 0;
+}
+
+static const struct kernel_param_ops coll_pin_cache_ops = {
+	.set = coll_pins_set_cache,
+	.get = param_get_ulong,
+};
+
+module_param_cb(pin_cache, &coll_pin_cache_ops, &pin_cache, 0644);
+MODULE_PARM_DESC(pin_cache, "bytes of plain buffers that stay pinned for a rank between its collectives; 0: none");
+
 /* A new limit counts for what is pinned already. */
 static int coll_pins_set_idle(const char *text, const struct kernel_param *kp)
 {
@@ -249,12 +281,42 @@ static unsigned long coll_pins_idle_next(struct coll_pins_user *u, unsigned long
 	return left;
 }
 
+/* Return: true: there may be more. */
+static bool coll_pins_evict_slice_locked(struct coll_pins_user *u, struct list_head *dead)
+{
+	u32 n;
+
+	lockdep_assert_held(&u->lock);
+	list_splice_init(&u->dead, dead);
+	for (n = 0; n < COLL_PINS_SLICE && !list_empty(&u->kept); n++)
+		coll_pin_drop_locked(list_last_entry(&u->kept, struct coll_pin, all), dead);
+	return n == COLL_PINS_SLICE;
+}
+
+static void coll_pins_drop_all(struct coll_pins_user *u)
+{
+	bool more = true;
+
+	while (more) {
+		LIST_HEAD(dead);
+
+		coll_pins_bury_begin(u);
+		spin_lock(&u->lock);
+		more = coll_pins_evict_slice_locked(u, &dead);
+		spin_unlock(&u->lock);
+		coll_pins_bury_end(u, &dead);
+		coll_pins_remove_later(u, &dead);
+	}
+}
+
 static void coll_pins_idle_work(struct work_struct *work)
 {
 	struct coll_pins_user *u = container_of(to_delayed_work(work), struct coll_pins_user, idle);
 	unsigned long time = coll_pins_idle_time(), next = 0;
 	bool more = time;
 
+	if (xchg(&u->drop_all, false))
+		coll_pins_drop_all(u);
 	while (more) {
 		LIST_HEAD(dead);
 
@@ -346,18 +408,6 @@ struct coll_pins_user *coll_pins_user_get(const struct cred *cred, bool make)
 	return u;
 }
 
-/* Return: true: there may be more. */
-static bool coll_pins_evict_slice_locked(struct coll_pins_user *u, struct list_head *dead)
-{
-	u32 n;
-
-	lockdep_assert_held(&u->lock);
-	list_splice_init(&u->dead, dead);
-	for (n = 0; n < COLL_PINS_SLICE && !list_empty(&u->kept); n++)
-		coll_pin_drop_locked(list_last_entry(&u->kept, struct coll_pin, all), dead);
-	return n == COLL_PINS_SLICE;
-}
-
 u64 coll_pins_user_bytes(struct coll_pins_user *u)
 {
 	u64 bytes;
@@ -370,18 +420,7 @@ u64 coll_pins_user_bytes(struct coll_pins_user *u)
 
 bool coll_pins_user_evict(struct coll_pins_user *u)
 {
-	bool more = true;
-
-	while (more) {
-		LIST_HEAD(dead);
-
-		coll_pins_bury_begin(u);
-		spin_lock(&u->lock);
-		more = coll_pins_evict_slice_locked(u, &dead);
-		spin_unlock(&u->lock);
-		coll_pins_bury_end(u, &dead);
-		coll_pins_remove_later(u, &dead);
-	}
+	coll_pins_drop_all(u);
 	if (down_write_killable(&u->unpinning))
 		return false;
 	up_write(&u->unpinning);

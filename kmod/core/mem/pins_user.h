@@ -43,6 +43,7 @@ struct cred;
  * @unpin: unpins @dead
  * @remove: frees @unpinned
  * @idle: drops pins that no op has used for some time; armed while pins are kept
+ * @drop_all: @idle drops all of them, because pin_cache has been written
  */
 struct coll_pins_user {
 	struct kref ref;
@@ -58,6 +59,7 @@ struct coll_pins_user {
 	struct work_struct unpin;
 	struct work_struct remove;
 	struct delayed_work idle;
+	bool drop_all;
 };
 
 /**
@@ -128,6 +130,9 @@ void coll_pins_remove(struct list_head *unpinned);
 
 /* The same by a work item: for pins of other processes. */
 void coll_pins_remove_later(struct coll_pins_user *u, struct list_head *unpinned);
+
+/* Bytes of plain buffers that may be kept for a member: the parameter pin_cache. */
+u64 coll_pins_most(void);
 
 /* Bytes of kept pins of the user, and of pins off the lists that may not be unpinned yet. */
 u64 coll_pins_user_bytes(struct coll_pins_user *u);

@@ -113,15 +113,21 @@ static void coll_msgs_walk(struct coll_group *g, u64 walk)
 	}
 }
 
-/* The group has failed: end them all, each as soon as its pages are free. */
+/*
+ * The group has failed: end them all, each as soon as its pages are free. Offers of other nodes are
+ * dropped: they count as early bytes of the user, and the files may stay open.
+ */
 static void coll_msgs_fail(struct coll_group *g)
 {
 	u64 walk;
+	u32 i;
 
 	spin_lock(&g->lock);
 	walk = coll_msgs_walk_begin_locked(g);
 	spin_unlock(&g->lock);
 	coll_msgs_walk(g, walk);
+	for (i = 0; i < g->nr_local; i++)
+		coll_msg_drop_offers(g, &g->msgs->boxes[i]);
 }
 
 /* Return: true for the first call only. */
