@@ -199,14 +199,14 @@ class Comm(Messages):
         try:
             if not self._calls.threads_leave(GIVEN_UP_WITHIN):
                 lib.coll_abort(c, 1)
-            held = [call._forget() for call in self._calls.all()]
-            held += self._calls.open.values()
+            self._calls.wait_for_locks()
         except BaseException:
             # By a signal: threads may be in functions of C.
             lib.coll_abort(c, 1)
             with self._sweeping:
                 self._c, self._gone = c, False
             raise
+        held = [call._forget() for call in self._calls.all()] + list(self._calls.open.values())
         try:
             check(lib.coll_finalize(c), "finalize")
         finally:

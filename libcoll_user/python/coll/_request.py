@@ -72,13 +72,26 @@ class Calls:
             found = self._threads[me] = Call()
         return found._lock
 
+    def _living(self) -> list:
+        while True:
+            try:
+                return list(self.live)
+            except RuntimeError:
+                pass  # another thread has added one
+
     def all(self) -> list:
         """What has a lock."""
-        return list(self.live) + list(self._threads.values())
+        return self._living() + list(self._threads.values())
+
+    def wait_for_locks(self) -> None:
+        """Waits until no thread is in a function of C, after which none begins with one."""
+        for call in self.all():
+            with call._lock:
+                pass
 
     def lost(self) -> list:
         """Entries of open whose objects are garbage."""
-        live = {id(call._at) for call in list(self.live)}
+        live = {id(call._at) for call in self._living()}
         return [entry for key, entry in list(self.open.items()) if key not in live]
 
     def threads_leave(self, seconds: float) -> bool:

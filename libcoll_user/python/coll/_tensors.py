@@ -275,14 +275,14 @@ class Tensors:
             joins = list(self._joins.values())
             if not self._calls.threads_leave(GIVEN_UP_WITHIN) or not all(d[0] for d in joins):
                 lib.coll_tensors_abort(ts, 1)
-            held = [call._forget() for call in self._calls.all()]
-            held += self._calls.open.values()
+            self._calls.wait_for_locks()
         except BaseException:
             # As in Comm.finalize().
             lib.coll_tensors_abort(ts, 1)
             with self._sweeping:
                 self._ts, self._args._c, self._c = ts, c, c
             raise
+        held = [call._forget() for call in self._calls.all()] + list(self._calls.open.values())
         try:
             _check(lib.coll_tensors_finalize(ts), "finalize")
         finally:
