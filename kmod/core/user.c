@@ -42,9 +42,9 @@ struct workqueue_struct *coll_users_wq;
 static bool coll_users_exiting;
 
 /*
- * No group, no conn and no kept pin is left. So only the last instructions of work items are still
- * to run: destroying the queues does not wait for anything that the user controls. The user stays
- * in the list meanwhile, because the names of queues in sysfs are unique.
+ * No group, conn, closing file or kept pin is left. So only the last instructions of work items are
+ * still to run: destroying the queues does not wait for anything that the user controls. The user
+ * stays in the list meanwhile, because the names of queues in sysfs are unique.
  */
 static void coll_user_release(struct work_struct *work)
 {

@@ -11,8 +11,8 @@
  * Kernel threads belong to the root control group, so the time of workers is charged to no user. It
  * is counted here instead, for each CPU; see worker.h.
  *
- * Lifetime: each group and each conn hold a reference; memory that is kept pinned for a user holds
- * one, too (mem/pins_user.h). While there are references the user holds the module, so that rmmod
+ * Lifetime: each group, each conn, and each file that a work item closes hold a reference; memory
+ * that is kept pinned for a user holds one, too (mem/pins_user.h). While there are references the user holds the module, so that rmmod
  * does not wait for what a user can delay. When the last reference is dropped, the release is armed
  * to run a second later, so that the next job of the user finds the queues. The release is a work
  * item of another queue, because it destroys the queues of the user.
@@ -43,7 +43,7 @@ struct coll_user_cpu {
 
 /**
  * struct coll_user - see the top of this file
- * @refs: groups, conns, and one for kept pins; coll_users_lock
+ * @refs: groups, conns, closing files, and one for kept pins; coll_users_lock
  * @list: in coll_users; coll_users_lock
  * @dying: its queues are being destroyed; coll_users_lock
  * @uid: the user

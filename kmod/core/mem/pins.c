@@ -280,7 +280,8 @@ static struct coll_buf *coll_pins_new(struct coll_pins *pins, const struct coll_
 	coll_pins_bury_begin(u);
 	spin_lock(&u->lock);
 	u->bytes += coll_pin_bytes(pin);
-	if (mmu_interval_read_retry(&pin->mni, seq))
+	/* pin_cache may have been written meanwhile. */
+	if (mmu_interval_read_retry(&pin->mni, seq) || coll_pin_bytes(pin) > coll_pins_most())
 		list_add(&pin->list, &dead);
 	else
 		coll_pin_keep_locked(pins, pin, area, most, &dead);

@@ -151,16 +151,39 @@ static unsigned long coll_pins_idle_time(void)
 }
 
 /*
- * Let the timer end after @delay, unless no pin is kept: it holds a reference. A timer that is armed
- * already has one, and is changed. Nothing is dropped here: a caller may hold coll_pins_users_lock.
- * Each kept pin has a reference, so the work item cannot drop the last one before this gets its own.
+ * Let the timer end after @delay, unless it is armed or no pin is kept: it holds a reference. Nothing
+ * is dropped here: a caller may hold coll_pins_users_lock. Each kept pin has a reference, so the work
+ * item cannot drop the last one before this gets its own.
  */
 static void coll_pins_user_arm(struct coll_pins_user *u, unsigned long delay)
 {
 	spin_lock(&u->lock);
-	if (!list_empty(&u->kept) && !mod_delayed_work(u->queue->reap_wq, &u->idle, delay))
+	if (!list_empty(&u->kept) && queue_delayed_work(u->queue->reap_wq, &u->idle, delay))
 		coll_pins_user_hold(u);
 	spin_unlock(&u->lock);
+}
+
+/* The same, but a timer that is armed is changed, too. @all: it drops all pins then, at once. */
+static void coll_pins_user_hasten(struct coll_pins_user *u, unsigned long delay, bool all)
+{
+	spin_lock(&u->lock);
+	if (!list_empty(&u->kept)) {
+		u->drop_all |= all;
+		if (!mod_delayed_work(u->queue->reap_wq, &u->idle, u->drop_all ? 0 : delay))
+			coll_pins_user_hold(u);
+	}
+	spin_unlock(&u->lock);
+}
+
+static bool coll_pins_user_take_drop_all(struct coll_pins_user *u)
+{
+	bool all;
+
+	spin_lock(&u->lock);
+	all = u->drop_all;
+	u->drop_all = false;
+	spin_unlock(&u->lock);
+	return all;
 }
 
 void coll_pins_user_watch(struct coll_pins_user *u)
@@ -198,10 +221,8 @@ static int coll_pins_set_cache(const char *text, const struct kernel_param *kp)
 	if (ret)
 		return ret;
 	mutex_lock(&coll_pins_users_lock);
-	list_for_each_entry(u, &coll_pins_users, list) {
-		WRITE_ONCE(u->drop_all, true);
-		coll_pins_user_arm(u, 0);
-	}
+	list_for_each_entry(u, &coll_pins_users, list)
+		coll_pins_user_hasten(u, 0, true);
 	mutex_unlock(&coll_pins_users_lock);
 	return 0;
 }
@@ -228,7 +249,7 @@ static int coll_pins_set_idle(const char *text, const struct kernel_param *kp)
 	mutex_lock(&coll_pins_users_lock);
 	list_for_each_entry(u, &coll_pins_users, list)
 		if (delay)
-			coll_pins_user_arm(u, min(delay, (unsigned long)HZ));
+			coll_pins_user_hasten(u, min(delay, (unsigned long)HZ), false);
 	mutex_unlock(&coll_pins_users_lock);
 	return 0;
 }
@@ -315,7 +336,7 @@ static void coll_pins_idle_work(struct work_struct *work)
 	unsigned long time = coll_pins_idle_time(), next = 0;
 	bool more = time;
 
-	if (xchg(&u->drop_all, false))
+	if (coll_pins_user_take_drop_all(u))
 		coll_pins_drop_all(u);
 	while (more) {
 		LIST_HEAD(dead);

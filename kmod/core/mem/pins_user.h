@@ -43,7 +43,7 @@ struct cred;
  * @unpin: unpins @dead
  * @remove: frees @unpinned
  * @idle: drops pins that no op has used for some time; armed while pins are kept
- * @drop_all: @idle drops all of them, because pin_cache has been written
+ * @drop_all: @idle drops all of them, because pin_cache has been written; user->lock
  */
 struct coll_pins_user {
 	struct kref ref;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Offers of other nodes, and notes that are to be sent to them. Lists and trees only. */
+#include <linux/jiffies.h>
 #include <linux/lockdep.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
@@ -104,20 +105,49 @@ static bool coll_msg_drop_slice_locked(struct coll_group *g, struct list_head *l
 	return nr == COLL_MSG_SLICE;
 }
 
-/* @list and @node as in coll_msg_to_drop_locked() */
+/* @list and @node as in coll_msg_to_drop_locked(). Return: may there be more? */
+static bool coll_msg_drop_slice(struct coll_group *g, struct list_head *list, u32 node)
+{
+	LIST_HEAD(notes);
+	bool more;
+
+	spin_lock(&g->lock);
+	more = coll_msg_drop_slice_locked(g, list, node, &notes);
+	spin_unlock(&g->lock);
+	coll_notes_free(g, &notes);
+	cond_resched();
+	return more;
+}
+
 static void coll_msg_drop(struct coll_group *g, struct list_head *list, u32 node)
 {
-	bool more = true;
+	while (coll_msg_drop_slice(g, list, node))
+		;
+}
 
-	while (more) {
-		LIST_HEAD(notes);
+/* Drop notes of a list until the time @end. Return: there is no time left. */
+static bool coll_msg_drop_until(struct coll_group *g, struct list_head *list, unsigned long end)
+{
+	while (coll_msg_drop_slice(g, list, 0))
+		if (time_after(jiffies, end))
+			return true;
+	return false;
+}
 
-		spin_lock(&g->lock);
-		more = coll_msg_drop_slice_locked(g, list, node, &notes);
-		spin_unlock(&g->lock);
-		coll_notes_free(g, &notes);
-		cond_resched();
-	}
+bool coll_msg_drop_some(struct coll_group *g)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(COLL_WORK_MS);
+	struct coll_msgs *ms = g->msgs;
+	bool more = false;
+	u32 i;
+
+	/* Boxes first: until then CANCEL may move an offer from a box to the frames. */
+	for (i = 0; i < g->nr_local && !more; i++)
+		more = coll_msg_drop_until(g, &ms->boxes[i].offered, end) ||
+		       coll_msg_drop_until(g, &ms->boxes[i].held, end);
+	for (i = 0; i < g->nr_nodes && !more; i++)
+		more = coll_msg_drop_until(g, &ms->peers[i].frames, end);
+	return more;
 }
 
 void coll_msg_drop_offers_from(struct coll_group *g, u32 node)

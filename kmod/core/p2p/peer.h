@@ -65,6 +65,16 @@ void coll_msg_keep_offer(struct coll_group *g, struct coll_note *n);
 void coll_msg_drop_offers(struct coll_group *g, struct coll_mailbox *box);
 
 /**
+ * coll_msg_drop_some() - the group has failed: drop offers of other nodes, and their answers
+ * @g: group
+ *
+ * For COLL_WORK_MS at most. Process context, no locks; group->lock is held for a slice at a time.
+ *
+ * Return: there may be more.
+ */
+bool coll_msg_drop_some(struct coll_group *g);
+
+/**
  * coll_msg_drop_offers_from() - a node has failed: drop its offers
  * @g: group
  * @node: in msgs->down, so no further offer of it is kept

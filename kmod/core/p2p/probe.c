@@ -9,7 +9,8 @@
  * A matched probe takes the offer out of matching. The mailbox of the rank then holds the offer
  * by its order, which no other note of that mailbox ever has. The sender's end stays as it is,
  * but cannot be cancelled: it is in state COLL_MSG_HELD, or, on another node, no longer among
- * peer->offers. Held offers are dropped with the others when the rank leaves.
+ * peer->offers. Held offers are dropped with the others when the rank leaves, or the group
+ * fails.
  */
 #include <linux/jiffies.h>
 #include <linux/lockdep.h>

@@ -252,6 +252,7 @@ struct coll_msg_peer {
  * @nr_asking: calls of coll_msgs_without() that are under way
  * @missed: during such calls: a message in flight needs a node that has failed, or may need it
  * @counts: statistics
+ * @drop: drops offers after a failure, with a reference to the group
  */
 struct coll_msgs {
 	struct list_head all;
@@ -265,6 +266,7 @@ struct coll_msgs {
 	u32 nr_asking;
 	bool missed;
 	struct coll_msg_counts counts;
+	struct work_struct drop;
 };
 
 /* The rank at the other side of an end; a receive may have COLL_RANK_ANY. */

@@ -18,9 +18,13 @@
 #include <linux/bitmap.h>
 #include <linux/lockdep.h>
 #include <linux/sched.h>
+#include <linux/workqueue.h>
 
+#include "../group/account.h"
 #include "../group/group.h"
+#include "../group/ref.h"
 #include "../trace.h"
+#include "../worker.h"
 #include "exchange.h"
 #include "messages.h"
 #include "peer.h"
@@ -114,20 +118,37 @@ static void coll_msgs_walk(struct coll_group *g, u64 walk)
 }
 
 /*
- * The group has failed: end them all, each as soon as its pages are free. Offers of other nodes are
- * dropped: they count as early bytes of the user, and the files may stay open.
+ * The group has failed, and its files may stay open: its offers would count as early bytes of the
+ * user. There may be very many, and the thread that found the failure may hold a connection that
+ * others need.
  */
+static void coll_msgs_drop_work(struct work_struct *work)
+{
+	struct coll_msgs *ms = container_of(work, struct coll_msgs, drop);
+	struct coll_group *g = ms->boxes[0].group;
+	struct coll_worker w;
+	bool more;
+
+	coll_worker_begin(&w, g->user, &g->error);
+	more = coll_msg_drop_some(g);
+	coll_account_work(g, w.begin);
+	coll_worker_end(&w);
+	if (!more || !queue_work(g->user->wq, work))
+		coll_group_put(g);
+}
+
+/* The group has failed: end them all, each as soon as its pages are free. Drop offers. */
 static void coll_msgs_fail(struct coll_group *g)
 {
 	u64 walk;
-	u32 i;
 
 	spin_lock(&g->lock);
 	walk = coll_msgs_walk_begin_locked(g);
 	spin_unlock(&g->lock);
 	coll_msgs_walk(g, walk);
-	for (i = 0; i < g->nr_local; i++)
-		coll_msg_drop_offers(g, &g->msgs->boxes[i]);
+	coll_group_get(g);
+	if (!queue_work(g->user->wq, &g->msgs->drop))
+		coll_group_put(g);
 }
 
 /* Return: true for the first call only. */
@@ -201,7 +222,11 @@ bool coll_msgs_without(struct coll_group *g, u32 node)
 
 static int coll_p2p_init(struct coll_group *g, u32 flags)
 {
-	return coll_msgs_init(g);
+	int ret = coll_msgs_init(g);
+
+	if (!ret)
+		INIT_WORK(&g->msgs->drop, coll_msgs_drop_work);
+	return ret;
 }
 
 const struct coll_group_part coll_p2p_part = {
