@@ -122,8 +122,8 @@ static int coll_release(struct inode *inode, struct file *file)
 	__module_get(THIS_MODULE);
 	INIT_WORK(&cf->closing, coll_close_work);
 	/*
-	 * If anything lingers, there is a group. The work delays only the user of that group. Its
-	 * reference: a user without references waits for its queues, which this may keep busy.
+	 * If anything lingers, there is a group. The work delays only the user of that group. Hold
+	 * that user: its release would wait for this work, and the next job for the release.
 	 */
 	cf->closing_user = coll_user_hold(coll_member_group(cf->member)->user);
 	queue_work(cf->closing_user->reap_wq, &cf->closing);

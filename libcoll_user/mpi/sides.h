@@ -30,20 +30,20 @@ static inline void copy_in(struct call *c, const struct layout *l)
 		c->err = layout_copy(l, &c->in);
 }
 
+/* Is the layout known, with the counts of blocks? */
+static inline bool has_counts(const struct call *c)
+{
+	return !c->err && !c->probe;
+}
+
 /*
  * @fits: both sides of the rank's own block have the bytes that are moved. In a wrong program they may
  * not. Then nothing is touched, and all ranks get an error: others may wait for this one already.
  */
 static inline void check_own_block(struct call *c, bool fits)
 {
-	if (!c->err && !c->probe && !fits)
+	if (has_counts(c) && !fits)
 		c->err = -EINVAL;
-}
-
-/* May counts of blocks be looked at? */
-static inline bool has_counts(const struct call *c)
-{
-	return !c->err && !c->probe;
 }
 
 /* The input; COLL_IN_PLACE if it lies where the results go. */

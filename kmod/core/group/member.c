@@ -144,7 +144,7 @@ static enum coll_member_end coll_member_ended(struct coll_member *m, struct coll
 	enum coll_member_end end = COLL_END_IN_ORDER;
 	struct coll_cause cause;
 
-	/* In one section: what is in flight here cannot be over before the group fails. */
+	/* In one section: what is in flight here still is when the error is stored. */
 	spin_lock(&g->lock);
 	if (coll_member_end_cause_locked(m, g, kind, &cause))
 		end = !test_and_set_bit(0, &m->gone) && coll_group_fail_locked(g, &cause) ?

@@ -54,8 +54,8 @@ bool coll_group_is_on(const struct coll_group *g, u32 rank, u32 node);
 int coll_group_error(const struct coll_group *g);
 
 /*
- * The cause of this error for an ABORT. Peers end the ops before the number of a cause of kind CLOSE, if
- * they can: this node has ended them.
+ * The cause of this error for an ABORT. If its kind is CLOSE, this node has ended all ops before its
+ * number, and peers may still end them.
  */
 void coll_group_cause_for_peers(struct coll_group *g, struct coll_cause *cause);
 

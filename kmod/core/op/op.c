@@ -169,7 +169,7 @@ static void coll_op_arm_locked(struct coll_op *op, u64 timeout_ns)
 
 /*
  * @op has ended, and completes after the ops before it, unless ops overtake others. So its deadline is
- * theirs, too. All of them have started: these are few. Under group->lock.
+ * theirs, too. All of them have started, so there are few of them. Under group->lock.
  */
 static void coll_op_hurry_others_locked(struct coll_op *op)
 {

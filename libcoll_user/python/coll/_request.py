@@ -65,7 +65,10 @@ class Calls:
         self._threads: Dict[int, Call] = {}
 
     def inside(self) -> Any:
-        """A lock: hold it in each function of C. Look before that whether there is something to use."""
+        """A lock: hold it in each function of C.
+
+        With the lock, look first whether the communicator has been finalized.
+        """
         me = threading.get_ident()
         found = self._threads.get(me)
         if found is None:
@@ -84,7 +87,7 @@ class Calls:
         return self._living() + list(self._threads.values())
 
     def wait_for_locks(self) -> None:
-        """Waits until no thread is in a function of C, after which none begins with one."""
+        """Waits until no thread is in a function of C. For finalize(): none enters one any more."""
         for call in self.all():
             with call._lock:
                 pass

@@ -271,7 +271,7 @@ class Tensors:
             return
         c, self._args._c, self._c = self._c, ffi.NULL, ffi.NULL
         try:
-            # A thread in join() goes, but other ranks may wait for what this one does not post.
+            # A thread leaves join() soon, but the join stays pending, perhaps for ever.
             joins = list(self._joins.values())
             if not self._calls.threads_leave(GIVEN_UP_WITHIN) or not all(d[0] for d in joins):
                 lib.coll_tensors_abort(ts, 1)
