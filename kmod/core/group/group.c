@@ -10,13 +10,13 @@
 #include <linux/minmax.h>
 #include <linux/nospec.h>
 #include <linux/once.h>
-#include <linux/printk.h>
 #include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/utsname.h>
 
 #include "../limits.h"
+#include "../log.h"
 #include "../trace.h"
 #include "failure.h"
 #include "group.h"
@@ -526,6 +526,6 @@ void coll_group_note_memlock(struct coll_group *g, u64 wanted)
 	g->memlock_wanted = max(g->memlock_wanted, wanted);
 	spin_unlock(&g->lock);
 	if (first)
-		pr_info_ratelimited("coll: group %u: RLIMIT_MEMLOCK is too low: pages are pinned one by one, which is slow; %llu bytes would be enough\n",
-				    g->id, wanted);
+		coll_log_ratelimited(pr_info, "coll: group %u: RLIMIT_MEMLOCK is too low: pages are pinned one by one, which is slow; %llu bytes would be enough\n",
+				     g->id, wanted);
 }

@@ -16,6 +16,7 @@
 #include "../group/failure.h"
 #include "../group/group.h"
 #include "../group/member.h"
+#include "../log.h"
 #include "stall.h"
 #include "tensor_talk.h"
 
@@ -343,9 +344,9 @@ static void coll_stall_log(struct coll_group *g, struct coll_stalls *st)
 	}
 	if (more)
 		scnprintf(st->text + len, sizeof(st->text) - len, " and %u more", more);
-	pr_warn_ratelimited("coll: group %u: tensor \"%*pE\" has waited %llu s for %s\n", g->id,
-			    (int)st->stall.name_len, st->stall.name,
-			    div_u64(st->stall.age_ns, NSEC_PER_SEC), st->text);
+	coll_log_ratelimited(pr_warn, "coll: group %u: tensor \"%*pE\" has waited %llu s for %s\n",
+			     g->id, (int)st->stall.name_len, st->stall.name,
+			     div_u64(st->stall.age_ns, NSEC_PER_SEC), st->text);
 }
 
 /* Report the tensors that are over the first threshold, up to a maximum per call. */
