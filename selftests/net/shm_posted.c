@@ -31,7 +31,21 @@ static int32_t value(uint32_t rank, uint32_t nth, uint32_t i)
 	return (int32_t)(rank * 1000003 + nth * 17 + i);
 }
 
-static int check(const coll_comm_t *comm, const struct posted *p, int ret)
+static int good(coll_comm_t *comm, const struct posted *p, const char *what, int ret)
+{
+	struct coll_status st = { 0 };
+	char cause[256] = "";
+
+	if (!ret)
+		return 0;
+	coll_comm_status(comm, &st);
+	coll_cause_str(&st.cause, cause, sizeof(cause));
+	printf("rank %u: op %u of %u elements: %s: %s; %s\n", coll_comm_rank(comm), p->nth,
+	       p->count, what, coll_strerror(ret), cause);
+	return 1;
+}
+
+static int check(coll_comm_t *comm, const struct posted *p, int ret)
 {
 	uint32_t i, r;
 	int32_t want;
@@ -39,16 +53,16 @@ static int check(const coll_comm_t *comm, const struct posted *p, int ret)
 	for (i = 0; i < p->count && !ret; i++) {
 		for (r = 0, want = 0; r < coll_comm_size(comm); r++)
 			want += value(r, p->nth, i);
-		if (p->out[i] != want)
-			ret = -EILSEQ;
+		if (p->out[i] == want)
+			continue;
+		printf("rank %u: element %u is %d, not %d\n", coll_comm_rank(comm), i, p->out[i],
+		       want);
+		ret = -EILSEQ;
 	}
-	if (ret)
-		printf("rank %u: op %u of %u elements: %s\n", coll_comm_rank(comm), p->nth,
-		       p->count, coll_strerror(ret));
-	return !!ret;
+	return good(comm, p, "result", ret);
 }
 
-static int end_one(const coll_comm_t *comm, struct posted *p, uint64_t *own)
+static int end_one(coll_comm_t *comm, struct posted *p, uint64_t *own)
 {
 	int done = 1, ret = 0;
 
@@ -76,9 +90,9 @@ static int begin(coll_comm_t *comm, struct posted *p, struct coll_cmd *cmd, uint
 		return check(comm, p, coll_submit(comm, cmd));
 	p->persistent = way == 1;
 	if (way > 1)
-		return !!coll_isubmit(comm, cmd, &p->req);
+		return good(comm, p, "post", coll_isubmit(comm, cmd, &p->req));
 	ret = coll_persist(comm, cmd, &p->req);
-	return ret ? 1 : !!coll_start(p->req);
+	return good(comm, p, "start", ret ? ret : coll_start(p->req));
 }
 
 int shm_posted(coll_comm_t *const *comms, uint32_t rounds, uint64_t *lot, uint64_t *own)

@@ -714,8 +714,11 @@ int main(int argc, char **argv)
 	const char *mode = argc > 1 ? argv[1] : "";
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 	uint32_t victim = argc > 3 ? (uint32_t)atoi(argv[3]) : 0;
-	int ret = coll_init(NULL, &comm);
+	int ret;
 
+	/* So that lines of several ranks are in the order in which they were written. */
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	ret = coll_init(NULL, &comm);
 	if (ret) {
 		printf("coll_init: %s\n", coll_last_error());
 		return 2;
