@@ -76,7 +76,12 @@ bool shm_is_needed(const coll_comm_t *comm)
 	return local_below(comm, comm->size) > 1;
 }
 
-/* COLL_SHM: 0 never, 1 whenever possible; else if each rank has a CPU. */
+bool shm_is_crowded(const coll_comm_t *comm)
+{
+	return ranks_per_cpu(local_below(comm, comm->size)) > 1;
+}
+
+/* COLL_SHM: 0 never, 1 whenever possible; else if not too many ranks share a CPU. */
 static bool is_wanted(const coll_comm_t *comm)
 {
 	uint64_t feature = comm->nr_nodes > 1 ? COLL_FEAT_SHM_NODES : COLL_FEAT_SHM;
@@ -84,7 +89,7 @@ static bool is_wanted(const coll_comm_t *comm)
 	if (!(comm->version.features & feature) || !shm_is_needed(comm) || comm->named ||
 	    env_says("0"))
 		return false;
-	return shm_always() || ranks_per_cpu(local_below(comm, comm->size)) <= 1;
+	return shm_always() || ranks_per_cpu(local_below(comm, comm->size)) <= SHM_CROWD_MOST;
 }
 
 bool shm_open_own(coll_comm_t *comm)

@@ -14,10 +14,10 @@
 #include <coll/coll.h>
 
 /*
- * With more ranks for each CPU a rank does not yield its CPU: the scheduler may let the same two
- * ranks yield to each other.
+ * With more ranks for each CPU nothing is done in shared memory, unless COLL_SHM is 1, and no rank
+ * yields its CPU: too often the scheduler lets two ranks yield to each other that both wait.
  */
-#define SHM_CROWD_MOST	2
+#define SHM_CROWD_MOST	4
 
 /* Then a rank hardly looks at all. */
 #define SHM_DOUBTS_MOST	16
@@ -100,6 +100,8 @@ struct shm {
 
 /* Has this node more than one rank? */
 bool shm_is_needed(const coll_comm_t *comm);
+/* Has this node more ranks than CPUs? */
+bool shm_is_crowded(const coll_comm_t *comm);
 /* Is the environment's COLL_SHM 1? */
 bool shm_always(void);
 /*

@@ -6,6 +6,10 @@
  * copy, with an allgather. In shared memory each rank folds all elements that it needs, and the
  * kernel shares that work out among the ranks, so copies pay for larger vectors.
  *
+ * With more ranks than CPUs the time of an op depends on the order in which the scheduler lets the
+ * ranks run: some ops take ten times as long as others. So there more ops are timed, the sum of all
+ * times counts, and small vectors come first.
+ *
  * Ranks with different limits would do no harm: they meet in the kernel, see shm_run.c. But each
  * such op would cost both ways.
  */
@@ -28,12 +32,20 @@
 #define FACTOR		4
 /* The clock is read once for so many ops: it may cost as much as one. */
 #define OPS		4
-/* Each way is timed so often, and the best time counts. */
+#define OPS_CROWDED	16
+/* Each way is timed so often. */
 #define ROUNDS		3
+#define ROUNDS_CROWDED	5
 /* A rank without a slot offers this: with several nodes no slot has more bytes. */
 #define NODE_ROOM	4096
-/* No further round begins when this is over. */
+/* No further round begins when this is over, for a kind of collectives. */
 #define BUDGET_NS	4000000
+/* The same with more ranks than CPUs. */
+#define BUDGET_CROWDED_NS	40000000
+
+/* The first byte of a blob. */
+#define HAS_PART	1
+#define IS_CROWDED	2
 
 enum way { SHARED, KERNEL, NR_WAYS };
 
@@ -43,6 +55,9 @@ enum way { SHARED, KERNEL, NR_WAYS };
  * @in: zeroes
  * @out: room for the result
  * @deadline: of each op
+ * @crowded: as in struct shm_terms
+ * @ops: of a batch
+ * @rounds: at most
  * @end: when no further round begins, ns
  */
 struct trial {
@@ -50,6 +65,8 @@ struct trial {
 	enum shm_kind kind;
 	void *in, *out;
 	struct deadline deadline;
+	bool crowded;
+	int ops, rounds;
 	uint64_t end;
 };
 
@@ -78,13 +95,27 @@ static bool needs_none(const coll_comm_t *comm)
 	return comm->nr_nodes > 1 && !shm_is_needed(comm);
 }
 
+/*
+ * Are the limits of @like good for @comm, too? Where both have more ranks than CPUs, programs that
+ * make many communicators would spend much time on measuring.
+ */
+static bool inherits_from(const coll_comm_t *comm, const coll_comm_t *like)
+{
+	if (!like || !like->shm || is_set())
+		return false;
+	return like->size == comm->size ||
+	       (like->nr_nodes == 1 && shm_is_crowded(like) && shm_is_crowded(comm));
+}
+
 int shm_offer(coll_comm_t *comm, const coll_comm_t *like, uint8_t *blob)
 {
-	bool inherits = like && like->shm && like->size == comm->size && !is_set();
+	bool inherits = inherits_from(comm, like);
 	uint32_t limit = 0, k;
 	int ret = limit_env(shm_always(), &limit);
 
-	blob[0] = !ret && (shm_open_own(comm) || needs_none(comm));
+	blob[0] = !ret && (shm_open_own(comm) || needs_none(comm)) ? HAS_PART : 0;
+	if (!inherits && !shm_always() && shm_is_crowded(comm))
+		blob[0] |= IS_CROWDED;
 	for (k = 0; k < SHM_KINDS; k++)
 		put_le32(blob + 1 + 4 * k, inherits ? (uint32_t)like->shm->limit[k] : limit);
 	return ret;
@@ -98,7 +129,11 @@ void shm_hear(struct shm_terms *t, uint32_t rank, const uint8_t *blob)
 		*t = (struct shm_terms){ .all = true, .budget_ns = BUDGET_NS };
 	for (k = 0; k < SHM_KINDS && !rank; k++)
 		t->limit[k] = get_le32(blob + 1 + 4 * k);
-	t->all = t->all && blob[0];
+	t->all = t->all && blob[0] & HAS_PART;
+	if (blob[0] & IS_CROWDED) {
+		t->crowded = true;
+		t->budget_ns = BUDGET_CROWDED_NS;
+	}
 }
 
 /* By the kernel. */
@@ -138,19 +173,21 @@ static int run_batch(const struct trial *t, enum way way, size_t bytes, uint64_t
 
 	command(t, bytes, &cmd);
 	cmd.timeout_ns = (uint64_t)deadline_left(t->deadline) * 1000000 + 1;
-	for (i = 0; i < OPS && !ret; i++)
+	for (i = 0; i < t->ops && !ret; i++)
 		ret = way == KERNEL ? submit(t, &cmd) : coll_submit(t->comm, &cmd);
-	*ns = (relax_now_ns() - begin) / OPS;
+	*ns = (relax_now_ns() - begin) / (uint64_t)t->ops;
 	return ret;
 }
 
 /**
  * struct times - of the slowest rank
- * @ns: of an op, the best of all rounds, by way
+ * @best: of an op, the best of all rounds, by way
+ * @sum: of an op, the sum of all rounds, by way
  * @late: no further round
  */
 struct times {
-	uint64_t ns[NR_WAYS];
+	uint64_t best[NR_WAYS];
+	uint64_t sum[NR_WAYS];
 	uint64_t late;
 };
 
@@ -161,8 +198,9 @@ static int run_round(const struct trial *t, size_t bytes, struct times *mine)
 
 	for (way = 0; way < NR_WAYS && !ret; way++) {
 		ret = run_batch(t, (enum way)way, bytes, &took);
-		if (took < mine->ns[way])
-			mine->ns[way] = took;
+		if (took < mine->best[way])
+			mine->best[way] = took;
+		mine->sum[way] += took;
 	}
 	mine->late = relax_now_ns() > t->end;
 	return ret;
@@ -171,12 +209,12 @@ static int run_round(const struct trial *t, size_t bytes, struct times *mine)
 /* *all: the same on all ranks. */
 static int run_rounds(const struct trial *t, size_t bytes, struct times *all)
 {
-	struct times mine = { { ~0ULL, ~0ULL }, 0 };
+	struct times mine = { .best = { ~0ULL, ~0ULL } };
 	struct coll_cmd cmd;
 	int i, ret = 0;
 
 	all->late = false;
-	for (i = 0; i < ROUNDS && !all->late && !ret; i++) {
+	for (i = 0; i < t->rounds && !all->late && !ret; i++) {
 		ret = run_round(t, bytes, &mine);
 		*all = mine;
 		coll_cmd_allreduce(t->comm, &cmd, COLL_IN_PLACE, all, sizeof(*all) / 8, COLL_U64,
@@ -185,31 +223,43 @@ static int run_rounds(const struct trial *t, size_t bytes, struct times *all)
 			ret = submit(t, &cmd);
 	}
 	/* Only the rounds that have not been run would be late. */
-	if (i == ROUNDS)
+	if (i == t->rounds)
 		all->late = false;
 	return ret;
 }
 
 /*
- * Return: 1 shared memory is not slower; 0; -errno. When time is up, as it is on a machine with
- * more work than CPUs, times mean nothing, and it counts as not slower. A quarter more is noise.
- * With several nodes it has to be faster, since the op itself is done by the kernel in any case.
+ * Is shared memory not slower? When time is up, as it is on a machine that has other work, times
+ * mean nothing, and it counts as not slower. A quarter more is noise. With several nodes it has to
+ * be faster, since the op itself is done by the kernel in any case. With more ranks than CPUs it has
+ * to be faster by a quarter if time is up, because then fewer rounds have been run.
  */
-static int try_bytes(const struct trial *t, size_t bytes)
+static bool is_good(const struct trial *t, const struct times *all)
 {
-	bool nodes = t->comm->nr_nodes > 1;
+	uint64_t kernel = all->best[KERNEL];
+
+	if (t->crowded)
+		return all->sum[SHARED] <= all->sum[KERNEL] - (all->late ? all->sum[KERNEL] / 4 : 0);
+	if (t->comm->nr_nodes > 1)
+		return !all->late && all->best[SHARED] < kernel;
+	return all->late || all->best[SHARED] <= kernel + kernel / 4;
+}
+
+/* *late: time is up. Return: is_good(), or -errno. */
+static int try_bytes(const struct trial *t, size_t bytes, bool *late)
+{
 	struct times all;
 	int ret = run_rounds(t, bytes, &all);
+	const uint64_t *ns = t->crowded ? all.sum : all.best;
 
 	if (ret)
 		return ret;
-	coll_debug("%s of %zu bytes: shared memory %llu ns, kernel %llu ns%s",
+	coll_debug("%s of %zu bytes: shared memory %llu ns, kernel %llu ns%s%s",
 		   t->kind == SHM_FOLDS ? "allreduce" : "allgather", bytes,
-		   (unsigned long long)all.ns[SHARED], (unsigned long long)all.ns[KERNEL],
-		   all.late ? ", and time is up" : "");
-	if (nodes)
-		return !all.late && all.ns[SHARED] < all.ns[KERNEL];
-	return all.late || all.ns[SHARED] <= all.ns[KERNEL] + all.ns[KERNEL] / 4;
+		   (unsigned long long)ns[SHARED], (unsigned long long)ns[KERNEL],
+		   t->crowded ? " in all rounds" : "", all.late ? ", and time is up" : "");
+	*late = all.late;
+	return is_good(t, &all);
 }
 
 /*
@@ -230,22 +280,41 @@ static int warm_up(const struct trial *t, size_t bytes)
 	uint64_t ns;
 	int i, ret = 0;
 
-	for (i = 0; i < COLL_SHM_SLOTS && !ret; i += OPS)
+	for (i = 0; i < COLL_SHM_SLOTS && !ret; i += t->ops)
 		ret = run_batch(t, SHARED, bytes, &ns);
 	return ret;
 }
 
-static int find_limit(const struct trial *t, size_t most, size_t *limit)
+static int find_limit_downwards(const struct trial *t, size_t most, size_t *limit)
 {
 	size_t bytes;
+	bool late;
 	int ret = 0;
 
 	for (bytes = most; bytes >= LEAST && !ret; bytes /= FACTOR) {
-		ret = try_bytes(t, bytes);
+		ret = try_bytes(t, bytes, &late);
 		*limit = bytes;
 	}
 	if (!ret)
 		*limit = 0;
+	return ret < 0 ? ret : 0;
+}
+
+/* It ends at the first vector that is not good, or when time is up. */
+static int find_limit_upwards(const struct trial *t, size_t most, size_t *limit)
+{
+	size_t divisor = 1;
+	bool late = false;
+	int ret = 1;
+
+	while (most / divisor / FACTOR >= LEAST)
+		divisor *= FACTOR;
+	*limit = 0;
+	for (; divisor && ret > 0 && !late; divisor /= FACTOR) {
+		ret = try_bytes(t, most / divisor, &late);
+		if (ret > 0)
+			*limit = most / divisor;
+	}
 	return ret < 0 ? ret : 0;
 }
 
@@ -260,7 +329,8 @@ static int measure_up_to(struct trial *t, size_t most, uint64_t budget_ns, size_
 	for (k = 0; k < SHM_KINDS && !ret; k++) {
 		t->kind = (enum shm_kind)k;
 		t->end = relax_now_ns() + budget_ns;
-		ret = find_limit(t, most, &limit[k]);
+		ret = t->crowded ? find_limit_upwards(t, most, &limit[k]) :
+				   find_limit_downwards(t, most, &limit[k]);
 	}
 	return ret;
 }
@@ -269,7 +339,11 @@ static int measure(coll_comm_t *comm, const struct shm_terms *terms, struct dead
 {
 	struct shm *s = comm->shm;
 	uint32_t most = s ? s->h->data_size : needs_none(comm) ? NODE_ROOM : 0;
-	struct trial t = { .comm = comm, .deadline = deadline };
+	struct trial t = {
+		.comm = comm, .deadline = deadline, .crowded = terms->crowded,
+		.ops = terms->crowded ? OPS_CROWDED : OPS,
+		.rounds = terms->crowded ? ROUNDS_CROWDED : ROUNDS,
+	};
 	uint32_t blocks = comm->nr_nodes > 1 ? 1 : comm->size;
 	bool always = s && s->always;
 	size_t limit[SHM_KINDS] = { 0 };
@@ -306,7 +380,8 @@ int shm_settle(coll_comm_t *comm, const struct shm_terms *t, struct deadline dea
 			shm_set_limits(s, 0);
 		return 0;
 	}
-	if (t->limit[0] == SHM_MEASURE)
+	if (t->limit[0] == SHM_MEASURE ||
+	    (t->crowded && (t->limit[SHM_COPIES] || t->limit[SHM_FOLDS])))
 		ret = measure(comm, t, deadline);
 	for (k = 0; k < SHM_KINDS && s; k++)
 		if (t->limit[k] < s->limit[k])

@@ -19,10 +19,12 @@
  * @all: each rank has its part of the memory
  * @limit: bytes of an op at most, by its kind, as rank 0 wants it; SHM_MEASURE: to be measured, which
  *	is so for all kinds or for none
- * @budget_ns: how long that may take; the round under way is brought to its end
+ * @crowded: some node has more ranks than CPUs: the limits are measured, and @limit bounds them
+ * @budget_ns: how long that may take for a kind; the round under way is brought to its end
  */
 struct shm_terms {
 	bool all;
+	bool crowded;
 	uint32_t limit[SHM_KINDS];
 	uint64_t budget_ns;
 };
@@ -51,7 +53,7 @@ void shm_hear(struct shm_terms *t, uint32_t rank, const uint8_t *blob);
  * @deadline: of each op
  *
  * After shm_map(), before the application gets the communicator. Measures by ops on it, for a few
- * milliseconds. Return: 0 or -errno, as an op.
+ * milliseconds; longer if a node is crowded. Return: 0 or -errno, as an op.
  */
 int shm_settle(coll_comm_t *comm, const struct shm_terms *t, struct deadline deadline);
 

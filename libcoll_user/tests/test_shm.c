@@ -54,6 +54,8 @@ static uint32_t next_id;
 static uint64_t shm_slow;
 /* Only if it reduces. */
 static bool slow_folds;
+/* Only from this position on. */
+static uint64_t slow_from;
 /* What takes long takes so many times as long. */
 static unsigned int slowness = 1;
 /* The communicator with this header fails as soon as a rank sleeps. */
@@ -1156,7 +1158,7 @@ static struct kernel {
 	unsigned int us_large, us_small;
 	uint64_t fail_at, ops;
 	uint32_t came;
-	uint64_t acc[4], result[4];
+	uint64_t acc[8], result[8];
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 } kernel = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
@@ -1167,7 +1169,7 @@ static bool is_slow(uint64_t pos)
 	const struct coll_shm_slot *slot;
 	uint32_t r;
 
-	for (r = 0; shm_slow && r < kernel.w->n; r++) {
+	for (r = 0; shm_slow && pos >= slow_from && r < kernel.w->n; r++) {
 		slot = shm_slot(&kernel.w->shm[0], r, pos);
 		if (__atomic_load_n(&slot->pos, __ATOMIC_ACQUIRE) == pos)
 			return slot->count * coll_dtype_bytes(slot->dtype) >= shm_slow &&
@@ -1341,13 +1343,52 @@ static bool limits_once(void)
 	return good;
 }
 
+/* With more ranks than CPUs: smaller vectors first, and the sum of all rounds counts. */
+static bool crowded_limits_once(void)
+{
+	struct shm_terms t;
+	size_t limit[SHM_KINDS];
+	bool good = true;
+	int want;
+
+	SETTLES(ARE(limit, DATA), t.crowded = true,
+		kernel.us_large = kernel.us_small = 5000 * slowness);
+	SETTLES(ARE(limit, 0), t.crowded = true, shm_slow = 1);
+	SETTLES(ARE(limit, DATA / 4), t.crowded = true, shm_slow = DATA,
+		kernel.us_small = 5000 * slowness);
+	/*
+	 * From the second round on ops of DATA bytes are slow, 25 ms each against 10. One op goes
+	 * before all, and a sum is behind each round.
+	 */
+	shm_slow = DATA;
+	slow_from = 1 + COLL_SHM_SLOTS + 4 + 4 + 1 + 1;
+	SETTLES(limit[SHM_COPIES] == DATA,
+		kernel.us_large = 10000 * slowness, kernel.us_small = 20000 * slowness);
+	/* Two smaller vectors go before. */
+	slow_from = 1 + 16 + 2 * 5 * (16 + 16 + 1) + 16 + 16 + 1 + 1;
+	SETTLES(limit[SHM_COPIES] == DATA / 4, t.crowded = true,
+		kernel.us_large = 10000 * slowness, kernel.us_small = 5000 * slowness);
+	shm_slow = slow_from = 0;
+	/* If time is up, no larger vector is tried, and shared memory has to be much faster. */
+	SETTLES(ARE(limit, 64) && kernel.ops == 1 + 2 * (16 + 1), t.crowded = true,
+		t.budget_ns = 0, kernel.us_small = 5000 * slowness);
+	SETTLES(ARE(limit, 0) && kernel.ops == 1 + 2 * (16 + 1), t.crowded = true, t.budget_ns = 0,
+		shm_slow = 1, kernel.us_small = 27000 * slowness);
+	shm_slow = 0;
+	/* A given limit is a bound. */
+	SETTLES(ARE(limit, 1000) && kernel.ops, t.crowded = true, t.limit[0] = t.limit[1] = 1000,
+		kernel.us_large = kernel.us_small = 5000 * slowness);
+	SETTLES(ARE(limit, 0) && !kernel.ops, t.crowded = true, t.limit[0] = t.limit[1] = 0);
+	return good;
+}
+
 /* Where a switch of threads takes as long as what is slow here, times differ too little. */
-static bool limits(void)
+static bool limits(bool (*once)(void))
 {
 	bool good = false;
 
 	for (slowness = 1; slowness <= 25 && !good; slowness *= 5)
-		good = limits_once();
+		good = once();
 	slowness = 1;
 	return good;
 }
@@ -1595,7 +1636,8 @@ int main(int argc, char **argv)
 	ok(turn_looks_around(k), "a thread that waits for its turn looks around");
 	ok(repeated(k), "the same command again");
 	ok(registered(k), "registered buffers");
-	ok(limits(), "a limit that all ranks agree about");
+	ok(limits(limits_once), "a limit that all ranks agree about");
+	ok(limits(crowded_limits_once), "a limit with more ranks than CPUs");
 	ok(offers("", "", 0, SHM_MEASURE) && offers("auto", "1", 0, SHM_MEASURE) &&
 	   offers("4096", "", 0, 4096) && offers("", "1", 0, SHM_MEASURE - 1) &&
 	   offers("0", "1", 0, 0) && offers("many", "", -EINVAL, 0) &&
