@@ -16,7 +16,7 @@ $1 == "FAILED" { failed = failed sprintf("%s, round %s: %s, status %s\n", $2, $3
 
 {
 	key = $1 SUBSEP $5 SUBSEP $4 SUBSEP $6 SUBSEP $7 SUBSEP $3
-	sub(/-calls/, "", key)
+	sub(/-(calls|marks)/, "", key)
 	value[key, ++count[key]] = $8
 	if (!(($1, $5) in seen)) {
 		seen[$1, $5] = 1
@@ -97,18 +97,18 @@ function times_of(place, ranks,	c, s, ours, theirs, what)
 	table_end()
 }
 
-function costs_of(place, ranks,	c, w, m, metrics, whose)
+function costs_of(place, ranks,	c, w, m, n, metrics, whose)
 {
-	split("calls switches", metrics, " ")
+	n = split(place == "vm" ? "calls switches instructions" : "calls switches", metrics, " ")
 	split("coll openmpi mpich", whose, " ")
 	cell("8 B, of an op and a rank")
-	for (m = 1; m <= 2; m++)
+	for (m = 1; m <= n; m++)
 		for (w = 1; w <= 3; w++)
 			cell(metrics[m] ", " whose[w])
 	row_end()
 	for (c = 1; c <= nr_collectives; c++) {
 		cell(collectives[c])
-		for (m = 1; m <= 2; m++)
+		for (m = 1; m <= n; m++)
 			for (w = 1; w <= 3; w++)
 				cell(number(median(key_of(place, ranks, collectives[c], 8,
 							  metrics[m], whose[w]))))
@@ -130,6 +130,8 @@ END {
 	print "spread of coll between rounds, at the size where it is largest. Sizes are those of the vector,"
 	print "or of the blocks of all ranks."
 	print "ptrace() counts system calls, getrusage() counts context switches, in ops without a barrier."
+	print "In the virtual machine the emulator counts instructions, of all programs and of the kernel, those"
+	print "of ranks that wait for others included."
 	print ""
 	print facts["cpu"] ", " facts["cores"] " cores; " facts["date"] ", " facts["commit"] "."
 	print ""

@@ -9,8 +9,11 @@
  *	ROW collective ranks bytes switches VALUE	back to back: switches of context, of an op and
  *							a rank
  *	ROW collective ranks bytes calls VALUE		the same of system calls, where syscount counts
+ *	ROW collective ranks bytes marks VALUE		rank 0 has executed the marker before and after
+ *							so many ops, times the number of ranks; if
+ *							EACH_MARKS is set (collvm run --count)
  *
- * Where system calls are counted nothing is timed, because that slows them down. After the times of
+ * Where something is counted nothing is timed, because that slows things down. After the times of
  * a size, and outside of them, one result is verified; a wrong element ends the program.
  */
 #ifndef EACH_H
@@ -90,6 +93,39 @@ static inline const volatile uint64_t *each_calls(void)
 		return NULL;
 	p = mmap(NULL, sizeof(uint64_t), PROT_READ, MAP_SHARED, atoi(fd), 0);
 	return p == MAP_FAILED ? NULL : (const volatile uint64_t *)p;
+}
+
+static inline int each_marks(void)
+{
+	return !!getenv("EACH_MARKS");
+}
+
+/* tools/vm/count.c looks for it. Without that plugin it does nothing. */
+static inline void each_mark(void)
+{
+#ifdef __x86_64__
+	__asm__ volatile(".byte 0x0f, 0x1f, 0x80, 'c', 'o', 'l', 'l'" ::: "memory");
+#endif
+}
+
+/* @n ops back to back, between two markers. */
+static inline void each_mark_batch(const struct each *e, enum each_what what,
+				   const struct bench_size *z, float *in, float *out)
+{
+	size_t count = each_count(e, what, z->bytes);
+	int i;
+
+	for (i = 0; i < z->warmup + 1; i++)
+		e->run(what, in, out, count);
+	e->run(EACH_BARRIER, in, out, 0);
+	if (!e->rank)
+		each_mark();
+	for (i = 0; i < z->iters; i++)
+		e->run(what, in, out, count);
+	e->run(EACH_BARRIER, in, out, 0);
+	if (!e->rank)
+		each_mark();
+	each_row(e, what, z->bytes, "marks", (double)z->iters * e->ranks);
 }
 
 /* @n ops back to back. */
@@ -243,6 +279,11 @@ static inline void each_run(const struct each *e, int n, char **plan)
 			if (what == EACH_BARRIER && i)
 				break;
 			bench_parse(plan[i], &z);
+			if (each_marks()) {
+				if (z.bytes <= 4096)
+					each_mark_batch(e, (enum each_what)what, &z, in, out);
+				continue;
+			}
 			if (!calls) {
 				each_time(e, (enum each_what)what, &z, in, out, times);
 				each_check(e, (enum each_what)what, z.bytes, in, out);

@@ -165,7 +165,18 @@ qemu_numa()
 	done
 }
 
-# qemu_command KERNEL RUN CPUS MEGABYTES: as uml_command; uses $numa
+# qemu_count RUN: $count is a file for the plugin that counts; sets vm_cmd's next words
+qemu_count()
+{
+	local so=$1/count.so
+
+	"${CC:-cc}" -O2 -Wall -Wextra -fPIC -shared -fvisibility=hidden -o "$so" \
+		"$vmlib/count.c" || die 2 "--count: the plugin cannot be built"
+	[[ $count == /* ]] || count=$PWD/$count
+	vm_cmd+=(-plugin "file=$so,out=$count")
+}
+
+# qemu_command KERNEL RUN CPUS MEGABYTES: as uml_command; uses $numa and $count
 qemu_command()
 {
 	local kernel=$1 run=$2 cpus=$3 mem=$4 dir args
@@ -176,7 +187,7 @@ qemu_command()
 	args+=" nokaslr watchdog_thresh=60 rcupdate.rcu_expedited=1 collvm_run=$run"
 	vm_env=(LC_ALL=C)
 	vm_cmd=(qemu-system-x86_64)
-	if kvm_works "$kernel"; then
+	if [[ ! $count ]] && kvm_works "$kernel"; then
 		vm_cmd+=(-accel kvm -cpu host)
 	else
 		vm_cmd+=(-accel "tcg,thread=multi" -cpu max)
@@ -187,6 +198,7 @@ qemu_command()
 		-device virtio-serial-pci -chardev "file,id=out,path=/dev/fd/4"
 		-device "virtserialport,chardev=out,name=out")
 	((numa == 1)) || qemu_numa "$cpus" "$mem"
+	[[ ! $count ]] || qemu_count "$run"
 	qemu_share root / ,readonly=on
 	qemu_share run "$run" ''
 	[[ -z ${COLLVM_OUT-} ]] || qemu_share out "$COLLVM_OUT" ''
