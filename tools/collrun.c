@@ -18,6 +18,7 @@ static void usage(FILE *f)
 	      "  -l, --prefix         begin each line of output with [rank]\n"
 	      "  -t, --timeout S      end the job after S seconds, exit status 124\n"
 	      "  -k, --keep-going     let the others run when a rank fails\n"
+	      "  -b, --bind           bind each rank to a CPU, in turn\n"
 	      "  -g, --grace S        seconds between SIGTERM and SIGKILL (5)\n"
 	      "  -e, --env K=V        set in all ranks; may be repeated\n"
 	      "  -r, --report FILE    write \"rank pid\" lines when all are started\n\n"
@@ -62,6 +63,9 @@ static int take_option(struct options *opt, int c)
 	case 'k':
 		opt->keep_going = true;
 		return 0;
+	case 'b':
+		opt->bind = true;
+		return 0;
 	case 't':
 		return seconds(optarg, &opt->timeout_s);
 	case 'g':
@@ -90,6 +94,7 @@ static int parse(struct options *opt, int argc, char **argv)
 		{ "prefix", no_argument, NULL, 'l' },
 		{ "timeout", required_argument, NULL, 't' },
 		{ "keep-going", no_argument, NULL, 'k' },
+		{ "bind", no_argument, NULL, 'b' },
 		{ "grace", required_argument, NULL, 'g' },
 		{ "env", required_argument, NULL, 'e' },
 		{ "report", required_argument, NULL, 'r' },
@@ -101,7 +106,7 @@ static int parse(struct options *opt, int argc, char **argv)
 	opt->env = calloc((size_t)argc, sizeof(*opt->env));
 	if (!opt->env)
 		return -1;
-	while ((c = getopt_long(argc, argv, "+n:N:lt:kg:e:r:h", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+n:N:lt:kbg:e:r:h", longs, NULL)) != -1) {
 		if (c == 'h') {
 			usage(stdout);
 			exit(0);

@@ -16,6 +16,7 @@
  * struct options - the command line
  * @prefix: output lines begin with the rank
  * @keep_going: a rank that fails does not end the others
+ * @bind: each rank to a CPU
  * @timeout_s: 0: none
  * @grace_ms: between SIGTERM and SIGKILL
  * @report: file for "rank pid" lines, or NULL
@@ -27,6 +28,7 @@ struct options {
 	int nodes;
 	bool prefix;
 	bool keep_going;
+	bool bind;
 	double timeout_s;
 	int grace_ms;
 	const char *report;
@@ -82,6 +84,12 @@ bool sink_failed(int fd);
 size_t sinks_polled(struct pollfd *p);
 /* A line of collrun itself on stderr */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * In a child: bind it to one of the CPUs that collrun may use, and go round if there are more ranks
+ * (collrun_bind.c). Return: 0, or -1 with errno.
+ */
+int bind_rank(int rank);
 
 /* Starts, watches and ends the ranks; returns the exit status (collrun_ranks.c). */
 int ranks_run(const struct options *opt, const struct network *net);

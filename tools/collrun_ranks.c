@@ -124,6 +124,10 @@ child(const struct job *job, const struct network *net, int rank, const int *fds
 		fprintf(stderr, "collrun: node %d: %s\n", node, strerror(errno));
 		_exit(CANNOT_START);
 	}
+	if (job->opt->bind && bind_rank(rank)) {
+		fprintf(stderr, "collrun: rank %d cannot be bound: %s\n", rank, strerror(errno));
+		_exit(CANNOT_START);
+	}
 	set_environment(job, net, rank, node);
 	set_stdin(rank);
 	if (fds) {

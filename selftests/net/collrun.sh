@@ -239,7 +239,32 @@ to_file()
 	ok $? "output that goes to a file"
 }
 
-plan 25
+# cpus_of COMMAND...: the CPU lists of 5 ranks, in the order of ranks
+cpus_of()
+{
+	"$@" -b -l -n 5 sed -n 's/^Cpus_allowed_list:\s*//p' /proc/self/status 2>>"$log" </dev/null |
+		sort | tr '\n' ' '
+}
+
+# The ranks take the CPUs of collrun in turn, and no others.
+bind()
+{
+	local want='' rank n last
+
+	n=$(nproc)
+	last=$(taskset -cp $$ | sed 's/.*[-, :]//')
+	for rank in {0..4}; do
+		want+="[$rank] $((rank % n)) "
+	done
+	: >"$log"
+	[[ $(cpus_of "$tools/collrun") == "$want" ]] &&
+		[[ $(cpus_of taskset -c "$last" "$tools/collrun") == \
+			"[0] $last [1] $last [2] $last [3] $last [4] $last " ]]
+	ok $? "a CPU for each rank"
+}
+
+plan 26
+bind
 ends "a daemon" 0 -n 1 -- "setsid sh $tmp/stay & $until_there"
 ends "the child of a daemon" 0 -n 1 -- "$daemon"
 ends "children of a daemon, many generations" 0 -n 1 -- "setsid sh -c '
