@@ -14,8 +14,8 @@
 #include <coll/coll.h>
 
 /*
- * With more ranks for each CPU nothing is done in shared memory, unless COLL_SHM is 1, and no rank
- * yields its CPU: too often the scheduler lets two ranks yield to each other that both wait.
+ * The most ranks for each CPU. Beyond that shared memory is not used, unless COLL_SHM is 1, and then
+ * no rank yields: the scheduler would too often switch between two ranks that both wait.
  */
 #define SHM_CROWD_MOST	4
 

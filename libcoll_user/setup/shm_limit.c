@@ -38,14 +38,10 @@
 #define ROUNDS_CROWDED	5
 /* A rank without a slot offers this: with several nodes no slot has more bytes. */
 #define NODE_ROOM	4096
-/* No further round begins when this is over, for a kind of collectives. */
+/* For each kind of collectives: no round begins later than this. */
 #define BUDGET_NS	4000000
 /* The same with more ranks than CPUs. */
 #define BUDGET_CROWDED_NS	40000000
-
-/* The first byte of a blob. */
-#define HAS_PART	1
-#define IS_CROWDED	2
 
 enum way { SHARED, KERNEL, NR_WAYS };
 
@@ -101,10 +97,20 @@ static bool needs_none(const coll_comm_t *comm)
  */
 static bool inherits_from(const coll_comm_t *comm, const coll_comm_t *like)
 {
-	if (!like || !like->shm || is_set())
+	bool crowded = like && like->nr_nodes == 1 && like->shm && like->shm->crowd > 1 &&
+		       shm_is_crowded(comm);
+
+	if (!like || !like->shm)
 		return false;
-	return like->size == comm->size ||
-	       (like->nr_nodes == 1 && shm_is_crowded(like) && shm_is_crowded(comm));
+	return crowded || (like->size == comm->size && !is_set());
+}
+
+/* The limit that rank 0 wants for a kind. @given: by the environment */
+static uint32_t wanted(const coll_comm_t *like, bool inherits, uint32_t k, uint32_t given)
+{
+	if (!inherits)
+		return given;
+	return is_set() && given < like->shm->limit[k] ? given : (uint32_t)like->shm->limit[k];
 }
 
 int shm_offer(coll_comm_t *comm, const coll_comm_t *like, uint8_t *blob)
@@ -113,11 +119,13 @@ int shm_offer(coll_comm_t *comm, const coll_comm_t *like, uint8_t *blob)
 	uint32_t limit = 0, k;
 	int ret = limit_env(shm_always(), &limit);
 
-	blob[0] = !ret && (shm_open_own(comm) || needs_none(comm)) ? HAS_PART : 0;
-	if (!inherits && !shm_always() && shm_is_crowded(comm))
-		blob[0] |= IS_CROWDED;
+	blob[0] = !ret && (shm_open_own(comm) || needs_none(comm)) ? SHM_BLOB_PART : 0;
+	if (!shm_always() && shm_is_crowded(comm))
+		blob[0] |= SHM_BLOB_CROWDED;
+	if (inherits)
+		blob[0] |= SHM_BLOB_INHERITS;
 	for (k = 0; k < SHM_KINDS; k++)
-		put_le32(blob + 1 + 4 * k, inherits ? (uint32_t)like->shm->limit[k] : limit);
+		put_le32(blob + 1 + 4 * k, wanted(like, inherits, k, limit));
 	return ret;
 }
 
@@ -126,11 +134,13 @@ void shm_hear(struct shm_terms *t, uint32_t rank, const uint8_t *blob)
 	uint32_t k;
 
 	if (!rank)
-		*t = (struct shm_terms){ .all = true, .budget_ns = BUDGET_NS };
+		*t = (struct shm_terms){
+			.all = true, .budget_ns = BUDGET_NS, .inherits = blob[0] & SHM_BLOB_INHERITS,
+		};
 	for (k = 0; k < SHM_KINDS && !rank; k++)
 		t->limit[k] = get_le32(blob + 1 + 4 * k);
-	t->all = t->all && blob[0] & HAS_PART;
-	if (blob[0] & IS_CROWDED) {
+	t->all = t->all && blob[0] & SHM_BLOB_PART;
+	if (blob[0] & SHM_BLOB_CROWDED) {
 		t->crowded = true;
 		t->budget_ns = BUDGET_CROWDED_NS;
 	}
@@ -182,7 +192,7 @@ static int run_batch(const struct trial *t, enum way way, size_t bytes, uint64_t
 /**
  * struct times - of the slowest rank
  * @best: of an op, the best of all rounds, by way
- * @sum: of an op, the sum of all rounds, by way
+ * @sum: the sum over all rounds of the mean time of an op, by way
  * @late: no further round
  */
 struct times {
@@ -231,21 +241,22 @@ static int run_rounds(const struct trial *t, size_t bytes, struct times *all)
 /*
  * Is shared memory not slower? When time is up, as it is on a machine that has other work, times
  * mean nothing, and it counts as not slower. A quarter more is noise. With several nodes it has to
- * be faster, since the op itself is done by the kernel in any case. With more ranks than CPUs it has
- * to be faster by a quarter if time is up, because then fewer rounds have been run.
+ * be faster, since the op itself is done by the kernel in any case. With more ranks than CPUs it
+ * has to be faster by a quarter if time is up, because then fewer rounds have been run.
  */
 static bool is_good(const struct trial *t, const struct times *all)
 {
 	uint64_t kernel = all->best[KERNEL];
 
+	if (t->comm->nr_nodes > 1)
+		return !all->late && (t->crowded ? all->sum[SHARED] < all->sum[KERNEL] :
+				      all->best[SHARED] < kernel);
 	if (t->crowded)
 		return all->sum[SHARED] <= all->sum[KERNEL] - (all->late ? all->sum[KERNEL] / 4 : 0);
-	if (t->comm->nr_nodes > 1)
-		return !all->late && all->best[SHARED] < kernel;
 	return all->late || all->best[SHARED] <= kernel + kernel / 4;
 }
 
-/* *late: time is up. Return: is_good(), or -errno. */
+/* Set *late if time was up before all rounds were done. Return: is_good(), or -errno. */
 static int try_bytes(const struct trial *t, size_t bytes, bool *late)
 {
 	struct times all;
@@ -257,7 +268,7 @@ static int try_bytes(const struct trial *t, size_t bytes, bool *late)
 	coll_debug("%s of %zu bytes: shared memory %llu ns, kernel %llu ns%s%s",
 		   t->kind == SHM_FOLDS ? "allreduce" : "allgather", bytes,
 		   (unsigned long long)ns[SHARED], (unsigned long long)ns[KERNEL],
-		   t->crowded ? " in all rounds" : "", all.late ? ", and time is up" : "");
+		   t->crowded ? ", sums of all rounds" : "", all.late ? ", and time is up" : "");
 	*late = all.late;
 	return is_good(t, &all);
 }
@@ -339,6 +350,8 @@ static int measure(coll_comm_t *comm, const struct shm_terms *terms, struct dead
 {
 	struct shm *s = comm->shm;
 	uint32_t most = s ? s->h->data_size : needs_none(comm) ? NODE_ROOM : 0;
+	uint32_t bound = terms->limit[SHM_COPIES] > terms->limit[SHM_FOLDS] ?
+			 terms->limit[SHM_COPIES] : terms->limit[SHM_FOLDS];
 	struct trial t = {
 		.comm = comm, .deadline = deadline, .crowded = terms->crowded,
 		.ops = terms->crowded ? OPS_CROWDED : OPS,
@@ -349,6 +362,7 @@ static int measure(coll_comm_t *comm, const struct shm_terms *terms, struct dead
 	size_t limit[SHM_KINDS] = { 0 };
 	int ret;
 
+	most = most < bound ? most : bound;
 	t.in = calloc(1 + blocks, most + 1);
 	if (!t.in)
 		most = 0;
@@ -362,7 +376,7 @@ static int measure(coll_comm_t *comm, const struct shm_terms *terms, struct dead
 	comm->settles = false;
 	if (s)
 		s->always = always;
-	if (s && !ret && (most || s->nodes))
+	if (s && !ret && (most || s->nodes || t.crowded))
 		memcpy(s->limit, limit, sizeof(limit));
 	free(t.in);
 	return ret;
@@ -380,8 +394,8 @@ int shm_settle(coll_comm_t *comm, const struct shm_terms *t, struct deadline dea
 			shm_set_limits(s, 0);
 		return 0;
 	}
-	if (t->limit[0] == SHM_MEASURE ||
-	    (t->crowded && (t->limit[SHM_COPIES] || t->limit[SHM_FOLDS])))
+	if (!t->inherits && (t->limit[0] == SHM_MEASURE ||
+			     (t->crowded && (t->limit[SHM_COPIES] || t->limit[SHM_FOLDS]))))
 		ret = measure(comm, t, deadline);
 	for (k = 0; k < SHM_KINDS && s; k++)
 		if (t->limit[k] < s->limit[k])

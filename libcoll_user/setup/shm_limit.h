@@ -14,17 +14,26 @@
 /* Bytes that each rank tells all others while a communicator is made. */
 #define SHM_BLOB	(1 + 4 * SHM_KINDS)
 
+/* Bits of the first byte: the rank has its part of the memory, or needs none */
+#define SHM_BLOB_PART		1
+/* Its node has more ranks than CPUs. */
+#define SHM_BLOB_CROWDED	2
+/* It offers the limits of another communicator. Matters in the blob of rank 0. */
+#define SHM_BLOB_INHERITS	4
+
 /**
  * struct shm_terms - what all ranks have told
  * @all: each rank has its part of the memory
  * @limit: bytes of an op at most, by its kind, as rank 0 wants it; SHM_MEASURE: to be measured, which
  *	is so for all kinds or for none
  * @crowded: some node has more ranks than CPUs: the limits are measured, and @limit bounds them
+ * @inherits: rank 0 has taken the limits of another communicator: nothing is measured
  * @budget_ns: how long that may take for a kind; the round under way is brought to its end
  */
 struct shm_terms {
 	bool all;
 	bool crowded;
+	bool inherits;
 	uint32_t limit[SHM_KINDS];
 	uint64_t budget_ns;
 };
@@ -35,8 +44,9 @@ struct shm_terms {
  * shm_offer() - when this rank has joined: ask the kernel for its part of the memory
  * @comm: communicator that is being made
  * @like: one that has been settled and has the same ranks, or more; NULL: there is none. With the
- *	same number of ranks its limits are taken, and nothing is measured. COLL_SHM_LIMIT goes
- *	before that if it is a number
+ *	same number of ranks its limits are taken, and nothing is measured, unless COLL_SHM_LIMIT
+ *	is a number. If both have more ranks than CPUs, and @like has one node, its limits are
+ *	taken in any case, and a number is an upper bound
  * @blob: SHM_BLOB bytes to tell the others
  *
  * Without that memory every op goes by the kernel, so this is no error. Return: 0; -EINVAL

@@ -11,6 +11,7 @@
 #define _GNU_SOURCE	/* registers in a signal's context */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -19,6 +20,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -56,7 +58,9 @@ static uint64_t shm_slow;
 static bool slow_folds;
 /* Only from this position on. */
 static uint64_t slow_from;
-/* What takes long takes so many times as long. */
+/* What takes long takes so many microseconds, */
+static unsigned int slow_us = 25000;
+/* times this. */
 static unsigned int slowness = 1;
 /* The communicator with this header fails as soon as a rank sleeps. */
 static struct coll_shm_header *fails;
@@ -88,6 +92,19 @@ static uint32_t below(uint64_t *state, uint32_t n)
 static bool is_slow(uint64_t pos);
 static bool come_at_the_deadline(void);
 
+/* This process may use the first two CPUs only. */
+static bool few_cpus;
+
+int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+{
+	if (!few_cpus)
+		return (int)syscall(SYS_sched_getaffinity, pid, size, set) < 0 ? -1 : 0;
+	CPU_ZERO_S(size, set);
+	CPU_SET_S(0, size, set);
+	CPU_SET_S(1, size, set);
+	return 0;
+}
+
 int ioctl(int fd, unsigned long request, ...)
 {
 	va_list ap;
@@ -106,7 +123,7 @@ int ioctl(int fd, unsigned long request, ...)
 			return -1;
 		}
 		va_start(ap, request);
-		usleep(is_slow(va_arg(ap, struct coll_shm_wait *)->pos) ? 25000 * slowness : 100);
+		usleep(is_slow(va_arg(ap, struct coll_shm_wait *)->pos) ? slow_us * slowness : 100);
 		va_end(ap);
 		return 0;
 	}
@@ -1351,34 +1368,42 @@ static bool crowded_limits_once(void)
 	bool good = true;
 	int want;
 
+	/* Many ops are timed. */
+	slow_us = 2000;
 	SETTLES(ARE(limit, DATA), t.crowded = true,
-		kernel.us_large = kernel.us_small = 5000 * slowness);
+		kernel.us_large = kernel.us_small = 500 * slowness);
 	SETTLES(ARE(limit, 0), t.crowded = true, shm_slow = 1);
 	SETTLES(ARE(limit, DATA / 4), t.crowded = true, shm_slow = DATA,
-		kernel.us_small = 5000 * slowness);
+		kernel.us_small = 500 * slowness);
 	/*
-	 * From the second round on ops of DATA bytes are slow, 25 ms each against 10. One op goes
+	 * From the second round on ops of DATA bytes are slow, 2 ms each against 1. One op goes
 	 * before all, and a sum is behind each round.
 	 */
 	shm_slow = DATA;
 	slow_from = 1 + COLL_SHM_SLOTS + 4 + 4 + 1 + 1;
 	SETTLES(limit[SHM_COPIES] == DATA,
-		kernel.us_large = 10000 * slowness, kernel.us_small = 20000 * slowness);
+		kernel.us_large = 1000 * slowness, kernel.us_small = 1500 * slowness);
 	/* Two smaller vectors go before. */
 	slow_from = 1 + 16 + 2 * 5 * (16 + 16 + 1) + 16 + 16 + 1 + 1;
 	SETTLES(limit[SHM_COPIES] == DATA / 4, t.crowded = true,
-		kernel.us_large = 10000 * slowness, kernel.us_small = 5000 * slowness);
+		kernel.us_large = 1000 * slowness, kernel.us_small = 500 * slowness);
 	shm_slow = slow_from = 0;
-	/* If time is up, no larger vector is tried, and shared memory has to be much faster. */
+	/* If time is up, no larger vector is tried. */
 	SETTLES(ARE(limit, 64) && kernel.ops == 1 + 2 * (16 + 1), t.crowded = true,
-		t.budget_ns = 0, kernel.us_small = 5000 * slowness);
+		t.budget_ns = 0, kernel.us_small = 500 * slowness);
 	SETTLES(ARE(limit, 0) && kernel.ops == 1 + 2 * (16 + 1), t.crowded = true, t.budget_ns = 0,
-		shm_slow = 1, kernel.us_small = 27000 * slowness);
+		shm_slow = 1);
 	shm_slow = 0;
 	/* A given limit is a bound. */
 	SETTLES(ARE(limit, 1000) && kernel.ops, t.crowded = true, t.limit[0] = t.limit[1] = 1000,
-		kernel.us_large = kernel.us_small = 5000 * slowness);
+		kernel.us_large = kernel.us_small = 500 * slowness);
 	SETTLES(ARE(limit, 0) && !kernel.ops, t.crowded = true, t.limit[0] = t.limit[1] = 0);
+	/* Limits that rank 0 has inherited. */
+	SETTLES(limit[0] == 100 && limit[1] == 50 && !kernel.ops, t.crowded = t.inherits = true,
+		t.limit[0] = 100, t.limit[1] = 50);
+	/* One has not been able to map the memory: nothing has been measured. */
+	SETTLES(ARE(limit, 0) && kernel.ops == 1, t.crowded = true, kernel.w->comm[1].shm = NULL);
+	slow_us = 25000;
 	return good;
 }
 
@@ -1406,7 +1431,7 @@ static bool offers(const char *env, const char *always, int ret, uint32_t limit)
 	setenv("COLL_SHM_LIMIT", env, 1);
 	good = shm_offer(&w->comm[0], NULL, blob) == ret;
 	/* This world has no such feature. */
-	good &= !blob[0];
+	good &= !(blob[0] & SHM_BLOB_PART);
 	shm_hear(&t, 0, blob);
 	good &= ret || (ARE(t.limit, limit) && !t.all);
 	blob[0] = 1;
@@ -1420,6 +1445,64 @@ static bool offers(const char *env, const char *always, int ret, uint32_t limit)
 	good &= !t.all;
 	world_free(w);
 	return good;
+}
+
+/*
+ * What a rank of six offers that may use two CPUs at most. The limits of its parent are 100 and 50.
+ * @crowd: ranks for each CPU there; 0: there is no parent. Return: the bits; *sum: of the limits
+ */
+static uint8_t offers_crowded(const char *always, const char *env, uint32_t crowd, uint64_t *sum)
+{
+	struct world *like = world_new(7), *w = world_new(6);
+	uint8_t blob[SHM_BLOB];
+	struct shm_terms t;
+
+	setenv("COLL_SHM", always, 1);
+	setenv("COLL_SHM_LIMIT", env, 1);
+	like->comm[0].nr_nodes = w->comm[0].nr_nodes = 1;
+	like->shm[0].crowd = crowd;
+	like->shm[0].limit[0] = 100;
+	like->shm[0].limit[1] = 50;
+	few_cpus = true;
+	shm_offer(&w->comm[0], crowd ? &like->comm[0] : NULL, blob);
+	few_cpus = false;
+	shm_hear(&t, 0, blob);
+	*sum = (uint64_t)t.limit[0] + t.limit[1];
+	world_free(like);
+	world_free(w);
+	return blob[0];
+}
+
+static bool crowded_offers(void)
+{
+	uint64_t sum;
+
+	return offers_crowded("", "", 0, &sum) == SHM_BLOB_CROWDED && sum == 2 * (uint64_t)SHM_MEASURE &&
+	       offers_crowded("1", "", 0, &sum) == 0 &&
+	       offers_crowded("", "", 1, &sum) == SHM_BLOB_CROWDED && sum == 2 * (uint64_t)SHM_MEASURE &&
+	       offers_crowded("", "", 4, &sum) == (SHM_BLOB_CROWDED | SHM_BLOB_INHERITS) && sum == 150 &&
+	       /* A number bounds what is inherited. */
+	       offers_crowded("", "70", 4, &sum) == (SHM_BLOB_CROWDED | SHM_BLOB_INHERITS) && sum == 120 &&
+	       offers_crowded("", "70", 1, &sum) == SHM_BLOB_CROWDED && sum == 140;
+}
+
+/* One rank is crowded: all hear it, and more time is given. Rank 0 says if limits are inherited. */
+static bool crowded_terms(void)
+{
+	uint8_t one[SHM_BLOB] = { SHM_BLOB_PART | SHM_BLOB_CROWDED | SHM_BLOB_INHERITS };
+	uint8_t none[SHM_BLOB] = { SHM_BLOB_PART };
+	struct shm_terms t;
+	uint64_t budget;
+	bool good;
+
+	shm_hear(&t, 0, none);
+	budget = t.budget_ns;
+	shm_hear(&t, 1, none);
+	good = t.all && !t.crowded && !t.inherits;
+	shm_hear(&t, 2, one);
+	good &= t.all && t.crowded && !t.inherits && t.budget_ns > budget;
+	shm_hear(&t, 0, one);
+	return good && t.all && t.crowded && t.inherits;
 }
 
 /*
@@ -1607,6 +1690,7 @@ int main(int argc, char **argv)
 	uint32_t n;
 
 	lot = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL);
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("# seed %llu\n", (unsigned long long)lot);
 	/* A rank that waits forever is a failure, too. */
 	alarm(1200);
@@ -1638,6 +1722,8 @@ int main(int argc, char **argv)
 	ok(registered(k), "registered buffers");
 	ok(limits(limits_once), "a limit that all ranks agree about");
 	ok(limits(crowded_limits_once), "a limit with more ranks than CPUs");
+	ok(crowded_offers(), "a rank says that it has more ranks than CPUs, or inherits limits");
+	ok(crowded_terms(), "and all hear it");
 	ok(offers("", "", 0, SHM_MEASURE) && offers("auto", "1", 0, SHM_MEASURE) &&
 	   offers("4096", "", 0, 4096) && offers("", "1", 0, SHM_MEASURE - 1) &&
 	   offers("0", "1", 0, 0) && offers("many", "", -EINVAL, 0) &&

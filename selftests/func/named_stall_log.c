@@ -112,24 +112,40 @@ static void one_round(struct __test_metadata *_metadata, int log, uint32_t round
 	}
 }
 
-TEST(each_has_its_line)
-{
-	uint32_t round, rounds = test_scale(3);
-	int i, log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
+FIXTURE(log) {
+	int fd;
+};
 
-	ASSERT_LE(0, log);
-	ASSERT_LE(0, lseek(log, 0, SEEK_END));
+FIXTURE_SETUP(log)
+{
+	int i;
+
+	self->fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
+	ASSERT_LE(0, self->fd);
+	ASSERT_LE(0, lseek(self->fd, 0, SEEK_END));
 	ASSERT_TRUE(test_put(AFTER, "1"));
 	for (i = 0; i < GROUPS; i++)
 		ASSERT_EQ(0, raw_start_named(&comms[i], 2, 1));
-	for (round = 0; round < rounds + 1; round++) {
-		sleep(round ? LIMIT_S : 0);
-		one_round(_metadata, log, round);
-	}
+}
+
+FIXTURE_TEARDOWN(log)
+{
+	int i;
+
 	for (i = 0; i < GROUPS; i++)
 		raw_stop(&comms[i]);
 	test_put(AFTER, "60");
-	close(log);
+	close(self->fd);
+}
+
+TEST_F(log, each_has_its_line)
+{
+	uint32_t round, rounds = 1 + test_scale(2);
+
+	for (round = 0; round < rounds; round++) {
+		sleep(LIMIT_S);
+		one_round(_metadata, self->fd, round);
+	}
 }
 
 TEST_HARNESS_MAIN

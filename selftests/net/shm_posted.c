@@ -31,7 +31,7 @@ static int32_t value(uint32_t rank, uint32_t nth, uint32_t i)
 	return (int32_t)(rank * 1000003 + nth * 17 + i);
 }
 
-static int good(coll_comm_t *comm, const struct posted *p, const char *what, int ret)
+static int failed(coll_comm_t *comm, const struct posted *p, const char *what, int ret)
 {
 	struct coll_status st = { 0 };
 	char cause[256] = "";
@@ -59,7 +59,7 @@ static int check(coll_comm_t *comm, const struct posted *p, int ret)
 		       want);
 		ret = -EILSEQ;
 	}
-	return good(comm, p, "result", ret);
+	return failed(comm, p, "result", ret);
 }
 
 static int end_one(coll_comm_t *comm, struct posted *p, uint64_t *own)
@@ -90,9 +90,9 @@ static int begin(coll_comm_t *comm, struct posted *p, struct coll_cmd *cmd, uint
 		return check(comm, p, coll_submit(comm, cmd));
 	p->persistent = way == 1;
 	if (way > 1)
-		return good(comm, p, "post", coll_isubmit(comm, cmd, &p->req));
+		return failed(comm, p, "post", coll_isubmit(comm, cmd, &p->req));
 	ret = coll_persist(comm, cmd, &p->req);
-	return good(comm, p, "start", ret ? ret : coll_start(p->req));
+	return failed(comm, p, "start", ret ? ret : coll_start(p->req));
 }
 
 int shm_posted(coll_comm_t *const *comms, uint32_t rounds, uint64_t *lot, uint64_t *own)

@@ -9,11 +9,11 @@
  *	ROW collective ranks bytes switches VALUE	back to back: switches of context, of an op and
  *							a rank
  *	ROW collective ranks bytes calls VALUE		the same of system calls, where syscount counts
- *	ROW collective ranks bytes marks VALUE		rank 0 has executed the marker before and after
- *							so many ops, times the number of ranks; if
- *							EACH_MARKS is set (collvm run --count)
+ *	ROW collective ranks bytes marks VALUE		number of ops between two markers of rank 0,
+ *							times the number of ranks; if EACH_MARKS is
+ *							set (collvm run --count)
  *
- * Where something is counted nothing is timed, because that slows things down. After the times of
+ * Where something is counted nothing is timed, because counting slows the ops down. After the times of
  * a size, and outside of them, one result is verified; a wrong element ends the program.
  */
 #ifndef EACH_H
@@ -108,7 +108,7 @@ static inline void each_mark(void)
 #endif
 }
 
-/* @n ops back to back, between two markers. */
+/* Ops back to back, between two markers. */
 static inline void each_mark_batch(const struct each *e, enum each_what what,
 				   const struct bench_size *z, float *in, float *out)
 {
@@ -128,7 +128,7 @@ static inline void each_mark_batch(const struct each *e, enum each_what what,
 	each_row(e, what, z->bytes, "marks", (double)z->iters * e->ranks);
 }
 
-/* @n ops back to back. */
+/* Ops back to back. */
 static inline void each_batch(const struct each *e, enum each_what what, const struct bench_size *z,
 			      float *in, float *out, const volatile uint64_t *calls)
 {

@@ -147,6 +147,12 @@ kvm_works()
 	[[ $(cat "$result") == yes ]]
 }
 
+# is_emulated KERNEL: only the emulator counts instructions
+is_emulated()
+{
+	[[ $count ]] || ! kvm_works "$1"
+}
+
 # qemu_share TAG DIRECTORY OPTIONS: sets vm_cmd's next words
 qemu_share()
 {
@@ -172,7 +178,6 @@ qemu_count()
 
 	"${CC:-cc}" -O2 -Wall -Wextra -fPIC -shared -fvisibility=hidden -o "$so" \
 		"$vmlib/count.c" || die 2 "--count: the plugin cannot be built"
-	[[ $count == /* ]] || count=$PWD/$count
 	vm_cmd+=(-plugin "file=$so,out=$count")
 }
 
@@ -187,7 +192,7 @@ qemu_command()
 	args+=" nokaslr watchdog_thresh=60 rcupdate.rcu_expedited=1 collvm_run=$run"
 	vm_env=(LC_ALL=C)
 	vm_cmd=(qemu-system-x86_64)
-	if [[ ! $count ]] && kvm_works "$kernel"; then
+	if ! is_emulated "$kernel"; then
 		vm_cmd+=(-accel kvm -cpu host)
 	else
 		vm_cmd+=(-accel "tcg,thread=multi" -cpu max)

@@ -112,7 +112,7 @@ stop_vms()
 emulator_broke()
 {
 	[[ $kernel != uml* && ! -f $run/$1/started ]] || return
-	grep -q 'int3: 0000' "$run/$1/console" && ! kvm_works "$kernel"
+	grep -q 'int3: 0000' "$run/$1/console" && is_emulated "$kernel"
 }
 
 # vm_over VM STATUS: of its process. Judges; sets $result if it is the first to fail,
