@@ -81,15 +81,19 @@ bool shm_is_crowded(const coll_comm_t *comm)
 	return ranks_per_cpu(local_below(comm, comm->size)) > 1;
 }
 
-/* COLL_SHM: 0 never, 1 whenever possible; else if not too many ranks share a CPU. */
+/*
+ * COLL_SHM: 0 never, 1 whenever possible, measure: where it is faster, also with more ranks than
+ * CPUs; else if each rank has a CPU.
+ */
 static bool is_wanted(const coll_comm_t *comm)
 {
 	uint64_t feature = comm->nr_nodes > 1 ? COLL_FEAT_SHM_NODES : COLL_FEAT_SHM;
+	uint32_t most = env_says("measure") ? SHM_CROWD_MOST : 1;
 
 	if (!(comm->version.features & feature) || !shm_is_needed(comm) || comm->named ||
 	    env_says("0"))
 		return false;
-	return shm_always() || ranks_per_cpu(local_below(comm, comm->size)) <= SHM_CROWD_MOST;
+	return shm_always() || ranks_per_cpu(local_below(comm, comm->size)) <= most;
 }
 
 bool shm_open_own(coll_comm_t *comm)

@@ -14,8 +14,8 @@
 #include <coll/coll.h>
 
 /*
- * The most ranks for each CPU. Beyond that shared memory is not used, unless COLL_SHM is 1, and then
- * no rank yields: the scheduler would too often switch between two ranks that both wait.
+ * The most ranks for each CPU for COLL_SHM=measure. Beyond that no rank yields, with COLL_SHM=1: the
+ * scheduler would too often switch between two ranks that both wait.
  */
 #define SHM_CROWD_MOST	4
 

@@ -63,7 +63,7 @@ agree "a limit that is measured" 2
 agree "a limit that is measured" 3
 crowded=''
 (($(nproc) >= 4)) || crowded="sums of all rounds"
-shm='' agree "a limit that is measured, also with more ranks than CPUs" 4 "$crowded"
+shm=measure agree "a limit that is measured, also with more ranks than CPUs" 4 "$crowded"
 for n in 2 3; do
 	COLL_SHM_LIMIT=auto dead=1 often "a rank is killed meanwhile" $n early 1
 done
