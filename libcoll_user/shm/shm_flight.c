@@ -22,6 +22,7 @@
 #include "shm_fold.h"
 #include "shm_move.h"
 #include "shm_op.h"
+#include "shm_wait.h"
 
 /**
  * struct flight - an op that has been posted here and has not ended
@@ -182,7 +183,7 @@ static bool has_place(struct async *a)
 	if (a->flying == COLL_SHM_DEPTH) {
 		f = first(s);
 		if (!f->astray)
-			shm_op_stay(s, &f->o, &f->req->cmd);
+			shm_wait_awake(s, &f->o, &f->m);
 		look(a);
 	}
 	return a->flying < COLL_SHM_DEPTH;
@@ -198,7 +199,7 @@ static bool wait_before(struct async *a)
 	while (a->flying) {
 		f = first(s);
 		if (!f->astray)
-			shm_op_stay(s, &f->o, &f->req->cmd);
+			shm_wait_awake(s, &f->o, &f->m);
 		if (!settle_first(a))
 			break;
 	}
@@ -288,7 +289,7 @@ static void await(struct async *a, uint64_t ns)
 		pthread_mutex_lock(&a->lock);
 		return;
 	}
-	if (f->astray || (ns && shm_op_stay(s, &f->o, f->m.cmd) != SHM_LATE))
+	if (f->astray || (ns && shm_wait_awake(s, &f->o, &f->m) != SHM_LATE))
 		return;
 	left = time_left(f);
 	if (left && !ns)
@@ -297,11 +298,11 @@ static void await(struct async *a, uint64_t ns)
 	pthread_mutex_unlock(&a->lock);
 	/* The kernel fails the communicator at the deadline. */
 	if (!left)
-		ret = shm_op_sleep(a->comm, &o, 1, 0);
+		ret = shm_wait_asleep(a->comm, &o, 1, 0);
 	else if (ns == ASYNC_FOREVER && left == ASYNC_FOREVER)
-		ret = shm_op_sleep(a->comm, &o, 0, 0);
+		ret = shm_wait_asleep(a->comm, &o, 0, 0);
 	else
-		ret = shm_op_sleep(a->comm, &o, ns < left ? ns : left, COLL_SHM_WAIT_LOOK);
+		ret = shm_wait_asleep(a->comm, &o, ns < left ? ns : left, COLL_SHM_WAIT_LOOK);
 	/* The kernel refused the sleep: look now and then. */
 	if (ret && ret != -ETIMEDOUT && ns)
 		relax_sleep(RELAX_FIRST_NS);

@@ -94,6 +94,25 @@ bool shm_fold_setup(struct shm_fold *f, uint32_t collective, uint32_t op, uint32
 	return f->usable;
 }
 
+bool shm_fold_keeps_one(const struct shm_fold *f)
+{
+	/* Widening quiets a NaN, and the kernel clears padding. */
+	if (f->widened || f->narrow || coll_dtype_flags(f->dtype) & COLL_DTYPE_PADDED)
+		return false;
+	switch (f->op) {
+	case COLL_OP_SUM:
+	case COLL_OP_PROD:
+	case COLL_OP_MIN:
+	case COLL_OP_MAX:
+	case COLL_OP_BAND:
+	case COLL_OP_BOR:
+	case COLL_OP_BXOR:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Fold with wider partial results, some elements at a time. */
 static void run_wide(const struct shm_fold *f, void *out, const void *const *in, uint32_t nr,
 		     const struct coll_reduce_arg *arg, size_t count)

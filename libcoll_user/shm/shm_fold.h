@@ -52,6 +52,9 @@ struct shm_fold {
 bool shm_fold_setup(struct shm_fold *f, uint32_t collective, uint32_t op, uint32_t dtype,
 		    bool narrow, bool ranked, uint32_t ranks);
 
+/* Is the fold of a single vector, with these bits, a copy of it? */
+bool shm_fold_keeps_one(const struct shm_fold *f);
+
 /**
  * shm_fold_run() - fold vectors, in the order of ranks
  * @f: set up

@@ -12,15 +12,11 @@
 #include "optable.h"
 #include "shm_counts.h"
 #include "shm_fold.h"
+#include "shm_layout.h"
 #include "shm_move.h"
 
 #define REGISTERED	(COLL_CMD_REG_SEND | COLL_CMD_REG_RECV)
 #define FLAGS		(COLL_CMD_INPLACE | COLL_CMD_NARROW | COLL_CMD_SPIN | REGISTERED)
-
-static void *at(uint64_t addr, size_t offset)
-{
-	return addr ? (char *)(uintptr_t)addr + offset : NULL;
-}
 
 /* Has the command flags or fields that this file does not handle? */
 static bool is_plain(const struct coll_cmd *c)
@@ -111,103 +107,6 @@ static bool kind_fits(const struct shm *s, const struct coll_cmd *c, struct shm_
 	return !c->op && !(c->flags & COLL_CMD_NARROW);
 }
 
-/* In place, the input is at the address of the output. */
-static void in_place(struct shm_move *m, size_t offset)
-{
-	m->in = at(m->cmd->recv_addr, offset);
-}
-
-/* Every rank gives @give bytes and gets @get bytes. */
-static void all_to_all(struct shm_move *m, size_t give, size_t get, size_t own)
-{
-	m->in_bytes = give;
-	m->most = give;
-	m->out_bytes = get;
-	m->in = at(m->cmd->send_addr, 0);
-	m->out = at(m->cmd->recv_addr, 0);
-	if (m->cmd->flags & COLL_CMD_INPLACE)
-		in_place(m, own);
-}
-
-static void no_output(struct shm_move *m)
-{
-	m->out = NULL;
-	m->out_bytes = 0;
-}
-
-/* Every rank gives @give bytes, and the root gets @get. */
-static void all_to_one(struct shm_move *m, bool root, size_t give, size_t get, size_t own)
-{
-	all_to_all(m, give, get, own);
-	if (!root)
-		no_output(m);
-}
-
-/* The root gives @give bytes, and every rank gets @get of it. */
-static void one_to_all(struct shm_move *m, bool root, size_t give, size_t get)
-{
-	bool inplace = m->cmd->flags & COLL_CMD_INPLACE;
-
-	m->in = root ? at(m->cmd->send_addr, 0) : NULL;
-	m->in_bytes = root ? give : 0;
-	m->most = give;
-	m->out = inplace ? NULL : at(m->cmd->recv_addr, 0);
-	m->out_bytes = inplace ? 0 : get;
-}
-
-static void broadcast(struct shm_move *m, bool root)
-{
-	m->in = root ? at(m->cmd->recv_addr, 0) : NULL;
-	m->in_bytes = root ? m->unit : 0;
-	m->most = m->unit;
-	m->out = root ? NULL : at(m->cmd->recv_addr, 0);
-	m->out_bytes = root ? 0 : m->unit;
-}
-
-/* Return: false: this file does not know the collective. */
-static bool lay_out(const struct shm *s, struct shm_move *m)
-{
-	bool root = m->cmd->root == s->rank;
-	size_t unit = m->unit, all = unit * s->ranks;
-
-	switch (m->cmd->collective) {
-	case COLL_BARRIER:
-		return true;
-	case COLL_BROADCAST:
-		broadcast(m, root);
-		return true;
-	case COLL_REDUCE:
-		all_to_one(m, root, unit, unit, 0);
-		return true;
-	case COLL_GATHER:
-		all_to_one(m, root, unit, all, s->rank * unit);
-		return true;
-	case COLL_SCATTER:
-		one_to_all(m, root, all, unit);
-		return true;
-	case COLL_ALLREDUCE:
-	case COLL_SCAN:
-		all_to_all(m, unit, unit, 0);
-		return true;
-	case COLL_EXSCAN:
-		all_to_all(m, unit, unit, 0);
-		if (!s->rank)
-			no_output(m);
-		return true;
-	case COLL_REDUCE_SCATTER_BLOCK:
-		all_to_all(m, all, unit, 0);
-		return true;
-	case COLL_ALLGATHER:
-		all_to_all(m, unit, all, s->rank * unit);
-		return true;
-	case COLL_ALLTOALL:
-		all_to_all(m, all, all, 0);
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* Check addresses. If memory is missing, or input and output overlap, the kernel decides. */
 static bool memory_fits(const struct shm_move *m)
 {
@@ -238,16 +137,16 @@ bool shm_move_setup(const struct shm *s, const struct coll_cmd *c, struct shm_fo
 		return false;
 	m->unit = c->count * m->elem;
 	m->count = c->count;
-	return (shm_has_counts(c->collective) ? shm_counts_setup(s, m) : lay_out(s, m)) &&
+	return (shm_has_counts(c->collective) ? shm_counts_setup(s, m) : shm_layout(s, m)) &&
 	       m->most <= limit && memory_fits(m);
 }
 
-void shm_move_write(const struct shm *s, const struct shm_move *m, struct coll_shm_slot *slot)
+void shm_move_write(const struct shm *s, const struct shm_move *m, uint64_t pos)
 {
 	if (shm_has_counts(m->cmd->collective))
-		shm_counts_write(s, m, slot);
+		shm_counts_write(s, m, shm_own_slot(s, pos));
 	else if (m->in_bytes)
-		memcpy(slot + 1, m->in, m->in_bytes);
+		shm_copy_in(s, m, pos);
 }
 
 bool shm_move_agrees(const struct shm *s, const struct shm_move *m, uint64_t pos)
@@ -266,36 +165,20 @@ static void fold(const struct shm *s, const struct shm_move *m, uint64_t pos, ui
 	if (!m->out || !m->out_bytes)
 		return;
 	for (i = 0; i < nr; i++) {
-		in[i] = shm_data(s, i, pos) + offset;
+		in[i] = shm_copy_input(s, m, i, pos) + offset;
 		scales[i] = shm_slot(s, i, pos)->scalar;
 	}
 	shm_fold_run(m->fold, m->out, in, nr, scales, s->n, m->out_bytes / m->elem);
 }
 
-/* Block i of the result is the data of rank i, from @offset bytes behind the head of its slot. */
-static void collect(const struct shm *s, const struct shm_move *m, uint64_t pos, size_t offset)
+void shm_move_finish(const struct shm *s, const struct shm_move *m, uint64_t pos,
+		     struct shm_copied *copied)
 {
-	uint32_t i;
-
-	if (!m->out || !m->unit)
+	if (m->copy.blocks) {
+		shm_copy_rest(s, m, pos, copied);
 		return;
-	for (i = 0; i < s->n; i++)
-		memcpy((char *)m->out + i * m->unit, shm_data(s, i, pos) + offset, m->unit);
-}
-
-void shm_move_finish(const struct shm *s, const struct shm_move *m, uint64_t pos)
-{
-	const struct coll_cmd *c = m->cmd;
-
-	switch (c->collective) {
-	case COLL_BROADCAST:
-		if (m->out && m->unit)
-			memcpy(m->out, shm_data(s, c->root, pos), m->unit);
-		break;
-	case COLL_SCATTER:
-		if (m->out && m->unit)
-			memcpy(m->out, shm_data(s, c->root, pos) + s->me * m->unit, m->unit);
-		break;
+	}
+	switch (m->cmd->collective) {
 	case COLL_REDUCE:
 	case COLL_ALLREDUCE:
 		fold(s, m, pos, s->n, 0);
@@ -312,15 +195,8 @@ void shm_move_finish(const struct shm *s, const struct shm_move *m, uint64_t pos
 	case COLL_REDUCE_SCATTER:
 		fold(s, m, pos, s->n, shm_counts_before(&m->give, s->me) * m->elem);
 		break;
-	case COLL_GATHER:
-	case COLL_ALLGATHER:
-		collect(s, m, pos, 0);
-		break;
-	case COLL_ALLTOALL:
-		collect(s, m, pos, s->me * m->unit);
-		break;
 	default:
-		if (shm_has_counts(c->collective))
+		if (shm_has_counts(m->cmd->collective))
 			shm_counts_finish(s, m, pos);
 	}
 }

@@ -9,6 +9,8 @@
 
 #include <coll/coll.h>
 
+#include "shm_copy.h"
+
 struct shm;
 struct shm_fold;
 
@@ -31,9 +33,13 @@ struct shm_side {
  * @limit: bytes of its input at most
  * @in: input of this rank; NULL: it has none
  * @in_bytes: its length, gaps between blocks included
+ * @in_parts: other ranks may copy parts of it while it is written
+ * @own_at: where the part of it begins that only this rank reads, from its own memory
+ * @own_bytes: length of that part; 0: there is none
  * @most: length of the longest input of all ranks, without gaps; for a v-form, of this rank
  * @out: where its result goes; NULL: it has none
  * @out_bytes: its length, gaps between blocks included
+ * @copy: how the result is copied, if it is a copy
  * @elem: bytes of an element
  * @unit: bytes of @cmd->count elements
  * @count: the count in the slot
@@ -50,9 +56,12 @@ struct shm_move {
 	size_t limit;
 	const void *in;
 	size_t in_bytes;
+	bool in_parts;
+	size_t own_at, own_bytes;
 	size_t most;
 	void *out;
 	size_t out_bytes;
+	struct shm_copy copy;
 	size_t elem;
 	size_t unit;
 	uint64_t count;
@@ -71,11 +80,12 @@ bool shm_move_setup(const struct shm *s, const struct coll_cmd *cmd, struct shm_
 		    struct shm_move *m);
 /* Bytes of an input at most, for a collective. */
 size_t shm_move_limit(const struct shm *s, uint32_t collective);
-/* Write the input of this rank to its slot, behind the slot's head. */
-void shm_move_write(const struct shm *s, const struct shm_move *m, struct coll_shm_slot *slot);
+/* Write the input of this rank to its slot for @pos, behind the slot's head. */
+void shm_move_write(const struct shm *s, const struct shm_move *m, uint64_t pos);
 /* All ranks have written their slots for @pos, and the heads match: do the own counts agree? */
 bool shm_move_agrees(const struct shm *s, const struct shm_move *m, uint64_t pos);
-/* All ranks have written their slots for @pos, and agree: make the result. */
-void shm_move_finish(const struct shm *s, const struct shm_move *m, uint64_t pos);
+/* All ranks have written their slots for @pos, and agree: make the result. @copied is there. */
+void shm_move_finish(const struct shm *s, const struct shm_move *m, uint64_t pos,
+		     struct shm_copied *copied);
 
 #endif

@@ -9,6 +9,7 @@
 #include "shm_move.h"
 #include "shm_node.h"
 #include "shm_op.h"
+#include "shm_wait.h"
 
 /* Between two looks, if the kernel has no memory for a sleep. */
 #define PAUSE_NS	1000000
@@ -43,7 +44,7 @@ static bool lead(coll_comm_t *comm, const struct shm_move *m, struct shm_op *o,
 
 	cmd.flags |= COLL_CMD_NODE;
 	if (what == SHM_LATE)
-		shm_op_sleeps(comm->shm, o);
+		shm_wait_announce(comm->shm, o);
 	while ((*res = ioctl(comm->fd, COLL_IOC_SUBMIT, &cmd) ? -errno : 0) == -EINTR &&
 	       !is_posted(comm->shm, o)) {
 		now = relax_now_ns();
@@ -51,7 +52,7 @@ static bool lead(coll_comm_t *comm, const struct shm_move *m, struct shm_op *o,
 			cmd.timeout_ns = now < until ? until - now : 1;
 	}
 	if (what == SHM_LATE)
-		shm_op_is_awake(comm->shm, o);
+		shm_wait_end(comm->shm, o);
 	return !*res || is_posted(comm->shm, o);
 }
 
@@ -64,7 +65,7 @@ static enum shm_outcome wait_for_end(coll_comm_t *comm, struct shm_op *o, uint64
 
 	while ((what = shm_op_look(comm->shm, o)) == SHM_LATE) {
 		now = timeout_ns ? relax_now_ns() : 0;
-		if (shm_op_sleep(comm, o, !timeout_ns ? 0 : now < until ? until - now : 1,
+		if (shm_wait_asleep(comm, o, !timeout_ns ? 0 : now < until ? until - now : 1,
 				 COLL_SHM_WAIT_FINISHED))
 			relax_sleep(PAUSE_NS);
 	}
@@ -115,7 +116,7 @@ bool shm_node_run(coll_comm_t *comm, const struct shm_move *m, struct shm_op *o,
 	shm_op_write(s, m, o);
 	if (o->follows)
 		wake_first(comm, o);
-	what = shm_op_stay(s, o, m->cmd);
+	what = shm_wait_awake(s, o, m);
 	learn(s, what == SHM_LATE);
 	if (o->follows)
 		done = follow(comm, m, o, what, res);

@@ -10,10 +10,8 @@
  * has failed this does not hold: then nothing more is done here.
  */
 #include <errno.h>
-#include <sched.h>
 #include <sys/ioctl.h>
 
-#include "base/relax.h"
 #include "comm/buffers.h"
 #include "comm/comm.h"
 #include "comm/shm.h"
@@ -21,10 +19,6 @@
 #include "shm_move.h"
 #include "shm_op.h"
 
-/* COLL_CMD_SPIN: microseconds of looking before a sleep. */
-#define LONG_SPIN_US	1000
-/* With several ranks for each CPU, at least: some switches of context. */
-#define SHORT_YIELD_US	20
 /* 2^this is the longest pause, in ops; see shm_op_pause(). */
 #define PAUSE_MOST	6
 
@@ -64,6 +58,32 @@ static enum shm_outcome look_further(const struct shm *s, const struct shm_op *o
 		if (r != s->me && is_astray(s, o, r))
 			return SHM_ASTRAY;
 	return __atomic_load_n(&s->h->failed, __ATOMIC_ACQUIRE) ? SHM_FAILED : SHM_LATE;
+}
+
+/*
+ * How many bytes of the input of a rank may be read? It tells how much of a large one it has
+ * written, see shm_copy_in(). It goes on to the next op only when it has written all of this one: so
+ * a number that belongs to a later op is not too large.
+ */
+static size_t readable(const struct shm *s, const struct shm_op *o, uint32_t rank)
+{
+	const struct coll_shm_slot *slot = shm_slot(s, rank, o->pos);
+	const struct coll_shm_area *area = shm_area(s, rank);
+	bool all = rank == s->me || load((const uint64_t *)&slot->pos) == o->pos;
+
+	if (!all && load((const uint64_t *)&area->writing) != o->pos)
+		return 0;
+	if (!says_the_same(slot, o))
+		return 0;
+	return all ? SIZE_MAX : (size_t)load((const uint64_t *)&area->written);
+}
+
+void shm_op_copy(const struct shm *s, const struct shm_move *m, struct shm_op *o)
+{
+	while (o->copied.block < m->copy.blocks &&
+	       shm_copy_block(s, m, o->pos, &o->copied,
+			      readable(s, o, m->copy.first + o->copied.block)))
+		;
 }
 
 static enum shm_outcome look_once(const struct shm *s, struct shm_op *o)
@@ -122,86 +142,6 @@ enum shm_outcome shm_op_look(const struct shm *s, struct shm_op *o)
 	return o->follows ? look_for_end(s, o) : shm_op_look_at_slots(s, o);
 }
 
-static enum shm_outcome spin(const struct shm *s, struct shm_op *o, uint64_t spins)
-{
-	enum shm_outcome what = SHM_LATE;
-
-	while (what == SHM_LATE && spins--) {
-		relax();
-		what = shm_op_look(s, o);
-	}
-	return what;
-}
-
-/*
- * Let the other ranks on this CPU go on. A rank that comes back late has given its CPU to a thread
- * that has much to do.
- */
-static enum shm_outcome yield(const struct shm *s, struct shm_op *o, uint64_t ns)
-{
-	uint64_t end = relax_now_ns() + ns;
-	enum shm_outcome what;
-
-	do {
-		sched_yield();
-		what = shm_op_look(s, o);
-	} while (what == SHM_LATE && relax_now_ns() < end);
-	return what;
-}
-
-enum shm_outcome shm_op_stay(const struct shm *s, struct shm_op *o, const struct coll_cmd *cmd)
-{
-	bool longer = cmd->flags & COLL_CMD_SPIN;
-	enum shm_outcome what = shm_op_look(s, o);
-	uint64_t us;
-
-	if (what != SHM_LATE || (s->crowd > SHM_CROWD_MOST && !longer))
-		return what;
-	if (s->crowd <= 1 || s->crowd > SHM_CROWD_MOST)
-		return spin(s, o, longer ? LONG_SPIN_US * s->looks_per_us :
-			    s->spins >> s->doubts);
-	us = longer ? LONG_SPIN_US : s->h->spin_us > SHORT_YIELD_US ? s->h->spin_us : SHORT_YIELD_US;
-	return yield(s, o, us * 1000 * s->crowd);
-}
-
-void shm_op_sleeps(const struct shm *s, const struct shm_op *o)
-{
-	uint64_t *sleeps = (uint64_t *)&shm_own_area(s)->sleeps;
-	uint64_t was = __atomic_load_n(sleeps, __ATOMIC_RELAXED);
-
-	/* Another thread of this rank may sleep for a later op already. */
-	while (was < o->pos && !__atomic_compare_exchange_n(sleeps, &was, o->pos, false,
-							    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-		;
-	/* Pairs with shm_op_write(): the last rank sees ->sleeps, or the kernel sees its slot. */
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-}
-
-void shm_op_is_awake(const struct shm *s, const struct shm_op *o)
-{
-	uint64_t was = o->pos;
-
-	/* Another thread may have begun to sleep for a later op. */
-	__atomic_compare_exchange_n((uint64_t *)&shm_own_area(s)->sleeps, &was, 0, false,
-				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-}
-
-int shm_op_sleep(coll_comm_t *comm, struct shm_op *o, uint64_t ns, uint64_t flags)
-{
-	struct coll_shm_wait w = {
-		.pos = o->pos, .posted = o->posted, .timeout_ns = ns, .flags = flags,
-	};
-	int ret;
-
-	shm_op_sleeps(comm->shm, o);
-	ret = ioctl(comm->fd, COLL_IOC_SHM_WAIT, &w) && errno != EINTR && errno != ETIME ?
-	      -errno : 0;
-	shm_op_is_awake(comm->shm, o);
-	/* The kernel looks at all slots, and a rank may have changed its own. */
-	o->next = 0;
-	return ret;
-}
-
 /* All ranks have written their slots. Ranks that sleep do not know it: wake them. */
 static void wake_others(coll_comm_t *comm, const struct shm_op *o)
 {
@@ -232,10 +172,14 @@ void shm_op_write(const struct shm *s, const struct shm_move *m, struct shm_op *
 	o->kind = from[1];
 	o->count = from[2];
 	o->own_count = m->own_count;
-	shm_move_write(s, m, slot);
+	/* Other ranks look at the head all the time: it is written at once, if it need not be there. */
+	if (!m->in_parts)
+		shm_move_write(s, m, o->pos);
 	__atomic_store_n(&w[1], o->kind, __ATOMIC_RELAXED);
 	__atomic_store_n(&w[2], o->count, __ATOMIC_RELAXED);
 	__atomic_store_n((uint64_t *)&slot->scalar, m->cmd->scalar, __ATOMIC_RELAXED);
+	if (m->in_parts)
+		shm_move_write(s, m, o->pos);
 	__atomic_store_n((uint64_t *)&slot->pos, o->pos, __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
@@ -270,12 +214,12 @@ static void count_op(struct shm *s, const struct shm_move *m)
 	__atomic_store_n((uint64_t *)&own->bytes, own->bytes + bytes, __ATOMIC_RELAXED);
 }
 
-enum shm_outcome shm_op_finish(coll_comm_t *comm, const struct shm_move *m, const struct shm_op *o)
+enum shm_outcome shm_op_finish(coll_comm_t *comm, const struct shm_move *m, struct shm_op *o)
 {
 	wake_others(comm, o);
 	if (!shm_move_agrees(comm->shm, m, o->pos))
 		return SHM_DIFFERENT;
-	shm_move_finish(comm->shm, m, o->pos);
+	shm_move_finish(comm->shm, m, o->pos, &o->copied);
 	count_op(comm->shm, m);
 	return SHM_COMPLETE;
 }
@@ -293,6 +237,7 @@ bool shm_op_begin(coll_comm_t *comm, struct shm_op *o, uint32_t before)
 	o->posted = load((const uint64_t *)&own->posted);
 	o->pos = s->ops + o->posted + before + 1;
 	o->next = 0;
+	o->copied = (struct shm_copied){ 0 };
 	o->follows = s->nodes && s->me;
 	/*
 	 * The kernel has refused the op that it was given last, but the slot says that there is

@@ -8,6 +8,8 @@
 
 #include <coll/coll.h>
 
+#include "shm_copy.h"
+
 struct shm;
 struct shm_move;
 
@@ -19,6 +21,7 @@ struct shm_move;
  * @count: third word of the slot
  * @own_count: each rank has a count of its own in its slot
  * @next: ranks below this number have written their slots, and agree
+ * @copied: how much of the result is there, if it is a copy
  * @follows: with several nodes: the first rank of the node posts it
  */
 struct shm_op {
@@ -28,6 +31,7 @@ struct shm_op {
 	uint64_t count;
 	bool own_count;
 	uint32_t next;
+	struct shm_copied copied;
 	bool follows;
 };
 
@@ -50,7 +54,7 @@ bool shm_op_begin(coll_comm_t *comm, struct shm_op *o, uint32_t before);
 /* Are the registered buffers of @cmd right? If not, the kernel has to report the error. */
 bool shm_op_buffers(coll_comm_t *comm, const struct coll_cmd *cmd);
 
-/* Write the own slot. A full barrier follows, see shm_op_sleep(). */
+/* Write the own slot. A full barrier follows, see shm_wait_asleep(). */
 void shm_op_write(const struct shm *s, const struct shm_move *m, struct shm_op *o);
 
 /* Withdraw the own slot. No other rank has found the op complete, or will. */
@@ -59,35 +63,20 @@ void shm_op_retract(const struct shm *s, const struct shm_op *o);
 /* Have all ranks of the node written their slots? Also with @o->follows. */
 enum shm_outcome shm_op_look_at_slots(const struct shm *s, struct shm_op *o);
 
+/*
+ * While the op is SHM_LATE, if @m->copy.early: copy what the other ranks have written so far. If the
+ * op is for the kernel after all, the kernel writes the result again.
+ */
+void shm_op_copy(const struct shm *s, const struct shm_move *m, struct shm_op *o);
+
 /* Is the op complete? */
 enum shm_outcome shm_op_look(const struct shm *s, struct shm_op *o);
-
-/*
- * Look at the op, and while it is SHM_LATE stay awake for as long as that pays: poll, or let other
- * ranks of the node have the CPU if there are more ranks than CPUs.
- */
-enum shm_outcome shm_op_stay(const struct shm *s, struct shm_op *o, const struct coll_cmd *cmd);
-
-/**
- * shm_op_sleep() - one sleep, until the op can go on
- * @comm: communicator
- * @o: op
- * @ns: how long at most; 0: no limit
- * @flags: COLL_SHM_WAIT_*. Without COLL_SHM_WAIT_LOOK the communicator fails after @ns
- *
- * Return: 0, also if the op cannot go on yet; -errno of COLL_IOC_SHM_WAIT.
- */
-int shm_op_sleep(coll_comm_t *comm, struct shm_op *o, uint64_t ns, uint64_t flags);
-
-/* Tell the others, before the caller sleeps in the kernel, and after it. Has a full barrier. */
-void shm_op_sleeps(const struct shm *s, const struct shm_op *o);
-void shm_op_is_awake(const struct shm *s, const struct shm_op *o);
 
 /*
  * All ranks have written their slots: wake sleeping ranks, make the result and count the op.
  * Return: SHM_COMPLETE; SHM_DIFFERENT: counts of blocks disagree, and there is no result.
  */
-enum shm_outcome shm_op_finish(coll_comm_t *comm, const struct shm_move *m, const struct shm_op *o);
+enum shm_outcome shm_op_finish(coll_comm_t *comm, const struct shm_move *m, struct shm_op *o);
 
 /* Errno of a communicator that has failed, negative. */
 int shm_op_error(const struct shm *s);

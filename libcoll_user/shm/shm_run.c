@@ -16,6 +16,7 @@
 #include "shm_node.h"
 #include "shm_op.h"
 #include "shm_run.h"
+#include "shm_wait.h"
 
 /* May the kernel let the thread sleep some time later? */
 static bool is_refused_for_now(int err)
@@ -33,7 +34,7 @@ static enum shm_outcome wait_asleep(coll_comm_t *comm, struct shm_op *o, uint64_
 
 	for (;;) {
 		now = timeout_ns ? relax_now_ns() : 0;
-		*err = shm_op_sleep(comm, o, !timeout_ns ? 0 : now < until ? until - now : 1, 0);
+		*err = shm_wait_asleep(comm, o, !timeout_ns ? 0 : now < until ? until - now : 1, 0);
 		/* The communicator has failed for this op, even if the last rank has come since. */
 		if (*err == -ETIMEDOUT)
 			return SHM_FAILED;
@@ -60,7 +61,7 @@ static enum shm_outcome wait_asleep(coll_comm_t *comm, struct shm_op *o, uint64_
 /* Sleep for @ns, or until the op can go on. If the kernel refuses that, look now and then. */
 static void pause_idle(coll_comm_t *comm, struct shm_op *o, uint64_t ns)
 {
-	if (shm_op_sleep(comm, o, ns ? ns : 1, COLL_SHM_WAIT_LOOK))
+	if (shm_wait_asleep(comm, o, ns ? ns : 1, COLL_SHM_WAIT_LOOK))
 		relax_sleep(ns < RELAX_FIRST_NS ? ns : RELAX_FIRST_NS);
 }
 
@@ -95,7 +96,7 @@ static bool run(coll_comm_t *comm, const struct shm_move *m, struct shm_op *o, i
 
 	*res = 0;
 	shm_op_write(s, m, o);
-	what = shm_op_stay(s, o, m->cmd);
+	what = shm_wait_awake(s, o, m);
 	slept = what == SHM_LATE;
 	since = slept && m->cmd->timeout_ns ? relax_now_ns() : 0;
 	if (slept && comm->idle)

@@ -35,6 +35,7 @@
 #include "shm/shm_flight.h"
 #include "shm/shm_op.h"
 #include "shm/shm_run.h"
+#include "shm/shm_wait.h"
 
 #define MOST	8
 #define DATA	4096
@@ -953,14 +954,14 @@ static bool two_sleepers(void)
 	const struct shm *s = &w->shm[0];
 	bool good;
 
-	shm_op_sleeps(s, &first);
+	shm_wait_announce(s, &first);
 	good = shm_own_area(s)->sleeps == 5;
-	shm_op_sleeps(s, &later);
-	shm_op_is_awake(s, &first);
+	shm_wait_announce(s, &later);
+	shm_wait_end(s, &first);
 	good &= shm_own_area(s)->sleeps == 6;
-	shm_op_sleeps(s, &first);
+	shm_wait_announce(s, &first);
 	good &= shm_own_area(s)->sleeps == 6;
-	shm_op_is_awake(s, &later);
+	shm_wait_end(s, &later);
 	good &= !shm_own_area(s)->sleeps;
 	world_free(w);
 	return good;

@@ -1174,8 +1174,8 @@ struct coll_tensor_fuse {
  * p - COLL_SHM_DEPTH have: then no rank reads the slots of p - COLL_SHM_SLOTS any more. While
  * one that it has begun here has not ended it gives no later one to the kernel.
  *
- * 1. It writes its input to its slot p % COLL_SHM_SLOTS, then what the op is, then, with
- *    release, @pos = p.
+ * 1. It writes to its slot p % COLL_SHM_SLOTS what the op is, and its input, then, with release,
+ *    @pos = p. Parts of the input that no other rank reads may be left out.
  * 2. It waits until @pos of that slot of each rank is p. Then the op is the same on all
  *    ranks if the slots say so, and the inputs of all may be read.
  * 3. If another rank has more @posted than it has itself, and @pos of that rank is
@@ -1269,6 +1269,9 @@ struct coll_shm_rank {
 /**
  * struct coll_shm_area - the beginning of the area of a rank
  * @sleeps: position that it sleeps for, in COLL_IOC_SHM_WAIT; 0: it does not
+ * @writing: position of the last op with a large input. The slot for it says already what the op is
+ * @written: so many bytes of that input are in the slot. The others may copy these before @pos of
+ *	the slot is set, into memory that the kernel would write again
  * @reserved: 0
  * @ops: ops it has done in shared memory; for status
  * @bytes: bytes of their vectors
@@ -1276,7 +1279,9 @@ struct coll_shm_rank {
  */
 struct coll_shm_area {
 	__u64	sleeps;
-	__u64	reserved[7];
+	__u64	writing;
+	__u64	written;
+	__u64	reserved[5];
 	__u64	ops;
 	__u64	bytes;
 	__u64	reserved2[6];
