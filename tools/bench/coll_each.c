@@ -75,13 +75,18 @@ static void fill_moving(struct coll_cmd *c, enum each_what what, float *in, floa
 	}
 }
 
-static void run(enum each_what what, float *in, float *out, size_t n)
+static void set_counts(size_t n)
 {
-	struct coll_cmd c;
 	int i;
 
 	for (i = 0; i < 2 * EACH_RANKS; i++)
 		counts[i] = n;
+}
+
+static void run(enum each_what what, float *in, float *out, size_t n)
+{
+	struct coll_cmd c;
+
 	if (what == EACH_REDUCE || what == EACH_ALLREDUCE || what == EACH_REDUCE_SCATTER ||
 	    what == EACH_REDUCE_SCATTER_BLOCK || what == EACH_SCAN || what == EACH_EXSCAN)
 		fill_reducing(&c, what, in, out, n);
@@ -98,7 +103,7 @@ static void collect(double *v, int n, int largest)
 
 int main(int argc, char **argv)
 {
-	struct each e = { .run = run, .collect = collect };
+	struct each e = { .set_counts = set_counts, .run = run, .collect = collect };
 
 	must(coll_init(NULL, &comm), "init");
 	e.rank = (int)coll_comm_rank(comm);

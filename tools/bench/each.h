@@ -42,11 +42,13 @@ static const char *const each_names[EACH_NR] = {
 
 /**
  * struct each - a contender, in one rank of it
+ * @set_counts: from now on all blocks of v-forms have @count elements
  * @run: do a collective once, with rank 0 as root
  * @collect: all ranks get the sum, or the largest, of each of @n numbers
  */
 struct each {
 	int rank, ranks;
+	void (*set_counts)(size_t count);
 	void (*run)(enum each_what what, float *in, float *out, size_t count);
 	void (*collect)(double *v, int n, int largest);
 };
@@ -64,6 +66,15 @@ static inline size_t each_count(const struct each *e, enum each_what what, size_
 	if (each_has_blocks(what))
 		count /= (size_t)e->ranks;
 	return count ? count : 1;
+}
+
+/* The counts of v-forms are set once, before their time is taken. */
+static inline size_t each_begin(const struct each *e, enum each_what what, size_t bytes)
+{
+	size_t count = each_count(e, what, bytes);
+
+	e->set_counts(count);
+	return count;
 }
 
 static inline void each_row(const struct each *e, enum each_what what, size_t bytes,
@@ -112,7 +123,7 @@ static inline void each_mark(void)
 static inline void each_mark_batch(const struct each *e, enum each_what what,
 				   const struct bench_size *z, float *in, float *out)
 {
-	size_t count = each_count(e, what, z->bytes);
+	size_t count = each_begin(e, what, z->bytes);
 	int i;
 
 	for (i = 0; i < z->warmup + 1; i++)
@@ -132,7 +143,7 @@ static inline void each_mark_batch(const struct each *e, enum each_what what,
 static inline void each_batch(const struct each *e, enum each_what what, const struct bench_size *z,
 			      float *in, float *out, const volatile uint64_t *calls)
 {
-	size_t count = each_count(e, what, z->bytes);
+	size_t count = each_begin(e, what, z->bytes);
 	double switches, v[2];
 	uint64_t before;
 	int i;
@@ -154,7 +165,7 @@ static inline void each_batch(const struct each *e, enum each_what what, const s
 static inline void each_time(const struct each *e, enum each_what what, const struct bench_size *z,
 			     float *in, float *out, double *times)
 {
-	size_t count = each_count(e, what, z->bytes);
+	size_t count = each_begin(e, what, z->bytes);
 	double begin;
 	int i;
 
@@ -228,7 +239,7 @@ static inline float each_wanted(const struct each *e, enum each_what what, size_
 static inline void each_check(const struct each *e, enum each_what what, size_t bytes,
 			      float *in, float *out)
 {
-	size_t count = each_count(e, what, bytes), length = each_length(e, what, count), i;
+	size_t count = each_begin(e, what, bytes), length = each_length(e, what, count), i;
 	double wrong = 0;
 
 	/* The root of a broadcast has its input there. */

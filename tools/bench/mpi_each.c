@@ -67,7 +67,7 @@ static void run_moving(enum each_what what, float *in, float *out, int n)
 	}
 }
 
-static void run(enum each_what what, float *in, float *out, size_t n)
+static void set_counts(size_t n)
 {
 	int i;
 
@@ -75,6 +75,10 @@ static void run(enum each_what what, float *in, float *out, size_t n)
 		counts[i] = (int)n;
 		displs[i] = i * (int)n;
 	}
+}
+
+static void run(enum each_what what, float *in, float *out, size_t n)
+{
 	if (what == EACH_REDUCE || what == EACH_ALLREDUCE || what == EACH_REDUCE_SCATTER ||
 	    what == EACH_REDUCE_SCATTER_BLOCK || what == EACH_SCAN || what == EACH_EXSCAN)
 		run_reducing(what, in, out, (int)n);
@@ -89,7 +93,7 @@ static void collect(double *v, int n, int largest)
 
 int main(int argc, char **argv)
 {
-	struct each e = { .run = run, .collect = collect };
+	struct each e = { .set_counts = set_counts, .run = run, .collect = collect };
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(WORLD, &e.rank);
