@@ -14,19 +14,14 @@
 #include "comm.h"
 #include "shm.h"
 
-const struct coll_shm_rank *shm_rank(const struct shm *s, uint32_t rank)
+void shm_read_header(struct shm *s)
 {
-	return (const void *)(s->all + s->h->rank_offset + (size_t)rank * s->h->rank_size);
-}
-
-const struct coll_shm_area *shm_area(const struct shm *s, uint32_t rank)
-{
-	return (const void *)(s->all + s->h->area_offset + (size_t)rank * s->h->area_size);
-}
-
-struct coll_shm_area *shm_own_area(const struct shm *s)
-{
-	return (void *)s->own;
+	s->told = s->all + s->h->rank_offset;
+	s->told_size = s->h->rank_size;
+	s->areas = s->all + s->h->area_offset;
+	s->area_size = s->h->area_size;
+	s->slot_offset = s->h->slot_offset;
+	s->slot_size = s->h->slot_size;
 }
 
 /*
@@ -193,6 +188,7 @@ void shm_map(coll_comm_t *comm)
 	s->looks_per_us = relax_per_us();
 	s->spins = s->h->spin_us * s->looks_per_us;
 	s->crowd = ranks_per_cpu(s->n);
+	shm_read_header(s);
 	comm->shm = s;
 }
 

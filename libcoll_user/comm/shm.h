@@ -46,6 +46,12 @@ struct shm_plan;
  * @nodes: there are several nodes: ops are done by the kernel, for all ranks of this node at once;
  *	see shm_node.h
  * @h: the header, which is in @all
+ * @told: the first struct coll_shm_rank; this and the next five are what @h says
+ * @areas: the first area
+ * @told_size: bytes from one struct coll_shm_rank to the next
+ * @area_size: bytes from one area to the next
+ * @slot_offset: where the slots of an area begin
+ * @slot_size: bytes from one slot to the next
  * @alive: a byte that is 0 in a child process, which must not use the memory
  * @turn: the thread that has the turn, and a state; see shm_turn.c
  * @given: number of ops that this rank had given to the kernel when that thread gave it its op
@@ -77,6 +83,8 @@ struct shm {
 	uint32_t ranks, rank;
 	bool nodes;
 	const struct coll_shm_header *h;
+	const unsigned char *told, *areas;
+	size_t told_size, area_size, slot_offset, slot_size;
 	volatile unsigned char *alive;
 	_Atomic uint64_t turn;
 	_Atomic uint64_t given;
@@ -113,9 +121,23 @@ bool shm_open_own(coll_comm_t *comm);
 void shm_map(coll_comm_t *comm);
 void shm_free(coll_comm_t *comm);
 
-const struct coll_shm_rank *shm_rank(const struct shm *s, uint32_t rank);
-const struct coll_shm_area *shm_area(const struct shm *s, uint32_t rank);
-struct coll_shm_area *shm_own_area(const struct shm *s);
+/* Fill in what every op needs of the header, which does not change. */
+void shm_read_header(struct shm *s);
+
+static inline const struct coll_shm_rank *shm_rank(const struct shm *s, uint32_t rank)
+{
+	return (const void *)(s->told + rank * s->told_size);
+}
+
+static inline const struct coll_shm_area *shm_area(const struct shm *s, uint32_t rank)
+{
+	return (const void *)(s->areas + rank * s->area_size);
+}
+
+static inline struct coll_shm_area *shm_own_area(const struct shm *s)
+{
+	return (void *)s->own;
+}
 
 /* The larger limit. */
 static inline size_t shm_most(const struct shm *s)
@@ -132,13 +154,12 @@ static inline void shm_set_limits(struct shm *s, size_t limit)
 
 static inline size_t shm_slot_offset(const struct shm *s, uint64_t pos)
 {
-	return s->h->slot_offset + pos % COLL_SHM_SLOTS * s->h->slot_size;
+	return s->slot_offset + pos % COLL_SHM_SLOTS * s->slot_size;
 }
 
 static inline const struct coll_shm_slot *shm_slot(const struct shm *s, uint32_t rank, uint64_t pos)
 {
-	return (const void *)(s->all + s->h->area_offset + (size_t)rank * s->h->area_size +
-			      shm_slot_offset(s, pos));
+	return (const void *)(s->areas + rank * s->area_size + shm_slot_offset(s, pos));
 }
 
 static inline struct coll_shm_slot *shm_own_slot(const struct shm *s, uint64_t pos)

@@ -120,6 +120,22 @@ static bool memory_fits(const struct shm_move *m)
 	return in + m->in_bytes <= out || out + m->out_bytes <= in;
 }
 
+/* The word of a slot that says what the op is. */
+static uint64_t kind_of(const struct coll_cmd *c)
+{
+	const struct coll_shm_slot say = {
+		.collective = (uint8_t)c->collective,
+		.op = (uint8_t)c->op,
+		.dtype = (uint8_t)c->dtype,
+		.flags = c->flags & COLL_CMD_NARROW ? COLL_SHM_NARROW : 0,
+		.root = c->root,
+	};
+	uint64_t kind;
+
+	memcpy(&kind, (const char *)&say + sizeof(say.pos), sizeof(kind));
+	return kind;
+}
+
 bool shm_move_setup(const struct shm *s, const struct coll_cmd *c, struct shm_fold *fold,
 		    struct shm_move *m)
 {
@@ -129,6 +145,7 @@ bool shm_move_setup(const struct shm *s, const struct coll_cmd *c, struct shm_fo
 		return false;
 	*m = (struct shm_move){
 		.cmd = c, .fold = fold, .limit = limit, .elem = coll_dtype_size(c->dtype),
+		.kind = kind_of(c), .counts = shm_has_counts(c->collective),
 	};
 	/* A bound, so that no product below overflows. */
 	if (c->count > limit || c->count * m->elem > limit)
@@ -137,13 +154,13 @@ bool shm_move_setup(const struct shm *s, const struct coll_cmd *c, struct shm_fo
 		return false;
 	m->unit = c->count * m->elem;
 	m->count = c->count;
-	return (shm_has_counts(c->collective) ? shm_counts_setup(s, m) : shm_layout(s, m)) &&
+	return (m->counts ? shm_counts_setup(s, m) : shm_layout(s, m)) &&
 	       m->most <= limit && memory_fits(m);
 }
 
 void shm_move_write(const struct shm *s, const struct shm_move *m, uint64_t pos)
 {
-	if (shm_has_counts(m->cmd->collective))
+	if (m->counts)
 		shm_counts_write(s, m, shm_own_slot(s, pos));
 	else if (m->in_bytes)
 		shm_copy_in(s, m, pos);
@@ -164,10 +181,10 @@ static void fold(const struct shm *s, const struct shm_move *m, uint64_t pos, ui
 
 	if (!m->out || !m->out_bytes)
 		return;
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < nr; i++)
 		in[i] = shm_copy_input(s, m, i, pos) + offset;
+	for (i = 0; i < nr && m->cmd->op == COLL_OP_PREMULSUM; i++)
 		scales[i] = shm_slot(s, i, pos)->scalar;
-	}
 	shm_fold_run(m->fold, m->out, in, nr, scales, s->n, m->out_bytes / m->elem);
 }
 
@@ -196,7 +213,7 @@ void shm_move_finish(const struct shm *s, const struct shm_move *m, uint64_t pos
 		fold(s, m, pos, s->n, shm_counts_before(&m->give, s->me) * m->elem);
 		break;
 	default:
-		if (shm_has_counts(m->cmd->collective))
+		if (m->counts)
 			shm_counts_finish(s, m, pos);
 	}
 }

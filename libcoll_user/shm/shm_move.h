@@ -42,7 +42,9 @@ struct shm_side {
  * @copy: how the result is copied, if it is a copy
  * @elem: bytes of an element
  * @unit: bytes of @cmd->count elements
+ * @kind: second word of the slot: collective, operator, type, flags, root
  * @count: the count in the slot
+ * @counts: it is a v-form
  * @own_count: each rank has its own count in its slot
  * @head: v-forms: numbers that go before the data
  * @nr_head: how many
@@ -64,8 +66,8 @@ struct shm_move {
 	struct shm_copy copy;
 	size_t elem;
 	size_t unit;
-	uint64_t count;
-	bool own_count;
+	uint64_t kind, count;
+	bool counts, own_count;
 	const uint64_t *head;
 	uint32_t nr_head;
 	size_t room;

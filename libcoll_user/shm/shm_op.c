@@ -159,18 +159,11 @@ static void wake_others(coll_comm_t *comm, const struct shm_op *o)
 
 void shm_op_write(const struct shm *s, const struct shm_move *m, struct shm_op *o)
 {
-	struct coll_shm_slot *slot = shm_own_slot(s, o->pos), say = {
-		.collective = (uint8_t)m->cmd->collective,
-		.op = (uint8_t)m->cmd->op,
-		.dtype = (uint8_t)m->cmd->dtype,
-		.flags = m->cmd->flags & COLL_CMD_NARROW ? COLL_SHM_NARROW : 0,
-		.root = m->cmd->root,
-		.count = m->count,
-	};
-	word *w = (word *)slot, *from = (word *)&say;
+	struct coll_shm_slot *slot = shm_own_slot(s, o->pos);
+	word *w = (word *)slot;
 
-	o->kind = from[1];
-	o->count = from[2];
+	o->kind = m->kind;
+	o->count = m->count;
 	o->own_count = m->own_count;
 	/* Other ranks look at the head all the time: it is written at once, if it need not be there. */
 	if (!m->in_parts)

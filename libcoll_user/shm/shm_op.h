@@ -17,7 +17,7 @@ struct shm_move;
  * struct shm_op - an op under way
  * @pos: its position
  * @posted: number of ops that this rank had given to the kernel before it
- * @kind: second word of the slot: collective, operator, type, flags, root
+ * @kind: second word of the slot
  * @count: third word of the slot
  * @own_count: each rank has a count of its own in its slot
  * @next: ranks below this number have written their slots, and agree

@@ -421,6 +421,7 @@ static struct world *world_new(uint32_t n, uint32_t which)
 			.h = w->h, .alive = &w->alive, .gave = ~0ULL,
 			.spins = 20, .crowd = 1, .limit = { DATA, DATA }, .always = true,
 		};
+		shm_read_header(&w->shm[r]);
 		w->comm[r] = (struct coll_comm){
 			.fd = (int)(which * 100 + r), .size = n, .rank = r, .shm = &w->shm[r],
 			.flags = COLL_CONFIG_NO_URING,

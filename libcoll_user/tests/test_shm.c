@@ -199,6 +199,7 @@ static struct world *world_new(uint32_t n)
 			.h = h, .alive = &w->alive, .gave = ~0ULL,
 			.spins = 20, .crowd = 1, .limit = { DATA, DATA },
 		};
+		shm_read_header(&w->shm[r]);
 		w->comm[r].size = n;
 		w->comm[r].rank = r;
 		w->comm[r].shm = &w->shm[r];

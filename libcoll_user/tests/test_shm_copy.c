@@ -105,6 +105,7 @@ static void world_setup(uint32_t size, bool nodes)
 			.h = h, .alive = &alive, .gave = ~0ULL, .ranked = true,
 			.spins = 1ULL << 40, .crowd = 1, .limit = { DATA, DATA },
 		};
+		shm_read_header(&ranks[r].shm);
 		ranks[r].comm = (struct coll_comm){ .size = n, .rank = r, .shm = &ranks[r].shm };
 	}
 }
