@@ -52,9 +52,9 @@ std::shared_ptr<Named> named(const c10::intrusive_ptr<c10d::ProcessGroup> &pg)
 /* @wire: a type of torch, or None */
 std::shared_ptr<NamedWork> allreduce(Named &self, const std::string &name, const at::Tensor &t,
 				     const c10d::ReduceOp &op, double prescale, double postscale,
-				     const py::object &wire, uint32_t priority)
+				     const py::object &wire, uint32_t priority, bool present)
 {
-	NamedOptions options{prescale, postscale, COLL_DTYPE_NONE, priority};
+	NamedOptions options{prescale, postscale, COLL_DTYPE_NONE, priority, present};
 
 	if (!wire.is_none()) {
 		if (!THPDtype_Check(wire.ptr()))
@@ -118,7 +118,8 @@ PYBIND11_MODULE(_c10d, m)
 		     py::call_guard<py::gil_scoped_release>())
 		.def("allreduce", &coll_torch::allreduce, py::arg("name"), py::arg("tensor"),
 		     py::arg("op"), py::arg("prescale") = 1.0, py::arg("postscale") = 1.0,
-		     py::arg("wire") = py::none(), py::arg("priority") = 0)
+		     py::arg("wire") = py::none(), py::arg("priority") = 0, py::arg("present") = false)
+		.def("join", &Named::join, py::arg("last"), py::call_guard<py::gil_scoped_release>())
 		.def("broadcast", &Named::broadcast, py::arg("name"), py::arg("tensor"),
 		     py::arg("root") = 0, py::call_guard<py::gil_scoped_release>());
 }

@@ -80,6 +80,7 @@ std::shared_ptr<NamedWork> Named::allreduce(const std::string &name, const at::T
 	spec.prescale = options.prescale;
 	spec.postscale = options.postscale;
 	spec.priority = options.priority;
+	spec.flags = options.present ? COLL_TENSOR_AVG_PRESENT : 0;
 	/* Other types have no smaller type between nodes. */
 	spec.wire = dtype == COLL_F32 ? options.wire : COLL_DTYPE_NONE;
 	return post(spec, t);
@@ -96,6 +97,25 @@ std::shared_ptr<NamedWork> Named::broadcast(const std::string &name, const at::T
 	coll_cmd_broadcast(coll_tensors_comm(tensors_), &spec.cmd, t.data_ptr(), t.numel(), dtype,
 			   static_cast<uint32_t>(root));
 	return post(spec, t);
+}
+
+std::shared_ptr<NamedWork> Named::join(const at::Tensor &last)
+{
+	static_assert(sizeof(int32_t) == sizeof(uint32_t), "");
+	if (check_tensor("join", "last", last) != COLL_I32 || last.numel() != 1)
+		throw std::invalid_argument("coll: join: the result is one int32");
+	/* The work keeps the memory of the result. This may throw, and nothing has begun yet. */
+	auto work = std::make_shared<NamedWork>(shared_from_this(), nullptr, last);
+	coll_tensor_t *handle = nullptr;
+	int err;
+
+	sweep();
+	err = coll_tensors_ijoin(tensors_, reinterpret_cast<uint32_t *>(last.data_ptr<int32_t>()),
+				 nullptr, nullptr, &handle);
+	if (err)
+		throw std::runtime_error(text_of(err));
+	work->handle_ = handle;
+	return work;
 }
 
 void Named::leave(coll_tensor_t *handle, const at::Tensor &t)

@@ -27,12 +27,14 @@ class NamedWork;
  * @postscale: factor of results
  * @wire: the type of float32 between nodes; COLL_DTYPE_NONE: float32
  * @priority: of the tensors that all ranks have posted, higher ones start first
+ * @present: an average is divided by the number of ranks that have not joined
  */
 struct NamedOptions {
 	double prescale = 1;
 	double postscale = 1;
 	enum coll_dtype wire = COLL_DTYPE_NONE;
 	uint32_t priority = 0;
+	bool present = false;
 };
 
 class Named : public std::enable_shared_from_this<Named> {
@@ -51,6 +53,11 @@ public:
 	std::shared_ptr<NamedWork> allreduce(const std::string &name, const at::Tensor &t,
 					     const c10d::ReduceOp &op, const NamedOptions &options);
 	std::shared_ptr<NamedWork> broadcast(const std::string &name, const at::Tensor &t, int root);
+	/*
+	 * This rank posts no more, until all have joined. Then @last, an int32, is the rank that joined
+	 * last.
+	 */
+	std::shared_ptr<NamedWork> join(const at::Tensor &last);
 
 private:
 	friend class NamedWork;

@@ -12,7 +12,7 @@ package=$top/.build/lib/python3/dist-packages
 rank=$top/selftests/net/torch_rank.py
 waits=$top/selftests/net/torch_waits.py
 seed=${COLL_TEST_SEED:-$RANDOM}
-tests=23
+tests=27
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp" "$log"' EXIT
 
@@ -77,6 +77,10 @@ good "models as those of gloo" training 4 1
 good "gradients by name" by_name 2 1
 good "gradients by name" by_name 4 2
 good "gradients by name" by_name 3 1
+good "ranks with less data" uneven 2 1
+good "ranks with less data" uneven 4 2
+good "states of optimizers" states 2 1
+good "states of optimizers" states 3 2
 # as torchrun does it
 good "by the environment" total 4 1 INIT=env:// MASTER_ADDR=127.0.0.1 MASTER_PORT=29511
 good "a group of one rank" total 1 1

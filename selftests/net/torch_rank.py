@@ -619,6 +619,93 @@ def by_name_errors():
     fails(ValueError, "the group is one of gloo", coll_torch.Gradients, [("a", q)], gloo)
 
 
+def restored(kind, **options):
+    """One rank has trained alone. Then all go on from its model and the state of its optimizer."""
+    root = n - 1
+    torch.manual_seed(seed + 10 * me)
+    model = torch.nn.Linear(4, 3, dtype=torch.float64)
+    optimizer = kind(model.parameters(), lr=0.1 if me == root else 0.7, **options)
+
+    def evaluate():
+        optimizer.zero_grad()
+        loss = model(torch.ones(2, 4, dtype=torch.float64)).pow(2).sum()
+        loss.backward()
+        return loss
+
+    for _ in range(3 if me == root else 0):
+        optimizer.step(evaluate)
+    coll_torch.broadcast_parameters(model.state_dict(), root)
+    coll_torch.broadcast_optimizer_state(optimizer, root)
+    assert optimizer.param_groups[0]["lr"] == 0.1
+    for _ in range(2):
+        optimizer.step(evaluate)
+    for p in model.parameters():
+        everyone = [torch.empty_like(p) for _ in range(n)]
+        dist.all_gather(everyone, p.detach())
+        for other in everyone:
+            same(other, p.detach())
+    return optimizer
+
+
+def states():
+    """States of optimizers: none, tensors, numbers, lists of tensors."""
+    begin()
+    restored(torch.optim.SGD)
+    restored(torch.optim.SGD, momentum=0.9)
+    restored(torch.optim.Adam, amsgrad=True)
+    optimizer = restored(torch.optim.LBFGS, max_iter=3)
+    # what cannot be sent is an error on all ranks, and the group goes on
+    p = next(iter(optimizer.state))
+    if me == 0:
+        optimizer.state[p]["odd"] = lambda: None
+    fails(RuntimeError, "the optimizer of rank 0", coll_torch.broadcast_optimizer_state, optimizer)
+    optimizer.state[p]["odd"] = torch.ones(2).to_sparse()
+    fails(RuntimeError, "torch.sparse_coo on cpu", coll_torch.broadcast_optimizer_state, optimizer)
+    optimizer.state[p]["odd"] = torch.empty(0)
+    coll_torch.broadcast_optimizer_state(optimizer)
+    if n > 2:
+        # rank 1 of the group is not rank 1 of all
+        group = dist.new_group([0, 2], backend="coll")
+        optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=float(1 + me))
+        if me in (0, 2):
+            coll_torch.broadcast_optimizer_state(optimizer, 1, group)
+        assert optimizer.param_groups[0]["lr"] == (2.0 if me == 1 else 3.0)
+    dist.destroy_process_group()
+
+
+def uneven():
+    """Rank r has r + 1 batches. A rank without one joins, and then all go on from the last one."""
+    begin()
+    for present in False, True:
+        p = torch.nn.Parameter(torch.zeros(3, dtype=torch.float64))
+        optimizer = torch.optim.SGD([p], lr=1.0)
+        coll_torch.DistributedOptimizer(optimizer, [("weight", p)], present=present)
+        want = 0.0
+        for batch in range(me + 1):
+            optimizer.zero_grad()
+            (p * (me + 1)).sum().backward()
+            if batch % 2:
+                optimizer.gradients.wait()
+            optimizer.step()
+            # ranks from @batch on have one
+            want -= sum(range(batch + 1, n + 1)) / (n - batch if present else n)
+            assert torch.allclose(p.detach(), torch.full((3,), want, dtype=p.dtype)), (batch, p)
+        last = optimizer.gradients.join()
+        assert last == n - 1, last
+        coll_torch.broadcast_parameters([("weight", p)], last)
+        want = -sum(sum(range(b + 1, n + 1)) / (n - b if present else n) for b in range(n))
+        assert torch.allclose(p.detach(), torch.full((3,), want, dtype=p.dtype)), p
+        # all are back
+        optimizer.zero_grad()
+        (p * (me + 1)).sum().backward()
+        fails(RuntimeError, "before wait()", optimizer.gradients.join)
+        optimizer.step()
+        want -= (n + 1) / 2
+        assert torch.allclose(p.detach(), torch.full((3,), want, dtype=p.dtype)), p
+        optimizer.gradients.remove()
+    dist.destroy_process_group()
+
+
 def closure():
     """step() with a closure reduces once, whether the closure waits for the gradients or not."""
     begin()

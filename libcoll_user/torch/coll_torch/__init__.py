@@ -6,19 +6,21 @@
 
 	dist.init_process_group("coll", init_method=...)
 
-Importing the module is all there is to do. Gradients, DistributedOptimizer and
-broadcast_parameters reduce by name. Documentation/torch.rst has the rest.
+Importing the module is all there is to do. Gradients and DistributedOptimizer reduce by name,
+broadcast_parameters and broadcast_optimizer_state begin alike. Documentation/torch.rst has the rest.
 """
 from datetime import timedelta
 
 import torch.distributed as dist
 
 from . import _c10d
-from ._gradients import DistributedOptimizer, Gradients, broadcast_parameters
+from ._gradients import DistributedOptimizer, Gradients
+from ._state import broadcast_optimizer_state, broadcast_parameters
 
 __version__ = _c10d.version()
 
-__all__ = ["DistributedOptimizer", "Gradients", "broadcast_parameters"]
+__all__ = ["DistributedOptimizer", "Gradients", "broadcast_optimizer_state",
+           "broadcast_parameters"]
 
 
 def _create(store: dist.Store, rank: int, size: int, timeout: timedelta) -> dist.ProcessGroup:

@@ -44,6 +44,7 @@ class Gradients:
     op: of the reduction
     wire: torch.float16 or torch.bfloat16 for float32 between nodes; sums stay float32
     passes: how often backward() adds to a gradient before it is reduced
+    present: AVG divides by the number of ranks that have not joined, and not by that of all
 
     A collective of the group. A gradient is posted by its name when autograd has added it up, and
     starts when all ranks have posted it. Call wait() before the gradients are used.
@@ -51,10 +52,10 @@ class Gradients:
 
     def __init__(self, named_parameters: _NamedTensors, group: Optional[dist.ProcessGroup] = None, *,
                  op: Any = dist.ReduceOp.AVG, wire: Optional[torch.dtype] = None,
-                 passes: int = 1) -> None:
+                 passes: int = 1, present: bool = False) -> None:
         if passes < 1:
             raise ValueError(f"passes is {passes}, and has to be 1 or more")
-        self._op, self._wire, self._passes = op, wire, passes
+        self._op, self._wire, self._passes, self._present = op, wire, passes, present
         self._parameters: Dict[str, torch.Tensor] = {}
         for name, p in named_parameters:
             if name in self._parameters:
@@ -94,7 +95,8 @@ class Gradients:
         grad = p.grad.detach()
         # a copy only if the elements do not lie one behind the other
         whole = grad.contiguous()
-        work = self._named.allreduce(name, whole, self._op, wire=self._wire)
+        work = self._named.allreduce(name, whole, self._op, wire=self._wire,
+                                      present=self._present)
         self._pending[name] = work, whole, grad
 
     def wait(self) -> None:
@@ -129,6 +131,19 @@ class Gradients:
         pending, self._pending = self._pending, {}
         self._seen = dict.fromkeys(self._parameters, 0)
         _wait_for_all(pending.values())
+
+    def join(self) -> int:
+        """This rank has no more data: waits until no rank has. Returns the last rank to join.
+
+        Until then the other ranks go on, and this rank contributes nothing to their gradients. It has
+        waited for its own ones before. backward() must not reach a parameter meanwhile.
+        """
+        if self._pending:
+            raise RuntimeError("join() before wait(): gradients are being reduced")
+        last = torch.zeros(1, dtype=torch.int32)
+        self._named.join(last).wait()
+        self._waited, self._added = False, False
+        return int(last)
 
     def remove(self) -> None:
         """Autograd posts nothing any more."""
@@ -168,18 +183,3 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer, named_parameters: _Na
     # bound to it, as schedulers of learning rates expect
     optimizer.step = types.MethodType(step_when_reduced, optimizer)
     return optimizer
-
-
-def broadcast_parameters(named_tensors: Any, root: int = 0,
-                         group: Optional[dist.ProcessGroup] = None) -> None:
-    """The tensors of one rank into everybody's: those of state_dict() or named_parameters()."""
-    items = named_tensors.items() if hasattr(named_tensors, "items") else named_tensors
-    named = _c10d.Named(_group_of(group))
-    copies = []
-    with torch.no_grad():
-        for name, t in items:
-            if torch.is_tensor(t):
-                t = t.detach()
-                whole = t.contiguous()
-                copies.append((named.broadcast(name, whole, root), whole, t))
-    _wait_for_all(copies)
