@@ -419,6 +419,24 @@ class Comm(Messages):
         """
         return self._start(*self._reduction("allreduce", send, recv, op))
 
+    def adasum(self, send: Any, recv: Optional[Array] = None,
+               counts: Optional[Iterable[int]] = None) -> Array:
+        """The adaptive sum of float32 or float64 of all ranks, whose number is a power of 2.
+
+        counts: elements of each tensor in the array; by default it is one tensor.
+
+        >>> comm.adasum(np.array([2.0, 0.0])).tolist()
+        [2.0, 0.0]
+        >>> comm.adasum(np.array([1.0, me, 1 - me]), counts=[1, 2]).tolist()
+        [1.0, 1.0, 1.0]
+        """
+        name, args, keep, result = self._reduction("adasum", send, recv, SUM)
+        numbers = [result.size] if counts is None else [int(c) for c in counts]
+        if min(numbers, default=0) < 0 or sum(numbers) != result.size:
+            raise ValueError(f"counts do not fit {result.size} elements")
+        c = ffi.new("uint64_t[]", numbers)
+        return self._call(name, (*args[:2], c, len(numbers), args[3]), (*keep, c), result)
+
     def scan(self, send: Any, recv: Optional[Array] = None, op: OpCode = SUM) -> Array:
         """Result of rank r: the reduction over ranks 0 to r.
 
