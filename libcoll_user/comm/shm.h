@@ -121,7 +121,7 @@ bool shm_open_own(coll_comm_t *comm);
 void shm_map(coll_comm_t *comm);
 void shm_free(coll_comm_t *comm);
 
-/* Fill in what every op needs of the header, which does not change. */
+/* Fill in what every op needs of the header: offsets and sizes, which do not change. */
 void shm_read_header(struct shm *s);
 
 static inline const struct coll_shm_rank *shm_rank(const struct shm *s, uint32_t rank)

@@ -61,7 +61,7 @@ bool shm_fold_keeps_one(const struct shm_fold *f);
  * @out: result, none of the inputs
  * @in: inputs
  * @nr: number of @in, at least 1
- * @scales: premulsum: factors of the inputs
+ * @scales: premulsum: factors of the inputs; else NULL
  * @ranks: avg: divisor of the sum
  * @count: elements
  */

@@ -31,28 +31,33 @@ static void all_to_all(struct shm_move *m, size_t give, size_t get, size_t own)
 		in_place(m, own);
 }
 
-/* Large vectors are written in parts, so that the other ranks need not wait for the whole. */
+/* Is the largest input of all ranks worth parts? The same on all ranks. */
 static bool is_large(const struct shm *s, const struct shm_move *m)
 {
 	return !s->nodes && m->most >= LARGE;
 }
 
+/* Other ranks copy the input: write it in parts, so that they need not wait for the whole. */
+static void in_parts(const struct shm *s, struct shm_move *m)
+{
+	m->in_parts = is_large(s, m) && m->own_bytes < m->in_bytes;
+}
+
 /*
  * The result is @blocks copies of @m->unit bytes, @offset bytes into the inputs of ranks @first and
- * on. Early copies must not change an input that the kernel may still have to read. In place, inputs
- * of gathers are blocks of the result that no other rank writes.
+ * on. Early copies must not change an input that the kernel may still have to read. In place, the
+ * input of a gather is a block of the result that no early copy writes.
  */
 static void copies(const struct shm *s, struct shm_move *m, uint32_t first, uint32_t blocks,
 		   size_t offset)
 {
 	bool gathers = m->cmd->collective == COLL_GATHER || m->cmd->collective == COLL_ALLGATHER;
 
-	m->in_parts = is_large(s, m);
 	if (!m->out || !m->unit)
 		return;
 	m->copy = (struct shm_copy){
 		.first = first, .blocks = blocks, .offset = offset,
-		.early = m->in_parts && (gathers || !(m->cmd->flags & COLL_CMD_INPLACE)),
+		.early = is_large(s, m) && (gathers || !(m->cmd->flags & COLL_CMD_INPLACE)),
 	};
 }
 
@@ -105,6 +110,7 @@ static void broadcast(const struct shm *s, struct shm_move *m, bool root)
 	m->most = m->unit;
 	m->out = root ? NULL : at(m->cmd->recv_addr, 0);
 	m->out_bytes = root ? 0 : m->unit;
+	in_parts(s, m);
 	copies(s, m, m->cmd->root, 1, 0);
 }
 
@@ -120,6 +126,7 @@ static void gather(const struct shm *s, struct shm_move *m, bool root)
 	all_to_one(m, root, m->unit, m->unit * s->ranks, s->rank * m->unit);
 	if (root)
 		keep(s, m, 0, m->unit);
+	in_parts(s, m);
 	copies(s, m, 0, s->ranks, 0);
 }
 
@@ -127,6 +134,7 @@ static void scatter(const struct shm *s, struct shm_move *m, bool root)
 {
 	one_to_all(m, root, m->unit * s->ranks, m->unit);
 	keep(s, m, s->rank * m->unit, m->unit);
+	in_parts(s, m);
 	copies(s, m, m->cmd->root, 1, s->rank * m->unit);
 }
 
@@ -142,7 +150,8 @@ static void exscan(const struct shm *s, struct shm_move *m)
 	all_to_all(m, m->unit, m->unit, 0);
 	if (!s->rank)
 		no_output(m);
-	m->in_parts = !s->rank && is_large(s, m);
+	if (!s->rank)
+		in_parts(s, m);
 	/* Nobody reads the input of the last rank, not even itself. */
 	if (s->rank == s->ranks - 1)
 		keep(s, m, 0, m->unit);
@@ -160,6 +169,7 @@ static void reduce_scatter_block(const struct shm *s, struct shm_move *m)
 static void allgather(const struct shm *s, struct shm_move *m)
 {
 	all_to_all(m, m->unit, m->unit * s->ranks, s->rank * m->unit);
+	in_parts(s, m);
 	copies(s, m, 0, s->ranks, 0);
 }
 
@@ -167,6 +177,7 @@ static void alltoall(const struct shm *s, struct shm_move *m)
 {
 	all_to_all(m, m->unit * s->ranks, m->unit * s->ranks, 0);
 	keep(s, m, s->rank * m->unit, m->unit);
+	in_parts(s, m);
 	copies(s, m, 0, s->ranks, s->rank * m->unit);
 }
 

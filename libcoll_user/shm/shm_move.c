@@ -176,6 +176,7 @@ static void fold(const struct shm *s, const struct shm_move *m, uint64_t pos, ui
 		 size_t offset)
 {
 	const void *in[COLL_SHM_RANKS];
+	bool scaled = m->cmd->op == COLL_OP_PREMULSUM;
 	uint64_t scales[COLL_SHM_RANKS];
 	uint32_t i;
 
@@ -183,9 +184,10 @@ static void fold(const struct shm *s, const struct shm_move *m, uint64_t pos, ui
 		return;
 	for (i = 0; i < nr; i++)
 		in[i] = shm_copy_input(s, m, i, pos) + offset;
-	for (i = 0; i < nr && m->cmd->op == COLL_OP_PREMULSUM; i++)
+	for (i = 0; i < nr && scaled; i++)
 		scales[i] = shm_slot(s, i, pos)->scalar;
-	shm_fold_run(m->fold, m->out, in, nr, scales, s->n, m->out_bytes / m->elem);
+	shm_fold_run(m->fold, m->out, in, nr, scaled ? scales : NULL, s->n,
+		     m->out_bytes / m->elem);
 }
 
 void shm_move_finish(const struct shm *s, const struct shm_move *m, uint64_t pos,

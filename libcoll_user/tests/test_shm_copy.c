@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * Results in shared memory that are copied while other ranks still write their inputs. A rank's copy
- * is taken step by step, with the other ranks at random points of their work, and compared byte by
- * byte: nothing is read that has not been written, no input is lost that the kernel may need. Then
- * two threads do large collectives.
+ * Results in shared memory that are copied while other ranks still write their inputs. A rank waits
+ * for a moment, again and again, with the other ranks at random points of their work. Its output
+ * is compared byte by byte: nothing is read that has not been written, no input is lost that the
+ * kernel may need. Then two threads do large collectives.
  *
  * usage: test_shm_copy [SEED]
  */
@@ -273,14 +273,22 @@ static void go_on(const struct rank *reader)
 		write_all(k);
 }
 
+/* As a rank that waits, for a moment. */
+static enum shm_outcome look(struct rank *k)
+{
+	k->shm.spins = 1;
+	return shm_wait_awake(&k->shm, &k->o, &k->m);
+}
+
 /* A command of which a part of the result of @reader can be there early. */
 static uint32_t draw_commands(void)
 {
 	uint16_t what = kinds[below(&lot, NR_KINDS)];
 	uint32_t reader = below(&lot, n), root = below(&lot, n), r;
-	size_t unit = DATA / 2 + below(&lot, DATA / 2), offset;
+	size_t unit = DATA / 2 + n + below(&lot, DATA / 2 - n), offset;
 	bool inplace = (what == COLL_GATHER || what == COLL_ALLGATHER) && below(&lot, 2);
 
+	/* rounded down it is still large */
 	if (has_all_blocks(what))
 		unit /= n;
 	for (r = 0; r < n; r++)
@@ -300,8 +308,7 @@ static bool in_steps_once(void)
 	poison_slots();
 	shm_op_write(&k->shm, &k->m, &k->o);
 	good &= k->m.copy.early;
-	for (i = 0; i < 8 && good; i++) {
-		shm_op_copy(&k->shm, &k->m, &k->o);
+	for (i = 0; i < 8 && good && look(k) == SHM_LATE; i++) {
 		good = is_there(k, can_be_there(k));
 		go_on(k);
 	}
@@ -352,35 +359,33 @@ static bool not_for_this_op(void)
 
 	write_so_far(&ranks[0], DATA / 2);
 	slot->count--;
-	shm_op_copy(&k->shm, &k->m, &k->o);
-	good = is_there(k, 0);
+	good = look(k) == SHM_LATE && is_there(k, 0);
 	slot->count++;
 	slot->root = 1;
-	shm_op_copy(&k->shm, &k->m, &k->o);
-	good &= is_there(k, 0);
+	good &= look(k) == SHM_LATE && is_there(k, 0);
 	slot->root = 0;
 	shm_own_area(&ranks[0].shm)->writing = k->o.pos - 1;
-	shm_op_copy(&k->shm, &k->m, &k->o);
-	good &= is_there(k, 0);
+	good &= look(k) == SHM_LATE && is_there(k, 0);
 	shm_own_area(&ranks[0].shm)->writing = k->o.pos;
-	shm_op_copy(&k->shm, &k->m, &k->o);
-	return good && is_there(k, DATA / 2);
+	return good && look(k) == SHM_LATE && is_there(k, DATA / 2);
 }
 
-/* The number of bytes is nonsense, and then less than before. The sanitizer watches. */
+/* The number of bytes becomes less, and then nonsense. The sanitizer watches. */
 static bool nonsense(void)
 {
 	struct rank *k = await_broadcast();
+	bool good;
 
 	write_so_far(&ranks[0], DATA);
-	shm_own_area(&ranks[0].shm)->written = ~0ULL;
-	shm_op_copy(&k->shm, &k->m, &k->o);
+	shm_own_area(&ranks[0].shm)->written = DATA / 2;
+	good = look(k) == SHM_LATE && is_there(k, DATA / 2);
 	shm_own_area(&ranks[0].shm)->written = 5;
-	shm_op_copy(&k->shm, &k->m, &k->o);
-	return is_there(k, DATA);
+	good &= look(k) == SHM_LATE && is_there(k, DATA / 2);
+	shm_own_area(&ranks[0].shm)->written = ~0ULL;
+	return good && look(k) == SHM_LATE && is_there(k, DATA);
 }
 
-/* The kernel may have to do the op after all: it reads the input. */
+/* The kernel may have to do the op after all: it reads the input, which is the output. */
 static bool keeps_input(uint16_t what)
 {
 	struct rank *k = &ranks[1];
@@ -394,30 +399,87 @@ static bool keeps_input(uint16_t what)
 	}
 	poison_slots();
 	shm_op_write(&k->shm, &k->m, &k->o);
-	write_all(&ranks[0]);
-	return good && !k->m.copy.early && k->m.copy.blocks && is_there(k, 0);
+	write_so_far(&ranks[0], DATA / 2);
+	return good && k->m.copy.blocks && look(k) == SHM_LATE && is_there(k, 0);
 }
 
-/* A part that no other rank reads is not written. */
+/* A rank tells how much it has written. */
+static bool tells(void)
+{
+	struct rank *k = &ranks[0];
+	const struct coll_shm_area *area;
+	bool good = true;
+	uint32_t i;
+
+	for (i = 0; i < NR_KINDS; i++) {
+		world_setup(2, false);
+		/* a root's input of a gather is not for others */
+		prepare(k, kinds[i], DATA / 2, kinds[i] == COLL_GATHER, false);
+		good &= setup(k);
+		shm_op_write(&k->shm, &k->m, &k->o);
+		area = shm_own_area(&k->shm);
+		good &= area->writing == k->o.pos && area->written == k->m.in_bytes;
+	}
+	return good;
+}
+
+/* Of three ranks the second one keeps its own part, and writes all that is before and after it. */
 static bool own_part_stays(void)
 {
 	static const uint16_t some[] = { COLL_GATHER, COLL_SCATTER, COLL_ALLTOALL };
-	struct rank *k = &ranks[0];
+	struct rank *k = &ranks[1];
 	const unsigned char *slot;
+	size_t i, b, from, to;
 	bool good = true;
-	uint32_t i, b;
 
 	for (i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
-		world_setup(2, false);
-		prepare(k, some[i], DATA / 2, 0, false);
-		good &= setup(k) && k->m.own_bytes == DATA / 2;
+		world_setup(3, false);
+		prepare(k, some[i], DATA / 3, 1, false);
+		good &= setup(k);
 		poison_slots();
 		shm_op_write(&k->shm, &k->m, &k->o);
 		slot = (unsigned char *)(shm_own_slot(&k->shm, k->o.pos) + 1);
-		for (b = 0; b < DATA / 2; b++)
-			good &= slot[b] == POISON;
+		from = has_all_blocks(some[i]) ? DATA / 3 : 0;
+		to = from + DATA / 3;
+		for (b = 0; b < k->m.in_bytes; b++)
+			good &= slot[b] == (b < from || b >= to ? k->in[b] : POISON);
 	}
 	return good;
+}
+
+static void draw_bytes(unsigned char *to, size_t n_bytes)
+{
+	size_t i;
+
+	/* many ones: NaNs */
+	for (i = 0; i < n_bytes; i++)
+		to[i] = (unsigned char)(below(&lot, 3) ? below(&lot, 256) : 0x7f + 0x80 * below(&lot, 2));
+}
+
+/* An exscan's second rank copies only if the fold of one vector is a copy, whatever its bits. */
+static bool keeps_one(void)
+{
+	unsigned char in[32 * 5], out[sizeof(in)];
+	const void *from = in;
+	uint32_t op, dtype, i, nr = 0;
+	struct shm_fold f;
+	bool good = true;
+
+	for (i = 0; i < 200 * COLL_NR_OPS * COLL_NR_DTYPES && good; i++) {
+		op = i % COLL_NR_OPS;
+		dtype = i / COLL_NR_OPS % COLL_NR_DTYPES;
+		f = (struct shm_fold){ 0 };
+		if (!shm_fold_setup(&f, COLL_EXSCAN, op, dtype, i & 1, true, 2) ||
+		    !shm_fold_keeps_one(&f))
+			continue;
+		draw_bytes(in, sizeof(in));
+		shm_fold_run(&f, out, &from, 1, NULL, 2, 5);
+		nr++;
+		good = !memcmp(in, out, 5 * f.elem);
+		if (!good)
+			printf("# operator %u on type %u\n", op, dtype);
+	}
+	return good && nr;
 }
 
 /* With several nodes the kernel reads all of the slot, and writes the result. */
@@ -524,6 +586,8 @@ int main(int argc, char **argv)
 	ok(nonsense(), "a rank tells nonsense about what it has written");
 	ok(keeps_input(COLL_ALLTOALL) && keeps_input(COLL_EXSCAN),
 	   "in place, no input is lost before the op is complete");
+	ok(tells(), "a rank tells how much it has written");
+	ok(keeps_one(), "the fold of a single vector is a copy");
 	ok(own_part_stays(), "what no other rank reads is not in the slot");
 	ok(nodes_write_all(), "with several nodes the whole input is in the slot");
 	ok(threads(), "two threads");

@@ -1164,7 +1164,8 @@ struct coll_tensor_fuse {
  *
  * The kernel writes the header and the struct coll_shm_rank. Each rank writes its own area,
  * and no other one. A rank reads the areas of all. It must never take a number from the
- * area of another rank for a length or an index.
+ * area of another rank for a length or an index. It may use @written for a length if that is
+ * limited by the length that its own command says.
  *
  * Every op of a communicator has a position, which is the same on all ranks: 1 + the ops
  * that this rank has done in shared memory + its @posted. A rank does the op at position p
@@ -1175,7 +1176,11 @@ struct coll_tensor_fuse {
  * one that it has begun here has not ended it gives no later one to the kernel.
  *
  * 1. It writes to its slot p % COLL_SHM_SLOTS what the op is, and its input, then, with release,
- *    @pos = p. Parts of the input that no other rank reads may be left out.
+ *    @pos = p. Parts of the input that no other rank reads may be left out. If the input is
+ *    large, it may write what the op is, 0 to @written of its area, then, with release,
+ *    @writing = p, and then, with release, to @written how many bytes are there so far. Another
+ *    rank that finds p in @writing may copy that many bytes to its output at once, unless the
+ *    output is an input as well: the op may still go to the kernel.
  * 2. It waits until @pos of that slot of each rank is p. Then the op is the same on all
  *    ranks if the slots say so, and the inputs of all may be read.
  * 3. If another rank has more @posted than it has itself, and @pos of that rank is
@@ -1190,14 +1195,15 @@ struct coll_tensor_fuse {
  * When @failed of the header is not 0, the communicator has failed with that errno.
  *
  * Several nodes (COLL_FEAT_SHM_NODES): the kernel does all ops, but one system call is enough for
- * all ranks of a node. The position of an op is then the @posted of a rank + 1. Step 1 is
- * the same. Then the first local rank calls COLL_IOC_SUBMIT with COLL_CMD_NODE. The kernel waits
- * for step 2, copies the inputs from the slots, and posts the op for each rank: @posted of all
- * ranks grows. EINTR: a signal came before that. When the op has ended, the kernel writes the
- * result of each rank but the first to the data of its slot, then @result, then p to @finished,
- * with release. Step 3 holds as long as the own @posted is less than p. Before a rank gives the op
- * to the kernel itself, it stores 0 in @pos. In step 4 the first rank calls COLL_IOC_SUBMIT when it
- * wants to sleep, and the other ranks set COLL_SHM_WAIT_FINISHED.
+ * all ranks of a node. The position of an op is then the @posted of a rank + 1. In step 1 the
+ * whole input is written, and @writing is not used. Then the first local rank calls
+ * COLL_IOC_SUBMIT with COLL_CMD_NODE. The kernel waits for step 2, copies the inputs from the
+ * slots, and posts the op for each rank: @posted of all ranks grows. EINTR: a signal came before
+ * that. When the op has ended, the kernel writes the result of each rank but the first to the
+ * data of its slot, then @result, then p to @finished, with release. Step 3 holds as long as the
+ * own @posted is less than p. Before a rank gives the op to the kernel itself, it stores 0 in
+ * @pos. In step 4 the first rank calls COLL_IOC_SUBMIT when it wants to sleep, and the other
+ * ranks set COLL_SHM_WAIT_FINISHED.
  *
  * Not with several nodes: exscan, collectives whose ranks have counts, and COLL_CMD_WIRE.
  */
@@ -1269,9 +1275,8 @@ struct coll_shm_rank {
 /**
  * struct coll_shm_area - the beginning of the area of a rank
  * @sleeps: position that it sleeps for, in COLL_IOC_SHM_WAIT; 0: it does not
- * @writing: position of the last op with a large input. The slot for it says already what the op is
- * @written: so many bytes of that input are in the slot. The others may copy these before @pos of
- *	the slot is set, into memory that the kernel would write again
+ * @writing: position of the last op whose input may be read before @pos of the slot is set
+ * @written: bytes of that input which have been written, with those that are left out
  * @reserved: 0
  * @ops: ops it has done in shared memory; for status
  * @bytes: bytes of their vectors
