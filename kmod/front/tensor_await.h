@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Named collectives by io_uring: COLL_URING_TENSOR_WAIT that occupies no thread. */
+/* Named collectives by io_uring: COLL_URING_TENSOR_WAIT, with no thread that waits. */
 #ifndef COLL_FRONT_TENSOR_AWAIT_H
 #define COLL_FRONT_TENSOR_AWAIT_H
 

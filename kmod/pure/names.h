@@ -20,7 +20,7 @@ const char *coll_select_source_name(u64 source);
 const char *coll_link_state_name(u64 state);
 /* enum coll_nl_send_mode */
 const char *coll_send_mode_name(u64 mode);
-/* enum coll_nl_stall_state, as far as it is the state of a rank's process */
+/* enum coll_nl_stall_state, the values that are states of a process */
 const char *coll_rank_state_name(u64 state);
 
 #endif /* COLL_PURE_NAMES_H */

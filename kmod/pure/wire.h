@@ -54,12 +54,13 @@ enum coll_frame_type {
 	COLL_FRAME_TENSOR	= 12,	/* records about named collectives, see coord_wire.c */
 };
 
-/* Digested into a signature where partial results are wide (wide.h), or asked not to be */
+/* These numbers go into the signature of an op: partial results are wide (wide.h), */
 #define COLL_WIRE_WIDE		1
+/* partial results are not wide, as the command asks; */
 #define COLL_WIRE_NARROW	2
-/* And where it is a fusion of tensors */
+/* the op is a fusion of tensors; */
 #define COLL_WIRE_FUSED		4
-/* And, plus that type, where elements have a smaller type on links */
+/* elements have a smaller type on links: this number plus that type. */
 #define COLL_WIRE_SMALL		8
 
 /* struct coll_frame.flags: DATA: acknowledge as soon as this is consumed */

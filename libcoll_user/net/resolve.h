@@ -22,7 +22,7 @@ struct ports {
 	bool local;
 };
 
-/* Is @spec well-formed, and which ports are it? Return: 0, -EINVAL, -ENOMEM. */
+/* Find the ports that @spec names. Return: 0; -EINVAL: it is not well-formed; -ENOMEM. */
 int resolve_ports(const char *spec, struct ports *ports);
 
 /**

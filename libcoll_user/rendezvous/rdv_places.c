@@ -18,7 +18,7 @@
 #include "rdv_server.h"
 
 #define KEEP_FILES	128	/* for strangers, and files that the library opens meanwhile */
-#define KEEP_STRANGER	1000	/* milliseconds before another stranger may replace one */
+#define KEEP_STRANGER	1000	/* ms before a new stranger may replace an old one */
 #define PAUSE_MIN	20	/* least milliseconds until a rank comes back */
 #define EACH_MS		4
 #define GRACE_MS	60000	/* how late a rank may come back: many may come at once */

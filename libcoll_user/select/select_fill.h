@@ -15,8 +15,8 @@ int select_fill(struct select_bench *b, const struct select_plan *plan,
 		struct select_tables *out);
 
 /*
- * Have two algorithms of one collective the same schedule, except for the order of operands? With
- * two participants many have.
+ * Do two algorithms of one collective have the same schedule, except for the order of operands?
+ * With two participants many do.
  */
 bool select_same_schedule(const struct coll_algorithm *a, const struct coll_algorithm *b,
 			  uint32_t n);

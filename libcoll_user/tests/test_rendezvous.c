@@ -448,8 +448,9 @@ static bool few_offender(unsigned int ms)
 }
 
 /*
- * Another process says that it is a rank that has made room: it is refused, that one is not. It is
- * too late if it comes when the job is complete: again, with more time.
+ * A rank has made room for others, and will come back. Another process claims to be this rank: it
+ * is refused, and the rank is not. If the job is complete before that process comes, the test is
+ * repeated, with more time.
  */
 static void test_few_offender(void)
 {

@@ -223,7 +223,7 @@ static void bits(void)
 					same_bits(shm_kinds[k], dtype, op);
 			}
 	before = shm_ops() - before;
-	/* Some go to the kernel, for their bits do not depend on ranks alone. */
+	/* The kernel has to do some of them: their bits depend on the algorithm. */
 	if (before < done / 4)
 		complain("only %llu of %llu ops in shared memory\n",
 			 (unsigned long long)before, (unsigned long long)done);

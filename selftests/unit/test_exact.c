@@ -250,7 +250,10 @@ static void test_ties(void)
 	bool ok = true;
 	u64 tiny = 1, odd;
 
-	/* halves of the last digit of 2^e and of its odd neighbour; and a bit far away */
+	/*
+	 * Ties: half of the last digit of 2^e, and of the odd number above it. A bit far
+	 * below decides them.
+	 */
 	for (e = -20; e < t->exponents / 2; e += 7) {
 		odd = power(e) + 1;
 		ok &= sum_ok((u64[]){ power(e), power(e - d) }, 2);

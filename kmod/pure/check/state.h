@@ -66,8 +66,8 @@ struct check {
 	u32 words;		/* of a set of participants; 0: not asked for */
 
 	/*
-	 * data: two forests, in which a step's parent is where its bytes come from, or
-	 * the step before it in the same place
+	 * The way of data is two forests. The parent of a step is the step that its bytes
+	 * come from, or the step before it in the same place.
 	 */
 	u32 *pre[2];		/* [nr] preorder number */
 	u32 *below[2];		/* [nr] size of the subtree */
