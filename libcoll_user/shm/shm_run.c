@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /* Blocking collectives in shared memory. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/relax.h"
 #include "collective.h"
@@ -10,11 +8,10 @@
 #include "comm/shm.h"
 #include "comm/shm_turn.h"
 #include "nonblocking/async.h"
-#include "shm_counts.h"
-#include "shm_fold.h"
 #include "shm_move.h"
 #include "shm_node.h"
 #include "shm_op.h"
+#include "shm_plan.h"
 #include "shm_run.h"
 #include "shm_wait.h"
 
@@ -123,60 +120,6 @@ static bool run(coll_comm_t *comm, const struct shm_move *m, struct shm_op *o, i
 	return what != SHM_ASTRAY && what != SHM_DIFFERENT;
 }
 
-/* Programs repeat a few commands. This many of them are kept, with what follows from them. */
-#define PLANS	4
-
-/**
- * struct shm_plan - a command that can be done in shared memory, and what follows from it
- * @cmd: copy of the command
- * @limit: limits of the communicator at that time
- * @ranked: the kernel folded in the order of ranks
- * @usable: @move follows from @cmd, @limit and @ranked alone
- * @move: refers to @cmd and @fold
- * @fold: the operator
- */
-struct shm_plan {
-	struct coll_cmd cmd;
-	size_t limit[SHM_KINDS];
-	bool ranked, usable;
-	struct shm_move move;
-	struct shm_fold fold;
-};
-
-static struct shm_plan *plan_of(struct shm *s, const struct coll_cmd *cmd)
-{
-	uint64_t hash = (cmd->recv_addr ^ cmd->collective) * 0x9e3779b97f4a7c15ULL;
-
-	if (!s->plans)
-		s->plans = calloc(PLANS, sizeof(*s->plans));
-	return s->plans ? &s->plans[(hash >> 32) % PLANS] : NULL;
-}
-
-/* Return: NULL: the command goes to the kernel. */
-static const struct shm_move *plan(struct shm *s, const struct coll_cmd *cmd)
-{
-	struct shm_plan *p;
-
-	/* The most common commands for the kernel take no plan away. */
-	if (cmd->count > shm_most(s) || cmd->flags & COLL_CMD_SLEEP)
-		return NULL;
-	p = plan_of(s, cmd);
-	if (!p)
-		return NULL;
-	if (p->usable && !memcmp(p->limit, s->limit, sizeof(p->limit)) &&
-	    p->ranked == s->ranked && !memcmp(&p->cmd, cmd, sizeof(*cmd)))
-		return &p->move;
-	p->cmd = *cmd;
-	memcpy(p->limit, s->limit, sizeof(p->limit));
-	p->ranked = s->ranked;
-	p->usable = false;
-	if (!shm_move_setup(s, &p->cmd, &p->fold, &p->move))
-		return NULL;
-	/* The counts in the caller's memory may be others next time. */
-	p->usable = !shm_has_counts(cmd->collective);
-	return &p->move;
-}
-
 bool shm_submit(coll_comm_t *comm, const struct coll_cmd *cmd, int *res, uint64_t *spent)
 {
 	struct shm *s = comm->shm;
@@ -200,7 +143,7 @@ bool shm_submit(coll_comm_t *comm, const struct coll_cmd *cmd, int *res, uint64_
 		return true;
 	}
 	s->ranked = comm->version.features & COLL_FEAT_RANK_ORDER && !comm->select;
-	if (!async_is_queued(comm) && shm_op_begin(comm, &o, 0) && (m = plan(s, cmd)) &&
+	if (!async_is_queued(comm) && shm_op_begin(comm, &o, 0) && (m = shm_plan(s, cmd)) &&
 	    shm_op_buffers(comm, cmd) && (s->nodes ? shm_node_run : run)(comm, m, &o, res, spent)) {
 		shm_turn_end(s);
 		return true;

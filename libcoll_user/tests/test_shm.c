@@ -1059,29 +1059,36 @@ static bool again(struct work *k)
 	return k[0].done && k[1].done && !k[0].res && !k[1].res;
 }
 
-/* The counts of an allgatherv are in memory that the program changes. */
+/* Counts and displacements of an allgatherv are in memory that the program changes. */
 static bool other_counts(struct work *k, struct world *w)
 {
-	uint64_t counts[2];
+	uint64_t counts[2], displs[2] = { 0 };
 	bool good = true;
 	uint32_t r, i, n;
 
 	for (r = 0; r < 2; r++) {
 		prepare(&k[r], w, r, COLL_ALLGATHERV, 0, 0);
 		k[r].cmd.counts_addr = (uintptr_t)counts;
+		k[r].cmd.displs_addr = (uintptr_t)displs;
 	}
-	for (n = 1; n < 9; n++) {
-		counts[0] = n;
-		counts[1] = 9 - n;
+	/* The counts change, then the displacements, then nothing does. */
+	for (n = 3; n < 27; n++) {
+		counts[0] = n / 3;
+		counts[1] = 9 - n / 3;
+		displs[1] = n / 3 + !!(n % 3);
+		memset(k[0].out, 0xff, sizeof(k[0].out));
+		memset(k[1].out, 0xff, sizeof(k[1].out));
 		good &= again(k);
 		for (r = 0; r < 2; r++)
 			for (i = 0; i < 9; i++)
-				good &= k[r].out[i] == (i < n ? input(0, i) : input(1, i - n));
+				good &= k[r].out[i < n / 3 ? i : i - n / 3 + displs[1]] ==
+					(i < n / 3 ? input(0, i) : input(1, i - n / 3));
 	}
-	return good;
+	/* blocks that overlap are for the kernel */
+	displs[1] = 0;
+	return good && !again(k);
 }
 
-/* Of two ranks. */
 static void set_limits(struct world *w, size_t limit)
 {
 	shm_set_limits(&w->shm[0], limit);
