@@ -14,6 +14,7 @@
 #include "core/plan/plan_keep.h"
 #include "core/plan/select.h"
 #include "core/tensor/tensor.h"
+#include "core/tensor/tensor_life.h"
 #include "front/chardev.h"
 #include "front/file.h"
 #include "front/netlink.h"
@@ -41,9 +42,12 @@ static int __init coll_init(void)
 	ret = coll_reduce_init(simd);
 	if (ret)
 		return ret;
-	ret = coll_group_init(coll_parts);
+	ret = coll_tensor_cache_init();
 	if (ret)
 		return ret;
+	ret = coll_group_init(coll_parts);
+	if (ret)
+		goto tensor_exit;
 	coll_nt_init();
 	coll_spin_init();
 	coll_link_set_transport(&coll_tcp_transport);
@@ -59,6 +63,8 @@ netlink_exit:
 	coll_netlink_exit();
 group_exit:
 	coll_group_exit();
+tensor_exit:
+	coll_tensor_cache_exit();
 	return ret;
 }
 
@@ -68,6 +74,7 @@ static void __exit coll_exit(void)
 	coll_chardev_exit();
 	coll_netlink_exit();
 	coll_group_exit();
+	coll_tensor_cache_exit();
 	/* A socket callback may have begun just before it was taken off. */
 	synchronize_net();
 }

@@ -164,7 +164,7 @@ static int coll_post_copied(struct coll_tensor_call *call, const struct coll_ten
 	struct coll_tensor_req *t;
 	int ret;
 
-	t = coll_tensor_alloc(m);
+	t = coll_tensor_alloc(m, GFP_KERNEL);
 	if (!t)
 		return coll_refused(m, -ENOMEM);
 	t->tag = tensor->tag;

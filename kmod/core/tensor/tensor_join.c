@@ -115,8 +115,7 @@ static void coll_stand_in_done(struct coll_req *req, int result)
 	/* Under the lock: a waiter for the last one may free the member. */
 	coll_tensors_wake(m);
 	spin_unlock(&g->lock);
-	coll_op_discard(t->op);
-	kfree(t);
+	coll_tensor_free(t);
 	if (join)
 		coll_req_done(&join->req, join->result);
 }
@@ -164,27 +163,21 @@ static int coll_stand_in(struct coll_member *m, const struct coll_coord_params *
 	/* An honest root keeps to a window. One that lies must not take all memory. */
 	if (m->posted - m->completed >= COLL_TENSORS_ABSENT)
 		return -EBADE;
-	t = kzalloc(sizeof(*t), GFP_ATOMIC | __GFP_ACCOUNT);
+	t = coll_tensor_alloc(m, GFP_ATOMIC);
 	if (!t)
 		return -ENOMEM;
-	t->req.member = m;
-	t->req.named = true;
 	t->req.absent = true;
 	t->req.divisor = divisor;
 	t->req.weight = coll_coord_bytes(p);
 	t->req.done = coll_stand_in_done;
-	t->op = coll_op_alloc(GFP_ATOMIC);
-	if (!t->op)
-		ret = -ENOMEM;
-	else if (coll_stand_in_cmd(&t->req, p))
+	if (coll_stand_in_cmd(&t->req, p))
 		ret = coll_op_post_ordered(&t->req, &t->op);
 	if (!ret) {
 		WRITE_ONCE(m->tensors.open, m->tensors.open + 1);
 		m->tensors.stand_ins++;
 		return 0;
 	}
-	coll_op_discard(t->op);
-	kfree(t);
+	coll_tensor_free(t);
 	return ret;
 }
 

@@ -17,6 +17,24 @@
 #include "tensor_hands.h"
 #include "tensor_life.h"
 
+/*
+ * A cache of their own: kmalloc() would take, and zero, a third more, and thousands of tensors may be
+ * pending.
+ */
+static struct kmem_cache *coll_tensor_cache;
+
+int __init coll_tensor_cache_init(void)
+{
+	/* copy_from_user() writes the command there. */
+	coll_tensor_cache = KMEM_CACHE_USERCOPY(coll_tensor_req, SLAB_ACCOUNT, req.cmd);
+	return coll_tensor_cache ? 0 : -ENOMEM;
+}
+
+void coll_tensor_cache_exit(void)
+{
+	kmem_cache_destroy(coll_tensor_cache);
+}
+
 struct coll_coord_entry *coll_tensor_entry(struct coll_group *g)
 {
 	size_t bytes = ALIGN(coll_coord_entry_bytes(g->nr_local), sizeof(void *));
@@ -44,15 +62,15 @@ void coll_tensor_entry_free(struct coll_group *g, struct coll_coord_entry *e)
 	coll_user_drop_name(g->user);
 }
 
-struct coll_tensor_req *coll_tensor_alloc(struct coll_member *m)
+struct coll_tensor_req *coll_tensor_alloc(struct coll_member *m, gfp_t gfp)
 {
-	struct coll_tensor_req *t = kzalloc(sizeof(*t), GFP_KERNEL_ACCOUNT);
+	struct coll_tensor_req *t = kmem_cache_zalloc(coll_tensor_cache, gfp);
 
 	if (!t)
 		return NULL;
-	t->op = coll_op_alloc(GFP_KERNEL);
+	t->op = coll_op_alloc(gfp);
 	if (!t->op) {
-		kfree(t);
+		kmem_cache_free(coll_tensor_cache, t);
 		return NULL;
 	}
 	kref_init(&t->memory);
@@ -65,7 +83,7 @@ struct coll_tensor_req *coll_tensor_alloc(struct coll_member *m)
 
 static void coll_tensor_release(struct kref *ref)
 {
-	kfree(container_of(ref, struct coll_tensor_req, memory));
+	kmem_cache_free(coll_tensor_cache, container_of(ref, struct coll_tensor_req, memory));
 }
 
 void coll_tensor_free(struct coll_tensor_req *t)

@@ -3,10 +3,19 @@
 #ifndef COLL_CORE_TENSOR_LIFE_H
 #define COLL_CORE_TENSOR_LIFE_H
 
+#include <linux/gfp.h>
+
 #include "tensors.h"
 
-/* Memory for a tensor of @m. Return: zeroed but for ->req.member; NULL. */
-struct coll_tensor_req *coll_tensor_alloc(struct coll_member *m);
+/* When the module is loaded, and unloaded. */
+int coll_tensor_cache_init(void);
+void coll_tensor_cache_exit(void);
+
+/*
+ * Memory for a tensor of @m, and for its op; charged to the caller. Return: zeroed, except for
+ * ->req.member, ->op and what a new one needs; NULL.
+ */
+struct coll_tensor_req *coll_tensor_alloc(struct coll_member *m, gfp_t gfp);
 
 /* Free one that has not been posted, or has been collected. */
 void coll_tensor_free(struct coll_tensor_req *t);
