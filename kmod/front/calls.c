@@ -150,9 +150,9 @@ static void coll_call_drop(struct coll_call *call)
 }
 
 /*
- * A call that is done, and whose thread will not come back for it: the thread has ended; or it is
- * the caller, which has parked more calls than signal handlers nest, so it has jumped out of the
- * oldest ones. NULL: there is none.
+ * Find a call that is done, and whose thread will not come back for it: the thread has ended; or
+ * the thread is current, and has parked more calls than signal handlers nest, so it has jumped out
+ * of the oldest ones. NULL: there is none.
  */
 static struct coll_call *coll_call_abandoned_locked(struct coll_file *cf)
 {
@@ -185,7 +185,7 @@ void coll_call_park(struct coll_call *call, u64 arg, u32 len)
 	call->sp = current_user_stack_pointer();
 	call->len = len;
 	memset(&call->cmd, 0, sizeof(call->cmd));
-	/* If it is unreadable now, it is so when the thread comes back, or is another command. */
+	/* If it is unreadable now, coll_call_resume() cannot read it, or sees another command. */
 	if (copy_from_user(&call->cmd, u64_to_user_ptr(arg), min_t(size_t, len, sizeof(call->cmd))))
 		memset(&call->cmd, 0, sizeof(call->cmd));
 	spin_lock(&cf->lock);

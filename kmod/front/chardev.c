@@ -123,7 +123,7 @@ static int coll_release(struct inode *inode, struct file *file)
 	INIT_WORK(&cf->closing, coll_close_work);
 	/*
 	 * If anything lingers, there is a group. The work delays only the user of that group. Hold
-	 * that user: its release would wait for this work, and the next job for the release.
+	 * that user: else its release would wait for this work, and its next job for the release.
 	 */
 	cf->closing_user = coll_user_hold(coll_member_group(cf->member)->user);
 	queue_work(cf->closing_user->reap_wq, &cf->closing);

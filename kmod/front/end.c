@@ -119,7 +119,7 @@ void coll_end_flush(struct coll_file *cf, fl_owner_t files)
 	/* A descriptor of another process may be the last one, too. */
 	coll_calls_closed(cf, files);
 	WRITE_ONCE(cf->closed, true);
-	/* pairs with coll_end_posted(): we see the command, or that sees ->closed */
+	/* pairs with coll_end_posted(): we see the command, or that function sees ->closed */
 	smp_mb();
 	if (coll_end_is_closed(cf, 1))
 		coll_member_gone(m, COLL_CAUSE_CLOSE);
@@ -132,7 +132,7 @@ void coll_end_posted(struct coll_file *cf, bool holds_file)
 	/* pairs with coll_end_flush() */
 	smp_mb();
 	/*
-	 * A command that holds the file came by a descriptor, and closing that calls
+	 * A command that holds the file came by a descriptor, and closing the descriptor calls
 	 * coll_end_flush(). A file in the table of a ring is removed without a callback.
 	 */
 	if (!COLL_URING_CAN_CANCEL || (!holds_file && READ_ONCE(cf->closed)))

@@ -43,10 +43,10 @@ struct io_uring_cmd;
  *	coll_uring_cancel(); only compared
  * @progress: its progress thread, set once, with release; NULL: none
  * @starting: held while @progress is made
- * @progress_again: jiffies from which on it may be tried again to make @progress; under @starting
+ * @progress_again: jiffies before which @progress is not made again; under @starting
  * @posts: nonblocking commands of COLL_IOC_POST
  * @closing: does the rest of the work after the last close()
- * @closing_user: whose queue @closing is on, with a reference
+ * @closing_user: the user whose queue @closing is on, with a reference
  */
 struct coll_file {
 	struct coll_member *member;

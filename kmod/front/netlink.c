@@ -463,7 +463,7 @@ static int coll_nl_dump_members(struct sk_buff *skb, struct netlink_callback *cb
 
 static int coll_nl_dump_links(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	/* The reaper frees links, after the last reference. They are many. */
+	/* No lock is needed: the reaper frees links after the last reference. They may be many. */
 	return coll_nl_run(skb, cb, false, coll_nl_links);
 }
 

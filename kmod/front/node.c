@@ -49,7 +49,7 @@ static void coll_node_done(struct coll_req *req, int result)
 	coll_proxy_finish(container_of(req, struct coll_proxy, req), result);
 }
 
-/* The command of another rank: that of the first one, with what may differ. */
+/* Make the command of another rank: copy the first one's, but for fields that may differ. */
 static void coll_node_command(struct coll_req *req, struct coll_member *m,
 			      const struct coll_cmd *c, const struct coll_shm_slot *says)
 {
@@ -88,7 +88,7 @@ static void coll_node_load(struct coll_proxy *p, const struct coll_extent *e)
 		coll_node_vec(&req->in, slot, 0);
 	}
 	if (out) {
-		/* The one buffer of a broadcast is an output, and the root's is read. */
+		/* The one buffer of a broadcast is an output. At the root it is read. */
 		if (is_source)
 			coll_shared_read(s, m->local, p->pos, coll_slot_at(slot, slot->half), out);
 		coll_node_vec(&req->out, slot, slot->half);
@@ -133,7 +133,7 @@ static int coll_node_fill_all(struct coll_req *lead)
 	return ret;
 }
 
-/* Wait until all local ranks have written their slots, or some rank does not. */
+/* Wait until all local ranks have written their slots, or it is clear that a rank does not. */
 static int coll_node_wait(struct coll_req *lead, u64 pos)
 {
 	struct coll_shm_wait w = {

@@ -42,7 +42,7 @@
  * @watching: see @watcher; written by the thread, and by the task that raises @pending from 0 to 1
  * @helping: the thread works on a large sweep, and attends to the links again after it
  * @stop: the file is being released; no lock
- * @stand_in: helps in place of the thread when that had to go
+ * @stand_in: helps in place of the thread when the thread had to go
  * @over: the thread does nothing more: it has been killed, or has seen @stop; no lock
  *
  * Owner: the file. While it is away (it has not begun, a signal has stopped it, or it is dead)
@@ -95,7 +95,7 @@ static void coll_progress_come(struct coll_progress *p)
 	spin_unlock(&p->lock);
 }
 
-/* Take jobs, but not with links: they must not wait for local steps, which others can do. */
+/* Take jobs, unless the thread has links: links must not wait for local steps of others. */
 static void coll_progress_rest(struct coll_progress *p)
 {
 	spin_lock(&p->lock);
@@ -134,7 +134,7 @@ static void coll_progress_finish(struct coll_progress *p)
 	struct coll_group *g;
 
 	coll_sleeper_rise(&p->sleeper);
-	/* pairs with coll_team_start(): either that sees ->away, or we see the op that it opens */
+	/* pairs with coll_team_start(): it sees ->away, or we see the op that it opens */
 	smp_mb();
 	g = coll_member_group(p->member);
 	if (coll_group_can_help(g))
@@ -298,9 +298,9 @@ static bool coll_progress_wanted(const struct coll_group *g, const struct coll_r
 }
 
 /*
- * While the calling task gave links to the progress thread, a link may have woken that before it
- * could see that the link is its own. And a link may have work left from another watcher, which
- * wakes no one. So wake the thread if there is work.
+ * While the calling task gave links to the progress thread, a link may have woken the thread before
+ * it could see that the link is its own. And a link may have work left from another watcher. That
+ * work wakes no one. So wake the thread if there is work.
  */
 static void coll_progress_tell(struct coll_progress *p)
 {

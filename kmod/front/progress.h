@@ -47,7 +47,7 @@ void coll_progress_wake(struct coll_progress *p);
  */
 bool coll_progress_may_linger(const struct coll_file *cf);
 
-/* Tell the thread to stop, and wait a moment. Return: it has, or there is none. */
+/* Tell the thread to stop, and wait a moment. Return: it has stopped, or there is none. */
 bool coll_progress_stop(struct coll_file *cf);
 
 /* End the thread of a file that is being released, with nothing in flight. Sleeps. */

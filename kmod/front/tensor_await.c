@@ -37,7 +37,7 @@
  * @expires: when; 0: never
  * @progress: the thread that works for it; NULL: workers do
  * @claimed: the wait is over. The thread that sets this has the command completed, once.
- * @result: if there are no results
+ * @result: result of the command if the wait has got no results of tensors
  * @holds_file: it has a counted reference to the file, see refs.h
  *
  * Owner: the submitter during the issue, then task work of the submitter, which frees it.
@@ -122,7 +122,7 @@ static void coll_await_arm(struct coll_await *a)
 	smp_mb();
 	if (a->expires)
 		queue_delayed_work(coll_alarm_wq, &a->deadline, coll_deadline_delay(a->expires));
-	/* An op that is open already woke no one for this wait. */
+	/* An op that was opened before this has woken no thread for this wait. */
 	if (READ_ONCE(coll_member_group(m)->nr_open))
 		coll_progress_wake(a->progress);
 }
@@ -139,13 +139,13 @@ static void coll_await_disarm(struct coll_await *a)
 
 /*
  * Take the results that there are. Return: false: another thread has taken results that this wait
- * was ended for, and it goes on.
+ * was ended for, so the wait goes on.
  */
 static bool coll_await_take(struct coll_await *a)
 {
 	struct coll_member *m = a->cf->member;
 
-	/* The task has ended, and a thread of the kernel does its work: no memory to store them in. */
+	/* The task has ended, and a kernel thread does its work: it cannot store the results. */
 	if (current->mm != m->ml.mm)
 		a->result = -ECANCELED;
 	if (a->result == -ECANCELED)

@@ -234,7 +234,7 @@ static int coll_post_member(struct coll_tensor_call *call, const struct coll_ten
 {
 	struct coll_tensor_group *group = coll_tensor_call_group(call, tensor->group);
 
-	/* The caller's mistake: as if it had not called. The earlier post of the group goes on. */
+	/* A mistake of the caller: do nothing. The earlier post of the group goes on. */
 	if (group && group->pending)
 		return ret ?: -EEXIST;
 	if (group)
@@ -302,8 +302,8 @@ static void coll_post_break_off(struct coll_tensor_call *call)
 }
 
 /*
- * The call ends before the last tensor: refuse the members that follow of groups of which some
- * members have been posted or refused, and tell all ranks.
+ * The call ends before the last tensor. If it has posted or refused some members of a group, refuse
+ * the members that follow, and tell all ranks.
  */
 static void coll_post_refuse_rest(struct coll_tensor_call *call, const struct coll_tensor_post *p,
 				  u64 refused)
@@ -322,8 +322,8 @@ static void coll_post_refuse_rest(struct coll_tensor_call *call, const struct co
 }
 
 /*
- * Has the caller a signal to handle, or is it to stop, before the rest is posted? A group is posted by
- * one call. A command of io_uring posts all.
+ * Must the call end before the rest is posted, because the caller has a signal to handle, or has to
+ * stop? A group is posted by one call. A command of io_uring posts all.
  */
 static bool coll_post_stops(const struct coll_tensor_call *call, const struct coll_tensor_post *p)
 {

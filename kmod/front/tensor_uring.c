@@ -26,7 +26,7 @@
 /**
  * struct coll_uring_args - what the SQE says, kept in the command
  * @arg: user address
- * @len: of what is there
+ * @len: size of the struct there
  */
 struct coll_uring_args {
 	u64 arg;

@@ -99,9 +99,9 @@ static int coll_wait_sleep(struct coll_member *m, struct coll_tensors_waiter *t,
 }
 
 /*
- * Another rank may want this CPU, to post what this thread waits for. So it goes first, before this
- * thread helps with a large op. If that takes long, another program has got the CPU: do not yield()
- * in the next calls.
+ * Another rank may want this CPU, to post what this thread waits for. So let it run before this
+ * thread helps with a large op. If yield() takes long, another program has got the CPU: do not
+ * yield() in the next calls.
  */
 static void coll_wait_give_way(struct coll_member *m)
 {
@@ -122,7 +122,7 @@ static void coll_wait_give_way(struct coll_member *m)
 		WRITE_ONCE(m->no_yields, COLL_WAIT_YIELD_PAUSE);
 }
 
-/* Wait until there are @min results. Return: 0 there are, or there will be no more. */
+/* Wait until there are @min results. Return: 0: there are, or there will be no more. */
 static int coll_wait_for(struct coll_member *m, u32 min, u64 expires)
 {
 	struct coll_group *g = coll_member_group(m);

@@ -18,7 +18,7 @@ struct mem_cgroup;
  * struct coll_backlog - a queue of bytes
  * @chunks: memory with the bytes, oldest first
  * @len: number of bytes in @chunks
- * @early: counts the memory; of the channel's group
+ * @early: counter of the memory, in the channel's group
  * @memcg: control group that is charged; the channel's group holds a reference; may be NULL
  */
 struct coll_backlog {

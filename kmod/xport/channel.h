@@ -69,9 +69,9 @@ struct coll_tx_mark {
  * @name: communicator, as HELLO names it
  * @shared: it has joined the conn of another group
  * @desk: loans to the other end, if that is in this kernel
- * @greet: @shared: the handshake; else only the nonce, which is that of the control stream
- * @established: @shared: the handshake is complete: the peer knows the key
- * @lost: a data stream has closed: gives the control stream a moment to say why
+ * @greet: if @shared: the handshake; else only the nonce, which is that of the control stream
+ * @established: if @shared: the handshake is complete: the peer knows the key
+ * @lost: delayed work: after the data stream has closed, the control stream has time to say why
  * @kin: the desk of the other end, referenced; NULL: the other end is in another kernel
  * @kin_sought: @kin has been looked for
  * @sweep: scratch of the work
@@ -88,8 +88,8 @@ struct coll_tx_mark {
  * @rx_carry: first bytes of an element that straddles fragments
  * @rx_carried: number of bytes in @rx_carry
  * @rx_seen: bytes of DATA that have come, headers included
- * @rx_done: of these, taken
- * @rx_told: of these, acknowledged
+ * @rx_done: bytes of @rx_seen that have been taken
+ * @rx_told: bytes of @rx_done that have been acknowledged
  * @rx_ack_now: the peer waits for an ACK
  * @rx_lost: bytes could not be stored, because a rank is dying, or a loan was taken back. The
  *	group is about to fail: until then no bytes are taken, and no frame is found wrong.

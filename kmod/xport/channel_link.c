@@ -30,8 +30,8 @@
 #include "wake.h"
 
 /*
- * Remove a channel that is in no op from its conn. @hard: bytes that it has sent need not arrive.
- * Bytes that still come for it are dropped. Its reference to the conn stays.
+ * Remove a channel, which no op uses any more, from its conn. @hard: bytes that it has sent need
+ * not arrive. Bytes that still come for it are dropped. Its reference to the conn stays.
  */
 static void coll_conn_leave(struct coll_conn *conn, struct coll_channel *ch, bool hard)
 {
@@ -202,8 +202,8 @@ static bool coll_ch_has_ctrl_locked(const struct coll_channel *ch, const struct 
 }
 
 /*
- * Does the peer wait for a control frame? Its sends may wait for CTS, and all that it has posted
- * for BYE or ABORT. The stream may be full, so that one pass does not send them all.
+ * Does the peer wait for a control frame? Its sends may wait for CTS. Everything that it has
+ * posted may wait for BYE or ABORT. If the stream is full, one pass does not send all frames.
  */
 static bool coll_ch_owes_ctrl(const struct coll_channel *ch)
 {
@@ -220,10 +220,10 @@ static bool coll_ch_owes_ctrl(const struct coll_channel *ch)
 }
 
 /*
- * Has the peer's TCP all control frames that the peer needs? If we closed the stream before, and a
- * late byte of the peer met the closed socket, a RST would answer it, and a frame that has to be
- * sent again would be lost. After BYE of all its ranks no process of the peer waits for one. Other
- * channels of the conn keep it open.
+ * Does the peer's TCP have all control frames that the peer needs? If we closed the stream before,
+ * and a late byte of the peer met the closed socket, a RST would answer it, and a frame that has to
+ * be sent again would be lost. After BYE of all its ranks no process of the peer waits for a frame.
+ * If the conn has other channels, they keep the stream open.
  */
 static bool coll_ch_is_confirmed(const struct coll_channel *ch)
 {

@@ -92,8 +92,8 @@ static void coll_conn_free(struct kref *ref)
 			sock_no_linger(st->sock->sk);
 		/*
 		 * A conn with streams is freed by the reaper of its user, a kernel thread, as
-		 * __fput_sync() demands. fput() would leave the last put to a work item that all of
-		 * the kernel shares, and it may wait: user space may have set SO_LINGER again.
+		 * __fput_sync() demands. fput() would leave the last put to a work item that the
+		 * whole kernel shares. The put may wait: user space may have set SO_LINGER again.
 		 */
 		__fput_sync(st->sock->file);
 		kfree_sensitive(st);
@@ -131,7 +131,7 @@ static struct coll_stream *coll_stream_alloc(struct coll_conn *conn, u32 stripe,
 	st->sock = sock;
 	st->rx_state = COLL_RX_HEADER;
 	coll_greet_init(&st->greet);
-	/* The nonce of the channel that the conn was made for: its desk is found by it. */
+	/* The nonce of the channel that the conn was made for: the peer finds its desk by it. */
 	if (stripe == COLL_STRIPE_CTRL)
 		memcpy(st->greet.nonce, conn->hello.nonce, sizeof(st->greet.nonce));
 	return st;

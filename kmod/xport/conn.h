@@ -87,9 +87,9 @@ enum coll_rx_state {
  * @rx_left: payload bytes of @rx_frame still to come
  * @rx_buf: header, control payload
  * @tx_ch: channel whose DATA or MSG frame is being sent; NULL: none, or zeroes complete the frame
- * @tx_msg: number of the message that the frame is of; 0: the frame is DATA
+ * @tx_msg: number of the message that the frame belongs to; 0: the frame is DATA
  * @tx_len: bytes in @tx_buf
- * @tx_off: of these, sent; the buffer is filled again when all are sent
+ * @tx_off: bytes of @tx_buf that have been sent; it is filled again when all are sent
  * @tx_pos: bytes that the socket has accepted since it was claimed
  * @tx_left: payload bytes of the frame in @tx_buf still to send
  * @tx_waits: zeroes will complete the frame once the peer reads no more DATA

@@ -30,7 +30,7 @@ static int coll_greet_check(const struct coll_hello *h, const struct coll_hello 
 	    h->stripe != mine->stripe || h->wire_min > COLL_WIRE_VERSION ||
 	    h->wire_max < COLL_WIRE_VERSION)
 		return -EPROTO;
-	/* An equal nonce is no chance: the peer has sent our own HELLO back. */
+	/* Equal nonces are no coincidence: the peer has sent our own HELLO back. */
 	return crypto_memneq(h->nonce, mine->nonce, sizeof(h->nonce)) ? 0 : -EPROTO;
 }
 

@@ -34,7 +34,7 @@ static struct hlist_bl_head coll_desks[1 << COLL_DESK_BITS];
  * @offset: of the payload in its transfer
  * @transfer: ordinal of the transfer
  * @length: bytes
- * @done: of these, read
+ * @done: bytes of @length that have been read
  * @sent: position of the payload among all bytes that the op sends on the link
  * @tells: the op waits for the end of each loan, not just for that of the last one
  */
@@ -148,7 +148,7 @@ static bool coll_desk_is_kin(const struct coll_desk *mine, const struct coll_des
 	       !crypto_memneq(d->key, mine->key, sizeof(d->key));
 }
 
-/* Found at the first try or never: the other end opens its desk before it sends HELLO. */
+/* The desk is found at the first try or never: the other end opens it before it sends HELLO. */
 static struct coll_desk *coll_desk_find(const struct coll_channel *ch)
 {
 	const struct coll_stream *ctrl = coll_conn_stream(ch->conn, COLL_STRIPE_CTRL);

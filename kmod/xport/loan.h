@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Loans: a channel lets the other end of its link read from its pages, if that is a
+ * Loans: a channel lets the other end of its link read from its pages, if the other end is a
  * channel of this kernel. The payload then does not go through the socket.
  *
  * Each channel has a desk in a table of this module. The other end of a channel is the channel whose
  * group has the same key and epoch, whose link has the same number, whose node and peer are ours
- * swapped, and whose HELLO had the nonce that has come. The nonce tells it from the channel of a
- * group that has ended, but whose links linger. A peer without the key finds no desk. A peer with
+ * swapped, and whose HELLO had the nonce that has come. Without the nonce, it might be a channel of
+ * a group that has ended, but whose links linger. A peer without the key finds no desk. A peer with
  * the key is a member, and may read the bytes that the op sends while the op runs.
  *
  * The reader computes with the bytes where they are, one piece at a time, under the lock of the
  * desk. So the lender can take a loan back at any moment, and waits for one piece at most. No
  * reference to a page ever leaves the lender: no socket, pipe or packet has one. Nothing may
- * sleep under the lock. If the reader's own memory is not pinned, where writing can fault, it only
- * copies the piece under the lock.
+ * sleep under the lock. If the reader's own memory is not pinned, writing to it can fault. Then the
+ * reader only copies the piece under the lock.
  */
 #ifndef COLL_XPORT_LOAN_H
 #define COLL_XPORT_LOAN_H
@@ -31,7 +31,7 @@ struct coll_vec;
 
 /* Bytes read under one hold of desk->lock. If they are copied, they stay in the cache. */
 #define COLL_LOAN_PIECE		SZ_16K
-/* If they are folded: bytes read and written at most, in all vectors; but at least so many read. */
+/* If they are folded: limit of the bytes in all vectors together; least limit of the bytes read. */
 #define COLL_LOAN_TOUCHED	SZ_256K
 #define COLL_LOAN_LEAST		256U
 

@@ -20,7 +20,7 @@
 /*
  * The data stream has ended: when must the reason be known? If the stream has ended in order, and no
  * op or message waits for it, the peer's last rank has probably left. Then BYE is on its way, but
- * packets of the two streams may overtake each other, and one that is lost is sent again after
+ * packets of the two streams may overtake each other, and a lost packet is sent again only after
  * 200 ms or more.
  */
 static void coll_ch_await_reason_locked(struct coll_channel *ch,

@@ -30,7 +30,7 @@
 #include "tx_zerocopy.h"
 #include "wake.h"
 
-/* Before a pass over data: get hold of the running ops. A channel without any is not active. */
+/* Before a pass over data: take refs of running ops. A channel with an op or message is active. */
 static void coll_ch_begin(struct coll_channel *ch)
 {
 	/* A racy check: a thread that starts an op kicks the links afterwards. */
@@ -207,8 +207,8 @@ static bool coll_conn_pass_locked(struct coll_conn *conn, const struct coll_watc
 		more |= coll_tx_ctrl(ctrl);	/* ACK */
 	list_for_each_entry(ch, &conn->channels, list) {
 		/*
-		 * Nothing may be out: if memory was short, bytes were copied that should have been
-		 * sent without a copy. Then no end of a send would cause another pass.
+		 * Perhaps no pages are out: if memory was short, bytes were copied that should have
+		 * been sent without a copy. Then no end of a send would cause another pass.
 		 */
 		coll_tx_reclaim(ch);
 		coll_ch_check_lost(ch);

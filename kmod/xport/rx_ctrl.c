@@ -51,7 +51,7 @@ static int coll_rx_hello(struct coll_channel *ch, const u8 *payload)
 		return -EPROTO;
 	coll_ch_hello(ch, &mine);
 	ret = coll_greet_hello(&ch->greet, payload, &mine, 2);
-	/* Also if it is refused: the peer gets no ABORT, but finds the mistake in our HELLO. */
+	/* Even if HELLO is refused: the peer gets no ABORT, but finds the mistake in our HELLO. */
 	if (first)
 		ch->greet.hello_due = true;
 	return ret;
@@ -107,7 +107,7 @@ static int coll_rx_abort(struct coll_channel *ch, const u8 *payload)
 	/* Only a peer that has failed sends ABORT, whatever the cause. */
 	coll_rx_peer_closed(ch);
 	if (c.kind == COLL_CAUSE_CLOSE) {
-		/* First, for the cause of messages that are refused from now on. */
+		/* Do this first: messages that are refused from now on report this cause. */
 		coll_group_fail_later(g, &c);
 		if (!coll_msgs_without(g, ch->link.peer))
 			return 0;

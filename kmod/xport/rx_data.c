@@ -354,7 +354,7 @@ u32 coll_ch_read_loan(struct coll_channel *ch, u32 most)
 		pinned = coll_exec_is_pinned(ch->rx_op->exec, ch->rx_step);
 		if (!pinned && !coll_piece_ready(ch))
 			break;
-		/* See coll_rx_legal(): the frame may have come before the last PROOF. */
+		/* See coll_rx_refuses_loan(): the frame may have come before the last PROOF. */
 		if (!coll_ch_may_read_loans(ch)) {
 			coll_ch_proto(ch, ch->rx_frame.seq);
 			break;

@@ -55,7 +55,7 @@ u64 coll_ch_room(struct coll_channel *ch);
  */
 int coll_ch_take_skb(struct coll_channel *ch, struct sk_buff *skb, u32 off, u32 len);
 
-/* May the peer lend to it, that is, is the peer in this kernel? */
+/* May the peer lend to the channel, that is, is the peer in this kernel? */
 bool coll_ch_may_read_loans(struct coll_channel *ch);
 
 /* Is the frame that the channel has begun a loan? */

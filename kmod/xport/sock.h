@@ -29,11 +29,11 @@ void coll_sock_no_wait(struct sock *sk);
  *
  * Then only the administrator of the machine can delay them: by the queues of that device. A
  * packet that goes through a veth, or out of a network namespace of a user namespace, may be held
- * by another user for ever. Return: false if that may be.
+ * by another user for ever. Return: false if that is possible.
  */
 bool coll_sock_is_direct(struct sock *sk);
 
-/* Has the peer's TCP confirmed all that was sent? A connection that has ended is asked no more. */
+/* Has the peer's TCP confirmed all that was sent? Return true also if the connection has ended. */
 bool coll_sock_is_confirmed(const struct sock *sk);
 
 /**

@@ -11,7 +11,7 @@ struct coll_conn;
 /* The peer has acknowledged up to ->tx_acked: can that be true? */
 void coll_tx_acked(struct coll_channel *ch);
 
-/* Check acks that seemed false again; fail the groups whose peer sent a false ack. Sleeps. */
+/* Check doubtful ACKs once more; fail the groups whose peer sent a false ACK. Sleeps. */
 void coll_tx_settle_doubts(struct coll_conn *conn);
 
 /* A frame of DATA begins: it is not counted in ->tx_sent yet. */

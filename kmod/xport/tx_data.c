@@ -44,8 +44,8 @@ static void coll_tx_start(struct coll_stream *st, struct coll_channel *ch,
 }
 
 /*
- * If all other nodes send DATA that a node does not want yet, but want to send it messages behind
- * that, the DATA has to fit in the memory that one group of a user may have for early frames.
+ * All other nodes may send a node DATA that it does not want yet, and messages behind the DATA.
+ * Then the DATA has to fit in the memory that one group of a user may have for early frames.
  */
 static u32 coll_ch_window(const struct coll_channel *ch)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Zerocopy: sending without a copy. The op gives its pages
- *   - splice: to the channel at the other end, if that is in this kernel, which reads them
+ *   - splice: to the channel at the other end, if it is in this kernel. That channel reads them
  *     where they are (loan.c). The loan can be taken back at any moment.
  *   - ubuf: to the socket. The stack tells when it has released them (tx_ubuf.c). Before it
  *     hands them to a socket of this machine it makes a copy.

@@ -256,8 +256,7 @@ static inline u32 coll_before(u32 n, u32 me, u32 d)
 }
 
 /*
- * Append a send of @s in a vector of @n chunks that goes on at its beginning: two steps
- * where it runs over the end.
+ * Append a send of @s in a circular vector of @n chunks: two steps if @s runs over the end.
  */
 static inline void coll_emit_send_circle(struct coll_emit *e, u32 peer, u32 n,
 					 struct coll_chunks s, u8 flags)
@@ -272,7 +271,7 @@ static inline void coll_emit_send_circle(struct coll_emit *e, u32 peer, u32 n,
 		coll_emit_send_span(e, peer, s, COLL_DEP_NONE, flags);
 }
 
-/* Append the receive of such a range, as it is. */
+/* Append a receive of such a range, which only copies. */
 static inline void coll_emit_recv_circle(struct coll_emit *e, u32 peer, u32 n,
 					 struct coll_chunks s, u8 flags)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * The exchange of whole vectors among groups; explained in
- * algorithms/allreduce/recursive_doubling.c, used by mesh_full, root and knomial as well.
+ * algorithms/allreduce/recursive_doubling.c, used by mesh_full and knomial as well.
  *
  * At each level a participant sends A, what its block has so far, to the other
  * radix - 1 of its row, and folds theirs and its own in the order of blocks into the
@@ -9,8 +9,8 @@
  * and nobody says when that is. The first A is TMP[0], the last one W.
  *
  * All of a row fold from the left, so all get the same expression. That takes receives
- * one after the other: those of a level have a round each, in which one of the row
- * sends.
+ * one after the other: a level has a round for each participant of the row, in which that
+ * one sends.
  */
 #include "exchange.h"
 
@@ -50,7 +50,7 @@ static void group_in(struct coll_emit *e, struct exchange *x)
 	}
 }
 
-/* Send A to all of the row but me; @s groups apart, @d is my place. */
+/* Send A to all others of the row, which are @s groups apart; @d: my place in the row. */
 static void send_row(struct coll_emit *e, const struct exchange *x, u32 level, u32 s, u32 d)
 {
 	const struct coll_core *c = x->c;
@@ -64,10 +64,10 @@ static void send_row(struct coll_emit *e, const struct exchange *x, u32 level, u
 }
 
 /*
- * How to fold the vector of place @q. The first two fold into my own, which is there already;
- * later ones start with the vector of place 0. Never with the inputs themselves: a node with
- * several would fold them one by one behind what it received, when the others have got their
- * sum, and the bits would differ.
+ * How place @d folds the vector of place @q. Places 0 and 1 fold into their own vector, which is
+ * there already; other places start with the vector of place 0. They do not fold their inputs one
+ * by one behind what they have received: a node with several inputs has sent the sum of these to
+ * the others, and the bits would differ.
  */
 static u8 recv_action(u32 q, u32 d, u8 *flags)
 {

@@ -12,7 +12,7 @@
  */
 void coll_emit_exchange(struct coll_emit *e, const struct coll_core *c);
 
-/* Vectors sent by it. */
+/* Vectors that a participant sends in the exchange. */
 u64 coll_exchange_sent(const struct coll_core *c);
 
 #endif /* COLL_PURE_ALGORITHMS_EXCHANGE_H */

@@ -87,7 +87,7 @@ static const struct coll_algorithm *const barriers[] = {
 	&coll_barrier_tree,
 };
 
-/* All of them: those of one collective, by its number without a v. */
+/* The algorithms of each collective. A v-form has those of the collective without the v. */
 static const struct coll_registry {
 	u32 collective;
 	u32 nr;

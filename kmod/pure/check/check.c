@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The checker: memory, and what is done in which order. The rest is in check_*.c.
+ * The checker: memory, and the order of the checks. The rest is in the other files here.
  */
 #include "../algorithms/algorithms.h"
 #include "check.h"

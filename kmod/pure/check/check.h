@@ -5,11 +5,11 @@
  * It proves, for all participants at once and for every timing:
  *
  * - each step is well formed and uses what the algorithm's flags allow; each receive has
- *   its send, of a range as long, in the same round;
+ *   its send, of a range of the same length, in the same round;
  * - no deadlock: a transfer depends on transfers of earlier rounds only. Take the
  *   transfer that is not done and is first by (round, sender, receiver): all it depends
  *   on is done, and so is all that stands before it on any stream, shared or not. So
- *   it can run, though links hold nothing;
+ *   it can run, even if links buffer nothing;
  * - every read of W and TMP sees the write that stands last before it in the array, and
  *   no write touches what still has to be read: whatever the timing, the result is that
  *   of the array order;
@@ -20,16 +20,16 @@
  *   one participant and copied to the others if the algorithm says so;
  * - where inputs lie in W (in place), they are not overwritten before their use. W of
  *   alltoall, scatter and reduce_scatter is never where an input is;
- * - of barrier and broadcast: nobody is through before every participant has started; of a
- *   broadcast, no payload moves before that;
+ * - in a barrier or a broadcast, nobody is through before every participant has started; in
+ *   a broadcast, no payload moves before that;
  * - payload sent and longest chain of transfers are what the formulas say.
  *
  * Timing enters as a partial order: a dependency, the order on a link, a fence,
  * and a receive after its send. A race is excluded by a path in that order, over
- * unbounded links. Chunks are the grain; for the bytes inside it holds as well,
- * because dependencies and messages keep the length of the range and go byte by byte,
- * and the other edges wait for whole steps: a path of the first kind counts only
- * where both ends have the chunk at the same place of their ranges.
+ * unbounded links. The proof is about chunks. It holds for the bytes inside of them as well:
+ * dependencies and messages keep the length of the range and go byte by byte, and the other
+ * edges wait for whole steps. So a path of dependencies and messages counts only if both ends
+ * have the chunk at the same place of their ranges.
  *
  * Values are digests of 64 bits: a fold that is wrong passes with a chance of 2^-64. The
  * order of participants is exact, by intervals.

@@ -10,7 +10,7 @@ static u32 max32(u32 a, u32 b)
 	return a > b ? a : b;
 }
 
-/* By key, and within a participant as in its array: counting sort. */
+/* Sort steps by key, and within a participant as in its array: counting sort. */
 void check_order(struct check *k)
 {
 	u32 keys = 3 * (k->max_round + 1) + 1, i, sum = 0, count;
@@ -91,7 +91,7 @@ static bool all_known(const struct check *k, const u64 *set)
 	return !(k->n % 64) || set[w] == (1ULL << k->n % 64) - 1;
 }
 
-/* Add who is known to have started after the steps of @p before @end to the fence set of @p. */
+/* Add to the fence set of @p those that are known to have started after its steps before @end. */
 static void gather_fence(struct check *k, u32 p, u32 end)
 {
 	u64 *set = k->fence_know + (u64)p * k->words;

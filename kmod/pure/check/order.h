@@ -11,7 +11,7 @@ void check_order(struct check *k);
 /* The longest chain of transfers is as long as the algorithm says. Return: 0 or -EINVAL. */
 int check_latency(struct check *k);
 
-/* Payload goes only after all that have to be known to have started. Return: 0 or -EINVAL. */
+/* Payload moves only after all are known to have started. Return: 0 or -EINVAL. */
 int check_started(struct check *k);
 
 #endif /* COLL_PURE_CHECK_ORDER_H */

@@ -6,8 +6,8 @@
 #include "values.h"
 
 /*
- * The parent of step @x. Forest 0: the step that its bytes come from; of a receive, the send.
- * Forest 1: the same, but of a receive with a dependency that dependency. NONE: there is none.
+ * The parent of step @x. Forest 0: the step that its bytes come from; for a receive: its send.
+ * Forest 1: the same, but for a receive with a dependency: that dependency. NONE: there is none.
  */
 static u32 parent(const struct check *k, u32 x, u32 forest)
 {
@@ -102,13 +102,13 @@ static bool before(struct check *k, u32 a, u32 b, bool aligned)
 	return search(k, a, b, aligned);
 }
 
-/* Where in its range has step @x cell @cell? Asked of steps that write it. */
+/* The place of @cell in the range of step @x, which writes it. */
 static u32 place(const struct check *k, u32 x, u32 cell)
 {
 	return cell - cell_of(k, k->steps[x].space, k->steps[x].chunk);
 }
 
-/* @slot of @x has read @cell, until somebody writes there. */
+/* Note that @slot has read @cell. The next write to @cell drops the note. */
 static void add_reader(struct check *k, u32 cell, u32 slot)
 {
 	k->reader_next[slot] = k->readers[cell];
@@ -181,7 +181,7 @@ static int check_chunk(struct check *k, u32 x, u32 i)
 	return err;
 }
 
-/* Walk each participant's array; whatever may happen must give the same. */
+/* Walk each participant's array: the result must be the same for every timing. */
 int check_races(struct check *k)
 {
 	u32 p, x, i, w;

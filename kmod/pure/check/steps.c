@@ -6,7 +6,7 @@
 #include "values.h"
 
 /*
- * Are two chunks of the same size, whatever the sizes of the chunks? Of TMP, chunk k is
+ * Do two chunks have the same size, whatever the sizes of the chunks are? Chunk k of TMP is
  * as large as chunk k mod chunks.
  */
 static bool same_size(const struct check *k, u32 a, u32 b)

@@ -6,7 +6,7 @@
 #include "state.h"
 
 /*
- * Is step @i of participant @me one that may be? @steps are that participant's alone.
+ * Is step @i of participant @me valid? @steps are the steps of that participant alone.
  * Return: NULL, or what is wrong.
  */
 const char *check_step(const struct check *k, const struct coll_step *steps, u32 i, u32 me);

@@ -110,7 +110,7 @@ void coll_coord_look(struct coll_coord *c, struct coll_coord_entry *e)
 		coll_coord_move(&e->up, &c->up);
 }
 
-/* Once all have joined, behind what that has made ready: the parent is told. */
+/* Tell the parent once all have joined: after what has become ready by the joins. */
 static void coll_coord_say_join(struct coll_coord *c)
 {
 	if (c->join_said || c->nr_joined < c->nr_local || c->children_joined != c->all_children)
@@ -169,7 +169,7 @@ void coll_coord_leaves(struct coll_coord *c, u32 rank)
 		coll_coord_move(&c->up_leave, &c->up);
 }
 
-/* The error of a round that has ended without this rank. */
+/* Take the error of a round that has ended without this rank. Return: false if there is none. */
 static bool coll_coord_take_owed(struct coll_coord *c, struct coll_coord_entry *e, u32 local)
 {
 	u32 *owed = coll_coord_owed(c, e);

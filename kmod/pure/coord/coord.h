@@ -12,14 +12,14 @@
  * @name: name
  * @len: its bytes
  * @p: parameters
- * @spare: zeroed memory for an entry of coll_coord_entry_bytes(), or NULL in it. It is
- *	taken, and set to NULL, if the name is new.
+ * @spare: points to zeroed memory for an entry, of coll_coord_entry_bytes(), or to NULL. The
+ *	memory is taken, and *@spare set to NULL, if the name is new.
  * @entry: result: the entry
  *
  * Each submitted tensor ends by one call of ops->start or ops->end, which may come only from
  * coll_coord_run(). Return: 0. Otherwise nothing has been submitted: -EINVAL for a wrong name or
  * parameter; -EOVERFLOW for the shape; -EEXIST if it is pending; -EBUSY if the rank has joined;
- * -ECANCELED if this time it has ended without this rank, and @entry->end.bad says why; -ESHUTDOWN
+ * -ECANCELED if this round has ended without this rank, and @entry->end.bad says why; -ESHUTDOWN
  * if a rank has left; -ENOMEM: call again with a spare entry; -ENOSPC for too many names.
  *
  * If a member of a group is refused, the caller withdraws the others: coll_coord_give_up() for

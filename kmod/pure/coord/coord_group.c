@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Entries by group. One that fails is taken out, so the end of a group takes a time that is
- * linear in its members, however many of them report it. So is one that starts with its group.
+ * Entries by group. An entry is taken out when it fails, or starts with its group. So the end of a
+ * group takes a time that is linear in its members, however many of them report it.
  *
  * Several groups may share a list, and a rank can find out which do, by the time that its calls
  * take. So members of a group are next to each other, and a search skips a whole group in one step.
@@ -43,7 +43,7 @@ static struct coll_coord_entry *coll_coord_group_first(struct coll_coord *c, u64
 	return NULL;
 }
 
-/* @first and @last, which may be the same, are all there is of a group, or its ends. */
+/* @first and @last, which may be the same entry, are the ends of a group. */
 static void coll_coord_group_bound(struct coll_coord_entry *first, struct coll_coord_entry *last)
 {
 	last->opens = false;

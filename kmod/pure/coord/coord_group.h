@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* Entries by group: pending ones of which it is not decided that they end or start. */
+/* Entries by group: the pending ones, until it is decided that they end or start. */
 #ifndef COLL_PURE_COORD_GROUP_H
 #define COLL_PURE_COORD_GROUP_H
 
@@ -14,10 +14,10 @@ void coll_coord_group_del(struct coll_coord *c, struct coll_coord_entry *e);
 /* At the root: the entry is the one of its group in @c->held. */
 void coll_coord_group_lead(struct coll_coord *c, struct coll_coord_entry *e);
 
-/* It is no longer, as the group is whole. */
+/* At the root: the entry is no longer that one, as all of the group is ready. */
 void coll_coord_group_unlead(struct coll_coord *c, struct coll_coord_entry *e);
 
-/* At the root: that entry of a group; NULL: there is none. */
+/* At the root: the entry of a group in @c->held; NULL: there is none. */
 struct coll_coord_entry *coll_coord_group_leader(struct coll_coord *c, u64 group);
 
 /* At the root: begin to visit the entries of the group of @e, at c->go_at. */

@@ -20,7 +20,7 @@ static void coll_coord_unlog(struct coll_coord *c, struct coll_coord_order *o)
 	coll_chain_del(&o->link);
 }
 
-/* To the end of the log. One that is in there already is taken out: this one replaces it. */
+/* Put @o at the end of the log. If @o is there already, it replaces its earlier content. */
 static void coll_coord_log(struct coll_coord *c, struct coll_coord_order *o)
 {
 	u32 k;
@@ -510,8 +510,8 @@ static bool coll_coord_fits(struct coll_coord *c, const struct coll_coord_entry 
 }
 
 /*
- * Move what can be started with @first to @fusion: also behind one that does not fit, but
- * not behind one of another priority.
+ * Move entries that can be started with @first to @fusion: also entries behind one that does not
+ * fit, but none behind one of another priority.
  */
 static void coll_coord_gather(struct coll_coord *c, struct coll_coord_entry *first, u64 threshold,
 			      struct coll_chain *fusion)

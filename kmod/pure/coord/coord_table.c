@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* The names of a coordinator. They stay until it goes: an id means the same all the time. */
+/* The names of a coordinator. They stay as long as the coordinator: an id keeps its meaning. */
 #include "../wire.h"
 #include "coord_priv.h"
 #include "coord_table.h"

@@ -123,11 +123,12 @@ struct coll_coord_order {
  * @is_known: see @known
  * @is_wanted: see @want
  * @said: it is ready here; the parent has been told, or is about to be
- * @with_joined: some rank had joined instead
+ * @with_joined: some rank had joined instead of submitting it
  * @pending: in coll_coord.pending, while somebody has submitted it
  * @by_group: in coll_coord.groups meanwhile, if it belongs to a group and is neither @failing nor
  *	@going
- * @edge: the first entry of a group in that list: the last one; the last one: the first; else NULL
+ * @edge: if it is the first entry of its group in that list: the last one; if the last one: the
+ *	first one; else NULL
  * @opens: it is the first entry of its group there
  * @leads: at the root: it is the one of its group in coll_coord.held
  * @whole: at the root: all of its group are ready
@@ -137,7 +138,7 @@ struct coll_coord_order {
  * @ready: at the root, in coll_coord.fresh, .ready, .held, .fusion or .others, or in @members of
  *	one in .held
  * @members: at the root, those of its group that are ready, but for this one
- * @nr_members: number of tensors in @members
+ * @nr_members: number of its group's tensors that are ready: those in @members, and this one
  * @forgiven: coll_coord.forgiven when the counts behind @ranks were cleared last
  * @start: its last START
  * @end: its last BAD. Both may be in the log: a child may have missed the START of a tensor
@@ -190,7 +191,7 @@ struct coll_coord_entry {
  * struct coll_coord_rec - one message between a node and its parent or child
  * @kind: enum coll_coord_kind
  * @last: see struct coll_coord_order
- * @with_joined: READY: some rank had joined instead
+ * @with_joined: READY: some rank had joined instead of submitting it
  * @id: of the entry; 0: it has a name only
  * @round: of the entry
  * @serial: orders: number of the order. JOIN, GOT: each node of the subtree has received all
@@ -284,8 +285,8 @@ struct coll_coord_ops {
  * @leave_said: the parent has been told, or is about to be, that a rank leaves
  * @left_rank: that rank
  * @pending: entries that somebody has submitted
- * @look: a rank or a child has joined: of @pending, the first one that has not been looked at
- *	since; NULL: all have
+ * @look: the first of @pending that has not been looked at since a rank or a child has joined;
+ *	NULL: all have
  * @looks: most entries that one call looks at, most that it moves from @fresh to @ready, and most
  *	that one BAD or JOIN causes to fail at once; 0: any number
  * @orders: coll_coord_run() returns when it has visited so many entries in order to start or end
@@ -322,7 +323,7 @@ struct coll_coord_ops {
  *	its priority is above @flying_most; 0: no op may
  * @urgent_ops: such an op starts only if fewer ops than this are in flight
  * @flying: at the root: ops that have been started and are not over
- * @flying_bytes: of these
+ * @flying_bytes: bytes of the ops in flight
  * @flying_most: the highest priority among the ops started since the last time no op was in
  *	flight
  * @rush: an entry that may start without room (see @urgent) may have become ready

@@ -4,8 +4,8 @@
  * adding it touches one or two words of the accumulator, and then as many as the
  * carry runs through.
  *
- * Few floats of similar size, which is the rule, need no accumulator as long as
- * that: see fold_window().
+ * Usually there are few floats, of similar size. They need no accumulator of that
+ * length: see fold_window().
  */
 #include "exact.h"
 
@@ -265,7 +265,7 @@ static __always_inline u64 round_window(const struct fmt *f, s128 sum, u32 pos)
 /*
  * Sum element @i of @nr_in vectors of floats, if a 128-bit integer whose lowest bit
  * is that of the smallest input is wide enough: mant bits, the spread of the
- * exponents, the bits of nr_in, and the sign. No such luck: returns false.
+ * exponents, the bits of nr_in, and the sign. Return: false if it is not.
  */
 static __always_inline bool fold_window(const struct fmt *f, const void *const *in,
 			      unsigned int nr_in, size_t i, u64 *result)

@@ -21,7 +21,7 @@ static u64 round_shift(u64 x, u32 n)
 	return x + (rest > half || (rest == half && x & 1));
 }
 
-/* Without its sign; @f64 is finite and normal. 0: too small. Too large ones become infinite. */
+/* Convert @f64, which is finite and normal, without its sign. 0: too small. Infinity: too large. */
 static u32 to_f32(u64 f64)
 {
 	u64 fraction = (f64 & ((1ULL << F64_FRACTION) - 1)) | 1ULL << F64_FRACTION;

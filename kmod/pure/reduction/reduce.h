@@ -8,8 +8,8 @@
  *
  * Integers: sum, prod, premulsum wrap; min and max compare as the type says. land,
  * lor, lxor take every value but 0 as true and give 1 or 0, in bool too. avg: the sum,
- * wrapped, divided and truncated towards zero. (Collectives do not let it wrap: wide.h puts
- * that, and folds over several calls, together from these kernels.)
+ * wrapped, divided and truncated towards zero. (Collectives do not let it wrap: wide.h builds
+ * that, and folds over several calls, from these kernels.)
  *
  * f32, f64, long double, and the parts of complex numbers: each step is rounded to
  * the type, to nearest even (never contracted, never reassociated; denormals are
@@ -24,8 +24,8 @@
  *
  * A sum, product, average, minimum or maximum that is NaN is the positive quiet NaN
  * without payload (0x7fc00000, 0x7ff8000000000000, 0x7e00, 0x7fc0, 0x7f for e4m3,
- * 0x7e for e5m2, 0x7fff c000000000000000 for long double): whose payload an addition
- * passes on depends on the operand order that the compiler happened to choose.
+ * 0x7e for e5m2, 0x7fff c000000000000000 for long double). An addition would pass on the
+ * payload of one operand, and the compiler chooses which operand comes first.
  * min and max are IEEE 754-2019 minimum and maximum: NaN if any input is, and -0
  * is less than +0. So their result does not depend on the order.
  *

@@ -181,7 +181,7 @@ COLL_FOLD(op, type, bits,							\
 #define COLL_LESS_FLOAT(x, y)	((x) < (y) || ((x) != (x) && (y) == (y)))
 #define COLL_MORE_FLOAT(x, y)	((x) > (y) || ((x) != (x) && (y) == (y)))
 
-/* The functions, by what they are functions of. */
+/* The names of the functions, in groups of operators. */
 #define NAME(op, kind)		coll_scalar_##op##_##kind
 #define NAMES_COPY(bits)	NAME(no_op, bits), NAME(replace, bits)
 #define NAMES_ADD(type)		NAME(sum, type), NAME(prod, type), NAME(avg, type)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Bruck's allgather: in round k send all one has to me - 2^k, and get as much from
- * me + 2^k. n = 5, blocks of participant 0:
+ * Bruck's allgather: in round k a participant sends all that it has to me - 2^k, and gets as
+ * much from me + 2^k. n = 5, blocks of participant 0:
  *
  *	has	0	0 1	0 1 2 3		0 1 2 3 4
  *	gets	  1 from 1  2 3 from 2	4 from 4
@@ -13,7 +13,7 @@
  */
 #include "../algorithms.h"
 
-/* Blocks that travel when one has @has. */
+/* Blocks that a participant sends when it has @has. */
 static u32 moved(u32 n, u32 has)
 {
 	return has < n - has ? has : n - has;

@@ -8,7 +8,7 @@
  *	2 --- 3
  *
  * n - 1 blocks sent, one transfer in a chain, but n - 1 messages out and in at the same
- * time; in round d with those at distance d, so that they do not all start with the same
+ * time. Each round has another distance, so that not all participants start with the same
  * one.
  */
 #include "../algorithms.h"

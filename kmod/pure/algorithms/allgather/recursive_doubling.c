@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Recursive-doubling allgather: exchange all one has with partners at distance 1, 2, 4,
- * ...; n = 6, the groups (0 1) (2 3) (4) (5) of topology/hypercube.h:
+ * Recursive-doubling allgather: a participant exchanges all that it has with partners at distance
+ * 1, 2, 4, ...; n = 6, the groups (0 1) (2 3) (4) (5) of topology/hypercube.h:
  *
  *	round	0	1	       2		3
  *	0	<- 1	0 1 <-> 2      0-3 <-> 4	-> 1: all but 1
@@ -37,7 +37,7 @@ static int recursive_doubling_emit(struct coll_emit *e, u32 n, u32 me, u32 root)
 	if (leads)
 		coll_emit_doubling(e, &c, 1);
 	e->round = 1 + c.levels;
-	/* all but the other's, n - 1 blocks from the one behind it on */
+	/* all blocks but that of the second one: the n - 1 blocks behind it */
 	if (!leads)
 		coll_emit_recv_circle(e, other, n, coll_work(coll_after(n, me, 1), n - 1),
 				      COLL_STEP_FINAL);

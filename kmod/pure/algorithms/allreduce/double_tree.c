@@ -12,11 +12,11 @@
  *					 1   3
  *
  * A participant with children in one tree is a leaf in the other (0, at the top of the second,
- * has one child): each one's link carries about the whole vector up and down, where in
- * a single tree the inner ones carry two or three and the leaves one (Sanders, Speck,
- * Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009;
- * their second tree is moved or mirrored, ours is moved by one and 0 put on top, which
- * keeps the order of participants in both for every n).
+ * has one child). So each participant's link carries about the whole vector up and down. In a
+ * single tree, inner participants have two or three vectors on their links, and leaves one
+ * (Sanders, Speck, Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and
+ * scan", 2009). Their second tree is moved or mirrored. Ours is moved by one, and 0 is put on
+ * top: this keeps the order of participants in both trees for every n.
  *
  * The longer chain is the second tree's: 1 + floor(log2(n - 1)) up and as many down. Each
  * sends one chunk up and one to each child, in both trees.

@@ -29,7 +29,7 @@ static struct coll_core at(u32 n, u32 me, u32 radix)
 	return coll_core_at(n, me, 0, radix < 2 ? 2 : radix, 0);
 }
 
-/* Enough for every radix: that many levels has the smallest one, 2. */
+/* Enough for every radix: the number of levels for radix 2, which has the most. */
 static u32 knomial_tmp(u32 n)
 {
 	return coll_log2_floor(n);

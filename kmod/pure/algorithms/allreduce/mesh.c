@@ -11,12 +11,12 @@
  *	1	2>2, 0>0	sums up chunk 1		1>2, 1>0
  *	2	0>0, 1>1	sums up chunk 2		2>0, 2>1
  *
- * 2(n - 1) chunks sent by each, 2(n - 1)/n of the vector, as little as a ring, in
- * only two transfers one after the other; but all with all, 2(n - 1) messages from each.
+ * Each sends 2(n - 1) chunks, 2(n - 1)/n of the vector: as little as in a ring, and in only
+ * two transfers one after the other. But all send to all: 2(n - 1) messages from each.
  * The chunks are those of coll_chunk_start(), balanced to one element.
  *
  * The owner's own piece is the last operand: the fold starts with the right neighbour
- * and goes round. In one place only, hence the same bits everywhere.
+ * and goes round. A chunk is folded in one place only, hence the same bits everywhere.
  */
 #include "../algorithms.h"
 

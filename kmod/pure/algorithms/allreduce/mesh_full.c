@@ -13,8 +13,8 @@
  * mesh"). For two or three participants, or a few bytes.
  *
  * It is the exchange of algorithms/allreduce/recursive_doubling.c with one level of radix n. In
- * round q participant q sends: those who share a stream go in this order, and
- * every participant folds in it.
+ * round q participant q sends. Sends that share a stream go in this order, and every participant
+ * folds in this order.
  */
 #include "../exchange.h"
 

@@ -16,10 +16,10 @@
  * the first.
  *
  * With P groups a leader sends 2(P - 1) of P chunks, 2(P - 1)/P of the vector, in
- * 2 log2 P transfers; where n is no power of two, 2 transfers and, for those whose
- * group has two, a vector more (Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005).
- * Each chunk is summed up in one place: same bits; not in the order of participants, as
- * halves are of those far apart first.
+ * 2 log2 P transfers. If n is no power of two, there are 2 transfers more, and the leader of a
+ * group of two sends a vector more (Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005).
+ * Each chunk is summed up in one place, hence the same bits. The order is not that of
+ * participants: the first partners are far apart.
  */
 #include "../../topology/hypercube.h"
 

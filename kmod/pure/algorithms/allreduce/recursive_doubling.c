@@ -15,12 +15,13 @@
  *		2-3	 4-5
  *
  * Both partners fold the lower block first: same order, same bits, and the order is
- * that of the participants. An exchange has two rounds, the lower one's and the upper
- * one's, only to put those who share a stream in order; they do not wait for each other.
+ * that of the participants. An exchange has two rounds: the lower partner sends in the first, the
+ * upper one in the second. This only orders sends that share a stream: no partner waits.
  *
- * log2 n vectors sent and as many transfers in a chain, and for the others of a group a vector in
- * and out, up to 2 transfers (coll_core_latency(); Thakur, Rabenseifner, Gropp 2005; Rabenseifner,
- * "Optimization of collective reduction operations", ICCS 2004). That is the least latency of all,
+ * log2 n vectors sent, and as many transfers in a chain. A group of two adds a vector to its leader
+ * and one back: up to 2 transfers (coll_core_latency(); Thakur, Rabenseifner, Gropp 2005;
+ * Rabenseifner, "Optimization of collective reduction operations", ICCS 2004). That is the least
+ * latency of all,
  * and log2 n times the bytes of a ring: for small vectors. TMP has a vector for each level,
  * because what was sent may be read for long after.
  */

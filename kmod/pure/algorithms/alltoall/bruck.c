@@ -39,7 +39,7 @@ static u32 area(u32 n, u32 k)
 	return at;
 }
 
-/* Where block @i came in last, if @bits are those that it has gone by. */
+/* Where block @i has arrived last; @bits: the bits of @i by which it has gone. */
 static struct coll_chunks arrived(u32 n, u32 i, u32 bits)
 {
 	u32 k = coll_log2_floor(bits);

@@ -9,8 +9,8 @@
  *	2	3	0	1
  *	3	0	1	2
  *
- * n - 1 blocks sent in n - 1 transfers one after the other: no one is sent to by
- * two at the same time, for long blocks (Thakur, Rabenseifner, Gropp 2005).
+ * n - 1 blocks sent in n - 1 transfers one after the other: no participant receives from
+ * two others at the same time. For long blocks (Thakur, Rabenseifner, Gropp 2005).
  */
 #include "../algorithms.h"
 

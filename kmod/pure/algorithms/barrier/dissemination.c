@@ -5,8 +5,8 @@
  *
  * In round k every participant sends a token to me + 2^k (mod n) and waits for the one
  * from me - 2^k. After round k a participant has heard, directly or not, of the
- * 2^(k+1) - 1 to its left; after ceil(log2 n) rounds, of all. n = 5, what each
- * one sends to:
+ * 2^(k+1) - 1 to its left; after ceil(log2 n) rounds, of all. n = 5, to whom
+ * each one sends:
  *
  *	me	    0	1   2	3   4
  *	round 0	    1	2   3	4   0	heard of 1 more

@@ -19,12 +19,12 @@
  * rank learns of it. Data alone would let the root finish and go on.
  *
  * Every participant but the root receives the vector once; r sends it to each
- * child. The deepest leaf is the largest number of set bits below n, which is
+ * child. The depth of r is its number of set bits. The largest depth below n is
  * floor(log2 n): as many transfers up and as many down (Thakur, Rabenseifner,
  * Gropp 2005 count the rounds of the down phase, ceil(log2 n), for a sender that
  * serves one child at a time; here the sends of one participant are independent,
- * and only its place in their queue tells them apart). The largest subtree goes
- * first, since it has the longest way to go.
+ * and only stand in one queue). The largest subtree goes first, since it has the
+ * longest way to go.
  */
 #include "../algorithms.h"
 

@@ -15,12 +15,11 @@
  *
  * The tokens (see algorithms/broadcast/binomial.c) go up the first tree only.
  *
- * The root sends each half once; of the others each has children in one tree at most
- * (1 has one child in the second and none in the first) and sends at most a vector: about
- * twice as fast as one binary tree for long vectors, at
- * the same latency: the first tree's height up, the second one's down, about log2 n
- * each (Sanders, Speck, Traeff, "Two-tree algorithms for full bandwidth broadcast,
- * reduction and scan", Parallel Computing 2009).
+ * The root sends each half once. Each other participant has children in one tree at most (1 has
+ * one child in the second and none in the first), and sends at most a vector. For long vectors
+ * this is about twice as fast as one binary tree, at the same latency: the first tree's height
+ * up, the second one's down, about log2 n each (Sanders, Speck, Traeff, "Two-tree algorithms
+ * for full bandwidth broadcast, reduction and scan", Parallel Computing 2009).
  */
 #include "../../topology/tree.h"
 

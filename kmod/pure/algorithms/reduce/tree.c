@@ -11,7 +11,8 @@
  *
  * The tree is the same whichever is the root, hence also the bits of the result.
  * floor(log2 n) transfers, and one more if the root does not stand at the top, which is
- * number 2^floor(log2 n) - 1; every participant but the top sends one vector up, the top one.
+ * number 2^floor(log2 n) - 1. Every participant but the top sends one vector up. The top sends
+ * one to the root, if it is not the root itself.
  */
 #include "../../topology/tree.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Recursive-doubling scan: in round k send what one has to me + 2^k, put what comes
- * from me - 2^k before it. x-y: has the fold of x to y; n = 5:
+ * Recursive-doubling scan: in round k a participant sends what it has to me + 2^k, and puts
+ * what comes from me - 2^k before it. x-y: has the fold of x to y; n = 5:
  *
  *	me	0	1	2	3	4
  *	round 0	0-0	0-1	1-2	2-3	3-4
@@ -53,7 +53,7 @@ static int recursive_doubling_emit(struct coll_emit *e, u32 n, u32 me, u32 root)
 	return 0;
 }
 
-/* Distances that do not lead beyond the last one. */
+/* The number of distances that do not lead beyond the last participant. */
 static u64 recursive_doubling_sent(u32 n, u32 me, u32 root)
 {
 	return coll_log2_ceil(n - me);

@@ -11,7 +11,7 @@
  *
  * floor(log2 n) transfers, where the root of a linear one has n - 1 messages to
  * send; but most blocks travel more than once (Thakur, Rabenseifner, Gropp 2005). A
- * block of one's own comes by itself, because it is final and the others are not.
+ * participant's own block comes alone, because it is final and the others are not.
  */
 #include "../../topology/knomial.h"
 
