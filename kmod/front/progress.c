@@ -95,7 +95,7 @@ static void coll_progress_come(struct coll_progress *p)
 	spin_unlock(&p->lock);
 }
 
-/* Take jobs, unless the thread has links: links must not wait for local steps of others. */
+/* Take jobs, unless the thread has links: these must not wait for local steps. Others do those. */
 static void coll_progress_rest(struct coll_progress *p)
 {
 	spin_lock(&p->lock);

@@ -7,7 +7,7 @@
 
 struct coll_file;
 
-/* Setup verbs act with the rights of the opener, so they must come from it. Return: 0 or -EPERM. */
+/* Setup verbs act with the opener's rights, so only the opener may call them. Return: 0, -EPERM. */
 int coll_setup_allowed(struct coll_file *cf);
 
 int coll_ioc_join(struct coll_file *cf, void __user *arg, u32 size);

@@ -19,7 +19,7 @@ void coll_spin_init(void);
  */
 u32 coll_spin_us(const struct coll_req *req);
 
-/* The same for a call that waits for tensors of a group. */
+/* The same for a group, whatever a request says about it. */
 u32 coll_spin_group_us(const struct coll_group *g);
 
 /**

@@ -65,7 +65,7 @@ static void coll_waiting_watch(struct coll_call *w)
 	if (coll_is_message(w->req.cmd.collective))
 		return;
 	coll_links_watch(coll_member_group(w->req.member), &w->watcher);
-	/* Only without links: they must not wait for local steps, which another thread can do. */
+	/* Only without links: these must not wait for local steps, which another thread can do. */
 	if (!w->watcher.got)
 		coll_sleeper_rest(&w->sleeper);
 }

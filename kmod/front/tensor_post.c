@@ -38,7 +38,7 @@ static int coll_tensor_check_join(const struct coll_tensor *t)
 	return memcmp(t, &only, sizeof(only)) ? -EINVAL : 0;
 }
 
-/* A group has a digest, and as many members as one call can post, at most. */
+/* A group has a digest, and no more members than one call can post. */
 static bool coll_tensor_group_valid(const struct coll_tensor *t)
 {
 	return t->members <= COLL_TENSOR_CALL_MAX && !t->members == !t->group;
@@ -234,7 +234,7 @@ static int coll_post_member(struct coll_tensor_call *call, const struct coll_ten
 {
 	struct coll_tensor_group *group = coll_tensor_call_group(call, tensor->group);
 
-	/* A mistake of the caller: do nothing. The earlier post of the group goes on. */
+	/* A mistake of the caller: change nothing. The earlier post of the group goes on. */
 	if (group && group->pending)
 		return ret ?: -EEXIST;
 	if (group)

@@ -30,8 +30,8 @@ enum coll_part_of {
  * struct coll_kind - one collective
  * @in: enum coll_part_of: input of a rank
  * @out: output of a rank
- * @root_in: the same, of the root
- * @root_out: the same
+ * @root_in: input of the root
+ * @root_out: output of the root
  * @flags: COLL_KIND_*
  */
 struct coll_kind {
@@ -48,7 +48,7 @@ extern const struct coll_kind coll_kinds[COLL_NR_COLLECTIVES];
  * coll_kind_of() - look a collective up
  * @collective: enum coll_collective, any number
  *
- * Return: never NULL; of a number that is no collective, one without buffers.
+ * Return: never NULL; for a number that is no collective: a kind without buffers.
  */
 static inline const struct coll_kind *coll_kind_of(u32 collective)
 {

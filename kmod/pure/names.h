@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The names of what the ABI numbers: features, states, modes. One place, for the kernel's
+ * The names of numbers of the ABI: features, states, modes. One place, for the kernel's
  * log, tools and tests. Collectives, operators and types are in optable.h.
  */
 #ifndef COLL_PURE_NAMES_H

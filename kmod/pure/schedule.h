@@ -83,8 +83,8 @@ enum coll_step_action {
  * @dep: index of an earlier receive or local step over a range of the same length,
  *	whose watermark (bytes done, in order) bounds this step's; COLL_DEP_NONE
  * @round: time step of a transfer, from 0; those of a participant never go back
- * @from_space: FOLD, MOVE: where the other operand is; of MOVE also INPUT, of a
- *	participant with one input
+ * @from_space: FOLD, MOVE: where the other operand is; for MOVE also INPUT, if the
+ *	participant has one input
  * @from: its first chunk
  */
 struct coll_step {
@@ -106,8 +106,8 @@ struct coll_step {
  * @steps: array of @cap, or NULL with @cap 0 to learn how many there are
  * @cap: room in @steps
  * @nr: steps emitted, also those without room
- * @chunks: chunks in the ranges of all of them
- * @tokens: those without any
+ * @chunks: chunks in the ranges of all these steps
+ * @tokens: number of these steps without chunks
  * @round: stamped onto the steps; the algorithm moves it on
  * @radix: parameter of algorithms that have one (knomial); 0: their default
  * @wide: partial results are larger than results. Scans then pass on what lies in TMP, and

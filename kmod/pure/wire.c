@@ -64,7 +64,7 @@ void coll_wire_put_header(u8 *buf, const struct coll_frame *f)
 	put64(buf + 48, f->signature);
 }
 
-/* These belong to no op: they have a fixed length and no such fields. */
+/* A frame that belongs to no op: it has a known length, and the fields of an op are zero. */
 static bool control_ok(const struct coll_frame *f, u32 length)
 {
 	return f->length == length && !f->transfer && !f->seq && !f->offset &&
@@ -200,7 +200,7 @@ void coll_wire_put_hello(u8 *buf, const struct coll_hello *h)
 
 /*
  * The range of versions must contain the one this very payload is written in.
- * Whether size and nodes are those of our communicator is the caller's to say.
+ * The caller checks whether size and nodes are those of our communicator.
  */
 int coll_wire_get_hello(const u8 *buf, struct coll_hello *h)
 {

@@ -11,8 +11,8 @@
  * Several communicators may share the streams. Each has a window of its own for DATA. So DATA
  * that one of them does not read yet can go to a backlog, and the others go on.
  *
- * The encoders and decoders here neither allocate nor trust. They check each accepted field for
- * its range in this file. The caller checks what depends on the state of an op (expected
+ * The encoders and decoders here allocate nothing, and trust no peer. They check each accepted
+ * field for its range in this file. The caller checks what depends on the state of an op (expected
  * transfer, offset, room).
  */
 #ifndef COLL_PURE_WIRE_H
@@ -54,13 +54,13 @@ enum coll_frame_type {
 	COLL_FRAME_TENSOR	= 12,	/* records about named collectives, see coord_wire.c */
 };
 
-/* These numbers go into the signature of an op: partial results are wide (wide.h), */
+/* Numbers that go into the signature of an op. Partial results are wide (wide.h). */
 #define COLL_WIRE_WIDE		1
-/* partial results are not wide, as the command asks; */
+/* Partial results are not wide, as the command asks. */
 #define COLL_WIRE_NARROW	2
-/* the op is a fusion of tensors; */
+/* The op is a fusion of tensors. */
 #define COLL_WIRE_FUSED		4
-/* elements have a smaller type on links: this number plus that type. */
+/* Elements have a smaller type on links: this number plus that type. */
 #define COLL_WIRE_SMALL		8
 
 /* struct coll_frame.flags: DATA: acknowledge as soon as this is consumed */
@@ -109,8 +109,8 @@ static inline u32 coll_wire_follows(const struct coll_frame *f)
 
 /**
  * struct coll_hello - payload of HELLO
- * @name: of the communicator: the MAC of coll_wire_put_name_text() under its key, the first
- *	bytes of it
+ * @name: of the communicator: the first bytes of the MAC of coll_wire_put_name_text() under its
+ *	key
  * @nonce: random; another one for each stream, and for each communicator that joins one later
  * @size: ranks
  * @nr_nodes: nodes
@@ -177,13 +177,13 @@ struct coll_rts {
 u64 coll_wire_comm(const u8 *name);
 
 /**
- * coll_wire_put_name_text() - what the name of a communicator is the MAC of
+ * coll_wire_put_name_text() - the text whose MAC is the name of a communicator
  * @buf: COLL_WIRE_LABEL bytes
  */
 void coll_wire_put_name_text(u8 *buf);
 
 /**
- * coll_wire_put_proof_text() - what PROOF is the MAC of
+ * coll_wire_put_proof_text() - the text whose MAC is PROOF
  * @buf: COLL_WIRE_PROOF_TEXT bytes
  * @epoch: of the communicator
  * @from: HELLO of the sender of PROOF

@@ -56,8 +56,8 @@
 #endif
 
 /*
- * Lanes of integers of type vec_@t. For vectors of 64 bytes gcc 12 makes a comparison
- * into a mask and two moves of it, elsewhere the one instruction.
+ * Lanes of integers of type vec_@t. For vectors of 64 bytes gcc 12 compiles select() to a
+ * comparison into a mask and two moves; for others it finds the one instruction.
  */
 #if defined(__AVX512BW__) && VEC_BYTES == 64 && !defined(__CHECKER__) && !defined(__clang__)
 #define PICK(which, kind, a, b)							\
@@ -135,7 +135,7 @@ static coll_always_inline void widen_f16(vec v, vec *a, vec *b)
 	*b = (vec)WIDEN_F16((half_f16)__builtin_shufflevector(v, v, HIGH_HALF));
 }
 
-/* To nearest even, whatever MXCSR says: the 0 above. */
+/* NARROW_F16() rounds to nearest even, whatever MXCSR says: this is its argument 0. */
 static coll_always_inline vec narrow_halves(vec a, vec b)
 {
 	half_vec low = (half_vec)NARROW_F16((vec_f32)a);

@@ -90,7 +90,7 @@ static coll_always_inline bool may_have_nan_##kind(unsigned int n, const struct 
 MAY_HAVE_NAN(f32)
 MAY_HAVE_NAN(f64)
 
-/* See KIND_INT(). wide_ is the end but for NaN, which is for one_nan_. */
+/* See KIND_INT(). wide_ does what end_ does there, but leaves NaN to one_nan_. */
 #define KIND_FLOAT(kind, type)							\
 static coll_always_inline vec begin_##kind(u32 op, vec v)			\
 {										\

@@ -97,8 +97,8 @@ static coll_always_inline void K(fold_input)(u32 op, unsigned int n, struct bloc
 }
 
 /*
- * From byte @i on, n vectors at a time for as long as there are as many; if they hold
- * but one vector of elements, also what is left. Everything is loaded before anything
+ * Fold from byte @i on, @n vectors at a time, as long as @n are left. If these hold only
+ * one vector of elements, fold the rest, too. Everything is loaded before anything
  * is stored, because an output may be an input. The first pointers are in registers:
  * the compiler must assume that a store changes the arrays they come from. Returns
  * where it ended.

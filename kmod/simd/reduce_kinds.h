@@ -9,7 +9,7 @@
 #include "reduce_small.h"
 #include "reduce_sweep.h"
 
-/* Vectors that a vector of elements becomes while it is folded. */
+/* Number of vectors that one vector of elements becomes while it is folded. */
 #define PARTS_u8	1
 #define PARTS_s8	1
 #define PARTS_u16	1

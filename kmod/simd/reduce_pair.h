@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * Vectors of pairs: a lane of 64 bits has the value in its low half, the index in the
- * high one; a lane of 128 bits is the same. Both halves are compared at once, as whatever
- * they are; what the comparison of the other half says is not looked at.
+ * high one; a lane of 128 bits is the same. A comparison covers both halves, as if both had
+ * the same type. Only its result for the half that has this type is used.
  */
 #ifndef COLL_SIMD_REDUCE_PAIR_H
 #define COLL_SIMD_REDUCE_PAIR_H
@@ -19,7 +19,7 @@
 
 /*
  * b is taken if its value wins, or if that of a does not and its index is less.
- * @less: of values; @index: type of indices; @low, @high: a half, in both places
+ * @value: type of values; @index: type of indices; @low, @high: copy a half to both halves
  */
 #define STEP_PAIR(name, kind, value, index, low, high)				\
 static coll_always_inline vec name(u32 op, vec a, vec b)			\

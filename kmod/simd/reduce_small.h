@@ -44,7 +44,7 @@ static coll_always_inline vec narrow_bf16(vec a, vec b)
 	return one_nan_16(low | high, 0x7f80, 0x7fc0);
 }
 
-/* The others by the numbers of their formats. */
+/* Numbers that describe the other formats. */
 struct format {
 	u32 bits;	/* of an element */
 	u32 fraction;	/* bits of the fraction */
@@ -65,8 +65,8 @@ static const struct format format_e5m2 = { 8, 2, 15, 0x7c, 0x7b, 0x7c, 0x7e };
 
 /*
  * One element in the low bits of each lane, with nothing above, to f32: the exponent
- * gets another bias. That is wrong for denormals, which are made as 2^e + x - 2^e
- * instead, e being their exponent; and for NaN and infinity.
+ * gets another bias. That is wrong for NaN and infinity, and for denormals. A denormal x
+ * is computed as 2^e + x - 2^e, where e is its exponent.
  */
 static coll_always_inline vec widen(const struct format f, vec x)
 {
@@ -138,7 +138,7 @@ static coll_always_inline vec byte(vec v, u32 i)
 	return (vec)((vec_u32)v >> 8 * i) & splat32(0xff);
 }
 
-/* They are folded as f32 is; what makes them small again sees to NaN. */
+/* They are folded as f32 is. The function that narrows them makes a NaN the one NaN. */
 #define begin_f16	begin_f32
 #define begin_bf16	begin_f32
 #define begin_e4m3	begin_f32

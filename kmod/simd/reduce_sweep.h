@@ -6,8 +6,8 @@
 #include "reduce_vec.h"
 
 /*
- * @n vectors, 1, 2 or 4, are in use; the others are undefined. A vector of elements is one of
- * them, but of small floats two or four: then a holds the lowest of each lane.
+ * @n vectors, 1, 2 or 4, are in use; the others are undefined. A vector of elements takes one of
+ * them. One of small floats takes two or four: then a holds the lowest element of each lane.
  */
 struct block {
 	vec a, b, c, d;
@@ -65,7 +65,7 @@ static coll_always_inline void store_block(unsigned int nr, const struct block *
 	}
 }
 
-/* The same past the caches, if @past; of what is less than two vectors, never. */
+/* The same, but past the caches if @past is set and there is more than one vector. */
 static coll_always_inline void put_block(unsigned int nr, const struct block *x,
 					 u8 *p, size_t bytes, bool past)
 {
@@ -95,7 +95,7 @@ static coll_always_inline bool may_stream(const struct coll_reduce_arg *arg,
 	return !(bits % VEC_BYTES);
 }
 
-/* One input to all outputs, but what @mask leaves out. */
+/* Copy one input to all outputs. Bits that are not in @mask become zero. */
 static coll_noinline void copy(void *const *out, unsigned int nr_out,
 					   const u8 *in, size_t bytes, vec mask,
 					   const struct coll_reduce_arg *arg)

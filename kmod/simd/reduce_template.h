@@ -44,8 +44,8 @@ static void avg_##kind(REDUCE_ARGS)						\
 }
 
 /*
- * Factors are made ready first, one for each input, as often as there is room for it
- * in 64 bits, and as wide as what they multiply.
+ * First prepare the factors, one for each input: as wide as what it multiplies, and
+ * repeated to fill 64 bits.
  */
 #define PREMULSUM(kind, size, n, widened)					\
 static void premulsum_##kind(REDUCE_ARGS)					\
@@ -113,10 +113,10 @@ static void replace_##bits(REDUCE_ARGS)						\
 
 #define ALL		splat64(~0ULL)
 
-/* Vectors at a time: no fewer than one vector of elements is folded as. */
+/* Vectors at a time: at least those that one vector of elements becomes. */
 #define AT_LEAST(kind, n)	((n) > PARTS_##kind ? (n) : PARTS_##kind)
 
-/* f16 in plain C is long as it is. */
+/* In plain C, the code for f16 is long already. */
 #ifdef HAVE_F16
 #define N_F16		4
 #else

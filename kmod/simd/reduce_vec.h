@@ -81,7 +81,7 @@ static coll_always_inline vec splat_f64(u32 n)
 	return (vec)SPLAT(vec_f64, (double)n);
 }
 
-/* All ones in the first (second) half of each 16 bytes. */
+/* All ones in the first half of each 16 bytes. */
 static coll_always_inline vec low64(void)
 {
 #ifdef __CHECKER__
@@ -116,7 +116,7 @@ static coll_always_inline void store(u8 *p, vec v)
 
 /*
  * A store past the caches, of a whole vector to an address that is a multiple of its
- * size. Without such an instruction, a store.
+ * size. Without such an instruction, a plain store.
  */
 static coll_always_inline void stream(u8 *p, vec v)
 {
@@ -173,7 +173,7 @@ static coll_noinline void store_part(u8 *p, vec v, size_t bytes)
 	copy_part(p, (const u8 *)&v, bytes);
 }
 
-/* As many as there are, up to a vector. */
+/* Load the bytes that there are, up to a vector. */
 static coll_always_inline vec load_some(const u8 *p, size_t bytes)
 {
 	return bytes >= VEC_BYTES ? load(p) : load_part(p, bytes);

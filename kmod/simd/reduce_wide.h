@@ -25,7 +25,7 @@ typedef WIDE_PART(s16, VEC_BYTES / 2) half_s16;
 typedef WIDE_PART(u32, VEC_BYTES / 2) half_u32;
 typedef WIDE_PART(s32, VEC_BYTES / 2) half_s32;
 
-/* Lanes of 32 bits with an element in the low ones, and nothing above. */
+/* Lanes of 32 bits have an element in their low bits, and zeroes above. */
 static coll_always_inline vec wide_of_bf16(vec v)
 {
 	return (vec)((vec_u32)v << 16);

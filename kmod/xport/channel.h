@@ -100,7 +100,7 @@ struct coll_tx_mark {
  * @tx_msg_first: the last time, MSG was tried before DATA
  * @tx_op: the op whose frame is being sent
  * @tx_sent: bytes of DATA sent, headers included; a frame counts when it begins
- * @tx_acked: of these, what the peer has consumed
+ * @tx_acked: bytes of @tx_sent that the peer has consumed
  * @tx_asked: @tx_acked will be at least this when the last requested ACK has come
  * @tx_zc: of @tx_sent, payload bytes that do not go through the stream
  * @tx_marks: where some of its frames begin, the newest COLL_TX_MARKS
@@ -112,7 +112,7 @@ struct coll_tx_mark {
  * @zc_since: jiffies when @zc_recalled was set; after COLL_TX_GRACE the stream is reset
  * @peer_rx_closed: the peer reads no DATA any more: it has failed, or left
  * @ubufs: number of sends whose pages the stack has not released
- * @ubufs_out: these, oldest first
+ * @ubufs_out: these sends, oldest first
  * @byes_sent: number of local ranks whose BYE has been sent
  * @byes_got: number of ranks of the peer whose BYE has come
  * @abort_got: the peer has sent its ABORT

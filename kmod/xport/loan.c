@@ -30,7 +30,7 @@ static struct hlist_bl_head coll_desks[1 << COLL_DESK_BITS];
  * @list: in desk->loans
  * @vec: where the payload lies. The op holds the buffer, and does not end before the loan.
  * @at: offset of the payload in @vec
- * @seq: op, as in the frame; so are the next two
+ * @seq: op; @seq, @offset and @transfer are as in the frame
  * @offset: of the payload in its transfer
  * @transfer: ordinal of the transfer
  * @length: bytes

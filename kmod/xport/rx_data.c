@@ -87,7 +87,7 @@ static bool coll_ch_match(struct coll_channel *ch)
 	u64 room;
 
 	if (!op) {
-		/* It may belong to an op later than those that run. */
+		/* The frame may belong to a later op than those that run. */
 		if (ch->rx_at == ch->nr_ops && f->seq <= ch->ops[ch->nr_ops - 1]->seq)
 			coll_ch_unasked(ch);
 		return false;

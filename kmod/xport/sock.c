@@ -92,8 +92,8 @@ void coll_sock_tune(struct sock *sk, u32 stripe)
 	tcp_sock_set_keepintvl(sk, max(sec / 10, 1U));
 	tcp_sock_set_keepcnt(sk, 5);
 	/*
-	 * Only on control, which the peer always reads. On data a peer that computes
-	 * leaves the window shut for long, and TCP would take that for death.
+	 * Only on the control stream, which the peer always reads. On the data stream a peer that
+	 * computes leaves the window shut for long, and TCP would take the peer for dead.
 	 */
 	if (stripe == COLL_STRIPE_CTRL)
 		tcp_sock_set_user_timeout(sk, sec * MSEC_PER_SEC);

@@ -31,7 +31,7 @@
 #define COLL_CHOICE_BYTES	SZ_1M
 #define COLL_CHOICE_LEAST	SZ_256K
 
-/* Is the mode ubuf of no use: does the stack copy the bytes, or might others hold them forever? */
+/* Is @mode ubuf, and useless? The stack copies the bytes, or others might hold them forever. */
 static bool coll_choice_copies(const struct coll_conn *conn, u32 mode)
 {
 	return mode == COLL_NL_SEND_MODE_UBUF &&

@@ -452,7 +452,7 @@ bool coll_tx_data(struct coll_stream *st)
 	int ret;
 
 	lockdep_assert_held(&st->conn->lock);
-	/* Small frames take long for their bytes, and coll_tx_next() looks at many channels. */
+	/* Small frames take long for few bytes, and coll_tx_next() looks at many channels. */
 	while (budget && !time_after(jiffies, end)) {
 		if (st->tx_off == st->tx_len && !st->tx_left && !coll_tx_next(st))
 			return false;

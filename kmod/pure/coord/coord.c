@@ -110,7 +110,7 @@ void coll_coord_look(struct coll_coord *c, struct coll_coord_entry *e)
 		coll_coord_move(&e->up, &c->up);
 }
 
-/* Tell the parent once all have joined: after what has become ready by the joins. */
+/* Tell the parent once all have joined, after the tensors that this has made ready. */
 static void coll_coord_say_join(struct coll_coord *c)
 {
 	if (c->join_said || c->nr_joined < c->nr_local || c->children_joined != c->all_children)

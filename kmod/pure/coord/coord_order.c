@@ -20,7 +20,7 @@ static void coll_coord_unlog(struct coll_coord *c, struct coll_coord_order *o)
 	coll_chain_del(&o->link);
 }
 
-/* Put @o at the end of the log. If @o is there already, it replaces its earlier content. */
+/* Put @o at the end of the log. If @o is in the log already, its new content replaces the old. */
 static void coll_coord_log(struct coll_coord *c, struct coll_coord_order *o)
 {
 	u32 k;
@@ -573,8 +573,8 @@ static void coll_coord_group_gone(struct coll_coord *c)
 }
 
 /*
- * One of a group starts: so do the others, whatever happens to them meanwhile. Visit the next entry
- * of the group at hand. A group may be large.
+ * A member of a group starts: so do the others, whatever happens to them meanwhile. Visit the next
+ * entry of this group. A group may be large.
  */
 static void coll_coord_group_go(struct coll_coord *c)
 {

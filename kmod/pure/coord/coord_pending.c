@@ -42,8 +42,8 @@ static bool coll_coord_will_start(const struct coll_coord *c, const struct coll_
 }
 
 /*
- * It is to be ended before it is ready. The root decides: it may have been started meanwhile, or
- * a member of its group may, and then the others start as well.
+ * The entry is to be ended before it is ready. The root decides: the entry may have been started
+ * meanwhile, or a member of its group may, and then the others start as well.
  */
 void coll_coord_fail(struct coll_coord *c, struct coll_coord_entry *e,
 		     const struct coll_coord_bad *bad)

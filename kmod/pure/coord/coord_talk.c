@@ -178,7 +178,7 @@ static int coll_coord_parent_start(struct coll_coord *c, const struct coll_coord
 	u32 ready = e->children | coll_coord_with(c, e);
 
 	/*
-	 * It is ready everywhere, so it is ready here. Each child has reported its part after it
+	 * The entry is ready everywhere, so also here. Each child has reported its part after it
 	 * received the orders before, so these are not in the log.
 	 */
 	if (r->round != e->round || !coll_coord_local_ready(c, e) || ready != c->all_children ||

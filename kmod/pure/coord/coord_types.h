@@ -138,7 +138,7 @@ struct coll_coord_order {
  * @ready: at the root, in coll_coord.fresh, .ready, .held, .fusion or .others, or in @members of
  *	one in .held
  * @members: at the root, those of its group that are ready, but for this one
- * @nr_members: number of its group's tensors that are ready: those in @members, and this one
+ * @nr_members: number of ready tensors of its group: those in @members, and this one
  * @forgiven: coll_coord.forgiven when the counts behind @ranks were cleared last
  * @start: its last START
  * @end: its last BAD. Both may be in the log: a child may have missed the START of a tensor

@@ -66,9 +66,9 @@ static u32 shift_rounded(u32 x, unsigned int shift)
 }
 
 /*
- * The significand is shifted to that of the format; where it rounds up to the next
- * power of two, the carry does right to the exponent. Nothing is left of what is
- * shifted by more than 24 bits, and it is less than half of the smallest denormal.
+ * The significand is shifted to that of the format. If it rounds up to the next power
+ * of two, the carry adds 1 to the exponent, as it should. A shift by more than 24 bits
+ * gives 0: the number is less than half of the smallest denormal.
  */
 static u32 narrow(const struct format *f, f32 value)
 {

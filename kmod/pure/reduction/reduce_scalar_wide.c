@@ -18,7 +18,7 @@
  */
 #define EXTENDED(type, word, fraction, bias)				\
 struct ext_##type {								\
-	type v;		/* times 2^-SHIFT, if ... */				\
+	type v;		/* if big: times 2^-SHIFT */				\
 	bool big;								\
 };										\
 										\

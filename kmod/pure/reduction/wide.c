@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Folds with wider partial results, put together from plain kernels, a stretch that stays in
- * the first cache at a time: elements are widened there, folded in the wider type, and the
- * result is narrowed.
+ * Folds with wider partial results, made of plain kernels. A stretch of elements stays in the
+ * first cache: it is widened there, folded in the wider type, and the result is narrowed.
  */
 #include "../optable.h"
 #include "wide.h"
 
 /* Inputs of one call of a kernel at most; they are on the stack. */
 #define LIST	COLL_SIMD_MAX
-/* The part of these elements that had to be widened. */
+/* The most of these inputs that are widened: each takes a slot. */
 #define WIDENED	2
 
 u32 coll_wide_dtype(u32 op, u32 dtype)
@@ -180,7 +179,7 @@ static bool any_special(const struct coll_wide *w, const u8 *p, size_t bytes)
 	return all & (single ? 0x8000000080000000ULL : 0x8000000000000000ULL);
 }
 
-/* Fold those elements once more whose sum in @v is special. */
+/* Fold once more the elements whose sum in @v is special. */
 static void again(const struct coll_wide *w, coll_reduce_fn *fn, const struct fold *f, u8 *v,
 		  size_t bytes)
 {

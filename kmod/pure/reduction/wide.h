@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Partial results that have more room than the type of the elements, so that what fits
- * the type in the end does not overflow on the way.
+ * Partial results that have more room than the type of the elements, so that a result that
+ * fits the type does not overflow on the way.
  *
  *	elements		operators			partial results
  *	f16, f8e4m3, f8e5m2	sum, prod, avg, premulsum	f32
@@ -60,9 +60,9 @@ u32 coll_wide_size(u32 op, u32 dtype);
  * struct coll_wide - an operator on a type whose partial results have more room
  * @part: plain kernel that folds partial results
  * @end: plain kernel that folds partial results for the last time
- * @part_ext: the same of extended numbers, one by one; NULL: they are not extended
+ * @part_ext: @part for extended numbers, one by one; NULL: they are not extended
  * @end_ext: @end for extended numbers; NULL: they are not extended
- * @widen: an element becomes a partial result; NULL: it is one
+ * @widen: makes an element a partial result; NULL: it is one already
  * @narrow: and back, rounded
  * @copy: of bytes
  * @elem: bytes of an element

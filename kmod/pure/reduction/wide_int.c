@@ -45,7 +45,7 @@ static struct sum fold(const void *const *in, unsigned int nr_in, size_t i,
 	return s;
 }
 
-/* The low 64 bits of the quotient, which is all there is of an average. */
+/* The low 64 bits of the quotient: an average has no more. */
 static u64 divide(struct sum a, u32 n)
 {
 	u64 rest = a.high % n, q;

@@ -44,7 +44,7 @@ struct coll_core {
 	u32 chunks;
 };
 
-/* Groups of @n participants, at most @radix in each; powers into @levels. */
+/* Number of groups of @n participants, at most @radix in each: @radix to the power *@levels. */
 u32 coll_core_groups(u32 n, u32 radix, u32 *levels);
 
 /* @chunks: see struct coll_core; 0 where it is of no use. */
@@ -77,9 +77,9 @@ static inline struct coll_chunks coll_core_span(const struct coll_core *c, u32 i
 }
 
 /*
- * Longest chain where each level is one transfer: the levels; and one at either end for
- * those who do not lead. These are in the first groups, and one of them comes to
- * another by all levels only if two of these groups differ in all digits.
+ * Longest chain if each level is one transfer: the levels, and one transfer at either end for
+ * participants that do not lead. Only the first groups have such participants. A chain from one
+ * of them to another has all levels only if their groups differ in all digits.
  */
 u32 coll_core_latency(const struct coll_core *c);
 
@@ -94,7 +94,7 @@ u32 coll_core_latency(const struct coll_core *c);
  */
 void coll_emit_halving(struct coll_emit *e, const struct coll_core *c, u32 final);
 
-/* Chunks sent by it. */
+/* Chunks that coll_emit_halving() sends. */
 u64 coll_halving_sent(const struct coll_core *c);
 
 /**
@@ -105,7 +105,7 @@ u64 coll_halving_sent(const struct coll_core *c);
  */
 void coll_emit_doubling(struct coll_emit *e, const struct coll_core *c, u32 round);
 
-/* Chunks sent by it. */
+/* Chunks that coll_emit_doubling() sends. */
 u64 coll_doubling_sent(const struct coll_core *c);
 
 #endif /* COLL_PURE_HYPERCUBE_H */

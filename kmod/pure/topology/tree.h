@@ -2,8 +2,8 @@
 /*
  * Binary trees numbered in order: what is left of a participant in the tree has lower
  * numbers, what is right of it higher ones. So a fold up the tree is in the order of
- * numbers. Position p = 1 .. m stands as many levels high as p has zeros at the end, the
- * left half of what is below it before it, the right half behind; m = 6:
+ * numbers. The level of position p = 1 .. m is the number of zeros at the end of p in binary.
+ * Of the positions below it, the left half comes before it, and the right half behind; m = 6:
  *
  *		 4
  *	       /   \
@@ -11,8 +11,8 @@
  *	     / \   /
  *	    1   3 5
  *
- * Odd positions are leaves, even ones are not. Two trees of which one is moved by one
- * place have every participant as a leaf in at least one of them: each sends and
+ * Odd positions are leaves, even ones are not. If one of two trees is moved by one place,
+ * every participant is a leaf in at least one of them: each sends and
  * receives half of the vector in both, and nobody is idle half of the time (Sanders,
  * Speck, Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and
  * scan", Parallel Computing 2009). To move a tree by one, one participant is put on top

@@ -21,9 +21,8 @@
  * log2 n vectors sent, and as many transfers in a chain. A group of two adds a vector to its leader
  * and one back: up to 2 transfers (coll_core_latency(); Thakur, Rabenseifner, Gropp 2005;
  * Rabenseifner, "Optimization of collective reduction operations", ICCS 2004). That is the least
- * latency of all,
- * and log2 n times the bytes of a ring: for small vectors. TMP has a vector for each level,
- * because what was sent may be read for long after.
+ * latency of all, and log2 n times the bytes of a ring: good for small vectors. TMP has a vector
+ * for each level, because what was sent may be read for long after.
  */
 #include "../exchange.h"
 

@@ -23,8 +23,8 @@
  * floor(log2 n): as many transfers up and as many down (Thakur, Rabenseifner,
  * Gropp 2005 count the rounds of the down phase, ceil(log2 n), for a sender that
  * serves one child at a time; here the sends of one participant are independent,
- * and only stand in one queue). The largest subtree goes first, since it has the
- * longest way to go.
+ * though they stand in one queue). The largest subtree goes first, since it has
+ * the longest way to go.
  */
 #include "../algorithms.h"
 
