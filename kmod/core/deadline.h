@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Deadlines of commands, by CLOCK_MONOTONIC. Delayed works use jiffies. These stand still while the
- * CPU that counts them does not run, as in a virtual machine whose CPU is preempted. A work that is
- * armed in that time runs too early by as much, and has to be armed again.
+ * Deadlines of commands, by CLOCK_MONOTONIC. Delayed works use jiffies, which stand still while the
+ * CPU that counts them does not run, as in a virtual machine whose CPU is preempted. A delayed work
+ * that is armed meanwhile runs too early, and has to be armed again.
  */
 #ifndef COLL_CORE_DEADLINE_H
 #define COLL_CORE_DEADLINE_H

@@ -35,14 +35,14 @@
 #define COLL_USER_WORKERS	8
 /*
  * Workers of a user run at nice 19 after they have taken COLL_USER_SHARE percent of a CPU, over
- * COLL_USER_BURST jiffies. A user has to make up for the allowance of COLL_USER_DEBT jiffies at
- * most. Each CPU counts by itself: a share of all CPUs together could be spent on one of them, which
- * on two CPUs would cost another task there 20 percent. Control frames have the same share once more.
+ * COLL_USER_BURST jiffies. The debt of a user is at most the allowance of COLL_USER_DEBT jiffies.
+ * Each CPU counts by itself: a share of all CPUs together could be spent on one of them, which
+ * on two CPUs would cost another task there 20 percent. Control frames have a second, equal share.
  */
 #define COLL_USER_SHARE		10U
 #define COLL_USER_BURST		(HZ / 10)
 #define COLL_USER_DEBT		(HZ / 2)
-/* Jiffies that control work waits for a worker at nice 19 before that gets its priority back. */
+/* Jiffies that control work waits for a worker at nice 19. Then its old priority is restored. */
 #define COLL_USER_HURRY		(HZ / 50)
 /* Jiffies that another node may keep pages of an op whose result was known at its deadline. */
 #define COLL_OP_GRACE		HZ
@@ -86,8 +86,8 @@
 #define COLL_FUSE_WINDOW	SZ_8M
 #define COLL_FUSE_WINDOW_OPS	32
 /*
- * On one node: an op of so many bytes (OP), which takes no longer than a slice, may run beside a larger
- * one of lower priority; and so many ops (OPS) are in flight then.
+ * On one node: an op of up to OP bytes takes no longer than a slice. It may run beside a larger op
+ * of lower priority. OPS: ops in flight then.
  */
 #define COLL_URGENT_OP		SZ_64K
 #define COLL_URGENT_OPS		8
@@ -108,8 +108,8 @@
 #define COLL_STALL_TEXT		256U
 #define COLL_STALL_SHOWN	256U
 /*
- * A vector up to this size, at most a page, is copied and not pinned. And bytes of unused slots of
- * each size that a member keeps for such copies.
+ * SMALL: a vector up to this size, at most a page, is copied and not pinned. KEPT: bytes of unused
+ * slots of each size that a member keeps for such copies.
  */
 #define COLL_SMALL		SZ_4K
 #define COLL_SLOTS_KEPT		SZ_512K
@@ -196,7 +196,7 @@
 #define COLL_NEAR_LOOKS		8
 /* Slices that a helper looks at before it lets others have the CPU. */
 #define COLL_NEAR_PAUSE		1024
-/* One more helper for each so many bytes that a local sweep reads and writes. */
+/* A local sweep has one helper for each COLL_HELPER_SHARE bytes that it reads and writes. */
 #define COLL_HELPER_SHARE	SZ_512K
 /* Waits of io_uring of one rank that occupy no thread. Each result walks all of them under a lock. */
 #define COLL_AWAITS_MAX		64
@@ -220,7 +220,7 @@
 /*
  * Smallest part of a collective that goes over a link of its own, unless user space sets it. Each
  * part wakes one more worker on either side. If flows are limited to 1 or 4 Gbit/s, smaller parts
- * pay as well; if they are not limited, larger parts do not pay either.
+ * save time as well; if they are not limited, larger parts do not save time either.
  */
 #define COLL_STRIPE_LEAST	SZ_128K
 /*
@@ -232,7 +232,7 @@
 #define COLL_REAP_DELAY_MOST	(HZ / 4)
 /* Bytes a link's work moves before it lets others have the CPU. */
 #define COLL_WORK_BUDGET	SZ_2M
-/* Milliseconds after which it lets others have the CPU at the latest. */
+/* Longest time, in milliseconds, that a link's work takes before it lets others have the CPU. */
 #define COLL_WORK_MS		4
 /* Channels of a link that are looked at, for control frames, at normal priority. */
 #define COLL_CTRL_CHANNELS	256U
@@ -255,7 +255,7 @@
 #define COLL_ISA_VECTORS	8
 #define COLL_ISA_BYTES		SZ_256K
 #define COLL_ISA_RUNS		16
-/* Bytes of one call while timing: payload comes by pages, which are this large mostly. */
+/* Bytes of one call while timing: payload comes in pages, which mostly have this size. */
 #define COLL_ISA_PIECE		SZ_4K
 /* A shorter copy does not use vectors, which need an FPU section. */
 #define COLL_COPY_WIDE		SZ_1K

@@ -30,7 +30,7 @@ static unsigned int max_names = COLL_USER_NAMES;
 module_param(max_names, uint, 0644);
 MODULE_PARM_DESC(max_names, "names of tensors of one user, counted until their communicator is freed");
 
-/* Protects coll_users, and fields as they say. Never allocate memory charged to a user under it. */
+/* Protects coll_users, and fields that name it. Allocate no memory charged to a user under it. */
 static DEFINE_MUTEX(coll_users_lock);
 static LIST_HEAD(coll_users);
 /* Numbers of users that have been made and freed. Also read without the lock. */
@@ -52,7 +52,7 @@ static void coll_user_release(struct work_struct *work)
 	bool dying;
 
 	mutex_lock(&coll_users_lock);
-	/* While this waited for the lock, a next job may have come, gone, and armed it again. */
+	/* Meanwhile a next job may have come and gone, and have armed the release again. */
 	u->dying = !u->refs && !delayed_work_pending(&u->release);
 	dying = u->dying;
 	mutex_unlock(&coll_users_lock);

@@ -12,10 +12,11 @@
  * is counted here instead, for each CPU; see worker.h.
  *
  * Lifetime: each group, each conn, and each file that a work item closes hold a reference; memory
- * that is kept pinned for a user holds one, too (mem/pins_user.h). While there are references the user holds the module, so that rmmod
- * does not wait for what a user can delay. When the last reference is dropped, the release is armed
- * to run a second later, so that the next job of the user finds the queues. The release is a work
- * item of another queue, because it destroys the queues of the user.
+ * that is kept pinned for a user holds one, too (mem/pins_user.h). While there are references the
+ * user holds the module, so that rmmod does not wait for what a user can delay. When the last
+ * reference is dropped, the release is armed to run a second later, so that the next job of the
+ * user finds the queues. The release is a work item of another queue, because it destroys the
+ * queues of the user.
  */
 #ifndef COLL_CORE_USER_H
 #define COLL_CORE_USER_H
@@ -150,7 +151,7 @@ u32 coll_user_max_commands(void);
 /**
  * struct coll_early - kernel memory of a group for frames and messages that came early
  * @user: of the group
- * @bytes: of @user's early_bytes
+ * @bytes: part of @user's early_bytes
  */
 struct coll_early {
 	struct coll_user *user;

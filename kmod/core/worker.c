@@ -98,8 +98,8 @@ static bool coll_worker_called(const struct coll_worker *w, unsigned long by)
 }
 
 /*
- * Does another thread wait for this worker, which is at nice 19? May it have its priority back? If it
- * does control work, the call has been seen, but not answered.
+ * May this worker at nice 19 have its priority back, because another thread waits for it? If the
+ * worker does control work, it has seen the call, but not answered it.
  */
 static bool coll_worker_may_hurry_locked(struct coll_worker *w, bool *waits)
 {

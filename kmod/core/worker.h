@@ -100,8 +100,8 @@ void coll_worker_begin_control(struct coll_worker *w, struct coll_user *u,
  *
  * Control work of one item is bounded in bytes and time, and other threads wait for it. So it has
  * normal priority as long as the user has not spent its allowance for control work on the CPU. With
- * @own it always has it; call this again, without @own, when these frames have been sent. Call
- * coll_worker_demote() before other work.
+ * @own it always has normal priority; call this again, without @own, when these frames have been
+ * sent. Call coll_worker_demote() before other work.
  */
 void coll_worker_control(struct coll_worker *w, bool own);
 
@@ -112,13 +112,13 @@ void coll_worker_demote(struct coll_worker *w);
  * coll_user_hurry() - restore the priority of workers that other threads wait for
  * @u: user
  *
- * These are workers whose group has failed, and workers that are called; those that only a peer
- * calls as long as the user has not spent its allowance for control work. A worker at nice 19 may
- * wait for a CPU for seconds, and hold locks or refs that delay the report of a failure. With its
- * priority back it ends soon: work for a failed group stops at the next slice, and a worker that
- * was called does control work next, and then lowers its priority again.
+ * These are workers whose group has failed, and workers that are called. A worker that only a peer
+ * calls counts as long as the user has not spent its allowance for control work. A worker at nice
+ * 19 may wait for a CPU for seconds, and hold locks or refs that delay the report of a failure.
+ * With its priority back it ends soon: work for a failed group stops at the next slice, and a
+ * worker that was called does control work next, and then lowers its priority again.
  *
- * Return: a worker that is called stays at nice 19. Try again later.
+ * Return: true: a worker that is called stays at nice 19. Try again later.
  */
 bool coll_user_hurry(struct coll_user *u);
 

@@ -85,9 +85,9 @@ struct coll_exec_step *coll_exec_recv_step(struct coll_exec *x,
 }
 
 /*
- * Bytes come page by page, and each kick may wake a thread. Links send no frame of less than
- * COLL_SEGMENT_MIN before the end, so a kick is due after each half of that, and at the end.
- * Has the watermark reached such a point since it was @before?
+ * Is a kick due, now that the watermark has moved on from @before? Bytes come page by page, and
+ * each kick may wake a thread. Links send no frame of less than COLL_SEGMENT_MIN before the end of
+ * a step. So a kick is due after each half of COLL_SEGMENT_MIN, and at the end.
  */
 static bool coll_exec_tells(const struct coll_exec *x, const struct coll_exec_step *st,
 			    u64 before)

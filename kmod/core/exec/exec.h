@@ -189,7 +189,7 @@ struct coll_plan_key {
 
 /**
  * struct coll_exec - a schedule laid out over the buffers of an op
- * @op: the op; of a plan that is kept, the last one
+ * @op: the op; NULL in a plan that is kept
  * @list: in group->plans while it is kept; group->lock
  * @key: the ops that the plan fits, see plan_keep.c
  * @in_place: the local ranks of these ops that work in place, as bits by local index
@@ -228,8 +228,8 @@ struct coll_plan_key {
  * @most_helpers: number of @helpers: one for each local rank, or each CPU
  * @queued: the first @queued of @helpers have been queued as workers, or skipped
  * @skipped: number of those skipped: their work item was still running
- * @staff: ranks help with the slices, and workers are queued, up to this number in all, when none
- *	does any more; 0: workers have been queued. Taken by exchange.
+ * @staff: when no rank helps with the slices any more, workers are queued until there are this
+ *	many in all; 0: they have been queued. Taken by exchange.
  * @nr_helpers: number of helpers with local steps; at most COLL_EXEC_DEALT
  * @local: the local steps of all helpers
  * @tally: fusions: what is left to do of each tensor; NULL: all tensors end together
@@ -278,7 +278,7 @@ struct coll_exec {
 	struct coll_tally *tally;
 };
 
-/* In a loop over all steps, of which there may be a million, after step @i. */
+/* Let other threads run, after step @i in a loop over all steps. There may be a million steps. */
 static inline void coll_steps_pause(u32 i)
 {
 	if (!((i + 1) % COLL_SLICE_STEPS))
@@ -331,7 +331,7 @@ static inline bool coll_exec_reduces(const struct coll_exec_step *st)
 	       st->s.action == COLL_ACT_REDUCE_IN || st->finish || st->wire;
 }
 
-/* Vectors that a receive step reads and writes, with the received bytes. */
+/* Number of vectors that a receive step reads and writes. The received bytes count as a vector. */
 u32 coll_exec_vectors(const struct coll_exec *x, const struct coll_exec_step *st);
 
 /* Are all pages that a receive step reads and writes pinned? Then coll_exec_fold() does not fault. */
@@ -436,7 +436,7 @@ u64 coll_exec_sent_bytes(struct coll_exec *x, const struct coll_link *link);
 void coll_exec_freed(struct coll_exec *x, const struct coll_link *link, u64 bytes);
 
 /*
- * A thread of a rank that has to stop, to run a signal handler or to die finishes its slice, and a
+ * Must this thread of a rank stop, run a signal handler or die? Then it finishes its slice, and a
  * worker does the rest. A small op is less than a slice.
  */
 static inline bool coll_helper_must_go(const struct coll_exec *x)

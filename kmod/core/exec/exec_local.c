@@ -71,7 +71,7 @@ static int coll_run_step(struct coll_exec *x, struct coll_exec_step *st,
 /*
  * Look once at each step that is left, up to the first step whose block must wait: all steps
  * behind it are of the same block or a later one. Then close the gap between the steps that are
- * not complete and the others. A worker whose time is over moves no more bytes.
+ * not complete and those not looked at. A worker whose time is over moves no more bytes.
  */
 static int coll_helper_look(struct coll_helper *h, struct coll_sweep *sw,
 			    struct coll_worker *w)

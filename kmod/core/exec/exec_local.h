@@ -9,7 +9,7 @@ struct coll_exec;
 struct coll_op;
 
 /**
- * coll_exec_start() - set the schedule going
+ * coll_exec_start() - start the schedule
  * @op: prepared, with a ref of the caller's
  */
 void coll_exec_start(struct coll_op *op);

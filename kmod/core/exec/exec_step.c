@@ -138,7 +138,7 @@ void coll_step_args(const struct coll_exec *x, const struct coll_exec_step *st,
 	struct coll_operands input = { part->in, part->nr_in, r->elem, st->in_at };
 	const struct coll_place *old = st->with.vec ? &st->with : &st->dst;
 	struct coll_operands there = { old->vec, 1, r->partial, old->at };
-	/* Without a vector if the bytes come from a link. */
+	/* @new has no vector if the bytes come from a link. */
 	struct coll_operands new = { st->src.vec, !!st->src.vec, r->partial, st->src.at };
 
 	if (!r->part || (!st->finish && (st->s.action == COLL_ACT_COPY ||
@@ -213,8 +213,8 @@ void coll_exec_failed(struct coll_exec *x, int err)
 {
 	if (err == -ESRCH) {
 		/*
-		 * The end of a rank is reported. But if a helper is being killed that only shares
-		 * the memory of a rank, nothing is reported, and the op would never end.
+		 * The death of a rank is reported elsewhere. But a thread that only shares the
+		 * memory of a rank may be killed: nothing reports this, and the op would never end.
 		 */
 		if (!fatal_signal_pending(current) || coll_exec_is_mine(x))
 			return;

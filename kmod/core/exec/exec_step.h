@@ -22,8 +22,8 @@ u64 coll_exec_signature(const struct coll_exec *x, const struct coll_exec_step *
 /**
  * coll_exec_failed() - a buffer has gone, or there is no memory
  * @x: of a running op, with a ref
- * @err: -EFAULT, -ENOMEM; -ESRCH does nothing: the death of the process will be reported, and
- *	is a better cause
+ * @err: -EFAULT, -ENOMEM; -ESRCH does nothing if the death of a rank will be reported, which is a
+ *	better cause
  *
  * Fails the group.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Helpers perform the local steps of an op. They look at them when a dependency has progressed. */
+/* Helpers perform the local steps of an op. They look at steps when a dependency has progressed. */
 #include <linux/errno.h>
 
 #include "../group/account.h"
@@ -14,8 +14,8 @@
 
 /*
  * The thread that raises @kicks from 0 to 1 does all the work, also for later kicks, until it has
- * to go, or the time of worker @w is over; NULL: a caller. Return: true if there may be more work.
- * Then the caller still owns it, and has to give it to another thread.
+ * to go, or the time of worker @w is over. @w is NULL for a caller. Return: true if there may be
+ * more work. Then the caller still owns the work, and has to give it to another thread.
  */
 static bool coll_helper_run(struct coll_helper *h, struct coll_worker *w)
 {

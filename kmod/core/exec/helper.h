@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Helpers perform the local steps of an op. They look at them when a dependency has progressed. */
+/* Helpers perform the local steps of an op. They look at steps when a dependency has progressed. */
 #ifndef COLL_CORE_HELPER_H
 #define COLL_CORE_HELPER_H
 
@@ -27,7 +27,8 @@ typedef int coll_helper_look_fn(struct coll_helper *h, struct coll_sweep *sw,
  * @steps: local steps, and receives from local participants, that are not complete
  * @nr: number of @steps
  * @cpu: where its work item is queued to take slices (team.c), or -1
- * @kicks: kicks since the last look; the thread that raises it from 0 to 1 has the work done
+ * @kicks: kicks since the last look; the thread that raises it from 0 to 1 does the work, or
+ *	gives it to another thread
  * @sweep: scratch memory; NULL: not needed so far
  * @look: looks at every step once; see coll_helper_look_fn
  */
@@ -46,8 +47,8 @@ struct coll_helper {
 void coll_helper_init(struct coll_helper *h, coll_helper_look_fn *look);
 
 /*
- * Have local steps looked at: by an idle thread of a rank, or by a worker. In a small op the caller
- * looks itself. Process context, with a ref.
+ * Let an idle thread of a rank, or a worker, look at the local steps. In a small op the caller
+ * looks at them itself. Process context, with a ref.
  */
 void coll_helper_kick(struct coll_helper *h);
 

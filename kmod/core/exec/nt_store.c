@@ -126,7 +126,7 @@ static bool coll_nt_wins(struct coll_nt_part *parts, u32 nr, float *v, size_t by
 	return past < plain - plain / 16;
 }
 
-/* The least size from which on they are always faster. Beyond the measured sizes they are. */
+/* The least size from which on they are always faster. Beyond the measured sizes it is assumed. */
 static u64 coll_nt_measure(struct coll_nt_part *parts, u32 nr, float *v)
 {
 	size_t bytes = COLL_NT_MOST;

@@ -8,7 +8,7 @@
 /* Measure it, once, at load, when the instruction set has been chosen and workers exist. */
 void coll_nt_init(void);
 
-/* Bytes, read and written together. */
+/* The size from which on stores past the caches are faster: bytes read and written together. */
 u64 coll_nt_from(void);
 
 #endif /* COLL_CORE_NT_STORE_H */

@@ -23,10 +23,10 @@ struct coll_req;
 /**
  * struct coll_tally - the elements left to do in a fusion that runs
  * @nr: tensors
- * @nr_pieces: number of @marks but one: @nr for each chunk
+ * @nr_pieces: number of pieces: @nr for each chunk; @marks has one entry more
  * @marks: where each piece begins, and the last one ends, in elements; piece i is of tensor i % @nr
  * @left: elements that steps still have to do, by tensor
- * @open: tensors with elements that are not over
+ * @open: number of tensors that have elements and are not over
  * @reqs: request of each rank of this node and each tensor, those of a rank together
  */
 struct coll_tally {

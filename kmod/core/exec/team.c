@@ -141,7 +141,7 @@ static bool coll_cpu_is_awake(struct coll_exec *x, int cpu)
 }
 
 /*
- * Wake threads of ranks first, so that no worker need be woken, and each on a CPU of its own: two
+ * Wake threads of ranks first: then fewer workers are needed. Wake only one thread on each CPU: two
  * on one CPU do no more than one, and the scheduler does not move threads that have so little to
  * do. Return: how many helpers are still wanted.
  */
@@ -180,9 +180,9 @@ struct coll_helping {
 };
 
 /*
- * Are more helpers wanted? This thread may itself be the work item of a helper: of an earlier op,
+ * Are more helpers wanted? This thread may itself run the work item of a helper, for an earlier op
  * whose plan this op has got. This item can run again only after it has returned, so skip it:
- * another one begins earlier. With one rank there is no other.
+ * another item begins earlier. With one rank there is no other item.
  */
 static bool coll_wants_helper(struct coll_helping *h)
 {
@@ -195,7 +195,7 @@ static bool coll_wants_helper(struct coll_helping *h)
 	return h->next < min(h->want + x->skipped, x->most_helpers);
 }
 
-/* Does neither a rank nor a worker help on @cpu? An unbound queue may run an item where queued. */
+/* Is @cpu without a rank or a worker that helps? An unbound queue may run an item where queued. */
 static bool coll_cpu_is_free(const struct coll_helping *h, int cpu)
 {
 	u32 i;
@@ -221,7 +221,7 @@ static bool coll_queue_helper(struct coll_helping *h, int cpu)
 	return true;
 }
 
-/* Does a rank help on a CPU of the node? If helpers are still wanted, all sleepers are woken. */
+/* Does a rank help on a CPU of the node? All sleepers are woken before more helpers are queued. */
 static bool coll_node_is_helped(const struct coll_helping *h, int nid)
 {
 	const struct coll_req *req;
@@ -237,7 +237,7 @@ static bool coll_node_is_helped(const struct coll_helping *h, int nid)
 	return false;
 }
 
-/* Queue one on each memory node with slices and no helper. Return: false if the op has ended. */
+/* Queue a helper on each node that has slices but no helper. Return: false if the op has ended. */
 static bool coll_queue_near(struct coll_helping *h)
 {
 	nodemask_t nodes;
@@ -299,13 +299,13 @@ static u32 coll_team_hands(const struct coll_exec *x)
 	return g->watch && g->watch->hands ? g->watch->hands(g, !coll_op_is_small(x->op)) : 0;
 }
 
-/* Workers of an op that wants @want threads at once, while so many threads of ranks help. */
+/* Number of workers for an op that wants @want threads, while @hands threads of ranks help. */
 static u32 coll_team_workers(const struct coll_exec *x, u32 want, u32 hands)
 {
 	u32 cpus = num_online_cpus(), spare = cpus - min(cpus, x->op->group->nr_local);
 	u32 workers = min(want - min(want, hands), spare);
 
-	/* These threads may all be busy with a large op that this one overtakes. */
+	/* These @hands may all be busy with a large op that this small op overtakes. */
 	return coll_op_is_small(x->op) ? max(workers, 1U) : workers;
 }
 
@@ -318,8 +318,8 @@ void coll_team_staff(struct coll_exec *x)
 }
 
 /*
- * Queue workers, @want in all. If a rank helps, leave the other ranks their CPUs: a worker there
- * would hold up what these do, for example a post that the next op waits for.
+ * Queue workers, @want in all. If a rank helps, leave one CPU for each rank: a worker there would
+ * delay the work of the rank, for example a post that the next op waits for.
  */
 static void coll_team_queue(struct coll_exec *x, u32 want, bool self)
 {

@@ -19,7 +19,7 @@
 #include "parts.h"
 #include "ref.h"
 
-/* Ops that are ended while group->lock is held once. */
+/* Largest number of ops that are ended each time group->lock is taken. */
 #define COLL_END_SLICE	64
 
 struct workqueue_struct *coll_alarm_wq;

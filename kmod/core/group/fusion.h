@@ -25,10 +25,9 @@ struct coll_req;
  * @bytes: bytes of all tensors together
  * @digest: digest of coll_req.agreed of all tensors, in order
  * @joined: the vectors of the first request now contain those of all tensors
- * @over: called at most once for each request but the one that is over last, the first one
- *	included, while the op still runs: nothing touches the vectors of this one any more. It
- *	takes a request out of @others. Process context, with a ref of the op; not under
- *	group->lock.
+ * @over: called while the op still runs, when nothing touches the vectors of @req any more: at most
+ *	once for each request, also the first one, but not for the request that is over last. It
+ *	takes @req out of @others. Process context, with a ref of the op; not under group->lock.
  */
 struct coll_fusion {
 	struct list_head others;

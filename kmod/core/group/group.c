@@ -387,7 +387,7 @@ static int coll_group_enter_locked(struct coll_group *g, struct coll_member *m,
 	if (g->members[local])
 		return -EEXIST;
 	if (!g->nr_joined) {
-		/* Not earlier: ranks that come together make a group each, and use one of them. */
+		/* Not earlier: ranks that join at the same time make a group each, and use one. */
 		g->counted = coll_user_add_group(g->user);
 		if (!g->counted)
 			return -EMFILE;
@@ -410,7 +410,7 @@ static int coll_group_enter_locked(struct coll_group *g, struct coll_member *m,
 }
 
 /*
- * Join the group of the key if there is one, else *@made if it is not NULL, and then set *@made to
+ * Join the group of the key if there is one. Else join *@made if it is not NULL, and set *@made to
  * NULL. Return: 0; -ENOENT if there is no group and *@made is NULL; or as
  * coll_group_enter_locked().
  */
@@ -469,7 +469,7 @@ void coll_group_leave(struct coll_member *m)
 	coll_group_put(g);
 }
 
-/* Under coll_groups_lock, for a short time only, however many groups there are: all users wait. */
+/* Under coll_groups_lock. All users wait for it: the search is short even if groups are many. */
 static struct coll_group *coll_groups_from_locked(u64 serial)
 {
 	struct rb_node *node = coll_groups.rb_node;

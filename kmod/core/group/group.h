@@ -82,14 +82,14 @@ struct coll_left {
  * struct coll_group - see the top of this file
  * @ref: members, ops, and readers of its state
  * @by_serial: in coll_groups, while any member is there; coll_groups_lock
- * @serial: number of this group among all that were ever in coll_groups, which is in this order
+ * @serial: number of this group among all that were ever in coll_groups, which is sorted by it
  * @by_key: in coll_groups_by_key, for as long as in coll_groups; coll_groups_lock
  * @id: number for netlink and traces; unique while the group lives
  * @key: of the communicator
  * @uid: owner; others may not join
  * @user: shared by all groups of @uid, or of the owner of its user namespace, referenced; the work of
  *	this group runs on its queues
- * @counted: among the groups of @user; under coll_groups_lock, or nobody else knows the group
+ * @counted: it counts in @user->groups; under coll_groups_lock, or nobody else knows the group
  * @size: ranks
  * @node: this node
  * @nr_nodes: nodes
@@ -106,14 +106,14 @@ struct coll_left {
  * @nr_joined: number of @members that are not NULL
  * @error: 0, or the sticky positive errno; may be read without the lock
  * @cause: cause of @error
- * @first_open: number of the first op that had not ended then
+ * @first_open: number of the first op that had not ended when the group failed
  * @failing: ends ops and messages in flight, after coll_group_failed_soon(); has a reference
  * @pending_failure: a failure that waits for the ops before its ->seq to end; ->kind 0: none
  * @ops: posted and not ended, by seq
  * @spare: memory of an ended op, for the next one; NULL: none
  * @nr_running: number of ops that have started and not ended
  * @running_bytes: lengths of their vectors
- * @running_memory: kernel memory of those that have started beside others
+ * @running_memory: kernel memory of running ops that started while others ran
  * @nr_open: number of running ops that any rank may help with
  * @plans: plans of ended ops, last used first
  * @nr_plans: number of @plans
@@ -331,8 +331,8 @@ void coll_group_leave(struct coll_member *m);
 /**
  * coll_group_time_oldest() - an op that needs other nodes has started
  *
- * If it takes long, the peers are told its signature: ranks that wait for each
- * other because they disagree find out, whatever their schedules say.
+ * If it takes long, the peers are told its signature. So ranks that wait for each other because
+ * their commands differ find this out, whatever their schedules are.
  */
 void coll_group_time_oldest(struct coll_group *g);
 
@@ -341,12 +341,13 @@ void coll_group_time_next_oldest(struct coll_group *g);
 
 /**
  * coll_groups_for_each() - walk all groups
- * @serial: from this one on
+ * @serial: skip groups with a smaller number
  * @locked: members neither come nor go during a call of @fn
  * @fn: called with a reference to the group
  * @arg: for @fn
  *
- * Other threads may join and leave between two calls. Stops when @fn returns non-zero. Return: that.
+ * Other threads may join and leave between two calls. Stops when @fn returns non-zero.
+ * Return: what @fn returned last; 0: there is no group.
  */
 int coll_groups_for_each(u64 serial, bool locked, int (*fn)(struct coll_group *g, void *arg),
 			 void *arg);

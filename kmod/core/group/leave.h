@@ -24,7 +24,7 @@ void coll_group_left(struct coll_member *m);
  * @g: group
  * @b: from that node; the rank is on it
  *
- * As coll_group_left(), of a rank of another node. Return: 0, or -EPROTO: this cannot be.
+ * As coll_group_left(), of a rank of another node. Return: 0; -EPROTO: @b does not fit @g.
  */
 int coll_group_remote_bye(struct coll_group *g, const struct coll_bye *b);
 

@@ -136,7 +136,7 @@ void coll_links_stir(struct coll_group *g)
 	}
 }
 
-/* Links that a caller attends to. With very many links it would see the end of its op too late. */
+/* Number of links that a caller attends to. With very many it would see the end of its op late. */
 static u32 coll_links_watched(const struct coll_group *g)
 {
 	u32 nr = READ_ONCE(g->nr_links) * g->nr_nodes;

@@ -42,7 +42,7 @@ struct coll_watcher {
 };
 
 /**
- * struct coll_link_stat - for netlink and status, of one stripe
+ * struct coll_link_stat - state and counters of one stripe, for netlink and status
  */
 struct coll_link_stat {
 	u32 peer;
@@ -123,7 +123,7 @@ struct coll_link {
 };
 
 /**
- * struct coll_transport - what makes links
+ * struct coll_transport - functions that make links
  * @add: give the group one connected stream. @fd is the caller's; the transport
  *	takes its own reference. May run several times at once. Errors as COLL_IOC_LINK.
  * @share: let the group use the link of another group, which stays while this runs, as its link
@@ -174,10 +174,10 @@ bool coll_group_add_link(struct coll_link *link);
 /* Wake the first @nr links to each node. Any context. */
 void coll_links_kick(struct coll_group *g, u32 nr);
 
-/* Have workers send POST on all links. Any context. */
+/* Make workers send POST on all links. Any context. */
 void coll_links_call(struct coll_group *g);
 
-/* Have workers send ABORT or BYE on all links. Any context. */
+/* Make workers send ABORT or BYE on all links. Any context. */
 void coll_links_alert(struct coll_group *g);
 
 /* A receive has been posted: look for offers on link 0 to each node; no op would look there. */

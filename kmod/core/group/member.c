@@ -98,7 +98,7 @@ static void coll_exit_status(const struct coll_member *m, u32 kind, struct coll_
 	cause->code = (code >> 8) & 0xff;
 }
 
-/* Commands in flight, or ops in shared memory that its threads wait for. */
+/* Does @m have commands in flight, or threads that wait for ops in shared memory? */
 static bool coll_member_is_in_op_locked(const struct coll_member *m, const struct coll_group *g)
 {
 	lockdep_assert_held(&g->lock);
@@ -127,7 +127,7 @@ static bool coll_member_end_cause_locked(const struct coll_member *m, struct col
 			 m->posted != m->completed ? m->completed + 1 : m->posted);
 	cause->pid = m->tgid;
 	coll_exit_status(m, kind, cause);
-	/* A rank that has left may have executed another program: its end is no matter of the group. */
+	/* A rank that has left may have executed another program, whose end is ignored. */
 	return coll_member_is_in_op_locked(m, g) || (!m->left && (cause->signal || cause->code));
 }
 
@@ -144,7 +144,7 @@ static enum coll_member_end coll_member_ended(struct coll_member *m, struct coll
 	enum coll_member_end end = COLL_END_IN_ORDER;
 	struct coll_cause cause;
 
-	/* In one section: what is in flight here still is when the error is stored. */
+	/* In one critical section: no command may end before the error is stored. */
 	spin_lock(&g->lock);
 	if (coll_member_end_cause_locked(m, g, kind, &cause))
 		end = !test_and_set_bit(0, &m->gone) && coll_group_fail_locked(g, &cause) ?

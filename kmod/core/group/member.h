@@ -26,9 +26,9 @@ struct task_struct;
  * struct coll_member_tensors - named collectives of a member; group->lock
  * @waiting: posted and not started
  * @gathered: started, and in a fusion that has not been posted yet
- * @join: while the rank has joined, and not all ranks have: the pending join. Counts in @waiting.
+ * @join: the pending join of the rank, until all ranks have joined. Counts in @waiting.
  * @stand_ins: requests that stand in for the rank and have not ended. They count in @open.
- * @joined: all ranks have joined, and @stand_ins is not 0: the join, which ends after them
+ * @joined: the join, if all ranks have joined and @stand_ins is not 0; it ends after these
  * @open: posted, and their buffers are in use; includes stand-ins
  * @kept: posted and not collected
  * @refused: members of groups that could not be posted, and whose rounds have not ended
@@ -38,12 +38,12 @@ struct task_struct;
  * @done: those that are to be collected
  * @nr_done: number of @done
  * @waiters: number of waits for results, by threads and by io_uring
- * @least: number of results that is enough for one of them, or less: while a fusion runs they are
- *	not woken for fewer
- * @waiter: one of them; NULL: none
+ * @least: number of results that is enough for one of these waits, or less; while a fusion runs,
+ *	fewer results wake nobody
+ * @waiter: one of these waits; NULL: none
  * @wq: a thread that collects sleeps here
  * @awaits: waits of io_uring; no thread sleeps here
- * @nr_awaits: number of them, at most COLL_AWAITS_MAX; atomic
+ * @nr_awaits: number of @awaits, at most COLL_AWAITS_MAX; atomic
  */
 struct coll_member_tensors {
 	u32 waiting;
@@ -158,7 +158,7 @@ static inline u64 coll_member_inflight(const struct coll_member *m)
 	return m->posted - m->completed + m->talking + m->tensors.waiting + m->tensors.gathered;
 }
 
-/* Has the member commands in flight, or threads that sleep in coll_shm_wait()? */
+/* Does the member have commands in flight, or threads that sleep in coll_shm_wait()? */
 bool coll_member_busy(struct coll_member *m);
 
 /**
@@ -198,8 +198,8 @@ bool coll_member_exits(struct coll_member *m);
  * coll_member_left() - this member has ended after its last op, and in good order
  * @m: member
  *
- * coll_member_exits() has said so. It is not decided again: the process may have executed another
- * program meanwhile, and how that ends is no matter of the group.
+ * coll_member_exits() has returned true. This is not checked again: the process may have executed
+ * another program meanwhile, whose end must not fail the group.
  */
 void coll_member_left(struct coll_member *m);
 

@@ -80,9 +80,9 @@ enum coll_op_state {
  * @scaling: as the first local rank posted it
  * @state: group->lock
  * @result: 0 or -errno; fixed by the setter of COLL_OPF_ENDING
- * @deadline: fails the group; holds @ref while armed
+ * @deadline: fails the group; holds a reference (@memory) while armed
  * @expires: the earliest deadline of its requests, by coll_deadline(); 0: none; group->lock
- * @grace: that has passed, and @expires is COLL_OP_GRACE later; group->lock
+ * @grace: the deadline has passed, and @expires is COLL_OP_GRACE after it; group->lock
  * @end_work: ends the op, when a work item of coll_alarm_wq has dropped the last ref
  * @exec: the laid out schedule; NULL before the op runs
  * @on_complete: coll_op_ended(): called once, by the thread that drops the last ref. It is a

@@ -74,7 +74,7 @@ void coll_proxy_release(struct coll_member *m)
 	coll_proxy_free(m, p);
 }
 
-/* Has this rank nothing in flight, and the op at @pos in its slot? */
+/* Is nothing of this rank in flight, and has it written the op at @pos to its slot? */
 static bool coll_proxy_is_ready_locked(const struct coll_group *g, const struct coll_member *m,
 				       u64 pos, bool busy)
 {

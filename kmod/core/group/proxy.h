@@ -19,7 +19,7 @@ struct coll_slot;
 
 /**
  * struct coll_proxy - a request that another rank posts
- * @req: the request; that of a busy proxy belongs to the first rank, and then to core
+ * @req: the request; while the proxy is busy, it belongs to the first rank, and then to core
  * @slot: room for its vectors, COLL_SMALL each
  * @pos: of a busy proxy: position of the op
  * @busy: group->lock
@@ -35,7 +35,7 @@ struct coll_proxy {
 	bool closed;
 };
 
-/* Make the proxy of a rank that has none. Return: it; NULL: there is no memory. */
+/* Make the proxy of a rank that has none. Return: the proxy; NULL: there is no memory. */
 struct coll_proxy *coll_proxy_new(struct coll_member *m);
 
 /* Free a proxy that is not busy. @p may be NULL. */

@@ -30,8 +30,8 @@ MODULE_PARM_DESC(shm, "let the ranks of a node share memory, for small collectiv
 #define COLL_SHM_LOOK_MOST_NS	((u64)NSEC_PER_SEC)
 
 /*
- * Has every rank its area, so that areas may be read? Under group->lock. Once this is true it stays
- * true, so later reads of areas need no lock.
+ * Does every rank have its area? Then areas may be read. Under group->lock. Once this is true it
+ * stays true, so later reads of areas need no lock.
  */
 static bool coll_shm_is_whole_locked(const struct coll_group *g, const struct coll_shared *s)
 {
@@ -229,7 +229,7 @@ static bool coll_shm_goes_on(struct coll_group *g, const struct coll_member *m,
 	return !missing && !(w->flags & COLL_SHM_WAIT_FINISHED);
 }
 
-/* The first rank that is missing at @w->pos. If none is, the first one has to post the op. */
+/* The first rank without the op at @w->pos; if all have it, the rank that has to post it. */
 static u32 coll_shm_late_rank(const struct coll_group *g, const struct coll_shm_wait *w)
 {
 	u32 i;
@@ -307,7 +307,7 @@ struct coll_shm_sleeper {
 	const struct coll_shm_wait *w;
 };
 
-/* Every post and every end of an op comes here: wake only those for whom it matters. */
+/* Called at each post and each end of an op: wake only a thread whose op may go on. */
 static int coll_shm_wake_one(struct wait_queue_entry *entry, unsigned int mode, int sync, void *key)
 {
 	struct coll_shm_sleeper *s = container_of(entry, struct coll_shm_sleeper, entry);

@@ -7,8 +7,8 @@
  * left, and whether the communicator has failed. It reads @pos and @sleeps of areas, and only
  * compares them: ranks may write any values there.
  *
- * The header is charged to the first rank that calls coll_shm_open(). When the group is freed, so
- * are all pages that no process has mapped. shm_memory.h has the pages.
+ * The header is charged to the first rank that calls coll_shm_open(). Pages that no process has
+ * mapped are freed with the group. shm_memory.h describes the pages.
  */
 #ifndef COLL_CORE_SHM_H
 #define COLL_CORE_SHM_H

@@ -143,8 +143,9 @@ void coll_shared_put(struct coll_shared *s)
 }
 
 /*
- * The most bytes of data of a slot. The fewer ranks share the memory, the more. Before its blocks a
- * v-form has two numbers for each rank. With several nodes the kernel copies the vectors.
+ * Largest number of bytes of data in a slot: more if fewer ranks share the memory. A v-form has two
+ * numbers for each rank before its blocks. With several nodes the kernel copies the vectors: they
+ * are small.
  */
 static u32 coll_shared_data_size(const struct coll_group *g)
 {
@@ -271,8 +272,8 @@ int coll_shared_add_area(struct coll_shared *s, u32 local)
 }
 
 /*
- * Take a reference to page number @i. If it is not there, it is @new, which may be NULL. Return:
- * the page; NULL: it is not there.
+ * Take a reference to page number @i. If it is not allocated, @new becomes this page, unless @new
+ * is NULL. Return: the page; NULL: it is not allocated.
  */
 static struct page *coll_shared_take(struct coll_shared *s, u64 i, struct page *new)
 {
@@ -306,8 +307,8 @@ static struct page *coll_shared_page(struct coll_shared *s, u64 i)
 }
 
 /*
- * The slot that page @i is a further page of. Return: where it begins, in bytes; 0: a slot begins
- * in this page, or it is in no slot.
+ * Find the slot that page @i continues. Return: where the slot begins, in bytes; 0: a slot begins
+ * in this page, or the page is in no slot.
  */
 static u64 coll_shared_slot_around(const struct coll_shared *s, u64 i)
 {

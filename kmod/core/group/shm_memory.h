@@ -2,10 +2,10 @@
 /*
  * The pages of the memory that the ranks of a node share: layout, allocation, mapping.
  *
- * The kernel reads the header and the beginning of each slot; with several nodes, and smaller
- * slots, it reads and writes all of them. These pages are there from the start, and charged to the
- * rank whose area it is. The further pages of a slot are allocated and charged when a process
- * touches one of them first.
+ * The kernel reads the header and the beginning of each slot. With several nodes, slots are
+ * smaller, and it reads and writes whole slots. These pages are allocated with the area, and
+ * charged to its rank. The further pages of a slot are allocated and charged when a process touches
+ * one of them first.
  *
  * The memory belongs to a file of its own, which the group and each mapping refer to. When the
  * group is freed the memory gives up its pages. Those that are mapped live until they are unmapped:
@@ -40,7 +40,7 @@ struct vm_area_struct;
  * @slot_size: from one slot of an area to the next
  * @whole_slots: the kernel uses all of each slot
  * @nr_pages: number of @pages
- * @lock: the group goes, and faults come, at any time
+ * @lock: page faults may come while the group gives up the pages
  * @pages: an entry is NULL if the page is not allocated. The pages that the kernel reads are
  *	constant once all areas are there. The fault handler adds others, under @lock. NULL: the group has
  *	been freed; written under @lock
@@ -115,9 +115,9 @@ const struct coll_shm_area *coll_shared_area(const struct coll_shared *s, u32 lo
 u64 coll_shared_pos(const struct coll_shared *s, u32 local, u64 pos);
 
 /*
- * With several nodes all pages of an area are there. Copy the head of the slot for @pos to @head,
- * and the first @len bytes of its data to @to; or @len bytes to its data. Up to COLL_SMALL bytes.
- * The rank may write to its slot at the same time.
+ * Copy the head of the slot for @pos to @head; copy the first @len bytes of its data to @to; copy
+ * @len bytes from @from to its data. Up to COLL_SMALL bytes. Only with several nodes: all pages of
+ * an area are there then. The rank may write to its slot at the same time.
  */
 void coll_shared_read_head(const struct coll_shared *s, u32 local, u64 pos,
 			   struct coll_shm_slot *head);

@@ -54,8 +54,8 @@ bool coll_group_is_on(const struct coll_group *g, u32 rank, u32 node);
 int coll_group_error(const struct coll_group *g);
 
 /*
- * The cause of this error for an ABORT. If its kind is CLOSE, this node has ended all ops before its
- * number, and peers may still end them.
+ * The cause of this error for an ABORT. If its kind is CLOSE, this node has ended all ops before
+ * cause->seq, and peers may still end them.
  */
 void coll_group_cause_for_peers(struct coll_group *g, struct coll_cause *cause);
 
@@ -87,7 +87,7 @@ u64 coll_group_announcement(struct coll_group *g, u64 *signature);
  */
 bool coll_group_goodbye(struct coll_group *g, u32 i, struct coll_bye *b);
 
-/* Has it named collectives? */
+/* Does the group have named collectives? */
 bool coll_group_has_tensors(const struct coll_group *g);
 
 /* Jiffies when the last reference was dropped: limits for closing links count from it. Reaper. */

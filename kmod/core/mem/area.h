@@ -52,7 +52,7 @@ static inline const struct coll_span *coll_area_spans(const struct coll_area *a)
 	return a->many ?: &a->one;
 }
 
-/* Address of the first byte. There is one. */
+/* Address of the first byte. The area is not empty. */
 static inline u64 coll_area_at(const struct coll_area *a)
 {
 	return coll_area_spans(a)->at;

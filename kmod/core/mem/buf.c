@@ -24,8 +24,8 @@
 #define COLL_PIN_BATCH	1024
 
 /*
- * Charge the user, not the process: forks share one allowance. The same
- * counter that io_uring and AF_XDP use, so that the sum is limited.
+ * Charge the user, not the process: forks share one allowance. io_uring and AF_XDP use the same
+ * counter, so that the sum is limited.
  */
 static int coll_charge(const struct coll_memlock *ml, unsigned long pages)
 {

@@ -86,9 +86,9 @@ struct coll_buf {
 /**
  * struct coll_vec - a vector of an op: a place in a buffer
  * @buf: the buffer, referenced; NULL for no vector
- * @start: byte offset of the vector in it. Where the first block of a vector has a
- *	displacement, the vector may begin before the buffer. Then @start is that negative
- *	number modulo 2^64, as are sums with offsets.
+ * @start: byte offset of the vector in the buffer. If the first block of a vector has a
+ *	displacement, the vector may begin before the buffer. Then @start is a negative
+ *	number modulo 2^64. Sums with offsets are modulo 2^64, too.
  */
 struct coll_vec {
 	struct coll_buf *buf;

@@ -72,7 +72,7 @@ static const struct mmu_interval_notifier_ops coll_pin_ops = {
 };
 
 /*
- * Has @buf the same spans as @area? Only the digests are compared: this runs under a lock that
+ * Does @buf have the spans of @area? Only the digests are compared: this runs under a lock that
  * all members of the user take.
  */
 static bool coll_buf_resembles(const struct coll_buf *buf, const struct coll_area *area)

@@ -18,7 +18,7 @@
 
 #ifdef CONFIG_MMU_NOTIFIER
 
-/* Pins that are dropped while user->lock is held once. */
+/* Largest number of pins that are dropped each time user->lock is taken. */
 #define COLL_PINS_SLICE		64
 
 /* Protects coll_pins_users. */
@@ -151,9 +151,9 @@ static unsigned long coll_pins_idle_time(void)
 }
 
 /*
- * Let the timer end after @delay, unless it is armed or no pin is kept: it holds a reference. Nothing
- * is dropped here: a caller may hold coll_pins_users_lock. Each kept pin has a reference, so the work
- * item cannot drop the last one before this gets its own.
+ * Arm the timer for @delay, unless it is armed or no pin is kept. An armed timer holds a reference.
+ * No reference is dropped here: a caller may hold coll_pins_users_lock. Each kept pin has a
+ * reference, so the work item cannot drop the last one before the timer gets its own.
  */
 static void coll_pins_user_arm(struct coll_pins_user *u, unsigned long delay)
 {
@@ -235,7 +235,7 @@ static const struct kernel_param_ops coll_pin_cache_ops = {
 module_param_cb(pin_cache, &coll_pin_cache_ops, &pin_cache, 0644);
 MODULE_PARM_DESC(pin_cache, "bytes of plain buffers that stay pinned for a rank between its collectives; 0: none");
 
-/* A new limit counts for what is pinned already. */
+/* A new limit also applies to buffers that are pinned already. */
 static int coll_pins_set_idle(const char *text, const struct kernel_param *kp)
 {
 	struct coll_pins_user *u;
@@ -262,7 +262,7 @@ static const struct kernel_param_ops coll_pin_idle_ops = {
 module_param_cb(pin_idle, &coll_pin_idle_ops, &pin_idle, 0644);
 MODULE_PARM_DESC(pin_idle, "seconds that a plain buffer stays pinned after its last collective; 0: no limit");
 
-/* Has an op the buffer? The first reference is that of the pin. */
+/* Does an op have the buffer? The first reference is that of the pin. */
 static bool coll_pin_is_in_use(const struct coll_pin *pin)
 {
 	return kref_read(&pin->buf->ref) > 1;

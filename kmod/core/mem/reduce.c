@@ -16,7 +16,7 @@
 #include "../limits.h"
 #include "reduce.h"
 
-/* Set once at load, read only after; for copies: NULL is memcpy(). */
+/* Set once at load, only read afterwards. coll_copy_isa: NULL is memcpy(). */
 static const struct coll_simd *coll_isa = &coll_simd_scalar;
 static const struct coll_simd *coll_copy_isa;
 
@@ -76,7 +76,7 @@ static u64 coll_isa_pass(const struct coll_simd *isa, const struct coll_isa_shap
 	return max_t(u64, ktime_get_ns() - start, 1);
 }
 
-/* The best of some passes, because interrupts delay others. The sum over all shapes. */
+/* Sum, over all shapes, of the best time of some passes: interrupts delay the other passes. */
 static u64 coll_isa_time(const struct coll_simd *isa, u8 *v)
 {
 	u64 t, sum = 0;
@@ -314,7 +314,7 @@ void coll_widen_run(const struct coll_wire_type *w, void **out, unsigned int nr_
 	coll_convert_run(w, true, out, nr_out, in, count);
 }
 
-/* Has the plain kernel the same result as the wide ones here? It needs one pass, and is faster. */
+/* Does the plain kernel give the result of the wide ones? It needs one pass, and is faster. */
 static bool coll_reduce_plain(const struct coll_reducer *r, bool final, unsigned int nr_in,
 			      const struct coll_reduce_arg *arg)
 {

@@ -84,7 +84,7 @@ struct coll_scaling {
 };
 
 /**
- * coll_reducer_setup() - look an operator on a type up
+ * coll_reducer_setup() - look up an operator on a type
  * @r: result; the caller sets @divisor afterwards
  * @op: enum coll_op_code
  * @dtype: enum coll_dtype
@@ -98,7 +98,7 @@ void coll_reducer_setup(struct coll_reducer *r, u32 op, u32 dtype, bool wide);
  * coll_reducer_scale() - add factors
  * @r: set up, for a real floating-point type, with @divisor set
  * @dtype: as in coll_reducer_setup()
- * @s: factors; coll_factor() has passed @s->post
+ * @s: factors; coll_factor() has accepted @s->post
  */
 void coll_reducer_scale(struct coll_reducer *r, u32 dtype, const struct coll_scaling *s);
 

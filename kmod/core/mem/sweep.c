@@ -172,8 +172,8 @@ static void coll_track_advance(struct coll_sweep *sw, u64 count)
 }
 
 /*
- * Collect the kernel addresses of all operands: of @recv, and of each run, @skip elements from its
- * beginning; for an element that straddles pages, of its copies.
+ * Collect the kernel addresses of all operands: @recv, and element @skip of each run. If
+ * @straddling: the copies of one element instead of the runs.
  */
 static unsigned int coll_gather(struct coll_sweep *sw, const struct coll_sweep_args *a,
 				const void *recv, size_t skip, bool straddling)

@@ -74,7 +74,7 @@ void coll_sweep_free(struct coll_sweep *sw);
 /**
  * coll_sweep() - reduce or copy a range
  * @sw: scratch
- * @a: what
+ * @a: what to do
  * @recv: received elements, or NULL. Any alignment.
  * @off: first element, counted from the base of the operands
  * @count: elements

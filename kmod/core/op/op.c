@@ -52,7 +52,7 @@ static u32 coll_op_late_rank_locked(const struct coll_op *op)
 	return i < g->nr_local ? g->local_rank[i] : COLL_RANK_NONE;
 }
 
-/* Arm the deadline again, whose work runs. Under group->lock. */
+/* Arm the deadline again: its work item is running. Under group->lock. */
 static void coll_op_rearm_locked(struct coll_op *op, unsigned long delay)
 {
 	lockdep_assert_held(&op->group->lock);
@@ -62,8 +62,8 @@ static void coll_op_rearm_locked(struct coll_op *op, unsigned long delay)
 }
 
 /*
- * The result of @op was known at its deadline, so it is in time. But another node may still have its
- * pages. Under group->lock. Return: true: it has had them for too long.
+ * The result of @op was known at its deadline, so @op is in time. But another node may still use
+ * its pages. Under group->lock. Return: true: the pages have been in use for too long.
  */
 static bool coll_op_lingers_locked(struct coll_op *op)
 {
@@ -86,7 +86,7 @@ static void coll_op_fail_late(struct coll_op *op, const struct coll_cause *cause
 
 	spin_lock(&g->lock);
 	if (!g->error) {
-		/* Fix the result under the lock. Later the op could end well before the group fails. */
+		/* Fix the result under the lock: else the op may succeed before the group fails. */
 		claimed = coll_op_end(op, -cause->error);
 		if (claimed || coll_op_lingers_locked(op))
 			first = coll_group_fail_locked(g, cause);
@@ -116,7 +116,7 @@ static void coll_op_timed_out(struct coll_op *op)
 	if (delay)
 		coll_op_rearm_locked(op, delay);
 	late = coll_op_late_rank_locked(op);
-	/* The op may wait for the end of the oldest one. */
+	/* The op may wait for the end of the oldest op. */
 	if (!delay && late == COLL_RANK_NONE)
 		first = coll_op_oldest(g);
 	if (first && (!first->exec || !coll_op_tryget(first)))
@@ -139,7 +139,7 @@ static void coll_op_deadline(struct work_struct *work)
 	struct coll_op *op = container_of(to_delayed_work(work), struct coll_op,
 					  deadline);
 
-	/* The group is only sure to be there while the op has not ended. */
+	/* The group certainly exists only while the op has not ended. */
 	if (coll_op_tryget(op)) {
 		coll_op_timed_out(op);
 		coll_op_put_later(op);
@@ -168,8 +168,8 @@ static void coll_op_arm_locked(struct coll_op *op, u64 timeout_ns)
 }
 
 /*
- * @op has ended, and completes after the ops before it, unless ops overtake others. So its deadline is
- * theirs, too. All of them have started, so there are few of them. Under group->lock.
+ * @op has ended, and completes after the ops before it, unless ops overtake others. So its deadline
+ * holds for these ops, too. All of them have started, so they are few. Under group->lock.
  */
 static void coll_op_hurry_others_locked(struct coll_op *op)
 {
@@ -229,8 +229,8 @@ static struct coll_op *coll_op_take_locked(struct coll_group *g, struct coll_op 
 
 /*
  * Keep the memory of an op that has left the queue for the next op: to allocate and to free it
- * takes longer than a small op. Not if a deadline that is expiring just now has a reference. Under
- * group->lock.
+ * takes longer than a small op. Do not keep it if a deadline that is just expiring has a reference.
+ * Under group->lock.
  */
 static void coll_op_keep_locked(struct coll_group *g, struct coll_op *op)
 {
@@ -362,8 +362,8 @@ static u32 coll_op_missing_rank_locked(const struct coll_group *g, u64 seq)
 }
 
 /*
- * Have two ranks as many tensors in a fusion, and as many elements? Their digests may be equal by
- * chance, or because somebody wanted that.
+ * Do two ranks have as many tensors, and as many elements, in a fusion? Their digests may be equal
+ * by chance, or because somebody wanted that.
  */
 static bool coll_fusion_same(const struct coll_fusion *a, const struct coll_fusion *b)
 {
@@ -454,9 +454,9 @@ static int coll_node_count_locked(struct coll_group *g, struct coll_req *lead)
 }
 
 /*
- * COLL_CMD_NODE: post a request of each local rank, which all are for the same op. No other rank
- * has posted that op. Under group->lock. Return: as coll_op_post_locked(); -ESTALE: a rank does not
- * wait for that any more.
+ * COLL_CMD_NODE: post a request of each local rank, all for the same op. No other rank has posted
+ * this op. Under group->lock. Return: as coll_op_post_locked(); -ESTALE: a rank does not wait for
+ * this op any more.
  */
 static int coll_node_post_locked(struct coll_req *lead, struct coll_op **spare, bool *failing)
 {

@@ -22,12 +22,12 @@ extern const struct coll_group_part coll_op_part;
  * Return: 0: @req->done is called exactly once, later or before this returns. Negative: it is never
  * called, and the command does not count: -ENOMEM if there is no memory or if too many commands are
  * in flight; -EBADE if it differs from what other local ranks posted; or the sticky error of the
- * group. With COLL_CMD_NODE the proxies of the other local ranks are posted, too, which have been
- * claimed and filled in: -ESTALE if a rank does not wait for that any more.
+ * group. With COLL_CMD_NODE the proxies of the other local ranks, claimed and filled in before, are
+ * posted, too: -ESTALE if a rank does not wait for this op any more.
  */
 int coll_op_post(struct coll_req *req);
 
-/* The deadline of @m for its op @seq is over, if that is its last one and has not ended. */
+/* The deadline of @m for op @seq is over. Does nothing if @seq has ended, or is not its last op. */
 void coll_op_expire(struct coll_member *m, u64 seq);
 
 /* Memory for an op, for coll_op_post_ordered(); charged. NULL: there is none. */

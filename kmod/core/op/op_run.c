@@ -91,7 +91,7 @@ static struct coll_op *coll_op_turn_locked(struct coll_group *g)
 	return NULL;
 }
 
-/* The same, with a ref. Under group->lock. */
+/* As coll_op_turn_locked(), but with a ref. Under group->lock. */
 static struct coll_op *coll_op_next_locked(struct coll_group *g)
 {
 	struct coll_op *op = coll_op_turn_locked(g);

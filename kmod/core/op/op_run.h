@@ -55,7 +55,7 @@ bool coll_group_can_help(struct coll_group *g);
  */
 void coll_group_help(struct coll_group *g, struct coll_worker *w, const bool *done);
 
-/* Queue workers for ops that have none because threads of ranks helped: these have left. */
+/* Threads of ranks help no more: queue workers for ops that have none because of these threads. */
 void coll_group_staff(struct coll_group *g);
 
 /*
@@ -76,7 +76,7 @@ static inline unsigned long coll_ops_end(void)
 	return jiffies + msecs_to_jiffies(COLL_WORK_MS) + 1;
 }
 
-/* Has the thread to stop? Ops of other ranks must not keep a rank from its signals. */
+/* Must the thread stop? Ops of other ranks must not keep a rank from its signals. */
 static inline bool coll_ops_are_over(unsigned long end)
 {
 	return time_after(jiffies, end) || task_sigpending(current);

@@ -17,14 +17,14 @@ struct coll_vec;
  * @g: group
  * @peer: node
  *
- * The same one until all of it has been sent. Return: with a ref, NULL for none.
+ * The same message until all of it has been sent. Return: the message, with a ref; NULL for none.
  */
 struct coll_msg *coll_msg_sending(struct coll_group *g, u32 peer);
 
 /* As above, for the message whose bytes come from a node next. */
 struct coll_msg *coll_msg_receiving(struct coll_group *g, u32 peer);
 
-/* Are bytes of any message due from this node? Racy: a change of that kicks the link. */
+/* Are bytes of any message due from this node? Racy: the link is kicked when this changes. */
 bool coll_msg_expects(const struct coll_group *g, u32 peer);
 
 /* Are bytes of any message due to this node? Racy, too. */

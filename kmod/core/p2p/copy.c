@@ -175,7 +175,7 @@ void coll_msg_copy(struct coll_msg *lead)
 		coll_msg_finish(lead, 0);
 }
 
-/* A lead that one of the request's ends waits for. Under group->lock. */
+/* The lead that an end of the request waits for, if it has slices left. Under group->lock. */
 static struct coll_msg *coll_msg_to_help_locked(const struct coll_req *req)
 {
 	const struct coll_exchange *x = req->exchange;

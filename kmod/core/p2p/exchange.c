@@ -56,7 +56,7 @@ static struct coll_msg *coll_exchange_late_locked(struct coll_exchange *x)
 
 /*
  * Fail the group, because an end of @x is late. Its result is fixed under the same lock: otherwise
- * it could end well before the group fails. Under group->lock. Return: the lead to put after
+ * it could succeed before the group fails. Under group->lock. Return: the lead to put after
  * coll_group_failed(); NULL: nothing is late, or the group has failed already.
  */
 static struct coll_msg *coll_exchange_fail_locked(struct coll_exchange *x)
@@ -205,7 +205,7 @@ void coll_msgs_finish(struct list_head *ending)
 		coll_msg_put(msg);
 }
 
-/* One end is over. Under group->lock. Return: its request, if it is complete. */
+/* One end is over. Under group->lock. Return: its exchange, if that is complete; else NULL. */
 static struct coll_exchange *coll_msg_over_locked(struct coll_group *g, struct coll_msg *msg,
 						  int result)
 {
@@ -270,7 +270,7 @@ static bool coll_msg_is_mine(const struct coll_msg *msg)
 void coll_msg_failed(struct coll_msg *msg, int err)
 {
 	if (err == -ESRCH) {
-		/* As coll_exec_failed(): nothing reports a helper that only shares the memory. */
+		/* As coll_exec_failed(): nothing reports the death of a helper that is no rank. */
 		if (!fatal_signal_pending(current) || coll_msg_is_mine(msg))
 			return;
 		err = -EFAULT;

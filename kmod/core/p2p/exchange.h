@@ -42,7 +42,7 @@ bool coll_msg_end(struct coll_msg *lead, int result);
 void coll_msg_finish(struct coll_msg *lead, int result);
 
 /**
- * coll_msg_give_up() - end an end that waits for its partner, alone
+ * coll_msg_give_up() - finish one end that waits for its partner
  * @msg: an end in state COLL_MSG_POSTED
  * @result: negative errno
  * @ending: the end is added to this list, unless it is ending already

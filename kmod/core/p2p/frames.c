@@ -15,7 +15,7 @@
 #include "probe.h"
 #include "state.h"
 
-/* The kind of the frame that a note is sent as. */
+/* Kind of the frame that a note becomes. */
 static enum coll_msg_kind coll_note_kind(const struct coll_note *n)
 {
 	if (!n->msg)
@@ -126,8 +126,8 @@ static int coll_msg_got_offer(struct coll_group *g, u32 peer,
 		ret = 0;
 		p->peer_id = n->id;
 		/*
-		 * A rank that has left takes nothing; the peer learns that from our BYE. From a
-		 * node that has failed nothing is taken.
+		 * A rank that has left takes nothing; the peer learns that from our BYE. No rank
+		 * takes a message of a node that has failed.
 		 */
 		if (!test_bit(n->dest, g->msgs->left) && !test_bit(peer, g->msgs->down)) {
 			lead = coll_msg_offer(g, n, &ending, &kept);

@@ -18,7 +18,7 @@ enum coll_msg_kind {
  * struct coll_msg_frame - RTS, CTS or CANCEL, decoded
  * @kind: which
  * @id: number of the message, in its direction between the two nodes
- * @source: RTS: sending rank, as the next ones
+ * @source: RTS: sending rank. The next four fields are for RTS, too.
  * @dest: receiving rank
  * @tag: its tag
  * @dtype: enum coll_dtype
@@ -49,7 +49,7 @@ bool coll_msg_has_frames(struct coll_group *g, u32 peer);
 /**
  * coll_msg_got_frame() - an RTS, a CTS or a CANCEL has come
  * @g: group
- * @peer: from this node
+ * @peer: node that has sent it
  * @f: checked for range against the wire format only
  *
  * Return: 0; -EPROTO if it does not fit the frames before it. If there is no room to keep an offer,

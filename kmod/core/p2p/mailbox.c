@@ -34,7 +34,7 @@ void coll_mailbox_init(struct coll_mailbox *box, struct coll_group *g)
 		box->trees[i] = RB_ROOT;
 }
 
-/* Index, in ->nodes of a note, of its node for a tree. coll_match_note() goes back. */
+/* Index, in ->nodes of a note, of its node for a tree. coll_match_note() is the inverse. */
 static u32 coll_match_index(enum coll_match_tree tree)
 {
 	return tree < COLL_MATCH_NODES ? tree : 0;

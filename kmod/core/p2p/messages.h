@@ -9,9 +9,9 @@ struct coll_group;
 struct coll_msg;
 
 /**
- * struct coll_msg_counts - of one group
+ * struct coll_msg_counts - counters of one group
  * @sent: messages of its ranks whose sending end is over without an error
- * @bytes: in these
+ * @bytes: bytes of these messages
  */
 struct coll_msg_counts {
 	u64 sent;

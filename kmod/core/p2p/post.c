@@ -35,7 +35,7 @@ static bool coll_recv_has_offer_locked(const struct coll_group *g, const struct 
 	       (msg->note.tag == COLL_TAG_ANY || msg->note.tag == send->note.tag);
 }
 
-/* Can the message be received that a matched probe has taken? */
+/* Can the message that a matched probe has taken be received? */
 static int coll_msg_check_held_locked(const struct coll_group *g, const struct coll_req *req)
 {
 	const struct coll_note *n;
@@ -63,7 +63,7 @@ static int coll_msg_check_partner_locked(const struct coll_group *g, const struc
 	return ret && coll_recv_has_offer_locked(g, msg) ? 0 : ret;
 }
 
-/* May it be posted? Under group->lock. */
+/* May @x be posted? Under group->lock. */
 static int coll_exchange_admit_locked(const struct coll_group *g, struct coll_exchange *x)
 {
 	int ret;

@@ -32,7 +32,7 @@
 #include "ranks.h"
 #include "state.h"
 
-/* Probes that are completed while group->lock is held once. */
+/* Largest number of probes that are completed each time group->lock is taken. */
 #define COLL_PROBE_SLICE	64
 
 /* Under group->lock. */
@@ -82,9 +82,9 @@ void coll_probe_remember(const struct coll_note *n, struct coll_note *kept)
 }
 
 /*
- * One slice. A receive may have taken the offer since. Probes that are older than the offer are
- * told about it nevertheless. Younger probes have looked at the mailbox when they were posted.
- * Return: may there be more?
+ * Complete a slice of probes. A receive may have taken the offer meanwhile. Probes that are older
+ * than the offer are told about it nevertheless. Younger probes have looked at the mailbox when
+ * they were posted. Return: may there be more?
  */
 static bool coll_probes_slice_locked(struct coll_group *g, const struct coll_note *kept,
 				     struct list_head *ending)
@@ -105,7 +105,7 @@ static bool coll_probes_slice_locked(struct coll_group *g, const struct coll_not
 	return true;
 }
 
-/* Return: there may be more probes, because the time is over. */
+/* Return: true: the time is over, and there may be more probes. */
 static bool coll_probes_run(struct coll_group *g, const struct coll_note *kept)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(COLL_WORK_MS) + 1;

@@ -39,7 +39,7 @@ int coll_msg_check_rank(const struct coll_group *g, u32 rank)
 	return 0;
 }
 
-/* Is @rank of a node that has failed, or may it be one, if it is any rank? */
+/* Is @rank on a node that has failed? COLL_RANK_ANY: has any node failed? */
 static bool coll_rank_is_down_locked(const struct coll_group *g, u32 rank)
 {
 	lockdep_assert_held(&g->lock);

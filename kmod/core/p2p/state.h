@@ -8,8 +8,8 @@
  *   to another node	the sending end; its bytes go out by the link
  *   from another node	the receiving end; bytes come in by the link
  * A thread that touches pages of a lead, or of its partner, holds a ref of the lead, as with
- * ops. The first ref is the lead's own; the thread that fixes the result drops it. The last one
- * ends both ends. A request is complete with its last end.
+ * ops. The first ref is the lead's own; the thread that fixes the result drops it. When the last
+ * ref is dropped, both ends are over. A request is complete when all its ends are over.
  *
  * Between nodes: the sender's node offers the message (RTS). The receiver's node keeps the offer
  * until a receive fits, and answers (CTS). Then the bytes come (MSG), in the order of the
@@ -117,7 +117,7 @@ struct coll_note {
  * @note: what it offers or wants; group->lock
  * @vec: its memory
  * @all: in msgs->all, from posting to its end; group->lock
- * @walked: the last walk that has looked at it, or need not; group->lock
+ * @walked: the last walk that has looked at it, or need not look at it; group->lock
  * @lead: itself, or the receiving end of this node that has taken it; group->lock
  * @from: of a lead: the sending end, if it is of this node; group->lock
  * @bytes: of a lead: bytes to move
@@ -200,8 +200,8 @@ struct coll_exchange {
 };
 
 /**
- * struct coll_mailbox - of one local rank; all under group->lock
- * @group: whose rank it is
+ * struct coll_mailbox - mailbox of one local rank; all under group->lock
+ * @group: group of the rank
  * @wanted: its receives and probes that no message has fitted, oldest first
  * @offered: messages to it that no receive has fitted, oldest first
  * @held: messages that a matched probe has taken and no receive has

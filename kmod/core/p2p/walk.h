@@ -15,8 +15,8 @@ extern const struct coll_group_part coll_p2p_part;
  * @g: group
  * @node: its communicator has failed
  *
- * No message to or from @node can be posted any more, and its offers are dropped. A receive from
- * any rank may have waited for one of its ranks. Return: true if such a message is in flight.
+ * No message to or from @node can be posted any more, and its offers are dropped. Return: true if a
+ * message in flight needs @node, or is a receive from any rank that may wait for a rank of @node.
  */
 bool coll_msgs_without(struct coll_group *g, u32 node);
 

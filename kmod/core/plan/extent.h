@@ -11,8 +11,8 @@ struct coll_req;
 
 /**
  * struct coll_extent - buffers of one rank, in elements
- * @in: of the input, gaps between its blocks included; 0: none
- * @out: of the output, gaps between its blocks included; 0: none
+ * @in: length of the input, gaps between its blocks included; 0: none
+ * @out: length of the output, gaps between its blocks included; 0: none
  * @written: elements from the beginning of the output that the op writes
  * @own_in_out: in place: position of the rank's own block in the output
  * @own_out_in: in place, scatter: position of the rank's own block in the input

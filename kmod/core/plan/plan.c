@@ -171,7 +171,7 @@ static int coll_plan_emit(struct coll_plan *p, u32 id, struct coll_emit *e)
 	return p->alg->emit(e, p->n, id, p->root);
 }
 
-/* Make the steps of @part from the emitted ones: for each block, coll_plan_width() of each. */
+/* Make the steps of @part: in each block, coll_plan_width() steps for each emitted step. */
 static void coll_plan_unfold(struct coll_plan *p, u32 part, const struct coll_emit *e,
 			     const u32 *start)
 {
@@ -319,7 +319,7 @@ static int coll_plan_local(struct coll_plan *p)
 	return 0;
 }
 
-/* All steps are still to be done. */
+/* Mark all steps as still to be done. */
 static void coll_plan_reset(struct coll_plan *p)
 {
 	struct coll_exec *x = p->x;

@@ -39,7 +39,7 @@ static bool coll_chunk_ranges_meet(struct coll_chunk_range a, struct coll_chunk_
 	       a.chunk < b.chunk + b.nr && b.chunk < a.chunk + a.nr;
 }
 
-/* Do the ranges have chunks in common, and are they not equal? */
+/* Do the ranges overlap without being equal? */
 static bool coll_chunk_ranges_part(struct coll_chunk_range a, struct coll_chunk_range b)
 {
 	return coll_chunk_ranges_meet(a, b) && (a.chunk != b.chunk || a.nr != b.nr);
@@ -71,7 +71,7 @@ static u32 coll_block_end(const struct coll_plan *p, u32 i)
 	return coll_block_begin(p, i) + (part->end - part->begin) / p->x->blocks;
 }
 
-/* Does any step need the product of local step @i in W, other than sends that depend on @i? */
+/* Does any step need the result of local step @i in W? Sends that depend on @i do not count. */
 static bool coll_needs_work(const struct coll_plan *p, u32 i)
 {
 	const struct coll_exec_step *st = &p->x->steps[i];
@@ -89,7 +89,7 @@ static bool coll_needs_work(const struct coll_plan *p, u32 i)
 		if (other->s.kind == COLL_STEP_SEND ? other->s.dep != i :
 		    other->s.action == COLL_ACT_REDUCE || other->s.action >= COLL_ACT_FOLD_INPUT)
 			return true;
-		/* The range is written again: later steps do not read the product of @i. */
+		/* The range is written again: later steps do not read the result of @i. */
 		if (other->s.kind != COLL_STEP_SEND)
 			return false;
 	}
@@ -159,7 +159,7 @@ static bool coll_in_place(const struct coll_plan *p)
 	return p->kind->flags & COLL_KIND_ONE_BUFFER;
 }
 
-/* The same for a copy of one input in TMP: steps that send or fold it read the input itself. */
+/* As coll_alias_work(), for a copy in TMP: steps that send or fold it read the input itself. */
 static bool coll_alias_tmp(struct coll_plan *p, u32 i)
 {
 	struct coll_exec *x = p->x;
@@ -215,8 +215,9 @@ static struct coll_exec_step *coll_folds_moved(const struct coll_plan *p, u32 i)
 }
 
 /*
- * Step @i may move a vector only so that another vector is folded into it. Then the fold can read
- * the vector at its old place, and write the sum to the new one. Return: true if @i need not move.
+ * Step @i may move a vector for one reason only: later, another vector is folded into it. Then the
+ * fold can read the moved vector at its old place, and write the sum to the new one. Return: true
+ * if @i need not move.
  */
 static bool coll_fuse_move(struct coll_plan *p, u32 i)
 {
@@ -233,7 +234,7 @@ static bool coll_fuse_move(struct coll_plan *p, u32 i)
 	return true;
 }
 
-/* Has local step @i nothing to do? */
+/* Try to make local step @i unnecessary. Return: true if it has nothing to do. */
 static bool coll_plan_alias(struct coll_plan *p, u32 i)
 {
 	const struct coll_exec_step *st = &p->x->steps[i];

@@ -23,11 +23,11 @@ struct coll_fused_vec {
 
 /**
  * struct coll_fused - how the vectors of a fusion are made
- * @in: of the input
- * @out: of the output
+ * @in: how the input is cut
+ * @out: how the output is cut
  * @elem: bytes of an element
- * @blocks: one of them has a block of each rank, which is a chunk, and the other one that of its
- *	rank: no vector is both
+ * @blocks: one of the two vectors has a block of each rank, and each block is a chunk. The other
+ *	vector has only the block of its own rank. So no vector is both input and output.
  */
 struct coll_fused {
 	struct coll_fused_vec in, out;
@@ -44,7 +44,7 @@ struct coll_req *coll_fused_next(const struct coll_req *first, struct coll_req *
 	return list_is_last(&req->list, &f->others) ? NULL : list_next_entry(req, list);
 }
 
-/* Is every vector in place, or any? */
+/* Is every vector in place (@all)? Is any (@any)? */
 static void coll_fused_in_place(struct coll_req *first, bool *all, bool *any)
 {
 	struct coll_req *req;
@@ -65,7 +65,7 @@ static u64 coll_fused_at(const struct coll_req *req, const struct coll_fused_vec
 	return coll_chunk_start(v->blocks * req->cmd.count, v->chunks, c);
 }
 
-/* Chunk by chunk, of each chunk tensor by tensor. */
+/* Make a buffer of pieces: chunk by chunk, and each chunk tensor by tensor. */
 static struct coll_buf *coll_fused_pieces(struct coll_req *first, const struct coll_fused_vec *v,
 					  u32 elem, bool out)
 {

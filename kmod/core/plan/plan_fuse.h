@@ -8,10 +8,10 @@ struct coll_plan;
 struct coll_req;
 
 /**
- * coll_fuse_vectors() - the vectors of a fusion, of pieces of those of its tensors
+ * coll_fuse_vectors() - make the vectors of a fusion from pieces of the vectors of its tensors
  * @op: about to be prepared
  *
- * The tensors still own what they hold. Return: 0, also if it is no fusion or has them already;
+ * The tensors still own what they hold. Return: 0, also if @op is no fusion or has its vectors;
  * -ENOMEM; -EBADE if a vector is too short; -EINVAL if there is no such algorithm.
  */
 int coll_fuse_vectors(struct coll_op *op);

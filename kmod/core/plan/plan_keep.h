@@ -27,7 +27,7 @@ void coll_exec_put(struct coll_exec *x);
  */
 struct coll_exec *coll_plans_take(const struct coll_op *op);
 
-/* The key of a plan that is laid out. */
+/* Bytes of scratch of a plan. */
 u64 coll_plan_scratch_bytes(const struct coll_exec *x);
 
 /* Set the key of a new plan, so that it can be kept. */

@@ -12,8 +12,8 @@
  *	scan, exscan		one for each rank r: fold the inputs up to r, or before r
  *
  * No result overwrites an input that is still to be read. In place, the input of alltoall and
- * reduce_scatter has been saved. The other collectives without folds leave such a block where it
- * is. A scan goes through the elements of all ranks at once ("abreast"), the last rank first.
+ * reduce_scatter has been saved. The other collectives without folds do not copy a block to its own
+ * place. A scan goes through the elements of all ranks at once ("abreast"), the last rank first.
  *
  * Broadcast, reduce and allreduce have nodes as participants. On one node they have a schedule of
  * one step instead of a pass.
@@ -182,7 +182,7 @@ static void coll_pass_fold(struct coll_plan *p, u32 i)
 	st->in_at = in.at * p->op->elem;
 }
 
-/* Add the steps that write the result of rank @i; of an allgather, that copy the input of @i. */
+/* Add the steps that write the result of rank @i. An allgather: those that copy its input. */
 static int coll_pass_part(struct coll_plan *p, u32 i)
 {
 	if (coll_pass_reduces(p))

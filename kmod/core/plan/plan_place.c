@@ -78,7 +78,7 @@ static struct coll_cut coll_block_at(const struct coll_plan *p, const struct col
 	bool own = coll_part_has(p, part, out) == COLL_HAS_OWN;
 	struct coll_cut s;
 
-	/* A rank that knows only its own block has that as the count of its command. */
+	/* If a rank knows only its own block, the count of its command is that of the block. */
 	s = coll_cut_of(coll_block_count(p, part, out, i), p->x->blocks, block);
 	if (!own)
 		s.at += coll_block_start(p, part, out, i);
@@ -312,7 +312,7 @@ static int coll_plan_starts(struct coll_plan *p)
 
 /*
  * Number of blocks for a vector that would need scratch of @bytes, in @sets, if it were one block;
- * 0: need not be cut. The local ranks share the scratch that a node may use. All nodes have to get
+ * 0: it need not be cut. The local ranks share the scratch that a node may use. All nodes must get
  * the same number.
  */
 static u64 coll_blocks_wanted(const struct coll_plan *p, u64 bytes, u32 sets)

@@ -15,8 +15,8 @@
  * @n: participants
  * @root: participant that is the root, or 0
  * @source: rank whose input is the result; COLL_RANK_NONE: there is no such rank
- * @chunks: of W
- * @tmp: chunks of TMP
+ * @chunks: number of chunks of W
+ * @tmp: number of chunks of TMP
  * @starts: if the vector has blocks: where each chunk of W begins in scratch, in elements, and
  *	where the last one ends; NULL: it has no blocks
  * @whole: elements of W in scratch, for one block of the plan

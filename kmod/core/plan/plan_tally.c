@@ -77,7 +77,7 @@ static bool coll_step_shifts(const struct coll_plan *p, const struct coll_exec_s
 	       st->s.from % p->chunks != st->s.chunk % p->chunks;
 }
 
-/* Where a step goes through the vector of the fusion. Return: false if that cannot be said. */
+/* Find the place of a step in the vector of the fusion, and count it. Return: false: not found. */
 static bool coll_tally_step(const struct coll_plan *p, struct coll_tally *t,
 			    struct coll_exec_step *st)
 {
@@ -108,7 +108,7 @@ void coll_plan_tally(struct coll_plan *p)
 	bool known = true;
 	u32 i;
 
-	/* So much is done in one go. */
+	/* So few bytes are done in one go: all tensors end together. */
 	if (!p->op->fused || p->op->bytes <= COLL_SLICE)
 		return;
 	t = coll_tally_alloc(first->fusion->nr, p->chunks, g->nr_local);

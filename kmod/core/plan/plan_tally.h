@@ -6,9 +6,9 @@
 struct coll_plan;
 
 /*
- * All steps are laid out: sets the tally of the plan, if it is a fusion of more than is done in one
- * go. Without memory for it, or if a step works on other pieces than it writes, there is none,
- * and all tensors end with the op.
+ * All steps are laid out: set the tally of the plan, if it is a fusion of more bytes than are done
+ * in one go. There is no tally without memory for it, or if a step works on other pieces than it
+ * writes: then all tensors end with the op.
  */
 void coll_plan_tally(struct coll_plan *p);
 

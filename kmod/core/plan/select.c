@@ -18,7 +18,7 @@
 #include "select.h"
 #include "support.h"
 
-/* Every size has its row, and every row an algorithm of this collective. */
+/* Does every size have a row, and does every row name an algorithm of this collective? */
 static bool coll_table_ok(u32 collective, const struct coll_table *t)
 {
 	u32 i;

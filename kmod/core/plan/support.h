@@ -9,7 +9,7 @@
 struct coll_algorithm;
 struct coll_op;
 
-/* Does the collective have any algorithm? Any number may be asked. */
+/* Does the collective have any algorithm? @collective may be any number. */
 bool coll_supports(u32 collective);
 /* Does this algorithm (for COLL_ALG_AUTO: any) exist, and does it fit operator and type? */
 bool coll_has_algorithm(u32 collective, u32 op, u32 dtype, u32 algorithm);
@@ -28,7 +28,7 @@ u32 coll_chosen_radix(const struct coll_op *op, const struct coll_algorithm *a);
 
 /* Does the collective reduce? */
 bool coll_reduces(u32 collective);
-/* Has the collective one buffer, which is input and output? */
+/* Does the collective have one buffer, which is input and output? */
 bool coll_one_buffer(u32 collective);
 /* In place, does the output lie in the input, as a scatter's does? */
 bool coll_out_lies_in(u32 collective);
@@ -38,8 +38,8 @@ bool coll_out_lies_in(u32 collective);
  */
 bool coll_fills_output(u32 collective);
 /*
- * Have partial results of this command more room than elements (pure/reduction/wide.h)? Depends
- * only on values that all ranks agree on.
+ * Are partial results of this command larger than elements (pure/reduction/wide.h)? Depends only on
+ * values that all ranks agree on.
  */
 bool coll_is_wide(const struct coll_cmd *c);
 /* Type of elements on links: COLL_F16, COLL_BF16; COLL_DTYPE_NONE: the type in memory. */

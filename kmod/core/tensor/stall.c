@@ -196,7 +196,7 @@ static bool coll_stall_next_locked(struct coll_tensors *ts, struct coll_stall_cu
 	int i;
 
 	lockdep_assert_held(&ts->group->lock);
-	/* From the oldest ones on. */
+	/* Begin with the oldest names. */
 	for (i = COLL_NR_STALL_LISTS - 1; i >= 0; i--) {
 		list_for_each_entry(n, &ts->stalls.list[i], list) {
 			if (shown++ == COLL_STALL_SHOWN)
@@ -237,7 +237,7 @@ u64 coll_stall_looks(struct coll_group *g)
 
 /* --- the timer ------------------------------------------------------------------------ */
 
-/* Time at which @n is that many seconds old; 0: never. */
+/* Time at which @n is @sec seconds old; 0: never. */
 static u64 coll_stall_when(const struct coll_tensor_name *n, unsigned int sec)
 {
 	return n && sec ? n->since + sec * (u64)NSEC_PER_SEC : 0;
@@ -382,8 +382,8 @@ static u32 coll_stall_rank_of(const struct coll_tensors *ts, const struct coll_t
 }
 
 /*
- * Have a tensor ended on all ranks, unless nothing is missing here: then the parent ends it, if
- * something is missing there, or its turn comes. Under group->lock.
+ * End a tensor on all ranks, unless nothing is missing here. In that case the parent ends it if
+ * something is missing there; otherwise its turn comes. Under group->lock.
  */
 static void coll_stall_end_locked(struct coll_tensors *ts, struct coll_tensor_name *n)
 {
@@ -400,7 +400,7 @@ static void coll_stall_end_locked(struct coll_tensors *ts, struct coll_tensor_na
 	coll_coord_fail(c, n->entry, &bad);
 }
 
-/* End the tensors that are over the second threshold. Under group->lock. Return: is there any? */
+/* End the tensors that are over the second threshold. Under group->lock. Return: was there any? */
 static bool coll_stalls_end_locked(struct coll_tensors *ts)
 {
 	struct coll_tensor_name *n;

@@ -242,7 +242,7 @@ static void coll_tensor_posted_locked(struct coll_tensors *ts, struct coll_tenso
 	coll_tensor_wait(ts, t);
 }
 
-/* Under group->lock. Return: as coll_tensor_post(); -ENOMEM: come back with @spare. */
+/* Under group->lock. Return: as coll_tensor_post(); -ENOMEM: call again with @spare. */
 static int coll_tensor_post_locked(struct coll_tensor_req *t, const void *name, u32 len,
 				   const struct coll_coord_params *p,
 				   struct coll_coord_entry **spare)
@@ -334,9 +334,9 @@ static bool coll_tensors_unordered(struct coll_group *g)
 }
 
 /*
- * Have the new records sent to other nodes, and leave other work to a work item.
- * coll_tensors_over_locked() may have cleared to_advance after a START: so nobody calls
- * coll_tensors_settle() because of that, and this function looks for ranks that have left.
+ * Let links send the new records to other nodes, and leave other work to a work item.
+ * coll_tensors_over_locked() may have cleared to_advance after a START. Then no thread calls
+ * coll_tensors_settle(), so this function looks for ranks that have left.
  */
 static void coll_tensors_told(struct coll_group *g)
 {
@@ -486,7 +486,7 @@ static void coll_tensors_work(struct work_struct *work)
 	coll_group_put(g);
 }
 
-/* The group has failed: whatever waits ends. */
+/* The group has failed: end all tensors that wait. */
 static void coll_tensors_fail(struct coll_group *g)
 {
 	if (!g->tensors)

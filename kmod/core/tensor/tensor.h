@@ -10,7 +10,7 @@ extern const struct coll_group_part coll_tensors_part;
 /* May this member use named collectives? Return: 0, -EPERM, -ENOTCONN or -EOPNOTSUPP. */
 int coll_tensors_check(struct coll_member *m);
 
-/* coll_tensor_post(): it had ended before this rank posted it. */
+/* Result of coll_tensor_post(): the tensor had ended before this rank posted it. */
 #define COLL_TENSOR_OVER	1
 
 /**
@@ -21,7 +21,7 @@ int coll_tensors_check(struct coll_member *m);
  * @p: parameters
  *
  * The caller has to call coll_tensors_flush() after one or several posts. Return: 0: the result
- * will be collected; COLL_TENSOR_OVER: so it will, but the tensor ended before this rank posted it.
+ * will be collected; COLL_TENSOR_OVER: the same, but the tensor had ended before the post.
  * Otherwise the tensor has not been posted: an error of COLL_IOC_TENSOR_POST. Sleeps.
  */
 int coll_tensor_post(struct coll_tensor_req *t, const void *name, u32 len,
@@ -30,7 +30,7 @@ int coll_tensor_post(struct coll_tensor_req *t, const void *name, u32 len,
 /* Has the rank posted or refused the tensor @name, of @len bytes, which has not started or ended? */
 bool coll_tensor_is_pending(struct coll_member *m, const void *name, u32 len);
 
-/* Order and start tensors that are ready, and have records sent. Process context, no locks. */
+/* Order and start tensors that are ready, and let links send records. Process context, no locks. */
 void coll_tensors_flush(struct coll_group *g);
 
 /**

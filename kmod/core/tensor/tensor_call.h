@@ -14,10 +14,10 @@
  * @list: in coll_tensor_call.groups
  * @digest: of the group
  * @call: number of the call
- * @over: a member has ended by itself, or could not be posted: so do the others; group->lock
+ * @over: a member has ended by itself, or could not be posted: the others end, too; group->lock
  * @posted: members that the call has posted; of the call alone, like @members and @pending
  * @members: of the group
- * @pending: the rank has posted a member before, and that is pending: nothing of the group is posted
+ * @pending: a member that the rank posted before is pending: the call posts no member of the group
  */
 struct coll_tensor_group {
 	struct rb_node node;
@@ -57,7 +57,10 @@ struct coll_tensor_group *coll_tensor_call_group(struct coll_tensor_call *call, 
 /* A member of the group is pending from an earlier call. Return: 0 or -ENOMEM. Sleeps. */
 int coll_tensor_call_pending(struct coll_tensor_call *call, u64 digest);
 
-/* The call ends. Has it posted some members only, and the group has not ended? Then it is over. */
+/*
+ * The call ends. If it has posted only some members of the group, and the group is not over, the
+ * group is over from now on. Return: has this happened?
+ */
 bool coll_tensor_call_breaks_off(struct coll_tensor_call *call, struct coll_tensor_group *group);
 
 /* A member of the group could not be posted. */

@@ -3,9 +3,9 @@
  * Tensors that the coordinator starts together are one op. The first tensor of
  * each local rank posts it, and has the others in its struct coll_fusion; each has a result.
  *
- * The root says what is fused, by what all nodes know. Fusion must not change the bits of a
- * result. So the root must not fuse the tensors that are refused here: tensors that, alone,
- * would go by different algorithms, or in several blocks. All other nodes do as it says.
+ * The root decides what is fused, from values that all nodes know. Fusion must not change the bits
+ * of a result. So the root must not fuse the tensors that are refused here: tensors that, alone,
+ * would go by different algorithms, or in several blocks. All other nodes follow the root.
  */
 #include <linux/build_bug.h>
 #include <linux/lockdep.h>
@@ -46,7 +46,7 @@ static struct coll_cmd coll_fused_cmd(const struct coll_coord_params *p)
 	};
 }
 
-/* Bytes of scratch that a vector takes at most, of one set. */
+/* Largest number of bytes of scratch that a vector takes, in one set. */
 static u64 coll_fused_scratch(const struct coll_cmd *c)
 {
 	u32 size = coll_is_wide(c) ? coll_wide_size(c->op, c->dtype) : coll_dtype_size(c->dtype);
@@ -54,13 +54,13 @@ static u64 coll_fused_scratch(const struct coll_cmd *c)
 	return c->count * size;
 }
 
-/* Has each rank a block of the vectors, and are these fused? */
+/* Is this a collective with a block for each rank, which may be fused? */
 static bool coll_fuses_blocks(u32 collective)
 {
 	return collective == COLL_ALLGATHER || collective == COLL_REDUCE_SCATTER_BLOCK;
 }
 
-/* Would it be one block, whose chunks are those of its part in a fusion? */
+/* Would the tensor alone be one block, with the same chunks as in a fusion? */
 static bool coll_fused_is_whole(const struct coll_group *g, const struct coll_cmd *c)
 {
 	/* A chunk is the block of a rank. A rank needs a piece for each block of each tensor. */
@@ -85,7 +85,7 @@ bool coll_tensors_fit(struct coll_coord *c, const struct coll_coord_entry *first
 	       coll_select_row_of(ts->group, &a) == coll_select_row_of(ts->group, &b);
 }
 
-/* 0 is the most as well. */
+/* @asked is 0: the most. */
 static u32 coll_fuse_limit(u32 asked, u32 most)
 {
 	return asked && asked < most ? asked : most;
@@ -123,7 +123,7 @@ static void coll_fusion_begin(struct coll_tensor_req *t)
 	INIT_LIST_HEAD(&t->fused.others);
 }
 
-/* Is its collective one that is fused, and are its vectors no larger than they may be? */
+/* Is its collective one that may be fused, and are its vectors small enough? */
 static bool coll_fusion_bounded(const struct coll_tensor_req *first)
 {
 	u32 collective = first->req.cmd.collective, elem = coll_elem_size(first->req.cmd.dtype);
@@ -135,7 +135,7 @@ static bool coll_fusion_bounded(const struct coll_tensor_req *first)
 		coll_member_group(first->req.member)->size <= COLL_FUSE_RANKS);
 }
 
-/* Another node may say anything. Return: false if these cannot be one op. */
+/* Another node may send anything. Return: false if the two tensors cannot be one op. */
 static bool coll_fusion_add(struct coll_tensor_req *first, struct coll_tensor_req *t)
 {
 	struct coll_fusion *f = &first->fused;
@@ -166,7 +166,7 @@ static bool coll_fusion_gather(struct coll_tensors *ts, u32 k, struct coll_tenso
 	return true;
 }
 
-/* All of it has started: it becomes the next op of each local rank. */
+/* All tensors of a fusion have started: it becomes the next op of each local rank. */
 static void coll_fusion_post(struct coll_tensors *ts, u32 divisor)
 {
 	struct coll_tensor_req *first;
@@ -211,7 +211,7 @@ void coll_tensors_fuse(struct coll_tensors *ts, struct coll_coord_entry *e, u32 
 	lockdep_assert_held(&ts->group->lock);
 	for (k = 0; k < ts->group->nr_local; k++) {
 		t = coll_tensor_slot(e, k)->waits;
-		/* Tensors without a rank that has joined are not fused. */
+		/* A tensor is not fused if a rank has joined and so has not posted it. */
 		if (!t || !coll_fusion_gather(ts, k, t))
 			ts->broken = EBADE;
 		if (ts->first[k])

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On one node, ranks that wait for named collectives do the work of these. A rank that has not come
- * to its wait computes, or posts: a worker on its CPU would hold it up, and an urgent tensor that it
- * has not posted yet.
+ * On one node, ranks that wait for named collectives do the work of these. A rank that does not
+ * wait yet computes, or posts. A worker on its CPU would delay the rank, and an urgent tensor that
+ * it has not posted yet.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -66,7 +66,7 @@ u32 coll_tensors_hands(struct coll_group *g, bool large)
 	struct coll_member *m;
 	u32 hands, k, waiting = 0;
 
-	/* With links, ops of one node alone are rare: keep to workers. */
+	/* With links, ops of one node alone are rare: let workers do them. */
 	if (g->nr_nodes > 1)
 		return 0;
 	spin_lock(&g->lock);

@@ -18,7 +18,7 @@ void coll_tensors_wake(struct coll_member *m);
 /* The caller waits, or posts: from here on it is counted. Under group->lock. */
 void coll_tensors_hand_locked(struct coll_group *g);
 
-/* It is not counted any more. Under group->lock. */
+/* The caller is not counted any more. Under group->lock. */
 void coll_tensors_unhand_locked(struct coll_group *g);
 
 /* Before and after a call that posts: the caller counts meanwhile. No locks. */

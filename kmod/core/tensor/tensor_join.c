@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Ranks that have joined: until all have, each takes part in every tensor by a stand-in, a
- * request without vectors. So its node folds the inputs of the others only. Where all ranks
- * of a node have joined, one stand-in has a vector: the identity of the operator.
+ * Ranks that have joined. Until all ranks have joined, each of them takes part in every tensor by a
+ * stand-in, a request without vectors. So its node folds only the inputs of its other ranks. If all
+ * ranks of a node have joined, one stand-in has a vector: the identity of the operator.
  *
  * A stand-in is a posted command of its rank. If the rank left meanwhile, the communicator would
  * fail. So the join of a rank ends only when the stand-ins for this rank have ended.
@@ -121,8 +121,8 @@ static void coll_stand_in_done(struct coll_req *req, int result)
 }
 
 /*
- * The command of a rank that asks for @p. The parameters may be wrong: another node has sent
- * them. Return: false if it cannot be joined.
+ * Make the command of a rank that posts a tensor with @p. The parameters may be wrong: another node
+ * has sent them. Return: false if no stand-in can have them.
  */
 static bool coll_stand_in_cmd(struct coll_req *req, const struct coll_coord_params *p)
 {
@@ -160,7 +160,7 @@ static int coll_stand_in(struct coll_member *m, const struct coll_coord_params *
 	struct coll_tensor_req *t;
 	int ret = -EBADE;
 
-	/* An honest root keeps to a window. One that lies must not take all memory. */
+	/* An honest root does not exceed a window. A root that lies must not take all memory. */
 	if (m->posted - m->completed >= COLL_TENSORS_ABSENT)
 		return -EBADE;
 	t = coll_tensor_alloc(m, GFP_ATOMIC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Ranks that have joined, and what stands in for them. */
+/* Ranks that have joined, and requests that stand in for them. */
 #ifndef COLL_CORE_TENSOR_JOIN_H
 #define COLL_CORE_TENSOR_JOIN_H
 

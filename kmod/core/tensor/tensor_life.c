@@ -159,7 +159,7 @@ void coll_tensor_over(struct coll_req *first, struct coll_req *req)
 	struct coll_member *m = req->member;
 	struct coll_group *g = coll_member_group(m);
 
-	/* What the first one holds is the op's, up to its end. */
+	/* The op uses what the first request holds until the op ends. */
 	if (req != first)
 		coll_req_release(req, 0);
 	trace_coll_tensor_over(g->id, first->seq, m->rank, t->entry->name, t->entry->name_len);

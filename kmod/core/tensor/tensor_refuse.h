@@ -26,8 +26,8 @@ void coll_tensors_withdraw(struct coll_member *m, u64 digest);
  * @len: its bytes, 1 to COLL_TENSOR_NAME_MAX
  * @digest: of the group, not 0
  *
- * It ends on all ranks, and this one gets no result. If there is no memory, the other ranks wait
- * for it. coll_tensors_flush() is to follow, then coll_tensors_refused(). Sleeps.
+ * The tensor ends on all ranks, and this rank gets no result. If there is no memory, the other
+ * ranks wait for it. coll_tensors_flush() is to follow, then coll_tensors_refused(). Sleeps.
  */
 void coll_tensor_refuse(struct coll_member *m, const void *name, u32 len, u64 digest);
 
@@ -35,7 +35,7 @@ void coll_tensor_refuse(struct coll_member *m, const void *name, u32 len, u64 di
  * coll_tensors_refused() - wait until what has been refused has ended
  * @m: of this rank
  *
- * Then the names can be posted again. That takes an answer of the coordinator, and
+ * Then the names can be posted again. This function waits for an answer of the coordinator, for
  * COLL_TENSOR_ANSWER_NS at most. Sleeps.
  */
 void coll_tensors_refused(struct coll_member *m);

@@ -6,36 +6,36 @@
 #include "tensors.h"
 
 /**
- * coll_tensors_collect() - the results that have come first
+ * coll_tensors_collect() - collect the oldest results
  * @m: member
- * @to: list of tensors that they are added to: the caller's now
+ * @to: list to which their tensors are added; these belong to the caller now
  * @most: largest number of results to collect
  *
  * Return: how many; there may be more.
  */
 u32 coll_tensors_collect(struct coll_member *m, struct list_head *to, u32 most);
 
-/* Results that could not be stored: they are the next ones to be collected. */
+/* Give back results that could not be stored: they are the next ones to be collected. */
 void coll_tensors_uncollect(struct coll_member *m, struct list_head *from);
 
-/* The caller is going to wait until there is what it wants: from here on it is woken then. */
+/* The caller is going to wait for @w->min results: from here on it is woken when they are there. */
 void coll_tensors_wait_begin(struct coll_member *m, struct coll_tensors_waiter *w);
 
-/* Are there results enough, or is nothing posted that has not ended? */
+/* Are there enough results, or have all posted tensors ended? */
 bool coll_tensors_wait_over(struct coll_member *m, struct coll_tensors_waiter *w);
 
 void coll_tensors_wait_end(struct coll_member *m, struct coll_tensors_waiter *w);
 
-/* The same, as far as can be seen without the lock, for a caller that polls. */
+/* As coll_tensors_wait_over(), but without the lock: a hint for a caller that polls. */
 bool coll_tensors_seem_collectable(const struct coll_member *m, u32 min);
 
 /* Has the member posted tensors whose buffers are still in use? */
 bool coll_tensors_open(struct coll_member *m);
 
-/* Has the member results to collect, or will it have some? */
+/* Does the member have results to collect, or will it have some? */
 bool coll_tensors_more(struct coll_member *m);
 
-/* Wait until there is none, and free all results. The file goes. Sleeps. */
+/* The file goes: wait until coll_tensors_open() is false, and free all results. Sleeps. */
 void coll_tensors_release(struct coll_member *m);
 
 #endif /* COLL_CORE_TENSOR_RESULTS_H */

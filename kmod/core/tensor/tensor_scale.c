@@ -21,7 +21,7 @@ u32 coll_tensor_op(const struct coll_coord_params *p)
 {
 	u64 op = p->field[COLL_FIELD_OP];
 
-	/* An average whose results alone are multiplied stays one. */
+	/* An average stays an average if only its results are multiplied. */
 	if (p->field[COLL_FIELD_PRESCALE] || (op == COLL_OP_SUM && coll_tensor_is_scaled(p)))
 		return COLL_OP_PREMULSUM;
 	return op;

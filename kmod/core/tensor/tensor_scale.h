@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Factors of named collectives: a sum with factors is a premulsum with the same factor on all. */
+/* Factors of named collectives: a sum with factors is a premulsum with one factor on all ranks. */
 #ifndef COLL_CORE_TENSOR_SCALE_H
 #define COLL_CORE_TENSOR_SCALE_H
 
@@ -7,7 +7,7 @@
 #include "../group/req.h"
 
 /**
- * coll_tensor_factor() - a factor as it is compared
+ * coll_tensor_factor() - the form of a factor in which it is compared
  * @f64: bits, from a user
  *
  * Return: 0 for the factor 1, which equals no factor.
@@ -22,7 +22,7 @@ u32 coll_tensor_op(const struct coll_coord_params *p);
  * @req: decoded; its operator becomes that of coll_tensor_op()
  * @p: parameters, from a user or a peer
  *
- * Return: 0; -EOPNOTSUPP not for this collective, operator or type; -EINVAL a factor.
+ * Return: 0; -EOPNOTSUPP not for this collective, operator or type; -EINVAL a factor is wrong.
  */
 int coll_tensor_scale(struct coll_req *req, const struct coll_coord_params *p);
 

@@ -48,7 +48,7 @@ static u32 coll_tensors_child(const struct coll_tensors *ts, u32 i)
 	return coll_tree_node(ts->group, ts->first_child + i);
 }
 
-/* Which child a node is; COLL_COORD_FANOUT: none. */
+/* Number of a node among the children; COLL_COORD_FANOUT: it is no child. */
 static u32 coll_tensors_which(const struct coll_tensors *ts, u32 node)
 {
 	u32 place = coll_tree_place(ts->group, node);

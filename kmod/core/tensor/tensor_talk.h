@@ -8,7 +8,7 @@
 /* The child whose subtree a node is in; COLL_COORD_FANOUT: none. */
 u32 coll_tensors_below(const struct coll_tensors *ts, u32 node);
 
-/* Where this node is in the tree. */
+/* Set the place of this node in the tree. */
 void coll_tensors_plant(struct coll_tensors *ts);
 
 /* Are there links to the nodes that this one talks to? */
@@ -29,8 +29,8 @@ void coll_tensors_call(struct coll_group *g);
 u32 coll_tensors_say(struct coll_group *g, u32 node, u8 *buf, u32 room);
 
 /*
- * May coll_tensors_say() have records for another node? If it has none after all, the next call is
- * false. False if the group has failed.
+ * May coll_tensors_say() have records for another node? If it has had none after all, the next call
+ * of this function returns false. False if the group has failed.
  */
 bool coll_tensors_owe(struct coll_group *g, u32 node);
 
@@ -41,7 +41,7 @@ bool coll_tensors_owe(struct coll_group *g, u32 node);
  * @buf: records
  * @len: their bytes
  *
- * Process context; may be under a socket lock. Return: 0, or -EPROTO: this cannot be.
+ * Process context; may be under a socket lock. Return: 0, or -EPROTO: a record is wrong.
  */
 int coll_tensors_hear(struct coll_group *g, u32 node, const u8 *buf, u32 len);
 

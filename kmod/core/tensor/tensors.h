@@ -51,9 +51,9 @@ struct coll_member;
  * @by_time: in group->tensors->by_time if @expires, ordered by @alarm
  * @by_group: in member->tensors.groups while it waits, if it has a @group
  * @expires: as coll_deadline() says; 0: never
- * @alarm: @expires; once @gave_up, when the answer to that has to be there
+ * @alarm: @expires; after @gave_up: the time by which the coordinator has to answer
  * @bad: why it has ended by itself
- * @fused: of the first one of its rank in a fusion: the others
+ * @fused: of the first tensor of its rank in a fusion: the fusion
  * @group: digest of the group it belongs to; 0: of none
  * @call: number of the call that has posted it
  * @last: of a join: the rank that joined last
@@ -61,7 +61,7 @@ struct coll_member;
  * @gave_up: its deadline has passed, and the coordinator has been told
  * @landed: this tensor is the first one of a fusion. It is over and its result has been given, but the
  *	op of the fusion still runs; group->lock
- * @memory: references to the memory: of the owner, and while it has @landed of the op
+ * @memory: references to the memory: of the owner, and of the op while @landed is set
  *
  * Owner: front, up to coll_tensor_post() and from coll_tensors_collect() on.
  */
@@ -103,7 +103,7 @@ struct coll_tensors_waiter {
 /**
  * struct coll_tensor_counts - what has been done with tensors
  * @fused: tensors that have started in fusions
- * @fusions: ops of these
+ * @fusions: number of fusions
  * @early: tensors, of each rank, that have ended before their fusions
  * @copied: bytes of small ones that are copied from or to their ranks' memory
  */
@@ -119,9 +119,9 @@ struct coll_tensor_counts {
  * @coord: the coordinator of this node
  * @key: of the hash of names; random
  * @group: owner
- * @parent: node; of the root itself
+ * @parent: parent node; the root is its own parent
  * @parent_left: number of ranks of the parent that have left
- * @first_child: children are this node and the next ones in the order of the tree
+ * @first_child: place of the first child in the tree; the other children have the next places
  * @nr_children: number of children
  * @waiting: tensors that have not started
  * @ended: tensors that have ended without being started, and whose buffers are to be put
@@ -131,7 +131,7 @@ struct coll_tensor_counts {
  * @fuse_expires: when the last one of them has to be there; 0: not @fusing
  * @first: of a fusion that is being gathered: the first tensor of each local rank
  * @counts: for statistics
- * @to_advance: some of them since coll_group_advance()
+ * @to_advance: ops have started since coll_group_advance() was called
  * @broken: errno of a START that could not be applied: the group fails with it. It is never cleared.
  * @deadline: for the first of @by_time
  * @work: for callers that may not run coll_tensors_flush(). It runs one round of that, and is queued
@@ -140,7 +140,7 @@ struct coll_tensor_counts {
  * @hands: threads that wait, and posts that have begun, on one node; see tensor_hands.h
  * @posts: of @hands, posts that have begun
  * @staff: queues workers that an op has not got because of @hands; armed under group->lock
- * @staff_by: when it does so although there are @hands, jiffies
+ * @staff_by: jiffies when @staff queues workers although there are @hands
  */
 struct coll_tensors {
 	struct coll_coord coord;
@@ -171,7 +171,7 @@ struct coll_tensors {
 
 /**
  * struct coll_tensor_slot - a local rank and a name
- * @waits: what it has posted, while that waits
+ * @waits: tensor that the rank has posted, while this tensor waits
  * @posted: it has posted the name at least once
  * @refused: it could not post it as a member of a group, and this round has not ended
  */
@@ -207,8 +207,8 @@ static inline struct coll_tensor_slot *coll_tensor_slot(struct coll_coord_entry 
 
 /*
  * How many tensors the root may start or end in one critical section. Each takes time for all local
- * ranks: @nr for up to COLL_TENSOR_LOCAL ranks, fewer for more. Other nodes have as many local ranks,
- * mostly.
+ * ranks: @nr for up to COLL_TENSOR_LOCAL ranks, fewer for more. Mostly, other nodes have as many
+ * local ranks.
  */
 static inline u32 coll_tensors_bound(u32 nr, u32 nr_local)
 {
