@@ -10,7 +10,7 @@ static void *at(void *base, uint64_t bytes)
 	return (void *)((uintptr_t)base + (uintptr_t)bytes);
 }
 
-/* Put the blocks one behind the other into the copy. From now on @b->displs are its. */
+/* Put the blocks one behind the other into the copy, and set @b->displs to their places there. */
 static void take_blocks(struct bytes *b, int n, bool filled)
 {
 	uint64_t end = 0;

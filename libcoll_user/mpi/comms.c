@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * Whether a communicator can be used is decided by all its ranks, through the MPI underneath: at
- * the first blocking collective that could go through coll. By then all of them are in that call.
+ * All ranks of a communicator decide together, through the MPI underneath, whether coll can be
+ * used. They do so at the first blocking collective that could go through coll. By then all ranks
+ * are in that call.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -172,7 +173,7 @@ static bool is_wanted(void)
 
 	if (!env_u32("COLL_MPI_OFF", 0, 1, &off) && off)
 		return false;
-	/* A program that has sessions alone has no MPI_COMM_SELF, and never calls MPI_Finalize(). */
+	/* A program with sessions only has no MPI_COMM_SELF, and never calls MPI_Finalize(). */
 	PMPI_Initialized(&initialized);
 	if (!initialized)
 		return false;

@@ -17,7 +17,7 @@
  * @why: TAKEN: @coll can be used
  * @rank: of this process
  * @size: ranks in all
- * @refs: the communicator of MPI, each call under way, and each persistent request
+ * @refs: references of the communicator of MPI, of calls under way, and of persistent requests
  * @freed: the application has freed the communicator of MPI
  * @fits: what @coll can do
  * @no_wait: flags of commands for which the call does not wait

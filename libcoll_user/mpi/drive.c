@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
  * Messages of the MPI underneath move only while a thread is in one of its functions. Other
- * ranks may wait for such a message of this rank: early in a wait that is likely, later it is not.
+ * ranks may wait for such a message of this rank. This is likely at the beginning of a wait, and
+ * unlikely later.
  */
 #include <mpi.h>
 

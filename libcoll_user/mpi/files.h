@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Files that communicators of coll need. Half of those that are allowed are for the application. */
+/* Files that communicators of coll need. Half of the allowed files are for the application. */
 #ifndef LIBCOLL_MPI_FILES_H
 #define LIBCOLL_MPI_FILES_H
 

@@ -113,7 +113,7 @@ static inline bool is_rank(const struct call *c, int root)
 	return root >= 0 && root < c->size;
 }
 
-/* The elements of blocks of all ranks; negative: so many cannot be. */
+/* Number of elements in the blocks of all ranks; negative: @count is, or there are too many. */
 static inline int64_t of_all(const struct call *c, int64_t count)
 {
 	return count < 0 || count > INT64_MAX / c->size ? -1 : count * c->size;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
  * Fortran's names of collectives, as Open MPI has them: its own functions call PMPI functions,
- * which no library can replace. Most of MPICH's call MPI functions. Waits are in
+ * which no library can replace. Most functions of MPICH call MPI functions. Waits are in
  * fortran_requests.c.
  *
  * Programs that use mpif.h or the module mpi call mpi_X_(). Calls of programs that use mpi_f08

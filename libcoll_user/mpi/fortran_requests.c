@@ -5,7 +5,8 @@
  * statuses of Fortran.
  *
  * For Open MPI these are the names of all interfaces. For MPICH they are those of mpi_f08, whose
- * functions call PMPI functions if no buffer is an argument. MPICH's others call MPI functions.
+ * functions call PMPI functions if no buffer is an argument. The other interfaces of MPICH call MPI
+ * functions.
  */
 #include <stddef.h>
 
@@ -105,7 +106,7 @@ static void give(int code, fint *ierr)
 		*ierr = code;
 }
 
-/* A request is over, or none, if @index is not positive: report its error. */
+/* Report the error of the request at @index, which is over; not positive: no request is over. */
 static void end_one(fint err, fint index, const fint *requests, fint *ierr)
 {
 	if (!err && index > 0)

@@ -15,7 +15,7 @@
 
 #include <coll/coll.h>
 
-/* Lanes of one communicator of MPI at most. A word has a bit for each of them, and LANES_ROOM. */
+/* The most lanes of one communicator of MPI. A word has a bit for each lane, and LANES_ROOM. */
 #define LANES_MOST	63
 
 /**

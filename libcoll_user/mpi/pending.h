@@ -18,7 +18,7 @@
  * @looking: a thread looks at @call, or calls @tell. Others must not: several threads may ask for the
  *	state of one request
  * @persistent: else it is for one call
- * @due: error of a persistent request that no wait has returned; MPI knows the other errors
+ * @due: error of a persistent request that no wait has returned yet; MPI has the errors of others
  * @next: in the same bucket of a table
  */
 struct pending {
@@ -50,7 +50,7 @@ void pending_wait(struct pending *p);
 /** pending_set_due() - the next wait that finds it over returns this error; or MPI_SUCCESS */
 void pending_set_due(struct pending *p, int code);
 
-/** pending_any_due() - has any request an error that is due? */
+/** pending_any_due() - does any request have an error that is due? */
 bool pending_any_due(void);
 
 /** pending_raise() - call the error handler of its communicator */

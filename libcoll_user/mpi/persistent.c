@@ -27,7 +27,7 @@
  * @kept: duplicates of types in @saved; owned
  * @nr_kept: how many
  * @tag: tag of the message that tells MPI that a start is over
- * @lane: of the communicator; it has @p.call.coll
+ * @lane: number of the lane whose communicator is @p.call.coll
  * @next: in @freed
  */
 struct persistent {
@@ -94,7 +94,7 @@ static void give_tag(int tag)
 
 /* --- types ------------------------------------------------------------------- */
 
-/* Copy a type that the application may free after the init call; named types it cannot. */
+/* Copy a type if the application may free it after the init call: it cannot free named types. */
 static int keep_type(struct persistent *s, MPI_Datatype *type)
 {
 	int combiner;
@@ -279,7 +279,7 @@ static int start(struct persistent *s)
 	};
 	s->p.told = false;
 	count_start();
-	/* coll did the call at the init call, and arrays may not have changed since. */
+	/* coll took the call at the init call, and arrays may not have changed since. */
 	if (s->again(c, &s->saved) != TAKEN)
 		c->err = -EINVAL;
 	/* The request returns any error. */

@@ -9,7 +9,7 @@
 
 /**
  * struct nonblocking - a request for one call
- * @has_type: the type of the results is its own
+ * @has_type: the request has its own copy of the type of the results
  */
 struct nonblocking {
 	struct pending p;

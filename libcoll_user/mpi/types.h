@@ -17,7 +17,7 @@
 bool types_find_op(MPI_Op op, MPI_Datatype type, enum coll_op_code *code, enum coll_dtype *dtype);
 
 /**
- * types_is_dense() - is a vector of these elements its bytes in order, without gaps?
+ * types_is_dense() - are the bytes of a vector of these elements in order, without gaps?
  *
  * Each rank may have a type of its own with the same signature. So this may decide how a rank
  * hands its data over, but never whether coll does the call.

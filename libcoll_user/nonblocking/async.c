@@ -24,7 +24,7 @@ static _Atomic uint32_t all_held;
 static pthread_once_t forks_once = PTHREAD_ONCE_INIT;
 static int forks_error = -ENOMEM;
 
-/* In a child: it has no commands. A thread that it does not have may have held the lock. */
+/* A forked child has no commands. A thread that exists only in the parent may hold the lock. */
 static void forget_all(void)
 {
 	pthread_mutex_init(&all_lock, NULL);
@@ -252,9 +252,9 @@ static coll_request_t *dequeue(struct async *a, coll_request_t **at)
 }
 
 /*
- * Has the deadline of a command passed that the kernel has not taken, and whose time the kernel
- * does not count yet? The time begins with the first call of this function. So the clock is not
- * read for commands that the kernel takes at once.
+ * Has the deadline of this command passed? The kernel has not taken the command, and does not count
+ * its time yet. The time begins with the first call of this function, so the clock is not read for
+ * commands that the kernel takes at once.
  */
 static bool is_late(coll_request_t *req)
 {
@@ -421,7 +421,7 @@ static void reap(struct async *a, uint64_t ns)
 /*
  * Look at the other communicators. Threads may hold their locks, and two threads may look at each
  * other's communicator: so this thread does not wait for a lock. Commands may wait for room in the
- * kernel: completions make some.
+ * kernel, and taking completions makes room.
  */
 static void look_at_others(const struct async *a)
 {
@@ -456,8 +456,9 @@ static void mind_queue(struct async *a)
 }
 
 /*
- * Another thread waits for the first command on the shortcut. It may sleep without limit, and
- * this command may need one that the kernel has now: so this thread collects those. Lock held.
+ * Another thread waits for the first command on the shortcut, and may sleep without limit. That
+ * command may need another one, which the kernel has now: so this thread takes completions of the
+ * kernel. Lock held.
  */
 static void watch_kernel(struct async *a, uint64_t ns)
 {
@@ -556,7 +557,7 @@ static void request_delete(coll_request_t *req)
 	free(req);
 }
 
-/* How many counts the command has here, and as many displacements; 0: none are read. */
+/* Number of counts, and of displacements, that the command has on this rank; 0: none are read. */
 static size_t nr_counts(const coll_comm_t *comm, const coll_request_t *req)
 {
 	uint32_t kind = coll_kind_of(req->cmd.collective)->flags;
@@ -628,8 +629,8 @@ static void request_queue(struct async *a, coll_request_t *req)
 }
 
 /*
- * Must the command wait for its turn among those in shared memory? The command of another thread
- * there has a position already, which this one must not take.
+ * Must the command wait for its turn among the commands in shared memory? A command of another
+ * thread may have a position there already, and this command must not take that position.
  */
 static bool takes_turn(const struct async *a, const coll_request_t *req)
 {
@@ -981,8 +982,8 @@ bool async_reap_one(coll_comm_t *comm)
 }
 
 /*
- * A child frees its copies, and does nothing that the parent would notice. A thread that the child
- * does not have may hold the lock, or wait for a change: so it does not destroy these.
+ * A child frees its copies, and does nothing that the parent would notice. A thread of the parent
+ * may hold @lock, or wait for @changed: so the child does not destroy these.
  */
 static void abandon(struct async *a)
 {

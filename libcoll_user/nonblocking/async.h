@@ -38,7 +38,7 @@ struct async;
  * @numbers: room for a copy of the counts and displacements of @cmd, which points there once it is
  *	copied; NULL: it has none. Owned
  * @buffers_as_of: when the registered buffers of @cmd were right: see comm/buffers.h
- * @counts_addr: where the application has them; with @displs_addr
+ * @counts_addr: where the application has the counts; @displs_addr: its displacements
  * @until: deadline, kept here once the command has to wait for the kernel
  * @next: in async->queue
  * @live_prev: in async->live, with @live_next
@@ -146,21 +146,21 @@ void async_flown(struct async *a, coll_request_t *req, int res);
  */
 int async_give(struct async *a, coll_request_t *req);
 /*
- * The deadline of a command has passed that the kernel has not taken. The communicator fails, as it
- * does at the kernel's deadline. What this rank gives to the kernel from now on ends with
- * -ETIMEDOUT, as that command shall. Return: -ETIMEDOUT
+ * The deadline of a command has passed before the kernel has taken the command. The communicator
+ * fails, as it does at the kernel's deadline. All commands that this rank gives to the kernel from
+ * now on end with -ETIMEDOUT. Return: -ETIMEDOUT, with which the caller ends this command
  */
 int async_expire(struct async *a);
 
 /*
  * Move the commands on shortcuts and in queues of all communicators on: other ranks may wait for
- * them while the calling thread waits for its turn. It holds no lock.
+ * them while the calling thread waits for its turn. The caller holds no lock.
  */
 void async_look_around(void);
 
 /*
  * Is any command on a shortcut, or in the queue of a communicator of this process other than @comm?
- * A blocking call submits what is in the queue of its own.
+ * A blocking call submits the commands in the queue of its own communicator.
  */
 bool async_any_held_beside(const coll_comm_t *comm);
 

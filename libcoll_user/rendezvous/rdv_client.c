@@ -18,13 +18,13 @@
 
 #define BACKOFF_MIN_MS	5
 #define BACKOFF_MAX_MS	400
-#define STAGGER_MS	250	/* then the next address is tried, too */
-#define FRESH_MS	2000	/* then a name is looked up again */
+#define STAGGER_MS	250	/* after this time the next address is tried, too */
+#define FRESH_MS	2000	/* after this time a name is looked up again */
 #define BACK_MIN_MS	50	/* first backoff of a rank that comes back and finds no room */
-#define PATIENCE_MS	500	/* for the proof of an address, if there are others */
-#define EXISTS_MS	1000	/* rank 0 notices by then that the process before has left */
+#define PATIENCE_MS	500	/* time to prove to be rank 0, if there are other addresses */
+#define EXISTS_MS	1000	/* in this time rank 0 notices that an earlier process has left */
 #define BACK_MS		60000	/* how long a rank that comes back waits for an answer */
-#define REFUSED_MS	2000	/* how long connections to rank 0 may be refused then */
+#define REFUSED_MS	2000	/* how long the connections of such a rank may be refused */
 
 /**
  * struct rdv_client - state of a rank other than 0
@@ -41,8 +41,8 @@
  * @lookup: look-up of the name of rank 0, or NULL
  * @fresh: time until which @addrs need not be looked up again
  * @exists: time until which EEXIST may come from a process that has just ended
- * @patience_ms: time that a program which accepts has to prove that it is rank 0. Short at first:
- *	another program may listen at one of the addresses.
+ * @patience_ms: time in which a program that accepts a connection has to prove that it is rank 0.
+ *	Short at first: another program may listen at one of the addresses.
  * @addrs: @nr addresses of rank 0
  */
 struct rdv_client {
@@ -191,7 +191,7 @@ static bool is_final(int err)
 	}
 }
 
-/* Importance of an error: of several addresses, the error with the highest one is reported. */
+/* Importance of an error: if several addresses fail, the most important error is reported. */
 static int weight(int err)
 {
 	switch (-err) {
@@ -208,7 +208,7 @@ static int weight(int err)
 	}
 }
 
-/* The patience of this pass. Rank 0 may be slow, so it doubles with each pass, up to @most. */
+/* The patience of this pass: double with each pass, up to @most, because rank 0 may be slow. */
 static unsigned int more_patience(struct rdv_client *c, unsigned int most)
 {
 	unsigned int ms = c->patience_ms ? 2 * c->patience_ms : PATIENCE_MS;
@@ -283,7 +283,7 @@ static int refresh(struct rdv_client *c)
 		return c->nr ? 0 : -EINVAL;
 	if (!c->lookup && (!c->nr || !deadline_left(c->fresh)))
 		ret = lookup_begin(&c->lookup, c->cfg.spec);
-	/* Without a result it leaves those that are known. */
+	/* Without a result the known addresses stay. */
 	if (c->lookup)
 		ret = lookup_wait(&c->lookup, c->nr ? deadline_in(0) : c->until,
 				  c->addrs, RESOLVE_MAX);

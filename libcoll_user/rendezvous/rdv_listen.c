@@ -16,9 +16,9 @@
 #define BIND_RETRY_MS	2000	/* a job that has just ended may still hold the port */
 
 /*
- * Listen at the first address of the name that this host has. Of several errors EADDRINUSE counts:
- * the caller tries again. Return: a socket, or an error: EHOSTUNREACH and ETIMEDOUT are from the
- * look-up.
+ * Listen at the first address of the name that this host has. If all of them fail, EADDRINUSE is
+ * the most important error: the caller tries again. Return: a socket, or an error: EHOSTUNREACH and
+ * ETIMEDOUT are from the look-up.
  */
 static int listen_by_name(const struct rdv_config *cfg, struct deadline until)
 {
@@ -49,7 +49,7 @@ static int dup_listening(int fd)
 	return ret < 0 ? -errno : ret;
 }
 
-/* Does this host not have the address, or not its family? */
+/* Does this host lack the address, or its family? */
 static bool is_not_here(int err)
 {
 	return err == -EADDRNOTAVAIL || err == -EAFNOSUPPORT;
@@ -73,7 +73,7 @@ static int listen_everywhere(const struct ports *ports)
 
 /*
  * Listen at all addresses of this host, because other hosts may know it by another address: on
- * Debian the own name of a host is 127.0.1.1 there, and behind address translation no interface has
+ * Debian a host looks up its own name as 127.0.1.1, and behind address translation no interface has
  * the public address. If the rendezvous is 127.0.0.1 or localhost, all ranks are on this host:
  * listen only there, so that no other host can connect.
  */
@@ -96,7 +96,7 @@ int rdv_listen(const struct rdv_config *cfg)
 		/* Another program may have this port at another address only. */
 		if (fd == -EADDRINUSE)
 			fd = listen_by_name(cfg, until);
-		/* The name may be unknown, or of no interface: all others are to become free. */
+		/* The name is unknown, or of no interface: wait for a port at all addresses. */
 		if (busy && (is_not_here(fd) || is_unknown(fd)))
 			fd = -EADDRINUSE;
 		if (fd != -EADDRINUSE || !deadline_left(until))
@@ -113,7 +113,7 @@ int rdv_listen(const struct rdv_config *cfg)
 #define MORE_FILES	128
 
 /**
- * struct raised - the limit is of the process, whose threads may each be rank 0 of another job
+ * struct raised - the limit of the process; each of its threads may be rank 0 of another job
  * @users: rendezvous that have raised it
  * @before: the soft limit before the first of them
  */

@@ -8,9 +8,9 @@
 /* Rank 0's listening socket, or -errno. */
 int rdv_listen(const struct rdv_config *cfg);
 
-/* Raise the soft limit of descriptors for @size ranks. Return: was that needed, and possible? */
+/* Raise the soft limit of descriptors for @size ranks, if it has to be. Return: was it raised? */
 bool rdv_raise_files(uint32_t size);
-/* Once for each rdv_raise_files() that has returned true; the last call restores the limit. */
+/* Call it once for each rdv_raise_files() that returned true. The last call restores the limit. */
 void rdv_restore_files(void);
 
 /* Number of descriptors that this process may still open, @most at most. */

@@ -80,7 +80,7 @@ void rdv_depart(struct rdv_server *s, struct member *m)
 	rdv_is_alive(m);
 }
 
-/* Send a rank away. It only waits, so the socket has room, and no message of it can be lost. */
+/* Send away a rank that only waits: its socket has room, and no message from it can be lost. */
 static bool send_away(struct rdv_server *s, struct member *m)
 {
 	struct rdv_head head = {

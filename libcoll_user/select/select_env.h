@@ -23,9 +23,9 @@ struct select_plan {
 #define SELECT_NAME	32
 
 /*
- * The number of an algorithm, as in a command, from its name, for example "ring" or "knomial:8";
- * 0: unknown, or not for this collective. And the name from the number: "auto" for 0, "?" for an
- * unknown number.
+ * select_number() converts the name of an algorithm, for example "ring" or "knomial:8", to its
+ * number in a command; 0: unknown, or not for this collective. select_name() converts the number to
+ * the name: "auto" for 0, "?" for an unknown number.
  */
 uint16_t select_number(uint32_t collective, const char *name);
 const char *select_name(uint32_t collective, uint16_t number, char buf[SELECT_NAME]);

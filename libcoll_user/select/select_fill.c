@@ -324,9 +324,9 @@ static int time_field(struct select_bench *b, struct field *f, uint32_t k, doubl
 }
 
 /*
- * Seconds for all measurements. They leave half of the time until the deadline to the commands
- * behind them, and because a run may take longer than estimated: a command that is late ends the
- * communicator.
+ * Seconds for all measurements: at most half of the time until the deadline. The other half is for
+ * the commands that follow, and for runs that take longer than estimated: a command that is late
+ * ends the communicator.
  */
 static double budget_of(const struct select_bench *b, const struct select_plan *plan)
 {
@@ -373,9 +373,9 @@ static double between(const struct select_time *t, uint32_t quarter)
 }
 
 /*
- * Is the time of @t at size @k reliable? If algorithms have been timed at this size, only their
- * times are. At larger sizes the times of all algorithms are, but only with the kernel's segment:
- * the effect of another segment depends on the size.
+ * Is the time of @t at size @k reliable? If any algorithm has been timed at this size, only the
+ * measured times are reliable. If none has, all estimates with the kernel's segment are reliable,
+ * and no others: the effect of another segment depends on the size.
  */
 static bool known_at(const struct field *f, const struct select_time *t, uint32_t k)
 {

@@ -68,7 +68,7 @@ static double now(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* Sums of f32, or bytes. @root: of those that have one. */
+/* Make a command that sums f32, or copies bytes. @root: if the collective has one */
 static void command(coll_comm_t *comm, enum coll_collective what, void *in, void *out,
 		    uint64_t bytes, uint32_t root, struct coll_cmd *cmd)
 {
@@ -110,8 +110,8 @@ static void command(coll_comm_t *comm, enum coll_collective what, void *in, void
 		coll_cmd_barrier(comm, cmd);
 	}
 	/*
-	 * These are for the commands of the application. Only some algorithms can send smaller
-	 * elements between nodes, and all are timed.
+	 * These flags are for the commands of the application. Only some algorithms can send
+	 * smaller elements between nodes, but all algorithms are timed.
 	 */
 	cmd->flags &= ~(COLL_CMD_WIRE | COLL_CMD_NARROW);
 }
@@ -167,8 +167,9 @@ static int slowest(struct select_bench *b, double *times, uint64_t nr)
 }
 
 /*
- * Have the earliest deadline of all ranks on every rank: ranks begin at different times, and rank 0
- * decides how long to measure. After a barrier: else a rank would wait for others meanwhile.
+ * Set the deadline of every rank to the earliest of all ranks: ranks begin at different times, and
+ * rank 0 decides how long to measure. Call this after a barrier, so that no rank waits for the
+ * others between reading the time it has left and sharing it.
  */
 static int share_deadline(struct select_bench *b)
 {

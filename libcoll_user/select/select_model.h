@@ -14,10 +14,10 @@
  * @overhead: time for which a message occupies its sender, and its receiver
  * @beta: time of a byte that a participant sends or receives
  * @gamma: time to fold a byte
- * @busy_message: time of a message when all participants are busy: the processors of one host, or
- *	a switch, that they share need at least this time for each message of all participants
- * @busy_byte: the same for a byte; 0: participants share nothing. If they do, folded bytes are
- *	added.
+ * @busy_message: time of a message when all participants are busy. If they share the processors of
+ *	one host, or a switch, each message of any of them takes at least this time there.
+ * @busy_byte: the same for a byte; 0: participants share nothing. Otherwise the time to fold all
+ *	bytes is added.
  */
 struct select_model {
 	double alpha;

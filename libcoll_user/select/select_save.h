@@ -6,12 +6,13 @@
 #include "select_file.h"
 
 /**
- * select_file_save() - put tables into a file, or in the place of those of the same key
+ * select_file_save() - put tables into a file; they replace tables of the same key
  * @notes: lines of comment, without newline; @nr_notes of them
  *
  * The rest of the file stays as it is. The file is replaced at once: a program that reads it sees
- * the old one or the new one. If it cannot be understood nothing is written. Return: 0; -EFBIG if
- * the file would have more than SELECT_FILE_SETS sets, or more than SELECT_FILE_MAX bytes; -errno.
+ * the old file or the new file. If the old file cannot be understood, nothing is written. Return:
+ * 0; -EFBIG if the new file would have more than SELECT_FILE_SETS sets, or more than
+ * SELECT_FILE_MAX bytes; -errno.
  */
 int select_file_save(const char *path, const struct select_key *key,
 		     const struct select_tables *tables, const char *const *notes,

@@ -22,7 +22,7 @@ int select_barrier(coll_comm_t *comm, struct deadline deadline)
 	return select_run(comm, deadline, COLL_BARRIER, COLL_ALG_DISSEMINATION, NULL, NULL, 0);
 }
 
-/* Returns on no rank before all have set their tables, or a rank has failed to. */
+/* No rank returns before all ranks have set their tables, or one has failed to set them. */
 int select_agree(coll_comm_t *comm, struct deadline deadline, int ret)
 {
 	int32_t worst = ret;

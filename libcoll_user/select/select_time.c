@@ -14,7 +14,7 @@ double select_estimate(const struct select_time *t, uint32_t k)
 		j--;
 	if (j == k || !t->measured[j])
 		return t->measured[k] ? t->measured[k] : t->model[k];
-	/* The time of a long vector scales the model, that of a short one is an offset. */
+	/* The time of a long vector gives a factor for the model, that of a short one an offset. */
 	if (SELECT_BYTES(j) >= TELLING && t->model[j] > 0)
 		return t->measured[j] * t->model[k] / t->model[j];
 	more = t->model[k] - t->model[j];

@@ -24,13 +24,13 @@ struct stripes {
 /* COLL_STRIPES: ->links may be STRIPES_AUTO or STRIPES_UNSET. Return: 0 or -EINVAL. */
 int stripes_env(struct stripes *s);
 
-/* Tell the kernel. All ranks have to, before the next collective. Return: 0 or -errno. */
+/* Tell the kernel. All ranks have to do this before the next collective. Return: 0 or -errno. */
 int stripes_set(coll_comm_t *comm, const struct stripes *s);
 
 /**
  * struct stripes_more - how to get further links
- * @connect: links [@from, @to) to all nodes; called by all ranks together; the same result
- *	on all of them
+ * @connect: make links [@from, @to) to all nodes. All ranks call it together, and get the same
+ *	result
  * @ctx: for @connect
  */
 struct stripes_more {

@@ -190,7 +190,7 @@ static int learn_nodes(struct init *in)
 	ret = comm_set_nodes(comm, &in->topo);
 	if (ret)
 		return ret;
-	/* Rank 0 needs it for its scope only: its node is the lowest, to which no node connects. */
+	/* Rank 0 needs only the scope of its address: no node connects to the lowest node. */
 	ret = rdv_local_address(in->rdv, &comm->here);
 	if (ret)
 		return ret;

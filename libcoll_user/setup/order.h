@@ -19,9 +19,9 @@ int order_offer(void);
 
 /**
  * order_accept() - put the nodes in order
- * @comm: with @hosts filled in; all ranks call this, and do not use @comm otherwise yet. If the
- *	order changes, it is replaced by another communicator of the same ranks.
- * @mode: as rank 0 has it
+ * @comm: with @hosts filled in. All ranks call this before any other use of the communicator. If
+ *	the order changes, another communicator of the same ranks replaces it.
+ * @mode: the mode of rank 0
  * @deadline: of the whole call
  *
  * Return: 0; -EINVAL, on all ranks, for a list that does not name each node once; -EOPNOTSUPP if

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * An allreduce of the largest vector that a slot has room for is timed both ways, then one of a
- * quarter of that, until shared memory is not slower. All ranks see the same times, by
- * an allreduce of them, and so come to the same limit. The same is done for collectives that only
- * copy, with an allgather. In shared memory each rank folds all elements that it needs, and the
- * kernel shares that work out among the ranks, so copies pay for larger vectors.
+ * An allreduce of the largest vector that a slot has room for is timed both ways: in shared memory
+ * and in the kernel. Then a vector of a quarter of that size is timed, until shared memory is not
+ * slower. An allreduce gives all ranks the same times, so they find the same limit. For collectives
+ * that only copy, an allgather is timed. Their limit is higher: in shared memory each rank folds
+ * all elements that it needs, but the kernel divides this work among the ranks.
  *
  * With more ranks than CPUs the time of an op depends on the order in which the scheduler lets the
  * ranks run: some ops take ten times as long as others. So there more ops are timed, the sum of all
@@ -30,10 +30,10 @@
 #define LEAST		64
 /* From one vector to the next. */
 #define FACTOR		4
-/* The clock is read once for so many ops: it may cost as much as one. */
+/* Ops for which the clock is read once: reading it may take as long as an op. */
 #define OPS		4
 #define OPS_CROWDED	16
-/* Each way is timed so often. */
+/* Each way is timed at most this many times. */
 #define ROUNDS		3
 #define ROUNDS_CROWDED	5
 /* A rank without a slot offers this: with several nodes no slot has more bytes. */
@@ -66,7 +66,7 @@ struct trial {
 	uint64_t end;
 };
 
-/* COLL_SHM_LIMIT. Without it: @always, what a slot has room for. */
+/* Read COLL_SHM_LIMIT. If it is not set: with @always, all that a slot has room for. */
 static int limit_env(bool always, uint32_t *limit)
 {
 	const char *v = env_get("COLL_SHM_LIMIT");
@@ -146,7 +146,7 @@ void shm_hear(struct shm_terms *t, uint32_t rank, const uint8_t *blob)
 	}
 }
 
-/* By the kernel. */
+/* Submit a command to the kernel, not to shared memory. */
 static int submit(const struct trial *t, struct coll_cmd *cmd)
 {
 	struct shm *s = t->comm->shm;
@@ -174,7 +174,7 @@ static void command(const struct trial *t, size_t bytes, struct coll_cmd *cmd)
 				   t->comm->nr_nodes > 1 ? bytes / t->comm->size : bytes, COLL_BYTE);
 }
 
-/* *ns: what one op takes */
+/* *ns: the time of one op */
 static int run_batch(const struct trial *t, enum way way, size_t bytes, uint64_t *ns)
 {
 	uint64_t begin = relax_now_ns();
@@ -191,9 +191,9 @@ static int run_batch(const struct trial *t, enum way way, size_t bytes, uint64_t
 
 /**
  * struct times - of the slowest rank
- * @best: of an op, the best of all rounds, by way
+ * @best: the best time of an op in all rounds, by way
  * @sum: the sum over all rounds of the mean time of an op, by way
- * @late: no further round
+ * @late: time is up: there is no further round
  */
 struct times {
 	uint64_t best[NR_WAYS];
@@ -232,17 +232,18 @@ static int run_rounds(const struct trial *t, size_t bytes, struct times *all)
 		if (!ret)
 			ret = submit(t, &cmd);
 	}
-	/* Only the rounds that have not been run would be late. */
+	/* All rounds have been run: it does not matter that time is up. */
 	if (i == t->rounds)
 		all->late = false;
 	return ret;
 }
 
 /*
- * Is shared memory not slower? When time is up, as it is on a machine that has other work, times
- * mean nothing, and it counts as not slower. A quarter more is noise. With several nodes it has to
- * be faster, since the op itself is done by the kernel in any case. With more ranks than CPUs it
- * has to be faster by a quarter if time is up, because then fewer rounds have been run.
+ * Is shared memory not slower? If time is up, the machine probably has other work: the times mean
+ * nothing, and shared memory counts as not slower. A quarter more time is noise. With several nodes
+ * it has to be faster before time is up, because the kernel does the op itself in any case. With
+ * more ranks than CPUs it has to be faster by a quarter if time is up, because fewer rounds have
+ * been run.
  */
 static bool is_good(const struct trial *t, const struct times *all)
 {
@@ -311,7 +312,7 @@ static int find_limit_downwards(const struct trial *t, size_t most, size_t *limi
 	return ret < 0 ? ret : 0;
 }
 
-/* It ends at the first vector that is not good, or when time is up. */
+/* Try larger and larger vectors. Stop at the first one that is not good, or when time is up. */
 static int find_limit_upwards(const struct trial *t, size_t most, size_t *limit)
 {
 	size_t divisor = 1;

@@ -7,7 +7,7 @@
  *		 leaders let it use the links of the parent, and listen if they have to
  *	round 3: has that worked, and where do leaders listen?
  *	rounds 4...: connect for a moment, then: is every rank done, has any rank failed?
- *	last round: has every rank its tables of algorithms? See select_inherit.c.
+ *	last round: does every rank have its tables of algorithms? See select_inherit.c.
  *
  * A round is an allreduce on the parent. A failure on one rank is its status in the next round,
  * and so ends the call on all ranks. Leaders that are still connecting learn of it after a
@@ -65,10 +65,10 @@ _Static_assert(sizeof(struct card) % 8 == 0 && RDV_BLOB % 8 == 0, "not in whole 
  * @place: position of each node of the parent in the child; NULL: as in the parent
  * @blobs: where leaders listen, by rank of the parent; RDV_BLOB bytes each
  * @addrs: the same by rank of the child
- * @secret: of the child's ranks; made, never sent
+ * @secret: of the child's ranks; each rank computes it, and it is never sent
  * @job: nonce of the child: that of its rank 0
  * @lfd: where other leaders connect, -1 if they do not
- * @links: while this leader connects
+ * @links: connections that this leader is making; NULL: none
  */
 struct split {
 	coll_comm_t *parent, *child;
@@ -353,7 +353,7 @@ static int share_links(struct split *sp)
 	return 0;
 }
 
-/* Do all that is possible before the other ranks of the color are known to have called. */
+/* Do all that is possible before the other ranks are known to have joined. */
 static int join_child(struct split *sp)
 {
 	uint8_t *blob = sp->blobs + (size_t)sp->parent->rank * RDV_BLOB;

@@ -48,7 +48,7 @@ static int check_dims(const struct coll_tensor_spec *spec)
 	return 0;
 }
 
-/* An older program has a shorter one: what it does not have is 0. */
+/* An older program has a shorter spec: the fields that it lacks become 0. */
 static int take_spec(struct coll_tensor_spec *to, const struct coll_tensor_spec *spec)
 {
 	if (!known_size(spec))

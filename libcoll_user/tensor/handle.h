@@ -5,13 +5,13 @@
 
 #include "tensors.h"
 
-/* In and out of the list. Lock held, or nobody else knows @ts. NULL: no memory. */
+/* Make a tensor, in the list of @ts. Lock held, or no other thread knows @ts. NULL: no memory. */
 coll_tensor_t *tensor_alloc(coll_tensors_t *ts);
 
 /*
- * Specs of a caller: those of an older program are shorter, so they do not lie where an array of
- * ours would have them. Check the sizes first. Return: 0; -EINVAL for a size that cannot be, or if
- * they are not all of one size.
+ * Specs of a caller. An older program has shorter specs, so spec @k is not where an array of ours
+ * would have it: use tensor_spec_at(). Check the sizes first. Return: 0; -EINVAL: a size is
+ * invalid, or the sizes differ.
  */
 int tensor_check_sizes(const struct coll_tensor_spec *specs, size_t n);
 const struct coll_tensor_spec *tensor_spec_at(const struct coll_tensor_spec *specs, size_t k);

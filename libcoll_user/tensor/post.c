@@ -56,8 +56,8 @@ static int arm(coll_tensors_t *ts, coll_tensor_t *t)
 }
 
 /*
- * The first ones that can be armed. With @waits they count as open from now on: the call that posts
- * them returns late. Return: 0, or the error of the next one.
+ * Arm the tensors, up to the first one that cannot be armed. With @waits they count as open from
+ * now on: the call that posts them returns late. Return: 0, or the error of the tensor after @armed.
  */
 static int arm_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr, bool waits,
 		   uint32_t *armed)
@@ -80,9 +80,9 @@ static int arm_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr, boo
 }
 
 /*
- * @posted of @armed have been posted. These may have ended and may be freed already. A tensor that
- * could not be posted in its own callback is as before: the callback still runs. @waits: as of
- * arm_all()
+ * The first @posted of @armed tensors have been posted: they may have ended, and may be freed
+ * already. A tensor that could not be posted in its own callback is as before: the callback still
+ * runs. @waits: as of arm_all()
  */
 static void posted_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t armed, bool waits,
 		       uint32_t posted)
@@ -96,13 +96,13 @@ static void posted_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t arm
 	if (waits)
 		ts->open -= armed;
 	ts->posting--;
-	/* The thread has something to wait for; or see give_up(). */
+	/* @ts->thread now has something to wait for, or give_up() waits for this post. */
 	if (ts->threaded || ts->broken)
 		pthread_cond_broadcast(&ts->changed);
 	pthread_mutex_unlock(&ts->lock);
 }
 
-/* An invalid command: the kernel refuses it, so that the group ends on the other ranks, too. */
+/* Post invalid commands: the kernel refuses them, so the group ends on the other ranks, too. */
 static void refuse_group(coll_tensors_t *ts, struct coll_tensor *room, uint32_t nr)
 {
 	uint32_t k, posted;
@@ -114,7 +114,7 @@ static void refuse_group(coll_tensors_t *ts, struct coll_tensor *room, uint32_t 
 	tensors_post(ts->comm, room, nr, &posted);
 }
 
-/* The same where the tensors could not even be made. */
+/* The same for tensors that could not be made. */
 static void refuse_specs(coll_tensors_t *ts, const struct coll_tensor_spec *specs, size_t n,
 			 const struct tensor_group *group)
 {
@@ -137,15 +137,15 @@ static void refuse_specs(coll_tensors_t *ts, const struct coll_tensor_spec *spec
 
 /**
  * struct first_results - the results that the system call of a post returns
- * @nr: how many, or the error of the wait
- * @got: these
+ * @nr: number of results, or the error of the wait
+ * @got: the results
  */
 struct first_results {
 	int nr;
 	struct coll_tensor_result got[TENSORS_BATCH];
 };
 
-/* Post the tensors in @room by one system call, and with @results wait for results there. */
+/* Post the tensors in @room by one system call; if @results is set, it also waits for results. */
 static int post_armed(coll_tensors_t *ts, const struct coll_tensor *room, uint32_t nr,
 		      uint32_t *posted, struct first_results *results)
 {
@@ -192,7 +192,7 @@ static int post_some(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr,
 			       t[*posted]->name);
 		return ret;
 	}
-	/* A signal may have ended the call before the one that is refused: the caller comes back. */
+	/* A signal may have ended the call before the refused tensor: the caller posts the rest. */
 	if (!ret && *posted == armed)
 		ret = refused;
 	if (ret == -EEXIST && group) {
@@ -243,7 +243,7 @@ static int begin_reap(coll_tensors_t *ts)
 	return ret;
 }
 
-/* Post a tensor and wait for a result, not always its own, if no other thread takes results. */
+/* Post a tensor. If no other thread takes results, also wait for a result of any tensor. */
 static int post_and_reap(coll_tensor_t *t)
 {
 	struct first_results results;

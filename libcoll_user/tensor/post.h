@@ -16,12 +16,12 @@ struct tensor_group {
 };
 
 /*
- * Post the first @n; of a group, all or none. Return: 0, or the error of the one behind
- * the first @posted.
+ * Post @n tensors; of a group, all or none. Return: 0, or the error of the tensor after the first
+ * @posted ones.
  */
 int tensor_post_many(coll_tensors_t *ts, coll_tensor_t *const *t, size_t n,
 		     const struct tensor_group *group, size_t *posted);
-/* Make all of them and post these; see coll_tensor_submitall(). */
+/* Make @n tensors and post them; see coll_tensor_submitall(). */
 int tensor_submit_many(coll_tensors_t *ts, const struct coll_tensor_spec *specs, size_t n,
 		       const struct tensor_group *group, coll_tensor_t **tensors,
 		       size_t *posted);

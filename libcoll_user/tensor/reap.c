@@ -95,7 +95,7 @@ void tensors_end_reap(coll_tensors_t *ts, const struct coll_tensor_result *got, 
 	pthread_cond_broadcast(&ts->changed);
 }
 
-/* Take results, of this thread alone. Lock held at both ends, dropped meanwhile. */
+/* Take results: no other thread may do so now. Lock held at both ends, dropped meanwhile. */
 static void reap(coll_tensors_t *ts, uint64_t ns)
 {
 	struct coll_tensor_result got[TENSORS_BATCH];
@@ -252,7 +252,7 @@ static size_t find_done(coll_tensor_t *const *t, size_t n, bool *pending)
 	return COLL_TENSOR_NONE;
 }
 
-/* Their communicator; NULL: there is none, or (@ret) more than one. */
+/* The communicator of all tensors; NULL: there is no tensor, or (@ret) they have different ones. */
 static coll_tensors_t *common(coll_tensor_t *const *t, size_t n, int *ret)
 {
 	coll_tensors_t *ts = NULL;

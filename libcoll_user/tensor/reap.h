@@ -16,7 +16,8 @@ bool tensors_in_callback(const coll_tensors_t *ts);
 int tensors_deadlock(void);
 
 /*
- * Does no thread take results? Then this thread is the one, until tensors_end_reap(). Lock held.
+ * Let this thread take results, until tensors_end_reap(). Return: false: another thread does. Lock
+ * held.
  */
 bool tensors_begin_reap(coll_tensors_t *ts);
 /* The kernel has answered with @nr results, or an error of a wait. Lock held. */

@@ -29,7 +29,7 @@ enum tensor_state { TENSOR_IDLE, TENSOR_POSTED, TENSOR_CALLING, TENSOR_DONE };
 
 /**
  * struct coll_tensor_handle - a named tensor
- * @spec: with @name for its name
+ * @spec: its name points to @name
  * @buffers_as_of: when the registered buffers of its command were right: see comm/buffers.h
  * @made: by coll_tensor_create(): stays until coll_tensor_free()
  * @unwaited: freed after its callback
@@ -60,11 +60,11 @@ struct coll_tensor_handle {
  * @changed: a result has come, or nobody takes results any more, or there is more to do for
  *	@thread
  * @all: all tensors
- * @open: posted, and not ended; a tensor that is run counts from the call on. Negative for a moment
- *	if a result comes before the post has returned.
+ * @open: number of tensors that are posted and have not ended; a tensor of coll_tensor_run() counts
+ *	from the call on. Negative for a moment if a result comes before the post has returned.
  * @reaping: a thread takes results; there is at most one
  * @calling: the tensor whose callback that thread, @caller, runs; or NULL
- * @posting: threads between arming tensors and the kernel's answer, which may be that of a wait
+ * @posting: threads that have armed tensors, and whose system call has not returned yet
  * @broken: negative errno: no result can come any more
  * @threaded: only @thread takes results
  * @stop: @thread is to end

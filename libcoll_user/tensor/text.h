@@ -11,7 +11,7 @@ void tensor_because(const char *why);
 /* About a tensor that could not be posted; returns @err. */
 int tensor_refused(const char *name, int err);
 /*
- * For calls that lock: in a forked child a thread that it does not have may hold the lock. Return: 0;
+ * For calls that take the lock: in a forked child, a thread of the parent may hold it. Return: 0;
  * -EPERM: this is such a child.
  */
 int tensors_refuse_child(const coll_tensors_t *ts, const char *name);

@@ -18,7 +18,7 @@ static bool same(struct tune_point a, struct tune_point b)
 	return a.threshold == b.threshold && (a.most == b.most || !a.threshold);
 }
 
-/* It differs from the best known one in one number. */
+/* Candidate @k: the best known setting, with another value of one number. */
 static struct tune_point candidate(const struct tune *t, uint32_t k)
 {
 	struct tune_point p = t->best;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Which setting of fusion makes the steps of a program shortest: a search over real steps.
+ * Searches for the setting of fusion that makes the steps of a program shortest, in real steps.
  *
  * A step is one round of a program's tensors. The search tries one setting at a time: a few steps
  * with the best known one, then as many with the candidate. It looks at the thresholds first, then
@@ -20,7 +20,7 @@
 #define TUNE_WORSE	1.2
 /* A candidate is the new best one if it takes this part of the old one's time, or less. */
 #define TUNE_BETTER	0.97
-/* Steps of one look after the search; it begins again after two that differ by this part. */
+/* Steps of one look after the search. If two looks differ by this part, the search begins again. */
 #define TUNE_LOOK	20
 #define TUNE_CHANGED	0.25
 
@@ -69,7 +69,7 @@ struct tune {
 
 /**
  * tune_init() - begin
- * @first: the setting that holds
+ * @first: the present setting
  * @limit: freeze after so many steps; 0: never
  */
 void tune_init(struct tune *t, struct tune_point first, uint64_t limit);
@@ -79,7 +79,7 @@ void tune_init(struct tune *t, struct tune_point first, uint64_t limit);
  * @seconds: its time
  * @bytes: of its tensors; a step without bytes is ignored
  *
- * Return: ->now has changed: set it.
+ * Return: true: ->now has changed, and the caller has to set it.
  */
 bool tune_step(struct tune *t, double seconds, double bytes);
 

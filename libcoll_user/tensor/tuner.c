@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
  * The first name that is posted a second time is the anchor: a step begins with each of its posts.
- * A step ends when the next one begins. So it contains what the program computes, and shows what
- * fusion is worth to it.
+ * A step ends when the next one begins. So the time of a step includes what the program computes,
+ * and shows what fusion is worth to the program.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 #include "tune.h"
 #include "tuner.h"
 
-/* An anchor that has not come again after so many posts is none any more. */
+/* An anchor that has not been posted again after this many posts is dropped. */
 #define POSTS_MAX	65536
 /* Names that are remembered while there is no anchor. */
 #define NAMES		1024
@@ -32,7 +32,7 @@ static const struct tune_point first = { 4 << 20, COLL_TENSOR_FUSE_MAX };
  * @tune: the search
  * @log: a line for each step; or NULL
  * @began: when this step began, in seconds
- * @bytes: of this step, of what can be fused
+ * @bytes: of the tensors of this step that can be fused
  * @posts: of this step
  * @anchor: the name that begins a step; "": none has come twice
  * @names: digests of names that have come, each at the place that its digest says
@@ -142,7 +142,7 @@ static void end(coll_tensors_t *ts, double when)
 		tensors_set_fusion(ts->comm, t->tune.now.threshold, t->tune.now.most);
 }
 
-/* Has this name come before? It is remembered. */
+/* Has this name been posted before? Remember the name. */
 static bool has_come(struct tuner *t, const char *name)
 {
 	uint64_t h = tensor_digest_name(0, name), *place = &t->names[h % NAMES];
@@ -171,7 +171,7 @@ void tuner_see(coll_tensors_t *ts, const coll_tensor_t *tensor)
 		begin(t, tensor->name, when);
 	}
 	t->posts++;
-	/* What can be fused. */
+	/* These collectives can be fused. */
 	if (c->collective == COLL_ALLREDUCE || c->collective == COLL_ALLGATHER)
 		t->bytes += c->count * coll_dtype_size(c->dtype);
 }

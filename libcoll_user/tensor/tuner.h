@@ -7,8 +7,8 @@
 
 /**
  * tuner_new() - read the environment
- * @out: result; NULL: nothing is tuned, for COLL_TENSOR_TUNE is not set, or this is not rank 0,
- *	whose node alone decides what is fused
+ * @out: result; NULL: nothing is tuned: COLL_TENSOR_TUNE is not set, or this is not rank 0. Only
+ *	the node of rank 0 decides what is fused.
  *
  * Return: 0; -EINVAL for a variable that is wrong; -ENOMEM; the error of the log's open().
  */
