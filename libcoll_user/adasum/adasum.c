@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
  * Adasum by halving and doubling. In round k rank r works with r ^ 2^k. They halve the part of
- * the vector that both have, and each gets the other's half of what it keeps: an alltoallv. An
- * allgather brings the scalar products of all parts, and each rank adds those of the 2^(k+1) ranks
- * that have the parts of its pair of vectors. After the last round each rank has a part of
- * the result, and an allgatherv brings all of it.
+ * the vector that both have. Each keeps one half, and gets the partner's elements of this half by
+ * an alltoallv. An allgather brings the scalar products of all parts, and each rank adds those of
+ * the 2^(k+1) ranks that have the parts of its pair of vectors. After the last round each rank has
+ * a part of the result, and an allgatherv brings all of it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 
 /**
  * struct call - one call
- * @vec: the vector of this rank; the part that it keeps is that of its pair, later of all
+ * @vec: the vector of this rank; the part that it keeps becomes the result of more and more ranks
  * @other: the partner's half of that part
  * @count: elements of the whole vector
  * @sums: products of each tensor in this rank's part, then those of all ranks
@@ -44,7 +44,7 @@ struct part {
 	uint64_t at, len;
 };
 
-/* The part of the vector that rank @r has in round @distance. Bits of @r below it choose halves. */
+/* The part of the vector that rank @r has in round @distance: the bits below choose halves. */
 static struct part part_of(const struct call *c, uint32_t r, uint32_t distance)
 {
 	struct part p = { 0, c->count };
@@ -68,7 +68,7 @@ static uint8_t *at(const struct call *c, uint64_t element)
 
 /* --- one round ------------------------------------------------------------------ */
 
-/* Give the partner its half of what both have; its half of @mine comes to @other. */
+/* Send the partner the half that it keeps. Its elements of @mine come to @other. */
 static int exchange(const struct call *c, uint32_t distance, const struct part *mine)
 {
 	uint32_t partner = c->me ^ distance;
@@ -236,7 +236,7 @@ static void release(struct call *c)
 	free(c->displs);
 }
 
-/* All ranks have called alike, or all of them return the error of the first one that has not. */
+/* Return: 0, or one error on all ranks: that of the lowest rank, or -EBADE: the calls differ. */
 static int agree(const struct call *c, int status)
 {
 	uint64_t *all = calloc(2 * c->size, sizeof(*all)), d;

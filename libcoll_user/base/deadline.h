@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Points in time until which something may take. */
+/* Deadlines: the points in time at which waits end. */
 #ifndef LIBCOLL_DEADLINE_H
 #define LIBCOLL_DEADLINE_H
 

@@ -33,8 +33,8 @@ struct fp_state {
 };
 
 /*
- * @x87: long double will be used. Its environment takes about 100 cycles to store and
- * load, so that the others do without.
+ * @x87: long double will be used. To store and load the x87's environment takes about 100
+ * cycles, so it is left alone otherwise.
  *
  * The memory clobbers keep the compiler from moving loads, stores and calls across.
  */

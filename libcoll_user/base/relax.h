@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Waiting awake. */
+/* Busy waiting. */
 #ifndef LIBCOLL_RELAX_H
 #define LIBCOLL_RELAX_H
 

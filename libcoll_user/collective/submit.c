@@ -16,8 +16,8 @@ static int ioctl_submit(coll_comm_t *comm, const struct coll_cmd *cmd)
 }
 
 /*
- * As a nonblocking one: the application's function is called now and then, or commands that the
- * kernel has not got are looked after.
+ * Run the command as a nonblocking one. Meanwhile call the application's function now and then, or
+ * move on commands that the kernel has not got.
  */
 static int submit_and_look(coll_comm_t *comm, const struct coll_cmd *cmd)
 {
@@ -35,9 +35,9 @@ static int submit_and_look(coll_comm_t *comm, const struct coll_cmd *cmd)
 }
 
 /*
- * The kernel numbers collectives, and matches messages, as they come. Those that wait in user space
- * come first. A message must not wait for a collective on the shortcut, which another thread may
- * have begun just now: another rank may wait for the message before it takes part.
+ * The kernel numbers collectives, and matches messages, as they come. So give it the commands that
+ * wait in user space first. A message must not wait for a collective on the shortcut, which another
+ * thread may have begun just now: another rank may wait for the message before it takes part.
  */
 static void flush_before(coll_comm_t *comm, const struct coll_cmd *cmd)
 {
@@ -61,7 +61,7 @@ static int submit_to_kernel(coll_comm_t *comm, const struct coll_cmd *cmd)
 		return submit_and_look(comm, cmd);
 	if (async_in_use(comm)) {
 		flush_before(comm, cmd);
-		/* No room in the kernel: what is under way will make some. */
+		/* No room in the kernel: commands that end make room. */
 		while ((ret = ioctl_submit(comm, cmd)) == -EAGAIN && async_reap_one(comm))
 			;
 		return ret;
@@ -105,7 +105,7 @@ int coll_allreduce(coll_comm_t *comm, const void *send, void *recv, uint64_t cou
 {
 	struct coll_cmd cmd;
 
-	/* There is no room for its factor here, and 0 would be a silent one. */
+	/* This call has no argument for the factor, and must not take 0 for it. */
 	if (op == COLL_OP_PREMULSUM)
 		return -EINVAL;
 	coll_cmd_allreduce(comm, &cmd, send, recv, count, dtype, op);

@@ -9,7 +9,7 @@
 
 #include "comm/comm.h"
 
-/* There is no room for a factor in any of these, and 0 would be a silent one. */
+/* These calls have no argument for a factor, and must not take 0 for it. */
 static inline bool ways_lack_factor(const struct coll_cmd *cmd)
 {
 	return cmd->op == COLL_OP_PREMULSUM;

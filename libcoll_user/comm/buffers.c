@@ -133,7 +133,7 @@ static uint64_t message_length(const struct coll_cmd *cmd, bool out)
 	return len;
 }
 
-/* Bytes of a buffer of this rank; 0: it has none, or counts of its own. */
+/* Bytes of a buffer of @cmd on this rank; 0: there is none, or @cmd has counts. */
 static uint64_t length(const coll_comm_t *comm, const struct coll_cmd *cmd, bool out)
 {
 	const struct coll_kind *k = coll_kind_of(cmd->collective);
@@ -156,7 +156,7 @@ static uint64_t length(const coll_comm_t *comm, const struct coll_cmd *cmd, bool
 	return len;
 }
 
-/* Has this collective the same buffers as the last one, and are the same ones registered? */
+/* Does @cmd have the buffers of the last collective, and are the registered ones unchanged? */
 static bool is_last(const coll_comm_t *comm, const struct coll_cmd *cmd)
 {
 	const struct coll_cmd *c = &last.cmd;
@@ -208,7 +208,7 @@ void buffers_apply(coll_comm_t *comm, struct coll_cmd *cmd)
 	last.cmd = *cmd;
 }
 
-/* Does the last collective name the same registered buffers? They hold its memory. */
+/* Does the last collective name the same registered buffers? Then they hold the memory of @cmd. */
 static bool last_names(const struct coll_cmd *cmd)
 {
 	return !((last.cmd.flags ^ cmd->flags) & REGISTERED) &&

@@ -57,8 +57,8 @@ int links_connect(const struct links_config *cfg);
 
 /*
  * The same in pieces, for a caller that does something else between them. @cfg is
- * used until links_close(). links_open() fails with nothing to close, @cfg->lfd is
- * closed then. links_work() returns 0: all are handed over; 1: @until has passed;
+ * used until links_close(). If links_open() fails, there is nothing to close, and @cfg->lfd
+ * is closed. links_work() returns 0: all are handed over; 1: @until has passed;
  * if @cfg->deadline has passed, the error of the last attempt at a missing link, or
  * -ETIMEDOUT; other errors.
  */

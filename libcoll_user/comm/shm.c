@@ -35,7 +35,7 @@ static uint32_t ranks_per_cpu(uint32_t ranks)
 
 	if (!cpus)
 		return 1;
-	/* The call fails if there are more CPUs than a set has room for: these are enough. */
+	/* If the call fails, there are more CPUs than a set has room for, and so enough of them. */
 	if (!sched_getaffinity(0, sizeof(set), &set)) {
 		mine = (uint32_t)CPU_COUNT(&set);
 		if (mine > 1 && mine < cpus)
@@ -77,8 +77,8 @@ bool shm_is_crowded(const coll_comm_t *comm)
 }
 
 /*
- * COLL_SHM: 0 never, 1 whenever possible, measure: where it is faster, also with more ranks than
- * CPUs; else if each rank has a CPU.
+ * COLL_SHM is 0: never; 1: whenever possible; measure: where shared memory is faster, also with
+ * more ranks than CPUs; otherwise: if each rank has a CPU.
  */
 static bool is_wanted(const coll_comm_t *comm)
 {

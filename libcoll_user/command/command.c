@@ -14,7 +14,7 @@ static void set_narrow(coll_comm_t *comm, struct coll_cmd *cmd)
 		cmd->flags |= COLL_CMD_NARROW;
 }
 
-/* The same of a smaller type between nodes, where a command can have that. */
+/* Use a smaller type between nodes if the application wants that and the command allows it. */
 static void set_wire(coll_comm_t *comm, struct coll_cmd *cmd)
 {
 	if (comm && comm->wire && !wire_type_refusal(cmd))
@@ -26,7 +26,7 @@ static uint64_t address(const void *p)
 	return (uint64_t)(uintptr_t)p;
 }
 
-/* With the communicator NULL, too: coll_submit() and the like refuse that. */
+/* @comm may be NULL: coll_submit() and the like refuse it later. */
 static void init(coll_comm_t *comm, struct coll_cmd *cmd, enum coll_collective what,
 		 enum coll_dtype dtype, uint64_t count, uint32_t root)
 {

@@ -14,7 +14,7 @@ void coll_prep_cmd(struct io_uring_sqe *sqe, coll_comm_t *comm, const struct col
 	};
 	__u64 user_data = sqe->user_data;
 
-	/* The 64 bytes both kinds of ring have; the command takes the last 16. */
+	/* SQEs of both sizes have these 64 bytes. The command takes the last 16 of them. */
 	memset(sqe, 0, 64);
 	sqe->opcode = IORING_OP_URING_CMD;
 	sqe->fd = comm->fd;

@@ -10,7 +10,7 @@
 
 /* The flag of a command for this type; 0: there is none. */
 uint32_t wire_type_flag(uint32_t dtype);
-/* Why a command cannot have it; NULL: it can. The kernel has the last word. */
+/* Why a command cannot have such a type; NULL: it can. The kernel has the last word. */
 const char *wire_type_refusal(const struct coll_cmd *cmd);
 
 #endif

@@ -37,7 +37,7 @@ int iter_settle(struct coll_iter_ctx *ctx, struct iter_vote *v)
 	ret = iter_vote(ctx->comm, v, ctx->text);
 	ctx->comm_ns += iter_now() - from;
 	ctx->error = 0;
-	/* The rank that failed has said where; of the vote's own failure nobody has. */
+	/* A rank that failed has said where. If the vote itself failed, no rank has. */
 	ctx->placed = v->error != 0;
 	return ret;
 }
@@ -160,7 +160,7 @@ static int broadcast(struct coll_iter_ctx *ctx, const struct iter_step *step)
 	return ended(ctx, from, ret, "broadcast");
 }
 
-/* Room for what all tasks give; *@into stays NULL after an error, which @ctx knows. */
+/* Set *@into to room for the elements of all tasks. An error is noted in @ctx. */
 static void gather_room(struct coll_iter_ctx *ctx, const struct iter_step *step,
 			const uint64_t *counts, void **into)
 {

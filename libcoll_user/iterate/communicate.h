@@ -8,9 +8,9 @@
 
 /* Run a step that is no compute step; errors are common to all ranks. */
 int iter_communicate(struct coll_iter_ctx *ctx, const struct iter_step *step);
-/* The first part of each: iter_vote() with the errors that steps have noted. */
+/* The first part of each such step: iter_vote() with the errors that steps have noted. */
 int iter_settle(struct coll_iter_ctx *ctx, struct iter_vote *v);
-/* Put iteration and step in front of the text, and the rank if it is this one's error. */
+/* Add iteration and step to the text, and with @own this rank, whose error it is. */
 void iter_place(struct coll_iter_ctx *ctx, bool own);
 
 #endif

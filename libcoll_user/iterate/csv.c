@@ -2,9 +2,9 @@
 /*
  * A table of numbers, of which each rank reads its own rows.
  *
- * Rank r counts the lines that begin in its n-th of the bytes. The counts of all ranks say
- * how many rows there are, so which ones belong to whom; the rank in whose bytes the first
- * row of a part begins tells where. Then each rank reads its part and nothing else.
+ * Each of n ranks counts the lines that begin in its 1/n of the bytes. The counts of all ranks
+ * give the number of rows, and so the rows of each rank. If the first row of a part begins in the
+ * bytes of a rank, this rank tells all ranks where. Then each rank reads its part and nothing else.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -40,7 +40,7 @@ static int read_at(int fd, char *buf, size_t len, uint64_t at)
 	return 0;
 }
 
-/* Call @line with the number, counted here, and the offset of each line from @from to @to. */
+/* Call @line for each line that begins in [@from, @to): its number, from 0, and its offset. */
 static int each_line(struct csv_file *f, uint64_t from, uint64_t to,
 		     void (*line)(struct csv_file *f, uint64_t nr, uint64_t at))
 {
@@ -113,14 +113,14 @@ static int say(struct csv_file *f, int err, const char *what)
 	return err;
 }
 
-/* Everybody's error, the lowest rank's first, before we go on. */
+/* Agree on errors before the ranks go on: the error of the lowest rank counts. */
 static int settle(struct csv_file *f, struct iter_vote *v, int err)
 {
 	v->error = err;
 	return iter_vote(f->comm, v, f->text);
 }
 
-/* How many lines each rank has in its bytes; sets @before, @rows. */
+/* Count the lines in the bytes of each rank. Sets @before, @rows, @offset. */
 static int count(struct csv_file *f)
 {
 	uint64_t lines = 0, from, to;
@@ -153,7 +153,7 @@ static int count(struct csv_file *f)
 	return 0;
 }
 
-/* Our bytes, with a NUL behind them. */
+/* Read the rows of this rank, with a NUL behind them. */
 static int read_part(struct csv_file *f, struct csv_part *p)
 {
 	uint64_t from = f->offset[f->rank], to = f->length;
@@ -209,7 +209,7 @@ static int take_rows(struct csv_file *f, struct csv_part *p, struct coll_csv *cs
 	return settle(f, &v, say(f, p->error, p->why));
 }
 
-/* What must be the same on all ranks, which count and cut lines by it. */
+/* A digest of what must be the same on all ranks: they count and cut lines by it. */
 static uint64_t digest(const struct csv_file *f)
 {
 	uint64_t d = coll_digest(0, f->length);

@@ -60,7 +60,7 @@ static uint64_t digest(const struct coll_iter *it)
 	return hash;
 }
 
-/* Runs unless this rank has failed before. */
+/* Call @fn, unless this rank has failed before. */
 static void call(struct coll_iter_ctx *ctx, coll_iter_fn *fn, void *arg)
 {
 	int ret;
@@ -81,7 +81,7 @@ static void at(struct coll_iter_ctx *ctx, const char *where, size_t nr)
 	ctx->where_nr = nr;
 }
 
-/* Task 0's criterion; its value and its answer go to all with the vote. */
+/* Call the criterion on task 0. The vote sends its value and its answer to all tasks. */
 static void compare(struct coll_iter *it, struct iter_vote *v)
 {
 	struct coll_iter_ctx *ctx = &it->ctx;

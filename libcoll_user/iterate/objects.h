@@ -10,7 +10,7 @@ struct iter_object *iter_find(struct iter_objects *objs, const char *name);
 int iter_put(struct iter_objects *objs, const char *name, void *data, size_t bytes,
 	     coll_iter_free_fn *free_fn);
 void iter_objects_free(struct iter_objects *objs);
-/* Room for @bytes, of which 0 are a byte, too. */
+/* Allocate @bytes zeroed bytes, at least one. */
 void *iter_alloc(uint64_t bytes);
 
 #endif

@@ -65,7 +65,7 @@ static int refuse(coll_iter_t *it, int err, const char *fmt, ...)
 	return err;
 }
 
-/* While a run goes on its text is not ours to change. */
+/* May the session be filled? During a run it may not, and its text must not change. */
 static int may_fill(coll_iter_t *it)
 {
 	if (!it)
@@ -160,7 +160,7 @@ int coll_iter_init_with_broadcast_data(coll_iter_t *it, const char *name, const 
 	return put_copy(it, &it->common, name, data, bytes);
 }
 
-/* A copy of @from, names and all, at the end of the queue. */
+/* Append a copy of @from and of its names to the queue. */
 static int add_step(coll_iter_t *it, const struct iter_step *from)
 {
 	const char *names[] = { from->name, from->length, from->second, from->third };

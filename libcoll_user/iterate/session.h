@@ -57,7 +57,7 @@ struct iter_step {
  * struct coll_iter_ctx - a run
  * @error: first error of this rank that is not agreed on yet; @text: about it
  * @where, @where_nr: what runs, and its number in the queue (0: none), for messages
- * @placed: @text says already where that was
+ * @placed: @text already says where the error happened
  * @comm_ns: spent in collectives so far
  */
 struct coll_iter_ctx {

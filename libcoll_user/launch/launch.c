@@ -72,7 +72,7 @@ int launch_configure(struct coll_config *cfg)
 	size_t i;
 	int ret;
 
-	/* torchrun sets this for the processes that it starts, which may be started by srun itself. */
+	/* torchrun sets this for the processes that it starts. srun may have started torchrun. */
 	if (env_get("TORCHELASTIC_RUN_ID") && launch_torch.present())
 		return configure(&launch_torch, cfg);
 	for (i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {

@@ -82,7 +82,7 @@ static int read_line(struct deadline d)
 	return 0;
 }
 
-/* The value of @name in the last answer, cut off at its end; NULL: there is none. */
+/* The value of @name in the last answer, and all that follows it; NULL: there is no value. */
 static char *word(const char *name)
 {
 	size_t len = strlen(name);
@@ -149,15 +149,15 @@ static int call(const char *ask, const char *expect, struct deadline d)
 }
 
 /*
- * The process manager takes an end without this for a crash. The end of a forked child is no end of
- * the rank.
+ * If a process ends without this, the process manager takes that for a crash. The end of a forked
+ * child is no end of the rank.
  */
 static void finalize(void)
 {
 	if (pmi.forks != forks_count())
 		return;
 	pthread_mutex_lock(&pmi.lock);
-	/* An answer may be owed that does not come: the process manager is told without waiting. */
+	/* The owed answer may never come: tell the process manager, and do not wait. */
 	if (pmi.fd >= 0 && pmi.owed)
 		put(FINALIZE, strlen(FINALIZE));
 	else if (pmi.fd >= 0)

@@ -153,8 +153,8 @@ static int take(pmix_proc_t root, const char *key, void *blob, size_t len, uint3
 }
 
 /*
- * A job whose processes end without this has failed. A forked child does not have the thread that
- * PMIx waits for here, and its end is no end of the rank.
+ * If a process ends without this, its job counts as failed. A forked child does not have the thread
+ * that PMIx waits for here, and its end is no end of the rank.
  */
 static void finalize(void)
 {
@@ -196,7 +196,7 @@ static int share(const void *mine, void *all, size_t len, uint32_t timeout_ms)
 	int ret = 0, met;
 	char key[32];
 
-	/* Ranks that have met count alike: an exchange that has failed may be tried again. */
+	/* Only fences that succeed are counted, so ranks that try again have the same key. */
 	snprintf(key, sizeof(key), "coll-%u", pmix.serial + 1);
 	if (pmix.me.rank == 0) {
 		memcpy(all, mine, len);

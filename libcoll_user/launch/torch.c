@@ -2,7 +2,7 @@
 /*
  * torchrun, and whatever else sets the variables of torch.distributed. They name a host
  * and a port. The port itself belongs to the store of torch, so rank 0 listens at one of
- * those behind it.
+ * the next ports.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -9,7 +9,7 @@
 #include "error.h"
 #include "operators.h"
 
-/* Bytes that are compared with the limit, if not every rank knows the bytes of the call */
+/* Bytes that are compared with the limit, if not every rank knows those of the call */
 #define TAKE_AS		16384
 
 static enum reason look_at_new(struct call *c)

@@ -23,7 +23,7 @@
  * @size: ranks in all
  * @coll: communicator of coll that does the call, once that has been decided
  * @cmd: for coll
- * @op: operator of the application, on elements of @type; MPI_OP_NULL: @cmd has the operator, if any
+ * @op: operator of the application, on elements of @type; MPI_OP_NULL: see @cmd for it
  * @type: of elements
  * @req: coll's request while it is under way; NULL before and after
  * @err: negative errno of coll, when the call is over; for a call that is not under way: why it

@@ -31,8 +31,8 @@ enum form { BLOCKING, NONBLOCKING, PERSISTENT, NR_FORMS };
  * @EMPTY: there are no bytes
  * @SLOWER: coll is slower for so few bytes
  * @LARGE: the communicator is too large for this collective
- * @MANY: the communicator has as many persistent requests as coll allows, or a rank has no room for
- *	one more
+ * @MANY: the communicator has as many persistent requests as coll does for one, or a rank has no
+ *	room for one more
  */
 enum reason {
 	TAKEN,

@@ -279,7 +279,7 @@ static int start(struct persistent *s)
 	};
 	s->p.told = false;
 	count_start();
-	/* coll took the call at the init call, and arrays may not have changed since. */
+	/* coll did the call at the init call, and arrays may not have changed since. */
 	if (s->again(c, &s->saved) != TAKEN)
 		c->err = -EINVAL;
 	/* The request returns any error. */

@@ -215,7 +215,7 @@ static int made_of(MPI_Datatype type, MPI_Datatype *base)
 }
 #endif
 
-/* MPI_Type_create_f90_real() and the like return predefined types without names. */
+/* MPI_Type_create_f90_real() and its kin return predefined types without names. */
 int types_combiner(MPI_Datatype type)
 {
 	int combiner;

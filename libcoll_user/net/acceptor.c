@@ -146,7 +146,7 @@ static bool may_let_in(const struct acceptor *a)
 	return a->nr < a->cap || !a->least_ms || !deadline_left(oldest_stays(a));
 }
 
-/* Stop to accept clients, which then wait in the kernel, or begin again. */
+/* Stop accepting clients if @full: they wait in the kernel. Or begin again. */
 static int set_full(struct acceptor *a, bool full)
 {
 	struct epoll_event ev = { .events = full ? 0 : EPOLLIN, .data.ptr = NULL };

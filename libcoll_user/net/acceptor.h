@@ -4,8 +4,8 @@
  *
  * A peer that connects is a stranger until the handshake is complete. Strangers are served
  * together, none waits for another; each has a short deadline, and there are at most @cap of
- * them: one more, and the oldest goes. A stranger costs one struct and at most one HMAC. With
- * @least_ms the oldest goes only after so long; until then those that come wait in the kernel,
+ * them: if one more comes, the oldest goes. A stranger costs one struct and at most one HMAC. With
+ * @least_ms the oldest goes only after this time; until then new clients wait in the kernel,
  * without a descriptor.
  */
 #ifndef LIBCOLL_ACCEPTOR_H

@@ -179,7 +179,7 @@ static int make_hello(struct handshake *hs)
 	return ret;
 }
 
-/* A WELCOME is whole: 0, or why not. */
+/* A WELCOME is complete: check it. Return: 0, or the error or refusal. */
 static int check_welcome(struct handshake *hs)
 {
 	uint32_t status = get_le32(hs->welcome + 8);
@@ -189,7 +189,7 @@ static int check_welcome(struct handshake *hs)
 	ret = check_head(hs->welcome);
 	if (ret)
 		return ret;
-	/* Unproved, but all that believing it can do is end this attempt. */
+	/* This status is not proved, but believing it can only end this attempt. */
 	if (status == EKEYREJECTED)
 		return -EKEYREJECTED;
 	ret = server_mac(hs, "coll handshake server", proof);

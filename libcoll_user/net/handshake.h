@@ -41,13 +41,13 @@ enum hs_result {
 };
 
 enum hs_state {
-	HS_SEND_GREETING,	/* server: bytes of tx are going out */
-	HS_RECV_HELLO,		/* server: rx fills */
+	HS_SEND_GREETING,	/* server: the GREETING is being sent */
+	HS_RECV_HELLO,		/* server: the HELLO is being received */
 	HS_DECIDE,		/* server: the caller has not answered yet */
-	HS_SEND_WELCOME,	/* server: bytes of tx are going out */
-	HS_RECV_GREETING,	/* client: rx fills */
-	HS_SEND_HELLO,		/* client: bytes of tx are going out */
-	HS_RECV_WELCOME,	/* client: rx fills */
+	HS_SEND_WELCOME,	/* server: the WELCOME is being sent */
+	HS_RECV_GREETING,	/* client: the GREETING is being received */
+	HS_SEND_HELLO,		/* client: the HELLO is being sent */
+	HS_RECV_WELCOME,	/* client: the WELCOME is being received */
 	HS_OVER,		/* agreed, or refused: @status */
 };
 
@@ -62,8 +62,8 @@ struct hs_ask {
  * @fd: owned by the caller
  * @state: enum hs_state
  * @status: what was answered, a positive errno or 0; client: proved, too
- * @want: bytes of the message in @rx or @tx
- * @have: of these, how many are through
+ * @want: bytes of the message that is being sent or received
+ * @have: number of these bytes that have been sent or received
  * @secret: job key; must outlive the handshake
  * @ask: client: set at start; server: valid from HS_ASKED on
  * @job: nonce of the job. Purpose RANK: the server's, told to the client.

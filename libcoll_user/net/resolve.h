@@ -13,7 +13,7 @@
 
 /**
  * struct ports - of "host:port" or "host:first-last", either with "[v6]"
- * @local: the host is this one by its loopback interface alone: a number such as 127.0.0.1
+ * @local: the host is this host, by its loopback interface only: a number such as 127.0.0.1
  *	or ::1, or the name localhost
  */
 struct ports {
@@ -48,7 +48,7 @@ int lookup_wait(struct lookup **l, struct deadline d, struct sock_addr *addrs, i
 /* Give up. *@l may be NULL, and is NULL then. */
 void lookup_drop(struct lookup **l);
 
-/* All of it in one: as lookup_wait(), but -ETIMEDOUT at @d. */
+/* Begin and wait in one call: as lookup_wait(), but -ETIMEDOUT at @d. */
 int resolve_until(const char *spec, struct deadline d, struct sock_addr *addrs, int max);
 
 #endif

@@ -110,8 +110,8 @@ int sock_connect_result(int fd)
 	if (err)
 		return -err;
 	/*
-	 * A port nobody listens at yet may be drawn as our own: TCP then joins
-	 * the socket with itself, and keeps the port from its owner.
+	 * If nobody listens at the port yet, the kernel may choose it as our own port. Then
+	 * TCP connects the socket with itself, and keeps the port from its owner.
 	 */
 	if (sock_local(fd, &here) || sock_peer(fd, &there))
 		return -ENOTCONN;
@@ -251,7 +251,7 @@ bool sock_same_host(const struct sock_addr *a, const struct sock_addr *b)
 				  &((const struct sockaddr_in6 *)&b->sa)->sin6_addr);
 }
 
-/* Can other hosts reach this one by it? A link-local one is good on its own link only. */
+/* Can other hosts reach this host at @sa? A link-local address is valid on its own link only. */
 static bool is_global(const struct sockaddr *sa)
 {
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)sa;

@@ -25,7 +25,7 @@ int sock_listen_all(uint16_t port);
 /* Begin to connect; return the fd, connected or not yet, or -errno. */
 int sock_connect_start(const struct sock_addr *a);
 
-/* How that went, once the socket is writable. */
+/* The result of sock_connect_start(), once the socket is writable. */
 int sock_connect_result(int fd);
 
 /* TCP_NODELAY and keepalive, before anything is sent. */
@@ -47,7 +47,7 @@ uint16_t sock_port(const struct sock_addr *a);
 
 bool sock_is_loopback(const struct sock_addr *a);
 
-/* Without their ports. */
+/* Are the addresses equal? Ports are not compared. */
 bool sock_same_host(const struct sock_addr *a, const struct sock_addr *b);
 
 /*

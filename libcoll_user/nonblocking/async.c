@@ -421,7 +421,7 @@ static void reap(struct async *a, uint64_t ns)
 /*
  * Look at the other communicators. Threads may hold their locks, and two threads may look at each
  * other's communicator: so this thread does not wait for a lock. Commands may wait for room in the
- * kernel, and taking completions makes room.
+ * kernel: completions make some.
  */
 static void look_at_others(const struct async *a)
 {

@@ -23,7 +23,7 @@
 /**
  * struct set - an instruction set of this library
  * @kernels: its reductions
- * @usable: has this CPU got it, and does the system keep its registers?
+ * @usable: does this CPU have it, and does the system save its registers?
  */
 struct set {
 	const struct coll_simd *kernels;
@@ -136,7 +136,7 @@ bool coll_op_supported(enum coll_op_code op, enum coll_dtype dtype)
 	return coll_op_defined((u32)op, (u32)dtype);
 }
 
-/* Two operands without a name have neither a divisor nor a factor. */
+/* Two operands in this process have neither ranks to divide by, nor a factor. */
 static bool op_is_local(u32 op, u32 dtype)
 {
 	return coll_op_defined(op, dtype) && op != COLL_OP_AVG && op != COLL_OP_PREMULSUM;

@@ -26,7 +26,7 @@ struct invitation {
 };
 
 /**
- * invite() - tell all ranks where rank 0 listens, and the secret of the job
+ * invite() - exchange where rank 0 listens, and the secret of the job
  * @secret: result: drawn by rank 0, unless @cfg has a key
  *
  * Return: 0 or a negative errno. An error of rank 0 is the same on all ranks.

@@ -191,7 +191,7 @@ static bool is_final(int err)
 	}
 }
 
-/* Importance of an error: if several addresses fail, the most important error is reported. */
+/* Importance of an error: of several addresses, the error with the highest one is reported. */
 static int weight(int err)
 {
 	switch (-err) {
@@ -208,7 +208,7 @@ static int weight(int err)
 	}
 }
 
-/* The patience of this pass: double with each pass, up to @most, because rank 0 may be slow. */
+/* The patience of this pass. Rank 0 may be slow, so it doubles with each pass, up to @most. */
 static unsigned int more_patience(struct rdv_client *c, unsigned int most)
 {
 	unsigned int ms = c->patience_ms ? 2 * c->patience_ms : PATIENCE_MS;

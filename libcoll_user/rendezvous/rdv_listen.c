@@ -49,7 +49,7 @@ static int dup_listening(int fd)
 	return ret < 0 ? -errno : ret;
 }
 
-/* Does this host lack the address, or its family? */
+/* Does this host not have the address, or not its family? */
 static bool is_not_here(int err)
 {
 	return err == -EADDRNOTAVAIL || err == -EAFNOSUPPORT;

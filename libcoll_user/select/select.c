@@ -85,7 +85,7 @@ int select_read_file(struct select_file *f, const char *path)
 	return ret;
 }
 
-/* Rank 0. Return: 1: @tables is set; 0: the file has none for these hosts; or -errno. */
+/* Rank 0. Return: 1: its tables are there; 0: the file has none for these hosts. */
 static int take_from_file(const coll_comm_t *comm, const char *path, struct select_tables *tables)
 {
 	const struct select_set *set;

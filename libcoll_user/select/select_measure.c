@@ -110,8 +110,8 @@ static void command(coll_comm_t *comm, enum coll_collective what, void *in, void
 		coll_cmd_barrier(comm, cmd);
 	}
 	/*
-	 * These flags are for the commands of the application. Only some algorithms can send
-	 * smaller elements between nodes, but all algorithms are timed.
+	 * These are for the commands of the application. Only some algorithms can send smaller
+	 * elements between nodes, and all are timed.
 	 */
 	cmd->flags &= ~(COLL_CMD_WIRE | COLL_CMD_NARROW);
 }

@@ -205,7 +205,7 @@ static double median(double *times, uint32_t nr)
 	return times[(nr - 1) / 2];
 }
 
-/* Run until the TCP windows of new connections are open: long distances need several runs. */
+/* Run until the TCP windows of new connections are open: over long distances several times. */
 static int warm_up(struct trial *t, uint32_t links)
 {
 	double last = 0, time = 0;

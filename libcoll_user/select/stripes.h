@@ -24,7 +24,7 @@ struct stripes {
 /* COLL_STRIPES: ->links may be STRIPES_AUTO or STRIPES_UNSET. Return: 0 or -EINVAL. */
 int stripes_env(struct stripes *s);
 
-/* Tell the kernel. All ranks have to do this before the next collective. Return: 0 or -errno. */
+/* Tell the kernel. All ranks have to, before the next collective. Return: 0 or -errno. */
 int stripes_set(coll_comm_t *comm, const struct stripes *s);
 
 /**

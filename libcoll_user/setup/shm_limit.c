@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
  * An allreduce of the largest vector that a slot has room for is timed both ways: in shared memory
- * and in the kernel. Then a vector of a quarter of that size is timed, until shared memory is not
- * slower. An allreduce gives all ranks the same times, so they find the same limit. For collectives
- * that only copy, an allgather is timed. Their limit is higher: in shared memory each rank folds
- * all elements that it needs, but the kernel divides this work among the ranks.
+ * and in the kernel. Then vectors of a quarter of the size before are timed, until shared memory is
+ * not slower. An allreduce gives all ranks the same times, so they find the same limit. For
+ * collectives that only copy, an allgather is timed. Their limit is usually higher: in shared
+ * memory each rank folds all elements that it needs, but the kernel divides this work among the
+ * ranks.
  *
  * With more ranks than CPUs the time of an op depends on the order in which the scheduler lets the
  * ranks run: some ops take ten times as long as others. So there more ops are timed, the sum of all
@@ -174,7 +175,7 @@ static void command(const struct trial *t, size_t bytes, struct coll_cmd *cmd)
 				   t->comm->nr_nodes > 1 ? bytes / t->comm->size : bytes, COLL_BYTE);
 }
 
-/* *ns: the time of one op */
+/* *ns: what one op takes */
 static int run_batch(const struct trial *t, enum way way, size_t bytes, uint64_t *ns)
 {
 	uint64_t begin = relax_now_ns();

@@ -18,7 +18,7 @@
 #define SHM_BLOB_PART		1
 /* Its node has more ranks than CPUs. */
 #define SHM_BLOB_CROWDED	2
-/* The rank offers the limits of another communicator. Only rank 0's offer counts. */
+/* It offers the limits of another communicator. Matters in the blob of rank 0. */
 #define SHM_BLOB_INHERITS	4
 
 /**

@@ -5,7 +5,10 @@
 
 #include "tensors.h"
 
-/* Make a tensor, in the list of @ts. Lock held, or no other thread knows @ts. NULL: no memory. */
+/*
+ * Make a tensor, and put it into the list of @ts. tensor_free() takes it out. For both: lock held,
+ * or no other thread knows @ts. NULL: no memory.
+ */
 coll_tensor_t *tensor_alloc(coll_tensors_t *ts);
 
 /*

@@ -57,7 +57,7 @@ static int arm(coll_tensors_t *ts, coll_tensor_t *t)
 
 /*
  * Arm the tensors, up to the first one that cannot be armed. With @waits they count as open from
- * now on: the call that posts them returns late. Return: 0, or the error of the tensor after @armed.
+ * now on: the call that posts them returns late. Return: 0, or the error of the tensor at @armed.
  */
 static int arm_all(coll_tensors_t *ts, coll_tensor_t *const *t, uint32_t nr, bool waits,
 		   uint32_t *armed)
@@ -114,7 +114,7 @@ static void refuse_group(coll_tensors_t *ts, struct coll_tensor *room, uint32_t 
 	tensors_post(ts->comm, room, nr, &posted);
 }
 
-/* The same for tensors that could not be made. */
+/* The same where the tensors could not even be made. */
 static void refuse_specs(coll_tensors_t *ts, const struct coll_tensor_spec *specs, size_t n,
 			 const struct tensor_group *group)
 {

@@ -20,7 +20,7 @@
 #define TUNE_WORSE	1.2
 /* A candidate is the new best one if it takes this part of the old one's time, or less. */
 #define TUNE_BETTER	0.97
-/* Steps of one look after the search. If two looks differ by this part, the search begins again. */
+/* Steps of one look after the search. Two looks in a row that differ by this part restart it. */
 #define TUNE_LOOK	20
 #define TUNE_CHANGED	0.25
 
@@ -69,7 +69,7 @@ struct tune {
 
 /**
  * tune_init() - begin
- * @first: the present setting
+ * @first: the setting that holds
  * @limit: freeze after so many steps; 0: never
  */
 void tune_init(struct tune *t, struct tune_point first, uint64_t limit);

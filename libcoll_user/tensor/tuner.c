@@ -32,7 +32,7 @@ static const struct tune_point first = { 4 << 20, COLL_TENSOR_FUSE_MAX };
  * @tune: the search
  * @log: a line for each step; or NULL
  * @began: when this step began, in seconds
- * @bytes: of the tensors of this step that can be fused
+ * @bytes: of this step, of what can be fused
  * @posts: of this step
  * @anchor: the name that begins a step; "": none has come twice
  * @names: digests of names that have come, each at the place that its digest says
@@ -171,7 +171,7 @@ void tuner_see(coll_tensors_t *ts, const coll_tensor_t *tensor)
 		begin(t, tensor->name, when);
 	}
 	t->posts++;
-	/* These collectives can be fused. */
+	/* What can be fused. */
 	if (c->collective == COLL_ALLREDUCE || c->collective == COLL_ALLGATHER)
 		t->bytes += c->count * coll_dtype_size(c->dtype);
 }

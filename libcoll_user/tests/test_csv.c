@@ -24,7 +24,7 @@ static struct job job;
 static __thread uint64_t bytes_read;
 static uint64_t read_by[WORLD_MAX];
 
-/* In the place of the C library's: how much does a rank read? */
+/* In the place of the C library's pread(): counts the bytes that a rank reads. */
 ssize_t pread(int fd, void *buf, size_t len, off_t at)
 {
 	ssize_t n = syscall(SYS_pread64, fd, buf, len, at);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
-/* Which calls of MPI fit a communicator: numbers, against what the schedules need. */
+/* Which calls of MPI fit a communicator: compares the numbers with the needs of schedules. */
 #include <stdio.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ static u64 steps_of(const struct coll_algorithm *a, u32 n, u32 me, bool wide)
 	return coll_kind_of(a->collective)->flags & COLL_KIND_BLOCKS ? e.chunks + e.tokens : e.nr;
 }
 
-/* No rank has more steps than is said of it. */
+/* Does no rank have more steps than fits_steps() says? */
 static bool is_bounded(const struct coll_algorithm *a, enum function fn, u32 n)
 {
 	u64 most = fits_steps(fn, n, a->name);

@@ -174,7 +174,7 @@ static void k_data(struct world *w, uint64_t n)
 		k_allgatherv(w, n);
 }
 
-/* Command @n of all ranks is there. */
+/* All ranks have posted command @n: run it. */
 static void k_run(struct world *w, uint64_t n)
 {
 	const struct coll_cmd *c = &w->cmds[0][n].cmd, *d;
@@ -731,7 +731,7 @@ static void *wait_first(void *arg)
 	return NULL;
 }
 
-/* The last rank makes no further call: one that sleeps hears of it. */
+/* The last rank begins the op, and makes no further call: a rank that sleeps is woken. */
 static bool woken(void)
 {
 	struct world *w = world_new(2, 0);
@@ -810,7 +810,7 @@ static bool message_first(void)
 	return good;
 }
 
-/* What waits behind a flight has a deadline, too. */
+/* A command that waits behind a flight has a deadline, too. */
 static bool deadline_behind(void)
 {
 	struct world *w = world_new(2, 0);
@@ -823,7 +823,7 @@ static bool deadline_behind(void)
 	return good;
 }
 
-/* So has what the kernel has to take from the shortcut, and does not take. */
+/* A command that the kernel has to take from the shortcut, and does not take, has a deadline. */
 static bool deadline_refused(void)
 {
 	struct world *w = world_new(2, 0);
@@ -840,7 +840,7 @@ static bool deadline_refused(void)
 	return good;
 }
 
-/* Not by the library: that would look after the ops of rank 0, whose thread this process has, too. */
+/* Without the library, which would move on the ops of rank 0: they are in this process, too. */
 static void *rank_one(void *arg)
 {
 	struct rank *k = arg;
@@ -887,7 +887,7 @@ static bool two_worlds(uint32_t flags)
 	return good;
 }
 
-/* What the ranks hear of two ops each, after @event. Both have the same. */
+/* Do two ops of each rank end with @err after @event? */
 static bool ends(int err, uint32_t count, void (*event)(struct world *w))
 {
 	struct world *w = world_new(2, 0);
@@ -934,7 +934,7 @@ static void be_short(struct world *w)
 	(void)w;
 }
 
-/* Nobody hears of it before the time is over, nor by a test before it. */
+/* An op ends when its deadline has passed, and no test before that ends it. */
 static bool deadline_of(uint64_t ns, bool *early)
 {
 	struct world *w = world_new(2, 0);
@@ -957,7 +957,7 @@ static bool deadline_of(uint64_t ns, bool *early)
 	return good;
 }
 
-/* A machine may be too busy to look in time: again with more of it. */
+/* A busy machine may look too late: try again with more time. */
 static bool deadline(void)
 {
 	uint64_t ns = 30000000;
@@ -970,7 +970,7 @@ static bool deadline(void)
 	return good && !early;
 }
 
-/* The kernel refuses what turns out to be for it: the next one of that rank takes its number. */
+/* The kernel refuses an op that comes to it in the end: the rank's next op takes its number. */
 static bool refused(int err)
 {
 	struct world *w = world_new(2, 0);

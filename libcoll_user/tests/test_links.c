@@ -171,7 +171,7 @@ static void *rank_main(void *arg)
 	return NULL;
 }
 
-/* Every stream both ends agree on, once, with the other's first word waiting. */
+/* Does each stream have exactly one other end, whose first word waits there? */
 static bool streams_pair(const struct job *job)
 {
 	size_t i, j;

@@ -73,7 +73,7 @@ static const uint64_t *numbers(uint64_t address)
 	return (const uint64_t *)(uintptr_t)address;
 }
 
-/* Where the bytes are that @from has for @to, and how many. */
+/* The address and number of the bytes that @from has for @to. */
 static const uint8_t *source(uint32_t from, uint32_t to, uint64_t *len)
 {
 	const struct coll_cmd *c = &posted[from];
@@ -95,7 +95,7 @@ static const uint8_t *source(uint32_t from, uint32_t to, uint64_t *len)
 	}
 }
 
-/* Where @to wants them, and how many. */
+/* The address at which @to wants the bytes of @from, and their number. */
 static uint8_t *target(uint32_t from, uint32_t to, uint64_t *len)
 {
 	const struct coll_cmd *c = &posted[to];
@@ -152,7 +152,7 @@ struct coll_request {
 	int ret;
 };
 
-/* At once; that the order is right and buffers are not shared, the VM shows. */
+/* Runs at once. The VM tests that the order is right and that buffers are not shared. */
 int coll_isubmit(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t **req)
 {
 	*req = malloc(sizeof(**req));
@@ -384,7 +384,7 @@ static int call(uint32_t me, const void *send, void *recv)
 	}
 }
 
-/* Has this rank a result, from where on, how long, of how many ranks? */
+/* Where in the vector is the result of this rank? Return: ranks it is the fold of; 0: none. */
 static uint32_t shape(uint32_t me, uint64_t *at, uint64_t *len)
 {
 	uint32_t k;
@@ -477,7 +477,7 @@ static void set_ranks(uint32_t n)
 	}
 }
 
-/* Blocks of the vector; its count may change a little by it. */
+/* Set the blocks of the vector. Its count may change a little. */
 static void set_blocks(uint64_t count)
 {
 	uint32_t k;
@@ -540,7 +540,7 @@ static void test_schedule(void)
 	userop_piece = 256 << 10;
 }
 
-/* 2 D (p - 1) / p bytes of a rank, beside the descriptions; elements once, by one rank. */
+/* A rank moves 2 D (p - 1) / p bytes and the descriptions; one rank folds an element, once. */
 static void test_cost(void)
 {
 	uint64_t bytes = 4000 * 12;
@@ -614,7 +614,7 @@ static void test_memory(const char *name, int last)
 	ok(!bad && !commands, name);
 }
 
-/* Pieces of the operator's own, by which a vector comes in so many windows. */
+/* An operator has a size of pieces of its own, which gives the number of windows. */
 static void test_piece(void)
 {
 	uint64_t one, many;

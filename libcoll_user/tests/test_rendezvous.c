@@ -202,7 +202,7 @@ static void join_all(struct rank *r, uint32_t n)
 		join(&r[i]);
 }
 
-/* All of them: the result, the same job, nothing wrong, within @ms. */
+/* Do all ranks have @result and the same job, nothing wrong, within @ms? */
 static bool all_are(const struct rank *r, uint32_t n, int result, int64_t ms)
 {
 	bool good = true;
@@ -395,7 +395,7 @@ static void test_few_descriptors(uint32_t n, rlim_t files, const char *name)
 	ok(all_are(r + 1, n - 1, 0, FEW_BOUND_MS) && !ret, name);
 }
 
-/* One of those that come and go fails, or ends, in @round. */
+/* A rank that comes and goes fails, or ends, in @round. */
 static void test_few_fail(uint32_t who, int round, int want, const char *name)
 {
 	static struct rank r[MAX_RANKS];
@@ -504,7 +504,7 @@ static void test_strangers(int nr, unsigned int room, const char *name)
 	ok(all_are(r, 8, 0, 4 * BOUND_MS), name);
 }
 
-/* Somebody who wants in and must not: the others never notice. */
+/* A process that must be refused: the ranks of the job never notice. */
 static void test_offender(uint32_t rank, uint32_t size, const char *key, int want,
 			  const char *name)
 {
@@ -854,7 +854,7 @@ static void test_no_name(bool blocks)
 	name_blocks_ms = 0;
 }
 
-/* Of each address all ports, those of one port together */
+/* All ports are looked up at all addresses: the first port at each address, then the next port. */
 static void test_many_ports(void)
 {
 	static const char *const hosts[] = { "127.0.0.3", "127.0.0.2", "127.0.0.1" };
@@ -910,7 +910,7 @@ static void test_range(void)
 }
 
 /*
- * Another program has the port, for less time than rank 0 tries, whose name has these addresses.
+ * Another program has the port, for less time than rank 0 tries. @addresses: of the name of rank 0;
  * NULL: there is no such name.
  */
 static void test_busy_port(const char *addresses, const char *text)
@@ -970,7 +970,7 @@ static void test_comes_again(uint32_t who, const char *text)
 		set_rank(&r[i], i, 6, port, "secret");
 	again = r[who];
 	r[who].leave_round = 1;			/* comes, proves the key, and goes */
-	/* One that has given to the round it does not see the end of. */
+	/* A rank that has sent its message, and leaves before the round is over. */
 	if (who == 3) {
 		r[3].leave_round = 0;
 		r[3].timeout_ms = 500;

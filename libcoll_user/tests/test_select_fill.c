@@ -13,7 +13,7 @@
 #include "comm/comm.h"
 #include "select/select_fill.h"
 
-/* A row, and a segment, of their own want to be worth it: 2 and 4 %. */
+/* Another row has to save 2 % of the time, another segment 4 %. */
 #define TOLERANCE	(1 / 0.98 / 0.96 + 1e-9)
 
 static int tests, failures;
@@ -21,7 +21,7 @@ static int tests, failures;
 /**
  * The machine that the test makes up.
  * @seed: of how much better or worse each algorithm is than its model
- * @segment: whose cost is @gain of that with the kernel's segment
+ * @segment: with this segment the cost is @gain times that with the kernel's segment
  * @measured: calls that timed something
  * @longest: the most seconds that a call was given
  */
@@ -40,7 +40,7 @@ static void ok(bool good, const char *name)
 	printf("%sok %d - %s\n", good ? "" : "not ", tests, name);
 }
 
-/* From 1 - @width to 1 + @width, always the same for the same. */
+/* From 1 - @width to 1 + @width, always the same for the same @x. */
 static double luck(uint64_t x, double width)
 {
 	x = (x ^ world.seed) * 0x9e3779b97f4a7c15ULL;

@@ -426,7 +426,7 @@ static void expect(struct rank *r, bool good, const char *what)
 	r->good &= good;
 }
 
-/* Sum over @comm of what nobody else has: are these the ranks it should have? */
+/* Combine one bit of each rank: does @comm have the ranks that it should have? */
 static void check_members(struct rank *r, coll_comm_t *comm, uint64_t members)
 {
 	uint64_t word = 1ULL << r->rank;
@@ -468,7 +468,7 @@ static void body_odd(struct rank *r, coll_comm_t *world)
 	comm_free(c);
 }
 
-/* Reversed, and what was rank 0 is left out: then reversed again, then a copy. */
+/* Reverse the ranks without rank 0, then reverse them again in two parts, then copy a part. */
 static void body_nested(struct rank *r, coll_comm_t *world)
 {
 	coll_comm_t *c, *half, *copy;

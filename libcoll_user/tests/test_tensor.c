@@ -39,12 +39,12 @@ static void ok(int good, const char *name)
  * @hold: nothing ends meanwhile
  * @fusions: how often it was told what to fuse
  * @refuse: the post of this name is refused with @error
- * @broken: collecting fails so
+ * @broken: collecting fails with this error; 0: it does not fail
  * @separate: it cannot post and collect in one call
  * @both: calls that did both
  * @next: the next result to be told is this one, but for its tag
- * @told: of the last group that could not be posted at all: its digest, and how many are told of
- * @nr_told: see @told
+ * @told: digest of the last group that could not be posted at all
+ * @nr_told: number of tensors in the post of that group
  */
 static struct kernel {
 	pthread_mutex_t lock;
@@ -355,7 +355,7 @@ static coll_tensor_t *group_of(coll_tensors_t *ts, const char *name, double fact
 	return t;
 }
 
-/* The digest that the last group of these had. */
+/* Post a group of these. Return: its digest; 0: that has failed. */
 static uint64_t digest(coll_tensor_t *a, coll_tensor_t *b, coll_tensor_t *c)
 {
 	coll_tensor_t *t[3] = { a, b, c };
@@ -729,7 +729,7 @@ static void callback(coll_tensor_t *t, int result, void *arg)
 		coll_tensor_post(t);
 }
 
-/* There is no tensor, or will be none within 20 seconds. */
+/* Wait up to 20 seconds until there is no tensor. */
 static bool is_empty(coll_tensors_t *ts)
 {
 	bool empty = false;

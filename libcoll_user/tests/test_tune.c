@@ -153,7 +153,7 @@ static void test_finds(program_fn *program, uint64_t threshold, uint32_t most, c
 	ok(kept >= MOST_OF_THEM, text);
 }
 
-/* Whatever the noise, what it keeps is not much worse than what it began with. */
+/* With any noise, the setting that a search keeps is not much worse than its first one. */
 static void test_noise(void)
 {
 	double worst = 0, ratio;

@@ -6,7 +6,7 @@
 
 #include "userop.h"
 
-/* More than a program means to make: a leak. */
+/* If a program makes more operators than this, it has a leak. */
 #define MAX_OPS		65536
 #define FIRST_GENERATION	1
 

@@ -29,7 +29,7 @@ int userop_type(struct coll_user_type *type);
 /** userop_range() - are there @count elements at @p? @bytes: their length */
 int userop_range(const void *p, uint64_t count, size_t size, uint64_t *bytes);
 
-/** userop_overlap() - have the two vectors a byte in common? */
+/** userop_overlap() - do the two vectors have a byte in common? */
 bool userop_overlap(const void *a, uint64_t a_len, const void *b, uint64_t b_len);
 
 #endif

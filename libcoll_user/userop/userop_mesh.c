@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * Collectives with operators of the user's own, by the mesh schedule: pieces to their
- * owners, folded there, and back.
+ * Collectives with operators of the user's own, by the mesh schedule: pieces go to their
+ * owners, are folded there, and go back.
  *
  * The vector is taken in windows of one piece per rank. An alltoallv brings piece b of
  * every rank's window to rank b, which folds the `size` of them in rank order, and then
@@ -13,8 +13,8 @@
  *
  * So a rank sends and receives 2 D (p - 1) / p bytes (reduce_scatter: half of that) of a
  * vector of D bytes, every element is folded once, by one rank, with p - 1 calls, and no
- * partial result ever travels. Meanwhile the next window is on its way: that takes three
- * sets of pieces, one arriving, one being folded, one leaving, whatever the vector is.
+ * partial result ever travels. Meanwhile the next window is on its way. This takes three
+ * sets of pieces, for vectors of any length: one arrives, one is folded, one leaves.
  *
  * First of all an allgather tells every rank what every rank asks for. For small vectors it
  * brings the whole input, too, and every rank folds what it needs: one command, not three.
@@ -38,13 +38,13 @@
 #define ALIGN		64
 
 uint64_t userop_piece = 256 << 10;
-/* Every rank's input together, up to which every rank gets it all. */
+/* If the inputs of all ranks have no more bytes than this together, every rank gets all of them. */
 uint64_t userop_small = 16 << 10;
 
 /**
  * struct call - one call
  * @in: input; in place it is @out
- * @out: result, of those who get one
+ * @out: result, on ranks that get one
  * @count: elements of the vector
  * @blocks: reduce_scatter: elements of each block
  * @block: reduce_scatter_block: elements of every block
@@ -78,8 +78,8 @@ _Static_assert(sizeof(struct call_id) == ALIGN, "pieces behind it are aligned");
  * struct slot - what one window needs
  * @pieces: one of each rank, of the block that is folded here
  * @packed: reduce_scatter: pieces of all blocks of this rank
- * @bring: counts, and displacements, of what brings the pieces
- * @take: of what takes results away
+ * @bring: counts, and displacements, of the command that brings the pieces
+ * @take: the same of the command that takes results away
  * @bringing: request, NULL if there is none
  * @taking: request
  */
@@ -201,8 +201,8 @@ static int no_memory(const struct call *c)
 }
 
 /*
- * Every rank's description, with @bytes of its input behind it, to @all, which has @stride
- * bytes for each. The kernel finds a rank that asks for another length.
+ * Gather the description of every rank, with @bytes of its input behind it, in @all, which has
+ * @stride bytes for each rank. The kernel finds a rank that asks for another length.
  */
 static int exchange(const struct call *c, uint8_t *all, uint64_t stride, uint64_t bytes)
 {
@@ -384,7 +384,10 @@ static int bring(struct mesh *m, uint64_t round)
 	return run(m, &cmd, &s->bringing);
 }
 
-/* Every rank's prefix of the block that was folded here; of exscan the one before it. */
+/*
+ * Fill in the command that sends each rank its prefix of the block that was folded here. In an
+ * exscan a rank gets the prefix of the rank before it.
+ */
 static void scan_cmd(const struct mesh *m, const struct slot *s, uint64_t round,
 		     struct coll_cmd *cmd)
 {
@@ -451,7 +454,7 @@ static int work(struct mesh *m)
 
 		ret = reap(c, &s->bringing);
 		if (!ret && round + 1 < m->rounds) {
-			/* Two rounds ago: over, since what was just waited for came later. */
+			/* Of two rounds ago. It is over: the command waited for came later. */
 			ret = reap(c, &next->taking);
 			if (!ret)
 				ret = bring(m, round + 1);
@@ -464,7 +467,7 @@ static int work(struct mesh *m)
 	return ret;
 }
 
-/* Results that are still on their way; after an error whatever there is. */
+/* Wait for all commands that are under way: of results, and after an error of pieces, too. */
 static int drain(struct mesh *m)
 {
 	int first = 0, ret, i;
@@ -527,7 +530,7 @@ static int mesh_alloc(struct mesh *m)
 
 /*
  * An error after all have agreed must end the call for the others, too: they wait for pieces
- * that will not come, and the next command would be taken for this one's.
+ * that will not come, and would take the next command of this rank for one of this call.
  */
 static int work_or_abort(struct mesh *m)
 {
@@ -576,7 +579,7 @@ static int check_buffers(struct call *c, const void *send, void *recv, uint64_t 
 	bool inplace = send == COLL_IN_PLACE || (send == recv && !scatters(c));
 	uint64_t n = result_len(c), out;
 
-	/* Without a result there is nothing to be in its place, but in an exscan. */
+	/* A rank that gets no result cannot be in place, except rank 0 of an exscan. */
 	if (send == COLL_IN_PLACE && c->what == COLL_REDUCE && c->me != c->root)
 		return -EINVAL;
 	c->in = inplace ? recv : send;
@@ -627,7 +630,7 @@ int coll_user_reduce(coll_comm_t *comm, const void *send, void *recv, uint64_t c
 {
 	struct call c = call_of(comm, COLL_REDUCE, count, type, root);
 
-	/* Elsewhere it means nothing, not even that it is the input. */
+	/* On other ranks @recv means nothing, even if it is equal to @send. */
 	return run_call(&c, send, c.me == root ? recv : NULL, op);
 }
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* Bytes of a piece, of a vector and of a block. Tests make them small. */
+/* Bytes of a piece, and of all inputs of a small call. Tests make them smaller. */
 extern uint64_t userop_piece, userop_small;
 
 #endif

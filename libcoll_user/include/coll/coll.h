@@ -127,8 +127,9 @@ static inline void coll_config_init(struct coll_config *cfg)
  * A launcher that is there and gives no way to meet is an error: ranks that each believe to
  * be alone would all report success on the wrong result.
  *
- * Errors: EINVAL incomplete, not numbers, out of range, or as just said; EOPNOTSUPP, ELIBACC
- * this libcoll, or this host, has no PMIx. coll_last_error() names the variable.
+ * Errors: EINVAL if variables are missing, are no numbers or are out of range, or as just said;
+ * EOPNOTSUPP or ELIBACC if this libcoll, or this host, has no PMIx. coll_last_error() names the
+ * variable.
  */
 int coll_config_env(struct coll_config *cfg);
 
@@ -208,7 +209,7 @@ int coll_finalize(coll_comm_t *comm);
  */
 int coll_comm_split(coll_comm_t *comm, int32_t color, int32_t key, coll_comm_t **newcomm);
 
-/** coll_comm_dup() - one more with the same ranks; else as coll_comm_split() */
+/** coll_comm_dup() - one more communicator of the same ranks; else as coll_comm_split() */
 int coll_comm_dup(coll_comm_t *comm, coll_comm_t **newcomm);
 
 /**
@@ -230,11 +231,11 @@ int coll_comm_fd(const coll_comm_t *comm);
  * coll_comm_set_timeout() - deadline of later collectives
  * @ns: nanoseconds from the call of each; 0 (the default): none
  *
- * A prepared collective (coll_persist(), coll_X_init()) keeps the one of when it was
- * prepared. A deadline that passes fails the communicator. So does that of a nonblocking
- * one which the kernel has not taken yet, for lack of memory, and which is tried again
- * until then, or which waits in the library for earlier ones: its own rank has
- * -ETIMEDOUT, for the others coll_abort() was called.
+ * A prepared collective (coll_persist(), coll_X_init()) keeps the deadline that was set when it
+ * was prepared. If a deadline passes, the communicator fails. This is also so if the kernel has not
+ * taken a nonblocking collective yet, because it lacks memory (the library tries again until then)
+ * or because the collective waits in the library for earlier ones: this rank gets -ETIMEDOUT, and
+ * the others get the error of coll_abort().
  */
 int coll_comm_set_timeout(coll_comm_t *comm, uint64_t ns);
 
@@ -255,15 +256,15 @@ typedef uint64_t coll_idle_fn(void *arg, uint64_t waited_ns);
  * @arg: of @fn
  *
  * For applications with another engine that makes progress only when it is called, such as an
- * MPI. It is called in the thread that waits, by collectives and coll_submit(). Waits of other
- * calls have coll_wait_for(). Set it when no call is under way.
+ * MPI. It is called in the thread that waits, by collectives and coll_submit(). For other waits
+ * use coll_wait_for(). Set it when no call is under way.
  */
 void coll_comm_set_idle(coll_comm_t *comm, coll_idle_fn *fn, void *arg);
 
 /**
  * coll_comm_set_narrow() - may partial results overflow, for the sake of speed?
- * @narrow: later reductions pass them on in the type of the elements (COLL_CMD_NARROW);
- *	false, the default: in a wider one, where the result may depend on it
+ * @narrow: later reductions pass partial results on in the type of the elements
+ *	(COLL_CMD_NARROW); false, the default: in a wider type, if the result may depend on that
  *
  * It makes a difference to sums, products and premulsums of f16, bf16, f8e4m3 and f8e5m2,
  * and to averages: see Documentation/reductions.rst. All ranks alike, or such a collective
@@ -280,7 +281,7 @@ int coll_comm_set_narrow(coll_comm_t *comm, bool narrow);
  *
  * Results are rounded to @type: see Documentation/reductions.rst. All ranks alike, or such a
  * collective ends with EBADE. Other collectives, types and operators are as before.
- * Errors: EINVAL another type; EOPNOTSUPP the module knows nothing of it.
+ * Errors: EINVAL for another type; EOPNOTSUPP if the module does not support it.
  */
 int coll_comm_set_wire(coll_comm_t *comm, enum coll_dtype type);
 
@@ -464,10 +465,9 @@ void coll_prep_barrier(struct io_uring_sqe *sqe, coll_comm_t *comm, struct coll_
  * @sqe: filled in by one of the above, or by one of messages.h
  * @buf_index: of io_uring_register_buffers()
  *
- * The call's buffers lie all in this one, and are not pinned again; but for those that
- * coll_register_buffer() knows. Else the CQE says -EFAULT, or -EOPNOTSUPP of a
- * driver's buffer that is not made of whole pages. Works if the module has
- * COLL_FEAT_URING_FIXED.
+ * All buffers of the call, except those that coll_register_buffer() knows, must lie in this one,
+ * and are not pinned again. Otherwise the CQE says -EFAULT. It says -EOPNOTSUPP for a buffer of a
+ * driver that is not made of whole pages. Works if the module has COLL_FEAT_URING_FIXED.
  */
 void coll_prep_fixed(struct io_uring_sqe *sqe, unsigned int buf_index);
 

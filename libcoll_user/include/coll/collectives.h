@@ -11,9 +11,9 @@
  *					coll_persist(); to choose an algorithm or
  *					a segment size for this call, set them there
  *
- * Counts are in elements. In place is asked for with COLL_IN_PLACE instead of the
- * buffer that is left out: the input, except for a scatter's root, which leaves its
- * output out. Results are 0 or a negative errno, as coll.h says.
+ * Counts are in elements. For a collective in place, give COLL_IN_PLACE instead of the input;
+ * the root of a scatter gives it instead of the output. Results are 0 or a negative errno, as
+ * coll.h says.
  *
  * Arrays of counts and displacements (in elements; NULL: one block behind the other)
  * have one entry per rank, and are read when the command is submitted: they may change
@@ -72,7 +72,7 @@ COLL_FUNCTIONS(allgatherv, const void *send, void *recv, const uint64_t *counts,
 COLL_FUNCTIONS(gather, const void *send, void *recv, uint64_t count,
 	       enum coll_dtype dtype, uint32_t root);
 
-/** gatherv: rank r gives @count, which @counts[r] of the root must be */
+/** gatherv: rank r gives @count elements, and @counts[r] of the root must be equal to that */
 COLL_FUNCTIONS(gatherv, const void *send, uint64_t count, void *recv,
 	       const uint64_t *counts, const uint64_t *displs, enum coll_dtype dtype,
 	       uint32_t root);
@@ -81,7 +81,7 @@ COLL_FUNCTIONS(gatherv, const void *send, uint64_t count, void *recv,
 COLL_FUNCTIONS(scatter, const void *send, void *recv, uint64_t count,
 	       enum coll_dtype dtype, uint32_t root);
 
-/** scatterv: rank r gets @count, which @counts[r] of the root must be */
+/** scatterv: rank r gets @count elements, and @counts[r] of the root must be equal to that */
 COLL_FUNCTIONS(scatterv, const void *send, const uint64_t *counts,
 	       const uint64_t *displs, void *recv, uint64_t count,
 	       enum coll_dtype dtype, uint32_t root);
@@ -91,14 +91,14 @@ COLL_FUNCTIONS(alltoall, const void *send, void *recv, uint64_t count,
 	       enum coll_dtype dtype);
 
 /**
- * alltoallv: the same with counts of their own
+ * alltoallv: the same; each block has a count of its own
  *
  * @counts and @displs have two entries per rank: first all of @send, then all of @recv.
  */
 COLL_FUNCTIONS(alltoallv, const void *send, void *recv, const uint64_t *counts,
 	       const uint64_t *displs, enum coll_dtype dtype);
 
-/** As coll_allreduce(), coll_broadcast() and coll_barrier(), for later. */
+/** Commands and prepared forms of coll_allreduce(), coll_broadcast() and coll_barrier(). */
 void coll_cmd_allreduce(coll_comm_t *comm, struct coll_cmd *cmd, const void *send,
 			void *recv, uint64_t count, enum coll_dtype dtype,
 			enum coll_op_code op);

@@ -49,7 +49,7 @@ typedef struct coll_iter_ctx coll_iter_ctx_t;
 typedef int coll_iter_fn(coll_iter_ctx_t *ctx, void *arg);
 
 /**
- * typedef coll_iter_criterion_fn - is it enough? Task 0 only.
+ * typedef coll_iter_criterion_fn - shall the session stop? Called on task 0 only.
  * @value: a number for progress lines and coll_iter_stats(); 0 if it is not set
  *
  * Return: 1: stop after this iteration; 0: go on; a negative errno. If *@value is not a
@@ -96,8 +96,8 @@ int coll_iter_init_with_partitioned_data(coll_iter_t *it, const char *name, cons
 /**
  * coll_iter_init_with_local_data() - each task brings its part itself
  * @data: @bytes bytes; may differ from rank to rank; see coll_csv_load()
- * @free_fn: the session owns @data and ends it so, also if this call fails; NULL: @data
- *	stays the caller's and must outlive the session
+ * @free_fn: the session owns @data and frees it by this function, also if this call fails;
+ *	NULL: @data stays the caller's and must outlive the session
  */
 int coll_iter_init_with_local_data(coll_iter_t *it, const char *name, void *data,
 				   size_t bytes, coll_iter_free_fn *free_fn);
@@ -179,7 +179,7 @@ enum coll_iter_progress {
 /**
  * coll_iter_set_progress() - switch progress lines
  *
- * The environment variable COLL_PROGRESS (1, 0) of rank 0 goes before this. A line is
+ * The environment variable COLL_PROGRESS (1, 0) of rank 0 takes precedence. A line is
  * "coll: session 1, step 3: criterion 0.25, time 0.001200 s, allreduce 0.000300 s".
  */
 int coll_iter_set_progress(coll_iter_t *it, enum coll_iter_progress how);
@@ -188,8 +188,8 @@ int coll_iter_set_progress(coll_iter_t *it, enum coll_iter_progress how);
  * coll_iter_exec() - run the queue
  *
  * A collective of the communicator. May be called again when it has returned. Objects that
- * steps have put are freed before it returns: what is to survive goes out by
- * close_with.
+ * steps have put are freed before it returns: the function of close_with has to copy what is
+ * to survive.
  * Errors, the same on all ranks: those of steps; EBADE if the queues of the ranks differ; EDOM if
  * the criterion is not a number; ENOENT if an object is missing; EINVAL if there is no step, or
  * neither max_iter nor a criterion; the first error of filling the session; those of collectives.
@@ -229,7 +229,7 @@ void coll_iter_stats(const coll_iter_t *it, struct coll_iter_stats *st);
  * until the run ends.
  */
 
-/** Number of this task, of all tasks, of the iteration, from 1. In close_with: the last. */
+/** Number of this task; number of tasks; iteration, from 1 (in close_with the last one). */
 uint32_t coll_iter_task_id(const coll_iter_ctx_t *ctx);
 uint32_t coll_iter_nr_tasks(const coll_iter_ctx_t *ctx);
 uint64_t coll_iter_step_no(const coll_iter_ctx_t *ctx);
@@ -252,8 +252,8 @@ coll_comm_t *coll_iter_comm(const coll_iter_ctx_t *ctx);
 /**
  * coll_iter_put() - give memory a name
  * @data: @bytes bytes; may be NULL if that is 0
- * @free_fn: the session owns @data from now on and ends it so; NULL: it stays the
- *	caller's, and must live as long as the object
+ * @free_fn: the session owns @data from now on and frees it by this function; NULL: it stays
+ *	the caller's, and must live as long as the object
  *
  * Replaces, and ends, an object of that name. After an error @data is the caller's.
  */

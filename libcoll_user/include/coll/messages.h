@@ -3,9 +3,9 @@
  * Messages between two ranks: send, recv, and both at once. Each in the four ways of
  * collectives.h, and into an SQE of the application's own ring.
  *
- * They are no collectives: no rank but the partner takes part, and neither wait for
- * collectives that are under way nor these for them. A rank may send to itself, if the
- * receive is nonblocking, or by sendrecv.
+ * They are no collectives: no rank but the partner takes part. Messages do not wait for
+ * collectives that are under way, nor collectives for messages. A rank may send to itself, if
+ * the receive is nonblocking, or by sendrecv.
  *
  * A send is over when a receive has taken the message and the buffer may be used again:
  * as MPI_Ssend. Two ranks that both send first, with the blocking call, wait for each
@@ -23,7 +23,7 @@
 #error "include <coll/coll.h>"
 #endif
 
-/* As in collectives.h, and one function for rings more. */
+/* As in collectives.h, with one more function for rings. */
 #define COLL_FUNCTIONS(name, ...)						\
 	int coll_##name(coll_comm_t *comm, __VA_ARGS__);			\
 	int coll_i##name(coll_comm_t *comm, __VA_ARGS__, coll_request_t **req);	\
@@ -119,11 +119,11 @@ COLL_FUNCTIONS(mrecv, void *buf, uint64_t count, enum coll_dtype dtype, uint64_t
 	       struct coll_message *got);
 
 /**
- * coll_message_count() - elements that have come
+ * coll_message_count() - number of elements that have come
  * @got: from a receive
- * @dtype: as what they are to be counted
+ * @dtype: type of the elements
  *
- * Return: UINT64_MAX if that is no whole number of them.
+ * Return: UINT64_MAX if the message is no whole number of elements of @dtype.
  */
 uint64_t coll_message_count(const struct coll_message *got, enum coll_dtype dtype);
 

@@ -80,8 +80,8 @@ int coll_op_free(coll_op_t op);
 /**
  * coll_op_set_piece() - size of the pieces that vectors are cut into for this operator
  * @bytes: bytes of a piece. A rank folds one piece while it receives the next one and sends the
- *	last one. At least one element; the pieces of all ranks at most 8 MiB; 0: 256 KiB, as at
- *	first.
+ *	last one. At least one element; the pieces of all ranks together at most 8 MiB; 0:
+ *	256 KiB, the default.
  *
  * Applies to later calls. If ranks set different sizes, calls end with EBADE. Errors: EINVAL if
  * there is no such operator.
@@ -122,7 +122,7 @@ int coll_user_reduce_scatter_block(coll_comm_t *comm, const void *send, void *re
 int coll_user_scan(coll_comm_t *comm, const void *send, void *recv, uint64_t count,
 		   struct coll_user_type type, coll_op_t op);
 
-/** coll_user_exscan() - of ranks 0 .. r - 1; @recv of rank 0 is not touched */
+/** coll_user_exscan() - the same of ranks 0 .. r - 1; @recv of rank 0 is not touched */
 int coll_user_exscan(coll_comm_t *comm, const void *send, void *recv, uint64_t count,
 		     struct coll_user_type type, coll_op_t op);
 

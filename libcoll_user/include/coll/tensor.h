@@ -130,9 +130,9 @@ coll_comm_t *coll_tensors_base(coll_tensors_t *ts);
  * @result: 0 or a negative errno; coll_tensor_error() has the text
  * @arg: as given
  *
- * With COLL_TENSORS_THREAD the thread of the library calls. Without it the thread
- * calls that happens to be in coll_tensor_wait(), coll_tensor_test(), coll_tensors_poll() or a
- * function like these. So without that flag nothing is called unless some thread is in such a
+ * With COLL_TENSORS_THREAD the thread of the library calls it. Without this flag a thread of the
+ * application calls it, while that thread is in coll_tensor_wait(), coll_tensor_test(),
+ * coll_tensors_poll() or a function like these. So nothing is called unless a thread is in such a
  * function. Callbacks of one communicator run one at a time, in the order in which
  * results came, and without locks held.
  *
@@ -193,7 +193,7 @@ static inline void coll_tensor_spec_init(struct coll_tensor_spec *spec, const ch
  * @t: result; end it by coll_tensor_free()
  *
  * Nothing is posted. Errors: EINVAL if the name is empty or too long, the priority or the number
- * of dimensions is out of range, the type between nodes cannot be, or @struct_size is wrong;
+ * of dimensions is out of range, the type between nodes is not allowed, or @struct_size is wrong;
  * EOVERFLOW if the product of the dimensions is too large; ENOMEM.
  */
 int coll_tensor_create(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
@@ -269,18 +269,18 @@ int coll_tensor_submitall(coll_tensors_t *ts, const struct coll_tensor_spec *spe
  * member starts before all ranks have posted all of them. If one of them ends with an error
  * before it starts, so do all others, with the same error.
  *
- * On an error all members end with ECANCELED on the other ranks, and on this one the first
- * @posted, which have been posted: wait for them. Then the group can be posted again, by all
- * ranks: the n-th post of a group meets the n-th ones of the others. Without memory (ENOMEM)
- * it may be that the others are not told, and wait until a deadline. EBUSY and EEXIST change
- * nothing: a member is still posted, or its result has not been taken. Other errors: those of
- * coll_tensor_post().
+ * On an error all members end with ECANCELED on the other ranks. On this rank the first @posted
+ * members have been posted, and end with ECANCELED, too: wait for them. Then the group can be
+ * posted again, by all ranks: its n-th post meets the n-th posts of the others. Without memory
+ * (ENOMEM) it may be that the others are not told, and wait until a deadline. EBUSY and EEXIST
+ * change nothing: a member is still posted, or its result has not been taken. Other errors: those
+ * of coll_tensor_post().
  */
 int coll_tensor_postgroup(coll_tensor_t *const *tensors, size_t n, size_t *posted);
 
 /**
  * coll_tensor_submitgroup() - make tensors and post them as a group
- * @tensors: as of coll_tensor_submitall(); of an error too, those of @posted are to be waited for
+ * @tensors: as of coll_tensor_submitall(). Wait for the first @posted of them, also after an error.
  *
  * Else as coll_tensor_postgroup().
  */
@@ -315,8 +315,8 @@ int coll_tensors_ijoin(coll_tensors_t *ts, uint32_t *last, coll_tensor_fn *fn, v
 /*
  * By name: make a tensor and post it. @t is the result, as of coll_tensor_submit(); NULL: wait
  * here for its result and return it. Other arguments are those of the calls without a name
- * in coll.h and collectives.h. Errors: those of coll_tensor_submit(); EINVAL also:
- * COLL_OP_PREMULSUM, whose factor has no place here, but in struct coll_tensor_spec.
+ * in coll.h and collectives.h. Errors: those of coll_tensor_submit(); EINVAL also for
+ * COLL_OP_PREMULSUM: these calls have no argument for its factor, use coll_tensor_submit().
  */
 int coll_tensor_allreduce(coll_tensors_t *ts, const char *name, const void *send, void *recv,
 			  uint64_t count, enum coll_dtype dtype, enum coll_op_code op,
@@ -343,7 +343,7 @@ int coll_tensor_barrier(coll_tensors_t *ts, const char *name, coll_tensor_t **t)
  * @t: NULL, or not posted: 0 at once. Freed, unless it is of coll_tensor_create().
  *
  * One thread may wait for a tensor. Returns after its callback.
- * Errors: EDEADLK called from a callback, and nothing has happened; else the result.
+ * Errors: EDEADLK if called from a callback: nothing has happened then; else the result.
  */
 int coll_tensor_wait(coll_tensor_t *t);
 
@@ -371,7 +371,7 @@ int coll_tensor_wait_for(coll_tensor_t *t, uint64_t ns, int *done);
  *	that has ended is NULL afterwards, unless it is of coll_tensor_create().
  * @index: result: which one; COLL_TENSOR_NONE: there is none to wait for
  *
- * Return: its result. EINVAL they are of several communicators.
+ * Return: its result; EINVAL if they are of several communicators.
  */
 int coll_tensor_waitany(coll_tensor_t **tensors, size_t n, size_t *index);
 
