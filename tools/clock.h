@@ -32,14 +32,14 @@ static inline int clock_is_invariant(void)
 	return __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1 << 8;
 }
 
-/* The counter. Not before what is timed has ended. */
+/* Read the counter, but not before earlier instructions have ended. */
 static inline uint64_t clock_ticks(void)
 {
 	_mm_lfence();
 	return __rdtsc();
 }
 
-/* Both clocks at one moment: of some tries the one that took the least time. */
+/* Read both clocks at one moment. Of some tries, take the shortest one. */
 static inline uint64_t clock_read_both(double *us)
 {
 	uint64_t begin, end, least = UINT64_MAX, at = 0;

@@ -34,8 +34,8 @@ enum what { POSTED, RUNNING, MOVING, SUBMITTED, TRACK, GROUP };
 /**
  * struct item - something that has begun
  * @kind: POSTED: by rank @sub, a tensor; RUNNING: op @seq; MOVING: bytes of it, track @sub;
- *	SUBMITTED: the last command of rank @sub; TRACK: @sub has been named; GROUP: one that
- *	has been seen; @nr: it has named tensors, and is on node @bytes
+ *	SUBMITTED: the last command of rank @sub; TRACK: @sub has been named; GROUP: a group that
+ *	has been seen; if @nr is not 0, it has named tensors and is on node @bytes
  * @name: of the tensor
  * @round: of it
  * @since: when it began, and
@@ -214,7 +214,7 @@ static void on_post(const char *line, double now)
 
 	g->nr = 1;
 	g->bytes = field(line, "node");
-	/* It has been the command of this tensor. */
+	/* The last submitted command was that of this tensor. */
 	if (i)
 		drop(i);
 	have_track(group, rank, "rank %llu", rank);
@@ -239,7 +239,7 @@ static void put_async(const struct item *i, double now, const char *how)
 		t.ids, how);
 }
 
-/* Those that have been posted by any rank of the group: they belong to an op, or have failed. */
+/* A tensor starts or fails: its posts by all ranks of the group belong to an op, or have failed. */
 static void on_tensor_start(const char *line, double now)
 {
 	unsigned long long group = field(line, "group"), seq = field(line, "seq");
@@ -247,7 +247,7 @@ static void on_tensor_start(const char *line, double now)
 	struct item **at = &t.bucket[hash(POSTED, group, 0)], *i, *op;
 	char name[NAME];
 
-	/* An op has a number. */
+	/* An op has a number, and a failure has a cause: else nothing has started or failed. */
 	if (!seq && !cause)
 		return;
 	decode(hex_name(line), name, sizeof(name));
@@ -455,7 +455,7 @@ static void take(const char *line, double *now)
 	handlers[of].fn(event + strlen(handlers[of].name) - 1, *now);
 }
 
-/* What has not ended yet. */
+/* Write all items that have not ended yet. */
 static void flush_all(double now)
 {
 	struct item *i;

@@ -107,7 +107,7 @@ static int tune_rank(const char *path, uint32_t seconds)
 	coll_comm_t *comm;
 	int ret;
 
-	/* The costs, and no file: it is what we are about to write. */
+	/* Choose by the cost model, not by a file of tables: this rank will write the file. */
 	setenv("COLL_SELECT", "model", 1);
 	ret = coll_init(NULL, &comm);
 	if (ret)

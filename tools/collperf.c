@@ -6,7 +6,7 @@
 #include "collperf.h"
 #include "optable.h"
 
-/* Names of what is defined with anything, as the one table has it. */
+/* Print the names of all numbers that @defined accepts. */
 static void print_names(FILE *f, const char *title, const char *(*name)(uint32_t), uint32_t nr,
 			bool (*defined)(uint32_t))
 {
@@ -88,7 +88,7 @@ bool perf_reduces(enum coll_collective what)
 	return coll_kind_of(what)->flags & COLL_KIND_REDUCES;
 }
 
-/* Does it take the operator? As Documentation/algorithms.rst says. */
+/* Does the collective take the operator? As Documentation/algorithms.rst says. */
 static bool takes(enum coll_collective what, uint32_t op)
 {
 	switch (what) {
@@ -102,7 +102,7 @@ static bool takes(enum coll_collective what, uint32_t op)
 	}
 }
 
-/* Those that do not reduce have pairs with COLL_OP_NONE. */
+/* Collectives that do not reduce have pairs with COLL_OP_NONE. */
 bool perf_wanted(const struct perf_options *o, uint32_t dtype, uint32_t op)
 {
 	if (!(o->dtypes >> dtype & 1))

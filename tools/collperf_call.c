@@ -127,7 +127,7 @@ static int run_prepared(const struct call *c)
 {
 	int ret = coll_startall(c->reqs, (size_t)c->opt->aggregate), i, end;
 
-	/* Nothing is to be waited for where one has not been started. */
+	/* A request that has not been started is not waited for. */
 	for (i = 0; i < c->opt->aggregate; i++) {
 		end = coll_wait(c->reqs[i]);
 		ret = ret ? ret : end;
@@ -148,7 +148,7 @@ int call_run(const struct call *c)
 		return run_prepared(c);
 	for (i = 0; !ret && i < n; i++)
 		ret = coll_isubmit(c->comm, &c->cmds[i], &c->reqs[i]);
-	/* The last one of them may not have been started. */
+	/* If there is an error, the last one has not been started. */
 	end = coll_waitall(c->reqs, (size_t)(ret ? i - 1 : i));
 	return ret ? ret : end;
 }

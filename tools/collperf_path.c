@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The way that ops really take. The library says it by no call of its own: looking at its
- * memory costs no system call between two ops.
+ * The way that ops really take. No function of the library tells it: this file reads the memory of
+ * the library, which costs no system call between two ops.
  */
 #include "collperf_show.h"
 #include "comm/comm.h"

@@ -16,7 +16,7 @@
  * @bytes: of a buffer
  * @reg: registrations of the two buffers, if there are any
  * @times: microseconds of each iteration
- * @scratch: as many
+ * @scratch: as many numbers as @times
  * @total: wrong elements, as this rank knows
  */
 struct perf {
@@ -165,7 +165,7 @@ static int measure(struct perf *p, const struct shape *s, struct perf_figures *f
 	ret = coll_allreduce(p->call.comm, COLL_IN_PLACE, &f->wrong, 1, COLL_U64, COLL_OP_SUM);
 	if (ret)
 		return fail(p, "allreduce of counts", ret);
-	/* Should the sum itself be broken, a rank still knows its own. */
+	/* If this allreduce itself is broken, a rank still counts its own wrong elements. */
 	p->total += f->wrong > own ? f->wrong : own;
 	return 0;
 }

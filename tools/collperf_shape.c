@@ -21,13 +21,13 @@ static uint64_t length(const struct shape *s, uint8_t part)
 	return part == COLL_HAS_NONE ? 0 : part == COLL_HAS_OWN ? s->count : s->total;
 }
 
-/* One buffer for both, the larger one: the other lies in it. */
+/* Input and output in one buffer, the larger one of both. The other one is a part of it. */
 static void put_in_place(struct shape *s, const struct coll_kind *kind, uint32_t rank, bool root)
 {
 	uint8_t in = root ? kind->root_in : kind->in, out = root ? kind->root_out : kind->out;
 	bool rooted = kind->flags & COLL_KIND_ROOTED;
 
-	/* Of a rooted collective it is the root's to choose. */
+	/* In a rooted collective with two buffers only the root works in place. */
 	if (rooted && !root && !(kind->flags & COLL_KIND_ONE_BUFFER))
 		return;
 	if (rooted && in == COLL_HAS_ALL && out == COLL_HAS_OWN) {
@@ -52,7 +52,7 @@ void shape_of(struct shape *s, const struct shape_rank *r, uint64_t total, enum 
 	}
 	s->in = length(s, root ? kind->root_in : kind->in);
 	s->out = length(s, root ? kind->root_out : kind->out);
-	/* It gets nothing. */
+	/* The first rank of an exscan has no result. */
 	if (r->what == COLL_EXSCAN && !r->rank)
 		s->out = 0;
 	if (place == IN_PLACE)

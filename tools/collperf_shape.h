@@ -43,7 +43,7 @@ void shape_of(struct shape *s, const struct shape_rank *r, uint64_t total, enum 
 /* Can it be had? A broadcast has one buffer, and a barrier none. */
 bool shape_has(enum coll_collective what, enum perf_place place);
 bool shape_is_rooted(enum coll_collective what);
-/* By it a bandwidth is multiplied to get that of the links. */
+/* Factor from the bandwidth of the algorithm to that of the links. */
 double shape_bus_factor(enum coll_collective what, uint32_t size);
 
 #endif

@@ -28,7 +28,7 @@ static const char *place_text(const struct perf_options *o)
 	return o->places == 1U << OUT_OF_PLACE ? ", out of place" : ", out of place and in place";
 }
 
-/* As the first row was done; the limit of shared memory is the same for all. */
+/* Print the path of the first row. The limit of shared memory is the same for all rows. */
 static void print_path(const struct show *s, const struct perf_row *row)
 {
 	int place = row->at[OUT_OF_PLACE].measured ? OUT_OF_PLACE : IN_PLACE;
@@ -88,7 +88,7 @@ static void print_heads(const struct show *s, bool units)
 	putchar('\n');
 }
 
-/* When the first row is there: before, nobody knows its path. */
+/* Print this with the first row: its path is not known before. */
 static void print_head(const struct show *s, const struct perf_row *row)
 {
 	print_what(s);
@@ -207,7 +207,7 @@ static void print_end(const struct show *s)
 
 	for (path = 0; path <= PATH_MIXED; path++)
 		paths += !!s->seen[path];
-	/* One is in the head already. */
+	/* If there is only one path, the head has told it. */
 	for (path = 0; paths > 1 && path <= PATH_MIXED; path++)
 		if (s->seen[path])
 			printf("# by %s: %u figures, %llu to %llu B\n",

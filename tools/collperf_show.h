@@ -79,7 +79,7 @@ bool show_begin(struct show *s, coll_comm_t *comm, const struct perf_options *op
 void show_row(struct show *s, const struct perf_row *row);
 /* False: what was written did not all get to the file. */
 bool show_end(struct show *s);
-/* By it a bandwidth is multiplied to get that of the links. */
+/* Factor from the bandwidth of the algorithm to that of the links. */
 double show_factor(const struct show *s);
 /* For show_row() and show_end(): a row of the table; a row and the end of JSON. */
 void show_table(const struct show *s, const struct perf_row *row);

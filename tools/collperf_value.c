@@ -56,7 +56,7 @@ static bool is_wide(const struct format *f)
 	return !f->mant || f->mant >= 23;
 }
 
-/* @share: of the room that a sum has, what this kind of sum may use; 1 or 2. */
+/* A term of a sum. @share: 2: the terms may use only half of the room that a sum has, else 1. */
 static int64_t addend(const struct data_spec *d, const struct format *f, uint32_t r,
 		      uint32_t s, int part, int share)
 {
@@ -98,7 +98,7 @@ static struct value factor(const struct elem_type *t, uint32_t r)
 static struct value product_input(const struct data_spec *d, const struct elem_type *t,
 				  uint32_t r, uint32_t s)
 {
-	/* Zeroes of units may be negative; beside 2 + i nothing is left of them. */
+	/* A product of units may have a part -0. Times 2 + i or the like, no part of it is 0. */
 	static const struct value unit[4] = { { { 1, 0 } }, { { 0, 1 } }, { { -1, 0 } }, { { 0, -1 } } };
 	bool other = r != (is_scan(d) ? 0 : s % d->size);
 	uint64_t h = hash(r, s, 0);
@@ -145,7 +145,7 @@ static struct value sum_input(const struct data_spec *d, const struct elem_type 
 			v.part[i] = average(d, t->part[i], r, s, i);
 		else
 			v.part[i] = addend(d, t->part[i], r, s, i, 1 + (d->op == COLL_OP_PREMULSUM));
-		/* A product with 0 would have a sign. */
+		/* An even number may be 0, and a product with 0 may be -0: so use odd numbers. */
 		if (t->part[1] && d->op == COLL_OP_PREMULSUM)
 			v.part[i] |= 1;
 	}

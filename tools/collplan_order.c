@@ -46,8 +46,8 @@ static void add_way(struct bound *b, u32 x, u32 y)
 }
 
 /*
- * The least tree that spans all but host 0 (Prim), and the two shortest ways of host 0: no
- * ring is shorter, since it is such a thing, too.
+ * The least tree that spans all but host 0 (Prim), and the two shortest ways of host 0. A ring is a
+ * tree of all but host 0 and two ways of host 0, too, so no ring is shorter.
  */
 static double one_tree(const struct order *o, struct bound *b)
 {

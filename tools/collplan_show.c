@@ -11,8 +11,8 @@
 #define MAX_N	512
 
 /*
- * In the picture, the messages of a round share a lane if there is none above the
- * other; only with many of them, all that are left share the last one.
+ * In the picture, messages of a round share a lane if they do not overlap. If a round needs more
+ * than LANES lanes, all messages that are left share the last one.
  */
 #define LANES	64
 

@@ -174,7 +174,7 @@ void output_pump(struct output *o)
 		o->first = full;
 }
 
-/* What is there by now: somebody who is no rank may have the pipe, and write on. */
+/* Note how much each pipe holds by now: a process that is no rank may have it, and write on. */
 void output_end(struct output *o)
 {
 	int i, there;

@@ -222,7 +222,7 @@ static int report(const struct job *job)
 	return 0;
 }
 
-/* Did a signal end the rank that cannot have come from us? */
+/* Was the rank ended by a signal that collrun has not sent? */
 static bool killed_by_others(const struct job *job, int status)
 {
 	return WIFSIGNALED(status) && !(job->sent & bit_of(WTERMSIG(status)));

@@ -35,7 +35,7 @@ struct sink {
 };
 
 static struct sink sinks[2];
-/* One for both if they are the same file: their lines keep their order, and stay whole. */
+/* One sink for both if they are the same file: lines keep their order, and stay whole. */
 static struct sink *out = &sinks[0], *err = &sinks[1];
 static uint64_t written;
 

@@ -16,7 +16,7 @@
  * struct burst - a real rank with several ops in flight, each in a thread of its own
  * @p: the peer of the rank
  * @op: the ops
- * @nr: number of @op have been posted
+ * @nr: how many of @op have been posted
  * @buf: room for the frames of one op
  */
 struct burst {

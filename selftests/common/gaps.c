@@ -45,13 +45,13 @@ void gaps_stop(struct gaps *g)
 		munmap(g->mem[r], GAPS_BYTES);
 }
 
-/* Elements that @from has for @to; some have none. The largest block is 20 KB. */
+/* Number of elements that @from has for @to; may be 0. The largest block has 20 KB. */
 static uint64_t block(uint32_t from, uint32_t to)
 {
 	return (from + to) % 4 == 3 ? 0 : 1 + (from * 1733 + to * 2411) % 5000;
 }
 
-/* Another one in each round, so that what an earlier op has left is wrong. */
+/* The values of each round are different, so that what an earlier op has left is wrong. */
 static int32_t value(const struct gaps *g, uint32_t from, uint32_t to, uint64_t i)
 {
 	return (int32_t)((from + 1) << 24 | g->round % 32 << 19 | (to + 1) << 16 | (i & 0xffff));

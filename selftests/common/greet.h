@@ -21,8 +21,8 @@ void greet_name(const uint8_t *key, uint8_t *name);
 /**
  * greet_put_proof() - payload of PROOF
  * @key: of the communicator; its epoch is 0
- * @from: HELLO of who sends it
- * @to: HELLO of who receives it
+ * @from: HELLO of the sender of PROOF
+ * @to: HELLO of the receiver of PROOF
  * @mac: COLL_WIRE_PROOF bytes
  */
 void greet_put_proof(const uint8_t *key, const struct coll_hello *from,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The kernel's harness (kselftest_harness.h of the source package), with room for emulated and
- * busy machines: a test that takes longer than this, in seconds, hangs. A program whose tests take
- * long anyway defines its own TEST_SECONDS before.
+ * busy machines: a test that takes longer than TEST_SECONDS hangs. A program whose tests take long
+ * anyway defines TEST_SECONDS before it includes this file.
  */
 #ifndef COLL_SELFTESTS_HARNESS_H
 #define COLL_SELFTESTS_HARNESS_H

@@ -212,7 +212,7 @@ bool peer_second_establish(struct peer *p, struct peer *parent)
 {
 	uint8_t buf[PEER_GREET];
 
-	/* The answer to ours is theirs once more. */
+	/* The real rank answers our HELLO with its HELLO once more. */
 	return peer_hear(p, parent, 0) && peer_write(p, 0, buf, peer_put_greet(p, 0, buf)) &&
 	       peer_hear(p, parent, 0) && peer_is_proved(p, parent, 0);
 }

@@ -51,7 +51,7 @@ static void close_socks(struct procs *p)
 					close(p->socks[a][b][s]);
 }
 
-/* Sockets of other nodes are closed first: their death must be seen. */
+/* Close the sockets of other nodes: else the death of a node would not be seen. */
 static void keep_own_socks(struct procs *p, uint32_t rank)
 {
 	uint32_t node = p->c.node_of[rank], a, b, s;

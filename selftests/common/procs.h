@@ -64,7 +64,7 @@ struct procs_shared {
  * @early: ranks may post as soon as they have joined themselves
  * @links: between two nodes; 0: one
  * @flags: of joins
- * @least: bytes worth a link, 0: as the kernel thinks
+ * @least: bytes for which a further link is used; 0: the kernel chooses
  */
 struct procs {
 	struct raw_comm c;
@@ -88,7 +88,7 @@ void procs_stop(struct procs *p);
 /* Wait for one rank's process. Return: wait status, or -1 after @ms. */
 int procs_reap(struct procs *p, uint32_t rank, unsigned int ms);
 
-/* When rank @k could hear of an event of time @since first: then, or with its next call. */
+/* Return: when rank @k could first hear of an event: at its time @since, or with its next call. */
 uint64_t procs_asked_after(const struct procs_rank *k, uint64_t since);
 
 /* In the child: record a result, with time and status. */

@@ -40,21 +40,21 @@ int raw_submit(int fd, struct coll_cmd *cmd);
 uint64_t raw_features(void);
 int raw_status(int fd, struct coll_status *s);
 /*
- * The status once the communicator has failed: what happens to a socket is heard of later
- * than by the call that did it. -ETIMEDOUT if it has not failed in fifty times test_bound_ms().
+ * Wait until the communicator has failed, and get its status: an event on a socket makes it fail
+ * some time later. -ETIMEDOUT if it has not failed in fifty times test_bound_ms().
  */
 int raw_status_failed(int fd, struct coll_status *s);
 #define RAW_INFLIGHT_FREE	64
 
 /*
- * Commands of a user in flight at most, from now on, beyond the first RAW_INFLIGHT_FREE of
- * each rank (module parameter max_inflight).
+ * Set how many commands a user may have in flight, beyond the first RAW_INFLIGHT_FREE of each rank
+ * (module parameter max_inflight).
  * Return: what it was before, or -errno.
  */
 int raw_max_inflight(unsigned int max);
 int raw_abort(int fd, uint32_t code);
 int raw_cancel(int fd, uint64_t handle);
-/* COLL_CANCEL_RECEIVES; how many. */
+/* COLL_CANCEL_RECEIVES. Return: how many were cancelled, or -errno. */
 int raw_cancel_receives(int fd);
 int raw_link(int fd, uint32_t peer, int sock, uint32_t stripe);
 int raw_share(int fd, uint32_t peer, int parent, uint32_t parent_peer);

@@ -49,7 +49,7 @@ static void draw_kind(struct stream *t, struct slot *sl)
 			sl->out[i] = test_value(root, i) ^ (t->rank != root);
 		raw_broadcast(&sl->cmd, sl->out, count, COLL_I32, root);
 	} else {
-		/* Earlier sums are the same: an op that writes nothing must not leave them. */
+		/* Earlier ops leave the same sums: spoil them, in case this op writes nothing. */
 		for (i = 0; i < count; i += i < 64 ? 1 : 97)
 			sl->out[i] = test_value_sum(t->p->c.size, i) ^ 1;
 		raw_allreduce(&sl->cmd, sl->in, sl->out, count, COLL_I32,

@@ -55,7 +55,7 @@ static void take(struct talk_rank *k, unsigned int nr, struct __kernel_timespec 
 	struct io_uring_cqe *cqe;
 
 	while (!k->over[nr] && !io_uring_wait_cqe_timeout(&k->ring, &cqe, &wait)) {
-		/* one CQE per command, and of commands that there are */
+		/* one CQE for each command, and only for commands that were posted */
 		if (cqe->user_data >= k->posted || k->over[cqe->user_data])
 			__builtin_trap();
 		k->over[cqe->user_data] = true;

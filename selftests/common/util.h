@@ -86,7 +86,7 @@ int32_t test_value_sum(uint32_t size, uint64_t i);
 
 /* A small allreduce on all ranks. Return: 0, -errno, or wrong elements. */
 int test_good(struct raw_comm *c);
-/* Posted by rank @r, or -errno. */
+/* Number of commands that rank @r has posted, or -errno. */
 int64_t test_posted(struct raw_comm *c, uint32_t r);
 
 #endif /* COLL_SELFTESTS_UTIL_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Thousands of small collectives wait for a large one. The thread that ends that may start some of
- * them, but goes back to user space soon: a worker does the others.
+ * Thousands of small collectives wait for a large one. The thread that ends the large one may start
+ * some of them, but soon goes back to user space: a worker does the others.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -37,7 +37,7 @@ static void *large(void *arg)
 	return NULL;
 }
 
-/* Barriers of all ranks, while the large one runs. Return: those of them that all have posted. */
+/* Post barriers while the large one runs. Return: how many barriers all ranks have posted. */
 static uint32_t post_behind(void)
 {
 	struct coll_cmd cmd;
@@ -112,7 +112,7 @@ TEST(who_ends_a_large_one_comes_back)
 		out[r] = (int32_t *)test_memory(BYTES);
 		memset(in[r], 0, BYTES);
 	}
-	/* Now and then a worker has ended it, or the thread was preempted. */
+	/* In some rounds a worker ends the large one, or the thread is preempted. */
 	for (round = 0; round < ROUNDS && soon < 2; round++)
 		soon += round_trip(_metadata);
 	EXPECT_LE(2, soon);

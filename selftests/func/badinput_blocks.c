@@ -6,7 +6,7 @@
 
 static uint64_t counts[4], displs[4];
 
-/* A v-form: two blocks with gaps, of alltoallv two more for the output. */
+/* A v-form: two blocks with gaps. alltoallv has two more, for the output. */
 static void use_blocks(struct coll_cmd *cmd, uint32_t kind, const void *in, void *out)
 {
 	unsigned int i;
@@ -28,7 +28,7 @@ static void use_blocks(struct coll_cmd *cmd, uint32_t kind, const void *in, void
 #define BLOCKS_REFUSED(error, kind, change) \
 	REFUSED(error, use_blocks(&cmd, kind, self->in, self->out); change)
 
-/* Blocks that overlap, or are no memory of the user's. Where, does not matter. */
+/* Blocks that overlap, or are no memory of the user's, are refused wherever they lie. */
 TEST_F(bad, blocks)
 {
 	static const uint32_t out[] = { COLL_ALLGATHERV, COLL_GATHERV };
@@ -40,7 +40,7 @@ TEST_F(bad, blocks)
 		BLOCKS_REFUSED(EINVAL, out[i], displs[1] = 99);
 		BLOCKS_REFUSED(EINVAL, out[i], displs[0] = 299);
 		BLOCKS_REFUSED(EINVAL, out[i], displs[0] = 150; counts[0] = 300; counts[1] = 1);
-		/* The input partly in a block, and not in place. */
+		/* The input overlaps a block, but does not lie exactly in it. */
 		BLOCKS_REFUSED(EINVAL, out[i], cmd.recv_addr = in - 200 * 4 + 4);
 		BLOCKS_REFUSED(EINVAL, out[i], cmd.recv_addr = in + 99 * 4);
 		BLOCKS_REFUSED(EINVAL, out[i], displs[0] = 1ULL << 62);
@@ -53,11 +53,11 @@ TEST_F(bad, blocks)
 	}
 	BLOCKS_REFUSED(EINVAL, COLL_ALLTOALLV, displs[3] = displs[2] + 99);
 	BLOCKS_REFUSED(EINVAL, COLL_ALLTOALLV, cmd.recv_addr = in + 4);
-	/* The same array: every second block, and not quite. */
+	/* Input and output are in one array: a block of the output overlaps one of the input. */
 	BLOCKS_REFUSED(EINVAL, COLL_ALLTOALLV, cmd.recv_addr = in; displs[2] = 99);
 	BLOCKS_REFUSED(EINVAL, COLL_ALLTOALLV, cmd.recv_addr = in; displs[2] = 299;
 		       displs[3] = 500);
-	/* As long as the input, but not the same bytes. */
+	/* The output begins and ends where the input does, but has other blocks. */
 	BLOCKS_REFUSED(EINVAL, COLL_ALLTOALLV, cmd.recv_addr = in; displs[2] = 0; displs[3] = 120;
 		       counts[3] = 180);
 	BLOCKS_REFUSED(EINVAL, COLL_SCATTERV, cmd.recv_addr = in + 200 * 4 + 4);

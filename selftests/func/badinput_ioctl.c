@@ -27,7 +27,7 @@ static void *submit_other(void *arg)
 	return (void *)(long)raw_submit(c->fd[1], &cmd);
 }
 
-/* Structs of another age: shorter never was, longer must end in zeros. */
+/* Structs of other versions: no version was shorter, and a longer one must end in zeros. */
 TEST_F(bad, struct_sizes)
 {
 	char buf[4096] = { };
@@ -38,7 +38,7 @@ TEST_F(bad, struct_sizes)
 
 	raw_barrier(cmd);
 	cmd->timeout_ns = 20 * SECOND;
-	/* All that was published first; what has been added since may be left out. */
+	/* Fields that were added later may be left out, but none of the first version. */
 	err = submit_sized(self->c.fd[0], buf, offsetof(struct coll_cmd, handle) - 8);
 	EXPECT_TRUE(err == -EINVAL || err == -ENOTTY) TH_LOG("%d", err);
 	EXPECT_NE(0, submit_sized(self->c.fd[0], buf, 0));

@@ -2,7 +2,7 @@
 /* Counts that are too large, and the count zero, which is good. */
 #include "badinput.h"
 
-/* No size in bytes: 64 bits, and no more than a buffer may have. */
+/* The size in bytes does not fit in 64 bits, and is more than a buffer may have. */
 TEST_F(bad, sizes)
 {
 	REFUSED(EINVAL, cmd.count = ~0ULL);

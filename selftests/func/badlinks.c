@@ -177,7 +177,7 @@ TEST(stripes)
 	raw_plan(&c, 2, 2);
 	ASSERT_EQ(0, raw_join(fd, &c, 0));
 	ASSERT_EQ(0, raw_tcp_pair(sv));
-	/* of the last link: taken, once, and what is taken cannot be given twice */
+	/* the last stripe is good, once, and none beyond it; a socket cannot be given twice */
 	for (i = COLL_MAX_STRIPES; i < COLL_MAX_STRIPES + 3; i++)
 		EXPECT_EQ(-EINVAL, raw_link(fd, 1, sv[0], i)) TH_LOG("stripe %d", i);
 	EXPECT_EQ(0, raw_link(fd, 1, sv[0], COLL_MAX_STRIPES - 1));

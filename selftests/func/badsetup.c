@@ -49,7 +49,7 @@ TEST(join_numbers)
 	JOIN_REFUSED(EINVAL, j.rank = 4);
 	JOIN_REFUSED(EINVAL, j.rank = ~0U);
 	JOIN_REFUSED(EINVAL, j.rank = 2);		/* of another node */
-	JOIN_REFUSED(EINVAL, j.node = 1);		/* likewise */
+	JOIN_REFUSED(EINVAL, j.node = 1);		/* not the node of the rank */
 	JOIN_REFUSED(EINVAL, j.node = 2);
 	JOIN_REFUSED(EINVAL, j.node = ~0U);
 	JOIN_REFUSED(EINVAL, j.nr_nodes = 0);

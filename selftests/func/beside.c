@@ -82,7 +82,7 @@ TEST(so_much)
 	ASSERT_EQ(1, burst_read(&b, 10000));
 	EXPECT_EQ(0, burst_read(&b, 100));
 	ASSERT_TRUE(burst_answer(&b, 1));
-	/* exactly what fits, and what there is no room for then, and alone */
+	/* ops 2 and 3 fit exactly; op 4 has no room beside them; op 5 runs alone */
 	EXPECT_EQ(2, burst_read(&b, 10000));
 	EXPECT_EQ(3, burst_read(&b, 10000));
 	EXPECT_EQ(0, burst_read(&b, 100));

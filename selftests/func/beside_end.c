@@ -62,7 +62,7 @@ static void abort_while_sending(struct __test_metadata *_metadata, const char *m
 		for (left = test_rand(&lots) % 40; left; left--)
 			burst_read(&b, 5);
 		ASSERT_EQ(0, raw_abort(b.p.c.fd[0], 7));
-		/* no ABORT comes from here, so what is lent comes back by this */
+		/* the peer sends no ABORT: the end of its stream gives back what is lent */
 		peer_close(&b.p, 1, true);
 		for (i = 0; i < 8; i++) {
 			ret = peer_op_wait(&b.op[i]);

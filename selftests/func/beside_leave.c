@@ -51,7 +51,7 @@ static bool burst_bye(struct burst *b)
 	return peer_has_left(&b->p);
 }
 
-/* An op that is posted after that waits for the one before it, too. The status tells the cause. */
+/* An op posted after the BYE also waits for the op before it. The status tells the cause. */
 TEST(posted_after_the_last)
 {
 	struct coll_status s;

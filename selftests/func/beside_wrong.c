@@ -45,7 +45,7 @@ static void not_expected(struct __test_metadata *_metadata, uint64_t flip, int e
 	f.signature ^= flip;
 	coll_wire_put_header(b.buf, &f);
 	ASSERT_TRUE(peer_write(&b.p, 1, b.buf, COLL_WIRE_HDR));
-	/* It has sent all. */
+	/* The first broadcast has sent all. */
 	EXPECT_EQ(0, peer_op_wait(&b.op[0]));
 	burst_all_end(_metadata, &b, 1, error, kind, 2);
 }

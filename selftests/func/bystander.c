@@ -61,7 +61,7 @@ static int begin_messages(void *arg)
 	int i, ret;
 
 	(void)arg;
-	/* Not every kernel has it. The measurement does not depend on it. */
+	/* Not every kernel has cpu.max. The measurement does not depend on it. */
 	ret = other_enter_cgroup("coll_slow", "cpu.max", "10000 100000");
 	if (ret && ret != -EOPNOTSUPP)
 		return ret;
@@ -86,7 +86,7 @@ static int begin_messages(void *arg)
 	ret = io_uring_submit(&ring);
 	if (ret != 2 * MESSAGES)
 		return -EIO;
-	/* They take far longer: a CQE now is an error. */
+	/* The messages take far longer: a CQE now is an error. */
 	test_sleep_us(100000);
 	return io_uring_cq_ready(&ring) ? -EIO : 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The clock on the wall is set, an hour back or forth: deadlines and peers do not care. */
+/* The wall clock is set an hour back or forth: deadlines and peers do not depend on it. */
 #include <pthread.h>
 #include <time.h>
 
@@ -44,10 +44,10 @@ static void jump_in_op(struct __test_metadata *_metadata, uint32_t nodes, time_t
 
 	ASSERT_EQ(0, raw_start(&c, 2, nodes));
 	ASSERT_EQ(0, test_good(&c));
-	/* between two ops: nobody is dead */
+	/* the clock jumps between two ops: no rank is taken for dead */
 	ASSERT_EQ(0, jump(seconds));
 	EXPECT_EQ(0, test_good(&c));
-	/* in one: its deadline is as long as it was */
+	/* the clock jumps in an op: the deadline of the op is as long as before */
 	w.fd = c.fd[0];
 	ASSERT_EQ(0, pthread_create(&thread, NULL, submit, &w));
 	test_sleep_us(100000);

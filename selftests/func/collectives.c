@@ -83,7 +83,7 @@ static void fill(void *mem, uint32_t rank, uint64_t count)
 	}
 }
 
-/* A slow machine passes over some counts, other ones for every shape. */
+/* A slow machine tests only some of the counts, different ones for each shape. */
 static bool wanted(size_t shape, size_t n)
 {
 	return test_scale(100) >= 100 || (shape + n) % 4 == 0;

@@ -100,7 +100,7 @@ static void one_missing(struct __test_metadata *_metadata, uint32_t size,
 	/* Jiffies may be a few behind, where ticks are emulated. */
 	EXPECT_GE(took + 10 * MS, timeout);
 	EXPECT_FALSE(test_late(now - took + timeout, now));
-	/* Posted before the news is there, it might even complete. */
+	/* A barrier that is posted before the rank knows of the failure might even complete. */
 	ASSERT_EQ(0, raw_status_failed(c.fd[missing], &s));
 	raw_barrier(&cmd);
 	results[missing] = raw_submit(c.fd[missing], &cmd);
@@ -109,13 +109,13 @@ static void one_missing(struct __test_metadata *_metadata, uint32_t size,
 		ASSERT_EQ(0, raw_status(c.fd[r], &s));
 		EXPECT_EQ(COLL_CAUSE_TIMEOUT, s.cause.kind);
 		EXPECT_EQ(2, s.cause.seq);
-		/* with more than two, it may wait for one that waits itself */
+		/* with more than two nodes, a node may wait for one that waits itself */
 		EXPECT_TRUE(s.cause.node == c.node_of[missing] ||
 			    (nodes > 2 && s.cause.node < nodes)) {
 			TH_LOG("%u ranks, %u nodes, %u missing: rank %u is told node %d",
 			       size, nodes, missing, r, (int)s.cause.node);
 		}
-		/* only its own node can know which rank it is */
+		/* only the node of the missing rank can know which rank is missing */
 		EXPECT_TRUE(s.cause.rank == missing ||
 			    (s.cause.rank == COLL_RANK_NONE && nodes > 1)) {
 			TH_LOG("%u ranks, %u nodes, %u missing: rank %u is told %d",
@@ -139,7 +139,7 @@ TEST(missing_on_several_nodes)
 	one_missing(_metadata, 4, 4, 2);
 }
 
-/* Ranks of the missing one's node wait as well, and they know who it is. */
+/* Other ranks of the missing rank's node wait as well, and know which rank is missing. */
 TEST(missing_beside_others)
 {
 	one_missing(_metadata, 4, 2, 1);
@@ -208,9 +208,9 @@ static int one_is_late(struct raw_comm *c, uint64_t timeout, uint64_t late, int 
 #define LATE_KEPT	20
 
 /*
- * A deadline ends with its op, which the next one may have the memory of: that is in no
- * hurry, though a rank comes long after. Deadlines are over at about the time their ops end.
- * A machine that is too slow for enough of them to end in time is given more of it.
+ * A deadline ends with its op. The next op may use the memory of that op again, and has no
+ * deadline: it ends well, though a rank comes long after the old deadline. Many ops end at about
+ * the time of their deadline. If too few of them end in time, the deadline becomes longer.
  */
 TEST(deadline_is_of_one_op)
 {
@@ -242,7 +242,7 @@ TEST(deadline_is_of_one_op)
 	raw_stop(&c);
 }
 
-/* Failed is failed, but a new key, and after the last close the same one, work. */
+/* A failed communicator stays failed. A new key works; the old one works after the last close. */
 TEST(anew_after_failure)
 {
 	struct raw_comm c, d;

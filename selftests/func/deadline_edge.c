@@ -150,7 +150,7 @@ static void at_the_edge(struct __test_metadata *_metadata, const struct edge_cmd
 		last = ret;
 	}
 	TH_LOG("%u of %u in time", good, rounds);
-	/* It was at both sides of the moment. */
+	/* Rank 1 has come before the moment, and after it. */
 	EXPECT_GT(good, rounds / 10);
 	EXPECT_LT(good, rounds - rounds / 10);
 	raw_stop(&c);

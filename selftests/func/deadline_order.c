@@ -23,7 +23,7 @@ static unsigned int gather(uint32_t rank, uint64_t timeout_ns)
 	return talk_post(&t, rank, &cmd);
 }
 
-/* From rank 2, which does not post it. No deadline. */
+/* A broadcast from rank 2, which does not post it. It has no deadline. */
 static unsigned int broadcast(uint32_t rank)
 {
 	struct coll_cmd cmd;
@@ -47,7 +47,7 @@ TEST(ended_behind_another_op)
 	nr[0] = broadcast(1);
 	start = test_now_ns();
 	nr[1] = gather(1, TIMEOUT);
-	/* It has ended, but it completes in order. */
+	/* The gather has ended, but it completes after the broadcast. */
 	EXPECT_EQ(-ETIMEDOUT, talk_result(&t, 1, nr[0]));
 	EXPECT_FALSE(test_late(start + TIMEOUT, test_now_ns()));
 	EXPECT_GE(test_now_ns() - start, TIMEOUT - 10 * MS);

@@ -96,7 +96,7 @@ static void kills(struct __test_metadata *_metadata)
 
 TEST(kill_during_a_stream)	{ kills(_metadata); }
 
-/* Nothing is pinned for longer than it is looked at, which a dying process denies. */
+/* Pages are pinned only while they are used. Those of a dying process cannot be pinned. */
 TEST(kill_during_a_stream_in_windows)
 {
 	ASSERT_EQ(0, test_become_nobody(0));
@@ -148,7 +148,7 @@ static void act_abort(struct procs *p, uint32_t rank)
 	procs_result(p, rank, raw_submit(p->c.fd[rank], &cmd));
 }
 
-/* Return: the number of the scene's rank. */
+/* Play a scene with a random rank. All other ranks must hear what it does. */
 static void play(struct __test_metadata *_metadata, struct procs *p, uint64_t *lots,
 		 void (*act)(struct procs *p, uint32_t rank), int error,
 		 unsigned int kind)

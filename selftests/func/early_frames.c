@@ -20,7 +20,7 @@
 
 static struct peer first, others[OTHERS];
 
-/* Wants bytes that stand behind those of the others. */
+/* Waits for bytes that come behind frames of the other communicators. */
 static void *wait_for_data(void *arg)
 {
 	static char buf[8 << 20];

@@ -62,7 +62,7 @@ static void all_is_read(const struct two *t, const struct peer *p)
 	}
 }
 
-/* Offer @n messages, or until it has failed. Return: how many were offered. */
+/* Offer @n messages, or until the communicator fails. Return: how many were offered. */
 static uint32_t offer(struct two *t, struct peer *p, uint32_t n)
 {
 	static uint8_t buf[STEP * (COLL_WIRE_HDR + COLL_WIRE_RTS)];
@@ -81,7 +81,7 @@ static uint32_t offer(struct two *t, struct peer *p, uint32_t n)
 		}
 		if (!peer_write(&t->a, 0, buf, len))
 			break;
-		/* So that little is in the socket when it fails. */
+		/* So that the socket holds little when the communicator fails. */
 		all_is_read(t, p);
 	}
 	return i;
@@ -99,12 +99,12 @@ TEST(one_takes_all)
 	ASSERT_EQ(COLL_STATE_FAILED, s.state);
 	EXPECT_EQ(COLL_CAUSE_MEMORY, s.cause.kind);
 	EXPECT_FALSE(failed(&t.b));
-	/* It is open, but its offers do not count any more: else there is room for half as many. */
+	/* @a is still open. If its offers still counted, @b would have room for half as many. */
 	test_sleep_us(500000);
 	offer(&t, &t.b, n - n / 4);
 	EXPECT_FALSE(failed(&t.b));
 	stop(&t);
-	/* Nearly as many. What was in the socket when it failed did not count. */
+	/* Fewer by an eighth: offers that the socket held at the failure had taken no memory. */
 	n -= n / 8;
 	TH_LOG("%u offers", n);
 	ASSERT_EQ(0, start(&t));

@@ -146,7 +146,7 @@ TEST(killed_process_that_shares_memory)
 	ASSERT_EQ(0, kill(pid, SIGKILL));
 	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
 	expect_alive(_metadata, &c);
-	/* Its command goes on. */
+	/* The command of the killed process goes on. */
 	raw_barrier(&cmd);
 	EXPECT_EQ(0, raw_submit(c.fd[1], &cmd));
 	EXPECT_EQ(0, test_good(&c));
@@ -179,7 +179,7 @@ static int become_another(const struct raw_comm *c)
 	return 2;
 }
 
-/* How another program ends does not matter to the group of the one before. */
+/* A rank has executed another program. How this program ends does not matter to the group. */
 TEST(another_program_fails)
 {
 	struct coll_status s;

@@ -31,7 +31,7 @@ TEST_F(gaps, a_block_that_is_missing)
 	int64_t posted = test_posted(&self->g.c, 0);
 
 	gaps_prepare(&self->g, COLL_ALLTOALLV);
-	/* The first page of a block, and with windows also the last one, tell at once. */
+	/* A bad first page of a block is refused at once; with windows a bad last page is, too. */
 	ASSERT_EQ(0, mprotect(page, GAPS_PAGE, PROT_READ));
 	EXPECT_EQ(-EFAULT, raw_submit(self->g.c.fd[0], &self->g.cmds[0]));
 	ASSERT_EQ(0, munmap(page, GAPS_PAGE));

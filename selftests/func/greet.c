@@ -148,7 +148,7 @@ TEST(replay)
 		says(_metadata, &again, st, old[st], n, "replay");
 		peer_stop(&again);
 	}
-	/* that it is the nonce by which it fails */
+	/* with the right nonce the peer is believed: only the old nonce was wrong */
 	ASSERT_EQ(0, peer_start(&p, false));
 	for (k = 0; k < 2; k++)
 		ASSERT_TRUE(peer_write(&p, k, buf, peer_put_greet(&p, k, buf)));
@@ -342,7 +342,7 @@ TEST(key_is_not_sent)
 		EXPECT_FALSE(leaks(p.c.key, all[st], n[st])) TH_LOG("stream %d", st);
 		EXPECT_FALSE(leaks(second.c.key, all[st], n[st])) TH_LOG("stream %d", st);
 	}
-	/* That it would be found. */
+	/* leaks() finds a part of the key if there is one. */
 	memcpy(all[0] + n[0] - 9, p.c.key + 3, 8);
 	EXPECT_TRUE(leaks(p.c.key, all[0], n[0]));
 	EXPECT_EQ(0, peer_op_exit(&o));

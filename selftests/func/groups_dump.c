@@ -60,7 +60,7 @@ TEST(groups_end_while_they_are_listed)
 	for (i = END; i < GROUPS; i++)
 		wrong += listed[i] != 1;
 	EXPECT_EQ(0, wrong);
-	/* Listed twice: none of those that have ended. */
+	/* A group that has ended is listed once at most. */
 	for (i = 0; i < END; i++)
 		EXPECT_GE(1, listed[i]);
 	for (i = END; i < GROUPS; i++)

@@ -89,8 +89,8 @@ static void one_round(struct __test_metadata *_metadata, uint32_t nodes, size_t 
 }
 
 /*
- * That a machine is busy makes a round late, so one good round of many is enough: if the others
- * heard only when the memory was given back, no round would be good.
+ * On a busy machine a round may be late, so one good round of many is enough: if the others heard
+ * only when the memory had been given back, no round would be good.
  */
 static void kill_large(struct __test_metadata *_metadata, uint32_t nodes)
 {

@@ -35,7 +35,7 @@ static uint8_t *map(size_t bytes)
 	return mem;
 }
 
-/* A vector of ROOM bytes, in WINDOW bytes of memory and the tail. NULL: it cannot be. */
+/* A vector of ROOM bytes, in WINDOW bytes of memory and the tail. NULL: it cannot be mapped. */
 static uint8_t *large_vector(void)
 {
 	int fd = memfd_create("large", 0);
@@ -67,7 +67,7 @@ static void put(uint8_t *v, uint32_t rank)
 		v[i] = value(rank, i);
 }
 
-/* Elements that are not those of rank 0, or not the sum; of both windows at the ends. */
+/* Wrong elements in the first window and in the tail: right are those of rank 0, or the sum. */
 static uint64_t wrong(const uint8_t *v, bool sum)
 {
 	uint64_t i, bad = 0;
@@ -189,7 +189,7 @@ TEST_F(large, displacements)
 			for (i = 0; i < 600; i++)
 				ASSERT_EQ(10000 * k + 1000 * r + i,
 					  mem[r][displs[RANKS + k] + i]);
-		/* Where 32 bits of a displacement would have led to. */
+		/* Displacements that are cut to 32 bits would point to these pages. */
 		ASSERT_EQ(0, mincore((void *)((uintptr_t)mem[r] & -PAGE), 2 * PAGE, there));
 		EXPECT_EQ(0, (there[0] | there[1]) & 1);
 		munmap(mem[r], bytes);

@@ -115,7 +115,7 @@ TEST(too_many_steps)
 	TH_LOG("%u ranks, %u steps at most", size, most);
 }
 
-/* Three nodes in a row: what beyond 128 nodes has no link is between the ends here. */
+/* Three nodes in a row. The two ends have no link, as some pairs of more than 128 nodes. */
 static int row_start(struct raw_comm *c)
 {
 	uint32_t r, stripe;

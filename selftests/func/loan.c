@@ -86,7 +86,7 @@ FIXTURE_SETUP(loan)
 		self->ranks[r].out = aligned_alloc(4096, SIZE);
 		ASSERT_TRUE(self->ranks[r].in && self->ranks[r].out);
 	}
-	/* Half of it is the sleep of each round. The machine may stand still meanwhile. */
+	/* A round sleeps half of this on average. Least of three: the machine may stand still. */
 	self->latest_us = ~0U;
 	for (i = 0; i < 3; i++) {
 		us = a_few_ops(_metadata, self);
@@ -158,7 +158,7 @@ TEST_F(loan, joined_again)
 	for (r = 0; r < 2; r++)
 		command(&self->ranks[r], &cmds[r]);
 	for (i = 0; i < AGAIN && !results[0] && !results[1] && !wrong; i++) {
-		/* Inputs of a round that are no other rank's, nor those of another round. */
+		/* The inputs differ between ranks, and from those of other rounds. */
 		for (r = 0; r < 2; r++)
 			for (k = 0; k < COUNT; k++) {
 				self->ranks[r].in[k] = k % 1000 + 1000 * r + 3 * i;

@@ -151,8 +151,8 @@ static int sum_alone(struct raw_comm *c, void *in, void *out, uint64_t pages)
 }
 
 /*
- * What stays pinned from one op to the next gives way to what is beyond the limit, but only if
- * that helps.
+ * Pages that stay pinned from one op to the next are unpinned for pages that do not fit the limit,
+ * but only if that helps.
  */
 TEST(kept_pins_give_way_if_that_helps)
 {
@@ -163,7 +163,7 @@ TEST(kept_pins_give_way_if_that_helps)
 	struct coll_status s;
 	struct raw_comm c;
 
-	/* A page that is not there yet comes while it is being pinned, and is not kept. */
+	/* A page that exists only since it was pinned is not kept: so write to all pages first. */
 	memset(in, 1, PAGES * PAGE);
 	ASSERT_EQ(0, test_become_nobody(limit));
 	ASSERT_EQ(0, raw_start(&c, 1, 1));

@@ -108,7 +108,7 @@ static char *memory_that_ends(uint64_t bytes)
 	return mem;
 }
 
-/* Rank 0 has such memory, of which no look at the mappings, or at the ends, can tell. */
+/* Rank 0 sends such memory. Neither its mappings nor its first and last page show that. */
 static int send_what_ends(void)
 {
 	const uint64_t bytes = 64 * PAGE;
@@ -129,7 +129,7 @@ static int send_what_ends(void)
 	return !ret && results[0] == -EFAULT && results[1] == -EFAULT ? 0 : -1;
 }
 
-/* The pages before those had been pinned, and are to be let go of once. */
+/* The pages before the missing ones have been pinned. They must be unpinned, once. */
 TEST(window_that_ends)
 {
 	long before = pages_pinned();
@@ -143,7 +143,7 @@ TEST(window_that_ends)
 		_exit(send_what_ends() ? 1 : 0);
 	ASSERT_EQ(child, waitpid(child, &status, 0));
 	EXPECT_EQ(0, status);
-	/* Those of the test before may have been let go of meanwhile, too. */
+	/* Pages of the test before may be unpinned meanwhile, too. */
 	for (i = 0; i < 2000 && pages_pinned() > before; i++)
 		test_sleep_us(10000);
 	EXPECT_GE(before, pages_pinned());

@@ -213,7 +213,7 @@ TEST(several_nodes_first_is_odd)
 					 &changes[i], 0);
 }
 
-/* Two who both think that they are the root: neither waits for the other. */
+/* Two ranks both think that they are the root: neither waits for the other. */
 TEST(several_nodes_two_roots)
 {
 	size_t s, i;
@@ -225,7 +225,7 @@ TEST(several_nodes_two_roots)
 					 &changes[i], 1);
 }
 
-/* One does things in another order: the two do not fit. */
+/* One rank does things in another order: its command does not match the others. */
 TEST(order)
 {
 	static struct world w;

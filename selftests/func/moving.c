@@ -119,8 +119,8 @@ static void disturbed(struct __test_metadata *_metadata, bool (*disturb)(void), 
 }
 
 /*
- * User-mode Linux unmaps a page from a process that runs on another CPU only when that comes
- * back to the kernel: what it writes meanwhile to a page that is being moved is lost. Four
+ * If a process runs on another CPU, user-mode Linux unmaps a page from it only when the process
+ * enters the kernel: what it writes until then to a page that is being moved is lost. Four
  * processes that write and read back their own memory, without coll, show it.
  */
 static bool loses_writes(void)

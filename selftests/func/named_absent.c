@@ -104,7 +104,7 @@ TEST(a_long_one)
 	test_put("/sys/fs/cgroup/cgroup.subtree_control", "-memory");
 }
 
-/* It is being made when the rank goes: that does not wait for the rest of it. */
+/* The rank goes while the long tensor is being made: close() does not wait for the rest. */
 TEST(the_rank_goes)
 {
 	uint64_t since;

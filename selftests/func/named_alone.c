@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A named collective has a deadline, and the coordinator, on node 0, cannot be reached: a
- * rank of this node is missing, or the other node is silent. The communicator fails at the
- * deadline and the time that the coordinator has to answer.
+ * rank of this node is missing, or the other node is silent. The communicator fails after the
+ * deadline plus the time that the coordinator has to answer.
  */
 #include <errno.h>
 #include <string.h>

@@ -47,7 +47,7 @@ TEST_F(named_bad, shapes)
 	REFUSED(EOVERFLOW, self->t.ndim = 2, self->t.dims[0] = 1ULL << 32,
 		self->t.dims[1] = 1ULL << 32);
 	REFUSED(EOVERFLOW, self->t.ndim = 8, memset(self->t.dims, 0xff, sizeof(self->t.dims)));
-	/* 0 makes it small, wherever it stands: no overflow, and another count */
+	/* A dimension of 0 makes the product 0: it does not overflow, but the count is wrong. */
 	REFUSED(EINVAL, self->t.ndim = 2, self->t.dims[0] = 0, self->t.dims[1] = ~0ULL);
 	REFUSED(EINVAL, self->t.priority = COLL_TENSOR_PRIORITY_MAX + 1);
 	REFUSED(EINVAL, self->t.priority = ~0U);

@@ -23,7 +23,7 @@ TEST_F(named_bad, posts)
 	EXPECT_EQ(EINVAL, post(self));
 }
 
-/* A struct that has grown, with what this kernel does not know. */
+/* A larger struct, with fields that this kernel does not know. */
 TEST_F(named_bad, larger)
 {
 	struct {

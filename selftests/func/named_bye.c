@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * BYE of another rank comes before orders that the node of this rank had applied. It does not count
- * before these orders have come, too. The test plays the parent node, which has two ranks.
+ * BYE of another rank comes before orders that the node of that rank had applied. BYE does not
+ * count before these orders have come, too. The test plays the parent node, which has two ranks.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -71,7 +71,7 @@ TEST(before_joined)
 	ASSERT_TRUE(say_one(&p, &r));
 	EXPECT_EQ(0, say_result(&p, &res));
 	EXPECT_EQ(1, res.rank[0]);
-	/* What is posted after that needs the rank. */
+	/* A tensor that is posted after the join needs rank 1. */
 	since = test_now_ns();
 	ASSERT_EQ(0, say_post(&p, "next", 0));
 	fails(_metadata, &p, since);
@@ -111,7 +111,7 @@ TEST(before_bad_of_another_name)
 	peer_stop(&p);
 }
 
-/* Order 1 has been replaced by order 3, which ends two rounds: it is missing until then. */
+/* Order 3 replaces order 1, and ends two rounds. Order 1 is missing until order 3 comes. */
 TEST(before_an_order_that_was_replaced)
 {
 	struct coll_coord_rec r = say_record(COLL_ORDER_BAD, 1, 1);
@@ -179,7 +179,7 @@ TEST(no_order_can_come)
 	peer_stop(&p);
 }
 
-/* What a real rank says when it leaves. */
+/* The BYE that a real rank sends when it leaves. */
 TEST(bye_of_a_real_rank)
 {
 	struct coll_tensor_result res;

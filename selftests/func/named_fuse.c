@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tensors that are fused: the same bits as without, for every threshold, order, algorithm and
- * kind of memory; an error of one is that of one.
+ * Tensors that are fused: the same bits as without fusion, for every threshold, order, algorithm
+ * and kind of memory. An error of one tensor does not harm the others.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -216,7 +216,7 @@ static void job_stop(struct job *j)
 	free(j);
 }
 
-/* Without fusion first, then with any. */
+/* Run all tensors without fusion, then with random settings of fusion. */
 static void same_bits(struct __test_metadata *_metadata, uint32_t size, uint32_t nodes)
 {
 	int64_t fused;
@@ -247,7 +247,7 @@ static void same_bits(struct __test_metadata *_metadata, uint32_t size, uint32_t
 	}
 	fused = stalls_count(COLL_NL_GROUP_FUSED);
 	EXPECT_LT(0, fused);
-	/* Several to a fusion. */
+	/* On average, a fusion had more than one tensor. */
 	EXPECT_LT(stalls_count(COLL_NL_GROUP_FUSIONS), fused);
 	job_stop(j);
 }
@@ -270,7 +270,7 @@ TEST(same_bits_in_windows)
 	same_bits(_metadata, 4, 2);
 }
 
-/* One is asked for differently, and ends; those beside it do not. */
+/* One rank posts another command for one tensor. This tensor gets an error, the others do not. */
 TEST(an_error_of_one)
 {
 	struct coll_tensor_result res[NAMES];
@@ -302,7 +302,7 @@ TEST(an_error_of_one)
 		}
 		EXPECT_EQ(1, bad);
 	}
-	/* Nothing has come of it: the same again, all alike. */
+	/* The error has left nothing behind: all ranks post the same, and all goes well. */
 	EXPECT_EQ(0, round_of(j));
 	job_stop(j);
 }

@@ -83,7 +83,7 @@ static void make_cmd(struct job *j, uint32_t r, uint32_t k, struct coll_cmd *cmd
 		memcpy(own, j->in[r][k], o->count * 4);
 }
 
-/* All ranks post all tensors, each from another one on. */
+/* All ranks post all tensors. Each rank begins with another tensor. */
 static int post_all(struct job *j)
 {
 	struct coll_tensor t[NAMES];
@@ -170,7 +170,7 @@ static void fuse(struct __test_metadata *_metadata, uint32_t size, uint32_t node
 		if (!threshold)
 			EXPECT_EQ(0, fused);
 	}
-	/* More than the allreduces, which are a fifth, and several to a fusion. */
+	/* More were fused than the allreduces, which are a fifth; more than one in a fusion. */
 	EXPECT_LT(NAMES, fused);
 	EXPECT_LT(stalls_count(COLL_NL_GROUP_FUSIONS), fused);
 	raw_stop(&j->c);

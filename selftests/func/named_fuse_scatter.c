@@ -112,7 +112,7 @@ static void make_cmd(struct job *j, uint32_t r, uint32_t k, struct coll_cmd *cmd
 	cmd->algorithm = (uint16_t)o->algorithm;
 }
 
-/* All ranks post all tensors, each from another one on. */
+/* All ranks post all tensors. Each rank begins with another tensor. */
 static int round_of(struct job *j)
 {
 	struct coll_tensor t[NAMES];
@@ -212,7 +212,7 @@ static void fuse(struct __test_metadata *_metadata, uint32_t size, uint32_t node
 	}
 	fused = stalls_count(COLL_NL_GROUP_FUSED);
 	EXPECT_LT(0, fused);
-	/* Several to a fusion. */
+	/* On average, a fusion had more than one tensor. */
 	EXPECT_LT(stalls_count(COLL_NL_GROUP_FUSIONS), fused);
 	raw_stop(&j->c);
 	free(j);

@@ -246,7 +246,7 @@ TEST(ranks_that_only_post)
 	end(&b);
 }
 
-/* The large one, others up to the end of a batch, and one that is not there. */
+/* Post the large one, barriers up to the end of the batch, and one more on an absent page. */
 static void *post_blocked(void *arg)
 {
 	static char names[BATCH][8];

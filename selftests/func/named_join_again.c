@@ -41,7 +41,7 @@ TEST(a_child_has_joined)
 
 	ASSERT_EQ(0, peer_start_named(&p, 0));
 	send_joined(_metadata, &p, COLL_JOIN, 0);
-	/* It has started, so the name can be posted again. */
+	/* In each round the tensor starts, so the name can be posted again. */
 	for (round = 0; round < 5; round++) {
 		ASSERT_EQ(0, say_post(&p, SAY_NAME, 0));
 		if (round) {

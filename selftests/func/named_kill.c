@@ -171,7 +171,7 @@ static uint64_t kill_one(struct __test_metadata *_metadata, uint64_t seed)
 
 		if (r == victim)
 			continue;
-		/* In the first round all CPUs are busy with memory: who gets one when is luck. */
+		/* In the first round all CPUs are busy with memory, so a rank may wait for one. */
 		since = procs_asked_after(k, when);
 		EXPECT_TRUE(k->phase == PROCS_ENDED && !k->wrong && k->result == -EHOSTDOWN &&
 			    k->status.cause.kind == COLL_CAUSE_EXIT &&

@@ -85,7 +85,7 @@ TEST(closing_with_pending_ones)
 
 static volatile pid_t waiter;
 
-/* Waits without limit. Return: the number of results, or -errno. */
+/* Wait without limit for one result. Return: that result; 1000: there is none; or -errno. */
 static void *wait_for_result(void *arg)
 {
 	struct coll_tensor_result res;

@@ -67,7 +67,7 @@ TEST(one_call)
 	raw_stop(&p.c);
 }
 
-/* It posts also if it does not wait, and if the wait ends without a result. */
+/* The call posts also if it does not wait, and if the wait ends without a result. */
 TEST(no_wait)
 {
 	struct coll_tensor_result res;

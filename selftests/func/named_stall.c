@@ -203,7 +203,7 @@ TEST_F(stall, idle)
 
 	rounds[0] = 50;
 	goes_on(_metadata, &self->p);
-	/* The one that has been armed for one of them runs, late if the machine is busy. */
+	/* A timer that was armed for a tensor may still run, late if the machine is busy. */
 	for (i = 0; i < 5; i++) {
 		looks = stalls_looks();
 		EXPECT_FALSE(stalls_event(self->events, &s, 3 * AFTER_MS));

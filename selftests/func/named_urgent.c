@@ -175,7 +175,7 @@ TEST(the_urgent_one_first)
 	EXPECT_LE(2, small);
 }
 
-/* Of the same priority they come in the order in which they became ready. */
+/* Tensors of one priority end in the order in which they became ready. */
 TEST(the_others_in_order)
 {
 	EXPECT_EQ(0, small_first(_metadata, 5, 1, 4));

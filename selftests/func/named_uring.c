@@ -117,7 +117,7 @@ static void one_each(struct __test_metadata *_metadata, uint32_t r)
 	EXPECT_EQ(job.sent[r], job.got[r]);
 }
 
-/* All results of a rank, by SQEs for some each; each once, and right. */
+/* Collect all results of a rank by several SQEs. Each result comes once, and is right. */
 static void collect_all(struct __test_metadata *_metadata, uint32_t r)
 {
 	bool seen[NAMES] = { };
@@ -220,7 +220,7 @@ TEST(what_is_refused)
 	ret = go(0);
 	/* Some kernels look first whether there is a registered buffer of that number. */
 	EXPECT_TRUE(ret == -EINVAL || ret == -EFAULT) TH_LOG("%d", ret);
-	/* The first one that is refused ends it; what was before it stays posted. */
+	/* The first tensor that is refused ends the command; the tensors before it stay posted. */
 	job.t[0][1] = job.t[0][0];
 	prep_post(0, 0, 3);
 	EXPECT_EQ(-EEXIST, go(0));
@@ -231,14 +231,14 @@ TEST(what_is_refused)
 	stop();
 }
 
-/* The ring goes with a wait in flight: the results can be had by the ioctl. */
+/* The ring is closed with a wait in flight: the results can be collected by ioctl. */
 TEST(a_ring_goes)
 {
 	struct coll_tensor_result res = { .tag = NAMES };
 	int k, got = 0;
 
 	start(_metadata);
-	/* The kernel cancels the wait some time after the ring: that may still take the result. */
+	/* The kernel cancels the wait some time after the ring: it may still take the result. */
 	for (k = 0; k < 20 && !got; k++) {
 		prep_post(0, NAMES - 1, 1);
 		EXPECT_EQ(0, go(0));
@@ -268,7 +268,7 @@ TEST(a_file_is_closed)
 	EXPECT_EQ(NONE, cqe(0, 20));
 	prep_post(1, 0, NAMES);
 	EXPECT_EQ(0, go(1));
-	/* One has started, or not: the others end by the end of rank 0. */
+	/* The first tensor may have started. The others end because rank 0 ends. */
 	close(job.c.fd[0]);
 	job.c.fd[0] = -1;
 	prep_wait(1, NAMES, NAMES, 20 * SECOND);

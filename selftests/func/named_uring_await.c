@@ -171,7 +171,7 @@ TEST_F(await, many_before_a_group)
 	EXPECT_EQ(3, results);
 }
 
-/* Of a ring whose thread cannot make a progress thread */
+/* A wait by a ring whose thread cannot make a progress thread */
 TEST_F(await, no_thread_of_a_polled_ring)
 {
 	struct io_uring plain = self->ring;
@@ -272,7 +272,7 @@ TEST_F(await, timeout)
 	EXPECT_EQ(1, raw_collect(self->c.fd[0], self->res[0], 4, 1, 5 * SECOND));
 }
 
-/* Its results are taken by others: it goes on. */
+/* Others take the results of a wait: the wait goes on. */
 TEST_F(await, taken_by_others)
 {
 	static const char *const names[] = { "a", "b", "c", "d" };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Namespaces give no rights: a user namespace in which one is root. And they are not held: a
- * network namespace whose sockets ranks use lives as long as they do, and no longer.
+ * To be root of a user namespace gives no rights. And namespaces are not held: a network namespace
+ * whose sockets ranks use lives as long as these ranks, and no longer.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #endif
 #define CANNOT		77
 
-/* Root of a user namespace of nobody's. */
+/* The user nobody becomes root of a user namespace of its own. */
 static int root_of_nothing(void)
 {
 	if (setgroups(0, NULL) || setgid(65534) || setuid(65534) || unshare(CLONE_NEWUSER))
@@ -55,8 +55,8 @@ TEST(user_namespace)
 }
 
 /*
- * Nobody makes a user namespace, and gets another uid there from root, as by /etc/subuid. Return:
- * of two communicators, of nobody and of the other uid, how many there could be; or CANNOT.
+ * The user nobody makes a user namespace, and root gives it another uid there, as by /etc/subuid.
+ * Both uids make a communicator. Return: how many of the two could be made, or CANNOT.
  */
 static int groups_of_two_uids(int ask, int told)
 {
@@ -137,8 +137,8 @@ TEST(mptcp_is_refused)
 }
 
 /*
- * Sockets of another namespace are good, whoever hands them over. The namespace has one of a
- * pair of devices; when it ends, that and its peer, which is here, are gone.
+ * Sockets of another namespace are good, whoever hands them over. One device of a pair is in that
+ * namespace, the other one is here. When the namespace ends, both devices are gone.
  */
 TEST(network_namespace_deleted)
 {

@@ -46,7 +46,7 @@ static int node_of_cpu(int cpu)
 /* Where the vectors of the ranks are. */
 enum where {
 	HALVES,		/* the first half of each on node 0, the other on node 1 */
-	SPREAD,		/* those of a rank on one node, of the next one on the other */
+	SPREAD,		/* the vectors of a rank on one node, those of the next rank on the other */
 	ONE,		/* all on node 1 */
 	NR_WHERES
 };
@@ -194,7 +194,7 @@ static bool look(FIXTURE_DATA(numa) *self, uint64_t slices, enum where where)
 			return false;
 		n++;
 		nid = node_of_cpu(cpu);
-		/* to those of further nodes all are far */
+		/* CPUs of further nodes are far from all vectors */
 		if (nid < 0 || nid > 1)
 			continue;
 		self->nr++;
@@ -244,7 +244,7 @@ TEST_F(numa, each_slice_once)
 	EXPECT_EQ(0, self->wrong);
 }
 
-/* Return: did both nodes take part, and mostly near? With no regard to memory it would be half. */
+/* Return: did both nodes do slices, mostly near ones? By chance, half of them would be near. */
 static bool are_near(struct __test_metadata *_metadata, FIXTURE_DATA(numa) *self, bool uring)
 {
 	unsigned int round;

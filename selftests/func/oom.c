@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A rank is killed because its control group is out of memory: as any that is killed. */
+/* A rank is killed because its control group is out of memory. Others hear of it as of any kill. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -129,7 +129,7 @@ TEST(killed_for_memory_of_the_kernel)
 
 	if (!make_group())
 		SKIP(return, "no control groups for memory");
-	/* The ranks are born there. */
+	/* Ranks are forked in the group. */
 	test_put("/proc/self/oom_score_adj", "-1000");
 	ASSERT_TRUE(test_put(GROUP "/cgroup.procs", "0"));
 	ASSERT_EQ(0, procs_start(&p, 3, 1));

@@ -7,8 +7,8 @@
 static struct talk t;
 
 /*
- * A collective that waits stops no message, and is stopped by none; whatever the order
- * in which ranks come to the two.
+ * A collective that waits stops no message, and no message stops it, in whatever order the ranks
+ * come to the two.
  */
 TEST(collectives_and_messages_pass_each_other)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cancelling messages: what has no partner yet ends with ECANCELED and is gone for others,
- * what has one ends as if nobody had asked, and each command completes once.
+ * Cancelling messages: one without a partner ends with ECANCELED, and no other rank gets it. One
+ * with a partner ends as if it had not been cancelled. Each command completes once.
  */
 #include <sys/ioctl.h>
 
@@ -36,7 +36,7 @@ TEST(receive_taken_back)
 	}
 }
 
-/* The one in the middle goes; the others keep their order. */
+/* The message in the middle is cancelled; the others keep their order. */
 TEST(send_taken_back)
 {
 	int32_t v[3] = { 1, 2, 3 }, o[3] = { };
@@ -46,7 +46,7 @@ TEST(send_taken_back)
 		ASSERT_EQ(0, talk_start(&t, shapes[sh].size, shapes[sh].nodes));
 		for (i = 0; i < 3; i++)
 			s[i] = talk_send(&t, 0, last, 1, &v[i], 4);
-		/* once at the other node, and once, maybe, on the way */
+		/* for every second shape the messages have arrived, else they may be on the way */
 		if (sh & 1)
 			EXPECT_TRUE(talk_pending(&t, 0, s[1]));
 		EXPECT_EQ(0, talk_cancel(&t, 0, s[1]));
@@ -115,7 +115,7 @@ TEST(send_and_receive_race)
 	TH_LOG("%u cancelled", cancelled);
 }
 
-/* Twice, of what has ended, of what sends and receives, and what is no command at all. */
+/* Refused: to cancel twice, commands that have ended, that send and receive, or do not exist. */
 TEST(refused)
 {
 	struct coll_cancel c = { };
@@ -146,7 +146,7 @@ TEST(refused)
 		EXPECT_TRUE(ioctl(t.c.fd[0], COLL_IOC_CANCEL, &c) == -1 && errno == EINVAL);
 		c.cancelled = 0;
 
-		/* the receiving half alone, and then the other one ends well */
+		/* the receiving half can be cancelled alone; then the sending half ends well */
 		EXPECT_EQ(1, raw_cancel_receives(t.c.fd[0]));
 		r = talk_recv(&t, last, 0, 1, &o, 4, NULL);
 		EXPECT_EQ(0, talk_result(&t, last, r));

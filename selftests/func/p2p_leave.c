@@ -146,7 +146,7 @@ TEST(leaving_beside_a_receive)
 	}
 }
 
-/* One that has left after all its messages harms nobody. */
+/* A rank that leaves after all its messages harms nobody. */
 TEST(leaving_after_the_last_message)
 {
 	const size_t bytes = 3 << 20;

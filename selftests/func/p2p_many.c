@@ -13,7 +13,7 @@
 /* At COLL_TEST_SCALE 100. */
 #define MANY	20000U
 #define SQES	64U
-/* With lists it would be half of them; with trees less than 5 questions of 2 * log2(MANY) each. */
+/* With lists it would be MANY / 2; with trees less than 5 questions of 2 * log2(MANY) each. */
 #define STEPS	200U
 
 static struct raw_comm c;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Files of coll that travel over unix sockets: who gets one may look at its status and no
- * more, and a file in flight, or in a circle of sockets, is not a leak.
+ * Files of coll that travel over unix sockets. The receiver of a file may look at its status and
+ * do no more. A file in flight, or in a circle of sockets, is not a leak.
  */
 #include <stdio.h>
 #include <string.h>
@@ -105,7 +105,7 @@ static long files(void)
 	return n;
 }
 
-/* Each socket carries the other, and a rank; then nobody has them any more. */
+/* Each pair of sockets carries itself, and a file of coll. Then no process has them any more. */
 static int make_circles(long n)
 {
 	int sv[2], fd;
@@ -142,7 +142,7 @@ TEST(circles)
 		close(sv[0]);
 		close(sv[1]);
 		now = files();
-		/* The kernel counts files roughly; these are three each. */
+		/* The kernel counts files roughly. A circle has three files. */
 		if (now - before < n)
 			break;
 		test_sleep_us(20000);

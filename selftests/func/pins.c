@@ -52,14 +52,14 @@ TEST_F(pins, memory_thrown_away)
 	EXPECT_EQ(0, sum(self, 0, COUNT, 0, 0));
 	fill_all(self, 7);
 	EXPECT_EQ(0, sum(self, 0, COUNT, 15, 2));
-	/* some pages only: what is there no more reads as zeroes */
+	/* only some of the pages: those that are dropped read as zeroes */
 	ASSERT_EQ(0, madvise(self->in[0] + COUNT / 2, BYTES / 2, MADV_DONTNEED));
 	ASSERT_EQ(0, madvise(self->in[1] + COUNT / 2, BYTES / 2, MADV_DONTNEED));
 	EXPECT_EQ(0, sum(self, 0, COUNT / 2, 15, 2));
 	EXPECT_EQ(0, sum(self, COUNT / 2, COUNT / 2, 0, 0));
 }
 
-/* Read before it is written first: not the zero page. */
+/* An op reads memory before its first write: the pin must not hold the zero page. */
 TEST_F(pins, first_write_after_an_op)
 {
 	EXPECT_EQ(0, sum(self, 0, COUNT, 0, 0));
@@ -121,7 +121,7 @@ TEST_F(pins, pieces_and_more)
 	}
 }
 
-/* What an earlier op has left is no result. */
+/* Overwrite all outputs, so that what an earlier op has left there is no result. */
 static void poison(FIXTURE_DATA(pins) *self)
 {
 	uint32_t r;

@@ -24,7 +24,7 @@ TEST(within_the_limit)
 		}
 		fill_all(&self, round);
 		EXPECT_EQ(0, sum(&self, 0, COUNT, 2 * round + 1, 2));
-		/* gone, and charged no longer when the next ones are pinned */
+		/* these pages are gone, and not charged any more when the next ones are pinned */
 		for (r = 0; r < RANKS && round % 3; r++)
 			munmap(self.in[r], BYTES);
 	}
@@ -66,11 +66,11 @@ TEST(kept_pins_give_way)
 		self.in[r] = memory_at(NULL);
 		self.out[r] = memory_at(NULL);
 	}
-	/* all of the limit is kept, and then copies of the inputs are wanted */
+	/* kept pins use all of the limit; then an op needs copies of its inputs */
 	EXPECT_EQ(0, in_place(&self.c, COLL_ALLREDUCE, self.in, COUNT));
 	EXPECT_EQ(0, in_place(&self.c, COLL_ALLREDUCE, self.out, COUNT));
 	EXPECT_EQ(0, in_place(&self.c, COLL_REDUCE_SCATTER_BLOCK, self.in, COUNT / RANKS));
-	/* again, and then a registration */
+	/* kept pins use all of the limit; then a buffer is registered */
 	EXPECT_EQ(0, in_place(&self.c, COLL_ALLREDUCE, self.in, COUNT));
 	EXPECT_EQ(0, in_place(&self.c, COLL_ALLREDUCE, self.out, COUNT));
 	reg.addr = (uintptr_t)memory_at(NULL);

@@ -38,7 +38,7 @@ TEST_F(post, many)
 				seen[r][got[i].tag] = true;
 			}
 		}
-		/* no more, and nothing to wait for */
+		/* there is nothing more to collect, and nothing to wait for */
 		EXPECT_EQ(0, raw_collect_cmds(c.fd[r], got, MANY, 1, COLL_COLLECT_FOREVER));
 	}
 	for (i = 0; i < MANY; i++) {

@@ -28,7 +28,7 @@ TEST_F(post, cancelled)
 	EXPECT_EQ(0, test_good(&c));
 }
 
-/* The main thread waits then. Return: @arg; NULL: it did not. */
+/* Close the file while the main thread waits. Return: @arg; NULL: it did not wait. */
 static void *close_later(void *arg)
 {
 	bool waits = test_asleep(getpid());
@@ -37,7 +37,7 @@ static void *close_later(void *arg)
 	return waits ? arg : NULL;
 }
 
-/* Another thread closes the file of who waits: the wait ends, and the others hear of it. */
+/* Another thread closes the file while a thread waits: the wait ends, and the others hear of it. */
 TEST_F(post, closed_under)
 {
 	struct coll_completion got = { };

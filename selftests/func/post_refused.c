@@ -5,7 +5,7 @@
 
 #include "post.h"
 
-/* The first that is refused ends the call; what came before it is posted. */
+/* The first command that is refused ends the call; the commands before it are posted. */
 TEST_F(post, refused)
 {
 	struct coll_post_entry e = { .tag = 1, .len = sizeof(struct coll_cmd) };

@@ -55,7 +55,7 @@ static void stop_interrupting(pthread_t t)
 	pthread_join(t, NULL);
 }
 
-/* It ends in time, with signals that restart the call, too; others end it. */
+/* A wait ends in time, also if signals restart the call. Other signals end it. */
 TEST_F(post, waits)
 {
 	struct coll_completion got[2];
@@ -80,7 +80,7 @@ TEST_F(post, waits)
 
 	ASSERT_EQ(0, start_interrupting(&t, 0));
 	EXPECT_EQ(-EINTR, raw_collect_cmds(c.fd[1], got, 2, 1, COLL_COLLECT_FOREVER));
-	/* what there is, if a signal or the time ends the wait for more */
+	/* a wait for more returns what there is when a signal or the time ends it */
 	ASSERT_EQ(1, post_send(0, 1, 1, &v, 4));
 	while ((i = raw_collect_cmds(c.fd[1], got, 2, 2, 10000 * MS)) == (uint32_t)-EINTR)
 		;

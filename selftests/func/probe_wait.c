@@ -88,7 +88,7 @@ TEST(many_wait)
 	}
 }
 
-/* As of a receive: the communicator fails, and the cause names who did not send. */
+/* As with a receive, the communicator fails, and the cause names the rank that did not send. */
 TEST(deadline)
 {
 	struct coll_message got;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Another thread changes the command, and the SQE, while the kernel takes them: it acts on
- * what it has checked. Nothing outside of what is mapped is touched, every call ends, and
- * each SQE has one CQE.
+ * Another thread changes the command, and the SQE, while the kernel takes them: the kernel acts on
+ * what it has checked. Nothing outside of what is mapped is touched, every call ends, and each SQE
+ * has one CQE.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -18,7 +18,7 @@
 #include "util.h"
 
 #define SECOND	1000000000ULL
-/* Each buffer leaves a part of a page; no power of two of elements ends in there. */
+/* A buffer does not end with a page. No power of two of elements ends in the rest of the page. */
 #define COUNT	5000
 
 struct race {

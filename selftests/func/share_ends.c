@@ -33,7 +33,7 @@ TEST(one_fails)
 			ASSERT_TRUE(peer_write(&t.a, 0, buf, n));
 			EXPECT_TRUE(two_fails(bad, ESHUTDOWN));
 			break;
-		case 1:	/* of a rank that is here */
+		case 1:	/* BYE of a rank that is on the real node */
 			n = peer_put_bye(bad, 0, 0, buf);
 			ASSERT_TRUE(peer_write(&t.a, 0, buf, n));
 			EXPECT_TRUE(two_fails(bad, EPROTO));
@@ -54,7 +54,7 @@ TEST(one_fails)
 		n = peer_put_op(bad, &cmd, 3, 4096, buf);
 		ASSERT_TRUE(peer_write(&t.a, 1, buf, n));
 		EXPECT_EQ(0, two_works(good, PEER_BCAST_IN)) TH_LOG("case %d", i);
-		/* and when nobody of it is left */
+		/* the same when no rank of the failed communicator is left */
 		peer_leave(bad);
 		ASSERT_TRUE(peer_write(&t.a, 1, buf, n));
 		EXPECT_EQ(0, two_works(good, PEER_ALLREDUCE)) TH_LOG("case %d", i);
@@ -112,7 +112,7 @@ static int other_works(struct two *t, bool *in_time)
 	return ret;
 }
 
-/* The peer says so at once. Return: false: nothing is known. */
+/* The peer sends ABORT at once. Return: false: the machine stood still, so nothing is known. */
 static bool half_a_frame(struct __test_metadata *_metadata)
 {
 	struct coll_frame f;
@@ -179,7 +179,7 @@ static bool set_send_mode(const char *mode)
 	return f && fprintf(f, "%s\n", mode) > 0 && !fclose(f);
 }
 
-/* The peer says it when nothing more comes. Return: false: nothing is known. */
+/* The peer sends ABORT when nothing more comes. Return: false: as half_a_frame(). */
 static bool zeroes(struct __test_metadata *_metadata, const char *mode)
 {
 	int little = 65536;

@@ -97,7 +97,7 @@ static void ack(struct two *t, struct peer *p, uint64_t bytes)
 	peer_write(&t->a, 0, buf, sizeof(buf));
 }
 
-/* Read the token of @a. Return: bytes of @b before it, which the machine has delayed. */
+/* Read the token of @a. Return: bytes of frames of @b before it, which the machine has delayed. */
 static size_t read_token(struct __test_metadata *_metadata, struct two *t)
 {
 	struct coll_frame f;

@@ -8,7 +8,7 @@
 #include "shm.h"
 #include "util.h"
 
-/* What a page has that nobody has written: zeroes. What is written there, others see. */
+/* A page that nobody has written reads as zeroes. Others see what is written to it. */
 TEST_F(shm, pages_come_when_they_are_touched)
 {
 	const struct view *v = &self->v[0];
@@ -113,7 +113,7 @@ static bool others_are_free(struct __test_metadata *_metadata)
 	return good;
 }
 
-/* What others of the machine use moves, too: one good try of three is enough. */
+/* Other processes use and free memory, too: one good try of three is enough. */
 static bool one_of_three(struct __test_metadata *_metadata,
 			 bool (*try)(struct __test_metadata *_metadata))
 {

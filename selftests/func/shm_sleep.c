@@ -32,7 +32,7 @@ TEST_F(shm, a_sleeper_hears_of_who_goes_by_the_kernel)
 	raw_barrier(&cmd);
 	ASSERT_EQ(1, raw_post_cmd(self->v[2].fd, &cmd, 0));
 	EXPECT_EQ(0, sleep_end(&s));
-	/* It is the first op there. */
+	/* The op of rank 2 was its first one: the others post theirs, too. */
 	raw_barrier(&cmds[0]);
 	raw_barrier(&cmds[1]);
 	self->c.size = 2;

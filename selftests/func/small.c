@@ -23,7 +23,7 @@ static uint8_t in_mem[RANKS][ROOM], out_mem[RANKS][ROOM];
 /**
  * struct mix - one collective, the same on all ranks but for where its memory is
  * @in: of each rank, NULL: none
- * @out: likewise
+ * @out: of each rank, NULL: none
  * @blocks: blocks of @count elements in the output
  */
 struct mix {
@@ -192,7 +192,7 @@ static void *post(void *arg)
 	return NULL;
 }
 
-/* It goes while the others are waited for: only who had it has lost something. */
+/* Memory goes while its rank waits for the others: only this rank gets an error. */
 TEST(memory_that_goes)
 {
 	uint8_t *out = page(PROT_READ | PROT_WRITE);

@@ -77,7 +77,7 @@ TEST(secret_memory)
 	close(fd);
 }
 
-/* Pages of a driver's or of the kernel's: no struct page, or not one to be held. */
+/* Pages of a driver or of the kernel: they have no struct page, or one that must not be held. */
 TEST(pfn_map)
 {
 	unsigned long from, to;

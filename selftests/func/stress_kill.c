@@ -62,7 +62,7 @@ static void draw(struct injection *in, uint64_t seed)
 	in->s.max_bytes = 4ULL << test_below(&lots, 19);
 	in->s.uring = test_below(&lots, 2) * (1 + test_below(&lots, 8));
 	in->s.timeout_ns = DEADLINE_MS * MS;
-	/* one more often than not */
+	/* mostly one link */
 	in->links = test_below(&lots, 2) * test_below(&lots, 5);
 	in->links += !in->links;
 }

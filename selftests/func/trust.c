@@ -143,7 +143,7 @@ TEST_F(trust, abort_without_reading)
 	for (m = 0; m < 4; m++) {
 		ASSERT_TRUE(start(&self->p, &self->o, modes[m], 10 * SECOND));
 		peer_write(&self->p, 0, buf, peer_put_abort(&self->p, &cause, buf));
-		/* It may have ended well before: a copy is sent at once. */
+		/* The op may have ended well before the ABORT: a copy is sent at once. */
 		peer_op_wait(&self->o);
 		check(_metadata, &self->p, &self->o, modes[m]);
 	}
@@ -171,7 +171,7 @@ TEST_F(trust, ack_without_reading)
 			test_sleep_us(100000);
 			ack(&self->p, k * FRAME);
 		}
-		/* Its own word, a lie that was found, or the deadline: no matter which. */
+		/* ACK, an ACK that was found to be a lie, or the deadline may end the op. */
 		peer_op_wait(&self->o);
 		check(_metadata, &self->p, &self->o, modes[m]);
 	}

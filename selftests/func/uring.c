@@ -26,7 +26,7 @@ TEST(linked)
 		}
 		ASSERT_EQ(8, io_uring_submit(&u[r].ring));
 	}
-	/* both tasks are this one: let the links of both go on */
+	/* this task has both rings: it has to enter both, so that their links go on */
 	for (i = 0; i < 8; i++) {
 		for (r = 0; r < 2; r++) {
 			ASSERT_EQ(0, next_cqe(&u[r].ring, &ud));

@@ -35,7 +35,7 @@ TEST_F(fixed, outside)
 	BAD(NULL, mem, 10, 65535);
 	EXPECT_EQ(0, test_posted(&self->c, 0));
 	EXPECT_EQ(0, fixed_sum(f, size, 0, 4000, 1000));
-	/* what is registered with us need not lie in it */
+	/* a buffer that is registered by COLL_IOC_REGISTER need not lie in that of the ring */
 	for (uint32_t r = 0; r < size; r++) {
 		struct coll_register reg = { .addr = (uintptr_t)other, .len = sizeof(other) };
 

@@ -20,14 +20,14 @@ TEST_F(fixed, nothing_is_pinned)
 	ASSERT_NE(~0ULL, before);
 	EXPECT_EQ(0, fixed_sum(self->f, variant->size, 0, 1 << 20, 200000));
 	EXPECT_EQ(before, pages_pinned_ever());
-	/* as the same by ioctl does */
+	/* the same commands by ioctl pin pages */
 	for (r = 0; r < variant->size; r++)
 		cmds[r] = self->f[r].cmd;
 	ASSERT_EQ(0, raw_all(&self->c, cmds, results));
 	EXPECT_LT(before, pages_pinned_ever());
 }
 
-/* Locked memory for the registered buffers and no more: they do, others do not. */
+/* The limit of locked memory is enough for registered buffers only. Others go through windows. */
 TEST(locked_memory_once)
 {
 	const size_t bytes = 1 << 20;

@@ -105,7 +105,7 @@ TEST(read_sum_write)
 		chain(&flows[r], flows[r].file);
 		ASSERT_EQ(3, io_uring_submit(&flows[r].ring));
 	}
-	/* both tasks are this one: let both chains go on */
+	/* this task has both rings: it has to enter both, so that their chains go on */
 	for (i = 1; i <= 3; i++)
 		for (r = 0; r < 2; r++)
 			ASSERT_EQ(i == 2 ? 0 : BYTES, result(&flows[r], i)) TH_LOG("%u", i);
@@ -140,7 +140,7 @@ TEST(broken_chain)
 	stop(&c);
 }
 
-/* No command of a rank can be taken back alone, for the others count on it. */
+/* A command cannot be taken back by one rank alone: the other ranks need it. */
 TEST(not_cancelled)
 {
 	struct io_uring_sqe *sqe;
@@ -184,7 +184,7 @@ static void *wait_for_all(void *arg)
 	unsigned int i;
 
 	raw_barrier(&cmd);
-	/* It is the thread's own, as such a ring has to be. */
+	/* With SINGLE_ISSUER, the ring has to be made by the thread that uses it. */
 	w->ret = io_uring_queue_init_params(WAVE, &ring, &params);
 	if (w->ret)
 		return NULL;
@@ -238,8 +238,8 @@ TEST(woken_once)
 }
 
 /*
- * A rank alone posts many large ones at once: who ends one starts the next, with the same
- * plan. There is one rank, so there is one work item of the plan.
+ * A rank that is alone posts many large ops at once: the thread that ends one starts the next, with
+ * the same plan. There is one rank, so the plan has one work item.
  */
 TEST(large_ones_of_one_rank)
 {

@@ -7,8 +7,8 @@
 #define DEFER	(IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN)
 
 /*
- * The rank that comes last has its CQE when the submission returns. In such a ring, what is left
- * for the task comes only with a call that waits for it.
+ * The rank that comes last has its CQE when the submission returns. With DEFER_TASKRUN, a CQE that
+ * is left to the task comes only with a call that waits for it.
  */
 TEST(complete_when_submitted)
 {
@@ -110,7 +110,7 @@ TEST(awake_when_submitted)
 		EXPECT_EQ(0, urank_wrong(&u[i], 2));
 		urank_exit(&u[i]);
 	}
-	/* The other one does not come: that has an end. */
+	/* The other rank does not come: the submission still returns. */
 	ASSERT_TRUE(urank_init(&u[0], c.fd[0], 0, 1, 10, 8, 0));
 	u[0].cmds[0].flags |= COLL_CMD_SPIN;
 	ring_prep(io_uring_get_sqe(&u[0].ring), c.fd[0], &u[0].cmds[0], 0);

@@ -37,7 +37,7 @@ TEST(traced)
 	ASSERT_EQ(0, ptrace(PTRACE_CONT, pid, 0, SIGUSR1));
 	test_wait_count(&waiters->handled, handled + 1);
 	EXPECT_EQ(handled + 1, waiters->handled);
-	/* And now not. */
+	/* Now the tracer does not let the signal be delivered. */
 	ASSERT_EQ(0, kill(pid, SIGUSR1));
 	EXPECT_LE(0, stops_wait(pid));
 	ASSERT_EQ(0, ptrace(PTRACE_DETACH, pid, 0, 0));

@@ -139,7 +139,7 @@ TEST(bye_is_lost_once)
 	test_sleep_us(50000);
 	ASSERT_EQ(0, system("tc qdisc del dev lo root"));
 	ASSERT_TRUE(peer_write(&p, 0, &byte, 1));
-	/* It is sent again later and later, while tc starts. */
+	/* TCP sends BYE again after longer and longer times, while tc starts. */
 	EXPECT_TRUE(peer_read(&p, 0, &f, 30000));
 	EXPECT_EQ(COLL_FRAME_BYE, f.type);
 	close(p.sock[0]);

@@ -46,7 +46,7 @@ static const char *mutate(struct bytes *b, uint64_t *lots)
 	}
 }
 
-/* One bit of the first header; of DATA not the flags, which ask for an ACK. */
+/* Flip a bit of the first header, but not of the flags of DATA, which ask for an ACK. */
 static const char *mutate_header(struct bytes *b, uint64_t *lots)
 {
 	size_t at;
@@ -76,10 +76,10 @@ struct fuzz_round {
 	uint64_t seed;
 	bool ctrl;
 	unsigned int mutations;
-	bool in_header;		/* there is one, and it is of a header's bit */
+	bool in_header;		/* there is one mutation, of a bit of a header */
 	bool established, closed;
-	bool lied;		/* a BYE before it can have got what it needs */
-	const char *what;	/* the last one */
+	bool lied;		/* the peer says BYE before it can have got what its ops need */
+	const char *what;	/* the last mutation */
 };
 
 /* All is as it should be, as long as the stream is not closed. */
@@ -88,7 +88,7 @@ static bool nothing_wrong(const struct fuzz_round *f)
 	return !f->mutations && !f->lied && (f->established || f->ctrl);
 }
 
-/* Mutations rather in headers than in payload: the first one starts at 0. */
+/* Make up to three mutations. A third of them are in the first header, which starts at 0. */
 static void mutate_some(struct fuzz_round *f, struct bytes *b, uint64_t *lots)
 {
 	unsigned int i;
@@ -103,7 +103,7 @@ static void mutate_some(struct fuzz_round *f, struct bytes *b, uint64_t *lots)
 	}
 }
 
-/* The first op is announced, as by one that has been waiting in it. */
+/* POST for the first op, as a peer sends it that has been waiting in it. */
 static size_t put_post(const struct peer *p, const struct coll_cmd *cmd, uint8_t *buf)
 {
 	struct coll_frame f;
@@ -218,7 +218,7 @@ static bool fuzz_once(struct __test_metadata *_metadata, uint64_t seed, bool ctr
 
 /*
  * Each round has 0 to 3 mutations. About one round in three has a mutation in a header that is
- * read. Chance needs room: with few rounds, go on until enough of them were errors.
+ * read. This is random: with few rounds, go on until enough of them were errors.
  */
 static void fuzz(struct __test_metadata *_metadata, bool ctrl)
 {

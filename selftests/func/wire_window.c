@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A peer sends more DATA than its window allows, for a communicator whose rank has gone while its
- * link lingers. It cannot fail any more, and the bytes must not be kept.
+ * link lingers. This communicator cannot fail any more. The bytes must not be kept.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static long beyond_the_window(struct __test_metadata *_metadata)
 	/* Its HELLO is not answered, so its link lingers. */
 	ASSERT_TRUE(peer_hear(&t.b, &t.a, 0));
 	peer_leave(&t.b);
-	/* The other one wants what stands behind. */
+	/* The other communicator needs the bytes that come behind. */
 	ASSERT_TRUE(peer_op_init(&o, &t.a, PEER_ALLREDUCE, 1250, 50 * TWO_SECOND));
 	ASSERT_TRUE(peer_op_start(&o, &t.a));
 	before = test_free_kib();

@@ -66,7 +66,7 @@ static void pair(double *a, const double *b, uint64_t n, bool wide)
 		a[i] = wide ? fa * a[i] + fb * b[i] : (double)(float)(fa * a[i] + fb * b[i]);
 }
 
-/* Of one tensor, of ranks from @r on. @to has room for @n elements. */
+/* The result of one tensor, of @ranks ranks from @r on. @to has room for @n elements. */
 static void expected(double *to, enum kind kind, uint64_t seed, uint64_t at, uint64_t n,
 		     uint32_t r, uint32_t ranks, bool wide)
 {
@@ -182,7 +182,7 @@ static void one(int n)
 	free(same);
 }
 
-/* What is wrong on one rank is an error of all, and the next call works. */
+/* If the arguments of one rank are wrong, all ranks get an error, and the next call works. */
 static void refusals(void)
 {
 	uint64_t counts[2] = { 3, 4 }, huge[2] = { UINT64_MAX, 1 };

@@ -331,7 +331,7 @@ static void prepare(struct call *c)
 		fill_blocks(c);
 	if (!c->inplace || c->what == COLL_SCATTER || c->what == COLL_SCATTERV)
 		return;
-	/* The input is where the result will be; the result may be the shorter one. */
+	/* The input is where the result will be. The result may be shorter than the input. */
 	if (has(c, false) == 1) {
 		memcpy(c->out + block_at(c, true, me), c->in, 4 * c->in_len);
 	} else {
@@ -384,7 +384,10 @@ static bool fits(const struct coll_algorithm *a, enum coll_collective what, enum
 	uint32_t kind = coll_kind_of(what)->flags;
 	bool ranks = kind & COLL_KIND_RANKS;
 
-	/* Participants are ranks; two ranks know a count; blocks differ; inputs are sent. */
+	/*
+	 * Not if it needs ranks and participants are nodes; passes on blocks whose size only two
+	 * ranks know; needs equal blocks; or sends inputs that cannot be sent as they are.
+	 */
 	if ((a->flags & COLL_ALG_RANKS && !ranks) ||
 	    (kind & COLL_KIND_PRIVATE && !(a->flags & COLL_ALG_DIRECT)) ||
 	    (kind & COLL_KIND_COUNTS && a->flags & COLL_ALG_EQUAL) ||
@@ -475,7 +478,7 @@ static bool check(struct call *c)
 	return true;
 }
 
-/* In place where this rank may: the root of a rooted one, every other rank always. */
+/* May this rank work in place? In a rooted collective only the root may, else every rank. */
 static bool may_inplace(enum coll_collective what, uint32_t root)
 {
 	switch (what) {
@@ -508,7 +511,7 @@ static void check_algorithm(struct call *c, uint64_t big)
 		for (r = 0; r < (is_rooted(c->what) && !reduction ? 3 : 1); r++) {
 			c->root = is_rooted(c->what) ? roots[reduction ? 1 : r] : 0;
 			c->base = counts[i];
-			/* The large one is for vectors, and shared out for blocks. */
+			/* The large count is that of a vector: the blocks share it. */
 			if (counts[i] == big && !is_flat(c->what))
 				c->base = big / size + 1;
 			c->inplace = false;
@@ -523,8 +526,8 @@ static void check_algorithm(struct call *c, uint64_t big)
 }
 
 /*
- * Sums of floats that depend on the order: whatever it is, all ranks must get the same
- * bits, which their smallest and largest patterns show.
+ * Sums of floats depend on the order of the additions. Whatever the order is, all ranks must get
+ * the same bits: the smallest and the largest pattern of all ranks are the same.
  */
 static void check_bits(void)
 {

@@ -4,8 +4,8 @@
  * on one communicator: of several kinds and many sizes, up to DEPTH at a time, waited for in
  * any order; every element is verified, and buffers are used again at once.
  *
- * collrun -n 2 ... beside_rank leave: the second rank leaves after a collective, when the
- * first one has begun another one: the one that both have begun ends well.
+ * collrun -n 2 ... beside_rank leave: the second rank leaves after a collective. The first rank
+ * has begun another one before. The collective that both have begun ends well.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -92,7 +92,7 @@ static void draw(struct job *j)
 	uint32_t most = sizes[test_below(&lots, sizeof(sizes) / sizeof(sizes[0]))];
 
 	j->what = test_below(&lots, NR_WHAT);
-	/* those of a block for each rank are as long in all */
+	/* if there is a block for each rank, all blocks together have this count */
 	j->count = test_below(&lots, most) + 1;
 	if (j->what == ALLGATHER || j->what == REDUCE_SCATTER || j->what == ALLTOALL)
 		j->count = j->count / size + 1;

@@ -217,7 +217,7 @@ static void put(const struct format *f, void *v, uint64_t i, double x)
 		((double *)v)[i] = x;
 }
 
-/* Bit by bit, and of NaNs the one that it must be. */
+/* Is the element bit by bit @want? A NaN must be the one NaN of the type. */
 static bool same(const struct format *f, const void *v, uint64_t i, double want)
 {
 	static const uint64_t nan64 = 0x7ff8000000000000ULL;
@@ -277,7 +277,7 @@ static int run(coll_comm_t *c, const struct format *f, uint64_t seed, uint32_t r
 		draw_problem(f, i, term, n);
 		want[i] = right_sum(f, term, n, &cond);
 		worst = cond > worst ? cond : worst;
-		/* Terms to ranks by a rotation; the others add a zero that tells nothing. */
+		/* A rotation gives terms to ranks. A rank without a term gives -0: no change. */
 		r = (me + size - (uint32_t)((i + salt) % size)) % size;
 		for (uint32_t k = 0; k < repeat; k++)
 			put(f, in, (uint64_t)k * PROBLEMS + i, r < n ? term[r] : -0.0);

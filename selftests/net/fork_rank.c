@@ -3,7 +3,7 @@
  * collrun -n 2 ... fork_rank MODE: a rank that forks while it has nonblocking commands.
  *
  *	calls	the child calls everything that is nonblocking, and ends the communicator
- *	thread	as another thread waits, the child ends it
+ *	thread	another thread waits for a message; the child ends the communicator
  *	idle	nothing is under way; the child has memory where the parent has its ring
  *	own	the child has a communicator of its own
  *

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * collrun ... memcg_rank: joins as a process of one control group and goes on in another. The
- * kernel memory of an op is charged to the first one, also when a worker allocates it. They
- * look while the last rank lets them wait.
+ * kernel memory of an op is charged to the first one, also when a worker allocates it. The ranks
+ * look at the numbers while the last rank lets them wait.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void directory(char *dir, size_t len, const char *name)
 	snprintf(dir, len, ROOT "/coll-%d-%s", getpid(), name);
 }
 
-/* NULL: the one of everybody. */
+/* Enter a new control group; NULL: the root group. */
 static void enter(const char *name)
 {
 	char dir[64] = ROOT, procs[96];

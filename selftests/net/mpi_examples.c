@@ -244,8 +244,8 @@ struct seg_scan {
 };
 
 /*
- * As the text has it. It is not associative (segments 0, 1, 0: where the middle one is
- * taken first, the outer ones grow together), and right because coll folds from the left.
+ * The operator of the text. It is not associative: of segments 0, 1, 0, the outer ones are added up
+ * if the last two are combined first. The result is right because coll folds from the left.
  */
 static void seg_scan(const void *invec, void *inoutvec, uint64_t len,
 		     const struct coll_user_type *type, void *arg)

@@ -378,7 +378,7 @@ static void order(int rounds)
 			replace(&ones[lot(K)], (enum kind)lot(KINDS), K + 4 * round + i,
 				comms[lot(2)]);
 	}
-	/* Others are still there at the end. */
+	/* The other requests still exist at the end. */
 	for (i = 0; i < K / 2; i++)
 		MPI_Request_free(&ones[i].req);
 	MPI_Comm_free(&comms[1]);
@@ -437,7 +437,7 @@ static void many(void)
 
 /* --- odd ---------------------------------------------------------------------- */
 
-/* Rank 0 has done something; the others wait for that. */
+/* Rank 0 has done something, and tells the others, who wait for it. */
 static void go(void)
 {
 	int r;
@@ -448,7 +448,7 @@ static void go(void)
 		MPI_Recv(NULL, 0, MPI_BYTE, 0, 3, WORLD, MPI_STATUS_IGNORE);
 }
 
-/* None of these may say that it is over. */
+/* No function may say that the request is over. */
 static void expect_active(MPI_Request *req)
 {
 	int flag = 1, index, nr = 1;
@@ -470,7 +470,7 @@ static void expect_active(MPI_Request *req)
 		fail("Request_get_status", 0);
 }
 
-/* All of these say so, and none waits. */
+/* All functions say that the request is over, and none waits. */
 static void expect_inactive(MPI_Request *req)
 {
 	int flag = 0, index = 0, nr = 0;
@@ -689,7 +689,7 @@ static void errors(void)
 		check(&good, way + 10);
 	}
 	MPI_Request_free(&reqs[1]);
-	/* Nobody gets what has failed. */
+	/* A new request does not get anything of the one that has failed. */
 	init(&fresh, ALLREDUCE, 2, comm);
 	fill(&fresh, 0);
 	MPI_Start(&fresh.req);

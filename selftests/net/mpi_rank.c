@@ -110,7 +110,7 @@ static unsigned char in[MOST] PAGES, by_coll[MOST] PAGES, by_mpi[MOST] PAGES, in
 /* A persistent collective is started so often, with other input each time. */
 #define STARTS	3
 static size_t start;
-/* What fills it in. What lies where the result goes is the same. */
+/* This function fills in the input. Before a call, both outputs have the same bytes. */
 static void (*fill)(void);
 static int is_in_place;
 
@@ -393,7 +393,7 @@ static int amount(uint64_t n, int r, int to)
 	return (int)((n * 31 + (uint64_t)r * 7 + (uint64_t)to * 3) % 50);
 }
 
-/* In place what two ranks give each other has the same size. */
+/* In place, two ranks give each other blocks of the same size. */
 static void one_vector_in_place(uint64_t n, MPI_Datatype type)
 {
 	int counts[64], displs[64], r;

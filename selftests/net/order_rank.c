@@ -2,8 +2,8 @@
 /*
  * collrun ... order_rank "NUMBERS" | near | no: one rank of a test of COLL_ORDER.
  *
- * NUMBERS: the node numbers of all ranks, as they must be. near: of ranks 0 and 2, and of 1
- * and 3, the nodes must stand side by side. no: coll_init() must fail with EINVAL.
+ * NUMBERS: the node numbers of all ranks, as they must be. near: the nodes of ranks 0 and 2 must
+ * stand side by side, and so must those of 1 and 3. no: coll_init() must fail with EINVAL.
  * Then ranks must still have their numbers: what depends on them is computed, by every
  * algorithm, by a part of the communicator, too, and by messages.
  */

@@ -83,7 +83,7 @@ static void draw_blocks(struct what *w)
 	uint64_t at = 0, most = ROOM / size / 2;
 	uint32_t r;
 
-	/* An alltoallv of one count for each rank: it gets from all as much as it gives. */
+	/* All blocks of an alltoallv have one count: two ranks must agree about their block. */
 	w->displs = is_v(w->collective) && w->collective != COLL_REDUCE_SCATTER &&
 		    test_below(&lot, 2);
 	w->count = draw_count(most);
@@ -142,7 +142,7 @@ static void all_blocks(float *v, const struct what *w, bool gets)
 		fill(v + w->at.displs[r], gets ? r : me, gets ? me : r, w->at.counts[r]);
 }
 
-/* An input that all others get as it is, the same for each: its block 0 stands for it. */
+/* A gather of all inputs. A rank has one input for all others: block 0 of its values. */
 static void gathered(float *v, const struct what *w)
 {
 	uint32_t r;
@@ -244,7 +244,7 @@ static bool is_gather(const struct what *w)
 	return w->collective == COLL_GATHER || w->collective == COLL_GATHERV;
 }
 
-/* Addresses that this rank has no use for, and those in place. */
+/* Clear addresses that this rank does not use. Draw whether it works in place. */
 static void place(const struct what *w, struct coll_cmd *c, uint64_t *own_at)
 {
 	bool root = me == w->root;
@@ -295,7 +295,7 @@ static bool run(const struct what *w)
 	place(w, &c, &at);
 	prepare(w, want, own);
 	if (c.flags & COLL_CMD_INPLACE && !is_scatter(w)) {
-		/* What is written over the input, or left there */
+		/* In place, the output has the input first; the result overwrites some of it. */
 		memcpy(out + at, in, given(w, own) * sizeof(*in));
 		memcpy(want, out, ROOM * sizeof(*want));
 		prepare(w, want, own);

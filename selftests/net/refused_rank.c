@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * collrun ... refused_rank ERROR [late]: a thread of rank 0, to which io_uring_enter() gives ERROR,
- * as it does when it has no memory, starts a collective. It is submitted by whoever waits
- * for it, and before what comes after it; also while another thread sleeps until a message
- * comes, which is sent after the collective; also by a call on another communicator, where rank 0
- * waits for ranks that wait for the collective first. With "late" nobody can submit it, and its own
- * deadline ends it, for all. Exit status 4: there is no seccomp.
+ * as it does when it has no memory, starts a collective. A thread that waits for the collective
+ * submits it, before any later command. This also works while another thread sleeps until a message
+ * comes, which is sent after the collective. A call on another communicator submits it, too, if
+ * rank 0 waits there for ranks that wait for the collective first. With "late" nobody can submit
+ * it, and its own deadline ends it, for all. Exit status 4: there is no seccomp.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -85,7 +85,7 @@ static void *sleeps(void *unused)
 	return NULL;
 }
 
-/* Rank 0, while @sleeps has the ring for itself. */
+/* Rank 0 starts the collective while the thread of sleeps() holds the ring. */
 static void start_beside(pthread_t *thread)
 {
 	must(coll_irecv(comm, &word, 1, COLL_U32, 1, 0, NULL, &message), "receive");
@@ -213,7 +213,7 @@ int main(int argc, char **argv)
 			must(start(), "start");
 		else
 			start_elsewhere();
-		/* It waits for the refused command, or ends with a mismatch if it comes first. */
+		/* This op waits for the refused command: if it came first, ranks would disagree. */
 		if (i % 2)
 			must(coll_allreduce(comm, in, after, COUNT / 2, COLL_U32, COLL_OP_SUM),
 			     "the next one");

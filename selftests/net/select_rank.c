@@ -326,7 +326,7 @@ static void piece_of(uint64_t segment)
 		got = frames() - before;
 		printf("segment %llu: %llu frames\n", (unsigned long long)segment,
 		       (unsigned long long)got);
-		/* Two barriers and what they are answered with are in it. */
+		/* This also counts the frames of two barriers, and the answers to them. */
 		if (got < least || got > least + 24)
 			die("pieces", -EBADMSG);
 	}

@@ -207,8 +207,8 @@ static double now(void)
 }
 
 /*
- * Allreduces on the part, two in flight, @times or until it fails; from @kill_at on, in
- * the middle of one, there is nobody here any more.
+ * Allreduces on the part, two in flight, @times or until one fails. If @kill_at is not 0, this rank
+ * kills itself after that time, in the middle of an op.
  */
 static int storm(uint32_t times, double kill_at)
 {

@@ -89,7 +89,7 @@ struct disagreement {
 	enum way way[SIZE];
 };
 
-/* Every second rank goes by shared memory: only if all do, their slots are compared. */
+/* Half of the ways use shared memory: slots are compared only if all ranks use it. */
 static const enum way way_lots[] = { LIBRARY, FLIGHT, KERNEL, URING };
 
 #define NR_LOTS	4

@@ -71,7 +71,7 @@ static uint64_t job_shm_ops(const struct job *j)
 	return s.shm_ops;
 }
 
-/* Until all ranks have mapped the memory, ops may go by the kernel. Then there is one there. */
+/* Until all ranks have mapped the memory, ops may go by the kernel. The second barrier does not. */
 static int warm_up(struct job *j, uint32_t rank)
 {
 	int ret;
@@ -196,7 +196,7 @@ static bool gives(const struct coll_cmd *c, uint32_t rank)
 	       (c->collective != COLL_SCATTER || rank == c->root);
 }
 
-/* And memory for an output? */
+/* Has @rank memory for an output? */
 static bool gets(const struct coll_cmd *c, uint32_t rank)
 {
 	if (c->collective == COLL_GATHER || c->collective == COLL_REDUCE)

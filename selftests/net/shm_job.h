@@ -33,8 +33,8 @@ enum job_phase {
  * @wrong: results that were wrong, or bytes that nobody may write
  * @when: time of the last result, ns
  * @sleeps: calls of COLL_IOC_SHM_WAIT of the last op
- * @first_op: ops in shared memory before
- * @shm_ops: and since then
+ * @first_op: ops in shared memory before the test
+ * @shm_ops: ops in shared memory since then
  * @status: after the last op
  */
 struct job_rank {

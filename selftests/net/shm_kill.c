@@ -141,7 +141,7 @@ static void judge(const struct job *j, const struct injection *in, struct tally 
 			t->late++;
 			complain(in, r, k, "is late");
 		}
-		/* Nothing went another way: what is not in shared memory is no op of this test. */
+		/* All ops must be done in shared memory: this test is about nothing else. */
 		if (k->wrong || !is_told(in, k) || k->shm_ops != k->done) {
 			t->wrong++;
 			complain(in, r, k, k->shm_ops != k->done ? "used the kernel" :

@@ -15,7 +15,7 @@
  * struct posted - an op that this rank has begun
  * @req: NULL: none
  * @persistent: it is given back
- * @nth: which of all
+ * @nth: its number
  */
 struct posted {
 	coll_request_t *req;
@@ -80,7 +80,7 @@ static int end_one(coll_comm_t *comm, struct posted *p, uint64_t *own)
 	return check(comm, p, ret);
 }
 
-/* The ways of a rank: some go by the kernel, now and then. */
+/* Begin an op: blocking, persistent or nonblocking, as this rank draws. */
 static int begin(coll_comm_t *comm, struct posted *p, struct coll_cmd *cmd, uint64_t *own)
 {
 	uint32_t way = test_below(own, 4);
@@ -113,7 +113,7 @@ int shm_posted(coll_comm_t *const *comms, uint32_t rounds, uint64_t *lot, uint64
 			p->in[k] = value(coll_comm_rank(comm), i, k);
 		memset(p->out, 0, p->count * sizeof(*p->out));
 		coll_cmd_allreduce(comm, &cmd, p->in, p->out, p->count, COLL_I32, COLL_OP_SUM);
-		/* Stretches of one way, and of several. */
+		/* In some stretches of 64 rounds, ranks do some ops by the kernel. */
 		mixed = i % 64 ? mixed : test_below(lot, 2);
 		if (mixed && !test_below(own, 8))
 			cmd.flags |= COLL_CMD_SLEEP;

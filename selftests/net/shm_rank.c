@@ -165,7 +165,7 @@ static void fill(uint8_t *v, uint64_t seed)
 
 static uint8_t *a, *b;
 
-/* What both ways answer: a reduce knows no order of ranks, a scan no single divisor. */
+/* The return value of both ways: a reduce has no order of ranks, a scan no single divisor. */
 static int answer(uint16_t what, uint16_t op)
 {
 	switch (op) {
@@ -310,7 +310,7 @@ static void check_cause(int ret, int err, uint32_t kind, uint32_t rank)
 			 s.cause.error, s.cause.kind, (int)s.cause.rank);
 }
 
-/* The last op: one rank at least does it in its own manner. */
+/* The command of the last op is different on one rank at least. */
 static void differ(uint32_t victim)
 {
 	uint8_t v[8192] = { 0 };
@@ -598,7 +598,7 @@ static void *scribble_thread(void *arg)
 		   (off_t)s.own_offset);
 	for (i = 0; own != MAP_FAILED && i < 10000; i++) {
 		own[test_below(&state, (uint32_t)s.own_size / 8)] = test_rand(&state);
-		/* The words that others look at. */
+		/* The first words are those that others look at. */
 		own[test_below(&state, 20)] = test_below(&state, 3) ?
 			test_below(&state, 5000) : test_rand(&state);
 		if (!(i % 64))
@@ -608,7 +608,7 @@ static void *scribble_thread(void *arg)
 	return NULL;
 }
 
-/* Values or errors, and an end. */
+/* Ops of the other ranks end, with any values or an error. */
 static void scribble(uint32_t victim)
 {
 	uint64_t i, rounds;

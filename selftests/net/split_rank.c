@@ -64,7 +64,7 @@ static void complain(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Nothing can be told to the others any more. */
+/* End the process after an error: it cannot tell the others any more. */
 static void must(int ret, const char *what)
 {
 	if (!ret)
@@ -160,7 +160,7 @@ static void check_numbers(const struct part *p)
 
 		if (node >= coll_comm_nodes(p->comm))
 			complain("%s: rank %u on node %u", p->name, i, node);
-		/* The same or not, and in the same order, as in the whole. */
+		/* Ranks on one node, and the order of nodes, must be as in the whole. */
 		for (k = 0; k < i; k++) {
 			uint32_t other = coll_comm_node_of(p->comm, k);
 
@@ -456,7 +456,7 @@ static int work(struct part *p, double seconds)
 	return ret;
 }
 
-/* The victim dies when all others have come so far. They need not know that it has heard them. */
+/* The victim dies when all others have come here. They do not wait until it has got their word. */
 static void await_all(struct part *world, uint32_t victim)
 {
 	uint32_t word = 0, i;

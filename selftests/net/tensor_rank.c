@@ -227,7 +227,7 @@ static void shuffle(uint32_t *order, uint32_t n, uint64_t *lots)
 	}
 }
 
-/* By waitany, wait all, or one by one in another order. */
+/* Wait for all tensors: by waitany, by wait all, or one by one in another order. */
 static void wait_somehow(uint64_t *lots)
 {
 	coll_tensor_t *t[NAMES];

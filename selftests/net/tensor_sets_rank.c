@@ -175,7 +175,7 @@ static void test_join(void)
 			join_early(round, &last);
 		check(last < size && steps_of(last, round) == steps_of_all(round),
 		      "round %u: rank %u was not the last one", round, last);
-		/* The same one everywhere. */
+		/* All ranks must have the same last rank. */
 		lasts[0] = last;
 		check(!coll_tensor_allreduce(ts, "last", &lasts[0], &lasts[1], 1, COLL_U32,
 					     COLL_OP_MAX, NULL) && lasts[1] == last,
@@ -354,7 +354,7 @@ static void test_factors(void)
 
 /* --- some of the ranks --------------------------------------------------------------- */
 
-/* Sum of the ranks in @set, and of the ranks that @fits says yes to. */
+/* Check that @set has exactly the ranks of @map. */
 static void set_is_right(coll_tensors_t *set, const char *what, uint64_t map)
 {
 	uint64_t mine = 1ULL << me, got = 0;

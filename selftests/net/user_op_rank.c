@@ -24,7 +24,7 @@ static int bad;
 
 /* --- operators --------------------------------------------------------------- */
 
-/* The MPI text's: parts are small integers here, and stay exact. */
+/* The operator of the MPI text. Real and imaginary parts are small integers here, so exact. */
 static void complex_product(const void *invec, void *inoutvec, uint64_t len,
 			    const struct coll_user_type *type, void *arg)
 {
@@ -360,8 +360,8 @@ static void check_errors(void)
 	/* After all that the communicator works. */
 	want_error("a good call", coll_user_allreduce(comm, in, out, 1, t, later), 0);
 	/*
-	 * The last one here: it may cost the communicator, and the others what they are still
-	 * waiting for. Behind a barrier that is not the call before.
+	 * The last call here: after it, the communicator may have failed, and with it any call in
+	 * which another rank still waits. After the barrier no rank waits in the call before.
 	 */
 	coll_barrier(comm);
 	if (size > 1)

@@ -16,7 +16,7 @@
 #define LATE_US		1000000
 #define SHORT_NS	50000000ULL
 #define LONG_NS		60000000000ULL
-/* Calls that wait with a function that pauses for a second: this many seconds, if that counts. */
+/* Calls with a function that pauses for a second: if a pause delayed the end, this many seconds. */
 #define PAUSES		8
 
 static coll_comm_t *comm;
@@ -156,7 +156,7 @@ static void with_idle(uint64_t count)
 	free(x);
 }
 
-/* It is called once, and then not for a second. */
+/* Its result asks not to be called again for a second. */
 static uint64_t idle_once(void *arg, uint64_t waited_ns)
 {
 	(void)arg;
@@ -198,7 +198,7 @@ static void past_deadline(void)
 	coll_comm_set_idle(comm, idle, &calls);
 	last_ns = 0;
 	ret = coll_barrier(comm);
-	/* In shared memory it is complete for the rank that comes last. */
+	/* In shared memory the barrier is complete for the rank that comes last. */
 	if (!ret && coll_comm_rank(comm))
 		ret = coll_barrier(comm);
 	if (ret != -ETIMEDOUT)

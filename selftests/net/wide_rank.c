@@ -133,7 +133,7 @@ static uint64_t of_sum(const struct sum *s)
 	return me - size % 2 < size / 2 ? s->plus : s->minus;
 }
 
-/* How many pluses more than minuses have the ranks below @end, which is not the last? */
+/* Number of ranks below @end with @plus, minus those with @minus. The last rank is not below. */
 static int excess(uint32_t end)
 {
 	uint32_t first = size % 2, i;
@@ -246,7 +246,7 @@ static void all(uint64_t count)
 		       count);
 }
 
-/* The largest are not kept to the last digit, but stay below. */
+/* The average of the largest numbers is not exact, but not larger than they are. */
 static void largest(void)
 {
 	const uint32_t f = 0x7f7fffff;

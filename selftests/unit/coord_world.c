@@ -112,7 +112,7 @@ static bool joinable(u32 name)
 	return name_of[name] < 'g';
 }
 
-/* The root starts it: all ranks there are have submitted it, and the same. */
+/* The root starts a name: all ranks that have not joined must have submitted it, all alike. */
 static void check_all(u32 name, u32 contributors)
 {
 	u32 r, nr = 0, first = WORLD_RANKS;
@@ -302,7 +302,7 @@ static int post(struct rank *r, char letter, u32 variant, u64 group, u32 members
 	u8 was = r->pending[name];
 	int ret;
 
-	/* It may be started on the spot. */
+	/* Set this before: coll_coord_post() may start the name at once. */
 	r->pending[name] = deadline ? 2 : 1;
 	r->variant[name] = (u8)(variant + 16 * (group & 15));
 	ret = coll_coord_post(&n->c, r->local, &name_of[name], 1, &p, &spare, &e);
@@ -325,7 +325,7 @@ static struct coll_coord_entry *entry_of(struct node *n, u32 name)
 	return NULL;
 }
 
-/* One that cannot be submitted. It is pending until its round has ended. */
+/* A rank cannot submit a member of its group. The name is pending until its round has ended. */
 static void refuse(struct rank *r, char letter, u64 group)
 {
 	struct node *n = &w->nodes[r->node];
@@ -341,13 +341,13 @@ static void refuse(struct rank *r, char letter, u64 group)
 		fault("a member cannot be refused");
 }
 
-/* Does this say something of the letter before it? */
+/* Is this a mark of the letter before it? */
 static bool is_mark(char c)
 {
 	return c == '\'' || c == '~' || c == '_';
 }
 
-/* A group is its letters. */
+/* Post the group whose letters begin at @at. */
 static const char *post_group(struct rank *r, const char *at)
 {
 	const char *end = strchr(at, ')'), *k, *rest;
@@ -489,7 +489,7 @@ static void pop(struct channel *ch, u8 *buf, u32 *len)
 	memmove(ch->buf[0], ch->buf[1], ch->nr * sizeof(ch->buf[0]));
 }
 
-/* One record of a node leaves for its parent, or arrives there; or the other way round. */
+/* One record leaves a node for its parent, or arrives at the parent; or from parent to node. */
 static int step_link(struct node *n, u32 what)
 {
 	struct node *to = &w->nodes[n->parent];
@@ -541,7 +541,7 @@ static int step_over(void)
 	return 1;
 }
 
-/* A node looks at the next one of what a join may have made ready, or orders the next one. */
+/* A node looks at the next tensor that a join may have made ready, or orders the next one. */
 static int step_look(struct node *n)
 {
 	if (!n->c.look && !n->c.more)

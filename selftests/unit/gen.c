@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Elements to reduce: special ones, random ones, and such that meet each other. */
+/* Elements to reduce: special ones, random ones, and ones that are often equal or close. */
 #include "reduce_test.h"
 
 u64 rnd;

@@ -25,10 +25,10 @@ extern u32 nr_sets;
 /* Finds them; prints a skipped result for each that is built but cannot run. */
 void find_sets(void);
 
-/* Functions where operators are defined and nowhere else; the scalar set has all. */
+/* Has the set functions only where operators are defined? The scalar set must have all of them. */
 bool set_complete(const struct coll_simd *s);
 
-/* Every (op, dtype) that the kernels have: all that are allowed but exact sums. */
+/* Do the kernels have this pair? They have all that are allowed, except for exact sums. */
 bool have_kernel(u32 op, u32 dtype);
 
 /* How much to do, in percent: COLL_UNIT_VOLUME, 100 unless set. At least 1 of @n. */

@@ -143,7 +143,7 @@ static bool less(struct ref_num a, struct ref_num b)
 	return c < 0;
 }
 
-/* The element that is it, not a number made anew. */
+/* The result of min or max is a copy of an input, so that its bits stay. A NaN is made anew. */
 static void fold_order(u32 kind, u32 op, const u8 *const *elem, u32 nr, u8 *out)
 {
 	struct ref_num x, best = {};

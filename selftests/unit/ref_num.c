@@ -136,7 +136,7 @@ struct ref_num ref_decode(u32 kind, const u8 *p)
 	return x;
 }
 
-/* x.m made as long as the format has it, or shorter for denormals */
+/* Make x.m as long as the format has it, or shorter for denormals. Return: biased exponent. */
 static u64 biased(const struct ref_format *f, struct ref_num *x)
 {
 	while (x->m && length(x->m) < f->digits && x->e > f->unit) {
@@ -166,7 +166,7 @@ static void encode_ldouble(struct ref_num x, u8 *p)
 	memcpy(p + 8, &top, 2);
 }
 
-/* A number of the kind or a wider one; here is where it is rounded to the kind. */
+/* Encode a number of the kind or of a wider one. It is rounded to the kind here. */
 void ref_encode(u32 kind, struct ref_num x, u8 *p)
 {
 	const struct ref_format *f = ref_format(kind);
@@ -206,7 +206,7 @@ static struct ref_num swap_add(const struct ref_format *f, struct ref_num a, str
 	int up = 126 - length(a.m), down;
 	bool more = false;
 
-	/* a reaches higher; give it room below, so that b's loss is far away */
+	/* a reaches higher: shift it up, so that the bits that b loses are far below its end */
 	a.m <<= up;
 	a.e -= up;
 	down = a.e - b.e;

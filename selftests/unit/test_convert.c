@@ -128,7 +128,7 @@ static bool narrows(const struct coll_simd *s, u32 dtype)
 	return narrows_these(s, dtype, in, 4 * ALL);
 }
 
-/* What is done to results: all outputs get what the first one becomes there and back. */
+/* Results are rounded: all outputs get the first one, narrowed and widened again. */
 static bool rounds(const struct coll_simd *s, u32 dtype)
 {
 	const struct coll_after after = {

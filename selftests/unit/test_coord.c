@@ -212,7 +212,7 @@ static bool play(const struct scene *s)
 
 /* --- random ones ----------------------------------------------------------------------- */
 
-/* Until nothing is possible: at random, of what is possible one soon behind a random one. */
+/* Take steps until none is possible: each time the first possible one from a random one on. */
 static void wander(uint64_t *seed)
 {
 	uint32_t n, nr = 0, idle = 0;
@@ -817,7 +817,7 @@ static void test_large_group_starts(void)
 	       "%u members start, and then another one, in %u calls that visit %u at most",
 	       members, calls, visits_most);
 	lone_finish();
-	/* One has started, there is no room for the next one, and a rank gives one up. */
+	/* One member has started, there is no room for the next one, and a rank gives one up. */
 	large_begin(0);
 	lone.c.window_ops = 1;
 	large_post(0, members, members, 77);
@@ -1005,7 +1005,7 @@ static uint32_t random_record(uint64_t *seed)
 	return tap_random(seed) >> 60 ? len : (uint32_t)(tap_random(seed) >> 33) % (len + 1);
 }
 
-/* It may refuse, or believe what could be; sanitizers say whether it is right. */
+/* The coordinator may refuse a record or believe it. Sanitizers find what it does wrong. */
 static void test_hostile(uint64_t seed)
 {
 	unsigned int i, k, refused = 0, taken = 0, garbled = 0;

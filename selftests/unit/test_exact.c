@@ -56,7 +56,7 @@ static u64 split_sum(const u64 *term, u32 nr, bool *direct)
 			break;
 		if (!take && !nr_acc)
 			continue;
-		/* into a further accumulator, or with all of them into one */
+		/* make a further accumulator of the terms, or one of them and all accumulators */
 		if (nr_acc == 20 || (nr_acc && tap_random(&rnd) % 4 == 0) || !take) {
 			call(t->part, result + 1, nr_acc, term + done, take);
 			nr_acc = 0;
@@ -85,7 +85,7 @@ static void shuffle(u64 *term, u32 nr)
 	}
 }
 
-/* In any order, cut anywhere. */
+/* Are sums of these terms right, whatever their order is and wherever they are cut? */
 static bool sum_ok(u64 *term, u32 nr)
 {
 	u64 want = expected(term, nr), got;
@@ -95,7 +95,7 @@ static bool sum_ok(u64 *term, u32 nr)
 	for (i = 0; i < SPLITS; i++) {
 		got = split_sum(term, nr, &direct);
 		nr_checked++;
-		/* one input alone, whatever it is: see reduce.h */
+		/* a single input is its own sum, whatever it is: see reduce.h */
 		if (nr == 1 && direct && got == term[0])
 			continue;
 		if (got != want) {
@@ -190,7 +190,7 @@ static void test_ill_conditioned(void)
 	tap_ok(ok && worst > 99.7, "%s: %d ill-conditioned sums", t->name, VECTORS);
 }
 
-/* As many of one size and sign as there may be, and one that is 2^distance smaller. */
+/* All terms of an op are equal, except for one that is 2^distance smaller. */
 static void test_distances(void)
 {
 	u64 term[COLL_SIMD_MAX], big, odd;
@@ -371,7 +371,7 @@ static void test_parts(void)
 	tap_ok(ok, "%s: partial sums are what their description says", t->name);
 }
 
-/* 2^n of the largest, and all but one of them taken away again. */
+/* Add 2^n of the largest number, and subtract all but one of them again. */
 static void test_room(void)
 {
 	u64 max = largest(false), low = largest(true), got = 0;

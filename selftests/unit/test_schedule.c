@@ -200,7 +200,7 @@ static int mutant_emit(struct coll_emit *e, u32 n, u32 me, u32 root)
 	return 0;
 }
 
-/* Is it an operand's place, or how two are put together? */
+/* Does the step fold two operands? Then COLL_STEP_LAST says in which order. */
 static bool folds(const struct coll_step *s)
 {
 	return s->action == COLL_ACT_REDUCE || s->action == COLL_ACT_REDUCE_IN ||
@@ -217,14 +217,14 @@ static bool fence_matters(const struct coll_step *steps, u32 i, u32 n, u32 nr)
 {
 	u32 j, waits_for = 0;
 
-	/* there to go one by one, not for the result */
+	/* its fences make transfers go one by one; the result does not need them */
 	if (mutant.of->id == COLL_ALG_PAIRWISE)
 		return false;
 	/* the rest of a range, behind its fenced beginning on the same link */
 	if (i && steps[i - 1].kind == steps[i].kind && steps[i - 1].peer == steps[i].peer &&
 	    (steps[i - 1].flags & COLL_STEP_FENCE))
 		return false;
-	/* the last token of 2^k + 1 has only its sender to tell of */
+	/* for 2^k + 1, the last token brings news of its sender only */
 	if (mutant.of->id == COLL_ALG_DISSEMINATION && !((n - 1) & (n - 2)) && i + 2 >= nr)
 		return false;
 	for (j = 0; j < i; j++)
@@ -280,7 +280,7 @@ static void test_mutants(const struct coll_algorithm *a, enum mutation how)
 
 	m.name = a->name;
 	m.collective = a->collective;
-	/* nothing is to be refused just because a flag does not say it */
+	/* the checker must not refuse a mutant because a flag is missing */
 	m.flags = a->flags | COLL_ALG_TMP | COLL_ALG_LAST | COLL_ALG_INPUT | COLL_ALG_RANKS;
 	mutant.of = a;
 	mutant.how = how;

@@ -218,7 +218,7 @@ static void test_by_hand(void)
 	}
 }
 
-/* True schedules under flags that say more than they keep. */
+/* True schedules whose flags promise more than the schedule keeps. */
 static void test_promises(void)
 {
 	static const struct {
@@ -257,7 +257,7 @@ static void test_promises(void)
 		tap_ok(check(&c) == -EINVAL && !strcmp(c.error, lies[i].error),
 		       "%s %u: %s", a.name, a.collective, lies[i].error);
 	}
-	/* and flags that say less: what a step needs must be said */
+	/* and flags that say too little: a flag must say what a step needs */
 	a = *coll_algorithm_find(COLL_ALLTOALL, COLL_ALG_BRUCK);
 	for (flag = COLL_ALG_TMP; flag <= COLL_ALG_RANKS; flag <<= 1) {
 		a.flags = coll_algorithm_find(COLL_ALLTOALL, COLL_ALG_BRUCK)->flags & ~flag;

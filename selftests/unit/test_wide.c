@@ -119,7 +119,7 @@ static void want_float(u32 dtype, u32 op, u32 nr, u32 cut, u32 i, u32 part,
 	}
 	if (op == COLL_OP_AVG)
 		acc = ref_div(&f, acc, arg->divisor);
-	/* As f32 first, that is where it is infinite. */
+	/* The result is rounded to the wide type first: beyond that type it becomes infinite. */
 	if (ext && beyond(ref_format(wide), acc))
 		acc = (struct ref_num){ .inf = true, .neg = acc.neg };
 	ref_encode(kind, acc, want + at);
@@ -245,7 +245,7 @@ static bool check_equal(const struct coll_simd *set, u32 dtype)
 	return true;
 }
 
-/* Averages of numbers that are finite are, of all types. */
+/* Averages of finite numbers are finite, for all types. */
 static bool check_finite(const struct coll_simd *set, u32 dtype)
 {
 	u32 size = coll_dtype_size(dtype), kind = ref_type(dtype)->kind[0], nr, k, i, bytes;

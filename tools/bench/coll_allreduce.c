@@ -5,8 +5,8 @@
  * ioctl       blocking calls, any memory
  * registered  blocking calls, buffers registered before
  * uring       nonblocking calls by io_uring, buffers registered before
- * thread      the same where there is no io_uring: by COLL_IOC_POST. Named when the library had
- *             a thread for that, as the rows of performance.csv are.
+ * thread      the same where there is no io_uring: by COLL_IOC_POST. The library had a thread for
+ *             that once. The rows of performance.csv keep the name.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -48,7 +48,7 @@ static int test(int i)
 {
 	int done = 1;
 
-	/* Done, it is gone: wait() must not look at it again. */
+	/* A request that is done does not exist any more: finish() must not use it. */
 	if (requests[i])
 		must(coll_test(requests[i], &done), "test");
 	if (done)

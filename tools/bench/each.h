@@ -210,7 +210,7 @@ static inline size_t each_length(const struct each *e, enum each_what what, size
 	}
 }
 
-/* Element @i of it. */
+/* Element @i of the output. */
 static inline float each_wanted(const struct each *e, enum each_what what, size_t count, size_t i)
 {
 	size_t own = count * (size_t)e->rank;

@@ -229,7 +229,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: floor RANKS BYTES:ITERATIONS:WARMUP...\n");
 		return 2;
 	}
-	/* As the module chooses. */
+	/* The module chooses the same set. */
 	isa = coll_simd_usable(0);
 	if (sched_getaffinity(0, sizeof(allowed), &allowed))
 		perror("sched_getaffinity");

@@ -295,8 +295,8 @@ static inline double peer_once(struct peer_run *r, enum peer_phase phase, double
 }
 
 /*
- * How many units take as long as @us, also while computing everywhere. In a short look ranks
- * may be on one CPU for all of it: so it is looked at as long as it is to be. All ranks agree.
+ * How many units take as long as @us when all ranks compute. In a short measurement, several ranks
+ * may share one CPU all the time: so each measurement takes about @us. All ranks agree.
  */
 static inline long peer_units(struct peer_run *r, double us)
 {
@@ -315,7 +315,7 @@ static inline long peer_units(struct peer_run *r, double us)
 	return (long)units;
 }
 
-/* Alone and with computing by turns: how fast a CPU is may change in between. */
+/* Measure by turns alone and with computing: the speed of a CPU may change in between. */
 static inline void peer_overlap(struct peer_run *r)
 {
 	int n = r->task.z.iters, i;
@@ -353,7 +353,7 @@ static inline double peer_typical(struct peer_run *r)
 	return bench_median(r->times, r->task.z.iters);
 }
 
-/* Median time of @n started together. Pieces of one vector: it is checked as such. */
+/* Median time of @n ops started together. They are on pieces of one vector, for its check. */
 static inline double peer_together(struct peer_run *r, int n)
 {
 	size_t count = peer_count(r);

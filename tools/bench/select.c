@@ -5,12 +5,12 @@
  *
  * usage: select LABEL MAXBYTES
  *
- * The field: algorithms take turns, each turn in another order; a run of short ops is many on
- * end, with another root each; of each run the slowest rank counts, of all runs the median. An
- * algorithm that is clearly slower drops out. The least of eleven medians is less than any of
- * them should be, so the one that seems best and the chosen one then meet again, alone, by
- * turns, and only these fresh runs count: the duel. Algorithms whose schedules are the same,
- * step by step, differ by noise alone; by how much, is told, too.
+ * The field: algorithms take turns, each turn in another order. A run of short ops is many of them,
+ * one after the other, each with another root. The slowest rank of each run counts, and the median
+ * of all runs. An algorithm that is clearly slower drops out. The least of eleven medians is too
+ * small by chance. So the algorithm that seems best and the chosen one then run again, alone, by
+ * turns, and only these new runs count: the duel. Algorithms with the same schedule, step by step,
+ * differ by noise alone. It is printed how much that is.
  *
  * Rank 0 prints, separated by tabs, each behind LABEL, nodes, collective, bytes:
  *	ROW	algorithm, median, lower quartile, runs, 1 if it is the chosen one
@@ -49,7 +49,7 @@
 /**
  * struct entry - who takes part
  * @segment: 0: the kernel's
- * @before: how many times the best one's time it took with shorter vectors
+ * @before: its time with shorter vectors, divided by that of the best one
  * @twin: an earlier one with the same schedule; itself: none
  */
 struct entry {
@@ -89,11 +89,11 @@ static void die(const struct point *p, const char *what, int err)
 }
 
 /*
- * A run behind a barrier: as many ops on end as are not too few to tell, each with another
- * root, and seconds per op. A single short op would show who left the barrier first, and
- * without new roots a broadcast's would be through with all of them before the last rank
- * had seen one. @algorithm COLL_ALG_AUTO: as an application does. Always the same barrier,
- * not the one that the library's tables have.
+ * Run ops behind a barrier, one after the other, enough of them to measure, each with another root.
+ * Return: seconds per op. The time of a single short op would depend on the rank that left the
+ * barrier first. With one root, the root of broadcasts would end all of them before the last rank
+ * had got the first. @algorithm COLL_ALG_AUTO: as an application does. The barrier is always the
+ * same one, not the one of the library's tables.
  */
 static double run(const struct point *p, uint32_t algorithm, uint32_t segment)
 {
@@ -177,7 +177,7 @@ static void shuffle(uint32_t *order, uint32_t nr, uint32_t round)
 	}
 }
 
-/* One turn of all that are in it. Return: seconds by the slowest rank of all its ops. */
+/* One turn of all algorithms in @is_in. Return: seconds of all its ops, by the slowest ranks. */
 static double turn(struct point *p, uint32_t round, const uint8_t *is_in, bool keep)
 {
 	double times[MAX_ALGS] = { 0 }, sum = 0;
@@ -226,7 +226,7 @@ static uint32_t field(struct point *p, uint32_t chosen)
 	for (round = 0; round < MAX_RUNS && (round < min || spent < FIELD_TIME); round++) {
 		spent += turn(p, round, is_in, true);
 		best = best_of(p);
-		/* One run proves little, but where it took seconds. */
+		/* One run proves little, except if it took seconds. */
 		for (i = 0; i < p->nr && (round > 1 || p->bytes >= IS_LONG); i++)
 			if (median(&p->who[i]) > HOPELESS * median(&p->who[best]) && i != chosen)
 				is_in[i] = 0;
@@ -237,7 +237,7 @@ static uint32_t field(struct point *p, uint32_t chosen)
 	return best;
 }
 
-/* Return: pairs of runs; @t: medians of the one and of the chosen one. */
+/* Return: number of pairs of runs. @t: medians of the best algorithm and of the chosen one. */
 static uint32_t duel(const struct point *p, uint32_t best, double *t)
 {
 	uint32_t min = p->bytes >= IS_LONG ? MIN_RUNS : MORE_RUNS, n;
@@ -301,7 +301,7 @@ static void print_field(const struct point *p, uint32_t chosen)
 	}
 }
 
-/* Which one is chosen? Added to those with the kernel's segment if it has its own. */
+/* Return: the entry of the chosen algorithm. It is added if its segment is not the kernel's. */
 static uint32_t find_chosen(struct point *p)
 {
 	struct coll_select_row row;
@@ -321,7 +321,7 @@ static uint32_t find_chosen(struct point *p)
 	return p->nr++;
 }
 
-/* By what the chosen one takes, the second time, when it is warm. The same on all ranks. */
+/* Set @batch, the same on all ranks, by the time of the chosen algorithm, warm if ops are short. */
 static void find_batch(struct point *p)
 {
 	uint32_t n = coll_comm_size(p->comm);
@@ -354,7 +354,7 @@ static void measure(struct point *p)
 	if (best == chosen) {
 		how = "best";
 	} else if (p->who[best].twin == p->who[chosen].twin) {
-		/* One schedule, whatever it is called. */
+		/* Both have the same schedule. */
 		how = "same";
 		t[1] = t[0];
 	} else {

@@ -105,7 +105,7 @@ static int assign(coll_iter_ctx_t *ctx, void *arg)
 	return 0;
 }
 
-/* Move the centroids; how far the farthest went, is the criterion. */
+/* Move the centroids. The criterion is the longest way of a centroid. */
 static int update(coll_iter_ctx_t *ctx, void *arg)
 {
 	struct kmeans *km = arg;

@@ -79,7 +79,7 @@ static void die(const char *what)
 
 /* --- threads that post ----------------------------------------------------------- */
 
-/* One of those that are ready, any. NULL: the end. */
+/* Take any part that is ready. NULL: the end. */
 static struct part *take(struct net *net)
 {
 	struct part *p = NULL;
@@ -266,7 +266,7 @@ static void update(const struct net *net, const struct part *p)
 					     (double)net->data.rows;
 }
 
-/* Weights change in whatever order the sums come: none depends on another one. */
+/* Wait for all sums, and change the weights. The order of the parts makes no difference. */
 static void wait_for_all(struct net *net)
 {
 	struct part *parts[LAYERS * PARTS];
@@ -275,7 +275,7 @@ static void wait_for_all(struct net *net)
 	for (k = 0; k < LAYERS; k++)
 		for (p = 0; p < net->layer[k].nr_parts; p++)
 			parts[n++] = &net->layer[k].part[p];
-	/* There is nothing to wait for in what has not been posted. */
+	/* A part has to be posted before coll_tensor_wait() can wait for it. */
 	pthread_mutex_lock(&net->lock);
 	while (net->posted < n)
 		pthread_cond_wait(&net->changed, &net->lock);

@@ -27,7 +27,7 @@
  * @pages: of each vector
  * @tail: bytes of the last one
  * @times: of each iteration, nanoseconds
- * @begin: of this one; the opener of the gate writes it, and the others read it past the next
+ * @begin: time when this iteration began; written at one gate, read at the next
  * @arrived: workers that have come to the next gate
  * @gate: gates passed
  * @cursor: next page
@@ -49,9 +49,9 @@ struct limit_job {
 };
 
 /*
- * All workers meet; the last one opens, after it has set the cursor back. Return: when
- * it did, to that one; 0 to the others. Each by its own clock would leave out the time
- * for which it was not running.
+ * All workers meet at the gate. The last one sets the cursor back and opens the gate. Return: the
+ * time of this to the last one; 0 to the others. If each worker took the time by itself, the time
+ * for which it was not running would be left out.
  */
 static u64 limit_meet(struct limit_job *j)
 {

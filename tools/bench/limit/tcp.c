@@ -19,7 +19,7 @@
 
 /**
  * struct limit_rx - one receiver
- * @pages: where it is added to, again and again
+ * @pages: what comes is added to these, again and again
  * @window: bytes of them
  * @loops: of the widest instruction set
  * @left: bytes to come
@@ -119,7 +119,7 @@ static int limit_rx_skb(read_descriptor_t *desc, struct sk_buff *skb, unsigned i
 		rx->begin = ktime_get_ns();
 	skb_prepare_seq_read(skb, off, off + take, &st);
 	while (done < take && (n = skb_seq_read(done, &p, &st))) {
-		/* it knows the end of the fragment only */
+		/* skb_seq_read() stops at the end of a fragment, not at @take */
 		n = min_t(size_t, n, take - done);
 		limit_rx_add(rx, p, n);
 		done += n;
