@@ -29,8 +29,8 @@
 #define COLL_USER_EARLY_FRAMES	(COLL_USER_EARLY - COLL_USER_EARLY / 8)
 /*
  * Work items of one user that run at a time on a machine with fewer CPUs than this. An item that
- * its user blocks needs a slot, too. Each worker at nice 19 takes 15 parts of 1024 from an ordinary
- * task on its CPU, so eight workers take 12 percent if all run on one CPU.
+ * its user blocks needs a slot, too. The scheduler gives a worker at nice 19 the weight 15, and an
+ * ordinary task 1024. So eight workers take 120 of 1144 parts, 10 percent, if all run on one CPU.
  */
 #define COLL_USER_WORKERS	8
 /*

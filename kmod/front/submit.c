@@ -122,11 +122,11 @@ static bool coll_waiting_yield(struct coll_call *w, u64 *end)
 static void coll_waiting_spin(struct coll_call *w)
 {
 	struct coll_group *g = coll_member_group(w->req.member);
-	/* Not local_clock(): if that is based on jiffies, it may stand still in the loop. */
 	u64 end;
 
 	if (!w->spin_us || READ_ONCE(w->done))
 		return;
+	/* Not local_clock(): if that is based on jiffies, it may stand still in the loop. */
 	end = ktime_get_ns() + w->spin_us * NSEC_PER_USEC;
 	while (!READ_ONCE(w->done) && !signal_pending(current) && ktime_get_ns() < end) {
 		if ((!single_task_running() || need_resched()) && !coll_waiting_yield(w, &end))

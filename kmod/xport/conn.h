@@ -249,7 +249,7 @@ struct coll_conn {
 static inline struct coll_stream *coll_conn_stream(const struct coll_conn *conn,
 						   u32 i)
 {
-	/* pairs with the store in coll_conn_add() */
+	/* pairs with the store in coll_conn_add_locked() */
 	return smp_load_acquire(&conn->streams[i]);
 }
 

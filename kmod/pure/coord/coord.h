@@ -48,6 +48,8 @@ int coll_coord_refuse(struct coll_coord *c, u32 local, const void *name, u32 len
 
 /**
  * coll_coord_join() - a local rank submits nothing more until all have joined
+ * @c: coordinator
+ * @local: number of the local rank
  *
  * Return: 0, and one call of ops->joined or ops->left follows; -EBUSY if it has joined already;
  * -ESHUTDOWN if a rank has left.

@@ -7,6 +7,7 @@
 
 /**
  * coll_coord_run() - order what is ready
+ * @c: coordinator
  *
  * At the root, after one or more of the other calls: what became ready by them may be
  * fused. Does nothing elsewhere. Entries that the window has no room for wait for

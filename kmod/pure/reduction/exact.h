@@ -5,7 +5,7 @@
  * of ranks, their placement and the algorithm. Integer arithmetic only: no FPU.
  *
  * While it travels, a sum is an accumulator: a fixed-point number wide enough for
- * every finite float and 2^10 (f64) or 2^42 (f32) of the largest ones, as U. Kulisch
+ * every finite float and 2^13 (f64) or 2^42 (f32) of the largest ones, as U. Kulisch
  * has it ("Computer Arithmetic and Validity", 2008); R. Neal, "Fast exact summation
  * using small and large superaccumulators" (arXiv:1505.05571, 2015) surveys the art.
  *
