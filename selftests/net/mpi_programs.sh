@@ -9,9 +9,11 @@
 . "$(dirname "$0")/mpi_lib.sh"
 
 input=/usr/share/doc/hpcc/examples/_hpccinf.txt
-# Each of PBLAS for one level; LU and Cholesky (LLT) factorizations. d: real, z: complex numbers
+# Each of PBLAS for one level; LU and Cholesky (LLT) factorizations. d: real, z: complex numbers.
+# Not xdllt: it hangs with Open MPI alone, too, in most runs on some machines (AMD family 26): its
+# ranks come to different decisions in PDLACON.
 scalapack="PBLAS/dpb1tst PBLAS/dpb2tst PBLAS/dpb3tst PBLAS/zpb1tst PBLAS/zpb2tst PBLAS/zpb3tst"
-scalapack+=" xdlu xzlu xdllt xzllt"
+scalapack+=" xdlu xzlu xzllt"
 limit=600
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp" "$log"' EXIT
