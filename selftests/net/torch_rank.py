@@ -653,16 +653,24 @@ def states():
     restored(torch.optim.SGD)
     restored(torch.optim.SGD, momentum=0.9)
     restored(torch.optim.Adam, amsgrad=True)
+    # the root's float32 becomes float64 on all ranks
+    restored(torch.optim.NAdam)
     optimizer = restored(torch.optim.LBFGS, max_iter=3)
     # what cannot be sent is an error on all ranks, and the group goes on
     p = next(iter(optimizer.state))
     if me == 0:
         optimizer.state[p]["odd"] = lambda: None
-    fails(RuntimeError, "the optimizer of rank 0", coll_torch.broadcast_optimizer_state, optimizer)
+    fails(RuntimeError, "pickle" if me == 0 else "another rank", coll_torch.broadcast_optimizer_state,
+          optimizer)
     optimizer.state[p]["odd"] = torch.ones(2).to_sparse()
-    fails(RuntimeError, "torch.sparse_coo on cpu", coll_torch.broadcast_optimizer_state, optimizer)
+    fails(RuntimeError, "sparse_coo" if me == 0 else "another rank",
+          coll_torch.broadcast_optimizer_state, optimizer)
     optimizer.state[p]["odd"] = torch.empty(0)
     coll_torch.broadcast_optimizer_state(optimizer)
+    # one rank has another number of parameters
+    few = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1)) for _ in range(1 + (me == n - 1))], lr=1.0)
+    fails(RuntimeError, "parameter group" if me == n - 1 else "another rank",
+          coll_torch.broadcast_optimizer_state, few)
     if n > 2:
         # rank 1 of the group is not rank 1 of all
         group = dist.new_group([0, 2], backend="coll")
@@ -703,6 +711,12 @@ def uneven():
         want -= (n + 1) / 2
         assert torch.allclose(p.detach(), torch.full((3,), want, dtype=p.dtype)), p
         optimizer.gradients.remove()
+    fails(ValueError, "present is for AVG", coll_torch.Gradients, [("a", p)], op=Op.SUM, present=True)
+    gradients = coll_torch.Gradients([("a", p)], passes=2)
+    (p * 1).sum().backward()
+    fails(RuntimeError, "before wait()", gradients.join)
+    gradients.wait()
+    assert gradients.join() < n
     dist.destroy_process_group()
 
 

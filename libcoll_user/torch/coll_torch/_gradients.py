@@ -55,6 +55,8 @@ class Gradients:
                  passes: int = 1, present: bool = False) -> None:
         if passes < 1:
             raise ValueError(f"passes is {passes}, and has to be 1 or more")
+        if present and op != dist.ReduceOp.AVG:
+            raise ValueError("present is for AVG")
         self._op, self._wire, self._passes, self._present = op, wire, passes, present
         self._parameters: Dict[str, torch.Tensor] = {}
         for name, p in named_parameters:
@@ -138,11 +140,11 @@ class Gradients:
         Until then the other ranks go on, and this rank contributes nothing to their gradients. It has
         waited for its own ones before. backward() must not reach a parameter meanwhile.
         """
-        if self._pending:
-            raise RuntimeError("join() before wait(): gradients are being reduced")
+        if self._pending or any(self._seen.values()):
+            raise RuntimeError("join() before wait(): backward() has added to gradients")
+        self._waited, self._added = False, False
         last = torch.zeros(1, dtype=torch.int32)
         self._named.join(last).wait()
-        self._waited, self._added = False, False
         return int(last)
 
     def remove(self) -> None:

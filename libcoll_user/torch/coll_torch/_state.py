@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 """What one rank has read from a checkpoint, for all others: parameters and states of optimizers."""
 import pickle
-from typing import Any, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 import torch
 import torch.distributed as dist
@@ -32,12 +32,19 @@ class _Place(NamedTuple):
     dtype: torch.dtype
 
 
+# What coll has: torch.rst
+_TYPES = {torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool,
+          torch.float16, torch.bfloat16, torch.float32, torch.float64,
+          torch.complex64, torch.complex128}
+
+
 def _take_out(value: Any, tensors: List[torch.Tensor]) -> Any:
     """The same with places instead of tensors, which are appended to the list."""
     if torch.is_tensor(value):
-        if value.device.type != "cpu" or value.layout != torch.strided:
-            raise ValueError(f"a tensor of the state is {value.layout} on {value.device}")
-        tensors.append(value.detach().contiguous())
+        if value.device.type != "cpu" or value.layout != torch.strided or value.dtype not in _TYPES:
+            raise ValueError(f"a tensor of the state is {value.layout} on {value.device}, of type "
+                             f"{value.dtype}")
+        tensors.append(value.detach().resolve_conj().resolve_neg().contiguous())
         return _Place(len(tensors) - 1, tuple(value.shape), value.dtype)
     if isinstance(value, dict):
         return {k: _take_out(v, tensors) for k, v in value.items()}
@@ -58,36 +65,46 @@ def _put_in(value: Any, tensors: List[torch.Tensor]) -> Any:
     return value
 
 
-def _pickled(state: Any, tensors: List[torch.Tensor]) -> Tuple[str, bytes]:
-    """What the root sends first: the error, and all but the tensors."""
+def _on_all(group: Optional[dist.ProcessGroup], call: Callable) -> Any:
+    """The result of the call. If it fails on a rank, all ranks raise RuntimeError."""
+    result, error = None, None
     try:
-        return "", pickle.dumps(_take_out(state, tensors))
-    except Exception as e:  # whatever the pickling of an object raises
-        tensors.clear()
-        return f"{type(e).__name__}: {e}", b""
+        result = call()
+    except Exception as e:  # whatever an optimizer, or an object that is pickled, raises
+        error = e
+    failed = torch.tensor([error is not None], dtype=torch.int32)
+    dist.all_reduce(failed, dist.ReduceOp.MAX, group)
+    if error is not None:
+        raise RuntimeError(f"the state of the optimizer: {type(error).__name__}: {error}") from error
+    if failed:
+        raise RuntimeError("the state of the optimizer: another rank has an error")
+    return result
 
 
 def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root: int = 0,
                               group: Optional[dist.ProcessGroup] = None) -> None:
     """The state of one rank's optimizer into everybody's, with the options of its parameter groups.
 
-    The other ranks' optimizers have parameters alike, and may have no state yet. If the root's state
-    cannot be sent, all ranks raise RuntimeError.
+    The other ranks' optimizers have parameters alike, and may have no state yet. All ranks load the
+    state, also the root: load_state_dict() changes types of tensors. If the state cannot be sent,
+    or cannot be loaded on a rank, all ranks raise RuntimeError.
     """
     where = _group_of(group)
-    tensors: List[torch.Tensor] = []
     is_root = where.rank() == root
     source = dist.get_global_rank(where, root) if group is not None else root
-    said: List[Any] = [_pickled(optimizer.state_dict(), tensors) if is_root else None]
+    tensors: List[torch.Tensor] = []
+
+    def give() -> Tuple[Any, bytes]:
+        mine = optimizer.state_dict()
+        return mine, pickle.dumps(_take_out(mine, tensors))
+
+    state, data = _on_all(group, give if is_root else lambda: (None, b""))
+    said = [data]
     dist.broadcast_object_list(said, src=source, group=group)
-    error, data = said[0]
-    if error:
-        raise RuntimeError(f"the optimizer of rank {root}: {error}")
-    state = None if is_root else _put_in(pickle.loads(data), tensors)
+    taken = _on_all(group, lambda: state if is_root else _put_in(pickle.loads(said[0]), tensors))
     named = _c10d.Named(where)
     with torch.no_grad():
         works = [(named.broadcast(f"state {i} of an optimizer", t, root), t, t)
                  for i, t in enumerate(tensors)]
     _wait_for_all(works)
-    if not is_root:
-        optimizer.load_state_dict(state)
+    _on_all(group, lambda: optimizer.load_state_dict(taken))
