@@ -2,9 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collective.h"
 #include "comm/shm.h"
-#include "shm_counts.h"
 #include "shm_fold.h"
 #include "shm_move.h"
 #include "shm_plan.h"
@@ -16,19 +14,20 @@
 
 /**
  * struct shm_plan - a command that can be done in shared memory, and what follows from it
- * @cmd: copy of the command
+ * @asked: the caller's command
+ * @cmd: a copy of it; its counts and displacements are @counts and @displs
  * @limit: limits of the communicator at that time
  * @ranked: the kernel folded in the order of ranks
- * @usable: @move follows from @cmd, @limit, @ranked, @counts and @displs alone
+ * @usable: @move follows from @cmd, @limit and @ranked alone
  * @nr_counts: counts of a v-form; 0: this rank has none
  * @nr_displs: displacements; 0: this rank has none
- * @counts: copy of the counts, which are in the caller's memory
+ * @counts: copy of the counts
  * @displs: copy of the displacements
- * @move: refers to @cmd and @fold, and to the caller's counts and displacements
+ * @move: refers to @cmd, @counts, @displs and @fold
  * @fold: the operator
  */
 struct shm_plan {
-	struct coll_cmd cmd;
+	struct coll_cmd asked, cmd;
 	size_t limit[SHM_KINDS];
 	bool ranked, usable;
 	uint32_t nr_counts, nr_displs;
@@ -51,38 +50,42 @@ static bool are(const uint64_t *kept, uint64_t addr, uint32_t nr)
 	return !nr || !memcmp(kept, (const void *)(uintptr_t)addr, nr * sizeof(*kept));
 }
 
-/* Is it the same command as last time? The numbers in the caller's memory may be others. */
+/* Is it the same command as last time? The counts in the caller's memory may have changed. */
 static bool fits(const struct shm_plan *p, const struct shm *s, const struct coll_cmd *cmd)
 {
 	return p->usable && !memcmp(p->limit, s->limit, sizeof(p->limit)) &&
-	       p->ranked == s->ranked && !memcmp(&p->cmd, cmd, sizeof(*cmd)) &&
+	       p->ranked == s->ranked && !memcmp(&p->asked, cmd, sizeof(*cmd)) &&
 	       are(p->counts, cmd->counts_addr, p->nr_counts) &&
 	       are(p->displs, cmd->displs_addr, p->nr_displs);
 }
 
-/* Copy @nr numbers. Return: how many have been copied. */
-static uint32_t keep(uint64_t *to, uint64_t addr, uint32_t nr)
+/* Copy @nr numbers, if there are any, and use the copy. Return: how many have been copied. */
+static uint32_t keep(uint64_t *to, __u64 *addr, uint32_t nr)
 {
-	if (!addr)
+	if (!*addr)
 		return 0;
-	memcpy(to, (const void *)(uintptr_t)addr, nr * sizeof(*to));
+	memcpy(to, (const void *)(uintptr_t)*addr, nr * sizeof(*to));
+	*addr = (uintptr_t)to;
 	return nr;
 }
 
-/* Return: false: there are too many. */
-static bool keep_numbers(struct shm_plan *p, const struct shm *s)
+/*
+ * Keep the command. It has been found good: so the counts are there. They are checked again as they
+ * are in the copy. Return: false: for the kernel after all.
+ */
+static bool make_usable(struct shm_plan *p, const struct shm *s)
 {
 	uint32_t nr = p->cmd.collective == COLL_ALLTOALLV ? 2 * s->n : s->n;
 
 	p->nr_counts = 0;
 	p->nr_displs = 0;
-	if (!shm_has_counts(p->cmd.collective))
+	p->usable = !p->move.counts;
+	if (p->usable || nr > NUMBERS)
 		return true;
-	if (nr > NUMBERS)
-		return false;
-	p->nr_counts = keep(p->counts, p->cmd.counts_addr, nr);
-	p->nr_displs = keep(p->displs, p->cmd.displs_addr, nr);
-	return true;
+	p->nr_counts = keep(p->counts, &p->cmd.counts_addr, nr);
+	p->nr_displs = keep(p->displs, &p->cmd.displs_addr, nr);
+	p->usable = shm_move_setup(s, &p->cmd, &p->fold, &p->move);
+	return p->usable;
 }
 
 const struct shm_move *shm_plan(struct shm *s, const struct coll_cmd *cmd)
@@ -97,12 +100,12 @@ const struct shm_move *shm_plan(struct shm *s, const struct coll_cmd *cmd)
 		return NULL;
 	if (fits(p, s, cmd))
 		return &p->move;
+	p->asked = *cmd;
 	p->cmd = *cmd;
 	memcpy(p->limit, s->limit, sizeof(p->limit));
 	p->ranked = s->ranked;
 	p->usable = false;
-	if (!shm_move_setup(s, &p->cmd, &p->fold, &p->move))
+	if (!shm_move_setup(s, &p->cmd, &p->fold, &p->move) || !make_usable(p, s))
 		return NULL;
-	p->usable = keep_numbers(p, s);
 	return &p->move;
 }

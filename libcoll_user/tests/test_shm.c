@@ -547,28 +547,53 @@ static const uint16_t counted[] = {
 	COLL_ALLGATHERV, COLL_GATHERV, COLL_SCATTERV, COLL_ALLTOALLV, COLL_REDUCE_SCATTER,
 };
 
+/**
+ * struct counted_op - a v-form, and the communicator that does it
+ * @w: NULL: there has been none yet
+ */
+struct counted_op {
+	struct world *w;
+	uint16_t what;
+	uint32_t root;
+	struct blocks b;
+};
+
+/* Another v-form; or the same again, of an alltoallv with one other count. */
+static void draw_counted(struct counted_op *o, uint32_t n)
+{
+	bool again = o->w && below(&lot, 2);
+
+	if (!o->w)
+		o->w = world_new(n);
+	if (again && o->what == COLL_ALLTOALLV)
+		o->b.counts[below(&lot, n)][below(&lot, n)] = below(&lot, 41);
+	if (again)
+		return;
+	o->what = counted[below(&lot, 5)];
+	o->root = below(&lot, n);
+	draw_blocks(&o->b, n, o->what);
+	misplace_empty_blocks(&o->b, n, o->what);
+}
+
 static bool with_counts(struct work *k)
 {
-	struct world *w = NULL;
-	uint32_t i, r, n, root;
-	struct blocks b;
-	uint16_t what;
+	static struct counted_op ops[MOST + 1];
+	struct counted_op *o;
+	uint32_t i, r, n;
 	bool good = true;
 
-	for (i = 0; i < 200 && good; i++) {
+	for (i = 0; i < 400 && good; i++) {
 		n = 2 + i % (MOST - 1);
-		what = counted[below(&lot, 5)];
-		root = below(&lot, n);
-		w = world_new(n);
-		draw_blocks(&b, n, what);
-		misplace_empty_blocks(&b, n, what);
+		o = &ops[n];
+		draw_counted(o, n);
 		for (r = 0; r < n; r++)
-			prepare_counts(&k[r], w, r, what, &b, root);
+			prepare_counts(&k[r], o->w, r, o->what, &o->b, o->root);
 		run_all(k, n);
 		for (r = 0; r < n; r++)
-			good &= check_counts(&k[r], &b, root);
-		world_free(w);
+			good &= check_counts(&k[r], &o->b, o->root);
 	}
+	for (n = 2; n <= MOST; n++)
+		world_free(ops[n].w);
 	return good;
 }
 

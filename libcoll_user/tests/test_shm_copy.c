@@ -469,7 +469,7 @@ static bool keeps_one(void)
 		op = i % COLL_NR_OPS;
 		dtype = i / COLL_NR_OPS % COLL_NR_DTYPES;
 		f = (struct shm_fold){ 0 };
-		if (!shm_fold_setup(&f, COLL_EXSCAN, op, dtype, i & 1, true, 2) ||
+		if (!shm_fold_setup(&f, COLL_EXSCAN, op, dtype, below(&lot, 2), true, 2) ||
 		    !shm_fold_keeps_one(&f))
 			continue;
 		draw_bytes(in, sizeof(in));
