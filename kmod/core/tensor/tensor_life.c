@@ -18,8 +18,8 @@
 #include "tensor_life.h"
 
 /*
- * A cache of their own: kmalloc() would take, and zero, a third more, and thousands of tensors may be
- * pending.
+ * A cache for tensors only: kmalloc() would take, and zero, 1024 bytes for each of them, and
+ * thousands may be pending.
  */
 static struct kmem_cache *coll_tensor_cache;
 

@@ -12,7 +12,7 @@ int coll_tensor_cache_init(void);
 void coll_tensor_cache_exit(void);
 
 /*
- * Memory for a tensor of @m, and for its op; charged to the caller. Return: zeroed, except for
+ * Memory for a tensor of @m, and for its op; charged to the active memcg. Return: zeroed, except for
  * ->req.member, ->op and what a new one needs; NULL.
  */
 struct coll_tensor_req *coll_tensor_alloc(struct coll_member *m, gfp_t gfp);
