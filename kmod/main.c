@@ -74,9 +74,9 @@ static void __exit coll_exit(void)
 	coll_chardev_exit();
 	coll_netlink_exit();
 	coll_group_exit();
-	coll_tensor_cache_exit();
 	/* A socket callback may have begun just before it was taken off. */
 	synchronize_net();
+	coll_tensor_cache_exit();
 }
 
 module_init(coll_init);

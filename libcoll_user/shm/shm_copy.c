@@ -6,9 +6,9 @@
 #include "shm_move.h"
 
 /*
- * A rank tells the others how far it is whenever it has written so many bytes. With less, both
- * CPUs would too often want the same cache lines at a time: that of the number, and, since CPUs read
- * ahead, those at the end of a part.
+ * After each part of so many bytes a rank tells the others how much it has written. With smaller
+ * parts, two CPUs too often want the same cache lines at a time: the line of the number, and the
+ * lines at the end of a part, because CPUs read ahead.
  */
 #define PART	16384
 

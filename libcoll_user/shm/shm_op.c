@@ -61,9 +61,9 @@ static enum shm_outcome look_further(const struct shm *s, const struct shm_op *o
 }
 
 /*
- * How many bytes of the input of a rank may be read? It tells how much of a large one it has
- * written, see shm_copy_in(). It goes on to the next op only when it has written all of this one:
- * so a number that belongs to a later op is not too large.
+ * Return: bytes of the input of @rank that may be read now. A rank that writes a large input tells
+ * how much of it is there, see shm_copy_in(). The rank begins its next op only after it has written
+ * the whole input. So a number that belongs to a later op is not too large.
  */
 static size_t readable(const struct shm *s, const struct shm_op *o, uint32_t rank)
 {
@@ -165,7 +165,7 @@ void shm_op_write(const struct shm *s, const struct shm_move *m, struct shm_op *
 	o->kind = m->kind;
 	o->count = m->count;
 	o->own_count = m->own_count;
-	/* Other ranks poll the head. Unless they need it early, write it together with ->pos. */
+	/* Other ranks poll the head: write it together with ->pos, unless they need it early. */
 	if (!m->in_parts)
 		shm_move_write(s, m, o->pos);
 	__atomic_store_n(&w[1], o->kind, __ATOMIC_RELAXED);

@@ -7,7 +7,7 @@
 #include "shm_move.h"
 #include "shm_plan.h"
 
-/* So many commands are kept. */
+/* Number of commands that are kept. */
 #define PLANS	4
 /* Counts of a v-form that is kept, or displacements: as many as an alltoallv of 16 ranks has. */
 #define NUMBERS	32
@@ -45,7 +45,7 @@ static struct shm_plan *plan_of(struct shm *s, const struct coll_cmd *cmd)
 	return s->plans ? &s->plans[(hash >> 32) % PLANS] : NULL;
 }
 
-static bool are(const uint64_t *kept, uint64_t addr, uint32_t nr)
+static bool same_numbers(const uint64_t *kept, uint64_t addr, uint32_t nr)
 {
 	return !nr || !memcmp(kept, (const void *)(uintptr_t)addr, nr * sizeof(*kept));
 }
@@ -55,8 +55,8 @@ static bool fits(const struct shm_plan *p, const struct shm *s, const struct col
 {
 	return p->usable && !memcmp(p->limit, s->limit, sizeof(p->limit)) &&
 	       p->ranked == s->ranked && !memcmp(&p->asked, cmd, sizeof(*cmd)) &&
-	       are(p->counts, cmd->counts_addr, p->nr_counts) &&
-	       are(p->displs, cmd->displs_addr, p->nr_displs);
+	       same_numbers(p->counts, cmd->counts_addr, p->nr_counts) &&
+	       same_numbers(p->displs, cmd->displs_addr, p->nr_displs);
 }
 
 /* Copy @nr numbers, if there are any, and use the copy. Return: how many have been copied. */
@@ -70,8 +70,8 @@ static uint32_t keep(uint64_t *to, __u64 *addr, uint32_t nr)
 }
 
 /*
- * Keep the command. It has been found good: so the counts are there. They are checked again as they
- * are in the copy. Return: false: for the kernel after all.
+ * Keep the command, which shm_move_setup() has accepted. So its counts can be read. Check the copy of
+ * them again: another thread may have changed them. Return: false: the command is for the kernel.
  */
 static bool make_usable(struct shm_plan *p, const struct shm *s)
 {
