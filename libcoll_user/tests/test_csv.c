@@ -287,6 +287,5 @@ int main(void)
 	test_files();
 	test_all_options();
 	unlink(path);
-	printf("1..%d\n", tests);
-	return failures ? 1 : 0;
+	return ok_done();
 }

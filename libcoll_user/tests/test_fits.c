@@ -8,16 +8,7 @@
 #include "comm/topology.h"
 #include "mpi/fits.h"
 #include "schedule.h"
-
-static int tests, failures;
-
-static void ok(bool good, const char *name)
-{
-	tests++;
-	failures += !good;
-	printf("%sok %d - %s\n", good ? "" : "not ", tests, name);
-	fflush(stdout);
-}
+#include "tap.h"
 
 static const struct {
 	u32 collective;
@@ -129,7 +120,5 @@ int main(void)
 	test_steps();
 	test_nodes();
 	test_ranks();
-	printf("1..%d\n", tests);
-	printf("# fits: %d passed, %d failed\n", tests - failures, failures);
-	return failures != 0;
+	return ok_done();
 }

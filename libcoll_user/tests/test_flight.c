@@ -26,6 +26,7 @@
 #include "comm/shm.h"
 #include "nonblocking/async.h"
 #include "shm/shm_flight.h"
+#include "tap.h"
 
 #define MOST	6
 #define DATA	1024
@@ -39,23 +40,7 @@
 #define SLOT_OFFSET	192
 #define SLOT_SIZE	(sizeof(struct coll_shm_slot) + DATA + 64)
 #define AREA_SIZE	(SLOT_OFFSET + COLL_SHM_SLOTS * SLOT_SIZE)
-
-static int tests, failures;
 static uint64_t lot;
-
-static void ok(bool good, const char *name)
-{
-	tests++;
-	failures += !good;
-	printf("%sok %d - %s\n", good ? "" : "not ", tests, name);
-	fflush(stdout);
-}
-
-static uint32_t below(uint64_t *state, uint32_t n)
-{
-	*state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (uint32_t)((*state >> 33) % n);
-}
 
 /* ---- the kernel ---- */
 
@@ -1165,6 +1150,5 @@ int main(int argc, char **argv)
 	ok(refused(EAGAIN), "the kernel takes a command later");
 	ok(refused(EINVAL), "the kernel refuses a command");
 	ok(sleeps && looks, "some slept");
-	printf("1..%d\n", tests);
-	return failures > 0;
+	return ok_done();
 }

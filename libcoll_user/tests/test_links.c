@@ -16,20 +16,11 @@
 #include "comm/links.h"
 #include "net/resolve.h"
 #include "schedule.h"
+#include "tap.h"
 
 #define MAX_RANKS	32
 /* On a busy machine connecting may take this long. Ranks that miss each other wait for 60 s. */
 #define BOUND_MS	55000
-
-static int tests, failures;
-
-static void ok(bool good, const char *name)
-{
-	tests++;
-	failures += !good;
-	printf("%sok %d - %s\n", good ? "" : "not ", tests, name);
-	fflush(stdout);
-}
 
 /* A stream as it would have gone to the kernel. */
 struct given {
@@ -373,7 +364,5 @@ int main(void)
 	test_several(2, 6, "links 2 to 7");
 	test_failure(false, "a hand-over fails: all learn the error");
 	test_failure(true, "a leader dies while links are made");
-	printf("1..%d\n", tests);
-	printf("# links: %d passed, %d failed\n", tests - failures, failures);
-	return failures != 0;
+	return ok_done();
 }

@@ -15,19 +15,10 @@
 #include "comm/buffers.h"
 #include "comm/comm.h"
 #include "userop/userop_mesh.h"
+#include "tap.h"
 
 #define MAX_RANKS	9
 #define BORDER		0xb0
-
-static int tests, failures;
-
-static void ok(int good, const char *name)
-{
-	tests++;
-	failures += !good;
-	printf("%sok %d - %s\n", good ? "" : "not ", tests, name);
-	fflush(stdout);
-}
 
 /* --- a kernel ---------------------------------------------------------------- */
 
@@ -707,6 +698,5 @@ int main(void)
 	test_memory("no memory for a window: likewise", 4);
 	userop_small = 16 << 10;
 	test_disagree();
-	printf("1..%d\n", tests);
-	return failures != 0;
+	return ok_done();
 }

@@ -15,21 +15,12 @@
 #include <unistd.h>
 
 #include "launch/launch.h"
+#include "tap.h"
 
 #define BLOB		40
 #define RANKS		2
 #define LONG_MS		20000
 #define SHORT_MS	1000
-
-static int tests, failures;
-
-static void ok(bool good, const char *name)
-{
-	tests++;
-	failures += !good;
-	printf("%sok %d - %s\n", good ? "" : "not ", tests, name);
-	fflush(stdout);
-}
 
 /* ---- the process manager ---- */
 
@@ -258,6 +249,5 @@ int main(void)
 	test(other_is_late, 2, "a barrier times out, and rank 0 comes later");
 	test(zero_is_early, 2, "a barrier of rank 0 times out");
 	test(ends_late, 1, "a rank ends whose barrier is not over");
-	printf("1..%d\n", tests);
-	return failures > 0;
+	return ok_done();
 }

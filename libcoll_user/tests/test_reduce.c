@@ -15,20 +15,12 @@
 
 #include <coll/coll.h>
 
+#include "tap.h"
+
 #define COUNT		1003
 #define FEW		67	/* where the table is gone through often */
 #define MAX_BYTES	(COUNT * 32)
-
-static int tests, failures;
 static uint8_t x[MAX_BYTES], y[MAX_BYTES], z[MAX_BYTES];
-
-static void ok(int good, const char *name)
-{
-	tests++;
-	failures += !good;
-	printf("%sok %d - %s\n", good ? "" : "not ", tests, name);
-	fflush(stdout);
-}
 
 static void fill_bytes(uint8_t *p, size_t len, uint64_t seed)
 {
@@ -336,6 +328,5 @@ int main(void)
 	test_numbers();
 	test_vectors();
 	test_values();
-	printf("1..%d\n", tests);
-	return failures != 0;
+	return ok_done();
 }

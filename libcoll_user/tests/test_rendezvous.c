@@ -26,6 +26,7 @@
 #include "net/handshake.h"
 #include "net/resolve.h"
 #include "rendezvous/rendezvous.h"
+#include "tap.h"
 
 #define MAX_RANKS	64
 #define MANY_RANKS	200
@@ -34,17 +35,7 @@
 #define BOUND_MS	15000
 /* The same where ranks disconnect and come back, because descriptors are few. */
 #define FEW_BOUND_MS	120000
-
-static int tests, failures;
 static uint64_t seed;
-
-static void ok(bool good, const char *name)
-{
-	tests++;
-	failures += !good;
-	printf("%sok %d - %s\n", good ? "" : "not ", tests, name);
-	fflush(stdout);
-}
 
 static uint32_t draw(void)
 {
@@ -1105,7 +1096,5 @@ int main(int argc, char **argv)
 	test_who_is_missing(3, 5, "secret", -EINVAL, "expects 5 ranks");
 	test_false_server(false);
 	test_false_server(true);
-	printf("1..%d\n", tests);
-	printf("# rendezvous: %d passed, %d failed\n", tests - failures, failures);
-	return failures != 0;
+	return ok_done();
 }

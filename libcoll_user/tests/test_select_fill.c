@@ -12,11 +12,10 @@
 #include "collective.h"
 #include "comm/comm.h"
 #include "select/select_fill.h"
+#include "tap.h"
 
 /* Another row has to save 2 % of the time, another segment 4 %. */
 #define TOLERANCE	(1 / 0.98 / 0.96 + 1e-9)
-
-static int tests, failures;
 
 /**
  * The machine that the test makes up.
@@ -32,13 +31,6 @@ static struct {
 	uint32_t measured;
 	double longest;
 } world;
-
-static void ok(bool good, const char *name)
-{
-	tests++;
-	failures += !good;
-	printf("%sok %d - %s\n", good ? "" : "not ", tests, name);
-}
 
 /* From 1 - @width to 1 + @width, always the same for the same @x. */
 static double luck(uint64_t x, double width)
@@ -275,6 +267,5 @@ int main(void)
 	test_segments();
 	test_deadline();
 	test_same();
-	printf("1..%d\n", tests);
-	return failures != 0;
+	return ok_done();
 }

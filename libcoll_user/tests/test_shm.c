@@ -36,6 +36,7 @@
 #include "shm/shm_op.h"
 #include "shm/shm_run.h"
 #include "shm/shm_wait.h"
+#include "tap.h"
 
 #define MOST	8
 #define DATA	4096
@@ -47,8 +48,6 @@
 #define SLOT_OFFSET	192
 #define SLOT_SIZE	(sizeof(struct coll_shm_slot) + DATA + 64)
 #define AREA_SIZE	(SLOT_OFFSET + COLL_SHM_SLOTS * SLOT_SIZE)
-
-static int tests, failures;
 static uint64_t lot;
 static _Atomic uint64_t sleeps, wakes;
 /* A registered buffer has this number. */
@@ -73,20 +72,6 @@ static _Atomic bool aborted;
 struct work;
 /* This rank comes at the deadline of one that sleeps, as the kernel fails the communicator. */
 static struct work *comer;
-
-static void ok(bool good, const char *name)
-{
-	tests++;
-	failures += !good;
-	printf("%sok %d - %s\n", good ? "" : "not ", tests, name);
-	fflush(stdout);
-}
-
-static uint32_t below(uint64_t *state, uint32_t n)
-{
-	*state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (uint32_t)((*state >> 33) % n);
-}
 
 /* ---- the kernel ---- */
 
@@ -1772,7 +1757,6 @@ int main(int argc, char **argv)
 #endif
 	ok(scribbled(k), "a rank that writes what it likes");
 	ok(sleeps && wakes, "some slept, and were woken");
-	printf("1..%d\n", tests);
 	free(k);
-	return failures > 0;
+	return ok_done();
 }

@@ -22,6 +22,7 @@
 #include "shm/shm_move.h"
 #include "shm/shm_op.h"
 #include "shm/shm_wait.h"
+#include "tap.h"
 
 #define MOST	4
 #define DATA	65536
@@ -59,22 +60,6 @@ static unsigned char memory[AREA_OFFSET + MOST * AREA_SIZE];
 static unsigned char alive;
 static struct rank ranks[MOST];
 static uint64_t lot;
-static int tests, failures;
-
-static void ok(bool good, const char *name)
-{
-	tests++;
-	failures += !good;
-	printf("%sok %d - %s\n", good ? "" : "not ", tests, name);
-	fflush(stdout);
-}
-
-static uint32_t below(uint64_t *state, uint32_t bound)
-{
-	*state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (uint32_t)((*state >> 33) % bound);
-}
-
 /* No buffers are registered. */
 bool buffers_hold(coll_comm_t *comm, const struct coll_cmd *cmd)
 {
@@ -591,6 +576,5 @@ int main(int argc, char **argv)
 	ok(own_part_stays(), "what no other rank reads is not in the slot");
 	ok(nodes_write_all(), "with several nodes the whole input is in the slot");
 	ok(threads(), "two threads");
-	printf("1..%d\n", tests);
-	return failures > 0;
+	return ok_done();
 }

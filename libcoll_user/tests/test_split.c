@@ -22,6 +22,7 @@
 #include "net/resolve.h"
 #include "select/select_inherit.h"
 #include "setup/shm_limit.h"
+#include "tap.h"
 
 #define RANKS		8
 #define MAX_GROUPS	64
@@ -29,8 +30,6 @@
 #define MAX_GIVEN	1024
 /* On a busy machine a split may take this long. A rank waits 80 s for another one. */
 #define BOUND_MS	60000
-
-static int tests, failures;
 
 /**
  * struct group - a communicator as the kernel has it
@@ -77,14 +76,6 @@ static unsigned int nr_groups, nr_given;
 static bool mixed_up, parent_fails;
 
 static __thread enum fault fault;
-
-static void ok(bool good, const char *name)
-{
-	tests++;
-	failures += !good;
-	printf("%sok %d - %s\n", good ? "" : "not ", tests, name);
-	fflush(stdout);
-}
 
 /* ---- the kernel ---- */
 
@@ -672,7 +663,5 @@ int main(void)
 	test_fault(FAULT_DEAD, 4, -EHOSTDOWN, BOUND_MS, "a rank dies while leaders connect");
 	test_fault(FAULT_SLOW, 2, -ETIMEDOUT, 20000, "a leader sleeps: timeout, and no more");
 	test_fault(FAULT_ABSENT, 7, -ETIMEDOUT, BOUND_MS, "a rank does not call: timeout");
-	printf("1..%d\n", tests);
-	printf("# split: %d passed, %d failed\n", tests - failures, failures);
-	return failures != 0;
+	return ok_done();
 }

@@ -18,19 +18,10 @@
 #include "setup/split.h"
 #include "tensor/kernel.h"
 #include "tensor/tensors.h"
+#include "tap.h"
 
 #define MANY	200
 #define THREADS	8
-
-static int tests, failures;
-
-static void ok(int good, const char *name)
-{
-	tests++;
-	failures += !good;
-	printf("%sok %d - %s\n", good ? "" : "not ", tests, name);
-	fflush(stdout);
-}
 
 /* --- a kernel ---------------------------------------------------------------- */
 
@@ -71,10 +62,9 @@ static struct kernel {
 
 static atomic_int aborted, finalized;
 
-static uint32_t below(uint32_t n)
+static uint32_t draw(uint32_t n)
 {
-	kernel.lots = kernel.lots * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (uint32_t)(kernel.lots >> 33) % n;
+	return below(&kernel.lots, n);
 }
 
 static int post(const struct coll_tensor *t)
@@ -141,8 +131,8 @@ int tensors_collect(coll_comm_t *comm, struct coll_tensor_result *to, uint32_t n
 		pthread_mutex_lock(&kernel.lock);
 		late = !relax_left_ns(start, ns);
 	}
-	while (!kernel.hold && !kernel.broken && kernel.nr && got < nr && (!got || below(4))) {
-		k = below(kernel.nr);
+	while (!kernel.hold && !kernel.broken && kernel.nr && got < nr && (!got || draw(4))) {
+		k = draw(kernel.nr);
 		to[got] = kernel.next;
 		to[got++].tag = kernel.posted[k].tag;
 		kernel.next = (struct coll_tensor_result){ 0 };
@@ -1127,6 +1117,5 @@ int main(int argc, char **argv)
 	test_broken(0);
 	test_broken(COLL_TENSORS_THREAD);
 	test_tuner("/dev/shm/test_tensor.log");
-	printf("1..%d\n", tests);
-	return failures > 0;
+	return ok_done();
 }

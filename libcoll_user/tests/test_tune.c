@@ -11,18 +11,10 @@
 #include <time.h>
 
 #include "tensor/tune.h"
+#include "tap.h"
 
 #define BYTES	100e6
-
-static int tests, failures;
 static uint64_t state;
-
-static void ok(int good, const char *name)
-{
-	tests++;
-	failures += !good;
-	printf("%sok %d - %s\n", good ? "" : "not ", tests, name);
-}
 
 /* From 0 to 1 */
 static double lot(void)
@@ -240,6 +232,5 @@ int main(int argc, char **argv)
 	test_change();
 	test_freeze();
 	test_empty();
-	printf("1..%d\n", tests);
-	return failures > 0;
+	return ok_done();
 }

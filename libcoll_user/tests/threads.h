@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "comm/comm.h"
+#include "tap.h"
 
 #define WORLD_MAX	64
 
@@ -45,23 +46,6 @@ struct world {
 	_Atomic uint64_t calls, fail_at, aborted;
 	_Atomic bool mixed_up;
 };
-
-static int tests, failures;
-
-__attribute__((format(printf, 2, 3)))
-static inline void ok(bool good, const char *fmt, ...)
-{
-	va_list ap;
-
-	tests++;
-	failures += !good;
-	printf("%sok %d - ", good ? "" : "not ", tests);
-	va_start(ap, fmt);
-	vprintf(fmt, ap);
-	va_end(ap);
-	putchar('\n');
-	fflush(stdout);
-}
 
 static inline void world_init(struct world *w, uint32_t size)
 {
