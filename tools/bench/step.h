@@ -11,7 +11,8 @@
  * whole         as many bytes in one numbered collective
  * urgent        8 B of the highest priority, posted behind resnet50
  *
- * Each is timed behind a barrier, and the slowest rank counts. Rows are
+ * Each is timed behind a barrier, and the slowest rank counts. No measurement goes on for more
+ * than STEP_MOST_US, for four ranks that poll on two CPUs take very long. Rows are
  * "ROW kind ranks metric value", with tabs. Included by one .c file of each program.
  */
 #ifndef STEP_H
@@ -26,7 +27,8 @@
  * @count: elements of each
  * @at: where each begins in @in and @out, in elements
  * @total: elements of all
- * @order: in which this rank finishes them, in this iteration
+ * @order: in which this rank finishes them, in this turn
+ * @turn: how many turns were before this one
  */
 struct step_set {
 	const char *name;
@@ -35,6 +37,7 @@ struct step_set {
 	size_t at[STEP_MOST];
 	size_t total;
 	int order[STEP_MOST];
+	int turn;
 	float *in, *out;
 };
 
@@ -133,9 +136,9 @@ static inline struct step_set *step_new(const struct step_peer *p, const char *n
 }
 
 /* Another order each time, and on each rank. */
-static inline void step_shuffle(const struct step_peer *p, struct step_set *s, int turn)
+static inline void step_shuffle(const struct step_peer *p, struct step_set *s)
 {
-	unsigned int x = (unsigned int)(turn * 7919 + p->rank * 104729 + 1);
+	unsigned int x = (unsigned int)(s->turn * 7919 + p->rank * 104729 + 1);
 	int i, k, t;
 
 	for (i = s->n - 1; i > 0; i--) {
@@ -175,83 +178,80 @@ static inline void step_row(const struct step_peer *p, const char *kind, double 
 
 enum { STEP_WARM = 3, STEP_ITERS = 200 };
 
-static inline void step_time(const struct step_peer *p, struct step_set *s, int iters)
-{
-	double v[STEP_ITERS];
-	int i;
+/* After so long, a measurement ends with the turns that it has. */
+#define STEP_MOST_US	5e6
 
-	for (i = -STEP_WARM; i < iters; i++) {
-		step_shuffle(p, s, i + STEP_WARM);
+/* Does one turn, and returns the microseconds it took. */
+typedef double step_turn_fn(const struct step_peer *p, const struct step_set *s);
+
+static inline double step_set(const struct step_peer *p, const struct step_set *s)
+{
+	double begin = bench_now_us();
+
+	p->run(s);
+	return bench_now_us() - begin;
+}
+
+static inline double step_plain(const struct step_peer *p, const struct step_set *s)
+{
+	double begin = bench_now_us();
+
+	p->plain(s->in, s->out, s->n == 1 ? s->count[0] : s->total);
+	return bench_now_us() - begin;
+}
+
+static inline double step_fresh(const struct step_peer *p, const struct step_set *s)
+{
+	double begin = bench_now_us();
+
+	p->fresh(s->turn, s->in, s->out, s->count[0]);
+	return bench_now_us() - begin;
+}
+
+static inline double step_urgent(const struct step_peer *p, const struct step_set *s)
+{
+	return p->urgent(s);
+}
+
+/* All ranks get the same answer. */
+static inline int step_is_late(const struct step_peer *p, double begin)
+{
+	double us = bench_now_us() - begin;
+
+	p->collect(&us, 1, 1);
+	return us > STEP_MOST_US;
+}
+
+/* The median of up to @iters turns, behind turns to warm up. Late, one turn has to do. */
+static inline void step_time(const struct step_peer *p, const char *kind, struct step_set *s,
+			     int iters, step_turn_fn *fn)
+{
+	double v[STEP_ITERS], begin = bench_now_us(), us;
+	int late = 0, n = 0;
+
+	if (p->only && strcmp(p->only, kind))
+		return;
+	for (s->turn = 0; n < iters && !late; s->turn++) {
+		step_shuffle(p, s);
 		p->barrier();
-		v[i < 0 ? 0 : i] = bench_now_us();
-		p->run(s);
-		v[i < 0 ? 0 : i] = bench_now_us() - v[i < 0 ? 0 : i];
+		us = fn(p, s);
+		late = step_is_late(p, begin);
+		if (s->turn >= STEP_WARM || late)
+			v[n++] = us;
 	}
 	step_check(p, s);
-	step_row(p, s->name, v, iters);
-}
-
-static inline void step_plain(const struct step_peer *p, const char *kind, struct step_set *s,
-			      size_t count, int iters)
-{
-	double v[STEP_ITERS];
-	int i;
-
-	if (!p->plain)
-		return;
-	for (i = -STEP_WARM; i < iters; i++) {
-		p->barrier();
-		v[i < 0 ? 0 : i] = bench_now_us();
-		p->plain(s->in, s->out, count);
-		v[i < 0 ? 0 : i] = bench_now_us() - v[i < 0 ? 0 : i];
-	}
-	step_row(p, kind, v, iters);
-}
-
-static inline void step_fresh(const struct step_peer *p, struct step_set *s, int iters)
-{
-	double v[STEP_ITERS];
-	int i;
-
-	for (i = 0; i < iters; i++) {
-		p->barrier();
-		v[i] = bench_now_us();
-		p->fresh(i, s->in, s->out, s->count[0]);
-		v[i] = bench_now_us() - v[i];
-	}
-	step_row(p, "new8", v, iters);
-}
-
-static inline void step_urgent(const struct step_peer *p, struct step_set *s, int iters)
-{
-	double v[STEP_ITERS];
-	int i;
-
-	if (!p->urgent)
-		return;
-	for (i = -STEP_WARM; i < iters; i++) {
-		step_shuffle(p, s, i + STEP_WARM);
-		p->barrier();
-		v[i < 0 ? 0 : i] = p->urgent(s);
-	}
-	step_row(p, "urgent", v, iters);
-}
-
-static inline int step_wants(const struct step_peer *p, const char *kind)
-{
-	return !p->only || !strcmp(p->only, kind);
+	step_row(p, kind, v, n);
 }
 
 static inline void step_long(const struct step_peer *p, int iters)
 {
 	struct step_set *net = step_new(p, "resnet50", 0, 0);
 
-	if (step_wants(p, "resnet50"))
-		step_time(p, net, iters);
-	if (step_wants(p, "whole"))
-		step_plain(p, "whole", net, net->total, iters);
-	if (step_wants(p, "urgent"))
-		step_urgent(p, net, iters);
+	step_time(p, net->name, net, iters, step_set);
+	if (p->plain)
+		step_time(p, "whole", net, iters, step_plain);
+	if (p->urgent)
+		step_time(p, "urgent", net, iters, step_urgent);
 }
 
 /* @most: iterations of what is short; a tenth of what is long */
@@ -264,16 +264,12 @@ static inline void step_all(const struct step_peer *p, int most)
 
 	most = most > STEP_ITERS ? STEP_ITERS : most;
 	few = few > STEP_ITERS ? STEP_ITERS : few;
-	if (step_wants(p, "seen8"))
-		step_time(p, one, most);
-	if (step_wants(p, "plain8"))
-		step_plain(p, "plain8", one, 2, most);
-	if (step_wants(p, "new8"))
-		step_fresh(p, one, most);
-	if (step_wants(p, "small1000"))
-		step_time(p, k1, few);
-	if (step_wants(p, "small2000"))
-		step_time(p, k2, few);
+	step_time(p, one->name, one, most, step_set);
+	if (p->plain)
+		step_time(p, "plain8", one, most, step_plain);
+	step_time(p, "new8", one, most, step_fresh);
+	step_time(p, k1->name, k1, few, step_set);
+	step_time(p, k2->name, k2, few, step_set);
 	step_long(p, few);
 }
 
