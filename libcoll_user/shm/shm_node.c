@@ -94,6 +94,18 @@ static bool follow(coll_comm_t *comm, const struct shm_move *m, struct shm_op *o
 }
 
 /*
+ * The first rank may be posting the op at this moment: it has seen the slot of this rank before
+ * that was withdrawn, and a slot of a third rank before that rank changed it. Then the command of
+ * this rank must not become the next op. The call returns when such a post is over, and none
+ * follows, because the slot is withdrawn.
+ */
+static bool was_posted_meanwhile(coll_comm_t *comm, const struct shm_op *o)
+{
+	ioctl(comm->fd, COLL_IOC_SHM_WAKE);
+	return is_posted(comm->shm, o);
+}
+
+/*
  * Ops take as long as the network does, and nodes that share their CPUs, as in tests, take these
  * from each other: look for a shorter time if that was in vain.
  */
@@ -129,6 +141,8 @@ bool shm_node_run(coll_comm_t *comm, const struct shm_move *m, struct shm_op *o,
 	}
 	/* So that the other ranks know that it is not posted for this one. */
 	shm_op_retract(s, o);
+	if (o->follows && was_posted_meanwhile(comm, o) && follow(comm, m, o, SHM_LATE, res))
+		return true;
 	shm_op_pause(s, o->pos);
 	*spent = begin ? relax_now_ns() - begin : 0;
 	return false;

@@ -72,10 +72,14 @@ static _Atomic bool aborted;
 struct work;
 /* This rank comes at the deadline of one that sleeps, as the kernel fails the communicator. */
 static struct work *comer;
+struct world;
+/* The first rank is posting the first op of rank 1. */
+static struct world *posting;
 
 /* ---- the kernel ---- */
 
 static bool is_slow(uint64_t pos);
+static void post_for_other(struct world *w);
 static bool come_at_the_deadline(void);
 
 /* This process may use the first two CPUs only. */
@@ -120,6 +124,8 @@ int ioctl(int fd, unsigned long request, ...)
 		return 0;
 	}
 	wakes += request == COLL_IOC_SHM_WAKE;
+	if (request == COLL_IOC_SHM_WAKE && posting)
+		post_for_other(posting);
 	return 0;
 }
 
@@ -760,6 +766,40 @@ static bool astray(struct work *k, uint32_t how)
 		do_work(&k[other]);
 		good &= !k[other].done && w->shm[other].broken;
 	}
+	world_free(w);
+	return good;
+}
+
+/* The kernel does the first op of rank 1, an allreduce of 5 elements. */
+static void post_for_other(struct world *w)
+{
+	uint32_t *result = (uint32_t *)shm_data(&w->shm[1], 1, 1);
+	uint32_t i;
+
+	for (i = 0; i < 5; i++)
+		result[i] = input(0, i) + input(1, i);
+	told(w, 1)->posted = 1;
+	__atomic_store_n((uint64_t *)&told(w, 1)->finished, 1, __ATOMIC_RELEASE);
+}
+
+/*
+ * Several nodes. Rank 0 changes what its slot says, so rank 1 gives the op to the kernel. @late: the
+ * kernel has looked at the slots before that, and posts the op for rank 1 at this moment.
+ */
+static bool changes_its_slot(struct work *k, bool late)
+{
+	struct world *w = world_new(2);
+	bool good;
+
+	w->shm[1].nodes = true;
+	prepare(k, w, 1, COLL_ALLREDUCE, 5, 0);
+	((struct coll_shm_slot *)shm_slot(&w->shm[0], 0, 1))->pos = 1;
+	posting = late ? w : NULL;
+	do_work(k);
+	posting = NULL;
+	good = k->done == late && (!late || (!k->res && check(k, 2)));
+	/* Otherwise the kernel would still find it. */
+	good &= !shm_slot(&w->shm[1], 1, 1)->pos;
 	world_free(w);
 	return good;
 }
@@ -1747,6 +1787,8 @@ int main(int argc, char **argv)
 	   offers("4096", "", 0, 4096) && offers("", "1", 0, SHM_MEASURE - 1) &&
 	   offers("0", "1", 0, 0) && offers("many", "", -EINVAL, 0) &&
 	   offers("-1", "", -EINVAL, 0), "a limit that the environment gives");
+	ok(changes_its_slot(k, false) && changes_its_slot(k, true),
+	   "several nodes: a rank changes its slot while the op is posted");
 	ok(inherited(3, true, "") == 150 && inherited(2, true, "") == 2ULL * SHM_MEASURE &&
 	   inherited(3, true, "auto") == 150 && inherited(3, false, "") == 2ULL * SHM_MEASURE,
 	   "the limit of a parent with as many ranks");
