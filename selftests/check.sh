@@ -231,7 +231,7 @@ sampled=(SAMPLE="$seed")
 full=()
 if [[ $seed == all ]]; then
 	sampled=()
-	full=(LIMIT_SUITE=14400)	# seconds; a whole suite in an emulator takes hours
+	full=(LIMIT_SUITE=14400)	# seconds, on a slow machine
 fi
 titles=()
 queue=()

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# usage: static.sh KERNEL: layers, indices, and the checkpatch of that kernel. What sparse says
-# comes with the build, see kernel.sh.
+# usage: static.sh KERNEL: layers, indices, and the checkpatch of that kernel, or of uml if it has
+# none. What sparse says comes with the build, see kernel.sh.
 
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -43,8 +43,9 @@ style()
 {
 	local kdir
 
+	# Debian's kernels come as headers, without that script. The source of uml has it.
 	kdir=$("$collvm" path "$1" kdir)
-	[[ -f $kdir/scripts/checkpatch.pl ]] || kdir=$("$collvm" path "$1" src)
+	[[ -f $kdir/scripts/checkpatch.pl ]] || kdir=$("$collvm" path uml src)
 	(cd "$top" && git ls-files 'kmod/*.[ch]' 'uapi/*.h' | grep -vE '(pure/reduction|simd)/(reduce|exact)' |
 	 xargs perl "$kdir/scripts/checkpatch.pl" --no-tree --no-summary --terse \
 		--quiet --ignore "$ignored" -f) >"$work/log" 2>&1
