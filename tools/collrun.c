@@ -134,6 +134,7 @@ int main(int argc, char **argv)
 {
 	struct options opt = { .nodes = 1, .grace_ms = 5000 };
 	struct network net;
+	bool interrupted;
 	int status;
 
 	/* If it is ignored at our start, the kernel reaps the ranks, and waitid() finds none. */
@@ -144,8 +145,13 @@ int main(int argc, char **argv)
 	}
 	if (network_create(&net, opt.nodes))
 		return 125;
-	status = ranks_run(&opt, &net);
+	status = ranks_run(&opt, &net, &interrupted);
 	network_destroy(&net);
 	free(opt.env);
+	/* A shell leaves a loop only if the command has died of SIGINT. */
+	if (interrupted && status == 128 + SIGINT) {
+		signal(SIGINT, SIG_DFL);
+		raise(SIGINT);
+	}
 	return status;
 }

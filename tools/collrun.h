@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #define COLLRUN_MAX_RANKS	1024
 #define COLLRUN_MAX_NODES	250
@@ -91,7 +92,34 @@ void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  */
 int bind_rank(int rank);
 
-/* Starts, watches and ends the ranks; returns the exit status (collrun_ranks.c). */
-int ranks_run(const struct options *opt, const struct network *net);
+/**
+ * struct orphans - processes that ranks leave running (collrun_orphans.c)
+ * @others: @nr children that this process had before: a shell's tee, say
+ */
+struct orphans {
+	pid_t *others;
+	size_t nr;
+};
+
+/* Before any rank. Such processes become children of this one. */
+void orphans_begin(struct orphans *o);
+bool orphans_left(const struct orphans *o);
+/* When the ranks are over: end them all. */
+void orphans_end(struct orphans *o);
+
+/*
+ * Starts, watches and ends the ranks (collrun_ranks.c). Return: the exit status; *@interrupted: SIGINT
+ * has ended the job.
+ */
+int ranks_run(const struct options *opt, const struct network *net, bool *interrupted);
+
+/* A clock that nobody sets */
+static inline int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
 
 #endif

@@ -14,13 +14,21 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collrun.h"
 
 #define KEY_BYTES	32
 #define CANNOT_START	125
+
+/*
+ * A signal within this time of the first one is the same request: GNU timeout sends one to collrun, and
+ * one to its process group.
+ */
+#define SAME_REQUEST_MS	300
+
+/* What ranks leave running may end by itself so long after the last one: the tee of a shell, say. */
+#define LINGER_MS	300
 
 /**
  * struct job - the ranks under way
@@ -31,9 +39,12 @@
  * @sent: signals that collrun has sent to end the ranks, bit number - 1
  * @ending: SIGTERM has been sent to all
  * @hurry: a signal has asked twice for the end
+ * @asked_at: when a signal has asked for the first time (ms, monotonic)
  * @kill_at: when SIGKILL follows (ms, monotonic); 0: never
  * @end_at: when the job is too late; 0: never
+ * @interrupted: SIGINT has ended it
  * @files: limit of descriptors of the ranks
+ * @orphans: processes that ranks have left running
  */
 struct job {
 	const struct options *opt;
@@ -45,21 +56,16 @@ struct job {
 	uint64_t sent;
 	bool ending;
 	bool hurry;
+	int64_t asked_at;
 	int64_t kill_at;
 	int64_t end_at;
+	bool interrupted;
 	struct rlimit files;
+	struct orphans orphans;
 	int sigfd;
 	sigset_t old_mask;
 	char key[2 * KEY_BYTES + 1];
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 static int make_key(char *hex)
 {
@@ -231,7 +237,14 @@ static bool killed_by_others(const struct job *job, int status)
 /*
  * The first failure counts. But the others hear of a death from the kernel, and
  * may be over before the dead process is: then the death counts, not its news.
+ * Ranks may also abort because of such news, so SIGABRT counts only if it is first.
  */
+static bool is_cause(const struct job *job, int status)
+{
+	return killed_by_others(job, status) && !job->settled &&
+	       (!job->status || WTERMSIG(status) != SIGABRT);
+}
+
 static void rank_over(struct job *job, int rank, int status)
 {
 	int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -240,7 +253,7 @@ static void rank_over(struct job *job, int rank, int status)
 	job->running--;
 	if (!code)
 		return;
-	if (killed_by_others(job, status) && !job->settled) {
+	if (is_cause(job, status)) {
 		job->settled = true;
 		job->status = code;
 		say("rank %d was ended by signal %d (%s)", rank, WTERMSIG(status),
@@ -265,11 +278,41 @@ static void reap(struct job *job)
 		/* While it is a zombie, its id and its group's are nobody else's. */
 		for (i = 0; i < job->opt->ranks && job->pid[i] != si.si_pid; i++)
 			;
-		if (i < job->opt->ranks)	/* what it has left running goes with it */
+		/* What a rank has left running when it fails goes with it. */
+		if (i < job->opt->ranks && (si.si_code != CLD_EXITED || si.si_status))
 			kill(-si.si_pid, SIGKILL);
 		if (waitpid(si.si_pid, &status, 0) > 0 && i < job->opt->ranks)
 			rank_over(job, i, status);
 	}
+}
+
+/* A signal asks for the end of the job. */
+static void asked_to_end(struct job *job, int sig)
+{
+	int64_t now = now_ms();
+
+	settle(job, 128 + sig);
+	job->interrupted |= sig == SIGINT;
+	if (job->ending && now >= job->asked_at + SAME_REQUEST_MS) {	/* twice: at once */
+		job->hurry = true;
+		end_by(job, SIGKILL);
+	}
+	if (!job->asked_at)
+		job->asked_at = now;
+	end_all(job, sig);
+}
+
+/* The user has stopped collrun at a terminal: the ranks stop, too, and so do the clocks. */
+static void stop_for_a_while(struct job *job)
+{
+	int64_t begin = now_ms(), took;
+
+	signal_all(job, SIGSTOP);
+	raise(SIGSTOP);
+	signal_all(job, SIGCONT);
+	took = now_ms() - begin;
+	job->end_at += job->end_at ? took : 0;
+	job->kill_at += job->kill_at ? took : 0;
 }
 
 static void take_signals(struct job *job)
@@ -283,12 +326,10 @@ static void take_signals(struct job *job)
 		case SIGCHLD:
 			break;		/* reap() is called anyway */
 		case SIGINT: case SIGTERM: case SIGHUP: case SIGQUIT:
-			settle(job, 128 + sig);
-			if (job->ending) {	/* asked twice: at once */
-				job->hurry = true;
-				end_by(job, SIGKILL);
-			}
-			end_all(job, sig);
+			asked_to_end(job, sig);
+			break;
+		case SIGTSTP:
+			stop_for_a_while(job);
 			break;
 		default:
 			signal_all(job, sig);
@@ -370,6 +411,15 @@ static void watch(struct job *job, struct pollfd *p)
 		turn(job, p, next_clock(job));
 }
 
+/* The ranks are over, without an error. */
+static void linger(struct job *job, struct pollfd *p)
+{
+	int64_t until = now_ms() + LINGER_MS;
+
+	while (!job->status && now_ms() < until && orphans_left(&job->orphans))
+		turn(job, p, 5);
+}
+
 /* When collrun ends the job: how long the reader of our output may pause */
 static int patience_ms(const struct job *job)
 {
@@ -400,35 +450,6 @@ static void write_rest(struct job *job, struct pollfd *p)
 	}
 }
 
-/*
- * Descendants that made groups of their own are ours now (subreaper): end them
- * one by one. Each is waited for alone, as its own children become ours when it
- * ends: a wait for any child would wait for those, which the next round ends.
- * Stops when there is none, or they come faster than they go.
- */
-static void end_orphans(void)
-{
-	char path[64];
-	int rounds, pid;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-	for (rounds = 0; rounds < 100; rounds++) {
-		bool any = false;
-
-		f = fopen(path, "re");
-		while (f && fscanf(f, "%d", &pid) == 1) {
-			any = true;
-			kill(pid, SIGKILL);
-			waitpid(pid, NULL, 0);
-		}
-		if (f)
-			fclose(f);
-		if (!any)
-			return;
-	}
-}
-
 /* nohup or a shell has made us ignore it. A blocked signal would arrive all the same. */
 static bool is_ignored(int sig)
 {
@@ -440,7 +461,7 @@ static bool is_ignored(int sig)
 static void block_signals(struct job *job)
 {
 	static const int sigs[] = {
-		SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH,
+		SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH,
 	};
 	sigset_t set;
 	size_t i;
@@ -465,7 +486,7 @@ static void raise_files(struct job *job)
 		setrlimit(RLIMIT_NOFILE, &most);
 }
 
-int ranks_run(const struct options *opt, const struct network *net)
+int ranks_run(const struct options *opt, const struct network *net, bool *interrupted)
 {
 	struct job job = { .opt = opt };
 	struct pollfd *polled = room_to_poll(&job);
@@ -474,11 +495,12 @@ int ranks_run(const struct options *opt, const struct network *net)
 	job.pid = calloc((size_t)opt->ranks, sizeof(*job.pid));
 	if (opt->prefix)
 		job.out = output_create(opt->ranks);
+	*interrupted = false;
 	if (!polled || !job.pid || (opt->prefix && !job.out) || make_key(job.key)) {
 		fprintf(stderr, "collrun: out of memory\n");
 		return CANNOT_START;
 	}
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	orphans_begin(&job.orphans);
 	raise_files(&job);
 	sinks_open();
 	block_signals(&job);
@@ -494,10 +516,13 @@ int ranks_run(const struct options *opt, const struct network *net)
 		end_all(&job, SIGTERM);
 	}
 	watch(&job, polled);
-	end_orphans();
+	linger(&job, polled);
+	orphans_end(&job.orphans);
 	write_rest(&job, polled);
 	close(job.sigfd);
+	sigprocmask(SIG_SETMASK, &job.old_mask, NULL);
 	free(polled);
 	free(job.pid);
+	*interrupted = job.interrupted;
 	return job.status;
 }

@@ -263,8 +263,66 @@ bind()
 	ok $? "a CPU for each rank"
 }
 
-plan 26
+# A shell's tee in a rank, and one that is a child of collrun from the beginning, get all output.
+tees()
+{
+	local rank status=0
+
+	# shellcheck disable=SC2016  # the ranks' shell expands it
+	"$tools/collrun" -n 2 bash -c 'seq 50000 > >(sleep 0.1; cat >'"$tmp"'/tee.$COLL_RANK)' \
+		>"$log" 2>&1 </dev/null || status=1
+	bash -c "exec > >(sleep 0.5; cat >$tmp/tee.2); exec '$top/.build/tools/collrun' -n 1 seq 50000" \
+		2>>"$log" </dev/null || status=1
+	sleep 1
+	for rank in {0..2}; do
+		cmp "$tmp/tee.$rank" <(seq 50000) >>"$log" 2>&1 || status=1
+	done
+	ok $status "the tee of a rank's shell, and of the shell before collrun"
+}
+
+# with_signals NAME SCRIPT: lines of Python, with collrun as p and a function start
+with_signals()
+{
+	timeout -k 5 60 python3 - "$top/.build/tools/collrun" >"$log" 2>&1 </dev/null <<-END
+		import os, signal, subprocess, sys, time
+		def start(*args):
+		    p = subprocess.Popen([sys.argv[1], *args], stdout=subprocess.PIPE, text=True)
+		    p.stdout.readline()
+		    return p
+		def state(pid):
+		    return open(f"/proc/{pid}/stat").read().rsplit(")")[1].split()[0]
+		$2
+	END
+	ok $? "$1"
+}
+
+plan 31
 bind
+tees
+with_signals "SIGINT ends collrun itself, too" '
+p = start("-n", "1", "sh", "-c", "echo there; sleep 1000")
+p.send_signal(signal.SIGINT)
+assert p.wait() == -signal.SIGINT, p.returncode'
+with_signals "one request that comes as two signals" '
+p = start("-g", "50", "-n", "1", "sh", "-c", "trap \"sleep 1; exit 5\" TERM; echo there; while :; do sleep 0.1; done")
+p.send_signal(signal.SIGTERM)
+time.sleep(0.05)
+p.send_signal(signal.SIGTERM)
+begin = time.monotonic()
+assert p.wait() == 143, p.returncode
+assert time.monotonic() > begin + 0.8, "the rank had no time"'
+with_signals "SIGTSTP stops the ranks and the time of the job" '
+p = start("-t", "3", "-n", "1", "sh", "-c", "echo \$\$; exec sleep 2")
+time.sleep(0.2)
+rank = int(open(f"/proc/{p.pid}/task/{p.pid}/children").read())
+p.send_signal(signal.SIGTSTP)
+time.sleep(4)
+assert state(p.pid) == "T" and state(rank) == "T", (state(p.pid), state(rank))
+p.send_signal(signal.SIGCONT)
+assert p.wait() == 0, p.returncode'
+returns "a rank that aborts because another has failed" 7 -n 2 sh -c "
+	[ \$COLL_RANK = 1 ] || { trap 'kill -ABRT \$\$' TERM; : >$tmp/there; while :; do sleep 0.1; done; }
+	until [ -e $tmp/there ]; do sleep 0.1; done; exit 7"
 ends "a daemon" 0 -n 1 -- "setsid sh $tmp/stay & $until_there"
 ends "the child of a daemon" 0 -n 1 -- "$daemon"
 ends "children of a daemon, many generations" 0 -n 1 -- "setsid sh -c '
