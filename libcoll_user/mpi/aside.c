@@ -45,10 +45,24 @@ int aside_begin(struct bytes *b, int n, bool filled)
 	return 0;
 }
 
+/* Between two gaps there is the end of an element, and the beginning of the next one. */
+static void store_elements(const struct bytes *b)
+{
+	const struct gap *gap = &b->gap;
+	uint64_t from = 0, to = gap->at;
+
+	for (; from < b->len; from = to + gap->len, to += gap->elem)
+		memcpy(at(b->home, from), at(b->tmp, from), (to < b->len ? to : b->len) - from);
+}
+
 void aside_store(const struct bytes *b, int n)
 {
 	int i;
 
+	if (!b->counts && b->gap.len) {
+		store_elements(b);
+		return;
+	}
 	if (!b->counts) {
 		memcpy(b->home, b->tmp, b->len);
 		return;

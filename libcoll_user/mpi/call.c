@@ -42,11 +42,16 @@ enum reason call_open(struct call *c, enum function fn, enum form form, MPI_Comm
 	return c->mc->why;
 }
 
+/* The kernel takes no larger buffers. */
+#define MOST_BYTES	(256ULL << 30)
+
 /* All ranks get the same answer: all that this function reads is equal on all ranks. */
 static bool is_too_large(const struct call *c, uint64_t bytes)
 {
 	const char *algorithm = NULL;
 
+	if (bytes != CALL_UNKNOWN && bytes > MOST_BYTES)
+		return true;
 	if (c->fn == FN_Alltoall)
 		algorithm = coll_comm_algorithm(c->mc->coll, COLL_ALLTOALL,
 						bytes / (uint64_t)c->size);
@@ -63,6 +68,8 @@ enum reason call_decide(struct call *c, uint64_t bytes)
 		return EARLY;
 	if (c->mc->why != TAKEN)
 		return c->mc->why;
+	if (c->form != BLOCKING && c->mc->outside)
+		return OUTSIDE;
 	if (is_too_large(c, bytes))
 		return LARGE;
 	if (bytes == CALL_UNKNOWN)
@@ -113,12 +120,13 @@ static void give_up(struct call *c)
 	c->req = NULL;
 }
 
-static void store(const struct call *c)
+/* An error is this rank's alone: the others have their results. */
+static void store(struct call *c)
 {
 	if (c->stores && c->out.home)
 		aside_store(&c->out, c->size);
 	else if (c->stores)
-		layout_store(&c->to, &c->out);
+		c->err = layout_store(&c->to, &c->out);
 }
 
 static int copy_aside(struct call *c, bool in, bool out)
@@ -134,6 +142,13 @@ static int copy_aside(struct call *c, bool in, bool out)
 	if (!ret && out)
 		c->cmd.recv_addr = (uintptr_t)c->out.addr;
 	return ret;
+}
+
+/* Results have zeros in the gaps of elements. There the application may have bytes of its own. */
+static void keep_gaps(struct call *c)
+{
+	if (!c->err && c->out.gap.len && c->stores && c->cmd.recv_addr && !c->out.tmp)
+		c->err = copy_aside(c, false, true);
 }
 
 /*
@@ -175,6 +190,7 @@ static void submit(struct call *c)
 
 void call_start(struct call *c)
 {
+	keep_gaps(c);
 	if (!c->err)
 		submit(c);
 	if (is_put_aside(c))
@@ -223,6 +239,7 @@ int call_run(struct call *c)
 {
 	int code;
 
+	keep_gaps(c);
 	if (!c->err && c->op != MPI_OP_NULL)
 		c->err = operators_run(c);
 	else if (!c->err)

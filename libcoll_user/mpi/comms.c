@@ -17,6 +17,7 @@
 #include "drive.h"
 #include "files.h"
 #include "measure.h"
+#include "outside.h"
 
 /* Bytes that a rank sends in the exchange of coll_init(), with room to grow. */
 #define EXCHANGE_MOST	1024
@@ -121,10 +122,14 @@ void comms_put(struct mpi_comm *mc)
 	free(mc);
 }
 
+/* MPI_Finalize() has ended coll. Delete functions of attributes may still do collectives. */
+static bool ended;
+
 void comms_end_all(void)
 {
 	struct mpi_comm *mc;
 
+	ended = true;
 	for (mc = all; mc; mc = mc->next) {
 		end_coll(mc);
 		mc->why = UNUSABLE;
@@ -171,7 +176,7 @@ static bool is_wanted(void)
 	int initialized = 0;
 	uint32_t off;
 
-	if (!env_u32("COLL_MPI_OFF", 0, 1, &off) && off)
+	if (ended || (!env_u32("COLL_MPI_OFF", 0, 1, &off) && off))
 		return false;
 	/* A program with sessions only has no MPI_COMM_SELF, and never calls MPI_Finalize(). */
 	PMPI_Initialized(&initialized);
@@ -235,21 +240,25 @@ static void set_no_wait(struct mpi_comm *mc, const struct coll_version *version)
 	mc->no_wait = version->features & COLL_FEAT_SPIN ? COLL_CMD_SLEEP : 0;
 }
 
-/* Hosts may have different modules: the lowest limit of all of them counts. */
+/*
+ * Hosts may have different modules: the lowest limit of all of them counts. A request is for all ranks,
+ * so one rank with other functions that wait is enough.
+ */
 static void set_fits(struct mpi_comm *mc, MPI_Comm comm, const struct coll_version *version)
 {
-	uint64_t mine[2] = { 0, 0 }, most[2] = { 1, 0 };
+	uint64_t mine[3] = { 0, 0, outside_waits() }, most[3] = { 1, 0, 0 };
 	uint32_t r, node = coll_comm_node(mc->coll);
 
 	for (r = 0; r < (uint32_t)mc->size; r++)
 		mine[0] += coll_comm_node_of(mc->coll, r) == node;
 	if (version->max_steps)
 		mine[1] = ~(uint64_t)version->max_steps;
-	PMPI_Allreduce(mine, most, 2, MPI_UINT64_T, MPI_MAX, comm);
+	PMPI_Allreduce(mine, most, 3, MPI_UINT64_T, MPI_MAX, comm);
 	mc->fits = (struct fits){
 		.size = (uint64_t)mc->size, .most_local = most[0], .max_steps = ~most[1],
 		.nodes = coll_comm_nodes(mc->coll),
 	};
+	mc->outside = most[2];
 }
 
 static void look_at_module(struct mpi_comm *mc, MPI_Comm comm)

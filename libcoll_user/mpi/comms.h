@@ -20,6 +20,7 @@
  * @refs: references of the communicator of MPI, of calls under way, and of persistent requests
  * @freed: the application has freed the communicator of MPI
  * @fits: what @coll can do
+ * @outside: a rank has other functions that wait for requests: coll does blocking calls only
  * @no_wait: flags of commands for which the call does not wait
  * @least: calls of fewer bytes go to the MPI underneath; the same on all ranks
  * @lanes: for persistent requests
@@ -32,6 +33,7 @@ struct mpi_comm {
 	int refs;
 	bool freed;
 	struct fits fits;
+	bool outside;
 	uint32_t no_wait;
 	uint64_t least;
 	struct lanes lanes;

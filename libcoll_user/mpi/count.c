@@ -24,6 +24,7 @@ static const char *const reasons[NR_REASONS] = {
 	[EMPTY] = "no bytes",
 	[SLOWER] = "slower",
 	[LARGE] = "too large",
+	[OUTSIDE] = "waits outside",
 	[MANY] = "too many persistent ones",
 };
 

@@ -30,7 +30,8 @@ enum form { BLOCKING, NONBLOCKING, PERSISTENT, NR_FORMS };
  * @OPERATOR: coll has no such operator for the type
  * @EMPTY: there are no bytes
  * @SLOWER: coll is slower for so few bytes
- * @LARGE: the communicator is too large for this collective
+ * @LARGE: the communicator is too large for this collective, or there are too many bytes
+ * @OUTSIDE: it does not block, and the application or a tool has functions of its own that wait
  * @MANY: the communicator has as many persistent requests as coll does for one, or a rank has no
  *	room for one more
  */
@@ -45,6 +46,7 @@ enum reason {
 	EMPTY,
 	SLOWER,
 	LARGE,
+	OUTSIDE,
 	MANY,
 	NR_REASONS
 };

@@ -105,8 +105,11 @@ static int64_t pack_step(uint64_t size)
 	return size && size < PACK_MOST ? (int64_t)(PACK_MOST / size) : 1;
 }
 
-/* Copy between block @i and @at; positions of MPI_Pack are those of the bytes. */
-static void copy_block(const struct layout *l, int i, char *at, bool pack)
+/*
+ * Copy between block @i and @at; positions of MPI_Pack are those of the bytes. Return: 0, -EINVAL: the
+ * MPI does not, and its error handler returns.
+ */
+static int copy_block(const struct layout *l, int i, char *at, bool pack)
 {
 	MPI_Datatype type = type_of(l, i);
 	uint64_t size = types_size(type);
@@ -115,19 +118,31 @@ static void copy_block(const struct layout *l, int i, char *at, bool pack)
 
 	if (left > 0 && types_is_dense(type)) {
 		memcpy(pack ? at : user, pack ? user : at, (size_t)left * size);
-		return;
+		return 0;
 	}
 	for (; left > 0; left -= step) {
 		int n = (int)(left < step ? left : step), pos = 0;
 		int bytes = (int)((uint64_t)n * size);
 
-		if (pack)
-			PMPI_Pack(user, n, type, at, bytes, &pos, MPI_COMM_SELF);
-		else
-			PMPI_Unpack(at, bytes, &pos, user, n, type, MPI_COMM_SELF);
+		if (pack ? PMPI_Pack(user, n, type, at, bytes, &pos, MPI_COMM_SELF) :
+		    PMPI_Unpack(at, bytes, &pos, user, n, type, MPI_COMM_SELF))
+			return -EINVAL;
 		user = (char *)((uintptr_t)user + (uintptr_t)(n * extent));
 		at += bytes;
 	}
+	return 0;
+}
+
+/* Whether an element is too large for PMPI_Pack(). */
+static bool is_too_large(const struct layout *l)
+{
+	int i;
+
+	for (i = 0; i < l->n; i++)
+		if (count_of(l, i) && types_size(type_of(l, i)) > INT_MAX &&
+		    !types_is_dense(type_of(l, i)))
+			return true;
+	return false;
 }
 
 static void set_block(struct bytes *b, int i, uint64_t bytes, uint64_t displ)
@@ -161,13 +176,15 @@ static int open_copy(const struct layout *l, bool filled, struct bytes *b)
 	uint64_t at = 0;
 	int i;
 
+	if (is_too_large(l))
+		return -EOVERFLOW;
 	b->tmp = malloc(b->len + 1);
 	if (!b->tmp)
 		return -ENOMEM;
 	b->addr = b->tmp;
 	for (i = 0; i < l->n; i++) {
-		if (filled)
-			copy_block(l, i, (char *)b->tmp + at, true);
+		if (filled && copy_block(l, i, (char *)b->tmp + at, true))
+			return -EINVAL;
 		set_block(b, i, block_bytes(l, i), at);
 		at += block_bytes(l, i);
 	}
@@ -190,15 +207,16 @@ int layout_copy(const struct layout *l, struct bytes *b)
 	return open_copy(l, true, b);
 }
 
-void layout_store(const struct layout *l, const struct bytes *b)
+int layout_store(const struct layout *l, const struct bytes *b)
 {
 	uint64_t at = 0;
-	int i;
+	int i, ret = 0;
 
 	if (!b->tmp)
-		return;
-	for (i = 0; i < l->n; i++) {
-		copy_block(l, i, (char *)b->tmp + at, false);
+		return 0;
+	for (i = 0; i < l->n && !ret; i++) {
+		ret = copy_block(l, i, (char *)b->tmp + at, false);
 		at += block_bytes(l, i);
 	}
+	return ret;
 }

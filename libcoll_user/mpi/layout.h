@@ -32,6 +32,16 @@ struct layout {
 };
 
 /**
+ * struct gap - bytes in each element that are not part of its type
+ * @elem: bytes of an element
+ * @at: where they begin
+ * @len: their number; 0: there are none
+ */
+struct gap {
+	uint32_t elem, at, len;
+};
+
+/**
  * struct bytes - the same for coll
  * @addr: address from which displacements count
  * @tmp: memory of a copy, because the data have gaps or another order; or NULL
@@ -40,6 +50,7 @@ struct layout {
  * @displs: of each block
  * @home: the application's buffer, if @tmp stands in for it (aside.h); else NULL
  * @home_displs: @displs there; owned
+ * @gap: what is not copied to @home. Only of one block
  */
 struct bytes {
 	void *addr;
@@ -49,6 +60,7 @@ struct bytes {
 	uint64_t *displs;
 	void *home;
 	uint64_t *home_displs;
+	struct gap gap;
 };
 
 /** layout_one() - one block */
@@ -74,14 +86,19 @@ bool layout_is_dense(const struct layout *l);
  * @filled: the data are input: they are copied, if a copy is made at all
  * @b: result; its arrays are filled in if they are not NULL
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0; -ENOMEM; -EOVERFLOW: an element has gaps and too many bytes to pack; -EINVAL: the MPI
+ * does not pack it.
  */
 int layout_open(const struct layout *l, bool filled, struct bytes *b);
 
-/** layout_copy() - as layout_open(), but always make a copy, of input. Return: 0 or -ENOMEM */
+/** layout_copy() - as layout_open(), but always make a copy, of input. Return: as layout_open() */
 int layout_copy(const struct layout *l, struct bytes *b);
 
-/** layout_store() - bring results from the copy to where the application wants them */
-void layout_store(const struct layout *l, const struct bytes *b);
+/**
+ * layout_store() - bring results from the copy to where the application wants them
+ *
+ * Return: 0; -EINVAL: the MPI does not unpack them.
+ */
+int layout_store(const struct layout *l, const struct bytes *b);
 
 #endif

@@ -75,17 +75,21 @@ struct operands {
 	bool in_place;
 };
 
+/* A rank needs memory for an element of each rank, even if the vector has one element only. */
+#define USERS_MOST	(8 << 20)
+
 /* Operators of the application run in the thread that waits, so only in blocking calls. */
 static bool is_users(struct call *c, MPI_Datatype type, MPI_Op op)
 {
-	if (c->form != BLOCKING || !operators_can(op, type))
+	if (c->form != BLOCKING || !operators_can(op, type) ||
+	    types_size(type) > USERS_MOST / (uint64_t)c->size)
 		return false;
 	c->op = op;
 	c->type = type;
 	return true;
 }
 
-/* For vectors of @count elements. Types have no gaps that matter: nothing is packed. */
+/* For vectors of @count elements. Nothing is packed: coll has types with the same gaps. */
 static enum reason decide_reduction(struct call *c, const void *send, int64_t count,
 				    MPI_Datatype type, MPI_Op op, struct operands *o)
 {
@@ -114,6 +118,7 @@ static void set_vectors(struct call *c, const struct operands *o, const void *se
 	c->in.len = (uint64_t)nr_in * o->elem;
 	c->out.addr = recv;
 	c->out.len = (uint64_t)nr_out * o->elem;
+	c->out.gap = types_gap(o->dtype);
 	c->stores = true;
 }
 

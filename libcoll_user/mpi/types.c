@@ -156,6 +156,32 @@ bool types_find_op(MPI_Op op, MPI_Datatype type, enum coll_op_code *code, enum c
 	return coll_op_supported(*code, *dtype);
 }
 
+/* MPI 4.1, 6.9.4: pairs are laid out as these structs of C. */
+#define GAP_INSIDE(p)	(struct gap){ sizeof(p), sizeof((p).v), offsetof(__typeof__(p), i) - sizeof((p).v) }
+#define GAP_BEHIND(p)	(struct gap){ sizeof(p), offsetof(__typeof__(p), i) + sizeof((p).i),		\
+				      sizeof(p) - offsetof(__typeof__(p), i) - sizeof((p).i) }
+
+struct gap types_gap(enum coll_dtype dtype)
+{
+	struct { short v; int i; } s;
+	struct { int64_t v; int i; } l;
+	struct { double v; int i; } d;
+	struct { long double v; int i; } ld;
+
+	switch (dtype) {
+	case COLL_I16_I32:
+		return GAP_INSIDE(s);
+	case COLL_I64_I32:
+		return GAP_BEHIND(l);
+	case COLL_F64_I32:
+		return GAP_BEHIND(d);
+	case COLL_LDOUBLE_I32:
+		return GAP_BEHIND(ld);
+	default:
+		return (struct gap){ 0 };
+	}
+}
+
 uint64_t types_size(MPI_Datatype type)
 {
 	MPI_Count size = 0;

@@ -7,6 +7,8 @@
 
 #include <coll/coll.h>
 
+#include "layout.h"
+
 /**
  * types_find_op() - operator and type of coll for those of MPI
  *
@@ -15,6 +17,14 @@
  * and type that the MPI standard does not have.
  */
 bool types_find_op(MPI_Op op, MPI_Datatype type, enum coll_op_code *code, enum coll_dtype *dtype);
+
+/**
+ * types_gap() - the gap in each element of a pair
+ * @dtype: of types_find_op()
+ *
+ * The bytes belong to the application: a result must not change them.
+ */
+struct gap types_gap(enum coll_dtype dtype);
 
 /**
  * types_is_dense() - are the bytes of a vector of these elements in order, without gaps?

@@ -115,6 +115,28 @@ own()
 	program "$1" 2 MPI_Scatterv "two lengths of one block" "$build/mpi_own_$1"
 }
 
+# pairs KIND
+pairs()
+{
+	program "$1" 2 MPI_Scan "gaps in pairs" "$build/mpi_pairs_$1"
+}
+
+# waits KIND: what does not block goes to the MPI
+waits()
+{
+	preloaded "$1" 2 "$build/mpi_waits_$1" && grep -q "^right" "$log" && did MPI_Allreduce 2 &&
+		(($(grep -c "MPI_Iallreduce: .*waits outside 1" "$log") == 2))
+	ok $? "$1, 2 ranks: waits of the program's own"
+}
+
+# elements KIND
+elements()
+{
+	preloaded "$1" 2 "$build/mpi_elements_$1" && grep -q "^right" "$log" &&
+		(($(grep -c "MPI_Allreduce: .*operator or type 1" "$log") == 2))
+	ok $? "$1, 2 ranks: large elements"
+}
+
 # sessions KIND: without MPI_Init() all calls go to the MPI
 sessions()
 {
@@ -130,7 +152,7 @@ sessions()
 all()
 {
 	if [[ ! -x $build/mpi_progress_$1 ]]; then
-		for _ in {1..17}; do skip "$1" "no mpicc.$1"; done
+		for _ in {1..20}; do skip "$1" "no mpicc.$1"; done
 		return
 	fi
 	progress "$1"
@@ -141,10 +163,13 @@ all()
 	threads "$1"
 	wrong "$1"
 	own "$1"
+	pairs "$1"
+	waits "$1"
+	elements "$1"
 	sessions "$1"
 }
 
-plan 34
+plan 40
 all mpich
 all openmpi
 finish
