@@ -101,8 +101,9 @@ private:
 	struct coll_cmd &command(Call &call);
 	uint32_t root(const Call &call, int64_t rank) const;
 	void add_allreduce(Call &call, const at::Tensor &t, const c10d::ReduceOp &op);
-	/* @all: the outputs of all commands of the call */
-	void add_allgather(Call &call, Tensors &outputs, at::Tensor &input, const Tensors &all);
+	/* The tensors have been checked. @outputs: in rows; @all: the outputs of all commands of the call */
+	void add_allgather(Call &call, const Tensors &outputs, const at::Tensor &input,
+			   const Tensors &all);
 	WorkPtr receive(Call &call, at::Tensor &t, uint32_t from, int tag);
 
 	const std::chrono::milliseconds timeout_;

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "rows.hh"
 #include "types.hh"
 
 namespace coll_torch {
@@ -20,8 +21,10 @@ WorkPtr Group::send(Tensors &tensors, int to, int tag)
 	at::Tensor &t = only("send", "input", tensors);
 	enum coll_dtype dtype = check_tensor("send", "the tensor", t);
 
-	coll_cmd_send(comm_->get(), &command(call), t.data_ptr(), t.numel(), dtype, root(call, to),
-		      tag_of("send", tag));
+	const at::Tensor rows = input_rows(*call.op, t);
+
+	coll_cmd_send(comm_->get(), &command(call), rows.data_ptr(), rows.numel(), dtype,
+		      root(call, to), tag_of("send", tag));
 	call.inputs = tensors;
 	return start(call);
 }
@@ -31,7 +34,9 @@ WorkPtr Group::receive(Call &call, at::Tensor &t, uint32_t from, int tag)
 	const char *name = call.op->name();
 	enum coll_dtype dtype = check_tensor(name, "the tensor", t);
 
-	coll_cmd_recv(comm_->get(), &command(call), t.data_ptr(), t.numel(), dtype, from,
+	const at::Tensor rows = output_rows(*call.op, t);
+
+	coll_cmd_recv(comm_->get(), &command(call), rows.data_ptr(), rows.numel(), dtype, from,
 		      tag_of(name, tag), call.op->message());
 	call.outputs = {{t}};
 	return start(call);

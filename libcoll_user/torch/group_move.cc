@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "blocks.hh"
+#include "rows.hh"
 #include "types.hh"
 
 namespace coll_torch {
@@ -45,9 +46,11 @@ WorkPtr Group::broadcast(Tensors &tensors, const c10d::BroadcastOptions &opts)
 	Call call("broadcast", "coll:broadcast", c10d::OpType::BROADCAST, opts.timeout);
 	at::Tensor &t = only("broadcast", "input", tensors);
 	enum coll_dtype dtype = check_tensor("broadcast", "the tensor", t);
+	uint32_t from = root(call, opts.rootRank);
+	const at::Tensor rows = from == static_cast<uint32_t>(rank_) ? input_rows(*call.op, t) :
+								       output_rows(*call.op, t);
 
-	coll_cmd_broadcast(comm_->get(), &command(call), t.data_ptr(), t.numel(), dtype,
-			   root(call, opts.rootRank));
+	coll_cmd_broadcast(comm_->get(), &command(call), rows.data_ptr(), rows.numel(), dtype, from);
 	call.inputs = tensors;
 	call.outputs = {tensors};
 	return start(call);
@@ -66,31 +69,39 @@ static const void *input_of(Op &op, const at::Tensor &input, const Blocks &out,
 	return from[0].data_ptr();
 }
 
-void Group::add_allgather(Call &call, Tensors &outputs, at::Tensor &input, const Tensors &all)
+static void check_gathered(const char *name, const at::Tensor &input, const Tensors &outputs)
+{
+	check_tensors(name, "an output", outputs, check_tensor(name, "the input", input));
+}
+
+void Group::add_allgather(Call &call, const Tensors &outputs, const at::Tensor &input,
+			  const Tensors &all)
 {
 	const char *name = call.op->name();
-	enum coll_dtype dtype = check_tensor(name, "the input", input);
-
-	check_tensors(name, "an output", outputs, dtype);
-
+	enum coll_dtype dtype = dtype_of(input.scalar_type());
 	Blocks out = blocks_of(name, "the list of outputs", outputs, size_);
 
 	check_block(name, out, rank_, input);
 	coll_cmd_allgatherv(comm_->get(), &command(call),
-			    input_of(*call.op, input, out, all, rank_), out.base,
+			    input_of(*call.op, input_rows(*call.op, input), out, all, rank_), out.base,
 			    call.op->keep(out.counts), call.op->keep(out.displs), dtype);
-	call.outputs.push_back(outputs);
 }
 
 WorkPtr Group::allgather(std::vector<Tensors> &outputs, Tensors &inputs,
 			 const c10d::AllgatherOptions &opts)
 {
 	Call call("allgather", "coll:all_gather", c10d::OpType::ALLGATHER, opts.timeout);
-	Tensors &list = only_list("allgather", outputs);
+	const Tensors &list = only_list("allgather", outputs);
+	const at::Tensor &input = only("allgather", "input", inputs);
 
-	add_allgather(call, list, only("allgather", "input", inputs), list);
-	check_apart("allgather", "the list of outputs", list);
+	check_gathered("allgather", input, list);
+
+	const Tensors rows = output_rows(*call.op, list);
+
+	add_allgather(call, rows, input, rows);
+	check_apart("allgather", "the list of outputs", rows);
 	call.inputs = inputs;
+	call.outputs = outputs;
 	return start(call);
 }
 
@@ -99,7 +110,7 @@ WorkPtr Group::allgather_coalesced(std::vector<Tensors> &outputs, Tensors &input
 {
 	Call call("allgather_coalesced", "coll:all_gather", c10d::OpType::ALLGATHER_COALESCED,
 		  opts.timeout);
-
+	std::vector<Tensors> rows;
 	Tensors all;
 
 	/* One list for each rank, with a tensor for each input */
@@ -110,13 +121,17 @@ WorkPtr Group::allgather_coalesced(std::vector<Tensors> &outputs, Tensors &input
 		if (ts.size() != inputs.size())
 			throw std::invalid_argument("coll: allgather_coalesced: each list has to have "
 						    "one tensor for each input");
-	for (const Tensors &ts : outputs)
-		all.insert(all.end(), ts.begin(), ts.end());
+	for (const Tensors &ts : outputs) {
+		for (size_t i = 0; i < inputs.size(); i++)
+			check_gathered("allgather_coalesced", inputs[i], {ts[i]});
+		rows.push_back(output_rows(*call.op, ts));
+		all.insert(all.end(), rows.back().begin(), rows.back().end());
+	}
 	check_apart("allgather_coalesced", "the list of outputs", all);
 	for (size_t i = 0; i < inputs.size(); i++) {
 		Tensors column;
 
-		for (const Tensors &ts : outputs)
+		for (const Tensors &ts : rows)
 			column.push_back(ts[i]);
 		add_allgather(call, column, inputs[i], all);
 	}
@@ -137,13 +152,14 @@ WorkPtr Group::_allgather_base(at::Tensor &output, at::Tensor &input,
 		throw std::invalid_argument(
 			"coll: allgather_base: the output has to be the input's size for each rank");
 
-	char *own = static_cast<char *>(output.data_ptr()) + rank_ * input.nbytes();
-	at::Tensor from = input.data_ptr() == own ? input : apart({input}, {output})[0];
+	const at::Tensor to = output_rows(*call.op, output), rows = input_rows(*call.op, input);
+	const char *own = static_cast<const char *>(to.data_ptr()) + rank_ * rows.nbytes();
+	const at::Tensor from = rows.data_ptr() == own ? rows : apart({rows}, {to})[0];
 
 	call.op->keep(from);
 	coll_cmd_allgather(comm_->get(), &command(call),
-			   input.data_ptr() == own ? COLL_IN_PLACE : from.data_ptr(),
-			   output.data_ptr(), input.numel(), dtype);
+			   rows.data_ptr() == own ? COLL_IN_PLACE : from.data_ptr(),
+			   to.data_ptr(), rows.numel(), dtype);
 	call.inputs = {input};
 	call.outputs = {{output}};
 	return start(call);
@@ -154,26 +170,26 @@ WorkPtr Group::gather(std::vector<Tensors> &outputs, Tensors &inputs, const c10d
 	Call call("gather", "coll:gather", c10d::OpType::GATHER, opts.timeout);
 	at::Tensor &input = only("gather", "input", inputs);
 	enum coll_dtype dtype = check_tensor("gather", "the input", input);
+	const at::Tensor from = input_rows(*call.op, input);
 	uint32_t to = root(call, opts.rootRank);
 
 	call.inputs = inputs;
 	if (to != static_cast<uint32_t>(rank_)) {
 		no_list("gather", outputs);
-		coll_cmd_gatherv(comm_->get(), &command(call), input.data_ptr(), input.numel(), nullptr,
+		coll_cmd_gatherv(comm_->get(), &command(call), from.data_ptr(), from.numel(), nullptr,
 				 nullptr, nullptr, dtype, to);
 		return start(call);
 	}
 
-	Tensors &list = only_list("gather", outputs);
+	check_tensors("gather", "an output", only_list("gather", outputs), dtype);
 
-	check_tensors("gather", "an output", list, dtype);
-
+	const Tensors list = output_rows(*call.op, outputs[0]);
 	Blocks out = blocks_of("gather", "the list of outputs", list, size_);
 
-	check_block("gather", out, rank_, input);
+	check_block("gather", out, rank_, from);
 	check_apart("gather", "the list of outputs", list);
-	coll_cmd_gatherv(comm_->get(), &command(call), input_of(*call.op, input, out, list, rank_),
-			 input.numel(), out.base, call.op->keep(out.counts),
+	coll_cmd_gatherv(comm_->get(), &command(call), input_of(*call.op, from, out, list, rank_),
+			 from.numel(), out.base, call.op->keep(out.counts),
 			 call.op->keep(out.displs), dtype, to);
 	call.outputs = outputs;
 	return start(call);
@@ -185,32 +201,31 @@ WorkPtr Group::scatter(Tensors &outputs, std::vector<Tensors> &inputs,
 	Call call("scatter", "coll:scatter", c10d::OpType::SCATTER, opts.timeout);
 	at::Tensor &output = only("scatter", "output", outputs);
 	enum coll_dtype dtype = check_tensor("scatter", "the output", output);
+	const at::Tensor to = output_rows(*call.op, output);
 	uint32_t from = root(call, opts.rootRank);
 
 	call.outputs = {outputs};
 	if (from != static_cast<uint32_t>(rank_)) {
 		no_list("scatter", inputs);
 		coll_cmd_scatterv(comm_->get(), &command(call), nullptr, nullptr, nullptr,
-				  output.data_ptr(), output.numel(), dtype, from);
+				  to.data_ptr(), to.numel(), dtype, from);
 		return start(call);
 	}
 
-	Tensors list = only_list("scatter", inputs);
+	check_tensors("scatter", "an input", only_list("scatter", inputs), dtype);
 
-	check_tensors("scatter", "an input", list, dtype);
-
+	Tensors list = input_rows(*call.op, inputs[0]);
 	Blocks in = blocks_of("scatter", "the list of inputs", list, size_);
 
-	check_block("scatter", in, rank_, output);
-	if (!in_place(output, in, rank_, output.element_size())) {
-		list = apart(list, {output});
+	check_block("scatter", in, rank_, to);
+	if (!in_place(to, in, rank_, to.element_size())) {
+		list = apart(list, {to});
 		in = blocks_of("scatter", "the list of inputs", list, size_);
 	}
 	coll_cmd_scatterv(comm_->get(), &command(call), in.base, call.op->keep(in.counts),
 			  call.op->keep(in.displs),
-			  in_place(output, in, rank_, output.element_size()) ? IN_PLACE :
-									      output.data_ptr(),
-			  output.numel(), dtype, from);
+			  in_place(to, in, rank_, to.element_size()) ? IN_PLACE : to.data_ptr(),
+			  to.numel(), dtype, from);
 	call.inputs = list;
 	return start(call);
 }
@@ -234,9 +249,10 @@ WorkPtr Group::alltoall_base(at::Tensor &output, at::Tensor &input,
 
 	check_tensors(name, "the output", {output}, dtype);
 
-	const at::Tensor from = apart({input}, {output})[0];
+	const at::Tensor to = output_rows(*call.op, output);
+	const at::Tensor from = apart({input_rows(*call.op, input)}, {to})[0];
 	Blocks in = blocks_in(name, "the input", from, input_splits, size_);
-	Blocks out = blocks_in(name, "the output", output, output_splits, size_);
+	Blocks out = blocks_in(name, "the output", to, output_splits, size_);
 
 	if (output_splits.empty() && input_splits.empty()) {
 		if (in.counts != out.counts)
@@ -262,11 +278,12 @@ WorkPtr Group::alltoall(Tensors &outputs, Tensors &inputs, const c10d::AllToAllO
 	check_tensors("alltoall", "an input", inputs, dtype);
 	check_tensors("alltoall", "an output", outputs, dtype);
 
-	const Tensors from = apart(inputs, outputs);
+	const Tensors to = output_rows(*call.op, outputs);
+	const Tensors from = apart(input_rows(*call.op, inputs), to);
 	Blocks in = blocks_of("alltoall", "the list of inputs", from, size_);
-	Blocks out = blocks_of("alltoall", "the list of outputs", outputs, size_);
+	Blocks out = blocks_of("alltoall", "the list of outputs", to, size_);
 
-	check_apart("alltoall", "the list of outputs", outputs);
+	check_apart("alltoall", "the list of outputs", to);
 	coll_cmd_alltoallv(comm_->get(), &command(call), in.base, out.base,
 			   call.op->keep(both(in.counts, out.counts)),
 			   call.op->keep(both(in.displs, out.displs)), dtype);

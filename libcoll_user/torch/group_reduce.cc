@@ -6,6 +6,7 @@
 #include <ATen/ATen.h>
 
 #include "blocks.hh"
+#include "rows.hh"
 #include "types.hh"
 
 namespace coll_torch {
@@ -14,9 +15,11 @@ void Group::add_allreduce(Call &call, const at::Tensor &t, const c10d::ReduceOp 
 {
 	const char *name = call.op->name();
 	enum coll_dtype dtype = check_tensor(name, "the tensor", t);
+	enum coll_op_code code = op_of(name, op, dtype);
+	const at::Tensor rows = output_rows(*call.op, t);
 
-	coll_cmd_allreduce(comm_->get(), &command(call), COLL_IN_PLACE, t.data_ptr(), t.numel(), dtype,
-			   op_of(name, op, dtype));
+	coll_cmd_allreduce(comm_->get(), &command(call), COLL_IN_PLACE, rows.data_ptr(), rows.numel(),
+			   dtype, code);
 }
 
 WorkPtr Group::allreduce(Tensors &tensors, const c10d::AllreduceOptions &opts)
@@ -47,12 +50,13 @@ WorkPtr Group::reduce(Tensors &tensors, const c10d::ReduceOptions &opts)
 	Call call("reduce", "coll:reduce", c10d::OpType::REDUCE, opts.timeout);
 	at::Tensor &t = only("reduce", "input", tensors);
 	enum coll_dtype dtype = check_tensor("reduce", "the tensor", t);
+	enum coll_op_code code = op_of("reduce", opts.reduceOp, dtype);
 	uint32_t to = root(call, opts.rootRank);
 	bool here = to == static_cast<uint32_t>(rank_);
+	const at::Tensor rows = here ? output_rows(*call.op, t) : input_rows(*call.op, t);
 
-	coll_cmd_reduce(comm_->get(), &command(call), here ? COLL_IN_PLACE : t.data_ptr(),
-			here ? t.data_ptr() : nullptr, t.numel(), dtype,
-			op_of("reduce", opts.reduceOp, dtype), to);
+	coll_cmd_reduce(comm_->get(), &command(call), here ? COLL_IN_PLACE : rows.data_ptr(),
+			here ? rows.data_ptr() : nullptr, rows.numel(), dtype, code, to);
 	call.inputs = tensors;
 	call.outputs = {tensors};
 	return start(call);
@@ -71,19 +75,21 @@ WorkPtr Group::reduce_scatter(Tensors &outputs, std::vector<Tensors> &inputs,
 		throw std::invalid_argument("coll: reduce_scatter: one list of inputs was expected");
 	check_tensors(name, "an input", inputs[0], dtype);
 
-	Blocks in = blocks_of(name, "the list of inputs", inputs[0], size_);
+	const at::Tensor rows = output_rows(*call.op, output);
+	Tensors list = input_rows(*call.op, inputs[0]);
+	Blocks in = blocks_of(name, "the list of inputs", list, size_);
 
 	if (in.counts[rank_] != static_cast<uint64_t>(output.numel()))
 		throw std::invalid_argument(
 			"coll: reduce_scatter: the output has another size than the input for this rank");
 	call.outputs = {outputs};
 	/* The command reads its input, which is in one piece, while it writes the output. */
-	call.inputs = apart(inputs[0], {output});
+	call.inputs = apart(list, {rows});
 	in = blocks_of(name, "the list of inputs", call.inputs, size_);
 
 	void *send = packed(*call.op, call.inputs, in);
 
-	coll_cmd_reduce_scatter(comm_->get(), &command(call), send, output.data_ptr(),
+	coll_cmd_reduce_scatter(comm_->get(), &command(call), send, rows.data_ptr(),
 				call.op->keep(in.counts), dtype, op);
 	return start(call);
 }
@@ -100,11 +106,12 @@ WorkPtr Group::_reduce_scatter_base(at::Tensor &output, at::Tensor &input,
 		throw std::invalid_argument(
 			"coll: reduce_scatter_base: the input has to be the output's size for each rank");
 
-	const at::Tensor from = apart({input}, {output})[0];
+	enum coll_op_code code = op_of(name, opts.reduceOp, dtype);
+	const at::Tensor rows = output_rows(*call.op, output);
+	const at::Tensor from = apart({input_rows(*call.op, input)}, {rows})[0];
 
 	coll_cmd_reduce_scatter_block(comm_->get(), &command(call), from.data_ptr(),
-				      output.data_ptr(), output.numel(), dtype,
-				      op_of(name, opts.reduceOp, dtype));
+				      rows.data_ptr(), rows.numel(), dtype, code);
 	call.inputs = {from};
 	call.outputs = {{output}};
 	return start(call);

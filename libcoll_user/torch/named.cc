@@ -71,7 +71,7 @@ std::shared_ptr<NamedWork> Named::post(struct coll_tensor_spec &spec, const at::
 std::shared_ptr<NamedWork> Named::allreduce(const std::string &name, const at::Tensor &t,
 					    const c10d::ReduceOp &op, const NamedOptions &options)
 {
-	enum coll_dtype dtype = check_tensor("allreduce", name.c_str(), t);
+	enum coll_dtype dtype = check_rows("allreduce", name.c_str(), t);
 	struct coll_tensor_spec spec;
 
 	coll_tensor_spec_init(&spec, name.c_str());
@@ -88,7 +88,7 @@ std::shared_ptr<NamedWork> Named::allreduce(const std::string &name, const at::T
 
 std::shared_ptr<NamedWork> Named::broadcast(const std::string &name, const at::Tensor &t, int root)
 {
-	enum coll_dtype dtype = check_tensor("broadcast", name.c_str(), t);
+	enum coll_dtype dtype = check_rows("broadcast", name.c_str(), t);
 	struct coll_tensor_spec spec;
 
 	if (root < 0 || static_cast<uint32_t>(root) >= coll_comm_size(comm_->get()))
@@ -102,7 +102,7 @@ std::shared_ptr<NamedWork> Named::broadcast(const std::string &name, const at::T
 std::shared_ptr<NamedWork> Named::join(const at::Tensor &last)
 {
 	static_assert(sizeof(int32_t) == sizeof(uint32_t), "");
-	if (check_tensor("join", "last", last) != COLL_I32 || last.numel() != 1)
+	if (check_rows("join", "last", last) != COLL_I32 || last.numel() != 1)
 		throw std::invalid_argument("coll: join: the result is one int32");
 	/* The work keeps the memory of the result. This may throw, and nothing has begun yet. */
 	auto work = std::make_shared<NamedWork>(shared_from_this(), nullptr, last);

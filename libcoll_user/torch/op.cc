@@ -3,6 +3,8 @@
 
 #include <chrono>
 
+#include <ATen/ATen.h>
+
 namespace coll_torch {
 
 void Op::keep(const std::vector<at::Tensor> &ts)
@@ -20,6 +22,21 @@ struct coll_message *Op::message()
 {
 	got_.reset(new struct coll_message());
 	return got_.get();
+}
+
+void Op::copy_back(const at::Tensor &from, const at::Tensor &to)
+{
+	/* As with other backends, autograd does not see that it changes. */
+	copies_.emplace_back(from, to.variable_data());
+}
+
+void Op::write_back()
+{
+	at::NoGradGuard no_grad;
+
+	if (!error_)
+		for (auto &copy : copies_)
+			copy.second.copy_(copy.first);
 }
 
 void Op::post(coll_comm_t *comm, struct coll_cmd cmd, uint64_t timeout_ns)
@@ -53,6 +70,7 @@ bool Op::look(uint64_t ns)
 		if (ret && !error_)
 			error_ = ret;
 	}
+	write_back();
 	release();
 	return true;
 }
@@ -74,6 +92,7 @@ void Op::release()
 {
 	requests_.clear();
 	tensors_.clear();
+	copies_.clear();
 	arrays_.clear();
 }
 

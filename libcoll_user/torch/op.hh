@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -49,6 +50,9 @@ public:
 	const uint64_t *keep(std::vector<uint64_t> array);
 	struct coll_message *message();
 
+	/* When it is over without an error, @from is copied to @to. They are of the same shape. */
+	void copy_back(const at::Tensor &from, const at::Tensor &to);
+
 	/* The rank that a received message came from. */
 	int source() const { return got_ ? static_cast<int>(got_->source) : -1; }
 
@@ -72,6 +76,7 @@ public:
 	void forget();
 
 private:
+	void write_back();
 	void release();
 
 	const char *name_;
@@ -79,6 +84,7 @@ private:
 	int error_ = 0;
 	std::vector<coll_request_t *> requests_;
 	std::vector<at::Tensor> tensors_;
+	std::vector<std::pair<at::Tensor, at::Tensor>> copies_;
 	std::deque<std::vector<uint64_t>> arrays_;
 	std::unique_ptr<struct coll_message> got_;
 };

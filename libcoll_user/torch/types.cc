@@ -45,7 +45,19 @@ enum coll_dtype check_tensor(const char *name, const char *what, const at::Tenso
 	if (dtype == COLL_DTYPE_NONE)
 		refuse(name, std::string(what) + " is of type " + c10::toString(t.scalar_type()) +
 		       ", which coll has not");
-	if (!t.is_contiguous() || t.is_conj() || t.is_neg())
+	return dtype;
+}
+
+bool is_in_rows(const at::Tensor &t)
+{
+	return t.is_contiguous() && !t.is_conj() && !t.is_neg();
+}
+
+enum coll_dtype check_rows(const char *name, const char *what, const at::Tensor &t)
+{
+	enum coll_dtype dtype = check_tensor(name, what, t);
+
+	if (!is_in_rows(t))
 		refuse(name, std::string(what) + " is not contiguous; use contiguous() and, of a "
 		       "conjugate or negative view, resolve_conj() and resolve_neg()");
 	return dtype;

@@ -13,14 +13,20 @@
 namespace coll_torch {
 
 /**
- * check_tensor() - may coll use the memory of this tensor as it is?
+ * check_tensor() - has coll collectives of such tensors?
  * @name: of the collective, for the text of the exception
  * @what: which tensor it is, for the same
  *
- * Return: its type. Throws std::invalid_argument unless it is a contiguous tensor in the memory
- * of the CPU whose type coll has.
+ * Return: its type. Throws std::invalid_argument unless it is a dense tensor in the memory of the
+ * CPU whose type coll has.
  */
 enum coll_dtype check_tensor(const char *name, const char *what, const at::Tensor &t);
+
+/* The elements lie one behind the other, in row-major order, and are no conjugate or negative view. */
+bool is_in_rows(const at::Tensor &t);
+
+/* The same as check_tensor(), and it has to be in rows. */
+enum coll_dtype check_rows(const char *name, const char *what, const at::Tensor &t);
 
 /* The type of coll; COLL_DTYPE_NONE: it has none. */
 enum coll_dtype dtype_of(at::ScalarType type);

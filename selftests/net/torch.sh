@@ -11,8 +11,9 @@ python=/usr/bin/python3
 package=$top/.build/lib/python3/dist-packages
 rank=$top/selftests/net/torch_rank.py
 waits=$top/selftests/net/torch_waits.py
+optimizers=$top/selftests/net/torch_optimizers.py
 seed=${COLL_TEST_SEED:-$RANDOM}
-tests=27
+tests=29
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp" "$log"' EXIT
 
@@ -99,6 +100,9 @@ good "a closure that waits for gradients" closure 2 1
 good "step() is left out" left_out 2 1
 good "step() is left out" left_out 3 2
 good "a child that was forked" forked 2 1
+rank=$optimizers
+good "which gradients are reduced" everything 2 1
+good "which gradients are reduced" everything 3 2
 rank=$waits
 # COLL_SHM: coll could do small collectives in shared memory, on any number of CPUs
 good "works end while a rank is elsewhere" elsewhere 2 1 COLL_SHM=1

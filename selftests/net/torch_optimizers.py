@@ -115,7 +115,7 @@ def kinds():
         want[3] += 1 / n
     assert torch.allclose(table.weight.grad, want), (table.weight.grad, want)
     optimizer.gradients.remove()
-    table.zero_grad()
+    table.weight.grad = None
     gradients = coll_torch.Gradients(table.named_parameters())
     refused("is sparse", table(torch.tensor([0])).sum().backward)
     gradients.remove()
@@ -133,7 +133,7 @@ def kinds():
     gradients.wait()
     assert torch.allclose(p.grad.float(), torch.full((3,), 40000.0), rtol=0.01), p.grad
     gradients.remove()
-    refused("predivide are for AVG", coll_torch.Gradients, [("p", p)], op=Op.SUM, predivide=2.0)
+    refused("predivide is for AVG", coll_torch.Gradients, [("p", p)], op=Op.SUM, predivide=2.0)
     refused("has to be more than 0", coll_torch.Gradients, [("p", p)], predivide=0.0)
 
 

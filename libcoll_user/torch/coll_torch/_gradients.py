@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 """Gradients by name: each is reduced as soon as all ranks have it, in any order."""
+import math
 import types
-from typing import Any, Callable, Dict, Iterable, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
 
 import torch
 import torch.distributed as dist
@@ -36,6 +37,24 @@ def _wait_for_all(works: Iterable[Tuple[Any, torch.Tensor, torch.Tensor]]) -> No
         raise failed
 
 
+def _in_rows(t: torch.Tensor) -> torch.Tensor:
+    """The same tensor, or a copy if its elements do not lie one behind the other."""
+    return t.resolve_conj().resolve_neg().contiguous()
+
+
+def _apart(named_parameters: _NamedTensors) -> Dict[str, torch.Tensor]:
+    """By name. A tensor with several names, as of tied weights, has the first one only."""
+    by_name: Dict[str, torch.Tensor] = {}
+    known: Set[int] = set()
+    for name, p in named_parameters:
+        if name in by_name:
+            raise ValueError(f"two parameters have the name {name!r}")
+        if p.requires_grad and id(p) not in known:
+            by_name[name] = p
+            known.add(id(p))
+    return by_name
+
+
 class Gradients:
     """Reduces the gradients of parameters over the ranks of a group, while backward() goes on.
 
@@ -45,6 +64,8 @@ class Gradients:
     wire: torch.float16 or torch.bfloat16 for float32 between nodes; sums stay float32
     passes: how often backward() adds to a gradient before it is reduced
     present: AVG divides by the number of ranks that have not joined, and not by that of all
+    predivide: AVG divides by this before the sum, and by the number of ranks / this behind it
+    sparse_as_dense: sparse gradients become dense ones; otherwise they are refused
 
     A collective of the group. A gradient is posted by its name when autograd has added it up, and
     starts when all ranks have posted it. Call wait() before the gradients are used.
@@ -52,18 +73,21 @@ class Gradients:
 
     def __init__(self, named_parameters: _NamedTensors, group: Optional[dist.ProcessGroup] = None, *,
                  op: Any = dist.ReduceOp.AVG, wire: Optional[torch.dtype] = None,
-                 passes: int = 1, present: bool = False) -> None:
+                 passes: int = 1, present: bool = False, predivide: float = 1.0,
+                 sparse_as_dense: bool = False) -> None:
         if passes < 1:
             raise ValueError(f"passes is {passes}, and has to be 1 or more")
-        if present and op != dist.ReduceOp.AVG:
+        if op != dist.ReduceOp.AVG and present:
             raise ValueError("present is for AVG")
-        self._op, self._wire, self._passes, self._present = op, wire, passes, present
-        self._parameters: Dict[str, torch.Tensor] = {}
-        for name, p in named_parameters:
-            if name in self._parameters:
-                raise ValueError(f"two parameters have the name {name!r}")
-            if p.requires_grad:
-                self._parameters[name] = p
+        if op != dist.ReduceOp.AVG and predivide != 1.0:
+            raise ValueError("predivide is for AVG")
+        if not 0.0 < predivide < math.inf:
+            raise ValueError(f"predivide is {predivide}, and has to be more than 0")
+        self._op, self._passes, self._sparse_as_dense = op, passes, sparse_as_dense
+        self._options = {"wire": wire, "present": present}
+        if predivide != 1.0:
+            self._options.update(prescale=1.0 / predivide, postscale=predivide)
+        self._parameters = _apart(named_parameters)
         self._named = _c10d.Named(_group_of(group))
         self._seen = dict.fromkeys(self._parameters, 0)
         # wait() was called since the last step of a DistributedOptimizer(). Alike on all ranks.
@@ -72,6 +96,7 @@ class Gradients:
         self._added = False
         # (work, what is reduced, the gradient that gets it)
         self._pending: Dict[str, Tuple[Any, torch.Tensor, torch.Tensor]] = {}
+        self._removed = False
         # autograd knows the hooks only as long as these nodes are there
         self._nodes, self._hooks = [], []
         for name, p in self._parameters.items():
@@ -94,11 +119,13 @@ class Gradients:
         p = self._parameters[name]
         if p.grad is None:
             p.grad = torch.zeros_like(p)
+        if p.grad.layout != torch.strided:
+            if not self._sparse_as_dense:
+                raise ValueError(f"the gradient of {name!r} is sparse; use sparse_as_dense=True")
+            p.grad = p.grad.to_dense()
         grad = p.grad.detach()
-        # a copy only if the elements do not lie one behind the other
-        whole = grad.contiguous()
-        work = self._named.allreduce(name, whole, self._op, wire=self._wire,
-                                      present=self._present)
+        whole = _in_rows(grad)
+        work = self._named.allreduce(name, whole, self._op, **self._options)
         self._pending[name] = work, whole, grad
 
     def wait(self) -> None:
@@ -148,17 +175,35 @@ class Gradients:
         return int(last)
 
     def remove(self) -> None:
-        """Autograd posts nothing any more."""
+        """Autograd posts nothing any more, and step() of a DistributedOptimizer() does not reduce."""
+        self._removed = True
         for hook in self._hooks:
             hook.remove()
         self._hooks.clear()
 
 
-def DistributedOptimizer(optimizer: torch.optim.Optimizer, named_parameters: _NamedTensors,
+def _names_for(optimizer: torch.optim.Optimizer,
+               named_parameters: Optional[_NamedTensors]) -> List[Tuple[str, torch.Tensor]]:
+    """The parameters of this optimizer. Others may belong to another optimizer."""
+    own = [p for options in optimizer.param_groups for p in options["params"]]
+    if named_parameters is None:
+        return [(f"parameter {i}", p) for i, p in enumerate(own)]
+    ids = {id(p) for p in own}
+    named = [(name, p) for name, p in named_parameters if id(p) in ids]
+    without = {id(p) for p in own if p.requires_grad} - {id(p) for _, p in named}
+    if without:
+        raise ValueError(f"{len(without)} parameters of the optimizer have no name")
+    return named
+
+
+def DistributedOptimizer(optimizer: torch.optim.Optimizer,
+                         named_parameters: Optional[_NamedTensors] = None,
                          group: Optional[dist.ProcessGroup] = None,
                          **options: Any) -> torch.optim.Optimizer:
     """The optimizer, whose step() waits for the gradients of all ranks before it uses them.
 
+    named_parameters: with all parameters of the optimizer; others are ignored. None: the parameters
+    are numbered. The optimizers of all ranks have them in the same order then.
     options: those of Gradients. ``optimizer.gradients`` is that object: call its wait() before
     gradients are clipped, for example. All ranks call wait() and step() alike.
 
@@ -167,10 +212,16 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer, named_parameters: _Na
     reduces what backward() adds after that. The ranks ask each other by one number. For users of
     Horovod: wait() is synchronize(), and skip_synchronize() is not needed.
     """
-    gradients = Gradients(named_parameters, group, **options)
+    before = getattr(optimizer, "gradients", None)
+    if isinstance(before, Gradients) and not before._removed:
+        raise ValueError("the optimizer is distributed already; call its gradients.remove() first")
+    gradients = Gradients(_names_for(optimizer, named_parameters), group, **options)
     step = optimizer.step
 
     def step_when_reduced(_self: Any, closure: Optional[Callable] = None) -> Any:
+        if gradients._removed:
+            return step() if closure is None else step(closure)
+
         def evaluate() -> Any:
             loss = closure()
             gradients._reduce_for_step()

@@ -7,7 +7,7 @@ import torch
 import torch.distributed as dist
 
 from . import _c10d
-from ._gradients import _group_of, _wait_for_all
+from ._gradients import _group_of, _in_rows, _wait_for_all
 
 
 def broadcast_parameters(named_tensors: Any, root: int = 0,
@@ -20,7 +20,7 @@ def broadcast_parameters(named_tensors: Any, root: int = 0,
         for name, t in items:
             if torch.is_tensor(t):
                 t = t.detach()
-                whole = t.contiguous()
+                whole = _in_rows(t)
                 copies.append((named.broadcast(name, whole, root), whole, t))
     _wait_for_all(copies)
 
@@ -44,7 +44,7 @@ def _take_out(value: Any, tensors: List[torch.Tensor]) -> Any:
         if value.device.type != "cpu" or value.layout != torch.strided or value.dtype not in _TYPES:
             raise ValueError(f"a tensor of the state is {value.layout} on {value.device}, of type "
                              f"{value.dtype}")
-        tensors.append(value.detach().resolve_conj().resolve_neg().contiguous())
+        tensors.append(_in_rows(value.detach()))
         return _Place(len(tensors) - 1, tuple(value.shape), value.dtype)
     if isinstance(value, dict):
         return {k: _take_out(v, tensors) for k, v in value.items()}
