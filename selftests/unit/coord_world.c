@@ -880,6 +880,8 @@ void world_start(const struct scene *s)
 		parents = end;
 	}
 	begin();
+	for (k = 0; k < nr; k++)
+		w->nodes[k].c.serial = w->nodes[k].c.counted = s->orders;
 }
 
 static u32 below(uint64_t *seed, u32 n)

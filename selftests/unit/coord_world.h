@@ -36,6 +36,7 @@
  * @window: ops that are started and not over at the root, at most; 0: any number
  * @looks: tensors that a node looks at in one step, when a rank has joined, and orders of the
  *	root in one step; 0: one
+ * @orders: that there have been before, without a join
  */
 struct scene {
 	const char *name;
@@ -46,6 +47,7 @@ struct scene {
 	u32 window;
 	u32 looks;
 	u32 starts;
+	u64 orders;
 };
 
 /* A fault that has been found, or NULL. */

@@ -54,14 +54,17 @@ static void coll_coord_say_got(struct coll_coord *c)
 	coll_chain_add(&c->up_got, &c->up);
 }
 
-/* The nodes below a child have received the orders up to r->serial. */
+/*
+ * The nodes below a child have received the orders up to r->serial, of which 32 bits are sent. Far
+ * fewer orders than 2^32 are on their way to the child, but it may have said this long ago.
+ */
 static int coll_coord_child_got(struct coll_coord *c, u32 child, const struct coll_coord_rec *r)
 {
-	u32 more = r->serial - (u32)c->got[child];
+	u32 missing = (u32)c->serial - r->serial;
 
-	if (more > c->serial - c->got[child])
+	if (missing > c->serial - c->got[child])
 		return -EPROTO;
-	c->got[child] += more;
+	c->got[child] = c->serial - missing;
 	return 0;
 }
 
