@@ -715,6 +715,7 @@ static void add_node(const struct node *n)
 	add_chain(&c->up, up);
 	add_chain(&c->fresh, ready);
 	add_chain(&c->ready, ready);
+	add_chain(&c->failed, ready);
 	add_chain(&c->held, ready);
 	add_chain(&c->fusion, ready);
 	add_chain(&c->others, ready);

@@ -832,6 +832,18 @@ static void test_large_group_starts(void)
 	tap_ok(large_in_order() == members && !lone.nr_bad && visits_most <= 3 * STEP,
 	       "all of them, once one has started");
 	lone_finish();
+	/* While this group is marked, a member of another one fails. There is room for one op. */
+	large_begin(0);
+	lone.c.window_ops = 1;
+	large_post(members, 1, 2, 78);
+	large_post(0, members, members, 77);
+	for (calls = 0; coll_chain_empty(&lone.c.fusion) && calls < MANY; calls++)
+		coll_coord_run(&lone.c);
+	lone_give_up(last);
+	run_all();
+	tap_ok(calls < MANY && lone.nr == 1 && lone.nr_bad == 1,
+	       "what fails while a large group begins ends at once");
+	lone_finish();
 }
 
 /* Fusions of many tensors: a call ends one, and begins no other. */

@@ -288,11 +288,10 @@ static u64 coll_coord_priority(struct coll_chain *link)
 	       (e->going ? COLL_COORD_PRIORITY_MAX + 1ULL : 0);
 }
 
-/* Is it an entry, and to be started? */
+/* Is it an entry? All entries in coll_coord.ready are to be started. */
 static bool coll_coord_startable(const struct coll_coord *c, struct coll_chain *link)
 {
-	return link != &c->ready && link != &c->ready_join && link != &c->ready_leave &&
-	       !coll_coord_of_ready(link)->failing.cause;
+	return link != &c->ready && link != &c->ready_join && link != &c->ready_leave;
 }
 
 /* Is it to be started, even if there is no room for it? */
@@ -374,7 +373,7 @@ void coll_coord_complete(struct coll_coord *c, struct coll_coord_entry *e)
 	else if (e->with_joined && !coll_coord_joinable(e) && !coll_dropped(COLL_RULE_JOINABLE))
 		coll_coord_fail(c, e, &joined);
 	else if (e->failing.cause)
-		return;		/* in coll_coord.ready, to be ended */
+		return;		/* in coll_coord.failed, to be ended */
 	else if (coll_coord_group(e) && !coll_dropped(COLL_RULE_GROUP))
 		coll_coord_hold(c, e);
 	else
@@ -681,9 +680,13 @@ static u32 coll_coord_end_one(struct coll_coord *c, struct coll_coord_entry *e)
 	return 1 + coll_coord_end(c, e, e->round, &bad, full);
 }
 
-/* The entry that is ordered next; NULL: there is no room for it. */
+/* The entry that is ordered next; NULL: there is none, or no room for it. */
 static struct coll_chain *coll_coord_first(struct coll_coord *c)
 {
+	if (!coll_chain_empty(&c->failed))
+		return c->failed.next;
+	if (coll_chain_empty(&c->ready))
+		return NULL;
 	if (!coll_coord_startable(c, c->ready.next)) {
 		c->sorted = 0;
 		return c->ready.next;
@@ -724,7 +727,7 @@ static bool coll_coord_order_some(struct coll_coord *c)
 	while (!c->left) {
 		l = NULL;
 		if (coll_chain_empty(&c->fusion)) {
-			l = coll_chain_empty(&c->ready) ? NULL : coll_coord_first(c);
+			l = coll_coord_first(c);
 			if (!l)
 				break;
 		}

@@ -61,7 +61,8 @@ void coll_coord_fail(struct coll_coord *c, struct coll_coord_entry *e,
 	 */
 	if (c->is_root) {
 		coll_chain_del(&e->ready);
-		coll_chain_add(&e->ready, c->ready.next);
+		c->sorted = 0;
+		coll_chain_add(&e->ready, c->failed.next);
 	} else if (coll_chain_empty(&e->up) && !coll_dropped(COLL_RULE_DEADLINE)) {
 		coll_chain_add(&e->up, &c->up);
 	}

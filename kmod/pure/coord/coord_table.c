@@ -16,6 +16,7 @@ void coll_coord_init(struct coll_coord *c)
 	coll_chain_init(&c->up_got);
 	coll_chain_init(&c->fresh);
 	coll_chain_init(&c->ready);
+	coll_chain_init(&c->failed);
 	coll_chain_init(&c->ready_join);
 	coll_chain_init(&c->ready_leave);
 	coll_chain_init(&c->held);

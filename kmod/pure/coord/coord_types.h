@@ -135,8 +135,8 @@ struct coll_coord_order {
  * @going: at the root: another member of its group starts, so it starts as well
  * @starting: at the root: it is in coll_coord.fusion
  * @up: in coll_coord.up, while the parent is to be told something
- * @ready: at the root, in coll_coord.fresh, .ready, .held, .fusion or .others, or in @members of
- *	one in .held
+ * @ready: at the root, in coll_coord.fresh, .ready, .failed, .held, .fusion or .others, or in
+ *	@members of one in .held
  * @members: at the root, those of its group that are ready, but for this one
  * @nr_members: number of ready tensors of its group: those in @members, and this one
  * @forgiven: coll_coord.forgiven when the counts behind @ranks were cleared last
@@ -299,11 +299,12 @@ struct coll_coord_ops {
  * @up_got: in @up if GOT is to be sent
  * @fresh: at the root: entries that have become ready, oldest first. All of them go to the end of
  *	@ready before anything is ordered
- * @ready: at the root: entries that may be ordered
+ * @ready: at the root: entries that may be started
+ * @failed: at the root: entries that are to be ended. They go before all others, and need no room
  * @ready_join: in @fresh or @ready if JOINED is to be ordered
  * @ready_leave: in @fresh or @ready if LEFT is to be ordered
  * @sorted: the first @sorted entries of @ready are in order of priority. Set to 0 when a more
- *	urgent entry is added; 0 means: sort before use
+ *	urgent entry is added, or one is removed; 0 means: sort before use
  * @held: at the root: one ready member of each group that is not wholly ready
  * @fusion: at the root: the entries that start next. Before that all members of their groups are
  *	marked as going. Nothing else is ordered meanwhile
@@ -366,7 +367,7 @@ struct coll_coord {
 	u32 sorts;
 	bool more;
 	struct coll_chain up, up_join, up_leave, up_got;
-	struct coll_chain fresh, ready, ready_join, ready_leave;
+	struct coll_chain fresh, ready, failed, ready_join, ready_leave;
 	u32 sorted;
 	struct coll_chain held;
 	struct coll_chain fusion;
