@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "algorithms/table.h"
+#include "coord/coord_tree.h"
 #include "topology.h"
 
 #define BOOT_ID		"/proc/sys/kernel/random/boot_id"
@@ -196,6 +197,23 @@ int topology_renumber(struct topology *t, const uint32_t *number)
 	t->node = number[t->node];
 	memset(t->linked, 0, t->size * sizeof(*t->linked));
 	return t->nr_nodes > 1 ? find_links(t) : 0;
+}
+
+/* Mark the node at a place of the tree, if there is one. */
+static void mark_place(struct topology *t, uint64_t place)
+{
+	if (place < t->nr_nodes)
+		t->linked[(place + t->node_of[0]) % t->nr_nodes] = true;
+}
+
+void topology_link_tree(struct topology *t)
+{
+	uint64_t place = ((uint64_t)t->node + t->nr_nodes - t->node_of[0]) % t->nr_nodes, k;
+
+	if (place)
+		mark_place(t, (place - 1) / COLL_COORD_FANOUT);
+	for (k = 1; k <= COLL_COORD_FANOUT; k++)
+		mark_place(t, place * COLL_COORD_FANOUT + k);
 }
 
 bool topology_dials(const struct topology *t, uint32_t peer)

@@ -49,6 +49,13 @@ int topology_init(struct topology *t, uint32_t rank, uint32_t size,
  */
 int topology_renumber(struct topology *t, const uint32_t *number);
 
+/**
+ * topology_link_tree() - add the links of the tree of nodes that named collectives need
+ *
+ * With up to TOPOLOGY_FULL nodes they are there. Call it after topology_renumber().
+ */
+void topology_link_tree(struct topology *t);
+
 /*
  * Does this node connect to @peer, or does it listen? Decided once for two hosts, by
  * coll_init(), and kept in all parts: a firewall that has let a connection through will do so

@@ -246,7 +246,11 @@ static int find_nodes(struct split *sp)
 	for (i = 0; !ret && i < sp->size; i++)
 		sp->topo.origin[sp->topo.node_of[i]] =
 			parent->origin[parent->node_of[sp->members[i]]];
-	return ret ? ret : order_nodes(sp);
+	if (!ret)
+		ret = order_nodes(sp);
+	if (!ret && sp->named)
+		topology_link_tree(&sp->topo);
+	return ret;
 }
 
 /*

@@ -350,10 +350,42 @@ static void test_pairs(void)
 	ok(good, "links for 1 to 32 nodes: symmetric, all powers of two");
 }
 
+/* More nodes than are linked all with all, and rank 0 is not on node 0: the tree of named tensors. */
+static void test_tree(void)
+{
+	enum { NODES = TOPOLOGY_FULL + 2, ROOT = 5 };
+	static uint8_t ids[NODES * AUTH_LEN];
+	static bool linked[NODES][NODES];
+	uint32_t number[NODES], me, i;
+	bool good = true;
+
+	for (i = 0; i < NODES; i++) {
+		ids[i * AUTH_LEN] = (uint8_t)(i + 1);
+		number[i] = (i + ROOT) % NODES;
+	}
+	for (me = 0; me < NODES; me++) {
+		struct topology t;
+
+		if (topology_init(&t, me, NODES, ids, AUTH_LEN) || topology_renumber(&t, number))
+			abort();
+		topology_link_tree(&t);
+		memcpy(linked[t.node], t.linked, sizeof(linked[0]));
+		good &= !t.linked[t.node];
+		topology_destroy(&t);
+	}
+	for (i = 1; i < NODES; i++)
+		good &= linked[(i + ROOT) % NODES][((i - 1) / 16 + ROOT) % NODES];
+	for (me = 0; me < NODES; me++)
+		for (i = 0; i < NODES; i++)
+			good &= linked[me][i] == linked[i][me];
+	ok(good, "links of the tree for named tensors, with many nodes");
+}
+
 int main(void)
 {
 	printf("TAP version 13\n");
 	test_pairs();
+	test_tree();
 	test_all(8, 1, blocks, false, 0, "8 ranks on one node");
 	test_all(8, 2, blocks, false, 4, "8 ranks on 2 nodes");
 	test_all(8, 4, blocks, false, 24, "8 ranks on 4 nodes");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Nodes tell each other what is ready, and what starts. They form a tree, whose root is the
- * node of rank 0: numbered from there, node n has the parent (n - 1) / COLL_COORD_FANOUT.
+ * Nodes tell each other what is ready, and what starts. They form a tree, see coord_tree.h.
  */
 #include <linux/lockdep.h>
 #include <linux/minmax.h>

@@ -32,12 +32,11 @@
 
 #include "../chain.h"
 #include "../env.h"
+#include "coord_tree.h"
 
 /* Bytes of a name. */
 #define COLL_COORD_NAME_MAX	COLL_TENSOR_NAME_MAX
 #define COLL_COORD_DIMS		COLL_TENSOR_DIMS
-/* Children of a node at most. */
-#define COLL_COORD_FANOUT	16
 #define COLL_COORD_PRIORITY_MAX	COLL_TENSOR_PRIORITY_MAX
 
 /* By enum coll_tensor_field. */
