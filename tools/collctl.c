@@ -316,7 +316,7 @@ static int64_t group_id(int argc, char **argv)
 	return argc == 2 && end != argv[1] && !*end && id >= 0 ? id : -2;
 }
 
-int main(int argc, char **argv)
+static int command(int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{ "json", no_argument, NULL, 'j' },
@@ -372,4 +372,14 @@ int main(int argc, char **argv)
 		return collctl_stalls(json, id, age);
 	usage(stderr);
 	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	int ret = command(argc, argv);
+
+	if (!fflush(stdout) && !ferror(stdout))
+		return ret;
+	perror("collctl: the output cannot be written");
+	return ret ? ret : 1;
 }

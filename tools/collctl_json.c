@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "collctl.h"
+#include "utf8.h"
 
 /* Host names come from other machines: nothing of them may end the string. */
 static void json_string(const char *s)
@@ -9,8 +10,12 @@ static void json_string(const char *s)
 	putchar('"');
 	for (; *s; s++) {
 		unsigned char c = (unsigned char)*s;
+		size_t len = utf8_len(s);
 
-		if (c == '"' || c == '\\')
+		if (len) {
+			fwrite(s, 1, len, stdout);
+			s += len - 1;
+		} else if (c == '"' || c == '\\')
 			printf("\\%c", c);
 		else if (c < 0x20 || c >= 0x7f)
 			printf("\\u%04x", c);

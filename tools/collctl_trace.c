@@ -18,6 +18,7 @@
 #include "collctl.h"
 #include "collctl_trace.h"
 #include "optable.h"
+#include "utf8.h"
 
 #define BUCKETS		4096
 #define NAME		256		/* bytes of a name, and a NUL */
@@ -104,8 +105,12 @@ static void put_string(const char *s)
 	putc('"', t.out);
 	for (; *s; s++) {
 		unsigned char c = (unsigned char)*s;
+		size_t len = utf8_len(s);
 
-		if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
+		if (len) {
+			fwrite(s, 1, len, t.out);
+			s += len - 1;
+		} else if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
 			fprintf(t.out, "\\u%04x", c);
 		else
 			putc(c, t.out);

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,6 +102,43 @@ static int fail(const char *what, int err, const char *details)
 	return 1;
 }
 
+/* Rank 0: can the tables be saved in the end? Measuring takes long. Return: an errno. */
+static int32_t check_file(const char *path)
+{
+	struct select_file f;
+	char *copy;
+	int ret;
+
+	if (!access(path, F_OK)) {
+		ret = select_file_read(&f, path);
+		if (!ret)
+			select_file_free(&f);
+		if (ret)
+			return -ret;
+	}
+	copy = strdup(path);
+	ret = !copy ? ENOMEM : access(dirname(copy), W_OK | X_OK) ? errno : 0;
+	free(copy);
+	return ret;
+}
+
+/* The same on all ranks, as rank 0 finds it. Return: 0, -errno. */
+static int check_on_all(coll_comm_t *comm, const char *path)
+{
+	int32_t err = coll_comm_rank(comm) ? 0 : check_file(path);
+	int ret = coll_broadcast(comm, &err, 1, COLL_I32, 0);
+
+	return ret ? ret : -err;
+}
+
+static void report(const char *path, int ret)
+{
+	if (ret == -EINVAL)
+		collctl_tables(path);
+	else if (ret)
+		fprintf(stderr, "collctl: %s: %s\n", path, strerror(-ret));
+}
+
 /* One rank of the job. */
 static int tune_rank(const char *path, uint32_t seconds)
 {
@@ -119,15 +157,19 @@ static int tune_rank(const char *path, uint32_t seconds)
 		coll_finalize(comm);
 		return 2;
 	}
+	ret = check_on_all(comm, path);
+	if (ret) {
+		if (!coll_comm_rank(comm))
+			report(path, ret);
+		coll_finalize(comm);
+		return 1;
+	}
 	ret = coll_comm_tune(comm, seconds * 1000);
 	if (ret) {
 		fail("coll_comm_tune", ret, "");
 	} else if (!coll_comm_rank(comm)) {
 		ret = coll_comm_save_tables(comm, path);
-		if (ret == -EINVAL)
-			collctl_tables(path);
-		else if (ret)
-			fprintf(stderr, "collctl: %s: %s\n", path, strerror(-ret));
+		report(path, ret);
 		if (!ret) {
 			printf("%s: tables of %u ranks on %u nodes\n", path, coll_comm_size(comm),
 			       coll_comm_nodes(comm));

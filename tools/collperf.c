@@ -162,5 +162,9 @@ int main(int argc, char **argv)
 		ret = opt.what == COLL_SENDRECV ? perf_pair(comm, &opt) : perf_run(comm, &opt);
 	}
 	coll_finalize(comm);
+	if (fflush(stdout) || ferror(stdout)) {
+		perror("collperf: the output cannot be written");
+		return 2;
+	}
 	return ret;
 }

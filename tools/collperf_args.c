@@ -9,6 +9,8 @@
 #include "select/select_env.h"
 #include "optable.h"
 
+#define SEGMENT_MOST	(1 << 20)	/* bytes */
+
 enum {
 	OPT_IOCTL = 256, OPT_INPLACE, OPT_OUTOFPLACE, OPT_REGISTERED, OPT_NARROW, OPT_MINMAX,
 	OPT_JSON, OPT_PERSISTENT,
@@ -121,6 +123,12 @@ static int take_number(struct perf_options *o, int c)
 	}
 }
 
+/* The kernel would take the largest one instead: see coll_cmd.segment. */
+static int parse_segment(const char *s, uint64_t *out)
+{
+	return parse_size(s, out) || *out > SEGMENT_MOST ? -1 : 0;
+}
+
 static int take_option(struct perf_options *o, int c)
 {
 	switch (c) {
@@ -132,7 +140,7 @@ static int take_option(struct perf_options *o, int c)
 	case 'o': return parse_names(optarg, name_op, COLL_NR_OPS, &o->ops);
 	case 'r': return parse_root(optarg, &o->root);
 	case 'A': o->name = optarg; return 0;
-	case 's': return parse_size(optarg, &o->segment);
+	case 's': return parse_segment(optarg, &o->segment);
 	case 'c': o->check = true; return 0;
 	case 'J': o->json = optarg; return 0;
 	case OPT_JSON: o->json = "-"; return 0;
@@ -208,6 +216,7 @@ static void note_option(struct perf_options *o, int c)
 
 static int parse_options(struct perf_options *o, int argc, char **argv)
 {
+	bool steps = false, factor = false;
 	int c, ret;
 
 	while ((c = getopt_long(argc, argv, "b:e:f:i:d:o:r:A:s:n:w:m:N:T:a:g:t:J:ch", longs,
@@ -217,6 +226,8 @@ static int parse_options(struct perf_options *o, int argc, char **argv)
 			exit(0);
 		}
 		note_option(o, c);
+		steps |= c == 'i';
+		factor |= c == 'f';
 		ret = c == 'c' ? take_check(o, argc, argv) : take_option(o, c);
 		if (!ret)
 			continue;
@@ -224,6 +235,10 @@ static int parse_options(struct perf_options *o, int argc, char **argv)
 			fprintf(stderr, "collperf: a rank is one thread: -%c takes 1\n", c);
 		else if (c != '?')
 			fprintf(stderr, "collperf: bad argument \"%s\"\n", optarg ? optarg : "");
+		return -1;
+	}
+	if (steps && factor) {
+		fprintf(stderr, "collperf: sizes grow by -i or by -f, not by both\n");
 		return -1;
 	}
 	if (optind != argc - 1) {

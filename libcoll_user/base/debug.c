@@ -10,11 +10,23 @@
 
 static _Thread_local char explanation[EXPLAIN_LEN];
 
+#define UNKNOWN	-1
+#define SEVERAL	-2	/* threads that are ranks */
+static _Atomic int64_t own_rank = UNKNOWN;
+
+void coll_debug_rank(uint32_t rank)
+{
+	if (own_rank == UNKNOWN)
+		own_rank = rank;
+	else if (own_rank != rank)
+		own_rank = SEVERAL;
+}
+
 void coll_debug(const char *fmt, ...)
 {
 	const char *on = getenv("COLL_DEBUG");
 	const char *rank = getenv("COLL_RANK");
-	char line[512];
+	char line[512], number[16];
 	va_list ap;
 
 	if (!on || !*on || !strcmp(on, "0"))
@@ -22,6 +34,10 @@ void coll_debug(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
+	if (!rank && own_rank >= 0) {
+		snprintf(number, sizeof(number), "%u", (unsigned int)own_rank);
+		rank = number;
+	}
 	fprintf(stderr, "coll[%s]: %s\n", rank ? rank : "-", line);
 }
 

@@ -3,7 +3,12 @@
 #ifndef LIBCOLL_DEBUG_H
 #define LIBCOLL_DEBUG_H
 
+#include <stdint.h>
+
 void coll_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* The rank of this process, as its launcher has said: for the lines of coll_debug(). */
+void coll_debug_rank(uint32_t rank);
 
 /*
  * Set the text of coll_last_error(), which says more than an errno. The last call of a thread

@@ -88,8 +88,10 @@ int rdv_listen(const struct rdv_config *cfg)
 	if (!cfg->spec)
 		return dup_listening(cfg->lfd);
 	fd = resolve_ports(cfg->spec, &ports);
-	if (fd)
+	if (fd) {
+		coll_explain("%s: no host and port", cfg->spec);
 		return fd;
+	}
 	for (;;) {
 		fd = ports.local ? -EADDRINUSE : listen_everywhere(&ports);
 		busy = fd == -EADDRINUSE && !ports.local;

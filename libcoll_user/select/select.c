@@ -79,9 +79,9 @@ int select_read_file(struct select_file *f, const char *path)
 	int ret = select_file_read(f, path);
 
 	if (ret == -EINVAL)
-		coll_debug("%s:%u: %s", path, f->line, f->what);
+		coll_explain("%s:%u: %s", path, f->line, f->what);
 	else if (ret)
-		coll_debug("%s: %s", path, strerror(-ret));
+		coll_explain("%s: %s", path, strerror(-ret));
 	return ret;
 }
 
@@ -263,7 +263,7 @@ int coll_comm_save_tables(coll_comm_t *comm, const char *path)
 		ret = select_file_save(path, &key, comm->select, (const char *const *)&text, 1);
 	fp_leave(&fp);
 	if (ret)
-		coll_debug("%s: %s", path, strerror(-ret));
+		coll_explain("%s: %s", path, strerror(-ret));
 	free(text);
 	return ret;
 }

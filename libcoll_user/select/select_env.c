@@ -91,7 +91,7 @@ static int env_fixed(struct select_plan *plan, uint32_t collective)
 		return 0;
 	number = select_number(collective, value);
 	if (!number) {
-		coll_debug("%s=%s: there is none of that name", var, value);
+		coll_explain("%s=%s: no such algorithm", var, value);
 		return -EINVAL;
 	}
 	plan->fixed[collective] = number;
@@ -134,7 +134,7 @@ int select_env(struct select_plan *plan)
 	} else if (strchr(v, '/')) {
 		plan->file = v;
 	} else {
-		coll_debug("COLL_SELECT=%s: neither a known word nor a file with a / in its name", v);
+		coll_explain("COLL_SELECT=%s: neither a known word nor a file with a / in its name", v);
 		return -EINVAL;
 	}
 	for (c = 1; c < COLL_NR_COLLECTIVES && !ret; c++)

@@ -83,8 +83,8 @@ int stripes_env(struct stripes *s)
 		if (!*end && !errno)
 			return 0;
 	}
-	coll_debug("COLL_STRIPES=%s: neither auto nor 1 to %d, with or without :BYTES", v,
-		   COLL_MAX_LINKS);
+	coll_explain("COLL_STRIPES=%s: neither auto nor 1 to %d, with or without :BYTES", v,
+		     COLL_MAX_LINKS);
 	return -EINVAL;
 }
 

@@ -357,6 +357,7 @@ int coll_init(const struct coll_config *cfg, coll_comm_t **out)
 	ret = config_resolve(cfg, &in.cfg);
 	if (ret)
 		return ret;
+	coll_debug_rank(in.cfg.rank);
 	ret = comm_new(&comm, in.cfg.rank, in.cfg.size);
 	if (ret)
 		return ret;

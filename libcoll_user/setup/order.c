@@ -93,7 +93,7 @@ int order_offer(void)
 	ret = text ? read_list(value, text) : -ENOMEM;
 	free(text);
 	if (ret)
-		coll_debug("COLL_ORDER=%s: %s", value, strerror(-ret));
+		coll_explain("COLL_ORDER=%s: %s", value, strerror(-ret));
 	return ret ? ret : ORDER_LIST;
 }
 
@@ -123,7 +123,8 @@ static int list_order(const coll_comm_t *comm, uint32_t *order)
 	for (; name && !ret; name = strtok_r(NULL, " \t\r\n,", &rest)) {
 		node = node_by_name(comm, name);
 		if (node < 0 || seen[node]) {
-			coll_debug("COLL_ORDER: %s: %s", name, node < 0 ? "no such node" : "twice");
+			coll_explain("COLL_ORDER: %s: %s", name,
+				     node < 0 ? "no such node" : "twice");
 			ret = -EINVAL;
 			break;
 		}
@@ -131,7 +132,7 @@ static int list_order(const coll_comm_t *comm, uint32_t *order)
 		order[nr++] = (uint32_t)node;
 	}
 	if (!ret && nr != comm->nr_nodes) {
-		coll_debug("COLL_ORDER: names %u of %u nodes", nr, comm->nr_nodes);
+		coll_explain("COLL_ORDER: names %u of %u nodes", nr, comm->nr_nodes);
 		ret = -EINVAL;
 	}
 	free(text);

@@ -53,7 +53,16 @@ test_unknown()
 	ok $? "collctl fails for a communicator that is not there"
 }
 
-plan 5
+# Output that is cut off is an error.
+test_full()
+{
+	"$tools/collctl" --json show >/dev/full 2>"$log"
+	(($? == 1)) && grep -q "cannot be written" "$log"
+	ok $? "collctl says that its output cannot be written"
+}
+
+plan 6
 test_collctl
 test_unknown
+test_full
 finish

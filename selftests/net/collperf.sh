@@ -134,7 +134,10 @@ fi
 ! run allreduce -g 2 && grep -q "a rank is one thread" "$log" && ! run nothing &&
 	grep -q 'unknown collective "nothing"' "$log" &&
 	! run sendrecv -m 2 && grep -q "sendrecv takes no --agg_iters" "$log" &&
-	! run barrier --ioctl --persistent && grep -q "either blocking or started" "$log"
+	! run barrier --ioctl --persistent && grep -q "either blocking or started" "$log" &&
+	! run allreduce -i 8 -f 2 && grep -q "by -i or by -f" "$log" &&
+	! run allreduce -s 2M && grep -q 'bad argument "2M"' "$log" &&
+	! COLL_ALGORITHM_ALLREDUCE=rng run allreduce && grep -q "ALLREDUCE=rng: no such algorithm" "$log"
 ok $? "what is not to be had is refused"
 ! run allreduce -J /nowhere/file && grep -q "/nowhere/file: No such file" "$log"
 ok $? "a file that cannot be written is an error"

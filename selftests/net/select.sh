@@ -42,7 +42,7 @@ said()
 dir=$(mktemp -d)
 trap 'rm -rf "$log" "$dir"' EXIT
 
-plan 35
+plan 36
 run 2 2 right
 ok $? "right results, 2 nodes"
 run 5 3 right -e COLL_SELECT=model
@@ -108,6 +108,8 @@ fails "no such algorithm: likewise" '/any:4: allreduce has no algorithm "binomia
 tune 3 3 "$dir/any"
 (($? == 1)) && (($(grep -c binomial "$dir/any") == 1)) && grep -q "/any:4: " "$log"
 ok $? "collctl tune does not touch such a file"
+tune 2 2 "$dir/missing/file"
+fails "collctl tune looks for the directory first" "missing/file: No such file"
 run 4 2 names -e COLL_SELECT="$dir/none"
 fails "no such file: coll_init fails" "coll_init: invalid argument"
 
