@@ -6,6 +6,7 @@
  * A CQE for each tensor of one SQE is not possible: Linux 6.1 and 6.12 let a command of a
  * driver complete once.
  */
+#include <linux/bits.h>
 #include <linux/fs.h>
 #include <linux/io_uring_types.h>
 #include <linux/ioctl.h>
@@ -23,6 +24,13 @@
 #include "tensor_uring.h"
 #include "tensor_wait.h"
 
+/*
+ * Set in cmd->flags when struct coll_uring_args is valid. io_uring sets these flags from the SQE,
+ * and refuses unknown bits, so it is clear at first. A thread of io_uring may also be the first
+ * one to issue a command: after IOSQE_ASYNC, or in a link.
+ */
+#define COLL_URING_AGAIN	BIT(23)
+
 /**
  * struct coll_uring_args - what the SQE says, kept in the command
  * @arg: user address
@@ -36,6 +44,9 @@ struct coll_uring_args {
 static struct coll_uring_args *coll_uring_args_of(struct io_uring_cmd *cmd)
 {
 	BUILD_BUG_ON(sizeof(struct coll_uring_args) > sizeof(cmd->pdu));
+#ifdef IORING_URING_CMD_MASK
+	BUILD_BUG_ON(COLL_URING_AGAIN & IORING_URING_CMD_MASK);
+#endif
 	return (struct coll_uring_args *)cmd->pdu;
 }
 
@@ -118,16 +129,16 @@ int coll_uring_tensors(struct coll_file *cf, struct io_uring_cmd *cmd, u64 arg, 
 {
 	int ret = coll_uring_run(cf, cmd, arg, len, issue_flags);
 
-	if (ret == -EAGAIN)
+	if (ret == -EAGAIN) {
 		*coll_uring_args_of(cmd) = (struct coll_uring_args){ .arg = arg, .len = len };
+		cmd->flags |= COLL_URING_AGAIN;
+	}
 	return ret;
 }
 
-bool coll_uring_is_again(struct io_uring_cmd *cmd, unsigned int issue_flags)
+bool coll_uring_is_again(const struct io_uring_cmd *cmd)
 {
-	/* A command with IOSQE_ASYNC comes to a thread at once. */
-	return cmd->cmd_op != COLL_URING_SUBMIT && !(issue_flags & IO_URING_F_NONBLOCK) &&
-	       !(cmd_to_io_kiocb(cmd)->flags & REQ_F_FORCE_ASYNC);
+	return cmd->flags & COLL_URING_AGAIN;
 }
 
 int coll_uring_again(struct coll_file *cf, struct io_uring_cmd *cmd, unsigned int issue_flags)

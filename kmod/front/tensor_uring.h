@@ -16,7 +16,7 @@ int coll_uring_tensors(struct coll_file *cf, struct io_uring_cmd *cmd, u64 arg, 
  * Then coll_uring_again() does it. It does not look at the SQE: Linux 6.12 shows the one in the
  * ring, which the application may have used for another command meanwhile.
  */
-bool coll_uring_is_again(struct io_uring_cmd *cmd, unsigned int issue_flags);
+bool coll_uring_is_again(const struct io_uring_cmd *cmd);
 int coll_uring_again(struct coll_file *cf, struct io_uring_cmd *cmd, unsigned int issue_flags);
 
 #endif /* COLL_FRONT_TENSOR_URING_H */

@@ -245,7 +245,7 @@ int coll_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	if (cmd->cmd_op != COLL_URING_SUBMIT && cmd->cmd_op != COLL_URING_TENSOR_POST &&
 	    cmd->cmd_op != COLL_URING_TENSOR_WAIT)
 		return -EOPNOTSUPP;
-	if (coll_uring_is_again(cmd, issue_flags))
+	if (coll_uring_is_again(cmd))
 		return coll_uring_again(cf, cmd, issue_flags);
 
 	/* The SQE may be in user memory, which may change at any time: read each field once. */
