@@ -8,6 +8,7 @@
 #include <getopt.h>
 #include <libgen.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,8 +112,10 @@ static int32_t check_file(const char *path)
 
 	if (!access(path, F_OK)) {
 		ret = select_file_read(&f, path);
-		if (!ret)
-			select_file_free(&f);
+		/* An empty file has no tables yet. */
+		if (ret == -EINVAL && !f.len)
+			ret = 0;
+		select_file_free(&f);
 		if (ret)
 			return -ret;
 	}
@@ -122,21 +125,25 @@ static int32_t check_file(const char *path)
 	return ret;
 }
 
-/* The same on all ranks, as rank 0 finds it. Return: 0, -errno. */
-static int check_on_all(coll_comm_t *comm, const char *path)
-{
-	int32_t err = coll_comm_rank(comm) ? 0 : check_file(path);
-	int ret = coll_broadcast(comm, &err, 1, COLL_I32, 0);
-
-	return ret ? ret : -err;
-}
-
 static void report(const char *path, int ret)
 {
 	if (ret == -EINVAL)
 		collctl_tables(path);
 	else if (ret)
 		fprintf(stderr, "collctl: %s: %s\n", path, strerror(-ret));
+}
+
+/* The same on all ranks, as rank 0 finds it. */
+static bool check_on_all(coll_comm_t *comm, const char *path)
+{
+	int32_t err = coll_comm_rank(comm) ? 0 : check_file(path);
+	int ret = coll_broadcast(comm, &err, 1, COLL_I32, 0);
+
+	if (ret)
+		fail("coll_broadcast", ret, "");
+	else if (err && !coll_comm_rank(comm))
+		report(path, -err);
+	return !ret && !err;
 }
 
 /* One rank of the job. */
@@ -157,10 +164,7 @@ static int tune_rank(const char *path, uint32_t seconds)
 		coll_finalize(comm);
 		return 2;
 	}
-	ret = check_on_all(comm, path);
-	if (ret) {
-		if (!coll_comm_rank(comm))
-			report(path, ret);
+	if (!check_on_all(comm, path)) {
 		coll_finalize(comm);
 		return 1;
 	}

@@ -123,7 +123,7 @@ static int take_number(struct perf_options *o, int c)
 	}
 }
 
-/* The kernel would take the largest one instead: see coll_cmd.segment. */
+/* The kernel would take the largest one instead (abi.rst, "segment"). */
 static int parse_segment(const char *s, uint64_t *out)
 {
 	return parse_size(s, out) || *out > SEGMENT_MOST ? -1 : 0;

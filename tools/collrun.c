@@ -135,6 +135,7 @@ int main(int argc, char **argv)
 	struct options opt = { .nodes = 1, .grace_ms = 5000 };
 	struct network net;
 	bool interrupted;
+	sigset_t set;
 	int status;
 
 	/* If it is ignored at our start, the kernel reaps the ranks, and waitid() finds none. */
@@ -150,8 +151,11 @@ int main(int argc, char **argv)
 	free(opt.env);
 	/* A shell leaves a loop only if the command has died of SIGINT. */
 	if (interrupted && status == 128 + SIGINT) {
+		sigemptyset(&set);
+		sigaddset(&set, SIGINT);
 		signal(SIGINT, SIG_DFL);
 		raise(SIGINT);
+		sigprocmask(SIG_UNBLOCK, &set, NULL);
 	}
 	return status;
 }

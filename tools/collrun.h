@@ -108,8 +108,8 @@ bool orphans_left(const struct orphans *o);
 void orphans_end(struct orphans *o);
 
 /*
- * Starts, watches and ends the ranks (collrun_ranks.c). Return: the exit status; *@interrupted: SIGINT
- * has ended the job.
+ * Starts, watches and ends the ranks (collrun_ranks.c). Return: the exit status; *@interrupted:
+ * SIGINT has ended the job.
  */
 int ranks_run(const struct options *opt, const struct network *net, bool *interrupted);
 

@@ -51,15 +51,13 @@ static bool is_other(const struct orphans *o, pid_t pid)
 	return i < o->nr;
 }
 
-/*
- * Return: false: collrun may not, as it is the process of another user. Even if it is over at once, its
- * own children are ours now.
- */
+/* Return: false: collrun may not, as it is the process of another user. */
 static bool end_one(pid_t pid)
 {
 	if (kill(pid, SIGKILL))
 		return false;
 	waitpid(pid, NULL, WNOHANG);
+	/* Even if it is over already: its own children are ours now, and are to end as well. */
 	return true;
 }
 

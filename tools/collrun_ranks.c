@@ -22,12 +22,12 @@
 #define CANNOT_START	125
 
 /*
- * A signal within this time of the first one is the same request: GNU timeout sends one to collrun, and
- * one to its process group.
+ * A signal within this time of the first one is the same request: GNU timeout sends one to collrun,
+ * and one to its process group.
  */
 #define SAME_REQUEST_MS	300
 
-/* What ranks leave running may end by itself so long after the last one: the tee of a shell, say. */
+/* What ranks leave running, for instance a shell's tee, gets this much time to end by itself. */
 #define LINGER_MS	300
 
 /**
@@ -411,13 +411,15 @@ static void watch(struct job *job, struct pollfd *p)
 		turn(job, p, next_clock(job));
 }
 
-/* The ranks are over, without an error. */
+/* The ranks are over, without an error. The time of the job may end meanwhile. */
 static void linger(struct job *job, struct pollfd *p)
 {
-	int64_t until = now_ms() + LINGER_MS;
+	int64_t until = now_ms() + LINGER_MS, end_at = job->end_at;
 
+	job->end_at = 0;
 	while (!job->status && now_ms() < until && orphans_left(&job->orphans))
 		turn(job, p, 5);
+	job->end_at = end_at;
 }
 
 /* When collrun ends the job: how long the reader of our output may pause */
@@ -520,7 +522,6 @@ int ranks_run(const struct options *opt, const struct network *net, bool *interr
 	orphans_end(&job.orphans);
 	write_rest(&job, polled);
 	close(job.sigfd);
-	sigprocmask(SIG_SETMASK, &job.old_mask, NULL);
 	free(polled);
 	free(job.pid);
 	*interrupted = job.interrupted;

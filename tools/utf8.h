@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Bytes of the character at @s that is not of ASCII; 0: these bytes are no UTF-8 (RFC 3629). @s ends
- * with a NUL.
+ * Bytes of the character at @s, if it is not one of ASCII; 0: these bytes are no UTF-8 (RFC 3629).
+ * @s ends with a NUL.
  */
 static inline size_t utf8_len(const char *s)
 {

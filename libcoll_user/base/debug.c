@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,16 +11,13 @@
 
 static _Thread_local char explanation[EXPLAIN_LEN];
 
-#define UNKNOWN	-1
-#define SEVERAL	-2	/* threads that are ranks */
-static _Atomic int64_t own_rank = UNKNOWN;
+static _Atomic int64_t own_rank = -1;	/* not known */
 
 void coll_debug_rank(uint32_t rank)
 {
-	if (own_rank == UNKNOWN)
-		own_rank = rank;
-	else if (own_rank != rank)
-		own_rank = SEVERAL;
+	int64_t unknown = -1;
+
+	atomic_compare_exchange_strong(&own_rank, &unknown, rank);
 }
 
 void coll_debug(const char *fmt, ...)

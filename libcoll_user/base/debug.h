@@ -7,7 +7,10 @@
 
 void coll_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* The rank of this process, as its launcher has said: for the lines of coll_debug(). */
+/*
+ * For the lines of coll_debug(), without COLL_RANK: the rank of this process in its first
+ * communicator, which usually has all ranks. Later calls change nothing.
+ */
 void coll_debug_rank(uint32_t rank);
 
 /*

@@ -241,8 +241,8 @@ static void set_no_wait(struct mpi_comm *mc, const struct coll_version *version)
 }
 
 /*
- * Hosts may have different modules: the lowest limit of all of them counts. A request is for all ranks,
- * so one rank with other functions that wait is enough.
+ * Hosts may have different modules: the lowest limit of all of them counts. A request is for all
+ * ranks, so one rank with other functions that wait is enough.
  */
 static void set_fits(struct mpi_comm *mc, MPI_Comm comm, const struct coll_version *version)
 {

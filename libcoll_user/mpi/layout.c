@@ -106,8 +106,8 @@ static int64_t pack_step(uint64_t size)
 }
 
 /*
- * Copy between block @i and @at; positions of MPI_Pack are those of the bytes. Return: 0, -EINVAL: the
- * MPI does not, and its error handler returns.
+ * Copy between block @i and @at; positions of MPI_Pack are those of the bytes. Return: 0; -EINVAL:
+ * the MPI does not pack it, and its error handler has returned.
  */
 static int copy_block(const struct layout *l, int i, char *at, bool pack)
 {

@@ -157,9 +157,10 @@ bool types_find_op(MPI_Op op, MPI_Datatype type, enum coll_op_code *code, enum c
 }
 
 /* MPI 4.1, 6.9.4: pairs are laid out as these structs of C. */
-#define GAP_INSIDE(p)	(struct gap){ sizeof(p), sizeof((p).v), offsetof(__typeof__(p), i) - sizeof((p).v) }
-#define GAP_BEHIND(p)	(struct gap){ sizeof(p), offsetof(__typeof__(p), i) + sizeof((p).i),		\
-				      sizeof(p) - offsetof(__typeof__(p), i) - sizeof((p).i) }
+#define AT_I(p)		offsetof(__typeof__(p), i)
+#define END_I(p)	(AT_I(p) + sizeof((p).i))
+#define GAP_INSIDE(p)	(struct gap){ sizeof(p), sizeof((p).v), AT_I(p) - sizeof((p).v) }
+#define GAP_BEHIND(p)	(struct gap){ sizeof(p), END_I(p), sizeof(p) - END_I(p) }
 
 struct gap types_gap(enum coll_dtype dtype)
 {

@@ -134,7 +134,8 @@ int select_env(struct select_plan *plan)
 	} else if (strchr(v, '/')) {
 		plan->file = v;
 	} else {
-		coll_explain("COLL_SELECT=%s: neither a known word nor a file with a / in its name", v);
+		coll_explain("COLL_SELECT=%s: neither a known word nor a file with a / in its name",
+			     v);
 		return -EINVAL;
 	}
 	for (c = 1; c < COLL_NR_COLLECTIVES && !ret; c++)

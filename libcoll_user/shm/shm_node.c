@@ -141,8 +141,10 @@ bool shm_node_run(coll_comm_t *comm, const struct shm_move *m, struct shm_op *o,
 	}
 	/* So that the other ranks know that it is not posted for this one. */
 	shm_op_retract(s, o);
-	if (o->follows && was_posted_meanwhile(comm, o) && follow(comm, m, o, SHM_LATE, res))
+	if (o->follows && was_posted_meanwhile(comm, o) && follow(comm, m, o, SHM_LATE, res)) {
+		s->node_ops++;
 		return true;
+	}
 	shm_op_pause(s, o->pos);
 	*spent = begin ? relax_now_ns() - begin : 0;
 	return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Test results in TAP, and random numbers that can be repeated. Included by one file of a program. */
+/* Test results in TAP, and random numbers. Included by one file of a program. */
 #ifndef LIBCOLL_TEST_TAP_H
 #define LIBCOLL_TEST_TAP_H
 

@@ -350,7 +350,7 @@ static void test_pairs(void)
 	ok(good, "links for 1 to 32 nodes: symmetric, all powers of two");
 }
 
-/* More nodes than are linked all with all, and rank 0 is not on node 0: the tree of named tensors. */
+/* The tree of named tensors: nodes are not linked all with all, and rank 0 is not on node 0. */
 static void test_tree(void)
 {
 	enum { NODES = TOPOLOGY_FULL + 2, ROOT = 5 };

@@ -783,8 +783,8 @@ static void post_for_other(struct world *w)
 }
 
 /*
- * Several nodes. Rank 0 changes what its slot says, so rank 1 gives the op to the kernel. @late: the
- * kernel has looked at the slots before that, and posts the op for rank 1 at this moment.
+ * Several nodes. Rank 0 changes what its slot says, so rank 1 gives the op to the kernel. @late:
+ * the kernel has looked at the slots before that, and posts the op for rank 1 at this moment.
  */
 static bool changes_its_slot(struct work *k, bool late)
 {

@@ -100,8 +100,12 @@ private:
 	WorkPtr start(Call &call);
 	struct coll_cmd &command(Call &call);
 	uint32_t root(const Call &call, int64_t rank) const;
-	void add_allreduce(Call &call, const at::Tensor &t, const c10d::ReduceOp &op);
-	/* The tensors have been checked. @outputs: in rows; @all: the outputs of all commands of the call */
+	/* Return: what the command works on. */
+	at::Tensor add_allreduce(Call &call, const at::Tensor &t, const c10d::ReduceOp &op);
+	/*
+	 * The tensors have been checked. @outputs: in rows; @all: the outputs of all commands of
+	 * the call
+	 */
 	void add_allgather(Call &call, const Tensors &outputs, const at::Tensor &input,
 			   const Tensors &all);
 	WorkPtr receive(Call &call, at::Tensor &t, uint32_t from, int tag);

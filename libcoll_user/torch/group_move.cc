@@ -50,7 +50,8 @@ WorkPtr Group::broadcast(Tensors &tensors, const c10d::BroadcastOptions &opts)
 	const at::Tensor rows = from == static_cast<uint32_t>(rank_) ? input_rows(*call.op, t) :
 								       output_rows(*call.op, t);
 
-	coll_cmd_broadcast(comm_->get(), &command(call), rows.data_ptr(), rows.numel(), dtype, from);
+	coll_cmd_broadcast(comm_->get(), &command(call), rows.data_ptr(), rows.numel(), dtype,
+			   from);
 	call.inputs = tensors;
 	call.outputs = {tensors};
 	return start(call);
@@ -82,8 +83,10 @@ void Group::add_allgather(Call &call, const Tensors &outputs, const at::Tensor &
 	Blocks out = blocks_of(name, "the list of outputs", outputs, size_);
 
 	check_block(name, out, rank_, input);
-	coll_cmd_allgatherv(comm_->get(), &command(call),
-			    input_of(*call.op, input_rows(*call.op, input), out, all, rank_), out.base,
+
+	const void *from = input_of(*call.op, input_rows(*call.op, input), out, all, rank_);
+
+	coll_cmd_allgatherv(comm_->get(), &command(call), from, out.base,
 			    call.op->keep(out.counts), call.op->keep(out.displs), dtype);
 }
 
@@ -176,8 +179,8 @@ WorkPtr Group::gather(std::vector<Tensors> &outputs, Tensors &inputs, const c10d
 	call.inputs = inputs;
 	if (to != static_cast<uint32_t>(rank_)) {
 		no_list("gather", outputs);
-		coll_cmd_gatherv(comm_->get(), &command(call), from.data_ptr(), from.numel(), nullptr,
-				 nullptr, nullptr, dtype, to);
+		coll_cmd_gatherv(comm_->get(), &command(call), from.data_ptr(), from.numel(),
+				 nullptr, nullptr, nullptr, dtype, to);
 		return start(call);
 	}
 

@@ -11,15 +11,16 @@
 
 namespace coll_torch {
 
-void Group::add_allreduce(Call &call, const at::Tensor &t, const c10d::ReduceOp &op)
+at::Tensor Group::add_allreduce(Call &call, const at::Tensor &t, const c10d::ReduceOp &op)
 {
 	const char *name = call.op->name();
 	enum coll_dtype dtype = check_tensor(name, "the tensor", t);
 	enum coll_op_code code = op_of(name, op, dtype);
 	const at::Tensor rows = output_rows(*call.op, t);
 
-	coll_cmd_allreduce(comm_->get(), &command(call), COLL_IN_PLACE, rows.data_ptr(), rows.numel(),
-			   dtype, code);
+	coll_cmd_allreduce(comm_->get(), &command(call), COLL_IN_PLACE, rows.data_ptr(),
+			   rows.numel(), dtype, code);
+	return rows;
 }
 
 WorkPtr Group::allreduce(Tensors &tensors, const c10d::AllreduceOptions &opts)
@@ -37,9 +38,11 @@ WorkPtr Group::allreduce_coalesced(Tensors &tensors, const c10d::AllreduceCoales
 	Call call("allreduce_coalesced", "coll:all_reduce", c10d::OpType::ALLREDUCE_COALESCED,
 		  opts.timeout);
 
+	Tensors rows;
+
 	for (const at::Tensor &t : tensors)
-		add_allreduce(call, t, opts.reduceOp);
-	check_apart("allreduce_coalesced", "the list", tensors);
+		rows.push_back(add_allreduce(call, t, opts.reduceOp));
+	check_apart("allreduce_coalesced", "the list", rows);
 	call.inputs = tensors;
 	call.outputs = {tensors};
 	return start(call);

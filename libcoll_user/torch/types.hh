@@ -22,7 +22,9 @@ namespace coll_torch {
  */
 enum coll_dtype check_tensor(const char *name, const char *what, const at::Tensor &t);
 
-/* The elements lie one behind the other, in row-major order, and are no conjugate or negative view. */
+/*
+ * The elements lie one behind the other, in row-major order, and are no conjugate or negative view.
+ */
 bool is_in_rows(const at::Tensor &t);
 
 /* The same as check_tensor(), and it has to be in rows. */

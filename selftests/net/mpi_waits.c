@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mpi_waits: a program with an MPI_Wait() and an MPI_Start() of its own, as some tools have them: they
+ * mpi_waits: a program with an MPI_Wait() and an MPI_Start() of its own, as some tools have. They
  * call PMPI_Wait() and PMPI_Start(), and the library's functions are not called.
  */
 #include <mpi.h>

@@ -73,7 +73,7 @@ def names():
     optimizer = distributed(sgd(a, b))
     all_are(stepped(optimizer, a, b), TOTAL)
     optimizer.gradients.remove()
-    refused("1 parameters of the optimizer have no name", distributed, sgd(a, b), [("a", a)])
+    refused("parameters of the optimizer without a name: 1", distributed, sgd(a, b), [("a", a)])
     # tied weights
     optimizer = distributed(sgd(a, b), [("a", a), ("b", b), ("also a", a)])
     all_are(stepped(optimizer, a, b), TOTAL)

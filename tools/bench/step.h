@@ -184,7 +184,7 @@ enum { STEP_WARM = 3, STEP_ITERS = 200 };
 /* Does one turn, and returns the microseconds it took. */
 typedef double step_turn_fn(const struct step_peer *p, const struct step_set *s);
 
-static inline double step_set(const struct step_peer *p, const struct step_set *s)
+static inline double step_named(const struct step_peer *p, const struct step_set *s)
 {
 	double begin = bench_now_us();
 
@@ -222,7 +222,7 @@ static inline int step_is_late(const struct step_peer *p, double begin)
 	return us > STEP_MOST_US;
 }
 
-/* The median of up to @iters turns, behind turns to warm up. Late, one turn has to do. */
+/* The median of up to @iters turns, behind turns to warm up. It takes one turn at least. */
 static inline void step_time(const struct step_peer *p, const char *kind, struct step_set *s,
 			     int iters, step_turn_fn *fn)
 {
@@ -247,7 +247,7 @@ static inline void step_long(const struct step_peer *p, int iters)
 {
 	struct step_set *net = step_new(p, "resnet50", 0, 0);
 
-	step_time(p, net->name, net, iters, step_set);
+	step_time(p, net->name, net, iters, step_named);
 	if (p->plain)
 		step_time(p, "whole", net, iters, step_plain);
 	if (p->urgent)
@@ -264,12 +264,12 @@ static inline void step_all(const struct step_peer *p, int most)
 
 	most = most > STEP_ITERS ? STEP_ITERS : most;
 	few = few > STEP_ITERS ? STEP_ITERS : few;
-	step_time(p, one->name, one, most, step_set);
+	step_time(p, one->name, one, most, step_named);
 	if (p->plain)
 		step_time(p, "plain8", one, most, step_plain);
 	step_time(p, "new8", one, most, step_fresh);
-	step_time(p, k1->name, k1, few, step_set);
-	step_time(p, k2->name, k2, few, step_set);
+	step_time(p, k1->name, k1, few, step_named);
+	step_time(p, k2->name, k2, few, step_named);
 	step_long(p, few);
 }
 

@@ -1201,10 +1201,10 @@ struct coll_tensor_fuse {
  * slots, and posts the op for each rank: @posted of all ranks grows. EINTR: a signal came before
  * that. When the op has ended, the kernel writes the result of each rank but the first to the
  * data of its slot, then @result, then p to @finished, with release. Step 3 holds as long as the
- * own @posted is less than p. Before a rank gives the op to the kernel itself, it stores 0 in
- * @pos and calls COLL_IOC_SHM_WAKE. If its own @posted is p then, the first rank was just posting
- * the op, and it waits for the end. In step 4 the first rank calls COLL_IOC_SUBMIT when it wants
- * to sleep, and the other ranks set COLL_SHM_WAIT_FINISHED.
+ * own @posted is less than p. Before another rank than the first one gives the op to the kernel
+ * itself, it stores 0 in @pos and calls COLL_IOC_SHM_WAKE. If its own @posted is p then, the first
+ * rank was just posting the op, and this rank waits for the end. In step 4 the first rank calls
+ * COLL_IOC_SUBMIT when it wants to sleep, and the other ranks set COLL_SHM_WAIT_FINISHED.
  *
  * Not with several nodes: exscan, collectives whose ranks have counts, and COLL_CMD_WIRE.
  */
@@ -1397,8 +1397,8 @@ struct coll_shm_wait {
 #define COLL_IOC_COLLECT	_IOWR(COLL_IOC_MAGIC, 0x12, struct coll_collect)
 #define COLL_IOC_SHM_WAIT	_IOW(COLL_IOC_MAGIC, 0x13, struct coll_shm_wait)
 /*
- * Wake all ranks in COLL_IOC_SHM_WAIT, to check again. A post by another rank for this one, which has
- * begun before, is over when the call returns. Errors: EPERM, ENOTCONN as there.
+ * Wake all ranks in COLL_IOC_SHM_WAIT, to check again. If this rank has withdrawn its slot before,
+ * no other rank posts the op for it after this call. Errors: EPERM, ENOTCONN as there.
  */
 #define COLL_IOC_SHM_WAKE	_IO(COLL_IOC_MAGIC, 0x14)
 

@@ -383,7 +383,7 @@ int coll_shm_wake(struct coll_member *m)
 	struct coll_group *g = coll_member_group(m);
 	struct coll_shared *s;
 
-	/* Also waits for coll_node_post_locked() of another rank, see shm.h. */
+	/* Also waits for coll_node_post_locked() of another rank: it has seen the slot before. */
 	spin_lock(&g->lock);
 	s = g->shared;
 	spin_unlock(&g->lock);

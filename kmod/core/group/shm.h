@@ -55,8 +55,8 @@ int coll_shm_map(struct coll_member *m, struct vm_area_struct *vma);
 int coll_shm_wait(struct coll_member *m, const struct coll_shm_wait *w);
 
 /*
- * Wake the threads in coll_shm_wait() whose op can go on. If another rank is posting an op for @m,
- * the post is over when this returns. Return: 0, -ENOTCONN.
+ * Wake the threads in coll_shm_wait() whose op can go on. If @m has withdrawn its slot before, no
+ * other rank posts the op for it after this. Return: 0, -ENOTCONN.
  */
 int coll_shm_wake(struct coll_member *m);
 

@@ -42,7 +42,7 @@ def _in_rows(t: torch.Tensor) -> torch.Tensor:
     return t.resolve_conj().resolve_neg().contiguous()
 
 
-def _apart(named_parameters: _NamedTensors) -> Dict[str, torch.Tensor]:
+def _each_once(named_parameters: _NamedTensors) -> Dict[str, torch.Tensor]:
     """By name. A tensor with several names, as of tied weights, has the first one only."""
     by_name: Dict[str, torch.Tensor] = {}
     known: Set[int] = set()
@@ -87,7 +87,7 @@ class Gradients:
         self._options = {"wire": wire, "present": present}
         if predivide != 1.0:
             self._options.update(prescale=1.0 / predivide, postscale=predivide)
-        self._parameters = _apart(named_parameters)
+        self._parameters = _each_once(named_parameters)
         self._named = _c10d.Named(_group_of(group))
         self._seen = dict.fromkeys(self._parameters, 0)
         # wait() was called since the last step of a DistributedOptimizer(). Alike on all ranks.
@@ -175,7 +175,7 @@ class Gradients:
         return int(last)
 
     def remove(self) -> None:
-        """Autograd posts nothing any more, and step() of a DistributedOptimizer() does not reduce."""
+        """Autograd posts nothing any more. step() of a DistributedOptimizer() does not reduce."""
         self._removed = True
         for hook in self._hooks:
             hook.remove()
@@ -192,7 +192,7 @@ def _names_for(optimizer: torch.optim.Optimizer,
     named = [(name, p) for name, p in named_parameters if id(p) in ids]
     without = {id(p) for p in own if p.requires_grad} - {id(p) for _, p in named}
     if without:
-        raise ValueError(f"{len(without)} parameters of the optimizer have no name")
+        raise ValueError(f"parameters of the optimizer without a name: {len(without)}")
     return named
 
 
