@@ -154,13 +154,16 @@ void *coll_iter_new(coll_iter_ctx_t *ctx, const char *name, size_t bytes)
 	return NULL;
 }
 
+static char nothing;
+
 void *coll_iter_find(coll_iter_ctx_t *ctx, const char *name, size_t *bytes)
 {
 	struct iter_object *obj = name ? iter_find(&ctx->objects, name) : NULL;
 
 	if (bytes)
 		*bytes = obj ? obj->bytes : 0;
-	return obj ? obj->data : NULL;
+	/* Memory of 0 bytes may be NULL, which means that there is no object. */
+	return !obj ? NULL : obj->data ? obj->data : &nothing;
 }
 
 void *coll_iter_get(coll_iter_ctx_t *ctx, const char *name, size_t *bytes)

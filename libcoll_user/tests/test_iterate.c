@@ -513,7 +513,11 @@ static int own(coll_iter_ctx_t *ctx, void *arg)
 {
 	uint64_t one = 1;
 	int ret = coll_allreduce(coll_iter_comm(ctx), COLL_IN_PLACE, &one, 1, COLL_U64, COLL_OP_SUM);
+	size_t bytes = 1;
 
+	/* The part of a rank without rows is an object as well. */
+	if (coll_iter_put(ctx, "empty", NULL, 0, NULL) || !coll_iter_get(ctx, "empty", &bytes) || bytes)
+		return -EBADMSG;
 	return ret ? ret : one == coll_iter_nr_tasks(ctx) ? 0 : -EBADMSG;
 }
 

@@ -4,6 +4,7 @@
 
 Arrays of random numbers, from COLL_TEST_SEED. Prints what is wrong; status 0, or 1.
 """
+import copy
 import errno
 import gc
 import os
@@ -342,6 +343,12 @@ def errors():
     raises("in place of nothing, with counts", TypeError,
            lambda: comm.allgatherv(coll.IN_PLACE, counts))
     raises("no such rank", IndexError, lambda: comm.node_of(comm.size))
+    raises("no such collective", ValueError, lambda: comm.set_algorithm("foo", "ring"))
+    raises("a copy", TypeError, lambda: copy.copy(comm))
+    raises("half a block", TypeError, lambda: comm.allgatherv(a, [4.5] * comm.size))
+    equal("counts whose sum is no uint8",
+          comm.allgatherv(np.ones(200), np.full(comm.size, 200, np.uint8)),
+          np.ones(200 * comm.size))
 
 
 def own_counts():

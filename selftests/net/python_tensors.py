@@ -4,6 +4,7 @@
 
 Orders come from COLL_TEST_SEED. Prints what is wrong; status 0, or 1.
 """
+import copy
 import errno
 import gc
 import os
@@ -96,6 +97,8 @@ def mismatches():
     raises("a name without letters", coll.Error, lambda: ts.barrier(""), errno.EINVAL)
     raises("a name that is too long", coll.Error, lambda: ts.barrier("x" * 300), errno.EINVAL)
     raises("a list", TypeError, lambda: ts.allreduce("l", [1]))
+    raises("a tensor that was never posted", ValueError, ts.barrier("never", post=False).wait)
+    raises("a copy", TypeError, lambda: copy.copy(ts.barrier("copied", post=False)))
 
 
 def groups():
@@ -371,7 +374,7 @@ def ends():
     other.finalize()
     other.finalize()
     ok("finalize waits", np.array_equal(a, np.zeros(4)))
-    raises("a tensor after the end", coll.Error, t.wait)
+    raises("a tensor after the end", ValueError, t.wait)
     raises("a post after the end", ValueError, t.post)
     raises("a call after the end", ValueError, lambda: other.barrier("b"))
     with coll.Tensors(comm) as other:

@@ -264,8 +264,11 @@ static int run(struct gbdt *t, const char *path)
 	if (ret)
 		return ret;
 	t->features = t->csv.columns - 1;
-	if (!t->features)
+	if (!t->features) {
+		if (!coll_comm_rank(t->comm))
+			fprintf(stderr, "%s: %s: no class\n", me, path);
 		return -EINVAL;
+	}
 	t->bin = learn_array(t->csv.local, t->features, 1);
 	t->at = learn_array(t->csv.local, 1, sizeof(*t->at));
 	t->score = learn_array(t->csv.local, 1, sizeof(*t->score));

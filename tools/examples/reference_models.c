@@ -67,7 +67,7 @@ static double try_split(const struct forest *f, int node, size_t feature, int bi
 	return lh < 1 || rh < 1 ? 0 : worth(lg, lh) + worth(rg, rh) - worth(lg + rg, lh + rh);
 }
 
-/* Returns whether there was one; else the node is a leaf. */
+/* Return: 1: the node is split; 0: no split is worth it, it is a leaf. */
 static int split_node(struct forest *f, int tree, int node)
 {
 	double best = 1e-9;

@@ -142,7 +142,8 @@ static int take_gradient(coll_iter_ctx_t *ctx, struct regress *r)
 		r->loss = learn_value(&sums[2 * n]) / rows + penalty(r, r->w);
 	for (j = 0; j < n; j++)
 		norm += slope(r, r->g, j) * slope(r, r->g, j);
-	r->norm = sqrt(norm);
+	/* A step that has drawn no rows says nothing about the slope. */
+	r->norm = rows ? sqrt(norm) : INFINITY;
 	return 0;
 }
 

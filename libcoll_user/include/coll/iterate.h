@@ -267,9 +267,9 @@ void *coll_iter_new(coll_iter_ctx_t *ctx, const char *name, size_t bytes);
  * coll_iter_get() - memory of an object
  * @bytes: result; NULL is allowed
  *
- * Return: NULL if there is no such object. Then the session ends with ENOENT at this step,
- * whatever the step returns, and coll_iter_error() says the name. The object may move
- * when a communicate step replaces it; it does not move in an allreduce.
+ * An object of 0 bytes has an address, too. Return: NULL if there is no such object: the session
+ * ends with ENOENT at this step, whatever the step returns, and coll_iter_error() has the name.
+ * The object may move when a communicate step replaces it; it does not move in an allreduce.
  */
 void *coll_iter_get(coll_iter_ctx_t *ctx, const char *name, size_t *bytes);
 

@@ -13,7 +13,7 @@ from ._coll import ffi, lib
 from ._error import Error, check, last_error
 from ._messages import Messages
 from ._request import Calls, Request, is_own, not_inside, watch_forks
-from ._types import IN_PLACE, SUM, Op, array, counts_of, dtype_of, pointer, same_type
+from ._types import IN_PLACE, SUM, Op, array, counts_of, dtype_of, pointer, same_type, whole
 
 _NONE = ffi.NULL
 _HERE = ffi.cast("void *", -1)		# COLL_IN_PLACE
@@ -155,6 +155,9 @@ class Comm(Messages):
         if kind is not None:
             self._give_up()
         self.finalize()
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("a Comm cannot be copied; see dup()")
 
     def __del__(self):
         if not getattr(self, "_gone", True):
@@ -315,7 +318,9 @@ class Comm(Messages):
         >>> comm.set_algorithm("allreduce", "ring")
         >>> comm.set_algorithm("allreduce", None)
         """
-        what = getattr(lib, "COLL_" + collective.upper())
+        what = getattr(lib, "COLL_" + collective.upper(), None)
+        if what is None:
+            raise ValueError(f"unknown collective {collective!r}")
         name_c = _NONE if name is None else ffi.new("char[]", name.encode())
         with self._calls.inside():
             c = self._comm
@@ -623,7 +628,7 @@ class Comm(Messages):
     def _alltoallv(self, send: Array, counts: Iterable[int], recv_counts: Iterable[int],
                    recv: Optional[Array], displs: Optional[Iterable[int]],
                    recv_displs: Optional[Iterable[int]]):
-        counts, recv_counts = list(counts), list(recv_counts)
+        counts, recv_counts = whole(counts), whole(recv_counts)
         displs = None if displs is None else list(displs)
         recv_displs = None if recv_displs is None else list(recv_displs)
         array(send, "send")
@@ -720,7 +725,7 @@ class Comm(Messages):
 
     def _allgatherv(self, send: Any, counts: Iterable[int], recv: Optional[Array],
                     displs: Optional[Iterable[int]]):
-        counts = list(counts)
+        counts = whole(counts)
         if send is not IN_PLACE:
             array(send, "send")
             if recv is None:
@@ -756,7 +761,7 @@ class Comm(Messages):
             return "gatherv", (pointer(send), send.size, _NONE, _NONE, _NONE,
                                dtype_of(send.dtype), root), (send,), None
         # An array of numpy has no truth value.
-        counts = () if counts is None else list(counts)
+        counts = () if counts is None else whole(counts)
         if recv is None:
             recv = np.empty(sum(counts), send.dtype)
         array(recv, "recv", write=True)
@@ -791,7 +796,7 @@ class Comm(Messages):
                                 dtype_of(recv.dtype), root), (recv,), recv
         array(send, "send")
         # An array of numpy has no truth value.
-        counts = () if counts is None else list(counts)
+        counts = () if counts is None else whole(counts)
         c, d, numbers = self._layout(counts, displs, send.size, "send")
         if recv.size != numbers[self.rank]:
             raise ValueError("counts do not fit recv")

@@ -49,12 +49,16 @@ class Tensor:
         self._name = name
         self._keep = keep
         self._result = result
-        self._error: Optional[Error] = None
+        self._error: Optional[Exception] = None
         self._posted = False
+        self._ever_posted = False
         # Held by the thread that is in a function of C with the tensor.
         self._lock: Any = threading.RLock()
         self._done = ffi.new("int *")
         self._at = ffi.new("coll_tensor_t **")
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("a Tensor cannot be copied")
 
     def __del__(self):
         at = getattr(self, "_at", None)
@@ -110,6 +114,8 @@ class Tensor:
     def _answer(self) -> Any:
         if self._error is not None:
             raise self._error
+        if not self._ever_posted:
+            raise ValueError(f"tensor {self._name!r} has not been posted")
         return self._result
 
     def wait(self) -> Any:
@@ -149,7 +155,7 @@ class Tensor:
             self._at[0] = ffi.NULL
             if self._posted:
                 self._posted = False
-                self._error = Error(0, f"tensor {self._name!r}: finalize() did not wait for it")
+                self._error = ValueError("the communicator has been finalized")
             return self._keep
 
 
@@ -435,7 +441,7 @@ class Tensors:
             finally:
                 for t in several[:posted[0]]:
                     t._done[0] = 0
-                    t._posted = True
+                    t._posted = t._ever_posted = True
                     self._calls.open[id(t._at)] = t._at, t._done, t._keep
             _check(ret, "post", self._c)
 

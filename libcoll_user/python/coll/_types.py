@@ -2,6 +2,7 @@
 """Arrays, their types, and operators."""
 import enum
 import errno
+import operator
 from typing import Any, Tuple, Union
 
 import numpy as np
@@ -130,9 +131,14 @@ def reduce_local(a: np.ndarray, inout: np.ndarray, op: Union[Op, int] = SUM) -> 
     return inout
 
 
+def whole(numbers: Any) -> list:
+    """As int, whose sums do not overflow as those of small types of numpy do."""
+    return [operator.index(n) for n in numbers]
+
+
 def counts_of(counts: Any, size: int, what: str = "counts") -> Tuple[Any, list]:
     """(uint64_t[], list): one count for each rank."""
-    values = [int(c) for c in counts]
+    values = whole(counts)
     if len(values) != size or min(values, default=0) < 0:
         raise Error(errno.EINVAL, f"{what} has to have {size} numbers from 0 on")
     return ffi.new("uint64_t[]", values), values
