@@ -103,7 +103,7 @@ static double epoch_us(void)
 	       1e-3 * (double)(wall.tv_nsec - mono.tv_nsec);
 }
 
-/* Only then it is known that everything has been written. */
+/* Flush or close @out: a write error may show only here. */
 static int finish(FILE *out)
 {
 	int bad = ferror(out);

@@ -100,7 +100,7 @@ static double seconds_of(const struct args *x, const struct coll_algorithm *a, u
 
 #define LARGEST		(1ULL << 34)
 
-/* The least size from which @b is faster than @a; 0: never, up to the largest. */
+/* The smallest size, within 1 %, at which @b is faster than @a; 0: none below LARGEST. */
 static u64 crossing(const struct args *x, const struct coll_algorithm *a,
 		    const struct coll_algorithm *b)
 {

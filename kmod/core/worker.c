@@ -98,8 +98,9 @@ static bool coll_worker_called(const struct coll_worker *w, unsigned long by)
 }
 
 /*
- * May this worker at nice 19 have its priority back, because another thread waits for it? If the
- * worker does control work, it has seen the call, but not answered it.
+ * May this worker leave nice 19, because another thread waits for it? Yes if its group has failed,
+ * or for ->own_calls. For control frames only as long as its allowance lasts; otherwise *@waits is
+ * set.
  */
 static bool coll_worker_may_hurry_locked(struct coll_worker *w, bool *waits)
 {

@@ -463,7 +463,10 @@ static int coll_nl_dump_members(struct sk_buff *skb, struct netlink_callback *cb
 
 static int coll_nl_dump_links(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	/* No lock is needed: the reaper frees links after the last reference. They may be many. */
+	/*
+	 * The dump has a reference to the group, which keeps its links. Do not hold
+	 * coll_groups_lock: there may be many links.
+	 */
 	return coll_nl_run(skb, cb, false, coll_nl_links);
 }
 

@@ -260,6 +260,7 @@ int coll_ioc_submit(struct coll_file *cf, void __user *user_cmd, u32 len)
 
 	if (IS_ERR(w))
 		return coll_refused(cf->member, PTR_ERR(w));
+	/* A call that was restarted after a signal: its command is under way, see calls.h. */
 	if (w)
 		return coll_submit_again(w, arg, len);
 	w = coll_call_begin(cf);

@@ -9,7 +9,7 @@
 #include "fixed.h"
 #include "take.h"
 
-/* A vector in memory that is not registered. */
+/* A vector in memory that is not registered. pins.c finds kept pins of it, buf.c makes new ones. */
 static int coll_take_plain(struct coll_member *m, const struct coll_range *r,
 			   const struct coll_area *area, struct coll_vec *v)
 {

@@ -277,7 +277,7 @@ static int coll_wait_post(struct coll_file *cf, struct coll_tensor_wait __user *
 
 	if (w->post_size > PAGE_SIZE)
 		return -E2BIG;
-	/* The result is written there: the user's structure has to have that field. */
+	/* coll_post_tensors() writes ->posted to @arg, so the structure must have that field. */
 	if (w->post_size < _IOC_SIZE(COLL_IOC_TENSOR_POST))
 		return -EINVAL;
 	ret = coll_post_copy(&p, arg, w->post_size);

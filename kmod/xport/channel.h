@@ -135,7 +135,10 @@ struct coll_channel {
 	bool shared;
 	struct coll_desk *desk;
 
-	/* Its place among channels: protected by conn->lock; @established is read by anyone */
+	/*
+	 * Lists, handshake and the channel of the other end: protected by conn->lock. Any thread
+	 * may read @established.
+	 */
 	struct list_head list;
 	struct list_head active;
 	struct hlist_node by_comm;

@@ -73,7 +73,7 @@ static void coll_conn_free(struct kref *ref)
 	for (i = 0; i < COLL_STRIPES; i++)
 		if (conn->streams[i])
 			coll_stream_unhook(conn->streams[i]);
-	/* The ubuf that came back last may still be about to queue the work. */
+	/* Wait until the last ubuf has released the lock: it may be queueing the work. */
 	spin_lock_irq(&conn->ubuf_lock);
 	spin_unlock_irq(&conn->ubuf_lock);
 	cancel_work_sync(&conn->work);

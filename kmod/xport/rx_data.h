@@ -36,7 +36,7 @@ int coll_rx_walk(struct coll_rx_walk *w, struct sk_buff *skb);
 void coll_ch_take_header(struct coll_channel *ch, const struct coll_frame *f);
 
 /**
- * coll_ch_room() - payload bytes that may be taken now
+ * coll_ch_room() - find the step that a frame is for, and the payload bytes that it may take now
  * @ch: with a header
  *
  * May complete a token, and the frame with it; may fail the group.

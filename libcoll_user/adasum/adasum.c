@@ -20,10 +20,10 @@
 /**
  * struct call - one call
  * @vec: the vector of this rank; the part that it keeps becomes the result of more and more ranks
- * @other: the partner's half of that part
+ * @other: the partner's elements of the half that this rank keeps
  * @count: elements of the whole vector
  * @sums: products of each tensor in this rank's part, then those of all ranks
- * @lens: elements for each rank, of one side and the other, as coll_alltoallv() takes them
+ * @lens: as coll_alltoallv() takes them: elements to send to each rank, then to receive
  * @displs: where they are
  */
 struct call {

@@ -39,7 +39,7 @@ static void init(coll_comm_t *comm, struct coll_cmd *cmd, enum coll_collective w
 	};
 }
 
-/* Buffers; either may be COLL_IN_PLACE or, where the rank has none, anything. */
+/* Set the buffers. Either may be COLL_IN_PLACE. A rank without that buffer may pass any pointer. */
 static void set_buffers(coll_comm_t *comm, struct coll_cmd *cmd, const void *send,
 			const void *recv)
 {

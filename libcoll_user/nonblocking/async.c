@@ -16,7 +16,7 @@
 /* A thread that waits for several things looks at each of them at this interval. */
 #define SLICE_NS	500000ULL
 
-/* struct async of all communicators, and the number of commands that they hold: async_held(). */
+/* All struct async of the process, and how many commands they hold together. */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct async *all;
 static _Atomic uint32_t all_held;

@@ -73,7 +73,7 @@ static bool is_word(const struct line *l, uint32_t i, const char *text)
 	       !memcmp(l->word[i], text, l->len[i]);
 }
 
-/* Word @i as a string; false: too long for any name. */
+/* Copy word @i as a string. Return: false: it is too long, or has a NUL byte. */
 static bool copy_word(const struct line *l, uint32_t i, char *out, size_t size)
 {
 	if (l->len[i] >= size || memchr(l->word[i], 0, l->len[i]))

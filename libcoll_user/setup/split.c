@@ -104,7 +104,10 @@ static uint64_t patience_ns(const struct split *sp)
 	return ((uint64_t)deadline_left(sp->deadline) + GRACE_MS) * 1000000;
 }
 
-/* Combine @status of all ranks: 0 if all are 0; 1 if some are 1; else an error, equal on all. */
+/*
+ * Combine @status of all ranks. Return: the largest errno of any rank, negative; else 1 if any rank
+ * has 1; else 0. It is equal on all ranks.
+ */
 static int agree(struct split *sp, uint64_t timeout_ns, int status)
 {
 	/* the errno, and whether there is more to be done */

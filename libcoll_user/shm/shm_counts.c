@@ -39,8 +39,8 @@ static uint64_t digest(const uint64_t *counts, uint32_t n)
 }
 
 /*
- * Check the blocks of a vector. Return: false: they overlap, or are not in order, or one is too
- * large: the op goes to the kernel.
+ * Set @side, and check its blocks. Return: false: the op goes to the kernel, because a block or a
+ * displacement is too large, or blocks overlap or are out of order.
  */
 static bool side_setup(const struct shm *s, const struct shm_move *m, struct shm_side *side,
 		       const uint64_t *counts, const uint64_t *displs)

@@ -31,8 +31,8 @@ static enum shm_outcome spin(const struct shm *s, struct shm_op *o, const struct
 }
 
 /*
- * Let the other ranks on this CPU go on. A rank that comes back late has given its CPU to a thread
- * that has much to do.
+ * Yield the CPU to other ranks, for @ns at most. If it comes back later than that, a thread that is
+ * busy with other work had it.
  */
 static enum shm_outcome yield(const struct shm *s, struct shm_op *o, uint64_t ns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Collectives with operators that the application has defined. */
+/* Sizes of the pieces in collectives with operators of the application. Tests make them smaller. */
 #ifndef LIBCOLL_USEROP_MESH_H
 #define LIBCOLL_USEROP_MESH_H
 

@@ -228,7 +228,7 @@ TEST(nothing_before_proof)
 	}
 }
 
-/* The real rank sends no data and no BYE before PROOF. */
+/* Before it has the peer's PROOF, the rank sends no data and no BYE. */
 TEST(nothing_sent_before_proof)
 {
 	uint8_t buf[PEER_GREET];

@@ -32,7 +32,7 @@ static void freeze_in(struct __test_metadata *_metadata, uint32_t nodes, uint64_
 TEST(frozen_in_a_barrier)	{ freeze_in(_metadata, 1, 0); }
 TEST(frozen_in_a_large_op)	{ freeze_in(_metadata, 2, WAITING_COUNT); }
 
-/* As suspend does it: all processes but the caller. */
+/* Freeze all processes but the caller, as suspend does. */
 #define SNAPSHOT_FREEZE		_IO('3', 1)
 #define SNAPSHOT_UNFREEZE	_IO('3', 2)
 

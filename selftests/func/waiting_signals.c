@@ -106,7 +106,10 @@ static int leave_by_jump(struct coll_cmd *cmd)
 	int64_t posted = test_posted(&comm, 0);
 	volatile int ret = 0;
 
-	/* The signal may come before the call has posted, and the call may go on with an old one. */
+	/*
+	 * The signal may come before the call has posted. Or the call may resume a command that an
+	 * earlier jump left.
+	 */
 	while (!ret && test_posted(&comm, 0) == posted) {
 		if (sigsetjmp(env, 1))
 			continue;

@@ -35,7 +35,7 @@ static float number(uint32_t r, uint32_t i)
 	return (float)((r * 7919 + i * 104729) % 20011) / 10007 - 1;
 }
 
-/* Are the numbers right, within the error of the type? */
+/* Check the numbers, within the error of @type. Print the first one that is wrong. */
 static void check_values(const char *what, enum coll_dtype type, bool average)
 {
 	double unit = type == COLL_F32 ? 0 : ldexp(1, type == COLL_F16 ? -11 : -8);

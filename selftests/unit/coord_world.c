@@ -35,7 +35,7 @@ struct node {
 	u32 local[8];
 	u32 nr_local, parent, child;
 	u32 nr_used, nr_orders;
-	u32 fused, lacking;		/* names of the fusion at hand; those some rank lacks */
+	u32 fused, lacking;		/* bits: names of this fusion; names that some rank lacks */
 	struct channel up, down;
 	_Alignas(16) u8 entries[WORLD_NAMES][ENTRY];
 };

@@ -63,7 +63,7 @@ static bool random_ones(u64 *rnd)
 
 	for (i = 0; i < volume(200000); i++) {
 		x = tap_random(rnd);
-		/* Most of them near the exponents of f32. */
+		/* Seven of eight get exponents from -160 to 139: a little more than f32 has. */
 		exponent = 1023 - 160 + (x >> 52 & 2047) * 300 / 2048;
 		if (i % 8)
 			x = (x & 0x800fffffffffffffULL) | exponent << 52;

@@ -201,7 +201,7 @@ void work_cold(struct arena *a, const struct work *w, size_t traffic, double *us
 	/* Code and predictors are warm, as they are from the second section on. */
 	call(a, w, vector, 0, bytes);
 	for (i = 0; i < (size_t)n; i++) {
-		/* Far from the one before: no prefetcher has been there. */
+		/* Far from the place of the call before: nothing is prefetched. */
 		size_t at = nth++ * 97 % places * PIECE;
 		double begin = cpu_us();
 

@@ -285,7 +285,7 @@ static inline void coll_steps_pause(u32 i)
 		cond_resched();
 }
 
-/* Free what coll_exec_prepare() made. NULL is fine. */
+/* Free what coll_plan_prepare() made. NULL is fine. */
 void coll_exec_free(struct coll_exec *x);
 
 /**

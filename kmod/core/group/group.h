@@ -117,7 +117,7 @@ struct coll_left {
  * @nr_open: number of running ops that any rank may help with
  * @plans: plans of ended ops, last used first
  * @nr_plans: number of @plans
- * @advancing: a thread is starting ops; see coll_group_advance()
+ * @advancing: a thread is starting ops; see coll_ops_advance()
  * @completing: a thread is completing ended ops, in order
  * @go_on: starts and completes ops, after a thread has done so for long; has a reference
  * @started: ops started
@@ -287,7 +287,7 @@ struct coll_group_part {
 /**
  * struct coll_group_watch - callbacks of a room that needs to know when ops end
  * @over: an op has left the queue. Under group->lock.
- * @again: the next op takes long to prepare: call coll_group_advance() by a work item. Process
+ * @again: the next op takes long to prepare: call coll_ops_advance() by a work item. Process
  *	context, no locks.
  * @after: called after one or several calls of @over. Process context, no locks.
  * @hands: an op is open to helpers. Wake ranks that wait, which help with it. Return: number of

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Links as core sees them: something that can be woken, told and closed. The transport
- * (kmod/xport) implements them.
+ * implements them: coll_ch_ops in kmod/xport/channel_link.c.
  */
 #ifndef COLL_CORE_LINK_H
 #define COLL_CORE_LINK_H

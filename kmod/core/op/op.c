@@ -551,7 +551,7 @@ int coll_op_post(struct coll_req *req)
 	/* From here on @req may be gone. */
 	if (failing)
 		coll_group_check_pending(g);
-	coll_group_advance(g);
+	coll_ops_advance(g);
 	return 0;
 }
 
@@ -681,7 +681,7 @@ static void coll_ops_complete(struct coll_group *g, struct coll_op *ended)
 	if (left)
 		coll_ops_go_on_later(g);
 	else if (more)
-		coll_group_advance(g);
+		coll_ops_advance(g);
 	coll_group_put(g);
 }
 
@@ -698,7 +698,7 @@ static void coll_ops_go_on(struct work_struct *work)
 
 	coll_worker_begin(&w, g->user, &g->error);
 	coll_ops_complete(g, NULL);
-	coll_group_advance(g);
+	coll_ops_advance(g);
 	coll_account_work(g, w.begin);
 	coll_worker_end(&w);
 	coll_group_put(g);

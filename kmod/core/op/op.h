@@ -42,7 +42,7 @@ void coll_op_discard(struct coll_op *op);
  * @spare: memory for an op, which is taken if it is needed
  *
  * Under group->lock. The caller then drops the lock, and calls coll_group_check_pending() and
- * coll_group_advance(). Return: 0; -EBADE: differs from what other local ranks posted; the error
+ * coll_ops_advance(). Return: 0; -EBADE: differs from what other local ranks posted; the error
  * of a group that has failed.
  */
 int coll_op_post_ordered(struct coll_req *req, struct coll_op **spare);

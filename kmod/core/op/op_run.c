@@ -168,7 +168,7 @@ static int coll_op_start(struct coll_op *op, bool beside, u64 room)
 	memcg = set_active_memcg(g->memcg);
 	ret = op->nr_absent ? coll_absent_fill(op) : coll_fuse_vectors(op);
 	if (!ret)
-		ret = coll_exec_prepare(op, room);
+		ret = coll_plan_prepare(op, room);
 	set_active_memcg(memcg);
 	if (ret == -EINPROGRESS || (ret && beside)) {
 		coll_op_defer(op);
@@ -200,7 +200,7 @@ void coll_ops_go_on_later(struct coll_group *g)
  * Starting an op may end it at once, and ending an op calls this function again. The inner call
  * returns and the outer one goes on in its loop, so that the stack does not grow.
  */
-void coll_group_advance(struct coll_group *g)
+void coll_ops_advance(struct coll_group *g)
 {
 	unsigned long end = coll_ops_end();
 	bool beside, over = false;

@@ -62,7 +62,7 @@ void coll_group_staff(struct coll_group *g);
  * Start ops whose turn has come. After COLL_WORK_MS, or if the caller has a signal pending, a work
  * item goes on with the rest. Process context, no locks.
  */
-void coll_group_advance(struct coll_group *g);
+void coll_ops_advance(struct coll_group *g);
 
 /*
  * Queue a work item that completes and starts further ops, because the time of the caller is over.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Walks over all messages of a group, a slice at a time. */
+/* Walks over all messages of a group, a batch at a time. */
 #ifndef COLL_CORE_WALK_H
 #define COLL_CORE_WALK_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Lays a schedule out over the buffers of an op. exec.c runs the plan. */
+/* Lays a schedule out over the buffers of an op. exec.c and exec_local.c run the plan. */
 #include <linux/bitmap.h>
 #include <linux/math64.h>
 #include <linux/overflow.h>
@@ -465,7 +465,7 @@ static int coll_plan_again(struct coll_plan *p)
 	return coll_plan_check(p);
 }
 
-int coll_exec_prepare(struct coll_op *op, u64 room)
+int coll_plan_prepare(struct coll_op *op, u64 room)
 {
 	struct coll_plan p = {
 		.op = op, .kind = coll_kind_of(op->cmd.collective), .room = room,

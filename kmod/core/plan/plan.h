@@ -13,7 +13,7 @@ struct coll_op;
 #define COLL_ROOM_ALONE		U64_MAX
 
 /**
- * coll_exec_prepare() - lay out the schedule of an op that all local ranks have posted
+ * coll_plan_prepare() - lay out the schedule of an op that all local ranks have posted
  * @op: about to start; op->exec is set on success
  * @room: bytes of memory that the op may use while it runs; if it needs more: -ENOMEM.
  *	COLL_ROOM_ALONE: its memory does not count in group->running_memory
@@ -21,6 +21,6 @@ struct coll_op;
  * Return: 0, -ENOMEM, -ENOTCONN a link is missing, -EINVAL, -EBADE local ranks do
  * not agree on the length of a transfer.
  */
-int coll_exec_prepare(struct coll_op *op, u64 room);
+int coll_plan_prepare(struct coll_op *op, u64 room);
 
 #endif /* COLL_CORE_PLAN_H */

@@ -148,7 +148,7 @@ static bool coll_owns_range(const struct coll_plan *p, u32 i)
 	return true;
 }
 
-/* May results overwrite inputs that are still to be read, on any rank? */
+/* May a result of a local rank overwrite an input that is still to be read? */
 static bool coll_in_place(const struct coll_plan *p)
 {
 	const struct coll_req *req;

@@ -19,7 +19,7 @@
 #include "plan_keep.h"
 #include "plan_priv.h"
 
-/* Return: false if plans of such ops are not kept. */
+/* Make the key of the plan of @op. Return: false: plans of such ops are not kept. */
 static bool coll_plan_key_of(const struct coll_op *op, struct coll_plan_key *key)
 {
 	if (coll_kind_of(op->cmd.collective)->flags & COLL_KIND_COUNTS || op->nr_absent ||

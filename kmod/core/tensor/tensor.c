@@ -454,7 +454,7 @@ void coll_tensors_settle(struct coll_group *g)
 	coll_tensors_end(g);
 	if (advance) {
 		coll_group_check_pending(g);
-		coll_group_advance(g);
+		coll_ops_advance(g);
 	}
 	coll_tensors_left(g);
 }
@@ -548,7 +548,10 @@ static int coll_tensors_init(struct coll_group *g)
 	return 0;
 }
 
-/* No member and no op is left. Links are about to be closed: do not call them. Sleeps. */
+/*
+ * No member and no op is left. Links are about to be closed: stop the timers and the work that call
+ * them. Sleeps.
+ */
 static void coll_tensors_quiesce(struct coll_group *g)
 {
 	struct coll_tensors *ts = g->tensors;

@@ -131,7 +131,7 @@ struct coll_tensor_counts {
  * @fuse_expires: when the last one of them has to be there; 0: not @fusing
  * @first: of a fusion that is being gathered: the first tensor of each local rank
  * @counts: for statistics
- * @to_advance: ops have started since coll_group_advance() was called
+ * @to_advance: ops have started since coll_ops_advance() was called
  * @broken: errno of a START that could not be applied: the group fails with it. It is never cleared.
  * @deadline: for the first of @by_time
  * @work: for callers that may not run coll_tensors_flush(). It runs one round of that, and is queued

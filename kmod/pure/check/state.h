@@ -42,7 +42,7 @@ struct check {
 	u32 *owner;		/* [nr] participant */
 	u32 *slot;		/* [nr + 1] first slot of a step */
 
-	/* links: sends[i] pairs with recvs[i]; those of a link are neighbours */
+	/* recvs[i] receives sends[i]; transfers of one sender to one receiver are adjacent */
 	u32 *sends;		/* [nr] */
 	u32 *recvs;		/* [nr] */
 	u32 *pos;		/* [nr] index in the one or the other */

@@ -22,7 +22,7 @@ void coll_coord_submitted(struct coll_coord *c, struct coll_coord_entry *e)
 	coll_coord_group_add(c, e);
 }
 
-/* At the root: a member of its group starts, or is about to, so the others start as well. */
+/* At the root: must @e start, because a member of its group starts or is about to? */
 static bool coll_coord_will_start(const struct coll_coord *c, const struct coll_coord_entry *e)
 {
 	const struct coll_chain *l;

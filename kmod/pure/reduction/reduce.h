@@ -104,7 +104,7 @@ struct coll_simd {
 	coll_reduce_fn *narrow[COLL_NR_DTYPES];
 };
 
-/* The reference. It computes with floats too, see simd.h. */
+/* The reference. It uses the FPU as well: see simd.h. */
 extern const struct coll_simd coll_simd_scalar;
 
 #endif /* COLL_PURE_REDUCE_H */

@@ -89,8 +89,8 @@ u32 coll_core_latency(const struct coll_core *c);
  * @c: who
  * @final: chunk that is final afterwards; COLL_DEP_NONE: none
  *
- * Round 0 is for those who do not lead; then log2 of the groups. At the end each leader
- * has the sum of its group's chunks in W.
+ * In round 0 the others send to their leaders. Then log2(groups) rounds follow. At the end each
+ * leader has the sum of its group's chunks in W.
  */
 void coll_emit_halving(struct coll_emit *e, const struct coll_core *c, u32 final);
 
