@@ -2,6 +2,7 @@
 /* Named objects, and what a step sees of its run. */
 #include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,7 +155,8 @@ void *coll_iter_new(coll_iter_ctx_t *ctx, const char *name, size_t bytes)
 	return NULL;
 }
 
-static char nothing;
+/* The address of an object of 0 bytes, fit for any type. */
+static max_align_t nothing;
 
 void *coll_iter_find(coll_iter_ctx_t *ctx, const char *name, size_t *bytes)
 {
@@ -162,7 +164,7 @@ void *coll_iter_find(coll_iter_ctx_t *ctx, const char *name, size_t *bytes)
 
 	if (bytes)
 		*bytes = obj ? obj->bytes : 0;
-	/* Memory of 0 bytes may be NULL, which means that there is no object. */
+	/* ->data of 0 bytes may be NULL. To the caller that would mean that there is no object. */
 	return !obj ? NULL : obj->data ? obj->data : &nothing;
 }
 

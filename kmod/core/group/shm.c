@@ -383,7 +383,10 @@ int coll_shm_wake(struct coll_member *m)
 	struct coll_group *g = coll_member_group(m);
 	struct coll_shared *s;
 
-	/* Also waits for coll_node_post_locked() of another rank: it has seen the slot before. */
+	/*
+	 * Also waits for coll_node_post_locked() of another rank, which may have seen our slot
+	 * before we withdrew it.
+	 */
 	spin_lock(&g->lock);
 	s = g->shared;
 	spin_unlock(&g->lock);

@@ -303,7 +303,7 @@ struct coll_coord_ops {
  * @ready_join: in @fresh or @ready if JOINED is to be ordered
  * @ready_leave: in @fresh or @ready if LEFT is to be ordered
  * @sorted: the first @sorted entries of @ready are in order of priority. Set to 0 when a more
- *	urgent entry is added, or one is removed; 0 means: sort before use
+ *	urgent entry is added, or one of them fails; 0 means: sort before use
  * @held: at the root: one ready member of each group that is not wholly ready
  * @fusion: at the root: the entries that start next. Before that all members of their groups are
  *	marked as going. Nothing else is ordered meanwhile
