@@ -18,9 +18,9 @@
 #include "../core/op/op_run.h"
 #include "../core/worker.h"
 #include "calls.h"
-#include "end.h"
 #include "file.h"
 #include "refs.h"
+#include "watch.h"
 
 /*
  * Calls of one thread that are parked, and whose ops are in flight. Only a thread that jumps out of
@@ -28,25 +28,65 @@
  */
 #define COLL_PARKED_MOST	256U
 
-/* Under cf->lock. */
-static void coll_call_enter_locked(struct coll_call *call, struct coll_file *cf)
+/*
+ * Under cf->lock. Return: true: a descriptor has been closed since the last call of the rank, so the
+ * caller must call coll_call_look().
+ */
+static bool coll_call_enter_locked(struct coll_call *call, struct coll_file *cf)
 {
+	bool look = cf->closed_anew && coll_member_is_owner(cf->member);
+
 	lockdep_assert_held(&cf->lock);
 	call->files = current->files;
 	call->counted = false;
 	list_add(&call->list, &cf->calls);
 	cf->nr_callers++;
+	if (look)
+		cf->closed_anew = false;
+	return look;
+}
+
+static void coll_call_count_locked(struct coll_call *call)
+{
+	lockdep_assert_held(&call->cf->lock);
+	if (call->counted)
+		return;
+	call->counted = true;
+	coll_end_hold(call->cf);
+}
+
+static int coll_call_is_of(const void *file, struct file *f, unsigned int fd)
+{
+	return f == file;
+}
+
+/*
+ * A descriptor was closed before the call was in the list, so coll_calls_closed() did not see the
+ * call. It may have been the last descriptor in the table, and the one that this call came by. Then
+ * the call has a reference of its own: only another thread of the table can have closed it.
+ */
+static void coll_call_look(struct coll_call *call)
+{
+	struct coll_file *cf = call->cf;
+
+	if (iterate_fd(current->files, 0, coll_call_is_of, cf->file))
+		return;
+	spin_lock(&cf->lock);
+	coll_call_count_locked(call);
+	spin_unlock(&cf->lock);
+	coll_watch_soon(cf);
 }
 
 struct coll_call *coll_call_begin(struct coll_file *cf)
 {
 	struct coll_call *call;
+	bool look = false;
 
 	spin_lock(&cf->lock);
 	call = cf->spare;
 	cf->spare = NULL;
 	if (call)
-		coll_call_enter_locked(call, cf);
+		look = coll_call_enter_locked(call, cf);
 	spin_unlock(&cf->lock);
 	if (!call) {
 		call = kmalloc(sizeof(*call), GFP_KERNEL_ACCOUNT);
@@ -56,9 +96,11 @@ struct coll_call *coll_call_begin(struct coll_file *cf)
 		call->task = NULL;
 		call->stood_in = false;
 		spin_lock(&cf->lock);
-		coll_call_enter_locked(call, cf);
+		look = coll_call_enter_locked(call, cf);
 		spin_unlock(&cf->lock);
 	}
+	if (look)
+		coll_call_look(call);
 	memset_startat(call, 0, req);
 	return call;
 }
@@ -213,6 +255,7 @@ struct coll_call *coll_call_resume(struct coll_file *cf, u64 arg, u32 len)
 	struct coll_call *call;
 	struct coll_cmd cmd = { };
 	u32 mine = 0;
+	bool look;
 
 	if (!READ_ONCE(cf->nr_parked))
 		return NULL;
@@ -225,8 +268,10 @@ struct coll_call *coll_call_resume(struct coll_file *cf, u64 arg, u32 len)
 			continue;
 		list_del(&call->list);
 		WRITE_ONCE(cf->nr_parked, cf->nr_parked - 1);
-		coll_call_enter_locked(call, cf);
+		look = coll_call_enter_locked(call, cf);
 		spin_unlock(&cf->lock);
+		if (look)
+			coll_call_look(call);
 		return call;
 	}
 	spin_unlock(&cf->lock);
@@ -248,11 +293,10 @@ void coll_calls_closed(struct coll_file *cf, fl_owner_t files)
 	struct coll_call *call;
 
 	spin_lock(&cf->lock);
+	cf->closed_anew = true;
 	list_for_each_entry(call, &cf->calls, list) {
-		if (call->counted || call->files != files)
-			continue;
-		call->counted = true;
-		coll_end_hold(cf);
+		if (call->files == files)
+			coll_call_count_locked(call);
 	}
 	spin_unlock(&cf->lock);
 }

@@ -17,12 +17,10 @@
  *
  * struct file counts the references of rule 2, but also those that any system call holds for a
  * moment. When such a call ends after the last close() there is no callback. So a close() that
- * finds commands in flight and other references starts the watch. It checks until no command is in
- * flight: after 50 ms, and then after twice as long each time, up to a second.
+ * finds commands in flight and other references starts the watch, see watch.h.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/minmax.h>
 #include <linux/mmu_notifier.h>
 
 #include "../compat.h"
@@ -34,9 +32,7 @@
 #include "end.h"
 #include "file.h"
 #include "refs.h"
-
-#define COLL_WATCH_FIRST	(HZ / 20)
-#define COLL_WATCH_MOST		HZ
+#include "watch.h"
 
 /* Rule 1. A thread that the kernel has put into the process does not keep it alive. */
 static bool coll_process_ends(struct task_struct *p)
@@ -73,24 +69,6 @@ static bool coll_end_is_busy(struct coll_file *cf)
 	return coll_calls_running(cf) || coll_member_busy(cf->member);
 }
 
-static void coll_end_watch(struct coll_file *cf, unsigned long delay)
-{
-	WRITE_ONCE(cf->watch_delay, delay);
-	queue_delayed_work(coll_alarm_wq, &cf->watch, delay);
-}
-
-/* Something has changed: let the watch check soon. */
-static void coll_end_watch_anew(struct coll_file *cf)
-{
-	/* Do not rearm a watch that is due soon: each command of a file may call this. */
-	if (READ_ONCE(cf->watch_delay) > COLL_WATCH_FIRST) {
-		WRITE_ONCE(cf->watch_delay, COLL_WATCH_FIRST);
-		mod_delayed_work(coll_alarm_wq, &cf->watch, COLL_WATCH_FIRST);
-	} else {
-		coll_end_watch(cf, COLL_WATCH_FIRST);
-	}
-}
-
 static void coll_watch_work(struct work_struct *work)
 {
 	struct coll_file *cf = container_of(to_delayed_work(work),
@@ -104,7 +82,7 @@ static void coll_watch_work(struct work_struct *work)
 	else if (READ_ONCE(cf->closed) && coll_end_is_closed(cf, 0))
 		coll_member_gone(m, COLL_CAUSE_CLOSE);
 	else
-		coll_end_watch(cf, min(2 * READ_ONCE(cf->watch_delay), (unsigned long)COLL_WATCH_MOST));
+		coll_watch_later(cf);
 }
 
 void coll_end_flush(struct coll_file *cf, fl_owner_t files)
@@ -124,7 +102,7 @@ void coll_end_flush(struct coll_file *cf, fl_owner_t files)
 	if (coll_end_is_closed(cf, 1))
 		coll_member_gone(m, COLL_CAUSE_CLOSE);
 	else if (coll_end_is_busy(cf))
-		coll_end_watch_anew(cf);
+		coll_watch_soon(cf);
 }
 
 void coll_end_posted(struct coll_file *cf, bool holds_file)
@@ -136,7 +114,7 @@ void coll_end_posted(struct coll_file *cf, bool holds_file)
 	 * coll_end_flush(). A file in the table of a ring is removed without a callback.
 	 */
 	if (!COLL_URING_CAN_CANCEL || (!holds_file && READ_ONCE(cf->closed)))
-		coll_end_watch_anew(cf);
+		coll_watch_soon(cf);
 }
 
 void coll_end_killed(struct coll_file *cf)

@@ -31,7 +31,8 @@ struct io_uring_cmd;
  * @mn: reports the end of the address space (with CONFIG_MMU_NOTIFIER)
  * @exited: does the part of that report that may take long
  * @unregister: unpins the registered buffers after the end of the address space
- * @lock: protects @calls to @nr_spare_urings
+ * @lock: protects @closed_anew to @nr_spare_urings
+ * @closed_anew: a descriptor has been closed since the last blocking call of the rank
  * @calls: blocking calls that a thread is in
  * @nr_callers: number of @calls
  * @parked: calls that have been parked, the newest last; there may be many
@@ -61,6 +62,7 @@ struct coll_file {
 	struct work_struct unregister;
 #endif
 	spinlock_t lock;
+	bool closed_anew;
 	struct list_head calls;
 	u32 nr_callers;
 	struct list_head parked;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,4 +66,32 @@ char *pages_map_absent(size_t ahead, int *fd)
 close:
 	close(*fd);
 	return NULL;
+}
+
+int pages_wait_for_faults(int fd, unsigned int n)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct uffd_msg msg;
+
+	if (fcntl(fd, F_SETFL, O_NONBLOCK))
+		return -errno;
+	while (n) {
+		if (poll(&p, 1, 20000) != 1)
+			return -ETIME;
+		/* Each thread says so once. */
+		if (read(fd, &msg, sizeof(msg)) == sizeof(msg))
+			n -= msg.event == UFFD_EVENT_PAGEFAULT;
+	}
+	return 0;
+}
+
+int pages_fill(int fd, void *at, const void *from)
+{
+	struct uffdio_copy copy = {
+		.dst = (uintptr_t)at,
+		.src = (uintptr_t)from,
+		.len = sysconf(_SC_PAGESIZE),
+	};
+
+	return ioctl(fd, UFFDIO_COPY, &copy) ? -errno : 0;
 }

@@ -16,4 +16,10 @@ long pages_pinned_ever(void);
  */
 char *pages_map_absent(size_t ahead, int *fd);
 
+/* Wait up to 20 s until @n threads wait for absent pages of @fd. Return: 0, -ETIME, -errno. */
+int pages_wait_for_faults(int fd, unsigned int n);
+
+/* Let the absent page at @at come, with the bytes of the page @from. Return: 0, -errno. */
+int pages_fill(int fd, void *at, const void *from);
+
 #endif /* COLL_SELFTESTS_PAGES_H */

@@ -10,7 +10,7 @@
 #include "ring.h"
 #include "util.h"
 
-#define WATCH_MS	100	/* longer than COLL_WATCH_FIRST of kmod/front/end.c */
+#define WATCH_MS	100	/* longer than COLL_WATCH_FIRST of kmod/front/watch.c */
 
 /* Start two ranks. Rank 0 has a barrier in flight in @ring. */
 static inline void begin(struct __test_metadata *_metadata, struct raw_comm *c,

@@ -5,9 +5,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/userfaultfd.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -32,23 +29,6 @@ static void *send_absent(void *fd)
 {
 	send((int)(long)fd, absent, PAGE, MSG_NOSIGNAL);
 	return NULL;
-}
-
-/* Wait until so many threads wait for the page. Each of them says so once. */
-static int wait_for_faults(int fd, uint32_t n)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	struct uffd_msg msg;
-
-	if (fcntl(fd, F_SETFL, O_NONBLOCK))
-		return -errno;
-	while (n) {
-		if (poll(&p, 1, 20000) != 1)
-			return -ETIME;
-		if (read(fd, &msg, sizeof(msg)) == sizeof(msg))
-			n -= msg.event == UFFD_EVENT_PAGEFAULT;
-	}
-	return 0;
 }
 
 /* In the other's process: one communicator with many links, each of them locked. */
@@ -87,7 +67,7 @@ static int begin_locks(void *arg)
 			return -EAGAIN;
 	}
 	/* Each thread has locked its socket, and waits for the page. */
-	ret = wait_for_faults(page, CONNS);
+	ret = pages_wait_for_faults(page, CONNS);
 	/* Every link has to say ABORT. */
 	return ret ?: raw_abort(fd, 1);
 }
