@@ -32,12 +32,15 @@
 
 static int coll_copy_cmd(struct coll_cmd *cmd, u64 arg, u32 len)
 {
-	BUILD_BUG_ON(sizeof(*cmd) < COLL_CMD_SIZE_V0);
+	const void __user *from = u64_to_user_ptr(arg);
 
+	BUILD_BUG_ON(sizeof(*cmd) < COLL_CMD_SIZE_V0);
+	/* The usual one. With a constant size the kernel need not look up whose memory @cmd is in. */
+	if (len == sizeof(*cmd))
+		return copy_from_user(cmd, from, sizeof(*cmd)) ? -EFAULT : 0;
 	if (len < COLL_CMD_SIZE_V0 || len > PAGE_SIZE)
 		return -EINVAL;
-	return copy_struct_from_user(cmd, sizeof(*cmd),
-				     (const void __user *)(unsigned long)arg, len);
+	return copy_struct_from_user(cmd, sizeof(*cmd), from, len);
 }
 
 /* Fields that this collective does not use must be zero. */
