@@ -150,11 +150,11 @@ class Library:
         return getattr(self._lib, name)
 
     def __enter__(self):
-        coll._tensors.lib = self
+        coll._comm.lib = coll._tensors.lib = self
         return self._lib
 
     def __exit__(self, *_args):
-        coll._tensors.lib = self._lib
+        coll._comm.lib = coll._tensors.lib = self._lib
 
 
 def lost_result():
@@ -174,6 +174,37 @@ def lost_result():
     with Library(coll_tensor_wait_for=wait_for) as real:
         raises("an exception behind the next call", Interrupted, t.post().wait)
     ok("posted again without a wait", t.post().wait() is None)
+
+
+def devices():
+    """Files of this process that are /dev/coll."""
+    gc.collect()
+    links = (os.path.join("/proc/self/fd", fd) for fd in os.listdir("/proc/self/fd"))
+    return sum(os.path.lexists(link) and os.readlink(link) == "/dev/coll" for link in links)
+
+
+def lost_communicator():
+    """An exception comes behind the call that has made a communicator: it is freed."""
+    def makes(what):
+        def make(*args):
+            ret = getattr(real, what)(*args)
+            if not ret:
+                raise Interrupted
+            return ret
+        return make
+
+    before = devices()
+    for what, call in (("coll_comm_dup", comm.dup),
+                       ("coll_comm_split", lambda: comm.split(0)),
+                       ("coll_tensors_create", lambda: coll.Tensors(comm)),
+                       ("coll_tensors_split", lambda: coll.Tensors.split(comm, 0)),
+                       ("coll_tensors_local", lambda: coll.Tensors.local(comm))):
+        with Library(**{what: makes(what)}) as real:
+            raises(f"an exception behind {what}", Interrupted, call)
+        now = devices()
+        ok(f"{what}: {now - before} files are left", now == before)
+    with comm.dup(), coll.Tensors(comm):
+        ok("two files while they are there", devices() == before + 2)
 
 
 def freed_once():
@@ -392,8 +423,8 @@ def ends():
 with coll.Comm() as comm:
     with coll.Tensors(comm) as ts:
         for test in any_order, factors, mismatches, groups, dropped, lost_result, \
-                freed_once, dropped_in_finalize, in_a_cycle, joins, threads, forked, \
-                in_a_handler, joined, ends:
+                lost_communicator, freed_once, dropped_in_finalize, in_a_cycle, joins, threads, \
+                forked, in_a_handler, joined, ends:
             test()
     with coll.Tensors.split(comm, comm.rank % 2) as half:
         got = half.allreduce("r", np.array([comm.rank])).wait()[0]

@@ -69,6 +69,13 @@ def _starts(counts: list, displs: Optional[Iterable[int]]) -> Iterable[int]:
     return itertools.accumulate([0] + counts[:-1]) if displs is None else displs
 
 
+def _unmade() -> "Comm":
+    """An object for a communicator that a function of C is about to make."""
+    new = Comm.__new__(Comm)
+    new._prepare()
+    return new
+
+
 class Comm(Messages):
     """A communicator: this process as one rank of it. Usable in a ``with`` statement.
 
@@ -87,9 +94,17 @@ class Comm(Messages):
                  rendezvous: Optional[str] = None, key: Optional[str] = None,
                  node: Optional[str] = None, device: Optional[str] = None, timeout: float = 0,
                  exchange: Optional[Callable[[bytes, int], list]] = None,
-                 uring: bool = True, _comm: Any = None) -> None:
+                 uring: bool = True) -> None:
+        self._prepare()
+        self._init(rank, size, rendezvous, key, node, device, timeout, exchange, uring)
+        self._begin(self._at[0])
+
+    def _prepare(self) -> None:
+        """As yet there is no communicator."""
+        # The communicator that this object owns. A function of C puts it here: an exception may
+        # come behind any call, by a signal.
+        self._at = ffi.new("coll_comm_t **")
         self._c = _NONE
-        self._gone = False
         # coll_finalize() has returned.
         self._freed = False
         self._calls = Calls()
@@ -99,16 +114,15 @@ class Comm(Messages):
         # Messages that are reserved, and that nobody has: see _reserve()
         self._reserved: Any = {}
         watch_forks(self)
-        if _comm is None:
-            _comm = self._init(rank, size, rendezvous, key, node, device, timeout, exchange,
-                               uring)
-        self._rank: int = lib.coll_comm_rank(_comm)
-        self._size: int = lib.coll_comm_size(_comm)
-        self._c = _comm
 
-    @staticmethod
-    def _init(rank, size, rendezvous, key, node, device, timeout, exchange, uring):
-        config, keep, result, raised = _NONE, [], ffi.new("coll_comm_t **"), []
+    def _begin(self, c: Any) -> "Comm":
+        self._rank: int = lib.coll_comm_rank(c)
+        self._size: int = lib.coll_comm_size(c)
+        self._c = c
+        return self
+
+    def _init(self, rank, size, rendezvous, key, node, device, timeout, exchange, uring) -> None:
+        config, keep, raised = _NONE, [], []
 
         def text(s):
             if s is None:
@@ -139,14 +153,13 @@ class Comm(Messages):
             if exchange is not None:
                 keep.append(ffi.new_handle((exchange, size, raised)))
                 config.exchange, config.exchange_ctx = lib.coll_py_exchange, keep[-1]
-        ret = lib.coll_init(config, result)
+        ret = lib.coll_init(config, self._at)
         if raised and not isinstance(raised[0], Exception):
             raise raised[0]
         try:
             check(ret, "init", details=last_error() if ret else "")
         except Error as e:
             raise e from (raised[0] if raised else None)
-        return result[0]
 
     def __enter__(self) -> "Comm":
         return self
@@ -160,7 +173,8 @@ class Comm(Messages):
         raise TypeError("a Comm cannot be copied; see dup()")
 
     def __del__(self):
-        if not getattr(self, "_gone", True):
+        if getattr(self, "_at", [_NONE])[0] != _NONE:
+            self._c = self._at[0]
             self._give_up()
             self.finalize()
 
@@ -196,7 +210,7 @@ class Comm(Messages):
             for lock in [self._sweeping] + [call._lock for call in self._calls.all()]:
                 not_inside(lock, "finalize", self._c)
         with self._sweeping:
-            c, self._c, self._gone = self._c, _NONE, True
+            c, self._c, self._at[0] = self._c, _NONE, _NONE
         if c == _NONE:
             return
         try:
@@ -207,7 +221,7 @@ class Comm(Messages):
             # By a signal: threads may be in functions of C.
             lib.coll_abort(c, 1)
             with self._sweeping:
-                self._c, self._gone = c, False
+                self._c = self._at[0] = c
             raise
         held = [call._forget() for call in self._calls.all()] + list(self._calls.open.values())
         try:
@@ -349,12 +363,12 @@ class Comm(Messages):
         >>> comm.split(coll.UNDEFINED) is None
         True
         """
-        result = ffi.new("coll_comm_t **")
+        new = _unmade()
         with self._calls.inside():
             c = self._comm
-            ret = lib.coll_comm_split(c, color, key, result)
+            ret = lib.coll_comm_split(c, color, key, new._at)
             check(ret, "split", c, last_error() if ret else "")
-        return None if result[0] == _NONE else Comm(_comm=result[0])
+        return None if new._at[0] == _NONE else new._begin(new._at[0])
 
     def dup(self) -> "Comm":
         """One more with the same ranks.
@@ -363,12 +377,12 @@ class Comm(Messages):
         ...     other		# doctest: +ELLIPSIS
         <coll.Comm, rank ... of 2>
         """
-        result = ffi.new("coll_comm_t **")
+        new = _unmade()
         with self._calls.inside():
             c = self._comm
-            ret = lib.coll_comm_dup(c, result)
+            ret = lib.coll_comm_dup(c, new._at)
             check(ret, "dup", c, last_error() if ret else "")
-        return Comm(_comm=result[0])
+        return new._begin(new._at[0])
 
     def _call(self, name: str, args: tuple, keep: tuple, result: Any) -> Any:
         self._sweep()
@@ -824,3 +838,10 @@ class Comm(Messages):
 def init(**config) -> Comm:
     """The same as Comm()."""
     return Comm(**config)
+
+
+def borrowed(c: Any, calls: Calls) -> Comm:
+    """A Comm that makes the arguments of collectives, and does not own the communicator."""
+    comm = _unmade()
+    comm._calls = calls
+    return comm._begin(c)

@@ -8,7 +8,7 @@ from typing import Any, Iterable, List, Optional
 import numpy as np
 
 from ._coll import ffi, lib
-from ._comm import GIVEN_UP_WITHIN, Array, Comm, OpCode, ends_soon
+from ._comm import GIVEN_UP_WITHIN, Array, Comm, OpCode, borrowed, ends_soon
 from ._error import Error, check
 from ._request import Calls, is_own, not_inside, watch_forks
 from ._types import SUM, dtype_of
@@ -173,7 +173,14 @@ class Tensors:
     (array([2, 2]), array([2, 2]))
     """
 
-    def __init__(self, comm: Comm, *, _made: Any = None) -> None:
+    def __init__(self, comm: Comm) -> None:
+        self._make_by("Tensors", comm, lib.coll_tensors_create, 0)
+        self._begin()
+
+    def _make_by(self, what: str, comm: Comm, make: Any, *args: Any) -> None:
+        """By the C function @make, a collective of @comm."""
+        # As Comm._at
+        self._at = ffi.new("coll_tensors_t **")
         self._ts = ffi.NULL
         # coll_tensors_finalize() has returned.
         self._freed = False
@@ -183,27 +190,24 @@ class Tensors:
         self._joins: Any = {}
         self._sweeping: Any = threading.RLock()
         watch_forks(self)
-        if _made is None:
-            _made = Tensors._new("Tensors", comm, lib.coll_tensors_create, 0)
-        self._ts = _made[0]
-        self._c = lib.coll_tensors_comm(self._ts)
-        # Makes the arguments of collectives. It does not own the communicator.
-        self._args = Comm(_comm=self._c)
-        self._args._gone = True
-        self._args._calls = self._calls
-
-    @staticmethod
-    def _new(what: str, comm: Comm, make: Any, *args: Any) -> Any:
-        """Where the C function @make, a collective of @comm, has put its result."""
-        made = ffi.new("coll_tensors_t **")
         with comm._calls.inside():
             c = comm._comm
-            _check(make(c, *args, made), what, c)
-        return made
+            _check(make(c, *args, self._at), what, c)
+
+    def _begin(self) -> None:
+        self._c = lib.coll_tensors_comm(self._at[0])
+        self._args = borrowed(self._c, self._calls)
+        self._ts = self._at[0]
 
     @staticmethod
-    def _of(comm: Comm, made: Any) -> Optional["Tensors"]:
-        return None if made[0] == ffi.NULL else Tensors(comm, _made=made)
+    def _of(what: str, comm: Comm, make: Any, *args: Any) -> Any:
+        """A new one by the C function @make; None: it made none."""
+        new = Tensors.__new__(Tensors)
+        new._make_by(what, comm, make, *args)
+        if new._at[0] == ffi.NULL:
+            return None
+        new._begin()
+        return new
 
     @staticmethod
     def split(comm: Comm, color: int, key: int = 0) -> Optional["Tensors"]:
@@ -213,7 +217,7 @@ class Tensors:
         ...     alone.size
         1
         """
-        return Tensors._of(comm, Tensors._new("split", comm, lib.coll_tensors_split, color, key, 0))
+        return Tensors._of("split", comm, lib.coll_tensors_split, color, key, 0)
 
     @staticmethod
     def local(comm: Comm) -> "Tensors":
@@ -223,7 +227,7 @@ class Tensors:
         ...     local.nodes
         1
         """
-        return Tensors._of(comm, Tensors._new("local", comm, lib.coll_tensors_local, 0))
+        return Tensors._of("local", comm, lib.coll_tensors_local, 0)
 
     @staticmethod
     def cross(comm: Comm) -> "Tensors":
@@ -233,7 +237,7 @@ class Tensors:
         ...     cross.size == comm.nodes
         True
         """
-        return Tensors._of(comm, Tensors._new("cross", comm, lib.coll_tensors_cross, 0))
+        return Tensors._of("cross", comm, lib.coll_tensors_cross, 0)
 
     def __enter__(self) -> "Tensors":
         return self
@@ -244,7 +248,9 @@ class Tensors:
         self.finalize()
 
     def __del__(self):
-        if getattr(self, "_ts", ffi.NULL) != ffi.NULL:
+        if getattr(self, "_at", [ffi.NULL])[0] != ffi.NULL:
+            if self._ts == ffi.NULL:
+                self._begin()
             self._give_up()
             self.finalize()
 
@@ -272,7 +278,7 @@ class Tensors:
             for lock in [self._sweeping] + [call._lock for call in self._calls.all()]:
                 not_inside(lock, "finalize", self._c)
         with self._sweeping:
-            ts, self._ts = self._ts, ffi.NULL
+            ts, self._ts, self._at[0] = self._ts, ffi.NULL, ffi.NULL
         if ts == ffi.NULL:
             return
         c, self._args._c, self._c = self._c, ffi.NULL, ffi.NULL
@@ -287,6 +293,7 @@ class Tensors:
             lib.coll_tensors_abort(ts, 1)
             with self._sweeping:
                 self._ts, self._args._c, self._c = ts, c, c
+                self._at[0] = ts
             raise
         held = [call._forget() for call in self._calls.all()] + list(self._calls.open.values())
         try:
