@@ -20,7 +20,8 @@
 #include "vote.h"
 #include "wire.h"
 
-#define CHUNK	65536
+#define CHUNK		65536
+#define PATH_SHOWN	200	/* bytes of a path in an error; with it, ITER_TEXT is enough */
 
 /* read() all of it; a file that ends early was changed meanwhile. */
 static int read_at(int fd, char *buf, size_t len, uint64_t at)
@@ -91,26 +92,32 @@ static void note_offset(struct csv_file *f, uint64_t nr, uint64_t at)
 		f->offset[task] = at;
 }
 
-static int open_file(struct csv_file *f, const char *path)
+/* Of a long path, the end says which file it is. */
+static int say(struct csv_file *f, int err, const char *what)
+{
+	size_t len = strlen(f->path);
+	bool cut = len > PATH_SHOWN;
+
+	if (err)
+		snprintf(f->text, sizeof(f->text), "%s%s: %.128s", cut ? "..." : "",
+			 f->path + (cut ? len - PATH_SHOWN : 0), what ? what : strerror(-err));
+	return err;
+}
+
+static int open_file(struct csv_file *f)
 {
 	struct stat st;
 
 	/* O_NONBLOCK: open() of a FIFO would wait for a writer. */
-	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (f->fd < 0 || fstat(f->fd, &st))
-		return -errno;
+		return say(f, -errno, NULL);
+	if (S_ISDIR(st.st_mode))
+		return say(f, -EISDIR, NULL);
 	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
+		return say(f, -EINVAL, "not a regular file");
 	f->length = (uint64_t)st.st_size;
 	return 0;
-}
-
-static int say(struct csv_file *f, int err, const char *what)
-{
-	if (err)
-		snprintf(f->text, sizeof(f->text), "%.120s: %.128s", f->path,
-			 what ? what : strerror(-err));
-	return err;
 }
 
 /* Agree on errors before the ranks go on: the error of the lowest rank counts. */
@@ -241,7 +248,7 @@ static int load(struct csv_file *f, struct coll_csv *csv, bool good)
 	else if (!f->counts || !f->offset || !f->buf)
 		ret = say(f, -ENOMEM, NULL);
 	else
-		ret = say(f, open_file(f, f->path), NULL);
+		ret = open_file(f);
 	v.mine = digest(f);
 	ret = settle(f, &v, ret);
 	if (!ret && v.min != v.max)

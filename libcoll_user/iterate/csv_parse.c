@@ -12,6 +12,9 @@
 #include "csv.h"
 #include "csv_parse.h"
 
+/* Spreadsheets write it at the beginning of a file. */
+#define BYTE_ORDER_MARK	"\xef\xbb\xbf"
+
 /**
  * struct cursor - a place in the text
  * @s: next byte; @end: the end of the line, where its CR or LF is, or the part's NUL
@@ -110,6 +113,8 @@ void csv_parse(struct csv_part *p, char separator, uint32_t columns, double *x)
 		p->error = -ENOMEM;
 		return;
 	}
+	if (p->first_line == 1 && !strncmp(c.s, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)))
+		c.s += strlen(BYTE_ORDER_MARK);
 	for (i = 0; i < p->rows; i++, c.line++) {
 		end = memchr(c.s, '\n', (size_t)(stop - c.s));
 		if (!end)

@@ -238,6 +238,22 @@ static void test_fifo(void)
 	unlink(fifo);
 }
 
+/* The error has the end of it, which says which file it is. */
+static void test_long_path(void)
+{
+	char dirs[600];
+	size_t i;
+
+	for (i = 0; i < 500; i += 5)
+		memcpy(dirs + i, "/none", 5);
+	strcpy(dirs + i, "/the-file.csv");
+	world_init(&world, 2);
+	world_run(&world, load_other, dirs);
+	ok(job.ret[1] == -ENOENT && strstr(job.why[1], "/the-file.csv: "), "a long path: %s",
+	   job.why[1]);
+	end();
+}
+
 static void test_files(void)
 {
 	struct coll_csv_options opt = { .struct_size = sizeof(opt), .separator = '\t',
@@ -270,6 +286,18 @@ static void test_files(void)
 	for (r = 0, good = true; r < 3; r++)
 		good &= job.ret[r] == -EBADE && strstr(job.why[r], "different sizes");
 	ok(good, "a file of another size on one rank");
+	end();
+	world_init(&world, 3);
+	world_run(&world, load_other, "/tmp");
+	ok(job.ret[0] == -EISDIR && strstr(job.why[0], "/tmp: "), "a directory: %s", job.why[0]);
+	end();
+	test_long_path();
+	run(3, "\xef\xbb\xbf" "0,0\n1,-0.125\n", 15, NULL);
+	ok(right(3, 2), "a byte order mark: %s", job.why[0]);
+	end();
+	run(3, "0,0\n\xef\xbb\xbf" "1,-0.125\n", 15, NULL);
+	ok(job.ret[0] == -EINVAL && strstr(job.why[0], "line 2"), "the same in line 2: %s",
+	   job.why[0]);
 	end();
 	test_fifo();
 }

@@ -341,10 +341,11 @@ struct coll_csv {
  * A collective. Each of n ranks goes through 1/n of the bytes twice, to count lines and to
  * find where parts begin, and then reads its own rows, which are those of
  * coll_iter_start_pos(). Numbers are decimal and finite, with a
- * point in every locale. A line may end with CR LF. There are no quotes and no comments.
+ * point in every locale. A line may end with CR LF, and the file may begin with a byte order mark
+ * of UTF-8. There are no quotes and no comments.
  * Errors, the same on all ranks: ENODATA if there are no rows; EINVAL if a line has another number
  * of columns, or a field is no number: @why names line and column, of the first such line in the
- * file; EBADE if the files of the ranks have different sizes, or @opt differs; those of open() and
+ * file; EISDIR for a directory, EINVAL for what else is not a regular file; EBADE if the files of the ranks have different sizes, or @opt differs; those of open() and
  * read(); ENOMEM; those of collectives.
  */
 int coll_csv_load(coll_comm_t *comm, const char *path, const struct coll_csv_options *opt,
