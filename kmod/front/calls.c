@@ -161,8 +161,10 @@ static void coll_call_stand_in(struct work_struct *work)
 	struct coll_worker w;
 
 	coll_worker_begin(&w, g->user, &g->error);
-	coll_req_help(&call->req, &w);
-	if (coll_worker_is_over(&w) && coll_req_can_help(&call->req))
+	/* A request that sends and receives may have two messages to copy, one after the other. */
+	while (!coll_worker_is_over(&w) && coll_req_can_help(&call->req))
+		coll_req_help(&call->req, &w);
+	if (coll_req_can_help(&call->req))
 		queue_work(g->user->wq, work);
 	coll_account_work(g, w.begin);
 	coll_worker_end(&w);
