@@ -52,8 +52,10 @@ static bool coll_msg_misses_locked(const struct coll_group *g, const struct coll
 	u32 partner = coll_msg_partner(msg);
 
 	lockdep_assert_held(&g->lock);
+	if (coll_msg_ending(msg->lead))
+		return false;
 	if (partner == COLL_RANK_ANY)
-		return coll_msg_waits(msg) && !coll_msg_ending(msg->lead);
+		return coll_msg_waits(msg);
 	return test_bit(g->node_of[partner], g->msgs->down);
 }
 
