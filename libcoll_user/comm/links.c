@@ -10,6 +10,7 @@
 #include "base/debug.h"
 #include "links.h"
 #include "net/acceptor.h"
+#include "net/ports.h"
 
 #define ATTEMPT_MS	5000	/* one attempt to connect and prove */
 #define FIRST_ATTEMPT_MS 1000	/* the first one at each of several addresses */
@@ -109,13 +110,20 @@ static uint32_t nr_addresses(const uint8_t *blob)
 
 /*
  * @here is the local address of the connection to rank 0. Other nodes may not reach this node at
- * it: a rank on rank 0's host may have connected by 127.0.0.1.
+ * it: a rank on rank 0's host may have connected by 127.0.0.1. So such an address comes last: at
+ * first, another host would find itself there.
  */
 static void put_addresses(uint8_t *blob, const struct sock_addr *here, uint16_t port)
 {
 	struct sock_addr addrs[ADDRS] = { *here };
-	int nr = sock_interfaces(addrs, 1, ADDRS), i;
+	int nr, i;
 
+	if (sock_is_loopback(here)) {
+		nr = sock_interfaces(addrs, 0, ADDRS - 1);
+		addrs[nr++] = *here;
+	} else {
+		nr = sock_interfaces(addrs, 1, ADDRS);
+	}
 	for (i = 0; i < nr; i++) {
 		sock_set_port(&addrs[i], port);
 		put_address(blob + i * ADDR_LEN, &addrs[i]);
@@ -137,12 +145,12 @@ int links_listen(const struct topology *t, const struct sock_addr *here, uint8_t
 		return -1;
 	if (!here->len)
 		return -EADDRNOTAVAIL;
-	fd = sock_listen_all(0);
+	fd = ports_listen();
 	if (fd < 0)
-		return fd < -1 ? fd : -EACCES;
+		return fd;
 	ret = sock_local(fd, &a);
 	if (ret) {
-		close(fd);
+		sock_close(fd);
 		return ret;
 	}
 	put_addresses(blob, here, sock_port(&a));
@@ -277,23 +285,40 @@ static bool is_final(struct links *l, struct stream *s, int err)
 	return ++s->finals == nr_addresses(blob_of(l, s));
 }
 
-/* No time left: explain which link is missing, and the error of its last attempt. */
-static int out_of_time(const struct links *l)
+/*
+ * Explain why a stream that this side makes is missing: the error of its last attempt, or the
+ * attempt under way, which has no answer. Return: that error.
+ */
+static int explain_missing(const struct links *l, const struct stream *s)
 {
+	uint32_t nr = nr_addresses(blob_of(l, s)), try = s->err ? s->tries - 1 : s->tries;
+	int err = s->err ? s->err : -ETIMEDOUT;
 	char text[SOCK_TEXT];
 	struct sock_addr a;
-	uint32_t i, nr;
+
+	get_address(blob_of(l, s) + try % nr * ADDR_LEN, l->cfg->here, &a);
+	coll_explain("node %u, %s: %s", s->peer, sock_text(&a, text),
+		     s->err ? strerror(-err) : "no answer");
+	return err;
+}
+
+/* No time left: explain which link is missing. One with an error says more. */
+static int out_of_time(const struct links *l)
+{
+	const struct stream *missing = NULL;
+	uint32_t i;
 
 	for (i = 0; i < l->nr_streams; i++) {
 		const struct stream *s = &l->streams[i];
 
-		if (s->state < STREAM_RETRY || s->state == STREAM_DONE || !s->err)
+		if (s->state < STREAM_RETRY || s->state == STREAM_DONE ||
+		    (!s->err && s->state == STREAM_RETRY))
 			continue;
-		nr = nr_addresses(blob_of(l, s));
-		get_address(blob_of(l, s) + (s->tries - 1) % nr * ADDR_LEN, l->cfg->here, &a);
-		coll_explain("node %u, %s: %s", s->peer, sock_text(&a, text), strerror(-s->err));
-		return s->err;
+		if (!missing || (!missing->err && s->err))
+			missing = s;
 	}
+	if (missing)
+		return explain_missing(l, missing);
 	for (i = 0; i < l->nr_streams; i++)
 		if (l->streams[i].state <= STREAM_CLAIMED && l->cfg->topo->linked[l->streams[i].peer])
 			coll_explain("node %u has not connected", l->streams[i].peer);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "algorithms/table.h"
+#include "base/debug.h"
 #include "coord/coord_tree.h"
 #include "topology.h"
 
@@ -13,23 +14,35 @@
 #define BOOT_ID_LEN	36
 #define NODE_MAX	64	/* with its NUL */
 
+static int read_boot_id(char *id)
+{
+	int fd = open(BOOT_ID, O_RDONLY | O_CLOEXEC), err;
+	size_t have = 0;
+	ssize_t n = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (have < BOOT_ID_LEN && (n = read(fd, id + have, BOOT_ID_LEN - have)) > 0)
+		have += (size_t)n;
+	err = n < 0 ? -errno : -EIO;
+	close(fd);
+	return have < BOOT_ID_LEN ? err : 0;
+}
+
 int topology_identity(const char *node, uint8_t *id)
 {
 	char both[BOOT_ID_LEN + NODE_MAX] = { 0 };
-	size_t have = 0;
-	ssize_t n = 0;
-	int fd;
+	int ret;
 
-	if (strlen(node) >= NODE_MAX)
+	if (strlen(node) >= NODE_MAX) {
+		coll_explain("the name of the node (COLL_NODE) has more than %d bytes", NODE_MAX - 1);
 		return -EINVAL;
-	fd = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	while (have < BOOT_ID_LEN && (n = read(fd, both + have, BOOT_ID_LEN - have)) > 0)
-		have += (size_t)n;
-	close(fd);
-	if (have < BOOT_ID_LEN)
-		return n < 0 ? -errno : -EIO;
+	}
+	ret = read_boot_id(both);
+	if (ret) {
+		coll_explain("%s: %s", BOOT_ID, strerror(-ret));
+		return ret;
+	}
 	strcpy(both + BOOT_ID_LEN, node);
 	return auth_sha256(both, sizeof(both), id);
 }

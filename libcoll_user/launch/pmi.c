@@ -195,7 +195,7 @@ static int say_hello(struct deadline d)
 }
 
 /* Once in a process. */
-static int start(void)
+static int start(struct deadline d)
 {
 	uint32_t fd;
 	int ret;
@@ -222,7 +222,7 @@ static int start(void)
 		return ret;
 	pmi.forks = forks_count();
 	pmi.fd = (int)fd;
-	ret = say_hello(deadline_in(START_MS));
+	ret = say_hello(deadline_min(deadline_in(START_MS), d));
 	if (ret)
 		pmi.fd = -1;
 	else
@@ -236,14 +236,14 @@ static bool is_barrier_owed(void)
 }
 
 /* Get the blob that rank 0 has put before the last barrier. */
-static int take(uint8_t *blob, size_t len)
+static int take(uint8_t *blob, size_t len, struct deadline d)
 {
 	char ask[LINE_LEN / 2];
 	char *value;
 	int ret;
 
 	snprintf(ask, sizeof(ask), "cmd=get kvsname=%s key=coll-%u\n", pmi.kvs, pmi.serial);
-	ret = call(ask, "get_result", deadline_in(START_MS));
+	ret = call(ask, "get_result", deadline_min(deadline_in(START_MS), d));
 	if (ret)
 		return ret;
 	value = word("value");
@@ -262,7 +262,7 @@ static int late_barrier(bool give, uint8_t *blob, size_t len, struct deadline d)
 {
 	int ret = answer(BARRIER_IN, BARRIER_OUT, d);
 
-	return ret || give ? ret : take(blob, len);
+	return ret || give ? ret : take(blob, len, d);
 }
 
 static int share(bool give, uint8_t *blob, size_t len, struct deadline d)
@@ -285,26 +285,27 @@ static int share(bool give, uint8_t *blob, size_t len, struct deadline d)
 		hex_put(text, blob, len);
 		snprintf(ask, sizeof(ask), "cmd=put kvsname=%s key=coll-%u value=%s\n", pmi.kvs,
 			 pmi.serial, text);
-		ret = call(ask, "put_result", deadline_in(START_MS));
+		ret = call(ask, "put_result", deadline_min(deadline_in(START_MS), d));
 	}
 	/* Also after an error of the put: the others wait there. */
 	met = call(BARRIER_IN, BARRIER_OUT, d);
 	ret = ret ? ret : met;
-	return ret || give ? ret : take(blob, len);
+	return ret || give ? ret : take(blob, len, d);
 }
 
 /* Only the data of rank 0 is passed on: coll_init() looks at no other. */
 static int pmi_exchange(void *ctx, const void *mine, void *all, size_t len, uint32_t timeout_ms)
 {
+	struct deadline d = deadline_in(timeout_ms);
 	int ret;
 
 	(void)ctx;
 	pthread_mutex_lock(&pmi.lock);
 	if (!pmi.rank)
 		memcpy(all, mine, len);
-	ret = start();
+	ret = start(d);
 	if (!ret)
-		ret = share(!pmi.rank, all, len, deadline_in(timeout_ms));
+		ret = share(!pmi.rank, all, len, d);
 	pthread_mutex_unlock(&pmi.lock);
 	return ret;
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/deadline.h"
 #include "base/debug.h"
 #include "base/env.h"
 #include "base/forks.h"
@@ -193,6 +194,7 @@ static int start(void)
 
 static int share(const void *mine, void *all, size_t len, uint32_t timeout_ms)
 {
+	struct deadline d = deadline_in(timeout_ms);
 	int ret = 0, met;
 	char key[32];
 
@@ -208,7 +210,7 @@ static int share(const void *mine, void *all, size_t len, uint32_t timeout_ms)
 		return ret ? ret : met;
 	pmix.serial++;
 	if (!ret && pmix.me.rank)
-		ret = take(pmix.me, key, all, len, timeout_ms);
+		ret = take(pmix.me, key, all, len, (uint32_t)deadline_left(d));
 	return ret;
 }
 

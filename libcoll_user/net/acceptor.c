@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 #define _GNU_SOURCE
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -15,6 +16,7 @@
 
 struct stranger {
 	struct handshake hs;
+	uint64_t from;		/* host_of() its address */
 	struct deadline until;
 	short events;		/* what epoll waits for */
 	bool accepted;		/* decide() said 0 */
@@ -89,7 +91,48 @@ static int step_stranger(struct acceptor *a, struct stranger *s)
 	return 0;
 }
 
-static int add_stranger(struct acceptor *a, int fd)
+/* The host that an address belongs to: an IPv4 address, or the network part of an IPv6 address. */
+static uint64_t host_of(struct sock_addr *addr)
+{
+	uint64_t host = 0;
+
+	sock_unmap(addr);
+	if (addr->sa.ss_family == AF_INET6)
+		memcpy(&host, &((const struct sockaddr_in6 *)&addr->sa)->sin6_addr, sizeof(host));
+	else
+		host = ((const struct sockaddr_in *)&addr->sa)->sin_addr.s_addr;
+	return host;
+}
+
+/*
+ * The stranger that makes room for a new one: the oldest of the host that has more than half of the
+ * places, or else the oldest of all. So one host cannot drive out the others. If any host has more
+ * than half, it is the one left over when pairs of different hosts are taken away.
+ */
+static struct stranger *least_wanted(const struct acceptor *a)
+{
+	struct stranger *s, *first = NULL;
+	unsigned int left = 0, nr = 0;
+	uint64_t host = 0;
+
+	/* Only the oldest of all is known to have had its time. */
+	if (a->least_ms)
+		return a->oldest;
+	for (s = a->oldest; s; s = s->next) {
+		if (!left)
+			host = s->from;
+		left += s->from == host ? 1 : -1U;
+	}
+	for (s = a->newest; s; s = s->prev) {
+		if (s->from != host)
+			continue;
+		first = s;
+		nr++;
+	}
+	return nr > a->nr / 2 ? first : a->oldest;
+}
+
+static int add_stranger(struct acceptor *a, int fd, uint64_t from)
 {
 	struct epoll_event ev = { 0 };
 	struct stranger *s;
@@ -101,6 +144,7 @@ static int add_stranger(struct acceptor *a, int fd)
 		return -ENOMEM;
 	}
 	ret = hs_start_server(&s->hs, fd, a->secret, a->job);
+	s->from = from;
 	s->until = deadline_in(a->stranger_ms);
 	s->events = hs_events(&s->hs);
 	ev.events = (uint32_t)s->events;
@@ -160,6 +204,7 @@ static int set_full(struct acceptor *a, bool full)
 static int accept_some(struct acceptor *a)
 {
 	int budget = BATCH;
+	struct sock_addr addr;
 	int ret;
 	int fd;
 
@@ -167,8 +212,11 @@ static int accept_some(struct acceptor *a)
 		if (!may_let_in(a))
 			return set_full(a, true);
 		if (a->nr >= a->cap)
-			turn_away(a, a->oldest, -EBUSY);
-		fd = accept4(a->lfd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+			turn_away(a, least_wanted(a), -EBUSY);
+		memset(&addr, 0, sizeof(addr));
+		addr.len = sizeof(addr.sa);
+		fd = accept4(a->lfd, (struct sockaddr *)&addr.sa, &addr.len,
+			     SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0) {
 			if (errno == EAGAIN)
 				return 0;
@@ -177,11 +225,11 @@ static int accept_some(struct acceptor *a)
 			/* Out of descriptors or memory: make room, or give up. */
 			if (!a->nr)
 				return -errno;
-			turn_away(a, a->oldest, -errno);
+			turn_away(a, least_wanted(a), -errno);
 			continue;
 		}
 		sock_tune(fd);
-		ret = add_stranger(a, fd);
+		ret = add_stranger(a, fd, host_of(&addr));
 		if (ret)
 			return ret;
 	}
@@ -214,7 +262,7 @@ void acceptor_destroy(struct acceptor *a)
 	while (a->oldest)
 		turn_away(a, a->oldest, -ECANCELED);
 	if (a->lfd >= 0)
-		close(a->lfd);
+		sock_close(a->lfd);
 	if (a->epfd >= 0)
 		close(a->epfd);
 	a->lfd = -1;

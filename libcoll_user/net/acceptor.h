@@ -4,7 +4,8 @@
  *
  * A peer that connects is a stranger until the handshake is complete. Strangers are served
  * together, none waits for another; each has a short deadline, and there are at most @cap of
- * them: if one more comes, the oldest goes. A stranger costs one struct and at most one HMAC. With
+ * them: if one more comes, the oldest goes, or the oldest of a host that has more than half of the
+ * places. A stranger costs one struct and at most one HMAC. With
  * @least_ms the oldest goes only after this time; until then new clients wait in the kernel,
  * without a descriptor.
  */
@@ -38,7 +39,7 @@ struct acceptor_ops {
  * @epfd: readable when acceptor_pump() has something to do
  * @oldest: strangers in order of arrival, and so of their deadlines
  * @newest: the other end of the list
- * @nr: number of clients in the list
+ * @nr: number of clients in the list; at most @cap, which is not 0
  * @full: no client is accepted before one of them has gone, or may go
  * @refused: strangers turned away so far, for tests and COLL_DEBUG
  */

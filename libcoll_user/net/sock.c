@@ -74,12 +74,31 @@ int sock_listen_all(uint16_t port)
 	return fd < 0 ? fd : bind_and_listen(fd, &a);
 }
 
+/* A connection on which nothing is sent breaks 25 s after the host of the peer has died. */
+#define KEEP_IDLE_S	10
+#define KEEP_EACH_S	5
+#define KEEP_TIMES	3
+
+static void set_tcp(int fd, int what, int value)
+{
+	setsockopt(fd, IPPROTO_TCP, what, &value, sizeof(value));
+}
+
 void sock_tune(int fd)
 {
 	int on = 1;
 
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	set_tcp(fd, TCP_NODELAY, on);
+	set_tcp(fd, TCP_KEEPIDLE, KEEP_IDLE_S);
+	set_tcp(fd, TCP_KEEPINTVL, KEEP_EACH_S);
+	set_tcp(fd, TCP_KEEPCNT, KEEP_TIMES);
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+}
+
+void sock_close(int fd)
+{
+	shutdown(fd, SHUT_RDWR);
+	close(fd);
 }
 
 int sock_connect_start(const struct sock_addr *a)

@@ -31,6 +31,12 @@ int sock_connect_result(int fd);
 /* TCP_NODELAY and keepalive, before anything is sent. */
 void sock_tune(int fd);
 
+/*
+ * End a connection, or stop listening, also if a forked child has a copy of the descriptor. Not for a
+ * socket that the kernel module has taken.
+ */
+void sock_close(int fd);
+
 /* Wait for @events; 0, -ETIMEDOUT or -errno. Hang-ups count as an event. */
 int sock_wait(int fd, short events, struct deadline d);
 

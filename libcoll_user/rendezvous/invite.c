@@ -17,6 +17,7 @@
 
 #include "base/bytes.h"
 #include "base/debug.h"
+#include "net/ports.h"
 #include "invite.h"
 
 #define MAGIC		0x31495643U	/* "CVI1" */
@@ -82,7 +83,7 @@ static int write_invitation(uint8_t *blob, struct invitation *inv, const struct 
 	struct sock_addr local, addrs[INVITE_ADDRS];
 	int ret, i;
 
-	inv->lfd = sock_listen_all(0);
+	inv->lfd = ports_listen();
 	if (inv->lfd < 0)
 		return inv->lfd;
 	ret = sock_local(inv->lfd, &local);

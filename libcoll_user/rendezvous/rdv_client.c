@@ -35,6 +35,7 @@
  * @refused: rank 0 has proved that it knows the key, and has refused this rank
  * @token: number that identifies this process when it comes back
  * @away: this rank has left to make room, and comes back to the same rank 0
+ * @served: a result has begun to come: rank 0 sends it once, also if the connection breaks
  * @until: deadline of the attempts to reach rank 0
  * @pause_ms: time after which rank 0 wants this rank to come back; 0: at once
  * @here: own address of the last connection
@@ -53,6 +54,7 @@ struct rdv_client {
 	bool refused;
 	uint32_t token;
 	bool away;
+	bool served;
 	struct deadline until;
 	uint32_t pause_ms;
 	struct sock_addr here;
@@ -219,6 +221,16 @@ static unsigned int more_patience(struct rdv_client *c, unsigned int most)
 	return ms;
 }
 
+/* What the user reads about an attempt that has failed. */
+static const char *reason(const struct rdv_client *c, int err)
+{
+	if (c->refused && err == -EINVAL)
+		return "it expects another number of ranks (COLL_SIZE)";
+	if (c->refused && err == -EEXIST)
+		return "another process has this rank (COLL_RANK)";
+	return coll_strerror(err);
+}
+
 /* One pass. Return: 0, or the most important error. @final: another pass would fail, too. */
 static int try_all(struct rdv_client *c, bool *final)
 {
@@ -260,7 +272,7 @@ static int try_all(struct rdv_client *c, bool *final)
 		return ret;
 	}
 	*final |= c->refused;
-	coll_explain("rank 0 at %s: %s", sock_text(&c->addrs[worst], text), strerror(-ret));
+	coll_explain("rank 0 at %s: %s", sock_text(&c->addrs[worst], text), reason(c, ret));
 	return ret;
 }
 
@@ -394,6 +406,22 @@ int rdv_client_open(struct rdv_client **out, const struct rdv_config *cfg)
 	return 0;
 }
 
+/*
+ * If the connection to rank 0 breaks, rank 0 is dead: convert such errors to EHOSTDOWN. If its host
+ * does not answer any more, TCP says ETIMEDOUT or EHOSTUNREACH before the deadline.
+ */
+static int as_death(const struct rdv_client *c, int err)
+{
+	switch (-err) {
+	case ENODATA: case EPIPE: case ECONNRESET: case EHOSTUNREACH: case ENETUNREACH:
+		return -EHOSTDOWN;
+	case ETIMEDOUT:
+		return deadline_left(c->cfg.deadline) ? -EHOSTDOWN : err;
+	default:
+		return err;
+	}
+}
+
 static int send_give(struct rdv_client *c, int status, const uint8_t *in)
 {
 	struct rdv_head head = {
@@ -414,12 +442,12 @@ static int send_give(struct rdv_client *c, int status, const uint8_t *in)
 	ret = auth_sha256(msg + RDV_HDR, RDV_BLOB, digest);
 	if (!ret)
 		ret = rdv_proof(c->session, msg, digest, msg + RDV_HDR + RDV_BLOB);
-	return ret ? ret : sock_send_all(c->fd, msg, sizeof(msg), c->cfg.deadline);
+	return ret ? ret : as_death(c, sock_send_all(c->fd, msg, sizeof(msg), c->cfg.deadline));
 }
 
 static void leave(struct rdv_client *c)
 {
-	close(c->fd);
+	sock_close(c->fd);
 	c->fd = -1;
 	c->away = true;
 }
@@ -446,6 +474,11 @@ static bool is_expected(const struct rdv_head *h, size_t want)
 	return h->status ? h->length <= RDV_TEXT : h->length == want;
 }
 
+static int recv_all(struct rdv_client *c, void *buf, size_t len)
+{
+	return as_death(c, sock_recv_all(c->fd, buf, len, c->cfg.deadline));
+}
+
 /*
  * Receive the result of this round into @out, whose size is checked. Return: 0; 1: this rank has
  * to come back for the result; or a negative errno.
@@ -459,18 +492,19 @@ static int recv_result(struct rdv_client *c, uint8_t *out)
 	uint8_t *payload;
 	int ret;
 
-	ret = sock_recv_all(c->fd, msg, RDV_HDR, c->cfg.deadline);
+	ret = recv_all(c, msg, RDV_HDR);
 	if (!ret)
 		ret = rdv_get_head(msg, get_le16(msg + 4), c->round, &head);
 	if (ret)
 		return ret;
 	if (!is_expected(&head, want))
 		return -EPROTO;
+	c->served = head.type != RDV_LATER;
 	payload = head.status || head.type == RDV_LATER ? (uint8_t *)text : out;
 	if (head.length)
-		ret = sock_recv_all(c->fd, payload, head.length, c->cfg.deadline);
+		ret = recv_all(c, payload, head.length);
 	if (!ret)
-		ret = sock_recv_all(c->fd, tag, AUTH_LEN, c->cfg.deadline);
+		ret = recv_all(c, tag, AUTH_LEN);
 	if (!ret)
 		ret = auth_sha256(payload, head.length, digest);
 	if (!ret)
@@ -488,17 +522,6 @@ static int recv_result(struct rdv_client *c, uint8_t *out)
 	if (head.status)
 		coll_explain("%s", text);
 	return -(int)head.status;
-}
-
-/* If the connection to rank 0 breaks, rank 0 is dead: convert such errors to EHOSTDOWN. */
-static int as_death(int err)
-{
-	switch (-err) {
-	case ENODATA: case EPIPE: case ECONNRESET:
-		return -EHOSTDOWN;
-	default:
-		return err;
-	}
 }
 
 /*
@@ -539,7 +562,7 @@ static int take_round(struct rdv_client *c, int status, const uint8_t *in, uint8
 			return ret;
 		ret = recv_result(c, out);
 	}
-	return as_death(sent && !ret ? sent : ret);
+	return sent && !ret ? sent : ret;
 }
 
 int rdv_client_round(struct rdv_client *c, int status, const uint8_t *in, uint8_t *out)
@@ -551,10 +574,11 @@ int rdv_client_round(struct rdv_client *c, int status, const uint8_t *in, uint8_
 	c->round++;
 	ret = take_round(c, status, in, out);
 	/* Before all ranks are there, each rank may leave and come back, rank 0 as well. */
-	while (ret == -EHOSTDOWN && c->round == 1 && !status && deadline_left(c->cfg.deadline)) {
+	while (ret == -EHOSTDOWN && c->round == 1 && !status && !c->served &&
+	       deadline_left(c->cfg.deadline)) {
 		coll_debug("rank 0 has left, and may come again");
 		if (c->fd >= 0)
-			close(c->fd);
+			sock_close(c->fd);
 		c->fd = -1;
 		if (connect_to_zero(c)) {
 			coll_explain("rank 0 was here, and has left");
@@ -598,7 +622,7 @@ const uint8_t *rdv_client_job(const struct rdv_client *c)
 void rdv_client_close(struct rdv_client *c)
 {
 	if (c->fd >= 0)
-		close(c->fd);
+		sock_close(c->fd);
 	lookup_drop(&c->lookup);
 	auth_wipe(c, sizeof(*c));
 	free(c);

@@ -9,6 +9,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include <coll/coll.h>
+
 #include "base/debug.h"
 #include "net/resolve.h"
 #include "rdv_listen.h"
@@ -108,7 +110,43 @@ int rdv_listen(const struct rdv_config *cfg)
 	if (is_unknown(fd))
 		coll_explain("%s: %s", cfg->spec, fd == -ETIMEDOUT ?
 			     "the look-up took too long" : "no such name");
+	else if (fd < 0)
+		coll_explain("rank 0 cannot listen at %s: %s", cfg->spec, coll_strerror(fd));
 	return fd;
+}
+
+#define CHUNK	256
+
+/* Count the descriptors that are not open: one poll() checks many of them. */
+static uint32_t nr_closed(int first, int end)
+{
+	struct pollfd p[CHUNK];
+	uint32_t nr = 0;
+	int i, n = end - first;
+
+	for (i = 0; i < n; i++)
+		p[i] = (struct pollfd){ .fd = first + i };
+	if (poll(p, (nfds_t)n, 0) < 0)
+		return 0;
+	for (i = 0; i < n; i++)
+		nr += !!(p[i].revents & POLLNVAL);
+	return nr;
+}
+
+uint32_t rdv_free_files(uint32_t most)
+{
+	struct rlimit limit;
+	uint32_t nr = 0;
+	int end, first;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT_MAX)
+		return most;
+	/* Begin with the highest descriptors: they are most likely free. */
+	for (end = (int)limit.rlim_cur; end > 0 && nr < most; end = first) {
+		first = end > CHUNK ? end - CHUNK : 0;
+		nr += nr_closed(first, end);
+	}
+	return nr < most ? nr : most;
 }
 
 /* Descriptors besides those for ranks: for strangers, and for files of library and application. */
@@ -134,7 +172,9 @@ static bool raise_limit(uint32_t size)
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == RLIM_INFINITY)
 		return false;
 	before = raised.users ? raised.before : limit.rlim_cur;
-	if (size + MORE_FILES <= before / 2)
+	/* Is it far away, and has the process not opened as many descriptors itself? */
+	if (size + MORE_FILES <= before / 2 &&
+	    rdv_free_files(size + MORE_FILES) == size + MORE_FILES)
 		return false;
 	/* All descriptors below the present limit may be open: add ours to it. */
 	want = limit.rlim_cur + size + MORE_FILES;
@@ -176,38 +216,4 @@ void rdv_restore_files(void)
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
 	pthread_mutex_unlock(&raised.lock);
-}
-
-#define CHUNK	256
-
-/* Count the descriptors that are not open: one poll() checks many of them. */
-static uint32_t nr_closed(int first, int end)
-{
-	struct pollfd p[CHUNK];
-	uint32_t nr = 0;
-	int i, n = end - first;
-
-	for (i = 0; i < n; i++)
-		p[i] = (struct pollfd){ .fd = first + i };
-	if (poll(p, (nfds_t)n, 0) < 0)
-		return 0;
-	for (i = 0; i < n; i++)
-		nr += !!(p[i].revents & POLLNVAL);
-	return nr;
-}
-
-uint32_t rdv_free_files(uint32_t most)
-{
-	struct rlimit limit;
-	uint32_t nr = 0;
-	int end, first;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT_MAX)
-		return most;
-	/* Begin with the highest descriptors: they are most likely free. */
-	for (end = (int)limit.rlim_cur; end > 0 && nr < most; end = first) {
-		first = end > CHUNK ? end - CHUNK : 0;
-		nr += nr_closed(first, end);
-	}
-	return nr < most ? nr : most;
 }

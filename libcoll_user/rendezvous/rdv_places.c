@@ -32,13 +32,17 @@ int rdv_places_init(struct rdv_server *s)
 
 	s->seats = others;
 	if (room >= others) {
+		uint32_t most_strangers = free - others - keep / 2;
+
 		/* Strangers must not use up the descriptors that the process needs otherwise. */
-		if (s->acceptor.cap > free - others - keep / 2)
-			s->acceptor.cap = free - others - keep / 2;
+		if (s->acceptor.cap > most_strangers)
+			s->acceptor.cap = most_strangers ? most_strangers : 1;
 		return 0;
 	}
-	if (room < 4)
+	if (room < 4) {
+		coll_explain("%u descriptors are free, which is not enough (ulimit -n)", free);
 		return -EMFILE;
+	}
 	s->seats = room / 2;
 	s->places = room - s->seats;
 	if (s->acceptor.cap > keep / 2)
@@ -71,7 +75,7 @@ void rdv_is_alive(struct member *m)
 void rdv_depart(struct rdv_server *s, struct member *m)
 {
 	rdv_place_free(s, m);
-	close(m->fd);
+	sock_close(m->fd);
 	m->fd = -1;
 	m->leaves = false;
 	m->state = MEMBER_AWAY;

@@ -181,7 +181,7 @@ static void drop_member(struct rdv_server *s, struct member *m)
 	m->sending = false;
 	m->state = MEMBER_GONE;
 	rdv_place_free(s, m);
-	close(m->fd);
+	sock_close(m->fd);
 	m->fd = -1;
 }
 
@@ -735,7 +735,7 @@ void rdv_server_close(struct rdv_server *s)
 		linger(s);
 	for (i = 1; s->members && i < s->size; i++)
 		if (s->members[i].state == MEMBER_HERE)
-			close(s->members[i].fd);
+			sock_close(s->members[i].fd);
 	acceptor_destroy(&s->acceptor);
 	if (s->epfd >= 0)
 		close(s->epfd);

@@ -24,7 +24,8 @@ struct rendezvous;
  * @rank: 0 listens
  * @size: 2 or more
  * @spec: "host:port" or "host:first-last"; NULL: see @lfd and @addrs
- * @lfd: without @spec, rank 0: a listening socket; it is duplicated
+ * @lfd: without @spec, rank 0: a listening socket; it is duplicated, and stops listening when
+ *	the rendezvous is closed
  * @addrs: without @spec, the others: @nr_addrs addresses of rank 0; must outlive the rendezvous
  * @secret: job key; must outlive the rendezvous
  * @deadline: of all calls until rdv_close()

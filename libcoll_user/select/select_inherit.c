@@ -109,7 +109,7 @@ int select_copy(coll_comm_t *child, const coll_comm_t *parent)
 	if (!tables)
 		return -ENOMEM;
 	*tables = *parent->select;
-	ret = select_put_tables(child, tables);
+	ret = select_put_tables(child, tables, NULL);
 	if (ret)
 		free(tables);
 	else

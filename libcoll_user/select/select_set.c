@@ -41,14 +41,14 @@ int select_agree(coll_comm_t *comm, struct deadline deadline, int ret)
 	return err ? err : worst;
 }
 
-/* On this rank. */
-int select_put_tables(coll_comm_t *comm, const struct select_tables *t)
+int select_put_tables(coll_comm_t *comm, const struct select_tables *t,
+		      const struct select_tables *before)
 {
 	uint32_t c;
 	int ret = 0;
 
 	for (c = 1; c < COLL_NR_COLLECTIVES && !ret; c++) {
-		bool had = comm->select && comm->select->of[c].nr;
+		bool had = before && before->of[c].nr;
 
 		/* Skip collectives that the module does not have. */
 		if ((t->of[c].nr || had) && comm->version.collectives >> c & 1)
@@ -57,11 +57,25 @@ int select_put_tables(coll_comm_t *comm, const struct select_tables *t)
 	return ret;
 }
 
+/*
+ * If a rank could not set them, all ranks put the old ones back: with different tables the next
+ * collective would fail.
+ */
 static int set_tables(coll_comm_t *comm, const struct select_tables *t, struct deadline deadline)
 {
-	int ret = select_barrier(comm, deadline);
+	static const struct select_tables none;
+	const struct select_tables *old = comm->select ? comm->select : &none;
+	int ret = select_barrier(comm, deadline), undone;
 
-	return ret ? ret : select_agree(comm, deadline, select_put_tables(comm, t));
+	if (ret)
+		return ret;
+	ret = select_agree(comm, deadline, select_put_tables(comm, t, old));
+	if (!ret)
+		return 0;
+	undone = select_agree(comm, deadline, select_put_tables(comm, old, t));
+	if (undone)
+		coll_abort(comm, (uint32_t)-undone);
+	return ret;
 }
 
 int select_share_tables(coll_comm_t *comm, struct select_tables *t, struct deadline deadline)

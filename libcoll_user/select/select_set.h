@@ -11,8 +11,14 @@
 int select_set_table(coll_comm_t *comm, uint32_t collective, const struct coll_select_row *rows,
 		     uint32_t nr, uint32_t source);
 
-/** select_put_tables() - on this rank: all tables of @t; 0 or -errno */
-int select_put_tables(coll_comm_t *comm, const struct select_tables *t);
+/**
+ * select_put_tables() - on this rank: all tables of @t
+ * @before: the tables until now, perhaps in part; NULL: none
+ *
+ * Return: 0 or -errno: then those of some collectives have been set.
+ */
+int select_put_tables(coll_comm_t *comm, const struct select_tables *t,
+		      const struct select_tables *before);
 
 /** select_barrier() - a barrier that needs no table */
 int select_barrier(coll_comm_t *comm, struct deadline deadline);

@@ -344,6 +344,7 @@ static int init_together(struct init *in)
 int coll_init(const struct coll_config *cfg, coll_comm_t **out)
 {
 	struct init in = { .lfd = -1, .invitation.lfd = -1 };
+	struct deadline begin = deadline_in(0);
 	struct fp_state fp;
 	coll_comm_t *comm;
 	int ret;
@@ -362,7 +363,8 @@ int coll_init(const struct coll_config *cfg, coll_comm_t **out)
 	if (ret)
 		return ret;
 	in.comm = comm;
-	in.deadline = deadline_in(in.cfg.timeout_ms);
+	/* Asking the launcher has taken a part of the time. */
+	in.deadline = (struct deadline){ .at_ms = begin.at_ms + in.cfg.timeout_ms };
 	comm->flags = in.cfg.flags;
 	comm->timeout_ms = in.cfg.timeout_ms;
 	fp_enter(&fp, false);
@@ -373,7 +375,7 @@ int coll_init(const struct coll_config *cfg, coll_comm_t **out)
 	fp_leave(&fp);
 
 	if (in.lfd >= 0)
-		close(in.lfd);
+		sock_close(in.lfd);
 	if (ret)
 		coll_debug("coll_init: %s", coll_strerror(ret));
 	/* After a failure this tells the other ranks first, which may take a moment. */

@@ -11,7 +11,9 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,22 +214,33 @@ static bool all_are(const struct rank *r, uint32_t n, int result, int64_t ms)
 
 /* ---- strangers ---- */
 
+/* Connect as the host @from, an address of the loopback network. Return: -1: nobody listens. */
+static int knock_once(int port, in_addr_t from)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+	struct sockaddr_in here = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(from) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (fd < 0)
+		return -1;
+	if (!bind(fd, (struct sockaddr *)&here, sizeof(here)) &&
+	    !connect(fd, (struct sockaddr *)&to, sizeof(to)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
 static int knock(int port)
 {
-	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-	int fd, i;
+	int fd = -1, i;
 
-	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	for (i = 0; i < 200; i++) {
-		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	for (i = 0; i < 200 && fd < 0; i++) {
+		fd = knock_once(port, INADDR_LOOPBACK);
 		if (fd < 0)
-			return -1;
-		if (!connect(fd, (struct sockaddr *)&sin, sizeof(sin)))
-			return fd;
-		close(fd);
-		usleep(5000);
+			usleep(5000);
 	}
-	return -1;
+	return fd;
 }
 
 /* A kind of stranger: silent, hung up, garbage of some length, a good start. */
@@ -493,6 +506,104 @@ static void test_strangers(int nr, unsigned int room, const char *name)
 			close(fds[i]);
 	/* Those that keep silent have few places in turn, for a second each. */
 	ok(all_are(r, 8, 0, 4 * BOUND_MS), name);
+}
+
+/* So few that there is one, or none, when rank 0 has its own. A stranger comes. */
+static void test_no_descriptors(void)
+{
+	struct rank r[2];
+	rlim_t files;
+	bool good = true;
+	int fd, ret;
+	pid_t zero;
+
+	for (files = 6; files <= 9; files++) {
+		set_poor(r, 2);
+		r[0].timeout_ms = 1500;
+		zero = start_poor(&r[0], files);
+		fd = knock(atoi(strrchr(r[0].spec, ':') + 1));
+		ret = end_poor(zero);
+		if (fd >= 0)
+			close(fd);
+		good &= ret == -EMFILE || ret == -ETIMEDOUT;
+		if (ret != -EMFILE && ret != -ETIMEDOUT)
+			printf("# %d descriptors: %d\n", (int)files, ret);
+	}
+	ok(good, "rank 0 has no descriptors left");
+}
+
+/* Has rank 0 hung up? Wait up to @ms for that. */
+static bool hung_up(int fd, int ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char greeting[256];
+
+	while (poll(&p, 1, ms) == 1)
+		if (recv(fd, greeting, sizeof(greeting), MSG_DONTWAIT) <= 0)
+			return true;
+	return false;
+}
+
+/* One host takes all places, again and again. A client of another host keeps its own. */
+static void test_crowd(void)
+{
+	int port = free_port(), fds[MAX_STRANGERS], quiet, i;
+	struct rank r[2];
+	bool good;
+
+	for (i = 0; i < 2; i++) {
+		set_rank(&r[i], (uint32_t)i, 2, port, "secret");
+		r[i].cfg.max_strangers = 16;
+		r[i].cfg.stranger_ms = 4 * BOUND_MS;
+	}
+	start(&r[0]);
+	wait_open(&r[0]);
+	quiet = knock_once(port, INADDR_LOOPBACK + 1);
+	for (i = 0; i < MAX_STRANGERS; i++)
+		fds[i] = knock(port);
+	/* All have been accepted when the last but 16 has had to go. */
+	good = quiet >= 0 && hung_up(fds[MAX_STRANGERS - 17], BOUND_MS) && !hung_up(quiet, 0);
+	start(&r[1]);
+	join_all(r, 2);
+	for (i = 0; i < MAX_STRANGERS; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	close(quiet);
+	ok(good && all_are(r, 2, 0, BOUND_MS), "600 strangers of one host, and one of another");
+}
+
+/*
+ * A child that has been forked, and does not exec, has copies of all sockets. Nevertheless a rank
+ * that leaves is noticed, and the port of rank 0 is free again.
+ */
+static void test_forked(void)
+{
+	struct rank r[3], again[3];
+	int port = free_port();
+	uint32_t i;
+	pid_t child;
+	bool good;
+
+	for (i = 0; i < 3; i++)
+		set_rank(&r[i], i, 3, port, "secret");
+	memcpy(again, r, sizeof(r));
+	r[1].leave_round = 2;
+	start_all(r, 2);
+	wait_open(&r[0]);
+	wait_open(&r[1]);
+	child = fork();
+	if (!child)
+		for (;;)
+			pause();
+	start(&r[2]);
+	join_all(r, 3);
+	r[1].result = -EHOSTDOWN;
+	good = all_are(r, 3, -EHOSTDOWN, BOUND_MS);
+	start_all(again, 3);
+	join_all(again, 3);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	ok(good && all_are(again, 3, 0, BOUND_MS), "a child has copies of all sockets");
 }
 
 /* A process that must be refused: the ranks of the job never notice. */
@@ -1061,9 +1172,12 @@ int main(int argc, char **argv)
 	test_few_fail(50, 3, -ENOSPC, "it fails in round 3");
 	test_few_fail(63, 2, -ETIMEDOUT, "it does not come back for round 2");
 	test_few_offender();
+	test_no_descriptors();
 	test_late_zero();
 	test_strangers(100, 0, "8 ranks among 100 strangers");
 	test_strangers(MAX_STRANGERS, 16, "8 ranks among 600 strangers, room for 16");
+	test_crowd();
+	test_forked();
 	test_offender(3, 8, "wrong", -EKEYREJECTED, "a wrong key");
 	test_offender(3, 8, "secret", -EEXIST, "a rank that is there already");
 	test_offender(3, 9, "secret", -EINVAL, "another idea of the size");
