@@ -114,7 +114,8 @@ struct coll_tx_mark {
  * @ubufs: number of sends whose pages the stack has not released
  * @ubufs_out: these sends, oldest first
  * @byes_sent: number of local ranks whose BYE has been sent
- * @byes_got: number of ranks of the peer whose BYE has come
+ * @byes: ranks of the peer whose BYE has come
+ * @byes_got: number of @byes
  * @abort_got: the peer has sent its ABORT
  * @abort_sent: ABORT has been put into the control stream
  * @lost_seq: op that still needed the data stream when the stream was seen closed
@@ -196,10 +197,11 @@ struct coll_channel {
 	struct list_head ubufs_out;
 
 	/*
-	 * Control: protected by conn->lock; all but @byes_sent, @abort_sent, @announced and
+	 * Control: protected by conn->lock; all but @byes_sent, @byes, @abort_sent, @announced and
 	 * @peer_sig are read by anyone
 	 */
 	u32 byes_sent;
+	DECLARE_BITMAP(byes, COLL_MAX_SIZE);
 	u32 byes_got;
 	bool abort_got;
 	bool abort_sent;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Obeys whole control frames. A wrong frame fails its channel. */
+#include <linux/bitops.h>
 #include <linux/lockdep.h>
 #include <linux/nospec.h>
 
@@ -87,7 +88,7 @@ static int coll_rx_bye(struct coll_channel *ch, const u8 *payload)
 		return -EPROTO;
 	b.rank = array_index_nospec(b.rank, ch->facts.size);
 	/* One BYE for each rank, and one ABORT: each costs a walk through all that is posted. */
-	if (ch->byes_got >= coll_ch_peer_ranks(ch))
+	if (__test_and_set_bit(b.rank, ch->byes))
 		return -EPROTO;
 	WRITE_ONCE(ch->byes_got, ch->byes_got + 1);
 	if (ch->byes_got >= coll_ch_peer_ranks(ch))

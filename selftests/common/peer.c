@@ -138,6 +138,16 @@ int peer_start_with(struct peer *p, void (*prepare)(const int sv[2], int stripe)
 	return peer_join(p, 0, true, prepare);
 }
 
+int peer_start_two(struct peer *p)
+{
+	struct raw_comm c;
+
+	raw_plan(&c, 3, 2);
+	c.node_of[1] = 1;
+	peer_plan_of(p, &c, 1);
+	return peer_join(p, 0, true, NULL);
+}
+
 int peer_start_named(struct peer *p, uint32_t rank)
 {
 	peer_plan(p);

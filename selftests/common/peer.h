@@ -47,6 +47,8 @@ int peer_start(struct peer *p, bool greet);
 
 /* As peer_start(p, true). @prepare gets each pair of sockets first; sv[1] is the peer's. */
 int peer_start_with(struct peer *p, void (*prepare)(const int sv[2], int stripe));
+/* The same. The peer has ranks 1 and 2. */
+int peer_start_two(struct peer *p);
 /*
  * The same with complete handshakes, for named collectives. The real rank is @rank, so that the
  * peer is the child of its node in the tree of nodes (0), or the parent (1).

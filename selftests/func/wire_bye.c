@@ -36,6 +36,20 @@ TEST(byes)
 	peer_stop(&p);
 }
 
+/* Two ranks of the peer. One of them leaves twice, and the other one is still there. */
+TEST(bye_twice)
+{
+	uint8_t buf[256];
+	struct peer p;
+	size_t n;
+
+	ASSERT_EQ(0, peer_start_two(&p));
+	n = peer_put_bye(&p, 1, 1, buf);
+	n += peer_put_bye(&p, 1, 1, buf + n);
+	op_fails(_metadata, &p, 0, buf, n, EPROTO, "of the same rank");
+	peer_stop(&p);
+}
+
 /* Read @want bytes of the real rank on the data stream, and all there is on the control stream. */
 static void drain(struct peer *p, size_t want)
 {
