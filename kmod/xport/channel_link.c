@@ -376,8 +376,9 @@ static struct coll_channel *coll_ch_alloc_own(struct coll_group *g, u32 peer, u3
 }
 
 /*
- * The link to a peer; made for its first stream. A refused socket leaves a link without
- * streams. That does no harm: the link is not connected, so no op uses it.
+ * The link to a peer; made for its first stream. A refused socket leaves a link without streams. No
+ * op uses it, because it is not connected, but the state of the communicator is JOINING until it gets
+ * its streams.
  */
 static struct coll_channel *coll_ch_get(struct coll_group *g, u32 peer, u32 nr)
 {

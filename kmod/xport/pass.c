@@ -54,11 +54,15 @@ static void coll_ch_check_post(struct coll_channel *ch, const struct coll_op *op
 		coll_ch_fail(ch, COLL_CAUSE_MISMATCH, EBADE, op->seq, 0);
 }
 
-/* The data stream has ended: does the op need more bytes than have come? */
+/*
+ * The data stream has ended: does the op need more bytes than have come? If bytes have been lost,
+ * those behind them cannot be used.
+ */
 static bool coll_ch_starves(const struct coll_channel *ch, const struct coll_op *op)
 {
-	bool have = ch->backlog.len || (ch->rx_state == COLL_CH_MATCH && !ch->rx_left) ||
-		    coll_ch_on_loan(ch);
+	bool have = !ch->rx_lost &&
+		    (ch->backlog.len || (ch->rx_state == COLL_CH_MATCH && !ch->rx_left) ||
+		     coll_ch_on_loan(ch));
 	struct coll_exec *x = op->exec;
 
 	return coll_exec_sends(x, &ch->link) ||

@@ -361,7 +361,10 @@ u32 coll_ch_read_loan(struct coll_channel *ch, u32 most)
 		}
 		done = ch->rx_frame.length - ch->rx_left;
 		n = pinned ? coll_ch_fold_loan(ch, done, len) : coll_ch_copy_loan(ch, done, len);
-		/* Most likely the sender has failed, taken the loan back, and will send ABORT. */
+		/*
+		 * The sender has taken the loan back. Most likely it has failed, and will send
+		 * ABORT. Or a stream of it has ended: see coll_ch_starves().
+		 */
 		if (!n) {
 			ch->rx_lost = true;
 			break;

@@ -220,8 +220,8 @@ static bool coll_tx_due(struct coll_stream *st, struct coll_channel *ch)
 		return true;	/* before BYE: tensors that the rank has started */
 	else if (coll_tx_bye(st, ch))
 		return true;
-	else if (ch->byes_sent >= g->nr_local)
-		return false;	/* no POST and no ACK after the last BYE: the peer may close then */
+	else if (ch->byes_sent >= ch->facts.nr_local || coll_group_error(g))
+		return false;	/* no POST and no ACK after ABORT, or after the last BYE */
 	else if (ch->announced != coll_group_announced(g))
 		coll_tx_post(st, ch);
 	else if (coll_tx_ack_due(ch))

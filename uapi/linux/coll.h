@@ -398,7 +398,8 @@ struct coll_abort {
  *
  * The command completes once and soon: with ECANCELED, or, if its partner came first, as it would
  * have done without this call. Its own result tells which. A send that has been offered to another
- * node takes a round trip. Until the command completes its buffer belongs to it.
+ * node takes a round trip; if a matched probe there holds its message, it completes with the receive
+ * of that message. Until the command completes its buffer belongs to it.
  * COLL_CANCEL_RECEIVES also cancels the receiving half of COLL_SENDRECV. Errors: EINVAL, also
  * for a handle of COLL_SENDRECV; ENOENT if no message with that handle is in flight; EALREADY if
  * the message has found its partner, and is not cancelled; ENOTCONN if the file has not joined.

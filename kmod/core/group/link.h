@@ -208,7 +208,7 @@ void coll_links_unwatch(struct coll_group *g, struct coll_watcher *w);
  * @g: group
  * @ready: result: links that are ready
  *
- * Return: number of links with at least one stream that has been handed over.
+ * Return: number of links for which a stream has been handed over, or was refused.
  */
 u32 coll_links_count(struct coll_group *g, u32 *ready);
 

@@ -86,7 +86,8 @@ enum coll_op_state {
  * @end_work: ends the op, when a work item of coll_alarm_wq has dropped the last ref
  * @exec: the laid out schedule; NULL before the op runs
  * @on_complete: coll_op_ended(): called once, by the thread that drops the last ref. It is a
- *	pointer because this room must not call op/. Process context, no locks.
+ *	pointer because this room must not call op/. Process context, no spinlocks. The caller
+ *	may hold a conn->lock and the lock of a socket, so these must not be taken.
  */
 struct coll_op {
 	struct kref memory;
@@ -140,7 +141,7 @@ static inline bool coll_op_tryget(struct coll_op *op)
 
 /*
  * Drop a ref. The last one completes the op (coll_op_ended() of op/op.c), which may start the
- * next op. That reads and writes user pages: process context, no locks.
+ * next op. That reads and writes user pages: see @on_complete.
  */
 static inline void coll_op_put(struct coll_op *op)
 {

@@ -53,8 +53,8 @@ struct coll_memlock {
  *	the span before; NULL: windows
  * @nr_pages: number of pages; also what is charged to @cred's user
  * @write: may be written
- * @cred: charged user, referenced; NULL if nothing is charged: scratch, windows,
- *	borrowed pages
+ * @cred: charged user, referenced; NULL if nothing is charged: scratch other than a saved input,
+ *	windows, borrowed pages
  * @scratch: pages are the kernel's, not pinned ones
  * @borrowed: io_uring has pinned the pages, and unpins them; @addr is only an offset in a page
  * @mm: address space, grabbed; windows only

@@ -43,7 +43,7 @@ void coll_msg_finish(struct coll_msg *lead, int result);
 
 /**
  * coll_msg_give_up() - finish one end that waits for its partner
- * @msg: an end in state COLL_MSG_POSTED
+ * @msg: an end in state COLL_MSG_POSTED, or a send in state COLL_MSG_HELD
  * @result: negative errno
  * @ending: the end is added to this list, unless it is ending already
  *
