@@ -72,6 +72,8 @@ static void coll_call_look(struct coll_call *call)
 	if (iterate_fd(current->files, 0, coll_call_is_of, cf->file))
 		return;
 	spin_lock(&cf->lock);
+	/* Other threads may be where this one was, and no close() comes after this. */
+	cf->closed_anew = true;
 	coll_call_count_locked(call);
 	spin_unlock(&cf->lock);
 	coll_watch_soon(cf);

@@ -32,7 +32,8 @@ struct io_uring_cmd;
  * @exited: does the part of that report that may take long
  * @unregister: unpins the registered buffers after the end of the address space
  * @lock: protects @closed_anew to @nr_spare_urings
- * @closed_anew: a descriptor has been closed since the last blocking call of the rank
+ * @closed_anew: a descriptor has been closed since the last blocking call of the rank that came by
+ *	a descriptor which is still open
  * @calls: blocking calls that a thread is in
  * @nr_callers: number of @calls
  * @parked: calls that have been parked, the newest last; there may be many

@@ -12,11 +12,14 @@ long pages_pinned_ever(void);
 
 /*
  * Map @ahead bytes, a multiple of the page size, and one page behind them that nobody faults in: a
- * thread that touches it sleeps until *@fd is closed. Return: where they are; NULL: there is no userfaultfd.
+ * thread that touches it sleeps until *@fd is closed, or pages_fill() brings the page. Return: where
+ * they are; NULL: there is no userfaultfd.
  */
 char *pages_map_absent(size_t ahead, int *fd);
 
-/* Wait up to 20 s until @n threads wait for absent pages of @fd. Return: 0, -ETIME, -errno. */
+/*
+ * Wait until @n threads wait for absent pages of @fd, up to 20 s for each. Return: 0, -ETIME, -errno.
+ */
 int pages_wait_for_faults(int fd, unsigned int n);
 
 /* Let the absent page at @at come, with the bytes of the page @from. Return: 0, -errno. */

@@ -76,16 +76,16 @@ static int post_and_prepare(struct entering *e, bool named)
 }
 
 /*
- * Close the descriptor while the thread enters the call. With @dup another one stays open, and the
+ * Close the descriptor while @n threads enter the call. With @dups another one stays open, and the
  * rank lives on until that is closed.
  */
-static void close_entering(struct __test_metadata *_metadata, bool named, bool dups)
+static void close_entering(struct __test_metadata *_metadata, bool named, bool dups, int n)
 {
 	struct entering e;
 	struct coll_status s;
 	uint64_t when;
-	pthread_t t;
-	int other;
+	pthread_t t[2];
+	int other, i;
 
 	e.absent = pages_map_absent(0, &e.faults);
 	if (!e.absent)
@@ -93,8 +93,9 @@ static void close_entering(struct __test_metadata *_metadata, bool named, bool d
 	ASSERT_EQ(0, named ? raw_start_named(&e.c, 2, 1) : raw_start(&e.c, 2, 1));
 	ASSERT_EQ(0, post_and_prepare(&e, named));
 	other = dups ? dup(e.c.fd[0]) : -1;
-	ASSERT_EQ(0, pthread_create(&t, NULL, enter, &e));
-	ASSERT_EQ(0, pages_wait_for_faults(e.faults, 1));
+	for (i = 0; i < n; i++)
+		ASSERT_EQ(0, pthread_create(&t[i], NULL, enter, &e));
+	ASSERT_EQ(0, pages_wait_for_faults(e.faults, n));
 	close(e.c.fd[0]);
 	e.c.fd[0] = -1;
 	ASSERT_EQ(0, pages_fill(e.faults, e.absent, &e.args));
@@ -103,7 +104,8 @@ static void close_entering(struct __test_metadata *_metadata, bool named, bool d
 		close(other);
 	}
 	when = test_now_ns();
-	pthread_join(t, NULL);
+	for (i = 0; i < n; i++)
+		pthread_join(t[i], NULL);
 	EXPECT_GT(AT_ONCE_NS, test_now_ns() - when) TH_LOG("nobody has seen the last close()");
 	ASSERT_EQ(0, raw_status_failed(e.c.fd[1], &s));
 	EXPECT_EQ(COLL_CAUSE_CLOSE, s.cause.kind);
@@ -113,9 +115,10 @@ static void close_entering(struct __test_metadata *_metadata, bool named, bool d
 	close(e.faults);
 }
 
-TEST(close_entering_collect)		{ close_entering(_metadata, false, false); }
-TEST(close_entering_tensor_wait)	{ close_entering(_metadata, true, false); }
-TEST(close_of_two_entering_collect)	{ close_entering(_metadata, false, true); }
-TEST(close_of_two_entering_wait)	{ close_entering(_metadata, true, true); }
+TEST(close_entering_collect)		{ close_entering(_metadata, false, false, 1); }
+TEST(close_entering_tensor_wait)	{ close_entering(_metadata, true, false, 1); }
+TEST(close_two_threads_entering)	{ close_entering(_metadata, true, false, 2); }
+TEST(close_of_two_entering_collect)	{ close_entering(_metadata, false, true, 1); }
+TEST(close_of_two_entering_wait)	{ close_entering(_metadata, true, true, 1); }
 
 TEST_HARNESS_MAIN
