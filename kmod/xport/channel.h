@@ -105,7 +105,7 @@ struct coll_tx_mark {
  * @tx_zc: of @tx_sent, payload bytes that do not go through the stream
  * @tx_marks: where some of its frames begin, the newest COLL_TX_MARKS
  * @tx_nr_marks: number of marks that have ever been made
- * @tx_doubt: @tx_acked seems to be ahead of what the stack has sent
+ * @tx_doubt: @tx_acked seems to be ahead of what the stack has sent; @tx_doubt_since: jiffies
  * @tx_large: last op that sent large frames
  * @zc_op: op some of whose pages are sent without a copy, with a ref; or NULL
  * @zc_recalled: the pages have been recalled: no thread waits for the stack forever
@@ -184,6 +184,7 @@ struct coll_channel {
 	struct coll_tx_mark tx_marks[COLL_TX_MARKS];
 	u32 tx_nr_marks;
 	bool tx_doubt;
+	unsigned long tx_doubt_since;
 	u64 tx_large;
 
 	/* Zerocopy: protected by conn->lock; @peer_rx_closed is read by anyone */

@@ -8,14 +8,19 @@
  * has sent as many bytes from there.
  *
  * TCP counts bytes as sent just after it has sent them. If the ACK of a peer comes before that, it
- * is checked again under the socket lock.
+ * is checked again under the socket lock. And a device may drop the last part of a large packet and
+ * report that all of it was dropped: then TCP counts the bytes when it has sent them again. So an ACK
+ * is false only if it still cannot be true after COLL_TX_GRACE. Until then it does no harm: the peer
+ * has only allowed more bytes.
  */
+#include <linux/jiffies.h>
 #include <linux/tcp.h>
 #include <net/sock.h>
 
 #include "channel.h"
 #include "conn.h"
 #include "tx_ack.h"
+#include "wake.h"
 
 #define COLL_TX_MARK_BYTES	(COLL_WIRE_WINDOW / (COLL_TX_MARKS / 2))
 
@@ -71,7 +76,12 @@ void coll_tx_acked(struct coll_channel *ch)
 	const struct coll_stream *data = ch->conn->streams[COLL_STRIPE_DATA];
 
 	lockdep_assert_held(&ch->conn->lock);
-	ch->tx_doubt = data && !coll_tx_ack_holds(data, ch);
+	if (!data || coll_tx_ack_holds(data, ch)) {
+		ch->tx_doubt = false;
+	} else if (!ch->tx_doubt) {
+		ch->tx_doubt = true;
+		ch->tx_doubt_since = jiffies;
+	}
 }
 
 void coll_tx_settle_doubts(struct coll_conn *conn)
@@ -84,10 +94,14 @@ void coll_tx_settle_doubts(struct coll_conn *conn)
 	list_for_each_entry(ch, &conn->channels, list) {
 		if (!ch->tx_doubt)
 			continue;
-		ch->tx_doubt = false;
 		lock_sock(data->sock->sk);
 		holds = coll_tx_ack_holds(data, ch);
 		release_sock(data->sock->sk);
+		if (!holds && time_before(jiffies, ch->tx_doubt_since + COLL_TX_GRACE)) {
+			coll_conn_retry(conn);
+			continue;
+		}
+		ch->tx_doubt = false;
 		if (!holds)
 			coll_ch_proto(ch, 0);
 	}
