@@ -55,14 +55,13 @@ static void coll_ch_check_post(struct coll_channel *ch, const struct coll_op *op
 }
 
 /*
- * The data stream has ended: does the op need more bytes than have come? If bytes have been lost,
- * those behind them cannot be used.
+ * The data stream has ended: does the op need more bytes than have come? Bytes of a loan that the
+ * sender has taken back do not come any more, nor can those behind it be used.
  */
 static bool coll_ch_starves(const struct coll_channel *ch, const struct coll_op *op)
 {
-	bool have = !ch->rx_lost &&
-		    (ch->backlog.len || (ch->rx_state == COLL_CH_MATCH && !ch->rx_left) ||
-		     coll_ch_on_loan(ch));
+	bool have = coll_ch_on_loan(ch) ? !ch->rx_lost :
+		    ch->backlog.len || (ch->rx_state == COLL_CH_MATCH && !ch->rx_left);
 	struct coll_exec *x = op->exec;
 
 	return coll_exec_sends(x, &ch->link) ||
