@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/cred.h>
+#include <linux/hashtable.h>
 #include <linux/jiffies.h>
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
@@ -21,15 +22,18 @@
 /* Largest number of pins that are dropped each time user->lock is taken. */
 #define COLL_PINS_SLICE		64
 
-/* Protects coll_pins_users. */
+/*
+ * By struct user_struct: one user of the machine may be many, by the ids of a user namespace. The
+ * lock protects the table.
+ */
 static DEFINE_MUTEX(coll_pins_users_lock);
-static LIST_HEAD(coll_pins_users);
+static DEFINE_HASHTABLE(coll_pins_users, 10);
 
 static void coll_pins_user_release(struct kref *ref)
 {
 	struct coll_pins_user *u = container_of(ref, struct coll_pins_user, ref);
 
-	list_del(&u->list);
+	hash_del(&u->list);
 	mutex_unlock(&coll_pins_users_lock);
 	coll_user_put(u->queue);
 	put_cred(u->cred);
@@ -217,11 +221,12 @@ static int coll_pins_set_cache(const char *text, const struct kernel_param *kp)
 {
 	int ret = param_set_ulong(text, kp);
 	struct coll_pins_user *u;
+	int i;
 
 	if (ret)
 		return ret;
 	mutex_lock(&coll_pins_users_lock);
-	list_for_each_entry(u, &coll_pins_users, list)
+	hash_for_each(coll_pins_users, i, u, list)
 		coll_pins_user_hasten(u, 0, true);
 	mutex_unlock(&coll_pins_users_lock);
 	return 0;
@@ -240,14 +245,14 @@ static int coll_pins_set_idle(const char *text, const struct kernel_param *kp)
 {
 	struct coll_pins_user *u;
 	unsigned long delay;
-	int ret;
+	int ret, i;
 
 	ret = param_set_uint(text, kp);
 	if (ret)
 		return ret;
 	delay = coll_pins_idle_time();
 	mutex_lock(&coll_pins_users_lock);
-	list_for_each_entry(u, &coll_pins_users, list)
+	hash_for_each(coll_pins_users, i, u, list)
 		if (delay)
 			coll_pins_user_hasten(u, min(delay, (unsigned long)HZ), false);
 	mutex_unlock(&coll_pins_users_lock);
@@ -369,7 +374,7 @@ static void coll_pins_remove_work(struct work_struct *work)
 
 static struct coll_pins_user *coll_pins_user_alloc(const struct cred *cred)
 {
-	struct coll_pins_user *u = kzalloc(sizeof(*u), GFP_KERNEL);
+	struct coll_pins_user *u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
 
 	if (!u)
 		return NULL;
@@ -380,7 +385,7 @@ static struct coll_pins_user *coll_pins_user_alloc(const struct cred *cred)
 	}
 	u->cred = get_cred(cred);
 	kref_init(&u->ref);
-	INIT_LIST_HEAD(&u->list);
+	INIT_HLIST_NODE(&u->list);
 	spin_lock_init(&u->lock);
 	INIT_LIST_HEAD(&u->kept);
 	INIT_LIST_HEAD(&u->dead);
@@ -396,22 +401,20 @@ static struct coll_pins_user *coll_pins_user_alloc(const struct cred *cred)
 static struct coll_pins_user *coll_pins_user_find(const struct user_struct *user,
 						  struct coll_pins_user *made)
 {
-	struct coll_pins_user *u;
+	struct coll_pins_user *u, *found = NULL;
 
 	mutex_lock(&coll_pins_users_lock);
-	list_for_each_entry(u, &coll_pins_users, list) {
-		if (u->cred->user == user) {
-			coll_pins_user_hold(u);
-			break;
-		}
+	hash_for_each_possible(coll_pins_users, u, list, (unsigned long)user) {
+		if (u->cred->user != user)
+			continue;
+		found = u;
+		coll_pins_user_hold(u);
+		break;
 	}
-	if (list_entry_is_head(u, &coll_pins_users, list)) {
-		u = made;
-		if (u)
-			list_add(&u->list, &coll_pins_users);
-	}
+	if (!found && made)
+		hash_add(coll_pins_users, &made->list, (unsigned long)user);
 	mutex_unlock(&coll_pins_users_lock);
-	return u;
+	return found ?: made;
 }
 
 struct coll_pins_user *coll_pins_user_get(const struct cred *cred, bool make)

@@ -47,7 +47,7 @@ struct cred;
  */
 struct coll_pins_user {
 	struct kref ref;
-	struct list_head list;
+	struct hlist_node list;
 	const struct cred *cred;
 	struct coll_user *queue;
 	spinlock_t lock;
