@@ -492,7 +492,7 @@ static int init_links(struct links *l, const struct links_config *cfg)
 		init_streams(l);
 	if (!l->streams || !l->polled || !l->which) {
 		if (cfg->lfd >= 0)
-			close(cfg->lfd);
+			sock_close(cfg->lfd);
 		return -ENOMEM;
 	}
 	if (cfg->lfd < 0)
@@ -513,7 +513,7 @@ int links_open(struct links **out, const struct links_config *cfg)
 
 	if (!l) {
 		if (cfg->lfd >= 0)
-			close(cfg->lfd);
+			sock_close(cfg->lfd);
 		return -ENOMEM;
 	}
 	ret = init_links(l, cfg);

@@ -47,7 +47,7 @@ static void turn_away(struct acceptor *a, struct stranger *s, int err)
 {
 	coll_debug("turned a connection away: %s", strerror(-err));
 	unlink_stranger(a, s);
-	close(s->hs.fd);
+	sock_close(s->hs.fd);
 	if (s->accepted)
 		a->ops->lost(a->ctx, &s->hs.ask);
 	a->refused++;
@@ -245,7 +245,7 @@ int acceptor_init(struct acceptor *a, int lfd)
 	a->epfd = epoll_create1(EPOLL_CLOEXEC);
 	if (a->epfd < 0) {
 		ret = -errno;
-		close(lfd);
+		sock_close(lfd);
 		a->lfd = -1;
 		return ret;
 	}

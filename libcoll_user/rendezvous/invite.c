@@ -156,7 +156,7 @@ int invite(const struct coll_config *cfg, struct deadline d, struct invitation *
 	auth_wipe(all, BLOB_LEN);
 	free(all);
 	if (ret && inv->lfd >= 0) {
-		close(inv->lfd);
+		sock_close(inv->lfd);
 		inv->lfd = -1;
 	}
 	return ret;

@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <sys/epoll.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -72,11 +73,18 @@ void rdv_is_alive(struct member *m)
 	m->back_by = deadline_in(2 * RDV_PAUSE_MAX + GRACE_MS);
 }
 
+void rdv_hang_up(struct rdv_server *s, struct member *m)
+{
+	/* A copy of the socket in a forked child would stay in the set, and report events for ever. */
+	epoll_ctl(s->epfd, EPOLL_CTL_DEL, m->fd, NULL);
+	sock_close(m->fd);
+	m->fd = -1;
+}
+
 void rdv_depart(struct rdv_server *s, struct member *m)
 {
 	rdv_place_free(s, m);
-	sock_close(m->fd);
-	m->fd = -1;
+	rdv_hang_up(s, m);
 	m->leaves = false;
 	m->state = MEMBER_AWAY;
 	s->nr_here--;

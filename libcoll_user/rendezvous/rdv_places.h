@@ -20,6 +20,9 @@ void rdv_place_free(struct rdv_server *s, struct member *m);
 /* Must the rank leave when it has its result? */
 bool rdv_must_leave(const struct rdv_server *s, const struct member *m);
 
+/* Close the socket of a rank. */
+void rdv_hang_up(struct rdv_server *s, struct member *m);
+
 /* Close the connection of a rank. The rank comes back by itself. */
 void rdv_depart(struct rdv_server *s, struct member *m);
 

@@ -181,8 +181,7 @@ static void drop_member(struct rdv_server *s, struct member *m)
 	m->sending = false;
 	m->state = MEMBER_GONE;
 	rdv_place_free(s, m);
-	sock_close(m->fd);
-	m->fd = -1;
+	rdv_hang_up(s, m);
 }
 
 /* The connection has broken. Return: 0: the rank may come back, and its result is kept. */

@@ -279,7 +279,10 @@ static int meet(struct init *in)
 	}
 	if (!ret)
 		ret = rdv_open(&in->rdv, &rc);
-	if (in->invitation.lfd >= 0)
+	/* The rendezvous has a copy, unless it has failed. */
+	if (in->invitation.lfd >= 0 && ret)
+		sock_close(in->invitation.lfd);
+	else if (in->invitation.lfd >= 0)
 		close(in->invitation.lfd);
 	in->invitation.lfd = -1;
 	return ret;

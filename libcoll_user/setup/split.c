@@ -498,7 +498,7 @@ static void split_destroy(struct split *sp)
 	if (sp->links)
 		links_close(sp->links);
 	if (sp->lfd >= 0)
-		close(sp->lfd);
+		sock_close(sp->lfd);
 	topology_destroy(&sp->topo);
 	auth_wipe(&sp->secret, sizeof(sp->secret));
 	free(sp->cards);

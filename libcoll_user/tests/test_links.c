@@ -13,7 +13,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <coll/coll.h>
+
 #include "comm/links.h"
+#include "net/ports.h"
 #include "net/resolve.h"
 #include "schedule.h"
 #include "tap.h"
@@ -381,9 +384,63 @@ static void test_tree(void)
 	ok(good, "links of the tree for named tensors, with many nodes");
 }
 
+/* A socket that listens at the port, or at any (0). */
+static int hold_port(uint16_t port)
+{
+	int fd = sock_listen_all(port);
+
+	if (fd < 0)
+		abort();
+	return fd;
+}
+
+static uint16_t port_of(int fd)
+{
+	struct sock_addr a;
+
+	return fd >= 0 && !sock_local(fd, &a) ? sock_port(&a) : 0;
+}
+
+/* A leader listens at the first free port of COLL_PORTS. */
+static void test_ports(void)
+{
+	static const char *const wrong[] = { "0", "70000", "9-8", "-9", "7x", "1-", "1-2-3", " 5" };
+	char text[32];
+	uint16_t first;
+	int held, fd;
+	size_t i;
+	bool good;
+
+	held = hold_port(0);
+	first = port_of(held);
+	/* Another program may have the next one. */
+	snprintf(text, sizeof(text), "%u-%u", first, first > 65000 ? 65535 : first + 500);
+	setenv("COLL_PORTS", text, 1);
+	fd = ports_listen();
+	ok(port_of(fd) > first && port_of(fd) <= first + 500, "COLL_PORTS=%s: port %u", text,
+	   port_of(fd));
+	close(fd);
+	snprintf(text, sizeof(text), "%u", first);
+	setenv("COLL_PORTS", text, 1);
+	fd = ports_listen();
+	ok(fd == -EADDRINUSE && strstr(coll_last_error(), text), "no free port: %s",
+	   coll_last_error());
+	close(held);
+	fd = ports_listen();
+	ok(port_of(fd) == first, "one port");
+	close(fd);
+	for (i = 0, good = true; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		setenv("COLL_PORTS", wrong[i], 1);
+		good &= ports_listen() == -EINVAL && strstr(coll_last_error(), wrong[i]);
+	}
+	unsetenv("COLL_PORTS");
+	ok(good, "values that are no ports: %s", coll_last_error());
+}
+
 int main(void)
 {
 	printf("TAP version 13\n");
+	test_ports();
 	test_pairs();
 	test_tree();
 	test_all(8, 1, blocks, false, 0, "8 ranks on one node");

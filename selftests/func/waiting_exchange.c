@@ -20,10 +20,12 @@
 
 /**
  * struct scene - seen by the ranks and the test
+ * @begun: calls that rank 0 has begun, or is about to begin
  * @seed: of the moments; @rounds: how many
  * @left: messages that had not come while rank 0 was stopped
  */
 struct scene {
+	volatile uint32_t begun;
 	uint64_t seed;
 	uint32_t rounds;
 	volatile uint32_t left;
@@ -74,11 +76,12 @@ static int post(int fd)
 }
 
 /* One round of rank 1. Return: 0; -ETIME: a message has not come; or another error. */
-static int stop_partner(int fd, pid_t partner)
+static int stop_partner(int fd, pid_t partner, uint32_t round)
 {
 	uint64_t at;
 	int left, ret;
 
+	test_wait_count(&scene->begun, round + 1);
 	/* It has posted, and waits. */
 	if (!test_asleep(partner))
 		return -EAGAIN;
@@ -102,8 +105,11 @@ static void ops(struct procs *p, uint32_t rank)
 	uint32_t i;
 	int ret = 0;
 
-	for (i = 0; i < scene->rounds && !ret; i++)
-		ret = rank ? stop_partner(p->c.fd[1], p->pid[0]) : exchange(p->c.fd[0]);
+	for (i = 0; i < scene->rounds && !ret; i++) {
+		if (!rank)
+			scene->begun = i + 1;
+		ret = rank ? stop_partner(p->c.fd[1], p->pid[0], i) : exchange(p->c.fd[0]);
+	}
 	procs_result(p, rank, ret);
 }
 

@@ -119,7 +119,7 @@ static inline void coll_config_init(struct coll_config *cfg)
  * @cfg: after coll_config_init()
  *
  * COLL_RANK, COLL_SIZE, COLL_RENDEZVOUS, COLL_NODE, COLL_KEY, COLL_DEVICE,
- * COLL_TIMEOUT_MS, COLL_NO_URING=1. Without COLL_RANK and COLL_SIZE the launcher is asked:
+ * COLL_TIMEOUT_MS, COLL_NO_URING=1. (COLL_PORTS is read whenever a rank listens.) Without COLL_RANK and COLL_SIZE the launcher is asked:
  * PMIx (mpirun of Open MPI, prterun, srun --mpi=pmix), PMI (mpirun of MPICH, srun --mpi=pmi2,
  * Flux), torchrun (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT). Without any of them this is
  * a communicator of one rank. Under PMIx and PMI exchange is set, for coll_init() alone.
@@ -316,7 +316,8 @@ int coll_comm_select(coll_comm_t *comm, enum coll_collective what,
  *	for the whole call.
  *
  * Algorithms that the environment has fixed stay. Errors: EOPNOTSUPP if the module cannot do it
- * or there are more than 128 nodes; those of collectives.
+ * or there are more than 128 nodes; those of collectives. If a rank cannot set the new tables, all
+ * ranks keep the old ones; if one cannot do that either, the communicator is aborted.
  */
 int coll_comm_tune(coll_comm_t *comm, uint32_t ms);
 
@@ -334,7 +335,8 @@ int coll_comm_save_tables(coll_comm_t *comm, const char *path);
  * coll_comm_load_tables() - take the tables of these hosts from a file
  * @path: on rank 0, whose file is read
  *
- * A collective, as the three above. Errors, which all ranks get, and which change nothing: ENODATA
+ * A collective, as the three above. Errors, which all ranks get, and which change nothing, or abort
+ * the communicator as those of coll_comm_tune(): ENODATA
  * if the file has no tables for these hosts; EINVAL if it cannot be parsed (COLL_DEBUG=1 says
  * where); those of open(); EOPNOTSUPP as above.
  */

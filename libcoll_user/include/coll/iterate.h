@@ -343,10 +343,11 @@ struct coll_csv {
  * coll_iter_start_pos(). Numbers are decimal and finite, with a
  * point in every locale. A line may end with CR LF, and the file may begin with a byte order mark
  * of UTF-8. There are no quotes and no comments.
- * Errors, the same on all ranks: ENODATA if there are no rows; EINVAL if a line has another number
- * of columns, or a field is no number: @why names line and column, of the first such line in the
- * file; EISDIR for a directory, EINVAL for what else is not a regular file; EBADE if the files of the ranks have different sizes, or @opt differs; those of open() and
- * read(); ENOMEM; those of collectives.
+ * Errors, the same on all ranks: ENODATA if there are no rows; EISDIR if @path is a directory;
+ * EINVAL if it is no regular file, if a line has another number of columns, or if a field is no
+ * number: @why names line and column, of the first such line in the file; EBADE if the files of the
+ * ranks have different sizes, or @opt differs; those of open() and read(); ENOMEM; those of
+ * collectives.
  */
 int coll_csv_load(coll_comm_t *comm, const char *path, const struct coll_csv_options *opt,
 		  struct coll_csv *csv, char *why, size_t len);

@@ -206,11 +206,15 @@ class Comm(Messages):
         other threads do not come out of blocking calls, the communicator is aborted. In a signal
         handler: EDEADLK if that has interrupted a call; nothing has happened then.
         """
+        if self._c == _NONE:
+            # An exception may have come in the middle of an earlier call.
+            self._c = self._at[0]
         if self._c != _NONE:
             for lock in [self._sweeping] + [call._lock for call in self._calls.all()]:
                 not_inside(lock, "finalize", self._c)
         with self._sweeping:
-            c, self._c, self._at[0] = self._c, _NONE, _NONE
+            c, self._c = self._c, _NONE
+            self._at[0] = _NONE
         if c == _NONE:
             return
         try:

@@ -274,11 +274,15 @@ class Tensors:
         do not come out of blocking calls, all pending tensors are aborted, on all ranks. In a signal
         handler: EDEADLK if that has interrupted a call; nothing has happened then.
         """
+        if self._ts == ffi.NULL and self._at[0] != ffi.NULL:
+            # An exception may have come in the middle of an earlier call.
+            self._begin()
         if self._ts != ffi.NULL:
             for lock in [self._sweeping] + [call._lock for call in self._calls.all()]:
                 not_inside(lock, "finalize", self._c)
         with self._sweeping:
-            ts, self._ts, self._at[0] = self._ts, ffi.NULL, ffi.NULL
+            ts, self._ts = self._ts, ffi.NULL
+            self._at[0] = ffi.NULL
         if ts == ffi.NULL:
             return
         c, self._args._c, self._c = self._c, ffi.NULL, ffi.NULL
