@@ -3,8 +3,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-#include <coll/coll.h>
+#include <string.h>
 
 #include "base/debug.h"
 #include "base/env.h"
@@ -56,7 +55,6 @@ int ports_listen(void)
 	if (fd == -1)
 		fd = -EACCES;
 	if (fd < 0 && range)
-		coll_explain("cannot listen at a port of %s, %s: %s", NAME, range,
-			     coll_strerror(fd));
+		coll_explain("cannot listen at a port of %s, %s: %s", NAME, range, strerror(-fd));
 	return fd;
 }
