@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 #include <errno.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +11,7 @@
 #define NAME	"COLL_PORTS"
 
 /* A port at *@s, which is moved behind it. */
-static bool get_port(const char **s, uint32_t *port)
+static bool get_port(const char **s, uint16_t *port)
 {
 	unsigned long v;
 	char *end;
@@ -22,11 +20,11 @@ static bool get_port(const char **s, uint32_t *port)
 		return false;
 	v = strtoul(*s, &end, 10);
 	*s = end;
-	*port = (uint32_t)v;
+	*port = (uint16_t)v;
 	return v <= UINT16_MAX;
 }
 
-static bool get_range(const char *s, uint32_t *first, uint32_t *last)
+bool ports_parse(const char *s, uint16_t *first, uint16_t *last)
 {
 	if (!get_port(&s, first))
 		return false;
@@ -42,10 +40,11 @@ static bool get_range(const char *s, uint32_t *first, uint32_t *last)
 int ports_listen(void)
 {
 	const char *range = env_get(NAME);
-	uint32_t first = 0, last = 0, port;
+	uint16_t first = 0, last = 0;
+	uint32_t port;
 	int fd = -EADDRINUSE;
 
-	if (range && !get_range(range, &first, &last)) {
+	if (range && !ports_parse(range, &first, &last)) {
 		coll_explain("%s is \"%s\", not a port or first-last", NAME, range);
 		return -EINVAL;
 	}

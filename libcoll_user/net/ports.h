@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* The ports at which this process listens for other ranks, except that of COLL_RENDEZVOUS. */
+/* Ranges of ports, and where this process listens if COLL_RENDEZVOUS does not say it. */
 #ifndef LIBCOLL_PORTS_H
 #define LIBCOLL_PORTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Read "port" or "first-last", all of @s. Return: false: it is neither. */
+bool ports_parse(const char *s, uint16_t *first, uint16_t *last);
 
 /**
  * ports_listen() - listen at all addresses of this host

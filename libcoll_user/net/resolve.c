@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/debug.h"
+#include "ports.h"
 #include "resolve.h"
 
 #define HOST_LEN	256
@@ -35,45 +36,14 @@ struct lookup {
 	struct ports ports;
 };
 
-/* A port, followed by @end. Returns the place behind it; NULL: this is no port. */
-static const char *get_port(const char *s, char end, uint16_t *port)
-{
-	unsigned long v;
-	char *p;
-
-	if (*s < '1' || *s > '9')
-		return NULL;
-	v = strtoul(s, &p, 10);
-	if (v > 65535 || *p != end)
-		return NULL;
-	*port = (uint16_t)v;
-	return p;
-}
-
-static int get_ports(const char *s, struct ports *ports)
-{
-	const char *dash = strchr(s, '-');
-
-	if (!dash) {
-		if (!get_port(s, '\0', &ports->first))
-			return -EINVAL;
-		ports->last = ports->first;
-		return 0;
-	}
-	if (!get_port(s, '-', &ports->first) || !get_port(dash + 1, '\0', &ports->last))
-		return -EINVAL;
-	if (ports->last < ports->first || ports->last - ports->first >= RESOLVE_PORTS)
-		return -EINVAL;
-	return 0;
-}
-
 /* Cut "host:port" into its halves; brackets around the host are dropped. */
 static int split_spec(const char *spec, char *host, struct ports *ports)
 {
 	const char *colon = strrchr(spec, ':');
 	size_t n;
 
-	if (!colon || colon == spec || get_ports(colon + 1, ports))
+	if (!colon || colon == spec || !ports_parse(colon + 1, &ports->first, &ports->last) ||
+	    ports->last - ports->first >= RESOLVE_PORTS)
 		return -EINVAL;
 	n = (size_t)(colon - spec);
 	if (spec[0] == '[') {

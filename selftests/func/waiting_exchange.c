@@ -46,12 +46,12 @@ static int exchange(int fd)
 /* Collect up to @left completions. Return: how many are left; or -errno. */
 static int collect(int fd, int left, uint64_t ns)
 {
-	uint64_t until = test_now_ns() + ns;
+	uint64_t now = test_now_ns(), until = now + ns;
 	struct coll_completion done[2];
 	int ret, i;
 
-	while (left && test_now_ns() < until) {
-		ret = raw_collect_cmds(fd, done, left, 1, until - test_now_ns());
+	for (; left && now < until; now = test_now_ns()) {
+		ret = raw_collect_cmds(fd, done, left, 1, until - now);
 		if (ret < 0 && ret != -EINTR)
 			return ret;
 		for (i = 0; i < ret; i++)

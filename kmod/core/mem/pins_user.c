@@ -22,11 +22,9 @@
 /* Largest number of pins that are dropped each time user->lock is taken. */
 #define COLL_PINS_SLICE		64
 
-/*
- * By struct user_struct: one user of the machine may be many, by the ids of a user namespace. The
- * lock protects the table.
- */
+/* Protects coll_pins_users. */
 static DEFINE_MUTEX(coll_pins_users_lock);
+/* By the address of struct user_struct. One user can have many, with the ids of a user namespace. */
 static DEFINE_HASHTABLE(coll_pins_users, 10);
 
 static void coll_pins_user_release(struct kref *ref)

@@ -119,7 +119,8 @@ static inline void coll_config_init(struct coll_config *cfg)
  * @cfg: after coll_config_init()
  *
  * COLL_RANK, COLL_SIZE, COLL_RENDEZVOUS, COLL_NODE, COLL_KEY, COLL_DEVICE,
- * COLL_TIMEOUT_MS, COLL_NO_URING=1. (COLL_PORTS is read whenever a rank listens.) Without COLL_RANK and COLL_SIZE the launcher is asked:
+ * COLL_TIMEOUT_MS, COLL_NO_URING=1. (COLL_PORTS is read whenever a rank listens.) Without
+ * COLL_RANK and COLL_SIZE the launcher is asked:
  * PMIx (mpirun of Open MPI, prterun, srun --mpi=pmix), PMI (mpirun of MPICH, srun --mpi=pmi2,
  * Flux), torchrun (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT). Without any of them this is
  * a communicator of one rank. Under PMIx and PMI exchange is set, for coll_init() alone.
