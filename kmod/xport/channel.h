@@ -182,7 +182,7 @@ struct coll_channel {
 	u64 tx_asked;
 	u64 tx_zc;
 	struct coll_tx_mark tx_marks[COLL_TX_MARKS];
-	u32 tx_nr_marks;
+	u64 tx_nr_marks;
 	bool tx_doubt;
 	unsigned long tx_doubt_since;
 	u64 tx_large;

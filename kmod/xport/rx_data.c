@@ -401,8 +401,13 @@ bool coll_ch_drain(struct coll_channel *ch)
 		return false;
 	}
 	while (budget && coll_ch_pending(ch)) {
-		if (ch->rx_state == COLL_CH_IDLE)
+		if (ch->rx_state == COLL_CH_IDLE) {
+			/* Headers count, because a token is a header alone. */
 			coll_ch_header_backlog(ch);
+			budget -= min_t(u32, budget, COLL_WIRE_HDR);
+			if (!budget)
+				break;
+		}
 		if (coll_ch_on_loan(ch)) {
 			budget -= coll_ch_read_loan(ch, budget);
 			if (coll_ch_on_loan(ch))

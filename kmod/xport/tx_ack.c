@@ -42,7 +42,7 @@ void coll_tx_mark(const struct coll_stream *st, struct coll_channel *ch)
 /* Bytes of the stream that must have been sent for the ACK to be true. */
 static u64 coll_tx_must_have_left(const struct coll_channel *ch)
 {
-	u32 nr = min_t(u32, ch->tx_nr_marks, COLL_TX_MARKS), i;
+	u32 nr = min_t(u64, ch->tx_nr_marks, COLL_TX_MARKS), i;
 
 	for (i = 1; i <= nr; i++) {
 		const struct coll_tx_mark *m;
