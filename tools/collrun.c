@@ -71,7 +71,7 @@ static int take_option(struct options *opt, int c)
 	case 'g':
 		if (seconds(optarg, &s))
 			return -1;
-		opt->grace_ms = (int)(s * 1000);
+		opt->grace_ms = s < 0.001 ? 1 : (int)(s * 1000);
 		return 0;
 	case 'e':
 		if (!strchr(optarg, '=') || optarg[0] == '=')

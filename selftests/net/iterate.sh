@@ -126,6 +126,21 @@ refused()
 	ok $? "$name: $text"
 }
 
+# Each example says how it is used, if an option's number is not one in full.
+bad_numbers()
+{
+	local one words bad=0
+
+	: >"$log"
+	for one in 'kmeans -k 3x' 'kmeans -k -1' 'kmeans -i 99999999999' 'kmeans -t nan' 'gbdt -d 2.5' \
+		'lda -s 1-' 'regress -2 1e999' 'mlp -i -1'; do
+		read -ra words <<<"$one"
+		"$build/${words[0]}" "${words[@]:1}" "$data/iris.csv" >>"$log" 2>&1
+		(($? == 2)) || { echo "$one" >>"$log"; bad=1; }
+	done
+	ok $bad "numbers that are not: eight options"
+}
+
 bad_input()
 {
 	local one
@@ -175,9 +190,10 @@ test_progress()
 	ok $? "none without a terminal"
 }
 
-plan $((13 * (1 + nr_worlds) + 1 + 11 + 1 + 2))
+plan $((13 * (1 + nr_worlds) + 1 + 1 + 11 + 1 + 2))
 examples
 test_loss
+bad_numbers
 bad_input
 test_death
 test_progress

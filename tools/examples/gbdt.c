@@ -300,9 +300,9 @@ int main(int argc, char **argv)
 
 	while ((c = getopt(argc, argv, "n:d:r:")) != -1) {
 		switch (c) {
-		case 'n': t.trees = (uint32_t)strtoul(optarg, NULL, 10); break;
-		case 'd': t.depth = (uint32_t)strtoul(optarg, NULL, 10); break;
-		case 'r': t.rate = strtod(optarg, NULL); break;
+		case 'n': bad |= learn_u32(optarg, &t.trees); break;
+		case 'd': bad |= learn_u32(optarg, &t.depth); break;
+		case 'r': bad |= learn_real(optarg, &t.rate); break;
 		default: bad = 1;
 		}
 	}

@@ -26,7 +26,8 @@
  */
 struct kmeans {
 	coll_comm_t *comm;
-	uint32_t k, dims, max_iters, seed;
+	uint32_t k, max_iters, seed;
+	size_t dims;
 	double tolerance;
 	struct coll_csv csv;
 	struct learn_grid grid, grid2;
@@ -61,7 +62,7 @@ static void choose_rows(struct kmeans *km)
 }
 
 /* Sums of a centroid: for each coordinate, and for the count, two doubles. */
-static uint32_t width(const struct kmeans *km)
+static size_t width(const struct kmeans *km)
 {
 	return 2 * (km->dims + 1);
 }
@@ -87,7 +88,7 @@ static int assign(coll_iter_ctx_t *ctx, void *arg)
 		double least = INFINITY;
 
 		for (c = best = 0; c < km->k; c++) {
-			const double *to = centroids + (uint64_t)c * km->dims;
+			const double *to = centroids + c * km->dims;
 			double sq = 0;
 
 			for (d = 0; d < km->dims; d++)
@@ -167,7 +168,7 @@ static int take_result(coll_iter_ctx_t *ctx, void *arg)
 /* The largest coordinate decides on the grids; the first centroids come from their owners. */
 static int prepare(struct kmeans *km)
 {
-	uint64_t i, n = (uint64_t)km->k * km->dims;
+	uint64_t i, n = km->k * km->dims;
 	double max = 0;
 	uint32_t d, c;
 	int ret;
@@ -179,7 +180,7 @@ static int prepare(struct kmeans *km)
 	if (ret)
 		return ret;
 	km->grid = learn_grid((double)km->csv.rows, max);
-	km->grid2 = learn_grid((double)km->csv.rows, 4 * max * max * km->dims);
+	km->grid2 = learn_grid((double)km->csv.rows, 4 * max * max * (double)km->dims);
 	choose_rows(km);
 	for (c = 0; c < km->k; c++)
 		if (km->chosen[c] >= km->csv.first && km->chosen[c] - km->csv.first < km->csv.local)
@@ -198,7 +199,7 @@ static int iterate(struct kmeans *km, struct coll_iter_stats *st)
 	if (ret)
 		return ret;
 	coll_iter_init_with_broadcast_data(it, "centroids", km->first,
-					   (size_t)km->k * km->dims * sizeof(double));
+					   km->k * km->dims * sizeof(double));
 	coll_iter_add(it, "assign", assign, km);
 	coll_iter_add_allreduce(it, "sums", NULL, COLL_F64, COLL_OP_SUM);
 	coll_iter_add(it, "update", update, km);
@@ -215,7 +216,7 @@ static void print_result(const struct kmeans *km, const struct coll_iter_stats *
 {
 	uint32_t c, d;
 
-	fprintf(stderr, "kmeans: %llu rows of %u, k = %u, %u ranks on %u nodes\n",
+	fprintf(stderr, "kmeans: %llu rows of %zu, k = %u, %u ranks on %u nodes\n",
 		(unsigned long long)km->csv.rows, km->dims, km->k, coll_comm_size(km->comm),
 		coll_comm_nodes(km->comm));
 	printf("iterations %llu\n", (unsigned long long)st->iterations);
@@ -246,7 +247,7 @@ static int run(struct kmeans *km, const char *path)
 	}
 	km->chosen = learn_array(km->k, 1, sizeof(*km->chosen));
 	km->first = learn_array(km->k, km->dims, sizeof(double));
-	km->result = learn_array((uint64_t)km->k * (km->dims + 1) + 1, 1, sizeof(double));
+	km->result = learn_array(km->k * (km->dims + 1) + 1, 1, sizeof(double));
 	ret = prepare(km);
 	if (!ret)
 		ret = iterate(km, &st);
@@ -266,10 +267,10 @@ int main(int argc, char **argv)
 
 	while ((c = getopt(argc, argv, "k:i:s:t:")) != -1) {
 		switch (c) {
-		case 'k': km.k = (uint32_t)strtoul(optarg, NULL, 10); break;
-		case 'i': km.max_iters = (uint32_t)strtoul(optarg, NULL, 10); break;
-		case 's': km.seed = (uint32_t)strtoul(optarg, NULL, 10); break;
-		case 't': km.tolerance = strtod(optarg, NULL); break;
+		case 'k': bad |= learn_u32(optarg, &km.k); break;
+		case 'i': bad |= learn_u32(optarg, &km.max_iters); break;
+		case 's': bad |= learn_u32(optarg, &km.seed); break;
+		case 't': bad |= learn_real(optarg, &km.tolerance); break;
 		default: bad = 1;
 		}
 	}

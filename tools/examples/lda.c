@@ -289,12 +289,12 @@ int main(int argc, char **argv)
 
 	while ((c = getopt(argc, argv, "k:a:e:i:s:t:")) != -1) {
 		switch (c) {
-		case 'k': l.k = (uint32_t)strtoul(optarg, NULL, 10); break;
-		case 'a': l.alpha = strtod(optarg, NULL); break;
-		case 'e': l.eta = strtod(optarg, NULL); break;
-		case 'i': l.max_iters = strtoull(optarg, NULL, 10); break;
-		case 's': l.seed = strtoull(optarg, NULL, 0); break;
-		case 't': l.tolerance = strtod(optarg, NULL); break;
+		case 'k': bad |= learn_u32(optarg, &l.k); break;
+		case 'a': bad |= learn_real(optarg, &l.alpha); break;
+		case 'e': bad |= learn_real(optarg, &l.eta); break;
+		case 'i': bad |= learn_u64(optarg, &l.max_iters); break;
+		case 's': bad |= learn_u64(optarg, &l.seed); break;
+		case 't': bad |= learn_real(optarg, &l.tolerance); break;
 		default: bad = 1;
 		}
 	}

@@ -3,10 +3,12 @@
  * Tables for the examples: read a CSV file in parts, and give each feature mean 0 and
  * variance 1. The statistics are a session of one iteration.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "learn.h"
 
@@ -22,6 +24,41 @@ void *learn_array(uint64_t n, uint64_t m, size_t size)
 		exit(1);
 	}
 	return p;
+}
+
+int learn_u64(const char *text, uint64_t *out)
+{
+	uint64_t v;
+	char *end;
+
+	errno = 0;
+	v = strtoull(text, &end, strncasecmp(text, "0x", 2) ? 10 : 16);
+	if (errno || end == text || *end || !isdigit((unsigned char)*text))
+		return 1;
+	*out = v;
+	return 0;
+}
+
+int learn_u32(const char *text, uint32_t *out)
+{
+	uint64_t v;
+
+	if (learn_u64(text, &v) || v > UINT32_MAX)
+		return 1;
+	*out = (uint32_t)v;
+	return 0;
+}
+
+int learn_real(const char *text, double *out)
+{
+	double v;
+	char *end;
+
+	v = strtod(text, &end);
+	if (end == text || *end || !isfinite(v))
+		return 1;
+	*out = v;
+	return 0;
 }
 
 double learn_random(uint64_t seed, uint64_t a, uint64_t b)

@@ -67,6 +67,14 @@ int learn_exec(const char *me, coll_iter_t *it);
 /* coll_init() from the environment, or a message and NULL. */
 coll_comm_t *learn_init(const char *me);
 
+/*
+ * An option's number, written in full: no sign for whole ones, no "nan". Return: is it wrong? Then
+ * @out is as it was.
+ */
+int learn_u32(const char *text, uint32_t *out);
+int learn_u64(const char *text, uint64_t *out);
+int learn_real(const char *text, double *out);
+
 /* Zeroed, or the end of the process: coll ends the other ranks then. */
 void *learn_array(uint64_t n, uint64_t m, size_t size);
 

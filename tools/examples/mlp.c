@@ -386,17 +386,16 @@ int main(int argc, char **argv)
 	struct net net = { .rate = 0.5 };
 	uint32_t steps = 50, k;
 	pthread_t threads[THREADS];
-	int c;
+	int c, bad = 0;
 
 	while ((c = getopt(argc, argv, "i:r:")) != -1) {
-		if (c == 'i')
-			steps = (uint32_t)strtoul(optarg, NULL, 10);
-		else if (c == 'r')
-			net.rate = strtod(optarg, NULL);
-		else
-			return 2;
+		switch (c) {
+		case 'i': bad |= learn_u32(optarg, &steps); break;
+		case 'r': bad |= learn_real(optarg, &net.rate); break;
+		default: bad = 1;
+		}
 	}
-	if (optind != argc - 1) {
+	if (bad || optind != argc - 1) {
 		fprintf(stderr, "usage: mlp [-i STEPS] [-r RATE] FILE.csv\n");
 		return 2;
 	}

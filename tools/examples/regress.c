@@ -354,13 +354,13 @@ static int parse(struct regress *r, int argc, char **argv)
 			bad |= !r->logistic && strcmp(optarg, "linear");
 			break;
 		case 'o': bad |= parse_method(optarg, &r->method); break;
-		case '1': r->l1 = strtod(optarg, NULL); break;
-		case '2': r->l2 = strtod(optarg, NULL); break;
-		case 'r': r->rate = strtod(optarg, NULL); break;
-		case 'f': r->share = strtod(optarg, NULL); break;
-		case 's': r->seed = strtoull(optarg, NULL, 0); break;
-		case 'i': r->max_iters = strtoull(optarg, NULL, 10); break;
-		case 't': r->tolerance = strtod(optarg, NULL); break;
+		case '1': bad |= learn_real(optarg, &r->l1); break;
+		case '2': bad |= learn_real(optarg, &r->l2); break;
+		case 'r': bad |= learn_real(optarg, &r->rate); break;
+		case 'f': bad |= learn_real(optarg, &r->share); break;
+		case 's': bad |= learn_u64(optarg, &r->seed); break;
+		case 'i': bad |= learn_u64(optarg, &r->max_iters); break;
+		case 't': bad |= learn_real(optarg, &r->tolerance); break;
 		default: bad = 1;
 		}
 	}
