@@ -195,12 +195,12 @@ void coll_wire_put_hello(u8 *buf, const struct coll_hello *h)
 	put32(buf + 48, h->stripe);
 	put32(buf + 52, h->wire_min);
 	put32(buf + 56, h->wire_max);
-	put32(buf + 60, 0);
+	put32(buf + 60, h->map);
 }
 
 /*
  * The range of versions must contain the one this very payload is written in.
- * The caller checks whether size and nodes are those of our communicator.
+ * The caller checks whether size, nodes and map are those of our communicator.
  */
 int coll_wire_get_hello(const u8 *buf, struct coll_hello *h)
 {
@@ -213,15 +213,26 @@ int coll_wire_get_hello(const u8 *buf, struct coll_hello *h)
 	h->stripe = get32(buf + 48);
 	h->wire_min = get32(buf + 52);
 	h->wire_max = get32(buf + 56);
+	h->map = get32(buf + 60);
 
 	if (!h->size || h->size > COLL_MAX_SIZE ||
 	    !h->nr_nodes || h->nr_nodes > h->size ||
 	    h->src_node >= h->nr_nodes || h->dst_node >= h->nr_nodes ||
 	    h->src_node == h->dst_node || h->stripe >= COLL_MAX_STRIPES ||
 	    !h->wire_min || h->wire_min > COLL_WIRE_VERSION ||
-	    h->wire_max < COLL_WIRE_VERSION || get32(buf + 60))
+	    h->wire_max < COLL_WIRE_VERSION)
 		return -EPROTO;
 	return 0;
+}
+
+u32 coll_wire_map(const u32 *node_of, u32 size, bool named)
+{
+	u64 digest = coll_digest(COLL_WIRE_MAGIC, named);
+	u32 i;
+
+	for (i = 0; i < size; i++)
+		digest = coll_digest(digest, node_of[i]);
+	return (u32)(digest ^ digest >> 32);
 }
 
 void coll_wire_put_name_text(u8 *buf)
@@ -243,8 +254,7 @@ void coll_wire_put_proof_text(u8 *buf, u32 epoch, const struct coll_hello *from,
 	coll_wire_put_hello(buf + 4 + COLL_WIRE_HELLO, to);
 }
 
-/* Graphic ASCII: the name ends up in logs and terminals of other hosts. */
-static bool host_byte_ok(u8 c)
+bool coll_wire_host_byte_ok(u8 c)
 {
 	return c > 0x20 && c < 0x7f;
 }
@@ -264,14 +274,14 @@ void coll_wire_put_abort(u8 *buf, const struct coll_cause *c)
 	put64(buf + 32, c->seq);
 	memset(buf + 40, 0, COLL_HOST_SIZE);
 	for (i = 0; i < COLL_HOST_SIZE - 1 && c->host[i]; i++)
-		buf[40 + i] = host_byte_ok(c->host[i]) ? c->host[i] : '?';
+		buf[40 + i] = coll_wire_host_byte_ok(c->host[i]) ? c->host[i] : '?';
 }
 
 static bool host_ok(const u8 *host)
 {
 	unsigned int i = 0;
 
-	while (i < COLL_HOST_SIZE - 1 && host_byte_ok(host[i]))
+	while (i < COLL_HOST_SIZE - 1 && coll_wire_host_byte_ok(host[i]))
 		i++;
 	while (i < COLL_HOST_SIZE && !host[i])
 		i++;

@@ -21,7 +21,7 @@
 #include "env.h"
 
 #define COLL_WIRE_MAGIC		0x4c4c4f43U	/* "COLL" */
-#define COLL_WIRE_VERSION	3
+#define COLL_WIRE_VERSION	4
 #define COLL_WIRE_HDR		56		/* bytes of a header */
 #define COLL_WIRE_HELLO		64		/* bytes of each payload */
 #define COLL_WIRE_ABORT		72
@@ -119,11 +119,12 @@ static inline u32 coll_wire_follows(const struct coll_frame *f)
  * @stripe: stream
  * @wire_min: lowest wire version that the sender speaks
  * @wire_max: highest
+ * @map: coll_wire_map()
  *
  * Nothing of it is secret.
  *
  * Wire: name 0, nonce 16, size 32, nr_nodes 36, src_node 40, dst_node 44, stripe 48,
- * wire_min 52, wire_max 56, reserved 60 (zero).
+ * wire_min 52, wire_max 56, map 60.
  */
 struct coll_hello {
 	u8	name[COLL_WIRE_NAME];
@@ -135,6 +136,7 @@ struct coll_hello {
 	u32	stripe;
 	u32	wire_min;
 	u32	wire_max;
+	u32	map;
 };
 
 /**
@@ -175,6 +177,14 @@ struct coll_rts {
  * @name: COLL_WIRE_NAME bytes, as in HELLO
  */
 u64 coll_wire_comm(const u8 *name);
+
+/**
+ * coll_wire_map() - digest of what all nodes have to agree on before they make schedules
+ * @node_of: node of each rank
+ * @size: ranks
+ * @named: is the communicator for named collectives?
+ */
+u32 coll_wire_map(const u32 *node_of, u32 size, bool named);
 
 /**
  * coll_wire_put_name_text() - the text whose MAC is the name of a communicator
@@ -236,6 +246,11 @@ int coll_wire_get_header(const u8 *buf, struct coll_frame *f);
 /* Payloads: put writes all bytes; get returns 0 or -EPROTO. */
 void coll_wire_put_hello(u8 *buf, const struct coll_hello *h);
 int coll_wire_get_hello(const u8 *buf, struct coll_hello *h);
+/*
+ * May this byte be in the name of a host? Graphic ASCII only: the name ends up in logs and
+ * terminals of other hosts and users.
+ */
+bool coll_wire_host_byte_ok(u8 c);
 void coll_wire_put_abort(u8 *buf, const struct coll_cause *c);
 int coll_wire_get_abort(const u8 *buf, struct coll_cause *c);
 void coll_wire_put_bye(u8 *buf, const struct coll_bye *b);

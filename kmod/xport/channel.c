@@ -23,6 +23,7 @@ void coll_ch_hello(const struct coll_channel *ch, struct coll_hello *h)
 		.stripe = ch->link.nr * COLL_STRIPES + COLL_STRIPE_CTRL,
 		.wire_min = COLL_WIRE_VERSION,
 		.wire_max = COLL_WIRE_VERSION,
+		.map = ch->facts.map,
 	};
 	memcpy(h->name, ch->name, sizeof(h->name));
 	memcpy(h->nonce, ch->greet.nonce, sizeof(h->nonce));

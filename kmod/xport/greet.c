@@ -25,7 +25,7 @@ void coll_greet_init(struct coll_greet *g)
 static int coll_greet_check(const struct coll_hello *h, const struct coll_hello *mine)
 {
 	if (crypto_memneq(h->name, mine->name, sizeof(h->name)) ||
-	    h->size != mine->size || h->nr_nodes != mine->nr_nodes ||
+	    h->size != mine->size || h->nr_nodes != mine->nr_nodes || h->map != mine->map ||
 	    h->src_node != mine->dst_node || h->dst_node != mine->src_node ||
 	    h->stripe != mine->stripe || h->wire_min > COLL_WIRE_VERSION ||
 	    h->wire_max < COLL_WIRE_VERSION)

@@ -14,6 +14,11 @@
 
 #define HEAR_MS	10000
 
+static uint32_t peer_map(const struct raw_comm *c)
+{
+	return coll_wire_map(c->node_of, c->size, c->flags & COLL_JOIN_NAMED);
+}
+
 /* All that depends on the key and on random numbers. */
 static void peer_plan_of(struct peer *p, const struct raw_comm *c, uint32_t node)
 {
@@ -31,6 +36,7 @@ static void peer_plan_of(struct peer *p, const struct raw_comm *c, uint32_t node
 			.stripe = s,
 			.wire_min = COLL_WIRE_VERSION,
 			.wire_max = COLL_WIRE_VERSION,
+			.map = peer_map(c),
 		};
 		memcpy(p->mine[s].name, p->name, COLL_WIRE_NAME);
 		if (getrandom(p->mine[s].nonce, COLL_WIRE_NONCE, 0) != COLL_WIRE_NONCE)
@@ -154,6 +160,8 @@ int peer_start_named(struct peer *p, uint32_t rank)
 	p->c.flags = COLL_JOIN_NAMED;
 	p->c.node_of[rank] = 0;
 	p->c.node_of[!rank] = 1;
+	p->mine[0].map = peer_map(&p->c);
+	p->mine[1].map = p->mine[0].map;
 	return peer_join(p, rank, true, NULL);
 }
 

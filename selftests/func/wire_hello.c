@@ -23,7 +23,8 @@ static const struct {
 	{ "end of the nonce", 87, -1 }, { "size", 88, 3 },
 	{ "nr_nodes", 92, 1 }, { "src", 96, 0 }, { "src beyond", 96, 2 },
 	{ "dst", 100, 1 }, { "stripe", 104, 5 }, { "wire_min", 108, COLL_WIRE_VERSION + 1 },
-	{ "wire_max", 112, COLL_WIRE_VERSION - 1 }, { "reserved", 116, 1 },
+	{ "wire_max", 112, COLL_WIRE_VERSION - 1 }, { "map", 116, -1 },
+	{ "end of the map", 119, -1 },
 };
 
 TEST(bad_hello)
@@ -90,6 +91,54 @@ TEST(hello_twice_or_not_first)
 	n = peer_put_bye(&p, 1, 0, buf);
 	op_fails(_metadata, &p, 1, buf, n, EPROTO, "bye on data");
 	peer_stop(&p);
+}
+
+/* Ranks that were told of other nodes than the others would make other schedules. */
+static void differ(struct __test_metadata *_metadata, const uint32_t *other, uint32_t flags)
+{
+	static const uint32_t node_of[] = { 0, 1, 1, 1, 2 };
+	struct raw_comm c, d;
+	struct coll_status s;
+	int a, b, sv[2];
+
+	raw_plan(&c, 5, 3);
+	memcpy(c.node_of, node_of, sizeof(node_of));
+	d = c;
+	memcpy(d.node_of, other, sizeof(node_of));
+	d.flags = flags;
+	a = raw_open();
+	b = raw_open();
+	ASSERT_EQ(0, raw_join(a, &c, 0));
+	ASSERT_EQ(0, raw_join(b, &d, 1));
+	ASSERT_EQ(0, raw_tcp_pair(sv));
+	ASSERT_EQ(0, raw_link(a, 1, sv[0], 0));
+	ASSERT_EQ(0, raw_link(b, 0, sv[1], 0));
+	close(sv[0]);
+	close(sv[1]);
+	ASSERT_EQ(0, raw_tcp_pair(sv));
+	/* It may have failed by now. */
+	raw_link(a, 1, sv[0], 1);
+	raw_link(b, 0, sv[1], 1);
+	close(sv[0]);
+	close(sv[1]);
+	ASSERT_EQ(0, raw_status_failed(a, &s));
+	EXPECT_EQ(COLL_CAUSE_PROTO, s.cause.kind);
+	close(a);
+	close(b);
+}
+
+TEST(other_nodes)
+{
+	static const uint32_t other[] = { 0, 1, 1, 2, 1 };
+
+	differ(_metadata, other, 0);
+}
+
+TEST(named_or_not)
+{
+	static const uint32_t same[] = { 0, 1, 1, 1, 2 };
+
+	differ(_metadata, same, COLL_JOIN_NAMED);
 }
 
 TEST_HARNESS_MAIN

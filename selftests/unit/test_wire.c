@@ -39,6 +39,7 @@ static struct coll_hello a_hello(void)
 		.nr_nodes = COLL_MAX_SIZE, .src_node = COLL_MAX_SIZE - 1,
 		.dst_node = 0, .stripe = COLL_MAX_STRIPES - 1,
 		.wire_min = COLL_WIRE_VERSION, .wire_max = COLL_WIRE_VERSION,
+		.map = 0x89abcdef,
 	};
 }
 
@@ -145,7 +146,7 @@ static struct coll_frame cancel_frame(void)
 static void test_header(void)
 {
 	static const u8 want[COLL_WIRE_HDR] = {
-		'C', 'O', 'L', 'L', 3, 2, 0, 0,
+		'C', 'O', 'L', 'L', 4, 2, 0, 0,
 		0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,
 		0xd4, 0xc3, 0xb2, 0xa1, 0x04, 0x03, 0x02, 0x01,
 		0x10, 0x20, 0x30, 0x40, 0x50, 0x60, 0x70, 0x80,
@@ -227,8 +228,6 @@ static void test_header(void)
 static void test_hello(void)
 {
 	struct coll_hello h = a_hello(), g;
-	u32 i;
-	bool ok = true;
 
 	memset(hello, 0xff, COLL_WIRE_HELLO);
 	coll_wire_put_hello(hello, &h);
@@ -248,12 +247,29 @@ static void test_hello(void)
 	tap_ok(!HELLO(wire_min, 0) && !HELLO(wire_min, COLL_WIRE_VERSION + 1) &&
 	       HELLO(wire_max, ~0U) && !HELLO(wire_max, COLL_WIRE_VERSION - 1),
 	       "hello: versions contain this one");
-	for (i = 60; i < 64; i++) {
-		coll_wire_put_hello(hello, &h);
-		hello[i] = 1;
-		ok &= coll_wire_get_hello(hello, &g) == -EPROTO;
+}
+
+static void test_map(void)
+{
+	u32 node_of[64], i, map;
+	bool ok = true;
+
+	for (i = 0; i < 64; i++)
+		node_of[i] = i / 8;
+	map = coll_wire_map(node_of, 64, false);
+	for (i = 0; i < 64; i++) {
+		node_of[i] ^= 1;
+		ok &= coll_wire_map(node_of, 64, false) != map;
+		node_of[i] ^= 1;
 	}
-	tap_ok(ok, "hello: reserved bytes are zero");
+	tap_ok(ok && map == coll_wire_map(node_of, 64, false), "map: of the node of each rank");
+	node_of[0] = 1;
+	node_of[8] = 0;
+	tap_ok(coll_wire_map(node_of, 64, false) != map, "map: two ranks that are exchanged");
+	node_of[0] = 0;
+	node_of[8] = 1;
+	tap_ok(coll_wire_map(node_of, 64, true) != map && coll_wire_map(node_of, 63, false) != map,
+	       "map: of the kind and the size");
 }
 
 static void test_abort(void)
@@ -567,6 +583,7 @@ int main(void)
 
 	test_header();
 	test_hello();
+	test_map();
 	test_abort();
 	test_bye();
 	test_rts();

@@ -16,6 +16,7 @@
 #include <linux/utsname.h>
 
 #include "../limits.h"
+#include "../../pure/wire.h"
 #include "../log.h"
 #include "../trace.h"
 #include "failure.h"
@@ -333,6 +334,7 @@ static int coll_group_fits(const struct coll_group *g,
 	return 0;
 }
 
+	g->map = coll_wire_map(g->node_of, g->size, j->flags & COLL_JOIN_NAMED);
 /* The seed is random: no user can fill a bucket, which all users that join would walk. */
 static u32 coll_group_hash(const u8 *key, u32 node)
 {

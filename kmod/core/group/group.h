@@ -96,6 +96,7 @@ struct coll_left {
  * @epoch: incarnation
  * @nr_local: ranks of this node
  * @most_local: largest number of ranks on one node
+ * @map: coll_wire_map(): nodes whose ranks were given other maps would make other schedules
  * @memcg: that of the first rank to join. Schedules and scratch of all ranks are charged to it.
  * @early: bytes of frames and offers that came before they were needed; atomic
  * @node_of: node of each rank
@@ -167,6 +168,7 @@ struct coll_group {
 	u32 epoch;
 	u32 nr_local;
 	u32 most_local;
+	u32 map;
 	struct mem_cgroup *memcg;
 	struct coll_early early;
 	u32 *node_of;

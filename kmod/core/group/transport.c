@@ -19,6 +19,7 @@ void coll_group_facts(struct coll_group *g, struct coll_group_facts *f)
 		.nr_nodes = g->nr_nodes,
 		.nr_local = g->nr_local,
 		.node = g->node,
+		.map = g->map,
 		.user = g->user,
 		.memcg = g->memcg,
 		.early = &g->early,

@@ -25,6 +25,7 @@ struct mem_cgroup;
  * @nr_nodes: nodes
  * @nr_local: ranks of this node
  * @node: number of this node
+ * @map: digest of the nodes of all ranks, for HELLO
  * @user: user to whom work and sockets are charged; lives as long as the group
  * @memcg: control group to which memory is charged; lives as long as the group
  * @early: bytes of frames and offers that came early; lives as long as the group
@@ -37,6 +38,7 @@ struct coll_group_facts {
 	u32 nr_nodes;
 	u32 nr_local;
 	u32 node;
+	u32 map;
 	struct coll_user *user;
 	struct mem_cgroup *memcg;
 	struct coll_early *early;
