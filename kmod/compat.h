@@ -17,6 +17,7 @@
 #include <linux/uaccess.h>
 #include <linux/uio.h>
 #include <linux/version.h>
+#include <net/genetlink.h>
 #include <net/sock.h>
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 #include <net/proto_memory.h>		/* sk_under_memory_pressure() */
@@ -303,5 +304,15 @@ static inline void coll_blake2s(const u8 *key, size_t key_len, const u8 *in, siz
 	blake2s(out, in, key, out_len, in_len, key_len);
 #endif
 }
+
+/*
+ * Only CAP_NET_ADMIN may join a multicast group of generic netlink. The flags were those of
+ * operations before 6.8. Stable kernels have the change, too, so the version does not tell.
+ */
+#ifdef GENL_MCAST_CAP_NET_ADMIN
+#define COLL_MCGRP_ADMIN	GENL_MCAST_CAP_NET_ADMIN
+#else
+#define COLL_MCGRP_ADMIN	GENL_UNS_ADMIN_PERM
+#endif
 
 #endif /* COLL_COMPAT_H */

@@ -8,6 +8,7 @@
 
 #include <linux/coll_nl.h>
 
+#include "../compat.h"
 #include "../core/group/group.h"
 #include "../core/group/link.h"
 #include "../core/group/member.h"
@@ -511,7 +512,7 @@ static void coll_nl_stalled(struct coll_group *g, const struct coll_stall *s,
 
 /* Only for administrators: events show tensors of all users. */
 static const struct genl_multicast_group coll_nl_mcgrps[] = {
-	{ .name = COLL_MCGRP_STALLS, .flags = GENL_UNS_ADMIN_PERM },
+	{ .name = COLL_MCGRP_STALLS, .flags = COLL_MCGRP_ADMIN },
 };
 
 /* Dumps take no attributes. */
