@@ -11,7 +11,7 @@
 
 #define MAX_FIELDS	48	/* above every attribute number we know */
 
-enum field_type { FIELD_U32, FIELD_U64, FIELD_STRING };
+enum field_type { FIELD_U32, FIELD_U64, FIELD_STRING, FIELD_BYTES };
 
 /**
  * struct kind - one sort of object, as its dump describes it
@@ -34,7 +34,8 @@ extern const struct kind kind_group, kind_member, kind_link, kind_select, kind_s
 struct object {
 	bool has[MAX_FIELDS];
 	uint64_t value[MAX_FIELDS];
-	char text[256];		/* of the one string an object has */
+	char text[256];		/* of the one string an object has, with a NUL behind it */
+	size_t text_len;	/* the name of a tensor may have NULs itself */
 };
 
 struct objects {

@@ -5,10 +5,13 @@
 #include "utf8.h"
 
 /* Host names come from other machines: nothing of them may end the string. */
-static void json_string(const char *s)
+/* A NUL stands behind the string. */
+static void json_string(const char *s, size_t bytes)
 {
+	const char *end = s + bytes;
+
 	putchar('"');
-	for (; *s; s++) {
+	for (; s < end; s++) {
 		unsigned char c = (unsigned char)*s;
 		size_t len = utf8_len(s);
 
@@ -35,8 +38,8 @@ static void json_object(const struct kind *kind, const struct object *o)
 		if (!o->has[i])
 			continue;
 		printf("%s\"%s\": ", comma, kind->fields[i].name);
-		if (kind->fields[i].type == FIELD_STRING)
-			json_string(o->text);
+		if (kind->fields[i].type == FIELD_STRING || kind->fields[i].type == FIELD_BYTES)
+			json_string(o->text, o->text_len);
 		else
 			printf("%llu", (unsigned long long)o->value[i]);
 		comma = ", ";

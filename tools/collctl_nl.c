@@ -112,7 +112,7 @@ const struct kind kind_stall = {
 	.name = "stalls",
 	.fields = {
 		F32(COLL_NL_STALL_GROUP, "group"),
-		[COLL_NL_STALL_NAME] = { "name", FIELD_STRING },
+		[COLL_NL_STALL_NAME] = { "name", FIELD_BYTES },
 		F64(COLL_NL_STALL_SERIAL, "serial"),
 		F64(COLL_NL_STALL_AGE_NS, "age-ns"),
 		F32(COLL_NL_STALL_STATE, "state"),
@@ -129,6 +129,13 @@ struct dump {
 	struct objects *out;
 	int error;
 };
+
+static void take_text(struct object *o, const void *text, size_t len)
+{
+	o->text_len = len < sizeof(o->text) ? len : sizeof(o->text) - 1;
+	memcpy(o->text, text, o->text_len);
+	o->text[o->text_len] = '\0';
+}
 
 /* Attributes of a newer module that we do not know are passed over. */
 static void take_attr(const struct kind *kind, struct object *o, struct nlattr *a)
@@ -149,7 +156,10 @@ static void take_attr(const struct kind *kind, struct object *o, struct nlattr *
 		o->value[n] = nla_get_u64(a);
 		break;
 	case FIELD_STRING:
-		snprintf(o->text, sizeof(o->text), "%.*s", nla_len(a), (char *)nla_data(a));
+		take_text(o, nla_data(a), strnlen(nla_data(a), (size_t)nla_len(a)));
+		break;
+	case FIELD_BYTES:
+		take_text(o, nla_data(a), (size_t)nla_len(a));
 		break;
 	}
 	o->has[n] = true;

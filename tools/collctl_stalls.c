@@ -9,10 +9,12 @@
 #include "names.h"
 
 /* Names come from other users and other machines. */
-static void print_name(const char *s)
+static void print_name(const char *s, size_t bytes)
 {
+	const char *end = s + bytes;
+
 	putchar('"');
-	for (; *s; s++) {
+	for (; s < end; s++) {
 		unsigned char c = (unsigned char)*s;
 
 		if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
@@ -58,7 +60,7 @@ static void print_all(const struct objects *stalls)
 		if (!last || o->value[COLL_NL_STALL_GROUP] != last->value[COLL_NL_STALL_GROUP] ||
 		    o->value[COLL_NL_STALL_SERIAL] != last->value[COLL_NL_STALL_SERIAL]) {
 			printf("group %llu: ", (unsigned long long)o->value[COLL_NL_STALL_GROUP]);
-			print_name(o->text);
+			print_name(o->text, o->text_len);
 			printf(" has waited %.1f s for\n",
 			       1e-9 * (double)o->value[COLL_NL_STALL_AGE_NS]);
 		}

@@ -100,6 +100,7 @@
  * parameter says otherwise; as in Horovod. BATCH: tensors that one run of the timer reports. RANKS
  * and LOGGED: ranks of a tensor in an event and in the log. TEXT: bytes of the text in the log.
  * SHOWN: tensors of a communicator in a dump, the oldest ones, which are counted under its lock.
+ * EVENTS: tensors of one user that are reported to netlink in DEFAULT_RATELIMIT_INTERVAL.
  */
 #define COLL_STALL_SEC		60U
 #define COLL_STALL_BATCH	16U
@@ -107,6 +108,7 @@
 #define COLL_STALL_LOGGED	4U
 #define COLL_STALL_TEXT		256U
 #define COLL_STALL_SHOWN	256U
+#define COLL_STALL_EVENTS	1024
 /*
  * SMALL: a vector up to this size, at most a page, is copied and not pinned. KEPT: bytes of unused
  * slots of each size that a member keeps for such copies.

@@ -8,7 +8,7 @@
 
 /**
  * coll_log_allowed() - may a line be written now?
- * @rs: the limit of this line, for all users and communicators
+ * @rs: the limit of this line: of all users together, or of one user
  * @func: the function that writes it, for the kernel's line about those that were suppressed
  *
  * In place of ___ratelimit(), which before Linux 6.16 also refuses while another CPU asks. Timers of

@@ -112,6 +112,10 @@ static struct coll_user *coll_user_alloc(kuid_t uid)
 	u->uid = uid;
 	spin_lock_init(&u->lock);
 	INIT_LIST_HEAD(&u->demoted);
+	ratelimit_state_init(&u->stall_lines, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
+	ratelimit_state_init(&u->stall_events, DEFAULT_RATELIMIT_INTERVAL, COLL_STALL_EVENTS);
+	/* Silent: the log has lines of its own about these tensors. */
+	ratelimit_set_flags(&u->stall_events, RATELIMIT_MSG_ON_RELEASE);
 	INIT_DELAYED_WORK(&u->hurry, coll_user_hurry_work);
 	INIT_DELAYED_WORK(&u->release, coll_user_release);
 	/*

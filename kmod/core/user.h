@@ -24,6 +24,7 @@
 #include <linux/atomic.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
+#include <linux/ratelimit.h>
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
 #include <linux/workqueue.h>
@@ -61,6 +62,8 @@ struct coll_user_cpu {
  * @early_bytes: kernel memory for frames and messages that came early
  * @lock: protects @cpus and @demoted
  * @cpus: time of its workers on each CPU
+ * @stall_lines: limits the lines of the log about tensors that stall
+ * @stall_events: limits the tensors of which netlink tells that they stall
  * @demoted: workers at nice 19
  * @hurry: looks for workers at nice 19 that other threads wait for
  * @release: frees the user, if there is no new reference by then
@@ -82,6 +85,8 @@ struct coll_user {
 	spinlock_t lock;
 	struct coll_user_cpu __percpu *cpus;
 	struct list_head demoted;
+	struct ratelimit_state stall_lines;
+	struct ratelimit_state stall_events;
 	struct delayed_work hurry;
 	struct delayed_work release;
 };

@@ -26,7 +26,9 @@ static struct genl_family coll_nl_family;
  * @skb: the message
  * @cb: the dump. Its position: args[0] is the serial of a group, earlier groups are done. The
  *	first args[1] places of that group are done, too; or, of stalls, args[1] and args[2] are
- *	the next tensor and the place in it
+ *	the next tensor and the place in it. What comes after the dump has begun is not shown, or
+ *	a user could make it endless: groups from serial args[3] on, and, of stalls, tensors from
+ *	args[4] on
  * @fn: writes the objects of a group
  * @index: places of the group passed so far, in this pass
  * @asked: @admin is set
@@ -400,12 +402,13 @@ static int coll_nl_stall(struct coll_nl_dump *d, struct coll_group *g,
 static int coll_nl_stalls(struct coll_group *g, struct coll_nl_dump *d)
 {
 	long *args = d->cb->args;
-	struct coll_stall_cursor at = { args[1], args[2] };
+	struct coll_stall_cursor at = { args[1], args[2], args[4] };
 	struct coll_stall_rank r;
 	struct coll_stall s;
 	int ret;
 
 	while (coll_stall_next(g, &at, &s, &r)) {
+		args[4] = at.end;
 		ret = coll_nl_stall(d, g, &s, &r);
 		if (ret)
 			return ret;
@@ -420,6 +423,7 @@ static void coll_nl_seek(struct netlink_callback *cb, u64 serial)
 	cb->args[0] = serial;
 	cb->args[1] = 0;
 	cb->args[2] = 0;
+	cb->args[4] = 0;
 }
 
 static int coll_nl_visit(struct coll_group *g, void *arg)
@@ -447,7 +451,11 @@ static int coll_nl_run(struct sk_buff *skb, struct netlink_callback *cb, bool lo
 		       int (*fn)(struct coll_group *g, struct coll_nl_dump *d))
 {
 	struct coll_nl_dump d = { .skb = skb, .cb = cb, .fn = fn };
-	int ret = coll_groups_for_each(cb->args[0], locked, coll_nl_visit, &d);
+	int ret;
+
+	if (!cb->args[3])
+		cb->args[3] = coll_groups_end();
+	ret = coll_groups_for_each(cb->args[0], cb->args[3], locked, coll_nl_visit, &d);
 
 	return ret && !skb->len ? ret : skb->len;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/atomic.h>
 #include <linux/bitmap.h>
 #include <linux/cred.h>
 #include <linux/hashtable.h>
@@ -15,8 +16,8 @@
 #include <linux/slab.h>
 #include <linux/utsname.h>
 
-#include "../limits.h"
 #include "../../pure/wire.h"
+#include "../limits.h"
 #include "../log.h"
 #include "../trace.h"
 #include "failure.h"
@@ -264,6 +265,33 @@ static int coll_group_set_user(struct coll_group *g, kuid_t payer)
 	return 0;
 }
 
+/*
+ * No id is given again soon: a reader of a trace, or of several dumps, would take one group for
+ * another. Return: an id, or a negative errno.
+ */
+static int coll_group_new_id(void)
+{
+	static atomic_t made = ATOMIC_INIT(0);
+	int least = atomic_inc_return(&made) & INT_MAX;
+	int id = ida_alloc_min(&coll_group_ids, least ?: 1, GFP_KERNEL);
+
+	return id == -ENOSPC ? ida_alloc_min(&coll_group_ids, 1, GFP_KERNEL) : id;
+}
+
+/*
+ * The name goes to logs and terminals, and the user chooses it in a namespace of its own: only
+ * graphic ASCII, as coll_wire_put_abort() sends it to other nodes.
+ */
+static void coll_group_set_host(struct coll_group *g)
+{
+	char *c;
+
+	strscpy(g->host, utsname()->nodename, sizeof(g->host));
+	for (c = g->host; *c; c++)
+		if (!coll_wire_host_byte_ok(*c))
+			*c = '?';
+}
+
 static struct coll_group *coll_group_alloc(const struct coll_join_args *a, u32 nr_local)
 {
 	const struct coll_join *j = &a->join;
@@ -275,7 +303,7 @@ static struct coll_group *coll_group_alloc(const struct coll_join_args *a, u32 n
 	if (!g)
 		return ERR_PTR(-ENOMEM);
 	INIT_LIST_HEAD(&g->plans);
-	ret = ida_alloc_min(&coll_group_ids, 1, GFP_KERNEL);
+	ret = coll_group_new_id();
 	if (ret < 0) {
 		kfree(g);
 		return ERR_PTR(ret);
@@ -306,9 +334,10 @@ static struct coll_group *coll_group_alloc(const struct coll_join_args *a, u32 n
 		if (g->node_of[i] == g->node)
 			g->local_rank[n++] = i;
 	g->most_local = coll_most_local(g);
+	g->map = coll_wire_map(g->node_of, g->size, j->flags & COLL_JOIN_NAMED);
 	g->remote_left.rank = COLL_RANK_NONE;
 	g->remote_left.seq = U64_MAX;
-	strscpy(g->host, utsname()->nodename, sizeof(g->host));
+	coll_group_set_host(g);
 	ret = coll_parts_init(g, j->flags);
 	if (ret) {
 		coll_group_free(g);
@@ -334,7 +363,6 @@ static int coll_group_fits(const struct coll_group *g,
 	return 0;
 }
 
-	g->map = coll_wire_map(g->node_of, g->size, j->flags & COLL_JOIN_NAMED);
 /* The seed is random: no user can fill a bucket, which all users that join would walk. */
 static u32 coll_group_hash(const u8 *key, u32 node)
 {
@@ -487,26 +515,38 @@ static struct coll_group *coll_groups_from_locked(u64 serial)
 	return found;
 }
 
-/* The first group from @serial on that is still there, with a reference. */
-static struct coll_group *coll_groups_next(u64 serial)
+/* The first group from @serial on, but before @end, that is still there, with a reference. */
+static struct coll_group *coll_groups_next(u64 serial, u64 end)
 {
 	struct coll_group *g;
 
 	mutex_lock(&coll_groups_lock);
 	g = coll_groups_from_locked(serial);
-	if (g)
+	if (g && g->serial < end)
 		coll_group_get(g);
+	else
+		g = NULL;
 	mutex_unlock(&coll_groups_lock);
 	return g;
 }
 
-int coll_groups_for_each(u64 serial, bool locked, int (*fn)(struct coll_group *g, void *arg),
-			 void *arg)
+u64 coll_groups_end(void)
+{
+	u64 end;
+
+	mutex_lock(&coll_groups_lock);
+	end = coll_group_serial + 1;
+	mutex_unlock(&coll_groups_lock);
+	return end;
+}
+
+int coll_groups_for_each(u64 serial, u64 end, bool locked,
+			 int (*fn)(struct coll_group *g, void *arg), void *arg)
 {
 	struct coll_group *g;
 	int ret = 0;
 
-	while (!ret && (g = coll_groups_next(serial))) {
+	while (!ret && (g = coll_groups_next(serial, end))) {
 		if (locked)
 			mutex_lock(&coll_groups_lock);
 		ret = fn(g, arg);

@@ -84,7 +84,7 @@ struct coll_left {
  * @by_serial: in coll_groups, while any member is there; coll_groups_lock
  * @serial: number of this group among all that were ever in coll_groups, which is sorted by it
  * @by_key: in coll_groups_by_key, for as long as in coll_groups; coll_groups_lock
- * @id: number for netlink and traces; unique while the group lives
+ * @id: number for netlink and traces; unique while the group lives, and not used again soon
  * @key: of the communicator
  * @uid: owner; others may not join
  * @user: shared by all groups of @uid, or of the owner of its user namespace, referenced; the work of
@@ -342,8 +342,16 @@ void coll_group_time_oldest(struct coll_group *g);
 void coll_group_time_next_oldest(struct coll_group *g);
 
 /**
+ * coll_groups_end() - the number that the next group gets
+ *
+ * With this @end coll_groups_for_each() ends, however fast users make groups.
+ */
+u64 coll_groups_end(void);
+
+/**
  * coll_groups_for_each() - walk all groups
  * @serial: skip groups with a smaller number
+ * @end: skip groups with this number or a larger one
  * @locked: members neither come nor go during a call of @fn
  * @fn: called with a reference to the group
  * @arg: for @fn
@@ -351,8 +359,8 @@ void coll_group_time_next_oldest(struct coll_group *g);
  * Other threads may join and leave between two calls. Stops when @fn returns non-zero.
  * Return: what @fn returned last; 0: there is no group.
  */
-int coll_groups_for_each(u64 serial, bool locked, int (*fn)(struct coll_group *g, void *arg),
-			 void *arg);
+int coll_groups_for_each(u64 serial, u64 end, bool locked,
+			 int (*fn)(struct coll_group *g, void *arg), void *arg);
 
 /* Note how many bytes of locked memory an op needs: for status, and once in the log. */
 void coll_group_note_memlock(struct coll_group *g, u64 wanted);

@@ -17,6 +17,7 @@
 #include "../group/group.h"
 #include "../group/member.h"
 #include "../log.h"
+#include "../user.h"
 #include "stall.h"
 #include "tensor_talk.h"
 
@@ -177,7 +178,7 @@ static bool coll_stall_next_of(struct coll_tensors *ts, const struct coll_tensor
 {
 	u32 place = n->serial == at->serial ? at->place : 0;
 
-	if (n->serial < at->serial)
+	if (n->serial < at->serial || n->serial >= at->end)
 		return false;
 	place = coll_stall_from_locked(ts, n, place, r);
 	if (!place)
@@ -196,6 +197,8 @@ static bool coll_stall_next_locked(struct coll_tensors *ts, struct coll_stall_cu
 	int i;
 
 	lockdep_assert_held(&ts->group->lock);
+	if (!at->end)
+		at->end = ts->stalls.next;
 	/* Begin with the oldest names. */
 	for (i = COLL_NR_STALL_LISTS - 1; i >= 0; i--) {
 		list_for_each_entry(n, &ts->stalls.list[i], list) {
@@ -344,9 +347,9 @@ static void coll_stall_log(struct coll_group *g, struct coll_stalls *st)
 	}
 	if (more)
 		scnprintf(st->text + len, sizeof(st->text) - len, " and %u more", more);
-	coll_log_ratelimited(pr_warn, "coll: group %u: tensor \"%*pE\" has waited %llu s for %s\n",
-			     g->id, (int)st->stall.name_len, st->stall.name,
-			     div_u64(st->stall.age_ns, NSEC_PER_SEC), st->text);
+	pr_warn("coll: group %u: tensor \"%*pE\" has waited %llu s for %s\n", g->id,
+		(int)st->stall.name_len, st->stall.name,
+		div_u64(st->stall.age_ns, NSEC_PER_SEC), st->text);
 }
 
 /* Report the tensors that are over the first threshold, up to a maximum per call. */
@@ -365,8 +368,11 @@ static void coll_stalls_tell(struct coll_tensors *ts)
 			break;
 		if (!st->nr)
 			continue;
-		coll_stall_log(g, st);
-		coll_stall_notify(g, &st->stall, st->ranks, st->nr);
+		/* No user uses up what others may report. */
+		if (coll_log_allowed(&g->user->stall_lines, __func__))
+			coll_stall_log(g, st);
+		if (coll_log_allowed(&g->user->stall_events, __func__))
+			coll_stall_notify(g, &st->stall, st->ranks, st->nr);
 	}
 }
 

@@ -64,10 +64,12 @@ struct coll_stall_rank {
  * struct coll_stall_cursor - a place in the list of what tensors wait for
  * @serial: the next tensor is this one or a later one
  * @place: the next place in it; local ranks come first, then all ranks, by number
+ * @end: tensors from this serial on are not wanted; 0: those that are posted from now on
  */
 struct coll_stall_cursor {
 	u64 serial;
 	u32 place;
+	u64 end;
 };
 
 /**
