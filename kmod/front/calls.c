@@ -23,10 +23,12 @@
 #include "watch.h"
 
 /*
- * Calls of one thread that are parked, and whose ops are in flight. Only a thread that jumps out of
- * signal handlers has more than a few. This bounds the walks under cf->lock.
+ * Calls that are parked, and whose ops are in flight: of one thread, and of one file. Only a thread
+ * that jumps out of signal handlers has more than a few, and it may end and leave them. FILE bounds
+ * the walks under cf->lock.
  */
 #define COLL_PARKED_MOST	256U
+#define COLL_PARKED_FILE	4096U
 
 /*
  * Under cf->lock. Return: true: a descriptor has been closed since the last call of the rank, so the
@@ -258,7 +260,7 @@ struct coll_call *coll_call_resume(struct coll_file *cf, u64 arg, u32 len)
 {
 	struct coll_call *call;
 	struct coll_cmd cmd = { };
-	u32 mine = 0;
+	u32 mine = 0, all = 0;
 	bool look;
 
 	if (!READ_ONCE(cf->nr_parked))
@@ -267,7 +269,10 @@ struct coll_call *coll_call_resume(struct coll_file *cf, u64 arg, u32 len)
 		memset(&cmd, 0, sizeof(cmd));
 	spin_lock(&cf->lock);
 	list_for_each_entry_reverse(call, &cf->parked, list) {
-		mine += call->task == current && !READ_ONCE(call->done);
+		if (!READ_ONCE(call->done)) {
+			mine += call->task == current;
+			all++;
+		}
 		if (!coll_call_matches(call, arg, len, &cmd))
 			continue;
 		list_del(&call->list);
@@ -279,7 +284,7 @@ struct coll_call *coll_call_resume(struct coll_file *cf, u64 arg, u32 len)
 		return call;
 	}
 	spin_unlock(&cf->lock);
-	return mine < COLL_PARKED_MOST ? NULL : ERR_PTR(-ENOMEM);
+	return mine < COLL_PARKED_MOST && all < COLL_PARKED_FILE ? NULL : ERR_PTR(-ENOMEM);
 }
 
 bool coll_calls_running(struct coll_file *cf)

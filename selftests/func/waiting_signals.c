@@ -99,10 +99,13 @@ TEST(handler_jumps)	{ handlers(_metadata, on_signal_jump, 2, 1); }
 #define LEFT_MOST	256
 #define ROUNDS		300
 
+/* Microseconds. */
+static suseconds_t jump_after = 3000;
+
 /* Submit a barrier of rank 0, and jump out of the call. Return: 0, or why it was refused. */
 static int leave_by_jump(struct coll_cmd *cmd)
 {
-	const struct itimerval soon = { .it_value = { .tv_usec = 3000 } }, never = { };
+	const struct itimerval soon = { .it_value = { .tv_usec = jump_after } }, never = { };
 	int64_t posted = test_posted(&comm, 0);
 	volatile int ret = 0;
 
@@ -144,6 +147,58 @@ TEST(jumps_away)
 		ASSERT_EQ(0, raw_submit(comm.fd[1], &cmd));
 	}
 	EXPECT_EQ(0, test_good(&comm));
+	raw_stop(&comm);
+}
+
+/* The same for all threads of a file. */
+#define LEFT_ALL	4096
+
+static void *leave_and_end(void *arg)
+{
+	static struct coll_cmd cmds[LEFT_MOST];
+	sigset_t alarm;
+	int *ret = arg, i;
+
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	pthread_sigmask(SIG_UNBLOCK, &alarm, NULL);
+	for (i = 0; i < LEFT_MOST && !*ret; i++) {
+		raw_barrier(&cmds[i]);
+		*ret = leave_by_jump(&cmds[i]);
+	}
+	return NULL;
+}
+
+/* Threads that jump out of their calls, and end: no walk over the calls of a file gets long. */
+TEST(threads_jump_and_end)
+{
+	struct sigaction sa = { .sa_handler = on_signal_jump };
+	static struct coll_cmd cmd;
+	sigset_t alarm;
+	pthread_t t;
+	int i, ret = 0;
+
+	jump_after = 1000;
+	sigaction(SIGALRM, &sa, NULL);
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &alarm, NULL);
+	ASSERT_EQ(0, raw_start(&comm, 2, 1));
+	raw_barrier(&cmd);
+	for (i = 0; i <= LEFT_ALL / LEFT_MOST && !ret; i++) {
+		ASSERT_EQ(0, pthread_create(&t, NULL, leave_and_end, &ret));
+		pthread_join(t, NULL);
+	}
+	EXPECT_EQ(-ENOMEM, ret);
+	EXPECT_EQ(LEFT_ALL, test_posted(&comm, 0));
+	for (i = 0; i < LEFT_ALL; i++)
+		EXPECT_EQ(0, raw_submit(comm.fd[1], &cmd));
+	/* All are done: there is room again. */
+	ret = 0;
+	ASSERT_EQ(0, pthread_create(&t, NULL, leave_and_end, &ret));
+	pthread_join(t, NULL);
+	EXPECT_EQ(0, ret);
+	EXPECT_EQ(LEFT_ALL + LEFT_MOST, test_posted(&comm, 0));
 	raw_stop(&comm);
 }
 
