@@ -60,6 +60,7 @@ static void coll_user_release(struct work_struct *work)
 		return;
 	destroy_workqueue(u->wq);
 	destroy_workqueue(u->reap_wq);
+	destroy_workqueue(u->end_wq);
 	/* No worker of this user is left that could arm @hurry again. */
 	cancel_delayed_work_sync(&u->hurry);
 	mutex_lock(&coll_users_lock);
@@ -111,11 +112,11 @@ static struct coll_user *coll_user_alloc(kuid_t uid)
 		return NULL;
 	u->uid = uid;
 	spin_lock_init(&u->lock);
-	INIT_LIST_HEAD(&u->demoted);
 	ratelimit_state_init(&u->stall_lines, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
 	ratelimit_state_init(&u->stall_events, DEFAULT_RATELIMIT_INTERVAL, COLL_STALL_EVENTS);
 	/* Silent: the log has lines of its own about these tensors. */
 	ratelimit_set_flags(&u->stall_events, RATELIMIT_MSG_ON_RELEASE);
+	INIT_LIST_HEAD(&u->demoted);
 	INIT_DELAYED_WORK(&u->hurry, coll_user_hurry_work);
 	INIT_DELAYED_WORK(&u->release, coll_user_release);
 	/*
@@ -128,12 +129,16 @@ static struct coll_user *coll_user_alloc(kuid_t uid)
 				from_kuid(&init_user_ns, uid));
 	u->reap_wq = alloc_workqueue("coll_reap-%u", WQ_UNBOUND, slots,
 				     from_kuid(&init_user_ns, uid));
-	if (u->cpus && u->wq && u->reap_wq)
+	u->end_wq = alloc_workqueue("coll_end-%u", WQ_UNBOUND, slots,
+				    from_kuid(&init_user_ns, uid));
+	if (u->cpus && u->wq && u->reap_wq && u->end_wq)
 		return u;
 	if (u->wq)
 		destroy_workqueue(u->wq);
 	if (u->reap_wq)
 		destroy_workqueue(u->reap_wq);
+	if (u->end_wq)
+		destroy_workqueue(u->end_wq);
 	free_percpu(u->cpus);
 	kfree(u);
 	return NULL;

@@ -52,6 +52,8 @@ struct coll_user_cpu {
  * @wq: progress of links, slices, local steps
  * @reap_wq: teardown of groups, which waits for work on @wq and for peers; and of kept pins
  *	and files, which waits for address spaces and progress threads
+ * @end_wq: ends what was in flight when a group failed, and what waits for a rank that has left.
+ *	Its items wait for no lock that a user can hold for long, but there may be very many
  * @groups: groups that have not been freed, also those without members
  * @conns: conns that have not been freed
  * @polled: conns that a worker or a caller polls. If these use all CPUs, data waits for callers.
@@ -60,10 +62,10 @@ struct coll_user_cpu {
  *	COLL_INFLIGHT_FREE of each file
  * @names: names of tensors
  * @early_bytes: kernel memory for frames and messages that came early
- * @lock: protects @cpus and @demoted
- * @cpus: time of its workers on each CPU
  * @stall_lines: limits the lines of the log about tensors that stall
  * @stall_events: limits the tensors of which netlink tells that they stall
+ * @lock: protects @cpus and @demoted
+ * @cpus: time of its workers on each CPU
  * @demoted: workers at nice 19
  * @hurry: looks for workers at nice 19 that other threads wait for
  * @release: frees the user, if there is no new reference by then
@@ -75,6 +77,7 @@ struct coll_user {
 	kuid_t uid;
 	struct workqueue_struct *wq;
 	struct workqueue_struct *reap_wq;
+	struct workqueue_struct *end_wq;
 	atomic_t groups;
 	atomic_t conns;
 	atomic_t polled;
@@ -82,11 +85,11 @@ struct coll_user {
 	atomic_t posts;
 	atomic_t names;
 	atomic64_t early_bytes;
+	struct ratelimit_state stall_lines;
+	struct ratelimit_state stall_events;
 	spinlock_t lock;
 	struct coll_user_cpu __percpu *cpus;
 	struct list_head demoted;
-	struct ratelimit_state stall_lines;
-	struct ratelimit_state stall_events;
 	struct delayed_work hurry;
 	struct delayed_work release;
 };

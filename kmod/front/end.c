@@ -24,10 +24,12 @@
 #include <linux/mmu_notifier.h>
 
 #include "../compat.h"
+#include "../core/group/account.h"
 #include "../core/group/failure.h"
 #include "../core/group/group.h"
 #include "../core/group/member.h"
 #include "../core/group/proxy.h"
+#include "../core/worker.h"
 #include "calls.h"
 #include "end.h"
 #include "file.h"
@@ -69,6 +71,14 @@ static bool coll_end_is_busy(struct coll_file *cf)
 	return coll_calls_running(cf) || coll_member_busy(cf->member);
 }
 
+/* The work item is one of coll_alarm_wq: another one ends what is in flight. */
+static void coll_watch_end(struct coll_file *cf, u32 kind)
+{
+	/* Its last op may have ended just now. */
+	if (coll_member_gone_soon(cf->member, kind))
+		coll_member_left(cf->member);
+}
+
 static void coll_watch_work(struct work_struct *work)
 {
 	struct coll_file *cf = container_of(to_delayed_work(work),
@@ -78,9 +88,9 @@ static void coll_watch_work(struct work_struct *work)
 	if (!coll_end_is_busy(cf))
 		return;
 	if (coll_process_ends(m->owner) || coll_process_execs(m->owner))
-		coll_member_gone(m, COLL_CAUSE_EXIT);
+		coll_watch_end(cf, COLL_CAUSE_EXIT);
 	else if (READ_ONCE(cf->closed) && coll_end_is_closed(cf, 0))
-		coll_member_gone(m, COLL_CAUSE_CLOSE);
+		coll_watch_end(cf, COLL_CAUSE_CLOSE);
 	else
 		coll_watch_later(cf);
 }
@@ -141,8 +151,8 @@ static void coll_mn_release(struct mmu_notifier *mn, struct mm_struct *mm)
 	struct coll_file *cf = container_of(mn, struct coll_file, mn);
 	struct coll_group *g = coll_member_group(cf->member);
 
-	if (coll_member_exits(cf->member))
-		queue_work(coll_alarm_wq, &cf->exited);
+	if (coll_member_gone_soon(cf->member, COLL_CAUSE_EXIT))
+		queue_work(g->user->end_wq, &cf->exited);
 	if (g)
 		queue_work(g->user->reap_wq, &cf->unregister);
 }
@@ -150,8 +160,15 @@ static void coll_mn_release(struct mmu_notifier *mn, struct mm_struct *mm)
 static void coll_exited_work(struct work_struct *work)
 {
 	struct coll_file *cf = container_of(work, struct coll_file, exited);
+	struct coll_group *g = coll_member_group(cf->member);
+	struct coll_worker w;
 
+	coll_worker_begin_control(&w, g->user, NULL, 0, 0);
+	/* Other nodes have to learn that the rank has left. */
+	coll_worker_control(&w, true);
 	coll_member_left(cf->member);
+	coll_account_work(g, w.begin);
+	coll_worker_end(&w);
 }
 
 /*

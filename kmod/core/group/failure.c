@@ -12,6 +12,7 @@
 
 #include "../trace.h"
 #include "../worker.h"
+#include "account.h"
 #include "failure.h"
 #include "group.h"
 #include "link.h"
@@ -128,20 +129,20 @@ static void coll_group_end(struct coll_group *g)
 {
 	coll_group_end_ops(g);
 	coll_parts_fail(g);
-	coll_group_put(g);
 }
 
 void coll_group_failed(struct coll_group *g)
 {
 	coll_group_tell(g);
 	coll_group_end(g);
+	coll_group_put(g);
 }
 
 void coll_group_failed_soon(struct coll_group *g)
 {
 	coll_group_tell(g);
 	/* Queued once at most: there is only one first failure. */
-	queue_work(coll_alarm_wq, &g->failing);
+	queue_work(g->user->end_wq, &g->failing);
 }
 
 void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
@@ -157,7 +158,14 @@ void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
 
 void coll_group_failing(struct work_struct *work)
 {
-	coll_group_end(container_of(work, struct coll_group, failing));
+	struct coll_group *g = container_of(work, struct coll_group, failing);
+	struct coll_worker w;
+
+	coll_worker_begin(&w, g->user, &g->error);
+	coll_group_end(g);
+	coll_account_work(g, w.begin);
+	coll_worker_end(&w);
+	coll_group_put(g);
 }
 
 /*

@@ -15,9 +15,10 @@ struct work_struct;
 struct workqueue_struct;
 
 /*
- * Runs deadlines and failures of all users. Its work items take no lock that a user can hold
- * for long: no socket lock, no mmap lock, no conn->lock. Work that may take such a lock is queued
- * on group->user->wq.
+ * Runs deadlines of all users. Its work items are short, and take no lock that a user can hold for
+ * long: no socket lock, no mmap lock, no conn->lock. Work that may take such a lock is queued on
+ * group->user->wq. Work that may be long is queued on group->user->end_wq: it ends all that is in
+ * flight.
  */
 extern struct workqueue_struct *coll_alarm_wq;
 
@@ -52,7 +53,7 @@ void coll_group_failed(struct coll_group *g);
 
 /*
  * As coll_group_failed(), for callers that must not wait until ops end. When it returns the links
- * have been asked to send ABORT. A work item of coll_alarm_wq does the rest.
+ * have been asked to send ABORT. A work item of group->user->end_wq does the rest.
  */
 void coll_group_failed_soon(struct coll_group *g);
 

@@ -201,17 +201,17 @@ void coll_member_gone(struct coll_member *m, u32 kind)
 		coll_group_left(m);
 }
 
-bool coll_member_exits(struct coll_member *m)
+bool coll_member_gone_soon(struct coll_member *m, u32 kind)
 {
 	struct coll_group *g = coll_member_group(m);
 	enum coll_member_end end;
 
 	if (!g || test_bit(0, &m->gone))
 		return false;
-	end = coll_member_ended(m, g, COLL_CAUSE_EXIT);
+	end = coll_member_ended(m, g, kind);
 	if (end == COLL_END_FAILS)
 		coll_group_failed_soon(g);
-	return end == COLL_END_IN_ORDER;
+	return end == COLL_END_IN_ORDER && kind == COLL_CAUSE_EXIT;
 }
 
 void coll_member_left(struct coll_member *m)

@@ -185,20 +185,22 @@ bool coll_member_is_mine(const struct coll_member *m);
 void coll_member_gone(struct coll_member *m, u32 kind);
 
 /**
- * coll_member_exits() - the address space of this member's process is being torn down
+ * coll_member_gone_soon() - as coll_member_gone(), for a caller that must not wait
  * @m: member
+ * @kind: COLL_CAUSE_EXIT or _CLOSE
  *
- * As coll_member_gone(), for a caller that must not wait until all ops have been ended.
+ * A work item ends what is in flight.
  *
- * Return: true: the caller has to call coll_member_left() later, from a work item.
+ * Return: true: the rank has left after its last op. The caller has to call coll_member_left() from
+ * a work item, which takes long if the rank has many messages.
  */
-bool coll_member_exits(struct coll_member *m);
+bool coll_member_gone_soon(struct coll_member *m, u32 kind);
 
 /**
  * coll_member_left() - this member has ended after its last op, and in good order
  * @m: member
  *
- * coll_member_exits() has returned true. This is not checked again: the process may have executed
+ * coll_member_gone_soon() has returned true. This is not checked again: the process may have executed
  * another program meanwhile, whose end must not fail the group.
  */
 void coll_member_left(struct coll_member *m);

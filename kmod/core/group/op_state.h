@@ -83,7 +83,7 @@ enum coll_op_state {
  * @deadline: fails the group; holds a reference (@memory) while armed
  * @expires: the earliest deadline of its requests, by coll_deadline(); 0: none; group->lock
  * @grace: the deadline has passed, and @expires is COLL_OP_GRACE after it; group->lock
- * @end_work: ends the op, when a work item of coll_alarm_wq has dropped the last ref
+ * @end_work: ends the op, when coll_op_put_later() has dropped the last ref
  * @exec: the laid out schedule; NULL before the op runs
  * @on_complete: coll_op_ended(): called once, by the thread that drops the last ref. It is a
  *	pointer because this room must not call op/. Process context, no spinlocks. The caller

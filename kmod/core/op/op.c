@@ -93,7 +93,7 @@ static void coll_op_fail_late(struct coll_op *op, const struct coll_cause *cause
 	}
 	spin_unlock(&g->lock);
 	if (first)
-		coll_group_failed(g);
+		coll_group_failed_soon(g);
 	if (claimed)
 		coll_op_put_later(op);
 }
@@ -717,11 +717,10 @@ const struct coll_group_part coll_op_part = {
 
 void coll_op_put_later(struct coll_op *op)
 {
+	struct coll_user *u = op->group->user;
+
 	if (!atomic_dec_and_test(&op->refs))
 		return;
 	/* After a failure no op starts, and ending this one only gives its pages back. */
-	if (READ_ONCE(op->group->error))
-		coll_op_ended(op);
-	else
-		queue_work(op->group->user->wq, &op->end_work);
+	queue_work(READ_ONCE(op->group->error) ? u->end_wq : u->wq, &op->end_work);
 }

@@ -48,8 +48,8 @@ void coll_op_discard(struct coll_op *op);
 int coll_op_post_ordered(struct coll_req *req, struct coll_op **spare);
 
 /*
- * As coll_op_put(), for work items of coll_alarm_wq. If the end of the op may start the next op,
- * that work goes to the queue of the user.
+ * As coll_op_put(), for work items of coll_alarm_wq. The last ref ends the op on a queue of the
+ * user: this may start the next op, or unpin a large buffer.
  */
 void coll_op_put_later(struct coll_op *op);
 

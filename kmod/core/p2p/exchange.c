@@ -93,7 +93,7 @@ static void coll_exchange_deadline(struct work_struct *work)
 	}
 	spin_unlock(&g->lock);
 	if (lead) {
-		coll_group_failed(g);
+		coll_group_failed_soon(g);
 		coll_msg_put(lead);
 	}
 	coll_exchange_put(x);

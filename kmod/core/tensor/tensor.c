@@ -212,7 +212,7 @@ static void coll_tensors_deadline(struct work_struct *work)
 	}
 	spin_unlock(&g->lock);
 	if (failed)
-		coll_group_failed(g);
+		coll_group_failed_soon(g);
 	queue_work(g->user->wq, &ts->work);
 	coll_tensors_call(g);
 }
