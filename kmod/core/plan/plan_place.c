@@ -456,7 +456,7 @@ static int coll_plan_scratch_of(struct coll_plan *p, struct coll_part *part, str
 {
 	if (!coll_scratch_used(p, part, vec))
 		return 0;
-	if (bytes > *left)
+	if (bytes > min_t(u64, *left, COLL_SCRATCH_MAX))
 		return -ENOMEM;
 	*left -= bytes;
 	vec->buf = coll_buf_scratch(bytes, false);
@@ -472,8 +472,6 @@ int coll_plan_scratch(struct coll_plan *p)
 	int ret;
 
 	half *= min(p->x->blocks, p->x->at_once);
-	if (half && half > COLL_SCRATCH_MAX / size)
-		return -ENOMEM;
 	for (i = 0; i < p->x->nr_parts; i++) {
 		struct coll_part *part = &p->x->parts[i];
 

@@ -9,6 +9,7 @@
  */
 #include <linux/build_bug.h>
 #include <linux/lockdep.h>
+#include <linux/log2.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 
@@ -91,6 +92,16 @@ static u32 coll_fuse_limit(u32 asked, u32 most)
 	return asked && asked < most ? asked : most;
 }
 
+u64 coll_fuse_threshold(const struct coll_group *g, u64 bytes)
+{
+	/* Sets of partial results of an allreduce, and their size, at most 4 times that of f8 or i8. */
+	u32 sets = ilog2(g->nr_nodes) + 1, wide = 4;
+
+	bytes = min_t(u64, bytes, COLL_FUSE_BYTES);
+	/* A fusion is one block, however large. On one node it takes no scratch. */
+	return g->nr_nodes > 1 ? min_t(u64, bytes, COLL_SCRATCH_MAX / (sets * wide)) : bytes;
+}
+
 void coll_tensors_set_fusion(struct coll_group *g, u64 threshold, u32 most, u32 ahead)
 {
 	struct coll_coord *c = &g->tensors->coord;
@@ -98,7 +109,7 @@ void coll_tensors_set_fusion(struct coll_group *g, u64 threshold, u32 most, u32 
 	BUILD_BUG_ON(COLL_FUSE_MOST != COLL_TENSOR_FUSE_MAX);
 	BUILD_BUG_ON(COLL_FUSE_BYTES != COLL_TENSOR_FUSE_BYTES);
 	spin_lock(&g->lock);
-	c->threshold = min_t(u64, threshold, COLL_FUSE_BYTES);
+	c->threshold = coll_fuse_threshold(g, threshold);
 	c->most = coll_fuse_limit(most, coll_tensors_bound(COLL_FUSE_MOST, c->nr_local));
 	c->ahead = coll_fuse_limit(ahead, COLL_FUSE_AHEAD);
 	spin_unlock(&g->lock);

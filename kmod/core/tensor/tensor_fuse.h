@@ -5,6 +5,9 @@
 
 #include "tensors.h"
 
+/* The threshold of a communicator when user space asks for @bytes. */
+u64 coll_fuse_threshold(const struct coll_group *g, u64 bytes);
+
 /* Set the limits of fusions, see struct coll_tensor_fuse. The group has tensors. */
 void coll_tensors_set_fusion(struct coll_group *g, u64 threshold, u32 most, u32 ahead);
 
