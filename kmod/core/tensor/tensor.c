@@ -3,6 +3,7 @@
 #include <linux/lockdep.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/siphash.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
@@ -383,8 +384,14 @@ static bool coll_tensors_round(struct coll_group *g)
 
 void coll_tensors_flush(struct coll_group *g)
 {
-	while (coll_tensors_round(g))
+	while (coll_tensors_round(g)) {
+		/* A peer may cause more work all the time. A worker goes on with it. */
+		if (fatal_signal_pending(current)) {
+			queue_work(g->user->wq, &g->tensors->work);
+			return;
+		}
 		cond_resched();
+	}
 }
 
 /* --- ending --------------------------------------------------------------------- */
