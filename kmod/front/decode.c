@@ -97,6 +97,17 @@ struct coll_areas {
 };
 
 /*
+ * Is the input in the memory of the output, if they have the same addresses? A registered buffer is
+ * not what its addresses are by now, if they have been mapped anew.
+ */
+static bool coll_is_same_memory(const struct coll_cmd *c)
+{
+	if (!(c->flags & COLL_CMD_REG_SEND))
+		return true;
+	return c->flags & COLL_CMD_REG_RECV && c->send_buf == c->recv_buf;
+}
+
+/*
  * Input and output are either the same bytes, or have no byte in common. Blocks of one vector may
  * lie in gaps of the other.
  */
@@ -105,7 +116,7 @@ static int coll_check_overlap(struct coll_cmd *c, const struct coll_areas *a)
 	if (c->flags & COLL_CMD_INPLACE || !coll_areas_meet(&a->in, &a->out))
 		return 0;
 	if (c->send_addr == c->recv_addr && coll_areas_equal(&a->in, &a->out) &&
-	    !coll_out_lies_in(c->collective)) {
+	    coll_is_same_memory(c) && !coll_out_lies_in(c->collective)) {
 		/* Users of NCCL ask for "in place" like this. */
 		c->flags |= COLL_CMD_INPLACE;
 		c->flags &= ~COLL_CMD_REG_SEND;

@@ -87,4 +87,24 @@ TEST(register_until_full)
 	close(fd);
 }
 
+/* A registered buffer is not what now lies at its addresses. */
+TEST(registered_input_at_the_place_of_the_output)
+{
+	static float x[16];
+	struct coll_register r = { .addr = (uintptr_t)x, .len = sizeof(x), .flags = COLL_REG_WRITE };
+	struct raw_comm c;
+	struct coll_cmd cmd;
+
+	ASSERT_EQ(0, raw_start(&c, 1, 1));
+	ASSERT_EQ(0, ioc(c.fd[0], COLL_IOC_REGISTER, &r));
+	raw_allreduce(&cmd, x, x, 16, COLL_F32, COLL_OP_SUM);
+	cmd.flags = COLL_CMD_REG_SEND;
+	cmd.send_buf = r.id;
+	EXPECT_EQ(-EINVAL, raw_submit(c.fd[0], &cmd));
+	cmd.flags |= COLL_CMD_REG_RECV;
+	cmd.recv_buf = r.id;
+	EXPECT_EQ(0, raw_submit(c.fd[0], &cmd));
+	raw_stop(&c);
+}
+
 TEST_HARNESS_MAIN
