@@ -53,20 +53,35 @@ static bool has_to_look(const coll_comm_t *comm)
 	return !comm->settles && async_any_held_beside(comm);
 }
 
-static int submit_to_kernel(coll_comm_t *comm, const struct coll_cmd *cmd)
+/*
+ * Has the command a deadline, and may it have to wait behind the queue? async_flush() knows no
+ * deadlines.
+ */
+static bool waits_in_time(coll_comm_t *comm, const struct coll_cmd *cmd)
+{
+	return cmd->timeout_ns && async_in_use(comm) && async_is_queued(comm);
+}
+
+/* There have been nonblocking commands. */
+static int submit_behind(coll_comm_t *comm, const struct coll_cmd *cmd)
 {
 	int ret;
 
-	if (comm->idle || has_to_look(comm))
-		return submit_and_look(comm, cmd);
-	if (async_in_use(comm)) {
-		flush_before(comm, cmd);
-		/* No room in the kernel: commands that end make room. */
-		while ((ret = ioctl_submit(comm, cmd)) == -EAGAIN && async_reap_one(comm))
-			;
-		return ret;
+	flush_before(comm, cmd);
+	/* No room in the kernel: commands that end make room. */
+	while ((ret = ioctl_submit(comm, cmd)) == -EAGAIN && async_has_inflight(comm)) {
+		if (cmd->timeout_ns)
+			return submit_and_look(comm, cmd);
+		async_reap_one(comm);
 	}
-	return ioctl_submit(comm, cmd);
+	return ret;
+}
+
+static int submit_to_kernel(coll_comm_t *comm, const struct coll_cmd *cmd)
+{
+	if (comm->idle || has_to_look(comm) || waits_in_time(comm, cmd))
+		return submit_and_look(comm, cmd);
+	return async_in_use(comm) ? submit_behind(comm, cmd) : ioctl_submit(comm, cmd);
 }
 
 int coll_submit(coll_comm_t *comm, const struct coll_cmd *cmd)

@@ -74,11 +74,24 @@ void shm_turn_look_around(void (*look)(void))
 	atomic_store_explicit(&look_around, look, memory_order_release);
 }
 
+/* Is the time over? It begins with the first call. @until is 0 then. */
+static bool is_over(uint64_t timeout_ns, uint64_t *until, unsigned int look)
+{
+	uint64_t now;
+
+	if (!timeout_ns)
+		return false;
+	if (!*until) {
+		now = relax_now_ns();
+		*until = timeout_ns < ~0ULL - now ? now + timeout_ns : ~0ULL;
+	}
+	return look >= LOOKS && relax_now_ns() > *until;
+}
+
 int shm_turn_begin(struct shm *s, uint64_t timeout_ns)
 {
-	uint64_t until = 0, now;
 	unsigned int look;
-	uint64_t turn;
+	uint64_t until = 0, turn;
 
 	for (look = 0;; look += look < 2 * LOOKS) {
 		turn = atomic_load_explicit(&s->turn, memory_order_acquire);
@@ -92,11 +105,7 @@ int shm_turn_begin(struct shm *s, uint64_t timeout_ns)
 		}
 		if ((turn & WHOSE & ~STATES) == self())
 			return -EDEADLK;
-		if (timeout_ns && !until) {
-			now = relax_now_ns();
-			until = timeout_ns < ~0ULL - now ? now + timeout_ns : ~0ULL;
-		}
-		if (until && look >= LOOKS && relax_now_ns() > until)
+		if (is_over(timeout_ns, &until, look))
 			return -ETIME;
 		pause_once(look);
 	}
@@ -144,9 +153,9 @@ void shm_turn_given(struct shm *s)
 
 int shm_turn_wait(coll_comm_t *comm, const struct coll_cmd *cmd)
 {
+	uint64_t until = 0, turn;
 	struct shm *s = comm->shm;
 	unsigned int look;
-	uint64_t turn;
 
 	if (!s || !*s->alive || coll_is_message(cmd->collective))
 		return 0;
@@ -157,6 +166,8 @@ int shm_turn_wait(coll_comm_t *comm, const struct coll_cmd *cmd)
 			return 0;
 		if ((turn & WHOSE) == (self() | HERE))
 			return -EDEADLK;
+		if (is_over(cmd->timeout_ns, &until, look))
+			return -ETIME;
 		pause_once(look);
 	}
 }

@@ -47,7 +47,8 @@ void shm_turn_given(struct shm *s);
  * @comm: communicator
  * @cmd: any command; messages need not wait
  *
- * For calls that do not use shm_submit(). Return: 0 or -EDEADLK, as above.
+ * For calls that do not use shm_submit(). Return: 0; -ETIME at the deadline of @cmd; -EDEADLK, as
+ * above.
  */
 int shm_turn_wait(coll_comm_t *comm, const struct coll_cmd *cmd);
 

@@ -15,6 +15,8 @@
 
 /* A thread that waits for several things looks at each of them at this interval. */
 #define SLICE_NS	500000ULL
+/* Between two looks at the deadlines of the queue, which may be long. */
+#define MIND_NS		5000000ULL
 
 /* All struct async of the process, and how many commands they hold together. */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -327,9 +329,10 @@ static void push_queue(struct async *a)
 	}
 }
 
-static void drop_first(struct async *a, int err)
+/* End the command at this place of the queue; lock held. */
+static void drop(struct async *a, coll_request_t **at, int err)
 {
-	coll_request_t *req = dequeue(a, &a->queue);
+	coll_request_t *req = dequeue(a, at);
 
 	a->inflight++;
 	async_complete(a, req, err);
@@ -349,7 +352,7 @@ static void give_up(struct async *a, int err)
 	if (a->flying)
 		shortcut_of(a)->drop(a, err);
 	while (a->queue)
-		drop_first(a, err);
+		drop(a, &a->queue, err);
 	for (req = a->live; req; req = req->live_next)
 		if (!req->done)
 			async_complete(a, req, err);
@@ -446,13 +449,28 @@ void async_look_around(void)
 		look_at_others(NULL);
 }
 
-/* A command that waits behind a shortcut has a deadline, too, unknown to the kernel. Lock held. */
-static void mind_queue(struct async *a)
+/*
+ * Commands in the queue have deadlines, too, unknown to the kernel. Lock held. Return: has one of
+ * them passed?
+ */
+static bool mind_queue(struct async *a)
 {
-	if (!a->flying || !a->queue || a->broken || !is_late(a->queue))
-		return;
-	drop_first(a, async_expire(a));
+	coll_request_t **at = &a->queue;
+	uint64_t now;
+
+	if (!a->queue || a->broken)
+		return false;
+	now = relax_now_ns();
+	if (now - a->minded < MIND_NS)
+		return false;
+	a->minded = now;
+	while (*at && !is_late(*at))
+		at = &(*at)->next;
+	if (!*at)
+		return false;
+	drop(a, at, async_expire(a));
 	pthread_cond_broadcast(&a->changed);
+	return true;
 }
 
 /*
@@ -473,7 +491,6 @@ static void watch(struct async *a, uint64_t ns)
 {
 	bool more = a->inflight || a->queue || a->refused;
 
-	mind_queue(a);
 	if (more && ns > SLICE_NS)
 		ns = SLICE_NS;
 	if (a->watching && ns) {
@@ -496,7 +513,7 @@ static void watch(struct async *a, uint64_t ns)
 /* Make progress within @ns: look, reap, or wait for the thread that does. Lock held. */
 static void progress(struct async *a, uint64_t ns)
 {
-	if (a->flying && look(a))
+	if ((a->flying && look(a)) || mind_queue(a))
 		return;
 	if (any_held() != async_held(a)) {
 		look_at_others(a);
@@ -506,17 +523,15 @@ static void progress(struct async *a, uint64_t ns)
 		watch(a, ns);
 		return;
 	}
-	if (a->reaping) {
-		if (a->refused)
-			try_again(a, ns);
-		else if (ns)
-			await_change(a, ns);
-		return;
-	}
-	/* coll_cancel() of another thread may end a command in the queue. */
+	/* coll_cancel() of another thread may end a command in the queue. And see mind_queue(). */
 	if (a->queue && ns > SLICE_NS)
 		ns = SLICE_NS;
-	reap(a, ns);
+	if (!a->reaping)
+		reap(a, ns);
+	else if (a->refused)
+		try_again(a, ns);
+	else if (ns)
+		await_change(a, ns);
 }
 
 static int request_new(coll_comm_t *comm, const struct coll_cmd *cmd,
@@ -640,12 +655,23 @@ static bool takes_turn(const struct async *a, const coll_request_t *req)
 	       __atomic_load_n(&s->h->active, __ATOMIC_ACQUIRE) && !shm_turn_is_given(s);
 }
 
+/* The deadline of a command has passed while a thread has the turn. Return: why the command ends. */
+static int late_for_turn(struct async *a)
+{
+	int ret;
+
+	pthread_mutex_lock(&a->lock);
+	ret = a->broken ? a->broken : async_expire(a);
+	pthread_mutex_unlock(&a->lock);
+	return ret;
+}
+
 static int start_in_kernel(struct async *a, coll_request_t *req)
 {
 	int ret = shm_turn_wait(a->comm, &req->cmd);
 
 	if (ret)
-		return ret;
+		return ret == -ETIME ? late_for_turn(a) : ret;
 	pthread_mutex_lock(&a->lock);
 	ret = req->active ? -EBUSY : prepare_counts(a->comm, req);
 	if (!ret) {
@@ -664,9 +690,9 @@ static int request_start(struct async *a, coll_request_t *req)
 
 	if (!takes_turn(a, req))
 		return start_in_kernel(a, req);
-	ret = shm_turn_begin(s, 0);
+	ret = shm_turn_begin(s, req->cmd.timeout_ns);
 	if (ret)
-		return ret;
+		return ret == -ETIME ? late_for_turn(a) : ret;
 	pthread_mutex_lock(&a->lock);
 	ret = req->active ? -EBUSY : prepare_counts(a->comm, req);
 	if (!ret) {
@@ -848,6 +874,7 @@ static int ioctl_cancel(coll_comm_t *comm, uint64_t handle, uint32_t flags)
 int coll_cancel(coll_request_t *req)
 {
 	struct async *a;
+	int ret = 0;
 
 	if (!req)
 		return 0;
@@ -860,24 +887,36 @@ int coll_cancel(coll_request_t *req)
 		return -EPERM;
 	pthread_mutex_lock(&a->lock);
 	if (req->active && !req->done && !unqueue(a, req))
-		ioctl_cancel(a->comm, req->cmd.handle, 0);
+		ret = ioctl_cancel(a->comm, req->cmd.handle, 0);
 	pthread_mutex_unlock(&a->lock);
-	return 0;
+	/* It is about to end without that. */
+	return ret == -ENOENT || ret == -EALREADY ? 0 : ret;
 }
 
 /* The application finalizes, so no message will come for its receives. Lock held. */
-static void cancel_receives(struct async *a)
+static int cancel_receives(struct async *a)
 {
 	coll_request_t *req, *next;
 
 	if (!(a->comm->version.features & COLL_FEAT_CANCEL))
-		return;
+		return 0;
 	for (req = a->queue; req; req = next) {
 		next = req->next;
 		if (req->cmd.collective == COLL_RECV)
 			unqueue(a, req);
 	}
-	ioctl_cancel(a->comm, 0, COLL_CANCEL_RECEIVES);
+	return ioctl_cancel(a->comm, 0, COLL_CANCEL_RECEIVES);
+}
+
+/* Lock held. */
+static bool only_receives(const struct async *a)
+{
+	const coll_request_t *req;
+
+	for (req = a->live; req; req = req->live_next)
+		if (!req->done && req->cmd.collective != COLL_RECV)
+			return false;
+	return true;
 }
 
 int coll_waitall(coll_request_t **reqs, size_t n)
@@ -966,19 +1005,27 @@ void async_flush_messages(coll_comm_t *comm)
 	pthread_mutex_unlock(&a->lock);
 }
 
-bool async_reap_one(coll_comm_t *comm)
+bool async_has_inflight(coll_comm_t *comm)
 {
 	struct async *a = comm->async;
-	uint64_t before;
 	bool any;
 
 	pthread_mutex_lock(&a->lock);
-	before = a->completed;
 	any = a->inflight;
-	while (any && a->completed == before)
-		progress(a, ASYNC_FOREVER);
 	pthread_mutex_unlock(&a->lock);
 	return any;
+}
+
+void async_reap_one(coll_comm_t *comm)
+{
+	struct async *a = comm->async;
+	uint64_t before;
+
+	pthread_mutex_lock(&a->lock);
+	before = a->completed;
+	while (a->inflight && a->completed == before)
+		progress(a, ASYNC_FOREVER);
+	pthread_mutex_unlock(&a->lock);
 }
 
 /*
@@ -1011,7 +1058,9 @@ void async_destroy(coll_comm_t *comm)
 	}
 	pthread_mutex_lock(&a->lock);
 	while (a->inflight || a->queue || a->flying) {
-		cancel_receives(a);
+		/* EPERM: after seteuid(). The kernel ends commands when their file is closed. */
+		if (cancel_receives(a) == -EPERM && only_receives(a))
+			break;
 		progress(a, ASYNC_FOREVER);
 	}
 	while (a->live)

@@ -111,6 +111,7 @@ struct async_shortcut {
  * @watching: a thread is in shortcut->await(); there is at most one
  * @next: in the list of the process
  * @completed: number of commands that have ever completed
+ * @minded: nanoseconds when a thread last looked at the deadlines of @queue
  * @private: the backend's
  */
 struct async {
@@ -126,7 +127,7 @@ struct async {
 	uint32_t messages;
 	coll_request_t *live;
 	uint32_t inflight, limit;
-	uint64_t completed;
+	uint64_t completed, minded;
 	_Atomic uint32_t flying;
 	bool watching;
 	struct async *next;
@@ -172,8 +173,10 @@ bool async_is_queued(coll_comm_t *comm);
 void async_flush(coll_comm_t *comm);
 /* Wait until all messages are submitted. They wait for no collective on the shortcut. */
 void async_flush_messages(coll_comm_t *comm);
-/* Wait for one completion; false: nothing is under way. */
-bool async_reap_one(coll_comm_t *comm);
+/* Is a command in flight in the kernel? */
+bool async_has_inflight(coll_comm_t *comm);
+/* Wait for one completion, if a command is in flight. */
+void async_reap_one(coll_comm_t *comm);
 
 /* Wait for everything and free it. */
 void async_destroy(coll_comm_t *comm);

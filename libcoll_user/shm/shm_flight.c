@@ -253,8 +253,23 @@ static uint64_t time_left(struct flight *f)
 	return now < f->until ? f->until - now : 0;
 }
 
+/* The least time that any op has left: each one waits for those before it. */
+static uint64_t least_left(struct async *a)
+{
+	uint64_t least = ASYNC_FOREVER, left;
+	struct shm *s = a->comm->shm;
+	uint32_t i;
+
+	for (i = 0; i < a->flying; i++) {
+		left = time_left(at(s, s->flights->first + i));
+		if (left < least)
+			least = left;
+	}
+	return least;
+}
+
 /*
- * The time of @f, the op at @pos, is over. @failed: so the kernel has failed the communicator, even
+ * The time of an op is over that waits for @f, the op at @pos, or is @f itself. @failed: so the kernel has failed the communicator, even
  * if the last rank has come since. It has not if it refused the sleep, or if a rank changes its slot
  * all the time.
  */
@@ -279,7 +294,7 @@ static void await(struct async *a, uint64_t ns)
 	int ret;
 
 	/* The kernel has not taken it: it cannot know the deadline. The next look ends the op. */
-	if (f->astray && !time_left(f)) {
+	if (f->astray && !least_left(a)) {
 		async_expire(a);
 		return;
 	}
@@ -291,7 +306,7 @@ static void await(struct async *a, uint64_t ns)
 	}
 	if (f->astray || (ns && shm_wait_awake(s, &f->o, &f->m) != SHM_LATE))
 		return;
-	left = time_left(f);
+	left = least_left(a);
 	if (left && !ns)
 		return;
 	o = f->o;

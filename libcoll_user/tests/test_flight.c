@@ -118,6 +118,11 @@ static void k_fail(struct world *w, int err)
 	for (r = 0; r < w->n; r++)
 		for (i = 0; i < w->nr[r]; i++)
 			k_end(w, r, i, -(int)w->h->failed);
+	for (r = 0; r < w->n; r++) {
+		if (!w->message[r].done)
+			w->message[r].result = -(int)w->h->failed;
+		w->message[r].done = true;
+	}
 	pthread_cond_broadcast(&w->changed);
 }
 
@@ -808,6 +813,92 @@ static bool deadline_behind(void)
 	return good;
 }
 
+/* An op waits for those before it: its deadline holds, though theirs are later. */
+static bool deadline_later(void)
+{
+	struct world *w = world_new(2, 0);
+	bool good;
+
+	good = !begin(w, 0, 0, 3, 0) && !begin(w, 0, 1, 3, 0);
+	reqs[0][1]->cmd.timeout_ns = 20000000;
+	good &= coll_wait(reqs[0][1]) == -ETIMEDOUT && coll_wait(reqs[0][0]) == -ETIMEDOUT;
+	world_free(w);
+	return good;
+}
+
+/* The same for a command that is not the first of the queue, and for a blocking one. */
+static bool deadline_in_queue(bool blocks)
+{
+	struct world *w = world_new(2, 0);
+	struct coll_cmd c = { .collective = COLL_BARRIER, .timeout_ns = 20000000 };
+	bool good;
+
+	good = !begin(w, 0, 0, 3, 0) && !begin(w, 0, 1, LARGE, 0);
+	if (blocks) {
+		good &= coll_submit(&w->comm[0], &c) == -ETIMEDOUT;
+	} else {
+		good &= !begin(w, 0, 2, LARGE, 0);
+		reqs[0][2]->cmd.timeout_ns = 20000000;
+		good &= coll_wait(reqs[0][2]) == -ETIMEDOUT;
+	}
+	good &= coll_wait(reqs[0][1]) < 0 && coll_wait(reqs[0][0]) < 0;
+	world_free(w);
+	return good;
+}
+
+/* There is no room in the kernel, and no message comes. */
+static bool deadline_no_room(bool blocks)
+{
+	struct world *w = world_new(2, 0);
+	struct coll_cmd recv = { .collective = COLL_RECV, .source = 1 };
+	struct coll_cmd c = {
+		.collective = COLL_BARRIER, .flags = COLL_CMD_SLEEP, .timeout_ns = 20000000,
+	};
+	coll_request_t *first, *second;
+	bool good;
+
+	good = !coll_isubmit(&w->comm[0], &recv, &first);
+	w->comm[0].async->limit = 1;
+	if (blocks) {
+		good &= !coll_isubmit(&w->comm[0], &recv, &second);
+		good &= coll_submit(&w->comm[0], &c) == -ETIMEDOUT;
+	} else {
+		good &= !coll_isubmit(&w->comm[0], &c, &second);
+	}
+	good &= coll_wait(second) == -ETIMEDOUT && coll_wait(first) < 0;
+	world_free(w);
+	return good;
+}
+
+static void *stay_in_turn(void *arg)
+{
+	struct rank *k = arg;
+	struct coll_cmd c = { .collective = COLL_BARRIER };
+
+	k->good = coll_submit(&k->w->comm[0], &c) < 0;
+	return NULL;
+}
+
+/* Another thread is in a collective, whose last rank does not come. */
+static bool deadline_of_turn(void)
+{
+	struct world *w = world_new(2, 0);
+	struct coll_cmd c = { .collective = COLL_BARRIER, .timeout_ns = 20000000 };
+	struct rank k = { .w = w };
+	uint64_t before = sleeps;
+	coll_request_t *req;
+	bool good;
+
+	pthread_create(&k.thread, NULL, stay_in_turn, &k);
+	while (sleeps == before)
+		usleep(1000);
+	good = coll_isubmit(&w->comm[0], &c, &req) == -ETIMEDOUT && !req;
+	pthread_join(k.thread, NULL);
+	good &= k.good;
+	world_free(w);
+	return good;
+}
+
 /* A command that the kernel has to take from the shortcut, and does not take, has a deadline. */
 static bool deadline_refused(void)
 {
@@ -1138,6 +1229,12 @@ int main(int argc, char **argv)
 	ok(woken(), "a rank that sleeps is woken");
 	ok(message_first(), "a thread receives while another one sleeps");
 	ok(deadline_behind(), "a deadline behind another op");
+	ok(deadline_later(), "a deadline of an op that is not the first");
+	ok(deadline_in_queue(false), "a deadline in the middle of the queue");
+	ok(deadline_in_queue(true), "a deadline of a blocking op behind the queue");
+	ok(deadline_no_room(false), "a deadline without room in the kernel");
+	ok(deadline_no_room(true), "a deadline of a blocking op without room in the kernel");
+	ok(deadline_of_turn(), "a deadline while another thread has the turn");
 	ok(deadline_refused(), "a deadline of a command that the kernel does not take");
 	ok(two_worlds(0), "a rank waits in another communicator");
 	ok(two_worlds(COLL_CMD_SLEEP), "a rank waits in another communicator, in the kernel");
