@@ -113,7 +113,7 @@ static int32_t check_file(const char *path)
 	if (!access(path, F_OK)) {
 		ret = select_file_read(&f, path);
 		/* An empty file has no tables yet. */
-		if (ret == -EINVAL && !f.len)
+		if (ret == -EINVAL && f.text && !f.len)
 			ret = 0;
 		select_file_free(&f);
 		if (ret)

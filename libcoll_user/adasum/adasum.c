@@ -251,6 +251,9 @@ static int agree(const struct call *c, int status)
 	all[2 * c->me] = (uint64_t)-status;
 	all[2 * c->me + 1] = d;
 	ret = coll_allgather(c->comm, COLL_IN_PLACE, all, 2, COLL_U64);
+	/* The kernel may have refused the command: then the others do not hear of it. */
+	if (ret == -ENOMEM)
+		coll_abort(c->comm, ENOMEM);
 	for (r = 0; r < c->size && !ret; r++)
 		if (all[2 * r])
 			ret = -(int)all[2 * r];

@@ -2,6 +2,7 @@
 /* Builds the commands of all collectives. */
 #include <string.h>
 
+#include "base/u16.h"
 #include "comm/buffers.h"
 #include "comm/comm.h"
 #include "reduction/wide.h"
@@ -31,8 +32,8 @@ static void init(coll_comm_t *comm, struct coll_cmd *cmd, enum coll_collective w
 		 enum coll_dtype dtype, uint64_t count, uint32_t root)
 {
 	*cmd = (struct coll_cmd){
-		.collective = (uint16_t)what,
-		.dtype = (uint16_t)dtype,
+		.collective = u16_of(what),
+		.dtype = u16_of(dtype),
 		.count = count,
 		.root = root,
 		.timeout_ns = comm ? comm->timeout_ns : 0,
@@ -62,7 +63,7 @@ static void reducing(coll_comm_t *comm, struct coll_cmd *cmd, enum coll_collecti
 		     enum coll_dtype dtype, enum coll_op_code op, uint32_t root)
 {
 	init(comm, cmd, what, dtype, count, root);
-	cmd->op = (uint16_t)op;
+	cmd->op = u16_of(op);
 	set_narrow(comm, cmd);
 	set_wire(comm, cmd);
 	set_buffers(comm, cmd, send, recv);

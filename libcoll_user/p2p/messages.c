@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/u16.h"
 #include "collective/ways.h"
 #include "comm/buffers.h"
 #include "comm/comm.h"
@@ -12,8 +13,8 @@ static void init(coll_comm_t *comm, struct coll_cmd *cmd, enum coll_collective w
 		 uint64_t count, enum coll_dtype dtype)
 {
 	memset(cmd, 0, sizeof(*cmd));
-	cmd->collective = (uint16_t)what;
-	cmd->dtype = (uint16_t)dtype;
+	cmd->collective = u16_of(what);
+	cmd->dtype = u16_of(dtype);
 	cmd->count = count;
 	cmd->timeout_ns = comm ? comm->timeout_ns : 0;
 }

@@ -268,6 +268,20 @@ int coll_comm_save_tables(coll_comm_t *comm, const char *path)
 	return ret;
 }
 
+/* Without any table the communicator is as if it had never had one. */
+static void forget_if_empty(coll_comm_t *comm)
+{
+	uint32_t c;
+
+	for (c = 0; comm->select && c < COLL_NR_COLLECTIVES; c++)
+		if (comm->select->of[c].nr)
+			return;
+	if (comm->select && comm->select->model.alpha > 0)
+		return;
+	free(comm->select);
+	comm->select = NULL;
+}
+
 int coll_comm_select(coll_comm_t *comm, enum coll_collective what,
 		     const struct coll_select_row *rows, uint32_t nr)
 {
@@ -303,9 +317,11 @@ int coll_comm_select(coll_comm_t *comm, enum coll_collective what,
 			memcpy(t->rows, rows, nr * sizeof(*rows));
 		t->nr = nr;
 		t->source = COLL_SELECT_USER;
+		forget_if_empty(comm);
 		return 0;
 	}
 	select_agree(comm, deadline, 0);
+	forget_if_empty(comm);
 	return ret;
 }
 

@@ -303,7 +303,7 @@ static int open_regular(const char *path)
 	if (fstat(fd, &st))
 		ret = -errno;
 	else if (!S_ISREG(st.st_mode))
-		ret = -EINVAL;
+		ret = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
 	if (!ret)
 		return fd;
 	close(fd);

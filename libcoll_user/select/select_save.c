@@ -166,7 +166,7 @@ int select_file_save(const char *path, const struct select_key *key,
 
 	ret = select_file_read(&old, path);
 	/* An empty file is allowed: programs make a temporary file before they write to it. */
-	if (ret == -ENOENT || (ret == -EINVAL && !old.len)) {
+	if (ret == -ENOENT || (ret == -EINVAL && old.text && !old.len)) {
 		select_file_free(&old);
 		ret = 0;
 	}

@@ -95,8 +95,11 @@ void tensors_end_reap(coll_tensors_t *ts, const struct coll_tensor_result *got, 
 	pthread_cond_broadcast(&ts->changed);
 }
 
-/* Take results: no other thread may do so now. Lock held at both ends, dropped meanwhile. */
-static void reap(coll_tensors_t *ts, uint64_t ns)
+/*
+ * Take results: no other thread may do so now. Lock held at both ends, dropped meanwhile. Return:
+ * how many there were, TENSORS_BATCH at most.
+ */
+static int reap(coll_tensors_t *ts, uint64_t ns)
 {
 	struct coll_tensor_result got[TENSORS_BATCH];
 	int nr;
@@ -108,6 +111,7 @@ static void reap(coll_tensors_t *ts, uint64_t ns)
 		usleep(TENSORS_AGAIN_US);
 	pthread_mutex_lock(&ts->lock);
 	tensors_end_reap(ts, got, nr);
+	return nr > 0 ? nr : 0;
 }
 
 /* Wait for the thread that takes results. Lock held at both ends. */
@@ -127,12 +131,21 @@ static void wait_for_change(coll_tensors_t *ts, uint64_t ns)
 	pthread_cond_timedwait(&ts->changed, &ts->lock, &at);
 }
 
-void tensors_progress(coll_tensors_t *ts, uint64_t ns)
+int tensors_progress(coll_tensors_t *ts, uint64_t ns)
 {
-	if (!ts->reaping && !ts->threaded)
-		reap(ts, ns);
-	else if (ns)
-		wait_for_change(ts, ns);
+	uint64_t again = TENSORS_AGAIN_US * 1000;
+	int nr;
+
+	if (ts->reaping || ts->threaded) {
+		if (ns)
+			wait_for_change(ts, ns);
+		return 0;
+	}
+	nr = reap(ts, ns);
+	/* The kernel does not wait if nothing is open: another thread is still posting. */
+	if (!nr && ns && ts->posting)
+		wait_for_change(ts, ns < again ? ns : again);
+	return nr;
 }
 
 void *tensors_thread(void *arg)
@@ -325,6 +338,19 @@ int coll_tensor_waitall(coll_tensor_t **tensors, size_t n)
 	return first;
 }
 
+/* Take all results that are there. Callbacks may post again: those are for the next call. */
+static void take_all(coll_tensors_t *ts, uint64_t ns)
+{
+	int64_t open = ts->open;
+	int nr;
+
+	do {
+		nr = tensors_progress(ts, ns);
+		open -= nr;
+		ns = 0;
+	} while (nr == TENSORS_BATCH && open > 0);
+}
+
 int coll_tensors_poll(coll_tensors_t *ts, int wait)
 {
 	int64_t open;
@@ -339,8 +365,7 @@ int coll_tensors_poll(coll_tensors_t *ts, int wait)
 	if (tensors_in_callback(ts)) {
 		ret = tensors_deadlock();
 	} else {
-		open = ts->open;
-		tensors_progress(ts, wait && open > 0 ? TENSORS_FOREVER : 0);
+		take_all(ts, wait && ts->open > 0 ? TENSORS_FOREVER : 0);
 		open = ts->open > 0 ? ts->open : 0;
 		ret = open < INT32_MAX ? (int)open : INT32_MAX;
 		if (ts->broken)

@@ -7,9 +7,10 @@
 
 /*
  * Take results once, or wait for the thread that does. @ns: how long to wait if there is no result;
- * 0: not at all; TENSORS_FOREVER. Lock held.
+ * 0: not at all; TENSORS_FOREVER. Lock held. Return: how many results this thread has taken,
+ * TENSORS_BATCH at most.
  */
-void tensors_progress(coll_tensors_t *ts, uint64_t ns);
+int tensors_progress(coll_tensors_t *ts, uint64_t ns);
 /* Is this a callback? Lock held. */
 bool tensors_in_callback(const coll_tensors_t *ts);
 /* Refuse to wait in a callback. Return: -EDEADLK. */

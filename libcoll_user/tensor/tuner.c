@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/env.h"
 #include "kernel.h"
@@ -58,17 +60,21 @@ static double now(void)
 static int open_log(struct tuner *t)
 {
 	const char *name = env_get("COLL_TENSOR_TUNE_LOG");
+	struct stat st;
 	int err;
 
 	if (!name)
 		return 0;
-	t->log = fopen(name, "we");
+	/* Other communicators may write to it as well, also of other processes. */
+	t->log = fopen(name, "ae");
 	if (!t->log) {
 		err = errno;
 		tensor_explain("COLL_TENSOR_TUNE_LOG: %s: %s", name, strerror(err));
 		return -err;
 	}
-	fprintf(t->log, "step,seconds,bytes,phase,threshold,most,best_threshold,best_most\n");
+	if (!fstat(fileno(t->log), &st) && !st.st_size)
+		fprintf(t->log, "step,seconds,bytes,phase,threshold,most,best_threshold,best_most,"
+			"process\n");
 	/* A forked child closes its copy: nothing may be left for it to write. */
 	fflush(t->log);
 	return 0;
@@ -114,12 +120,16 @@ void tuner_free(struct tuner *t)
 static void write_log(struct tuner *t, double seconds)
 {
 	const struct tune *s = &t->tune;
+	uint64_t us;
 
 	if (!t->log)
 		return;
-	fprintf(t->log, "%" PRIu64 ",%.6f,%" PRIu64 ",%s,%" PRIu64 ",%u,%" PRIu64 ",%u\n",
-		s->steps, seconds, t->bytes, tune_phase_name(s->phase), s->now.threshold,
-		s->now.most, s->best.threshold, s->best.most);
+	/* Whole numbers: "%f" would write a comma in some locales. */
+	us = (uint64_t)(seconds * 1e6 + 0.5);
+	fprintf(t->log, "%" PRIu64 ",%" PRIu64 ".%06" PRIu64 ",%" PRIu64 ",%s,%" PRIu64 ",%u,%" PRIu64
+		",%u,%ld\n", s->steps, us / 1000000, us % 1000000, t->bytes,
+		tune_phase_name(s->phase), s->now.threshold, s->now.most, s->best.threshold,
+		s->best.most, (long)getpid());
 	fflush(t->log);
 }
 

@@ -238,7 +238,10 @@ static bool has(const char *path, const struct select_key *key, const struct sel
 /* Nobody writes to it: the reader must not wait for a writer. */
 static void test_fifo(const char *dir)
 {
+	struct select_key key = { .digest = { 1 }, .nodes = 2, .ranks = 4 };
+	struct select_tables none = { 0 };
 	struct select_file f;
+	struct stat st;
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/fifo", dir);
@@ -246,6 +249,8 @@ static void test_fifo(const char *dir)
 		abort();
 	alarm(20);
 	ok(select_file_read(&f, path) == -EINVAL, "a FIFO");
+	ok(select_file_save(path, &key, &none, NULL, 0) == -EINVAL && !stat(path, &st) &&
+	   S_ISFIFO(st.st_mode), "a FIFO is not replaced");
 	alarm(0);
 	unlink(path);
 }

@@ -49,7 +49,7 @@ static struct kernel {
 	uint32_t nr;
 	uint64_t lots;
 	uint64_t calls, posts, fusions;
-	bool hold, separate;
+	bool hold, separate, whole;
 	uint64_t both;
 	const char *refuse;
 	int error, broken;
@@ -131,7 +131,8 @@ int tensors_collect(coll_comm_t *comm, struct coll_tensor_result *to, uint32_t n
 		pthread_mutex_lock(&kernel.lock);
 		late = !relax_left_ns(start, ns);
 	}
-	while (!kernel.hold && !kernel.broken && kernel.nr && got < nr && (!got || draw(4))) {
+	while (!kernel.hold && !kernel.broken && kernel.nr && got < nr &&
+	       (!got || kernel.whole || draw(4))) {
 		k = draw(kernel.nr);
 		to[got] = kernel.next;
 		to[got++].tag = kernel.posted[k].tag;
@@ -329,6 +330,10 @@ static void test_many(void)
 	for (k = 0; coll_tensors_poll(ts, 1) > 0; k++)
 		;
 	ok(!kernel.nr && k, "polling takes what is there");
+	kernel.whole = true;
+	coll_tensor_submitall(ts, specs, MANY, tensors, NULL);
+	ok(!coll_tensors_poll(ts, 0), "polling once takes all that is there");
+	kernel.whole = false;
 	stop(ts, "finalize frees what nobody has waited for");
 }
 

@@ -14,9 +14,9 @@
  * a collective may wait until that of another thread is over. A thread may not leave a call by
  * pthread_cancel() or longjmp(): other threads might wait for it without end.
  *
- * Signal handlers, and the function of coll_comm_set_idle(), must not call collectives, nor start or
- * wait for nonblocking calls: these may wait without end for a lock of the thread that was
- * interrupted. The library finds only one such case: a collective fails with EDEADLK if its own
+ * Signal handlers, and the function of coll_comm_set_idle(), must not call collectives, nor send or
+ * receive messages, nor start or wait for nonblocking calls: these may wait without end for a lock of
+ * the thread that was interrupted. The library finds only one such case: a collective fails with EDEADLK if its own
  * thread is in a blocking collective of the same communicator, and that is done in shared memory.
  *
  * A forked child has no part in the communicators of its parent: calls return EPERM, also those for

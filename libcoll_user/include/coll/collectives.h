@@ -124,14 +124,15 @@ int coll_persist(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t *
  * @req: from coll_persist() or coll_X_init(), not under way
  *
  * coll_wait() and coll_test() then give its result and leave it ready for the next
- * start. Errors: EBUSY if it is under way; EINVAL if it is not a prepared command.
+ * start. Errors: EBUSY if it is under way, or has ended and nobody has taken its result; EINVAL if it
+ * is not a prepared command.
  */
 int coll_start(coll_request_t *req);
 
 /** coll_startall() - start @n of them, in order, side by side; stops at the first error */
 int coll_startall(coll_request_t **reqs, size_t n);
 
-/** coll_request_free() - end a prepared command; EBUSY while it is under way */
+/** coll_request_free() - end a prepared command; EBUSY as coll_start() */
 int coll_request_free(coll_request_t *req);
 
 #undef COLL_FUNCTIONS

@@ -254,7 +254,7 @@ int coll_tensor_submit(coll_tensors_t *ts, const struct coll_tensor_spec *spec,
  * coll_tensor_submitall() - make many and post them in one system call
  * @tensors: result: @n tensors, NULL for those that have not been posted; or NULL, as of
  *	coll_tensor_submit()
- * @posted: as of coll_tensor_postall()
+ * @posted: as of coll_tensor_postall(). If the library refuses a spec, nothing is posted: 0
  */
 int coll_tensor_submitall(coll_tensors_t *ts, const struct coll_tensor_spec *specs, size_t n,
 			  coll_tensor_t **tensors, size_t *posted);
