@@ -195,9 +195,9 @@ grep -rhoE --include='*.c' 'module_param(_cb)?\([a-z_]+' kmod | sed 's/.*(//' |
 while read -r name; do
 	grep -q "^\`\`$name\`\` " Documentation/abi.rst || echo "abi.rst lacks the parameter $name"
 done >>"$dir/bad"
-grep -rhoE --include='*.c' '(env|getenv)\("COLL_[A-Z_]+"\)' libcoll_user |
-	sed 's/.*("//; s/").*//' | sort -u | while read -r name; do
-	grep -q "^$name " Documentation/library.rst || echo "library.rst lacks $name"
+grep -rhoE --include='*.c' --include='*.cc' --exclude-dir=tests '"COLL_[A-Z_]+"' libcoll_user |
+	tr -d '"' | sort -u | while read -r name; do
+	grep -q "^$name " Documentation/library.rst Documentation/mpi.rst || echo "no page has $name"
 done >>"$dir/bad"
 result "every name of the ABI and the environment is documented"
 
