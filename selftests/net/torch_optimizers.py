@@ -102,6 +102,30 @@ def removals():
     all_are(stepped(optimizer, p), TOTAL)
 
 
+def more():
+    """Parameters that are added later, or were frozen at first."""
+    a, b, c = parameter(), parameter(), parameter()
+    b.requires_grad = False
+    optimizer = distributed(sgd(a, b), [("a", a), ("b", b), ("c", c)])
+    all_are(stepped(optimizer, a), TOTAL)
+    b.requires_grad = True
+    refused("is not reduced", stepped, optimizer, a, b)
+    optimizer.gradients.wait()
+    optimizer.gradients.add([("b", b)])
+    all_are(stepped(optimizer, a, b), TOTAL)
+    optimizer.add_param_group({"params": [c], "lr": 2.0})
+    all_are(stepped(optimizer, a, b), TOTAL)
+    all_are(stepped(optimizer, c), 2 * TOTAL)
+    d = parameter()
+    refused("without a name: 1", optimizer.add_param_group, {"params": [d]})
+    optimizer.gradients.remove()
+    # by number
+    optimizer = distributed(sgd(a))
+    optimizer.add_param_group({"params": [b, c]})
+    all_are(stepped(optimizer, a, b, c), TOTAL)
+    optimizer.gradients.remove()
+
+
 def kinds():
     """Sparse gradients, conjugate ones, and averages that divide before the sum."""
     table = torch.nn.Embedding(4, 2, sparse=True)
@@ -142,6 +166,7 @@ def everything():
     begin()
     names()
     removals()
+    more()
     kinds()
     dist.destroy_process_group()
 

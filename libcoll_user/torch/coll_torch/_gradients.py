@@ -87,9 +87,9 @@ class Gradients:
         self._options = {"wire": wire, "present": present}
         if predivide != 1.0:
             self._options.update(prescale=1.0 / predivide, postscale=predivide)
-        self._parameters = _each_once(named_parameters)
+        self._parameters: Dict[str, torch.Tensor] = {}
         self._named = _c10d.Named(_group_of(group))
-        self._seen = dict.fromkeys(self._parameters, 0)
+        self._seen: Dict[str, int] = {}
         # wait() was called since the last step of a DistributedOptimizer(). Alike on all ranks.
         self._waited = False
         # backward() has added to a gradient since the last wait(). Each rank has its own answer.
@@ -99,10 +99,32 @@ class Gradients:
         self._removed = False
         # autograd knows the hooks only as long as these nodes are there
         self._nodes, self._hooks = [], []
-        for name, p in self._parameters.items():
+        self.add(named_parameters)
+
+    def add(self, named_parameters: _NamedTensors) -> None:
+        """Reduces these gradients as well, from the next backward() on. All ranks add them alike.
+
+        For parameters that are trained later: those of new modules, or whose requires_grad was False.
+        Parameters that are reduced already, and those whose requires_grad is False, are left out.
+        """
+        known = {id(p) for p in self._parameters.values()}
+        new = {name: p for name, p in _each_once(named_parameters).items() if id(p) not in known}
+        both = sorted(set(new) & set(self._parameters))
+        if both:
+            raise ValueError(f"two parameters have the name {both[0]!r}")
+        for name, p in new.items():
             node = p.view_as(p).grad_fn.next_functions[0][0]
             self._nodes.append(node)
             self._hooks.append(node.register_hook(self._hook(name)))
+            self._parameters[name] = p
+            self._seen[name] = 0
+
+    def _refuse_others(self, parameters: Iterable[torch.Tensor]) -> None:
+        """A step must not use gradients that differ from rank to rank."""
+        known = {id(p) for p in self._parameters.values()}
+        if any(p.grad is not None and id(p) not in known for p in parameters):
+            raise ValueError("the optimizer has a parameter with a gradient that is not reduced: "
+                             "has requires_grad been set since? Call gradients.add()")
 
     def _hook(self, name: str) -> Callable:
         def added(*_args: Any) -> None:
@@ -182,10 +204,14 @@ class Gradients:
         self._hooks.clear()
 
 
-def _names_for(optimizer: torch.optim.Optimizer,
-               named_parameters: Optional[_NamedTensors]) -> List[Tuple[str, torch.Tensor]]:
+def _own(optimizer: torch.optim.Optimizer) -> List[torch.Tensor]:
+    return [p for options in optimizer.param_groups for p in options["params"]]
+
+
+def _names_for(optimizer: torch.optim.Optimizer, named_parameters: Optional[_NamedTensors]
+               ) -> List[Tuple[str, torch.Tensor]]:
     """The parameters of this optimizer. Others may belong to another optimizer."""
-    own = [p for options in optimizer.param_groups for p in options["params"]]
+    own = _own(optimizer)
     if named_parameters is None:
         return [(f"parameter {i}", p) for i, p in enumerate(own)]
     ids = {id(p) for p in own}
@@ -211,28 +237,47 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     meanwhile. So step() may be left out after wait(), if all ranks leave it out: the next step()
     reduces what backward() adds after that. The ranks ask each other by one number. For users of
     Horovod: wait() is synchronize(), and skip_synchronize() is not needed.
+
+    add_param_group() of all ranks adds its parameters, whose names have to be in named_parameters,
+    if that is given, or in ``optimizer.gradients.add()`` before. Call that as well when the
+    requires_grad of a parameter has become True: step() raises ValueError otherwise.
     """
     before = getattr(optimizer, "gradients", None)
     if isinstance(before, Gradients) and not before._removed:
         raise ValueError("the optimizer is distributed already; call its gradients.remove() first")
-    gradients = Gradients(_names_for(optimizer, named_parameters), group, **options)
-    step = optimizer.step
+    named = None if named_parameters is None else list(named_parameters)
+    gradients = Gradients(_names_for(optimizer, named), group, **options)
+    step, add_param_group = optimizer.step, optimizer.add_param_group
 
     def step_when_reduced(_self: Any, closure: Optional[Callable] = None) -> Any:
         if gradients._removed:
             return step() if closure is None else step(closure)
 
+        def reduce() -> None:
+            gradients._refuse_others(_own(optimizer))
+            gradients._reduce_for_step()
+
         def evaluate() -> Any:
             loss = closure()
-            gradients._reduce_for_step()
+            reduce()
             return loss
 
         if closure is not None:
             return step(evaluate)
-        gradients._reduce_for_step()
+        reduce()
         return step()
+
+    def add_group_and_reduce(_self: Any, param_group: Dict[str, Any]) -> None:
+        add_param_group(param_group)
+        if gradients._removed:
+            return
+        if named is not None:
+            ids = {id(p) for _, p in named}
+            named.extend(item for item in gradients._parameters.items() if id(item[1]) not in ids)
+        gradients.add(_names_for(optimizer, named))
 
     optimizer.gradients = gradients
     # bound to it, as schedulers of learning rates expect
     optimizer.step = types.MethodType(step_when_reduced, optimizer)
+    optimizer.add_param_group = types.MethodType(add_group_and_reduce, optimizer)
     return optimizer
