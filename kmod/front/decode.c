@@ -97,14 +97,14 @@ struct coll_areas {
 };
 
 /*
- * Is the input in the memory of the output, if they have the same addresses? A registered buffer is
- * not what its addresses are by now, if they have been mapped anew.
+ * Is the input in the memory of the output, if they have the same addresses? A registered buffer
+ * keeps its pages when other memory is mapped at its addresses.
  */
 static bool coll_is_same_memory(const struct coll_cmd *c)
 {
-	if (!(c->flags & COLL_CMD_REG_SEND))
-		return true;
-	return c->flags & COLL_CMD_REG_RECV && c->send_buf == c->recv_buf;
+	u32 reg = c->flags & (COLL_CMD_REG_SEND | COLL_CMD_REG_RECV);
+
+	return !reg || (hweight32(reg) == 2 && c->send_buf == c->recv_buf);
 }
 
 /*

@@ -171,10 +171,12 @@ static void look_up(coll_comm_t *comm, struct coll_cmd *cmd)
 {
 	uint64_t in = cmd->send_addr ? length(comm, cmd, false) : 0;
 	uint64_t out = cmd->recv_addr ? length(comm, cmd, true) : 0;
+	bool same = in && in == out && cmd->send_addr == cmd->recv_addr;
 	const struct buffer *b;
 
 	pthread_mutex_lock(&comm->buffers_lock);
-	b = in ? find(comm, cmd->send_addr, in, false) : NULL;
+	/* The kernel takes equal addresses for in place only if both are in one buffer, or in none. */
+	b = in ? find(comm, cmd->send_addr, in, same) : NULL;
 	if (b) {
 		cmd->flags |= COLL_CMD_REG_SEND;
 		cmd->send_buf = b->id;

@@ -91,7 +91,9 @@ TEST(register_until_full)
 TEST(registered_input_at_the_place_of_the_output)
 {
 	static float x[16];
-	struct coll_register r = { .addr = (uintptr_t)x, .len = sizeof(x), .flags = COLL_REG_WRITE };
+	struct coll_register r = {
+		.addr = (uintptr_t)x, .len = sizeof(x), .flags = COLL_REG_WRITE,
+	};
 	struct raw_comm c;
 	struct coll_cmd cmd;
 
@@ -101,8 +103,12 @@ TEST(registered_input_at_the_place_of_the_output)
 	cmd.flags = COLL_CMD_REG_SEND;
 	cmd.send_buf = r.id;
 	EXPECT_EQ(-EINVAL, raw_submit(c.fd[0], &cmd));
-	cmd.flags |= COLL_CMD_REG_RECV;
+	cmd.flags = COLL_CMD_REG_RECV;
+	cmd.send_buf = 0;
 	cmd.recv_buf = r.id;
+	EXPECT_EQ(-EINVAL, raw_submit(c.fd[0], &cmd));
+	cmd.flags |= COLL_CMD_REG_SEND;
+	cmd.send_buf = r.id;
 	EXPECT_EQ(0, raw_submit(c.fd[0], &cmd));
 	raw_stop(&c);
 }
