@@ -111,8 +111,8 @@ void coll_call_park(struct coll_call *call, u64 arg, u32 len);
  * @arg: argument of the ioctl
  * @len: size of the command
  *
- * Return: the call, which belongs to the caller again; NULL: this is a new call; -ENOMEM: the thread,
- * or threads that have ended, have jumped out of too many calls whose ops are in flight.
+ * Return: the call, which belongs to the caller again; NULL: this is a new call; -ENOMEM: the
+ * thread, or all threads together, have jumped out of too many calls whose ops are in flight.
  */
 struct coll_call *coll_call_resume(struct coll_file *cf, u64 arg, u32 len);
 

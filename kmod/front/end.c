@@ -71,12 +71,23 @@ static bool coll_end_is_busy(struct coll_file *cf)
 	return coll_calls_running(cf) || coll_member_busy(cf->member);
 }
 
-/* The work item is one of coll_alarm_wq: another one ends what is in flight. */
-static void coll_watch_end(struct coll_file *cf, u32 kind)
+/* For callers that must not wait: work items do what may take long. */
+static void coll_end_soon(struct coll_file *cf, u32 kind)
 {
-	/* Its last op may have ended just now. */
 	if (coll_member_gone_soon(cf->member, kind))
-		coll_member_left(cf->member);
+		queue_work(coll_member_group(cf->member)->user->end_wq, &cf->exited);
+}
+
+static void coll_exited_work(struct work_struct *work)
+{
+	struct coll_file *cf = container_of(work, struct coll_file, exited);
+	struct coll_group *g = coll_member_group(cf->member);
+	struct coll_worker w;
+
+	coll_worker_begin(&w, g->user, &g->error);
+	coll_member_left(cf->member);
+	coll_account_work(g, w.begin);
+	coll_worker_end(&w);
 }
 
 static void coll_watch_work(struct work_struct *work)
@@ -88,9 +99,9 @@ static void coll_watch_work(struct work_struct *work)
 	if (!coll_end_is_busy(cf))
 		return;
 	if (coll_process_ends(m->owner) || coll_process_execs(m->owner))
-		coll_watch_end(cf, COLL_CAUSE_EXIT);
+		coll_end_soon(cf, COLL_CAUSE_EXIT);
 	else if (READ_ONCE(cf->closed) && coll_end_is_closed(cf, 0))
-		coll_watch_end(cf, COLL_CAUSE_CLOSE);
+		coll_end_soon(cf, COLL_CAUSE_CLOSE);
 	else
 		coll_watch_later(cf);
 }
@@ -151,24 +162,9 @@ static void coll_mn_release(struct mmu_notifier *mn, struct mm_struct *mm)
 	struct coll_file *cf = container_of(mn, struct coll_file, mn);
 	struct coll_group *g = coll_member_group(cf->member);
 
-	if (coll_member_gone_soon(cf->member, COLL_CAUSE_EXIT))
-		queue_work(g->user->end_wq, &cf->exited);
+	coll_end_soon(cf, COLL_CAUSE_EXIT);
 	if (g)
 		queue_work(g->user->reap_wq, &cf->unregister);
-}
-
-static void coll_exited_work(struct work_struct *work)
-{
-	struct coll_file *cf = container_of(work, struct coll_file, exited);
-	struct coll_group *g = coll_member_group(cf->member);
-	struct coll_worker w;
-
-	coll_worker_begin_control(&w, g->user, NULL, 0, 0);
-	/* Other nodes have to learn that the rank has left. */
-	coll_worker_control(&w, true);
-	coll_member_left(cf->member);
-	coll_account_work(g, w.begin);
-	coll_worker_end(&w);
 }
 
 /*
@@ -190,7 +186,6 @@ static int coll_watch_mm(struct coll_file *cf)
 {
 	int ret;
 
-	INIT_WORK(&cf->exited, coll_exited_work);
 	INIT_WORK(&cf->unregister, coll_unregister_work);
 	cf->mn.ops = &coll_mn_ops;
 	ret = mmu_notifier_register(&cf->mn, cf->member->ml.mm);
@@ -201,7 +196,6 @@ static int coll_watch_mm(struct coll_file *cf)
 static void coll_unwatch_mm(struct coll_file *cf)
 {
 	mmu_notifier_unregister(&cf->mn, cf->member->ml.mm);
-	flush_work(&cf->exited);
 	/* Do not wait for a slot of the queue: this may run on the same one. */
 	cancel_work_sync(&cf->unregister);
 }
@@ -220,6 +214,7 @@ int coll_end_open(struct coll_file *cf, struct file *file)
 {
 	cf->file = file;
 	INIT_DELAYED_WORK(&cf->watch, coll_watch_work);
+	INIT_WORK(&cf->exited, coll_exited_work);
 	return coll_watch_mm(cf);
 }
 
@@ -236,4 +231,6 @@ void coll_end_release(struct coll_file *cf)
 {
 	/* This may report the end of the process once more: the group still exists. */
 	coll_unwatch_mm(cf);
+	/* Do not wait for a slot of the queue. coll_group_leave() does the same. */
+	cancel_work_sync(&cf->exited);
 }

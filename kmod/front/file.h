@@ -29,7 +29,7 @@ struct io_uring_cmd;
  * @watch: polls for the end of the rank while commands are in flight, if no callback reports it
  * @watch_delay: jiffies from the last look of @watch to the next; a hint
  * @mn: reports the end of the address space (with CONFIG_MMU_NOTIFIER)
- * @exited: does the part of that report that may take long
+ * @exited: does what may take long when the rank has left; see coll_end_soon()
  * @unregister: unpins the registered buffers after the end of the address space
  * @lock: protects @closed_anew to @nr_spare_urings
  * @closed_anew: a descriptor has been closed since the last blocking call of the rank that came by

@@ -29,15 +29,28 @@ void coll_ch_hello(const struct coll_channel *ch, struct coll_hello *h)
 	memcpy(h->nonce, ch->greet.nonce, sizeof(h->nonce));
 }
 
+static void coll_ch_cause(const struct coll_channel *ch, struct coll_cause *cause, u32 kind,
+			  int error, u64 seq, u32 code)
+{
+	coll_group_cause(ch->link.group, cause, kind, error, COLL_RANK_NONE, seq);
+	cause->node = ch->link.peer;
+	cause->code = code;
+}
+
 void coll_ch_fail(struct coll_channel *ch, u32 kind, int error, u64 seq, u32 code)
 {
-	struct coll_group *g = ch->link.group;
 	struct coll_cause cause;
 
-	coll_group_cause(g, &cause, kind, error, COLL_RANK_NONE, seq);
-	cause.node = ch->link.peer;
-	cause.code = code;
-	coll_group_fail(g, &cause);
+	coll_ch_cause(ch, &cause, kind, error, seq, code);
+	coll_group_fail(ch->link.group, &cause);
+}
+
+void coll_ch_fail_soon(struct coll_channel *ch, u32 kind, int error, u64 seq, u32 code)
+{
+	struct coll_cause cause;
+
+	coll_ch_cause(ch, &cause, kind, error, seq, code);
+	coll_group_fail_soon(ch->link.group, &cause);
 }
 
 void coll_ch_proto(struct coll_channel *ch, u64 seq)

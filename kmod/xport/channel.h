@@ -249,6 +249,9 @@ u64 coll_ch_now(const struct coll_channel *ch);
 /* Fail the group for what the peer sent (PROTO, MISMATCH) or did (LINK). */
 void coll_ch_fail(struct coll_channel *ch, u32 kind, int error, u64 seq, u32 code);
 
+/* The same, for work items of coll_alarm_wq: see coll_group_fail_soon(). */
+void coll_ch_fail_soon(struct coll_channel *ch, u32 kind, int error, u64 seq, u32 code);
+
 /* Fail the group because the peer sent wrong bytes (PROTO). */
 void coll_ch_proto(struct coll_channel *ch, u64 seq);
 

@@ -79,6 +79,6 @@ void coll_ch_lost(struct work_struct *work)
 	if (!must && !coll_group_error(g) && (failing || lost > coll_ch_now(ch)))
 		queue_delayed_work(coll_alarm_wq, &ch->lost, COLL_LOST_GRACE);
 	else if (must || coll_group_ended(g) < lost)
-		coll_ch_fail(ch, COLL_CAUSE_LINK, EHOSTDOWN, coll_ch_now(ch),
-			     data->error);
+		coll_ch_fail_soon(ch, COLL_CAUSE_LINK, EHOSTDOWN, coll_ch_now(ch),
+				  data->error);
 }

@@ -22,8 +22,8 @@ static const struct shape {
 	/* Partial results of exact sums are large, but on one node there are none. */
 	{ 1, 2, COLL_F64, COLL_OP_SUM_EXACT, 8, COLL_ALG_AUTO, 600000 },
 	/* Each step of recursive doubling has a vector of f32. */
-	{ 4, MOST, COLL_F16, COLL_OP_SUM, 2, COLL_ALG_RECURSIVE_DOUBLING, 128 << 10 },
-	{ 4, MOST, COLL_F8E5M2, COLL_OP_SUM, 1, COLL_ALG_RECURSIVE_DOUBLING, 128 << 10 },
+	{ 2, MOST, COLL_F16, COLL_OP_SUM, 2, COLL_ALG_RECURSIVE_DOUBLING, 128 << 10 },
+	{ 2, MOST, COLL_F8E5M2, COLL_OP_SUM, 1, COLL_ALG_RECURSIVE_DOUBLING, 128 << 10 },
 };
 
 static int post_all(const struct raw_comm *c, const struct shape *s, uint8_t *in, uint8_t *out)

@@ -101,7 +101,7 @@ TEST(bad_hello)
 		{ "name", 71, 0 }, { "nonce", 87, 0 }, { "size", 88, 3 }, { "nr_nodes", 92, 1 },
 		{ "src", 96, 2 }, { "dst", 100, 1 }, { "stripe", 104, 1 },
 		{ "wire_min", 108, COLL_WIRE_VERSION + 1 },
-		{ "wire_max", 112, COLL_WIRE_VERSION - 1 }, { "reserved", 116, 1 },
+		{ "wire_max", 112, COLL_WIRE_VERSION - 1 }, { "map", 116, 0 },
 		{ "proof", PEER_GREET - 1, 0 },
 	};
 	uint8_t buf[PEER_GREET];

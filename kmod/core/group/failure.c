@@ -156,6 +156,17 @@ void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
 		coll_group_failed(g);
 }
 
+void coll_group_fail_soon(struct coll_group *g, const struct coll_cause *cause)
+{
+	bool first;
+
+	spin_lock(&g->lock);
+	first = coll_group_fail_locked(g, cause);
+	spin_unlock(&g->lock);
+	if (first)
+		coll_group_failed_soon(g);
+}
+
 void coll_group_failing(struct work_struct *work)
 {
 	struct coll_group *g = container_of(work, struct coll_group, failing);

@@ -36,6 +36,9 @@ void coll_failure_exit(void);
  */
 void coll_group_fail(struct coll_group *g, const struct coll_cause *cause);
 
+/* The same, for work items of coll_alarm_wq: another work item ends the ops. */
+void coll_group_fail_soon(struct coll_group *g, const struct coll_cause *cause);
+
 /**
  * coll_group_fail_locked() - store the first failure
  * @g: group

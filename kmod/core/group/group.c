@@ -433,6 +433,7 @@ static int coll_group_enter_locked(struct coll_group *g, struct coll_member *m,
 	spin_lock(&g->lock);
 	g->members[local] = m;
 	g->nr_joined++;
+	g->nr_came++;
 	spin_unlock(&g->lock);
 	/* pairs with coll_member_group() */
 	smp_store_release(&m->group, g);

@@ -105,6 +105,7 @@ struct coll_left {
  * @lock: see the parts of the structure
  * @members: by local index; NULL: not joined, or left
  * @nr_joined: number of @members that are not NULL
+ * @nr_came: members that have ever joined
  * @error: 0, or the sticky positive errno; may be read without the lock
  * @cause: cause of @error
  * @first_open: number of the first op that had not ended when the group failed
@@ -180,6 +181,7 @@ struct coll_group {
 	/* Ranks of this node: protected by @lock */
 	struct coll_member **members;
 	u32 nr_joined;
+	u32 nr_came;
 
 	/* Failure: protected by @lock; @error may be read without it */
 	int error;

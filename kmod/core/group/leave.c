@@ -60,11 +60,12 @@ void coll_group_left(struct coll_member *m)
 	beyond = coll_first_op_beyond_locked(g, m->posted);
 	spin_unlock(&g->lock);
 
+	/* BYE first: the parts may have very many messages to look at. */
+	if (!beyond)
+		coll_links_alert(g);
 	coll_parts_left(g, m->rank);
 	if (beyond)
 		coll_group_misses(g, m->rank, m->tgid, beyond);
-	else
-		coll_links_alert(g);	/* BYE */
 }
 
 /* Did the rank of @b leave before the rank of @l? */

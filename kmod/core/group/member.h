@@ -192,7 +192,7 @@ void coll_member_gone(struct coll_member *m, u32 kind);
  * A work item ends what is in flight.
  *
  * Return: true: the rank has left after its last op. The caller has to call coll_member_left() from
- * a work item, which takes long if the rank has many messages.
+ * a work item of group->user->end_wq. That call takes long if there are many messages.
  */
 bool coll_member_gone_soon(struct coll_member *m, u32 kind);
 
@@ -200,8 +200,8 @@ bool coll_member_gone_soon(struct coll_member *m, u32 kind);
  * coll_member_left() - this member has ended after its last op, and in good order
  * @m: member
  *
- * coll_member_gone_soon() has returned true. This is not checked again: the process may have executed
- * another program meanwhile, whose end must not fail the group.
+ * coll_member_gone_soon() has returned true. This is not checked again: the process may have
+ * executed another program meanwhile, whose end must not fail the group.
  */
 void coll_member_left(struct coll_member *m);
 

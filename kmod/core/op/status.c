@@ -18,8 +18,7 @@ u32 coll_group_state(struct coll_group *g)
 		return COLL_STATE_FAILED;
 	/* User space decides which links it needs; with several nodes it needs one at least. */
 	links = coll_links_count(g, &ready);
-	/* A rank that leaves is counted in ->nr_left first: it may be in both for a moment. */
-	if (READ_ONCE(g->nr_joined) + READ_ONCE(g->nr_left) < g->nr_local || ready != links ||
+	if (READ_ONCE(g->nr_came) != g->nr_local || ready != links ||
 	    (g->nr_nodes > 1 && !links))
 		return COLL_STATE_JOINING;
 	return COLL_STATE_READY;

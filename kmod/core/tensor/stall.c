@@ -368,7 +368,7 @@ static void coll_stalls_tell(struct coll_tensors *ts)
 			break;
 		if (!st->nr)
 			continue;
-		/* No user uses up what others may report. */
+		/* A limit for each user: no user takes all lines of the log. */
 		if (coll_log_allowed(&g->user->stall_lines, __func__))
 			coll_stall_log(g, st);
 		if (coll_log_allowed(&g->user->stall_events, __func__))

@@ -61,12 +61,23 @@ static bool coll_fuses_blocks(u32 collective)
 	return collective == COLL_ALLGATHER || collective == COLL_REDUCE_SCATTER_BLOCK;
 }
 
+/* Are the partial results of the largest fusion not too large? Each block of the result is there. */
+static bool coll_fused_blocks_fit(const struct coll_group *g, const struct coll_cmd *c)
+{
+	u64 most = g->tensors->coord.threshold * g->size;
+	u32 wide = coll_is_wide(c) ? coll_wide_size(c->op, c->dtype) : 0;
+
+	if (g->nr_nodes == 1 || c->collective == COLL_ALLGATHER)
+		return true;
+	return most <= COLL_SCRATCH_MAX / DIV_ROUND_UP(wide ?: 1, coll_dtype_size(c->dtype) ?: 1);
+}
+
 /* Would the tensor alone be one block, with the same chunks as in a fusion? */
 static bool coll_fused_is_whole(const struct coll_group *g, const struct coll_cmd *c)
 {
 	/* A chunk is the block of a rank. A rank needs a piece for each block of each tensor. */
 	if (coll_fuses_blocks(c->collective))
-		return g->size <= COLL_FUSE_RANKS;
+		return g->size <= COLL_FUSE_RANKS && coll_fused_blocks_fit(g, c);
 	if (c->collective != COLL_ALLREDUCE)
 		return false;
 	/* There are no chunks: each element is folded in the order of ranks. */
@@ -94,7 +105,7 @@ static u32 coll_fuse_limit(u32 asked, u32 most)
 
 u64 coll_fuse_threshold(const struct coll_group *g, u64 bytes)
 {
-	/* Sets of partial results of an allreduce, and their size, at most 4 times that of f8 or i8. */
+	/* So many vectors of partial results, each at most 4 times as large as the elements. */
 	u32 sets = ilog2(g->nr_nodes) + 1, wide = 4;
 
 	bytes = min_t(u64, bytes, COLL_FUSE_BYTES);
