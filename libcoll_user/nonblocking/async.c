@@ -17,6 +17,8 @@
 #define SLICE_NS	500000ULL
 /* Between two looks at the deadlines of the queue, which may be long. */
 #define MIND_NS		5000000ULL
+/* For receives that cannot be cancelled, when the application finalizes. */
+#define LAST_NS		1000000000ULL
 
 /* All struct async of the process, and how many commands they hold together. */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -177,8 +179,18 @@ void async_flown(struct async *a, coll_request_t *req, int res)
 /* Give a command to the kernel; lock held. Return: as async_backend.push */
 static int push(struct async *a, coll_request_t *req)
 {
+	uint64_t timeout_ns = req->cmd.timeout_ns, left;
+	int ret;
+
+	/* The time that is left. Its next start has all of it. */
+	if (req->until.at_ms) {
+		left = deadline_left(req->until) * 1000000ULL;
+		req->cmd.timeout_ns = left && left < timeout_ns ? left : left ? timeout_ns : 1;
+	}
 	buffers_renew(a->comm, &req->cmd, &req->buffers_as_of);
-	return a->backend->push(a, req);
+	ret = a->backend->push(a, req);
+	req->cmd.timeout_ns = timeout_ns;
+	return ret;
 }
 
 int async_give(struct async *a, coll_request_t *req)
@@ -450,13 +462,13 @@ void async_look_around(void)
 }
 
 /*
- * Commands in the queue have deadlines, too, unknown to the kernel. Lock held. Return: has one of
- * them passed?
+ * Commands in the queue have deadlines, too, unknown to the kernel. Lock held. Return: has any
+ * command ended?
  */
 static bool mind_queue(struct async *a)
 {
+	uint64_t before = a->completed, now;
 	coll_request_t **at = &a->queue;
-	uint64_t now;
 
 	if (!a->queue || a->broken)
 		return false;
@@ -464,13 +476,16 @@ static bool mind_queue(struct async *a)
 	if (now - a->minded < MIND_NS)
 		return false;
 	a->minded = now;
-	while (*at && !is_late(*at))
+	/* The application may not have called for long: there may be room by now. */
+	if (!a->reaping)
+		reap(a, 0);
+	while (!a->broken && *at && !is_late(*at))
 		at = &(*at)->next;
-	if (!*at)
-		return false;
-	drop(a, at, async_expire(a));
-	pthread_cond_broadcast(&a->changed);
-	return true;
+	if (!a->broken && *at) {
+		drop(a, at, async_expire(a));
+		pthread_cond_broadcast(&a->changed);
+	}
+	return a->completed != before;
 }
 
 /*
@@ -655,7 +670,7 @@ static bool takes_turn(const struct async *a, const coll_request_t *req)
 	       __atomic_load_n(&s->h->active, __ATOMIC_ACQUIRE) && !shm_turn_is_given(s);
 }
 
-/* The deadline of a command has passed while a thread has the turn. Return: why the command ends. */
+/* The deadline of a command has passed while a thread has the turn. Return: why it ends. */
 static int late_for_turn(struct async *a)
 {
 	int ret;
@@ -914,7 +929,8 @@ static bool only_receives(const struct async *a)
 	const coll_request_t *req;
 
 	for (req = a->live; req; req = req->live_next)
-		if (!req->done && req->cmd.collective != COLL_RECV)
+		if (!req->done && (!coll_is_message(req->cmd.collective) ||
+				   req->cmd.collective == COLL_SEND))
 			return false;
 	return true;
 }
@@ -1048,6 +1064,8 @@ static void abandon(struct async *a)
 void async_destroy(coll_comm_t *comm)
 {
 	struct async *a = comm->async;
+	uint64_t before;
+	bool stuck;
 
 	if (!a)
 		return;
@@ -1058,10 +1076,12 @@ void async_destroy(coll_comm_t *comm)
 	}
 	pthread_mutex_lock(&a->lock);
 	while (a->inflight || a->queue || a->flying) {
-		/* EPERM: after seteuid(). The kernel ends commands when their file is closed. */
-		if (cancel_receives(a) == -EPERM && only_receives(a))
+		/* EPERM: after seteuid(). The kernel ends them when their file is closed. */
+		stuck = cancel_receives(a) == -EPERM && only_receives(a);
+		before = a->completed;
+		progress(a, stuck ? LAST_NS : ASYNC_FOREVER);
+		if (stuck && a->completed == before)
 			break;
-		progress(a, ASYNC_FOREVER);
 	}
 	while (a->live)
 		retire(a, a->live);

@@ -61,7 +61,8 @@ struct coll_request {
 /**
  * struct async_backend - how commands get into the kernel
  * @init: 0, or -errno if this backend is not available
- * @destroy: called when nothing is under way any more; in a forked child, at any time
+ * @destroy: called when nothing is under way any more, or only what the kernel ends when the file is
+ *	closed; in a forked child, at any time
  * @push: submit @req now; lock held. Completion comes from @reap. -EAGAIN: try again
  *	later.
  * @reap: take all completions, or wait @ns nanoseconds for one; lock held

@@ -269,7 +269,7 @@ static uint64_t least_left(struct async *a)
 }
 
 /*
- * The time of an op is over that waits for @f, the op at @pos, or is @f itself. @failed: so the kernel has failed the communicator, even
+ * The time is over of @f, the op at @pos, or of an op behind it. @failed: so the kernel has failed the communicator, even
  * if the last rank has come since. It has not if it refused the sleep, or if a rank changes its slot
  * all the time.
  */

@@ -126,8 +126,8 @@ static void write_log(struct tuner *t, double seconds)
 		return;
 	/* Whole numbers: "%f" would write a comma in some locales. */
 	us = (uint64_t)(seconds * 1e6 + 0.5);
-	fprintf(t->log, "%" PRIu64 ",%" PRIu64 ".%06" PRIu64 ",%" PRIu64 ",%s,%" PRIu64 ",%u,%" PRIu64
-		",%u,%ld\n", s->steps, us / 1000000, us % 1000000, t->bytes,
+	fprintf(t->log, "%" PRIu64 ",%" PRIu64 ".%06" PRIu64 ",%" PRIu64 ",%s,%" PRIu64 ",%u,%"
+		PRIu64 ",%u,%ld\n", s->steps, us / 1000000, us % 1000000, t->bytes,
 		tune_phase_name(s->phase), s->now.threshold, s->now.most, s->best.threshold,
 		s->best.most, (long)getpid());
 	fflush(t->log);

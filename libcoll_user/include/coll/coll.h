@@ -15,9 +15,10 @@
  * pthread_cancel() or longjmp(): other threads might wait for it without end.
  *
  * Signal handlers, and the function of coll_comm_set_idle(), must not call collectives, nor send or
- * receive messages, nor start or wait for nonblocking calls: these may wait without end for a lock of
- * the thread that was interrupted. The library finds only one such case: a collective fails with EDEADLK if its own
- * thread is in a blocking collective of the same communicator, and that is done in shared memory.
+ * receive messages, nor start or wait for nonblocking calls: these may wait without end for a lock
+ * of the thread that was interrupted. The library finds only one such case: a collective fails with
+ * EDEADLK if its own thread is in a blocking collective of the same communicator, and that is done
+ * in shared memory.
  *
  * A forked child has no part in the communicators of its parent: calls return EPERM, also those for
  * requests, which go on in the parent. coll_finalize() frees the copies of the child.
@@ -177,7 +178,9 @@ const char *coll_init_error(void);
  * sendrecv. Waits for all other nonblocking calls that are still under way (a send that
  * nobody is going to receive has to be cancelled before), and frees their requests too, but
  * for those of prepared collectives: they end by coll_request_free(), before this. Also right
- * after a failure. A forked child does not wait, and its parent does not notice.
+ * after a failure. A forked child does not wait, and its parent does not notice. If the effective
+ * uid has changed since coll_init(), receives cannot be cancelled: if nothing comes for a second,
+ * the communicator ends with them, on all ranks.
  */
 int coll_finalize(coll_comm_t *comm);
 

@@ -124,8 +124,8 @@ int coll_persist(coll_comm_t *comm, const struct coll_cmd *cmd, coll_request_t *
  * @req: from coll_persist() or coll_X_init(), not under way
  *
  * coll_wait() and coll_test() then give its result and leave it ready for the next
- * start. Errors: EBUSY if it is under way, or has ended and nobody has taken its result; EINVAL if it
- * is not a prepared command.
+ * start. Errors: EBUSY if it is under way, or has ended and nobody has taken its result; EINVAL if
+ * it is not a prepared command.
  */
 int coll_start(coll_request_t *req);
 

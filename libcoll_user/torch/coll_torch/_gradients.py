@@ -104,7 +104,7 @@ class Gradients:
     def add(self, named_parameters: _NamedTensors) -> None:
         """Reduces these gradients as well, from the next backward() on. All ranks add them alike.
 
-        For parameters that are trained later: those of new modules, or whose requires_grad was False.
+        For parameters that are trained later: of new modules, or whose requires_grad was False.
         Parameters that are reduced already, and those whose requires_grad is False, are left out.
         """
         known = {id(p) for p in self._parameters.values()}
@@ -120,7 +120,10 @@ class Gradients:
             self._seen[name] = 0
 
     def _refuse_others(self, parameters: Iterable[torch.Tensor]) -> None:
-        """A step must not use gradients that differ from rank to rank."""
+        """A step must not use gradients that differ from rank to rank.
+
+        If only some ranks raise the error, the others wait for them until their deadline.
+        """
         known = {id(p) for p in self._parameters.values()}
         if any(p.grad is not None and id(p) not in known for p in parameters):
             raise ValueError("the optimizer has a parameter with a gradient that is not reduced: "
@@ -274,7 +277,11 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
         if named is not None:
             ids = {id(p) for _, p in named}
             named.extend(item for item in gradients._parameters.items() if id(item[1]) not in ids)
-        gradients.add(_names_for(optimizer, named))
+        try:
+            gradients.add(_names_for(optimizer, named))
+        except ValueError:
+            optimizer.param_groups.pop()
+            raise
 
     optimizer.gradients = gradients
     # bound to it, as schedulers of learning rates expect
