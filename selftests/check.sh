@@ -16,13 +16,13 @@
 # runs (make check-full).
 #
 # With uml alone this is the inner loop of someone at work: tests that loop do so a third
-# as often, unless COLL_TEST_SCALE says otherwise. The other kernels do less as it is.
+# as often, unless COLL_TEST_SCALE says otherwise; make check-full does not. The other kernels do less as it is.
 
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-[[ $* != uml ]] || export COLL_TEST_SCALE=${COLL_TEST_SCALE:-30}
+[[ $* != uml || ${COLL_CHECK_SEED-} == all ]] || export COLL_TEST_SCALE=${COLL_TEST_SCALE:-30}
 passed=0
 failed=0
 broken=()
@@ -75,7 +75,7 @@ count()
 	if [[ $line =~ :\ ([0-9]+)\ passed,\ ([0-9]+)\ failed ]]; then
 		passed=$((passed + BASH_REMATCH[1]))
 		failed=$((failed + BASH_REMATCH[2]))
-		if ((BASH_REMATCH[2] == 0 && status != 0)); then
+		if [[ ${BASH_REMATCH[2]} == 0 && $status != 0 ]]; then
 			failed=$((failed + 1))	# an unclean VM, most likely
 			line+=", but status $status"
 		fi

@@ -197,7 +197,8 @@ while read -r name; do
 done >>"$dir/bad"
 grep -rhoE --include='*.c' --include='*.cc' --exclude-dir=tests '"COLL_[A-Z_]+"' libcoll_user |
 	tr -d '"' | sort -u | while read -r name; do
-	grep -q "^$name " Documentation/library.rst Documentation/mpi.rst || echo "no page has $name"
+	grep -q "^$name " Documentation/library.rst Documentation/mpi.rst ||
+		echo "no page has $name"
 done >>"$dir/bad"
 result "every name of the ABI and the environment is documented"
 

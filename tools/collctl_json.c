@@ -4,8 +4,10 @@
 #include "collctl.h"
 #include "utf8.h"
 
-/* Host names come from other machines: nothing of them may end the string. */
-/* A NUL stands behind the string. */
+/*
+ * Host names come from other machines: nothing of them may end the string. A NUL stands behind the
+ * @bytes.
+ */
 static void json_string(const char *s, size_t bytes)
 {
 	const char *end = s + bytes;

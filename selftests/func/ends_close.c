@@ -110,7 +110,7 @@ TEST(close_by_a_child)
 	struct raw_comm c;
 	uint64_t when;
 	pid_t child;
-	int go[2];
+	int go[2], status;
 	char byte;
 
 	ASSERT_EQ(0, pipe(go));
@@ -128,7 +128,8 @@ TEST(close_by_a_child)
 	expect_alive(_metadata, &c);
 	when = test_now_ns();
 	close(go[1]);
-	waitpid(child, NULL, 0);
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
 	expect_closed(_metadata, &c, &ring, when);
 	close(go[0]);
 	io_uring_queue_exit(&ring);

@@ -98,7 +98,7 @@ TEST(processes_share_the_limit)
 		_exit(bad);
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_EQ(0, WEXITSTATUS(status));
+	EXPECT_EQ(0, status);
 	EXPECT_EQ(0, reg(fd, mem, PAGES / 2 * PAGE, &r));
 	close(fd);
 }

@@ -75,7 +75,7 @@ static inline uint32_t results(struct __test_metadata *_metadata, struct world *
 
 	got = raw_collect(w->c.fd[r], w->res, n, n, 20 * SECOND);
 	EXPECT_EQ((int)n, got) {
-		TH_LOG("seed %llu, rank %u", (unsigned long long)test_seed(), r);
+		TH_LOG("rank %u", r);
 	}
 	for (k = 0; (int)k < got; k++) {
 		EXPECT_EQ(error, -w->res[k].result);

@@ -21,6 +21,7 @@ TEST(collectives_and_messages_pass_each_other)
 		ASSERT_EQ(0, talk_start(&t, shapes[sh].size, shapes[sh].nodes));
 		raw_allreduce(&cmd, &one, &sum[0], 1, COLL_I32, COLL_OP_SUM);
 		a[0] = talk_post(&t, 0, &cmd);
+		o = 0;
 		r = talk_recv(&t, last, 0, 0, &o, 4, NULL);
 		for (i = 1; i <= last; i++) {
 			raw_allreduce(&cmd, &one, &sum[i], 1, COLL_I32, COLL_OP_SUM);
@@ -40,9 +41,11 @@ TEST(collectives_and_messages_pass_each_other)
 			EXPECT_EQ(last + 1, sum[i]);
 		}
 		EXPECT_TRUE(talk_pending(&t, 0, s));
+		o = 0;
 		r = talk_recv(&t, last, 0, 1, &o, 4, NULL);
 		EXPECT_EQ(0, talk_result(&t, 0, s));
 		EXPECT_EQ(0, talk_result(&t, last, r));
+		EXPECT_EQ(42, o);
 		talk_stop(&t);
 	}
 }

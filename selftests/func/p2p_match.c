@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Which message a receive gets, by source and tag, and what becomes of one that does not fit. */
 #include <errno.h>
+#include <string.h>
 
 #include "harness.h"
 #include "shapes.h"
@@ -55,6 +56,8 @@ TEST(messages_pick_receives)
 
 	FOR_SHAPES(last) {
 		ASSERT_EQ(0, talk_start(&t, shapes[sh].size, shapes[sh].nodes));
+		memset(o, 0, sizeof(o));
+		memset(got, 0, sizeof(got));
 		for (i = 0; i < 5; i++)
 			r[i] = talk_recv(&t, last, i & 1 ? 0 : COLL_RANK_ANY, tags[i],
 					 &o[i], 4, &got[i]);

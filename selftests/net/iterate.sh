@@ -132,8 +132,8 @@ bad_numbers()
 	local one words bad=0
 
 	: >"$log"
-	for one in 'kmeans -k 3x' 'kmeans -k -1' 'kmeans -i 99999999999' 'kmeans -t nan' 'gbdt -d 2.5' \
-		'lda -s 1-' 'regress -2 1e999' 'mlp -i -1'; do
+	for one in 'kmeans -k 3x' 'kmeans -k -1' 'kmeans -i 99999999999' 'kmeans -t nan' \
+		'gbdt -d 2.5' 'lda -s 1-' 'regress -2 1e999' 'mlp -i -1'; do
 		read -ra words <<<"$one"
 		"$build/${words[0]}" "${words[@]:1}" "$data/iris.csv" >>"$log" 2>&1
 		(($? == 2)) || { echo "$one" >>"$log"; bad=1; }

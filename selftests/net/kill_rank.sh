@@ -16,8 +16,10 @@ test_kill()
 	"$tools/collrun" -k -t 200 -n 6 --nodes 3 -r /tmp/ranks "$tools/collperf" allreduce \
 		-b 64K -e 64K -n 100000000 >"$log" 2>&1 </dev/null &
 	pid=$!
-	until [[ -s /tmp/ranks ]] || ((SECONDS - start > 30)); do sleep 0.1; done
-	sleep 2
+	until [[ -s /tmp/ranks ]] && "$tools/collctl" --json show 2>/dev/null | grep -Eq '"ops": [0-9]{3}' ||
+		((SECONDS - start > 60)); do
+		sleep 0.1
+	done
 	victim=$(awk '$1 == 4 { print $2 }' /tmp/ranks)
 	start=$SECONDS
 	kill -KILL "$victim"

@@ -52,13 +52,20 @@ once_undropped()
 		done
 		[[ ! -d /proc/$pid ]] || stuck "$log.ranks" 2>&1 | sed "s/^/# $look s: /"
 	done
-	wait "$pid" && awk '/dropped/ { n++; sum += $2 } END { exit n != 8 || sum > 8 }' "$log"
+	wait "$pid" || return 2
+	awk '/dropped/ { n++; sum += $2 } END { exit n != 8 || sum > 8 }' "$log"
 }
 
-# A receiver that does not run has data dropped, too.
+# A receiver that does not run has data dropped, too: try again then, but after no other error.
 undropped()
 {
-	once_undropped "$@" || once_undropped "$@" || once_undropped "$@"
+	local i status=1
+
+	for ((i = 0; i < 3 && status == 1; i++)); do
+		once_undropped "$@"
+		status=$?
+	done
+	return $status
 }
 
 # scarce MODE ALGORITHM

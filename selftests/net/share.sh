@@ -24,7 +24,7 @@ order()
 
 	"$tools/collrun" -t 200 -n "$1" --nodes "$2" "${options[@]}" "${rank[@]}" order "$3" "$4" "$seed" \
 		>"$log" 2>&1 </dev/null
-	ok $? "$1 ranks, $2 nodes, $3 copies, $(($4 / 1024)) KiB, each rank in its order, $5"
+	ok $? "$1 ranks, $2 nodes, $3 copies, $(($4 / 1024)) KiB, each rank in its order, $5, seed $seed"
 }
 
 # sockets RANKS NODES MORE: may there be MORE (0 or 1) sockets than before?

@@ -584,19 +584,23 @@ static void stopped(uint32_t victim, bool deadline)
 		complain("%s\n", coll_strerror(ret));
 }
 
-static atomic_int through;
-
 static void *scribble_thread(void *arg)
 {
 	uint64_t state = own_lot, *own;
 	struct coll_shm s = { 0 };
 	int i;
 
-	if (ioctl(coll_comm_fd(comm), COLL_IOC_SHM, &s))
+	if (ioctl(coll_comm_fd(comm), COLL_IOC_SHM, &s)) {
+		complain("no shared memory: %s\n", strerror(errno));
 		return NULL;
+	}
 	own = mmap(NULL, s.own_size, PROT_READ | PROT_WRITE, MAP_SHARED, coll_comm_fd(comm),
 		   (off_t)s.own_offset);
-	for (i = 0; own != MAP_FAILED && i < 10000; i++) {
+	if (own == MAP_FAILED) {
+		complain("mmap: %s\n", strerror(errno));
+		return NULL;
+	}
+	for (i = 0; i < 10000; i++) {
 		own[test_below(&state, (uint32_t)s.own_size / 8)] = test_rand(&state);
 		/* The first words are those that others look at. */
 		own[test_below(&state, 20)] = test_below(&state, 3) ?
@@ -604,7 +608,6 @@ static void *scribble_thread(void *arg)
 		if (!(i % 64))
 			usleep(10);
 	}
-	through = 1;
 	return NULL;
 }
 
@@ -651,12 +654,13 @@ static void take_back(void)
 	pthread_t t;
 	void *own;
 
-	if (ioctl(coll_comm_fd(comm), COLL_IOC_SHM, &s))
-		return;
-	own = mmap(NULL, s.own_size, PROT_READ | PROT_WRITE, MAP_SHARED, coll_comm_fd(comm),
+	own = ioctl(coll_comm_fd(comm), COLL_IOC_SHM, &s) ? MAP_FAILED :
+	      mmap(NULL, s.own_size, PROT_READ | PROT_WRITE, MAP_SHARED, coll_comm_fd(comm),
 		   (off_t)s.own_offset);
-	if (own == MAP_FAILED)
+	if (own == MAP_FAILED) {
+		complain("no shared memory: %s\n", strerror(errno));
 		return;
+	}
 	pthread_create(&t, NULL, barrier_thread, NULL);
 	usleep(300000);
 	memset(own, 0, s.own_size);
@@ -680,10 +684,10 @@ static void liar(void)
 	if (!me) {
 		take_back();
 	} else if (me == size - 1) {
-		sleep(3);
+		sleep(20);
 	} else {
 		ret = coll_barrier(comm);
-		if (!ret || now_ns() - begin > 2 * SECOND)
+		if (!ret || now_ns() - begin > 10 * SECOND)
 			complain("%s after %llu ms\n", coll_strerror(ret),
 				 (unsigned long long)(now_ns() - begin) / 1000000);
 	}

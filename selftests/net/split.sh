@@ -11,8 +11,10 @@ rank=${COLL_TEST_BUILD:?}/split_rank
 # use RANKS NODES
 use()
 {
-	"$tools/collrun" -t 200 -n "$1" --nodes "$2" "$rank" use "$RANDOM" >"$log" 2>&1 </dev/null
-	ok $? "parts of all kinds, $1 ranks, $2 nodes"
+	local seed=${COLL_TEST_SEED:-$RANDOM}
+
+	"$tools/collrun" -t 200 -n "$1" --nodes "$2" "$rank" use "$seed" >"$log" 2>&1 </dev/null
+	ok $? "parts of all kinds, $1 ranks, $2 nodes, seed $seed"
 }
 
 # leak RANKS NODES TIMES

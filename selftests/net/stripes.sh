@@ -54,9 +54,11 @@ every()
 # parts RANKS NODES STRIPES
 parts()
 {
+	local seed=${COLL_TEST_SEED:-$RANDOM}
+
 	"$tools/collrun" -t 200 -n "$1" --nodes "$2" -e "COLL_STRIPES=$3" "$build/split_rank" \
-		use "$RANDOM" >"$log" 2>&1 </dev/null
-	ok $? "parts of all kinds, $1 ranks, $2 nodes, COLL_STRIPES=$3"
+		use "$seed" >"$log" 2>&1 </dev/null
+	ok $? "parts of all kinds, $1 ranks, $2 nodes, COLL_STRIPES=$3, seed $seed"
 }
 
 # refused VALUE

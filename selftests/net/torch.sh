@@ -43,10 +43,11 @@ ranks()
 	done >"$log"
 }
 
-# right_ranks NUMBER: so many have come to the end
+# right_ranks NUMBER: so many have come to the end, and have ended well
 right_ranks()
 {
-	[[ $(cat "$tmp"/out.* | grep -c '^right$') == "$1" ]]
+	[[ $(cat "$tmp"/out.* | grep -c '^right$') == "$1" &&
+		$(printf '%s\n' "${statuses[@]}" | grep -c '^0$') == "$1" ]]
 }
 
 # good NAME MODE RANKS NODES ...

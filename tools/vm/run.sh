@@ -205,8 +205,8 @@ conclude()
 {
 	local run=$1 name=$2 late=$3 reasons status
 
-	# one that has finished may have been waiting for the others
-	if [[ $late && ! -f $run/finished ]]; then
+	# one of several that has finished may have been waiting for the others
+	if [[ $late && (! -f $run/finished || $vms == 1) ]]; then
 		splats "$run" >&2
 		tail -n 30 "$run/console" >&2
 		say "$name: ended $late"
