@@ -318,6 +318,7 @@ static struct {
 	unsigned int nr, nr_bad;
 	struct coll_coord_bad bad;
 	const char *fits;	/* names that may be in a fusion; NULL: all */
+	uint64_t fits_bytes;	/* 0: as many as c.threshold */
 	unsigned int flying;	/* ops, and bytes of each */
 	uint64_t bytes[MANY + 1];
 } lone;
@@ -350,10 +351,15 @@ static bool lone_fits(struct coll_coord *c, const struct coll_coord_entry *first
 	return !lone.fits || (strchr(lone.fits, first->name[0]) && strchr(lone.fits, e->name[0]));
 }
 
+static uint64_t lone_fits_bytes(struct coll_coord *c, const struct coll_coord_entry *first)
+{
+	return lone.fits_bytes ? lone.fits_bytes : c->threshold;
+}
+
 static const struct coll_coord_ops lone_ops = {
 	.hash = name_hash,
 	.start = lone_start, .end = lone_end, .joined = lone_rank, .left = lone_rank,
-	.fits = lone_fits,
+	.fits = lone_fits, .fits_bytes = lone_fits_bytes,
 };
 
 static void lone_begin(uint64_t threshold)
@@ -491,6 +497,13 @@ static void test_fusion(void)
 	coll_coord_run(&lone.c);
 	want_order("ac|b|", "none that the caller does not want");
 	lone.fits = NULL;
+	lone.fits_bytes = 2 * coll_coord_bytes(&p);
+	lone_put("a", tensor(2));
+	lone_put("b", tensor(2));
+	lone_put("c", tensor(2));
+	coll_coord_run(&lone.c);
+	want_order("ab|c|", "no more bytes than the caller has room for");
+	lone.fits_bytes = 0;
 	lone.c.threshold = ~0ULL;
 	lone_put("a", tensor(1ULL << 60));
 	lone_put("b", tensor(1ULL << 60));

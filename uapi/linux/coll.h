@@ -1124,8 +1124,7 @@ struct coll_tensor_wait {
 /**
  * struct coll_tensor_fuse - COLL_IOC_TENSOR_FUSE: which tensors become one op
  * @threshold: most bytes of a fusion; 0: nothing is fused. More than
- *	COLL_TENSOR_FUSE_BYTES counts as that. 4 MiB at first. With several nodes the most is
- *	64 MiB divided by 1 + floor(log2(nodes))
+ *	COLL_TENSOR_FUSE_BYTES counts as that. 4 MiB at first
  * @most: most tensors of a fusion; 0, or more than COLL_TENSOR_FUSE_MAX, counts as that
  * @ahead: most tensors that one fusion passes over because they do not fit;
  *	0, or more than the kernel allows: as many as it allows

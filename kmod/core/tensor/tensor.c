@@ -126,6 +126,7 @@ static const struct coll_coord_ops coll_tensors_ops = {
 	.left	= coll_tensors_op_left,
 	.pending = coll_stalls_pending,
 	.fits	= coll_tensors_fit,
+	.fits_bytes = coll_tensors_fit_bytes,
 };
 
 /* --- deadlines ------------------------------------------------------------------ */
@@ -537,7 +538,7 @@ static int coll_tensors_init(struct coll_group *g)
 	c->ids = kvcalloc(c->nr_buckets, sizeof(*c->ids), GFP_KERNEL_ACCOUNT);
 	c->joined = kvcalloc(coll_coord_words(c->nr_local), sizeof(u64), GFP_KERNEL_ACCOUNT);
 	ts->first = kvcalloc(c->nr_local, sizeof(*ts->first), GFP_KERNEL_ACCOUNT);
-	c->threshold = coll_fuse_threshold(g, COLL_FUSE_THRESHOLD);
+	c->threshold = COLL_FUSE_THRESHOLD;
 	c->most = coll_tensors_bound(COLL_FUSE_MOST, c->nr_local);
 	c->ahead = COLL_FUSE_AHEAD;
 	/* On one node one op runs at a time, and the next op starts when it has ended. */

@@ -8,6 +8,7 @@
  * would go by different algorithms, or in several blocks. All other nodes follow the root.
  */
 #include <linux/build_bug.h>
+#include <linux/limits.h>
 #include <linux/lockdep.h>
 #include <linux/log2.h>
 #include <linux/math64.h>
@@ -61,23 +62,12 @@ static bool coll_fuses_blocks(u32 collective)
 	return collective == COLL_ALLGATHER || collective == COLL_REDUCE_SCATTER_BLOCK;
 }
 
-/* Are the partial results of the largest fusion not too large? Each block of the result is there. */
-static bool coll_fused_blocks_fit(const struct coll_group *g, const struct coll_cmd *c)
-{
-	u64 most = g->tensors->coord.threshold * g->size;
-	u32 wide = coll_is_wide(c) ? coll_wide_size(c->op, c->dtype) : 0;
-
-	if (g->nr_nodes == 1 || c->collective == COLL_ALLGATHER)
-		return true;
-	return most <= COLL_SCRATCH_MAX / DIV_ROUND_UP(wide ?: 1, coll_dtype_size(c->dtype) ?: 1);
-}
-
 /* Would the tensor alone be one block, with the same chunks as in a fusion? */
 static bool coll_fused_is_whole(const struct coll_group *g, const struct coll_cmd *c)
 {
 	/* A chunk is the block of a rank. A rank needs a piece for each block of each tensor. */
 	if (coll_fuses_blocks(c->collective))
-		return g->size <= COLL_FUSE_RANKS && coll_fused_blocks_fit(g, c);
+		return g->size <= COLL_FUSE_RANKS;
 	if (c->collective != COLL_ALLREDUCE)
 		return false;
 	/* There are no chunks: each element is folded in the order of ranks. */
@@ -103,14 +93,20 @@ static u32 coll_fuse_limit(u32 asked, u32 most)
 	return asked && asked < most ? asked : most;
 }
 
-u64 coll_fuse_threshold(const struct coll_group *g, u64 bytes)
+u64 coll_tensors_fit_bytes(struct coll_coord *c, const struct coll_coord_entry *first)
 {
-	/* So many vectors of partial results, each at most 4 times as large as the elements. */
-	u32 sets = ilog2(g->nr_nodes) + 1, wide = 4;
+	const struct coll_tensors *ts = c->user;
+	const struct coll_group *g = ts->group;
+	struct coll_cmd cmd = coll_fused_cmd(&first->want);
+	u32 elem = coll_dtype_size(cmd.dtype), vectors;
+	u32 partial = coll_is_wide(&cmd) ? coll_wide_size(cmd.op, cmd.dtype) : elem;
 
-	bytes = min_t(u64, bytes, COLL_FUSE_BYTES);
 	/* A fusion is one block, however large. On one node it takes no scratch. */
-	return g->nr_nodes > 1 ? min_t(u64, bytes, COLL_SCRATCH_MAX / (sets * wide)) : bytes;
+	if (g->nr_nodes == 1 || cmd.collective == COLL_ALLGATHER || !elem)
+		return U64_MAX;
+	/* Partial results: of the blocks of all ranks, or a vector of each step and one more. */
+	vectors = cmd.collective == COLL_REDUCE_SCATTER_BLOCK ? g->size : ilog2(g->nr_nodes) + 1;
+	return COLL_SCRATCH_MAX / (vectors * DIV_ROUND_UP(partial, elem));
 }
 
 void coll_tensors_set_fusion(struct coll_group *g, u64 threshold, u32 most, u32 ahead)
@@ -120,7 +116,7 @@ void coll_tensors_set_fusion(struct coll_group *g, u64 threshold, u32 most, u32 
 	BUILD_BUG_ON(COLL_FUSE_MOST != COLL_TENSOR_FUSE_MAX);
 	BUILD_BUG_ON(COLL_FUSE_BYTES != COLL_TENSOR_FUSE_BYTES);
 	spin_lock(&g->lock);
-	c->threshold = coll_fuse_threshold(g, threshold);
+	c->threshold = min_t(u64, threshold, COLL_FUSE_BYTES);
 	c->most = coll_fuse_limit(most, coll_tensors_bound(COLL_FUSE_MOST, c->nr_local));
 	c->ahead = coll_fuse_limit(ahead, COLL_FUSE_AHEAD);
 	spin_unlock(&g->lock);

@@ -5,14 +5,17 @@
 
 #include "tensors.h"
 
-/* The threshold of a communicator when user space asks for @bytes. */
-u64 coll_fuse_threshold(const struct coll_group *g, u64 bytes);
-
 /* Set the limits of fusions, see struct coll_tensor_fuse. The group has tensors. */
 void coll_tensors_set_fusion(struct coll_group *g, u64 threshold, u32 most, u32 ahead);
 
 /* The counts since the group was made. The group has tensors. */
 void coll_tensors_count(struct coll_group *g, struct coll_tensor_counts *n);
+
+/*
+ * Most bytes of a fusion that begins with @first, so that its partial results take no more than
+ * COLL_SCRATCH_MAX. See struct coll_coord_ops.
+ */
+u64 coll_tensors_fit_bytes(struct coll_coord *c, const struct coll_coord_entry *first);
 
 /* May @e be in a fusion that begins with @first? See struct coll_coord_ops. */
 bool coll_tensors_fit(struct coll_coord *c, const struct coll_coord_entry *first,

@@ -630,7 +630,11 @@ static void coll_coord_choose(struct coll_coord *c, struct coll_coord_entry *fir
 {
 	u64 priority = first->want.field[COLL_FIELD_PRIORITY], threshold = c->threshold;
 	struct coll_chain *l;
+	u64 most;
 
+	most = c->ops->fits_bytes ? c->ops->fits_bytes(c, first) : threshold;
+	if (threshold > most)
+		threshold = most;
 	/* The window is full, so this op is an urgent one: limit its fusion to c->urgent bytes. */
 	if (!coll_coord_has_room(c) && threshold > c->urgent)
 		threshold = c->urgent;

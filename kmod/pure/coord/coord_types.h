@@ -235,6 +235,8 @@ struct coll_coord;
  *	round is over. May be NULL.
  * @fits: at the root: may @e be in a fusion that begins with @first? They are alike as
  *	coll_coord_fuse() says. NULL: it may.
+ * @fits_bytes: at the root: most bytes of a fusion that begins with @first, beside
+ *	coll_coord.threshold. May be NULL.
  */
 struct coll_coord_ops {
 	u64 (*hash)(const struct coll_coord *c, const void *name, u32 len);
@@ -247,6 +249,7 @@ struct coll_coord_ops {
 	void (*pending)(struct coll_coord *c, struct coll_coord_entry *e, bool is);
 	bool (*fits)(struct coll_coord *c, const struct coll_coord_entry *first,
 		     const struct coll_coord_entry *e);
+	u64 (*fits_bytes)(struct coll_coord *c, const struct coll_coord_entry *first);
 };
 
 /**
