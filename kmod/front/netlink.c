@@ -26,9 +26,9 @@ static struct genl_family coll_nl_family;
  * @skb: the message
  * @cb: the dump. Its position: args[0] is the serial of a group, earlier groups are done. The
  *	first args[1] places of that group are done, too; or, of stalls, args[1] and args[2] are
- *	the next tensor and the place in it. What comes after the dump has begun is not shown, or
- *	a user could make it endless: groups from serial args[3] on, and, of stalls, tensors from
- *	args[4] on
+ *	the next tensor and the place in it. Groups from serial args[3] on, and, of stalls, tensors
+ *	from args[4] on have begun after the dump. They are not shown: a user could make the dump
+ *	endless
  * @fn: writes the objects of a group
  * @index: places of the group passed so far, in this pass
  * @asked: @admin is set

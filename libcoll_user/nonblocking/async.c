@@ -1064,8 +1064,7 @@ static void abandon(struct async *a)
 void async_destroy(coll_comm_t *comm)
 {
 	struct async *a = comm->async;
-	uint64_t before;
-	bool stuck;
+	uint64_t before = ~0ULL, since = 0, left;
 
 	if (!a)
 		return;
@@ -1076,12 +1075,17 @@ void async_destroy(coll_comm_t *comm)
 	}
 	pthread_mutex_lock(&a->lock);
 	while (a->inflight || a->queue || a->flying) {
+		left = ASYNC_FOREVER;
 		/* EPERM: after seteuid(). The kernel ends them when their file is closed. */
-		stuck = cancel_receives(a) == -EPERM && only_receives(a);
-		before = a->completed;
-		progress(a, stuck ? LAST_NS : ASYNC_FOREVER);
-		if (stuck && a->completed == before)
+		if (cancel_receives(a) == -EPERM && only_receives(a)) {
+			if (a->completed != before)
+				since = relax_now_ns();
+			before = a->completed;
+			left = relax_left_ns(since, LAST_NS);
+		}
+		if (!left)
 			break;
+		progress(a, left);
 	}
 	while (a->live)
 		retire(a, a->live);

@@ -269,9 +269,9 @@ static uint64_t least_left(struct async *a)
 }
 
 /*
- * The time is over of @f, the op at @pos, or of an op behind it. @failed: so the kernel has failed the communicator, even
- * if the last rank has come since. It has not if it refused the sleep, or if a rank changes its slot
- * all the time.
+ * The time is over of @f, the op at @pos, or of an op behind it. @failed: so the kernel has failed
+ * the communicator, even if the last rank has come since. It has not if it refused the sleep, or if a
+ * rank changes its slot all the time.
  */
 static void end_late(struct async *a, struct flight *f, uint64_t pos, bool failed)
 {
