@@ -16,7 +16,8 @@
 # runs (make check-full).
 #
 # With uml alone this is the inner loop of someone at work: tests that loop do so a third
-# as often, unless COLL_TEST_SCALE says otherwise; make check-full does not. The other kernels do less as it is.
+# as often, unless COLL_TEST_SCALE says otherwise; make check-full does not. The other kernels do
+# less as it is.
 
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)

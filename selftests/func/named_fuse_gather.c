@@ -169,9 +169,11 @@ static void fuse(struct __test_metadata *_metadata, uint32_t size, uint32_t node
 		fused = stalls_count(COLL_NL_GROUP_FUSED);
 		if (!threshold)
 			EXPECT_EQ(0, fused);
+		/* Later thresholds may be too small for any. The allreduces are a fifth. */
+		if (i == 1)
+			EXPECT_LT(NAMES / 5, fused);
 	}
-	/* More were fused than the allreduces, which are a fifth; more than one in a fusion. */
-	EXPECT_LT(NAMES, fused);
+	/* More than one in a fusion. */
 	EXPECT_LT(stalls_count(COLL_NL_GROUP_FUSIONS), fused);
 	raw_stop(&j->c);
 	free(j);
