@@ -62,8 +62,8 @@ struct coll_user_cpu {
  *	COLL_INFLIGHT_FREE of each file
  * @names: names of tensors
  * @early_bytes: kernel memory for frames and messages that came early
- * @stall_lines: limits the lines of the log about tensors that stall
- * @stall_events: limits the tensors of which netlink tells that they stall
+ * @stall_lines: limits the log lines about stalled tensors
+ * @stall_events: limits the stalled tensors that are reported to netlink
  * @lock: protects @cpus and @demoted
  * @cpus: time of its workers on each CPU
  * @demoted: workers at nice 19

@@ -145,25 +145,26 @@ void coll_group_failed_soon(struct coll_group *g)
 	queue_work(g->user->end_wq, &g->failing);
 }
 
-void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
+/* As coll_group_fail_locked(), for callers without the lock. */
+static bool coll_group_store(struct coll_group *g, const struct coll_cause *cause)
 {
 	bool first;
 
 	spin_lock(&g->lock);
 	first = coll_group_fail_locked(g, cause);
 	spin_unlock(&g->lock);
-	if (first)
+	return first;
+}
+
+void coll_group_fail(struct coll_group *g, const struct coll_cause *cause)
+{
+	if (coll_group_store(g, cause))
 		coll_group_failed(g);
 }
 
 void coll_group_fail_soon(struct coll_group *g, const struct coll_cause *cause)
 {
-	bool first;
-
-	spin_lock(&g->lock);
-	first = coll_group_fail_locked(g, cause);
-	spin_unlock(&g->lock);
-	if (first)
+	if (coll_group_store(g, cause))
 		coll_group_failed_soon(g);
 }
 

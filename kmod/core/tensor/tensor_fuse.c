@@ -104,7 +104,7 @@ u64 coll_tensors_fit_bytes(struct coll_coord *c, const struct coll_coord_entry *
 	/* A fusion is one block, however large. On one node it takes no scratch. */
 	if (g->nr_nodes == 1 || cmd.collective == COLL_ALLGATHER || !elem)
 		return U64_MAX;
-	/* Partial results: of the blocks of all ranks, or a vector of each step and one more. */
+	/* Partial results: one block for each rank; or one vector for each step, and one more. */
 	vectors = cmd.collective == COLL_REDUCE_SCATTER_BLOCK ? g->size : ilog2(g->nr_nodes) + 1;
 	return COLL_SCRATCH_MAX / (vectors * DIV_ROUND_UP(partial, elem));
 }
